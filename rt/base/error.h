@@ -1,0 +1,33 @@
+/*
+ * An operating error as a value: what is wrong, where, and what would be right.
+ */
+#ifndef GW_BASE_ERROR_H
+#define GW_BASE_ERROR_H
+
+#include <stdbool.h>
+
+typedef enum gw_error_code {
+    GW_OK = 0,
+    GW_BAD_INPUT,    /* a member is missing, of the wrong type or out of range */
+    GW_NOT_FOUND,    /* names something that is not there */
+    GW_CONFLICT,     /* a duplicate id, or something that others still refer to */
+    GW_INCOMPATIBLE, /* the constraints contradict one another */
+    GW_UNHANDLED,    /* no answer was found, and none was proven impossible */
+    GW_TOO_LARGE,    /* beyond a cap of limits.h */
+    GW_NOT_YET,      /* a capability that this version does not have */
+    GW_FAILED        /* the system refused: memory, files, threads */
+} gw_error_code;
+
+/* Zero is no error. `where` is a JSON pointer relative to the document that was given (or empty),
+ * `message` a sentence that names the value and what would be right. */
+typedef struct gw_error {
+    gw_error_code code;
+    char where[192];
+    char message[384];
+} gw_error;
+
+/* Fills `error` (may be NULL) and returns false, so that a check reads `return gw_fail(...)`. */
+bool gw_fail(gw_error *error, gw_error_code code, const char *where, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+
+#endif

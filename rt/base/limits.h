@@ -1,0 +1,41 @@
+/*
+ * Every cap of the appliance, with its unit and its reason. A request beyond one is refused by
+ * name; nothing grows past its cap.
+ */
+#ifndef GW_BASE_LIMITS_H
+#define GW_BASE_LIMITS_H
+
+/* Documents */
+#define GW_MAX_ID          64   /* characters of an id, without the terminating zero */
+#define GW_MAX_OBJECTS     4096 /* objects of a scene: one u16 index would do, one page fits */
+#define GW_MAX_CONSTRAINTS 1024 /* constraints of a scene */
+#define GW_MAX_FEATURES    8192 /* features of a scene that are not derived from a geometry */
+#define GW_MAX_PARTS       64   /* parts of a compound, nested ones included */
+#define GW_MAX_TOOLS       2    /* held objects: two hands */
+#define GW_MAX_DEVICES     8    /* devices of a scene */
+#define GW_MAX_SAMPLES     4096 /* samples of a scripted wrench, or knots of a hand's path */
+
+/* Solver */
+#define GW_MAX_PROBLEM  64  /* constraints between one mobile object and its surroundings */
+#define GW_MAX_BRANCHES 64  /* branches of one answer */
+#define GW_MAX_ROWS     24  /* scalar rows of a submanifold's algebraic side */
+#define GW_MAX_SAMPLED  256 /* sampled or evaluated poses of one branch of an answer */
+#define GW_MAX_TRACE    256 /* steps of one answer's trace */
+
+/* Loop */
+#define GW_RATE_MIN_HZ   250  /* slower and a hand feels the steps */
+#define GW_RATE_MAX_HZ   8000 /* faster and the wake-up jitter is a good part of the period */
+#define GW_COMMAND_RING  1024 /* commands in flight to the loop; a power of two */
+#define GW_RECORD_RING   4096 /* ticks: half a second at the fastest rate; a power of two */
+#define GW_EVENT_RING    256  /* events in flight from the loop; a power of two */
+
+/* Server */
+#define GW_MAX_BODY_BYTES    (1u << 20) /* a request's body, before it is parsed */
+#define GW_MAX_DISCARD_BYTES (16u << 20) /* read and thrown away before a 413, for the client's sake */
+#define GW_MAX_JSON_DEPTH    32
+#define GW_MAX_HTTP          512
+#define GW_MAX_STREAMS       2048
+#define GW_HEADER_TIMEOUT_MS 10000 /* absolute, from the connection's start */
+#define GW_BODY_TIMEOUT_MS   30000 /* absolute, from the end of the headers */
+
+#endif
