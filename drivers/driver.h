@@ -1,0 +1,99 @@
+/*
+ * The contract between the loop and a haptic device.
+ *
+ * A driver is a table of operations. open() may allocate and block; read() and write() are called
+ * once a tick each, on the loop's thread: RT safe, no allocation, no lock, bounded time. All
+ * quantities are in device space (the device's own workspace, metres, its frame at the middle),
+ * world-aligned axes.
+ *
+ * Admittance devices are commanded in pose and twist and measure the operator's wrench; impedance
+ * devices are commanded in wrench and measure the pose.
+ */
+#ifndef GW_DRIVERS_DRIVER_H
+#define GW_DRIVERS_DRIVER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+typedef enum gw_device_class { GW_DEVICE_ADMITTANCE, GW_DEVICE_IMPEDANCE } gw_device_class;
+
+/* Published character of a device, constant after open. 0: not limited, or not known. */
+typedef struct gw_device_info {
+    gw_device_class class;
+    bool measures_wrench;
+    double workspace_radius;  /* m */
+    double force_max;         /* N, continuous */
+    double torque_max;        /* N m */
+    double speed_max;         /* m/s */
+    double spin_max;          /* rad/s */
+    double quantum;           /* m, of the position measurement */
+    double quantum_angular;   /* rad */
+    double stiffness;         /* N/m, of structure and transmission */
+    double stiffness_angular; /* N m/rad */
+    double bandwidth;         /* Hz, of the velocity servo */
+} gw_device_info;
+
+/* What the device measured for this tick. p in m, q unit quaternion w x y z, twist v then w, wrench
+ * f then t at the tool's origin. */
+typedef struct gw_device_sample {
+    double p[3], q[4];
+    double v[3], w[3];
+    double f[3], t[3];
+    unsigned buttons;   /* bit 0: clutch */
+    bool valid;         /* false: silent or garbage this tick */
+} gw_device_sample;
+
+/* What the device is to do until the next tick. */
+typedef struct gw_device_command {
+    double v[3], w[3]; /* admittance: velocity to servo */
+    double f[3], t[3]; /* impedance: wrench to exert */
+    bool engaged;      /* false: the device's own safe state */
+} gw_device_command;
+
+/* Truth that only a simulated device knows, for figures. */
+typedef struct gw_device_truth {
+    double p[3], q[4];
+} gw_device_truth;
+
+typedef struct gw_driver_setting {
+    const char *name;
+    const char *unit;
+    const char *meaning; /* with the source of the profile's value */
+    double ideal;        /* the value without a profile */
+    double low, high;
+} gw_driver_setting;
+
+typedef struct gw_named_value {
+    const char *name;
+    double value;
+} gw_named_value;
+
+typedef struct gw_driver_device gw_driver_device;
+
+typedef struct gw_driver {
+    const char *name;
+    const char *const *profiles; /* NULL-terminated */
+    const gw_driver_setting *settings;
+    int setting_count;
+    /* Opens a device; NULL with a sentence in `why` where it cannot. `rate` in Hz. */
+    gw_driver_device *(*open)(const char *profile, const gw_named_value *settings, int count,
+                              double rate, char *why, size_t why_size);
+    void (*close)(gw_driver_device *device); /* NULL is fine */
+    const gw_device_info *(*info)(const gw_driver_device *device);
+    void (*read)(gw_driver_device *device, gw_device_sample *sample);
+    void (*write)(gw_driver_device *device, const gw_device_command *command);
+    /* Put the device at rest at a pose (device space); only where the driver can, else NULL. */
+    void (*place)(gw_driver_device *device, const double p[3], const double q[4]);
+    /* Simulated devices only: the wrench that the operator exerts from now on (device space), and
+     * the true pose; NULL for real ones. */
+    void (*exert)(gw_driver_device *device, const double f[3], const double t[3]);
+    void (*truth)(const gw_driver_device *device, gw_device_truth *truth);
+} gw_driver;
+
+/* The drivers that this build knows, NULL-terminated; by name, NULL where unknown. */
+extern const gw_driver *const gw_drivers[];
+const gw_driver *gw_driver_find(const char *name);
+
+extern const gw_driver gw_driver_sim;
+
+#endif

@@ -1,0 +1,153 @@
+/*
+ * The simulation: a state, commands that change it, and a tick that advances it. Deterministic:
+ * the same scenario, commands and device samples give the same bits. It knows no thread; loop.h
+ * runs one at its rate on a thread of its own, `run` runs one as fast as it can.
+ *
+ * Once created, one thread at a time calls everything here. gw_simulation_apply() and
+ * gw_simulation_tick() are RT safe.
+ */
+#ifndef GW_LOOP_SIMULATION_H
+#define GW_LOOP_SIMULATION_H
+
+#include <stdint.h>
+
+#include "rt/loop/scenario.h"
+
+typedef enum gw_run_state { GW_STOPPED, GW_RUNNING, GW_PAUSED } gw_run_state;
+
+/* ---- commands in --------------------------------------------------------------------------- */
+
+typedef enum gw_command_kind {
+    GW_COMMAND_SCENARIO, /* swap; the tool is brought onto its new set without a bump */
+    GW_COMMAND_STATE,    /* run, pause, stop (tick 0 and the scenario's poses) */
+    GW_COMMAND_STEP,     /* `ticks` more, while paused */
+    GW_COMMAND_OPERATOR, /* a new operator at a device; its t counts from this tick */
+    GW_COMMAND_DRAG,     /* spring from a point of the held object to a target */
+    GW_COMMAND_RELEASE,  /* ends the drag */
+    GW_COMMAND_PUSH,     /* a wrench at the tool frame until the next push (keys, scripts) */
+    GW_COMMAND_CLUTCH,   /* freezes the tool and re-centres the workspace map on release */
+    GW_COMMAND_HALT,     /* devices to their safe state now; nothing moves until armed */
+    GW_COMMAND_ARM
+} gw_command_kind;
+
+typedef struct gw_command {
+    gw_command_kind kind;
+    int tool; /* index, for drag, release, push, clutch */
+    uint64_t tag; /* handed back in the event that reports the command as active */
+    union {
+        gw_scenario *scenario; /* ownership passes */
+        gw_run_state state;
+        uint64_t ticks;
+        struct {
+            const char *device; /* compared by pointer with gw_device_slot_id() */
+            gw_operator_program *program; /* ownership passes; NULL: none */
+        } operator;
+        struct {
+            gw_vec3 point;  /* grabbed, in the object's frame (m) */
+            gw_vec3 target; /* world (m) */
+            double stiffness, damping, force_max; /* N/m, N s/m, N; 0: 500, critical, 30 */
+            bool turn; /* target drives rotation about the grabbed object's centre instead */
+        } drag;
+        gw_wrench push;
+        bool clutch;
+    };
+} gw_command;
+
+/* ---- state out ----------------------------------------------------------------------------- */
+
+typedef struct gw_tool_state {
+    int object;               /* index in the scene */
+    gw_pose world_from_object;
+    gw_pose world_from_tool;  /* virtual tool */
+    gw_twist twist;           /* of the tool frame's origin, world axes */
+    gw_pose device;           /* as measured, in task space */
+    gw_pose device_true;      /* simulated device's true pose, in task space; else `device` */
+    gw_wrench operator;       /* what acts at the tool frame, world axes */
+    gw_wrench constraint;     /* lambda: constraint wrench at the tool frame, world axes */
+    double force_normal, force_tangential; /* of the operator's force against the set (N) */
+    double error_p, error_r;  /* virtual tool and device (m, rad) */
+    double residual;          /* of the set's rows (m) */
+    bool travelling;          /* being brought onto a new set */
+    bool clutched;
+    bool limited;             /* a clamp acted in this tick */
+    bool dragging;
+} gw_tool_state;
+
+/* Sums since tick 0 (J). */
+typedef struct gw_energy {
+    double kinetic, potential; /* now; potential zero at the world's origin height */
+    double initial;            /* kinetic + potential at tick 0 */
+    double work_in;            /* of operators */
+    double dissipated;         /* by damping */
+    double edits;              /* brought in or taken out by switches of scenario */
+} gw_energy;
+
+/* The state before a tick's step and the wrenches acting in it. */
+typedef struct gw_snapshot {
+    uint64_t tick;
+    double time; /* tick / rate (s) */
+    uint64_t revision; /* of the active scenario */
+    gw_run_state state;
+    bool halted;
+    int tool_count;
+    gw_tool_state tools[GW_MAX_TOOLS];
+    gw_energy energy;
+    uint64_t limited_ticks;
+    uint64_t overruns;       /* ticks that took longer than the period, or began one late */
+    double tick_us, tick_us_p50, tick_us_p99, tick_us_max; /* cost of a tick (us) */
+    double late_us_p50, late_us_p99, late_us_max; /* lateness of waking (us), 0 in `run` */
+    bool real_time;          /* SCHED_FIFO was granted */
+} gw_snapshot;
+
+typedef enum gw_event_kind {
+    GW_EVENT_ACTIVE,      /* a scenario or operator is active; tag, revision */
+    GW_EVENT_STATE,       /* run state changed */
+    GW_EVENT_SETTLED,     /* a travel ended; tool */
+    GW_EVENT_LIMITED,     /* a clamp began to act; tool */
+    GW_EVENT_HALTED,
+    GW_EVENT_ARMED,
+    GW_EVENT_OVERRUN,     /* value: us over */
+    GW_EVENT_DEVICE_LOST, /* silent or garbage; tool */
+    GW_EVENT_NOT_FINITE   /* the step failed: the tool is held; tool */
+} gw_event_kind;
+
+typedef struct gw_event {
+    gw_event_kind kind;
+    uint64_t tick;
+    uint64_t tag;
+    uint64_t revision;
+    int tool;
+    gw_run_state state;
+    double value;
+} gw_event;
+
+/* ---- the simulation ------------------------------------------------------------------------ */
+
+typedef struct gw_simulation gw_simulation;
+
+/* Takes all memory that it will need. The scenario's ownership passes. NULL: memory. */
+gw_simulation *gw_simulation_create(gw_scenario *scenario, gw_error *error);
+/* Destroys its scenario too; devices stay open. */
+void gw_simulation_destroy(gw_simulation *simulation);
+
+/* Applies a command at once. What it replaces (a scenario, an operator's program) comes back in
+ * `retired` as a command of the same kind, kind GW_COMMAND_STATE where there is nothing to free.
+ * RT safe. */
+void gw_simulation_apply(gw_simulation *simulation, const gw_command *command,
+                         gw_command *retired);
+
+/* One tick: device read, map, wrench, step, control, clamps, device write, snapshot. The device is
+ * serviced also when stopped or paused. RT safe. */
+void gw_simulation_tick(gw_simulation *simulation);
+
+/* The state of the last tick, valid until the next one. */
+const gw_snapshot *gw_simulation_snapshot(const gw_simulation *simulation);
+
+/* For the owner of the clock: figures that go into the snapshot. */
+void gw_simulation_timing(gw_simulation *simulation, double tick_us, double late_us, bool overrun,
+                          bool real_time);
+
+/* Moves at most `capacity` events that happened since the last call to `events`. RT safe. */
+int gw_simulation_events(gw_simulation *simulation, gw_event *events, int capacity);
+
+#endif

@@ -1,0 +1,21 @@
+/*
+ * The library: everything of rt/ that another program may use.
+ */
+#ifndef GW_RT_H
+#define GW_RT_H
+
+#include "rt/base/error.h"
+#include "rt/base/limits.h"
+#include "rt/base/space.h"
+#include "rt/geom/element.h"
+#include "rt/geom/feature.h"
+#include "rt/geom/shape.h"
+#include "rt/geom/submanifold.h"
+#include "rt/loop/loop.h"
+#include "rt/loop/scenario.h"
+#include "rt/loop/simulation.h"
+#include "rt/scene/layout.h"
+#include "rt/scene/scene.h"
+#include "rt/solve/solve.h"
+
+#endif

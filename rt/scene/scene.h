@@ -1,0 +1,192 @@
+/*
+ * The document: what a scene file says, as plain structs.
+ *
+ * A scene owns its arrays (heap). It is edited by the server's threads only, as a copy that takes
+ * the place of the old one; the loop never sees it, it gets a scenario built from it.
+ * Not for use inside a tick.
+ */
+#ifndef GW_SCENE_SCENE_H
+#define GW_SCENE_SCENE_H
+
+#include "rt/base/error.h"
+#include "rt/base/limits.h"
+#include "rt/geom/feature.h"
+#include "rt/geom/shape.h"
+#include "rt/solve/solve.h"
+
+/* How the object's mass is given. */
+typedef enum gw_mass_source { GW_MASS_BY_DENSITY, GW_MASS_GIVEN } gw_mass_source;
+
+typedef struct gw_body {
+    gw_mass_source source;
+    double density; /* kg/m^3, GW_MASS_BY_DENSITY; 1000 where nothing is said */
+    double mass;    /* kg, GW_MASS_GIVEN */
+    bool has_com, has_inertia;
+    gw_vec3 com;             /* m, body axes */
+    double inertia[6];       /* ixx iyy izz ixy ixz iyz, entries of the tensor about com (kg m^2) */
+    double damping_linear;   /* N s/m at the tool frame */
+    double damping_angular;  /* N m s/rad */
+} gw_body;
+
+typedef struct gw_object {
+    char id[GW_MAX_ID + 1];
+    gw_shape shape;
+    gw_pose pose; /* world_from_object as the scene says it */
+    bool fixed;
+    gw_body body;
+    gw_vec3 velocity, spin; /* initial twist of the frame's origin, world axes (m/s, rad/s) */
+} gw_object;
+
+/* A feature that the scene states, beside those derived from the shape. */
+typedef struct gw_feature {
+    char object[GW_MAX_ID + 1];
+    char name[GW_MAX_ID + 1];
+    gw_element element; /* in the object's frame */
+} gw_feature;
+
+/* "object/feature" */
+typedef struct gw_feature_ref {
+    char object[GW_MAX_ID + 1];
+    char feature[GW_MAX_ID + 1];
+} gw_feature_ref;
+
+typedef struct gw_scene_constraint {
+    char id[GW_MAX_ID + 1];
+    gw_constraint_kind kind;
+    gw_feature_ref a, b; /* for signs b plays the fixed part */
+    double value;
+    gw_sense sense;
+    bool enabled;
+} gw_scene_constraint;
+
+typedef enum gw_control_kind { GW_CONTROL_ADMITTANCE } gw_control_kind;
+
+/* Gains of the PID in device coordinates, per second powers; has_gains false: the defaults. */
+typedef struct gw_gains {
+    double p, i, d;
+} gw_gains;
+
+/* The map between task and device workspace: x_device = scale (x_task - centre). */
+typedef struct gw_workspace {
+    bool has_scale, has_centre;
+    double scale;   /* k, device metres per task metre */
+    gw_vec3 centre; /* task point at the device's origin (m) */
+} gw_workspace;
+
+typedef struct gw_tool {
+    char object[GW_MAX_ID + 1];
+    gw_pose at; /* object_from_tool */
+    char device[GW_MAX_ID + 1]; /* id of a device of the scene */
+    gw_control_kind control;
+    bool has_gains;
+    gw_gains gains;
+    gw_workspace workspace;
+    char branch[16]; /* id of the branch that was chosen; empty: the nearest */
+    /* Limits, 0: none. They act where a scene sets them (and on edits, see scenario.h). */
+    double force_max, torque_max; /* of the operator's wrench (N, N m) */
+    double speed_max, spin_max;   /* of the virtual tool (m/s, rad/s) */
+} gw_tool;
+
+typedef enum gw_operator_kind {
+    GW_OPERATOR_NONE,
+    GW_OPERATOR_WRENCH, /* scripted samples, held from their t to the next */
+    GW_OPERATOR_HAND    /* a hand with mass, stiffness and damping that follows a path */
+} gw_operator_kind;
+
+typedef struct gw_wrench_sample {
+    double t;
+    gw_wrench wrench; /* at the tool frame's origin, world axes (N, N m) */
+} gw_wrench_sample;
+
+typedef struct gw_hand_knot {
+    double t;
+    gw_pose pose; /* of the hand's target, task space */
+} gw_hand_knot;
+
+typedef struct gw_operator {
+    gw_operator_kind kind;
+    int count;
+    gw_wrench_sample *samples; /* GW_OPERATOR_WRENCH: count, times ascending; owned */
+    gw_hand_knot *path;        /* GW_OPERATOR_HAND: count, times ascending; owned */
+    double mass, stiffness, damping; /* hand: kg, N/m, N s/m */
+    double stiffness_angular, damping_angular; /* hand: N m/rad, N m s/rad */
+} gw_operator;
+
+#define GW_MAX_SETTINGS 24
+
+/* A device's settings by name, as its driver publishes them (driver.h). */
+typedef struct gw_setting {
+    char name[32];
+    double value;
+} gw_setting;
+
+typedef struct gw_device {
+    char id[GW_MAX_ID + 1];
+    char driver[32];  /* "sim" */
+    char profile[48]; /* "" or "ideal", "cobotic-hand-controller" */
+    int setting_count;
+    gw_setting settings[GW_MAX_SETTINGS];
+    gw_operator operator;
+} gw_device;
+
+typedef struct gw_scene {
+    char name[128];
+    char description[512]; /* what to try, for the gallery; may be empty */
+    gw_vec3 gravity; /* m/s^2 */
+    int rate;        /* Hz */
+    int object_count, feature_count, constraint_count, tool_count, device_count;
+    gw_object *objects;
+    gw_feature *features;
+    gw_scene_constraint *constraints;
+    gw_tool *tools;
+    gw_device *devices;
+} gw_scene;
+
+gw_scene gw_scene_default(void); /* empty, gravity 0, rate 1000 */
+
+/* Deep copy; NULL when memory is short. */
+gw_scene *gw_scene_copy(const gw_scene *scene);
+void gw_scene_destroy(gw_scene *scene); /* NULL is fine */
+
+/* Grow by one zeroed entry and return it; NULL with an error beyond the cap or without memory. */
+gw_object *gw_scene_add_object(gw_scene *scene, gw_error *error);
+gw_feature *gw_scene_add_feature(gw_scene *scene, gw_error *error);
+gw_scene_constraint *gw_scene_add_constraint(gw_scene *scene, gw_error *error);
+gw_tool *gw_scene_add_tool(gw_scene *scene, gw_error *error);
+gw_device *gw_scene_add_device(gw_scene *scene, gw_error *error);
+
+/* Remove the entry at `index`, the others keep their order. What it owns is freed. */
+void gw_scene_remove_object(gw_scene *scene, int index);
+void gw_scene_remove_feature(gw_scene *scene, int index);
+void gw_scene_remove_constraint(gw_scene *scene, int index);
+void gw_scene_remove_tool(gw_scene *scene, int index);
+void gw_scene_remove_device(gw_scene *scene, int index);
+
+/* Indices by id, -1 where there is none. */
+int gw_scene_object(const gw_scene *scene, const char *id);
+int gw_scene_constraint_index(const gw_scene *scene, const char *id);
+int gw_scene_device(const gw_scene *scene, const char *id);
+int gw_scene_feature(const gw_scene *scene, const char *object, const char *name);
+
+/* The element that a reference names, in its object's frame; stated features go before derived
+ * ones. False when the object or the feature is unknown. */
+bool gw_scene_element(const gw_scene *scene, const gw_feature_ref *ref, gw_element *element);
+
+/* Gives every reference to object `from` the name `to`. */
+void gw_scene_rename_object(gw_scene *scene, const char *from, const char *to);
+
+/* All that a scene must hold beyond the types of its members: ids unique and well formed, every
+ * reference found, kinds fit, numbers finite and in range. `where` is a pointer into the scene
+ * file ("/constraints/3/a"). */
+bool gw_scene_check(const gw_scene *scene, gw_error *error);
+
+/* Mass, centre of mass and inertia of an object, from what its body says. */
+gw_mass gw_object_mass(const gw_object *object);
+
+/* Largest extent of all objects at their poses (m), at least 1e-6: the scene's size. */
+double gw_scene_size(const gw_scene *scene);
+
+/* [A-Za-z0-9_.:+-]{1,64} */
+bool gw_id_valid(const char *id);
+
+#endif
