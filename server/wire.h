@@ -1,0 +1,96 @@
+/*
+ * The only place that knows JSON: documents, answers and errors between C structs and jansson.
+ *
+ * Decoding is strict: unknown members, wrong types, numbers out of range are refused with the
+ * member's JSON pointer, built on `at`, the pointer of the value that is decoded ("" for a whole
+ * document, "/constraints/2" inside a scene). Encoding gives a new reference. Any server thread;
+ * no state.
+ */
+#ifndef GW_SERVER_WIRE_H
+#define GW_SERVER_WIRE_H
+
+#include <jansson.h>
+#include <stddef.h>
+
+#include "rt/rt.h"
+
+/* ---- text ---------------------------------------------------------------------------------- */
+
+/* Parses text with the caps of limits.h (size, depth, duplicate members refused); NULL with an
+ * error that names line and column. */
+json_t *wire_parse(const char *text, size_t size, gw_error *error);
+
+/* Compact text, numbers with 17 significant digits; NULL when a number is not finite or memory is
+ * short. To be freed by the caller. */
+char *wire_text(const json_t *value);
+
+/* RFC 7396 merge patch: `target` with `patch` applied, a new reference. */
+json_t *wire_merge(const json_t *target, const json_t *patch);
+
+/* ---- small values -------------------------------------------------------------------------- */
+
+json_t *wire_vec3(gw_vec3 v);
+json_t *wire_quat(gw_quat q);
+json_t *wire_pose(const gw_pose *pose);
+bool wire_get_vec3(const json_t *value, const char *at, gw_vec3 *v, gw_error *error);
+bool wire_get_quat(const json_t *value, const char *at, gw_quat *q, gw_error *error);
+bool wire_get_pose(const json_t *value, const char *at, gw_pose *pose, gw_error *error);
+
+/* Refuses members that are not in `allowed` (NULL-terminated). */
+bool wire_only(const json_t *object, const char *at, const char *const *allowed, gw_error *error);
+
+/* ---- scene --------------------------------------------------------------------------------- */
+
+bool wire_get_object(const json_t *value, const char *at, gw_object *object, gw_error *error);
+bool wire_get_feature(const json_t *value, const char *at, gw_feature *feature, gw_error *error);
+bool wire_get_constraint(const json_t *value, const char *at, gw_scene_constraint *constraint,
+                         gw_error *error);
+bool wire_get_tool(const json_t *value, const char *at, gw_tool *tool, gw_error *error);
+bool wire_get_device(const json_t *value, const char *at, gw_device *device, gw_error *error);
+bool wire_get_operator(const json_t *value, const char *at, gw_operator *operator,
+                       gw_error *error);
+
+json_t *wire_object(const gw_object *object);
+json_t *wire_feature(const gw_feature *feature);
+json_t *wire_element(const gw_element *element); /* {"point":..} {"line":..} {"plane":..} */
+json_t *wire_constraint(const gw_scene_constraint *constraint);
+json_t *wire_tool(const gw_tool *tool);
+json_t *wire_device(const gw_device *device);
+json_t *wire_operator(const gw_operator *operator);
+
+/* A whole scene, decoded and checked (gw_scene_check); NULL with an error. */
+gw_scene *wire_get_scene(const json_t *value, gw_error *error);
+json_t *wire_scene(const gw_scene *scene);
+
+/* Scene with ids of constraints or devices left out gets them made here: c1, c2 ... */
+void wire_make_constraint_id(const gw_scene *scene, char id[GW_MAX_ID + 1]);
+
+/* ---- solve --------------------------------------------------------------------------------- */
+
+typedef struct wire_problem wire_problem;
+
+/* A `solve` request, decoded and checked; NULL with an error. */
+wire_problem *wire_get_problem(const json_t *value, gw_error *error);
+void wire_problem_destroy(wire_problem *problem);
+
+/* Solves it (timing it) and encodes the answer; NULL only when memory is short. */
+json_t *wire_solve(const wire_problem *problem);
+
+/* A solution as in `solve`, with `ids` of the constraints in its order; samples left out. */
+json_t *wire_solution(const gw_problem *problem, const gw_solution *solution,
+                      const char *const *ids);
+
+/* {"constraints":[ids],"condition","values":{..},"message"} */
+json_t *wire_conflict(const gw_conflict *conflict, const char *const *ids);
+
+/* ---- simulation ---------------------------------------------------------------------------- */
+
+/* The member "simulation" of the protocol's `state`. `scene` names the objects. */
+json_t *wire_simulation(const gw_scene *scene, const gw_snapshot *snapshot, int rate);
+
+/* Columns of `run`'s CSV and of the sample stream, and one row of them (count values). */
+extern const char *const wire_columns[];
+extern const int wire_column_count;
+void wire_row(const gw_snapshot *snapshot, double *row);
+
+#endif
