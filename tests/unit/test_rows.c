@@ -1,0 +1,129 @@
+/*
+ * H, A and the drift of every row kind, by finite differences; projection by Newton's method.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "rt/geom/submanifold.h"
+
+#define KINDS 6
+
+static unsigned long long state = 7;
+
+static double uniform(void)
+{
+    state = state * 6364136223846793005ull + 1442695040888963407ull;
+    return (double)(state >> 11) / 9007199254740992.0 * 2 - 1;
+}
+
+static gw_vec3 vector(void)
+{
+    return gw_v3(uniform(), uniform(), uniform());
+}
+
+static gw_pose random_pose(void)
+{
+    return (gw_pose){vector(), gw_quat_unit((gw_quat){uniform(), uniform(), uniform(), uniform()})};
+}
+
+static void random_rows(gw_row *rows)
+{
+    for (int i = 0; i < KINDS; i++)
+        rows[i] = (gw_row){(gw_row_kind)i, vector(), vector(), gw_unit(vector()), 0.3};
+    rows[GW_ROW_ANGLE].m = gw_unit(rows[GW_ROW_ANGLE].m);
+}
+
+static gw_pose moved(const gw_pose *x, const gw_twist *twist, double h)
+{
+    gw_twist d = {gw_scale(h, twist->v), gw_scale(h, twist->w)};
+    return gw_pose_add(x, &d);
+}
+
+static void jacobian_is_the_derivative_of_the_rows(void **unused)
+{
+    (void)unused;
+    for (int trial = 0; trial < 50; trial++) {
+        gw_row rows[KINDS];
+        random_rows(rows);
+        gw_pose x = random_pose();
+        gw_twist t = {vector(), vector()};
+        double a[KINDS][6], plus[KINDS], minus[KINDS], h = 1e-6;
+        gw_rows_jacobian(rows, KINDS, &x, a);
+        gw_pose forward = moved(&x, &t, h), backward = moved(&x, &t, -h);
+        gw_rows_value(rows, KINDS, &forward, plus);
+        gw_rows_value(rows, KINDS, &backward, minus);
+        for (int i = 0; i < KINDS; i++) {
+            double rate = a[i][0] * t.v.x + a[i][1] * t.v.y + a[i][2] * t.v.z +
+                          a[i][3] * t.w.x + a[i][4] * t.w.y + a[i][5] * t.w.z;
+            assert_true(fabs(rate - (plus[i] - minus[i]) / (2 * h)) < 1e-7);
+        }
+    }
+}
+
+static void drift_is_the_second_derivative_at_constant_twist(void **unused)
+{
+    (void)unused;
+    for (int trial = 0; trial < 50; trial++) {
+        gw_row rows[KINDS];
+        random_rows(rows);
+        gw_pose x = random_pose();
+        gw_twist t = {vector(), vector()};
+        double drift[KINDS], here[KINDS], plus[KINDS], minus[KINDS], h = 1e-4;
+        gw_rows_drift(rows, KINDS, &x, &t, drift);
+        gw_pose forward = moved(&x, &t, h), backward = moved(&x, &t, -h);
+        gw_rows_value(rows, KINDS, &x, here);
+        gw_rows_value(rows, KINDS, &forward, plus);
+        gw_rows_value(rows, KINDS, &backward, minus);
+        for (int i = 0; i < KINDS; i++) {
+            double second = (plus[i] - 2 * here[i] + minus[i]) / (h * h);
+            assert_true(fabs(drift[i] - second) < 1e-4 * (1 + fabs(second) * fabs(second)));
+        }
+    }
+}
+
+static void values_are_the_distances_they_name(void **unused)
+{
+    (void)unused;
+    gw_pose x = {{1, 2, 3}, gw_quat_axis(gw_v3(0, 0, 1), GW_PI / 2)};
+    /* X = R (1,0,0) + t = (1,3,3) */
+    gw_row rows[] = {
+        {GW_ROW_PLANE, {1, 0, 0}, {0, 0, 1}, {0, 0, 1}, 0.5},
+        {GW_ROW_PLANE_BODY, {1, 0, 0}, {1, 5, 3}, {1, 0, 0}, 0.5}, /* R n = +y */
+        {GW_ROW_SPHERE, {1, 0, 0}, {1, 3, 0}, {0, 0, 0}, 1},
+        {GW_ROW_CYLINDER, {1, 0, 0}, {0, 0, 0}, {0, 0, 1}, 1},
+        {GW_ROW_CYLINDER_BODY, {1, 0, 0}, {1, 9, 5}, {1, 0, 0}, 1},
+        {GW_ROW_ANGLE, {1, 0, 0}, {0, 0, 0}, {0, 1, 0}, 0.25}};
+    double h[6], expected[6] = {1.5, 1.5, 2, sqrt(10) - 1, 1, 0.75};
+    gw_rows_value(rows, 6, &x, h);
+    for (int i = 0; i < 6; i++)
+        assert_true(fabs(h[i] - expected[i]) < 1e-14);
+}
+
+static void projection_reaches_the_rows_at_every_scale(void **unused)
+{
+    (void)unused;
+    for (double scale = 1e-6; scale < 1e7; scale *= 1e3) {
+        gw_vec3 n = gw_v3(0, 0, 1);
+        gw_row rows[] = {{GW_ROW_PLANE, gw_scale(scale, vector()), gw_scale(scale, vector()), n, 0},
+                         {GW_ROW_ANGLE, {1, 0, 0}, {0, 0, 0}, n, 0},
+                         {GW_ROW_ANGLE, {0, 1, 0}, {0, 0, 0}, n, 0},
+                         {GW_ROW_ANGLE, {0, 1, 0}, {0, 0, 0}, n, 0}};
+        gw_pose x = {gw_scale(scale, vector()), gw_quat_exp(gw_scale(0.5, vector()))};
+        double worst = gw_rows_project(rows, 4, scale, 30, &x);
+        assert_true(worst < 1e-12 * scale);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(jacobian_is_the_derivative_of_the_rows),
+        cmocka_unit_test(drift_is_the_second_derivative_at_constant_twist),
+        cmocka_unit_test(values_are_the_distances_they_name),
+        cmocka_unit_test(projection_reaches_the_rows_at_every_scale),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
