@@ -14,23 +14,26 @@
 
 #include "rt/scene/scene.h"
 
-/* The solved positioning problem of one moving object. */
+/* The solved positioning problem of one moving object. Allocated only as far as its last branch:
+ * never copied by value. */
 typedef struct gw_placement {
-    int object;           /* index in the scene */
-    int tool;             /* index of the tool that holds it, -1: none */
-    double length;        /* L of the metric: the body's radius of gyration (m) */
-    gw_pose from;         /* the pose that nearest branches were measured from */
-    int count;            /* constraints, enabled ones only */
-    gw_constraint constraints[GW_MAX_PROBLEM];
+    int object;    /* index in the scene */
+    int tool;      /* index of the tool that holds it, -1: none */
+    double length; /* L of the metric: the body's radius of gyration (m) */
+    gw_pose from;  /* the pose that nearest branches were measured from */
+    int branch;    /* chosen branch, -1 where there is none */
+    int count;     /* constraints, enabled ones only */
     int ids[GW_MAX_PROBLEM]; /* index of each in the scene */
+    gw_constraint constraints[GW_MAX_PROBLEM];
     gw_solution solution;
-    int branch;           /* chosen branch, -1 where there is none */
 } gw_placement;
 
 typedef struct gw_layout {
     int count;
     gw_placement **placements; /* owned; one per object that is not fixed, scene order */
     gw_pose *poses;            /* owned; world_from_object of every object, placed */
+    int joint_count;
+    struct gw_joint *joints;   /* owned; the enabled constraints by object and element */
 } gw_layout;
 
 /*
@@ -49,8 +52,8 @@ const gw_placement *gw_layout_problem(const gw_layout *layout);
 /* The placement of an object, NULL where it is fixed. */
 const gw_placement *gw_layout_of(const gw_layout *layout, int object);
 
-/* The largest residual of the scene's enabled constraints at these poses (m; angles times the
- * moving body's length), recomputed from the objects' features. */
-double gw_scene_residual(const gw_scene *scene, const gw_pose *poses);
+/* The largest residual of the scene's enabled constraints at these poses, one per object (m; angles
+ * times the moving body's length): recomputed from the features, not from the branches. */
+double gw_layout_residual(const gw_layout *layout, const gw_pose *poses);
 
 #endif

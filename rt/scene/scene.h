@@ -112,6 +112,10 @@ typedef struct gw_operator {
     double stiffness_angular, damping_angular; /* hand: N m/rad, N m s/rad */
 } gw_operator;
 
+/* A deep copy (false: memory is short, what was copied is to be finished), and its end. */
+bool gw_operator_copy(gw_operator *to, const gw_operator *from);
+void gw_operator_finish(gw_operator *operator);
+
 #define GW_MAX_SETTINGS 24
 
 /* A device's settings by name, as its driver publishes them (driver.h). */
@@ -183,7 +187,11 @@ bool gw_scene_check(const gw_scene *scene, gw_error *error);
 /* Mass, centre of mass and inertia of an object, from what its body says. */
 gw_mass gw_object_mass(const gw_object *object);
 
-/* Largest extent of all objects at their poses (m), at least 1e-6: the scene's size. */
+/* The object's radius of gyration, L of the metric of poses (m). */
+double gw_object_length(const gw_object *object);
+
+/* Box around all objects at their poses, and its diagonal, at least 1e-6: the scene's size (m). */
+gw_box gw_scene_bounds(const gw_scene *scene);
 double gw_scene_size(const gw_scene *scene);
 
 /* [A-Za-z0-9_.:+-]{1,64} */

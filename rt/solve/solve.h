@@ -97,8 +97,7 @@ typedef struct gw_solution {
     gw_status status;
     gw_method method;
     int dof; /* the largest dimension of a branch */
-    int branch_count;
-    gw_branch branches[GW_MAX_BRANCHES]; /* nearest first */
+    int branch_count; /* of `branches`, below */
     int redundant_count;
     gw_redundant redundant[GW_MAX_PROBLEM];
     int implied_count;
@@ -109,6 +108,7 @@ typedef struct gw_solution {
     double best_residual;  /* where unhandled: the smallest found (m) */
     int trace_count;
     gw_trace_step trace[GW_MAX_TRACE];
+    gw_branch branches[GW_MAX_BRANCHES]; /* nearest first; last, so that a copy may end early */
 } gw_solution;
 
 /* Checks what gw_solve() takes for granted: kinds that fit their elements, ranges, finite numbers,

@@ -1,0 +1,281 @@
+/*
+ * What a scene must hold beyond the types of its members. Not for use inside a tick.
+ */
+#include "rt/scene/scene.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+bool gw_id_valid(const char *id)
+{
+    size_t length = strspn(id, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.:+-");
+    return length >= 1 && length <= GW_MAX_ID && id[length] == '\0';
+}
+
+/* ---- ids ----------------------------------------------------------------------------------- */
+
+/* An id and where it stands, so that duplicates are found by sorting: scenes have thousands. */
+typedef struct entry {
+    const char *id, *second;
+    int index;
+} entry;
+
+static int compare_entries(const void *a, const void *b)
+{
+    const entry *x = a, *y = b;
+    int order = strcmp(x->id, y->id);
+    if (order == 0 && x->second)
+        order = strcmp(x->second, y->second);
+    return order ? order : x->index - y->index;
+}
+
+static bool same(const entry *x, const entry *y)
+{
+    return strcmp(x->id, y->id) == 0 && (!x->second || strcmp(x->second, y->second) == 0);
+}
+
+static bool check_unique(entry *entries, int count, const char *collection, gw_error *error)
+{
+    qsort(entries, (size_t)count, sizeof *entries, compare_entries);
+    for (int i = 1; i < count; i++) {
+        if (!same(&entries[i - 1], &entries[i]))
+            continue;
+        char where[64];
+        snprintf(where, sizeof where, "/%s/%d/id", collection, entries[i].index);
+        return gw_fail(error, GW_CONFLICT, where, "the id %s%s%s is taken by /%s/%d",
+                       entries[i].id, entries[i].second ? "/" : "",
+                       entries[i].second ? entries[i].second : "", collection,
+                       entries[i - 1].index);
+    }
+    return true;
+}
+
+static bool check_id(const char *id, const char *collection, int index, gw_error *error)
+{
+    if (gw_id_valid(id))
+        return true;
+    char where[64];
+    snprintf(where, sizeof where, "/%s/%d/id", collection, index);
+    return gw_fail(error, GW_BAD_INPUT, where,
+                   "the id \"%s\" must be 1 to %d of the characters A-Z a-z 0-9 _ . : + -", id,
+                   GW_MAX_ID);
+}
+
+static bool check_ids(const gw_scene *s, gw_error *error)
+{
+    int most = s->object_count > s->feature_count ? s->object_count : s->feature_count;
+    most = most > s->constraint_count ? most : s->constraint_count;
+    entry *entries = calloc((size_t)most + GW_MAX_DEVICES, sizeof *entries);
+    if (!entries)
+        return gw_fail(error, GW_FAILED, "", "no memory to check the scene");
+    bool ok = true;
+    for (int i = 0; ok && i < s->object_count; i++) {
+        ok = check_id(s->objects[i].id, "objects", i, error);
+        entries[i] = (entry){s->objects[i].id, NULL, i};
+    }
+    ok = ok && check_unique(entries, s->object_count, "objects", error);
+    for (int i = 0; ok && i < s->feature_count; i++) {
+        ok = check_id(s->features[i].name, "features", i, error);
+        entries[i] = (entry){s->features[i].object, s->features[i].name, i};
+    }
+    ok = ok && check_unique(entries, s->feature_count, "features", error);
+    for (int i = 0; ok && i < s->constraint_count; i++) {
+        ok = check_id(s->constraints[i].id, "constraints", i, error);
+        entries[i] = (entry){s->constraints[i].id, NULL, i};
+    }
+    ok = ok && check_unique(entries, s->constraint_count, "constraints", error);
+    for (int i = 0; ok && i < s->device_count; i++) {
+        ok = check_id(s->devices[i].id, "devices", i, error);
+        entries[i] = (entry){s->devices[i].id, NULL, i};
+    }
+    ok = ok && check_unique(entries, s->device_count, "devices", error);
+    free(entries);
+    return ok;
+}
+
+/* ---- objects and features ------------------------------------------------------------------ */
+
+static bool bad(gw_error *error, const char *collection, int index, const char *member,
+                const char *message)
+{
+    char where[320];
+    snprintf(where, sizeof where, "/%s/%d%s", collection, index, member);
+    return gw_fail(error, GW_BAD_INPUT, where, "%s", message);
+}
+
+/* A tensor of a real solid: positive definite, and no principal moment above the sum of the other
+ * two, which is tr(I) E - 2 I being positive semidefinite. */
+static bool inertia_is_real(const double i[6])
+{
+    double trace = i[0] + i[1] + i[2];
+    gw_mat3 t = {{{i[0], i[3], i[4]}, {i[3], i[1], i[5]}, {i[4], i[5], i[2]}}};
+    for (int pass = 0; pass < 2; pass++) {
+        double(*m)[3] = t.m;
+        double minor = m[0][0] * m[1][1] - m[0][1] * m[1][0];
+        double det = m[0][0] * (m[1][1] * m[2][2] - m[1][2] * m[2][1]) -
+                     m[0][1] * (m[1][0] * m[2][2] - m[1][2] * m[2][0]) +
+                     m[0][2] * (m[1][0] * m[2][1] - m[1][1] * m[2][0]);
+        double slack = pass ? 1e-9 : 0; /* a flat plate meets the second bound with equality */
+        if (pass == 0 && !(m[0][0] > 0 && minor > 0 && det > 0))
+            return false;
+        if (pass == 1 && !(m[0][0] >= -slack * trace && minor >= -slack * trace * trace &&
+                           det >= -slack * trace * trace * trace))
+            return false;
+        for (int r = 0; r < 3; r++)
+            for (int c = 0; c < 3; c++)
+                m[r][c] = (r == c ? trace : 0) - 2 * m[r][c];
+    }
+    return true;
+}
+
+static bool check_body(const gw_body *b, int index, gw_error *error)
+{
+    if (b->source == GW_MASS_GIVEN && !(isfinite(b->mass) && b->mass > 0))
+        return bad(error, "objects", index, "/body/mass", "mass must be greater than 0 (kg)");
+    if (b->source == GW_MASS_BY_DENSITY && !(isfinite(b->density) && b->density > 0))
+        return bad(error, "objects", index, "/body/density",
+                   "density must be greater than 0 (kg/m3)");
+    if (b->has_com && !gw_finite3(b->com))
+        return bad(error, "objects", index, "/body/com", "com must be finite (m)");
+    for (int i = 0; b->has_inertia && i < 6; i++)
+        if (!isfinite(b->inertia[i]))
+            return bad(error, "objects", index, "/body/inertia", "inertia must be finite");
+    if (b->has_inertia && !inertia_is_real(b->inertia))
+        return bad(error, "objects", index, "/body/inertia",
+                   "inertia [ixx,iyy,izz,ixy,ixz,iyz] must be the tensor of a real solid: positive "
+                   "definite, each principal moment at most the sum of the other two");
+    if (!(b->damping_linear >= 0 && isfinite(b->damping_linear)))
+        return bad(error, "objects", index, "/body/damping/linear",
+                   "damping must be 0 or more (N s/m)");
+    if (!(b->damping_angular >= 0 && isfinite(b->damping_angular)))
+        return bad(error, "objects", index, "/body/damping/angular",
+                   "damping must be 0 or more (N m s/rad)");
+    return true;
+}
+
+static bool check_object(const gw_object *o, int index, gw_error *error)
+{
+    gw_error inner = {0};
+    if (!gw_shape_check(&o->shape, &inner)) {
+        char member[224];
+        snprintf(member, sizeof member, "/geometry%s", inner.where);
+        return bad(error, "objects", index, member, inner.message);
+    }
+    if (!gw_finite_pose(&o->pose))
+        return bad(error, "objects", index, "/pose", "a pose must be finite");
+    if (!gw_finite3(o->velocity) || !gw_finite3(o->spin))
+        return bad(error, "objects", index, "/velocity", "a velocity must be finite");
+    return check_body(&o->body, index, error);
+}
+
+static bool check_feature(const gw_scene *s, const gw_feature *f, int index, gw_error *error)
+{
+    if (gw_scene_object(s, f->object) < 0) {
+        char message[192];
+        snprintf(message, sizeof message, "there is no object \"%s\"", f->object);
+        return bad(error, "features", index, "/id", message);
+    }
+    if (!gw_finite3(f->element.p) || !gw_finite3(f->element.d))
+        return bad(error, "features", index, "", "a feature's numbers must be finite");
+    return true;
+}
+
+/* ---- constraints, tools, devices ----------------------------------------------------------- */
+
+static bool check_ref(const gw_scene *s, const gw_feature_ref *ref, int index, const char *member,
+                      gw_element *element, gw_error *error)
+{
+    if (gw_scene_element(s, ref, element))
+        return true;
+    char message[256];
+    if (gw_scene_object(s, ref->object) < 0)
+        snprintf(message, sizeof message, "there is no object \"%s\"", ref->object);
+    else
+        snprintf(message, sizeof message, "\"%s\" has no feature \"%s\"", ref->object,
+                 ref->feature);
+    return bad(error, "constraints", index, member, message);
+}
+
+static bool check_value(const gw_scene_constraint *c, const gw_element *a, const gw_element *b,
+                        int index, gw_error *error)
+{
+    bool plane = a->kind == GW_PLANE || b->kind == GW_PLANE;
+    bool mixed = plane && a->kind != b->kind;
+    if (!isfinite(c->value))
+        return bad(error, "constraints", index, "/value", "a value must be finite");
+    if (c->kind == GW_DISTANCE && !plane && c->value < 0)
+        return bad(error, "constraints", index, "/value",
+                   "a distance between points and lines must be 0 or more (m)");
+    double low = mixed ? -GW_PI / 2 : 0, high = mixed ? GW_PI / 2 : GW_PI;
+    if (c->kind == GW_ANGLE && (c->value < low || c->value > high))
+        return bad(error, "constraints", index, "/value",
+                   mixed ? "an angle between a line and a plane must be within -pi/2 and pi/2 (rad)"
+                         : "an angle must be within 0 and pi (rad)");
+    return true;
+}
+
+static bool check_constraint(const gw_scene *s, const gw_scene_constraint *c, int index,
+                             gw_error *error)
+{
+    gw_element a, b;
+    const char *why = "";
+    if (!check_ref(s, &c->a, index, "/a", &a, error) || !check_ref(s, &c->b, index, "/b", &b, error))
+        return false;
+    if (strcmp(c->a.object, c->b.object) == 0)
+        return bad(error, "constraints", index, "/b",
+                   "a and b are features of one object: a constraint joins two objects");
+    if (!gw_constraint_fits(c->kind, a.kind, b.kind, &why))
+        return bad(error, "constraints", index, "/type", why);
+    int ia = gw_scene_object(s, c->a.object), ib = gw_scene_object(s, c->b.object);
+    if (s->objects[ia].fixed && s->objects[ib].fixed)
+        return bad(error, "constraints", index, "/a", "both objects are fixed: one must move");
+    return check_value(c, &a, &b, index, error);
+}
+
+static bool check_tool(const gw_scene *s, const gw_tool *t, int index, gw_error *error)
+{
+    char message[192];
+    int object = gw_scene_object(s, t->object);
+    if (object < 0) {
+        snprintf(message, sizeof message, "there is no object \"%s\"", t->object);
+        return bad(error, "tools", index, "/object", message);
+    }
+    if (s->objects[object].fixed) {
+        snprintf(message, sizeof message, "\"%s\" is fixed: a tool holds an object that may move",
+                 t->object);
+        return bad(error, "tools", index, "/object", message);
+    }
+    if (gw_scene_device(s, t->device) < 0) {
+        snprintf(message, sizeof message, "there is no device \"%s\"", t->device);
+        return bad(error, "tools", index, "/device", message);
+    }
+    for (int i = 0; i < index; i++)
+        if (strcmp(s->tools[i].object, t->object) == 0 || strcmp(s->tools[i].device, t->device) == 0)
+            return bad(error, "tools", index, "", "two tools need two objects and two devices");
+    return true;
+}
+
+bool gw_scene_check(const gw_scene *s, gw_error *error)
+{
+    if (!gw_finite3(s->gravity))
+        return gw_fail(error, GW_BAD_INPUT, "/gravity", "gravity must be finite (m/s2)");
+    if (s->rate < GW_RATE_MIN_HZ || s->rate > GW_RATE_MAX_HZ)
+        return gw_fail(error, GW_BAD_INPUT, "/rate", "rate is %d, must be %d to %d Hz", s->rate,
+                       GW_RATE_MIN_HZ, GW_RATE_MAX_HZ);
+    if (!check_ids(s, error))
+        return false;
+    for (int i = 0; i < s->object_count; i++)
+        if (!check_object(&s->objects[i], i, error))
+            return false;
+    for (int i = 0; i < s->feature_count; i++)
+        if (!check_feature(s, &s->features[i], i, error))
+            return false;
+    for (int i = 0; i < s->constraint_count; i++)
+        if (!check_constraint(s, &s->constraints[i], i, error))
+            return false;
+    for (int i = 0; i < s->tool_count; i++)
+        if (!check_tool(s, &s->tools[i], i, error))
+            return false;
+    return true;
+}

@@ -1,0 +1,53 @@
+/*
+ * Mass and size of a scene's objects. Not for use inside a tick.
+ */
+#include "rt/scene/scene.h"
+
+gw_mass gw_object_mass(const gw_object *o)
+{
+    const gw_body *b = &o->body;
+    gw_mass m = gw_shape_mass(&o->shape, b->source == GW_MASS_BY_DENSITY ? b->density : 1000);
+    if (b->source == GW_MASS_GIVEN) {
+        double ratio = b->mass / m.mass; /* same solid, other density */
+        for (int i = 0; i < 3; i++)
+            for (int j = 0; j < 3; j++)
+                m.inertia.m[i][j] *= ratio;
+        m.mass = b->mass;
+    }
+    if (b->has_com)
+        m.com = b->com;
+    if (b->has_inertia) {
+        const double *i = b->inertia;
+        m.inertia = (gw_mat3){{{i[0], i[3], i[4]}, {i[3], i[1], i[5]}, {i[4], i[5], i[2]}}};
+    }
+    return m;
+}
+
+/* sqrt(tr I / 2m): the root mean square distance of the body's mass from its centre. */
+double gw_object_length(const gw_object *o)
+{
+    gw_mass m = gw_object_mass(o);
+    return sqrt((m.inertia.m[0][0] + m.inertia.m[1][1] + m.inertia.m[2][2]) / (2 * m.mass));
+}
+
+gw_box gw_scene_bounds(const gw_scene *scene)
+{
+    gw_box box = {{INFINITY, INFINITY, INFINITY}, {-INFINITY, -INFINITY, -INFINITY}};
+    for (int i = 0; i < scene->object_count; i++) {
+        gw_box b = gw_shape_bounds(&scene->objects[i].shape);
+        for (int k = 0; k < 8; k++) {
+            gw_vec3 c = {k & 1 ? b.high.x : b.low.x, k & 2 ? b.high.y : b.low.y,
+                         k & 4 ? b.high.z : b.low.z};
+            c = gw_pose_point(&scene->objects[i].pose, c);
+            box.low = gw_v3(fmin(box.low.x, c.x), fmin(box.low.y, c.y), fmin(box.low.z, c.z));
+            box.high = gw_v3(fmax(box.high.x, c.x), fmax(box.high.y, c.y), fmax(box.high.z, c.z));
+        }
+    }
+    return scene->object_count ? box : (gw_box){{0, 0, 0}, {0, 0, 0}};
+}
+
+double gw_scene_size(const gw_scene *scene)
+{
+    gw_box b = gw_scene_bounds(scene);
+    return fmax(1e-6, gw_distance(b.low, b.high));
+}
