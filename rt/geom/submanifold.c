@@ -1,0 +1,340 @@
+/*
+ * The parametric side of a submanifold: named parameters, poses, tangent spaces (framework
+ * eqs. 15, 18, 21, 23; relational-positioning eqs. 3 to 6). Any thread, RT safe.
+ *
+ * A general set is parameterised about its seed: z are the components of the displacement from the
+ * seed along the tangent basis there, and the pose is where that normal space meets the rows.
+ */
+#include "rt/base/small.h"
+#include "rt/geom/locus.h"
+#include "rt/geom/submanifold.h"
+
+#include <stddef.h>
+
+/* ---- names --------------------------------------------------------------------------------- */
+
+const char *gw_rotation_kind_name(gw_rotation_kind kind)
+{
+    static const char *const names[] = {"free", "angle", "axis", "fixed", "general"};
+    return names[kind];
+}
+
+const char *gw_locus_kind_name(gw_locus_kind kind)
+{
+    static const char *const names[] = {"free",   "plane",   "sphere", "cylinder", "line",
+                                        "circle", "ellipse", "point",  "general"};
+    return names[kind];
+}
+
+static gw_parameter turn(const char *name, const char *part)
+{
+    return (gw_parameter){name, part, "rad", -GW_PI, GW_PI, true};
+}
+
+static gw_parameter slide(const char *name)
+{
+    return (gw_parameter){name, "translation", "m", -HUGE_VAL, HUGE_VAL, false};
+}
+
+static int rotation_parameters(gw_rotation_kind kind, gw_parameter *out)
+{
+    switch (kind) {
+    case GW_ROTATION_FREE:
+        out[0] = turn("yaw", "rotation");
+        out[1] = (gw_parameter){"pitch", "rotation", "rad", -GW_PI / 2, GW_PI / 2, false};
+        out[2] = turn("roll", "rotation");
+        return 3;
+    case GW_ROTATION_ANGLE:
+        out[0] = turn("phi", "rotation");
+        out[1] = turn("theta", "rotation");
+        return 2;
+    case GW_ROTATION_AXIS:
+        out[0] = turn("phi", "rotation");
+        return 1;
+    default:
+        return 0;
+    }
+}
+
+static int locus_parameters(gw_locus_kind kind, gw_parameter *out)
+{
+    switch (kind) {
+    case GW_LOCUS_FREE:
+        out[0] = slide("x"), out[1] = slide("y"), out[2] = slide("z");
+        return 3;
+    case GW_LOCUS_PLANE:
+        out[0] = slide("s"), out[1] = slide("t");
+        return 2;
+    case GW_LOCUS_SPHERE:
+        out[0] = turn("azimuth", "translation");
+        out[1] = (gw_parameter){"polar", "translation", "rad", 0, GW_PI, false};
+        return 2;
+    case GW_LOCUS_CYLINDER:
+        out[0] = slide("s");
+        out[1] = turn("phi_t", "translation");
+        return 2;
+    case GW_LOCUS_LINE:
+        out[0] = slide("s");
+        return 1;
+    case GW_LOCUS_CIRCLE:
+    case GW_LOCUS_ELLIPSE:
+        out[0] = turn("phi_t", "translation");
+        return 1;
+    default:
+        return 0;
+    }
+}
+
+int gw_submanifold_parameters(const gw_submanifold *set, gw_parameter *out)
+{
+    static const char *const names[] = {"z1", "z2", "z3", "z4", "z5", "z6"};
+    if (set->general) {
+        for (int i = 0; i < set->dof; i++)
+            out[i] = (gw_parameter){names[i], "pose", "m", -HUGE_VAL, HUGE_VAL, false};
+        return set->dof;
+    }
+    int n = rotation_parameters(set->rotation.kind, out);
+    return n + locus_parameters(set->translation.locus.kind, out + n);
+}
+
+/* ---- rotation factor ----------------------------------------------------------------------- */
+
+static int rotation_count(gw_rotation_kind kind)
+{
+    static const int count[] = {3, 2, 1, 0, 0};
+    return count[kind];
+}
+
+static gw_quat rotation_at(const gw_rotation_set *r, const double *z)
+{
+    switch (r->kind) {
+    case GW_ROTATION_FREE:
+        return gw_quat_mul(gw_quat_mul(gw_quat_axis(gw_v3(0, 0, 1), z[0]),
+                                       gw_quat_axis(gw_v3(0, 1, 0), z[1])),
+                           gw_quat_axis(gw_v3(1, 0, 0), z[2]));
+    case GW_ROTATION_ANGLE: /* relational-positioning (4) */
+        return gw_quat_mul(gw_quat_mul(gw_quat_axis(r->axis, z[0]), r->zero),
+                           gw_quat_axis(r->axis_body, z[1]));
+    case GW_ROTATION_AXIS: /* relational-positioning (3) */
+        return gw_quat_mul(gw_quat_axis(r->axis, z[0]), r->zero);
+    default:
+        return r->zero;
+    }
+}
+
+/* An angle brought into -pi .. pi. */
+static double wrapped(double a)
+{
+    return remainder(a, 2 * GW_PI);
+}
+
+/* The angle by which q turns about `axis` (unit). */
+static double turn_about(gw_quat q, gw_vec3 axis)
+{
+    return wrapped(2 * atan2(gw_dot(gw_v3(q.x, q.y, q.z), axis), q.w));
+}
+
+/* R = R(k, yaw) R(j, pitch) R(i, roll) */
+static void yaw_pitch_roll(gw_quat q, double *z)
+{
+    gw_mat3 r = gw_quat_to_mat3(q);
+    double cp = hypot(r.m[0][0], r.m[1][0]);
+    z[1] = atan2(-r.m[2][0], cp);
+    if (cp > 1e-9) {
+        z[0] = atan2(r.m[1][0], r.m[0][0]);
+        z[2] = atan2(r.m[2][1], r.m[2][2]);
+    } else { /* straight up or down: only yaw -+ roll is defined */
+        z[0] = atan2(-r.m[0][1], r.m[1][1]);
+        z[2] = 0;
+    }
+}
+
+static void rotation_parameters_at(const gw_rotation_set *r, gw_quat q, double *z)
+{
+    if (r->kind == GW_ROTATION_FREE) {
+        yaw_pitch_roll(q, z);
+    } else if (r->kind == GW_ROTATION_AXIS) {
+        z[0] = turn_about(gw_quat_mul(q, gw_quat_conj(r->zero)), r->axis);
+    } else if (r->kind == GW_ROTATION_ANGLE) {
+        gw_vec3 from = gw_reject(gw_rotate(r->zero, r->axis_body), r->axis);
+        gw_vec3 to = gw_reject(gw_rotate(q, r->axis_body), r->axis);
+        z[0] = atan2(gw_dot(r->axis, gw_cross(from, to)), gw_dot(from, to));
+        gw_quat rest = gw_quat_mul(gw_quat_axis(r->axis, -z[0]), q);
+        z[1] = turn_about(gw_quat_mul(gw_quat_conj(r->zero), rest), r->axis_body);
+    }
+}
+
+/* ---- general sets -------------------------------------------------------------------------- */
+
+/* Null space of the rows at a pose: the last dof right singular vectors, in the weighed metric. */
+static void general_tangent(const gw_submanifold *set, const gw_pose *x, double length,
+                            double (*basis)[6])
+{
+    double a[GW_MAX_ROWS][6], s[6], v[6][6];
+    gw_rows_jacobian(set->rows, set->row_count, x, a);
+    for (int i = 0; i < set->row_count; i++)
+        for (int j = 3; j < 6; j++)
+            a[i][j] /= length;
+    gw_small_svd(set->row_count, a, s, v);
+    for (int k = 0; k < set->dof; k++)
+        for (int i = 0; i < 6; i++)
+            basis[k][i] = v[i][6 - set->dof + k] / (i < 3 ? 1 : length);
+}
+
+/* Length of a general set's parameter metric: the reach of its points, so that it scales along. */
+static double general_length(const gw_submanifold *set)
+{
+    double most = 0;
+    for (int i = 0; i < set->row_count; i++)
+        if (set->rows[i].kind != GW_ROW_ANGLE)
+            most = fmax(most, gw_norm2(set->rows[i].m));
+    return most > 0 ? sqrt(most) : 1;
+}
+
+/* A row and its residual in metres, rotations weighed. */
+static void weigh(double factor, double length, double a[6], double *b)
+{
+    *b *= factor;
+    for (int j = 0; j < 6; j++)
+        a[j] *= j < 3 ? factor : factor / length;
+}
+
+/* Rows basis . displacement - z, in the weighed coordinates [v; length w]. */
+static void along_basis(const double (*basis)[6], int dof, double length, const gw_twist *d,
+                        const double *z, double (*a)[6], double *b)
+{
+    double l = length;
+    double delta[6] = {d->v.x, d->v.y, d->v.z, l * d->w.x, l * d->w.y, l * d->w.z};
+    for (int i = 0; i < dof; i++) {
+        b[i] = z ? -z[i] : 0;
+        for (int j = 0; j < 6; j++) {
+            double e = j < 3 ? basis[i][j] : l * basis[i][j];
+            b[i] += e * delta[j];
+            if (a)
+                a[i][j] = e;
+        }
+    }
+}
+
+/*
+ * Newton's method on the rows and z(x) = z together: rows of A, then the basis (orthonormal in
+ * the metric) against the displacement from the seed.
+ */
+static gw_pose general_pose(const gw_submanifold *set, const double *z)
+{
+    double basis[6][6], a[GW_MAX_ROWS + 6][6], b[GW_MAX_ROWS + 6], s[6], v[6][6], step[6];
+    int n = set->row_count, dof = set->dof;
+    double length = general_length(set);
+    general_tangent(set, &set->seed, length, basis);
+    gw_pose x = set->seed;
+    for (int k = 0; k < 25; k++) {
+        gw_twist d = gw_pose_sub(&x, &set->seed);
+        gw_rows_value(set->rows, n, &x, b);
+        gw_rows_jacobian(set->rows, n, &x, a);
+        for (int i = 0; i < n; i++)
+            weigh(set->rows[i].kind == GW_ROW_ANGLE ? length : 1, length, a[i], &b[i]);
+        along_basis((const double(*)[6])basis, dof, length, &d, z, a + n, b + n);
+        double worst = 0;
+        for (int i = 0; i < n + dof; i++)
+            worst = fmax(worst, fabs(b[i]));
+        if (worst < 1e-15 * length)
+            break;
+        gw_small_svd(n + dof, a, s, v);
+        gw_small_solve(n + dof, (const double(*)[6])a, s, (const double(*)[6])v,
+                       gw_small_rank(s, 1e-8), b, step);
+        gw_twist move = {{-step[0], -step[1], -step[2]},
+                         {-step[3] / length, -step[4] / length, -step[5] / length}};
+        x = gw_pose_add(&x, &move);
+    }
+    return x;
+}
+
+static void general_parameters_at(const gw_submanifold *set, const gw_pose *x, double *z)
+{
+    double basis[6][6], length = general_length(set);
+    general_tangent(set, &set->seed, length, basis);
+    gw_twist d = gw_pose_sub(x, &set->seed);
+    along_basis((const double(*)[6])basis, set->dof, length, &d, NULL, NULL, z);
+}
+
+/* ---- both factors -------------------------------------------------------------------------- */
+
+gw_pose gw_submanifold_pose(const gw_submanifold *set, const double *z)
+{
+    if (set->general)
+        return general_pose(set, z);
+    const gw_translation_set *t = &set->translation;
+    gw_pose x;
+    x.q = gw_quat_unit(rotation_at(&set->rotation, z));
+    gw_vec3 point = gw_locus_point(&t->locus, z + rotation_count(set->rotation.kind));
+    /* P = R s + t, or R P + t = s */
+    x.p = t->in_mobile ? gw_sub(t->of, gw_rotate(x.q, point))
+                       : gw_sub(point, gw_rotate(x.q, t->of));
+    return x;
+}
+
+void gw_submanifold_parameters_at(const gw_submanifold *set, const gw_pose *x, double *z)
+{
+    if (set->general) {
+        general_parameters_at(set, x, z);
+        return;
+    }
+    const gw_translation_set *t = &set->translation;
+    rotation_parameters_at(&set->rotation, x->q, z);
+    gw_vec3 point = t->in_mobile ? gw_unrotate(x->q, gw_sub(t->of, x->p))
+                                 : gw_pose_point(x, t->of);
+    gw_locus_parameters(&t->locus, point, z + rotation_count(set->rotation.kind));
+}
+
+/* World axes of the rotational freedoms at orientation q. */
+static int rotation_axes(const gw_rotation_set *r, gw_quat q, gw_vec3 out[3])
+{
+    switch (r->kind) {
+    case GW_ROTATION_FREE:
+        out[0] = gw_v3(1, 0, 0), out[1] = gw_v3(0, 1, 0), out[2] = gw_v3(0, 0, 1);
+        return 3;
+    case GW_ROTATION_ANGLE:
+        out[0] = r->axis;
+        out[1] = gw_rotate(q, r->axis_body);
+        return 2;
+    case GW_ROTATION_AXIS:
+        out[0] = r->axis;
+        return 1;
+    default:
+        return 0;
+    }
+}
+
+static void put(double out[6], gw_vec3 v, gw_vec3 w)
+{
+    out[0] = v.x, out[1] = v.y, out[2] = v.z;
+    out[3] = w.x, out[4] = w.y, out[5] = w.z;
+}
+
+/*
+ * Columns: a turn w with the point held on its place of the locus, v = -w x r, r the arm from the
+ * body's origin to the point; a slide dP, of the point (world) or against it (body).
+ */
+void gw_submanifold_tangent(const gw_submanifold *set, const gw_pose *x, double length,
+                            double (*basis)[6])
+{
+    if (set->general) {
+        general_tangent(set, x, length, basis);
+        return;
+    }
+    const gw_translation_set *t = &set->translation;
+    gw_vec3 arm = t->in_mobile ? gw_sub(t->of, x->p) : gw_rotate(x->q, t->of);
+    gw_vec3 axes[3], slides[3];
+    int n = rotation_axes(&set->rotation, x->q, axes);
+    for (int i = 0; i < n; i++)
+        put(basis[i], gw_cross(arm, axes[i]), gw_scale(length, axes[i]));
+    gw_vec3 point = t->in_mobile ? gw_unrotate(x->q, arm) : gw_add(arm, x->p);
+    int m = gw_locus_tangent(&t->locus, point, slides);
+    for (int i = 0; i < m; i++)
+        put(basis[n + i], t->in_mobile ? gw_neg(gw_rotate(x->q, slides[i])) : slides[i],
+            gw_v3(0, 0, 0));
+    gw_small_orthonormalise(n + m, basis);
+    for (int i = 0; i < n + m; i++)
+        for (int j = 3; j < 6; j++)
+            basis[i][j] /= length;
+}

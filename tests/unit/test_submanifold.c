@@ -1,0 +1,198 @@
+/*
+ * Submanifolds: parameters and poses are inverse, tangents lie in the set, the nearest pose is the
+ * nearest of all.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "rt/geom/submanifold.h"
+
+static unsigned long long state = 11;
+
+static double uniform(void)
+{
+    state = state * 6364136223846793005ull + 1442695040888963407ull;
+    return (double)(state >> 11) / 9007199254740992.0 * 2 - 1;
+}
+
+static gw_vec3 vector(void)
+{
+    return gw_v3(uniform(), uniform(), uniform());
+}
+
+static gw_quat rotation(void)
+{
+    return gw_quat_unit((gw_quat){uniform(), uniform(), uniform(), uniform()});
+}
+
+static gw_submanifold random_set(gw_rotation_kind rotation_kind, gw_locus_kind locus, bool mobile)
+{
+    static const int rotation_dof[] = {3, 2, 1, 0}, locus_dof[] = {3, 2, 2, 2, 1, 1, 1, 0};
+    gw_submanifold set;
+    memset(&set, 0, sizeof set);
+    set.rotation.kind = rotation_kind;
+    set.rotation.dof = rotation_dof[rotation_kind];
+    set.rotation.zero = rotation_kind == GW_ROTATION_FREE ? gw_quat_identity() : rotation();
+    set.rotation.axis = gw_unit(vector());
+    set.rotation.axis_body = rotation_kind == GW_ROTATION_AXIS
+                                 ? gw_unrotate(set.rotation.zero, set.rotation.axis)
+                                 : gw_unit(vector());
+    set.rotation.angle =
+        gw_angle_between(set.rotation.axis, gw_rotate(set.rotation.zero, set.rotation.axis_body));
+    gw_locus *l = &set.translation.locus;
+    l->kind = locus;
+    l->origin = vector();
+    l->e3 = gw_unit(vector());
+    l->e1 = gw_any_normal(l->e3);
+    l->e2 = gw_cross(l->e3, l->e1);
+    l->a = 0.8;
+    l->b = 0.3;
+    set.translation.dof = locus_dof[locus];
+    set.translation.in_mobile = mobile;
+    set.translation.of = vector();
+    set.dof = set.rotation.dof + set.translation.dof;
+    return set;
+}
+
+static void random_parameters(const gw_submanifold *set, double *z)
+{
+    gw_parameter p[6];
+    int n = gw_submanifold_parameters(set, p);
+    assert_int_equal(n, set->dof);
+    for (int i = 0; i < n; i++)
+        z[i] = isfinite(p[i].low) ? 0.5 * (p[i].low + p[i].high) +
+                                        0.49 * uniform() * (p[i].high - p[i].low)
+                                  : uniform();
+}
+
+#define FOR_EVERY_SET(set)                                                                         \
+    for (int k_ = 0; k_ < 4 * 8 * 2; k_++)                                                         \
+        for (gw_submanifold set = random_set((gw_rotation_kind)(k_ % 4),                           \
+                                             (gw_locus_kind)(k_ / 4 % 8), k_ >= 32),               \
+                            *once_ = &set;                                                         \
+             once_; once_ = NULL)
+
+static void parameters_and_poses_are_inverse(void **unused)
+{
+    (void)unused;
+    FOR_EVERY_SET(set) {
+        for (int trial = 0; trial < 20; trial++) {
+            double z[6], back[6];
+            random_parameters(&set, z);
+            gw_pose x = gw_submanifold_pose(&set, z);
+            gw_submanifold_parameters_at(&set, &x, back);
+            for (int i = 0; i < set.dof; i++)
+                assert_true(fabs(remainder(z[i] - back[i], 2 * GW_PI)) < 1e-9);
+        }
+    }
+}
+
+static void tangents_are_orthonormal_and_lie_in_the_set(void **unused)
+{
+    (void)unused;
+    const double length = 0.4, h = 1e-5;
+    FOR_EVERY_SET(set) {
+        double z[6], basis[6][6];
+        random_parameters(&set, z);
+        gw_pose x = gw_submanifold_pose(&set, z);
+        gw_submanifold_tangent(&set, &x, length, basis);
+        for (int i = 0; i < set.dof; i++) {
+            for (int j = 0; j <= i; j++) {
+                double dot = 0;
+                for (int c = 0; c < 6; c++)
+                    dot += basis[i][c] * basis[j][c] * (c < 3 ? 1 : length * length);
+                assert_true(fabs(dot - (i == j)) < 1e-12);
+            }
+            gw_twist d = {{h * basis[i][0], h * basis[i][1], h * basis[i][2]},
+                          {h * basis[i][3], h * basis[i][4], h * basis[i][5]}};
+            gw_pose next = gw_pose_add(&x, &d), on;
+            assert_true(gw_submanifold_nearest(&set, &next, length, &on) < 1e-7);
+        }
+    }
+}
+
+static void nearest_beats_every_sampled_pose(void **unused)
+{
+    (void)unused;
+    FOR_EVERY_SET(set) {
+        for (int trial = 0; trial < 12; trial++) {
+            double length = trial % 3 == 0 ? 0.05 : trial % 3 == 1 ? 0.4 : 2;
+            gw_pose near = {gw_scale(trial % 2 ? 1 : 3, vector()), rotation()}, best;
+            double distance = gw_submanifold_nearest(&set, &near, length, &best);
+            assert_true(fabs(distance - gw_pose_distance(&best, &near, length)) < 1e-9);
+            double z[6], back[6];
+            gw_submanifold_parameters_at(&set, &best, back);
+            gw_pose again = gw_submanifold_pose(&set, back);
+            assert_true(gw_pose_distance(&again, &best, length) < 1e-7);
+            for (int i = 0; i < 3000; i++) {
+                random_parameters(&set, z);
+                for (int c = 0; c < set.dof && i >= 2000; c++) /* closer and closer by */
+                    z[c] = back[c] + 0.3 * uniform() * (3000 - i) / 1000;
+                gw_pose other = gw_submanifold_pose(&set, z);
+                double d = gw_pose_distance(&other, &near, length);
+                if (d < distance - 1e-9)
+                    fail_msg("rotation %d locus %d mobile %d length %g: %.12g beats %.12g",
+                             set.rotation.kind, set.translation.locus.kind,
+                             set.translation.in_mobile, length, d, distance);
+            }
+        }
+    }
+}
+
+static void a_general_set_is_parameterised_about_its_seed(void **unused)
+{
+    (void)unused;
+    /* two points on two planes: four freedoms that do not separate */
+    gw_submanifold set;
+    memset(&set, 0, sizeof set);
+    set.general = true;
+    set.dof = 4;
+    set.row_count = 2;
+    set.rows[0] = (gw_row){GW_ROW_PLANE, {1, 0, 0}, {1, 0, 0}, {1, 0, 0}, 0};
+    set.rows[1] = (gw_row){GW_ROW_PLANE, {0, 1, 0}, {0, 1, 0}, {0, 1, 0}, 0};
+    set.seed = gw_pose_identity();
+    for (int trial = 0; trial < 50; trial++) {
+        double z[6], back[6], h[2];
+        for (int i = 0; i < 4; i++)
+            z[i] = 0.2 * uniform();
+        gw_pose x = gw_submanifold_pose(&set, z);
+        gw_rows_value(set.rows, 2, &x, h);
+        assert_true(fabs(h[0]) < 1e-12 && fabs(h[1]) < 1e-12);
+        gw_submanifold_parameters_at(&set, &x, back);
+        for (int i = 0; i < 4; i++)
+            assert_true(fabs(z[i] - back[i]) < 1e-10);
+        gw_pose near = {vector(), gw_quat_exp(gw_scale(0.5, vector()))}, on;
+        double d = gw_submanifold_nearest(&set, &near, 1, &on);
+        gw_rows_value(set.rows, 2, &on, h);
+        assert_true(fabs(h[0]) < 1e-9 && fabs(h[1]) < 1e-9);
+        for (int i = 0; i < 200; i++) {
+            double basis[6][6];
+            gw_submanifold_tangent(&set, &on, 1, basis);
+            gw_twist step = {{0, 0, 0}, {0, 0, 0}};
+            for (int k = 0; k < 4; k++) {
+                double c = 0.1 * uniform();
+                step.v = gw_add(step.v, gw_scale(c, gw_v3(basis[k][0], basis[k][1], basis[k][2])));
+                step.w = gw_add(step.w, gw_scale(c, gw_v3(basis[k][3], basis[k][4], basis[k][5])));
+            }
+            gw_pose other = gw_pose_add(&on, &step);
+            gw_rows_project(set.rows, 2, 1, 20, &other);
+            if (gw_pose_distance(&other, &near, 1) < d - 1e-9)
+                fail_msg("%.12g beats %.12g", gw_pose_distance(&other, &near, 1), d);
+        }
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(parameters_and_poses_are_inverse),
+        cmocka_unit_test(tangents_are_orthonormal_and_lie_in_the_set),
+        cmocka_unit_test(nearest_beats_every_sampled_pose),
+        cmocka_unit_test(a_general_set_is_parameterised_about_its_seed),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
