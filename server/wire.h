@@ -73,12 +73,16 @@ typedef struct wire_problem wire_problem;
 wire_problem *wire_get_problem(const json_t *value, gw_error *error);
 void wire_problem_destroy(wire_problem *problem);
 
-/* Solves it (timing it) and encodes the answer; NULL only when memory is short. */
-json_t *wire_solve(const wire_problem *problem);
+/* Solves it (timing it) and encodes the answer; NULL with an error where "at" does not fit the
+ * branches found, or memory is short. */
+json_t *wire_solve(const wire_problem *problem, gw_error *error);
 
-/* A solution as in `solve`, with `ids` of the constraints in its order; samples left out. */
-json_t *wire_solution(const gw_problem *problem, const gw_solution *solution,
-                      const char *const *ids);
+/* A solution as in `solve`, with `ids` of the constraints in its order; samples and time left
+ * out. */
+json_t *wire_solution(const gw_solution *solution, const char *const *ids);
+
+/* The parameters of a pose that is on the set, an array of numbers. */
+json_t *wire_parameters_at(const gw_submanifold *set, const gw_pose *world_from_body);
 
 /* {"constraints":[ids],"condition","values":{..},"message"} */
 json_t *wire_conflict(const gw_conflict *conflict, const char *const *ids);

@@ -1,0 +1,458 @@
+/*
+ * Decoding of scene files and their parts. Any server thread; no state.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "server/wire_base.h"
+
+/* Keeps the error of a member that this version does not have apart from one that never was. */
+static bool not_yet(const char *at, const char *name, const char *what, gw_error *error)
+{
+    char where[WIRE_POINTER];
+    wire_pointer(where, at, name);
+    return gw_fail(error, GW_NOT_YET, where, "%s: %s a later version", name, what);
+}
+
+/* ---- geometry ------------------------------------------------------------------------------ */
+
+static bool get_shape(const json_t *value, const char *at, bool whole, gw_shape *shape,
+                      gw_error *error);
+
+static bool get_part(const json_t *value, const char *at, gw_part *part, gw_error *error)
+{
+    static const char *const allowed[] = {"geometry", "pose", NULL};
+    const json_t *geometry;
+    part->pose = gw_pose_identity();
+    if (!wire_open(value, at, allowed, error) ||
+        !wire_member(value, at, "geometry", WIRE_REQUIRED, &geometry, error) ||
+        !wire_pose_member(value, at, "pose", &part->pose, error))
+        return false;
+    char where[WIRE_POINTER];
+    wire_pointer(where, at, "geometry");
+    return get_shape(geometry, where, false, &part->shape, error);
+}
+
+static bool get_compound(const json_t *value, const char *at, gw_shape *shape, gw_error *error)
+{
+    static const char *const allowed[] = {"type", "parts", NULL};
+    const json_t *parts;
+    if (!wire_open(value, at, allowed, error) ||
+        !wire_array(value, at, "parts", WIRE_REQUIRED, GW_MAX_PARTS, &parts, error))
+        return false;
+    size_t count = json_array_size(parts);
+    shape->parts = calloc(count + 1, sizeof *shape->parts);
+    if (!shape->parts)
+        return gw_fail(error, GW_FAILED, at, "no memory for a compound's parts");
+    shape->part_count = (int)count;
+    for (size_t i = 0; i < count; i++) {
+        char list[WIRE_POINTER], where[WIRE_POINTER];
+        wire_pointer(list, at, "parts");
+        wire_pointer_index(where, list, i);
+        if (!get_part(json_array_get(parts, i), where, &shape->parts[i], error)) {
+            gw_shape_finish(shape);
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Stated dimensions of a primitive; the members differ by type. */
+static bool get_dimensions(const json_t *value, const char *at, gw_shape *shape, gw_error *error)
+{
+    static const char *const of_box[] = {"type", "size", NULL};
+    static const char *const of_round[] = {"type", "radius", "height", NULL};
+    static const char *const of_sphere[] = {"type", "radius", NULL};
+    switch (shape->kind) {
+    case GW_SHAPE_BOX:
+        return wire_open(value, at, of_box, error) &&
+               wire_vec3_member(value, at, "size", WIRE_REQUIRED, &shape->size, error);
+    case GW_SHAPE_SPHERE:
+        return wire_open(value, at, of_sphere, error) &&
+               wire_number(value, at, "radius", WIRE_REQUIRED, &shape->radius, error);
+    default:
+        return wire_open(value, at, of_round, error) &&
+               wire_number(value, at, "radius", WIRE_REQUIRED, &shape->radius, error) &&
+               wire_number(value, at, "height", WIRE_REQUIRED, &shape->height, error);
+    }
+}
+
+/* `whole`: compounds are allowed, and the finished solid is checked. */
+static bool get_shape(const json_t *value, const char *at, bool whole, gw_shape *shape,
+                      gw_error *error)
+{
+    static const char *const types[] = {"box",      "cylinder", "cone", "sphere",
+                                        "compound", "capsule",  "mesh", NULL};
+    int kind = 0;
+    *shape = (gw_shape){0};
+    if (!json_is_object(value))
+        return gw_fail(error, GW_BAD_INPUT, at, "must be an object");
+    if (!wire_choice(value, at, "type", WIRE_REQUIRED, types, &kind, error))
+        return false;
+    if (kind > GW_SHAPE_COMPOUND)
+        return not_yet(at, "type", "capsules and meshes come with", error);
+    if (kind == GW_SHAPE_COMPOUND && !whole)
+        return gw_fail(error, GW_BAD_INPUT, at, "a compound's part must be a primitive");
+    shape->kind = (gw_shape_kind)kind;
+    bool ok = kind == GW_SHAPE_COMPOUND ? get_compound(value, at, shape, error)
+                                        : get_dimensions(value, at, shape, error);
+    gw_error inner = {0};
+    if (!ok || !whole || gw_shape_check(shape, &inner))
+        return ok;
+    gw_shape_finish(shape);
+    char where[WIRE_POINTER * 2];
+    snprintf(where, sizeof where, "%s%s", at, inner.where);
+    return gw_fail(error, inner.code, where, "%s", inner.message);
+}
+
+/* ---- body and object ----------------------------------------------------------------------- */
+
+static bool get_damping(const json_t *body, const char *at, gw_body *b, gw_error *error)
+{
+    static const char *const allowed[] = {"linear", "angular", NULL};
+    const json_t *damping = json_object_get(body, "damping");
+    char where[WIRE_POINTER];
+    wire_pointer(where, at, "damping");
+    return !damping ||
+           (wire_open(damping, where, allowed, error) &&
+            wire_number(damping, where, "linear", WIRE_OPTIONAL, &b->damping_linear, error) &&
+            wire_number(damping, where, "angular", WIRE_OPTIONAL, &b->damping_angular, error));
+}
+
+static bool get_inertia(const json_t *body, const char *at, gw_body *b, gw_error *error)
+{
+    const json_t *inertia = json_object_get(body, "inertia");
+    b->has_inertia = inertia != NULL;
+    if (!inertia)
+        return true;
+    char where[WIRE_POINTER];
+    wire_pointer(where, at, "inertia");
+    if (!json_is_array(inertia) || json_array_size(inertia) != 6)
+        return gw_fail(error, GW_BAD_INPUT, where,
+                       "must be six numbers [ixx,iyy,izz,ixy,ixz,iyz] (kg m2)");
+    for (size_t i = 0; i < 6; i++) {
+        const json_t *n = json_array_get(inertia, i);
+        if (!json_is_number(n))
+            return gw_fail(error, GW_BAD_INPUT, where, "must be six numbers (kg m2)");
+        b->inertia[i] = json_number_value(n);
+    }
+    return true;
+}
+
+/* A twist {"v","w"}, either member may be left out. */
+static bool get_velocity(const json_t *owner, const char *at, gw_object *o, gw_error *error)
+{
+    static const char *const allowed[] = {"v", "w", NULL};
+    const json_t *velocity = json_object_get(owner, "velocity");
+    char where[WIRE_POINTER];
+    wire_pointer(where, at, "velocity");
+    return !velocity ||
+           (wire_open(velocity, where, allowed, error) &&
+            wire_vec3_member(velocity, where, "v", WIRE_OPTIONAL, &o->velocity, error) &&
+            wire_vec3_member(velocity, where, "w", WIRE_OPTIONAL, &o->spin, error));
+}
+
+static bool get_body(const json_t *value, const char *at, gw_object *o, gw_error *error)
+{
+    static const char *const allowed[] = {"mass",    "density",  "com", "inertia",
+                                          "damping", "velocity", NULL};
+    gw_body *b = &o->body;
+    if (!wire_open(value, at, allowed, error))
+        return false;
+    bool mass = json_object_get(value, "mass"), density = json_object_get(value, "density");
+    if (mass && density)
+        return gw_fail(error, GW_BAD_INPUT, at, "takes \"mass\" or \"density\", not both");
+    b->source = mass ? GW_MASS_GIVEN : GW_MASS_BY_DENSITY;
+    b->has_com = json_object_get(value, "com") != NULL;
+    return wire_number(value, at, "mass", WIRE_OPTIONAL, &b->mass, error) &&
+           wire_number(value, at, "density", WIRE_OPTIONAL, &b->density, error) &&
+           wire_vec3_member(value, at, "com", WIRE_OPTIONAL, &b->com, error) &&
+           get_inertia(value, at, b, error) && get_damping(value, at, b, error) &&
+           get_velocity(value, at, o, error);
+}
+
+static bool get_object_members(const json_t *value, const char *at, gw_object *o, gw_error *error)
+{
+    const json_t *geometry, *body = json_object_get(value, "body");
+    char where[WIRE_POINTER];
+    wire_pointer(where, at, "body");
+    if (!wire_string(value, at, "id", WIRE_REQUIRED, o->id, sizeof o->id, error) ||
+        !wire_pose_member(value, at, "pose", &o->pose, error) ||
+        !wire_bool(value, at, "fixed", &o->fixed, error) || !get_velocity(value, at, o, error) ||
+        (body && !get_body(body, where, o, error)) ||
+        !wire_member(value, at, "geometry", WIRE_REQUIRED, &geometry, error))
+        return false;
+    wire_pointer(where, at, "geometry");
+    return get_shape(geometry, where, true, &o->shape, error); /* last: it owns memory */
+}
+
+bool wire_get_object(const json_t *value, const char *at, gw_object *o, gw_error *error)
+{
+    static const char *const allowed[] = {"id",   "geometry", "pose", "fixed",
+                                          "body", "velocity", NULL};
+    *o = (gw_object){.pose = gw_pose_identity(), .body = {.density = 1000}};
+    return wire_open(value, at, allowed, error) && get_object_members(value, at, o, error);
+}
+
+/* ---- features and constraints -------------------------------------------------------------- */
+
+/* "object/feature" in two. */
+static bool split_ref(const json_t *owner, const char *at, const char *name, gw_feature_ref *ref,
+                      gw_error *error)
+{
+    char text[2 * GW_MAX_ID + 2] = "";
+    if (!wire_string(owner, at, name, WIRE_REQUIRED, text, sizeof text, error))
+        return false;
+    char *slash = strchr(text, '/');
+    if (slash)
+        *slash = '\0';
+    if (!slash || !gw_id_valid(text) || !gw_id_valid(slash + 1)) {
+        char where[WIRE_POINTER];
+        wire_pointer(where, at, name);
+        return gw_fail(error, GW_BAD_INPUT, where, "%s: must be \"object/feature\"", name);
+    }
+    memcpy(ref->object, text, strlen(text) + 1);
+    memcpy(ref->feature, slash + 1, strlen(slash + 1) + 1);
+    return true;
+}
+
+bool wire_get_feature(const json_t *value, const char *at, gw_feature *f, gw_error *error)
+{
+    static const char *const allowed[] = {"id", "point", "line", "plane", NULL};
+    gw_feature_ref ref;
+    *f = (gw_feature){0};
+    if (!wire_open(value, at, allowed, error) || !split_ref(value, at, "id", &ref, error))
+        return false;
+    memcpy(f->object, ref.object, sizeof f->object);
+    memcpy(f->name, ref.feature, sizeof f->name);
+    return wire_get_element(value, at, &f->element, error);
+}
+
+bool wire_get_constraint(const json_t *value, const char *at, gw_scene_constraint *c,
+                         gw_error *error)
+{
+    static const char *const allowed[] = {"id",    "type",  "a",       "b",
+                                          "value", "sense", "enabled", NULL};
+    int kind = 0, sense = GW_EITHER;
+    *c = (gw_scene_constraint){.enabled = true};
+    if (!wire_open(value, at, allowed, error) ||
+        !wire_string(value, at, "id", WIRE_OPTIONAL, c->id, sizeof c->id, error) ||
+        !wire_choice(value, at, "type", WIRE_REQUIRED, wire_constraint_types, &kind, error) ||
+        !split_ref(value, at, "a", &c->a, error) || !split_ref(value, at, "b", &c->b, error) ||
+        !wire_number(value, at, "value", WIRE_OPTIONAL, &c->value, error) ||
+        !wire_choice(value, at, "sense", WIRE_OPTIONAL, wire_senses, &sense, error) ||
+        !wire_bool(value, at, "enabled", &c->enabled, error))
+        return false;
+    c->kind = (gw_constraint_kind)kind;
+    c->sense = (gw_sense)sense;
+    return true;
+}
+
+/* ---- tool ---------------------------------------------------------------------------------- */
+
+static bool get_gains(const json_t *tool, const char *at, gw_tool *t, gw_error *error)
+{
+    static const char *const allowed[] = {"p", "i", "d", NULL};
+    const json_t *gains = json_object_get(tool, "gains");
+    char where[WIRE_POINTER];
+    wire_pointer(where, at, "gains");
+    t->has_gains = gains != NULL;
+    return !gains || (wire_open(gains, where, allowed, error) &&
+                      wire_number(gains, where, "p", WIRE_REQUIRED, &t->gains.p, error) &&
+                      wire_number(gains, where, "i", WIRE_REQUIRED, &t->gains.i, error) &&
+                      wire_number(gains, where, "d", WIRE_REQUIRED, &t->gains.d, error));
+}
+
+static bool get_workspace(const json_t *tool, const char *at, gw_workspace *w, gw_error *error)
+{
+    static const char *const allowed[] = {"scale", "centre", NULL};
+    const json_t *map = json_object_get(tool, "workspace");
+    char where[WIRE_POINTER];
+    wire_pointer(where, at, "workspace");
+    if (!map)
+        return true;
+    if (!wire_open(map, where, allowed, error) ||
+        !wire_number(map, where, "scale", WIRE_OPTIONAL, &w->scale, error) ||
+        !wire_vec3_member(map, where, "centre", WIRE_OPTIONAL, &w->centre, error))
+        return false;
+    w->has_scale = json_object_get(map, "scale");
+    w->has_centre = json_object_get(map, "centre");
+    if (w->has_scale && !(w->scale > 0)) {
+        char member[WIRE_POINTER];
+        wire_pointer(member, where, "scale");
+        return gw_fail(error, GW_BAD_INPUT, member, "scale: must be greater than 0");
+    }
+    return true;
+}
+
+static bool get_limit(const json_t *limits, const char *at, const char *name, double *out,
+                      gw_error *error)
+{
+    if (!wire_number(limits, at, name, WIRE_OPTIONAL, out, error))
+        return false;
+    char where[WIRE_POINTER];
+    wire_pointer(where, at, name);
+    return *out >= 0 ||
+           gw_fail(error, GW_BAD_INPUT, where, "%s: must be 0 (no limit) or more", name);
+}
+
+static bool get_limits(const json_t *tool, const char *at, gw_tool *t, gw_error *error)
+{
+    static const char *const allowed[] = {"force", "torque", "speed", "spin", NULL};
+    const json_t *limits = json_object_get(tool, "limits");
+    char where[WIRE_POINTER];
+    wire_pointer(where, at, "limits");
+    return !limits || (wire_open(limits, where, allowed, error) &&
+                       get_limit(limits, where, "force", &t->force_max, error) &&
+                       get_limit(limits, where, "torque", &t->torque_max, error) &&
+                       get_limit(limits, where, "speed", &t->speed_max, error) &&
+                       get_limit(limits, where, "spin", &t->spin_max, error));
+}
+
+bool wire_get_tool(const json_t *value, const char *at, gw_tool *t, gw_error *error)
+{
+    static const char *const allowed[] = {"object", "mechanism", "link",  "at",
+                                          "device", "control",   "gains", "workspace",
+                                          "branch", "limits",    NULL};
+    static const char *const controls[] = {"admittance", "impedance",    "penalty",
+                                           "coupling",   "four-channel", NULL};
+    int control = GW_CONTROL_ADMITTANCE;
+    *t = (gw_tool){.at = gw_pose_identity()};
+    if (!wire_open(value, at, allowed, error))
+        return false;
+    if (json_object_get(value, "mechanism") || json_object_get(value, "link"))
+        return not_yet(at, "mechanism", "held mechanisms come with", error);
+    if (!wire_string(value, at, "object", WIRE_REQUIRED, t->object, sizeof t->object, error) ||
+        !wire_pose_member(value, at, "at", &t->at, error) ||
+        !wire_string(value, at, "device", WIRE_REQUIRED, t->device, sizeof t->device, error) ||
+        !wire_choice(value, at, "control", WIRE_OPTIONAL, controls, &control, error) ||
+        !wire_string(value, at, "branch", WIRE_OPTIONAL, t->branch, sizeof t->branch, error))
+        return false;
+    if (control != GW_CONTROL_ADMITTANCE)
+        return not_yet(at, "control", "controls other than admittance come with", error);
+    return get_gains(value, at, t, error) && get_workspace(value, at, &t->workspace, error) &&
+           get_limits(value, at, t, error);
+}
+
+/* ---- the scene ----------------------------------------------------------------------------- */
+
+void wire_make_constraint_id(const gw_scene *scene, char id[GW_MAX_ID + 1])
+{
+    for (int n = 1;; n++) {
+        snprintf(id, GW_MAX_ID + 1, "c%d", n);
+        if (gw_scene_constraint_index(scene, id) < 0)
+            return;
+    }
+}
+
+/* Decodes array `name` of the scene by `get`, which reads entry i into a new one. */
+typedef bool get_entry(const json_t *value, const char *at, gw_scene *scene, gw_error *error);
+
+static bool get_all(const json_t *value, const char *name, size_t most, get_entry *get,
+                    gw_scene *scene, gw_error *error)
+{
+    const json_t *array;
+    if (!wire_array(value, "", name, WIRE_OPTIONAL, most, &array, error))
+        return false;
+    for (size_t i = 0; array && i < json_array_size(array); i++) {
+        char list[WIRE_POINTER], where[WIRE_POINTER];
+        wire_pointer(list, "", name);
+        wire_pointer_index(where, list, i);
+        if (!get(json_array_get(array, i), where, scene, error))
+            return false;
+    }
+    return true;
+}
+
+static bool get_scene_object(const json_t *v, const char *at, gw_scene *s, gw_error *error)
+{
+    gw_object *o = gw_scene_add_object(s, error);
+    return o && wire_get_object(v, at, o, error);
+}
+
+static bool get_scene_feature(const json_t *v, const char *at, gw_scene *s, gw_error *error)
+{
+    gw_feature *f = gw_scene_add_feature(s, error);
+    return f && wire_get_feature(v, at, f, error);
+}
+
+static bool get_scene_constraint(const json_t *v, const char *at, gw_scene *s, gw_error *error)
+{
+    gw_scene_constraint *c = gw_scene_add_constraint(s, error);
+    return c && wire_get_constraint(v, at, c, error);
+}
+
+static bool get_scene_tool(const json_t *v, const char *at, gw_scene *s, gw_error *error)
+{
+    gw_tool *t = gw_scene_add_tool(s, error);
+    return t && wire_get_tool(v, at, t, error);
+}
+
+static bool get_scene_device(const json_t *v, const char *at, gw_scene *s, gw_error *error)
+{
+    gw_device *d = gw_scene_add_device(s, error);
+    return d && wire_get_device(v, at, d, error);
+}
+
+static bool get_head(const json_t *v, gw_scene *s, gw_error *error)
+{
+    static const char *const formats[] = {"guideway-scene/1", NULL};
+    int format = 0;
+    long long rate = s->rate;
+    if (!wire_choice(v, "", "format", WIRE_REQUIRED, formats, &format, error) ||
+        !wire_string(v, "", "name", WIRE_OPTIONAL, s->name, sizeof s->name, error) ||
+        !wire_string(v, "", "description", WIRE_OPTIONAL, s->description, sizeof s->description,
+                     error) ||
+        !wire_vec3_member(v, "", "gravity", WIRE_OPTIONAL, &s->gravity, error) ||
+        !wire_whole(v, "", "rate", WIRE_OPTIONAL, GW_RATE_MIN_HZ, GW_RATE_MAX_HZ, &rate, error))
+        return false;
+    s->rate = (int)rate;
+    const json_t *mechanisms = json_object_get(v, "mechanisms");
+    if (mechanisms && !(json_is_array(mechanisms) && json_array_size(mechanisms) == 0))
+        return not_yet("", "mechanisms", "mechanisms come with", error);
+    return true;
+}
+
+static bool get_tools(const json_t *v, gw_scene *s, gw_error *error)
+{
+    const json_t *tool = json_object_get(v, "tool");
+    if (tool && json_object_get(v, "tools"))
+        return gw_fail(error, GW_BAD_INPUT, "/tools", "takes \"tool\" or \"tools\", not both");
+    if (tool && !json_is_null(tool))
+        return get_scene_tool(tool, "/tool", s, error);
+    return get_all(v, "tools", GW_MAX_TOOLS, get_scene_tool, s, error);
+}
+
+static bool get_scene(const json_t *v, gw_scene *s, gw_error *error)
+{
+    static const char *const allowed[] = {
+        "format",      "name", "description", "gravity", "rate",       "objects", "features",
+        "constraints", "tool", "tools",       "devices", "mechanisms", NULL};
+    if (!wire_open(v, "", allowed, error) || !get_head(v, s, error) ||
+        !get_all(v, "objects", GW_MAX_OBJECTS, get_scene_object, s, error) ||
+        !get_all(v, "features", GW_MAX_FEATURES, get_scene_feature, s, error) ||
+        !get_all(v, "constraints", GW_MAX_CONSTRAINTS, get_scene_constraint, s, error) ||
+        !get_tools(v, s, error) ||
+        !get_all(v, "devices", GW_MAX_DEVICES, get_scene_device, s, error))
+        return false;
+    for (int i = 0; i < s->constraint_count; i++)
+        if (!s->constraints[i].id[0])
+            wire_make_constraint_id(s, s->constraints[i].id);
+    return gw_scene_check(s, error);
+}
+
+gw_scene *wire_get_scene(const json_t *value, gw_error *error)
+{
+    gw_scene *scene = malloc(sizeof *scene);
+    if (!scene) {
+        gw_fail(error, GW_FAILED, "", "no memory for a scene");
+        return NULL;
+    }
+    *scene = gw_scene_default();
+    if (get_scene(value, scene, error))
+        return scene;
+    gw_scene_destroy(scene);
+    return NULL;
+}

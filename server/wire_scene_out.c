@@ -1,0 +1,143 @@
+/*
+ * Encoding of scenes and their parts, every member written out. Any server thread; no state.
+ */
+#include <string.h>
+
+#include "server/wire_base.h"
+
+static json_t *shape_json(const gw_shape *s)
+{
+    const char *type = gw_shape_kind_name(s->kind);
+    switch (s->kind) {
+    case GW_SHAPE_BOX:
+        return json_pack("{ss so}", "type", type, "size", wire_vec3(s->size));
+    case GW_SHAPE_SPHERE:
+        return json_pack("{ss sf}", "type", type, "radius", s->radius);
+    case GW_SHAPE_CYLINDER:
+    case GW_SHAPE_CONE:
+        return json_pack("{ss sf sf}", "type", type, "radius", s->radius, "height", s->height);
+    case GW_SHAPE_COMPOUND:
+        break;
+    }
+    json_t *parts = json_array();
+    for (int i = 0; i < s->part_count; i++)
+        json_array_append_new(parts,
+                              json_pack("{so so}", "geometry", shape_json(&s->parts[i].shape),
+                                        "pose", wire_pose(&s->parts[i].pose)));
+    return json_pack("{ss so}", "type", type, "parts", parts);
+}
+
+static json_t *body_json(const gw_body *b)
+{
+    json_t *body = json_object();
+    if (b->source == GW_MASS_GIVEN)
+        json_object_set_new(body, "mass", json_real(b->mass));
+    else
+        json_object_set_new(body, "density", json_real(b->density));
+    if (b->has_com)
+        json_object_set_new(body, "com", wire_vec3(b->com));
+    if (b->has_inertia) {
+        const double *i = b->inertia;
+        json_object_set_new(body, "inertia",
+                            json_pack("[ffffff]", i[0], i[1], i[2], i[3], i[4], i[5]));
+    }
+    json_object_set_new(
+        body, "damping",
+        json_pack("{sf sf}", "linear", b->damping_linear, "angular", b->damping_angular));
+    return body;
+}
+
+json_t *wire_object(const gw_object *o)
+{
+    json_t *object =
+        json_pack("{ss so so sb so}", "id", o->id, "geometry", shape_json(&o->shape), "pose",
+                  wire_pose(&o->pose), "fixed", o->fixed, "body", body_json(&o->body));
+    if (gw_norm2(o->velocity) > 0 || gw_norm2(o->spin) > 0)
+        json_object_set_new(
+            object, "velocity",
+            json_pack("{so so}", "v", wire_vec3(o->velocity), "w", wire_vec3(o->spin)));
+    return object;
+}
+
+static json_t *ref_json(const char *object, const char *feature)
+{
+    return json_sprintf("%s/%s", object, feature);
+}
+
+json_t *wire_feature(const gw_feature *f)
+{
+    json_t *feature = json_pack("{so}", "id", ref_json(f->object, f->name));
+    json_t *element = wire_element(&f->element);
+    json_object_update(feature, element);
+    json_decref(element);
+    return feature;
+}
+
+json_t *wire_constraint(const gw_scene_constraint *c)
+{
+    return json_pack("{ss ss so so sf ss sb}", "id", c->id, "type", wire_constraint_types[c->kind],
+                     "a", ref_json(c->a.object, c->a.feature), "b",
+                     ref_json(c->b.object, c->b.feature), "value", c->value, "sense",
+                     wire_senses[c->sense], "enabled", c->enabled);
+}
+
+static json_t *workspace_json(const gw_workspace *w)
+{
+    json_t *map = json_object();
+    if (w->has_scale)
+        json_object_set_new(map, "scale", json_real(w->scale));
+    if (w->has_centre)
+        json_object_set_new(map, "centre", wire_vec3(w->centre));
+    return map;
+}
+
+static json_t *limits_json(const gw_tool *t)
+{
+    return json_pack("{sf sf sf sf}", "force", t->force_max, "torque", t->torque_max, "speed",
+                     t->speed_max, "spin", t->spin_max);
+}
+
+json_t *wire_tool(const gw_tool *t)
+{
+    json_t *tool = json_pack("{ss so ss ss}", "object", t->object, "at", wire_pose(&t->at),
+                             "device", t->device, "control", "admittance");
+    if (t->has_gains)
+        json_object_set_new(
+            tool, "gains",
+            json_pack("{sf sf sf}", "p", t->gains.p, "i", t->gains.i, "d", t->gains.d));
+    if (t->workspace.has_scale || t->workspace.has_centre)
+        json_object_set_new(tool, "workspace", workspace_json(&t->workspace));
+    if (t->branch[0])
+        json_object_set_new(tool, "branch", json_string(t->branch));
+    if (t->force_max > 0 || t->torque_max > 0 || t->speed_max > 0 || t->spin_max > 0)
+        json_object_set_new(tool, "limits", limits_json(t));
+    return tool;
+}
+
+json_t *wire_scene(const gw_scene *s)
+{
+    json_t *objects = json_array(), *features = json_array(), *constraints = json_array();
+    json_t *devices = json_array(), *tools = json_array();
+    for (int i = 0; i < s->object_count; i++)
+        json_array_append_new(objects, wire_object(&s->objects[i]));
+    for (int i = 0; i < s->feature_count; i++)
+        json_array_append_new(features, wire_feature(&s->features[i]));
+    for (int i = 0; i < s->constraint_count; i++)
+        json_array_append_new(constraints, wire_constraint(&s->constraints[i]));
+    for (int i = 0; i < s->tool_count; i++)
+        json_array_append_new(tools, wire_tool(&s->tools[i]));
+    for (int i = 0; i < s->device_count; i++)
+        json_array_append_new(devices, wire_device(&s->devices[i]));
+    json_t *scene =
+        json_pack("{ss ss so si so so so so}", "format", "guideway-scene/1", "name", s->name,
+                  "gravity", wire_vec3(s->gravity), "rate", s->rate, "objects", objects, "features",
+                  features, "constraints", constraints, "devices", devices);
+    if (s->description[0])
+        json_object_set_new(scene, "description", json_string(s->description));
+    if (s->tool_count == 1)
+        json_object_set(scene, "tool", json_array_get(tools, 0));
+    else if (s->tool_count > 1)
+        json_object_set(scene, "tools", tools);
+    json_decref(tools);
+    return scene;
+}
