@@ -164,13 +164,19 @@ typedef struct gw_chart {
     const gw_submanifold *set;
     gw_pose centre;
     gw_vec3 point;       /* P of the locus at the centre */
-    gw_vec3 e1, e2;      /* sphere: tangent directions at the centre */
-    double angle;        /* circle, ellipse, cylinder: the angle at the centre */
+    gw_vec3 e1, e2, e3;  /* sphere: two tangent directions and the outward one at the centre */
+    double cosine, sine; /* circle, ellipse, cylinder: of the angle at the centre */
     double basis[6][6];  /* general set: its tangent basis at the centre */
 } gw_chart;
 
 /* A chart about a pose on the set (general sets: projected onto it first). */
 void gw_chart_at(const gw_submanifold *set, const gw_pose *world_from_body, gw_chart *chart);
+
+/*
+ * The z_dot at the centre of a body that moves with `twist`, which is tangent to the set (what is
+ * not is left out). Not for general sets.
+ */
+void gw_chart_velocity(const gw_chart *chart, const gw_twist *twist, double *z_dot);
 
 /*
  * At z, moving with z_dot: the pose, the columns J of the twist ([v; w] = sum_k J[k] z_dot_k) and

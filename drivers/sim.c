@@ -1,0 +1,335 @@
+/*
+ * The simulated admittance device, six axes: a velocity servo, a structure that bends, a drive that
+ * creeps under load, encoders and a force sensor with a quantum. Everything is ideal unless its
+ * setting says otherwise; README.md has the equations and where each value comes from.
+ *
+ * read() and write() run on the loop's thread, RT safe.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "drivers/driver.h"
+
+enum setting {
+    WORKSPACE_RADIUS,
+    BANDWIDTH,
+    STIFFNESS,
+    STIFFNESS_ANGULAR,
+    CREEP,
+    CREEP_ANGULAR,
+    QUANTUM,
+    QUANTUM_ANGULAR,
+    FORCE_QUANTUM,
+    TORQUE_QUANTUM,
+    FORCE_NOISE,
+    TORQUE_NOISE,
+    FORCE_MAX,
+    TORQUE_MAX,
+    SPEED_MAX,
+    SPIN_MAX,
+    SEED,
+    SETTING_COUNT
+};
+
+static const gw_driver_setting settings[SETTING_COUNT] = {
+    [WORKSPACE_RADIUS] = {"workspace_radius", "m", "radius of the reachable ball; 0: unlimited", 0,
+                          0, 10},
+    [BANDWIDTH] = {"bandwidth", "Hz", "of the velocity servo, first order; 0: exact", 0, 0, 4000},
+    [STIFFNESS] = {"stiffness", "N/m", "of structure and transmission; 0: rigid", 0, 0, 1e9},
+    [STIFFNESS_ANGULAR] = {"stiffness_angular", "N m/rad", "the same for turning; 0: rigid", 0, 0,
+                           1e9},
+    [CREEP] = {"creep", "m/s/N", "speed at which a load drives the transmission back", 0, 0, 1},
+    [CREEP_ANGULAR] = {"creep_angular", "rad/s/(N m)", "the same for turning", 0, 0, 100},
+    [QUANTUM] = {"quantum", "m", "step of the measured position; 0: exact", 0, 0, 0.01},
+    [QUANTUM_ANGULAR] = {"quantum_angular", "rad", "step of the measured orientation; 0: exact", 0,
+                         0, 0.1},
+    [FORCE_QUANTUM] = {"force_quantum", "N", "step of the force sensor; 0: exact", 0, 0, 10},
+    [TORQUE_QUANTUM] = {"torque_quantum", "N m", "step of the torque sensor; 0: exact", 0, 0, 10},
+    [FORCE_NOISE] = {"force_noise", "N", "half width of the force sensor's uniform noise", 0, 0,
+                     10},
+    [TORQUE_NOISE] = {"torque_noise", "N m", "half width of the torque sensor's uniform noise", 0,
+                      0, 10},
+    [FORCE_MAX] = {"force_max", "N", "largest force that the sensor reads; 0: unlimited", 0, 0,
+                   1e6},
+    [TORQUE_MAX] = {"torque_max", "N m", "largest torque that the sensor reads; 0: unlimited", 0,
+                    0, 1e6},
+    [SPEED_MAX] = {"speed_max", "m/s", "largest speed of the servo; 0: unlimited", 0, 0, 1e3},
+    [SPIN_MAX] = {"spin_max", "rad/s", "largest angular speed of the servo; 0: unlimited", 0, 0,
+                  1e4},
+    [SEED] = {"seed", "1", "of the sensors' noise", 1, 0, 4294967295.0},
+};
+
+/* The Cobotic Hand Controller; README.md says which values are published and which are ours. */
+static const double cobotic[SETTING_COUNT] = {
+    [WORKSPACE_RADIUS] = 0.08, [BANDWIDTH] = 40,        [STIFFNESS] = 400e3,
+    [STIFFNESS_ANGULAR] = 1e3, [CREEP] = 6e-5,          [CREEP_ANGULAR] = 0.05,
+    [QUANTUM] = 2e-6,          [QUANTUM_ANGULAR] = 2e-5, [FORCE_QUANTUM] = 0.01,
+    [TORQUE_QUANTUM] = 5e-4,   [FORCE_NOISE] = 0.01,    [TORQUE_NOISE] = 5e-4,
+    [FORCE_MAX] = 50,          [TORQUE_MAX] = 5,        [SPEED_MAX] = 1,
+    [SPIN_MAX] = 10,           [SEED] = 1,
+};
+
+static const char *const profiles[] = {"ideal", "cobotic-hand-controller", NULL};
+
+struct gw_driver_device {
+    double value[SETTING_COUNT];
+    gw_device_info info;
+    double dt;
+    double keep;        /* exp(-dt/tau): what is left of a speed error after a tick */
+    double slip_time;   /* tau (1 - keep) */
+    double p[3], q[4];  /* where the actuators are */
+    double v[3], w[3];  /* their velocity */
+    double f[3], t[3];  /* the operator's wrench */
+    unsigned long long random;
+};
+
+/* ---- settings --------------------------------------------------------------------------------- */
+
+static int find_setting(const char *name)
+{
+    for (int i = 0; i < SETTING_COUNT; i++)
+        if (strcmp(settings[i].name, name) == 0)
+            return i;
+    return -1;
+}
+
+static bool apply_profile(const char *profile, double *value)
+{
+    for (int i = 0; i < SETTING_COUNT; i++)
+        value[i] = settings[i].ideal;
+    if (!profile || !profile[0] || strcmp(profile, profiles[0]) == 0)
+        return true;
+    if (strcmp(profile, profiles[1]) != 0)
+        return false;
+    memcpy(value, cobotic, sizeof cobotic);
+    return true;
+}
+
+static bool apply_settings(const gw_named_value *given, int count, double *value, char *why,
+                           size_t why_size)
+{
+    for (int i = 0; i < count; i++) {
+        int at = find_setting(given[i].name);
+        if (at < 0) {
+            snprintf(why, why_size, "the device sim has no setting named %s", given[i].name);
+            return false;
+        }
+        const gw_driver_setting *s = &settings[at];
+        if (!(given[i].value >= s->low && given[i].value <= s->high)) {
+            snprintf(why, why_size, "%s is %g; it must lie from %g to %g %s", s->name,
+                     given[i].value, s->low, s->high, s->unit);
+            return false;
+        }
+        value[at] = given[i].value;
+    }
+    return true;
+}
+
+static gw_device_info info_of(const double *value)
+{
+    return (gw_device_info){.class = GW_DEVICE_ADMITTANCE,
+                            .measures_wrench = true,
+                            .workspace_radius = value[WORKSPACE_RADIUS],
+                            .force_max = value[FORCE_MAX],
+                            .torque_max = value[TORQUE_MAX],
+                            .speed_max = value[SPEED_MAX],
+                            .spin_max = value[SPIN_MAX],
+                            .quantum = value[QUANTUM],
+                            .quantum_angular = value[QUANTUM_ANGULAR],
+                            .stiffness = value[STIFFNESS],
+                            .stiffness_angular = value[STIFFNESS_ANGULAR],
+                            .bandwidth = value[BANDWIDTH]};
+}
+
+static gw_driver_device *sim_open(const char *profile, const gw_named_value *given, int count,
+                                  double rate, char *why, size_t why_size)
+{
+    double value[SETTING_COUNT];
+    if (!apply_profile(profile, value)) {
+        snprintf(why, why_size, "the device sim has no profile named %s; it has %s and %s", profile,
+                 profiles[0], profiles[1]);
+        return NULL;
+    }
+    if (!apply_settings(given, count, value, why, why_size))
+        return NULL;
+    gw_driver_device *d = calloc(1, sizeof *d);
+    if (!d) {
+        snprintf(why, why_size, "no memory for a device");
+        return NULL;
+    }
+    memcpy(d->value, value, sizeof value);
+    d->info = info_of(value);
+    d->dt = 1 / rate;
+    if (value[BANDWIDTH] > 0) {
+        double tau = 1 / (6.283185307179586 * value[BANDWIDTH]);
+        d->keep = exp(-d->dt / tau);
+        d->slip_time = tau * (1 - d->keep);
+    }
+    d->q[0] = 1;
+    d->random = (unsigned long long)value[SEED];
+    return d;
+}
+
+static void sim_close(gw_driver_device *device)
+{
+    free(device);
+}
+
+static const gw_device_info *sim_info(const gw_driver_device *device)
+{
+    return &device->info;
+}
+
+/* ---- sensors ---------------------------------------------------------------------------------- */
+
+static double quantised(double x, double quantum)
+{
+    return quantum > 0 ? quantum * nearbyint(x / quantum) : x;
+}
+
+/* Uniform in -1 .. 1: splitmix64. */
+static double noise(gw_driver_device *d)
+{
+    unsigned long long z = d->random += 0x9e3779b97f4a7c15ull;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
+    z ^= z >> 31;
+    return (double)(z >> 11) * 0x1p-52 - 1;
+}
+
+static double limited(double x, double most)
+{
+    return most > 0 ? fmin(fmax(x, -most), most) : x;
+}
+
+static double sensed(gw_driver_device *d, double x, double spread, double quantum, double most)
+{
+    if (spread > 0)
+        x += spread * noise(d);
+    return limited(quantised(x, quantum), most);
+}
+
+static void sim_read(gw_driver_device *d, gw_device_sample *s)
+{
+    const double *value = d->value;
+    double norm = 0;
+    for (int i = 0; i < 3; i++) {
+        s->p[i] = quantised(d->p[i], value[QUANTUM]);
+        s->v[i] = d->v[i];
+        s->w[i] = d->w[i];
+        s->f[i] = sensed(d, d->f[i], value[FORCE_NOISE], value[FORCE_QUANTUM], value[FORCE_MAX]);
+        s->t[i] =
+            sensed(d, d->t[i], value[TORQUE_NOISE], value[TORQUE_QUANTUM], value[TORQUE_MAX]);
+    }
+    for (int i = 0; i < 4; i++) {
+        s->q[i] = quantised(d->q[i], 0.5 * value[QUANTUM_ANGULAR]);
+        norm += s->q[i] * s->q[i];
+    }
+    if (value[QUANTUM_ANGULAR] > 0)
+        for (int i = 0; i < 4; i++)
+            s->q[i] /= sqrt(norm);
+    s->buttons = 0;
+    s->valid = true;
+}
+
+/* ---- motion ----------------------------------------------------------------------------------- */
+
+/* Scales a vector down to the length `most`, 0: no limit. */
+static void limit_length(double *x, double most)
+{
+    double length = sqrt(x[0] * x[0] + x[1] * x[1] + x[2] * x[2]);
+    if (most > 0 && length > most)
+        for (int i = 0; i < 3; i++)
+            x[i] *= most / length;
+}
+
+/* q = exp(turn) q */
+static void turn(double *q, const double *r)
+{
+    double a2 = r[0] * r[0] + r[1] * r[1] + r[2] * r[2];
+    double a = sqrt(a2);
+    double s = a > 1e-4 ? sin(0.5 * a) / a : 0.5 - a2 / 48;
+    double c = a > 1e-4 ? cos(0.5 * a) : 1 - a2 / 8;
+    double e[4] = {c, s * r[0], s * r[1], s * r[2]};
+    double o[4] = {e[0] * q[0] - e[1] * q[1] - e[2] * q[2] - e[3] * q[3],
+                   e[0] * q[1] + e[1] * q[0] + e[2] * q[3] - e[3] * q[2],
+                   e[0] * q[2] - e[1] * q[3] + e[2] * q[0] + e[3] * q[1],
+                   e[0] * q[3] + e[1] * q[2] - e[2] * q[1] + e[3] * q[0]};
+    double n = sqrt(o[0] * o[0] + o[1] * o[1] + o[2] * o[2] + o[3] * o[3]);
+    for (int i = 0; i < 4; i++)
+        q[i] = o[i] / n;
+}
+
+/*
+ * One tick of  tau v' = u - v,  x' = v + creep load, with u held: exact.
+ * A device that is not engaged is held by its brake, which does not creep.
+ */
+static void sim_write(gw_driver_device *d, const gw_device_command *command)
+{
+    double u[3] = {0}, uw[3] = {0}, move[3], step[3];
+    if (command->engaged) {
+        memcpy(u, command->v, sizeof u);
+        memcpy(uw, command->w, sizeof uw);
+    }
+    limit_length(u, d->value[SPEED_MAX]);
+    limit_length(uw, d->value[SPIN_MAX]);
+    double creep = command->engaged ? d->value[CREEP] * d->dt : 0;
+    double creep_angular = command->engaged ? d->value[CREEP_ANGULAR] * d->dt : 0;
+    double keep = command->engaged ? d->keep : 0;
+    double slip_time = command->engaged ? d->slip_time : 0;
+    for (int i = 0; i < 3; i++) {
+        move[i] = u[i] * d->dt + (d->v[i] - u[i]) * slip_time + creep * d->f[i];
+        step[i] = uw[i] * d->dt + (d->w[i] - uw[i]) * slip_time + creep_angular * d->t[i];
+        d->v[i] = u[i] + (d->v[i] - u[i]) * keep;
+        d->w[i] = uw[i] + (d->w[i] - uw[i]) * keep;
+        d->p[i] += move[i];
+    }
+    turn(d->q, step);
+    limit_length(d->p, d->value[WORKSPACE_RADIUS]);
+}
+
+static void sim_place(gw_driver_device *d, const double p[3], const double q[4])
+{
+    memcpy(d->p, p, sizeof d->p);
+    memcpy(d->q, q, sizeof d->q);
+    memset(d->v, 0, sizeof d->v);
+    memset(d->w, 0, sizeof d->w);
+    memset(d->f, 0, sizeof d->f);
+    memset(d->t, 0, sizeof d->t);
+    d->random = (unsigned long long)d->value[SEED];
+}
+
+static void sim_exert(gw_driver_device *d, const double f[3], const double t[3])
+{
+    memcpy(d->f, f, sizeof d->f);
+    memcpy(d->t, t, sizeof d->t);
+}
+
+/* The tip: the structure bends beyond the actuators by load over stiffness. */
+static void sim_truth(const gw_driver_device *d, gw_device_truth *truth)
+{
+    double k = d->value[STIFFNESS], ka = d->value[STIFFNESS_ANGULAR], bend[3];
+    for (int i = 0; i < 3; i++) {
+        truth->p[i] = d->p[i] + (k > 0 ? d->f[i] / k : 0);
+        bend[i] = ka > 0 ? d->t[i] / ka : 0;
+    }
+    memcpy(truth->q, d->q, sizeof truth->q);
+    turn(truth->q, bend);
+}
+
+const gw_driver gw_driver_sim = {
+    .name = "sim",
+    .profiles = profiles,
+    .settings = settings,
+    .setting_count = SETTING_COUNT,
+    .open = sim_open,
+    .close = sim_close,
+    .info = sim_info,
+    .read = sim_read,
+    .write = sim_write,
+    .place = sim_place,
+    .exert = sim_exert,
+    .truth = sim_truth,
+};

@@ -1,0 +1,291 @@
+/*
+ * The guided body in local charts: reduced coordinates z, equation of motion
+ *
+ *   M_z z'' = J^T (load - M bias - gyroscopic),   M_z = J^T M J
+ *
+ * (framework eq. 11 in the mass metric, which is where eq. 5 to 13 lead), a classic Runge-Kutta
+ * step over (z, z') with work and dissipation as further states. Runs on the loop's thread, RT safe.
+ */
+#include <string.h>
+
+#include "rt/model/dynamics.h"
+
+/* What is computed at one point of the chart. */
+typedef struct stage {
+    gw_pose pose;
+    gw_twist twist;
+    double jacobian[6][6], bias[6];
+    gw_rigid rigid;
+    double inertia[6][6]; /* Cholesky factor of M_z */
+} stage;
+
+static gw_vec3 linear(const double *column)
+{
+    return gw_v3(column[0], column[1], column[2]);
+}
+
+static gw_vec3 angular(const double *column)
+{
+    return gw_v3(column[3], column[4], column[5]);
+}
+
+/* J z' */
+static gw_twist twist_of(double (*jacobian)[6], const double *z_dot, int n)
+{
+    gw_twist t = {{0, 0, 0}, {0, 0, 0}};
+    for (int k = 0; k < n; k++) {
+        t.v = gw_mul_add(t.v, z_dot[k], linear(jacobian[k]));
+        t.w = gw_mul_add(t.w, z_dot[k], angular(jacobian[k]));
+    }
+    return t;
+}
+
+/* M_z = J^T M J, by columns of momentum (of the centre of mass, and of spin about it). */
+static bool factor_inertia(const gw_guided_def *def, stage *s)
+{
+    int n = def->set.dof;
+    gw_vec3 v[6], iw[6];
+    for (int k = 0; k < n; k++) {
+        gw_vec3 w = angular(s->jacobian[k]);
+        v[k] = gw_add(linear(s->jacobian[k]), gw_cross(w, s->rigid.com));
+        iw[k] = gw_mat3_mul(&s->rigid.inertia, w);
+        for (int l = 0; l <= k; l++)
+            s->inertia[k][l] =
+                def->mass.mass * gw_dot(v[k], v[l]) + gw_dot(iw[k], angular(s->jacobian[l]));
+    }
+    return gw_cholesky(s->inertia, n);
+}
+
+/* J^T of a wrench whose torque is about the centre of mass. */
+static void pull_back(const stage *s, int n, const gw_wrench *about_com, double *force)
+{
+    gw_vec3 torque = gw_add(about_com->t, gw_cross(s->rigid.com, about_com->f));
+    for (int k = 0; k < n; k++)
+        force[k] = gw_dot(linear(s->jacobian[k]), about_com->f) +
+                   gw_dot(angular(s->jacobian[k]), torque);
+}
+
+static bool stage_at(const gw_guided *body, const gw_chart *chart, const double *z,
+                     const double *z_dot, stage *s)
+{
+    gw_chart_eval(chart, z, z_dot, &s->pose, s->jacobian, s->bias);
+    s->twist = twist_of(s->jacobian, z_dot, body->def.set.dof);
+    s->rigid = gw_rigid_at(&body->def, &s->pose);
+    return factor_inertia(&body->def, s);
+}
+
+/* z'' under the load of this stage. */
+static void accelerate(const gw_guided_def *def, stage *s, const gw_load *load, double *z_ddot)
+{
+    gw_wrench rate = gw_rigid_rate(def->mass.mass, &s->rigid, s->twist.w, linear(s->bias),
+                                   angular(s->bias));
+    gw_wrench net = {gw_sub(load->about_com.f, rate.f), gw_sub(load->about_com.t, rate.t)};
+    pull_back(s, def->set.dof, &net, z_ddot);
+    gw_cholesky_solve(s->inertia, def->set.dof, z_ddot);
+}
+
+/* lambda: what the momentum's rate needs beyond the load. */
+static gw_wrench constraint_of(const gw_guided_def *def, stage *s, const gw_load *load,
+                               const double *z_ddot)
+{
+    gw_twist a = twist_of(s->jacobian, z_ddot, def->set.dof);
+    gw_wrench rate =
+        gw_rigid_rate(def->mass.mass, &s->rigid, s->twist.w, gw_add(a.v, linear(s->bias)),
+                      gw_add(a.w, angular(s->bias)));
+    return gw_rigid_constraint(&s->rigid, &rate, &load->about_com);
+}
+
+/* ---- the step --------------------------------------------------------------------------------- */
+
+static bool finite_state(const gw_pose *pose, const gw_twist *twist)
+{
+    return gw_finite_pose(pose) && gw_finite3(twist->v) && gw_finite3(twist->w);
+}
+
+/* Classic Runge-Kutta for z'' = f(z, z', t): the stages' accelerations are a[0 .. 3]. */
+static bool runge_kutta(const gw_guided *body, const gw_chart *chart, const gw_forces *forces,
+                        double h, double *z, double *z_dot, gw_step *step)
+{
+    static const double at[4] = {0, 0.5, 0.5, 1}, weight[4] = {1. / 6, 1. / 3, 1. / 3, 1. / 6};
+    const gw_guided_def *def = &body->def;
+    int n = def->set.dof;
+    double zs[6] = {0}, vs[6], a[4][6], v0[6];
+    stage s;
+    memcpy(v0, z_dot, sizeof v0);
+    memcpy(vs, z_dot, sizeof vs);
+    for (int i = 0; i < 4; i++) {
+        if (!stage_at(body, chart, zs, vs, &s))
+            return false;
+        gw_load load = gw_rigid_load(def, &s.rigid, &s.pose, &s.twist, forces, at[i] * h);
+        accelerate(def, &s, &load, a[i]);
+        if (i == 0)
+            step->constraint = constraint_of(def, &s, &load, a[0]);
+        step->work += weight[i] * h * load.power;
+        step->dissipated += weight[i] * h * load.dissipation;
+        double c = i < 3 ? at[i + 1] * h : 0;
+        for (int k = 0; k < n && i < 3; k++) {
+            zs[k] = c * vs[k];
+            vs[k] = v0[k] + c * a[i][k];
+        }
+    }
+    for (int k = 0; k < n; k++) {
+        z[k] = h * v0[k] + h * h / 6 * (a[0][k] + a[1][k] + a[2][k]);
+        z_dot[k] = v0[k] + h / 6 * (a[0][k] + 2 * (a[1][k] + a[2][k]) + a[3][k]);
+    }
+    return true;
+}
+
+static void chart_step(gw_guided *body, const gw_forces *forces, double dt, gw_step *step)
+{
+    gw_chart chart;
+    double z[6] = {0}, z_dot[6] = {0}, jacobian[6][6], bias[6];
+    gw_pose pose;
+    gw_chart_at(&body->def.set, &body->pose, &chart);
+    gw_chart_velocity(&chart, &body->twist, z_dot);
+    step->finite = runge_kutta(body, &chart, forces, dt, z, z_dot, step);
+    if (!step->finite)
+        return;
+    gw_chart_eval(&chart, z, z_dot, &pose, jacobian, bias);
+    gw_twist twist = twist_of(jacobian, z_dot, body->def.set.dof);
+    step->finite = finite_state(&pose, &twist);
+    if (!step->finite)
+        return;
+    body->pose = (gw_pose){pose.p, gw_quat_unit(pose.q)};
+    body->twist = twist;
+}
+
+static void guided_step(gw_model *model, const gw_forces *forces, double dt, gw_step *step)
+{
+    gw_guided *body = (gw_guided *)model;
+    *step = (gw_step){.finite = true};
+    if (body->def.set.general)
+        gw_guided_general_step(body, forces, dt, step);
+    else
+        chart_step(body, forces, dt, step);
+    if (step->finite && isfinite(step->work) && isfinite(step->dissipated))
+        return;
+    *step = (gw_step){.finite = false};
+    body->twist = (gw_twist){{0, 0, 0}, {0, 0, 0}};
+}
+
+/* ---- the rest of the interface ---------------------------------------------------------------- */
+
+static int guided_dof(const gw_model *model)
+{
+    return ((const gw_guided *)model)->def.set.dof;
+}
+
+static void guided_held(const gw_model *model, gw_pose *held, gw_twist *twist)
+{
+    const gw_guided *body = (const gw_guided *)model;
+    gw_vec3 arm = gw_rotate(body->pose.q, body->def.body_from_held.p);
+    *held = gw_pose_mul(&body->pose, &body->def.body_from_held);
+    *twist = (gw_twist){gw_add(body->twist.v, gw_cross(body->twist.w, arm)), body->twist.w};
+}
+
+/* Columns and bias at the body's origin: the chart's, or for a general set its tangent basis. */
+static void stage_now(const gw_guided *body, stage *s)
+{
+    gw_chart chart;
+    double z[6] = {0}, z_dot[6] = {0};
+    const gw_guided_def *def = &body->def;
+    if (!def->set.general) {
+        gw_chart_at(&def->set, &body->pose, &chart);
+        gw_chart_velocity(&chart, &body->twist, z_dot);
+        stage_at(body, &chart, z, z_dot, s);
+        return;
+    }
+    memset(s->bias, 0, sizeof s->bias);
+    s->pose = body->pose;
+    s->twist = body->twist;
+    gw_submanifold_tangent(&def->set, &body->pose, def->length, s->jacobian);
+    s->rigid = gw_rigid_at(def, &body->pose);
+    factor_inertia(def, s);
+}
+
+static void guided_jacobian(const gw_model *model, double (*columns)[6], double *drift)
+{
+    const gw_guided *body = (const gw_guided *)model;
+    stage s;
+    stage_now(body, &s);
+    gw_vec3 arm = s.rigid.held, w = body->twist.w;
+    for (int k = 0; k < body->def.set.dof; k++) {
+        gw_vec3 wk = angular(s.jacobian[k]);
+        gw_vec3 v = gw_add(linear(s.jacobian[k]), gw_cross(wk, arm));
+        memcpy(columns[k], (double[6]){v.x, v.y, v.z, wk.x, wk.y, wk.z}, sizeof columns[k]);
+    }
+    gw_vec3 b = gw_add(linear(s.bias), gw_cross(angular(s.bias), arm));
+    b = gw_add(b, gw_cross(w, gw_cross(w, arm)));
+    memcpy(drift, (double[6]){b.x, b.y, b.z, s.bias[3], s.bias[4], s.bias[5]}, 6 * sizeof *drift);
+}
+
+static void guided_apply_inverse(const gw_model *model, const double *force, double *acceleration)
+{
+    const gw_guided *body = (const gw_guided *)model;
+    stage s;
+    stage_now(body, &s);
+    memcpy(acceleration, force, (size_t)body->def.set.dof * sizeof *force);
+    gw_cholesky_solve(s.inertia, body->def.set.dof, acceleration);
+}
+
+static void guided_energy(const gw_model *model, double *kinetic, double *potential)
+{
+    const gw_guided *body = (const gw_guided *)model;
+    gw_rigid r = gw_rigid_at(&body->def, &body->pose);
+    gw_vec3 com = gw_add(body->pose.p, r.com);
+    *kinetic = gw_rigid_kinetic(body->def.mass.mass, &r, &body->twist);
+    *potential = -body->def.mass.mass * gw_dot(body->def.gravity, com);
+}
+
+static const gw_model_ops guided_ops = {guided_dof,           guided_held,   guided_jacobian,
+                                        guided_apply_inverse, guided_energy, guided_step};
+
+void gw_guided_init(gw_guided *body, const gw_guided_def *def, const gw_pose *world_from_body)
+{
+    gw_chart chart;
+    body->model.ops = &guided_ops;
+    body->def = *def;
+    if (!(body->def.length > 0))
+        body->def.length = 0.05;
+    gw_chart_at(&body->def.set, world_from_body, &chart);
+    body->pose = chart.centre;
+    body->twist = (gw_twist){{0, 0, 0}, {0, 0, 0}};
+}
+
+/* min |M^1/2 (J z' - twist)|:  M_z z' = J^T M twist */
+void gw_guided_set_twist(gw_guided *body, const gw_twist *twist)
+{
+    stage s;
+    double z_dot[6];
+    if (body->def.set.general) {
+        body->twist = gw_guided_general_project(body, twist);
+        return;
+    }
+    body->twist = (gw_twist){{0, 0, 0}, {0, 0, 0}};
+    stage_now(body, &s);
+    gw_vec3 v = gw_add(twist->v, gw_cross(twist->w, s.rigid.com));
+    gw_wrench momentum = {gw_scale(body->def.mass.mass, v),
+                          gw_mat3_mul(&s.rigid.inertia, twist->w)};
+    pull_back(&s, body->def.set.dof, &momentum, z_dot);
+    gw_cholesky_solve(s.inertia, body->def.set.dof, z_dot);
+    body->twist = twist_of(s.jacobian, z_dot, body->def.set.dof);
+}
+
+double gw_guided_slow(gw_guided *body, double factor)
+{
+    gw_rigid r = gw_rigid_at(&body->def, &body->pose);
+    double before = gw_rigid_kinetic(body->def.mass.mass, &r, &body->twist);
+    body->twist.v = gw_scale(factor, body->twist.v);
+    body->twist.w = gw_scale(factor, body->twist.w);
+    return before * (1 - factor * factor);
+}
+
+double gw_guided_residual(const gw_guided *body)
+{
+    double h[GW_MAX_ROWS], worst = 0;
+    const gw_submanifold *set = &body->def.set;
+    gw_rows_value(set->rows, set->row_count, &body->pose, h);
+    for (int i = 0; i < set->row_count; i++)
+        worst = fmax(worst, fabs(h[i]));
+    return worst;
+}

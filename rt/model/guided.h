@@ -1,0 +1,46 @@
+/*
+ * The guided body: one rigid body whose frame stays on a submanifold of SE(3) (framework IV).
+ *
+ * Its coordinates are a local chart's, recentred every step: no orientation is singular, and the
+ * pose is put exactly on the set each time. A fourth-order Runge-Kutta step; see README.md.
+ *
+ * A value without heap memory; it belongs to one thread at a time. RT safe throughout.
+ */
+#ifndef GW_MODEL_GUIDED_H
+#define GW_MODEL_GUIDED_H
+
+#include "rt/geom/shape.h"
+#include "rt/geom/submanifold.h"
+#include "rt/model/model.h"
+
+typedef struct gw_guided_def {
+    gw_submanifold set;
+    gw_mass mass;           /* in the body's axes; com may lie off its frame */
+    gw_vec3 gravity;        /* m/s^2 */
+    double damping_linear;  /* N s/m, at the held frame */
+    double damping_angular; /* N m s/rad */
+    gw_pose body_from_held; /* the tool frame in the body */
+    double length;          /* L of the metric, for general sets (m); 0: 0.05 */
+} gw_guided_def;
+
+typedef struct gw_guided {
+    gw_model model;
+    gw_guided_def def;
+    gw_pose pose;   /* world_from_body, on the set */
+    gw_twist twist; /* of the body's origin, tangent to the set */
+} gw_guided;
+
+/* At rest at the pose of the set next to `world_from_body`, which must be on it or near. */
+void gw_guided_init(gw_guided *body, const gw_guided_def *def, const gw_pose *world_from_body);
+
+/* Gives it the twist of the set that is nearest to `twist` (of the body's origin) in the mass
+ * metric: what is left of a motion when the set's constraints take hold of the body at once. */
+void gw_guided_set_twist(gw_guided *body, const gw_twist *twist);
+
+/* Multiplies its velocity by `factor`; the kinetic energy that went (J). */
+double gw_guided_slow(gw_guided *body, double factor);
+
+/* The largest entry of H at the pose (m). */
+double gw_guided_residual(const gw_guided *body);
+
+#endif

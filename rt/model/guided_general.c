@@ -1,0 +1,190 @@
+/*
+ * The guided body on a set that has no closed form: acceleration by the rows (framework eq. 8 with
+ * A-dot), integrated in all six coordinates about the step's start, then pose and twist put back
+ * on the set. Runs on the loop's thread, RT safe.
+ */
+#include <string.h>
+
+#include "rt/model/dynamics.h"
+
+/* Rows below this part of the largest, in the mass metric, follow from the others. */
+#define RANK_TOLERANCE 1e-7
+
+/* Spatial inertia about the body's origin, [v; w] order, as its Cholesky factor. */
+static bool factor_spatial(double mass, const gw_rigid *r, double (*m)[6])
+{
+    gw_vec3 c = r->com;
+    double skew[3][3] = {{0, -c.z, c.y}, {c.z, 0, -c.x}, {-c.y, c.x, 0}};
+    double c2 = gw_norm2(c), cc[3] = {c.x, c.y, c.z};
+    memset(m, 0, 36 * sizeof m[0][0]);
+    for (int i = 0; i < 3; i++) {
+        m[i][i] = mass;
+        for (int j = 0; j < 3; j++) {
+            m[3 + i][j] = mass * skew[i][j];
+            m[3 + i][3 + j] = r->inertia.m[i][j] + mass * ((i == j ? c2 : 0) - cc[i] * cc[j]);
+        }
+    }
+    return gw_cholesky(m, 6);
+}
+
+/* x = L^-1 x and x = L^-T x */
+static void forward(double (*l)[6], double *x)
+{
+    for (int i = 0; i < 6; i++) {
+        for (int k = 0; k < i; k++)
+            x[i] -= l[i][k] * x[k];
+        x[i] /= l[i][i];
+    }
+}
+
+static void backward(double (*l)[6], double *x)
+{
+    for (int i = 5; i >= 0; i--) {
+        for (int k = i + 1; k < 6; k++)
+            x[i] -= l[k][i] * x[k];
+        x[i] /= l[i][i];
+    }
+}
+
+static double dot6(const double *a, const double *b)
+{
+    double s = 0;
+    for (int i = 0; i < 6; i++)
+        s += a[i] * b[i];
+    return s;
+}
+
+/*
+ * Least y with rows . y = rhs: Gram-Schmidt with the largest remaining row first, as far as the
+ * rank goes. Rows and right-hand sides are overwritten.
+ */
+static void least_norm(double (*rows)[6], double *rhs, int count, double *y)
+{
+    double first = 0;
+    memset(y, 0, 6 * sizeof *y);
+    for (int done = 0; done < count && done < 6; done++) {
+        int pick = done;
+        for (int i = done; i < count; i++)
+            if (dot6(rows[i], rows[i]) > dot6(rows[pick], rows[pick]))
+                pick = i;
+        double norm = sqrt(dot6(rows[pick], rows[pick]));
+        first = done == 0 ? norm : first;
+        if (norm <= RANK_TOLERANCE * first || norm == 0)
+            return;
+        double q[6], b = rhs[pick] / norm;
+        for (int k = 0; k < 6; k++)
+            q[k] = rows[pick][k] / norm;
+        memcpy(rows[pick], rows[done], sizeof q);
+        rhs[pick] = rhs[done];
+        for (int i = done + 1; i < count; i++) {
+            double along = dot6(rows[i], q);
+            for (int k = 0; k < 6; k++)
+                rows[i][k] -= along * q[k];
+            rhs[i] -= along * b;
+        }
+        for (int k = 0; k < 6; k++)
+            y[k] += b * q[k];
+    }
+}
+
+/* The smallest change of x in the mass metric that makes A x = target: x += M^-1 A^T mu. */
+static void meet_rows(const gw_guided_def *def, const gw_pose *pose, double (*l)[6],
+                      const double *target, double *x)
+{
+    double a[GW_MAX_ROWS][6], rhs[GW_MAX_ROWS], y[6];
+    int count = def->set.row_count;
+    gw_rows_jacobian(def->set.rows, count, pose, a);
+    for (int i = 0; i < count; i++) {
+        rhs[i] = target[i] - dot6(a[i], x);
+        forward(l, a[i]);
+    }
+    least_norm(a, rhs, count, y);
+    backward(l, y);
+    for (int k = 0; k < 6; k++)
+        x[k] += y[k];
+}
+
+/* Acceleration of the origin at this pose and twist, with what acted. */
+static bool acceleration(const gw_guided_def *def, const gw_pose *pose, const gw_twist *twist,
+                         const gw_forces *forces, double t, gw_load *load, double *a,
+                         gw_wrench *constraint)
+{
+    double l[6][6], target[GW_MAX_ROWS];
+    gw_rigid r = gw_rigid_at(def, pose);
+    if (!factor_spatial(def->mass.mass, &r, l))
+        return false;
+    *load = gw_rigid_load(def, &r, pose, twist, forces, t);
+    gw_vec3 none = {0, 0, 0};
+    gw_wrench rate = gw_rigid_rate(def->mass.mass, &r, twist->w, none, none);
+    gw_vec3 f = gw_sub(load->about_com.f, rate.f);
+    gw_vec3 torque = gw_add(gw_sub(load->about_com.t, rate.t), gw_cross(r.com, f));
+    memcpy(a, (double[6]){f.x, f.y, f.z, torque.x, torque.y, torque.z}, 6 * sizeof *a);
+    gw_cholesky_solve(l, 6, a);
+    gw_rows_drift(def->set.rows, def->set.row_count, pose, twist, target);
+    for (int i = 0; i < def->set.row_count; i++)
+        target[i] = -target[i];
+    meet_rows(def, pose, l, target, a);
+    gw_wrench need = gw_rigid_rate(def->mass.mass, &r, twist->w, gw_v3(a[0], a[1], a[2]),
+                                   gw_v3(a[3], a[4], a[5]));
+    *constraint = gw_rigid_constraint(&r, &need, &load->about_com);
+    return true;
+}
+
+gw_twist gw_guided_general_project(const gw_guided *body, const gw_twist *twist)
+{
+    static const double none[GW_MAX_ROWS] = {0};
+    double l[6][6];
+    double x[6] = {twist->v.x, twist->v.y, twist->v.z, twist->w.x, twist->w.y, twist->w.z};
+    gw_rigid r = gw_rigid_at(&body->def, &body->pose);
+    if (!factor_spatial(body->def.mass.mass, &r, l))
+        return (gw_twist){{0, 0, 0}, {0, 0, 0}};
+    meet_rows(&body->def, &body->pose, l, none, x);
+    return (gw_twist){{x[0], x[1], x[2]}, {x[3], x[4], x[5]}};
+}
+
+/* z' of exp(z): w - z x w / 2 + (1/12 + |z|^2/720) z x (z x w), |z| being a step's small angle. */
+static gw_vec3 chart_rate(gw_vec3 z, gw_vec3 w)
+{
+    gw_vec3 across = gw_cross(z, w);
+    double c = 1.0 / 12 + gw_norm2(z) / 720;
+    return gw_mul_add(gw_mul_add(w, -0.5, across), c, gw_cross(z, across));
+}
+
+void gw_guided_general_step(gw_guided *body, const gw_forces *forces, double dt, gw_step *step)
+{
+    static const double at[4] = {0, 0.5, 0.5, 1}, weight[4] = {1. / 6, 1. / 3, 1. / 3, 1. / 6};
+    const gw_guided_def *def = &body->def;
+    gw_twist move = {{0, 0, 0}, {0, 0, 0}}, sum = move, twist = body->twist, gain = move;
+    for (int i = 0; i < 4; i++) {
+        gw_pose pose = gw_pose_add(&body->pose, &move);
+        gw_wrench constraint;
+        gw_load load;
+        double a[6];
+        step->finite = acceleration(def, &pose, &twist, forces, at[i] * dt, &load, a, &constraint);
+        if (!step->finite)
+            return;
+        if (i == 0)
+            step->constraint = constraint;
+        step->work += weight[i] * dt * load.power;
+        step->dissipated += weight[i] * dt * load.dissipation;
+        gw_twist rate = {twist.v, chart_rate(move.w, twist.w)};
+        gw_vec3 linear = {a[0], a[1], a[2]}, angular = {a[3], a[4], a[5]};
+        sum.v = gw_mul_add(sum.v, weight[i] * dt, rate.v);
+        sum.w = gw_mul_add(sum.w, weight[i] * dt, rate.w);
+        gain.v = gw_mul_add(gain.v, weight[i] * dt, linear);
+        gain.w = gw_mul_add(gain.w, weight[i] * dt, angular);
+        double c = i < 3 ? at[i + 1] * dt : 0;
+        move = (gw_twist){gw_scale(c, rate.v), gw_scale(c, rate.w)};
+        twist = (gw_twist){gw_mul_add(body->twist.v, c, linear),
+                           gw_mul_add(body->twist.w, c, angular)};
+    }
+    gw_guided next = *body;
+    next.pose = gw_pose_add(&body->pose, &sum);
+    twist = (gw_twist){gw_add(body->twist.v, gain.v), gw_add(body->twist.w, gain.w)};
+    step->finite = gw_finite_pose(&next.pose) && gw_finite3(twist.v) && gw_finite3(twist.w);
+    if (!step->finite)
+        return;
+    gw_rows_project(def->set.rows, def->set.row_count, def->length, 4, &next.pose);
+    body->twist = gw_guided_general_project(&next, &twist);
+    body->pose = next.pose;
+}
