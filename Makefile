@@ -2,8 +2,7 @@
 # the same set-up and runs every test. README.md tells the rest.
 
 BUILD ?= build
-CC ?= gcc
-NODE_MODULES := web/node_modules
+CC := $(if $(filter default,$(origin CC)),gcc,$(CC))
 
 WARN := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes \
         -Wvla -Werror
@@ -11,7 +10,7 @@ WARN := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes -Wmis
 MATHS := -ffp-contract=off -fno-math-errno -fno-trapping-math
 OPT ?= -O2
 CFLAGS += -std=c17 -D_GNU_SOURCE -g $(OPT) $(MATHS) $(WARN) -I. -MMD -MP -pthread
-LDLIBS_RT := -llapacke -llapack -lblas -lm
+LDLIBS_RT := -Wl,--as-needed -llapacke -llapack -lblas -lm
 LDLIBS := $(LDLIBS_RT) -lmicrohttpd -lwebsockets -ljansson -pthread
 
 RT_SRC := $(wildcard rt/*/*.c)
@@ -21,11 +20,27 @@ UNIT_SRC := $(wildcard tests/unit/test_*.c)
 
 obj = $(patsubst %.c,$(BUILD)/obj/%.o,$(1))
 
-.PHONY: deps build run test check bench asan tsan lib unit format clean
+.PHONY: deps deps-test build lib run test unit api page check bench asan tsan format clean
 
 build: $(BUILD)/guideway
 
 lib: $(BUILD)/libguideway.a
+
+# ---- what a machine must have: commands and headers, whatever package they came from -----------
+
+NEEDS := command:gcc:gcc command:ar:binutils command:node:nodejs command:npm:npm \
+         header:microhttpd.h:libmicrohttpd-dev header:libwebsockets.h:libwebsockets-dev \
+         header:jansson.h:libjansson-dev header:lapacke.h:liblapacke-dev
+NEEDS_TEST := header:cmocka.h:libcmocka-dev command:chromium:chromium command:curl:curl \
+              command:python3:python3 command:clang-format:clang-format
+
+deps:
+	@sh tests/deps.sh $(NEEDS)
+
+deps-test:
+	@sh tests/deps.sh $(NEEDS) $(NEEDS_TEST)
+
+# ---- the library -------------------------------------------------------------------------------
 
 $(BUILD)/obj/%.o: %.c
 	@mkdir -p $(@D)
@@ -35,21 +50,25 @@ $(BUILD)/libguideway.a: $(call obj,$(RT_SRC) $(DRIVER_SRC))
 	@rm -f $@
 	ar rcs $@ $^
 
-# ---- the page and the scenes go into the binary, so that it runs from any folder --------------
+# ---- the page and the scenes go into the binary, so that it runs from any folder ---------------
 
+NODE_MODULES := web/node_modules/.package-lock.json
 WEB_SRC := $(shell find web/src web/public -type f 2>/dev/null) web/build.mjs web/package.json
 SCENES := $(sort $(wildcard scenes/*.json))
+# sanitizer builds take the page of the plain one
+WEB_OUT ?= $(BUILD)/web
 
-$(NODE_MODULES)/.package-lock.json: web/package-lock.json
+$(NODE_MODULES): web/package-lock.json
 	cd web && npm ci --no-audit --no-fund --loglevel=error
 	@touch $@
 
-$(BUILD)/web/.stamp: $(WEB_SRC) $(NODE_MODULES)/.package-lock.json
-	cd web && node build.mjs $(abspath $(BUILD))/web
+$(WEB_OUT)/.stamp: $(WEB_SRC) $(NODE_MODULES)
+	cd web && node build.mjs $(abspath $(WEB_OUT))
 	@touch $@
 
-$(BUILD)/assets.S: $(BUILD)/web/.stamp $(SCENES) server/assets.sh server/openapi.json
-	sh server/assets.sh $(BUILD)/web scenes server/openapi.json > $@
+$(BUILD)/assets.S: $(WEB_OUT)/.stamp $(SCENES) server/assets.sh server/openapi.json
+	@mkdir -p $(@D)
+	sh server/assets.sh $(WEB_OUT) scenes server/openapi.json > $@
 
 $(BUILD)/obj/assets.o: $(BUILD)/assets.S
 	@mkdir -p $(@D)
@@ -58,7 +77,11 @@ $(BUILD)/obj/assets.o: $(BUILD)/assets.S
 $(BUILD)/guideway: $(call obj,$(SERVER_SRC)) $(BUILD)/obj/assets.o $(BUILD)/libguideway.a
 	$(CC) $(CFLAGS) -o $@ $^ $(LDFLAGS) $(LDLIBS)
 
-# ---- tests ------------------------------------------------------------------------------------
+run: deps
+	@$(MAKE) --no-print-directory build
+	$(BUILD)/guideway serve
+
+# ---- tests -------------------------------------------------------------------------------------
 
 UNIT_BIN := $(patsubst tests/unit/%.c,$(BUILD)/unit/%,$(UNIT_SRC))
 
@@ -66,8 +89,45 @@ $(BUILD)/unit/%: tests/unit/%.c $(BUILD)/libguideway.a
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) -o $@ $< $(BUILD)/libguideway.a $(LDFLAGS) $(LDLIBS_RT) -lcmocka
 
+test: deps-test
+	@$(MAKE) --no-print-directory check unit api page
+
 unit: $(UNIT_BIN)
-	@set -e; for t in $(UNIT_BIN); do $$t; done
+	@set -e; for t in $(UNIT_BIN); do echo "== $$t"; $$t; done
+
+# GUIDEWAY names the binary that the tests start
+api: $(BUILD)/guideway $(NODE_MODULES)
+	GUIDEWAY=$(abspath $<) node --test tests/api/
+
+page: $(BUILD)/guideway $(NODE_MODULES)
+	GUIDEWAY=$(abspath $<) node --test tests/web/
+
+check: $(NODE_MODULES)
+	@sh tests/check.sh
+	cd web && npx --no-install tsc --noEmit
+
+bench: $(BUILD)/guideway $(NODE_MODULES)
+	$(BUILD)/guideway bench --csv $(BUILD)/bench.csv
+	GUIDEWAY=$(abspath $<) node tests/bench/page.mjs
+
+# ---- sanitizers: the C tests, and ten seconds of edits and dragging at the real server ----------
+
+SANITIZED = $(MAKE) --no-print-directory BUILD=$(BUILD)/$(1) WEB_OUT=$(BUILD)/web \
+            OPT="-O1 -fno-omit-frame-pointer $(2)"
+
+asan: $(BUILD)/web/.stamp
+	$(call SANITIZED,asan,-fsanitize=address$(comma)undefined -fno-sanitize-recover=all) unit
+	$(call SANITIZED,asan,-fsanitize=address$(comma)undefined -fno-sanitize-recover=all) stress
+
+tsan: $(BUILD)/web/.stamp
+	$(call SANITIZED,tsan,-fsanitize=thread) unit
+	$(call SANITIZED,tsan,-fsanitize=thread) stress
+
+comma := ,
+
+.PHONY: stress
+stress: $(BUILD)/guideway $(NODE_MODULES)
+	GUIDEWAY=$(abspath $<) node --test tests/api/stress.test.mjs
 
 format:
 	clang-format -i $(shell git ls-files '*.c' '*.h')
@@ -75,4 +135,4 @@ format:
 clean:
 	rm -rf $(BUILD)
 
--include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
+-include $(shell find $(BUILD)/obj $(BUILD)/unit -name '*.d' 2>/dev/null)
