@@ -25,11 +25,11 @@ typedef struct gw_part gw_part;
 
 struct gw_shape {
     gw_shape_kind kind;
-    gw_vec3 size;         /* box: full lengths of its edges (m) */
-    double radius;        /* cylinder, cone (of its base), sphere (m) */
-    double height;        /* cylinder, cone (m) */
-    int part_count;       /* compound */
-    gw_part *parts;       /* compound: owned; part_count of them */
+    gw_vec3 size;   /* box: full lengths of its edges (m) */
+    double radius;  /* cylinder, cone (of its base), sphere (m) */
+    double height;  /* cylinder, cone (m) */
+    int part_count; /* compound */
+    gw_part *parts; /* compound: owned; part_count of them */
 };
 
 struct gw_part {

@@ -1,6 +1,7 @@
 /*
  * What a scene must hold beyond the types of its members. Not for use inside a tick.
  */
+#include "drivers/driver.h"
 #include "rt/scene/scene.h"
 
 #include <stdio.h>
@@ -9,7 +10,8 @@
 
 bool gw_id_valid(const char *id)
 {
-    size_t length = strspn(id, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.:+-");
+    size_t length =
+        strspn(id, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.:+-");
     return length >= 1 && length <= GW_MAX_ID && id[length] == '\0';
 }
 
@@ -43,10 +45,9 @@ static bool check_unique(entry *entries, int count, const char *collection, gw_e
             continue;
         char where[64];
         snprintf(where, sizeof where, "/%s/%d/id", collection, entries[i].index);
-        return gw_fail(error, GW_CONFLICT, where, "the id %s%s%s is taken by /%s/%d",
-                       entries[i].id, entries[i].second ? "/" : "",
-                       entries[i].second ? entries[i].second : "", collection,
-                       entries[i - 1].index);
+        return gw_fail(error, GW_CONFLICT, where, "the id %s%s%s is taken by /%s/%d", entries[i].id,
+                       entries[i].second ? "/" : "", entries[i].second ? entries[i].second : "",
+                       collection, entries[i - 1].index);
     }
     return true;
 }
@@ -220,7 +221,8 @@ static bool check_constraint(const gw_scene *s, const gw_scene_constraint *c, in
 {
     gw_element a, b;
     const char *why = "";
-    if (!check_ref(s, &c->a, index, "/a", &a, error) || !check_ref(s, &c->b, index, "/b", &b, error))
+    if (!check_ref(s, &c->a, index, "/a", &a, error) ||
+        !check_ref(s, &c->b, index, "/b", &b, error))
         return false;
     if (strcmp(c->a.object, c->b.object) == 0)
         return bad(error, "constraints", index, "/b",
@@ -251,8 +253,61 @@ static bool check_tool(const gw_scene *s, const gw_tool *t, int index, gw_error 
         return bad(error, "tools", index, "/device", message);
     }
     for (int i = 0; i < index; i++)
-        if (strcmp(s->tools[i].object, t->object) == 0 || strcmp(s->tools[i].device, t->device) == 0)
+        if (strcmp(s->tools[i].object, t->object) == 0 ||
+            strcmp(s->tools[i].device, t->device) == 0)
             return bad(error, "tools", index, "", "two tools need two objects and two devices");
+    return true;
+}
+
+/* ---- devices ------------------------------------------------------------------------------- */
+
+static bool check_profile(const gw_driver *driver, const gw_device *d, int index, gw_error *error)
+{
+    if (!d->profile[0])
+        return true;
+    for (int i = 0; driver->profiles[i]; i++)
+        if (strcmp(driver->profiles[i], d->profile) == 0)
+            return true;
+    char message[160];
+    snprintf(message, sizeof message, "driver \"%s\" has no profile \"%s\"", driver->name,
+             d->profile);
+    return bad(error, "devices", index, "/settings/profile", message);
+}
+
+static bool check_setting(const gw_driver *driver, const gw_setting *s, int index, gw_error *error)
+{
+    char member[64], message[160];
+    snprintf(member, sizeof member, "/settings/%s", s->name);
+    for (int i = 0; i < driver->setting_count; i++) {
+        const gw_driver_setting *known = &driver->settings[i];
+        if (strcmp(known->name, s->name) != 0)
+            continue;
+        if (s->value >= known->low && s->value <= known->high)
+            return true;
+        snprintf(message, sizeof message, "%s is %g, must be %g to %g %s", s->name, s->value,
+                 known->low, known->high, known->unit);
+        return bad(error, "devices", index, member, message);
+    }
+    snprintf(message, sizeof message, "driver \"%s\" has no setting \"%s\"", driver->name, s->name);
+    return bad(error, "devices", index, member, message);
+}
+
+static bool check_device(const gw_device *d, int index, gw_error *error)
+{
+    const gw_driver *driver = gw_driver_find(d->driver);
+    if (!driver) {
+        char message[192];
+        int n = snprintf(message, sizeof message, "there is no driver \"%s\"; this build has",
+                         d->driver);
+        for (int i = 0; gw_drivers[i] && n < (int)sizeof message; i++)
+            n += snprintf(message + n, sizeof message - (size_t)n, " %s", gw_drivers[i]->name);
+        return bad(error, "devices", index, "/driver", message);
+    }
+    if (!check_profile(driver, d, index, error))
+        return false;
+    for (int i = 0; i < d->setting_count; i++)
+        if (!check_setting(driver, &d->settings[i], index, error))
+            return false;
     return true;
 }
 
@@ -273,6 +328,9 @@ bool gw_scene_check(const gw_scene *s, gw_error *error)
             return false;
     for (int i = 0; i < s->constraint_count; i++)
         if (!check_constraint(s, &s->constraints[i], i, error))
+            return false;
+    for (int i = 0; i < s->device_count; i++)
+        if (!check_device(&s->devices[i], i, error))
             return false;
     for (int i = 0; i < s->tool_count; i++)
         if (!check_tool(s, &s->tools[i], i, error))

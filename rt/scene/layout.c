@@ -9,9 +9,9 @@
 
 /* An enabled constraint with its references resolved. */
 typedef struct gw_joint {
-    int index;    /* in the scene */
-    int a, b;     /* objects */
-    double length; /* of the one that moves (m) */
+    int index;                       /* in the scene */
+    int a, b;                        /* objects */
+    double length;                   /* of the one that moves (m) */
     gw_element element_a, element_b; /* in their objects' frames */
     gw_constraint_kind kind;
     gw_sense sense;

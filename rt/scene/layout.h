@@ -17,12 +17,12 @@
 /* The solved positioning problem of one moving object. Allocated only as far as its last branch:
  * never copied by value. */
 typedef struct gw_placement {
-    int object;    /* index in the scene */
-    int tool;      /* index of the tool that holds it, -1: none */
-    double length; /* L of the metric: the body's radius of gyration (m) */
-    gw_pose from;  /* the pose that nearest branches were measured from */
-    int branch;    /* chosen branch, -1 where there is none */
-    int count;     /* constraints, enabled ones only */
+    int object;              /* index in the scene */
+    int tool;                /* index of the tool that holds it, -1: none */
+    double length;           /* L of the metric: the body's radius of gyration (m) */
+    gw_pose from;            /* the pose that nearest branches were measured from */
+    int branch;              /* chosen branch, -1 where there is none */
+    int count;               /* constraints, enabled ones only */
     int ids[GW_MAX_PROBLEM]; /* index of each in the scene */
     gw_constraint constraints[GW_MAX_PROBLEM];
     gw_solution solution;
@@ -33,7 +33,7 @@ typedef struct gw_layout {
     gw_placement **placements; /* owned; one per object that is not fixed, scene order */
     gw_pose *poses;            /* owned; world_from_object of every object, placed */
     int joint_count;
-    struct gw_joint *joints;   /* owned; the enabled constraints by object and element */
+    struct gw_joint *joints; /* owned; the enabled constraints by object and element */
 } gw_layout;
 
 /*

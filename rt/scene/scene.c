@@ -70,7 +70,7 @@ static bool copy_owned(gw_scene *to, const gw_scene *from)
     for (int i = 0; i < to->object_count; i++)
         ok &= gw_shape_copy(&to->objects[i].shape, &from->objects[i].shape, NULL);
     for (int i = 0; i < to->device_count; i++)
-        ok &= gw_operator_copy(&to->devices[i].operator, &from->devices[i].operator);
+        ok &= gw_operator_copy(&to->devices[i].operator, & from->devices[i].operator);
     return ok;
 }
 
@@ -122,8 +122,7 @@ void gw_scene_destroy(gw_scene *scene)
 /* ---- growth -------------------------------------------------------------------------------- */
 
 /* One more zeroed entry at the end of *array. */
-static void *grow(void **array, int *count, size_t size, int cap, const char *what,
-                  gw_error *error)
+static void *grow(void **array, int *count, size_t size, int cap, const char *what, gw_error *error)
 {
     if (*count >= cap) {
         gw_fail(error, GW_TOO_LARGE, "", "a scene has at most %d %s", cap, what);
@@ -145,8 +144,8 @@ static void *grow(void **array, int *count, size_t size, int cap, const char *wh
 
 gw_object *gw_scene_add_object(gw_scene *s, gw_error *error)
 {
-    gw_object *o = grow((void **)&s->objects, &s->object_count, sizeof *o, GW_MAX_OBJECTS,
-                        "objects", error);
+    gw_object *o =
+        grow((void **)&s->objects, &s->object_count, sizeof *o, GW_MAX_OBJECTS, "objects", error);
     if (o) {
         o->pose = gw_pose_identity();
         o->body.density = 1000;
@@ -171,8 +170,7 @@ gw_scene_constraint *gw_scene_add_constraint(gw_scene *s, gw_error *error)
 
 gw_tool *gw_scene_add_tool(gw_scene *s, gw_error *error)
 {
-    gw_tool *t =
-        grow((void **)&s->tools, &s->tool_count, sizeof *t, GW_MAX_TOOLS, "tools", error);
+    gw_tool *t = grow((void **)&s->tools, &s->tool_count, sizeof *t, GW_MAX_TOOLS, "tools", error);
     if (t)
         t->at = gw_pose_identity();
     return t;

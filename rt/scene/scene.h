@@ -22,10 +22,10 @@ typedef struct gw_body {
     double density; /* kg/m^3, GW_MASS_BY_DENSITY; 1000 where nothing is said */
     double mass;    /* kg, GW_MASS_GIVEN */
     bool has_com, has_inertia;
-    gw_vec3 com;             /* m, body axes */
-    double inertia[6];       /* ixx iyy izz ixy ixz iyz, entries of the tensor about com (kg m^2) */
-    double damping_linear;   /* N s/m at the tool frame */
-    double damping_angular;  /* N m s/rad */
+    gw_vec3 com;            /* m, body axes */
+    double inertia[6];      /* ixx iyy izz ixy ixz iyz, entries of the tensor about com (kg m^2) */
+    double damping_linear;  /* N s/m at the tool frame */
+    double damping_angular; /* N m s/rad */
 } gw_body;
 
 typedef struct gw_object {
@@ -75,7 +75,7 @@ typedef struct gw_workspace {
 
 typedef struct gw_tool {
     char object[GW_MAX_ID + 1];
-    gw_pose at; /* object_from_tool */
+    gw_pose at;                 /* object_from_tool */
     char device[GW_MAX_ID + 1]; /* id of a device of the scene */
     gw_control_kind control;
     bool has_gains;
@@ -106,8 +106,8 @@ typedef struct gw_hand_knot {
 typedef struct gw_operator {
     gw_operator_kind kind;
     int count;
-    gw_wrench_sample *samples; /* GW_OPERATOR_WRENCH: count, times ascending; owned */
-    gw_hand_knot *path;        /* GW_OPERATOR_HAND: count, times ascending; owned */
+    gw_wrench_sample *samples;       /* GW_OPERATOR_WRENCH: count, times ascending; owned */
+    gw_hand_knot *path;              /* GW_OPERATOR_HAND: count, times ascending; owned */
     double mass, stiffness, damping; /* hand: kg, N/m, N s/m */
     double stiffness_angular, damping_angular; /* hand: N m/rad, N m s/rad */
 } gw_operator;
@@ -136,8 +136,8 @@ typedef struct gw_device {
 typedef struct gw_scene {
     char name[128];
     char description[512]; /* what to try, for the gallery; may be empty */
-    gw_vec3 gravity; /* m/s^2 */
-    int rate;        /* Hz */
+    gw_vec3 gravity;       /* m/s^2 */
+    int rate;              /* Hz */
     int object_count, feature_count, constraint_count, tool_count, device_count;
     gw_object *objects;
     gw_feature *features;
