@@ -1,0 +1,181 @@
+/*
+ * The scene as a whole: reading, replacing, undo, saving and opening.
+ */
+#include <string.h>
+
+#include "server/api_call.h"
+#include "server/gallery.h"
+
+static void answer_scene(api_call *call, int status)
+{
+    app_document *document = app_document_get(call->app);
+    api_part(call, status, document, wire_scene(document->scene));
+    app_document_put(document);
+}
+
+void api_scene_get(api_call *call)
+{
+    answer_scene(call, 200);
+}
+
+/* Puts a decoded scene in the place of the present one. */
+static void replace(api_call *call, const json_t *value, bool restart)
+{
+    app_edit edit;
+    gw_error error = {0};
+    gw_scene *scene = wire_get_scene(value, &error);
+    if (!scene) {
+        if (error.code == GW_NOT_FOUND)
+            error.code = GW_BAD_INPUT;
+        api_error(call, &error);
+        return;
+    }
+    if (!api_begin(call, &edit)) {
+        gw_scene_destroy(scene);
+        return;
+    }
+    app_edit_replace(&edit, scene);
+    edit.restart = restart;
+    if (!api_commit(call, &edit, NULL, NULL))
+        return;
+    api_part(call, 200, edit.document, wire_scene(edit.document->scene));
+    app_edit_end(&edit);
+}
+
+void api_scene_put(api_call *call)
+{
+    replace(call, call->body, true);
+}
+
+void api_scene_patch(api_call *call)
+{
+    app_document *document = app_document_get(call->app);
+    json_t *now = wire_scene(document->scene);
+    json_t *merged = wire_merge(now, call->body);
+    replace(call, merged, false);
+    json_decref(now);
+    json_decref(merged);
+    app_document_put(document);
+}
+
+/* ---- undo ---------------------------------------------------------------------------------- */
+
+static void travel(api_call *call, bool (*go)(gw_app *app, gw_error *error))
+{
+    gw_error error = {0};
+    if (!go(call->app, &error)) {
+        api_error(call, &error);
+        return;
+    }
+    app_document *document = app_document_get(call->app);
+    api_part(call, 200, document,
+             json_pack("{s:I, s:b, s:b}", "revision", (json_int_t)document->revision, "undo",
+                       document->undo, "redo", document->redo));
+    app_document_put(document);
+}
+
+void api_scene_undo(api_call *call)
+{
+    travel(call, app_undo);
+}
+
+void api_scene_redo(api_call *call)
+{
+    travel(call, app_redo);
+}
+
+/* ---- saving and opening -------------------------------------------------------------------- */
+
+/* The string member that is all of the body; NULL: the reply is set. */
+static const char *only_string(api_call *call, const char *name)
+{
+    gw_error error = {0};
+    const char *const allowed[] = {name, NULL};
+    if (!wire_only(call->body, "", allowed, &error)) {
+        api_error(call, &error);
+        return NULL;
+    }
+    const char *value = json_string_value(json_object_get(call->body, name));
+    char where[32] = "/";
+    strncat(where, name, sizeof where - 2);
+    if (!value)
+        api_refuse(call, 400, where, "%s is a string and must be given", name);
+    return value;
+}
+
+void api_scene_save(api_call *call)
+{
+    char file[STORE_NAME + 1];
+    gw_error error = {0};
+    const char *name = only_string(call, "name");
+    if (!name)
+        return;
+    if (!store_slug(name, file)) {
+        api_refuse(call, 400, "/name", "a name needs at least one letter or digit");
+        return;
+    }
+    if (gallery_has(file)) {
+        api_refuse(call, 409, "/name", "%s is a scene of the gallery: choose another name", file);
+        return;
+    }
+    app_document *document = app_document_get(call->app);
+    json_t *scene = wire_scene(document->scene);
+    if (!scene || !store_save(call->store, file, scene, &error)) {
+        json_decref(scene);
+        api_error(call, &error);
+    } else {
+        api_location(call, "scenes", file);
+        api_part(call, 201, document, scene);
+        app_log(call->app, "saved", "info", "Saved as %s.", file);
+    }
+    app_document_put(document);
+}
+
+void api_scene_open(api_call *call)
+{
+    gw_error error = {0};
+    const char *file = only_string(call, "scene");
+    if (!file)
+        return;
+    json_t *value = gallery_load(call->store, file, &error);
+    if (!value) {
+        api_refuse(call, error.code == GW_NOT_FOUND ? 404 : 500, "/scene", "%s", error.message);
+        return;
+    }
+    replace(call, value, true);
+    json_decref(value);
+    if (call->reply->status == 200)
+        app_log(call->app, "opened", "info", "Opened %.64s.", file);
+}
+
+void api_scenes_get(api_call *call)
+{
+    gw_error error = {0};
+    json_t *list = gallery_list(call->store, &error);
+    if (list)
+        api_json(call, 200, list);
+    else
+        api_error(call, &error);
+}
+
+void api_scenes_file_get(api_call *call)
+{
+    gw_error error = {0};
+    json_t *value = gallery_load(call->store, call->part[0], &error);
+    if (!value)
+        api_refuse(call, error.code == GW_NOT_FOUND ? 404 : 500, "", "%s", error.message);
+    else
+        api_json(call, 200, value);
+}
+
+void api_scenes_file_delete(api_call *call)
+{
+    gw_error error = {0};
+    if (gallery_has(call->part[0]))
+        api_refuse(call, 409, "", "%s belongs to the gallery: only saved scenes can be deleted",
+                   call->part[0]);
+    else if (!store_delete(call->store, call->part[0], &error))
+        api_error(call, &error);
+    else
+        call->reply->status = 204;
+}

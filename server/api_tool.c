@@ -1,0 +1,127 @@
+/*
+ * The tool: which object the hand holds, where, and with which device.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "server/api_call.h"
+
+void api_tools_get(api_call *call)
+{
+    app_document *document = app_document_get(call->app);
+    json_t *list = json_array();
+    for (int i = 0; i < document->scene->tool_count; i++)
+        json_array_append_new(list, wire_tool(&document->scene->tools[i]));
+    api_part(call, 200, document, list);
+    app_document_put(document);
+}
+
+static bool none(api_call *call, const gw_scene *scene)
+{
+    if (scene->tool_count == 0)
+        api_refuse(call, 404, "", "the scene has no tool: PUT one");
+    return scene->tool_count == 0;
+}
+
+void api_tool_get(api_call *call)
+{
+    app_document *document = app_document_get(call->app);
+    if (!none(call, document->scene))
+        api_part(call, 200, document, wire_tool(&document->scene->tools[0]));
+    app_document_put(document);
+}
+
+/* A tool without a word about its device, and a scene without one, get the simulated device. */
+static bool need_device(gw_scene *scene, const gw_tool *tool, gw_error *error)
+{
+    if (strcmp(tool->device, "sim") != 0 || gw_scene_device(scene, "sim") >= 0)
+        return true;
+    gw_device *device = gw_scene_add_device(scene, error);
+    if (!device)
+        return false;
+    strcpy(device->id, "sim");
+    strcpy(device->driver, "sim");
+    return true;
+}
+
+static bool read_tool(json_t *value, gw_tool *tool, gw_error *error)
+{
+    if (json_is_object(value) && !json_object_get(value, "device"))
+        json_object_set_new(value, "device", json_string("sim"));
+    return wire_get_tool(value, "", tool, error);
+}
+
+static void finish(api_call *call, app_edit *edit, int status)
+{
+    char object[GW_MAX_ID + 1];
+    strcpy(object, edit->scene->tools[0].object);
+    /* A scene writes one tool as "tool". */
+    bool several = edit->scene->tool_count > 1;
+    if (!api_commit(call, edit, several ? "/tools/0" : "/tool", object))
+        return;
+    if (status == 201)
+        snprintf(call->reply->location, sizeof call->reply->location, "/api/v1/tool");
+    api_part(call, status, edit->document, wire_tool(&edit->document->scene->tools[0]));
+    app_edit_end(edit);
+}
+
+void api_tool_put(api_call *call)
+{
+    app_edit edit;
+    gw_error error = {0};
+    gw_tool tool = {0};
+    if (!read_tool(call->body, &tool, &error)) {
+        api_error(call, &error);
+        return;
+    }
+    if (!api_begin(call, &edit))
+        return;
+    bool is_new = edit.scene->tool_count == 0;
+    if ((is_new && !gw_scene_add_tool(edit.scene, &error)) ||
+        !need_device(edit.scene, &tool, &error)) {
+        api_abandon(call, &edit, &error);
+        return;
+    }
+    edit.scene->tools[0] = tool;
+    finish(call, &edit, is_new ? 201 : 200);
+}
+
+void api_tool_patch(api_call *call)
+{
+    app_edit edit;
+    gw_error error = {0};
+    gw_tool tool = {0};
+    if (!api_begin(call, &edit))
+        return;
+    if (none(call, edit.scene)) {
+        app_edit_end(&edit);
+        return;
+    }
+    json_t *now = wire_tool(&edit.scene->tools[0]);
+    json_t *merged = wire_merge(now, call->body);
+    bool read = read_tool(merged, &tool, &error) && need_device(edit.scene, &tool, &error);
+    json_decref(now);
+    json_decref(merged);
+    if (!read) {
+        api_abandon(call, &edit, &error);
+        return;
+    }
+    edit.scene->tools[0] = tool;
+    finish(call, &edit, 200);
+}
+
+void api_tool_delete(api_call *call)
+{
+    app_edit edit;
+    if (!api_begin(call, &edit))
+        return;
+    if (none(call, edit.scene)) {
+        app_edit_end(&edit);
+        return;
+    }
+    gw_scene_remove_tool(edit.scene, 0);
+    if (!api_commit(call, &edit, NULL, NULL))
+        return;
+    call->reply->status = 204;
+    app_edit_end(&edit);
+}

@@ -1,0 +1,169 @@
+/*
+ * The event log: what happened, in sentences, numbered; the newest thousand are kept. What the
+ * loop reports many times a second is written down a few times a second, with a count.
+ */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "server/app_private.h"
+#include "server/wire.h"
+
+#define QUIET_S 0.5 /* between two events of the kinds that come in floods */
+
+static double now_s(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+/* Takes the event over. */
+static void append(gw_app *app, json_t *event)
+{
+    pthread_mutex_lock(&app->log);
+    uint64_t seq = app->seq + 1;
+    json_object_set_new(event, "seq", json_integer((json_int_t)seq));
+    char *written = wire_text(event);
+    gw_text *shared = written ? text_format("%s", written) : NULL;
+    if (shared) {
+        gw_text **place = &app->events[seq % APP_LOG_EVENTS];
+        text_unref(*place);
+        *place = shared;
+        app->seq = seq;
+    }
+    pthread_mutex_unlock(&app->log);
+    free(written);
+    json_decref(event);
+}
+
+static json_t *event_new(uint64_t tick, double time, const char *kind, const char *severity,
+                         const char *message)
+{
+    return json_pack("{s:i, s:f, s:I, s:f, s:s, s:s, s:s}", "seq", 0, "time", time, "tick",
+                     (json_int_t)tick, "at", now_s(), "kind", kind, "severity", severity,
+                     "message", message);
+}
+
+void app_log(gw_app *app, const char *kind, const char *severity, const char *format, ...)
+{
+    char message[512];
+    va_list list;
+    va_start(list, format);
+    vsnprintf(message, sizeof message, format, list);
+    va_end(list);
+    gw_snapshot snapshot;
+    app_snapshot(app, &snapshot);
+    json_t *event = event_new(snapshot.tick, snapshot.time, kind, severity, message);
+    if (event)
+        append(app, event);
+    app_wake(app);
+}
+
+typedef struct kind_words {
+    const char *kind, *severity, *message;
+} kind_words;
+
+static const kind_words words_of[] = {
+    [GW_EVENT_ACTIVE] = {"active", "info", "The edit is in effect."},
+    [GW_EVENT_STATE] = {"state", "info", "The simulation is %s."},
+    [GW_EVENT_SETTLED] = {"settled", "info", "%s has arrived on its constraints."},
+    [GW_EVENT_LIMITED] = {"limited", "warning", "A limit holds %s back."},
+    [GW_EVENT_HALTED] = {"halted", "warning", "Halted: nothing moves until armed."},
+    [GW_EVENT_ARMED] = {"armed", "info", "Armed again."},
+    [GW_EVENT_OVERRUN] = {"overrun", "warning", "A tick was late or took too long."},
+    [GW_EVENT_DEVICE_LOST] = {"device-lost", "error", "The device of %s is silent: at rest."},
+    [GW_EVENT_NOT_FINITE] = {"not-finite", "error", "The step of %s failed: it is held."},
+};
+
+static const char *state_name(gw_run_state state)
+{
+    return state == GW_RUNNING ? "running" : state == GW_PAUSED ? "paused" : "stopped";
+}
+
+/* True where an event of a kind that comes in floods is to be counted only. */
+static bool suppress(gw_app *app, gw_event_kind kind, unsigned *counted)
+{
+    int which = kind == GW_EVENT_OVERRUN ? 0 : kind == GW_EVENT_LIMITED ? 1 : -1;
+    *counted = 1;
+    if (which < 0)
+        return false;
+    double now = now_s();
+    if (now < app->quiet_until[which]) {
+        app->suppressed[which]++;
+        return true;
+    }
+    *counted = app->suppressed[which] + 1;
+    app->suppressed[which] = 0;
+    app->quiet_until[which] = now + QUIET_S;
+    return false;
+}
+
+static bool about_tool(gw_event_kind kind)
+{
+    return kind == GW_EVENT_SETTLED || kind == GW_EVENT_LIMITED ||
+           kind == GW_EVENT_DEVICE_LOST || kind == GW_EVENT_NOT_FINITE;
+}
+
+void app_log_loop(gw_app *app, const gw_event *event, const app_document *document)
+{
+    unsigned counted;
+    const kind_words *words = &words_of[event->kind];
+    const gw_scene *scene = document->scene;
+    if (suppress(app, event->kind, &counted))
+        return;
+    const char *object = event->tool >= 0 && event->tool < scene->tool_count
+                             ? scene->tools[event->tool].object
+                             : "the tool";
+    char message[256];
+    if (event->kind == GW_EVENT_STATE)
+        snprintf(message, sizeof message, "The simulation is %s.", state_name(event->state));
+    else if (about_tool(event->kind)) {
+        const char *hole = strstr(words->message, "%s");
+        snprintf(message, sizeof message, "%.*s%s%s", (int)(hole - words->message),
+                 words->message, object, hole + 2);
+    } else
+        snprintf(message, sizeof message, "%s", words->message);
+    json_t *json = event_new(event->tick, (double)event->tick / scene->rate, words->kind,
+                             words->severity, message);
+    if (!json)
+        return;
+    if (event->kind == GW_EVENT_ACTIVE)
+        json_object_set_new(json, "revision",
+                            json_integer((json_int_t)(event->tag ? event->tag : event->revision)));
+    if (event->kind == GW_EVENT_STATE)
+        json_object_set_new(json, "state", json_string(state_name(event->state)));
+    if (about_tool(event->kind))
+        json_object_set_new(json, "tool", json_integer(event->tool));
+    if (event->kind == GW_EVENT_OVERRUN)
+        json_object_set_new(json, "over_us", json_real(event->value));
+    if (counted > 1)
+        json_object_set_new(json, "count", json_integer(counted));
+    append(app, json);
+}
+
+uint64_t app_log_last(gw_app *app)
+{
+    pthread_mutex_lock(&app->log);
+    uint64_t seq = app->seq;
+    pthread_mutex_unlock(&app->log);
+    return seq;
+}
+
+uint64_t app_log_first(gw_app *app)
+{
+    uint64_t last = app_log_last(app);
+    return last > APP_LOG_EVENTS ? last - APP_LOG_EVENTS + 1 : 1;
+}
+
+gw_text *app_log_get(gw_app *app, uint64_t seq)
+{
+    gw_text *shared = NULL;
+    pthread_mutex_lock(&app->log);
+    if (seq >= 1 && seq <= app->seq && seq + APP_LOG_EVENTS > app->seq)
+        shared = text_ref(app->events[seq % APP_LOG_EVENTS]);
+    pthread_mutex_unlock(&app->log);
+    return shared;
+}

@@ -1,0 +1,96 @@
+/*
+ * What the files of the app share. Locks, in the order in which they may be taken:
+ *
+ *   edit   one edit at a time: undo stacks, slots, everything that builds; may be held for long
+ *   view   the pointer to the newest document; held for a few instructions
+ *   loop   the pointer to the loop, its commands, snapshots, events and records; held for a copy
+ *   log    the event log
+ */
+#ifndef GW_SERVER_APP_PRIVATE_H
+#define GW_SERVER_APP_PRIVATE_H
+
+#include <pthread.h>
+
+#include "server/app.h"
+
+#define APP_UNDO_STEPS 200         /* more than a person remembers */
+#define APP_UNDO_BYTES (64u << 20) /* of scenes kept for undo and redo, each */
+#define APP_GROUP_S 1.0 /* between edits of a group, a drag of a slider */
+#define APP_MAX_RETIRED 64         /* device slots that wait for the loop to let go */
+
+typedef struct app_history {
+    int count;
+    size_t bytes;
+    gw_scene *scenes[APP_UNDO_STEPS]; /* oldest first */
+} app_history;
+
+typedef struct app_slots {
+    int count;
+    gw_device_slot *slot[GW_MAX_DEVICES];
+} app_slots;
+
+typedef struct app_retired {
+    gw_device_slot *slot;
+    uint64_t revision; /* closed once the loop runs this scenario */
+} app_retired;
+
+struct gw_app {
+    pthread_mutex_t edit, view, loop_lock, log;
+    bool best_effort;
+
+    app_document *document; /* view */
+    app_history undo, redo; /* edit */
+    char group[96];         /* edit: of the newest edit, and when it was made (s) */
+    double group_s;
+    app_slots slots;        /* edit, for the running document */
+
+    gw_loop *loop;           /* loop */
+    uint64_t revision_sent;  /* loop: of the newest scenario sent */
+    int retired_count;       /* loop */
+    app_retired retired[APP_MAX_RETIRED];
+
+    uint64_t seq;                    /* log: of the newest event */
+    gw_text *events[APP_LOG_EVENTS];    /* log: event n at n % APP_LOG_EVENTS */
+    double quiet_until[2];           /* log: overruns, limits: not more than a few a second */
+    unsigned suppressed[2];
+
+    void (*wake)(void *context);
+    void *wake_context;
+};
+
+/* ---- documents ----------------------------------------------------------------------------- */
+
+/* A document of a scene and its layout, one reference; takes both over, also on failure. */
+app_document *app_document_new(gw_scene *scene, gw_layout *layout, gw_error *error);
+
+/* Writes the members' text, once everything else is in place; false when memory is short. */
+bool app_document_write(app_document *document, gw_error *error);
+
+/* Publishes it in place of the newest one, whose reference is given back; takes one over. */
+void app_publish(gw_app *app, app_document *document);
+
+void app_wake(gw_app *app);
+
+/* ---- handing over to the loop -------------------------------------------------------------- */
+
+/* The edit's document is checked and laid out; makes the loop run it. Changes nothing on failure.
+ * Under the edit lock. */
+bool app_hand_over(app_edit *edit, gw_error *error);
+
+/* A fresh loop with fresh devices for the document; the old ones end. Under the edit lock. */
+bool app_start_loop(gw_app *app, app_document *document, gw_error *error);
+
+/* The newest snapshot. */
+void app_snapshot(gw_app *app, gw_snapshot *snapshot);
+
+/* Takes over what the loop reported. */
+void app_log_loop(gw_app *app, const gw_event *event, const app_document *document);
+
+/* ---- history ------------------------------------------------------------------------------- */
+
+/* Adds a copy of the scene, dropping the oldest beyond the caps. */
+bool app_history_push(app_history *history, const gw_scene *scene);
+gw_scene *app_history_pop(app_history *history); /* NULL: empty */
+void app_history_clear(app_history *history);
+
+#endif

@@ -1,0 +1,120 @@
+/*
+ * Solutions, constraints and the simulation as the protocol shows them.
+ */
+#include "server/describe.h"
+
+#include <string.h>
+
+#include "server/wire.h"
+
+static void constraint_ids(const gw_scene *scene, const gw_placement *placement, const char **ids)
+{
+    for (int i = 0; i < placement->count; i++)
+        ids[i] = scene->constraints[placement->ids[i]].id;
+}
+
+static const char *state_of(const gw_placement *placement)
+{
+    const gw_solution *solution = &placement->solution;
+    if (solution->status != GW_SOLVED)
+        return "conflict";
+    if (solution->redundant_count > 0)
+        return "over";
+    if (placement->count == 0)
+        return "free";
+    return solution->dof == 0 ? "well" : "under";
+}
+
+static json_t *words_of(const gw_submanifold *set)
+{
+    char words[256];
+    gw_submanifold_words(set, words, sizeof words);
+    return json_string(words);
+}
+
+/* What the chosen branch adds: its id, its words, the parameters where the object is. */
+static void add_branch(json_t *json, const gw_placement *placement, const gw_pose *pose)
+{
+    const gw_branch *branch = &placement->solution.branches[placement->branch];
+    json_object_set_new(json, "branch", json_string(branch->id));
+    json_object_set_new(json, "words", words_of(&branch->set));
+    json_object_set_new(json, "parameters", wire_parameters_at(&branch->set, pose));
+}
+
+json_t *describe_solution(const gw_scene *scene, const gw_placement *placement,
+                          const gw_pose *pose)
+{
+    const char *ids[GW_MAX_PROBLEM];
+    const gw_solution *solution = &placement->solution;
+    constraint_ids(scene, placement, ids);
+    json_t *json = wire_solution(solution, ids);
+    json_object_set_new(json, "object", json_string(scene->objects[placement->object].id));
+    json_object_set_new(json, "tool", json_boolean(placement->tool >= 0));
+    json_object_set_new(json, "state", json_string(state_of(placement)));
+    json_t *branches = json_object_get(json, "branches");
+    for (int i = 0; i < solution->branch_count; i++)
+        json_object_set_new(json_array_get(branches, (size_t)i), "words",
+                            words_of(&solution->branches[i].set));
+    if (placement->branch >= 0 && placement->branch < solution->branch_count)
+        add_branch(json, placement, pose);
+    return json;
+}
+
+json_t *describe_solutions(const gw_scene *scene, const gw_layout *layout, const gw_pose *poses)
+{
+    json_t *list = json_array();
+    for (int i = 0; i < layout->count; i++) {
+        const gw_placement *placement = layout->placements[i];
+        json_array_append_new(list,
+                              describe_solution(scene, placement, &poses[placement->object]));
+    }
+    return list;
+}
+
+static bool redundant_in(const gw_placement *placement, int constraint)
+{
+    const gw_solution *solution = &placement->solution;
+    for (int i = 0; i < solution->redundant_count; i++)
+        if (placement->ids[solution->redundant[i].index] == constraint)
+            return true;
+    return false;
+}
+
+json_t *describe_constraint(const gw_scene *scene, const gw_layout *layout, int index)
+{
+    const gw_scene_constraint *constraint = &scene->constraints[index];
+    const char *state = constraint->enabled ? "ok" : "disabled";
+    for (int i = 0; constraint->enabled && i < layout->count; i++)
+        if (redundant_in(layout->placements[i], index))
+            state = "redundant";
+    json_t *json = wire_constraint(constraint);
+    json_object_set_new(json, "state", json_string(state));
+    return json;
+}
+
+void describe_refusal(json_t *object, const gw_scene *scene, const gw_placement *placement)
+{
+    const char *ids[GW_MAX_PROBLEM];
+    const gw_solution *solution = &placement->solution;
+    constraint_ids(scene, placement, ids);
+    json_object_set_new(object, "object", json_string(scene->objects[placement->object].id));
+    if (solution->status == GW_STATUS_INCOMPATIBLE) {
+        json_object_set_new(object, "status", json_string("incompatible"));
+        json_object_set_new(object, "conflict", wire_conflict(&solution->conflict, ids));
+        return;
+    }
+    json_t *left = json_array();
+    for (int i = 0; i < placement->count; i++)
+        if (solution->left >> i & 1)
+            json_array_append_new(left, json_string(ids[i]));
+    json_object_set_new(object, "status", json_string("unhandled"));
+    json_object_set_new(object, "left", left);
+    json_object_set_new(object, "reason", json_string(solution->reason ? solution->reason : ""));
+}
+
+json_t *describe_simulation(const app_document *document, const gw_snapshot *snapshot)
+{
+    json_t *json = wire_simulation(document->scene, snapshot, document->scene->rate);
+    json_object_set_new(json, "revision", json_integer((json_int_t)document->revision));
+    return json;
+}

@@ -1,0 +1,26 @@
+/*
+ * Documents in the words of the protocol: solutions of objects, refusals of edits, events.
+ * Any thread; pure functions of their arguments.
+ */
+#ifndef GW_SERVER_DESCRIBE_H
+#define GW_SERVER_DESCRIBE_H
+
+#include "server/app.h"
+
+/* The solution of one placement; `pose` is where its object is now. New reference. */
+json_t *describe_solution(const gw_scene *scene, const gw_placement *placement,
+                          const gw_pose *pose);
+
+/* Every placement's solution, an array; `poses` one per object. */
+json_t *describe_solutions(const gw_scene *scene, const gw_layout *layout, const gw_pose *poses);
+
+/* Constraint `index` with its state in this layout: ok, redundant, disabled. */
+json_t *describe_constraint(const gw_scene *scene, const gw_layout *layout, int index);
+
+/* Adds status, conflict or left and reason of an unsolved placement to a problem's object. */
+void describe_refusal(json_t *object, const gw_scene *scene, const gw_placement *placement);
+
+/* The member `simulation` of the protocol, of a document and its snapshot. */
+json_t *describe_simulation(const app_document *document, const gw_snapshot *snapshot);
+
+#endif
