@@ -1,0 +1,200 @@
+// The command line: solve, run, exit codes and messages.
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "node:test";
+
+const GUIDEWAY = process.env.GUIDEWAY ?? new URL("../../build/guideway", import.meta.url).pathname;
+const scratch = mkdtempSync(join(tmpdir(), "guideway-cli-"));
+const scenes = ["cone-on-cylinder", "free-body", "paper-plane", "paper-circle", "paper-two-lines-1",
+  "paper-two-lines-2", "paper-two-lines-3", "sphere", "cylinder-surface", "peg-and-hole"];
+
+function guideway(args, input) {
+  const r = spawnSync(GUIDEWAY, args, { input, encoding: "utf8", cwd: scratch });
+  return { code: r.status, out: r.stdout, err: r.stderr };
+}
+
+function solve(problem) {
+  const r = guideway(["solve", "-"], JSON.stringify(problem));
+  assert.equal(r.code, 0, r.err);
+  return JSON.parse(r.out);
+}
+
+function run(scene, ...args) {
+  const r = guideway(["run", scene, ...args]);
+  assert.equal(r.code, 0, r.err);
+  return JSON.parse(r.out);
+}
+
+const close = (a, b, tolerance, what) =>
+  assert.ok(Math.abs(a - b) <= tolerance, `${what ?? "value"}: ${a} is not ${b}`);
+
+function rotate([w, x, y, z], [a, b, c]) {
+  const t = [2 * (y * c - z * b), 2 * (z * a - x * c), 2 * (x * b - y * a)];
+  return [a + w * t[0] + y * t[2] - z * t[1], b + w * t[1] + z * t[0] - x * t[2],
+    c + w * t[2] + x * t[1] - y * t[0]];
+}
+
+const place = ({ p, q }, x) => rotate(q, x).map((v, i) => v + p[i]);
+const distance = (a, b) => Math.hypot(...a.map((v, i) => v - b[i]));
+
+// relational-positioning VI-A
+const simpleExample = {
+  mobile: { pose: { p: [0, 0, 0], q: [1, 0, 0, 0] }, length: 1 },
+  constraints: [
+    { id: "c1", type: "coincident", mobile: { point: [0, 5, 3] }, fixed: { line: { point: [0, 0, 3], direction: [0, 1, 0] } } },
+    { id: "c2", type: "coincident", mobile: { point: [0, 5, 3] }, fixed: { line: { point: [0, 0, 3], direction: [0, 0, 1] } } },
+    { id: "c3", type: "coincident", mobile: { point: [0, 7, 3] }, fixed: { point: [-2, 0, 3] } }],
+  samples: 4, seed: 1,
+};
+
+test("solve answers the simple example of the paper", () => {
+  const a = solve(simpleExample);
+  assert.equal(a.status, "solved");
+  assert.equal(a.dof, 1);
+  assert.equal(a.method, "closed-form");
+  assert.equal(a.branches.length, 1);
+  const [b] = a.branches;
+  assert.equal(b.rotation.kind, "axis");
+  b.rotation.axis.forEach((v, i) => close(Math.abs(v), [1, 0, 0][i], 1e-12));
+  assert.deepEqual([b.translation.kind, b.translation.in], ["point", "world"]);
+  b.translation.of.forEach((v, i) => close(v, [0, 5, 3][i], 1e-12));
+  b.translation.point.forEach((v, i) => close(v, [0, 0, 3][i], 1e-12));
+  assert.equal(a.redundant.length, 1);
+  assert.equal(b.samples.length, 4);
+  for (const s of b.samples) {
+    assert.ok(distance(place(s.pose, [0, 5, 3]), [0, 0, 3]) < 1e-9);
+    assert.ok(distance(place(s.pose, [0, 7, 3]), [-2, 0, 3]) < 1e-9);
+  }
+  assert.ok(a.time_us > 0);
+});
+
+test("solve evaluates a branch at given parameters: equation (17) at phi = 0", () => {
+  const { samples, ...rest } = simpleExample;
+  const a = solve({ ...rest, at: { branch: solve(simpleExample).branches[0].id, parameters: [[0], [0.5]] } });
+  const [zero] = a.branches[0].samples;
+  zero.pose.p.forEach((v, i) => close(v, [5, 0, 0][i], 1e-9));
+  close(zero.parameters[0], 0, 1e-12);
+  close(a.branches[0].samples[1].parameters[0], 0.5, 1e-12);
+});
+
+test("solve says incompatible with the numbers that clash", () => {
+  const a = solve({ constraints: [
+    { id: "near", type: "coincident", mobile: { point: [0, 0, 0] }, fixed: { point: [0, 0, 0] } },
+    { id: "far", type: "coincident", mobile: { point: [1, 0, 0] }, fixed: { point: [3, 0, 0] } }] });
+  assert.equal(a.status, "incompatible");
+  assert.deepEqual([...a.conflict.constraints].sort(), ["far", "near"]);
+  assert.ok(a.conflict.message.length > 20 && Object.keys(a.conflict.values).length >= 2);
+});
+
+test("every status of solve exits 0, bad input exits 2 and names the member", () => {
+  const bad = [
+    [{ constraints: [{ type: "distance", mobile: { point: [0, 0, 0] }, fixed: { point: [0, 0, 0] }, value: -1 }] }, "/constraints/0/value"],
+    [{ constraints: [{ type: "touching", mobile: { point: [0, 0, 0] }, fixed: { point: [0, 0, 0] } }] }, "/constraints/0/type"],
+    [{ constraints: [{ type: "distance", mobile: { point: [0, 0] }, fixed: { point: [0, 0, 0] } }] }, "/constraints/0/mobile/point"],
+    [{ constraints: [], extra: 1 }, "/extra"],
+    [{ mobile: { length: 0 }, constraints: [] }, "/mobile/length"],
+    [{ mobile: { pose: { p: [0, 0, 0], q: [1, 1, 0, 0] } }, constraints: [] }, "/mobile/pose/q"],
+    [{ constraints: [{ type: "coincident", mobile: { line: { point: [0, 0, 0], direction: [0, 0, 0] } }, fixed: { point: [0, 0, 0] } }] }, "/constraints/0/mobile/line/direction"],
+    [{ constraints: [{ type: "parallel", mobile: { point: [0, 0, 0] }, fixed: { point: [0, 0, 0] } }] }, "/constraints/0"],
+  ];
+  for (const [problem, pointer] of bad) {
+    const r = guideway(["solve", "-"], JSON.stringify(problem));
+    assert.equal(r.code, 2, JSON.stringify(problem));
+    assert.ok(r.err.includes(pointer), `${r.err} does not name ${pointer}`);
+    assert.equal(r.out, "");
+  }
+  for (const text of ["", "nonsense", "[1,2", '{"constraints":[],"constraints":[]}', "NaN", "[".repeat(100)]) {
+    assert.equal(guideway(["solve", "-"], text).code, 2, text);
+  }
+});
+
+test("bad usage exits 2, help and version exit 0", () => {
+  for (const args of [[], ["fly"], ["solve"], ["run"], ["run", "a", "b"], ["run", "free-body", "--seconds", "x"],
+    ["run", "free-body", "--record", "x.mcap"], ["serve", "--listen", "nowhere"], ["bench", "no-such-row"]]) {
+    const r = guideway(args);
+    assert.equal(r.code, 2, args.join(" "));
+    assert.ok(r.err.length > 0);
+  }
+  assert.equal(guideway(["--help"]).code, 0);
+  assert.match(guideway(["--version"]).out, /^guideway \d+\.\d+\.\d+\n$/);
+});
+
+test("run prints the summary alone, for every bundled scene", () => {
+  for (const scene of scenes) {
+    const s = run(scene, "--seconds", "2");
+    assert.equal(s.ticks, 2000, scene);
+    close(s.seconds, 2, 1e-12);
+    assert.ok(s.constraint_residual_max <= 1e-12, `${scene}: residual ${s.constraint_residual_max}`);
+    assert.equal(s.limited_ticks, 0, scene);
+    for (const k of ["p50", "p99", "max"]) assert.ok(s.tick_us[k] >= 0);
+    const { initial, final, work_in: work, dissipated } = s.energy;
+    close(final - initial, work - dissipated, 1e-9 * Math.max(1e-3, Math.abs(work)), `${scene}: energy`);
+    assert.equal(s.final.pose.p.length, 3);
+    assert.equal(s.final.twist.w.length, 3);
+  }
+});
+
+test("run writes one row a tick with 17 significant digits, and the same bits twice", () => {
+  const first = join(scratch, "a.csv"), second = join(scratch, "b.csv");
+  run("paper-circle", "--seconds", "1", "--csv", first);
+  run("paper-circle", "--seconds", "1", "--csv", second);
+  const text = readFileSync(first, "utf8");
+  assert.equal(text, readFileSync(second, "utf8"));
+  const [header, ...rows] = text.trimEnd().split("\n");
+  assert.equal(header, "t,px,py,pz,qw,qx,qy,qz,vx,vy,vz,wx,wy,wz,mpx,mpy,mpz,mqw,mqx,mqy,mqz," +
+    "fx,fy,fz,tx,ty,tz,lambda_f,lambda_t,kinetic,potential,error_p,error_r");
+  assert.equal(rows.length, 1000);
+  rows.forEach((row, k) => {
+    const cells = row.split(",").map(Number);
+    assert.ok(cells.every(Number.isFinite));
+    close(cells[0], k / 1000, 1e-12);
+  });
+});
+
+test("virtual tool and ideal device agree within 2 mm in every scene with the ideal device", () => {
+  const csv = join(scratch, "agree.csv");
+  for (const scene of scenes.filter((s) => !s.startsWith("paper-plane") && !s.startsWith("paper-circle"))) {
+    run(scene, "--seconds", "3", "--csv", csv);
+    const rows = readFileSync(csv, "utf8").trimEnd().split("\n").slice(1);
+    const worst = Math.max(...rows.map((r) => Number(r.split(",").at(-2))));
+    assert.ok(worst <= 2e-3, `${scene}: ${worst}`);
+  }
+});
+
+test("run refuses a bad scene with file and pointer", () => {
+  const file = join(scratch, "bad.json");
+  const scene = { format: "guideway-scene/1", objects: [{ id: "ball", geometry: { type: "sphere", radius: -1 } }] };
+  writeFileSync(file, JSON.stringify(scene));
+  let r = guideway(["run", file]);
+  assert.equal(r.code, 2);
+  assert.ok(r.err.includes("bad.json") && r.err.includes("/objects/0/geometry/radius"), r.err);
+  scene.objects[0].geometry = { type: "mesh", file: "x.stl" };
+  writeFileSync(file, JSON.stringify(scene));
+  r = guideway(["run", file]);
+  assert.ok(r.code === 2 && r.err.includes("later version"), r.err);
+  assert.equal(guideway(["run", "no-such-file.json"]).code, 2);
+});
+
+test("a scene without a tool runs, its tool columns are zero", () => {
+  const file = join(scratch, "no-tool.json"), csv = join(scratch, "no-tool.csv");
+  writeFileSync(file, JSON.stringify({ format: "guideway-scene/1",
+    objects: [{ id: "ball", geometry: { type: "sphere", radius: 0.1 } }] }));
+  assert.equal(run(file, "--seconds", "0.1", "--csv", csv).ticks, 100);
+  const row = readFileSync(csv, "utf8").trimEnd().split("\n")[50].split(",").map(Number);
+  assert.ok(row.slice(1).every((v) => v === 0));
+});
+
+test("one newton on two kilograms gives half a metre per second squared, unscaled", () => {
+  const file = join(scratch, "push.json");
+  writeFileSync(file, JSON.stringify({ format: "guideway-scene/1",
+    objects: [{ id: "ball", geometry: { type: "sphere", radius: 0.1 }, body: { mass: 2 } }],
+    tool: { object: "ball", device: "sim" },
+    devices: [{ id: "sim", driver: "sim", operator: { type: "wrench", samples: [{ t: 0, force: [1, 0, 0], torque: [0, 0, 0] }] } }] }));
+  const s = run(file, "--seconds", "2");
+  close(s.final.pose.p[0], 1, 1e-9);
+  close(s.final.twist.v[0], 1, 1e-9);
+  close(s.energy.work_in, 1, 1e-9);
+});
