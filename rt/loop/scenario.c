@@ -1,0 +1,148 @@
+/*
+ * Builds scenarios from a scene and its layout. On a server thread or in `run`, never in a tick.
+ */
+#include "rt/loop/scenario_data.h"
+
+#include <float.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "rt/control/admittance.h"
+
+#define TRAVEL_SPEED 0.25 /* m/s */
+#define TRAVEL_SPIN  1.0  /* rad/s */
+
+/* The diagonal of the box around all objects at their poses (framework eq. 30), m. */
+static double scene_diagonal(const gw_scene *scene, const gw_pose *poses)
+{
+    double low[3] = {DBL_MAX, DBL_MAX, DBL_MAX}, high[3] = {-DBL_MAX, -DBL_MAX, -DBL_MAX};
+    for (int i = 0; i < scene->object_count; i++) {
+        gw_box box = gw_shape_bounds(&scene->objects[i].shape);
+        for (int corner = 0; corner < 8; corner++) {
+            gw_vec3 c = {corner & 1 ? box.high.x : box.low.x, corner & 2 ? box.high.y : box.low.y,
+                         corner & 4 ? box.high.z : box.low.z};
+            gw_vec3 x = gw_pose_point(&poses[i], c);
+            double at[3] = {x.x, x.y, x.z};
+            for (int k = 0; k < 3; k++) {
+                low[k] = fmin(low[k], at[k]);
+                high[k] = fmax(high[k], at[k]);
+            }
+        }
+    }
+    gw_vec3 d = {high[0] - low[0], high[1] - low[1], high[2] - low[2]};
+    return scene->object_count > 0 ? fmax(gw_norm(d), 1e-6) : 1;
+}
+
+static gw_device_slot *find_slot(const gw_scenario_def *def, const char *id)
+{
+    for (int i = 0; i < def->slot_count; i++)
+        if (strcmp(gw_device_slot_id(def->slots[i]), id) == 0)
+            return def->slots[i];
+    return NULL;
+}
+
+static gw_map map_of(const gw_scenario_def *def, const gw_tool *tool, const gw_scenario_tool *t)
+{
+    gw_map_fit fit = {.set = &t->guided.set,
+                      .world_from_body = t->pose,
+                      .body_from_tool = t->guided.body_from_held,
+                      .workspace_radius = gw_device_slot_info(t->slot)->workspace_radius,
+                      .scene_diagonal = scene_diagonal(def->scene, def->layout->poses)};
+    gw_map map = gw_map_fitted(&fit);
+    if (tool->workspace.has_scale)
+        map.scale = tool->workspace.scale;
+    if (tool->workspace.has_centre)
+        map.centre = tool->workspace.centre;
+    return map;
+}
+
+static void tool_settings(gw_scenario_tool *t, const gw_tool *tool)
+{
+    t->gain_p = tool->has_gains ? tool->gains.p : GW_PID_P;
+    t->gain_i = tool->has_gains ? tool->gains.i : GW_PID_I;
+    t->gain_d = tool->has_gains ? tool->gains.d : GW_PID_D;
+    t->force_max = tool->force_max;
+    t->torque_max = tool->torque_max;
+    t->speed_max = tool->speed_max;
+    t->spin_max = tool->spin_max;
+}
+
+/* One tool: its body on its branch, its device, its map. */
+static bool build_tool(const gw_scenario_def *def, int index, gw_scenario_tool *t, gw_error *error)
+{
+    const gw_tool *tool = &def->scene->tools[index];
+    char where[48];
+    t->object = gw_scene_object(def->scene, tool->object);
+    const gw_placement *placement =
+        t->object >= 0 ? gw_layout_of(def->layout, t->object) : NULL;
+    snprintf(where, sizeof where, "/tools/%d/object", index);
+    if (!placement || placement->branch < 0)
+        return gw_fail(error, GW_BAD_INPUT, where, "%s is fixed or has no solution to be held on",
+                       tool->object);
+    const gw_object *object = &def->scene->objects[t->object];
+    memcpy(t->object_id, object->id, sizeof t->object_id);
+    t->guided = (gw_guided_def){.set = placement->solution.branches[placement->branch].set,
+                                .mass = gw_object_mass(object),
+                                .gravity = def->scene->gravity,
+                                .damping_linear = object->body.damping_linear,
+                                .damping_angular = object->body.damping_angular,
+                                .body_from_held = tool->at,
+                                .length = placement->length};
+    t->pose = def->layout->poses[t->object];
+    t->twist = (gw_twist){object->velocity, object->spin};
+    t->slot = find_slot(def, tool->device);
+    snprintf(where, sizeof where, "/tools/%d/device", index);
+    if (!t->slot)
+        return gw_fail(error, GW_NOT_FOUND, where, "device %s is not open", tool->device);
+    t->map = map_of(def, tool, t);
+    tool_settings(t, tool);
+    return true;
+}
+
+/* -m g . com of what may move but is not held: it rests where the layout put it. */
+static double rest_potential(const gw_scenario_def *def, const gw_scenario *s)
+{
+    double sum = 0;
+    for (int i = 0; i < def->scene->object_count; i++) {
+        const gw_object *object = &def->scene->objects[i];
+        bool held = false;
+        for (int k = 0; k < s->tool_count; k++)
+            held = held || s->tools[k].object == i;
+        if (object->fixed || held)
+            continue;
+        gw_mass mass = gw_object_mass(object);
+        gw_vec3 com = gw_pose_point(&def->layout->poses[i], mass.com);
+        sum -= mass.mass * gw_dot(def->scene->gravity, com);
+    }
+    return sum;
+}
+
+gw_scenario *gw_scenario_create(const gw_scenario_def *def, gw_error *error)
+{
+    gw_scenario *s = calloc(1, sizeof *s);
+    if (!s) {
+        gw_fail(error, GW_FAILED, "", "no memory for a scenario");
+        return NULL;
+    }
+    s->revision = def->revision;
+    s->rate = def->scene->rate > 0 ? def->scene->rate : 1000;
+    s->dt = 1.0 / s->rate;
+    s->go_to_layout = def->go_to_layout;
+    s->travel_speed = def->travel_speed > 0 ? def->travel_speed : TRAVEL_SPEED;
+    s->travel_spin = def->travel_spin > 0 ? def->travel_spin : TRAVEL_SPIN;
+    for (int i = 0; i < def->scene->tool_count && i < GW_MAX_TOOLS; i++) {
+        if (!build_tool(def, i, &s->tools[i], error)) {
+            free(s);
+            return NULL;
+        }
+        s->tool_count = i + 1;
+    }
+    s->rest_potential = rest_potential(def, s);
+    return s;
+}
+
+void gw_scenario_destroy(gw_scenario *scenario)
+{
+    free(scenario);
+}

@@ -1,0 +1,36 @@
+/*
+ * A scenario from the inside: what a tick needs of a scene, as values. Written when it is built,
+ * read by the loop's thread.
+ */
+#ifndef GW_LOOP_SCENARIO_DATA_H
+#define GW_LOOP_SCENARIO_DATA_H
+
+#include "rt/control/travel.h"
+#include "rt/control/workspace.h"
+#include "rt/loop/slot.h"
+#include "rt/model/guided.h"
+
+typedef struct gw_scenario_tool {
+    char object_id[GW_MAX_ID + 1];
+    int object;           /* index in the scene */
+    gw_guided_def guided; /* set, mass, damping, tool frame */
+    gw_pose pose;         /* world_from_object of the layout */
+    gw_twist twist;       /* initial, of the object's origin */
+    gw_device_slot *slot;
+    gw_map map;
+    double gain_p, gain_i, gain_d;
+    double force_max, torque_max, speed_max, spin_max; /* 0: none */
+} gw_scenario_tool;
+
+struct gw_scenario {
+    unsigned long long revision;
+    int rate;
+    double dt;
+    double rest_potential; /* of the movable objects that no tool holds (J) */
+    bool go_to_layout;
+    double travel_speed, travel_spin;
+    int tool_count;
+    gw_scenario_tool tools[GW_MAX_TOOLS];
+};
+
+#endif
