@@ -1,0 +1,271 @@
+/*
+ * `guideway run`: a scene without a server, deterministic, as fast as it can or in real time. One
+ * thread does everything; CSV and figures are made between ticks and not counted in their time.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "server/command.h"
+#include "server/wire.h"
+
+typedef struct options {
+    const char *scene, *csv;
+    double seconds;
+    bool real_time;
+} options;
+
+/* Everything of a run that must be given back. */
+typedef struct run {
+    gw_scene *scene;
+    gw_layout *layout;
+    gw_device_slot *slots[GW_MAX_DEVICES];
+    int slot_count;
+    gw_simulation *simulation;
+    gw_pose *poses; /* of every object, for the residual */
+    FILE *csv;
+    double wall_us, residual_max;
+} run;
+
+/* ---- start and end ------------------------------------------------------------------------- */
+
+static bool open_devices(run *r, gw_error *error)
+{
+    for (int i = 0; i < r->scene->device_count; i++) {
+        r->slots[i] = gw_device_slot_open(&r->scene->devices[i], r->scene->rate, error);
+        if (!r->slots[i])
+            return false;
+        r->slot_count++;
+    }
+    return true;
+}
+
+/* A placement without a solution, as an error with its conflict in words. */
+static bool laid_out(const run *r, gw_error *error)
+{
+    const gw_placement *p = gw_layout_problem(r->layout);
+    if (!p)
+        return true;
+    const char *ids[GW_MAX_PROBLEM];
+    char words[300];
+    for (int i = 0; i < p->count; i++)
+        ids[i] = r->scene->constraints[p->ids[i]].id;
+    bool incompatible = p->solution.status == GW_STATUS_INCOMPATIBLE;
+    if (incompatible)
+        gw_conflict_words(&p->solution.conflict, ids, words, sizeof words);
+    else
+        snprintf(words, sizeof words, "%s", p->solution.reason ? p->solution.reason : "unhandled");
+    return gw_fail(error, incompatible ? GW_INCOMPATIBLE : GW_UNHANDLED, "/constraints",
+                   "\"%s\" cannot be placed: %s", r->scene->objects[p->object].id, words);
+}
+
+static bool start(run *r, const options *o, gw_error *error)
+{
+    r->scene = command_scene(o->scene, error);
+    r->layout = r->scene ? gw_layout_create(r->scene, NULL, error) : NULL;
+    if (!r->layout || !laid_out(r, error) || !open_devices(r, error))
+        return false;
+    gw_scenario_def def = {.scene = r->scene,
+                           .layout = r->layout,
+                           .slots = r->slots,
+                           .slot_count = r->slot_count,
+                           .revision = 1};
+    gw_scenario *scenario = gw_scenario_create(&def, error);
+    r->simulation = scenario ? gw_simulation_create(scenario, error) : NULL;
+    size_t bytes = (size_t)(r->scene->object_count + 1) * sizeof *r->poses;
+    r->poses = malloc(bytes);
+    if (!r->simulation || !r->poses)
+        return error->code ? false : gw_fail(error, GW_FAILED, "", "no memory to run the scene");
+    memcpy(r->poses, r->layout->poses, (size_t)r->scene->object_count * sizeof *r->poses);
+    if (o->csv && !(r->csv = fopen(o->csv, "w")))
+        return gw_fail(error, GW_FAILED, "", "%s cannot be written: %s", o->csv, strerror(errno));
+    return true;
+}
+
+static void finish(run *r)
+{
+    gw_simulation_destroy(r->simulation);
+    for (int i = 0; i < r->slot_count; i++)
+        gw_device_slot_close(r->slots[i]);
+    gw_layout_destroy(r->layout);
+    gw_scene_destroy(r->scene);
+    free(r->poses);
+    if (r->csv)
+        fclose(r->csv);
+}
+
+/* ---- ticks --------------------------------------------------------------------------------- */
+
+static void set_state(run *r, gw_run_state state)
+{
+    gw_command retired, command = {.kind = GW_COMMAND_STATE, .state = state};
+    gw_simulation_apply(r->simulation, &command, &retired);
+}
+
+static void write_header(FILE *csv)
+{
+    for (int i = 0; i < wire_column_count; i++)
+        fprintf(csv, "%s%s", i ? "," : "", wire_columns[i]);
+    fputc('\n', csv);
+}
+
+static void write_row(FILE *csv, const gw_snapshot *s)
+{
+    double row[64];
+    wire_row(s, row);
+    for (int i = 0; i < wire_column_count; i++)
+        fprintf(csv, "%s%.17g", i ? "," : "", row[i]);
+    fputc('\n', csv);
+}
+
+/* Residual of the scene's input constraints with the held objects where they are now. */
+static void watch_residual(run *r, const gw_snapshot *s)
+{
+    for (int i = 0; i < s->tool_count; i++)
+        r->poses[s->tools[i].object] = s->tools[i].world_from_object;
+    double residual = gw_layout_residual(r->layout, r->poses);
+    if (residual > r->residual_max)
+        r->residual_max = residual;
+}
+
+static void sleep_until(double us)
+{
+    struct timespec t = {.tv_sec = (time_t)(us / 1e6)};
+    t.tv_nsec = (long)((us - 1e6 * (double)t.tv_sec) * 1e3);
+    while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL) == EINTR &&
+           !command_interrupted())
+        ;
+}
+
+static unsigned long long run_ticks(run *r, const options *o, unsigned long long ticks)
+{
+    double period_us = 1e6 / r->scene->rate, begin = command_now_us();
+    unsigned long long k = 0;
+    for (; k < ticks && !command_interrupted(); k++) {
+        if (o->real_time)
+            sleep_until(begin + (double)k * period_us);
+        double t0 = command_now_us();
+        gw_simulation_tick(r->simulation);
+        double t1 = command_now_us();
+        double late = o->real_time ? t0 - (begin + (double)k * period_us) : 0;
+        r->wall_us += t1 - t0;
+        gw_simulation_timing(r->simulation, t1 - t0, late, t1 - t0 > period_us, false);
+        const gw_snapshot *s = gw_simulation_snapshot(r->simulation);
+        watch_residual(r, s);
+        if (r->csv)
+            write_row(r->csv, s);
+    }
+    /* one more, paused: it moves nothing and shows the state that the last step led to */
+    set_state(r, GW_PAUSED);
+    gw_simulation_tick(r->simulation);
+    watch_residual(r, gw_simulation_snapshot(r->simulation));
+    return k;
+}
+
+/* ---- summary ------------------------------------------------------------------------------- */
+
+static json_t *final_json(const gw_snapshot *s)
+{
+    gw_tool_state none = {.world_from_tool = gw_pose_identity()};
+    const gw_tool_state *t = s->tool_count ? &s->tools[0] : &none;
+    return json_pack("{so s{so so}}", "pose", wire_pose(&t->world_from_tool), "twist", "v",
+                     wire_vec3(t->twist.v), "w", wire_vec3(t->twist.w));
+}
+
+static json_t *summary(const run *r, unsigned long long ticks)
+{
+    const gw_snapshot *s = gw_simulation_snapshot(r->simulation);
+    const gw_energy *e = &s->energy;
+    return json_pack(
+        "{ss sI sf sf s{sf sf sf} sI sI s{sf sf sf sf} sf so}", "scene", r->scene->name, "ticks",
+        (json_int_t)ticks, "seconds", (double)ticks / r->scene->rate, "wall_s", 1e-6 * r->wall_us,
+        "tick_us", "p50", s->tick_us_p50, "p99", s->tick_us_p99, "max", s->tick_us_max, "overruns",
+        (json_int_t)s->overruns, "limited_ticks", (json_int_t)s->limited_ticks, "energy", "initial",
+        e->initial, "final", e->kinetic + e->potential, "work_in", e->work_in, "dissipated",
+        e->dissipated, "constraint_residual_max", r->residual_max, "final", final_json(s));
+}
+
+static int report(run *r, const options *o, unsigned long long ticks, unsigned long long wanted)
+{
+    json_t *value = summary(r, ticks);
+    char *text = value ? wire_text(value) : NULL;
+    json_decref(value);
+    if (!text) {
+        fputs("guideway: the run left the numbers: a figure of its summary is not finite\n",
+              stderr);
+        return EXIT_WORK_FAILED;
+    }
+    puts(text);
+    free(text);
+    if (r->csv && (fflush(r->csv) || ferror(r->csv))) {
+        fprintf(stderr, "guideway: %s could not be written whole\n", o->csv);
+        return EXIT_WORK_FAILED;
+    }
+    if (ticks < wanted) {
+        fprintf(stderr, "guideway: interrupted after %llu of %llu ticks\n", ticks, wanted);
+        return EXIT_WORK_FAILED;
+    }
+    return EXIT_DONE;
+}
+
+/* ---- the command --------------------------------------------------------------------------- */
+
+static bool parse_seconds(const char *text, double *seconds)
+{
+    char *end;
+    *seconds = strtod(text, &end);
+    return *text && !*end && *seconds >= 0 && *seconds <= 1e6;
+}
+
+/* True when the words made sense. */
+static bool parse(int argc, char **argv, options *o)
+{
+    for (int i = 0; i < argc; i++) {
+        bool more = i + 1 < argc;
+        if (strcmp(argv[i], "--seconds") == 0 && more) {
+            if (!parse_seconds(argv[++i], &o->seconds)) {
+                fprintf(stderr, "guideway: --seconds takes 0 to 1000000, not \"%s\"\n", argv[i]);
+                return false;
+            }
+        } else if (strcmp(argv[i], "--csv") == 0 && more) {
+            o->csv = argv[++i];
+        } else if (strcmp(argv[i], "--real-time") == 0) {
+            o->real_time = true;
+        } else if (strcmp(argv[i], "--record") == 0) {
+            fputs("guideway: --record: recordings come with a later version\n", stderr);
+            return false;
+        } else if (argv[i][0] == '-' || o->scene) {
+            fprintf(stderr, "guideway: run does not take \"%s\"\n", argv[i]);
+            return false;
+        } else {
+            o->scene = argv[i];
+        }
+    }
+    if (!o->scene)
+        fputs("guideway: usage: guideway run SCENE [--seconds S] [--csv FILE] [--real-time]\n",
+              stderr);
+    return o->scene;
+}
+
+int command_run(int argc, char **argv)
+{
+    options o = {.seconds = 10};
+    if (!parse(argc, argv, &o))
+        return EXIT_BAD_INPUT;
+    run r = {0};
+    gw_error error = {0};
+    command_catch();
+    if (!start(&r, &o, &error)) {
+        finish(&r);
+        return command_error(o.scene, &error);
+    }
+    unsigned long long ticks = (unsigned long long)(o.seconds * r.scene->rate + 0.5);
+    if (r.csv)
+        write_header(r.csv);
+    set_state(&r, GW_RUNNING);
+    int code = report(&r, &o, run_ticks(&r, &o, ticks), ticks);
+    finish(&r);
+    return code;
+}

@@ -1,0 +1,98 @@
+/*
+ * The running simulation as JSON, and its per-tick columns. Any server thread; no state.
+ */
+#include <string.h>
+
+#include "server/wire_base.h"
+
+static json_t *twist_json(const gw_twist *t)
+{
+    return json_pack("{so so}", "v", wire_vec3(t->v), "w", wire_vec3(t->w));
+}
+
+static json_t *wrench_json(const gw_wrench *w)
+{
+    return json_pack("{so so}", "force", wire_vec3(w->f), "torque", wire_vec3(w->t));
+}
+
+static json_t *tool_json(const gw_scene *scene, const gw_tool_state *t)
+{
+    const char *object = t->object < scene->object_count ? scene->objects[t->object].id : "";
+    json_t *tool =
+        json_pack("{ss so so so so so}", "object", object, "pose", wire_pose(&t->world_from_tool),
+                  "twist", twist_json(&t->twist), "device", wire_pose(&t->device), "operator",
+                  wrench_json(&t->operator), "constraint", wrench_json(&t->constraint));
+    json_t *figures =
+        json_pack("{sf sf sf sf sf sb sb sb sb}", "force_normal", t->force_normal,
+                  "force_tangential", t->force_tangential, "error_p", t->error_p, "error_r",
+                  t->error_r, "residual", t->residual, "travelling", t->travelling, "clutched",
+                  t->clutched, "limited", t->limited, "dragging", t->dragging);
+    json_object_update(tool, figures);
+    json_decref(figures);
+    return tool;
+}
+
+static json_t *loop_json(const gw_snapshot *s, int rate)
+{
+    return json_pack("{si s{sf sf sf} s{sf sf sf} sI sI sb}", "rate", rate, "tick_us", "p50",
+                     s->tick_us_p50, "p99", s->tick_us_p99, "max", s->tick_us_max, "late_us", "p50",
+                     s->late_us_p50, "p99", s->late_us_p99, "max", s->late_us_max, "overruns",
+                     (json_int_t)s->overruns, "limited_ticks", (json_int_t)s->limited_ticks,
+                     "real_time", s->real_time);
+}
+
+json_t *wire_simulation(const gw_scene *scene, const gw_snapshot *s, int rate)
+{
+    static const char *const states[] = {"stopped", "running", "paused"};
+    json_t *tools = json_array();
+    for (int i = 0; i < s->tool_count; i++)
+        json_array_append_new(tools, tool_json(scene, &s->tools[i]));
+    return json_pack("{ss sb sI sf sI so s{sf sf sf sf} so}", "state", states[s->state], "halted",
+                     s->halted, "tick", (json_int_t)s->tick, "time", s->time, "revision",
+                     (json_int_t)s->revision, "loop", loop_json(s, rate), "energy", "kinetic",
+                     s->energy.kinetic, "potential", s->energy.potential, "work_in",
+                     s->energy.work_in, "dissipated", s->energy.dissipated, "tools", tools);
+}
+
+const char *const wire_columns[] = {
+    "t",        "px",       "py",      "pz",        "qw",      "qx",      "qy",  "qz",  "vx",
+    "vy",       "vz",       "wx",      "wy",        "wz",      "mpx",     "mpy", "mpz", "mqw",
+    "mqx",      "mqy",      "mqz",     "fx",        "fy",      "fz",      "tx",  "ty",  "tz",
+    "lambda_f", "lambda_t", "kinetic", "potential", "error_p", "error_r",
+};
+const int wire_column_count = sizeof wire_columns / sizeof *wire_columns;
+
+static double *put3(double *row, gw_vec3 v)
+{
+    row[0] = v.x;
+    row[1] = v.y;
+    row[2] = v.z;
+    return row + 3;
+}
+
+static double *put_pose(double *row, const gw_pose *p)
+{
+    row = put3(row, p->p);
+    row[0] = p->q.w;
+    return put3(row + 1, gw_v3(p->q.x, p->q.y, p->q.z));
+}
+
+void wire_row(const gw_snapshot *s, double *row)
+{
+    memset(row, 0, (size_t)wire_column_count * sizeof *row);
+    double *tail = row + wire_column_count - 6;
+    row[0] = s->time;
+    tail[2] = s->energy.kinetic;
+    tail[3] = s->energy.potential;
+    if (s->tool_count == 0)
+        return;
+    const gw_tool_state *t = &s->tools[0];
+    double *at = put_pose(row + 1, &t->world_from_tool);
+    at = put3(put3(at, t->twist.v), t->twist.w);
+    at = put_pose(at, &t->device);
+    put3(put3(at, t->operator.f), t->operator.t);
+    tail[0] = gw_norm(t->constraint.f);
+    tail[1] = gw_norm(t->constraint.t);
+    tail[4] = t->error_p;
+    tail[5] = t->error_r;
+}
