@@ -220,6 +220,9 @@ void gw_hold_sense(gw_hold *hold, const gw_tick *tick)
     gw_wrench exerted = gw_map_wrench_to_device(&hold->map, &wanted);
     gw_slot_exert(slot, &exerted);
     hold->sensed = gw_slot_read(slot);
+    hold->lost = !hold->sensed.valid;
+    if (hold->lost)
+        gw_hold_rest(hold);
     update_clutch(hold);
     take_wrench(hold, slot->driver->exert ? none : wanted, tick->moving);
 }
@@ -261,7 +264,7 @@ void gw_hold_step(gw_hold *hold, const gw_tick *tick)
     gw_step step;
     gw_forces forces = {held_wrench, &hold->wrench};
     hold->constraint = (gw_wrench){{0, 0, 0}, {0, 0, 0}};
-    hold->settled = hold->settled && !tick->moving;
+    hold->settled = false;
     hold->held_still = false;
     if (!tick->moving || hold->clutched || !hold->sensed.valid)
         return;

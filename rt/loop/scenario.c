@@ -131,6 +131,8 @@ gw_scenario *gw_scenario_create(const gw_scenario_def *def, gw_error *error)
     s->go_to_layout = def->go_to_layout;
     s->travel_speed = def->travel_speed > 0 ? def->travel_speed : TRAVEL_SPEED;
     s->travel_spin = def->travel_spin > 0 ? def->travel_spin : TRAVEL_SPIN;
+    for (int i = 0; i < def->slot_count && i < GW_MAX_DEVICES; i++)
+        s->slots[s->slot_count++] = def->slots[i];
     for (int i = 0; i < def->scene->tool_count && i < GW_MAX_TOOLS; i++) {
         if (!build_tool(def, i, &s->tools[i], error)) {
             free(s);

@@ -29,6 +29,8 @@ struct gw_scenario {
     double rest_potential; /* of the movable objects that no tool holds (J) */
     bool go_to_layout;
     double travel_speed, travel_spin;
+    int slot_count;
+    gw_device_slot *slots[GW_MAX_DEVICES];
     int tool_count;
     gw_scenario_tool tools[GW_MAX_TOOLS];
 };

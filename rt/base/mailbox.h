@@ -1,0 +1,56 @@
+/*
+ * The latest value from one writing to one reading thread: three buffers, of which each side owns
+ * one and the third changes hands. Neither side waits, nothing is ever torn, older values are lost.
+ *
+ * gw_mailbox_write() on the writer's thread, gw_mailbox_read() on the reader's: both RT safe.
+ */
+#ifndef GW_BASE_MAILBOX_H
+#define GW_BASE_MAILBOX_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <string.h>
+
+#define GW_MAILBOX_FRESH 4u /* flag of the buffer that changes hands: written since the last read */
+
+typedef struct gw_mailbox {
+    unsigned char *storage; /* three values */
+    size_t size;
+    unsigned back;  /* the writer's buffer */
+    unsigned front; /* the reader's */
+    _Alignas(64) atomic_uint middle;
+} gw_mailbox;
+
+/* `storage` of three times `size` bytes; the reader finds `initial` before the first write. */
+static inline void gw_mailbox_init(gw_mailbox *box, void *storage, size_t size,
+                                   const void *initial)
+{
+    box->storage = storage;
+    box->size = size;
+    box->back = 0;
+    box->front = 1;
+    atomic_init(&box->middle, 2);
+    for (size_t i = 0; i < 3; i++)
+        memcpy(box->storage + i * size, initial, size);
+}
+
+static inline void gw_mailbox_write(gw_mailbox *box, const void *value)
+{
+    memcpy(box->storage + box->back * box->size, value, box->size);
+    unsigned old = atomic_exchange_explicit(&box->middle, box->back | GW_MAILBOX_FRESH,
+                                            memory_order_acq_rel);
+    box->back = old & 3u;
+}
+
+/* Copies the newest value; true where it was not read before. */
+static inline bool gw_mailbox_read(gw_mailbox *box, void *value)
+{
+    bool fresh = atomic_load_explicit(&box->middle, memory_order_acquire) & GW_MAILBOX_FRESH;
+    if (fresh)
+        box->front = atomic_exchange_explicit(&box->middle, box->front, memory_order_acq_rel) & 3u;
+    memcpy(value, box->storage + box->front * box->size, box->size);
+    return fresh;
+}
+
+#endif

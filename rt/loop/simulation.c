@@ -1,0 +1,326 @@
+/*
+ * The simulation: commands in, ticks, a snapshot out. Runs on the loop's thread or in `run`; apply
+ * and tick are RT safe: all memory is taken at creation.
+ */
+#include "rt/loop/simulation.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "rt/loop/histogram.h"
+#include "rt/loop/hold.h"
+
+#define EVENTS_KEPT        64 /* between two calls to gw_simulation_events() */
+#define PERCENTILE_PERIOD  64 /* ticks between two updates of the percentiles */
+
+struct gw_simulation {
+    gw_scenario *scenario;
+    gw_run_state state;
+    bool halted;
+    uint64_t tick;
+    uint64_t steps; /* still to go while paused */
+    gw_hold holds[GW_MAX_TOOLS];
+    gw_hold switched[GW_MAX_TOOLS]; /* room for a switch of scenario */
+    double initial;                 /* energy at tick 0 (J) */
+    uint64_t limited_ticks, overruns;
+    gw_histogram cost, lateness;
+    gw_snapshot snapshot;
+    gw_event events[EVENTS_KEPT];
+    int event_count;
+};
+
+static void emit(gw_simulation *s, gw_event event)
+{
+    event.tick = s->tick;
+    event.revision = s->scenario->revision;
+    event.state = s->state;
+    if (s->event_count < EVENTS_KEPT)
+        s->events[s->event_count++] = event;
+}
+
+int gw_simulation_events(gw_simulation *s, gw_event *events, int capacity)
+{
+    int count = s->event_count < capacity ? s->event_count : capacity;
+    memcpy(events, s->events, (size_t)count * sizeof *events);
+    s->event_count -= count;
+    memmove(s->events, s->events + count, (size_t)s->event_count * sizeof *events);
+    return count;
+}
+
+/* ---- energy ----------------------------------------------------------------------------------- */
+
+static void account(const gw_simulation *s, gw_energy *e)
+{
+    *e = (gw_energy){.potential = s->scenario->rest_potential, .initial = s->initial};
+    for (int i = 0; i < s->scenario->tool_count; i++) {
+        double kinetic, potential;
+        gw_hold_energy(&s->holds[i], &kinetic, &potential);
+        e->kinetic += kinetic;
+        e->potential += potential;
+        e->work_in += s->holds[i].work;
+        e->dissipated += s->holds[i].dissipated;
+        e->edits += s->holds[i].edits;
+    }
+}
+
+/* ---- commands --------------------------------------------------------------------------------- */
+
+/* Tick 0: everything where the scenario says. */
+static void reset(gw_simulation *s)
+{
+    gw_energy now;
+    s->tick = 0;
+    s->steps = 0;
+    s->limited_ticks = 0;
+    for (int i = 0; i < s->scenario->tool_count; i++)
+        gw_hold_reset(&s->holds[i], &s->scenario->tools[i], s->scenario->dt);
+    for (int i = 0; i < s->scenario->slot_count; i++) {
+        gw_device_slot *slot = s->scenario->slots[i];
+        slot->start = 0;
+        if (slot->program)
+            gw_operator_rewind(slot->program);
+    }
+    account(s, &now);
+    s->initial = now.kinetic + now.potential;
+}
+
+/* The hold that the new scenario's tool continues: the one of the same object. */
+static const gw_hold *predecessor(const gw_simulation *s, const gw_scenario_tool *tool)
+{
+    for (int i = 0; i < s->scenario->tool_count; i++)
+        if (strcmp(s->holds[i].tool->object_id, tool->object_id) == 0)
+            return &s->holds[i];
+    return NULL;
+}
+
+static void switch_scenario(gw_simulation *s, gw_scenario *next)
+{
+    gw_energy before, after;
+    account(s, &before);
+    for (int i = 0; i < next->tool_count; i++)
+        gw_hold_switch(&s->switched[i], predecessor(s, &next->tools[i]), &next->tools[i], next);
+    s->scenario = next;
+    memcpy(s->holds, s->switched, sizeof s->holds);
+    /* what came or went with bodies that are held anew, or no longer, is the edit's as well */
+    account(s, &after);
+    double balance = after.kinetic + after.potential - after.work_in + after.dissipated -
+                     after.edits - s->initial;
+    if (next->tool_count > 0)
+        s->holds[0].edits += balance;
+    else
+        s->initial = after.kinetic + after.potential;
+    for (int i = 0; i < next->tool_count; i++)
+        if (s->holds[i].settled)
+            emit(s, (gw_event){.kind = GW_EVENT_SETTLED, .tool = i});
+}
+
+static void apply_scenario(gw_simulation *s, const gw_command *command, gw_command *retired)
+{
+    gw_scenario *old = s->scenario;
+    if (s->state == GW_STOPPED) {
+        s->scenario = command->scenario;
+        reset(s);
+    } else {
+        switch_scenario(s, command->scenario);
+    }
+    *retired = (gw_command){.kind = GW_COMMAND_SCENARIO, .scenario = old};
+    emit(s, (gw_event){.kind = GW_EVENT_ACTIVE, .tag = command->tag});
+}
+
+static void apply_state(gw_simulation *s, const gw_command *command)
+{
+    if (command->state == GW_RUNNING && s->halted)
+        return;
+    s->state = command->state;
+    s->steps = 0;
+    if (s->state == GW_STOPPED)
+        reset(s);
+    emit(s, (gw_event){.kind = GW_EVENT_STATE, .tag = command->tag});
+}
+
+static void apply_operator(gw_simulation *s, const gw_command *command, gw_command *retired)
+{
+    *retired = *command; /* a program for a device that is not open goes straight back */
+    for (int i = 0; i < s->scenario->slot_count; i++) {
+        gw_device_slot *slot = s->scenario->slots[i];
+        if (slot->id != command->operator.device)
+            continue;
+        retired->operator.program = slot->program;
+        slot->program = command->operator.program;
+        slot->start = s->tick;
+        emit(s, (gw_event){.kind = GW_EVENT_ACTIVE, .tag = command->tag});
+        return;
+    }
+}
+
+static void apply_halt(gw_simulation *s, const gw_command *command)
+{
+    s->halted = true;
+    s->steps = 0;
+    if (s->state == GW_RUNNING)
+        s->state = GW_PAUSED;
+    for (int i = 0; i < s->scenario->tool_count; i++)
+        gw_hold_rest(&s->holds[i]);
+    emit(s, (gw_event){.kind = GW_EVENT_HALTED, .tag = command->tag});
+}
+
+static void apply_arm(gw_simulation *s, const gw_command *command)
+{
+    s->halted = false;
+    for (int i = 0; i < s->scenario->tool_count; i++)
+        gw_pid_reset(&s->holds[i].pid);
+    emit(s, (gw_event){.kind = GW_EVENT_ARMED, .tag = command->tag});
+}
+
+/* Drag, release, push, clutch: of one tool. */
+static void apply_to_tool(gw_simulation *s, const gw_command *command)
+{
+    if (command->tool < 0 || command->tool >= s->scenario->tool_count)
+        return;
+    gw_hold *hold = &s->holds[command->tool];
+    if (command->kind == GW_COMMAND_DRAG)
+        gw_drag_start(&hold->drag, command, &hold->tool->guided.mass, s->scenario->dt);
+    else if (command->kind == GW_COMMAND_RELEASE)
+        hold->drag.active = false;
+    else if (command->kind == GW_COMMAND_PUSH)
+        hold->push = command->push;
+    else
+        hold->clutch_wanted = command->clutch;
+}
+
+void gw_simulation_apply(gw_simulation *s, const gw_command *command, gw_command *retired)
+{
+    *retired = (gw_command){.kind = GW_COMMAND_STATE};
+    switch (command->kind) {
+    case GW_COMMAND_SCENARIO:
+        apply_scenario(s, command, retired);
+        return;
+    case GW_COMMAND_STATE:
+        apply_state(s, command);
+        return;
+    case GW_COMMAND_STEP:
+        if (s->state == GW_PAUSED && !s->halted)
+            s->steps += command->ticks;
+        return;
+    case GW_COMMAND_OPERATOR:
+        apply_operator(s, command, retired);
+        return;
+    case GW_COMMAND_HALT:
+        apply_halt(s, command);
+        return;
+    case GW_COMMAND_ARM:
+        apply_arm(s, command);
+        return;
+    case GW_COMMAND_DRAG:
+    case GW_COMMAND_RELEASE:
+    case GW_COMMAND_PUSH:
+    case GW_COMMAND_CLUTCH:
+        apply_to_tool(s, command);
+        return;
+    }
+}
+
+/* ---- the tick --------------------------------------------------------------------------------- */
+
+static void report(gw_simulation *s, int tool, bool was_lost, bool was_still)
+{
+    gw_hold *hold = &s->holds[tool];
+    if (hold->settled)
+        emit(s, (gw_event){.kind = GW_EVENT_SETTLED, .tool = tool});
+    if (hold->limited && !hold->limiting)
+        emit(s, (gw_event){.kind = GW_EVENT_LIMITED, .tool = tool});
+    if (hold->lost && !was_lost)
+        emit(s, (gw_event){.kind = GW_EVENT_DEVICE_LOST, .tool = tool});
+    if (hold->held_still && !was_still)
+        emit(s, (gw_event){.kind = GW_EVENT_NOT_FINITE, .tool = tool});
+    hold->limiting = hold->limited;
+}
+
+static void tick_figures(gw_simulation *s)
+{
+    gw_snapshot *out = &s->snapshot;
+    out->tick = s->tick;
+    out->time = (double)s->tick / s->scenario->rate;
+    out->revision = s->scenario->revision;
+    out->state = s->state;
+    out->halted = s->halted;
+    out->tool_count = s->scenario->tool_count;
+    out->limited_ticks = s->limited_ticks;
+    out->overruns = s->overruns;
+    account(s, &out->energy);
+}
+
+void gw_simulation_tick(gw_simulation *s)
+{
+    bool moving = !s->halted && (s->state == GW_RUNNING || (s->state == GW_PAUSED && s->steps));
+    gw_tick tick = {s->tick, s->scenario->dt, s->scenario->rate, moving, !s->halted};
+    bool limited = false;
+    tick_figures(s);
+    for (int i = 0; i < s->scenario->tool_count; i++) {
+        gw_hold *hold = &s->holds[i];
+        bool lost = hold->lost, still = hold->held_still;
+        gw_hold_sense(hold, &tick);
+        gw_hold_before(hold, &s->snapshot.tools[i]);
+        gw_hold_step(hold, &tick);
+        gw_hold_act(hold, &tick);
+        gw_hold_publish(hold, &s->snapshot.tools[i]);
+        report(s, i, lost, still);
+        limited = limited || hold->limited;
+    }
+    s->limited_ticks += limited && moving;
+    if (!moving)
+        return;
+    s->tick++;
+    s->steps -= s->state == GW_PAUSED;
+}
+
+const gw_snapshot *gw_simulation_snapshot(const gw_simulation *s)
+{
+    return &s->snapshot;
+}
+
+void gw_simulation_timing(gw_simulation *s, double tick_us, double late_us, bool overrun,
+                          bool real_time)
+{
+    gw_snapshot *out = &s->snapshot;
+    gw_histogram_add(&s->cost, tick_us);
+    gw_histogram_add(&s->lateness, late_us);
+    s->overruns += overrun;
+    out->tick_us = tick_us;
+    out->tick_us_max = s->cost.max;
+    out->late_us_max = late_us > 0 ? s->lateness.max : out->late_us_max;
+    out->real_time = real_time;
+    out->overruns = s->overruns;
+    if (overrun)
+        emit(s, (gw_event){.kind = GW_EVENT_OVERRUN, .value = tick_us});
+    if (s->cost.count % PERCENTILE_PERIOD != 0)
+        return;
+    gw_histogram_percentiles(&s->cost, 0.5, 0.99, &out->tick_us_p50, &out->tick_us_p99);
+    if (late_us > 0)
+        gw_histogram_percentiles(&s->lateness, 0.5, 0.99, &out->late_us_p50, &out->late_us_p99);
+}
+
+/* ---- creation --------------------------------------------------------------------------------- */
+
+gw_simulation *gw_simulation_create(gw_scenario *scenario, gw_error *error)
+{
+    gw_simulation *s = calloc(1, sizeof *s);
+    if (!s) {
+        gw_fail(error, GW_FAILED, "", "no memory for a simulation");
+        return NULL;
+    }
+    s->scenario = scenario;
+    reset(s);
+    tick_figures(s);
+    for (int i = 0; i < scenario->tool_count; i++)
+        gw_hold_before(&s->holds[i], &s->snapshot.tools[i]);
+    return s;
+}
+
+void gw_simulation_destroy(gw_simulation *s)
+{
+    if (!s)
+        return;
+    gw_scenario_destroy(s->scenario);
+    free(s);
+}

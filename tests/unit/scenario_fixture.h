@@ -1,0 +1,113 @@
+/*
+ * Sets, bodies and scenarios made by hand, for tests that need no solver.
+ */
+#ifndef TESTS_SCENARIO_FIXTURE_H
+#define TESTS_SCENARIO_FIXTURE_H
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "rt/control/admittance.h"
+#include "rt/loop/scenario_data.h"
+#include "rt/loop/simulation.h"
+
+static inline gw_submanifold fixture_set(gw_rotation_kind rotation, gw_locus_kind locus,
+                                         bool in_mobile)
+{
+    static const int turns[] = {3, 2, 1, 0}, slides[] = {3, 2, 2, 2, 1, 1, 1, 0};
+    gw_submanifold set;
+    memset(&set, 0, sizeof set);
+    set.rotation.kind = rotation;
+    set.rotation.dof = turns[rotation];
+    set.rotation.zero = gw_quat_identity();
+    set.rotation.axis = set.rotation.axis_body = gw_v3(0, 0, 1);
+    if (rotation == GW_ROTATION_ANGLE) {
+        set.rotation.angle = 0.7;
+        set.rotation.zero = gw_quat_axis(gw_v3(1, 0, 0), 0.7);
+    }
+    gw_locus *l = &set.translation.locus;
+    set.translation.dof = slides[locus];
+    set.translation.in_mobile = in_mobile;
+    *l = (gw_locus){.kind = locus, .a = 0.1, .b = 0.07};
+    l->e1 = gw_v3(1, 0, 0);
+    l->e2 = gw_v3(0, 1, 0);
+    l->e3 = gw_v3(0, 0, 1);
+    set.dof = set.rotation.dof + set.translation.dof;
+    set.seed = (gw_pose){{0.1, 0, 0}, set.rotation.zero};
+    return set;
+}
+
+/* Turns about z, its frame's origin on a circle of 0.1 m, or on the plane z = 0. */
+static inline gw_submanifold fixture_turning(gw_locus_kind locus)
+{
+    gw_submanifold set = fixture_set(GW_ROTATION_AXIS, locus, false);
+    gw_vec3 x = {1, 0, 0}, y = {0, 1, 0}, z = {0, 0, 1};
+    set.rows[0] = (gw_row){.kind = GW_ROW_ANGLE, .m = z, .n = x};
+    set.rows[1] = (gw_row){.kind = GW_ROW_ANGLE, .m = z, .n = y};
+    set.rows[2] = (gw_row){.kind = GW_ROW_PLANE, .n = z};
+    set.rows[3] = (gw_row){.kind = GW_ROW_CYLINDER, .n = z, .value = 0.1};
+    set.row_count = locus == GW_LOCUS_CIRCLE ? 4 : 3;
+    return set;
+}
+
+static inline gw_guided_def fixture_body(gw_submanifold set)
+{
+    gw_guided_def def;
+    memset(&def, 0, sizeof def);
+    def.set = set;
+    def.mass.mass = 2;
+    def.mass.inertia = (gw_mat3){{{2e-3, 0, 0}, {0, 2e-3, 0}, {0, 0, 1e-3}}};
+    def.body_from_held = gw_pose_identity();
+    def.length = 0.05;
+    return def;
+}
+
+static inline gw_device_slot *fixture_device(const char *profile, const gw_operator *operator,
+                                             int rate)
+{
+    gw_device device;
+    memset(&device, 0, sizeof device);
+    strcpy(device.id, "sim");
+    strcpy(device.driver, "sim");
+    strcpy(device.profile, profile);
+    device.operator = *operator;
+    return gw_device_slot_open(&device, rate, NULL);
+}
+
+/* One tool on the set, its body at (0.1, 0, 0) with the set's zero rotation. */
+static inline gw_scenario *fixture_scenario(const gw_guided_def *body, gw_device_slot *slot,
+                                            int rate)
+{
+    gw_scenario *s = calloc(1, sizeof *s);
+    gw_scenario_tool *t = &s->tools[0];
+    *s = (gw_scenario){.revision = 1,
+                       .rate = rate,
+                       .dt = 1.0 / rate,
+                       .travel_speed = 0.25,
+                       .travel_spin = 1,
+                       .tool_count = 1,
+                       .slot_count = 1};
+    s->slots[0] = slot;
+    strcpy(t->object_id, "cone");
+    t->guided = *body;
+    t->pose = (gw_pose){{0.1, 0, 0}, body->set.rotation.zero};
+    t->slot = slot;
+    t->gain_p = GW_PID_P;
+    t->gain_i = GW_PID_I;
+    t->gain_d = GW_PID_D;
+    gw_map_fit fit = {.set = &t->guided.set,
+                      .world_from_body = t->pose,
+                      .body_from_tool = body->body_from_held,
+                      .workspace_radius = gw_device_slot_info(slot)->workspace_radius,
+                      .scene_diagonal = 0.4};
+    t->map = gw_map_fitted(&fit);
+    return s;
+}
+
+static inline void fixture_state(gw_simulation *s, gw_run_state state)
+{
+    gw_command retired, command = {.kind = GW_COMMAND_STATE, .state = state};
+    gw_simulation_apply(s, &command, &retired);
+}
+
+#endif
