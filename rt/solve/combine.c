@@ -1,0 +1,415 @@
+/*
+ * The rewriting engine: applies rules to pairs until none fits, branching where a rule leaves
+ * alternatives, and hands every branch that holds to the run's leaf. Any thread, RT safe; the
+ * stack holds one state a choice, at most GW_MAX_CHOICES and eight more.
+ *
+ * Order: angles with angles; known directions move points together; places with places; then an
+ * open sense is chosen; then three angles are solved. Each choice appends a digit to the branch's
+ * id.
+ */
+#include <string.h>
+
+#include "rt/solve/solve_internal.h"
+
+/* ---- helpers of the rules ---------------------------------------------------------------------- */
+
+gw_edit *gw_option(gw_run *run, const char *rule)
+{
+    gw_finding *f = &run->finding;
+    gw_edit *e = &f->edits[f->count++];
+    f->outcome = GW_REWRITE;
+    f->rule = rule;
+    e->place_count = e->direction_count = 0;
+    e->fix = false;
+    return e;
+}
+
+void gw_put(gw_edit *edit, const gw_place *like, gw_element_kind surface, gw_vec3 a, gw_vec3 b,
+            gw_vec3 d, double p)
+{
+    edit->places[edit->place_count++] =
+        (gw_place){surface, like->body_owns, a, b, d, p, 0, 0};
+}
+
+void gw_put_same(gw_edit *edit, const gw_place *place)
+{
+    edit->places[edit->place_count++] = *place;
+}
+
+void gw_put_angle(gw_edit *edit, const gw_place *like, gw_vec3 u, gw_vec3 w, double angle)
+{
+    edit->directions[edit->direction_count++] =
+        like->body_owns ? gw_direction_of(w, u, angle, 0) : gw_direction_of(u, w, angle, 0);
+}
+
+static int bits(unsigned long x)
+{
+    return __builtin_popcountl(x);
+}
+
+/* The conflict of the fewest constraints is the one to tell. */
+void gw_clash(gw_run *run, unsigned long from, const char *condition, const char *sentence)
+{
+    run->finding.outcome = GW_CLASH;
+    gw_conflict *c = &run->conflict;
+    if (c->condition && bits(c->constraints) <= bits(from)) {
+        run->finding.keeps_pair = true; /* an earlier one stays: its values too */
+        return;
+    }
+    c->constraints = from;
+    c->condition = condition;
+    c->sentence = sentence;
+    c->value_count = 0;
+}
+
+void gw_clash_value(gw_run *run, const char *name, double value)
+{
+    gw_conflict *c = &run->conflict;
+    if (run->finding.keeps_pair || c->value_count == 8)
+        return;
+    c->values[c->value_count].name = name;
+    c->values[c->value_count++].value = value;
+}
+
+void gw_clash_distances(gw_run *run, double d_a, double d_b, double p, double q)
+{
+    gw_clash_value(run, "d_a", d_a);
+    gw_clash_value(run, "d_b", d_b);
+    gw_clash_value(run, "p", p);
+    gw_clash_value(run, "q", q);
+}
+
+/* ---- which rule ---------------------------------------------------------------------------------- */
+
+static gw_place turned_over(const gw_place *x)
+{
+    gw_place y = *x;
+    y.body_owns = !x->body_owns;
+    y.a = x->b;
+    y.b = x->a;
+    return y;
+}
+
+static void same_side(gw_run *run, const gw_place *x, const gw_place *y)
+{
+    typedef void rule(gw_run *, const gw_place *, const gw_place *);
+    static rule *const rules[3][3] = {
+        {gw_rule_point_point, gw_rule_point_line, gw_rule_point_plane},
+        {NULL, gw_rule_line_line, gw_rule_line_plane},
+        {NULL, NULL, gw_rule_plane_plane}};
+    if (x->surface <= y->surface)
+        rules[x->surface][y->surface](run, x, y);
+    else
+        rules[y->surface][x->surface](run, y, x);
+}
+
+void gw_rule_places(gw_run *run, const gw_place *x, const gw_place *y)
+{
+    if (x->body_owns == y->body_owns) {
+        same_side(run, x, y);
+    } else if (x->surface == GW_POINT) { /* a distance of points is either side's */
+        gw_place z = turned_over(x);
+        same_side(run, &z, y);
+    } else if (y->surface == GW_POINT) {
+        gw_place z = turned_over(y);
+        same_side(run, x, &z);
+    } else {
+        gw_rule_opposite(run, x, y);
+    }
+}
+
+/* ---- applying what a rule found -------------------------------------------------------------------- */
+
+static void copy_state(gw_state *to, const gw_state *from)
+{
+    memcpy(to, from, offsetof(gw_state, places));
+    memcpy(to->places, from->places, sizeof(gw_place) * (size_t)from->place_count);
+    memcpy(to->directions, from->directions,
+           sizeof(gw_direction) * (size_t)from->direction_count);
+    memcpy(to->pairs, from->pairs, sizeof from->pairs[0] * (size_t)from->pair_count);
+    memcpy(to->pending, from->pending, (size_t)from->pending_count);
+}
+
+static void note(const gw_run *run, const char *rule, unsigned long from)
+{
+    gw_solution *s = run->solution;
+    if (!s || s->trace_count == GW_MAX_TRACE)
+        return;
+    s->trace[s->trace_count++] = (gw_trace_step){rule, from};
+}
+
+static void note_implied(const gw_run *run, unsigned long from)
+{
+    gw_solution *s = run->solution;
+    if (!s)
+        return;
+    for (int i = 0; i < s->implied_count; i++)
+        if (s->implied[i].from == from)
+            return;
+    if (s->implied_count < GW_MAX_PROBLEM)
+        s->implied[s->implied_count++] = (gw_implied){from, "angle"};
+}
+
+static void remove_place(gw_state *state, int i)
+{
+    state->place_count--;
+    for (int k = i; k < state->place_count; k++)
+        state->places[k] = state->places[k + 1];
+}
+
+static void remove_direction(gw_state *state, int i)
+{
+    state->direction_count--;
+    for (int k = i; k < state->direction_count; k++)
+        state->directions[k] = state->directions[k + 1];
+}
+
+/* Moves the newest place to `at`: answers keep the order in which constraints were stated. */
+static void bring_forward(gw_state *state, int at)
+{
+    gw_place newest = state->places[state->place_count - 1];
+    for (int k = state->place_count - 1; k > at; k--)
+        state->places[k] = state->places[k - 1];
+    state->places[at] = newest;
+}
+
+/* Puts an alternative's constraints in, places at `at`; `from` is of the pair they come from. */
+static void insert(gw_state *state, const gw_edit *e, int at, unsigned long from)
+{
+    for (int k = 0; k < e->place_count; k++) {
+        gw_place place = e->places[k];
+        place.from = place.from ? place.from : from;
+        gw_add_place(state, &place);
+        bring_forward(state, at + k < state->place_count ? at + k : state->place_count - 1);
+    }
+    for (int k = 0; k < e->direction_count; k++) {
+        gw_direction d = e->directions[k];
+        d.from = d.from ? d.from : from;
+        gw_add_direction(state, &d);
+    }
+    if (e->fix) {
+        state->fixed = true;
+        state->rotation = e->rotation;
+        state->fixed_from |= from;
+    }
+}
+
+static void add_choice(gw_state *state, int digit)
+{
+    if (state->choice_count == GW_MAX_CHOICES) {
+        state->stuck = true;
+        return;
+    }
+    state->choices[state->choice_count++] = (char)('0' + digit);
+    state->choices[state->choice_count] = 0;
+}
+
+typedef enum progress { UNCHANGED, CHANGED, ENDED } progress;
+
+static void explore(gw_run *run, gw_state *state);
+
+/* One alternative goes on in place; more are explored one by one. */
+static progress go_on(gw_run *run, gw_state *state, int at, unsigned long from)
+{
+    int count = run->finding.count;
+    if (count == 1) {
+        insert(state, &run->finding.edits[0], at, from);
+        return CHANGED;
+    }
+    gw_edit edits[GW_MAX_OPTIONS];
+    memcpy(edits, run->finding.edits, sizeof edits[0] * (size_t)count);
+    for (int k = 0; k < count && !run->stop; k++) {
+        gw_state next;
+        copy_state(&next, state);
+        insert(&next, &edits[k], at, from);
+        add_choice(&next, k);
+        explore(run, &next);
+    }
+    return ENDED;
+}
+
+/* The outcomes that end a branch, and the one that leaves it. */
+static bool settled(gw_run *run, progress *p)
+{
+    gw_finding *f = &run->finding;
+    if (f->outcome == GW_REWRITE)
+        return false;
+    if (f->outcome == GW_NO_ROOT)
+        run->doubt = true;
+    *p = f->outcome == GW_KEEP ? UNCHANGED : ENDED;
+    return true;
+}
+
+static void begin(gw_run *run)
+{
+    run->finding.outcome = GW_KEEP;
+    run->finding.count = 0;
+    run->finding.keeps_pair = false;
+}
+
+static progress combine_directions(gw_run *run, gw_state *state, int i, int j)
+{
+    progress p;
+    begin(run);
+    gw_rule_directions(run, &state->directions[i], &state->directions[j]);
+    if (settled(run, &p))
+        return p;
+    unsigned long from = state->directions[i].from | state->directions[j].from;
+    note(run, run->finding.rule, from);
+    remove_direction(state, j);
+    remove_direction(state, i);
+    return go_on(run, state, 0, from);
+}
+
+static progress check_fixed(gw_run *run, gw_state *state, int i)
+{
+    progress p;
+    begin(run);
+    gw_rule_fixed_direction(run, state, &state->directions[i]);
+    if (settled(run, &p))
+        return p;
+    remove_direction(state, i);
+    return CHANGED;
+}
+
+static progress all_directions(gw_run *run, gw_state *state)
+{
+    for (int i = 0; i < state->direction_count; i++) {
+        progress p = state->fixed ? check_fixed(run, state, i) : UNCHANGED;
+        for (int j = i + 1; j < state->direction_count && p == UNCHANGED; j++)
+            p = combine_directions(run, state, i, j);
+        if (p != UNCHANGED)
+            return p;
+    }
+    return UNCHANGED;
+}
+
+static bool pair_done(const gw_state *state, int a, int b)
+{
+    for (int i = 0; i < state->pair_count; i++)
+        if (state->pairs[i][0] == a && state->pairs[i][1] == b)
+            return true;
+    return false;
+}
+
+static progress combine_places(gw_run *run, gw_state *state, int i, int j)
+{
+    progress p;
+    const gw_place *x = &state->places[i], *y = &state->places[j];
+    if (state->pair_count > 0 && pair_done(state, x->serial, y->serial))
+        return UNCHANGED;
+    begin(run);
+    gw_rule_places(run, x, y);
+    if (settled(run, &p))
+        return p;
+    unsigned long from = x->from | y->from;
+    note(run, run->finding.rule, from);
+    if (run->finding.edits[0].direction_count > 0)
+        note_implied(run, from);
+    if (run->finding.keeps_pair) {
+        if (state->pair_count == GW_MAX_PAIRS)
+            return UNCHANGED;
+        state->pairs[state->pair_count][0] = x->serial;
+        state->pairs[state->pair_count++][1] = y->serial;
+        for (int k = 0; k < run->finding.count; k++)
+            run->finding.edits[k].place_count = 0;
+    } else {
+        remove_place(state, j);
+        remove_place(state, i);
+    }
+    return go_on(run, state, i, from);
+}
+
+static progress all_places(gw_run *run, gw_state *state)
+{
+    for (int i = 0; i < state->place_count; i++)
+        for (int j = i + 1; j < state->place_count; j++) {
+            progress p = combine_places(run, state, i, j);
+            if (p != UNCHANGED)
+                return p;
+        }
+    return UNCHANGED;
+}
+
+/* Takes the next constraint whose sense is open: what is known of the rotation decides, or both
+ * senses are branches. */
+static progress choose_sense(gw_run *run, gw_state *state)
+{
+    int at = 0;
+    gw_sense sense = GW_EITHER;
+    for (int k = 0; k < state->pending_count && sense == GW_EITHER; k++) {
+        sense = gw_sense_known(run, state, state->pending[k]);
+        at = sense == GW_EITHER ? 0 : k;
+    }
+    int i = state->pending[at];
+    state->pending_count--;
+    for (int k = at; k < state->pending_count; k++)
+        state->pending[k] = state->pending[k + 1];
+    if (sense != GW_EITHER) {
+        gw_decompose(run, state, i, sense);
+        return CHANGED;
+    }
+    for (int k = 0; k < 2 && !run->stop; k++) {
+        gw_state next;
+        copy_state(&next, state);
+        gw_decompose(run, &next, i, k == 0 ? GW_SAME : GW_OPPOSITE);
+        add_choice(&next, k);
+        explore(run, &next);
+    }
+    return ENDED;
+}
+
+static progress solve_directions(gw_run *run, gw_state *state)
+{
+    progress p;
+    begin(run);
+    gw_rule_three_directions(run, state);
+    if (settled(run, &p))
+        return p;
+    unsigned long from = 0;
+    for (int i = 0; i < state->direction_count; i++)
+        from |= state->directions[i].from;
+    note(run, run->finding.rule, from);
+    return go_on(run, state, 0, from);
+}
+
+static void explore(gw_run *run, gw_state *state)
+{
+    progress p = CHANGED;
+    while (p == CHANGED && !run->stop) {
+        p = all_directions(run, state);
+        if (p == UNCHANGED && gw_anchor(run, state))
+            p = CHANGED;
+        if (p == UNCHANGED)
+            p = all_places(run, state);
+        if (p == UNCHANGED && state->pending_count > 0)
+            p = choose_sense(run, state);
+        if (p == UNCHANGED && !state->fixed && state->direction_count > 2)
+            p = solve_directions(run, state);
+    }
+    if (p == UNCHANGED)
+        run->leaf(run, state);
+}
+
+static bool open_sense(const gw_constraint *c)
+{
+    return c->sense == GW_EITHER &&
+           gw_constraint_has_sense(c->kind, c->mobile.kind, c->fixed.kind);
+}
+
+void gw_explore(gw_run *run)
+{
+    gw_state state;
+    memset(&state, 0, offsetof(gw_state, places));
+    state.rotation = gw_quat_identity();
+    for (int i = 0; i < run->problem->count; i++) {
+        if (!(run->use >> i & 1))
+            continue;
+        const gw_constraint *c = &run->problem->constraints[i];
+        if (open_sense(c))
+            state.pending[state.pending_count++] = (unsigned char)i;
+        else
+            gw_decompose(run, &state, i, c->sense);
+    }
+    explore(run, &state);
+}

@@ -1,0 +1,126 @@
+/*
+ * Input constraints to fundamental ones (relational-positioning Table I). Any thread, RT safe.
+ *
+ *   d(P, S) = p            place of P on S
+ *   d(L_m, L_f) = p        place of a point of L_m about L_f, and d_m along d_f
+ *   d(L, Pi) = p           place of a point of L on Pi moved by p, and L across its normal
+ *   d(Pi_m, Pi_f) = p      place of a point of Pi_m on Pi_f moved by p, and normals along
+ *   angle(..) = alpha      angle of directions; pi/2 - alpha between a line and a plane's normal
+ *
+ * Distances to planes are signed along the normal: the place's plane is the given one, moved.
+ */
+#include "rt/solve/solve_internal.h"
+
+gw_direction gw_direction_of(gw_vec3 u, gw_vec3 f, double angle, unsigned long from)
+{
+    if (angle >= GW_PI - GW_SNAP)
+        return (gw_direction){gw_neg(u), f, 0, 1, from};
+    if (angle <= GW_SNAP)
+        return (gw_direction){u, f, 0, 1, from};
+    double cosine = fabs(angle - GW_PI / 2) < 1e-15 ? 0 : cos(angle);
+    return (gw_direction){u, f, angle, cosine, from};
+}
+
+void gw_add_place(gw_state *state, const gw_place *place)
+{
+    if (state->place_count == GW_MAX_PLACES) {
+        state->stuck = true;
+        return;
+    }
+    gw_place *at = &state->places[state->place_count++];
+    *at = *place;
+    at->serial = ++state->serial;
+    if (place->surface == GW_POINT && place->body_owns) { /* either side's: kept as the world's */
+        at->body_owns = false;
+        at->a = place->b;
+        at->b = place->a;
+    }
+}
+
+void gw_add_direction(gw_state *state, const gw_direction *direction)
+{
+    if (state->direction_count == GW_MAX_ANGLES) {
+        state->stuck = true;
+        return;
+    }
+    state->directions[state->direction_count++] = *direction;
+}
+
+/* The place of one element's point on the other element's surface. `fixed_surface` tells which
+ * side owns the surface; planes are moved by `value` along their normal. */
+static gw_place place_of(const gw_constraint *c, bool fixed_surface, double value,
+                         unsigned long from)
+{
+    const gw_element *surface = fixed_surface ? &c->fixed : &c->mobile;
+    const gw_element *point = fixed_surface ? &c->mobile : &c->fixed;
+    gw_place p = {surface->kind, !fixed_surface, point->p, surface->p, surface->d, value, from, 0};
+    if (surface->kind == GW_PLANE) {
+        p.b = gw_mul_add(surface->p, value, surface->d);
+        p.p = 0;
+    }
+    return p;
+}
+
+static void add_angle(gw_state *state, const gw_constraint *c, double angle, unsigned long from)
+{
+    gw_direction d = gw_direction_of(c->mobile.d, c->fixed.d, angle, from);
+    gw_add_direction(state, &d);
+}
+
+/* Angle of the directions that makes "along" of the sense. */
+static double along(gw_sense sense)
+{
+    return sense == GW_OPPOSITE ? GW_PI : 0;
+}
+
+static void decompose_distance(gw_state *state, const gw_constraint *c, gw_sense sense,
+                               unsigned long from)
+{
+    gw_element_kind m = c->mobile.kind, f = c->fixed.kind;
+    double value = c->kind == GW_COINCIDENT ? 0 : c->value;
+    /* the higher element is the surface: planes over lines over points, the fixed one of equals */
+    bool fixed_surface = f >= m;
+    if (m == GW_PLANE && f == GW_PLANE && c->reversed) /* n_m = +-n_f, so n_f . (p_m - p_f) = */
+        value = sense == GW_OPPOSITE ? value : -value;
+    gw_place place = place_of(c, fixed_surface, value, from);
+    gw_add_place(state, &place);
+    if (m == GW_POINT || f == GW_POINT)
+        return;
+    add_angle(state, c, m == f ? along(sense) : GW_PI / 2, from);
+}
+
+void gw_decompose(const gw_run *run, gw_state *state, int i, gw_sense sense)
+{
+    const gw_constraint *c = &run->problem->constraints[i];
+    unsigned long from = 1ul << i;
+    bool mixed = c->mobile.kind != c->fixed.kind;
+    switch (c->kind) {
+    case GW_DISTANCE:
+    case GW_COINCIDENT:
+        decompose_distance(state, c, sense, from);
+        break;
+    case GW_PARALLEL:
+        add_angle(state, c, mixed ? GW_PI / 2 : along(sense), from);
+        break;
+    case GW_PERPENDICULAR:
+        add_angle(state, c, mixed ? along(sense) : GW_PI / 2, from);
+        break;
+    case GW_ANGLE:
+        add_angle(state, c, mixed ? GW_PI / 2 - c->value : c->value, from);
+        break;
+    }
+}
+
+gw_sense gw_sense_known(const gw_run *run, const gw_state *state, int i)
+{
+    const gw_constraint *c = &run->problem->constraints[i];
+    gw_vec3 u = c->mobile.d, f = c->fixed.d;
+    if (state->fixed)
+        return gw_dot(gw_rotate(state->rotation, u), f) < 0 ? GW_OPPOSITE : GW_SAME;
+    for (int k = 0; k < state->direction_count; k++) {
+        const gw_direction *d = &state->directions[k];
+        if (d->angle == 0 && gw_norm(gw_cross(d->u, u)) <= GW_SNAP)
+            return gw_dot(d->u, u) * gw_dot(d->f, f) < 0 ? GW_OPPOSITE : GW_SAME;
+    }
+    return GW_EITHER;
+}

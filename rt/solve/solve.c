@@ -1,0 +1,160 @@
+/*
+ * The solver's stages in order: explore (decompose, combine, branch), then at each leaf the closed
+ * form or the numeric completion, verification, the nearest pose; last, what is redundant. Any
+ * thread, RT safe with the caller's memory.
+ */
+#include <string.h>
+
+#include "rt/solve/solve_internal.h"
+
+/* The problem's size: the farthest that an element is from its frame's origin, or a distance. */
+static double size_of(const gw_problem *p)
+{
+    double ss = 0;
+    for (int i = 0; i < p->count; i++) {
+        const gw_constraint *c = &p->constraints[i];
+        if (c->kind == GW_ANGLE || c->kind == GW_PARALLEL || c->kind == GW_PERPENDICULAR)
+            continue;
+        ss = fmax(ss, fmax(gw_norm2(c->mobile.p), gw_norm2(c->fixed.p)));
+        ss = fmax(ss, c->value * c->value);
+    }
+    return ss > 0 ? sqrt(ss) : p->length;
+}
+
+static void write_id(const gw_state *state, int number, char id[16])
+{
+    int n = 1;
+    id[0] = 'b';
+    for (int i = 0; i < state->choice_count && n < 14; i++)
+        id[n++] = state->choices[i];
+    if (number >= 10)
+        id[n++] = (char)('a' + (number - 10) % 26);
+    else if (number >= 0)
+        id[n++] = (char)('0' + number);
+    if (n == 1)
+        id[n++] = '0';
+    id[n] = 0;
+}
+
+/* A single pose that another branch has already. */
+static bool listed(const gw_run *run, const gw_submanifold *set, const gw_pose *nearest)
+{
+    const gw_solution *s = run->solution;
+    for (int i = 0; i < s->branch_count; i++) {
+        const gw_branch *b = &s->branches[i];
+        gw_pose on;
+        double gap = HUGE_VAL;
+        if (set->dof > 0 || b->set.general)
+            continue;
+        if (b->set.dof == 0)
+            gap = gw_pose_distance(&b->nearest, nearest, run->size);
+        else
+            gap = gw_submanifold_nearest(&b->set, nearest, run->size, &on);
+        if (gap < 1e-6 * run->size)
+            return true;
+    }
+    return false;
+}
+
+void gw_add_branch(gw_run *run, const gw_state *state, int number, const gw_submanifold *set)
+{
+    gw_solution *s = run->solution;
+    gw_pose nearest;
+    if (s->branch_count == GW_MAX_BRANCHES)
+        return;
+    double distance =
+        gw_submanifold_nearest(set, &run->problem->pose, run->problem->length, &nearest);
+    if (gw_residual(run->problem, run->use, run->size, &nearest) > GW_VERIFIED) {
+        run->doubt = true;
+        return;
+    }
+    if (set->dof == 0 && s->branch_count > 0 && listed(run, set, &nearest))
+        return;
+    gw_branch *b = &s->branches[s->branch_count++];
+    write_id(state, number, b->id);
+    memcpy(&b->set, set, offsetof(gw_submanifold, rows));
+    memcpy(b->set.rows, set->rows, sizeof(gw_row) * (size_t)set->row_count);
+    b->set.seed = nearest;
+    b->nearest = nearest;
+    b->distance = distance;
+}
+
+static void solve_leaf(gw_run *run, const gw_state *state)
+{
+    gw_solution *s = run->solution;
+    gw_submanifold set;
+    if (gw_synthesise(run, state, &set) &&
+        gw_verified(run->problem, run->use, run->size, &set)) {
+        gw_add_branch(run, state, -1, &set);
+        return;
+    }
+    for (int i = 0; i < state->place_count; i++)
+        s->left |= state->places[i].from;
+    for (int i = 0; i < state->direction_count; i++)
+        s->left |= state->directions[i].from;
+    s->method = GW_NUMERIC;
+    gw_complete(run, state);
+}
+
+/* Nearest first; of equally near ones the smaller id. */
+static bool before(const gw_branch *a, const gw_branch *b)
+{
+    double same = 1e-12 * (a->distance + b->distance);
+    if (fabs(a->distance - b->distance) > same)
+        return a->distance < b->distance;
+    return strcmp(a->id, b->id) < 0;
+}
+
+static void sort_branches(gw_solution *s)
+{
+    for (int i = 1; i < s->branch_count; i++)
+        for (int k = i; k > 0 && before(&s->branches[k], &s->branches[k - 1]); k--) {
+            gw_branch swap = s->branches[k];
+            s->branches[k] = s->branches[k - 1];
+            s->branches[k - 1] = swap;
+        }
+}
+
+static void conclude(gw_run *run, gw_solution *s)
+{
+    s->dof = 0;
+    for (int i = 0; i < s->branch_count; i++)
+        s->dof = s->branches[i].set.dof > s->dof ? s->branches[i].set.dof : s->dof;
+    if (s->branch_count > 0) {
+        s->status = GW_SOLVED;
+        s->left = 0;
+        sort_branches(s);
+        gw_find_redundant(run);
+    } else if (!run->doubt && run->conflict.condition) {
+        s->status = GW_STATUS_INCOMPATIBLE;
+        s->conflict = run->conflict;
+    } else {
+        s->status = GW_STATUS_UNHANDLED;
+        s->reason = "No rule reaches these constraints together and no pose was found from many "
+                    "starts; that does not prove that there is none.";
+    }
+}
+
+void gw_solve(const gw_problem *problem, gw_solution *solution)
+{
+    gw_run run;
+    run.problem = problem;
+    run.use = problem->count >= 64 ? ~0ul : (1ul << problem->count) - 1;
+    run.size = size_of(problem);
+    run.snap = GW_SNAP * run.size;
+    run.solution = solution;
+    run.leaf = solve_leaf;
+    run.context = NULL;
+    run.stop = run.doubt = false;
+    run.conflict.condition = NULL;
+    run.conflict.constraints = 0;
+    run.conflict.value_count = 0;
+    solution->method = GW_CLOSED_FORM;
+    solution->branch_count = solution->redundant_count = solution->implied_count = 0;
+    solution->trace_count = 0;
+    solution->left = 0;
+    solution->reason = NULL;
+    solution->best_residual = HUGE_VAL;
+    gw_explore(&run);
+    conclude(&run, solution);
+}

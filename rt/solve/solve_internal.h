@@ -1,0 +1,204 @@
+/*
+ * Inside of rt/solve: fundamental constraints, the state that rules rewrite, and the stages.
+ *
+ * Notation of the rules, after the papers: object "b" owns the surfaces of a pair, object "a" the
+ * points on them; either may be the body. P, Q are the points on a, the surfaces on b are points
+ * (spheres), lines (cylinders) and planes; d_a, d_b are the distances on either object.
+ *
+ * Any thread, RT safe: no allocation; the exploration's depth bounds the stack.
+ */
+#ifndef GW_SOLVE_SOLVE_INTERNAL_H
+#define GW_SOLVE_SOLVE_INTERNAL_H
+
+#include "rt/solve/solve.h"
+
+/* Equalities that rules test are snapped within this, times the problem's size, or in radians. */
+#define GW_SNAP 2e-10
+/* No answer leaves with a residual above this, times the problem's size. */
+#define GW_VERIFIED 1e-9
+
+#define GW_MAX_PLACES  96 /* fundamental translational constraints: one an input, and derived ones */
+#define GW_MAX_ANGLES  96 /* fundamental rotational constraints, likewise */
+#define GW_MAX_PAIRS   96 /* pairs whose implied angle was already made explicit */
+#define GW_MAX_OPTIONS 8  /* alternatives of one rule: the poses of three angles */
+#define GW_MAX_CHOICES 14 /* digits of a branch's id: its size less "b" and the terminator */
+
+/*
+ * d(point, surface) = p. The surface kinds are gw_element_kind's: a point (p >= 0: sphere), a line
+ * (p >= 0: cylinder), a plane (p = 0).
+ */
+typedef struct gw_place {
+    gw_element_kind surface;
+    bool body_owns; /* the surface is the body's and the point the world's */
+    gw_vec3 a;      /* the point */
+    gw_vec3 b, d;   /* the surface: a point of it, its direction or normal */
+    double p;
+    unsigned long from; /* bits of the input constraints */
+    int serial;         /* names the place within a run */
+} gw_place;
+
+/* Angle between R u and f. An angle of pi is kept as 0 with u turned around. */
+typedef struct gw_direction {
+    gw_vec3 u; /* unit, body */
+    gw_vec3 f; /* unit, world */
+    double angle, cosine;
+    unsigned long from;
+} gw_direction;
+
+typedef struct gw_state {
+    int place_count, direction_count, pair_count, pending_count;
+    bool fixed; /* the rotation is known */
+    bool stuck; /* a cap was reached: the rules' list is not complete */
+    gw_quat rotation;
+    unsigned long fixed_from;
+    int serial;
+    int choice_count;
+    char choices[GW_MAX_CHOICES + 1];
+    gw_place places[GW_MAX_PLACES];
+    gw_direction directions[GW_MAX_ANGLES];
+    int pairs[GW_MAX_PAIRS][2];
+    unsigned char pending[GW_MAX_PROBLEM]; /* constraints whose sense is still open */
+} gw_state;
+
+/* What replaces the constraints that a rule matched; one alternative of maybe several. */
+typedef struct gw_edit {
+    int place_count, direction_count;
+    gw_place places[2];
+    gw_direction directions[2];
+    bool fix;
+    gw_quat rotation;
+} gw_edit;
+
+/* A rule's finding on one pair. */
+typedef struct gw_finding {
+    enum { GW_KEEP, GW_REWRITE, GW_CLASH, GW_NO_ROOT } outcome;
+    const char *rule;
+    bool keeps_pair; /* the pair stays, and is marked as done */
+    int count;       /* alternatives */
+    gw_edit edits[GW_MAX_OPTIONS];
+} gw_finding;
+
+typedef struct gw_run gw_run;
+
+/* One pass of exploration: over all constraints, or over some of them, each leaf to `leaf`. */
+struct gw_run {
+    const gw_problem *problem;
+    unsigned long use;      /* bits of the constraints taken */
+    double size, snap;      /* m */
+    gw_solution *solution;  /* trace, implied, conflict go here; NULL: nowhere */
+    void (*leaf)(gw_run *run, const gw_state *state);
+    void *context;
+    bool stop;              /* set by a leaf: no further leaves wanted */
+    bool doubt;             /* a branch ended without a proof */
+    gw_conflict conflict;
+    gw_finding finding;     /* scratch */
+};
+
+/* ---- decompose.c: Table I ------------------------------------------------------------------- */
+
+/* Adds the fundamental constraints of input constraint i with the sense given (same or opposite;
+ * either: of a constraint without one). */
+void gw_decompose(const gw_run *run, gw_state *state, int i, gw_sense sense);
+/* The sense that the rotations known so far leave to pending constraint i; GW_EITHER when open. */
+gw_sense gw_sense_known(const gw_run *run, const gw_state *state, int i);
+void gw_add_place(gw_state *state, const gw_place *place);
+void gw_add_direction(gw_state *state, const gw_direction *direction);
+/* u . f = cos(angle), brought to angles below pi and snapped at 0 and pi. */
+gw_direction gw_direction_of(gw_vec3 u, gw_vec3 f, double angle, unsigned long from);
+
+/* ---- rules: fill run->finding ---------------------------------------------------------------- */
+
+void gw_rule_directions(gw_run *run, const gw_direction *x, const gw_direction *y);
+void gw_rule_fixed_direction(gw_run *run, const gw_state *state, const gw_direction *x);
+/* Three directions: every rotation, or GW_KEEP when they are not independent. */
+void gw_rule_three_directions(gw_run *run, const gw_state *state);
+void gw_rule_places(gw_run *run, const gw_place *x, const gw_place *y);
+
+/* The rules by kinds of surfaces; both surfaces on one side, in the order of the name. */
+void gw_rule_point_point(gw_run *run, const gw_place *x, const gw_place *y);
+void gw_rule_point_line(gw_run *run, const gw_place *x, const gw_place *y);
+void gw_rule_line_line(gw_run *run, const gw_place *x, const gw_place *y);
+void gw_rule_point_plane(gw_run *run, const gw_place *x, const gw_place *y);
+void gw_rule_line_plane(gw_run *run, const gw_place *x, const gw_place *y);
+void gw_rule_plane_plane(gw_run *run, const gw_place *x, const gw_place *y);
+/* Surfaces on opposite sides. */
+void gw_rule_opposite(gw_run *run, const gw_place *x, const gw_place *y);
+
+/* ---- helpers of the rules (combine.c) -------------------------------------------------------- */
+
+/* One more alternative of the finding. */
+gw_edit *gw_option(gw_run *run, const char *rule);
+void gw_put(gw_edit *edit, const gw_place *like, gw_element_kind surface, gw_vec3 a, gw_vec3 b,
+            gw_vec3 d, double p);
+/* Keeps a place as it is. */
+void gw_put_same(gw_edit *edit, const gw_place *place);
+/* Angle between a's vector u and b's vector w, whichever of them the body is. */
+void gw_put_angle(gw_edit *edit, const gw_place *like, gw_vec3 u, gw_vec3 w, double angle);
+/* The pair contradicts itself: the inequality and its sentence; then the values. */
+void gw_clash(gw_run *run, unsigned long from, const char *condition, const char *sentence);
+void gw_clash_value(gw_run *run, const char *name, double value);
+/* d_a, d_b, p, q of a pair. */
+void gw_clash_distances(gw_run *run, double d_a, double d_b, double p, double q);
+
+static inline bool gw_same(const gw_run *run, double a, double b)
+{
+    return fabs(a - b) <= run->snap;
+}
+
+static inline bool gw_zero(const gw_run *run, double a)
+{
+    return fabs(a) <= run->snap;
+}
+
+/* sqrt of a difference of squares, never of a negative number */
+static inline double gw_leg(double hypotenuse, double leg)
+{
+    return sqrt(fmax(0, (hypotenuse - leg) * (hypotenuse + leg)));
+}
+
+static inline double gw_acos(double c)
+{
+    return acos(c > 1 ? 1 : c < -1 ? -1 : c);
+}
+
+/* ---- anchor.c -------------------------------------------------------------------------------- */
+
+/* Uses known directions to bring two places onto one point, or a surface onto the other side;
+ * true where something changed. */
+bool gw_anchor(const gw_run *run, gw_state *state);
+
+/* ---- explore (combine.c) --------------------------------------------------------------------- */
+
+void gw_explore(gw_run *run);
+
+/* ---- synthesis.c: Tables III to V ------------------------------------------------------------ */
+
+/* The closed form of a state; false where its factors do not separate. Rows are filled in either
+ * case, and rotation data as far as it is known. */
+bool gw_synthesise(const gw_run *run, const gw_state *state, gw_submanifold *set);
+/* Rows of a fixed rotation R. */
+int gw_fixed_rows(gw_quat rotation, gw_row *rows);
+int gw_place_rows(const gw_place *place, gw_row *rows);
+int gw_direction_rows(const gw_direction *direction, gw_row *rows);
+
+/* ---- verify.c -------------------------------------------------------------------------------- */
+
+/* The largest residual of the constraints in `use` at a pose, over the problem's size. */
+double gw_residual(const gw_problem *problem, unsigned long use, double size, const gw_pose *x);
+/* True when the set satisfies every constraint in `use`, at generic parameters. */
+bool gw_verified(const gw_problem *problem, unsigned long use, double size,
+                 const gw_submanifold *set);
+
+/* ---- numeric.c ------------------------------------------------------------------------------- */
+
+/* Completes a state that has no closed form: branches go to run->solution. */
+void gw_complete(gw_run *run, const gw_state *state);
+/* Adds a branch, unless it is there already. */
+void gw_add_branch(gw_run *run, const gw_state *state, int number, const gw_submanifold *set);
+
+/* ---- redundant.c ----------------------------------------------------------------------------- */
+
+/* Which constraints follow from others, by solving without them. */
+void gw_find_redundant(const gw_run *run);
+
+#endif

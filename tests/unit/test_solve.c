@@ -1,0 +1,153 @@
+/*
+ * The papers' examples: relational-positioning VI-A, framework III-C and V.
+ */
+#include "solve_util.h"
+
+static void simple_example_has_one_freedom_and_a_redundant_constraint(void **unused)
+{
+    (void)unused;
+    gw_constraint c[] = {
+        coincident(point(0, 5, 3), line(gw_v3(0, 0, 3), gw_v3(0, 1, 0))),
+        coincident(point(0, 5, 3), line(gw_v3(0, 0, 3), gw_v3(0, 0, 1))),
+        coincident(point(0, 7, 3), point(-2, 0, 3))};
+    solve_set(c, 3);
+    assert_mobility(1, 1, 0);
+    assert_int_equal(solution.method, GW_CLOSED_FORM);
+    const gw_branch *b = &solution.branches[0];
+    assert_string_equal(b->id, "b0");
+    assert_int_equal(b->set.rotation.kind, GW_ROTATION_AXIS);
+    assert_vec(b->set.rotation.axis, gw_v3(-1, 0, 0), 1e-12);
+    assert_int_equal(b->set.translation.locus.kind, GW_LOCUS_POINT);
+    assert_vec(b->set.translation.of, gw_v3(0, 5, 3), 1e-12);
+    assert_vec(b->set.translation.locus.origin, gw_v3(0, 0, 3), 1e-12);
+    assert_int_equal(solution.redundant_count, 1);
+    assert_int_equal(solution.redundant[0].index, 1);
+    assert_int_equal(solution.redundant[0].because, 5);
+    assert_int_equal(solution.implied_count, 1);
+    assert_int_equal(solution.implied[0].from, 5);
+    /* eqs. (15) and (17) at phi = 0 */
+    double phi = 0;
+    gw_pose x = gw_submanifold_pose(&b->set, &phi);
+    assert_vec(x.p, gw_v3(5, 0, 0), 1e-12);
+    assert_vec(gw_rotate(x.q, gw_v3(1, 0, 0)), gw_v3(0, 1, 0), 1e-12);
+    assert_vec(gw_rotate(x.q, gw_v3(0, 1, 0)), gw_v3(-1, 0, 0), 1e-12);
+    /* eq. (15): columns at any phi */
+    phi = 0.8;
+    x = gw_submanifold_pose(&b->set, &phi);
+    assert_vec(gw_rotate(x.q, gw_v3(1, 0, 0)), gw_v3(0, cos(phi), -sin(phi)), 1e-12);
+    assert_vec(gw_rotate(x.q, gw_v3(0, 0, 1)), gw_v3(0, sin(phi), cos(phi)), 1e-12);
+}
+
+static void two_points_on_skew_lines_at_their_distance_turn_about_the_normal(void **unused)
+{
+    (void)unused;
+    gw_constraint c[] = {coincident(point(0, 0, 0), line(gw_v3(1, 0, 0), gw_v3(1, 0, 0))),
+                         coincident(point(0, 0, 2), line(gw_v3(0, 4, 2), gw_v3(0, 1, 0)))};
+    solve_set(c, 2);
+    assert_mobility(1, 1, 0);
+    assert_vec(solution.branches[0].set.translation.locus.origin, gw_v3(0, 0, 0), 1e-12);
+}
+
+static void two_points_on_parallel_lines_slide_and_turn(void **unused)
+{
+    (void)unused;
+    gw_constraint c[] = {coincident(point(0, 0, 0), line(gw_v3(1, 0, 0), gw_v3(1, 0, 0))),
+                         coincident(point(0, 0, 2), line(gw_v3(5, 0, 2), gw_v3(1, 0, 0)))};
+    solve_set(c, 2);
+    assert_mobility(1, 1, 1);
+    assert_vec(solution.branches[0].set.rotation.axis, gw_v3(0, 0, 1), 1e-12);
+}
+
+static void two_points_farther_apart_than_parallel_lines_have_two_branches(void **unused)
+{
+    (void)unused;
+    gw_constraint c[] = {coincident(point(0, 0, 0), line(gw_v3(1, 0, 0), gw_v3(1, 0, 0))),
+                         coincident(point(0, 0, 2.5), line(gw_v3(5, 0, 2), gw_v3(1, 0, 0)))};
+    solve_set(c, 2);
+    assert_mobility(2, 1, 1);
+    assert_vec(solution.branches[0].set.rotation.axis, gw_v3(0.6, 0, 0.8), 1e-12);
+    assert_vec(solution.branches[1].set.rotation.axis, gw_v3(-0.6, 0, 0.8), 1e-12);
+    assert_string_equal(solution.branches[0].id, "b0");
+    assert_string_equal(solution.branches[1].id, "b1");
+}
+
+static gw_constraint plane_on_plane(void)
+{
+    return sensed(coincident(plane(gw_v3(0.01, 0.02, 0), gw_v3(0, 0, -1)),
+                             plane(gw_v3(0.3, 0.1, 0.1), gw_v3(0, 0, 1))),
+                  GW_OPPOSITE);
+}
+
+static void plane_on_plane_turns_and_slides(void **unused)
+{
+    (void)unused;
+    gw_constraint c = plane_on_plane();
+    solve_set(&c, 1);
+    assert_mobility(1, 1, 2);
+    const gw_submanifold *set = &solution.branches[0].set;
+    assert_int_equal(set->translation.locus.kind, GW_LOCUS_PLANE);
+    assert_vec(set->translation.of, c.mobile.p, 0);
+    char words[128];
+    gw_submanifold_words(set, words, sizeof words);
+    assert_string_equal(words, "3 freedoms: slides in the plane (2), turns about its normal (1)");
+}
+
+static void with_a_line_distance_it_moves_on_a_circle(void **unused)
+{
+    (void)unused;
+    for (int shifted = 0; shifted < 2; shifted++) {
+        /* the cone's axis against the cylinder's, support points on or off the planes */
+        gw_vec3 on_axis = gw_v3(0, 0, shifted ? 0.07 : 0), on_fixed = gw_v3(0, 0, shifted ? -3 : 0.1);
+        gw_constraint c[] = {plane_on_plane(),
+                             distance(line(on_axis, gw_v3(0, 0, 1)),
+                                      line(on_fixed, gw_v3(0, 0, 1)), 0.1)};
+        solve_set(c, 2);
+        assert_mobility(1, 1, 1);
+        const gw_submanifold *set = &solution.branches[0].set;
+        assert_int_equal(set->translation.locus.kind, GW_LOCUS_CIRCLE);
+        assert_true(fabs(set->translation.locus.a - 0.1) < 1e-15);
+        assert_vec(set->translation.locus.origin, gw_v3(0, 0, 0.1), 1e-12);
+        assert_vec(set->translation.of, gw_v3(0, 0, 0), 1e-12);
+        assert_int_equal(solution.redundant_count, 0);
+        char words[128];
+        gw_submanifold_words(set, words, sizeof words);
+        assert_string_equal(words,
+                            "2 freedoms: moves along the circle (1), turns about its axis (1)");
+    }
+}
+
+static void either_sense_branches_and_both_are_named_for_it(void **unused)
+{
+    (void)unused;
+    gw_constraint c = sensed(plane_on_plane(), GW_EITHER);
+    solve_set(&c, 1);
+    assert_mobility(2, 1, 2);
+    assert_string_equal(solution.branches[0].id, "b1"); /* opposite, and nearer */
+    assert_string_equal(solution.branches[1].id, "b0");
+}
+
+static void no_constraint_leaves_everything_free(void **unused)
+{
+    (void)unused;
+    solve_set(NULL, 0);
+    assert_mobility(1, 3, 3);
+    char words[64];
+    gw_submanifold_words(&solution.branches[0].set, words, sizeof words);
+    assert_string_equal(words, "6 freedoms: free");
+    assert_true(solution.branches[0].distance == 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(simple_example_has_one_freedom_and_a_redundant_constraint),
+        cmocka_unit_test(two_points_on_skew_lines_at_their_distance_turn_about_the_normal),
+        cmocka_unit_test(two_points_on_parallel_lines_slide_and_turn),
+        cmocka_unit_test(two_points_farther_apart_than_parallel_lines_have_two_branches),
+        cmocka_unit_test(plane_on_plane_turns_and_slides),
+        cmocka_unit_test(with_a_line_distance_it_moves_on_a_circle),
+        cmocka_unit_test(either_sense_branches_and_both_are_named_for_it),
+        cmocka_unit_test(no_constraint_leaves_everything_free),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
