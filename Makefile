@@ -44,11 +44,13 @@ deps-test:
 
 $(BUILD)/obj/%.o: %.c
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) -c $< -o $@
+	@echo "  CC    $<"
+	@$(CC) $(CFLAGS) -c $< -o $@
 
 $(BUILD)/libguideway.a: $(call obj,$(RT_SRC) $(DRIVER_SRC))
 	@rm -f $@
-	ar rcs $@ $^
+	@echo "  AR    $@"
+	@ar rcs $@ $^
 
 # ---- the page and the scenes go into the binary, so that it runs from any folder ---------------
 
@@ -68,14 +70,16 @@ $(WEB_OUT)/.stamp: $(WEB_SRC) $(NODE_MODULES)
 
 $(BUILD)/assets.S: $(WEB_OUT)/.stamp $(SCENES) server/assets.sh server/openapi.json
 	@mkdir -p $(@D)
-	sh server/assets.sh $(WEB_OUT) scenes server/openapi.json > $@
+	@echo "  EMBED $@"
+	@sh server/assets.sh $(WEB_OUT) scenes server/openapi.json > $@
 
 $(BUILD)/obj/assets.o: $(BUILD)/assets.S
 	@mkdir -p $(@D)
-	$(CC) -c $< -o $@
+	@$(CC) -c $< -o $@
 
 $(BUILD)/guideway: $(call obj,$(SERVER_SRC)) $(BUILD)/obj/assets.o $(BUILD)/libguideway.a
-	$(CC) $(CFLAGS) -o $@ $^ $(LDFLAGS) $(LDLIBS)
+	@echo "  LINK  $@"
+	@$(CC) $(CFLAGS) -o $@ $^ $(LDFLAGS) $(LDLIBS)
 
 run: deps
 	@$(MAKE) --no-print-directory build
@@ -87,7 +91,8 @@ UNIT_BIN := $(patsubst tests/unit/%.c,$(BUILD)/unit/%,$(UNIT_SRC))
 
 $(BUILD)/unit/%: tests/unit/%.c $(BUILD)/libguideway.a
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) -o $@ $< $(BUILD)/libguideway.a $(LDFLAGS) $(LDLIBS_RT) -lcmocka
+	@echo "  LINK  $@"
+	@$(CC) $(CFLAGS) -o $@ $< $(BUILD)/libguideway.a $(LDFLAGS) $(LDLIBS_RT) -lcmocka
 
 test: deps-test
 	@$(MAKE) --no-print-directory check unit api page

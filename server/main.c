@@ -73,10 +73,10 @@ gw_scene *command_scene(const char *file, gw_error *error)
 {
     size_t size;
     char path[128];
-    snprintf(path, sizeof path, "/scenes/%.96s.json", file);
+    snprintf(path, sizeof path, "scenes/%.96s.json", file);
     const asset *bundled = strchr(file, '/') ? NULL : asset_find(path);
     if (bundled)
-        return parse_scene((const char *)bundled->start, asset_size(bundled), error);
+        return parse_scene(bundled->start, asset_size(bundled), error);
     char *text = command_read(file, &size, error);
     gw_scene *scene = text ? parse_scene(text, size, error) : NULL;
     free(text);
