@@ -111,17 +111,22 @@ void app_publish(gw_app *app, app_document *document)
     app_wake(app);
 }
 
+bool app_peek(gw_app *app, app_document **document, gw_snapshot *snapshot)
+{
+    *document = app_document_get(app);
+    app_snapshot(app, snapshot);
+    if (snapshot->revision == (*document)->scenario)
+        return true;
+    snapshot->tool_count = 0;
+    return false;
+}
+
 app_document *app_view(gw_app *app, gw_snapshot *snapshot)
 {
     for (int waited_ms = 0;; waited_ms++) {
-        app_document *document = app_document_get(app);
-        app_snapshot(app, snapshot);
-        if (snapshot->revision == document->scenario)
+        app_document *document;
+        if (app_peek(app, &document, snapshot) || waited_ms >= VIEW_WAIT_MS)
             return document;
-        if (waited_ms >= VIEW_WAIT_MS) {
-            snapshot->tool_count = 0;
-            return document;
-        }
         app_document_put(document);
         nanosleep(&(struct timespec){0, 1000000}, NULL);
     }

@@ -16,8 +16,6 @@
 #include "rt/rt.h"
 #include "server/text.h"
 
-#define GW_VERSION "0.1.0"
-
 typedef struct gw_app gw_app;
 
 /* ---- the document -------------------------------------------------------------------------- */
@@ -44,6 +42,10 @@ void app_document_put(app_document *document); /* NULL is fine */
  * of this scene). Right after an edit this waits for the loop's next tick; where the loop does not
  * come, the snapshot has no tools. */
 app_document *app_view(gw_app *app, gw_snapshot *snapshot);
+
+/* The same without waiting: false where they do not belong together yet, and then the snapshot has
+ * no tools. */
+bool app_peek(gw_app *app, app_document **document, gw_snapshot *snapshot);
 
 /* Where every object of the document is at that snapshot: object_count poses, to be freed. */
 gw_pose *app_poses(const app_document *document, const gw_snapshot *snapshot);

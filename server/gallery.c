@@ -10,7 +10,7 @@
 #include "server/wire.h"
 
 /* These first, the rest follows in alphabetical order. */
-static const char *const first[] = {"cone-cylinder", "paper-plane", "paper-circle", NULL};
+static const char *const first[] = {"cone-on-cylinder", "paper-plane", "paper-circle", NULL};
 
 static const asset *find(const char *file)
 {

@@ -1,0 +1,131 @@
+/*
+ * What goes out: messages and frames, built on the stream's thread.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "server/describe.h"
+#include "server/stream_private.h"
+#include "server/version.h"
+#include "server/wire.h"
+
+/* ---- text ---------------------------------------------------------------------------------- */
+
+static char *simulation_text(const app_document *document, const gw_snapshot *snapshot)
+{
+    json_t *json = describe_simulation(document, snapshot);
+    char *written = json ? wire_text(json) : NULL;
+    json_decref(json);
+    return written;
+}
+
+gw_text *stream_scene_text(const char *op, const app_document *document,
+                           const gw_snapshot *snapshot)
+{
+    char *simulation = simulation_text(document, snapshot);
+    if (!simulation)
+        return NULL;
+    gw_text *text = text_format("{\"op\":\"%s\",\"protocol\":\"guideway.v1\",\"version\":\"%s\","
+                                "%s,\"simulation\":%s}",
+                                op, GUIDEWAY_VERSION, document->members->data, simulation);
+    free(simulation);
+    return text;
+}
+
+gw_text *stream_state_text(const app_document *document, const gw_snapshot *snapshot)
+{
+    char *simulation = simulation_text(document, snapshot);
+    if (!simulation)
+        return NULL;
+    gw_text *text = text_format("{\"op\":\"state\",\"simulation\":%s}", simulation);
+    free(simulation);
+    return text;
+}
+
+gw_text *stream_event_text(const gw_text *event)
+{
+    return text_format("{\"op\":\"event\",\"event\":%s}", event->data);
+}
+
+/* ---- binary: little-endian, as every machine that this runs on ------------------------------ */
+
+static char *put(char *at, const void *value, size_t size)
+{
+    memcpy(at, value, size);
+    return at + size;
+}
+
+static char *put_u32(char *at, uint32_t value)
+{
+    return put(at, &value, sizeof value);
+}
+
+static char *put_pose(char *at, uint32_t index, const gw_pose *pose)
+{
+    const float values[7] = {(float)pose->p.x, (float)pose->p.y, (float)pose->p.z,
+                             (float)pose->q.w, (float)pose->q.x, (float)pose->q.y,
+                             (float)pose->q.z};
+    return put(put_u32(at, index), values, sizeof values);
+}
+
+gw_text *stream_pose_frame(const app_document *document, const gw_snapshot *snapshot)
+{
+    size_t count = (size_t)document->moving_count;
+    gw_pose *poses = app_poses(document, snapshot);
+    gw_text *frame = poses ? text_new(24 + 32 * count) : NULL;
+    if (frame) {
+        char *at = put_u32(put_u32(frame->data, 1), (uint32_t)count);
+        at = put(at, &snapshot->tick, sizeof snapshot->tick);
+        at = put(at, &snapshot->time, sizeof snapshot->time);
+        for (size_t i = 0; i < count; i++)
+            at = put_pose(at, (uint32_t)i, &poses[document->moving[i]]);
+    }
+    free(poses);
+    return frame;
+}
+
+/* ---- samples ------------------------------------------------------------------------------- */
+
+void stream_take_records(gw_stream *stream)
+{
+    uint64_t lost;
+    int count;
+    do {
+        count = app_records(stream->app, stream->records, STREAM_FRAME_ROWS, &lost);
+        for (int i = 0; i < count; i++) {
+            uint64_t before = stream->row_count - 1;
+            uint64_t tick = stream->records[i].tick;
+            if (stream->row_count > 0 && stream->ticks[before % STREAM_ROWS] == tick)
+                continue; /* time stands still */
+            size_t place = stream->row_count % STREAM_ROWS;
+            stream->ticks[place] = tick;
+            wire_row(&stream->records[i], stream->rows + place * (size_t)stream->columns);
+            stream->row_count++;
+        }
+    } while (count == STREAM_FRAME_ROWS);
+}
+
+gw_text *stream_sample_frame(const gw_stream *stream, stream_client *client)
+{
+    uint64_t end = stream->row_count, first = client->sample_next;
+    if (first + STREAM_ROWS < end)
+        first = end - STREAM_ROWS; /* too slow: the frame's first tick shows the gap */
+    uint64_t last = first;
+    while (last < end && last - first < STREAM_FRAME_ROWS &&
+           stream->ticks[last % STREAM_ROWS] ==
+               stream->ticks[first % STREAM_ROWS] + (last - first))
+        last++;
+    client->sample_next = last;
+    if (last == first)
+        return NULL;
+    size_t row = (size_t)stream->columns * sizeof(double);
+    gw_text *frame = text_new(20 + (size_t)(last - first) * row);
+    if (!frame)
+        return NULL;
+    char *at = put_u32(put_u32(frame->data, 2), (uint32_t)(last - first));
+    at = put(at, &stream->ticks[first % STREAM_ROWS], sizeof(uint64_t));
+    at = put_u32(at, (uint32_t)stream->columns);
+    for (uint64_t i = first; i < last; i++)
+        at = put(at, stream->rows + (i % STREAM_ROWS) * (size_t)stream->columns, row);
+    return frame;
+}

@@ -1,0 +1,108 @@
+/*
+ * What the files of the stream share. Everything here belongs to the stream's thread, but for the
+ * members of gw_stream under its lock.
+ */
+#ifndef GW_SERVER_STREAM_PRIVATE_H
+#define GW_SERVER_STREAM_PRIVATE_H
+
+#include <libwebsockets.h>
+#include <pthread.h>
+
+#include "server/stream.h"
+
+#define STREAM_TICK_US   4000  /* of the timer: the fastest poses, and far below 50 ms for events */
+#define STREAM_STATE_US  100000
+#define STREAM_PUSH_US   250000 /* a push that is not repeated ends */
+#define STREAM_AUTH_US   5000000
+#define STREAM_MESSAGE   65536 /* bytes of one message from a client */
+#define STREAM_REPLIES   32    /* answers waiting for one client */
+#define STREAM_ROWS      4096  /* ticks of samples kept for slow readers; a power of two */
+#define STREAM_FRAME_ROWS 256  /* most ticks in one frame of samples */
+#define STREAM_ADOPTED   256   /* sockets on their way to the thread */
+
+typedef enum stream_close {
+    STREAM_CLOSE_NONE = 0,
+    STREAM_CLOSE_TOO_LARGE = 1009,
+    STREAM_CLOSE_NO_TOKEN = 4401,
+    STREAM_CLOSE_TOO_SLOW = 4408,
+    STREAM_CLOSE_TOO_MANY = 4429
+} stream_close;
+
+typedef struct stream_client {
+    struct stream_client *next;
+    struct lws *wsi;
+    bool authorised, greeted;
+    stream_close close;
+    uint64_t auth_until_us;
+    uint64_t version_seen; /* of the document that it was sent */
+    uint64_t event_next;   /* sequence number of the next event that it gets */
+    bool state_due;
+    bool poses, pose_due;
+    uint64_t pose_period_us, pose_next_us;
+    bool samples;
+    uint64_t sample_next; /* row that it gets next */
+    char *message;        /* being received */
+    size_t message_size;
+    int reply_count;
+    gw_text *replies[STREAM_REPLIES];
+} stream_client;
+
+struct gw_stream {
+    gw_app *app;
+    const gw_guard *guard;
+    struct lws_context *context;
+    struct lws_vhost *vhost;
+    lws_sorted_usec_list_t timer;
+    pthread_t thread;
+    bool started;
+    atomic_bool stopping;
+
+    pthread_mutex_t lock;
+    int adopted_count, adopted[STREAM_ADOPTED]; /* lock */
+    atomic_int open;                            /* sockets here, handshakes included */
+
+    stream_client *clients;
+    gw_text *scene; /* message `scene` of scene_version */
+    uint64_t scene_version;
+    gw_text *state; /* newest message `state` */
+    uint64_t state_next_us, state_event, state_version;
+    gw_text *poses; /* newest frame of poses */
+    uint64_t poses_version;
+
+    stream_client *drags[GW_MAX_TOOLS]; /* who drags; NULL: nobody */
+    stream_client *pushes[GW_MAX_TOOLS];
+    uint64_t push_until_us[GW_MAX_TOOLS];
+
+    int columns;
+    int sample_clients;
+    uint64_t row_count; /* rows ever; row n is at n % STREAM_ROWS */
+    double *rows;
+    uint64_t *ticks;
+    gw_snapshot *records; /* scratch */
+};
+
+/* Handles one message of a client. */
+void stream_message(gw_stream *stream, stream_client *client, const char *data, size_t size);
+
+/* The client goes: what it held is let go. */
+void stream_let_go(gw_stream *stream, stream_client *client);
+
+/* Ends pushes that were not repeated. */
+void stream_expire_pushes(gw_stream *stream, uint64_t now_us);
+
+/* ---- frames -------------------------------------------------------------------------------- */
+
+/* Message `hello` or `scene` of a document. NULL when memory is short. */
+gw_text *stream_scene_text(const char *op, const app_document *document,
+                           const gw_snapshot *snapshot);
+gw_text *stream_state_text(const app_document *document, const gw_snapshot *snapshot);
+gw_text *stream_event_text(const gw_text *event);
+gw_text *stream_pose_frame(const app_document *document, const gw_snapshot *snapshot);
+
+/* The client's next frame of samples; NULL where there is nothing new. */
+gw_text *stream_sample_frame(const gw_stream *stream, stream_client *client);
+
+/* Takes in the ticks recorded since the last call. */
+void stream_take_records(gw_stream *stream);
+
+#endif
