@@ -1,0 +1,240 @@
+// Every edit that the page can make, each one REST call. The server's echo is the truth: nothing
+// here changes the scene itself.
+import { call, enc, featurePath } from './rest';
+import { refreshScenes, send } from './link';
+import {
+  Refusal, type Constraint, type Device, type Geometry, type Pose, type RunState, type Scene, type SceneObject,
+  type Simulation, type Vec3,
+} from './protocol';
+import * as store from './store';
+
+// ---- refusals ------------------------------------------------------------------------------------
+
+export function refuse(text: string, fixes: store.Notice['fixes'] = []): void {
+  store.notice.value = { tone: 'error', text, fixes };
+  store.announce(text);
+}
+
+export function inform(text: string): void {
+  store.notice.value = { tone: 'info', text, fixes: [] };
+  store.announce(text);
+}
+
+// Runs an edit; a refusal is shown in words with the culprits lit. True when it went through.
+export async function attempt(edit: () => Promise<unknown>, fixes: store.Notice['fixes'] = []): Promise<boolean> {
+  try {
+    await edit();
+    if (store.notice.value?.tone === 'error') store.notice.value = null;
+    return true;
+  } catch (e) {
+    const conflict = e instanceof Refusal ? (e.problem.conflict ?? e.problem.solution?.conflict) : undefined;
+    store.culprits.value = conflict?.constraints ?? [];
+    refuse((e as Error).message, fixes);
+    return false;
+  }
+}
+
+// ---- simulation ----------------------------------------------------------------------------------
+
+export const setRun = (state: RunState): Promise<boolean> =>
+  attempt(async () => {
+    store.simulation.value = await call<Simulation>('PUT', '/simulation', { state });
+  });
+
+export const toggleRun = (): Promise<boolean> =>
+  setRun(store.runState.value === 'running' ? 'paused' : 'running');
+
+export const step = (): Promise<boolean> =>
+  attempt(async () => {
+    if (store.runState.value !== 'paused') await call('PUT', '/simulation', { state: 'paused' });
+    store.simulation.value = await call<Simulation>('POST', '/simulation/step', { ticks: 1 });
+  });
+
+export function halt(): void {
+  send({ op: 'halt' });
+  void attempt(async () => {
+    store.simulation.value = await call<Simulation>('POST', '/simulation/halt');
+  });
+  store.announce('Halted. Nothing moves until it is armed.');
+}
+
+export const arm = (): Promise<boolean> =>
+  attempt(async () => {
+    store.simulation.value = await call<Simulation>('POST', '/simulation/arm');
+    store.announce('Armed.');
+  });
+
+// ---- history and files -----------------------------------------------------------------------------
+
+export const undo = (): Promise<boolean> => attempt(() => call('POST', '/scene/undo'));
+export const redo = (): Promise<boolean> => attempt(() => call('POST', '/scene/redo'));
+
+export const openScene = (file: string): Promise<boolean> =>
+  attempt(async () => {
+    await call('POST', '/scene/open', { scene: file });
+    store.clearSelection();
+  });
+
+export const saveScene = (name: string): Promise<boolean> =>
+  attempt(async () => {
+    await call('POST', '/scene/save', { name });
+    await refreshScenes();
+    inform(`Saved as \u201c${name}\u201d.`);
+  });
+
+export const deleteScene = (file: string): Promise<boolean> =>
+  attempt(async () => {
+    await call('DELETE', `/scenes/${enc(file)}`);
+    await refreshScenes();
+  });
+
+export async function downloadScene(): Promise<void> {
+  await attempt(async () => {
+    const scene = await call<Scene>('GET', '/scene');
+    const text = `${JSON.stringify(scene, null, 1)}\n`;
+    const link = document.createElement('a');
+    link.href = URL.createObjectURL(new Blob([text], { type: 'application/json' }));
+    link.download = `${(scene.name || 'scene').toLowerCase().replace(/[^a-z0-9]+/g, '-')}.json`;
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 10000);
+  });
+}
+
+export async function openFile(file: File): Promise<void> {
+  let scene: unknown;
+  try {
+    scene = JSON.parse(await file.text());
+  } catch {
+    refuse(`${file.name} is not a scene file: it holds no JSON.`);
+    return;
+  }
+  await attempt(async () => {
+    await call('PUT', '/scene', scene);
+    store.clearSelection();
+  });
+}
+
+// ---- objects and features ----------------------------------------------------------------------------
+
+function freshId(stem: string): string {
+  const taken = new Set(store.objects.value.map((o) => o.id));
+  if (!taken.has(stem)) return stem;
+  let n = 2;
+  while (taken.has(`${stem}-${n}`)) n++;
+  return `${stem}-${n}`;
+}
+
+export type Primitive = 'box' | 'cylinder' | 'cone' | 'sphere';
+
+function primitive(type: Primitive, size: number): Geometry {
+  const r = (x: number): number => Number(x.toPrecision(1));
+  if (type === 'box') return { type, size: [r(size), r(size), r(size)] };
+  if (type === 'sphere') return { type, radius: r(size / 2) };
+  return { type, radius: r(size / 2), height: r(size) };
+}
+
+// A new object beside what is there, free to move.
+export async function addObject(type: Primitive, size: number, at: Vec3): Promise<void> {
+  const id = freshId(type);
+  const object: SceneObject = { id, geometry: primitive(type, size), pose: { p: at, q: [1, 0, 0, 0] } };
+  if (await attempt(() => call('POST', '/objects', object))) store.selectObject(id);
+}
+
+export const patchObject = (id: string, patch: Record<string, unknown>): Promise<boolean> =>
+  attempt(() => call('PATCH', `/objects/${enc(id)}`, patch));
+
+export async function renameObject(id: string, to: string): Promise<boolean> {
+  const done = await patchObject(id, { id: to });
+  if (done) store.selectObject(to);
+  return done;
+}
+
+export const usersOf = (id: string): Constraint[] =>
+  store.constraints.value.filter((c) => c.a.startsWith(`${id}/`) || c.b.startsWith(`${id}/`));
+
+async function deleteWithUsers(id: string): Promise<void> {
+  await attempt(async () => {
+    for (const c of usersOf(id)) await call('DELETE', `/constraints/${enc(c.id)}`);
+    if (store.toolIndex(id) >= 0) await call('DELETE', '/tool');
+    for (const f of store.scene.value.features ?? [])
+      if (f.id.startsWith(`${id}/`)) await call('DELETE', `/features/${featurePath(f.id)}`);
+    await call('DELETE', `/objects/${enc(id)}`);
+  });
+}
+
+export const deleteObject = (id: string): Promise<boolean> =>
+  attempt(() => call('DELETE', `/objects/${enc(id)}`), [
+    { label: `Delete ${id} with what refers to it`, run: () => void deleteWithUsers(id) },
+  ]);
+
+export const deleteFeature = (ref: string): Promise<boolean> =>
+  attempt(() => call('DELETE', `/features/${featurePath(ref)}`));
+
+// ---- constraints and solutions -------------------------------------------------------------------------
+
+export const patchConstraint = (id: string, patch: Partial<Constraint>): Promise<boolean> =>
+  attempt(() => call('PATCH', `/constraints/${enc(id)}`, patch), otherFixes(id));
+
+export const deleteConstraint = (id: string): Promise<boolean> =>
+  attempt(() => call('DELETE', `/constraints/${enc(id)}`));
+
+const otherFixes = (id: string): store.Notice['fixes'] => [
+  { label: `Delete ${id}`, run: () => void deleteConstraint(id) },
+];
+
+export const chooseBranch = (object: string, branch: string): Promise<boolean> =>
+  attempt(() => call('PATCH', `/solutions/${enc(object)}`, { branch }));
+
+// Moves along freedoms: one request under way at a time, the newest wins.
+let moving = false;
+let nextMove: { object: string; parameters: number[] } | null = null;
+
+export async function moveAlong(object: string, parameters: number[]): Promise<void> {
+  nextMove = { object, parameters };
+  if (moving) return;
+  moving = true;
+  while (nextMove) {
+    const { object: id, parameters: now } = nextMove;
+    nextMove = null;
+    await attempt(() => call('PATCH', `/solutions/${enc(id)}`, { parameters: now }));
+  }
+  moving = false;
+}
+
+// ---- tool and devices ---------------------------------------------------------------------------------
+
+export async function hold(object: string, device?: string): Promise<void> {
+  await attempt(async () => {
+    let id = device ?? store.devices.value[0]?.id;
+    if (!id) {
+      id = 'sim';
+      await call('POST', '/devices', { id, driver: 'sim' });
+    }
+    await call('PUT', '/tool', { object, device: id });
+  });
+}
+
+export const letGo = (): Promise<boolean> => attempt(() => call('DELETE', '/tool'));
+
+export const patchTool = (patch: Record<string, unknown>): Promise<boolean> =>
+  attempt(() => call('PATCH', '/tool', patch));
+
+export const patchDevice = (id: string, patch: Partial<Record<keyof Device, unknown>>): Promise<boolean> =>
+  attempt(() => call('PATCH', `/devices/${enc(id)}`, patch));
+
+export const setOperator = (id: string, operator: unknown): Promise<boolean> =>
+  operator === null
+    ? attempt(() => call('DELETE', `/devices/${enc(id)}/operator`))
+    : attempt(() => call('PUT', `/devices/${enc(id)}/operator`, operator));
+
+export const clutch = (tool: number, on: boolean): boolean => send({ op: 'clutch', tool, on });
+
+export const drag = (tool: number, point: Vec3, target: Vec3, turn: boolean): boolean =>
+  send({ op: 'drag', tool, point, target, turn });
+
+export const release = (tool: number): boolean => send({ op: 'release', tool });
+
+export const push = (tool: number, force: Vec3): boolean =>
+  send({ op: 'push', tool, force, torque: [0, 0, 0] });
+
+export const setPose = (id: string, pose: Pose): Promise<boolean> => patchObject(id, { pose });

@@ -1,0 +1,42 @@
+// The layout: header, scene on the left, the view, inspector on the right, plots below.
+import type { JSX } from 'preact';
+import { Constraints } from './panels/constraints';
+import { DevicePanel } from './panels/device';
+import { Dialogs } from './panels/dialogs';
+import { Events } from './panels/events';
+import { Header } from './panels/header';
+import { Inspector } from './panels/inspector';
+import { Join } from './panels/join';
+import { Plots } from './panels/plots';
+import { SolutionPanel } from './panels/solution';
+import { Stage } from './panels/stage';
+import { Tree } from './panels/tree';
+import * as store from './store';
+
+const TABS = [['scene', 'Scene'], ['inspect', 'Inspector'], ['plots', 'Plots']] as const;
+
+// On narrow screens the panels share one place below the view.
+function Tabs(): JSX.Element {
+  return (
+    <div class="tabs" role="group" aria-label="Panels">
+      {TABS.map(([id, name]) => (
+        <button key={id} type="button" aria-pressed={store.narrowTab.value === id} onClick={() => (store.narrowTab.value = id)}>{name}</button>
+      ))}
+    </div>
+  );
+}
+
+export function App(): JSX.Element {
+  return (
+    <div class={`app tab-${store.narrowTab.value}`}>
+      <Header />
+      <nav class="left" aria-label="Scene"><Tree /><Constraints /></nav>
+      <Stage />
+      <Tabs />
+      <aside class="right" aria-label="Inspector"><Join /><Inspector /><SolutionPanel /><DevicePanel /></aside>
+      <section class="bottom" aria-label="Plots and events"><Plots /><Events /></section>
+      <Dialogs />
+      <div class="away" role="status" aria-live="polite" data-said>{store.said.value}</div>
+    </div>
+  );
+}

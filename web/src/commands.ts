@@ -1,0 +1,84 @@
+// Every command by name, with its keys: for the palette, the sheet of keys and the keyboard itself.
+import * as actions from './actions';
+import { commitDraft, draft, dropDraft, stepBranch, wanted } from './draft';
+import { currentView, sizeForNew } from './viewer';
+import * as store from './store';
+
+export interface Command {
+  id: string;
+  label: string;
+  keys?: string; // "Ctrl+Z", "Space"; alternatives parted by " / "
+  group: 'Simulation' | 'Scene' | 'Edit' | 'View' | 'Help';
+  run: () => void;
+  when?: () => boolean;
+}
+
+const open = (name: store.Dialog) => () => (store.dialog.value = name);
+
+function add(type: actions.Primitive): void {
+  const { size, at } = sizeForNew();
+  void actions.addObject(type, size, at);
+}
+
+export function cycleTheme(): void {
+  const next = { auto: 'light', light: 'dark', dark: 'auto' } as const;
+  store.theme.value = next[store.theme.value];
+  store.remember('theme', store.theme.value);
+}
+
+export function deleteSelected(): void {
+  if (store.selectedConstraint.value) void actions.deleteConstraint(store.selectedConstraint.value);
+  else if (store.selectedObject.value) void actions.deleteObject(store.selectedObject.value);
+}
+
+// Lets go step by step: the drag, the draft, the kind, the selection.
+export function escape(): void {
+  if (currentView()?.letGo()) return;
+  if (draft.value) dropDraft();
+  else if (wanted.value) wanted.value = '';
+  else {
+    store.notice.value = null;
+    store.clearSelection();
+  }
+}
+
+const somethingSelected = (): boolean => !!(store.selectedObject.value || store.selectedConstraint.value);
+
+export const commands: Command[] = [
+  { id: 'run', label: 'Run or pause', keys: 'Space', group: 'Simulation', run: () => void actions.toggleRun(), when: () => !store.halted.value },
+  { id: 'step', label: 'Step one tick', keys: '.', group: 'Simulation', run: () => void actions.step(), when: () => !store.halted.value },
+  { id: 'stop', label: 'Stop and go back to the start', group: 'Simulation', run: () => void actions.setRun('stopped') },
+  { id: 'halt', label: 'HALT', keys: 'Ctrl+. / Pause', group: 'Simulation', run: actions.halt },
+  { id: 'arm', label: 'Arm again', group: 'Simulation', run: open('arm'), when: () => store.halted.value },
+  { id: 'gallery', label: 'Open the gallery', keys: 'G', group: 'Scene', run: open('gallery') },
+  { id: 'save', label: 'Save scene', keys: 'Ctrl+S', group: 'Scene', run: open('save') },
+  { id: 'download', label: 'Download scene', group: 'Scene', run: () => void actions.downloadScene() },
+  { id: 'file', label: 'Open scene file', keys: 'Ctrl+O', group: 'Scene', run: () => document.getElementById('scene-file')?.click() },
+  { id: 'box', label: 'Add a box', group: 'Scene', run: () => add('box') },
+  { id: 'cylinder', label: 'Add a cylinder', group: 'Scene', run: () => add('cylinder') },
+  { id: 'cone', label: 'Add a cone', group: 'Scene', run: () => add('cone') },
+  { id: 'sphere', label: 'Add a sphere', group: 'Scene', run: () => add('sphere') },
+  { id: 'undo', label: 'Undo', keys: 'Ctrl+Z', group: 'Edit', run: () => void actions.undo(), when: () => store.canUndo.value },
+  { id: 'redo', label: 'Redo', keys: 'Ctrl+Shift+Z / Ctrl+Y', group: 'Edit', run: () => void actions.redo(), when: () => store.canRedo.value },
+  { id: 'commit', label: 'Commit the constraint', keys: 'Enter', group: 'Edit', run: () => void commitDraft(), when: () => draft.value !== null },
+  { id: 'next', label: 'Next branch', keys: ']', group: 'Edit', run: () => void stepBranch(1), when: () => draft.value !== null },
+  { id: 'previous', label: 'Previous branch', keys: '[', group: 'Edit', run: () => void stepBranch(-1), when: () => draft.value !== null },
+  { id: 'delete', label: 'Delete what is selected', keys: 'Delete', group: 'Edit', run: deleteSelected, when: somethingSelected },
+  { id: 'escape', label: 'Let go, clear the selection', keys: 'Esc', group: 'Edit', run: escape },
+  { id: 'frame', label: 'Frame the selection, or all', keys: 'F', group: 'View', run: () => currentView()?.frame() },
+  { id: 'front', label: 'View from the front', keys: '1', group: 'View', run: () => currentView()?.look('front') },
+  { id: 'right', label: 'View from the right', keys: '3', group: 'View', run: () => currentView()?.look('right') },
+  { id: 'top', label: 'View from the top', keys: '7', group: 'View', run: () => currentView()?.look('top') },
+  { id: 'home', label: 'View from the corner', keys: '0', group: 'View', run: () => currentView()?.look('home') },
+  { id: 'theme', label: 'Switch light, dark, automatic', group: 'View', run: cycleTheme },
+  { id: 'palette', label: 'Any command by name', keys: 'Ctrl+K', group: 'Help', run: open('palette') },
+  { id: 'keys', label: 'Sheet of keys', keys: '?', group: 'Help', run: open('keys') },
+];
+
+export const extraKeys: { keys: string; label: string }[] = [
+  { keys: 'Tab', label: 'Next feature under the cursor' },
+  { keys: 'Arrows', label: 'Push while running; nudge the selected freedom while stopped' },
+  { keys: 'Drag', label: 'Pull a held object by a spring; along its freedoms while stopped' },
+  { keys: 'Shift + drag', label: 'Pull along the view' },
+  { keys: 'Alt + drag', label: 'Turn' },
+];

@@ -1,0 +1,203 @@
+// The stream: keeps the store and the pose table in step with the server, comes back by itself.
+import { batch, effect } from '@preact/signals';
+import { poses } from './poses';
+import { call, currentToken, enc } from './rest';
+import type { Document_, Feature, LogEvent, SceneEntry, ServerMessage, Solution } from './protocol';
+import * as store from './store';
+
+const BACKOFF_S = [0.5, 1, 2, 4, 5];
+const MAX_EVENTS = 200;
+
+let socket: WebSocket | null = null;
+let tries = 0;
+let onPoses: () => void = () => undefined;
+
+export function whenPosesCome(run: () => void): void {
+  onPoses = run;
+}
+
+export function send(message: Record<string, unknown>): boolean {
+  if (socket?.readyState !== WebSocket.OPEN) return false;
+  socket.send(JSON.stringify(message));
+  return true;
+}
+
+// ---- documents ----------------------------------------------------------------------------------
+
+// What a person must hear when freedoms change: the words of what is held.
+function sayChange(before: ReadonlyMap<string, Solution>, after: ReadonlyMap<string, Solution>): void {
+  for (const [id, solution] of after) {
+    const words = solution.words;
+    if (words && before.has(id) && before.get(id)!.words !== words) store.announce(`${id}: ${words}`);
+  }
+}
+
+function dropStale(): void {
+  const ids = new Set(store.scene.value.objects.map((o) => o.id));
+  const joints = new Set((store.scene.value.constraints ?? []).map((c) => c.id));
+  store.picked.value = store.picked.value.filter((r) => ids.has(store.splitRef(r)[0]));
+  if (!ids.has(store.selectedObject.value)) store.selectedObject.value = '';
+  if (!joints.has(store.selectedConstraint.value)) store.selectedConstraint.value = '';
+  store.culprits.value = store.culprits.value.filter((id) => joints.has(id));
+}
+
+function takeDocument(document: Document_): void {
+  const solutions = new Map(document.solutions.map((s) => [s.object, s]));
+  const another = store.scene.value.name !== document.scene.name || store.scene.value.format === '';
+  batch(() => {
+    sayChange(store.solutions.value, solutions);
+    poses.layout(document.scene, document.index);
+    store.scene.value = document.scene;
+    store.solutions.value = solutions;
+    store.revision.value = document.revision;
+    store.canUndo.value = document.undo;
+    store.canRedo.value = document.redo;
+    if (document.simulation) store.simulation.value = document.simulation;
+    if (another) store.sceneEpoch.value++;
+    dropStale();
+  });
+  onPoses();
+}
+
+function takeEvent(event: LogEvent): void {
+  const known = store.events.value;
+  if (known.some((e) => e.seq === event.seq)) return;
+  store.events.value = [...known, event].slice(-MAX_EVENTS);
+}
+
+function takeMessage(message: ServerMessage): void {
+  if (message.op === 'hello') {
+    store.version.value = message.version;
+    takeDocument(message);
+    opened();
+  } else if (message.op === 'scene') takeDocument(message);
+  else if (message.op === 'state') store.simulation.value = message.simulation;
+  else if (message.op === 'event') takeEvent(message.event);
+  else if (message.op === 'error') store.notice.value = { tone: 'error', text: message.detail, fixes: [] };
+}
+
+function opened(): void {
+  tries = 0;
+  store.link.value = 'open';
+  send({ op: 'subscribe', stream: 'poses', hz: 60 });
+  void catchUp();
+}
+
+// Events missed while away, and the gallery.
+async function catchUp(): Promise<void> {
+  try {
+    const list = await call<LogEvent[]>('GET', '/events');
+    store.events.value = list.slice(-MAX_EVENTS);
+    store.scenes.value = await call<SceneEntry[]>('GET', '/scenes');
+  } catch {
+    // the stream tells when the server is away
+  }
+}
+
+export async function refreshScenes(): Promise<void> {
+  store.scenes.value = await call<SceneEntry[]>('GET', '/scenes');
+}
+
+// ---- the connection -------------------------------------------------------------------------------
+
+export function connect(): void {
+  store.retryIn.value = 0;
+  const scheme = location.protocol === 'https:' ? 'wss' : 'ws';
+  const here = new WebSocket(`${scheme}://${location.host}/ws`, 'guideway.v1');
+  here.binaryType = 'arraybuffer';
+  socket = here;
+  here.onopen = () => {
+    if (currentToken()) send({ op: 'auth', token: currentToken() });
+  };
+  here.onmessage = (e: MessageEvent<ArrayBuffer | string>) => {
+    if (typeof e.data !== 'string') {
+      if (poses.apply(e.data)) onPoses();
+    } else takeMessage(JSON.parse(e.data) as ServerMessage);
+  };
+  here.onclose = () => void lost();
+}
+
+async function lost(): Promise<void> {
+  socket = null;
+  store.link.value = 'lost';
+  if (await tokenWanted()) {
+    store.link.value = 'token';
+    store.dialog.value = 'token';
+    return;
+  }
+  waitThenConnect(BACKOFF_S[Math.min(tries++, BACKOFF_S.length - 1)]!);
+}
+
+async function tokenWanted(): Promise<boolean> {
+  if (tries > 0 && tries % 4 !== 0) return false;
+  try {
+    await call('GET', '/simulation');
+    return false;
+  } catch (e) {
+    return (e as { status?: number }).status === 401;
+  }
+}
+
+function waitThenConnect(seconds: number): void {
+  store.retryIn.value = Math.ceil(seconds);
+  setTimeout(connect, seconds * 1000);
+}
+
+// ---- features: fetched per object, again when its geometry or stated features change --------------
+
+const keys = new Map<string, string>();
+
+function keyOf(id: string): string {
+  const scene = store.scene.peek();
+  const stated = (scene.features ?? []).filter((f) => f.id.startsWith(`${id}/`));
+  return JSON.stringify([store.objectOf(id)?.geometry, stated]);
+}
+
+// Makes sure that the features of an object are in the store, or on their way.
+export async function needFeatures(id: string): Promise<void> {
+  if (!id || !store.objectOf(id)) return;
+  const key = keyOf(id);
+  if (keys.get(id) === key) return;
+  keys.set(id, key);
+  try {
+    const list = await call<Feature[]>('GET', `/features?object=${enc(id)}`);
+    store.features.value = new Map(store.features.peek()).set(id, list);
+  } catch {
+    keys.delete(id);
+  }
+}
+
+const PREFETCH = 24;
+
+export function keepFeatures(): void {
+  effect(() => {
+    const now = store.scene.value;
+    const known = store.features.peek();
+    for (const id of known.keys()) if (!now.objects.some((o) => o.id === id)) forget(id);
+    now.objects.forEach((o, i) => {
+      if (i < PREFETCH || known.has(o.id)) void needFeatures(o.id);
+    });
+    for (const c of now.constraints ?? [])
+      for (const ref of [c.a, c.b]) void needFeatures(store.splitRef(ref)[0]);
+  });
+}
+
+function forget(id: string): void {
+  keys.delete(id);
+  const left = new Map(store.features.peek());
+  left.delete(id);
+  store.features.value = left;
+}
+
+// Figures of the devices' drivers: not in the scene, asked for when devices change.
+export function keepDevices(): void {
+  let known = '';
+  effect(() => {
+    const key = JSON.stringify(store.devices.value.map((d) => [d.id, d.driver, d.profile, d.settings]));
+    if (key === known) return;
+    known = key;
+    void call<{ id: string; info?: Record<string, unknown> }[]>('GET', '/devices').then((list) => {
+      store.deviceDetails.value = new Map(list.map((d) => [d.id, d.info ?? {}]));
+    }, () => undefined);
+  });
+}

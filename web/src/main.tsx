@@ -1,0 +1,30 @@
+// Starts the page: theme, stream, keyboard, panels.
+import { effect } from '@preact/signals';
+import { render } from 'preact';
+import { App } from './app';
+import './app.css';
+import { watchPicks } from './draft';
+import { listen } from './keyboard';
+import { connect, keepDevices, keepFeatures } from './link';
+import * as store from './store';
+
+function restore(): void {
+  const theme = store.recall('theme');
+  if (theme === 'light' || theme === 'dark') store.theme.value = theme;
+  try {
+    store.folded.value = JSON.parse(store.recall('folded') || '{}') as Record<string, boolean>;
+  } catch {
+    store.folded.value = {};
+  }
+}
+
+restore();
+effect(() => {
+  document.documentElement.dataset['theme'] = store.theme.value;
+});
+render(<App />, document.getElementById('app')!);
+keepFeatures();
+keepDevices();
+watchPicks();
+listen();
+connect();

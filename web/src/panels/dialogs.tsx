@@ -1,0 +1,189 @@
+// Dialogs: the gallery, saving, the sheet of keys, the palette, arming, the token.
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import type { ComponentChildren, JSX } from 'preact';
+import * as actions from '../actions';
+import { commands, extraKeys, type Command } from '../commands';
+import { connect } from '../link';
+import { setToken } from '../rest';
+import { Icon } from '../ui/icons';
+import * as store from '../store';
+
+const close = (): void => {
+  store.dialog.value = '';
+};
+
+function Modal(p: { title: string; wide?: boolean; children: ComponentChildren; locked?: boolean }): JSX.Element {
+  const box = useRef<HTMLDialogElement>(null);
+  useEffect(() => {
+    const d = box.current!;
+    if (!d.open) d.showModal();
+    d.querySelector<HTMLElement>('[data-first]')?.focus();
+    return () => d.close();
+  }, []);
+  return (
+    <dialog ref={box} class={p.wide ? 'modal wide' : 'modal'} aria-label={p.title} onCancel={(e) => (p.locked ? e.preventDefault() : close())}
+      onClick={(e) => e.target === box.current && !p.locked && close()}>
+      <div class="modal-inner">
+        <div class="modal-head"><h2>{p.title}</h2>
+          {!p.locked && <button type="button" class="tool" aria-label="Close" onClick={close}><Icon name="close" /></button>}</div>
+        {p.children}
+      </div>
+    </dialog>
+  );
+}
+
+// ---- gallery -----------------------------------------------------------------------------------------
+
+function Card({ s }: { s: (typeof store.scenes.value)[number] }): JSX.Element {
+  const current = store.scene.value.name === s.name;
+  const open = (): void => {
+    close();
+    void actions.openScene(s.file);
+  };
+  return (
+    <li class={`card ${current ? 'chosen' : ''}`}>
+      <button type="button" class="card-main" onClick={open}>
+        <span class="card-name">{s.name || s.file}{current && <span class="badge tone-well"><Icon name="ok" />open</span>}</span>
+        <span class="card-text">{s.description}</span>
+        <span class="card-file">{s.file}</span>
+      </button>
+      {s.saved && <button type="button" class="tool" aria-label={`Delete the saved scene ${s.name}`} onClick={() => void actions.deleteScene(s.file)}><Icon name="trash" /></button>}
+    </li>
+  );
+}
+
+function Gallery(): JSX.Element {
+  const bundled = store.scenes.value.filter((s) => !s.saved);
+  const saved = store.scenes.value.filter((s) => s.saved);
+  return (
+    <Modal title="Gallery" wide>
+      {saved.length > 0 && <><h3>Saved here</h3><ul class="cards">{saved.map((s) => <Card key={s.file} s={s} />)}</ul><h3>Bundled</h3></>}
+      <ul class="cards">{bundled.map((s) => <Card key={s.file} s={s} />)}</ul>
+    </Modal>
+  );
+}
+
+// ---- saving ------------------------------------------------------------------------------------------------
+
+function Save(): JSX.Element {
+  const [name, setName] = useState(store.scene.value.name || 'my scene');
+  const save = (e: Event): void => {
+    e.preventDefault();
+    if (!name.trim()) return;
+    close();
+    void actions.saveScene(name.trim());
+  };
+  return (
+    <Modal title="Save scene">
+      <form onSubmit={save}>
+        <label class="stack">Name<input data-first type="text" value={name} maxLength={64} onInput={(e) => setName(e.currentTarget.value)} /></label>
+        <p class="quiet">Kept on the appliance, whole or not at all. To take it away, download it.</p>
+        <div class="buttons"><button type="submit" class="primary">Save</button><button type="button" onClick={close}>Cancel</button></div>
+      </form>
+    </Modal>
+  );
+}
+
+// ---- keys and palette -----------------------------------------------------------------------------------------
+
+const shownKeys = (keys: string): JSX.Element[] => keys.split(' / ').map((k) => <kbd key={k}>{k}</kbd>);
+
+function Keys(): JSX.Element {
+  const groups = ['Simulation', 'Scene', 'Edit', 'View', 'Help'] as const;
+  return (
+    <Modal title="Keys" wide>
+      <div class="sheet">
+        {groups.map((g) => (
+          <section key={g}><h3>{g}</h3><dl>
+            {commands.filter((c) => c.group === g && c.keys).map((c) => <div key={c.id}><dt>{shownKeys(c.keys!)}</dt><dd>{c.label}</dd></div>)}
+          </dl></section>
+        ))}
+        <section><h3>In the view</h3><dl>{extraKeys.map((k) => <div key={k.keys}><dt><kbd>{k.keys}</kbd></dt><dd>{k.label}</dd></div>)}</dl></section>
+      </div>
+    </Modal>
+  );
+}
+
+function PaletteDialog(): JSX.Element {
+  const [text, setText] = useState('');
+  const [at, setAt] = useState(0);
+  const found = useMemo(() => {
+    const words = text.toLowerCase().split(/\s+/).filter(Boolean);
+    return commands.filter((c) => (!c.when || c.when()) && words.every((w) => c.label.toLowerCase().includes(w)));
+  }, [text]);
+  const current = Math.min(at, found.length - 1);
+  const run = (c: Command | undefined): void => {
+    if (!c) return;
+    close();
+    c.run();
+  };
+  const key = (e: KeyboardEvent): void => {
+    if (e.key === 'ArrowDown') setAt(Math.min(found.length - 1, current + 1));
+    else if (e.key === 'ArrowUp') setAt(Math.max(0, current - 1));
+    else if (e.key === 'Enter') run(found[current]);
+    else return;
+    e.preventDefault();
+  };
+  return (
+    <Modal title="Commands">
+      <input data-first class="palette-input" type="text" role="combobox" aria-expanded="true" aria-controls="palette-list" aria-label="Command"
+        aria-activedescendant={found[current] ? `cmd-${found[current]!.id}` : undefined} placeholder={'Type what to do\u2026'} value={text}
+        onInput={(e) => {
+          setText(e.currentTarget.value);
+          setAt(0);
+        }} onKeyDown={key} />
+      <ul id="palette-list" class="palette" role="listbox" aria-label="Commands">
+        {found.map((c, i) => (
+          <li key={c.id} id={`cmd-${c.id}`} role="option" aria-selected={i === current} onClick={() => run(c)}>
+            <span>{c.label}</span><span class="quiet">{c.keys ? shownKeys(c.keys) : c.group}</span>
+          </li>
+        ))}
+      </ul>
+    </Modal>
+  );
+}
+
+// ---- arming and the token ------------------------------------------------------------------------------------
+
+function Arm(): JSX.Element {
+  const arm = (): void => {
+    close();
+    void actions.arm();
+  };
+  return (
+    <Modal title="Arm the device?">
+      <p>It was halted. Once armed, the device may move and push again as soon as the simulation runs. Keep clear of it.</p>
+      <div class="buttons"><button type="button" class="primary" onClick={arm}>Arm</button><button data-first type="button" onClick={close}>Leave it halted</button></div>
+    </Modal>
+  );
+}
+
+function Token(): JSX.Element {
+  const [text, setText] = useState('');
+  const send = (e: Event): void => {
+    e.preventDefault();
+    setToken(text.trim());
+    close();
+    connect();
+  };
+  return (
+    <Modal title="This appliance asks for a token" locked>
+      <form onSubmit={send}>
+        <label class="stack">Token<input data-first type="password" autocomplete="off" value={text} onInput={(e) => setText(e.currentTarget.value)} /></label>
+        <div class="buttons"><button type="submit" class="primary">Enter</button></div>
+      </form>
+    </Modal>
+  );
+}
+
+export function Dialogs(): JSX.Element | null {
+  switch (store.dialog.value) {
+    case 'gallery': return <Gallery />;
+    case 'save': return <Save />;
+    case 'keys': return <Keys />;
+    case 'palette': return <PaletteDialog />;
+    case 'arm': return <Arm />;
+    case 'token': return <Token />;
+    default: return null;
+  }
+}

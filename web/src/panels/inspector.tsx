@@ -1,0 +1,146 @@
+// What is selected, as numbers: an object with its shape, pose and mass, or a constraint.
+import type { JSX } from 'preact';
+import * as actions from '../actions';
+import { constraintHasSense, senseWords } from '../kinds';
+import { fromYawPitchRoll, yawPitchRoll } from '../maths';
+import { poses } from '../poses';
+import type { Constraint, Geometry, Pose, SceneObject, Sense, Vec3 } from '../protocol';
+import { Icon } from '../ui/icons';
+import { Badge, NameField, NumberField, Row, Section } from '../ui/widgets';
+import { DEG, MM, geometryWords, stateWords } from '../words';
+import * as store from '../store';
+
+const replaced = (v: Vec3, i: number, x: number): Vec3 => v.map((old, k) => (k === i ? x : old)) as Vec3;
+
+function Dimensions({ o }: { o: SceneObject }): JSX.Element | null {
+  const g: Geometry = o.geometry;
+  const send = (geometry: Geometry): void => void actions.patchObject(o.id, { geometry });
+  if (g.type === 'compound') return <Row label="shape">{g.parts.length} parts</Row>;
+  if (g.type === 'box')
+    return (
+      <div class="triple">
+        {['x', 'y', 'z'].map((axis, i) => (
+          <NumberField key={axis} shown={axis} label={`Size along ${axis}`} unit="mm" value={g.size[i]! * MM}
+            onCommit={(v) => send({ type: 'box', size: replaced(g.size, i, v / MM) })} />
+        ))}
+      </div>
+    );
+  return (
+    <div class="triple">
+      <NumberField shown="radius" label="Radius" unit="mm" value={g.radius * MM} onCommit={(v) => send({ ...g, radius: v / MM })} />
+      {g.type !== 'sphere' && <NumberField shown="height" label="Height" unit="mm" value={g.height * MM} onCommit={(v) => send({ ...g, height: v / MM })} />}
+    </div>
+  );
+}
+
+function PoseFields({ o, pose }: { o: SceneObject; pose: Pose }): JSX.Element {
+  const angles = yawPitchRoll(pose.q);
+  const locked = store.runState.value === 'running' && !o.fixed;
+  const put = (p: Vec3, ypr: Vec3): void => void actions.setPose(o.id, { p, q: fromYawPitchRoll(...ypr) });
+  return (
+    <>
+      <h3>Position</h3>
+      <div class="triple">
+        {['x', 'y', 'z'].map((axis, i) => (
+          <NumberField key={axis} shown={axis} label={`Position ${axis}`} unit="mm" disabled={locked} value={pose.p[i]! * MM}
+            onCommit={(v) => put(replaced(pose.p, i, v / MM), angles)} />
+        ))}
+      </div>
+      <h3>Orientation</h3>
+      <div class="triple">
+        {['yaw', 'pitch', 'roll'].map((name, i) => (
+          <NumberField key={name} shown={name} label={`Orientation ${name}`} unit={'\u00b0'} disabled={locked} value={angles[i]! * DEG}
+            onCommit={(v) => put(pose.p, replaced(angles, i, v / DEG))} />
+        ))}
+      </div>
+    </>
+  );
+}
+
+function Mass({ o }: { o: SceneObject }): JSX.Element {
+  const body = o.body ?? {};
+  const given = body.mass !== undefined;
+  const choose = (kind: string): void => {
+    const next = kind === 'mass' ? { mass: 1, density: null } : { mass: null, density: 1000 };
+    void actions.patchObject(o.id, { body: next });
+  };
+  return (
+    <div class="mass">
+      <select aria-label="Mass given by" value={given ? 'mass' : 'density'} onChange={(e) => choose(e.currentTarget.value)}>
+        <option value="mass">mass</option>
+        <option value="density">density</option>
+      </select>
+      {given
+        ? <NumberField label="Mass" unit="kg" step={0.1} value={body.mass!} onCommit={(mass) => void actions.patchObject(o.id, { body: { mass } })} />
+        : <NumberField label="Density" unit={'kg/m\u00b3'} step={100} value={body.density ?? 1000} onCommit={(density) => void actions.patchObject(o.id, { body: { density } })} />}
+    </div>
+  );
+}
+
+function HoldButton({ o }: { o: SceneObject }): JSX.Element | null {
+  if (o.fixed) return null;
+  return store.toolIndex(o.id) >= 0
+    ? <button type="button" class="chip" onClick={() => void actions.letGo()}><Icon name="hand" />Let go of it</button>
+    : <button type="button" class="chip" onClick={() => void actions.hold(o.id)}><Icon name="hand" />Hold it with the device</button>;
+}
+
+function ObjectPanel({ o }: { o: SceneObject }): JSX.Element {
+  const solution = store.solutions.value.get(o.id);
+  const state = solution?.state ? stateWords[solution.state] : undefined;
+  // while it moves, the numbers follow ten times a second
+  store.simulation.value;
+  return (
+    <>
+      <div class="title-row">
+        <Icon name={o.geometry.type} />
+        <NameField value={o.id} label={`Name of the ${geometryWords[o.geometry.type]}`} onCommit={(to) => void actions.renameObject(o.id, to)} />
+        <button type="button" class="tool" title="Delete (Delete)" aria-label={`Delete ${o.id}`} onClick={() => void actions.deleteObject(o.id)}><Icon name="trash" /></button>
+      </div>
+      <div class="badges">
+        {o.fixed ? <Badge icon="off" word="fixed" tone="off" /> : state && <Badge {...state} />}
+        <label class="check"><input type="checkbox" checked={o.fixed ?? false} onChange={(e) => void actions.patchObject(o.id, { fixed: e.currentTarget.checked })} />fixed</label>
+      </div>
+      <h3>Size</h3>
+      <Dimensions o={o} />
+      <PoseFields o={o} pose={poses.pose(o.id)} />
+      {!o.fixed && <><h3>Mass</h3><Mass o={o} /></>}
+      <div class="buttons"><HoldButton o={o} /></div>
+    </>
+  );
+}
+
+function ConstraintPanel({ c }: { c: Constraint }): JSX.Element {
+  const k = c.type === 'angle' ? DEG : MM;
+  const unit = c.type === 'angle' ? '\u00b0' : 'mm';
+  return (
+    <>
+      <div class="title-row"><Icon name="chain" /><strong class="name">{c.id}: {c.type}</strong>
+        <button type="button" class="tool" title="Delete (Delete)" aria-label={`Delete constraint ${c.id}`} onClick={() => void actions.deleteConstraint(c.id)}><Icon name="trash" /></button>
+      </div>
+      <Row label="a">{c.a}</Row>
+      <Row label="b">{c.b}</Row>
+      {(c.type === 'distance' || c.type === 'angle') && (
+        <Row label="value"><NumberField label="Value" unit={unit} value={(c.value ?? 0) * k} onCommit={(v) => void actions.patchConstraint(c.id, { value: v / k })} /></Row>
+      )}
+      {constraintHasSense(c) && (
+        <Row label="sense">
+          <select aria-label="Sense of the constraint" value={c.sense ?? 'either'} onChange={(e) => void actions.patchConstraint(c.id, { sense: e.currentTarget.value as Sense })}>
+            {(['either', 'same', 'opposite'] as const).map((s) => <option key={s} value={s}>{senseWords[s]}</option>)}
+          </select>
+        </Row>
+      )}
+      <label class="check"><input type="checkbox" checked={c.enabled !== false} onChange={(e) => void actions.patchConstraint(c.id, { enabled: e.currentTarget.checked })} />enabled</label>
+    </>
+  );
+}
+
+export function Inspector(): JSX.Element | null {
+  const object = store.objects.value.find((o) => o.id === store.selectedObject.value);
+  const joint = store.constraints.value.find((c) => c.id === store.selectedConstraint.value);
+  if (!object && !joint) return null;
+  return (
+    <Section id="selection" title="Selection">
+      {object ? <ObjectPanel key={object.id} o={object} /> : <ConstraintPanel key={joint!.id} c={joint!} />}
+    </Section>
+  );
+}

@@ -1,0 +1,75 @@
+// Poses of all objects in one preallocated array, seven numbers each (p, then q as w x y z), in the
+// order of the scene's objects. Frames of the stream are written straight into it.
+import type { Pose, Scene } from './protocol';
+
+const CAP = 4096;
+const WIDTH = 7;
+
+export class PoseTable {
+  readonly values = new Float32Array(CAP * WIDTH);
+  tick = 0;
+  time = 0;
+  version = 0; // raised by every change
+  private slots = new Map<string, number>();
+  private order = new Int32Array(CAP).fill(-1); // slot of the i-th moving object
+  private moving = 0;
+
+  // Takes the scene's objects over; those that were moving keep where they are.
+  layout(scene: Scene, index: string[]): void {
+    const before = this.values.slice();
+    const old = this.slots;
+    const movers = new Set(index);
+    this.slots = new Map();
+    scene.objects.slice(0, CAP).forEach((object, i) => {
+      const was = old.get(object.id);
+      this.slots.set(object.id, i);
+      if (was !== undefined && movers.has(object.id))
+        this.values.set(before.subarray(was * WIDTH, was * WIDTH + WIDTH), i * WIDTH);
+      else this.put(i, object.pose);
+    });
+    this.moving = Math.min(index.length, CAP);
+    index.forEach((id, i) => (this.order[i] = this.slots.get(id) ?? -1));
+    this.version++;
+  }
+
+  private put(slot: number, pose?: Pose): void {
+    this.values.set(pose?.p ?? [0, 0, 0], slot * WIDTH);
+    this.values.set(pose?.q ?? [1, 0, 0, 0], slot * WIDTH + 3);
+  }
+
+  // One binary frame of the stream; false when it is not a pose frame.
+  apply(buffer: ArrayBuffer): boolean {
+    if (buffer.byteLength < 24) return false;
+    const view = new DataView(buffer);
+    if (view.getUint32(0, true) !== 1) return false;
+    const count = view.getUint32(4, true);
+    if (buffer.byteLength < 24 + count * 32) return false;
+    this.tick = Number(view.getBigUint64(8, true));
+    this.time = view.getFloat64(16, true);
+    for (let i = 0, at = 24; i < count; i++, at += 32) this.take(view, at);
+    this.version++;
+    return true;
+  }
+
+  private take(view: DataView, at: number): void {
+    const index = view.getUint32(at, true);
+    const slot = index < this.moving ? this.order[index]! : -1;
+    if (slot < 0) return;
+    for (let k = 0; k < WIDTH; k++)
+      this.values[slot * WIDTH + k] = view.getFloat32(at + 4 + 4 * k, true);
+  }
+
+  slot(id: string): number {
+    return this.slots.get(id) ?? -1;
+  }
+
+  pose(id: string): Pose {
+    const slot = this.slot(id);
+    if (slot < 0) return { p: [0, 0, 0], q: [1, 0, 0, 0] };
+    const v = this.values;
+    const o = slot * WIDTH;
+    return { p: [v[o]!, v[o + 1]!, v[o + 2]!], q: [v[o + 3]!, v[o + 4]!, v[o + 5]!, v[o + 6]!] };
+  }
+}
+
+export const poses = new PoseTable();

@@ -1,0 +1,220 @@
+// What crosses the wire: the shapes of the REST resources and stream messages, in SI units.
+
+export type Vec3 = [number, number, number];
+export type Quat = [number, number, number, number]; // w x y z
+export interface Pose { p: Vec3; q: Quat }
+
+export type Geometry =
+  | { type: 'box'; size: Vec3 }
+  | { type: 'cylinder' | 'cone'; radius: number; height: number }
+  | { type: 'sphere'; radius: number }
+  | { type: 'compound'; parts: { geometry: Geometry; pose?: Pose }[] };
+
+export interface Element {
+  point?: Vec3;
+  line?: { point: Vec3; direction: Vec3 };
+  plane?: { point: Vec3; normal: Vec3 };
+}
+
+export interface Feature extends Element { id: string; derived?: boolean }
+
+export interface Body { mass?: number; density?: number; damping?: { linear?: number; angular?: number } }
+
+export interface SceneObject {
+  id: string;
+  geometry: Geometry;
+  pose?: Pose;
+  fixed?: boolean;
+  body?: Body;
+}
+
+export type ConstraintType = 'coincident' | 'distance' | 'parallel' | 'perpendicular' | 'angle';
+export type Sense = 'same' | 'opposite' | 'either';
+
+export interface Constraint {
+  id: string;
+  type: ConstraintType;
+  a: string;
+  b: string;
+  value?: number;
+  sense?: Sense;
+  enabled?: boolean;
+  state?: 'ok' | 'redundant' | 'disabled';
+}
+
+export interface Tool { object: string; at?: Pose; device: string; control?: string }
+
+export interface Operator {
+  type: 'wrench' | 'hand' | 'none';
+  samples?: { t: number; force: Vec3; torque: Vec3 }[];
+  mass?: number; stiffness?: number; damping?: number;
+  path?: { t: number; p: Vec3; q: Quat }[];
+}
+
+export interface Device {
+  id: string;
+  driver: string;
+  profile?: string;
+  settings?: Record<string, number>;
+  operator?: Operator;
+  info?: Record<string, unknown>;
+}
+
+export interface Scene {
+  format: string;
+  name: string;
+  description?: string;
+  gravity?: Vec3;
+  rate?: number;
+  objects: SceneObject[];
+  features?: Feature[];
+  constraints?: Constraint[];
+  tool?: Tool;
+  tools?: Tool[];
+  devices?: Device[];
+}
+
+export interface Rotation { kind: string; dof: number; axis?: Vec3; axis_body?: Vec3; angle?: number }
+
+export interface Translation {
+  kind: string;
+  dof: number;
+  of?: Vec3;
+  in?: 'world' | 'mobile';
+  point?: Vec3;
+  direction?: Vec3;
+  normal?: Vec3;
+  axes?: Vec3[];
+  radii?: number[];
+  radius?: number;
+}
+
+export interface Parameter {
+  name: string;
+  part: string;
+  unit: 'm' | 'rad';
+  range?: [number | null, number | null] | null;
+  periodic?: boolean;
+}
+
+export interface Branch {
+  id: string;
+  dof: number;
+  words?: string;
+  rotation: Rotation;
+  translation: Translation;
+  parameters: Parameter[];
+  nearest: { pose: Pose; parameters: number[]; distance: number };
+}
+
+export interface Conflict {
+  constraints: string[];
+  condition: string;
+  values: Record<string, number>;
+  message: string;
+}
+
+export interface Solution {
+  object: string;
+  tool?: boolean;
+  status: 'solved' | 'incompatible' | 'unhandled';
+  state?: 'free' | 'under' | 'well' | 'over' | 'conflict';
+  dof: number;
+  words?: string;
+  branch?: string;
+  branches: Branch[];
+  parameters?: number[];
+  redundant?: { id: string; because: string[]; rule: string }[];
+  conflict?: Conflict;
+  left?: string[];
+  reason?: string;
+}
+
+export interface Spread { p50: number; p99: number; max: number }
+
+export interface ToolState {
+  object: string;
+  pose: Pose;
+  device: Pose;
+  operator: { force: Vec3; torque: Vec3 };
+  constraint: { force: Vec3; torque: Vec3 };
+  force_normal: number;
+  force_tangential: number;
+  error_p: number;
+  error_r: number;
+  residual: number;
+  travelling: boolean;
+  clutched: boolean;
+  limited: boolean;
+  dragging: boolean;
+}
+
+export type RunState = 'running' | 'paused' | 'stopped';
+
+export interface Simulation {
+  state: RunState;
+  halted: boolean;
+  tick: number;
+  time: number;
+  revision?: number;
+  loop: {
+    rate: number;
+    tick_us: Spread;
+    late_us: Spread;
+    overruns: number;
+    limited_ticks: number;
+    real_time: boolean;
+  };
+  energy?: { kinetic: number; potential: number; work_in: number; dissipated: number };
+  tools: ToolState[];
+}
+
+export interface LogEvent {
+  seq: number;
+  time: string | number;
+  tick: number;
+  kind: string;
+  severity: string;
+  message: string;
+}
+
+export interface SceneEntry { file: string; name: string; description: string; saved: boolean }
+
+export interface Document_ {
+  revision: number;
+  scene: Scene;
+  solutions: Solution[];
+  index: string[];
+  undo: boolean;
+  redo: boolean;
+  simulation: Simulation;
+}
+
+export type ServerMessage =
+  | ({ op: 'hello'; protocol: string; version: string } & Document_)
+  | ({ op: 'scene' } & Document_)
+  | { op: 'state'; simulation: Simulation }
+  | { op: 'event'; event: LogEvent }
+  | { op: 'error'; detail: string; pointer?: string; id?: string }
+  | { op: 'subscribed'; stream: string };
+
+export interface Problem {
+  title?: string;
+  status: number;
+  detail?: string;
+  errors?: { pointer: string; detail: string }[];
+  solution?: Solution;
+  conflict?: Conflict;
+}
+
+// A request that the server refused, with its reasons in words.
+export class Refusal extends Error {
+  constructor(readonly status: number, readonly problem: Problem) {
+    super(Refusal.words(problem));
+  }
+  static words(problem: Problem): string {
+    const first = problem.errors?.[0]?.detail;
+    const conflict = problem.conflict ?? problem.solution?.conflict;
+    return conflict?.message || problem.detail || first || problem.title || 'The server refused.';
+  }
+}

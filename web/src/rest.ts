@@ -1,0 +1,52 @@
+// One function for every REST call, and the token where the server asks for one.
+import { Refusal, type Problem } from './protocol';
+
+let token = recall();
+
+function recall(): string {
+  try {
+    return sessionStorage.getItem('guideway.token') ?? '';
+  } catch {
+    return '';
+  }
+}
+
+export function setToken(text: string): void {
+  token = text;
+  try {
+    sessionStorage.setItem('guideway.token', text);
+  } catch {
+    // a browser without storage asks again after a reload
+  }
+}
+
+export const currentToken = (): string => token;
+
+async function problemOf(reply: Response): Promise<Problem> {
+  try {
+    return { ...(await reply.json()), status: reply.status } as Problem;
+  } catch {
+    return { status: reply.status, title: `The server answered ${reply.status}.` };
+  }
+}
+
+export async function call<T>(method: string, path: string, body?: unknown): Promise<T> {
+  const headers: Record<string, string> = {};
+  if (body !== undefined) headers['Content-Type'] = 'application/json';
+  if (token) headers['Authorization'] = `Bearer ${token}`;
+  let reply: Response;
+  try {
+    reply = await fetch(`/api/v1${path}`, {
+      method,
+      headers,
+      body: body === undefined ? undefined : JSON.stringify(body),
+    });
+  } catch {
+    throw new Refusal(0, { status: 0, title: 'The appliance does not answer.' });
+  }
+  if (!reply.ok) throw new Refusal(reply.status, await problemOf(reply));
+  return (reply.status === 204 ? undefined : await reply.json()) as T;
+}
+
+export const enc = encodeURIComponent;
+export const featurePath = (ref: string): string => ref.split('/').map(enc).join('/');

@@ -1,0 +1,145 @@
+// The one store: what the server last said, and what the person is doing. Panels and the viewport
+// read it and subscribe; they do not import each other.
+import { computed, signal } from '@preact/signals';
+import type {
+  Constraint, Device, Feature, LogEvent, Scene, SceneEntry, SceneObject, Simulation, Solution, Tool, ToolState,
+} from './protocol';
+
+// ---- from the server --------------------------------------------------------------------------
+
+export type Link = 'connecting' | 'open' | 'lost' | 'token';
+
+export const link = signal<Link>('connecting');
+export const retryIn = signal(0); // seconds until the next try
+export const version = signal('');
+export const scene = signal<Scene>({ format: '', name: '', objects: [] });
+export const solutions = signal<ReadonlyMap<string, Solution>>(new Map());
+export const revision = signal(0);
+export const canUndo = signal(false);
+export const canRedo = signal(false);
+export const simulation = signal<Simulation | null>(null);
+export const events = signal<readonly LogEvent[]>([]);
+export const scenes = signal<readonly SceneEntry[]>([]);
+export const sceneEpoch = signal(0); // raised when another scene is opened: the view frames it
+
+export const objects = computed<readonly SceneObject[]>(() => scene.value.objects);
+export const constraints = computed<readonly Constraint[]>(() => scene.value.constraints ?? []);
+export const devices = computed<readonly Device[]>(() => scene.value.devices ?? []);
+export const tools = computed<readonly Tool[]>(() =>
+  scene.value.tools ?? (scene.value.tool ? [scene.value.tool] : []));
+
+export const runState = computed(() => simulation.value?.state ?? 'stopped');
+export const halted = computed(() => simulation.value?.halted ?? false);
+export const running = computed(() => runState.value === 'running' && !halted.value);
+
+export function objectOf(id: string): SceneObject | undefined {
+  return scene.peek().objects.find((o) => o.id === id);
+}
+
+export const toolIndex = (object: string): number => tools.value.findIndex((t) => t.object === object);
+
+export function toolState(object: string): ToolState | undefined {
+  return simulation.value?.tools.find((t) => t.object === object);
+}
+
+// ---- features by object, as the server lists them ---------------------------------------------
+
+export const features = signal<ReadonlyMap<string, readonly Feature[]>>(new Map());
+
+export const splitRef = (ref: string): [string, string] => {
+  const at = ref.indexOf('/');
+  return at < 0 ? [ref, ''] : [ref.slice(0, at), ref.slice(at + 1)];
+};
+
+export function featureOf(ref: string): Feature | undefined {
+  return features.value.get(splitRef(ref)[0])?.find((f) => f.id === ref);
+}
+
+// ---- what the person is doing -------------------------------------------------------------------
+
+export const picked = signal<readonly string[]>([]); // up to two features, in the order picked
+export const selectedObject = signal('');
+export const selectedConstraint = signal('');
+export const hovered = signal<readonly string[]>([]); // features under the cursor, the best first
+export const hoverIndex = signal(0); // Tab steps through them
+export const hoverObject = signal('');
+export const culprits = signal<readonly string[]>([]); // constraints in a conflict
+export const freedom = signal(0); // the selected freedom of the selected object
+
+export const hoverRef = computed(() => hovered.value[hoverIndex.value] ?? '');
+
+// The object whose freedoms are shown: the selected one, else the held one.
+export const shownObject = computed(() => {
+  const s = selectedObject.value;
+  if (s && solutions.value.has(s)) return s;
+  for (const ref of picked.value) if (solutions.value.has(splitRef(ref)[0])) return splitRef(ref)[0];
+  return tools.value[0]?.object ?? '';
+});
+
+// ---- the page itself ------------------------------------------------------------------------------
+
+export type Dialog = '' | 'gallery' | 'save' | 'keys' | 'palette' | 'arm' | 'token' | 'object' | 'fault';
+export type Theme = 'auto' | 'light' | 'dark';
+
+export const dialog = signal<Dialog>('');
+export const theme = signal<Theme>('auto');
+export const said = signal(''); // read out by screen readers
+export const narrowTab = signal<'view' | 'scene' | 'inspect' | 'plots'>('inspect');
+export const folded = signal<Readonly<Record<string, boolean>>>({});
+
+export interface Notice { tone: 'error' | 'info'; text: string; fixes: { label: string; run: () => void }[] }
+export const notice = signal<Notice | null>(null);
+
+export function announce(text: string): void {
+  said.value = said.value === text ? `${text}\u00a0` : text;
+}
+
+// Storage may be refused; the page then forgets.
+export function remember(key: string, value: string): void {
+  try {
+    localStorage.setItem(`guideway.${key}`, value);
+  } catch {
+    // nothing to do
+  }
+}
+
+export function recall(key: string): string {
+  try {
+    return localStorage.getItem(`guideway.${key}`) ?? '';
+  } catch {
+    return '';
+  }
+}
+
+// ---- selecting --------------------------------------------------------------------------------------
+
+export function pick(ref: string): void {
+  const now = picked.value;
+  selectedObject.value = '';
+  selectedConstraint.value = '';
+  if (now.includes(ref)) picked.value = now.filter((r) => r !== ref);
+  else picked.value = now.length >= 2 ? [ref] : [...now, ref];
+}
+
+export function selectObject(id: string): void {
+  picked.value = [];
+  selectedConstraint.value = '';
+  selectedObject.value = id;
+  freedom.value = 0;
+}
+
+export function selectConstraint(id: string): void {
+  picked.value = [];
+  selectedObject.value = '';
+  selectedConstraint.value = id;
+}
+
+export function clearSelection(): void {
+  picked.value = [];
+  selectedObject.value = '';
+  selectedConstraint.value = '';
+  culprits.value = [];
+}
+
+// Figures of the devices, as their drivers state them (not part of the scene).
+export const deviceDetails = signal<ReadonlyMap<string, Record<string, unknown>>>(new Map());

@@ -1,0 +1,55 @@
+// Small line icons, drawn on a 16-unit square. They stand beside words or carry a title of their own.
+import type { JSX } from 'preact';
+
+const paths: Record<string, string> = {
+  run: 'M5 3l8 5-8 5z',
+  pause: 'M5 3v10M11 3v10',
+  stop: 'M4 4h8v8H4z',
+  step: 'M4 3l6 5-6 5zM12.5 3v10',
+  undo: 'M6 3L3 6l3 3M3 6h6a4 4 0 010 8H6',
+  redo: 'M10 3l3 3-3 3M13 6H7a4 4 0 000 8h3',
+  save: 'M3 3h8l2 2v8H3zM5.5 3v3.5h4V3M5 13V9.5h6V13',
+  download: 'M8 2v8M5 7l3 3 3-3M3 13h10',
+  open: 'M2.5 12.5v-9h4l1.5 2h5.5v7z',
+  gallery: 'M2.5 2.5h4.5v4.5H2.5zM9 2.5h4.5v4.5H9zM2.5 9h4.5v4.5H2.5zM9 9h4.5v4.5H9z',
+  box: 'M8 2l5 2.5v6L8 13.5 3 10.5v-6zM3 4.5L8 7l5-2.5M8 7v6.5',
+  cylinder: 'M3.5 4.5v7c0 1 2 2 4.5 2s4.5-1 4.5-2v-7M3.5 4.5c0-1 2-2 4.5-2s4.5 1 4.5 2-2 2-4.5 2-4.5-1-4.5-2z',
+  cone: 'M8 2L3.5 11.5M8 2l4.5 9.5M3.5 11.5c0 1 2 2 4.5 2s4.5-1 4.5-2-2-2-4.5-2-4.5 1-4.5 2z',
+  sphere: 'M13.5 8a5.5 5.5 0 11-11 0 5.5 5.5 0 0111 0zM2.5 8c0 1 2.5 2 5.5 2s5.5-1 5.5-2',
+  compound: 'M2.5 6l4-2 4 2v4.5l-4 2-4-2zM8 3l2.5-1 3 1.5v4L10.5 9',
+  point: 'M8 6a2 2 0 110 4 2 2 0 010-4z',
+  line: 'M3 13L13 3',
+  plane: 'M2 10.5L6 4.5h8l-4 6z',
+  trash: 'M3 4.5h10M6.5 4.5V3h3v1.5M4.5 4.5l.5 9h6l.5-9M6.8 7v4M9.2 7v4',
+  plus: 'M8 3v10M3 8h10',
+  close: 'M4 4l8 8M12 4l-8 8',
+  sun: 'M8 5.2a2.8 2.8 0 110 5.6 2.8 2.8 0 010-5.6zM8 1.5v1.6M8 12.9v1.6M1.5 8h1.6M12.9 8h1.6M3.4 3.4l1.1 1.1M11.5 11.5l1.1 1.1M3.4 12.6l1.1-1.1M11.5 4.5l1.1-1.1',
+  moon: 'M12.8 9.6A5.5 5.5 0 016.4 3.2a5.5 5.5 0 106.4 6.4z',
+  auto: 'M8 2.5a5.5 5.5 0 110 11 5.5 5.5 0 010-11zM8 2.5v11',
+  keys: 'M2 4.5h12v7H2zM4.5 7h.1M7 7h.1M9.5 7h.1M12 7h.1M5 9.5h6',
+  search: 'M7 3a4 4 0 110 8 4 4 0 010-8zM10 10l3.5 3.5',
+  frame: 'M2.5 5.5v-3h3M10.5 2.5h3v3M13.5 10.5v3h-3M5.5 13.5h-3v-3',
+  ok: 'M3.5 8.5l3 3 6-7',
+  chain: 'M6.5 9.5l3-3M7 5l1.5-1.5a2.5 2.5 0 013.6 3.6L10.5 8.7M9 11l-1.5 1.5a2.5 2.5 0 01-3.6-3.6L5.5 7.3',
+  broken: 'M7 5l1.5-1.5a2.5 2.5 0 013.6 3.6L10.5 8.7M9 11l-1.5 1.5a2.5 2.5 0 01-3.6-3.6L5.5 7.3M3 3l10 10',
+  off: 'M8 2.5a5.5 5.5 0 110 11 5.5 5.5 0 010-11zM4.2 4.2l7.6 7.6',
+  free: 'M8 2v12M2 8h12M8 2L6.5 3.5M8 2l1.5 1.5M14 8l-1.5-1.5M14 8l-1.5 1.5M8 14l-1.5-1.5M8 14l1.5-1.5M2 8l1.5-1.5M2 8l1.5 1.5',
+  under: 'M2 8h12M2 8l2-2M2 8l2 2M14 8l-2-2M14 8l-2 2',
+  well: 'M4 7.5h8v6H4zM5.5 7.5V5a2.5 2.5 0 015 0v2.5',
+  over: 'M4 7.5h8v6H4zM5.5 7.5V5a2.5 2.5 0 015 0v2.5M6 10.5h4M8 8.5v4',
+  conflict: 'M8 2.5l6 11H2zM8 6.5v3.5M8 11.8v.2',
+  info: 'M8 2.5a5.5 5.5 0 110 11 5.5 5.5 0 010-11zM8 7.5v3.5M8 5v.2',
+  hand: 'M5 8V4.2a1 1 0 012 0V7M7 7V3a1 1 0 012 0v4M9 7V4a1 1 0 012 0v5.5c0 2.5-1.5 4.5-4 4.5-2 0-3-1-4-3L1.9 9.3a1 1 0 011.6-1.1L5 10',
+  right: 'M6 3.5L10.5 8 6 12.5',
+  down: 'M3.5 6L8 10.5 12.5 6',
+  halt: 'M5.5 2h5L14 5.5v5L10.5 14h-5L2 10.5v-5z',
+};
+
+export function Icon({ name, title }: { name: string; title?: string }): JSX.Element {
+  return (
+    <svg class={`icon icon-${name}`} viewBox="0 0 16 16" width="16" height="16" aria-hidden={title ? undefined : true}
+      role={title ? 'img' : undefined} aria-label={title}>
+      <path d={paths[name] ?? ''} />
+    </svg>
+  );
+}

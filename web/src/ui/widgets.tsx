@@ -1,0 +1,143 @@
+// Parts that several panels use: sections, buttons, number fields.
+import { useState } from 'preact/hooks';
+import type { ComponentChildren, JSX } from 'preact';
+import { Icon } from './icons';
+import { editable } from '../words';
+import * as store from '../store';
+
+export function Section(p: { id: string; title: string; children: ComponentChildren; extra?: ComponentChildren }): JSX.Element {
+  const shut = store.folded.value[p.id] ?? false;
+  const flip = (): void => {
+    store.folded.value = { ...store.folded.value, [p.id]: !shut };
+    store.remember('folded', JSON.stringify(store.folded.value));
+  };
+  return (
+    <section class="section" aria-labelledby={`title-${p.id}`}>
+      <div class="section-head">
+        <h2 id={`title-${p.id}`}>
+          <button type="button" class="fold" aria-expanded={!shut} onClick={flip}>
+            <Icon name={shut ? 'right' : 'down'} />{p.title}
+          </button>
+        </h2>
+        {p.extra}
+      </div>
+      {!shut && <div class="section-body">{p.children}</div>}
+    </section>
+  );
+}
+
+export function Tool(p: {
+  icon: string; label: string; onClick: () => void; text?: string; keys?: string; disabled?: boolean;
+  pressed?: boolean; tone?: string;
+}): JSX.Element {
+  const title = p.keys ? `${p.label} (${p.keys})` : p.label;
+  return (
+    <button type="button" class={`tool ${p.tone ?? ''}`} title={title} aria-label={p.label} disabled={p.disabled}
+      aria-pressed={p.pressed} onClick={p.onClick}>
+      <Icon name={p.icon} />{p.text && <span class="tool-text">{p.text}</span>}
+    </button>
+  );
+}
+
+export interface NumberProps {
+  label: string; // for screen readers, and shown when `shown` is set
+  shown?: string;
+  value: number; // in the unit shown
+  unit: string;
+  step?: number;
+  digits?: number;
+  disabled?: boolean;
+  onCommit: (value: number) => void;
+  onInput?: (value: number) => void;
+  id?: string;
+}
+
+const parse = (text: string): number => Number(text.trim().replace(',', '.').replace('\u2212', '-'));
+
+// Editable by typing, wheel and arrows; the unit stands beside it. Esc gives the old value back.
+export function NumberField(p: NumberProps): JSX.Element {
+  const [text, setText] = useState<string | null>(null);
+  const [bad, setBad] = useState(false);
+  const digits = p.digits ?? 3;
+  const step = p.step ?? 1;
+  const commit = (raw: string): void => {
+    const value = parse(raw);
+    const good = raw.trim() !== '' && Number.isFinite(value);
+    setBad(!good);
+    if (!good) {
+      store.announce(`${p.label}: \u201c${raw}\u201d is not a number.`);
+      return;
+    }
+    setText(null);
+    if (editable(value, digits) !== editable(p.value, digits)) p.onCommit(value);
+  };
+  const change = (raw: string): void => {
+    setText(raw);
+    const value = parse(raw);
+    if (raw.trim() !== '' && Number.isFinite(value)) p.onInput?.(value);
+  };
+  const nudge = (by: number, e: { shiftKey: boolean; altKey: boolean; preventDefault: () => void }): void => {
+    e.preventDefault();
+    const now = text === null ? p.value : parse(text);
+    const value = (Number.isFinite(now) ? now : p.value) + by * step * (e.shiftKey ? 10 : e.altKey ? 0.1 : 1);
+    setBad(false);
+    setText(null);
+    p.onInput?.(value);
+    p.onCommit(Number(value.toFixed(digits + 2)));
+  };
+  const key = (e: KeyboardEvent): void => {
+    const raw = (e.target as HTMLInputElement).value;
+    if (e.key === 'ArrowUp') nudge(1, e);
+    else if (e.key === 'ArrowDown') nudge(-1, e);
+    else if (e.key === 'Enter') commit(raw);
+    else if (e.key === 'Escape') {
+      setText(null);
+      setBad(false);
+    } else return;
+    e.stopPropagation();
+  };
+  const wheel = (e: WheelEvent): void => {
+    if (document.activeElement === e.currentTarget) nudge(e.deltaY < 0 ? 1 : -1, e);
+  };
+  return (
+    <label class={`number ${bad ? 'bad' : ''}`}>
+      {p.shown && <span class="number-label">{p.shown}</span>}
+      <span class="number-box">
+        <input type="text" inputMode="decimal" autocomplete="off" spellcheck={false} id={p.id} disabled={p.disabled}
+          aria-label={`${p.label}, ${p.unit || 'number'}`} aria-invalid={bad || undefined}
+          value={text ?? editable(p.value, digits)}
+          onInput={(e) => change(e.currentTarget.value)} onKeyDown={key} onWheel={wheel}
+          onBlur={(e) => (text === null ? undefined : commit(e.currentTarget.value))} />
+        <span class="unit" aria-hidden="true">{p.unit}</span>
+      </span>
+    </label>
+  );
+}
+
+// A name that is edited in place; Enter or leaving it takes it over.
+export function NameField(p: { value: string; label: string; onCommit: (value: string) => void }): JSX.Element {
+  const [text, setText] = useState<string | null>(null);
+  const commit = (): void => {
+    const now = text?.trim();
+    setText(null);
+    if (now && now !== p.value) p.onCommit(now);
+  };
+  const key = (e: KeyboardEvent): void => {
+    if (e.key === 'Enter') commit();
+    else if (e.key === 'Escape') setText(null);
+    else return;
+    e.stopPropagation();
+  };
+  return (
+    <input class="name" type="text" autocomplete="off" spellcheck={false} maxLength={64} aria-label={p.label}
+      value={text ?? p.value} onInput={(e) => setText(e.currentTarget.value)} onKeyDown={key} onBlur={commit} />
+  );
+}
+
+export function Badge({ icon, word, tone }: { icon: string; word: string; tone: string }): JSX.Element {
+  return <span class={`badge tone-${tone}`}><Icon name={icon} />{word}</span>;
+}
+
+export function Row(p: { label: string; children: ComponentChildren }): JSX.Element {
+  return <div class="row"><span class="row-label">{p.label}</span><span class="row-value">{p.children}</span></div>;
+}

@@ -1,0 +1,131 @@
+// The meshes of the scene's objects, kept in step with the document and the pose table.
+import { Group, Mesh, type Material, type MeshLambertMaterial, type Object3D } from 'three';
+import { boundsOf, sizeOf, type Bounds } from './outline';
+import { meshOf, skin } from './shapes';
+import type { Palette } from './palette';
+import { poses } from '../poses';
+import type { Geometry, Scene, SceneObject } from '../protocol';
+
+export interface Body {
+  id: string;
+  slot: number;
+  node: Object3D;
+  meshes: Mesh[];
+  geometry: Geometry;
+  key: string;
+  moving: boolean;
+  bounds: Bounds;
+  size: number;
+  look: Look;
+}
+
+export type Look = 'fixed' | 'mobile' | 'fixed-selected' | 'mobile-selected' | 'conflict';
+
+// One mesh, or one for every part of a compound.
+export function buildNode(geometry: Geometry, material: Material, into: Mesh[]): Object3D {
+  if (geometry.type !== 'compound') {
+    const mesh = new Mesh(meshOf(geometry), material);
+    into.push(mesh);
+    return mesh;
+  }
+  const group = new Group();
+  for (const part of geometry.parts) {
+    const child = buildNode(part.geometry, material, into);
+    if (part.pose) {
+      child.position.set(...part.pose.p);
+      const [w, x, y, z] = part.pose.q;
+      child.quaternion.set(x, y, z, w);
+    }
+    group.add(child);
+  }
+  return group;
+}
+
+export class Bodies {
+  readonly root = new Group();
+  readonly list: Body[] = [];
+  private readonly byId = new Map<string, Body>();
+  private readonly skins: Record<Look, MeshLambertMaterial>;
+
+  constructor(palette: Palette) {
+    const c = (name: Parameters<Palette['colour']>[0]) => palette.colour(name);
+    this.skins = {
+      'fixed': skin({ colour: c('fixed'), edge: c('fixed-edge') }),
+      'mobile': skin({ colour: c('mobile'), edge: c('mobile-edge') }),
+      'fixed-selected': skin({ colour: c('fixed'), edge: c('selected'), edgeWidth: 2.4 }),
+      'mobile-selected': skin({ colour: c('mobile'), edge: c('selected'), edgeWidth: 2.4 }),
+      'conflict': skin({ colour: c('mobile'), edge: c('conflict'), edgeWidth: 2.4 }),
+    };
+  }
+
+  recolour(palette: Palette): void {
+    this.skins.fixed.color.copy(palette.colour('fixed'));
+    this.skins['fixed-selected'].color.copy(palette.colour('fixed'));
+    for (const look of ['mobile', 'mobile-selected', 'conflict'] as const)
+      this.skins[look].color.copy(palette.colour('mobile'));
+  }
+
+  get(id: string): Body | undefined {
+    return this.byId.get(id);
+  }
+
+  sync(scene: Scene): void {
+    const seen = new Set<string>();
+    for (const object of scene.objects) {
+      seen.add(object.id);
+      this.take(object);
+    }
+    for (const body of [...this.list]) if (!seen.has(body.id)) this.drop(body);
+    this.place(true);
+  }
+
+  private take(object: SceneObject): void {
+    const key = JSON.stringify(object.geometry);
+    const known = this.byId.get(object.id);
+    if (known && known.key !== key) this.drop(known);
+    const body = known && known.key === key ? known : this.make(object, key);
+    body.slot = poses.slot(object.id);
+    body.moving = !object.fixed;
+    this.dress(body, object.fixed ? 'fixed' : 'mobile');
+  }
+
+  private make(object: SceneObject, key: string): Body {
+    const meshes: Mesh[] = [];
+    const node = buildNode(object.geometry, this.skins.fixed, meshes);
+    const bounds = boundsOf(object.geometry);
+    const body: Body = {
+      id: object.id, slot: -1, node, meshes, geometry: object.geometry, key, moving: false, bounds,
+      size: sizeOf(bounds), look: 'fixed',
+    };
+    for (const mesh of meshes) mesh.userData['body'] = body;
+    this.root.add(node);
+    this.list.push(body);
+    this.byId.set(object.id, body);
+    return body;
+  }
+
+  private drop(body: Body): void {
+    this.root.remove(body.node);
+    this.byId.delete(body.id);
+    this.list.splice(this.list.indexOf(body), 1);
+  }
+
+  dress(body: Body, look: Look): void {
+    if (body.look === look && body.meshes[0]?.material === this.skins[look]) return;
+    body.look = look;
+    for (const mesh of body.meshes) mesh.material = this.skins[look];
+  }
+
+  // Poses from the table into the meshes; allocates nothing.
+  place(all: boolean): void {
+    const v = poses.values;
+    for (const body of this.list) {
+      if (!all && !body.moving) continue;
+      const o = body.slot * 7;
+      if (o < 0) continue;
+      body.node.position.set(v[o]!, v[o + 1]!, v[o + 2]!);
+      body.node.quaternion.set(v[o + 4]!, v[o + 5]!, v[o + 6]!, v[o + 3]!);
+      body.node.updateMatrix();
+    }
+  }
+}

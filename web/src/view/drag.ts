@@ -1,0 +1,127 @@
+// Moving an object by the pointer. While the simulation runs, a held object is pulled by a spring
+// from the grabbed point to the cursor: a force, never a jump. While stopped, an object goes along its
+// freedoms only.
+import { Plane, Vector3, type Camera } from 'three';
+import type { Overlay } from './overlay';
+import type { Hit, Picker } from './picking';
+import { drag, moveAlong, release } from '../actions';
+import { dragParameters, follow } from '../freedoms';
+import { poses } from '../poses';
+import type { Branch, Pose, Solution, Vec3 } from '../protocol';
+import * as store from '../store';
+import { newtons } from '../words';
+
+const toArray = (v: Vector3): Vec3 => [v.x, v.y, v.z];
+
+export type DragKind = 'pull' | 'slide' | '';
+
+// What a press on this body would do.
+export function dragKind(object: string): DragKind {
+  if (store.link.value !== 'open') return '';
+  if (store.runState.value === 'running' && store.toolIndex(object) >= 0) return 'pull';
+  if (store.runState.value === 'running') return '';
+  const solution = store.solutions.value.get(object);
+  return solution && solution.dof > 0 ? 'slide' : '';
+}
+
+export function currentBranch(solution: Solution | undefined): Branch | undefined {
+  return solution?.branches.find((b) => b.id === solution.branch) ?? solution?.branches[0];
+}
+
+export class Drag {
+  private kind: DragKind = '';
+  private object = '';
+  private readonly local = new Vector3();
+  private readonly grabbed = new Vector3();
+  private readonly target = new Vector3();
+  private readonly plane = new Plane();
+  private start: Pose | null = null;
+  private parameters: number[] = [];
+  private stale = false;
+  private turn = false;
+  private depthY = 0;
+
+  constructor(private readonly camera: Camera, private readonly picker: Picker, private readonly overlay: Overlay) {}
+
+  get active(): boolean {
+    return this.kind !== '';
+  }
+
+  begin(hit: Hit, kind: DragKind, y: number): void {
+    this.kind = kind;
+    this.object = hit.body.id;
+    this.local.copy(hit.local);
+    this.target.copy(hit.world);
+    this.depthY = y;
+    this.facePlane(hit.world);
+    this.start = poses.pose(this.object);
+    this.parameters = [...(store.solutions.value.get(this.object)?.parameters ?? [])];
+    store.selectObject(this.object);
+  }
+
+  private facePlane(through: Vector3): void {
+    this.plane.setFromNormalAndCoplanarPoint(this.camera.getWorldDirection(new Vector3()), through);
+  }
+
+  // The cursor's place on the plane of the screen through the grab point; with Shift along the view.
+  move(x: number, y: number, shift: boolean, alt: boolean): void {
+    if (!this.active) return;
+    if (shift) this.along(y);
+    else {
+      const ray = this.picker.ray(x, y).ray;
+      if (!ray.intersectPlane(this.plane, this.target)) return;
+    }
+    this.depthY = y;
+    this.turn = alt;
+    this.stale = true;
+  }
+
+  private along(y: number): void {
+    const d = this.camera.getWorldDirection(new Vector3());
+    const reach = this.target.distanceTo(this.camera.position);
+    this.target.addScaledVector(d, ((this.depthY - y) * reach) / 600);
+    this.facePlane(this.target);
+  }
+
+  // Once per frame: at most one message for each, and the spring as it is now.
+  frame(): void {
+    if (!this.active) return;
+    this.place();
+    if (this.kind === 'pull') this.drawSpring();
+    if (!this.stale) return;
+    this.stale = false;
+    if (this.kind === 'pull') drag(store.toolIndex(this.object), toArray(this.local), toArray(this.target), this.turn);
+    else this.slide();
+  }
+
+  private place(): void {
+    const g = poses.pose(this.object);
+    this.grabbed.copy(this.local);
+    const [w, x, y, z] = g.q;
+    this.grabbed.applyQuaternion({ x, y, z, w } as never).add(new Vector3(...g.p));
+  }
+
+  private drawSpring(): void {
+    const force = store.toolState(this.object)?.operator.force;
+    const size = force ? Math.hypot(...force) : 0;
+    this.overlay.spring = { from: this.grabbed, to: this.target, text: newtons(size) };
+  }
+
+  private slide(): void {
+    const solution = store.solutions.value.get(this.object);
+    const branch = currentBranch(solution);
+    if (!branch || !this.start || branch.parameters.length !== this.parameters.length) return;
+    const which = dragParameters(branch, this.turn);
+    const change = follow(branch, this.start, toArray(this.local), toArray(this.target), which);
+    void moveAlong(this.object, this.parameters.map((value, i) => value + change[i]!));
+  }
+
+  // Lets go; the spring ends with it.
+  end(): void {
+    if (this.kind === 'pull') release(store.toolIndex(this.object));
+    else if (this.kind === 'slide' && this.stale) this.slide();
+    this.kind = '';
+    this.stale = false;
+    this.overlay.spring = null;
+  }
+}

@@ -1,0 +1,73 @@
+// Where an object would go: one translucent copy for every branch of a preview, and a wire outline of
+// the device where it is not with the tool.
+import { Group, Mesh, Quaternion, Vector3, type MeshLambertMaterial } from 'three';
+import { buildNode, type Bodies } from './bodies';
+import type { Label } from './overlay';
+import type { Palette } from './palette';
+import { skin } from './shapes';
+import { compose, inverse, IDENTITY } from '../maths';
+import type { Branch, Geometry, Pose } from '../protocol';
+import { toolState, tools } from '../store';
+
+const MAX_GHOSTS = 8;
+
+export class Ghosts {
+  readonly root = new Group();
+  readonly labels: Label[] = [];
+  private readonly chosen: MeshLambertMaterial;
+  private readonly other: MeshLambertMaterial;
+  private readonly wire: MeshLambertMaterial;
+  private readonly device = new Group();
+  private readonly branches = new Group();
+  private deviceOf = '';
+
+  constructor(palette: Palette, private readonly bodies: Bodies) {
+    const ink = { colour: palette.colour('motion'), edge: palette.colour('motion') };
+    this.chosen = skin({ ...ink, opacity: 0.34, edgeWidth: 1.6 });
+    this.other = skin({ ...ink, opacity: 0.1, edgeWidth: 1.2, edgeAlpha: 0.45 });
+    this.wire = skin({ colour: palette.colour('label'), edge: palette.colour('label'), opacity: 0.02, edgeAlpha: 0.8 });
+    this.root.add(this.branches, this.device);
+  }
+
+  private put(geometry: Geometry, pose: Pose, material: MeshLambertMaterial, into: Group): void {
+    const meshes: Mesh[] = [];
+    const node = buildNode(geometry, material, meshes);
+    node.position.set(...pose.p);
+    node.quaternion.set(pose.q[1], pose.q[2], pose.q[3], pose.q[0]);
+    into.add(node);
+  }
+
+  show(object: string, branches: readonly Branch[], chosen: number): void {
+    this.branches.clear();
+    this.labels.length = 0;
+    const body = this.bodies.get(object);
+    if (!body) return;
+    branches.slice(0, MAX_GHOSTS).forEach((branch, i) => {
+      const pose = branch.nearest.pose;
+      this.put(body.geometry, pose, i === chosen ? this.chosen : this.other, this.branches);
+      if (branches.length < 2) return;
+      const c = body.bounds;
+      const at = new Vector3((c.low[0] + c.high[0]) / 2, (c.low[1] + c.high[1]) / 2, c.high[2])
+        .applyQuaternion(new Quaternion(pose.q[1], pose.q[2], pose.q[3], pose.q[0])).add(new Vector3(...pose.p));
+      this.labels.push({ at, text: String(i + 1), strong: i === chosen });
+    });
+  }
+
+  // The device's pose is of the tool's frame; the outline is of the object it holds.
+  showDevice(): void {
+    const tool = tools.peek()[0];
+    const state = tool && toolState(tool.object);
+    const body = tool && this.bodies.get(tool.object);
+    const apart = !!state && (state.error_p > 5e-4 || state.error_r > 0.01);
+    this.device.visible = apart;
+    if (!apart || !tool || !body) return;
+    if (this.deviceOf !== body.key) {
+      this.device.clear();
+      this.put(body.geometry, IDENTITY, this.wire, this.device);
+      this.deviceOf = body.key;
+    }
+    const pose = compose(state.device, inverse(tool.at ?? IDENTITY));
+    this.device.position.set(...pose.p);
+    this.device.quaternion.set(pose.q[1], pose.q[2], pose.q[3], pose.q[0]);
+  }
+}

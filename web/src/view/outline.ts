@@ -1,0 +1,115 @@
+// What a feature looks like: a dot, a segment or a closed curve, in its object's frame; and how big
+// its object is.
+import { along, cross, dot, perpendicular, rotate, sub, toLocal, toWorld, unit, IDENTITY } from '../maths';
+import type { Feature, Geometry, Pose, Vec3 } from '../protocol';
+
+export interface Outline {
+  kind: 'point' | 'line' | 'plane';
+  points: Vec3[]; // one; two ends; a closed polygon
+  inner: boolean; // inside the body: an axis, a centre, a symmetry plane
+  from: number; // of a line: where it leaves the body, as fractions of its length
+  to: number;
+}
+
+const ROUND = 48;
+const OVERHANG = 0.28; // by how much of the body's size an axis stands out
+
+export interface Bounds { low: Vec3; high: Vec3 }
+
+export function boundsOf(g: Geometry): Bounds {
+  switch (g.type) {
+    case 'box': return { low: half(g.size, -1), high: half(g.size, 1) };
+    case 'sphere': return { low: [-g.radius, -g.radius, -g.radius], high: [g.radius, g.radius, g.radius] };
+    case 'cylinder': return { low: [-g.radius, -g.radius, -g.height / 2], high: [g.radius, g.radius, g.height / 2] };
+    case 'cone': return { low: [-g.radius, -g.radius, 0], high: [g.radius, g.radius, g.height] };
+    case 'compound': return union(g.parts.map((p) => movedBounds(boundsOf(p.geometry), p.pose ?? IDENTITY)));
+  }
+}
+
+const half = (v: Vec3, s: number): Vec3 => [(v[0] * s) / 2, (v[1] * s) / 2, (v[2] * s) / 2];
+
+export function corners({ low, high }: Bounds): Vec3[] {
+  const out: Vec3[] = [];
+  for (let i = 0; i < 8; i++)
+    out.push([i & 1 ? high[0] : low[0], i & 2 ? high[1] : low[1], i & 4 ? high[2] : low[2]]);
+  return out;
+}
+
+export function around(points: readonly Vec3[]): Bounds {
+  const low: Vec3 = [Infinity, Infinity, Infinity];
+  const high: Vec3 = [-Infinity, -Infinity, -Infinity];
+  for (const p of points)
+    for (let k = 0; k < 3; k++) {
+      low[k] = Math.min(low[k]!, p[k]!);
+      high[k] = Math.max(high[k]!, p[k]!);
+    }
+  return { low, high };
+}
+
+const movedBounds = (b: Bounds, g: Pose): Bounds => around(corners(b).map((p) => toWorld(g, p)));
+const union = (all: Bounds[]): Bounds => around(all.flatMap((b) => [b.low, b.high]));
+
+export const sizeOf = (b: Bounds): number => Math.hypot(...sub(b.high, b.low));
+
+// The part of a compound that a feature's name speaks of, and the rest of the name.
+export function partOf(g: Geometry, name: string): { geometry: Geometry; pose: Pose; name: string } {
+  const match = /^part(\d+)\.(.+)$/.exec(name);
+  if (g.type !== 'compound' || !match) return { geometry: g, pose: IDENTITY, name };
+  const part = g.parts[Number(match[1])];
+  return part
+    ? { geometry: part.geometry, pose: part.pose ?? IDENTITY, name: match[2]! }
+    : { geometry: g, pose: IDENTITY, name };
+}
+
+const INNER = /^(axis|axis-.|mid|mid-.|center)$/;
+
+function lineOutline(b: Bounds, p: Vec3, d: Vec3, inner: boolean): Outline {
+  const reach = corners(b).map((c) => dot(sub(c, p), d));
+  const [s0, s1] = [Math.min(...reach), Math.max(...reach)];
+  const extra = inner ? OVERHANG * Math.max(s1 - s0, 0.5 * sizeOf(b)) : 0;
+  const length = s1 - s0 + 2 * extra || 1;
+  return {
+    kind: 'line', inner, points: [along(p, d, s0 - extra), along(p, d, s1 + extra)],
+    from: extra / length, to: 1 - extra / length,
+  };
+}
+
+function circle(centre: Vec3, n: Vec3, radius: number): Vec3[] {
+  const e1 = perpendicular(n);
+  const e2 = cross(n, e1);
+  return Array.from({ length: ROUND }, (_, i) => {
+    const a = (2 * Math.PI * i) / ROUND;
+    return along(along(centre, e1, radius * Math.cos(a)), e2, radius * Math.sin(a));
+  });
+}
+
+// The rectangle in which a plane cuts, or touches, a box.
+function rectangle(b: Bounds, p: Vec3, n: Vec3): Vec3[] {
+  const k = [0, 1, 2].find((i) => Math.abs(n[i]!) > 0.999) ?? -1;
+  const centre: Vec3 = [0, 1, 2].map((i) => (b.low[i]! + b.high[i]!) / 2) as Vec3;
+  const on = along(centre, n, dot(sub(p, centre), n));
+  const e1: Vec3 = k < 0 ? perpendicular(n) : ([0, 1, 2].map((i) => (i === (k + 1) % 3 ? 1 : 0)) as Vec3);
+  const e2 = cross(n, e1);
+  const reach = (e: Vec3): number => Math.max(...corners(b).map((c) => Math.abs(dot(sub(c, centre), e))));
+  const [u, v] = [reach(e1), reach(e2)];
+  return [[-1, -1], [1, -1], [1, 1], [-1, 1]].map(([i, j]) => along(along(on, e1, i! * u), e2, j! * v));
+}
+
+function planeOutline(g: Geometry, p: Vec3, n: Vec3, inner: boolean): Outline {
+  const round = (g.type === 'cylinder' || g.type === 'cone') && Math.abs(n[2]) > 0.999;
+  const on: Vec3 = [0, 0, p[2]];
+  const points = round ? circle(on, n, g.radius) : rectangle(boundsOf(g), p, n);
+  return { kind: 'plane', inner, points, from: 0, to: 1 };
+}
+
+export function outlineOf(whole: Geometry, feature: Feature): Outline {
+  const { geometry, pose, name } = partOf(whole, feature.id.slice(feature.id.indexOf('/') + 1));
+  const inner = INNER.test(name) && feature.derived !== false;
+  const there = (o: Outline): Outline => ({ ...o, points: o.points.map((q) => toWorld(pose, q)) });
+  const turn = (d: Vec3): Vec3 => rotate([pose.q[0], -pose.q[1], -pose.q[2], -pose.q[3]], unit(d));
+  if (feature.line)
+    return there(lineOutline(boundsOf(geometry), toLocal(pose, feature.line.point), turn(feature.line.direction), inner));
+  if (feature.plane)
+    return there(planeOutline(geometry, toLocal(pose, feature.plane.point), turn(feature.plane.normal), inner));
+  return { kind: 'point', inner, points: [feature.point ?? [0, 0, 0]], from: 0, to: 1 };
+}

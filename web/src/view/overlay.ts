@@ -1,0 +1,289 @@
+// Crisp marks over the scene, in pixels: outlines of hovered and selected features, handles, links of
+// constraints, force arrows with their values, the spring of a drag, numbers of ghosts.
+import { Vector3, type Camera } from 'three';
+import type { Bodies, Body } from './bodies';
+import { outline } from './picking';
+import type { Palette } from './palette';
+import { place } from '../kinds';
+import { poses } from '../poses';
+import type { Vec3 } from '../protocol';
+import * as store from '../store';
+import { newtons } from '../words';
+
+export interface Spring { from: Vector3; to: Vector3; text: string }
+export interface Label { at: Vector3; text: string; strong: boolean }
+
+const a = new Vector3();
+const b = new Vector3();
+
+export class Overlay {
+  spring: Spring | null = null;
+  labels: Label[] = [];
+  private readonly pen: CanvasRenderingContext2D;
+  private width = 1;
+  private height = 1;
+  private ratio = 1;
+  private drawn = false;
+
+  constructor(
+    private readonly canvas: HTMLCanvasElement, private readonly camera: Camera,
+    private readonly bodies: Bodies, private readonly palette: Palette,
+  ) {
+    this.pen = canvas.getContext('2d')!;
+  }
+
+  resize(width: number, height: number, ratio: number): void {
+    this.width = width;
+    this.height = height;
+    this.ratio = ratio;
+    this.canvas.width = Math.round(width * ratio);
+    this.canvas.height = Math.round(height * ratio);
+  }
+
+  private get busy(): boolean {
+    return !!(this.spring || this.labels.length || store.hoverObject.value || store.hoverRef.value ||
+      store.picked.value.length || store.selectedConstraint.value || store.selectedObject.value ||
+      store.culprits.value.length || store.running.value);
+  }
+
+  draw(): void {
+    if (!this.busy && !this.drawn) return;
+    this.pen.setTransform(this.ratio, 0, 0, this.ratio, 0, 0);
+    this.pen.clearRect(0, 0, this.width, this.height);
+    this.drawn = this.busy;
+    this.canvas.hidden = !this.drawn;
+    if (!this.drawn) return;
+    this.pen.lineJoin = this.pen.lineCap = 'round';
+    this.handles(store.hoverObject.value);
+    this.constraint(store.selectedConstraint.value, this.palette.css('selected'));
+    for (const id of store.culprits.value) this.constraint(id, this.palette.css('conflict'), true);
+    for (const ref of store.picked.value) this.feature(ref, this.palette.css('selected'), true);
+    if (store.hoverRef.value) this.feature(store.hoverRef.value, this.palette.css('hover'), false);
+    this.selectedObject();
+    this.forces();
+    if (this.spring) this.drawSpring(this.spring);
+    for (const label of this.labels) this.numbered(label);
+  }
+
+  // ---- coordinates ------------------------------------------------------------------------------
+
+  private toScreen(v: Vector3): boolean {
+    v.project(this.camera);
+    const ahead = v.z < 1;
+    v.set(((v.x + 1) / 2) * this.width, ((1 - v.y) / 2) * this.height, v.z);
+    return ahead;
+  }
+
+  private path(points: readonly Vec3[], body: Body, closed: boolean): boolean {
+    this.pen.beginPath();
+    for (let i = 0; i < points.length; i++) {
+      a.set(...points[i]!).applyMatrix4(body.node.matrixWorld);
+      if (!this.toScreen(a)) return false;
+      if (i === 0) this.pen.moveTo(a.x, a.y);
+      else this.pen.lineTo(a.x, a.y);
+    }
+    if (closed) this.pen.closePath();
+    return true;
+  }
+
+  // A stroke with a halo, to be seen on any ground.
+  private stroke(colour: string, width: number): void {
+    this.pen.strokeStyle = this.palette.css('halo');
+    this.pen.lineWidth = width + 2;
+    this.pen.stroke();
+    this.pen.strokeStyle = colour;
+    this.pen.lineWidth = width;
+    this.pen.stroke();
+  }
+
+  private dot(x: number, y: number, radius: number, colour: string, filled: boolean): void {
+    this.pen.beginPath();
+    this.pen.arc(x, y, radius, 0, 2 * Math.PI);
+    if (filled) {
+      this.pen.fillStyle = colour;
+      this.pen.fill();
+      this.pen.strokeStyle = this.palette.css('halo');
+      this.pen.lineWidth = 1.5;
+      this.pen.stroke();
+    } else this.stroke(colour, 2);
+  }
+
+  // ---- features -----------------------------------------------------------------------------------
+
+  private feature(ref: string, colour: string, selected: boolean): void {
+    const body = this.bodies.get(store.splitRef(ref)[0]);
+    const feature = store.featureOf(ref);
+    if (!body || !feature) return;
+    const shape = outline(body, feature);
+    if (!this.path(shape.points, body, shape.kind === 'plane')) return;
+    if (shape.kind === 'point') this.dot(a.x, a.y, selected ? 5.5 : 6.5, colour, selected);
+    else {
+      if (shape.kind === 'plane') this.fill(colour, 0.16);
+      this.pen.setLineDash(shape.inner ? [9, 4, 2, 4] : []);
+      this.stroke(colour, selected ? 2.6 : 2.2);
+      this.pen.setLineDash([]);
+    }
+    if (selected && shape.kind !== 'point') this.middleDot(shape.points, body, colour);
+  }
+
+  private fill(colour: string, alpha: number): void {
+    this.pen.globalAlpha = alpha;
+    this.pen.fillStyle = colour;
+    this.pen.fill();
+    this.pen.globalAlpha = 1;
+  }
+
+  private middleDot(points: readonly Vec3[], body: Body, colour: string): void {
+    b.set(0, 0, 0);
+    for (const p of points) {
+      b.x += p[0] / points.length;
+      b.y += p[1] / points.length;
+      b.z += p[2] / points.length;
+    }
+    b.applyMatrix4(body.node.matrixWorld);
+    if (this.toScreen(b)) this.dot(b.x, b.y, 4.5, colour, true);
+  }
+
+  // Axes and centres of the object under the cursor, to take hold of.
+  private handles(id: string): void {
+    const body = this.bodies.get(id);
+    const list = store.features.value.get(id);
+    if (!body || !list) return;
+    this.pen.globalAlpha = 0.75;
+    for (const f of list) {
+      const shape = outline(body, f);
+      if (shape.kind === 'plane' || (!shape.inner && f.derived !== false)) continue;
+      if (!this.path(shape.points, body, false)) continue;
+      if (shape.kind === 'point') this.dot(a.x, a.y, 2.5, this.palette.css('label'), true);
+      else {
+        this.pen.setLineDash([8, 4, 2, 4]);
+        this.pen.strokeStyle = this.palette.css('label');
+        this.pen.lineWidth = 1;
+        this.pen.stroke();
+        this.pen.setLineDash([]);
+      }
+    }
+    this.pen.globalAlpha = 1;
+  }
+
+  private selectedObject(): void {
+    const body = this.bodies.get(store.selectedObject.value);
+    if (!body) return;
+    const c = body.bounds;
+    b.set((c.low[0] + c.high[0]) / 2, (c.low[1] + c.high[1]) / 2, (c.low[2] + c.high[2]) / 2);
+    b.applyMatrix4(body.node.matrixWorld);
+    if (this.toScreen(b)) this.dot(b.x, b.y, 4.5, this.palette.css('selected'), true);
+  }
+
+  // The two features of a constraint and a line between them; a broken link where it cannot hold.
+  private constraint(id: string, colour: string, broken = false): void {
+    const c = store.constraints.value.find((k) => k.id === id);
+    if (!c) return;
+    this.feature(c.a, colour, true);
+    this.feature(c.b, colour, true);
+    const [p, q] = [place(c.a), place(c.b)];
+    if (!p || !q) return;
+    a.set(...p.p);
+    b.set(...q.p);
+    if (!this.toScreen(a) || !this.toScreen(b)) return;
+    this.pen.beginPath();
+    this.pen.moveTo(a.x, a.y);
+    this.pen.lineTo(b.x, b.y);
+    this.pen.setLineDash([3, 4]);
+    this.stroke(colour, 1.4);
+    this.pen.setLineDash([]);
+    this.tag((a.x + b.x) / 2, (a.y + b.y) / 2, broken ? `\u2715 ${id}` : id, colour);
+  }
+
+  // ---- text -----------------------------------------------------------------------------------------
+
+  private tag(x: number, y: number, text: string, colour: string): void {
+    this.pen.font = '600 12px system-ui, sans-serif';
+    this.pen.textBaseline = 'middle';
+    this.pen.lineWidth = 4;
+    this.pen.strokeStyle = this.palette.css('halo');
+    this.pen.strokeText(text, x + 8, y);
+    this.pen.fillStyle = colour;
+    this.pen.fillText(text, x + 8, y);
+  }
+
+  private numbered(label: Label): void {
+    a.copy(label.at);
+    if (!this.toScreen(a)) return;
+    this.pen.beginPath();
+    this.pen.arc(a.x, a.y, label.strong ? 11 : 9, 0, 2 * Math.PI);
+    this.pen.fillStyle = label.strong ? this.palette.css('motion') : this.palette.css('halo');
+    this.pen.fill();
+    this.pen.strokeStyle = this.palette.css('motion');
+    this.pen.lineWidth = 1.5;
+    this.pen.stroke();
+    this.pen.font = '600 12px system-ui, sans-serif';
+    this.pen.textAlign = 'center';
+    this.pen.textBaseline = 'middle';
+    this.pen.fillStyle = label.strong ? this.palette.css('halo') : this.palette.css('motion');
+    this.pen.fillText(label.text, a.x, a.y + 0.5);
+    this.pen.textAlign = 'start';
+  }
+
+  // ---- forces -----------------------------------------------------------------------------------------
+
+  private arrow(colour: string, width: number, head: number): void {
+    const angle = Math.atan2(b.y - a.y, b.x - a.x);
+    this.pen.beginPath();
+    this.pen.moveTo(a.x, a.y);
+    this.pen.lineTo(b.x, b.y);
+    this.stroke(colour, width);
+    this.pen.beginPath();
+    this.pen.moveTo(b.x + head * Math.cos(angle), b.y + head * Math.sin(angle));
+    this.pen.lineTo(b.x + head * Math.cos(angle + 2.4), b.y + head * Math.sin(angle + 2.4));
+    this.pen.lineTo(b.x + head * Math.cos(angle - 2.4), b.y + head * Math.sin(angle - 2.4));
+    this.pen.closePath();
+    this.pen.fillStyle = colour;
+    this.pen.fill();
+  }
+
+  // From the tool's origin; its length grows with the force and stays on the screen.
+  private force(object: string, f: Vec3, colour: string, width: number): void {
+    const size = Math.hypot(f[0], f[1], f[2]);
+    if (size < 0.02) return;
+    const body = this.bodies.get(object);
+    const o = poses.slot(object) * 7;
+    if (!body || o < 0) return;
+    const v = poses.values;
+    const length = (body.size * 1.4 * size) / (size + 8);
+    a.set(v[o]!, v[o + 1]!, v[o + 2]!);
+    b.set(...f).multiplyScalar(length / size).add(a);
+    if (!this.toScreen(a) || !this.toScreen(b)) return;
+    this.arrow(colour, width, 4 + 2 * width);
+    this.tag(b.x + 4, b.y, newtons(size), colour);
+  }
+
+  private forces(): void {
+    if (store.runState.value === 'stopped') return;
+    for (const tool of store.simulation.value?.tools ?? []) {
+      this.force(tool.object, tool.operator.force, this.palette.css('force'), 3);
+      this.force(tool.object, tool.constraint.force, this.palette.css('reaction'), 1.5);
+    }
+  }
+
+  // A zigzag from the grabbed point to the cursor.
+  private drawSpring(spring: Spring): void {
+    a.copy(spring.from);
+    b.copy(spring.to);
+    if (!this.toScreen(a) || !this.toScreen(b)) return;
+    const [dx, dy] = [b.x - a.x, b.y - a.y];
+    const length = Math.hypot(dx, dy);
+    const turns = Math.max(6, Math.min(24, Math.round(length / 9)));
+    this.pen.beginPath();
+    this.pen.moveTo(a.x, a.y);
+    for (let i = 1; i < turns; i++) {
+      const side = (i % 2 ? 1 : -1) * Math.min(6, length / 8);
+      this.pen.lineTo(a.x + (dx * i) / turns - (dy / (length || 1)) * side, a.y + (dy * i) / turns + (dx / (length || 1)) * side);
+    }
+    this.pen.lineTo(b.x, b.y);
+    this.stroke(this.palette.css('force'), 1.6);
+    this.dot(a.x, a.y, 4, this.palette.css('force'), true);
+    this.dot(b.x, b.y, 4, this.palette.css('force'), false);
+    if (spring.text) this.tag((a.x + b.x) / 2, (a.y + b.y) / 2 - 14, spring.text, this.palette.css('force'));
+  }
+}

@@ -1,0 +1,35 @@
+// The view's colours, read from the page's style sheet so that both change with the theme.
+import { Color } from 'three';
+
+const NAMES = [
+  'canvas', 'grid', 'grid-axis', 'fixed', 'fixed-edge', 'mobile', 'mobile-edge', 'motion', 'hover',
+  'selected', 'conflict', 'force', 'reaction', 'label', 'halo',
+] as const;
+
+export type ColourName = (typeof NAMES)[number];
+
+export class Palette {
+  private readonly text = {} as Record<ColourName, string>;
+  private readonly colours = {} as Record<ColourName, Color>;
+
+  constructor() {
+    for (const name of NAMES) this.colours[name] = new Color();
+    this.read();
+  }
+
+  read(): void {
+    const style = getComputedStyle(document.documentElement);
+    for (const name of NAMES) {
+      this.text[name] = style.getPropertyValue(`--view-${name}`).trim() || '#888888';
+      this.colours[name].setStyle(this.text[name]);
+    }
+  }
+
+  css(name: ColourName): string {
+    return this.text[name];
+  }
+
+  colour(name: ColourName): Color {
+    return this.colours[name];
+  }
+}

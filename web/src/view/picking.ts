@@ -1,0 +1,156 @@
+// From the cursor to features: vertices within 10 px go before edges within 6 px before faces; what
+// is hidden, or inside a body, comes last and is reached by Tab.
+import { Raycaster, Vector2, Vector3, type Camera, type Intersection, type Mesh } from 'three';
+import { outlineOf, type Outline } from './outline';
+import type { Bodies, Body } from './bodies';
+import { needFeatures } from '../link';
+import { dot, sub } from '../maths';
+import type { Feature, Vec3 } from '../protocol';
+import { features } from '../store';
+
+const VERTEX_PX = 10;
+const EDGE_PX = 6;
+
+export interface Hit { body: Body; world: Vector3; local: Vector3; normal: Vector3; distance: number }
+
+interface Candidate { ref: string; rank: number; px: number }
+
+const screenA = new Vector3();
+const screenB = new Vector3();
+const world = new Vector3();
+const toward = new Vector3();
+const ray = new Raycaster();
+const probe = new Raycaster();
+const ndc = new Vector2();
+
+// Outlines by feature, computed once for each version of the feature.
+const outlines = new WeakMap<Feature, Outline>();
+
+export function outline(body: Body, feature: Feature): Outline {
+  let found = outlines.get(feature);
+  if (!found) outlines.set(feature, (found = outlineOf(body.geometry, feature)));
+  return found;
+}
+
+export class Picker {
+  private width = 1;
+  private height = 1;
+
+  constructor(private readonly camera: Camera, private readonly bodies: Bodies) {}
+
+  resize(width: number, height: number): void {
+    this.width = width;
+    this.height = height;
+  }
+
+  ray(x: number, y: number): Raycaster {
+    ndc.set((x / this.width) * 2 - 1, 1 - (y / this.height) * 2);
+    ray.setFromCamera(ndc, this.camera);
+    return ray;
+  }
+
+  // The first body under the cursor.
+  hit(x: number, y: number): Hit | null {
+    const first = this.ray(x, y).intersectObject(this.bodies.root, true)[0] as Intersection<Mesh> | undefined;
+    const body = first?.object.userData['body'] as Body | undefined;
+    if (!first || !body || !first.face) return null;
+    const normal = first.face.normal.clone().applyQuaternion(first.object.quaternion);
+    if (first.object === body.node) normal.copy(first.face.normal);
+    const local = body.node.worldToLocal(first.point.clone());
+    return { body, world: first.point, local, normal, distance: first.distance };
+  }
+
+  // In pixels; false behind the camera.
+  project(local: Vec3, body: Body, out: Vector3): boolean {
+    out.set(...local).applyMatrix4(body.node.matrixWorld).project(this.camera);
+    const ahead = out.z < 1;
+    out.x = ((out.x + 1) / 2) * this.width;
+    out.y = ((1 - out.y) / 2) * this.height;
+    return ahead;
+  }
+
+  // Whether a point of a body is seen from the camera.
+  private seen(local: Vec3, body: Body): boolean {
+    world.set(...local).applyMatrix4(body.node.matrixWorld);
+    toward.copy(world).sub(this.camera.position);
+    const distance = toward.length();
+    probe.set(this.camera.position, toward.divideScalar(distance));
+    const first = probe.intersectObject(this.bodies.root, true)[0];
+    return !first || first.distance > distance - 0.004 * body.size - 1e-6;
+  }
+
+  // All features that the cursor may mean, the best first.
+  candidates(x: number, y: number): { refs: string[]; hit: Hit | null } {
+    const hit = this.hit(x, y);
+    const found: Candidate[] = [];
+    for (const body of this.bodies.list) {
+      if (!this.near(body, x, y)) continue;
+      const list = features.peek().get(body.id);
+      if (!list) void needFeatures(body.id);
+      else for (const feature of list) this.consider(feature, body, x, y, hit, found);
+    }
+    found.sort((a, b) => a.rank - b.rank || a.px - b.px);
+    return { refs: found.map((c) => c.ref), hit };
+  }
+
+  private near(body: Body, x: number, y: number): boolean {
+    if (!this.project([0, 0, 0], body, screenA)) return false;
+    const c = body.bounds;
+    this.project([(c.low[0] + c.high[0]) / 2, (c.low[1] + c.high[1]) / 2, (c.low[2] + c.high[2]) / 2], body, screenA);
+    const distance = world.setFromMatrixPosition(body.node.matrixWorld).distanceTo(this.camera.position);
+    const scale = this.height / (2 * Math.tan(Math.PI / 9) * Math.max(distance, 1e-6));
+    return Math.hypot(screenA.x - x, screenA.y - y) < body.size * scale + 20;
+  }
+
+  private consider(f: Feature, body: Body, x: number, y: number, hit: Hit | null, out: Candidate[]): void {
+    const shape = outline(body, f);
+    if (shape.kind === 'point') this.point(f, shape, body, x, y, hit, out);
+    else if (shape.kind === 'line') this.line(f, shape, body, x, y, hit, out);
+    else this.plane(f, shape, body, hit, out);
+  }
+
+  private point(f: Feature, shape: Outline, body: Body, x: number, y: number, hit: Hit | null, out: Candidate[]): void {
+    if (!this.project(shape.points[0]!, body, screenA)) return;
+    const px = Math.hypot(screenA.x - x, screenA.y - y);
+    if (px > VERTEX_PX) {
+      // a sphere is its centre to someone who points at it
+      if (body.geometry.type === 'sphere' && hit?.body === body && shape.inner) out.push({ ref: f.id, rank: 3.5, px });
+      return;
+    }
+    const visible = !shape.inner && this.seen(shape.points[0]!, body);
+    out.push({ ref: f.id, rank: visible ? 0 : 5, px });
+  }
+
+  private line(f: Feature, shape: Outline, body: Body, x: number, y: number, hit: Hit | null, out: Candidate[]): void {
+    const [a, b] = shape.points as [Vec3, Vec3];
+    if (!this.project(a, body, screenA) || !this.project(b, body, screenB)) return;
+    const dx = screenB.x - screenA.x;
+    const dy = screenB.y - screenA.y;
+    const t = Math.max(0, Math.min(1, ((x - screenA.x) * dx + (y - screenA.y) * dy) / (dx * dx + dy * dy || 1)));
+    const px = Math.hypot(screenA.x + t * dx - x, screenA.y + t * dy - y);
+    const curved = hit?.body === body && shape.inner && this.onCurved(hit, body);
+    if (px > EDGE_PX) {
+      if (curved) out.push({ ref: f.id, rank: 3.5, px });
+      return;
+    }
+    const free = !shape.inner || t < shape.from || t > shape.to;
+    const at: Vec3 = [0, 1, 2].map((k) => a[k]! + t * (b[k]! - a[k]!)) as Vec3;
+    out.push({ ref: f.id, rank: free && this.seen(at, body) ? 1 : curved ? 3.5 : 4.5, px });
+  }
+
+  // On the side of a cylinder or cone, where only its axis can be meant.
+  private onCurved(hit: Hit, body: Body): boolean {
+    const type = body.geometry.type;
+    return (type === 'cylinder' || type === 'cone') && Math.abs(hit.normal.z) < 0.99;
+  }
+
+  private plane(f: Feature, shape: Outline, body: Body, hit: Hit | null, out: Candidate[]): void {
+    if (!hit || hit.body !== body || !f.plane) return;
+    const n = f.plane.normal;
+    const local: Vec3 = [hit.local.x, hit.local.y, hit.local.z];
+    const off = Math.abs(dot(sub(local, f.plane.point), n)) / (Math.hypot(...n) || 1);
+    const facing = (n[0] * hit.normal.x + n[1] * hit.normal.y + n[2] * hit.normal.z) / (Math.hypot(...n) || 1);
+    if (!shape.inner && off < 1e-4 * body.size && facing > 0.99) out.push({ ref: f.id, rank: 2, px: 0 });
+    else if (shape.inner) out.push({ ref: f.id, rank: 6, px: off });
+  }
+}

@@ -1,0 +1,124 @@
+// The pointer on the canvas: hovering, picking, dragging; orbiting is left to the controls.
+import type { OrbitControls } from 'three/examples/jsm/controls/OrbitControls.js';
+import { dragKind, type Drag, type DragKind } from './drag';
+import type { Hit, Picker } from './picking';
+import * as store from '../store';
+
+const CLICK_PX = 4;
+
+export class Pointer {
+  private x = 0;
+  private y = 0;
+  private inside = false;
+  private moved = false; // since the last frame
+  private pressed: { x: number; y: number; hit: Hit | null; kind: DragKind; id: number } | null = null;
+
+  constructor(
+    private readonly canvas: HTMLCanvasElement, private readonly picker: Picker,
+    private readonly drag: Drag, private readonly controls: OrbitControls, private readonly redraw: () => void,
+  ) {
+    canvas.addEventListener('pointerdown', (e) => this.down(e), true);
+    canvas.addEventListener('pointermove', (e) => this.move(e));
+    canvas.addEventListener('pointerup', (e) => this.up(e));
+    canvas.addEventListener('pointercancel', () => this.letGo());
+    canvas.addEventListener('pointerleave', () => this.leave());
+    canvas.addEventListener('contextmenu', (e) => e.preventDefault());
+  }
+
+  private locate(e: PointerEvent): void {
+    const box = this.canvas.getBoundingClientRect();
+    this.x = e.clientX - box.left;
+    this.y = e.clientY - box.top;
+  }
+
+  private down(e: PointerEvent): void {
+    this.locate(e);
+    this.canvas.focus({ preventScroll: true });
+    if (e.button !== 0 || !e.isPrimary) return;
+    if (e.pointerType !== 'mouse') this.hover();
+    const hit = this.picker.hit(this.x, this.y);
+    const kind = hit ? dragKind(hit.body.id) : '';
+    this.pressed = { x: this.x, y: this.y, hit, kind, id: e.pointerId };
+    this.controls.enabled = kind === '';
+  }
+
+  private move(e: PointerEvent): void {
+    this.locate(e);
+    this.inside = true;
+    this.moved = true;
+    const p = this.pressed;
+    if (p?.kind && p.hit && !this.drag.active && Math.hypot(this.x - p.x, this.y - p.y) > CLICK_PX) {
+      this.canvas.setPointerCapture(p.id);
+      this.drag.begin(p.hit, p.kind, p.y);
+      this.canvas.classList.add('dragging');
+    }
+    if (this.drag.active) this.drag.move(this.x, this.y, e.shiftKey, e.altKey);
+    this.redraw();
+  }
+
+  private up(e: PointerEvent): void {
+    this.locate(e);
+    const p = this.pressed;
+    this.pressed = null;
+    this.controls.enabled = true;
+    if (this.drag.active) this.finish();
+    else if (p && Math.hypot(this.x - p.x, this.y - p.y) <= CLICK_PX) this.click();
+    this.redraw();
+  }
+
+  private finish(): void {
+    this.drag.end();
+    this.canvas.classList.remove('dragging');
+  }
+
+  // Ends a drag; true when there was one.
+  letGo(): boolean {
+    const was = this.drag.active;
+    if (was) this.finish();
+    this.pressed = null;
+    this.controls.enabled = true;
+    this.redraw();
+    return was;
+  }
+
+  private leave(): void {
+    this.inside = false;
+    store.hovered.value = [];
+    store.hoverObject.value = '';
+    this.redraw();
+  }
+
+  private click(): void {
+    this.hover();
+    const ref = store.hoverRef.value;
+    if (ref) store.pick(ref);
+    else store.clearSelection();
+  }
+
+  private hover(): void {
+    const { refs, hit } = this.picker.candidates(this.x, this.y);
+    const now = store.hovered.value;
+    if (refs.length !== now.length || refs.some((r, i) => r !== now[i])) {
+      store.hoverIndex.value = 0;
+      store.hovered.value = refs;
+    }
+    store.hoverObject.value = hit?.body.id ?? (refs[0] ? store.splitRef(refs[0])[0] : '');
+    this.canvas.classList.toggle('can-drag', !!hit && dragKind(hit.body.id) !== '');
+  }
+
+  // Tab steps through what overlaps under the cursor.
+  cycle(by: number): boolean {
+    const count = store.hovered.value.length;
+    if (!this.inside || count < 2) return false;
+    store.hoverIndex.value = (store.hoverIndex.value + by + count) % count;
+    store.announce(store.hoverRef.value);
+    return true;
+  }
+
+  // Once per frame, so that many moves of the pointer cost one search.
+  frame(): void {
+    if (this.moved && this.inside && !this.pressed && !this.drag.active) this.hover();
+    this.moved = false;
+    this.drag.frame();
+  }
+}

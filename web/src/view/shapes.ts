@@ -1,0 +1,154 @@
+// Meshes of the primitives. Every vertex carries `rim`: where one of its two values reaches 1 or -1
+// an edge is drawn by the material, so that a body and its edges are a single draw call.
+import { BufferGeometry, Color, Float32BufferAttribute, FrontSide, MeshLambertMaterial } from 'three';
+import type { Geometry } from '../protocol';
+
+const AROUND = 64; // facets of a full turn
+
+class Builder {
+  private position: number[] = [];
+  private normal: number[] = [];
+  private rim: number[] = [];
+  private index: number[] = [];
+
+  vertex(p: readonly number[], n: readonly number[], u: number, v: number): number {
+    this.position.push(p[0]!, p[1]!, p[2]!);
+    this.normal.push(n[0]!, n[1]!, n[2]!);
+    this.rim.push(u, v);
+    return this.position.length / 3 - 1;
+  }
+
+  triangle(a: number, b: number, c: number): void {
+    this.index.push(a, b, c);
+  }
+
+  done(): BufferGeometry {
+    const out = new BufferGeometry();
+    out.setAttribute('position', new Float32BufferAttribute(this.position, 3));
+    out.setAttribute('normal', new Float32BufferAttribute(this.normal, 3));
+    out.setAttribute('rim', new Float32BufferAttribute(this.rim, 2));
+    out.setIndex(this.index);
+    out.computeBoundingSphere();
+    return out;
+  }
+}
+
+function box(size: readonly number[]): BufferGeometry {
+  const b = new Builder();
+  for (let k = 0; k < 3; k++)
+    for (const s of [1, -1]) {
+      const n = [0, 0, 0];
+      n[k] = s;
+      const [i, j] = [(k + 1) % 3, (k + 2) % 3];
+      const corner = (u: number, v: number): number => {
+        const p = [0, 0, 0];
+        p[k] = (s * size[k]!) / 2;
+        p[i] = (u * size[i]!) / 2;
+        p[j] = (v * size[j]!) / 2;
+        return b.vertex(p, n, u, v);
+      };
+      const [a, c, d, e] = [corner(-1, -1), corner(s, -s), corner(1, 1), corner(-s, s)];
+      b.triangle(a, c, d);
+      b.triangle(a, d, e);
+    }
+  return b.done();
+}
+
+function disc(b: Builder, radius: number, z: number, up: number): void {
+  const centre = b.vertex([0, 0, z], [0, 0, up], 0, 0);
+  for (let i = 0; i <= AROUND; i++) {
+    const a = (up * 2 * Math.PI * i) / AROUND;
+    const v = b.vertex([radius * Math.cos(a), radius * Math.sin(a), z], [0, 0, up], 1, 0);
+    if (i > 0) b.triangle(centre, v - 1, v);
+  }
+}
+
+function side(b: Builder, low: number, high: number, z0: number, z1: number): void {
+  const slope = (low - high) / (z1 - z0);
+  const length = Math.hypot(1, slope);
+  for (let i = 0; i <= AROUND; i++) {
+    const a = (2 * Math.PI * i) / AROUND;
+    const n = [Math.cos(a) / length, Math.sin(a) / length, slope / length];
+    b.vertex([low * Math.cos(a), low * Math.sin(a), z0], n, -1, 0);
+    const top = b.vertex([high * Math.cos(a), high * Math.sin(a), z1], n, high > 0 ? 1 : 0, 0);
+    if (i === 0) continue;
+    b.triangle(top - 3, top - 1, top);
+    b.triangle(top - 3, top, top - 2);
+  }
+}
+
+function cylinder(radius: number, height: number): BufferGeometry {
+  const b = new Builder();
+  side(b, radius, radius, -height / 2, height / 2);
+  disc(b, radius, height / 2, 1);
+  disc(b, radius, -height / 2, -1);
+  return b.done();
+}
+
+function cone(radius: number, height: number): BufferGeometry {
+  const b = new Builder();
+  side(b, radius, 0, 0, height);
+  disc(b, radius, 0, -1);
+  return b.done();
+}
+
+function sphere(radius: number): BufferGeometry {
+  const b = new Builder();
+  const rows = AROUND / 2;
+  for (let j = 0; j <= rows; j++)
+    for (let i = 0; i <= AROUND; i++) {
+      const polar = (Math.PI * j) / rows;
+      const a = (2 * Math.PI * i) / AROUND;
+      const n = [Math.sin(polar) * Math.cos(a), Math.sin(polar) * Math.sin(a), Math.cos(polar)];
+      const v = b.vertex(n.map((x) => x * radius), n, 0, 0);
+      if (i === 0 || j === 0) continue;
+      const up = v - AROUND - 1;
+      b.triangle(up - 1, v - 1, v);
+      b.triangle(up - 1, v, up);
+    }
+  return b.done();
+}
+
+const cache = new Map<string, BufferGeometry>();
+
+// The mesh of a primitive; equal ones share one buffer.
+export function meshOf(g: Exclude<Geometry, { type: 'compound' }>): BufferGeometry {
+  const key = JSON.stringify(g);
+  let found = cache.get(key);
+  if (!found) {
+    if (g.type === 'box') found = box(g.size);
+    else if (g.type === 'sphere') found = sphere(g.radius);
+    else found = g.type === 'cone' ? cone(g.radius, g.height) : cylinder(g.radius, g.height);
+    cache.set(key, found);
+  }
+  return found;
+}
+
+const EDGE_VERTEX = 'attribute vec2 rim;\nvarying vec2 vRim;\n';
+const EDGE_FRAGMENT = 'uniform vec3 edge;\nuniform float edgeWidth;\nvarying vec2 vRim;\n';
+const EDGE_MIX = `
+  vec2 toEdge = (1.0 - abs(vRim)) / max(fwidth(vRim), vec2(1e-6));
+  float onEdge = 1.0 - smoothstep(edgeWidth - 0.5, edgeWidth + 0.5, min(toEdge.x, toEdge.y));
+  outgoingLight = mix(outgoingLight, edge, onEdge);
+  diffuseColor.a = max(diffuseColor.a, onEdge * edgeAlpha);
+`;
+
+export interface Skin { colour: Color; edge: Color; opacity?: number; edgeWidth?: number; edgeAlpha?: number }
+
+// A quiet lit surface with its edges drawn in.
+export function skin({ colour, edge, opacity = 1, edgeWidth = 1.1, edgeAlpha = 0.9 }: Skin): MeshLambertMaterial {
+  const material = new MeshLambertMaterial({
+    color: colour, transparent: opacity < 1, opacity, side: FrontSide, depthWrite: opacity === 1,
+    polygonOffset: true, polygonOffsetFactor: 1, polygonOffsetUnits: 1,
+  });
+  material.onBeforeCompile = (shader) => {
+    shader.uniforms['edge'] = { value: edge };
+    shader.uniforms['edgeWidth'] = { value: edgeWidth };
+    shader.uniforms['edgeAlpha'] = { value: opacity < 1 ? edgeAlpha : 0 };
+    shader.vertexShader = EDGE_VERTEX + shader.vertexShader.replace('#include <begin_vertex>', '#include <begin_vertex>\nvRim = rim;');
+    shader.fragmentShader = `uniform float edgeAlpha;\n${EDGE_FRAGMENT}${shader.fragmentShader.replace(
+      '#include <opaque_fragment>', `${EDGE_MIX}\n#include <opaque_fragment>`)}`;
+  };
+  material.customProgramCacheKey = () => 'edges';
+  return material;
+}

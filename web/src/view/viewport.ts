@@ -1,0 +1,276 @@
+// The view of the scene: camera, lights, what is drawn and when. It draws only after something
+// changed, and allocates nothing while it only follows poses.
+import { effect } from '@preact/signals';
+import {
+  Box3, DirectionalLight, HemisphereLight, MOUSE, PerspectiveCamera, Scene as Stage, Vector3, WebGLRenderer,
+} from 'three';
+import { OrbitControls } from 'three/examples/jsm/controls/OrbitControls.js';
+import { Bodies, type Look } from './bodies';
+import { ViewCube, type View } from './cube';
+import { currentBranch, Drag } from './drag';
+import { Ghosts } from './ghosts';
+import { Grid } from './grid';
+import { Locus } from './locus';
+import { Overlay } from './overlay';
+import { Palette } from './palette';
+import { Picker } from './picking';
+import { Pointer } from './pointer';
+import { draft, preview } from '../draft';
+import { whenPosesCome } from '../link';
+import { poses } from '../poses';
+import * as store from '../store';
+
+const FOV = 40;
+const DIRECTIONS: Record<View, [number, number, number]> = {
+  top: [0, -1e-4, 1], bottom: [0, -1e-4, -1], front: [0, -1, 0], back: [0, 1, 0], left: [-1, 0, 0],
+  right: [1, 0, 0], home: [0.9, -1.25, 0.8],
+};
+
+export interface Bits { canvas: HTMLCanvasElement; overlay: HTMLCanvasElement; cube: HTMLElement; host: HTMLElement }
+
+export class Viewport {
+  readonly camera = new PerspectiveCamera(FOV, 1, 0.01, 100);
+  readonly controls: OrbitControls;
+  private readonly renderer: WebGLRenderer;
+  private readonly stage = new Stage();
+  private readonly palette = new Palette();
+  private readonly bodies = new Bodies(this.palette);
+  private readonly grid = new Grid(this.palette);
+  private readonly locus: Locus;
+  private readonly ghosts: Ghosts;
+  private readonly overlay: Overlay;
+  private readonly picker: Picker;
+  private readonly cube: ViewCube;
+  private readonly pointer: Pointer;
+  private readonly box = new Box3();
+  private dirty = false;
+  private cameraMoved = true;
+  private shownVersion = -1;
+
+  constructor(private readonly bits: Bits) {
+    this.renderer = new WebGLRenderer({ canvas: bits.canvas, antialias: true, powerPreference: 'high-performance' });
+    this.camera.up.set(0, 0, 1);
+    this.controls = this.makeControls(bits.canvas);
+    this.locus = new Locus(this.palette.colour('motion'));
+    this.ghosts = new Ghosts(this.palette, this.bodies);
+    this.picker = new Picker(this.camera, this.bodies);
+    this.overlay = new Overlay(bits.overlay, this.camera, this.bodies, this.palette);
+    this.cube = new ViewCube(bits.cube, this.camera, (view) => this.look(view));
+    this.pointer = new Pointer(bits.canvas, this.picker, new Drag(this.camera, this.picker, this.overlay), this.controls, () => this.invalidate());
+    this.light();
+    this.stage.add(this.grid.lines, this.bodies.root, this.locus.root, this.ghosts.root, this.camera);
+    new ResizeObserver(() => this.resize()).observe(bits.host);
+    this.resize();
+    this.subscribe();
+    whenPosesCome(() => this.invalidate());
+  }
+
+  private makeControls(canvas: HTMLCanvasElement): OrbitControls {
+    const controls = new OrbitControls(this.camera, canvas);
+    controls.mouseButtons = { LEFT: MOUSE.ROTATE, MIDDLE: MOUSE.PAN, RIGHT: MOUSE.PAN };
+    controls.zoomToCursor = true;
+    controls.zoomSpeed = 0.9;
+    controls.addEventListener('change', () => {
+      this.cameraMoved = true;
+      this.invalidate();
+    });
+    return controls;
+  }
+
+  private light(): void {
+    this.stage.add(new HemisphereLight(0xffffff, 0x8a8f99, 1.7));
+    const key = new DirectionalLight(0xffffff, 1.5);
+    key.position.set(-0.6, 0.9, 0.8);
+    this.camera.add(key, key.target);
+    key.target.position.set(0, 0, -1);
+  }
+
+  // ---- what changes the picture ---------------------------------------------------------------------
+
+  private subscribe(): void {
+    effect(() => {
+      this.bodies.sync(store.scene.value);
+      this.dressAll();
+      this.invalidate();
+    });
+    effect(() => {
+      store.sceneEpoch.value;
+      this.frameScene();
+    });
+    effect(() => this.showFreedoms());
+    effect(() => {
+      store.simulation.value;
+      this.ghosts.showDevice();
+      this.invalidate();
+    });
+    effect(() => {
+      store.hoverRef.value; store.hoverObject.value; store.picked.value; store.selectedConstraint.value;
+      store.features.value; store.link.value;
+      this.dressAll();
+      this.invalidate();
+    });
+    effect(() => {
+      store.theme.value;
+      this.retheme();
+    });
+    matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => this.retheme());
+  }
+
+  private retheme(): void {
+    this.palette.read();
+    this.stage.background = this.palette.colour('canvas');
+    this.bodies.recolour(this.palette);
+    this.grid.rebuild();
+    this.invalidate();
+  }
+
+  private dressAll(): void {
+    const selected = store.selectedObject.value;
+    const bad = new Set(store.culprits.value.flatMap((id) => {
+      const c = store.constraints.value.find((k) => k.id === id);
+      return c ? [store.splitRef(c.a)[0], store.splitRef(c.b)[0]] : [];
+    }));
+    for (const body of this.bodies.list) {
+      const base: Look = body.moving ? 'mobile' : 'fixed';
+      const look: Look = body.id === selected ? `${base}-selected` : bad.has(body.id) && body.moving ? 'conflict' : base;
+      this.bodies.dress(body, look);
+    }
+  }
+
+  // The freedoms of what is selected, or of what a draft would leave.
+  private showFreedoms(): void {
+    const trial = preview.value;
+    const drafted = draft.value;
+    const object = trial?.solution?.object ?? store.shownObject.value;
+    const size = this.bodies.get(object)?.size ?? 0.1;
+    if (drafted && trial?.solution) {
+      const branch = trial.solution.branches[trial.branch] ?? null;
+      this.locus.show(branch, object, size, branch?.nearest.pose ?? null);
+      this.ghosts.show(object, trial.solution.branches, trial.branch);
+    } else {
+      const solution = store.solutions.value.get(object);
+      const branch = currentBranch(solution) ?? null;
+      this.locus.show(solution?.state === 'free' ? null : branch, object, size, null);
+      this.ghosts.show('', [], 0);
+    }
+    this.overlay.labels = this.ghosts.labels;
+    this.invalidate();
+  }
+
+  // ---- the camera -----------------------------------------------------------------------------------------
+
+  private bounds(id: string): Box3 {
+    this.box.makeEmpty();
+    for (const body of this.bodies.list) {
+      if (id && body.id !== id) continue;
+      body.node.updateMatrixWorld(true);
+      for (const mesh of body.meshes) this.box.expandByObject(mesh);
+    }
+    return this.box;
+  }
+
+  private aim(direction: Vector3, id: string): void {
+    const box = this.bounds(id);
+    const centre = box.isEmpty() ? new Vector3() : box.getCenter(new Vector3());
+    const size = box.isEmpty() ? 0.4 : Math.max(box.getSize(new Vector3()).length(), 1e-3);
+    const fit = Math.min(1, this.camera.aspect);
+    const distance = (0.62 * size) / Math.sin((FOV * Math.PI) / 360) / fit;
+    this.camera.position.copy(centre).addScaledVector(direction.normalize(), distance);
+    this.camera.near = distance / 200;
+    this.camera.far = distance * 60;
+    this.camera.updateProjectionMatrix();
+    this.controls.target.copy(centre);
+    this.controls.update();
+    this.grid.fit(Math.max(size, 1e-3));
+    this.cameraMoved = true;
+    this.invalidate();
+  }
+
+  look(view: View): void {
+    this.aim(new Vector3(...DIRECTIONS[view]), '');
+  }
+
+  frameScene(): void {
+    this.aim(new Vector3(...DIRECTIONS.home), '');
+  }
+
+  // Frames the selection, or all.
+  frame(): void {
+    const direction = this.camera.position.clone().sub(this.controls.target);
+    this.aim(direction, store.selectedObject.peek());
+  }
+
+  sceneSize(): number {
+    const box = this.bounds('');
+    return box.isEmpty() ? 0.2 : box.getSize(new Vector3()).length();
+  }
+
+  // A free place beside everything, on the ground.
+  freePlace(size: number): [number, number, number] {
+    const box = this.bounds('');
+    return box.isEmpty() ? [0, 0, size / 2] : [box.max.x + size, (box.min.y + box.max.y) / 2, Math.max(size / 2, box.min.z + size / 2)];
+  }
+
+  // Directions of the screen in the world, for keys: right and up.
+  axes(): { right: Vector3; up: Vector3 } {
+    const e = this.camera.matrixWorld.elements;
+    return { right: new Vector3(e[0], e[1], e[2]), up: new Vector3(e[4], e[5], e[6]) };
+  }
+
+  cycle(by: number): boolean {
+    return this.pointer.cycle(by);
+  }
+
+  letGo(): boolean {
+    return this.pointer.letGo();
+  }
+
+  private resize(): void {
+    const { clientWidth: width, clientHeight: height } = this.bits.host;
+    if (!width || !height) return;
+    const ratio = Math.min(devicePixelRatio || 1, 2);
+    this.renderer.setPixelRatio(ratio);
+    this.renderer.setSize(width, height, false);
+    this.camera.aspect = width / height;
+    this.camera.updateProjectionMatrix();
+    this.overlay.resize(width, height, ratio);
+    this.picker.resize(width, height);
+    this.cameraMoved = true;
+    this.render();
+  }
+
+  // ---- drawing --------------------------------------------------------------------------------------------------
+
+  invalidate(): void {
+    if (this.dirty) return;
+    this.dirty = true;
+    requestAnimationFrame(this.onFrame);
+  }
+
+  private readonly onFrame = (): void => {
+    this.dirty = false;
+    this.render();
+  };
+
+  private render(): void {
+    if (this.shownVersion !== poses.version) {
+      this.bodies.place(false);
+      this.shownVersion = poses.version;
+    }
+    this.pointer.frame();
+    this.locus.update(this.camera);
+    this.renderer.render(this.stage, this.camera);
+    this.overlay.draw();
+    if (this.cameraMoved) this.publishCamera();
+  }
+
+  // For tests and tools that aim at the canvas: world to clip space, and the size in CSS pixels.
+  private publishCamera(): void {
+    this.cameraMoved = false;
+    this.cube.update();
+    const m = this.camera.projectionMatrix.clone().multiply(this.camera.matrixWorldInverse);
+    const { clientWidth: width, clientHeight: height } = this.bits.host;
+    this.bits.canvas.dataset['camera'] = JSON.stringify({ width, height, clip: m.elements });
+    this.bits.canvas.dataset['ready'] = store.scene.peek().format ? 'yes' : 'no';
+  }
+}
