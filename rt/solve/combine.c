@@ -20,7 +20,7 @@ gw_edit *gw_option(gw_run *run, const char *rule)
     f->outcome = GW_REWRITE;
     f->rule = rule;
     e->place_count = e->direction_count = 0;
-    e->fix = false;
+    e->fix = e->rough = false;
     return e;
 }
 
@@ -189,6 +189,7 @@ static void insert(gw_state *state, const gw_edit *e, int at, unsigned long from
     }
     if (e->fix) {
         state->fixed = true;
+        state->rough = e->rough;
         state->rotation = e->rotation;
         state->fixed_from |= from;
     }
@@ -229,12 +230,12 @@ static progress go_on(gw_run *run, gw_state *state, int at, unsigned long from)
 }
 
 /* The outcomes that end a branch, and the one that leaves it. */
-static bool settled(gw_run *run, progress *p)
+static bool settled(gw_run *run, const gw_state *state, progress *p)
 {
     gw_finding *f = &run->finding;
     if (f->outcome == GW_REWRITE)
         return false;
-    if (f->outcome == GW_NO_ROOT)
+    if (f->outcome == GW_NO_ROOT || (f->outcome == GW_CLASH && state->rough))
         run->doubt = true;
     *p = f->outcome == GW_KEEP ? UNCHANGED : ENDED;
     return true;
@@ -252,7 +253,7 @@ static progress combine_directions(gw_run *run, gw_state *state, int i, int j)
     progress p;
     begin(run);
     gw_rule_directions(run, &state->directions[i], &state->directions[j]);
-    if (settled(run, &p))
+    if (settled(run, state, &p))
         return p;
     unsigned long from = state->directions[i].from | state->directions[j].from;
     note(run, run->finding.rule, from);
@@ -266,7 +267,7 @@ static progress check_fixed(gw_run *run, gw_state *state, int i)
     progress p;
     begin(run);
     gw_rule_fixed_direction(run, state, &state->directions[i]);
-    if (settled(run, &p))
+    if (settled(run, state, &p))
         return p;
     remove_direction(state, i);
     return CHANGED;
@@ -300,7 +301,7 @@ static progress combine_places(gw_run *run, gw_state *state, int i, int j)
         return UNCHANGED;
     begin(run);
     gw_rule_places(run, x, y);
-    if (settled(run, &p))
+    if (settled(run, state, &p))
         return p;
     unsigned long from = x->from | y->from;
     note(run, run->finding.rule, from);
@@ -364,7 +365,7 @@ static progress solve_directions(gw_run *run, gw_state *state)
     progress p;
     begin(run);
     gw_rule_three_directions(run, state);
-    if (settled(run, &p))
+    if (settled(run, state, &p))
         return p;
     unsigned long from = 0;
     for (int i = 0; i < state->direction_count; i++)

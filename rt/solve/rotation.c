@@ -275,8 +275,8 @@ static int all_roots(const double complex *c, double complex z[DEGREE])
     return degree;
 }
 
-/* Newton's method on the three angles; the residual afterwards. */
-static double polish(const triple *t, gw_quat *q)
+/* Newton's method on the three angles; the residual afterwards. Rough: where they nearly touch. */
+static double polish(const triple *t, gw_quat *q, bool *rough)
 {
     double worst = HUGE_VAL;
     for (int k = 0; k < 60; k++) {
@@ -291,6 +291,7 @@ static double polish(const triple *t, gw_quat *q)
             break;
         worst = now;
         gw_small_svd(3, a, s, v);
+        *rough = s[2] < 1e-4 * s[0];
         gw_small_solve(3, (const double(*)[6])a, s, (const double(*)[6])v,
                        gw_small_rank(s, 1e-10), h, step);
         gw_vec3 turn = gw_v3(-step[0], -step[1], -step[2]);
@@ -305,12 +306,14 @@ static void try_rotation(gw_run *run, const triple *t, double phi, double theta)
 {
     gw_quat q = gw_quat_mul(gw_quat_mul(gw_quat_axis(t->d[0]->f, phi), t->zero),
                             gw_quat_axis(t->d[0]->u, theta));
-    if (polish(t, &q) > 1e-12 || run->finding.count == GW_MAX_OPTIONS)
+    bool rough = false;
+    if (polish(t, &q, &rough) > 1e-12 || run->finding.count == GW_MAX_OPTIONS)
         return;
     for (int i = 0; i < run->finding.count; i++)
-        if (gw_quat_angle(q, run->finding.edits[i].rotation) < 1e-6)
+        if (gw_quat_angle(q, run->finding.edits[i].rotation) < (rough ? 1e-4 : 1e-6))
             return;
     put_rotation(run, "three angles: the rotations", q);
+    run->finding.edits[run->finding.count - 1].rough = rough;
 }
 
 /* The thetas at a root: of both equations together, and of each alone where D vanishes. */

@@ -115,6 +115,22 @@ static void sort_branches(gw_solution *s)
         }
 }
 
+/* Where rules ended without an answer and without a proof: all constraints as they were stated. A
+ * sense that is open needs no choice, the rows of parallels hold for both. */
+static void complete_all(gw_run *run)
+{
+    gw_state state;
+    memset(&state, 0, offsetof(gw_state, places));
+    state.rotation = gw_quat_identity();
+    for (int i = 0; i < run->problem->count; i++) {
+        gw_sense sense = run->problem->constraints[i].sense;
+        gw_decompose(run, &state, i, sense == GW_EITHER ? GW_SAME : sense);
+    }
+    run->solution->left = run->use;
+    run->solution->method = GW_NUMERIC;
+    gw_complete(run, &state);
+}
+
 static void conclude(gw_run *run, gw_solution *s)
 {
     s->dof = 0;
@@ -156,5 +172,7 @@ void gw_solve(const gw_problem *problem, gw_solution *solution)
     solution->reason = NULL;
     solution->best_residual = HUGE_VAL;
     gw_explore(&run);
+    if (solution->branch_count == 0 && run.doubt)
+        complete_all(&run);
     conclude(&run, solution);
 }

@@ -48,6 +48,7 @@ typedef struct gw_direction {
 typedef struct gw_state {
     int place_count, direction_count, pair_count, pending_count;
     bool fixed; /* the rotation is known */
+    bool rough; /* it is a nearly double root: what contradicts it is no proof */
     bool stuck; /* a cap was reached: the rules' list is not complete */
     gw_quat rotation;
     unsigned long fixed_from;
@@ -65,7 +66,7 @@ typedef struct gw_edit {
     int place_count, direction_count;
     gw_place places[2];
     gw_direction directions[2];
-    bool fix;
+    bool fix, rough;
     gw_quat rotation;
 } gw_edit;
 
