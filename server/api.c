@@ -109,8 +109,8 @@ static const char *title_of(int status)
 
 static json_t *problem(int status, const char *detail)
 {
-    return json_pack("{s:s, s:s, s:i, s:s%}", "type", "about:blank", "title", title_of(status),
-                     "status", status, "detail", detail, strlen(detail));
+    return json_pack("{s:s, s:s, s:i, s:o}", "type", "about:blank", "title", title_of(status),
+                     "status", status, "detail", describe_text(detail));
 }
 
 static void write_json(api_reply *reply, int status, const char *mime, json_t *value)
@@ -164,8 +164,9 @@ static int status_of(gw_error_code code)
 static json_t *problem_of(const gw_error *error, int status)
 {
     json_t *value = problem(status, error->message);
-    json_object_set_new(value, "errors", json_pack("[{s:s, s:s}]", "pointer", error->where,
-                                                   "detail", error->message));
+    json_object_set_new(value, "errors", json_pack("[{s:o, s:o}]", "pointer",
+                                                   describe_text(error->where), "detail",
+                                                   describe_text(error->message)));
     return value;
 }
 

@@ -54,6 +54,9 @@ void api_abandon(api_call *call, app_edit *edit, const gw_error *error);
  */
 bool api_commit(api_call *call, app_edit *edit, const char *item, const char *object);
 
+/* What the body as a merge patch makes of `now`, which is used up. */
+json_t *api_merge(const api_call *call, json_t *now);
+
 /* ---- handlers ------------------------------------------------------------------------------ */
 
 api_handler api_scene_get, api_scene_put, api_scene_patch, api_scene_undo, api_scene_redo,

@@ -116,10 +116,8 @@ void api_constraint_patch(api_call *call)
         app_edit_end(&edit);
         return;
     }
-    json_t *now = wire_constraint(&edit.scene->constraints[index]);
-    json_t *merged = wire_merge(now, call->body);
+    json_t *merged = api_merge(call, wire_constraint(&edit.scene->constraints[index]));
     bool read = wire_get_constraint(merged, "", &constraint, &error);
-    json_decref(now);
     json_decref(merged);
     if (!read) {
         api_abandon(call, &edit, &error);

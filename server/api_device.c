@@ -2,7 +2,6 @@
  * Devices and who operates them.
  */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "server/api_call.h"
@@ -91,13 +90,6 @@ static void finish(api_call *call, app_edit *edit, int index, int status)
     app_document_put(document);
 }
 
-static void free_operator(gw_operator *operator)
-{
-    free(operator->samples);
-    free(operator->path);
-    *operator = (gw_operator){0};
-}
-
 void api_devices_post(api_call *call)
 {
     app_edit edit;
@@ -108,12 +100,12 @@ void api_devices_post(api_call *call)
         return;
     }
     if (!api_begin(call, &edit) || taken(call, &edit, device.id)) {
-        free_operator(&device.operator);
+        gw_operator_finish(&device.operator);
         return;
     }
     gw_device *place = gw_scene_add_device(edit.scene, &error);
     if (!place) {
-        free_operator(&device.operator);
+        gw_operator_finish(&device.operator);
         api_abandon(call, &edit, &error);
         return;
     }
@@ -136,10 +128,8 @@ void api_device_patch(api_call *call)
     int index = begin(call, &edit);
     if (index < 0)
         return;
-    json_t *now = wire_device(&edit.scene->devices[index]);
-    json_t *merged = wire_merge(now, call->body);
+    json_t *merged = api_merge(call, wire_device(&edit.scene->devices[index]));
     bool read = wire_get_device(merged, "", &device, &error);
-    json_decref(now);
     json_decref(merged);
     if (!read) {
         api_abandon(call, &edit, &error);
@@ -147,12 +137,12 @@ void api_device_patch(api_call *call)
     }
     bool renamed = strcmp(device.id, call->part[0]) != 0;
     if (renamed && taken(call, &edit, device.id)) {
-        free_operator(&device.operator);
+        gw_operator_finish(&device.operator);
         return;
     }
     if (renamed)
         rename_device(edit.scene, call->part[0], device.id);
-    free_operator(&edit.scene->devices[index].operator);
+    gw_operator_finish(&edit.scene->devices[index].operator);
     edit.scene->devices[index] = device;
     finish(call, &edit, index, 200);
 }
@@ -187,11 +177,7 @@ void api_operator_get(api_call *call)
         app_document_put(document);
         return;
     }
-    const gw_operator *operator = &document->scene->devices[index].operator;
-    if (operator->kind == GW_OPERATOR_NONE)
-        api_refuse(call, 404, "", "nobody operates %s by script", call->part[0]);
-    else
-        api_part(call, 200, document, wire_operator(operator));
+    api_part(call, 200, document, wire_operator(&document->scene->devices[index].operator));
     app_document_put(document);
 }
 
@@ -200,11 +186,11 @@ static bool set_operator(api_call *call, gw_operator *operator, app_edit *edit)
 {
     int index = begin(call, edit);
     if (index < 0) {
-        free_operator(operator);
+        gw_operator_finish(operator);
         return false;
     }
     gw_device *device = &edit->scene->devices[index];
-    free_operator(&device->operator);
+    gw_operator_finish(&device->operator);
     device->operator = *operator;
     edit->operator_only = true;
     char item[64];

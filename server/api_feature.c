@@ -188,10 +188,8 @@ void api_feature_patch(api_call *call)
     int index = api_begin(call, &edit) ? addressed(call, &edit) : -1;
     if (index < 0)
         return;
-    json_t *now = wire_feature(&edit.scene->features[index]);
-    json_t *merged = wire_merge(now, call->body);
+    json_t *merged = api_merge(call, wire_feature(&edit.scene->features[index]));
     bool read = read_addressed(call, merged, &feature, &error);
-    json_decref(now);
     json_decref(merged);
     if (!read) {
         api_abandon(call, &edit, &error);

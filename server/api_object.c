@@ -91,10 +91,8 @@ void api_objects_post(api_call *call)
 static bool patched(const api_call *call, const gw_object *now, gw_object *object,
                     gw_error *error)
 {
-    json_t *before = wire_object(now);
-    json_t *merged = wire_merge(before, call->body);
+    json_t *merged = api_merge(call, wire_object(now));
     bool done = wire_get_object(merged, "", object, error);
-    json_decref(before);
     json_decref(merged);
     return done;
 }

@@ -50,10 +50,8 @@ void api_scene_put(api_call *call)
 void api_scene_patch(api_call *call)
 {
     app_document *document = app_document_get(call->app);
-    json_t *now = wire_scene(document->scene);
-    json_t *merged = wire_merge(now, call->body);
+    json_t *merged = api_merge(call, wire_scene(document->scene));
     replace(call, merged, false);
-    json_decref(now);
     json_decref(merged);
     app_document_put(document);
 }

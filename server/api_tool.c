@@ -97,10 +97,8 @@ void api_tool_patch(api_call *call)
         app_edit_end(&edit);
         return;
     }
-    json_t *now = wire_tool(&edit.scene->tools[0]);
-    json_t *merged = wire_merge(now, call->body);
+    json_t *merged = api_merge(call, wire_tool(&edit.scene->tools[0]));
     bool read = read_tool(merged, &tool, &error) && need_device(edit.scene, &tool, &error);
-    json_decref(now);
     json_decref(merged);
     if (!read) {
         api_abandon(call, &edit, &error);

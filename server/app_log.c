@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "server/app_private.h"
+#include "server/describe.h"
 #include "server/wire.h"
 
 #define QUIET_S 0.5 /* between two events of the kinds that come in floods */
@@ -42,9 +43,9 @@ static void append(gw_app *app, json_t *event)
 static json_t *event_new(uint64_t tick, double time, const char *kind, const char *severity,
                          const char *message)
 {
-    return json_pack("{s:i, s:f, s:I, s:f, s:s, s:s, s:s}", "seq", 0, "time", time, "tick",
+    return json_pack("{s:i, s:f, s:I, s:f, s:s, s:s, s:o}", "seq", 0, "time", time, "tick",
                      (json_int_t)tick, "at", now_s(), "kind", kind, "severity", severity,
-                     "message", message);
+                     "message", describe_text(message));
 }
 
 void app_log(gw_app *app, const char *kind, const char *severity, const char *format, ...)

@@ -176,6 +176,7 @@ void app_pump(gw_app *app)
 void app_record(gw_app *app, bool on)
 {
     pthread_mutex_lock(&app->loop_lock);
+    app->recording = on;
     gw_loop_record(app->loop, on);
     pthread_mutex_unlock(&app->loop_lock);
 }
@@ -310,6 +311,7 @@ bool app_start_loop(gw_app *app, app_document *document, gw_error *error)
     app_slots old_slots = app->slots;
     app->loop = loop;
     app->slots = slots;
+    gw_loop_record(loop, app->recording);
     pthread_mutex_unlock(&app->loop_lock);
     gw_loop_destroy(old);
     close_new(&old_slots, &none);

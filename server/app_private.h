@@ -46,6 +46,7 @@ struct gw_app {
 
     gw_loop *loop;           /* loop */
     uint64_t revision_sent;  /* loop: of the newest scenario sent */
+    bool recording;          /* loop: per-tick records are wanted */
     int retired_count;       /* loop */
     app_retired retired[APP_MAX_RETIRED];
 

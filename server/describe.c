@@ -3,6 +3,7 @@
  */
 #include "server/describe.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "server/wire.h"
@@ -117,4 +118,17 @@ json_t *describe_simulation(const app_document *document, const gw_snapshot *sna
     json_t *json = wire_simulation(document->scene, snapshot, document->scene->rate);
     json_object_set_new(json, "revision", json_integer((json_int_t)document->revision));
     return json;
+}
+
+json_t *describe_text(const char *text)
+{
+    char plain[600];
+    json_t *value = json_string(text);
+    if (value)
+        return value;
+    snprintf(plain, sizeof plain, "%s", text);
+    for (char *c = plain; *c; c++)
+        if ((unsigned char)*c >= 0x80)
+            *c = '?';
+    return json_string(plain);
 }

@@ -23,4 +23,8 @@ void describe_refusal(json_t *object, const gw_scene *scene, const gw_placement 
 /* The member `simulation` of the protocol, of a document and its snapshot. */
 json_t *describe_simulation(const app_document *document, const gw_snapshot *snapshot);
 
+/* A JSON string out of text for people; what is not UTF-8 (cut in the middle, or sent by a client)
+ * becomes question marks. */
+json_t *describe_text(const char *text);
+
 #endif

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "server/describe.h"
 #include "server/stream_private.h"
 #include "server/wire.h"
 
@@ -42,8 +43,9 @@ static void reply(stream_client *client, json_t *value)
 
 static void reply_error(stream_client *client, const gw_error *error, const json_t *id)
 {
-    json_t *value = json_pack("{s:s, s:s, s:s}", "op", "error", "detail", error->message,
-                              "pointer", error->where);
+    json_t *value = json_pack("{s:s, s:o, s:o}", "op", "error", "detail",
+                              describe_text(error->message), "pointer",
+                              describe_text(error->where));
     if (id)
         json_object_set(value, "id", (json_t *)(size_t)id);
     reply(client, value);
