@@ -1,0 +1,255 @@
+/*
+ * Problems whose answers are known: mobilities of points in planes, poses of three angles, three
+ * points on three lines, crossing cylinders, thirty-two branches, conflicts.
+ */
+#include "solve_util.h"
+
+typedef struct on_plane {
+    gw_vec3 p, n;
+} on_plane;
+
+#define X {1, 0, 0}
+#define Y {0, 1, 0}
+#define Z {0, 0, 1}
+
+static void expect(const on_plane *list, int count, int turns, int slides)
+{
+    gw_constraint c[8];
+    for (int i = 0; i < count; i++)
+        c[i] = coincident(point_at(list[i].p), plane(list[i].p, list[i].n));
+    /* the identity is a pose of the set: start there, and beside it */
+    for (int off = 0; off < 2; off++) {
+        gw_problem p = problem_of(c, count);
+        if (off)
+            p.pose = (gw_pose){{0.1, -0.2, 0.05}, gw_quat_exp(gw_v3(0.1, 0.05, -0.2))};
+        solve(&p);
+        int b = solution.branch_count;
+        assert_mobility(b, turns, slides);
+        if (!off)
+            assert_true(solution.branches[0].distance < 1e-9);
+    }
+}
+
+#define EXPECT(turns, slides, ...)                                                                 \
+    do {                                                                                           \
+        const on_plane list[] = {__VA_ARGS__};                                                     \
+        expect(list, (int)(sizeof list / sizeof *list), turns, slides);                            \
+    } while (0)
+
+static void points_in_planes_have_the_known_mobilities(void **unused)
+{
+    (void)unused;
+    EXPECT(3, 2, {X, X});
+    EXPECT(3, 1, {X, X}, {{0, -1, 0}, Y});
+    EXPECT(3, 0, {X, X}, {{0, -1, 0}, Y}, {Z, Z});
+    EXPECT(2, 2, {{1, 0, -1}, X}, {{1, 0, 1}, X});
+    EXPECT(2, 1, {{1, 0, -1}, X}, {{1, 0, 1}, X}, {{0, -1, 0}, Y});
+    EXPECT(2, 1, {{1, 1, 0}, X}, {{1, -1, 0}, X}, {{0, -1, 0}, Y});
+    EXPECT(2, 0, {Z, Z}, {{1, 0, 1}, X}, {{1, 0, -1}, X}, {{0, -1, 0}, Y});
+    EXPECT(1, 2, {{1, 1, 1}, X}, {{1, 1, -1}, X}, {{1, -1, -1}, X});
+    EXPECT(1, 1, {{1, 1, 1}, X}, {{1, 1, -1}, X}, {{1, -1, -1}, X}, {{0, -1, 0}, Y});
+    EXPECT(1, 1, {{1, 0, 1}, X}, {{1, 0, -1}, X}, {{1, -1, 0}, Y}, {{-1, -1, 0}, Y});
+    EXPECT(1, 1, {{1, 0, 1}, X}, {{1, 0, -1}, X}, {{0, -1, 1}, Y}, {{0, -1, -1}, Y});
+}
+
+static void three_angles_of_sixty_degrees_have_eight_poses(void **unused)
+{
+    (void)unused;
+    gw_vec3 axes[] = {X, Y, Z}, none = {0, 0, 0};
+    gw_constraint c[4] = {coincident(point(0.1, 0.2, 0.3), point(1, 2, 3))};
+    for (int i = 0; i < 3; i++)
+        c[i + 1] = angle(line(none, axes[i]), line(none, axes[i]), GW_PI / 3);
+    solve_set(c, 4);
+    assert_mobility(8, 0, 0);
+    assert_int_equal(solution.method, GW_CLOSED_FORM);
+}
+
+static void six_points_in_planes_three_two_one_have_up_to_four_poses(void **unused)
+{
+    (void)unused;
+    /* a box against locators */
+    EXPECT(0, 0, {{1, 1, 0}, Z}, {{-1, 1, 0}, Z}, {{0, -1, 0}, Z}, {{1, 0, 0.2}, X},
+           {{1, 0.5, 0.3}, X}, {{0, 1, 0.2}, Y});
+    assert_int_equal(solution.branch_count, 4);
+    for (int trial = 0; trial < 20; trial++) {
+        gw_vec3 normals[] = {Z, Z, Z, X, X, Y};
+        gw_constraint c[6];
+        gw_pose x = random_pose();
+        for (int i = 0; i < 6; i++) {
+            gw_vec3 p = vector();
+            c[i] = coincident(point_at(p), plane(gw_pose_point(&x, p), normals[i]));
+        }
+        gw_problem problem = {x, 1, 6, c};
+        solve(&problem);
+        assert_true(solution.branch_count == 2 || solution.branch_count == 4);
+        assert_mobility(solution.branch_count, 0, 0);
+        assert_true(solution.branches[0].distance < 1e-6);
+    }
+}
+
+static void three_points_on_three_lines_have_two_to_eight_poses(void **unused)
+{
+    (void)unused;
+    for (int trial = 0; trial < 30; trial++) {
+        gw_constraint c[3];
+        gw_pose x = random_pose();
+        for (int i = 0; i < 3; i++) {
+            gw_vec3 p = vector();
+            c[i] = coincident(point_at(p), line(gw_pose_point(&x, p), direction()));
+        }
+        gw_problem problem = {x, 1, 3, c};
+        solve(&problem);
+        assert_int_equal(solution.status, GW_SOLVED);
+        assert_int_equal(solution.dof, 0);
+        assert_true(solution.branches[0].distance < 1e-6);
+        assert_in_range(solution.branch_count, 2, 8);
+        assert_int_equal(solution.branch_count % 2, 0);
+    }
+}
+
+static void equal_cylinders_that_cross_meet_in_two_ellipses(void **unused)
+{
+    (void)unused;
+    gw_constraint c[] = {distance(point(0, 0, 0), line(gw_v3(0, 0, 0), gw_v3(1, 0, 0)), 2),
+                         distance(point(0, 0, 0), line(gw_v3(0, 0, 0), gw_v3(1, 1, 0)), 2)};
+    solve_set(c, 2);
+    assert_mobility(2, 3, 1);
+    for (int i = 0; i < 2; i++) {
+        const gw_locus *l = &solution.branches[i].set.translation.locus;
+        assert_int_equal(l->kind, GW_LOCUS_ELLIPSE);
+        assert_true(l->a >= l->b && fabs(l->b - 2) < 1e-12);
+    }
+}
+
+static void five_incidences_have_thirty_two_branches(void **unused)
+{
+    (void)unused;
+    /* A point where a sphere meets a line: two. Then points pinned relative to it, each two. */
+    gw_constraint c[] = {
+        distance(point(0, 0, 0), point(0, 0, 0), 2),
+        coincident(point(0, 0, 0), line(gw_v3(0, 1, 0), gw_v3(1, 0, 0))),
+        coincident(line(gw_v3(0, 0, 0), gw_v3(0, 0, 1)), line(gw_v3(0, 0, 5), gw_v3(0, 0, 1))),
+    };
+    c[2].kind = GW_PARALLEL;
+    solve_set(c, 3);
+    assert_int_equal(solution.branch_count, 4);
+    assert_mobility(4, 1, 0);
+    for (int i = 0; i < 4; i++)
+        for (int k = 0; k < i; k++)
+            assert_string_not_equal(solution.branches[i].id, solution.branches[k].id);
+}
+
+static void a_contradiction_is_told_with_its_numbers(void **unused)
+{
+    (void)unused;
+    gw_constraint c[] = {coincident(point(0, 0, 0), point(0, 0, 0)),
+                         coincident(point(0, 0, 1), point(0, 0, 1.5))};
+    solve_set(c, 2);
+    assert_int_equal(solution.status, GW_STATUS_INCOMPATIBLE);
+    assert_int_equal(solution.conflict.constraints, 3);
+    assert_int_equal(solution.conflict.value_count, 4);
+    const char *names[] = {"c1", "c2"};
+    char words[512];
+    gw_conflict_words(&solution.conflict, names, words, sizeof words);
+    assert_non_null(strstr(words, "c1, c2: "));
+    assert_non_null(strstr(words, "d_a = 1000 mm, d_b = 1500 mm"));
+}
+
+static void contradicting_angles_are_incompatible(void **unused)
+{
+    (void)unused;
+    gw_vec3 o = {0, 0, 0};
+    gw_constraint c[] = {angle(line(o, gw_v3(1, 0, 0)), line(o, gw_v3(1, 0, 0)), 0.2),
+                         angle(line(o, gw_v3(0, 1, 0)), line(o, gw_v3(1, 0, 0)), 0.3)};
+    solve_set(c, 2);
+    assert_int_equal(solution.status, GW_STATUS_INCOMPATIBLE);
+    char words[512];
+    gw_conflict_words(&solution.conflict, NULL, words, sizeof words);
+    assert_non_null(strstr(words, "deg"));
+}
+
+static void parallel_planes_at_two_distances_are_incompatible(void **unused)
+{
+    (void)unused;
+    gw_element m = plane(gw_v3(0, 0, 0), gw_v3(0, 0, 1)), f = plane(gw_v3(1, 2, 3), gw_v3(0, 1, 0));
+    gw_constraint c[] = {distance(m, f, 0.1), distance(m, f, 0.2)};
+    solve_set(c, 2);
+    assert_int_equal(solution.status, GW_STATUS_INCOMPATIBLE);
+}
+
+static void a_repeated_constraint_is_redundant(void **unused)
+{
+    (void)unused;
+    gw_element m = plane(gw_v3(0, 0, 0), gw_v3(0, 0, 1)), f = plane(gw_v3(1, 2, 3), gw_v3(0, 1, 0));
+    gw_constraint c[] = {distance(m, f, 0.1), distance(m, f, 0.1), distance(m, f, 0.1)};
+    solve_set(c, 3);
+    assert_mobility(2, 1, 2);
+    assert_int_equal(solution.redundant_count, 2);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(solution.redundant[i].index, 2 - i);
+        assert_int_equal(solution.redundant[i].because, 1);
+    }
+}
+
+static void sizes_from_a_micrometre_to_a_megametre_behave_alike(void **unused)
+{
+    (void)unused;
+    for (double k = 1e-6; k < 1e7; k *= 1e3) {
+        gw_constraint c[] = {
+            coincident(point(0, 5 * k, 3 * k), line(gw_v3(0, 0, 3 * k), gw_v3(0, 1, 0))),
+            coincident(point(0, 5 * k, 3 * k), line(gw_v3(0, 0, 3 * k), gw_v3(0, 0, 1))),
+            coincident(point(0, 7 * k, 3 * k), point(-2 * k, 0, 3 * k))};
+        gw_problem p = problem_of(c, 3);
+        p.length = k;
+        solve(&p);
+        assert_mobility(1, 1, 0);
+        assert_int_equal(solution.redundant_count, 1);
+        c[1] = coincident(point(0, 0, k), plane(gw_v3(5 * k, 0, 3 * k), gw_v3(1, 2, 3)));
+        solve(&p);
+        assert_mobility(2, 0, 0);
+    }
+}
+
+static void order_and_roles_do_not_change_the_answer(void **unused)
+{
+    (void)unused;
+    for (int trial = 0; trial < 100; trial++) {
+        gw_pose x = random_pose();
+        gw_constraint c[3], back[3];
+        for (int i = 0; i < 3; i++) {
+            gw_vec3 p = vector(), d = direction();
+            c[i] = trial % 3 == 0   ? coincident(point_at(p), plane(gw_pose_point(&x, p), d))
+                   : trial % 3 == 1 ? coincident(point_at(p), line(gw_pose_point(&x, p), d))
+                                    : coincident(plane(p, d), point_at(gw_pose_point(&x, p)));
+            back[2 - i] = c[i];
+            back[2 - i].mobile = c[i].fixed;
+            back[2 - i].fixed = c[i].mobile;
+        }
+        gw_problem p = {x, 1, 3, c}, q = {gw_pose_inverse(&x), 1, 3, back};
+        solve(&p);
+        int dof = solution.dof, count = solution.branch_count;
+        solve(&q);
+        assert_int_equal(solution.dof, dof);
+        assert_int_equal(solution.branch_count, count);
+        assert_true(solution.branches[0].distance < 1e-6);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(points_in_planes_have_the_known_mobilities),
+        cmocka_unit_test(three_angles_of_sixty_degrees_have_eight_poses),
+        cmocka_unit_test(six_points_in_planes_three_two_one_have_up_to_four_poses),
+        cmocka_unit_test(three_points_on_three_lines_have_two_to_eight_poses),
+        cmocka_unit_test(equal_cylinders_that_cross_meet_in_two_ellipses),
+        cmocka_unit_test(five_incidences_have_thirty_two_branches),
+        cmocka_unit_test(a_contradiction_is_told_with_its_numbers),
+        cmocka_unit_test(contradicting_angles_are_incompatible),
+        cmocka_unit_test(parallel_planes_at_two_distances_are_incompatible),
+        cmocka_unit_test(a_repeated_constraint_is_redundant),
+        cmocka_unit_test(sizes_from_a_micrometre_to_a_megametre_behave_alike),
+        cmocka_unit_test(order_and_roles_do_not_change_the_answer),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
