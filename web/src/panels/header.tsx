@@ -68,7 +68,7 @@ function Loop(): JSX.Element | null {
       <div title="Ticks a second"><dt>rate</dt><dd>{loop.rate} Hz</dd></div>
       <div title="What 99 of 100 ticks stay below"><dt>tick p99</dt><dd>{micro(loop.tick_us.p99)} {'\u00b5s'}</dd></div>
       <div title="How late 99 of 100 ticks at most begin"><dt>late p99</dt><dd>{micro(loop.late_us.p99)} {'\u00b5s'}</dd></div>
-      <div title="Ticks that took longer than their period"><dt>overruns</dt><dd>{loop.overruns}</dd></div>
+      <div title="Overruns: ticks that took longer than their period"><dt>over</dt><dd>{loop.overruns}</dd></div>
       {!loop.real_time && (
         <div class="effort" title="The system did not grant real-time scheduling: ticks may come late under load.">
           <dt class="away">timing</dt><dd><Icon name="info" />best effort</dd>

@@ -1,4 +1,4 @@
-// The ground plane z = 0: a ruled square that fades towards its rim, x and y axes told apart.
+// The ground, level with the lowest body: a ruled square that fades towards its rim, x and y axes told apart.
 import { BufferGeometry, Float32BufferAttribute, LineBasicMaterial, LineSegments } from 'three';
 import type { Palette } from './palette';
 
@@ -14,8 +14,9 @@ export class Grid {
     this.lines.renderOrder = -1;
   }
 
-  // A cell of 1, 2 or 5 times a power of ten that suits a scene of this size.
-  fit(size: number): void {
+  // A cell of 1, 2 or 5 times a power of ten that suits a scene of this size; `floor` is its height.
+  fit(size: number, floor: number): void {
+    this.lines.position.z = floor;
     const raw = size / 7;
     const power = 10 ** Math.floor(Math.log10(raw));
     const step = [1, 2, 5, 10].find((k) => k * power >= raw)! * power;

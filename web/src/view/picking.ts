@@ -106,7 +106,7 @@ export class Picker {
     const shape = outline(body, f);
     if (shape.kind === 'point') this.point(f, shape, body, x, y, hit, out);
     else if (shape.kind === 'line') this.line(f, shape, body, x, y, hit, out);
-    else this.plane(f, shape, body, hit, out);
+    else this.plane(f, shape, body, x, y, hit, out);
   }
 
   private point(f: Feature, shape: Outline, body: Body, x: number, y: number, hit: Hit | null, out: Candidate[]): void {
@@ -144,7 +144,24 @@ export class Picker {
     return (type === 'cylinder' || type === 'cone') && Math.abs(hit.normal.z) < 0.99;
   }
 
-  private plane(f: Feature, shape: Outline, body: Body, hit: Hit | null, out: Candidate[]): void {
+  // The rim of a round face stands for the face: it is seen where the face itself is not.
+  private rim(shape: Outline, body: Body, x: number, y: number): boolean {
+    if (shape.inner || shape.points.length < 8) return false;
+    return shape.points.some((p, i) => {
+      const q = shape.points[(i + 1) % shape.points.length]!;
+      if (!this.project(p, body, screenA) || !this.project(q, body, screenB)) return false;
+      const dx = screenB.x - screenA.x;
+      const dy = screenB.y - screenA.y;
+      const t = Math.max(0, Math.min(1, ((x - screenA.x) * dx + (y - screenA.y) * dy) / (dx * dx + dy * dy || 1)));
+      return Math.hypot(screenA.x + t * dx - x, screenA.y + t * dy - y) < EDGE_PX && this.seen(p, body);
+    });
+  }
+
+  private plane(f: Feature, shape: Outline, body: Body, x: number, y: number, hit: Hit | null, out: Candidate[]): void {
+    if (this.rim(shape, body, x, y)) {
+      out.push({ ref: f.id, rank: 1.5, px: 0 });
+      return;
+    }
     if (!hit || hit.body !== body || !f.plane) return;
     const n = f.plane.normal;
     const local: Vec3 = [hit.local.x, hit.local.y, hit.local.z];

@@ -33,7 +33,6 @@ export class Pointer {
 
   private down(e: PointerEvent): void {
     this.locate(e);
-    this.canvas.focus({ preventScroll: true });
     if (e.button !== 0 || !e.isPrimary) return;
     if (e.pointerType !== 'mouse') this.hover();
     const hit = this.picker.hit(this.x, this.y);

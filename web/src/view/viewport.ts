@@ -23,7 +23,7 @@ import * as store from '../store';
 const FOV = 40;
 const DIRECTIONS: Record<View, [number, number, number]> = {
   top: [0, -1e-4, 1], bottom: [0, -1e-4, -1], front: [0, -1, 0], back: [0, 1, 0], left: [-1, 0, 0],
-  right: [1, 0, 0], home: [0.9, -1.25, 0.8],
+  right: [1, 0, 0], home: [0.8, -1.25, 0.5],
 };
 
 export interface Bits { canvas: HTMLCanvasElement; overlay: HTMLCanvasElement; cube: HTMLElement; host: HTMLElement }
@@ -46,6 +46,7 @@ export class Viewport {
   private dirty = false;
   private cameraMoved = true;
   private shownVersion = -1;
+  private shownEpoch = -1;
 
   constructor(private readonly bits: Bits) {
     this.renderer = new WebGLRenderer({ canvas: bits.canvas, antialias: true, powerPreference: 'high-performance' });
@@ -78,8 +79,8 @@ export class Viewport {
   }
 
   private light(): void {
-    this.stage.add(new HemisphereLight(0xffffff, 0x8a8f99, 1.7));
-    const key = new DirectionalLight(0xffffff, 1.5);
+    this.stage.add(new HemisphereLight(0xffffff, 0x9aa0aa, 2.3));
+    const key = new DirectionalLight(0xffffff, 1.7);
     key.position.set(-0.6, 0.9, 0.8);
     this.camera.add(key, key.target);
     key.target.position.set(0, 0, -1);
@@ -92,9 +93,8 @@ export class Viewport {
       this.bodies.sync(store.scene.value);
       this.dressAll();
       this.invalidate();
-    });
-    effect(() => {
-      store.sceneEpoch.value;
+      if (this.shownEpoch === store.sceneEpoch.value) return;
+      this.shownEpoch = store.sceneEpoch.value;
       this.frameScene();
     });
     effect(() => this.showFreedoms());
@@ -181,7 +181,6 @@ export class Viewport {
     this.camera.updateProjectionMatrix();
     this.controls.target.copy(centre);
     this.controls.update();
-    this.grid.fit(Math.max(size, 1e-3));
     this.cameraMoved = true;
     this.invalidate();
   }
@@ -191,6 +190,8 @@ export class Viewport {
   }
 
   frameScene(): void {
+    const box = this.bounds('');
+    this.grid.fit(box.isEmpty() ? 0.4 : Math.max(box.getSize(new Vector3()).length(), 1e-3), box.isEmpty() ? 0 : Math.min(0, box.min.z));
     this.aim(new Vector3(...DIRECTIONS.home), '');
   }
 

@@ -1,0 +1,208 @@
+// What the page's tests share: a real server on a free port with a folder of its own, a real
+// Chromium, and a mouse that knows where points of the scene are on the canvas.
+import { spawn } from 'node:child_process';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { dirname, join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const root = resolve(dirname(fileURLToPath(import.meta.url)), '../..');
+const need = createRequire(join(root, 'web/package.json'));
+export const { chromium } = need('playwright-core');
+export const axePath = need.resolve('axe-core/axe.min.js');
+const binary = process.env.GUIDEWAY ?? join(root, 'build/guideway');
+
+export const sleep = (ms) => new Promise((done) => setTimeout(done, ms));
+
+// Waits until `check` answers something true; fails with `what` after `ms`.
+export async function until(check, what, ms = 10000) {
+  const end = Date.now() + ms;
+  let last;
+  for (;;) {
+    try {
+      last = await check();
+      if (last) return last;
+    } catch (e) {
+      last = e;
+    }
+    if (Date.now() > end) throw new Error(`gave up waiting until ${what}; last: ${last instanceof Error ? last.message : JSON.stringify(last)}`);
+    await sleep(40);
+  }
+}
+
+function freePort() {
+  return new Promise((done, fail) => {
+    const probe = createServer();
+    probe.on('error', fail);
+    probe.listen(0, '127.0.0.1', () => {
+      const { port } = probe.address();
+      probe.close(() => done(port));
+    });
+  });
+}
+
+// ---- the appliance ----------------------------------------------------------------------------------
+
+export class Appliance {
+  static async start(args = []) {
+    const a = new Appliance();
+    a.port = await freePort();
+    a.data = await mkdtemp(join(tmpdir(), 'guideway-web-'));
+    a.url = `http://127.0.0.1:${a.port}`;
+    a.args = args;
+    await a.up();
+    return a;
+  }
+
+  async up() {
+    this.process = spawn(binary, ['serve', '--listen', `127.0.0.1:${this.port}`, '--data', this.data, ...this.args], { cwd: this.data, stdio: ['ignore', 'pipe', 'pipe'] });
+    this.log = '';
+    for (const pipe of [this.process.stdout, this.process.stderr]) pipe.on('data', (d) => (this.log += d));
+    await until(async () => (await fetch(`${this.url}/healthz`)).ok, `the server answers: ${this.log}`);
+  }
+
+  async down() {
+    if (this.process.exitCode !== null || this.process.signalCode !== null) return;
+    const gone = new Promise((done) => this.process.once('exit', done));
+    this.process.kill('SIGTERM');
+    const timer = setTimeout(() => this.process.kill('SIGKILL'), 4000);
+    await gone;
+    clearTimeout(timer);
+  }
+
+  async stop() {
+    await this.down();
+    await rm(this.data, { recursive: true, force: true });
+  }
+
+  async api(method, path, body) {
+    const reply = await fetch(`${this.url}/api/v1${path}`, {
+      method,
+      headers: body === undefined ? {} : { 'Content-Type': 'application/json' },
+      body: body === undefined ? undefined : JSON.stringify(body),
+    });
+    const text = await reply.text();
+    if (!reply.ok) throw new Error(`${method} ${path}: ${reply.status} ${text}`);
+    return text ? JSON.parse(text) : undefined;
+  }
+
+  get(path) {
+    return this.api('GET', path);
+  }
+
+  open(scene) {
+    return this.api('POST', '/scene/open', { scene });
+  }
+
+  async tool() {
+    return (await this.get('/simulation')).tools[0];
+  }
+}
+
+// ---- the browser --------------------------------------------------------------------------------------
+
+export const launch = () => chromium.launch({
+  executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
+  args: [
+    '--headless=new', '--no-sandbox', '--use-gl=angle', '--use-angle=swiftshader', '--enable-unsafe-swiftshader',
+    '--ignore-gpu-blocklist', '--disable-background-networking', '--disable-component-update', '--disable-sync', '--disable-quic',
+    '--no-first-run', '--disable-dev-shm-usage',
+  ],
+});
+
+// Messages that the browser itself writes about its own state, not our code.
+const notOurs = /WebSocket connection to|Failed to load resource|net::ERR_CONNECTION|GPU stall due to ReadPixels|status of 4\d\d/;
+
+export class Person {
+  constructor(page, appliance) {
+    this.page = page;
+    this.appliance = appliance;
+    this.messages = [];
+    page.on('console', (m) => {
+      if (!notOurs.test(m.text())) this.messages.push(`${m.type()}: ${m.text()}`);
+    });
+    page.on('pageerror', (e) => this.messages.push(`error: ${e.message}`));
+  }
+
+  static async arrive(browser, appliance, options = {}) {
+    const context = await browser.newContext({ viewport: { width: 1280, height: 720 }, ...options });
+    const person = new Person(await context.newPage(), appliance);
+    await person.page.goto(appliance.url);
+    await person.ready();
+    return person;
+  }
+
+  leave() {
+    return this.page.context().close();
+  }
+
+  async ready() {
+    await this.page.waitForSelector('#canvas[data-ready="yes"]', { timeout: 30000 });
+  }
+
+  text(selector) {
+    return this.page.locator(selector).first().innerText();
+  }
+
+  words() {
+    return this.text('[data-words]');
+  }
+
+  // Where a point of the world is, in pixels of the page.
+  async at(p) {
+    const canvas = this.page.locator('#canvas');
+    const { width, height, clip: m } = JSON.parse(await canvas.getAttribute('data-camera'));
+    const box = await canvas.boundingBox();
+    const row = (i) => m[i] * p[0] + m[4 + i] * p[1] + m[8 + i] * p[2] + m[12 + i];
+    const w = row(3);
+    return { x: box.x + ((row(0) / w + 1) / 2) * width, y: box.y + ((1 - row(1) / w) / 2) * height };
+  }
+
+  // The camera is still once the published one no longer changes.
+  async settled() {
+    let last = '';
+    await until(async () => {
+      const now = await this.page.getAttribute('#canvas', 'data-camera');
+      const same = now === last;
+      last = now;
+      return same;
+    }, 'the camera rests');
+  }
+
+  async moveTo(p) {
+    const { x, y } = await this.at(p);
+    await this.page.mouse.move(x - 2, y - 2);
+    await this.page.mouse.move(x, y);
+  }
+
+  hovered() {
+    return this.text('.status-hover');
+  }
+
+  // Hovers until the feature is the one under the cursor (Tab steps through others), then clicks.
+  async pick(ref, p) {
+    await this.moveTo(p);
+    await until(async () => (await this.hovered()).startsWith(ref), `${ref} is under the cursor`, 5000);
+    const { x, y } = await this.at(p);
+    await this.page.mouse.click(x, y);
+    await until(async () => (await this.text('.picked')).includes(ref), `${ref} is picked`, 5000);
+  }
+
+  async screenshot() {
+    const { decode } = await import('./png.mjs');
+    return decode(await this.page.screenshot());
+  }
+}
+
+// ---- geometry ---------------------------------------------------------------------------------------------
+
+export const rotate = ([w, x, y, z], v) => {
+  const t = [2 * (y * v[2] - z * v[1]), 2 * (z * v[0] - x * v[2]), 2 * (x * v[1] - y * v[0])];
+  return [
+    v[0] + w * t[0] + y * t[2] - z * t[1], v[1] + w * t[1] + z * t[0] - x * t[2], v[2] + w * t[2] + x * t[1] - y * t[0],
+  ];
+};
+
+export const place = (pose, v) => rotate(pose.q, v).map((x, i) => x + pose.p[i]);
