@@ -235,7 +235,9 @@ static bool settled(gw_run *run, const gw_state *state, progress *p)
     gw_finding *f = &run->finding;
     if (f->outcome == GW_REWRITE)
         return false;
-    if (f->outcome == GW_NO_ROOT || (f->outcome == GW_CLASH && state->rough))
+    if (f->outcome == GW_CLASH && state->rough)
+        run->lost = run->doubt = true;
+    if (f->outcome == GW_NO_ROOT)
         run->doubt = true;
     *p = f->outcome == GW_KEEP ? UNCHANGED : ENDED;
     return true;

@@ -283,11 +283,11 @@ static void choose_rows(completion *c, const gw_pose *x, gw_submanifold *set)
 {
     set->row_count = independent_rows(c, x, set->rows);
     bool enough = set->row_count == 6 - set->dof;
-    for (int k = 0; k < 3 && enough; k++) {
+    for (int k = 0; k < 10 && enough; k++) {
         double step[6];
         for (int i = 0; i < 6; i++)
-            step[i] = uniform(c, -0.3, 0.3);
-        gw_pose y = stepped(c, x, step, c->size);
+            step[i] = uniform(c, -1, 1);
+        gw_pose y = stepped(c, x, step, (k + 1) * 0.2 * c->size);
         enough = gw_rows_project(set->rows, set->row_count, c->size, 60, &y) > 1e-11 * c->size ||
                  gw_residual(c->run->problem, c->run->use, c->size, &y) < GW_VERIFIED;
     }

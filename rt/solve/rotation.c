@@ -200,7 +200,10 @@ void gw_rule_fixed_direction(gw_run *run, const gw_state *state, const gw_direct
  * N_s = b_3 a_2 - b_2 a_3: a trigonometric polynomial of degree four, that is one of degree eight in
  * exp(i phi).
  */
+#define MAX_POLISHED 16 /* angles that refine a root together */
+
 typedef struct triple {
+    const gw_state *state;
     const gw_direction *d[3];
     gw_quat zero; /* R0 */
 } triple;
@@ -275,24 +278,25 @@ static int all_roots(const double complex *c, double complex z[DEGREE])
     return degree;
 }
 
-/* Newton's method on the three angles; the residual afterwards. Rough: where they nearly touch. */
-static double polish(const triple *t, gw_quat *q, bool *rough)
+/* Newton's method on `count` angles, at most MAX_POLISHED; the residual afterwards. Rough: where
+ * their surfaces nearly touch. */
+static double polish(const gw_direction *const *d, int count, gw_quat *q, bool *rough)
 {
     double worst = HUGE_VAL;
     for (int k = 0; k < 60; k++) {
-        double a[3][6] = {{0}}, h[3], s[6], v[6][6], step[6], now = 0;
-        for (int i = 0; i < 3; i++) {
-            gw_vec3 y = gw_rotate(*q, t->d[i]->u), g = gw_cross(y, t->d[i]->f);
-            h[i] = gw_dot(y, t->d[i]->f) - t->d[i]->cosine;
+        double a[MAX_POLISHED][6] = {{0}}, h[MAX_POLISHED], s[6], v[6][6], step[6], now = 0;
+        for (int i = 0; i < count; i++) {
+            gw_vec3 y = gw_rotate(*q, d[i]->u), g = gw_cross(y, d[i]->f);
+            h[i] = gw_dot(y, d[i]->f) - d[i]->cosine;
             a[i][0] = g.x, a[i][1] = g.y, a[i][2] = g.z;
             now = fmax(now, fabs(h[i]));
         }
         if (!(now < worst) && now < 1e-13)
             break;
         worst = now;
-        gw_small_svd(3, a, s, v);
+        gw_small_svd(count, a, s, v);
         *rough = s[2] < 1e-4 * s[0];
-        gw_small_solve(3, (const double(*)[6])a, s, (const double(*)[6])v,
+        gw_small_solve(count, (const double(*)[6])a, s, (const double(*)[6])v,
                        gw_small_rank(s, 1e-10), h, step);
         gw_vec3 turn = gw_v3(-step[0], -step[1], -step[2]);
         double size = gw_norm(turn);
@@ -302,13 +306,31 @@ static double polish(const triple *t, gw_quat *q, bool *rough)
     return worst;
 }
 
+/* Where there are more angles than three they make a nearly double root a sharp one. */
+static void polish_all(const gw_state *state, gw_quat *q, bool *rough)
+{
+    const gw_direction *all[MAX_POLISHED];
+    int count = state->direction_count < MAX_POLISHED ? state->direction_count : MAX_POLISHED;
+    for (int i = 0; i < count; i++)
+        all[i] = &state->directions[i];
+    gw_quat better = *q;
+    bool still_rough = true;
+    if (count > 3 && polish(all, count, &better, &still_rough) < 1e-12 &&
+        gw_quat_angle(better, *q) < 1e-3) {
+        *q = better;
+        *rough = still_rough;
+    }
+}
+
 static void try_rotation(gw_run *run, const triple *t, double phi, double theta)
 {
     gw_quat q = gw_quat_mul(gw_quat_mul(gw_quat_axis(t->d[0]->f, phi), t->zero),
                             gw_quat_axis(t->d[0]->u, theta));
     bool rough = false;
-    if (polish(t, &q, &rough) > 1e-12 || run->finding.count == GW_MAX_OPTIONS)
+    if (polish(t->d, 3, &q, &rough) > 1e-12 || run->finding.count == GW_MAX_OPTIONS)
         return;
+    if (rough)
+        polish_all(t->state, &q, &rough);
     for (int i = 0; i < run->finding.count; i++)
         if (gw_quat_angle(q, run->finding.edits[i].rotation) < (rough ? 1e-4 : 1e-6))
             return;
@@ -335,10 +357,10 @@ static void try_thetas(gw_run *run, const triple *t, double phi)
     }
 }
 
-static bool solve_triple(gw_run *run, const gw_direction *x, const gw_direction *y,
-                         const gw_direction *z)
+static bool solve_triple(gw_run *run, const gw_state *state, int third)
 {
-    triple t = {{x, y, z}, gw_quat_identity()};
+    const gw_direction *x = &state->directions[0];
+    triple t = {state, {x, x + 1, x + third}, gw_quat_identity()};
     gw_vec3 w = gw_cross(x->u, x->f);
     double sine = gw_norm(w), sigma = atan2(sine, gw_dot(x->u, x->f));
     w = sine > 1e-12 ? gw_scale(1 / sine, w) : gw_any_normal(x->u);
@@ -357,8 +379,7 @@ static bool solve_triple(gw_run *run, const gw_direction *x, const gw_direction 
 
 void gw_rule_three_directions(gw_run *run, const gw_state *state)
 {
-    const gw_direction *d = state->directions;
     for (int k = 2; k < state->direction_count; k++)
-        if (solve_triple(run, &d[0], &d[1], &d[k]))
+        if (solve_triple(run, state, k))
             return;
 }

@@ -36,21 +36,22 @@ static void write_id(const gw_state *state, int number, char id[16])
     id[n] = 0;
 }
 
-/* A single pose that another branch has already. */
+/* True where another branch has the pose; of sets with freedoms their centre alone tells nothing,
+ * so that only the second look at all constraints asks. */
 static bool listed(const gw_run *run, const gw_submanifold *set, const gw_pose *nearest)
 {
     const gw_solution *s = run->solution;
+    if (set->dof > 0 && !run->lost)
+        return false;
     for (int i = 0; i < s->branch_count; i++) {
         const gw_branch *b = &s->branches[i];
         gw_pose on;
-        double gap = HUGE_VAL;
-        if (set->dof > 0 || b->set.general)
+        if (set->dof == 0 && b->set.general && !run->lost)
             continue;
-        if (b->set.dof == 0)
-            gap = gw_pose_distance(&b->nearest, nearest, run->size);
-        else
-            gap = gw_submanifold_nearest(&b->set, nearest, run->size, &on);
-        if (gap < 1e-6 * run->size)
+        double gap = b->set.dof == 0
+                         ? gw_pose_distance(&b->nearest, nearest, run->size)
+                         : gw_submanifold_nearest(&b->set, nearest, run->size, &on);
+        if (gap < 1e-5 * run->size)
             return true;
     }
     return false;
@@ -68,7 +69,7 @@ void gw_add_branch(gw_run *run, const gw_state *state, int number, const gw_subm
         run->doubt = true;
         return;
     }
-    if (set->dof == 0 && s->branch_count > 0 && listed(run, set, &nearest))
+    if (s->branch_count > 0 && listed(run, set, &nearest))
         return;
     gw_branch *b = &s->branches[s->branch_count++];
     write_id(state, number, b->id);
@@ -126,6 +127,7 @@ static void complete_all(gw_run *run)
         gw_sense sense = run->problem->constraints[i].sense;
         gw_decompose(run, &state, i, sense == GW_EITHER ? GW_SAME : sense);
     }
+    state.choices[state.choice_count++] = 'n';
     run->solution->left = run->use;
     run->solution->method = GW_NUMERIC;
     gw_complete(run, &state);
@@ -161,7 +163,7 @@ void gw_solve(const gw_problem *problem, gw_solution *solution)
     run.solution = solution;
     run.leaf = solve_leaf;
     run.context = NULL;
-    run.stop = run.doubt = false;
+    run.stop = run.doubt = run.lost = false;
     run.conflict.condition = NULL;
     run.conflict.constraints = 0;
     run.conflict.value_count = 0;
@@ -172,7 +174,7 @@ void gw_solve(const gw_problem *problem, gw_solution *solution)
     solution->reason = NULL;
     solution->best_residual = HUGE_VAL;
     gw_explore(&run);
-    if (solution->branch_count == 0 && run.doubt)
+    if (run.lost || (solution->branch_count == 0 && run.doubt))
         complete_all(&run);
     conclude(&run, solution);
 }

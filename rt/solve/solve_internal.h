@@ -91,6 +91,7 @@ struct gw_run {
     void *context;
     bool stop;              /* set by a leaf: no further leaves wanted */
     bool doubt;             /* a branch ended without a proof */
+    bool lost;              /* one of a nearly double root: poses near it may be missing */
     gw_conflict conflict;
     gw_finding finding;     /* scratch */
 };

@@ -92,14 +92,14 @@ __attribute__((unused)) static gw_problem problem_of(const gw_constraint *c, int
 /* Largest coordinate or value of a problem, at least a length that stands for none. */
 __attribute__((unused)) static double size_of(const gw_problem *p)
 {
-    double size = 1e-300;
+    double size = 0;
     for (int i = 0; i < p->count; i++) {
         const gw_constraint *c = &p->constraints[i];
         size = fmax(size, fmax(gw_norm(c->mobile.p), gw_norm(c->fixed.p)));
         if (c->kind == GW_DISTANCE)
             size = fmax(size, fabs(c->value));
     }
-    return size;
+    return size > 0 ? size : 1;
 }
 
 /* Every branch's nearest pose, and samples of it, satisfy every constraint and its own rows. */
