@@ -53,8 +53,8 @@ static const gw_driver_setting settings[SETTING_COUNT] = {
                       0, 10},
     [FORCE_MAX] = {"force_max", "N", "largest force that the sensor reads; 0: unlimited", 0, 0,
                    1e6},
-    [TORQUE_MAX] = {"torque_max", "N m", "largest torque that the sensor reads; 0: unlimited", 0,
-                    0, 1e6},
+    [TORQUE_MAX] = {"torque_max", "N m", "largest torque that the sensor reads; 0: unlimited", 0, 0,
+                    1e6},
     [SPEED_MAX] = {"speed_max", "m/s", "largest speed of the servo; 0: unlimited", 0, 0, 1e3},
     [SPIN_MAX] = {"spin_max", "rad/s", "largest angular speed of the servo; 0: unlimited", 0, 0,
                   1e4},
@@ -63,12 +63,23 @@ static const gw_driver_setting settings[SETTING_COUNT] = {
 
 /* The Cobotic Hand Controller; README.md says which values are published and which are ours. */
 static const double cobotic[SETTING_COUNT] = {
-    [WORKSPACE_RADIUS] = 0.08, [BANDWIDTH] = 40,        [STIFFNESS] = 400e3,
-    [STIFFNESS_ANGULAR] = 1e3, [CREEP] = 6e-5,          [CREEP_ANGULAR] = 0.05,
-    [QUANTUM] = 2e-6,          [QUANTUM_ANGULAR] = 2e-5, [FORCE_QUANTUM] = 0.01,
-    [TORQUE_QUANTUM] = 5e-4,   [FORCE_NOISE] = 0.01,    [TORQUE_NOISE] = 5e-4,
-    [FORCE_MAX] = 50,          [TORQUE_MAX] = 5,        [SPEED_MAX] = 1,
-    [SPIN_MAX] = 10,           [SEED] = 1,
+    [WORKSPACE_RADIUS] = 0.08,
+    [BANDWIDTH] = 40,
+    [STIFFNESS] = 400e3,
+    [STIFFNESS_ANGULAR] = 1e3,
+    [CREEP] = 6e-5,
+    [CREEP_ANGULAR] = 0.05,
+    [QUANTUM] = 2e-6,
+    [QUANTUM_ANGULAR] = 2e-5,
+    [FORCE_QUANTUM] = 0.01,
+    [TORQUE_QUANTUM] = 5e-4,
+    [FORCE_NOISE] = 0.01,
+    [TORQUE_NOISE] = 5e-4,
+    [FORCE_MAX] = 50,
+    [TORQUE_MAX] = 5,
+    [SPEED_MAX] = 1,
+    [SPIN_MAX] = 10,
+    [SEED] = 1,
 };
 
 static const char *const profiles[] = {"ideal", "cobotic-hand-controller", NULL};
@@ -77,15 +88,16 @@ struct gw_driver_device {
     double value[SETTING_COUNT];
     gw_device_info info;
     double dt;
-    double keep;        /* exp(-dt/tau): what is left of a speed error after a tick */
-    double slip_time;   /* tau (1 - keep) */
-    double p[3], q[4];  /* where the actuators are */
-    double v[3], w[3];  /* their velocity */
-    double f[3], t[3];  /* the operator's wrench */
+    double keep;       /* exp(-dt/tau): what is left of a speed error after a tick */
+    double slip_time;  /* tau (1 - keep) */
+    double p[3], q[4]; /* where the actuators are */
+    double v[3], w[3]; /* their velocity */
+    double f[3], t[3]; /* the operator's wrench */
     unsigned long long random;
 };
 
-/* ---- settings --------------------------------------------------------------------------------- */
+/* ---- settings ---------------------------------------------------------------------------------
+ */
 
 static int find_setting(const char *name)
 {
@@ -182,7 +194,8 @@ static const gw_device_info *sim_info(const gw_driver_device *device)
     return &device->info;
 }
 
-/* ---- sensors ---------------------------------------------------------------------------------- */
+/* ---- sensors ----------------------------------------------------------------------------------
+ */
 
 static double quantised(double x, double quantum)
 {
@@ -220,8 +233,7 @@ static void sim_read(gw_driver_device *d, gw_device_sample *s)
         s->v[i] = d->v[i];
         s->w[i] = d->w[i];
         s->f[i] = sensed(d, d->f[i], value[FORCE_NOISE], value[FORCE_QUANTUM], value[FORCE_MAX]);
-        s->t[i] =
-            sensed(d, d->t[i], value[TORQUE_NOISE], value[TORQUE_QUANTUM], value[TORQUE_MAX]);
+        s->t[i] = sensed(d, d->t[i], value[TORQUE_NOISE], value[TORQUE_QUANTUM], value[TORQUE_MAX]);
     }
     for (int i = 0; i < 4; i++) {
         s->q[i] = quantised(d->q[i], 0.5 * value[QUANTUM_ANGULAR]);
@@ -234,7 +246,8 @@ static void sim_read(gw_driver_device *d, gw_device_sample *s)
     s->valid = true;
 }
 
-/* ---- motion ----------------------------------------------------------------------------------- */
+/* ---- motion -----------------------------------------------------------------------------------
+ */
 
 /* Scales a vector down to the length `most`, 0: no limit. */
 static void limit_length(double *x, double most)

@@ -12,7 +12,8 @@
 #include <stddef.h>
 #include <string.h>
 
-#define GW_MAILBOX_FRESH 4u /* flag of the buffer that changes hands: written since the last read */
+#define GW_MAILBOX_FRESH 4u /* flag of the buffer that changes hands: written since the last read  \
+                             */
 
 typedef struct gw_mailbox {
     unsigned char *storage; /* three values */
@@ -23,8 +24,7 @@ typedef struct gw_mailbox {
 } gw_mailbox;
 
 /* `storage` of three times `size` bytes; the reader finds `initial` before the first write. */
-static inline void gw_mailbox_init(gw_mailbox *box, void *storage, size_t size,
-                                   const void *initial)
+static inline void gw_mailbox_init(gw_mailbox *box, void *storage, size_t size, const void *initial)
 {
     box->storage = storage;
     box->size = size;
@@ -38,8 +38,8 @@ static inline void gw_mailbox_init(gw_mailbox *box, void *storage, size_t size,
 static inline void gw_mailbox_write(gw_mailbox *box, const void *value)
 {
     memcpy(box->storage + box->back * box->size, value, box->size);
-    unsigned old = atomic_exchange_explicit(&box->middle, box->back | GW_MAILBOX_FRESH,
-                                            memory_order_acq_rel);
+    unsigned old =
+        atomic_exchange_explicit(&box->middle, box->back | GW_MAILBOX_FRESH, memory_order_acq_rel);
     box->back = old & 3u;
 }
 

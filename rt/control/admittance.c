@@ -6,9 +6,9 @@
 
 #include <float.h>
 
-#define SLACK_M        0.005 /* in device space: far beyond what a healthy servo leaves */
-#define STIFFNESS_MAX  2000.0
-#define FORCE_MAX      50.0
+#define SLACK_M       0.005 /* in device space: far beyond what a healthy servo leaves */
+#define STIFFNESS_MAX 2000.0
+#define FORCE_MAX     50.0
 
 void gw_pid_reset(gw_pid *pid)
 {
@@ -53,8 +53,7 @@ gw_coupling gw_coupling_for(double mass, double scale, double dt)
     return (gw_coupling){k, 2 * sqrt(k * mass), SLACK_M / scale, FORCE_MAX};
 }
 
-gw_vec3 gw_coupling_force(const gw_coupling *c, gw_vec3 tool, gw_vec3 tool_velocity,
-                          gw_vec3 device)
+gw_vec3 gw_coupling_force(const gw_coupling *c, gw_vec3 tool, gw_vec3 tool_velocity, gw_vec3 device)
 {
     gw_vec3 apart = gw_sub(device, tool);
     double distance = gw_norm(apart);

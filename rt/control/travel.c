@@ -5,7 +5,7 @@
 
 #define SAME_M          1e-12 /* offsets below this need no travel */
 #define SAME_MPS        1e-12
-#define SETTLE_S        0.2   /* in which the forbidden part of a twist is brought to rest */
+#define SETTLE_S        0.2 /* in which the forbidden part of a twist is brought to rest */
 #define RAMP_CANDIDATES 24
 #define RAMP_FIRST_S    0.02
 #define RAMP_GROWTH     1.2
@@ -72,8 +72,8 @@ void gw_travel_start(gw_travel *travel, const gw_pose *from, const gw_twist *twi
     *travel = (gw_travel){.offset0 = gw_pose_sub(from, to), .settle = SETTLE_S, .pace = 1};
     gw_vec3 r = travel->offset0.w;
     gw_vec3 carried = gw_rotate(gw_quat_exp(r), to_twist->w);
-    travel->rate0 = (gw_twist){gw_sub(twist->v, to_twist->v),
-                               rate_of(r, gw_sub(twist->w, carried))};
+    travel->rate0 =
+        (gw_twist){gw_sub(twist->v, to_twist->v), rate_of(r, gw_sub(twist->w, carried))};
     double distance = gw_norm(travel->offset0.v), angle = gw_norm(r);
     /* a pure turn is planned as if its arm were a tenth of a metre */
     double reach = fmax(distance, 0.1 * angle);

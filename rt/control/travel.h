@@ -16,12 +16,12 @@
 /* What bounds a travel: speeds, and where a hand with stiffness, damping and mass is known to hold
  * the tool, the rate at which its force may change. 0: not bounded by it. */
 typedef struct gw_travel_limits {
-    double speed, spin;         /* m/s, rad/s */
-    double acceleration;        /* m/s^2 of the ramps; rad/s^2 four times that */
-    double hand_stiffness;      /* N/m */
-    double hand_damping;        /* N s/m */
-    double hand_mass;           /* kg */
-    double hand_force_rate;     /* N/s */
+    double speed, spin;     /* m/s, rad/s */
+    double acceleration;    /* m/s^2 of the ramps; rad/s^2 four times that */
+    double hand_stiffness;  /* N/m */
+    double hand_damping;    /* N s/m */
+    double hand_mass;       /* kg */
+    double hand_force_rate; /* N/s */
 } gw_travel_limits;
 
 typedef struct gw_travel {
@@ -31,7 +31,7 @@ typedef struct gw_travel {
     double time;      /* since the start, slowed by pace (s) */
     double pace;      /* of the last advance, 0 .. 1 */
     double duration, ramp;
-    double settle;    /* duration of g (s) */
+    double settle; /* duration of g (s) */
 } gw_travel;
 
 /* Starts one: the tool is shown at `from` moving with `twist`, its model is at `to` with

@@ -30,7 +30,8 @@ static gw_quat turn_about(gw_vec3 axis, double angle)
     return (gw_quat){c, s * axis.x, s * axis.y, s * axis.z};
 }
 
-/* ---- recentring: the exact point of the set at a pose that is on it but for rounding ---------- */
+/* ---- recentring: the exact point of the set at a pose that is on it but for rounding ----------
+ */
 
 /* The rotation next to q that obeys the rotational factor. */
 static gw_quat rotation_on_set(const gw_rotation_set *set, gw_quat q)
@@ -107,7 +108,8 @@ static void locus_centre(const gw_locus *l, gw_vec3 x, gw_chart *chart)
     }
 }
 
-/* ---- the locus about its centre --------------------------------------------------------------- */
+/* ---- the locus about its centre ---------------------------------------------------------------
+ */
 
 /* Point, derivatives by z and acceleration at z_ddot = 0, in the locus's own frame. */
 typedef struct locus_motion {
@@ -189,7 +191,8 @@ static void locus_at(const gw_chart *chart, const double *z, const double *z_dot
         m->velocity = gw_mul_add(m->velocity, z_dot[k], m->d[k]);
 }
 
-/* ---- the rotation about its centre ------------------------------------------------------------ */
+/* ---- the rotation about its centre ------------------------------------------------------------
+ */
 
 /* Rotation, columns of the angular velocity, and its rate at z_ddot = 0. */
 typedef struct rotation_motion {
@@ -278,7 +281,8 @@ static void rotation_at(const gw_chart *chart, const double *z, const double *z_
     }
 }
 
-/* ---- both together ---------------------------------------------------------------------------- */
+/* ---- both together ----------------------------------------------------------------------------
+ */
 
 static void put(double *row, gw_vec3 v, gw_vec3 w)
 {
@@ -308,8 +312,8 @@ void gw_chart_at(const gw_submanifold *set, const gw_pose *world_from_body, gw_c
     static const double none[6] = {0};
     locus_motion m;
     locus_at(chart, none, none, &m);
-    chart->centre.p = t->in_mobile ? gw_sub(t->of, gw_rotate(q, m.p))
-                                   : gw_sub(m.p, gw_rotate(q, t->of));
+    chart->centre.p =
+        t->in_mobile ? gw_sub(t->of, gw_rotate(q, m.p)) : gw_sub(m.p, gw_rotate(q, t->of));
 }
 
 /* z_dot of the locus from the velocity of the point on it. */
@@ -383,8 +387,8 @@ void gw_chart_eval(const gw_chart *chart, const double *z, const double *z_dot, 
     gw_vec3 acceleration = l.bias;
     if (t->in_mobile) {
         gw_vec3 slide = gw_rotate(r.q, l.velocity);
-        acceleration = gw_neg(gw_add(gw_rotate(r.q, l.bias),
-                                     gw_scale(2, gw_cross(r.velocity, slide))));
+        acceleration =
+            gw_neg(gw_add(gw_rotate(r.q, l.bias), gw_scale(2, gw_cross(r.velocity, slide))));
     }
     pose->q = r.q;
     pose->p = gw_sub(t->in_mobile ? t->of : l.p, arm);

@@ -22,8 +22,8 @@ static inline void gw_histogram_add(gw_histogram *h, double us)
 {
     int exponent;
     double mantissa = frexp(us > GW_HISTOGRAM_LEAST ? us / GW_HISTOGRAM_LEAST : 1, &exponent);
-    int bin = (exponent - 1) * GW_HISTOGRAM_OCTAVE +
-              (int)((2 * mantissa - 1) * GW_HISTOGRAM_OCTAVE);
+    int bin =
+        (exponent - 1) * GW_HISTOGRAM_OCTAVE + (int)((2 * mantissa - 1) * GW_HISTOGRAM_OCTAVE);
     h->bins[bin < GW_HISTOGRAM_BINS ? bin : GW_HISTOGRAM_BINS - 1]++;
     h->count++;
     h->max = us > h->max ? us : h->max;

@@ -9,9 +9,9 @@
 #define HAND_FORCE_RATE     45.0 /* N/s: 0.05 N per ms with a margin for rounding off */
 #define PACE_FORCE          30.0 /* N: beyond, a travel gives way to the hand */
 #define PACE_FORCE_STOP     45.0
-#define FREE_DAMPING        5.0  /* N s/m of the device while clutched */
-#define FREE_INERTIA        0.01 /* kg m^2 */
-#define FREE_DAMPING_TURN   0.1  /* N m s/rad */
+#define FREE_DAMPING        5.0   /* N s/m of the device while clutched */
+#define FREE_INERTIA        0.01  /* kg m^2 */
+#define FREE_DAMPING_TURN   0.1   /* N m s/rad */
 #define EDGE_SHARE          0.999 /* of the workspace radius: no further outward */
 
 static gw_wrench add_wrench(gw_wrench a, gw_wrench b)
@@ -79,14 +79,15 @@ void gw_hold_reset(gw_hold *hold, const gw_scenario_tool *tool, double dt)
     join_device(hold);
 }
 
-/* ---- change of scenario ----------------------------------------------------------------------- */
+/* ---- change of scenario -----------------------------------------------------------------------
+ */
 
 static gw_travel_limits travel_limits(const gw_hold *hold, const gw_scenario *scenario)
 {
     gw_hand hand = gw_operator_hand(hold->tool->slot->program);
     if (hold->drag.active)
-        hand = (gw_hand){hand.stiffness + hold->drag.stiffness,
-                         hand.damping + hold->drag.damping, hand.mass};
+        hand = (gw_hand){hand.stiffness + hold->drag.stiffness, hand.damping + hold->drag.damping,
+                         hand.mass};
     return (gw_travel_limits){.speed = scenario->travel_speed,
                               .spin = scenario->travel_spin,
                               .acceleration = TRAVEL_ACCELERATION,
@@ -149,7 +150,8 @@ void gw_hold_switch(gw_hold *hold, const gw_hold *old, const gw_scenario_tool *t
     show(hold);
 }
 
-/* ---- clutch ----------------------------------------------------------------------------------- */
+/* ---- clutch -----------------------------------------------------------------------------------
+ */
 
 static void update_clutch(gw_hold *hold)
 {
@@ -173,7 +175,8 @@ void gw_hold_rest(gw_hold *hold)
     show(hold);
 }
 
-/* ---- sense ------------------------------------------------------------------------------------ */
+/* ---- sense ------------------------------------------------------------------------------------
+ */
 
 /* What operators in the task space want at the tool frame. */
 static gw_wrench wanted_wrench(gw_hold *hold, const gw_tick *tick)
@@ -227,7 +230,8 @@ void gw_hold_sense(gw_hold *hold, const gw_tick *tick)
     take_wrench(hold, slot->driver->exert ? none : wanted, tick->moving);
 }
 
-/* ---- step ------------------------------------------------------------------------------------- */
+/* ---- step -------------------------------------------------------------------------------------
+ */
 
 static gw_wrench held_wrench(const void *context, double t, const gw_pose *held,
                              const gw_twist *twist)
@@ -282,7 +286,8 @@ void gw_hold_step(gw_hold *hold, const gw_tick *tick)
     hold->settled = gw_travel_advance(&hold->travel, tick->dt, fmin(fmax(pace, 0), 1));
 }
 
-/* ---- act -------------------------------------------------------------------------------------- */
+/* ---- act --------------------------------------------------------------------------------------
+ */
 
 /* Takes out the part of the velocity that leads out of the workspace at its edge. */
 static bool stop_at_edge(const gw_hold *hold, double radius, gw_twist *u)
@@ -333,7 +338,8 @@ void gw_hold_act(gw_hold *hold, const gw_tick *tick)
     gw_slot_write(slot, &u, tick->engaged);
 }
 
-/* ---- publish ---------------------------------------------------------------------------------- */
+/* ---- publish ----------------------------------------------------------------------------------
+ */
 
 /* Splits the force along what the tool's origin can do and what it cannot. */
 static void split_force(const gw_hold *hold, gw_tool_state *state)
@@ -369,7 +375,7 @@ void gw_hold_before(const gw_hold *hold, gw_tool_state *s)
         s->device = s->device_true = gw_map_to_task(&hold->map, &hold->sensed.pose);
     if (gw_slot_truth(hold->tool->slot, &truth))
         s->device_true = gw_map_to_task(&hold->map, &truth);
-    s->operator = hold->wrench;
+    s->operator= hold->wrench;
     gw_twist error = gw_pose_sub(&s->device, &s->world_from_tool);
     s->error_p = gw_norm(error.v);
     s->error_r = gw_norm(error.w);

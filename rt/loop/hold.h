@@ -22,17 +22,17 @@ typedef struct gw_hold {
     gw_wrench push;
     bool clutch_wanted; /* by command; the device's button counts as well */
     bool clutched;
-    gw_twist free;      /* of the device while clutched, device space */
+    gw_twist free;                   /* of the device while clutched, device space */
     bool lost, held_still, limiting; /* the device was silent, the step failed, a clamp acted */
 
     /* of this tick */
     gw_sensed sensed;
-    gw_pose shown;         /* virtual tool */
+    gw_pose shown; /* virtual tool */
     gw_twist shown_twist;
-    gw_wrench wrench;      /* acting at the tool frame */
+    gw_wrench wrench; /* acting at the tool frame */
     gw_wrench constraint;
     bool limited;
-    bool settled;          /* a travel ended in this tick */
+    bool settled; /* a travel ended in this tick */
 
     /* sums since tick 0 (J) */
     double work, dissipated, edits;

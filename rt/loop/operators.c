@@ -7,13 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define HAND_MASS_KG       0.5
-#define HAND_STIFFNESS     500.0 /* N/m */
-#define HAND_DAMPING_RATIO 0.7
-#define HAND_STIFFNESS_ANGULAR 5.0 /* N m/rad */
-#define GRIP_RATIO         10.0 /* fingers to arm, in stiffness */
-#define DRAG_STIFFNESS     500.0
-#define DRAG_FORCE_MAX     30.0
+#define HAND_MASS_KG           0.5
+#define HAND_STIFFNESS         500.0 /* N/m */
+#define HAND_DAMPING_RATIO     0.7
+#define HAND_STIFFNESS_ANGULAR 5.0  /* N m/rad */
+#define GRIP_RATIO             10.0 /* fingers to arm, in stiffness */
+#define DRAG_STIFFNESS         500.0
+#define DRAG_FORCE_MAX         30.0
 /* A spring that is evaluated once a period is stable well below k dt^2/m = 1, d dt/m = 1. */
 #define STIFFNESS_SHARE 0.05
 #define DAMPING_SHARE   0.3
@@ -35,7 +35,8 @@ double gw_inertia_floor(const gw_mat3 *i)
     return det / (a + b + c);
 }
 
-/* ---- programs --------------------------------------------------------------------------------- */
+/* ---- programs ---------------------------------------------------------------------------------
+ */
 
 static void *copied(const void *from, size_t size)
 {
@@ -47,7 +48,7 @@ static void *copied(const void *from, size_t size)
 
 gw_operator_program *gw_operator_program_create(const gw_operator *operator)
 {
-    size_t count = (size_t)operator->count;
+    size_t count = (size_t) operator->count;
     gw_operator_program *p = calloc(1, sizeof *p);
     if (!p)
         return NULL;
@@ -90,7 +91,8 @@ static gw_wrench scripted(gw_operator_program *p, double t)
     return p->at >= 0 ? o->samples[p->at].wrench : (gw_wrench){{0, 0, 0}, {0, 0, 0}};
 }
 
-/* ---- the hand --------------------------------------------------------------------------------- */
+/* ---- the hand ---------------------------------------------------------------------------------
+ */
 
 static gw_hand character(const gw_operator *what)
 {
@@ -144,8 +146,8 @@ static gw_vec3 hand_force(gw_operator_program *p, gw_vec3 target, gw_vec3 target
     double arm = k * fingers / (fingers - k);
     double squeeze = fmin(2 * sqrt(fingers * m), DAMPING_SHARE * grip->mass / dt);
     gw_vec3 x = p->hand, v = p->hand_velocity;
-    gw_vec3 force = gw_mul_add(gw_scale(fingers, gw_sub(x, grip->tool.p)), squeeze,
-                               gw_sub(v, grip->twist.v));
+    gw_vec3 force =
+        gw_mul_add(gw_scale(fingers, gw_sub(x, grip->tool.p)), squeeze, gw_sub(v, grip->twist.v));
     gw_vec3 pull = gw_scale(arm, gw_sub(target, x));
     pull = gw_mul_add(pull, d, target_velocity);
     pull = gw_mul_add(pull, fingers, gw_sub(grip->tool.p, x));
@@ -169,9 +171,9 @@ static gw_wrench hand_wrench(gw_operator_program *p, double t, const gw_grip *gr
     double dt = grip->dt;
     double k = fmin(or_else(p->what.stiffness_angular, HAND_STIFFNESS_ANGULAR),
                     STIFFNESS_SHARE * grip->inertia / (dt * dt));
-    double d = fmin(or_else(p->what.damping_angular,
-                            2 * HAND_DAMPING_RATIO * sqrt(k * grip->inertia)),
-                    DAMPING_SHARE * grip->inertia / dt);
+    double d =
+        fmin(or_else(p->what.damping_angular, 2 * HAND_DAMPING_RATIO * sqrt(k * grip->inertia)),
+             DAMPING_SHARE * grip->inertia / dt);
     gw_vec3 turn = gw_pose_sub(&target, &grip->tool).w;
     return (gw_wrench){hand_force(p, target.p, velocity, grip),
                        gw_mul_add(gw_scale(k, turn), -d, grip->twist.w)};
@@ -186,7 +188,8 @@ gw_wrench gw_operator_wrench(gw_operator_program *program, double t, const gw_gr
     return (gw_wrench){{0, 0, 0}, {0, 0, 0}};
 }
 
-/* ---- the drag --------------------------------------------------------------------------------- */
+/* ---- the drag ---------------------------------------------------------------------------------
+ */
 
 void gw_drag_start(gw_drag *drag, const gw_command *command, const gw_mass *mass, double dt)
 {
@@ -197,8 +200,8 @@ void gw_drag_start(gw_drag *drag, const gw_command *command, const gw_mass *mass
                       .turn = command->drag.turn,
                       .point = command->drag.point,
                       .target = command->drag.target};
-    drag->stiffness = fmin(or_else(command->drag.stiffness, DRAG_STIFFNESS),
-                           STIFFNESS_SHARE * felt / (dt * dt));
+    drag->stiffness =
+        fmin(or_else(command->drag.stiffness, DRAG_STIFFNESS), STIFFNESS_SHARE * felt / (dt * dt));
     drag->damping = fmin(or_else(command->drag.damping, 2 * sqrt(drag->stiffness * mass->mass)),
                          DAMPING_SHARE * felt / dt);
     drag->force_max = or_else(command->drag.force_max, DRAG_FORCE_MAX);

@@ -9,10 +9,10 @@
 #include "rt/loop/simulation.h"
 
 struct gw_operator_program {
-    gw_operator what;  /* owns its arrays */
-    int at;            /* index of the sample or knot in force */
-    bool started;      /* the hand has taken hold */
-    gw_pose home;      /* hand without a path: where it took hold */
+    gw_operator what; /* owns its arrays */
+    int at;           /* index of the sample or knot in force */
+    bool started;     /* the hand has taken hold */
+    gw_pose home;     /* hand without a path: where it took hold */
     gw_vec3 hand, hand_velocity;
 };
 

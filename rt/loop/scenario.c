@@ -74,8 +74,7 @@ static bool build_tool(const gw_scenario_def *def, int index, gw_scenario_tool *
     const gw_tool *tool = &def->scene->tools[index];
     char where[48];
     t->object = gw_scene_object(def->scene, tool->object);
-    const gw_placement *placement =
-        t->object >= 0 ? gw_layout_of(def->layout, t->object) : NULL;
+    const gw_placement *placement = t->object >= 0 ? gw_layout_of(def->layout, t->object) : NULL;
     snprintf(where, sizeof where, "/tools/%d/object", index);
     if (!placement || placement->branch < 0)
         return gw_fail(error, GW_BAD_INPUT, where, "%s is fixed or has no solution to be held on",

@@ -10,8 +10,8 @@
 #include "rt/loop/histogram.h"
 #include "rt/loop/hold.h"
 
-#define EVENTS_KEPT        64 /* between two calls to gw_simulation_events() */
-#define PERCENTILE_PERIOD  64 /* ticks between two updates of the percentiles */
+#define EVENTS_KEPT       64 /* between two calls to gw_simulation_events() */
+#define PERCENTILE_PERIOD 64 /* ticks between two updates of the percentiles */
 
 struct gw_simulation {
     gw_scenario *scenario;
@@ -47,7 +47,8 @@ int gw_simulation_events(gw_simulation *s, gw_event *events, int capacity)
     return count;
 }
 
-/* ---- energy ----------------------------------------------------------------------------------- */
+/* ---- energy -----------------------------------------------------------------------------------
+ */
 
 static void account(const gw_simulation *s, gw_energy *e)
 {
@@ -63,7 +64,8 @@ static void account(const gw_simulation *s, gw_energy *e)
     }
 }
 
-/* ---- commands --------------------------------------------------------------------------------- */
+/* ---- commands ---------------------------------------------------------------------------------
+ */
 
 /* Tick 0: everything where the scenario says. */
 static void reset(gw_simulation *s)
@@ -220,7 +222,8 @@ void gw_simulation_apply(gw_simulation *s, const gw_command *command, gw_command
     }
 }
 
-/* ---- the tick --------------------------------------------------------------------------------- */
+/* ---- the tick ---------------------------------------------------------------------------------
+ */
 
 static void report(gw_simulation *s, int tool, bool was_lost, bool was_still)
 {
@@ -300,7 +303,8 @@ void gw_simulation_timing(gw_simulation *s, double tick_us, double late_us, bool
         gw_histogram_percentiles(&s->lateness, 0.5, 0.99, &out->late_us_p50, &out->late_us_p99);
 }
 
-/* ---- creation --------------------------------------------------------------------------------- */
+/* ---- creation ---------------------------------------------------------------------------------
+ */
 
 gw_simulation *gw_simulation_create(gw_scenario *scenario, gw_error *error)
 {

@@ -25,8 +25,8 @@ gw_device_slot *gw_device_slot_open(const gw_device *device, int rate, gw_error 
     }
     memcpy(slot->id, device->id, sizeof slot->id);
     slot->driver = driver;
-    slot->device = driver->open(device->profile, values, device->setting_count, rate, why,
-                                sizeof why);
+    slot->device =
+        driver->open(device->profile, values, device->setting_count, rate, why, sizeof why);
     if (!slot->device) {
         gw_fail(error, GW_BAD_INPUT, "/settings", "%s", why);
         goto fail;
@@ -62,7 +62,8 @@ const gw_device_info *gw_device_slot_info(const gw_device_slot *slot)
     return slot->driver->info(slot->device);
 }
 
-/* ---- arrays to values ------------------------------------------------------------------------- */
+/* ---- arrays to values -------------------------------------------------------------------------
+ */
 
 static gw_vec3 vector(const double *a)
 {

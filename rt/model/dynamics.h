@@ -9,10 +9,10 @@
 
 /* A body's quantities at one pose, world axes. */
 typedef struct gw_rigid {
-    gw_vec3 com;      /* from the body's origin to its centre of mass */
-    gw_vec3 held;     /* from the body's origin to the held frame's */
-    gw_quat held_q;   /* world_from_held */
-    gw_mat3 inertia;  /* about the centre of mass */
+    gw_vec3 com;     /* from the body's origin to its centre of mass */
+    gw_vec3 held;    /* from the body's origin to the held frame's */
+    gw_quat held_q;  /* world_from_held */
+    gw_mat3 inertia; /* about the centre of mass */
 } gw_rigid;
 
 gw_rigid gw_rigid_at(const gw_guided_def *def, const gw_pose *world_from_body);
@@ -47,9 +47,12 @@ gw_twist gw_guided_general_project(const gw_guided *body, const gw_twist *twist)
 /* Kinetic energy (J). */
 double gw_rigid_kinetic(double mass, const gw_rigid *r, const gw_twist *twist);
 
-/* L of L L^T = m (n x n, row-major in rows of 6, lower triangle read), in place; false where m is
- * not positive definite. */
+/* L of L L^T = m (n x n in rows of 6, lower triangle read), in place; false where m is not positive
+ * definite. For the step's inner loop there is L D L^T, with 1/D on the diagonal: no roots, one
+ * division a row. */
 bool gw_cholesky(double (*m)[6], int n);
 void gw_cholesky_solve(double (*l)[6], int n, double *x);
+bool gw_ldl(double (*m)[6], int n);
+void gw_ldl_solve(double (*l)[6], int n, double *x);
 
 #endif

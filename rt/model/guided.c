@@ -3,12 +3,14 @@
  *
  *   M_z z'' = J^T (load - M bias - gyroscopic),   M_z = J^T M J
  *
- * (framework eq. 11 in the mass metric, which is where eq. 5 to 13 lead), a classic Runge-Kutta
- * step over (z, z') with work and dissipation as further states. Runs on the loop's thread, RT safe.
+ * (framework eq. 11 in the mass metric, which is where eq. 5 to 13 lead), a Runge-Kutta
+ * step over (z, z') with work and dissipation as further states. Runs on the loop's thread, RT
+ * safe.
  */
 #include <string.h>
 
 #include "rt/model/dynamics.h"
+#include "rt/model/rungekutta.h"
 
 /* What is computed at one point of the chart. */
 typedef struct stage {
@@ -16,7 +18,7 @@ typedef struct stage {
     gw_twist twist;
     double jacobian[6][6], bias[6];
     gw_rigid rigid;
-    double inertia[6][6]; /* Cholesky factor of M_z */
+    double inertia[6][6]; /* factored M_z */
 } stage;
 
 static gw_vec3 linear(const double *column)
@@ -29,47 +31,60 @@ static gw_vec3 angular(const double *column)
     return gw_v3(column[3], column[4], column[5]);
 }
 
-/* J z' */
-static gw_twist twist_of(double (*jacobian)[6], const double *z_dot, int n)
+/* J z'; the first `turns` of the n columns turn the body, the others only shift it. */
+static gw_twist twist_of(double (*jacobian)[6], const double *z_dot, int turns, int n)
 {
     gw_twist t = {{0, 0, 0}, {0, 0, 0}};
-    for (int k = 0; k < n; k++) {
+    for (int k = 0; k < n; k++)
         t.v = gw_mul_add(t.v, z_dot[k], linear(jacobian[k]));
+    for (int k = 0; k < turns; k++)
         t.w = gw_mul_add(t.w, z_dot[k], angular(jacobian[k]));
-    }
     return t;
+}
+
+/* Columns that turn the body come first; a general set's tangent basis mixes both. */
+static int turning(const gw_submanifold *set)
+{
+    return set->general ? set->dof : set->rotation.dof;
 }
 
 /* M_z = J^T M J, by columns of momentum (of the centre of mass, and of spin about it). */
 static bool factor_inertia(const gw_guided_def *def, stage *s)
 {
-    int n = def->set.dof;
-    gw_vec3 v[6], iw[6];
+    int n = def->set.dof, turns = turning(&def->set);
+    gw_vec3 v[6];
     for (int k = 0; k < n; k++) {
-        gw_vec3 w = angular(s->jacobian[k]);
-        v[k] = gw_add(linear(s->jacobian[k]), gw_cross(w, s->rigid.com));
-        iw[k] = gw_mat3_mul(&s->rigid.inertia, w);
+        v[k] = linear(s->jacobian[k]);
+        if (k < turns)
+            v[k] = gw_add(v[k], gw_cross(angular(s->jacobian[k]), s->rigid.com));
         for (int l = 0; l <= k; l++)
-            s->inertia[k][l] =
-                def->mass.mass * gw_dot(v[k], v[l]) + gw_dot(iw[k], angular(s->jacobian[l]));
+            s->inertia[k][l] = def->mass.mass * gw_dot(v[k], v[l]);
     }
-    return gw_cholesky(s->inertia, n);
+    for (int k = 0; k < turns; k++) {
+        gw_vec3 spin = gw_mat3_mul(&s->rigid.inertia, angular(s->jacobian[k]));
+        for (int l = 0; l <= k; l++)
+            s->inertia[k][l] += gw_dot(spin, angular(s->jacobian[l]));
+    }
+    return gw_ldl(s->inertia, n);
 }
 
 /* J^T of a wrench whose torque is about the centre of mass. */
-static void pull_back(const stage *s, int n, const gw_wrench *about_com, double *force)
+static void pull_back(const gw_guided_def *def, const stage *s, const gw_wrench *about_com,
+                      double *force)
 {
+    int n = def->set.dof, turns = turning(&def->set);
     gw_vec3 torque = gw_add(about_com->t, gw_cross(s->rigid.com, about_com->f));
     for (int k = 0; k < n; k++)
-        force[k] = gw_dot(linear(s->jacobian[k]), about_com->f) +
-                   gw_dot(angular(s->jacobian[k]), torque);
+        force[k] = gw_dot(linear(s->jacobian[k]), about_com->f);
+    for (int k = 0; k < turns; k++)
+        force[k] += gw_dot(angular(s->jacobian[k]), torque);
 }
 
 static bool stage_at(const gw_guided *body, const gw_chart *chart, const double *z,
                      const double *z_dot, stage *s)
 {
     gw_chart_eval(chart, z, z_dot, &s->pose, s->jacobian, s->bias);
-    s->twist = twist_of(s->jacobian, z_dot, body->def.set.dof);
+    s->twist = twist_of(s->jacobian, z_dot, turning(&body->def.set), body->def.set.dof);
     s->rigid = gw_rigid_at(&body->def, &s->pose);
     return factor_inertia(&body->def, s);
 }
@@ -77,81 +92,114 @@ static bool stage_at(const gw_guided *body, const gw_chart *chart, const double 
 /* z'' under the load of this stage. */
 static void accelerate(const gw_guided_def *def, stage *s, const gw_load *load, double *z_ddot)
 {
-    gw_wrench rate = gw_rigid_rate(def->mass.mass, &s->rigid, s->twist.w, linear(s->bias),
-                                   angular(s->bias));
+    gw_wrench rate =
+        gw_rigid_rate(def->mass.mass, &s->rigid, s->twist.w, linear(s->bias), angular(s->bias));
     gw_wrench net = {gw_sub(load->about_com.f, rate.f), gw_sub(load->about_com.t, rate.t)};
-    pull_back(s, def->set.dof, &net, z_ddot);
-    gw_cholesky_solve(s->inertia, def->set.dof, z_ddot);
+    pull_back(def, s, &net, z_ddot);
+    gw_ldl_solve(s->inertia, def->set.dof, z_ddot);
 }
 
 /* lambda: what the momentum's rate needs beyond the load. */
 static gw_wrench constraint_of(const gw_guided_def *def, stage *s, const gw_load *load,
                                const double *z_ddot)
 {
-    gw_twist a = twist_of(s->jacobian, z_ddot, def->set.dof);
-    gw_wrench rate =
-        gw_rigid_rate(def->mass.mass, &s->rigid, s->twist.w, gw_add(a.v, linear(s->bias)),
-                      gw_add(a.w, angular(s->bias)));
+    gw_twist a = twist_of(s->jacobian, z_ddot, turning(&def->set), def->set.dof);
+    gw_wrench rate = gw_rigid_rate(def->mass.mass, &s->rigid, s->twist.w,
+                                   gw_add(a.v, linear(s->bias)), gw_add(a.w, angular(s->bias)));
     return gw_rigid_constraint(&s->rigid, &rate, &load->about_com);
 }
 
-/* ---- the step --------------------------------------------------------------------------------- */
+/* ---- the step ---------------------------------------------------------------------------------
+ */
 
 static bool finite_state(const gw_pose *pose, const gw_twist *twist)
 {
     return gw_finite_pose(pose) && gw_finite3(twist->v) && gw_finite3(twist->w);
 }
 
-/* Classic Runge-Kutta for z'' = f(z, z', t): the stages' accelerations are a[0 .. 3]. */
+/* Where stage i, or the step's end (i = GW_RK_STAGES), lies: from the accelerations before it. */
+static void stage_state(int i, double c, double h, int n, const double *v0, double (*a)[6],
+                        double *z, double *z_dot)
+{
+    for (int k = 0; k < n; k++) {
+        double sum = 0, twice = 0;
+        for (int j = 0; j < i; j++) {
+            sum += gw_rk_a[i][j] * a[j][k];
+            twice += gw_rk_aa[i][j] * a[j][k];
+        }
+        z[k] = h * (c * v0[k] + h * twice);
+        z_dot[k] = v0[k] + h * sum;
+    }
+}
+
+/* Runge-Kutta for z'' = f(z, z', t) from z = 0; z_dot: velocity at the start, then at the end. */
 static bool runge_kutta(const gw_guided *body, const gw_chart *chart, const gw_forces *forces,
                         double h, double *z, double *z_dot, gw_step *step)
 {
-    static const double at[4] = {0, 0.5, 0.5, 1}, weight[4] = {1. / 6, 1. / 3, 1. / 3, 1. / 6};
     const gw_guided_def *def = &body->def;
     int n = def->set.dof;
-    double zs[6] = {0}, vs[6], a[4][6], v0[6];
+    double v0[6], a[GW_RK_STAGES][6];
     stage s;
     memcpy(v0, z_dot, sizeof v0);
-    memcpy(vs, z_dot, sizeof vs);
-    for (int i = 0; i < 4; i++) {
-        if (!stage_at(body, chart, zs, vs, &s))
+    for (int i = 0; i < GW_RK_STAGES; i++) {
+        stage_state(i, gw_rk_c[i], h, n, v0, a, z, z_dot);
+        if (!stage_at(body, chart, z, z_dot, &s))
             return false;
-        gw_load load = gw_rigid_load(def, &s.rigid, &s.pose, &s.twist, forces, at[i] * h);
+        gw_load load = gw_rigid_load(def, &s.rigid, &s.pose, &s.twist, forces, gw_rk_c[i] * h);
         accelerate(def, &s, &load, a[i]);
         if (i == 0)
             step->constraint = constraint_of(def, &s, &load, a[0]);
-        step->work += weight[i] * h * load.power;
-        step->dissipated += weight[i] * h * load.dissipation;
-        double c = i < 3 ? at[i + 1] * h : 0;
-        for (int k = 0; k < n && i < 3; k++) {
-            zs[k] = c * vs[k];
-            vs[k] = v0[k] + c * a[i][k];
-        }
+        step->work += gw_rk_b[i] * h * load.power;
+        step->dissipated += gw_rk_b[i] * h * load.dissipation;
     }
-    for (int k = 0; k < n; k++) {
-        z[k] = h * v0[k] + h * h / 6 * (a[0][k] + a[1][k] + a[2][k]);
-        z_dot[k] = v0[k] + h / 6 * (a[0][k] + 2 * (a[1][k] + a[2][k]) + a[3][k]);
-    }
+    stage_state(GW_RK_STAGES, 1, h, n, v0, a, z, z_dot);
     return true;
+}
+
+/*
+ * Velocity in the chart at the body's pose. Where the coordinates of the last chart go on in this
+ * one the numbers do too: taking them from the twist would round the same way every step, and that
+ * shows in the energy after a minute.
+ */
+static void velocity_in(const gw_chart *chart, const gw_guided *body, double *z_dot)
+{
+    const gw_submanifold *set = &body->def.set;
+    double fresh[6];
+    memcpy(z_dot, body->z_dot, sizeof body->z_dot);
+    bool turned = set->rotation.kind == GW_ROTATION_FREE;
+    bool slid = set->translation.locus.kind == GW_LOCUS_SPHERE;
+    if (!turned && !slid)
+        return;
+    gw_chart_velocity(chart, &body->twist, fresh);
+    for (int k = 0; k < set->dof; k++)
+        if (k < set->rotation.dof ? turned : slid)
+            z_dot[k] = fresh[k];
 }
 
 static void chart_step(gw_guided *body, const gw_forces *forces, double dt, gw_step *step)
 {
     gw_chart chart;
-    double z[6] = {0}, z_dot[6] = {0}, jacobian[6][6], bias[6];
+    double z[6], z_dot[6], jacobian[6][6], bias[6];
     gw_pose pose;
     gw_chart_at(&body->def.set, &body->pose, &chart);
-    gw_chart_velocity(&chart, &body->twist, z_dot);
+    velocity_in(&chart, body, z_dot);
     step->finite = runge_kutta(body, &chart, forces, dt, z, z_dot, step);
     if (!step->finite)
         return;
     gw_chart_eval(&chart, z, z_dot, &pose, jacobian, bias);
-    gw_twist twist = twist_of(jacobian, z_dot, body->def.set.dof);
+    gw_twist twist = twist_of(jacobian, z_dot, turning(&body->def.set), body->def.set.dof);
     step->finite = finite_state(&pose, &twist);
     if (!step->finite)
         return;
     body->pose = (gw_pose){pose.p, gw_quat_unit(pose.q)};
     body->twist = twist;
+    memcpy(body->z_dot, z_dot, sizeof z_dot);
+}
+
+static void stop(gw_guided *body)
+{
+    body->twist = (gw_twist){{0, 0, 0}, {0, 0, 0}};
+    memset(body->z_dot, 0, sizeof body->z_dot);
 }
 
 static void guided_step(gw_model *model, const gw_forces *forces, double dt, gw_step *step)
@@ -165,10 +213,11 @@ static void guided_step(gw_model *model, const gw_forces *forces, double dt, gw_
     if (step->finite && isfinite(step->work) && isfinite(step->dissipated))
         return;
     *step = (gw_step){.finite = false};
-    body->twist = (gw_twist){{0, 0, 0}, {0, 0, 0}};
+    stop(body);
 }
 
-/* ---- the rest of the interface ---------------------------------------------------------------- */
+/* ---- the rest of the interface ----------------------------------------------------------------
+ */
 
 static int guided_dof(const gw_model *model)
 {
@@ -191,7 +240,7 @@ static void stage_now(const gw_guided *body, stage *s)
     const gw_guided_def *def = &body->def;
     if (!def->set.general) {
         gw_chart_at(&def->set, &body->pose, &chart);
-        gw_chart_velocity(&chart, &body->twist, z_dot);
+        velocity_in(&chart, body, z_dot);
         stage_at(body, &chart, z, z_dot, s);
         return;
     }
@@ -225,7 +274,7 @@ static void guided_apply_inverse(const gw_model *model, const double *force, dou
     stage s;
     stage_now(body, &s);
     memcpy(acceleration, force, (size_t)body->def.set.dof * sizeof *force);
-    gw_cholesky_solve(s.inertia, body->def.set.dof, acceleration);
+    gw_ldl_solve(s.inertia, body->def.set.dof, acceleration);
 }
 
 static void guided_energy(const gw_model *model, double *kinetic, double *potential)
@@ -249,26 +298,26 @@ void gw_guided_init(gw_guided *body, const gw_guided_def *def, const gw_pose *wo
         body->def.length = 0.05;
     gw_chart_at(&body->def.set, world_from_body, &chart);
     body->pose = chart.centre;
-    body->twist = (gw_twist){{0, 0, 0}, {0, 0, 0}};
+    stop(body);
 }
 
 /* min |M^1/2 (J z' - twist)|:  M_z z' = J^T M twist */
 void gw_guided_set_twist(gw_guided *body, const gw_twist *twist)
 {
     stage s;
-    double z_dot[6];
+    double *z_dot = body->z_dot;
     if (body->def.set.general) {
         body->twist = gw_guided_general_project(body, twist);
         return;
     }
-    body->twist = (gw_twist){{0, 0, 0}, {0, 0, 0}};
+    stop(body);
     stage_now(body, &s);
     gw_vec3 v = gw_add(twist->v, gw_cross(twist->w, s.rigid.com));
     gw_wrench momentum = {gw_scale(body->def.mass.mass, v),
                           gw_mat3_mul(&s.rigid.inertia, twist->w)};
-    pull_back(&s, body->def.set.dof, &momentum, z_dot);
-    gw_cholesky_solve(s.inertia, body->def.set.dof, z_dot);
-    body->twist = twist_of(s.jacobian, z_dot, body->def.set.dof);
+    pull_back(&body->def, &s, &momentum, z_dot);
+    gw_ldl_solve(s.inertia, body->def.set.dof, z_dot);
+    body->twist = twist_of(s.jacobian, z_dot, turning(&body->def.set), body->def.set.dof);
 }
 
 double gw_guided_slow(gw_guided *body, double factor)
@@ -277,6 +326,8 @@ double gw_guided_slow(gw_guided *body, double factor)
     double before = gw_rigid_kinetic(body->def.mass.mass, &r, &body->twist);
     body->twist.v = gw_scale(factor, body->twist.v);
     body->twist.w = gw_scale(factor, body->twist.w);
+    for (int k = 0; k < 6; k++)
+        body->z_dot[k] *= factor;
     return before * (1 - factor * factor);
 }
 

@@ -26,8 +26,9 @@ typedef struct gw_guided_def {
 typedef struct gw_guided {
     gw_model model;
     gw_guided_def def;
-    gw_pose pose;   /* world_from_body, on the set */
-    gw_twist twist; /* of the body's origin, tangent to the set */
+    gw_pose pose;    /* world_from_body, on the set */
+    gw_twist twist;  /* of the body's origin, tangent to the set */
+    double z_dot[6]; /* the same in the chart at the pose; unused for a general set */
 } gw_guided;
 
 /* At rest at the pose of the set next to `world_from_body`, which must be on it or near. */

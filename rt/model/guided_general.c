@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "rt/model/dynamics.h"
+#include "rt/model/rungekutta.h"
 
 /* Rows below this part of the largest, in the mass metric, follow from the others. */
 #define RANK_TOLERANCE 1e-7
@@ -150,41 +151,59 @@ static gw_vec3 chart_rate(gw_vec3 z, gw_vec3 w)
     return gw_mul_add(gw_mul_add(w, -0.5, across), c, gw_cross(z, across));
 }
 
-void gw_guided_general_step(gw_guided *body, const gw_forces *forces, double dt, gw_step *step)
+/* Rates of the six coordinates about the step's start and of the twist, at one stage. */
+typedef struct rates {
+    gw_twist move, twist;
+} rates;
+
+/* sum += s x */
+static void accumulate(gw_twist *sum, double s, const gw_twist *x)
 {
-    static const double at[4] = {0, 0.5, 0.5, 1}, weight[4] = {1. / 6, 1. / 3, 1. / 3, 1. / 6};
-    const gw_guided_def *def = &body->def;
-    gw_twist move = {{0, 0, 0}, {0, 0, 0}}, sum = move, twist = body->twist, gain = move;
-    for (int i = 0; i < 4; i++) {
-        gw_pose pose = gw_pose_add(&body->pose, &move);
+    sum->v = gw_mul_add(sum->v, s, x->v);
+    sum->w = gw_mul_add(sum->w, s, x->w);
+}
+
+/* All stages; afterwards `move` and `twist` are those of the step's end. */
+static bool runge_kutta(const gw_guided *body, const gw_forces *forces, double h, gw_twist *move,
+                        gw_twist *twist, gw_step *step)
+{
+    rates k[GW_RK_STAGES];
+    for (int i = 0; i <= GW_RK_STAGES; i++) {
+        *move = (gw_twist){{0, 0, 0}, {0, 0, 0}};
+        *twist = body->twist;
+        for (int j = 0; j < i; j++) {
+            accumulate(move, h * gw_rk_a[i][j], &k[j].move);
+            accumulate(twist, h * gw_rk_a[i][j], &k[j].twist);
+        }
+        if (i == GW_RK_STAGES)
+            break;
+        gw_pose pose = gw_pose_add(&body->pose, move);
         gw_wrench constraint;
         gw_load load;
         double a[6];
-        step->finite = acceleration(def, &pose, &twist, forces, at[i] * dt, &load, a, &constraint);
-        if (!step->finite)
-            return;
+        if (!acceleration(&body->def, &pose, twist, forces, gw_rk_c[i] * h, &load, a, &constraint))
+            return false;
         if (i == 0)
             step->constraint = constraint;
-        step->work += weight[i] * dt * load.power;
-        step->dissipated += weight[i] * dt * load.dissipation;
-        gw_twist rate = {twist.v, chart_rate(move.w, twist.w)};
-        gw_vec3 linear = {a[0], a[1], a[2]}, angular = {a[3], a[4], a[5]};
-        sum.v = gw_mul_add(sum.v, weight[i] * dt, rate.v);
-        sum.w = gw_mul_add(sum.w, weight[i] * dt, rate.w);
-        gain.v = gw_mul_add(gain.v, weight[i] * dt, linear);
-        gain.w = gw_mul_add(gain.w, weight[i] * dt, angular);
-        double c = i < 3 ? at[i + 1] * dt : 0;
-        move = (gw_twist){gw_scale(c, rate.v), gw_scale(c, rate.w)};
-        twist = (gw_twist){gw_mul_add(body->twist.v, c, linear),
-                           gw_mul_add(body->twist.w, c, angular)};
+        step->work += gw_rk_b[i] * h * load.power;
+        step->dissipated += gw_rk_b[i] * h * load.dissipation;
+        k[i] = (rates){{twist->v, chart_rate(move->w, twist->w)},
+                       {{a[0], a[1], a[2]}, {a[3], a[4], a[5]}}};
     }
-    gw_guided next = *body;
-    next.pose = gw_pose_add(&body->pose, &sum);
-    twist = (gw_twist){gw_add(body->twist.v, gain.v), gw_add(body->twist.w, gain.w)};
-    step->finite = gw_finite_pose(&next.pose) && gw_finite3(twist.v) && gw_finite3(twist.w);
+    return true;
+}
+
+void gw_guided_general_step(gw_guided *body, const gw_forces *forces, double dt, gw_step *step)
+{
+    gw_twist move, twist;
+    step->finite = runge_kutta(body, forces, dt, &move, &twist, step);
     if (!step->finite)
         return;
-    gw_rows_project(def->set.rows, def->set.row_count, def->length, 4, &next.pose);
-    body->twist = gw_guided_general_project(&next, &twist);
-    body->pose = next.pose;
+    gw_pose next = gw_pose_add(&body->pose, &move);
+    step->finite = gw_finite_pose(&next) && gw_finite3(twist.v) && gw_finite3(twist.w);
+    if (!step->finite)
+        return;
+    gw_rows_project(body->def.set.rows, body->def.set.row_count, body->def.length, 4, &next);
+    body->pose = next;
+    body->twist = gw_guided_general_project(body, &twist);
 }

@@ -70,7 +70,7 @@ static inline gw_device_slot *fixture_device(const char *profile, const gw_opera
     strcpy(device.id, "sim");
     strcpy(device.driver, "sim");
     strcpy(device.profile, profile);
-    device.operator = *operator;
+    device.operator= * operator;
     return gw_device_slot_open(&device, rate, NULL);
 }
 
