@@ -122,16 +122,18 @@ test("bad usage exits 2, help and version exit 0", () => {
   assert.match(guideway(["--version"]).out, /^guideway \d+\.\d+\.\d+\n$/);
 });
 
-test("run prints the summary alone, for every bundled scene", () => {
+test("run prints the summary alone: 60 s of every bundled scene stay on their submanifold", () => {
   for (const scene of scenes) {
-    const s = run(scene, "--seconds", "2");
-    assert.equal(s.ticks, 2000, scene);
-    close(s.seconds, 2, 1e-12);
-    assert.ok(s.constraint_residual_max <= 1e-12, `${scene}: residual ${s.constraint_residual_max}`);
+    const s = run(scene, "--seconds", "60");
+    assert.equal(s.ticks, 60000, scene);
+    close(s.seconds, 60, 1e-12);
+    // the scenes are 0.2 to 0.5 m large; the residual is that of the stated constraints
+    assert.ok(s.constraint_residual_max <= 1e-12 * 0.2, `${scene}: residual ${s.constraint_residual_max}`);
     assert.equal(s.limited_ticks, 0, scene);
     for (const k of ["p50", "p99", "max"]) assert.ok(s.tick_us[k] >= 0);
     const { initial, final, work_in: work, dissipated } = s.energy;
-    close(final - initial, work - dissipated, 1e-9 * Math.max(1e-3, Math.abs(work)), `${scene}: energy`);
+    // with damping, and far beyond 15 rad/s; the frictionless figure is held in tests/unit
+    close(final - initial, work - dissipated, 1e-6 * Math.max(1e-3, work, dissipated), `${scene}: energy`);
     assert.equal(s.final.pose.p.length, 3);
     assert.equal(s.final.twist.w.length, 3);
   }
