@@ -93,24 +93,26 @@ json_t *describe_constraint(const gw_scene *scene, const gw_layout *layout, int 
     return json;
 }
 
-void describe_refusal(json_t *object, const gw_scene *scene, const gw_placement *placement)
+void describe_refusal(json_t *problem, const gw_scene *scene, const gw_placement *placement)
 {
     const char *ids[GW_MAX_PROBLEM];
     const gw_solution *solution = &placement->solution;
+    bool clash = solution->status == GW_STATUS_INCOMPATIBLE;
+    json_t *why = json_pack("{s:s}", "status", clash ? "incompatible" : "unhandled");
     constraint_ids(scene, placement, ids);
-    json_object_set_new(object, "object", json_string(scene->objects[placement->object].id));
-    if (solution->status == GW_STATUS_INCOMPATIBLE) {
-        json_object_set_new(object, "status", json_string("incompatible"));
-        json_object_set_new(object, "conflict", wire_conflict(&solution->conflict, ids));
-        return;
+    if (clash)
+        json_object_set_new(why, "conflict", wire_conflict(&solution->conflict, ids));
+    else {
+        json_t *left = json_array();
+        for (int i = 0; i < placement->count; i++)
+            if (solution->left >> i & 1)
+                json_array_append_new(left, json_string(ids[i]));
+        json_object_set_new(why, "left", left);
+        json_object_set_new(why, "reason", describe_text(solution->reason ? solution->reason : ""));
     }
-    json_t *left = json_array();
-    for (int i = 0; i < placement->count; i++)
-        if (solution->left >> i & 1)
-            json_array_append_new(left, json_string(ids[i]));
-    json_object_set_new(object, "status", json_string("unhandled"));
-    json_object_set_new(object, "left", left);
-    json_object_set_new(object, "reason", json_string(solution->reason ? solution->reason : ""));
+    json_object_update(problem, why);
+    json_object_set_new(problem, "solution", why);
+    json_object_set_new(problem, "object", json_string(scene->objects[placement->object].id));
 }
 
 json_t *describe_simulation(const app_document *document, const gw_snapshot *snapshot)

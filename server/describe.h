@@ -17,8 +17,9 @@ json_t *describe_solutions(const gw_scene *scene, const gw_layout *layout, const
 /* Constraint `index` with its state in this layout: ok, redundant, disabled. */
 json_t *describe_constraint(const gw_scene *scene, const gw_layout *layout, int index);
 
-/* Adds status, conflict or left and reason of an unsolved placement to a problem's object. */
-void describe_refusal(json_t *object, const gw_scene *scene, const gw_placement *placement);
+/* Adds status (incompatible or unhandled, in place of the number), conflict or left and reason of
+ * an unsolved placement to a problem, and the same as its member `solution`. */
+void describe_refusal(json_t *problem, const gw_scene *scene, const gw_placement *placement);
 
 /* The member `simulation` of the protocol, of a document and its snapshot. */
 json_t *describe_simulation(const app_document *document, const gw_snapshot *snapshot);
