@@ -482,7 +482,7 @@ static double approach(const gw_submanifold *set, const gw_pose *near, double le
         gw_pose next = gw_pose_add(x, &move);
         double residual = gw_rows_project(set->rows, set->row_count, length, 12, &next);
         double now = gw_pose_distance(&next, near, length);
-        if (residual < 1e-9 * length && now < best) {
+        if (residual < 1e-9 * length && now < best && gw_submanifold_same_sense(set, &next)) {
             bool small = best - now < 1e-14 * best;
             *x = next;
             best = now;
@@ -501,7 +501,8 @@ static double general_nearest(const gw_submanifold *set, const gw_pose *near, do
 {
     gw_pose a = set->seed, b = *near;
     double from_seed = approach(set, near, length, &a), from_near = HUGE_VAL;
-    if (gw_rows_project(set->rows, set->row_count, length, 40, &b) < 1e-10 * length)
+    if (gw_rows_project(set->rows, set->row_count, length, 40, &b) < 1e-10 * length &&
+        gw_submanifold_same_sense(set, &b))
         from_near = approach(set, near, length, &b);
     *nearest = from_near < from_seed ? b : a;
     return fmin(from_near, from_seed);

@@ -181,6 +181,30 @@ static void general_tangent(const gw_submanifold *set, const gw_pose *x, double 
             basis[k][i] = v[i][6 - set->dof + k] / (i < 3 ? 1 : length);
 }
 
+/* The same side of zero, where the seed is clearly on one. */
+static bool same_side(double here, double seed)
+{
+    return fabs(seed) < 0.5 || here * seed > 0;
+}
+
+bool gw_submanifold_same_sense(const gw_submanifold *set, const gw_pose *x)
+{
+    for (int i = 0; i < set->row_count; i++)
+        for (int j = 0; j < set->row_count; j++) {
+            const gw_row *a = &set->rows[i], *b = &set->rows[j];
+            if (i == j || a->kind != GW_ROW_ANGLE || b->kind != GW_ROW_ANGLE || a->value != 0 ||
+                b->value != 0)
+                continue;
+            gw_vec3 here = gw_rotate(x->q, a->m), seed = gw_rotate(set->seed.q, a->m);
+            bool shared = gw_norm2(gw_sub(a->m, b->m)) == 0;
+            gw_vec3 along = shared ? gw_cross(a->n, b->n) : b->n;
+            double at_seed = gw_dot(seed, along);
+            if ((shared || fabs(at_seed) > 0.999999) && !same_side(gw_dot(here, along), at_seed))
+                return false;
+        }
+    return true;
+}
+
 /* Length of a general set's parameter metric: the reach of its points, so that it scales along. */
 static double general_length(const gw_submanifold *set)
 {

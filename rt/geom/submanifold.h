@@ -150,6 +150,10 @@ double gw_submanifold_nearest(const gw_submanifold *set, const gw_pose *near, do
 void gw_submanifold_tangent(const gw_submanifold *set, const gw_pose *world_from_body,
                             double length, double (*basis)[6]);
 
+/* Rows of parallels and fixed rotations hold for opposite vectors as well: true where a pose that
+ * satisfies the rows has every one of them the way that the seed has it. */
+bool gw_submanifold_same_sense(const gw_submanifold *set, const gw_pose *world_from_body);
+
 const char *gw_rotation_kind_name(gw_rotation_kind kind);
 const char *gw_locus_kind_name(gw_locus_kind kind);
 

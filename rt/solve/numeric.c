@@ -28,6 +28,7 @@ typedef struct completion {
     gw_pose found[MAX_FOUND];
     int dof[MAX_FOUND];
     double best; /* residual */
+    bool any_sense;
 } completion;
 
 /* ---- random poses ------------------------------------------------------------------------------ */
@@ -194,6 +195,22 @@ static bool known(const completion *c, const gw_pose *x)
     return false;
 }
 
+/* The rows of parallels hold for opposite vectors too: those belong to another branch. */
+static bool this_branch(const completion *c, const gw_pose *x)
+{
+    const gw_state *s = c->state;
+    if (c->any_sense)
+        return true;
+    if (s->fixed && gw_quat_angle(x->q, s->rotation) > 1e-3)
+        return false;
+    for (int i = 0; i < s->direction_count; i++) {
+        const gw_direction *d = &s->directions[i];
+        if (d->angle == 0 && gw_dot(gw_rotate(x->q, d->u), d->f) < 0)
+            return false;
+    }
+    return true;
+}
+
 /* One start; true when it found a pose that was not known. */
 static bool attempt(completion *c, gw_pose x)
 {
@@ -201,7 +218,8 @@ static bool attempt(completion *c, gw_pose x)
     double worst = settle(c, &x);
     double residual = gw_residual(run->problem, run->use, run->size, &x);
     c->best = fmin(c->best, residual);
-    if (worst > 1e-11 || residual > GW_VERIFIED || c->found_count == MAX_FOUND || known(c, &x))
+    if (worst > 1e-11 || residual > GW_VERIFIED || c->found_count == MAX_FOUND || known(c, &x) ||
+        !this_branch(c, &x))
         return false;
     c->dof[c->found_count] = dimension_at(c, &x);
     c->found[c->found_count++] = x;
@@ -222,8 +240,11 @@ static void search(completion *c)
     attempt(c, c->run->problem->pose);
     for (; tries < FIRST_TRIES && c->found_count < 12; tries++)
         attempt(c, random_start(c));
-    if (most_dof(c) > 0)
+    if (most_dof(c) > 0) { /* the chart of the set is one pose; beside it there may be others */
+        for (; tries < 4 * FIRST_TRIES && c->found_count < MAX_FOUND; tries++)
+            attempt(c, random_start(c));
         return;
+    }
     /* isolated poses: on until many starts in a row brought nothing new */
     for (; tries < MOST_TRIES && idle < 100 + 20 * c->found_count; tries++)
         idle = attempt(c, random_start(c)) ? 0 : idle + 1;
@@ -289,6 +310,7 @@ static void choose_rows(completion *c, const gw_pose *x, gw_submanifold *set)
             step[i] = uniform(c, -1, 1);
         gw_pose y = stepped(c, x, step, (k + 1) * 0.2 * c->size);
         enough = gw_rows_project(set->rows, set->row_count, c->size, 60, &y) > 1e-11 * c->size ||
+                 !gw_submanifold_same_sense(set, &y) ||
                  gw_residual(c->run->problem, c->run->use, c->size, &y) < GW_VERIFIED;
     }
     if (enough)
@@ -385,7 +407,7 @@ static void find_middles(completion *c)
     }
 }
 
-void gw_complete(gw_run *run, const gw_state *state)
+void gw_complete(gw_run *run, const gw_state *state, bool any_sense)
 {
     completion c;
     c.run = run;
@@ -394,6 +416,7 @@ void gw_complete(gw_run *run, const gw_state *state)
     c.random = 1;
     c.found_count = 0;
     c.best = HUGE_VAL;
+    c.any_sense = any_sense;
     add_rows(&c);
     find_middles(&c);
     search(&c);

@@ -338,12 +338,15 @@ static void try_rotation(gw_run *run, const triple *t, double phi, double theta)
     run->finding.edits[run->finding.count - 1].rough = rough;
 }
 
-/* The thetas at a root: of both equations together, and of each alone where D vanishes. */
-static void try_thetas(gw_run *run, const triple *t, double phi)
+/* The thetas at a root: of both equations together, and of each alone where D vanishes. False
+ * where both vanish for every theta: then the rotations are not finite in number. */
+static bool try_thetas(gw_run *run, const triple *t, double phi)
 {
     pencil x = pencil_at(t, 1, phi), y = pencil_at(t, 2, phi);
     double d = x.b * y.c - y.b * x.c;
     double nc = x.c * y.a - y.c * x.a, ns = y.b * x.a - x.b * y.a;
+    if (hypot(hypot(x.a, x.b), x.c) < 1e-3 && hypot(hypot(y.a, y.b), y.c) < 1e-3)
+        return false;
     if (fabs(d) > 1e-9)
         try_rotation(run, t, phi, atan2(ns / d, nc / d));
     for (int i = 0; i < 2 && fabs(d) < 1e-3; i++) {
@@ -355,12 +358,14 @@ static void try_thetas(gw_run *run, const triple *t, double phi)
         try_rotation(run, t, phi, middle + half);
         try_rotation(run, t, phi, middle - half);
     }
+    return true;
 }
 
-static bool solve_triple(gw_run *run, const gw_state *state, int third)
+/* False where the three are not independent everywhere. */
+static bool solve_triple(gw_run *run, const gw_state *state, const int pick[3])
 {
-    const gw_direction *x = &state->directions[0];
-    triple t = {state, {x, x + 1, x + third}, gw_quat_identity()};
+    const gw_direction *all = state->directions, *x = &all[pick[0]];
+    triple t = {state, {x, &all[pick[1]], &all[pick[2]]}, gw_quat_identity()};
     gw_vec3 w = gw_cross(x->u, x->f);
     double sine = gw_norm(w), sigma = atan2(sine, gw_dot(x->u, x->f));
     w = sine > 1e-12 ? gw_scale(1 / sine, w) : gw_any_normal(x->u);
@@ -369,17 +374,22 @@ static bool solve_triple(gw_run *run, const gw_state *state, int third)
     if (!coefficients(&t, c))
         return false;
     int n = all_roots(c, roots);
+    run->finding.outcome = GW_NO_ROOT;
     for (int i = 0; i < n; i++)
-        if (fabs(cabs(roots[i]) - 1) < 1e-3)
-            try_thetas(run, &t, carg(roots[i]));
-    if (run->finding.count == 0)
-        run->finding.outcome = GW_NO_ROOT;
+        if (fabs(cabs(roots[i]) - 1) < 2e-2 && !try_thetas(run, &t, carg(roots[i]))) {
+            run->finding.outcome = GW_KEEP;
+            run->finding.count = 0;
+            return false;
+        }
     return true;
 }
 
 void gw_rule_three_directions(gw_run *run, const gw_state *state)
 {
-    for (int k = 2; k < state->direction_count; k++)
-        if (solve_triple(run, state, k))
-            return;
+    int n = state->direction_count < MAX_POLISHED ? state->direction_count : MAX_POLISHED;
+    for (int i = 0; i < n - 2; i++)
+        for (int j = i + 1; j < n - 1; j++)
+            for (int k = j + 1; k < n; k++)
+                if (solve_triple(run, state, (int[3]){i, j, k}))
+                    return;
 }

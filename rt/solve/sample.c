@@ -82,7 +82,8 @@ static gw_pose walk(const gw_submanifold *set, double size, random_state *s)
         gw_twist d = {{step[0], step[1], step[2]}, {step[3], step[4], step[5]}};
         gw_pose next = gw_pose_add(&x, &d);
         double off = gw_rows_project(set->rows, set->row_count, size, 40, &next);
-        if (off < 1e-11 * size && gw_distance(next.p, set->seed.p) < 3 * size)
+        if (off < 1e-11 * size && gw_distance(next.p, set->seed.p) < 3 * size &&
+            gw_submanifold_same_sense(set, &next))
             x = next;
     }
     return x;

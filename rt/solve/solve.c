@@ -18,7 +18,8 @@ static double size_of(const gw_problem *p)
         ss = fmax(ss, fmax(gw_norm2(c->mobile.p), gw_norm2(c->fixed.p)));
         ss = fmax(ss, c->value * c->value);
     }
-    return ss > 0 ? sqrt(ss) : p->length;
+    /* no less than a trace of the body: coordinates that cancel to zero leave only round-off */
+    return fmax(sqrt(ss), 1e-4 * p->length);
 }
 
 static void write_id(const gw_state *state, int number, char id[16])
@@ -94,7 +95,7 @@ static void solve_leaf(gw_run *run, const gw_state *state)
     for (int i = 0; i < state->direction_count; i++)
         s->left |= state->directions[i].from;
     s->method = GW_NUMERIC;
-    gw_complete(run, state);
+    gw_complete(run, state, false);
 }
 
 /* Nearest first; of equally near ones the smaller id. */
@@ -130,7 +131,7 @@ static void complete_all(gw_run *run)
     state.choices[state.choice_count++] = 'n';
     run->solution->left = run->use;
     run->solution->method = GW_NUMERIC;
-    gw_complete(run, &state);
+    gw_complete(run, &state, true);
 }
 
 static void conclude(gw_run *run, gw_solution *s)

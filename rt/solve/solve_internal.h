@@ -193,8 +193,9 @@ bool gw_verified(const gw_problem *problem, unsigned long use, double size,
 
 /* ---- numeric.c ------------------------------------------------------------------------------- */
 
-/* Completes a state that has no closed form: branches go to run->solution. */
-void gw_complete(gw_run *run, const gw_state *state);
+/* Completes a state that has no closed form: branches go to run->solution. With any sense, parallels
+ * may also end up opposite. */
+void gw_complete(gw_run *run, const gw_state *state, bool any_sense);
 /* Adds a branch, unless it is there already. */
 void gw_add_branch(gw_run *run, const gw_state *state, int number, const gw_submanifold *set);
 

@@ -99,7 +99,7 @@ __attribute__((unused)) static double size_of(const gw_problem *p)
         if (c->kind == GW_DISTANCE)
             size = fmax(size, fabs(c->value));
     }
-    return size > 0 ? size : 1;
+    return fmax(size, 1e-4 * p->length);
 }
 
 /* Every branch's nearest pose, and samples of it, satisfy every constraint and its own rows. */
