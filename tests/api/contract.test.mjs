@@ -1,0 +1,369 @@
+// Every route and every status that the OpenAPI document declares, each reply held against it; the
+// document and the route table are the same; no schema is open.
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { client, guideway, request, sleep, start } from './server.mjs';
+
+let server, locked, contract, expect, call;
+const token = 'a-token-that-is-long-enough';
+
+before(async () => {
+  server = await start();
+  ({ contract, expect, call } = await client(server));
+  const file = join(mkdtempSync(join(tmpdir(), 'guideway-token-')), 'token');
+  writeFileSync(file, `${token}\n`);
+  locked = await start({ args: ['--token-file', file] });
+});
+
+after(async () => {
+  await server?.stop();
+  await locked?.stop();
+});
+
+const scene = {
+  format: 'guideway-scene/1', name: 'Contract',
+  objects: [
+    { id: 'cylinder', geometry: { type: 'cylinder', radius: 0.1, height: 0.2 }, fixed: true },
+    { id: 'cone', geometry: { type: 'cone', radius: 0.04, height: 0.1 }, pose: { p: [0.1, 0, 0.3], q: [1, 0, 0, 0] }, body: { mass: 2 } },
+  ],
+  tool: { object: 'cone', device: 'sim' },
+  devices: [{ id: 'sim', driver: 'sim' }],
+};
+
+test('the document and the route table are the same', () => {
+  const routes = execFileSync(guideway, ['routes'], { encoding: 'utf8' }).trim().split('\n').sort();
+  const declared = Object.entries(contract.document.paths).flatMap(([path, item]) =>
+    Object.keys(item).map((method) => `${method.toUpperCase()} ${path}`)).sort();
+  assert.deepEqual(routes, declared);
+});
+
+test('no schema is open', async () => {
+  await expect(200, 'GET', '/openapi.json');
+  const closed = (schema, where) => {
+    if (schema === null || typeof schema !== 'object') return;
+    if (schema.type === 'object')
+      assert.ok(schema.additionalProperties === false || typeof schema.additionalProperties === 'object', `${where} is open`);
+    else
+      assert.ok(schema.$ref || schema.type || schema.oneOf || schema.anyOf || schema.enum || 'const' in schema, `${where} says nothing`);
+    for (const [name, part] of Object.entries(schema.properties ?? {})) closed(part, `${where}/${name}`);
+    for (const list of ['oneOf', 'anyOf']) (schema[list] ?? []).forEach((part, i) => closed(part, `${where}/${list}/${i}`));
+    if (schema.items) closed(schema.items, `${where}/items`);
+    if (typeof schema.additionalProperties === 'object') closed(schema.additionalProperties, `${where}/*`);
+  };
+  for (const [name, schema] of Object.entries(contract.document.components.schemas)) closed(schema, name);
+});
+
+test('the scene', async () => {
+  await expect(200, 'GET', '/scene');
+  await expect(200, 'PUT', '/scene?dryRun=true', scene);
+  const put = await expect(200, 'PUT', '/scene', scene);
+  assert.equal(put.json.objects.length, 2);
+  await expect(200, 'PATCH', '/scene', { gravity: [0, 0, -9.81], name: 'Patched' });
+  await expect(200, 'PATCH', '/scene?dryRun=true', { gravity: null });
+  await expect(200, 'POST', '/scene/undo');
+  await expect(200, 'POST', '/scene/redo');
+  await expect(409, 'POST', '/scene/redo');
+  await expect(400, 'PUT', '/scene', { ...scene, colour: 'red' });
+  await expect(400, 'PATCH', '/scene', { rate: 1 });
+  const clash = { ...scene, constraints: [
+    { id: 'c1', type: 'distance', a: 'cone/apex', b: 'cylinder/top', value: 0.1 },
+    { id: 'c2', type: 'distance', a: 'cone/apex', b: 'cylinder/top', value: 0.2 }] };
+  const refused = await expect(422, 'PUT', '/scene', clash);
+  assert.equal(refused.json.status, 'incompatible');
+  assert.deepEqual(refused.json.conflict.constraints.sort(), ['c1', 'c2']);
+  await expect(422, 'PATCH', '/scene', { constraints: clash.constraints });
+});
+
+test('saving and opening', async () => {
+  const saved = await expect(201, 'POST', '/scene/save', { name: 'my scene' });
+  assert.equal(saved.headers.location, '/api/v1/scenes/my-scene');
+  await expect(409, 'POST', '/scene/save', { name: 'paper-plane' });
+  await expect(400, 'POST', '/scene/save', { name: '///' });
+  const list = await expect(200, 'GET', '/scenes');
+  assert.ok(list.json.some((s) => s.file === 'my-scene' && s.saved));
+  await expect(200, 'GET', '/scenes/my-scene');
+  await expect(404, 'GET', '/scenes/nowhere');
+  writeFileSync(join(server.folder, 'scenes/clash.json'), JSON.stringify({ ...scene, constraints: [
+    { id: 'c1', type: 'distance', a: 'cone/apex', b: 'cylinder/top', value: 0.1 },
+    { id: 'c2', type: 'distance', a: 'cone/apex', b: 'cylinder/top', value: 0.2 }] }));
+  await expect(422, 'POST', '/scene/open', { scene: 'clash' });
+  await expect(404, 'POST', '/scene/open', { scene: 'nowhere' });
+  await expect(400, 'POST', '/scene/open', { scene: 7 });
+  await expect(412, 'POST', '/scene/open', { scene: 'my-scene' }, { 'if-match': '"0"' });
+  await expect(200, 'POST', '/scene/open', { scene: 'my-scene' });
+  await expect(204, 'DELETE', '/scenes/my-scene');
+  await expect(404, 'DELETE', '/scenes/my-scene');
+  await expect(409, 'DELETE', '/scenes/paper-plane');
+  await expect(200, 'PUT', '/scene', scene);
+});
+
+test('objects', async () => {
+  const box = { id: 'box', geometry: { type: 'box', size: [0.1, 0.2, 0.3] } };
+  await expect(200, 'GET', '/objects');
+  await expect(200, 'POST', '/objects?dryRun=true', box);
+  const made = await expect(201, 'POST', '/objects', box);
+  assert.equal(made.headers.location, '/api/v1/objects/box');
+  await expect(409, 'POST', '/objects', box);
+  await expect(400, 'POST', '/objects', { ...box, id: 'bad', geometry: { type: 'sphere', radius: -1 } });
+  await expect(200, 'GET', '/objects/box');
+  await expect(404, 'GET', '/objects/nothing');
+  await expect(200, 'PATCH', '/objects/box', { id: 'crate', body: { mass: 3 } });
+  const round = await expect(200, 'PATCH', '/objects/crate', { geometry: { type: 'sphere', radius: 0.1 } });
+  assert.deepEqual(round.json.geometry, { type: 'sphere', radius: 0.1 });
+  await expect(200, 'PATCH', '/objects/crate?dryRun=true', { fixed: true });
+  await expect(409, 'PATCH', '/objects/crate', { id: 'cone' });
+  await expect(404, 'PATCH', '/objects/box', { fixed: true });
+  await expect(400, 'PATCH', '/objects/crate', { geometry: { radius: 'wide' } });
+  const refused = await expect(409, 'DELETE', '/objects/cone');
+  assert.match(refused.json.detail, /tool sim/);
+  await expect(200, 'DELETE', '/objects/crate?dryRun=true');
+  await expect(204, 'DELETE', '/objects/crate');
+  await expect(404, 'DELETE', '/objects/crate');
+});
+
+test('features', async () => {
+  await expect(200, 'GET', '/features');
+  const of = await expect(200, 'GET', '/features?object=cone');
+  assert.deepEqual(of.json.map((f) => f.id).sort(), ['cone/apex', 'cone/axis', 'cone/base']);
+  await expect(404, 'GET', '/features?object=nothing');
+  await expect(200, 'POST', '/features?dryRun=true', { id: 'cone/rim', point: [0.04, 0, 0] });
+  await expect(201, 'POST', '/features', { id: 'cone/rim', point: [0.04, 0, 0] });
+  await expect(409, 'POST', '/features', { id: 'cone/rim', point: [0.04, 0, 0] });
+  await expect(400, 'POST', '/features', { id: 'cone/edge', line: { point: [0, 0, 0], direction: [0, 0, 0] } });
+  await expect(200, 'GET', '/features/cone/rim');
+  await expect(200, 'GET', '/features/cone/apex');
+  await expect(404, 'GET', '/features/cone/nose');
+  await expect(200, 'PUT', '/features/cone/rim', { point: [0, 0.04, 0] });
+  await expect(201, 'PUT', '/features/cone/seam', { line: { point: [0.04, 0, 0], direction: [-4, 0, 10] } });
+  await expect(200, 'PUT', '/features/cone/rim?dryRun=true', { point: [0, 0, 0] });
+  await expect(400, 'PUT', '/features/cone/rim', { id: 'cone/other', point: [0, 0, 0] });
+  await expect(200, 'PATCH', '/features/cone/rim', { plane: { point: [0, 0, 0], normal: [0, 0, 2] } });
+  await expect(200, 'PATCH', '/features/cone/rim', { point: [0, 0.04, 0] });
+  await expect(200, 'PATCH', '/features/cone/rim?dryRun=true', { point: [0, 0, 0] });
+  await expect(400, 'PATCH', '/features/cone/rim', { point: [0, 0] });
+  await expect(404, 'PATCH', '/features/cone/nose', { point: [0, 0, 0] });
+  await expect(409, 'PATCH', '/features/cone/apex', { point: [0, 0, 0] });
+  await expect(201, 'POST', '/constraints', { id: 'f1', type: 'distance', a: 'cone/rim', b: 'cylinder/center', value: 0.2 });
+  await expect(201, 'POST', '/constraints', { id: 'f2', type: 'distance', a: 'cone/base', b: 'cylinder/top', value: 0.05, sense: 'same' });
+  await expect(422, 'PUT', '/features/cone/rim', { point: [0, 0, 9] });
+  await expect(422, 'PATCH', '/features/cone/rim', { point: [0, 0, 9] });
+  await expect(409, 'DELETE', '/features/cone/rim');
+  await expect(204, 'DELETE', '/constraints/f1');
+  await expect(204, 'DELETE', '/constraints/f2');
+  await expect(200, 'DELETE', '/features/cone/rim?dryRun=true');
+  await expect(204, 'DELETE', '/features/cone/rim');
+  await expect(404, 'DELETE', '/features/cone/rim');
+});
+
+test('constraints', async () => {
+  const c1 = { id: 'c1', type: 'coincident', a: 'cone/base', b: 'cylinder/top', sense: 'opposite' };
+  await expect(200, 'GET', '/constraints');
+  const would = await expect(200, 'POST', '/constraints?dryRun=true', c1);
+  assert.equal(would.json.dof, 3);
+  assert.equal(would.json.object, 'cone');
+  const made = await expect(201, 'POST', '/constraints', c1);
+  assert.equal(made.headers.location, '/api/v1/constraints/c1');
+  await expect(409, 'POST', '/constraints', c1);
+  await expect(400, 'POST', '/constraints', { ...c1, id: 'c9', a: 'cone/nose' });
+  const clash = await expect(422, 'POST', '/constraints', { id: 'c2', type: 'distance', a: 'cone/base', b: 'cylinder/top', value: 0.1 });
+  assert.equal(clash.json.conflict.message.length > 10, true);
+  await expect(200, 'GET', '/constraints/c1');
+  await expect(404, 'GET', '/constraints/c2');
+  await expect(200, 'PATCH', '/constraints/c1', { enabled: false });
+  await expect(201, 'POST', '/constraints', { id: 'c2', type: 'distance', a: 'cone/base', b: 'cylinder/top', value: 0.1 });
+  await expect(422, 'PATCH', '/constraints/c1', { enabled: true });
+  await expect(409, 'PATCH', '/constraints/c2', { id: 'c1' });
+  await expect(404, 'PATCH', '/constraints/c3', { enabled: true });
+  await expect(400, 'PATCH', '/constraints/c2', { value: 'far' });
+  await expect(200, 'PATCH', '/constraints/c2?dryRun=true', { value: 0.2 });
+  await expect(200, 'DELETE', '/constraints/c2?dryRun=true');
+  await expect(204, 'DELETE', '/constraints/c2');
+  await expect(404, 'DELETE', '/constraints/c2');
+  await expect(200, 'PATCH', '/constraints/c1', { enabled: true });
+  const unnamed = await expect(201, 'POST', '/constraints', { type: 'distance', a: 'cone/axis', b: 'cylinder/axis', value: 0.05 });
+  assert.match(unnamed.json.id, /^c\d+$/);
+  await expect(204, 'DELETE', `/constraints/${unnamed.json.id}`);
+});
+
+test('a geometry that cannot hold its constraints is refused', async () => {
+  await expect(201, 'POST', '/constraints', { id: 'tall', type: 'distance', a: 'cone/apex', b: 'cylinder/top', value: 0.1 });
+  await expect(422, 'PATCH', '/objects/cone', { geometry: { height: 0.2 } });
+  await expect(204, 'DELETE', '/constraints/tall');
+});
+
+test('solutions', async () => {
+  const all = await expect(200, 'GET', '/solutions');
+  assert.deepEqual(all.json.map((s) => s.object), ['cone']);
+  const one = await expect(200, 'GET', '/solutions/cone');
+  assert.equal(one.json.state, 'under');
+  assert.equal(one.json.parameters.length, 3);
+  await expect(404, 'GET', '/solutions/cylinder');
+  const moved = await expect(200, 'PATCH', '/solutions/cone', { parameters: [0.5, 0.02, -0.03] });
+  one.json.branches[0].parameters.forEach((_, i) => assert.ok(Math.abs(moved.json.parameters[i] - [0.5, 0.02, -0.03][i]) < 1e-9));
+  await expect(200, 'PATCH', '/solutions/cone', { branch: moved.json.branch });
+  await expect(200, 'PATCH', '/solutions/cone?dryRun=true', { parameters: [0, 0, 0] });
+  await expect(400, 'PATCH', '/solutions/cone', { parameters: [0] });
+  await expect(400, 'PATCH', '/solutions/cone', { branch: 'b77' });
+  await expect(404, 'PATCH', '/solutions/nothing', { parameters: [] });
+});
+
+test('devices and operators', async () => {
+  const wrench = { type: 'wrench', samples: [{ t: 0, force: [0, 0, 0], torque: [0, 0, 0] }, { t: 0.5, force: [1, 0, -5], torque: [0, 0, 0] }] };
+  await expect(200, 'GET', '/devices');
+  await expect(200, 'POST', '/devices?dryRun=true', { id: 'second', driver: 'sim' });
+  await expect(201, 'POST', '/devices', { id: 'second', driver: 'sim', settings: { profile: 'cobotic-hand-controller' }, operator: wrench });
+  await expect(409, 'POST', '/devices', { id: 'second', driver: 'sim' });
+  await expect(400, 'POST', '/devices', { id: 'third', driver: 'teleport' });
+  const got = await expect(200, 'GET', '/devices/second');
+  assert.ok(got.json.info.stiffness > 0);
+  await expect(404, 'GET', '/devices/third');
+  await expect(200, 'PATCH', '/devices/second', { id: 'other', settings: { bandwidth: 20 } });
+  await expect(200, 'PATCH', '/devices/other?dryRun=true', { settings: { bandwidth: 30 } });
+  await expect(400, 'PATCH', '/devices/other', { settings: { bandwidth: -20 } });
+  await expect(409, 'PATCH', '/devices/other', { id: 'sim' });
+  await expect(404, 'PATCH', '/devices/second', { settings: {} });
+  await expect(200, 'GET', '/devices/other/operator');
+  await expect(404, 'GET', '/devices/third/operator');
+  await expect(200, 'PUT', '/devices/sim/operator', wrench);
+  await expect(200, 'PUT', '/devices/sim/operator?dryRun=true', { type: 'none' });
+  const hand = await expect(200, 'PUT', '/devices/sim/operator', { type: 'hand', mass: 0.5, stiffness: 500, damping: 20, path: [{ t: 0, p: [0, 0, 0.2] }] });
+  assert.deepEqual(hand.json.path[0].q, [1, 0, 0, 0]);
+  await expect(400, 'PUT', '/devices/sim/operator', { type: 'wrench', samples: [{ t: -1 }] });
+  await expect(404, 'PUT', '/devices/third/operator', wrench);
+  await expect(200, 'DELETE', '/devices/sim/operator?dryRun=true');
+  await expect(204, 'DELETE', '/devices/sim/operator');
+  await expect(404, 'DELETE', '/devices/third/operator');
+  await expect(409, 'DELETE', '/devices/sim');
+  await expect(200, 'DELETE', '/devices/other?dryRun=true');
+  await expect(204, 'DELETE', '/devices/other');
+  await expect(404, 'DELETE', '/devices/other');
+});
+
+test('the tool', async () => {
+  await expect(200, 'GET', '/tool');
+  await expect(200, 'GET', '/tools');
+  await expect(200, 'PATCH', '/tool', { limits: { force: 30 } });
+  await expect(200, 'PATCH', '/tool?dryRun=true', { object: 'cone' });
+  await expect(400, 'PATCH', '/tool', { object: 'nothing' });
+  await expect(200, 'PUT', '/tool', { object: 'cone' });
+  await expect(200, 'PUT', '/tool?dryRun=true', { object: 'cone' });
+  await expect(400, 'PUT', '/tool', { object: 'cone', control: 'telepathy' });
+  await expect(200, 'DELETE', '/tool?dryRun=true');
+  await expect(204, 'DELETE', '/tool');
+  await expect(404, 'GET', '/tool');
+  await expect(404, 'PATCH', '/tool', { object: 'cone' });
+  await expect(404, 'DELETE', '/tool');
+  await expect(204, 'DELETE', '/devices/sim');
+  await expect(201, 'PUT', '/tool', { object: 'cone' });
+  assert.equal((await expect(200, 'GET', '/devices')).json[0].id, 'sim');
+});
+
+test('the simulation', async () => {
+  assert.equal((await expect(200, 'GET', '/simulation')).json.state, 'stopped');
+  await expect(409, 'POST', '/simulation/step', { ticks: 1 });
+  assert.equal((await expect(200, 'PUT', '/simulation', { state: 'running' })).json.state, 'running');
+  await sleep(20);
+  const paused = await expect(200, 'PUT', '/simulation', { state: 'paused' });
+  assert.equal(paused.json.state, 'paused');
+  const stepped = await expect(200, 'POST', '/simulation/step', { ticks: 25 });
+  assert.equal(stepped.json.tick, paused.json.tick + 25);
+  await expect(400, 'POST', '/simulation/step', { ticks: 0 });
+  await expect(400, 'PUT', '/simulation', { state: 'asleep' });
+  assert.equal((await expect(200, 'POST', '/simulation/halt')).json.halted, true);
+  await expect(409, 'PUT', '/simulation', { state: 'running' });
+  assert.equal((await expect(200, 'POST', '/simulation/arm')).json.halted, false);
+  const stopped = await expect(200, 'PUT', '/simulation', { state: 'stopped' });
+  assert.deepEqual([stopped.json.state, stopped.json.tick], ['stopped', 0]);
+});
+
+test('events and solve', async () => {
+  const events = (await expect(200, 'GET', '/events')).json;
+  assert.ok(events.length > 0);
+  assert.deepEqual((await expect(200, 'GET', `/events?since=${events.at(-1).seq}`)).json.filter((e) => e.seq <= events.at(-1).seq), []);
+  await expect(400, 'GET', '/events?since=yesterday');
+  const solved = await expect(200, 'POST', '/solve', {
+    constraints: [{ type: 'coincident', mobile: { plane: { point: [0, 0, 0], normal: [0, 0, 1] } }, fixed: { plane: { point: [0, 0, 1], normal: [0, 0, 1] } } }], samples: 3 });
+  assert.equal(solved.json.dof, 3);
+  const clash = await expect(200, 'POST', '/solve', {
+    constraints: [{ type: 'coincident', mobile: { point: [0, 0, 0] }, fixed: { point: [0, 0, 0] } }, { type: 'coincident', mobile: { point: [0, 0, 0] }, fixed: { point: [1, 0, 0] } }] });
+  assert.equal(clash.json.status, 'incompatible');
+  await expect(400, 'POST', '/solve', { constraints: [{ type: 'near' }] });
+});
+
+// An address for a path of the document: ids that exist where that matters.
+const address = (path) => path.replace('/api/v1', '').replace('{file}', 'paper-plane').replace('{object}/{feature}', 'cone/apex')
+  .replace('{object}', 'cone').replace('/devices/{id}', '/devices/sim').replace('/objects/{id}', '/objects/cone').replace('/constraints/{id}', '/constraints/c1');
+const operations = () => Object.entries(contract.document.paths).flatMap(([path, item]) =>
+  Object.entries(item).map(([method, operation]) => ({ method: method.toUpperCase(), path: address(path), operation })));
+
+test('every route refuses foreign hosts, foreign origins and strangers', async () => {
+  for (const { method, path, operation } of operations()) {
+    const body = operation.requestBody ? {} : undefined;
+    await expect(421, method, path, body, { host: 'evil.example' });
+    await expect(403, method, path, body, { origin: 'http://evil.example' });
+    const refused = await request(locked, method, `/api/v1${path}`, body);
+    assert.equal(refused.status, 401, `${method} ${path}`);
+    contract.check(method, `/api/v1${path}`, body, refused);
+  }
+  const known = await request(locked, 'GET', '/api/v1/scene', undefined, { authorization: `Bearer ${token}` });
+  assert.equal(known.status, 200);
+});
+
+test('every route with a body refuses other types, rubbish and too much', async () => {
+  const much = `{"x":"${'y'.repeat(1 << 20)}"}`;
+  for (const { method, path, operation } of operations().filter((o) => o.operation.requestBody)) {
+    await expect(415, method, path, '{}', { 'content-type': 'text/plain' });
+    await expect(415, method, path, '{}', { 'content-type': null });
+    await expect(400, method, path, '{"open":');
+    await expect(413, method, path, much);
+    if (operation.responses[412]) assert.ok(operation.parameters.some((p) => p.$ref?.endsWith('ifMatch')));
+  }
+});
+
+test('every edit heeds If-Match', async () => {
+  const bodies = {
+    'PUT /scene': scene, 'PATCH /scene': {}, 'POST /scene/open': { scene: 'sphere' },
+    'POST /objects': { id: 'o', geometry: { type: 'sphere', radius: 1 } }, 'PATCH /objects/cone': {},
+    'POST /features': { id: 'cone/f', point: [0, 0, 0] }, 'PUT /features/cone/apex': { point: [0, 0, 0] }, 'PATCH /features/cone/apex': {},
+    'POST /constraints': { type: 'parallel', a: 'cone/axis', b: 'cylinder/axis' }, 'PATCH /constraints/c1': {},
+    'PATCH /solutions/cone': {}, 'POST /devices': { id: 'd', driver: 'sim' }, 'PATCH /devices/sim': {},
+    'PUT /devices/sim/operator': { type: 'none' }, 'PUT /tool': { object: 'cone' }, 'PATCH /tool': {},
+  };
+  for (const { method, path, operation } of operations().filter((o) => o.operation.responses[412])) {
+    const body = operation.requestBody ? bodies[`${method} ${path}`] : undefined;
+    const before = (await expect(200, 'GET', '/scene')).headers.etag;
+    await expect(412, method, path, body, { 'if-match': '"0"' });
+    assert.equal((await expect(200, 'GET', '/scene')).headers.etag, before);
+  }
+  const { headers } = await expect(200, 'GET', '/scene');
+  await expect(200, 'PATCH', '/scene', { name: 'Matched' }, { 'if-match': headers.etag });
+});
+
+test('every dry run leaves the scene alone', async () => {
+  const before = await expect(200, 'GET', '/scene');
+  await expect(200, 'PATCH', '/scene?dryRun=true', { name: 'Never' });
+  await expect(200, 'POST', '/constraints?dryRun=true', { type: 'parallel', a: 'cone/axis', b: 'cylinder/axis' });
+  await expect(200, 'DELETE', '/tool?dryRun=true');
+  const afterwards = await expect(200, 'GET', '/scene');
+  assert.equal(afterwards.headers.etag, before.headers.etag);
+  assert.deepEqual(afterwards.json, before.json);
+  const refused = await request(server, 'POST', '/api/v1/simulation/halt?dryRun=true');
+  assert.equal(refused.status, 400);
+});
+
+test('undo without anything to undo', async () => {
+  let last;
+  do last = await call('POST', '/scene/undo'); while (last.status === 200);
+  assert.equal(last.status, 409);
+});
+
+test('everything that the document declares was seen', () => {
+  const declared = Object.entries(contract.document.paths).flatMap(([path, item]) =>
+    Object.entries(item).flatMap(([method, operation]) =>
+      Object.keys(operation.responses).filter((s) => s !== 'default').map((status) => `${method.toUpperCase()} ${path} ${status}`)));
+  assert.deepEqual(declared.filter((what) => !contract.seen.has(what)), []);
+});

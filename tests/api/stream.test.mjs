@@ -1,0 +1,211 @@
+// The stream: what comes unasked, what comes when asked, a person's hand, and rubbish.
+import assert from 'node:assert/strict';
+import net from 'node:net';
+import { after, before, test } from 'node:test';
+import { client, sanitized, sleep, start, stream, until } from './server.mjs';
+
+let server, expect, contract;
+before(async () => {
+  server = await start();
+  ({ expect, contract } = await client(server));
+});
+after(() => server?.stop());
+
+const schema = (name) => ({ $ref: `#/components/schemas/${name}` });
+const tool = (live) => live.messages.filter((m) => m.op === 'state').at(-1)?.simulation.tools[0];
+
+async function entered(options) {
+  const live = stream(server, options);
+  await live.opened;
+  await live.wait('hello');
+  return live;
+}
+
+test('hello is the whole scene, and its parts are those of the document', async () => {
+  await expect(200, 'POST', '/scene/open', { scene: 'peg-and-hole' });
+  const live = await entered();
+  const hello = live.messages[0];
+  assert.equal(hello.op, 'hello');
+  assert.equal(hello.protocol, 'guideway.v1');
+  contract.validate(schema('Scene'), hello.scene, 'hello.scene');
+  contract.validate({ type: 'array', items: schema('Solution') }, hello.solutions, 'hello.solutions');
+  contract.validate(schema('Simulation'), hello.simulation, 'hello.simulation');
+  assert.deepEqual(hello.index, hello.scene.objects.filter((o) => !o.fixed).map((o) => o.id));
+  await until('frames', () => live.frames.length > 3);
+  assert.deepEqual(live.frames[0].poses.map((p) => p.index), hello.index.map((_, i) => i));
+  assert.equal(live.frames[0].size, 24 + 32 * hello.index.length);
+  await live.close();
+});
+
+test('a client without a sub-protocol is served too', async () => {
+  const live = stream(server, { protocols: [] });
+  await live.wait('hello');
+  await live.close();
+});
+
+test('poses come 60 times a second, or as often as asked', async () => {
+  const live = await entered();
+  for (const [hz, ask] of [[60], [20, { op: 'subscribe', stream: 'poses', hz: 20 }], [200, { op: 'subscribe', stream: 'poses', hz: 200 }]]) {
+    if (ask) live.send(ask);
+    await sleep(200);
+    const from = live.frames.length;
+    await sleep(1000);
+    const got = live.frames.length - from;
+    assert.ok(Math.abs(got - hz) <= (sanitized ? hz : 0.15 * hz), `${got} frames in a second, ${hz} asked`);
+  }
+  live.send({ op: 'unsubscribe', stream: 'poses' });
+  await sleep(100);
+  const from = live.frames.length;
+  await sleep(200);
+  assert.equal(live.frames.length, from);
+  await live.close();
+});
+
+test('a scene comes before the first frame that it concerns', async () => {
+  await expect(200, 'POST', '/scene/open', { scene: 'cone-on-cylinder' });
+  const live = await entered();
+  live.send({ op: 'subscribe', stream: 'poses', hz: 250 });
+  const order = [];
+  live.socket.on('message', (data, binary) => order.push(binary ? data.readUInt32LE(4) : JSON.parse(data)));
+  for (let i = 0; i < 6; i++) {
+    await expect(201, 'POST', '/objects', { id: `ball${i}`, geometry: { type: 'sphere', radius: 0.01 } });
+    await sleep(30);
+  }
+  let count = 1;
+  for (const item of order)
+    if (typeof item === 'number') assert.equal(item, count, 'a frame has the objects of the scene before it');
+    else if (item.op === 'scene') count = item.index.length;
+  assert.equal(count, 7);
+  await live.close();
+});
+
+test('samples are every tick, in order, also across a load', async () => {
+  await expect(200, 'POST', '/scene/open', { scene: 'paper-plane' });
+  const live = await entered();
+  live.send({ op: 'subscribe', stream: 'samples' });
+  const { columns } = await live.wait('subscribed', (m) => m.stream === 'samples');
+  assert.equal(columns[0], 't');
+  const ticks = () => live.frames.filter((f) => f.type === 2).flatMap((f) => f.rows.map((row, i) => [f.first + i, row]));
+  for (let load = 0; load < 2; load++) {
+    const from = live.frames.length;
+    await expect(200, 'PUT', '/simulation', { state: 'running' });
+    await until('samples', () => live.frames.slice(from).filter((f) => f.type === 2).reduce((n, f) => n + f.count, 0) > 500);
+    await expect(200, 'POST', '/scene/open', { scene: 'paper-plane' });
+  }
+  let before = -1, gaps = 0;
+  for (const [tick, row] of ticks()) {
+    assert.equal(row.length, columns.length);
+    assert.ok(Math.abs(row[0] - tick / 1000) < 1e-9, 't is the tick');
+    if (tick !== before + 1 && tick > before) gaps++;
+    before = tick;
+  }
+  assert.ok(gaps <= 1, `${gaps} gaps`);
+  live.send({ op: 'unsubscribe', stream: 'samples' });
+  await live.close();
+});
+
+test('a drag is a spring: the object follows, and is let go when the client goes', async () => {
+  await expect(200, 'POST', '/scene/open', { scene: 'cone-on-cylinder' });
+  await expect(200, 'PUT', '/simulation', { state: 'running' });
+  const watcher = await entered(), live = await entered();
+  const start = live.messages[0].simulation.tools[0].pose.p;
+  const target = [start[0] + 0.05, start[1], start[2]];
+  live.send({ op: 'drag', tool: 0, point: [0, 0, 0], target });
+  await until('the pull', () => tool(watcher)?.dragging && tool(watcher).pose.p[0] > start[0] + 0.03);
+  const other = watcher.messages.length;
+  watcher.send({ op: 'drag', id: 'mine', tool: 0, point: [0, 0, 0], target });
+  const refused = await until('the refusal', () => watcher.messages.slice(other).find((m) => m.op === 'error'));
+  assert.equal(refused.id, 'mine');
+  assert.match(refused.detail, /another operator/);
+  live.socket.terminate();
+  await until('the release', () => tool(watcher) && !tool(watcher).dragging);
+  await watcher.close();
+});
+
+test('a push ends by itself, a clutch freezes, a halt halts', async () => {
+  await expect(200, 'POST', '/scene/open', { scene: 'free-body' });
+  await expect(200, 'PUT', '/devices/sim/operator', { type: 'none' });
+  await expect(200, 'PUT', '/simulation', { state: 'running' });
+  const live = await entered();
+  live.send({ op: 'push', tool: 0, force: [2, 0, 0], torque: [0, 0, 0] });
+  await until('the push', () => tool(live)?.operator.force[0] === 2);
+  await until('its end', () => tool(live)?.operator.force[0] === 0);
+  live.send({ op: 'clutch', tool: 0, on: true });
+  await until('the clutch', () => tool(live)?.clutched);
+  live.send({ op: 'clutch', tool: 0, on: false });
+  await until('its end', () => tool(live) && !tool(live).clutched);
+  live.send({ op: 'halt' });
+  await live.wait('event', (m) => m.event.kind === 'halted');
+  await expect(200, 'POST', '/simulation/arm');
+  await live.close();
+});
+
+test('rubbish is answered by name and does no harm', async () => {
+  await expect(200, 'POST', '/scene/open', { scene: 'paper-plane' });
+  await expect(200, 'PUT', '/simulation', { state: 'running' });
+  const live = await entered();
+  const bad = [
+    ['rubbish', /not JSON/], ['[1,2]', /object/], ['{"op":"dance","id":9}', /op is/], ['{"op":"drag","tool":0}', /point/],
+    ['{"op":"drag","tool":7,"point":[0,0,0],"target":[0,0,0]}', /tool/], ['{"op":"drag","tool":0,"point":[0,0,0],"target":[1e300,0,0]}', /target/],
+    ['{"op":"drag","tool":0,"point":[0,0],"target":[0,0,0]}', /point|three|3/], ['{"op":"push","tool":0,"force":[1,0,0],"colour":1}', /colour/],
+    ['{"op":"subscribe","stream":"poses","hz":1e9}', /250/], ['{"op":"subscribe","stream":"gossip"}', /poses or samples/], ['{"op":"clutch"}', /on/],
+    ['['.repeat(40) + ']'.repeat(40), /deep/], ['{"op":"halt","op":"halt"}', /not JSON/], ['', /not JSON/],
+  ];
+  for (const [text, words] of bad) {
+    const from = live.messages.length;
+    live.send(text);
+    const error = await until(`the error for ${text}`, () => live.messages.slice(from).find((m) => m.op === 'error'));
+    assert.match(error.detail, words, text);
+  }
+  assert.equal(live.messages.find((m) => m.op === 'error' && m.id === 9)?.id, 9);
+  live.socket.send(Buffer.from([1, 2, 3]));
+  await sleep(50);
+  live.socket.send('x'.repeat(100000));
+  assert.equal((await live.closed).code, 1009);
+  assert.equal((await expect(200, 'GET', '/simulation')).json.state, 'running');
+});
+
+test('a client that floods is cut off, or served; the others do not notice', async () => {
+  const flood = await entered(), calm = await entered();
+  for (let i = 0; i < 5000; i++) flood.socket.send('rubbish');
+  await sleep(300);
+  const from = calm.frames.length;
+  await until('frames', () => calm.frames.length > from + 20);
+  flood.socket.terminate();
+  await calm.close();
+});
+
+// A WebSocket client that never reads what it is sent.
+async function deaf() {
+  const [host, port] = server.address.split(/:(?=\d+$)/);
+  const socket = net.connect({ host, port: Number(port) });
+  await new Promise((done) => socket.on('connect', done));
+  socket.write(`GET /ws HTTP/1.1\r\nHost: ${server.address}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Protocol: guideway.v1\r\n\r\n`);
+  socket.pause();
+  return socket;
+}
+
+test('who does not read loses poses and holds up nobody', async () => {
+  const sleepers = await Promise.all(Array.from({ length: 20 }, deaf));
+  await expect(200, 'PUT', '/simulation', { state: 'running' });
+  const live = await entered();
+  const from = live.frames.length;
+  await sleep(1000);
+  assert.ok(live.frames.length - from > (sanitized ? 5 : 50), `${live.frames.length - from} frames`);
+  sleepers.forEach((socket) => socket.destroy());
+  await live.close();
+});
+
+test('who reads slowly still gets every event, in order', async () => {
+  const live = await entered();
+  const from = live.messages.length;
+  live.socket.pause();
+  for (let i = 0; i < 30; i++) await expect(200, 'PUT', '/simulation', { state: i % 2 ? 'running' : 'paused' });
+  await sleep(200);
+  live.socket.resume();
+  const states = () => live.messages.slice(from).filter((m) => m.op === 'event' && m.event.kind === 'state').map((m) => m.event.seq);
+  await until('all events', () => states().length >= 30);
+  const seqs = live.messages.slice(from).filter((m) => m.op === 'event').map((m) => m.event.seq);
+  seqs.forEach((seq, i) => i && assert.equal(seq, seqs[i - 1] + 1));
+  await live.close();
+});
