@@ -22,8 +22,8 @@ typedef struct gw_pid {
 } gw_pid;
 
 /* The gains used where a scene states none: for a servo of 40 Hz at 1 kHz. */
-#define GW_PID_P 60.0
-#define GW_PID_I 900.0
+#define GW_PID_P 100.0
+#define GW_PID_I 2500.0
 #define GW_PID_D 0.0
 
 void gw_pid_reset(gw_pid *pid);
