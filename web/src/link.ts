@@ -143,6 +143,33 @@ function waitThenConnect(seconds: number): void {
   setTimeout(connect, seconds * 1000);
 }
 
+// ---- solutions: the server sends them with every edit; a body that moves is asked for now and then ----
+
+const REFRESH_MS = 400;
+
+async function refreshSolution(object: string): Promise<void> {
+  if (!store.solutions.peek().has(object)) return;
+  const was = store.revision.peek();
+  try {
+    const now = await call<Solution>('GET', `/solutions/${enc(object)}`);
+    if (was === store.revision.peek()) store.solutions.value = new Map(store.solutions.peek()).set(object, now);
+  } catch {
+    // it may be gone by now
+  }
+}
+
+export function keepSolutions(): void {
+  let timer = 0;
+  effect(() => {
+    const object = store.shownObject.value;
+    const running = store.runState.value === 'running';
+    clearInterval(timer);
+    if (!object || store.link.value !== 'open') return;
+    void refreshSolution(object);
+    if (running) timer = window.setInterval(() => void refreshSolution(object), REFRESH_MS);
+  });
+}
+
 // ---- features: fetched per object, again when its geometry or stated features change --------------
 
 const keys = new Map<string, string>();

@@ -5,7 +5,7 @@ import { App } from './app';
 import './app.css';
 import { watchPicks } from './draft';
 import { listen } from './keyboard';
-import { connect, keepDevices, keepFeatures } from './link';
+import { connect, keepDevices, keepFeatures, keepSolutions } from './link';
 import * as store from './store';
 
 function restore(): void {
@@ -25,6 +25,7 @@ effect(() => {
 render(<App />, document.getElementById('app')!);
 keepFeatures();
 keepDevices();
+keepSolutions();
 watchPicks();
 listen();
 connect();

@@ -11,17 +11,31 @@ function when(e: LogEvent): string {
   return `${(e.tick / rate).toFixed(2)} s`;
 }
 
+interface Entry { event: LogEvent; times: number }
+
+// Newest first; the same thing said over and over is one entry with a count.
+function folded(events: readonly LogEvent[]): Entry[] {
+  const out: Entry[] = [];
+  for (let i = events.length - 1; i >= 0; i--) {
+    const event = events[i]!;
+    const last = out[out.length - 1];
+    if (last && last.event.message === event.message && last.event.kind === event.kind) last.times++;
+    else out.push({ event, times: 1 });
+  }
+  return out;
+}
+
 export function Events(): JSX.Element {
-  const list = [...store.events.value].reverse().slice(0, 60);
+  const list = folded(store.events.value).slice(0, 60);
   return (
     <div class="events">
       <h2>Events</h2>
       {list.length === 0 && <p class="quiet">Nothing yet.</p>}
       <ol tabIndex={0} aria-label="Events, newest first">
-        {list.map((e) => (
+        {list.map(({ event: e, times }) => (
           <li key={e.seq} class={`event event-${e.severity}`}>
             <span class="event-icon"><Icon name={icons[e.severity] ?? 'info'} title={e.severity} /></span>
-            <time>{when(e)}</time><span>{e.message || e.kind}</span>
+            <time>{when(e)}</time><span>{e.message || e.kind}{times > 1 && <span class="quiet"> {'\u00d7'} {times}</span>}</span>
           </li>
         ))}
       </ol>

@@ -42,14 +42,14 @@ function PoseFields({ o, pose }: { o: SceneObject; pose: Pose }): JSX.Element {
       <h3>Position</h3>
       <div class="triple">
         {['x', 'y', 'z'].map((axis, i) => (
-          <NumberField key={axis} shown={axis} label={`Position ${axis}`} unit="mm" disabled={locked} value={pose.p[i]! * MM}
+          <NumberField key={axis} shown={axis} label={`Position ${axis}`} unit="mm" digits={2} disabled={locked} value={pose.p[i]! * MM}
             onCommit={(v) => put(replaced(pose.p, i, v / MM), angles)} />
         ))}
       </div>
       <h3>Orientation</h3>
       <div class="triple">
         {['yaw', 'pitch', 'roll'].map((name, i) => (
-          <NumberField key={name} shown={name} label={`Orientation ${name}`} unit={'\u00b0'} disabled={locked} value={angles[i]! * DEG}
+          <NumberField key={name} shown={name} label={`Orientation ${name}`} unit={'\u00b0'} digits={2} disabled={locked} value={angles[i]! * DEG}
             onCommit={(v) => put(pose.p, replaced(angles, i, v / DEG))} />
         ))}
       </div>

@@ -36,7 +36,8 @@ function Value({ o }: { o: Offer }): JSX.Element | null {
   const k = o.unit === 'm' ? MM : DEG;
   return (
     <NumberField label={o.unit === 'm' ? 'Distance' : 'Angle'} value={now.value * k} unit={o.unit === 'm' ? 'mm' : '\u00b0'}
-      digits={3} onInput={(v) => propose(o.type, { value: v / k })} onCommit={(v) => propose(o.type, { value: v / k })} />
+      digits={3} onInput={(v) => propose(o.type, { value: v / k })} onCommit={(v) => propose(o.type, { value: v / k })}
+      onEnter={() => void commitDraft()} />
   );
 }
 

@@ -1,10 +1,12 @@
 // What the shown object may still do: in words, its branches, and a slider for each freedom.
 import type { JSX } from 'preact';
 import { chooseBranch, moveAlong } from '../actions';
+import { norm, qconj, qmul, sub } from '../maths';
+import { poses } from '../poses';
 import type { Branch, Parameter, Solution } from '../protocol';
 import { sizeForNew } from '../viewer';
 import { Badge, NumberField, Section } from '../ui/widgets';
-import { DEG, freedomName, MM, stateWords } from '../words';
+import { DEG, fixed, freedomName, MM, mm, stateWords } from '../words';
 import * as store from '../store';
 
 function rangeOf(p: Parameter, value: number): [number, number] {
@@ -36,6 +38,16 @@ function Freedom(p: { solution: Solution; branch: Branch; i: number }): JSX.Elem
   );
 }
 
+// How far the branch is from where the object is now: what tells branches of equal words apart.
+function away(object: string, b: Branch): string {
+  const here = poses.pose(object);
+  const there = b.nearest.pose;
+  const turn = 2 * Math.acos(Math.min(1, Math.abs(qmul(qconj(here.q), there.q)[0])));
+  const shift = norm(sub(there.p, here.p));
+  if (shift < 1e-5 && turn < 1e-3) return 'here';
+  return `${mm(shift)} and ${fixed(turn * DEG, 0)}\u00b0 away`;
+}
+
 function BranchList({ solution }: { solution: Solution }): JSX.Element | null {
   if (solution.branches.length < 2) return null;
   return (
@@ -44,7 +56,7 @@ function BranchList({ solution }: { solution: Solution }): JSX.Element | null {
       {solution.branches.map((b, i) => (
         <label key={b.id}>
           <input type="radio" name="branch" checked={b.id === solution.branch} onChange={() => void chooseBranch(solution.object, b.id)} />
-          <span>{i + 1}. {b.words ?? `${b.dof} freedoms`}</span>
+          <span>{i + 1}. {b.words ?? `${b.dof} freedoms`} <span class="quiet">{away(solution.object, b)}</span></span>
         </label>
       ))}
     </fieldset>

@@ -17,7 +17,7 @@ const STEPS: { done: () => boolean; text: string }[] = [
 function Hints(): JSX.Element | null {
   const [shut, setShut] = useState(store.recall('hints') === 'shut');
   const ids = store.objects.value.map((o) => o.id);
-  if (shut || !ids.includes('cone') || !ids.includes('cylinder')) return null;
+  if (shut || store.halted.value || store.link.value !== 'open' || !ids.includes('cone') || !ids.includes('cylinder')) return null;
   const dismiss = (): void => {
     store.remember('hints', 'shut');
     setShut(true);
@@ -41,10 +41,11 @@ function Banner(): JSX.Element | null {
   if (store.link.value === 'lost' || store.link.value === 'connecting')
     return <div class="banner lost" role="status"><Icon name="conflict" />{store.link.value === 'lost' ? 'The appliance does not answer. Trying again by itself\u2026' : 'Connecting\u2026'}</div>;
   if (store.halted.value) {
-    const since = [...store.events.value].reverse().find((e) => /halt|fault/.test(e.kind));
+    const cause = [...store.events.value].reverse().find((e) => /halt|fault/.test(e.kind));
+    const rate = store.simulation.value?.loop.rate ?? 1000;
     return (
       <div class="banner halted" role="alert"><Icon name="halt" />
-        <span><strong>Halted.</strong> {since?.message && !/^halted\.?$/i.test(since.message) ? `${since.message} ` : ''}Nothing moves until it is armed again.</span>
+        <span><strong>Halted{cause ? ` at ${(cause.tick / rate).toFixed(2)} s` : ''}.</strong> {cause && /fault/.test(cause.kind) ? `${cause.message} ` : ''}Nothing moves until it is armed again.</span>
         <button type="button" onClick={() => (store.dialog.value = 'arm')}>Arm{'\u2026'}</button></div>
     );
   }

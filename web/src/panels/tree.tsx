@@ -1,6 +1,6 @@
 // The scene as a list: objects, their features. The same things as on the canvas, for the keyboard:
 // arrows move, right and left open and close, Enter picks.
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useRef, useState } from 'preact/hooks';
 import type { JSX } from 'preact';
 import { addObject, deleteObject } from '../actions';
 import { needFeatures } from '../link';
@@ -71,13 +71,6 @@ export function Tree(): JSX.Element {
   const list = useRef<HTMLUListElement>(null);
   const all = lines(open);
   const current = all.some((l) => l.key === focus) ? focus : (all[0]?.key ?? '');
-  const jump = useRef(false);
-
-  useEffect(() => {
-    if (!jump.current) return;
-    jump.current = false;
-    list.current?.querySelector<HTMLElement>('[tabindex="0"]')?.focus();
-  });
 
   const toggle = (id: string, to: boolean): void => {
     const next = new Set(open);
@@ -90,12 +83,13 @@ export function Tree(): JSX.Element {
   const go = (i: number): void => {
     const line = all[Math.max(0, Math.min(all.length - 1, i))];
     if (!line) return;
-    jump.current = true;
+    list.current?.querySelector<HTMLElement>(`[data-key="${CSS.escape(line.key)}"]`)?.focus();
     setFocus(line.key);
     point(line);
   };
   const key = (e: KeyboardEvent): void => {
-    const i = all.findIndex((l) => l.key === current);
+    // the focus itself is the truth: keys may come faster than the list is drawn
+    const i = all.findIndex((l) => l.key === ((e.target as HTMLElement).dataset['key'] ?? current));
     const line = all[i];
     if (!line) return;
     if (e.key === 'ArrowDown') go(i + 1);

@@ -49,6 +49,7 @@ export interface NumberProps {
   disabled?: boolean;
   onCommit: (value: number) => void;
   onInput?: (value: number) => void;
+  onEnter?: () => void; // after Enter took the value over
   id?: string;
 }
 
@@ -60,16 +61,17 @@ export function NumberField(p: NumberProps): JSX.Element {
   const [bad, setBad] = useState(false);
   const digits = p.digits ?? 3;
   const step = p.step ?? 1;
-  const commit = (raw: string): void => {
+  const commit = (raw: string): boolean => {
     const value = parse(raw);
     const good = raw.trim() !== '' && Number.isFinite(value);
     setBad(!good);
     if (!good) {
       store.announce(`${p.label}: \u201c${raw}\u201d is not a number.`);
-      return;
+      return false;
     }
     setText(null);
     if (editable(value, digits) !== editable(p.value, digits)) p.onCommit(value);
+    return true;
   };
   const change = (raw: string): void => {
     setText(raw);
@@ -89,7 +91,9 @@ export function NumberField(p: NumberProps): JSX.Element {
     const raw = (e.target as HTMLInputElement).value;
     if (e.key === 'ArrowUp') nudge(1, e);
     else if (e.key === 'ArrowDown') nudge(-1, e);
-    else if (e.key === 'Enter') commit(raw);
+    else if (e.key === 'Enter') {
+      if (commit(raw)) p.onEnter?.();
+    }
     else if (e.key === 'Escape') {
       setText(null);
       setBad(false);
@@ -107,7 +111,7 @@ export function NumberField(p: NumberProps): JSX.Element {
           aria-label={`${p.label}, ${p.unit || 'number'}`} aria-invalid={bad || undefined}
           value={text ?? editable(p.value, digits)}
           onInput={(e) => change(e.currentTarget.value)} onKeyDown={key} onWheel={wheel}
-          onBlur={(e) => (text === null ? undefined : commit(e.currentTarget.value))} />
+          onBlur={(e) => void (text !== null && commit(e.currentTarget.value))} />
         <span class="unit" aria-hidden="true">{p.unit}</span>
       </span>
     </label>

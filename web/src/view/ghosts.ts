@@ -22,9 +22,9 @@ export class Ghosts {
   private deviceOf = '';
 
   constructor(palette: Palette, private readonly bodies: Bodies) {
-    const ink = { colour: palette.colour('motion'), edge: palette.colour('motion') };
-    this.chosen = skin({ ...ink, opacity: 0.34, edgeWidth: 1.6 });
-    this.other = skin({ ...ink, opacity: 0.1, edgeWidth: 1.2, edgeAlpha: 0.45 });
+    const ink = { colour: palette.colour('mobile'), edge: palette.colour('motion') };
+    this.chosen = skin({ ...ink, opacity: 0.62, edgeWidth: 2, edgeAlpha: 1 });
+    this.other = skin({ ...ink, opacity: 0.16, edgeWidth: 1.4, edgeAlpha: 0.6 });
     this.wire = skin({ colour: palette.colour('label'), edge: palette.colour('label'), opacity: 0.02, edgeAlpha: 0.8 });
     this.root.add(this.branches, this.device);
   }
@@ -34,6 +34,7 @@ export class Ghosts {
     const node = buildNode(geometry, material, meshes);
     node.position.set(...pose.p);
     node.quaternion.set(pose.q[1], pose.q[2], pose.q[3], pose.q[0]);
+    node.traverse((o) => (o.renderOrder = 3));
     into.add(node);
   }
 

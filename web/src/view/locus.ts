@@ -72,6 +72,7 @@ export class Locus {
   private readonly base = new Quaternion();
   private readonly origin = new Vector3();
   private size = 1;
+  private key = '';
 
   constructor(private readonly colour: Color) {
     this.root.add(this.still, this.marks);
@@ -85,6 +86,9 @@ export class Locus {
   }
 
   show(branch: Branch | null, object: string, size: number, ghost: Pose | null): void {
+    const key = JSON.stringify([branch?.rotation, branch?.translation, object, size, ghost]);
+    if (key === this.key) return;
+    this.key = key;
     disposeTree(this.still);
     disposeTree(this.marks);
     this.branch = branch;
@@ -161,13 +165,13 @@ export class Locus {
     for (const d of this.arrowDirections(t, b)) this.marks.add(this.arrow(d));
     const turnsBody = branch.rotation.kind === 'angle' ? branch.rotation.axis_body : undefined;
     const { kind, axis } = branch.rotation;
-    if (axis && (kind === 'axis' || kind === 'angle')) this.marks.add(this.turnRing(V(axis), 0.82));
+    if (axis && (kind === 'axis' || kind === 'angle')) this.marks.add(this.turnRing(V(axis), 0.6));
     if (turnsBody) {
-      const inner = this.turnRing(V(turnsBody), 0.62);
+      const inner = this.turnRing(V(turnsBody), 0.45);
       inner.userData['body'] = true;
       this.marks.add(inner);
     }
-    if (kind === 'free') for (const d of [[1, 0, 0], [0, 1, 0], [0, 0, 1]] as Vec3[]) this.marks.add(this.turnRing(V(d), 0.82));
+    if (kind === 'free') for (const d of [[1, 0, 0], [0, 1, 0], [0, 0, 1]] as Vec3[]) this.marks.add(this.turnRing(V(d), 0.6));
   }
 
   private arrowDirections(t: Translation, b: Basis): Vec3[] {

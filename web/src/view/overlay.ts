@@ -118,7 +118,7 @@ export class Overlay {
     if (!this.path(shape.points, body, shape.kind === 'plane')) return;
     if (shape.kind === 'point') this.dot(a.x, a.y, selected ? 5.5 : 6.5, colour, selected);
     else {
-      if (shape.kind === 'plane') this.fill(colour, 0.16);
+      if (shape.kind === 'plane') this.fill(colour, selected ? 0.07 : 0.14);
       this.pen.setLineDash(shape.inner ? [9, 4, 2, 4] : []);
       this.stroke(colour, selected ? 2.6 : 2.2);
       this.pen.setLineDash([]);

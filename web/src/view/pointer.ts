@@ -105,6 +105,11 @@ export class Pointer {
     this.canvas.classList.toggle('can-drag', !!hit && dragKind(hit.body.id) !== '');
   }
 
+  // Looks again at what is under a cursor that rests: features came, or another scene.
+  refresh(): void {
+    this.moved = true;
+  }
+
   // Tab steps through what overlaps under the cursor.
   cycle(by: number): boolean {
     const count = store.hovered.value.length;

@@ -110,6 +110,10 @@ export class Viewport {
       this.invalidate();
     });
     effect(() => {
+      store.features.value;
+      this.pointer.refresh();
+    });
+    effect(() => {
       store.theme.value;
       this.retheme();
     });
