@@ -23,4 +23,30 @@ int gw_locus_tangent(const gw_locus *locus, gw_vec3 point, gw_vec3 out[3]);
 /* The dimension of a locus of this kind; -1 for a general one. */
 int gw_locus_dof(gw_locus_kind kind);
 
+/*
+ * A point on a ring, X(psi) = c + cos psi a + sin psi b, while its body turns by psi about an axis,
+ * starting at a rotation whose half angle (to the wanted rotation) has the cosine c0, the least on
+ * the ring: cos(theta/2) = c0 cos(psi/2).
+ */
+typedef struct gw_ring {
+    gw_vec3 c, a, b;
+    double c0, length;
+    const gw_locus *locus;
+} gw_ring;
+
+/* The psi of the smallest f = |X - locus|^2 + (length theta)^2. */
+double gw_ring_search(const gw_ring *ring);
+
+/* A point on a ball, X(u) = c + r u; theta is the angle between u and u0. */
+typedef struct gw_ball {
+    gw_vec3 c;
+    double r;
+    gw_vec3 u0;
+    double length;
+    const gw_locus *locus;
+} gw_ball;
+
+/* The u of the smallest f = |X - locus|^2 + (length theta)^2. */
+gw_vec3 gw_ball_search(const gw_ball *ball);
+
 #endif
