@@ -1,6 +1,7 @@
 /*
  * The scene as a whole: reading, replacing, undo, saving and opening.
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "server/api_call.h"
@@ -18,6 +19,17 @@ void api_scene_get(api_call *call)
     answer_scene(call, 200);
 }
 
+/* A scene's check speaks of tools; where the body says `tool`, the pointer does too. */
+static void name_tool(const json_t *value, gw_error *error)
+{
+    static const char tools[] = "/tools/0";
+    char rest[sizeof error->where];
+    if (!json_object_get(value, "tool") || strncmp(error->where, tools, sizeof tools - 1) != 0)
+        return;
+    strcpy(rest, error->where + sizeof tools - 1);
+    snprintf(error->where, sizeof error->where, "/tool%.180s", rest);
+}
+
 /* Puts a decoded scene in the place of the present one. */
 static void replace(api_call *call, const json_t *value, bool restart)
 {
@@ -27,6 +39,7 @@ static void replace(api_call *call, const json_t *value, bool restart)
     if (!scene) {
         if (error.code == GW_NOT_FOUND)
             error.code = GW_BAD_INPUT;
+        name_tool(value, &error);
         api_error(call, &error);
         return;
     }

@@ -55,9 +55,7 @@ static void finish(api_call *call, app_edit *edit, int status)
 {
     char object[GW_MAX_ID + 1];
     strcpy(object, edit->scene->tools[0].object);
-    /* A scene writes one tool as "tool". */
-    bool several = edit->scene->tool_count > 1;
-    if (!api_commit(call, edit, several ? "/tools/0" : "/tool", object))
+    if (!api_commit(call, edit, "/tools/0", object))
         return;
     if (status == 201)
         snprintf(call->reply->location, sizeof call->reply->location, "/api/v1/tool");

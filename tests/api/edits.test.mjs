@@ -47,8 +47,9 @@ test('an edit settles within half a second of simulated time from 5 cm away', as
   await expect(200, 'PATCH', '/objects/cone', { pose: { p: [0, 0, 0.15], q: [0, 1, 0, 0] } });
   await run('running');
   await sleep(50);
+  const from = live.messages.length;
   await expect(201, 'POST', '/constraints', { ...plane, sense: 'same' });
-  const of = (kind) => live.messages.filter((m) => m.op === 'event' && m.event.kind === kind).at(-1)?.event;
+  const of = (kind) => live.messages.slice(from).filter((m) => m.op === 'event' && m.event.kind === kind).at(-1)?.event;
   await until('settled', () => of('settled')?.tick > of('active')?.tick);
   assert.ok((of('settled').tick - of('active').tick) / 1000 <= 0.5, `${of('settled').tick - of('active').tick} ticks`);
   const { json } = await expect(200, 'GET', '/simulation');
@@ -141,7 +142,7 @@ test('a drag of a slider is one step for undo', async () => {
 
 test('a slider moves the object along its freedoms while it runs, at bounded speed', async () => {
   await open('paper-circle');
-  await expect(200, 'PUT', '/devices/sim/operator', { type: 'none' });
+  await expect(200, 'PATCH', '/devices/sim', { settings: { profile: 'ideal' }, operator: { type: 'none' } });
   await run('running');
   const { json } = await expect(200, 'GET', '/solutions/cone');
   const there = json.parameters.map((v, i) => v + (i === 0 ? 0.5 : 0));

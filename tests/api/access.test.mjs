@@ -1,0 +1,247 @@
+// Who is let in, and what happens to connections that stall, flood or ask too much.
+import assert from 'node:assert/strict';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import net from 'node:net';
+import { networkInterfaces, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { guideway, request, sanitized, sleep, start, stream, until } from './server.mjs';
+
+let server;
+before(async () => { server = await start(); });
+after(() => server?.stop());
+
+const scratch = mkdtempSync(join(tmpdir(), 'guideway-access-'));
+const port = () => Number(server.address.split(':').at(-1));
+const tokenFile = (text) => {
+  const file = join(scratch, `token-${text.length}`);
+  writeFileSync(file, `${text}\n`);
+  return file;
+};
+
+// A bare connection: what it got so far, and when it ended.
+function raw(text) {
+  const socket = net.connect({ host: '127.0.0.1', port: port() });
+  const state = { socket, got: '', ended: false };
+  socket.on('data', (data) => (state.got += data));
+  socket.on('error', () => {});
+  socket.on('close', () => (state.ended = true));
+  socket.write(text);
+  return state;
+}
+
+const seconds = (pid) => {
+  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1].split(' ');
+  return (Number(fields[11]) + Number(fields[12])) / 100;
+};
+
+test('the page comes with a strict policy, from the root and from nowhere above it', async () => {
+  const page = await request(server, 'GET', '/');
+  assert.equal(page.status, 200);
+  assert.match(page.headers['content-security-policy'], /default-src 'none'.*frame-ancestors 'none'/);
+  assert.doesNotMatch(page.headers['content-security-policy'], /unsafe/);
+  assert.equal(page.headers['x-content-type-options'], 'nosniff');
+  const packed = await request(server, 'GET', '/app.js', undefined, { 'accept-encoding': 'gzip' });
+  assert.equal(packed.headers['content-encoding'], 'gzip');
+  const known = await request(server, 'GET', '/app.js', undefined, { 'if-none-match': (await request(server, 'GET', '/app.js')).headers.etag });
+  assert.equal(known.status, 304);
+  for (const path of ['/../etc/passwd', '/%2e%2e/%2e%2e/etc/passwd', '/scenes/paper-plane.json', '/openapi.json', '/app.js/', '//app.js', '/%00'])
+    assert.equal((await request(server, 'GET', path)).status, 404, path);
+  for (const path of ['/api/v1/scenes/..%2f..%2fetc%2fpasswd', '/api/v1/scenes/.hidden', '/api/v1/objects/%ff%fe', '/api/v1/objects/a%00b', '/api/v1/objects/%zz', `/api/v1/objects/${'x'.repeat(3000)}`])
+    assert.equal((await request(server, 'GET', path)).status, 404, path);
+  assert.equal((await request(server, 'HEAD', '/')).text, '');
+  assert.equal((await request(server, 'POST', '/', {})).status, 405);
+  assert.equal((await request(server, 'GET', '/healthz')).text, 'ok\n');
+  assert.match((await request(server, 'GET', '/metrics')).text, /^guideway_rt_thread_id \d+$/m);
+  assert.equal((await request(server, 'GET', '/ws')).status, 426);
+});
+
+test('methods that an address does not know', async () => {
+  const refused = await request(server, 'DELETE', '/api/v1/simulation');
+  assert.equal(refused.status, 405);
+  assert.equal(refused.headers.allow, 'GET, HEAD, PUT');
+  assert.equal((await request(server, 'OPTIONS', '/api/v1/constraints')).status, 204);
+  const head = await request(server, 'HEAD', '/api/v1/scene');
+  assert.deepEqual([head.status, head.text], [200, '']);
+  for (const later of ['recordings', 'mechanisms']) {
+    const reply = await request(server, 'GET', `/api/v1/${later}`);
+    assert.equal(reply.status, 501);
+    assert.match(reply.json.detail, /later version/);
+  }
+  assert.equal((await request(server, 'GET', '/api/v1/nonsense')).status, 404);
+});
+
+test('hosts and origins', async () => {
+  const hosts = { [`localhost:${port()}`]: 200, '127.0.0.1': 200, [`[::1]:${port()}`]: 200, 'evil.example': 421, '127.0.0.1.evil.example': 421, 'localhost.': 421, '192.168.0.1': 421, 'localhost:80:80': 421 };
+  for (const [host, status] of Object.entries(hosts))
+    for (const path of ['/', '/api/v1/scene', '/metrics', '/healthz'])
+      assert.equal((await request(server, 'GET', path, undefined, { host })).status, status, `${host} ${path}`);
+  for (const text of ['', 'Host: \r\n', `Host: ${server.address}\r\nHost: ${server.address}\r\n`]) {
+    const odd = raw(`GET /api/v1/scene HTTP/1.1\r\n${text}\r\n`);
+    await until('an answer', () => odd.got);
+    assert.match(odd.got, /^HTTP\/1.1 4(00|21)/);
+    odd.socket.destroy();
+  }
+  const origins = { [`http://${server.address}`]: 200, 'http://evil.example': 403, 'null': 403, 'https://127.0.0.1': 403, [`http://localhost:${port()}`]: 403, 'http://127.0.0.1:1': 403 };
+  for (const [origin, status] of Object.entries(origins))
+    assert.equal((await request(server, 'GET', '/api/v1/scene', undefined, { origin })).status, status, origin);
+});
+
+test('the stream says no hello to foreign hosts and origins', async () => {
+  for (const headers of [{ host: 'evil.example' }, { origin: 'http://evil.example' }, { origin: 'null' }])
+    for (const protocols of ['guideway.v1', []]) {
+      const live = stream(server, { headers, protocols });
+      live.socket.on('error', () => {});
+      await live.closed;
+      assert.equal(live.messages.length, 0);
+    }
+  const own = stream(server, { headers: { origin: `http://${server.address}` } });
+  await own.wait('hello');
+  await own.close();
+});
+
+test('a token, where one is asked for', async () => {
+  const token = 'correct horse battery staple';
+  const locked = await start({ args: ['--token-file', tokenFile(token)] });
+  const get = (authorization) => request(locked, 'GET', '/api/v1/scene', undefined, authorization ? { authorization } : {});
+  assert.equal((await get()).status, 401);
+  assert.equal((await get('Bearer wrong')).status, 401);
+  assert.equal((await get(`Basic ${token}`)).status, 401);
+  assert.equal((await get(`Bearer ${token}`)).status, 200);
+  assert.equal((await request(locked, 'GET', '/')).status, 200, 'the page itself has to come first');
+  assert.equal((await request(locked, 'GET', '/metrics')).status, 401);
+  const wrong = stream(locked);
+  await wrong.opened;
+  wrong.send({ op: 'auth', token: 'wrong' });
+  assert.equal((await wrong.closed).code, 4401);
+  const eager = stream(locked);
+  await eager.opened;
+  eager.send({ op: 'halt' });
+  assert.equal((await eager.closed).code, 4401);
+  const right = stream(locked);
+  await right.opened;
+  right.send({ op: 'auth', token });
+  await right.wait('hello');
+  assert.equal(right.messages.length && wrong.messages.length, 0);
+  const silent = stream(locked);
+  const began = performance.now();
+  assert.equal((await silent.closed).code, 4401);
+  assert.ok(Math.abs(performance.now() - began - 5000) < 1500);
+  await right.close();
+  await locked.stop();
+});
+
+test('command line: what is refused, by name', () => {
+  const run = (...args) => spawnSync(guideway, ['serve', ...args], { encoding: 'utf8', timeout: 20000 });
+  const taken = run('--listen', server.address, '--data', scratch);
+  assert.equal(taken.status, 1);
+  assert.match(taken.stderr, new RegExp(`${server.address} is taken`));
+  const cases = [
+    [['--listen', '0.0.0.0:0'], /token-file/], [['--listen', 'nonsense'], /not an address/], [['--listen', '127.0.0.1:99999'], /not an address/],
+    [['--listen', '127.0.0.1:0', '--token-file', tokenFile('short')], /16/], [['--listen', '127.0.0.1:0', '--token-file', '/nowhere'], /nowhere/],
+    [['--listen', '127.0.0.1:0', '--scene', '/nowhere.json'], /nowhere/], [['--colour'], /usage/], [['extra'], /extra/],
+  ];
+  for (const [args, words] of cases) {
+    const refused = run('--data', scratch, ...args);
+    assert.equal(refused.status, 2, `${args}: ${refused.stderr}`);
+    assert.match(refused.stderr, words);
+  }
+  const file = join(scratch, 'bad.json');
+  writeFileSync(file, '{"format":"guideway-scene/1","name":"Bad","objects":[{"id":"a","geometry":{"type":"sphere","radius":-1}}]}');
+  const bad = run('--listen', '127.0.0.1:0', '--data', scratch, '--scene', file);
+  assert.equal(bad.status, 2);
+  assert.match(bad.stderr, /bad\.json/);
+  assert.match(bad.stderr, /\/objects\/0\/geometry\/radius/);
+});
+
+test('beyond loopback with a token', async (t) => {
+  const outside = Object.values(networkInterfaces()).flat().find((i) => i.family === 'IPv4' && !i.internal);
+  if (!outside) return t.skip('no other interface');
+  const open = await start({ listen: '0.0.0.0:0', args: ['--token-file', tokenFile('correct horse battery staple')] });
+  const there = { address: `${outside.address}:${open.address.split(':').at(-1)}` };
+  const authorization = 'Bearer correct horse battery staple';
+  assert.equal((await request(there, 'GET', '/api/v1/scene', undefined, { authorization })).status, 200);
+  assert.equal((await request(there, 'GET', '/api/v1/scene')).status, 401);
+  assert.equal((await request(there, 'GET', '/api/v1/scene', undefined, { authorization, host: 'rebound.example' })).status, 421);
+  await open.stop();
+});
+
+test('half a request line costs nothing and goes away', { timeout: 60000 }, async () => {
+  const halves = ['GET /w', 'G', '', 'GET /ws', 'GET / HTTP/1.1\r\nHost: localhost\r\n', 'GET /ws HTTP/1.1\r\nHost: localhost\r\n'].map(raw);
+  const burned = seconds(server.pid), began = performance.now();
+  await sleep(2000);
+  assert.ok(seconds(server.pid) - burned < (sanitized ? 3 : 1), `${seconds(server.pid) - burned} s of processor in 2 s`);
+  await until('their end', () => halves.every((h) => h.ended), 20000);
+  assert.ok(performance.now() - began > 5000);
+  assert.equal((await request(server, 'GET', '/healthz')).status, 200);
+});
+
+test('a path that only begins like the stream is no stream', async () => {
+  assert.equal((await request(server, 'GET', '/wsx')).status, 404);
+  assert.equal((await request(server, 'GET', '/ws/x')).status, 404);
+  const query = stream(server, { path: '/ws?x=1' });
+  await query.wait('hello');
+  await query.close();
+  const plain = raw(`GET /ws HTTP/1.1\r\nHost: ${server.address}\r\n\r\n`);
+  await until('an answer', () => plain.got.includes('HTTP/1.1') || plain.ended);
+});
+
+test('a slow drip of headers is cut at an absolute time', { timeout: 60000 }, async () => {
+  const slow = raw(`GET / HTTP/1.1\r\nHost: ${server.address}\r\n`);
+  const began = performance.now();
+  while (!slow.ended && performance.now() - began < 20000) {
+    slow.socket.write('X-Drip: 1\r\n');
+    await sleep(500);
+  }
+  const took = performance.now() - began;
+  assert.ok(took > 8000 && took < 14000, `${took} ms`);
+});
+
+test('10 MB are read and refused; the same connection lives on', async () => {
+  const much = `{"name":"${'x'.repeat(10 << 20)}"}`;
+  const refused = await request(server, 'PUT', '/api/v1/scene', much);
+  assert.equal(refused.status, 413);
+  assert.match(refused.json.detail, /1048576/);
+  assert.equal((await request(server, 'GET', '/api/v1/scene')).status, 200);
+});
+
+test('beyond 512 connections: 503, and well again afterwards', { timeout: 60000 }, async () => {
+  const many = [];
+  for (let i = 0; i < 520; i++) {
+    many.push(raw(`GET /healthz HTTP/1.1\r\nHost: ${server.address}\r\n\r\n`));
+    if (i % 64 === 63) await sleep(20);
+  }
+  await until('answers', () => many.every((c) => c.got || c.ended), 20000);
+  const busy = many.filter((c) => c.got.startsWith('HTTP/1.1 503'));
+  assert.ok(busy.length >= 4 && busy.length < 20, `${busy.length} were turned away`);
+  assert.match(busy[0].got, /Retry-After/);
+  assert.equal(many.filter((c) => c.got.startsWith('HTTP/1.1 200')).length + busy.length, 520);
+  many.forEach((c) => c.socket.destroy());
+  await until('room', async () => (await request(server, 'GET', '/healthz').catch(() => ({}))).status === 200, 10000);
+});
+
+test('raw WebSocket frames against the rules end that connection only', async () => {
+  const upgrade = `GET /ws HTTP/1.1\r\nHost: ${server.address}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n`;
+  const bad = [[0x81, 0x05, 1, 2, 3], [0x83, 0x80, 0, 0, 0, 0], [0xf1, 0x80, 0, 0, 0, 0], [0x89, 0xfe, 0xff, 0xff, 0, 0, 0, 0], [0x80, 0x80, 0, 0, 0, 0], [0x81, 0x82, 0, 0, 0, 0, 0xc3, 0x28], [0x88, 0x81, 0, 0, 0, 0, 1], [0x81, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0]];
+  for (const bytes of bad) {
+    const client = raw(upgrade);
+    await until('the upgrade', () => client.got.includes('101') || client.ended);
+    client.socket.write(Buffer.from(bytes));
+    await sleep(100);
+    client.socket.destroy();
+  }
+  const live = stream(server);
+  await live.wait('hello');
+  await live.close();
+});
+
+test('it ends in order on SIGTERM and SIGINT, clients or not', async () => {
+  for (const signal of ['SIGTERM', 'SIGINT']) {
+    const other = await start();
+    const live = stream(other);
+    await live.wait('hello');
+    const { code, err } = await other.stop(signal);
+    assert.equal(code, 0, err);
+  }
+});

@@ -1,0 +1,93 @@
+// Bad input gets its error by name; the running simulation never notices.
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { client, request, sleep, start, stream } from './server.mjs';
+
+let server, expect, before_;
+before(async () => {
+  server = await start({ args: ['--scene', 'paper-plane'] });
+  ({ expect } = await client(server));
+  await expect(200, 'PUT', '/simulation', { state: 'running' });
+  before_ = await expect(200, 'GET', '/scene');
+});
+after(() => server?.stop());
+
+const scene = (change) => ({ ...before_.json, ...change });
+const box = { id: 'box', geometry: { type: 'box', size: [1, 1, 1] } };
+const c = { id: 'x', type: 'coincident', a: 'cone/base', b: 'cylinder/top' };
+
+// what, method, path, body, status, pointer, words
+const cases = [
+  ['an unknown feature', 'POST', '/constraints', { ...c, a: 'cone/nose' }, 400, '/a', /nose/],
+  ['an unknown object', 'POST', '/constraints', { ...c, b: 'table/top' }, 400, '/b', /table/],
+  ['a constraint within one object', 'POST', '/constraints', { ...c, b: 'cone/apex' }, 400, /^\/?/, /./],
+  ['kinds that do not fit', 'POST', '/constraints', { ...c, type: 'parallel', a: 'cone/apex' }, 400, /^\//, /./],
+  ['a negative distance of points', 'POST', '/constraints', { ...c, type: 'distance', a: 'cone/apex', b: 'cylinder/center', value: -1 }, 400, '/value', /./],
+  ['an angle out of range', 'POST', '/constraints', { ...c, type: 'angle', a: 'cone/axis', b: 'cylinder/axis', value: 7 }, 400, '/value', /./],
+  ['an unknown member', 'POST', '/constraints', { ...c, colour: 'red' }, 400, '/colour', /colour/],
+  ['a wrong type', 'POST', '/constraints', { ...c, enabled: 'yes' }, 400, '/enabled', /./],
+  ['an unknown type', 'POST', '/constraints', { ...c, type: 'near' }, 400, '/type', /./],
+  ['a bad id', 'POST', '/objects', { ...box, id: 'a/b' }, 400, '/id', /./],
+  ['a long id', 'POST', '/objects', { ...box, id: 'a'.repeat(65) }, 400, '/id', /./],
+  ['a negative radius', 'POST', '/objects', { ...box, geometry: { type: 'sphere', radius: -1 } }, 400, '/geometry/radius', /./],
+  ['a zero size', 'POST', '/objects', { ...box, geometry: { type: 'box', size: [1, 0, 1] } }, 400, /^\/geometry\/size/, /./],
+  ['a quaternion that is none', 'POST', '/objects', { ...box, pose: { p: [0, 0, 0], q: [1, 1, 0, 0] } }, 400, '/pose/q', /./],
+  ['a negative mass', 'POST', '/objects', { ...box, body: { mass: -1 } }, 400, '/body/mass', /./],
+  ['a mesh, which comes later', 'POST', '/objects', { ...box, geometry: { type: 'mesh', file: 'a.stl' } }, 400, '/geometry/type', /later version/],
+  ['a capsule, which comes later', 'POST', '/objects', { ...box, geometry: { type: 'capsule', radius: 1, height: 1 } }, 400, '/geometry/type', /later version/],
+  ['control that comes later', 'PUT', '/tool', { object: 'cone', control: 'impedance' }, 400, '/control', /later version/],
+  ['a held mechanism, which comes later', 'PUT', '/tool', { mechanism: 'arm', link: 1, device: 'sim' }, 400, '/mechanism', /later version/],
+  ['a fixed object held', 'PUT', '/tool', { object: 'cylinder' }, 400, /^\/object/, /./],
+  ['an unknown device', 'PUT', '/tool', { object: 'cone', device: 'glove' }, 400, '/device', /glove/],
+  ['an operator back in time', 'PUT', '/devices/sim/operator', { type: 'wrench', samples: [{ t: 1, force: [0, 0, 0] }, { t: 0, force: [0, 0, 0] }] }, 400, '/samples/1/t', /./],
+  ['another format', 'PUT', '/scene', () => scene({ format: 'guideway-scene/9' }), 400, '/format', /./],
+  ['a mechanism, which comes later', 'PUT', '/scene', () => scene({ mechanisms: [{ id: 'arm' }] }), 400, '/mechanisms', /later version/],
+  ['two of one id', 'PUT', '/scene', () => scene({ objects: [...before_.json.objects, before_.json.objects[0]] }), [400, 409], /^\/objects\/2/, /./],
+  ['10,000 objects', 'PUT', '/scene', () => scene({ objects: Array.from({ length: 10000 }, (_, i) => ({ id: `o${i}`, geometry: { type: 'sphere', radius: 1 } })) }), 413, '/objects', /4096/],
+  ['2,000 constraints', 'PUT', '/scene', () => scene({ constraints: Array.from({ length: 2000 }, (_, i) => ({ ...c, id: `c${i}` })) }), 413, '/constraints', /1024/],
+];
+
+for (const [what, method, path, body, status, pointer, words] of cases)
+  test(what, async () => {
+    const { json, text, status: got } = await request(server, method, `/api/v1${path}`, typeof body === 'function' ? body() : body);
+    assert.ok([status].flat().includes(got), `${got}: ${text}`);
+    assert.equal(json.status, got);
+    assert.match(json.errors[0].pointer, pointer instanceof RegExp ? pointer : new RegExp(`^${pointer.replaceAll('/', '\\/')}$`));
+    assert.match(json.errors[0].detail, words);
+  });
+
+// what, body as text, words
+const texts = [
+  ['NaN', '{"gravity":[NaN,0,0]}', /line 1/], ['a number too large', '{"gravity":[1e400,0,0]}', /./], ['infinity', '{"gravity":[Infinity,0,0]}', /./],
+  ['half of it', '{"gravity":[0,', /./], ['nothing', '', /./], ['two members of one name', '{"name":"a","name":"b"}', /duplicate/],
+  ['40 levels', `{"name":${'['.repeat(40)}${']'.repeat(40)}}`, /32/], ['bytes that are no text', Buffer.from([0x7b, 0xff, 0xfe, 0x7d]).toString('latin1'), /./],
+  ['a million brackets', '['.repeat(1 << 19) + ']'.repeat((1 << 19) - 8), /deep/], ['a zero byte', '{"name":"a\\u0000b"}', /./],
+];
+for (const [what, text, words] of texts)
+  test(`text: ${what}`, async () => {
+    const { status, json } = await request(server, 'PATCH', '/api/v1/scene', text);
+    assert.equal(status, 400);
+    assert.match(json.detail, words);
+  });
+
+test('a merge patch of null takes members away, and what must be there is missed', async () => {
+  await expect(400, 'PATCH', '/objects/cone', { geometry: null });
+  await expect(400, 'PATCH', '/constraints/c1', { a: null });
+});
+
+test('after all that: the scene is as before and the simulation runs on', async () => {
+  const now = await expect(200, 'GET', '/scene');
+  assert.deepEqual(now.json, before_.json);
+  assert.equal(now.headers.etag, before_.headers.etag);
+  const live = stream(server);
+  await live.wait('hello');
+  live.socket.send(Buffer.from('00ff00ff', 'hex'));
+  live.send('rubbish');
+  await live.wait('error');
+  const first = (await expect(200, 'GET', '/simulation')).json;
+  await sleep(200);
+  const second = (await expect(200, 'GET', '/simulation')).json;
+  assert.equal(second.state, 'running');
+  assert.ok(second.tick > first.tick);
+  await live.close();
+});
