@@ -42,10 +42,11 @@ static double peak_speed(const gw_travel_limits *l, double turn_per_metre, doubl
     if (l->acceleration > 0)
         v = fmin(v, l->acceleration * 2 * ramp / GW_PI);
     if (l->hand_stiffness > 0 && l->hand_force_rate > 0) {
+        /* with the hand's mass and without: a light grip feels only spring and damper */
         double half = 0.5 * l->hand_stiffness;
-        double inertial = half - l->hand_mass * GW_PI * GW_PI / (2 * ramp * ramp);
+        double inertial = fabs(half - l->hand_mass * GW_PI * GW_PI / (2 * ramp * ramp));
         double damped = l->hand_damping * GW_PI / (2 * ramp);
-        v = fmin(v, l->hand_force_rate / (half + sqrt(inertial * inertial + damped * damped)));
+        v = fmin(v, l->hand_force_rate / (half + hypot(fmax(half, inertial), damped)));
     }
     return v;
 }

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #define TRAVEL_ACCELERATION 10.0 /* m/s^2 in a travel's ramps */
-#define HAND_FORCE_RATE     45.0 /* N/s: 0.05 N per ms with a margin for rounding off */
+#define HAND_FORCE_RATE     49.0 /* N/s: 0.05 N per ms with a margin for rounding off */
 #define PACE_FORCE          30.0 /* N: beyond, a travel gives way to the hand */
 #define PACE_FORCE_STOP     45.0
 #define FREE_DAMPING        5.0   /* N s/m of the device while clutched */
