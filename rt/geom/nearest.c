@@ -77,7 +77,8 @@ static gw_quat nearest_rotation(const gw_rotation_set *r, gw_quat q)
     return r->zero;
 }
 
-/* ---- one point on a ring or a ball ------------------------------------------------------------- */
+/* ---- one point on a ring or a ball -------------------------------------------------------------
+ */
 
 /* Searches q(psi) = R(axis, psi) q1. */
 static candidate along_ring(const search *s, gw_vec3 axis, gw_quat q1)
@@ -111,8 +112,8 @@ static candidate over_ball(const search *s)
     gw_vec3 arm = gw_sub(point_at(s, q), pivot);
     gw_ball ball = {pivot, gw_norm(arm), gw_unit(arm), s->length, &t->locus};
     gw_quat turn = gw_quat_between(ball.u0, gw_ball_search(&ball));
-    return best_with(s, gw_quat_unit(t->in_mobile ? gw_quat_mul(q, gw_quat_conj(turn))
-                                                  : gw_quat_mul(turn, q)));
+    return best_with(
+        s, gw_quat_unit(t->in_mobile ? gw_quat_mul(q, gw_quat_conj(turn)) : gw_quat_mul(turn, q)));
 }
 
 /* ---- more angles --------------------------------------------------------------------------- */
@@ -133,8 +134,8 @@ static gw_quat turned(const gw_rotation_set *r, gw_quat q, const double *by)
 /*
  * Half gradient and Gauss-Newton matrix of f along the turns: with d = X - Y in world axes, the
  * arm r from the body's origin to the point, and k_i the turns,
- *   f'_i / 2 = k_i . (r x d) + L^2 k_i . log,   f''_ij / 2 ~ (k_i x r)_N . (k_j x r)_N + L^2 k_i . k_j
- * N leaving out the locus's tangent. For a locus of the body d changes its sign.
+ *   f'_i / 2 = k_i . (r x d) + L^2 k_i . log,   f''_ij / 2 ~ (k_i x r)_N . (k_j x r)_N + L^2 k_i .
+ * k_j N leaving out the locus's tangent. For a locus of the body d changes its sign.
  */
 static void normal_equations(const search *s, gw_quat q, double g[2], double m[2][2])
 {
@@ -275,8 +276,7 @@ static bool decoupled(const search *s)
     if (gw_norm(gw_reject(arm, axis)) <= small)
         return true;
     gw_vec3 normal_axis = t->in_mobile ? r->axis_body : r->axis;
-    return t->locus.kind == GW_LOCUS_PLANE &&
-           gw_norm(gw_cross(t->locus.e3, normal_axis)) < 1e-14;
+    return t->locus.kind == GW_LOCUS_PLANE && gw_norm(gw_cross(t->locus.e3, normal_axis)) < 1e-14;
 }
 
 /* A free rotation about a locus that is alike around one direction: the axis to turn about. */

@@ -1,21 +1,22 @@
 /*
  * Where the nearest pose's point is: searches over a ring and over a ball. Any thread, RT safe.
  *
- * With d = X - Y, Y the locus's point nearest to X, the gradient of |d|^2 is 2 d whatever the locus.
- * On the ring, samples bracket every minimum and the root of f' is found in each bracket. On the
- * ball, Newton's method starts at the best of a grid, at samples well apart.
+ * With d = X - Y, Y the locus's point nearest to X, the gradient of |d|^2 is 2 d whatever the
+ * locus. On the ring, samples bracket every minimum and the root of f' is found in each bracket. On
+ * the ball, Newton's method starts at the best of a grid, at samples well apart.
  */
 #include "rt/geom/locus.h"
 
-/* ---- ring -------------------------------------------------------------------------------------- */
+/* ---- ring --------------------------------------------------------------------------------------
+ */
 
 #define SAMPLES 16
 
 static const double cosines[SAMPLES] = {
-    1, 0.92387953251128674, 0.70710678118654752, 0.38268343236508977,
-    0, -0.38268343236508977, -0.70710678118654752, -0.92387953251128674,
+    1,  0.92387953251128674,  0.70710678118654752,  0.38268343236508977,
+    0,  -0.38268343236508977, -0.70710678118654752, -0.92387953251128674,
     -1, -0.92387953251128674, -0.70710678118654752, -0.38268343236508977,
-    0, 0.38268343236508977, 0.70710678118654752, 0.92387953251128674};
+    0,  0.38268343236508977,  0.70710678118654752,  0.92387953251128674};
 
 /* f and f' at an angle given with its cosine and sine. */
 static double ring_value(const gw_ring *r, double psi, double cosine, double sine, double *slope)
@@ -92,7 +93,8 @@ double gw_ring_search(const gw_ring *r)
     return best;
 }
 
-/* ---- ball -------------------------------------------------------------------------------------- */
+/* ---- ball --------------------------------------------------------------------------------------
+ */
 
 #define RINGS   5 /* polar angles of the grid: 30 .. 150 degrees from u0 */
 #define SECTORS 8

@@ -109,9 +109,9 @@ static gw_quat rotation_at(const gw_rotation_set *r, const double *z)
 {
     switch (r->kind) {
     case GW_ROTATION_FREE:
-        return gw_quat_mul(gw_quat_mul(gw_quat_axis(gw_v3(0, 0, 1), z[0]),
-                                       gw_quat_axis(gw_v3(0, 1, 0), z[1])),
-                           gw_quat_axis(gw_v3(1, 0, 0), z[2]));
+        return gw_quat_mul(
+            gw_quat_mul(gw_quat_axis(gw_v3(0, 0, 1), z[0]), gw_quat_axis(gw_v3(0, 1, 0), z[1])),
+            gw_quat_axis(gw_v3(1, 0, 0), z[2]));
     case GW_ROTATION_ANGLE: /* relational-positioning (4) */
         return gw_quat_mul(gw_quat_mul(gw_quat_axis(r->axis, z[0]), r->zero),
                            gw_quat_axis(r->axis_body, z[1]));
@@ -292,8 +292,8 @@ gw_pose gw_submanifold_pose(const gw_submanifold *set, const double *z)
     x.q = gw_quat_unit(rotation_at(&set->rotation, z));
     gw_vec3 point = gw_locus_point(&t->locus, z + rotation_count(set->rotation.kind));
     /* P = R s + t, or R P + t = s */
-    x.p = t->in_mobile ? gw_sub(t->of, gw_rotate(x.q, point))
-                       : gw_sub(point, gw_rotate(x.q, t->of));
+    x.p =
+        t->in_mobile ? gw_sub(t->of, gw_rotate(x.q, point)) : gw_sub(point, gw_rotate(x.q, t->of));
     return x;
 }
 
@@ -305,8 +305,7 @@ void gw_submanifold_parameters_at(const gw_submanifold *set, const gw_pose *x, d
     }
     const gw_translation_set *t = &set->translation;
     rotation_parameters_at(&set->rotation, x->q, z);
-    gw_vec3 point = t->in_mobile ? gw_unrotate(x->q, gw_sub(t->of, x->p))
-                                 : gw_pose_point(x, t->of);
+    gw_vec3 point = t->in_mobile ? gw_unrotate(x->q, gw_sub(t->of, x->p)) : gw_pose_point(x, t->of);
     gw_locus_parameters(&t->locus, point, z + rotation_count(set->rotation.kind));
 }
 

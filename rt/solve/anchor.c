@@ -56,16 +56,15 @@ static bool plane_slides(const gw_state *state, const gw_place *y)
 static bool shift_of(const gw_state *state, const gw_place *y, gw_vec3 step, gw_vec3 *shift)
 {
     if (state->fixed) {
-        *shift = y->body_owns ? gw_unrotate(state->rotation, step)
-                              : gw_rotate(state->rotation, step);
+        *shift =
+            y->body_owns ? gw_unrotate(state->rotation, step) : gw_rotate(state->rotation, step);
         return true;
     }
     for (int i = 0; i < state->direction_count; i++) {
         const gw_direction *k = &state->directions[i];
         gw_vec3 here = y->body_owns ? k->f : k->u, there = y->body_owns ? k->u : k->f;
         bool plane = y->surface == GW_PLANE && is_along(y->d, there);
-        if (plane ? k->angle == 0 || is_along(step, here)
-                  : k->angle == 0 && is_along(step, here)) {
+        if (plane ? k->angle == 0 || is_along(step, here) : k->angle == 0 && is_along(step, here)) {
             *shift = gw_scale(gw_dot(step, here) * k->cosine, there);
             return true;
         }

@@ -94,8 +94,8 @@ bool gw_problem_check(const gw_problem *p, gw_error *error)
 {
     if (p->count < 0 || p->count > GW_MAX_PROBLEM)
         return gw_fail(error, GW_TOO_LARGE, "/constraints",
-                       "%d constraints; at most %d join one object to its surroundings.",
-                       p->count, GW_MAX_PROBLEM);
+                       "%d constraints; at most %d join one object to its surroundings.", p->count,
+                       GW_MAX_PROBLEM);
     if (!gw_finite_pose(&p->pose) || fabs(gw_quat_dot(p->pose.q, p->pose.q) - 1) > 1e-6)
         return fail_at(error, -1, "mobile/pose",
                        "The pose must be finite, its quaternion of unit length.");

@@ -11,7 +11,8 @@
 
 #include "rt/solve/solve_internal.h"
 
-/* ---- helpers of the rules ---------------------------------------------------------------------- */
+/* ---- helpers of the rules ----------------------------------------------------------------------
+ */
 
 gw_edit *gw_option(gw_run *run, const char *rule)
 {
@@ -27,8 +28,7 @@ gw_edit *gw_option(gw_run *run, const char *rule)
 void gw_put(gw_edit *edit, const gw_place *like, gw_element_kind surface, gw_vec3 a, gw_vec3 b,
             gw_vec3 d, double p)
 {
-    edit->places[edit->place_count++] =
-        (gw_place){surface, like->body_owns, a, b, d, p, 0, 0};
+    edit->places[edit->place_count++] = (gw_place){surface, like->body_owns, a, b, d, p, 0, 0};
 }
 
 void gw_put_same(gw_edit *edit, const gw_place *place)
@@ -79,7 +79,8 @@ void gw_clash_distances(gw_run *run, double d_a, double d_b, double p, double q)
     gw_clash_value(run, "q", q);
 }
 
-/* ---- which rule ---------------------------------------------------------------------------------- */
+/* ---- which rule
+ * ---------------------------------------------------------------------------------- */
 
 static gw_place turned_over(const gw_place *x)
 {
@@ -118,14 +119,14 @@ void gw_rule_places(gw_run *run, const gw_place *x, const gw_place *y)
     }
 }
 
-/* ---- applying what a rule found -------------------------------------------------------------------- */
+/* ---- applying what a rule found
+ * -------------------------------------------------------------------- */
 
 static void copy_state(gw_state *to, const gw_state *from)
 {
     memcpy(to, from, offsetof(gw_state, places));
     memcpy(to->places, from->places, sizeof(gw_place) * (size_t)from->place_count);
-    memcpy(to->directions, from->directions,
-           sizeof(gw_direction) * (size_t)from->direction_count);
+    memcpy(to->directions, from->directions, sizeof(gw_direction) * (size_t)from->direction_count);
     memcpy(to->pairs, from->pairs, sizeof from->pairs[0] * (size_t)from->pair_count);
     memcpy(to->pending, from->pending, (size_t)from->pending_count);
 }
@@ -396,8 +397,7 @@ static void explore(gw_run *run, gw_state *state)
 
 static bool open_sense(const gw_constraint *c)
 {
-    return c->sense == GW_EITHER &&
-           gw_constraint_has_sense(c->kind, c->mobile.kind, c->fixed.kind);
+    return c->sense == GW_EITHER && gw_constraint_has_sense(c->kind, c->mobile.kind, c->fixed.kind);
 }
 
 void gw_explore(gw_run *run)

@@ -158,7 +158,8 @@ static void parallel_lines(gw_run *run, const gw_place *x, const gw_place *y, li
     }
 }
 
-/* ---- lines that are not parallel --------------------------------------------------------------- */
+/* ---- lines that are not parallel ---------------------------------------------------------------
+ */
 
 /* The points of line `on` (through `foot`) at distance q of the other line. */
 static void points_at_distance(gw_run *run, const gw_place *on, gw_vec3 foot, double q,
@@ -174,8 +175,8 @@ static void skew_one_point(gw_run *run, const gw_place *x, const gw_place *y, co
 {
     double p = x->p, q = y->p;
     if (gw_zero(run, p) && gw_zero(run, q)) {
-        gw_put(gw_option(run, "two lines through one point: their intersection"), x, GW_POINT,
-               x->a, gw_scale(0.5, gw_add(t->foot_l, t->foot_k)), t->l, 0);
+        gw_put(gw_option(run, "two lines through one point: their intersection"), x, GW_POINT, x->a,
+               gw_scale(0.5, gw_add(t->foot_l, t->foot_k)), t->l, 0);
     } else if (gw_zero(run, p)) {
         points_at_distance(run, x, t->foot_l, q, t);
     } else if (gw_zero(run, q)) {
@@ -226,7 +227,8 @@ void gw_rule_line_line(gw_run *run, const gw_place *x, const gw_place *y)
         skew_lines(run, x, y, &t);
 }
 
-/* ---- opposite sides ----------------------------------------------------------------------------- */
+/* ---- opposite sides -----------------------------------------------------------------------------
+ */
 
 /* x: point of a on a line of b; y: point of b on a line of a, both p = 0: the points are one, or
  * the lines are. */

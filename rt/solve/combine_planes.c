@@ -46,8 +46,8 @@ void gw_rule_line_plane(gw_run *run, const gw_place *x, const gw_place *y)
         parallel_line(run, x, y, d_a);
     } else if (gw_zero(run, d_a) && gw_zero(run, x->p)) {
         double s = gw_dot(gw_sub(y->b, x->b), y->d) / slope;
-        gw_put(gw_option(run, "a line meets a plane"), x, GW_POINT, x->a,
-               gw_mul_add(x->b, s, x->d), x->d, 0);
+        gw_put(gw_option(run, "a line meets a plane"), x, GW_POINT, x->a, gw_mul_add(x->b, s, x->d),
+               x->d, 0);
     }
 }
 

@@ -31,7 +31,8 @@ typedef struct completion {
     bool any_sense;
 } completion;
 
-/* ---- random poses ------------------------------------------------------------------------------ */
+/* ---- random poses ------------------------------------------------------------------------------
+ */
 
 static unsigned long long next_random(unsigned long long *s)
 {
@@ -64,7 +65,8 @@ static gw_pose random_start(completion *c)
     return x;
 }
 
-/* ---- Levenberg and Marquardt --------------------------------------------------------------------- */
+/* ---- Levenberg and Marquardt
+ * --------------------------------------------------------------------- */
 
 /* Rows and Jacobian in metres, rotations by the size; returns the sum of squares. */
 static double scaled_rows(const completion *c, const gw_pose *x, double *h, double (*a)[6])
@@ -151,7 +153,8 @@ static double settle(const completion *c, gw_pose *x)
     return worst / c->size;
 }
 
-/* ---- dimension ----------------------------------------------------------------------------------- */
+/* ---- dimension
+ * ----------------------------------------------------------------------------------- */
 
 /* Rank at x; v's last 6 - rank columns span the null space. */
 static int rank_at(const completion *c, const gw_pose *x, double v[6][6])
@@ -185,7 +188,8 @@ static int dimension_at(completion *c, const gw_pose *x)
     return dof;
 }
 
-/* ---- search ---------------------------------------------------------------------------------------- */
+/* ---- search
+ * ---------------------------------------------------------------------------------------- */
 
 static bool known(const completion *c, const gw_pose *x)
 {
@@ -250,7 +254,8 @@ static void search(completion *c)
         idle = attempt(c, random_start(c)) ? 0 : idle + 1;
 }
 
-/* ---- branches --------------------------------------------------------------------------------------- */
+/* ---- branches
+ * --------------------------------------------------------------------------------------- */
 
 static void isolated_set(const completion *c, const gw_pose *x, gw_submanifold *set)
 {
@@ -353,8 +358,7 @@ static int nearest_found(const completion *c, int dof)
     int best = -1;
     double least = HUGE_VAL;
     for (int i = 0; i < c->found_count; i++) {
-        double d = gw_pose_distance(&c->found[i], &c->run->problem->pose,
-                                    c->run->problem->length);
+        double d = gw_pose_distance(&c->found[i], &c->run->problem->pose, c->run->problem->length);
         if (c->dof[i] == dof && d < least)
             best = i, least = d;
     }

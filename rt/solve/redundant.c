@@ -16,8 +16,7 @@ static void check_leaf(gw_run *run, const gw_state *state)
     without *w = run->context;
     gw_submanifold set;
     unsigned long one = 1ul << w->index;
-    w->holds = gw_synthesise(run, state, &set) &&
-               gw_verified(run->problem, one, run->size, &set) &&
+    w->holds = gw_synthesise(run, state, &set) && gw_verified(run->problem, one, run->size, &set) &&
                gw_verified(run->problem, run->use, run->size, &set);
     run->stop = !w->holds;
 }

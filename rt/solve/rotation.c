@@ -86,8 +86,7 @@ static void clash(gw_run *run, unsigned long from, double alpha, double beta, do
 }
 
 /* An equality holds: the four vectors lie in one plane, and the signs there are found by trial. */
-static void in_one_plane(gw_run *run, const gw_direction *x, const gw_direction *y,
-                         double sigma_a)
+static void in_one_plane(gw_run *run, const gw_direction *x, const gw_direction *y, double sigma_a)
 {
     gw_vec3 n = gw_unit(gw_cross(x->f, y->f));
     double best = HUGE_VAL;
@@ -191,14 +190,15 @@ void gw_rule_fixed_direction(gw_run *run, const gw_state *state, const gw_direct
     gw_clash_value(run, "alpha", x->angle);
 }
 
-/* ---- three angles ------------------------------------------------------------------------------ */
+/* ---- three angles ------------------------------------------------------------------------------
+ */
 
 /*
  * R = R(f_1, phi) R0 R(u_1, theta). The other two angles are linear in cos theta, sin theta:
  *   a_i + b_i cos theta + c_i sin theta = 0, with a, b, c linear in cos phi, sin phi.
  * Eliminating theta: N_c^2 + N_s^2 - D^2 = 0, D = b_2 c_3 - b_3 c_2, N_c = c_2 a_3 - c_3 a_2,
- * N_s = b_3 a_2 - b_2 a_3: a trigonometric polynomial of degree four, that is one of degree eight in
- * exp(i phi).
+ * N_s = b_3 a_2 - b_2 a_3: a trigonometric polynomial of degree four, that is one of degree eight
+ * in exp(i phi).
  */
 #define MAX_POLISHED 16 /* angles that refine a root together */
 
@@ -229,7 +229,7 @@ static double resultant(const triple *t, double phi)
 }
 
 #define DEGREE 8
-#define DFT 16
+#define DFT    16
 
 /* Coefficients of z^8 ... z^0 out of samples; false where the polynomial vanishes. */
 static bool coefficients(const triple *t, double complex c[DEGREE + 1])

@@ -49,9 +49,8 @@ static bool listed(const gw_run *run, const gw_submanifold *set, const gw_pose *
         gw_pose on;
         if (set->dof == 0 && b->set.general && !run->lost)
             continue;
-        double gap = b->set.dof == 0
-                         ? gw_pose_distance(&b->nearest, nearest, run->size)
-                         : gw_submanifold_nearest(&b->set, nearest, run->size, &on);
+        double gap = b->set.dof == 0 ? gw_pose_distance(&b->nearest, nearest, run->size)
+                                     : gw_submanifold_nearest(&b->set, nearest, run->size, &on);
         if (gap < 1e-5 * run->size)
             return true;
     }
@@ -85,8 +84,7 @@ static void solve_leaf(gw_run *run, const gw_state *state)
 {
     gw_solution *s = run->solution;
     gw_submanifold set;
-    if (gw_synthesise(run, state, &set) &&
-        gw_verified(run->problem, run->use, run->size, &set)) {
+    if (gw_synthesise(run, state, &set) && gw_verified(run->problem, run->use, run->size, &set)) {
         gw_add_branch(run, state, -1, &set);
         return;
     }

@@ -17,7 +17,8 @@
 /* No answer leaves with a residual above this, times the problem's size. */
 #define GW_VERIFIED 1e-9
 
-#define GW_MAX_PLACES  96 /* fundamental translational constraints: one an input, and derived ones */
+#define GW_MAX_PLACES 96  /* fundamental translational constraints: one an input, and derived ones \
+                           */
 #define GW_MAX_ANGLES  96 /* fundamental rotational constraints, likewise */
 #define GW_MAX_PAIRS   96 /* pairs whose implied angle was already made explicit */
 #define GW_MAX_OPTIONS 8  /* alternatives of one rule: the poses of three angles */
@@ -84,16 +85,16 @@ typedef struct gw_run gw_run;
 /* One pass of exploration: over all constraints, or over some of them, each leaf to `leaf`. */
 struct gw_run {
     const gw_problem *problem;
-    unsigned long use;      /* bits of the constraints taken */
-    double size, snap;      /* m */
-    gw_solution *solution;  /* trace, implied, conflict go here; NULL: nowhere */
+    unsigned long use;     /* bits of the constraints taken */
+    double size, snap;     /* m */
+    gw_solution *solution; /* trace, implied, conflict go here; NULL: nowhere */
     void (*leaf)(gw_run *run, const gw_state *state);
     void *context;
-    bool stop;              /* set by a leaf: no further leaves wanted */
-    bool doubt;             /* a branch ended without a proof */
-    bool lost;              /* one of a nearly double root: poses near it may be missing */
+    bool stop;  /* set by a leaf: no further leaves wanted */
+    bool doubt; /* a branch ended without a proof */
+    bool lost;  /* one of a nearly double root: poses near it may be missing */
     gw_conflict conflict;
-    gw_finding finding;     /* scratch */
+    gw_finding finding; /* scratch */
 };
 
 /* ---- decompose.c: Table I ------------------------------------------------------------------- */
@@ -193,8 +194,8 @@ bool gw_verified(const gw_problem *problem, unsigned long use, double size,
 
 /* ---- numeric.c ------------------------------------------------------------------------------- */
 
-/* Completes a state that has no closed form: branches go to run->solution. With any sense, parallels
- * may also end up opposite. */
+/* Completes a state that has no closed form: branches go to run->solution. With any sense,
+ * parallels may also end up opposite. */
 void gw_complete(gw_run *run, const gw_state *state, bool any_sense);
 /* Adds a branch, unless it is there already. */
 void gw_add_branch(gw_run *run, const gw_state *state, int number, const gw_submanifold *set);

@@ -5,7 +5,8 @@
  */
 #include "rt/solve/solve_internal.h"
 
-/* ---- rows -------------------------------------------------------------------------------------- */
+/* ---- rows --------------------------------------------------------------------------------------
+ */
 
 int gw_fixed_rows(gw_quat rotation, gw_row *rows)
 {
@@ -70,7 +71,8 @@ static void fill_rows(const gw_state *state, gw_submanifold *set)
     set->row_count = n;
 }
 
-/* ---- rotational factor ------------------------------------------------------------------------- */
+/* ---- rotational factor -------------------------------------------------------------------------
+ */
 
 /* R(phi, theta) = R(f, phi) R(w, sigma - alpha) R(u, theta), w = u x f, sigma the angle between u
  * and f (relational-positioning (3), (4)). */
@@ -109,7 +111,8 @@ static bool rotational(const gw_state *state, gw_rotation_set *r)
     return state->direction_count < 2;
 }
 
-/* ---- translational factor ---------------------------------------------------------------------- */
+/* ---- translational factor ----------------------------------------------------------------------
+ */
 
 static void axes_about(gw_locus *l, gw_vec3 e3)
 {
@@ -194,8 +197,7 @@ bool gw_synthesise(const gw_run *run, const gw_state *state, gw_submanifold *set
     closed = closed && !state->stuck && translational(run, state, &set->translation);
     set->general = !closed;
     if (!closed) {
-        set->translation =
-            (gw_translation_set){.dof = 0, .locus = {.kind = GW_LOCUS_GENERAL}};
+        set->translation = (gw_translation_set){.dof = 0, .locus = {.kind = GW_LOCUS_GENERAL}};
         return false;
     }
     set->dof = set->rotation.dof + set->translation.dof;

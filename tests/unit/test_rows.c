@@ -56,8 +56,8 @@ static void jacobian_is_the_derivative_of_the_rows(void **unused)
         gw_rows_value(rows, KINDS, &forward, plus);
         gw_rows_value(rows, KINDS, &backward, minus);
         for (int i = 0; i < KINDS; i++) {
-            double rate = a[i][0] * t.v.x + a[i][1] * t.v.y + a[i][2] * t.v.z +
-                          a[i][3] * t.w.x + a[i][4] * t.w.y + a[i][5] * t.w.z;
+            double rate = a[i][0] * t.v.x + a[i][1] * t.v.y + a[i][2] * t.v.z + a[i][3] * t.w.x +
+                          a[i][4] * t.w.y + a[i][5] * t.w.z;
             assert_true(fabs(rate - (plus[i] - minus[i]) / (2 * h)) < 1e-7);
         }
     }
@@ -89,13 +89,12 @@ static void values_are_the_distances_they_name(void **unused)
     (void)unused;
     gw_pose x = {{1, 2, 3}, gw_quat_axis(gw_v3(0, 0, 1), GW_PI / 2)};
     /* X = R (1,0,0) + t = (1,3,3) */
-    gw_row rows[] = {
-        {GW_ROW_PLANE, {1, 0, 0}, {0, 0, 1}, {0, 0, 1}, 0.5},
-        {GW_ROW_PLANE_BODY, {1, 0, 0}, {1, 5, 3}, {1, 0, 0}, 0.5}, /* R n = +y */
-        {GW_ROW_SPHERE, {1, 0, 0}, {1, 3, 0}, {0, 0, 0}, 1},
-        {GW_ROW_CYLINDER, {1, 0, 0}, {0, 0, 0}, {0, 0, 1}, 1},
-        {GW_ROW_CYLINDER_BODY, {1, 0, 0}, {1, 9, 5}, {1, 0, 0}, 1},
-        {GW_ROW_ANGLE, {1, 0, 0}, {0, 0, 0}, {0, 1, 0}, 0.25}};
+    gw_row rows[] = {{GW_ROW_PLANE, {1, 0, 0}, {0, 0, 1}, {0, 0, 1}, 0.5},
+                     {GW_ROW_PLANE_BODY, {1, 0, 0}, {1, 5, 3}, {1, 0, 0}, 0.5}, /* R n = +y */
+                     {GW_ROW_SPHERE, {1, 0, 0}, {1, 3, 0}, {0, 0, 0}, 1},
+                     {GW_ROW_CYLINDER, {1, 0, 0}, {0, 0, 0}, {0, 0, 1}, 1},
+                     {GW_ROW_CYLINDER_BODY, {1, 0, 0}, {1, 9, 5}, {1, 0, 0}, 1},
+                     {GW_ROW_ANGLE, {1, 0, 0}, {0, 0, 0}, {0, 1, 0}, 0.25}};
     double h[6], expected[6] = {1.5, 1.5, 2, sqrt(10) - 1, 1, 0.75};
     gw_rows_value(rows, 6, &x, h);
     for (int i = 0; i < 6; i++)

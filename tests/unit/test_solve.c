@@ -6,10 +6,9 @@
 static void simple_example_has_one_freedom_and_a_redundant_constraint(void **unused)
 {
     (void)unused;
-    gw_constraint c[] = {
-        coincident(point(0, 5, 3), line(gw_v3(0, 0, 3), gw_v3(0, 1, 0))),
-        coincident(point(0, 5, 3), line(gw_v3(0, 0, 3), gw_v3(0, 0, 1))),
-        coincident(point(0, 7, 3), point(-2, 0, 3))};
+    gw_constraint c[] = {coincident(point(0, 5, 3), line(gw_v3(0, 0, 3), gw_v3(0, 1, 0))),
+                         coincident(point(0, 5, 3), line(gw_v3(0, 0, 3), gw_v3(0, 0, 1))),
+                         coincident(point(0, 7, 3), point(-2, 0, 3))};
     solve_set(c, 3);
     assert_mobility(1, 1, 0);
     assert_int_equal(solution.method, GW_CLOSED_FORM);
@@ -97,10 +96,10 @@ static void with_a_line_distance_it_moves_on_a_circle(void **unused)
     (void)unused;
     for (int shifted = 0; shifted < 2; shifted++) {
         /* the cone's axis against the cylinder's, support points on or off the planes */
-        gw_vec3 on_axis = gw_v3(0, 0, shifted ? 0.07 : 0), on_fixed = gw_v3(0, 0, shifted ? -3 : 0.1);
-        gw_constraint c[] = {plane_on_plane(),
-                             distance(line(on_axis, gw_v3(0, 0, 1)),
-                                      line(on_fixed, gw_v3(0, 0, 1)), 0.1)};
+        gw_vec3 on_axis = gw_v3(0, 0, shifted ? 0.07 : 0),
+                on_fixed = gw_v3(0, 0, shifted ? -3 : 0.1);
+        gw_constraint c[] = {plane_on_plane(), distance(line(on_axis, gw_v3(0, 0, 1)),
+                                                        line(on_fixed, gw_v3(0, 0, 1)), 0.1)};
         solve_set(c, 2);
         assert_mobility(1, 1, 1);
         const gw_submanifold *set = &solution.branches[0].set;

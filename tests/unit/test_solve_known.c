@@ -8,9 +8,18 @@ typedef struct on_plane {
     gw_vec3 p, n;
 } on_plane;
 
-#define X {1, 0, 0}
-#define Y {0, 1, 0}
-#define Z {0, 0, 1}
+#define X                                                                                          \
+    {                                                                                              \
+        1, 0, 0                                                                                    \
+    }
+#define Y                                                                                          \
+    {                                                                                              \
+        0, 1, 0                                                                                    \
+    }
+#define Z                                                                                          \
+    {                                                                                              \
+        0, 0, 1                                                                                    \
+    }
 
 static void expect(const on_plane *list, int count, int turns, int slides)
 {

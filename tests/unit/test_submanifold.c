@@ -64,9 +64,9 @@ static void random_parameters(const gw_submanifold *set, double *z)
     int n = gw_submanifold_parameters(set, p);
     assert_int_equal(n, set->dof);
     for (int i = 0; i < n; i++)
-        z[i] = isfinite(p[i].low) ? 0.5 * (p[i].low + p[i].high) +
-                                        0.49 * uniform() * (p[i].high - p[i].low)
-                                  : uniform();
+        z[i] = isfinite(p[i].low)
+                   ? 0.5 * (p[i].low + p[i].high) + 0.49 * uniform() * (p[i].high - p[i].low)
+                   : uniform();
 }
 
 #define FOR_EVERY_SET(set)                                                                         \
@@ -79,7 +79,8 @@ static void random_parameters(const gw_submanifold *set, double *z)
 static void parameters_and_poses_are_inverse(void **unused)
 {
     (void)unused;
-    FOR_EVERY_SET(set) {
+    FOR_EVERY_SET(set)
+    {
         for (int trial = 0; trial < 20; trial++) {
             double z[6], back[6];
             random_parameters(&set, z);
@@ -95,7 +96,8 @@ static void tangents_are_orthonormal_and_lie_in_the_set(void **unused)
 {
     (void)unused;
     const double length = 0.4, h = 1e-5;
-    FOR_EVERY_SET(set) {
+    FOR_EVERY_SET(set)
+    {
         double z[6], basis[6][6];
         random_parameters(&set, z);
         gw_pose x = gw_submanifold_pose(&set, z);
@@ -118,7 +120,8 @@ static void tangents_are_orthonormal_and_lie_in_the_set(void **unused)
 static void nearest_beats_every_sampled_pose(void **unused)
 {
     (void)unused;
-    FOR_EVERY_SET(set) {
+    FOR_EVERY_SET(set)
+    {
         for (int trial = 0; trial < 12; trial++) {
             double length = trial % 3 == 0 ? 0.05 : trial % 3 == 1 ? 0.4 : 2;
             gw_pose near = {gw_scale(trial % 2 ? 1 : 3, vector()), rotation()}, best;
