@@ -208,6 +208,7 @@ static void prepare_process(sigset_t *signals)
 {
     struct rlimit files;
     signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN); /* a limit on file sizes is an error of write() */
     sigemptyset(signals);
     sigaddset(signals, SIGINT);
     sigaddset(signals, SIGTERM);

@@ -7,6 +7,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,6 +40,25 @@ static bool make_folders(const char *path, gw_error *error)
     return true;
 }
 
+/* Removes what a process that is no more left half written: ".NAME.PID.N". */
+static void sweep(const char *folder)
+{
+    DIR *entries = opendir(folder);
+    for (struct dirent *entry; entries && (entry = readdir(entries));) {
+        char path[STORE_PATH + 256];
+        const char *last = strrchr(entry->d_name, '.'), *dot = last;
+        while (dot && dot > entry->d_name && *--dot != '.')
+            ;
+        long pid = dot && dot > entry->d_name ? strtol(dot + 1, NULL, 10) : 0;
+        if (entry->d_name[0] != '.' || pid <= 0 || kill((pid_t)pid, 0) == 0 || errno != ESRCH)
+            continue;
+        snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
+        unlink(path);
+    }
+    if (entries)
+        closedir(entries);
+}
+
 bool store_open(gw_store *store, const char *data, gw_error *error)
 {
     const char *xdg = getenv("XDG_DATA_HOME"), *home = getenv("HOME");
@@ -52,7 +72,10 @@ bool store_open(gw_store *store, const char *data, gw_error *error)
                         home && *home ? home : ".");
     if (size < 0 || (size_t)size >= sizeof store->folder)
         return gw_fail(error, GW_BAD_INPUT, "", "the data folder's path is too long");
-    return make_folders(store->folder, error);
+    if (!make_folders(store->folder, error))
+        return false;
+    sweep(store->folder);
+    return true;
 }
 
 bool store_slug(const char *name, char slug[STORE_NAME + 1])

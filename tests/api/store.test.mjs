@@ -1,0 +1,115 @@
+// Saved scenes: whole or not at all, across restarts, kills and broken files.
+import assert from 'node:assert/strict';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { client, request, sleep, start } from './server.mjs';
+
+const folder = () => mkdtempSync(join(tmpdir(), 'guideway-store-'));
+const saved = (data) => readdirSync(join(data, 'scenes'));
+
+test('the scene saved last is what the next start opens', async () => {
+  const data = folder();
+  let server = await start({ data });
+  let { expect } = await client(server);
+  assert.equal((await expect(200, 'GET', '/scene')).json.name, 'Cone over cylinder', 'the first of the gallery');
+  await expect(200, 'POST', '/scene/open', { scene: 'sphere' });
+  await expect(201, 'POST', '/scene/save', { name: 'first' });
+  await expect(200, 'PATCH', '/scene', { name: 'Second', description: 'naïve café ✓' });
+  await expect(201, 'POST', '/scene/save', { name: 'second' });
+  const before = (await expect(200, 'GET', '/scene')).json;
+  await server.stop();
+  server = await start({ data });
+  ({ expect } = await client(server));
+  assert.deepEqual((await expect(200, 'GET', '/scene')).json, before);
+  const list = (await expect(200, 'GET', '/scenes')).json;
+  assert.deepEqual(list.filter((s) => s.saved).map((s) => s.file), ['first', 'second']);
+  assert.equal(list[0].saved, false, 'the gallery comes first');
+  assert.equal(JSON.parse(readFileSync(join(data, 'scenes/second.json'))).format, 'guideway-scene/1');
+  await server.stop();
+  rmSync(data, { recursive: true });
+});
+
+test('names cannot lead out of the folder', async () => {
+  const server = await start();
+  const { expect } = await client(server);
+  const names = { '../../evil': 'evil', '.hidden': 'hidden', 'a/b\\c': 'a-b-c', 'Ünï cødé': 'n-c-d', ['x'.repeat(200)]: 'x'.repeat(64), '  two  words ': 'two-words' };
+  for (const [name, file] of Object.entries(names)) {
+    const { headers } = await expect(201, 'POST', '/scene/save', { name });
+    assert.equal(headers.location, `/api/v1/scenes/${file}`);
+  }
+  for (const name of ['', '..', '...', '✓', '/', '\n'])
+    await expect(400, 'POST', '/scene/save', { name });
+  assert.deepEqual(saved(server.folder).sort(), Object.values(names).map((f) => `${f}.json`).sort());
+  for (const scene of ['../../../etc/passwd', '/etc/passwd', '.hidden', 'evil.json', ''])
+    await expect(404, 'POST', '/scene/open', { scene });
+  await server.stop();
+});
+
+test('a damaged file is listed as such, refused by name, and no reason not to start', async () => {
+  const data = folder();
+  mkdirSync(join(data, 'scenes'));
+  writeFileSync(join(data, 'scenes/broken.json'), '{"format":"guideway-scene/1","obj');
+  writeFileSync(join(data, 'scenes/future.json'), '{"format":"guideway-scene/9","name":"Future","objects":[]}');
+  const server = await start({ data });
+  const { expect } = await client(server);
+  assert.match(server.log(), /cannot be opened/);
+  assert.match((await expect(200, 'GET', '/scenes')).json.find((s) => s.file === 'broken').description, /damaged/);
+  const { status } = await request(server, 'POST', '/api/v1/scene/open', { scene: 'broken' });
+  assert.equal(status, 500);
+  const future = await expect(400, 'POST', '/scene/open', { scene: 'future' });
+  assert.equal(future.json.errors[0].pointer, '/format');
+  await server.stop();
+  rmSync(data, { recursive: true });
+});
+
+test('killed while saving: the old scene or the new one, never half of one', async () => {
+  const data = folder();
+  const objects = (n) => Array.from({ length: 400 }, (_, i) => ({ id: `o${i}`, geometry: { type: 'sphere', radius: n + 1 }, fixed: true }));
+  for (let round = 0; round < 6; round++) {
+    const server = await start({ data });
+    await request(server, 'PUT', '/api/v1/scene', { format: 'guideway-scene/1', name: `Round ${round}`, objects: objects(round) });
+    if (round === 0) await request(server, 'POST', '/api/v1/scene/save', { name: 'kept' });
+    const saves = Array.from({ length: 40 }, () => request(server, 'POST', '/api/v1/scene/save', { name: 'kept' }).catch(() => null));
+    await sleep(10 + 15 * round);
+    await server.stop('SIGKILL');
+    await Promise.all(saves);
+    const text = readFileSync(join(data, 'scenes/kept.json'), 'utf8');
+    const scene = JSON.parse(text);
+    assert.equal(new Set(scene.objects.map((o) => o.geometry.radius)).size, 1, 'all of one round');
+    assert.equal(scene.objects.length, 400);
+  }
+  const server = await start({ data });
+  assert.match((await request(server, 'GET', '/api/v1/scene')).json.name, /^Round/);
+  assert.deepEqual(saved(data), ['kept.json'], 'what the killed ones left half written is gone');
+  await server.stop();
+  rmSync(data, { recursive: true });
+});
+
+test('a folder that is gone: an error that says so, and nothing else happens', async () => {
+  const server = await start();
+  rmSync(join(server.folder, 'scenes'), { recursive: true });
+  const { status, json } = await request(server, 'POST', '/api/v1/scene/save', { name: 'lost' });
+  assert.equal(status, 500);
+  assert.match(json.detail, /cannot save .*lost/);
+  assert.equal((await request(server, 'GET', '/api/v1/scene')).status, 200);
+  await server.stop();
+});
+
+test('a disk that is full: the old file stays', async (t) => {
+  const server = await start();
+  await request(server, 'POST', '/api/v1/scene/save', { name: 'kept' });
+  const before = readFileSync(join(server.folder, 'scenes/kept.json'));
+  // a limit on file size stands in for a full disk: prlimit works on a running process
+  const { spawnSync } = await import('node:child_process');
+  if (spawnSync('prlimit', ['--pid', String(server.pid), '--fsize=100']).status !== 0) {
+    await server.stop();
+    return t.skip('no prlimit here');
+  }
+  const { status } = await request(server, 'POST', '/api/v1/scene/save', { name: 'kept' });
+  assert.equal(status, 500);
+  assert.deepEqual(readFileSync(join(server.folder, 'scenes/kept.json')), before);
+  assert.deepEqual(saved(server.folder), ['kept.json'], 'nothing temporary is left');
+  assert.equal((await server.stop()).code, 0);
+});
