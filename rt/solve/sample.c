@@ -65,8 +65,9 @@ static void random_place(const gw_locus *l, double size, random_state *s, const 
     }
 }
 
-#define WALK 24 /* steps of a walk over a general set: half the size each, all orientations seen   \
-                 */
+#define WALK                                                                                       \
+    24 /* steps of a walk over a general set: half the size each, all orientations seen            \
+        */
 
 /* A walk along the set: steps in the tangent space, back onto the rows. */
 static gw_pose walk(const gw_submanifold *set, double size, random_state *s)

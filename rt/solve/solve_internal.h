@@ -17,7 +17,8 @@
 /* No answer leaves with a residual above this, times the problem's size. */
 #define GW_VERIFIED 1e-9
 
-#define GW_MAX_PLACES 96  /* fundamental translational constraints: one an input, and derived ones \
+#define GW_MAX_PLACES                                                                              \
+    96                    /* fundamental translational constraints: one an input, and derived ones \
                            */
 #define GW_MAX_ANGLES  96 /* fundamental rotational constraints, likewise */
 #define GW_MAX_PAIRS   96 /* pairs whose implied angle was already made explicit */
@@ -127,7 +128,8 @@ void gw_rule_plane_plane(gw_run *run, const gw_place *x, const gw_place *y);
 /* Surfaces on opposite sides. */
 void gw_rule_opposite(gw_run *run, const gw_place *x, const gw_place *y);
 
-/* ---- helpers of the rules (combine.c) -------------------------------------------------------- */
+/* ---- helpers of the rules (combine.c, rotation.c)
+ * -------------------------------------------------------- */
 
 /* One more alternative of the finding. */
 gw_edit *gw_option(gw_run *run, const char *rule);
@@ -137,6 +139,8 @@ void gw_put(gw_edit *edit, const gw_place *like, gw_element_kind surface, gw_vec
 void gw_put_same(gw_edit *edit, const gw_place *place);
 /* Angle between a's vector u and b's vector w, whichever of them the body is. */
 void gw_put_angle(gw_edit *edit, const gw_place *like, gw_vec3 u, gw_vec3 w, double angle);
+/* One more alternative: this rotation. */
+void gw_put_rotation(gw_run *run, const char *rule, gw_quat rotation);
 /* The pair contradicts itself: the inequality and its sentence; then the values. */
 void gw_clash(gw_run *run, unsigned long from, const char *condition, const char *sentence);
 void gw_clash_value(gw_run *run, const char *name, double value);

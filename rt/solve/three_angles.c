@@ -1,0 +1,252 @@
+/*
+ * The rotations that three vector-vector angles leave (relational-positioning Table III's last row,
+ * stated in README.md). Any thread, RT safe.
+ */
+#include <complex.h>
+
+#include "rt/base/small.h"
+#include "rt/solve/solve_internal.h"
+
+/*
+ * R = R(f_1, phi) R0 R(u_1, theta). The other two angles are linear in cos theta, sin theta:
+ *   a_i + b_i cos theta + c_i sin theta = 0, with a, b, c linear in cos phi, sin phi.
+ * Eliminating theta: N_c^2 + N_s^2 - D^2 = 0, D = b_2 c_3 - b_3 c_2, N_c = c_2 a_3 - c_3 a_2,
+ * N_s = b_3 a_2 - b_2 a_3: a trigonometric polynomial of degree four, that is one of degree eight
+ * in exp(i phi).
+ */
+#define MAX_POLISHED 16 /* angles that refine a root together */
+
+typedef struct triple {
+    const gw_state *state;
+    const gw_direction *d[3];
+    gw_quat zero; /* R0 */
+} triple;
+
+typedef struct pencil {
+    double a, b, c;
+} pencil;
+
+static pencil pencil_at(const triple *t, int i, double phi)
+{
+    gw_vec3 u1 = t->d[0]->u, v = t->d[i]->u;
+    gw_quat turn = gw_quat_mul(gw_quat_axis(t->d[0]->f, phi), t->zero);
+    gw_vec3 g = gw_unrotate(turn, t->d[i]->f), out = gw_reject(v, u1);
+    return (pencil){gw_dot(g, u1) * gw_dot(u1, v) - t->d[i]->cosine, gw_dot(g, out),
+                    gw_dot(g, gw_cross(u1, out))};
+}
+
+static double resultant(const triple *t, double phi)
+{
+    pencil x = pencil_at(t, 1, phi), y = pencil_at(t, 2, phi);
+    double d = x.b * y.c - y.b * x.c, nc = x.c * y.a - y.c * x.a, ns = y.b * x.a - x.b * y.a;
+    return nc * nc + ns * ns - d * d;
+}
+
+#define DEGREE 8
+#define DFT    16
+
+/* Coefficients of z^8 ... z^0 out of samples; false where the polynomial vanishes. */
+static bool coefficients(const triple *t, double complex c[DEGREE + 1])
+{
+    double sample[DFT], most = 0;
+    for (int k = 0; k < DFT; k++)
+        sample[k] = resultant(t, 2 * GW_PI * k / DFT);
+    for (int n = 0; n <= DEGREE; n++) {
+        c[n] = 0;
+        for (int k = 0; k < DFT; k++)
+            c[n] += sample[k] * cexp(-2 * GW_PI * I * k * (n - 4) / DFT) / DFT;
+        most = fmax(most, cabs(c[n]));
+    }
+    return most > 1e-12;
+}
+
+/* All roots at once (Weierstrass' iteration), lowest coefficient first; returns their number. */
+static int all_roots(const double complex *c, double complex z[DEGREE])
+{
+    int n = DEGREE, low = 0;
+    double most = 0;
+    for (int i = 0; i <= DEGREE; i++)
+        most = fmax(most, cabs(c[i]));
+    while (n > 0 && cabs(c[n]) < 1e-13 * most)
+        n--;
+    while (low < n && cabs(c[low]) < 1e-13 * most)
+        low++;
+    int degree = n - low;
+    for (int i = 0; i < degree; i++)
+        z[i] = cpow(0.4 + 0.9 * I, i) * 1.03;
+    for (int iteration = 0; iteration < 400; iteration++) {
+        double moved = 0;
+        for (int i = 0; i < degree; i++) {
+            double complex value = c[n], others = c[n];
+            for (int k = n - 1; k >= low; k--)
+                value = value * z[i] + c[k];
+            for (int k = 0; k < degree; k++)
+                others *= k == i ? 1 : z[i] - z[k];
+            double complex step = others != 0 ? value / others : 1e-8;
+            z[i] -= step;
+            moved = fmax(moved, cabs(step) / (1 + cabs(z[i])));
+        }
+        if (moved < 1e-15)
+            break;
+    }
+    return degree;
+}
+
+/* Newton's method on `count` angles, at most MAX_POLISHED; the residual afterwards. Rough: where
+ * their surfaces nearly touch, along `weak`. */
+static double polish(const gw_direction *const *d, int count, gw_quat *q, bool *rough,
+                     gw_vec3 *weak)
+{
+    double worst = HUGE_VAL;
+    for (int k = 0; k < 60; k++) {
+        double a[MAX_POLISHED][6] = {{0}}, h[MAX_POLISHED], s[6], v[6][6], step[6], now = 0;
+        for (int i = 0; i < count; i++) {
+            gw_vec3 y = gw_rotate(*q, d[i]->u), g = gw_cross(y, d[i]->f);
+            h[i] = gw_dot(y, d[i]->f) - d[i]->cosine;
+            a[i][0] = g.x, a[i][1] = g.y, a[i][2] = g.z;
+            now = fmax(now, fabs(h[i]));
+        }
+        if (!(now < worst) && now < 1e-13)
+            break;
+        worst = now;
+        gw_small_svd(count, a, s, v);
+        *rough = s[2] < 1e-4 * s[0];
+        *weak = gw_v3(v[0][2], v[1][2], v[2][2]);
+        gw_small_solve(count, (const double(*)[6])a, s, (const double(*)[6])v,
+                       gw_small_rank(s, 1e-10), h, step);
+        gw_vec3 turn = gw_v3(-step[0], -step[1], -step[2]);
+        double size = gw_norm(turn);
+        *q = gw_quat_unit(
+            gw_quat_mul(gw_quat_exp(size > 0.5 ? gw_scale(0.5 / size, turn) : turn), *q));
+    }
+    return worst;
+}
+
+/*
+ * A double root is where the three surfaces touch: besides h = 0 the Jacobian J has a null vector
+ * v. Newton's method on h_i = 0, J_i . v = 0, |v| = 1 in the turn and v is sharp there. With J_i =
+ * y x f, y = R u:  d(J_i . v) = ((y . v) f - (y . f) v) . turn + J_i . dv. True where there is such
+ * a root; where two lie close together there is none.
+ */
+static bool sharpen(const gw_direction *const d[3], gw_vec3 v, gw_quat *q)
+{
+    gw_quat root = *q;
+    for (int k = 0; k < 40; k++) {
+        double a[7][6] = {{0}}, h[7], s[6], vectors[6][6], x[6], worst = 0;
+        for (int i = 0; i < 3; i++) {
+            gw_vec3 f = d[i]->f, y = gw_rotate(root, d[i]->u), j = gw_cross(y, f);
+            gw_vec3 turn = gw_sub(gw_scale(gw_dot(y, v), f), gw_scale(gw_dot(y, f), v));
+            h[i] = gw_dot(y, f) - d[i]->cosine;
+            h[3 + i] = gw_dot(j, v);
+            a[i][0] = j.x, a[i][1] = j.y, a[i][2] = j.z;
+            a[3 + i][0] = turn.x, a[3 + i][1] = turn.y, a[3 + i][2] = turn.z;
+            a[3 + i][3] = j.x, a[3 + i][4] = j.y, a[3 + i][5] = j.z;
+        }
+        h[6] = 0.5 * (gw_norm2(v) - 1);
+        a[6][3] = v.x, a[6][4] = v.y, a[6][5] = v.z;
+        for (int i = 0; i < 7; i++)
+            worst = fmax(worst, fabs(h[i]));
+        if (worst < 4e-15 && gw_quat_angle(root, *q) < 1e-3) {
+            *q = root;
+            return true;
+        }
+        gw_small_svd(7, a, s, vectors);
+        gw_small_solve(7, (const double(*)[6])a, s, (const double(*)[6])vectors,
+                       gw_small_rank(s, 1e-10), h, x);
+        root = gw_quat_unit(gw_quat_mul(gw_quat_exp(gw_v3(-x[0], -x[1], -x[2])), root));
+        v = gw_sub(v, gw_v3(x[3], x[4], x[5]));
+    }
+    return false;
+}
+
+/* Where there are more angles than three they make a nearly double root a sharp one. */
+static void polish_all(const gw_state *state, gw_quat *q, bool *rough)
+{
+    const gw_direction *all[MAX_POLISHED];
+    int count = state->direction_count < MAX_POLISHED ? state->direction_count : MAX_POLISHED;
+    for (int i = 0; i < count; i++)
+        all[i] = &state->directions[i];
+    gw_quat better = *q;
+    bool still_rough = true;
+    gw_vec3 weak;
+    if (count > 3 && polish(all, count, &better, &still_rough, &weak) < 1e-12 &&
+        gw_quat_angle(better, *q) < 1e-3) {
+        *q = better;
+        *rough = still_rough;
+    }
+}
+
+static void try_rotation(gw_run *run, const triple *t, double phi, double theta)
+{
+    gw_quat q = gw_quat_mul(gw_quat_mul(gw_quat_axis(t->d[0]->f, phi), t->zero),
+                            gw_quat_axis(t->d[0]->u, theta));
+    bool rough = false;
+    gw_vec3 weak;
+    if (polish(t->d, 3, &q, &rough, &weak) > 1e-12 || run->finding.count == GW_MAX_OPTIONS)
+        return;
+    if (rough && sharpen(t->d, weak, &q))
+        rough = false;
+    if (rough)
+        polish_all(t->state, &q, &rough);
+    for (int i = 0; i < run->finding.count; i++)
+        if (gw_quat_angle(q, run->finding.edits[i].rotation) < (rough ? 1e-4 : 1e-6))
+            return;
+    gw_put_rotation(run, "three angles: the rotations", q);
+    run->finding.edits[run->finding.count - 1].rough = rough;
+}
+
+/* The thetas at a root: of both equations together, and of each alone where D vanishes. False
+ * where both vanish for every theta: then the rotations are not finite in number. */
+static bool try_thetas(gw_run *run, const triple *t, double phi)
+{
+    pencil x = pencil_at(t, 1, phi), y = pencil_at(t, 2, phi);
+    double d = x.b * y.c - y.b * x.c;
+    double nc = x.c * y.a - y.c * x.a, ns = y.b * x.a - x.b * y.a;
+    if (hypot(hypot(x.a, x.b), x.c) < 1e-3 && hypot(hypot(y.a, y.b), y.c) < 1e-3)
+        return false;
+    if (fabs(d) > 1e-9)
+        try_rotation(run, t, phi, atan2(ns / d, nc / d));
+    for (int i = 0; i < 2 && fabs(d) < 1e-3; i++) {
+        const pencil *p = i == 0 ? &x : &y;
+        double r = hypot(p->b, p->c);
+        if (r < 1e-12)
+            continue;
+        double middle = atan2(p->c, p->b), half = gw_acos(-p->a / r);
+        try_rotation(run, t, phi, middle + half);
+        try_rotation(run, t, phi, middle - half);
+    }
+    return true;
+}
+
+/* False where the three are not independent everywhere. */
+static bool solve_triple(gw_run *run, const gw_state *state, const int pick[3])
+{
+    const gw_direction *all = state->directions, *x = &all[pick[0]];
+    triple t = {state, {x, &all[pick[1]], &all[pick[2]]}, gw_quat_identity()};
+    gw_vec3 w = gw_cross(x->u, x->f);
+    double sine = gw_norm(w), sigma = atan2(sine, gw_dot(x->u, x->f));
+    w = sine > 1e-12 ? gw_scale(1 / sine, w) : gw_any_normal(x->u);
+    t.zero = gw_quat_axis(w, sigma - x->angle);
+    double complex c[DEGREE + 1], roots[DEGREE];
+    if (!coefficients(&t, c))
+        return false;
+    int n = all_roots(c, roots);
+    run->finding.outcome = GW_NO_ROOT;
+    for (int i = 0; i < n; i++)
+        if (fabs(cabs(roots[i]) - 1) < 2e-2 && !try_thetas(run, &t, carg(roots[i]))) {
+            run->finding.outcome = GW_KEEP;
+            run->finding.count = 0;
+            return false;
+        }
+    return true;
+}
+
+void gw_rule_three_directions(gw_run *run, const gw_state *state)
+{
+    int n = state->direction_count < MAX_POLISHED ? state->direction_count : MAX_POLISHED;
+    for (int i = 0; i < n - 2; i++)
+        for (int j = i + 1; j < n - 1; j++)
+            for (int k = j + 1; k < n; k++)
+                if (solve_triple(run, state, (int[3]){i, j, k}))
+                    return;
+}
