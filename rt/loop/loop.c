@@ -21,8 +21,8 @@
 
 #define DEFAULT_RATE      1000
 #define DEFAULT_PRIORITY  80
-#define COMMANDS_PER_TICK 32 /* the rest waits for the next tick: bounded time */
-#define STACK_BYTES       (512 * 1024)
+#define COMMANDS_PER_TICK 32            /* the rest waits for the next tick: bounded time */
+#define STACK_BYTES       (2048 * 1024) /* sanitizers keep their own part in it */
 #define STACK_TOUCHED     (128 * 1024)
 
 struct gw_loop {
