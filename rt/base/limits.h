@@ -23,15 +23,16 @@
 #define GW_MAX_TRACE    256 /* steps of one answer's trace */
 
 /* Loop */
-#define GW_RATE_MIN_HZ   250  /* slower and a hand feels the steps */
-#define GW_RATE_MAX_HZ   8000 /* faster and the wake-up jitter is a good part of the period */
-#define GW_COMMAND_RING  1024 /* commands in flight to the loop; a power of two */
-#define GW_RECORD_RING   4096 /* ticks: half a second at the fastest rate; a power of two */
-#define GW_EVENT_RING    256  /* events in flight from the loop; a power of two */
+#define GW_RATE_MIN_HZ  250  /* slower and a hand feels the steps */
+#define GW_RATE_MAX_HZ  8000 /* faster and the wake-up jitter is a good part of the period */
+#define GW_COMMAND_RING 1024 /* commands in flight to the loop; a power of two */
+#define GW_RECORD_RING  4096 /* ticks: half a second at the fastest rate; a power of two */
+#define GW_EVENT_RING   256  /* events in flight from the loop; a power of two */
 
 /* Server */
-#define GW_MAX_BODY_BYTES    (1u << 20) /* a request's body, before it is parsed */
-#define GW_MAX_DISCARD_BYTES (16u << 20) /* read and thrown away before a 413, for the client's sake */
+#define GW_MAX_BODY_BYTES (1u << 20) /* a request's body, before it is parsed */
+#define GW_MAX_DISCARD_BYTES                                                                       \
+    (16u << 20) /* read and thrown away before a 413, for the client's sake */
 #define GW_MAX_JSON_DEPTH    32
 #define GW_MAX_HTTP          512
 #define GW_MAX_STREAMS       2048

@@ -128,8 +128,9 @@ static inline double gw_angle_between(gw_vec3 a, gw_vec3 b)
 static inline gw_vec3 gw_any_normal(gw_vec3 n)
 {
     double ax = fabs(n.x), ay = fabs(n.y), az = fabs(n.z);
-    gw_vec3 least = ax <= ay && ax <= az ? gw_v3(1, 0, 0) : ay <= az ? gw_v3(0, 1, 0)
-                                                                    : gw_v3(0, 0, 1);
+    gw_vec3 least = ax <= ay && ax <= az ? gw_v3(1, 0, 0)
+                    : ay <= az           ? gw_v3(0, 1, 0)
+                                         : gw_v3(0, 0, 1);
     return gw_unit(gw_reject(least, n));
 }
 
