@@ -48,7 +48,7 @@ bool wire_get_constraint(const json_t *value, const char *at, gw_scene_constrain
 bool wire_get_tool(const json_t *value, const char *at, gw_tool *tool, gw_error *error);
 bool wire_get_device(const json_t *value, const char *at, gw_device *device, gw_error *error);
 bool wire_get_operator(const json_t *value, const char *at, gw_operator *operator,
-                       gw_error *error);
+                       gw_error * error);
 
 json_t *wire_object(const gw_object *object);
 json_t *wire_feature(const gw_feature *feature);

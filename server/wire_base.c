@@ -106,6 +106,13 @@ static bool refuse(const char *at, const char *name, gw_error *error, const char
     return gw_fail(error, GW_BAD_INPUT, where, "%s: %s", name, message);
 }
 
+bool wire_not_yet(const char *at, const char *name, const char *what, gw_error *error)
+{
+    char where[WIRE_POINTER];
+    wire_pointer(where, at, name);
+    return gw_fail(error, GW_NOT_YET, where, "%s: %s a later version", name, what);
+}
+
 /* ---- members ------------------------------------------------------------------------------- */
 
 bool wire_only(const json_t *object, const char *at, const char *const *allowed, gw_error *error)

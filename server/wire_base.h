@@ -29,11 +29,10 @@ bool wire_number(const json_t *object, const char *at, const char *name, wire_ne
 /* A whole number within low .. high. */
 bool wire_whole(const json_t *object, const char *at, const char *name, wire_need need,
                 long long low, long long high, long long *out, gw_error *error);
-bool wire_bool(const json_t *object, const char *at, const char *name, bool *out,
-               gw_error *error);
+bool wire_bool(const json_t *object, const char *at, const char *name, bool *out, gw_error *error);
 /* A string that fits `size` bytes with its zero. */
-bool wire_string(const json_t *object, const char *at, const char *name, wire_need need,
-                 char *out, size_t size, gw_error *error);
+bool wire_string(const json_t *object, const char *at, const char *name, wire_need need, char *out,
+                 size_t size, gw_error *error);
 /* One of `names` (NULL-terminated): its index. */
 bool wire_choice(const json_t *object, const char *at, const char *name, wire_need need,
                  const char *const *names, int *out, gw_error *error);
@@ -42,8 +41,12 @@ bool wire_vec3_member(const json_t *object, const char *at, const char *name, wi
 bool wire_pose_member(const json_t *object, const char *at, const char *name, gw_pose *out,
                       gw_error *error);
 /* An array, at most `most` long. */
-bool wire_array(const json_t *object, const char *at, const char *name, wire_need need,
-                size_t most, const json_t **out, gw_error *error);
+bool wire_array(const json_t *object, const char *at, const char *name, wire_need need, size_t most,
+                const json_t **out, gw_error *error);
+
+/* Refuses member `name` as something that a later version brings: GW_NOT_YET. `what` begins the
+ * sentence, "capsules and meshes come with". */
+bool wire_not_yet(const char *at, const char *name, const char *what, gw_error *error);
 
 /* {"point"} or {"line":{"point","direction"}} or {"plane":{"point","normal"}}; other members of
  * `object` are not looked at. */

@@ -1,200 +1,11 @@
 /*
- * Decoding of scene files and their parts. Any server thread; no state.
+ * Decoding of scene files and of their parts but objects and devices. Any server thread; no state.
  */
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "server/wire_base.h"
-
-/* Keeps the error of a member that this version does not have apart from one that never was. */
-static bool not_yet(const char *at, const char *name, const char *what, gw_error *error)
-{
-    char where[WIRE_POINTER];
-    wire_pointer(where, at, name);
-    return gw_fail(error, GW_NOT_YET, where, "%s: %s a later version", name, what);
-}
-
-/* ---- geometry ------------------------------------------------------------------------------ */
-
-static bool get_shape(const json_t *value, const char *at, bool whole, gw_shape *shape,
-                      gw_error *error);
-
-static bool get_part(const json_t *value, const char *at, gw_part *part, gw_error *error)
-{
-    static const char *const allowed[] = {"geometry", "pose", NULL};
-    const json_t *geometry;
-    part->pose = gw_pose_identity();
-    if (!wire_open(value, at, allowed, error) ||
-        !wire_member(value, at, "geometry", WIRE_REQUIRED, &geometry, error) ||
-        !wire_pose_member(value, at, "pose", &part->pose, error))
-        return false;
-    char where[WIRE_POINTER];
-    wire_pointer(where, at, "geometry");
-    return get_shape(geometry, where, false, &part->shape, error);
-}
-
-static bool get_compound(const json_t *value, const char *at, gw_shape *shape, gw_error *error)
-{
-    static const char *const allowed[] = {"type", "parts", NULL};
-    const json_t *parts;
-    if (!wire_open(value, at, allowed, error) ||
-        !wire_array(value, at, "parts", WIRE_REQUIRED, GW_MAX_PARTS, &parts, error))
-        return false;
-    size_t count = json_array_size(parts);
-    shape->parts = calloc(count + 1, sizeof *shape->parts);
-    if (!shape->parts)
-        return gw_fail(error, GW_FAILED, at, "no memory for a compound's parts");
-    shape->part_count = (int)count;
-    for (size_t i = 0; i < count; i++) {
-        char list[WIRE_POINTER], where[WIRE_POINTER];
-        wire_pointer(list, at, "parts");
-        wire_pointer_index(where, list, i);
-        if (!get_part(json_array_get(parts, i), where, &shape->parts[i], error)) {
-            gw_shape_finish(shape);
-            return false;
-        }
-    }
-    return true;
-}
-
-/* Stated dimensions of a primitive; the members differ by type. */
-static bool get_dimensions(const json_t *value, const char *at, gw_shape *shape, gw_error *error)
-{
-    static const char *const of_box[] = {"type", "size", NULL};
-    static const char *const of_round[] = {"type", "radius", "height", NULL};
-    static const char *const of_sphere[] = {"type", "radius", NULL};
-    switch (shape->kind) {
-    case GW_SHAPE_BOX:
-        return wire_open(value, at, of_box, error) &&
-               wire_vec3_member(value, at, "size", WIRE_REQUIRED, &shape->size, error);
-    case GW_SHAPE_SPHERE:
-        return wire_open(value, at, of_sphere, error) &&
-               wire_number(value, at, "radius", WIRE_REQUIRED, &shape->radius, error);
-    default:
-        return wire_open(value, at, of_round, error) &&
-               wire_number(value, at, "radius", WIRE_REQUIRED, &shape->radius, error) &&
-               wire_number(value, at, "height", WIRE_REQUIRED, &shape->height, error);
-    }
-}
-
-/* `whole`: compounds are allowed, and the finished solid is checked. */
-static bool get_shape(const json_t *value, const char *at, bool whole, gw_shape *shape,
-                      gw_error *error)
-{
-    static const char *const types[] = {"box",      "cylinder", "cone", "sphere",
-                                        "compound", "capsule",  "mesh", NULL};
-    int kind = 0;
-    *shape = (gw_shape){0};
-    if (!json_is_object(value))
-        return gw_fail(error, GW_BAD_INPUT, at, "must be an object");
-    if (!wire_choice(value, at, "type", WIRE_REQUIRED, types, &kind, error))
-        return false;
-    if (kind > GW_SHAPE_COMPOUND)
-        return not_yet(at, "type", "capsules and meshes come with", error);
-    if (kind == GW_SHAPE_COMPOUND && !whole)
-        return gw_fail(error, GW_BAD_INPUT, at, "a compound's part must be a primitive");
-    shape->kind = (gw_shape_kind)kind;
-    bool ok = kind == GW_SHAPE_COMPOUND ? get_compound(value, at, shape, error)
-                                        : get_dimensions(value, at, shape, error);
-    gw_error inner = {0};
-    if (!ok || !whole || gw_shape_check(shape, &inner))
-        return ok;
-    gw_shape_finish(shape);
-    char where[WIRE_POINTER * 2];
-    snprintf(where, sizeof where, "%s%s", at, inner.where);
-    return gw_fail(error, inner.code, where, "%s", inner.message);
-}
-
-/* ---- body and object ----------------------------------------------------------------------- */
-
-static bool get_damping(const json_t *body, const char *at, gw_body *b, gw_error *error)
-{
-    static const char *const allowed[] = {"linear", "angular", NULL};
-    const json_t *damping = json_object_get(body, "damping");
-    char where[WIRE_POINTER];
-    wire_pointer(where, at, "damping");
-    return !damping ||
-           (wire_open(damping, where, allowed, error) &&
-            wire_number(damping, where, "linear", WIRE_OPTIONAL, &b->damping_linear, error) &&
-            wire_number(damping, where, "angular", WIRE_OPTIONAL, &b->damping_angular, error));
-}
-
-static bool get_inertia(const json_t *body, const char *at, gw_body *b, gw_error *error)
-{
-    const json_t *inertia = json_object_get(body, "inertia");
-    b->has_inertia = inertia != NULL;
-    if (!inertia)
-        return true;
-    char where[WIRE_POINTER];
-    wire_pointer(where, at, "inertia");
-    if (!json_is_array(inertia) || json_array_size(inertia) != 6)
-        return gw_fail(error, GW_BAD_INPUT, where,
-                       "must be six numbers [ixx,iyy,izz,ixy,ixz,iyz] (kg m2)");
-    for (size_t i = 0; i < 6; i++) {
-        const json_t *n = json_array_get(inertia, i);
-        if (!json_is_number(n))
-            return gw_fail(error, GW_BAD_INPUT, where, "must be six numbers (kg m2)");
-        b->inertia[i] = json_number_value(n);
-    }
-    return true;
-}
-
-/* A twist {"v","w"}, either member may be left out. */
-static bool get_velocity(const json_t *owner, const char *at, gw_object *o, gw_error *error)
-{
-    static const char *const allowed[] = {"v", "w", NULL};
-    const json_t *velocity = json_object_get(owner, "velocity");
-    char where[WIRE_POINTER];
-    wire_pointer(where, at, "velocity");
-    return !velocity ||
-           (wire_open(velocity, where, allowed, error) &&
-            wire_vec3_member(velocity, where, "v", WIRE_OPTIONAL, &o->velocity, error) &&
-            wire_vec3_member(velocity, where, "w", WIRE_OPTIONAL, &o->spin, error));
-}
-
-static bool get_body(const json_t *value, const char *at, gw_object *o, gw_error *error)
-{
-    static const char *const allowed[] = {"mass",    "density",  "com", "inertia",
-                                          "damping", "velocity", NULL};
-    gw_body *b = &o->body;
-    if (!wire_open(value, at, allowed, error))
-        return false;
-    bool mass = json_object_get(value, "mass"), density = json_object_get(value, "density");
-    if (mass && density)
-        return gw_fail(error, GW_BAD_INPUT, at, "takes \"mass\" or \"density\", not both");
-    b->source = mass ? GW_MASS_GIVEN : GW_MASS_BY_DENSITY;
-    b->has_com = json_object_get(value, "com") != NULL;
-    return wire_number(value, at, "mass", WIRE_OPTIONAL, &b->mass, error) &&
-           wire_number(value, at, "density", WIRE_OPTIONAL, &b->density, error) &&
-           wire_vec3_member(value, at, "com", WIRE_OPTIONAL, &b->com, error) &&
-           get_inertia(value, at, b, error) && get_damping(value, at, b, error) &&
-           get_velocity(value, at, o, error);
-}
-
-static bool get_object_members(const json_t *value, const char *at, gw_object *o, gw_error *error)
-{
-    const json_t *geometry, *body = json_object_get(value, "body");
-    char where[WIRE_POINTER];
-    wire_pointer(where, at, "body");
-    if (!wire_string(value, at, "id", WIRE_REQUIRED, o->id, sizeof o->id, error) ||
-        !wire_pose_member(value, at, "pose", &o->pose, error) ||
-        !wire_bool(value, at, "fixed", &o->fixed, error) || !get_velocity(value, at, o, error) ||
-        (body && !get_body(body, where, o, error)) ||
-        !wire_member(value, at, "geometry", WIRE_REQUIRED, &geometry, error))
-        return false;
-    wire_pointer(where, at, "geometry");
-    return get_shape(geometry, where, true, &o->shape, error); /* last: it owns memory */
-}
-
-bool wire_get_object(const json_t *value, const char *at, gw_object *o, gw_error *error)
-{
-    static const char *const allowed[] = {"id",   "geometry", "pose", "fixed",
-                                          "body", "velocity", NULL};
-    *o = (gw_object){.pose = gw_pose_identity(), .body = {.density = 1000}};
-    return wire_open(value, at, allowed, error) && get_object_members(value, at, o, error);
-}
 
 /* ---- features and constraints -------------------------------------------------------------- */
 
@@ -323,7 +134,7 @@ bool wire_get_tool(const json_t *value, const char *at, gw_tool *t, gw_error *er
     if (!wire_open(value, at, allowed, error))
         return false;
     if (json_object_get(value, "mechanism") || json_object_get(value, "link"))
-        return not_yet(at, "mechanism", "held mechanisms come with", error);
+        return wire_not_yet(at, "mechanism", "held mechanisms come with", error);
     if (!wire_string(value, at, "object", WIRE_REQUIRED, t->object, sizeof t->object, error) ||
         !wire_pose_member(value, at, "at", &t->at, error) ||
         !wire_string(value, at, "device", WIRE_REQUIRED, t->device, sizeof t->device, error) ||
@@ -331,7 +142,7 @@ bool wire_get_tool(const json_t *value, const char *at, gw_tool *t, gw_error *er
         !wire_string(value, at, "branch", WIRE_OPTIONAL, t->branch, sizeof t->branch, error))
         return false;
     if (control != GW_CONTROL_ADMITTANCE)
-        return not_yet(at, "control", "controls other than admittance come with", error);
+        return wire_not_yet(at, "control", "controls other than admittance come with", error);
     return get_gains(value, at, t, error) && get_workspace(value, at, &t->workspace, error) &&
            get_limits(value, at, t, error);
 }
@@ -411,7 +222,7 @@ static bool get_head(const json_t *v, gw_scene *s, gw_error *error)
     s->rate = (int)rate;
     const json_t *mechanisms = json_object_get(v, "mechanisms");
     if (mechanisms && !(json_is_array(mechanisms) && json_array_size(mechanisms) == 0))
-        return not_yet("", "mechanisms", "mechanisms come with", error);
+        return wire_not_yet("", "mechanisms", "mechanisms come with", error);
     return true;
 }
 
