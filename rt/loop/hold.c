@@ -6,7 +6,8 @@
 #include <string.h>
 
 #define TRAVEL_ACCELERATION 10.0 /* m/s^2 in a travel's ramps */
-#define HAND_FORCE_RATE     49.0 /* N/s: 0.05 N per ms with a margin for rounding off */
+#define HAND_FORCE_RATE     45.0 /* N/s: 0.05 N per ms with a margin for rounding off */
+#define HAND_DAMPING_LEAST  1.4  /* of sqrt(k m), twice the damping ratio */
 #define PACE_FORCE          30.0 /* N: beyond, a travel gives way to the hand */
 #define PACE_FORCE_STOP     45.0
 #define FREE_DAMPING        5.0   /* N s/m of the device while clutched */
@@ -38,13 +39,6 @@ static gw_pose object_at(const gw_hold *hold)
 void gw_hold_energy(const gw_hold *hold, double *kinetic, double *potential)
 {
     gw_model_energy(&hold->body.model, kinetic, potential);
-}
-
-static double total_energy(const gw_hold *hold)
-{
-    double kinetic, potential;
-    gw_hold_energy(hold, &kinetic, &potential);
-    return kinetic + potential;
 }
 
 static void take_settings(gw_hold *hold, const gw_scenario_tool *tool, double dt)
@@ -88,6 +82,8 @@ static gw_travel_limits travel_limits(const gw_hold *hold, const gw_scenario *sc
     if (hold->drag.active)
         hand = (gw_hand){hand.stiffness + hold->drag.stiffness, hand.damping + hold->drag.damping,
                          hand.mass};
+    /* a hand that would ring is brought along as slowly as one that would not */
+    hand.damping = fmax(hand.damping, HAND_DAMPING_LEAST * sqrt(hand.stiffness * hand.mass));
     return (gw_travel_limits){.speed = scenario->travel_speed,
                               .spin = scenario->travel_spin,
                               .acceleration = TRAVEL_ACCELERATION,
@@ -123,13 +119,13 @@ void gw_hold_switch(gw_hold *hold, const gw_hold *old, const gw_scenario_tool *t
         take_settings(hold, tool, scenario->dt);
         return;
     }
-    double energy = total_energy(old);
     gw_pose from = object_at(old), at, to = tool->pose;
     gw_vec3 arm = gw_sub(from.p, old->shown.p);
     gw_twist twist = {gw_add(old->shown_twist.v, gw_cross(old->shown_twist.w, arm)),
                       old->shown_twist.w};
     *hold = *old;
     hold->tool = tool;
+    hold->work = hold->dissipated = 0;
     at = gw_pose_mul(&from, &tool->guided.body_from_held);
     arm = gw_sub(at.p, from.p);
     gw_twist at_twist = {gw_add(twist.v, gw_cross(twist.w, arm)), twist.w};
@@ -146,7 +142,6 @@ void gw_hold_switch(gw_hold *hold, const gw_hold *old, const gw_scenario_tool *t
     gw_travel_limits limits = travel_limits(hold, scenario);
     gw_travel_start(&hold->travel, &at, &at_twist, &model, &model_twist, &limits);
     hold->settled = !hold->travel.active;
-    hold->edits += total_energy(hold) - energy;
     show(hold);
 }
 
@@ -379,7 +374,7 @@ void gw_hold_before(const gw_hold *hold, gw_tool_state *s)
     gw_twist error = gw_pose_sub(&s->device, &s->world_from_tool);
     s->error_p = gw_norm(error.v);
     s->error_r = gw_norm(error.w);
-    s->residual = gw_guided_residual(&hold->body);
+    s->residual = gw_guided_residual(&hold->body, &s->world_from_object);
     s->travelling = hold->travel.active;
     s->clutched = hold->clutched;
     s->dragging = hold->drag.active;

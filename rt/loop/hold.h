@@ -34,8 +34,8 @@ typedef struct gw_hold {
     bool limited;
     bool settled; /* a travel ended in this tick */
 
-    /* sums since tick 0 (J) */
-    double work, dissipated, edits;
+    /* sums since tick 0 or the last switch of scenario (J) */
+    double work, dissipated;
 } gw_hold;
 
 /* What a tick is like for all tools. */
@@ -51,7 +51,7 @@ typedef struct gw_tick {
 void gw_hold_reset(gw_hold *hold, const gw_scenario_tool *tool, double dt);
 
 /* Goes over to another scenario's tool without a bump; `old` is the hold of the same object, or
- * NULL where it was not held. */
+ * NULL where it was not held. Sums begin at zero. */
 void gw_hold_switch(gw_hold *hold, const gw_hold *old, const gw_scenario_tool *tool,
                     const gw_scenario *scenario);
 

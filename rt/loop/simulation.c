@@ -22,6 +22,7 @@ struct gw_simulation {
     gw_hold holds[GW_MAX_TOOLS];
     gw_hold switched[GW_MAX_TOOLS]; /* room for a switch of scenario */
     double initial;                 /* energy at tick 0 (J) */
+    gw_energy carried;              /* work, dissipation and edits up to the last switch (J) */
     uint64_t limited_ticks, overruns;
     gw_histogram cost, lateness;
     gw_snapshot snapshot;
@@ -52,7 +53,10 @@ int gw_simulation_events(gw_simulation *s, gw_event *events, int capacity)
 
 static void account(const gw_simulation *s, gw_energy *e)
 {
-    *e = (gw_energy){.potential = s->scenario->rest_potential, .initial = s->initial};
+    *e = s->carried;
+    e->initial = s->initial;
+    e->kinetic = 0;
+    e->potential = s->scenario->rest_potential;
     for (int i = 0; i < s->scenario->tool_count; i++) {
         double kinetic, potential;
         gw_hold_energy(&s->holds[i], &kinetic, &potential);
@@ -60,7 +64,6 @@ static void account(const gw_simulation *s, gw_energy *e)
         e->potential += potential;
         e->work_in += s->holds[i].work;
         e->dissipated += s->holds[i].dissipated;
-        e->edits += s->holds[i].edits;
     }
 }
 
@@ -74,6 +77,7 @@ static void reset(gw_simulation *s)
     s->tick = 0;
     s->steps = 0;
     s->limited_ticks = 0;
+    s->carried = (gw_energy){0};
     for (int i = 0; i < s->scenario->tool_count; i++)
         gw_hold_reset(&s->holds[i], &s->scenario->tools[i], s->scenario->dt);
     for (int i = 0; i < s->scenario->slot_count; i++) {
@@ -103,14 +107,10 @@ static void switch_scenario(gw_simulation *s, gw_scenario *next)
         gw_hold_switch(&s->switched[i], predecessor(s, &next->tools[i]), &next->tools[i], next);
     s->scenario = next;
     memcpy(s->holds, s->switched, sizeof s->holds);
-    /* what came or went with bodies that are held anew, or no longer, is the edit's as well */
+    /* energy that came or went with the switch, bodies taken up or let go included */
+    s->carried = before;
     account(s, &after);
-    double balance = after.kinetic + after.potential - after.work_in + after.dissipated -
-                     after.edits - s->initial;
-    if (next->tool_count > 0)
-        s->holds[0].edits += balance;
-    else
-        s->initial = after.kinetic + after.potential;
+    s->carried.edits += after.kinetic + after.potential - before.kinetic - before.potential;
     for (int i = 0; i < next->tool_count; i++)
         if (s->holds[i].settled)
             emit(s, (gw_event){.kind = GW_EVENT_SETTLED, .tool = i});

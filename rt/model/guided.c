@@ -331,11 +331,11 @@ double gw_guided_slow(gw_guided *body, double factor)
     return before * (1 - factor * factor);
 }
 
-double gw_guided_residual(const gw_guided *body)
+double gw_guided_residual(const gw_guided *body, const gw_pose *world_from_body)
 {
     double h[GW_MAX_ROWS], worst = 0;
     const gw_submanifold *set = &body->def.set;
-    gw_rows_value(set->rows, set->row_count, &body->pose, h);
+    gw_rows_value(set->rows, set->row_count, world_from_body, h);
     for (int i = 0; i < set->row_count; i++)
         worst = fmax(worst, fabs(h[i]));
     return worst;

@@ -41,7 +41,7 @@ void gw_guided_set_twist(gw_guided *body, const gw_twist *twist);
 /* Multiplies its velocity by `factor`; the kinetic energy that went (J). */
 double gw_guided_slow(gw_guided *body, double factor);
 
-/* The largest entry of H at the pose (m). */
-double gw_guided_residual(const gw_guided *body);
+/* The largest entry of its set's H (m) at a pose, its own or one that it is shown at. */
+double gw_guided_residual(const gw_guided *body, const gw_pose *world_from_body);
 
 #endif
