@@ -11,11 +11,17 @@
  */
 #include "rt/solve/solve_internal.h"
 
+double gw_snapped_angle(double angle)
+{
+    return angle <= GW_SNAP_ALONG ? 0 : angle >= GW_PI - GW_SNAP_ALONG ? GW_PI : angle;
+}
+
 gw_direction gw_direction_of(gw_vec3 u, gw_vec3 f, double angle, unsigned long from)
 {
-    if (angle >= GW_PI - GW_SNAP)
+    angle = gw_snapped_angle(angle);
+    if (angle == GW_PI)
         return (gw_direction){gw_neg(u), f, 0, 1, from};
-    if (angle <= GW_SNAP)
+    if (angle == 0)
         return (gw_direction){u, f, 0, 1, from};
     double cosine = fabs(angle - GW_PI / 2) < 1e-15 ? 0 : cos(angle);
     return (gw_direction){u, f, angle, cosine, from};

@@ -14,6 +14,9 @@
 
 /* Equalities that rules test are snapped within this, times the problem's size, or in radians. */
 #define GW_SNAP 2e-10
+/* An angle this near 0 or pi is meant as along (rad): the arc cosine of a product that lacks a few
+ * last digits of one lies some 1e-8 off, and cos(value) = a . b holds all the same. */
+#define GW_SNAP_ALONG 6e-8
 /* No answer leaves with a residual above this, times the problem's size. */
 #define GW_VERIFIED 1e-9
 
@@ -107,6 +110,8 @@ void gw_decompose(const gw_run *run, gw_state *state, int i, gw_sense sense);
 gw_sense gw_sense_known(const gw_run *run, const gw_state *state, int i);
 void gw_add_place(gw_state *state, const gw_place *place);
 void gw_add_direction(gw_state *state, const gw_direction *direction);
+/* The angle, or 0 or pi where it is meant so. */
+double gw_snapped_angle(double angle);
 /* u . f = cos(angle), brought to angles below pi and snapped at 0 and pi. */
 gw_direction gw_direction_of(gw_vec3 u, gw_vec3 f, double angle, unsigned long from);
 

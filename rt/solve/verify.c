@@ -72,7 +72,7 @@ double gw_constraint_residual(const gw_constraint *c, const gw_pose *x, double l
     case GW_PERPENDICULAR:
         return length * (mixed ? along_error(m.d, f->d, c->sense) : across_error(m.d, f->d));
     default: {
-        double wanted = mixed ? GW_PI / 2 - c->value : c->value;
+        double wanted = gw_snapped_angle(mixed ? GW_PI / 2 - c->value : c->value);
         return length * fabs(gw_angle_between(m.d, f->d) - wanted);
     }
     }

@@ -136,6 +136,22 @@ static void no_constraint_leaves_everything_free(void **unused)
     assert_true(solution.branches[0].distance == 0);
 }
 
+/* acos and asin of a product one rounding short of 1 miss 0 and pi by some 1e-8. */
+static void an_angle_from_an_arc_cosine_means_along(void **unused)
+{
+    (void)unused;
+    double nearly = acos(-1 + 4 * 2.220446049250313e-16);
+    gw_vec3 z = {0, 0, 1};
+    gw_constraint c[] = {angle(line(gw_v3(0, 0, 0), z), line(gw_v3(1, 0, 0), z), nearly),
+                         sensed(distance(line(gw_v3(0, 0, 0), z), line(gw_v3(1, 0, 0), z), 0.5),
+                                GW_OPPOSITE)};
+    solve_set(c, 2);
+    assert_mobility(1, 1, 2);
+    c[0] = angle(plane(gw_v3(0, 0, 0), z), line(gw_v3(1, 0, 0), z), nearly - GW_PI / 2);
+    solve_set(c, 1);
+    assert_mobility(1, 1, 3);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -147,6 +163,7 @@ int main(void)
         cmocka_unit_test(with_a_line_distance_it_moves_on_a_circle),
         cmocka_unit_test(either_sense_branches_and_both_are_named_for_it),
         cmocka_unit_test(no_constraint_leaves_everything_free),
+        cmocka_unit_test(an_angle_from_an_arc_cosine_means_along),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
