@@ -24,13 +24,15 @@ int gw_locus_tangent(const gw_locus *locus, gw_vec3 point, gw_vec3 out[3]);
 int gw_locus_dof(gw_locus_kind kind);
 
 /*
- * A point on a ring, X(psi) = c + cos psi a + sin psi b, while its body turns by psi about an axis,
- * starting at a rotation whose half angle (to the wanted rotation) has the cosine c0, the least on
- * the ring: cos(theta/2) = c0 cos(psi/2).
+ * A point on a ring, X(psi) = c + cos psi a + sin psi b, while its body turns. theta is the angle
+ * to the wanted rotation: |psi| where `straight`, else by cos(theta/2)^2 = k0 + k1 cos psi + k2 sin
+ * psi.
  */
 typedef struct gw_ring {
     gw_vec3 c, a, b;
-    double c0, length;
+    bool straight;
+    double k0, k1, k2;
+    double length;
     const gw_locus *locus;
 } gw_ring;
 

@@ -10,7 +10,9 @@
  *   - one angle, where X runs on a ring: axis sets, and free rotations whose locus is alike
  *     around one direction (plane, sphere, point), which turn towards it and no other way;
  *   - a ball, for other free rotations;
- *   - both angles of an angle set: Levenberg's method from a grid of starts, the best of them.
+ *   - one angle again for an angle set whose plane is normal to one of its axes (a line in a
+ * plane);
+ *   - both angles of other angle sets: Levenberg's method from a grid of starts, the best of them.
  *
  * The gradient of |X - Y|^2 is 2 (X - Y), whatever the locus.
  */
@@ -50,38 +52,39 @@ static candidate best_with(const search *s, gw_quat q)
     return c;
 }
 
+/* R(axis, psi) q0 nearest to q: the half angle of the turn about the axis contained in q q0^-1. */
+static gw_quat nearest_about(gw_vec3 axis, gw_quat q0, gw_quat q)
+{
+    gw_quat d = gw_quat_mul(q, gw_quat_conj(q0));
+    double along = d.x * axis.x + d.y * axis.y + d.z * axis.z, n = hypot(along, d.w);
+    if (n < 1e-12)
+        return q0;
+    double s = along / n;
+    return gw_quat_mul((gw_quat){d.w / n, s * axis.x, s * axis.y, s * axis.z}, q0);
+}
+
 /* The rotation of the factor nearest to q. */
 static gw_quat nearest_rotation(const gw_rotation_set *r, gw_quat q)
 {
     if (r->kind == GW_ROTATION_FREE)
         return q;
-    if (r->kind == GW_ROTATION_ANGLE) {
-        /* turn y = R u about axis x y until its angle with the axis is right */
-        gw_vec3 y = gw_rotate(q, r->axis_body), across = gw_cross(r->axis, y);
-        double sine = gw_norm(across);
-        gw_vec3 about = sine > 1e-12 ? gw_scale(1 / sine, across) : gw_any_normal(r->axis);
-        double now = atan2(sine, gw_dot(r->axis, y));
-        return gw_quat_unit(gw_quat_mul(gw_quat_axis(about, r->angle - now), q));
-    }
-    if (r->kind == GW_ROTATION_AXIS) {
-        /* half angle of the turn about the axis that is contained in q R0^T */
-        gw_quat d = gw_quat_mul(q, gw_quat_conj(r->zero));
-        double along = d.x * r->axis.x + d.y * r->axis.y + d.z * r->axis.z;
-        double n = hypot(along, d.w);
-        if (n < 1e-12)
-            return r->zero;
-        gw_quat turn = {d.w / n, along / n * r->axis.x, along / n * r->axis.y,
-                        along / n * r->axis.z};
-        return gw_quat_mul(turn, r->zero);
-    }
-    return r->zero;
+    if (r->kind == GW_ROTATION_AXIS)
+        return nearest_about(r->axis, r->zero, q);
+    if (r->kind != GW_ROTATION_ANGLE)
+        return r->zero;
+    /* turn y = R u about axis x y until its angle with the axis is right */
+    gw_vec3 y = gw_rotate(q, r->axis_body), across = gw_cross(r->axis, y);
+    double sine = gw_norm(across);
+    gw_vec3 about = sine > 1e-12 ? gw_scale(1 / sine, across) : gw_any_normal(r->axis);
+    double now = atan2(sine, gw_dot(r->axis, y));
+    return gw_quat_unit(gw_quat_mul(gw_quat_axis(about, r->angle - now), q));
 }
 
 /* ---- one point on a ring or a ball -------------------------------------------------------------
  */
 
-/* Searches q(psi) = R(axis, psi) q1. */
-static candidate along_ring(const search *s, gw_vec3 axis, gw_quat q1)
+/* X's ring as R(axis, psi) q1 turns. */
+static gw_ring ring_about(const search *s, gw_vec3 axis, gw_quat q1)
 {
     const gw_translation_set *t = &s->set->translation;
     gw_ring r = {.length = s->length, .locus = &t->locus};
@@ -97,9 +100,60 @@ static candidate along_ring(const search *s, gw_vec3 axis, gw_quat q1)
         r.a = out;
         r.b = side;
     }
+    return r;
+}
+
+static candidate at_turn(const search *s, gw_vec3 axis, double psi, gw_quat q1)
+{
+    return best_with(s, gw_quat_unit(gw_quat_mul(gw_quat_axis(axis, psi), q1)));
+}
+
+/* Searches q(psi) = R(axis, psi) q1, q1 the nearest: cos(theta/2) = c0 cos(psi/2). */
+static candidate along_ring(const search *s, gw_vec3 axis, gw_quat q1)
+{
+    gw_ring r = ring_about(s, axis, q1);
     double c0 = fabs(gw_quat_dot(q1, s->near->q));
-    r.c0 = c0 > 1 - 1e-15 ? 1 : c0;
-    return best_with(s, gw_quat_unit(gw_quat_mul(gw_quat_axis(axis, gw_ring_search(&r)), q1)));
+    r.straight = c0 > 1 - 1e-15;
+    r.k0 = r.k1 = 0.5 * c0 * c0;
+    r.k2 = 0;
+    return at_turn(s, axis, gw_ring_search(&r), q1);
+}
+
+/* cos(theta/2)^2, the best of turns about `free` (a vector part's direction), for the half turn
+ * cos(psi/2) d0 + sin(psi/2) d1 from the wanted rotation. */
+static void half_angles(gw_quat d0, gw_quat d1, gw_vec3 free, gw_ring *r)
+{
+    double a0 = d0.w, b0 = gw_dot(gw_v3(d0.x, d0.y, d0.z), free);
+    double a1 = d1.w, b1 = gw_dot(gw_v3(d1.x, d1.y, d1.z), free);
+    double even = a0 * a0 + b0 * b0, odd = a1 * a1 + b1 * b1;
+    r->straight = false;
+    r->k0 = 0.5 * (even + odd);
+    r->k1 = 0.5 * (even - odd);
+    r->k2 = a0 * a1 + b0 * b1;
+}
+
+/*
+ * Angle sets whose plane is normal to one of the two axes: turning about that one moves X along the
+ * plane, and the search is over the other, the first following as the nearest.
+ */
+static candidate over_plane(const search *s, gw_quat q1)
+{
+    const gw_rotation_set *r = &s->set->rotation;
+    gw_quat back = gw_quat_conj(s->near->q);
+    if (s->set->translation.in_mobile) {
+        gw_quat k = {0, r->axis.x, r->axis.y, r->axis.z};
+        gw_ring ring = ring_about(s, r->axis, q1);
+        half_angles(gw_quat_mul(back, q1), gw_quat_mul(gw_quat_mul(back, k), q1), r->axis_body,
+                    &ring);
+        gw_quat q = gw_quat_mul(gw_quat_axis(r->axis, gw_ring_search(&ring)), q1);
+        return best_with(s, gw_quat_unit(nearest_about(gw_rotate(q, r->axis_body), q, s->near->q)));
+    }
+    gw_vec3 axis = gw_rotate(q1, r->axis_body);
+    gw_quat k = {0, axis.x, axis.y, axis.z};
+    gw_ring ring = ring_about(s, axis, q1);
+    half_angles(gw_quat_mul(q1, back), gw_quat_mul(gw_quat_mul(k, q1), back), r->axis, &ring);
+    gw_quat q = gw_quat_mul(gw_quat_axis(axis, gw_ring_search(&ring)), q1);
+    return best_with(s, gw_quat_unit(nearest_about(r->axis, q, s->near->q)));
 }
 
 /* Free rotations: the point may be anywhere on a ball about its pivot, at the turn that takes it
@@ -297,6 +351,14 @@ static bool turning_axis(const search *s, gw_vec3 *axis)
     return true;
 }
 
+/* An angle set with a plane normal to the axis on its side. */
+static bool plane_across(const search *s)
+{
+    const gw_translation_set *t = &s->set->translation;
+    gw_vec3 axis = t->in_mobile ? s->set->rotation.axis_body : s->set->rotation.axis;
+    return t->locus.kind == GW_LOCUS_PLANE && gw_norm(gw_cross(t->locus.e3, axis)) < 1e-14;
+}
+
 static candidate closed_nearest(const search *s)
 {
     gw_quat q1 = nearest_rotation(&s->set->rotation, s->near->q);
@@ -314,6 +376,8 @@ static candidate closed_nearest(const search *s)
         c = along_ring(s, axis, q1);
     else if (s->set->rotation.kind == GW_ROTATION_FREE)
         c = over_ball(s);
+    else if (plane_across(s))
+        c = over_plane(s, q1);
     else
         c = over_turns(s, q1, &first);
     return c.f < first.f ? c : first;

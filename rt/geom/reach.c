@@ -7,16 +7,72 @@
  */
 #include "rt/geom/locus.h"
 
+#include <stddef.h>
+
 /* ---- ring --------------------------------------------------------------------------------------
  */
 
-#define SAMPLES 16
+#define SAMPLES 32 /* of a ring; every other one where the locus is flat or a sphere */
 
-static const double cosines[SAMPLES] = {
-    1,  0.92387953251128674,  0.70710678118654752,  0.38268343236508977,
-    0,  -0.38268343236508977, -0.70710678118654752, -0.92387953251128674,
-    -1, -0.92387953251128674, -0.70710678118654752, -0.38268343236508977,
-    0,  0.38268343236508977,  0.70710678118654752,  0.92387953251128674};
+static const double cosines[SAMPLES] = {1,
+                                        0.98078528040323043,
+                                        0.92387953251128674,
+                                        0.83146961230254524,
+                                        0.70710678118654757,
+                                        0.55557023301960229,
+                                        0.38268343236508984,
+                                        0.19509032201612833,
+                                        0,
+                                        -0.19509032201612819,
+                                        -0.38268343236508973,
+                                        -0.55557023301960196,
+                                        -0.70710678118654746,
+                                        -0.83146961230254535,
+                                        -0.92387953251128674,
+                                        -0.98078528040323043,
+                                        -1,
+                                        -0.98078528040323043,
+                                        -0.92387953251128685,
+                                        -0.83146961230254546,
+                                        -0.70710678118654768,
+                                        -0.55557023301960218,
+                                        -0.38268343236509034,
+                                        -0.19509032201612866,
+                                        0,
+                                        0.1950903220161283,
+                                        0.38268343236509,
+                                        0.55557023301960184,
+                                        0.70710678118654735,
+                                        0.83146961230254524,
+                                        0.92387953251128652,
+                                        0.98078528040323032};
+
+static double cosine_at(int i)
+{
+    return cosines[(i + SAMPLES) % SAMPLES];
+}
+
+static double sine_at(int i)
+{
+    return cosines[(i + SAMPLES - SAMPLES / 4) % SAMPLES];
+}
+
+/* theta, and theta theta'. At theta = pi the slope has two values: the one of rising psi. */
+static double ring_theta(const gw_ring *r, double psi, double cosine, double sine, double *slope)
+{
+    if (r->straight) {
+        *slope = psi;
+        return psi;
+    }
+    double cc = fmax(0, r->k0 + r->k1 * cosine + r->k2 * sine), ch = sqrt(cc);
+    double sh = sqrt(fmax(0, 1 - cc)), theta = 2 * atan2(sh, ch);
+    double rate = r->k2 * cosine - r->k1 * sine; /* of cc */
+    if (ch < 1e-9)
+        *slope = GW_PI * sqrt(2 * fabs(r->k0));
+    else
+        *slope = sh > 1e-9 ? -theta * rate / (sh * ch) : -2 * rate;
+    return theta;
+}
 
 /* f and f' at an angle given with its cosine and sine. */
 static double ring_value(const gw_ring *r, double psi, double cosine, double sine, double *slope)
@@ -24,14 +80,8 @@ static double ring_value(const gw_ring *r, double psi, double cosine, double sin
     gw_vec3 x = gw_mul_add(gw_mul_add(r->c, cosine, r->a), sine, r->b);
     gw_vec3 dx = gw_mul_add(gw_scale(cosine, r->b), -sine, r->a);
     gw_vec3 d = gw_sub(x, gw_locus_nearest(r->locus, x));
-    double theta = psi, theta_slope = psi; /* theta theta' */
-    if (r->c0 < 1) {
-        double half = r->c0 * cos(0.5 * psi), s = sqrt(fmax(0, 1 - half * half));
-        theta = 2 * atan2(s, half);
-        theta_slope = s > 1e-9 ? theta * r->c0 * sin(0.5 * psi) / s : psi;
-    }
-    double ll = r->length * r->length;
-    *slope = 2 * gw_dot(d, dx) + 2 * ll * theta_slope;
+    double turn, theta = ring_theta(r, psi, cosine, sine, &turn), ll = r->length * r->length;
+    *slope = 2 * gw_dot(d, dx) + 2 * ll * turn;
     return gw_norm2(d) + ll * theta * theta;
 }
 
@@ -64,28 +114,32 @@ static double ring_minimum(const gw_ring *r, double low, double high, double slo
     return psi;
 }
 
+static bool curved(gw_locus_kind kind)
+{
+    return kind == GW_LOCUS_CYLINDER || kind == GW_LOCUS_CIRCLE || kind == GW_LOCUS_ELLIPSE;
+}
+
 double gw_ring_search(const gw_ring *r)
 {
-    double f[SAMPLES], slope[SAMPLES];
-    int least = 0;
-    const double step = 2 * GW_PI / SAMPLES;
-    for (int i = 0; i < SAMPLES; i++) {
-        double psi = step * (i <= SAMPLES / 2 ? i : i - SAMPLES);
-        f[i] = ring_value(r, psi, cosines[i], cosines[(i + SAMPLES - SAMPLES / 4) % SAMPLES],
-                          &slope[i]);
-        if (f[i] < f[least])
-            least = i;
+    const double unit = 2 * GW_PI / SAMPLES;
+    const int stride = curved(r->locus->kind) ? 1 : 2, half = SAMPLES / 2;
+    double f[SAMPLES + 1], slope[SAMPLES + 1], best = 0, best_f = HUGE_VAL;
+    for (int i = -half; i <= half; i += stride) {
+        double psi = unit * i;
+        f[i + half] = ring_value(r, psi, cosine_at(i), sine_at(i), &slope[i + half]);
+        if (f[i + half] < best_f)
+            best = psi, best_f = f[i + half];
     }
-    double best = step * (least <= SAMPLES / 2 ? least : least - SAMPLES), best_f = f[least];
-    for (int i = -SAMPLES / 2; i < SAMPLES / 2; i++) {
-        /* a minimum lies between samples i and i + 1 where the slope turns from - to + */
-        int j = (i + SAMPLES) % SAMPLES, k = (i + 1 + SAMPLES) % SAMPLES;
-        double left = slope[j];
-        if (i == -SAMPLES / 2) /* sample SAMPLES / 2 is psi = pi: at -pi theta theta' = -pi c0 */
-            left -= 4 * GW_PI * r->c0 * r->length * r->length;
-        if (!(left < 0 && slope[k] > 0))
+    /* at psi = -pi a kink of theta turns around */
+    double at_pi, theta = ring_theta(r, GW_PI, -1, 0, &at_pi);
+    if (!r->straight && theta > GW_PI - 1e-8)
+        slope[0] -= 4 * at_pi * r->length * r->length;
+    for (int i = 0; i < SAMPLES; i += stride) {
+        /* a minimum lies between two samples where the slope turns from - to + */
+        if (!(slope[i] < 0 && slope[i + stride] > 0))
             continue;
-        double ignored, psi = ring_minimum(r, step * i, step * (i + 1), left, slope[k]);
+        double ignored, psi = ring_minimum(r, unit * (i - half), unit * (i + stride - half),
+                                           slope[i], slope[i + stride]);
         double value = ring_value(r, psi, cos(psi), sin(psi), &ignored);
         if (value < best_f)
             best = psi, best_f = value;
@@ -99,8 +153,9 @@ double gw_ring_search(const gw_ring *r)
 #define RINGS   5 /* polar angles of the grid: 30 .. 150 degrees from u0 */
 #define SECTORS 8
 #define GRID    (RINGS * SECTORS)
-#define STARTS  6
-#define APART   0.8 /* cosine: starts within 37 degrees of one another are one */
+#define STARTS 10
+#define CLOSE 0.998 /* cosine: 4 degrees */
+#define APART 0.9 /* cosine: starts within 26 degrees of one another are one */
 
 static double ball_value(const gw_ball *b, gw_vec3 u, double theta)
 {
@@ -182,7 +237,8 @@ static void down(double h[2][2], double raise, const double g[2], double step[2]
     step[1] = -(a * g[1] - k * g[0]) / det;
 }
 
-static gw_vec3 ball_descend(const gw_ball *b, gw_vec3 u, double *value)
+/* Newton's method from u; gives up where it comes near `known` (may be NULL), a minimum. */
+static gw_vec3 ball_descend(const gw_ball *b, gw_vec3 u, const gw_vec3 *known, double *value)
 {
     double theta = gw_angle_between(u, b->u0), f = ball_value(b, u, theta), raise = 0;
     for (int i = 0; i < 60; i++) {
@@ -203,7 +259,7 @@ static gw_vec3 ball_descend(const gw_ball *b, gw_vec3 u, double *value)
             bool small = angle < 1e-7;
             u = next, theta = theta_next, f = f_next;
             raise *= 0.1;
-            if (small)
+            if (small || (known && gw_dot(u, *known) > CLOSE))
                 break;
         } else {
             if (angle < 1e-7)
@@ -227,19 +283,26 @@ static bool one_minimum(const gw_ball *b, double f, double f_start)
     return reach < 1.5 && (sqrt(f_start) + b->r * reach) * b->r < b->length * b->length;
 }
 
-/* The first samples of a grid about u0, and their f. */
-static void ball_grid(const gw_ball *b, int count, gw_vec3 u[GRID], double f[GRID])
+#define STEP 0.5 /* rad: no direction is farther from the grid and u0 */
+
+/* The first samples of a grid about u0, and their f; that is infinite where f cannot come below
+ * `best` within a step, |d| falling by at most r and theta by at most one per radian. */
+static void ball_grid(const gw_ball *b, int count, double best, gw_vec3 u[GRID], double f[GRID])
 {
     static const double polar_cos[RINGS] = {0.86602540378443865, 0.5, 0, -0.5,
                                             -0.86602540378443865};
     static const double polar_sin[RINGS] = {0.5, 0.86602540378443865, 1, 0.86602540378443865, 0.5};
     gw_vec3 e1 = gw_any_normal(b->u0), e2 = gw_cross(b->u0, e1);
     for (int i = 0; i < count; i++) {
-        int ring = i / SECTORS, at = 2 * (i % SECTORS) + ring % 2;
-        gw_vec3 out = gw_add(gw_scale(cosines[at], e1),
-                             gw_scale(cosines[(at + SAMPLES - SAMPLES / 4) % SAMPLES], e2));
+        int ring = i / SECTORS, at = 4 * (i % SECTORS) + 2 * (ring % 2);
+        gw_vec3 out = gw_add(gw_scale(cosine_at(at), e1), gw_scale(sine_at(at), e2));
         u[i] = gw_mul_add(gw_scale(polar_cos[ring], b->u0), polar_sin[ring], out);
+        double turn = b->length * (ring + 1) * GW_PI / 6;
         f[i] = ball_value(b, u[i], (ring + 1) * GW_PI / 6);
+        double gap = fmax(0, sqrt(fmax(0, f[i] - turn * turn)) - STEP * b->r);
+        double least_turn = turn - STEP * b->length;
+        if (gap * gap + least_turn * least_turn > best)
+            f[i] = HUGE_VAL;
     }
 }
 
@@ -247,26 +310,26 @@ gw_vec3 gw_ball_search(const gw_ball *b)
 {
     gw_vec3 u[GRID], tried[STARTS];
     double f[GRID], best_f;
-    gw_vec3 best = ball_descend(b, b->u0, &best_f);
+    gw_vec3 best = ball_descend(b, b->u0, NULL, &best_f);
     if (one_minimum(b, best_f, ball_value(b, b->u0, 0)))
         return best;
     /* theta <= sqrt(f) / L at every better pose; beyond that and half a step the grid is no use */
     int rings = (int)fmin(RINGS, floor(sqrt(best_f) / b->length / (GW_PI / 6) + 0.5));
-    ball_grid(b, rings * SECTORS, u, f);
+    ball_grid(b, rings * SECTORS, best_f, u, f);
     for (int k = 0; k < STARTS; k++) {
         int least = -1;
         for (int i = 0; i < rings * SECTORS; i++) {
             bool near = false;
             for (int j = 0; j < k && !near; j++)
                 near = gw_dot(u[i], tried[j]) > APART;
-            if (!near && (least < 0 || f[i] < f[least]))
+            if (!near && f[i] < HUGE_VAL && (least < 0 || f[i] < f[least]))
                 least = i;
         }
         if (least < 0)
             break;
         tried[k] = u[least];
         double value;
-        gw_vec3 found = ball_descend(b, u[least], &value);
+        gw_vec3 found = ball_descend(b, u[least], &best, &value);
         if (value < best_f)
             best = found, best_f = value;
     }

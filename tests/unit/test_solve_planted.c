@@ -135,7 +135,7 @@ static void check_planted(const gw_constraint *c, int count, const gw_pose *x)
     solve(&p);
     total_count++;
     numeric_count += solution.method == GW_NUMERIC;
-    double near = solution.method == GW_NUMERIC ? 1e-3 : 2e-5; /* near multiple roots */
+    double near = 1e-3; /* multiple roots hold to the cube root of round-off */
     if (solution.status != GW_SOLVED || !(solution.branches[0].distance < near)) {
         describe(c, count);
         for (int i = 0; i < solution.trace_count; i++)

@@ -117,32 +117,51 @@ static void tangents_are_orthonormal_and_lie_in_the_set(void **unused)
     }
 }
 
+static void check_nearest(const gw_submanifold *set, double length)
+{
+    gw_pose near = {gw_scale(length > 0.1 ? 1 : 3, vector()), rotation()}, best;
+    double distance = gw_submanifold_nearest(set, &near, length, &best), z[6], back[6];
+    assert_true(fabs(distance - gw_pose_distance(&best, &near, length)) < 1e-9);
+    gw_submanifold_parameters_at(set, &best, back);
+    gw_pose again = gw_submanifold_pose(set, back);
+    assert_true(gw_pose_distance(&again, &best, length) < 1e-7);
+    for (int i = 0; i < 3000; i++) {
+        random_parameters(set, z);
+        for (int c = 0; c < set->dof && i >= 2000; c++) /* closer and closer by */
+            z[c] = back[c] + 0.3 * uniform() * (3000 - i) / 1000;
+        gw_pose other = gw_submanifold_pose(set, z);
+        double d = gw_pose_distance(&other, &near, length);
+        if (d < distance - 1e-9)
+            fail_msg("rotation %d locus %d mobile %d length %g: %.12g beats %.12g",
+                     set->rotation.kind, set->translation.locus.kind, set->translation.in_mobile,
+                     length, d, distance);
+    }
+}
+
 static void nearest_beats_every_sampled_pose(void **unused)
 {
     (void)unused;
-    FOR_EVERY_SET(set)
-    {
-        for (int trial = 0; trial < 12; trial++) {
-            double length = trial % 3 == 0 ? 0.05 : trial % 3 == 1 ? 0.4 : 2;
-            gw_pose near = {gw_scale(trial % 2 ? 1 : 3, vector()), rotation()}, best;
-            double distance = gw_submanifold_nearest(&set, &near, length, &best);
-            assert_true(fabs(distance - gw_pose_distance(&best, &near, length)) < 1e-9);
-            double z[6], back[6];
-            gw_submanifold_parameters_at(&set, &best, back);
-            gw_pose again = gw_submanifold_pose(&set, back);
-            assert_true(gw_pose_distance(&again, &best, length) < 1e-7);
-            for (int i = 0; i < 3000; i++) {
-                random_parameters(&set, z);
-                for (int c = 0; c < set.dof && i >= 2000; c++) /* closer and closer by */
-                    z[c] = back[c] + 0.3 * uniform() * (3000 - i) / 1000;
-                gw_pose other = gw_submanifold_pose(&set, z);
-                double d = gw_pose_distance(&other, &near, length);
-                if (d < distance - 1e-9)
-                    fail_msg("rotation %d locus %d mobile %d length %g: %.12g beats %.12g",
-                             set.rotation.kind, set.translation.locus.kind,
-                             set.translation.in_mobile, length, d, distance);
-            }
+    static const double lengths[] = {0.05, 0.4, 2};
+    for (int trial = 0; trial < 12; trial++)
+        FOR_EVERY_SET(set)
+        {
+            check_nearest(&set, lengths[trial % 3]);
         }
+}
+
+static void nearest_holds_for_planes_across_an_axis(void **unused)
+{
+    (void)unused;
+    static const double lengths[] = {0.05, 0.4, 2};
+    for (int trial = 0; trial < 120; trial++) {
+        bool mobile = trial % 2;
+        gw_submanifold set = random_set(trial % 4 < 2 ? GW_ROTATION_ANGLE : GW_ROTATION_AXIS,
+                                        GW_LOCUS_PLANE, mobile);
+        gw_locus *l = &set.translation.locus;
+        l->e3 = mobile ? set.rotation.axis_body : set.rotation.axis;
+        l->e1 = gw_any_normal(l->e3);
+        l->e2 = gw_cross(l->e3, l->e1);
+        check_nearest(&set, lengths[trial % 3]);
     }
 }
 
@@ -195,6 +214,7 @@ int main(void)
         cmocka_unit_test(parameters_and_poses_are_inverse),
         cmocka_unit_test(tangents_are_orthonormal_and_lie_in_the_set),
         cmocka_unit_test(nearest_beats_every_sampled_pose),
+        cmocka_unit_test(nearest_holds_for_planes_across_an_axis),
         cmocka_unit_test(a_general_set_is_parameterised_about_its_seed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
