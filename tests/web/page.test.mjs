@@ -320,6 +320,9 @@ test('two hundred objects are shown and can be selected', async () => {
   }));
   await appliance.api('PUT', '/scene', { format: 'guideway-scene/1', name: 'Many', objects: many });
   await until(async () => (await page.locator('.tree-line').count()) === 200, 'the list');
+  await page.click('.tree [data-key="b199"]');
+  await page.locator('#canvas').focus();
+  await page.keyboard.press('f');
   await sleep(300);
   await person.settled();
   await person.pick('b199/+z', [0.05 * 19, 0.05 * 9, 0.015]);

@@ -2,7 +2,7 @@
 import { batch, effect } from '@preact/signals';
 import { poses } from './poses';
 import { call, currentToken, enc } from './rest';
-import type { Document_, Feature, LogEvent, SceneEntry, ServerMessage, Solution } from './protocol';
+import type { Document_, Feature, LogEvent, SceneEntry, ServerMessage, Simulation, Solution } from './protocol';
 import * as store from './store';
 
 const BACKOFF_S = [0.5, 1, 2, 4, 5];
@@ -52,11 +52,24 @@ function takeDocument(document: Document_): void {
     store.revision.value = document.revision;
     store.canUndo.value = document.undo;
     store.canRedo.value = document.redo;
-    if (document.simulation) store.simulation.value = document.simulation;
+    if (document.simulation) takeState(document.simulation);
     if (another) store.sceneEpoch.value++;
     dropStale();
   });
   onPoses();
+}
+
+const FIGURES_MS = 250;
+let figuresAt = 0;
+
+// Figures change too fast to be read, and every change of text is laid out and painted again.
+function takeState(now: Simulation): void {
+  const shown = store.figures.peek();
+  store.simulation.value = now;
+  const due = performance.now() - figuresAt > FIGURES_MS;
+  if (!due && shown?.state === now.state && shown.halted === now.halted) return;
+  figuresAt = performance.now();
+  store.figures.value = now;
 }
 
 function takeEvent(event: LogEvent): void {
@@ -71,7 +84,7 @@ function takeMessage(message: ServerMessage): void {
     takeDocument(message);
     opened();
   } else if (message.op === 'scene') takeDocument(message);
-  else if (message.op === 'state') store.simulation.value = message.simulation;
+  else if (message.op === 'state') takeState(message.simulation);
   else if (message.op === 'event') takeEvent(message.event);
   else if (message.op === 'error') store.notice.value = { tone: 'error', text: message.detail, fixes: [] };
 }

@@ -18,6 +18,7 @@ export const revision = signal(0);
 export const canUndo = signal(false);
 export const canRedo = signal(false);
 export const simulation = signal<Simulation | null>(null);
+export const figures = signal<Simulation | null>(null); // the same, a few times a second: for numbers that are read
 export const events = signal<readonly LogEvent[]>([]);
 export const scenes = signal<readonly SceneEntry[]>([]);
 export const sceneEpoch = signal(0); // raised when another scene is opened: the view frames it

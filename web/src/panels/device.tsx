@@ -88,7 +88,7 @@ function Hand({ state }: { state: ToolState }): JSX.Element {
 function One({ device }: { device: Device }): JSX.Element {
   const tool = store.tools.value.find((t) => t.device === device.id);
   const index = store.tools.value.findIndex((t) => t.device === device.id);
-  const state = tool && store.toolState(tool.object);
+  const state = tool && store.figures.value?.tools.find((t) => t.object === tool.object);
   return (
     <>
       <Row label="driver">{device.id}: {device.driver}</Row>

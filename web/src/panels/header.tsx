@@ -59,7 +59,7 @@ function Transport(): JSX.Element {
 const micro = (us: number): string => (us < 100 ? us.toFixed(1) : us.toFixed(0));
 
 function Loop(): JSX.Element | null {
-  const sim = store.simulation.value;
+  const sim = store.figures.value;
   if (!sim) return null;
   const { loop } = sim;
   return (

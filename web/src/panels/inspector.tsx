@@ -87,8 +87,8 @@ function HoldButton({ o }: { o: SceneObject }): JSX.Element | null {
 function ObjectPanel({ o }: { o: SceneObject }): JSX.Element {
   const solution = store.solutions.value.get(o.id);
   const state = solution?.state ? stateWords[solution.state] : undefined;
-  // while it moves, the numbers follow ten times a second
-  store.simulation.value;
+  // while it moves, the numbers follow
+  store.figures.value;
   return (
     <>
       <div class="title-row">

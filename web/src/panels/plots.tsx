@@ -136,7 +136,7 @@ function Plot(p: { title: string; unit: string; traces: Trace[]; floor: number }
       if (canvas.current) draw(canvas.current, p.traces, p.floor);
     };
     const stop = effect(() => {
-      store.simulation.value;
+      store.figures.value;
       store.theme.value;
       paint();
     });
@@ -147,7 +147,7 @@ function Plot(p: { title: string; unit: string; traces: Trace[]; floor: number }
       watch.disconnect();
     };
   }, []);
-  store.simulation.value;
+  store.figures.value;
   return (
     <figure class="plot">
       <figcaption>

@@ -40,12 +40,15 @@ export class Grid {
       position.push(x, y, 0);
       colour.push(c.r, c.g, c.b, fade ** 1.2 * (strong ? 0.9 : 0.75));
     };
+    const stops = [-1, -0.5, -0.2, 0, 0.2, 0.5, 1].map((x) => x * reach);
     for (let i = -CELLS; i <= CELLS; i++)
-      for (let j = -CELLS; j < CELLS; j += 2) {
-        at(i * cell, j * cell, i === 0);
-        at(i * cell, (j + 2) * cell, i === 0);
-        at(j * cell, i * cell, i === 0);
-        at((j + 2) * cell, i * cell, i === 0);
+      for (let j = 1; j < stops.length; j++) {
+        const [from, to] = [stops[j - 1]!, stops[j]!];
+        if (Math.hypot(i * cell, Math.min(Math.abs(from), Math.abs(to))) >= reach) continue;
+        at(i * cell, from, i === 0);
+        at(i * cell, to, i === 0);
+        at(from, i * cell, i === 0);
+        at(to, i * cell, i === 0);
       }
     this.lines.geometry.dispose();
     this.lines.geometry = new BufferGeometry()

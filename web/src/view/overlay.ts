@@ -13,6 +13,8 @@ import { newtons } from '../words';
 export interface Spring { from: Vector3; to: Vector3; text: string }
 export interface Label { at: Vector3; text: string; strong: boolean }
 
+const FORCE_SHOWN_N = 0.02;
+
 const a = new Vector3();
 const b = new Vector3();
 
@@ -43,7 +45,13 @@ export class Overlay {
   private get busy(): boolean {
     return !!(this.spring || this.labels.length || store.hoverObject.value || store.hoverRef.value ||
       store.picked.value.length || store.selectedConstraint.value || store.selectedObject.value ||
-      store.culprits.value.length || store.running.value);
+      store.culprits.value.length || this.pushed());
+  }
+
+  private pushed(): boolean {
+    if (store.runState.value === 'stopped') return false;
+    const tools = store.simulation.value?.tools;
+    return !!tools?.some((t) => Math.hypot(...t.operator.force) >= FORCE_SHOWN_N || Math.hypot(...t.constraint.force) >= FORCE_SHOWN_N);
   }
 
   draw(): void {
@@ -245,7 +253,7 @@ export class Overlay {
   // From the tool's origin; its length grows with the force and stays on the screen.
   private force(object: string, f: Vec3, colour: string, width: number): void {
     const size = Math.hypot(f[0], f[1], f[2]);
-    if (size < 0.02) return;
+    if (size < FORCE_SHOWN_N) return;
     const body = this.bodies.get(object);
     const o = poses.slot(object) * 7;
     if (!body || o < 0) return;

@@ -127,8 +127,10 @@ export function meshOf(g: Exclude<Geometry, { type: 'compound' }>): BufferGeomet
 const EDGE_VERTEX = 'attribute vec2 rim;\nvarying vec2 vRim;\n';
 const EDGE_FRAGMENT = 'uniform vec3 edge;\nuniform float edgeWidth;\nvarying vec2 vRim;\n';
 const EDGE_MIX = `
-  vec2 toEdge = (1.0 - abs(vRim)) / max(fwidth(vRim), vec2(1e-6));
-  float onEdge = 1.0 - smoothstep(edgeWidth - 0.5, edgeWidth + 0.5, min(toEdge.x, toEdge.y));
+  vec2 grain = max(fwidth(vRim), vec2(1e-6));
+  vec2 toEdge = (1.0 - abs(vRim)) / grain;
+  float onEdge = clamp(edgeWidth + 0.5 - min(toEdge.x, toEdge.y), 0.0, 1.0);
+  onEdge *= clamp(1.3 - 3.0 * max(grain.x, grain.y), 0.2, 1.0); // far away, edges would hide the faces
   outgoingLight = mix(outgoingLight, edge, onEdge);
   diffuseColor.a = max(diffuseColor.a, onEdge * edgeAlpha);
 `;

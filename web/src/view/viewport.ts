@@ -21,6 +21,7 @@ import { poses } from '../poses';
 import * as store from '../store';
 
 const FOV = 40;
+const FILL = 0.66; // of the picture, by what is framed
 const DIRECTIONS: Record<View, [number, number, number]> = {
   top: [0, -1e-4, 1], bottom: [0, -1e-4, -1], front: [0, -1, 0], back: [0, 1, 0], left: [-1, 0, 0],
   right: [1, 0, 0], home: [0.8, -1.25, 0.5],
@@ -173,13 +174,28 @@ export class Viewport {
     return this.box;
   }
 
+  // How far away the camera must be for every corner of the box to be in the picture.
+  private reach(box: Box3, centre: Vector3, direction: Vector3): number {
+    const right = new Vector3().crossVectors(this.camera.up, direction).normalize();
+    const up = new Vector3().crossVectors(direction, right);
+    const tall = Math.tan((FOV * Math.PI) / 360) * FILL;
+    const wide = tall * this.camera.aspect;
+    let distance = 1e-3;
+    for (let i = 0; i < 8; i++) {
+      const c = new Vector3(i & 1 ? box.max.x : box.min.x, i & 2 ? box.max.y : box.min.y, i & 4 ? box.max.z : box.min.z).sub(centre);
+      const depth = c.dot(direction);
+      distance = Math.max(distance, depth + Math.abs(c.dot(right)) / wide, depth + Math.abs(c.dot(up)) / tall);
+    }
+    return distance;
+  }
+
   private aim(direction: Vector3, id: string): void {
     const box = this.bounds(id);
-    const centre = box.isEmpty() ? new Vector3() : box.getCenter(new Vector3());
-    const size = box.isEmpty() ? 0.4 : Math.max(box.getSize(new Vector3()).length(), 1e-3);
-    const fit = Math.min(1, this.camera.aspect);
-    const distance = (0.62 * size) / Math.sin((FOV * Math.PI) / 360) / fit;
-    this.camera.position.copy(centre).addScaledVector(direction.normalize(), distance);
+    if (box.isEmpty()) box.set(new Vector3(-0.12, -0.12, 0), new Vector3(0.12, 0.12, 0.12));
+    const centre = box.getCenter(new Vector3());
+    direction.normalize();
+    const distance = this.reach(box, centre, direction);
+    this.camera.position.copy(centre).addScaledVector(direction, distance);
     this.camera.near = distance / 200;
     this.camera.far = distance * 60;
     this.camera.updateProjectionMatrix();
