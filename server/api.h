@@ -8,6 +8,7 @@
 #include "server/app.h"
 #include "server/store.h"
 
+#define API_PREFIX    "/api/v1"
 #define API_MAX_PATH  512
 #define API_MAX_QUERY 8
 
@@ -28,8 +29,8 @@ typedef struct api_request {
 
 typedef struct api_reply {
     int status;
-    const char *mime; /* of the body */
-    gw_text *body;       /* owned by the receiver; NULL: none */
+    const char *mime;   /* of the body */
+    gw_text *body;      /* owned by the receiver; NULL: none */
     char location[256]; /* "" : none */
     char etag[32];
     char allow[64];

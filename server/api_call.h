@@ -61,15 +61,14 @@ json_t *api_merge(const api_call *call, json_t *now);
 
 api_handler api_scene_get, api_scene_put, api_scene_patch, api_scene_undo, api_scene_redo,
     api_scene_save, api_scene_open, api_scenes_get, api_scenes_file_get, api_scenes_file_delete;
-api_handler api_objects_get, api_objects_post, api_object_get, api_object_patch,
-    api_object_delete;
+api_handler api_objects_get, api_objects_post, api_object_get, api_object_patch, api_object_delete;
 api_handler api_features_get, api_features_post, api_feature_get, api_feature_put,
     api_feature_patch, api_feature_delete;
 api_handler api_constraints_get, api_constraints_post, api_constraint_get, api_constraint_patch,
     api_constraint_delete;
 api_handler api_solutions_get, api_solution_get, api_solution_patch;
-api_handler api_devices_get, api_devices_post, api_device_get, api_device_patch,
-    api_device_delete, api_operator_get, api_operator_put, api_operator_delete;
+api_handler api_devices_get, api_devices_post, api_device_get, api_device_patch, api_device_delete,
+    api_operator_get, api_operator_put, api_operator_delete;
 api_handler api_tool_get, api_tool_put, api_tool_patch, api_tool_delete, api_tools_get;
 api_handler api_simulation_get, api_simulation_put, api_simulation_step, api_simulation_halt,
     api_simulation_arm;

@@ -66,8 +66,7 @@ static void finish(api_call *call, app_edit *edit, int index, int status)
     const app_document *document = edit->document;
     if (status == 201)
         api_location(call, "constraints", document->scene->constraints[index].id);
-    api_part(call, status, document,
-             describe_constraint(document->scene, document->layout, index));
+    api_part(call, status, document, describe_constraint(document->scene, document->layout, index));
     app_edit_end(edit);
 }
 

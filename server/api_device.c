@@ -8,14 +8,14 @@
 
 static json_t *info_json(const gw_device_info *info)
 {
-    return json_pack(
-        "{s:s, s:b, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f}", "class",
-        info->class == GW_DEVICE_ADMITTANCE ? "admittance" : "impedance", "measures_wrench",
-        info->measures_wrench, "workspace_radius", info->workspace_radius, "force_max",
-        info->force_max, "torque_max", info->torque_max, "speed_max", info->speed_max,
-        "spin_max", info->spin_max, "quantum", info->quantum, "quantum_angular",
-        info->quantum_angular, "stiffness", info->stiffness, "stiffness_angular",
-        info->stiffness_angular, "bandwidth", info->bandwidth);
+    return json_pack("{s:s, s:b, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f}", "class",
+                     info->class == GW_DEVICE_ADMITTANCE ? "admittance" : "impedance",
+                     "measures_wrench", info->measures_wrench, "workspace_radius",
+                     info->workspace_radius, "force_max", info->force_max, "torque_max",
+                     info->torque_max, "speed_max", info->speed_max, "spin_max", info->spin_max,
+                     "quantum", info->quantum, "quantum_angular", info->quantum_angular,
+                     "stiffness", info->stiffness, "stiffness_angular", info->stiffness_angular,
+                     "bandwidth", info->bandwidth);
 }
 
 static json_t *device_json(api_call *call, const gw_device *device)
@@ -182,7 +182,7 @@ void api_operator_get(api_call *call)
 }
 
 /* Puts an operator in place (taken over), effective in the next tick. */
-static bool set_operator(api_call *call, gw_operator *operator, app_edit *edit)
+static bool set_operator(api_call *call, gw_operator *operator, app_edit * edit)
 {
     int index = begin(call, edit);
     if (index < 0) {
@@ -191,7 +191,7 @@ static bool set_operator(api_call *call, gw_operator *operator, app_edit *edit)
     }
     gw_device *device = &edit->scene->devices[index];
     gw_operator_finish(&device->operator);
-    device->operator = *operator;
+    device->operator= * operator;
     edit->operator_only = true;
     char item[64];
     snprintf(item, sizeof item, "/devices/%d/operator", index);
@@ -202,12 +202,12 @@ void api_operator_put(api_call *call)
 {
     app_edit edit;
     gw_error error = {0};
-    gw_operator operator = {0};
-    if (!wire_get_operator(call->body, "", &operator, &error)) {
+    gw_operator operator= {0};
+    if (!wire_get_operator(call->body, "", &operator, & error)) {
         api_error(call, &error);
         return;
     }
-    if (!set_operator(call, &operator, &edit))
+    if (!set_operator(call, &operator, & edit))
         return;
     int index = gw_scene_device(edit.document->scene, call->part[0]);
     api_part(call, 200, edit.document,

@@ -127,8 +127,7 @@ void api_features_post(api_call *call)
 }
 
 /* The address says the id: a body without one gets it. */
-static bool read_addressed(const api_call *call, json_t *body, gw_feature *feature,
-                           gw_error *error)
+static bool read_addressed(const api_call *call, json_t *body, gw_feature *feature, gw_error *error)
 {
     char id[2 * GW_MAX_ID + 2];
     snprintf(id, sizeof id, "%s/%s", call->part[0], call->part[1]);
@@ -136,8 +135,8 @@ static bool read_addressed(const api_call *call, json_t *body, gw_feature *featu
         json_object_set_new(body, "id", json_string(id));
     if (!wire_get_feature(body, "", feature, error))
         return false;
-    bool same = strcmp(feature->object, call->part[0]) == 0 &&
-                strcmp(feature->name, call->part[1]) == 0;
+    bool same =
+        strcmp(feature->object, call->part[0]) == 0 && strcmp(feature->name, call->part[1]) == 0;
     return same || gw_fail(error, GW_BAD_INPUT, "/id", "the address says %s", id);
 }
 
@@ -201,8 +200,7 @@ void api_feature_patch(api_call *call)
 
 static bool names(const gw_feature_ref *ref, const gw_feature *feature)
 {
-    return strcmp(ref->object, feature->object) == 0 &&
-           strcmp(ref->feature, feature->name) == 0;
+    return strcmp(ref->object, feature->object) == 0 && strcmp(ref->feature, feature->name) == 0;
 }
 
 void api_feature_delete(api_call *call)

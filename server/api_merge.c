@@ -30,7 +30,7 @@ static bool other_type(const json_t *now, const json_t *patch)
 {
     const char *old = json_string_value(json_object_get(now, "type"));
     const char *new = json_string_value(json_object_get(patch, "type"));
-    return old && new && strcmp(old, new) != 0;
+    return old && new &&strcmp(old, new) != 0;
 }
 
 static void drop_alternatives(json_t *now, const json_t *patch)

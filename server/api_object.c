@@ -88,8 +88,7 @@ void api_objects_post(api_call *call)
 }
 
 /* The object as the merge patch makes it. */
-static bool patched(const api_call *call, const gw_object *now, gw_object *object,
-                    gw_error *error)
+static bool patched(const api_call *call, const gw_object *now, gw_object *object, gw_error *error)
 {
     json_t *merged = api_merge(call, wire_object(now));
     bool done = wire_get_object(merged, "", object, error);

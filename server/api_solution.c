@@ -140,7 +140,6 @@ void api_solution_patch(api_call *call)
     if (!api_commit(call, &edit, NULL, call->part[0]))
         return;
     const app_document *document = edit.document;
-    answer(call, document, gw_layout_of(document->layout, index),
-           &document->layout->poses[index]);
+    answer(call, document, gw_layout_of(document->layout, index), &document->layout->poses[index]);
     app_edit_end(&edit);
 }

@@ -64,18 +64,17 @@ static json_t *index_of(const app_document *document)
 {
     json_t *index = json_array();
     for (int i = 0; i < document->moving_count; i++)
-        json_array_append_new(
-            index, json_string(document->scene->objects[document->moving[i]].id));
+        json_array_append_new(index, json_string(document->scene->objects[document->moving[i]].id));
     return index;
 }
 
 bool app_document_write(app_document *document, gw_error *error)
 {
-    json_t *members = json_pack(
-        "{s:I, s:o, s:o, s:o, s:b, s:b}", "revision", (json_int_t)document->revision, "scene",
-        wire_scene(document->scene), "solutions",
-        describe_solutions(document->scene, document->layout, document->layout->poses), "index",
-        index_of(document), "undo", document->undo, "redo", document->redo);
+    json_t *members =
+        json_pack("{s:I, s:o, s:o, s:o, s:b, s:b}", "revision", (json_int_t)document->revision,
+                  "scene", wire_scene(document->scene), "solutions",
+                  describe_solutions(document->scene, document->layout, document->layout->poses),
+                  "index", index_of(document), "undo", document->undo, "redo", document->redo);
     char *written = members ? wire_text(members) : NULL;
     json_decref(members);
     size_t size = written ? strlen(written) : 0;

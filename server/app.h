@@ -29,9 +29,9 @@ typedef struct app_document {
     gw_scene *scene;
     gw_layout *layout;
     int moving_count;
-    int *moving;     /* objects that are not fixed, by index: the order of pose frames */
-    bool undo, redo; /* is there something to undo, to redo */
-    gw_text *members;   /* "revision":..,"scene":..,"solutions":..,"index":..,"undo":..,"redo":.. */
+    int *moving;      /* objects that are not fixed, by index: the order of pose frames */
+    bool undo, redo;  /* is there something to undo, to redo */
+    gw_text *members; /* "revision":..,"scene":..,"solutions":..,"index":..,"undo":..,"redo":.. */
 } app_document;
 
 /* The newest document, to be given back by app_document_put(). */
@@ -71,11 +71,11 @@ typedef struct app_edit {
     app_document *base;
     gw_scene *scene; /* the copy to change */
     bool dry_run;
-    bool restart;      /* a load: a fresh loop, stopped at tick 0 */
-    bool go_to_layout; /* while running, travel to the scene's new stated pose */
+    bool restart;       /* a load: a fresh loop, stopped at tick 0 */
+    bool go_to_layout;  /* while running, travel to the scene's new stated pose */
     bool keeps_history; /* undo and redo themselves: they move between the stacks */
     bool operator_only; /* nothing to lay out: only a device's operator changed */
-    char group[96]; /* edits of one group that follow one another count as one for undo */
+    char group[96];     /* edits of one group that follow one another count as one for undo */
     /* Results of app_edit_commit() */
     app_document *document;     /* what is, or for a dry run and a refusal what would be */
     const gw_placement *failed; /* the placement without a solution, where that is why */

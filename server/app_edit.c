@@ -110,8 +110,8 @@ static void remember(app_edit *edit)
     struct timespec time;
     clock_gettime(CLOCK_MONOTONIC, &time);
     double now = (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
-    bool follows = edit->group[0] && strcmp(edit->group, app->group) == 0 &&
-                   now - app->group_s < APP_GROUP_S;
+    bool follows =
+        edit->group[0] && strcmp(edit->group, app->group) == 0 && now - app->group_s < APP_GROUP_S;
     memcpy(app->group, edit->group, sizeof app->group);
     app->group_s = now;
     if (edit->keeps_history)

@@ -44,8 +44,8 @@ static json_t *event_new(uint64_t tick, double time, const char *kind, const cha
                          const char *message)
 {
     return json_pack("{s:i, s:f, s:I, s:f, s:s, s:s, s:o}", "seq", 0, "time", time, "tick",
-                     (json_int_t)tick, "at", now_s(), "kind", kind, "severity", severity,
-                     "message", describe_text(message));
+                     (json_int_t)tick, "at", now_s(), "kind", kind, "severity", severity, "message",
+                     describe_text(message));
 }
 
 void app_log(gw_app *app, const char *kind, const char *severity, const char *format, ...)
@@ -104,8 +104,8 @@ static bool suppress(gw_app *app, gw_event_kind kind, unsigned *counted)
 
 static bool about_tool(gw_event_kind kind)
 {
-    return kind == GW_EVENT_SETTLED || kind == GW_EVENT_LIMITED ||
-           kind == GW_EVENT_DEVICE_LOST || kind == GW_EVENT_NOT_FINITE;
+    return kind == GW_EVENT_SETTLED || kind == GW_EVENT_LIMITED || kind == GW_EVENT_DEVICE_LOST ||
+           kind == GW_EVENT_NOT_FINITE;
 }
 
 void app_log_loop(gw_app *app, const gw_event *event, const app_document *document)
@@ -123,8 +123,8 @@ void app_log_loop(gw_app *app, const gw_event *event, const app_document *docume
         snprintf(message, sizeof message, "The simulation is %s.", state_name(event->state));
     else if (about_tool(event->kind)) {
         const char *hole = strstr(words->message, "%s");
-        snprintf(message, sizeof message, "%.*s%s%s", (int)(hole - words->message),
-                 words->message, object, hole + 2);
+        snprintf(message, sizeof message, "%.*s%s%s", (int)(hole - words->message), words->message,
+                 object, hole + 2);
     } else
         snprintf(message, sizeof message, "%s", words->message);
     json_t *json = event_new(event->tick, (double)event->tick / scene->rate, words->kind,

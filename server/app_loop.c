@@ -31,8 +31,8 @@ static bool send_command(gw_app *app, const gw_command *command, gw_error *error
     pthread_mutex_lock(&app->loop_lock);
     bool sent = gw_loop_send(app->loop, command);
     pthread_mutex_unlock(&app->loop_lock);
-    return sent || gw_fail(error, GW_FAILED, "",
-                           "the loop takes no more commands: %d are waiting", GW_COMMAND_RING);
+    return sent || gw_fail(error, GW_FAILED, "", "the loop takes no more commands: %d are waiting",
+                           GW_COMMAND_RING);
 }
 
 bool app_send(gw_app *app, const gw_command *command, gw_error *error)
@@ -344,7 +344,7 @@ static bool send_operators(app_edit *edit, gw_error *error)
         const gw_device *device = &scene->devices[i];
         int before = gw_scene_device(base, device->id);
         if (before < 0 || !same_device(&base->devices[before], device) ||
-            same_operator(&base->devices[before].operator, &device->operator))
+            same_operator(&base->devices[before].operator, & device->operator))
             continue;
         gw_operator_program *program = gw_operator_program_create(&device->operator);
         if (!program)

@@ -13,10 +13,10 @@
 
 #include "server/app.h"
 
-#define APP_UNDO_STEPS 200         /* more than a person remembers */
-#define APP_UNDO_BYTES (64u << 20) /* of scenes kept for undo and redo, each */
-#define APP_GROUP_S 1.0 /* between edits of a group, a drag of a slider */
-#define APP_MAX_RETIRED 64         /* device slots that wait for the loop to let go */
+#define APP_UNDO_STEPS  200         /* more than a person remembers */
+#define APP_UNDO_BYTES  (64u << 20) /* of scenes kept for undo and redo, each */
+#define APP_GROUP_S     1.0         /* between edits of a group, a drag of a slider */
+#define APP_MAX_RETIRED 64          /* device slots that wait for the loop to let go */
 
 typedef struct app_history {
     int count;
@@ -42,16 +42,16 @@ struct gw_app {
     app_history undo, redo; /* edit */
     char group[96];         /* edit: of the newest edit, and when it was made (s) */
     double group_s;
-    app_slots slots;        /* edit, for the running document */
+    app_slots slots; /* edit, for the running document */
 
-    gw_loop *loop;           /* loop */
-    uint64_t revision_sent;  /* loop: of the newest scenario sent */
-    bool recording;          /* loop: per-tick records are wanted */
-    int retired_count;       /* loop */
+    gw_loop *loop;          /* loop */
+    uint64_t revision_sent; /* loop: of the newest scenario sent */
+    bool recording;         /* loop: per-tick records are wanted */
+    int retired_count;      /* loop */
     app_retired retired[APP_MAX_RETIRED];
 
     uint64_t seq;                    /* log: of the newest event */
-    gw_text *events[APP_LOG_EVENTS];    /* log: event n at n % APP_LOG_EVENTS */
+    gw_text *events[APP_LOG_EVENTS]; /* log: event n at n % APP_LOG_EVENTS */
     double quiet_until[2];           /* log: overruns, limits: not more than a few a second */
     unsigned suppressed[2];
 

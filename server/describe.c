@@ -42,8 +42,7 @@ static void add_branch(json_t *json, const gw_placement *placement, const gw_pos
     json_object_set_new(json, "parameters", wire_parameters_at(&branch->set, pose));
 }
 
-json_t *describe_solution(const gw_scene *scene, const gw_placement *placement,
-                          const gw_pose *pose)
+json_t *describe_solution(const gw_scene *scene, const gw_placement *placement, const gw_pose *pose)
 {
     const char *ids[GW_MAX_PROBLEM];
     const gw_solution *solution = &placement->solution;
@@ -66,8 +65,7 @@ json_t *describe_solutions(const gw_scene *scene, const gw_layout *layout, const
     json_t *list = json_array();
     for (int i = 0; i < layout->count; i++) {
         const gw_placement *placement = layout->placements[i];
-        json_array_append_new(list,
-                              describe_solution(scene, placement, &poses[placement->object]));
+        json_array_append_new(list, describe_solution(scene, placement, &poses[placement->object]));
     }
     return list;
 }

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "server/assets.h"
-#include "server/wire.h"
 
 /* These first, the rest follows in alphabetical order. */
 static const char *const first[] = {"cone-on-cylinder", "paper-plane", "paper-circle", NULL};
@@ -38,8 +37,7 @@ json_t *gallery_load(const gw_store *store, const char *file, gw_error *error)
 static bool name_of(const asset *each, char file[STORE_NAME + 1])
 {
     const char *name = each->path + strlen("scenes/"), *dot = strrchr(each->path, '.');
-    if (strncmp(each->path, "scenes/", strlen("scenes/")) != 0 || !dot ||
-        dot - name > STORE_NAME)
+    if (strncmp(each->path, "scenes/", strlen("scenes/")) != 0 || !dot || dot - name > STORE_NAME)
         return false;
     memcpy(file, name, (size_t)(dot - name));
     file[dot - name] = 0;
@@ -74,14 +72,13 @@ typedef struct listing {
 static void add_entry(void *context, const char *file)
 {
     listing *to = context;
-    json_t *document = to->saved ? store_load(to->store, file, NULL)
-                                 : gallery_load(to->store, file, NULL);
-    json_array_append_new(to->list, json_pack("{s:s, s:s, s:s, s:b}", "file", file, "name",
-                                              document ? string_of(document, "name") : file,
-                                              "description",
-                                              document ? string_of(document, "description")
-                                                       : "This file is damaged.",
-                                              "saved", to->saved));
+    json_t *document =
+        to->saved ? store_load(to->store, file, NULL) : gallery_load(to->store, file, NULL);
+    json_array_append_new(
+        to->list, json_pack("{s:s, s:s, s:s, s:b}", "file", file, "name",
+                            document ? string_of(document, "name") : file, "description",
+                            document ? string_of(document, "description") : "This file is damaged.",
+                            "saved", to->saved));
     json_decref(document);
 }
 

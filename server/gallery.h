@@ -5,7 +5,7 @@
 #ifndef GW_SERVER_GALLERY_H
 #define GW_SERVER_GALLERY_H
 
-#include <jansson.h>
+#include "server/wire.h"
 
 #include "server/store.h"
 

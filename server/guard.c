@@ -91,8 +91,7 @@ bool guard_origin(const gw_guard *guard, const char *origin, const char *host)
     static const char scheme[] = "http://";
     if (!origin)
         return true;
-    return host && guard_host(guard, host) &&
-           strncasecmp(origin, scheme, sizeof scheme - 1) == 0 &&
+    return host && guard_host(guard, host) && strncasecmp(origin, scheme, sizeof scheme - 1) == 0 &&
            strcasecmp(origin + sizeof scheme - 1, host) == 0;
 }
 

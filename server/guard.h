@@ -12,9 +12,9 @@
 #define GUARD_TOKEN_MAX 512
 
 typedef struct gw_guard {
-    bool loopback;      /* listening on loopback only */
-    char host[256];     /* the listening address as written in a Host header, without port */
-    char machine[256];  /* this machine's name */
+    bool loopback;     /* listening on loopback only */
+    char host[256];    /* the listening address as written in a Host header, without port */
+    char machine[256]; /* this machine's name */
     char token[GUARD_TOKEN_MAX + 1]; /* "": none asked for */
 } gw_guard;
 

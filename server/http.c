@@ -6,14 +6,13 @@
 #include "server/http.h"
 
 #include <microhttpd.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <time.h>
 
 #include "server/assets.h"
+#include "server/connections.h"
 #include "server/metrics.h"
 
 #define WORKERS          4 /* a request that waits for the loop holds one of them */
@@ -22,18 +21,10 @@
 #define KEPT_TIMEOUT_MS  60000 /* between requests, the next one's headers included */
 #define HEADER_MEMORY    (32 * 1024)
 
-/* A connection and when it has to be through with what it is at. */
-typedef struct connection {
-    int fd;           /* -1: free */
-    long deadline_ms; /* CLOCK_MONOTONIC */
-} connection;
-
 struct gw_http {
     struct MHD_Daemon *daemon;
     http_def def;
-    pthread_mutex_t lock; /* of everything below */
-    int count;
-    connection connections[GW_MAX_HTTP];
+    gw_connections connections;
 };
 
 /* One request in the making. */
@@ -44,91 +35,42 @@ typedef struct exchange {
     api_reply reply;
 } exchange;
 
-static long now_ms(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
 /* ---- connections --------------------------------------------------------------------------- */
 
-static connection *find(gw_http *http, int fd)
+static int fd_of(struct MHD_Connection *mhd)
 {
-    for (int i = 0; i < GW_MAX_HTTP; i++)
-        if (http->connections[i].fd == fd)
-            return &http->connections[i];
-    return NULL;
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_CONNECTION_FD);
+    return info ? info->connect_fd : -1;
 }
 
 static void on_connection(void *context, struct MHD_Connection *mhd, void **socket_context,
                           enum MHD_ConnectionNotificationCode code)
 {
     gw_http *http = context;
-    const union MHD_ConnectionInfo *info =
-        MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_CONNECTION_FD);
     (void)socket_context;
-    if (code != MHD_CONNECTION_NOTIFY_CLOSED || !info)
-        return;
-    pthread_mutex_lock(&http->lock);
-    connection *closed = find(http, info->connect_fd);
-    if (closed) {
-        closed->fd = -1;
-        http->count--;
-    }
-    pthread_mutex_unlock(&http->lock);
-}
-
-bool http_adopt(gw_http *http, int fd, const struct sockaddr *address, socklen_t size)
-{
-    pthread_mutex_lock(&http->lock);
-    connection *place = http->count < GW_MAX_HTTP ? find(http, -1) : NULL;
-    if (place) {
-        *place = (connection){fd, now_ms() + GW_HEADER_TIMEOUT_MS};
-        http->count++;
-    }
-    pthread_mutex_unlock(&http->lock);
-    if (!place)
-        return false;
-    /* On failure libmicrohttpd has closed the socket, without a word to on_connection(). */
-    if (MHD_add_connection(http->daemon, fd, address, size) != MHD_YES) {
-        pthread_mutex_lock(&http->lock);
-        place->fd = -1;
-        http->count--;
-        pthread_mutex_unlock(&http->lock);
-    }
-    return true;
+    if (code == MHD_CONNECTION_NOTIFY_CLOSED)
+        connections_remove(&http->connections, fd_of(mhd));
 }
 
 static void set_deadline(gw_http *http, struct MHD_Connection *mhd, long from_now_ms)
 {
-    const union MHD_ConnectionInfo *info =
-        MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_CONNECTION_FD);
-    if (!info)
-        return;
-    pthread_mutex_lock(&http->lock);
-    connection *place = find(http, info->connect_fd);
-    if (place)
-        place->deadline_ms = now_ms() + from_now_ms;
-    pthread_mutex_unlock(&http->lock);
+    connections_deadline(&http->connections, fd_of(mhd), from_now_ms);
+}
+
+bool http_adopt(gw_http *http, int fd, const struct sockaddr *address, socklen_t size)
+{
+    if (!connections_add(&http->connections, fd, GW_HEADER_TIMEOUT_MS))
+        return false;
+    /* On failure libmicrohttpd has closed the socket, without a word to on_connection(). */
+    if (MHD_add_connection(http->daemon, fd, address, size) != MHD_YES)
+        connections_remove(&http->connections, fd);
+    return true;
 }
 
 void http_expire(gw_http *http)
 {
-    long now = now_ms();
-    pthread_mutex_lock(&http->lock);
-    for (int i = 0; i < GW_MAX_HTTP; i++)
-        if (http->connections[i].fd >= 0 && now > http->connections[i].deadline_ms)
-            shutdown(http->connections[i].fd, SHUT_RDWR);
-    pthread_mutex_unlock(&http->lock);
-}
-
-static int open_connections(gw_http *http)
-{
-    pthread_mutex_lock(&http->lock);
-    int count = http->count;
-    pthread_mutex_unlock(&http->lock);
-    return count;
+    connections_expire(&http->connections);
 }
 
 /* ---- replies ------------------------------------------------------------------------------- */
@@ -273,7 +215,8 @@ static enum MHD_Result serve_file(gw_http *http, struct MHD_Connection *mhd, con
     if (!guard_authorization(http->def.guard, header_of(mhd, "Authorization")))
         return refuse(mhd, 401, "a bearer token is needed");
     int streams = http->def.streams ? http->def.streams(http->def.context) : 0;
-    return send_text(mhd, metrics_text(http->def.api.app, open_connections(http), streams));
+    return send_text(
+        mhd, metrics_text(http->def.api.app, connections_count(&http->connections), streams));
 }
 
 /* ---- REST ---------------------------------------------------------------------------------- */
@@ -438,17 +381,14 @@ gw_http *http_create(const http_def *def, gw_error *error)
         return NULL;
     }
     http->def = *def;
-    pthread_mutex_init(&http->lock, NULL);
-    for (int i = 0; i < GW_MAX_HTTP; i++)
-        http->connections[i].fd = -1;
+    connections_init(&http->connections);
     http->daemon = MHD_start_daemon(
         MHD_USE_NO_LISTEN_SOCKET | MHD_USE_ITC | MHD_USE_POLL_INTERNAL_THREAD, 0, NULL, NULL,
         on_request, http, MHD_OPTION_CONNECTION_LIMIT, 4u * WORKERS * GW_MAX_HTTP,
-        MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)IDLE_TIMEOUT_S,
-        MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HEADER_MEMORY, MHD_OPTION_THREAD_POOL_SIZE,
-        (unsigned)WORKERS, MHD_OPTION_NOTIFY_CONNECTION, on_connection, http,
-        MHD_OPTION_NOTIFY_COMPLETED, on_completed, http, MHD_OPTION_UNESCAPE_CALLBACK, as_sent,
-        NULL, MHD_OPTION_END);
+        MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)IDLE_TIMEOUT_S, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+        (size_t)HEADER_MEMORY, MHD_OPTION_THREAD_POOL_SIZE, (unsigned)WORKERS,
+        MHD_OPTION_NOTIFY_CONNECTION, on_connection, http, MHD_OPTION_NOTIFY_COMPLETED,
+        on_completed, http, MHD_OPTION_UNESCAPE_CALLBACK, as_sent, NULL, MHD_OPTION_END);
     if (http->daemon)
         return http;
     gw_fail(error, GW_FAILED, "", "the HTTP server could not be started");
@@ -462,6 +402,6 @@ void http_destroy(gw_http *http)
         return;
     if (http->daemon)
         MHD_stop_daemon(http->daemon);
-    pthread_mutex_destroy(&http->lock);
+    connections_finish(&http->connections);
     free(http);
 }

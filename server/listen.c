@@ -19,7 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define MAX_WAITING 512 /* connections that have not said yet what they want */
+#define MAX_WAITING 1024 /* connections that have not said yet what they want */
 #define EXPIRE_MS   250
 #define ID_LISTEN   (MAX_WAITING + 1)
 #define ID_STOP     (MAX_WAITING + 2)
@@ -98,8 +98,8 @@ static void release(gw_listener *listener, waiting *entry, wish wanted)
     else if (wanted == WISH_STREAM)
         taken = stream_adopt(listener->stream, fd);
     else
-        taken = http_adopt(listener->http, fd, (const struct sockaddr *)&entry->peer,
-                           entry->peer_size);
+        taken =
+            http_adopt(listener->http, fd, (const struct sockaddr *)&entry->peer, entry->peer_size);
     if (!taken)
         turn_away(fd);
 }
@@ -221,16 +221,15 @@ static bool open_socket(gw_listener *listener, const struct addrinfo *at, const 
         listen(listener->fd, 512) != 0) {
         if (errno == EADDRINUSE)
             return gw_fail(error, GW_FAILED, "",
-                           "%s is taken by another program: choose another with --listen",
-                           address);
+                           "%s is taken by another program: choose another with --listen", address);
         return gw_fail(error, GW_FAILED, "", "cannot listen at %s: %s", address, strerror(errno));
     }
     struct sockaddr_storage bound;
     socklen_t size = sizeof bound;
     getsockname(listener->fd, (struct sockaddr *)&bound, &size);
-    listener->port = ntohs(bound.ss_family == AF_INET
-                               ? ((const struct sockaddr_in *)&bound)->sin_port
-                               : ((const struct sockaddr_in6 *)&bound)->sin6_port);
+    listener->port =
+        ntohs(bound.ss_family == AF_INET ? ((const struct sockaddr_in *)&bound)->sin_port
+                                         : ((const struct sockaddr_in6 *)&bound)->sin6_port);
     return true;
 }
 

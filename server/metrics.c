@@ -20,8 +20,7 @@ gw_text *metrics_text(gw_app *app, int connections, int streams)
         {"guideway_halted", "gauge", "1 while halted", now.halted},
         {"guideway_revision", "counter", "Revision of the scene", (double)document->revision},
         {"guideway_rate_hertz", "gauge", "Rate of the loop", document->scene->rate},
-        {"guideway_real_time", "gauge", "1 where real-time scheduling was granted",
-         now.real_time},
+        {"guideway_real_time", "gauge", "1 where real-time scheduling was granted", now.real_time},
         {"guideway_overruns_total", "counter", "Ticks late or too long", (double)now.overruns},
         {"guideway_limited_ticks_total", "counter", "Ticks in which a clamp acted",
          (double)now.limited_ticks},
@@ -42,7 +41,7 @@ gw_text *metrics_text(gw_app *app, int connections, int streams)
     for (size_t i = 0; i < sizeof metrics / sizeof metrics[0]; i++)
         used += (size_t)snprintf(body + used, sizeof body - used,
                                  "# HELP %s %s\n# TYPE %s %s\n%s %.9g\n", metrics[i].name,
-                                 metrics[i].help, metrics[i].name, metrics[i].type,
-                                 metrics[i].name, metrics[i].value);
+                                 metrics[i].help, metrics[i].name, metrics[i].type, metrics[i].name,
+                                 metrics[i].value);
     return text_format("%s", body);
 }

@@ -50,24 +50,34 @@ static int complain(const gw_error *error)
 /* -1: go on; else the exit code. */
 static int read_options(int argc, char **argv, serve_options *options)
 {
-    static const struct option known[] = {{"listen", required_argument, NULL, 'l'},
-                                          {"scene", required_argument, NULL, 's'},
-                                          {"data", required_argument, NULL, 'd'},
-                                          {"token-file", required_argument, NULL, 't'},
-                                          {"help", no_argument, NULL, 'h'},
-                                          {0}};
+    static const struct option known[] = {
+        {"listen", required_argument, NULL, 'l'}, {"scene", required_argument, NULL, 's'},
+        {"data", required_argument, NULL, 'd'},   {"token-file", required_argument, NULL, 't'},
+        {"help", no_argument, NULL, 'h'},         {0}};
     int option;
     *options = (serve_options){.listen = "127.0.0.1:8080"};
     argc++, argv--; /* getopt begins after a name */
     optind = 1;
     while ((option = getopt_long(argc, argv, "", known, NULL)) != -1) {
         switch (option) {
-        case 'l': options->listen = optarg; break;
-        case 's': options->scene = optarg; break;
-        case 'd': options->data = optarg; break;
-        case 't': options->token_file = optarg; break;
-        case 'h': fputs(usage, stdout); return 0;
-        default: fputs(usage, stderr); return 2;
+        case 'l':
+            options->listen = optarg;
+            break;
+        case 's':
+            options->scene = optarg;
+            break;
+        case 'd':
+            options->data = optarg;
+            break;
+        case 't':
+            options->token_file = optarg;
+            break;
+        case 'h':
+            fputs(usage, stdout);
+            return 0;
+        default:
+            fputs(usage, stderr);
+            return 2;
         }
     }
     if (optind == argc)
@@ -132,8 +142,8 @@ static bool open_any(appliance *a, gw_error *error)
     gallery_first(file);
     if (file[0])
         return open_scene(a, gallery_load(&a->store, file, error), file, error);
-    json_t *empty = json_pack("{s:s, s:s, s:[]}", "format", "guideway-scene/1", "name", "Empty",
-                              "objects");
+    json_t *empty =
+        json_pack("{s:s, s:s, s:[]}", "format", "guideway-scene/1", "name", "Empty", "objects");
     return open_scene(a, empty, "an empty scene", error);
 }
 

@@ -15,8 +15,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "server/wire.h"
-
 #define STORE_PATH (1024 + STORE_NAME + 64)
 
 /* ---- folders and names --------------------------------------------------------------------- */

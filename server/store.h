@@ -5,13 +5,13 @@
 #ifndef GW_SERVER_STORE_H
 #define GW_SERVER_STORE_H
 
-#include <jansson.h>
+#include "server/wire.h"
 #include <stdbool.h>
 
 #include "rt/rt.h"
 
-#define STORE_NAME 64    /* longest name of a saved scene's file, without ".json" */
-#define STORE_LIST 1000  /* saved scenes that are listed */
+#define STORE_NAME 64   /* longest name of a saved scene's file, without ".json" */
+#define STORE_LIST 1000 /* saved scenes that are listed */
 
 typedef struct gw_store {
     char folder[1024]; /* of the scenes */
@@ -32,8 +32,7 @@ bool store_name_valid(const char *file);
 json_t *store_load(const gw_store *store, const char *file, gw_error *error);
 
 /* Temporary file, fsync, rename, fsync of the folder. */
-bool store_save(const gw_store *store, const char *file, const json_t *document,
-                gw_error *error);
+bool store_save(const gw_store *store, const char *file, const json_t *document, gw_error *error);
 
 bool store_delete(const gw_store *store, const char *file, gw_error *error);
 

@@ -62,9 +62,8 @@ static char *put_u32(char *at, uint32_t value)
 
 static char *put_pose(char *at, uint32_t index, const gw_pose *pose)
 {
-    const float values[7] = {(float)pose->p.x, (float)pose->p.y, (float)pose->p.z,
-                             (float)pose->q.w, (float)pose->q.x, (float)pose->q.y,
-                             (float)pose->q.z};
+    const float values[7] = {(float)pose->p.x, (float)pose->p.y, (float)pose->p.z, (float)pose->q.w,
+                             (float)pose->q.x, (float)pose->q.y, (float)pose->q.z};
     return put(put_u32(at, index), values, sizeof values);
 }
 
@@ -112,8 +111,7 @@ gw_text *stream_sample_frame(const gw_stream *stream, stream_client *client)
         first = end - STREAM_ROWS; /* too slow: the frame's first tick shows the gap */
     uint64_t last = first;
     while (last < end && last - first < STREAM_FRAME_ROWS &&
-           stream->ticks[last % STREAM_ROWS] ==
-               stream->ticks[first % STREAM_ROWS] + (last - first))
+           stream->ticks[last % STREAM_ROWS] == stream->ticks[first % STREAM_ROWS] + (last - first))
         last++;
     client->sample_next = last;
     if (last == first)

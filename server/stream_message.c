@@ -43,9 +43,9 @@ static void reply(stream_client *client, json_t *value)
 
 static void reply_error(stream_client *client, const gw_error *error, const json_t *id)
 {
-    json_t *value = json_pack("{s:s, s:o, s:o}", "op", "error", "detail",
-                              describe_text(error->message), "pointer",
-                              describe_text(error->where));
+    json_t *value =
+        json_pack("{s:s, s:o, s:o}", "op", "error", "detail", describe_text(error->message),
+                  "pointer", describe_text(error->where));
     if (id)
         json_object_set(value, "id", (json_t *)(size_t)id);
     reply(client, value);
@@ -85,8 +85,8 @@ static bool get_vec3(message *now, const char *name, bool needed, double most, g
         return gw_fail(&now->error, GW_BAD_INPUT, at, "%s must be given: [x,y,z]", name);
     if (!wire_get_vec3(value, at, v, &now->error))
         return false;
-    return gw_norm(*v) <= most || gw_fail(&now->error, GW_BAD_INPUT, at,
-                                          "%s is longer than %g", name, most);
+    return gw_norm(*v) <= most ||
+           gw_fail(&now->error, GW_BAD_INPUT, at, "%s is longer than %g", name, most);
 }
 
 static bool get_bool(message *now, const char *name, bool needed, bool *out)
@@ -153,7 +153,7 @@ static bool on_push(message *now)
         held_by_other(now, now->stream->pushes, command.tool) || !send_hand(now, &command))
         return false;
     now->stream->pushes[command.tool] = now->client;
-    now->stream->push_until_us[command.tool] = (uint64_t)lws_now_usecs() + STREAM_PUSH_US;
+    now->stream->push_until_us[command.tool] = stream_now_us() + STREAM_PUSH_US;
     return true;
 }
 
@@ -162,8 +162,7 @@ static bool on_clutch(message *now)
     static const char *const allowed[] = {"op", "id", "tool", "on", NULL};
     gw_command command = {.kind = GW_COMMAND_CLUTCH};
     bool closed = false;
-    if (!only(now, allowed) || !get_tool(now, &command.tool) ||
-        !get_bool(now, "on", true, &closed))
+    if (!only(now, allowed) || !get_tool(now, &command.tool) || !get_bool(now, "on", true, &closed))
         return false;
     command.clutch = closed;
     return send_hand(now, &command);
@@ -225,8 +224,8 @@ static void set_samples(gw_stream *stream, stream_client *client, bool on)
 
 static void answer_subscription(const message *now, bool samples)
 {
-    json_t *value = json_pack("{s:s, s:s}", "op", "subscribed", "stream",
-                              samples ? "samples" : "poses");
+    json_t *value =
+        json_pack("{s:s, s:s}", "op", "subscribed", "stream", samples ? "samples" : "poses");
     if (samples) {
         json_t *columns = json_array();
         for (int i = 0; i < wire_column_count; i++)
@@ -294,9 +293,9 @@ static const struct {
     const char *op;
     handler *handle;
 } operations[] = {
-    {"auth", on_auth},       {"subscribe", on_subscribe}, {"unsubscribe", on_unsubscribe},
-    {"drag", on_drag},       {"release", on_release},     {"push", on_push},
-    {"clutch", on_clutch},   {"halt", on_halt},
+    {"auth", on_auth},     {"subscribe", on_subscribe}, {"unsubscribe", on_unsubscribe},
+    {"drag", on_drag},     {"release", on_release},     {"push", on_push},
+    {"clutch", on_clutch}, {"halt", on_halt},
 };
 
 static bool dispatch(message *now)

@@ -10,15 +10,15 @@
 
 #include "server/stream.h"
 
-#define STREAM_TICK_US   4000  /* of the timer: the fastest poses, and far below 50 ms for events */
-#define STREAM_STATE_US  100000
-#define STREAM_PUSH_US   250000 /* a push that is not repeated ends */
-#define STREAM_AUTH_US   5000000
-#define STREAM_MESSAGE   65536 /* bytes of one message from a client */
-#define STREAM_REPLIES   32    /* answers waiting for one client */
-#define STREAM_ROWS      4096  /* ticks of samples kept for slow readers; a power of two */
-#define STREAM_FRAME_ROWS 256  /* most ticks in one frame of samples */
-#define STREAM_ADOPTED   256   /* sockets on their way to the thread */
+#define STREAM_TICK_US    4000 /* of the timer: the fastest poses, and far below 50 ms for events */
+#define STREAM_STATE_US   100000
+#define STREAM_PUSH_US    250000 /* a push that is not repeated ends */
+#define STREAM_AUTH_US    5000000
+#define STREAM_MESSAGE    65536 /* bytes of one message from a client */
+#define STREAM_REPLIES    32    /* answers waiting for one client */
+#define STREAM_ROWS       4096  /* ticks of samples kept for slow readers; a power of two */
+#define STREAM_FRAME_ROWS 256   /* most ticks in one frame of samples */
+#define STREAM_ADOPTED    GW_MAX_STREAMS /* sockets on their way to the thread */
 
 typedef enum stream_close {
     STREAM_CLOSE_NONE = 0,
@@ -80,6 +80,15 @@ struct gw_stream {
     uint64_t *ticks;
     gw_snapshot *records; /* scratch */
 };
+
+uint64_t stream_now_us(void);
+
+/* Takes in what is new and lets every client know that has something due. From the timer, and when
+ * another thread says that there is something. */
+void stream_serve(gw_stream *stream);
+
+/* The client's socket takes more: sends what is next. -1: the connection ends. */
+int stream_writable(gw_stream *stream, stream_client *client);
 
 /* Handles one message of a client. */
 void stream_message(gw_stream *stream, stream_client *client, const char *data, size_t size);

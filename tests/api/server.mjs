@@ -46,6 +46,7 @@ export async function start({ args = [], env = {}, data, listen = '127.0.0.1:0' 
     child.kill(signal);
     const how = await ended;
     if (!data) rmSync(folder, { recursive: true, force: true });
+    if (signal !== 'SIGKILL') assert.equal(how.code, 0, `serve ended with ${JSON.stringify(how)}: ${err}`);
     return { ...how, err };
   };
   return { address, folder, pid: child.pid, stop, ended, log: () => err };
