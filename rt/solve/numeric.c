@@ -352,37 +352,95 @@ static void general_set(completion *c, int at, gw_submanifold *set)
     count_factors(c, x, set);
 }
 
-/* The found pose of this dimension nearest to the problem's; -1 where there is none. */
-static int nearest_found(const completion *c, int dof)
+/* ---- curves
+ * --------------------------------------------------------------------------------------- */
+
+#define CURVE_STEP 0.05 /* times the size: small beside a loop, of which most are a turn or more   \
+                         */
+#define CURVE_STEPS 600
+
+/* One step along the tangent, on in the direction of the last one. */
+static bool step_along(const gw_submanifold *set, double size, double last[6], gw_pose *x)
+{
+    double basis[6][6], dot = 0;
+    gw_submanifold_tangent(set, x, size, basis);
+    for (int i = 0; i < 6; i++)
+        dot += basis[0][i] * last[i] * (i < 3 ? 1 : size * size);
+    double go = (dot < 0 ? -1 : 1) * CURVE_STEP * size;
+    for (int i = 0; i < 6; i++)
+        last[i] = basis[0][i] * (dot < 0 ? -1 : 1);
+    gw_twist d = {{go * basis[0][0], go * basis[0][1], go * basis[0][2]},
+                  {go * basis[0][3], go * basis[0][4], go * basis[0][5]}};
+    gw_pose next = gw_pose_add(x, &d);
+    double off = gw_rows_project(set->rows, set->row_count, size, 20, &next);
+    double moved = gw_pose_distance(&next, x, size);
+    *x = next;
+    return off < 1e-10 * size && moved < 2 * CURVE_STEP * size;
+}
+
+/* Marks the found poses that lie on the set's curve, by going round it from its seed. False where
+ * it does not come back: then nothing is known of the others. */
+static bool go_round(const completion *c, const gw_submanifold *set, bool *covered)
+{
+    gw_pose x = set->seed;
+    double last[6] = {0};
+    const double near = 0.6 * CURVE_STEP * c->size;
+    for (int k = 0; k < CURVE_STEPS; k++) {
+        for (int i = 0; i < c->found_count; i++)
+            if (c->dof[i] == 1 && gw_pose_distance(&x, &c->found[i], c->size) < near)
+                covered[i] = true;
+        if (!step_along(set, c->size, last, &x))
+            return false;
+        if (k > 2 && gw_pose_distance(&x, &set->seed, c->size) < near)
+            return true;
+    }
+    return false;
+}
+
+/* The found pose of this dimension nearest to the problem's, of those not covered; or -1. */
+static int nearest_found(const completion *c, int dof, const bool *covered)
 {
     int best = -1;
     double least = HUGE_VAL;
     for (int i = 0; i < c->found_count; i++) {
         double d = gw_pose_distance(&c->found[i], &c->run->problem->pose, c->run->problem->length);
-        if (c->dof[i] == dof && d < least)
+        if (c->dof[i] == dof && !covered[i] && d < least)
             best = i, least = d;
     }
     return best;
 }
 
+/* Sets with freedoms: one a dimension, and one a closed curve. Returns how many. */
+static int continuous_sets(completion *c, gw_submanifold *sets, int room)
+{
+    bool covered[MAX_FOUND] = {false};
+    int count = 0;
+    for (int dof = 6; dof > 0; dof--)
+        for (int at; count < room && (at = nearest_found(c, dof, covered)) >= 0;) {
+            gw_submanifold *set = &sets[count++];
+            general_set(c, at, set);
+            covered[at] = true;
+            if (dof > 1 || !go_round(c, set, covered))
+                break;
+        }
+    return count;
+}
+
+#define MAX_SETS 8 /* continuous sets of one leaf */
+
 static void add_found(completion *c)
 {
-    gw_submanifold set;
-    int number = 0, isolated = 0;
+    gw_submanifold sets[MAX_SETS], single;
+    int continuous = continuous_sets(c, sets, MAX_SETS), total = continuous, number = 0;
     for (int i = 0; i < c->found_count; i++)
-        isolated += c->dof[i] == 0;
-    for (int dof = 6; dof > 0; dof--) {
-        int at = nearest_found(c, dof);
-        if (at < 0)
-            continue;
-        general_set(c, at, &set);
-        gw_add_branch(c->run, c->state, number++ > 0 || isolated > 0 ? number - 1 : -1, &set);
-    }
+        total += c->dof[i] == 0;
+    for (int i = 0; i < continuous; i++)
+        gw_add_branch(c->run, c->state, total > 1 ? number++ : -1, &sets[i]);
     for (int i = 0; i < c->found_count; i++) {
         if (c->dof[i] > 0)
             continue;
-        isolated_set(c, &c->found[i], &set);
-        gw_add_branch(c->run, c->state, isolated + number > 1 ? number++ : -1, &set);
+        isolated_set(c, &c->found[i], &single);
+        gw_add_branch(c->run, c->state, total > 1 ? number++ : -1, &single);
     }
 }
 

@@ -75,6 +75,19 @@ static bool plainly_needed(const gw_run *run, int dof)
     return 6 - dof > codimension(&p->constraints[0]) && 6 - dof > codimension(&p->constraints[1]);
 }
 
+/* The constraints that are needed to imply constraint `index`, out of those in `use`: halves are
+ * left out first, then ever smaller blocks, the later ones before the earlier. */
+static unsigned long thinned(const gw_run *run, unsigned long use, int index)
+{
+    for (int size = GW_MAX_PROBLEM / 2; size > 0; size /= 2)
+        for (int first = GW_MAX_PROBLEM - size; first >= 0; first -= size) {
+            unsigned long block = ((1ul << size) - 1) << first;
+            if (use & block && implies(run, use & ~block, index))
+                use &= ~block;
+        }
+    return use;
+}
+
 void gw_find_redundant(const gw_run *run)
 {
     gw_solution *s = run->solution;
@@ -86,10 +99,7 @@ void gw_find_redundant(const gw_run *run)
         if (!implies(run, rest, i))
             continue;
         use = rest;
-        unsigned long because = rest;
-        for (int k = run->problem->count - 1; k >= 0; k--)
-            if (because >> k & 1 && implies(run, because & ~(1ul << k), i))
-                because &= ~(1ul << k);
+        unsigned long because = thinned(run, rest, i);
         s->redundant[s->redundant_count++] =
             (gw_redundant){i, because, "every pose that the others allow satisfies it"};
     }
