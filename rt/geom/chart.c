@@ -9,17 +9,17 @@
 
 #include "rt/geom/submanifold.h"
 
-/* sin x and cos x; the series is exact to rounding below 1/8. */
-static void sine_cosine(double x, double *s, double *c)
+/* sin x and cos x; the series is exact to rounding below 1/16. */
+static inline __attribute__((always_inline)) void sine_cosine(double x, double *s, double *c)
 {
-    if (fabs(x) > 0.125) {
+    if (fabs(x) > 0.0625) {
         *s = sin(x);
         *c = cos(x);
         return;
     }
     double y = x * x;
-    *s = x * (1 - y / 6 * (1 - y / 20 * (1 - y / 42 * (1 - y / 72 * (1 - y / 110)))));
-    *c = 1 - y / 2 * (1 - y / 12 * (1 - y / 30 * (1 - y / 56 * (1 - y / 90))));
+    *s = x - x * y * (1. / 6 - y * (1. / 120 - y * (1. / 5040 - y * (1. / 362880))));
+    *c = 1 - y * (0.5 - y * (1. / 24 - y * (1. / 720 - y * (1. / 40320 - y * (1. / 3628800)))));
 }
 
 /* exp(angle axis), axis of unit length. */
@@ -119,8 +119,9 @@ typedef struct locus_motion {
 } locus_motion;
 
 /* origin + a cos e1 + b sin e2, the angle z past the centre's. */
-static void arc_motion(const gw_chart *chart, double a, double b, double z, double z_dot, int k,
-                       locus_motion *m)
+static inline __attribute__((always_inline)) void arc_motion(const gw_chart *chart, double a,
+                                                             double b, double z, double z_dot,
+                                                             int k, locus_motion *m)
 {
     const gw_locus *l = &chart->set->translation.locus;
     double sz, cz;
@@ -150,7 +151,8 @@ static void sphere_motion(const gw_chart *chart, const double *z, const double *
     m->bias = gw_scale(-l->a, gw_mul_add(gw_scale(2 * along * over, u_dot), gw_norm2(u_dot), u));
 }
 
-static void locus_at(const gw_chart *chart, const double *z, const double *z_dot, locus_motion *m)
+static inline __attribute__((always_inline)) void locus_at(const gw_chart *chart, const double *z,
+                                                           const double *z_dot, locus_motion *m)
 {
     const gw_locus *l = &chart->set->translation.locus;
     int dof = chart->set->translation.dof;
@@ -210,10 +212,11 @@ typedef struct exp_terms {
 static exp_terms exp_terms_at(double s)
 {
     if (s < 0.01) {
-        return (exp_terms){0.5 - s / 24 * (1 - s / 30 * (1 - s / 56 * (1 - s / 90))),
-                           1.0 / 6 * (1 - s / 20 * (1 - s / 42 * (1 - s / 72 * (1 - s / 110)))),
-                           -1.0 / 24 * (1 - s / 15 * (1 - s * 3 / 112 * (1 - s * 2 / 135))),
-                           -1.0 / 120 * (1 - s / 21 * (1 - s / 48 * (1 - s * 2 / 165)))};
+        return (exp_terms){
+            1. / 2 - s * (1. / 24 - s * (1. / 720 - s * (1. / 40320 - s * (1. / 3628800)))),
+            1. / 6 - s * (1. / 120 - s * (1. / 5040 - s * (1. / 362880 - s * (1. / 39916800)))),
+            -1. / 24 + s * (1. / 360 - s * (1. / 13440 - s * (1. / 907200))),
+            -1. / 120 + s * (1. / 2520 - s * (1. / 120960 - s * (1. / 9979200)))};
     }
     double angle = sqrt(s);
     double a = sin(angle) / angle;
@@ -251,8 +254,8 @@ static void free_motion(const gw_chart *chart, const double *z, const double *z_
     m->bias = gw_mul_add(m->bias, e.c, gw_cross(r_dot, across));
 }
 
-static void rotation_at(const gw_chart *chart, const double *z, const double *z_dot,
-                        rotation_motion *m)
+static inline __attribute__((always_inline)) void
+rotation_at(const gw_chart *chart, const double *z, const double *z_dot, rotation_motion *m)
 {
     const gw_rotation_set *set = &chart->set->rotation;
     m->velocity = m->bias = gw_v3(0, 0, 0);
@@ -284,7 +287,7 @@ static void rotation_at(const gw_chart *chart, const double *z, const double *z_
 /* ---- both together ----------------------------------------------------------------------------
  */
 
-static void put(double *row, gw_vec3 v, gw_vec3 w)
+static inline __attribute__((always_inline)) void put(double *row, gw_vec3 v, gw_vec3 w)
 {
     row[0] = v.x;
     row[1] = v.y;

@@ -32,7 +32,7 @@ static gw_vec3 angular(const double *column)
 }
 
 /* J z'; the first `turns` of the n columns turn the body, the others only shift it. */
-static gw_twist twist_of(double (*jacobian)[6], const double *z_dot, int turns, int n)
+GW_STEP_INLINE gw_twist twist_of(double (*jacobian)[6], const double *z_dot, int turns, int n)
 {
     gw_twist t = {{0, 0, 0}, {0, 0, 0}};
     for (int k = 0; k < n; k++)
@@ -49,7 +49,7 @@ static int turning(const gw_submanifold *set)
 }
 
 /* M_z = J^T M J, by columns of momentum (of the centre of mass, and of spin about it). */
-static bool factor_inertia(const gw_guided_def *def, stage *s)
+GW_STEP_INLINE bool factor_inertia(const gw_guided_def *def, stage *s)
 {
     int n = def->set.dof, turns = turning(&def->set);
     gw_vec3 v[6];
@@ -69,8 +69,8 @@ static bool factor_inertia(const gw_guided_def *def, stage *s)
 }
 
 /* J^T of a wrench whose torque is about the centre of mass. */
-static void pull_back(const gw_guided_def *def, const stage *s, const gw_wrench *about_com,
-                      double *force)
+GW_STEP_INLINE void pull_back(const gw_guided_def *def, const stage *s, const gw_wrench *about_com,
+                              double *force)
 {
     int n = def->set.dof, turns = turning(&def->set);
     gw_vec3 torque = gw_add(about_com->t, gw_cross(s->rigid.com, about_com->f));
@@ -80,8 +80,8 @@ static void pull_back(const gw_guided_def *def, const stage *s, const gw_wrench 
         force[k] += gw_dot(angular(s->jacobian[k]), torque);
 }
 
-static bool stage_at(const gw_guided *body, const gw_chart *chart, const double *z,
-                     const double *z_dot, stage *s)
+GW_STEP_INLINE bool stage_at(const gw_guided *body, const gw_chart *chart, const double *z,
+                             const double *z_dot, stage *s)
 {
     gw_chart_eval(chart, z, z_dot, &s->pose, s->jacobian, s->bias);
     s->twist = twist_of(s->jacobian, z_dot, turning(&body->def.set), body->def.set.dof);
@@ -90,7 +90,8 @@ static bool stage_at(const gw_guided *body, const gw_chart *chart, const double 
 }
 
 /* z'' under the load of this stage. */
-static void accelerate(const gw_guided_def *def, stage *s, const gw_load *load, double *z_ddot)
+GW_STEP_INLINE void accelerate(const gw_guided_def *def, stage *s, const gw_load *load,
+                               double *z_ddot)
 {
     gw_wrench rate =
         gw_rigid_rate(def->mass.mass, &s->rigid, s->twist.w, linear(s->bias), angular(s->bias));
@@ -117,15 +118,25 @@ static bool finite_state(const gw_pose *pose, const gw_twist *twist)
     return gw_finite_pose(pose) && gw_finite3(twist->v) && gw_finite3(twist->w);
 }
 
-/* Where stage i, or the step's end (i = GW_RK_STAGES), lies: from the accelerations before it. */
-static void stage_state(int i, double c, double h, int n, const double *v0, double (*a)[6],
-                        double *z, double *z_dot)
+/* Weightless bodies that turn about one axis at most, and slide along something that does not turn
+ * with them and has no poles, do with the fourth order. */
+static const gw_tableau *tableau_for(const gw_guided_def *def)
+{
+    const gw_submanifold *set = &def->set;
+    bool tumbles = set->rotation.dof > 1 || set->translation.in_mobile ||
+                   set->translation.locus.kind == GW_LOCUS_SPHERE;
+    return tumbles || gw_norm2(def->gravity) > 0 ? &gw_butcher6 : &gw_fehlberg4;
+}
+
+/* Where stage i, or the step's end (i = rk->stages), lies: from the accelerations before it. */
+GW_STEP_INLINE void stage_state(const gw_tableau *rk, int i, double c, double h, int n,
+                                const double *v0, double (*a)[6], double *z, double *z_dot)
 {
     for (int k = 0; k < n; k++) {
         double sum = 0, twice = 0;
         for (int j = 0; j < i; j++) {
-            sum += gw_rk_a[i][j] * a[j][k];
-            twice += gw_rk_aa[i][j] * a[j][k];
+            sum += rk->a[i][j] * a[j][k];
+            twice += rk->aa[i][j] * a[j][k];
         }
         z[k] = h * (c * v0[k] + h * twice);
         z_dot[k] = v0[k] + h * sum;
@@ -138,21 +149,22 @@ static bool runge_kutta(const gw_guided *body, const gw_chart *chart, const gw_f
 {
     const gw_guided_def *def = &body->def;
     int n = def->set.dof;
-    double v0[6], a[GW_RK_STAGES][6];
+    const gw_tableau *rk = tableau_for(def);
+    double v0[6], a[GW_RK_MAX_STAGES][6];
     stage s;
     memcpy(v0, z_dot, sizeof v0);
-    for (int i = 0; i < GW_RK_STAGES; i++) {
-        stage_state(i, gw_rk_c[i], h, n, v0, a, z, z_dot);
+    for (int i = 0; i < rk->stages; i++) {
+        stage_state(rk, i, rk->c[i], h, n, v0, a, z, z_dot);
         if (!stage_at(body, chart, z, z_dot, &s))
             return false;
-        gw_load load = gw_rigid_load(def, &s.rigid, &s.pose, &s.twist, forces, gw_rk_c[i] * h);
+        gw_load load = gw_rigid_load(def, &s.rigid, &s.pose, &s.twist, forces, rk->c[i] * h);
         accelerate(def, &s, &load, a[i]);
         if (i == 0)
             step->constraint = constraint_of(def, &s, &load, a[0]);
-        step->work += gw_rk_b[i] * h * load.power;
-        step->dissipated += gw_rk_b[i] * h * load.dissipation;
+        step->work += rk->b[i] * h * load.power;
+        step->dissipated += rk->b[i] * h * load.dissipation;
     }
-    stage_state(GW_RK_STAGES, 1, h, n, v0, a, z, z_dot);
+    stage_state(rk, rk->stages, 1, h, n, v0, a, z, z_dot);
     return true;
 }
 

@@ -167,26 +167,27 @@ static void accumulate(gw_twist *sum, double s, const gw_twist *x)
 static bool runge_kutta(const gw_guided *body, const gw_forces *forces, double h, gw_twist *move,
                         gw_twist *twist, gw_step *step)
 {
-    rates k[GW_RK_STAGES];
-    for (int i = 0; i <= GW_RK_STAGES; i++) {
+    const gw_tableau *rk = &gw_butcher6;
+    rates k[GW_RK_MAX_STAGES];
+    for (int i = 0; i <= rk->stages; i++) {
         *move = (gw_twist){{0, 0, 0}, {0, 0, 0}};
         *twist = body->twist;
         for (int j = 0; j < i; j++) {
-            accumulate(move, h * gw_rk_a[i][j], &k[j].move);
-            accumulate(twist, h * gw_rk_a[i][j], &k[j].twist);
+            accumulate(move, h * rk->a[i][j], &k[j].move);
+            accumulate(twist, h * rk->a[i][j], &k[j].twist);
         }
-        if (i == GW_RK_STAGES)
+        if (i == rk->stages)
             break;
         gw_pose pose = gw_pose_add(&body->pose, move);
         gw_wrench constraint;
         gw_load load;
         double a[6];
-        if (!acceleration(&body->def, &pose, twist, forces, gw_rk_c[i] * h, &load, a, &constraint))
+        if (!acceleration(&body->def, &pose, twist, forces, rk->c[i] * h, &load, a, &constraint))
             return false;
         if (i == 0)
             step->constraint = constraint;
-        step->work += gw_rk_b[i] * h * load.power;
-        step->dissipated += gw_rk_b[i] * h * load.dissipation;
+        step->work += rk->b[i] * h * load.power;
+        step->dissipated += rk->b[i] * h * load.dissipation;
         k[i] = (rates){{twist->v, chart_rate(move->w, twist->w)},
                        {{a[0], a[1], a[2]}, {a[3], a[4], a[5]}}};
     }
