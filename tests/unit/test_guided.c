@@ -189,12 +189,15 @@ static void energy_is_kept_and_converges(void **state)
                  {&free_body, {7, 4, 12}, {{0, 0, 0}, {0, 0, 0}}}};
     for (int i = 0; i < 4; i++) {
         double spin;
-        double coarse = energy_error(*cases[i].def, cases[i].spin, cases[i].push, 500, &spin);
         double fine = energy_error(*cases[i].def, cases[i].spin, cases[i].push, 1000, &spin);
-        print_message("case %d: %.2e at 1 kHz, %.1f times less than at 500 Hz, up to %.1f rad/s\n",
-                      i, fine, coarse / fine, spin);
+        /* the order shows at larger steps: at 1 kHz the sixth order is at rounding already */
+        double half = energy_error(*cases[i].def, cases[i].spin, cases[i].push, 500, &spin);
+        double coarse = energy_error(*cases[i].def, cases[i].spin, cases[i].push, 250, &spin);
+        print_message("case %d: %.2e at 1 kHz, %.2e at 500 Hz, %.1f times more at 250 Hz, up to "
+                      "%.1f rad/s\n",
+                      i, fine, half, coarse / half, spin);
         assert_true(fine <= 1e-8);
-        assert_true(coarse >= 14 * fine);
+        assert_true(coarse >= 14 * half);
     }
 }
 
