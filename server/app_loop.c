@@ -109,6 +109,8 @@ bool app_step(gw_app *app, uint64_t ticks, gw_error *error)
     app_snapshot(app, &snapshot);
     if (snapshot.state != GW_PAUSED)
         return gw_fail(error, GW_CONFLICT, "", "steps are made while paused: pause first");
+    if (snapshot.halted)
+        return gw_fail(error, GW_CONFLICT, "", "halted: nothing moves until armed");
     uint64_t target = snapshot.tick + ticks;
     if (!send_command(app, &(gw_command){.kind = GW_COMMAND_STEP, .ticks = ticks}, error))
         return false;

@@ -275,6 +275,8 @@ test('the simulation', async () => {
   await expect(400, 'PUT', '/simulation', { state: 'asleep' });
   assert.equal((await expect(200, 'POST', '/simulation/halt')).json.halted, true);
   await expect(409, 'PUT', '/simulation', { state: 'running' });
+  await expect(409, 'POST', '/simulation/step', { ticks: 1 });
+  assert.equal((await expect(200, 'PUT', '/simulation', { state: 'stopped' })).json.state, 'stopped');
   assert.equal((await expect(200, 'POST', '/simulation/arm')).json.halted, false);
   const stopped = await expect(200, 'PUT', '/simulation', { state: 'stopped' });
   assert.deepEqual([stopped.json.state, stopped.json.tick], ['stopped', 0]);
