@@ -355,8 +355,9 @@ static void general_set(completion *c, int at, gw_submanifold *set)
 /* ---- curves
  * --------------------------------------------------------------------------------------- */
 
-#define CURVE_STEP 0.05 /* times the size: small beside a loop, of which most are a turn or more   \
-                         */
+#define CURVE_STEP                                                                                 \
+    0.05 /* times the size: small beside a loop, of which most are a turn or more                  \
+          */
 #define CURVE_STEPS 600
 
 /* One step along the tangent, on in the direction of the last one. */

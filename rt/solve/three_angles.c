@@ -19,7 +19,8 @@
 typedef struct triple {
     const gw_state *state;
     const gw_direction *d[3];
-    gw_quat zero; /* R0 */
+    gw_quat zero;               /* R0 */
+    int copies[GW_MAX_OPTIONS]; /* of each root found, where rough */
 } triple;
 
 typedef struct pencil {
@@ -93,9 +94,8 @@ static int all_roots(const double complex *c, double complex z[DEGREE])
 }
 
 /* Newton's method on `count` angles, at most MAX_POLISHED; the residual afterwards. Rough: where
- * their surfaces nearly touch, along `weak`. */
-static double polish(const gw_direction *const *d, int count, gw_quat *q, bool *rough,
-                     gw_vec3 *weak)
+ * their surfaces nearly touch. */
+static double polish(const gw_direction *const *d, int count, gw_quat *q, bool *rough)
 {
     double worst = HUGE_VAL;
     for (int k = 0; k < 60; k++) {
@@ -111,7 +111,6 @@ static double polish(const gw_direction *const *d, int count, gw_quat *q, bool *
         worst = now;
         gw_small_svd(count, a, s, v);
         *rough = s[2] < 1e-4 * s[0];
-        *weak = gw_v3(v[0][2], v[1][2], v[2][2]);
         gw_small_solve(count, (const double(*)[6])a, s, (const double(*)[6])v,
                        gw_small_rank(s, 1e-10), h, step);
         gw_vec3 turn = gw_v3(-step[0], -step[1], -step[2]);
@@ -120,6 +119,18 @@ static double polish(const gw_direction *const *d, int count, gw_quat *q, bool *
             gw_quat_mul(gw_quat_exp(size > 0.5 ? gw_scale(0.5 / size, turn) : turn), *q));
     }
     return worst;
+}
+
+/* The turn that changes the three angles least. */
+static gw_vec3 weakest(const gw_direction *const d[3], gw_quat q)
+{
+    double a[3][6] = {{0}}, s[6], v[6][6];
+    for (int i = 0; i < 3; i++) {
+        gw_vec3 g = gw_cross(gw_rotate(q, d[i]->u), d[i]->f);
+        a[i][0] = g.x, a[i][1] = g.y, a[i][2] = g.z;
+    }
+    gw_small_svd(3, a, s, v);
+    return gw_v3(v[0][2], v[1][2], v[2][2]);
 }
 
 /*
@@ -168,36 +179,64 @@ static void polish_all(const gw_state *state, gw_quat *q, bool *rough)
         all[i] = &state->directions[i];
     gw_quat better = *q;
     bool still_rough = true;
-    gw_vec3 weak;
-    if (count > 3 && polish(all, count, &better, &still_rough, &weak) < 1e-12 &&
+    if (count > 3 && polish(all, count, &better, &still_rough) < 1e-12 &&
         gw_quat_angle(better, *q) < 1e-3) {
         *q = better;
         *rough = still_rough;
     }
 }
 
-static void try_rotation(gw_run *run, const triple *t, double phi, double theta)
+/* Copies of a multiple root scatter by a root of round-off; their mean is much nearer to it. */
+static bool joins_cluster(gw_run *run, triple *t, gw_quat q, bool rough)
+{
+    for (int i = 0; i < run->finding.count; i++) {
+        gw_edit *e = &run->finding.edits[i];
+        double gap = gw_quat_angle(q, e->rotation);
+        if (gap < 1e-6)
+            return true;
+        if (!rough || !e->rough || gap > 5e-3)
+            continue;
+        double k = ++t->copies[i], sign = gw_quat_dot(q, e->rotation) < 0 ? -1 : 1;
+        gw_quat m = e->rotation;
+        e->rotation =
+            gw_quat_unit((gw_quat){m.w + (sign * q.w - m.w) / k, m.x + (sign * q.x - m.x) / k,
+                                   m.y + (sign * q.y - m.y) / k, m.z + (sign * q.z - m.z) / k});
+        return true;
+    }
+    return false;
+}
+
+static void try_rotation(gw_run *run, triple *t, double phi, double theta)
 {
     gw_quat q = gw_quat_mul(gw_quat_mul(gw_quat_axis(t->d[0]->f, phi), t->zero),
                             gw_quat_axis(t->d[0]->u, theta));
     bool rough = false;
-    gw_vec3 weak;
-    if (polish(t->d, 3, &q, &rough, &weak) > 1e-12 || run->finding.count == GW_MAX_OPTIONS)
+    if (polish(t->d, 3, &q, &rough) > 1e-12 || joins_cluster(run, t, q, rough) ||
+        run->finding.count == GW_MAX_OPTIONS)
         return;
-    if (rough && sharpen(t->d, weak, &q))
-        rough = false;
-    if (rough)
-        polish_all(t->state, &q, &rough);
-    for (int i = 0; i < run->finding.count; i++)
-        if (gw_quat_angle(q, run->finding.edits[i].rotation) < (rough ? 1e-4 : 1e-6))
-            return;
+    t->copies[run->finding.count] = 1;
     gw_put_rotation(run, "three angles: the rotations", q);
     run->finding.edits[run->finding.count - 1].rough = rough;
 }
 
+/* Makes rough roots sharp where they are exactly multiple, or where more angles tell. */
+static void refine(gw_run *run, const triple *t)
+{
+    for (int i = 0; i < run->finding.count; i++) {
+        gw_edit *e = &run->finding.edits[i];
+        if (!e->rough)
+            continue;
+        gw_vec3 weak = weakest(t->d, e->rotation);
+        if (sharpen(t->d, weak, &e->rotation))
+            e->rough = false;
+        else
+            polish_all(t->state, &e->rotation, &e->rough);
+    }
+}
+
 /* The thetas at a root: of both equations together, and of each alone where D vanishes. False
  * where both vanish for every theta: then the rotations are not finite in number. */
-static bool try_thetas(gw_run *run, const triple *t, double phi)
+static bool try_thetas(gw_run *run, triple *t, double phi)
 {
     pencil x = pencil_at(t, 1, phi), y = pencil_at(t, 2, phi);
     double d = x.b * y.c - y.b * x.c;
@@ -222,7 +261,7 @@ static bool try_thetas(gw_run *run, const triple *t, double phi)
 static bool solve_triple(gw_run *run, const gw_state *state, const int pick[3])
 {
     const gw_direction *all = state->directions, *x = &all[pick[0]];
-    triple t = {state, {x, &all[pick[1]], &all[pick[2]]}, gw_quat_identity()};
+    triple t = {state, {x, &all[pick[1]], &all[pick[2]]}, gw_quat_identity(), {0}};
     gw_vec3 w = gw_cross(x->u, x->f);
     double sine = gw_norm(w), sigma = atan2(sine, gw_dot(x->u, x->f));
     w = sine > 1e-12 ? gw_scale(1 / sine, w) : gw_any_normal(x->u);
@@ -238,6 +277,7 @@ static bool solve_triple(gw_run *run, const gw_state *state, const int pick[3])
             run->finding.count = 0;
             return false;
         }
+    refine(run, &t);
     return true;
 }
 
