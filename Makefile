@@ -24,7 +24,13 @@ obj = $(patsubst %.c,$(BUILD)/obj/%.o,$(1))
 
 build: $(BUILD)/guideway
 
-lib: $(BUILD)/libguideway.a
+lib: $(BUILD)/libguideway.a $(BUILD)/guideway.pc
+
+$(BUILD)/guideway.pc:
+	@mkdir -p $(@D)
+	@printf '%s\n' 'Name: guideway' 'Description: rigid-body positioning and guided motion' \
+	    'Version: 0.1.0' 'Cflags: -I$(CURDIR)' \
+	    'Libs: -L$(abspath $(BUILD)) -lguideway $(LDLIBS_RT) -pthread' > $@
 
 # ---- what a machine must have: commands and headers, whatever package they came from -----------
 
@@ -97,7 +103,11 @@ $(BUILD)/unit/%: tests/unit/%.c $(BUILD)/libguideway.a
 test: deps-test
 	@$(MAKE) --no-print-directory check unit api page
 
-unit: $(UNIT_BIN)
+$(BUILD)/example-solve: examples/solve.c $(BUILD)/libguideway.a
+	@$(CC) $(CFLAGS) -o $@ $< $(BUILD)/libguideway.a $(LDFLAGS) $(LDLIBS_RT)
+
+unit: $(UNIT_BIN) $(BUILD)/example-solve
+	@$(BUILD)/example-solve
 	@set -e; for t in $(UNIT_BIN); do echo "== $$t"; $$t; done
 
 # GUIDEWAY names the binary that the tests start
