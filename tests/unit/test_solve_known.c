@@ -73,6 +73,27 @@ static void three_angles_of_sixty_degrees_have_eight_poses(void **unused)
     assert_int_equal(solution.method, GW_CLOSED_FORM);
 }
 
+static void two_angles_leave_one_loop_or_two(void **unused)
+{
+    (void)unused;
+    int loops[3] = {0};
+    gw_vec3 o = {0, 0, 0};
+    for (int trial = 0; trial < 30; trial++) {
+        gw_pose x = random_pose();
+        gw_constraint c[3] = {coincident(point(0.1, 0.2, 0.3), point_at(x.p))};
+        for (int i = 1; i < 3; i++) {
+            gw_vec3 u = direction(), f = direction();
+            c[i] = angle(line(o, u), line(o, f), gw_angle_between(gw_rotate(x.q, u), f));
+        }
+        solve_set(c, 3);
+        assert_in_range(solution.branch_count, 1, 2);
+        assert_mobility(solution.branch_count, 1, 0);
+        loops[solution.branch_count]++;
+    }
+    /* of random feasible pairs about half have one loop */
+    assert_true(loops[1] > 5 && loops[2] > 5);
+}
+
 static void six_points_in_planes_three_two_one_have_up_to_four_poses(void **unused)
 {
     (void)unused;
@@ -249,6 +270,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(points_in_planes_have_the_known_mobilities),
         cmocka_unit_test(three_angles_of_sixty_degrees_have_eight_poses),
+        cmocka_unit_test(two_angles_leave_one_loop_or_two),
         cmocka_unit_test(six_points_in_planes_three_two_one_have_up_to_four_poses),
         cmocka_unit_test(three_points_on_three_lines_have_two_to_eight_poses),
         cmocka_unit_test(equal_cylinders_that_cross_meet_in_two_ellipses),
