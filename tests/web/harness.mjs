@@ -181,11 +181,17 @@ export class Person {
     return this.text('.status-hover');
   }
 
-  // Hovers until the feature is the one under the cursor (Tab steps through others), then clicks.
+  // Hovers until the feature is the one under the cursor, then clicks. `p` is a point of the world,
+  // or a function that tells where it is now.
   async pick(ref, p) {
-    await this.moveTo(p);
-    await until(async () => (await this.hovered()).startsWith(ref), `${ref} is under the cursor`, 5000);
-    const { x, y } = await this.at(p);
+    const where = typeof p === 'function' ? p : () => p;
+    let at;
+    await until(async () => {
+      await this.moveTo((at = await where()));
+      await sleep(120);
+      return (await this.hovered()).startsWith(ref);
+    }, `${ref} is under the cursor`, 8000);
+    const { x, y } = await this.at(at);
     await this.page.mouse.click(x, y);
     await until(async () => (await this.text('.picked')).includes(ref), `${ref} is picked`, 5000);
   }

@@ -126,6 +126,15 @@ test('a constraint is made with the keyboard alone', async () => {
   await until(async () => /3 freedoms/.test(await page.locator('[data-said]').innerText()), 'it is read out');
 });
 
+test('Tab steps through the features that overlap under the cursor', async () => {
+  await person.moveTo([-0.05, 0.02, 0.1]);
+  await until(async () => /^cylinder\/top 1 of \d/.test(await person.hovered()), 'the top goes first');
+  await page.keyboard.press('Tab');
+  await until(async () => / 2 of \d/.test(await person.hovered()), 'the next');
+  await page.keyboard.press('Shift+Tab');
+  await until(async () => /^cylinder\/top/.test(await person.hovered()), 'and back');
+});
+
 test('kind first, then the features', async () => {
   await page.click('.kinds button:has-text("parallel")');
   await pickByKeys('cone/axis');

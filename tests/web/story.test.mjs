@@ -140,10 +140,9 @@ test('pulled off the plane it stops dead at the constraint, which pushes back', 
 
 test('a distance between the two axes leaves the circle, and it is drawn', async () => {
   await page.keyboard.press('Escape');
-  const pose = await conePose();
   // the round side means the axis; the axis stands out of its body, too, and can be pointed at there
   await person.pick('cylinder/axis', [0.06, -0.08, -0.03]);
-  await person.pick('cone/axis', place(pose, [0, 0, 0.123]));
+  await person.pick('cone/axis', async () => place(await conePose(), [0, 0, 0.123]));
   await page.hover('[data-kind=distance]');
   const field = page.locator('.offer.active input');
   await field.fill('60');
@@ -198,6 +197,22 @@ test('undo brings it back, redo takes it away again', async () => {
   await until(async () => (await appliance.get('/constraints')).length === 1, 'redone');
 });
 
+test('Esc lets go of a drag in the middle of it', async () => {
+  await grab([40, 10], async () => {
+    await until(async () => (await appliance.tool()).dragging, 'it is dragged');
+    await page.keyboard.press('Escape');
+    await until(async () => !(await appliance.tool()).dragging, 'it is let go');
+  });
+});
+
+test('arrow keys push while it runs', async () => {
+  await page.locator('#canvas').focus();
+  await page.keyboard.down('ArrowRight');
+  await until(async () => Math.hypot(...(await appliance.tool()).operator.force) > 1, 'the push is felt');
+  await page.keyboard.up('ArrowRight');
+  await until(async () => Math.hypot(...(await appliance.tool()).operator.force) < 0.01, 'and ends');
+});
+
 test('pause, step and stop do as they say', async () => {
   await page.locator('#canvas').focus();
   await page.keyboard.press('Space');
@@ -224,6 +239,7 @@ test('a slider and the arrow keys move it along one freedom', async () => {
   await page.locator('.freedom input[type=range]').nth(1).focus();
   await page.keyboard.press('ArrowRight');
   await until(async () => (await appliance.get('/solutions/cone')).parameters[1] !== before[1], 'the slider moves it');
+  await sleep(400);
   const middle = (await appliance.get('/solutions/cone')).parameters;
   await page.locator('#canvas').focus();
   await page.keyboard.press('ArrowRight');

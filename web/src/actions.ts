@@ -66,8 +66,20 @@ export const arm = (): Promise<boolean> =>
 
 // ---- history and files -----------------------------------------------------------------------------
 
-export const undo = (): Promise<boolean> => attempt(() => call('POST', '/scene/undo'));
-export const redo = (): Promise<boolean> => attempt(() => call('POST', '/scene/redo'));
+// Nothing to undo is no error, only nothing.
+async function travel(way: 'undo' | 'redo'): Promise<boolean> {
+  try {
+    await call('POST', `/scene/${way}`);
+    return true;
+  } catch (e) {
+    if (e instanceof Refusal && e.status === 409) store.announce(`There is nothing to ${way}.`);
+    else refuse((e as Error).message);
+    return false;
+  }
+}
+
+export const undo = (): Promise<boolean> => travel('undo');
+export const redo = (): Promise<boolean> => travel('redo');
 
 export const openScene = (file: string): Promise<boolean> =>
   attempt(async () => {

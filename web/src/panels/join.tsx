@@ -3,7 +3,7 @@ import type { JSX } from 'preact';
 import { commitDraft, draft, dropDraft, preview, propose, stepBranch, wanted } from '../draft';
 import { deleteConstraint, patchConstraint } from '../actions';
 import { distanceNow, kindNames, KINDS, offers, place, senseWords, type Offer } from '../kinds';
-import type { ConstraintType, Sense } from '../protocol';
+import type { Conflict, ConstraintType, Sense } from '../protocol';
 import { Icon } from '../ui/icons';
 import { NumberField, Section } from '../ui/widgets';
 import { DEG, MM, degrees, mm } from '../words';
@@ -51,6 +51,9 @@ function SenseChoice({ o }: { o: Offer }): JSX.Element | null {
   );
 }
 
+// A finger cannot hover: its first tap on a kind previews, the second commits.
+let touched = false;
+
 function OfferRow({ o }: { o: Offer }): JSX.Element {
   const active = draft.value?.type === o.type;
   const value = active ? draft.value!.value : o.value;
@@ -63,9 +66,11 @@ function OfferRow({ o }: { o: Offer }): JSX.Element {
   return (
     <li class={`offer ${active ? 'active' : ''}`}>
       <button type="button" class="offer-main" data-kind={o.type} aria-pressed={active} onMouseEnter={() => propose(o.type)} onFocus={() => propose(o.type)}
+        onPointerDown={(e) => (touched = e.pointerType !== 'mouse' && !active)}
         onClick={() => {
           propose(o.type);
-          void commitDraft();
+          if (!touched) void commitDraft();
+          touched = false;
         }}>
         <span>{offerWords(o, value)}</span><span class="offer-note">{o.why}</span>
       </button>
@@ -112,6 +117,14 @@ function again(): void {
   propose(type, { value, sense });
 }
 
+// The server names the constraint that is not there yet by the id that it would get.
+function sentence(text: string, conflict: Conflict | null): string {
+  const known = new Set(store.constraints.value.map((c) => c.id));
+  let out = text;
+  for (const id of conflict?.constraints ?? []) if (!known.has(id)) out = out.replace(id, 'the new one');
+  return out;
+}
+
 function Outcome(): JSX.Element | null {
   const now = preview.value;
   if (!draft.value) return null;
@@ -119,7 +132,7 @@ function Outcome(): JSX.Element | null {
   if (now.refusal)
     return (
       <div class="outcome refused" role="alert">
-        <p><Icon name="broken" /><strong>Cannot hold.</strong> {now.refusal}</p>
+        <p><Icon name="broken" /><strong>Cannot hold.</strong> {sentence(now.refusal, now.conflict)}</p>
         <div class="fixes">{fixes().map((f) => <button key={f.label} type="button" onClick={f.run}>{f.label}</button>)}</div>
       </div>
     );

@@ -22,7 +22,8 @@ function Hints(): JSX.Element | null {
     store.remember('hints', 'shut');
     setShut(true);
   };
-  const now = STEPS.findIndex((s) => !s.done());
+  const at = STEPS.findIndex((s) => !s.done());
+  const now = at < 0 ? STEPS.length - 1 : at;
   return (
     <aside class="hints" aria-label="First steps">
       <ol>
@@ -124,7 +125,7 @@ export function Stage(): JSX.Element {
       <Empty />
       <Hints />
       <StatusLine />
-      {store.runState.value === 'stopped' && store.constraints.value.length > 0 && store.tools.value.length > 0 && !draft.value && !store.halted.value && (
+      {store.link.value === 'open' && store.runState.value === 'stopped' && store.constraints.value.length > 0 && store.tools.value.length > 0 && !draft.value && !store.halted.value && (
         <button type="button" class="start" onClick={() => void setRun('running')}><Icon name="run" />Start</button>
       )}
     </main>

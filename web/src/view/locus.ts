@@ -43,6 +43,8 @@ function fading(fragment: string, colour: Color, strength: number, cells = 6): S
   });
 }
 
+const CLEAR = 1.006; // a locus on a body's own surface stands off it by this, not to flicker
+
 const V = (v: Vec3): Vector3 => new Vector3(...v);
 const Z = new Vector3(0, 0, 1);
 const Y = new Vector3(0, 1, 0);
@@ -71,6 +73,8 @@ export class Locus {
   private readonly turn = new Quaternion();
   private readonly base = new Quaternion();
   private readonly origin = new Vector3();
+  private readonly centre = new Vector3();
+  private readonly normal = new Vector3();
   private size = 1;
   private key = '';
 
@@ -123,7 +127,7 @@ export class Locus {
         break;
       case 'circle': put(this.ring(radiusOf(t))); break;
       case 'ellipse': put(this.ellipse(t)); break;
-      case 'sphere': put(new Mesh(new SphereGeometry(radiusOf(t), 48, 24), this.glass(0.2))); put(this.ring(radiusOf(t))); break;
+      case 'sphere': put(new Mesh(new SphereGeometry(radiusOf(t) * CLEAR, 64, 32), this.glass(0.2))); put(this.ring(radiusOf(t))); break;
       case 'cylinder': put(this.pipe(radiusOf(t)), frame(b).multiply(new Quaternion().setFromUnitVectors(Y, Z))); break;
       default: break;
     }
@@ -142,7 +146,7 @@ export class Locus {
   }
 
   private pipe(radius: number): Mesh {
-    return new Mesh(new CylinderGeometry(radius, radius, 4 * this.size, 64, 1, true), fading(TUBE_FRAGMENT, this.colour, 0.3));
+    return new Mesh(new CylinderGeometry(radius * CLEAR, radius * CLEAR, 4 * this.size, 64, 1, true), fading(TUBE_FRAGMENT, this.colour, 0.3));
   }
 
   private ring(radius: number): Mesh {
@@ -163,6 +167,7 @@ export class Locus {
     const t = branch.translation;
     const b = basisOf(t);
     for (const d of this.arrowDirections(t, b)) this.marks.add(this.arrow(d));
+    this.addTangents(t, b);
     const turnsBody = branch.rotation.kind === 'angle' ? branch.rotation.axis_body : undefined;
     const { kind, axis } = branch.rotation;
     if (axis && (kind === 'axis' || kind === 'angle')) this.marks.add(this.turnRing(V(axis), 0.6));
@@ -180,6 +185,37 @@ export class Locus {
     if (t.kind === 'cylinder') return [b.e3];
     if (t.kind === 'free') return [[1, 0, 0], [0, 1, 0], [0, 0, 1]];
     return [];
+  }
+
+  // Round loci: arrows along the tangents, turned with the point.
+  private addTangents(t: Translation, b: Basis): void {
+    const count = { circle: 1, ellipse: 1, cylinder: 1, sphere: 2 }[t.kind] ?? 0;
+    this.centre.fromArray(t.point ?? [0, 0, 0]);
+    this.normal.fromArray(b.e3);
+    for (let i = 1; i <= count; i++) {
+      const arrow = this.arrow(b.e1);
+      arrow.scale.setScalar(0.8);
+      arrow.userData['tangent'] = i;
+      this.marks.add(arrow);
+    }
+  }
+
+  private turnTangents(mobile: boolean): void {
+    radial.copy(this.centre);
+    axial.copy(this.normal);
+    if (mobile) {
+      radial.applyQuaternion(this.turn).add(this.origin);
+      axial.applyQuaternion(this.turn);
+    }
+    radial.subVectors(this.point, radial);
+    tangent.crossVectors(axial, radial);
+    if (tangent.lengthSq() < 1e-12) tangent.set(1, 0, 0);
+    tangent.normalize();
+    for (const mark of this.marks.children) {
+      const which = mark.userData['tangent'] as number | undefined;
+      if (which === 1) mark.quaternion.setFromUnitVectors(Y, tangent);
+      else if (which === 2) mark.quaternion.setFromUnitVectors(Y, axial.crossVectors(tangent, radial).normalize());
+    }
   }
 
   // Two heads on one shaft of unit half length.
@@ -241,6 +277,7 @@ export class Locus {
     }
     this.marks.position.copy(this.point);
     this.marks.scale.setScalar(Math.min(0.14 * this.point.distanceTo(camera.position), 1.6 * this.size));
+    this.turnTangents(t.in === 'mobile');
     for (const mark of this.marks.children)
       if (mark.userData['body']) this.turnWithBody(mark);
   }
@@ -260,3 +297,6 @@ export class Locus {
 }
 
 const axisScratch = new Vector3();
+const radial = new Vector3();
+const axial = new Vector3();
+const tangent = new Vector3();
