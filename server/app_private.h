@@ -81,6 +81,10 @@ bool app_hand_over(app_edit *edit, gw_error *error);
 /* A fresh loop with fresh devices for the document; the old ones end. Under the edit lock. */
 bool app_start_loop(gw_app *app, app_document *document, gw_error *error);
 
+/* Sends a command. A hand's moves are sent again anyway; everything else, a halt above all, waits
+ * for the ring, which the loop empties every tick. */
+bool app_send_command(gw_app *app, const gw_command *command, gw_error *error);
+
 /* The newest snapshot. */
 void app_snapshot(gw_app *app, gw_snapshot *snapshot);
 

@@ -171,3 +171,27 @@ test('another rate is another loop, the stream goes on', async () => {
   const frames = live.frames.length;
   await until('frames', () => live.frames.length > frames + 5);
 });
+
+test('a hand that holds still feels a switch as at most 0.05 N per ms', async () => {
+  await open('cone-on-cylinder');
+  const above = { p: [0, 0, 0.15], q: [0, 1, 0, 0] };
+  await expect(200, 'PATCH', '/objects/cone', { pose: above });
+  await expect(200, 'PUT', '/devices/sim/operator', { type: 'hand', mass: 0.5, stiffness: 500, damping: 20, path: [{ t: 0, ...above }] });
+  await run('running');
+  const own = stream(server);
+  await own.wait('hello');
+  own.send({ op: 'subscribe', stream: 'samples' });
+  const { columns } = await own.wait('subscribed');
+  await sleep(200);
+  await expect(201, 'POST', '/constraints', { ...plane, sense: 'same' });
+  await own.wait('event', (m) => m.event.kind === 'settled');
+  const force = ['fx', 'fy', 'fz'].map((name) => columns.indexOf(name));
+  const ticks = own.frames.filter((f) => f.type === 2).flatMap((f) => f.rows.map((row, i) => [f.first + i, force.map((k) => row[k])]));
+  let worst = 0;
+  for (let i = 1; i < ticks.length; i++)
+    if (ticks[i][0] === ticks[i - 1][0] + 1)
+      worst = Math.max(worst, Math.hypot(...ticks[i][1].map((f, k) => f - ticks[i - 1][1][k])));
+  console.log(`# the hand's force changes by at most ${worst.toFixed(4)} N per ms`);
+  assert.ok(worst > 0.001 && worst <= 0.05, `${worst} N per ms`);
+  await own.close();
+});
