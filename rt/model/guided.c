@@ -35,8 +35,10 @@ static gw_vec3 angular(const double *column)
 GW_STEP_INLINE gw_twist twist_of(double (*jacobian)[6], const double *z_dot, int turns, int n)
 {
     gw_twist t = {{0, 0, 0}, {0, 0, 0}};
+#pragma GCC unroll 6
     for (int k = 0; k < n; k++)
         t.v = gw_mul_add(t.v, z_dot[k], linear(jacobian[k]));
+#pragma GCC unroll 6
     for (int k = 0; k < turns; k++)
         t.w = gw_mul_add(t.w, z_dot[k], angular(jacobian[k]));
     return t;
@@ -49,16 +51,17 @@ static int turning(const gw_submanifold *set)
 }
 
 /* M_z = J^T M J, by columns of momentum (of the centre of mass, and of spin about it). */
-GW_STEP_INLINE bool factor_inertia(const gw_guided_def *def, stage *s)
+GW_STEP_INLINE bool factor_inertia(double mass, stage *s, int turns, int n)
 {
-    int n = def->set.dof, turns = turning(&def->set);
     gw_vec3 v[6];
+#pragma GCC unroll 6
     for (int k = 0; k < n; k++) {
         v[k] = linear(s->jacobian[k]);
         if (k < turns)
             v[k] = gw_add(v[k], gw_cross(angular(s->jacobian[k]), s->rigid.com));
+#pragma GCC unroll 6
         for (int l = 0; l <= k; l++)
-            s->inertia[k][l] = def->mass.mass * gw_dot(v[k], v[l]);
+            s->inertia[k][l] = mass * gw_dot(v[k], v[l]);
     }
     for (int k = 0; k < turns; k++) {
         gw_vec3 spin = gw_mat3_mul(&s->rigid.inertia, angular(s->jacobian[k]));
@@ -69,35 +72,35 @@ GW_STEP_INLINE bool factor_inertia(const gw_guided_def *def, stage *s)
 }
 
 /* J^T of a wrench whose torque is about the centre of mass. */
-GW_STEP_INLINE void pull_back(const gw_guided_def *def, const stage *s, const gw_wrench *about_com,
+GW_STEP_INLINE void pull_back(const stage *s, const gw_wrench *about_com, int turns, int n,
                               double *force)
 {
-    int n = def->set.dof, turns = turning(&def->set);
     gw_vec3 torque = gw_add(about_com->t, gw_cross(s->rigid.com, about_com->f));
+#pragma GCC unroll 6
     for (int k = 0; k < n; k++)
         force[k] = gw_dot(linear(s->jacobian[k]), about_com->f);
+#pragma GCC unroll 6
     for (int k = 0; k < turns; k++)
         force[k] += gw_dot(angular(s->jacobian[k]), torque);
 }
 
 GW_STEP_INLINE bool stage_at(const gw_guided *body, const gw_chart *chart, const double *z,
-                             const double *z_dot, stage *s)
+                             const double *z_dot, int turns, int n, stage *s)
 {
     gw_chart_eval(chart, z, z_dot, &s->pose, s->jacobian, s->bias);
-    s->twist = twist_of(s->jacobian, z_dot, turning(&body->def.set), body->def.set.dof);
+    s->twist = twist_of(s->jacobian, z_dot, turns, n);
     s->rigid = gw_rigid_at(&body->def, &s->pose);
-    return factor_inertia(&body->def, s);
+    return factor_inertia(body->def.mass.mass, s, turns, n);
 }
 
 /* z'' under the load of this stage. */
-GW_STEP_INLINE void accelerate(const gw_guided_def *def, stage *s, const gw_load *load,
+GW_STEP_INLINE void accelerate(double mass, stage *s, const gw_load *load, int turns, int n,
                                double *z_ddot)
 {
-    gw_wrench rate =
-        gw_rigid_rate(def->mass.mass, &s->rigid, s->twist.w, linear(s->bias), angular(s->bias));
+    gw_wrench rate = gw_rigid_rate(mass, &s->rigid, s->twist.w, linear(s->bias), angular(s->bias));
     gw_wrench net = {gw_sub(load->about_com.f, rate.f), gw_sub(load->about_com.t, rate.t)};
-    pull_back(def, s, &net, z_ddot);
-    gw_ldl_solve(s->inertia, def->set.dof, z_ddot);
+    pull_back(s, &net, turns, n, z_ddot);
+    gw_ldl_solve(s->inertia, n, z_ddot);
 }
 
 /* lambda: what the momentum's rate needs beyond the load. */
@@ -132,33 +135,37 @@ static const gw_tableau *tableau_for(const gw_guided_def *def)
 GW_STEP_INLINE void stage_state(const gw_tableau *rk, int i, double c, double h, int n,
                                 const double *v0, double (*a)[6], double *z, double *z_dot)
 {
-    for (int k = 0; k < n; k++) {
-        double sum = 0, twice = 0;
-        for (int j = 0; j < i; j++) {
-            sum += rk->a[i][j] * a[j][k];
-            twice += rk->aa[i][j] * a[j][k];
+    double sum[6] = {0}, twice[6] = {0};
+    for (int j = 0; j < i; j++) {
+        double first = rk->a[i][j], second = rk->aa[i][j];
+#pragma GCC unroll 6
+        for (int k = 0; k < n; k++) {
+            sum[k] += first * a[j][k];
+            twice[k] += second * a[j][k];
         }
-        z[k] = h * (c * v0[k] + h * twice);
-        z_dot[k] = v0[k] + h * sum;
+    }
+#pragma GCC unroll 6
+    for (int k = 0; k < n; k++) {
+        z[k] = h * (c * v0[k] + h * twice[k]);
+        z_dot[k] = v0[k] + h * sum[k];
     }
 }
 
-/* Runge-Kutta for z'' = f(z, z', t) from z = 0; z_dot: velocity at the start, then at the end. */
-static bool runge_kutta(const gw_guided *body, const gw_chart *chart, const gw_forces *forces,
-                        double h, double *z, double *z_dot, gw_step *step)
+/* All stages for n coordinates of which `turns` turn the body. */
+GW_STEP_INLINE bool stages(const gw_guided *body, const gw_chart *chart, const gw_forces *forces,
+                           double h, int turns, int n, double *z, double *z_dot, gw_step *step)
 {
     const gw_guided_def *def = &body->def;
-    int n = def->set.dof;
     const gw_tableau *rk = tableau_for(def);
     double v0[6], a[GW_RK_MAX_STAGES][6];
     stage s;
     memcpy(v0, z_dot, sizeof v0);
     for (int i = 0; i < rk->stages; i++) {
         stage_state(rk, i, rk->c[i], h, n, v0, a, z, z_dot);
-        if (!stage_at(body, chart, z, z_dot, &s))
+        if (!stage_at(body, chart, z, z_dot, turns, n, &s))
             return false;
         gw_load load = gw_rigid_load(def, &s.rigid, &s.pose, &s.twist, forces, rk->c[i] * h);
-        accelerate(def, &s, &load, a[i]);
+        accelerate(def->mass.mass, &s, &load, turns, n, a[i]);
         if (i == 0)
             step->constraint = constraint_of(def, &s, &load, a[0]);
         step->work += rk->b[i] * h * load.power;
@@ -166,6 +173,19 @@ static bool runge_kutta(const gw_guided *body, const gw_chart *chart, const gw_f
     }
     stage_state(rk, rk->stages, 1, h, n, v0, a, z, z_dot);
     return true;
+}
+
+/* Runge-Kutta for z'' = f(z, z', t) from z = 0; z_dot: velocity at the start, then at the end. The
+ * plane's and the circle's numbers are spelled out so that their loops unroll. */
+static bool runge_kutta(const gw_guided *body, const gw_chart *chart, const gw_forces *forces,
+                        double h, double *z, double *z_dot, gw_step *step)
+{
+    int turns = turning(&body->def.set), n = body->def.set.dof;
+    if (turns == 1 && n == 3)
+        return stages(body, chart, forces, h, 1, 3, z, z_dot, step);
+    if (turns == 1 && n == 2)
+        return stages(body, chart, forces, h, 1, 2, z, z_dot, step);
+    return stages(body, chart, forces, h, turns, n, z, z_dot, step);
 }
 
 /*
@@ -253,7 +273,7 @@ static void stage_now(const gw_guided *body, stage *s)
     if (!def->set.general) {
         gw_chart_at(&def->set, &body->pose, &chart);
         velocity_in(&chart, body, z_dot);
-        stage_at(body, &chart, z, z_dot, s);
+        stage_at(body, &chart, z, z_dot, turning(&def->set), def->set.dof, s);
         return;
     }
     memset(s->bias, 0, sizeof s->bias);
@@ -261,7 +281,7 @@ static void stage_now(const gw_guided *body, stage *s)
     s->twist = body->twist;
     gw_submanifold_tangent(&def->set, &body->pose, def->length, s->jacobian);
     s->rigid = gw_rigid_at(def, &body->pose);
-    factor_inertia(def, s);
+    factor_inertia(def->mass.mass, s, turning(&def->set), def->set.dof);
 }
 
 static void guided_jacobian(const gw_model *model, double (*columns)[6], double *drift)
@@ -327,7 +347,7 @@ void gw_guided_set_twist(gw_guided *body, const gw_twist *twist)
     gw_vec3 v = gw_add(twist->v, gw_cross(twist->w, s.rigid.com));
     gw_wrench momentum = {gw_scale(body->def.mass.mass, v),
                           gw_mat3_mul(&s.rigid.inertia, twist->w)};
-    pull_back(&body->def, &s, &momentum, z_dot);
+    pull_back(&s, &momentum, turning(&body->def.set), body->def.set.dof, z_dot);
     gw_ldl_solve(s.inertia, body->def.set.dof, z_dot);
     body->twist = twist_of(s.jacobian, z_dot, turning(&body->def.set), body->def.set.dof);
 }
