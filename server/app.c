@@ -9,7 +9,7 @@
 #include "server/describe.h"
 #include "server/wire.h"
 
-#define VIEW_WAIT_MS 60 /* for the loop's next tick after an edit: many periods of the slowest */
+#define VIEW_WAIT_MS 500 /* for the loop's next tick after an edit; a busy host may stall it */
 
 /* ---- documents ----------------------------------------------------------------------------- */
 
