@@ -17,7 +17,7 @@
  * the tool, the rate at which its force may change. 0: not bounded by it. */
 typedef struct gw_travel_limits {
     double speed, spin;     /* m/s, rad/s */
-    double acceleration;    /* m/s^2 of the ramps; rad/s^2 four times that */
+    double acceleration;    /* m/s^2 in the ramps; a turn counts as 0.1 m a radian */
     double hand_stiffness;  /* N/m */
     double hand_damping;    /* N s/m */
     double hand_mass;       /* kg */

@@ -93,13 +93,16 @@ static gw_travel_limits travel_limits(const gw_hold *hold, const gw_scenario *sc
                               .hand_force_rate = HAND_FORCE_RATE};
 }
 
-/* The device stays where it is: where the tool's frame, its device or its object changed, the map
- * is centred anew on it; else the hand keeps the map it has. */
+/* The device stays where it is: where the tool's frame, its device, its object or the stated scale
+ * changed, the map is centred anew on it; else the hand keeps the map it has. */
 static void keep_device(gw_hold *hold, const gw_hold *old, const gw_pose *shown)
 {
     bool same = old && old->tool->slot == hold->tool->slot;
+    bool rescaled = same && hold->tool->scale_stated && hold->tool->map.scale != old->map.scale;
     hold->map = same ? old->map : hold->tool->map;
-    if (!same || gw_pose_distance(shown, &old->shown, 1) > 1e-12) {
+    if (rescaled)
+        hold->map.scale = hold->tool->map.scale;
+    if (!same || rescaled || gw_pose_distance(shown, &old->shown, 1) > 1e-12) {
         gw_sensed s = gw_slot_read(hold->tool->slot);
         if (s.valid)
             hold->map = gw_map_recentred(&hold->map, shown, &s.pose);

@@ -14,9 +14,9 @@
 typedef struct gw_loop gw_loop;
 
 typedef struct gw_loop_def {
-    int rate;          /* Hz, GW_RATE_MIN_HZ .. GW_RATE_MAX_HZ; 0: 1000 */
-    int priority;      /* of SCHED_FIFO; 0: 80 */
-    bool best_effort;  /* do not ask for SCHED_FIFO */
+    int rate;              /* Hz, GW_RATE_MIN_HZ .. GW_RATE_MAX_HZ; 0: 1000 */
+    int priority;          /* of SCHED_FIFO; 0: 80 */
+    bool best_effort;      /* do not ask for SCHED_FIFO */
     gw_scenario *scenario; /* ownership passes */
 } gw_loop_def;
 

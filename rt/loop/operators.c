@@ -32,7 +32,7 @@ double gw_inertia_floor(const gw_mat3 *i)
     double c = m[0][0] * m[1][1] - m[0][1] * m[0][1];
     double det = m[0][0] * a - m[0][1] * (m[0][1] * m[2][2] - m[1][2] * m[0][2]) +
                  m[0][2] * (m[0][1] * m[1][2] - m[1][1] * m[0][2]);
-    return det / (a + b + c);
+    return a + b + c > 0 ? det / (a + b + c) : 0;
 }
 
 /* ---- programs ---------------------------------------------------------------------------------
@@ -195,7 +195,7 @@ void gw_drag_start(gw_drag *drag, const gw_command *command, const gw_mass *mass
 {
     gw_vec3 arm = gw_sub(command->drag.point, mass->com);
     double floor = gw_inertia_floor(&mass->inertia);
-    double felt = 1 / (1 / mass->mass + gw_norm2(arm) / floor); /* least mass at that point */
+    double felt = 1 / (1 / mass->mass + gw_norm2(arm) / fmax(floor, 1e-12)); /* least mass there */
     *drag = (gw_drag){.active = true,
                       .turn = command->drag.turn,
                       .point = command->drag.point,

@@ -95,6 +95,7 @@ static bool build_tool(const gw_scenario_def *def, int index, gw_scenario_tool *
     if (!t->slot)
         return gw_fail(error, GW_NOT_FOUND, where, "device %s is not open", tool->device);
     t->map = map_of(def, tool, t);
+    t->scale_stated = tool->workspace.has_scale;
     tool_settings(t, tool);
     return true;
 }

@@ -18,6 +18,7 @@ typedef struct gw_scenario_tool {
     gw_twist twist;       /* initial, of the object's origin */
     gw_device_slot *slot;
     gw_map map;
+    bool scale_stated; /* by the scene: taken over while it runs as well */
     double gain_p, gain_i, gain_d;
     double force_max, torque_max, speed_max, spin_max; /* 0: none */
 } gw_scenario_tool;

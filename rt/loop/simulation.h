@@ -32,19 +32,19 @@ typedef enum gw_command_kind {
 
 typedef struct gw_command {
     gw_command_kind kind;
-    int tool; /* index, for drag, release, push, clutch */
+    int tool;     /* index, for drag, release, push, clutch */
     uint64_t tag; /* handed back in the event that reports the command as active */
     union {
         gw_scenario *scenario; /* ownership passes */
         gw_run_state state;
         uint64_t ticks;
         struct {
-            const char *device; /* compared by pointer with gw_device_slot_id() */
+            const char *device;           /* compared by pointer with gw_device_slot_id() */
             gw_operator_program *program; /* ownership passes; NULL: none */
         } operator;
         struct {
-            gw_vec3 point;  /* grabbed, in the object's frame (m) */
-            gw_vec3 target; /* world (m) */
+            gw_vec3 point;                        /* grabbed, in the object's frame (m) */
+            gw_vec3 target;                       /* world (m) */
             double stiffness, damping, force_max; /* N/m, N s/m, N; 0: 500, critical, 30 */
             bool turn; /* target drives rotation about the grabbed object's centre instead */
         } drag;
@@ -56,20 +56,20 @@ typedef struct gw_command {
 /* ---- state out ----------------------------------------------------------------------------- */
 
 typedef struct gw_tool_state {
-    int object;               /* index in the scene */
+    int object; /* index in the scene */
     gw_pose world_from_object;
-    gw_pose world_from_tool;  /* virtual tool */
-    gw_twist twist;           /* of the tool frame's origin, world axes */
-    gw_pose device;           /* as measured, in task space */
-    gw_pose device_true;      /* simulated device's true pose, in task space; else `device` */
-    gw_wrench operator;       /* what acts at the tool frame, world axes */
-    gw_wrench constraint;     /* lambda: constraint wrench at the tool frame, world axes */
+    gw_pose world_from_tool; /* virtual tool */
+    gw_twist twist;          /* of the tool frame's origin, world axes */
+    gw_pose device;          /* as measured, in task space */
+    gw_pose device_true;     /* simulated device's true pose, in task space; else `device` */
+    gw_wrench operator;      /* what acts at the tool frame, world axes */
+    gw_wrench constraint;    /* lambda: constraint wrench at the tool frame, world axes */
     double force_normal, force_tangential; /* of the operator's force against the set (N) */
-    double error_p, error_r;  /* virtual tool and device (m, rad) */
-    double residual;          /* of the set's rows (m) */
-    bool travelling;          /* being brought onto a new set */
+    double error_p, error_r;               /* virtual tool and device (m, rad) */
+    double residual;                       /* of the set's rows (m) */
+    bool travelling;                       /* being brought onto a new set */
     bool clutched;
-    bool limited;             /* a clamp acted in this tick */
+    bool limited; /* a clamp acted in this tick */
     bool dragging;
 } gw_tool_state;
 
@@ -85,7 +85,7 @@ typedef struct gw_energy {
 /* The state before a tick's step and the wrenches acting in it. */
 typedef struct gw_snapshot {
     uint64_t tick;
-    double time; /* tick / rate (s) */
+    double time;       /* tick / rate (s) */
     uint64_t revision; /* of the active scenario */
     gw_run_state state;
     bool halted;
@@ -93,17 +93,17 @@ typedef struct gw_snapshot {
     gw_tool_state tools[GW_MAX_TOOLS];
     gw_energy energy;
     uint64_t limited_ticks;
-    uint64_t overruns;       /* ticks that took longer than the period, or began one late */
+    uint64_t overruns; /* ticks that took longer than the period, or began one late */
     double tick_us, tick_us_p50, tick_us_p99, tick_us_max; /* cost of a tick (us) */
-    double late_us_p50, late_us_p99, late_us_max; /* lateness of waking (us), 0 in `run` */
-    bool real_time;          /* SCHED_FIFO was granted */
+    double late_us_p50, late_us_p99, late_us_max;          /* lateness of waking (us), 0 in `run` */
+    bool real_time;                                        /* SCHED_FIFO was granted */
 } gw_snapshot;
 
 typedef enum gw_event_kind {
-    GW_EVENT_ACTIVE,      /* a scenario or operator is active; tag, revision */
-    GW_EVENT_STATE,       /* run state changed */
-    GW_EVENT_SETTLED,     /* a travel ended; tool */
-    GW_EVENT_LIMITED,     /* a clamp began to act; tool */
+    GW_EVENT_ACTIVE,  /* a scenario or operator is active; tag, revision */
+    GW_EVENT_STATE,   /* run state changed */
+    GW_EVENT_SETTLED, /* a travel ended; tool */
+    GW_EVENT_LIMITED, /* a clamp began to act; tool */
     GW_EVENT_HALTED,
     GW_EVENT_ARMED,
     GW_EVENT_OVERRUN,     /* value: us over */
@@ -133,8 +133,7 @@ void gw_simulation_destroy(gw_simulation *simulation);
 /* Applies a command at once. What it replaces (a scenario, an operator's program) comes back in
  * `retired` as a command of the same kind, kind GW_COMMAND_STATE where there is nothing to free.
  * RT safe. */
-void gw_simulation_apply(gw_simulation *simulation, const gw_command *command,
-                         gw_command *retired);
+void gw_simulation_apply(gw_simulation *simulation, const gw_command *command, gw_command *retired);
 
 /* One tick: device read, map, wrench, step, control, clamps, device write, snapshot. The device is
  * serviced also when stopped or paused. RT safe. */
