@@ -9,8 +9,11 @@
 
 #include "rt/geom/submanifold.h"
 
+/* What every stage of a step goes through. */
+#define STEP_INLINE static inline __attribute__((always_inline))
+
 /* sin x and cos x; the series is exact to rounding below 1/16. */
-static inline __attribute__((always_inline)) void sine_cosine(double x, double *s, double *c)
+STEP_INLINE void sine_cosine(double x, double *s, double *c)
 {
     if (fabs(x) > 0.0625) {
         *s = sin(x);
@@ -88,9 +91,7 @@ static void locus_centre(const gw_locus *l, gw_vec3 x, gw_chart *chart)
         chart->point = gw_mul_add(l->origin, l->a, chart->e3);
         return;
     case GW_LOCUS_CYLINDER:
-        direction_of(s, t, chart);
-        chart->point = gw_mul_add(l->origin, gw_dot(d, l->e3), l->e3);
-        return;
+        direction_of(s, t, chart); /* fall through */
     case GW_LOCUS_LINE:
         chart->point = gw_mul_add(l->origin, gw_dot(d, l->e3), l->e3);
         return;
@@ -99,9 +100,7 @@ static void locus_centre(const gw_locus *l, gw_vec3 x, gw_chart *chart)
         chart->point = l->origin;
         return;
     case GW_LOCUS_ELLIPSE:
-        direction_of(s / l->a, t / l->b, chart);
-        chart->point = l->origin;
-        return;
+        direction_of(s / l->a, t / l->b, chart); /* fall through */
     case GW_LOCUS_POINT:
         chart->point = l->origin;
         return;
@@ -119,9 +118,8 @@ typedef struct locus_motion {
 } locus_motion;
 
 /* origin + a cos e1 + b sin e2, the angle z past the centre's. */
-static inline __attribute__((always_inline)) void arc_motion(const gw_chart *chart, double a,
-                                                             double b, double z, double z_dot,
-                                                             int k, locus_motion *m)
+STEP_INLINE void arc_motion(const gw_chart *chart, double a, double b, double z, double z_dot,
+                            int k, locus_motion *m)
 {
     const gw_locus *l = &chart->set->translation.locus;
     double sz, cz;
@@ -151,8 +149,8 @@ static void sphere_motion(const gw_chart *chart, const double *z, const double *
     m->bias = gw_scale(-l->a, gw_mul_add(gw_scale(2 * along * over, u_dot), gw_norm2(u_dot), u));
 }
 
-static inline __attribute__((always_inline)) void locus_at(const gw_chart *chart, const double *z,
-                                                           const double *z_dot, locus_motion *m)
+STEP_INLINE void locus_at(const gw_chart *chart, const double *z, const double *z_dot,
+                          locus_motion *m)
 {
     const gw_locus *l = &chart->set->translation.locus;
     int dof = chart->set->translation.dof;
@@ -254,8 +252,8 @@ static void free_motion(const gw_chart *chart, const double *z, const double *z_
     m->bias = gw_mul_add(m->bias, e.c, gw_cross(r_dot, across));
 }
 
-static inline __attribute__((always_inline)) void
-rotation_at(const gw_chart *chart, const double *z, const double *z_dot, rotation_motion *m)
+STEP_INLINE void rotation_at(const gw_chart *chart, const double *z, const double *z_dot,
+                             rotation_motion *m)
 {
     const gw_rotation_set *set = &chart->set->rotation;
     m->velocity = m->bias = gw_v3(0, 0, 0);
@@ -287,7 +285,7 @@ rotation_at(const gw_chart *chart, const double *z, const double *z_dot, rotatio
 /* ---- both together ----------------------------------------------------------------------------
  */
 
-static inline __attribute__((always_inline)) void put(double *row, gw_vec3 v, gw_vec3 w)
+STEP_INLINE void put(double *row, gw_vec3 v, gw_vec3 w)
 {
     row[0] = v.x;
     row[1] = v.y;
