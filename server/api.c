@@ -198,6 +198,10 @@ static bool take_body(api_call *call, const api_route *route)
         api_error(call, &error);
         return false;
     }
+    if (!json_is_object(call->body)) {
+        api_refuse(call, 400, "", "a body is a JSON object");
+        return false;
+    }
     if (!takes && json_object_size(call->body) > 0) {
         api_refuse(call, 400, "", "this takes no body");
         return false;

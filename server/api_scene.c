@@ -30,43 +30,47 @@ static void name_tool(const json_t *value, gw_error *error)
     snprintf(error->where, sizeof error->where, "/tool%.180s", rest);
 }
 
-/* Puts a decoded scene in the place of the present one. */
-static void replace(api_call *call, const json_t *value, bool restart)
+/* Puts the scene that `value` says in the place of the edit's. The edit ends here. */
+static void replace(api_call *call, app_edit *edit, const json_t *value)
 {
-    app_edit edit;
     gw_error error = {0};
     gw_scene *scene = wire_get_scene(value, &error);
     if (!scene) {
         if (error.code == GW_NOT_FOUND)
             error.code = GW_BAD_INPUT;
         name_tool(value, &error);
-        api_error(call, &error);
+        api_abandon(call, edit, &error);
         return;
     }
-    if (!api_begin(call, &edit)) {
-        gw_scene_destroy(scene);
+    app_edit_replace(edit, scene);
+    if (!api_commit(call, edit, NULL, NULL))
         return;
-    }
-    app_edit_replace(&edit, scene);
-    edit.restart = restart;
-    if (!api_commit(call, &edit, NULL, NULL))
+    api_part(call, 200, edit->document, wire_scene(edit->document->scene));
+    app_edit_end(edit);
+}
+
+static void load(api_call *call, const json_t *value)
+{
+    app_edit edit;
+    if (!api_begin(call, &edit))
         return;
-    api_part(call, 200, edit.document, wire_scene(edit.document->scene));
-    app_edit_end(&edit);
+    edit.restart = true;
+    replace(call, &edit, value);
 }
 
 void api_scene_put(api_call *call)
 {
-    replace(call, call->body, true);
+    load(call, call->body);
 }
 
 void api_scene_patch(api_call *call)
 {
-    app_document *document = app_document_get(call->app);
-    json_t *merged = api_merge(call, wire_scene(document->scene));
-    replace(call, merged, false);
+    app_edit edit;
+    if (!api_begin(call, &edit))
+        return;
+    json_t *merged = api_merge(call, wire_scene(edit.scene));
+    replace(call, &edit, merged);
     json_decref(merged);
-    app_document_put(document);
 }
 
 /* ---- undo ---------------------------------------------------------------------------------- */
@@ -153,7 +157,7 @@ void api_scene_open(api_call *call)
         api_refuse(call, error.code == GW_NOT_FOUND ? 404 : 500, "/scene", "%s", error.message);
         return;
     }
-    replace(call, value, true);
+    load(call, value);
     json_decref(value);
     if (call->reply->status == 200)
         app_log(call->app, "opened", "info", "Opened %.64s.", file);

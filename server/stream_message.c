@@ -114,6 +114,17 @@ static bool held_by_other(message *now, stream_client *const *owners, int tool)
            !gw_fail(&now->error, GW_CONFLICT, "/tool", "another operator holds tool %d", tool);
 }
 
+/* A drag that the loop knows nothing of (another scene was opened meanwhile) holds nobody up. */
+static bool dragged_by_other(message *now, int tool)
+{
+    app_document *document;
+    gw_snapshot snapshot;
+    app_peek(now->stream->app, &document, &snapshot);
+    app_document_put(document);
+    return tool < snapshot.tool_count && snapshot.tools[tool].dragging &&
+           held_by_other(now, now->stream->drags, tool);
+}
+
 static bool on_drag(message *now)
 {
     static const char *const allowed[] = {"op", "id", "tool", "point", "target", "turn", NULL};
@@ -122,8 +133,7 @@ static bool on_drag(message *now)
     if (!only(now, allowed) || !get_tool(now, &command.tool) ||
         !get_vec3(now, "point", true, REACH_MAX, &command.drag.point) ||
         !get_vec3(now, "target", true, REACH_MAX, &command.drag.target) ||
-        !get_bool(now, "turn", false, &turn) ||
-        held_by_other(now, now->stream->drags, command.tool))
+        !get_bool(now, "turn", false, &turn) || dragged_by_other(now, command.tool))
         return false;
     command.drag.turn = turn;
     if (!send_hand(now, &command))
@@ -136,8 +146,7 @@ static bool on_release(message *now)
 {
     static const char *const allowed[] = {"op", "id", "tool", NULL};
     gw_command command = {.kind = GW_COMMAND_RELEASE};
-    if (!only(now, allowed) || !get_tool(now, &command.tool) ||
-        held_by_other(now, now->stream->drags, command.tool))
+    if (!only(now, allowed) || !get_tool(now, &command.tool) || dragged_by_other(now, command.tool))
         return false;
     now->stream->drags[command.tool] = NULL;
     return send_hand(now, &command);

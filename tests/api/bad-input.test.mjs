@@ -40,6 +40,8 @@ const cases = [
   ['a fixed object held', 'PUT', '/tool', { object: 'cylinder' }, 400, /^\/object/, /./],
   ['an unknown device', 'PUT', '/tool', { object: 'cone', device: 'glove' }, 400, '/device', /glove/],
   ['an operator back in time', 'PUT', '/devices/sim/operator', { type: 'wrench', samples: [{ t: 1, force: [0, 0, 0] }, { t: 0, force: [0, 0, 0] }] }, 400, '/samples/1/t', /./],
+  ['a list for an object', 'PATCH', '/solutions/cone', [1], 400, '', /object/],
+  ['a string for an object', 'PATCH', '/scene', '"x"', 400, '', /object/],
   ['another format', 'PUT', '/scene', () => scene({ format: 'guideway-scene/9' }), 400, '/format', /./],
   ['a mechanism, which comes later', 'PUT', '/scene', () => scene({ mechanisms: [{ id: 'arm' }] }), 400, '/mechanisms', /later version/],
   ['two of one id', 'PUT', '/scene', () => scene({ objects: [...before_.json.objects, before_.json.objects[0]] }), [400, 409], /^\/objects\/2/, /./],
