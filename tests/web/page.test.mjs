@@ -236,6 +236,24 @@ test('the page comes back by itself after the server was away, and shows what it
   await until(async () => /2 freedoms/.test(await person.words()), 'the other scene is shown');
 });
 
+test('the device takes a profile, an operator and the clutch', async () => {
+  await page.selectOption('select[aria-label=Profile]', 'cobotic-hand-controller');
+  await until(async () => (await appliance.get('/devices/sim')).settings.profile === 'cobotic-hand-controller', 'the profile');
+  await page.click('.figures summary');
+  await until(async () => /40 Hz|kN\/m/.test(await person.text('.figures')), 'its figures');
+  await page.selectOption('select[aria-label=Profile]', '');
+  await until(async () => !(await appliance.get('/devices/sim')).settings.profile, 'ideal again');
+  await page.selectOption('select[aria-label=Operator]', 'wrench');
+  await until(async () => (await appliance.get('/devices/sim/operator')).type === 'wrench', 'a script');
+  await page.selectOption('select[aria-label=Operator]', 'none');
+  await until(async () => (await appliance.get('/devices/sim')).operator.type === 'none', 'the mouse again');
+  await page.click('.transport button[aria-label="Run"]');
+  await page.click('button:has-text("Clutch")');
+  await until(async () => (await appliance.tool()).clutched, 'clutched');
+  await page.click('button:has-text("Release the clutch")');
+  await until(async () => !(await appliance.tool()).clutched, 'released');
+});
+
 test('every command is found by name, and ? shows the keys', async () => {
   await page.keyboard.press('Control+k');
   await page.keyboard.type('add a sph');

@@ -41,6 +41,7 @@ async function rimPoint() {
 }
 
 test('the first visit shows three hints on the cone and the cylinder', async () => {
+  await page.waitForSelector('.hints');
   assert.equal(await page.locator('.hints li').count(), 3);
   assert.match(await person.words(), /6 freedoms/);
 });
@@ -250,6 +251,7 @@ test('the hints are dismissed for good', async () => {
   await page.click('.hints button');
   await page.reload();
   await person.ready();
+  await page.waitForSelector('.scene-menu option[value=cone-on-cylinder]', { state: 'attached' });
   assert.equal(await page.locator('.hints').count(), 0);
 });
 

@@ -233,7 +233,7 @@ function forget(id: string): void {
 export function keepDevices(): void {
   let known = '';
   effect(() => {
-    const key = JSON.stringify(store.devices.value.map((d) => [d.id, d.driver, d.profile, d.settings]));
+    const key = JSON.stringify(store.devices.value.map((d) => [d.id, d.driver, d.settings]));
     if (key === known) return;
     known = key;
     void call<{ id: string; info?: Record<string, unknown> }[]>('GET', '/devices').then((list) => {

@@ -54,8 +54,7 @@ export interface Operator {
 export interface Device {
   id: string;
   driver: string;
-  profile?: string;
-  settings?: Record<string, number>;
+  settings?: Record<string, number | string>;
   operator?: Operator;
   info?: Record<string, unknown>;
 }

@@ -93,7 +93,8 @@ function One({ device }: { device: Device }): JSX.Element {
     <>
       <Row label="driver">{device.id}: {device.driver}</Row>
       <Row label="profile">
-        <select aria-label="Profile" value={device.profile ?? ''} onChange={(e) => void actions.patchDevice(device.id, { profile: e.currentTarget.value || null })}>
+        <select aria-label="Profile" value={String(device.settings?.['profile'] ?? '')}
+          onChange={(e) => void actions.patchDevice(device.id, { settings: { profile: e.currentTarget.value || null } })}>
           {PROFILES.map((p) => <option key={p.id} value={p.id}>{p.name}</option>)}
         </select>
       </Row>

@@ -1,5 +1,5 @@
 // Dialogs: the gallery, saving, the sheet of keys, the palette, arming, the token.
-import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { ComponentChildren, JSX } from 'preact';
 import * as actions from '../actions';
 import { commands, extraKeys, type Command } from '../commands';
@@ -14,7 +14,7 @@ const close = (): void => {
 
 function Modal(p: { title: string; wide?: boolean; children: ComponentChildren; locked?: boolean }): JSX.Element {
   const box = useRef<HTMLDialogElement>(null);
-  useEffect(() => {
+  useLayoutEffect(() => {
     const d = box.current!;
     if (!d.open) d.showModal();
     d.querySelector<HTMLElement>('[data-first]')?.focus();

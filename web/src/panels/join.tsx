@@ -51,6 +51,14 @@ function SenseChoice({ o }: { o: Offer }): JSX.Element | null {
   );
 }
 
+// A list that appears under a mouse at rest is not hovered by anyone: only a mouse that moved counts.
+const last = { x: -1, y: -1 };
+document.addEventListener('mousemove', (e) => {
+  last.x = e.clientX;
+  last.y = e.clientY;
+});
+const moved = (e: MouseEvent): boolean => e.clientX !== last.x || e.clientY !== last.y;
+
 // A finger cannot hover: its first tap on a kind previews, the second commits.
 let touched = false;
 
@@ -65,7 +73,7 @@ function OfferRow({ o }: { o: Offer }): JSX.Element {
     );
   return (
     <li class={`offer ${active ? 'active' : ''}`}>
-      <button type="button" class="offer-main" data-kind={o.type} aria-pressed={active} onMouseEnter={() => propose(o.type)} onFocus={() => propose(o.type)}
+      <button type="button" class="offer-main" data-kind={o.type} aria-pressed={active} onMouseMove={(e) => moved(e) && propose(o.type)} onFocus={() => propose(o.type)}
         onPointerDown={(e) => (touched = e.pointerType !== 'mouse' && !active)}
         onClick={() => {
           propose(o.type);

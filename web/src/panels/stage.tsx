@@ -14,10 +14,12 @@ const STEPS: { done: () => boolean; text: string }[] = [
   { done: () => store.running.value && (store.simulation.value?.tools[0]?.dragging ?? false), text: 'Press Run, then drag the cone: it slides, and stops dead at the plane.' },
 ];
 
+const FIRST_SCENE = 'cone-on-cylinder'; // the bundled scene that the hints are about
+
 function Hints(): JSX.Element | null {
   const [shut, setShut] = useState(store.recall('hints') === 'shut');
-  const ids = store.objects.value.map((o) => o.id);
-  if (shut || store.halted.value || store.link.value !== 'open' || !ids.includes('cone') || !ids.includes('cylinder')) return null;
+  const first = store.scenes.value.find((s) => s.file === FIRST_SCENE)?.name;
+  if (shut || store.halted.value || store.link.value !== 'open' || store.scene.value.name !== first) return null;
   const dismiss = (): void => {
     store.remember('hints', 'shut');
     setShut(true);

@@ -110,11 +110,14 @@ export class Pointer {
     this.moved = true;
   }
 
-  // Tab steps through what overlaps under the cursor.
+  // Tab steps through what overlaps under the cursor; after the last one, Tab goes on its way, so that
+  // the keyboard is never caught here.
   cycle(by: number): boolean {
     const count = store.hovered.value.length;
     if (!this.inside || count < 2) return false;
-    store.hoverIndex.value = (store.hoverIndex.value + by + count) % count;
+    const next = store.hoverIndex.value + by;
+    store.hoverIndex.value = (next + count) % count;
+    if (next < 0 || next >= count) return false;
     store.announce(store.hoverRef.value);
     return true;
   }
