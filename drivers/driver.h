@@ -39,8 +39,8 @@ typedef struct gw_device_sample {
     double p[3], q[4];
     double v[3], w[3];
     double f[3], t[3];
-    unsigned buttons;   /* bit 0: clutch */
-    bool valid;         /* false: silent or garbage this tick */
+    unsigned buttons; /* bit 0: clutch */
+    bool valid;       /* false: silent or garbage this tick */
 } gw_device_sample;
 
 /* What the device is to do until the next tick. */

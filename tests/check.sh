@@ -45,7 +45,7 @@ $bad"
 # Files stay small enough to see whole.
 for f in $(git ls-files '*.c' '*.h'); do
     lines=$(wc -l <"$f")
-    [ "$lines" -le 420 ] || complain "$f has $lines lines; split it"
+    [ "$lines" -le 600 ] || complain "$f has $lines lines; split it"
 done
 
 exit $failed

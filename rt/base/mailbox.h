@@ -12,8 +12,9 @@
 #include <stddef.h>
 #include <string.h>
 
-#define GW_MAILBOX_FRESH 4u /* flag of the buffer that changes hands: written since the last read  \
-                             */
+#define GW_MAILBOX_FRESH                                                                           \
+    4u /* flag of the buffer that changes hands: written since the last read                       \
+        */
 
 typedef struct gw_mailbox {
     unsigned char *storage; /* three values */

@@ -153,9 +153,9 @@ double gw_ring_search(const gw_ring *r)
 #define RINGS   5 /* polar angles of the grid: 30 .. 150 degrees from u0 */
 #define SECTORS 8
 #define GRID    (RINGS * SECTORS)
-#define STARTS 10
-#define CLOSE 0.998 /* cosine: 4 degrees */
-#define APART 0.9 /* cosine: starts within 26 degrees of one another are one */
+#define STARTS  10
+#define CLOSE   0.998 /* cosine: 4 degrees */
+#define APART   0.9   /* cosine: starts within 26 degrees of one another are one */
 
 static double ball_value(const gw_ball *b, gw_vec3 u, double theta)
 {

@@ -72,12 +72,12 @@ typedef struct gw_translation_set {
  * Each is scaled to metres or radians.
  */
 typedef enum gw_row_kind {
-    GW_ROW_PLANE,        /* n . (X - f) - value            plane of the world, point of the body */
-    GW_ROW_PLANE_BODY,   /* (R n) . (f - X) - value        plane of the body, point of the world */
-    GW_ROW_SPHERE,       /* |X - f| - value, value > 0 */
-    GW_ROW_CYLINDER,     /* |(I - n n^T)(X - f)| - value, value > 0, axis n through f */
-    GW_ROW_CYLINDER_BODY,/* |(I - Rn Rn^T)(f - X)| - value, axis n through m of the body */
-    GW_ROW_ANGLE         /* n . R m - value: n a unit vector of the world, m one of the body */
+    GW_ROW_PLANE,         /* n . (X - f) - value            plane of the world, point of the body */
+    GW_ROW_PLANE_BODY,    /* (R n) . (f - X) - value        plane of the body, point of the world */
+    GW_ROW_SPHERE,        /* |X - f| - value, value > 0 */
+    GW_ROW_CYLINDER,      /* |(I - n n^T)(X - f)| - value, value > 0, axis n through f */
+    GW_ROW_CYLINDER_BODY, /* |(I - Rn Rn^T)(f - X)| - value, axis n through m of the body */
+    GW_ROW_ANGLE          /* n . R m - value: n a unit vector of the world, m one of the body */
 } gw_row_kind;
 
 typedef struct gw_row {
@@ -105,6 +105,10 @@ void gw_rows_value(const gw_row *rows, int count, const gw_pose *world_from_body
  * angular velocity, world axes (framework eq. 7). */
 void gw_rows_jacobian(const gw_row *rows, int count, const gw_pose *world_from_body,
                       double (*a)[6]);
+
+/* Both at once. */
+void gw_rows_linear(const gw_row *rows, int count, const gw_pose *world_from_body, double *h,
+                    double (*a)[6]);
 
 /* The drift A-dot [v; w] of each row at that twist (framework eq. 8). */
 void gw_rows_drift(const gw_row *rows, int count, const gw_pose *world_from_body,

@@ -19,9 +19,9 @@
 #include "rt/geom/submanifold.h"
 
 typedef enum gw_constraint_kind {
-    GW_DISTANCE,      /* value in m: signed along the plane's normal where a plane is involved */
-    GW_ANGLE,         /* value in rad; line and plane: sin(value) = d . n; else cos = a . b */
-    GW_COINCIDENT,    /* contained: distance 0 */
+    GW_DISTANCE,   /* value in m: signed along the plane's normal where a plane is involved */
+    GW_ANGLE,      /* value in rad; line and plane: sin(value) = d . n; else cos = a . b */
+    GW_COINCIDENT, /* contained: distance 0 */
     GW_PARALLEL,
     GW_PERPENDICULAR
 } gw_constraint_kind;
@@ -62,9 +62,9 @@ typedef struct gw_branch {
 
 /* A constraint that follows from others. */
 typedef struct gw_redundant {
-    int index;         /* of the constraint */
+    int index;             /* of the constraint */
     unsigned long because; /* bit i set: follows from constraint i */
-    const char *rule;  /* static text */
+    const char *rule;      /* static text */
 } gw_redundant;
 
 /* A rotation that translations imply. */
@@ -75,8 +75,8 @@ typedef struct gw_implied {
 
 /* Why there is no pose: the inequality that fails, with its numbers. */
 typedef struct gw_conflict {
-    unsigned long constraints;  /* bits */
-    const char *condition;      /* static text of the inequality, in the names below */
+    unsigned long constraints; /* bits */
+    const char *condition;     /* static text of the inequality, in the names below */
     int value_count;
     struct {
         const char *name; /* static */
@@ -96,16 +96,16 @@ typedef struct gw_trace_step {
 typedef struct gw_solution {
     gw_status status;
     gw_method method;
-    int dof; /* the largest dimension of a branch */
+    int dof;          /* the largest dimension of a branch */
     int branch_count; /* of `branches`, below */
     int redundant_count;
     gw_redundant redundant[GW_MAX_PROBLEM];
     int implied_count;
     gw_implied implied[GW_MAX_PROBLEM];
-    gw_conflict conflict;  /* where incompatible */
-    unsigned long left;    /* bits of the constraints not handled, where unhandled */
-    const char *reason;    /* static, where unhandled */
-    double best_residual;  /* where unhandled: the smallest found (m) */
+    gw_conflict conflict; /* where incompatible */
+    unsigned long left;   /* bits of the constraints not handled, where unhandled */
+    const char *reason;   /* static, where unhandled */
+    double best_residual; /* where unhandled: the smallest found (m) */
     int trace_count;
     gw_trace_step trace[GW_MAX_TRACE];
     gw_branch branches[GW_MAX_BRANCHES]; /* nearest first; last, so that a copy may end early */

@@ -142,9 +142,9 @@ static void an_angle_from_an_arc_cosine_means_along(void **unused)
     (void)unused;
     double nearly = acos(-1 + 4 * 2.220446049250313e-16);
     gw_vec3 z = {0, 0, 1};
-    gw_constraint c[] = {angle(line(gw_v3(0, 0, 0), z), line(gw_v3(1, 0, 0), z), nearly),
-                         sensed(distance(line(gw_v3(0, 0, 0), z), line(gw_v3(1, 0, 0), z), 0.5),
-                                GW_OPPOSITE)};
+    gw_constraint c[] = {
+        angle(line(gw_v3(0, 0, 0), z), line(gw_v3(1, 0, 0), z), nearly),
+        sensed(distance(line(gw_v3(0, 0, 0), z), line(gw_v3(1, 0, 0), z), 0.5), GW_OPPOSITE)};
     solve_set(c, 2);
     assert_mobility(1, 1, 2);
     c[0] = angle(plane(gw_v3(0, 0, 0), z), line(gw_v3(1, 0, 0), z), nearly - GW_PI / 2);
