@@ -1,0 +1,83 @@
+// Requests that are nearly right, thousands of them, while the simulation runs and a hand drags:
+// every one is answered, none with a 5xx, and the server ends well. GUIDEWAY_FUZZ_SEED repeats one.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { client, request, start, stream } from './server.mjs';
+
+const SECONDS = Number(process.env.GUIDEWAY_FUZZ_SECONDS ?? 6);
+const seed = Number(process.env.GUIDEWAY_FUZZ_SEED ?? Date.now() % 100000);
+
+// mulberry32
+let state = seed;
+function random() {
+  state = (state + 0x6d2b79f5) | 0;
+  let t = Math.imul(state ^ (state >>> 15), 1 | state);
+  t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
+  return ((t ^ (t >>> 14)) >>> 0) / 4294967296;
+}
+const pick = (list) => list[Math.floor(random() * list.length)];
+const chance = (p) => random() < p;
+
+const odd = [null, true, 0, -1, 1e-300, 1e300, 0.05, Math.PI, '', 'a', '../x', 'é\u0000', [], {}, [0, 0, 0], [0, 0, 1e200], [1, 2],
+  { p: [0, 0, 0] }, { p: [0.1, 0.2, 0.3], q: [0, 1, 0, 0] }, 'cone', 'sim', 'opposite', 'cone/apex', 'x/y'];
+
+function mutated(value) {
+  if (chance(0.06)) return pick(odd);
+  if (Array.isArray(value)) return value.map(mutated);
+  if (typeof value === 'number') return chance(0.3) ? value * (0.9 + 0.2 * random()) : value;
+  if (value === null || typeof value !== 'object') return value;
+  const members = Object.entries(value).filter(() => !chance(0.03)).map(([name, part]) => [name, mutated(part)]);
+  if (chance(0.02)) members.push([pick(['colour', 'id', 'type', 'value']), pick(odd)]);
+  return Object.fromEntries(members);
+}
+
+const type = () => pick(['distance', 'angle', 'coincident', 'parallel', 'perpendicular']);
+const sense = () => pick(['same', 'opposite', 'either']);
+const place = () => ({ p: [random(), random(), random()], q: pick([[1, 0, 0, 0], [0, 1, 0, 0]]) });
+const requests = [
+  () => ['POST', '/constraints', { type: type(), a: pick(['cone/base', 'cone/apex', 'cone/axis']), b: pick(['cylinder/top', 'cylinder/axis', 'cylinder/center']), value: pick([0, 0.05, 0.1, -0.1]), sense: sense() }],
+  () => ['PATCH', `/constraints/${pick(['c1', 'c2'])}`, { type: type(), value: pick([0, 0.05]), enabled: chance(0.7) }],
+  () => ['DELETE', `/constraints/${pick(['c1', 'c2', 'c3'])}`],
+  () => ['POST', '/objects', { id: pick(['a', 'b', 'cone']), geometry: pick([{ type: 'box', size: [1, 2, 3] }, { type: 'sphere', radius: 0.1 }, { type: 'compound', parts: [{ geometry: { type: 'box', size: [1, 1, 1] }, pose: place() }] }]), pose: place(), body: { mass: 1, inertia: [1, 1, 1, 0, 0, 0] } }],
+  () => ['PATCH', `/objects/${pick(['cone', 'cylinder', 'a'])}`, { fixed: chance(0.2), pose: place(), geometry: pick([{ radius: 0.2 }, { type: 'sphere', radius: 1 }]), body: { density: 500 } }],
+  () => ['DELETE', `/objects/${pick(['a', 'b'])}`],
+  () => ['PUT', '/features/cone/rim', pick([{ point: [0.04, 0, 0] }, { line: { point: [0, 0, 0], direction: [1, 1, 0] } }])],
+  () => ['PATCH', '/solutions/cone', pick([{ branch: pick(['b', 'b0', 'b1']) }, { parameters: [random(), random(), random()].slice(Math.floor(3 * random())) }])],
+  () => ['PUT', '/tool', { object: pick(['cone', 'a']), device: 'sim', at: place(), limits: { force: 10, speed: 1 }, workspace: { scale: 0.5, centre: [0, 0, 0] } }],
+  () => ['PUT', '/devices/sim/operator', pick([{ type: 'wrench', samples: [{ t: 0, force: [1, 2, 3] }, { t: 0.1, torque: [0, 0, 0.1] }] }, { type: 'hand', stiffness: 500, path: [{ t: 0, p: [0, 0, 0.1] }] }])],
+  () => ['PATCH', '/devices/sim', { settings: { profile: pick(['ideal', 'cobotic-hand-controller']), bandwidth: 20 } }],
+  () => ['PATCH', '/scene', { gravity: [0, 0, -9.81], rate: pick([1000, 1000, 2000]) }],
+  () => ['POST', `/scene/${pick(['undo', 'redo'])}`],
+  () => ['PUT', '/simulation', { state: pick(['running', 'running', 'paused', 'stopped']) }],
+  () => ['POST', '/simulation/step', { ticks: Math.ceil(10 * random()) }],
+  () => ['GET', pick(['/solutions', '/constraints', '/simulation', '/features?object=cone'])],
+];
+const messages = [
+  () => ({ op: 'drag', tool: 0, point: [0, 0, 0], target: [random(), random(), random()] }),
+  () => ({ op: 'push', tool: 0, force: [1, 0, 0], torque: [0, 0, 0] }),
+  () => ({ op: pick(['release', 'clutch']), tool: 0, on: chance(0.5) }),
+];
+
+test(`requests that are nearly right (seed ${seed})`, { timeout: 120000 }, async () => {
+  const server = await start({ args: ['--scene', 'cone-on-cylinder'] });
+  const { expect } = await client(server);
+  const live = stream(server);
+  await live.wait('hello');
+  const counts = {};
+  for (const end = performance.now() + 1000 * SECONDS; performance.now() < end;) {
+    const [method, path, body] = pick(requests)();
+    const sent = body && JSON.stringify((chance(0.3) ? mutated(body) : body) ?? {});
+    const reply = await request(server, method, `/api/v1${path}`, sent);
+    assert.ok(reply.status < 500, `${method} ${path} ${sent}: ${reply.text}`);
+    counts[reply.status] = (counts[reply.status] ?? 0) + 1;
+    if (chance(0.2)) live.send(mutated(pick(messages)()));
+    if (chance(0.01)) {
+      await expect(200, 'POST', '/scene/open', { scene: pick(['cone-on-cylinder', 'paper-plane', 'paper-circle']) });
+      await expect(200, 'PUT', '/simulation', { state: 'running' });
+    }
+  }
+  console.log(`# answered: ${JSON.stringify(counts)}`);
+  for (const status of [200, 201, 400, 404, 409, 422]) assert.ok(counts[status] > 0, `no ${status} in ${JSON.stringify(counts)}`);
+  await live.close();
+  await server.stop();
+});
