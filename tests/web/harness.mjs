@@ -46,18 +46,19 @@ function freePort() {
 // ---- the appliance ----------------------------------------------------------------------------------
 
 export class Appliance {
-  static async start(args = []) {
+  static async start(args = [], address = '127.0.0.1') {
     const a = new Appliance();
     a.port = await freePort();
     a.data = await mkdtemp(join(tmpdir(), 'guideway-web-'));
-    a.url = `http://127.0.0.1:${a.port}`;
+    a.address = address;
+    a.url = `http://${address}:${a.port}`;
     a.args = args;
     await a.up();
     return a;
   }
 
   async up() {
-    this.process = spawn(binary, ['serve', '--listen', `127.0.0.1:${this.port}`, '--data', this.data, ...this.args], { cwd: this.data, stdio: ['ignore', 'pipe', 'pipe'] });
+    this.process = spawn(binary, ['serve', '--listen', `${this.address}:${this.port}`, '--data', this.data, ...this.args], { cwd: this.data, stdio: ['ignore', 'pipe', 'pipe'] });
     this.log = '';
     for (const pipe of [this.process.stdout, this.process.stderr]) pipe.on('data', (d) => (this.log += d));
     await until(async () => (await fetch(`${this.url}/healthz`)).ok, `the server answers: ${this.log}`);

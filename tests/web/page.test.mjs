@@ -2,6 +2,7 @@
 // alone, colours, accessibility, what is sent and what is written to the console.
 import assert from 'node:assert/strict';
 import { readFile, writeFile } from 'node:fs/promises';
+import { networkInterfaces } from 'node:os';
 import { join } from 'node:path';
 import { after, afterEach, before, beforeEach, test } from 'node:test';
 import { gzipSync } from 'node:zlib';
@@ -252,6 +253,27 @@ test('the device takes a profile, an operator and the clutch', async () => {
   await until(async () => (await appliance.tool()).clutched, 'clutched');
   await page.click('button:has-text("Release the clutch")');
   await until(async () => !(await appliance.tool()).clutched, 'released');
+});
+
+test('beyond this machine the page asks for the token', async () => {
+  const address = Object.values(networkInterfaces()).flat().find((i) => i.family === 'IPv4' && !i.internal)?.address;
+  if (!address) return;
+  const file = join(appliance.data, 'token');
+  await writeFile(file, 'a token of good length\n', { mode: 0o600 });
+  const guarded = await Appliance.start(['--token-file', file], address);
+  try {
+    const visitor = await (await browser.newContext()).newPage();
+    await visitor.goto(guarded.url);
+    await visitor.fill('dialog input', 'a token that is wrong');
+    await visitor.keyboard.press('Enter');
+    await visitor.waitForSelector('dialog', { state: 'detached' });
+    await visitor.fill('dialog input', 'a token of good length');
+    await visitor.keyboard.press('Enter');
+    await visitor.waitForSelector('#canvas[data-ready="yes"]');
+    await visitor.context().close();
+  } finally {
+    await guarded.stop();
+  }
 });
 
 test('every command is found by name, and ? shows the keys', async () => {

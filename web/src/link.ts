@@ -6,6 +6,7 @@ import type { Document_, Feature, LogEvent, SceneEntry, ServerMessage, Simulatio
 import * as store from './store';
 
 const BACKOFF_S = [0.5, 1, 2, 4, 5];
+const SILENT_MS = 700;
 const MAX_EVENTS = 200;
 
 let socket: WebSocket | null = null;
@@ -121,6 +122,7 @@ export function connect(): void {
   socket = here;
   here.onopen = () => {
     if (currentToken()) send({ op: 'auth', token: currentToken() });
+    setTimeout(() => void askIfSilent(here), SILENT_MS);
   };
   here.onmessage = (e: MessageEvent<ArrayBuffer | string>) => {
     if (typeof e.data !== 'string') {
@@ -133,16 +135,24 @@ export function connect(): void {
 async function lost(): Promise<void> {
   socket = null;
   store.link.value = 'lost';
-  if (await tokenWanted()) {
-    store.link.value = 'token';
-    store.dialog.value = 'token';
-    return;
-  }
-  waitThenConnect(BACKOFF_S[Math.min(tries++, BACKOFF_S.length - 1)]!);
+  if (tries % 4 === 0 && (await tokenWanted())) askForToken();
+  else waitThenConnect(BACKOFF_S[Math.min(tries++, BACKOFF_S.length - 1)]!);
+}
+
+// A server that wants a token says nothing before it has one.
+async function askIfSilent(here: WebSocket): Promise<void> {
+  if (socket !== here || store.link.value === 'open' || !(await tokenWanted())) return;
+  here.onclose = null;
+  here.close();
+  askForToken();
+}
+
+function askForToken(): void {
+  store.link.value = 'token';
+  store.dialog.value = 'token';
 }
 
 async function tokenWanted(): Promise<boolean> {
-  if (tries > 0 && tries % 4 !== 0) return false;
   try {
     await call('GET', '/simulation');
     return false;
@@ -234,7 +244,7 @@ export function keepDevices(): void {
   let known = '';
   effect(() => {
     const key = JSON.stringify(store.devices.value.map((d) => [d.id, d.driver, d.settings]));
-    if (key === known) return;
+    if (key === known || store.link.value !== 'open') return;
     known = key;
     void call<{ id: string; info?: Record<string, unknown> }[]>('GET', '/devices').then((list) => {
       store.deviceDetails.value = new Map(list.map((d) => [d.id, d.info ?? {}]));
