@@ -109,6 +109,15 @@ test('a refused edit changes nothing, and the simulation does not notice', async
   assert.equal(now.headers.etag, before.headers.etag);
 });
 
+test('a dry run tells of a conflict, too, and of whichever object has it', async () => {
+  await open('paper-plane');
+  const { json } = await expect(200, 'POST', '/constraints?dryRun=true', { type: 'distance', a: 'cone/base', b: 'cylinder/top', value: 0.2 });
+  assert.deepEqual([json.status, json.state, json.object], ['incompatible', 'conflict', 'cone']);
+  assert.ok(json.conflict.message.length > 10 && json.conflict.constraints.includes('c1'));
+  const moved = await expect(200, 'PATCH', '/objects/cylinder?dryRun=true', { geometry: { height: 0.3 } });
+  assert.equal((Array.isArray(moved.json) ? moved.json[0] : moved.json).status, 'solved');
+});
+
 test('undo and redo go through every kind of edit', async () => {
   await open('cone-on-cylinder');
   const states = [(await expect(200, 'GET', '/scene')).json];
