@@ -175,6 +175,21 @@ test('a set that cannot hold is refused in words, its culprits lit, with fixes',
   await until(async () => (await constraints()).length === 2, 'committed');
 });
 
+test('an edit that clashes with another constraint is refused, and a fix carries it out', async () => {
+  await appliance.api('POST', '/constraints', { id: 'c1', type: 'coincident', a: 'cone/base', b: 'cylinder/top' });
+  await appliance.api('POST', '/constraints', { id: 'c2', type: 'distance', a: 'cone/base', b: 'cylinder/bottom', value: -0.2, enabled: false });
+  await page.click('.joint-main:has-text("c2")');
+  const value = page.locator('.right input[aria-label^="Value"]');
+  await value.fill('-150');
+  await value.press('Enter');
+  await until(async () => Math.abs((await constraints())[1].value + 0.15) < 1e-9, 'disabled, it may be anything');
+  await page.click('input[aria-label="c2 enabled"]');
+  await page.waitForSelector('.notice.error');
+  assert.equal((await constraints())[1].enabled, false);
+  await page.click('.notice button:has-text("Disable c1")');
+  await until(async () => (await constraints())[1].enabled !== false, 'now it is in force');
+});
+
 test('a scene is saved, opened from the gallery and deleted', async () => {
   await page.keyboard.press('Control+s');
   const name = page.locator('.modal input[type=text]');

@@ -20,8 +20,11 @@ export function inform(text: string): void {
   store.announce(text);
 }
 
+// Ways out of a refusal, given the constraints that clash.
+type Fixes = (culprits: readonly string[]) => store.Notice['fixes'];
+
 // Runs an edit; a refusal is shown in words with the culprits lit. True when it went through.
-export async function attempt(edit: () => Promise<unknown>, fixes: store.Notice['fixes'] = []): Promise<boolean> {
+export async function attempt(edit: () => Promise<unknown>, fixes: Fixes = () => []): Promise<boolean> {
   try {
     await edit();
     if (store.notice.value?.tone === 'error') store.notice.value = null;
@@ -29,7 +32,7 @@ export async function attempt(edit: () => Promise<unknown>, fixes: store.Notice[
   } catch (e) {
     const conflict = e instanceof Refusal ? (e.problem.conflict ?? e.problem.solution?.conflict) : undefined;
     store.culprits.value = conflict?.constraints ?? [];
-    refuse((e as Error).message, fixes);
+    refuse((e as Error).message, fixes(store.culprits.value));
     return false;
   }
 }
@@ -175,7 +178,7 @@ async function deleteWithUsers(id: string): Promise<void> {
 }
 
 export const deleteObject = (id: string): Promise<boolean> =>
-  attempt(() => call('DELETE', `/objects/${enc(id)}`), [
+  attempt(() => call('DELETE', `/objects/${enc(id)}`), () => [
     { label: `Delete ${id} with what refers to it`, run: () => void deleteWithUsers(id) },
   ]);
 
@@ -185,14 +188,21 @@ export const deleteFeature = (ref: string): Promise<boolean> =>
 // ---- constraints and solutions -------------------------------------------------------------------------
 
 export const patchConstraint = (id: string, patch: Partial<Constraint>): Promise<boolean> =>
-  attempt(() => call('PATCH', `/constraints/${enc(id)}`, patch), otherFixes(id));
+  attempt(() => call('PATCH', `/constraints/${enc(id)}`, patch), (culprits) => otherFixes(id, patch, culprits));
 
 export const deleteConstraint = (id: string): Promise<boolean> =>
   attempt(() => call('DELETE', `/constraints/${enc(id)}`));
 
-const otherFixes = (id: string): store.Notice['fixes'] => [
-  { label: `Delete ${id}`, run: () => void deleteConstraint(id) },
-];
+// Disables or deletes another constraint of the clash, and does the edit again.
+function otherFixes(id: string, patch: Partial<Constraint>, culprits: readonly string[]): store.Notice['fixes'] {
+  const again = (done: boolean): void => {
+    if (done) void patchConstraint(id, patch);
+  };
+  return culprits.filter((other) => other !== id).flatMap((other) => [
+    { label: `Disable ${other}`, run: () => void patchConstraint(other, { enabled: false }).then(again) },
+    { label: `Delete ${other}`, run: () => void deleteConstraint(other).then(again) },
+  ]);
+}
 
 export const chooseBranch = (object: string, branch: string): Promise<boolean> =>
   attempt(() => call('PATCH', `/solutions/${enc(object)}`, { branch }));

@@ -1,11 +1,13 @@
 // Dialogs: the gallery, saving, the sheet of keys, the palette, arming, the token.
-import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { ComponentChildren, JSX } from 'preact';
 import * as actions from '../actions';
 import { commands, extraKeys, type Command } from '../commands';
 import { connect } from '../link';
-import { setToken } from '../rest';
+import type { Scene } from '../protocol';
+import { call, enc, setToken } from '../rest';
 import { Icon } from '../ui/icons';
+import { Sketch } from '../ui/sketch';
 import * as store from '../store';
 
 const close = (): void => {
@@ -34,7 +36,17 @@ function Modal(p: { title: string; wide?: boolean; children: ComponentChildren; 
 
 // ---- gallery -----------------------------------------------------------------------------------------
 
-function Card({ s }: { s: (typeof store.scenes.value)[number] }): JSX.Element {
+// The scene files of the cards, for their sketches.
+function useScenes(files: string[]): ReadonlyMap<string, Scene> {
+  const [known, setKnown] = useState<ReadonlyMap<string, Scene>>(new Map());
+  useEffect(() => {
+    for (const file of files)
+      call<Scene>('GET', `/scenes/${enc(file)}`).then((scene) => setKnown((was) => new Map(was).set(file, scene)), () => undefined);
+  }, [files.join(' ')]);
+  return known;
+}
+
+function Card({ s, scene }: { s: (typeof store.scenes.value)[number]; scene: Scene | undefined }): JSX.Element {
   const current = store.scene.value.name === s.name;
   const open = (): void => {
     close();
@@ -43,6 +55,7 @@ function Card({ s }: { s: (typeof store.scenes.value)[number] }): JSX.Element {
   return (
     <li class={`card ${current ? 'chosen' : ''}`}>
       <button type="button" class="card-main" onClick={open}>
+        <Sketch scene={scene} />
         <span class="card-name">{s.name || s.file}{current && <span class="badge tone-well"><Icon name="ok" />open</span>}</span>
         <span class="card-text">{s.description}</span>
         <span class="card-file">{s.file}</span>
@@ -55,10 +68,11 @@ function Card({ s }: { s: (typeof store.scenes.value)[number] }): JSX.Element {
 function Gallery(): JSX.Element {
   const bundled = store.scenes.value.filter((s) => !s.saved);
   const saved = store.scenes.value.filter((s) => s.saved);
+  const files = useScenes(store.scenes.value.map((s) => s.file));
   return (
     <Modal title="Gallery" wide>
-      {saved.length > 0 && <><h3>Saved here</h3><ul class="cards">{saved.map((s) => <Card key={s.file} s={s} />)}</ul><h3>Bundled</h3></>}
-      <ul class="cards">{bundled.map((s) => <Card key={s.file} s={s} />)}</ul>
+      {saved.length > 0 && <><h3>Saved here</h3><ul class="cards">{saved.map((s) => <Card key={s.file} s={s} scene={files.get(s.file)} />)}</ul><h3>Bundled</h3></>}
+      <ul class="cards">{bundled.map((s) => <Card key={s.file} s={s} scene={files.get(s.file)} />)}</ul>
     </Modal>
   );
 }
