@@ -40,6 +40,7 @@ export async function start({ args = [], env = {}, data, listen = '127.0.0.1:0' 
       const found = /http:\/\/(\S+?:\d+)\//.exec(out);
       if (found) done(found[1]);
     });
+    child.on('error', failed);
     ended.then((how) => failed(new Error(`serve ended: ${JSON.stringify(how)} ${err}`)));
   });
   const stop = async (signal = 'SIGTERM') => {
