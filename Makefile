@@ -10,7 +10,7 @@ WARN := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes -Wmis
 MATHS := -ffp-contract=off -fno-math-errno -fno-trapping-math
 OPT ?= -O2
 CFLAGS += -std=c17 -D_GNU_SOURCE -g $(OPT) $(MATHS) $(WARN) -I. -MMD -MP -pthread
-LDLIBS_RT := -Wl,--as-needed -llapacke -llapack -lblas -lm
+LDLIBS_RT := -lm
 LDLIBS := $(LDLIBS_RT) -lmicrohttpd -lwebsockets -ljansson -pthread
 
 RT_SRC := $(wildcard rt/*/*.c)
@@ -36,7 +36,7 @@ $(BUILD)/guideway.pc:
 
 NEEDS := command:gcc:gcc command:ar:binutils command:node:nodejs command:npm:npm \
          header:microhttpd.h:libmicrohttpd-dev header:libwebsockets.h:libwebsockets-dev \
-         header:jansson.h:libjansson-dev header:lapacke.h:liblapacke-dev
+         header:jansson.h:libjansson-dev
 NEEDS_TEST := header:cmocka.h:libcmocka-dev command:chromium:chromium command:curl:curl \
               command:python3:python3 command:clang-format:clang-format
 
