@@ -17,6 +17,7 @@ typedef struct row {
     double median, p99;
     double limit; /* of the median; for "x" the least */
     bool at_least;
+    double tail; /* p99 at most this many medians; 0: not held to any */
 } row;
 
 enum { INSTANCES = 1000 };
@@ -256,20 +257,22 @@ typedef struct bench {
 } bench;
 
 static const bench benches[] = {
-    {{"solve-plane", "solve, plane on plane (framework V-A)", "us", 0, 0, 5, false},
+    {{"solve-plane", "solve, plane on plane (framework V-A)", "us", 0, 0, 5, false, 2},
      bench_solve_plane},
-    {{"solve-circle", "solve, and axes apart (V-B)", "us", 0, 0, 5, false}, bench_solve_circle},
-    {{"step-plane", "guided-body step on the plane", "us", 0, 0, 1, false}, bench_step_plane},
-    {{"step-circle", "guided-body step on the circle", "us", 0, 0, 1, false}, bench_step_circle},
-    {{"tick-plane", "whole tick with device and control, V-A", "us", 0, 0, 10, false},
+    {{"solve-circle", "solve, and axes apart (V-B)", "us", 0, 0, 5, false, 2}, bench_solve_circle},
+    {{"step-plane", "guided-body step on the plane", "us", 0, 0, 1, false, 0}, bench_step_plane},
+    {{"step-circle", "guided-body step on the circle", "us", 0, 0, 1, false, 0}, bench_step_circle},
+    {{"tick-plane", "whole tick with device and control, V-A", "us", 0, 0, 10, false, 0},
      bench_tick_plane},
-    {{"tick-circle", "whole tick with device and control, V-B", "us", 0, 0, 10, false},
+    {{"tick-circle", "whole tick with device and control, V-B", "us", 0, 0, 10, false, 0},
      bench_tick_circle},
-    {{"run-circle", "60 s of V-B, times faster than real time", "x", 0, 0, 50, true}, bench_run},
+    {{"run-circle", "60 s of V-B, times faster than real time", "x", 0, 0, 50, true, 0}, bench_run},
 };
 
 static bool within(const row *r)
 {
+    if (r->tail > 0 && r->p99 > r->tail * r->median)
+        return false;
     return r->at_least ? r->median >= r->limit : r->median <= r->limit;
 }
 

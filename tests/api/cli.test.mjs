@@ -177,6 +177,12 @@ test("run refuses a bad scene with file and pointer", () => {
   writeFileSync(file, JSON.stringify(scene));
   r = guideway(["run", file]);
   assert.ok(r.code === 2 && r.err.includes("later version"), r.err);
+  scene.objects[0] = { id: "ball", geometry: { type: "sphere", radius: 1 }, fixed: true };
+  scene.devices = [{ id: "sim", driver: "sim" }];
+  scene.tool = { object: "ball", device: "sim" };
+  writeFileSync(file, JSON.stringify(scene));
+  r = guideway(["run", file]);
+  assert.ok(r.code === 2 && r.err.includes(" /tool/object: ") && r.err.includes("fixed"), r.err);
   assert.equal(guideway(["run", "no-such-file.json"]).code, 2);
 });
 
