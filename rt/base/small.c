@@ -1,9 +1,12 @@
 /*
- * One-sided Jacobi: rotates pairs of columns until all are orthogonal; their norms are then the
- * singular values. Accurate to the last digits also where the matrix lacks rank, which is what
- * rank decisions need. Any thread, RT safe.
+ * Singular values by one-sided Jacobi: rotates pairs of columns until all are orthogonal; their
+ * norms are then the singular values. Accurate to the last digits also where the matrix lacks rank,
+ * which is what rank decisions need. Least norm solutions and null spaces by Householder's
+ * reflections with pivots, for iterations. Any thread, RT safe.
  */
 #include "rt/base/small.h"
+
+#include "rt/base/limits.h"
 
 #include <math.h>
 
@@ -118,6 +121,169 @@ static double dot6(const double *a, const double *b)
     for (int i = 0; i < 6; i++)
         sum += a[i] * b[i];
     return sum;
+}
+
+/* Sum of squares of a row from column k on. */
+static double tail2(const double a[6], int k)
+{
+    double sum = 0;
+    for (int j = k; j < 6; j++)
+        sum += a[j] * a[j];
+    return sum;
+}
+
+/* x less twice its part along the mirror's normal u, which is zero before column k. */
+static void reflect(const double u[6], int k, double x[6])
+{
+    double dot = 0;
+    for (int j = k; j < 6; j++)
+        dot += u[j] * x[j];
+    for (int j = k; j < 6; j++)
+        x[j] -= 2 * dot * u[j];
+}
+
+/* The mirror that takes a row's columns k.. onto column k: its normal is along a + sign(a_k)|a|. */
+static void mirror_of(const double a[6], int k, double norm, double u[6])
+{
+    for (int j = 0; j < 6; j++)
+        u[j] = j < k ? 0 : a[j];
+    u[k] += a[k] >= 0 ? norm : -norm;
+    double length = sqrt(tail2(u, k));
+    for (int j = k; j < 6; j++)
+        u[j] /= length;
+}
+
+/* Brings row i to place k. */
+static void swap_rows(double (*a)[6], int *order, int i, int k)
+{
+    for (int j = 0; j < 6; j++) {
+        double x = a[i][j];
+        a[i][j] = a[k][j];
+        a[k][j] = x;
+    }
+    int o = order[i];
+    order[i] = order[k];
+    order[k] = o;
+}
+
+void gw_small_reduce(int rows, double (*a)[6], double tolerance, int *order, gw_small_lq *q)
+{
+    double first = 0;
+    for (int i = 0; i < rows; i++)
+        order[i] = i;
+    for (q->rank = 0; q->rank < 6 && q->rank < rows; q->rank++) {
+        int k = q->rank, best = k;
+        double most = -1;
+        for (int i = k; i < rows; i++) {
+            double here = tail2(a[i], k);
+            if (here > most)
+                best = i, most = here;
+        }
+        double norm = sqrt(most);
+        first = k == 0 ? norm : first;
+        if (!(norm > tolerance * first) || norm == 0)
+            return;
+        swap_rows(a, order, best, k);
+        mirror_of(a[k], k, norm, q->mirror[k]);
+        for (int i = k; i < rows; i++)
+            reflect(q->mirror[k], k, a[i]);
+    }
+}
+
+void gw_small_columns(const gw_small_lq *q, int first, double (*basis)[6])
+{
+    for (int c = first; c < 6; c++) {
+        double *x = basis[c - first];
+        for (int j = 0; j < 6; j++)
+            x[j] = j == c;
+        for (int k = q->rank - 1; k >= 0; k--)
+            reflect(q->mirror[k], k, x);
+    }
+}
+
+/* y of the triangle L y = b. */
+static void forward(int n, const double (*l)[6], const double *b, double y[6])
+{
+    for (int i = 0; i < n; i++) {
+        double sum = b[i];
+        for (int j = 0; j < i; j++)
+            sum -= l[i][j] * y[j];
+        y[i] = sum / l[i][i];
+    }
+}
+
+/* y that minimises |L y - b| for L of full column rank n: columns made orthonormal from the last
+ * to the first, b along with them. */
+static void least_squares(int rows, int n, double (*l)[6], double *b, double y[6])
+{
+    double u[6][6] = {{0}}, c[6] = {0};
+    for (int k = n - 1; k >= 0; k--) {
+        double norm = 0;
+        for (int i = 0; i < rows; i++)
+            norm += l[i][k] * l[i][k];
+        norm = sqrt(norm);
+        u[k][k] = norm;
+        for (int i = 0; i < rows; i++)
+            l[i][k] /= norm;
+        for (int j = 0; j < k; j++) {
+            for (int i = 0; i < rows; i++)
+                u[k][j] += l[i][k] * l[i][j];
+            for (int i = 0; i < rows; i++)
+                l[i][j] -= u[k][j] * l[i][k];
+        }
+        c[k] = 0;
+        for (int i = 0; i < rows; i++)
+            c[k] += l[i][k] * b[i];
+        for (int i = 0; i < rows; i++)
+            b[i] -= c[k] * l[i][k];
+    }
+    forward(n, (const double(*)[6])u, c, y);
+}
+
+int gw_small_least(int rows, double (*a)[6], double tolerance, double *b, double x[6])
+{
+    int order[GW_MAX_ROWS + 6];
+    double sorted[GW_MAX_ROWS + 6];
+    gw_small_lq q;
+    gw_small_reduce(rows, a, tolerance, order, &q);
+    for (int i = 0; i < rows; i++)
+        sorted[i] = b[order[i]];
+    for (int j = 0; j < 6; j++)
+        x[j] = 0;
+    if (rows == q.rank)
+        forward(rows, (const double(*)[6])a, sorted, x);
+    else
+        least_squares(rows, q.rank, a, sorted, x);
+    for (int k = q.rank - 1; k >= 0; k--)
+        reflect(q.mirror[k], k, x);
+    return q.rank;
+}
+
+int gw_small_positive(int n, const double (*m)[6], double raise, const double *g, double *x)
+{
+    double l[6][6];
+    for (int j = 0; j < n; j++) {
+        double pivot = m[j][j] + raise;
+        for (int k = 0; k < j; k++)
+            pivot -= l[j][k] * l[j][k];
+        if (!(pivot > 0))
+            return 0;
+        l[j][j] = sqrt(pivot);
+        double inverse = 1 / l[j][j];
+        for (int i = j + 1; i < n; i++) {
+            double sum = m[i][j];
+            for (int k = 0; k < j; k++)
+                sum -= l[i][k] * l[j][k];
+            l[i][j] = sum * inverse;
+        }
+    }
+    forward(n, (const double(*)[6])l, g, x);
+    for (int i = n - 1; i >= 0; i--) {
+        for (int k = i + 1; k < n; k++)
+            x[i] -= l[k][i] * x[k];
+        x[i] /= l[i][i];
+    }
+    return 1;
 }
 
 int gw_small_orthonormalise(int count, double (*x)[6])

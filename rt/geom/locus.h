@@ -23,6 +23,10 @@ int gw_locus_tangent(const gw_locus *locus, gw_vec3 point, gw_vec3 out[3]);
 /* The dimension of a locus of this kind; -1 for a general one. */
 int gw_locus_dof(gw_locus_kind kind);
 
+/* gw_submanifold_nearest() of a general set: from its seed and from where the rows take `near`. */
+double gw_general_nearest(const gw_submanifold *set, const gw_pose *near, double length,
+                          gw_pose *nearest);
+
 /*
  * A point on a ring, X(psi) = c + cos psi a + sin psi b, while its body turns. theta is the angle
  * to the wanted rotation: |psi| where `straight`, else by cos(theta/2)^2 = k0 + k1 cos psi + k2 sin

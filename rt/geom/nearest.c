@@ -383,61 +383,11 @@ static candidate closed_nearest(const search *s)
     return c.f < first.f ? c : first;
 }
 
-/* ---- general sets -------------------------------------------------------------------------- */
-
-/* From a pose on the set: steps along the tangent space towards `near`, back onto the rows each
- * time, the step halved until it helps. */
-static double approach(const gw_submanifold *set, const gw_pose *near, double length, gw_pose *x)
-{
-    double best = gw_pose_distance(x, near, length), share = 1;
-    for (int i = 0; i < 400 && share > 1e-7; i++) {
-        double basis[6][6], step[6] = {0};
-        gw_submanifold_tangent(set, x, length, basis);
-        gw_twist d = gw_pose_sub(near, x);
-        double l2 = length * length;
-        double delta[6] = {d.v.x, d.v.y, d.v.z, l2 * d.w.x, l2 * d.w.y, l2 * d.w.z};
-        for (int k = 0; k < set->dof; k++) {
-            double c = 0;
-            for (int j = 0; j < 6; j++)
-                c += basis[k][j] * delta[j];
-            for (int j = 0; j < 6; j++)
-                step[j] += share * c * basis[k][j];
-        }
-        gw_twist move = {{step[0], step[1], step[2]}, {step[3], step[4], step[5]}};
-        gw_pose next = gw_pose_add(x, &move);
-        double residual = gw_rows_project(set->rows, set->row_count, length, 12, &next);
-        double now = gw_pose_distance(&next, near, length);
-        if (residual < 1e-9 * length && now < best && gw_submanifold_same_sense(set, &next)) {
-            bool small = best - now < 1e-14 * best;
-            *x = next;
-            best = now;
-            share = fmin(1, 2 * share);
-            if (small)
-                break;
-        } else {
-            share *= 0.5;
-        }
-    }
-    return best;
-}
-
-static double general_nearest(const gw_submanifold *set, const gw_pose *near, double length,
-                              gw_pose *nearest)
-{
-    gw_pose a = set->seed, b = *near;
-    double from_seed = approach(set, near, length, &a), from_near = HUGE_VAL;
-    if (gw_rows_project(set->rows, set->row_count, length, 40, &b) < 1e-10 * length &&
-        gw_submanifold_same_sense(set, &b))
-        from_near = approach(set, near, length, &b);
-    *nearest = from_near < from_seed ? b : a;
-    return fmin(from_near, from_seed);
-}
-
 double gw_submanifold_nearest(const gw_submanifold *set, const gw_pose *near, double length,
                               gw_pose *nearest)
 {
     if (set->general)
-        return general_nearest(set, near, length, nearest);
+        return gw_general_nearest(set, near, length, nearest);
     search s = {set, near, length};
     candidate c = closed_nearest(&s);
     *nearest = c.pose;

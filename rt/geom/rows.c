@@ -81,25 +81,33 @@ static void put(double row[6], gw_vec3 v, gw_vec3 w)
  *   body's element    h-dot = -u . (v + w x (f - t))       = -u . v + (u x (f - t)) . w
  *   angle             h-dot = n . (w x R m)                = (R m x n) . w
  */
-static void row_jacobian(const gw_row *row, const gw_pose *x, double out[6])
+static double row_linear(const gw_row *row, const gw_pose *x, double out[6])
 {
-    arm a = arm_of(row, x);
     if (row->kind == GW_ROW_ANGLE) {
-        put(out, gw_v3(0, 0, 0), gw_cross(a.m, row->n));
-        return;
+        gw_vec3 m = gw_rotate(x->q, row->m);
+        put(out, gw_v3(0, 0, 0), gw_cross(m, row->n));
+        return gw_dot(row->n, m) - row->value;
     }
+    arm a = arm_of(row, x);
     bool flat = row->kind == GW_ROW_PLANE || row->kind == GW_ROW_PLANE_BODY;
     gw_vec3 u = flat ? a.n : radial_unit(row, &a);
     if (owned_by_body(row->kind))
         put(out, gw_neg(u), gw_cross(u, gw_sub(row->f, x->p)));
     else
         put(out, u, gw_cross(a.m, u));
+    return gw_dot(u, a.g) - row->value;
 }
 
 void gw_rows_jacobian(const gw_row *rows, int count, const gw_pose *x, double (*a)[6])
 {
     for (int i = 0; i < count; i++)
-        row_jacobian(&rows[i], x, a[i]);
+        row_linear(&rows[i], x, a[i]);
+}
+
+void gw_rows_linear(const gw_row *rows, int count, const gw_pose *x, double *h, double (*a)[6])
+{
+    for (int i = 0; i < count; i++)
+        h[i] = row_linear(&rows[i], x, a[i]);
 }
 
 /*
@@ -165,13 +173,11 @@ static void scaled_jacobian(const gw_row *rows, int count, double length, const 
 
 double gw_rows_project(const gw_row *rows, int count, double length, int iterations, gw_pose *x)
 {
-    double h[GW_MAX_ROWS], a[GW_MAX_ROWS][6], s[6], v[6][6], step[6];
+    double h[GW_MAX_ROWS], a[GW_MAX_ROWS][6], step[6];
     double worst = scaled_residual(rows, count, length, x, h);
     for (int k = 0; k < iterations && worst > 1e-15 * length; k++) {
         scaled_jacobian(rows, count, length, x, a);
-        gw_small_svd(count, a, s, v);
-        int rank = gw_small_rank(s, 1e-7);
-        gw_small_solve(count, (const double(*)[6])a, s, (const double(*)[6])v, rank, h, step);
+        gw_small_least(count, a, 1e-7, h, step);
         gw_twist d = {{-step[0], -step[1], -step[2]},
                       {-step[3] / length, -step[4] / length, -step[5] / length}};
         gw_pose next = gw_pose_add(x, &d);

@@ -166,19 +166,23 @@ static void rotation_parameters_at(const gw_rotation_set *r, gw_quat q, double *
 
 /* ---- general sets -------------------------------------------------------------------------- */
 
-/* Null space of the rows at a pose: the last dof right singular vectors, in the weighed metric. */
+/* Null space of the rows at a pose, in the weighed metric: the dof directions that they ask least
+ * of. */
 static void general_tangent(const gw_submanifold *set, const gw_pose *x, double length,
                             double (*basis)[6])
 {
-    double a[GW_MAX_ROWS][6], s[6], v[6][6];
+    double a[GW_MAX_ROWS][6];
+    int order[GW_MAX_ROWS];
+    gw_small_lq q;
     gw_rows_jacobian(set->rows, set->row_count, x, a);
     for (int i = 0; i < set->row_count; i++)
         for (int j = 3; j < 6; j++)
             a[i][j] /= length;
-    gw_small_svd(set->row_count, a, s, v);
+    gw_small_reduce(set->row_count, a, 0, order, &q);
+    gw_small_columns(&q, 6 - set->dof, basis);
     for (int k = 0; k < set->dof; k++)
-        for (int i = 0; i < 6; i++)
-            basis[k][i] = v[i][6 - set->dof + k] / (i < 3 ? 1 : length);
+        for (int i = 3; i < 6; i++)
+            basis[k][i] /= length;
 }
 
 /* The same side of zero, where the seed is clearly on one. */
@@ -246,7 +250,7 @@ static void along_basis(const double (*basis)[6], int dof, double length, const 
  */
 static gw_pose general_pose(const gw_submanifold *set, const double *z)
 {
-    double basis[6][6], a[GW_MAX_ROWS + 6][6], b[GW_MAX_ROWS + 6], s[6], v[6][6], step[6];
+    double basis[6][6], a[GW_MAX_ROWS + 6][6], b[GW_MAX_ROWS + 6], step[6];
     int n = set->row_count, dof = set->dof;
     double length = general_length(set);
     general_tangent(set, &set->seed, length, basis);
@@ -263,9 +267,7 @@ static gw_pose general_pose(const gw_submanifold *set, const double *z)
             worst = fmax(worst, fabs(b[i]));
         if (worst < 1e-15 * length)
             break;
-        gw_small_svd(n + dof, a, s, v);
-        gw_small_solve(n + dof, (const double(*)[6])a, s, (const double(*)[6])v,
-                       gw_small_rank(s, 1e-8), b, step);
+        gw_small_least(n + dof, a, 1e-8, b, step);
         gw_twist move = {{-step[0], -step[1], -step[2]},
                          {-step[3] / length, -step[4] / length, -step[5] / length}};
         x = gw_pose_add(&x, &move);

@@ -33,6 +33,7 @@ static bool implies(const gw_run *whole, unsigned long use, int index)
     run.solution = NULL;
     run.leaf = check_leaf;
     run.context = &w;
+    run.work = 0;
     run.stop = run.doubt = run.lost = false;
     run.conflict.condition = NULL;
     run.conflict.constraints = 0;

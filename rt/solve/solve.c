@@ -37,21 +37,27 @@ static void write_id(const gw_state *state, int number, char id[16])
     id[n] = 0;
 }
 
-/* True where another branch has the pose; of sets with freedoms their centre alone tells nothing,
- * so that only the second look at all constraints asks. */
+/* How far a pose is from a branch (m). */
+static double off_branch(const gw_run *run, const gw_branch *b, const gw_pose *x)
+{
+    gw_pose on;
+    return b->set.dof == 0 ? gw_pose_distance(&b->nearest, x, run->size)
+                           : gw_submanifold_nearest(&b->set, x, run->size, &on);
+}
+
+/* True where another branch has the pose. Sets with freedoms: only the second look at all
+ * constraints asks; but curves that share their nearest pose are one. */
 static bool listed(const gw_run *run, const gw_submanifold *set, const gw_pose *nearest)
 {
     const gw_solution *s = run->solution;
-    if (set->dof > 0 && !run->lost)
-        return false;
+    const double same = 1e-5 * run->size;
     for (int i = 0; i < s->branch_count; i++) {
         const gw_branch *b = &s->branches[i];
-        gw_pose on;
-        if (set->dof == 0 && b->set.general && !run->lost)
-            continue;
-        double gap = b->set.dof == 0 ? gw_pose_distance(&b->nearest, nearest, run->size)
-                                     : gw_submanifold_nearest(&b->set, nearest, run->size, &on);
-        if (gap < 1e-5 * run->size)
+        bool curves = set->general && b->set.general && set->dof == 1 && b->set.dof == 1;
+        if (curves && gw_pose_distance(&b->nearest, nearest, run->size) < same)
+            return true;
+        bool asked = run->lost || (set->dof == 0 && !b->set.general);
+        if (asked && off_branch(run, b, nearest) < same)
             return true;
     }
     return false;
@@ -147,8 +153,13 @@ static void conclude(gw_run *run, gw_solution *s)
         s->conflict = run->conflict;
     } else {
         s->status = GW_STATUS_UNHANDLED;
-        s->reason = "No rule reaches these constraints together and no pose was found from many "
-                    "starts; that does not prove that there is none.";
+        s->reason =
+            run->work <= 0
+                ? "No rule reaches these constraints together, and the search for a pose ended at "
+                  "its bound "
+                  "before it found one; that does not prove that there is none."
+                : "No rule reaches these constraints together and no pose was found from many "
+                  "starts; that does not prove that there is none.";
     }
 }
 
@@ -162,6 +173,7 @@ void gw_solve(const gw_problem *problem, gw_solution *solution)
     run.solution = solution;
     run.leaf = solve_leaf;
     run.context = NULL;
+    run.work = GW_MOST_WORK;
     run.stop = run.doubt = run.lost = false;
     run.conflict.condition = NULL;
     run.conflict.constraints = 0;

@@ -20,6 +20,9 @@
 /* No answer leaves with a residual above this, times the problem's size. */
 #define GW_VERIFIED 1e-9
 
+/* Bound of the numeric completion, in rows evaluated (six more each time): some 20 ms. */
+#define GW_MOST_WORK 400000
+
 #define GW_MAX_PLACES                                                                              \
     96                    /* fundamental translational constraints: one an input, and derived ones \
                            */
@@ -94,6 +97,7 @@ struct gw_run {
     gw_solution *solution; /* trace, implied, conflict go here; NULL: nowhere */
     void (*leaf)(gw_run *run, const gw_state *state);
     void *context;
+    long work;  /* left to the numeric completion: evaluations, times rows and six */
     bool stop;  /* set by a leaf: no further leaves wanted */
     bool doubt; /* a branch ended without a proof */
     bool lost;  /* one of a nearly double root: poses near it may be missing */

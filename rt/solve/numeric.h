@@ -1,0 +1,57 @@
+/*
+ * Inside of the numeric completion: what its parts share.
+ *
+ * Any thread, RT safe; bounded by gw_run's `work`.
+ */
+#ifndef GW_SOLVE_NUMERIC_H
+#define GW_SOLVE_NUMERIC_H
+
+#include "rt/solve/solve_internal.h"
+
+#define GW_MAX_SOUGHT 200 /* rows of the whole state, before independent ones are chosen */
+#define GW_MAX_FOUND  GW_MAX_BRANCHES
+
+typedef struct gw_completion {
+    gw_run *run;
+    const gw_state *state;
+    double size;
+    gw_vec3 middle_m, middle_f; /* of the places' points on either side */
+    unsigned long long random;
+    int row_count;
+    gw_row rows[GW_MAX_SOUGHT];
+    int found_count;
+    gw_pose found[GW_MAX_FOUND];
+    int dof[GW_MAX_FOUND];
+    double best; /* row's residual of a start that failed, and the constraints' there */
+    double residual;
+    bool any_sense;
+} gw_completion;
+
+/* A deterministic number of the completion's own sequence. */
+double gw_completion_uniform(gw_completion *c, double low, double high);
+
+/* ---- settle.c -------------------------------------------------------------------------------- */
+
+/* Goes down from x to the rows, by Levenberg and Marquardt's method; returns the largest row's
+ * residual relative to the problem's size. */
+double gw_settle(const gw_completion *c, gw_pose *x);
+
+/* The pose moved by `factor` times [v; w size]. */
+gw_pose gw_stepped(const gw_completion *c, const gw_pose *x, const double s[6], double factor);
+
+/* Rows and Jacobian in metres, rotations by the size. */
+void gw_scaled_rows(const gw_completion *c, const gw_pose *x, double *h, double (*a)[6]);
+
+/* The dimension of the set at x: of its neighbours along the null space, if it has any. */
+int gw_dimension_at(gw_completion *c, const gw_pose *x);
+
+/* ---- sets.c ---------------------------------------------------------------------------------- */
+
+/* Sets with freedoms through the found poses: one a dimension, and one a curve. Returns how many,
+ * at most `room`; nearest to the problem's pose first. */
+int gw_continuous_sets(gw_completion *c, gw_submanifold *sets, int room);
+
+/* The set of one pose. */
+void gw_isolated_set(const gw_completion *c, const gw_pose *x, gw_submanifold *set);
+
+#endif
