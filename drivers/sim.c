@@ -110,8 +110,7 @@ struct gw_driver_device {
     unsigned long long random;
 };
 
-/* ---- settings ---------------------------------------------------------------------------------
- */
+/* ---- settings ------------------------------------------------------------------------------- */
 
 static int find_setting(const char *name)
 {
@@ -208,8 +207,7 @@ static const gw_device_info *sim_info(const gw_driver_device *device)
     return &device->info;
 }
 
-/* ---- sensors ----------------------------------------------------------------------------------
- */
+/* ---- sensors -------------------------------------------------------------------------------- */
 
 static double quantised(double x, double quantum)
 {
@@ -260,8 +258,7 @@ static void sim_read(gw_driver_device *d, gw_device_sample *s)
     s->valid = true;
 }
 
-/* ---- motion -----------------------------------------------------------------------------------
- */
+/* ---- motion --------------------------------------------------------------------------------- */
 
 /* Scales a vector down to the length `most`, 0: no limit. */
 static void limit_length(double *x, double most)

@@ -33,8 +33,7 @@ static gw_quat turn_about(gw_vec3 axis, double angle)
     return (gw_quat){c, s * axis.x, s * axis.y, s * axis.z};
 }
 
-/* ---- recentring: the exact point of the set at a pose that is on it but for rounding ----------
- */
+/* ---- recentring: the exact point of the set at a pose that is on it but for rounding -------- */
 
 /* The rotation next to q that obeys the rotational factor. */
 static gw_quat rotation_on_set(const gw_rotation_set *set, gw_quat q)
@@ -107,8 +106,7 @@ static void locus_centre(const gw_locus *l, gw_vec3 x, gw_chart *chart)
     }
 }
 
-/* ---- the locus about its centre ---------------------------------------------------------------
- */
+/* ---- the locus about its centre ------------------------------------------------------------- */
 
 /* Point, derivatives by z and acceleration at z_ddot = 0, in the locus's own frame. */
 typedef struct locus_motion {
@@ -191,8 +189,7 @@ STEP_INLINE void locus_at(const gw_chart *chart, const double *z, const double *
         m->velocity = gw_mul_add(m->velocity, z_dot[k], m->d[k]);
 }
 
-/* ---- the rotation about its centre ------------------------------------------------------------
- */
+/* ---- the rotation about its centre ---------------------------------------------------------- */
 
 /* Rotation, columns of the angular velocity, and its rate at z_ddot = 0. */
 typedef struct rotation_motion {
@@ -282,8 +279,7 @@ STEP_INLINE void rotation_at(const gw_chart *chart, const double *z, const doubl
     }
 }
 
-/* ---- both together ----------------------------------------------------------------------------
- */
+/* ---- both together -------------------------------------------------------------------------- */
 
 STEP_INLINE void put(double *row, gw_vec3 v, gw_vec3 w)
 {

@@ -73,8 +73,7 @@ void gw_hold_reset(gw_hold *hold, const gw_scenario_tool *tool, double dt)
     join_device(hold);
 }
 
-/* ---- change of scenario -----------------------------------------------------------------------
- */
+/* ---- change of scenario --------------------------------------------------------------------- */
 
 static gw_travel_limits travel_limits(const gw_hold *hold, const gw_scenario *scenario)
 {
@@ -148,8 +147,7 @@ void gw_hold_switch(gw_hold *hold, const gw_hold *old, const gw_scenario_tool *t
     show(hold);
 }
 
-/* ---- clutch -----------------------------------------------------------------------------------
- */
+/* ---- clutch --------------------------------------------------------------------------------- */
 
 static void update_clutch(gw_hold *hold)
 {
@@ -173,8 +171,7 @@ void gw_hold_rest(gw_hold *hold)
     show(hold);
 }
 
-/* ---- sense ------------------------------------------------------------------------------------
- */
+/* ---- sense ---------------------------------------------------------------------------------- */
 
 /* What operators in the task space want at the tool frame. */
 static gw_wrench wanted_wrench(gw_hold *hold, const gw_tick *tick)
@@ -228,8 +225,7 @@ void gw_hold_sense(gw_hold *hold, const gw_tick *tick)
     take_wrench(hold, slot->driver->exert ? none : wanted, tick->moving);
 }
 
-/* ---- step -------------------------------------------------------------------------------------
- */
+/* ---- step ----------------------------------------------------------------------------------- */
 
 static gw_wrench held_wrench(const void *context, double t, const gw_pose *held,
                              const gw_twist *twist)
@@ -284,8 +280,7 @@ void gw_hold_step(gw_hold *hold, const gw_tick *tick)
     hold->settled = gw_travel_advance(&hold->travel, tick->dt, fmin(fmax(pace, 0), 1));
 }
 
-/* ---- act --------------------------------------------------------------------------------------
- */
+/* ---- act ------------------------------------------------------------------------------------ */
 
 /* Takes out the part of the velocity that leads out of the workspace at its edge. */
 static bool stop_at_edge(const gw_hold *hold, double radius, gw_twist *u)
@@ -336,8 +331,7 @@ void gw_hold_act(gw_hold *hold, const gw_tick *tick)
     gw_slot_write(slot, &u, tick->engaged);
 }
 
-/* ---- publish ----------------------------------------------------------------------------------
- */
+/* ---- publish -------------------------------------------------------------------------------- */
 
 /* Splits the force along what the tool's origin can do and what it cannot. */
 static void split_force(const gw_hold *hold, gw_tool_state *state)

@@ -45,8 +45,7 @@ gw_loop_def gw_loop_def_default(void)
     return (gw_loop_def){.rate = DEFAULT_RATE, .priority = DEFAULT_PRIORITY};
 }
 
-/* ---- the thread -------------------------------------------------------------------------------
- */
+/* ---- the thread ----------------------------------------------------------------------------- */
 
 static int64_t now_ns(void)
 {
@@ -129,8 +128,7 @@ static void *run(void *arg)
     return NULL;
 }
 
-/* ---- creation and destruction -----------------------------------------------------------------
- */
+/* ---- creation and destruction --------------------------------------------------------------- */
 
 static size_t rounded(size_t bytes)
 {
@@ -243,8 +241,7 @@ void gw_loop_destroy(gw_loop *loop)
     free(loop);
 }
 
-/* ---- the other threads' side ------------------------------------------------------------------
- */
+/* ---- the other threads' side ---------------------------------------------------------------- */
 
 bool gw_loop_send(gw_loop *loop, const gw_command *command)
 {

@@ -35,8 +35,7 @@ double gw_inertia_floor(const gw_mat3 *i)
     return a + b + c > 0 ? det / (a + b + c) : 0;
 }
 
-/* ---- programs ---------------------------------------------------------------------------------
- */
+/* ---- programs ------------------------------------------------------------------------------- */
 
 static void *copied(const void *from, size_t size)
 {
@@ -91,8 +90,7 @@ static gw_wrench scripted(gw_operator_program *p, double t)
     return p->at >= 0 ? o->samples[p->at].wrench : (gw_wrench){{0, 0, 0}, {0, 0, 0}};
 }
 
-/* ---- the hand ---------------------------------------------------------------------------------
- */
+/* ---- the hand ------------------------------------------------------------------------------- */
 
 static gw_hand character(const gw_operator *what)
 {
@@ -188,8 +186,7 @@ gw_wrench gw_operator_wrench(gw_operator_program *program, double t, const gw_gr
     return (gw_wrench){{0, 0, 0}, {0, 0, 0}};
 }
 
-/* ---- the drag ---------------------------------------------------------------------------------
- */
+/* ---- the drag ------------------------------------------------------------------------------- */
 
 void gw_drag_start(gw_drag *drag, const gw_command *command, const gw_mass *mass, double dt)
 {

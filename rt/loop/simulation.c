@@ -48,8 +48,7 @@ int gw_simulation_events(gw_simulation *s, gw_event *events, int capacity)
     return count;
 }
 
-/* ---- energy -----------------------------------------------------------------------------------
- */
+/* ---- energy --------------------------------------------------------------------------------- */
 
 static void account(const gw_simulation *s, gw_energy *e)
 {
@@ -67,8 +66,7 @@ static void account(const gw_simulation *s, gw_energy *e)
     }
 }
 
-/* ---- commands ---------------------------------------------------------------------------------
- */
+/* ---- commands ------------------------------------------------------------------------------- */
 
 /* Tick 0: everything where the scenario says. */
 static void reset(gw_simulation *s)
@@ -222,8 +220,7 @@ void gw_simulation_apply(gw_simulation *s, const gw_command *command, gw_command
     }
 }
 
-/* ---- the tick ---------------------------------------------------------------------------------
- */
+/* ---- the tick ------------------------------------------------------------------------------- */
 
 static void report(gw_simulation *s, int tool, bool was_lost, bool was_still)
 {
@@ -303,8 +300,7 @@ void gw_simulation_timing(gw_simulation *s, double tick_us, double late_us, bool
         gw_histogram_percentiles(&s->lateness, 0.5, 0.99, &out->late_us_p50, &out->late_us_p99);
 }
 
-/* ---- creation ---------------------------------------------------------------------------------
- */
+/* ---- creation ------------------------------------------------------------------------------- */
 
 gw_simulation *gw_simulation_create(gw_scenario *scenario, gw_error *error)
 {

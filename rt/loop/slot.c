@@ -62,8 +62,7 @@ const gw_device_info *gw_device_slot_info(const gw_device_slot *slot)
     return slot->driver->info(slot->device);
 }
 
-/* ---- arrays to values -------------------------------------------------------------------------
- */
+/* ---- arrays to values ----------------------------------------------------------------------- */
 
 static gw_vec3 vector(const double *a)
 {

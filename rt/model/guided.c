@@ -113,8 +113,7 @@ static gw_wrench constraint_of(const gw_guided_def *def, stage *s, const gw_load
     return gw_rigid_constraint(&s->rigid, &rate, &load->about_com);
 }
 
-/* ---- the step ---------------------------------------------------------------------------------
- */
+/* ---- the step ------------------------------------------------------------------------------- */
 
 static bool finite_state(const gw_pose *pose, const gw_twist *twist)
 {
@@ -248,8 +247,7 @@ static void guided_step(gw_model *model, const gw_forces *forces, double dt, gw_
     stop(body);
 }
 
-/* ---- the rest of the interface ----------------------------------------------------------------
- */
+/* ---- the rest of the interface -------------------------------------------------------------- */
 
 static int guided_dof(const gw_model *model)
 {

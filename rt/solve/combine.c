@@ -11,8 +11,7 @@
 
 #include "rt/solve/solve_internal.h"
 
-/* ---- helpers of the rules ----------------------------------------------------------------------
- */
+/* ---- helpers of the rules ------------------------------------------------------------------- */
 
 gw_edit *gw_option(gw_run *run, const char *rule)
 {

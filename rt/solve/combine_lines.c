@@ -158,8 +158,7 @@ static void parallel_lines(gw_run *run, const gw_place *x, const gw_place *y, li
     }
 }
 
-/* ---- lines that are not parallel ---------------------------------------------------------------
- */
+/* ---- lines that are not parallel ------------------------------------------------------------ */
 
 /* The points of line `on` (through `foot`) at distance q of the other line. */
 static void points_at_distance(gw_run *run, const gw_place *on, gw_vec3 foot, double q,
@@ -227,8 +226,7 @@ void gw_rule_line_line(gw_run *run, const gw_place *x, const gw_place *y)
         skew_lines(run, x, y, &t);
 }
 
-/* ---- opposite sides -----------------------------------------------------------------------------
- */
+/* ---- opposite sides ------------------------------------------------------------------------- */
 
 /* x: point of a on a line of b; y: point of b on a line of a, both p = 0: the points are one, or
  * the lines are. */

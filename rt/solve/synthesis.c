@@ -5,8 +5,7 @@
  */
 #include "rt/solve/solve_internal.h"
 
-/* ---- rows --------------------------------------------------------------------------------------
- */
+/* ---- rows ----------------------------------------------------------------------------------- */
 
 int gw_fixed_rows(gw_quat rotation, gw_row *rows)
 {
@@ -71,8 +70,7 @@ static void fill_rows(const gw_state *state, gw_submanifold *set)
     set->row_count = n;
 }
 
-/* ---- rotational factor -------------------------------------------------------------------------
- */
+/* ---- rotational factor ---------------------------------------------------------------------- */
 
 /* R(phi, theta) = R(f, phi) R(w, sigma - alpha) R(u, theta), w = u x f, sigma the angle between u
  * and f (relational-positioning (3), (4)). */
@@ -111,8 +109,7 @@ static bool rotational(const gw_state *state, gw_rotation_set *r)
     return state->direction_count < 2;
 }
 
-/* ---- translational factor ----------------------------------------------------------------------
- */
+/* ---- translational factor ------------------------------------------------------------------- */
 
 static void axes_about(gw_locus *l, gw_vec3 e3)
 {

@@ -11,8 +11,7 @@
 
 #include "tests/unit/scenario_fixture.h"
 
-/* ---- the map ----------------------------------------------------------------------------------
- */
+/* ---- the map -------------------------------------------------------------------------------- */
 
 static gw_map fitted(gw_submanifold *set, double radius, gw_vec3 tool)
 {
@@ -76,8 +75,7 @@ static void recentring_brings_the_tool_to_the_device(void **state)
     assert_true(gw_pose_distance(&back, &task, 1) < 1e-14);
 }
 
-/* ---- the controller ---------------------------------------------------------------------------
- */
+/* ---- the controller ------------------------------------------------------------------------- */
 
 static void integral_waits_while_the_command_saturates(void **state)
 {
@@ -104,8 +102,7 @@ static void coupling_pulls_only_beyond_its_slack(void **state)
     assert_true(gw_norm(gw_coupling_force(&c, zero, zero, gw_v3(1, 0, 0))) <= c.force_max);
 }
 
-/* ---- travel -----------------------------------------------------------------------------------
- */
+/* ---- travel --------------------------------------------------------------------------------- */
 
 /* Runs a travel; checks that pose and twist agree, that nothing jumps, and returns its time. */
 static double travelled(gw_pose from, gw_twist twist, const gw_travel_limits *limits, double *speed,
@@ -181,8 +178,7 @@ static void a_hand_feels_a_slow_change_of_force(void **state)
     assert_true(rate <= 50 && t < 0.8);
 }
 
-/* ---- the profile's figures --------------------------------------------------------------------
- */
+/* ---- the profile's figures ------------------------------------------------------------------ */
 
 /* Errors of the true device pose against the set: the static one, before the step ends, and the
  * peak. */

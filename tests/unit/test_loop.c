@@ -24,8 +24,7 @@ static void nap(long ms)
     nanosleep(&t, NULL);
 }
 
-/* ---- ring and mailbox -------------------------------------------------------------------------
- */
+/* ---- ring and mailbox ----------------------------------------------------------------------- */
 
 static void a_ring_gives_back_in_order_and_refuses_when_full(void **state)
 {
@@ -96,8 +95,7 @@ static void percentiles_are_right_within_their_bins(void **state)
     assert_true(fabs(p50 / 50 - 1) < 0.07 && fabs(p99 / 99 - 1) < 0.07 && h.max == 100);
 }
 
-/* ---- the thread -------------------------------------------------------------------------------
- */
+/* ---- the thread ----------------------------------------------------------------------------- */
 
 static gw_device_slot *slot;
 

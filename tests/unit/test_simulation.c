@@ -10,8 +10,7 @@
 
 #include "tests/unit/scenario_fixture.h"
 
-/* ---- a world of one tool ----------------------------------------------------------------------
- */
+/* ---- a world of one tool -------------------------------------------------------------------- */
 
 typedef struct world {
     gw_device_slot *slot;
@@ -88,8 +87,7 @@ static gw_submanifold plane_at(double height)
     return set;
 }
 
-/* ---- time and wrench --------------------------------------------------------------------------
- */
+/* ---- time and wrench ------------------------------------------------------------------------ */
 
 static void a_snapshot_is_the_state_before_its_tick(void **state)
 {
@@ -175,8 +173,7 @@ static void force_splits_along_and_against_the_set(void **state)
     gone(&w);
 }
 
-/* ---- operators --------------------------------------------------------------------------------
- */
+/* ---- operators ------------------------------------------------------------------------------ */
 
 static void an_operators_time_counts_from_its_tick(void **state)
 {
@@ -269,8 +266,7 @@ static void a_push_lasts_until_the_next(void **state)
     gone(&w);
 }
 
-/* ---- switches of scenario ---------------------------------------------------------------------
- */
+/* ---- switches of scenario ------------------------------------------------------------------- */
 
 static void a_switch_travels_to_the_new_set_in_half_a_second(void **state)
 {
@@ -391,8 +387,7 @@ static void while_stopped_a_scenario_is_taken_at_once(void **state)
     gone(&w);
 }
 
-/* ---- clutch, clamps, faults -------------------------------------------------------------------
- */
+/* ---- clutch, clamps, faults ----------------------------------------------------------------- */
 
 static void a_clutch_frees_the_device_and_holds_the_tool(void **state)
 {
