@@ -170,7 +170,8 @@ export class Locus {
     this.addTangents(t, b);
     const turnsBody = branch.rotation.kind === 'angle' ? branch.rotation.axis_body : undefined;
     const { kind, axis } = branch.rotation;
-    if (axis && (kind === 'axis' || kind === 'angle')) this.marks.add(this.turnRing(V(axis), 0.6));
+    const radius = t.kind === 'circle' || t.kind === 'ellipse' ? 0.42 : 0.6; // not to be taken for the locus
+    if (axis && (kind === 'axis' || kind === 'angle')) this.marks.add(this.turnRing(V(axis), radius));
     if (turnsBody) {
       const inner = this.turnRing(V(turnsBody), 0.45);
       inner.userData['body'] = true;
