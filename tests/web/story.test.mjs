@@ -111,7 +111,7 @@ async function grab(toward, hold) {
 
 test('running, the mouse pulls the cone by a force: it slides and stays on the plane', async () => {
   await page.click('.transport button[aria-label="Run"]');
-  await until(async () => (await appliance.get('/simulation')).state === 'running', 'it runs');
+  await page.waitForSelector('.transport button[aria-label="Run"][aria-pressed="true"]');
   const start = await conePose();
   const path = [];
   await grab([-110, 30], async () => {
@@ -223,6 +223,7 @@ test('pause, step and stop do as they say', async () => {
   await until(async () => (await appliance.get('/simulation')).tick === tick + 1, 'one tick on');
   await page.click('.transport button[aria-label^="Stop"]');
   await until(async () => (await appliance.get('/simulation')).state === 'stopped', 'stopped');
+  await page.waitForSelector('.transport button[aria-label^="Stop"][aria-pressed="true"]');
 });
 
 test('stopped, a drag moves the cone along its freedoms only', async () => {
