@@ -153,8 +153,11 @@ static void apply_operator(gw_simulation *s, const gw_command *command, gw_comma
     }
 }
 
+/* Said once: a halt that comes by two ways is one event. */
 static void apply_halt(gw_simulation *s, const gw_command *command)
 {
+    if (s->halted)
+        return;
     s->halted = true;
     s->steps = 0;
     if (s->state == GW_RUNNING)

@@ -1,6 +1,7 @@
 /*
  * Answers in words for people. Any thread; formats text.
  */
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -78,10 +79,52 @@ void gw_submanifold_words(const gw_submanifold *set, char *text, size_t size)
 }
 
 /* True where the value is an angle by its name. */
-static bool is_angle(const char *name)
+/* What a conflict's value is to a person; the names are those of README.md. */
+static const struct {
+    const char *name, *meaning;
+    bool angle;
+} meanings[] = {
+    {"d_a", "between the points", false},
+    {"d_b", "between what they must meet", false},
+    {"p", "asked by the first", false},
+    {"q", "asked by the second", false},
+    {"alpha", "asked by the first", true},
+    {"beta", "asked by the second", true},
+    {"sigma_a", "between the directions on one side", true},
+    {"sigma_b", "between those on the other", true},
+    {"angle", "between the directions as they must stand", true},
+};
+
+/* Appends to the text of `size` bytes, `n` of them used; the new n. */
+__attribute__((format(printf, 4, 5))) static size_t append(char *text, size_t size, size_t n,
+                                                           const char *format, ...)
 {
-    return strcmp(name, "alpha") == 0 || strcmp(name, "beta") == 0 || strcmp(name, "angle") == 0 ||
-           strncmp(name, "sigma", 5) == 0;
+    if (n >= size)
+        return n;
+    va_list arguments;
+    va_start(arguments, format);
+    int more = vsnprintf(text + n, size - n, format, arguments);
+    va_end(arguments);
+    return n + (more > 0 ? (size_t)more : 0);
+}
+
+/* "20 mm between the points"; a coincidence's 0 goes without saying. */
+static size_t append_value(char *text, size_t size, size_t n, const char **between,
+                           const char *name, double value)
+{
+    for (size_t i = 0; i < sizeof meanings / sizeof *meanings; i++) {
+        if (strcmp(meanings[i].name, name) != 0)
+            continue;
+        bool asked = name[0] == 'p' || name[0] == 'q';
+        if (asked && value == 0)
+            return n;
+        double shown = value * (meanings[i].angle ? 180 / GW_PI : 1e3);
+        n = append(text, size, n, "%s%.6g %s %s", *between, fabs(shown) < 1e-9 ? 0 : shown,
+                   meanings[i].angle ? "degrees" : "mm", meanings[i].meaning);
+        *between = ", ";
+        return n;
+    }
+    return n;
 }
 
 void gw_conflict_words(const gw_conflict *conflict, const char *const *names, char *text,
@@ -92,26 +135,17 @@ void gw_conflict_words(const gw_conflict *conflict, const char *const *names, ch
     size_t n = 0;
     const char *between = "";
     text[0] = 0;
-    for (int i = 0; i < GW_MAX_PROBLEM && n < size; i++) {
+    for (int i = 0; i < GW_MAX_PROBLEM; i++) {
         if (!(conflict->constraints >> i & 1))
             continue;
-        int more = names ? snprintf(text + n, size - n, "%s%s", between, names[i])
-                         : snprintf(text + n, size - n, "%s%d", between, i);
-        n += more > 0 ? (size_t)more : 0;
+        n = names ? append(text, size, n, "%s%s", between, names[i])
+                  : append(text, size, n, "%s%d", between, i);
         between = ", ";
     }
-    if (n < size) {
-        int more = snprintf(text + n, size - n, ": %s Needed: %s; here", conflict->sentence,
-                            conflict->condition);
-        n += more > 0 ? (size_t)more : 0;
-    }
-    for (int i = 0; i < conflict->value_count && n < size; i++) {
-        bool angle = is_angle(conflict->values[i].name);
-        double value = conflict->values[i].value * (angle ? 180 / GW_PI : 1e3);
-        int more = snprintf(text + n, size - n, "%s %s = %.6g %s", i > 0 ? "," : "",
-                            conflict->values[i].name, value, angle ? "deg" : "mm");
-        n += more > 0 ? (size_t)more : 0;
-    }
-    if (n < size)
-        snprintf(text + n, size - n, ".");
+    n = append(text, size, n, ": %s Here: ", conflict->sentence);
+    between = "";
+    for (int i = 0; i < conflict->value_count; i++)
+        n = append_value(text, size, n, &between, conflict->values[i].name,
+                         conflict->values[i].value);
+    append(text, size, n, ".");
 }
