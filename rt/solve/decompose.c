@@ -79,11 +79,12 @@ static double along(gw_sense sense)
     return sense == GW_OPPOSITE ? GW_PI : 0;
 }
 
-static void decompose_distance(gw_state *state, const gw_constraint *c, gw_sense sense,
-                               unsigned long from)
+static void decompose_distance(const gw_run *run, gw_state *state, const gw_constraint *c,
+                               gw_sense sense, unsigned long from)
 {
     gw_element_kind m = c->mobile.kind, f = c->fixed.kind;
-    double value = c->kind == GW_COINCIDENT ? 0 : c->value;
+    /* a distance that is zero but for round-off is a coincidence: its sphere has no gradient */
+    double value = c->kind == GW_COINCIDENT || gw_zero(run, c->value) ? 0 : c->value;
     /* the higher element is the surface: planes over lines over points, the fixed one of equals */
     bool fixed_surface = f >= m;
     if (m == GW_PLANE && f == GW_PLANE && c->reversed) /* n_m = +-n_f, so n_f . (p_m - p_f) = */
@@ -103,7 +104,7 @@ void gw_decompose(const gw_run *run, gw_state *state, int i, gw_sense sense)
     switch (c->kind) {
     case GW_DISTANCE:
     case GW_COINCIDENT:
-        decompose_distance(state, c, sense, from);
+        decompose_distance(run, state, c, sense, from);
         break;
     case GW_PARALLEL:
         add_angle(state, c, mixed ? GW_PI / 2 : along(sense), from);

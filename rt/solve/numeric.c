@@ -14,8 +14,7 @@
 #define MOST_TRIES  600  /* starts at the most */
 #define SAME_POSE   1e-5 /* poses closer than this, times the size, are one */
 
-/* ---- random poses ------------------------------------------------------------------------------
- */
+/* ---- random poses --------------------------------------------------------------------------- */
 
 static unsigned long long next_random(unsigned long long *s)
 {

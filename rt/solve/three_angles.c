@@ -137,7 +137,7 @@ static gw_vec3 weakest(const gw_direction *const d[3], gw_quat q)
  * A double root is where the three surfaces touch: besides h = 0 the Jacobian J has a null vector
  * v. Newton's method on h_i = 0, J_i . v = 0, |v| = 1 in the turn and v is sharp there. With J_i =
  * y x f, y = R u:  d(J_i . v) = ((y . v) f - (y . f) v) . turn + J_i . dv. True where there is such
- * a root; where two lie close together there is none.
+ * a root, and no more than two fall together; where they only lie close there is none.
  */
 static bool sharpen(const gw_direction *const d[3], gw_vec3 v, gw_quat *q)
 {
@@ -157,11 +157,11 @@ static bool sharpen(const gw_direction *const d[3], gw_vec3 v, gw_quat *q)
         a[6][3] = v.x, a[6][4] = v.y, a[6][5] = v.z;
         for (int i = 0; i < 7; i++)
             worst = fmax(worst, fabs(h[i]));
+        gw_small_svd(7, a, s, vectors);
         if (worst < 4e-15 && gw_quat_angle(root, *q) < 1e-3) {
             *q = root;
-            return true;
+            return s[5] > 1e-4 * s[0];
         }
-        gw_small_svd(7, a, s, vectors);
         gw_small_solve(7, (const double(*)[6])a, s, (const double(*)[6])vectors,
                        gw_small_rank(s, 1e-10), h, x);
         root = gw_quat_unit(gw_quat_mul(gw_quat_exp(gw_v3(-x[0], -x[1], -x[2])), root));
