@@ -80,8 +80,7 @@ static gw_quat nearest_rotation(const gw_rotation_set *r, gw_quat q)
     return gw_quat_unit(gw_quat_mul(gw_quat_axis(about, r->angle - now), q));
 }
 
-/* ---- one point on a ring or a ball -------------------------------------------------------------
- */
+/* ---- one point on a ring or a ball ---------------------------------------------------------- */
 
 /* X's ring as R(axis, psi) q1 turns. */
 static gw_ring ring_about(const search *s, gw_vec3 axis, gw_quat q1)

@@ -182,7 +182,7 @@ static void a_contradiction_is_told_with_its_numbers(void **unused)
     char words[512];
     gw_conflict_words(&solution.conflict, names, words, sizeof words);
     assert_non_null(strstr(words, "c1, c2: "));
-    assert_non_null(strstr(words, "d_a = 1000 mm, d_b = 1500 mm"));
+    assert_non_null(strstr(words, "1000 mm between the points, 1500 mm between"));
 }
 
 static void contradicting_angles_are_incompatible(void **unused)
