@@ -9,7 +9,7 @@ import { Viewport } from '../view/viewport';
 import * as store from '../store';
 
 const STEPS: { done: () => boolean; text: string }[] = [
-  { done: () => store.picked.value.length > 0 || store.constraints.value.length > 0, text: 'Click the base of the cone, at its lower rim, then the top of the cylinder.' },
+  { done: () => store.picked.value.length > 0 || store.constraints.value.length > 0, text: 'Click the flat base of the cone, then the top of the cylinder.' },
   { done: () => store.constraints.value.length > 0, text: 'Hover \u201ccoincident\u201d to see where the cone would go, and press Enter.' },
   { done: () => store.running.value && (store.simulation.value?.tools[0]?.dragging ?? false), text: 'Press Run, then drag the cone: it slides, and stops dead at the plane.' },
 ];
