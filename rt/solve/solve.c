@@ -37,10 +37,13 @@ static void write_id(const gw_state *state, int number, char id[16])
     id[n] = 0;
 }
 
-/* How far a pose is from a branch (m). */
+/* How far a pose is from a branch (m); at least that far, where places tell. */
 static double off_branch(const gw_run *run, const gw_branch *b, const gw_pose *x)
 {
     gw_pose on;
+    double apart = b->set.dof == 0 ? gw_distance(b->nearest.p, x->p) : 0;
+    if (apart > 1e-5 * run->size)
+        return apart;
     return b->set.dof == 0 ? gw_pose_distance(&b->nearest, x, run->size)
                            : gw_submanifold_nearest(&b->set, x, run->size, &on);
 }
@@ -111,14 +114,41 @@ static bool before(const gw_branch *a, const gw_branch *b)
     return strcmp(a->id, b->id) < 0;
 }
 
+/* Copies what is used of a branch. */
+static void copy_branch(gw_branch *to, const gw_branch *from)
+{
+    memcpy(to->id, from->id, sizeof to->id);
+    memcpy(&to->set, &from->set, offsetof(gw_submanifold, rows));
+    memcpy(to->set.rows, from->set.rows, sizeof(gw_row) * (size_t)from->set.row_count);
+    to->set.seed = from->set.seed;
+    to->nearest = from->nearest;
+    to->distance = from->distance;
+}
+
+/* Sorts their numbers; then each goes to its place, along the cycles of the permutation. */
 static void sort_branches(gw_solution *s)
 {
-    for (int i = 1; i < s->branch_count; i++)
-        for (int k = i; k > 0 && before(&s->branches[k], &s->branches[k - 1]); k--) {
-            gw_branch swap = s->branches[k];
-            s->branches[k] = s->branches[k - 1];
-            s->branches[k - 1] = swap;
+    int order[GW_MAX_BRANCHES];
+    gw_branch first;
+    for (int i = 0; i < s->branch_count; i++) {
+        int k = i;
+        for (; k > 0 && before(&s->branches[i], &s->branches[order[k - 1]]); k--)
+            order[k] = order[k - 1];
+        order[k] = i;
+    }
+    for (int i = 0; i < s->branch_count; i++) {
+        if (order[i] == i)
+            continue;
+        copy_branch(&first, &s->branches[i]);
+        int to = i;
+        for (int from = order[to]; from != i; from = order[to]) {
+            copy_branch(&s->branches[to], &s->branches[from]);
+            order[to] = to;
+            to = from;
         }
+        copy_branch(&s->branches[to], &first);
+        order[to] = to;
+    }
 }
 
 /* Where rules ended without an answer and without a proof: all constraints as they were stated. A

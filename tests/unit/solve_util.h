@@ -111,7 +111,7 @@ __attribute__((unused)) static void assert_sound(const gw_problem *p, const gw_s
         for (int k = 0; k < 8; k++) {
             const gw_branch *branch = &s->branches[b];
             gw_pose x = k == 0 ? branch->nearest : gw_branch_sample(branch, size, &random);
-            double h[GW_MAX_ROWS], slack = branch->set.general ? 2e-8 : 2e-9;
+            double h[GW_MAX_ROWS], slack = 1e-9;
             for (int i = 0; i < p->count; i++) {
                 double r = gw_constraint_residual(&p->constraints[i], &x, size);
                 if (!(r < slack * size))

@@ -151,22 +151,56 @@ static void equal_cylinders_that_cross_meet_in_two_ellipses(void **unused)
     }
 }
 
-static void five_incidences_have_thirty_two_branches(void **unused)
+static void assert_names_differ(void)
+{
+    for (int i = 0; i < solution.branch_count; i++)
+        for (int k = 0; k < i; k++)
+            assert_string_not_equal(solution.branches[i].id, solution.branches[k].id);
+}
+
+static void a_point_and_a_sense_have_two_branches_each(void **unused)
 {
     (void)unused;
-    /* A point where a sphere meets a line: two. Then points pinned relative to it, each two. */
+    /* a point where a sphere meets a line: two; a parallel of either sense: two */
+    gw_vec3 o = {0, 0, 0}, z = Z;
     gw_constraint c[] = {
         distance(point(0, 0, 0), point(0, 0, 0), 2),
         coincident(point(0, 0, 0), line(gw_v3(0, 1, 0), gw_v3(1, 0, 0))),
-        coincident(line(gw_v3(0, 0, 0), gw_v3(0, 0, 1)), line(gw_v3(0, 0, 5), gw_v3(0, 0, 1))),
+        {.kind = GW_PARALLEL, .mobile = line(o, z), .fixed = line(gw_v3(0, 0, 5), z)},
     };
-    c[2].kind = GW_PARALLEL;
     solve_set(c, 3);
-    assert_int_equal(solution.branch_count, 4);
     assert_mobility(4, 1, 0);
-    for (int i = 0; i < 4; i++)
+    assert_names_differ();
+}
+
+/*
+ * Two parallels of either sense, at right angles: four rotations. A point at distance a from the
+ * axes x and y, that is x = +-y, and b from z, x^2 + y^2 = b^2: eight places.
+ */
+static void five_incidences_have_thirty_two_branches(void **unused)
+{
+    (void)unused;
+    gw_vec3 axes[] = {X, Y, Z}, o = {0, 0, 0}, p = {0.1, 0.2, 0.3};
+    const double a = 2, b = 1;
+    gw_constraint c[5];
+    for (int i = 0; i < 2; i++)
+        c[i] = (gw_constraint){
+            .kind = GW_PARALLEL, .mobile = line(o, axes[i]), .fixed = line(o, axes[i])};
+    for (int i = 0; i < 3; i++)
+        c[i + 2] = distance(point_at(p), line(o, axes[i]), i < 2 ? a : b);
+    solve_set(c, 5);
+    assert_int_equal(solution.method, GW_CLOSED_FORM);
+    assert_mobility(32, 0, 0);
+    assert_int_equal(solution.redundant_count, 0);
+    assert_names_differ();
+    for (int i = 0; i < 32; i++) {
+        const gw_pose *x = &solution.branches[i].nearest;
+        gw_vec3 at = gw_pose_point(x, p);
+        gw_vec3 size = {fabs(at.x), fabs(at.y), fabs(at.z)};
+        assert_vec(size, gw_v3(b / sqrt(2), b / sqrt(2), sqrt(a * a - b * b / 2)), 1e-12);
         for (int k = 0; k < i; k++)
-            assert_string_not_equal(solution.branches[i].id, solution.branches[k].id);
+            assert_true(gw_pose_distance(x, &solution.branches[k].nearest, 1) > 0.1);
+    }
 }
 
 static void a_contradiction_is_told_with_its_numbers(void **unused)
@@ -274,6 +308,7 @@ int main(void)
         cmocka_unit_test(six_points_in_planes_three_two_one_have_up_to_four_poses),
         cmocka_unit_test(three_points_on_three_lines_have_two_to_eight_poses),
         cmocka_unit_test(equal_cylinders_that_cross_meet_in_two_ellipses),
+        cmocka_unit_test(a_point_and_a_sense_have_two_branches_each),
         cmocka_unit_test(five_incidences_have_thirty_two_branches),
         cmocka_unit_test(a_contradiction_is_told_with_its_numbers),
         cmocka_unit_test(contradicting_angles_are_incompatible),
