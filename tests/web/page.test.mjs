@@ -6,7 +6,7 @@ import { networkInterfaces } from 'node:os';
 import { join } from 'node:path';
 import { after, afterEach, before, beforeEach, test } from 'node:test';
 import { gzipSync } from 'node:zlib';
-import { Appliance, axePath, launch, Person, sleep, until } from './harness.mjs';
+import { Appliance, axePath, launch, Person, place, sleep, until } from './harness.mjs';
 
 let appliance;
 let browser;
@@ -314,6 +314,32 @@ test('the views turn the camera: from the top, right and front, and F frames', a
   }
   assert.ok(seen.size >= 3);
   await page.click('.cube-face.cube-top', { force: true }).catch(() => undefined);
+});
+
+test('with Shift a drag goes along the view, with Alt it turns the object', async () => {
+  const tool = () => appliance.tool();
+  await page.click('.transport button[aria-label="Run"]');
+  await page.waitForSelector('.transport button[aria-label="Run"][aria-pressed="true"]');
+  const pull = async (key, by, reached) => {
+    const start = (await tool()).pose;
+    const from = await person.at(place(start, [0, 0, 0.03]));
+    await page.mouse.move(from.x, from.y);
+    await page.mouse.down();
+    await page.keyboard.down(key);
+    await page.mouse.move(from.x + by[0], from.y + by[1], { steps: 6 });
+    const end = await until(async () => reached(start, (await tool()).pose) && (await tool()).pose, `a drag with ${key} acts`);
+    await page.mouse.up();
+    await page.keyboard.up(key);
+    await until(async () => !(await tool()).dragging, 'it is let go');
+    return [start, end];
+  };
+  const gone = (a, b) => Math.hypot(...a.p.map((v, i) => v - b.p[i]));
+  const turned = (a, b) => 2 * Math.acos(Math.min(1, Math.abs(a.q.reduce((sum, v, i) => sum + v * b.q[i], 0))));
+  // up the screen is away from the person: on the screen the grabbed point hardly moves
+  const [near, far] = await pull('Shift', [0, -90], (a, b) => gone(a, b) > 0.02);
+  const before = await person.at(near.p), later = await person.at(far.p);
+  assert.ok(Math.hypot(later.x - before.x, later.y - before.y) < 40, 'it went along the view');
+  await pull('Alt', [70, 0], (a, b) => turned(a, b) > 0.15);
 });
 
 test('an empty scene says what to do', async () => {
