@@ -4,10 +4,9 @@
  */
 #include "rt/geom/curve.h"
 
-#define LONGEST     0.15  /* step, times the size: small beside a loop, most are a turn or more */
-#define SHORTEST    0.025 /* where the curve bends most */
-#define CURVE_STEPS 500
-#define FAR         20 /* times the size: a curve that goes this far does not come back */
+#define LONGEST  0.15  /* step, times the size: small beside a loop, most are a turn or more */
+#define SHORTEST 0.025 /* where the curve bends most */
+#define FAR      20    /* times the size: a curve that goes this far does not come back */
 
 static double dot6(const double *a, const double *b)
 {
@@ -82,7 +81,7 @@ static gw_trip visit(gw_walk *w, const gw_pose *pose, const gw_pose *near, doubl
                      gw_pose *best, bool *found)
 {
     gw_trip t = GW_ON_THE_WAY;
-    for (int k = 0; k < CURVE_STEPS && t == GW_ON_THE_WAY && !*found; k++) {
+    for (int k = 0; k < GW_CURVE_STEPS && t == GW_ON_THE_WAY && !*found; k++) {
         t = gw_walk_on(w);
         *found = gw_walk_passes(w, pose);
         if (gw_pose_distance(&w->x, near, length) < gw_pose_distance(best, near, length))

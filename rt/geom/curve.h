@@ -6,6 +6,8 @@
 
 #include "rt/geom/submanifold.h"
 
+#define GW_CURVE_STEPS 500 /* of a walk, at the most */
+
 /* Where a walk is, the unit tangent on in its direction, and the step to come. */
 typedef struct gw_walk {
     const gw_submanifold *set;

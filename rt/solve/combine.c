@@ -21,6 +21,7 @@ gw_edit *gw_option(gw_run *run, const char *rule)
     f->rule = rule;
     e->place_count = e->direction_count = 0;
     e->fix = e->rough = false;
+    e->mark = 0;
     return e;
 }
 
@@ -195,13 +196,13 @@ static void insert(gw_state *state, const gw_edit *e, int at, unsigned long from
     }
 }
 
-static void add_choice(gw_state *state, int digit)
+static void add_choice(gw_state *state, char mark)
 {
     if (state->choice_count == GW_MAX_CHOICES) {
         state->stuck = true;
         return;
     }
-    state->choices[state->choice_count++] = (char)('0' + digit);
+    state->choices[state->choice_count++] = mark;
     state->choices[state->choice_count] = 0;
 }
 
@@ -223,7 +224,7 @@ static progress go_on(gw_run *run, gw_state *state, int at, unsigned long from)
         gw_state next;
         copy_state(&next, state);
         insert(&next, &edits[k], at, from);
-        add_choice(&next, k);
+        add_choice(&next, edits[k].mark ? edits[k].mark : (char)('0' + k));
         explore(run, &next);
     }
     return ENDED;
@@ -356,7 +357,7 @@ static progress choose_sense(gw_run *run, gw_state *state)
         gw_state next;
         copy_state(&next, state);
         gw_decompose(run, &next, i, k == 0 ? GW_SAME : GW_OPPOSITE);
-        add_choice(&next, k);
+        add_choice(&next, (char)('0' + k));
         explore(run, &next);
     }
     return ENDED;

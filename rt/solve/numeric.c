@@ -6,6 +6,7 @@
  */
 #include <string.h>
 
+#include "rt/geom/curve.h"
 #include "rt/solve/numeric.h"
 
 #define FIRST_TRIES 24   /* starts before the answer's kind is decided */
@@ -132,19 +133,75 @@ static void search(gw_completion *c)
 
 #define MAX_SETS 8 /* continuous sets of one leaf */
 
+/* The pose's own name: its side, and how many on that side are below it. It does not depend on the
+ * order of finding, nor on poses elsewhere. */
+static void name_pose(const gw_completion *c, int at, char name[3])
+{
+    gw_view here = gw_view_pose(c->run, &c->found[at]);
+    int below = 0;
+    for (int i = 0; i < c->found_count; i++) {
+        gw_view there = gw_view_pose(c->run, &c->found[i]);
+        below += i != at && c->dof[i] == 0 && there.side == here.side && there.height < here.height;
+    }
+    name[0] = (char)('A' + here.side);
+    name[1] = (char)(below < 10 ? '0' + below : 'a' + (below - 10) % 26);
+    name[2] = 0;
+}
+
+/* The most that a curve rises: its own, wherever it is entered. */
+static double top_of(const gw_completion *c, const gw_submanifold *curve)
+{
+    double top = gw_view_pose(c->run, &curve->seed).height;
+    gw_trip t = GW_GONE;
+    for (int way = 0; way < 2 && t == GW_GONE; way++) {
+        gw_walk w = gw_walk_from(curve, c->size, way > 0);
+        t = GW_ON_THE_WAY;
+        for (int k = 0; k < GW_CURVE_STEPS && t == GW_ON_THE_WAY; k++) {
+            t = gw_walk_on(&w);
+            c->run->work -= 5 * (curve->row_count + 6);
+            top = fmax(top, gw_view_pose(c->run, &w.x).height);
+        }
+    }
+    return top;
+}
+
+/* The names of sets with freedoms: a letter for those of fewer than the first one has, and curves
+ * by how many rise less. */
+static void name_sets(const gw_completion *c, const gw_submanifold *sets, int count,
+                      char names[][3])
+{
+    double top[MAX_SETS];
+    for (int i = 0; i < count; i++)
+        top[i] = count > 1 && sets[i].dof == 1 ? top_of(c, &sets[i]) : 0;
+    for (int i = 0; i < count; i++) {
+        int alike = 0, below = 0, n = 0;
+        for (int k = 0; k < count; k++) {
+            bool same = k != i && sets[k].dof == sets[i].dof;
+            alike += same;
+            below += same && top[k] < top[i];
+        }
+        if (sets[i].dof < sets[0].dof)
+            names[i][n++] = (char)('t' + sets[i].dof);
+        if (alike > 0)
+            names[i][n++] = (char)('0' + below);
+        names[i][n] = 0;
+    }
+}
+
 static void add_found(gw_completion *c)
 {
     gw_submanifold sets[MAX_SETS], single;
-    int continuous = gw_continuous_sets(c, sets, MAX_SETS), total = continuous, number = 0;
-    for (int i = 0; i < c->found_count; i++)
-        total += c->dof[i] == 0;
-    for (int i = 0; i < continuous; i++)
-        gw_add_branch(c->run, c->state, total > 1 ? number++ : -1, &sets[i]);
+    char name[3], names[MAX_SETS][3];
+    int count = gw_continuous_sets(c, sets, MAX_SETS);
+    name_sets(c, sets, count, names);
+    for (int i = 0; i < count; i++)
+        gw_add_branch(c->run, c->state, names[i], &sets[i]);
     for (int i = 0; i < c->found_count; i++) {
         if (c->dof[i] > 0)
             continue;
         gw_isolated_set(c, &c->found[i], &single);
-        gw_add_branch(c->run, c->state, total > 1 ? number++ : -1, &single);
+        name_pose(c, i, name);
+        gw_add_branch(c->run, c->state, name, &single);
     }
 }
 

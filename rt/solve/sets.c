@@ -123,8 +123,6 @@ static void general_set(gw_completion *c, int at, gw_submanifold *set)
  * ----------------------------------------------------------------------------------------------
  */
 
-#define CURVE_STEPS 500
-
 /* Goes along the set's curve one way, marks the found poses that it passes, and notes the place
  * nearest to the problem's pose. */
 static gw_trip go_along(const gw_completion *c, gw_walk *w, bool *covered, gw_pose *nearest)
@@ -132,7 +130,7 @@ static gw_trip go_along(const gw_completion *c, gw_walk *w, bool *covered, gw_po
     const gw_problem *p = c->run->problem;
     double least = gw_pose_distance(nearest, &p->pose, p->length);
     gw_trip t = GW_ON_THE_WAY;
-    for (int k = 0; k < CURVE_STEPS && t == GW_ON_THE_WAY && c->run->work > 0; k++) {
+    for (int k = 0; k < GW_CURVE_STEPS && t == GW_ON_THE_WAY && c->run->work > 0; k++) {
         t = gw_walk_on(w);
         c->run->work -= 5 * (w->set->row_count + 6);
         for (int i = 0; i < c->found_count; i++)

@@ -22,16 +22,15 @@ static double size_of(const gw_problem *p)
     return fmax(sqrt(ss), 1e-4 * p->length);
 }
 
-static void write_id(const gw_state *state, int number, char id[16])
+/* "b", the choices, and what tells numeric sets apart: that is kept where all is too long. */
+static void write_id(const gw_state *state, const char *name, char id[16])
 {
-    int n = 1;
+    int n = 1, room = 15 - (int)strlen(name);
     id[0] = 'b';
-    for (int i = 0; i < state->choice_count && n < 14; i++)
+    for (int i = 0; i < state->choice_count && n < room; i++)
         id[n++] = state->choices[i];
-    if (number >= 10)
-        id[n++] = (char)('a' + (number - 10) % 26);
-    else if (number >= 0)
-        id[n++] = (char)('0' + number);
+    for (int i = 0; name[i]; i++)
+        id[n++] = name[i];
     if (n == 1)
         id[n++] = '0';
     id[n] = 0;
@@ -66,7 +65,7 @@ static bool listed(const gw_run *run, const gw_submanifold *set, const gw_pose *
     return false;
 }
 
-void gw_add_branch(gw_run *run, const gw_state *state, int number, const gw_submanifold *set)
+void gw_add_branch(gw_run *run, const gw_state *state, const char *name, const gw_submanifold *set)
 {
     gw_solution *s = run->solution;
     gw_pose nearest;
@@ -81,7 +80,7 @@ void gw_add_branch(gw_run *run, const gw_state *state, int number, const gw_subm
     if (s->branch_count > 0 && listed(run, set, &nearest))
         return;
     gw_branch *b = &s->branches[s->branch_count++];
-    write_id(state, number, b->id);
+    write_id(state, name, b->id);
     memcpy(&b->set, set, offsetof(gw_submanifold, rows));
     memcpy(b->set.rows, set->rows, sizeof(gw_row) * (size_t)set->row_count);
     b->set.seed = nearest;
@@ -94,7 +93,7 @@ static void solve_leaf(gw_run *run, const gw_state *state)
     gw_solution *s = run->solution;
     gw_submanifold set;
     if (gw_synthesise(run, state, &set) && gw_verified(run->problem, run->use, run->size, &set)) {
-        gw_add_branch(run, state, -1, &set);
+        gw_add_branch(run, state, "", &set);
         return;
     }
     for (int i = 0; i < state->place_count; i++)

@@ -52,7 +52,7 @@ typedef enum gw_method { GW_CLOSED_FORM, GW_NUMERIC } gw_method;
 
 /* A choice among alternatives, made at one step: signs, senses, roots. The vector of choices, not
  * the order of the answer, names a branch: "b" and the choices as text, "b0" where there was but
- * one way. Stable while geometry moves. */
+ * one way; poses found numerically are named by where they are. Stable while geometry moves. */
 typedef struct gw_branch {
     char id[16];
     gw_submanifold set;

@@ -75,6 +75,7 @@ typedef struct gw_edit {
     gw_place places[2];
     gw_direction directions[2];
     bool fix, rough;
+    char mark; /* of the choice, in the branch's id; 0: its number */
     gw_quat rotation;
 } gw_edit;
 
@@ -177,6 +178,18 @@ static inline double gw_acos(double c)
     return acos(c > 1 ? 1 : c < -1 ? -1 : c);
 }
 
+/* ---- view.c ---------------------------------------------------------------------------------- */
+
+/* What a pose looks like from a fixed point of view: it moves along with the pose, and depends on
+ * no other. */
+typedef struct gw_view {
+    int side; /* of 8 rotations, 16 poses */
+    double height;
+} gw_view;
+
+gw_view gw_view_rotation(gw_quat q);
+gw_view gw_view_pose(const gw_run *run, const gw_pose *x);
+
 /* ---- anchor.c -------------------------------------------------------------------------------- */
 
 /* Uses known directions to bring two places onto one point, or a surface onto the other side;
@@ -210,8 +223,9 @@ bool gw_verified(const gw_problem *problem, unsigned long use, double size,
 /* Completes a state that has no closed form: branches go to run->solution. With any sense,
  * parallels may also end up opposite. */
 void gw_complete(gw_run *run, const gw_state *state, bool any_sense);
-/* Adds a branch, unless it is there already. */
-void gw_add_branch(gw_run *run, const gw_state *state, int number, const gw_submanifold *set);
+/* Adds a branch, unless it is there already. `name`: what tells it from others of the state, at
+ * most two characters. */
+void gw_add_branch(gw_run *run, const gw_state *state, const char *name, const gw_submanifold *set);
 
 /* ---- redundant.c ----------------------------------------------------------------------------- */
 

@@ -234,6 +234,23 @@ static void refine(gw_run *run, const triple *t)
     }
 }
 
+/* Names the rotations by where they are: by their side, and how many on that side are lower. The
+ * order of the roots would depend on how they were found. */
+static void name_rotations(gw_run *run)
+{
+    static const char marks[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmopqrstuvwxyz";
+    gw_finding *f = &run->finding;
+    for (int i = 0; i < f->count; i++) {
+        gw_view here = gw_view_rotation(f->edits[i].rotation);
+        int below = 0;
+        for (int k = 0; k < f->count; k++) {
+            gw_view there = gw_view_rotation(f->edits[k].rotation);
+            below += k != i && there.side == here.side && there.height < here.height;
+        }
+        f->edits[i].mark = marks[7 * here.side + (below < 6 ? below : 6)];
+    }
+}
+
 /* The thetas at a root: of both equations together, and of each alone where D vanishes. False
  * where both vanish for every theta: then the rotations are not finite in number. */
 static bool try_thetas(gw_run *run, triple *t, double phi)
@@ -278,6 +295,7 @@ static bool solve_triple(gw_run *run, const gw_state *state, const int pick[3])
             return false;
         }
     refine(run, &t);
+    name_rotations(run);
     return true;
 }
 

@@ -137,6 +137,49 @@ static void three_points_on_three_lines_have_two_to_eight_poses(void **unused)
     }
 }
 
+static void assert_names_differ(void)
+{
+    for (int i = 0; i < solution.branch_count; i++)
+        for (int k = 0; k < i; k++)
+            assert_string_not_equal(solution.branches[i].id, solution.branches[k].id);
+}
+
+/* The branch of `list` with this id; NULL where there is none. */
+static const gw_branch *named(const gw_solution *list, const char *id)
+{
+    for (int i = 0; i < list->branch_count; i++)
+        if (strcmp(list->branches[i].id, id) == 0)
+            return &list->branches[i];
+    return NULL;
+}
+
+static void names_of_poses_stay_while_geometry_moves(void **unused)
+{
+    (void)unused;
+    static gw_solution before;
+    for (int trial = 0; trial < 30; trial++) {
+        gw_constraint c[3], moved[3];
+        gw_pose x = random_pose();
+        for (int i = 0; i < 3; i++) {
+            gw_vec3 p = vector();
+            c[i] = coincident(point_at(p), line(gw_pose_point(&x, p), direction()));
+            moved[2 - i] = c[i]; /* in another order, and a little away */
+            moved[2 - i].fixed.p = gw_mul_add(c[i].fixed.p, 1e-7, vector());
+        }
+        gw_problem p = {x, 1, 3, c}, q = {random_pose(), 1, 3, moved};
+        solve(&p);
+        before = solution;
+        solve(&q);
+        assert_int_equal(solution.branch_count, before.branch_count);
+        assert_names_differ();
+        for (int i = 0; i < solution.branch_count; i++) {
+            const gw_branch *was = named(&before, solution.branches[i].id);
+            assert_non_null(was);
+            assert_true(gw_pose_distance(&was->nearest, &solution.branches[i].nearest, 1) < 1e-3);
+        }
+    }
+}
+
 static void equal_cylinders_that_cross_meet_in_two_ellipses(void **unused)
 {
     (void)unused;
@@ -149,13 +192,6 @@ static void equal_cylinders_that_cross_meet_in_two_ellipses(void **unused)
         assert_int_equal(l->kind, GW_LOCUS_ELLIPSE);
         assert_true(l->a >= l->b && fabs(l->b - 2) < 1e-12);
     }
-}
-
-static void assert_names_differ(void)
-{
-    for (int i = 0; i < solution.branch_count; i++)
-        for (int k = 0; k < i; k++)
-            assert_string_not_equal(solution.branches[i].id, solution.branches[k].id);
 }
 
 static void a_point_and_a_sense_have_two_branches_each(void **unused)
@@ -307,6 +343,7 @@ int main(void)
         cmocka_unit_test(two_angles_leave_one_loop_or_two),
         cmocka_unit_test(six_points_in_planes_three_two_one_have_up_to_four_poses),
         cmocka_unit_test(three_points_on_three_lines_have_two_to_eight_poses),
+        cmocka_unit_test(names_of_poses_stay_while_geometry_moves),
         cmocka_unit_test(equal_cylinders_that_cross_meet_in_two_ellipses),
         cmocka_unit_test(a_point_and_a_sense_have_two_branches_each),
         cmocka_unit_test(five_incidences_have_thirty_two_branches),
