@@ -16,7 +16,7 @@ static double size_of(const gw_problem *p)
         if (c->kind == GW_ANGLE || c->kind == GW_PARALLEL || c->kind == GW_PERPENDICULAR)
             continue;
         ss = fmax(ss, fmax(gw_norm2(c->mobile.p), gw_norm2(c->fixed.p)));
-        ss = fmax(ss, c->value * c->value);
+        ss = fmax(ss, c->kind == GW_DISTANCE ? c->value * c->value : 0);
     }
     /* no less than a trace of the body: coordinates that cancel to zero leave only round-off */
     return fmax(sqrt(ss), 1e-4 * p->length);
