@@ -252,6 +252,7 @@ void api_handle(const gw_api *api, const api_request *request, api_reply *reply)
     const char *path = request->path;
     if (strncmp(path, API_PREFIX, strlen(API_PREFIX)) == 0)
         path += strlen(API_PREFIX);
+    wire_memory_clear();
     const api_route *route = find_route(&call, path, allow);
     if (!route)
         answer_unrouted(&call, path, allow);

@@ -54,7 +54,8 @@ void api_abandon(api_call *call, app_edit *edit, const gw_error *error);
  */
 bool api_commit(api_call *call, app_edit *edit, const char *item, const char *object);
 
-/* What the body as a merge patch makes of `now`, which is used up. */
+/* What the body as a merge patch makes of `now`, which is used up. NULL: memory is short, and
+ * api_error() will say so. */
 json_t *api_merge(const api_call *call, json_t *now);
 
 /* ---- handlers ------------------------------------------------------------------------------ */

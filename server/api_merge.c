@@ -51,5 +51,8 @@ json_t *api_merge(const api_call *call, json_t *now)
     drop_alternatives(now, call->body);
     json_t *merged = wire_merge(now, call->body);
     json_decref(now);
-    return merged;
+    if (!wire_memory_short())
+        return merged;
+    json_decref(merged); /* it may lack what nobody asked to remove */
+    return NULL;
 }

@@ -47,8 +47,10 @@ static const char *title_of(int status)
     }
 }
 
+/* Begins anew: what was short for the answer may be there for the word about it. */
 static json_t *problem(int status, const char *detail)
 {
+    wire_memory_clear();
     return json_pack("{s:s, s:s, s:i, s:o}", "type", "about:blank", "title", title_of(status),
                      "status", status, "detail", describe_text(detail));
 }
@@ -117,8 +119,16 @@ static json_t *problem_of(const gw_error *error, int status)
     return value;
 }
 
+/* What a shortage of memory led to is not the request's fault. */
+static const gw_error *blame(const gw_error *error)
+{
+    static const gw_error none = {.code = GW_FAILED, .message = "memory is short"};
+    return wire_memory_short() ? &none : error;
+}
+
 void api_error(api_call *call, const gw_error *error)
 {
+    error = blame(error);
     int status = status_of(error->code);
     write_json(call->reply, status, "application/problem+json", problem_of(error, status));
 }

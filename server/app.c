@@ -70,6 +70,7 @@ static json_t *index_of(const app_document *document)
 
 bool app_document_write(app_document *document, gw_error *error)
 {
+    wire_memory_clear();
     json_t *members =
         json_pack("{s:I, s:o, s:o, s:o, s:b, s:b}", "revision", (json_int_t)document->revision,
                   "scene", wire_scene(document->scene), "solutions",
@@ -169,18 +170,14 @@ static void drop_oldest(app_history *history)
     memmove(history->scenes, history->scenes + 1, (size_t)history->count * sizeof(gw_scene *));
 }
 
-bool app_history_push(app_history *history, const gw_scene *scene)
+void app_history_put(app_history *history, gw_scene *scene)
 {
     size_t bytes = scene_bytes(scene);
     while (history->count > 0 &&
            (history->count == APP_UNDO_STEPS || history->bytes + bytes > APP_UNDO_BYTES))
         drop_oldest(history);
-    gw_scene *copy = gw_scene_copy(scene);
-    if (!copy)
-        return false;
-    history->scenes[history->count++] = copy;
+    history->scenes[history->count++] = scene;
     history->bytes += bytes;
-    return true;
 }
 
 gw_scene *app_history_pop(app_history *history)

@@ -104,21 +104,34 @@ static bool refuse(app_edit *edit, gw_error *error)
                            "no pose of %s was found, and none was proven impossible", object);
 }
 
-static void remember(app_edit *edit)
+static double now_s(void)
 {
-    gw_app *app = edit->app;
     struct timespec time;
     clock_gettime(CLOCK_MONOTONIC, &time);
-    double now = (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
-    bool follows =
-        edit->group[0] && strcmp(edit->group, app->group) == 0 && now - app->group_s < APP_GROUP_S;
+    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+}
+
+/* A copy of what undo will go back to, NULL where this edit adds none; taken before the edit is in
+ * effect, so that no step of the history is missing after it. False: memory is short. */
+static bool copy_past(const app_edit *edit, gw_scene **past, gw_error *error)
+{
+    const gw_app *app = edit->app;
+    bool follows = edit->group[0] && strcmp(edit->group, app->group) == 0 &&
+                   now_s() - app->group_s < APP_GROUP_S;
+    bool adds = !edit->keeps_history && !follows;
+    *past = adds ? gw_scene_copy(edit->base->scene) : NULL;
+    return !adds || *past || gw_fail(error, GW_FAILED, "", "memory is short for an edit");
+}
+
+static void remember(app_edit *edit, gw_scene *past)
+{
+    gw_app *app = edit->app;
     memcpy(app->group, edit->group, sizeof app->group);
-    app->group_s = now;
-    if (edit->keeps_history)
-        return;
-    if (!follows)
-        app_history_push(&app->undo, edit->base->scene);
-    app_history_clear(&app->redo);
+    app->group_s = now_s();
+    if (past)
+        app_history_put(&app->undo, past);
+    if (!edit->keeps_history)
+        app_history_clear(&app->redo);
 }
 
 bool app_edit_commit(app_edit *edit, gw_error *error)
@@ -143,15 +156,20 @@ bool app_edit_commit(app_edit *edit, gw_error *error)
     edit->document->from_current = from_current;
     edit->document->undo = edit->keeps_history ? app->undo.count > 0 : true;
     edit->document->redo = edit->keeps_history && app->redo.count > 0;
-    if (!app_document_write(edit->document, error) || !app_hand_over(edit, error))
+    gw_scene *past = NULL;
+    if (!app_document_write(edit->document, error) || !copy_past(edit, &past, error) ||
+        !app_hand_over(edit, error)) {
+        gw_scene_destroy(past);
         return false;
-    remember(edit);
+    }
+    remember(edit, past);
     atomic_fetch_add(&edit->document->refs, 1);
     app_publish(app, edit->document);
     return true;
 }
 
-/* Takes a scene from one history and puts the present one on the other. */
+/* Takes a scene from one history and puts the present one on the other; where that fails, both are
+ * as they were. */
 static bool travel(gw_app *app, app_history *from, app_history *to, const char *none,
                    gw_error *error)
 {
@@ -163,18 +181,22 @@ static bool travel(gw_app *app, app_history *from, app_history *to, const char *
         app_edit_end(&edit);
         return gw_fail(error, GW_CONFLICT, "", "%s", none);
     }
-    gw_scene *back = gw_scene_copy(scene);
-    app_edit_replace(&edit, scene);
-    edit.keeps_history = true;
-    edit.restart = strcmp(scene->name, edit.base->scene->name) != 0; /* another scene */
-    bool done = back && app_history_push(to, edit.base->scene);
-    if (!done)
+    gw_scene *there = gw_scene_copy(scene), *here = gw_scene_copy(edit.base->scene);
+    bool done = there && here;
+    if (done) {
+        app_history_put(to, here);
+        app_edit_replace(&edit, there);
+        edit.keeps_history = true;
+        edit.restart = strcmp(scene->name, edit.base->scene->name) != 0; /* another scene */
+        done = app_edit_commit(&edit, error);
+        here = done ? NULL : app_history_pop(to);
+    } else {
+        gw_scene_destroy(there);
         gw_fail(error, GW_FAILED, "", "memory is short");
-    else if (!(done = app_edit_commit(&edit, error)))
-        gw_scene_destroy(app_history_pop(to));
-    if (!done && back)
-        app_history_push(from, back);
-    gw_scene_destroy(back);
+    }
+    if (!done)
+        app_history_put(from, scene);
+    gw_scene_destroy(done ? scene : here);
     app_edit_end(&edit);
     return done;
 }

@@ -144,55 +144,70 @@ static void retire_slots(gw_app *app, const app_slots *slots, uint64_t revision)
     app->slots = *slots;
 }
 
-static bool send_operator(gw_app *app, const gw_device *device, uint64_t revision, gw_error *error)
+/* Operators that the edit changed, at devices that stay open, are changed by command. Their
+ * programs are made before anything is sent; by device of the scene, NULL where nothing changes. */
+typedef struct programs {
+    gw_operator_program *of[GW_MAX_DEVICES];
+} programs;
+
+static void drop_programs(programs *made)
 {
-    gw_operator_program *program = gw_operator_program_create(&device->operator);
-    if (!program)
-        return gw_fail(error, GW_FAILED, "", "memory is short for the operator");
-    gw_command command = {.kind = GW_COMMAND_OPERATOR, .tag = revision};
-    command.operator.device = gw_device_slot_id(slot_of(&app->slots, device->id));
-    command.operator.program = program;
-    if (app_send_command(app, &command, error))
-        return true;
-    gw_operator_program_destroy(program);
-    return false;
+    for (int i = 0; i < GW_MAX_DEVICES; i++)
+        gw_operator_program_destroy(made->of[i]);
 }
 
-/* Operators that the edit changed, at devices that stay open, are changed by command. */
-static bool send_operators(app_edit *edit, gw_error *error)
+static bool make_programs(const app_edit *edit, programs *made, gw_error *error)
 {
     const gw_scene *base = edit->base->scene, *scene = edit->document->scene;
-    bool sent = true;
+    *made = (programs){0};
     for (int i = 0; i < scene->device_count; i++) {
         const gw_device *device = &scene->devices[i];
         int before = gw_scene_device(base, device->id);
-        if (before >= 0 && same_device(&base->devices[before], device) &&
-            !same_operator(&base->devices[before].operator, & device->operator))
-            sent = send_operator(edit->app, device, edit->document->revision, error) && sent;
+        if (before < 0 || !same_device(&base->devices[before], device) ||
+            same_operator(&base->devices[before].operator, & device->operator))
+            continue;
+        made->of[i] = gw_operator_program_create(&device->operator);
+        if (!made->of[i]) {
+            drop_programs(made);
+            return gw_fail(error, GW_FAILED, "", "memory is short for the operator");
+        }
     }
+    return true;
+}
+
+/* Sends them; what the loop did not take is given back to memory. */
+static bool send_programs(app_edit *edit, programs *made, gw_error *error)
+{
+    const app_document *document = edit->document;
+    bool sent = true;
+    for (int i = 0; i < document->scene->device_count; i++) {
+        gw_command command = {.kind = GW_COMMAND_OPERATOR, .tag = document->revision};
+        if (!made->of[i])
+            continue;
+        command.operator.device =
+            gw_device_slot_id(slot_of(&edit->app->slots, document->scene->devices[i].id));
+        command.operator.program = made->of[i];
+        if (app_send_command(edit->app, &command, error))
+            made->of[i] = NULL;
+        else
+            sent = false;
+    }
+    drop_programs(made);
     return sent;
 }
 
-bool app_hand_over(app_edit *edit, gw_error *error)
+/* A scenario of the document is made and sent, the devices change with it. */
+static bool send_scenario(app_edit *edit, gw_error *error)
 {
     gw_app *app = edit->app;
     app_document *document = edit->document;
-    if (edit->restart || document->scene->rate != edit->base->scene->rate)
-        return app_start_loop(app, document, error);
-    document->scenario = edit->base->scenario;
-    if (edit->operator_only)
-        return send_operators(edit, error);
     app_slots slots;
     if (!open_slots(&app->slots, edit->base->scene, document->scene, &slots, error))
         return false;
     gw_scenario *scenario = build(document, &slots, edit->go_to_layout, error);
-    if (!scenario) {
-        close_new(&slots, &app->slots);
-        return false;
-    }
     gw_command command = {
         .kind = GW_COMMAND_SCENARIO, .tag = document->revision, .scenario = scenario};
-    if (!app_send_command(app, &command, error)) {
+    if (!scenario || !app_send_command(app, &command, error)) {
         gw_scenario_destroy(scenario);
         close_new(&slots, &app->slots);
         return false;
@@ -201,8 +216,27 @@ bool app_hand_over(app_edit *edit, gw_error *error)
     pthread_mutex_lock(&app->loop_lock);
     retire_slots(app, &slots, document->revision);
     pthread_mutex_unlock(&app->loop_lock);
+    return true;
+}
+
+bool app_hand_over(app_edit *edit, gw_error *error)
+{
+    gw_app *app = edit->app;
+    app_document *document = edit->document;
+    programs made;
+    if (edit->restart || document->scene->rate != edit->base->scene->rate)
+        return app_start_loop(app, document, error);
+    document->scenario = edit->base->scenario;
+    if (!make_programs(edit, &made, error))
+        return false;
+    if (edit->operator_only)
+        return send_programs(edit, &made, error);
+    if (!send_scenario(edit, error)) {
+        drop_programs(&made);
+        return false;
+    }
     /* The loop has the scenario: there is no way back, only a word about what is missing. */
-    if (!send_operators(edit, error))
+    if (!send_programs(edit, &made, error))
         app_log(app, "operator", "error", "A device goes on with its former operator.");
     return true;
 }

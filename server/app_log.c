@@ -43,6 +43,7 @@ static void append(gw_app *app, json_t *event)
 static json_t *event_new(uint64_t tick, double time, const char *kind, const char *severity,
                          const char *message)
 {
+    wire_memory_clear();
     return json_pack("{s:i, s:f, s:I, s:f, s:s, s:s, s:o}", "seq", 0, "time", time, "tick",
                      (json_int_t)tick, "at", now_s(), "kind", kind, "severity", severity, "message",
                      describe_text(message));

@@ -93,8 +93,8 @@ void app_log_loop(gw_app *app, const gw_event *event, const app_document *docume
 
 /* ---- history ------------------------------------------------------------------------------- */
 
-/* Adds a copy of the scene, dropping the oldest beyond the caps. */
-bool app_history_push(app_history *history, const gw_scene *scene);
+/* Adds the scene, which it takes over, dropping the oldest beyond the caps. */
+void app_history_put(app_history *history, gw_scene *scene);
 gw_scene *app_history_pop(app_history *history); /* NULL: empty */
 void app_history_clear(app_history *history);
 

@@ -39,6 +39,14 @@ int command_error(const char *file, const gw_error *error)
     return error->code == GW_FAILED ? EXIT_WORK_FAILED : EXIT_BAD_INPUT;
 }
 
+int command_print(const char *text)
+{
+    if (puts(text) >= 0 && fflush(stdout) == 0)
+        return EXIT_DONE;
+    fprintf(stderr, "guideway: the answer could not be written: %s\n", strerror(errno));
+    return EXIT_WORK_FAILED;
+}
+
 char *command_read(const char *file, size_t *size, gw_error *error)
 {
     FILE *in = strcmp(file, "-") == 0 ? stdin : fopen(file, "rb");
@@ -120,12 +128,14 @@ static int solve_text(const char *file, const char *text, size_t size)
     json_t *answer = problem ? wire_solve(problem, &error) : NULL;
     char *out = answer ? wire_text(answer) : NULL;
     int code = EXIT_DONE;
+    if (!out && !error.code)
+        gw_fail(&error, GW_FAILED, "",
+                "the answer could not be written: memory is short, or a "
+                "figure is not finite");
     if (out)
-        puts(out);
-    else if (error.code)
-        code = command_error(file, &error);
+        code = command_print(out);
     else
-        code = EXIT_WORK_FAILED;
+        code = command_error(file, &error);
     free(out);
     json_decref(answer);
     wire_problem_destroy(problem);
@@ -162,6 +172,7 @@ int main(int argc, char **argv)
                     {"bench", command_bench},
                     {"routes", serve_routes}};
     const char *name = argc > 1 ? argv[1] : "";
+    wire_watch_memory();
     if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || strcmp(name, "help") == 0) {
         fputs(usage, stdout);
         return EXIT_DONE;

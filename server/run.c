@@ -190,15 +190,20 @@ static json_t *summary(const run *r, unsigned long long ticks)
 static int report(run *r, const options *o, unsigned long long ticks, unsigned long long wanted)
 {
     json_t *value = summary(r, ticks);
+    bool memory = value || wire_memory_short(); /* a document without a text */
     char *text = value ? wire_text(value) : NULL;
     json_decref(value);
     if (!text) {
-        fputs("guideway: the run left the numbers: a figure of its summary is not finite\n",
+        fputs(memory
+                  ? "guideway: no memory for the summary\n"
+                  : "guideway: the run left the numbers: a figure of its summary is not finite\n",
               stderr);
         return EXIT_WORK_FAILED;
     }
-    puts(text);
+    int printed = command_print(text);
     free(text);
+    if (printed != EXIT_DONE)
+        return printed;
     if (r->csv && (fflush(r->csv) || ferror(r->csv))) {
         fprintf(stderr, "guideway: %s could not be written whole\n", o->csv);
         return EXIT_WORK_FAILED;

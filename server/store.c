@@ -117,6 +117,8 @@ static char *read_whole(const char *path, size_t *size)
     if (!stream)
         return NULL;
     char *data = malloc(GW_MAX_BODY_BYTES + 1);
+    if (!data)
+        wire_memory_missed();
     *size = data ? fread(data, 1, GW_MAX_BODY_BYTES + 1, stream) : 0;
     if (ferror(stream)) {
         free(data);
@@ -175,8 +177,10 @@ bool store_save(const gw_store *store, const char *file, const json_t *document,
     if (!check_name(file, error))
         return false;
     char *data = json_dumps(document, JSON_INDENT(1) | JSON_REAL_PRECISION(17));
-    if (!data)
+    if (!data || wire_memory_short()) {
+        free(data);
         return gw_fail(error, GW_FAILED, "", "the scene could not be written as text");
+    }
     path_of(store, file, path);
     snprintf(temporary, sizeof temporary, "%s/.%s.%ld.%u", store->folder, file, (long)getpid(),
              atomic_fetch_add(&serial, 1));

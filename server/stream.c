@@ -73,8 +73,11 @@ static void receive(gw_stream *stream, stream_client *client, const char *data, 
         return;
     }
     char *more = realloc(client->message, client->message_size + size + 1);
-    if (!more)
+    if (!more) { /* the rest of it would be taken for another message */
+        client->close = STREAM_CLOSE_TOO_LARGE;
+        lws_callback_on_writable(client->wsi);
         return;
+    }
     client->message = more;
     memcpy(more + client->message_size, data, size);
     client->message_size += size;

@@ -13,6 +13,7 @@
 
 static char *simulation_text(const app_document *document, const gw_snapshot *snapshot)
 {
+    wire_memory_clear();
     json_t *json = describe_simulation(document, snapshot);
     char *written = json ? wire_text(json) : NULL;
     json_decref(json);

@@ -43,6 +43,7 @@ static void reply(stream_client *client, json_t *value)
 
 static void reply_error(stream_client *client, const gw_error *error, const json_t *id)
 {
+    wire_memory_clear();
     json_t *value =
         json_pack("{s:s, s:o, s:o}", "op", "error", "detail", describe_text(error->message),
                   "pointer", describe_text(error->where));
@@ -325,6 +326,7 @@ static bool dispatch(message *now)
 void stream_message(gw_stream *stream, stream_client *client, const char *data, size_t size)
 {
     message now = {.stream = stream, .client = client};
+    wire_memory_clear();
     json_t *json = wire_parse(data, size, &now.error);
     now.json = json;
     if (json && !json_is_object(json))

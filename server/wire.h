@@ -21,11 +21,25 @@
 json_t *wire_parse(const char *text, size_t size, gw_error *error);
 
 /* Compact text, numbers with 17 significant digits; NULL when a number is not finite or memory is
- * short. To be freed by the caller. */
+ * short, or was when `value` was built. To be freed by the caller. */
 char *wire_text(const json_t *value);
 
 /* RFC 7396 merge patch: `target` with `patch` applied, a new reference. */
 json_t *wire_merge(const json_t *target, const json_t *patch);
+
+/* ---- memory -------------------------------------------------------------------------------- */
+
+/* Once, before anything else of jansson is used: the rest of this part works from then on. */
+void wire_watch_memory(void);
+
+/* True where this thread was refused memory for JSON since the last wire_memory_clear(), which
+ * every piece of work begins with: what was built since may lack members. wire_parse() and
+ * wire_text() give NULL then, wire_text() clears. */
+bool wire_memory_short(void);
+void wire_memory_clear(void);
+
+/* Memory for something else that belongs into a document was short. */
+void wire_memory_missed(void);
 
 /* ---- small values -------------------------------------------------------------------------- */
 

@@ -50,6 +50,11 @@ json_t *wire_parse(const char *text, size_t size, gw_error *error)
     }
     json_error_t bad;
     json_t *value = json_loadb(text, size, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &bad);
+    if (wire_memory_short()) {
+        json_decref(value);
+        gw_fail(error, GW_FAILED, "", "memory is short");
+        return NULL;
+    }
     if (!value)
         gw_fail(error, GW_BAD_INPUT, "", "not JSON, line %d column %d: %s", bad.line, bad.column,
                 bad.text);
@@ -58,7 +63,13 @@ json_t *wire_parse(const char *text, size_t size, gw_error *error)
 
 char *wire_text(const json_t *value)
 {
-    return json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY | JSON_REAL_PRECISION(17));
+    char *text = json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY | JSON_REAL_PRECISION(17));
+    bool whole = !wire_memory_short();
+    wire_memory_clear();
+    if (whole)
+        return text;
+    free(text);
+    return NULL;
 }
 
 json_t *wire_merge(const json_t *target, const json_t *patch)

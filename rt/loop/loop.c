@@ -182,6 +182,7 @@ gw_loop *gw_loop_create(const gw_loop_def *def, gw_error *error)
 {
     gw_loop *loop = aligned_alloc(64, rounded(sizeof *loop));
     if (!loop) {
+        gw_scenario_destroy(def->scenario);
         gw_fail(error, GW_FAILED, "", "no memory for a loop");
         return NULL;
     }

@@ -309,6 +309,7 @@ gw_simulation *gw_simulation_create(gw_scenario *scenario, gw_error *error)
 {
     gw_simulation *s = calloc(1, sizeof *s);
     if (!s) {
+        gw_scenario_destroy(scenario);
         gw_fail(error, GW_FAILED, "", "no memory for a simulation");
         return NULL;
     }

@@ -4,6 +4,7 @@
  */
 #include "rt/loop/slot.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,10 +26,14 @@ gw_device_slot *gw_device_slot_open(const gw_device *device, int rate, gw_error 
     }
     memcpy(slot->id, device->id, sizeof slot->id);
     slot->driver = driver;
+    errno = 0;
     slot->device =
         driver->open(device->profile, values, device->setting_count, rate, why, sizeof why);
     if (!slot->device) {
-        gw_fail(error, GW_BAD_INPUT, "/settings", "%s", why);
+        if (errno == ENOMEM)
+            gw_fail(error, GW_FAILED, "", "no memory for a device");
+        else
+            gw_fail(error, GW_BAD_INPUT, "/settings", "%s", why);
         goto fail;
     }
     slot->program = gw_operator_program_create(&device->operator);

@@ -1,0 +1,184 @@
+// Memory that is short once, at every place in turn: an answer that is right or an error that says
+// so, no crash, nothing half changed.
+import assert from 'node:assert/strict';
+import { execFileSync, spawn } from 'node:child_process';
+import { closeSync, mkdtempSync, openSync, readFileSync, readSync, rmSync, writeFileSync, writeSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { client, guideway, root, sanitized, start, stream, until } from './server.mjs';
+
+// Sanitizers bring their own malloc: a preloaded one does not go with them.
+const options = { skip: sanitized && 'sanitizers have their own malloc', timeout: 120000 };
+const folder = mkdtempSync(join(tmpdir(), 'guideway-memory-'));
+const library = join(folder, 'fault.so');
+after(() => rmSync(folder, { recursive: true, force: true }));
+if (!sanitized) execFileSync('gcc', ['-shared', '-fPIC', '-O2', '-o', library, join(root, 'tests/api/alloc_fault.c')]);
+
+function page(name) {
+  const path = join(folder, name);
+  writeFileSync(path, Buffer.alloc(4096));
+  const word = (at, value) => {
+    const fd = openSync(path, 'r+'), bytes = Buffer.alloc(4);
+    if (value !== undefined) { bytes.writeInt32LE(value); writeSync(fd, bytes, 0, 4, at); }
+    readSync(fd, bytes, 0, 4, at);
+    closeSync(fd);
+    return bytes.readInt32LE(0);
+  };
+  return {
+    env: { LD_PRELOAD: library, GUIDEWAY_FAULT: path },
+    arm: (n) => word(0, n), armed: () => word(0), counted: () => word(4), failed: () => word(8),
+  };
+}
+
+function command(args, env) {
+  return new Promise((done) => {
+    const child = spawn(guideway, args, { env: { ...process.env, ...env }, stdio: ['ignore', 'pipe', 'pipe'] });
+    let out = '', err = '';
+    child.stdout.on('data', (text) => (out += text));
+    child.stderr.on('data', (text) => (err += text));
+    child.on('close', (code, signal) => done({ code, signal, out, err }));
+  });
+}
+
+// Every n up to `dense`, then ever sparser ones up to all of them.
+function spread(all, dense) {
+  const chosen = [];
+  for (let n = 1; n <= all; n += n < dense ? 1 : Math.max(1, Math.ceil(n / 60))) chosen.push(n);
+  return chosen;
+}
+
+// Runs the command for each n, a few at a time, until the time is over.
+async function sweep(args, all, dense, plain, seconds) {
+  const right = plain((await command(args)).out), end = performance.now() + 1000 * seconds;
+  const left = spread(all, dense), wrong = [];
+  let made = 0, refused = 0;
+  const worker = async () => {
+    for (let n; (n = left.shift()) !== undefined && performance.now() < end; made++) {
+      const { code, signal, out, err } = await command(args, { LD_PRELOAD: library, GUIDEWAY_FAIL_AT: String(n) });
+      const fine = code === 0 ? out !== '' && plain(out) === right : code === 1 && out === '' && /^guideway: ./.test(err);
+      refused += code === 1;
+      if (!fine) wrong.push({ n, code, signal, out: out.slice(0, 200), err: err.slice(0, 200) });
+    }
+  };
+  await Promise.all([worker(), worker(), worker()]);
+  console.log(`# ${args.slice(0, 2).join(' ')}: ${made} runs over ${all} memory calls, ${refused} refused`);
+  assert.deepEqual(wrong, []);
+  assert.ok(made > 20, `${made} runs`);
+  assert.ok(refused > made / 2, `${refused} of ${made} were refused`);
+}
+
+async function callsOf(args) {
+  const counter = page('count');
+  const { code, err } = await command(args, counter.env);
+  assert.equal(code, 0, err);
+  return counter.counted();
+}
+
+test('solve with one memory call failing: right, or exit 1 with a message', options, async () => {
+  const file = join(folder, 'problem.json');
+  writeFileSync(file, JSON.stringify({
+    mobile: { pose: { p: [0, 0, 0], q: [1, 0, 0, 0] }, length: 1 },
+    constraints: [
+      { id: 'c1', type: 'coincident', mobile: { point: [0, 5, 3] }, fixed: { line: { point: [0, 0, 3], direction: [0, 1, 0] } } },
+      { id: 'c2', type: 'coincident', mobile: { point: [0, 7, 3] }, fixed: { point: [-2, 0, 3] } }],
+    samples: 2, seed: 1,
+  }));
+  const plain = (out) => out.replace(/"time_us":[^,}]*/, '');
+  await sweep(['solve', file], await callsOf(['solve', file]), 150, plain, 6);
+});
+
+test('run with one memory call failing: right, or exit 1 with a message', options, async () => {
+  const args = ['run', 'paper-circle', '--seconds', '0.02'];
+  const plain = (out) => out.replace(/"wall_s":[^,}]*|"tick_us":\{[^}]*\}|"overruns":[^,}]*/g, '');
+  await sweep(args, await callsOf(args), 150, plain, 8);
+});
+
+const plane = { id: 'c1', type: 'coincident', a: 'cone/base', b: 'cylinder/top', sense: 'either' };
+const wrench = { type: 'wrench', samples: [{ t: 0, force: [0, 0, -1], torque: [0, 0, 0] }] };
+
+// An edit, and what the scene needs before it.
+const edits = [
+  { name: 'a constraint more', method: 'POST', path: '/constraints', body: plane },
+  { name: 'a constraint less', before: plane, method: 'DELETE', path: '/constraints/c1' },
+  { name: 'a constraint changed', before: plane, method: 'PATCH', path: '/constraints/c1', body: { enabled: false } },
+  { name: 'an object more', method: 'POST', path: '/objects', body: { id: 'ball', geometry: { type: 'compound', parts: [{ geometry: { type: 'sphere', radius: 0.1 } }] } } },
+  { name: 'an object changed', method: 'PATCH', path: '/objects/cone', body: { id: 'hat', geometry: { height: 0.15 } } },
+  { name: 'another branch', before: plane, method: 'PATCH', path: '/solutions/cone', body: { branch: 'b0' } },
+  { name: 'an operator', method: 'PUT', path: '/devices/sim/operator', body: wrench },
+  { name: 'a device with an operator', method: 'PATCH', path: '/devices/sim', body: { operator: wrench } },
+  { name: 'undo', before: plane, method: 'POST', path: '/scene/undo' },
+  { name: 'another scene', method: 'POST', path: '/scene/open', body: { scene: 'sphere' } },
+  { name: 'a list', method: 'GET', path: '/scenes' },
+];
+
+test('edits with one memory call failing: done or not done, and the server goes on', options, async (t) => {
+  const fault = page('server'), server = await start({ env: fault.env, args: ['--scene', 'cone-on-cylinder'] });
+  t.after(() => server.stop('SIGKILL'));
+  const { call, expect } = await client(server);
+  const first = (await expect(200, 'GET', '/scene')).json;
+  const scene = async () => (await expect(200, 'GET', '/scene')).json;
+  const prepare = async (edit) => {
+    await expect(200, 'PUT', '/scene', first);
+    if (edit.before) await expect(201, 'POST', '/constraints', edit.before);
+    await expect(200, 'PUT', '/simulation', { state: 'running' });
+  };
+  const perform = (edit) => call(edit.method, edit.path, edit.body).catch((error) => {
+    if (error.code === 'ERR_ASSERTION') throw error;
+    return { status: 0, text: error.message }; // the connection ended: an answer of sorts
+  });
+  let made = 0, refused = 0;
+  for (const edit of edits) {
+    await prepare(edit);
+    const old = await scene(), idle = fault.counted();
+    const right = await perform(edit), calls = fault.counted() - idle;
+    assert.ok(right.status < 300, `${edit.name}: ${right.text}`);
+    const after = await scene();
+    await prepare(edit);
+    for (const n of spread(calls + 20, 60).filter((each, i, all) => each <= 10 || i % Math.ceil(all.length / 60) === 0)) {
+      fault.arm(n);
+      const reply = await perform(edit);
+      fault.arm(0);
+      const now = await scene(), what = `${edit.name}, call ${n}: ${reply.status} ${reply.text.slice(0, 200)}`;
+      const changed = JSON.stringify(now) !== JSON.stringify(old);
+      made++;
+      refused += reply.status >= 300 || reply.status === 0;
+      assert.ok(reply.status < 300 || reply.status >= 500, what);
+      if (reply.status && reply.status < 300) assert.deepEqual(reply.json, edit.path === '/scenes' ? right.json : reply.json, what);
+      assert.deepEqual(now, (reply.status && reply.status < 300) || changed ? after : old, what);
+      if (edit.name === 'undo' && !changed) // no step of the history is lost
+        assert.deepEqual((await expect(200, 'POST', '/scene/undo')) && await scene(), first, what);
+      if (changed || edit.name === 'undo' || made % 8 === 0) await prepare(edit);
+    }
+  }
+  console.log(`# ${made} edits, ${fault.failed()} memory calls failed, ${refused} edits refused`);
+  assert.ok(refused > made / 4, `${refused} of ${made}`);
+  assert.equal((await server.stop()).code, 0);
+});
+
+test('a stream with memory calls failing: it lives on or can be opened again', options, async (t) => {
+  const fault = page('stream'), server = await start({ env: fault.env, args: ['--scene', 'cone-on-cylinder'] });
+  t.after(() => server.stop('SIGKILL'));
+  const { expect } = await client(server);
+  await expect(200, 'PUT', '/simulation', { state: 'running' });
+  let live = stream(server), opened = 1;
+  await live.wait('hello');
+  for (let n = 1; n < 240; n += n < 40 ? 3 : 25) {
+    fault.arm(n);
+    live.send({ op: 'subscribe', stream: 'samples', id: `n${n}` });
+    live.send({ op: 'drag', tool: 0, point: [0, 0, 0.05], target: [0.1, 0, 0.2 + n / 1000] });
+    await until('the memory call that fails', () => fault.armed() <= 0);
+    fault.arm(0);
+    const seen = live.frames.length;
+    await until('frames, or an end', () => live.frames.length > seen + 1 || live.socket.readyState !== live.socket.OPEN);
+    if (live.socket.readyState === live.socket.OPEN) continue;
+    live = stream(server);
+    opened++;
+    await live.wait('hello');
+  }
+  console.log(`# ${fault.failed()} memory calls failed, the stream was opened ${opened} times`);
+  const { json } = await expect(200, 'GET', '/simulation');
+  assert.equal(json.state, 'running');
+  await live.close();
+  assert.equal((await server.stop()).code, 0);
+});
