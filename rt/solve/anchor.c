@@ -98,6 +98,15 @@ static bool together(const gw_run *run, const gw_place *x, const gw_place *y)
     return x->body_owns == y->body_owns && gw_distance(x->a, y->a) <= run->snap;
 }
 
+/* True when a place other than i and j is at the point of place i. */
+static bool has_company(const gw_run *run, const gw_state *state, int i, int j)
+{
+    for (int k = 0; k < state->place_count; k++)
+        if (k != i && k != j && together(run, &state->places[i], &state->places[k]))
+            return true;
+    return false;
+}
+
 /* Moves place j onto the point of another that it follows. */
 static bool gather(const gw_run *run, gw_state *state, int j)
 {
@@ -111,7 +120,7 @@ static bool gather(const gw_run *run, gw_state *state, int j)
         if (i == j || x->body_owns != y->body_owns || !follows(state, j, i) ||
             !shift_of(state, y, gw_sub(x->a, y->a), &shift))
             continue;
-        if (plane_slides(state, y)) {
+        if (plane_slides(state, y) && !has_company(run, state, i, j)) {
             slide_line(state, x, y->a);
             shift_of(state, y, gw_sub(x->a, y->a), &shift);
         }

@@ -377,12 +377,15 @@ static progress solve_directions(gw_run *run, gw_state *state)
     return go_on(run, state, 0, from);
 }
 
+#define MOST_ROUNDS 2000 /* rewriting ends: each round removes or moves a constraint for good */
+
 static void explore(gw_run *run, gw_state *state)
 {
     progress p = CHANGED;
-    while (p == CHANGED && !run->stop) {
+    for (int round = 0; p == CHANGED && !run->stop && round < 2 * MOST_ROUNDS; round++) {
         p = all_directions(run, state);
-        if (p == UNCHANGED && gw_anchor(run, state))
+        state->stuck |= round > MOST_ROUNDS;
+        if (p == UNCHANGED && !state->stuck && gw_anchor(run, state))
             p = CHANGED;
         if (p == UNCHANGED)
             p = all_places(run, state);
@@ -391,7 +394,7 @@ static void explore(gw_run *run, gw_state *state)
         if (p == UNCHANGED && !state->fixed && state->direction_count > 2)
             p = solve_directions(run, state);
     }
-    if (p == UNCHANGED)
+    if (p == UNCHANGED || (p == CHANGED && !run->stop))
         run->leaf(run, state);
 }
 

@@ -101,6 +101,7 @@ static void one_trial(int trial)
 static void degenerate_problems_get_true_answers(void **unused)
 {
     (void)unused;
+    seed = 222;
     for (int trial = 0; trial < TRIALS; trial++)
         one_trial(trial);
     printf("planted: %d solved, %d unhandled\n", statuses[GW_SOLVED],
