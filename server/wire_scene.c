@@ -149,12 +149,30 @@ bool wire_get_tool(const json_t *value, const char *at, gw_tool *t, gw_error *er
 
 /* ---- the scene ----------------------------------------------------------------------------- */
 
+/* The first free one of c1, c2 .. from *n on, which moves past it. */
+static void next_constraint_id(const gw_scene *scene, int *n, char id[GW_MAX_ID + 1])
+{
+    do
+        snprintf(id, GW_MAX_ID + 1, "c%d", (*n)++);
+    while (gw_scene_constraint_index(scene, id) >= 0);
+}
+
 void wire_make_constraint_id(const gw_scene *scene, char id[GW_MAX_ID + 1])
 {
-    for (int n = 1;; n++) {
-        snprintf(id, GW_MAX_ID + 1, "c%d", n);
-        if (gw_scene_constraint_index(scene, id) < 0)
-            return;
+    int n = 1;
+    next_constraint_id(scene, &n, id);
+}
+
+/* Ids for the constraints that have none; made aside, for the scene is searched meanwhile. */
+static void make_ids(gw_scene *scene)
+{
+    char id[GW_MAX_ID + 1];
+    int n = 1;
+    for (int i = 0; i < scene->constraint_count; i++) {
+        if (scene->constraints[i].id[0])
+            continue;
+        next_constraint_id(scene, &n, id);
+        memcpy(scene->constraints[i].id, id, sizeof id);
     }
 }
 
@@ -248,9 +266,7 @@ static bool get_scene(const json_t *v, gw_scene *s, gw_error *error)
         !get_tools(v, s, error) ||
         !get_all(v, "devices", GW_MAX_DEVICES, get_scene_device, s, error))
         return false;
-    for (int i = 0; i < s->constraint_count; i++)
-        if (!s->constraints[i].id[0])
-            wire_make_constraint_id(s, s->constraints[i].id);
+    make_ids(s);
     return gw_scene_check(s, error);
 }
 

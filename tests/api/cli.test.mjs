@@ -12,7 +12,7 @@ const scenes = ["cone-on-cylinder", "free-body", "paper-plane", "paper-circle", 
   "paper-two-lines-2", "paper-two-lines-3", "sphere", "cylinder-surface", "peg-and-hole"];
 
 function guideway(args, input) {
-  const r = spawnSync(GUIDEWAY, args, { input, encoding: "utf8", cwd: scratch });
+  const r = spawnSync(GUIDEWAY, args, { input, encoding: "utf8", cwd: scratch, timeout: 60000 });
   return { code: r.status, out: r.stdout, err: r.stderr };
 }
 
@@ -193,6 +193,22 @@ test("a scene without a tool runs, its tool columns are zero", () => {
   assert.equal(run(file, "--seconds", "0.1", "--csv", csv).ticks, 100);
   const row = readFileSync(csv, "utf8").trimEnd().split("\n")[50].split(",").map(Number);
   assert.ok(row.slice(1).every((v) => v === 0));
+});
+
+test("constraints without ids get them, and two tools hold two objects", () => {
+  const file = join(scratch, "two-hands.json");
+  const box = { type: "box", size: [0.1, 0.1, 0.1] };
+  const on = (a) => ({ type: "coincident", a: `${a}/-z`, b: "table/+z", sense: "opposite" });
+  writeFileSync(file, JSON.stringify({ format: "guideway-scene/1",
+    objects: [{ id: "table", geometry: { type: "box", size: [1, 1, 0.1] }, fixed: true },
+      { id: "left", geometry: box, pose: { p: [0.2, 0, 0.3], q: [1, 0, 0, 0] } },
+      { id: "right", geometry: box, pose: { p: [-0.2, 0, 0.3], q: [1, 0, 0, 0] } }],
+    constraints: [on("left"), { ...on("right"), id: "c1" }, { type: "parallel", a: "left/+x", b: "table/+x" }],
+    tools: [{ object: "left", device: "l" }, { object: "right", device: "r" }],
+    devices: [{ id: "l", driver: "sim" }, { id: "r", driver: "sim" }] }));
+  const s = run(file, "--seconds", "0.5");
+  assert.ok(s.constraint_residual_max < 1e-12);
+  close(s.final.pose.p[2], 0.1, 1e-12);
 });
 
 test("one newton on two kilograms gives half a metre per second squared, unscaled", () => {
