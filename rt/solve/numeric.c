@@ -12,6 +12,7 @@
 #define FIRST_TRIES 24   /* starts before the answer's kind is decided */
 #define ENOUGH      8    /* poses of a set with two freedoms or more */
 #define CURVE_TRIES 48   /* starts where there are curves */
+#define IDLE_TRIES  100  /* starts in a row without a new pose that end the search, and 20 a pose */
 #define MOST_TRIES  600  /* starts at the most */
 #define SAME_POSE   1e-5 /* poses closer than this, times the size, are one */
 
@@ -50,8 +51,7 @@ static gw_pose random_start(gw_completion *c)
     return x;
 }
 
-/* ---- search
- * -------------------------------------------------------------------------------------------- */
+/* ---- search ---------------------------------------------------------------------------------- */
 
 static bool known(const gw_completion *c, const gw_pose *x)
 {
@@ -107,29 +107,34 @@ static int most_dof(const gw_completion *c)
     return most;
 }
 
+static bool may_go_on(const gw_completion *c)
+{
+    return c->run->work > 0;
+}
+
 static void search(gw_completion *c)
 {
     int idle = 0, tries = 0;
-    const long *work = &c->run->work;
     attempt(c, c->run->problem->pose);
-    for (; tries < FIRST_TRIES && c->found_count<ENOUGH && * work> 0; tries++)
+    for (; tries < FIRST_TRIES && c->found_count < ENOUGH && may_go_on(c); tries++)
         attempt(c, random_start(c));
     int most = most_dof(c);
     if (most > 0) { /* the chart of the set is one pose; beside it there may be others */
-        int limit = most > 1 ? FIRST_TRIES : CURVE_TRIES,
-            enough = most > 1 ? 2 * ENOUGH : GW_MAX_FOUND;
-        for (; tries < limit && c->found_count<enough && * work> 0; tries++)
+        int limit = most > 1 ? FIRST_TRIES : CURVE_TRIES;
+        int enough = most > 1 ? 2 * ENOUGH : GW_MAX_FOUND;
+        for (; tries < limit && c->found_count < enough && may_go_on(c); tries++)
             attempt(c, random_start(c));
         return;
     }
     /* isolated poses: on until many starts in a row brought nothing new */
-    for (; tries < MOST_TRIES && idle<100 + 20 * c->found_count && * work> 0; tries++)
+    for (; tries < MOST_TRIES && may_go_on(c); tries++) {
         idle = attempt(c, random_start(c)) ? 0 : idle + 1;
+        if (idle >= IDLE_TRIES + 20 * c->found_count)
+            break;
+    }
 }
 
-/* ---- branches
- * ----------------------------------------------------------------------------------------------
- */
+/* ---- branches -------------------------------------------------------------------------------- */
 
 #define MAX_SETS 8 /* continuous sets of one leaf */
 

@@ -24,8 +24,7 @@ void gw_isolated_set(const gw_completion *c, const gw_pose *x, gw_submanifold *s
     gw_synthesise(c->run, &pose, set);
 }
 
-/* ---- sets with freedoms
- * -------------------------------------------------------------------------------------------- */
+/* ---- sets with freedoms ---------------------------------------------------------------------- */
 
 /* Independent rows at x, in their order; returns how many. */
 static int independent_rows(const gw_completion *c, const gw_pose *x, gw_row *rows)
@@ -119,9 +118,7 @@ static void general_set(gw_completion *c, int at, gw_submanifold *set)
     count_factors(c, x, set);
 }
 
-/* ---- curves
- * ----------------------------------------------------------------------------------------------
- */
+/* ---- curves ---------------------------------------------------------------------------------- */
 
 /* Goes along the set's curve one way, marks the found poses that it passes, and notes the place
  * nearest to the problem's pose. */
