@@ -85,37 +85,18 @@ static const char *state_name(gw_run_state state)
     return state == GW_RUNNING ? "running" : state == GW_PAUSED ? "paused" : "stopped";
 }
 
-/* True where an event of a kind that comes in floods is to be counted only. */
-static bool suppress(gw_app *app, gw_event_kind kind, unsigned *counted)
-{
-    int which = kind == GW_EVENT_OVERRUN ? 0 : kind == GW_EVENT_LIMITED ? 1 : -1;
-    *counted = 1;
-    if (which < 0)
-        return false;
-    double now = now_s();
-    if (now < app->quiet_until[which]) {
-        app->suppressed[which]++;
-        return true;
-    }
-    *counted = app->suppressed[which] + 1;
-    app->suppressed[which] = 0;
-    app->quiet_until[which] = now + QUIET_S;
-    return false;
-}
-
 static bool about_tool(gw_event_kind kind)
 {
     return kind == GW_EVENT_SETTLED || kind == GW_EVENT_LIMITED || kind == GW_EVENT_DEVICE_LOST ||
            kind == GW_EVENT_NOT_FINITE;
 }
 
-void app_log_loop(gw_app *app, const gw_event *event, const app_document *document)
+/* Writes down an event that stands for `counted` of its kind. */
+static void log_event(gw_app *app, const gw_event *event, unsigned counted,
+                      const app_document *document)
 {
-    unsigned counted;
     const kind_words *words = &words_of[event->kind];
     const gw_scene *scene = document->scene;
-    if (suppress(app, event->kind, &counted))
-        return;
     const char *object = event->tool >= 0 && event->tool < scene->tool_count
                              ? scene->tools[event->tool].object
                              : "the tool";
@@ -145,6 +126,56 @@ void app_log_loop(gw_app *app, const gw_event *event, const app_document *docume
         json_object_set_new(json, "count", json_integer(counted));
     append(app, json);
 }
+
+/* ---- floods -------------------------------------------------------------------------------- */
+
+static double steady_s(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+static bool flood_due(const app_flood *flood)
+{
+    return flood->count > 0 && steady_s() >= flood->quiet_until_s;
+}
+
+static void log_flood(gw_app *app, app_flood *flood, const app_document *document)
+{
+    if (!flood_due(flood))
+        return;
+    log_event(app, &flood->worst, flood->count, document);
+    flood->count = 0;
+    flood->quiet_until_s = steady_s() + QUIET_S;
+}
+
+bool app_log_due(const gw_app *app)
+{
+    return flood_due(&app->overruns) || flood_due(&app->limits);
+}
+
+void app_log_floods(gw_app *app, const app_document *document)
+{
+    log_flood(app, &app->overruns, document);
+    log_flood(app, &app->limits, document);
+}
+
+void app_log_loop(gw_app *app, const gw_event *event, const app_document *document)
+{
+    app_flood *flood = event->kind == GW_EVENT_OVERRUN   ? &app->overruns
+                       : event->kind == GW_EVENT_LIMITED ? &app->limits
+                                                         : NULL;
+    if (!flood) {
+        log_event(app, event, 1, document);
+        return;
+    }
+    if (flood->count++ == 0 || event->value > flood->worst.value)
+        flood->worst = *event;
+    log_flood(app, flood, document);
+}
+
+/* ---- reading ------------------------------------------------------------------------------- */
 
 uint64_t app_log_last(gw_app *app)
 {

@@ -180,11 +180,12 @@ void app_pump(gw_app *app)
     gw_loop_collect(app->loop);
     close_retired(app);
     pthread_mutex_unlock(&app->loop_lock);
-    if (count == 0)
+    if (count == 0 && !app_log_due(app))
         return;
     app_document *document = app_document_get(app);
     for (int i = 0; i < count; i++)
         app_log_loop(app, &events[i], document);
+    app_log_floods(app, document);
     app_document_put(document);
 }
 

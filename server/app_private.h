@@ -34,6 +34,13 @@ typedef struct app_retired {
     uint64_t revision; /* closed once the loop runs this scenario */
 } app_retired;
 
+/* Events of a kind that comes in floods: a few a second are written down, for all of them. */
+typedef struct app_flood {
+    gw_event worst;
+    unsigned count; /* since the last one that was written down */
+    double quiet_until_s;
+} app_flood;
+
 struct gw_app {
     pthread_mutex_t edit, view, loop_lock, log;
     bool best_effort;
@@ -52,8 +59,7 @@ struct gw_app {
 
     uint64_t seq;                    /* log: of the newest event */
     gw_text *events[APP_LOG_EVENTS]; /* log: event n at n % APP_LOG_EVENTS */
-    double quiet_until[2];           /* log: overruns, limits: not more than a few a second */
-    unsigned suppressed[2];
+    app_flood overruns, limits;      /* of the thread that pumps */
 
     void (*wake)(void *context);
     void *wake_context;
@@ -90,6 +96,10 @@ void app_snapshot(gw_app *app, gw_snapshot *snapshot);
 
 /* Takes over what the loop reported. */
 void app_log_loop(gw_app *app, const gw_event *event, const app_document *document);
+
+/* Writes down what waits for its flood to be quiet; whether something does and is due. */
+void app_log_floods(gw_app *app, const app_document *document);
+bool app_log_due(const gw_app *app);
 
 /* ---- history ------------------------------------------------------------------------------- */
 

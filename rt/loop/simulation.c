@@ -295,7 +295,8 @@ void gw_simulation_timing(gw_simulation *s, double tick_us, double late_us, bool
     out->real_time = real_time;
     out->overruns = s->overruns;
     if (overrun)
-        emit(s, (gw_event){.kind = GW_EVENT_OVERRUN, .value = tick_us});
+        emit(s, (gw_event){.kind = GW_EVENT_OVERRUN,
+                           .value = fmax(tick_us, late_us) - 1e6 * s->scenario->dt});
     if (s->cost.count % PERCENTILE_PERIOD != 0)
         return;
     gw_histogram_percentiles(&s->cost, 0.5, 0.99, &out->tick_us_p50, &out->tick_us_p99);

@@ -1,10 +1,11 @@
 // Saved scenes: whole or not at all, across restarts, kills and broken files.
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { client, request, sleep, start } from './server.mjs';
+import { client, guideway, request, root, sleep, start } from './server.mjs';
 
 const folder = () => mkdtempSync(join(tmpdir(), 'guideway-store-'));
 const saved = (data) => readdirSync(join(data, 'scenes'));
@@ -102,7 +103,6 @@ test('a disk that is full: the old file stays', async (t) => {
   await request(server, 'POST', '/api/v1/scene/save', { name: 'kept' });
   const before = readFileSync(join(server.folder, 'scenes/kept.json'));
   // a limit on file size stands in for a full disk: prlimit works on a running process
-  const { spawnSync } = await import('node:child_process');
   if (spawnSync('prlimit', ['--pid', String(server.pid), '--fsize=100']).status !== 0) {
     await server.stop();
     return t.skip('no prlimit here');
@@ -112,4 +112,63 @@ test('a disk that is full: the old file stays', async (t) => {
   assert.deepEqual(readFileSync(join(server.folder, 'scenes/kept.json')), before);
   assert.deepEqual(saved(server.folder), ['kept.json'], 'nothing temporary is left');
   assert.equal((await server.stop()).code, 0);
+});
+
+const whole = readFileSync(join(root, 'scenes/sphere.json'));
+const damaged = {
+  'nothing in it': ['', /not JSON/],
+  'cut in the middle': [whole.subarray(0, whole.length / 2), /not JSON/],
+  'bytes that are no text': [Buffer.from([0x1f, 0x8b, 0x08, 0x00, 0xff, 0xfe]), /not JSON/],
+  'zeros, as a crash may leave': [Buffer.alloc(4096), /not JSON/],
+  'a later format': ['{"format":"guideway-scene/9","objects":[]}', /\/format/],
+  'another program\'s': ['{"version":3,"nodes":[]}', /version|format/],
+  'a list': ['[1, 2]', /object/],
+  'deeper than anyone writes': ['['.repeat(100000), /deeper/],
+  'larger than any scene': [`{"name":"${'x'.repeat(2 << 20)}"}`, /at most/],
+  'a constraint on nothing': ['{"format":"guideway-scene/1","objects":[],"constraints":[{"type":"coincident","a":"x/y","b":"z/w"}]}', /constraints/],
+};
+
+for (const [what, [content, words]] of Object.entries(damaged))
+  test(`the newest file is damaged, ${what}: the gallery opens, and a word why`, async (t) => {
+    const data = folder();
+    mkdirSync(join(data, 'scenes'));
+    writeFileSync(join(data, 'scenes/worn.json'), content);
+    const server = await start({ data });
+    t.after(() => server.stop('SIGKILL'));
+    const { expect } = await client(server);
+    assert.equal((await expect(200, 'GET', '/scene')).json.name, 'Cone over cylinder');
+    assert.match(server.log(), /^guideway: the saved scene worn cannot be opened: ./);
+    assert.match(server.log(), words);
+    assert.ok((await expect(200, 'GET', '/scenes')).json.some((s) => s.file === 'worn'), 'it is listed');
+    const { status } = await request(server, 'POST', '/api/v1/scene/open', { scene: 'worn' });
+    assert.ok(status >= 400, `opened with ${status}`);
+    await expect(201, 'POST', '/scene/save', { name: 'worn' }); // and can be replaced
+    await server.stop();
+    const again = await start({ data });
+    assert.equal(again.log(), '');
+    await again.stop();
+    rmSync(data, { recursive: true });
+  });
+
+test('a folder or a closed door in the place of a file', async (t) => {
+  const data = folder();
+  mkdirSync(join(data, 'scenes/odd.json'), { recursive: true });
+  const server = await start({ data });
+  t.after(() => server.stop('SIGKILL'));
+  assert.match(server.log(), /odd cannot be opened: ./);
+  assert.equal((await request(server, 'GET', '/api/v1/scenes')).status, 200);
+  assert.equal((await request(server, 'POST', '/api/v1/scene/open', { scene: 'odd' })).status, 500);
+  assert.equal((await request(server, 'POST', '/api/v1/scene/save', { name: 'odd' })).status, 500);
+  assert.deepEqual(saved(data), ['odd.json'], 'nothing temporary is left');
+  await server.stop();
+  rmSync(data, { recursive: true });
+});
+
+test('a scene asked for by name that is damaged: exit 2 and a word why', () => {
+  const data = folder(), file = join(data, 'cut.json');
+  writeFileSync(file, whole.subarray(0, whole.length / 2));
+  const { status, stderr } = spawnSync(guideway, ['serve', '--listen', '127.0.0.1:0', '--data', data, '--scene', file], { encoding: 'utf8', timeout: 20000 });
+  assert.equal(status, 2, stderr);
+  assert.match(stderr, /cut\.json: not JSON/);
+  rmSync(data, { recursive: true });
 });
