@@ -1,32 +1,52 @@
 /*
  * The running simulation as JSON, and its per-tick columns. Any server thread; no state.
  */
+#include <float.h>
+#include <math.h>
 #include <string.h>
 
 #include "server/wire_base.h"
 
+/* JSON has no infinity: a figure beyond all numbers, of bodies that were put absurdly far away, is
+ * shown as the largest one, and what is no number as 0, so that the rest can still be told. */
+static double shown(double x)
+{
+    return isnan(x) ? 0 : fmax(-DBL_MAX, fmin(DBL_MAX, x));
+}
+
+static json_t *vector(gw_vec3 v)
+{
+    return wire_vec3(gw_v3(shown(v.x), shown(v.y), shown(v.z)));
+}
+
+static json_t *pose_json(const gw_pose *p)
+{
+    gw_quat q = {shown(p->q.w), shown(p->q.x), shown(p->q.y), shown(p->q.z)};
+    return json_pack("{so so}", "p", vector(p->p), "q", wire_quat(q));
+}
+
 static json_t *twist_json(const gw_twist *t)
 {
-    return json_pack("{so so}", "v", wire_vec3(t->v), "w", wire_vec3(t->w));
+    return json_pack("{so so}", "v", vector(t->v), "w", vector(t->w));
 }
 
 static json_t *wrench_json(const gw_wrench *w)
 {
-    return json_pack("{so so}", "force", wire_vec3(w->f), "torque", wire_vec3(w->t));
+    return json_pack("{so so}", "force", vector(w->f), "torque", vector(w->t));
 }
 
 static json_t *tool_json(const gw_scene *scene, const gw_tool_state *t)
 {
     const char *object = t->object < scene->object_count ? scene->objects[t->object].id : "";
     json_t *tool =
-        json_pack("{ss so so so so so}", "object", object, "pose", wire_pose(&t->world_from_tool),
-                  "twist", twist_json(&t->twist), "device", wire_pose(&t->device), "operator",
+        json_pack("{ss so so so so so}", "object", object, "pose", pose_json(&t->world_from_tool),
+                  "twist", twist_json(&t->twist), "device", pose_json(&t->device), "operator",
                   wrench_json(&t->operator), "constraint", wrench_json(&t->constraint));
-    json_t *figures =
-        json_pack("{sf sf sf sf sf sb sb sb sb}", "force_normal", t->force_normal,
-                  "force_tangential", t->force_tangential, "error_p", t->error_p, "error_r",
-                  t->error_r, "residual", t->residual, "travelling", t->travelling, "clutched",
-                  t->clutched, "limited", t->limited, "dragging", t->dragging);
+    json_t *figures = json_pack(
+        "{sf sf sf sf sf sb sb sb sb}", "force_normal", shown(t->force_normal), "force_tangential",
+        shown(t->force_tangential), "error_p", shown(t->error_p), "error_r", shown(t->error_r),
+        "residual", shown(t->residual), "travelling", t->travelling, "clutched", t->clutched,
+        "limited", t->limited, "dragging", t->dragging);
     json_object_update(tool, figures);
     json_decref(figures);
     return tool;
@@ -50,8 +70,9 @@ json_t *wire_simulation(const gw_scene *scene, const gw_snapshot *s, int rate)
     return json_pack("{ss sb sI sf sI so s{sf sf sf sf} so}", "state", states[s->state], "halted",
                      s->halted, "tick", (json_int_t)s->tick, "time", s->time, "revision",
                      (json_int_t)s->revision, "loop", loop_json(s, rate), "energy", "kinetic",
-                     s->energy.kinetic, "potential", s->energy.potential, "work_in",
-                     s->energy.work_in, "dissipated", s->energy.dissipated, "tools", tools);
+                     shown(s->energy.kinetic), "potential", shown(s->energy.potential), "work_in",
+                     shown(s->energy.work_in), "dissipated", shown(s->energy.dissipated), "tools",
+                     tools);
 }
 
 const char *const wire_columns[] = {

@@ -1,11 +1,11 @@
 // Requests that are nearly right, thousands of them, while the simulation runs and a hand drags:
-// every one is answered, none with a 5xx, and the server ends well. GUIDEWAY_FUZZ_SEED repeats one.
+// every one is answered, none with a 5xx, and the server ends well. GUIDEWAY_FUZZ_SEED tries another.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { client, request, start, stream } from './server.mjs';
 
 const SECONDS = Number(process.env.GUIDEWAY_FUZZ_SECONDS ?? 6);
-const seed = Number(process.env.GUIDEWAY_FUZZ_SEED ?? Date.now() % 100000);
+const seed = Number(process.env.GUIDEWAY_FUZZ_SEED ?? 1);
 
 // mulberry32
 let state = seed;
