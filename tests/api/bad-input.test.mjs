@@ -93,3 +93,16 @@ test('after all that: the scene is as before and the simulation runs on', async 
   assert.ok(second.tick > first.tick);
   await live.close();
 });
+
+test('a body put beyond all numbers: its state is still told, and the way back is open', async () => {
+  const gravity = before_.json.gravity;
+  await expect(200, 'PUT', '/simulation', { state: 'stopped' });
+  await expect(200, 'POST', '/scene/open', { scene: 'cone-on-cylinder' });
+  await expect(200, 'PATCH', '/scene', { gravity: [0, 0, -1e300] });
+  await expect(200, 'PATCH', '/objects/cone', { pose: { p: [1e300, 0, 1e300], q: [1, 0, 0, 0] } });
+  const { json } = await expect(200, 'PUT', '/simulation', { state: 'running' });
+  assert.ok(Number.isFinite(json.energy.potential));
+  await expect(200, 'GET', '/simulation');
+  await expect(200, 'POST', '/scene/undo');
+  await expect(200, 'PATCH', '/scene', { gravity });
+});
