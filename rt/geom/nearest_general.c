@@ -173,6 +173,14 @@ static double reach_of(const gw_submanifold *set, double length)
     return fmax(sqrt(most), 1e-4 * length);
 }
 
+double gw_submanifold_approach(const gw_submanifold *set, const gw_pose *near, double length,
+                               gw_pose *nearest)
+{
+    const goal s = {set, near, length};
+    *nearest = set->seed;
+    return approach(&s, nearest);
+}
+
 double gw_general_nearest(const gw_submanifold *set, const gw_pose *near, double length,
                           gw_pose *nearest)
 {

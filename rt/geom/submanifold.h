@@ -149,6 +149,11 @@ void gw_submanifold_parameters_at(const gw_submanifold *set, const gw_pose *worl
 double gw_submanifold_nearest(const gw_submanifold *set, const gw_pose *near, double length,
                               gw_pose *nearest);
 
+/* The same of a general set by going down from its seed alone: another part of the set may have a
+ * nearer one. For sets that are followed while they move. */
+double gw_submanifold_approach(const gw_submanifold *set, const gw_pose *near, double length,
+                               gw_pose *nearest);
+
 /* An orthonormal basis of the tangent space at a pose on the set: dof columns of twists [v; w] of
  * the body's origin, rotations weighed with `length` (m). Closed form where the set has one. */
 void gw_submanifold_tangent(const gw_submanifold *set, const gw_pose *world_from_body,

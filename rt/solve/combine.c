@@ -214,8 +214,12 @@ static void explore(gw_run *run, gw_state *state);
 static progress go_on(gw_run *run, gw_state *state, int at, unsigned long from)
 {
     int count = run->finding.count;
-    if (count == 1) {
-        insert(state, &run->finding.edits[0], at, from);
+    if (count == 1 || run->guide) {
+        int k = count == 1 ? 0 : gw_guided_option(run, state);
+        char mark = run->finding.edits[k].mark;
+        insert(state, &run->finding.edits[k], at, from);
+        if (count > 1 || (run->guide && mark))
+            add_choice(state, mark ? mark : (char)('0' + k));
         return CHANGED;
     }
     gw_edit edits[GW_MAX_OPTIONS];
@@ -349,6 +353,10 @@ static progress choose_sense(gw_run *run, gw_state *state)
     state->pending_count--;
     for (int k = at; k < state->pending_count; k++)
         state->pending[k] = state->pending[k + 1];
+    if (sense == GW_EITHER && run->guide) {
+        sense = gw_guided_sense(run, state, i);
+        add_choice(state, sense == GW_SAME ? '0' : '1');
+    }
     if (sense != GW_EITHER) {
         gw_decompose(run, state, i, sense);
         return CHANGED;
@@ -401,6 +409,39 @@ static void explore(gw_run *run, gw_state *state)
 static bool open_sense(const gw_constraint *c)
 {
     return c->sense == GW_EITHER && gw_constraint_has_sense(c->kind, c->mobile.kind, c->fixed.kind);
+}
+
+/* The problem's size: the farthest that an element is from its frame's origin, or a distance. */
+static double size_of(const gw_problem *p)
+{
+    double ss = 0;
+    for (int i = 0; i < p->count; i++) {
+        const gw_constraint *c = &p->constraints[i];
+        if (c->kind == GW_ANGLE || c->kind == GW_PARALLEL || c->kind == GW_PERPENDICULAR)
+            continue;
+        ss = fmax(ss, fmax(gw_norm2(c->mobile.p), gw_norm2(c->fixed.p)));
+        ss = fmax(ss, c->kind == GW_DISTANCE ? c->value * c->value : 0);
+    }
+    /* no less than a trace of the body: coordinates that cancel to zero leave only round-off */
+    return fmax(sqrt(ss), 1e-4 * p->length);
+}
+
+void gw_run_init(gw_run *run, const gw_problem *problem,
+                 void (*leaf)(gw_run *run, const gw_state *state), void *context)
+{
+    run->problem = problem;
+    run->use = problem->count >= 64 ? ~0ul : (1ul << problem->count) - 1;
+    run->size = size_of(problem);
+    run->snap = GW_SNAP * run->size;
+    run->solution = NULL;
+    run->guide = NULL;
+    run->leaf = leaf;
+    run->context = context;
+    run->work = 0;
+    run->stop = run->doubt = run->lost = false;
+    run->conflict.condition = NULL;
+    run->conflict.constraints = 0;
+    run->conflict.value_count = 0;
 }
 
 void gw_explore(gw_run *run)

@@ -26,17 +26,8 @@ static bool implies(const gw_run *whole, unsigned long use, int index)
 {
     without w = {index, false};
     gw_run run;
-    run.problem = whole->problem;
+    gw_run_init(&run, whole->problem, check_leaf, &w);
     run.use = use;
-    run.size = whole->size;
-    run.snap = whole->snap;
-    run.solution = NULL;
-    run.leaf = check_leaf;
-    run.context = &w;
-    run.work = 0;
-    run.stop = run.doubt = run.lost = false;
-    run.conflict.condition = NULL;
-    run.conflict.constraints = 0;
     gw_explore(&run);
     return w.holds && !run.doubt;
 }

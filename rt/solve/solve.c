@@ -7,21 +7,6 @@
 
 #include "rt/solve/solve_internal.h"
 
-/* The problem's size: the farthest that an element is from its frame's origin, or a distance. */
-static double size_of(const gw_problem *p)
-{
-    double ss = 0;
-    for (int i = 0; i < p->count; i++) {
-        const gw_constraint *c = &p->constraints[i];
-        if (c->kind == GW_ANGLE || c->kind == GW_PARALLEL || c->kind == GW_PERPENDICULAR)
-            continue;
-        ss = fmax(ss, fmax(gw_norm2(c->mobile.p), gw_norm2(c->fixed.p)));
-        ss = fmax(ss, c->kind == GW_DISTANCE ? c->value * c->value : 0);
-    }
-    /* no less than a trace of the body: coordinates that cancel to zero leave only round-off */
-    return fmax(sqrt(ss), 1e-4 * p->length);
-}
-
 /* "b", the choices, and what tells numeric sets apart: that is kept where all is too long. */
 static void write_id(const gw_state *state, const char *name, char id[16])
 {
@@ -195,18 +180,9 @@ static void conclude(gw_run *run, gw_solution *s)
 void gw_solve(const gw_problem *problem, gw_solution *solution)
 {
     gw_run run;
-    run.problem = problem;
-    run.use = problem->count >= 64 ? ~0ul : (1ul << problem->count) - 1;
-    run.size = size_of(problem);
-    run.snap = GW_SNAP * run.size;
+    gw_run_init(&run, problem, solve_leaf, NULL);
     run.solution = solution;
-    run.leaf = solve_leaf;
-    run.context = NULL;
     run.work = GW_MOST_WORK;
-    run.stop = run.doubt = run.lost = false;
-    run.conflict.condition = NULL;
-    run.conflict.constraints = 0;
-    run.conflict.value_count = 0;
     solution->method = GW_CLOSED_FORM;
     solution->branch_count = solution->redundant_count = solution->implied_count = 0;
     solution->trace_count = 0;

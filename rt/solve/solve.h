@@ -125,6 +125,16 @@ bool gw_constraint_has_sense(gw_constraint_kind kind, gw_element_kind a, gw_elem
 /* Solves a checked problem. The answer is in `solution`, whatever the status. */
 void gw_solve(const gw_problem *problem, gw_solution *solution);
 
+/*
+ * Solves again a problem that had `before` among its branches, its elements or values having moved
+ * since: only that branch, by its id, nearest to problem->pose; where it has no closed form, by
+ * continuity from there (one settling, no search). The id stays, also where gw_solve() would by now
+ * name the poses by another side. Bounded (some tens of microseconds at most): RT safe, some 40 kB
+ * of stack. False where that branch is no longer there (then `after` is untouched); `after` may be
+ * `before`.
+ */
+bool gw_solve_branch(const gw_problem *problem, const gw_branch *before, gw_branch *after);
+
 /* The residual of one input constraint at a pose, the largest of its parts (m; angles times
  * length). The sense `either` takes the better of the two. For verification: independent of the
  * solver's rows. */

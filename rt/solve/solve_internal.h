@@ -90,12 +90,20 @@ typedef struct gw_finding {
 
 typedef struct gw_run gw_run;
 
+/* The one branch that a run is after: the marks of its id choose, or its former pose does. */
+typedef struct gw_guide {
+    const gw_branch *before;
+    bool by_pose;
+    double reach; /* a pose farther than this from the former ones is not this branch's (m) */
+} gw_guide;
+
 /* One pass of exploration: over all constraints, or over some of them, each leaf to `leaf`. */
 struct gw_run {
     const gw_problem *problem;
     unsigned long use;     /* bits of the constraints taken */
     double size, snap;     /* m */
     gw_solution *solution; /* trace, implied, conflict go here; NULL: nowhere */
+    const gw_guide *guide; /* NULL: all branches */
     void (*leaf)(gw_run *run, const gw_state *state);
     void *context;
     long work;  /* left to the numeric completion: evaluations, times rows and six */
@@ -198,7 +206,17 @@ bool gw_anchor(const gw_run *run, gw_state *state);
 
 /* ---- explore (combine.c) --------------------------------------------------------------------- */
 
+/* A run over all constraints of a problem, without a guide, its leaves to `leaf`. */
+void gw_run_init(gw_run *run, const gw_problem *problem,
+                 void (*leaf)(gw_run *run, const gw_state *state), void *context);
 void gw_explore(gw_run *run);
+
+/* ---- follow.c: the choices of a guided run --------------------------------------------------- */
+
+/* Which alternative of the finding the branch takes. */
+int gw_guided_option(const gw_run *run, const gw_state *state);
+/* The sense that it has chosen of constraint i. */
+gw_sense gw_guided_sense(const gw_run *run, const gw_state *state, int i);
 
 /* ---- synthesis.c: Tables III to V ------------------------------------------------------------ */
 
@@ -208,6 +226,9 @@ bool gw_synthesise(const gw_run *run, const gw_state *state, gw_submanifold *set
 /* Rows of a fixed rotation R. */
 int gw_fixed_rows(gw_quat rotation, gw_row *rows);
 int gw_place_rows(const gw_place *place, gw_row *rows);
+/* The set of one pose x of a state. */
+void gw_synthesise_pose(const gw_run *run, const gw_state *state, const gw_pose *x,
+                        gw_submanifold *set);
 int gw_direction_rows(const gw_direction *direction, gw_row *rows);
 
 /* ---- verify.c -------------------------------------------------------------------------------- */

@@ -3,6 +3,8 @@
  * to V, framework Table II): the rotational factor of at most one angle, the translational factor
  * of places that share one point, and the rows of both. Any thread, RT safe.
  */
+#include <string.h>
+
 #include "rt/solve/solve_internal.h"
 
 /* ---- rows ----------------------------------------------------------------------------------- */
@@ -199,4 +201,21 @@ bool gw_synthesise(const gw_run *run, const gw_state *state, gw_submanifold *set
     }
     set->dof = set->rotation.dof + set->translation.dof;
     return true;
+}
+
+void gw_synthesise_pose(const gw_run *run, const gw_state *state, const gw_pose *x,
+                        gw_submanifold *set)
+{
+    gw_place point = {GW_POINT, false, {0, 0, 0}, x->p, {0, 0, 1}, 0, 0, 0};
+    if (state->place_count > 0) {
+        const gw_place *p = &state->places[0];
+        point.a = p->body_owns ? p->b : p->a;
+        point.b = gw_pose_point(x, point.a);
+    }
+    gw_state pose;
+    memset(&pose, 0, offsetof(gw_state, places));
+    pose.fixed = true;
+    pose.rotation = x->q;
+    gw_add_place(&pose, &point);
+    gw_synthesise(run, &pose, set);
 }

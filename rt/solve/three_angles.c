@@ -170,16 +170,22 @@ static bool sharpen(const gw_direction *const d[3], gw_vec3 v, gw_quat *q)
     return false;
 }
 
-/* Where there are more angles than three they make a nearly double root a sharp one. */
-static void polish_all(const gw_state *state, gw_quat *q, bool *rough)
+/* polish() with all angles of a state; false where it found no root. */
+static bool polish_all(const gw_state *state, gw_quat *q, bool *rough)
 {
     const gw_direction *all[MAX_POLISHED];
     int count = state->direction_count < MAX_POLISHED ? state->direction_count : MAX_POLISHED;
     for (int i = 0; i < count; i++)
         all[i] = &state->directions[i];
+    return polish(all, count, q, rough) < 1e-12;
+}
+
+/* Where there are more angles than three they make a nearly double root a sharp one. */
+static void polish_more(const gw_state *state, gw_quat *q, bool *rough)
+{
     gw_quat better = *q;
     bool still_rough = true;
-    if (count > 3 && polish(all, count, &better, &still_rough) < 1e-12 &&
+    if (state->direction_count > 3 && polish_all(state, &better, &still_rough) &&
         gw_quat_angle(better, *q) < 1e-3) {
         *q = better;
         *rough = still_rough;
@@ -230,7 +236,7 @@ static void refine(gw_run *run, const triple *t)
         if (sharpen(t->d, weak, &e->rotation))
             e->rough = false;
         else
-            polish_all(t->state, &e->rotation, &e->rough);
+            polish_more(t->state, &e->rotation, &e->rough);
     }
 }
 
@@ -299,8 +305,35 @@ static bool solve_triple(gw_run *run, const gw_state *state, const int pick[3])
     return true;
 }
 
+/* The rotation of a branch that is followed: from where it was, all angles together. */
+static void follow_rotation(gw_run *run, const gw_state *state)
+{
+    const gw_branch *before = run->guide->before;
+    const gw_direction *const d[3] = {&state->directions[0], &state->directions[1],
+                                      &state->directions[2]};
+    gw_quat q = before->nearest.q;
+    bool rough = false;
+    run->finding.outcome = GW_NO_ROOT;
+    if (!polish_all(state, &q, &rough) ||
+        run->size * gw_quat_angle(q, before->nearest.q) > run->guide->reach)
+        return;
+    if (rough && state->direction_count == 3 && sharpen(d, weakest(d, q), &q))
+        rough = false;
+    if (rough && before->set.rotation.kind != GW_ROTATION_FIXED) {
+        run->finding.outcome = GW_KEEP; /* the angles are not independent */
+        return;
+    }
+    gw_put_rotation(run, "three angles: the rotation that is followed", q);
+    run->finding.edits[0].rough = rough;
+    run->finding.edits[0].mark = before->id[1 + state->choice_count];
+}
+
 void gw_rule_three_directions(gw_run *run, const gw_state *state)
 {
+    if (run->guide) {
+        follow_rotation(run, state);
+        return;
+    }
     int n = state->direction_count < MAX_POLISHED ? state->direction_count : MAX_POLISHED;
     for (int i = 0; i < n - 2; i++)
         for (int j = i + 1; j < n - 1; j++)
