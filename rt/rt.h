@@ -10,6 +10,7 @@
 #include "rt/geom/element.h"
 #include "rt/geom/feature.h"
 #include "rt/geom/shape.h"
+#include "rt/geom/strand.h"
 #include "rt/geom/submanifold.h"
 #include "rt/loop/loop.h"
 #include "rt/loop/scenario.h"

@@ -6,6 +6,7 @@
 
 #include <ctype.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -209,7 +210,22 @@ static bool take_body(api_call *call, const api_route *route)
     return true;
 }
 
-static bool take_query(api_call *call, const api_route *route)
+/* ?strands=N */
+static bool take_strands(api_call *call)
+{
+    char value[16] = "", *end;
+    if (!api_query(call, "strands", value, sizeof value))
+        return true;
+    long n = strtol(value, &end, 10);
+    if (*end || end == value || n < 1 || n > GW_STRAND_MOST) {
+        api_refuse(call, 400, "", "strands is a whole number from 1 to %d", GW_STRAND_MOST);
+        return false;
+    }
+    call->strands = (int)n;
+    return true;
+}
+
+static bool take_dry_run(api_call *call, const api_route *route)
 {
     char value[16] = "";
     bool given = false;
@@ -256,7 +272,7 @@ void api_handle(const gw_api *api, const api_request *request, api_reply *reply)
     const api_route *route = find_route(&call, path, allow);
     if (!route)
         answer_unrouted(&call, path, allow);
-    else if (take_query(&call, route) && take_body(&call, route))
+    else if (take_dry_run(&call, route) && take_strands(&call) && take_body(&call, route))
         route->handler(&call);
     json_decref(call.body);
 }

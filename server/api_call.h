@@ -15,6 +15,7 @@ typedef struct api_call {
     char part[2][GW_MAX_ID + 1]; /* the path's parameters, decoded */
     json_t *body;                /* parsed; NULL where the route takes none */
     bool dry_run;
+    int strands; /* ?strands=N: poses to each side wanted with a solution; 0: none */
     api_reply *reply;
 } api_call;
 
@@ -30,6 +31,10 @@ void api_json(api_call *call, int status, json_t *value);
 
 /* The same, with the document's revision as ETag. */
 void api_part(api_call *call, int status, const app_document *document, json_t *value);
+
+/* One solution, with its strands where the query asks for them. */
+void api_solution(api_call *call, const app_document *document, const gw_scene *scene,
+                  const gw_placement *placement, const gw_pose *pose);
 
 /* problem+json out of an error, with the status that its code stands for. */
 void api_error(api_call *call, const gw_error *error);

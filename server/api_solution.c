@@ -33,7 +33,7 @@ static const gw_placement *addressed(api_call *call, const app_document *documen
 static void answer(api_call *call, const app_document *document, const gw_placement *placement,
                    const gw_pose *pose)
 {
-    api_part(call, 200, document, describe_solution(document->scene, placement, pose));
+    api_solution(call, document, document->scene, placement, pose);
 }
 
 void api_solution_get(api_call *call)
@@ -95,11 +95,24 @@ static bool wanted_parameters(api_call *call, const json_t *list, const gw_subma
     return true;
 }
 
+/* The body's pose to come near to; false: the reply is set. */
+static bool wanted_pose(api_call *call, const json_t *list, const json_t *near, gw_pose *pose)
+{
+    gw_error error = {0};
+    if (list)
+        gw_fail(&error, GW_BAD_INPUT, "/near", "parameters say the pose already");
+    else if (wire_get_pose(near, "/near", pose, &error))
+        return true;
+    api_error(call, &error);
+    return false;
+}
+
 /* Writes branch and pose into the scene; false: the reply is set. */
 static bool choose(api_call *call, app_edit *edit, const gw_placement *placement)
 {
     gw_scene *scene = edit->scene;
     const json_t *list = json_object_get(call->body, "parameters");
+    const json_t *near = json_object_get(call->body, "near");
     bool named = json_object_get(call->body, "branch") != NULL;
     int index = wanted_branch(call, placement);
     if (index < 0)
@@ -107,13 +120,18 @@ static bool choose(api_call *call, app_edit *edit, const gw_placement *placement
     const gw_branch *branch = &placement->solution.branches[index];
     gw_pose *pose = &scene->objects[placement->object].pose;
     double values[6] = {0};
+    gw_pose wanted;
     if (list && !wanted_parameters(call, list, &branch->set, values))
+        return false;
+    if (near && !wanted_pose(call, list, near, &wanted))
         return false;
     if (list)
         *pose = gw_submanifold_pose(&branch->set, values);
+    else if (near)
+        gw_submanifold_nearest(&branch->set, &wanted, placement->length, pose);
     else if (named)
         *pose = branch->nearest;
-    if (placement->tool >= 0 && (named || list))
+    if (placement->tool >= 0 && (named || list || near))
         strcpy(scene->tools[placement->tool].branch, branch->id);
     return true;
 }
@@ -122,7 +140,7 @@ void api_solution_patch(api_call *call)
 {
     app_edit edit;
     gw_error error = {0};
-    static const char *const allowed[] = {"branch", "parameters", NULL};
+    static const char *const allowed[] = {"branch", "parameters", "near", NULL};
     if (!wire_only(call->body, "", allowed, &error)) {
         api_error(call, &error);
         return;

@@ -8,6 +8,8 @@
 
 #include "server/wire.h"
 
+#define STRAND_STEP 0.2 /* between two poses of a strand, in lengths of the body */
+
 static void constraint_ids(const gw_scene *scene, const gw_placement *placement, const char **ids)
 {
     for (int i = 0; i < placement->count; i++)
@@ -58,6 +60,35 @@ json_t *describe_solution(const gw_scene *scene, const gw_placement *placement, 
     if (placement->branch >= 0 && placement->branch < solution->branch_count)
         add_branch(json, placement, pose);
     return json;
+}
+
+static json_t *strand_json(const gw_strand *strand, const char *parameter)
+{
+    json_t *poses = json_array();
+    for (int i = 0; i < strand->count; i++)
+        json_array_append_new(poses, wire_pose(&strand->poses[i]));
+    return json_pack("{ss si sb so}", "parameter", parameter, "here", strand->here, "closed",
+                     strand->closed, "poses", poses);
+}
+
+void describe_strands(json_t *solution, const gw_placement *placement, const gw_pose *pose,
+                      int most)
+{
+    if (placement->branch < 0 || placement->branch >= placement->solution.branch_count)
+        return;
+    const gw_submanifold *set = &placement->solution.branches[placement->branch].set;
+    double length = placement->length;
+    gw_parameter parameters[6];
+    gw_strand strand;
+    gw_pose on = *pose;
+    gw_submanifold_nearest(set, pose, length, &on);
+    json_t *list = json_array();
+    int count = gw_submanifold_parameters(set, parameters);
+    for (int i = 0; i < count; i++) {
+        gw_strand_along(set, &on, i, length, STRAND_STEP * length, most, &strand);
+        json_array_append_new(list, strand_json(&strand, parameters[i].name));
+    }
+    json_object_set_new(solution, "strands", list);
 }
 
 json_t *describe_solutions(const gw_scene *scene, const gw_layout *layout, const gw_pose *poses)

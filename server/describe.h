@@ -11,6 +11,11 @@
 json_t *describe_solution(const gw_scene *scene, const gw_placement *placement,
                           const gw_pose *pose);
 
+/* Adds `strands` to a placement's solution: for each freedom of its chosen branch the poses along
+ * it from where the object is, at most `most` to each side. */
+void describe_strands(json_t *solution, const gw_placement *placement, const gw_pose *pose,
+                      int most);
+
 /* Every placement's solution, an array; `poses` one per object. */
 json_t *describe_solutions(const gw_scene *scene, const gw_layout *layout, const gw_pose *poses);
 

@@ -209,6 +209,24 @@ test('solutions', async () => {
   await expect(400, 'PATCH', '/solutions/cone', { parameters: [0] });
   await expect(400, 'PATCH', '/solutions/cone', { branch: 'b77' });
   await expect(404, 'PATCH', '/solutions/nothing', { parameters: [] });
+  const near = { p: [0.031, 0.012, 0.5], q: [1, 0, 0, 0] };
+  const { branch } = (await expect(200, 'PATCH', '/solutions/cone', { near })).json;
+  assert.ok(branch, 'the branch stays chosen');
+  const { json } = await expect(200, 'GET', '/solutions/cone?strands=5');
+  assert.equal(json.strands.length, json.dof);
+  const slides = json.parameters.slice(-2).map((v) => v.toFixed(9));
+  assert.ok(slides.includes('0.031000000') && slides.includes('0.012000000'), `nearest in the plane: ${slides}`);
+  for (const s of json.strands) {
+    assert.equal(s.poses.length, 11);
+    assert.equal(s.here, 5);
+    for (const g of s.poses) assert.ok(Math.abs(g.p[2] - s.poses[5].p[2]) < 1e-12, 'in the plane');
+  }
+  await expect(400, 'GET', '/solutions/cone?strands=0');
+  await expect(400, 'GET', '/solutions/cone?strands=many');
+  await expect(400, 'PATCH', '/solutions/cone', { near, parameters: [0, 0, 0] });
+  await expect(400, 'PATCH', '/solutions/cone', { near: { p: [0, 0] } });
+  const would = await expect(200, 'PATCH', '/solutions/cone?dryRun=true&strands=3', { near });
+  assert.equal(would.json.strands.length, would.json.dof);
 });
 
 test('devices and operators', async () => {

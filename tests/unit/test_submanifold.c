@@ -9,6 +9,7 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "rt/geom/strand.h"
 #include "rt/geom/submanifold.h"
 
 static unsigned long long state = 11;
@@ -208,6 +209,67 @@ static void a_general_set_is_parameterised_about_its_seed(void **unused)
     }
 }
 
+/* A point of the body on a plane and another at a distance from a point: four freedoms. */
+static gw_submanifold on_a_plane_and_a_sphere(void)
+{
+    gw_submanifold set;
+    memset(&set, 0, sizeof set);
+    set.general = true;
+    set.dof = 4;
+    set.rotation.kind = GW_ROTATION_GENERAL;
+    set.translation.locus.kind = GW_LOCUS_GENERAL;
+    set.row_count = 2;
+    set.rows[0] = (gw_row){GW_ROW_PLANE, gw_v3(0.4, 0, 0), gw_v3(0, 0, 0), gw_v3(0, 0, 1), 0};
+    set.rows[1] =
+        (gw_row){GW_ROW_SPHERE, gw_v3(-0.4, 0, 0), gw_v3(0, 0.3, 0.5), gw_v3(0, 0, 1), 0.6};
+    set.seed = (gw_pose){gw_v3(0.1, 0, 0.1), gw_quat_identity()};
+    gw_rows_project(set.rows, set.row_count, 1, 40, &set.seed);
+    return set;
+}
+
+static void check_strand(const gw_submanifold *set, const gw_pose *from, const gw_strand *s,
+                         double step)
+{
+    double h[GW_MAX_ROWS];
+    assert_true(s->count >= 3 && s->here >= 0 && s->here < s->count);
+    assert_true(gw_pose_distance(&s->poses[s->here], from, 1) < 1e-12);
+    for (int i = 0; i < s->count; i++) {
+        gw_rows_value(set->rows, set->row_count, &s->poses[i], h);
+        for (int k = 0; k < set->row_count; k++)
+            assert_true(fabs(h[k]) < 1e-9);
+        double gone = i ? gw_pose_distance(&s->poses[i - 1], &s->poses[i], 1) : step;
+        assert_true(gone > 0.25 * step && gone < 2.1 * step);
+    }
+}
+
+static void strands_of_a_general_set_stay_on_it(void **unused)
+{
+    (void)unused;
+    gw_submanifold set = on_a_plane_and_a_sphere();
+    gw_strand s;
+    for (int k = 0; k < set.dof; k++) {
+        gw_strand_along(&set, &set.seed, k, 1, 0.05, 20, &s);
+        check_strand(&set, &set.seed, &s, 0.05);
+    }
+}
+
+static void the_strand_of_a_turn_goes_half_round_each_way(void **unused)
+{
+    (void)unused;
+    gw_submanifold set = random_set(GW_ROTATION_AXIS, GW_LOCUS_POINT, false);
+    const double z[1] = {0.7};
+    gw_pose from = gw_submanifold_pose(&set, z);
+    gw_strand s;
+    gw_strand_along(&set, &from, 0, 1e-3, 1e-3, 48, &s);
+    assert_int_equal(s.count, 2 * s.here + 1);
+    for (int i = 0; i < s.count; i++) {
+        double at[1];
+        gw_submanifold_parameters_at(&set, &s.poses[i], at);
+        gw_pose again = gw_submanifold_pose(&set, at);
+        assert_true(gw_pose_distance(&again, &s.poses[i], 1) < 1e-9);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -216,6 +278,8 @@ int main(void)
         cmocka_unit_test(nearest_beats_every_sampled_pose),
         cmocka_unit_test(nearest_holds_for_planes_across_an_axis),
         cmocka_unit_test(a_general_set_is_parameterised_about_its_seed),
+        cmocka_unit_test(strands_of_a_general_set_stay_on_it),
+        cmocka_unit_test(the_strand_of_a_turn_goes_half_round_each_way),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
