@@ -3,9 +3,11 @@
 import { call, enc, featurePath } from './rest';
 import { refreshScenes, send } from './link';
 import {
-  Refusal, type Constraint, type Device, type Geometry, type Pose, type RunState, type Scene, type SceneObject,
-  type Simulation, type Vec3,
+  Refusal, type Conflict, type Constraint, type Device, type Geometry, type Pose, type RunState, type Scene, type SceneObject,
+  type Simulation, type Solution, type Vec3,
 } from './protocol';
+import { valuesThatHold } from './holding';
+import { mm } from './words';
 import * as store from './store';
 
 // ---- refusals ------------------------------------------------------------------------------------
@@ -21,7 +23,7 @@ export function inform(text: string): void {
 }
 
 // Ways out of a refusal, given the constraints that clash.
-type Fixes = (culprits: readonly string[]) => store.Notice['fixes'];
+type Fixes = (culprits: readonly string[], conflict: Conflict | undefined) => store.Notice['fixes'] | Promise<store.Notice['fixes']>;
 
 // Runs an edit; a refusal is shown in words with the culprits lit. True when it went through.
 export async function attempt(edit: () => Promise<unknown>, fixes: Fixes = () => []): Promise<boolean> {
@@ -32,7 +34,7 @@ export async function attempt(edit: () => Promise<unknown>, fixes: Fixes = () =>
   } catch (e) {
     const conflict = e instanceof Refusal ? (e.problem.conflict ?? e.problem.solution?.conflict) : undefined;
     store.culprits.value = conflict?.constraints ?? [];
-    refuse((e as Error).message, fixes(store.culprits.value));
+    refuse((e as Error).message, await fixes(store.culprits.value, conflict));
     return false;
   }
 }
@@ -188,7 +190,19 @@ export const deleteFeature = (ref: string): Promise<boolean> =>
 // ---- constraints and solutions -------------------------------------------------------------------------
 
 export const patchConstraint = (id: string, patch: Partial<Constraint>): Promise<boolean> =>
-  attempt(() => call('PATCH', `/constraints/${enc(id)}`, patch), (culprits) => otherFixes(id, patch, culprits));
+  attempt(() => call('PATCH', `/constraints/${enc(id)}`, patch), async (culprits, conflict) => [
+    ...(await valueFixes(id, patch, conflict)), ...otherFixes(id, patch, culprits),
+  ]);
+
+// Another distance for the constraint itself.
+async function valueFixes(id: string, patch: Partial<Constraint>, conflict: Conflict | undefined): Promise<store.Notice['fixes']> {
+  const c = store.constraints.value.find((k) => k.id === id);
+  if (!c || c.type !== 'distance' || patch.enabled === false) return [];
+  const holds = (value: number): Promise<boolean> =>
+    call<Solution>('PATCH', `/constraints/${enc(id)}?dryRun=true`, { ...patch, value }).then((s) => s.status === 'solved', () => false);
+  const values = await valuesThatHold({ ...c, ...patch }, conflict, holds);
+  return values.map((value) => ({ label: `Make it ${mm(value)}`, run: () => void patchConstraint(id, { ...patch, value }) }));
+}
 
 export const deleteConstraint = (id: string): Promise<boolean> =>
   attempt(() => call('DELETE', `/constraints/${enc(id)}`));
@@ -209,19 +223,24 @@ export const chooseBranch = (object: string, branch: string): Promise<boolean> =
 
 // Moves along freedoms: one request under way at a time, the newest wins.
 let moving = false;
-let nextMove: { object: string; parameters: number[] } | null = null;
+let nextMove: { object: string; body: { parameters: number[] } | { near: Pose } } | null = null;
 
-export async function moveAlong(object: string, parameters: number[]): Promise<void> {
-  nextMove = { object, parameters };
+async function move(object: string, body: { parameters: number[] } | { near: Pose }): Promise<void> {
+  nextMove = { object, body };
   if (moving) return;
   moving = true;
   while (nextMove) {
-    const { object: id, parameters: now } = nextMove;
+    const { object: id, body: now } = nextMove;
     nextMove = null;
-    await attempt(() => call('PATCH', `/solutions/${enc(id)}`, { parameters: now }));
+    await attempt(() => call('PATCH', `/solutions/${enc(id)}`, now));
   }
   moving = false;
 }
+
+export const moveAlong = (object: string, parameters: number[]): Promise<void> => move(object, { parameters });
+
+// To the pose of its branch nearest to this one: for freedoms that do not separate.
+export const moveNear = (object: string, near: Pose): Promise<void> => move(object, { near });
 
 // ---- tool and devices ---------------------------------------------------------------------------------
 

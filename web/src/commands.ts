@@ -1,6 +1,7 @@
 // Every command by name, with its keys: for the palette, the sheet of keys and the keyboard itself.
 import * as actions from './actions';
 import { commitDraft, draft, dropDraft, stepBranch, wanted } from './draft';
+import type { Solution } from './protocol';
 import { currentView, sizeForNew } from './viewer';
 import * as store from './store';
 
@@ -42,6 +43,19 @@ export function escape(): void {
   }
 }
 
+const shownSolution = (): Solution | undefined => store.solutions.value.get(store.shownObject.value);
+const branches = (): boolean => draft.value !== null || (shownSolution()?.branches.length ?? 0) > 1;
+
+// The branches of a draft are looked at; those of an object are taken.
+function branch(by: number): void {
+  const s = shownSolution();
+  if (draft.value) stepBranch(by);
+  else if (s && s.branches.length > 1) {
+    const at = s.branches.findIndex((b) => b.id === s.branch);
+    void actions.chooseBranch(s.object, s.branches[(at + by + s.branches.length) % s.branches.length]!.id);
+  }
+}
+
 const somethingSelected = (): boolean => !!(store.selectedObject.value || store.selectedConstraint.value);
 
 export const commands: Command[] = [
@@ -61,8 +75,8 @@ export const commands: Command[] = [
   { id: 'undo', label: 'Undo', keys: 'Ctrl+Z', group: 'Edit', run: () => void actions.undo() },
   { id: 'redo', label: 'Redo', keys: 'Ctrl+Shift+Z / Ctrl+Y', group: 'Edit', run: () => void actions.redo() },
   { id: 'commit', label: 'Commit the constraint', keys: 'Enter', group: 'Edit', run: () => void commitDraft(), when: () => draft.value !== null },
-  { id: 'next', label: 'Next branch', keys: ']', group: 'Edit', run: () => void stepBranch(1), when: () => draft.value !== null },
-  { id: 'previous', label: 'Previous branch', keys: '[', group: 'Edit', run: () => void stepBranch(-1), when: () => draft.value !== null },
+  { id: 'next', label: 'Next branch', keys: ']', group: 'Edit', run: () => branch(1), when: branches },
+  { id: 'previous', label: 'Previous branch', keys: '[', group: 'Edit', run: () => branch(-1), when: branches },
   { id: 'delete', label: 'Delete what is selected', keys: 'Delete', group: 'Edit', run: deleteSelected, when: somethingSelected },
   { id: 'escape', label: 'Let go, clear the selection', keys: 'Esc', group: 'Edit', run: escape },
   { id: 'frame', label: 'Frame the selection, or all', keys: 'F', group: 'View', run: () => currentView()?.frame() },

@@ -1,7 +1,7 @@
 // Motion of a body along the freedoms of its branch, told from where it is now: what a drag of a
 // stopped object needs. z holds changes of the branch's parameters.
-import { add, along, axisAngle, cross, dot, fromYawPitchRoll, norm, perpendicular, qmul, rotate, scale, sub, toLocal, unit, yawPitchRoll } from './maths';
-import type { Branch, Pose, Quat, Translation, Vec3 } from './protocol';
+import { add, along, axisAngle, cross, dot, fromYawPitchRoll, norm, perpendicular, qconj, qmul, rotate, scale, sub, toLocal, unit, yawPitchRoll } from './maths';
+import type { Branch, Pose, Quat, Solution, Strand, Translation, Vec3 } from './protocol';
 
 export const radiusOf = (t: Translation): number => t.radius ?? t.radii?.[0] ?? 0;
 
@@ -122,4 +122,71 @@ export function dragParameters(branch: Branch, turn: boolean): number[] {
   const turns = all.filter((p) => p.rotation).map((p) => p.i);
   if (turn) return turns.slice(0, 3);
   return slides.length ? slides : turns;
+}
+
+// ---- freedoms that do not separate ------------------------------------------------------------------
+
+export interface Motion { turns: boolean; axis: Vec3 }
+
+// What a freedom does first, where the body is: a turn about an axis or a slide along one.
+export function motionOf(strand: Strand, size: number): Motion | null {
+  const [a, b] = [strand.poses[Math.max(strand.here - 1, 0)], strand.poses[Math.min(strand.here + 1, strand.poses.length - 1)]];
+  if (!a || !b || a === b) return null;
+  const d = qmul(b.q, qconj(a.q));
+  const sign = d[0] < 0 ? -1 : 1;
+  const w: Vec3 = [sign * d[1], sign * d[2], sign * d[3]];
+  const v = sub(b.p, a.p);
+  const turns = norm(w) * size > norm(v);
+  return { turns, axis: unit(turns ? w : v) };
+}
+
+// The pose of the strand whose grabbed point is nearest to the target.
+export function followStrand(strand: Strand, point: Vec3, target: Vec3): Pose {
+  let best = strand.poses[strand.here]!;
+  let least = Infinity;
+  for (let i = 1; i < strand.poses.length; i++)
+    for (let f = 0; f <= 1; f += 0.1) {
+      const [a, b] = [strand.poses[i - 1]!, strand.poses[i]!];
+      const g = between(a, b, f);
+      const off = norm(sub(add(rotate(g.q, point), g.p), target));
+      if (off < least) [least, best] = [off, g];
+    }
+  return best;
+}
+
+// Between two poses that are close to one another.
+function between(a: Pose, b: Pose, f: number): Pose {
+  const sign = a.q[0] * b.q[0] + a.q[1] * b.q[1] + a.q[2] * b.q[2] + a.q[3] * b.q[3] < 0 ? -1 : 1;
+  const q = a.q.map((v, i) => v + f * (sign * b.q[i]! - v)) as Quat;
+  const size = Math.hypot(...q);
+  return { p: add(a.p, scale(sub(b.p, a.p), f)), q: q.map((v) => v / size) as Quat };
+}
+
+// ---- swinging to and fro -----------------------------------------------------------------------------
+
+const SWING_RAD = 0.35;
+const SWING_PART = 0.3; // of the object's size
+const SWING_STEPS = 12; // poses to each side
+
+function within(range: [number | null, number | null] | null | undefined, periodic: boolean | undefined, value: number): number {
+  const [low, high] = periodic ? [null, null] : (range ?? [null, null]);
+  return Math.max(low ?? -Infinity, Math.min(high ?? Infinity, value));
+}
+
+// Poses a little to and fro along freedom k of the chosen branch, from where the body is.
+export function swing(solution: Solution, branch: Branch, k: number, pose: Pose, size: number): Pose[] {
+  if (branch.kind === 'general') {
+    const strand = solution.strands?.[k];
+    if (!strand) return [];
+    return strand.poses.slice(Math.max(0, strand.here - 3), strand.here + 4);
+  }
+  const parameter = branch.parameters[k];
+  const at = solution.parameters?.[k];
+  if (!parameter || at === undefined) return [];
+  const reach = parameter.unit === 'rad' && parameter.part === 'rotation' ? SWING_RAD
+    : parameter.unit === 'rad' ? Math.min(SWING_RAD, (SWING_PART * size) / Math.max(radiusOf(branch.translation), 1e-6)) : SWING_PART * size;
+  return Array.from({ length: 2 * SWING_STEPS + 1 }, (_, i) => {
+    const to = within(parameter.range, parameter.periodic, at + (reach * (i - SWING_STEPS)) / SWING_STEPS);
+    return shifted(branch, pose, branch.parameters.map((_p, j) => (j === k ? to - at : 0)));
+  });
 }

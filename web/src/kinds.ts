@@ -1,5 +1,6 @@
 // Which constraint kinds join two features, what they are called, and what they measure now.
 import { cross, dot, norm, placed, sub, type ElementKind, type Placed } from './maths';
+import { exactPose } from './exact';
 import { poses } from './poses';
 import type { ConstraintType, Sense } from './protocol';
 import { degrees, mm } from './words';
@@ -25,6 +26,23 @@ export interface Offer {
 export function place(ref: string): Placed | null {
   const feature = featureOf(ref);
   return feature ? placed(feature, poses.pose(splitRef(ref)[0])) : null;
+}
+
+// The same to the last digit: for values that become constraints.
+function placeExactly(ref: string): Placed | null {
+  const feature = featureOf(ref);
+  return feature ? placed(feature, exactPose(splitRef(ref)[0])) : null;
+}
+
+export interface Measured { type: 'distance' | 'angle'; value: number; note: string }
+
+// What lies between two features now, as the constraint that would keep it.
+export function measured(refA: string, refB: string): Measured[] {
+  const [a, b] = [placeExactly(refA), placeExactly(refB)];
+  if (!a || !b) return [];
+  const out: Measured[] = [{ type: 'distance', value: distanceNow(a, b), note: brings('distance', a, b) }];
+  if (directed(a) && directed(b)) out.push({ type: 'angle', value: angleNow(a, b), note: '' });
+  return out;
 }
 
 const directed = (e: Placed): boolean => e.kind !== 'point';

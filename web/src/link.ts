@@ -42,8 +42,14 @@ function dropStale(): void {
   store.culprits.value = store.culprits.value.filter((id) => joints.has(id));
 }
 
+// The ways that were walked stay until they are walked anew.
+function keepStrands(now: Solution): Solution {
+  const was = store.solutions.peek().get(now.object);
+  return was?.strands && was.branch === now.branch && was.dof === now.dof ? { ...now, strands: was.strands } : now;
+}
+
 function takeDocument(document: Document_): void {
-  const solutions = new Map(document.solutions.map((s) => [s.object, s]));
+  const solutions = new Map(document.solutions.map((s) => [s.object, keepStrands(s)]));
   const another = store.scene.value.name !== document.scene.name || store.scene.value.format === '';
   batch(() => {
     sayChange(store.solutions.value, solutions);
@@ -169,12 +175,20 @@ function waitThenConnect(seconds: number): void {
 // ---- solutions: the server sends them with every edit; a body that moves is asked for now and then ----
 
 const REFRESH_MS = 400;
+const STRANDS = 14;
+
+// Freedoms that do not separate can be drawn only by their ways, which the server walks.
+function wantsStrands(object: string): boolean {
+  const solution = store.solutions.peek().get(object);
+  return solution?.branches.find((b) => b.id === solution.branch)?.kind === 'general';
+}
 
 async function refreshSolution(object: string): Promise<void> {
   if (!store.solutions.peek().has(object)) return;
   const was = store.revision.peek();
   try {
-    const now = await call<Solution>('GET', `/solutions/${enc(object)}`);
+    const query = wantsStrands(object) ? `?strands=${STRANDS}` : '';
+    const now = await call<Solution>('GET', `/solutions/${enc(object)}${query}`);
     if (was === store.revision.peek()) store.solutions.value = new Map(store.solutions.peek()).set(object, now);
   } catch {
     // it may be gone by now
@@ -190,6 +204,10 @@ export function keepSolutions(): void {
     if (!object || store.link.value !== 'open') return;
     void refreshSolution(object);
     if (running) timer = window.setInterval(() => void refreshSolution(object), REFRESH_MS);
+  });
+  effect(() => {
+    store.revision.value;
+    if (wantsStrands(store.shownObject.value)) void refreshSolution(store.shownObject.peek());
   });
 }
 

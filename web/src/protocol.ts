@@ -29,6 +29,7 @@ export interface SceneObject {
 }
 
 export type ConstraintType = 'coincident' | 'distance' | 'parallel' | 'perpendicular' | 'angle';
+export type Bound = 'at-least' | 'at-most'; // a wall: it holds only where it would be crossed
 export type Sense = 'same' | 'opposite' | 'either';
 
 export interface Constraint {
@@ -38,6 +39,7 @@ export interface Constraint {
   b: string;
   value?: number;
   sense?: Sense;
+  bound?: Bound;
   enabled?: boolean;
   state?: 'ok' | 'redundant' | 'disabled';
 }
@@ -99,12 +101,16 @@ export interface Parameter {
 export interface Branch {
   id: string;
   dof: number;
+  kind?: 'separable' | 'general'; // general: its factors do not separate, its parameters are local
   words?: string;
   rotation: Rotation;
   translation: Translation;
   parameters: Parameter[];
   nearest: { pose: Pose; parameters: number[]; distance: number };
 }
+
+// The way along one freedom: poses in order, `here` the one where the object is.
+export interface Strand { parameter: string; here: number; closed: boolean; poses: Pose[] }
 
 export interface Conflict {
   constraints: string[];
@@ -117,12 +123,17 @@ export interface Solution {
   object: string;
   tool?: boolean;
   status: 'solved' | 'incompatible' | 'unhandled';
+  method?: 'closed-form' | 'numeric';
   state?: 'free' | 'under' | 'well' | 'over' | 'conflict';
   dof: number;
   words?: string;
   branch?: string;
   branches: Branch[];
   parameters?: number[];
+  strands?: Strand[]; // where they were asked for
+  follows?: string[]; // objects that this one goes with
+  cluster?: string[]; // objects that were solved as a whole, in a cycle
+  cluster_dof?: number;
   redundant?: { id: string; because: string[]; rule: string }[];
   conflict?: Conflict;
   left?: string[];

@@ -64,8 +64,11 @@ export const selectedConstraint = signal('');
 export const hovered = signal<readonly string[]>([]); // features under the cursor, the best first
 export const hoverIndex = signal(0); // Tab steps through them
 export const hoverObject = signal('');
+export const related = signal<readonly string[]>([]); // constraints that a redundant one follows from, while it is looked at
+export const hoverBranch = signal(-1); // a branch of the shown object that is pointed at
 export const culprits = signal<readonly string[]>([]); // constraints in a conflict
 export const freedom = signal(0); // the selected freedom of the selected object
+export const hoverFreedom = signal(-1); // the freedom of the shown object that is pointed at: a ghost swings along it
 
 export const hoverRef = computed(() => hovered.value[hoverIndex.value] ?? '');
 
@@ -76,6 +79,15 @@ export const shownObject = computed(() => {
   for (const ref of picked.value) if (solutions.value.has(splitRef(ref)[0])) return splitRef(ref)[0];
   return tools.value[0]?.object ?? '';
 });
+
+// What a redundant constraint follows from; undefined where it does not.
+export function redundancyOf(id: string): { because: string[]; rule: string } | undefined {
+  for (const s of solutions.value.values()) {
+    const found = s.redundant?.find((r) => r.id === id);
+    if (found) return found;
+  }
+  return undefined;
+}
 
 // ---- the page itself ------------------------------------------------------------------------------
 

@@ -49,3 +49,7 @@ export function freedomName(parameter: Parameter, translation: Translation): str
 export function measure(unit: 'm' | 'rad', value: number): string {
   return unit === 'm' ? mm(value) : degrees(value);
 }
+
+// "a", "a and b", "a, b and c"
+export const listed = (ids: readonly string[]): string =>
+  ids.length < 2 ? ids.join('') : `${ids.slice(0, -1).join(', ')} and ${ids[ids.length - 1]}`;

@@ -1,52 +1,58 @@
 // The constraints and how each of them stands: ok, redundant (with what it follows from), disabled,
-// in conflict. A shape and a word for each, not colour alone.
+// in conflict. A shape and a word for each, not colour alone; what is wrong has its ways out beside it.
 import type { JSX } from 'preact';
 import { deleteConstraint, patchConstraint } from '../actions';
+import { dropChange, proposeChange } from '../draft';
 import { constraintWords } from '../kinds';
 import type { Constraint } from '../protocol';
 import { Icon } from '../ui/icons';
+import { Redundancy } from '../ui/redundancy';
 import { Section } from '../ui/widgets';
 import * as store from '../store';
 
 interface State { icon: string; word: string; tone: string; note: string }
 
-function redundancy(id: string): { because: string[]; rule: string } | undefined {
-  for (const s of store.solutions.value.values()) {
-    const found = s.redundant?.find((r) => r.id === id);
-    if (found) return found;
-  }
-  return undefined;
-}
-
 function stateOf(c: Constraint): State {
   if (store.culprits.value.includes(c.id)) return { icon: 'broken', word: 'conflict', tone: 'conflict', note: 'cannot hold with the others' };
   if (c.enabled === false) return { icon: 'off', word: 'disabled', tone: 'off', note: 'not in force' };
-  const extra = redundancy(c.id);
-  if (extra || c.state === 'redundant')
-    return { icon: 'chain', word: 'redundant', tone: 'over', note: extra?.because.length ? `follows from ${extra.because.join(', ')}` : 'follows from the others' };
+  if (store.redundancyOf(c.id) || c.state === 'redundant') return { icon: 'chain', word: 'redundant', tone: 'over', note: 'follows from others' };
   return { icon: 'ok', word: 'ok', tone: 'well', note: 'holds' };
+}
+
+// Pointing at the switch tries the other state; pressing it takes it.
+function Switch({ c }: { c: Constraint }): JSX.Element {
+  const on = c.enabled !== false;
+  const tryIt = (): void => {
+    if (!store.picked.value.length) proposeChange(c.id, { enabled: !on });
+  };
+  return (
+    <label class="switch" title={on ? 'Disable' : 'Enable'} onMouseEnter={tryIt} onMouseLeave={() => dropChange(c.id)}>
+      <input type="checkbox" checked={on} aria-label={`${c.id} enabled`} onFocus={tryIt} onBlur={() => dropChange(c.id)}
+        onChange={(e) => {
+          const box = e.currentTarget;
+          dropChange(c.id);
+          void patchConstraint(c.id, { enabled: box.checked }).then((done) => {
+            if (!done) box.checked = c.enabled !== false;
+          });
+        }} />
+    </label>
+  );
 }
 
 function Item({ c }: { c: Constraint }): JSX.Element {
   const state = stateOf(c);
   const chosen = store.selectedConstraint.value === c.id;
+  const related = store.related.value.includes(c.id);
   return (
-    <li class={`joint joint-${state.word} ${chosen ? 'chosen' : ''}`}>
+    <li class={`joint joint-${state.word} ${chosen ? 'chosen' : ''} ${related ? 'related' : ''}`}>
       <button type="button" class="joint-main" aria-pressed={chosen} onClick={() => store.selectConstraint(chosen ? '' : c.id)}>
         <span class="joint-top"><span class="joint-id">{c.id}</span> <span class="joint-words">{constraintWords(c)}</span></span>
         <span class="joint-refs">{c.a} {'\u2013'} {c.b}</span>
-        <span class={`joint-state tone-${state.tone}`} title={state.note}><Icon name={state.icon} />{state.word}{state.word === 'redundant' ? `: ${state.note}` : ''}</span>
+        <span class={`joint-state tone-${state.tone}`} title={state.note}><Icon name={state.icon} />{state.word}{c.bound && <><Icon name="wall" />wall</>}</span>
       </button>
-      <label class="switch" title={c.enabled === false ? 'Enable' : 'Disable'}>
-        <input type="checkbox" checked={c.enabled !== false} aria-label={`${c.id} enabled`}
-          onChange={(e) => {
-            const box = e.currentTarget;
-            void patchConstraint(c.id, { enabled: box.checked }).then((done) => {
-              if (!done) box.checked = c.enabled !== false;
-            });
-          }} />
-      </label>
+      <Switch c={c} />
       <button type="button" class="tool" title="Delete" aria-label={`Delete ${c.id}`} onClick={() => void deleteConstraint(c.id)}><Icon name="trash" /></button>
+      {state.word === 'redundant' && <Redundancy id={c.id} />}
     </li>
   );
 }

@@ -1,11 +1,15 @@
 // What is selected, as numbers: an object with its shape, pose and mass, or a constraint.
 import type { JSX } from 'preact';
 import * as actions from '../actions';
-import { constraintHasSense, senseWords } from '../kinds';
+import { commitDraft, draft, proposeChange } from '../draft';
+import { constraintHasSense, constraintWords, senseWords } from '../kinds';
 import { fromYawPitchRoll, yawPitchRoll } from '../maths';
 import { poses } from '../poses';
-import type { Constraint, Geometry, Pose, SceneObject, Sense, Vec3 } from '../protocol';
+import type { Bound, Constraint, Geometry, Pose, SceneObject, Sense, Vec3 } from '../protocol';
 import { Icon } from '../ui/icons';
+import { Outcome } from '../ui/outcome';
+import { Redundancy } from '../ui/redundancy';
+import { Follows } from '../ui/follows';
 import { Badge, NameField, NumberField, Row, Section } from '../ui/widgets';
 import { DEG, MM, geometryWords, stateWords } from '../words';
 import * as store from '../store';
@@ -100,6 +104,7 @@ function ObjectPanel({ o }: { o: SceneObject }): JSX.Element {
         {o.fixed ? <Badge icon="off" word="fixed" tone="off" /> : state && <Badge {...state} />}
         <label class="check"><input type="checkbox" checked={o.fixed ?? false} onChange={(e) => void actions.patchObject(o.id, { fixed: e.currentTarget.checked })} />fixed</label>
       </div>
+      <Follows solution={solution} />
       <h3>Size</h3>
       <Dimensions o={o} />
       <PoseFields o={o} pose={poses.pose(o.id)} />
@@ -109,27 +114,45 @@ function ObjectPanel({ o }: { o: SceneObject }): JSX.Element {
   );
 }
 
+const BOUNDS = [['', 'exactly'], ['at-least', 'at least: a wall'], ['at-most', 'at most: a wall']] as const;
+
+// A change is tried first, its ghosts drawn; Enter or Commit takes it.
 function ConstraintPanel({ c }: { c: Constraint }): JSX.Element {
   const k = c.type === 'angle' ? DEG : MM;
-  const unit = c.type === 'angle' ? '\u00b0' : 'mm';
+  const now = draft.value?.id === c.id ? draft.value : null;
+  const sense = now?.sense ?? c.sense ?? 'either';
+  const take = (value: number): void => {
+    proposeChange(c.id, { value: value / k });
+    void commitDraft();
+  };
   return (
     <>
-      <div class="title-row"><Icon name="chain" /><strong class="name">{c.id}: {c.type}</strong>
+      <div class="title-row"><Icon name="chain" /><strong class="name">{c.id}: {constraintWords(c)}</strong>
         <button type="button" class="tool" title="Delete (Delete)" aria-label={`Delete constraint ${c.id}`} onClick={() => void actions.deleteConstraint(c.id)}><Icon name="trash" /></button>
       </div>
       <Row label="a">{c.a}</Row>
       <Row label="b">{c.b}</Row>
       {(c.type === 'distance' || c.type === 'angle') && (
-        <Row label="value"><NumberField label="Value" unit={unit} value={(c.value ?? 0) * k} onCommit={(v) => void actions.patchConstraint(c.id, { value: v / k })} /></Row>
+        <Row label="value"><NumberField label="Value" unit={c.type === 'angle' ? '\u00b0' : 'mm'} value={(now?.value ?? c.value ?? 0) * k} trial
+          onInput={(v) => proposeChange(c.id, { value: v / k })} onCommit={take} /></Row>
       )}
-      {constraintHasSense(c) && (
+      {c.bound && (
+        <Row label="holds">
+          <select aria-label="Bound of the constraint" value={now?.bound ?? c.bound} onChange={(e) => proposeChange(c.id, { bound: e.currentTarget.value as Bound | '' })}>
+            {BOUNDS.map(([id, name]) => <option key={id} value={id}>{name}</option>)}
+          </select>
+        </Row>
+      )}
+      {constraintHasSense(c) && !c.bound && (
         <Row label="sense">
-          <select aria-label="Sense of the constraint" value={c.sense ?? 'either'} onChange={(e) => void actions.patchConstraint(c.id, { sense: e.currentTarget.value as Sense })}>
+          <select aria-label="Sense of the constraint" value={sense} onChange={(e) => proposeChange(c.id, { sense: e.currentTarget.value as Sense })}>
             {(['either', 'same', 'opposite'] as const).map((s) => <option key={s} value={s}>{senseWords[s]}</option>)}
           </select>
         </Row>
       )}
-      <label class="check"><input type="checkbox" checked={c.enabled !== false} onChange={(e) => void actions.patchConstraint(c.id, { enabled: e.currentTarget.checked })} />enabled</label>
+      <label class="check"><input type="checkbox" checked={now?.enabled ?? c.enabled !== false} onChange={(e) => proposeChange(c.id, { enabled: e.currentTarget.checked })} />enabled</label>
+      {now && <Outcome />}
+      {!now && store.redundancyOf(c.id) && <Redundancy id={c.id} />}
     </>
   );
 }

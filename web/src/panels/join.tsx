@@ -1,10 +1,10 @@
 // Joining two features: the kinds that fit, in words; hovering or focusing one tries it, Enter commits.
 import type { JSX } from 'preact';
-import { commitDraft, draft, dropDraft, preview, propose, stepBranch, wanted } from '../draft';
-import { deleteConstraint, patchConstraint } from '../actions';
-import { distanceNow, kindNames, KINDS, offers, place, senseWords, type Offer } from '../kinds';
-import type { Conflict, ConstraintType, Sense } from '../protocol';
+import { commitDraft, draft, propose, wanted } from '../draft';
+import { kindNames, KINDS, measured, misfit, offers, senseWords, type Offer } from '../kinds';
+import type { ConstraintType, Sense } from '../protocol';
 import { Icon } from '../ui/icons';
+import { Outcome } from '../ui/outcome';
 import { NumberField, Section } from '../ui/widgets';
 import { DEG, MM, degrees, mm } from '../words';
 import * as store from '../store';
@@ -32,7 +32,7 @@ function offerWords(o: Offer, value: number): string {
 
 function Value({ o }: { o: Offer }): JSX.Element | null {
   const now = draft.value;
-  if (!now || now.type !== o.type || !o.unit) return null;
+  if (!now || now.id || now.type !== o.type || !o.unit) return null;
   const k = o.unit === 'm' ? MM : DEG;
   return (
     <NumberField label={o.unit === 'm' ? 'Distance' : 'Angle'} value={now.value * k} unit={o.unit === 'm' ? 'mm' : '\u00b0'}
@@ -43,7 +43,7 @@ function Value({ o }: { o: Offer }): JSX.Element | null {
 
 function SenseChoice({ o }: { o: Offer }): JSX.Element | null {
   const now = draft.value;
-  if (!now || now.type !== o.type || !o.sense) return null;
+  if (!now || now.id || now.type !== o.type || !o.sense) return null;
   return (
     <select class="sense" aria-label="Sense" value={now.sense} onChange={(e) => propose(o.type, { sense: e.currentTarget.value as Sense })}>
       {(['either', 'same', 'opposite'] as const).map((s) => <option key={s} value={s}>{senseWords[s]}</option>)}
@@ -63,7 +63,7 @@ const moved = (e: MouseEvent): boolean => e.clientX !== last.x || e.clientY !== 
 let touched = false;
 
 function OfferRow({ o }: { o: Offer }): JSX.Element {
-  const active = draft.value?.type === o.type;
+  const active = draft.value?.type === o.type && !draft.value.id;
   const value = active ? draft.value!.value : o.value;
   if (!o.fits)
     return (
@@ -87,70 +87,27 @@ function OfferRow({ o }: { o: Offer }): JSX.Element {
   );
 }
 
-function Branches(): JSX.Element | null {
-  const now = preview.value;
-  const list = now?.solution?.branches ?? [];
-  if (!now || list.length < 2) return null;
+// What lies between the two now, and a button that keeps exactly that.
+function Measured({ a, b }: { a: string; b: string }): JSX.Element | null {
+  store.figures.value; // while something moves, the numbers follow
+  if (misfit(a, b)) return null;
   return (
-    <div class="branch-step">
-      <button type="button" class="tool" aria-label="Previous branch" title="Previous branch ([)" onClick={() => stepBranch(-1)}>[</button>
-      <span>ghost {now.branch + 1} of {list.length}</span>
-      <button type="button" class="tool" aria-label="Next branch" title="Next branch (])" onClick={() => stepBranch(1)}>]</button>
-    </div>
-  );
-}
-
-function fixes(): { label: string; run: () => void }[] {
-  const now = draft.value;
-  const others = store.culprits.value;
-  const list: { label: string; run: () => void }[] = others.flatMap((id) => [
-    { label: `Disable ${id}`, run: () => void patchConstraint(id, { enabled: false }).then((ok) => ok && again()) },
-    { label: `Delete ${id}`, run: () => void deleteConstraint(id).then((ok) => ok && again()) },
-  ]);
-  const a = now && place(now.a);
-  const b = now && place(now.b);
-  if (now && a && b && (now.type === 'distance' || now.type === 'coincident')) {
-    const held = Math.round(distanceNow(a, b) * 1e6) / 1e6;
-    list.unshift({ label: `Set it to ${mm(held)}, as it is`, run: () => propose('distance', { value: held }) });
-  }
-  return list;
-}
-
-// The same draft once more, after something else changed.
-function again(): void {
-  const now = draft.value;
-  if (!now) return;
-  const { type, value, sense } = now;
-  dropDraft();
-  propose(type, { value, sense });
-}
-
-// The server names the constraint that is not there yet by the id that it would get.
-function sentence(text: string, conflict: Conflict | null): string {
-  const known = new Set(store.constraints.value.map((c) => c.id));
-  let out = text;
-  for (const id of conflict?.constraints ?? []) if (!known.has(id)) out = out.replace(id, 'the new one');
-  return out;
-}
-
-function Outcome(): JSX.Element | null {
-  const now = preview.value;
-  if (!draft.value) return null;
-  if (!now) return <p class="outcome quiet">Trying{'\u2026'}</p>;
-  if (now.refusal)
-    return (
-      <div class="outcome refused" role="alert">
-        <p><Icon name="broken" /><strong>Cannot hold.</strong> {sentence(now.refusal, now.conflict)}</p>
-        <div class="fixes">{fixes().map((f) => <button key={f.label} type="button" onClick={f.run}>{f.label}</button>)}</div>
-      </div>
-    );
-  const branch = now.solution?.branches[now.branch];
-  return (
-    <div class="outcome">
-      <p><span class="quiet">It would leave</span> <strong class="motion">{branch?.words ?? now.solution?.words}</strong></p>
-      <Branches />
-      <button type="button" class="primary" onClick={() => void commitDraft()}>Commit <kbd>Enter</kbd></button>
-    </div>
+    <dl class="measured" aria-label="Between the two now">
+      {measured(a, b).map((m) => {
+        const word = m.type === 'distance' ? 'Distance' : 'Angle';
+        const keep = { value: m.value, sense: 'either' as Sense, bound: '' as const };
+        return (
+          <div key={m.type}>
+            <dt>{word}</dt><dd>{m.type === 'distance' ? mm(m.value) : degrees(m.value)}</dd>
+            <button type="button" class="chip" title={m.note} onMouseMove={(e) => moved(e) && propose(m.type, draft.value?.type === m.type ? {} : keep)}
+              onFocus={() => propose(m.type, keep)} onClick={() => {
+                propose(m.type, keep);
+                void commitDraft();
+              }}>Keep this {m.type}</button>
+          </div>
+        );
+      })}
+    </dl>
   );
 }
 
@@ -176,7 +133,7 @@ export function Join(): JSX.Element {
     <Section id="join" title="Join">
       <Picked />
       {a && b
-        ? <><ul class="offers" aria-label="Kinds that join the two">{list.map((o) => <OfferRow key={o.type} o={o} />)}</ul><Outcome /></>
+        ? <><Measured a={a} b={b} /><ul class="offers" aria-label="Kinds that join the two">{list.map((o) => <OfferRow key={o.type} o={o} />)}</ul><Outcome /></>
         : <KindFirst />}
     </Section>
   );

@@ -1,10 +1,13 @@
-// What the shown object may still do: in words, its branches, and a slider for each freedom.
+// What the shown object may still do: in words, its branches, and a slider for each freedom. Pointing
+// at a freedom makes a ghost swing along it in the view.
 import type { JSX } from 'preact';
 import { chooseBranch, moveAlong } from '../actions';
+import { motionOf } from '../freedoms';
 import { norm, qconj, qmul, sub } from '../maths';
 import { poses } from '../poses';
 import type { Branch, Parameter, Solution } from '../protocol';
 import { sizeForNew } from '../viewer';
+import { Follows } from '../ui/follows';
 import { Badge, NumberField, Section } from '../ui/widgets';
 import { DEG, fixed, freedomName, MM, mm, stateWords } from '../words';
 import * as store from '../store';
@@ -18,27 +21,66 @@ function rangeOf(p: Parameter, value: number): [number, number] {
   return [middle - reach, middle + reach];
 }
 
-function Freedom(p: { solution: Solution; branch: Branch; i: number }): JSX.Element {
-  const parameter = p.branch.parameters[p.i]!;
-  const value = p.solution.parameters?.[p.i] ?? 0;
-  const [low, high] = rangeOf(parameter, value);
-  const k = parameter.unit === 'm' ? MM : DEG;
-  const name = freedomName(parameter, p.branch.translation);
-  const locked = store.runState.value === 'running';
-  const set = (x: number): void =>
-    void moveAlong(p.solution.object, p.solution.parameters!.map((v, i) => (i === p.i ? x : v)));
+interface FreedomProps { solution: Solution; branch: Branch; i: number }
+
+const point = (i: number): void => {
+  store.hoverFreedom.value = i;
+};
+
+// The row of a freedom: pointing at it, or at anything in it by the keyboard, shows what it does.
+function FreedomRow(p: { i: number; name: string; children: JSX.Element | JSX.Element[] }): JSX.Element {
   const chosen = store.freedom.value === p.i;
   return (
-    <li class={`freedom ${chosen ? 'chosen' : ''}`}>
-      <label class="freedom-name"><input type="radio" name="freedom" checked={chosen} onChange={() => (store.freedom.value = p.i)} />{name}</label>
-      <input type="range" min={low} max={high} step={(high - low) / 400} value={value} disabled={locked} aria-label={`Freedom: ${name}`}
-        onFocus={() => (store.freedom.value = p.i)} onInput={(e) => set(Number(e.currentTarget.value))} />
-      <NumberField label={`Freedom ${name}`} unit={parameter.unit === 'm' ? 'mm' : '\u00b0'} digits={2} disabled={locked} value={value * k} onCommit={(v) => set(v / k)} />
+    <li class={`freedom ${chosen ? 'chosen' : ''} ${store.hoverFreedom.value === p.i ? 'hot' : ''}`} data-freedom={p.i}
+      onMouseEnter={() => point(p.i)} onMouseLeave={() => point(-1)} onFocusCapture={() => point(p.i)} onBlurCapture={() => point(-1)}>
+      <label class="freedom-name"><input type="radio" name="freedom" checked={chosen} onChange={() => (store.freedom.value = p.i)} />{p.name}</label>
+      {p.children}
     </li>
   );
 }
 
-// How far the branch is from where the object is now: what tells branches of equal words apart.
+function Freedom({ solution, branch, i }: FreedomProps): JSX.Element {
+  const parameter = branch.parameters[i]!;
+  const value = solution.parameters?.[i] ?? 0;
+  const [low, high] = rangeOf(parameter, value);
+  const k = parameter.unit === 'm' ? MM : DEG;
+  const name = freedomName(parameter, branch.translation);
+  const locked = store.runState.value === 'running';
+  const set = (x: number): void =>
+    void moveAlong(solution.object, solution.parameters!.map((v, j) => (j === i ? x : v)));
+  return (
+    <FreedomRow i={i} name={name}>
+      <input type="range" min={low} max={high} step={(high - low) / 400} value={value} disabled={locked} aria-label={`Freedom: ${name}`}
+        onFocus={() => (store.freedom.value = i)} onInput={(e) => set(Number(e.currentTarget.value))} />
+      <NumberField label={`Freedom ${name}`} unit={parameter.unit === 'm' ? 'mm' : '\u00b0'} digits={2} disabled={locked} value={value * k} onCommit={(v) => set(v / k)} />
+    </FreedomRow>
+  );
+}
+
+const LOCAL_STEP_M = 0.005;
+
+// Freedoms that do not separate have no lasting zero: they are gone along step by step.
+function LocalFreedom({ solution, i }: FreedomProps): JSX.Element {
+  const strand = solution.strands?.[i];
+  const motion = strand && motionOf(strand, sizeForNew().size);
+  const name = `${i + 1}. ${motion ? (motion.turns ? 'turn' : 'slide') : 'freedom'}`;
+  const locked = store.runState.value === 'running';
+  const by = (sign: number): void => {
+    store.freedom.value = i;
+    void moveAlong(solution.object, solution.parameters!.map((v, j) => v + (j === i ? sign * LOCAL_STEP_M : 0)));
+  };
+  return (
+    <FreedomRow i={i} name={name}>
+      <span class="jog">
+        <button type="button" class="tool" disabled={locked} aria-label={`Freedom ${name}, back`} onClick={() => by(-1)}>{'\u2212'}</button>
+        <button type="button" class="tool" disabled={locked} aria-label={`Freedom ${name}, on`} onClick={() => by(1)}>+</button>
+      </span>
+      <span class="quiet">{LOCAL_STEP_M * MM} mm a step</span>
+    </FreedomRow>
+  );
+}
+
+// How far the branch is from where the object is now.
 function away(object: string, b: Branch): string {
   const here = poses.pose(object);
   const there = b.nearest.pose;
@@ -48,42 +90,53 @@ function away(object: string, b: Branch): string {
   return `${mm(shift)} and ${fixed(turn * DEG, 0)}\u00b0 away`;
 }
 
+// Branches of equal words are told apart by how far they are. Pointing at one shows its ghost.
 function BranchList({ solution }: { solution: Solution }): JSX.Element | null {
   if (solution.branches.length < 2) return null;
+  const show = (i: number): void => {
+    store.hoverBranch.value = i;
+  };
   return (
     <fieldset class="branches">
       <legend>Branches</legend>
       {solution.branches.map((b, i) => (
-        <label key={b.id}>
+        <label key={b.id} data-branch={b.id} onMouseEnter={() => show(i)} onMouseLeave={() => show(-1)} onFocusCapture={() => show(i)} onBlurCapture={() => show(-1)}>
           <input type="radio" name="branch" checked={b.id === solution.branch} onChange={() => void chooseBranch(solution.object, b.id)} />
-          <span>{i + 1}. {b.words ?? `${b.dof} freedoms`} <span class="quiet">{away(solution.object, b)}</span></span>
+          <span>{i + 1}. {b.words ?? `${b.dof} freedoms`} <span class="quiet">{b.id}, {away(solution.object, b)}</span></span>
         </label>
       ))}
     </fieldset>
   );
 }
 
+function Known({ solution }: { solution: Solution }): JSX.Element {
+  const branch = solution.branches.find((b) => b.id === solution.branch) ?? solution.branches[0];
+  const state = solution.state ? stateWords[solution.state] : undefined;
+  const Row = branch?.kind === 'general' ? LocalFreedom : Freedom;
+  return (
+    <>
+      <div class="badges"><strong>{solution.object}</strong>{state && <Badge {...state} />}{solution.method === 'numeric' && <span class="quiet">found numerically</span>}</div>
+      <p class="words motion" data-words>{solution.words ?? solution.reason ?? solution.conflict?.message}</p>
+      <Follows solution={solution} />
+      {!!solution.redundant?.length && (
+        <p class="quiet">{solution.redundant.map((r) => `${r.id} follows from ${r.because.join(', ')}`).join('; ')}.</p>
+      )}
+      <BranchList solution={solution} />
+      {branch && solution.parameters && (
+        <ul class="freedoms">{branch.parameters.map((q, i) => <Row key={q.name} solution={solution} branch={branch} i={i} />)}</ul>
+      )}
+      {store.runState.value === 'running' && branch && branch.dof > 0 && <p class="quiet">Running: drag it in the view, or push with the arrow keys.</p>}
+    </>
+  );
+}
+
 export function SolutionPanel(): JSX.Element {
-  const object = store.shownObject.value;
-  const solution = store.solutions.value.get(object);
-  const branch = solution?.branches.find((b) => b.id === solution.branch) ?? solution?.branches[0];
-  const state = solution?.state ? stateWords[solution.state] : undefined;
+  const solution = store.solutions.value.get(store.shownObject.value);
   return (
     <Section id="freedoms" title="Freedoms">
-      {!solution
-        ? <p class="quiet">{store.objects.value.some((o) => !o.fixed) ? 'Select a mobile object to see what it may do.' : 'Nothing here can move.'}</p>
-        : <>
-          <div class="badges"><strong>{object}</strong>{state && <Badge {...state} />}</div>
-          <p class="words motion" data-words>{solution.words ?? solution.reason ?? solution.conflict?.message}</p>
-          {!!solution.redundant?.length && (
-            <p class="quiet">{solution.redundant.map((r) => `${r.id} follows from ${r.because.join(', ')}`).join('; ')}.</p>
-          )}
-          <BranchList solution={solution} />
-          {branch && solution.parameters && (
-            <ul class="freedoms">{branch.parameters.map((q, i) => <Freedom key={q.name} solution={solution} branch={branch} i={i} />)}</ul>
-          )}
-          {store.runState.value === 'running' && branch && branch.dof > 0 && <p class="quiet">Running: drag it in the view, or push with the arrow keys.</p>}
-        </>}
+      {solution
+        ? <Known solution={solution} />
+        : <p class="quiet">{store.objects.value.some((o) => !o.fixed) ? 'Select a mobile object to see what it may do.' : 'Nothing here can move.'}</p>}
     </Section>
   );
 }

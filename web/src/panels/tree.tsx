@@ -7,6 +7,7 @@ import { needFeatures } from '../link';
 import type { Feature } from '../protocol';
 import { sizeForNew } from '../viewer';
 import { Icon } from '../ui/icons';
+import { followWords } from '../ui/follows';
 import { Section, Tool } from '../ui/widgets';
 import { geometryWords, stateWords } from '../words';
 import * as store from '../store';
@@ -34,8 +35,9 @@ function ObjectLabel({ id }: { id: string }): JSX.Element {
       <Icon name={object.geometry.type} />
       <span class={`tree-name ${object.fixed ? 'is-fixed' : 'is-mobile'}`}>{id}</span>
       {store.toolIndex(id) >= 0 && <Icon name="hand" title="held by the device" />}
-      <span class={`tree-note tone-${object.fixed ? 'off' : (state?.tone ?? 'off')}`} title={`${geometryWords[object.geometry.type]}, ${word}`}>
+      <span class={`tree-note tone-${object.fixed ? 'off' : (state?.tone ?? 'off')}`} title={[geometryWords[object.geometry.type], word, followWords(solution)].filter(Boolean).join(', ')}>
         {object.fixed ? 'fixed' : solution ? `${solution.dof} dof` : 'mobile'}
+        {state && !object.fixed && <Icon name={state.icon} title={state.word} />}
       </span>
     </>
   );

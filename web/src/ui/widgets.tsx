@@ -51,6 +51,7 @@ export interface NumberProps {
   onInput?: (value: number) => void;
   onEnter?: () => void; // after Enter took the value over
   id?: string;
+  trial?: boolean; // typed values are tried by onInput; only Enter takes them
 }
 
 const parse = (text: string): number => Number(text.trim().replace(',', '.').replace('\u2212', '-'));
@@ -70,7 +71,7 @@ export function NumberField(p: NumberProps): JSX.Element {
       return false;
     }
     setText(null);
-    if (editable(value, digits) !== editable(p.value, digits)) p.onCommit(value);
+    if (p.trial || editable(value, digits) !== editable(p.value, digits)) p.onCommit(value);
     return true;
   };
   const change = (raw: string): void => {
@@ -85,7 +86,7 @@ export function NumberField(p: NumberProps): JSX.Element {
     setBad(false);
     setText(null);
     p.onInput?.(value);
-    p.onCommit(Number(value.toFixed(digits + 2)));
+    if (!p.trial) p.onCommit(Number(value.toFixed(digits + 2)));
   };
   const key = (e: KeyboardEvent): void => {
     const raw = (e.target as HTMLInputElement).value;
@@ -111,7 +112,7 @@ export function NumberField(p: NumberProps): JSX.Element {
           aria-label={`${p.label}, ${p.unit || 'number'}`} aria-invalid={bad || undefined}
           value={text ?? editable(p.value, digits)}
           onInput={(e) => change(e.currentTarget.value)} onKeyDown={key} onWheel={wheel}
-          onBlur={(e) => void (text !== null && commit(e.currentTarget.value))} />
+          onBlur={(e) => void (text !== null && (p.trial ? setText(null) : commit(e.currentTarget.value)))} />
         <span class="unit" aria-hidden="true">{p.unit}</span>
       </span>
     </label>

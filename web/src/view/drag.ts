@@ -4,8 +4,9 @@
 import { Plane, Vector3, type Camera } from 'three';
 import type { Overlay } from './overlay';
 import type { Hit, Picker } from './picking';
-import { drag, moveAlong, release } from '../actions';
-import { dragParameters, follow } from '../freedoms';
+import { drag, moveAlong, moveNear, release } from '../actions';
+import { dragParameters, follow, followStrand } from '../freedoms';
+import { add, sub, toLocal, toWorld } from '../maths';
 import { poses } from '../poses';
 import type { Branch, Pose, Solution, Vec3 } from '../protocol';
 import * as store from '../store';
@@ -39,6 +40,7 @@ export class Drag {
   private parameters: number[] = [];
   private stale = false;
   private turn = false;
+  private only = -1; // the one freedom whose mark was grabbed
   private depthY = 0;
 
   constructor(private readonly camera: Camera, private readonly picker: Picker, private readonly overlay: Overlay) {}
@@ -57,6 +59,20 @@ export class Drag {
     this.start = poses.pose(this.object);
     this.parameters = [...(store.solutions.value.get(this.object)?.parameters ?? [])];
     store.selectObject(this.object);
+  }
+
+  // From an arrow or a ring: along that freedom alone.
+  beginMark(object: string, freedom: number, at: Vector3, y: number): void {
+    this.kind = 'slide';
+    this.object = object;
+    this.only = freedom;
+    this.target.copy(at);
+    this.depthY = y;
+    this.facePlane(at);
+    this.start = poses.pose(object);
+    this.local.fromArray(toLocal(this.start, toArray(at)));
+    this.parameters = [...(store.solutions.value.get(object)?.parameters ?? [])];
+    store.freedom.value = freedom;
   }
 
   private facePlane(through: Vector3): void {
@@ -110,10 +126,24 @@ export class Drag {
   private slide(): void {
     const solution = store.solutions.value.get(this.object);
     const branch = currentBranch(solution);
-    if (!branch || !this.start || branch.parameters.length !== this.parameters.length) return;
-    const which = dragParameters(branch, this.turn);
-    const change = follow(branch, this.start, toArray(this.local), toArray(this.target), which);
-    void moveAlong(this.object, this.parameters.map((value, i) => value + change[i]!));
+    if (!solution || !branch || !this.start) return;
+    if (branch.kind === 'general') this.slideLocal(solution);
+    else if (branch.parameters.length === this.parameters.length) {
+      const which = this.only >= 0 ? [this.only] : dragParameters(branch, this.turn);
+      const change = follow(branch, this.start, toArray(this.local), toArray(this.target), which);
+      void moveAlong(this.object, this.parameters.map((value, i) => value + change[i]!));
+    }
+  }
+
+  // Freedoms that do not separate: the grabbed one's way is followed, else the server finds the pose
+  // that is nearest to one whose grabbed point is at the cursor.
+  private slideLocal(solution: Solution): void {
+    const here = poses.pose(this.object);
+    const strand = this.only >= 0 ? solution.strands?.[this.only] : undefined;
+    const [grabbed, target] = [toArray(this.local), toArray(this.target)];
+    const wanted = strand ? followStrand(strand, grabbed, target)
+      : { p: add(here.p, sub(target, toWorld(here, grabbed))), q: here.q };
+    void moveNear(this.object, wanted);
   }
 
   // Lets go; the spring ends with it.
@@ -121,6 +151,7 @@ export class Drag {
     if (this.kind === 'pull') release(store.toolIndex(this.object));
     else if (this.kind === 'slide' && this.stale) this.slide();
     this.kind = '';
+    this.only = -1;
     this.stale = false;
     this.overlay.spring = null;
   }

@@ -1,13 +1,15 @@
-// What a body may still do, drawn: the locus of its point (a patch, a curve, a surface), arrows for
-// translations, a ring for each turn about an axis. Teal.
+// What a body may still do, drawn: the locus of its point (a patch, a curve, a surface), or where
+// freedoms do not separate the way along each of them; and a mark for each freedom. Teal.
 import {
-  BufferGeometry, ConeGeometry, CylinderGeometry, DoubleSide, Float32BufferAttribute, Group, LineBasicMaterial, LineLoop,
-  Matrix4, Mesh, MeshBasicMaterial, NormalBlending, PlaneGeometry, Quaternion, ShaderMaterial, SphereGeometry, TorusGeometry,
-  Vector3, type Camera, type Color, type Object3D,
+  BufferGeometry, CylinderGeometry, DoubleSide, Float32BufferAttribute, Group, LineBasicMaterial, LineLoop, Matrix4, Mesh,
+  MeshBasicMaterial, NormalBlending, PlaneGeometry, Quaternion, ShaderMaterial, SphereGeometry, TorusGeometry, Vector3,
+  type Camera, type Color, type Object3D,
 } from 'three';
+import { Marks } from './marks';
 import { basisOf, radiusOf, type Basis } from '../freedoms';
+import { cross, perpendicular, sub, toWorld, unit } from '../maths';
 import { poses } from '../poses';
-import type { Branch, Pose, Translation, Vec3 } from '../protocol';
+import type { Branch, Pose, Strand, Translation, Vec3 } from '../protocol';
 
 const FADE_VERTEX = `
   varying vec2 vUv; varying vec3 vAt;
@@ -61,49 +63,83 @@ function disposeTree(root: Object3D): void {
   root.clear();
 }
 
+const AROUND = 6; // sides of a strand's tube
+
+// A tube through points in order; v runs along it, for the fade towards its ends.
+function tubeThrough(points: readonly Vec3[], radius: number, closed: boolean): BufferGeometry {
+  const ring = closed ? [...points, points[0]!] : points;
+  const [at, uv, index]: [number[], number[], number[]] = [[], [], []];
+  ring.forEach((p, i) => {
+    const ahead = unit(sub(ring[Math.min(i + 1, ring.length - 1)]!, ring[Math.max(i - 1, 0)]!));
+    const e1 = perpendicular(ahead);
+    const e2 = cross(ahead, e1);
+    for (let k = 0; k <= AROUND; k++) {
+      const a = (2 * Math.PI * k) / AROUND;
+      const out = [0, 1, 2].map((j) => p[j]! + radius * (e1[j]! * Math.cos(a) + e2[j]! * Math.sin(a)));
+      at.push(...out);
+      uv.push(k / AROUND, closed ? 0.5 : i / (ring.length - 1));
+      const v = i * (AROUND + 1) + k;
+      if (i > 0 && k > 0) index.push(v - AROUND - 2, v - 1, v, v - AROUND - 2, v, v - AROUND - 1);
+    }
+  });
+  const out = new BufferGeometry();
+  out.setAttribute('position', new Float32BufferAttribute(at, 3));
+  out.setAttribute('uv', new Float32BufferAttribute(uv, 2));
+  out.setIndex(index);
+  return out;
+}
+
+export interface Shown {
+  branch: Branch;
+  object: string;
+  size: number; // of the object
+  middle: Vec3; // of the object, in its frame: the point whose way is drawn where there is no other
+  ghost: Pose | null; // a preview: where the body would go
+  strands: readonly Strand[] | undefined;
+}
+
 export class Locus {
   readonly root = new Group();
+  readonly marks: Marks;
   private readonly still = new Group(); // the locus itself, where it stands
-  private readonly marks = new Group(); // arrows and rings, at the point
-  private branch: Branch | null = null;
-  private object = '';
-  private ghost: Pose | null = null; // a preview: where the body would go
+  private shown: Shown | null = null;
   private follows = false; // the patch's middle goes with the point
   private readonly point = new Vector3();
   private readonly turn = new Quaternion();
-  private readonly base = new Quaternion();
   private readonly origin = new Vector3();
-  private readonly centre = new Vector3();
-  private readonly normal = new Vector3();
   private size = 1;
   private key = '';
 
-  constructor(private readonly colour: Color) {
-    this.root.add(this.still, this.marks);
+  constructor(private readonly colour: Color, bright: Color) {
+    this.marks = new Marks(colour, bright);
+    this.root.add(this.still, this.marks.root);
     this.root.visible = false;
-    this.marks.renderOrder = 5;
   }
 
-  // Where the marks are now (world), for labels and tests.
-  get at(): Vector3 {
-    return this.point;
-  }
-
-  show(branch: Branch | null, object: string, size: number, ghost: Pose | null): void {
-    const key = JSON.stringify([branch?.rotation, branch?.translation, object, size, ghost]);
+  show(what: Shown | null): void {
+    const general = what?.branch.kind === 'general';
+    const key = JSON.stringify(what && [what.branch.rotation, what.branch.translation, what.object, what.size, what.ghost, general && what.strands]);
     if (key === this.key) return;
     this.key = key;
     disposeTree(this.still);
-    disposeTree(this.marks);
-    this.branch = branch;
-    this.object = object;
-    this.ghost = ghost;
-    this.size = size;
+    this.still.position.set(0, 0, 0);
+    this.still.quaternion.identity();
+    this.shown = what;
     this.follows = false;
-    this.root.visible = !!branch && branch.dof > 0;
-    if (!branch || !this.root.visible) return;
-    this.draw(branch.translation);
-    this.mark(branch);
+    this.root.visible = !!what && what.branch.dof > 0;
+    if (!what || !this.root.visible) return;
+    this.size = what.size;
+    if (general) for (const strand of what.strands ?? []) this.way(strand, what.middle);
+    else this.draw(what.branch.translation);
+    this.marks.show(what.branch, what.strands, what.size);
+  }
+
+  // The way of the body's middle along one freedom.
+  private way(strand: Strand, middle: Vec3): void {
+    const points = strand.poses.map((g) => toWorld(g, middle));
+    const length = points.reduce((sum, p, i) => (i ? sum + Math.hypot(...sub(p, points[i - 1]!)) : 0), 0);
+    if (points.length < 2 || length < 0.02 * this.size) return; // it turns on the spot: its ring says so
+    this.still.add(new Mesh(tubeThrough(points, 0.005 * this.size, strand.closed), fading(TUBE_FRAGMENT, this.colour, 0.75)));
   }
 
   // ---- the locus ------------------------------------------------------------------------------
@@ -137,10 +173,6 @@ export class Locus {
     return new MeshBasicMaterial({ color: this.colour, transparent: true, opacity, depthWrite: false, side: DoubleSide });
   }
 
-  private solid(): MeshBasicMaterial {
-    return new MeshBasicMaterial({ color: this.colour, transparent: true, opacity: 0.95, depthTest: false });
-  }
-
   private tube(length: number): Mesh {
     return new Mesh(new CylinderGeometry(0.009 * this.size, 0.009 * this.size, length, 8, 1, true), fading(TUBE_FRAGMENT, this.colour, 0.95));
   }
@@ -161,104 +193,15 @@ export class Locus {
     return new LineLoop(geometry, new LineBasicMaterial({ color: this.colour }));
   }
 
-  // ---- arrows and rings, sized on the screen ------------------------------------------------------
-
-  private mark(branch: Branch): void {
-    const t = branch.translation;
-    const b = basisOf(t);
-    for (const d of this.arrowDirections(t, b)) this.marks.add(this.arrow(d));
-    this.addTangents(t, b);
-    const turnsBody = branch.rotation.kind === 'angle' ? branch.rotation.axis_body : undefined;
-    const { kind, axis } = branch.rotation;
-    const radius = t.kind === 'circle' || t.kind === 'ellipse' ? 0.42 : 0.6; // not to be taken for the locus
-    if (axis && (kind === 'axis' || kind === 'angle')) this.marks.add(this.turnRing(V(axis), radius));
-    if (turnsBody) {
-      const inner = this.turnRing(V(turnsBody), 0.45);
-      inner.userData['body'] = true;
-      this.marks.add(inner);
-    }
-    if (kind === 'free') for (const d of [[1, 0, 0], [0, 1, 0], [0, 0, 1]] as Vec3[]) this.marks.add(this.turnRing(V(d), 0.6));
-  }
-
-  private arrowDirections(t: Translation, b: Basis): Vec3[] {
-    if (t.kind === 'plane') return [b.e1, b.e2];
-    if (t.kind === 'line') return [b.e3];
-    if (t.kind === 'cylinder') return [b.e3];
-    if (t.kind === 'free') return [[1, 0, 0], [0, 1, 0], [0, 0, 1]];
-    return [];
-  }
-
-  // Round loci: arrows along the tangents, turned with the point.
-  private addTangents(t: Translation, b: Basis): void {
-    const count = { circle: 1, ellipse: 1, cylinder: 1, sphere: 2 }[t.kind] ?? 0;
-    this.centre.fromArray(t.point ?? [0, 0, 0]);
-    this.normal.fromArray(b.e3);
-    for (let i = 1; i <= count; i++) {
-      const arrow = this.arrow(b.e1);
-      arrow.scale.setScalar(0.8);
-      arrow.userData['tangent'] = i;
-      this.marks.add(arrow);
-    }
-  }
-
-  private turnTangents(mobile: boolean): void {
-    radial.copy(this.centre);
-    axial.copy(this.normal);
-    if (mobile) {
-      radial.applyQuaternion(this.turn).add(this.origin);
-      axial.applyQuaternion(this.turn);
-    }
-    radial.subVectors(this.point, radial);
-    tangent.crossVectors(axial, radial);
-    if (tangent.lengthSq() < 1e-12) tangent.set(1, 0, 0);
-    tangent.normalize();
-    for (const mark of this.marks.children) {
-      const which = mark.userData['tangent'] as number | undefined;
-      if (which === 1) mark.quaternion.setFromUnitVectors(Y, tangent);
-      else if (which === 2) mark.quaternion.setFromUnitVectors(Y, axial.crossVectors(tangent, radial).normalize());
-    }
-  }
-
-  // Two heads on one shaft of unit half length.
-  private arrow(d: Vec3): Group {
-    const group = new Group();
-    const material = this.solid();
-    const shaft = new Mesh(new CylinderGeometry(0.014, 0.014, 2, 8), material);
-    group.add(shaft);
-    for (const s of [1, -1]) {
-      const head = new Mesh(new ConeGeometry(0.055, 0.18, 16), material);
-      head.position.y = s;
-      if (s < 0) head.rotation.z = Math.PI;
-      group.add(head);
-    }
-    group.quaternion.setFromUnitVectors(Y, V(d).normalize());
-    group.traverse((o) => (o.renderOrder = 5));
-    return group;
-  }
-
-  // Most of a turn, with a head, about the axis.
-  private turnRing(axis: Vector3, radius: number): Group {
-    const group = new Group();
-    const arc = 1.72 * Math.PI;
-    group.add(new Mesh(new TorusGeometry(radius, 0.014, 8, 64, arc), this.solid()));
-    const head = new Mesh(new ConeGeometry(0.055, 0.18, 16), this.solid());
-    head.position.set(radius * Math.cos(arc), radius * Math.sin(arc), 0);
-    head.rotation.z = arc;
-    group.add(head);
-    group.quaternion.setFromUnitVectors(Z, axis.normalize());
-    group.traverse((o) => (o.renderOrder = 5));
-    return group;
-  }
-
   // ---- every frame: allocates nothing ---------------------------------------------------------------
 
-  private bodyPose(): void {
-    if (this.ghost) {
-      this.origin.fromArray(this.ghost.p);
-      this.turn.set(this.ghost.q[1], this.ghost.q[2], this.ghost.q[3], this.ghost.q[0]);
+  private bodyPose(shown: Shown): void {
+    if (shown.ghost) {
+      this.origin.fromArray(shown.ghost.p);
+      this.turn.set(shown.ghost.q[1], shown.ghost.q[2], shown.ghost.q[3], shown.ghost.q[0]);
       return;
     }
-    const o = poses.slot(this.object) * 7;
+    const o = poses.slot(shown.object) * 7;
     const v = poses.values;
     if (o < 0) return;
     this.origin.set(v[o]!, v[o + 1]!, v[o + 2]!);
@@ -266,21 +209,19 @@ export class Locus {
   }
 
   update(camera: Camera): void {
-    if (!this.root.visible || !this.branch) return;
-    this.bodyPose();
-    const t = this.branch.translation;
-    if (t.of) this.point.fromArray(t.of);
-    else this.point.set(0, 0, 0);
-    if (t.in === 'mobile') this.carry();
+    const shown = this.shown;
+    if (!this.root.visible || !shown) return;
+    this.bodyPose(shown);
+    const t = shown.branch.translation;
+    const mobile = t.in === 'mobile';
+    this.point.fromArray(t.of ?? shown.middle);
+    if (mobile) this.carry();
     else {
       this.point.applyQuaternion(this.turn).add(this.origin);
       if (this.follows && this.still.children[0]) this.still.children[0].position.copy(this.point);
     }
-    this.marks.position.copy(this.point);
-    this.marks.scale.setScalar(Math.min(0.14 * this.point.distanceTo(camera.position), 1.6 * this.size));
-    this.turnTangents(t.in === 'mobile');
-    for (const mark of this.marks.children)
-      if (mark.userData['body']) this.turnWithBody(mark);
+    const scale = Math.min(0.14 * this.point.distanceTo(camera.position), 1.6 * this.size);
+    this.marks.place(this.point, scale, this.origin, this.turn, mobile);
   }
 
   // A locus that the body owns moves with it.
@@ -288,16 +229,4 @@ export class Locus {
     this.still.position.copy(this.origin);
     this.still.quaternion.copy(this.turn);
   }
-
-  private turnWithBody(mark: Object3D): void {
-    const axis = this.branch!.rotation.axis_body;
-    if (!axis) return;
-    this.base.setFromUnitVectors(Z, axisScratch.fromArray(axis).normalize());
-    mark.quaternion.copy(this.turn).multiply(this.base);
-  }
 }
-
-const axisScratch = new Vector3();
-const radial = new Vector3();
-const axial = new Vector3();
-const tangent = new Vector3();

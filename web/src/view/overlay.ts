@@ -45,7 +45,7 @@ export class Overlay {
   private get busy(): boolean {
     return !!(this.spring || this.labels.length || store.hoverObject.value || store.hoverRef.value ||
       store.picked.value.length || store.selectedConstraint.value || store.selectedObject.value ||
-      store.culprits.value.length || this.pushed());
+      store.culprits.value.length || store.related.value.length || this.pushed());
   }
 
   private pushed(): boolean {
@@ -64,6 +64,7 @@ export class Overlay {
     this.pen.lineJoin = this.pen.lineCap = 'round';
     this.handles(store.hoverObject.value);
     this.constraint(store.selectedConstraint.value, this.palette.css('selected'));
+    for (const id of store.related.value) this.constraint(id, this.palette.css('hover'));
     for (const id of store.culprits.value) this.constraint(id, this.palette.css('conflict'), true);
     for (const ref of store.picked.value) this.feature(ref, this.palette.css('selected'), true);
     if (store.hoverRef.value) this.feature(store.hoverRef.value, this.palette.css('hover'), false);

@@ -1,6 +1,8 @@
 // The pointer on the canvas: hovering, picking, dragging; orbiting is left to the controls.
 import type { OrbitControls } from 'three/examples/jsm/controls/OrbitControls.js';
+import { Vector3 } from 'three';
 import { dragKind, type Drag, type DragKind } from './drag';
+import type { Marks } from './marks';
 import type { Hit, Picker } from './picking';
 import * as store from '../store';
 
@@ -11,11 +13,14 @@ export class Pointer {
   private y = 0;
   private inside = false;
   private moved = false; // since the last frame
-  private pressed: { x: number; y: number; hit: Hit | null; kind: DragKind; id: number } | null = null;
+  private pressed: { x: number; y: number; hit: Hit | null; kind: DragKind; id: number; freedom: number } | null = null;
+  private readonly onMark = new Vector3();
+  private pointed = -1; // the freedom whose mark the cursor is on
 
   constructor(
     private readonly canvas: HTMLCanvasElement, private readonly picker: Picker,
-    private readonly drag: Drag, private readonly controls: OrbitControls, private readonly redraw: () => void,
+    private readonly drag: Drag, private readonly controls: OrbitControls, private readonly marks: Marks,
+    private readonly redraw: () => void,
   ) {
     canvas.addEventListener('pointerdown', (e) => this.down(e), true);
     canvas.addEventListener('pointermove', (e) => this.move(e));
@@ -36,8 +41,10 @@ export class Pointer {
     if (e.button !== 0 || !e.isPrimary) return;
     if (e.pointerType !== 'mouse') this.hover();
     const hit = this.picker.hit(this.x, this.y);
-    const kind = hit ? dragKind(hit.body.id) : '';
-    this.pressed = { x: this.x, y: this.y, hit, kind, id: e.pointerId };
+    const object = store.shownObject.value;
+    const freedom = dragKind(object) === 'slide' ? this.markAt() : -1;
+    const kind = freedom >= 0 ? 'slide' : hit ? dragKind(hit.body.id) : '';
+    this.pressed = { x: this.x, y: this.y, hit, kind, id: e.pointerId, freedom };
     this.controls.enabled = kind === '';
   }
 
@@ -46,9 +53,11 @@ export class Pointer {
     this.inside = true;
     this.moved = true;
     const p = this.pressed;
-    if (p?.kind && p.hit && !this.drag.active && Math.hypot(this.x - p.x, this.y - p.y) > CLICK_PX) {
+    const begins = p?.kind && !this.drag.active && Math.hypot(this.x - p.x, this.y - p.y) > CLICK_PX;
+    if (begins && (p.hit || p.freedom >= 0)) {
       this.canvas.setPointerCapture(p.id);
-      this.drag.begin(p.hit, p.kind, p.y);
+      if (p.freedom >= 0) this.drag.beginMark(store.shownObject.value, p.freedom, this.onMark, p.y);
+      else this.drag.begin(p.hit!, p.kind, p.y);
       this.canvas.classList.add('dragging');
     }
     if (this.drag.active) this.drag.move(this.x, this.y, e.shiftKey, e.altKey);
@@ -80,8 +89,20 @@ export class Pointer {
     return was;
   }
 
+  // The freedom whose mark the cursor is on; -1: none.
+  private markAt(): number {
+    return this.marks.freedomAt(this.picker.ray(this.x, this.y), this.onMark);
+  }
+
+  private point(freedom: number): void {
+    if (freedom === this.pointed) return;
+    this.pointed = freedom;
+    store.hoverFreedom.value = freedom;
+  }
+
   private leave(): void {
     this.inside = false;
+    this.point(-1);
     store.hovered.value = [];
     store.hoverObject.value = '';
     this.redraw();
@@ -102,7 +123,8 @@ export class Pointer {
       store.hovered.value = refs;
     }
     store.hoverObject.value = hit?.body.id ?? (refs[0] ? store.splitRef(refs[0])[0] : '');
-    this.canvas.classList.toggle('can-drag', !!hit && dragKind(hit.body.id) !== '');
+    this.point(this.markAt());
+    this.canvas.classList.toggle('can-drag', this.pointed >= 0 || (!!hit && dragKind(hit.body.id) !== ''));
   }
 
   // Looks again at what is under a cursor that rests: features came, or another scene.

@@ -14,10 +14,13 @@ import { Locus } from './locus';
 import { Overlay } from './overlay';
 import { Palette } from './palette';
 import { Picker } from './picking';
+import { Swing } from './swing';
 import { Pointer } from './pointer';
 import { draft, preview } from '../draft';
+import { swing } from '../freedoms';
 import { whenPosesCome } from '../link';
 import { poses } from '../poses';
+import type { Branch, Pose, Strand, Vec3 } from '../protocol';
 import * as store from '../store';
 
 const FOV = 40;
@@ -39,6 +42,7 @@ export class Viewport {
   private readonly grid = new Grid(this.palette);
   private readonly locus: Locus;
   private readonly ghosts: Ghosts;
+  private readonly swing: Swing;
   private readonly overlay: Overlay;
   private readonly picker: Picker;
   private readonly cube: ViewCube;
@@ -53,14 +57,16 @@ export class Viewport {
     this.renderer = new WebGLRenderer({ canvas: bits.canvas, antialias: true, powerPreference: 'high-performance' });
     this.camera.up.set(0, 0, 1);
     this.controls = this.makeControls(bits.canvas);
-    this.locus = new Locus(this.palette.colour('motion'));
+    this.locus = new Locus(this.palette.colour('motion'), this.palette.colour('hover'));
     this.ghosts = new Ghosts(this.palette, this.bodies);
+    this.swing = new Swing(this.palette, this.bodies);
     this.picker = new Picker(this.camera, this.bodies);
     this.overlay = new Overlay(bits.overlay, this.camera, this.bodies, this.palette);
     this.cube = new ViewCube(bits.cube, this.camera, (view) => this.look(view));
-    this.pointer = new Pointer(bits.canvas, this.picker, new Drag(this.camera, this.picker, this.overlay), this.controls, () => this.invalidate());
+    const drag = new Drag(this.camera, this.picker, this.overlay);
+    this.pointer = new Pointer(bits.canvas, this.picker, drag, this.controls, this.locus.marks, () => this.invalidate());
     this.light();
-    this.stage.add(this.grid.lines, this.bodies.root, this.locus.root, this.ghosts.root, this.camera);
+    this.stage.add(this.grid.lines, this.bodies.root, this.locus.root, this.ghosts.root, this.swing.root, this.camera);
     new ResizeObserver(() => this.resize()).observe(bits.host);
     this.resize();
     this.subscribe();
@@ -99,13 +105,14 @@ export class Viewport {
       this.frameScene();
     });
     effect(() => this.showFreedoms());
+    effect(() => this.showSwing());
     effect(() => {
       store.simulation.value;
       this.ghosts.showDevice();
       this.invalidate();
     });
     effect(() => {
-      store.hoverRef.value; store.hoverObject.value; store.picked.value; store.selectedConstraint.value;
+      store.hoverRef.value; store.hoverObject.value; store.picked.value; store.selectedConstraint.value; store.related.value;
       store.features.value; store.link.value;
       this.dressAll();
       this.invalidate();
@@ -147,18 +154,38 @@ export class Viewport {
     const trial = preview.value;
     const drafted = draft.value;
     const object = trial?.solution?.object ?? store.shownObject.value;
-    const size = this.bodies.get(object)?.size ?? 0.1;
     if (drafted && trial?.solution) {
       const branch = trial.solution.branches[trial.branch] ?? null;
-      this.locus.show(branch, object, size, branch?.nearest.pose ?? null);
+      const strands = branch?.id === trial.solution.branch ? trial.solution.strands : undefined;
+      this.showLocus(object, branch, branch?.nearest.pose ?? null, strands);
       this.ghosts.show(object, trial.solution.branches, trial.branch);
     } else {
       const solution = store.solutions.value.get(object);
       const branch = currentBranch(solution) ?? null;
-      this.locus.show(solution?.state === 'free' ? null : branch, object, size, null);
-      this.ghosts.show('', [], 0);
+      this.showLocus(object, solution?.state === 'free' ? null : branch, null, solution?.strands);
+      const pointed = store.hoverBranch.value;
+      this.ghosts.show(pointed >= 0 ? object : '', solution?.branches ?? [], pointed);
     }
     this.overlay.labels = this.ghosts.labels;
+    this.invalidate();
+  }
+
+  private showLocus(object: string, branch: Branch | null, ghost: Pose | null, strands: readonly Strand[] | undefined): void {
+    const body = this.bodies.get(object);
+    const middle: Vec3 = body ? [0, 1, 2].map((k) => (body.bounds.low[k]! + body.bounds.high[k]!) / 2) as Vec3 : [0, 0, 0];
+    this.locus.show(branch && { branch, object, size: body?.size ?? 0.1, middle, ghost, strands });
+  }
+
+  // The ghost that shows what a freedom does.
+  private showSwing(): void {
+    const freedom = store.hoverFreedom.value;
+    const object = store.shownObject.value;
+    const solution = store.solutions.value.get(object);
+    const branch = currentBranch(solution);
+    const body = this.bodies.get(object);
+    const wanted = freedom >= 0 && !draft.value && solution && branch && body;
+    this.swing.show(object, freedom, wanted ? swing(solution, branch, freedom, poses.pose(object), body.size) : []);
+    this.locus.marks.light(freedom);
     this.invalidate();
   }
 
@@ -280,9 +307,11 @@ export class Viewport {
     }
     this.pointer.frame();
     this.locus.update(this.camera);
+    this.swing.frame(performance.now());
     this.renderer.render(this.stage, this.camera);
     this.overlay.draw();
     if (this.cameraMoved) this.publishCamera();
+    if (this.swing.moving) this.invalidate();
   }
 
   // For tests and tools that aim at the canvas: world to clip space, and the size in CSS pixels.

@@ -1,0 +1,25 @@
+// Where an object is, in double precision where the server said so: frames of the stream are single.
+import { compose, IDENTITY, inverse, norm, sub } from './maths';
+import { poses } from './poses';
+import type { Pose } from './protocol';
+import * as store from './store';
+
+const SAME_M = 1e-6; // a pose in single precision is the same as its double
+
+export function exactPose(id: string): Pose {
+  const rough = poses.pose(id);
+  const object = store.objectOf(id);
+  const held = store.tools.value.find((t) => t.object === id);
+  const state = store.toolState(id);
+  const solution = store.solutions.value.get(id);
+  const branch = solution?.branches.find((b) => b.id === solution.branch);
+  const known = [
+    object?.pose, branch?.nearest.pose, state && compose(state.pose, inverse(held?.at ?? IDENTITY)),
+  ];
+  return known.find((g) => g && same(g, rough)) ?? rough;
+}
+
+function same(a: Pose, b: Pose): boolean {
+  const turn = Math.abs(a.q.reduce((sum, v, i) => sum + v * b.q[i]!, 0));
+  return norm(sub(a.p, b.p)) < SAME_M && turn > 1 - 1e-12;
+}

@@ -1,0 +1,26 @@
+// A redundant constraint: what it follows from and by which rule, the others lit while it is looked at,
+// and the two ways to be rid of it.
+import type { JSX } from 'preact';
+import { deleteConstraint, patchConstraint } from '../actions';
+import * as store from '../store';
+import { listed } from '../words';
+
+export function Redundancy({ id }: { id: string }): JSX.Element {
+  const found = store.redundancyOf(id);
+  const because = found?.because ?? [];
+  const light = (): void => {
+    store.related.value = because;
+  };
+  const unlight = (): void => {
+    store.related.value = [];
+  };
+  return (
+    <div class="redundancy" onMouseEnter={light} onMouseLeave={unlight} onFocusCapture={light} onBlurCapture={unlight}>
+      <p>{id} follows from {because.length ? listed(because) : 'the others'}{found?.rule ? <span class="quiet">: {found.rule}</span> : ''}.</p>
+      <div class="fixes">
+        <button type="button" onClick={() => void patchConstraint(id, { enabled: false })}>Disable {id}</button>
+        <button type="button" onClick={() => void deleteConstraint(id)}>Delete {id}</button>
+      </div>
+    </div>
+  );
+}
