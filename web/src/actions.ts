@@ -3,10 +3,11 @@
 import { call, enc, featurePath } from './rest';
 import { refreshScenes, send } from './link';
 import {
-  Refusal, type Conflict, type Constraint, type Device, type Geometry, type Pose, type RunState, type Scene, type SceneObject,
+  Refusal, type Conflict, type Constraint, type Device, type Element, type Feature, type Geometry, type Pose, type RunState, type Scene, type SceneObject,
   type Simulation, type Solution, type Vec3,
 } from './protocol';
 import { valuesThatHold } from './holding';
+import type { ElementKind } from './maths';
 import { mm } from './words';
 import * as store from './store';
 
@@ -186,6 +187,41 @@ export const deleteObject = (id: string): Promise<boolean> =>
 
 export const deleteFeature = (ref: string): Promise<boolean> =>
   attempt(() => call('DELETE', `/features/${featurePath(ref)}`));
+
+// A new one stands on the object's +z side, and is moved from there.
+export function addFeature(object: string, kind: ElementKind): Promise<boolean> {
+  const taken = new Set((store.scene.value.features ?? []).map((f) => f.id));
+  let n = 1;
+  while (taken.has(`${object}/${kind}${n}`)) n++;
+  const point: Vec3 = [0, 0, heightOf(object)];
+  const up: Vec3 = [0, 0, 1];
+  const element = kind === 'point' ? { point } : kind === 'line' ? { line: { point, direction: up } } : { plane: { point, normal: up } };
+  return attempt(() => call('POST', '/features', { id: `${object}/${kind}${n}`, ...element }));
+}
+
+function heightOf(object: string): number {
+  const g = store.objectOf(object)?.geometry;
+  if (g?.type === 'box') return g.size[2] / 2;
+  if (g?.type === 'sphere') return g.radius;
+  return g?.type === 'cylinder' ? g.height / 2 : g?.type === 'cone' ? g.height : 0;
+}
+
+export const putFeature = (ref: string, element: Element): Promise<boolean> =>
+  attempt(() => call('PATCH', `/features/${featurePath(ref)}`, element));
+
+// By a copy under the new name; refused where something refers to the old one.
+export const renameFeature = (f: Feature, to: string): Promise<boolean> =>
+  attempt(async () => {
+    const id = `${store.splitRef(f.id)[0]}/${to}`;
+    const { point, line, plane } = f;
+    await call('POST', '/features', { id, ...(plane ? { plane } : line ? { line } : { point }) });
+    try {
+      await call('DELETE', `/features/${featurePath(f.id)}`);
+    } catch (e) {
+      await call('DELETE', `/features/${featurePath(id)}`);
+      throw e;
+    }
+  });
 
 // ---- constraints and solutions -------------------------------------------------------------------------
 

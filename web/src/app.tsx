@@ -4,6 +4,7 @@ import { Constraints } from './panels/constraints';
 import { DevicePanel } from './panels/device';
 import { Dialogs } from './panels/dialogs';
 import { Events } from './panels/events';
+import { FeaturesPanel } from './panels/features';
 import { Header } from './panels/header';
 import { Inspector } from './panels/inspector';
 import { Join } from './panels/join';
@@ -33,7 +34,7 @@ export function App(): JSX.Element {
       <nav class="left" aria-label="Scene"><Tree /><Constraints /></nav>
       <Stage />
       <Tabs />
-      <aside class="right" aria-label="Inspector"><Join /><Inspector /><SolutionPanel /><DevicePanel /></aside>
+      <aside class="right" aria-label="Inspector"><Join /><Inspector /><FeaturesPanel /><SolutionPanel /><DevicePanel /></aside>
       <section class="bottom" aria-label="Plots and events"><Plots /><Events /></section>
       <Dialogs />
       <div class="away" role="status" aria-live="polite" data-said>{store.said.value}</div>

@@ -4,7 +4,7 @@ import { poses } from './poses';
 import type { Pose } from './protocol';
 import * as store from './store';
 
-const SAME_M = 1e-6; // a pose in single precision is the same as its double
+const SAME = 1e-6; // a pose in single precision is the same as its double (m, and of the quaternion)
 
 export function exactPose(id: string): Pose {
   const rough = poses.pose(id);
@@ -20,6 +20,7 @@ export function exactPose(id: string): Pose {
 }
 
 function same(a: Pose, b: Pose): boolean {
-  const turn = Math.abs(a.q.reduce((sum, v, i) => sum + v * b.q[i]!, 0));
-  return norm(sub(a.p, b.p)) < SAME_M && turn > 1 - 1e-12;
+  const sign = a.q.reduce((sum, v, i) => sum + v * b.q[i]!, 0) < 0 ? -1 : 1;
+  const turn = Math.hypot(...a.q.map((v, i) => v - sign * b.q[i]!));
+  return norm(sub(a.p, b.p)) < SAME && turn < SAME;
 }
