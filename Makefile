@@ -17,10 +17,11 @@ RT_SRC := $(wildcard rt/*/*.c)
 DRIVER_SRC := $(wildcard drivers/*.c)
 SERVER_SRC := $(wildcard server/*.c)
 UNIT_SRC := $(wildcard tests/unit/test_*.c)
+ORACLE_SRC := tests/oracle/oracle.c tests/oracle/making.c tests/oracle/judge.c tests/oracle/campaign.c
 
 obj = $(patsubst %.c,$(BUILD)/obj/%.o,$(1))
 
-.PHONY: deps deps-test build lib run test unit api page check bench asan tsan format clean
+.PHONY: deps deps-test build lib run test unit api page check bench verify asan tsan format clean
 
 build: $(BUILD)/guideway
 
@@ -95,10 +96,16 @@ run: deps
 
 UNIT_BIN := $(patsubst tests/unit/%.c,$(BUILD)/unit/%,$(UNIT_SRC))
 
-$(BUILD)/unit/%: tests/unit/%.c $(BUILD)/libguideway.a
+# what tests share
+$(BUILD)/liboracle.a: $(call obj,$(ORACLE_SRC))
+	@rm -f $@
+	@echo "  AR    $@"
+	@ar rcs $@ $^
+
+$(BUILD)/unit/%: tests/unit/%.c $(BUILD)/liboracle.a $(BUILD)/libguideway.a
 	@mkdir -p $(@D)
 	@echo "  LINK  $@"
-	@$(CC) $(CFLAGS) -o $@ $< $(BUILD)/libguideway.a $(LDFLAGS) $(LDLIBS_RT) -lcmocka
+	@$(CC) $(CFLAGS) -o $@ $< $(BUILD)/liboracle.a $(BUILD)/libguideway.a $(LDFLAGS) $(LDLIBS_RT) -lcmocka
 
 test: deps-test
 	@$(MAKE) --no-print-directory check unit api page
@@ -109,6 +116,19 @@ $(BUILD)/example-solve: examples/solve.c $(BUILD)/libguideway.a
 unit: $(UNIT_BIN) $(BUILD)/example-solve
 	@$(BUILD)/example-solve
 	@set -e; for t in $(UNIT_BIN); do echo "== $$t"; $$t; done
+
+# ---- the solver against brute force: SECONDS of random problems, from SEED ----------------------
+
+WIRE_SRC := $(wildcard server/wire*.c) server/text.c
+SEED ?= 1
+
+$(BUILD)/verify: $(call obj,tests/oracle/verify.c $(WIRE_SRC)) $(BUILD)/liboracle.a $(BUILD)/libguideway.a
+	@echo "  LINK  $@"
+	@$(CC) $(CFLAGS) -o $@ $^ $(LDFLAGS) $(LDLIBS_RT) -ljansson
+
+verify: SECONDS ?= 600
+verify: $(BUILD)/verify
+	$(BUILD)/verify $(SECONDS) $(SEED)
 
 # GUIDEWAY names the binary that the tests start
 api: $(BUILD)/guideway $(NODE_MODULES)

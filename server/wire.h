@@ -87,6 +87,9 @@ typedef struct wire_problem wire_problem;
 wire_problem *wire_get_problem(const json_t *value, gw_error *error);
 void wire_problem_destroy(wire_problem *problem);
 
+/* What it asks of the solver; lives as long as it. */
+const gw_problem *wire_problem_stated(const wire_problem *problem);
+
 /* Solves it (timing it) and encodes the answer; NULL with an error where "at" does not fit the
  * branches found, or memory is short. */
 json_t *wire_solve(const wire_problem *problem, gw_error *error);

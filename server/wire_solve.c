@@ -162,6 +162,11 @@ void wire_problem_destroy(wire_problem *p)
     free(p);
 }
 
+const gw_problem *wire_problem_stated(const wire_problem *p)
+{
+    return &p->problem;
+}
+
 /* ---- poses of a branch --------------------------------------------------------------------- */
 
 /* The problem's size: reach of its points, at least the body's length (m). */

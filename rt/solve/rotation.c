@@ -150,7 +150,7 @@ void gw_rule_directions(gw_run *run, const gw_direction *x, const gw_direction *
     double sigma_a = gw_angle_between(x->u, y->u), sigma_b = gw_angle_between(x->f, y->f);
     bool one_u = sigma_a <= SAME_ANGLE, one_f = sigma_b <= SAME_ANGLE;
     double excess = quadrilateral_excess(x->angle, y->angle, sigma_a, sigma_b);
-    if (excess > SAME_ANGLE) {
+    if (excess > run->snap_angle) {
         clash(run, x->from | y->from, x->angle, y->angle, sigma_a, sigma_b);
     } else if (one_u && one_f) {
         gw_edit *e = gw_option(run, "the same angle twice");
@@ -175,7 +175,7 @@ void gw_rule_directions(gw_run *run, const gw_direction *x, const gw_direction *
 void gw_rule_fixed_direction(gw_run *run, const gw_state *state, const gw_direction *x)
 {
     double angle = gw_angle_between(gw_rotate(state->rotation, x->u), x->f);
-    if (fabs(angle - x->angle) <= 5 * SAME_ANGLE) {
+    if (fabs(angle - x->angle) <= 5 * run->snap_angle) {
         gw_option(run, "the rotation gives the angle");
         return;
     }

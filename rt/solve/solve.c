@@ -152,8 +152,56 @@ static void complete_all(gw_run *run)
     gw_complete(run, &state, true);
 }
 
+/* An inequality fails by little: there is a pose all the same where the numeric search finds one,
+ * and nothing is proven where it comes as near as is asked. */
+static void look_again(gw_run *run)
+{
+    complete_all(run);
+    run->doubt = run->solution->best_residual <= GW_VERIFIED * run->size;
+}
+
+/* True where arbitrary poses of a set are all on another one of more freedoms. */
+static bool is_within(const gw_run *run, const gw_branch *b, const gw_branch *other)
+{
+    unsigned long long random = 1;
+    gw_pose x = b->nearest, on;
+    for (int k = 0; k < 3; k++) {
+        if (gw_submanifold_nearest(&other->set, &x, run->size, &on) > 1e-5 * run->size)
+            return false;
+        x = gw_branch_sample(b, run->size, &random);
+    }
+    return true;
+}
+
+/* Alternatives of a rule may lie within one another once other constraints hold as well: what is
+ * within another set is no branch of its own. */
+static void drop_contained(const gw_run *run, gw_solution *s)
+{
+    for (int i = s->branch_count - 1; i >= 0; i--) {
+        bool inside = false;
+        for (int k = 0; k < s->branch_count && !inside; k++)
+            inside = s->branches[i].set.dof < s->branches[k].set.dof &&
+                     is_within(run, &s->branches[i], &s->branches[k]);
+        if (inside && i < --s->branch_count)
+            copy_branch(&s->branches[i], &s->branches[s->branch_count]);
+    }
+}
+
+static const char *why_unhandled(const gw_run *run, const gw_solution *s)
+{
+    if (s->best_residual <= GW_VERIFIED * run->size)
+        return "The constraints contradict one another by no more than the tolerance: poses come "
+               "within 1e-9 of the problem's size of them all, and none was found that meets them.";
+    if (run->work <= 0)
+        return "No rule reaches these constraints together, and the search for a pose ended at its "
+               "bound before it found one; that does not prove that there is none.";
+    return "No rule reaches these constraints together and no pose was found from many starts; "
+           "that does not prove that there is none.";
+}
+
 static void conclude(gw_run *run, gw_solution *s)
 {
+    drop_contained(run, s);
     s->dof = 0;
     for (int i = 0; i < s->branch_count; i++)
         s->dof = s->branches[i].set.dof > s->dof ? s->branches[i].set.dof : s->dof;
@@ -164,16 +212,12 @@ static void conclude(gw_run *run, gw_solution *s)
         gw_find_redundant(run);
     } else if (!run->doubt && run->conflict.condition) {
         s->status = GW_STATUS_INCOMPATIBLE;
+        s->left = 0;
+        gw_narrow_conflict(run);
         s->conflict = run->conflict;
     } else {
         s->status = GW_STATUS_UNHANDLED;
-        s->reason =
-            run->work <= 0
-                ? "No rule reaches these constraints together, and the search for a pose ended at "
-                  "its bound "
-                  "before it found one; that does not prove that there is none."
-                : "No rule reaches these constraints together and no pose was found from many "
-                  "starts; that does not prove that there is none.";
+        s->reason = why_unhandled(run, s);
     }
 }
 
@@ -192,5 +236,7 @@ void gw_solve(const gw_problem *problem, gw_solution *solution)
     gw_explore(&run);
     if (run.lost || (solution->branch_count == 0 && run.doubt))
         complete_all(&run);
+    else if (solution->branch_count == 0 && !gw_conflict_is_plain(&run))
+        look_again(&run);
     conclude(&run, solution);
 }

@@ -102,6 +102,7 @@ struct gw_run {
     const gw_problem *problem;
     unsigned long use;     /* bits of the constraints taken */
     double size, snap;     /* m */
+    double snap_angle;     /* rad: angles that contradict do so by more */
     gw_solution *solution; /* trace, implied, conflict go here; NULL: nowhere */
     const gw_guide *guide; /* NULL: all branches */
     void (*leaf)(gw_run *run, const gw_state *state);
@@ -210,6 +211,13 @@ bool gw_anchor(const gw_run *run, gw_state *state);
 void gw_run_init(gw_run *run, const gw_problem *problem,
                  void (*leaf)(gw_run *run, const gw_state *state), void *context);
 void gw_explore(gw_run *run);
+
+/* ---- conflict.c ------------------------------------------------------------------------------ */
+
+/* True where every branch of a run fails by much more than the snap. */
+bool gw_conflict_is_plain(const gw_run *run);
+/* Makes the run's conflict name constraints that have no pose together, none without need. */
+void gw_narrow_conflict(gw_run *run);
 
 /* ---- follow.c: the choices of a guided run --------------------------------------------------- */
 

@@ -255,6 +255,50 @@ static void a_contradiction_is_told_with_its_numbers(void **unused)
     assert_non_null(strstr(words, "1000 mm between the points, 1500 mm between"));
 }
 
+/* In one sense of the second the first two contradict each other, in the other one the third does:
+ * it takes all three, whichever branch had the shorter proof. */
+static void a_conflict_names_constraints_that_contradict(void **unused)
+{
+    (void)unused;
+    gw_vec3 o = {0, 0, 0}, x = X, y = Y, z = Z;
+    gw_vec3 by_30 = {0.5, 0, sqrt(0.75)}, by_150 = {0.5, 0, -sqrt(0.75)};
+    gw_constraint c[] = {
+        {.kind = GW_PARALLEL, .mobile = line(o, z), .fixed = line(o, z)},
+        {.kind = GW_PARALLEL, .mobile = line(o, by_30), .fixed = line(o, by_150)},
+        {.kind = GW_PARALLEL, .mobile = line(o, y), .fixed = line(o, gw_v3(0.6, 0.8, 0))},
+        {.kind = GW_PARALLEL, .mobile = line(o, x), .fixed = line(o, x)},
+    };
+    solve_set(c, 4);
+    assert_int_equal(solution.status, GW_STATUS_INCOMPATIBLE);
+    unsigned long named = solution.conflict.constraints;
+    for (int left_out = 0; left_out < 5; left_out++) {
+        gw_constraint some[4];
+        int n = 0;
+        for (int i = 0; i < 4; i++)
+            if (named >> i & 1 && i != left_out)
+                some[n++] = c[i];
+        solve_set(some, n);
+        bool all = left_out == 4 || !(named >> left_out & 1);
+        assert_int_equal(solution.status, all ? GW_STATUS_INCOMPATIBLE : GW_SOLVED);
+    }
+}
+
+/* A line through a point of a plane, and in the plane: that the line's own point is there is one
+ * pose of many, not another branch. */
+static void a_set_within_another_is_no_branch(void **unused)
+{
+    (void)unused;
+    gw_vec3 p = {-1, 1, 1};
+    gw_element l = line(gw_v3(0, -1, -1), gw_v3(0, 1, 1));
+    gw_constraint c[] = {coincident(l, plane(p, gw_v3(1, 1, 0))), coincident(l, point_at(p)),
+                         coincident(l, line(p, gw_v3(1, -1, 2)))};
+    solve_set(c, 2);
+    assert_int_equal(solution.branch_count, 1);
+    assert_int_equal(solution.dof, 3);
+    solve_set(c, 3);
+    assert_mobility(2, 1, 1);
+}
+
 static void contradicting_angles_are_incompatible(void **unused)
 {
     (void)unused;
@@ -348,6 +392,8 @@ int main(void)
         cmocka_unit_test(a_point_and_a_sense_have_two_branches_each),
         cmocka_unit_test(five_incidences_have_thirty_two_branches),
         cmocka_unit_test(a_contradiction_is_told_with_its_numbers),
+        cmocka_unit_test(a_conflict_names_constraints_that_contradict),
+        cmocka_unit_test(a_set_within_another_is_no_branch),
         cmocka_unit_test(contradicting_angles_are_incompatible),
         cmocka_unit_test(parallel_planes_at_two_distances_are_incompatible),
         cmocka_unit_test(a_repeated_constraint_is_redundant),

@@ -1,0 +1,59 @@
+/*
+ * What a verdict of incompatibility rests on. A conflict is found on each branch by itself and may
+ * name the constraints of that branch only: the ones to tell are those that have no pose together.
+ * And an inequality that fails by little, between directions of short arms, is no proof. Any
+ * thread, RT safe.
+ */
+#include "rt/solve/solve_internal.h"
+
+#define NEARLY 1e6 /* times the snap: where directions touch, poses lie off by its square root */
+
+static void note_leaf(gw_run *run, const gw_state *state)
+{
+    (void)state;
+    *(bool *)run->context = true;
+    run->stop = true;
+}
+
+/* True where the constraints in `use` have a conflict on every branch, `conflict` being one that
+ * fails by more than `times` the snap. */
+static bool refuted(const gw_run *whole, unsigned long use, double times, gw_conflict *conflict)
+{
+    bool reached = false;
+    gw_run run;
+    gw_run_init(&run, whole->problem, note_leaf, &reached);
+    run.use = use;
+    run.snap *= times;
+    run.snap_angle *= times;
+    gw_explore(&run);
+    if (reached || run.doubt || !run.conflict.condition)
+        return false;
+    *conflict = run.conflict;
+    return true;
+}
+
+bool gw_conflict_is_plain(const gw_run *run)
+{
+    gw_conflict ignored;
+    return refuted(run, run->use, NEARLY, &ignored);
+}
+
+/* Halves are left out first, then ever smaller blocks, the later constraints before the earlier.
+ * What fails by little on some branch only all constraints together are sure to contradict. */
+void gw_narrow_conflict(gw_run *run)
+{
+    gw_conflict *c = &run->conflict, found;
+    unsigned long use = c->constraints;
+    bool plain = gw_conflict_is_plain(run);
+    if (!plain || !refuted(run, use, NEARLY, &found))
+        use = run->use;
+    for (int size = GW_MAX_PROBLEM / 2; size > 0 && plain; size /= 2)
+        for (int first = GW_MAX_PROBLEM - size; first >= 0; first -= size) {
+            unsigned long block = ((1ul << size) - 1) << first;
+            if (use & block && refuted(run, use & ~block, NEARLY, &found))
+                use &= ~block;
+        }
+    if (refuted(run, use, 1, &found))
+        *c = found;
+    c->constraints = use;
+}

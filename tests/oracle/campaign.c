@@ -1,0 +1,154 @@
+/*
+ * Random problems in series. Scales run from a micrometre to a megametre. Single-threaded.
+ */
+#include "tests/oracle/campaign.h"
+
+#include <time.h>
+
+#include "tests/oracle/oracle.h"
+
+#define MOST 8
+
+typedef struct problem_made {
+    gw_constraint c[MOST];
+    gw_pose hidden;
+    gw_problem problem;
+} problem_made;
+
+static const statement *statements(int *count)
+{
+    static statement list[MOST_STATEMENTS];
+    static int n;
+    if (n == 0)
+        n = making_statements(list);
+    *count = n;
+    return list;
+}
+
+static void add_true(problem_made *m, const statement *s, numbers from, unsigned long long *random)
+{
+    m->c[m->problem.count] = making_true(s, from, &m->hidden, m->c, m->problem.count, random);
+    m->problem.count++;
+}
+
+/* The size and the present pose: at the hidden one, or anywhere. */
+static void finish(problem_made *m, unsigned long long *random)
+{
+    double k = pow(10, 2 * (making_below(random, 7) - 3));
+    m->problem.pose = making_below(random, 3) ? making_pose(GENERAL, random) : m->hidden;
+    making_scale(&m->problem, m->c, k);
+    m->hidden.p = gw_scale(k, m->hidden.p);
+}
+
+static void start(problem_made *m, numbers from, unsigned long long *random)
+{
+    m->problem = (gw_problem){gw_pose_identity(), 1, 0, m->c};
+    m->hidden = making_pose(from, random);
+}
+
+static void make_pair(problem_made *m, long number, unsigned long long *random)
+{
+    int n;
+    const statement *list = statements(&n);
+    numbers from = (numbers)(number / ((long)n * n) % 3);
+    start(m, from, random);
+    add_true(m, &list[number % n], from, random);
+    add_true(m, &list[number / n % n], from, random);
+}
+
+static void make_true(problem_made *m, unsigned long long *random)
+{
+    int n, count = 2 + making_below(random, 5);
+    const statement *list = statements(&n);
+    numbers from = (numbers)making_below(random, 3);
+    start(m, from, random);
+    while (m->problem.count < count)
+        add_true(m, &list[making_below(random, n)], from, random);
+}
+
+/* Moves one number of a constraint by `by` (m or rad). */
+static void nudge(gw_constraint *c, double by, unsigned long long *random)
+{
+    bool alike = c->mobile.kind == c->fixed.kind;
+    gw_vec3 off = {oracle_uniform(random, -1, 1), oracle_uniform(random, -1, 1),
+                   oracle_uniform(random, -1, 1)};
+    if (c->kind == GW_DISTANCE && making_below(random, 2)) {
+        c->value = c->value < 0 ? c->value - by : c->value + by;
+    } else if (c->kind == GW_ANGLE && making_below(random, 2)) {
+        double high = alike ? GW_PI : GW_PI / 2, low = alike ? 0 : -GW_PI / 2;
+        c->value = c->value + by < high ? c->value + by : fmax(low, c->value - by);
+    } else if (c->kind == GW_DISTANCE || c->kind == GW_COINCIDENT) {
+        c->fixed.p = gw_mul_add(c->fixed.p, by, off);
+    } else {
+        c->fixed.d = gw_unit(gw_mul_add(c->fixed.d, by, off));
+    }
+}
+
+/* A constraint again, with another number or direction, or the other sense. */
+static void contradict(problem_made *m, unsigned long long *random)
+{
+    gw_constraint *c = &m->c[m->problem.count];
+    *c = m->c[making_below(random, m->problem.count)];
+    m->problem.count++;
+    if (gw_constraint_has_sense(c->kind, c->mobile.kind, c->fixed.kind) && c->sense &&
+        making_below(random, 2))
+        c->sense = c->sense == GW_SAME ? GW_OPPOSITE : GW_SAME;
+    else
+        nudge(c, 0.05 + oracle_uniform(random, 0, 0.5), random);
+}
+
+int campaign_step(series which, long number, const searches *how, unsigned long long *random,
+                  tally *count)
+{
+    static problem_made m;
+    searches h = *how;
+    gw_error error;
+    if (which == SERIES_PAIRS)
+        make_pair(&m, number, random);
+    else
+        make_true(&m, random);
+    double by = 0;
+    if (which == SERIES_NUDGED) {
+        by = pow(10, oracle_uniform(random, -13, -0.5));
+        nudge(&m.c[making_below(random, m.problem.count)], by, random);
+    } else if (which == SERIES_CONTRARY) {
+        by = 1;
+        contradict(&m, random);
+    }
+    /* between these, whether a pose or a freedom is there is a matter of the tolerance */
+    h.blurred = by > 1e-12 && by < 1e-5;
+    h.again = h.blurred ? 0 : h.again;
+    finish(&m, random);
+    if (!gw_problem_check(&m.problem, &error)) {
+        fprintf(stderr, "%s: %s\n", error.where, error.message);
+        return 1;
+    }
+    /* a nudge within the tolerance leaves the hidden pose true */
+    double off = oracle_worst(&m.problem, ~0ul, oracle_size(&m.problem), &m.hidden, NULL);
+    return judge(&m.problem, off < ORACLE_ROOT ? &m.hidden : NULL, &h, random, count);
+}
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+long campaign(double seconds, unsigned long long random, FILE *to)
+{
+    static const char *const names[] = {"every pair of statements, true", "true sets",
+                                        "true sets, one number nudged",
+                                        "true sets, one contradicted"};
+    long faults = 0;
+    for (int i = 0; i < SERIES_COUNT; i++) {
+        const searches how = {.starts = 60, .samples = 6, .again = 4};
+        tally count = {.most_told = 6, .to = to};
+        double end = now() + seconds / SERIES_COUNT;
+        for (long n = 0; now() < end; n++)
+            faults += campaign_step((series)i, n, &how, &random, &count);
+        fprintf(to, "-- %s\n", names[i]);
+        judge_print(to, &count);
+    }
+    return faults;
+}

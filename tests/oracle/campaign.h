@@ -1,0 +1,25 @@
+/*
+ * Series of random problems for the judge. Single-threaded; no allocation.
+ */
+#ifndef GW_TESTS_CAMPAIGN_H
+#define GW_TESTS_CAMPAIGN_H
+
+#include "tests/oracle/judge.h"
+#include "tests/oracle/making.h"
+
+typedef enum series {
+    SERIES_PAIRS,    /* every statement with every other, in turn */
+    SERIES_TRUE,     /* two to six constraints that a hidden pose satisfies */
+    SERIES_NUDGED,   /* the same, one of them moved by 1e-13 to 0.3 of the size */
+    SERIES_CONTRARY, /* the same, one of them stated twice with another number or direction */
+    SERIES_COUNT
+} series;
+
+/* One problem of a series, by its number, judged. Returns the number of faults. */
+int campaign_step(series which, long number, const searches *how, unsigned long long *random,
+                  tally *count);
+
+/* All series in turn for some seconds, counts printed to `to`; the number of faults. */
+long campaign(double seconds, unsigned long long random, FILE *to);
+
+#endif

@@ -1,0 +1,48 @@
+/*
+ * Problems to hold the solver against: constraints of every kind, pair of elements and sense, made
+ * true at a hidden pose; or thrown together. Single-threaded; no allocation.
+ */
+#ifndef GW_TESTS_MAKING_H
+#define GW_TESTS_MAKING_H
+
+#include <stdio.h>
+
+#include "rt/solve/solve.h"
+
+/* One of the ways to state a constraint. */
+typedef struct statement {
+    gw_constraint_kind kind;
+    gw_element_kind mobile, fixed;
+    gw_sense sense;
+    bool reversed;
+} statement;
+
+#define MOST_STATEMENTS 64
+
+/* Fills all ways there are; how many. */
+int making_statements(statement list[MOST_STATEMENTS]);
+
+/* Where numbers come from. */
+typedef enum numbers {
+    GENERAL, /* anywhere in the unit cube, any direction */
+    LATTICE, /* -1, 0, 1 and their directions: degenerate positions are frequent */
+    MIXED    /* either, each time */
+} numbers;
+
+/* A pose of such numbers: the lattice's turns are the 24 of the cube. */
+gw_pose making_pose(numbers from, unsigned long long *random);
+
+/* A constraint that holds at `x`; now and then it shares an element with one of `earlier`. */
+gw_constraint making_true(const statement *s, numbers from, const gw_pose *x,
+                          const gw_constraint *earlier, int count, unsigned long long *random);
+
+/* All lengths of a problem times k. */
+void making_scale(gw_problem *problem, gw_constraint *c, double k);
+
+/* The problem as JSON for `guideway solve`, on one line. */
+void making_print(FILE *to, const gw_problem *problem);
+
+/* One of 0 .. n - 1. */
+int making_below(unsigned long long *random, int n);
+
+#endif
