@@ -126,6 +126,7 @@ void api_constraint_patch(api_call *call)
         strcpy(constraint.id, call->part[0]);
     if (strcmp(constraint.id, call->part[0]) != 0 && taken(call, &edit, constraint.id))
         return;
+    gw_scene_rename_constraint(edit.scene, call->part[0], constraint.id);
     edit.scene->constraints[index] = constraint;
     finish(call, &edit, index, 200);
 }
@@ -138,6 +139,13 @@ void api_constraint_delete(api_call *call)
         return;
     int index = gw_scene_constraint_index(edit.scene, call->part[0]);
     if (no_such(call, index)) {
+        app_edit_end(&edit);
+        return;
+    }
+    const gw_task *task = gw_scene_task_using(edit.scene, call->part[0]);
+    if (task) {
+        api_refuse(call, 409, "", "%s is referred to by task %s: delete this first", call->part[0],
+                   task->id);
         app_edit_end(&edit);
         return;
     }

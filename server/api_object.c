@@ -146,6 +146,9 @@ static void dependents(const gw_scene *scene, const char *id, char *list, size_t
     for (int i = 0; i < scene->tool_count; i++)
         if (strcmp(scene->tools[i].object, id) == 0)
             name_one(list, size, "tool", scene->tools[i].device);
+    for (int i = 0; i < scene->task_count; i++)
+        if (strcmp(scene->tasks[i].object, id) == 0)
+            name_one(list, size, "task", scene->tasks[i].id);
 }
 
 void api_object_delete(api_call *call)

@@ -154,11 +154,14 @@ static size_t scene_bytes(const gw_scene *scene)
     size_t bytes = sizeof *scene + (size_t)scene->object_count * sizeof(gw_object) +
                    (size_t)scene->feature_count * sizeof(gw_feature) +
                    (size_t)scene->constraint_count * sizeof(gw_scene_constraint) +
-                   (size_t)scene->device_count * sizeof(gw_device);
+                   (size_t)scene->device_count * sizeof(gw_device) +
+                   (size_t)scene->task_count * sizeof(gw_task);
     for (int i = 0; i < scene->object_count; i++)
         bytes += (size_t)scene->objects[i].shape.part_count * sizeof(gw_part);
     for (int i = 0; i < scene->device_count; i++)
         bytes += (size_t)scene->devices[i].operator.count * sizeof(gw_hand_knot);
+    for (int i = 0; i < scene->task_count; i++)
+        bytes += (size_t)scene->tasks[i].step_count * sizeof(gw_task_step);
     return bytes;
 }
 

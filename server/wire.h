@@ -61,6 +61,7 @@ bool wire_get_constraint(const json_t *value, const char *at, gw_scene_constrain
                          gw_error *error);
 bool wire_get_tool(const json_t *value, const char *at, gw_tool *tool, gw_error *error);
 bool wire_get_device(const json_t *value, const char *at, gw_device *device, gw_error *error);
+bool wire_get_task(const json_t *value, const char *at, gw_task *task, gw_error *error);
 bool wire_get_operator(const json_t *value, const char *at, gw_operator *operator,
                        gw_error * error);
 
@@ -71,6 +72,7 @@ json_t *wire_constraint(const gw_scene_constraint *constraint);
 json_t *wire_tool(const gw_tool *tool);
 json_t *wire_device(const gw_device *device);
 json_t *wire_operator(const gw_operator *operator);
+json_t *wire_task(const gw_task *task);
 
 /* A whole scene, decoded and checked (gw_scene_check); NULL with an error. */
 gw_scene *wire_get_scene(const json_t *value, gw_error *error);

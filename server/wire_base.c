@@ -11,6 +11,7 @@
 const char *const wire_constraint_types[] = {"distance", "angle",         "coincident",
                                              "parallel", "perpendicular", NULL};
 const char *const wire_senses[] = {"either", "same", "opposite", NULL};
+const char *const wire_bounds[] = {"equal", "at-least", "at-most", NULL};
 
 /* ---- text ---------------------------------------------------------------------------------- */
 

@@ -52,8 +52,9 @@ bool wire_not_yet(const char *at, const char *name, const char *what, gw_error *
  * `object` are not looked at. */
 bool wire_get_element(const json_t *object, const char *at, gw_element *element, gw_error *error);
 
-/* The names of gw_constraint_kind and gw_sense in their order, NULL-terminated. */
+/* The names of gw_constraint_kind, gw_sense and gw_bound in their order, NULL-terminated. */
 extern const char *const wire_constraint_types[];
 extern const char *const wire_senses[];
+extern const char *const wire_bounds[];
 
 #endif

@@ -44,19 +44,21 @@ bool wire_get_feature(const json_t *value, const char *at, gw_feature *f, gw_err
 bool wire_get_constraint(const json_t *value, const char *at, gw_scene_constraint *c,
                          gw_error *error)
 {
-    static const char *const allowed[] = {"id",    "type",  "a",       "b",
-                                          "value", "sense", "enabled", NULL};
-    int kind = 0, sense = GW_EITHER;
+    static const char *const allowed[] = {"id",    "type",  "a",       "b", "value",
+                                          "bound", "sense", "enabled", NULL};
+    int kind = 0, sense = GW_EITHER, bound = GW_BOUND_EQUAL;
     *c = (gw_scene_constraint){.enabled = true};
     if (!wire_open(value, at, allowed, error) ||
         !wire_string(value, at, "id", WIRE_OPTIONAL, c->id, sizeof c->id, error) ||
         !wire_choice(value, at, "type", WIRE_REQUIRED, wire_constraint_types, &kind, error) ||
         !split_ref(value, at, "a", &c->a, error) || !split_ref(value, at, "b", &c->b, error) ||
         !wire_number(value, at, "value", WIRE_OPTIONAL, &c->value, error) ||
+        !wire_choice(value, at, "bound", WIRE_OPTIONAL, wire_bounds, &bound, error) ||
         !wire_choice(value, at, "sense", WIRE_OPTIONAL, wire_senses, &sense, error) ||
         !wire_bool(value, at, "enabled", &c->enabled, error))
         return false;
     c->kind = (gw_constraint_kind)kind;
+    c->bound = (gw_bound)bound;
     c->sense = (gw_sense)sense;
     return true;
 }
@@ -225,6 +227,12 @@ static bool get_scene_device(const json_t *v, const char *at, gw_scene *s, gw_er
     return d && wire_get_device(v, at, d, error);
 }
 
+static bool get_scene_task(const json_t *v, const char *at, gw_scene *s, gw_error *error)
+{
+    gw_task *t = gw_scene_add_task(s, error);
+    return t && wire_get_task(v, at, t, error);
+}
+
 static bool get_head(const json_t *v, gw_scene *s, gw_error *error)
 {
     static const char *const formats[] = {"guideway-scene/1", NULL};
@@ -258,13 +266,14 @@ static bool get_scene(const json_t *v, gw_scene *s, gw_error *error)
 {
     static const char *const allowed[] = {
         "format",      "name", "description", "gravity", "rate",       "objects", "features",
-        "constraints", "tool", "tools",       "devices", "mechanisms", NULL};
+        "constraints", "tool", "tools",       "devices", "mechanisms", "tasks",   NULL};
     if (!wire_open(v, "", allowed, error) || !get_head(v, s, error) ||
         !get_all(v, "objects", GW_MAX_OBJECTS, get_scene_object, s, error) ||
         !get_all(v, "features", GW_MAX_FEATURES, get_scene_feature, s, error) ||
         !get_all(v, "constraints", GW_MAX_CONSTRAINTS, get_scene_constraint, s, error) ||
         !get_tools(v, s, error) ||
-        !get_all(v, "devices", GW_MAX_DEVICES, get_scene_device, s, error))
+        !get_all(v, "devices", GW_MAX_DEVICES, get_scene_device, s, error) ||
+        !get_all(v, "tasks", GW_MAX_TASKS, get_scene_task, s, error))
         return false;
     make_ids(s);
     return gw_scene_check(s, error);

@@ -75,10 +75,13 @@ json_t *wire_feature(const gw_feature *f)
 
 json_t *wire_constraint(const gw_scene_constraint *c)
 {
-    return json_pack("{ss ss so so sf ss sb}", "id", c->id, "type", wire_constraint_types[c->kind],
-                     "a", ref_json(c->a.object, c->a.feature), "b",
-                     ref_json(c->b.object, c->b.feature), "value", c->value, "sense",
-                     wire_senses[c->sense], "enabled", c->enabled);
+    json_t *constraint = json_pack(
+        "{ss ss so so sf ss sb}", "id", c->id, "type", wire_constraint_types[c->kind], "a",
+        ref_json(c->a.object, c->a.feature), "b", ref_json(c->b.object, c->b.feature), "value",
+        c->value, "sense", wire_senses[c->sense], "enabled", c->enabled);
+    if (c->bound != GW_BOUND_EQUAL)
+        json_object_set_new(constraint, "bound", json_string(wire_bounds[c->bound]));
+    return constraint;
 }
 
 static json_t *workspace_json(const gw_workspace *w)
@@ -117,7 +120,7 @@ json_t *wire_tool(const gw_tool *t)
 json_t *wire_scene(const gw_scene *s)
 {
     json_t *objects = json_array(), *features = json_array(), *constraints = json_array();
-    json_t *devices = json_array(), *tools = json_array();
+    json_t *devices = json_array(), *tools = json_array(), *tasks = json_array();
     for (int i = 0; i < s->object_count; i++)
         json_array_append_new(objects, wire_object(&s->objects[i]));
     for (int i = 0; i < s->feature_count; i++)
@@ -128,6 +131,8 @@ json_t *wire_scene(const gw_scene *s)
         json_array_append_new(tools, wire_tool(&s->tools[i]));
     for (int i = 0; i < s->device_count; i++)
         json_array_append_new(devices, wire_device(&s->devices[i]));
+    for (int i = 0; i < s->task_count; i++)
+        json_array_append_new(tasks, wire_task(&s->tasks[i]));
     json_t *scene =
         json_pack("{ss ss so si so so so so}", "format", "guideway-scene/1", "name", s->name,
                   "gravity", wire_vec3(s->gravity), "rate", s->rate, "objects", objects, "features",
@@ -138,6 +143,9 @@ json_t *wire_scene(const gw_scene *s)
         json_object_set(scene, "tool", json_array_get(tools, 0));
     else if (s->tool_count > 1)
         json_object_set(scene, "tools", tools);
+    if (s->task_count > 0)
+        json_object_set(scene, "tasks", tasks);
+    json_decref(tasks);
     json_decref(tools);
     return scene;
 }

@@ -35,6 +35,18 @@ static json_t *wrench_json(const gw_wrench *w)
     return json_pack("{so so}", "force", vector(w->f), "torque", vector(w->t));
 }
 
+/* The ids of the walls that touch. */
+static json_t *walls_json(const gw_scene *scene, const gw_tool_state *t)
+{
+    json_t *walls = json_array();
+    for (int i = 0; i < GW_MAX_WALLS && t->object < scene->object_count; i++) {
+        int constraint = t->walls >> i & 1 ? gw_scene_wall(scene, t->object, i) : -1;
+        if (constraint >= 0)
+            json_array_append_new(walls, json_string(scene->constraints[constraint].id));
+    }
+    return walls;
+}
+
 static json_t *tool_json(const gw_scene *scene, const gw_tool_state *t)
 {
     const char *object = t->object < scene->object_count ? scene->objects[t->object].id : "";
@@ -49,6 +61,10 @@ static json_t *tool_json(const gw_scene *scene, const gw_tool_state *t)
         "limited", t->limited, "dragging", t->dragging);
     json_object_update(tool, figures);
     json_decref(figures);
+    json_object_set_new(tool, "contact", wrench_json(&t->contact));
+    json_object_set_new(tool, "walls", walls_json(scene, t));
+    json_object_set_new(tool, "penetration", json_real(shown(t->depth)));
+    json_object_set_new(tool, "guided", json_boolean(t->guide.active));
     return tool;
 }
 

@@ -14,6 +14,10 @@
 #define GW_MAX_TOOLS       2    /* held objects: two hands */
 #define GW_MAX_DEVICES     8    /* devices of a scene */
 #define GW_MAX_SAMPLES     4096 /* samples of a scripted wrench, or knots of a hand's path */
+#define GW_MAX_WALLS       64   /* one-sided distances of one held object: a bit each in u64 */
+#define GW_MAX_TASKS       32   /* tasks of a scene */
+#define GW_MAX_STEPS       64   /* steps of a task */
+#define GW_MAX_STEP_IDS    16 /* constraints that one step enables, and as many that it disables */
 
 /* Solver */
 #define GW_MAX_PROBLEM  64  /* constraints between one mobile object and its surroundings */

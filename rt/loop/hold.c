@@ -36,9 +36,99 @@ static gw_pose object_at(const gw_hold *hold)
     return body;
 }
 
+/* ---- walls ---------------------------------------------------------------------------------- */
+
+/* Where the object is shown with the model's held frame there. */
+static gw_pose body_shown(const gw_hold *hold, gw_pose *held, gw_twist *twist)
+{
+    gw_pose held_from_body = gw_pose_inverse(&hold->body.def.body_from_held);
+    gw_travel_apply(&hold->travel, held, twist);
+    return gw_pose_mul(held, &held_from_body);
+}
+
+/* The walls' wrench at the held frame of a model there. They act where the object is shown. */
+static gw_wrench contact_at(const gw_hold *hold, gw_pose held, gw_twist twist)
+{
+    gw_wrench none = {{0, 0, 0}, {0, 0, 0}};
+    if (!hold->walls.near)
+        return none;
+    gw_pose body = body_shown(hold, &held, &twist);
+    gw_vec3 arm = gw_sub(held.p, body.p);
+    twist.v = gw_sub(twist.v, gw_cross(twist.w, arm));
+    gw_wrench c = gw_walls_wrench(&hold->walls, &body, &twist);
+    c.t = gw_sub(c.t, gw_cross(arm, c.f));
+    return c;
+}
+
+/* Who is near and what they do, as the tick begins. */
+static void look_at_walls(gw_hold *hold, double dt)
+{
+    gw_pose body = object_at(hold);
+    gw_vec3 arm = gw_sub(body.p, hold->shown.p);
+    gw_twist twist = {gw_add(hold->shown_twist.v, gw_cross(hold->shown_twist.w, arm)),
+                      hold->shown_twist.w};
+    const gw_guided_def *def = &hold->body.def;
+    gw_walls_look(&hold->walls, &hold->body.model, def->mass.mass, &def->body_from_held, &body,
+                  &twist, dt);
+    gw_pose held;
+    gw_model_held(&hold->body.model, &held, &twist);
+    hold->contact = contact_at(hold, held, twist);
+}
+
+static double wall_energy(const gw_hold *hold)
+{
+    gw_pose held;
+    gw_twist twist;
+    if (!hold->walls.near)
+        return 0;
+    gw_model_held(&hold->body.model, &held, &twist);
+    gw_pose body = body_shown(hold, &held, &twist);
+    return gw_walls_energy(&hold->walls, &body);
+}
+
 void gw_hold_energy(const gw_hold *hold, double *kinetic, double *potential)
 {
     gw_model_energy(&hold->body.model, kinetic, potential);
+    *potential += wall_energy(hold);
+}
+
+/*
+ * A step near a wall: what the springs do not give back went into their damping, so
+ *
+ *   dissipated = W - d(kinetic + potential + springs),   W = f . dp + tau . dtheta
+ *
+ * of the operator, whose wrench is constant during the step. Force and motion have kinks there that
+ * a quadrature over the step would miss. What a travel does against a wall is an operator's work.
+ */
+typedef struct wall_step {
+    bool near;
+    double before; /* all energy (J) */
+    gw_pose held;
+} wall_step;
+
+static wall_step open_wall_step(const gw_hold *hold, double energy)
+{
+    wall_step w = {.near = hold->walls.near != 0, .before = energy};
+    gw_twist twist;
+    if (w.near)
+        gw_model_held(&hold->body.model, &w.held, &twist);
+    return w;
+}
+
+/* `went`: by limits since the step, booked elsewhere (J). */
+static void close_wall_step(gw_hold *hold, const wall_step *w, const gw_step *step, double went,
+                            bool travelled)
+{
+    double kinetic, potential;
+    gw_pose held;
+    gw_twist twist;
+    gw_hold_energy(hold, &kinetic, &potential);
+    gw_model_held(&hold->body.model, &held, &twist);
+    gw_twist d = gw_pose_sub(&held, &w->held);
+    double work = gw_dot(hold->wrench.f, d.v) + gw_dot(hold->wrench.t, d.w);
+    double lost = work - step->dissipated - went - (kinetic + potential - w->before);
+    hold->work += work - step->work - (travelled ? lost : 0);
+    hold->dissipated += travelled ? 0 : lost;
 }
 
 static void take_settings(gw_hold *hold, const gw_scenario_tool *tool, double dt)
@@ -68,6 +158,7 @@ void gw_hold_reset(gw_hold *hold, const gw_scenario_tool *tool, double dt)
     take_settings(hold, tool, dt);
     gw_guided_init(&hold->body, &tool->guided, &tool->pose);
     gw_guided_set_twist(&hold->body, &tool->twist);
+    gw_walls_switch(&hold->walls, tool->walls, tool->wall_count);
     gw_pid_reset(&hold->pid);
     show(hold);
     join_device(hold);
@@ -116,6 +207,7 @@ void gw_hold_switch(gw_hold *hold, const gw_hold *old, const gw_scenario_tool *t
         memset(hold, 0, sizeof *hold);
         hold->tool = tool;
         gw_guided_init(&hold->body, &tool->guided, &tool->pose);
+        gw_walls_switch(&hold->walls, tool->walls, tool->wall_count);
         show(hold);
         keep_device(hold, NULL, &hold->shown);
         take_settings(hold, tool, scenario->dt);
@@ -143,6 +235,9 @@ void gw_hold_switch(gw_hold *hold, const gw_hold *old, const gw_scenario_tool *t
     gw_model_held(&hold->body.model, &model, &model_twist);
     gw_travel_limits limits = travel_limits(hold, scenario);
     gw_travel_start(&hold->travel, &at, &at_twist, &model, &model_twist, &limits);
+    gw_walls_switch(&hold->walls, tool->walls, tool->wall_count);
+    gw_robot_switch(&hold->robot, &old->tool->guided.set, &tool->guided.set, &hold->body.pose,
+                    &tool->guided.body_from_held);
     hold->settled = !hold->travel.active;
     show(hold);
 }
@@ -173,6 +268,23 @@ void gw_hold_rest(gw_hold *hold)
 
 /* ---- sense ---------------------------------------------------------------------------------- */
 
+/* What the robot wants at the tool frame. It works on the model: a travel takes both along. */
+static gw_wrench robot_wrench(gw_hold *hold, double dt)
+{
+    const gw_guided_def *def = &hold->body.def;
+    gw_robot_view view = {.set = &def->set,
+                          .mass = &def->mass,
+                          .gravity = def->gravity,
+                          .body_from_tool = def->body_from_held,
+                          .body = hold->body.pose,
+                          .contact = hold->contact,
+                          .touching = hold->walls.touching,
+                          .length = def->length,
+                          .dt = dt};
+    gw_model_held(&hold->body.model, &view.tool, &view.twist);
+    return gw_robot_wrench(&hold->robot, &view);
+}
+
 /* What operators in the task space want at the tool frame. */
 static gw_wrench wanted_wrench(gw_hold *hold, const gw_tick *tick)
 {
@@ -186,7 +298,8 @@ static gw_wrench wanted_wrench(gw_hold *hold, const gw_tick *tick)
     gw_wrench program = gw_operator_wrench(slot->program, t, &grip);
     gw_wrench drag =
         gw_drag_wrench(&hold->drag, &object, mass->com, &hold->shown, &hold->shown_twist);
-    return add_wrench(add_wrench(program, drag), hold->push);
+    gw_wrench robot = robot_wrench(hold, tick->dt);
+    return add_wrench(add_wrench(program, drag), add_wrench(hold->push, robot));
 }
 
 /* The operator's wrench as sensed, clamped, with the coupling where device and tool are apart. */
@@ -212,15 +325,18 @@ void gw_hold_sense(gw_hold *hold, const gw_tick *tick)
 {
     gw_wrench none = {{0, 0, 0}, {0, 0, 0}};
     gw_device_slot *slot = hold->tool->slot;
-    hold->limited = false;
+    hold->limited = hold->robot.ended = false;
     show(hold);
+    look_at_walls(hold, tick->dt);
     gw_wrench wanted = tick->moving ? wanted_wrench(hold, tick) : none;
     gw_wrench exerted = gw_map_wrench_to_device(&hold->map, &wanted);
     gw_slot_exert(slot, &exerted);
     hold->sensed = gw_slot_read(slot);
     hold->lost = !hold->sensed.valid;
-    if (hold->lost)
+    if (hold->lost) {
         gw_hold_rest(hold);
+        gw_robot_stay(&hold->robot);
+    }
     update_clutch(hold);
     take_wrench(hold, slot->driver->exert ? none : wanted, tick->moving);
 }
@@ -231,9 +347,9 @@ static gw_wrench held_wrench(const void *context, double t, const gw_pose *held,
                              const gw_twist *twist)
 {
     (void)t;
-    (void)held;
-    (void)twist;
-    return *(const gw_wrench *)context;
+    const gw_hold *hold = context;
+    return hold->walls.near ? add_wrench(hold->wrench, contact_at(hold, *held, *twist))
+                            : hold->wrench;
 }
 
 /* Scales the velocity so that the tool keeps within the scene's limits. */
@@ -257,27 +373,38 @@ static void limit_speed(gw_hold *hold)
     hold->limited = true;
 }
 
+/* A travel gives way to a hand or a wall that pushes hard. */
+static double pace_of(const gw_hold *hold)
+{
+    double force = fmax(gw_norm(hold->wrench.f), gw_norm(hold->contact.f));
+    double pace = (PACE_FORCE_STOP - force) / (PACE_FORCE_STOP - PACE_FORCE);
+    return fmin(fmax(pace, 0), 1);
+}
+
 void gw_hold_step(gw_hold *hold, const gw_tick *tick)
 {
     gw_step step;
-    gw_forces forces = {held_wrench, &hold->wrench};
+    gw_forces forces = {held_wrench, hold};
     hold->constraint = (gw_wrench){{0, 0, 0}, {0, 0, 0}};
     hold->settled = false;
     hold->held_still = false;
     if (!tick->moving || hold->clutched || !hold->sensed.valid)
         return;
     double kinetic, potential;
+    bool travelled = hold->travel.active;
     gw_hold_energy(hold, &kinetic, &potential);
+    wall_step wall = open_wall_step(hold, kinetic + potential);
     gw_model_step(&hold->body.model, &forces, tick->dt, &step);
     hold->constraint = step.constraint;
     hold->held_still = !step.finite;
     hold->work += step.work;
     hold->dissipated += step.finite ? step.dissipated : isfinite(kinetic) ? kinetic : 0;
+    double dissipated = hold->dissipated;
     limit_speed(hold);
-    if (!hold->travel.active)
-        return;
-    double pace = (PACE_FORCE_STOP - gw_norm(hold->wrench.f)) / (PACE_FORCE_STOP - PACE_FORCE);
-    hold->settled = gw_travel_advance(&hold->travel, tick->dt, fmin(fmax(pace, 0), 1));
+    if (travelled)
+        hold->settled = gw_travel_advance(&hold->travel, tick->dt, pace_of(hold));
+    if (wall.near && step.finite)
+        close_wall_step(hold, &wall, &step, hold->dissipated - dissipated, travelled);
 }
 
 /* ---- act ------------------------------------------------------------------------------------ */
@@ -355,6 +482,20 @@ static void split_force(const gw_hold *hold, gw_tool_state *state)
     state->force_tangential = gw_norm(count == 3 ? force : gw_sub(force, normal));
 }
 
+static void show_robot(const gw_hold *hold, gw_guide_state *s)
+{
+    const gw_robot *robot = &hold->robot;
+    *s = (gw_guide_state){.active = robot->active,
+                          .moving = robot->moving,
+                          .tag = robot->tag,
+                          .outcome = robot->outcome,
+                          .reaction = robot->reaction};
+    if (!robot->active)
+        return;
+    s->parameter_count = hold->body.def.set.dof;
+    gw_submanifold_parameters_at(&hold->body.def.set, &hold->body.pose, s->parameters);
+}
+
 void gw_hold_before(const gw_hold *hold, gw_tool_state *s)
 {
     gw_pose truth;
@@ -375,6 +516,10 @@ void gw_hold_before(const gw_hold *hold, gw_tool_state *s)
     s->travelling = hold->travel.active;
     s->clutched = hold->clutched;
     s->dragging = hold->drag.active;
+    s->contact = hold->contact;
+    s->walls = hold->walls.touching;
+    s->depth = hold->walls.depth;
+    show_robot(hold, &s->guide);
     split_force(hold, s);
 }
 

@@ -9,6 +9,7 @@
 #define GW_LOOP_HOLD_H
 
 #include "rt/control/admittance.h"
+#include "rt/loop/robot.h"
 #include "rt/loop/scenario_data.h"
 
 typedef struct gw_hold {
@@ -19,6 +20,8 @@ typedef struct gw_hold {
     gw_coupling coupling;
     gw_travel travel;
     gw_drag drag;
+    gw_robot robot;
+    gw_walls walls;
     gw_wrench push;
     bool clutch_wanted; /* by command; the device's button counts as well */
     bool clutched;
@@ -29,7 +32,8 @@ typedef struct gw_hold {
     gw_sensed sensed;
     gw_pose shown; /* virtual tool */
     gw_twist shown_twist;
-    gw_wrench wrench; /* acting at the tool frame */
+    gw_wrench wrench;  /* acting at the tool frame */
+    gw_wrench contact; /* of the walls, at the tool frame */
     gw_wrench constraint;
     bool limited;
     bool settled; /* a travel ended in this tick */
@@ -62,7 +66,7 @@ void gw_hold_act(gw_hold *hold, const gw_tick *tick);
 /* Takes the velocity away (halt); its energy is booked as dissipated. */
 void gw_hold_rest(gw_hold *hold);
 
-/* Kinetic and potential energy of the held body (J). */
+/* Kinetic and potential energy of the held body, what the walls' springs hold included (J). */
 void gw_hold_energy(const gw_hold *hold, double *kinetic, double *potential);
 
 /* The state before the step: call between sense and step. */

@@ -97,6 +97,7 @@ static bool build_tool(const gw_scenario_def *def, int index, gw_scenario_tool *
     t->map = map_of(def, tool, t);
     t->scale_stated = tool->workspace.has_scale;
     tool_settings(t, tool);
+    t->wall_count = gw_walls_build(def->scene, def->layout->poses, t->object, t->walls);
     return true;
 }
 

@@ -8,6 +8,7 @@
 #include "rt/control/travel.h"
 #include "rt/control/workspace.h"
 #include "rt/loop/slot.h"
+#include "rt/loop/walls.h"
 #include "rt/model/guided.h"
 
 typedef struct gw_scenario_tool {
@@ -21,6 +22,8 @@ typedef struct gw_scenario_tool {
     bool scale_stated; /* by the scene: taken over while it runs as well */
     double gain_p, gain_i, gain_d;
     double force_max, torque_max, speed_max, spin_max; /* 0: none */
+    int wall_count;
+    gw_wall walls[GW_MAX_WALLS];
 } gw_scenario_tool;
 
 struct gw_scenario {

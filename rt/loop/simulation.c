@@ -48,6 +48,19 @@ int gw_simulation_events(gw_simulation *s, gw_event *events, int capacity)
     return count;
 }
 
+/* The robot's way at a tool ended: said where it happens. */
+static void report_way(gw_simulation *s, int tool)
+{
+    gw_robot *robot = &s->holds[tool].robot;
+    if (robot->ended)
+        emit(s, (gw_event){.kind = GW_EVENT_GUIDED,
+                           .tool = tool,
+                           .tag = robot->tag,
+                           .outcome = robot->outcome,
+                           .value = robot->reaction});
+    robot->ended = false;
+}
+
 /* ---- energy --------------------------------------------------------------------------------- */
 
 static void account(const gw_simulation *s, gw_energy *e)
@@ -109,9 +122,11 @@ static void switch_scenario(gw_simulation *s, gw_scenario *next)
     s->carried = before;
     account(s, &after);
     s->carried.edits += after.kinetic + after.potential - before.kinetic - before.potential;
-    for (int i = 0; i < next->tool_count; i++)
+    for (int i = 0; i < next->tool_count; i++) {
         if (s->holds[i].settled)
             emit(s, (gw_event){.kind = GW_EVENT_SETTLED, .tool = i});
+        report_way(s, i);
+    }
 }
 
 static void apply_scenario(gw_simulation *s, const gw_command *command, gw_command *retired)
@@ -162,8 +177,11 @@ static void apply_halt(gw_simulation *s, const gw_command *command)
     s->steps = 0;
     if (s->state == GW_RUNNING)
         s->state = GW_PAUSED;
-    for (int i = 0; i < s->scenario->tool_count; i++)
+    for (int i = 0; i < s->scenario->tool_count; i++) {
         gw_hold_rest(&s->holds[i]);
+        gw_robot_stay(&s->holds[i].robot);
+        report_way(s, i);
+    }
     emit(s, (gw_event){.kind = GW_EVENT_HALTED, .tag = command->tag});
 }
 
@@ -175,16 +193,48 @@ static void apply_arm(gw_simulation *s, const gw_command *command)
     emit(s, (gw_event){.kind = GW_EVENT_ARMED, .tag = command->tag});
 }
 
-/* Drag, release, push, clutch: of one tool. */
+/* A hand that takes the tool has it from a robot that only holds it. */
+static void apply_drag(gw_simulation *s, const gw_command *command)
+{
+    gw_hold *hold = &s->holds[command->tool];
+    if (!hold->robot.moving)
+        gw_robot_release(&hold->robot);
+    gw_drag_start(&hold->drag, command, &hold->tool->guided.mass, s->scenario->dt);
+}
+
+static void apply_release(gw_simulation *s, int tool)
+{
+    gw_hold *hold = &s->holds[tool];
+    if (!hold->drag.active)
+        gw_robot_release(&hold->robot);
+    hold->drag.active = false;
+    report_way(s, tool);
+}
+
+/* The way that was under way is told of with its own tag before the new one begins. */
+static void apply_guide(gw_simulation *s, const gw_command *command)
+{
+    gw_robot *robot = &s->holds[command->tool].robot;
+    if (robot->moving) {
+        gw_robot_stay(robot);
+        report_way(s, command->tool);
+    }
+    gw_robot_take(robot, command);
+    report_way(s, command->tool);
+}
+
+/* Drag, release, push, clutch, guide: of one tool. */
 static void apply_to_tool(gw_simulation *s, const gw_command *command)
 {
     if (command->tool < 0 || command->tool >= s->scenario->tool_count)
         return;
     gw_hold *hold = &s->holds[command->tool];
     if (command->kind == GW_COMMAND_DRAG)
-        gw_drag_start(&hold->drag, command, &hold->tool->guided.mass, s->scenario->dt);
+        apply_drag(s, command);
     else if (command->kind == GW_COMMAND_RELEASE)
-        hold->drag.active = false;
+        apply_release(s, command->tool);
+    else if (command->kind == GW_COMMAND_GUIDE)
+        apply_guide(s, command);
     else if (command->kind == GW_COMMAND_PUSH)
         hold->push = command->push;
     else
@@ -218,6 +268,7 @@ void gw_simulation_apply(gw_simulation *s, const gw_command *command, gw_command
     case GW_COMMAND_RELEASE:
     case GW_COMMAND_PUSH:
     case GW_COMMAND_CLUTCH:
+    case GW_COMMAND_GUIDE:
         apply_to_tool(s, command);
         return;
     }
@@ -236,6 +287,7 @@ static void report(gw_simulation *s, int tool, bool was_lost, bool was_still)
         emit(s, (gw_event){.kind = GW_EVENT_DEVICE_LOST, .tool = tool});
     if (hold->held_still && !was_still)
         emit(s, (gw_event){.kind = GW_EVENT_NOT_FINITE, .tool = tool});
+    report_way(s, tool);
     hold->limiting = hold->limited;
 }
 

@@ -23,16 +23,38 @@ typedef enum gw_command_kind {
     GW_COMMAND_STEP,     /* `ticks` more, while paused */
     GW_COMMAND_OPERATOR, /* a new operator at a device; its t counts from this tick */
     GW_COMMAND_DRAG,     /* spring from a point of the held object to a target */
-    GW_COMMAND_RELEASE,  /* ends the drag */
+    GW_COMMAND_RELEASE,  /* ends the drag; where there is none, the robot lets go */
     GW_COMMAND_PUSH,     /* a wrench at the tool frame until the next push (keys, scripts) */
     GW_COMMAND_CLUTCH,   /* freezes the tool and re-centres the workspace map on release */
+    GW_COMMAND_GUIDE,    /* the simulated robot takes the tool along its freedoms, or lets go */
     GW_COMMAND_HALT,     /* devices to their safe state now; nothing moves until armed */
     GW_COMMAND_ARM
 } gw_command_kind;
 
+/* A way of the simulated robot along the parameters of the present branch (submanifold.h). All
+ * entries NAN: it holds the tool where it is. */
+typedef struct gw_guide {
+    bool on;              /* false: it lets go */
+    double to[6];         /* parameter value, NAN: leave; periodic ones take the short way */
+    double by[6];         /* to be added, NAN: leave; may be more than a turn */
+    double speed, spin;   /* at most, of the tool frame (m/s, rad/s) */
+    double force, torque; /* ends when the reaction along a slide, about a turn reaches it; 0: no */
+    bool contact;         /* ends when a wall touches that did not at the start */
+} gw_guide;
+
+/* How a way ended. */
+typedef enum gw_guide_outcome {
+    GW_GUIDE_NONE,
+    GW_GUIDE_REACHED,  /* the end, to 5e-5 m and 5e-4 rad */
+    GW_GUIDE_REACTION, /* the environment pushed back as asked */
+    GW_GUIDE_CONTACT,  /* a wall touched */
+    GW_GUIDE_BLOCKED,  /* it did not come on for half a second */
+    GW_GUIDE_LOST      /* released, halted, another command or another set */
+} gw_guide_outcome;
+
 typedef struct gw_command {
     gw_command_kind kind;
-    int tool;     /* index, for drag, release, push, clutch */
+    int tool;     /* index, for drag, release, push, clutch, guide */
     uint64_t tag; /* handed back in the event that reports the command as active */
     union {
         gw_scenario *scenario; /* ownership passes */
@@ -50,10 +72,21 @@ typedef struct gw_command {
         } drag;
         gw_wrench push;
         bool clutch;
+        gw_guide guide;
     };
 } gw_command;
 
 /* ---- state out ----------------------------------------------------------------------------- */
+
+/* The simulated robot at a tool. */
+typedef struct gw_guide_state {
+    bool active, moving;      /* holds the tool; is on its way */
+    uint64_t tag;             /* of the newest GW_COMMAND_GUIDE */
+    gw_guide_outcome outcome; /* of the last way, NONE while moving */
+    double reaction;          /* along the way (N, N m) */
+    int parameter_count;
+    double parameters[6]; /* of the tool on its branch, where active */
+} gw_guide_state;
 
 typedef struct gw_tool_state {
     int object; /* index in the scene */
@@ -64,6 +97,10 @@ typedef struct gw_tool_state {
     gw_pose device_true;     /* simulated device's true pose, in task space; else `device` */
     gw_wrench operator;      /* what acts at the tool frame, world axes */
     gw_wrench constraint;    /* lambda: constraint wrench at the tool frame, world axes */
+    gw_wrench contact;       /* of the walls at the tool frame, world axes */
+    uint64_t walls;          /* bit i: wall i of the object touches (gw_scene_wall()) */
+    double depth;            /* how far the deepest wall is passed (m) */
+    gw_guide_state guide;
     double force_normal, force_tangential; /* of the operator's force against the set (N) */
     double error_p, error_r;               /* virtual tool and device (m, rad) */
     double residual;                       /* of the set's rows (m) */
@@ -108,7 +145,8 @@ typedef enum gw_event_kind {
     GW_EVENT_ARMED,
     GW_EVENT_OVERRUN,     /* value: us over */
     GW_EVENT_DEVICE_LOST, /* silent or garbage; tool */
-    GW_EVENT_NOT_FINITE   /* the step failed: the tool is held; tool */
+    GW_EVENT_NOT_FINITE,  /* the step failed: the tool is held; tool */
+    GW_EVENT_GUIDED       /* the robot's way ended; tool, tag, outcome, value: the reaction */
 } gw_event_kind;
 
 typedef struct gw_event {
@@ -118,6 +156,7 @@ typedef struct gw_event {
     uint64_t revision;
     int tool;
     gw_run_state state;
+    gw_guide_outcome outcome;
     double value;
 } gw_event;
 

@@ -216,6 +216,24 @@ static bool check_value(const gw_scene_constraint *c, const gw_element *a, const
     return true;
 }
 
+static bool check_bound(const gw_scene_constraint *c, const gw_element *a, const gw_element *b,
+                        int index, gw_error *error)
+{
+    char message[200];
+    if (c->bound == GW_BOUND_EQUAL)
+        return true;
+    if (c->kind != GW_DISTANCE)
+        return bad(error, "constraints", index, "/bound",
+                   "only a distance can be one-sided: type must be \"distance\"");
+    if (a->kind == GW_POINT || b->kind == GW_POINT)
+        return true;
+    snprintf(message, sizeof message,
+             "a one-sided distance is between a point and a point, a line or a plane, not between "
+             "a %s and a %s",
+             gw_element_kind_name(a->kind), gw_element_kind_name(b->kind));
+    return bad(error, "constraints", index, "/bound", message);
+}
+
 static bool check_constraint(const gw_scene *s, const gw_scene_constraint *c, int index,
                              gw_error *error)
 {
@@ -232,7 +250,22 @@ static bool check_constraint(const gw_scene *s, const gw_scene_constraint *c, in
     int ia = gw_scene_object(s, c->a.object), ib = gw_scene_object(s, c->b.object);
     if (s->objects[ia].fixed && s->objects[ib].fixed)
         return bad(error, "constraints", index, "/a", "both objects are fixed: one must move");
-    return check_value(c, &a, &b, index, error);
+    return check_value(c, &a, &b, index, error) && check_bound(c, &a, &b, index, error);
+}
+
+/* More walls at one held object than a tick looks at. */
+static bool check_walls(const gw_scene *s, const gw_tool *t, gw_error *error)
+{
+    int count = 0;
+    for (int i = 0; i < s->constraint_count; i++) {
+        const gw_scene_constraint *c = &s->constraints[i];
+        count += c->bound != GW_BOUND_EQUAL && c->enabled &&
+                 (strcmp(c->a.object, t->object) == 0 || strcmp(c->b.object, t->object) == 0);
+        if (count > GW_MAX_WALLS)
+            return gw_fail(error, GW_TOO_LARGE, "/constraints",
+                           "\"%s\" has more than %d one-sided distances", t->object, GW_MAX_WALLS);
+    }
+    return true;
 }
 
 static bool check_tool(const gw_scene *s, const gw_tool *t, int index, gw_error *error)
@@ -256,7 +289,7 @@ static bool check_tool(const gw_scene *s, const gw_tool *t, int index, gw_error 
         if (strcmp(s->tools[i].object, t->object) == 0 ||
             strcmp(s->tools[i].device, t->device) == 0)
             return bad(error, "tools", index, "", "two tools need two objects and two devices");
-    return true;
+    return check_walls(s, t, error);
 }
 
 /* ---- devices ------------------------------------------------------------------------------- */
@@ -335,5 +368,5 @@ bool gw_scene_check(const gw_scene *s, gw_error *error)
     for (int i = 0; i < s->tool_count; i++)
         if (!check_tool(s, &s->tools[i], i, error))
             return false;
-    return true;
+    return gw_scene_check_tasks(s, error);
 }

@@ -38,8 +38,8 @@ static bool resolve_joints(work *w, gw_error *error)
         return gw_fail(error, GW_FAILED, "", "no memory to lay out the scene");
     for (int i = 0; i < s->constraint_count; i++) {
         const gw_scene_constraint *c = &s->constraints[i];
-        if (!c->enabled)
-            continue;
+        if (!c->enabled || c->bound != GW_BOUND_EQUAL)
+            continue; /* one-sided ones are walls, for the loop */
         gw_joint *j = &l->joints[l->joint_count++];
         *j = (gw_joint){.index = i, .kind = c->kind, .sense = c->sense, .value = c->value};
         j->a = gw_scene_object(s, c->a.object);

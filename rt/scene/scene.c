@@ -71,6 +71,8 @@ static bool copy_owned(gw_scene *to, const gw_scene *from)
         ok &= gw_shape_copy(&to->objects[i].shape, &from->objects[i].shape, NULL);
     for (int i = 0; i < to->device_count; i++)
         ok &= gw_operator_copy(&to->devices[i].operator, & from->devices[i].operator);
+    for (int i = 0; i < to->task_count; i++)
+        ok &= gw_task_copy(&to->tasks[i], &from->tasks[i]);
     return ok;
 }
 
@@ -87,12 +89,14 @@ gw_scene *gw_scene_copy(const gw_scene *from)
         copy_array(from->constraints, from->constraint_count, sizeof *to->constraints, &ok);
     to->tools = copy_array(from->tools, from->tool_count, sizeof *to->tools, &ok);
     to->devices = copy_array(from->devices, from->device_count, sizeof *to->devices, &ok);
+    to->tasks = copy_array(from->tasks, from->task_count, sizeof *to->tasks, &ok);
     if (!ok) {
         free(to->objects);
         free(to->features);
         free(to->constraints);
         free(to->tools);
         free(to->devices);
+        free(to->tasks);
         free(to);
         return NULL;
     }
@@ -111,11 +115,14 @@ void gw_scene_destroy(gw_scene *scene)
         gw_shape_finish(&scene->objects[i].shape);
     for (int i = 0; i < scene->device_count; i++)
         gw_operator_finish(&scene->devices[i].operator);
+    for (int i = 0; i < scene->task_count; i++)
+        gw_task_finish(&scene->tasks[i]);
     free(scene->objects);
     free(scene->features);
     free(scene->constraints);
     free(scene->tools);
     free(scene->devices);
+    free(scene->tasks);
     free(scene);
 }
 
@@ -182,6 +189,11 @@ gw_device *gw_scene_add_device(gw_scene *s, gw_error *error)
                 "devices", error);
 }
 
+gw_task *gw_scene_add_task(gw_scene *s, gw_error *error)
+{
+    return grow((void **)&s->tasks, &s->task_count, sizeof(gw_task), GW_MAX_TASKS, "tasks", error);
+}
+
 /* ---- removal ------------------------------------------------------------------------------- */
 
 static void cut(void *array, int *count, size_t size, int index)
@@ -218,6 +230,12 @@ void gw_scene_remove_device(gw_scene *s, int index)
     cut(s->devices, &s->device_count, sizeof *s->devices, index);
 }
 
+void gw_scene_remove_task(gw_scene *s, int index)
+{
+    gw_task_finish(&s->tasks[index]);
+    cut(s->tasks, &s->task_count, sizeof *s->tasks, index);
+}
+
 /* ---- look-up ------------------------------------------------------------------------------- */
 
 int gw_scene_object(const gw_scene *s, const char *id)
@@ -244,11 +262,33 @@ int gw_scene_device(const gw_scene *s, const char *id)
     return -1;
 }
 
+int gw_scene_task(const gw_scene *s, const char *id)
+{
+    for (int i = 0; i < s->task_count; i++)
+        if (strcmp(s->tasks[i].id, id) == 0)
+            return i;
+    return -1;
+}
+
 int gw_scene_feature(const gw_scene *s, const char *object, const char *name)
 {
     for (int i = 0; i < s->feature_count; i++)
         if (strcmp(s->features[i].object, object) == 0 && strcmp(s->features[i].name, name) == 0)
             return i;
+    return -1;
+}
+
+int gw_scene_wall(const gw_scene *s, int object, int n)
+{
+    const char *id = s->objects[object].id;
+    for (int i = 0; i < s->constraint_count; i++) {
+        const gw_scene_constraint *c = &s->constraints[i];
+        if (!c->enabled || c->bound == GW_BOUND_EQUAL ||
+            (strcmp(c->a.object, id) != 0 && strcmp(c->b.object, id) != 0))
+            continue;
+        if (n-- == 0)
+            return i;
+    }
     return -1;
 }
 
@@ -286,4 +326,18 @@ void gw_scene_rename_object(gw_scene *s, const char *from, const char *to)
     }
     for (int i = 0; i < s->tool_count; i++)
         rename_id(s->tools[i].object, old, to);
+    for (int i = 0; i < s->task_count; i++)
+        rename_id(s->tasks[i].object, old, to);
+}
+
+void gw_scene_rename_constraint(gw_scene *s, const char *from, const char *to)
+{
+    for (int i = 0; i < s->task_count; i++)
+        for (int k = 0; k < s->tasks[i].step_count; k++) {
+            gw_task_step *step = &s->tasks[i].steps[k];
+            for (int j = 0; j < step->enable_count; j++)
+                rename_id(step->enable[j], from, to);
+            for (int j = 0; j < step->disable_count; j++)
+                rename_id(step->disable[j], from, to);
+        }
 }

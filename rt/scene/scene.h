@@ -12,6 +12,7 @@
 #include "rt/base/limits.h"
 #include "rt/geom/feature.h"
 #include "rt/geom/shape.h"
+#include "rt/scene/task.h"
 #include "rt/solve/solve.h"
 
 /* How the object's mass is given. */
@@ -50,9 +51,14 @@ typedef struct gw_feature_ref {
     char feature[GW_MAX_ID + 1];
 } gw_feature_ref;
 
+/* Which side of its value a distance may take. One-sided ones are walls: they never position an
+ * object, the loop pushes the held one back from them (rt/loop/walls.h). */
+typedef enum gw_bound { GW_BOUND_EQUAL, GW_BOUND_AT_LEAST, GW_BOUND_AT_MOST } gw_bound;
+
 typedef struct gw_scene_constraint {
     char id[GW_MAX_ID + 1];
     gw_constraint_kind kind;
+    gw_bound bound;      /* GW_DISTANCE between a point and a point, a line or a plane */
     gw_feature_ref a, b; /* for signs b plays the fixed part */
     double value;
     gw_sense sense;
@@ -138,12 +144,13 @@ typedef struct gw_scene {
     char description[512]; /* what to try, for the gallery; may be empty */
     gw_vec3 gravity;       /* m/s^2 */
     int rate;              /* Hz */
-    int object_count, feature_count, constraint_count, tool_count, device_count;
+    int object_count, feature_count, constraint_count, tool_count, device_count, task_count;
     gw_object *objects;
     gw_feature *features;
     gw_scene_constraint *constraints;
     gw_tool *tools;
     gw_device *devices;
+    gw_task *tasks;
 } gw_scene;
 
 gw_scene gw_scene_default(void); /* empty, gravity 0, rate 1000 */
@@ -158,6 +165,7 @@ gw_feature *gw_scene_add_feature(gw_scene *scene, gw_error *error);
 gw_scene_constraint *gw_scene_add_constraint(gw_scene *scene, gw_error *error);
 gw_tool *gw_scene_add_tool(gw_scene *scene, gw_error *error);
 gw_device *gw_scene_add_device(gw_scene *scene, gw_error *error);
+gw_task *gw_scene_add_task(gw_scene *scene, gw_error *error);
 
 /* Remove the entry at `index`, the others keep their order. What it owns is freed. */
 void gw_scene_remove_object(gw_scene *scene, int index);
@@ -165,19 +173,32 @@ void gw_scene_remove_feature(gw_scene *scene, int index);
 void gw_scene_remove_constraint(gw_scene *scene, int index);
 void gw_scene_remove_tool(gw_scene *scene, int index);
 void gw_scene_remove_device(gw_scene *scene, int index);
+void gw_scene_remove_task(gw_scene *scene, int index);
 
 /* Indices by id, -1 where there is none. */
 int gw_scene_object(const gw_scene *scene, const char *id);
 int gw_scene_constraint_index(const gw_scene *scene, const char *id);
 int gw_scene_device(const gw_scene *scene, const char *id);
+int gw_scene_task(const gw_scene *scene, const char *id);
 int gw_scene_feature(const gw_scene *scene, const char *object, const char *name);
+
+/* The constraint that is the n-th wall of an object, n from 0: enabled, one-sided, scene order; -1
+ * where there are no more. */
+int gw_scene_wall(const gw_scene *scene, int object, int n);
 
 /* The element that a reference names, in its object's frame; stated features go before derived
  * ones. False when the object or the feature is unknown. */
 bool gw_scene_element(const gw_scene *scene, const gw_feature_ref *ref, gw_element *element);
 
-/* Gives every reference to object `from` the name `to`. */
+/* Gives every reference to object `from` the name `to`, or to constraint `from`. */
 void gw_scene_rename_object(gw_scene *scene, const char *from, const char *to);
+void gw_scene_rename_constraint(gw_scene *scene, const char *from, const char *to);
+
+/* The first task that a step of which names the constraint, NULL where there is none. */
+const gw_task *gw_scene_task_using(const gw_scene *scene, const char *constraint);
+
+/* The part of gw_scene_check() about tasks. */
+bool gw_scene_check_tasks(const gw_scene *scene, gw_error *error);
 
 /* All that a scene must hold beyond the types of its members: ids unique and well formed, every
  * reference found, kinds fit, numbers finite and in range. `where` is a pointer into the scene

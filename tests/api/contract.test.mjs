@@ -180,6 +180,15 @@ test('constraints', async () => {
   await expect(404, 'PATCH', '/constraints/c3', { enabled: true });
   await expect(400, 'PATCH', '/constraints/c2', { value: 'far' });
   await expect(200, 'PATCH', '/constraints/c2?dryRun=true', { value: 0.2 });
+  await expect(200, 'PATCH', '/scene', { tasks: [{ id: 'lift', object: 'cone', steps: [{ type: 'constrain', disable: ['c2'] }] }] });
+  assert.match((await expect(409, 'DELETE', '/constraints/c2')).json.detail, /task lift/);
+  assert.match((await expect(409, 'DELETE', '/objects/cone')).json.detail, /task lift/);
+  await expect(200, 'PATCH', '/scene', { tasks: [] });
+  const wall = await expect(201, 'POST', '/constraints', { id: 'wall', type: 'distance', bound: 'at-least', a: 'cone/apex', b: 'cylinder/top', value: 0.02 });
+  assert.equal(wall.json.bound, 'at-least');
+  const pair = await expect(400, 'POST', '/constraints', { type: 'distance', bound: 'at-most', a: 'cone/base', b: 'cylinder/top' });
+  assert.equal(pair.json.errors[0].pointer, '/bound');
+  await expect(204, 'DELETE', '/constraints/wall');
   await expect(200, 'DELETE', '/constraints/c2?dryRun=true');
   await expect(204, 'DELETE', '/constraints/c2');
   await expect(404, 'DELETE', '/constraints/c2');

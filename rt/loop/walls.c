@@ -1,0 +1,190 @@
+/*
+ * The walls' springs: how stiff, when they begin to act, what they do. On the loop's thread, RT
+ * safe, but for gw_walls_build().
+ */
+#include "rt/loop/walls.h"
+
+#include <string.h>
+
+/* A spring at the effective mass m is stable in a Runge-Kutta step far beyond k dt^2 / m = 0.1. */
+#define STIFFNESS_SHARE 0.1
+#define DAMPING_RATIO   0.5
+#define SHARED_FROM     4.0 /* walls near at once, from where on they share the stiffness */
+#define AHEAD_TICKS     4   /* a wall that would be passed within so many is near */
+
+/* ---- building ------------------------------------------------------------------------------ */
+
+/* The distance of a body's element and one of the world, one of them a point, as a row. */
+static gw_row row_of(const gw_element *body, const gw_element *world, double value)
+{
+    gw_row row = {.m = body->p, .f = world->p, .n = world->d, .value = value};
+    if (body->kind != GW_POINT)
+        row.n = body->d;
+    if (body->kind == GW_PLANE)
+        row.kind = GW_ROW_PLANE_BODY;
+    else if (body->kind == GW_LINE)
+        row.kind = GW_ROW_CYLINDER_BODY;
+    else if (world->kind == GW_PLANE)
+        row.kind = GW_ROW_PLANE;
+    else
+        row.kind = world->kind == GW_LINE ? GW_ROW_CYLINDER : GW_ROW_SPHERE;
+    return row;
+}
+
+int gw_walls_build(const gw_scene *scene, const gw_pose *poses, int object, gw_wall *walls)
+{
+    int count = 0;
+    for (int i; count < GW_MAX_WALLS && (i = gw_scene_wall(scene, object, count)) >= 0; count++) {
+        const gw_scene_constraint *c = &scene->constraints[i];
+        bool own_a = gw_scene_object(scene, c->a.object) == object;
+        const gw_feature_ref *own = own_a ? &c->a : &c->b, *other = own_a ? &c->b : &c->a;
+        gw_element body = {0}, world = {0};
+        gw_scene_element(scene, own, &body);
+        gw_scene_element(scene, other, &world);
+        world = gw_element_moved(&poses[gw_scene_object(scene, other->object)], &world);
+        walls[count] =
+            (gw_wall){row_of(&body, &world, c->value), c->bound == GW_BOUND_AT_MOST ? 1 : -1};
+    }
+    return count;
+}
+
+/* ---- change -------------------------------------------------------------------------------- */
+
+static bool same_vector(gw_vec3 a, gw_vec3 b)
+{
+    return a.x == b.x && a.y == b.y && a.z == b.z;
+}
+
+static bool same_wall(const gw_wall *a, const gw_wall *b)
+{
+    return a->row.kind == b->row.kind && a->sign == b->sign && a->row.value == b->row.value &&
+           same_vector(a->row.m, b->row.m) && same_vector(a->row.f, b->row.f) &&
+           same_vector(a->row.n, b->row.n);
+}
+
+void gw_walls_switch(gw_walls *walls, const gw_wall *wall, int count)
+{
+    gw_walls old = *walls;
+    *walls = (gw_walls){.count = count, .wall = wall};
+    for (int i = 0; i < count; i++)
+        for (int k = 0; k < old.count; k++) {
+            if (!same_wall(&wall[i], &old.wall[k]))
+                continue;
+            walls->stiffness[i] = old.stiffness[k];
+            walls->damping[i] = old.damping[k];
+            walls->slack[i] = old.slack[k];
+            walls->near |= (old.near >> k & 1) << i;
+            break;
+        }
+}
+
+/* ---- a tick -------------------------------------------------------------------------------- */
+
+static double along(const double a[6], const gw_twist *t)
+{
+    return a[0] * t->v.x + a[1] * t->v.y + a[2] * t->v.z + a[3] * t->w.x + a[4] * t->w.y +
+           a[5] * t->w.z;
+}
+
+/* The mass that the model presents along a row (kg): 1 / (u D^-1 u), u = J^T A^T, J that of the
+ * held frame, whose origin lies `arm` from the body's. */
+static double mass_along(const gw_model *model, const double a[6], gw_vec3 arm)
+{
+    double columns[6][6], drift[6], force[6], answer[6], yield = 0, most = 0;
+    int dof = gw_model_dof(model);
+    gw_vec3 f = {a[0], a[1], a[2]};
+    gw_vec3 t = gw_sub(gw_v3(a[3], a[4], a[5]), gw_cross(arm, f));
+    gw_model_jacobian(model, columns, drift);
+    for (int k = 0; k < dof; k++)
+        force[k] = gw_dot(gw_v3(columns[k][0], columns[k][1], columns[k][2]), f) +
+                   gw_dot(gw_v3(columns[k][3], columns[k][4], columns[k][5]), t);
+    gw_model_apply_inverse(model, force, answer);
+    for (int k = 0; k < dof; k++) {
+        yield += force[k] * answer[k];
+        most = fmax(most, fabs(force[k]));
+    }
+    return yield > 0 && most > 1e-9 ? 1 / yield : INFINITY; /* no freedom leads that way */
+}
+
+static int bits(uint64_t mask)
+{
+    int count = 0;
+    for (; mask; mask &= mask - 1)
+        count++;
+    return count;
+}
+
+/* Stiffness and damping of a wall that comes near, for as long as it touches. */
+static void set_stiffness(gw_walls *walls, int i, double mass, double dt)
+{
+    double share = fmax(1, (bits(walls->near) + 1) / SHARED_FROM);
+    walls->stiffness[i] = STIFFNESS_SHARE * mass / (dt * dt) / (share * share);
+    walls->damping[i] = 2 * DAMPING_RATIO * sqrt(walls->stiffness[i] * mass) / share;
+    walls->near = walls->stiffness[i] > 0 ? walls->near | 1ull << i : walls->near & ~(1ull << i);
+}
+
+void gw_walls_look(gw_walls *walls, const gw_model *model, double mass,
+                   const gw_pose *body_from_held, const gw_pose *pose, const gw_twist *twist,
+                   double dt)
+{
+    walls->touching = 0;
+    walls->depth = 0;
+    gw_vec3 arm = gw_rotate(pose->q, body_from_held->p);
+    for (int i = 0; i < walls->count; i++) {
+        const gw_wall *wall = &walls->wall[i];
+        double h, a[1][6];
+        gw_rows_linear(&wall->row, 1, pose, &h, a);
+        double depth = wall->sign * h, rate = wall->sign * along(a[0], twist);
+        bool near = walls->near >> i & 1;
+        walls->depth = fmax(walls->depth, depth);
+        walls->slack[i] = fmax(0, fmin(walls->slack[i], depth));
+        if (depth > walls->slack[i] && near) {
+            walls->touching |= 1ull << i;
+        } else if (depth > 0 && !near) {
+            walls->slack[i] = depth; /* found beyond: it may come back, not go further */
+            set_stiffness(walls, i, fmin(mass_along(model, a[0], arm), mass), dt);
+        } else if (depth - walls->slack[i] + AHEAD_TICKS * dt * rate > 0) {
+            if (!near)
+                set_stiffness(walls, i, fmin(mass_along(model, a[0], arm), mass), dt);
+        } else if (depth <= 0) {
+            walls->stiffness[i] = 0;
+            walls->near &= ~(1ull << i);
+        }
+    }
+}
+
+gw_wrench gw_walls_wrench(const gw_walls *walls, const gw_pose *pose, const gw_twist *twist)
+{
+    gw_wrench sum = {{0, 0, 0}, {0, 0, 0}};
+    for (int i = 0; i < walls->count; i++) {
+        if (!(walls->near >> i & 1))
+            continue;
+        const gw_wall *wall = &walls->wall[i];
+        double h, a[1][6];
+        gw_rows_linear(&wall->row, 1, pose, &h, a);
+        double depth = wall->sign * h - walls->slack[i];
+        if (!(depth > 0))
+            continue;
+        double force = walls->stiffness[i] * depth;
+        if (walls->touching >> i & 1)
+            force += walls->damping[i] * wall->sign * along(a[0], twist);
+        force = -wall->sign * fmax(force, 0);
+        sum.f = gw_mul_add(sum.f, force, gw_v3(a[0][0], a[0][1], a[0][2]));
+        sum.t = gw_mul_add(sum.t, force, gw_v3(a[0][3], a[0][4], a[0][5]));
+    }
+    return sum;
+}
+
+double gw_walls_energy(const gw_walls *walls, const gw_pose *pose)
+{
+    double sum = 0;
+    for (int i = 0; i < walls->count; i++) {
+        double h;
+        if (!(walls->near >> i & 1))
+            continue;
+        gw_rows_value(&walls->wall[i].row, 1, pose, &h);
+        double depth = fmax(walls->wall[i].sign * h - walls->slack[i], 0);
+        sum += 0.5 * walls->stiffness[i] * depth * depth;
+    }
+    return sum;
+}

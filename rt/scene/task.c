@@ -1,0 +1,203 @@
+/*
+ * Tasks as a scene holds them: copies, references, and what must be right about them. Not for use
+ * inside a tick.
+ */
+#include "rt/scene/scene.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SPEED_MIN   1e-4 /* m/s: slower, and standing still cannot be told from moving */
+#define SPIN_MIN    1e-3 /* rad/s */
+#define SECONDS_MAX 3600
+
+bool gw_task_copy(gw_task *to, const gw_task *from)
+{
+    size_t bytes = (size_t)from->step_count * sizeof *from->steps;
+    *to = *from;
+    to->steps = bytes ? malloc(bytes) : NULL;
+    if (to->steps)
+        memcpy(to->steps, from->steps, bytes);
+    else
+        to->step_count = 0;
+    return to->steps || bytes == 0;
+}
+
+void gw_task_finish(gw_task *task)
+{
+    free(task->steps);
+    *task = (gw_task){0};
+}
+
+static bool names(const gw_task_step *step, const char *constraint)
+{
+    for (int i = 0; i < step->enable_count; i++)
+        if (strcmp(step->enable[i], constraint) == 0)
+            return true;
+    for (int i = 0; i < step->disable_count; i++)
+        if (strcmp(step->disable[i], constraint) == 0)
+            return true;
+    return false;
+}
+
+const gw_task *gw_scene_task_using(const gw_scene *s, const char *constraint)
+{
+    for (int i = 0; i < s->task_count; i++)
+        for (int k = 0; k < s->tasks[i].step_count; k++)
+            if (names(&s->tasks[i].steps[k], constraint))
+                return &s->tasks[i];
+    return NULL;
+}
+
+/* ---- checks -------------------------------------------------------------------------------- */
+
+/* A step under check, with its pointer. */
+typedef struct place {
+    const gw_scene *scene;
+    const gw_task_step *step;
+    char at[64];
+    gw_error *error;
+} place;
+
+static bool bad(const place *p, const char *member, const char *message)
+{
+    char where[160];
+    snprintf(where, sizeof where, "%s%s", p->at, member);
+    return gw_fail(p->error, GW_BAD_INPUT, where, "%s", message);
+}
+
+static bool check_ids(const place *p, const char *list, int count, const char (*ids)[GW_MAX_ID + 1])
+{
+    for (int i = 0; i < count; i++) {
+        char member[32], message[128];
+        if (gw_scene_constraint_index(p->scene, ids[i]) >= 0)
+            continue;
+        snprintf(member, sizeof member, "/%s/%d", list, i);
+        snprintf(message, sizeof message, "there is no constraint \"%s\"", ids[i]);
+        return bad(p, member, message);
+    }
+    return true;
+}
+
+static bool check_constrain(const place *p)
+{
+    const gw_task_step *step = p->step;
+    if (!check_ids(p, "enable", step->enable_count, step->enable) ||
+        !check_ids(p, "disable", step->disable_count, step->disable))
+        return false;
+    for (int i = 0; i < step->disable_count; i++)
+        for (int k = 0; k < step->enable_count; k++)
+            if (strcmp(step->enable[k], step->disable[i]) == 0)
+                return bad(p, "/disable", "a step enables a constraint or disables it, not both");
+    if (step->enable_count + step->disable_count == 0 && !step->branch[0])
+        return bad(p, "", "a constrain step names constraints to enable or disable, or a branch");
+    return true;
+}
+
+/* Every name that gw_submanifold_parameters() gives; which of them a branch has shows when the
+ * step runs. */
+static bool known_parameter(const char *name)
+{
+    static const char *const known[] = {"phi",   "theta", "yaw", "pitch", "roll",   "s",  "t",
+                                        "phi_t", "x",     "y",   "z",     "z1",     "z2", "z3",
+                                        "z4",    "z5",    "z6",  "polar", "azimuth"};
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
+        if (strcmp(known[i], name) == 0)
+            return true;
+    return false;
+}
+
+static bool check_target(const place *p, int index)
+{
+    const gw_step_target *t = &p->step->targets[index];
+    char member[32], message[160];
+    snprintf(member, sizeof member, "/%s/%s", t->relative ? "by" : "to", t->name);
+    if (!known_parameter(t->name)) {
+        snprintf(message, sizeof message,
+                 "\"%s\" is no parameter: phi, theta, yaw, pitch, roll, s, t, x, y, z, phi_t, "
+                 "azimuth, polar, z1 to z6 are",
+                 t->name);
+        return bad(p, member, message);
+    }
+    if (!isfinite(t->value))
+        return bad(p, member, "a parameter must be finite (m or rad)");
+    for (int i = 0; i < index; i++)
+        if (strcmp(p->step->targets[i].name, t->name) == 0)
+            return bad(p, member, "a parameter goes to a value or by one, not both");
+    return true;
+}
+
+static bool check_move(const place *p)
+{
+    const gw_task_step *step = p->step;
+    if (step->target_count == 0)
+        return bad(p, "", "a move needs \"to\" or \"by\" with at least one parameter");
+    for (int i = 0; i < step->target_count; i++)
+        if (!check_target(p, i))
+            return false;
+    if (!(step->speed >= SPEED_MIN && isfinite(step->speed)))
+        return bad(p, "/speed", "speed must be 0.0001 m/s or more");
+    if (!(step->spin >= SPIN_MIN && isfinite(step->spin)))
+        return bad(p, "/spin", "spin must be 0.001 rad/s or more");
+    if (!(step->reaction >= 0 && isfinite(step->reaction)))
+        return bad(p, "/until/reaction", "reaction must be greater than 0 (N, N m)");
+    if (step->guarded && step->reaction == 0 && !step->contact)
+        return bad(p, "/until", "a guard is a reaction (N, N m), a contact, or both");
+    if (step->required && !step->guarded)
+        return bad(p, "/required", "only a guarded move can require its guard: give \"until\"");
+    return true;
+}
+
+static bool check_step(const place *p)
+{
+    if (p->step->kind == GW_STEP_CONSTRAIN)
+        return check_constrain(p);
+    if (p->step->kind == GW_STEP_MOVE)
+        return check_move(p);
+    if (!(p->step->seconds >= 0 && p->step->seconds <= SECONDS_MAX))
+        return bad(p, "/seconds", "seconds must be 0 to 3600");
+    return true;
+}
+
+static bool check_head(const gw_scene *s, int index, gw_error *error)
+{
+    const gw_task *task = &s->tasks[index];
+    char where[64];
+    snprintf(where, sizeof where, "/tasks/%d/id", index);
+    if (!gw_id_valid(task->id))
+        return gw_fail(error, GW_BAD_INPUT, where,
+                       "the id \"%s\" must be 1 to %d of the characters A-Z a-z 0-9 _ . : + -",
+                       task->id, GW_MAX_ID);
+    for (int i = 0; i < index; i++)
+        if (strcmp(s->tasks[i].id, task->id) == 0)
+            return gw_fail(error, GW_CONFLICT, where, "the id %s is taken by /tasks/%d", task->id,
+                           i);
+    snprintf(where, sizeof where, "/tasks/%d/object", index);
+    int object = gw_scene_object(s, task->object);
+    if (object < 0)
+        return gw_fail(error, GW_BAD_INPUT, where, "there is no object \"%s\"", task->object);
+    if (s->objects[object].fixed)
+        return gw_fail(error, GW_BAD_INPUT, where,
+                       "\"%s\" is fixed: a task moves an object that may move", task->object);
+    snprintf(where, sizeof where, "/tasks/%d/steps", index);
+    if (task->step_count < 1 || task->step_count > GW_MAX_STEPS)
+        return gw_fail(error, task->step_count ? GW_TOO_LARGE : GW_BAD_INPUT, where,
+                       "a task has 1 to %d steps", GW_MAX_STEPS);
+    return true;
+}
+
+bool gw_scene_check_tasks(const gw_scene *s, gw_error *error)
+{
+    for (int i = 0; i < s->task_count; i++) {
+        if (!check_head(s, i, error))
+            return false;
+        for (int k = 0; k < s->tasks[i].step_count; k++) {
+            place p = {.scene = s, .step = &s->tasks[i].steps[k], .error = error};
+            snprintf(p.at, sizeof p.at, "/tasks/%d/steps/%d", i, k);
+            if (!check_step(&p))
+                return false;
+        }
+    }
+    return true;
+}
