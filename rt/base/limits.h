@@ -25,8 +25,11 @@
 #define GW_MAX_ROWS     24  /* scalar rows of a submanifold's algebraic side */
 #define GW_MAX_SAMPLED  256 /* sampled or evaluated poses of one branch of an answer */
 #define GW_MAX_TRACE    256 /* steps of one answer's trace */
+#define GW_MAX_CLUSTER  16  /* objects of a cycle that are solved together */
+#define GW_MAX_MOTION   12  /* freedoms of all hands together: two free bodies */
 
 /* Loop */
+#define GW_MAX_FOLLOWERS 256 /* objects that follow held ones or moved geometry, in one tick */
 #define GW_RATE_MIN_HZ  250  /* slower and a hand feels the steps */
 #define GW_RATE_MAX_HZ  8000 /* faster and the wake-up jitter is a good part of the period */
 #define GW_COMMAND_RING 1024 /* commands in flight to the loop; a power of two */

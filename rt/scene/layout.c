@@ -1,95 +1,83 @@
 /*
- * Solving a scene outward from its fixed objects. Not for use inside a tick.
+ * Solving a scene outward from its fixed objects, in rounds: what a round learns, an object that
+ * has to go before the held one or a cycle, the next one heeds. Not for use inside a tick.
  */
-#include "rt/scene/layout.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* An enabled constraint with its references resolved. */
-typedef struct gw_joint {
-    int index;                       /* in the scene */
-    int a, b;                        /* objects */
-    double length;                   /* of the one that moves (m) */
-    gw_element element_a, element_b; /* in their objects' frames */
-    gw_constraint_kind kind;
-    gw_sense sense;
-    double value;
-} gw_joint;
+#include "rt/scene/layout_work.h"
 
-/* What is being built. */
-typedef struct work {
-    const gw_scene *scene;
-    gw_layout *layout;
-    bool *placed; /* per object */
-    int *tool;    /* per object: the tool that holds it, -1 */
-    gw_solution *scratch;
-} work;
+#define MOST_ROUNDS 200 /* each learns something: a bound that no scene was seen to come near */
 
 /* ---- constraints by object ----------------------------------------------------------------- */
 
-static bool resolve_joints(work *w, gw_error *error)
+static bool refuse_two_hands(const gw_layout_work *w, int constraint, gw_error *error)
+{
+    const gw_scene_constraint *c = &w->scene->constraints[constraint];
+    char where[64];
+    snprintf(where, sizeof where, "/constraints/%d", constraint);
+    return gw_fail(error, GW_NOT_YET, where,
+                   "%s joins two held objects, \"%s\" and \"%s\": that comes with a later "
+                   "version; hold one of them only",
+                   c->id, c->a.object, c->b.object);
+}
+
+static void resolve_joint(const gw_layout_work *w, int constraint, gw_joint *j)
 {
     const gw_scene *s = w->scene;
+    const gw_scene_constraint *c = &s->constraints[constraint];
+    gw_link *link = &j->link;
+    *j = (gw_joint){.index = constraint};
+    link->stated = (gw_constraint){.kind = c->kind, .sense = c->sense, .value = c->value};
+    link->a = gw_scene_object(s, c->a.object);
+    link->b = gw_scene_object(s, c->b.object);
+    gw_scene_element(s, &c->a, &link->stated.mobile);
+    gw_scene_element(s, &c->b, &link->stated.fixed);
+    j->feature[0] = gw_scene_feature(s, c->a.object, c->a.feature);
+    j->feature[1] = gw_scene_feature(s, c->b.object, c->b.feature);
+    j->length = gw_object_length(&s->objects[s->objects[link->a].fixed ? link->b : link->a]);
+}
+
+static bool resolve_joints(gw_layout_work *w, gw_error *error)
+{
     gw_layout *l = w->layout;
-    l->joints = calloc((size_t)s->constraint_count + 1, sizeof *l->joints);
-    if (!l->joints)
-        return gw_fail(error, GW_FAILED, "", "no memory to lay out the scene");
-    for (int i = 0; i < s->constraint_count; i++) {
-        const gw_scene_constraint *c = &s->constraints[i];
+    for (int i = 0; i < w->scene->constraint_count; i++) {
+        const gw_scene_constraint *c = &w->scene->constraints[i];
         if (!c->enabled || c->bound != GW_BOUND_EQUAL)
             continue; /* one-sided ones are walls, for the loop */
         gw_joint *j = &l->joints[l->joint_count++];
-        *j = (gw_joint){.index = i, .kind = c->kind, .sense = c->sense, .value = c->value};
-        j->a = gw_scene_object(s, c->a.object);
-        j->b = gw_scene_object(s, c->b.object);
-        gw_scene_element(s, &c->a, &j->element_a);
-        gw_scene_element(s, &c->b, &j->element_b);
-        j->length = gw_object_length(&s->objects[s->objects[j->a].fixed ? j->b : j->a]);
-        if (w->tool[j->a] >= 0 && w->tool[j->b] >= 0) {
-            char where[64];
-            snprintf(where, sizeof where, "/constraints/%d", i);
-            return gw_fail(error, GW_NOT_YET, where,
-                           "%s joins two held objects, \"%s\" and \"%s\": that comes with a later "
-                           "version; hold one of them only",
-                           c->id, c->a.object, c->b.object);
-        }
+        resolve_joint(w, i, j);
+        if (w->tool[j->link.a] >= 0 && w->tool[j->link.b] >= 0)
+            return refuse_two_hands(w, i, error);
     }
     return true;
 }
 
-/* The joint as a constraint on its side `mobile`, the other one standing at `pose`. */
-static gw_constraint as_constraint(const gw_joint *j, int mobile, const gw_pose *pose)
+gw_constraint gw_joint_constraint(const gw_joint *j, int mobile, const gw_pose *pose)
 {
-    bool a_moves = mobile == j->a;
-    const gw_element *other = a_moves ? &j->element_b : &j->element_a;
-    return (gw_constraint){.kind = j->kind,
-                           .sense = j->sense,
-                           .value = j->value,
-                           .reversed = !a_moves,
-                           .mobile = a_moves ? j->element_a : j->element_b,
-                           .fixed = gw_element_moved(pose, other)};
+    bool a_moves = mobile == j->link.a;
+    gw_constraint c = j->link.stated;
+    const gw_element *other = a_moves ? &j->link.stated.fixed : &j->link.stated.mobile;
+    c.reversed = !a_moves;
+    c.mobile = a_moves ? j->link.stated.mobile : j->link.stated.fixed;
+    c.fixed = gw_element_moved(pose, other);
+    return c;
 }
 
-/* The object at the far end of the joint, -1 where `object` is at neither end. */
-static int other_end(const gw_joint *j, int object)
+static bool gather(gw_layout_work *w, int object, gw_placement *p, gw_error *error)
 {
-    return j->a == object ? j->b : j->b == object ? j->a : -1;
-}
-
-static bool gather(work *w, int object, gw_placement *p, gw_error *error)
-{
-    for (int i = 0; i < w->layout->joint_count; i++) {
-        const gw_joint *j = &w->layout->joints[i];
-        int other = other_end(j, object);
-        if (other < 0 || !w->placed[other])
+    for (int i = w->first[object]; i < w->first[object + 1]; i++) {
+        const gw_joint *j = &w->layout->joints[w->joint_of[i]];
+        int other = gw_layout_other(j, object);
+        if (!w->placed[other])
             continue;
         if (p->count == GW_MAX_PROBLEM)
             return gw_fail(error, GW_TOO_LARGE, "/constraints",
                            "\"%s\" has more than %d constraints", w->scene->objects[object].id,
                            GW_MAX_PROBLEM);
-        p->constraints[p->count] = as_constraint(j, object, &w->layout->poses[other]);
+        p->constraints[p->count] = gw_joint_constraint(j, object, &w->layout->poses[other]);
         p->ids[p->count++] = j->index;
     }
     return true;
@@ -98,7 +86,7 @@ static bool gather(work *w, int object, gw_placement *p, gw_error *error)
 /* ---- one object ---------------------------------------------------------------------------- */
 
 /* The branch that a tool asks for, else the nearest; -1 where there is none. */
-static int choose(const work *w, const gw_placement *p)
+static int choose(const gw_layout_work *w, const gw_placement *p)
 {
     const gw_solution *s = w->scratch;
     if (s->status != GW_SOLVED || s->branch_count == 0)
@@ -123,87 +111,113 @@ static gw_placement *keep(const gw_placement *p, const gw_solution *solution)
     return kept;
 }
 
-static bool place(work *w, int object, gw_placement *p, gw_error *error)
+/* Solves one object against all that is placed, and places it. NULL with an error. */
+static gw_placement *place(gw_layout_work *w, int object, gw_error *error)
 {
     gw_layout *l = w->layout;
+    gw_placement *p = w->draft;
     memset(p, 0, offsetof(gw_placement, constraints));
     p->object = object;
     p->tool = w->tool[object];
+    p->rank = l->count;
+    p->carrier = -1;
+    p->cluster = w->cluster[object];
     p->length = gw_object_length(&w->scene->objects[object]);
     p->from = l->poses[object];
     if (!gather(w, object, p, error))
-        return false;
+        return NULL;
     gw_problem problem = {p->from, p->length, p->count, p->constraints};
     gw_solve(&problem, w->scratch);
     p->branch = choose(w, p);
     if (p->branch >= 0)
         l->poses[object] = w->scratch->branches[p->branch].nearest;
     w->placed[object] = true;
-    l->placements[l->count] = keep(p, w->scratch);
-    if (!l->placements[l->count])
-        return gw_fail(error, GW_FAILED, "", "no memory to lay out the scene");
-    l->count++;
+    gw_placement *kept = keep(p, w->scratch);
+    if (!kept)
+        gw_fail(error, GW_FAILED, "", "no memory to lay out the scene");
+    else
+        l->placements[l->count++] = kept;
+    return kept;
+}
+
+/* No proof where what it is joined to could move: then it is only that nothing was found. */
+static void soften(const gw_layout_work *w, gw_placement *p)
+{
+    int movable = 0, others = 0, last = -1;
+    for (int i = w->first[p->object]; i < w->first[p->object + 1]; i++) {
+        int other = gw_layout_other(&w->layout->joints[w->joint_of[i]], p->object);
+        movable += !w->scene->objects[other].fixed && other != last;
+        others += other != last;
+        last = other;
+    }
+    if (p->solution.status != GW_STATUS_INCOMPATIBLE || movable == 0 || others < 2)
+        return;
+    p->solution.status = GW_STATUS_UNHANDLED;
+    p->solution.left = p->count >= 64 ? ~0ul : (1ul << p->count) - 1;
+    p->solution.reason = "This object is joined to several that could move; no pose of all of them "
+                         "together was found from many starts, which does not prove that there is "
+                         "none.";
+}
+
+/* ---- rounds -------------------------------------------------------------------------------- */
+
+/* Places the object, or the whole of its cluster. */
+static bool place_next(gw_layout_work *w, int object, gw_error *error)
+{
+    gw_placement *placed[GW_MAX_CLUSTER];
+    int count = 0, cluster = w->cluster[object];
+    if (cluster >= 0)
+        gw_layout_solve_cluster(w, cluster);
+    for (int i = 0; i < w->scene->object_count; i++) {
+        if (cluster >= 0 ? w->cluster[i] != cluster : i != object)
+            continue;
+        placed[count] = place(w, i, error);
+        if (!placed[count])
+            return false;
+        count++;
+    }
+    bool solved = true;
+    for (int i = 0; i < count; i++)
+        solved = solved && placed[i]->branch >= 0;
+    for (int i = 0; i < count && !solved; i++)
+        if (placed[i]->branch < 0 && gw_layout_learn(w, placed[i]))
+            return true;
+    for (int i = 0; i < count && !solved; i++)
+        soften(w, placed[i]);
+    if (!gw_layout_move_with(w, placed, count))
+        gw_layout_learn(w, placed[0]);
     return true;
 }
 
-/* ---- the order ----------------------------------------------------------------------------- */
-
-static bool touches_placed(const work *w, int object)
+static void forget_round(gw_layout_work *w)
 {
-    for (int i = 0; i < w->layout->joint_count; i++) {
-        int other = other_end(&w->layout->joints[i], object);
-        if (other >= 0 && w->placed[other])
+    const gw_scene *s = w->scene;
+    gw_layout *l = w->layout;
+    for (int i = 0; i < l->count; i++)
+        free(l->placements[i]);
+    l->count = 0;
+    w->columns = 0;
+    w->again = false;
+    for (int i = 0; i < s->object_count; i++) {
+        l->poses[i] = w->from && !s->objects[i].fixed ? w->from[i] : s->objects[i].pose;
+        w->placed[i] = s->objects[i].fixed;
+        w->carrier[i] = -1;
+    }
+    if (w->motions)
+        memset(w->motions, 0, (size_t)s->object_count * sizeof *w->motions);
+}
+
+static bool place_all(gw_layout_work *w, gw_error *error)
+{
+    for (int round = 0; round < MOST_ROUNDS; round++) {
+        forget_round(w);
+        for (int object; !w->again && (object = gw_layout_next(w)) >= 0;)
+            if (!place_next(w, object, error))
+                return false;
+        if (!w->again)
             return true;
     }
-    return false;
-}
-
-/* The next object to place: one that is joined to what is placed, else the first one; held objects
- * after all others. -1 when all are placed. */
-static int next_object(const work *w)
-{
-    for (int held = 0; held < 2; held++) {
-        int first = -1;
-        for (int i = 0; i < w->scene->object_count; i++) {
-            if (w->placed[i] || (w->tool[i] >= 0) != (held == 1))
-                continue;
-            if (touches_placed(w, i))
-                return i;
-            if (first < 0)
-                first = i;
-        }
-        if (first >= 0)
-            return first;
-    }
-    return -1;
-}
-
-/* Objects that no constraint names, and no tool holds, need no order: they go first. */
-static bool place_loose(work *w, gw_placement *p, gw_error *error)
-{
-    bool *joined = calloc((size_t)w->scene->object_count + 1, sizeof *joined);
-    if (!joined)
-        return gw_fail(error, GW_FAILED, "", "no memory to lay out the scene");
-    for (int i = 0; i < w->layout->joint_count; i++)
-        joined[w->layout->joints[i].a] = joined[w->layout->joints[i].b] = true;
-    bool ok = true;
-    for (int i = 0; ok && i < w->scene->object_count; i++)
-        if (!w->placed[i] && !joined[i] && w->tool[i] < 0)
-            ok = place(w, i, p, error);
-    free(joined);
-    return ok;
-}
-
-static bool place_all(work *w, gw_error *error)
-{
-    gw_placement *p = malloc(sizeof *p);
-    if (!p)
-        return gw_fail(error, GW_FAILED, "", "no memory to lay out the scene");
-    bool ok = place_loose(w, p, error);
-    for (int object; ok && (object = next_object(w)) >= 0;)
-        ok = place(w, object, p, error);
-    free(p);
-    return ok;
+    return gw_fail(error, GW_FAILED, "/constraints", "no order to place the objects in was found");
 }
 
 static int by_object(const void *a, const void *b)
@@ -212,41 +226,89 @@ static int by_object(const void *a, const void *b)
     return x->object - y->object;
 }
 
+static void number_clusters(gw_layout_work *w)
+{
+    for (int i = 0; i < w->layout->count; i++) {
+        gw_placement *p = w->layout->placements[i];
+        if (p->cluster >= 0)
+            p->cluster_dof = gw_layout_cluster_dof(w, p->cluster);
+    }
+}
+
 /* ---- the whole ----------------------------------------------------------------------------- */
 
-static bool start(work *w, const gw_pose *poses, gw_error *error)
+static bool take_memory(gw_layout_work *w, gw_error *error)
 {
     const gw_scene *s = w->scene;
-    size_t n = (size_t)s->object_count + 1;
+    size_t n = (size_t)s->object_count + 2;
     gw_layout *l = w->layout;
     l->placements = calloc(n, sizeof(gw_placement *));
     l->poses = malloc(n * sizeof *l->poses);
-    w->placed = calloc(n, sizeof *w->placed);
+    l->joints = calloc((size_t)s->constraint_count + 1, sizeof *l->joints);
     w->tool = malloc(n * sizeof *w->tool);
+    w->with_hand = calloc(n, sizeof *w->with_hand);
+    w->first = calloc(n, sizeof *w->first);
+    w->joint_of = malloc(2 * ((size_t)s->constraint_count + 1) * sizeof *w->joint_of);
+    w->ahead = calloc(n, sizeof *w->ahead);
+    w->cluster = malloc(n * sizeof *w->cluster);
+    w->placed = calloc(n, sizeof *w->placed);
+    w->carrier = malloc(n * sizeof *w->carrier);
+    w->motions = s->tool_count > 0 ? malloc(n * sizeof *w->motions) : NULL;
     w->scratch = malloc(sizeof *w->scratch);
-    if (!l->placements || !l->poses || !w->placed || !w->tool || !w->scratch)
+    w->draft = malloc(sizeof *w->draft);
+    w->cluster_work = malloc(sizeof *w->cluster_work);
+    if (!l->placements || !l->poses || !l->joints || !w->tool || !w->with_hand || !w->first ||
+        !w->joint_of || !w->ahead || !w->cluster || !w->placed || !w->carrier ||
+        (s->tool_count > 0 && !w->motions) || !w->scratch || !w->draft || !w->cluster_work)
         return gw_fail(error, GW_FAILED, "", "no memory to lay out the scene");
-    for (int i = 0; i < s->object_count; i++) {
-        l->poses[i] = poses && !s->objects[i].fixed ? poses[i] : s->objects[i].pose;
-        w->placed[i] = s->objects[i].fixed;
-        w->tool[i] = -1;
-    }
+    for (int i = 0; i < s->object_count; i++)
+        w->tool[i] = w->cluster[i] = -1;
     for (int i = 0; i < s->tool_count; i++)
         w->tool[gw_scene_object(s, s->tools[i].object)] = i;
     return true;
 }
 
+static void give_back(gw_layout_work *w)
+{
+    free(w->tool);
+    free(w->with_hand);
+    free(w->first);
+    free(w->joint_of);
+    free(w->ahead);
+    free(w->cluster);
+    free(w->placed);
+    free(w->carrier);
+    free(w->motions);
+    free(w->scratch);
+    free(w->draft);
+    free(w->cluster_work);
+}
+
+static bool lay_out(gw_layout_work *w, gw_error *error)
+{
+    if (!take_memory(w, error) || !resolve_joints(w, error))
+        return false;
+    if (!gw_layout_connect(w))
+        return gw_fail(error, GW_FAILED, "", "no memory to lay out the scene");
+    if (!place_all(w, error))
+        return false;
+    for (int i = 0; i < w->layout->joint_count; i++) {
+        gw_link *link = &w->layout->joints[i].link;
+        gw_link_resolve(link, &w->layout->poses[link->a], &w->layout->poses[link->b]);
+    }
+    number_clusters(w);
+    return true;
+}
+
 gw_layout *gw_layout_create(const gw_scene *scene, const gw_pose *poses, gw_error *error)
 {
-    work w = {.scene = scene, .layout = calloc(1, sizeof(gw_layout))};
+    gw_layout_work w = {.scene = scene, .from = poses, .layout = calloc(1, sizeof(gw_layout))};
     if (!w.layout) {
         gw_fail(error, GW_FAILED, "", "no memory to lay out the scene");
         return NULL;
     }
-    bool ok = start(&w, poses, error) && resolve_joints(&w, error) && place_all(&w, error);
-    free(w.placed);
-    free(w.tool);
-    free(w.scratch);
+    bool ok = lay_out(&w, error);
+    give_back(&w);
     if (!ok) {
         gw_layout_destroy(w.layout);
         return NULL;
@@ -288,8 +350,8 @@ double gw_layout_residual(const gw_layout *layout, const gw_pose *poses)
     double worst = 0;
     for (int i = 0; i < layout->joint_count; i++) {
         const gw_joint *j = &layout->joints[i];
-        gw_constraint c = as_constraint(j, j->a, &poses[j->b]);
-        worst = fmax(worst, gw_constraint_residual(&c, &poses[j->a], j->length));
+        gw_constraint c = gw_joint_constraint(j, j->link.a, &poses[j->link.b]);
+        worst = fmax(worst, gw_constraint_residual(&c, &poses[j->link.a], j->length));
     }
     return worst;
 }

@@ -1,11 +1,11 @@
 /*
- * Where every object of a scene may be: the constraints of the document gathered per moving
- * object, solved, a branch chosen, the object placed on it.
+ * Where every object of a scene may be, and what moves when it moves: the constraints of the
+ * document gathered per moving object, solved, a branch chosen, the object placed on it.
  *
  * Objects are solved outward from fixed ones (framework III-B): an object that is not fixed is
- * placed against fixed objects and those placed before it. An object held by a tool is placed
- * last, so that nothing else depends on where the hand takes it; a constraint that would make
- * another object follow a held one is refused by name.
+ * placed against fixed objects and those placed before it. What is placed against a held object
+ * follows it. Objects in a cycle that have no pose one after the other are solved as one cluster.
+ * README.md has the order.
  *
  * Built by the server's threads, then read only. Not for use inside a tick.
  */
@@ -13,12 +13,26 @@
 #define GW_SCENE_LAYOUT_H
 
 #include "rt/scene/scene.h"
+#include "rt/solve/cluster.h"
+
+/* What an object does while hands move. */
+typedef enum gw_follow {
+    GW_STAYS,   /* nothing that it is joined to moves */
+    GW_HELD,    /* a tool moves it */
+    GW_CARRIED, /* all that it is joined to moves as one: it moves along */
+    GW_RESOLVED /* its constraints are solved again as its surroundings move */
+} gw_follow;
 
 /* The solved positioning problem of one moving object. Allocated only as far as its last branch:
  * never copied by value. */
 typedef struct gw_placement {
     int object;              /* index in the scene */
     int tool;                /* index of the tool that holds it, -1: none */
+    int rank;                /* its place in the order of solving */
+    gw_follow follow;        /* what it does while hands move */
+    int carrier;             /* GW_CARRIED: the object that it moves with */
+    int cluster;             /* number of the cluster that it was solved in, -1: none */
+    int cluster_dof;         /* freedoms of that cluster while all else stands */
     double length;           /* L of the metric: the body's radius of gyration (m) */
     gw_pose from;            /* the pose that nearest branches were measured from */
     int branch;              /* chosen branch, -1 where there is none */
@@ -28,12 +42,20 @@ typedef struct gw_placement {
     gw_solution solution;
 } gw_placement;
 
+/* An enabled constraint with its references resolved: bodies are objects of the scene. */
+typedef struct gw_joint {
+    int index; /* in the scene's constraints */
+    gw_link link;
+    double length;  /* of the one that moves (m) */
+    int feature[2]; /* a's and b's stated feature in the scene, -1: derived from the shape */
+} gw_joint;
+
 typedef struct gw_layout {
     int count;
     gw_placement **placements; /* owned; one per object that is not fixed, scene order */
     gw_pose *poses;            /* owned; world_from_object of every object, placed */
     int joint_count;
-    struct gw_joint *joints; /* owned; the enabled constraints by object and element */
+    gw_joint *joints; /* owned; the enabled constraints, senses as the poses have them */
 } gw_layout;
 
 /*
@@ -51,6 +73,10 @@ const gw_placement *gw_layout_problem(const gw_layout *layout);
 
 /* The placement of an object, NULL where it is fixed. */
 const gw_placement *gw_layout_of(const gw_layout *layout, int object);
+
+/* The joint as a constraint on object `mobile`, at one of its ends, the other one standing at
+ * `pose`. */
+gw_constraint gw_joint_constraint(const gw_joint *joint, int mobile, const gw_pose *pose);
 
 /* The largest residual of the scene's enabled constraints at these poses, one per object (m; angles
  * times the moving body's length): recomputed from the features, not from the branches. */

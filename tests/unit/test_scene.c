@@ -4,56 +4,8 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "rt/scene/layout.h"
-
-/* A copy that the test may change, destroyed with gw_scene_destroy(). */
-static gw_scene *new_scene(void)
-{
-    gw_scene *s = malloc(sizeof *s);
-    assert_non_null(s);
-    *s = gw_scene_default();
-    return s;
-}
-
-static gw_object *add_box(gw_scene *s, const char *id, gw_vec3 at, bool fixed)
-{
-    gw_object *o = gw_scene_add_object(s, NULL);
-    assert_non_null(o);
-    snprintf(o->id, sizeof o->id, "%s", id);
-    o->shape = (gw_shape){.kind = GW_SHAPE_BOX, .size = {0.1, 0.1, 0.1}};
-    o->pose.p = at;
-    o->fixed = fixed;
-    return o;
-}
-
-static gw_scene_constraint *join(gw_scene *s, const char *id, gw_constraint_kind kind,
-                                 const char *a, const char *fa, const char *b, const char *fb)
-{
-    gw_scene_constraint *c = gw_scene_add_constraint(s, NULL);
-    assert_non_null(c);
-    c->kind = kind;
-    snprintf(c->id, sizeof c->id, "%s", id);
-    snprintf(c->a.object, sizeof c->a.object, "%s", a);
-    snprintf(c->a.feature, sizeof c->a.feature, "%s", fa);
-    snprintf(c->b.object, sizeof c->b.object, "%s", b);
-    snprintf(c->b.feature, sizeof c->b.feature, "%s", fb);
-    return c;
-}
-
-static void hold(gw_scene *s, const char *object)
-{
-    gw_device *d = gw_scene_add_device(s, NULL);
-    gw_tool *t = gw_scene_add_tool(s, NULL);
-    assert_true(d && t);
-    snprintf(d->id, sizeof d->id, "d%d", s->device_count);
-    strcpy(d->driver, "sim");
-    snprintf(t->object, sizeof t->object, "%s", object);
-    memcpy(t->device, d->id, sizeof t->device);
-}
+#include "tests/unit/scene_building.h"
 
 /* base (fixed) <- lid lies on it <- knob lies on the lid */
 static gw_scene *stack(void)
@@ -156,23 +108,6 @@ static void objects_are_placed_outward_from_fixed_ones(void **state)
     gw_scene_destroy(s);
 }
 
-static void what_a_tool_holds_is_placed_last(void **state)
-{
-    (void)state;
-    gw_scene *s = stack();
-    hold(s, "lid");
-    gw_layout *l = gw_layout_create(s, NULL, NULL);
-    assert_non_null(l);
-    /* the knob stays where it is, the lid meets both it and the base: they are 0.5 m apart */
-    assert_true(gw_distance(l->poses[0].p, gw_v3(0.3, 0, 0.5)) == 0);
-    const gw_placement *p = gw_layout_problem(l);
-    assert_non_null(p);
-    assert_int_equal(p->object, 1);
-    assert_int_equal(p->solution.status, GW_STATUS_INCOMPATIBLE);
-    gw_layout_destroy(l);
-    gw_scene_destroy(s);
-}
-
 static void two_held_objects_are_not_joined(void **state)
 {
     (void)state;
@@ -233,7 +168,6 @@ int main(void)
         cmocka_unit_test(scenes_grow_to_their_caps_and_no_further),
         cmocka_unit_test(checks_name_the_member),
         cmocka_unit_test(objects_are_placed_outward_from_fixed_ones),
-        cmocka_unit_test(what_a_tool_holds_is_placed_last),
         cmocka_unit_test(two_held_objects_are_not_joined),
         cmocka_unit_test(the_side_that_moves_does_not_change_a_signed_distance),
         cmocka_unit_test(unjoined_objects_cost_little),
