@@ -36,12 +36,18 @@ static inline void gw_mailbox_init(gw_mailbox *box, void *storage, size_t size, 
         memcpy(box->storage + i * size, initial, size);
 }
 
-static inline void gw_mailbox_write(gw_mailbox *box, const void *value)
+/* The first `used` bytes of the value; what follows them in a reader's copy is of an older one. */
+static inline void gw_mailbox_write_head(gw_mailbox *box, const void *value, size_t used)
 {
-    memcpy(box->storage + box->back * box->size, value, box->size);
+    memcpy(box->storage + box->back * box->size, value, used);
     unsigned old =
         atomic_exchange_explicit(&box->middle, box->back | GW_MAILBOX_FRESH, memory_order_acq_rel);
     box->back = old & 3u;
+}
+
+static inline void gw_mailbox_write(gw_mailbox *box, const void *value)
+{
+    gw_mailbox_write_head(box, value, box->size);
 }
 
 /* Copies the newest value; true where it was not read before. */

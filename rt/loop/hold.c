@@ -27,7 +27,7 @@ static void show(gw_hold *hold)
     gw_travel_apply(&hold->travel, &hold->shown, &hold->shown_twist);
 }
 
-static gw_pose object_at(const gw_hold *hold)
+gw_pose gw_hold_object(const gw_hold *hold)
 {
     gw_pose tool_from_body = gw_pose_inverse(&hold->body.def.body_from_held);
     gw_pose body = hold->body.pose;
@@ -213,13 +213,13 @@ void gw_hold_switch(gw_hold *hold, const gw_hold *old, const gw_scenario_tool *t
         take_settings(hold, tool, scenario->dt);
         return;
     }
-    gw_pose from = object_at(old), at, to = tool->pose;
+    gw_pose from = gw_hold_object(old), at, to = tool->pose;
     gw_vec3 arm = gw_sub(from.p, old->shown.p);
     gw_twist twist = {gw_add(old->shown_twist.v, gw_cross(old->shown_twist.w, arm)),
                       old->shown_twist.w};
     *hold = *old;
     hold->tool = tool;
-    hold->work = hold->dissipated = 0;
+    hold->work = hold->dissipated = hold->edits = 0;
     at = gw_pose_mul(&from, &tool->guided.body_from_held);
     arm = gw_sub(at.p, from.p);
     gw_twist at_twist = {gw_add(twist.v, gw_cross(twist.w, arm)), twist.w};
@@ -290,7 +290,7 @@ static gw_wrench wanted_wrench(gw_hold *hold, const gw_tick *tick)
 {
     gw_device_slot *slot = hold->tool->slot;
     const gw_mass *mass = &hold->body.def.mass;
-    gw_pose hand, object = object_at(hold);
+    gw_pose hand, object = gw_hold_object(hold);
     hand = gw_slot_truth(slot, &hand) ? gw_map_to_task(&hold->map, &hand) : hold->shown;
     gw_grip grip = {hand, hold->shown_twist, mass->mass, gw_inertia_floor(&mass->inertia),
                     tick->dt};
@@ -394,6 +394,7 @@ void gw_hold_step(gw_hold *hold, const gw_tick *tick)
     bool travelled = hold->travel.active;
     gw_hold_energy(hold, &kinetic, &potential);
     wall_step wall = open_wall_step(hold, kinetic + potential);
+    hold->start = hold->body.pose;
     gw_model_step(&hold->body.model, &forces, tick->dt, &step);
     hold->constraint = step.constraint;
     hold->held_still = !step.finite;
@@ -405,6 +406,37 @@ void gw_hold_step(gw_hold *hold, const gw_tick *tick)
         hold->settled = gw_travel_advance(&hold->travel, tick->dt, pace_of(hold));
     if (wall.near && step.finite)
         close_wall_step(hold, &wall, &step, hold->dissipated - dissipated, travelled);
+}
+
+void gw_hold_undo(gw_hold *hold)
+{
+    gw_guided *body = &hold->body;
+    double kinetic, potential, before, level;
+    gw_hold_energy(hold, &kinetic, &potential);
+    gw_guided_init(body, &body->def, &hold->start);
+    gw_hold_energy(hold, &before, &level);
+    hold->dissipated += kinetic + potential - before - level;
+}
+
+/* ---- geometry that moves -------------------------------------------------------------------- */
+
+bool gw_hold_move_set(gw_hold *hold, const gw_constraint *constraints, int count)
+{
+    gw_guided *body = &hold->body;
+    gw_problem problem = {body->pose, body->def.length, count, constraints};
+    gw_branch before = {.set = body->def.set, .nearest = body->pose}, after;
+    gw_twist twist = body->twist;
+    double kinetic, potential, now, level;
+    memcpy(before.id, hold->tool->branch, sizeof before.id);
+    if (!gw_solve_branch(&problem, &before, &after))
+        return false;
+    gw_hold_energy(hold, &kinetic, &potential);
+    body->def.set = after.set;
+    gw_guided_init(body, &body->def, &after.nearest);
+    gw_guided_set_twist(body, &twist);
+    gw_hold_energy(hold, &now, &level);
+    hold->edits += now + level - kinetic - potential;
+    return true;
 }
 
 /* ---- act ------------------------------------------------------------------------------------ */
@@ -500,7 +532,7 @@ void gw_hold_before(const gw_hold *hold, gw_tool_state *s)
 {
     gw_pose truth;
     *s = (gw_tool_state){.object = hold->tool->object};
-    s->world_from_object = object_at(hold);
+    s->world_from_object = gw_hold_object(hold);
     s->world_from_tool = hold->shown;
     s->twist = hold->shown_twist;
     s->device = s->device_true = hold->shown;

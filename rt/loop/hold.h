@@ -38,8 +38,10 @@ typedef struct gw_hold {
     bool limited;
     bool settled; /* a travel ended in this tick */
 
+    gw_pose start; /* of the body, before the step */
+
     /* sums since tick 0 or the last switch of scenario (J) */
-    double work, dissipated;
+    double work, dissipated, edits;
 } gw_hold;
 
 /* What a tick is like for all tools. */
@@ -62,6 +64,17 @@ void gw_hold_switch(gw_hold *hold, const gw_hold *old, const gw_scenario_tool *t
 void gw_hold_sense(gw_hold *hold, const gw_tick *tick);
 void gw_hold_step(gw_hold *hold, const gw_tick *tick);
 void gw_hold_act(gw_hold *hold, const gw_tick *tick);
+
+/* Where the held object is shown. */
+gw_pose gw_hold_object(const gw_hold *hold);
+
+/* Geometry that it stands on has moved: goes over to the same branch of the moved constraints, at
+ * its nearest pose; the energy that this takes is booked. False where that branch is gone: then it
+ * stays on the former set. After gw_hold_sense(), before gw_hold_step(). */
+bool gw_hold_move_set(gw_hold *hold, const gw_constraint *constraints, int count);
+
+/* Takes the step back: where it would have gone cannot be followed. */
+void gw_hold_undo(gw_hold *hold);
 
 /* Takes the velocity away (halt); its energy is booked as dissipated. */
 void gw_hold_rest(gw_hold *hold);

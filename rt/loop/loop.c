@@ -23,7 +23,8 @@
 #define DEFAULT_PRIORITY  80
 #define COMMANDS_PER_TICK 32            /* the rest waits for the next tick: bounded time */
 #define STACK_BYTES       (2048 * 1024) /* sanitizers keep their own part in it */
-#define STACK_TOUCHED     (128 * 1024)
+#define STACK_TOUCHED     (512 * 1024)  /* what a solve in a tick comes to, and more */
+#define RECORD_BYTES      offsetof(gw_snapshot, followers)
 
 struct gw_loop {
     gw_simulation *simulation;
@@ -78,7 +79,8 @@ static void publish(gw_loop *loop)
 {
     const gw_snapshot *s = gw_simulation_snapshot(loop->simulation);
     gw_event events[16];
-    gw_mailbox_write(&loop->snapshots, s);
+    gw_mailbox_write_head(&loop->snapshots, s,
+                          RECORD_BYTES + sizeof *s->followers * (size_t)s->follower_count);
     if (atomic_load_explicit(&loop->recording, memory_order_relaxed) &&
         !gw_ring_push(&loop->records, s))
         atomic_fetch_add_explicit(&loop->lost, 1, memory_order_relaxed);
@@ -140,7 +142,7 @@ static bool take_memory(gw_loop *loop)
 {
     size_t commands = rounded(GW_COMMAND_RING * sizeof(gw_command));
     size_t events = rounded(GW_EVENT_RING * sizeof(gw_event));
-    size_t records = rounded(GW_RECORD_RING * sizeof(gw_snapshot));
+    size_t records = rounded(GW_RECORD_RING * RECORD_BYTES);
     size_t snapshots = rounded(3 * sizeof(gw_snapshot));
     unsigned char *m = aligned_alloc(64, 2 * commands + events + records + snapshots);
     if (!m)
@@ -150,7 +152,7 @@ static bool take_memory(gw_loop *loop)
     gw_ring_init(&loop->commands, m, sizeof(gw_command), GW_COMMAND_RING);
     gw_ring_init(&loop->retired, m += commands, sizeof(gw_command), GW_COMMAND_RING);
     gw_ring_init(&loop->events, m += commands, sizeof(gw_event), GW_EVENT_RING);
-    gw_ring_init(&loop->records, m += events, sizeof(gw_snapshot), GW_RECORD_RING);
+    gw_ring_init(&loop->records, m += events, RECORD_BYTES, GW_RECORD_RING);
     gw_mailbox_init(&loop->snapshots, m += records, sizeof(gw_snapshot),
                     gw_simulation_snapshot(loop->simulation));
     return true;
@@ -276,7 +278,7 @@ int gw_loop_records(gw_loop *loop, gw_snapshot *records, int capacity, uint64_t 
 {
     int count = 0;
     while (count < capacity && gw_ring_pop(&loop->records, &records[count]))
-        count++;
+        records[count++].follower_count = 0;
     uint64_t all = atomic_load_explicit(&loop->lost, memory_order_relaxed);
     *lost = all - loop->lost_told;
     loop->lost_told = all;

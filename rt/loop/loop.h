@@ -41,7 +41,7 @@ void gw_loop_snapshot(gw_loop *loop, gw_snapshot *snapshot);
 bool gw_loop_event(gw_loop *loop, gw_event *event);
 
 /* At most `capacity` per-tick snapshots, oldest first; *lost counts the ticks that were dropped
- * since the last call because nobody read. Records are written only while asked for. */
+ * since the last call because nobody read. Without followers. Written only while asked for. */
 void gw_loop_record(gw_loop *loop, bool on);
 int gw_loop_records(gw_loop *loop, gw_snapshot *records, int capacity, uint64_t *lost);
 

@@ -88,6 +88,7 @@ static bool build_tool(const gw_scenario_def *def, int index, gw_scenario_tool *
                                 .damping_angular = object->body.damping_angular,
                                 .body_from_held = tool->at,
                                 .length = placement->length};
+    memcpy(t->branch, placement->solution.branches[placement->branch].id, sizeof t->branch);
     t->pose = def->layout->poses[t->object];
     t->twist = (gw_twist){object->velocity, object->spin};
     t->slot = find_slot(def, tool->device);
@@ -126,6 +127,11 @@ gw_scenario *gw_scenario_create(const gw_scenario_def *def, gw_error *error)
         gw_fail(error, GW_FAILED, "", "no memory for a scenario");
         return NULL;
     }
+    s->network = gw_network_create(def->scene, def->layout, error);
+    if (!s->network) {
+        free(s);
+        return NULL;
+    }
     s->revision = def->revision;
     s->rate = def->scene->rate > 0 ? def->scene->rate : 1000;
     s->dt = 1.0 / s->rate;
@@ -136,7 +142,7 @@ gw_scenario *gw_scenario_create(const gw_scenario_def *def, gw_error *error)
         s->slots[s->slot_count++] = def->slots[i];
     for (int i = 0; i < def->scene->tool_count && i < GW_MAX_TOOLS; i++) {
         if (!build_tool(def, i, &s->tools[i], error)) {
-            free(s);
+            gw_scenario_destroy(s);
             return NULL;
         }
         s->tool_count = i + 1;
@@ -147,5 +153,8 @@ gw_scenario *gw_scenario_create(const gw_scenario_def *def, gw_error *error)
 
 void gw_scenario_destroy(gw_scenario *scenario)
 {
+    if (!scenario)
+        return;
+    gw_network_destroy(scenario->network);
     free(scenario);
 }

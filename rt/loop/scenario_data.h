@@ -7,6 +7,7 @@
 
 #include "rt/control/travel.h"
 #include "rt/control/workspace.h"
+#include "rt/loop/network.h"
 #include "rt/loop/slot.h"
 #include "rt/loop/walls.h"
 #include "rt/model/guided.h"
@@ -15,6 +16,7 @@ typedef struct gw_scenario_tool {
     char object_id[GW_MAX_ID + 1];
     int object;           /* index in the scene */
     gw_guided_def guided; /* set, mass, damping, tool frame */
+    char branch[16];      /* id of the set */
     gw_pose pose;         /* world_from_object of the layout */
     gw_twist twist;       /* initial, of the object's origin */
     gw_device_slot *slot;
@@ -35,6 +37,7 @@ struct gw_scenario {
     double travel_speed, travel_spin;
     int slot_count;
     gw_device_slot *slots[GW_MAX_DEVICES];
+    gw_network *network; /* owned */
     int tool_count;
     gw_scenario_tool tools[GW_MAX_TOOLS];
 };

@@ -18,11 +18,13 @@ struct gw_simulation {
     gw_run_state state;
     bool halted;
     uint64_t tick;
+    uint64_t now;   /* ticks since creation, moving or not */
     uint64_t steps; /* still to go while paused */
     gw_hold holds[GW_MAX_TOOLS];
     gw_hold switched[GW_MAX_TOOLS]; /* room for a switch of scenario */
     double initial;                 /* energy at tick 0 (J) */
-    gw_energy carried;              /* work, dissipation and edits up to the last switch (J) */
+    int bound;         /* ticks for which it is no news that what follows goes no farther */
+    gw_energy carried; /* work, dissipation and edits up to the last switch (J) */
     uint64_t limited_ticks, overruns;
     gw_histogram cost, lateness;
     gw_snapshot snapshot;
@@ -76,6 +78,7 @@ static void account(const gw_simulation *s, gw_energy *e)
         e->potential += potential;
         e->work_in += s->holds[i].work;
         e->dissipated += s->holds[i].dissipated;
+        e->edits += s->holds[i].edits;
     }
 }
 
@@ -89,6 +92,8 @@ static void reset(gw_simulation *s)
     s->steps = 0;
     s->limited_ticks = 0;
     s->carried = (gw_energy){0};
+    s->bound = 0;
+    gw_network_reset(s->scenario->network);
     for (int i = 0; i < s->scenario->tool_count; i++)
         gw_hold_reset(&s->holds[i], &s->scenario->tools[i], s->scenario->dt);
     for (int i = 0; i < s->scenario->slot_count; i++) {
@@ -129,6 +134,16 @@ static void switch_scenario(gw_simulation *s, gw_scenario *next)
     }
 }
 
+/* What follows is shown where it is, beside held objects that travel. */
+static void follow_now(gw_simulation *s)
+{
+    for (int i = 0; i < s->scenario->tool_count; i++) {
+        gw_pose object = gw_hold_object(&s->holds[i]);
+        gw_network_hold(s->scenario->network, s->holds[i].tool->object, &object);
+    }
+    gw_network_follow(s->scenario->network, true);
+}
+
 static void apply_scenario(gw_simulation *s, const gw_command *command, gw_command *retired)
 {
     gw_scenario *old = s->scenario;
@@ -137,6 +152,7 @@ static void apply_scenario(gw_simulation *s, const gw_command *command, gw_comma
         reset(s);
     } else {
         switch_scenario(s, command->scenario);
+        follow_now(s);
     }
     *retired = (gw_command){.kind = GW_COMMAND_SCENARIO, .scenario = old};
     emit(s, (gw_event){.kind = GW_EVENT_ACTIVE, .tag = command->tag});
@@ -241,6 +257,13 @@ static void apply_to_tool(gw_simulation *s, const gw_command *command)
         hold->clutch_wanted = command->clutch;
 }
 
+static void apply_geometry(gw_simulation *s, const gw_command *command)
+{
+    s->scenario->revision = command->geometry.revision;
+    gw_network_move(s->scenario->network, &command->geometry.moved, s->now, s->scenario->rate);
+    emit(s, (gw_event){.kind = GW_EVENT_ACTIVE, .tag = command->tag});
+}
+
 void gw_simulation_apply(gw_simulation *s, const gw_command *command, gw_command *retired)
 {
     *retired = (gw_command){.kind = GW_COMMAND_STATE};
@@ -257,6 +280,9 @@ void gw_simulation_apply(gw_simulation *s, const gw_command *command, gw_command
         return;
     case GW_COMMAND_OPERATOR:
         apply_operator(s, command, retired);
+        return;
+    case GW_COMMAND_GEOMETRY:
+        apply_geometry(s, command);
         return;
     case GW_COMMAND_HALT:
         apply_halt(s, command);
@@ -302,7 +328,44 @@ static void tick_figures(gw_simulation *s)
     out->tool_count = s->scenario->tool_count;
     out->limited_ticks = s->limited_ticks;
     out->overruns = s->overruns;
+    out->follower_count =
+        gw_network_followers(s->scenario->network, out->followers, GW_MAX_FOLLOWERS);
     account(s, &out->energy);
+}
+
+/* Geometry goes on its way; held objects that stand on it go over to their moved sets. */
+static void move_geometry(gw_simulation *s)
+{
+    gw_constraint constraints[GW_MAX_PROBLEM];
+    gw_network *network = s->scenario->network;
+    if (!gw_network_advance(network))
+        return;
+    for (int i = 0; i < s->scenario->tool_count; i++) {
+        gw_hold *hold = &s->holds[i];
+        int count = gw_network_problem(network, hold->tool->object, constraints);
+        if (count >= 0 && !gw_hold_move_set(hold, constraints, count))
+            emit(s, (gw_event){.kind = GW_EVENT_LEFT_BEHIND, .tool = i});
+    }
+}
+
+/* After the tools' step: what follows them, or back with the step where that cannot. */
+static void follow(gw_simulation *s)
+{
+    gw_network *network = s->scenario->network;
+    bool travelling = false;
+    for (int i = 0; i < s->scenario->tool_count; i++) {
+        gw_pose object = gw_hold_object(&s->holds[i]);
+        gw_network_hold(network, s->holds[i].tool->object, &object);
+        travelling = travelling || s->holds[i].travel.active;
+    }
+    bool bound = !gw_network_follow(network, travelling) && !travelling;
+    for (int i = 0; i < s->scenario->tool_count && bound; i++) {
+        gw_hold_undo(&s->holds[i]);
+        gw_network_hold(network, s->holds[i].tool->object, &s->holds[i].body.pose);
+    }
+    if (bound && s->bound == 0)
+        emit(s, (gw_event){.kind = GW_EVENT_BOUND});
+    s->bound = bound ? s->scenario->rate / 4 : s->bound > 0 ? s->bound - 1 : 0;
 }
 
 void gw_simulation_tick(gw_simulation *s)
@@ -311,17 +374,25 @@ void gw_simulation_tick(gw_simulation *s)
     gw_tick tick = {s->tick, s->scenario->dt, s->scenario->rate, moving, !s->halted};
     bool limited = false;
     tick_figures(s);
+    bool lost[GW_MAX_TOOLS], still[GW_MAX_TOOLS];
     for (int i = 0; i < s->scenario->tool_count; i++) {
-        gw_hold *hold = &s->holds[i];
-        bool lost = hold->lost, still = hold->held_still;
-        gw_hold_sense(hold, &tick);
-        gw_hold_before(hold, &s->snapshot.tools[i]);
-        gw_hold_step(hold, &tick);
-        gw_hold_act(hold, &tick);
-        gw_hold_publish(hold, &s->snapshot.tools[i]);
-        report(s, i, lost, still);
-        limited = limited || hold->limited;
+        lost[i] = s->holds[i].lost, still[i] = s->holds[i].held_still;
+        gw_hold_sense(&s->holds[i], &tick);
+        gw_hold_before(&s->holds[i], &s->snapshot.tools[i]);
     }
+    if (moving)
+        move_geometry(s);
+    for (int i = 0; i < s->scenario->tool_count; i++)
+        gw_hold_step(&s->holds[i], &tick);
+    if (moving)
+        follow(s);
+    for (int i = 0; i < s->scenario->tool_count; i++) {
+        gw_hold_act(&s->holds[i], &tick);
+        gw_hold_publish(&s->holds[i], &s->snapshot.tools[i]);
+        report(s, i, lost[i], still[i]);
+        limited = limited || s->holds[i].limited;
+    }
+    s->now++;
     s->limited_ticks += limited && moving;
     if (!moving)
         return;

@@ -11,6 +11,7 @@
 
 #include <stdint.h>
 
+#include "rt/loop/network.h"
 #include "rt/loop/scenario.h"
 
 typedef enum gw_run_state { GW_STOPPED, GW_RUNNING, GW_PAUSED } gw_run_state;
@@ -27,6 +28,7 @@ typedef enum gw_command_kind {
     GW_COMMAND_PUSH,     /* a wrench at the tool frame until the next push (keys, scripts) */
     GW_COMMAND_CLUTCH,   /* freezes the tool and re-centres the workspace map on release */
     GW_COMMAND_GUIDE,    /* the simulated robot takes the tool along its freedoms, or lets go */
+    GW_COMMAND_GEOMETRY, /* a feature or a fixed object moves; what stands on it comes along */
     GW_COMMAND_HALT,     /* devices to their safe state now; nothing moves until armed */
     GW_COMMAND_ARM
 } gw_command_kind;
@@ -73,6 +75,10 @@ typedef struct gw_command {
         gw_wrench push;
         bool clutch;
         gw_guide guide;
+        struct {
+            gw_moved_geometry moved;
+            uint64_t revision; /* of the scene that has it so */
+        } geometry;
     };
 } gw_command;
 
@@ -116,7 +122,7 @@ typedef struct gw_energy {
     double initial;            /* kinetic + potential at tick 0 */
     double work_in;            /* of operators */
     double dissipated;         /* by damping */
-    double edits;              /* brought in or taken out by switches of scenario */
+    double edits;              /* brought in or taken out by switches and moved geometry */
 } gw_energy;
 
 /* The state before a tick's step and the wrenches acting in it. */
@@ -134,6 +140,8 @@ typedef struct gw_snapshot {
     double tick_us, tick_us_p50, tick_us_p99, tick_us_max; /* cost of a tick (us) */
     double late_us_p50, late_us_p99, late_us_max;          /* lateness of waking (us), 0 in `run` */
     bool real_time;                                        /* SCHED_FIFO was granted */
+    int follower_count;
+    gw_follower followers[GW_MAX_FOLLOWERS]; /* last: records of every tick end before it */
 } gw_snapshot;
 
 typedef enum gw_event_kind {
@@ -146,7 +154,9 @@ typedef enum gw_event_kind {
     GW_EVENT_OVERRUN,     /* value: us over */
     GW_EVENT_DEVICE_LOST, /* silent or garbage; tool */
     GW_EVENT_NOT_FINITE,  /* the step failed: the tool is held; tool */
-    GW_EVENT_GUIDED       /* the robot's way ended; tool, tag, outcome, value: the reaction */
+    GW_EVENT_GUIDED,      /* the robot's way ended; tool, tag, outcome, value: the reaction */
+    GW_EVENT_BOUND,       /* what follows can go no farther: the hands were stopped */
+    GW_EVENT_LEFT_BEHIND  /* moved geometry took the branch away from under the tool; tool */
 } gw_event_kind;
 
 typedef struct gw_event {

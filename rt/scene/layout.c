@@ -19,8 +19,8 @@ static bool refuse_two_hands(const gw_layout_work *w, int constraint, gw_error *
     char where[64];
     snprintf(where, sizeof where, "/constraints/%d", constraint);
     return gw_fail(error, GW_NOT_YET, where,
-                   "%s joins two held objects, \"%s\" and \"%s\": that comes with a later "
-                   "version; hold one of them only",
+                   "%s joins \"%s\" and \"%s\", which two hands would move: that comes with a "
+                   "later version; hold one of them only",
                    c->id, c->a.object, c->b.object);
 }
 
@@ -55,17 +55,6 @@ static bool resolve_joints(gw_layout_work *w, gw_error *error)
     return true;
 }
 
-gw_constraint gw_joint_constraint(const gw_joint *j, int mobile, const gw_pose *pose)
-{
-    bool a_moves = mobile == j->link.a;
-    gw_constraint c = j->link.stated;
-    const gw_element *other = a_moves ? &j->link.stated.fixed : &j->link.stated.mobile;
-    c.reversed = !a_moves;
-    c.mobile = a_moves ? j->link.stated.mobile : j->link.stated.fixed;
-    c.fixed = gw_element_moved(pose, other);
-    return c;
-}
-
 static bool gather(gw_layout_work *w, int object, gw_placement *p, gw_error *error)
 {
     for (int i = w->first[object]; i < w->first[object + 1]; i++) {
@@ -77,7 +66,7 @@ static bool gather(gw_layout_work *w, int object, gw_placement *p, gw_error *err
             return gw_fail(error, GW_TOO_LARGE, "/constraints",
                            "\"%s\" has more than %d constraints", w->scene->objects[object].id,
                            GW_MAX_PROBLEM);
-        p->constraints[p->count] = gw_joint_constraint(j, object, &w->layout->poses[other]);
+        p->constraints[p->count] = gw_link_constraint(&j->link, object, &w->layout->poses[other]);
         p->ids[p->count++] = j->index;
     }
     return true;
@@ -161,11 +150,26 @@ static void soften(const gw_layout_work *w, gw_placement *p)
 
 /* ---- rounds -------------------------------------------------------------------------------- */
 
+/* What a held object is joined to has to stand, or to be moved from outside: not by another hand.
+ */
+static bool stands(const gw_layout_work *w, int object, gw_error *error)
+{
+    for (int i = w->first[object]; i < w->first[object + 1] && w->tool[object] >= 0; i++) {
+        const gw_joint *j = &w->layout->joints[w->joint_of[i]];
+        int other = gw_layout_other(j, object);
+        if (w->placed[other] && w->carrier[other] >= 0)
+            return refuse_two_hands(w, j->index, error);
+    }
+    return true;
+}
+
 /* Places the object, or the whole of its cluster. */
 static bool place_next(gw_layout_work *w, int object, gw_error *error)
 {
     gw_placement *placed[GW_MAX_CLUSTER];
     int count = 0, cluster = w->cluster[object];
+    if (!stands(w, object, error))
+        return false;
     if (cluster >= 0)
         gw_layout_solve_cluster(w, cluster);
     for (int i = 0; i < w->scene->object_count; i++) {
@@ -350,7 +354,7 @@ double gw_layout_residual(const gw_layout *layout, const gw_pose *poses)
     double worst = 0;
     for (int i = 0; i < layout->joint_count; i++) {
         const gw_joint *j = &layout->joints[i];
-        gw_constraint c = gw_joint_constraint(j, j->link.a, &poses[j->link.b]);
+        gw_constraint c = gw_link_constraint(&j->link, j->link.a, &poses[j->link.b]);
         worst = fmax(worst, gw_constraint_residual(&c, &poses[j->link.a], j->length));
     }
     return worst;

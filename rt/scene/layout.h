@@ -74,10 +74,6 @@ const gw_placement *gw_layout_problem(const gw_layout *layout);
 /* The placement of an object, NULL where it is fixed. */
 const gw_placement *gw_layout_of(const gw_layout *layout, int object);
 
-/* The joint as a constraint on object `mobile`, at one of its ends, the other one standing at
- * `pose`. */
-gw_constraint gw_joint_constraint(const gw_joint *joint, int mobile, const gw_pose *pose);
-
 /* The largest residual of the scene's enabled constraints at these poses, one per object (m; angles
  * times the moving body's length): recomputed from the features, not from the branches. */
 double gw_layout_residual(const gw_layout *layout, const gw_pose *poses);

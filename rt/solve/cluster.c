@@ -19,6 +19,7 @@
 #define DAMPING   1e-13 /* of the largest diagonal entry */
 #define FREE      1e-11 /* diagonal entries below this share of the largest are freedoms */
 #define MOST_STEP 0.5   /* of the size, or rad: no farther in one step */
+#define CLOSE     1e-14 /* of the size: near enough */
 #define STILL     1e-9  /* rates below this are round-off */
 
 /* ---- links ---------------------------------------------------------------------------------- */
@@ -48,12 +49,14 @@ void gw_link_resolve(gw_link *link, const gw_pose *world_from_a, const gw_pose *
     link->row_count = n;
 }
 
-double gw_link_residual(const gw_link *link, const gw_pose *world_from_a,
-                        const gw_pose *world_from_b, double length)
+gw_constraint gw_link_constraint(const gw_link *link, int mobile, const gw_pose *pose)
 {
-    gw_pose b_from_world = gw_pose_inverse(world_from_b);
-    gw_pose b_from_a = gw_pose_mul(&b_from_world, world_from_a);
-    return gw_constraint_residual(&link->stated, &b_from_a, length);
+    bool a_moves = mobile == link->a;
+    gw_constraint c = link->stated;
+    c.reversed = !a_moves;
+    c.mobile = a_moves ? link->stated.mobile : link->stated.fixed;
+    c.fixed = gw_element_moved(pose, a_moves ? &link->stated.fixed : &link->stated.mobile);
+    return c;
 }
 
 /* ---- rows of a link ------------------------------------------------------------------------- */
@@ -200,7 +203,7 @@ static double largest_step(const gw_cluster *c, const gw_cluster_work *w)
 double gw_cluster_project(const gw_cluster *c, int iterations, gw_pose *poses, gw_cluster_work *w)
 {
     double worst = normal_equations(c, poses, w);
-    for (int k = 0; k < iterations && worst > 1e-15; k++) {
+    for (int k = 0; k < iterations && worst > CLOSE; k++) {
         factor(w, 6 * c->count);
         solve_factored(w, 6 * c->count, w->g);
         for (int i = 0; i < c->count; i++)

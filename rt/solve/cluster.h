@@ -24,9 +24,9 @@ typedef struct gw_link {
 /* Works out the rows of `stated`; a sense that is open becomes the one of these poses. */
 void gw_link_resolve(gw_link *link, const gw_pose *world_from_a, const gw_pose *world_from_b);
 
-/* The largest residual of the link as it was stated (m; angles times `length`). */
-double gw_link_residual(const gw_link *link, const gw_pose *world_from_a,
-                        const gw_pose *world_from_b, double length);
+/* The link as a constraint on body `mobile`, at one of its ends, the other one standing at `pose`.
+ */
+gw_constraint gw_link_constraint(const gw_link *link, int mobile, const gw_pose *pose);
 
 /* Bodies that move together. */
 typedef struct gw_cluster {

@@ -74,6 +74,14 @@ static inline gw_device_slot *fixture_device(const char *profile, const gw_opera
     return gw_device_slot_open(&device, rate, NULL);
 }
 
+/* Nothing that follows. */
+static inline gw_network *fixture_network(void)
+{
+    gw_scene scene = gw_scene_default();
+    gw_layout layout = {0};
+    return gw_network_create(&scene, &layout, NULL);
+}
+
 /* One tool on the set, its body at (0.1, 0, 0) with the set's zero rotation. */
 static inline gw_scenario *fixture_scenario(const gw_guided_def *body, gw_device_slot *slot,
                                             int rate)
@@ -87,6 +95,7 @@ static inline gw_scenario *fixture_scenario(const gw_guided_def *body, gw_device
                        .travel_spin = 1,
                        .tool_count = 1,
                        .slot_count = 1};
+    s->network = fixture_network();
     s->slots[0] = slot;
     strcpy(t->object_id, "cone");
     t->guided = *body;

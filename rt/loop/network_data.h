@@ -1,0 +1,48 @@
+/*
+ * A network from the inside: written when it is built, then by the loop's thread.
+ */
+#ifndef GW_LOOP_NETWORK_DATA_H
+#define GW_LOOP_NETWORK_DATA_H
+
+#include "rt/loop/network.h"
+
+#define GW_MOVING_AT_ONCE 64 /* values on their way; more at once finish one early */
+
+/* Objects that are placed together: one, or those of a cluster that no tool holds. */
+typedef struct gw_group {
+    gw_follow follow;
+    gw_cluster cluster; /* its links belong to the network */
+    gw_pose carrier_from_object;
+    int carrier; /* GW_CARRIED */
+    bool stale;  /* what it stands on has moved: solve it again */
+} gw_group;
+
+/* A value on its way. */
+typedef struct gw_way {
+    gw_moved_geometry from, to;
+    bool smooth; /* from rest to rest; else at constant speed */
+    int ticks, done;
+    uint64_t since; /* tick of the newest value */
+    bool arrived;
+} gw_way;
+
+struct gw_network {
+    int object_count, feature_count;
+    gw_pose *poses, *rest; /* per object: shown, and as laid out */
+    bool *moved;           /* per object: in this tick */
+    bool *displaced;       /* per object: ever, since the layout */
+    gw_element *features;  /* per stated feature: now */
+    int link_count;
+    gw_link *links;
+    int (*feature)[2]; /* per link: a's and b's stated feature, -1 */
+    bool *dirty;       /* per link: its elements moved in this tick */
+    int unit_count;
+    gw_group *units;        /* in the order of solving */
+    const gw_link **linked; /* the units' lists of links */
+    gw_pose *saved;         /* per object: before a tick's following */
+    gw_cluster_work *work;
+    int way_count;
+    gw_way ways[GW_MOVING_AT_ONCE];
+};
+
+#endif
