@@ -33,7 +33,7 @@ void api_json(api_call *call, int status, json_t *value);
 void api_part(api_call *call, int status, const app_document *document, json_t *value);
 
 /* One solution, with its strands where the query asks for them. */
-void api_solution(api_call *call, const app_document *document, const gw_scene *scene,
+void api_solution(api_call *call, const app_document *document, const app_document *of,
                   const gw_placement *placement, const gw_pose *pose);
 
 /* problem+json out of an error, with the status that its code stands for. */

@@ -79,6 +79,15 @@ void api_feature_get(api_call *call)
 
 /* ---- edits --------------------------------------------------------------------------------- */
 
+/* A change of a value: while it runs, what stands on the feature comes along. Changes that come in
+ * a row are one for undo. */
+static void moves(app_edit *edit, const gw_feature *feature)
+{
+    edit->geometry_only = true;
+    snprintf(edit->group, sizeof edit->group, "feature %.40s/%.40s", feature->object,
+             feature->name);
+}
+
 /* Commits and answers the feature at `index`. */
 static void finish(api_call *call, app_edit *edit, int index, int status)
 {
@@ -157,6 +166,7 @@ void api_feature_put(api_call *call)
         return;
     }
     edit.scene->features[index] = feature;
+    moves(&edit, &feature);
     finish(call, &edit, index, 200);
 }
 
@@ -195,6 +205,7 @@ void api_feature_patch(api_call *call)
         return;
     }
     edit.scene->features[index] = feature;
+    moves(&edit, &feature);
     finish(call, &edit, index, 200);
 }
 

@@ -112,6 +112,8 @@ void api_object_patch(api_call *call)
         api_abandon(call, &edit, &error);
         return;
     }
+    edit.geometry_only = edit.scene->objects[index].fixed && object.fixed &&
+                         json_object_size(call->body) == 1 && json_object_get(call->body, "pose");
     bool renamed = strcmp(object.id, call->part[0]) != 0;
     if (renamed && taken(call, &edit, object.id)) {
         gw_shape_finish(&object.shape);

@@ -89,10 +89,10 @@ void api_part(api_call *call, int status, const app_document *document, json_t *
     api_json(call, status, value);
 }
 
-void api_solution(api_call *call, const app_document *document, const gw_scene *scene,
+void api_solution(api_call *call, const app_document *document, const app_document *of,
                   const gw_placement *placement, const gw_pose *pose)
 {
-    json_t *solution = describe_solution(scene, placement, pose);
+    json_t *solution = describe_solution(of->scene, of->layout, placement, pose);
     if (call->strands > 0)
         describe_strands(solution, placement, pose, call->strands);
     api_part(call, 200, document, solution);
@@ -224,7 +224,7 @@ static void answer_dry_run(api_call *call, const app_edit *edit, const char *obj
         index = placement->object;
     }
     if (placement)
-        api_solution(call, edit->base, would->scene, placement, &would->layout->poses[index]);
+        api_solution(call, edit->base, would, placement, &would->layout->poses[index]);
     else
         api_part(call, 200, edit->base,
                  describe_solutions(would->scene, would->layout, would->layout->poses));

@@ -33,7 +33,7 @@ static const gw_placement *addressed(api_call *call, const app_document *documen
 static void answer(api_call *call, const app_document *document, const gw_placement *placement,
                    const gw_pose *pose)
 {
-    api_solution(call, document, document->scene, placement, pose);
+    api_solution(call, document, document, placement, pose);
 }
 
 void api_solution_get(api_call *call)

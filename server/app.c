@@ -105,6 +105,7 @@ void app_publish(gw_app *app, app_document *document)
     pthread_mutex_lock(&app->view);
     app_document *old = app->document;
     document->version = old ? old->version + 1 : 1;
+    document->shape = old && document->moved ? old->shape : document->version;
     app->document = document;
     pthread_mutex_unlock(&app->view);
     app_document_put(old);
@@ -115,9 +116,9 @@ bool app_peek(gw_app *app, app_document **document, gw_snapshot *snapshot)
 {
     *document = app_document_get(app);
     app_snapshot(app, snapshot);
-    if (snapshot->revision == (*document)->scenario)
+    if (snapshot->scenario == (*document)->scenario)
         return true;
-    snapshot->tool_count = 0;
+    snapshot->tool_count = snapshot->follower_count = 0;
     return false;
 }
 
@@ -140,10 +141,13 @@ gw_pose *app_poses(const app_document *document, const gw_snapshot *snapshot)
         return NULL;
     if (count)
         memcpy(poses, document->layout->poses, count * sizeof *poses);
-    if (snapshot->revision == document->scenario)
+    if (snapshot->scenario == document->scenario)
         for (int i = 0; i < snapshot->tool_count; i++)
             if ((size_t)snapshot->tools[i].object < count)
                 poses[snapshot->tools[i].object] = snapshot->tools[i].world_from_object;
+    for (int i = 0; i < snapshot->follower_count && snapshot->scenario == document->scenario; i++)
+        if ((size_t)snapshot->followers[i].object < count)
+            poses[snapshot->followers[i].object] = snapshot->followers[i].world_from_object;
     return poses;
 }
 

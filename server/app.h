@@ -24,7 +24,9 @@ typedef struct app_document {
     atomic_int refs;
     uint64_t revision; /* of the scene, raised by every edit */
     uint64_t version;  /* raised by everything that changes this struct */
-    uint64_t scenario; /* the revision that snapshots report once the loop runs this document */
+    uint64_t shape;    /* the newest version in which more changed than where geometry is */
+    bool moved;        /* only geometry moved since the document before this one */
+    uint64_t scenario; /* what snapshots report once the loop runs this document's scenario */
     bool from_current; /* laid out from where the objects were, not from the scene's own poses */
     gw_scene *scene;
     gw_layout *layout;
@@ -75,6 +77,7 @@ typedef struct app_edit {
     bool go_to_layout;  /* while running, travel to the scene's new stated pose */
     bool keeps_history; /* undo and redo themselves: they move between the stacks */
     bool operator_only; /* nothing to lay out: only a device's operator changed */
+    bool geometry_only; /* only values of features, or poses of fixed objects, changed */
     char group[96];     /* edits of one group that follow one another count as one for undo */
     /* Results of app_edit_commit() */
     app_document *document;     /* what is, or for a dry run and a refusal what would be */

@@ -213,6 +213,7 @@ static bool send_scenario(app_edit *edit, gw_error *error)
         return false;
     }
     document->scenario = document->revision;
+    atomic_store(&app->left_behind, false);
     pthread_mutex_lock(&app->loop_lock);
     retire_slots(app, &slots, document->revision);
     pthread_mutex_unlock(&app->loop_lock);
@@ -226,6 +227,8 @@ bool app_hand_over(app_edit *edit, gw_error *error)
     programs made;
     if (edit->restart || document->scene->rate != edit->base->scene->rate)
         return app_start_loop(app, document, error);
+    if (app_moves_geometry(edit))
+        return app_move_geometry(edit, error);
     document->scenario = edit->base->scenario;
     if (!make_programs(edit, &made, error))
         return false;

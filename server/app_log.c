@@ -78,6 +78,11 @@ static const kind_words words_of[] = {
     [GW_EVENT_OVERRUN] = {"overrun", "warning", "A tick was late or took too long."},
     [GW_EVENT_DEVICE_LOST] = {"device-lost", "error", "The device of %s is silent: at rest."},
     [GW_EVENT_NOT_FINITE] = {"not-finite", "error", "The step of %s failed: it is held."},
+    [GW_EVENT_MOVED] = {"active", "info", "The edit is in effect."},
+    [GW_EVENT_BOUND] = {"bound", "warning", "What follows can go no farther: the hand is stopped."},
+    [GW_EVENT_LEFT_BEHIND] = {"left-behind", "warning",
+                              "The moved geometry has no place for %s on its branch: it stays on "
+                              "the former constraints."},
 };
 
 static const char *state_name(gw_run_state state)
@@ -88,7 +93,7 @@ static const char *state_name(gw_run_state state)
 static bool about_tool(gw_event_kind kind)
 {
     return kind == GW_EVENT_SETTLED || kind == GW_EVENT_LIMITED || kind == GW_EVENT_DEVICE_LOST ||
-           kind == GW_EVENT_NOT_FINITE;
+           kind == GW_EVENT_NOT_FINITE || kind == GW_EVENT_LEFT_BEHIND;
 }
 
 /* Writes down an event that stands for `counted` of its kind. */
@@ -113,7 +118,7 @@ static void log_event(gw_app *app, const gw_event *event, unsigned counted,
                              words->severity, message);
     if (!json)
         return;
-    if (event->kind == GW_EVENT_ACTIVE)
+    if (event->kind == GW_EVENT_ACTIVE || event->kind == GW_EVENT_MOVED)
         json_object_set_new(json, "revision",
                             json_integer((json_int_t)(event->tag ? event->tag : event->revision)));
     if (event->kind == GW_EVENT_STATE)
@@ -152,26 +157,32 @@ static void log_flood(gw_app *app, app_flood *flood, const app_document *documen
 
 bool app_log_due(const gw_app *app)
 {
-    return flood_due(&app->overruns) || flood_due(&app->limits);
+    return flood_due(&app->overruns) || flood_due(&app->limits) || flood_due(&app->moves);
 }
 
 void app_log_floods(gw_app *app, const app_document *document)
 {
     log_flood(app, &app->overruns, document);
     log_flood(app, &app->limits, document);
+    log_flood(app, &app->moves, document);
 }
 
 void app_log_loop(gw_app *app, const gw_event *event, const app_document *document)
 {
     app_flood *flood = event->kind == GW_EVENT_OVERRUN   ? &app->overruns
                        : event->kind == GW_EVENT_LIMITED ? &app->limits
+                       : event->kind == GW_EVENT_MOVED   ? &app->moves
                                                          : NULL;
+    if (event->kind == GW_EVENT_LEFT_BEHIND)
+        atomic_store(&app->left_behind, true);
     if (!flood) {
         log_event(app, event, 1, document);
         return;
     }
-    if (flood->count++ == 0 || event->value > flood->worst.value)
+    bool moved = event->kind == GW_EVENT_MOVED; /* the newest stands for all of them */
+    if (flood->count == 0 || moved || event->value > flood->worst.value)
         flood->worst = *event;
+    flood->count += moved ? (unsigned)event->value : 1;
     log_flood(app, flood, document);
 }
 

@@ -162,7 +162,7 @@ static void close_retired(gw_app *app)
     gw_loop_snapshot(app->loop, &snapshot);
     int kept = 0;
     for (int i = 0; i < app->retired_count; i++) {
-        if (snapshot.revision >= app->retired[i].revision)
+        if (snapshot.scenario >= app->retired[i].revision)
             gw_device_slot_close(app->retired[i].slot);
         else
             app->retired[kept++] = app->retired[i];

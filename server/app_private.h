@@ -57,9 +57,10 @@ struct gw_app {
     int retired_count;      /* loop */
     app_retired retired[APP_MAX_RETIRED];
 
-    uint64_t seq;                    /* log: of the newest event */
-    gw_text *events[APP_LOG_EVENTS]; /* log: event n at n % APP_LOG_EVENTS */
-    app_flood overruns, limits;      /* of the thread that pumps */
+    uint64_t seq;                      /* log: of the newest event */
+    gw_text *events[APP_LOG_EVENTS];   /* log: event n at n % APP_LOG_EVENTS */
+    app_flood overruns, limits, moves; /* of the thread that pumps */
+    atomic_bool left_behind; /* geometry took a branch away: the next edit is handed over whole */
 
     void (*wake)(void *context);
     void *wake_context;
@@ -83,6 +84,11 @@ void app_wake(gw_app *app);
 /* The edit's document is checked and laid out; makes the loop run it. Changes nothing on failure.
  * Under the edit lock. */
 bool app_hand_over(app_edit *edit, gw_error *error);
+
+/* True where the edit only moves geometry, and nothing but its numbers changes for the loop; then
+ * app_move_geometry() hands it over. */
+bool app_moves_geometry(const app_edit *edit);
+bool app_move_geometry(app_edit *edit, gw_error *error);
 
 /* A fresh loop with fresh devices for the document; the old ones end. Under the edit lock. */
 bool app_start_loop(gw_app *app, app_document *document, gw_error *error);

@@ -44,7 +44,45 @@ static void add_branch(json_t *json, const gw_placement *placement, const gw_pos
     json_object_set_new(json, "parameters", wire_parameters_at(&branch->set, pose));
 }
 
-json_t *describe_solution(const gw_scene *scene, const gw_placement *placement, const gw_pose *pose)
+static void add_once(json_t *list, const char *id)
+{
+    size_t i;
+    json_t *there;
+    json_array_foreach(list, i, there) if (strcmp(json_string_value(there), id) == 0) return;
+    json_array_append_new(list, json_string(id));
+}
+
+/* The objects that the placement's object is joined to. */
+static json_t *neighbours(const gw_scene *scene, const gw_placement *placement)
+{
+    json_t *list = json_array();
+    const char *own = scene->objects[placement->object].id;
+    for (int i = 0; i < placement->count; i++) {
+        const gw_scene_constraint *c = &scene->constraints[placement->ids[i]];
+        add_once(list, strcmp(c->a.object, own) == 0 ? c->b.object : c->a.object);
+    }
+    return list;
+}
+
+/* Which objects it follows when they move, and the cycle that it was solved in. */
+static void add_company(json_t *json, const gw_scene *scene, const gw_layout *layout,
+                        const gw_placement *placement)
+{
+    if (placement->follow == GW_CARRIED || placement->follow == GW_RESOLVED)
+        json_object_set_new(json, "follows", neighbours(scene, placement));
+    if (placement->cluster < 0)
+        return;
+    json_t *list = json_array();
+    for (int i = 0; i < layout->count; i++)
+        if (layout->placements[i]->cluster == placement->cluster)
+            json_array_append_new(list,
+                                  json_string(scene->objects[layout->placements[i]->object].id));
+    json_object_set_new(json, "cluster", list);
+    json_object_set_new(json, "cluster_dof", json_integer(placement->cluster_dof));
+}
+
+json_t *describe_solution(const gw_scene *scene, const gw_layout *layout,
+                          const gw_placement *placement, const gw_pose *pose)
 {
     const char *ids[GW_MAX_PROBLEM];
     const gw_solution *solution = &placement->solution;
@@ -53,6 +91,7 @@ json_t *describe_solution(const gw_scene *scene, const gw_placement *placement, 
     json_object_set_new(json, "object", json_string(scene->objects[placement->object].id));
     json_object_set_new(json, "tool", json_boolean(placement->tool >= 0));
     json_object_set_new(json, "state", json_string(state_of(placement)));
+    add_company(json, scene, layout, placement);
     json_t *branches = json_object_get(json, "branches");
     for (int i = 0; i < solution->branch_count; i++)
         json_object_set_new(json_array_get(branches, (size_t)i), "words",
@@ -96,7 +135,8 @@ json_t *describe_solutions(const gw_scene *scene, const gw_layout *layout, const
     json_t *list = json_array();
     for (int i = 0; i < layout->count; i++) {
         const gw_placement *placement = layout->placements[i];
-        json_array_append_new(list, describe_solution(scene, placement, &poses[placement->object]));
+        json_array_append_new(
+            list, describe_solution(scene, layout, placement, &poses[placement->object]));
     }
     return list;
 }

@@ -8,8 +8,8 @@
 #include "server/app.h"
 
 /* The solution of one placement; `pose` is where its object is now. New reference. */
-json_t *describe_solution(const gw_scene *scene, const gw_placement *placement,
-                          const gw_pose *pose);
+json_t *describe_solution(const gw_scene *scene, const gw_layout *layout,
+                          const gw_placement *placement, const gw_pose *pose);
 
 /* Adds `strands` to a placement's solution: for each freedom of its chosen branch the poses along
  * it from where the object is, at most `most` to each side. */

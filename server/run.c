@@ -120,11 +120,13 @@ static void write_row(FILE *csv, const gw_snapshot *s)
     fputc('\n', csv);
 }
 
-/* Residual of the scene's input constraints with the held objects where they are now. */
+/* Residual of the scene's input constraints with held objects and followers where they are now. */
 static void watch_residual(run *r, const gw_snapshot *s)
 {
     for (int i = 0; i < s->tool_count; i++)
         r->poses[s->tools[i].object] = s->tools[i].world_from_object;
+    for (int i = 0; i < s->follower_count; i++)
+        r->poses[s->followers[i].object] = s->followers[i].world_from_object;
     double residual = gw_layout_residual(r->layout, r->poses);
     if (residual > r->residual_max)
         r->residual_max = residual;

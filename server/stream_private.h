@@ -12,6 +12,7 @@
 
 #define STREAM_TICK_US    4000 /* of the timer: the fastest poses, and far below 50 ms for events */
 #define STREAM_STATE_US   100000
+#define STREAM_SCENE_US   50000  /* between two documents in which geometry has moved on */
 #define STREAM_PUSH_US    250000 /* a push that is not repeated ends */
 #define STREAM_AUTH_US    5000000
 #define STREAM_MESSAGE    65536 /* bytes of one message from a client */
@@ -34,8 +35,9 @@ typedef struct stream_client {
     bool authorised, greeted;
     stream_close close;
     uint64_t auth_until_us;
-    uint64_t version_seen; /* of the document that it was sent */
-    uint64_t event_next;   /* sequence number of the next event that it gets */
+    uint64_t version_seen;  /* of the document that it was sent */
+    uint64_t scene_next_us; /* until then, geometry that moves is no reason for another one */
+    uint64_t event_next;    /* sequence number of the next event that it gets */
     bool state_due;
     bool poses, pose_due;
     uint64_t pose_period_us, pose_next_us;
@@ -67,7 +69,7 @@ struct gw_stream {
     gw_text *state; /* newest message `state` */
     uint64_t state_next_us, state_event, state_version;
     gw_text *poses; /* newest frame of poses */
-    uint64_t poses_version;
+    uint64_t poses_shape;
 
     stream_client *drags[GW_MAX_TOOLS]; /* who drags; NULL: nobody */
     stream_client *pushes[GW_MAX_TOOLS];

@@ -29,6 +29,8 @@ static bool send_hello(gw_stream *stream, stream_client *client)
     gw_text *hello = stream_scene_text("hello", document, &snapshot);
     client->greeted = true;
     client->version_seen = document->version;
+    client->shape_seen = document->shape;
+    client->scene_next_us = stream_now_us() + STREAM_SCENE_US;
     client->event_next = app_log_last(stream->app) + 1;
     client->poses = client->pose_due = true;
     client->pose_period_us = client->pose_period_us ? client->pose_period_us : 1000000 / 60;
@@ -49,6 +51,8 @@ static bool send_scene(gw_stream *stream, stream_client *client)
         stream->scene_version = document->version;
     }
     client->version_seen = document->version;
+    client->shape_seen = document->shape;
+    client->scene_next_us = stream_now_us() + STREAM_SCENE_US;
     bool sent = stream->scene && write_text(client, stream->scene, LWS_WRITE_TEXT);
     app_document_put(document);
     return sent;
@@ -98,13 +102,24 @@ static bool has_event(gw_stream *stream, const stream_client *client)
     return client->event_next <= app_log_last(stream->app);
 }
 
-/* The version of the newest document. */
-static uint64_t version_now(gw_stream *stream)
+/* The newest document's versions. */
+typedef struct versions {
+    uint64_t version, shape;
+} versions;
+
+static versions versions_now(gw_stream *stream)
 {
     app_document *document = app_document_get(stream->app);
-    uint64_t version = document->version;
+    versions now = {document->version, document->shape};
     app_document_put(document);
-    return version;
+    return now;
+}
+
+/* A newer document is sent at once, geometry that goes on moving some twenty times a second. */
+static bool scene_due(const stream_client *client, versions newest)
+{
+    return client->version_seen < newest.shape ||
+           (client->version_seen != newest.version && stream_now_us() >= client->scene_next_us);
 }
 
 /* Sends what is most due, one thing at a time. False: the connection ends. */
@@ -114,7 +129,7 @@ static bool send_next(gw_stream *stream, stream_client *client)
         return send_hello(stream, client);
     if (client->reply_count > 0)
         return send_reply(client);
-    if (client->version_seen != version_now(stream))
+    if (scene_due(client, versions_now(stream)))
         return send_scene(stream, client);
     if (has_event(stream, client))
         return send_event(stream, client);
@@ -124,20 +139,20 @@ static bool send_next(gw_stream *stream, stream_client *client)
     }
     if (has_samples(stream, client))
         return send_samples(stream, client);
-    if (client->pose_due && stream->poses && stream->poses_version == client->version_seen) {
+    if (client->pose_due && stream->poses && stream->poses_shape == client->shape_seen) {
         client->pose_due = false;
         return write_text(client, stream->poses, LWS_WRITE_BINARY);
     }
     return true;
 }
 
-static bool something_due(gw_stream *stream, const stream_client *client, uint64_t version)
+static bool something_due(gw_stream *stream, const stream_client *client, versions newest)
 {
     if (client->close || client->reply_count > 0)
         return true;
     if (!client->authorised)
         return false;
-    return !client->greeted || client->version_seen != version || has_event(stream, client) ||
+    return !client->greeted || scene_due(client, newest) || has_event(stream, client) ||
            client->state_due || client->pose_due || has_samples(stream, client);
 }
 
@@ -158,7 +173,7 @@ int stream_writable(gw_stream *stream, stream_client *client)
         return client->reply_count == 0 || send_reply(client) ? 0 : -1;
     if (!send_next(stream, client))
         return -1;
-    if (something_due(stream, client, version_now(stream)))
+    if (something_due(stream, client, versions_now(stream)))
         lws_callback_on_writable(client->wsi);
     return 0;
 }
@@ -208,7 +223,7 @@ static void refresh_poses(gw_stream *stream, uint64_t now)
     if (app_peek(stream->app, &document, &snapshot)) {
         text_unref(stream->poses);
         stream->poses = stream_pose_frame(document, &snapshot);
-        stream->poses_version = document->version;
+        stream->poses_shape = document->shape;
     }
     app_document_put(document);
 }
@@ -224,11 +239,11 @@ void stream_serve(gw_stream *stream)
     refresh_poses(stream, now);
     if (stream->sample_clients > 0)
         stream_take_records(stream);
-    uint64_t version = version_now(stream);
+    versions newest = versions_now(stream);
     for (stream_client *each = stream->clients; each; each = each->next) {
         if (!each->authorised && now > each->auth_until_us)
             each->close = STREAM_CLOSE_NO_TOKEN;
-        if (something_due(stream, each, version))
+        if (something_due(stream, each, newest))
             lws_callback_on_writable(each->wsi);
     }
 }

@@ -132,7 +132,7 @@ gw_scenario *gw_scenario_create(const gw_scenario_def *def, gw_error *error)
         free(s);
         return NULL;
     }
-    s->revision = def->revision;
+    s->built = s->revision = def->revision;
     s->rate = def->scene->rate > 0 ? def->scene->rate : 1000;
     s->dt = 1.0 / s->rate;
     s->go_to_layout = def->go_to_layout;

@@ -29,7 +29,8 @@ typedef struct gw_scenario_tool {
 } gw_scenario_tool;
 
 struct gw_scenario {
-    unsigned long long revision;
+    unsigned long long built;    /* from this revision */
+    unsigned long long revision; /* in effect */
     int rate;
     double dt;
     double rest_potential; /* of the movable objects that no tool holds (J) */

@@ -18,7 +18,9 @@ struct gw_simulation {
     gw_run_state state;
     bool halted;
     uint64_t tick;
-    uint64_t now;   /* ticks since creation, moving or not */
+    uint64_t now;    /* ticks since creation, moving or not */
+    int moved_count; /* values of geometry not yet told, the newest's tag, when they may be */
+    uint64_t moved_tag, moved_next;
     uint64_t steps; /* still to go while paused */
     gw_hold holds[GW_MAX_TOOLS];
     gw_hold switched[GW_MAX_TOOLS]; /* room for a switch of scenario */
@@ -261,7 +263,18 @@ static void apply_geometry(gw_simulation *s, const gw_command *command)
 {
     s->scenario->revision = command->geometry.revision;
     gw_network_move(s->scenario->network, &command->geometry.moved, s->now, s->scenario->rate);
-    emit(s, (gw_event){.kind = GW_EVENT_ACTIVE, .tag = command->tag});
+    s->moved_count++;
+    s->moved_tag = command->tag;
+}
+
+/* Values may come every tick: they are told together, the first at once. */
+static void tell_moved(gw_simulation *s)
+{
+    if (s->moved_count == 0 || s->now < s->moved_next)
+        return;
+    emit(s, (gw_event){.kind = GW_EVENT_MOVED, .tag = s->moved_tag, .value = s->moved_count});
+    s->moved_count = 0;
+    s->moved_next = s->now + (uint64_t)s->scenario->rate / 50;
 }
 
 void gw_simulation_apply(gw_simulation *s, const gw_command *command, gw_command *retired)
@@ -322,6 +335,7 @@ static void tick_figures(gw_simulation *s)
     gw_snapshot *out = &s->snapshot;
     out->tick = s->tick;
     out->time = (double)s->tick / s->scenario->rate;
+    out->scenario = s->scenario->built;
     out->revision = s->scenario->revision;
     out->state = s->state;
     out->halted = s->halted;
@@ -392,6 +406,7 @@ void gw_simulation_tick(gw_simulation *s)
         report(s, i, lost[i], still[i]);
         limited = limited || s->holds[i].limited;
     }
+    tell_moved(s);
     s->now++;
     s->limited_ticks += limited && moving;
     if (!moving)

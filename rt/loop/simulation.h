@@ -129,7 +129,8 @@ typedef struct gw_energy {
 typedef struct gw_snapshot {
     uint64_t tick;
     double time;       /* tick / rate (s) */
-    uint64_t revision; /* of the active scenario */
+    uint64_t scenario; /* revision that the active scenario was built from */
+    uint64_t revision; /* of the scene as it is now: geometry that moved raises it */
     gw_run_state state;
     bool halted;
     int tool_count;
@@ -155,6 +156,7 @@ typedef enum gw_event_kind {
     GW_EVENT_DEVICE_LOST, /* silent or garbage; tool */
     GW_EVENT_NOT_FINITE,  /* the step failed: the tool is held; tool */
     GW_EVENT_GUIDED,      /* the robot's way ended; tool, tag, outcome, value: the reaction */
+    GW_EVENT_MOVED,       /* new values of geometry, `value` of them; tag, revision of the newest */
     GW_EVENT_BOUND,       /* what follows can go no farther: the hands were stopped */
     GW_EVENT_LEFT_BEHIND  /* moved geometry took the branch away from under the tool; tool */
 } gw_event_kind;

@@ -129,17 +129,25 @@ static gw_placement *place(gw_layout_work *w, int object, gw_error *error)
     return kept;
 }
 
-/* No proof where what it is joined to could move: then it is only that nothing was found. */
+/* No proof where the conflict is with several objects of which one could move: then it is only that
+ * nothing was found. */
 static void soften(const gw_layout_work *w, gw_placement *p)
 {
-    int movable = 0, others = 0, last = -1;
-    for (int i = w->first[p->object]; i < w->first[p->object + 1]; i++) {
-        int other = gw_layout_other(&w->layout->joints[w->joint_of[i]], p->object);
-        movable += !w->scene->objects[other].fixed && other != last;
-        others += other != last;
-        last = other;
+    int frame = -2; /* of what the conflict is with: an object that may move, -1 for fixed ones */
+    bool several = false;
+    if (p->solution.status != GW_STATUS_INCOMPATIBLE)
+        return;
+    for (int i = 0; i < p->count; i++) {
+        const gw_scene_constraint *c = &w->scene->constraints[p->ids[i]];
+        int a = gw_scene_object(w->scene, c->a.object), b = gw_scene_object(w->scene, c->b.object);
+        int other = a == p->object ? b : a;
+        other = w->scene->objects[other].fixed ? -1 : other;
+        if (!(p->solution.conflict.constraints >> i & 1))
+            continue;
+        several = several || (frame != -2 && frame != other);
+        frame = other;
     }
-    if (p->solution.status != GW_STATUS_INCOMPATIBLE || movable == 0 || others < 2)
+    if (!several)
         return;
     p->solution.status = GW_STATUS_UNHANDLED;
     p->solution.left = p->count >= 64 ? ~0ul : (1ul << p->count) - 1;

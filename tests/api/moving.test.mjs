@@ -1,0 +1,164 @@
+// Geometry that moves while it runs, and objects that follow: features by PATCH, fixed objects,
+// trees, cycles; what clients see of it.
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { after, before, test } from 'node:test';
+import { client, guideway, sanitized, sleep, start, stream, until } from './server.mjs';
+
+let server, expect, call, live;
+before(async () => {
+  server = await start();
+  ({ expect, call } = await client(server));
+  live = stream(server);
+  await live.opened;
+});
+after(async () => {
+  await live?.close();
+  await server?.stop();
+});
+
+const box = (id, p, more = {}) => ({ id, geometry: { type: 'box', size: [0.1, 0.1, 0.1] }, pose: { p, q: [1, 0, 0, 0] }, ...more });
+const shelfAt = (z) => ({ plane: { point: [0, 0, z], normal: [0, 0, 1] } });
+const scene = {
+  format: 'guideway-scene/1', name: 'moving shelf',
+  objects: [box('ground', [0, 0, 0], { fixed: true }), box('lid', [0, 0, 0.2]), box('knob', [0, 0, 0.4])],
+  features: [{ id: 'ground/shelf', ...shelfAt(0.1) }],
+  constraints: [
+    { id: 'c1', type: 'coincident', a: 'lid/-z', b: 'ground/shelf', sense: 'opposite' },
+    { id: 'c2', type: 'coincident', a: 'knob/-z', b: 'lid/+z', sense: 'opposite' }],
+  tool: { object: 'lid', device: 'sim', control: 'admittance' },
+  devices: [{ id: 'sim', driver: 'sim' }],
+};
+const run = (state) => expect(200, 'PUT', '/simulation', { state });
+const tool = async () => (await expect(200, 'GET', '/simulation')).json.tools[0];
+const near = (a, b, tolerance) => assert.ok(Math.abs(a - b) <= tolerance, `${a} is not ${b}`);
+
+async function load() {
+  await expect(200, 'PUT', '/scene', scene);
+  await run('running');
+}
+
+test('the tool follows a feature that is patched again and again, and so does what lies on it', async () => {
+  await load();
+  const sent = performance.now();
+  let z = 0.1;
+  for (let k = 1; k <= 400; k++) {
+    z = 0.1 + 0.02 * (1 - Math.cos(k / 40));
+    await expect(200, 'PATCH', '/features/ground/shelf', shelfAt(z));
+  }
+  const took = performance.now() - sent;
+  console.log(`# ${Math.round(400000 / took)} patches a second, one after the other`);
+  await until('the tool at the last value', async () => Math.abs((await tool()).pose.p[2] - z - 0.05) < 1e-9);
+  const moved = await tool();
+  assert.ok(!moved.travelling, 'it followed, it did not travel');
+  assert.ok(moved.residual < 1e-12);
+  const knob = await until('a frame of all', () => live.frames.at(-1)?.poses.length === 2 && live.frames.at(-1));
+  const at = live.frames.length;
+  await until('a newer frame', () => live.frames.length > at + 2);
+  near(live.frames.at(-1).poses[1].p[2], z + 0.15, 1e-6);
+  assert.ok(knob);
+  assert.equal((await expect(200, 'GET', '/features/ground/shelf')).json.plane.point[2], z);
+});
+
+test('a stream of values is told to clients some times a second, and the newest revision last', async () => {
+  await load();
+  await sleep(300);
+  const from = live.messages.length;
+  let revision;
+  for (let k = 0; k < 300; k++)
+    revision = Number((await expect(200, 'PATCH', '/features/ground/shelf', shelfAt(0.1 + 1e-5 * k))).headers.etag.slice(1, -1));
+  const since = () => live.messages.slice(from);
+  await until('the newest scene', () => since().some((m) => m.op === 'scene' && m.revision === revision));
+  await until('the newest event', () => since().some((m) => m.op === 'event' && m.event.kind === 'active' && m.event.revision === revision));
+  const events = since().filter((m) => m.op === 'event' && m.event.kind === 'active');
+  assert.ok(events.length < 100, `${events.length} events`);
+  assert.equal(events.reduce((sum, m) => sum + (m.event.count ?? 1), 0), 300);
+  assert.ok(since().filter((m) => m.op === 'scene').length < 150);
+});
+
+test('values that came in a row are undone as one', async () => {
+  await load();
+  for (let k = 1; k <= 20; k++) await expect(200, 'PATCH', '/features/ground/shelf', shelfAt(0.1 + 1e-3 * k));
+  await expect(200, 'POST', '/scene/undo');
+  near((await expect(200, 'GET', '/features/ground/shelf')).json.plane.point[2], 0.1, 0);
+  await until('the tool back', async () => Math.abs((await tool()).pose.p[2] - 0.15) < 1e-9);
+});
+
+test('a single value is gone to at bounded speed', async () => {
+  await load();
+  await sleep(200);
+  const from = live.frames.length;
+  await expect(200, 'PATCH', '/features/ground/shelf', shelfAt(0.2));
+  await until('the tool there', async () => Math.abs((await tool()).pose.p[2] - 0.25) < 1e-9);
+  const frames = live.frames.slice(from);
+  for (let i = 1; i < frames.length; i++) {
+    const [a, b] = [frames[i - 1], frames[i]], dt = (b.tick - a.tick) / 1000;
+    assert.ok(Math.abs(b.poses[0].p[2] - a.poses[0].p[2]) <= 0.2501 * dt + 1e-6, 'too fast');
+  }
+});
+
+test('a value that cannot hold changes nothing', async () => {
+  await load();
+  await expect(201, 'POST', '/features', { id: 'ground/pin', point: [0, 0, 0.1] });
+  await expect(201, 'POST', '/constraints', { id: 'c3', type: 'distance', a: 'lid/center', b: 'ground/pin', value: 0.06 });
+  const refused = await expect(422, 'PATCH', '/features/ground/pin', { point: [0, 0, 0.9] });
+  assert.equal(refused.json.status, 'incompatible');
+  assert.ok(refused.json.conflict.constraints.includes('c3'));
+  assert.deepEqual((await expect(200, 'GET', '/features/ground/pin')).json.point, [0, 0, 0.1]);
+  await until('the tool on its constraints', async () => (await tool()).residual < 1e-9);
+});
+
+test('a fixed object that is moved takes along what stands on it; a stop goes back to the scene', async () => {
+  await load();
+  await expect(200, 'PATCH', '/objects/ground', { pose: { p: [0, 0, 0.03], q: [1, 0, 0, 0] } });
+  await until('the tool there', async () => Math.abs((await tool()).pose.p[2] - 0.18) < 1e-9);
+  assert.ok(!(await tool()).travelling);
+  await run('stopped');
+  near((await tool()).pose.p[2], 0.18, 1e-9);
+  await expect(200, 'PATCH', '/objects/ground', { pose: { p: [0, 0, 0], q: [1, 0, 0, 0] } });
+  near((await tool()).pose.p[2], 0.15, 1e-9);
+});
+
+test('a value patched while stopped is where the scene begins', async () => {
+  await expect(200, 'PUT', '/scene', scene);
+  await expect(200, 'PATCH', '/features/ground/shelf', shelfAt(0.13));
+  near((await tool()).pose.p[2], 0.18, 1e-9);
+  await run('running');
+  await sleep(50);
+  near((await tool()).pose.p[2], 0.18, 1e-9);
+});
+
+test('solutions say who follows whom and what was solved as a whole', async () => {
+  await expect(200, 'POST', '/scene/open', { scene: 'four-bar' });
+  const crank = (await expect(200, 'GET', '/solutions/crank')).json;
+  const coupler = (await expect(200, 'GET', '/solutions/coupler')).json;
+  assert.equal(crank.dof, 1);
+  assert.equal(crank.follows, undefined);
+  assert.deepEqual(coupler.follows, ['crank', 'rocker']);
+  assert.deepEqual(coupler.cluster, ['coupler', 'rocker']);
+  assert.equal(coupler.cluster_dof, 0);
+  await run('running');
+  const from = live.frames.length;
+  await sleep(sanitized ? 1500 : 500);
+  const turned = live.frames.slice(from).map((f) => Math.abs(f.poses[2].q[3]));
+  assert.ok(Math.max(...turned) - Math.min(...turned) > 0.01, 'the rocker moves with the crank');
+});
+
+test('trees and cycles keep their constraints in headless runs', () => {
+  for (const name of ['tray', 'four-bar']) {
+    const done = spawnSync(guideway, ['run', name, '--seconds', '3'], { encoding: 'utf8' });
+    assert.equal(done.status, 0, done.stderr);
+    const summary = JSON.parse(done.stdout), e = summary.energy;
+    assert.ok(summary.constraint_residual_max < 1e-12, `${name}: ${summary.constraint_residual_max}`);
+    near(e.final - e.initial, e.work_in - e.dissipated, 1e-12);
+  }
+});
+
+test('two hands that would move one object are refused by name', async () => {
+  await expect(200, 'PUT', '/scene', { ...scene, tool: undefined, tools: [
+    { object: 'lid', device: 'sim', control: 'admittance' }], devices: [{ id: 'sim', driver: 'sim' }, { id: 'left', driver: 'sim' }] });
+  const two = { ...scene, tool: undefined, devices: [{ id: 'sim', driver: 'sim' }, { id: 'left', driver: 'sim' }],
+    tools: [{ object: 'lid', device: 'sim', control: 'admittance' }, { object: 'knob', device: 'left', control: 'admittance' }] };
+  const { json } = await call('PUT', '/scene', two);
+  assert.match(json.errors[0].detail, /lid.*knob|knob.*lid/);
+});
