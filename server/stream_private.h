@@ -35,7 +35,7 @@ typedef struct stream_client {
     bool authorised, greeted;
     stream_close close;
     uint64_t auth_until_us;
-    uint64_t version_seen;  /* of the document that it was sent */
+    uint64_t version_seen, shape_seen; /* of the document that it was sent */
     uint64_t scene_next_us; /* until then, geometry that moves is no reason for another one */
     uint64_t event_next;    /* sequence number of the next event that it gets */
     bool state_due;
