@@ -32,7 +32,8 @@ void api_json(api_call *call, int status, json_t *value);
 /* The same, with the document's revision as ETag. */
 void api_part(api_call *call, int status, const app_document *document, json_t *value);
 
-/* One solution, with its strands where the query asks for them. */
+/* One solution of the document `of`, with its strands where the query asks for them; the ETag is
+ * that of `document`. */
 void api_solution(api_call *call, const app_document *document, const app_document *of,
                   const gw_placement *placement, const gw_pose *pose);
 
