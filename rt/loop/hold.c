@@ -63,7 +63,7 @@ static gw_wrench contact_at(const gw_hold *hold, gw_pose held, gw_twist twist)
 /* Who is near and what they do, as the tick begins. */
 static void look_at_walls(gw_hold *hold, double dt)
 {
-    gw_pose body = object_at(hold);
+    gw_pose body = gw_hold_object(hold);
     gw_vec3 arm = gw_sub(body.p, hold->shown.p);
     gw_twist twist = {gw_add(hold->shown_twist.v, gw_cross(hold->shown_twist.w, arm)),
                       hold->shown_twist.w};

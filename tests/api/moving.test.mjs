@@ -62,7 +62,11 @@ test('the tool follows a feature that is patched again and again, and so does wh
 
 test('a stream of values is told to clients some times a second, and the newest revision last', async () => {
   await load();
-  await sleep(300);
+  let quiet = 0; // what came before has been told
+  for (let count = -1; quiet < 8; quiet = count === live.messages.filter((m) => m.op === 'event').length ? quiet + 1 : 0) {
+    count = live.messages.filter((m) => m.op === 'event').length;
+    await sleep(100);
+  }
   const from = live.messages.length;
   let revision;
   for (let k = 0; k < 300; k++)
