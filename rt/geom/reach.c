@@ -2,8 +2,9 @@
  * Where the nearest pose's point is: searches over a ring and over a ball. Any thread, RT safe.
  *
  * With d = X - Y, Y the locus's point nearest to X, the gradient of |d|^2 is 2 d whatever the
- * locus. On the ring, samples bracket every minimum and the root of f' is found in each bracket. On
- * the ball, Newton's method starts at the best of a grid, at samples well apart.
+ * locus. On a ring |d|^2 is made of waves of the angle, whose slope at samples brackets every
+ * minimum; Newton's method finds it there. On the ball, Newton's method starts at the best of a
+ * grid, at samples well apart.
  */
 #include "rt/geom/locus.h"
 
@@ -11,160 +12,32 @@
 
 /* ---- ring ----------------------------------------------------------------------------------- */
 
-#define SAMPLES 32 /* of a ring; every other one where the locus is flat or a sphere */
+#define SAMPLES 32 /* of a ring: psi_i = (i + 1/2) 2 pi / SAMPLES - pi, neither 0 nor pi */
+#define HALF    16 /* those with even i; all that there are where the locus is flat or a sphere */
 
-static const double cosines[SAMPLES] = {1,
-                                        0.98078528040323043,
-                                        0.92387953251128674,
-                                        0.83146961230254524,
-                                        0.70710678118654757,
-                                        0.55557023301960229,
-                                        0.38268343236508984,
-                                        0.19509032201612833,
-                                        0,
-                                        -0.19509032201612819,
-                                        -0.38268343236508973,
-                                        -0.55557023301960196,
-                                        -0.70710678118654746,
-                                        -0.83146961230254535,
-                                        -0.92387953251128674,
-                                        -0.98078528040323043,
-                                        -1,
-                                        -0.98078528040323043,
-                                        -0.92387953251128685,
-                                        -0.83146961230254546,
-                                        -0.70710678118654768,
-                                        -0.55557023301960218,
-                                        -0.38268343236509034,
-                                        -0.19509032201612866,
-                                        0,
-                                        0.1950903220161283,
-                                        0.38268343236509,
-                                        0.55557023301960184,
-                                        0.70710678118654735,
-                                        0.83146961230254524,
-                                        0.92387953251128652,
-                                        0.98078528040323032};
+/* Of psi_i: those with even i, then those with odd i. */
+static const double cosines[2][HALF] = {
+    {-0.99518472667219682, -0.88192126434835494, -0.63439328416364538, -0.29028467725446216,
+     0.09801714032956077, 0.47139673682599781, 0.77301045336273699, 0.95694033573220894,
+     0.99518472667219693, 0.88192126434835494, 0.63439328416364582, 0.29028467725446233,
+     -0.098017140329560201, -0.4713967368259977, -0.77301045336273666, -0.95694033573220882},
+    {-0.95694033573220882, -0.77301045336273699, -0.4713967368259977, -0.098017140329560645,
+     0.29028467725446233, 0.63439328416364549, 0.88192126434835494, 0.99518472667219693,
+     0.95694033573220894, 0.77301045336273699, 0.47139673682599781, 0.098017140329560326,
+     -0.29028467725446216, -0.63439328416364571, -0.88192126434835494, -0.99518472667219693}};
+static const double sines[2][HALF] = {
+    {-0.098017140329560826, -0.47139673682599786, -0.7730104533627371, -0.95694033573220894,
+     -0.99518472667219682, -0.88192126434835494, -0.63439328416364538, -0.29028467725446228,
+     0.098017140329560715, 0.47139673682599775, 0.77301045336273677, 0.95694033573220894,
+     0.99518472667219693, 0.88192126434835505, 0.63439328416364582, 0.29028467725446239},
+    {-0.29028467725446239, -0.63439328416364549, -0.88192126434835505, -0.99518472667219693,
+     -0.95694033573220894, -0.77301045336273699, -0.47139673682599775, -0.098017140329560715,
+     0.29028467725446228, 0.63439328416364538, 0.88192126434835494, 0.99518472667219693,
+     0.95694033573220894, 0.77301045336273677, 0.47139673682599786, 0.098017140329560395}};
 
-static double cosine_at(int i)
+static double psi_at(int i)
 {
-    return cosines[(i + SAMPLES) % SAMPLES];
-}
-
-static double sine_at(int i)
-{
-    return cosines[(i + SAMPLES - SAMPLES / 4) % SAMPLES];
-}
-
-/* theta, and theta theta'. At theta = pi the slope has two values: the one of rising psi. */
-static double ring_theta(const gw_ring *r, double psi, double cosine, double sine, double *slope)
-{
-    if (r->straight) {
-        *slope = psi;
-        return psi;
-    }
-    double cc = fmax(0, r->k0 + r->k1 * cosine + r->k2 * sine), ch = sqrt(cc);
-    double sh = sqrt(fmax(0, 1 - cc)), theta = 2 * atan2(sh, ch);
-    double rate = r->k2 * cosine - r->k1 * sine; /* of cc */
-    if (ch < 1e-9)
-        *slope = GW_PI * sqrt(2 * fabs(r->k0));
-    else
-        *slope = sh > 1e-9 ? -theta * rate / (sh * ch) : -2 * rate;
-    return theta;
-}
-
-/* f and f' at an angle given with its cosine and sine. */
-static double ring_value(const gw_ring *r, double psi, double cosine, double sine, double *slope)
-{
-    gw_vec3 x = gw_mul_add(gw_mul_add(r->c, cosine, r->a), sine, r->b);
-    gw_vec3 dx = gw_mul_add(gw_scale(cosine, r->b), -sine, r->a);
-    gw_vec3 d = gw_sub(x, gw_locus_nearest(r->locus, x));
-    double turn, theta = ring_theta(r, psi, cosine, sine, &turn), ll = r->length * r->length;
-    *slope = 2 * gw_dot(d, dx) + 2 * ll * turn;
-    return gw_norm2(d) + ll * theta * theta;
-}
-
-/* Root of f' between two angles where it changes sign from - to +: Illinois' regula falsi. */
-static double ring_minimum(const gw_ring *r, double low, double high, double slope_low,
-                           double slope_high)
-{
-    double psi = low;
-    int side = 0;
-    for (int i = 0; i < 60 && high - low > 1e-15; i++) {
-        double slope;
-        psi = i % 8 == 7 ? 0.5 * (low + high)
-                         : (slope_high * low - slope_low * high) / (slope_high - slope_low);
-        ring_value(r, psi, cos(psi), sin(psi), &slope);
-        if (slope == 0)
-            break;
-        double last = slope > 0 ? high : low;
-        if (slope > 0) {
-            high = psi, slope_high = slope;
-            slope_low *= side > 0 ? 0.5 : 1;
-            side = 1;
-        } else {
-            low = psi, slope_low = slope;
-            slope_high *= side < 0 ? 0.5 : 1;
-            side = -1;
-        }
-        if (fabs(last - psi) < 1e-14)
-            break;
-    }
-    return psi;
-}
-
-static bool curved(gw_locus_kind kind)
-{
-    return kind == GW_LOCUS_CYLINDER || kind == GW_LOCUS_CIRCLE || kind == GW_LOCUS_ELLIPSE;
-}
-
-double gw_ring_search(const gw_ring *r)
-{
-    const double unit = 2 * GW_PI / SAMPLES;
-    const int stride = curved(r->locus->kind) ? 1 : 2, half = SAMPLES / 2;
-    double f[SAMPLES + 1], slope[SAMPLES + 1], best = 0, best_f = HUGE_VAL;
-    for (int i = -half; i <= half; i += stride) {
-        double psi = unit * i;
-        f[i + half] = ring_value(r, psi, cosine_at(i), sine_at(i), &slope[i + half]);
-        if (f[i + half] < best_f)
-            best = psi, best_f = f[i + half];
-    }
-    /* at psi = -pi a kink of theta turns around */
-    double at_pi, theta = ring_theta(r, GW_PI, -1, 0, &at_pi);
-    if (!r->straight && theta > GW_PI - 1e-8)
-        slope[0] -= 4 * at_pi * r->length * r->length;
-    for (int i = 0; i < SAMPLES; i += stride) {
-        /* a minimum lies between two samples where the slope turns from - to + */
-        if (!(slope[i] < 0 && slope[i + stride] > 0))
-            continue;
-        double ignored, psi = ring_minimum(r, unit * (i - half), unit * (i + stride - half),
-                                           slope[i], slope[i + stride]);
-        double value = ring_value(r, psi, cos(psi), sin(psi), &ignored);
-        if (value < best_f)
-            best = psi, best_f = value;
-    }
-    return best;
-}
-
-/* ---- ball ----------------------------------------------------------------------------------- */
-
-#define RINGS   5 /* polar angles of the grid: 30 .. 150 degrees from u0 */
-#define SECTORS 8
-#define GRID    (RINGS * SECTORS)
-#define STARTS  10
-#define CLOSE   0.998 /* cosine: 4 degrees */
-#define APART   0.9   /* cosine: starts within 26 degrees of one another are one */
-
-static double ball_value(const gw_ball *b, gw_vec3 u, double theta)
-{
-    gw_vec3 x = gw_mul_add(b->c, b->r, u), d = gw_sub(x, gw_locus_nearest(b->locus, x));
-    return gw_norm2(d) + b->length * b->length * theta * theta;
-}
-
-/* u moved along the unit tangent t by `angle`. */
-static gw_vec3 moved(gw_vec3 u, gw_vec3 t, double angle)
-{
-    return gw_unit(gw_mul_add(gw_scale(cos(angle), u), sin(angle), t));
+    return (i + 0.5) * (2 * GW_PI / SAMPLES) - GW_PI;
 }
 
 /*
@@ -189,6 +62,281 @@ static double following(const gw_locus *l, gw_vec3 y, gw_vec3 d)
     }
     double bend = 1 + kappa * gw_dot(d, out);
     return bend > 1e-9 ? 1 / bend : 1e9;
+}
+
+/* k + c cos psi + s sin psi + c2 cos 2 psi + s2 sin 2 psi */
+typedef struct wave {
+    double k, c, s, c2, s2;
+} wave;
+
+/*
+ * |X - Y|^2 = T + (sqrt S - radius)^2 on a ring, T and S waves; S is unused where the radius is 0.
+ * An ellipse has no such form.
+ */
+typedef struct ring_wave {
+    const gw_ring *ring;
+    wave flat, round;
+    double radius;
+    bool has_wave;
+} ring_wave;
+
+/* Adds weight (k + c cos psi + s sin psi)^2. */
+static void add_square(wave *to, double weight, double k, double c, double s)
+{
+    to->k += weight * (k * k + 0.5 * (c * c + s * s));
+    to->c += weight * 2 * k * c;
+    to->s += weight * 2 * k * s;
+    to->c2 += weight * 0.5 * (c * c - s * s);
+    to->s2 += weight * c * s;
+}
+
+/* Adds weight (n . (X - O))^2. */
+static void add_along(wave *to, double weight, const gw_ring *r, gw_vec3 off, gw_vec3 n)
+{
+    add_square(to, weight, gw_dot(off, n), gw_dot(r->a, n), gw_dot(r->b, n));
+}
+
+/* |X - O|^2 */
+static wave whole_square(const gw_ring *r, gw_vec3 off)
+{
+    double aa = gw_norm2(r->a), bb = gw_norm2(r->b);
+    return (wave){gw_norm2(off) + 0.5 * (aa + bb), 2 * gw_dot(off, r->a), 2 * gw_dot(off, r->b),
+                  0.5 * (aa - bb), gw_dot(r->a, r->b)};
+}
+
+static ring_wave waves_of(const gw_ring *r)
+{
+    const gw_locus *l = r->locus;
+    ring_wave w = {.ring = r, .has_wave = l->kind != GW_LOCUS_ELLIPSE};
+    gw_vec3 off = gw_sub(r->c, l->origin);
+    wave all = whole_square(r, off), across = all;
+    add_along(&across, -1, r, off, l->e3);
+    switch (l->kind) {
+    case GW_LOCUS_POINT:
+        w.flat = all;
+        break;
+    case GW_LOCUS_LINE:
+        w.flat = across;
+        break;
+    case GW_LOCUS_PLANE:
+        add_along(&w.flat, 1, r, off, l->e3);
+        break;
+    case GW_LOCUS_SPHERE:
+        w.round = all, w.radius = l->a;
+        break;
+    case GW_LOCUS_CIRCLE:
+        add_along(&w.flat, 1, r, off, l->e3);
+        w.round = across, w.radius = l->a;
+        break;
+    case GW_LOCUS_CYLINDER:
+        w.round = across, w.radius = l->a;
+        break;
+    default:
+        break;
+    }
+    return w;
+}
+
+/* Half of f's parts at an angle: value, slope and curvature. */
+typedef struct local {
+    double f, d1, d2;
+} local;
+
+static void add_wave(const wave *w, double c, double s, local *to)
+{
+    double cc = c * c - s * s, ss = 2 * c * s;
+    to->f += 0.5 * (w->k + w->c * c + w->s * s + w->c2 * cc + w->s2 * ss);
+    to->d1 += 0.5 * (w->s * c - w->c * s) + w->s2 * cc - w->c2 * ss;
+    to->d2 -= 0.5 * (w->c * c + w->s * s) + 2 * (w->c2 * cc + w->s2 * ss);
+}
+
+/* (rho - a)^2 / 2, rho^2 = S:  (1 - a / rho) S'/2,  (1 - a / rho) S''/2 + a S'^2 / 4 rho^3 */
+static void add_round(const ring_wave *w, double c, double s, local *to)
+{
+    local half = {0, 0, 0};
+    add_wave(&w->round, c, s, &half);
+    double rho = sqrt(fmax(2 * half.f, 1e-30 * w->round.k)), share = 1 - w->radius / rho;
+    to->f += 0.5 * (rho - w->radius) * (rho - w->radius);
+    to->d1 += share * half.d1;
+    to->d2 += share * half.d2 + w->radius * half.d1 * half.d1 / (rho * rho * rho);
+}
+
+/* Of any locus: d . d / 2,  d . X',  |X'|^2 - what Y follows of it + d . X''. */
+static void add_gap(const gw_ring *r, double c, double s, local *to)
+{
+    gw_vec3 arm = gw_add(gw_scale(c, r->a), gw_scale(s, r->b)), way[3];
+    gw_vec3 go = gw_sub(gw_scale(c, r->b), gw_scale(s, r->a));
+    gw_vec3 x = gw_add(r->c, arm), y = gw_locus_nearest(r->locus, x), d = gw_sub(x, y);
+    int tangents = gw_locus_tangent(r->locus, y, way);
+    to->f += 0.5 * gw_norm2(d);
+    to->d1 += gw_dot(d, go);
+    to->d2 += gw_norm2(go) - gw_dot(d, arm);
+    for (int k = 0; k < tangents; k++) {
+        double along = gw_dot(go, way[k]);
+        to->d2 -= (k == tangents - 1 ? following(r->locus, y, d) : 1) * along * along;
+    }
+}
+
+/* theta^2 / 2 and its derivatives, times L^2. At theta = pi the slope has two values: that of
+ * rising psi. */
+static void add_turn(const gw_ring *r, double psi, double c, double s, local *to)
+{
+    double ll = r->length * r->length;
+    if (r->straight) {
+        to->f += 0.5 * ll * psi * psi;
+        to->d1 += ll * psi;
+        to->d2 += ll;
+        return;
+    }
+    double cc = fmin(1, fmax(0, r->k0 + r->k1 * c + r->k2 * s)), ch = sqrt(cc), sh = sqrt(1 - cc);
+    double theta = 2 * atan2(sh, ch), rate = r->k2 * c - r->k1 * s, curl = -r->k1 * c - r->k2 * s;
+    to->f += 0.5 * ll * theta * theta;
+    if (sh < 1e-7) {
+        to->d1 -= 2 * ll * rate;
+        to->d2 -= 2 * ll * curl;
+    } else if (ch < 1e-9) {
+        to->d1 += ll * GW_PI * sqrt(2 * fabs(r->k0));
+    } else {
+        double slope = -rate / (sh * ch);
+        to->d1 += ll * theta * slope;
+        to->d2 += ll * (slope * slope -
+                        theta / (2 * sh * ch) * (2 * curl + (ch * ch - sh * sh) * slope * slope));
+    }
+}
+
+static local ring_local(const ring_wave *w, double psi)
+{
+    local b = {0, 0, 0};
+    double c = cos(psi), s = sin(psi);
+    if (w->has_wave)
+        add_wave(&w->flat, c, s, &b);
+    else
+        add_gap(w->ring, c, s, &b);
+    if (w->radius > 0)
+        add_round(w, c, s, &b);
+    add_turn(w->ring, psi, c, s, &b);
+    return b;
+}
+
+static double wave_at(const wave *w, double c, double s)
+{
+    return w->k + w->c * c + w->s * s + w->c2 * (c * c - s * s) + w->s2 * 2 * c * s;
+}
+
+/* Half the slope. */
+static double wave_slope(const wave *w, double c, double s)
+{
+    return 0.5 * (w->s * c - w->c * s) + w->s2 * (c * c - s * s) - w->c2 * 2 * c * s;
+}
+
+/* theta theta' at a sample, to some 1e-4: acos by a polynomial (Abramowitz and Stegun 4.4.45),
+ * theta = 2 sqrt(1 - ch) polynomial,  sh = sqrt(1 - ch) sqrt(1 + ch). */
+static double rough_turn(const gw_ring *r, double c, double s)
+{
+    double cc = r->k0 + r->k1 * c + r->k2 * s;
+    cc = cc > 1e-12 ? cc : 1e-12;
+    double ch = sqrt(cc < 1 ? cc : 1);
+    double polynomial = 1.5707288 + ch * (-0.2121144 + ch * (0.0742610 - 0.0187293 * ch));
+    return -2 * polynomial * (r->k2 * c - r->k1 * s) / (ch * sqrt(1 + ch));
+}
+
+/* Slopes at the samples with even or odd numbers, nearly. Loops that a compiler makes vectors of.
+ */
+static void sample_slopes(const ring_wave *w, int odd, double slope[HALF])
+{
+    const gw_ring *r = w->ring;
+    const double *c = cosines[odd], *s = sines[odd], ll = r->length * r->length;
+    const double tiny = 1e-30 * w->round.k + 1e-300;
+    for (int i = 0; i < HALF; i++)
+        slope[i] = wave_slope(&w->flat, c[i], s[i]);
+    for (int i = 0; i < HALF && w->radius > 0; i++) {
+        double square = wave_at(&w->round, c[i], s[i]);
+        double rho = sqrt(square > tiny ? square : tiny);
+        slope[i] += (1 - w->radius / rho) * wave_slope(&w->round, c[i], s[i]);
+    }
+    for (int i = 0; i < HALF && !w->has_wave; i++) {
+        local gap = {0, 0, 0};
+        add_gap(r, c[i], s[i], &gap);
+        slope[i] += gap.d1;
+    }
+    if (r->straight) {
+        for (int i = 0; i < HALF; i++)
+            slope[i] += ll * psi_at(2 * i + odd);
+    } else {
+        for (int i = 0; i < HALF; i++)
+            slope[i] += ll * rough_turn(r, c[i], s[i]);
+    }
+}
+
+/* The minimum between two angles where the slope turns from - to +: Newton's method, halving where
+ * it leaves them; `f` is half the value there. */
+static double ring_minimum(const ring_wave *w, double low, double high, double psi, double *f)
+{
+    low -= 0.01, high += 0.01; /* the slopes there are rough */
+    for (int i = 0; i < 60; i++) {
+        local b = ring_local(w, psi > GW_PI ? psi - 2 * GW_PI : psi);
+        if (b.d1 > 0)
+            high = psi;
+        else
+            low = psi;
+        double next = b.d2 > 0 ? psi - b.d1 / b.d2 : HUGE_VAL;
+        bool newton = next >= low && next <= high;
+        if (!newton)
+            next = 0.5 * (low + high);
+        double step = next - psi;
+        psi = next;
+        *f = b.f + (newton ? 0.5 * b.d1 * step : 0);
+        if (fabs(step) < (newton ? 1e-8 : 1e-15))
+            break;
+    }
+    return psi > GW_PI ? psi - 2 * GW_PI : psi;
+}
+
+static bool curved(gw_locus_kind kind)
+{
+    return kind == GW_LOCUS_CYLINDER || kind == GW_LOCUS_CIRCLE || kind == GW_LOCUS_ELLIPSE;
+}
+
+double gw_ring_search(const gw_ring *r)
+{
+    const ring_wave w = waves_of(r);
+    const int blocks = curved(r->locus->kind) ? 2 : 1, count = blocks * HALF, stride = 2 / blocks;
+    double slope[2][HALF], best = 0, best_f = HUGE_VAL;
+    for (int odd = 0; odd < blocks; odd++)
+        sample_slopes(&w, odd, slope[odd]);
+    for (int i = 0; i < count; i++) {
+        /* a minimum lies between two samples where the slope turns from - to + */
+        int here = i * stride, next = (i + 1) % count * stride;
+        double low = slope[here % 2][here / 2], high = slope[next % 2][next / 2], f;
+        if (!(low < 0 && high >= 0))
+            continue;
+        double from = psi_at(here), to = psi_at(here + stride);
+        double psi = ring_minimum(&w, from, to, from + (to - from) * low / (low - high), &f);
+        if (f < best_f)
+            best = psi, best_f = f;
+    }
+    return best;
+}
+
+/* ---- ball ----------------------------------------------------------------------------------- */
+
+#define RINGS   5 /* polar angles of the grid: 30 .. 150 degrees from u0 */
+#define SECTORS 8
+#define GRID    (RINGS * SECTORS)
+#define STARTS  10
+#define CLOSE   0.998 /* cosine: 4 degrees */
+#define APART   0.9   /* cosine: starts within 26 degrees of one another are one */
+
+static double ball_value(const gw_ball *b, gw_vec3 u, double theta)
+{
+    gw_vec3 x = gw_mul_add(b->c, b->r, u), d = gw_sub(x, gw_locus_nearest(b->locus, x));
+    return gw_norm2(d) + b->length * b->length * theta * theta;
+}
+
+/* u moved along the unit tangent t by `angle`. */
+static gw_vec3 moved(gw_vec3 u, gw_vec3 t, double angle)
+{
+    return gw_unit(gw_mul_add(gw_scale(cos(angle), u), sin(angle), t));
 }
 
 /*
@@ -292,8 +440,8 @@ static void ball_grid(const gw_ball *b, int count, double best, gw_vec3 u[GRID],
     static const double polar_sin[RINGS] = {0.5, 0.86602540378443865, 1, 0.86602540378443865, 0.5};
     gw_vec3 e1 = gw_any_normal(b->u0), e2 = gw_cross(b->u0, e1);
     for (int i = 0; i < count; i++) {
-        int ring = i / SECTORS, at = 4 * (i % SECTORS) + 2 * (ring % 2);
-        gw_vec3 out = gw_add(gw_scale(cosine_at(at), e1), gw_scale(sine_at(at), e2));
+        int ring = i / SECTORS, at = 2 * (i % SECTORS), odd = ring % 2;
+        gw_vec3 out = gw_add(gw_scale(cosines[odd][at], e1), gw_scale(sines[odd][at], e2));
         u[i] = gw_mul_add(gw_scale(polar_cos[ring], b->u0), polar_sin[ring], out);
         double turn = b->length * (ring + 1) * GW_PI / 6;
         f[i] = ball_value(b, u[i], (ring + 1) * GW_PI / 6);
