@@ -178,3 +178,23 @@ int gw_locus_tangent(const gw_locus *l, gw_vec3 point, gw_vec3 out[3])
         return 0;
     }
 }
+
+double gw_locus_following(const gw_locus *l, gw_vec3 y, gw_vec3 d)
+{
+    gw_vec3 at = gw_sub(y, l->origin);
+    double c = gw_dot(at, l->e1) / l->a, s, kappa;
+    gw_vec3 out;
+    if (l->kind == GW_LOCUS_CIRCLE || l->kind == GW_LOCUS_CYLINDER) {
+        out = gw_scale(1 / l->a, gw_reject(at, l->e3));
+        kappa = 1 / l->a;
+    } else if (l->kind == GW_LOCUS_ELLIPSE) {
+        s = gw_dot(at, l->e2) / l->b;
+        double speed = hypot(l->a * s, l->b * c);
+        kappa = l->a * l->b / (speed * speed * speed);
+        out = gw_unit(gw_add(gw_scale(c / l->a, l->e1), gw_scale(s / l->b, l->e2)));
+    } else {
+        return 1;
+    }
+    double bend = 1 + kappa * gw_dot(d, out);
+    return bend > 1e-9 ? 1 / bend : 1e9;
+}

@@ -20,6 +20,13 @@ gw_vec3 gw_locus_nearest(const gw_locus *locus, gw_vec3 point);
  * number. */
 int gw_locus_tangent(const gw_locus *locus, gw_vec3 point, gw_vec3 out[3]);
 
+/*
+ * How far Y, the locus's point nearest to X, follows a step of X along the last tangent:
+ * 1 / (1 - kappa delta), kappa the curvature of that way and delta the part of d = X - Y towards
+ * its centre.
+ */
+double gw_locus_following(const gw_locus *locus, gw_vec3 y, gw_vec3 d);
+
 /* The dimension of a locus of this kind; -1 for a general one. */
 int gw_locus_dof(gw_locus_kind kind);
 
@@ -42,6 +49,8 @@ typedef struct gw_ring {
 
 /* The psi of the smallest f = |X - locus|^2 + (length theta)^2. */
 double gw_ring_search(const gw_ring *ring);
+/* The same to a few digits: a start for other searches. */
+double gw_ring_start(const gw_ring *ring);
 
 /* A point on a ball, X(u) = c + r u; theta is the angle between u and u0. */
 typedef struct gw_ball {

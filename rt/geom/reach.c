@@ -8,10 +8,6 @@
  */
 #include "rt/geom/locus.h"
 
-#include <stddef.h>
-
-/* ---- ring ----------------------------------------------------------------------------------- */
-
 #define SAMPLES 32 /* of a ring: psi_i = (i + 1/2) 2 pi / SAMPLES - pi, neither 0 nor pi */
 #define HALF    16 /* those with even i; all that there are where the locus is flat or a sphere */
 
@@ -38,30 +34,6 @@ static const double sines[2][HALF] = {
 static double psi_at(int i)
 {
     return (i + 0.5) * (2 * GW_PI / SAMPLES) - GW_PI;
-}
-
-/*
- * How far Y follows a step of X along the last tangent: 1 / (1 - kappa delta), kappa the curvature
- * of that way and delta the part of d = X - Y towards its centre.
- */
-static double following(const gw_locus *l, gw_vec3 y, gw_vec3 d)
-{
-    gw_vec3 at = gw_sub(y, l->origin);
-    double c = gw_dot(at, l->e1) / l->a, s, kappa;
-    gw_vec3 out;
-    if (l->kind == GW_LOCUS_CIRCLE || l->kind == GW_LOCUS_CYLINDER) {
-        out = gw_scale(1 / l->a, gw_reject(at, l->e3));
-        kappa = 1 / l->a;
-    } else if (l->kind == GW_LOCUS_ELLIPSE) {
-        s = gw_dot(at, l->e2) / l->b;
-        double speed = hypot(l->a * s, l->b * c);
-        kappa = l->a * l->b / (speed * speed * speed);
-        out = gw_unit(gw_add(gw_scale(c / l->a, l->e1), gw_scale(s / l->b, l->e2)));
-    } else {
-        return 1;
-    }
-    double bend = 1 + kappa * gw_dot(d, out);
-    return bend > 1e-9 ? 1 / bend : 1e9;
 }
 
 /* k + c cos psi + s sin psi + c2 cos 2 psi + s2 sin 2 psi */
@@ -173,7 +145,7 @@ static void add_gap(const gw_ring *r, double c, double s, local *to)
     to->d2 += gw_norm2(go) - gw_dot(d, arm);
     for (int k = 0; k < tangents; k++) {
         double along = gw_dot(go, way[k]);
-        to->d2 -= (k == tangents - 1 ? following(r->locus, y, d) : 1) * along * along;
+        to->d2 -= (k == tangents - 1 ? gw_locus_following(r->locus, y, d) : 1) * along * along;
     }
 }
 
@@ -270,10 +242,11 @@ static void sample_slopes(const ring_wave *w, int odd, double slope[HALF])
 
 /* The minimum between two angles where the slope turns from - to +: Newton's method, halving where
  * it leaves them; `f` is half the value there. */
-static double ring_minimum(const ring_wave *w, double low, double high, double psi, double *f)
+static double ring_minimum(const ring_wave *w, double low, double high, double psi, int steps,
+                           double *f)
 {
     low -= 0.01, high += 0.01; /* the slopes there are rough */
-    for (int i = 0; i < 60; i++) {
+    for (int i = 0; i < steps; i++) {
         local b = ring_local(w, psi > GW_PI ? psi - 2 * GW_PI : psi);
         if (b.d1 > 0)
             high = psi;
@@ -297,7 +270,7 @@ static bool curved(gw_locus_kind kind)
     return kind == GW_LOCUS_CYLINDER || kind == GW_LOCUS_CIRCLE || kind == GW_LOCUS_ELLIPSE;
 }
 
-double gw_ring_search(const gw_ring *r)
+static double search_ring(const gw_ring *r, int steps)
 {
     const ring_wave w = waves_of(r);
     const int blocks = curved(r->locus->kind) ? 2 : 1, count = blocks * HALF, stride = 2 / blocks;
@@ -311,173 +284,19 @@ double gw_ring_search(const gw_ring *r)
         if (!(low < 0 && high >= 0))
             continue;
         double from = psi_at(here), to = psi_at(here + stride);
-        double psi = ring_minimum(&w, from, to, from + (to - from) * low / (low - high), &f);
+        double psi = ring_minimum(&w, from, to, from + (to - from) * low / (low - high), steps, &f);
         if (f < best_f)
             best = psi, best_f = f;
     }
     return best;
 }
 
-/* ---- ball ----------------------------------------------------------------------------------- */
-
-#define RINGS   5 /* polar angles of the grid: 30 .. 150 degrees from u0 */
-#define SECTORS 8
-#define GRID    (RINGS * SECTORS)
-#define STARTS  10
-#define CLOSE   0.998 /* cosine: 4 degrees */
-#define APART   0.9   /* cosine: starts within 26 degrees of one another are one */
-
-static double ball_value(const gw_ball *b, gw_vec3 u, double theta)
+double gw_ring_search(const gw_ring *r)
 {
-    gw_vec3 x = gw_mul_add(b->c, b->r, u), d = gw_sub(x, gw_locus_nearest(b->locus, x));
-    return gw_norm2(d) + b->length * b->length * theta * theta;
+    return search_ring(r, 60);
 }
 
-/* u moved along the unit tangent t by `angle`. */
-static gw_vec3 moved(gw_vec3 u, gw_vec3 t, double angle)
+double gw_ring_start(const gw_ring *r)
 {
-    return gw_unit(gw_mul_add(gw_scale(cos(angle), u), sin(angle), t));
-}
-
-/*
- * Half gradient and half the second derivative of f on the sphere at u, in the tangents e_1, e_2:
- *   g = r d + L^2 theta theta',    theta' = -t, t the unit tangent towards u0
- *   H = r^2 N - (r d . u) I + L^2 (t t^T + theta cot theta (I - t t^T))
- * N being what is left of a step of X when Y has followed it.
- */
-static void ball_model(const gw_ball *b, gw_vec3 u, double theta, const gw_vec3 e[2], double g[2],
-                       double h[2][2])
-{
-    const gw_locus *l = b->locus;
-    gw_vec3 x = gw_mul_add(b->c, b->r, u), y = gw_locus_nearest(l, x), d = gw_sub(x, y), way[3];
-    int tangents = gw_locus_tangent(l, y, way);
-    double follows = following(l, y, d);
-    gw_vec3 toward = gw_reject(b->u0, u);
-    double sine = gw_norm(toward), ll = b->length * b->length;
-    gw_vec3 t = sine > 0 ? gw_scale(1 / sine, toward) : e[0];
-    double around = theta > 1e-4 ? theta / tan(theta) : 1;
-    double bend = ll * around - b->r * gw_dot(d, u);
-    for (int i = 0; i < 2; i++) {
-        g[i] = b->r * gw_dot(d, e[i]) - ll * theta * gw_dot(t, e[i]);
-        for (int j = 0; j < 2; j++) {
-            double n = i == j;
-            for (int k = 0; k < tangents; k++) {
-                double share = k == tangents - 1 ? follows : 1;
-                n -= share * gw_dot(way[k], e[i]) * gw_dot(way[k], e[j]);
-            }
-            h[i][j] = b->r * b->r * n + (i == j ? bend : 0) +
-                      ll * (1 - around) * gw_dot(t, e[i]) * gw_dot(t, e[j]);
-        }
-    }
-}
-
-/* The step down: -(H + raise I)^-1 g with H made positive by its smaller eigenvalue. */
-static void down(double h[2][2], double raise, const double g[2], double step[2])
-{
-    double mean = 0.5 * (h[0][0] + h[1][1]), half = 0.5 * (h[0][0] - h[1][1]);
-    double spread = hypot(half, h[0][1]), least = mean - spread, most = mean + spread;
-    double floor = 1e-6 * fabs(most) + 1e-300;
-    raise += least < floor ? floor - least + 0.1 * fabs(least) : 0;
-    double a = h[0][0] + raise, c = h[1][1] + raise, k = h[0][1], det = a * c - k * k;
-    step[0] = -(c * g[0] - k * g[1]) / det;
-    step[1] = -(a * g[1] - k * g[0]) / det;
-}
-
-/* Newton's method from u; gives up where it comes near `known` (may be NULL), a minimum. */
-static gw_vec3 ball_descend(const gw_ball *b, gw_vec3 u, const gw_vec3 *known, double *value)
-{
-    double theta = gw_angle_between(u, b->u0), f = ball_value(b, u, theta), raise = 0;
-    for (int i = 0; i < 60; i++) {
-        double g[2], h[2][2], step[2];
-        gw_vec3 e[2];
-        e[0] = gw_any_normal(u);
-        e[1] = gw_cross(u, e[0]);
-        ball_model(b, u, theta, (const gw_vec3 *)e, g, h);
-        down(h, raise, g, step);
-        double angle = hypot(step[0], step[1]);
-        if (!(angle > 1e-12))
-            break;
-        gw_vec3 t = gw_scale(1 / angle, gw_add(gw_scale(step[0], e[0]), gw_scale(step[1], e[1])));
-        gw_vec3 next = moved(u, t, fmin(angle, 0.7));
-        double theta_next = gw_angle_between(next, b->u0);
-        double f_next = ball_value(b, next, theta_next);
-        if (f_next < f) {
-            bool small = angle < 1e-7;
-            u = next, theta = theta_next, f = f_next;
-            raise *= 0.1;
-            if (small || (known && gw_dot(u, *known) > CLOSE))
-                break;
-        } else {
-            if (angle < 1e-7)
-                break;
-            raise = fmax(4 * raise, 0.1 * (fabs(h[0][0]) + fabs(h[1][1])));
-        }
-    }
-    *value = f;
-    return u;
-}
-
-/*
- * Where the locus is flat and the ball small, f is convex on every turn that could beat the first
- * minimum (theta <= sqrt(f) / L), and no other start is needed: |d| r < L^2 there.
- */
-static bool one_minimum(const gw_ball *b, double f, double f_start)
-{
-    if (b->locus->kind != GW_LOCUS_LINE)
-        return false;
-    double reach = sqrt(f) / b->length;
-    return reach < 1.5 && (sqrt(f_start) + b->r * reach) * b->r < b->length * b->length;
-}
-
-#define STEP 0.5 /* rad: no direction is farther from the grid and u0 */
-
-/* The first samples of a grid about u0, and their f; that is infinite where f cannot come below
- * `best` within a step, |d| falling by at most r and theta by at most one per radian. */
-static void ball_grid(const gw_ball *b, int count, double best, gw_vec3 u[GRID], double f[GRID])
-{
-    static const double polar_cos[RINGS] = {0.86602540378443865, 0.5, 0, -0.5,
-                                            -0.86602540378443865};
-    static const double polar_sin[RINGS] = {0.5, 0.86602540378443865, 1, 0.86602540378443865, 0.5};
-    gw_vec3 e1 = gw_any_normal(b->u0), e2 = gw_cross(b->u0, e1);
-    for (int i = 0; i < count; i++) {
-        int ring = i / SECTORS, at = 2 * (i % SECTORS), odd = ring % 2;
-        gw_vec3 out = gw_add(gw_scale(cosines[odd][at], e1), gw_scale(sines[odd][at], e2));
-        u[i] = gw_mul_add(gw_scale(polar_cos[ring], b->u0), polar_sin[ring], out);
-        double turn = b->length * (ring + 1) * GW_PI / 6;
-        f[i] = ball_value(b, u[i], (ring + 1) * GW_PI / 6);
-        double gap = fmax(0, sqrt(fmax(0, f[i] - turn * turn)) - STEP * b->r);
-        double least_turn = turn - STEP * b->length;
-        if (gap * gap + least_turn * least_turn > best)
-            f[i] = HUGE_VAL;
-    }
-}
-
-gw_vec3 gw_ball_search(const gw_ball *b)
-{
-    gw_vec3 u[GRID], tried[STARTS];
-    double f[GRID], best_f;
-    gw_vec3 best = ball_descend(b, b->u0, NULL, &best_f);
-    if (one_minimum(b, best_f, ball_value(b, b->u0, 0)))
-        return best;
-    /* theta <= sqrt(f) / L at every better pose; beyond that and half a step the grid is no use */
-    int rings = (int)fmin(RINGS, floor(sqrt(best_f) / b->length / (GW_PI / 6) + 0.5));
-    ball_grid(b, rings * SECTORS, best_f, u, f);
-    for (int k = 0; k < STARTS; k++) {
-        int least = -1;
-        for (int i = 0; i < rings * SECTORS; i++) {
-            bool near = false;
-            for (int j = 0; j < k && !near; j++)
-                near = gw_dot(u[i], tried[j]) > APART;
-            if (!near && f[i] < HUGE_VAL && (least < 0 || f[i] < f[least]))
-                least = i;
-        }
-        if (least < 0)
-            break;
-        tried[k] = u[least];
-        double value;
-        gw_vec3 found = ball_descend(b, u[least], &best, &value);
-        if (value < best_f)
-            best = found, best_f = value;
-    }
-    return best;
+    return search_ring(r, 1);
 }
