@@ -1,36 +1,73 @@
 /*
  * Redundancy by its definition: a constraint follows from others when every branch that they leave
- * satisfies it. Each constraint is left out in turn, the later ones first, and the rest solved
- * again; then the reasons are thinned out in the same way. Any thread, RT safe.
+ * satisfies it. One pass over a set of constraints tells all the others that follow from it. Any
+ * thread, RT safe.
+ *
+ * Forward, the sets that say all that the first i constraints say grow to one of a dozen or so;
+ * backward, later ones first, that one is thinned out until each is needed; and so are the reasons
+ * of each of the others. So the work is a few dozen passes over few constraints, however many there
+ * are.
  */
 #include "rt/solve/solve_internal.h"
 
-/* What a pass without constraint `index` looks for. */
-typedef struct without {
-    int index;
-    bool holds;
-} without;
+#define MOST_PASSES 160 /* and their answers, which many constraints share */
+
+typedef struct passes {
+    const gw_run *whole;
+    int count;
+    struct {
+        unsigned long use, asked, follow; /* bits of constraints */
+    } done[MOST_PASSES];
+} passes;
+
+/* What a pass looks for: which of `follow` still hold on every branch. */
+typedef struct pass {
+    unsigned long follow;
+    bool any; /* branch */
+} pass;
+
+/* ---- one pass ------------------------------------------------------------------------------- */
 
 static void check_leaf(gw_run *run, const gw_state *state)
 {
-    without *w = run->context;
+    pass *p = run->context;
     gw_submanifold set;
-    unsigned long one = 1ul << w->index;
-    w->holds = gw_synthesise(run, state, &set) && gw_verified(run->problem, one, run->size, &set) &&
-               gw_verified(run->problem, run->use, run->size, &set);
-    run->stop = !w->holds;
+    gw_pose x[2];
+    p->any = true;
+    run->stop = true;
+    if (!gw_synthesise(run, state, &set) || !gw_verified(run->problem, run->use, run->size, &set)) {
+        p->follow = 0;
+        return;
+    }
+    int n = gw_generic_poses(&set, run->size, x);
+    for (int i = 0; i < run->problem->count; i++)
+        for (int k = 0; k < n && p->follow >> i & 1; k++)
+            if (gw_residual(run->problem, 1ul << i, run->size, &x[k]) > GW_VERIFIED)
+                p->follow &= ~(1ul << i);
+    run->stop = p->follow == 0;
 }
 
-/* True when the constraints in `use` imply constraint `index`. */
-static bool implies(const gw_run *whole, unsigned long use, int index)
+/* Those of `asked` that follow from the constraints in `use`. */
+static unsigned long following(passes *all, unsigned long use, unsigned long asked)
 {
-    without w = {index, false};
+    for (int i = 0; i < all->count; i++)
+        if (all->done[i].use == use && !(asked & ~all->done[i].asked))
+            return all->done[i].follow & asked;
+    if (all->count == MOST_PASSES)
+        return 0;
+    pass p = {asked, false};
     gw_run run;
-    gw_run_init(&run, whole->problem, check_leaf, &w);
+    gw_run_init(&run, all->whole->problem, check_leaf, &p);
     run.use = use;
     gw_explore(&run);
-    return w.holds && !run.doubt;
+    unsigned long follow = p.any && !run.doubt ? p.follow : 0;
+    all->done[all->count].use = use;
+    all->done[all->count].asked = asked;
+    all->done[all->count++].follow = follow;
+    return follow;
 }
+
+/* ---- what is needed -------------------------------------------------------------------------- */
 
 /* Scalar rows of a constraint at a generic pose: what it takes away alone. */
 static int codimension(const gw_constraint *c)
@@ -67,35 +104,59 @@ static bool plainly_needed(const gw_run *run, int dof)
     return 6 - dof > codimension(&p->constraints[0]) && 6 - dof > codimension(&p->constraints[1]);
 }
 
-/* The constraints that are needed to imply constraint `index`, out of those in `use`: halves are
- * left out first, then ever smaller blocks, the later ones before the earlier. */
-static unsigned long thinned(const gw_run *run, unsigned long use, int index)
+/* The constraints, in their order, that do not follow from those before them. */
+static unsigned long leading(passes *all)
 {
-    for (int size = GW_MAX_PROBLEM / 2; size > 0; size /= 2)
-        for (int first = GW_MAX_PROBLEM - size; first >= 0; first -= size) {
-            unsigned long block = ((1ul << size) - 1) << first;
-            if (use & block && implies(run, use & ~block, index))
-                use &= ~block;
-        }
+    unsigned long use = 0, open = all->whole->use;
+    while (open) {
+        use |= open & -open;
+        open &= ~use;
+        if (open)
+            open &= ~following(all, use, open);
+    }
     return use;
+}
+
+/* What is left of `use` when those that are not needed are taken out, later ones first: needed for
+ * constraint `one`, or for themselves where that is -1. `asked`: what to ask for along with it. */
+static unsigned long thinned(passes *all, unsigned long use, int one, unsigned long asked)
+{
+    for (int i = GW_MAX_PROBLEM - 1; i >= 0; i--) {
+        unsigned long rest = use & ~(1ul << i), goal = 1ul << (one < 0 ? i : one);
+        if (rest != use && following(all, rest, asked | goal) & goal)
+            use = rest;
+    }
+    return use;
+}
+
+static const char *rule_of(const gw_run *run, const gw_redundant *r)
+{
+    if (r->because & (r->because - 1))
+        return run->solution->dof == 0 ? "the others leave no freedom, and it holds there"
+                                       : "every pose that the others allow satisfies it";
+    int other = __builtin_ctzl(r->because);
+    const gw_constraint *c = run->problem->constraints;
+    return codimension(&c[other]) == codimension(&c[r->index]) ? "it says the same as another"
+                                                               : "it is part of what another says";
 }
 
 void gw_find_redundant(const gw_run *run)
 {
     gw_solution *s = run->solution;
-    unsigned long use = run->use;
+    passes all = {.whole = run};
     if (plainly_needed(run, s->dof))
         return;
+    unsigned long needed = thinned(&all, leading(&all), -1, 0), rest = run->use & ~needed;
+    all.count = 0; /* from here on all are asked for at once */
     for (int i = run->problem->count - 1; i >= 0; i--) {
-        unsigned long rest = use & ~(1ul << i);
-        if (!implies(run, rest, i))
+        if (!(rest >> i & 1))
             continue;
-        use = rest;
-        unsigned long because = thinned(run, rest, i);
-        s->redundant[s->redundant_count++] =
-            (gw_redundant){i, because, "every pose that the others allow satisfies it"};
+        gw_redundant *r = &s->redundant[s->redundant_count++];
+        r->index = i;
+        r->because = thinned(&all, needed, i, rest);
+        r->rule = rule_of(run, r);
     }
     for (int k = 0; k < s->implied_count; k++)
-        if (s->implied[k].from & use)
-            s->implied[k].from &= use;
+        if (s->implied[k].from & needed)
+            s->implied[k].from &= needed;
 }

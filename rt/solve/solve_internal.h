@@ -243,6 +243,8 @@ int gw_direction_rows(const gw_direction *direction, gw_row *rows);
 
 /* The largest residual of the constraints in `use` at a pose, over the problem's size. */
 double gw_residual(const gw_problem *problem, unsigned long use, double size, const gw_pose *x);
+/* Poses of a closed form at generic parameters; returns how many. */
+int gw_generic_poses(const gw_submanifold *set, double size, gw_pose x[2]);
 /* True when the set satisfies every constraint in `use`, at generic parameters. */
 bool gw_verified(const gw_problem *problem, unsigned long use, double size,
                  const gw_submanifold *set);

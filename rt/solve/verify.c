@@ -87,28 +87,34 @@ double gw_residual(const gw_problem *problem, unsigned long use, double size, co
     return isnan(worst) ? HUGE_VAL : worst / size;
 }
 
-bool gw_verified(const gw_problem *problem, unsigned long use, double size,
-                 const gw_submanifold *set)
+int gw_generic_poses(const gw_submanifold *set, double size, gw_pose x[2])
 {
     /* arbitrary parameters: within the range of angles, and of lengths about the size */
     static const double generic[2][6] = {{0.7, 1.1, -0.4, 0.9, -1.3, 0.6},
                                          {-2.1, 0.5, 1.9, 1.7, 0.8, -0.5}};
+    const gw_locus_kind kind = set->translation.locus.kind;
+    const bool turns =
+        kind == GW_LOCUS_SPHERE || kind == GW_LOCUS_CIRCLE || kind == GW_LOCUS_ELLIPSE;
     for (int k = 0; k < 2; k++) {
         double z[6];
         for (int i = 0; i < 6; i++)
             z[i] = generic[k][i];
-        for (int i = set->rotation.dof; i < set->dof; i++) {
-            bool turns = (set->translation.locus.kind == GW_LOCUS_CYLINDER && i + 1 == set->dof) ||
-                         set->translation.locus.kind == GW_LOCUS_SPHERE ||
-                         set->translation.locus.kind == GW_LOCUS_CIRCLE ||
-                         set->translation.locus.kind == GW_LOCUS_ELLIPSE;
-            z[i] *= turns ? 1 : size;
-        }
-        gw_pose x = gw_submanifold_pose(set, z);
-        if (gw_residual(problem, use, size, &x) > GW_VERIFIED)
-            return false;
+        for (int i = set->rotation.dof; i < set->dof && !turns; i++)
+            z[i] *= kind == GW_LOCUS_CYLINDER && i + 1 == set->dof ? 1 : size;
+        x[k] = gw_submanifold_pose(set, z);
         if (set->dof == 0)
-            break;
+            return 1;
     }
+    return 2;
+}
+
+bool gw_verified(const gw_problem *problem, unsigned long use, double size,
+                 const gw_submanifold *set)
+{
+    gw_pose x[2];
+    int n = gw_generic_poses(set, size, x);
+    for (int k = 0; k < n; k++)
+        if (gw_residual(problem, use, size, &x[k]) > GW_VERIFIED)
+            return false;
     return true;
 }
