@@ -36,45 +36,92 @@ static pencil pencil_at(const triple *t, int i, double phi)
                     gw_dot(g, gw_cross(u1, out))};
 }
 
-static double resultant(const triple *t, double phi)
+static pencil combined(double p, const pencil *x, double q, const pencil *y)
 {
-    pencil x = pencil_at(t, 1, phi), y = pencil_at(t, 2, phi);
-    double d = x.b * y.c - y.b * x.c, nc = x.c * y.a - y.c * x.a, ns = y.b * x.a - x.b * y.a;
+    return (pencil){p * x->a + q * y->a, p * x->b + q * y->b, p * x->c + q * y->c};
+}
+
+/* a, b, c of angle i as k + c cos phi + s sin phi. */
+static void linear_pencil(const triple *t, int i, pencil part[3])
+{
+    pencil front = pencil_at(t, i, 0), side = pencil_at(t, i, GW_PI / 2),
+           back = pencil_at(t, i, GW_PI);
+    part[0] = combined(0.5, &front, 0.5, &back);
+    part[1] = combined(0.5, &front, -0.5, &back);
+    part[2] = combined(1, &side, -1, &part[0]);
+}
+
+static pencil pencil_of(const pencil part[3], double cosine, double sine)
+{
+    pencil turned = combined(cosine, &part[1], sine, &part[2]);
+    return combined(1, &part[0], 1, &turned);
+}
+
+static double resultant(const pencil *x, const pencil *y)
+{
+    double d = x->b * y->c - y->b * x->c, nc = x->c * y->a - y->c * x->a;
+    double ns = y->b * x->a - x->b * y->a;
     return nc * nc + ns * ns - d * d;
 }
 
 #define DEGREE 8
 #define DFT    16
 
+/* cos(2 pi k / DFT) */
+static double dft_cosine(int k)
+{
+    static const double quarter[] = {1, 0.92387953251128674, 0.70710678118654757,
+                                     0.38268343236508977, 0};
+    int i = k & (DFT - 1), folded = i > DFT / 2 ? DFT - i : i;
+    return folded > DFT / 4 ? -quarter[DFT / 2 - folded] : quarter[folded];
+}
+
+static double squared(double complex z)
+{
+    return creal(z) * creal(z) + cimag(z) * cimag(z);
+}
+
 /* Coefficients of z^8 ... z^0 out of samples; false where the polynomial vanishes. */
 static bool coefficients(const triple *t, double complex c[DEGREE + 1])
 {
+    pencil first[3], second[3];
     double sample[DFT], most = 0;
-    for (int k = 0; k < DFT; k++)
-        sample[k] = resultant(t, 2 * GW_PI * k / DFT);
-    for (int n = 0; n <= DEGREE; n++) {
-        c[n] = 0;
-        for (int k = 0; k < DFT; k++)
-            c[n] += sample[k] * cexp(-2 * GW_PI * I * k * (n - 4) / DFT) / DFT;
-        most = fmax(most, cabs(c[n]));
+    linear_pencil(t, 1, first);
+    linear_pencil(t, 2, second);
+    for (int k = 0; k < DFT; k++) {
+        double cosine = dft_cosine(k), sine = dft_cosine(k - DFT / 4);
+        pencil x = pencil_of(first, cosine, sine), y = pencil_of(second, cosine, sine);
+        sample[k] = resultant(&x, &y);
     }
-    return most > 1e-12;
+    for (int n = 0; n <= DEGREE / 2; n++) { /* real: those beyond the middle are conjugates */
+        double even = 0, odd = 0;
+        for (int k = 0; k < DFT; k++) {
+            even += sample[k] * dft_cosine(k * n);
+            odd += sample[k] * dft_cosine(k * n - DFT / 4);
+        }
+        c[DEGREE / 2 + n] = (even - I * odd) / DFT;
+        c[DEGREE / 2 - n] = conj(c[DEGREE / 2 + n]);
+        most = fmax(most, squared(c[DEGREE / 2 + n]));
+    }
+    return most > 1e-24;
 }
 
-/* All roots at once (Weierstrass' iteration), lowest coefficient first; returns their number. */
+/* All roots at once (Weierstrass' iteration), lowest coefficient first; returns their number. To
+ * some digits: each is polished later, and multiple ones are no sharper than that. */
 static int all_roots(const double complex *c, double complex z[DEGREE])
 {
     int n = DEGREE, low = 0;
     double most = 0;
     for (int i = 0; i <= DEGREE; i++)
-        most = fmax(most, cabs(c[i]));
-    while (n > 0 && cabs(c[n]) < 1e-13 * most)
+        most = fmax(most, squared(c[i]));
+    while (n > 0 && squared(c[n]) < 1e-26 * most)
         n--;
-    while (low < n && cabs(c[low]) < 1e-13 * most)
+    while (low < n && squared(c[low]) < 1e-26 * most)
         low++;
     int degree = n - low;
-    for (int i = 0; i < degree; i++)
-        z[i] = cpow(0.4 + 0.9 * I, i) * 1.03;
+    double complex start = 1.03;
+    for (int i = 0; i < degree; i++, start *= 0.4 + 0.9 * I)
+        z[i] = start;
     for (int iteration = 0; iteration < 400; iteration++) {
         double moved = 0;
         for (int i = 0; i < degree; i++) {
@@ -85,12 +132,38 @@ static int all_roots(const double complex *c, double complex z[DEGREE])
                 others *= k == i ? 1 : z[i] - z[k];
             double complex step = others != 0 ? value / others : 1e-8;
             z[i] -= step;
-            moved = fmax(moved, cabs(step) / (1 + cabs(z[i])));
+            moved = fmax(moved, squared(step) / (1 + squared(z[i])));
         }
-        if (moved < 1e-15)
+        if (moved < 1e-18)
             break;
     }
     return degree;
+}
+
+/* The step of Newton's method on three angles far from touching; false where they are near it. */
+static bool plain_step(const gw_vec3 g[3], const double h[3], gw_vec3 *step)
+{
+    gw_vec3 g12 = gw_cross(g[1], g[2]), g20 = gw_cross(g[2], g[0]), g01 = gw_cross(g[0], g[1]);
+    double det = gw_dot(g[0], g12),
+           most = fmax(gw_norm2(g[0]), fmax(gw_norm2(g[1]), gw_norm2(g[2])));
+    if (!(det * det > 1e-6 * most * most * most))
+        return false;
+    gw_vec3 sum = gw_mul_add(gw_mul_add(gw_scale(h[0], g12), h[1], g20), h[2], g01);
+    *step = gw_scale(1 / det, sum);
+    return true;
+}
+
+/* The least step for any number of angles; rough where their surfaces nearly touch. */
+static gw_vec3 least_step(const gw_vec3 *g, const double *h, int count, bool *rough)
+{
+    double a[MAX_POLISHED][6] = {{0}}, s[6], v[6][6], step[6];
+    for (int i = 0; i < count; i++)
+        a[i][0] = g[i].x, a[i][1] = g[i].y, a[i][2] = g[i].z;
+    gw_small_svd(count, a, s, v);
+    *rough = s[2] < 1e-4 * s[0];
+    gw_small_solve(count, (const double(*)[6])a, s, (const double(*)[6])v, gw_small_rank(s, 1e-10),
+                   h, step);
+    return gw_v3(step[0], step[1], step[2]);
 }
 
 /* Newton's method on `count` angles, at most MAX_POLISHED; the residual afterwards. Rough: where
@@ -99,24 +172,23 @@ static double polish(const gw_direction *const *d, int count, gw_quat *q, bool *
 {
     double worst = HUGE_VAL;
     for (int k = 0; k < 60; k++) {
-        double a[MAX_POLISHED][6] = {{0}}, h[MAX_POLISHED], s[6], v[6][6], step[6], now = 0;
+        double h[MAX_POLISHED], now = 0;
+        gw_vec3 g[MAX_POLISHED], step;
         for (int i = 0; i < count; i++) {
-            gw_vec3 y = gw_rotate(*q, d[i]->u), g = gw_cross(y, d[i]->f);
+            gw_vec3 y = gw_rotate(*q, d[i]->u);
+            g[i] = gw_cross(y, d[i]->f);
             h[i] = gw_dot(y, d[i]->f) - d[i]->cosine;
-            a[i][0] = g.x, a[i][1] = g.y, a[i][2] = g.z;
             now = fmax(now, fabs(h[i]));
         }
         if (!(now < worst) && now < 1e-13)
             break;
         worst = now;
-        gw_small_svd(count, a, s, v);
-        *rough = s[2] < 1e-4 * s[0];
-        gw_small_solve(count, (const double(*)[6])a, s, (const double(*)[6])v,
-                       gw_small_rank(s, 1e-10), h, step);
-        gw_vec3 turn = gw_v3(-step[0], -step[1], -step[2]);
-        double size = gw_norm(turn);
+        *rough = false;
+        if (count != 3 || !plain_step(g, h, &step))
+            step = least_step(g, h, count, rough);
+        double size = gw_norm(step);
         *q = gw_quat_unit(
-            gw_quat_mul(gw_quat_exp(size > 0.5 ? gw_scale(0.5 / size, turn) : turn), *q));
+            gw_quat_mul(gw_quat_exp(gw_scale(size > 0.5 ? -0.5 / size : -1, step)), *q));
     }
     return worst;
 }
