@@ -100,6 +100,21 @@ static gw_placement *keep(const gw_placement *p, const gw_solution *solution)
     return kept;
 }
 
+/* True where the object could be elsewhere: along its freedoms, on another branch, or because what
+ * it is joined to could. */
+static bool could_move(const gw_layout_work *w, const gw_placement *p)
+{
+    const gw_solution *s = w->scratch;
+    if (p->branch >= 0 && (s->branch_count > 1 || s->branches[p->branch].set.dof > 0))
+        return true;
+    for (int i = w->first[p->object]; i < w->first[p->object + 1]; i++) {
+        int other = gw_layout_other(&w->layout->joints[w->joint_of[i]], p->object);
+        if (w->placed[other] && w->loose[other])
+            return true;
+    }
+    return false;
+}
+
 /* Solves one object against all that is placed, and places it. NULL with an error. */
 static gw_placement *place(gw_layout_work *w, int object, gw_error *error)
 {
@@ -120,6 +135,7 @@ static gw_placement *place(gw_layout_work *w, int object, gw_error *error)
     p->branch = choose(w, p);
     if (p->branch >= 0)
         l->poses[object] = w->scratch->branches[p->branch].nearest;
+    w->loose[object] = could_move(w, p);
     w->placed[object] = true;
     gw_placement *kept = keep(p, w->scratch);
     if (!kept)
@@ -213,6 +229,7 @@ static void forget_round(gw_layout_work *w)
     for (int i = 0; i < s->object_count; i++) {
         l->poses[i] = w->from && !s->objects[i].fixed ? w->from[i] : s->objects[i].pose;
         w->placed[i] = s->objects[i].fixed;
+        w->loose[i] = false;
         w->carrier[i] = -1;
     }
     if (w->motions)
@@ -264,13 +281,14 @@ static bool take_memory(gw_layout_work *w, gw_error *error)
     w->ahead = calloc(n, sizeof *w->ahead);
     w->cluster = malloc(n * sizeof *w->cluster);
     w->placed = calloc(n, sizeof *w->placed);
+    w->loose = calloc(n, sizeof *w->loose);
     w->carrier = malloc(n * sizeof *w->carrier);
     w->motions = s->tool_count > 0 ? malloc(n * sizeof *w->motions) : NULL;
     w->scratch = malloc(sizeof *w->scratch);
     w->draft = malloc(sizeof *w->draft);
     w->cluster_work = malloc(sizeof *w->cluster_work);
     if (!l->placements || !l->poses || !l->joints || !w->tool || !w->with_hand || !w->first ||
-        !w->joint_of || !w->ahead || !w->cluster || !w->placed || !w->carrier ||
+        !w->joint_of || !w->ahead || !w->cluster || !w->placed || !w->loose || !w->carrier ||
         (s->tool_count > 0 && !w->motions) || !w->scratch || !w->draft || !w->cluster_work)
         return gw_fail(error, GW_FAILED, "", "no memory to lay out the scene");
     for (int i = 0; i < s->object_count; i++)
@@ -289,6 +307,7 @@ static void give_back(gw_layout_work *w)
     free(w->ahead);
     free(w->cluster);
     free(w->placed);
+    free(w->loose);
     free(w->carrier);
     free(w->motions);
     free(w->scratch);

@@ -225,12 +225,6 @@ bool gw_layout_move_with(gw_layout_work *w, gw_placement *const *p, int count)
 
 /* ---- what to do otherwise -------------------------------------------------------------------- */
 
-static int freedoms(const gw_layout_work *w, int object)
-{
-    const gw_placement *p = gw_layout_of(w->layout, object);
-    return p && p->branch >= 0 ? p->solution.branches[p->branch].set.dof : 0;
-}
-
 /* Gives `object`, and the cluster that it was in, to `cluster`. */
 static void take_in(gw_layout_work *w, int object, int cluster)
 {
@@ -241,14 +235,15 @@ static void take_in(gw_layout_work *w, int object, int cluster)
             w->cluster[i] = cluster;
 }
 
-/* Takes neighbours with freedoms into the cluster; false where there are none, or too many. */
+/* Takes neighbours that could be elsewhere into the cluster; false where there are none, or too
+ * many. */
 static bool grow(gw_layout_work *w, int cluster, bool held_too)
 {
     int objects[GW_MAX_CLUSTER], count = members_of(w, cluster, objects), more = 0;
     for (int i = 0; i < count; i++)
         for (int j = w->first[objects[i]]; j < w->first[objects[i] + 1]; j++) {
             int other = gw_layout_other(&w->layout->joints[w->joint_of[j]], objects[i]);
-            if (w->cluster[other] == cluster || !w->placed[other] || freedoms(w, other) == 0)
+            if (w->cluster[other] == cluster || !w->placed[other] || !w->loose[other])
                 continue;
             if (w->tool[other] >= 0 && !held_too)
                 continue;

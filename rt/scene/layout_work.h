@@ -24,6 +24,7 @@ typedef struct gw_layout_work {
 
     /* per object, in a round */
     bool *placed;
+    bool *loose;        /* could be elsewhere: it has freedoms or branches, or stands on what has */
     int *carrier;       /* the object that it moves as one with, -1: it does not move */
     gw_motion *motions; /* with the freedoms of what is held; NULL without tools */
     int columns;

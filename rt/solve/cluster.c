@@ -113,10 +113,11 @@ static void add_block(gw_cluster_work *w, int i, int k, const double *a, const d
             w->n[6 * i + r][6 * k + c] += a[r] * b[c];
 }
 
-/* J^T J's lower triangle of blocks and J^T h; the largest |h|. */
+/* J^T J's lower triangle of blocks, J^T h and |h|^2; returns the largest |h|. */
 static double normal_equations(const gw_cluster *c, const gw_pose *poses, gw_cluster_work *w)
 {
     double worst = 0;
+    w->sum = 0;
     for (int i = 0; i < 6 * c->count; i++) {
         memset(w->n[i], 0, sizeof(double) * 6 * (size_t)c->count);
         w->g[i] = 0;
@@ -128,6 +129,7 @@ static double normal_equations(const gw_cluster *c, const gw_pose *poses, gw_clu
         for (int r = 0; r < rows.count; r++) {
             const double *side[2] = {rows.a[r], rows.b[r]};
             worst = fmax(worst, fabs(rows.h[r]));
+            w->sum += rows.h[r] * rows.h[r];
             for (int s = 0; s < 2; s++) {
                 if (at[s] < 0)
                     continue;
@@ -143,12 +145,12 @@ static double normal_equations(const gw_cluster *c, const gw_pose *poses, gw_clu
 }
 
 /* Cholesky's method in place, the lower triangle. */
-static void factor(gw_cluster_work *w, int n)
+static void factor(gw_cluster_work *w, int n, double damping)
 {
     double largest = 0;
     for (int i = 0; i < n; i++)
         largest = fmax(largest, w->n[i][i]);
-    double raise = DAMPING * largest + 1e-300;
+    double raise = fmax(DAMPING, damping) * largest + 1e-300;
     for (int j = 0; j < n; j++) {
         double d = w->n[j][j] + raise;
         for (int k = 0; k < j; k++)
@@ -180,14 +182,14 @@ static void solve_factored(const gw_cluster_work *w, int n, double *x)
 
 /* ---- poses ---------------------------------------------------------------------------------- */
 
-/* Poses by -factor times the step in g. */
-static void take_step(const gw_cluster *c, const gw_cluster_work *w, double factor_, gw_pose *poses)
+/* Poses by minus that share of the step in g. */
+static void take_step(const gw_cluster *c, const gw_cluster_work *w, double share, gw_pose *poses)
 {
-    double metres = factor_ * c->size;
+    double metres = share * c->size;
     for (int i = 0; i < c->count; i++) {
         const double *s = &w->g[6 * i];
         gw_twist d = {{-metres * s[0], -metres * s[1], -metres * s[2]},
-                      {-factor_ * s[3], -factor_ * s[4], -factor_ * s[5]}};
+                      {-share * s[3], -share * s[4], -share * s[5]}};
         poses[c->bodies[i]] = gw_pose_add(&w->before[i], &d);
     }
 }
@@ -200,22 +202,31 @@ static double largest_step(const gw_cluster *c, const gw_cluster_work *w)
     return most;
 }
 
+/* Levenberg and Marquardt's method; undamped from the start, which near a solution is all it takes.
+ */
 double gw_cluster_project(const gw_cluster *c, int iterations, gw_pose *poses, gw_cluster_work *w)
 {
-    double worst = normal_equations(c, poses, w);
+    double damping = 0, worst = normal_equations(c, poses, w);
     for (int k = 0; k < iterations && worst > CLOSE; k++) {
-        factor(w, 6 * c->count);
+        double sum = w->sum;
+        factor(w, 6 * c->count, damping);
         solve_factored(w, 6 * c->count, w->g);
         for (int i = 0; i < c->count; i++)
             w->before[i] = poses[c->bodies[i]];
         double longest = largest_step(c, w);
         take_step(c, w, longest > MOST_STEP ? MOST_STEP / longest : 1, poses);
         double now = normal_equations(c, poses, w);
-        if (!(now < worst) && worst < 1e-12) { /* round-off's floor */
-            take_step(c, w, 0, poses);
-            break;
+        if (w->sum < sum) {
+            worst = now;
+            damping = damping > 1e-9 ? 0.1 * damping : 0;
+            continue;
         }
-        worst = now;
+        for (int i = 0; i < c->count; i++)
+            poses[c->bodies[i]] = w->before[i];
+        normal_equations(c, poses, w);
+        if (worst < 1e-12 || damping > 1e6)
+            break; /* round-off's floor, or a minimum beside the rows */
+        damping = damping > 0 ? 10 * damping : 1e-4;
     }
     return worst;
 }
@@ -305,7 +316,7 @@ double gw_cluster_follow(const gw_cluster *c, const gw_pose *poses, int columns,
     int n = 6 * c->count;
     double worst = 0;
     normal_equations(c, poses, w);
-    factor(w, n);
+    factor(w, n, 0);
     for (int column = 0; column < columns; column++) {
         memset(w->g, 0, sizeof(double) * (size_t)n);
         double asked = pulled(c, poses, column, motions, false, w);

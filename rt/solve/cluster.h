@@ -39,7 +39,7 @@ typedef struct gw_cluster {
 
 /* Scratch of a cluster's size; not on a small stack. */
 typedef struct gw_cluster_work {
-    double n[6 * GW_MAX_CLUSTER][6 * GW_MAX_CLUSTER], g[6 * GW_MAX_CLUSTER];
+    double n[6 * GW_MAX_CLUSTER][6 * GW_MAX_CLUSTER], g[6 * GW_MAX_CLUSTER], sum;
     gw_pose before[GW_MAX_CLUSTER];
 } gw_cluster_work;
 
