@@ -110,11 +110,11 @@ static void ground_close(ground *g)
 
 static bool bench_ticks(bench_row *r, int which)
 {
-    const char *scene = which == 1 ? "paper-plane" : "paper-circle";
+    static const char *const scenes[] = {"paper-plane", "paper-circle", "tray", "four-bar"};
     enum { TICKS = 20000 };
     static double times[TICKS];
     ground g = {0};
-    bool ok = ground_open(&g, scene);
+    bool ok = ground_open(&g, scenes[which]);
     for (int i = 0; ok && i < TICKS; i++) {
         double start = command_now_us();
         gw_simulation_tick(g.simulation);
@@ -155,10 +155,16 @@ static const bench benches[] = {
      2},
     {{"tick-plane", "whole tick with device and control, V-A", "us", 10, false, true, 0, 0, 0},
      bench_ticks,
-     1},
+     0},
     {{"tick-circle", "whole tick with device and control, V-B", "us", 10, false, true, 0, 0, 0},
      bench_ticks,
+     1},
+    {{"tick-tree", "whole tick, fifty objects following a tray", "us", 50, false, true, 0, 0, 0},
+     bench_ticks,
      2},
+    {{"tick-cycle", "whole tick, a four-bar solved as a whole", "us", 50, false, true, 0, 0, 0},
+     bench_ticks,
+     3},
     {{"run-circle", "60 s of V-B, times faster than real time", "x", 50, true, true, 0, 0, 0},
      bench_run,
      0},
