@@ -192,3 +192,34 @@ test('lines and planes are stated with their directions', async () => {
   await page.getByRole('button', { name: 'Add line' }).click();
   await until(async () => (await appliance.get('/features/cone/line1')).line.direction[2] === 1, 'a line along z');
 });
+
+test('a distance may be a wall: at least, at most; drawn, marked in the list, touched while it pushes', async () => {
+  await make(onPlane);
+  await pick('cone/apex', 'cylinder/axis');
+  await page.hover('[data-kind=distance]');
+  await page.selectOption('.offer.active select[aria-label=Bound]', 'at-most');
+  const field = page.locator('.offer.active input');
+  await page.mouse.move(600, 300);
+  await sleep(300);
+  await field.fill('90');
+  await until(async () => /keep at most 90 mm apart/.test(await person.text('[data-kind=distance]')), 'in words');
+  await field.press('Enter');
+  const [, c] = await until(async () => (await constraints()).length === 2 && constraints(), 'it is made');
+  assert.equal(c.bound, 'at-most');
+  assert.match(await page.locator('.joint').nth(1).innerText(), /at most 90 mm apart[\s\S]*wall/);
+  await page.keyboard.press('Escape');
+  await page.mouse.move(20, 500);
+  await sleep(300);
+  const drawn = await person.screenshot();
+  const side = await person.at([0.09, 0, 0.15]);
+  await appliance.api('PATCH', `/constraints/${c.id}`, { enabled: false });
+  await until(async () => /disabled/.test(await page.locator('.joint').nth(1).innerText()), 'disabled');
+  await sleep(400);
+  assert.ok(changed(drawn, await person.screenshot(), side, 25, 10) > 60, 'the wall was drawn');
+  await page.click('.joint-main:has-text("c2")');
+  await page.selectOption('select[aria-label="Bound"]', 'at-least');
+  await page.locator('.right input[aria-label^="Value"]').fill('20');
+  await page.locator('.right input[aria-label^="Value"]').press('Enter');
+  await until(async () => (await constraints())[1].bound === 'at-least', 'changed, both at once');
+  assert.ok(Math.abs((await constraints())[1].value - 0.02) < 1e-12);
+});

@@ -11,6 +11,8 @@ import { Join } from './panels/join';
 import { Plots } from './panels/plots';
 import { SolutionPanel } from './panels/solution';
 import { Stage } from './panels/stage';
+import { TaskPanel } from './panels/task';
+import { Tasks } from './panels/tasks';
 import { Tree } from './panels/tree';
 import * as store from './store';
 
@@ -31,10 +33,10 @@ export function App(): JSX.Element {
   return (
     <div class={`app tab-${store.narrowTab.value}`}>
       <Header />
-      <nav class="left" aria-label="Scene"><Tree /><Constraints /></nav>
+      <nav class="left" aria-label="Scene"><Tree /><Constraints /><Tasks /></nav>
       <Stage />
       <Tabs />
-      <aside class="right" aria-label="Inspector"><Join /><Inspector /><FeaturesPanel /><SolutionPanel /><DevicePanel /></aside>
+      <aside class="right" aria-label="Inspector"><Join /><Inspector /><FeaturesPanel /><TaskPanel /><SolutionPanel /><DevicePanel /></aside>
       <section class="bottom" aria-label="Plots and events"><Plots /><Events /></section>
       <Dialogs />
       <div class="away" role="status" aria-live="polite" data-said>{store.said.value}</div>

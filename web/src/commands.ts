@@ -2,6 +2,7 @@
 import * as actions from './actions';
 import { commitDraft, draft, dropDraft, stepBranch, wanted } from './draft';
 import type { Solution } from './protocol';
+import { deleteTask } from './tasks';
 import { currentView, sizeForNew } from './viewer';
 import * as store from './store';
 
@@ -29,6 +30,7 @@ export function cycleTheme(): void {
 
 export function deleteSelected(): void {
   if (store.selectedConstraint.value) void actions.deleteConstraint(store.selectedConstraint.value);
+  else if (store.selectedTask.value) void deleteTask(store.selectedTask.value);
   else if (store.selectedObject.value) void actions.deleteObject(store.selectedObject.value);
 }
 
@@ -56,7 +58,7 @@ function branch(by: number): void {
   }
 }
 
-const somethingSelected = (): boolean => !!(store.selectedObject.value || store.selectedConstraint.value);
+const somethingSelected = (): boolean => !!(store.selectedObject.value || store.selectedConstraint.value || store.selectedTask.value);
 
 export const commands: Command[] = [
   { id: 'run', label: 'Run or pause', keys: 'Space', group: 'Simulation', run: () => void actions.toggleRun(), when: () => !store.halted.value },

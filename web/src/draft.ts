@@ -1,7 +1,7 @@
 // The constraint being made or changed: tried by a dry run before it is committed.
 import { effect, signal } from '@preact/signals';
 import { tidy, valuesThatHold } from './holding';
-import { offers } from './kinds';
+import { isWall, offers } from './kinds';
 import { call, enc } from './rest';
 import { Refusal, type Bound, type Conflict, type Constraint, type ConstraintType, type Sense, type Solution } from './protocol';
 import * as store from './store';
@@ -15,7 +15,7 @@ export interface Draft {
   b: string;
   value: number;
   sense: Sense;
-  bound: Bound | '';
+  bound: Bound;
   enabled: boolean;
 }
 
@@ -46,9 +46,9 @@ function body(d: Draft): Record<string, unknown> {
   if (d.id) return changes(d);
   const out: Record<string, unknown> = { type: d.type, a: d.a, b: d.b };
   if (measures(d.type)) out['value'] = d.value;
-  if (d.bound) out['bound'] = d.bound;
+  if (isWall(d)) out['bound'] = d.bound;
   const offer = offers(d.a, d.b).find((o) => o.type === d.type);
-  if (offer?.sense && !d.bound) out['sense'] = d.sense;
+  if (offer?.sense && !isWall(d)) out['sense'] = d.sense;
   return out;
 }
 
@@ -57,7 +57,7 @@ function changes(d: Draft): Record<string, unknown> {
   const out: Record<string, unknown> = {};
   if (measures(d.type) && d.value !== (was?.value ?? 0)) out['value'] = d.value;
   if (d.sense !== (was?.sense ?? 'either')) out['sense'] = d.sense;
-  if (d.bound !== (was?.bound ?? '')) out['bound'] = d.bound || null;
+  if (d.bound !== (was?.bound ?? 'equal')) out['bound'] = d.bound;
   if (d.enabled !== (was?.enabled !== false)) out['enabled'] = d.enabled;
   return out;
 }
@@ -74,7 +74,7 @@ export function propose(type: ConstraintType, change: Partial<Draft> = {}): void
   const same = was && !was.id && was.type === type && was.a === a && was.b === b;
   if (same && Object.keys(change).length === 0) return;
   const value = offer.signed ? offer.value : Math.abs(offer.value);
-  const fresh: Draft = { id: '', type, a, b, value: tidy(value), sense: 'either', bound: '', enabled: true };
+  const fresh: Draft = { id: '', type, a, b, value: tidy(value), sense: 'either', bound: 'equal', enabled: true };
   begin({ ...(same ? was : fresh), ...change });
 }
 
@@ -84,7 +84,7 @@ export function proposeChange(id: string, change: Partial<Draft>): void {
   if (!c) return;
   const was = draft.peek();
   const now: Draft = {
-    id, type: c.type, a: c.a, b: c.b, value: c.value ?? 0, sense: c.sense ?? 'either', bound: c.bound ?? '', enabled: c.enabled !== false,
+    id, type: c.type, a: c.a, b: c.b, value: c.value ?? 0, sense: c.sense ?? 'either', bound: c.bound ?? 'equal', enabled: c.enabled !== false,
   };
   const next = { ...(was?.id === id ? was : now), ...change };
   if (Object.keys(changes(next)).length === 0) dropDraft();
@@ -153,7 +153,7 @@ async function tryOut(): Promise<void> {
   show(result);
   if (!result.refusal) return;
   const holds = async (value: number): Promise<boolean> => !(await dryRun({ ...now, type: 'distance', value })).refusal;
-  const values = now.bound ? [] : await valuesThatHold(now, result.conflict, holds);
+  const values = isWall(now) ? [] : await valuesThatHold(now, result.conflict, holds);
   if (mine === asked && values.length) preview.value = { ...result, values };
 }
 

@@ -2,7 +2,7 @@
 import { cross, dot, norm, placed, sub, type ElementKind, type Placed } from './maths';
 import { exactPose } from './exact';
 import { poses } from './poses';
-import type { ConstraintType, Sense } from './protocol';
+import type { Bound, ConstraintType, Sense } from './protocol';
 import { degrees, mm } from './words';
 import { featureOf, objectOf, splitRef } from './store';
 
@@ -19,6 +19,7 @@ export interface Offer {
   why: string; // why it does not fit, or a word on what it brings along
   unit: 'm' | 'rad' | '';
   signed: boolean;
+  wall: boolean; // may be stated one-sided: at least, at most
   sense: boolean; // two directed elements end up along one another
   value: number; // as the features are now
 }
@@ -103,6 +104,7 @@ export function offers(refA: string, refB: string): Offer[] {
     const value = type === 'distance' ? distanceNow(a, b) : type === 'angle' && !why ? angleNow(a, b) : 0;
     return {
       type, fits: !why, why: why || brings(type, a, b), unit, value,
+      wall: type === 'distance' && !(directed(a) && directed(b)),
       signed: a.kind === 'plane' || b.kind === 'plane',
       sense: hasSense(type, a.kind, b.kind),
     };
@@ -113,8 +115,18 @@ export const senseWords: Record<Sense, string> = {
   same: 'same way', opposite: 'opposite ways', either: 'either way',
 };
 
-// "20 mm apart", "parallel, same way": a constraint in words.
-export function constraintWords(c: { type: ConstraintType; value?: number; sense?: Sense }): string {
+export const isWall = (c: { bound?: Bound | '' }): boolean => c.bound === 'at-least' || c.bound === 'at-most';
+
+// Distances from a point may be one-sided.
+export function canBeWall(c: { type: ConstraintType; a: string; b: string }): boolean {
+  return c.type === 'distance' && [c.a, c.b].some((ref) => place(ref)?.kind === 'point');
+}
+
+export const boundWords: Record<Bound, string> = { 'equal': 'exactly', 'at-least': 'at least', 'at-most': 'at most' };
+
+// "20 mm apart", "parallel, same way", "at least 20 mm apart": a constraint in words.
+export function constraintWords(c: { type: ConstraintType; value?: number; sense?: Sense; bound?: Bound }): string {
+  if (c.bound && isWall(c)) return `${boundWords[c.bound]} ${mm(c.value ?? 0)} apart`;
   const sense = c.sense && c.sense !== 'either' ? `, ${senseWords[c.sense]}` : '';
   if (c.type === 'distance') return `${mm(c.value ?? 0)} apart${sense}`;
   if (c.type === 'angle') return `at ${degrees(c.value ?? 0)}${sense}`;

@@ -2,7 +2,7 @@
 import { batch, effect } from '@preact/signals';
 import { poses } from './poses';
 import { call, currentToken, enc } from './rest';
-import type { Document_, Feature, LogEvent, SceneEntry, ServerMessage, Simulation, Solution } from './protocol';
+import type { Document_, Feature, LogEvent, SceneEntry, ServerMessage, Simulation, Solution, Task, TaskProgress } from './protocol';
 import * as store from './store';
 
 const BACKOFF_S = [0.5, 1, 2, 4, 5];
@@ -39,6 +39,7 @@ function dropStale(): void {
   store.picked.value = store.picked.value.filter((r) => ids.has(store.splitRef(r)[0]));
   if (!ids.has(store.selectedObject.value)) store.selectedObject.value = '';
   if (!joints.has(store.selectedConstraint.value)) store.selectedConstraint.value = '';
+  if (!store.tasks.value.some((t) => t.id === store.selectedTask.value)) store.selectedTask.value = '';
   store.culprits.value = store.culprits.value.filter((id) => joints.has(id));
 }
 
@@ -72,6 +73,7 @@ let figuresAt = 0;
 // Figures change too fast to be read, and every change of text is laid out and painted again.
 function takeState(now: Simulation): void {
   const shown = store.figures.peek();
+  if (now.task) store.progress.value = new Map(store.progress.peek()).set(now.task.id, now.task.progress);
   store.simulation.value = now;
   const due = performance.now() - figuresAt > FIGURES_MS;
   if (!due && shown?.state === now.state && shown.halted === now.halted) return;
@@ -80,6 +82,7 @@ function takeState(now: Simulation): void {
 }
 
 function takeEvent(event: LogEvent): void {
+  if (event.kind === 'task') void hearTasks();
   const known = store.events.value;
   if (known.some((e) => e.seq === event.seq)) return;
   store.events.value = [...known, event].slice(-MAX_EVENTS);
@@ -91,7 +94,7 @@ function takeMessage(message: ServerMessage): void {
     takeDocument(message);
     opened();
   } else if (message.op === 'scene') takeDocument(message);
-  else if (message.op === 'state') takeState(message.simulation);
+  else if (message.op === 'state') takeState({ ...message.simulation, task: message.task ?? message.simulation.task });
   else if (message.op === 'event') takeEvent(message.event);
   else if (message.op === 'error') store.notice.value = { tone: 'error', text: message.detail, fixes: [] };
 }
@@ -109,6 +112,18 @@ async function catchUp(): Promise<void> {
     const list = await call<LogEvent[]>('GET', '/events');
     store.events.value = list.slice(-MAX_EVENTS);
     store.scenes.value = await call<SceneEntry[]>('GET', '/scenes');
+    void hearTasks();
+  } catch {
+    // the stream tells when the server is away
+  }
+}
+
+// How far each task came: the stream tells of the one that runs, this of all.
+async function hearTasks(): Promise<void> {
+  if (!store.tasks.peek().length) return;
+  try {
+    const list = await call<Task[]>('GET', '/tasks');
+    store.progress.value = new Map(list.flatMap((t): [string, TaskProgress][] => (t.progress ? [[t.id, t.progress]] : [])));
   } catch {
     // the stream tells when the server is away
   }

@@ -29,7 +29,7 @@ export interface SceneObject {
 }
 
 export type ConstraintType = 'coincident' | 'distance' | 'parallel' | 'perpendicular' | 'angle';
-export type Bound = 'at-least' | 'at-most'; // a wall: it holds only where it would be crossed
+export type Bound = 'equal' | 'at-least' | 'at-most'; // but for equal a wall: it pushes back where it would be crossed
 export type Sense = 'same' | 'opposite' | 'either';
 
 export interface Constraint {
@@ -43,6 +43,25 @@ export interface Constraint {
   enabled?: boolean;
   state?: 'ok' | 'redundant' | 'disabled';
 }
+
+export interface MoveStep {
+  type: 'move';
+  to?: Record<string, number>; // by the names of the branch's parameters
+  by?: Record<string, number>;
+  speed?: number;
+  spin?: number;
+  until?: { reaction?: number; contact?: boolean };
+  required?: boolean;
+}
+export interface ConstrainStep { type: 'constrain'; enable?: string[]; disable?: string[]; branch?: string }
+export interface WaitStep { type: 'wait'; seconds: number }
+export type Step = MoveStep | ConstrainStep | WaitStep;
+
+export interface StepResult { state: string; reason?: string; parameters?: number[] | Record<string, number>; reaction?: number; seconds?: number }
+
+export interface TaskProgress { state: 'idle' | 'running' | 'done' | 'failed' | 'stopped'; step: number; steps: StepResult[] }
+
+export interface Task { id: string; name?: string; object: string; steps: Step[]; progress?: TaskProgress }
 
 export interface Tool { object: string; at?: Pose; device: string; control?: string }
 
@@ -73,6 +92,7 @@ export interface Scene {
   tool?: Tool;
   tools?: Tool[];
   devices?: Device[];
+  tasks?: Task[];
 }
 
 export interface Rotation { kind: string; dof: number; axis?: Vec3; axis_body?: Vec3; angle?: number }
@@ -157,6 +177,7 @@ export interface ToolState {
   clutched: boolean;
   limited: boolean;
   dragging: boolean;
+  walls?: string[]; // that touch
 }
 
 export type RunState = 'running' | 'paused' | 'stopped';
@@ -177,6 +198,7 @@ export interface Simulation {
   };
   energy?: { kinetic: number; potential: number; work_in: number; dissipated: number };
   tools: ToolState[];
+  task?: { id: string; progress: TaskProgress } | null;
 }
 
 export interface LogEvent {
@@ -203,7 +225,7 @@ export interface Document_ {
 export type ServerMessage =
   | ({ op: 'hello'; protocol: string; version: string } & Document_)
   | ({ op: 'scene' } & Document_)
-  | { op: 'state'; simulation: Simulation }
+  | { op: 'state'; simulation: Simulation; task?: Simulation['task'] }
   | { op: 'event'; event: LogEvent }
   | { op: 'error'; detail: string; pointer?: string; id?: string }
   | { op: 'subscribed'; stream: string };

@@ -2,7 +2,8 @@
 // read it and subscribe; they do not import each other.
 import { computed, signal } from '@preact/signals';
 import type {
-  Constraint, Device, Feature, LogEvent, Scene, SceneEntry, SceneObject, Simulation, Solution, Tool, ToolState,
+  Constraint, Device, Feature, LogEvent, Scene, SceneEntry, SceneObject, Simulation, Solution, Task, TaskProgress, Tool,
+  ToolState,
 } from './protocol';
 
 // ---- from the server --------------------------------------------------------------------------
@@ -28,6 +29,9 @@ export const constraints = computed<readonly Constraint[]>(() => scene.value.con
 export const devices = computed<readonly Device[]>(() => scene.value.devices ?? []);
 export const tools = computed<readonly Tool[]>(() =>
   scene.value.tools ?? (scene.value.tool ? [scene.value.tool] : []));
+
+export const tasks = computed<readonly Task[]>(() => scene.value.tasks ?? []);
+export const progress = signal<ReadonlyMap<string, TaskProgress>>(new Map()); // of each task, as last heard
 
 export const runState = computed(() => simulation.value?.state ?? 'stopped');
 export const halted = computed(() => simulation.value?.halted ?? false);
@@ -61,6 +65,7 @@ export function featureOf(ref: string): Feature | undefined {
 export const picked = signal<readonly string[]>([]); // up to two features, in the order picked
 export const selectedObject = signal('');
 export const selectedConstraint = signal('');
+export const selectedTask = signal('');
 export const hovered = signal<readonly string[]>([]); // features under the cursor, the best first
 export const hoverIndex = signal(0); // Tab steps through them
 export const hoverObject = signal('');
@@ -137,13 +142,22 @@ export function pick(ref: string): void {
 export function selectObject(id: string): void {
   picked.value = [];
   selectedConstraint.value = '';
+  selectedTask.value = '';
   selectedObject.value = id;
   freedom.value = 0;
+}
+
+export function selectTask(id: string): void {
+  picked.value = [];
+  selectedObject.value = '';
+  selectedConstraint.value = '';
+  selectedTask.value = id;
 }
 
 export function selectConstraint(id: string): void {
   picked.value = [];
   selectedObject.value = '';
+  selectedTask.value = '';
   selectedConstraint.value = id;
 }
 
@@ -151,6 +165,7 @@ export function clearSelection(): void {
   picked.value = [];
   selectedObject.value = '';
   selectedConstraint.value = '';
+  selectedTask.value = '';
   culprits.value = [];
 }
 

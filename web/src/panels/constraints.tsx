@@ -3,7 +3,7 @@
 import type { JSX } from 'preact';
 import { deleteConstraint, patchConstraint } from '../actions';
 import { dropChange, proposeChange } from '../draft';
-import { constraintWords } from '../kinds';
+import { constraintWords, isWall } from '../kinds';
 import type { Constraint } from '../protocol';
 import { Icon } from '../ui/icons';
 import { Redundancy } from '../ui/redundancy';
@@ -39,6 +39,9 @@ function Switch({ c }: { c: Constraint }): JSX.Element {
   );
 }
 
+// A wall that is touched pushes back.
+const touched = (id: string): boolean => store.figures.value?.tools.some((t) => t.walls?.includes(id)) ?? false;
+
 function Item({ c }: { c: Constraint }): JSX.Element {
   const state = stateOf(c);
   const chosen = store.selectedConstraint.value === c.id;
@@ -48,7 +51,7 @@ function Item({ c }: { c: Constraint }): JSX.Element {
       <button type="button" class="joint-main" aria-pressed={chosen} onClick={() => store.selectConstraint(chosen ? '' : c.id)}>
         <span class="joint-top"><span class="joint-id">{c.id}</span> <span class="joint-words">{constraintWords(c)}</span></span>
         <span class="joint-refs">{c.a} {'\u2013'} {c.b}</span>
-        <span class={`joint-state tone-${state.tone}`} title={state.note}><Icon name={state.icon} />{state.word}{c.bound && <><Icon name="wall" />wall</>}</span>
+        <span class={`joint-state tone-${state.tone}`} title={state.note}><Icon name={state.icon} />{state.word}{isWall(c) && <><Icon name="wall" />wall{touched(c.id) ? ', touched' : ''}</>}</span>
       </button>
       <Switch c={c} />
       <button type="button" class="tool" title="Delete" aria-label={`Delete ${c.id}`} onClick={() => void deleteConstraint(c.id)}><Icon name="trash" /></button>

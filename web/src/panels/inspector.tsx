@@ -2,15 +2,15 @@
 import type { JSX } from 'preact';
 import * as actions from '../actions';
 import { commitDraft, draft, proposeChange } from '../draft';
-import { constraintHasSense, constraintWords, senseWords } from '../kinds';
+import { canBeWall, constraintHasSense, constraintWords, isWall, senseWords } from '../kinds';
 import { fromYawPitchRoll, yawPitchRoll } from '../maths';
 import { poses } from '../poses';
-import type { Bound, Constraint, Geometry, Pose, SceneObject, Sense, Vec3 } from '../protocol';
+import type { Constraint, Geometry, Pose, SceneObject, Sense, Vec3 } from '../protocol';
 import { Icon } from '../ui/icons';
 import { Outcome } from '../ui/outcome';
 import { Redundancy } from '../ui/redundancy';
 import { Follows } from '../ui/follows';
-import { Badge, NameField, NumberField, Row, Section } from '../ui/widgets';
+import { Badge, BoundChoice, NameField, NumberField, Row, Section } from '../ui/widgets';
 import { DEG, MM, geometryWords, stateWords } from '../words';
 import * as store from '../store';
 
@@ -114,8 +114,6 @@ function ObjectPanel({ o }: { o: SceneObject }): JSX.Element {
   );
 }
 
-const BOUNDS = [['', 'exactly'], ['at-least', 'at least: a wall'], ['at-most', 'at most: a wall']] as const;
-
 // A change is tried first, its ghosts drawn; Enter or Commit takes it.
 function ConstraintPanel({ c }: { c: Constraint }): JSX.Element {
   const k = c.type === 'angle' ? DEG : MM;
@@ -136,14 +134,8 @@ function ConstraintPanel({ c }: { c: Constraint }): JSX.Element {
         <Row label="value"><NumberField label="Value" unit={c.type === 'angle' ? '\u00b0' : 'mm'} value={(now?.value ?? c.value ?? 0) * k} trial
           onInput={(v) => proposeChange(c.id, { value: v / k })} onCommit={take} /></Row>
       )}
-      {c.bound && (
-        <Row label="holds">
-          <select aria-label="Bound of the constraint" value={now?.bound ?? c.bound} onChange={(e) => proposeChange(c.id, { bound: e.currentTarget.value as Bound | '' })}>
-            {BOUNDS.map(([id, name]) => <option key={id} value={id}>{name}</option>)}
-          </select>
-        </Row>
-      )}
-      {constraintHasSense(c) && !c.bound && (
+      {canBeWall(c) && <Row label="holds"><BoundChoice value={now?.bound ?? c.bound ?? 'equal'} onChange={(bound) => proposeChange(c.id, { bound })} /></Row>}
+      {constraintHasSense(c) && !isWall(c) && (
         <Row label="sense">
           <select aria-label="Sense of the constraint" value={sense} onChange={(e) => proposeChange(c.id, { sense: e.currentTarget.value as Sense })}>
             {(['either', 'same', 'opposite'] as const).map((s) => <option key={s} value={s}>{senseWords[s]}</option>)}

@@ -1,11 +1,11 @@
 // Joining two features: the kinds that fit, in words; hovering or focusing one tries it, Enter commits.
 import type { JSX } from 'preact';
 import { commitDraft, draft, propose, wanted } from '../draft';
-import { kindNames, KINDS, measured, misfit, offers, senseWords, type Offer } from '../kinds';
-import type { ConstraintType, Sense } from '../protocol';
+import { boundWords, kindNames, KINDS, measured, misfit, offers, senseWords, type Offer } from '../kinds';
+import type { Bound, ConstraintType, Sense } from '../protocol';
 import { Icon } from '../ui/icons';
 import { Outcome } from '../ui/outcome';
-import { NumberField, Section } from '../ui/widgets';
+import { BoundChoice, NumberField, Section } from '../ui/widgets';
 import { DEG, MM, degrees, mm } from '../words';
 import * as store from '../store';
 
@@ -23,8 +23,9 @@ function Picked(): JSX.Element {
   );
 }
 
-// "coincident", "20 mm apart", "at 90 degrees"
-function offerWords(o: Offer, value: number): string {
+// "coincident", "20 mm apart", "at least 20 mm apart", "at 90 degrees"
+function offerWords(o: Offer, value: number, bound: Bound): string {
+  if (o.unit === 'm' && bound !== 'equal') return `keep ${boundWords[bound]} ${mm(value)} apart`;
   if (o.unit === 'm') return `${mm(o.signed ? value : Math.abs(value))} apart`;
   if (o.unit === 'rad') return `at ${degrees(value)}`;
   return kindNames[o.type];
@@ -80,9 +81,9 @@ function OfferRow({ o }: { o: Offer }): JSX.Element {
           if (!touched) void commitDraft();
           touched = false;
         }}>
-        <span>{offerWords(o, value)}</span><span class="offer-note">{o.why}</span>
+        <span>{offerWords(o, value, active ? draft.value!.bound : 'equal')}</span><span class="offer-note">{o.why}</span>
       </button>
-      {active && (o.unit || o.sense) && <div class="offer-more"><Value o={o} /><SenseChoice o={o} /></div>}
+      {active && (o.unit || o.sense || o.wall) && <div class="offer-more"><Value o={o} />{o.wall && <BoundChoice value={draft.value!.bound} onChange={(bound) => propose(o.type, { bound })} />}<SenseChoice o={o} /></div>}
     </li>
   );
 }
@@ -95,7 +96,7 @@ function Measured({ a, b }: { a: string; b: string }): JSX.Element | null {
     <dl class="measured" aria-label="Between the two now">
       {measured(a, b).map((m) => {
         const word = m.type === 'distance' ? 'Distance' : 'Angle';
-        const keep = { value: m.value, sense: 'either' as Sense, bound: '' as const };
+        const keep = { value: m.value, sense: 'either' as Sense, bound: 'equal' as const };
         return (
           <div key={m.type}>
             <dt>{word}</dt><dd>{m.type === 'distance' ? mm(m.value) : degrees(m.value)}</dd>

@@ -2,6 +2,7 @@
 // why it cannot hold, and the ways out.
 import type { JSX } from 'preact';
 import { commitDraft, draft, draftFixes, preview, stepBranch } from '../draft';
+import { isWall } from '../kinds';
 import type { Conflict } from '../protocol';
 import { Icon } from './icons';
 import { mm } from '../words';
@@ -48,7 +49,7 @@ export function Outcome(): JSX.Element | null {
   const extra = (now.solution?.redundant ?? []).filter((r) => !store.redundancyOf(r.id)); // what is so already is said below
   return (
     <div class="outcome">
-      <p><span class="quiet">It would leave</span> <strong class="motion">{branch?.words ?? now.solution?.words}</strong></p>
+      <p><span class="quiet">It would leave</span> <strong class="motion">{branch?.words ?? now.solution?.words}</strong>{isWall(draft.value) && <span class="quiet"> and a wall that pushes back where it is reached</span>}</p>
       {extra.map((r) => <p key={r.id} class="tone-over"><Icon name="chain" />{store.constraints.value.some((c) => c.id === r.id) ? r.id : 'The new one'} would follow from {r.because.join(' and ')}.</p>)}
       <Branches />
       <button type="button" class="primary" onClick={() => void commitDraft()}>Commit <kbd>Enter</kbd></button>

@@ -2,6 +2,8 @@
 import { useState } from 'preact/hooks';
 import type { ComponentChildren, JSX } from 'preact';
 import { Icon } from './icons';
+import { boundWords } from '../kinds';
+import type { Bound } from '../protocol';
 import { editable } from '../words';
 import * as store from '../store';
 
@@ -145,4 +147,13 @@ export function Badge({ icon, word, tone }: { icon: string; word: string; tone: 
 
 export function Row(p: { label: string; children: ComponentChildren }): JSX.Element {
   return <div class="row"><span class="row-label">{p.label}</span><span class="row-value">{p.children}</span></div>;
+}
+
+// Whether a distance holds exactly, or is a wall on one side.
+export function BoundChoice(p: { value: Bound; onChange: (bound: Bound) => void }): JSX.Element {
+  return (
+    <select class="sense" aria-label="Bound" value={p.value} onChange={(e) => p.onChange(e.currentTarget.value as Bound)}>
+      {(['equal', 'at-least', 'at-most'] as const).map((b) => <option key={b} value={b}>{boundWords[b]}{b === 'equal' ? '' : ' (a wall)'}</option>)}
+    </select>
+  );
 }

@@ -15,6 +15,7 @@ import { Overlay } from './overlay';
 import { Palette } from './palette';
 import { Picker } from './picking';
 import { Swing } from './swing';
+import { Walls } from './walls';
 import { Pointer } from './pointer';
 import { draft, preview } from '../draft';
 import { swing } from '../freedoms';
@@ -43,6 +44,7 @@ export class Viewport {
   private readonly locus: Locus;
   private readonly ghosts: Ghosts;
   private readonly swing: Swing;
+  private readonly walls: Walls;
   private readonly overlay: Overlay;
   private readonly picker: Picker;
   private readonly cube: ViewCube;
@@ -60,13 +62,14 @@ export class Viewport {
     this.locus = new Locus(this.palette.colour('motion'), this.palette.colour('hover'));
     this.ghosts = new Ghosts(this.palette, this.bodies);
     this.swing = new Swing(this.palette, this.bodies);
+    this.walls = new Walls(this.palette, this.bodies);
     this.picker = new Picker(this.camera, this.bodies);
     this.overlay = new Overlay(bits.overlay, this.camera, this.bodies, this.palette);
     this.cube = new ViewCube(bits.cube, this.camera, (view) => this.look(view));
     const drag = new Drag(this.camera, this.picker, this.overlay);
     this.pointer = new Pointer(bits.canvas, this.picker, drag, this.controls, this.locus.marks, () => this.invalidate());
     this.light();
-    this.stage.add(this.grid.lines, this.bodies.root, this.locus.root, this.ghosts.root, this.swing.root, this.camera);
+    this.stage.add(this.grid.lines, this.bodies.root, this.locus.root, this.ghosts.root, this.swing.root, this.walls.root, this.camera);
     new ResizeObserver(() => this.resize()).observe(bits.host);
     this.resize();
     this.subscribe();
@@ -106,6 +109,13 @@ export class Viewport {
     });
     effect(() => this.showFreedoms());
     effect(() => this.showSwing());
+    effect(() => {
+      store.features.value;
+      const d = draft.value;
+      this.walls.show(store.constraints.value, d && { ...d });
+      this.walls.place();
+      this.invalidate();
+    });
     effect(() => {
       store.simulation.value;
       this.ghosts.showDevice();
@@ -303,6 +313,7 @@ export class Viewport {
   private render(): void {
     if (this.shownVersion !== poses.version) {
       this.bodies.place(false);
+      this.walls.place();
       this.shownVersion = poses.version;
     }
     this.pointer.frame();

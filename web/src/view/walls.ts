@@ -1,0 +1,103 @@
+// Walls: one-sided distances, drawn as hatched surfaces where they would push back: a plane beside a
+// plane, a tube about a line, a ball about a point.
+import { CylinderGeometry, DoubleSide, Group, Matrix4, Mesh, PlaneGeometry, Quaternion, ShaderMaterial, SphereGeometry, Vector3, type BufferGeometry } from 'three';
+import type { Bodies, Body } from './bodies';
+import type { Palette } from './palette';
+import { isWall } from '../kinds';
+import { cross, dot, perpendicular, sub, unit } from '../maths';
+import type { Constraint, Feature, Vec3 } from '../protocol';
+import * as store from '../store';
+
+const VERTEX = `
+  varying vec2 vUv;
+  void main() { vUv = uv; gl_Position = projectionMatrix * modelViewMatrix * vec4(position, 1.0); }`;
+
+// Stripes across the screen. A patch (fades 1) fades towards its rim, a tube (2) towards its ends.
+const FRAGMENT = `
+  uniform vec3 colour; uniform float fades; varying vec2 vUv;
+  void main() {
+    float stripe = smoothstep(0.36, 0.43, abs(fract((gl_FragCoord.x + gl_FragCoord.y) / 12.0) - 0.5));
+    float out_ = fades < 0.5 ? 0.0 : fades < 1.5 ? length((vUv - 0.5) * 2.0) : abs(vUv.y - 0.5) * 2.0;
+    float fade = 1.0 - smoothstep(0.45, 1.0, out_);
+    gl_FragColor = vec4(colour, (0.04 + 0.4 * stripe) * fade);
+    #include <colorspace_fragment>
+  }`;
+
+interface Wall { mesh: Mesh; owner: Body }
+
+export class Walls {
+  readonly root = new Group();
+  private list: Wall[] = [];
+  private key = '';
+  private readonly patch: ShaderMaterial;
+  private readonly tube: ShaderMaterial;
+  private readonly whole: ShaderMaterial;
+
+  constructor(private readonly palette: Palette, private readonly bodies: Bodies) {
+    this.patch = this.hatch(1);
+    this.tube = this.hatch(2);
+    this.whole = this.hatch(0);
+  }
+
+  private hatch(fades: number): ShaderMaterial {
+    return new ShaderMaterial({
+      vertexShader: VERTEX, fragmentShader: FRAGMENT, transparent: true, depthWrite: false, side: DoubleSide,
+      uniforms: { colour: { value: this.palette.colour('reaction') }, fades: { value: fades } },
+    });
+  }
+
+  // The walls in force, and `trial`, which is tried.
+  show(list: readonly Constraint[], trial: Constraint | null): void {
+    const walls = [...list.filter((c) => c.enabled !== false && c.id !== trial?.id), ...(trial ? [trial] : [])].filter(isWall);
+    const pairs = walls.map((c) => [c, store.featureOf(c.a), store.featureOf(c.b)] as const);
+    const key = JSON.stringify(pairs);
+    if (key === this.key) return;
+    this.key = key;
+    for (const wall of this.list) wall.mesh.geometry.dispose();
+    this.root.clear();
+    this.list = [];
+    for (const [c, a, b] of pairs) if (a && b) this.add(c, a, b);
+  }
+
+  // The side that has no point owns the wall; of two points the second.
+  private add(c: Constraint, a: Feature, b: Feature): void {
+    const own = a.point ? b : a;
+    const owner = this.bodies.get(store.splitRef(own.id)[0]);
+    if (!owner) return;
+    const value = c.value ?? 0;
+    if (own.plane) this.put(owner, new PlaneGeometry(2.2 * owner.size, 2.2 * owner.size), this.patch, ...this.beside(owner, own.plane, value));
+    else if (value < 1e-6) return;
+    else if (own.line) this.put(owner, new CylinderGeometry(value, value, 1.5 * owner.size, 48, 1, true), this.tube, own.line.point, own.line.direction, true);
+    else this.put(owner, new SphereGeometry(value, 48, 24), this.whole, own.point!, [0, 0, 1]);
+  }
+
+  // The plane at that distance, next to the middle of its body.
+  private beside(owner: Body, plane: { point: Vec3; normal: Vec3 }, value: number): [Vec3, Vec3] {
+    const n = unit(plane.normal);
+    const { low, high } = owner.bounds;
+    const middle = [0, 1, 2].map((k) => (low[k]! + high[k]!) / 2) as Vec3;
+    const off = value - dot(sub(middle, plane.point), n);
+    return [middle.map((x, k) => x + off * n[k]!) as Vec3, n];
+  }
+
+  private put(owner: Body, geometry: BufferGeometry, material: ShaderMaterial, at: Vec3, axis: Vec3, alongY = false): void {
+    if (alongY) geometry.rotateX(Math.PI / 2);
+    const n = unit(axis);
+    const e1 = perpendicular(n);
+    const basis = new Matrix4().makeBasis(new Vector3(...e1), new Vector3(...cross(n, e1)), new Vector3(...n));
+    geometry.applyQuaternion(new Quaternion().setFromRotationMatrix(basis)).translate(...at);
+    const mesh = new Mesh(geometry, material);
+    mesh.renderOrder = 2;
+    this.root.add(mesh);
+    this.list.push({ mesh, owner });
+  }
+
+  // Every frame: where their bodies are; allocates nothing.
+  place(): void {
+    for (let i = 0; i < this.list.length; i++) {
+      const { mesh, owner } = this.list[i]!;
+      mesh.position.copy(owner.node.position);
+      mesh.quaternion.copy(owner.node.quaternion);
+    }
+  }
+}
