@@ -149,6 +149,7 @@ test('a distance that cannot be is refused with one that can, and a click takes 
   await page.waitForSelector('.refused');
   assert.match(await person.text('.refused'), /150 mm|50 mm/);
   await until(async () => /conflict/.test(await person.text('.joint')), 'the culprit is lit');
+  await page.waitForSelector('[data-key="cone"] [aria-label="in conflict"]');
   assert.ok(await page.getByRole('button', { name: 'Delete c1' }).count() >= 1);
   const fix = page.locator('.refused button', { hasText: /^Make it .?200 mm/ });
   await fix.click();

@@ -85,6 +85,15 @@ export const shownObject = computed(() => {
   return tools.value[0]?.object ?? '';
 });
 
+// How an object stands: in conflict while constraints of it clash, else as its solution says.
+export function stateOf(id: string): Solution['state'] {
+  const clash = culprits.value.some((c) => {
+    const k = constraints.value.find((x) => x.id === c);
+    return !!k && [k.a, k.b].some((ref) => splitRef(ref)[0] === id);
+  });
+  return clash ? 'conflict' : solutions.value.get(id)?.state;
+}
+
 // What a redundant constraint follows from; undefined where it does not.
 export function redundancyOf(id: string): { because: string[]; rule: string } | undefined {
   for (const s of solutions.value.values()) {

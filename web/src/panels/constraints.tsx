@@ -50,8 +50,10 @@ function Item({ c }: { c: Constraint }): JSX.Element {
     <li class={`joint joint-${state.word} ${chosen ? 'chosen' : ''} ${related ? 'related' : ''}`}>
       <button type="button" class="joint-main" aria-pressed={chosen} onClick={() => store.selectConstraint(chosen ? '' : c.id)}>
         <span class="joint-top"><span class="joint-id">{c.id}</span> <span class="joint-words">{constraintWords(c)}</span></span>
-        <span class="joint-refs">{c.a} {'\u2013'} {c.b}</span>
-        <span class={`joint-state tone-${state.tone}`} title={state.note}><Icon name={state.icon} />{state.word}{isWall(c) && <><Icon name="wall" />wall{touched(c.id) ? ', touched' : ''}</>}</span>
+        <span class="joint-under">
+          <span class={`joint-state tone-${state.tone}`} title={state.note}><Icon name={state.icon} />{state.word}{isWall(c) && <><Icon name="wall" />wall{touched(c.id) ? ', touched' : ''}</>}</span>
+          <span class="joint-refs">{c.a} {'\u2013'} {c.b}</span>
+        </span>
       </button>
       <Switch c={c} />
       <button type="button" class="tool" title="Delete" aria-label={`Delete ${c.id}`} onClick={() => void deleteConstraint(c.id)}><Icon name="trash" /></button>

@@ -90,7 +90,8 @@ function HoldButton({ o }: { o: SceneObject }): JSX.Element | null {
 
 function ObjectPanel({ o }: { o: SceneObject }): JSX.Element {
   const solution = store.solutions.value.get(o.id);
-  const state = solution?.state ? stateWords[solution.state] : undefined;
+  const now = store.stateOf(o.id);
+  const state = now ? stateWords[now] : undefined;
   // while it moves, the numbers follow
   store.figures.value;
   return (

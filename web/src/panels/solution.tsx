@@ -46,8 +46,10 @@ function Freedom({ solution, branch, i }: FreedomProps): JSX.Element {
   const k = parameter.unit === 'm' ? MM : DEG;
   const name = freedomName(parameter, branch.translation);
   const locked = store.runState.value === 'running';
-  const set = (x: number): void =>
+  const set = (x: number): void => {
+    point(-1); // what moves shows it by itself
     void moveAlong(solution.object, solution.parameters!.map((v, j) => (j === i ? x : v)));
+  };
   return (
     <FreedomRow i={i} name={name}>
       <input type="range" min={low} max={high} step={(high - low) / 400} value={value} disabled={locked} aria-label={`Freedom: ${name}`}
@@ -111,7 +113,8 @@ function BranchList({ solution }: { solution: Solution }): JSX.Element | null {
 
 function Known({ solution }: { solution: Solution }): JSX.Element {
   const branch = solution.branches.find((b) => b.id === solution.branch) ?? solution.branches[0];
-  const state = solution.state ? stateWords[solution.state] : undefined;
+  const now = store.stateOf(solution.object);
+  const state = now ? stateWords[now] : undefined;
   const Row = branch?.kind === 'general' ? LocalFreedom : Freedom;
   return (
     <>

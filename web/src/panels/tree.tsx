@@ -28,7 +28,8 @@ const kindOf = (f: Feature): string => (f.plane ? 'plane' : f.line ? 'line' : 'p
 function ObjectLabel({ id }: { id: string }): JSX.Element {
   const object = store.objectOf(id)!;
   const solution = store.solutions.value.get(id);
-  const state = solution?.state ? stateWords[solution.state] : undefined;
+  const now = store.stateOf(id);
+  const state = now ? stateWords[now] : undefined;
   const word = object.fixed ? 'fixed' : (state?.word ?? 'mobile');
   return (
     <>

@@ -7,6 +7,7 @@ import { skin } from './shapes';
 import type { Pose } from '../protocol';
 
 const PERIOD_MS = 1500;
+const SWINGS = 5; // then it rests: a focus may stay for long
 
 export class Swing {
   readonly root = new Group();
@@ -75,6 +76,11 @@ export class Swing {
   // Every frame; allocates nothing.
   frame(now: number): void {
     if (!this.moving) return;
+    if (now - this.began > SWINGS * PERIOD_MS) {
+      this.count = 0;
+      this.root.clear();
+      return;
+    }
     const phase = Math.sin((2 * Math.PI * (now - this.began)) / PERIOD_MS);
     this.put(this.nodes[0]!, (0.5 + 0.5 * phase) * (this.count - 1));
   }
