@@ -134,15 +134,20 @@ static bool gather(const gw_run *run, gw_state *state, int j)
     return false;
 }
 
-bool gw_anchor(const gw_run *run, gw_state *state)
+bool gw_anchor(const gw_run *run, gw_state *state, unsigned long *from)
 {
     bool changed = false;
     if (state->direction_count == 0 && !state->fixed)
         return false;
-    for (int i = 0; i < state->place_count; i++)
-        if (state->places[i].body_owns)
-            changed |= take_over(state, &state->places[i]);
-    for (int j = 0; j < state->place_count; j++)
-        changed |= gather(run, state, j);
+    for (int i = 0; i < state->place_count; i++) {
+        bool moved = state->places[i].body_owns && take_over(state, &state->places[i]);
+        *from |= moved ? state->places[i].from : 0;
+        changed |= moved;
+    }
+    for (int j = 0; j < state->place_count; j++) {
+        bool moved = gather(run, state, j);
+        *from |= moved ? state->places[j].from : 0;
+        changed |= moved;
+    }
     return changed;
 }

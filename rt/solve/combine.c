@@ -48,8 +48,10 @@ static int bits(unsigned long x)
 }
 
 /* The conflict of the fewest constraints is the one to tell. */
-void gw_clash(gw_run *run, unsigned long from, const char *condition, const char *sentence)
+void gw_clash(gw_run *run, unsigned long first, unsigned long second, const char *condition,
+              const char *sentence)
 {
+    unsigned long from = first | second;
     run->finding.outcome = GW_CLASH;
     gw_conflict *c = &run->conflict;
     if (c->condition && bits(c->constraints) <= bits(from)) {
@@ -57,6 +59,8 @@ void gw_clash(gw_run *run, unsigned long from, const char *condition, const char
         return;
     }
     c->constraints = from;
+    c->first = first;
+    c->second = second;
     c->condition = condition;
     c->sentence = sentence;
     c->value_count = 0;
@@ -276,6 +280,7 @@ static progress check_fixed(gw_run *run, gw_state *state, int i)
     gw_rule_fixed_direction(run, state, &state->directions[i]);
     if (settled(run, state, &p))
         return p;
+    note(run, run->finding.rule, state->directions[i].from | state->fixed_from);
     remove_direction(state, i);
     return CHANGED;
 }
@@ -358,11 +363,14 @@ static progress choose_sense(gw_run *run, gw_state *state)
         add_choice(state, sense == GW_SAME ? '0' : '1');
     }
     if (sense != GW_EITHER) {
+        note(run, "the directions known so far decide the sense", 1ul << i);
         gw_decompose(run, state, i, sense);
         return CHANGED;
     }
     for (int k = 0; k < 2 && !run->stop; k++) {
         gw_state next;
+        note(run, k == 0 ? "either sense is possible: first the same way" : "and the opposite way",
+             1ul << i);
         copy_state(&next, state);
         gw_decompose(run, &next, i, k == 0 ? GW_SAME : GW_OPPOSITE);
         add_choice(&next, (char)('0' + k));
@@ -393,8 +401,11 @@ static void explore(gw_run *run, gw_state *state)
     for (int round = 0; p == CHANGED && !run->stop && round < 2 * MOST_ROUNDS; round++) {
         p = all_directions(run, state);
         state->stuck |= round > MOST_ROUNDS;
-        if (p == UNCHANGED && !state->stuck && gw_anchor(run, state))
+        unsigned long from = 0;
+        if (p == UNCHANGED && !state->stuck && gw_anchor(run, state, &from)) {
+            note(run, "known directions bring places onto one point", from);
             p = CHANGED;
+        }
         if (p == UNCHANGED)
             p = all_places(run, state);
         if (p == UNCHANGED && state->pending_count > 0)
@@ -439,7 +450,7 @@ void gw_run_init(gw_run *run, const gw_problem *problem,
     run->leaf = leaf;
     run->context = context;
     run->work = 0;
-    run->stop = run->doubt = run->lost = false;
+    run->stop = run->asked = run->doubt = run->lost = false;
     run->conflict.condition = NULL;
     run->conflict.constraints = 0;
     run->conflict.value_count = 0;
@@ -460,4 +471,21 @@ void gw_explore(gw_run *run)
             gw_decompose(run, &state, i, c->sense);
     }
     explore(run, &state);
+}
+
+bool gw_stated_clash(gw_run *run)
+{
+    gw_state state;
+    memset(&state, 0, offsetof(gw_state, places));
+    for (int i = 0; i < run->problem->count; i++)
+        if (run->use >> i & 1) /* the sense matters to angles only */
+            gw_decompose(run, &state, i, GW_SAME);
+    for (int i = 0; i < state.place_count; i++)
+        for (int j = i + 1; j < state.place_count; j++) {
+            begin(run);
+            gw_rule_places(run, &state.places[i], &state.places[j]);
+            if (run->finding.outcome == GW_CLASH)
+                return true;
+        }
+    return false;
 }

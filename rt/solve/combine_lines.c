@@ -44,7 +44,7 @@ static lines lines_of(const gw_run *run, const gw_place *x, const gw_place *y)
 static void clash(gw_run *run, const gw_place *x, const gw_place *y, const lines *t,
                   const char *condition, const char *sentence)
 {
-    gw_clash(run, x->from | y->from, condition, sentence);
+    gw_clash(run, x->from, y->from, condition, sentence);
     gw_clash_distances(run, t->d_a, t->d_b, x->p, y->p);
 }
 

@@ -10,9 +10,10 @@
 
 static void note_leaf(gw_run *run, const gw_state *state)
 {
-    (void)state;
-    *(bool *)run->context = true;
+    gw_submanifold set;
     run->stop = true;
+    if (gw_synthesise(run, state, &set) || !gw_stated_clash(run))
+        *(bool *)run->context = true;
 }
 
 /* True where the constraints in `use` have a conflict on every branch, `conflict` being one that

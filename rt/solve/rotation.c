@@ -67,15 +67,15 @@ static double quadrilateral_excess(double alpha, double beta, double sigma_a, do
     return worst;
 }
 
-static void clash(gw_run *run, unsigned long from, double alpha, double beta, double sigma_a,
+static void clash(gw_run *run, const gw_direction *x, const gw_direction *y, double sigma_a,
                   double sigma_b)
 {
-    gw_clash(run, from,
+    gw_clash(run, x->from, y->from,
              "each of alpha, beta, sigma_a, sigma_b <= the sum of the other three, and the sum of "
              "any three - the fourth <= 2 pi",
              "Two angles cannot hold together: no orientation of the object gives both.");
-    gw_clash_value(run, "alpha", alpha);
-    gw_clash_value(run, "beta", beta);
+    gw_clash_value(run, "alpha", x->angle);
+    gw_clash_value(run, "beta", y->angle);
     gw_clash_value(run, "sigma_a", sigma_a);
     gw_clash_value(run, "sigma_b", sigma_b);
 }
@@ -151,7 +151,7 @@ void gw_rule_directions(gw_run *run, const gw_direction *x, const gw_direction *
     bool one_u = sigma_a <= SAME_ANGLE, one_f = sigma_b <= SAME_ANGLE;
     double excess = quadrilateral_excess(x->angle, y->angle, sigma_a, sigma_b);
     if (excess > run->snap_angle) {
-        clash(run, x->from | y->from, x->angle, y->angle, sigma_a, sigma_b);
+        clash(run, x, y, sigma_a, sigma_b);
     } else if (one_u && one_f) {
         gw_edit *e = gw_option(run, "the same angle twice");
         e->directions[e->direction_count++] = *x;
@@ -179,7 +179,7 @@ void gw_rule_fixed_direction(gw_run *run, const gw_state *state, const gw_direct
         gw_option(run, "the rotation gives the angle");
         return;
     }
-    gw_clash(run, x->from | state->fixed_from, "angle = alpha",
+    gw_clash(run, x->from, state->fixed_from, "angle = alpha",
              "The orientation that other constraints give contradicts an angle.");
     gw_clash_value(run, "angle", angle);
     gw_clash_value(run, "alpha", x->angle);

@@ -81,6 +81,11 @@ static void solve_leaf(gw_run *run, const gw_state *state)
         gw_add_branch(run, state, "", &set);
         return;
     }
+    if (!run->asked && gw_stated_clash(run)) {
+        run->stop = true;
+        return;
+    }
+    run->asked = true;
     for (int i = 0; i < state->place_count; i++)
         s->left |= state->places[i].from;
     for (int i = 0; i < state->direction_count; i++)

@@ -75,8 +75,9 @@ typedef struct gw_implied {
 
 /* Why there is no pose: the inequality that fails, with its numbers. */
 typedef struct gw_conflict {
-    unsigned long constraints; /* bits */
-    const char *condition;     /* static text of the inequality, in the names below */
+    unsigned long constraints;   /* bits */
+    unsigned long first, second; /* bits: of those that ask for p or alpha, and for q or beta */
+    const char *condition;       /* static text of the inequality, in the names below */
     int value_count;
     struct {
         const char *name; /* static */

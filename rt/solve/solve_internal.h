@@ -109,6 +109,7 @@ struct gw_run {
     void *context;
     long work;  /* left to the numeric completion: evaluations, times rows and six */
     bool stop;  /* set by a leaf: no further leaves wanted */
+    bool asked; /* whether two constraints clash as they are stated: they do not */
     bool doubt; /* a branch ended without a proof */
     bool lost;  /* one of a nearly double root: poses near it may be missing */
     gw_conflict conflict;
@@ -160,8 +161,10 @@ void gw_put_same(gw_edit *edit, const gw_place *place);
 void gw_put_angle(gw_edit *edit, const gw_place *like, gw_vec3 u, gw_vec3 w, double angle);
 /* One more alternative: this rotation. */
 void gw_put_rotation(gw_run *run, const char *rule, gw_quat rotation);
-/* The pair contradicts itself: the inequality and its sentence; then the values. */
-void gw_clash(gw_run *run, unsigned long from, const char *condition, const char *sentence);
+/* The pair contradicts itself: what either stems from, the inequality and its sentence; then the
+ * values. */
+void gw_clash(gw_run *run, unsigned long first, unsigned long second, const char *condition,
+              const char *sentence);
 void gw_clash_value(gw_run *run, const char *name, double value);
 /* d_a, d_b, p, q of a pair. */
 void gw_clash_distances(gw_run *run, double d_a, double d_b, double p, double q);
@@ -202,8 +205,8 @@ gw_view gw_view_pose(const gw_run *run, const gw_pose *x);
 /* ---- anchor.c -------------------------------------------------------------------------------- */
 
 /* Uses known directions to bring two places onto one point, or a surface onto the other side;
- * true where something changed. */
-bool gw_anchor(const gw_run *run, gw_state *state);
+ * true where something changed, with the constraints that it used. */
+bool gw_anchor(const gw_run *run, gw_state *state, unsigned long *from);
 
 /* ---- explore (combine.c) --------------------------------------------------------------------- */
 
@@ -211,6 +214,10 @@ bool gw_anchor(const gw_run *run, gw_state *state);
 void gw_run_init(gw_run *run, const gw_problem *problem,
                  void (*leaf)(gw_run *run, const gw_state *state), void *context);
 void gw_explore(gw_run *run);
+/* True where two constraints as they are stated contradict one another, with the conflict:
+ * rewriting may lose that, a circle reaching less far than the line and the plane that it becomes.
+ */
+bool gw_stated_clash(gw_run *run);
 
 /* ---- conflict.c ------------------------------------------------------------------------------ */
 

@@ -81,8 +81,8 @@ static double squared(double complex z)
     return creal(z) * creal(z) + cimag(z) * cimag(z);
 }
 
-/* Coefficients of z^8 ... z^0 out of samples; false where the polynomial vanishes. */
-static bool coefficients(const triple *t, double complex c[DEGREE + 1])
+/* Coefficients of z^8 ... z^0 out of samples; returns the largest. */
+static double coefficients(const triple *t, double complex c[DEGREE + 1])
 {
     pencil first[3], second[3];
     double sample[DFT], most = 0;
@@ -103,7 +103,7 @@ static bool coefficients(const triple *t, double complex c[DEGREE + 1])
         c[DEGREE / 2 - n] = conj(c[DEGREE / 2 + n]);
         most = fmax(most, squared(c[DEGREE / 2 + n]));
     }
-    return most > 1e-24;
+    return sqrt(most);
 }
 
 /* All roots at once (Weierstrass' iteration), lowest coefficient first; returns their number. To
@@ -352,6 +352,17 @@ static bool try_thetas(gw_run *run, triple *t, double phi)
     return true;
 }
 
+/* No root is anywhere near the unit circle: no turn about the first direction gives the others. */
+static void clash(gw_run *run, const gw_direction *const d[3])
+{
+    gw_clash(run, d[0]->from, d[1]->from, "N_c^2 + N_s^2 = D^2 for some phi",
+             "Three angles cannot hold together: no orientation of the object gives all of them.");
+    run->conflict.constraints |= run->finding.keeps_pair ? 0 : d[2]->from;
+    gw_clash_value(run, "alpha", d[0]->angle);
+    gw_clash_value(run, "beta", d[1]->angle);
+    gw_clash_value(run, "gamma", d[2]->angle);
+}
+
 /* False where the three are not independent everywhere. */
 static bool solve_triple(gw_run *run, const gw_state *state, const int pick[3])
 {
@@ -362,16 +373,23 @@ static bool solve_triple(gw_run *run, const gw_state *state, const int pick[3])
     w = sine > 1e-12 ? gw_scale(1 / sine, w) : gw_any_normal(x->u);
     t.zero = gw_quat_axis(w, sigma - x->angle);
     double complex c[DEGREE + 1], roots[DEGREE];
-    if (!coefficients(&t, c))
+    double most = coefficients(&t, c);
+    if (!(most > 1e-12))
         return false;
-    int n = all_roots(c, roots);
+    int n = all_roots(c, roots), near = 0;
     run->finding.outcome = GW_NO_ROOT;
-    for (int i = 0; i < n; i++)
-        if (fabs(cabs(roots[i]) - 1) < 2e-2 && !try_thetas(run, &t, carg(roots[i]))) {
+    for (int i = 0; i < n; i++) {
+        if (fabs(cabs(roots[i]) - 1) >= 2e-2)
+            continue;
+        near++;
+        if (!try_thetas(run, &t, carg(roots[i]))) {
             run->finding.outcome = GW_KEEP;
             run->finding.count = 0;
             return false;
         }
+    }
+    if (near == 0 && most > 1e-6)
+        clash(run, t.d);
     refine(run, &t);
     name_rotations(run);
     return true;

@@ -78,53 +78,115 @@ void gw_submanifold_words(const gw_submanifold *set, char *text, size_t size)
         join(text, size, slide_words(set->translation.locus.kind), turn_words(set));
 }
 
-/* True where the value is an angle by its name. */
 /* What a conflict's value is to a person; the names are those of README.md. */
 static const struct {
     const char *name, *meaning;
     bool angle;
+    int asked; /* by the first, the second or another one; 0: not asked for */
 } meanings[] = {
-    {"d_a", "between the points", false},
-    {"d_b", "between what they must meet", false},
-    {"p", "asked by the first", false},
-    {"q", "asked by the second", false},
-    {"alpha", "asked by the first", true},
-    {"beta", "asked by the second", true},
-    {"sigma_a", "between the directions on one side", true},
-    {"sigma_b", "between those on the other", true},
-    {"angle", "between the directions as they must stand", true},
+    {"d_a", "between the points", false, 0},
+    {"d_b", "between what they must meet", false, 0},
+    {"p", "asked by", false, 1},
+    {"q", "asked by", false, 2},
+    {"alpha", "asked by", true, 1},
+    {"beta", "asked by", true, 2},
+    {"gamma", "asked by", true, 3},
+    {"sigma_a", "between the directions on one side", true, 0},
+    {"sigma_b", "between those on the other", true, 0},
+    {"angle", "between the directions as they must stand", true, 0},
 };
 
-/* Appends to the text of `size` bytes, `n` of them used; the new n. */
-__attribute__((format(printf, 4, 5))) static size_t append(char *text, size_t size, size_t n,
-                                                           const char *format, ...)
+/* Text that grows, and what tells its constraints' names. */
+typedef struct telling {
+    char *text;
+    size_t size, n;
+    const gw_conflict *conflict;
+    const char *const *names;
+} telling;
+
+__attribute__((format(printf, 2, 3))) static void append(telling *t, const char *format, ...)
 {
-    if (n >= size)
-        return n;
+    if (t->n >= t->size)
+        return;
     va_list arguments;
     va_start(arguments, format);
-    int more = vsnprintf(text + n, size - n, format, arguments);
+    int more = vsnprintf(t->text + t->n, t->size - t->n, format, arguments);
     va_end(arguments);
-    return n + (more > 0 ? (size_t)more : 0);
+    t->n += more > 0 ? (size_t)more : 0;
 }
 
-/* "20 mm between the points"; a coincidence's 0 goes without saying. */
-static size_t append_value(char *text, size_t size, size_t n, const char **between,
-                           const char *name, double value)
+static void append_name(telling *t, int i)
 {
-    for (size_t i = 0; i < sizeof meanings / sizeof *meanings; i++) {
-        if (strcmp(meanings[i].name, name) != 0)
-            continue;
-        bool asked = name[0] == 'p' || name[0] == 'q';
-        if (asked && value == 0)
-            return n;
-        double shown = value * (meanings[i].angle ? 180 / GW_PI : 1e3);
-        n = append(text, size, n, "%s%.6g %s %s", *between, fabs(shown) < 1e-9 ? 0 : shown,
-                   meanings[i].angle ? "degrees" : "mm", meanings[i].meaning);
-        *between = ", ";
-        return n;
+    if (t->names)
+        append(t, "%s", t->names[i]);
+    else
+        append(t, "%d", i);
+}
+
+/* "c1", where the value stems from one constraint; else "the first". */
+static void append_asker(telling *t, int asked)
+{
+    static const char *const others[] = {"", "the first", "the second", "the third"};
+    const gw_conflict *c = t->conflict;
+    unsigned long third = c->constraints & ~(c->first | c->second);
+    unsigned long from = asked == 1 ? c->first : asked == 2 ? c->second : third;
+    if (from && !(from & (from - 1)))
+        append_name(t, __builtin_ctzl(from));
+    else
+        append(t, "%s", others[asked]);
+}
+
+static size_t meaning_of(const char *name)
+{
+    size_t i = 0;
+    while (i + 1 < sizeof meanings / sizeof *meanings && strcmp(meanings[i].name, name) != 0)
+        i++;
+    return i;
+}
+
+/* "20 mm between the points" */
+static void append_value(telling *t, int i)
+{
+    size_t m = meaning_of(t->conflict->values[i].name);
+    double shown = fabs(t->conflict->values[i].value) * (meanings[m].angle ? 180 / GW_PI : 1e3);
+    append(t, "%.6g %s %s", shown < 1e-9 ? 0 : shown, meanings[m].angle ? "degrees" : "mm",
+           meanings[m].meaning);
+    if (meanings[m].asked) {
+        append(t, " ");
+        append_asker(t, meanings[m].asked);
     }
-    return n;
+}
+
+/* The value that is more than all others together, where that is what the condition forbids; or
+ * -1. */
+static int most_of(const gw_conflict *c)
+{
+    int most = 0;
+    double others = 0;
+    if (!strstr(c->condition, "<=") && !strstr(c->condition, ">="))
+        return -1;
+    for (int i = 1; i < c->value_count; i++)
+        most = fabs(c->values[i].value) > fabs(c->values[most].value) ? i : most;
+    for (int i = 0; i < c->value_count; i++)
+        others += i == most ? 0 : fabs(c->values[i].value);
+    return c->value_count > 1 && fabs(c->values[most].value) > others ? most : -1;
+}
+
+/* All values; or all but one, those that are 0 left out where others are not. */
+static void append_values(telling *t, int but)
+{
+    const gw_conflict *c = t->conflict;
+    int told = 0, worth = 0, first = but == 0;
+    for (int i = 0; i < c->value_count; i++)
+        worth += i != but && (but < 0 || c->values[i].value != 0);
+    for (int i = 0; i < c->value_count; i++) {
+        if (i == but || (worth ? but >= 0 && c->values[i].value == 0 : i != first))
+            continue;
+        append(t, "%s", told++ == 0 ? "" : told == (worth ? worth : 1) ? " and " : ", ");
+        append_value(t, i);
+    }
+    if (but >= 0 && told > 1)
+        append(t, " together");
 }
 
 void gw_conflict_words(const gw_conflict *conflict, const char *const *names, char *text,
@@ -132,20 +194,20 @@ void gw_conflict_words(const gw_conflict *conflict, const char *const *names, ch
 {
     if (size == 0)
         return;
-    size_t n = 0;
-    const char *between = "";
+    telling t = {text, size, 0, conflict, names};
     text[0] = 0;
     for (int i = 0; i < GW_MAX_PROBLEM; i++) {
         if (!(conflict->constraints >> i & 1))
             continue;
-        n = names ? append(text, size, n, "%s%s", between, names[i])
-                  : append(text, size, n, "%s%d", between, i);
-        between = ", ";
+        append(&t, "%s", t.n > 0 ? ", " : "");
+        append_name(&t, i);
     }
-    n = append(text, size, n, ": %s Here: ", conflict->sentence);
-    between = "";
-    for (int i = 0; i < conflict->value_count; i++)
-        n = append_value(text, size, n, &between, conflict->values[i].name,
-                         conflict->values[i].value);
-    append(text, size, n, ".");
+    append(&t, ": %s Here ", conflict->sentence);
+    int most = most_of(conflict);
+    if (most >= 0) {
+        append_value(&t, most);
+        append(&t, " is more than ");
+    }
+    append_values(&t, most);
+    append(&t, ".");
 }

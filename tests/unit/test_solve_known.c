@@ -252,7 +252,8 @@ static void a_contradiction_is_told_with_its_numbers(void **unused)
     char words[512];
     gw_conflict_words(&solution.conflict, names, words, sizeof words);
     assert_non_null(strstr(words, "c1, c2: "));
-    assert_non_null(strstr(words, "1000 mm between the points, 1500 mm between"));
+    assert_non_null(strstr(words, "Here 1500 mm between what they must meet is more than 1000 mm "
+                                  "between the points."));
 }
 
 /* In one sense of the second the first two contradict each other, in the other one the third does:
