@@ -143,6 +143,7 @@ check: $(NODE_MODULES)
 
 bench: $(BUILD)/guideway $(NODE_MODULES)
 	$(BUILD)/guideway bench --csv $(BUILD)/bench.csv
+	GUIDEWAY=$(abspath $<) node tests/bench/moving.mjs
 	GUIDEWAY=$(abspath $<) node tests/bench/page.mjs
 
 # ---- sanitizers: the C tests, and ten seconds of edits and dragging at the real server ----------
