@@ -19,5 +19,6 @@
 #include "rt/scene/layout.h"
 #include "rt/scene/scene.h"
 #include "rt/solve/solve.h"
+#include "rt/task/task.h"
 
 #endif

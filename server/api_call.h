@@ -79,6 +79,8 @@ api_handler api_devices_get, api_devices_post, api_device_get, api_device_patch,
 api_handler api_tool_get, api_tool_put, api_tool_patch, api_tool_delete, api_tools_get;
 api_handler api_simulation_get, api_simulation_put, api_simulation_step, api_simulation_halt,
     api_simulation_arm;
+api_handler api_tasks_get, api_tasks_post, api_task_get, api_task_put, api_task_patch,
+    api_task_delete, api_task_progress_get, api_task_start, api_task_stop;
 api_handler api_events_get, api_solve, api_openapi;
 
 #endif

@@ -255,7 +255,8 @@ gw_app *app_create(const app_def *def, gw_error *error)
     pthread_mutex_init(&app->loop_lock, NULL);
     pthread_mutex_init(&app->log, NULL);
     app->best_effort = def->best_effort;
-    if (!app_document_write(document, error) || !app_start_loop(app, document, error)) {
+    if (!app_document_write(document, error) || !app_start_loop(app, document, error) ||
+        !app_task_create(app, error)) {
         app_document_put(document);
         app_destroy(app);
         return NULL;
@@ -268,6 +269,7 @@ void app_destroy(gw_app *app)
 {
     if (!app)
         return;
+    app_task_destroy(app);
     gw_loop_destroy(app->loop);
     for (int i = 0; i < app->slots.count; i++)
         gw_device_slot_close(app->slots.slot[i]);

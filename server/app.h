@@ -128,6 +128,20 @@ int app_rt_thread(gw_app *app);
 /* Copies what a driver tells of the device; false where no such device is open. */
 bool app_device_info(gw_app *app, const char *id, gw_device_info *info);
 
+/* ---- tasks --------------------------------------------------------------------------------- */
+
+/* Starts the task, and the simulation where it does not run. GW_NOT_FOUND; GW_CONFLICT while one
+ * runs, while halted, or where no tool holds its object. */
+bool app_task_start(gw_app *app, const char *id, gw_error *error);
+
+/* Stops it where it is, if it runs, and waits until it has. */
+void app_task_stop(gw_app *app, const char *id);
+
+bool app_task_runs(gw_app *app, const char *id);
+
+/* The task that runs, or ran last in this scene: its id and progress; false where there is none. */
+bool app_task_last(gw_app *app, char id[GW_MAX_ID + 1], gw_task_progress *progress);
+
 /* ---- events -------------------------------------------------------------------------------- */
 
 #define APP_LOG_EVENTS 1000 /* kept for those who ask later */

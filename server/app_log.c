@@ -169,6 +169,8 @@ void app_log_floods(gw_app *app, const app_document *document)
 
 void app_log_loop(gw_app *app, const gw_event *event, const app_document *document)
 {
+    if (event->kind == GW_EVENT_GUIDED)
+        return; /* the task that moves the robot tells of its steps */
     app_flood *flood = event->kind == GW_EVENT_OVERRUN   ? &app->overruns
                        : event->kind == GW_EVENT_LIMITED ? &app->limits
                        : event->kind == GW_EVENT_MOVED   ? &app->moves

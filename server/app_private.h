@@ -2,6 +2,7 @@
  * What the files of the app share. Locks, in the order in which they may be taken:
  *
  *   edit   one edit at a time: undo stacks, slots, everything that builds; may be held for long
+ *   task   which task runs and how far it is; held for a copy
  *   view   the pointer to the newest document; held for a few instructions
  *   loop   the pointer to the loop, its commands, snapshots, events and records; held for a copy
  *   log    the event log
@@ -41,9 +42,25 @@ typedef struct app_flood {
     double quiet_until_s;
 } app_flood;
 
+/* The task that runs, or ran last, and the thread that runs it. */
+typedef struct app_task {
+    pthread_mutex_t lock;
+    pthread_cond_t wake;
+    pthread_t thread;
+    bool created, quit;        /* the thread; quit: it shall end */
+    bool busy;                 /* a task is starting or runs */
+    bool ready;                /* the simulation runs: the thread may take it */
+    bool stop;                 /* somebody wants it to stop */
+    gw_task task;              /* a copy; of the thread while busy */
+    gw_task_run run;           /* of the thread while busy */
+    gw_task_progress progress; /* the newest */
+    uint64_t runs;             /* so far: commands of each have tags of their own */
+} app_task;
+
 struct gw_app {
     pthread_mutex_t edit, view, loop_lock, log;
     bool best_effort;
+    app_task task;
 
     app_document *document; /* view */
     app_history undo, redo; /* edit */
@@ -106,6 +123,14 @@ void app_log_loop(gw_app *app, const gw_event *event, const app_document *docume
 /* Writes down what waits for its flood to be quiet; whether something does and is due. */
 void app_log_floods(gw_app *app, const app_document *document);
 bool app_log_due(const gw_app *app);
+
+/* ---- tasks --------------------------------------------------------------------------------- */
+
+/* The thread that runs tasks; false with an error where there is none to be had. */
+bool app_task_create(gw_app *app, gw_error *error);
+
+/* Ends the thread, and the task that it runs. Before the loop ends. */
+void app_task_destroy(gw_app *app);
 
 /* ---- history ------------------------------------------------------------------------------- */
 

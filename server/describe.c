@@ -191,6 +191,15 @@ json_t *describe_simulation(const app_document *document, const gw_snapshot *sna
     return json;
 }
 
+json_t *describe_task(gw_app *app, const app_document *document)
+{
+    char id[GW_MAX_ID + 1];
+    gw_task_progress progress;
+    if (!app_task_last(app, id, &progress) || gw_scene_task(document->scene, id) < 0)
+        return json_null();
+    return json_pack("{ss so}", "id", id, "progress", wire_task_progress(&progress));
+}
+
 json_t *describe_text(const char *text)
 {
     char plain[600];

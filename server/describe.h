@@ -1,6 +1,6 @@
 /*
  * Documents in the words of the protocol: solutions of objects, refusals of edits, events.
- * Any thread; pure functions of their arguments.
+ * Any thread; pure functions of their arguments, but for describe_task().
  */
 #ifndef GW_SERVER_DESCRIBE_H
 #define GW_SERVER_DESCRIBE_H
@@ -28,6 +28,10 @@ void describe_refusal(json_t *problem, const gw_scene *scene, const gw_placement
 
 /* The member `simulation` of the protocol, of a document and its snapshot. */
 json_t *describe_simulation(const app_document *document, const gw_snapshot *snapshot);
+
+/* The member `task` of the stream's state: id and progress of the task that runs or ran last, null
+ * where there is none in this document. */
+json_t *describe_task(gw_app *app, const app_document *document);
 
 /* A JSON string out of text for people; what is not UTF-8 (cut in the middle, or sent by a client)
  * becomes question marks. */

@@ -3,6 +3,7 @@
  * thread does everything; CSV and figures are made between ticks and not counted in their time.
  */
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,9 +12,11 @@
 #include "server/command.h"
 #include "server/wire.h"
 
+#define TASK_SECONDS 600 /* a task that takes longer is stopped, unless told otherwise */
+
 typedef struct options {
-    const char *scene, *csv;
-    double seconds;
+    const char *scene, *csv, *task;
+    double seconds; /* negative: as the task, or 10 */
     bool real_time;
 } options;
 
@@ -26,7 +29,9 @@ typedef struct run {
     gw_simulation *simulation;
     gw_pose *poses; /* of every object, for the residual */
     FILE *csv;
-    double wall_us, residual_max;
+    double wall_us, residual_max, depth_max;
+    unsigned long long revision;
+    gw_task_run task; /* where there is one to run */
 } run;
 
 /* ---- start and end ------------------------------------------------------------------------- */
@@ -61,18 +66,43 @@ static bool laid_out(const run *r, gw_error *error)
                    "\"%s\" cannot be placed: %s", r->scene->objects[p->object].id, words);
 }
 
-static bool start(run *r, const options *o, gw_error *error)
+static gw_scenario *scenario_of(const run *r, gw_error *error)
 {
-    r->scene = command_scene(o->scene, error);
-    r->layout = r->scene ? gw_layout_create(r->scene, NULL, error) : NULL;
-    if (!r->layout || !laid_out(r, error) || !open_devices(r, error))
-        return false;
     gw_scenario_def def = {.scene = r->scene,
                            .layout = r->layout,
                            .slots = r->slots,
                            .slot_count = r->slot_count,
-                           .revision = 1};
-    gw_scenario *scenario = gw_scenario_create(&def, error);
+                           .revision = r->revision};
+    return gw_scenario_create(&def, error);
+}
+
+/* The task by its id, and the tool that holds its object. */
+static bool find_task(run *r, const char *id, gw_error *error)
+{
+    int index = gw_scene_task(r->scene, id), tool = -1;
+    if (index < 0)
+        return gw_fail(error, GW_BAD_INPUT, "/tasks", "the scene has no task \"%s\"", id);
+    const gw_task *task = &r->scene->tasks[index];
+    for (int i = 0; i < r->scene->tool_count; i++)
+        if (strcmp(r->scene->tools[i].object, task->object) == 0)
+            tool = i;
+    if (tool < 0)
+        return gw_fail(error, GW_BAD_INPUT, "/tool", "no tool holds \"%s\", which task %s moves",
+                       task->object, id);
+    gw_task_begin(&r->task, task, tool, 0);
+    return true;
+}
+
+static bool start(run *r, const options *o, gw_error *error)
+{
+    r->revision = 1;
+    r->scene = command_scene(o->scene, error);
+    if (r->scene && o->task && !find_task(r, o->task, error))
+        return false;
+    r->layout = r->scene ? gw_layout_create(r->scene, NULL, error) : NULL;
+    if (!r->layout || !laid_out(r, error) || !open_devices(r, error))
+        return false;
+    gw_scenario *scenario = scenario_of(r, error);
     r->simulation = scenario ? gw_simulation_create(scenario, error) : NULL;
     size_t bytes = (size_t)(r->scene->object_count + 1) * sizeof *r->poses;
     r->poses = malloc(bytes);
@@ -120,13 +150,20 @@ static void write_row(FILE *csv, const gw_snapshot *s)
     fputc('\n', csv);
 }
 
-/* Residual of the scene's input constraints with held objects and followers where they are now. */
+/* Residual of the scene's input constraints with held objects and followers where they are now; on
+ * the way onto others (a task's edit) they hold none. */
 static void watch_residual(run *r, const gw_snapshot *s)
 {
-    for (int i = 0; i < s->tool_count; i++)
+    bool travelling = false;
+    for (int i = 0; i < s->tool_count; i++) {
         r->poses[s->tools[i].object] = s->tools[i].world_from_object;
+        r->depth_max = fmax(r->depth_max, s->tools[i].depth);
+        travelling = travelling || s->tools[i].travelling;
+    }
     for (int i = 0; i < s->follower_count; i++)
         r->poses[s->followers[i].object] = s->followers[i].world_from_object;
+    if (travelling || s->revision != r->revision)
+        return;
     double residual = gw_layout_residual(r->layout, r->poses);
     if (residual > r->residual_max)
         r->residual_max = residual;
@@ -139,6 +176,55 @@ static void sleep_until(double us)
     while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL) == EINTR &&
            !command_interrupted())
         ;
+}
+
+/* ---- the task ------------------------------------------------------------------------------ */
+
+/* Lays the changed scene out from where everything is, and hands it over; the layout that was is
+ * back where that fails. */
+static bool go_over(run *r, gw_error *error)
+{
+    gw_command retired, command = {.kind = GW_COMMAND_SCENARIO};
+    gw_layout *old = r->layout;
+    r->revision++;
+    r->layout = gw_layout_create(r->scene, r->poses, error);
+    command.scenario = r->layout && laid_out(r, error) ? scenario_of(r, error) : NULL;
+    if (!command.scenario) {
+        gw_layout_destroy(r->layout);
+        r->layout = old;
+        r->revision--;
+        return false;
+    }
+    gw_simulation_apply(r->simulation, &command, &retired);
+    gw_scenario_destroy(retired.scenario);
+    gw_layout_destroy(old);
+    return true;
+}
+
+static void carry_out(run *r, const gw_task_action *action)
+{
+    gw_error error = {0};
+    gw_command retired;
+    if (action->kind == GW_TASK_COMMAND)
+        gw_simulation_apply(r->simulation, &action->command, &retired);
+    if (action->kind != GW_TASK_EDIT)
+        return;
+    bool changed = gw_task_edit(r->scene, r->task.tool, action->step);
+    bool done = !changed || go_over(r, &error);
+    gw_task_edited(&r->task, done, r->revision, error.message);
+}
+
+/* Between two ticks. True when the task is over. */
+static bool attend_task(run *r)
+{
+    const gw_snapshot *s = gw_simulation_snapshot(r->simulation);
+    int object = s->tools[r->task.tool].object;
+    const gw_placement *p = gw_layout_of(r->layout, object);
+    bool match = s->revision == r->revision && p && p->branch >= 0;
+    gw_task_view view = {s, match ? &p->solution.branches[p->branch].set : NULL};
+    gw_task_action action = gw_task_poll(&r->task, &view);
+    carry_out(r, &action);
+    return r->task.progress.state != GW_TASK_RUNNING;
 }
 
 static unsigned long long run_ticks(run *r, const options *o, unsigned long long ticks)
@@ -158,6 +244,10 @@ static unsigned long long run_ticks(run *r, const options *o, unsigned long long
         watch_residual(r, s);
         if (r->csv)
             write_row(r->csv, s);
+        if (r->task.task && attend_task(r)) {
+            k++;
+            break;
+        }
     }
     /* one more, paused: it moves nothing and shows the state that the last step led to */
     set_state(r, GW_PAUSED);
@@ -180,13 +270,30 @@ static json_t *summary(const run *r, unsigned long long ticks)
 {
     const gw_snapshot *s = gw_simulation_snapshot(r->simulation);
     const gw_energy *e = &s->energy;
-    return json_pack(
-        "{ss sI sf sf s{sf sf sf} sI sI s{sf sf sf sf} sf so}", "scene", r->scene->name, "ticks",
+    json_t *figures = json_pack(
+        "{ss sI sf sf s{sf sf sf} sI sI s{sf sf sf sf} sf sf so}", "scene", r->scene->name, "ticks",
         (json_int_t)ticks, "seconds", (double)ticks / r->scene->rate, "wall_s", 1e-6 * r->wall_us,
         "tick_us", "p50", s->tick_us_p50, "p99", s->tick_us_p99, "max", s->tick_us_max, "overruns",
         (json_int_t)s->overruns, "limited_ticks", (json_int_t)s->limited_ticks, "energy", "initial",
         e->initial, "final", e->kinetic + e->potential, "work_in", e->work_in, "dissipated",
-        e->dissipated, "constraint_residual_max", r->residual_max, "final", final_json(s));
+        e->dissipated, "constraint_residual_max", r->residual_max, "penetration_max", r->depth_max,
+        "final", final_json(s));
+    if (r->task.task)
+        json_object_set_new(figures, "task",
+                            json_pack("{ss so}", "id", r->task.task->id, "progress",
+                                      wire_task_progress(&r->task.progress)));
+    return figures;
+}
+
+/* A task that did not come to its end is work that failed. */
+static int report_task(const run *r)
+{
+    const gw_task_progress *p = &r->task.progress;
+    if (!r->task.task || p->state == GW_TASK_DONE)
+        return EXIT_DONE;
+    fprintf(stderr, "guideway: task %s: %s\n", r->task.task->id,
+            p->state == GW_TASK_RUNNING ? "the time was over before its end" : p->message);
+    return EXIT_WORK_FAILED;
 }
 
 static int report(run *r, const options *o, unsigned long long ticks, unsigned long long wanted)
@@ -210,6 +317,8 @@ static int report(run *r, const options *o, unsigned long long ticks, unsigned l
         fprintf(stderr, "guideway: %s could not be written whole\n", o->csv);
         return EXIT_WORK_FAILED;
     }
+    if (r->task.task)
+        return command_interrupted() ? EXIT_WORK_FAILED : report_task(r);
     if (ticks < wanted) {
         fprintf(stderr, "guideway: interrupted after %llu of %llu ticks\n", ticks, wanted);
         return EXIT_WORK_FAILED;
@@ -238,6 +347,8 @@ static bool parse(int argc, char **argv, options *o)
             }
         } else if (strcmp(argv[i], "--csv") == 0 && more) {
             o->csv = argv[++i];
+        } else if (strcmp(argv[i], "--task") == 0 && more) {
+            o->task = argv[++i];
         } else if (strcmp(argv[i], "--real-time") == 0) {
             o->real_time = true;
         } else if (strcmp(argv[i], "--record") == 0) {
@@ -251,14 +362,17 @@ static bool parse(int argc, char **argv, options *o)
         }
     }
     if (!o->scene)
-        fputs("guideway: usage: guideway run SCENE [--seconds S] [--csv FILE] [--real-time]\n",
+        fputs("guideway: usage: guideway run SCENE [--seconds S] [--task ID] [--csv FILE] "
+              "[--real-time]\n",
               stderr);
+    if (o->seconds < 0)
+        o->seconds = o->task ? TASK_SECONDS : 10;
     return o->scene;
 }
 
 int command_run(int argc, char **argv)
 {
-    options o = {.seconds = 10};
+    options o = {.seconds = -1};
     if (!parse(argc, argv, &o))
         return EXIT_BAD_INPUT;
     run r = {0};

@@ -33,12 +33,17 @@ gw_text *stream_scene_text(const char *op, const app_document *document,
     return text;
 }
 
-gw_text *stream_state_text(const app_document *document, const gw_snapshot *snapshot)
+gw_text *stream_state_text(gw_app *app, const app_document *document, const gw_snapshot *snapshot)
 {
     char *simulation = simulation_text(document, snapshot);
-    if (!simulation)
-        return NULL;
-    gw_text *text = text_format("{\"op\":\"state\",\"simulation\":%s}", simulation);
+    wire_memory_clear();
+    json_t *json = describe_task(app, document);
+    char *task = simulation ? wire_text(json) : NULL;
+    json_decref(json);
+    gw_text *text =
+        task ? text_format("{\"op\":\"state\",\"simulation\":%s,\"task\":%s}", simulation, task)
+             : NULL;
+    free(task);
     free(simulation);
     return text;
 }

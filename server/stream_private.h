@@ -106,7 +106,7 @@ void stream_expire_pushes(gw_stream *stream, uint64_t now_us);
 /* Message `hello` or `scene` of a document. NULL when memory is short. */
 gw_text *stream_scene_text(const char *op, const app_document *document,
                            const gw_snapshot *snapshot);
-gw_text *stream_state_text(const app_document *document, const gw_snapshot *snapshot);
+gw_text *stream_state_text(gw_app *app, const app_document *document, const gw_snapshot *snapshot);
 gw_text *stream_event_text(const gw_text *event);
 gw_text *stream_pose_frame(const app_document *document, const gw_snapshot *snapshot);
 

@@ -191,7 +191,7 @@ static void refresh_state(gw_stream *stream, uint64_t now)
         return;
     if (app_peek(stream->app, &document, &snapshot)) {
         text_unref(stream->state);
-        stream->state = stream_state_text(document, &snapshot);
+        stream->state = stream_state_text(stream->app, document, &snapshot);
         stream->state_event = event;
         stream->state_next_us = now + STREAM_STATE_US;
         for (stream_client *each = stream->clients; each; each = each->next)

@@ -73,6 +73,7 @@ json_t *wire_tool(const gw_tool *tool);
 json_t *wire_device(const gw_device *device);
 json_t *wire_operator(const gw_operator *operator);
 json_t *wire_task(const gw_task *task);
+json_t *wire_task_progress(const gw_task_progress *progress);
 
 /* A whole scene, decoded and checked (gw_scene_check); NULL with an error. */
 gw_scene *wire_get_scene(const json_t *value, gw_error *error);

@@ -226,3 +226,30 @@ json_t *wire_task(const gw_task *task)
     return json_pack("{ss ss ss so}", "id", task->id, "name", task->name, "object", task->object,
                      "steps", steps);
 }
+
+/* ---- progress ------------------------------------------------------------------------------ */
+
+static double shown(double x)
+{
+    return isfinite(x) ? x : 0;
+}
+
+static json_t *step_progress_json(const gw_step_progress *p)
+{
+    json_t *parameters = json_object();
+    for (int i = 0; i < p->parameter_count; i++)
+        json_object_set_new(parameters, p->names[i], json_real(shown(p->parameters[i])));
+    const char *state = p->state == GW_TASK_IDLE ? "waiting" : gw_task_state_name(p->state);
+    return json_pack("{ss ss so sf sf}", "state", state, "reason", gw_step_reason_name(p->reason),
+                     "parameters", parameters, "reaction", shown(p->reaction), "seconds",
+                     shown(p->seconds));
+}
+
+json_t *wire_task_progress(const gw_task_progress *p)
+{
+    json_t *steps = json_array();
+    for (int i = 0; i < p->step_count; i++)
+        json_array_append_new(steps, step_progress_json(&p->steps[i]));
+    return json_pack("{ss si so ss}", "state", gw_task_state_name(p->state), "step", p->step,
+                     "steps", steps, "message", p->message);
+}
