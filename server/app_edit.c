@@ -163,6 +163,8 @@ bool app_edit_commit(app_edit *edit, gw_error *error)
         return false;
     }
     remember(edit, past);
+    if (edit->restart)
+        app_task_forget(app);
     atomic_fetch_add(&edit->document->refs, 1);
     app_publish(app, edit->document);
     return true;

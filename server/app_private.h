@@ -51,6 +51,7 @@ typedef struct app_task {
     bool busy;                 /* a task is starting or runs */
     bool ready;                /* the simulation runs: the thread may take it */
     bool stop;                 /* somebody wants it to stop */
+    bool forget;               /* another scene was loaded: nothing is known of it any more */
     gw_task task;              /* a copy; of the thread while busy */
     gw_task_run run;           /* of the thread while busy */
     gw_task_progress progress; /* the newest */
@@ -128,6 +129,9 @@ bool app_log_due(const gw_app *app);
 
 /* The thread that runs tasks; false with an error where there is none to be had. */
 bool app_task_create(gw_app *app, gw_error *error);
+
+/* A load: what ran in the scene before is no longer told of. */
+void app_task_forget(gw_app *app);
 
 /* Ends the thread, and the task that it runs. Before the loop ends. */
 void app_task_destroy(gw_app *app);

@@ -131,6 +131,8 @@ static void *work(void *context)
         pthread_mutex_lock(&t->lock);
         t->progress = t->run.progress;
         t->ready = t->busy = !over;
+        if (over && t->forget)
+            gw_task_finish(&t->task);
     }
     pthread_mutex_unlock(&t->lock);
     return NULL;
@@ -218,10 +220,10 @@ bool app_task_start(gw_app *app, const char *id, gw_error *error)
     app_task *t = &app->task;
     gw_task copy = {0};
     int tool;
-    if (!claim(t, error))
+    if (!may_start(app, id, &copy, &tool, error))
         return false;
-    if (!may_start(app, id, &copy, &tool, error)) {
-        give_up(t);
+    if (!claim(t, error)) {
+        gw_task_finish(&copy);
         return false;
     }
     gw_snapshot snapshot;
@@ -238,7 +240,7 @@ bool app_task_start(gw_app *app, const char *id, gw_error *error)
     t->task = copy;
     gw_task_begin(&t->run, &t->task, tool, ++t->runs * TAGS);
     t->progress = t->run.progress;
-    t->stop = false;
+    t->stop = t->forget = false;
     t->ready = true;
     pthread_cond_signal(&t->wake);
     pthread_mutex_unlock(&t->lock);
@@ -262,6 +264,16 @@ void app_task_stop(gw_app *app, const char *id)
     pthread_mutex_unlock(&t->lock);
     for (int waited = 0; waited < STOP_WAIT_MS && app_task_runs(app, id); waited++)
         nanosleep(&(struct timespec){0, 1000000}, NULL);
+}
+
+void app_task_forget(gw_app *app)
+{
+    app_task *t = &app->task;
+    pthread_mutex_lock(&t->lock);
+    t->forget = t->busy;
+    if (!t->busy)
+        gw_task_finish(&t->task);
+    pthread_mutex_unlock(&t->lock);
 }
 
 bool app_task_last(gw_app *app, char id[GW_MAX_ID + 1], gw_task_progress *progress)

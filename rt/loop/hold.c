@@ -1,7 +1,7 @@
 /*
  * One tool through a tick: sense, step, act. On the loop's thread, RT safe.
  */
-#include "rt/loop/hold.h"
+#include "rt/loop/contact.h"
 
 #include <string.h>
 
@@ -36,99 +36,10 @@ gw_pose gw_hold_object(const gw_hold *hold)
     return body;
 }
 
-/* ---- walls ---------------------------------------------------------------------------------- */
-
-/* Where the object is shown with the model's held frame there. */
-static gw_pose body_shown(const gw_hold *hold, gw_pose *held, gw_twist *twist)
-{
-    gw_pose held_from_body = gw_pose_inverse(&hold->body.def.body_from_held);
-    gw_travel_apply(&hold->travel, held, twist);
-    return gw_pose_mul(held, &held_from_body);
-}
-
-/* The walls' wrench at the held frame of a model there. They act where the object is shown. */
-static gw_wrench contact_at(const gw_hold *hold, gw_pose held, gw_twist twist)
-{
-    gw_wrench none = {{0, 0, 0}, {0, 0, 0}};
-    if (!hold->walls.near)
-        return none;
-    gw_pose body = body_shown(hold, &held, &twist);
-    gw_vec3 arm = gw_sub(held.p, body.p);
-    twist.v = gw_sub(twist.v, gw_cross(twist.w, arm));
-    gw_wrench c = gw_walls_wrench(&hold->walls, &body, &twist);
-    c.t = gw_sub(c.t, gw_cross(arm, c.f));
-    return c;
-}
-
-/* Who is near and what they do, as the tick begins. */
-static void look_at_walls(gw_hold *hold, double dt)
-{
-    gw_pose body = gw_hold_object(hold);
-    gw_vec3 arm = gw_sub(body.p, hold->shown.p);
-    gw_twist twist = {gw_add(hold->shown_twist.v, gw_cross(hold->shown_twist.w, arm)),
-                      hold->shown_twist.w};
-    const gw_guided_def *def = &hold->body.def;
-    gw_walls_look(&hold->walls, &hold->body.model, def->mass.mass, &def->body_from_held, &body,
-                  &twist, dt);
-    gw_pose held;
-    gw_model_held(&hold->body.model, &held, &twist);
-    hold->contact = contact_at(hold, held, twist);
-}
-
-static double wall_energy(const gw_hold *hold)
-{
-    gw_pose held;
-    gw_twist twist;
-    if (!hold->walls.near)
-        return 0;
-    gw_model_held(&hold->body.model, &held, &twist);
-    gw_pose body = body_shown(hold, &held, &twist);
-    return gw_walls_energy(&hold->walls, &body);
-}
-
 void gw_hold_energy(const gw_hold *hold, double *kinetic, double *potential)
 {
     gw_model_energy(&hold->body.model, kinetic, potential);
-    *potential += wall_energy(hold);
-}
-
-/*
- * A step near a wall: what the springs do not give back went into their damping, so
- *
- *   dissipated = W - d(kinetic + potential + springs),   W = f . dp + tau . dtheta
- *
- * of the operator, whose wrench is constant during the step. Force and motion have kinks there that
- * a quadrature over the step would miss. What a travel does against a wall is an operator's work.
- */
-typedef struct wall_step {
-    bool near;
-    double before; /* all energy (J) */
-    gw_pose held;
-} wall_step;
-
-static wall_step open_wall_step(const gw_hold *hold, double energy)
-{
-    wall_step w = {.near = hold->walls.near != 0, .before = energy};
-    gw_twist twist;
-    if (w.near)
-        gw_model_held(&hold->body.model, &w.held, &twist);
-    return w;
-}
-
-/* `went`: by limits since the step, booked elsewhere (J). */
-static void close_wall_step(gw_hold *hold, const wall_step *w, const gw_step *step, double went,
-                            bool travelled)
-{
-    double kinetic, potential;
-    gw_pose held;
-    gw_twist twist;
-    gw_hold_energy(hold, &kinetic, &potential);
-    gw_model_held(&hold->body.model, &held, &twist);
-    gw_twist d = gw_pose_sub(&held, &w->held);
-    double work = gw_dot(hold->wrench.f, d.v) + gw_dot(hold->wrench.t, d.w);
-    double lost = work - step->dissipated - went - (kinetic + potential - w->before);
-    hold->work += work - step->work - (travelled ? lost : 0);
-    hold->dissipated += travelled ? 0 : lost;
+    *potential += gw_contact_energy(hold);
 }
 
 static void take_settings(gw_hold *hold, const gw_scenario_tool *tool, double dt)
@@ -327,7 +238,7 @@ void gw_hold_sense(gw_hold *hold, const gw_tick *tick)
     gw_device_slot *slot = hold->tool->slot;
     hold->limited = hold->robot.ended = false;
     show(hold);
-    look_at_walls(hold, tick->dt);
+    gw_contact_look(hold, tick->dt);
     gw_wrench wanted = tick->moving ? wanted_wrench(hold, tick) : none;
     gw_wrench exerted = gw_map_wrench_to_device(&hold->map, &wanted);
     gw_slot_exert(slot, &exerted);
@@ -348,7 +259,7 @@ static gw_wrench held_wrench(const void *context, double t, const gw_pose *held,
 {
     (void)t;
     const gw_hold *hold = context;
-    return hold->walls.near ? add_wrench(hold->wrench, contact_at(hold, *held, *twist))
+    return hold->walls.near ? add_wrench(hold->wrench, gw_contact_at(hold, *held, *twist))
                             : hold->wrench;
 }
 
@@ -373,11 +284,10 @@ static void limit_speed(gw_hold *hold)
     hold->limited = true;
 }
 
-/* A travel gives way to a hand or a wall that pushes hard. */
+/* A travel gives way to a hand that resists. */
 static double pace_of(const gw_hold *hold)
 {
-    double force = fmax(gw_norm(hold->wrench.f), gw_norm(hold->contact.f));
-    double pace = (PACE_FORCE_STOP - force) / (PACE_FORCE_STOP - PACE_FORCE);
+    double pace = (PACE_FORCE_STOP - gw_norm(hold->wrench.f)) / (PACE_FORCE_STOP - PACE_FORCE);
     return fmin(fmax(pace, 0), 1);
 }
 
@@ -393,7 +303,7 @@ void gw_hold_step(gw_hold *hold, const gw_tick *tick)
     double kinetic, potential;
     bool travelled = hold->travel.active;
     gw_hold_energy(hold, &kinetic, &potential);
-    wall_step wall = open_wall_step(hold, kinetic + potential);
+    gw_contact_step wall = gw_contact_open(hold, kinetic + potential);
     hold->start = hold->body.pose;
     gw_model_step(&hold->body.model, &forces, tick->dt, &step);
     hold->constraint = step.constraint;
@@ -403,9 +313,9 @@ void gw_hold_step(gw_hold *hold, const gw_tick *tick)
     double dissipated = hold->dissipated;
     limit_speed(hold);
     if (travelled)
-        hold->settled = gw_travel_advance(&hold->travel, tick->dt, pace_of(hold));
+        hold->settled = gw_contact_travel(hold, tick->dt, pace_of(hold));
     if (wall.near && step.finite)
-        close_wall_step(hold, &wall, &step, hold->dissipated - dissipated, travelled);
+        gw_contact_close(hold, &wall, &step, hold->dissipated - dissipated, travelled);
 }
 
 void gw_hold_undo(gw_hold *hold)

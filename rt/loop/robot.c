@@ -306,8 +306,12 @@ gw_wrench gw_robot_wrench(gw_robot *robot, const gw_robot_view *view)
         begin(robot, view);
     if (!robot->active)
         return out;
+    if (robot->count != view->set->dof)
+        gw_robot_stay(robot);
     if (robot->loose)
         take_hold(robot, view->set, &view->body, &view->body_from_tool);
+    else /* the set itself may move */
+        robot->reference = tool_at(view->set, robot->now, &view->body_from_tool);
     bool held = pull(robot, view, &out);
     if (robot->moving) {
         find_directions(robot, view);

@@ -153,6 +153,17 @@ void gw_walls_look(gw_walls *walls, const gw_model *model, double mass,
     }
 }
 
+void gw_walls_yield(gw_walls *walls, const gw_pose *from, const gw_pose *to)
+{
+    for (int i = 0; i < walls->count; i++) {
+        double before, after;
+        gw_rows_value(&walls->wall[i].row, 1, from, &before);
+        gw_rows_value(&walls->wall[i].row, 1, to, &after);
+        double pressed = fmax(walls->wall[i].sign * before - walls->slack[i], 0);
+        walls->slack[i] = fmax(walls->slack[i], walls->wall[i].sign * after - pressed);
+    }
+}
+
 gw_wrench gw_walls_wrench(const gw_walls *walls, const gw_pose *pose, const gw_twist *twist)
 {
     gw_wrench sum = {{0, 0, 0}, {0, 0, 0}};

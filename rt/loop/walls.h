@@ -50,6 +50,10 @@ void gw_walls_look(gw_walls *walls, const gw_model *model, double mass,
                    const gw_pose *body_from_held, const gw_pose *pose, const gw_twist *twist,
                    double dt);
 
+/* The body was taken from one pose to another by what walls do not resist: they yield, each spring
+ * stays as it is. */
+void gw_walls_yield(gw_walls *walls, const gw_pose *from, const gw_pose *to);
+
 /* The wrench at the body's origin, world axes, of a body there that moves so. */
 gw_wrench gw_walls_wrench(const gw_walls *walls, const gw_pose *pose, const gw_twist *twist);
 

@@ -309,6 +309,46 @@ test('the simulation', async () => {
   assert.deepEqual([stopped.json.state, stopped.json.tick], ['stopped', 0]);
 });
 
+test('tasks', async () => {
+  const task = { id: 'lift', name: 'Lift', object: 'cone', steps: [{ type: 'wait', seconds: 0.05 }, { type: 'move', by: { s: 0.01 }, speed: 0.1 }] };
+  await expect(200, 'GET', '/tasks');
+  await expect(200, 'POST', '/tasks?dryRun=true', task);
+  const made = await expect(201, 'POST', '/tasks', task);
+  assert.equal(made.headers.location, '/api/v1/tasks/lift');
+  assert.deepEqual([made.json.progress.state, made.json.progress.steps.map((s) => s.state)], ['idle', ['waiting', 'waiting']]);
+  await expect(409, 'POST', '/tasks', task);
+  await expect(400, 'POST', '/tasks', { ...task, id: 'none', steps: [] });
+  await expect(200, 'GET', '/tasks/lift');
+  await expect(404, 'GET', '/tasks/nothing');
+  await expect(200, 'GET', '/tasks/lift/progress');
+  await expect(404, 'GET', '/tasks/nothing/progress');
+  await expect(200, 'PUT', '/tasks/lift?dryRun=true', { object: 'cone', steps: task.steps });
+  await expect(200, 'PUT', '/tasks/lift', { object: 'cone', steps: task.steps });
+  await expect(201, 'PUT', '/tasks/second', { object: 'cone', steps: [{ type: 'wait', seconds: 60 }] });
+  await expect(400, 'PUT', '/tasks/lift', { ...task, id: 'other' });
+  await expect(200, 'PATCH', '/tasks/lift', { name: 'Up' });
+  await expect(200, 'PATCH', '/tasks/lift?dryRun=true', { name: 'Down' });
+  await expect(400, 'PATCH', '/tasks/lift', { object: 'nothing' });
+  await expect(404, 'PATCH', '/tasks/nothing', { name: 'x' });
+  await expect(409, 'PATCH', '/tasks/lift', { id: 'second' });
+  await expect(200, 'POST', '/simulation/halt');
+  await expect(409, 'POST', '/tasks/second/start');
+  await expect(200, 'POST', '/simulation/arm');
+  const started = await expect(200, 'POST', '/tasks/second/start');
+  assert.equal(started.json.state, 'running');
+  await expect(409, 'POST', '/tasks/lift/start');
+  await expect(409, 'PUT', '/tasks/second', { object: 'cone', steps: task.steps });
+  await expect(409, 'PATCH', '/tasks/second', { name: 'x' });
+  await expect(409, 'DELETE', '/tasks/second');
+  await expect(404, 'POST', '/tasks/nothing/start');
+  await expect(404, 'POST', '/tasks/nothing/stop');
+  assert.equal((await expect(200, 'POST', '/tasks/second/stop')).json.state, 'stopped');
+  await expect(200, 'DELETE', '/tasks/second?dryRun=true');
+  await expect(204, 'DELETE', '/tasks/second');
+  await expect(404, 'DELETE', '/tasks/second');
+  await expect(200, 'PUT', '/simulation', { state: 'stopped' });
+});
+
 test('events and solve', async () => {
   const events = (await expect(200, 'GET', '/events')).json;
   assert.ok(events.length > 0);
@@ -325,7 +365,7 @@ test('events and solve', async () => {
 
 // An address for a path of the document: ids that exist where that matters.
 const address = (path) => path.replace('/api/v1', '').replace('{file}', 'paper-plane').replace('{object}/{feature}', 'cone/apex')
-  .replace('{object}', 'cone').replace('/devices/{id}', '/devices/sim').replace('/objects/{id}', '/objects/cone').replace('/constraints/{id}', '/constraints/c1');
+  .replace('{object}', 'cone').replace('/devices/{id}', '/devices/sim').replace('/objects/{id}', '/objects/cone').replace('/constraints/{id}', '/constraints/c1').replace('/tasks/{id}', '/tasks/lift');
 const operations = () => Object.entries(contract.document.paths).flatMap(([path, item]) =>
   Object.entries(item).map(([method, operation]) => ({ method: method.toUpperCase(), path: address(path), operation })));
 
@@ -361,6 +401,8 @@ test('every edit heeds If-Match', async () => {
     'POST /constraints': { type: 'parallel', a: 'cone/axis', b: 'cylinder/axis' }, 'PATCH /constraints/c1': {},
     'PATCH /solutions/cone': {}, 'POST /devices': { id: 'd', driver: 'sim' }, 'PATCH /devices/sim': {},
     'PUT /devices/sim/operator': { type: 'none' }, 'PUT /tool': { object: 'cone' }, 'PATCH /tool': {},
+    'POST /tasks': { id: 't', object: 'cone', steps: [{ type: 'wait', seconds: 1 }] }, 'PATCH /tasks/lift': {},
+    'PUT /tasks/lift': { object: 'cone', steps: [{ type: 'wait', seconds: 1 }] },
   };
   for (const { method, path, operation } of operations().filter((o) => o.operation.responses[412])) {
     const body = operation.requestBody ? bodies[`${method} ${path}`] : undefined;
