@@ -7,7 +7,7 @@ CC := $(if $(filter default,$(origin CC)),gcc,$(CC))
 WARN := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes \
         -Wvla -Werror
 # Bits must not depend on how the compiler contracts or reorders: no fused products, no fast-math.
-MATHS := -ffp-contract=off -fno-math-errno -fno-trapping-math
+MATHS := -ffp-contract=off -fno-math-errno -fno-trapping-math -fcx-limited-range
 OPT ?= -O2
 CFLAGS += -std=c17 -D_GNU_SOURCE -g $(OPT) $(MATHS) $(WARN) -I. -MMD -MP -pthread
 LDLIBS_RT := -lm
@@ -21,7 +21,7 @@ ORACLE_SRC := tests/oracle/oracle.c tests/oracle/making.c tests/oracle/judge.c t
 
 obj = $(patsubst %.c,$(BUILD)/obj/%.o,$(1))
 
-.PHONY: deps deps-test build lib run test unit api page check bench verify asan tsan format clean
+.PHONY: deps deps-test build lib run test unit api page check bench verify tools asan tsan format clean
 
 build: $(BUILD)/guideway
 
@@ -145,6 +145,13 @@ bench: $(BUILD)/guideway $(NODE_MODULES)
 	$(BUILD)/guideway bench --csv $(BUILD)/bench.csv
 	GUIDEWAY=$(abspath $<) node tests/bench/moving.mjs
 	GUIDEWAY=$(abspath $<) node tests/bench/page.mjs
+
+# ---- what makes tables of the source: run by hand ----------------------------------------------
+
+tools: $(BUILD)/make_start_system
+
+$(BUILD)/%: tests/tools/%.c $(BUILD)/libguideway.a
+	@$(CC) $(CFLAGS) -o $@ $< $(BUILD)/libguideway.a $(LDFLAGS) $(LDLIBS_RT)
 
 # ---- sanitizers: the C tests, and ten seconds of edits and dragging at the real server ----------
 

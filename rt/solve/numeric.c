@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "rt/geom/curve.h"
-#include "rt/solve/numeric.h"
+#include "rt/solve/roots.h"
 
 #define FIRST_TRIES 24   /* starts before the answer's kind is decided */
 #define ENOUGH      8    /* poses of a set with two freedoms or more */
@@ -77,8 +77,7 @@ static bool this_branch(const gw_completion *c, const gw_pose *x)
     return true;
 }
 
-/* One start; true when it found a pose that was not known. */
-static bool attempt(gw_completion *c, gw_pose x)
+bool gw_completion_try(gw_completion *c, gw_pose x)
 {
     const gw_run *run = c->run;
     double worst = gw_settle(c, &x);
@@ -112,26 +111,44 @@ static bool may_go_on(const gw_completion *c)
     return c->run->work > 0;
 }
 
+/* Isolated poses without a method that finds all of them: on until many starts in a row brought
+ * nothing new. */
+static void restart(gw_completion *c, int tries)
+{
+    for (int idle = 0; tries < MOST_TRIES && may_go_on(c); tries++) {
+        idle = gw_completion_try(c, random_start(c)) ? 0 : idle + 1;
+        if (idle >= IDLE_TRIES + 20 * c->found_count)
+            break;
+    }
+}
+
 static void search(gw_completion *c)
 {
-    int idle = 0, tries = 0;
-    attempt(c, c->run->problem->pose);
+    int tries = 0;
+    gw_roots_found roots = gw_roots_quick(c);
+    if (roots.exact) {
+        c->complex_roots = roots.complex_roots;
+        return;
+    }
+    gw_completion_try(c, c->run->problem->pose);
     for (; tries < FIRST_TRIES && c->found_count < ENOUGH && may_go_on(c); tries++)
-        attempt(c, random_start(c));
+        gw_completion_try(c, random_start(c));
     int most = most_dof(c);
     if (most > 0) { /* the chart of the set is one pose; beside it there may be others */
         int limit = most > 1 ? FIRST_TRIES : CURVE_TRIES;
         int enough = most > 1 ? 2 * ENOUGH : GW_MAX_FOUND;
         for (; tries < limit && c->found_count < enough && may_go_on(c); tries++)
-            attempt(c, random_start(c));
+            gw_completion_try(c, random_start(c));
         return;
     }
-    /* isolated poses: on until many starts in a row brought nothing new */
-    for (; tries < MOST_TRIES && may_go_on(c); tries++) {
-        idle = attempt(c, random_start(c)) ? 0 : idle + 1;
-        if (idle >= IDLE_TRIES + 20 * c->found_count)
-            break;
+    if (!roots.all)
+        roots = gw_roots_all(c);
+    if (roots.exact) {
+        c->complex_roots = roots.complex_roots;
+        return;
     }
+    c->restarted = true;
+    restart(c, tries);
 }
 
 /* ---- branches -------------------------------------------------------------------------------- */
@@ -253,12 +270,16 @@ void gw_complete(gw_run *run, const gw_state *state, bool any_sense)
     c.size = run->size;
     c.random = 1;
     c.found_count = 0;
+    c.complex_roots = 0;
+    c.restarted = false;
     c.best = c.residual = HUGE_VAL;
     c.any_sense = any_sense;
     add_rows(&c);
     find_middles(&c);
     search(&c);
     gw_solution *s = run->solution;
+    s->complex_roots += c.complex_roots;
+    s->real_roots += c.complex_roots > 0 ? c.found_count : 0;
     s->best_residual = fmin(s->best_residual, c.residual * c.size);
     if (c.found_count == 0)
         run->doubt = true;

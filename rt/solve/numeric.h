@@ -25,10 +25,15 @@ typedef struct gw_completion {
     double best; /* row's residual of a start that failed, and the constraints' there */
     double residual;
     bool any_sense;
+    int complex_roots; /* of isolated sets, real ones included; 0 where not known */
+    bool restarted;    /* isolated poses may be missing */
 } gw_completion;
 
 /* A deterministic number of the completion's own sequence. */
 double gw_completion_uniform(gw_completion *c, double low, double high);
+
+/* One start, down to the rows; true when it found a pose that was not known. */
+bool gw_completion_try(gw_completion *c, gw_pose x);
 
 /* ---- settle.c -------------------------------------------------------------------------------- */
 

@@ -235,6 +235,7 @@ void gw_solve(const gw_problem *problem, gw_solution *solution)
     solution->method = GW_CLOSED_FORM;
     solution->branch_count = solution->redundant_count = solution->implied_count = 0;
     solution->trace_count = 0;
+    solution->complex_roots = solution->real_roots = 0;
     solution->left = 0;
     solution->reason = NULL;
     solution->best_residual = HUGE_VAL;

@@ -99,6 +99,9 @@ typedef struct gw_solution {
     gw_method method;
     int dof;          /* the largest dimension of a branch */
     int branch_count; /* of `branches`, below */
+    /* Of the isolated poses that were found numerically, where the method finds all: roots of the
+     * polynomials, and how many of them are real; 0 where that is not known. */
+    int complex_roots, real_roots;
     int redundant_count;
     gw_redundant redundant[GW_MAX_PROBLEM];
     int implied_count;

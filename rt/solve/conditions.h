@@ -1,0 +1,39 @@
+/*
+ * Inside of the numeric completion: leaves whose translation follows from the rotation, as three
+ * equations in the quaternion. Any thread, RT safe.
+ */
+#ifndef GW_SOLVE_CONDITIONS_H
+#define GW_SOLVE_CONDITIONS_H
+
+#include "rt/solve/roots.h"
+
+#define GW_W            10 /* quadratic monomials of e: 00 01 02 03 11 12 13 22 23 33 */
+#define GW_MAX_QUARTICS 12
+
+typedef struct gw_conditions {
+    double t[3][GW_W]; /* N t */
+    int quadrics, quartics;
+    double quadric[GW_W][GW_W]; /* orthonormal */
+    double quartic[GW_MAX_QUARTICS][GW_W][GW_W];
+} gw_conditions;
+
+/* Three of them, or three combinations. */
+typedef struct gw_equations {
+    int degree[3];
+    double quadric[3][GW_W];
+    double quartic[3][GW_W][GW_W];
+} gw_equations;
+
+/* False where t does not follow from R, or fewer than three conditions are left. */
+bool gw_conditions_of(const gw_forms *forms, gw_conditions *conditions);
+
+void gw_conditions_equations(const gw_conditions *conditions, gw_equations *equations);
+
+/* From e_i^d = e_0^d to the equations: for gw_follow_path(), of four unknowns. */
+void gw_equations_evaluate(const void *system, const gw_complex *e, double tau, gw_complex *f,
+                           gw_complex (*j)[GW_PATH_UNKNOWNS], gw_complex *rate);
+
+/* The pose of a quaternion. */
+gw_root gw_conditions_root(const gw_conditions *conditions, const gw_complex e[4]);
+
+#endif

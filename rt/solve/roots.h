@@ -1,0 +1,112 @@
+/*
+ * Inside of the numeric completion: isolated poses as roots of polynomials, all of them.
+ *
+ * The rows of a leaf are forms in 17 coordinates of a pose, the compactification of SE(3) of
+ * degree 40 in P^16 (Gallet, Nawratil, Schicho, "Bond theory for pentapods and hexapods", 2015):
+ *
+ *   y = (R, t, s, r, 1),   s = R^T t,  r = |t|^2
+ *
+ * With the quaternion e not of unit length, N = e . e, they are polynomials in e and t:
+ *   (R(e), N t, R(e)^T t, N r, N),  R(e) quadratic.
+ *
+ * Coordinates are centred, divided by the problem's size, and turned at random on either side, so
+ * that no lattice number is special. Any thread, RT safe; bounded by gw_run's `work`.
+ */
+#ifndef GW_SOLVE_ROOTS_H
+#define GW_SOLVE_ROOTS_H
+
+#include <complex.h>
+
+#include "rt/solve/numeric.h"
+
+typedef double complex gw_complex;
+
+/* Where the parts of y begin. */
+enum { GW_Y_R = 0, GW_Y_T = 9, GW_Y_S = 12, GW_Y_TT = 15, GW_Y_ONE = 16, GW_Y = 17 };
+
+#define GW_MAX_SQUARED 8  /* cylinders kept; what is beyond is only verified */
+#define GW_MAX_SENSES 8
+#define GW_PATH_UNKNOWNS 7 /* e and t */
+#define GW_MOST_PATHS 160 /* what the time bound allows */
+
+/* h . y - (l . y)^2 = 0: a cylinder's row, |X - f|^2 - value^2 less the square along its axis. */
+typedef struct gw_squared {
+    double h[GW_Y], l[GW_Y];
+} gw_squared;
+
+/* The rows of a leaf: independent hyperplanes, and cylinders. */
+typedef struct gw_forms {
+    gw_pose world, body; /* frames of the scaled problem: x = p + size R(q) x' */
+    double size;
+    bool mirrored; /* it is the inverse pose that is sought */
+    int linear, squared, senses;
+    gw_vec3 along_m[GW_MAX_SENSES], along_f[GW_MAX_SENSES]; /* R along_m = along_f */
+    double h[GW_Y][GW_Y]; /* orthonormal */
+    gw_squared q[GW_MAX_SQUARED];
+} gw_forms;
+
+/* A pose with complex coordinates, of the scaled problem. */
+typedef struct gw_root {
+    gw_complex e[4], t[3];
+} gw_root;
+
+/* ---- forms.c --------------------------------------------------------------------------------- */
+
+void gw_forms_of(const gw_completion *c, gw_forms *forms);
+/* The same forms for the inverse pose. */
+void gw_forms_mirror(gw_forms *forms);
+/* A scaled pose, in the coordinates of the problem. */
+gw_pose gw_forms_pose(const gw_forms *forms, const gw_root *scaled);
+/* The largest value of all forms at a root, relative to the terms they are made of. */
+double gw_forms_residual(const gw_forms *forms, const gw_root *root);
+/* False where vectors that are parallel by the rows are opposite: another branch's. */
+bool gw_forms_same_sense(const gw_forms *forms, const gw_root *root);
+void gw_forms_coordinates(const gw_root *root, gw_complex y[GW_Y]);
+
+/* ---- quadrics.c ------------------------------------------------------------------------------ */
+
+/* The eight common points of three quadrics in P^3 (entries 00 01 02 03 11 12 13 22 23 33, of unit
+ * size; off the diagonal both together); false where they are not finite in number. */
+bool gw_quadrics_roots(const double (*quadrics)[10], gw_complex (*e)[4]);
+
+/* ---- paths.c --------------------------------------------------------------------------------- */
+
+/* How a path ends. */
+typedef enum gw_path_end {
+    GW_END_REGULAR,  /* a simple root */
+    GW_END_SINGULAR, /* near a multiple root */
+    GW_END_FAR,      /* at infinity */
+    GW_END_LOST      /* out of steps */
+} gw_path_end;
+
+/* Equations that change with tau from a start system to a target, homogeneous in x[0..3]. */
+typedef struct gw_paths {
+    int unknowns; /* one more than equations */
+    const void *system;
+    /* values, Jacobian and rates of change at x and tau */
+    void (*evaluate)(const void *system, const gw_complex *x, double tau, gw_complex *f,
+                     gw_complex (*j)[GW_PATH_UNKNOWNS], gw_complex *rate);
+    long *work;
+    long cost; /* of an evaluation */
+} gw_paths;
+
+/* At tau = 1 only: down to round-off, from nearby. */
+gw_path_end gw_finish_path(const gw_paths *paths, gw_complex *x);
+
+/* Follows x from tau = 0 to 1; `care` divides the steps' tolerance. */
+gw_path_end gw_follow_path(const gw_paths *paths, double care, gw_complex *x);
+
+/* ---- all_roots.c ----------------------------------------------------------------------------- */
+
+typedef struct gw_roots_found {
+    bool all;          /* every simple root was found */
+    bool exact;        /* and there are no others */
+    int complex_roots; /* simple ones, real ones included */
+} gw_roots_found;
+
+/* Where R is told by three quadrics: in some tens of microseconds. */
+gw_roots_found gw_roots_quick(gw_completion *completion);
+/* By following paths: milliseconds. Real roots become poses of the completion in either case. */
+gw_roots_found gw_roots_all(gw_completion *completion);
+
+#endif

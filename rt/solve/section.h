@@ -1,0 +1,35 @@
+/*
+ * Inside of the numeric completion: six forms of a pose as equations in e and t. Any thread, RT
+ * safe.
+ */
+#ifndef GW_SOLVE_SECTION_H
+#define GW_SOLVE_SECTION_H
+
+#include "rt/solve/roots.h"
+
+/* The first `linear` equations go from one hyperplane to another, the others from one
+ * N (h . y) - (l . y)^2 to another. */
+typedef struct gw_section {
+    int linear;
+    gw_complex from[6][GW_Y], to[6][GW_Y];
+    gw_complex from_axis[6][GW_Y], to_axis[6][GW_Y];
+} gw_section;
+
+void gw_section_evaluate(const void *system, const gw_complex *x, double tau, gw_complex *f,
+                         gw_complex (*j)[GW_PATH_UNKNOWNS], gw_complex *rate);
+
+/* ---- start_system.c, start_roots.c ----------------------------------------------------------- */
+
+#define GW_MOST_CYLINDERS 2 /* of a section: 160 paths */
+
+/* Roots of a generic section with that many cylinders: 40, 80, 160. */
+int gw_start_count(int cylinders);
+/* Fills in the start of a section, generic complex numbers; sets `linear`. */
+void gw_start_section(int cylinders, gw_section *section);
+/* A root of the start, to round-off. */
+gw_root gw_start_root(int cylinders, const gw_section *section, int i);
+
+/* e_1, e_2, e_3 of each start root, e_0 = 1, real and imaginary parts; t follows from them. */
+extern const double gw_start_roots_0[40][6], gw_start_roots_1[80][6], gw_start_roots_2[160][6];
+
+#endif

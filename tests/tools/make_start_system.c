@@ -1,0 +1,198 @@
+/*
+ * Makes rt/solve/start_roots.c: the roots of the generic sections that paths start from.
+ *
+ *   make tools && build/make_start_system > rt/solve/start_roots.c
+ *
+ * Monodromy: a section through one known pose, then loops through other sections, each of which
+ * permutes the roots and so brings new ones, until their number is that of the degree, 40 for
+ * hyperplanes and twice as many for each cylinder; last, from that section to the one wanted.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "rt/solve/section.h"
+
+static unsigned long long state = 7;
+
+static double uniform(void)
+{
+    unsigned long long z = (state += 0x9e3779b97f4a7c15ull);
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
+    z ^= z >> 31;
+    return (double)(z >> 11) / 9007199254740992.0 * 2 - 1;
+}
+
+static gw_complex number(void)
+{
+    double re = uniform(), im = uniform();
+    return re + im * I;
+}
+
+/* One of the ends of a section's paths. */
+typedef struct system_of {
+    gw_complex h[6][GW_Y], axis[6][GW_Y];
+} system_of;
+
+static system_of random_system(int cylinders)
+{
+    system_of s;
+    memset(&s, 0, sizeof s);
+    for (int i = 0; i < 6; i++)
+        for (int k = 0; k < GW_Y; k++) {
+            s.h[i][k] = number();
+            if (i >= 6 - cylinders && (k < GW_Y_S || k == GW_Y_ONE))
+                s.axis[i][k] = number();
+        }
+    return s;
+}
+
+static gw_root random_root(void)
+{
+    gw_root x;
+    for (int i = 0; i < 4; i++)
+        x.e[i] = number();
+    for (int i = 0; i < 3; i++)
+        x.t[i] = number();
+    return x;
+}
+
+/* Moves the constants so that the system has the root. */
+static void pass_through(system_of *s, const gw_root *x)
+{
+    gw_complex y[GW_Y];
+    gw_forms_coordinates(x, y);
+    for (int i = 0; i < 6; i++) {
+        gw_complex h = 0, l = 0;
+        for (int k = 0; k < GW_Y; k++) {
+            h += s->h[i][k] * y[k];
+            l += s->axis[i][k] * y[k];
+        }
+        s->h[i][GW_Y_ONE] -= (h - l * l / y[GW_Y_ONE]) / y[GW_Y_ONE];
+    }
+}
+
+/* N h - l^2 times the square of a phase is another form of the same cylinder. */
+static void put(const system_of *s, gw_complex (*h)[GW_Y], gw_complex (*axis)[GW_Y], bool turned)
+{
+    for (int i = 0; i < 6; i++) {
+        gw_complex phase = turned ? cexp(I * GW_PI * uniform()) : 1;
+        for (int k = 0; k < GW_Y; k++) {
+            h[i][k] = phase * phase * s->h[i][k];
+            axis[i][k] = phase * s->axis[i][k];
+        }
+    }
+}
+
+static bool go(int cylinders, const system_of *a, const system_of *b, gw_section *s, gw_root *x,
+               int count, bool *there)
+{
+    bool all = true;
+    long work;
+    gw_paths paths = {7, s, gw_section_evaluate, &work, 1};
+    s->linear = 6 - cylinders;
+    put(a, s->from, s->from_axis, true);
+    put(b, s->to, s->to_axis, true);
+    for (int i = 0; i < count; i++) {
+        gw_complex v[7] = {x[i].e[0], x[i].e[1], x[i].e[2], x[i].e[3],
+                           x[i].t[0], x[i].t[1], x[i].t[2]};
+        work = 1000000;
+        bool arrived = gw_follow_path(&paths, 10, v) == GW_END_REGULAR;
+        x[i] = (gw_root){{v[0], v[1], v[2], v[3]}, {v[4], v[5], v[6]}};
+        there[i] = there[i] && arrived;
+        all = all && arrived;
+    }
+    return all;
+}
+
+static bool same(const gw_root *a, const gw_root *b)
+{
+    double off = 0;
+    for (int i = 1; i < 4; i++)
+        off = fmax(off, cabs(a->e[i] / a->e[0] - b->e[i] / b->e[0]));
+    return off < 1e-6;
+}
+
+/* All roots of a random system. */
+static void gather(int cylinders, system_of *s, gw_root *roots)
+{
+    int wanted = gw_start_count(cylinders), count = 1;
+    gw_section section;
+    roots[0] = random_root();
+    *s = random_system(cylinders);
+    pass_through(s, &roots[0]);
+    while (count < wanted) {
+        gw_root moved[160];
+        bool there[160];
+        system_of by = random_system(cylinders);
+        memcpy(moved, roots, sizeof moved[0] * (size_t)count);
+        memset(there, 1, sizeof there);
+        go(cylinders, s, &by, &section, moved, count, there);
+        go(cylinders, &by, s, &section, moved, count, there);
+        for (int i = 0, before = count; i < before; i++) {
+            bool known = !there[i];
+            for (int k = 0; k < count; k++)
+                known = known || same(&moved[i], &roots[k]);
+            if (!known && count < wanted)
+                roots[count++] = moved[i];
+        }
+        fprintf(stderr, "%d cylinders: %d roots\n", cylinders, count);
+    }
+}
+
+/* From there to the start section, by another way where a path is lost. */
+static void bring(int cylinders, const system_of *s, gw_root *roots)
+{
+    int count = gw_start_count(cylinders);
+    gw_section section;
+    system_of start;
+    gw_start_section(cylinders, &section);
+    memcpy(start.h, section.from, sizeof start.h);
+    memcpy(start.axis, section.from_axis, sizeof start.axis);
+    for (int tries = 0; tries < 20; tries++) {
+        gw_root moved[160];
+        bool there[160];
+        memcpy(moved, roots, sizeof moved[0] * (size_t)count);
+        memset(there, 1, sizeof there);
+        bool all = go(cylinders, s, &start, &section, moved, count, there);
+        for (int i = 0; i < count; i++)
+            for (int k = 0; k < i; k++)
+                all = all && !same(&moved[i], &moved[k]);
+        if (all) {
+            memcpy(roots, moved, sizeof moved[0] * (size_t)count);
+            return;
+        }
+    }
+    fprintf(stderr, "%d cylinders: paths are lost\n", cylinders);
+    exit(1);
+}
+
+static void print(int cylinders, const gw_root *roots)
+{
+    int count = gw_start_count(cylinders);
+    printf("\nconst double gw_start_roots_%d[%d][6] = {\n", cylinders, count);
+    for (int i = 0; i < count; i++) {
+        printf("    {");
+        for (int k = 1; k < 4; k++) {
+            gw_complex z = roots[i].e[k] / roots[i].e[0];
+            printf("%.10g, %.10g%s", creal(z), cimag(z), k < 3 ? ", " : "},\n");
+        }
+    }
+    printf("};\n");
+}
+
+int main(void)
+{
+    static gw_root roots[160];
+    printf("/*\n * Roots of the sections of start_system.c. Made by tests/tools/make_start_system.c:"
+           "\n * not to be edited.\n */\n#include \"rt/solve/section.h\"\n\n"
+           "/* clang-format off */\n");
+    for (int cylinders = 0; cylinders <= GW_MOST_CYLINDERS; cylinders++) {
+        system_of s;
+        gather(cylinders, &s, roots);
+        bring(cylinders, &s, roots);
+        print(cylinders, roots);
+    }
+    return 0;
+}
