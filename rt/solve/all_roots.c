@@ -102,22 +102,41 @@ static void take(harvest *h, gw_root x, gw_path_end end)
     h->root[h->count++] = x;
 }
 
-/* Real systems have their roots in conjugate pairs: one that is alone tells of another missing. */
-static bool paired(const harvest *h)
+/* True where the conjugate of a root is there too. */
+static bool paired(const harvest *h, int i)
 {
-    for (int i = 0; i < h->count; i++) {
-        bool found = imaginary(&h->root[i]) < REAL;
-        for (int k = 0; k < h->count && !found; k++)
-            found = apart(&h->root[i], &h->root[k], true) < SAME;
-        if (!found)
-            return false;
+    bool found = imaginary(&h->root[i]) < REAL;
+    for (int k = 0; k < h->count && !found; k++)
+        found = apart(&h->root[i], &h->root[k], true) < SAME;
+    return found;
+}
+
+/* Real systems have their roots in conjugate pairs: one that is alone tells of another missing.
+ * Where as many are alone as paths were lost, those are found. */
+static void mend(harvest *h)
+{
+    int alone[GW_MOST_PATHS], count = 0;
+    for (int i = 0; i < h->count; i++)
+        if (!paired(h, i))
+            alone[count++] = i;
+    if (count == h->lost && h->crossed == 0) {
+        for (int i = 0; i < count; i++) {
+            gw_root *x = &h->root[h->count++];
+            *x = h->root[alone[i]];
+            for (int k = 0; k < 4; k++)
+                x->e[k] = conj(x->e[k]);
+            for (int k = 0; k < 3; k++)
+                x->t[k] = conj(x->t[k]);
+        }
+        h->lost = 0;
+    } else if (h->lost == 0) {
+        h->crossed += count;
     }
-    return true;
 }
 
 static bool complete(const harvest *h)
 {
-    return h->lost == 0 && h->crossed == 0 && paired(h);
+    return h->lost == 0 && h->crossed == 0;
 }
 
 /* The simple roots that satisfy every row, not only the combinations solved: real ones are poses.
@@ -282,7 +301,7 @@ gw_roots_found gw_roots_all(gw_completion *completion)
     if (completion->row_count < 6)
         return none;
     gw_forms_of(completion, &forms);
-    bool turning = conditions(&forms, &c);
+    bool turning = conditions(&forms, &c) && c.quadrics + forms.squared > 0;
     int cylinders = forms.linear < 6 ? 6 - forms.linear : 0;
     if (turning)
         gw_conditions_equations(&c, &s);
@@ -298,6 +317,7 @@ gw_roots_found gw_roots_all(gw_completion *completion)
             by_rotation_paths(&h, &c, &s, care);
         else
             by_section_paths(&h, &section, cylinders, care);
+        mend(&h);
         if (complete(&h))
             break;
     }

@@ -6,9 +6,11 @@
  */
 #include "rt/solve/roots.h"
 
-#define MOST_STEPS 400
+#define MOST_STEPS 1000
 #define PREDICTED  2e-3 /* error that a prediction may have */
-#define FAR        1e8
+#define LAST_PART  1e-3
+#define FAR        1e6  /* translations beyond this, in sizes, are at infinity in the end */
+#define LEAST_STEP 1e-7 /* in the last part: what goes on like this ends in no simple root */
 
 /* A point of the path with its tangent, x[fixed] = 1. */
 typedef struct station {
@@ -127,12 +129,30 @@ static int normalise(gw_complex *x)
     return most;
 }
 
-static bool far(const gw_paths *p, const gw_complex *x)
+static double farthest(const gw_paths *p, const gw_complex *x)
 {
+    double most = 0;
     for (int i = 4; i < p->unknowns; i++)
-        if (size_of(x[i]) > FAR)
-            return true;
-    return false;
+        most = fmax(most, size_of(x[i]));
+    return most;
+}
+
+/* N over e . e */
+static double turning(const gw_complex *x)
+{
+    gw_complex n = 0;
+    double size = 0;
+    for (int i = 0; i < 4; i++) {
+        n += x[i] * x[i];
+        size += creal(x[i] * conj(x[i]));
+    }
+    return size_of(n) / size;
+}
+
+/* Paths pass near infinity on their way, too: only the last part tells. */
+static bool leaves(const gw_paths *p, const station *at)
+{
+    return at->tau > 1 - LAST_PART && farthest(p, at->x) > FAR;
 }
 
 static bool outgrown(const gw_complex *x)
@@ -143,20 +163,32 @@ static bool outgrown(const gw_complex *x)
     return false;
 }
 
-/* At tau = 1: down to round-off; singular where that does not converge as Newton's method does. */
+/* What there is where Newton's method does not converge as it does at simple roots. */
+static gw_path_end not_simple(const gw_paths *p, const gw_complex *x)
+{
+    bool away = farthest(p, x) > 1e-4 * FAR || turning(x) < 1e-4;
+    return away ? GW_END_FAR : GW_END_SINGULAR;
+}
+
+/* At tau = 1: down to round-off. x stays where it was if there is no simple root. */
 static gw_path_end finish(const gw_paths *p, int fixed, gw_complex *x)
 {
-    gw_complex v[GW_PATH_UNKNOWNS];
+    gw_complex v[GW_PATH_UNKNOWNS], y[GW_PATH_UNKNOWNS];
     double length = HUGE_VAL, before;
+    for (int i = 0; i < p->unknowns; i++)
+        y[i] = x[i];
     for (int k = 0; k < 6; k++) {
         before = length;
-        length = newton(p, fixed, 1, x, v);
-        if (length < 1e-13 || (length < 1e-11 && length > 0.5 * before))
-            return far(p, x) ? GW_END_FAR : GW_END_REGULAR;
+        length = newton(p, fixed, 1, y, v);
+        if (length < 1e-12 || (length < 1e-7 && length < 1e-3 * before)) {
+            for (int i = 0; i < p->unknowns; i++)
+                x[i] = y[i];
+            return farthest(p, x) > 10 * FAR ? GW_END_FAR : GW_END_REGULAR;
+        }
         if (length > 0.1)
             break;
     }
-    return far(p, x) ? GW_END_FAR : GW_END_SINGULAR;
+    return not_simple(p, x);
 }
 
 /* Corrects a prediction; returns the first step's length, or infinity where it does not
@@ -198,13 +230,13 @@ gw_path_end gw_follow_path(const gw_paths *p, double care, gw_complex *x)
         double error = correct(p, fixed, last ? 1 : at.tau + h, 4 * tolerance, &to);
         if (error > 4 * tolerance) {
             step = 0.4 * h;
-            if (step < 1e-9)
+            if (step < (at.tau > 1 - LAST_PART ? LEAST_STEP : 1e-5 * LEAST_STEP))
                 break;
             continue;
         }
         from = at, at = to;
         step = h * fmin(2, fmax(0.5, 0.9 * sqrt(sqrt(tolerance / (error + 1e-12)))));
-        if (far(p, at.x))
+        if (leaves(p, &at))
             break;
         if (outgrown(at.x)) {
             fixed = normalise(at.x);
@@ -216,7 +248,5 @@ gw_path_end gw_follow_path(const gw_paths *p, double care, gw_complex *x)
         x[i] = at.x[i];
     if (at.tau >= 1)
         return finish(p, fixed, x);
-    if (far(p, x))
-        return GW_END_FAR;
-    return at.tau > 0.999 ? GW_END_SINGULAR : GW_END_LOST;
+    return at.tau > 1 - LAST_PART ? not_simple(p, x) : GW_END_LOST;
 }
