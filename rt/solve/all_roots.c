@@ -160,14 +160,14 @@ static int sort_out(harvest *h)
 
 static gw_path_end polish(const gw_equations *s, long *work, gw_complex e[4])
 {
-    gw_paths paths = {4, s, gw_equations_evaluate, work, 15};
+    gw_paths paths = {4, s, gw_equations_evaluate, work, 10};
     return gw_finish_path(&paths, e);
 }
 
 static bool by_quadrics(harvest *h, const gw_conditions *c, const gw_equations *s)
 {
     gw_complex e[8][4];
-    h->c->run->work -= 1500;
+    h->c->run->work -= 1200;
     if (!gw_quadrics_roots(s->quadric, e))
         return false;
     for (int i = 0; i < 8; i++) {
@@ -184,7 +184,7 @@ static bool by_quadrics(harvest *h, const gw_conditions *c, const gw_equations *
 static void by_rotation_paths(harvest *h, const gw_conditions *c, const gw_equations *s, double care)
 {
     static const gw_complex unit[] = {1, -1, I, -I};
-    gw_paths paths = {4, s, gw_equations_evaluate, &h->c->run->work, 15};
+    gw_paths paths = {4, s, gw_equations_evaluate, &h->c->run->work, 10};
     const int *d = s->degree;
     for (int n = 0; n < d[0] * d[1] * d[2]; n++) {
         gw_complex e[4] = {1, unit[n % d[0]], unit[n / d[0] % d[1]], unit[n / d[0] / d[1]]};
@@ -235,7 +235,7 @@ static void turn_start(gw_section *s)
 
 static void by_section_paths(harvest *h, const gw_section *s, int cylinders, double care)
 {
-    gw_paths paths = {7, s, gw_section_evaluate, &h->c->run->work, 25};
+    gw_paths paths = {7, s, gw_section_evaluate, &h->c->run->work, 18 + cylinders};
     for (int i = 0; i < gw_start_count(cylinders); i++) {
         gw_root x = gw_start_root(cylinders, s, i);
         gw_complex v[7] = {x.e[0], x.e[1], x.e[2], x.e[3], x.t[0], x.t[1], x.t[2]};

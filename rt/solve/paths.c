@@ -166,7 +166,7 @@ static bool outgrown(const gw_complex *x)
 /* What there is where Newton's method does not converge as it does at simple roots. */
 static gw_path_end not_simple(const gw_paths *p, const gw_complex *x)
 {
-    bool away = farthest(p, x) > 1e-4 * FAR || turning(x) < 1e-4;
+    bool away = farthest(p, x) > 1e-4 * FAR || turning(x) < 5e-3;
     return away ? GW_END_FAR : GW_END_SINGULAR;
 }
 
