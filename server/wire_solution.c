@@ -181,6 +181,10 @@ json_t *wire_solution(const gw_solution *s, const char *const *ids)
         "{ss si ss so so so so}", "status", statuses[s->status], "dof", s->dof, "method",
         s->method == GW_NUMERIC ? "numeric" : "closed-form", "branches", branches, "redundant",
         redundant_json(s, ids), "implied", implied_json(s, ids), "trace", trace_json(s, ids));
+    if (s->complex_roots > 0)
+        json_object_set_new(
+            answer, "roots",
+            json_pack("{si si}", "complex", s->complex_roots, "real", s->real_roots));
     if (s->status == GW_STATUS_INCOMPATIBLE)
         json_object_set_new(answer, "conflict", wire_conflict(&s->conflict, ids));
     if (s->status == GW_STATUS_UNHANDLED) {

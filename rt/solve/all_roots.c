@@ -19,6 +19,7 @@ typedef struct harvest {
     int count;
     gw_root root[GW_MOST_PATHS]; /* simple ones */
     int singular, lost, crossed;
+    int multiple; /* of those that are not simple: roots of all forms, with multiplicity */
 } harvest;
 
 /* e scaled so that its largest entry is one. */
@@ -139,15 +140,20 @@ static bool complete(const harvest *h)
     return h->lost == 0 && h->crossed == 0;
 }
 
-/* The simple roots that satisfy every row, not only the combinations solved: real ones are poses.
- * Returns how many there are. */
+/* True where a root satisfies every row, not only the combinations solved. */
+static bool belongs(const harvest *h, const gw_root *x, double tolerance)
+{
+    return gw_forms_residual(h->forms, x) < tolerance && gw_forms_same_sense(h->forms, x);
+}
+
+/* The simple roots: real ones are poses. Returns how many roots there are. */
 static int sort_out(harvest *h)
 {
-    int count = 0;
+    int count = h->multiple;
     for (int i = 0; i < h->count; i++) {
         const gw_root *x = &h->root[i];
         double off = imaginary(x);
-        if (gw_forms_residual(h->forms, x) > 1e-7 || !gw_forms_same_sense(h->forms, x))
+        if (!belongs(h, x, 1e-7))
             continue;
         count++;
         if (off < NEARLY)
@@ -173,7 +179,11 @@ static bool by_quadrics(harvest *h, const gw_conditions *c, const gw_equations *
     for (int i = 0; i < 8; i++) {
         gw_complex polished[4] = {e[i][0], e[i][1], e[i][2], e[i][3]};
         gw_path_end end = polish(s, &h->c->run->work, polished);
-        take(h, gw_conditions_root(c, end == GW_END_REGULAR ? polished : e[i]), end);
+        gw_root x = gw_conditions_root(c, end == GW_END_REGULAR ? polished : e[i]);
+        int before = h->count;
+        take(h, x, end);
+        if (h->count == before && !at_infinity(&x) && belongs(h, &x, 1e-5))
+            h->multiple++;
     }
     h->singular += h->crossed; /* eight there are: two at one place are one of them twice */
     h->crossed = 0;
@@ -250,13 +260,16 @@ static void begin(harvest *h, gw_completion *c, const gw_forms *f)
 {
     h->c = c;
     h->forms = f;
-    h->count = h->singular = h->lost = h->crossed = 0;
+    h->count = h->singular = h->lost = h->crossed = h->multiple = 0;
 }
 
-static gw_roots_found conclude(harvest *h)
+/* Paths to a multiple root do not prove that it is alone: a curve may pass through it. */
+static gw_roots_found conclude(harvest *h, bool finite)
 {
-    gw_roots_found found = {complete(h), false, sort_out(h)};
-    found.exact = found.all && h->singular == 0;
+    bool simple = complete(h) && h->singular == 0;
+    gw_roots_found found = {simple || finite, simple, sort_out(h)};
+    if (!found.exact)
+        found.complex_roots = 0;
     return found;
 }
 
@@ -287,7 +300,7 @@ gw_roots_found gw_roots_quick(gw_completion *completion)
     begin(&h, completion, &forms);
     if (!by_quadrics(&h, &c, &s))
         return none;
-    return conclude(&h);
+    return conclude(&h, true);
 }
 
 gw_roots_found gw_roots_all(gw_completion *completion)
@@ -321,5 +334,5 @@ gw_roots_found gw_roots_all(gw_completion *completion)
         if (complete(&h))
             break;
     }
-    return conclude(&h);
+    return conclude(&h, false);
 }

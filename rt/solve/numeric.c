@@ -126,10 +126,9 @@ static void search(gw_completion *c)
 {
     int tries = 0;
     gw_roots_found roots = gw_roots_quick(c);
-    if (roots.exact) {
-        c->complex_roots = roots.complex_roots;
+    c->complex_roots = roots.complex_roots;
+    if (roots.exact && roots.simple)
         return;
-    }
     gw_completion_try(c, c->run->problem->pose);
     for (; tries < FIRST_TRIES && c->found_count < ENOUGH && may_go_on(c); tries++)
         gw_completion_try(c, random_start(c));
@@ -141,14 +140,13 @@ static void search(gw_completion *c)
             gw_completion_try(c, random_start(c));
         return;
     }
-    if (!roots.all)
+    if (!roots.exact)
         roots = gw_roots_all(c);
-    if (roots.exact) {
-        c->complex_roots = roots.complex_roots;
+    c->complex_roots = roots.complex_roots;
+    if (roots.exact)
         return;
-    }
-    c->restarted = true;
     restart(c, tries);
+    c->restarted = true;
 }
 
 /* ---- branches -------------------------------------------------------------------------------- */
@@ -252,38 +250,68 @@ static void find_middles(gw_completion *c)
     }
 }
 
-/* Says once that the search was cut short. */
-static void note_bound(gw_solution *s, unsigned long use)
+static void note(gw_solution *s, const char *rule, unsigned long use)
 {
-    static const char *const rule = "numeric search ended at its bound: there may be more poses";
-    if (s->trace_count == GW_MAX_TRACE ||
-        (s->trace_count > 0 && s->trace[s->trace_count - 1].rule == rule))
-        return;
-    s->trace[s->trace_count++] = (gw_trace_step){rule, use};
+    for (int i = 0; i < s->trace_count; i++)
+        if (s->trace[i].rule == rule)
+            return;
+    if (s->trace_count < GW_MAX_TRACE)
+        s->trace[s->trace_count++] = (gw_trace_step){rule, use};
+}
+
+/* Says once where poses may be missing. */
+static void note_limits(const gw_completion *c)
+{
+    static const char *const bound = "numeric search ended at its bound: there may be more poses";
+    static const char *const restarts = "found by restarts: there may be more";
+    gw_solution *s = c->run->solution;
+    if (c->run->work <= 0)
+        note(s, bound, c->run->use);
+    else if (c->restarted && c->found_count > 0 && most_dof(c) == 0)
+        note(s, restarts, c->run->use);
+}
+
+/* Roots are those of the constraints as they were stated: behind a choice there are others. */
+static void count_roots(const gw_completion *c)
+{
+    gw_solution *s = c->run->solution;
+    bool whole = c->any_sense || c->state->choice_count == 0;
+    s->complex_roots = whole ? c->complex_roots : GW_ROOTS_OPEN;
+}
+
+static void begin(gw_completion *c, gw_run *run, const gw_state *state, bool any_sense)
+{
+    c->run = run;
+    c->state = state;
+    c->size = run->size;
+    c->random = 1;
+    c->found_count = 0;
+    c->complex_roots = 0;
+    c->restarted = false;
+    c->best = c->residual = HUGE_VAL;
+    c->any_sense = any_sense;
+    add_rows(c);
+    find_middles(c);
+}
+
+int gw_count_roots(gw_run *run, const gw_state *state)
+{
+    gw_completion c;
+    begin(&c, run, state, true);
+    gw_roots_found roots = gw_roots_quick(&c);
+    return roots.exact ? roots.complex_roots : 0;
 }
 
 void gw_complete(gw_run *run, const gw_state *state, bool any_sense)
 {
     gw_completion c;
-    c.run = run;
-    c.state = state;
-    c.size = run->size;
-    c.random = 1;
-    c.found_count = 0;
-    c.complex_roots = 0;
-    c.restarted = false;
-    c.best = c.residual = HUGE_VAL;
-    c.any_sense = any_sense;
-    add_rows(&c);
-    find_middles(&c);
+    begin(&c, run, state, any_sense);
     search(&c);
     gw_solution *s = run->solution;
-    s->complex_roots += c.complex_roots;
-    s->real_roots += c.complex_roots > 0 ? c.found_count : 0;
     s->best_residual = fmin(s->best_residual, c.residual * c.size);
     if (c.found_count == 0)
         run->doubt = true;
-    if (run->work <= 0)
-        note_bound(s, run->use);
+    note_limits(&c);
+    count_roots(&c);
     add_found(&c);
 }

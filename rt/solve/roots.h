@@ -99,9 +99,9 @@ gw_path_end gw_follow_path(const gw_paths *paths, double care, gw_complex *x);
 /* ---- all_roots.c ----------------------------------------------------------------------------- */
 
 typedef struct gw_roots_found {
-    bool all;          /* every simple root was found */
-    bool exact;        /* and there are no others */
-    int complex_roots; /* simple ones, real ones included */
+    bool exact;        /* all were found: they are finite in number, and no path was lost */
+    bool simple;       /* there are none but simple ones */
+    int complex_roots; /* how many, with multiplicity, real ones included; 0 where not exact */
 } gw_roots_found;
 
 /* Where R is told by three quadrics: in some tens of microseconds. */

@@ -142,19 +142,37 @@ static void sort_branches(gw_solution *s)
 
 /* Where rules ended without an answer and without a proof: all constraints as they were stated. A
  * sense that is open needs no choice, the rows of parallels hold for both. */
+static void state_all(const gw_run *run, gw_state *state)
+{
+    memset(state, 0, offsetof(gw_state, places));
+    state->rotation = gw_quat_identity();
+    for (int i = 0; i < run->problem->count; i++) {
+        gw_sense sense = run->problem->constraints[i].sense;
+        gw_decompose(run, state, i, sense == GW_EITHER ? GW_SAME : sense);
+    }
+}
+
 static void complete_all(gw_run *run)
 {
     gw_state state;
-    memset(&state, 0, offsetof(gw_state, places));
-    state.rotation = gw_quat_identity();
-    for (int i = 0; i < run->problem->count; i++) {
-        gw_sense sense = run->problem->constraints[i].sense;
-        gw_decompose(run, &state, i, sense == GW_EITHER ? GW_SAME : sense);
-    }
+    state_all(run, &state);
     state.choices[state.choice_count++] = 'n';
     run->solution->left = run->use;
     run->solution->method = GW_NUMERIC;
     gw_complete(run, &state, true);
+}
+
+/* The roots of isolated poses; where choices led to them, those of the constraints as stated. */
+static void count_roots(gw_run *run, gw_solution *s)
+{
+    if (s->complex_roots == GW_ROOTS_OPEN) {
+        gw_state state;
+        state_all(run, &state);
+        s->complex_roots = s->dof == 0 ? gw_count_roots(run, &state) : 0;
+    }
+    bool isolated = s->dof == 0 && s->branch_count > 0;
+    s->complex_roots = isolated ? s->complex_roots : 0;
+    s->real_roots = s->complex_roots > 0 ? s->branch_count : 0;
 }
 
 /* An inequality fails by little: there is a pose all the same where the numeric search finds one,
@@ -214,6 +232,7 @@ static void conclude(gw_run *run, gw_solution *s)
         s->status = GW_SOLVED;
         s->left = 0;
         sort_branches(s);
+        count_roots(run, s);
         gw_find_redundant(run);
     } else if (!run->doubt && run->conflict.condition) {
         s->status = GW_STATUS_INCOMPATIBLE;

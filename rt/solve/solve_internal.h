@@ -261,6 +261,9 @@ bool gw_verified(const gw_problem *problem, unsigned long use, double size,
 /* Completes a state that has no closed form: branches go to run->solution. With any sense,
  * parallels may also end up opposite. */
 void gw_complete(gw_run *run, const gw_state *state, bool any_sense);
+#define GW_ROOTS_OPEN (-1) /* complex_roots, until the roots of all constraints are counted */
+/* The complex roots of a state, where they are told in some tens of microseconds; else 0. */
+int gw_count_roots(gw_run *run, const gw_state *state);
 /* Adds a branch, unless it is there already. `name`: what tells it from others of the state, at
  * most two characters. */
 void gw_add_branch(gw_run *run, const gw_state *state, const char *name, const gw_submanifold *set);
