@@ -7,10 +7,12 @@
 #include "rt/solve/conditions.h"
 #include "rt/solve/section.h"
 
-#define SAME       1e-6 /* roots closer than this are one */
-#define REAL       1e-6 /* imaginary parts below this are round-off */
-#define NEARLY     0.05 /* and below this the pose of a multiple root may be near */
-#define AT_INFINITY 1e-8 /* of N over the square of e */
+#define SAME              1e-6 /* roots closer than this are one */
+#define REAL              1e-6 /* imaginary parts below this are round-off */
+#define NEARLY            0.05 /* and below this the pose of a multiple root may be near */
+#define ATTEMPTS          3    /* ways from the start to the target */
+#define CYLINDERS_IN_TIME 1
+#define AT_INFINITY       1e-8 /* of N over the square of e */
 
 /* Roots as they come in. */
 typedef struct harvest {
@@ -191,7 +193,8 @@ static bool by_quadrics(harvest *h, const gw_conditions *c, const gw_equations *
 }
 
 /* Every combination of e_i, i = 1 .. 3, of modulus one. */
-static void by_rotation_paths(harvest *h, const gw_conditions *c, const gw_equations *s, double care)
+static void by_rotation_paths(harvest *h, const gw_conditions *c, const gw_equations *s,
+                              double care)
 {
     static const gw_complex unit[] = {1, -1, I, -I};
     gw_paths paths = {4, s, gw_equations_evaluate, &h->c->run->work, 10};
@@ -215,7 +218,7 @@ static double mixed(int i, int k)
 /* The target: the hyperplanes, or six combinations of them, and the cylinders needed. */
 static void aim(const gw_forms *f, int cylinders, gw_section *s)
 {
-    gw_start_section(cylinders, s);
+    s->linear = 6 - cylinders;
     memset(s->to, 0, sizeof s->to);
     memset(s->to_axis, 0, sizeof s->to_axis);
     for (int i = 0; i < s->linear; i++)
@@ -231,11 +234,14 @@ static void aim(const gw_forms *f, int cylinders, gw_section *s)
         }
 }
 
-/* Turns each equation of the start by an angle: paths meet no singular point then. */
-static void turn_start(gw_section *s)
+/* Turns each equation of the start by an angle: paths meet no singular point then. Each attempt
+ * goes another way. */
+static void turn_start(gw_section *s, int cylinders, int attempt)
 {
+    gw_start_section(cylinders, s);
     for (int i = 0; i < 6; i++) {
-        gw_complex phase = cos(1 + 2.1 * i) + I * sin(1 + 2.1 * i);
+        double angle = 1 + 2.1 * i + 1.7 * attempt;
+        gw_complex phase = cos(angle) + I * sin(angle);
         for (int k = 0; k < GW_Y; k++) {
             s->from[i][k] *= phase * phase;
             s->from_axis[i][k] *= phase;
@@ -245,12 +251,13 @@ static void turn_start(gw_section *s)
 
 static void by_section_paths(harvest *h, const gw_section *s, int cylinders, double care)
 {
-    gw_paths paths = {7, s, gw_section_evaluate, &h->c->run->work, 18 + cylinders};
+    gw_paths paths = {8, s, gw_section_evaluate, &h->c->run->work, 18 + cylinders};
     for (int i = 0; i < gw_start_count(cylinders); i++) {
-        gw_root x = gw_start_root(cylinders, s, i);
-        gw_complex v[7] = {x.e[0], x.e[1], x.e[2], x.e[3], x.t[0], x.t[1], x.t[2]};
-        gw_path_end end = gw_follow_path(&paths, care, v);
-        take(h, (gw_root){{v[0], v[1], v[2], v[3]}, {v[4], v[5], v[6]}}, end);
+        gw_root root = gw_start_root(cylinders, s, i);
+        gw_complex x[8];
+        gw_section_point(&root, x);
+        gw_path_end end = gw_follow_path(&paths, care, x);
+        take(h, gw_section_root(x), end);
     }
 }
 
@@ -318,18 +325,22 @@ gw_roots_found gw_roots_all(gw_completion *completion)
     int cylinders = forms.linear < 6 ? 6 - forms.linear : 0;
     if (turning)
         gw_conditions_equations(&c, &s);
-    else if (cylinders > forms.squared || cylinders > GW_MOST_CYLINDERS)
+    else if (cylinders > forms.squared || cylinders > CYLINDERS_IN_TIME)
         return none;
     else
-        aim(&forms, cylinders, &section), turn_start(&section);
+        aim(&forms, cylinders, &section);
     begin(&h, completion, &forms);
     h.lost = 1;
-    for (double care = 1; care < 20 && completion->run->work > 0; care *= 10) {
+    for (int attempt = 0; attempt < ATTEMPTS && completion->run->work > 0; attempt++) {
+        double care = 1 + attempt;
         begin(&h, completion, &forms);
-        if (turning)
+        if (turning) {
+            gw_equations_turn(&s, attempt);
             by_rotation_paths(&h, &c, &s, care);
-        else
+        } else {
+            turn_start(&section, cylinders, attempt);
             by_section_paths(&h, &section, cylinders, care);
+        }
         mend(&h);
         if (complete(&h))
             break;

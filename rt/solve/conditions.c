@@ -342,18 +342,25 @@ static void target_at(const gw_equations *s, int i, const gw_complex *e, const g
 void gw_equations_evaluate(const void *system, const gw_complex *e, double tau, gw_complex *f,
                            gw_complex (*j)[GW_PATH_UNKNOWNS], gw_complex *rate)
 {
-    static const gw_complex gamma[] = {0.8 + 0.6 * I, -0.28 + 0.96 * I, 0.352 - 0.936 * I};
     const gw_equations *s = system;
     gw_complex w[GW_W], start, target, js[4], jt[4];
     monomials(e, w);
     for (int i = 0; i < 3; i++) {
         start_at(e, i + 1, s->degree[i], &start, js);
         target_at(s, i, e, w, &target, jt);
-        gw_complex k = (1 - tau) * gamma[i];
+        gw_complex k = (1 - tau) * s->gamma[i];
         f[i] = k * start + tau * target;
-        rate[i] = target - gamma[i] * start;
+        rate[i] = target - s->gamma[i] * start;
         for (int n = 0; n < 4; n++)
             j[i][n] = k * js[n] + tau * jt[n];
+    }
+}
+
+void gw_equations_turn(gw_equations *s, int attempt)
+{
+    for (int i = 0; i < 3; i++) {
+        double angle = 0.7 + 2.3 * i + 1.9 * attempt;
+        s->gamma[i] = cos(angle) + I * sin(angle);
     }
 }
 

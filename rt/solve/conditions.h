@@ -20,12 +20,16 @@ typedef struct gw_conditions {
 /* Three of them, or three combinations. */
 typedef struct gw_equations {
     int degree[3];
+    gw_complex gamma[3]; /* of the start system's equations */
     double quadric[3][GW_W];
     double quartic[3][GW_W][GW_W];
 } gw_equations;
 
 /* False where t does not follow from R, or fewer than three conditions are left. */
 bool gw_conditions_of(const gw_forms *forms, gw_conditions *conditions);
+
+/* Another way from the start to the target, for each `attempt`. */
+void gw_equations_turn(gw_equations *equations, int attempt);
 
 void gw_conditions_equations(const gw_conditions *conditions, gw_equations *equations);
 

@@ -224,26 +224,33 @@ gw_pose gw_forms_pose(const gw_forms *s, const gw_root *x)
     return gw_pose_mul(&out, &back);
 }
 
+void gw_turn_coordinates(const gw_complex e[4], gw_complex y[GW_Y])
+{
+    gw_complex ww = e[0] * e[0], xx = e[1] * e[1], yy = e[2] * e[2], zz = e[3] * e[3];
+    gw_complex wx = e[0] * e[1], wy = e[0] * e[2], wz = e[0] * e[3];
+    gw_complex xy = e[1] * e[2], xz = e[1] * e[3], yz = e[2] * e[3];
+    y[0] = ww + xx - yy - zz;
+    y[1] = 2 * (xy - wz);
+    y[2] = 2 * (xz + wy);
+    y[3] = 2 * (xy + wz);
+    y[4] = ww - xx + yy - zz;
+    y[5] = 2 * (yz - wx);
+    y[6] = 2 * (xz - wy);
+    y[7] = 2 * (yz + wx);
+    y[8] = ww - xx - yy + zz;
+    y[GW_Y_ONE] = ww + xx + yy + zz;
+}
+
 void gw_forms_coordinates(const gw_root *x, gw_complex y[GW_Y])
 {
-    const gw_complex *e = x->e, *t = x->t;
-    gw_complex ww = e[0] * e[0], xx = e[1] * e[1], yy = e[2] * e[2], zz = e[3] * e[3];
-    gw_complex n = ww + xx + yy + zz;
-    y[0] = ww + xx - yy - zz;
-    y[1] = 2 * (e[1] * e[2] - e[0] * e[3]);
-    y[2] = 2 * (e[1] * e[3] + e[0] * e[2]);
-    y[3] = 2 * (e[1] * e[2] + e[0] * e[3]);
-    y[4] = ww - xx + yy - zz;
-    y[5] = 2 * (e[2] * e[3] - e[0] * e[1]);
-    y[6] = 2 * (e[1] * e[3] - e[0] * e[2]);
-    y[7] = 2 * (e[2] * e[3] + e[0] * e[1]);
-    y[8] = ww - xx - yy + zz;
+    const gw_complex *t = x->t;
+    gw_turn_coordinates(x->e, y);
+    gw_complex n = y[GW_Y_ONE];
     for (int i = 0; i < 3; i++) {
         y[GW_Y_T + i] = n * t[i];
         y[GW_Y_S + i] = y[i] * t[0] + y[3 + i] * t[1] + y[6 + i] * t[2];
     }
     y[GW_Y_TT] = n * (t[0] * t[0] + t[1] * t[1] + t[2] * t[2]);
-    y[GW_Y_ONE] = n;
 }
 
 bool gw_forms_same_sense(const gw_forms *s, const gw_root *x)

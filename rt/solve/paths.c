@@ -9,8 +9,8 @@
 #define MOST_STEPS 1000
 #define PREDICTED  2e-3 /* error that a prediction may have */
 #define LAST_PART  1e-3
-#define FAR        1e6  /* translations beyond this, in sizes, are at infinity in the end */
-#define LEAST_STEP 1e-7 /* in the last part: what goes on like this ends in no simple root */
+#define NEAR_ZERO  1e-7  /* of N over e . e: with less in the end, a path goes to infinity */
+#define LEAST_STEP 1e-11 /* in the last part: what goes on like this ends in no simple root */
 
 /* A point of the path with its tangent, x[fixed] = 1. */
 typedef struct station {
@@ -57,7 +57,7 @@ static bool eliminate(int n, gw_complex (*a)[GW_PATH_UNKNOWNS + 1])
     return true;
 }
 
-/* Largest part of a step, translations against their own size. */
+/* Largest part of a step; the quaternion's largest part is near one. */
 static double norm(const gw_paths *p, const gw_complex *x, const gw_complex *d)
 {
     double most = 0, large = 1, moved = 0;
@@ -74,8 +74,7 @@ static double norm(const gw_paths *p, const gw_complex *x, const gw_complex *d)
 static double newton(const gw_paths *p, int fixed, double tau, gw_complex *x, gw_complex *v)
 {
     gw_complex f[GW_PATH_UNKNOWNS], rate[GW_PATH_UNKNOWNS], d[GW_PATH_UNKNOWNS];
-    gw_complex j[GW_PATH_UNKNOWNS][GW_PATH_UNKNOWNS],
-        a[GW_PATH_UNKNOWNS][GW_PATH_UNKNOWNS + 1];
+    gw_complex j[GW_PATH_UNKNOWNS][GW_PATH_UNKNOWNS], a[GW_PATH_UNKNOWNS][GW_PATH_UNKNOWNS + 1];
     int n = p->unknowns - 1;
     p->evaluate(p->system, x, tau, f, j, rate);
     *p->work -= p->cost;
@@ -115,44 +114,38 @@ static void predict(const gw_paths *p, const station *from, const station *at, d
         x[i] = a * from->x[i] + b * from->v[i] + c * at->x[i] + d * at->v[i];
 }
 
-/* Scales the homogeneous part so that its largest entry is one; returns which. */
-static int normalise(gw_complex *x)
+/* Scales a point so that the quaternion's largest entry is one; returns which. */
+static int normalise(const gw_paths *p, gw_complex *x)
 {
     int most = 0;
     for (int i = 1; i < 4; i++)
         if (size_of(x[i]) > size_of(x[most]))
             most = i;
     gw_complex scale = 1 / x[most];
-    for (int i = 0; i < 4; i++)
+    for (int i = 0; i < p->unknowns; i++)
         x[i] *= scale;
     x[most] = 1;
     return most;
 }
 
-static double farthest(const gw_paths *p, const gw_complex *x)
-{
-    double most = 0;
-    for (int i = 4; i < p->unknowns; i++)
-        most = fmax(most, size_of(x[i]));
-    return most;
-}
-
-/* N over e . e */
-static double turning(const gw_complex *x)
+/* N over e . e, and less where the quaternion is small beside the rest. */
+static double turning(const gw_paths *p, const gw_complex *x)
 {
     gw_complex n = 0;
-    double size = 0;
+    double size = 0, rest = 0;
     for (int i = 0; i < 4; i++) {
         n += x[i] * x[i];
         size += creal(x[i] * conj(x[i]));
     }
-    return size_of(n) / size;
+    for (int i = 4; i < p->unknowns; i++)
+        rest += creal(x[i] * conj(x[i]));
+    return size_of(n) / (size + 1e-6 * rest);
 }
 
 /* Paths pass near infinity on their way, too: only the last part tells. */
 static bool leaves(const gw_paths *p, const station *at)
 {
-    return at->tau > 1 - LAST_PART && farthest(p, at->x) > FAR;
+    return at->tau > 1 - LAST_PART && turning(p, at->x) < NEAR_ZERO;
 }
 
 static bool outgrown(const gw_complex *x)
@@ -166,8 +159,7 @@ static bool outgrown(const gw_complex *x)
 /* What there is where Newton's method does not converge as it does at simple roots. */
 static gw_path_end not_simple(const gw_paths *p, const gw_complex *x)
 {
-    bool away = farthest(p, x) > 1e-4 * FAR || turning(x) < 5e-3;
-    return away ? GW_END_FAR : GW_END_SINGULAR;
+    return turning(p, x) < 5e-3 ? GW_END_FAR : GW_END_SINGULAR;
 }
 
 /* At tau = 1: down to round-off. x stays where it was if there is no simple root. */
@@ -183,7 +175,7 @@ static gw_path_end finish(const gw_paths *p, int fixed, gw_complex *x)
         if (length < 1e-12 || (length < 1e-7 && length < 1e-3 * before)) {
             for (int i = 0; i < p->unknowns; i++)
                 x[i] = y[i];
-            return farthest(p, x) > 10 * FAR ? GW_END_FAR : GW_END_REGULAR;
+            return turning(p, x) < NEAR_ZERO ? GW_END_FAR : GW_END_REGULAR;
         }
         if (length > 0.1)
             break;
@@ -199,9 +191,7 @@ static double correct(const gw_paths *p, int fixed, double tau, double allowed, 
     if (first > allowed)
         return HUGE_VAL;
     double second = newton(p, fixed, tau, to->x, to->v);
-    if (second > 0.1 * first && second > 1e-9)
-        return HUGE_VAL;
-    if (second > 1e-5)
+    if (second > 1e-5 || (second > 0.1 * first && second > 3e-6)) /* round-off at infinity */
         return HUGE_VAL;
     to->tau = tau;
     return first;
@@ -209,13 +199,13 @@ static double correct(const gw_paths *p, int fixed, double tau, double allowed, 
 
 gw_path_end gw_finish_path(const gw_paths *p, gw_complex *x)
 {
-    return finish(p, normalise(x), x);
+    return finish(p, normalise(p, x), x);
 }
 
 gw_path_end gw_follow_path(const gw_paths *p, double care, gw_complex *x)
 {
     station from, at, to;
-    int fixed = normalise(x);
+    int fixed = normalise(p, x);
     double step = 0.02, tolerance = PREDICTED / care;
     for (int i = 0; i < p->unknowns; i++)
         at.x[i] = x[i];
@@ -230,7 +220,7 @@ gw_path_end gw_follow_path(const gw_paths *p, double care, gw_complex *x)
         double error = correct(p, fixed, last ? 1 : at.tau + h, 4 * tolerance, &to);
         if (error > 4 * tolerance) {
             step = 0.4 * h;
-            if (step < (at.tau > 1 - LAST_PART ? LEAST_STEP : 1e-5 * LEAST_STEP))
+            if (step < (at.tau > 1 - LAST_PART ? LEAST_STEP : 0.1 * LEAST_STEP))
                 break;
             continue;
         }
@@ -239,7 +229,7 @@ gw_path_end gw_follow_path(const gw_paths *p, double care, gw_complex *x)
         if (leaves(p, &at))
             break;
         if (outgrown(at.x)) {
-            fixed = normalise(at.x);
+            fixed = normalise(p, at.x);
             from.tau = at.tau; /* the tangents are of another patch */
             newton(p, fixed, at.tau, at.x, at.v);
         }

@@ -204,8 +204,8 @@ static bool eigenvalues(double (*x)[ROOTS], gw_complex lambda[ROOTS])
         }
         if (++tries > 60)
             return false;
-        gw_complex s = tries % 11 == 10 ? h[last][last] + cabs(h[last][last - 1])
-                                        : shift_of(h, last);
+        gw_complex s =
+            tries % 11 == 10 ? h[last][last] + cabs(h[last][last - 1]) : shift_of(h, last);
         rotate_once(h, first, last, s);
     }
     return true;

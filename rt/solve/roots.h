@@ -24,10 +24,10 @@ typedef double complex gw_complex;
 /* Where the parts of y begin. */
 enum { GW_Y_R = 0, GW_Y_T = 9, GW_Y_S = 12, GW_Y_TT = 15, GW_Y_ONE = 16, GW_Y = 17 };
 
-#define GW_MAX_SQUARED 8  /* cylinders kept; what is beyond is only verified */
-#define GW_MAX_SENSES 8
-#define GW_PATH_UNKNOWNS 7 /* e and t */
-#define GW_MOST_PATHS 160 /* what the time bound allows */
+#define GW_MAX_SQUARED   8 /* cylinders kept; what is beyond is only verified */
+#define GW_MAX_SENSES    8
+#define GW_PATH_UNKNOWNS 8   /* Study's coordinates */
+#define GW_MOST_PATHS    160 /* what the time bound allows */
 
 /* h . y - (l . y)^2 = 0: a cylinder's row, |X - f|^2 - value^2 less the square along its axis. */
 typedef struct gw_squared {
@@ -41,7 +41,7 @@ typedef struct gw_forms {
     bool mirrored; /* it is the inverse pose that is sought */
     int linear, squared, senses;
     gw_vec3 along_m[GW_MAX_SENSES], along_f[GW_MAX_SENSES]; /* R along_m = along_f */
-    double h[GW_Y][GW_Y]; /* orthonormal */
+    double h[GW_Y][GW_Y];                                   /* orthonormal */
     gw_squared q[GW_MAX_SQUARED];
 } gw_forms;
 
@@ -61,6 +61,8 @@ gw_pose gw_forms_pose(const gw_forms *forms, const gw_root *scaled);
 double gw_forms_residual(const gw_forms *forms, const gw_root *root);
 /* False where vectors that are parallel by the rows are opposite: another branch's. */
 bool gw_forms_same_sense(const gw_forms *forms, const gw_root *root);
+/* R(e) and N, into y. */
+void gw_turn_coordinates(const gw_complex e[4], gw_complex y[GW_Y]);
 void gw_forms_coordinates(const gw_root *root, gw_complex y[GW_Y]);
 
 /* ---- quadrics.c ------------------------------------------------------------------------------ */
@@ -79,7 +81,8 @@ typedef enum gw_path_end {
     GW_END_LOST      /* out of steps */
 } gw_path_end;
 
-/* Equations that change with tau from a start system to a target, homogeneous in x[0..3]. */
+/* Equations that change with tau from a start system to a target, homogeneous in x; the
+ * first four are a quaternion, not all zero. */
 typedef struct gw_paths {
     int unknowns; /* one more than equations */
     const void *system;

@@ -1,6 +1,6 @@
 /*
- * Inside of the numeric completion: six forms of a pose as equations in e and t. Any thread, RT
- * safe.
+ * Inside of the numeric completion: six forms of a pose as equations in Study's coordinates. Any
+ * thread, RT safe.
  */
 #ifndef GW_SOLVE_SECTION_H
 #define GW_SOLVE_SECTION_H
@@ -17,6 +17,10 @@ typedef struct gw_section {
 
 void gw_section_evaluate(const void *system, const gw_complex *x, double tau, gw_complex *f,
                          gw_complex (*j)[GW_PATH_UNKNOWNS], gw_complex *rate);
+
+/* Study's coordinates (e, g) of a pose, and back. */
+void gw_section_point(const gw_root *root, gw_complex x[GW_PATH_UNKNOWNS]);
+gw_root gw_section_root(const gw_complex x[GW_PATH_UNKNOWNS]);
 
 /* ---- start_system.c, start_roots.c ----------------------------------------------------------- */
 

@@ -360,6 +360,14 @@ test('events and solve', async () => {
   const clash = await expect(200, 'POST', '/solve', {
     constraints: [{ type: 'coincident', mobile: { point: [0, 0, 0] }, fixed: { point: [0, 0, 0] } }, { type: 'coincident', mobile: { point: [0, 0, 0] }, fixed: { point: [1, 0, 0] } }] });
   assert.equal(clash.json.status, 'incompatible');
+  const normals = [[2, 1, 2], [1, 2, 2], [2, 2, 1], [-1, 2, 2], [2, -1, 2], [2, 2, -1]].map((n) => n.map((x) => x / 3));
+  const planes = [[1, 0, 0], [1, 2, 0], [0, 0, 3], [0, 1, 0], [0, 1, 2], [2, 0, 1]].map((p, i) => ({
+    type: 'coincident', mobile: { point: p }, fixed: { plane: { point: p, normal: normals[i] } } }));
+  const isolated = await expect(200, 'POST', '/solve', { constraints: planes });
+  assert.equal(isolated.json.dof, 0);
+  assert.equal(isolated.json.roots.real, isolated.json.branches.length);
+  assert.ok(isolated.json.roots.complex >= isolated.json.roots.real);
+  assert.equal(solved.json.roots, undefined);
   await expect(400, 'POST', '/solve', { constraints: [{ type: 'near' }] });
 });
 

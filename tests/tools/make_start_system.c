@@ -90,16 +90,16 @@ static bool go(int cylinders, const system_of *a, const system_of *b, gw_section
 {
     bool all = true;
     long work;
-    gw_paths paths = {7, s, gw_section_evaluate, &work, 1};
+    gw_paths paths = {8, s, gw_section_evaluate, &work, 1};
     s->linear = 6 - cylinders;
     put(a, s->from, s->from_axis, true);
     put(b, s->to, s->to_axis, true);
     for (int i = 0; i < count; i++) {
-        gw_complex v[7] = {x[i].e[0], x[i].e[1], x[i].e[2], x[i].e[3],
-                           x[i].t[0], x[i].t[1], x[i].t[2]};
+        gw_complex v[8];
+        gw_section_point(&x[i], v);
         work = 1000000;
         bool arrived = gw_follow_path(&paths, 10, v) == GW_END_REGULAR;
-        x[i] = (gw_root){{v[0], v[1], v[2], v[3]}, {v[4], v[5], v[6]}};
+        x[i] = gw_section_root(v);
         there[i] = there[i] && arrived;
         all = all && arrived;
     }
@@ -185,9 +185,10 @@ static void print(int cylinders, const gw_root *roots)
 int main(void)
 {
     static gw_root roots[160];
-    printf("/*\n * Roots of the sections of start_system.c. Made by tests/tools/make_start_system.c:"
-           "\n * not to be edited.\n */\n#include \"rt/solve/section.h\"\n\n"
-           "/* clang-format off */\n");
+    printf(
+        "/*\n * Roots of the sections of start_system.c. Made by tests/tools/make_start_system.c:"
+        "\n * not to be edited.\n */\n#include \"rt/solve/section.h\"\n\n"
+        "/* clang-format off */\n");
     for (int cylinders = 0; cylinders <= GW_MOST_CYLINDERS; cylinders++) {
         system_of s;
         gather(cylinders, &s, roots);
