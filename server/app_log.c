@@ -80,6 +80,9 @@ static const kind_words words_of[] = {
     [GW_EVENT_NOT_FINITE] = {"not-finite", "error", "The step of %s failed: it is held."},
     [GW_EVENT_MOVED] = {"active", "info", "The edit is in effect."},
     [GW_EVENT_BOUND] = {"bound", "warning", "What follows can go no farther: the hand is stopped."},
+    [GW_EVENT_SINGULAR] = {"singular", "info",
+                           "%s passes a singular point of its constraints: more than one way leads "
+                           "on from there."},
     [GW_EVENT_LEFT_BEHIND] = {"left-behind", "warning",
                               "The moved geometry has no place for %s on its branch: it stays on "
                               "the former constraints."},
@@ -93,7 +96,7 @@ static const char *state_name(gw_run_state state)
 static bool about_tool(gw_event_kind kind)
 {
     return kind == GW_EVENT_SETTLED || kind == GW_EVENT_LIMITED || kind == GW_EVENT_DEVICE_LOST ||
-           kind == GW_EVENT_NOT_FINITE || kind == GW_EVENT_LEFT_BEHIND;
+           kind == GW_EVENT_NOT_FINITE || kind == GW_EVENT_SINGULAR || kind == GW_EVENT_LEFT_BEHIND;
 }
 
 /* Writes down an event that stands for `counted` of its kind. */

@@ -13,6 +13,7 @@
 #define FREE_DAMPING        5.0   /* N s/m of the device while clutched */
 #define FREE_INERTIA        0.01  /* kg m^2 */
 #define FREE_DAMPING_TURN   0.1   /* N m s/rad */
+#define SINGULAR            0.01  /* rows this close to dependent, as a part of the largest */
 #define EDGE_SHARE          0.999 /* of the workspace radius: no further outward */
 
 static gw_wrench add_wrench(gw_wrench a, gw_wrench b)
@@ -308,6 +309,7 @@ void gw_hold_step(gw_hold *hold, const gw_tick *tick)
     gw_model_step(&hold->body.model, &forces, tick->dt, &step);
     hold->constraint = step.constraint;
     hold->held_still = !step.finite;
+    hold->singular = step.margin < (hold->singular ? 2 * SINGULAR : SINGULAR);
     hold->work += step.work;
     hold->dissipated += step.finite ? step.dissipated : isfinite(kinetic) ? kinetic : 0;
     double dissipated = hold->dissipated;

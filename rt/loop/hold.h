@@ -36,7 +36,8 @@ typedef struct gw_hold {
     gw_wrench contact; /* of the walls, at the tool frame */
     gw_wrench constraint;
     bool limited;
-    bool settled; /* a travel ended in this tick */
+    bool settled;  /* a travel ended in this tick */
+    bool singular; /* close to a singular point of its set */
 
     gw_pose start; /* of the body, before the step */
 

@@ -315,17 +315,24 @@ void gw_simulation_apply(gw_simulation *s, const gw_command *command, gw_command
 
 /* ---- the tick ------------------------------------------------------------------------------- */
 
-static void report(gw_simulation *s, int tool, bool was_lost, bool was_still)
+/* What was so before the tick is no news. */
+typedef struct state_before {
+    bool lost, still, singular;
+} state_before;
+
+static void report(gw_simulation *s, int tool, state_before was)
 {
     gw_hold *hold = &s->holds[tool];
     if (hold->settled)
         emit(s, (gw_event){.kind = GW_EVENT_SETTLED, .tool = tool});
     if (hold->limited && !hold->limiting)
         emit(s, (gw_event){.kind = GW_EVENT_LIMITED, .tool = tool});
-    if (hold->lost && !was_lost)
+    if (hold->lost && !was.lost)
         emit(s, (gw_event){.kind = GW_EVENT_DEVICE_LOST, .tool = tool});
-    if (hold->held_still && !was_still)
+    if (hold->held_still && !was.still)
         emit(s, (gw_event){.kind = GW_EVENT_NOT_FINITE, .tool = tool});
+    if (hold->singular && !was.singular)
+        emit(s, (gw_event){.kind = GW_EVENT_SINGULAR, .tool = tool});
     report_way(s, tool);
     hold->limiting = hold->limited;
 }
@@ -388,9 +395,9 @@ void gw_simulation_tick(gw_simulation *s)
     gw_tick tick = {s->tick, s->scenario->dt, s->scenario->rate, moving, !s->halted};
     bool limited = false;
     tick_figures(s);
-    bool lost[GW_MAX_TOOLS], still[GW_MAX_TOOLS];
+    state_before was[GW_MAX_TOOLS];
     for (int i = 0; i < s->scenario->tool_count; i++) {
-        lost[i] = s->holds[i].lost, still[i] = s->holds[i].held_still;
+        was[i] = (state_before){s->holds[i].lost, s->holds[i].held_still, s->holds[i].singular};
         gw_hold_sense(&s->holds[i], &tick);
         gw_hold_before(&s->holds[i], &s->snapshot.tools[i]);
     }
@@ -403,7 +410,7 @@ void gw_simulation_tick(gw_simulation *s)
     for (int i = 0; i < s->scenario->tool_count; i++) {
         gw_hold_act(&s->holds[i], &tick);
         gw_hold_publish(&s->holds[i], &s->snapshot.tools[i]);
-        report(s, i, lost[i], still[i]);
+        report(s, i, was[i]);
         limited = limited || s->holds[i].limited;
     }
     tell_moved(s);

@@ -236,7 +236,7 @@ static void stop(gw_guided *body)
 static void guided_step(gw_model *model, const gw_forces *forces, double dt, gw_step *step)
 {
     gw_guided *body = (gw_guided *)model;
-    *step = (gw_step){.finite = true};
+    *step = (gw_step){.finite = true, .margin = 1};
     if (body->def.set.general)
         gw_guided_general_step(body, forces, dt, step);
     else

@@ -57,11 +57,12 @@ static double dot6(const double *a, const double *b)
 
 /*
  * Least y with rows . y = rhs: Gram-Schmidt with the largest remaining row first, as far as the
- * rank goes. Rows and right-hand sides are overwritten.
+ * rank goes. Rows and right-hand sides are overwritten. Returns what part of the largest row the
+ * last one of `rank` is, which vanishes at a singular point of the set.
  */
-static void least_norm(double (*rows)[6], double *rhs, int count, double *y)
+static double least_norm(double (*rows)[6], double *rhs, int count, int rank, double *y)
 {
-    double first = 0;
+    double first = 0, margin = rank > 0 ? 0 : 1;
     memset(y, 0, 6 * sizeof *y);
     for (int done = 0; done < count && done < 6; done++) {
         int pick = done;
@@ -71,7 +72,8 @@ static void least_norm(double (*rows)[6], double *rhs, int count, double *y)
         double norm = sqrt(dot6(rows[pick], rows[pick]));
         first = done == 0 ? norm : first;
         if (norm <= RANK_TOLERANCE * first || norm == 0)
-            return;
+            break;
+        margin = done + 1 == rank ? norm / first : margin;
         double q[6], b = rhs[pick] / norm;
         for (int k = 0; k < 6; k++)
             q[k] = rows[pick][k] / norm;
@@ -86,11 +88,13 @@ static void least_norm(double (*rows)[6], double *rhs, int count, double *y)
         for (int k = 0; k < 6; k++)
             y[k] += b * q[k];
     }
+    return margin;
 }
 
-/* The smallest change of x in the mass metric that makes A x = target: x += M^-1 A^T mu. */
-static void meet_rows(const gw_guided_def *def, const gw_pose *pose, double (*l)[6],
-                      const double *target, double *x)
+/* The smallest change of x in the mass metric that makes A x = target: x += M^-1 A^T mu; how far
+ * the rows are from dependent. */
+static double meet_rows(const gw_guided_def *def, const gw_pose *pose, double (*l)[6],
+                        const double *target, double *x)
 {
     double a[GW_MAX_ROWS][6], rhs[GW_MAX_ROWS], y[6];
     int count = def->set.row_count;
@@ -99,10 +103,11 @@ static void meet_rows(const gw_guided_def *def, const gw_pose *pose, double (*l)
         rhs[i] = target[i] - dot6(a[i], x);
         forward(l, a[i]);
     }
-    least_norm(a, rhs, count, y);
+    double margin = least_norm(a, rhs, count, 6 - def->set.dof, y);
     backward(l, y);
     for (int k = 0; k < 6; k++)
         x[k] += y[k];
+    return margin;
 }
 
 /* Acceleration of the origin at this pose and twist, with what acted. */
@@ -131,7 +136,8 @@ static bool acceleration(const gw_guided_def *def, const gw_pose *pose, const gw
     return true;
 }
 
-gw_twist gw_guided_general_project(const gw_guided *body, const gw_twist *twist)
+/* The twist of the set nearest to `twist` in the mass metric, and the rows' margin there. */
+static gw_twist project(const gw_guided *body, const gw_twist *twist, double *margin)
 {
     static const double none[GW_MAX_ROWS] = {0};
     double l[6][6];
@@ -139,8 +145,14 @@ gw_twist gw_guided_general_project(const gw_guided *body, const gw_twist *twist)
     gw_rigid r = gw_rigid_at(&body->def, &body->pose);
     if (!factor_spatial(body->def.mass.mass, &r, l))
         return (gw_twist){{0, 0, 0}, {0, 0, 0}};
-    meet_rows(&body->def, &body->pose, l, none, x);
+    *margin = meet_rows(&body->def, &body->pose, l, none, x);
     return (gw_twist){{x[0], x[1], x[2]}, {x[3], x[4], x[5]}};
+}
+
+gw_twist gw_guided_general_project(const gw_guided *body, const gw_twist *twist)
+{
+    double margin;
+    return project(body, twist, &margin);
 }
 
 /* z' of exp(z): w - z x w / 2 + (1/12 + |z|^2/720) z x (z x w), |z| being a step's small angle. */
@@ -206,5 +218,5 @@ void gw_guided_general_step(gw_guided *body, const gw_forces *forces, double dt,
         return;
     gw_rows_project(body->def.set.rows, body->def.set.row_count, body->def.length, 4, &next);
     body->pose = next;
-    body->twist = gw_guided_general_project(body, &twist);
+    body->twist = project(body, &twist, &step->margin);
 }

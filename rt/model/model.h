@@ -30,6 +30,7 @@ typedef struct gw_step {
     gw_wrench constraint; /* lambda at the step's start, as a wrench at the held frame (N, N m) */
     double work;          /* of the forces during the step (J) */
     double dissipated;    /* by the model's own damping (J) */
+    double margin;        /* how far its rows are from dependent, 0 (at a singular point) to 1 */
     bool finite;          /* false: the step failed, the state is the one before it, at rest */
 } gw_step;
 

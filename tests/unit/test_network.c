@@ -334,6 +334,38 @@ static void a_moved_fixed_object_takes_along_what_stands_on_it(void **state)
     end(&w);
 }
 
+/* ---- singular points ------------------------------------------------------------------------- */
+
+/* A parallelogram: two points 0.3 m apart, 0.1 m from two pins as far apart, in a plane. Where all
+ * four are in line it could go on as an antiparallelogram. */
+static void singular_points_are_passed_and_told(void **state)
+{
+    (void)state;
+    gw_scene *s = new_scene();
+    add_box(s, "ground", gw_v3(0, 0, 0), true);
+    add_box(s, "bar", gw_v3(0.03, 0.09, 0), false);
+    const gw_vec3 ends[] = {{0, 0, 0}, {0.3, 0, 0}};
+    const char *const objects[] = {"ground", "bar"};
+    for (int i = 0; i < 2; i++) {
+        state_feature(s, objects[i], "p", (gw_element){GW_POINT, ends[0], {0, 0, 0}});
+        state_feature(s, objects[i], "q", (gw_element){GW_POINT, ends[1], {0, 0, 0}});
+        state_feature(s, objects[i], "level", (gw_element){GW_PLANE, {0, 0, 0}, {0, 0, 1}});
+    }
+    join(s, "c1", GW_DISTANCE, "bar", "p", "ground", "p")->value = 0.1;
+    join(s, "c2", GW_DISTANCE, "bar", "q", "ground", "q")->value = 0.1;
+    join(s, "c3", GW_COINCIDENT, "bar", "level", "ground", "level")->sense = GW_SAME;
+    s->objects[1].velocity = gw_v3(0.5, 0, 0);
+    hold(s, "bar");
+    world w = running(s);
+    double initial = look(&w)->energy.initial;
+    assert_true(initial > 0.01);
+    assert_true(tick(&w, 2000) < 1e-12);
+    const gw_energy *e = &look(&w)->energy;
+    assert_true(fabs(e->kinetic - initial) < 1e-9 * initial);
+    assert_true(count_events(&w, GW_EVENT_SINGULAR) >= 2);
+    end(&w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -345,6 +377,7 @@ int main(void)
         cmocka_unit_test(a_single_move_is_smooth_and_slow),
         cmocka_unit_test(slow_sensors_are_joined_by_straight_lines),
         cmocka_unit_test(a_moved_fixed_object_takes_along_what_stands_on_it),
+        cmocka_unit_test(singular_points_are_passed_and_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
