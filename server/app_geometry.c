@@ -115,3 +115,28 @@ bool app_move_geometry(app_edit *edit, gw_error *error)
     }
     return true;
 }
+
+/* ---- left behind --------------------------------------------------------------------------- */
+
+void app_left_behind(gw_app *app)
+{
+    atomic_store(&app->left_behind, true);
+    pthread_mutex_lock(&app->task.lock);
+    pthread_cond_signal(&app->task.wake);
+    pthread_mutex_unlock(&app->task.lock);
+}
+
+void app_catch_up(gw_app *app)
+{
+    app_edit edit;
+    gw_error error = {0};
+    if (!app_edit_begin(app, &edit, &error))
+        return;
+    if (atomic_exchange(&app->left_behind, false)) {
+        edit.keeps_history = true;
+        if (!app_edit_commit(&edit, &error))
+            app_log(app, "left-behind", "error", "No way onto the moved constraints: %s",
+                    error.message);
+    }
+    app_edit_end(&edit);
+}

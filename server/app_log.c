@@ -179,7 +179,7 @@ void app_log_loop(gw_app *app, const gw_event *event, const app_document *docume
                        : event->kind == GW_EVENT_MOVED   ? &app->moves
                                                          : NULL;
     if (event->kind == GW_EVENT_LEFT_BEHIND)
-        atomic_store(&app->left_behind, true);
+        app_left_behind(app);
     if (!flood) {
         log_event(app, event, 1, document);
         return;

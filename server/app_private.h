@@ -78,7 +78,7 @@ struct gw_app {
     uint64_t seq;                      /* log: of the newest event */
     gw_text *events[APP_LOG_EVENTS];   /* log: event n at n % APP_LOG_EVENTS */
     app_flood overruns, limits, moves; /* of the thread that pumps */
-    atomic_bool left_behind; /* geometry took a branch away: the next edit is handed over whole */
+    atomic_bool left_behind; /* geometry took a branch away: what is next is handed over whole */
 
     void (*wake)(void *context);
     void *wake_context;
@@ -107,6 +107,11 @@ bool app_hand_over(app_edit *edit, gw_error *error);
  * app_move_geometry() hands it over. */
 bool app_moves_geometry(const app_edit *edit);
 bool app_move_geometry(app_edit *edit, gw_error *error);
+
+/* Geometry took a branch away from under a tool: wakes the thread that calls app_catch_up(), which
+ * hands the document over whole, so that the tool travels to where its constraints hold now. */
+void app_left_behind(gw_app *app);
+void app_catch_up(gw_app *app);
 
 /* A fresh loop with fresh devices for the document; the old ones end. Under the edit lock. */
 bool app_start_loop(gw_app *app, app_document *document, gw_error *error);

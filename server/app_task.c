@@ -1,6 +1,7 @@
 /*
  * The thread that runs tasks: it polls the run of one, and carries out what that asks for as edits
- * and commands like anybody else's. Every other thread sees a copy of the progress.
+ * and commands like anybody else's. Every other thread sees a copy of the progress. Besides, it
+ * brings tools that moving geometry left behind onto their constraints again.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -119,6 +120,12 @@ static void *work(void *context)
     app_task *t = &app->task;
     pthread_mutex_lock(&t->lock);
     while (!t->quit) {
+        if (atomic_load(&app->left_behind)) {
+            pthread_mutex_unlock(&t->lock);
+            app_catch_up(app);
+            pthread_mutex_lock(&t->lock);
+            continue;
+        }
         if (!t->ready) {
             pthread_cond_wait(&t->wake, &t->lock);
             continue;

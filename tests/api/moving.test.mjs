@@ -101,6 +101,26 @@ test('a single value is gone to at bounded speed', async () => {
   }
 });
 
+test('geometry that takes a branch away brings the tool onto another one', async () => {
+  // two spheres about pins cut in a circle; on their way to the other side they cut no more
+  const pins = { ...scene, name: 'pins',
+    features: [{ id: 'ground/pin', point: [0, 0, 0.1] }, { id: 'ground/other', point: [0.1, 0, 0.1] }],
+    constraints: [
+      { id: 'c1', type: 'distance', a: 'lid/center', b: 'ground/pin', value: 0.1 },
+      { id: 'c2', type: 'distance', a: 'lid/center', b: 'ground/other', value: 0.05 }] };
+  await expect(200, 'PUT', '/scene', pins);
+  await run('running');
+  await sleep(100);
+  const from = live.messages.length;
+  await expect(200, 'PATCH', '/features/ground/other', { point: [-0.1, 0, 0.1] });
+  const of = (kind) => live.messages.slice(from).find((m) => m.op === 'event' && m.event.kind === kind);
+  await until('the branch to be gone', () => of('left-behind'));
+  await until('the tool on its constraints again', async () => {
+    const t = await tool();
+    return !t.travelling && t.residual < 1e-9 && Math.abs(Math.hypot(t.pose.p[0] + 0.1, t.pose.p[1], t.pose.p[2] - 0.1) - 0.05) < 1e-9;
+  });
+});
+
 test('a value that cannot hold changes nothing', async () => {
   await load();
   await expect(201, 'POST', '/features', { id: 'ground/pin', point: [0, 0, 0.1] });
