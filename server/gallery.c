@@ -9,7 +9,8 @@
 #include "server/assets.h"
 
 /* These first, the rest follows in alphabetical order. */
-static const char *const first[] = {"cone-on-cylinder", "paper-plane", "paper-circle", NULL};
+static const char *const first[] = {"cone-on-cylinder", "paper-plane", "paper-circle",
+                                    "cover-and-base", NULL};
 
 static const asset *find(const char *file)
 {

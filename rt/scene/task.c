@@ -90,8 +90,6 @@ static bool check_constrain(const place *p)
         for (int k = 0; k < step->enable_count; k++)
             if (strcmp(step->enable[k], step->disable[i]) == 0)
                 return bad(p, "/disable", "a step enables a constraint or disables it, not both");
-    if (step->enable_count + step->disable_count == 0 && !step->branch[0])
-        return bad(p, "", "a constrain step names constraints to enable or disable, or a branch");
     return true;
 }
 

@@ -260,7 +260,6 @@ test('what is wrong with a task is said by pointer', async () => {
     [{ ...good, steps: [{ type: 'wait', seconds: -1 }] }, '/steps/0/seconds', /0 to 3600/],
     [{ ...good, steps: [{ type: 'constrain', enable: ['middle', 'none'] }] }, '/steps/0/enable/1', /no constraint "none"/],
     [{ ...good, steps: [{ type: 'constrain', enable: ['back'], disable: ['back'] }] }, '/steps/0/disable', /not both/],
-    [{ ...good, steps: [{ type: 'constrain' }] }, '/steps/0', /names constraints/],
     [{ ...good, steps: [{ type: 'move' }] }, '/steps/0', /"to" or "by"/],
     [{ ...good, steps: [good.steps[0], { type: 'move', to: { sideways: 1 } }] }, '/steps/1/to/sideways', /no parameter/],
     [{ ...good, steps: [{ type: 'move', to: { s: 1 }, by: { s: 1 } }] }, '/steps/0/by/s', /not both/],
