@@ -21,7 +21,7 @@ ORACLE_SRC := tests/oracle/oracle.c tests/oracle/making.c tests/oracle/judge.c t
 
 obj = $(patsubst %.c,$(BUILD)/obj/%.o,$(1))
 
-.PHONY: deps deps-test build lib run test unit api page check bench verify tools asan tsan format clean
+.PHONY: deps deps-test build lib run test unit api page check bench verify fuzz fuzz-keep tools asan tsan format clean
 
 build: $(BUILD)/guideway
 
@@ -40,6 +40,7 @@ NEEDS := command:gcc:gcc command:ar:binutils command:node:nodejs command:npm:npm
          header:jansson.h:libjansson-dev
 NEEDS_TEST := header:cmocka.h:libcmocka-dev command:chromium:chromium command:curl:curl \
               command:python3:python3 command:clang-format:clang-format
+NEEDS_FUZZ := command:clang:clang clang:-fsanitize=fuzzer:libclang-rt-14-dev
 
 deps:
 	@sh tests/deps.sh $(NEEDS)
@@ -113,8 +114,9 @@ test: deps-test
 $(BUILD)/example-solve: examples/solve.c $(BUILD)/libguideway.a
 	@$(CC) $(CFLAGS) -o $@ $< $(BUILD)/libguideway.a $(LDFLAGS) $(LDLIBS_RT)
 
-unit: $(UNIT_BIN) $(BUILD)/example-solve
+unit: $(UNIT_BIN) $(BUILD)/example-solve $(BUILD)/fuzz-replay
 	@$(BUILD)/example-solve
+	@echo "== $(BUILD)/fuzz-replay"; $(BUILD)/fuzz-replay tests/fuzz/corpus
 	@set -e; for t in $(UNIT_BIN); do echo "== $$t"; $$t; done
 
 # ---- the solver against brute force: SECONDS of random problems, from SEED ----------------------
@@ -129,6 +131,41 @@ $(BUILD)/verify: $(call obj,tests/oracle/verify.c $(WIRE_SRC)) $(BUILD)/liboracl
 verify: SECONDS ?= 600
 verify: $(BUILD)/verify
 	$(BUILD)/verify $(SECONDS) $(SEED)
+
+# ---- the solver under a coverage-guided fuzzer; its corpus without one -----------------------------
+
+FUZZ_SRC := tests/fuzz/coded.c tests/fuzz/fuzz_solve.c
+FUZZED_SRC := $(RT_SRC) $(DRIVER_SRC) $(WIRE_SRC) $(ORACLE_SRC) $(FUZZ_SRC)
+FUZZ_FLAGS := -std=c17 -D_GNU_SOURCE -g -O1 $(MATHS) -fno-omit-frame-pointer -I. -MMD -MP -pthread \
+              -fsanitize=address,undefined -fno-sanitize-recover=all -DGW_WITH_LIBFUZZER
+
+$(BUILD)/fuzz-replay: $(call obj,tests/fuzz/replay.c $(FUZZ_SRC) $(WIRE_SRC)) $(BUILD)/liboracle.a $(BUILD)/libguideway.a
+	@echo "  LINK  $@"
+	@$(CC) $(CFLAGS) -o $@ $^ $(LDFLAGS) $(LDLIBS_RT) -ljansson
+
+$(BUILD)/obj/fuzz/%.o: %.c
+	@mkdir -p $(@D)
+	@echo "  CLANG $<"
+	@clang $(FUZZ_FLAGS) -fsanitize=fuzzer-no-link -c $< -o $@
+
+$(BUILD)/fuzz-solve: $(patsubst %.c,$(BUILD)/obj/fuzz/%.o,$(FUZZED_SRC))
+	@echo "  LINK  $@"
+	@clang $(FUZZ_FLAGS) -fsanitize=fuzzer -o $@ $^ $(LDLIBS_RT) -ljansson
+
+# what is new goes to $(BUILD)/fuzz; what is untrue stays there as crash-..., its problem on the screen
+fuzz: SECONDS ?= 600
+fuzz:
+	@sh tests/deps.sh $(NEEDS) $(NEEDS_FUZZ)
+	@$(MAKE) --no-print-directory $(BUILD)/fuzz-solve
+	@mkdir -p $(BUILD)/fuzz/found
+	$(BUILD)/fuzz-solve -max_len=212 -timeout=10 -max_total_time=$(SECONDS) \
+	    -print_final_stats=1 -artifact_prefix=$(BUILD)/fuzz/ $(BUILD)/fuzz/found tests/fuzz/corpus
+
+# the fewest inputs that reach all that the found and the kept ones reach
+fuzz-keep: $(BUILD)/fuzz-solve
+	@rm -rf $(BUILD)/fuzz/kept && mkdir -p $(BUILD)/fuzz/kept
+	$(BUILD)/fuzz-solve -max_len=212 -use_counters=0 -merge=1 $(BUILD)/fuzz/kept tests/fuzz/corpus $(BUILD)/fuzz/found
+	@rm -f tests/fuzz/corpus/* && cp $(BUILD)/fuzz/kept/* tests/fuzz/corpus/
 
 # GUIDEWAY names the binary that the tests start
 api: $(BUILD)/guideway $(NODE_MODULES)

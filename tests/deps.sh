@@ -1,10 +1,15 @@
 # Installs what is missing. Each argument is `command:NAME:PACKAGE` or `header:NAME:PACKAGE`: the
 # command or C header is looked for, and only where it is absent the Debian package is installed,
-# with sudo where the user is not root.
+# with sudo where the user is not root. `clang:FLAG:PACKAGE`: clang is to link with that flag.
 set -eu
 
 have_header() {
     echo "#include <$1>" | gcc -E -o /dev/null - 2>/dev/null
+}
+
+links_with() {
+    echo 'int LLVMFuzzerTestOneInput(void); int LLVMFuzzerTestOneInput(void) { return 0; }' |
+        clang "$1" -x c -o /dev/null - 2>/dev/null
 }
 
 missing=
@@ -15,6 +20,7 @@ for need in "$@"; do
     package=${rest#*:}
     case $kind in
     command) command -v "$name" >/dev/null 2>&1 || missing="$missing $package" ;;
+    clang) links_with "$name" || missing="$missing $package" ;;
     header) have_header "$name" || missing="$missing $package" ;;
     esac
 done

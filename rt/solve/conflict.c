@@ -16,6 +16,17 @@ static void note_leaf(gw_run *run, const gw_state *state)
         *(bool *)run->context = true;
 }
 
+/* How many times smaller the body is than the problem: directions between its points are as much
+ * less certain than places. */
+static double lever(const gw_run *run)
+{
+    const gw_constraint *c = run->problem->constraints;
+    double extent = 0;
+    for (int i = 1; i < run->problem->count; i++)
+        extent = fmax(extent, gw_distance(c[i].mobile.p, c[0].mobile.p));
+    return extent > 0 ? fmax(1, run->size / extent) : 1;
+}
+
 /* True where the constraints in `use` have a conflict on every branch, `conflict` being one that
  * fails by more than `times` the snap. */
 static bool refuted(const gw_run *whole, unsigned long use, double times, gw_conflict *conflict)
@@ -25,7 +36,7 @@ static bool refuted(const gw_run *whole, unsigned long use, double times, gw_con
     gw_run_init(&run, whole->problem, note_leaf, &reached);
     run.use = use;
     run.snap *= times;
-    run.snap_angle *= times;
+    run.snap_angle *= times * lever(whole);
     gw_explore(&run);
     if (reached || run.doubt || !run.conflict.condition)
         return false;
@@ -37,6 +48,12 @@ bool gw_conflict_is_plain(const gw_run *run)
 {
     gw_conflict ignored;
     return refuted(run, run->use, NEARLY, &ignored);
+}
+
+bool gw_conflict_is_sure(const gw_run *run)
+{
+    gw_conflict ignored;
+    return refuted(run, run->use, 1, &ignored);
 }
 
 /* Halves are left out first, then ever smaller blocks, the later constraints before the earlier.

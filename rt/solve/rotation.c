@@ -23,21 +23,22 @@ static gw_quat pairs_to_pairs(gw_vec3 u1, gw_vec3 u2, gw_vec3 f1, gw_vec3 f2)
 }
 
 /*
- * Unit vectors y with y . a = cos alpha, y . b = cos beta, c = a . b, s^2 = 1 - c^2:
- * y = A a + B b +- C a x b, A = (cos alpha - c cos beta) / s^2, B alike,
- * C^2 = (1 - A^2 - B^2 - 2 A B c) / s^2. Returns how many (two, or one where they touch).
+ * Unit vectors y with y . a = cos alpha, y . b = cos beta. With the orthogonal unit vectors m along
+ * a + b and e along b - a, whatever the angle between a and b:
+ * y = M m + E e +- sqrt(1 - M^2 - E^2) m x e, M = (cos alpha + cos beta) / |a + b|,
+ * E = (cos beta - cos alpha) / |b - a|. Returns how many (two, or one where they touch).
  */
 static int two_cones(gw_vec3 a, double alpha, gw_vec3 b, double beta, gw_vec3 out[2])
 {
-    gw_vec3 across = gw_cross(a, b);
-    double c = gw_dot(a, b), ss = gw_norm2(across), sigma = atan2(sqrt(ss), c);
-    double ca = cos(alpha), cb = cos(beta);
-    double ka = (ca - c * cb) / ss, kb = (cb - c * ca) / ss;
+    gw_vec3 sum = gw_add(a, b), gap = gw_sub(b, a);
+    double sigma = gw_angle_between(a, b), half = (alpha + beta) / 2, off = (beta - alpha) / 2;
+    double on_m = 2 * cos(half) * cos(off) / gw_norm(sum);
+    double on_e = -2 * sin(half) * sin(off) / gw_norm(gap);
     bool touch = same_angle(sigma, alpha + beta) || same_angle(sigma, fabs(alpha - beta)) ||
                  same_angle(sigma + alpha + beta, 2 * GW_PI);
-    double cc = (1 - ka * ka - kb * kb - 2 * ka * kb * c) / ss;
-    double k = touch ? 0 : sqrt(fmax(0, cc));
-    gw_vec3 middle = gw_add(gw_scale(ka, a), gw_scale(kb, b));
+    double k = touch ? 0 : sqrt(fmax(0, 1 - on_m * on_m - on_e * on_e));
+    gw_vec3 m = gw_unit(sum), e = gw_unit(gap), across = gw_cross(m, e);
+    gw_vec3 middle = gw_add(gw_scale(on_m, m), gw_scale(on_e, e));
     out[0] = gw_unit(gw_mul_add(middle, k, across));
     out[1] = gw_unit(gw_mul_add(middle, -k, across));
     return k > 0 ? 2 : 1;

@@ -56,36 +56,14 @@ static int independent_rows(const gw_completion *c, const gw_pose *x, gw_row *ro
     return n;
 }
 
-/* True where poses that the set's rows alone give, away from x, satisfy all constraints. */
-static bool rows_suffice(gw_completion *c, const gw_pose *x, const gw_submanifold *set)
+/* All rows, also dependent ones: those that are independent at one pose hold for other sets as
+ * well. Where there are too many of them the independent ones go first. */
+static void choose_rows(const gw_completion *c, const gw_pose *x, gw_submanifold *set)
 {
-    for (int k = 0; k < 6; k++) {
-        double step[6];
-        for (int i = 0; i < 6; i++)
-            step[i] = gw_completion_uniform(c, -1, 1);
-        gw_pose y = gw_stepped(c, x, step, (k + 1) * 0.3 * c->size);
-        c->run->work -= 10 * (set->row_count + 6);
-        if (gw_rows_project(set->rows, set->row_count, c->size, 60, &y) <= 1e-11 * c->size &&
-            gw_submanifold_same_sense(set, &y) &&
-            gw_residual(c->run->problem, c->run->use, c->size, &y) >= GW_VERIFIED)
-            return false;
-    }
-    return true;
-}
-
-/* The rows that describe the set: all where they are as many as its codimension, else the
- * independent ones where those suffice, else as many as fit. */
-static void choose_rows(gw_completion *c, const gw_pose *x, gw_submanifold *set)
-{
-    bool enough = c->row_count == 6 - set->dof;
-    if (!enough) {
-        set->row_count = independent_rows(c, x, set->rows);
-        enough = set->row_count == 6 - set->dof && rows_suffice(c, x, set);
-        if (enough)
-            return;
-    }
-    set->row_count = c->row_count < GW_MAX_ROWS ? c->row_count : GW_MAX_ROWS;
-    memcpy(set->rows, c->rows, sizeof(gw_row) * (size_t)set->row_count);
+    int n = c->row_count <= GW_MAX_ROWS ? 0 : independent_rows(c, x, set->rows);
+    for (int i = 0; i < c->row_count && n < GW_MAX_ROWS; i++)
+        set->rows[n++] = c->rows[i];
+    set->row_count = n;
 }
 
 /* Motions of the set that do not turn: the null space of the rows' first three columns. */

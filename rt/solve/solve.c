@@ -180,7 +180,8 @@ static void count_roots(gw_run *run, gw_solution *s)
 static void look_again(gw_run *run)
 {
     complete_all(run);
-    run->doubt = run->solution->best_residual <= GW_VERIFIED * run->size;
+    run->doubt =
+        run->solution->best_residual <= GW_VERIFIED * run->size || !gw_conflict_is_sure(run);
 }
 
 /* True where arbitrary poses of a set are all on another one of more freedoms. */

@@ -223,6 +223,8 @@ bool gw_stated_clash(gw_run *run);
 
 /* True where every branch of a run fails by much more than the snap. */
 bool gw_conflict_is_plain(const gw_run *run);
+/* True where it does by more than the snap, directions between near points being less certain. */
+bool gw_conflict_is_sure(const gw_run *run);
 /* Makes the run's conflict name constraints that have no pose together, none without need. */
 void gw_narrow_conflict(gw_run *run);
 

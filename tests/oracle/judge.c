@@ -4,6 +4,7 @@
  */
 #include "tests/oracle/judge.h"
 
+#include <float.h>
 #include <string.h>
 #include <time.h>
 
@@ -54,12 +55,13 @@ static const char *branch_fault(const gw_problem *p, const gw_branch *b, double 
         return "status: freedoms of a branch";
     double far = oracle_distance(&b->nearest, &p->pose, p->length);
     *number = fabs(far - b->distance);
-    if (*number > 1e-9 * (far + size + p->length))
+    double rounding = 16 * DBL_EPSILON * (gw_norm(b->nearest.p) + gw_norm(p->pose.p));
+    if (*number > 1e-9 * (far + size + p->length) + rounding)
         return "nearest: distance is not that of the nearest pose";
     for (int k = 0; k <= samples; k++) {
         gw_pose x = k == 0 ? b->nearest : gw_branch_sample(b, size, random);
         *number = oracle_worst(p, ~0ul, size, &x, NULL);
-        if (!(*number <= ORACLE_TRUTH))
+        if (!(*number <= ORACLE_TRUTH + rounding / size))
             return k == 0 ? "residual: nearest pose" : "residual: sample";
         if (!finite_pose(&x) || fabs(gw_quat_dot(x.q, x.q) - 1) > 1e-9)
             return "status: a sample's quaternion";

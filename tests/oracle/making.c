@@ -116,6 +116,14 @@ static void place(gw_constraint *c, const gw_element *m)
         c->value = gw_norm(gap);
 }
 
+void making_hold(gw_constraint *c, const gw_pose *x, unsigned long long *random)
+{
+    gw_element m = gw_element_moved(x, &c->mobile);
+    align(c, &m, random);
+    if (c->kind == GW_DISTANCE || c->kind == GW_COINCIDENT)
+        place(c, &m);
+}
+
 /* An element of an earlier constraint of the same kind, if there is one. */
 static bool share(const gw_constraint *earlier, int count, bool mobile, gw_element *e,
                   unsigned long long *random)
@@ -141,10 +149,7 @@ gw_constraint making_true(const statement *s, numbers from, const gw_pose *x,
     c.fixed = (gw_element){s->fixed, some_point(from, random), some_direction(from, random)};
     share(earlier, count, true, &c.mobile, random);
     share(earlier, count, false, &c.fixed, random);
-    gw_element m = gw_element_moved(x, &c.mobile);
-    align(&c, &m, random);
-    if (c.kind == GW_DISTANCE || c.kind == GW_COINCIDENT)
-        place(&c, &m);
+    making_hold(&c, x, random);
     return c;
 }
 

@@ -300,6 +300,53 @@ static void a_set_within_another_is_no_branch(void **unused)
     assert_mobility(2, 1, 1);
 }
 
+/* Two directions of the body a hair apart, as the fuzzer found them. */
+static void angles_about_nearly_one_direction_are_solved(void **unused)
+{
+    (void)unused;
+    for (double apart = 1e-9; apart < 1e-2; apart *= 7) {
+        gw_pose x = random_pose();
+        gw_vec3 u = direction(), f = direction(), v = direction(), g = direction();
+        gw_vec3 o = {0, 0, 0}, near_u = gw_unit(gw_mul_add(u, apart, direction()));
+        gw_constraint c[] = {
+            angle(line(o, u), line(o, f), gw_angle_between(gw_rotate(x.q, u), f)),
+            angle(line(o, near_u), line(o, f), gw_angle_between(gw_rotate(x.q, near_u), f)),
+            angle(line(o, v), line(o, g), gw_angle_between(gw_rotate(x.q, v), g)),
+        };
+        gw_problem p = {x, 1, 3, c};
+        solve(&p);
+        assert_int_equal(solution.status, GW_SOLVED);
+        assert_true(solution.branches[0].distance < 1e-3);
+    }
+}
+
+/* Rounding at a place far from what it is to meet is no reason to refuse it. */
+static void a_body_far_away_comes_to_its_plane(void **unused)
+{
+    (void)unused;
+    for (int trial = 0; trial < 50; trial++) {
+        gw_constraint c = coincident(point_at(vector()), plane(vector(), direction()));
+        gw_problem p = {{gw_scale(1e11, vector()), rotation()}, 1, 1, &c};
+        gw_solve(&p, &solution);
+        assert_mobility(1, 3, 2);
+        assert_int_equal(solution.method, GW_CLOSED_FORM);
+    }
+}
+
+/* A point on a line, and a line through it through another point: its rows taken as few as its
+ * codimension hold elsewhere, too. */
+static void samples_of_a_set_without_closed_form_are_on_it(void **unused)
+{
+    (void)unused;
+    for (int trial = 0; trial < 200; trial++) {
+        gw_vec3 on = vector();
+        gw_constraint c[] = {coincident(point_at(on), line(vector(), direction())),
+                             coincident(line(on, direction()), point_at(vector()))};
+        solve_set(c, 2);
+        assert_int_equal(solution.dof, 2);
+    }
+}
+
 static void contradicting_angles_are_incompatible(void **unused)
 {
     (void)unused;
@@ -395,6 +442,9 @@ int main(void)
         cmocka_unit_test(a_contradiction_is_told_with_its_numbers),
         cmocka_unit_test(a_conflict_names_constraints_that_contradict),
         cmocka_unit_test(a_set_within_another_is_no_branch),
+        cmocka_unit_test(angles_about_nearly_one_direction_are_solved),
+        cmocka_unit_test(a_body_far_away_comes_to_its_plane),
+        cmocka_unit_test(samples_of_a_set_without_closed_form_are_on_it),
         cmocka_unit_test(contradicting_angles_are_incompatible),
         cmocka_unit_test(parallel_planes_at_two_distances_are_incompatible),
         cmocka_unit_test(a_repeated_constraint_is_redundant),

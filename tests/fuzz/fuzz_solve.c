@@ -1,0 +1,136 @@
+/*
+ * One input for the solver, judged: bytes that begin with a brace are the JSON of a problem and go
+ * the way of `guideway solve`; all others are a coded problem (coded.h). What is untrue is told
+ * with its JSON and ends the process. Entry points are those of libFuzzer; replay.c calls the first
+ * of them without it.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "server/wire.h"
+#include "tests/fuzz/coded.h"
+#include "tests/oracle/judge.h"
+#include "tests/oracle/making.h"
+#include "tests/oracle/oracle.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t most, unsigned seed);
+size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t most);
+
+#define SAMPLES 4
+/* Of processor time. An answer's work is bounded to some 20 ms (solve README), ten times that with
+ * sanitizers. */
+#define MOST_SECONDS 0.5
+
+static void fail(const gw_problem *p, const char *what, double number)
+{
+    fprintf(stderr, "untrue: %s (%.17g)\n", what, number);
+    making_print(stderr, p);
+    abort();
+}
+
+static double seconds_used(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* All text that an answer can be turned into. */
+static void read_out(const gw_solution *s)
+{
+    char text[512];
+    for (int i = 0; i < s->branch_count; i++)
+        gw_submanifold_words(&s->branches[i].set, text, sizeof text);
+    if (s->status == GW_STATUS_INCOMPATIBLE)
+        gw_conflict_words(&s->conflict, NULL, text, sizeof text);
+}
+
+/* `hidden` satisfies all, or is NULL. */
+static void judge_problem(const gw_problem *p, const gw_pose *hidden)
+{
+    static gw_solution answer;
+    gw_error error;
+    unsigned long long random = 1;
+    double number = 0;
+    if (!gw_problem_check(p, &error))
+        return;
+    double start = seconds_used();
+    gw_solve(p, &answer);
+    double used = seconds_used() - start;
+    if (used > MOST_SECONDS)
+        fail(p, "time", used);
+    read_out(&answer);
+    const char *what = judge_sound(p, &answer, SAMPLES, &random, &number);
+    if (what)
+        fail(p, what, number);
+    if (hidden && answer.status == GW_STATUS_INCOMPATIBLE)
+        fail(p, "refused", oracle_worst(p, ~0ul, oracle_size(p), hidden, NULL));
+}
+
+/* ---- by JSON --------------------------------------------------------------------------------- */
+
+static void judge_json(const char *text, size_t size)
+{
+    gw_error error;
+    json_t *json = wire_parse(text, size, &error);
+    wire_problem *p = json ? wire_get_problem(json, &error) : NULL;
+    if (p) {
+        judge_problem(wire_problem_stated(p), NULL);
+        json_t *answer = wire_solve(p, &error);
+        char *out = answer ? wire_text(answer) : NULL;
+        if (answer && !out)
+            fail(wire_problem_stated(p), "an answer that is no JSON", 0);
+        free(out);
+        json_decref(answer);
+    }
+    wire_problem_destroy(p);
+    json_decref(json);
+}
+
+static void send_by_json(const gw_problem *p)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *f = open_memstream(&text, &size);
+    making_print(f, p);
+    fclose(f);
+    judge_json(text, size);
+    free(text);
+}
+
+/* ---- entry points ---------------------------------------------------------------------------- */
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static coded_problem coded;
+    static bool ready;
+    if (!ready)
+        wire_watch_memory();
+    ready = true;
+    if (size > 0 && data[0] == '{') {
+        judge_json((const char *)data, size);
+        return 0;
+    }
+    coded_read(data, size, &coded);
+    const gw_problem *p = &coded.problem;
+    bool holds = oracle_worst(p, ~0ul, oracle_size(p), &coded.hidden, NULL) < ORACLE_ROOT;
+    judge_problem(p, holds ? &coded.hidden : NULL);
+    if (coded.by_json)
+        send_by_json(p);
+    return 0;
+}
+
+#ifdef GW_WITH_LIBFUZZER
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t most, unsigned seed)
+{
+    bool json = size > 0 && data[0] == '{';
+    if (json || seed % 3 == 0)
+        return LLVMFuzzerMutate(data, size, most);
+    size_t changed = size;
+    for (unsigned k = 0; k <= seed / 3 % 3; k++)
+        changed = coded_mutate(data, changed, most, seed + k);
+    return changed;
+}
+#endif
