@@ -54,18 +54,6 @@ static bool has_body(const gw_group *u, int object)
     return false;
 }
 
-static double size_of(const gw_network *n, const gw_group *u)
-{
-    double size = 1e-4;
-    for (int i = 0; i < u->cluster.link_count; i++) {
-        const gw_link *link = u->cluster.links[i];
-        const gw_constraint *c = &link->stated;
-        size = fmax(size, fmax(gw_norm(c->mobile.p), gw_norm(c->fixed.p)));
-        size = fmax(size, 0.1 * gw_distance(n->rest[link->a].p, n->rest[link->b].p));
-    }
-    return size;
-}
-
 /* The unit's links, in the order of the layout's constraints: those with what was placed before it,
  * and among its own. */
 static void link_unit(gw_network *n, const int *rank, gw_group *u, int *used)
@@ -80,7 +68,7 @@ static void link_unit(gw_network *n, const int *rank, gw_group *u, int *used)
     }
     u->cluster.links = list;
     u->cluster.link_count = count;
-    u->cluster.size = size_of(n, u);
+    u->cluster.size = gw_cluster_size(&u->cluster, n->rest);
     *used += count;
 }
 

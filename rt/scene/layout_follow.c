@@ -33,24 +33,11 @@ static void collect(const gw_layout_work *w, const int *objects, int count, link
         }
 }
 
-/* The farthest that an element of the links is from its frame: what lengths are measured by. */
-static double size_of(const gw_layout_work *w, const links *l)
-{
-    double size = 1e-4;
-    for (int i = 0; i < l->count; i++) {
-        const gw_constraint *c = &l->of[i]->stated;
-        size = fmax(size, fmax(gw_norm(c->mobile.p), gw_norm(c->fixed.p)));
-        size = fmax(size, c->kind == GW_DISTANCE ? fabs(c->value) : 0);
-        size = fmax(size, 0.1 * gw_distance(w->layout->poses[l->of[i]->a].p,
-                                            w->layout->poses[l->of[i]->b].p));
-    }
-    return size;
-}
-
 static gw_cluster cluster_of(const gw_layout_work *w, const int *objects, int count, const links *l)
 {
-    gw_cluster c = {.count = count, .size = size_of(w, l), .link_count = l->count, .links = l->of};
+    gw_cluster c = {.count = count, .link_count = l->count, .links = l->of};
     memcpy(c.bodies, objects, (size_t)count * sizeof *objects);
+    c.size = gw_cluster_size(&c, w->layout->poses);
     return c;
 }
 

@@ -96,6 +96,19 @@ static void rows_of(const gw_link *link, double size, const gw_pose *poses, link
     }
 }
 
+double gw_cluster_size(const gw_cluster *cluster, const gw_pose *poses)
+{
+    double size = 1e-4;
+    for (int i = 0; i < cluster->link_count; i++) {
+        const gw_link *link = cluster->links[i];
+        const gw_constraint *c = &link->stated;
+        size = fmax(size, fmax(gw_norm(c->mobile.p), gw_norm(c->fixed.p)));
+        size = fmax(size, c->kind == GW_DISTANCE ? fabs(c->value) : 0);
+        size = fmax(size, 0.1 * gw_distance(poses[link->a].p, poses[link->b].p));
+    }
+    return size;
+}
+
 static int member(const gw_cluster *c, int body)
 {
     for (int i = 0; i < c->count; i++)

@@ -37,6 +37,10 @@ typedef struct gw_cluster {
     const gw_link *const *links; /* every link of one of these bodies */
 } gw_cluster;
 
+/* The farthest that an element of the cluster's links is from its frame, a distance of them, or a
+ * tenth of how far their bodies are apart: its size (m). */
+double gw_cluster_size(const gw_cluster *cluster, const gw_pose *poses);
+
 /* Scratch of a cluster's size; not on a small stack. */
 typedef struct gw_cluster_work {
     double n[6 * GW_MAX_CLUSTER][6 * GW_MAX_CLUSTER], g[6 * GW_MAX_CLUSTER], sum;
