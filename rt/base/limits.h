@@ -29,8 +29,8 @@
 #define GW_MAX_MOTION   12  /* freedoms of all hands together: two free bodies */
 
 /* Loop */
-#define GW_MAX_FOLLOWERS 256  /* objects that follow held ones or moved geometry, in one tick */
-#define GW_RATE_MIN_HZ   250  /* slower and a hand feels the steps */
+#define GW_MAX_FOLLOWERS GW_MAX_CONSTRAINTS /* objects that follow: each has a constraint */
+#define GW_RATE_MIN_HZ   250                /* slower and a hand feels the steps */
 #define GW_RATE_MAX_HZ   8000 /* faster and the wake-up jitter is a good part of the period */
 #define GW_COMMAND_RING  1024 /* commands in flight to the loop; a power of two */
 #define GW_RECORD_RING   4096 /* ticks: half a second at the fastest rate; a power of two */

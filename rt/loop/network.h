@@ -15,8 +15,7 @@
 
 typedef struct gw_network gw_network;
 
-/* A network of the scene as laid out; NULL with an error: memory, or more than GW_MAX_FOLLOWERS
- * that follow. */
+/* A network of the scene as laid out; NULL with an error: memory. */
 gw_network *gw_network_create(const gw_scene *scene, const gw_layout *layout, gw_error *error);
 void gw_network_destroy(gw_network *network); /* NULL is fine */
 

@@ -89,15 +89,13 @@ static int by_rank(const void *a, const void *b)
 }
 
 /* One unit a placement; those of a cluster that are solved again share theirs. */
-static int make_units(gw_network *n, const gw_placement **ordered, int count)
+static void make_units(gw_network *n, const gw_placement **ordered, int count)
 {
-    int following = 0;
     qsort(ordered, (size_t)count, sizeof *ordered, by_rank);
     for (int i = 0; i < count; i++) {
         const gw_placement *p = ordered[i];
         gw_group *last = n->unit_count > 0 ? &n->units[n->unit_count - 1] : NULL;
         const gw_placement *before = i > 0 ? ordered[i - 1] : NULL;
-        following += p->follow == GW_CARRIED || p->follow == GW_RESOLVED;
         bool together = before && p->cluster >= 0 && before->cluster == p->cluster &&
                         before->follow == p->follow &&
                         (p->follow == GW_RESOLVED || p->follow == GW_STAYS);
@@ -106,7 +104,6 @@ static int make_units(gw_network *n, const gw_placement **ordered, int count)
         else if (p->count > 0 || p->follow != GW_STAYS)
             add_unit(n, p);
     }
-    return following;
 }
 
 static void copy_links(gw_network *n, const gw_layout *layout)
@@ -122,14 +119,14 @@ static bool build(gw_network *n, const gw_scene *scene, const gw_layout *layout,
 {
     const gw_placement **ordered = malloc(((size_t)layout->count + 1) * sizeof *ordered);
     int *rank = malloc(((size_t)scene->object_count + 1) * sizeof *rank);
-    int used = 0, following = 0;
+    int used = 0;
     bool ok = ordered && rank;
     if (ok) {
         for (int i = 0; i < scene->object_count; i++)
             rank[i] = -1; /* fixed: before all */
         for (int i = 0; i < layout->count; i++)
             ordered[i] = layout->placements[i];
-        following = make_units(n, ordered, layout->count);
+        make_units(n, ordered, layout->count);
         for (int i = 0; i < layout->count; i++) { /* a cluster's are of one rank */
             bool same =
                 i > 0 && ordered[i]->cluster >= 0 && ordered[i]->cluster == ordered[i - 1]->cluster;
@@ -140,11 +137,7 @@ static bool build(gw_network *n, const gw_scene *scene, const gw_layout *layout,
     }
     free(ordered);
     free(rank);
-    if (!ok)
-        return gw_fail(error, GW_FAILED, "", "no memory for the objects that follow");
-    return following <= GW_MAX_FOLLOWERS ||
-           gw_fail(error, GW_TOO_LARGE, "/constraints", "%d objects follow held ones: %d at most",
-                   following, GW_MAX_FOLLOWERS);
+    return ok || gw_fail(error, GW_FAILED, "", "no memory for the objects that follow");
 }
 
 gw_network *gw_network_create(const gw_scene *scene, const gw_layout *layout, gw_error *error)
