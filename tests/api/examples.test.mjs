@@ -1,4 +1,4 @@
-// The examples build the scene of framework V-B from nothing, and the cone ends up on its circle.
+// The examples: the scene of framework V-B from nothing, a sensor that moves a plane, a task.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { after, before, test } from 'node:test';
@@ -39,3 +39,29 @@ for (const [command, file] of [['sh', 'circle.sh'], ['python3', 'circle.py'], [p
     assert.ok(json.tools[0].residual < 1e-12);
     assert.deepEqual((await expect(200, 'GET', '/constraints')).json.map((c) => c.id), ['plane', 'axes']);
   });
+
+test('sensor.py', async (t) => {
+  let ran;
+  try {
+    ran = await output('python3', [`${root}examples/sensor.py`, `http://${server.address}`]);
+  } catch {
+    return t.skip('python3 is not installed');
+  }
+  assert.equal(ran.code, 0, ran.text);
+  assert.match(ran.text, /^400 values.*on its constraint/m);
+  const { json } = await expect(200, 'GET', '/simulation');
+  const shelf = (await expect(200, 'GET', '/features/cell/shelf')).json.plane.point[2];
+  assert.ok(Math.abs(json.tools[0].pose.p[2] - shelf) < 1e-9);
+});
+
+test('assembly.sh', async (t) => {
+  let ran;
+  try {
+    ran = await output('sh', [`${root}examples/assembly.sh`, `http://${server.address}`]);
+  } catch {
+    return t.skip('there is no shell');
+  }
+  assert.equal(ran.code, 0, ran.text);
+  assert.match(ran.text, /"state":"done","reason":"contact"/);
+  assert.match(ran.text, /Done: 6 steps/);
+});
