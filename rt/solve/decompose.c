@@ -86,9 +86,8 @@ static void decompose_distance(const gw_run *run, gw_state *state, const gw_cons
     /* a distance that is zero but for round-off is a coincidence: its sphere has no gradient */
     double value = c->kind == GW_COINCIDENT || gw_zero(run, c->value) ? 0 : c->value;
     /* the higher element is the surface: planes over lines over points, the fixed one of equals */
-    bool fixed_surface = f >= m;
-    if (m == GW_PLANE && f == GW_PLANE && c->reversed) /* n_m = +-n_f, so n_f . (p_m - p_f) = */
-        value = sense == GW_OPPOSITE ? value : -value;
+    bool from_mobile = m == GW_PLANE && f == GW_PLANE && c->reversed;
+    bool fixed_surface = f >= m && !from_mobile;
     gw_place place = place_of(c, fixed_surface, value, from);
     gw_add_place(state, &place);
     if (m == GW_POINT || f == GW_POINT)

@@ -347,6 +347,35 @@ static void samples_of_a_set_without_closed_form_are_on_it(void **unused)
     }
 }
 
+/* A distance of planes stated along the mobile normal, its sense left open and told by others,
+ * beside what has no closed form. */
+static void distances_along_the_mobile_normal_hold_in_either_sense(void **unused)
+{
+    (void)unused;
+    for (int trial = 0; trial < 60; trial++) {
+        gw_pose x = random_pose();
+        gw_vec3 n = direction(), n_f = gw_rotate(x.q, trial % 2 ? n : gw_neg(n));
+        gw_vec3 p = vector(), q = vector(), b = vector(), d = direction();
+        gw_element m = plane(vector(), n), f = plane(vector(), n_f);
+        gw_vec3 from_m = gw_sub(f.p, gw_pose_point(&x, m.p));
+        gw_constraint c[] = {
+            distance(point_at(p), line(b, d),
+                     gw_norm(gw_reject(gw_sub(gw_pose_point(&x, p), b), d))),
+            {.kind = GW_PARALLEL,
+             .sense = trial % 2 ? GW_SAME : GW_OPPOSITE,
+             .mobile = m,
+             .fixed = f},
+            distance(m, f, gw_dot(gw_rotate(x.q, n), from_m)),
+            coincident(point_at(q), point_at(gw_pose_point(&x, q))),
+        };
+        c[2].reversed = true;
+        gw_problem problem = {x, 1, 4, c};
+        solve(&problem);
+        assert_int_equal(solution.status, GW_SOLVED);
+        assert_true(solution.branches[0].distance < 1e-5);
+    }
+}
+
 static void contradicting_angles_are_incompatible(void **unused)
 {
     (void)unused;
@@ -445,6 +474,7 @@ int main(void)
         cmocka_unit_test(angles_about_nearly_one_direction_are_solved),
         cmocka_unit_test(a_body_far_away_comes_to_its_plane),
         cmocka_unit_test(samples_of_a_set_without_closed_form_are_on_it),
+        cmocka_unit_test(distances_along_the_mobile_normal_hold_in_either_sense),
         cmocka_unit_test(contradicting_angles_are_incompatible),
         cmocka_unit_test(parallel_planes_at_two_distances_are_incompatible),
         cmocka_unit_test(a_repeated_constraint_is_redundant),
