@@ -76,7 +76,8 @@ gw_quat gw_quat_from_axes(gw_vec3 x, gw_vec3 y, gw_vec3 z)
 
 double gw_quat_angle(gw_quat a, gw_quat b)
 {
-    return gw_norm(gw_quat_log(gw_quat_mul(b, gw_quat_conj(a))));
+    gw_quat d = gw_quat_mul(b, gw_quat_conj(a));
+    return 2 * atan2(gw_norm(gw_v3(d.x, d.y, d.z)), fabs(d.w));
 }
 
 double gw_pose_distance(const gw_pose *a, const gw_pose *b, double length)

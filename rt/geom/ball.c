@@ -18,7 +18,7 @@
 #define STARTS  10
 #define CLOSE   0.998 /* cosine: 4 degrees */
 #define APART   0.9   /* cosine: starts within 26 degrees of one another are one */
-#define EDGE    0.06  /* sine: nearer to a plane of symmetry one start is not enough */
+#define EDGE    0.03  /* sine: nearer to a plane of symmetry one start is not enough */
 #define BALL    8     /* radius, in lengths, of balls where those starts found every minimum */
 
 static double ball_value(const gw_ball *b, gw_vec3 u, double theta)
@@ -69,7 +69,8 @@ static void ball_model(const gw_ball *b, gw_vec3 u, double theta, const gw_vec3 
 static void down(double h[2][2], double raise, const double g[2], double step[2])
 {
     double mean = 0.5 * (h[0][0] + h[1][1]), half = 0.5 * (h[0][0] - h[1][1]);
-    double spread = hypot(half, h[0][1]), least = mean - spread, most = mean + spread;
+    double spread = sqrt(half * half + h[0][1] * h[0][1]), least = mean - spread,
+           most = mean + spread;
     double floor = 1e-6 * fabs(most) + 1e-300;
     raise += least < floor ? floor - least + 0.1 * fabs(least) : 0;
     double a = h[0][0] + raise, c = h[1][1] + raise, k = h[0][1], det = a * c - k * k;

@@ -26,7 +26,8 @@ typedef struct search {
 
 typedef struct candidate {
     gw_pose pose;
-    double f; /* |dp|^2 + (L theta)^2 */
+    double turn; /* L theta */
+    double f;    /* |dp|^2 + (L theta)^2 */
 } candidate;
 
 /* X(R), in the frame of the locus. */
@@ -47,8 +48,8 @@ static candidate best_with(const search *s, gw_quat q)
     c.pose.q = q;
     /* exact on the locus: from Y, not by adding the move */
     c.pose.p = t->in_mobile ? gw_sub(t->of, gw_rotate(q, y)) : gw_sub(y, gw_rotate(q, t->of));
-    double turn = s->length * gw_quat_angle(q, s->near->q);
-    c.f = gw_norm2(move) + turn * turn;
+    c.turn = s->length * gw_quat_angle(q, s->near->q);
+    c.f = gw_norm2(move) + c.turn * c.turn;
     return c;
 }
 
@@ -364,8 +365,7 @@ static candidate closed_nearest(const search *s)
     candidate first = best_with(s, q1);
     if (decoupled(s))
         return first;
-    double turn = s->length * gw_quat_angle(q1, s->near->q);
-    if (first.f <= turn * turn)
+    if (first.f <= first.turn * first.turn)
         return first; /* neither part can be smaller */
     gw_vec3 axis = s->set->rotation.axis;
     candidate c;

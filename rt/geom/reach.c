@@ -216,34 +216,38 @@ static double rough_turn(const gw_ring *r, double c, double s)
  */
 static void sample_slopes(const ring_wave *w, int odd, double slope[HALF])
 {
-    const gw_ring *r = w->ring;
-    const double *c = cosines[odd], *s = sines[odd], ll = r->length * r->length;
-    const double tiny = 1e-30 * w->round.k + 1e-300;
+    const gw_ring r = *w->ring; /* copies: the slopes are none of theirs */
+    const wave flat = w->flat, round = w->round;
+    const double *c = cosines[odd], *s = sines[odd], ll = r.length * r.length, a = w->radius;
+    const double tiny = 1e-30 * round.k + 1e-300;
+    double turn[HALF];
     for (int i = 0; i < HALF; i++)
-        slope[i] = wave_slope(&w->flat, c[i], s[i]);
-    for (int i = 0; i < HALF && w->radius > 0; i++) {
-        double square = wave_at(&w->round, c[i], s[i]);
+        slope[i] = wave_slope(&flat, c[i], s[i]);
+    for (int i = 0; i < HALF && a > 0; i++) {
+        double square = wave_at(&round, c[i], s[i]);
         double rho = sqrt(square > tiny ? square : tiny);
-        slope[i] += (1 - w->radius / rho) * wave_slope(&w->round, c[i], s[i]);
+        slope[i] += (1 - a / rho) * wave_slope(&round, c[i], s[i]);
     }
     for (int i = 0; i < HALF && !w->has_wave; i++) {
         local gap = {0, 0, 0};
-        add_gap(r, c[i], s[i], &gap);
+        add_gap(&r, c[i], s[i], &gap);
         slope[i] += gap.d1;
     }
-    if (r->straight) {
+    if (r.straight)
         for (int i = 0; i < HALF; i++)
-            slope[i] += ll * psi_at(2 * i + odd);
-    } else {
+            turn[i] = psi_at(2 * i + odd);
+    else
         for (int i = 0; i < HALF; i++)
-            slope[i] += ll * rough_turn(r, c[i], s[i]);
-    }
+            turn[i] = rough_turn(&r, c[i], s[i]);
+    for (int i = 0; i < HALF; i++)
+        slope[i] += ll * turn[i];
 }
 
 /* The minimum between two angles where the slope turns from - to +: Newton's method, halving where
- * it leaves them; `f` is half the value there. */
+ * it leaves them; `f` is half the value there. Given up where that is sure to stay above `least`.
+ */
 static double ring_minimum(const ring_wave *w, double low, double high, double psi, int steps,
-                           double *f)
+                           double least, double *f)
 {
     low -= 0.01, high += 0.01; /* the slopes there are rough */
     for (int i = 0; i < steps; i++) {
@@ -259,7 +263,9 @@ static double ring_minimum(const ring_wave *w, double low, double high, double p
         double step = next - psi;
         psi = next;
         *f = b.f + (newton ? 0.5 * b.d1 * step : 0);
-        if (fabs(step) < (newton ? 1e-8 : 1e-15))
+        if (newton && b.f + 4 * b.d1 * step > least)
+            break;                                /* nowhere near the one to beat */
+        if (fabs(step) < (newton ? 1e-6 : 1e-15)) /* what is left is its square */
             break;
     }
     return psi > GW_PI ? psi - 2 * GW_PI : psi;
@@ -270,10 +276,11 @@ static bool curved(gw_locus_kind kind)
     return kind == GW_LOCUS_CYLINDER || kind == GW_LOCUS_CIRCLE || kind == GW_LOCUS_ELLIPSE;
 }
 
-static double search_ring(const gw_ring *r, int steps)
+/* Among all samples or every other one; each minimum by so many steps. */
+static double search_ring(const gw_ring *r, bool fine, int steps)
 {
     const ring_wave w = waves_of(r);
-    const int blocks = curved(r->locus->kind) ? 2 : 1, count = blocks * HALF, stride = 2 / blocks;
+    const int blocks = fine ? 2 : 1, count = blocks * HALF, stride = 2 / blocks;
     double slope[2][HALF], best = 0, best_f = HUGE_VAL;
     for (int odd = 0; odd < blocks; odd++)
         sample_slopes(&w, odd, slope[odd]);
@@ -284,7 +291,8 @@ static double search_ring(const gw_ring *r, int steps)
         if (!(low < 0 && high >= 0))
             continue;
         double from = psi_at(here), to = psi_at(here + stride);
-        double psi = ring_minimum(&w, from, to, from + (to - from) * low / (low - high), steps, &f);
+        double psi =
+            ring_minimum(&w, from, to, from + (to - from) * low / (low - high), steps, best_f, &f);
         if (f < best_f)
             best = psi, best_f = f;
     }
@@ -293,10 +301,10 @@ static double search_ring(const gw_ring *r, int steps)
 
 double gw_ring_search(const gw_ring *r)
 {
-    return search_ring(r, 60);
+    return search_ring(r, curved(r->locus->kind), 60);
 }
 
 double gw_ring_start(const gw_ring *r)
 {
-    return search_ring(r, 1);
+    return search_ring(r, false, 1);
 }

@@ -285,18 +285,23 @@ static void general_parameters_at(const gw_submanifold *set, const gw_pose *x, d
 
 /* ---- both factors -------------------------------------------------------------------------- */
 
-gw_pose gw_submanifold_pose(const gw_submanifold *set, const double *z)
+gw_pose gw_submanifold_pose_with(const gw_submanifold *set, gw_quat q, const double *z)
 {
-    if (set->general)
-        return general_pose(set, z);
     const gw_translation_set *t = &set->translation;
-    gw_pose x;
-    x.q = gw_quat_unit(rotation_at(&set->rotation, z));
-    gw_vec3 point = gw_locus_point(&t->locus, z + rotation_count(set->rotation.kind));
+    gw_pose x = {.q = q};
+    gw_vec3 point = gw_locus_point(&t->locus, z);
     /* P = R s + t, or R P + t = s */
     x.p =
         t->in_mobile ? gw_sub(t->of, gw_rotate(x.q, point)) : gw_sub(point, gw_rotate(x.q, t->of));
     return x;
+}
+
+gw_pose gw_submanifold_pose(const gw_submanifold *set, const double *z)
+{
+    if (set->general)
+        return general_pose(set, z);
+    return gw_submanifold_pose_with(set, gw_quat_unit(rotation_at(&set->rotation, z)),
+                                    z + rotation_count(set->rotation.kind));
 }
 
 void gw_submanifold_parameters_at(const gw_submanifold *set, const gw_pose *x, double *z)

@@ -141,6 +141,10 @@ int gw_submanifold_parameters(const gw_submanifold *set, gw_parameter *out);
 /* The pose at the given parameters (dof values). */
 gw_pose gw_submanifold_pose(const gw_submanifold *set, const double *parameters);
 
+/* The same at a rotation of its factor, and translational parameters. Not for general sets. */
+gw_pose gw_submanifold_pose_with(const gw_submanifold *set, gw_quat rotation,
+                                 const double *parameters);
+
 /* The parameters of a pose that is on the set (dof values, periodic ones in their range). */
 void gw_submanifold_parameters_at(const gw_submanifold *set, const gw_pose *world_from_body,
                                   double *parameters);

@@ -143,9 +143,11 @@ static const char *rule_of(const gw_run *run, const gw_redundant *r)
 void gw_find_redundant(const gw_run *run)
 {
     gw_solution *s = run->solution;
-    passes all = {.whole = run};
+    passes all;
     if (plainly_needed(run, s->dof))
         return;
+    all.whole = run;
+    all.count = 0;
     unsigned long needed = thinned(&all, leading(&all), -1, 0), rest = run->use & ~needed;
     all.count = 0; /* from here on all are asked for at once */
     for (int i = run->problem->count - 1; i >= 0; i--) {

@@ -97,6 +97,7 @@ int gw_generic_poses(const gw_submanifold *set, double size, gw_pose x[2])
     /* arbitrary parameters: within the range of angles, and of lengths about the size */
     static const double generic[2][6] = {{0.7, 1.1, -0.4, 0.9, -1.3, 0.6},
                                          {-2.1, 0.5, 1.9, 1.7, 0.8, -0.5}};
+    static const gw_quat any[2] = {{0.5, 0.7, -0.1, 0.5}, {0.1, -0.5, 0.5, 0.7}};
     const gw_locus_kind kind = set->translation.locus.kind;
     const bool turns =
         kind == GW_LOCUS_SPHERE || kind == GW_LOCUS_CIRCLE || kind == GW_LOCUS_ELLIPSE;
@@ -106,7 +107,8 @@ int gw_generic_poses(const gw_submanifold *set, double size, gw_pose x[2])
             z[i] = generic[k][i];
         for (int i = set->rotation.dof; i < set->dof && !turns; i++)
             z[i] *= kind == GW_LOCUS_CYLINDER && i + 1 == set->dof ? 1 : size;
-        x[k] = gw_submanifold_pose(set, z);
+        x[k] = set->rotation.kind == GW_ROTATION_FREE ? gw_submanifold_pose_with(set, any[k], z + 3)
+                                                      : gw_submanifold_pose(set, z);
         if (set->dof == 0)
             return 1;
     }
