@@ -12,7 +12,7 @@
 
 static bool is_along(gw_vec3 a, gw_vec3 unit)
 {
-    return gw_norm(gw_cross(a, unit)) <= GW_SNAP * gw_norm(a);
+    return gw_norm2(gw_cross(a, unit)) <= GW_SNAP * GW_SNAP * gw_norm2(a);
 }
 
 /* A surface of the body as one of the world: n . R^T (F - X) = 0 is (R n) . (X(m) - F) = 0. */
@@ -86,11 +86,9 @@ static void slide_line(const gw_state *state, gw_place *line, gw_vec3 plane_poin
 }
 
 /* Points that are free to move follow those that are not; of equals, the later one follows. */
-static bool follows(const gw_state *state, int j, int i)
+static bool follows(const bool *slides, int j, int i)
 {
-    bool j_slides = plane_slides(state, &state->places[j]);
-    bool i_slides = plane_slides(state, &state->places[i]);
-    return j_slides != i_slides ? j_slides : i < j;
+    return slides[j] != slides[i] ? slides[j] : i < j;
 }
 
 static bool together(const gw_run *run, const gw_place *x, const gw_place *y)
@@ -107,20 +105,20 @@ static bool has_company(const gw_run *run, const gw_state *state, int i, int j)
     return false;
 }
 
-/* Moves place j onto the point of another that it follows. */
-static bool gather(const gw_run *run, gw_state *state, int j)
+/* Moves place j onto the point of another that it follows. `slides`: the planes whose points do. */
+static bool gather(const gw_run *run, gw_state *state, const bool *slides, int j)
 {
     gw_place *y = &state->places[j];
     for (int i = 0; i < state->place_count; i++)
-        if (i != j && follows(state, j, i) && together(run, &state->places[i], y))
+        if (i != j && follows(slides, j, i) && together(run, &state->places[i], y))
             return false;
     for (int i = 0; i < state->place_count; i++) {
         gw_place *x = &state->places[i];
         gw_vec3 shift;
-        if (i == j || x->body_owns != y->body_owns || !follows(state, j, i) ||
+        if (i == j || x->body_owns != y->body_owns || !follows(slides, j, i) ||
             !shift_of(state, y, gw_sub(x->a, y->a), &shift))
             continue;
-        if (plane_slides(state, y) && !has_company(run, state, i, j)) {
+        if (slides[j] && !has_company(run, state, i, j)) {
             slide_line(state, x, y->a);
             shift_of(state, y, gw_sub(x->a, y->a), &shift);
         }
@@ -136,7 +134,7 @@ static bool gather(const gw_run *run, gw_state *state, int j)
 
 bool gw_anchor(const gw_run *run, gw_state *state, unsigned long *from)
 {
-    bool changed = false;
+    bool changed = false, slides[GW_MAX_PLACES];
     if (state->direction_count == 0 && !state->fixed)
         return false;
     for (int i = 0; i < state->place_count; i++) {
@@ -144,8 +142,10 @@ bool gw_anchor(const gw_run *run, gw_state *state, unsigned long *from)
         *from |= moved ? state->places[i].from : 0;
         changed |= moved;
     }
+    for (int i = 0; i < state->place_count; i++)
+        slides[i] = plane_slides(state, &state->places[i]);
     for (int j = 0; j < state->place_count; j++) {
-        bool moved = gather(run, state, j);
+        bool moved = gather(run, state, slides, j);
         *from |= moved ? state->places[j].from : 0;
         changed |= moved;
     }

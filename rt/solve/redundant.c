@@ -10,6 +10,7 @@
  */
 #include "rt/solve/solve_internal.h"
 
+#define FEW         4   /* constraints: as quickly thinned out without growing a set first */
 #define MOST_PASSES 160 /* and their answers, which many constraints share */
 
 typedef struct passes {
@@ -34,16 +35,15 @@ static void check_leaf(gw_run *run, const gw_state *state)
     gw_submanifold set;
     gw_pose x[2];
     p->any = true;
-    run->stop = true;
-    if (!gw_synthesise(run, state, &set) || !gw_verified(run->problem, run->use, run->size, &set)) {
+    if (!gw_synthesise(run, state, &set))
         p->follow = 0;
-        return;
-    }
-    int n = gw_generic_poses(&set, run->size, x);
+    int n = p->follow ? gw_generic_poses(&set, run->size, x) : 0;
     for (int i = 0; i < run->problem->count; i++)
         for (int k = 0; k < n && p->follow >> i & 1; k++)
             if (gw_residual(run->problem, 1ul << i, run->size, &x[k]) > GW_VERIFIED)
                 p->follow &= ~(1ul << i);
+    if (p->follow && !gw_verified(run->problem, run->use, run->size, &set))
+        p->follow = 0;
     run->stop = p->follow == 0;
 }
 
@@ -131,6 +131,8 @@ static unsigned long thinned(passes *all, unsigned long use, int one, unsigned l
 
 static const char *rule_of(const gw_run *run, const gw_redundant *r)
 {
+    if (r->because == 0)
+        return "every pose satisfies it";
     if (r->because & (r->because - 1))
         return run->solution->dof == 0 ? "the others leave no freedom, and it holds there"
                                        : "every pose that the others allow satisfies it";
@@ -148,7 +150,9 @@ void gw_find_redundant(const gw_run *run)
         return;
     all.whole = run;
     all.count = 0;
-    unsigned long needed = thinned(&all, leading(&all), -1, 0), rest = run->use & ~needed;
+    bool few = run->problem->count <= FEW;
+    unsigned long needed = thinned(&all, few ? run->use : leading(&all), -1, 0);
+    unsigned long rest = run->use & ~needed;
     all.count = 0; /* from here on all are asked for at once */
     for (int i = run->problem->count - 1; i >= 0; i--) {
         if (!(rest >> i & 1))

@@ -97,7 +97,10 @@ int gw_generic_poses(const gw_submanifold *set, double size, gw_pose x[2])
     /* arbitrary parameters: within the range of angles, and of lengths about the size */
     static const double generic[2][6] = {{0.7, 1.1, -0.4, 0.9, -1.3, 0.6},
                                          {-2.1, 0.5, 1.9, 1.7, 0.8, -0.5}};
-    static const gw_quat any[2] = {{0.5, 0.7, -0.1, 0.5}, {0.1, -0.5, 0.5, 0.7}};
+    /* no angle of these between axes and diagonals is a common one */
+    static const gw_quat any[2] = {
+        {0.11286402400164293, -0.29835131290481515, 0.89832065464112809, -0.30210628530248246},
+        {0.84899021114913231, -0.48508424806143263, -0.19058175680446485, 0.087106185939633582}};
     const gw_locus_kind kind = set->translation.locus.kind;
     const bool turns =
         kind == GW_LOCUS_SPHERE || kind == GW_LOCUS_CIRCLE || kind == GW_LOCUS_ELLIPSE;
