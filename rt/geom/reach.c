@@ -287,7 +287,7 @@ static double search_ring(const gw_ring *r, bool fine, int steps)
     for (int i = 0; i < count; i++) {
         /* a minimum lies between two samples where the slope turns from - to + */
         int here = i * stride, next = (i + 1) % count * stride;
-        double low = slope[here % 2][here / 2], high = slope[next % 2][next / 2], f;
+        double low = slope[here % 2][here / 2], high = slope[next % 2][next / 2], f = HUGE_VAL;
         if (!(low < 0 && high >= 0))
             continue;
         double from = psi_at(here), to = psi_at(here + stride);
