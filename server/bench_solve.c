@@ -218,6 +218,28 @@ static void make_socket(int i, int which, gw_constraint *c, gw_problem *p)
     begin(i, 3, c, p);
 }
 
+/* Isolated poses: so many points on lines, points on planes, points at distances, and points at
+ * distances from axes, with as many complex roots. */
+static const struct {
+    int lines, planes, distances, axes, roots;
+} isolated[] = {{3, 0, 0, 0, 8},  {0, 6, 0, 0, 8},  {0, 3, 3, 0, 40},
+                {0, 0, 6, 0, 40}, {0, 3, 0, 3, 64}, {0, 0, 5, 1, 80}};
+
+static void make_isolated(int i, int which, gw_constraint *c, gw_problem *p)
+{
+    gw_pose x = spread_pose(i, 800);
+    int n = 0;
+    for (int k = 0; k < isolated[which].lines; k++, n++)
+        c[n] = planted(GW_COINCIDENT, GW_POINT, GW_LINE, &x, i, 20 * n);
+    for (int k = 0; k < isolated[which].planes; k++, n++)
+        c[n] = planted(GW_COINCIDENT, GW_POINT, GW_PLANE, &x, i, 20 * n);
+    for (int k = 0; k < isolated[which].distances; k++, n++)
+        c[n] = planted(GW_DISTANCE, GW_POINT, GW_POINT, &x, i, 20 * n);
+    for (int k = 0; k < isolated[which].axes; k++, n++)
+        c[n] = planted(GW_DISTANCE, GW_POINT, GW_LINE, &x, i, 20 * n);
+    begin(i, n, c, p);
+}
+
 /* Two parallels of either sense at right angles: four rotations; a point at a distance from three
  * axes, two distances alike: eight places. */
 static void make_32(int i, int which, gw_constraint *c, gw_problem *p)
@@ -317,6 +339,27 @@ static bool measure_32(bench_row *r, int which)
     return time_solves(r, make_32, which, INSTANCES);
 }
 
+/* An answer that does not know all roots has no time. */
+static bool measure_isolated(bench_row *r, int which)
+{
+    enum { FEW = 50 };
+    static double times[FEW];
+    gw_constraint c[MOST];
+    gw_problem p;
+    gw_solution *solution = calloc(1, sizeof *solution);
+    if (!solution)
+        return false;
+    for (int i = 0; i < FEW; i++) {
+        make_isolated(i, which, c, &p);
+        times[i] = time_solve(&p, 3, solution);
+        if (solution->complex_roots != isolated[which].roots)
+            times[i] = INFINITY;
+    }
+    bench_quantiles(r, times, FEW);
+    free(solution);
+    return true;
+}
+
 static bool measure_many(bench_row *r, int which)
 {
     return time_solves(r, make_many, which, 100);
@@ -358,6 +401,24 @@ static const bench fixed_rows[] = {
      measure_socket,
      0},
     {{"solve-32", "five constraints, 32 branches", "us", 40, false, true, 2, 0, 0}, measure_32, 0},
+    {{"roots-lines", "three points on lines, 8 roots", "us", 1e3, false, true, 0, 0, 0},
+     measure_isolated,
+     0},
+    {{"roots-planes", "six points on planes, 8 roots", "us", 1e3, false, true, 0, 0, 0},
+     measure_isolated,
+     1},
+    {{"roots-spheres", "three distances and planes, 40 roots", "us", 2e4, false, true, 0, 0, 0},
+     measure_isolated,
+     2},
+    {{"roots-platform", "six distances, 40 roots", "us", 2e4, false, true, 0, 0, 0},
+     measure_isolated,
+     3},
+    {{"roots-cylinders", "three axes and planes, 64 roots", "us", 2e4, false, true, 0, 0, 0},
+     measure_isolated,
+     4},
+    {{"roots-cylinder", "an axis, five distances, 80 roots", "us", 2e4, false, true, 0, 0, 0},
+     measure_isolated,
+     5},
 };
 
 /* "solve-one-distance-point-line" */
