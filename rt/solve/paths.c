@@ -1,13 +1,13 @@
 /*
  * Roots of one polynomial system followed to those of another (numerical continuation; Sommese and
  * Wampler, "The numerical solution of systems of polynomials", 2005, chapter 2). Along
- * F(x, tau) = 0 a cubic through the last two points and their tangents predicts, Newton's method
- * corrects; the predictor's error, of fourth order, sets the step. Any thread, RT safe.
+ * F(x, tau) = 0 a polynomial through the last three points and their tangents predicts, Newton's
+ * method corrects; the predictor's error, of sixth order, sets the step. Any thread, RT safe.
  */
 #include "rt/solve/roots.h"
 
 #define MOST_STEPS 1000
-#define PREDICTED  2e-3 /* error that a prediction may have */
+#define PREDICTED  1e-3 /* error that a prediction may have */
 #define LAST_PART  1e-3
 #define NEAR_ZERO  1e-7  /* of N over e . e: with less in the end, a path goes to infinity */
 #define LEAST_STEP 1e-11 /* in the last part: what goes on like this ends in no simple root */
@@ -21,38 +21,43 @@ typedef struct station {
 /* Magnitude without a root: within a factor of sqrt(2) of the modulus. */
 static double size_of(gw_complex z)
 {
-    return fmax(fabs(creal(z)), fabs(cimag(z)));
+    double re = fabs(creal(z)), im = fabs(cimag(z));
+    return re > im ? re : im;
 }
 
-/* Solves J d = b for two right-hand sides in columns n and n + 1, by elimination with row pivots;
- * false where J is singular. */
-static bool eliminate(int n, gw_complex (*a)[GW_PATH_UNKNOWNS + 1])
+/* Solves J d = b for the two right-hand sides in columns n and n + 1, by elimination with row
+ * pivots; false where J is singular. Inlined for each n. */
+static inline bool eliminate(const int n, gw_complex (*a)[GW_PATH_UNKNOWNS + 1], gw_complex (*d)[2])
 {
+    gw_complex *row[GW_PATH_UNKNOWNS];
+    for (int i = 0; i < n; i++)
+        row[i] = a[i];
     for (int k = 0; k < n; k++) {
         int p = k;
-        double most = size_of(a[k][k]);
-        for (int i = k + 1; i < n; i++)
-            if (size_of(a[i][k]) > most)
-                most = size_of(a[i][k]), p = i;
+        double most = 0;
+        for (int i = k; i < n; i++) {
+            double here = size_of(row[i][k]);
+            if (here > most)
+                most = here, p = i;
+        }
         if (!(most > 1e-300))
             return false;
-        for (int j = k; j < n + 2 && p != k; j++) {
-            gw_complex swapped = a[p][j];
-            a[p][j] = a[k][j], a[k][j] = swapped;
-        }
-        gw_complex inverse = 1 / a[k][k];
+        gw_complex *pivot = row[p];
+        row[p] = row[k], row[k] = pivot;
+        gw_complex inverse = 1 / pivot[k];
+        for (int j = k + 1; j < n + 2; j++)
+            pivot[j] *= inverse;
         for (int i = k + 1; i < n; i++) {
-            gw_complex m = a[i][k] * inverse;
+            gw_complex m = row[i][k];
             for (int j = k + 1; j < n + 2; j++)
-                a[i][j] -= m * a[k][j];
+                row[i][j] -= m * pivot[j];
         }
-        a[k][k] = inverse;
     }
     for (int k = n - 1; k >= 0; k--)
-        for (int r = n; r < n + 2; r++) {
+        for (int r = 0; r < 2; r++) {
+            d[k][r] = row[k][n + r];
             for (int j = k + 1; j < n; j++)
-                a[k][r] -= a[k][j] * a[j][r];
-            a[k][r] *= a[k][k];
+                d[k][r] -= row[k][j] * d[j][r];
         }
     return true;
 }
@@ -74,7 +79,8 @@ static double norm(const gw_paths *p, const gw_complex *x, const gw_complex *d)
 static double newton(const gw_paths *p, int fixed, double tau, gw_complex *x, gw_complex *v)
 {
     gw_complex f[GW_PATH_UNKNOWNS], rate[GW_PATH_UNKNOWNS], d[GW_PATH_UNKNOWNS];
-    gw_complex j[GW_PATH_UNKNOWNS][GW_PATH_UNKNOWNS], a[GW_PATH_UNKNOWNS][GW_PATH_UNKNOWNS + 1];
+    gw_complex j[GW_PATH_UNKNOWNS][GW_PATH_UNKNOWNS];
+    gw_complex a[GW_PATH_UNKNOWNS][GW_PATH_UNKNOWNS + 1], found[GW_PATH_UNKNOWNS][2];
     int n = p->unknowns - 1;
     p->evaluate(p->system, x, tau, f, j, rate);
     *p->work -= p->cost;
@@ -85,11 +91,11 @@ static double newton(const gw_paths *p, int fixed, double tau, gw_complex *x, gw
         a[r][n] = -f[r];
         a[r][n + 1] = -rate[r];
     }
-    if (!eliminate(n, a))
+    if (!(n == 7 ? eliminate(7, a, found) : eliminate(3, a, found)))
         return HUGE_VAL;
     for (int k = 0, at = 0; k < p->unknowns; k++) {
-        d[k] = k == fixed ? 0 : a[at][n];
-        v[k] = k == fixed ? 0 : a[at][n + 1];
+        d[k] = k == fixed ? 0 : found[at][0];
+        v[k] = k == fixed ? 0 : found[at][1];
         at += k != fixed;
     }
     double length = norm(p, x, d);
@@ -98,20 +104,26 @@ static double newton(const gw_paths *p, int fixed, double tau, gw_complex *x, gw
     return isnan(length) ? HUGE_VAL : length;
 }
 
-/* Cubic through both stations, beyond the second; a straight line where there is but one. */
-static void predict(const gw_paths *p, const station *from, const station *at, double step,
+/* The polynomial through up to three stations, the newest first, with their tangents (Newton's
+ * divided differences, each station twice). */
+static void predict(const gw_paths *p, const station *const *past, int count, double tau,
                     gw_complex *x)
 {
-    double h = at->tau - from->tau;
-    if (h <= 0) {
-        for (int i = 0; i < p->unknowns; i++)
-            x[i] = at->x[i] + step * at->v[i];
-        return;
+    double z[6];
+    for (int i = 0; i < 2 * count; i++)
+        z[i] = past[i / 2]->tau;
+    for (int k = 0; k < p->unknowns; k++) {
+        gw_complex d[6];
+        for (int i = 0; i < 2 * count; i++)
+            d[i] = past[i / 2]->x[k];
+        for (int order = 1; order < 2 * count; order++)
+            for (int i = 2 * count - 1; i >= order; i--)
+                d[i] = z[i] == z[i - order] ? past[i / 2]->v[k]
+                                            : (d[i] - d[i - 1]) * (1 / (z[i] - z[i - order]));
+        x[k] = d[2 * count - 1];
+        for (int i = 2 * count - 2; i >= 0; i--)
+            x[k] = d[i] + (tau - z[i]) * x[k];
     }
-    double z = 1 + step / h, zz = z * z, zzz = zz * z;
-    double a = 2 * zzz - 3 * zz + 1, b = (zzz - 2 * zz + z) * h, c = 1 - a, d = (zzz - zz) * h;
-    for (int i = 0; i < p->unknowns; i++)
-        x[i] = a * from->x[i] + b * from->v[i] + c * at->x[i] + d * at->v[i];
 }
 
 /* Scales a point so that the quaternion's largest entry is one; returns which. */
@@ -204,39 +216,42 @@ gw_path_end gw_finish_path(const gw_paths *p, gw_complex *x)
 
 gw_path_end gw_follow_path(const gw_paths *p, double care, gw_complex *x)
 {
-    station from, at, to;
-    int fixed = normalise(p, x);
+    station stations[4], *past[4] = {&stations[0], &stations[1], &stations[2], &stations[3]};
+    int known = 1, fixed = normalise(p, x);
     double step = 0.02, tolerance = PREDICTED / care;
     for (int i = 0; i < p->unknowns; i++)
-        at.x[i] = x[i];
-    at.tau = from.tau = 0;
-    newton(p, fixed, 0, at.x, at.v);
-    for (int k = 0; k < MOST_STEPS && at.tau < 1; k++) {
+        past[0]->x[i] = x[i];
+    past[0]->tau = 0;
+    newton(p, fixed, 0, past[0]->x, past[0]->v);
+    for (int k = 0; k < MOST_STEPS && past[0]->tau < 1; k++) {
         if (*p->work <= 0)
             return GW_END_LOST;
-        bool last = step >= 1 - at.tau;
-        double h = last ? 1 - at.tau : step;
-        predict(p, &from, &at, h, to.x);
-        double error = correct(p, fixed, last ? 1 : at.tau + h, 4 * tolerance, &to);
+        double at = past[0]->tau;
+        bool last = step >= 1 - at;
+        double h = last ? 1 - at : step;
+        station *to = past[3];
+        predict(p, (const station *const *)past, known, last ? 1 : at + h, to->x);
+        double error = correct(p, fixed, last ? 1 : at + h, 4 * tolerance, to);
         if (error > 4 * tolerance) {
             step = 0.4 * h;
-            if (step < (at.tau > 1 - LAST_PART ? LEAST_STEP : 0.1 * LEAST_STEP))
+            if (step < (at > 1 - LAST_PART ? LEAST_STEP : 0.1 * LEAST_STEP))
                 break;
             continue;
         }
-        from = at, at = to;
-        step = h * fmin(2, fmax(0.5, 0.9 * sqrt(sqrt(tolerance / (error + 1e-12)))));
-        if (leaves(p, &at))
+        past[3] = past[2], past[2] = past[1], past[1] = past[0], past[0] = to;
+        known = known < 3 ? known + 1 : 3;
+        step = h * fmin(2, fmax(0.5, 0.9 * pow(tolerance / (error + 1e-12), 0.5 / known)));
+        if (leaves(p, to))
             break;
-        if (outgrown(at.x)) {
-            fixed = normalise(p, at.x);
-            from.tau = at.tau; /* the tangents are of another patch */
-            newton(p, fixed, at.tau, at.x, at.v);
+        if (outgrown(to->x)) {
+            fixed = normalise(p, to->x);
+            known = 1; /* the tangents are of another patch */
+            newton(p, fixed, to->tau, to->x, to->v);
         }
     }
     for (int i = 0; i < p->unknowns; i++)
-        x[i] = at.x[i];
-    if (at.tau >= 1)
+        x[i] = past[0]->x[i];
+    if (past[0]->tau >= 1)
         return finish(p, fixed, x);
-    return at.tau > 1 - LAST_PART ? not_simple(p, x) : GW_END_LOST;
+    return past[0]->tau > 1 - LAST_PART ? not_simple(p, x) : GW_END_LOST;
 }

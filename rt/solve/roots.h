@@ -84,7 +84,7 @@ typedef enum gw_path_end {
 /* Equations that change with tau from a start system to a target, homogeneous in x; the
  * first four are a quaternion, not all zero. */
 typedef struct gw_paths {
-    int unknowns; /* one more than equations */
+    int unknowns; /* one more than equations: 4 or 8 */
     const void *system;
     /* values, Jacobian and rates of change at x and tau */
     void (*evaluate)(const void *system, const gw_complex *x, double tau, gw_complex *f,

@@ -177,6 +177,7 @@ static const family families[] = {
     {"two cylinders and four planes", 100, 40, 32, {{2, AT, PT, LN}, {4, ON, PT, PL}}},
     {"three cylinders and three planes", 100, 40, 64, {{3, AT, PT, LN}, {3, ON, PT, PL}}},
     {"three cylinders and a point", 100, 40, 64, {{3, AT, PT, LN}, {1, ON, PT, PT}}},
+    {"a cylinder and five distances", 40, 20, 80, {{1, AT, PT, LN}, {5, AT, PT, PT}}},
     {"three cylinders of the body and a point", 100, 40, 64, {{3, AT, LN, PT}, {1, ON, PT, PT}}},
 };
 
