@@ -61,7 +61,10 @@ function takeDocument(document: Document_): void {
     store.canUndo.value = document.undo;
     store.canRedo.value = document.redo;
     if (document.simulation) takeState(document.simulation);
-    if (another) store.sceneEpoch.value++;
+    if (another) {
+      store.sceneEpoch.value++;
+      store.progress.value = new Map();
+    }
     dropStale();
   });
   onPoses();
@@ -123,7 +126,12 @@ async function hearTasks(): Promise<void> {
   if (!store.tasks.peek().length) return;
   try {
     const list = await call<Task[]>('GET', '/tasks');
-    store.progress.value = new Map(list.flatMap((t): [string, TaskProgress][] => (t.progress ? [[t.id, t.progress]] : [])));
+    const known = store.progress.peek();
+    // the server knows of the last one that ran; what was heard of the others stays
+    store.progress.value = new Map(list.flatMap((t): [string, TaskProgress][] => {
+      const now = t.progress?.state === 'idle' ? (known.get(t.id) ?? t.progress) : t.progress;
+      return now ? [[t.id, now]] : [];
+    }));
   } catch {
     // the stream tells when the server is away
   }

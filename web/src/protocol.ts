@@ -57,9 +57,9 @@ export interface ConstrainStep { type: 'constrain'; enable?: string[]; disable?:
 export interface WaitStep { type: 'wait'; seconds: number }
 export type Step = MoveStep | ConstrainStep | WaitStep;
 
-export interface StepResult { state: string; reason?: string; parameters?: number[] | Record<string, number>; reaction?: number; seconds?: number }
+export interface StepResult { state: string; reason?: string; parameters?: Record<string, number>; reaction?: number; seconds?: number }
 
-export interface TaskProgress { state: 'idle' | 'running' | 'done' | 'failed' | 'stopped'; step: number; steps: StepResult[] }
+export interface TaskProgress { state: 'idle' | 'running' | 'done' | 'failed' | 'stopped'; step: number; steps: StepResult[]; message?: string }
 
 export interface Task { id: string; name?: string; object: string; steps: Step[]; progress?: TaskProgress }
 

@@ -1,7 +1,7 @@
 // Tasks in words, and their edits: each one REST call.
 import { attempt } from './actions';
 import { call, enc } from './rest';
-import type { Branch, ConstrainStep, MoveStep, Parameter, Step, Task, TaskProgress } from './protocol';
+import type { Branch, ConstrainStep, MoveStep, Parameter, Step, StepResult, Task, TaskProgress } from './protocol';
 import * as store from './store';
 import { fixed, listed, measure, newtons } from './words';
 
@@ -64,8 +64,15 @@ export function resultWords(task: Task, p: TaskProgress | undefined): string {
   const seconds = p.steps.reduce((sum, s) => sum + (s.seconds ?? 0), 0);
   if (p.state === 'running') return `Running ${where}.`;
   if (p.state === 'done') return `Done: ${task.steps.length === 1 ? 'its one step' : `all ${task.steps.length} steps`} in ${fixed(seconds, 1)} s.`;
-  const why = p.steps[at]?.reason;
+  const why = p.message?.replace(/^Step \d+ of \d+ \w+: /, '').replace(/\.$/, '') || p.steps[at]?.reason;
   return `${p.state === 'failed' ? 'Failed' : 'Stopped'} at ${where}${why ? `: ${why}` : ''}.`;
+}
+
+// What a move brought: what pushed back, and how long it took.
+export function stepNote(step: Step, result: StepResult | undefined): string {
+  if (step.type !== 'move' || !result?.seconds || !['done', 'failed'].includes(result.state)) return '';
+  const pushed = result.reason === 'reaction' && result.reaction ? `${newtons(result.reaction)} after ` : '';
+  return ` (${pushed}${fixed(result.seconds, 2)} s)`;
 }
 
 // ---- steps out of what is there now ------------------------------------------------------------------

@@ -1,6 +1,6 @@
 // The tasks of the scene: what each does, Start and Stop, how far it is and what came of it.
 import type { JSX } from 'preact';
-import { addTask, deleteTask, resultWords, startTask, stepWords, stopTask } from '../tasks';
+import { addTask, deleteTask, resultWords, startTask, stepNote, stepWords, stopTask } from '../tasks';
 import type { Task, TaskProgress } from '../protocol';
 import { Icon } from '../ui/icons';
 import { Section, Tool } from '../ui/widgets';
@@ -23,7 +23,7 @@ function Steps({ task, progress }: { task: Task; progress: TaskProgress | undefi
         return (
           <li key={i} class={progress?.state === 'running' && progress.step === i ? 'now' : ''} aria-current={progress?.state === 'running' && progress.step === i ? 'step' : undefined}>
             <span class={`step-mark tone-${mark?.tone ?? 'off'}`}>{mark ? <Icon name={mark.icon} title={mark.word} /> : i + 1}</span>
-            <span>{stepWords(task.object, step)}</span>
+            <span>{stepWords(task.object, step)}{state && <span class="quiet">{stepNote(step, progress!.steps[i])}</span>}</span>
           </li>
         );
       })}

@@ -24,7 +24,8 @@ export class Ghosts {
   constructor(palette: Palette, private readonly bodies: Bodies) {
     const ink = { colour: palette.colour('mobile'), edge: palette.colour('motion') };
     this.chosen = skin({ ...ink, opacity: 0.62, edgeWidth: 2, edgeAlpha: 1 });
-    this.other = skin({ ...ink, opacity: 0.16, edgeWidth: 1.4, edgeAlpha: 0.6 });
+    this.other = skin({ ...ink, opacity: 0.22, edgeWidth: 1.4, edgeAlpha: 0.6 });
+    this.other.depthTest = false; // seen through what they would stand in
     this.wire = skin({ colour: palette.colour('label'), edge: palette.colour('label'), opacity: 0.02, edgeAlpha: 0.8 });
     this.root.add(this.branches, this.device);
   }
@@ -45,7 +46,8 @@ export class Ghosts {
     if (!body) return;
     branches.slice(0, MAX_GHOSTS).forEach((branch, i) => {
       const pose = branch.nearest.pose;
-      this.put(body.geometry, pose, i === chosen ? this.chosen : this.other, this.branches);
+      this.put(body.geometry, pose, this.other, this.branches);
+      if (i === chosen) this.put(body.geometry, pose, this.chosen, this.branches);
       if (branches.length < 2) return;
       const c = body.bounds;
       const at = new Vector3((c.low[0] + c.high[0]) / 2, (c.low[1] + c.high[1]) / 2, c.high[2])
