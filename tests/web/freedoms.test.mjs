@@ -170,3 +170,13 @@ test('branches tell how far they are and their ids; one is chosen afterwards, by
   await page.keyboard.press(']');
   await until(async () => (await appliance.get('/solutions/cone')).branch === branch, 'and back');
 });
+
+test('who follows whom is told in words', async () => {
+  await appliance.open('four-bar');
+  await arrive();
+  await page.click('[data-key="coupler"]');
+  await until(async () => /coupler follows crank and rocker/.test(await person.text('.follows')), 'in the inspector');
+  const solution = await appliance.get('/solutions/coupler');
+  if (solution.cluster) assert.match(await person.text('.follows'), /solved together with rocker: \d+ freedoms? in all/);
+  assert.match(await page.locator('[data-key="coupler"] .tree-note').getAttribute('title'), /follows crank and rocker/);
+});

@@ -52,7 +52,7 @@ test('with two features picked the page says what lies between them, and keeps e
   const pose = await conePose();
   const d = Math.hypot(...place(pose, [0, 0, 0.1]));
   assert.match(await person.text('.measured'), new RegExp(`^Distance\\s+${Number((1000 * d).toFixed(2))} mm`));
-  assert.equal(await page.locator('.measured dt').count(), 1, 'points have no angle');
+  assert.equal(await page.locator('.measured li').count(), 1, 'points have no angle');
   await page.getByRole('button', { name: 'Keep this distance' }).focus();
   await until(async () => /5 freedoms/.test(await person.text('.outcome')), 'it is tried first');
   assert.equal((await constraints()).length, 0);

@@ -2,7 +2,7 @@
 import * as actions from './actions';
 import { commitDraft, draft, dropDraft, stepBranch, wanted } from './draft';
 import type { Solution } from './protocol';
-import { deleteTask } from './tasks';
+import { addTask, deleteTask } from './tasks';
 import { currentView, sizeForNew } from './viewer';
 import * as store from './store';
 
@@ -60,6 +60,9 @@ function branch(by: number): void {
 
 const somethingSelected = (): boolean => !!(store.selectedObject.value || store.selectedConstraint.value || store.selectedTask.value);
 
+const objectSelected = (): boolean => store.selectedObject.value !== '';
+const addFeature = (kind: 'point' | 'line' | 'plane'): void => void actions.addFeature(store.selectedObject.value, kind);
+
 export const commands: Command[] = [
   { id: 'run', label: 'Run or pause', keys: 'Space', group: 'Simulation', run: () => void actions.toggleRun(), when: () => !store.halted.value },
   { id: 'step', label: 'Step one tick', keys: '.', group: 'Simulation', run: () => void actions.step(), when: () => !store.halted.value },
@@ -74,6 +77,10 @@ export const commands: Command[] = [
   { id: 'cylinder', label: 'Add a cylinder', group: 'Scene', run: () => add('cylinder') },
   { id: 'cone', label: 'Add a cone', group: 'Scene', run: () => add('cone') },
   { id: 'sphere', label: 'Add a sphere', group: 'Scene', run: () => add('sphere') },
+  { id: 'point', label: 'Add a point to the selected object', group: 'Scene', run: () => addFeature('point'), when: objectSelected },
+  { id: 'line', label: 'Add a line to the selected object', group: 'Scene', run: () => addFeature('line'), when: objectSelected },
+  { id: 'plane', label: 'Add a plane to the selected object', group: 'Scene', run: () => addFeature('plane'), when: objectSelected },
+  { id: 'task', label: 'Add a task for the held object', group: 'Scene', run: () => void addTask(store.tools.value[0]!.object), when: () => store.tools.value.length > 0 },
   { id: 'undo', label: 'Undo', keys: 'Ctrl+Z', group: 'Edit', run: () => void actions.undo() },
   { id: 'redo', label: 'Redo', keys: 'Ctrl+Shift+Z / Ctrl+Y', group: 'Edit', run: () => void actions.redo() },
   { id: 'commit', label: 'Commit the constraint', keys: 'Enter', group: 'Edit', run: () => void commitDraft(), when: () => draft.value !== null },
@@ -94,7 +101,7 @@ export const commands: Command[] = [
 export const extraKeys: { keys: string; label: string }[] = [
   { keys: 'Tab', label: 'Next feature under the cursor' },
   { keys: 'Arrows', label: 'Push while running; nudge the selected freedom while stopped' },
-  { keys: 'Drag', label: 'Pull a held object by a spring; along its freedoms while stopped' },
+  { keys: 'Drag', label: 'Pull a held object by a spring; along its freedoms while stopped, along one by its arrow or ring' },
   { keys: 'Shift + drag', label: 'Pull along the view' },
   { keys: 'Alt + drag', label: 'Turn' },
 ];

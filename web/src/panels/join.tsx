@@ -93,22 +93,22 @@ function Measured({ a, b }: { a: string; b: string }): JSX.Element | null {
   store.figures.value; // while something moves, the numbers follow
   if (misfit(a, b)) return null;
   return (
-    <dl class="measured" aria-label="Between the two now">
+    <ul class="measured" aria-label="Between the two now">
       {measured(a, b).map((m) => {
         const word = m.type === 'distance' ? 'Distance' : 'Angle';
         const keep = { value: m.value, sense: 'either' as Sense, bound: 'equal' as const };
         return (
-          <div key={m.type}>
-            <dt>{word}</dt><dd>{m.type === 'distance' ? mm(m.value) : degrees(m.value)}</dd>
+          <li key={m.type}>
+            <span class="quiet">{word}</span><output>{m.type === 'distance' ? mm(m.value) : degrees(m.value)}</output>
             <button type="button" class="chip" title={m.note} onMouseMove={(e) => moved(e) && propose(m.type, draft.value?.type === m.type ? {} : keep)}
               onFocus={() => propose(m.type, keep)} onClick={() => {
                 propose(m.type, keep);
                 void commitDraft();
               }}>Keep this {m.type}</button>
-          </div>
+          </li>
         );
       })}
-    </dl>
+    </ul>
   );
 }
 

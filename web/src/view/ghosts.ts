@@ -16,6 +16,7 @@ export class Ghosts {
   readonly labels: Label[] = [];
   private readonly chosen: MeshLambertMaterial;
   private readonly other: MeshLambertMaterial;
+  private readonly through: MeshLambertMaterial; // the chosen one where it is hidden
   private readonly wire: MeshLambertMaterial;
   private readonly device = new Group();
   private readonly branches = new Group();
@@ -25,7 +26,8 @@ export class Ghosts {
     const ink = { colour: palette.colour('mobile'), edge: palette.colour('motion') };
     this.chosen = skin({ ...ink, opacity: 0.62, edgeWidth: 2, edgeAlpha: 1 });
     this.other = skin({ ...ink, opacity: 0.22, edgeWidth: 1.4, edgeAlpha: 0.6 });
-    this.other.depthTest = false; // seen through what they would stand in
+    this.through = skin({ ...ink, opacity: 0.42, edgeWidth: 2, edgeAlpha: 0.8 });
+    this.other.depthTest = this.through.depthTest = false; // seen through what they would stand in
     this.wire = skin({ colour: palette.colour('label'), edge: palette.colour('label'), opacity: 0.02, edgeAlpha: 0.8 });
     this.root.add(this.branches, this.device);
   }
@@ -46,7 +48,7 @@ export class Ghosts {
     if (!body) return;
     branches.slice(0, MAX_GHOSTS).forEach((branch, i) => {
       const pose = branch.nearest.pose;
-      this.put(body.geometry, pose, this.other, this.branches);
+      this.put(body.geometry, pose, i === chosen ? this.through : this.other, this.branches);
       if (i === chosen) this.put(body.geometry, pose, this.chosen, this.branches);
       if (branches.length < 2) return;
       const c = body.bounds;
