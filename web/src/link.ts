@@ -1,7 +1,7 @@
 // The stream: keeps the store and the pose table in step with the server, comes back by itself.
 import { batch, effect } from '@preact/signals';
 import { poses } from './poses';
-import { call, currentToken, enc } from './rest';
+import { call, currentToken, enc, part } from './rest';
 import type { Document_, Feature, LogEvent, SceneEntry, ServerMessage, Simulation, Solution, Task, TaskProgress } from './protocol';
 import * as store from './store';
 
@@ -208,11 +208,11 @@ function wantsStrands(object: string): boolean {
 
 async function refreshSolution(object: string): Promise<void> {
   if (!store.solutions.peek().has(object)) return;
-  const was = store.revision.peek();
   try {
     const query = wantsStrands(object) ? `?strands=${STRANDS}` : '';
-    const now = await call<Solution>('GET', `/solutions/${enc(object)}${query}`);
-    if (was === store.revision.peek()) store.solutions.value = new Map(store.solutions.peek()).set(object, now);
+    const { value, revision } = await part<Solution>(`/solutions/${enc(object)}${query}`);
+    // an answer of another revision does not fit the rest: the stream brings what does
+    if (revision === store.revision.peek()) store.solutions.value = new Map(store.solutions.peek()).set(object, value);
   } catch {
     // it may be gone by now
   }

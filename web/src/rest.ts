@@ -30,7 +30,7 @@ async function problemOf(reply: Response): Promise<Problem> {
   }
 }
 
-export async function call<T>(method: string, path: string, body?: unknown): Promise<T> {
+async function reach(method: string, path: string, body?: unknown): Promise<Response> {
   const headers: Record<string, string> = {};
   if (body !== undefined) headers['Content-Type'] = 'application/json';
   if (token) headers['Authorization'] = `Bearer ${token}`;
@@ -45,7 +45,18 @@ export async function call<T>(method: string, path: string, body?: unknown): Pro
     throw new Refusal(0, { status: 0, title: 'The appliance does not answer.' });
   }
   if (!reply.ok) throw new Refusal(reply.status, await problemOf(reply));
+  return reply;
+}
+
+export async function call<T>(method: string, path: string, body?: unknown): Promise<T> {
+  const reply = await reach(method, path, body);
   return (reply.status === 204 ? undefined : await reply.json()) as T;
+}
+
+// A part of the document with the revision that it is of.
+export async function part<T>(path: string): Promise<{ value: T; revision: number }> {
+  const reply = await reach('GET', path);
+  return { value: (await reply.json()) as T, revision: Number(reply.headers.get('ETag')?.replace(/"/g, '')) };
 }
 
 export const enc = encodeURIComponent;
