@@ -65,13 +65,16 @@ function faces(geometry: Geometry, g: Pose, fixed: boolean): Face[] {
     case 'cylinder': return roundFaces(geometry.radius, geometry.radius, -geometry.height / 2, geometry.height / 2, g, fixed);
     case 'cone': return roundFaces(geometry.radius, geometry.radius * 1e-3, 0, geometry.height, g, fixed);
     case 'sphere': return ballFaces(geometry.radius, g, fixed);
-    case 'compound': return geometry.parts.flatMap((p) => faces(p.geometry, compose(g, p.pose ?? IDENTITY), fixed));
+    case 'compound': return geometry.parts.flatMap((p) => faces(p.geometry, compose(g, whole(p.pose)), fixed));
   }
 }
 
+// A scene file may leave parts of a pose out.
+const whole = (pose: Partial<Pose> | undefined): Pose => ({ p: pose?.p ?? IDENTITY.p, q: pose?.q ?? IDENTITY.q });
+
 export function Sketch({ scene }: { scene: Scene | undefined }): JSX.Element {
   const all = (scene?.objects ?? []).slice(0, 60)
-    .flatMap((o) => faces(o.geometry, o.pose ?? IDENTITY, o.fixed ?? false)).sort((a, b) => a.depth - b.depth);
+    .flatMap((o) => faces(o.geometry, whole(o.pose), o.fixed ?? false)).sort((a, b) => a.depth - b.depth);
   const flat = all.map((f) => f.points.map((p): [number, number] => [dot(p, RIGHT), -dot(p, UP)]));
   const xs = flat.flat().map((p) => p[0]);
   const ys = flat.flat().map((p) => p[1]);
