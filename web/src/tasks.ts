@@ -1,5 +1,6 @@
 // Tasks in words, and their edits: each one REST call.
 import { attempt } from './actions';
+import { basisOf } from './freedoms';
 import { call, enc } from './rest';
 import type { Branch, ConstrainStep, MoveStep, Parameter, Step, StepResult, Task, TaskProgress } from './protocol';
 import * as store from './store';
@@ -16,12 +17,14 @@ const TURNS = new Set(['phi', 'theta', 'yaw', 'pitch', 'roll', 'phi_t', 'azimuth
 
 export const unitOf = (name: string): Parameter['unit'] => (TURNS.has(name) ? 'rad' : 'm');
 
-// Up and down where a slide goes that way.
+// Up and down where a slide goes that way: 1 or -1, else 0.
 function upright(object: string, name: string): number {
-  if (name === 'z') return 1;
   const t = branchOf(object)?.translation;
-  const z = name === 's' && (t?.kind === 'line' || t?.kind === 'cylinder') && t.in !== 'mobile' ? (t.direction?.[2] ?? 0) : 0;
-  return Math.abs(z) > 0.9 ? Math.sign(z) : 0;
+  if (name === 'z') return 1;
+  if (!t || t.in === 'mobile') return 0;
+  const { e1, e2, e3 } = basisOf(t);
+  const way = t.kind === 'plane' ? { s: e1, t: e2 }[name] : name === 's' ? e3 : undefined;
+  return way && Math.abs(way[2]) > 0.9 ? Math.sign(way[2]) : 0;
 }
 
 function going(object: string, name: string, value: number, by: boolean): string {
@@ -32,8 +35,17 @@ function going(object: string, name: string, value: number, by: boolean): string
   return by ? `slide ${name} by ${measure(unit, value)}` : `slide ${name} to ${measure(unit, value)}`;
 }
 
-export function untilWords(until: MoveStep['until']): string {
-  const guards = [until?.reaction ? newtons(until.reaction) : '', until?.contact ? 'contact' : ''].filter(Boolean);
+// What pushes back does so in N along a slide, in N m about a turn.
+export const turnsOnly = (step: MoveStep): boolean => {
+  const names = [...Object.keys(step.to ?? {}), ...Object.keys(step.by ?? {})];
+  return names.length > 0 && names.every((name) => unitOf(name) === 'rad');
+};
+
+const pushWords = (step: MoveStep, value: number): string => (turnsOnly(step) ? `${fixed(value, 2)} N m` : newtons(value));
+
+function untilWords(step: MoveStep): string {
+  const { until } = step;
+  const guards = [until?.reaction ? pushWords(step, until.reaction) : '', until?.contact ? 'contact' : ''].filter(Boolean);
   return guards.length ? ` until ${guards.join(' or ')}` : '';
 }
 
@@ -42,7 +54,7 @@ function moveWords(object: string, step: MoveStep): string {
     ...Object.entries(step.to ?? {}).map(([name, v]) => going(object, name, v, false)),
     ...Object.entries(step.by ?? {}).map(([name, v]) => going(object, name, v, true)),
   ];
-  return `${parts.length ? listed(parts) : 'stay'}${untilWords(step.until)}`;
+  return `${parts.length ? listed(parts) : 'stay'}${untilWords(step)}`;
 }
 
 // "lower by 40 mm until 5 N", "turn 30 degrees", "enable c1 and c2", "wait 2 s"
@@ -71,7 +83,7 @@ export function resultWords(task: Task, p: TaskProgress | undefined): string {
 // What a move brought: what pushed back, and how long it took.
 export function stepNote(step: Step, result: StepResult | undefined): string {
   if (step.type !== 'move' || !result?.seconds || !['done', 'failed'].includes(result.state)) return '';
-  const pushed = result.reason === 'reaction' && result.reaction ? `${newtons(result.reaction)} after ` : '';
+  const pushed = result.reason === 'reaction' && result.reaction ? `${pushWords(step, result.reaction)} after ` : '';
   return ` (${pushed}${fixed(result.seconds, 2)} s)`;
 }
 

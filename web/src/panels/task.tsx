@@ -2,7 +2,7 @@
 // what is there now.
 import { useState } from 'preact/hooks';
 import type { JSX } from 'preact';
-import { patchTask, presentConstraints, presentPose, stepWords, unitOf } from '../tasks';
+import { patchTask, presentConstraints, presentPose, stepWords, turnsOnly, unitOf } from '../tasks';
 import type { MoveStep, Step, Task } from '../protocol';
 import { Icon } from '../ui/icons';
 import { NameField, NumberField, Section } from '../ui/widgets';
@@ -60,7 +60,7 @@ function Move({ object, n, step, put }: { object: string; n: number; step: MoveS
       <div class="triple">
         <NumberField shown="speed" label={`Step ${n}, speed`} unit="mm/s" value={(step.speed ?? 0.05) * MM} onCommit={(v) => put({ ...step, speed: v / MM })} />
         <NumberField shown="spin" label={`Step ${n}, spin`} unit={'\u00b0/s'} value={(step.spin ?? 0.5) * DEG} onCommit={(v) => put({ ...step, spin: v / DEG })} />
-        <NumberField shown="until" label={`Step ${n}, until force`} unit="N" value={step.until?.reaction ?? 0} onCommit={(v) => put(guard(step, { reaction: v }))} />
+        <NumberField shown="until" label={`Step ${n}, until force`} unit={turnsOnly(step) ? 'N m' : 'N'} step={turnsOnly(step) ? 0.1 : 1} value={step.until?.reaction ?? 0} onCommit={(v) => put(guard(step, { reaction: v }))} />
       </div>
       <div class="checks">
         <label class="check"><input type="checkbox" checked={step.until?.contact ?? false} onChange={(e) => put(guard(step, { contact: e.currentTarget.checked }))} />until contact</label>

@@ -3,8 +3,9 @@
 import { CylinderGeometry, DoubleSide, Group, Matrix4, Mesh, PlaneGeometry, Quaternion, ShaderMaterial, SphereGeometry, Vector3, type BufferGeometry } from 'three';
 import type { Bodies, Body } from './bodies';
 import type { Palette } from './palette';
+import { outline } from './picking';
 import { isWall } from '../kinds';
-import { cross, dot, perpendicular, sub, unit } from '../maths';
+import { cross, norm, perpendicular, sub, unit } from '../maths';
 import type { Constraint, Feature, Vec3 } from '../protocol';
 import * as store from '../store';
 
@@ -65,19 +66,20 @@ export class Walls {
     const owner = this.bodies.get(store.splitRef(own.id)[0]);
     if (!owner) return;
     const value = c.value ?? 0;
-    if (own.plane) this.put(owner, new PlaneGeometry(2.2 * owner.size, 2.2 * owner.size), this.patch, ...this.beside(owner, own.plane, value));
+    if (own.plane) this.beside(owner, own, value);
     else if (value < 1e-6) return;
     else if (own.line) this.put(owner, new CylinderGeometry(value, value, 1.5 * owner.size, 48, 1, true), this.tube, own.line.point, own.line.direction, true);
     else this.put(owner, new SphereGeometry(value, 48, 24), this.whole, own.point!, [0, 0, 1]);
   }
 
-  // The plane at that distance, next to the middle of its body.
-  private beside(owner: Body, plane: { point: Vec3; normal: Vec3 }, value: number): [Vec3, Vec3] {
-    const n = unit(plane.normal);
-    const { low, high } = owner.bounds;
-    const middle = [0, 1, 2].map((k) => (low[k]! + high[k]!) / 2) as Vec3;
-    const off = value - dot(sub(middle, plane.point), n);
-    return [middle.map((x, k) => x + off * n[k]!) as Vec3, n];
+  // The plane at that distance, over the face that it belongs to.
+  private beside(owner: Body, own: Feature, value: number): void {
+    const { points } = outline(owner, own);
+    const n = unit(own.plane!.normal);
+    const middle = [0, 1, 2].map((k) => points.reduce((sum, p) => sum + p[k]!, 0) / points.length) as Vec3;
+    const reach = Math.max(...points.map((p) => norm(sub(p, middle))));
+    const at = middle.map((x, k) => x + value * n[k]!) as Vec3;
+    this.put(owner, new PlaneGeometry(3 * reach, 3 * reach), this.patch, at, n);
   }
 
   private put(owner: Body, geometry: BufferGeometry, material: ShaderMaterial, at: Vec3, axis: Vec3, alongY = false): void {
