@@ -249,6 +249,27 @@ test('a drag takes the assembled cover out of the robot\'s hand', async () => {
   await heard.close();
 });
 
+test('starts, stops, edits and loads at once leave everything in order', async () => {
+  const { call } = await client(server);
+  const end = performance.now() + (sanitized ? 6000 : 3000);
+  const loop = async (work) => { for (let i = 0; performance.now() < end; i++) await work(i); };
+  await Promise.all([
+    loop(() => call('POST', '/tasks/assemble/start')),
+    loop(async () => { await sleep(37); await call('POST', '/tasks/assemble/stop'); }),
+    loop(async (i) => { await call('PATCH', '/constraints/back', { enabled: i % 2 === 0 }); await sleep(11); }),
+    loop(async (i) => { await call('PATCH', '/tasks/assemble', { name: `Name ${i}` }); await sleep(3); }),
+    loop(async (i) => { await sleep(151); await call('PUT', '/simulation', { state: ['stopped', 'paused', 'running'][i % 3] }); }),
+    loop(async () => { await sleep(701); await call('POST', '/scene/open', { scene: 'cover-and-base' }); }),
+    loop(() => call('GET', '/tasks')),
+  ]);
+  await expect(200, 'POST', '/tasks/assemble/stop');
+  assert.notEqual((await progress()).state, 'running');
+  await expect(200, 'POST', '/scene/open', { scene: 'cover-and-base' });
+  await begin();
+  assert.equal((await over()).state, 'done');
+  await assertAssembled();
+});
+
 test('what is wrong with a task is said by pointer', async () => {
   const good = { id: 'x', object: 'cover', steps: [{ type: 'wait', seconds: 1 }] };
   const wrong = [
