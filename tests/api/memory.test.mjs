@@ -94,6 +94,12 @@ test('run with one memory call failing: right, or exit 1 with a message', option
   await sweep(args, await callsOf(args), 150, plain, 8);
 });
 
+test('a task run with one memory call failing: right, or exit 1 with a message', options, async () => {
+  const args = ['run', 'cover-and-base', '--task', 'assemble'];
+  const plain = (out) => out.replace(/"wall_s":[^,}]*|"tick_us":\{[^}]*\}|"overruns":[^,}]*/g, '');
+  await sweep(args, await callsOf(args), 150, plain, 8);
+});
+
 const plane = { id: 'c1', type: 'coincident', a: 'cone/base', b: 'cylinder/top', sense: 'either' };
 const wrench = { type: 'wrench', samples: [{ t: 0, force: [0, 0, -1], torque: [0, 0, 0] }] };
 
@@ -109,6 +115,7 @@ const edits = [
   { name: 'a device with an operator', method: 'PATCH', path: '/devices/sim', body: { operator: wrench } },
   { name: 'undo', before: plane, method: 'POST', path: '/scene/undo' },
   { name: 'another scene', method: 'POST', path: '/scene/open', body: { scene: 'sphere' } },
+  { name: 'a task more', method: 'POST', path: '/tasks', body: { id: 'lift', object: 'cone', steps: [{ type: 'move', by: { z: 0.1 }, until: { reaction: 5 } }, { type: 'wait', seconds: 1 }] } },
   { name: 'a list', method: 'GET', path: '/scenes' },
 ];
 
