@@ -147,6 +147,8 @@ void gw_hold_switch(gw_hold *hold, const gw_hold *old, const gw_scenario_tool *t
     gw_model_held(&hold->body.model, &model, &model_twist);
     gw_travel_limits limits = travel_limits(hold, scenario);
     gw_travel_start(&hold->travel, &at, &at_twist, &model, &model_twist, &limits);
+    hold->robot.touched =
+        gw_walls_carry(&hold->walls, tool->walls, tool->wall_count, hold->robot.touched);
     gw_walls_switch(&hold->walls, tool->walls, tool->wall_count);
     gw_robot_switch(&hold->robot, &old->tool->guided.set, &tool->guided.set, &hold->body.pose,
                     &tool->guided.body_from_held);

@@ -92,35 +92,6 @@ static void hold_here(gw_robot *robot, const gw_robot_view *view)
     robot->reference = tool_at(view->set, robot->now, &view->body_from_tool);
 }
 
-static bool close_sets(const gw_submanifold *a, const gw_submanifold *b, const double *z,
-                       const double *way)
-{
-    double there[6];
-    if (a->dof != b->dof || a->general != b->general || a->rotation.kind != b->rotation.kind ||
-        a->translation.locus.kind != b->translation.locus.kind)
-        return false;
-    for (int i = 0; i < a->dof; i++)
-        there[i] = z[i] + way[i];
-    gw_pose here_a = gw_submanifold_pose(a, z), here_b = gw_submanifold_pose(b, z);
-    gw_pose there_a = gw_submanifold_pose(a, there), there_b = gw_submanifold_pose(b, there);
-    return gw_pose_distance(&here_a, &here_b, 1) < 1e-12 &&
-           gw_pose_distance(&there_a, &there_b, 1) < 1e-12;
-}
-
-void gw_robot_switch(gw_robot *robot, const gw_submanifold *old, const gw_submanifold *set,
-                     const gw_pose *body, const gw_pose *body_from_tool)
-{
-    if (!robot->active || robot->fresh)
-        return;
-    if (close_sets(old, set, robot->now, robot->way)) {
-        robot->reference = tool_at(set, robot->now, body_from_tool);
-        return;
-    }
-    if (robot->moving)
-        end_way(robot, GW_GUIDE_LOST);
-    take_hold(robot, set, body, body_from_tool);
-}
-
 /* Where a parameter goes, from where it is. */
 static double way_of(const gw_parameter *is, double now, double to, double by)
 {
@@ -128,6 +99,62 @@ static double way_of(const gw_parameter *is, double now, double to, double by)
     if (!isnan(to))
         way = is->periodic ? remainder(to - now, 2 * GW_PI) : to - now;
     return is->periodic ? way : fmin(fmax(now + way, is->low), is->high) - now;
+}
+
+static bool same_kind(const gw_submanifold *a, const gw_submanifold *b)
+{
+    return a->dof == b->dof && !a->general && !b->general && a->rotation.kind == b->rotation.kind &&
+           a->translation.locus.kind == b->translation.locus.kind;
+}
+
+/* Both sets have the same poses at the reference and at the way's end. */
+static bool same_set(const gw_submanifold *a, const gw_submanifold *b, const gw_robot *robot)
+{
+    double there[6];
+    if (!same_kind(a, b))
+        return false;
+    for (int i = 0; i < a->dof; i++)
+        there[i] = robot->from[i] + robot->way[i];
+    gw_pose here_a = gw_submanifold_pose(a, robot->now);
+    gw_pose here_b = gw_submanifold_pose(b, robot->now);
+    gw_pose there_a = gw_submanifold_pose(a, there), there_b = gw_submanifold_pose(b, there);
+    return gw_pose_distance(&here_a, &here_b, 1) < 1e-12 &&
+           gw_pose_distance(&there_a, &there_b, 1) < 1e-12;
+}
+
+/* The way goes on from where the body came to be on the set: to the same parameters, or by what is
+ * left. */
+static void go_on(gw_robot *robot, const gw_submanifold *set, const gw_pose *body,
+                  const gw_pose *body_from_tool)
+{
+    gw_parameter parameters[6];
+    double left = 1 - robot->gone;
+    gw_submanifold_parameters(set, parameters);
+    take_hold(robot, set, body, body_from_tool);
+    for (int i = 0; i < robot->count; i++) {
+        robot->from[i] = robot->now[i];
+        robot->way[i] = way_of(&parameters[i], robot->now[i], robot->guide.to[i],
+                               isnan(robot->guide.by[i]) ? NAN : left * robot->way[i]);
+    }
+    robot->gone = robot->rate = robot->stuck = 0;
+}
+
+void gw_robot_switch(gw_robot *robot, const gw_submanifold *old, const gw_submanifold *set,
+                     const gw_pose *body, const gw_pose *body_from_tool)
+{
+    if (!robot->active || robot->fresh)
+        return;
+    if (same_set(old, set, robot)) {
+        robot->reference = tool_at(set, robot->now, body_from_tool);
+        return;
+    }
+    if (robot->moving && same_kind(old, set)) {
+        go_on(robot, set, body, body_from_tool);
+        return;
+    }
+    if (robot->moving)
+        end_way(robot, GW_GUIDE_LOST);
+    take_hold(robot, set, body, body_from_tool);
 }
 
 static void begin(gw_robot *robot, const gw_robot_view *view)

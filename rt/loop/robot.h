@@ -61,8 +61,9 @@ void gw_robot_release(gw_robot *robot);
 /* Holds the object where it is; a way under way ends as lost. Nothing where it does not hold. */
 void gw_robot_stay(gw_robot *robot);
 
-/* The object goes on another set, the body standing at `body` on it: a way under way is lost unless
- * both sets are the same, the hold goes on from there. */
+/* The object goes on another set, the body standing at `body` on it. Where the sets are the same
+ * nothing changes; where they are of one kind (geometry moved) a way under way goes on from there
+ * to the same parameters, or by what is left; else it is lost, and the hold goes on from there. */
 void gw_robot_switch(gw_robot *robot, const gw_submanifold *old, const gw_submanifold *set,
                      const gw_pose *body, const gw_pose *body_from_tool);
 

@@ -78,6 +78,16 @@ void gw_walls_switch(gw_walls *walls, const gw_wall *wall, int count)
         }
 }
 
+uint64_t gw_walls_carry(const gw_walls *walls, const gw_wall *wall, int count, uint64_t mask)
+{
+    uint64_t carried = 0;
+    for (int i = 0; mask && i < count; i++)
+        for (int k = 0; k < walls->count; k++)
+            if ((mask >> k & 1) && same_wall(&wall[i], &walls->wall[k]))
+                carried |= 1ull << i;
+    return carried;
+}
+
 /* ---- a tick -------------------------------------------------------------------------------- */
 
 static double along(const double a[6], const gw_twist *t)

@@ -42,6 +42,9 @@ typedef struct gw_walls {
  * the object as it finds it: beyond it, it lets it come back but not go further. */
 void gw_walls_switch(gw_walls *walls, const gw_wall *wall, int count);
 
+/* Which of the other walls those of the mask are (bit i of the mask: wall i as it is now). */
+uint64_t gw_walls_carry(const gw_walls *walls, const gw_wall *wall, int count, uint64_t mask);
+
 /* Once a tick, before anything else asks: who is near, who touches, how stiff. The model tells the
  * effective mass along a wall that is about to touch, at most `mass` counts, for the body may turn
  * while it touches; `pose` and `twist` are the body's (origin), with the model's held frame in it.

@@ -120,6 +120,15 @@ test('a base that was moved is no other task', async () => {
   await assertAssembled();
 });
 
+test('a base that moves while the task runs takes it along', async () => {
+  await begin();
+  await step(2);
+  await expect(200, 'PATCH', '/objects/base', { pose: { p: [0.08, -0.05, -0.03], q: [Math.cos(0.3), 0, 0, Math.sin(0.3)] } });
+  const done = await over();
+  assert.deepEqual([done.state, reasons(done)], ['done', whole], done.message);
+  await assertAssembled();
+});
+
 test('a wall that is missing fails the guard that needs it', async () => {
   await expect(200, 'PATCH', '/constraints/back', { enabled: false });
   await begin();

@@ -298,6 +298,29 @@ static void contact_is_with_another_wall(void **state)
     gone(&w);
 }
 
+/* A wall that is taken away does not make another one new. */
+static void walls_that_change_places_are_no_contact(void **state)
+{
+    (void)state;
+    gw_wall walls[2] = {wall_at_x(0.5), wall_at_x(0.12)};
+    world w = made(walls, 2);
+    command(&w, (gw_command){.kind = GW_COMMAND_PUSH, .push = {{12, 0, 0}, {0, 0, 0}}});
+    assert_true(ticked(&w, 1500)->walls == 2);
+    gw_guide g = nowhere();
+    g.by[2] = 0.05;
+    g.contact = true;
+    guide(&w, g, 3);
+    ticked(&w, 300);
+    gw_scenario *next = fixture_scenario(&w.body, w.slot, 1000);
+    next->tools[0].walls[0] = walls[1];
+    next->tools[0].wall_count = 1;
+    command(&w, (gw_command){.kind = GW_COMMAND_SCENARIO, .scenario = next});
+    assert_true(ticked(&w, 100)->walls == 1);
+    until_end(&w, 8000);
+    assert_int_equal(ticked(&w, 0)->guide.outcome, GW_GUIDE_REACHED);
+    gone(&w);
+}
+
 static void without_a_guard_a_wall_blocks(void **state)
 {
     (void)state;
@@ -421,16 +444,43 @@ static void another_set_loses_the_way_and_keeps_the_hold(void **state)
     g.to[1] = 0.3;
     guide(&w, g, 1);
     ticked(&w, 1000);
-    gw_submanifold higher = fixture_turning(GW_LOCUS_PLANE);
-    higher.translation.locus.origin.z = higher.rows[2].value = 0.05;
-    switched(&w, higher);
+    switched(&w, fixture_turning(GW_LOCUS_CIRCLE));
     assert_int_equal(ended(&w, 1).outcome, GW_GUIDE_LOST);
-    double x = ticked(&w, 1)->world_from_tool.p.x;
     const gw_tool_state *t = ticked(&w, 2000);
-    assert_true(t->guide.active && !t->travelling);
-    assert_true(fabs(t->world_from_tool.p.z - 0.05) < 1e-12);
-    assert_true(fabs(t->world_from_tool.p.x - x) < 2e-3);
+    assert_true(t->guide.active && !t->travelling && gw_norm(t->twist.v) < 1e-6);
+    assert_true(gw_distance(t->world_from_tool.p, gw_v3(0.1, 0, 0)) < 2e-3);
     gone(&w);
+}
+
+/* Geometry that moved: the way goes on, to the same parameters where these count from now on. */
+static void a_set_that_moved_takes_the_way_along(void **state)
+{
+    (void)state;
+    for (int relative = 0; relative < 2; relative++) {
+        world w = made(NULL, 0);
+        gw_guide g = nowhere();
+        if (relative)
+            g.by[1] = 0.1;
+        else
+            g.to[1] = 0.2;
+        guide(&w, g, 1);
+        ticked(&w, 1000);
+        gw_submanifold moved = fixture_turning(GW_LOCUS_PLANE);
+        moved.translation.locus.origin = gw_v3(0.03, 0.01, 0.05);
+        moved.rows[2].value = 0.05;
+        double fastest = 0;
+        gw_vec3 before = ticked(&w, 1)->world_from_tool.p;
+        switched(&w, moved);
+        for (int k = 0; k < 6000; k++) {
+            gw_vec3 p = ticked(&w, 1)->world_from_tool.p;
+            fastest = fmax(fastest, 1000 * gw_distance(p, before));
+            before = p;
+        }
+        assert_int_equal(ended(&w, 1).outcome, GW_GUIDE_REACHED);
+        assert_true(fabs(before.x - (relative ? 0.2 : 0.23)) < 5e-4);
+        assert_true(fabs(before.z - 0.05) < 1e-12 && fastest < 0.4);
+        gone(&w);
+    }
 }
 
 static void energy_balances_under_the_robot(void **state)
@@ -480,12 +530,14 @@ int main(void)
         cmocka_unit_test(a_turn_is_ended_by_torque),
         cmocka_unit_test(what_pushes_across_is_no_reaction),
         cmocka_unit_test(contact_is_with_another_wall),
+        cmocka_unit_test(walls_that_change_places_are_no_contact),
         cmocka_unit_test(without_a_guard_a_wall_blocks),
         cmocka_unit_test(a_way_is_lost_by_release_halt_stop_and_another),
         cmocka_unit_test(after_a_halt_it_holds_where_it_was),
         cmocka_unit_test(a_drag_takes_over_from_a_hold),
         cmocka_unit_test(an_edit_elsewhere_does_not_disturb_it),
         cmocka_unit_test(another_set_loses_the_way_and_keeps_the_hold),
+        cmocka_unit_test(a_set_that_moved_takes_the_way_along),
         cmocka_unit_test(energy_balances_under_the_robot),
         cmocka_unit_test(two_runs_give_the_same_bits),
     };
