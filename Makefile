@@ -136,7 +136,7 @@ verify: $(BUILD)/verify
 
 FUZZ_SRC := tests/fuzz/coded.c tests/fuzz/fuzz_solve.c
 FUZZED_SRC := $(RT_SRC) $(DRIVER_SRC) $(WIRE_SRC) $(ORACLE_SRC) $(FUZZ_SRC)
-FUZZ_FLAGS := -std=c17 -D_GNU_SOURCE -g -O1 $(MATHS) -fno-omit-frame-pointer -I. -MMD -MP -pthread \
+FUZZ_FLAGS := -std=c17 -D_GNU_SOURCE -g -O1 $(filter-out -fcx-limited-range,$(MATHS)) -fno-omit-frame-pointer -I. -MMD -MP -pthread \
               -fsanitize=address,undefined -fno-sanitize-recover=all -DGW_WITH_LIBFUZZER
 
 $(BUILD)/fuzz-replay: $(call obj,tests/fuzz/replay.c $(FUZZ_SRC) $(WIRE_SRC)) $(BUILD)/liboracle.a $(BUILD)/libguideway.a
