@@ -229,6 +229,8 @@ static void conclude(gw_run *run, gw_solution *s)
     s->dof = 0;
     for (int i = 0; i < s->branch_count; i++)
         s->dof = s->branches[i].set.dof > s->dof ? s->branches[i].set.dof : s->dof;
+    if (s->branch_count == 0)
+        s->complex_roots = 0; /* those of one branch that was tried, at most */
     if (s->branch_count > 0) {
         s->status = GW_SOLVED;
         s->left = 0;

@@ -113,6 +113,8 @@ const char *judge_sound(const gw_problem *p, const gw_solution *s, int samples,
     for (int i = 0; s->status == GW_STATUS_INCOMPATIBLE && i < s->conflict.value_count; i++)
         if (!isfinite(s->conflict.values[i].value))
             return "status: a conflict's number is not finite";
+    if (s->complex_roots > 0 && (s->real_roots < 1 || s->real_roots > s->complex_roots))
+        return "status: more poses than roots, or none";
     const char *what = list_fault(p, s, number);
     for (int i = 0; i < s->branch_count && !what; i++)
         what = branch_fault(p, &s->branches[i], size, samples, random, number);
