@@ -132,6 +132,13 @@ static bool gather(const gw_run *run, gw_state *state, const bool *slides, int j
     return false;
 }
 
+/* A place that moved is another one: rules that were done with its pairs look at them again. */
+static void renamed(gw_state *state, gw_place *place, bool moved)
+{
+    if (moved)
+        place->serial = ++state->serial;
+}
+
 bool gw_anchor(const gw_run *run, gw_state *state, unsigned long *from)
 {
     bool changed = false, slides[GW_MAX_PLACES];
@@ -139,6 +146,7 @@ bool gw_anchor(const gw_run *run, gw_state *state, unsigned long *from)
         return false;
     for (int i = 0; i < state->place_count; i++) {
         bool moved = state->places[i].body_owns && take_over(state, &state->places[i]);
+        renamed(state, &state->places[i], moved);
         *from |= moved ? state->places[i].from : 0;
         changed |= moved;
     }
@@ -146,6 +154,7 @@ bool gw_anchor(const gw_run *run, gw_state *state, unsigned long *from)
         slides[i] = plane_slides(state, &state->places[i]);
     for (int j = 0; j < state->place_count; j++) {
         bool moved = gather(run, state, slides, j);
+        renamed(state, &state->places[j], moved);
         *from |= moved ? state->places[j].from : 0;
         changed |= moved;
     }
