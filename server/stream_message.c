@@ -143,12 +143,22 @@ static bool on_drag(message *now)
     return true;
 }
 
+/* A task has the tool: who drags nothing has nothing to let go of. */
+static bool task_runs(const message *now)
+{
+    char id[GW_MAX_ID + 1];
+    gw_task_progress progress;
+    return app_task_last(now->stream->app, id, &progress) && progress.state == GW_TASK_RUNNING;
+}
+
 static bool on_release(message *now)
 {
     static const char *const allowed[] = {"op", "id", "tool", NULL};
     gw_command command = {.kind = GW_COMMAND_RELEASE};
     if (!only(now, allowed) || !get_tool(now, &command.tool) || dragged_by_other(now, command.tool))
         return false;
+    if (!now->stream->drags[command.tool] && task_runs(now))
+        return true;
     now->stream->drags[command.tool] = NULL;
     return send_hand(now, &command);
 }

@@ -316,12 +316,12 @@ static bool pull(const gw_robot *robot, const gw_robot_view *view, gw_wrench *ou
     double d = fmin(2 * sqrt(k * mass->mass), DAMPING_SHARE * felt / dt);
     double inertia = floor + mass->mass * arm2;
     double kt = fmin(STIFF * STIFF * inertia, STIFFNESS_SHARE * floor / (dt * dt));
-    double dt_turn = fmin(2 * sqrt(kt * inertia), DAMPING_SHARE * floor / dt);
+    double d_turn = fmin(2 * sqrt(kt * inertia), DAMPING_SHARE * floor / dt);
     gw_twist apart = gw_pose_sub(&robot->reference, &view->tool);
     gw_twist rate = {gw_sub(robot->reference_twist.v, view->twist.v),
                      gw_sub(robot->reference_twist.w, view->twist.w)};
     out->f = gw_mul_add(gw_scale(k, apart.v), d, rate.v);
-    out->t = gw_mul_add(gw_scale(kt, apart.w), dt_turn, rate.w);
+    out->t = gw_mul_add(gw_scale(kt, apart.w), d_turn, rate.w);
     bool held = bound(&out->f, fmax(FORCE, 2 * robot->guide.force));
     return bound(&out->t, fmax(TORQUE, 2 * robot->guide.torque)) || held;
 }

@@ -236,6 +236,20 @@ test('a simulation that is stopped, and another scene, end the task', async () =
   await expect(404, 'GET', '/tasks/assemble');
 });
 
+test('a person who drags and lets go does not end the task', async () => {
+  const heard = stream(server);
+  await heard.wait('hello');
+  await begin();
+  await step(2);
+  const center = (await expect(200, 'GET', '/simulation')).json.tools[0].pose.p;
+  heard.send({ op: 'drag', tool: 0, point: [0, 0, 0.03], target: center.map((c, i) => c + (i === 2 ? 0.002 : 0)) });
+  await heard.wait('state', (m) => m.simulation.tools[0].dragging);
+  for (let i = 0; i < 3; i++) heard.send({ op: 'release', tool: 0 });
+  const done = await over();
+  assert.deepEqual([done.state, reasons(done)], ['done', whole], done.message);
+  await heard.close();
+});
+
 test('a pause holds the task, and it goes on', async () => {
   await begin();
   await step(2);
@@ -252,6 +266,7 @@ test('a drag takes the assembled cover out of the robot\'s hand', async () => {
   await over();
   const heard = stream(server);
   await heard.wait('hello');
+  assert.ok((await expect(200, 'GET', '/simulation')).json.tools[0].guided);
   heard.send({ op: 'drag', tool: 0, point: [0, 0, 0], target: [0.1, 0, 0.2] });
   await heard.wait('state', (m) => m.simulation.tools[0].dragging && !m.simulation.tools[0].guided);
   await until('the cover to be up', async () => (await parameters())[1] > 0.05);
