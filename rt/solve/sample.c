@@ -1,6 +1,7 @@
 /*
  * Random poses of a branch. Any thread, RT safe.
  */
+#include "rt/geom/curve.h"
 #include "rt/geom/locus.h"
 #include "rt/solve/solve_internal.h"
 
@@ -65,6 +66,46 @@ static void random_place(const gw_locus *l, double size, random_state *s, const 
     }
 }
 
+/* A place on the way from `before` to where the walk is now, by lot. */
+static gw_pose on_step(const gw_walk *w, const gw_pose *before, random_state *s)
+{
+    gw_twist d = gw_pose_sub(&w->x, before);
+    double share = uniform(s, 0, 1);
+    gw_twist part = {gw_scale(share, d.v), gw_scale(share, d.w)};
+    gw_pose x = gw_pose_add(before, &part);
+    double off = gw_rows_project(w->set->rows, w->set->row_count, w->size, 40, &x);
+    return off < 1e-11 * w->size ? x : w->x;
+}
+
+/* Of the steps of a walk along a curve one by lot, each as likely as it is long: round it where it
+ * is closed, else both ways, and only those within one size where it does not end. */
+static gw_pose along_curve(const gw_submanifold *set, double size, random_state *s)
+{
+    gw_pose on = set->seed, near = set->seed;
+    double length = 0, near_length = 0;
+    gw_trip t = GW_GONE;
+    bool gone = false;
+    for (int way = 0; way < 2 && t != GW_CLOSED; way++) {
+        gw_walk w = gw_walk_from(set, size, way > 0);
+        t = GW_ON_THE_WAY;
+        for (int k = 0; k < GW_CURVE_STEPS && t == GW_ON_THE_WAY; k++) {
+            gw_pose before = w.x;
+            t = gw_walk_on(&w);
+            double step = gw_pose_distance(&before, &w.x, size);
+            length += step;
+            if (uniform(s, 0, length) < step)
+                on = on_step(&w, &before, s);
+            if (gw_distance(w.x.p, set->seed.p) > size)
+                continue;
+            near_length += step;
+            if (uniform(s, 0, near_length) < step)
+                near = on_step(&w, &before, s);
+        }
+        gone |= t == GW_GONE;
+    }
+    return gone ? near : on;
+}
+
 #define WALK                                                                                       \
     24 /* steps of a walk over a general set: half the size each, all orientations seen            \
         */
@@ -94,6 +135,8 @@ static gw_pose walk(const gw_submanifold *set, double size, random_state *s)
 gw_pose gw_branch_sample(const gw_branch *branch, double size, unsigned long long *random)
 {
     const gw_submanifold *set = &branch->set;
+    if (set->general && set->dof == 1)
+        return along_curve(set, size, random);
     if (set->general)
         return walk(set, size, random);
     double about[6], z[6];

@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "tests/oracle/campaign.h"
+#include "tests/oracle/oracle.h"
 
 static tally run(series which, long first, long step, int count, unsigned long long random)
 {
@@ -68,6 +69,58 @@ static void contradictions_are_told_with_constraints_that_contradict(void **unus
     assert_true_answers(&t);
 }
 
+static bool on_a_branch(const gw_solution *s, const gw_pose *x, double size)
+{
+    gw_pose on;
+    for (int b = 0; b < s->branch_count; b++)
+        if (gw_submanifold_nearest(&s->branches[b].set, x, size, &on) < 1e-6 * size)
+            return true;
+    return false;
+}
+
+/* The largest distance of a root on a branch from the nearest of many samples, by the size. */
+static double widest_gap(const gw_problem *p, const gw_solution *s, unsigned long long *random)
+{
+    enum { SAMPLES = 256, ROOTS = 40 };
+    static gw_pose samples[GW_MAX_BRANCHES * SAMPLES], roots[ROOTS];
+    const double size = oracle_size(p);
+    int count = 0, n = oracle_roots(p, ~0ul, size, 30, random, roots, ROOTS);
+    for (int b = 0; b < s->branch_count; b++)
+        for (int i = 0; i < SAMPLES; i++)
+            samples[count++] = gw_branch_sample(&s->branches[b], size, random);
+    double widest = 0;
+    for (int i = 0; i < n; i++) {
+        double least = HUGE_VAL;
+        if (!on_a_branch(s, &roots[i], size))
+            continue;
+        for (int k = 0; k < count; k++)
+            least = fmin(least, oracle_distance(&roots[i], &samples[k], size));
+        widest = fmax(widest, least / size);
+    }
+    return widest;
+}
+
+/* Five legs between two plates: closed curves of poses, some many times as long as the plates. */
+static void samples_go_all_round_a_curve(void **unused)
+{
+    (void)unused;
+    static gw_solution answer;
+    unsigned long long random = 5;
+    int covered = 0;
+    const statement leg = {GW_DISTANCE, GW_POINT, GW_POINT, GW_EITHER, false};
+    for (int trial = 0; trial < 12; trial++) {
+        gw_constraint c[5];
+        gw_pose x = making_pose(GENERAL, &random);
+        for (int i = 0; i < 5; i++)
+            c[i] = making_true(&leg, GENERAL, &x, c, 0, &random);
+        gw_problem p = {x, 1, 5, c};
+        gw_solve(&p, &answer);
+        assert_int_equal(answer.dof, 1);
+        covered += widest_gap(&p, &answer, &random) < 0.4;
+    }
+    assert_true(covered >= 11); /* of 12; one curve is longer than a walk of its 500 steps */
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -75,6 +128,7 @@ int main(void)
         cmocka_unit_test(true_sets_are_solved_truly),
         cmocka_unit_test(sets_moved_by_little_are_solved_or_refused_truly),
         cmocka_unit_test(contradictions_are_told_with_constraints_that_contradict),
+        cmocka_unit_test(samples_go_all_round_a_curve),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
