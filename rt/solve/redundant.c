@@ -11,6 +11,7 @@
 #include "rt/solve/solve_internal.h"
 
 #define FEW         4   /* constraints: as quickly thinned out without growing a set first */
+#define OPEN        16  /* constraints without closed form: among more, hardly a part has one */
 #define MOST_PASSES 160 /* and their answers, which many constraints share */
 
 typedef struct passes {
@@ -146,7 +147,7 @@ void gw_find_redundant(const gw_run *run)
 {
     gw_solution *s = run->solution;
     passes all;
-    if (plainly_needed(run, s->dof))
+    if (plainly_needed(run, s->dof) || (s->method == GW_NUMERIC && run->problem->count > OPEN))
         return;
     all.whole = run;
     all.count = 0;
