@@ -379,14 +379,20 @@ static progress choose_sense(gw_run *run, gw_state *state)
     return ENDED;
 }
 
-static progress solve_directions(gw_run *run, gw_state *state)
+/* The rotations that are left finite in number: by three directions, or by one and the places. */
+static progress solve_rotation(gw_run *run, gw_state *state)
 {
     progress p;
+    unsigned long from = 0;
     begin(run);
-    gw_rule_three_directions(run, state);
+    if (state->direction_count > 2)
+        gw_rule_three_directions(run, state);
+    else
+        gw_rule_turns(run, state);
     if (settled(run, state, &p))
         return p;
-    unsigned long from = 0;
+    for (int i = 0; i < state->place_count && state->direction_count == 1; i++)
+        from |= state->places[i].from;
     for (int i = 0; i < state->direction_count; i++)
         from |= state->directions[i].from;
     note(run, run->finding.rule, from);
@@ -410,8 +416,9 @@ static void explore(gw_run *run, gw_state *state)
             p = all_places(run, state);
         if (p == UNCHANGED && state->pending_count > 0)
             p = choose_sense(run, state);
-        if (p == UNCHANGED && !state->fixed && state->direction_count > 2)
-            p = solve_directions(run, state);
+        if (p == UNCHANGED && !state->fixed &&
+            (state->direction_count > 2 || (state->direction_count == 1 && state->place_count > 1)))
+            p = solve_rotation(run, state);
     }
     if (p == UNCHANGED || (p == CHANGED && !run->stop))
         run->leaf(run, state);

@@ -137,6 +137,18 @@ void gw_rule_fixed_direction(gw_run *run, const gw_state *state, const gw_direct
 /* Three directions: every rotation, or GW_KEEP when they are not independent. */
 void gw_rule_three_directions(gw_run *run, const gw_state *state);
 void gw_rule_places(gw_run *run, const gw_place *x, const gw_place *y);
+/* One known direction, and places on points, lines and planes: every turn about it, or GW_KEEP
+ * where they leave it free. */
+void gw_rule_turns(gw_run *run, const gw_state *state);
+
+/* turn_roots.c: a trigonometric polynomial of degree at most four in phi, sampled at 2 pi k over
+ * GW_TURN_SAMPLES. Its real roots, and its largest coefficient. */
+#define GW_TURN_SAMPLES 16
+#define GW_TURN_ROOTS   8
+int gw_turn_roots(const double sample[GW_TURN_SAMPLES], double phi[GW_TURN_ROOTS], double *most);
+double gw_turn_cosine(int k); /* of the k-th sample's angle */
+/* Marks the finding's rotations by where they are. */
+void gw_name_rotations(gw_run *run);
 
 /* The rules by kinds of surfaces; both surfaces on one side, in the order of the name. */
 void gw_rule_point_point(gw_run *run, const gw_place *x, const gw_place *y);

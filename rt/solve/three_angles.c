@@ -2,8 +2,6 @@
  * The rotations that three vector-vector angles leave (relational-positioning Table III's last row,
  * stated in README.md). Any thread, RT safe.
  */
-#include <complex.h>
-
 #include "rt/base/small.h"
 #include "rt/solve/solve_internal.h"
 
@@ -64,80 +62,17 @@ static double resultant(const pencil *x, const pencil *y)
     return nc * nc + ns * ns - d * d;
 }
 
-#define DEGREE 8
-#define DFT    16
-
-/* cos(2 pi k / DFT) */
-static double dft_cosine(int k)
-{
-    static const double quarter[] = {1, 0.92387953251128674, 0.70710678118654757,
-                                     0.38268343236508977, 0};
-    int i = k & (DFT - 1), folded = i > DFT / 2 ? DFT - i : i;
-    return folded > DFT / 4 ? -quarter[DFT / 2 - folded] : quarter[folded];
-}
-
-static double squared(double complex z)
-{
-    return creal(z) * creal(z) + cimag(z) * cimag(z);
-}
-
-/* Coefficients of z^8 ... z^0 out of samples; returns the largest. */
-static double coefficients(const triple *t, double complex c[DEGREE + 1])
+/* The resultant at the sampled phi. */
+static void sample_resultant(const triple *t, double sample[GW_TURN_SAMPLES])
 {
     pencil first[3], second[3];
-    double sample[DFT], most = 0;
     linear_pencil(t, 1, first);
     linear_pencil(t, 2, second);
-    for (int k = 0; k < DFT; k++) {
-        double cosine = dft_cosine(k), sine = dft_cosine(k - DFT / 4);
+    for (int k = 0; k < GW_TURN_SAMPLES; k++) {
+        double cosine = gw_turn_cosine(k), sine = gw_turn_cosine(k - GW_TURN_SAMPLES / 4);
         pencil x = pencil_of(first, cosine, sine), y = pencil_of(second, cosine, sine);
         sample[k] = resultant(&x, &y);
     }
-    for (int n = 0; n <= DEGREE / 2; n++) { /* real: those beyond the middle are conjugates */
-        double even = 0, odd = 0;
-        for (int k = 0; k < DFT; k++) {
-            even += sample[k] * dft_cosine(k * n);
-            odd += sample[k] * dft_cosine(k * n - DFT / 4);
-        }
-        c[DEGREE / 2 + n] = (even - I * odd) / DFT;
-        c[DEGREE / 2 - n] = conj(c[DEGREE / 2 + n]);
-        most = fmax(most, squared(c[DEGREE / 2 + n]));
-    }
-    return sqrt(most);
-}
-
-/* All roots at once (Weierstrass' iteration), lowest coefficient first; returns their number. To
- * some digits: each is polished later, and multiple ones are no sharper than that. */
-static int all_roots(const double complex *c, double complex z[DEGREE])
-{
-    int n = DEGREE, low = 0;
-    double most = 0;
-    for (int i = 0; i <= DEGREE; i++)
-        most = fmax(most, squared(c[i]));
-    while (n > 0 && squared(c[n]) < 1e-26 * most)
-        n--;
-    while (low < n && squared(c[low]) < 1e-26 * most)
-        low++;
-    int degree = n - low;
-    double complex start = 1.03;
-    for (int i = 0; i < degree; i++, start *= 0.4 + 0.9 * I)
-        z[i] = start;
-    for (int iteration = 0; iteration < 400; iteration++) {
-        double moved = 0;
-        for (int i = 0; i < degree; i++) {
-            double complex value = c[n], others = c[n];
-            for (int k = n - 1; k >= low; k--)
-                value = value * z[i] + c[k];
-            for (int k = 0; k < degree; k++)
-                others *= k == i ? 1 : z[i] - z[k];
-            double complex step = others != 0 ? value / others : 1e-8;
-            z[i] -= step;
-            moved = fmax(moved, squared(step) / (1 + squared(z[i])));
-        }
-        if (moved < 1e-18)
-            break;
-    }
-    return degree;
 }
 
 /* The step of Newton's method on three angles far from touching; false where they are near it. */
@@ -312,23 +247,6 @@ static void refine(gw_run *run, const triple *t)
     }
 }
 
-/* Names the rotations by where they are: by their side, and how many on that side are lower. The
- * order of the roots would depend on how they were found. */
-static void name_rotations(gw_run *run)
-{
-    static const char marks[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmopqrstuvwxyz";
-    gw_finding *f = &run->finding;
-    for (int i = 0; i < f->count; i++) {
-        gw_view here = gw_view_rotation(f->edits[i].rotation);
-        int below = 0;
-        for (int k = 0; k < f->count; k++) {
-            gw_view there = gw_view_rotation(f->edits[k].rotation);
-            below += k != i && there.side == here.side && there.height < here.height;
-        }
-        f->edits[i].mark = marks[7 * here.side + (below < 6 ? below : 6)];
-    }
-}
-
 /* The thetas at a root: of both equations together, and of each alone where D vanishes. False
  * where both vanish for every theta: then the rotations are not finite in number. */
 static bool try_thetas(gw_run *run, triple *t, double phi)
@@ -372,26 +290,22 @@ static bool solve_triple(gw_run *run, const gw_state *state, const int pick[3])
     double sine = gw_norm(w), sigma = atan2(sine, gw_dot(x->u, x->f));
     w = sine > 1e-12 ? gw_scale(1 / sine, w) : gw_any_normal(x->u);
     t.zero = gw_quat_axis(w, sigma - x->angle);
-    double complex c[DEGREE + 1], roots[DEGREE];
-    double most = coefficients(&t, c);
+    double sample[GW_TURN_SAMPLES], phi[GW_TURN_ROOTS], most;
+    sample_resultant(&t, sample);
+    int n = gw_turn_roots(sample, phi, &most);
     if (!(most > 1e-12))
         return false;
-    int n = all_roots(c, roots), near = 0;
     run->finding.outcome = GW_NO_ROOT;
-    for (int i = 0; i < n; i++) {
-        if (fabs(cabs(roots[i]) - 1) >= 2e-2)
-            continue;
-        near++;
-        if (!try_thetas(run, &t, carg(roots[i]))) {
+    for (int i = 0; i < n; i++)
+        if (!try_thetas(run, &t, phi[i])) {
             run->finding.outcome = GW_KEEP;
             run->finding.count = 0;
             return false;
         }
-    }
-    if (near == 0 && most > 1e-6)
+    if (n == 0 && most > 1e-6)
         clash(run, t.d);
     refine(run, &t);
-    name_rotations(run);
+    gw_name_rotations(run);
     return true;
 }
 
