@@ -178,6 +178,20 @@ test('a point of an object is stated, moved by typing and arrows, joined, and go
   await until(async () => !(await appliance.get('/features?object=cone')).some((f) => f.id === 'cone/point1'), 'gone');
 });
 
+test('a feature moved while it runs takes the tool along', async () => {
+  await page.click('[data-key="cone"]');
+  await page.getByRole('button', { name: 'Add point' }).click();
+  await until(() => appliance.get('/features/cone/point1'), 'it is made');
+  await make({ id: 'c1', type: 'coincident', a: 'cone/point1', b: 'cylinder/center' });
+  await page.click('.transport button[aria-label="Run"]');
+  await until(async () => (await appliance.get('/simulation')).state === 'running' && !(await appliance.tool()).travelling, 'it runs');
+  const z = page.getByRole('textbox', { name: 'point1, z' });
+  await z.focus();
+  for (let i = 0; i < 5; i++) await page.keyboard.press('ArrowUp');
+  await until(async () => Math.abs((await appliance.get('/features/cone/point1')).point[2] - 0.105) < 1e-9, 'five millimetres on');
+  await until(async () => Math.hypot(...place(await conePose(), [0, 0, 0.105])) < 1e-6, 'the cone went with it');
+});
+
 test('lines and planes are stated with their directions', async () => {
   await page.click('[data-key="cone"]');
   await page.getByRole('button', { name: 'Add plane' }).click();

@@ -40,6 +40,28 @@ export async function attempt(edit: () => Promise<unknown>, fixes: Fixes = () =>
   }
 }
 
+// Edits of one thing in quick succession: one request under way at a time, in order, the newest wins.
+const underWay = new Map<string, Promise<boolean>>();
+const newest = new Map<string, () => Promise<boolean>>();
+
+function latest(key: string, edit: () => Promise<boolean>): Promise<boolean> {
+  newest.set(key, edit);
+  const now = underWay.get(key) ?? drain(key);
+  underWay.set(key, now);
+  return now;
+}
+
+async function drain(key: string): Promise<boolean> {
+  let good = false;
+  await Promise.resolve(); // so that it is known to be under way
+  for (let edit = newest.get(key); edit; edit = newest.get(key)) {
+    newest.delete(key);
+    good = await edit();
+  }
+  underWay.delete(key);
+  return good;
+}
+
 // ---- simulation ----------------------------------------------------------------------------------
 
 export const setRun = (state: RunState): Promise<boolean> =>
@@ -159,7 +181,7 @@ export async function addObject(type: Primitive, size: number, at: Vec3): Promis
 }
 
 export const patchObject = (id: string, patch: Record<string, unknown>): Promise<boolean> =>
-  attempt(() => call('PATCH', `/objects/${enc(id)}`, patch));
+  latest(`object ${id} ${Object.keys(patch).join()}`, () => attempt(() => call('PATCH', `/objects/${enc(id)}`, patch)));
 
 export async function renameObject(id: string, to: string): Promise<boolean> {
   const done = await patchObject(id, { id: to });
@@ -207,7 +229,7 @@ function heightOf(object: string): number {
 }
 
 export const putFeature = (ref: string, element: Element): Promise<boolean> =>
-  attempt(() => call('PATCH', `/features/${featurePath(ref)}`, element));
+  latest(`feature ${ref}`, () => attempt(() => call('PATCH', `/features/${featurePath(ref)}`, element)));
 
 // By a copy under the new name; refused where something refers to the old one.
 export const renameFeature = (f: Feature, to: string): Promise<boolean> =>
@@ -257,26 +279,14 @@ function otherFixes(id: string, patch: Partial<Constraint>, culprits: readonly s
 export const chooseBranch = (object: string, branch: string): Promise<boolean> =>
   attempt(() => call('PATCH', `/solutions/${enc(object)}`, { branch }));
 
-// Moves along freedoms: one request under way at a time, the newest wins.
-let moving = false;
-let nextMove: { object: string; body: { parameters: number[] } | { near: Pose } } | null = null;
+// Moves along freedoms.
+const move = (object: string, body: { parameters: number[] } | { near: Pose }): Promise<boolean> =>
+  latest(`move ${object}`, () => attempt(() => call('PATCH', `/solutions/${enc(object)}`, body)));
 
-async function move(object: string, body: { parameters: number[] } | { near: Pose }): Promise<void> {
-  nextMove = { object, body };
-  if (moving) return;
-  moving = true;
-  while (nextMove) {
-    const { object: id, body: now } = nextMove;
-    nextMove = null;
-    await attempt(() => call('PATCH', `/solutions/${enc(id)}`, now));
-  }
-  moving = false;
-}
-
-export const moveAlong = (object: string, parameters: number[]): Promise<void> => move(object, { parameters });
+export const moveAlong = (object: string, parameters: number[]): Promise<boolean> => move(object, { parameters });
 
 // To the pose of its branch nearest to this one: for freedoms that do not separate.
-export const moveNear = (object: string, near: Pose): Promise<void> => move(object, { near });
+export const moveNear = (object: string, near: Pose): Promise<boolean> => move(object, { near });
 
 // ---- tool and devices ---------------------------------------------------------------------------------
 

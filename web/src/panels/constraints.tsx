@@ -1,8 +1,9 @@
 // The constraints and how each of them stands: ok, redundant (with what it follows from), disabled,
 // in conflict. A shape and a word for each, not colour alone; what is wrong has its ways out beside it.
+import { useRef } from 'preact/hooks';
 import type { JSX } from 'preact';
 import { deleteConstraint, patchConstraint } from '../actions';
-import { dropChange, proposeChange } from '../draft';
+import { draft, dropChange, proposeChange } from '../draft';
 import { constraintWords, isWall } from '../kinds';
 import type { Constraint } from '../protocol';
 import { Icon } from '../ui/icons';
@@ -19,18 +20,25 @@ function stateOf(c: Constraint): State {
   return { icon: 'ok', word: 'ok', tone: 'well', note: 'holds' };
 }
 
-// Pointing at the switch tries the other state; pressing it takes it.
+// Pointing at the switch tries the other state, unless something else is being tried; pressing it takes it.
 function Switch({ c }: { c: Constraint }): JSX.Element {
   const on = c.enabled !== false;
+  const mine = useRef(false);
   const tryIt = (): void => {
-    if (!store.picked.value.length) proposeChange(c.id, { enabled: !on });
+    if (draft.value || store.picked.value.length) return;
+    mine.current = true;
+    proposeChange(c.id, { enabled: !on });
+  };
+  const leave = (): void => {
+    if (mine.current) dropChange(c.id);
+    mine.current = false;
   };
   return (
-    <label class="switch" title={on ? 'Disable' : 'Enable'} onMouseEnter={tryIt} onMouseLeave={() => dropChange(c.id)}>
-      <input type="checkbox" checked={on} aria-label={`${c.id} enabled`} onFocus={tryIt} onBlur={() => dropChange(c.id)}
+    <label class="switch" title={on ? 'Disable' : 'Enable'} onMouseEnter={tryIt} onMouseLeave={leave}>
+      <input type="checkbox" checked={on} aria-label={`${c.id} enabled`} onFocus={tryIt} onBlur={leave}
         onChange={(e) => {
           const box = e.currentTarget;
-          dropChange(c.id);
+          leave();
           void patchConstraint(c.id, { enabled: box.checked }).then((done) => {
             if (!done) box.checked = c.enabled !== false;
           });

@@ -1,5 +1,5 @@
 // Parts that several panels use: sections, buttons, number fields.
-import { useState } from 'preact/hooks';
+import { useRef, useState } from 'preact/hooks';
 import type { ComponentChildren, JSX } from 'preact';
 import { Icon } from './icons';
 import { boundWords } from '../kinds';
@@ -58,10 +58,13 @@ export interface NumberProps {
 
 const parse = (text: string): number => Number(text.trim().replace(',', '.').replace('\u2212', '-'));
 
+const NUDGES_MS = 400; // steps that follow one another sooner go on from the last: its echo may be under way
+
 // Editable by typing, wheel and arrows; the unit stands beside it. Esc gives the old value back.
 export function NumberField(p: NumberProps): JSX.Element {
   const [text, setText] = useState<string | null>(null);
   const [bad, setBad] = useState(false);
+  const last = useRef({ value: 0, at: -NUDGES_MS });
   const digits = p.digits ?? 3;
   const step = p.step ?? 1;
   const commit = (raw: string): boolean => {
@@ -83,8 +86,10 @@ export function NumberField(p: NumberProps): JSX.Element {
   };
   const nudge = (by: number, e: { shiftKey: boolean; altKey: boolean; preventDefault: () => void }): void => {
     e.preventDefault();
-    const now = text === null ? p.value : parse(text);
+    const soon = performance.now() - last.current.at < NUDGES_MS;
+    const now = text !== null ? parse(text) : soon ? last.current.value : p.value;
     const value = (Number.isFinite(now) ? now : p.value) + by * step * (e.shiftKey ? 10 : e.altKey ? 0.1 : 1);
+    last.current = { value, at: performance.now() };
     setBad(false);
     setText(null);
     p.onInput?.(value);

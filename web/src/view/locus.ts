@@ -1,7 +1,7 @@
 // What a body may still do, drawn: the locus of its point (a patch, a curve, a surface), or where
 // freedoms do not separate the way along each of them; and a mark for each freedom. Teal.
 import {
-  BufferGeometry, CylinderGeometry, DoubleSide, Float32BufferAttribute, Group, LineBasicMaterial, LineLoop, Matrix4, Mesh,
+  BufferGeometry, CylinderGeometry, DoubleSide, Float32BufferAttribute, Group, Matrix4, Mesh,
   MeshBasicMaterial, NormalBlending, PlaneGeometry, Quaternion, ShaderMaterial, SphereGeometry, TorusGeometry, Vector3,
   type Camera, type Color, type Object3D,
 } from 'three';
@@ -131,6 +131,7 @@ export class Locus {
     this.size = what.size;
     if (general) for (const strand of what.strands ?? []) this.way(strand, what.middle);
     else this.draw(what.branch.translation);
+    this.marks.live = !what.ghost;
     this.marks.show(what.branch, what.strands, what.size);
   }
 
@@ -187,10 +188,8 @@ export class Locus {
 
   private ellipse(t: Translation): Object3D {
     const [a = 1, b = a] = t.radii ?? [radiusOf(t)];
-    const points: number[] = [];
-    for (let i = 0; i < 128; i++) points.push(a * Math.cos((i * Math.PI) / 64), b * Math.sin((i * Math.PI) / 64), 0);
-    const geometry = new BufferGeometry().setAttribute('position', new Float32BufferAttribute(points, 3));
-    return new LineLoop(geometry, new LineBasicMaterial({ color: this.colour }));
+    const points = Array.from({ length: 128 }, (_, i): Vec3 => [a * Math.cos((i * Math.PI) / 64), b * Math.sin((i * Math.PI) / 64), 0]);
+    return new Mesh(tubeThrough(points, 0.009 * this.size, true), this.glass(0.95));
   }
 
   // ---- every frame: allocates nothing ---------------------------------------------------------------

@@ -26,6 +26,7 @@ interface Mark {
 
 export class Marks {
   readonly root = new Group();
+  live = true; // of the object itself, not of a ghost: they can be pulled
   private list: Mark[] = [];
   private lit = -1;
   private readonly centre = new Vector3();
@@ -130,7 +131,7 @@ export class Marks {
 
   // The freedom whose mark the ray meets, and where; -1 where it meets none.
   freedomAt(ray: Raycaster, at: Vector3): number {
-    if (!this.root.parent?.visible) return -1;
+    if (!this.live || !this.root.parent?.visible) return -1;
     const hit = ray.intersectObject(this.root, true).find((h) => h.object.userData['freedom'] !== undefined);
     if (!hit) return -1;
     at.copy(hit.point);
