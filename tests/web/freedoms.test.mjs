@@ -167,8 +167,11 @@ test('branches tell how far they are and their ids; one is chosen afterwards, by
   await page.click(`[data-branch="${other}"] input`);
   await until(async () => (await appliance.get('/solutions/cone')).branch === other, 'the other one');
   await page.locator('#canvas').focus();
-  await page.keyboard.press(']');
-  await until(async () => (await appliance.get('/solutions/cone')).branch === branch, 'and back');
+  await until(async () => {
+    await page.keyboard.press(']'); // of what the page shows by then
+    await sleep(400);
+    return (await appliance.get('/solutions/cone')).branch === branch;
+  }, 'and back');
 });
 
 test('who follows whom is told in words', async () => {
