@@ -66,15 +66,17 @@ static void random_place(const gw_locus *l, double size, random_state *s, const 
     }
 }
 
-/* A place on the way from `before` to where the walk is now, by lot. */
-static gw_pose on_step(const gw_walk *w, const gw_pose *before, random_state *s)
+/* Makes x a place on the way from `before` to where the walk is now, by lot; leaves it where the
+ * rows cannot be met there as closely as is promised. */
+static void put_on_step(const gw_walk *w, const gw_pose *before, random_state *s, gw_pose *x)
 {
     gw_twist d = gw_pose_sub(&w->x, before);
     double share = uniform(s, 0, 1);
     gw_twist part = {gw_scale(share, d.v), gw_scale(share, d.w)};
-    gw_pose x = gw_pose_add(before, &part);
-    double off = gw_rows_project(w->set->rows, w->set->row_count, w->size, 40, &x);
-    return off < 1e-11 * w->size ? x : w->x;
+    gw_pose y = gw_pose_add(before, &part);
+    double off = gw_rows_project(w->set->rows, w->set->row_count, w->size, 40, &y);
+    if (off < 1e-11 * w->size)
+        *x = y;
 }
 
 /* Of the steps of a walk along a curve one by lot, each as likely as it is long: round it where it
@@ -94,12 +96,12 @@ static gw_pose along_curve(const gw_submanifold *set, double size, random_state 
             double step = gw_pose_distance(&before, &w.x, size);
             length += step;
             if (uniform(s, 0, length) < step)
-                on = on_step(&w, &before, s);
+                put_on_step(&w, &before, s, &on);
             if (gw_distance(w.x.p, set->seed.p) > size)
                 continue;
             near_length += step;
             if (uniform(s, 0, near_length) < step)
-                near = on_step(&w, &before, s);
+                put_on_step(&w, &before, s, &near);
         }
         gone |= t == GW_GONE;
     }
