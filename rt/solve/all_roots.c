@@ -114,6 +114,13 @@ static bool paired(const harvest *h, int i)
     return found;
 }
 
+/* True where most paths end near multiple roots: then a curve passes through them, as a rule, and
+ * restarts are quicker. */
+static bool degenerate(const harvest *h, int paths)
+{
+    return paths >= 12 && 3 * h->singular > 2 * paths;
+}
+
 /* Real systems have their roots in conjugate pairs: one that is alone tells of another missing.
  * Where as many are alone as paths were lost, those are found. */
 static void mend(harvest *h)
@@ -199,7 +206,7 @@ static void by_rotation_paths(harvest *h, const gw_conditions *c, const gw_equat
     static const gw_complex unit[] = {1, -1, I, -I};
     gw_paths paths = {4, s, gw_equations_evaluate, &h->c->run->work, 10};
     const int *d = s->degree;
-    for (int n = 0; n < d[0] * d[1] * d[2]; n++) {
+    for (int n = 0; n < d[0] * d[1] * d[2] && !degenerate(h, n); n++) {
         gw_complex e[4] = {1, unit[n % d[0]], unit[n / d[0] % d[1]], unit[n / d[0] / d[1]]};
         gw_path_end end = gw_follow_path(&paths, care, e);
         take(h, gw_conditions_root(c, e), end);
@@ -252,7 +259,7 @@ static void turn_start(gw_section *s, int cylinders, int attempt)
 static void by_section_paths(harvest *h, const gw_section *s, int cylinders, double care)
 {
     gw_paths paths = {8, s, gw_section_evaluate, &h->c->run->work, 18 + cylinders};
-    for (int i = 0; i < gw_start_count(cylinders); i++) {
+    for (int i = 0; i < gw_start_count(cylinders) && !degenerate(h, i); i++) {
         gw_root root = gw_start_root(cylinders, s, i);
         gw_complex x[8];
         gw_section_point(&root, x);
@@ -310,7 +317,7 @@ gw_roots_found gw_roots_quick(gw_completion *completion)
     return conclude(&h, true);
 }
 
-gw_roots_found gw_roots_all(gw_completion *completion)
+static gw_roots_found by_paths(gw_completion *completion)
 {
     gw_forms forms;
     gw_conditions c;
@@ -342,8 +349,20 @@ gw_roots_found gw_roots_all(gw_completion *completion)
             by_section_paths(&h, &section, cylinders, care);
         }
         mend(&h);
-        if (complete(&h))
+        if (complete(&h) || h.singular > 0)
             break;
     }
     return conclude(&h, false);
+}
+
+/* Behind a choice there are other leaves, which want their share. */
+gw_roots_found gw_roots_all(gw_completion *completion)
+{
+    gw_run *run = completion->run;
+    bool alone = completion->state->choice_count == 0 || completion->any_sense;
+    long kept = alone || run->work <= 0 ? 0 : 3 * (run->work / 4);
+    run->work -= kept;
+    gw_roots_found found = by_paths(completion);
+    run->work += kept;
+    return found;
 }
