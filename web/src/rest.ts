@@ -54,8 +54,8 @@ export async function call<T>(method: string, path: string, body?: unknown): Pro
 }
 
 // A part of the document with the revision that it is of.
-export async function part<T>(path: string): Promise<{ value: T; revision: number }> {
-  const reply = await reach('GET', path);
+export async function part<T>(path: string, method = 'GET', body?: unknown): Promise<{ value: T; revision: number }> {
+  const reply = await reach(method, path, body);
   return { value: (await reply.json()) as T, revision: Number(reply.headers.get('ETag')?.replace(/"/g, '')) };
 }
 

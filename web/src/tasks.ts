@@ -1,7 +1,7 @@
 // Tasks in words, and their edits: each one REST call.
 import { attempt } from './actions';
 import { basisOf } from './freedoms';
-import { call, enc } from './rest';
+import { call, enc, part } from './rest';
 import type { Branch, ConstrainStep, MoveStep, Parameter, Step, StepResult, Task, TaskProgress } from './protocol';
 import * as store from './store';
 import { fixed, listed, measure, newtons } from './words';
@@ -119,6 +119,23 @@ export async function addTask(object: string): Promise<void> {
 
 export const patchTask = (id: string, patch: Partial<Task>): Promise<boolean> =>
   attempt(() => call('PATCH', `/tasks/${enc(id)}`, patch));
+
+// Steps as the server answered them, until the stream has brought them: the next edit goes on from there.
+const ahead = new Map<string, { steps: Step[]; revision: number }>();
+let edits: Promise<unknown> = Promise.resolve();
+
+const stepsNow = (id: string): Step[] => {
+  const known = ahead.get(id);
+  return known && known.revision > store.revision.value ? known.steps : (store.tasks.value.find((t) => t.id === id)?.steps ?? []);
+};
+
+// One edit of a task's steps after the other, each on what the one before it left.
+export function editSteps(id: string, change: (steps: readonly Step[]) => Step[]): void {
+  edits = edits.then(() => attempt(async () => {
+    const { value, revision } = await part<Task>(`/tasks/${enc(id)}`, 'PATCH', { steps: change(stepsNow(id)) });
+    ahead.set(id, { steps: value.steps, revision });
+  }));
+}
 
 export const deleteTask = (id: string): Promise<boolean> => attempt(() => call('DELETE', `/tasks/${enc(id)}`));
 

@@ -2,7 +2,7 @@
 // what is there now.
 import { useState } from 'preact/hooks';
 import type { JSX } from 'preact';
-import { patchTask, presentConstraints, presentPose, stepWords, turnsOnly, unitOf } from '../tasks';
+import { editSteps, patchTask, presentConstraints, presentPose, stepWords, turnsOnly, unitOf } from '../tasks';
 import type { MoveStep, Step, Task } from '../protocol';
 import { Icon } from '../ui/icons';
 import { NameField, NumberField, Section } from '../ui/widgets';
@@ -72,15 +72,14 @@ function Move({ object, n, step, put }: { object: string; n: number; step: MoveS
 
 function StepCard({ task, i }: { task: Task; i: number }): JSX.Element {
   const step = task.steps[i]!;
-  const all = (steps: Step[]): void => void patchTask(task.id, { steps });
-  const put: Put = (now) => all(task.steps.map((s, k) => (k === i ? now : s)));
-  const swap = (): void => all(task.steps.map((s, k) => (k === i ? task.steps[i - 1]! : k === i - 1 ? step : s)));
+  const put: Put = (now) => editSteps(task.id, (all) => all.map((s, k) => (k === i ? now : s)));
+  const swap = (): void => editSteps(task.id, (all) => all.map((s, k) => (k === i ? all[i - 1]! : k === i - 1 ? all[i]! : s)));
   return (
     <li class="stated step-card">
       <div class="title-row">
         <span class="name">{i + 1}. {stepWords(task.object, step)}</span>
         {i > 0 && <button type="button" class="tool tiny" aria-label={`Step ${i + 1}: earlier`} title="Earlier" onClick={swap}><Icon name="up" /></button>}
-        {task.steps.length > 1 && <button type="button" class="tool tiny" aria-label={`Delete step ${i + 1}`} title="Delete" onClick={() => all(task.steps.filter((_s, k) => k !== i))}><Icon name="trash" /></button>}
+        {task.steps.length > 1 && <button type="button" class="tool tiny" aria-label={`Delete step ${i + 1}`} title="Delete" onClick={() => editSteps(task.id, (all) => all.filter((_s, k) => k !== i))}><Icon name="trash" /></button>}
       </div>
       {step.type === 'move' && <Move object={task.object} n={i + 1} step={step} put={put} />}
       {step.type === 'wait' && <NumberField label={`Step ${i + 1}, seconds`} unit="s" step={0.5} value={step.seconds} onCommit={(seconds) => put({ type: 'wait', seconds })} />}
@@ -93,7 +92,7 @@ function StepCard({ task, i }: { task: Task; i: number }): JSX.Element {
 function Add({ task }: { task: Task }): JSX.Element {
   const [contact, setContact] = useState(false);
   const [force, setForce] = useState(0);
-  const add = (step: Step): void => void patchTask(task.id, { steps: [...task.steps, step] });
+  const add = (step: Step): void => editSteps(task.id, (all) => [...all, step]);
   const until = { ...(contact ? { contact } : {}), ...(force > 0 ? { reaction: force } : {}) };
   return (
     <div class="add-steps" role="group" aria-label="Add a step">
