@@ -450,7 +450,7 @@ void gw_run_init(gw_run *run, const gw_problem *problem,
     run->problem = problem;
     run->use = problem->count >= 64 ? ~0ul : (1ul << problem->count) - 1;
     run->size = size_of(problem);
-    run->snap = GW_SNAP * run->size;
+    run->snap = run->snap_clash = GW_SNAP * run->size;
     run->snap_angle = GW_SNAP;
     run->solution = NULL;
     run->guide = NULL;

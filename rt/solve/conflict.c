@@ -35,7 +35,7 @@ static bool refuted(const gw_run *whole, unsigned long use, double times, gw_con
     gw_run run;
     gw_run_init(&run, whole->problem, note_leaf, &reached);
     run.use = use;
-    run.snap *= times;
+    run.snap_clash *= times;
     run.snap_angle *= times * lever(whole);
     gw_explore(&run);
     if (reached || run.doubt || !run.conflict.condition)
@@ -56,7 +56,7 @@ bool gw_conflict_is_sure(const gw_run *run)
     return refuted(run, run->use, 1, &ignored);
 }
 
-/* By the snap, too: equalities within a wide one drop poses that are there. */
+/* By the snap, too: past a pardoned contradiction rules may drop poses that are there. */
 static bool plainly_refuted(const gw_run *run, unsigned long use, gw_conflict *conflict)
 {
     gw_conflict ignored;

@@ -102,7 +102,8 @@ struct gw_run {
     const gw_problem *problem;
     unsigned long use;     /* bits of the constraints taken */
     double size, snap;     /* m */
-    double snap_angle;     /* rad: angles that contradict do so by more */
+    double snap_clash;     /* m: what contradicts does so by more, in places */
+    double snap_angle;     /* rad: in angles */
     gw_solution *solution; /* trace, implied, conflict go here; NULL: nowhere */
     const gw_guide *guide; /* NULL: all branches */
     void (*leaf)(gw_run *run, const gw_state *state);
