@@ -11,6 +11,8 @@
 
 #include "rt/solve/roots.h"
 
+#define SAME_FORM 1e-18 /* squares: a form with less of its own is a combination of others */
+
 /* Turns without a special position. */
 static const gw_quat turn_world = {0.5233, 0.3391, -0.6082, 0.4910};
 static const gw_quat turn_body = {0.4127, -0.5570, 0.3046, 0.6533};
@@ -78,10 +80,9 @@ static double scale_to_one(double *h)
     return k;
 }
 
-/* Adds what is new of a hyperplane. */
-static void add_linear(gw_forms *s, double *h)
+/* Leaves of a form of unit size what is new; returns the square of it. */
+static double new_part(const gw_forms *s, double *h)
 {
-    scale_to_one(h);
     double rest = 1;
     for (int pass = 0; pass < 2; pass++) {
         for (int k = 0; k < s->linear; k++) {
@@ -95,42 +96,65 @@ static void add_linear(gw_forms *s, double *h)
         for (int i = 0; i < GW_Y; i++)
             rest += h[i] * h[i];
     }
-    if (rest < 1e-16 || s->linear == GW_Y)
+    return rest;
+}
+
+static void add_linear(gw_forms *s, double *h)
+{
+    if (new_part(s, h) < SAME_FORM || s->linear == GW_Y)
         return;
     scale_to_one(h);
     memcpy(s->h[s->linear++], h, GW_Y * sizeof *h);
 }
 
+static void add_cylinder(gw_forms *s, const gw_row *row)
+{
+    gw_squared *q = &s->q[s->squared];
+    if (s->squared == GW_MAX_SQUARED)
+        return;
+    memset(q, 0, sizeof *q);
+    put_sphere(q->h, row);
+    put_plane(q->l, row);
+    double k = scale_to_one(q->h);
+    for (int i = 0; i < GW_Y; i++)
+        q->l[i] *= sqrt(k);
+    s->squared++;
+}
+
+/* The row's hyperplane, of unit size; false for cylinders. */
+static bool linear_form(const gw_row *row, double *h)
+{
+    memset(h, 0, GW_Y * sizeof *h);
+    if (row->kind == GW_ROW_CYLINDER || row->kind == GW_ROW_CYLINDER_BODY)
+        return false;
+    if (row->kind == GW_ROW_SPHERE) {
+        put_sphere(h, row);
+    } else if (row->kind == GW_ROW_ANGLE) {
+        put_turned(h, 1, row->n, row->m);
+        h[GW_Y_ONE] -= row->value;
+    } else {
+        put_plane(h, row);
+        h[GW_Y_ONE] -= row->value;
+    }
+    scale_to_one(h);
+    return true;
+}
+
 static void add_row(gw_forms *s, const gw_row *from)
 {
     gw_row row = scaled_row(s, from);
-    double h[GW_Y] = {0}, l[GW_Y] = {0};
-    switch (row.kind) {
-    case GW_ROW_ANGLE:
-        put_turned(h, 1, row.n, row.m);
-        h[GW_Y_ONE] -= row.value;
-        break;
-    case GW_ROW_SPHERE:
-        put_sphere(h, &row);
-        break;
-    case GW_ROW_PLANE:
-    case GW_ROW_PLANE_BODY:
-        put_plane(h, &row);
-        h[GW_Y_ONE] -= row.value;
-        break;
-    default:
-        if (s->squared == GW_MAX_SQUARED)
-            return;
-        put_sphere(h, &row);
-        put_plane(l, &row);
-        double k = scale_to_one(h);
-        for (int i = 0; i < GW_Y; i++)
-            l[i] *= sqrt(k);
-        memcpy(s->q[s->squared].h, h, sizeof h);
-        memcpy(s->q[s->squared++].l, l, sizeof l);
-        return;
-    }
-    add_linear(s, h);
+    double h[GW_Y];
+    if (linear_form(&row, h))
+        add_linear(s, h);
+    else
+        add_cylinder(s, &row);
+}
+
+bool gw_forms_contain(const gw_forms *s, const gw_row *from)
+{
+    gw_row row = scaled_row(s, from);
+    double h[GW_Y];
+    return linear_form(&row, h) && new_part(s, h) < SAME_FORM;
 }
 
 static void add_sense(gw_forms *s, gw_vec3 m, gw_vec3 f)

@@ -39,7 +39,7 @@ static gw_quat random_rotation(gw_completion *c)
     return (gw_quat){r * cos(b), r * sin(b), s * cos(d), s * sin(d)};
 }
 
-static gw_pose random_start(gw_completion *c)
+gw_pose gw_completion_random(gw_completion *c)
 {
     gw_pose x = {c->middle_f, random_rotation(c)};
     if (c->state->fixed)
@@ -116,7 +116,7 @@ static bool may_go_on(const gw_completion *c)
 static void restart(gw_completion *c, int tries)
 {
     for (int idle = 0; tries < MOST_TRIES && may_go_on(c); tries++) {
-        idle = gw_completion_try(c, random_start(c)) ? 0 : idle + 1;
+        idle = gw_completion_try(c, gw_completion_random(c)) ? 0 : idle + 1;
         if (idle >= IDLE_TRIES + 20 * c->found_count)
             break;
     }
@@ -131,13 +131,13 @@ static void search(gw_completion *c)
         return;
     gw_completion_try(c, c->run->problem->pose);
     for (; tries < FIRST_TRIES && c->found_count < ENOUGH && may_go_on(c); tries++)
-        gw_completion_try(c, random_start(c));
+        gw_completion_try(c, gw_completion_random(c));
     int most = most_dof(c);
     if (most > 0) { /* the chart of the set is one pose; beside it there may be others */
         int limit = most > 1 ? FIRST_TRIES : CURVE_TRIES;
         int enough = most > 1 ? 2 * ENOUGH : GW_MAX_FOUND;
         for (; tries < limit && c->found_count < enough && may_go_on(c); tries++)
-            gw_completion_try(c, random_start(c));
+            gw_completion_try(c, gw_completion_random(c));
         return;
     }
     if (!roots.exact)
@@ -279,7 +279,7 @@ static void count_roots(const gw_completion *c)
     s->complex_roots = whole ? c->complex_roots : GW_ROOTS_OPEN;
 }
 
-static void begin(gw_completion *c, gw_run *run, const gw_state *state, bool any_sense)
+void gw_completion_begin(gw_completion *c, gw_run *run, const gw_state *state, bool any_sense)
 {
     c->run = run;
     c->state = state;
@@ -297,7 +297,7 @@ static void begin(gw_completion *c, gw_run *run, const gw_state *state, bool any
 int gw_count_roots(gw_run *run, const gw_state *state)
 {
     gw_completion c;
-    begin(&c, run, state, true);
+    gw_completion_begin(&c, run, state, true);
     gw_roots_found roots = gw_roots_quick(&c);
     return roots.exact ? roots.complex_roots : 0;
 }
@@ -305,7 +305,7 @@ int gw_count_roots(gw_run *run, const gw_state *state)
 void gw_complete(gw_run *run, const gw_state *state, bool any_sense)
 {
     gw_completion c;
-    begin(&c, run, state, any_sense);
+    gw_completion_begin(&c, run, state, any_sense);
     search(&c);
     gw_solution *s = run->solution;
     s->best_residual = fmin(s->best_residual, c.residual * c.size);

@@ -32,6 +32,12 @@ typedef struct gw_completion {
 /* A deterministic number of the completion's own sequence. */
 double gw_completion_uniform(gw_completion *c, double low, double high);
 
+/* A completion of a leaf, with nothing found yet. */
+void gw_completion_begin(gw_completion *c, gw_run *run, const gw_state *state, bool any_sense);
+
+/* A pose to start from. */
+gw_pose gw_completion_random(gw_completion *c);
+
 /* One start, down to the rows; true when it found a pose that was not known. */
 bool gw_completion_try(gw_completion *c, gw_pose x);
 

@@ -17,6 +17,7 @@
 typedef struct passes {
     const gw_run *whole;
     int count;
+    long work; /* what is left to leaves without closed form */
     struct {
         unsigned long use, asked, follow; /* bits of constraints */
     } done[MOST_PASSES];
@@ -25,25 +26,32 @@ typedef struct passes {
 /* What a pass looks for: which of `follow` still hold on every branch. */
 typedef struct pass {
     unsigned long follow;
-    bool any; /* branch */
+    bool any;                  /* branch */
+    const gw_solution *answer; /* to all constraints */
 } pass;
 
 /* ---- one pass ------------------------------------------------------------------------------- */
+
+/* Those of `asked` that generic poses of a leaf's closed form satisfy. */
+static unsigned long on_set(const gw_run *run, const gw_submanifold *set, unsigned long asked)
+{
+    gw_pose x[2];
+    int n = gw_generic_poses(set, run->size, x);
+    for (int k = 0; k < n && asked; k++)
+        asked &= gw_satisfied(run, &x[k], asked);
+    return asked && gw_verified(run->problem, run->use, run->size, set) ? asked : 0;
+}
 
 static void check_leaf(gw_run *run, const gw_state *state)
 {
     pass *p = run->context;
     gw_submanifold set;
-    gw_pose x[2];
     p->any = true;
-    if (!gw_synthesise(run, state, &set))
-        p->follow = 0;
-    int n = p->follow ? gw_generic_poses(&set, run->size, x) : 0;
-    for (int i = 0; i < run->problem->count; i++)
-        for (int k = 0; k < n && p->follow >> i & 1; k++)
-            if (gw_residual(run->problem, 1ul << i, run->size, &x[k]) > GW_VERIFIED)
-                p->follow &= ~(1ul << i);
-    if (p->follow && !gw_verified(run->problem, run->use, run->size, &set))
+    if (gw_synthesise(run, state, &set))
+        p->follow = on_set(run, &set, p->follow);
+    else if (p->answer->method == GW_NUMERIC) /* else it is not worth the time */
+        p->follow = gw_dependent(run, state, p->answer, p->follow);
+    else
         p->follow = 0;
     run->stop = p->follow == 0;
 }
@@ -56,11 +64,13 @@ static unsigned long following(passes *all, unsigned long use, unsigned long ask
             return all->done[i].follow & asked;
     if (all->count == MOST_PASSES)
         return 0;
-    pass p = {asked, false};
+    pass p = {asked, false, all->whole->solution};
     gw_run run;
     gw_run_init(&run, all->whole->problem, check_leaf, &p);
     run.use = use;
+    run.work = all->work;
     gw_explore(&run);
+    all->work = run.work;
     unsigned long follow = p.any && !run.doubt ? p.follow : 0;
     all->done[all->count].use = use;
     all->done[all->count].asked = asked;
@@ -150,6 +160,7 @@ void gw_find_redundant(const gw_run *run)
     if (plainly_needed(run, s->dof) || (s->method == GW_NUMERIC && run->problem->count > OPEN))
         return;
     all.whole = run;
+    all.work = run->work;
     all.count = 0;
     bool few = run->problem->count <= FEW;
     unsigned long needed = thinned(&all, few ? run->use : leading(&all), -1, 0);

@@ -53,6 +53,8 @@ typedef struct gw_root {
 /* ---- forms.c --------------------------------------------------------------------------------- */
 
 void gw_forms_of(const gw_completion *c, gw_forms *forms);
+/* True where a row is a combination of the hyperplanes. */
+bool gw_forms_contain(const gw_forms *forms, const gw_row *row);
 /* The same forms for the inverse pose. */
 void gw_forms_mirror(gw_forms *forms);
 /* A scaled pose, in the coordinates of the problem. */

@@ -279,6 +279,12 @@ void gw_complete(gw_run *run, const gw_state *state, bool any_sense);
 #define GW_ROOTS_OPEN (-1) /* complex_roots, until the roots of all constraints are counted */
 /* The complex roots of a state, where they are told in some tens of microseconds; else 0. */
 int gw_count_roots(gw_run *run, const gw_state *state);
+/* Those of `asked` that follow from a leaf without closed form; the answer to all constraints tells
+ * at once what does not (dependent.c). */
+unsigned long gw_dependent(gw_run *run, const gw_state *leaf, const gw_solution *answer,
+                           unsigned long asked);
+/* Those of `asked` that a pose satisfies. */
+unsigned long gw_satisfied(const gw_run *run, const gw_pose *x, unsigned long asked);
 /* Adds a branch, unless it is there already. `name`: what tells it from others of the state, at
  * most two characters. */
 void gw_add_branch(gw_run *run, const gw_state *state, const char *name, const gw_submanifold *set);

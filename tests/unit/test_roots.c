@@ -281,6 +281,83 @@ static void restarts_are_named(void **unused)
     }
 }
 
+/* ---- what follows from what --------------------------------------------------------------------
+ */
+
+/* The bits of the redundant constraints. */
+static unsigned long redundant(void)
+{
+    unsigned long bits = 0;
+    for (int i = 0; i < solution.redundant_count; i++)
+        bits |= 1ul << solution.redundant[i].index;
+    return bits;
+}
+
+/* A copy of one of the constraints of a numeric set is redundant, because of that one alone. */
+static void copies_in_numeric_sets_are_redundant(void **unused)
+{
+    (void)unused;
+    static const family sets[] = {
+        {"two distances", 20, 0, 0, {{2, AT, PT, PT}}},
+        {"a distance and an axis", 20, 0, 0, {{1, AT, PT, PT}, {1, AT, PT, LN}}},
+        {"planes of either side", 20, 0, 0, {{2, ON, PT, PL}, {2, AT, PL, PT}}},
+        {"five distances", 10, 0, 0, {{5, AT, PT, PT}}},
+        {"six distances", 10, 0, 0, {{6, AT, PT, PT}}},
+        {"six planes", 20, 0, 0, {{6, ON, PT, PL}}},
+    };
+    for (size_t i = 0; i < sizeof sets / sizeof *sets; i++)
+        for (int trial = 0; trial < sets[i].trials; trial++) {
+            gw_constraint c[8];
+            gw_pose x = random_pose();
+            int n = fill(&sets[i], &x, c), of = below(n);
+            solve_set(c, n);
+            if (solution.method != GW_NUMERIC)
+                fail_msg("%s: not numeric", sets[i].name);
+            assert_int_equal(redundant(), 0);
+            c[n] = c[of];
+            solve_set(c, n + 1);
+            if (redundant() != 1ul << n || solution.redundant[0].because != 1ul << of)
+                fail_msg("%s: redundant %lx, copied %d", sets[i].name, redundant(), of);
+        }
+}
+
+/* Four points of the body in one plane, and in one of the world: one of them follows. */
+static void a_fourth_point_on_a_plane_is_redundant(void **unused)
+{
+    (void)unused;
+    for (int trial = 0; trial < 20; trial++) {
+        gw_pose x = random_pose();
+        gw_vec3 o = vector(), n = direction(), u = gw_any_normal(n), v = gw_cross(n, u);
+        gw_element floor = plane(gw_pose_point(&x, o), gw_rotate(x.q, n));
+        gw_constraint c[7];
+        for (int i = 0; i < 4; i++)
+            c[i] = coincident(
+                point_at(gw_add(o, gw_add(gw_scale(uniform(), u), gw_scale(uniform(), v)))), floor);
+        for (int i = 4; i < 6; i++)
+            c[i] = around(&x, GW_DISTANCE, GW_POINT, GW_POINT);
+        solve_set(c, 6);
+        assert_int_equal(solution.method, GW_NUMERIC);
+        assert_int_equal(redundant(), 1ul << 3);
+    }
+}
+
+/* A seventh distance that one of many poses satisfies does not follow from six. */
+static void what_takes_poses_away_is_not_redundant(void **unused)
+{
+    (void)unused;
+    static const family seven = {"seven distances", 0, 0, 0, {{7, AT, PT, PT}}};
+    for (int trial = 0; trial < 10; trial++) {
+        gw_constraint c[8];
+        gw_pose x = random_pose();
+        fill(&seven, &x, c);
+        solve_set(c, 6);
+        int poses = solution.branch_count;
+        solve_set(c, 7);
+        assert_int_equal(solution.branch_count, 1);
+        assert_int_equal(redundant() >> 6 & 1, poses == 1);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -288,6 +365,9 @@ int main(void)
         cmocka_unit_test(all_poses_of_a_family_are_found),
         cmocka_unit_test(a_platform_with_forty_real_poses_has_them_all),
         cmocka_unit_test(restarts_are_named),
+        cmocka_unit_test(copies_in_numeric_sets_are_redundant),
+        cmocka_unit_test(a_fourth_point_on_a_plane_is_redundant),
+        cmocka_unit_test(what_takes_poses_away_is_not_redundant),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
