@@ -102,6 +102,9 @@ unsigned long gw_dependent(gw_run *run, const gw_state *leaf, const gw_solution 
     gw_forms forms;
     gw_row rows[GW_MAX_ROWS];
     unsigned long proved = 0, open = 0;
+    if (run->work <= 0)
+        return 0;
+    run->work -= 400; /* forms and ranks, in the completion's units */
     gw_completion_begin(&c, run, leaf, false);
     gw_forms_of(&c, &forms);
     for (int i = 0; i < run->problem->count; i++) {
