@@ -125,7 +125,9 @@ int campaign_step(series which, long number, const searches *how, unsigned long 
     }
     /* a nudge within the tolerance leaves the hidden pose true */
     double off = oracle_worst(&m.problem, ~0ul, oracle_size(&m.problem), &m.hidden, NULL);
-    return judge(&m.problem, off < ORACLE_ROOT ? &m.hidden : NULL, &h, random, count);
+    /* from a copy: what the solver answers does not decide which problems come next */
+    unsigned long long looks = *random;
+    return judge(&m.problem, off < ORACLE_ROOT ? &m.hidden : NULL, &h, &looks, count);
 }
 
 static double now(void)
