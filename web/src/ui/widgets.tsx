@@ -58,7 +58,7 @@ export interface NumberProps {
 
 const parse = (text: string): number => Number(text.trim().replace(',', '.').replace('\u2212', '-'));
 
-const NUDGES_MS = 400; // steps that follow one another sooner go on from the last: its echo may be under way
+const NUDGES_MS = 400; // steps that follow a value sooner go on from it: its echo may be under way
 
 // Editable by typing, wheel and arrows; the unit stands beside it. Esc gives the old value back.
 export function NumberField(p: NumberProps): JSX.Element {
@@ -76,6 +76,7 @@ export function NumberField(p: NumberProps): JSX.Element {
       return false;
     }
     setText(null);
+    last.current = { value, at: performance.now() };
     if (p.trial || editable(value, digits) !== editable(p.value, digits)) p.onCommit(value);
     return true;
   };
