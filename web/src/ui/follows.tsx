@@ -3,11 +3,17 @@ import type { JSX } from 'preact';
 import type { Solution } from '../protocol';
 import { listed } from '../words';
 
+// Freedoms of a cycle are those that it has while all around it stands.
+function together(dof: number | undefined): string {
+  if (dof === undefined) return '';
+  return dof === 0 ? ': they stand while the rest does' : `: ${dof} ${dof === 1 ? 'freedom' : 'freedoms'} while the rest stands`;
+}
+
 export function followWords(s: Solution | undefined): string {
   const parts: string[] = [];
   if (s?.follows?.length) parts.push(`follows ${listed(s.follows)}`);
   const others = s?.cluster?.filter((id) => id !== s.object) ?? [];
-  if (others.length) parts.push(`solved together with ${listed(others)}${s?.cluster_dof !== undefined ? `: ${s.cluster_dof} ${s.cluster_dof === 1 ? 'freedom' : 'freedoms'} in all` : ''}`);
+  if (others.length) parts.push(`solved together with ${listed(others)}${together(s?.cluster_dof)}`);
   return parts.join('; ');
 }
 
