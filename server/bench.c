@@ -54,7 +54,7 @@ static bool bench_step(bench_row *r, int count)
                          .length = 0.05};
     static gw_guided body;
     gw_guided_init(&body, &def, &solution->branches[0].nearest);
-    gw_forces forces = {half_newton, NULL};
+    gw_forces forces = {.at = half_newton, .context = NULL};
     for (int i = 0; i < BATCHES; i++) {
         double start = command_now_us();
         gw_step step;

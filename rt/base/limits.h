@@ -19,6 +19,17 @@
 #define GW_MAX_STEPS       64   /* steps of a task */
 #define GW_MAX_STEP_IDS    16 /* constraints that one step enables, and as many that it disables */
 
+/* Mechanisms, contacts */
+#define GW_MAX_MECHANISMS 8 /* serial chains of a scene */
+#define GW_MAX_LINKS      64 /* links of a chain: a snake; what is held through a tick grows with it */
+#define GW_MAX_JOINTS     128 /* joints of a scene: every snapshot carries them */
+#define GW_MAX_MATERIALS  64  /* materials of a scene */
+#define GW_MAX_FREE       64  /* free bodies of a scene: each has a step of its own in every tick */
+#define GW_MAX_MOVERS     (GW_MAX_TOOLS + GW_MAX_MECHANISMS + GW_MAX_FREE) /* models of a scene */
+#define GW_MAX_NEAR       256 /* pairs of points that may meet soon; nearest ones first */
+#define GW_MAX_COLLIDING  64  /* contacts resolved in one collision: a 64 x 64 matrix at most */
+#define GW_MAX_SHOWN      64  /* contacts that a snapshot tells of */
+
 /* Solver */
 #define GW_MAX_PROBLEM  64  /* constraints between one mobile object and its surroundings */
 #define GW_MAX_BRANCHES 64  /* branches of one answer */

@@ -297,7 +297,7 @@ static double pace_of(const gw_hold *hold)
 void gw_hold_step(gw_hold *hold, const gw_tick *tick)
 {
     gw_step step;
-    gw_forces forces = {held_wrench, hold};
+    gw_forces forces = {.at = held_wrench, .context = hold};
     hold->constraint = (gw_wrench){{0, 0, 0}, {0, 0, 0}};
     hold->settled = false;
     hold->held_still = false;

@@ -297,6 +297,9 @@ void gw_simulation_apply(gw_simulation *s, const gw_command *command, gw_command
     case GW_COMMAND_GEOMETRY:
         apply_geometry(s, command);
         return;
+    case GW_COMMAND_RENDERING:
+    case GW_COMMAND_MOTOR:
+        return;
     case GW_COMMAND_HALT:
         apply_halt(s, command);
         return;

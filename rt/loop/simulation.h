@@ -11,6 +11,8 @@
 
 #include <stdint.h>
 
+#include "rt/contact/world.h"
+#include "rt/control/rendering.h"
 #include "rt/loop/network.h"
 #include "rt/loop/scenario.h"
 
@@ -19,17 +21,19 @@ typedef enum gw_run_state { GW_STOPPED, GW_RUNNING, GW_PAUSED } gw_run_state;
 /* ---- commands in --------------------------------------------------------------------------- */
 
 typedef enum gw_command_kind {
-    GW_COMMAND_SCENARIO, /* swap; the tool is brought onto its new set without a bump */
-    GW_COMMAND_STATE,    /* run, pause, stop (tick 0 and the scenario's poses) */
-    GW_COMMAND_STEP,     /* `ticks` more, while paused */
-    GW_COMMAND_OPERATOR, /* a new operator at a device; its t counts from this tick */
-    GW_COMMAND_DRAG,     /* spring from a point of the held object to a target */
-    GW_COMMAND_RELEASE,  /* ends the drag; where there is none, the robot lets go */
-    GW_COMMAND_PUSH,     /* a wrench at the tool frame until the next push (keys, scripts) */
-    GW_COMMAND_CLUTCH,   /* freezes the tool and re-centres the workspace map on release */
-    GW_COMMAND_GUIDE,    /* the simulated robot takes the tool along its freedoms, or lets go */
-    GW_COMMAND_GEOMETRY, /* a feature or a fixed object moves; what stands on it comes along */
-    GW_COMMAND_HALT,     /* devices to their safe state now; nothing moves until armed */
+    GW_COMMAND_SCENARIO,  /* swap; the tool is brought onto its new set without a bump */
+    GW_COMMAND_STATE,     /* run, pause, stop (tick 0 and the scenario's poses) */
+    GW_COMMAND_STEP,      /* `ticks` more, while paused */
+    GW_COMMAND_OPERATOR,  /* a new operator at a device; its t counts from this tick */
+    GW_COMMAND_DRAG,      /* spring from a point of the held object to a target */
+    GW_COMMAND_RELEASE,   /* ends the drag; where there is none, the robot lets go */
+    GW_COMMAND_PUSH,      /* a wrench at the tool frame until the next push (keys, scripts) */
+    GW_COMMAND_CLUTCH,    /* freezes the tool and re-centres the workspace map on release */
+    GW_COMMAND_GUIDE,     /* the simulated robot takes the tool along its freedoms, or lets go */
+    GW_COMMAND_RENDERING, /* another control at an impedance device, bumplessly */
+    GW_COMMAND_MOTOR,     /* a motor of a mechanism's joint */
+    GW_COMMAND_GEOMETRY,  /* a feature or a fixed object moves; what stands on it comes along */
+    GW_COMMAND_HALT,      /* devices to their safe state now; nothing moves until armed */
     GW_COMMAND_ARM
 } gw_command_kind;
 
@@ -75,6 +79,11 @@ typedef struct gw_command {
         gw_wrench push;
         bool clutch;
         gw_guide guide;
+        gw_rendering_def rendering; /* of tool `tool` */
+        struct {
+            int mechanism, joint;
+            gw_motor motor;
+        } motor;
         struct {
             gw_moved_geometry moved;
             uint64_t revision; /* of the scene that has it so */
@@ -114,7 +123,38 @@ typedef struct gw_tool_state {
     bool clutched;
     bool limited; /* a clamp acted in this tick */
     bool dragging;
+    int mechanism, link;  /* what is held instead of an object, else -1 */
+    gw_wrench command;    /* u: exerted by an impedance device, task space */
+    gw_wrench hand;       /* F_h as its control took it */
+    gw_wrench impulse;    /* the impulsive part of `command` */
+    gw_resisted resisted; /* directions held back, where control asks for them */
+    double port;          /* energy that came out of the device's port so far (J) */
+    double damped;        /* of it by the passivity controller (J) */
+    double withheld;      /* impulse dropped by the device's limits so far (N s) */
 } gw_tool_state;
+
+/* Who touches: an object's index, or -1 - n for link n of all mechanisms' links in scene order. */
+typedef int gw_toucher;
+
+/* A contact that touches or hit in the last tick; b may be fixed. */
+typedef struct gw_contact_shown {
+    gw_toucher a, b;
+    gw_contact_point at;
+} gw_contact_shown;
+
+typedef struct gw_free_body {
+    int object;
+    gw_pose pose;
+    gw_twist twist; /* of the object's origin */
+} gw_free_body;
+
+/* Sums since tick 0, and the newest numbers, of the world's contacts. */
+typedef struct gw_contact_figures {
+    int near, touching;
+    uint64_t collisions;                  /* met */
+    double dissipated, generated, spring; /* J, see gw_world_step */
+    double impulse;                       /* magnitude of all that hit in the last tick (N s) */
+} gw_contact_figures;
 
 /* Sums since tick 0 (J). */
 typedef struct gw_energy {
@@ -123,6 +163,7 @@ typedef struct gw_energy {
     double work_in;            /* of operators */
     double dissipated;         /* by damping */
     double edits;              /* brought in or taken out by switches and moved geometry */
+    double motors;             /* of mechanisms' motors */
 } gw_energy;
 
 /* The state before a tick's step and the wrenches acting in it. */
@@ -141,8 +182,15 @@ typedef struct gw_snapshot {
     double tick_us, tick_us_p50, tick_us_p99, tick_us_max; /* cost of a tick (us) */
     double late_us_p50, late_us_p99, late_us_max;          /* lateness of waking (us), 0 in `run` */
     bool real_time;                                        /* SCHED_FIFO was granted */
+    int joint_count;                                       /* of all mechanisms, in scene order */
+    double q[GW_MAX_JOINTS], v[GW_MAX_JOINTS];
+    gw_contact_figures contact;
     int follower_count;
-    gw_follower followers[GW_MAX_FOLLOWERS]; /* last: records of every tick end before it */
+    gw_follower followers[GW_MAX_FOLLOWERS]; /* records of every tick end before it */
+    gw_pose links[GW_MAX_JOINTS];            /* world_from_link, joint_count of them */
+    int free_count, contact_count;
+    gw_free_body free[GW_MAX_FREE];
+    gw_contact_shown contacts[GW_MAX_SHOWN];
 } gw_snapshot;
 
 typedef enum gw_event_kind {
@@ -159,7 +207,9 @@ typedef enum gw_event_kind {
     GW_EVENT_MOVED,       /* new values of geometry, `value` of them; tag, revision of the newest */
     GW_EVENT_BOUND,       /* what follows can go no farther: the hands were stopped */
     GW_EVENT_SINGULAR,    /* the tool passes a point where more than one way leads on; tool */
-    GW_EVENT_LEFT_BEHIND  /* moved geometry took the branch away from under the tool; tool */
+    GW_EVENT_LEFT_BEHIND, /* moved geometry took the branch away from under the tool; tool */
+    GW_EVENT_JAMMED,      /* a contact stands where its body cannot move along the normal */
+    GW_EVENT_WITHHELD     /* the device's limits dropped an impulse; tool, value: N s */
 } gw_event_kind;
 
 typedef struct gw_event {

@@ -64,12 +64,18 @@ GW_STEP_INLINE gw_load gw_rigid_load(const gw_guided_def *def, const gw_rigid *r
     gw_pose held;
     gw_twist v;
     gw_rigid_held(r, pose, twist, &held, &v);
-    gw_wrench a = forces ? forces->at(forces->context, t, &held, &v) : (gw_wrench){0};
+    gw_wrench a = forces && forces->at ? forces->at(forces->context, t, &held, &v) : (gw_wrench){0};
     double power = gw_dot(a.f, v.v) + gw_dot(a.t, v.w);
     double dissipation = def->damping_linear * gw_norm2(v.v) + def->damping_angular * gw_norm2(v.w);
     gw_vec3 f = gw_mul_add(a.f, -def->damping_linear, v.v);
     gw_vec3 torque = gw_mul_add(a.t, -def->damping_angular, v.w);
     torque = gw_add(torque, gw_cross(gw_sub(r->held, r->com), f));
+    if (forces && forces->touch) {
+        gw_wrench on = {{0, 0, 0}, {0, 0, 0}};
+        forces->touch(forces->touching, t, pose, twist, &on);
+        f = gw_add(f, on.f);
+        torque = gw_add(torque, gw_sub(on.t, gw_cross(r->com, on.f)));
+    }
     return (gw_load){{gw_mul_add(f, def->mass.mass, def->gravity), torque}, power, dissipation};
 }
 

@@ -316,8 +316,87 @@ static void guided_energy(const gw_model *model, double *kinetic, double *potent
     *potential = -body->def.mass.mass * gw_dot(body->def.gravity, com);
 }
 
-static const gw_model_ops guided_ops = {guided_dof,           guided_held,   guided_jacobian,
-                                        guided_apply_inverse, guided_energy, guided_step};
+/* ---- what touches it ------------------------------------------------------------------------ */
+
+/* A general set's coordinates are those of its tangent basis: orthonormal rows of [v; L w]. */
+static void guided_velocity(const gw_model *model, double *v)
+{
+    const gw_guided *body = (const gw_guided *)model;
+    double basis[6][6], length = body->def.length;
+    const gw_twist *t = &body->twist;
+    gw_chart chart;
+    if (!body->def.set.general) {
+        gw_chart_at(&body->def.set, &body->pose, &chart);
+        velocity_in(&chart, body, v);
+        return;
+    }
+    gw_submanifold_tangent(&body->def.set, &body->pose, length, basis);
+    for (int k = 0; k < body->def.set.dof; k++)
+        v[k] = gw_dot(linear(basis[k]), t->v) + length * length * gw_dot(angular(basis[k]), t->w);
+}
+
+static void guided_kick(gw_model *model, const double *dv)
+{
+    gw_guided *body = (gw_guided *)model;
+    double z_dot[6];
+    stage s;
+    stage_now(body, &s);
+    guided_velocity(model, z_dot);
+    for (int k = 0; k < body->def.set.dof; k++)
+        body->z_dot[k] = z_dot[k] += dv[k];
+    body->twist = twist_of(s.jacobian, z_dot, turning(&body->def.set), body->def.set.dof);
+}
+
+/* What is left where nothing acts at the held frame: the acceleration of a stage there. */
+static void guided_free(const gw_model *model, double *a)
+{
+    const gw_guided *body = (const gw_guided *)model;
+    stage s;
+    stage_now(body, &s);
+    s.twist = body->twist;
+    gw_load load = gw_rigid_load(&body->def, &s.rigid, &s.pose, &s.twist, NULL, 0);
+    accelerate(body->def.mass.mass, &s, &load, turning(&body->def.set), body->def.set.dof, a);
+}
+
+static int guided_bodies(const gw_model *model)
+{
+    (void)model;
+    return 1;
+}
+
+static void guided_body(const gw_model *model, int index, gw_pose *pose, gw_twist *twist)
+{
+    const gw_guided *body = (const gw_guided *)model;
+    (void)index;
+    *pose = body->pose;
+    *twist = body->twist;
+}
+
+static void guided_pull_back(const gw_model *model, int index, const gw_wrench *w, double *force)
+{
+    const gw_guided *body = (const gw_guided *)model;
+    stage s;
+    (void)index;
+    stage_now(body, &s);
+    for (int k = 0; k < body->def.set.dof; k++)
+        force[k] += gw_dot(linear(s.jacobian[k]), w->f) + gw_dot(angular(s.jacobian[k]), w->t);
+}
+
+static const gw_model_ops guided_ops = {
+    .dof = guided_dof,
+    .held = guided_held,
+    .jacobian = guided_jacobian,
+    .apply_inverse = guided_apply_inverse,
+    .energy = guided_energy,
+    .step = guided_step,
+    .velocity = guided_velocity,
+    .kick = guided_kick,
+    .free_acceleration = guided_free,
+    .bodies = guided_bodies,
+    .body = guided_body,
+    .pull_back = guided_pull_back,
+    .size = sizeof(gw_guided),
+};
 
 void gw_guided_init(gw_guided *body, const gw_guided_def *def, const gw_pose *world_from_body)
 {

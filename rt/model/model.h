@@ -11,25 +11,34 @@
 #ifndef GW_MODEL_MODEL_H
 #define GW_MODEL_MODEL_H
 
+#include <stddef.h>
+
+#include "rt/base/limits.h"
 #include "rt/base/space.h"
 
-#define GW_MODEL_MAX_DOF 6
+#define GW_MODEL_MAX_DOF GW_MAX_LINKS /* a chain's; a guided body has six at most */
 
 typedef struct gw_model gw_model;
 
-/* What acts at the held frame, asked for at every stage of the integrator: at `t` seconds into the
- * step, with the frame there and moving so. */
+/* What acts, asked for at every stage of the integrator: at `t` seconds into the step, with the
+ * held frame, or the bodies, there and moving so. */
 typedef struct gw_forces {
     gw_wrench (*at)(const void *context, double t, const gw_pose *world_from_held,
-                    const gw_twist *twist);
+                    const gw_twist *twist); /* at the held frame; its work is the operator's */
     const void *context;
+    /* What touches the model's bodies; NULL: nothing. Poses, twists (of the bodies' origins) and
+     * the wrenches to be filled in (at the origins) are arrays over the bodies. */
+    void (*touch)(const void *touching, double t, const gw_pose *world_from_body,
+                  const gw_twist *twist, gw_wrench *on);
+    const void *touching;
 } gw_forces;
 
 /* What one step tells of itself. */
 typedef struct gw_step {
     gw_wrench constraint; /* lambda at the step's start, as a wrench at the held frame (N, N m) */
-    double work;          /* of the forces during the step (J) */
+    double work;          /* of what acts at the held frame during the step (J) */
     double dissipated;    /* by the model's own damping (J) */
+    double motors;        /* work of its own motors (J) */
     double margin;        /* how far its rows are from dependent, 0 (at a singular point) to 1 */
     bool finite;          /* false: the step failed, the state is the one before it, at rest */
 } gw_step;
@@ -45,6 +54,20 @@ typedef struct gw_model_ops {
     void (*energy)(const gw_model *model, double *kinetic, double *potential);
     /* Advances by dt seconds. */
     void (*step)(gw_model *model, const gw_forces *forces, double dt, gw_step *step);
+    /* Generalised velocities (dof entries), in the coordinates of jacobian(); and added to them. */
+    void (*velocity)(const gw_model *model, double *v);
+    void (*kick)(gw_model *model, const double *dv);
+    /* What the model would do by itself, weight, bias, damping and motors included:
+     * D^-1 P (-B - G + motors), generalised (dof entries). */
+    void (*free_acceleration)(const gw_model *model, double *a);
+    /* The bodies that can touch something: how many, where, moving how (of the origin). */
+    int (*bodies)(const gw_model *model);
+    void (*body)(const gw_model *model, int index, gw_pose *world_from_body, gw_twist *twist);
+    /* force += J_b^T wrench, of a wrench at the origin of body `index` (dof entries). */
+    void (*pull_back)(const gw_model *model, int index, const gw_wrench *wrench, double *force);
+    /* The model is a value: this many bytes, which may be copied and put back (one that is put back
+     * moves on as if nothing had happened). */
+    size_t size;
 } gw_model_ops;
 
 /* First member of every model. */
@@ -76,6 +99,38 @@ static inline void gw_model_apply_inverse(const gw_model *m, const double *force
 static inline void gw_model_energy(const gw_model *m, double *kinetic, double *potential)
 {
     m->ops->energy(m, kinetic, potential);
+}
+
+static inline void gw_model_velocity(const gw_model *m, double *v)
+{
+    m->ops->velocity(m, v);
+}
+
+static inline void gw_model_kick(gw_model *m, const double *dv)
+{
+    m->ops->kick(m, dv);
+}
+
+static inline void gw_model_free_acceleration(const gw_model *m, double *a)
+{
+    m->ops->free_acceleration(m, a);
+}
+
+static inline int gw_model_bodies(const gw_model *m)
+{
+    return m->ops->bodies(m);
+}
+
+static inline void gw_model_body(const gw_model *m, int index, gw_pose *world_from_body,
+                                 gw_twist *twist)
+{
+    m->ops->body(m, index, world_from_body, twist);
+}
+
+static inline void gw_model_pull_back(const gw_model *m, int index, const gw_wrench *wrench,
+                                      double *force)
+{
+    m->ops->pull_back(m, index, wrench, force);
 }
 
 static inline void gw_model_step(gw_model *m, const gw_forces *forces, double dt, gw_step *step)

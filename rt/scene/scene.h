@@ -10,8 +10,11 @@
 
 #include "rt/base/error.h"
 #include "rt/base/limits.h"
+#include "rt/contact/world.h"
+#include "rt/control/rendering.h"
 #include "rt/geom/feature.h"
 #include "rt/geom/shape.h"
+#include "rt/model/chain.h"
 #include "rt/scene/task.h"
 #include "rt/solve/solve.h"
 
@@ -34,6 +37,8 @@ typedef struct gw_object {
     gw_shape shape;
     gw_pose pose; /* world_from_object as the scene says it */
     bool fixed;
+    bool free; /* a rigid body of the world: weight, contacts and its velocity move it */
+    char material[GW_MAX_ID + 1]; /* empty: the default one */
     gw_body body;
     gw_vec3 velocity, spin; /* initial twist of the frame's origin, world axes (m/s, rad/s) */
 } gw_object;
@@ -65,7 +70,52 @@ typedef struct gw_scene_constraint {
     bool enabled;
 } gw_scene_constraint;
 
-typedef enum gw_control_kind { GW_CONTROL_ADMITTANCE } gw_control_kind;
+/* What surfaces are like; a pair takes the geometric mean of frictions, the smaller restitution,
+ * stiffnesses and dampings in series. */
+typedef struct gw_material {
+    char id[GW_MAX_ID + 1];
+    gw_surface surface;
+} gw_material;
+
+/* The geometry that a link shows and touches with. */
+typedef struct gw_link_look {
+    char id[GW_MAX_ID + 1]; /* empty: its index */
+    bool has_geometry;
+    gw_shape shape;
+    gw_pose pose;   /* link_from_shape */
+    char mesh[128]; /* name of a mesh file that an import gave, for the page; may be empty */
+    char material[GW_MAX_ID + 1];
+} gw_link_look;
+
+/* A serial linkage: what the model needs, and what is shown. A link's frame in messages is the
+ * object `mechanism.link`, links counted from 0. */
+typedef struct gw_mechanism {
+    char id[GW_MAX_ID + 1];
+    gw_pose base; /* world_from_base */
+    int link_count;
+    gw_chain_link *links; /* owned */
+    gw_link_look *looks;  /* owned */
+    double *position;     /* joints at tick 0; owned */
+    double *velocity;     /* owned */
+} gw_mechanism;
+
+/* Whether things touch, and how contacts are resolved. */
+typedef struct gw_scene_contact {
+    bool enabled;
+    bool local;  /* the loop runs on a local model (D, G, U and planes of the world thread) */
+    double rate; /* of the world thread (Hz); 0: 200 */
+    gw_contact_rules rules;
+    int ignore_count;                     /* pairs that never touch */
+    char (*ignore)[2][2 * GW_MAX_ID + 2]; /* "object", or "mechanism.link"; owned */
+} gw_scene_contact;
+
+typedef enum gw_control_kind {
+    GW_CONTROL_ADMITTANCE,
+    GW_CONTROL_IMPEDANCE, /* these four: impedance devices, rt/control/rendering.h */
+    GW_CONTROL_PENALTY,
+    GW_CONTROL_COUPLING,
+    GW_CONTROL_FOUR_CHANNEL
+} gw_control_kind;
 
 /* Gains of the PID in device coordinates, per second powers; has_gains false: the defaults. */
 typedef struct gw_gains {
@@ -80,10 +130,15 @@ typedef struct gw_workspace {
 } gw_workspace;
 
 typedef struct gw_tool {
-    char object[GW_MAX_ID + 1];
-    gw_pose at;                 /* object_from_tool */
+    char object[GW_MAX_ID + 1];    /* the held object, or empty */
+    char mechanism[GW_MAX_ID + 1]; /* the held mechanism, or empty */
+    int link;
+    gw_pose at;                 /* object_from_tool, link_from_tool */
     char device[GW_MAX_ID + 1]; /* id of a device of the scene */
     gw_control_kind control;
+    gw_rendering_def rendering; /* of the other controls than admittance */
+    gw_pose start;              /* of the device at tick 0: tool_from_device, world axes */
+    int substeps;               /* of control and simulated device within a tick, 1 .. 32; 0: 1 */
     bool has_gains;
     gw_gains gains;
     gw_workspace workspace;
@@ -145,12 +200,16 @@ typedef struct gw_scene {
     gw_vec3 gravity;       /* m/s^2 */
     int rate;              /* Hz */
     int object_count, feature_count, constraint_count, tool_count, device_count, task_count;
+    int mechanism_count, material_count;
     gw_object *objects;
     gw_feature *features;
     gw_scene_constraint *constraints;
     gw_tool *tools;
     gw_device *devices;
     gw_task *tasks;
+    gw_mechanism *mechanisms;
+    gw_material *materials;
+    gw_scene_contact contact;
 } gw_scene;
 
 gw_scene gw_scene_default(void); /* empty, gravity 0, rate 1000 */

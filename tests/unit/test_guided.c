@@ -72,7 +72,7 @@ static void circle_under_a_fixed_force_keeps_its_motion_for_a_minute(void **stat
     (void)state;
     gw_guided_def def = fixture_body(fixture_turning(GW_LOCUS_CIRCLE));
     gw_wrench push = {{0, 0.5, 0}, {0, 0, 0}};
-    gw_forces forces = {constant, &push};
+    gw_forces forces = {.at = constant, .context = &push};
     gw_guided body;
     place(&body, &def, gw_v3(0.1, 0, 0));
     run(&body, &forces, 1000, 60000);
@@ -86,7 +86,7 @@ static void circle_under_a_tangential_force_speeds_up_evenly(void **state)
     (void)state;
     double force = 0.5, angle = 0.5 * 0.5 / (2 * 0.1) * 60 * 60;
     gw_guided_def def = fixture_body(fixture_turning(GW_LOCUS_CIRCLE));
-    gw_forces forces = {tangential, &force};
+    gw_forces forces = {.at = tangential, .context = &force};
     gw_guided body;
     place(&body, &def, gw_v3(0.1, 0, 0));
     run(&body, &forces, 1000, 60000);
@@ -147,7 +147,7 @@ static double energy_error(gw_guided_def def, gw_vec3 spin, gw_wrench push, int 
 {
     gw_guided body;
     gw_step step;
-    gw_forces forces = {constant, &push};
+    gw_forces forces = {.at = constant, .context = &push};
     double kinetic, potential, start, work = 0, worst = 0, peak = 0;
     gw_twist twist = {{0, 0.1, 0}, spin};
     place(&body, &def, gw_v3(0.1, 0, 0));
@@ -223,7 +223,7 @@ static void constraint_wrench_is_taken_at_the_held_frame(void **state)
     gw_guided_def def = fixture_body(fixture_turning(GW_LOCUS_PLANE));
     def.body_from_held.p = gw_v3(0, 0, 0.1);
     gw_wrench push = {{3, 0, -5}, {0, 0, 0}};
-    gw_forces forces = {constant, &push};
+    gw_forces forces = {.at = constant, .context = &push};
     gw_guided body;
     gw_step step;
     place(&body, &def, gw_v3(0.1, 0, 0));
@@ -308,7 +308,7 @@ static void a_force_without_value_leaves_the_body_at_rest_where_it_was(void **st
     (void)state;
     gw_guided_def def = fixture_body(fixture_turning(GW_LOCUS_CIRCLE));
     gw_wrench push = {{NAN, 0, 0}, {0, 0, 0}};
-    gw_forces forces = {constant, &push};
+    gw_forces forces = {.at = constant, .context = &push};
     gw_guided body;
     gw_step step;
     gw_twist twist = {{0, 0.5, 0}, {0, 0, 0}};

@@ -1,0 +1,47 @@
+/*
+ * Collision detection by ODE's broad and narrow phase (libode): who is near whom, and where. On
+ * the world thread, or between two ticks; it takes and gives memory as it likes and is never called
+ * inside a tick. Each detector belongs to one thread at a time.
+ */
+#ifndef GW_CONTACT_DETECTOR_H
+#define GW_CONTACT_DETECTOR_H
+
+#include "rt/base/error.h"
+#include "rt/base/limits.h"
+#include "rt/contact/near.h"
+#include "rt/geom/shape.h"
+
+/* One solid of a body. */
+typedef struct gw_collider {
+    int body;              /* index into the world's bodies */
+    const gw_shape *shape; /* copied at creation */
+    gw_pose body_from_shape;
+    int material; /* index into the surfaces' table */
+} gw_collider;
+
+typedef struct gw_detector_def {
+    int body_count;
+    int collider_count;
+    const gw_collider *colliders;
+    /* Pairs of bodies that never touch: neighbours in a chain, bodies that stand both. Symmetric;
+     * asked at creation and whenever two come near. */
+    bool (*ignore)(const void *context, int a, int b);
+    /* What the pair of materials is like. */
+    gw_surface (*surface)(const void *context, int a, int b);
+    const void *context;
+} gw_detector_def;
+
+typedef struct gw_detector gw_detector;
+
+gw_detector *gw_detector_create(const gw_detector_def *def, gw_error *error);
+void gw_detector_destroy(gw_detector *detector); /* NULL is fine */
+
+/*
+ * Finds all pairs of points nearer than what the bodies can come by within `horizon` seconds, plus
+ * `margin` (m): at most `capacity`, nearest first; *lost: how many more there were. Bodies' poses
+ * and twists (of their origins) are arrays of body_count. Flat against flat gives up to four pairs.
+ */
+int gw_detect(gw_detector *detector, const gw_pose *world_from_body, const gw_twist *twists,
+              double horizon, double margin, gw_near *near, int capacity, int *lost);
+
+#endif

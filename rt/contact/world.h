@@ -1,0 +1,123 @@
+/*
+ * The world in a tick: several models that step together, what is near them, collisions resolved at
+ * once, penalties and friction between collisions (impulsive-forces II to IV).
+ *
+ * States of a contact: none, colliding (it was met with approaching speed in this step: an
+ * impulse), continuous (penalty and friction). Collisions are resolved at the moment when they
+ * happen, inside the step: a step is cut there at most GW_WORLD_CUTS times.
+ *
+ * All memory is taken at creation. One thread at a time; what is marked so is RT safe.
+ */
+#ifndef GW_CONTACT_WORLD_H
+#define GW_CONTACT_WORLD_H
+
+#include "rt/base/error.h"
+#include "rt/contact/near.h"
+#include "rt/model/model.h"
+
+#define GW_WORLD_CUTS 8 /* collisions in one step that are met at their own time */
+
+/* How simultaneous impulses are found (impulsive-forces eq. 15 as corrected). */
+typedef enum gw_impulse_rule {
+    GW_IMPULSE_PSEUDO_INVERSE, /* p = -(1+e) (J D^-1 J^T)^+ J v: may pull on some contacts */
+    GW_IMPULSE_NON_ADHESIVE    /* min 1/2 p^T A p + (1+e) p^T J v over p >= 0 */
+} gw_impulse_rule;
+
+/* Who takes part in a collision: everything that touches and does not separate, or only pairs that
+ * approach one another. */
+typedef enum gw_colliding_rule {
+    GW_COLLIDING_TOUCHING,
+    GW_COLLIDING_APPROACHING
+} gw_colliding_rule;
+
+/* Friction below the threshold speed: F = mu F_n v/v_th (the paper's), or a spring that sticks. */
+typedef enum gw_friction_rule { GW_FRICTION_CREEP, GW_FRICTION_STICK } gw_friction_rule;
+
+typedef struct gw_contact_rules {
+    gw_impulse_rule impulse;
+    gw_colliding_rule colliding;
+    gw_friction_rule friction;
+    bool self_each_link; /* restitution of a self-contact asked of each link (eq. 12, 13) */
+    double slip_speed;   /* v_th (m/s); 0: 1e-3 */
+    double rest_speed;   /* approaching slower than this, nothing bounces (m/s); 0: 1e-3 */
+} gw_contact_rules;
+
+/* A body of the world: one of a model's, or one that stands (model -1) or is moved from outside. */
+typedef struct gw_world_body {
+    int model, index;
+    gw_pose pose; /* of one that belongs to no model; else where it was last (RT: read) */
+    gw_twist twist;
+} gw_world_body;
+
+typedef enum gw_contact_state {
+    GW_CONTACT_NONE,
+    GW_CONTACT_COLLIDING,
+    GW_CONTACT_CONTINUOUS,
+    GW_CONTACT_JAMMED
+} gw_contact_state;
+
+/* A contact as it is shown. */
+typedef struct gw_contact_point {
+    int a, b; /* bodies */
+    gw_contact_state state;
+    gw_vec3 point, normal; /* world; normal from b towards a */
+    gw_vec3 force;         /* on a: penalty and friction now (N) */
+    double impulse;        /* along the normal in the last step (N s) */
+    double gap;            /* m */
+} gw_contact_point;
+
+/* One model in a step. */
+typedef struct gw_mover {
+    gw_model *model;
+    gw_forces hand; /* what acts at its held frame; at NULL: nothing; touch is the world's */
+    bool still;     /* does not step: stands where it is, as heavy as the world */
+    gw_step step;   /* out */
+    /* out: what contacts gave to it in this step */
+    double impulse[GW_MODEL_MAX_DOF]; /* sum of J_c^T p, generalised (N s, N m s) */
+    bool hit;                         /* there was one */
+} gw_mover;
+
+/* What a step did (J): energies of all movers together. */
+typedef struct gw_world_step {
+    double dissipated; /* by contacts: damping, friction, restitution below one */
+    double generated;  /* numerically, before it was taken out again */
+    double spring;     /* held by the contacts' springs now */
+    int cuts;          /* collisions met */
+    int touching;      /* contacts with a gap below zero now */
+    bool jammed;       /* a contact stands where its model cannot move along the normal */
+} gw_world_step;
+
+typedef struct gw_world_def {
+    int mover_count;    /* at most GW_MAX_MOVERS */
+    size_t model_bytes; /* of the largest model */
+    int body_count;
+    const gw_world_body *bodies; /* copied */
+    gw_contact_rules rules;
+} gw_world_def;
+
+typedef struct gw_world gw_world;
+
+gw_world *gw_world_create(const gw_world_def *def, gw_error *error);
+void gw_world_destroy(gw_world *world); /* NULL is fine */
+
+/* What is near from now on: copied. States are kept by key. RT safe. */
+void gw_world_near(gw_world *world, const gw_near *near, int count);
+
+/* A body that belongs to no model is there now, moving so. RT safe. */
+void gw_world_place(gw_world *world, int body, const gw_pose *pose, const gw_twist *twist);
+
+/* All states forgotten. RT safe. */
+void gw_world_reset(gw_world *world);
+
+/* Steps all models by dt together. `movers` has mover_count entries. RT safe. */
+void gw_world_step_all(gw_world *world, gw_mover *movers, double dt, gw_world_step *out);
+
+/* J^T F of all contacts on mover m now, generalised: what the controllers feed forward (tau of
+ * mechanisms eq. 12). RT safe. */
+void gw_world_load(const gw_world *world, const gw_mover *movers, int m, double *force);
+
+/* The contacts that touch now or hit in the last step; returns how many, at most `capacity`. RT
+ * safe. */
+int gw_world_contacts(const gw_world *world, gw_contact_point *points, int capacity);
+
+#endif

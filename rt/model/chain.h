@@ -1,0 +1,70 @@
+/*
+ * The chain: a serial linkage of revolute and prismatic joints, fixed to the world at its base,
+ * held at any point of any link (mechanisms eq. 1).
+ *
+ *   D(q) q'' + B(q, q') + G(q) = motors - damping - limits + J_h^T F_h + sum J_i^T F_i
+ *
+ * Coordinates are the joints' positions (rad, m). Forward dynamics are O(n): D is never formed in a
+ * step. Link i moves with joint i; its frame is the joint's: parent_from_link(q) is `origin`, then
+ * a turn about, or a shift along, `axis`.
+ *
+ * A value without heap memory; it belongs to one thread at a time. RT safe throughout.
+ */
+#ifndef GW_MODEL_CHAIN_H
+#define GW_MODEL_CHAIN_H
+
+#include "rt/geom/shape.h"
+#include "rt/model/model.h"
+
+typedef enum gw_joint_kind { GW_JOINT_REVOLUTE, GW_JOINT_PRISMATIC } gw_joint_kind;
+
+/* A motor at the joint: torque + stiffness (target - q) + damping (rate - v), at most `max` either
+ * way. All zero: none. */
+typedef struct gw_motor {
+    double torque;            /* N m, N */
+    double target, stiffness; /* rad, m; N m/rad, N/m */
+    double rate, damping;     /* rad/s, m/s; N m s/rad, N s/m */
+    double max;               /* N m, N; 0: unlimited */
+} gw_motor;
+
+typedef struct gw_chain_link {
+    gw_joint_kind kind;
+    gw_pose parent_from_joint; /* of the link's frame at q = 0, in the parent link's frame */
+    gw_vec3 axis;              /* unit vector in the link's frame */
+    double damping;            /* N m s/rad, N s/m */
+    bool limited;
+    double lower, upper; /* rad, m; springs with damping beyond, as stiff as the step bears */
+    gw_motor motor;
+    gw_mass mass; /* in the link's axes */
+} gw_chain_link;
+
+typedef struct gw_chain_def {
+    int count; /* links, 1 .. GW_MAX_LINKS */
+    gw_chain_link links[GW_MAX_LINKS];
+    gw_pose world_from_base;
+    gw_vec3 gravity; /* m/s^2 */
+    int held;        /* link with the held frame; -1: none is held, the last link's frame serves */
+    gw_pose link_from_held;
+    double dt; /* period that limits' springs must be stable at (s); 0: 1e-3 */
+} gw_chain_def;
+
+typedef struct gw_chain {
+    gw_model model;
+    const gw_chain_def *def; /* outlives the chain */
+    double q[GW_MAX_LINKS], v[GW_MAX_LINKS];
+} gw_chain;
+
+/* At joint positions and velocities (def->count entries each; NULL: zero). */
+void gw_chain_init(gw_chain *chain, const gw_chain_def *def, const double *q, const double *v);
+
+/* World poses and twists (of the origins) of all links' frames. twists may be NULL. */
+void gw_chain_links(const gw_chain *chain, gw_pose *world_from_link, gw_twist *twists);
+
+/* D(q), n x n, row-major with `stride` entries a row (composite rigid bodies, O(n^2)): for tests,
+ * figures and local models. */
+void gw_chain_inertia(const gw_chain *chain, double *d, int stride);
+
+/* Multiplies its velocity by `factor`; the kinetic energy that went (J). */
+double gw_chain_slow(gw_chain *chain, double factor);
+
+#endif
