@@ -72,6 +72,7 @@ typedef struct gw_driver_device gw_driver_device;
 
 typedef struct gw_driver {
     const char *name;
+    gw_device_class class;       /* of its devices */
     const char *const *profiles; /* NULL-terminated */
     const gw_driver_setting *settings;
     int setting_count;

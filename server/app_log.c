@@ -86,6 +86,10 @@ static const kind_words words_of[] = {
     [GW_EVENT_LEFT_BEHIND] = {"left-behind", "warning",
                               "The moved geometry has no place for %s on its branch: it stays on "
                               "the former constraints."},
+    [GW_EVENT_JAMMED] = {"jammed", "warning",
+                         "A contact stands where its body cannot move out of it."},
+    [GW_EVENT_WITHHELD] = {"withheld", "warning",
+                           "The device's limits dropped a part of an impulse on %s."},
 };
 
 static const char *state_name(gw_run_state state)
@@ -96,7 +100,8 @@ static const char *state_name(gw_run_state state)
 static bool about_tool(gw_event_kind kind)
 {
     return kind == GW_EVENT_SETTLED || kind == GW_EVENT_LIMITED || kind == GW_EVENT_DEVICE_LOST ||
-           kind == GW_EVENT_NOT_FINITE || kind == GW_EVENT_SINGULAR || kind == GW_EVENT_LEFT_BEHIND;
+           kind == GW_EVENT_NOT_FINITE || kind == GW_EVENT_SINGULAR ||
+           kind == GW_EVENT_LEFT_BEHIND || kind == GW_EVENT_WITHHELD;
 }
 
 /* Writes down an event that stands for `counted` of its kind. */
@@ -106,7 +111,7 @@ static void log_event(gw_app *app, const gw_event *event, unsigned counted,
     const kind_words *words = &words_of[event->kind];
     const gw_scene *scene = document->scene;
     const char *object = event->tool >= 0 && event->tool < scene->tool_count
-                             ? scene->tools[event->tool].object
+                             ? gw_tool_holds(&scene->tools[event->tool])
                              : "the tool";
     char message[256];
     if (event->kind == GW_EVENT_STATE)

@@ -156,7 +156,8 @@ static void watch_residual(run *r, const gw_snapshot *s)
 {
     bool travelling = false;
     for (int i = 0; i < s->tool_count; i++) {
-        r->poses[s->tools[i].object] = s->tools[i].world_from_object;
+        if (s->tools[i].object >= 0)
+            r->poses[s->tools[i].object] = s->tools[i].world_from_object;
         r->depth_max = fmax(r->depth_max, s->tools[i].depth);
         travelling = travelling || s->tools[i].travelling;
     }

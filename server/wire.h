@@ -62,6 +62,16 @@ bool wire_get_constraint(const json_t *value, const char *at, gw_scene_constrain
 bool wire_get_tool(const json_t *value, const char *at, gw_tool *tool, gw_error *error);
 bool wire_get_device(const json_t *value, const char *at, gw_device *device, gw_error *error);
 bool wire_get_task(const json_t *value, const char *at, gw_task *task, gw_error *error);
+bool wire_get_mechanism(const json_t *value, const char *at, gw_mechanism *mechanism,
+                        gw_error *error);
+/* Link `index` of a mechanism that has room for it; what it was is finished. */
+bool wire_get_link(const json_t *value, const char *at, gw_mechanism *mechanism, int index,
+                   gw_error *error);
+bool wire_get_motor(const json_t *value, const char *at, gw_motor *motor, gw_error *error);
+bool wire_get_material(const json_t *value, const char *at, gw_material *material, gw_error *error);
+/* Its pairs are finished first, and again where something is wrong. */
+bool wire_get_contact(const json_t *value, const char *at, gw_scene_contact *contact,
+                      gw_error *error);
 bool wire_get_operator(const json_t *value, const char *at, gw_operator *operator,
                        gw_error * error);
 
@@ -71,6 +81,11 @@ json_t *wire_element(const gw_element *element); /* {"point":..} {"line":..} {"p
 json_t *wire_constraint(const gw_scene_constraint *constraint);
 json_t *wire_tool(const gw_tool *tool);
 json_t *wire_device(const gw_device *device);
+json_t *wire_mechanism(const gw_mechanism *mechanism);
+json_t *wire_link(const gw_mechanism *mechanism, int index);
+json_t *wire_motor(const gw_motor *motor);
+json_t *wire_material(const gw_material *material);
+json_t *wire_contact(const gw_scene_contact *contact);
 json_t *wire_operator(const gw_operator *operator);
 json_t *wire_task(const gw_task *task);
 json_t *wire_task_progress(const gw_task_progress *progress);

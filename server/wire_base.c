@@ -267,8 +267,7 @@ bool wire_array(const json_t *object, const char *at, const char *name, wire_nee
 
 /* ---- vectors and poses --------------------------------------------------------------------- */
 
-static bool get_numbers(const json_t *value, const char *at, int count, double *out,
-                        gw_error *error)
+bool wire_numbers(const json_t *value, const char *at, int count, double *out, gw_error *error)
 {
     if (!json_is_array(value) || json_array_size(value) != (size_t)count)
         return gw_fail(error, GW_BAD_INPUT, at, "must be an array of %d numbers", count);
@@ -286,7 +285,7 @@ static bool get_numbers(const json_t *value, const char *at, int count, double *
 bool wire_get_vec3(const json_t *value, const char *at, gw_vec3 *v, gw_error *error)
 {
     double n[3];
-    if (!get_numbers(value, at, 3, n, error))
+    if (!wire_numbers(value, at, 3, n, error))
         return false;
     *v = gw_v3(n[0], n[1], n[2]);
     return true;
@@ -295,7 +294,7 @@ bool wire_get_vec3(const json_t *value, const char *at, gw_vec3 *v, gw_error *er
 bool wire_get_quat(const json_t *value, const char *at, gw_quat *q, gw_error *error)
 {
     double n[4];
-    if (!get_numbers(value, at, 4, n, error))
+    if (!wire_numbers(value, at, 4, n, error))
         return false;
     gw_quat raw = {n[0], n[1], n[2], n[3]};
     double length = sqrt(gw_quat_dot(raw, raw));
@@ -331,6 +330,21 @@ bool wire_vec3_member(const json_t *object, const char *at, const char *name, wi
     return !m || wire_get_vec3(m, where, out, error);
 }
 
+bool wire_direction_member(const json_t *object, const char *at, const char *name, wire_need need,
+                           gw_vec3 *out, gw_error *error)
+{
+    if (!wire_vec3_member(object, at, name, need, out, error))
+        return false;
+    if (!json_object_get(object, name))
+        return true;
+    /* scaled first, so that neither tiny nor huge vectors lose their length to rounding */
+    double most = fmax(fabs(out->x), fmax(fabs(out->y), fabs(out->z)));
+    if (!(most > 0))
+        return refuse(at, name, error, "must not be zero");
+    *out = gw_unit(gw_v3(out->x / most, out->y / most, out->z / most));
+    return true;
+}
+
 bool wire_pose_member(const json_t *object, const char *at, const char *name, gw_pose *out,
                       gw_error *error)
 {
@@ -338,6 +352,11 @@ bool wire_pose_member(const json_t *object, const char *at, const char *name, gw
     char where[WIRE_POINTER];
     wire_pointer(where, at, name);
     return !m || wire_get_pose(m, where, out, error);
+}
+
+void wire_add(json_t *object, const char *name, json_t *value)
+{
+    json_object_set_new(object, name, value);
 }
 
 json_t *wire_vec3(gw_vec3 v)
@@ -362,16 +381,9 @@ static bool get_directed(const json_t *value, const char *at, const char *vector
                          gw_error *error)
 {
     const char *const allowed[] = {"point", vector, NULL};
-    if (!wire_open(value, at, allowed, error) ||
-        !wire_vec3_member(value, at, "point", WIRE_REQUIRED, &e->p, error) ||
-        !wire_vec3_member(value, at, vector, WIRE_REQUIRED, &e->d, error))
-        return false;
-    /* scaled first, so that neither tiny nor huge vectors lose their length to rounding */
-    double most = fmax(fabs(e->d.x), fmax(fabs(e->d.y), fabs(e->d.z)));
-    if (!(most > 0))
-        return refuse(at, vector, error, "must not be zero");
-    e->d = gw_unit(gw_v3(e->d.x / most, e->d.y / most, e->d.z / most));
-    return true;
+    return wire_open(value, at, allowed, error) &&
+           wire_vec3_member(value, at, "point", WIRE_REQUIRED, &e->p, error) &&
+           wire_direction_member(value, at, vector, WIRE_REQUIRED, &e->d, error);
 }
 
 bool wire_get_element(const json_t *object, const char *at, gw_element *e, gw_error *error)

@@ -40,6 +40,11 @@ bool wire_vec3_member(const json_t *object, const char *at, const char *name, wi
                       gw_vec3 *out, gw_error *error);
 bool wire_pose_member(const json_t *object, const char *at, const char *name, gw_pose *out,
                       gw_error *error);
+/* A vector of any length but zero, normalised. */
+bool wire_direction_member(const json_t *object, const char *at, const char *name, wire_need need,
+                           gw_vec3 *out, gw_error *error);
+/* `count` finite numbers. */
+bool wire_numbers(const json_t *value, const char *at, int count, double *out, gw_error *error);
 /* An array, at most `most` long. */
 bool wire_array(const json_t *object, const char *at, const char *name, wire_need need, size_t most,
                 const json_t **out, gw_error *error);
@@ -51,6 +56,13 @@ bool wire_not_yet(const char *at, const char *name, const char *what, gw_error *
 /* {"point"} or {"line":{"point","direction"}} or {"plane":{"point","normal"}}; other members of
  * `object` are not looked at. */
 bool wire_get_element(const json_t *object, const char *at, gw_element *element, gw_error *error);
+
+/* A solid, compounds too, decoded and checked; it is the caller's to finish. */
+bool wire_get_shape(const json_t *value, const char *at, gw_shape *shape, gw_error *error);
+json_t *wire_shape(const gw_shape *shape);
+
+/* Adds member `name`, taken over. */
+void wire_add(json_t *object, const char *name, json_t *value);
 
 /* The names of gw_constraint_kind, gw_sense and gw_bound in their order, NULL-terminated. */
 extern const char *const wire_constraint_types[];

@@ -98,6 +98,11 @@ static bool get_shape(const json_t *value, const char *at, bool whole, gw_shape 
     return gw_fail(error, inner.code, where, "%s", inner.message);
 }
 
+bool wire_get_shape(const json_t *value, const char *at, gw_shape *shape, gw_error *error)
+{
+    return get_shape(value, at, true, shape, error);
+}
+
 /* ---- body and object ----------------------------------------------------------------------- */
 
 static bool get_damping(const json_t *body, const char *at, gw_body *b, gw_error *error)
@@ -171,8 +176,11 @@ static bool get_object_members(const json_t *value, const char *at, gw_object *o
     wire_pointer(where, at, "body");
     if (!wire_string(value, at, "id", WIRE_REQUIRED, o->id, sizeof o->id, error) ||
         !wire_pose_member(value, at, "pose", &o->pose, error) ||
-        !wire_bool(value, at, "fixed", &o->fixed, error) || !get_velocity(value, at, o, error) ||
-        (body && !get_body(body, where, o, error)) ||
+        !wire_bool(value, at, "fixed", &o->fixed, error) ||
+        !wire_bool(value, at, "free", &o->free, error) ||
+        !wire_string(value, at, "material", WIRE_OPTIONAL, o->material, sizeof o->material,
+                     error) ||
+        !get_velocity(value, at, o, error) || (body && !get_body(body, where, o, error)) ||
         !wire_member(value, at, "geometry", WIRE_REQUIRED, &geometry, error))
         return false;
     wire_pointer(where, at, "geometry");
@@ -181,8 +189,8 @@ static bool get_object_members(const json_t *value, const char *at, gw_object *o
 
 bool wire_get_object(const json_t *value, const char *at, gw_object *o, gw_error *error)
 {
-    static const char *const allowed[] = {"id",   "geometry", "pose", "fixed",
-                                          "body", "velocity", NULL};
+    static const char *const allowed[] = {"id",   "geometry", "pose",     "fixed", "free",
+                                          "body", "velocity", "material", NULL};
     *o = (gw_object){.pose = gw_pose_identity(), .body = {.density = 1000}};
     return wire_open(value, at, allowed, error) && get_object_members(value, at, o, error);
 }

@@ -1,5 +1,5 @@
 /*
- * Decoding of scene files and of their parts but objects and devices. Any server thread; no state.
+ * Decoding of scene files, features and constraints. Any server thread; no state.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -61,92 +61,6 @@ bool wire_get_constraint(const json_t *value, const char *at, gw_scene_constrain
     c->bound = (gw_bound)bound;
     c->sense = (gw_sense)sense;
     return true;
-}
-
-/* ---- tool ---------------------------------------------------------------------------------- */
-
-static bool get_gains(const json_t *tool, const char *at, gw_tool *t, gw_error *error)
-{
-    static const char *const allowed[] = {"p", "i", "d", NULL};
-    const json_t *gains = json_object_get(tool, "gains");
-    char where[WIRE_POINTER];
-    wire_pointer(where, at, "gains");
-    t->has_gains = gains != NULL;
-    return !gains || (wire_open(gains, where, allowed, error) &&
-                      wire_number(gains, where, "p", WIRE_REQUIRED, &t->gains.p, error) &&
-                      wire_number(gains, where, "i", WIRE_REQUIRED, &t->gains.i, error) &&
-                      wire_number(gains, where, "d", WIRE_REQUIRED, &t->gains.d, error));
-}
-
-static bool get_workspace(const json_t *tool, const char *at, gw_workspace *w, gw_error *error)
-{
-    static const char *const allowed[] = {"scale", "centre", NULL};
-    const json_t *map = json_object_get(tool, "workspace");
-    char where[WIRE_POINTER];
-    wire_pointer(where, at, "workspace");
-    if (!map)
-        return true;
-    if (!wire_open(map, where, allowed, error) ||
-        !wire_number(map, where, "scale", WIRE_OPTIONAL, &w->scale, error) ||
-        !wire_vec3_member(map, where, "centre", WIRE_OPTIONAL, &w->centre, error))
-        return false;
-    w->has_scale = json_object_get(map, "scale");
-    w->has_centre = json_object_get(map, "centre");
-    if (w->has_scale && !(w->scale > 0)) {
-        char member[WIRE_POINTER];
-        wire_pointer(member, where, "scale");
-        return gw_fail(error, GW_BAD_INPUT, member, "scale: must be greater than 0");
-    }
-    return true;
-}
-
-static bool get_limit(const json_t *limits, const char *at, const char *name, double *out,
-                      gw_error *error)
-{
-    if (!wire_number(limits, at, name, WIRE_OPTIONAL, out, error))
-        return false;
-    char where[WIRE_POINTER];
-    wire_pointer(where, at, name);
-    return *out >= 0 ||
-           gw_fail(error, GW_BAD_INPUT, where, "%s: must be 0 (no limit) or more", name);
-}
-
-static bool get_limits(const json_t *tool, const char *at, gw_tool *t, gw_error *error)
-{
-    static const char *const allowed[] = {"force", "torque", "speed", "spin", NULL};
-    const json_t *limits = json_object_get(tool, "limits");
-    char where[WIRE_POINTER];
-    wire_pointer(where, at, "limits");
-    return !limits || (wire_open(limits, where, allowed, error) &&
-                       get_limit(limits, where, "force", &t->force_max, error) &&
-                       get_limit(limits, where, "torque", &t->torque_max, error) &&
-                       get_limit(limits, where, "speed", &t->speed_max, error) &&
-                       get_limit(limits, where, "spin", &t->spin_max, error));
-}
-
-bool wire_get_tool(const json_t *value, const char *at, gw_tool *t, gw_error *error)
-{
-    static const char *const allowed[] = {"object", "mechanism", "link",  "at",
-                                          "device", "control",   "gains", "workspace",
-                                          "branch", "limits",    NULL};
-    static const char *const controls[] = {"admittance", "impedance",    "penalty",
-                                           "coupling",   "four-channel", NULL};
-    int control = GW_CONTROL_ADMITTANCE;
-    *t = (gw_tool){.at = gw_pose_identity()};
-    if (!wire_open(value, at, allowed, error))
-        return false;
-    if (json_object_get(value, "mechanism") || json_object_get(value, "link"))
-        return wire_not_yet(at, "mechanism", "held mechanisms come with", error);
-    if (!wire_string(value, at, "object", WIRE_REQUIRED, t->object, sizeof t->object, error) ||
-        !wire_pose_member(value, at, "at", &t->at, error) ||
-        !wire_string(value, at, "device", WIRE_REQUIRED, t->device, sizeof t->device, error) ||
-        !wire_choice(value, at, "control", WIRE_OPTIONAL, controls, &control, error) ||
-        !wire_string(value, at, "branch", WIRE_OPTIONAL, t->branch, sizeof t->branch, error))
-        return false;
-    if (control != GW_CONTROL_ADMITTANCE)
-        return wire_not_yet(at, "control", "controls other than admittance come with", error);
-    return get_gains(value, at, t, error) && get_workspace(value, at, &t->workspace, error) &&
-           get_limits(value, at, t, error);
 }
 
 /* ---- the scene ----------------------------------------------------------------------------- */
@@ -233,6 +147,24 @@ static bool get_scene_task(const json_t *v, const char *at, gw_scene *s, gw_erro
     return t && wire_get_task(v, at, t, error);
 }
 
+static bool get_scene_mechanism(const json_t *v, const char *at, gw_scene *s, gw_error *error)
+{
+    gw_mechanism *m = gw_scene_add_mechanism(s, error);
+    return m && wire_get_mechanism(v, at, m, error);
+}
+
+static bool get_scene_material(const json_t *v, const char *at, gw_scene *s, gw_error *error)
+{
+    gw_material *m = gw_scene_add_material(s, error);
+    return m && wire_get_material(v, at, m, error);
+}
+
+static bool get_contact(const json_t *v, gw_scene *s, gw_error *error)
+{
+    const json_t *contact = json_object_get(v, "contact");
+    return !contact || wire_get_contact(contact, "/contact", &s->contact, error);
+}
+
 static bool get_head(const json_t *v, gw_scene *s, gw_error *error)
 {
     static const char *const formats[] = {"guideway-scene/1", NULL};
@@ -246,9 +178,6 @@ static bool get_head(const json_t *v, gw_scene *s, gw_error *error)
         !wire_whole(v, "", "rate", WIRE_OPTIONAL, GW_RATE_MIN_HZ, GW_RATE_MAX_HZ, &rate, error))
         return false;
     s->rate = (int)rate;
-    const json_t *mechanisms = json_object_get(v, "mechanisms");
-    if (mechanisms && !(json_is_array(mechanisms) && json_array_size(mechanisms) == 0))
-        return wire_not_yet("", "mechanisms", "mechanisms come with", error);
     return true;
 }
 
@@ -264,16 +193,20 @@ static bool get_tools(const json_t *v, gw_scene *s, gw_error *error)
 
 static bool get_scene(const json_t *v, gw_scene *s, gw_error *error)
 {
-    static const char *const allowed[] = {
-        "format",      "name", "description", "gravity", "rate",       "objects", "features",
-        "constraints", "tool", "tools",       "devices", "mechanisms", "tasks",   NULL};
+    static const char *const allowed[] = {"format", "name",      "description", "gravity",
+                                          "rate",   "objects",   "features",    "constraints",
+                                          "tool",   "tools",     "devices",     "mechanisms",
+                                          "tasks",  "materials", "contact",     NULL};
     if (!wire_open(v, "", allowed, error) || !get_head(v, s, error) ||
         !get_all(v, "objects", GW_MAX_OBJECTS, get_scene_object, s, error) ||
         !get_all(v, "features", GW_MAX_FEATURES, get_scene_feature, s, error) ||
         !get_all(v, "constraints", GW_MAX_CONSTRAINTS, get_scene_constraint, s, error) ||
         !get_tools(v, s, error) ||
         !get_all(v, "devices", GW_MAX_DEVICES, get_scene_device, s, error) ||
-        !get_all(v, "tasks", GW_MAX_TASKS, get_scene_task, s, error))
+        !get_all(v, "tasks", GW_MAX_TASKS, get_scene_task, s, error) ||
+        !get_all(v, "mechanisms", GW_MAX_MECHANISMS, get_scene_mechanism, s, error) ||
+        !get_all(v, "materials", GW_MAX_MATERIALS, get_scene_material, s, error) ||
+        !get_contact(v, s, error))
         return false;
     make_ids(s);
     return gw_scene_check(s, error);

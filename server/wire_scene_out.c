@@ -5,7 +5,7 @@
 
 #include "server/wire_base.h"
 
-static json_t *shape_json(const gw_shape *s)
+json_t *wire_shape(const gw_shape *s)
 {
     const char *type = gw_shape_kind_name(s->kind);
     switch (s->kind) {
@@ -22,7 +22,7 @@ static json_t *shape_json(const gw_shape *s)
     json_t *parts = json_array();
     for (int i = 0; i < s->part_count; i++)
         json_array_append_new(parts,
-                              json_pack("{so so}", "geometry", shape_json(&s->parts[i].shape),
+                              json_pack("{so so}", "geometry", wire_shape(&s->parts[i].shape),
                                         "pose", wire_pose(&s->parts[i].pose)));
     return json_pack("{ss so}", "type", type, "parts", parts);
 }
@@ -50,12 +50,16 @@ static json_t *body_json(const gw_body *b)
 json_t *wire_object(const gw_object *o)
 {
     json_t *object =
-        json_pack("{ss so so sb so}", "id", o->id, "geometry", shape_json(&o->shape), "pose",
+        json_pack("{ss so so sb so}", "id", o->id, "geometry", wire_shape(&o->shape), "pose",
                   wire_pose(&o->pose), "fixed", o->fixed, "body", body_json(&o->body));
     if (gw_norm2(o->velocity) > 0 || gw_norm2(o->spin) > 0)
         json_object_set_new(
             object, "velocity",
             json_pack("{so so}", "v", wire_vec3(o->velocity), "w", wire_vec3(o->spin)));
+    if (o->free)
+        wire_add(object, "free", json_true());
+    if (o->material[0])
+        wire_add(object, "material", json_string(o->material));
     return object;
 }
 
@@ -84,37 +88,30 @@ json_t *wire_constraint(const gw_scene_constraint *c)
     return constraint;
 }
 
-static json_t *workspace_json(const gw_workspace *w)
+/* The contacts' settings where the scene has any, for they say that things touch. */
+static void add_contact(json_t *scene, const gw_scene *s)
 {
-    json_t *map = json_object();
-    if (w->has_scale)
-        json_object_set_new(map, "scale", json_real(w->scale));
-    if (w->has_centre)
-        json_object_set_new(map, "centre", wire_vec3(w->centre));
-    return map;
+    const gw_scene_contact none = {0};
+    json_t *contact = wire_contact(&s->contact), *unsaid = wire_contact(&none);
+    if (!json_equal(contact, unsaid))
+        json_object_set(scene, "contact", contact);
+    json_decref(contact);
+    json_decref(unsaid);
 }
 
-static json_t *limits_json(const gw_tool *t)
+static void add_mechanisms(json_t *scene, const gw_scene *s)
 {
-    return json_pack("{sf sf sf sf}", "force", t->force_max, "torque", t->torque_max, "speed",
-                     t->speed_max, "spin", t->spin_max);
-}
-
-json_t *wire_tool(const gw_tool *t)
-{
-    json_t *tool = json_pack("{ss so ss ss}", "object", t->object, "at", wire_pose(&t->at),
-                             "device", t->device, "control", "admittance");
-    if (t->has_gains)
-        json_object_set_new(
-            tool, "gains",
-            json_pack("{sf sf sf}", "p", t->gains.p, "i", t->gains.i, "d", t->gains.d));
-    if (t->workspace.has_scale || t->workspace.has_centre)
-        json_object_set_new(tool, "workspace", workspace_json(&t->workspace));
-    if (t->branch[0])
-        json_object_set_new(tool, "branch", json_string(t->branch));
-    if (t->force_max > 0 || t->torque_max > 0 || t->speed_max > 0 || t->spin_max > 0)
-        json_object_set_new(tool, "limits", limits_json(t));
-    return tool;
+    json_t *mechanisms = json_array(), *materials = json_array();
+    for (int i = 0; i < s->mechanism_count; i++)
+        json_array_append_new(mechanisms, wire_mechanism(&s->mechanisms[i]));
+    for (int i = 0; i < s->material_count; i++)
+        json_array_append_new(materials, wire_material(&s->materials[i]));
+    if (s->mechanism_count > 0)
+        json_object_set(scene, "mechanisms", mechanisms);
+    if (s->material_count > 0)
+        json_object_set(scene, "materials", materials);
+    json_decref(mechanisms);
+    json_decref(materials);
 }
 
 json_t *wire_scene(const gw_scene *s)
@@ -147,5 +144,7 @@ json_t *wire_scene(const gw_scene *s)
         json_object_set(scene, "tasks", tasks);
     json_decref(tasks);
     json_decref(tools);
+    add_mechanisms(scene, s);
+    add_contact(scene, s);
     return scene;
 }

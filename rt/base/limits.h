@@ -22,12 +22,14 @@
 /* Mechanisms, contacts */
 #define GW_MAX_MECHANISMS 8 /* serial chains of a scene */
 #define GW_MAX_LINKS      64 /* links of a chain: a snake; what is held through a tick grows with it */
-#define GW_MAX_JOINTS     128 /* joints of a scene: every snapshot carries them */
-#define GW_MAX_MATERIALS  64  /* materials of a scene */
-#define GW_MAX_FREE       64  /* free bodies of a scene: each has a step of its own in every tick */
+#define GW_MAX_JOINTS     128  /* joints of a scene: every snapshot carries them */
+#define GW_MAX_MATERIALS  64   /* materials of a scene */
+#define GW_MAX_IGNORED    1024 /* pairs of a scene that never touch */
+#define GW_MAX_FREE       64 /* free bodies of a scene: each has a step of its own in every tick */
 #define GW_MAX_MOVERS     (GW_MAX_TOOLS + GW_MAX_MECHANISMS + GW_MAX_FREE) /* models of a scene */
 #define GW_MAX_NEAR       256 /* pairs of points that may meet soon; nearest ones first */
 #define GW_MAX_COLLIDING  64  /* contacts resolved in one collision: a 64 x 64 matrix at most */
+#define GW_MAX_SUBSTEPS   32  /* of control within a tick: 8 kHz of them at 250 Hz */
 #define GW_MAX_SHOWN      64  /* contacts that a snapshot tells of */
 
 /* Solver */

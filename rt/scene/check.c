@@ -2,11 +2,24 @@
  * What a scene must hold beyond the types of its members. Not for use inside a tick.
  */
 #include "drivers/driver.h"
-#include "rt/scene/scene.h"
+#include "rt/scene/check_work.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+bool gw_scene_bad(gw_error *error, const char *collection, int index, const char *member,
+                  const char *format, ...)
+{
+    char where[320], message[300];
+    va_list list;
+    va_start(list, format);
+    vsnprintf(message, sizeof message, format, list);
+    va_end(list);
+    snprintf(where, sizeof where, "/%s/%d%s", collection, index, member);
+    return gw_fail(error, GW_BAD_INPUT, where, "%s", message);
+}
 
 bool gw_id_valid(const char *id)
 {
@@ -63,6 +76,53 @@ static bool check_id(const char *id, const char *collection, int index, gw_error
                    GW_MAX_ID);
 }
 
+/* A name that pose frames and contacts give to a link. */
+static bool check_not_link(const gw_scene *s, const char *id, const char *collection, int index,
+                           gw_error *error)
+{
+    int link, mechanism = gw_scene_link(s, id, &link);
+    return mechanism < 0 || gw_scene_bad(error, collection, index, "/id",
+                                         "\"%s\" is the name of link %d of mechanism %s", id, link,
+                                         s->mechanisms[mechanism].id);
+}
+
+/* Objects and mechanisms share their names. */
+static bool check_mechanism_ids(const gw_scene *s, gw_error *error)
+{
+    for (int i = 0; i < s->mechanism_count; i++) {
+        const char *id = s->mechanisms[i].id;
+        char where[64];
+        int object = gw_scene_object(s, id), first = gw_scene_mechanism(s, id);
+        snprintf(where, sizeof where, "/mechanisms/%d/id", i);
+        if (!check_id(id, "mechanisms", i, error))
+            return false;
+        if (object >= 0 || first < i)
+            return gw_fail(error, GW_CONFLICT, where, "the id %s is taken by /%s/%d", id,
+                           object >= 0 ? "objects" : "mechanisms", object >= 0 ? object : first);
+        if (!check_not_link(s, id, "mechanisms", i, error))
+            return false;
+    }
+    for (int i = 0; i < s->object_count && s->mechanism_count > 0; i++)
+        if (!check_not_link(s, s->objects[i].id, "objects", i, error))
+            return false;
+    return true;
+}
+
+static bool check_material_ids(const gw_scene *s, gw_error *error)
+{
+    for (int i = 0; i < s->material_count; i++) {
+        char where[64];
+        int first = gw_scene_material(s, s->materials[i].id);
+        snprintf(where, sizeof where, "/materials/%d/id", i);
+        if (!check_id(s->materials[i].id, "materials", i, error))
+            return false;
+        if (first < i)
+            return gw_fail(error, GW_CONFLICT, where, "the id %s is taken by /materials/%d",
+                           s->materials[i].id, first);
+    }
+    return true;
+}
+
 static bool check_ids(const gw_scene *s, gw_error *error)
 {
     int most = s->object_count > s->feature_count ? s->object_count : s->feature_count;
@@ -92,22 +152,13 @@ static bool check_ids(const gw_scene *s, gw_error *error)
     }
     ok = ok && check_unique(entries, s->device_count, "devices", error);
     free(entries);
-    return ok;
+    return ok && check_mechanism_ids(s, error) && check_material_ids(s, error);
 }
 
 /* ---- objects and features ------------------------------------------------------------------ */
 
-static bool bad(gw_error *error, const char *collection, int index, const char *member,
-                const char *message)
-{
-    char where[320];
-    snprintf(where, sizeof where, "/%s/%d%s", collection, index, member);
-    return gw_fail(error, GW_BAD_INPUT, where, "%s", message);
-}
-
-/* A tensor of a real solid: positive definite, and no principal moment above the sum of the other
- * two, which is tr(I) E - 2 I being positive semidefinite. */
-static bool inertia_is_real(const double i[6])
+/* No principal moment above the sum of the other two: tr(I) E - 2 I is positive semidefinite. */
+bool gw_inertia_is_real(const double i[6])
 {
     double trace = i[0] + i[1] + i[2];
     gw_mat3 t = {{{i[0], i[3], i[4]}, {i[3], i[1], i[5]}, {i[4], i[5], i[2]}}};
@@ -133,69 +184,112 @@ static bool inertia_is_real(const double i[6])
 static bool check_body(const gw_body *b, int index, gw_error *error)
 {
     if (b->source == GW_MASS_GIVEN && !(isfinite(b->mass) && b->mass > 0))
-        return bad(error, "objects", index, "/body/mass", "mass must be greater than 0 (kg)");
+        return gw_scene_bad(error, "objects", index, "/body/mass",
+                            "mass must be greater than 0 (kg)");
     if (b->source == GW_MASS_BY_DENSITY && !(isfinite(b->density) && b->density > 0))
-        return bad(error, "objects", index, "/body/density",
-                   "density must be greater than 0 (kg/m3)");
+        return gw_scene_bad(error, "objects", index, "/body/density",
+                            "density must be greater than 0 (kg/m3)");
     if (b->has_com && !gw_finite3(b->com))
-        return bad(error, "objects", index, "/body/com", "com must be finite (m)");
+        return gw_scene_bad(error, "objects", index, "/body/com", "com must be finite (m)");
     for (int i = 0; b->has_inertia && i < 6; i++)
         if (!isfinite(b->inertia[i]))
-            return bad(error, "objects", index, "/body/inertia", "inertia must be finite");
-    if (b->has_inertia && !inertia_is_real(b->inertia))
-        return bad(error, "objects", index, "/body/inertia",
-                   "inertia [ixx,iyy,izz,ixy,ixz,iyz] must be the tensor of a real solid: positive "
-                   "definite, each principal moment at most the sum of the other two");
+            return gw_scene_bad(error, "objects", index, "/body/inertia", "inertia must be finite");
+    if (b->has_inertia && !gw_inertia_is_real(b->inertia))
+        return gw_scene_bad(
+            error, "objects", index, "/body/inertia",
+            "inertia [ixx,iyy,izz,ixy,ixz,iyz] must be the tensor of a real solid: positive "
+            "definite, each principal moment at most the sum of the other two");
     if (!(b->damping_linear >= 0 && isfinite(b->damping_linear)))
-        return bad(error, "objects", index, "/body/damping/linear",
-                   "damping must be 0 or more (N s/m)");
+        return gw_scene_bad(error, "objects", index, "/body/damping/linear",
+                            "damping must be 0 or more (N s/m)");
     if (!(b->damping_angular >= 0 && isfinite(b->damping_angular)))
-        return bad(error, "objects", index, "/body/damping/angular",
-                   "damping must be 0 or more (N m s/rad)");
+        return gw_scene_bad(error, "objects", index, "/body/damping/angular",
+                            "damping must be 0 or more (N m s/rad)");
     return true;
 }
 
-static bool check_object(const gw_object *o, int index, gw_error *error)
+/* What moves by itself cannot be where constraints want it. */
+static bool check_free(const gw_scene *s, int index, gw_error *error)
 {
+    const gw_object *o = &s->objects[index];
+    if (!o->free)
+        return true;
+    if (o->fixed)
+        return gw_scene_bad(
+            error, "objects", index, "/free",
+            "\"%s\" is fixed: a free object moves by its weight and what touches it", o->id);
+    for (int i = 0; i < s->constraint_count; i++) {
+        const gw_scene_constraint *c = &s->constraints[i];
+        if (strcmp(c->a.object, o->id) == 0 || strcmp(c->b.object, o->id) == 0)
+            return gw_scene_bad(error, "objects", index, "/free",
+                                "constraint %s holds \"%s\": a free object has none", c->id, o->id);
+    }
+    int before = 0;
+    for (int i = 0; i < index; i++)
+        before += s->objects[i].free;
+    if (before >= GW_MAX_FREE) {
+        char where[64];
+        snprintf(where, sizeof where, "/objects/%d/free", index);
+        return gw_fail(error, GW_TOO_LARGE, where, "a scene has at most %d free objects",
+                       GW_MAX_FREE);
+    }
+    return true;
+}
+
+static bool check_object(const gw_scene *s, int index, gw_error *error)
+{
+    const gw_object *o = &s->objects[index];
     gw_error inner = {0};
     if (!gw_shape_check(&o->shape, &inner)) {
         char member[224];
         snprintf(member, sizeof member, "/geometry%s", inner.where);
-        return bad(error, "objects", index, member, inner.message);
+        return gw_scene_bad(error, "objects", index, member, "%s", inner.message);
     }
     if (!gw_finite_pose(&o->pose))
-        return bad(error, "objects", index, "/pose", "a pose must be finite");
+        return gw_scene_bad(error, "objects", index, "/pose", "a pose must be finite");
     if (!gw_finite3(o->velocity) || !gw_finite3(o->spin))
-        return bad(error, "objects", index, "/velocity", "a velocity must be finite");
-    return check_body(&o->body, index, error);
+        return gw_scene_bad(error, "objects", index, "/velocity", "a velocity must be finite");
+    if (o->material[0] && gw_scene_material(s, o->material) < 0)
+        return gw_scene_bad(error, "objects", index, "/material", "there is no material \"%s\"",
+                            o->material);
+    return check_body(&o->body, index, error) && check_free(s, index, error);
+}
+
+/* Why a name is no object's: it may be a link's. */
+static bool no_object(const gw_scene *s, const char *name, const char *collection, int index,
+                      const char *member, gw_error *error)
+{
+    int link;
+    bool is_link = gw_scene_link(s, name, &link) >= 0 || gw_scene_mechanism(s, name) >= 0;
+    gw_scene_bad(error, collection, index, member,
+                 is_link ? "\"%s\" belongs to a mechanism: links cannot be constrained yet"
+                         : "there is no object \"%s\"",
+                 name);
+    if (error && is_link)
+        error->code = GW_NOT_YET;
+    return false;
 }
 
 static bool check_feature(const gw_scene *s, const gw_feature *f, int index, gw_error *error)
 {
-    if (gw_scene_object(s, f->object) < 0) {
-        char message[192];
-        snprintf(message, sizeof message, "there is no object \"%s\"", f->object);
-        return bad(error, "features", index, "/id", message);
-    }
+    if (gw_scene_object(s, f->object) < 0)
+        return no_object(s, f->object, "features", index, "/id", error);
     if (!gw_finite3(f->element.p) || !gw_finite3(f->element.d))
-        return bad(error, "features", index, "", "a feature's numbers must be finite");
+        return gw_scene_bad(error, "features", index, "", "a feature's numbers must be finite");
     return true;
 }
 
-/* ---- constraints, tools, devices ----------------------------------------------------------- */
+/* ---- constraints and devices ----------------------------------------------------------- */
 
 static bool check_ref(const gw_scene *s, const gw_feature_ref *ref, int index, const char *member,
                       gw_element *element, gw_error *error)
 {
     if (gw_scene_element(s, ref, element))
         return true;
-    char message[256];
     if (gw_scene_object(s, ref->object) < 0)
-        snprintf(message, sizeof message, "there is no object \"%s\"", ref->object);
-    else
-        snprintf(message, sizeof message, "\"%s\" has no feature \"%s\"", ref->object,
-                 ref->feature);
-    return bad(error, "constraints", index, member, message);
+        return no_object(s, ref->object, "constraints", index, member, error);
+    return gw_scene_bad(error, "constraints", index, member, "\"%s\" has no feature \"%s\"",
+                        ref->object, ref->feature);
 }
 
 static bool check_value(const gw_scene_constraint *c, const gw_element *a, const gw_element *b,
@@ -204,34 +298,34 @@ static bool check_value(const gw_scene_constraint *c, const gw_element *a, const
     bool plane = a->kind == GW_PLANE || b->kind == GW_PLANE;
     bool mixed = plane && a->kind != b->kind;
     if (!isfinite(c->value))
-        return bad(error, "constraints", index, "/value", "a value must be finite");
+        return gw_scene_bad(error, "constraints", index, "/value", "a value must be finite");
     if (c->kind == GW_DISTANCE && !plane && c->value < 0)
-        return bad(error, "constraints", index, "/value",
-                   "a distance between points and lines must be 0 or more (m)");
+        return gw_scene_bad(error, "constraints", index, "/value",
+                            "a distance between points and lines must be 0 or more (m)");
     double low = mixed ? -GW_PI / 2 : 0, high = mixed ? GW_PI / 2 : GW_PI;
     if (c->kind == GW_ANGLE && (c->value < low || c->value > high))
-        return bad(error, "constraints", index, "/value",
-                   mixed ? "an angle between a line and a plane must be within -pi/2 and pi/2 (rad)"
-                         : "an angle must be within 0 and pi (rad)");
+        return gw_scene_bad(
+            error, "constraints", index, "/value",
+            mixed ? "an angle between a line and a plane must be within -pi/2 and pi/2 (rad)"
+                  : "an angle must be within 0 and pi (rad)");
     return true;
 }
 
 static bool check_bound(const gw_scene_constraint *c, const gw_element *a, const gw_element *b,
                         int index, gw_error *error)
 {
-    char message[200];
     if (c->bound == GW_BOUND_EQUAL)
         return true;
     if (c->kind != GW_DISTANCE)
-        return bad(error, "constraints", index, "/bound",
-                   "only a distance can be one-sided: type must be \"distance\"");
+        return gw_scene_bad(error, "constraints", index, "/bound",
+                            "only a distance can be one-sided: type must be \"distance\"");
     if (a->kind == GW_POINT || b->kind == GW_POINT)
         return true;
-    snprintf(message, sizeof message,
-             "a one-sided distance is between a point and a point, a line or a plane, not between "
-             "a %s and a %s",
-             gw_element_kind_name(a->kind), gw_element_kind_name(b->kind));
-    return bad(error, "constraints", index, "/bound", message);
+    return gw_scene_bad(
+        error, "constraints", index, "/bound",
+        "a one-sided distance is between a point and a point, a line or a plane, not "
+        "between a %s and a %s",
+        gw_element_kind_name(a->kind), gw_element_kind_name(b->kind));
 }
 
 static bool check_constraint(const gw_scene *s, const gw_scene_constraint *c, int index,
@@ -243,53 +337,15 @@ static bool check_constraint(const gw_scene *s, const gw_scene_constraint *c, in
         !check_ref(s, &c->b, index, "/b", &b, error))
         return false;
     if (strcmp(c->a.object, c->b.object) == 0)
-        return bad(error, "constraints", index, "/b",
-                   "a and b are features of one object: a constraint joins two objects");
+        return gw_scene_bad(error, "constraints", index, "/b",
+                            "a and b are features of one object: a constraint joins two objects");
     if (!gw_constraint_fits(c->kind, a.kind, b.kind, &why))
-        return bad(error, "constraints", index, "/type", why);
+        return gw_scene_bad(error, "constraints", index, "/type", "%s", why);
     int ia = gw_scene_object(s, c->a.object), ib = gw_scene_object(s, c->b.object);
     if (s->objects[ia].fixed && s->objects[ib].fixed)
-        return bad(error, "constraints", index, "/a", "both objects are fixed: one must move");
+        return gw_scene_bad(error, "constraints", index, "/a",
+                            "both objects are fixed: one must move");
     return check_value(c, &a, &b, index, error) && check_bound(c, &a, &b, index, error);
-}
-
-/* More walls at one held object than a tick looks at. */
-static bool check_walls(const gw_scene *s, const gw_tool *t, gw_error *error)
-{
-    int count = 0;
-    for (int i = 0; i < s->constraint_count; i++) {
-        const gw_scene_constraint *c = &s->constraints[i];
-        count += c->bound != GW_BOUND_EQUAL && c->enabled &&
-                 (strcmp(c->a.object, t->object) == 0 || strcmp(c->b.object, t->object) == 0);
-        if (count > GW_MAX_WALLS)
-            return gw_fail(error, GW_TOO_LARGE, "/constraints",
-                           "\"%s\" has more than %d one-sided distances", t->object, GW_MAX_WALLS);
-    }
-    return true;
-}
-
-static bool check_tool(const gw_scene *s, const gw_tool *t, int index, gw_error *error)
-{
-    char message[192];
-    int object = gw_scene_object(s, t->object);
-    if (object < 0) {
-        snprintf(message, sizeof message, "there is no object \"%s\"", t->object);
-        return bad(error, "tools", index, "/object", message);
-    }
-    if (s->objects[object].fixed) {
-        snprintf(message, sizeof message, "\"%s\" is fixed: a tool holds an object that may move",
-                 t->object);
-        return bad(error, "tools", index, "/object", message);
-    }
-    if (gw_scene_device(s, t->device) < 0) {
-        snprintf(message, sizeof message, "there is no device \"%s\"", t->device);
-        return bad(error, "tools", index, "/device", message);
-    }
-    for (int i = 0; i < index; i++)
-        if (strcmp(s->tools[i].object, t->object) == 0 ||
-            strcmp(s->tools[i].device, t->device) == 0)
-            return bad(error, "tools", index, "", "two tools need two objects and two devices");
-    return check_walls(s, t, error);
 }
 
 /* ---- devices ------------------------------------------------------------------------------- */
@@ -301,15 +357,13 @@ static bool check_profile(const gw_driver *driver, const gw_device *d, int index
     for (int i = 0; driver->profiles[i]; i++)
         if (strcmp(driver->profiles[i], d->profile) == 0)
             return true;
-    char message[160];
-    snprintf(message, sizeof message, "driver \"%s\" has no profile \"%s\"", driver->name,
-             d->profile);
-    return bad(error, "devices", index, "/settings/profile", message);
+    return gw_scene_bad(error, "devices", index, "/settings/profile",
+                        "driver \"%s\" has no profile \"%s\"", driver->name, d->profile);
 }
 
 static bool check_setting(const gw_driver *driver, const gw_setting *s, int index, gw_error *error)
 {
-    char member[64], message[160];
+    char member[64];
     snprintf(member, sizeof member, "/settings/%s", s->name);
     for (int i = 0; i < driver->setting_count; i++) {
         const gw_driver_setting *known = &driver->settings[i];
@@ -317,12 +371,11 @@ static bool check_setting(const gw_driver *driver, const gw_setting *s, int inde
             continue;
         if (s->value >= known->low && s->value <= known->high)
             return true;
-        snprintf(message, sizeof message, "%s is %g, must be %g to %g %s", s->name, s->value,
-                 known->low, known->high, known->unit);
-        return bad(error, "devices", index, member, message);
+        return gw_scene_bad(error, "devices", index, member, "%s is %g, must be %g to %g %s",
+                            s->name, s->value, known->low, known->high, known->unit);
     }
-    snprintf(message, sizeof message, "driver \"%s\" has no setting \"%s\"", driver->name, s->name);
-    return bad(error, "devices", index, member, message);
+    return gw_scene_bad(error, "devices", index, member, "driver \"%s\" has no setting \"%s\"",
+                        driver->name, s->name);
 }
 
 static bool check_device(const gw_device *d, int index, gw_error *error)
@@ -334,7 +387,7 @@ static bool check_device(const gw_device *d, int index, gw_error *error)
                          d->driver);
         for (int i = 0; gw_drivers[i] && n < (int)sizeof message; i++)
             n += snprintf(message + n, sizeof message - (size_t)n, " %s", gw_drivers[i]->name);
-        return bad(error, "devices", index, "/driver", message);
+        return gw_scene_bad(error, "devices", index, "/driver", "%s", message);
     }
     if (!check_profile(driver, d, index, error))
         return false;
@@ -354,7 +407,7 @@ bool gw_scene_check(const gw_scene *s, gw_error *error)
     if (!check_ids(s, error))
         return false;
     for (int i = 0; i < s->object_count; i++)
-        if (!check_object(&s->objects[i], i, error))
+        if (!check_object(s, i, error))
             return false;
     for (int i = 0; i < s->feature_count; i++)
         if (!check_feature(s, &s->features[i], i, error))
@@ -365,8 +418,6 @@ bool gw_scene_check(const gw_scene *s, gw_error *error)
     for (int i = 0; i < s->device_count; i++)
         if (!check_device(&s->devices[i], i, error))
             return false;
-    for (int i = 0; i < s->tool_count; i++)
-        if (!check_tool(s, &s->tools[i], i, error))
-            return false;
-    return gw_scene_check_tasks(s, error);
+    return gw_scene_check_mechanisms(s, error) && gw_scene_check_contact(s, error) &&
+           gw_scene_check_tools(s, error) && gw_scene_check_tasks(s, error);
 }

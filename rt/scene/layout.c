@@ -293,8 +293,11 @@ static bool take_memory(gw_layout_work *w, gw_error *error)
         return gw_fail(error, GW_FAILED, "", "no memory to lay out the scene");
     for (int i = 0; i < s->object_count; i++)
         w->tool[i] = w->cluster[i] = -1;
-    for (int i = 0; i < s->tool_count; i++)
-        w->tool[gw_scene_object(s, s->tools[i].object)] = i;
+    for (int i = 0; i < s->tool_count; i++) {
+        int object = gw_scene_object(s, s->tools[i].object);
+        if (object >= 0) /* else it holds a mechanism, which is none of the layout's */
+            w->tool[object] = i;
+    }
     return true;
 }
 

@@ -23,6 +23,22 @@ gw_mass gw_object_mass(const gw_object *o)
     return m;
 }
 
+gw_mass gw_placed_mass(const gw_shape *shape, const gw_pose *pose, double density)
+{
+    gw_mass m = gw_shape_mass(shape, density);
+    gw_mat3 r = gw_quat_to_mat3(pose->q), i = m.inertia;
+    m.com = gw_pose_point(pose, m.com);
+    for (int a = 0; a < 3; a++)
+        for (int b = 0; b < 3; b++) {
+            double sum = 0; /* R I R^T */
+            for (int k = 0; k < 3; k++)
+                for (int l = 0; l < 3; l++)
+                    sum += r.m[a][k] * i.m[k][l] * r.m[b][l];
+            m.inertia.m[a][b] = sum;
+        }
+    return m;
+}
+
 /* sqrt(tr I / 2m): the root mean square distance of the body's mass from its centre. */
 double gw_object_length(const gw_object *o)
 {

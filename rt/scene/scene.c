@@ -1,5 +1,5 @@
 /*
- * Ownership of the document: copies, growth, removal, look-up. Not for use inside a tick.
+ * Ownership of the document: copies, growth, removal. Not for use inside a tick.
  */
 #include "rt/scene/scene.h"
 
@@ -9,6 +9,34 @@
 gw_scene gw_scene_default(void)
 {
     return (gw_scene){.rate = 1000};
+}
+
+/* Damped springs of a device of half a kilogram, well within what a millisecond bears. */
+static gw_rendering_def rendering_default(void)
+{
+    return (gw_rendering_def){
+        .kind = GW_RENDER_IMPEDANCE,
+        .hand = GW_HAND_MEASURED,
+        .resisted = {.length = 0.05, .threshold = 1e-3, .fade = 10},
+        .coordination = {200, 0.5, 10, 0.02},
+        .penalty = 400,
+        .penalty_damping = 40,
+        .passivity = true,
+        .mass_known = 1,
+    };
+}
+
+gw_tool gw_tool_default(void)
+{
+    return (gw_tool){.at = gw_pose_identity(),
+                     .start = gw_pose_identity(),
+                     .rendering = rendering_default(),
+                     .substeps = 1};
+}
+
+const char *gw_tool_holds(const gw_tool *tool)
+{
+    return tool->mechanism[0] ? tool->mechanism : tool->object;
 }
 
 /* ---- what entries own ---------------------------------------------------------------------- */
@@ -73,7 +101,23 @@ static bool copy_owned(gw_scene *to, const gw_scene *from)
         ok &= gw_operator_copy(&to->devices[i].operator, & from->devices[i].operator);
     for (int i = 0; i < to->task_count; i++)
         ok &= gw_task_copy(&to->tasks[i], &from->tasks[i]);
+    for (int i = 0; i < to->mechanism_count; i++)
+        ok &= gw_mechanism_copy(&to->mechanisms[i], &from->mechanisms[i]);
     return ok;
+}
+
+static void free_arrays(gw_scene *scene)
+{
+    free(scene->objects);
+    free(scene->features);
+    free(scene->constraints);
+    free(scene->tools);
+    free(scene->devices);
+    free(scene->tasks);
+    free(scene->mechanisms);
+    free(scene->materials);
+    free(scene->contact.ignore);
+    free(scene);
 }
 
 gw_scene *gw_scene_copy(const gw_scene *from)
@@ -83,6 +127,7 @@ gw_scene *gw_scene_copy(const gw_scene *from)
         return NULL;
     bool ok = true;
     *to = *from;
+    const gw_scene_contact *contact = &from->contact;
     to->objects = copy_array(from->objects, from->object_count, sizeof *to->objects, &ok);
     to->features = copy_array(from->features, from->feature_count, sizeof *to->features, &ok);
     to->constraints =
@@ -90,14 +135,13 @@ gw_scene *gw_scene_copy(const gw_scene *from)
     to->tools = copy_array(from->tools, from->tool_count, sizeof *to->tools, &ok);
     to->devices = copy_array(from->devices, from->device_count, sizeof *to->devices, &ok);
     to->tasks = copy_array(from->tasks, from->task_count, sizeof *to->tasks, &ok);
+    to->mechanisms =
+        copy_array(from->mechanisms, from->mechanism_count, sizeof *to->mechanisms, &ok);
+    to->materials = copy_array(from->materials, from->material_count, sizeof *to->materials, &ok);
+    to->contact.ignore =
+        copy_array(contact->ignore, contact->ignore_count, sizeof *contact->ignore, &ok);
     if (!ok) {
-        free(to->objects);
-        free(to->features);
-        free(to->constraints);
-        free(to->tools);
-        free(to->devices);
-        free(to->tasks);
-        free(to);
+        free_arrays(to);
         return NULL;
     }
     if (!copy_owned(to, from)) {
@@ -117,13 +161,9 @@ void gw_scene_destroy(gw_scene *scene)
         gw_operator_finish(&scene->devices[i].operator);
     for (int i = 0; i < scene->task_count; i++)
         gw_task_finish(&scene->tasks[i]);
-    free(scene->objects);
-    free(scene->features);
-    free(scene->constraints);
-    free(scene->tools);
-    free(scene->devices);
-    free(scene->tasks);
-    free(scene);
+    for (int i = 0; i < scene->mechanism_count; i++)
+        gw_mechanism_finish(&scene->mechanisms[i]);
+    free_arrays(scene);
 }
 
 /* ---- growth -------------------------------------------------------------------------------- */
@@ -179,7 +219,7 @@ gw_tool *gw_scene_add_tool(gw_scene *s, gw_error *error)
 {
     gw_tool *t = grow((void **)&s->tools, &s->tool_count, sizeof *t, GW_MAX_TOOLS, "tools", error);
     if (t)
-        t->at = gw_pose_identity();
+        *t = gw_tool_default();
     return t;
 }
 
@@ -192,6 +232,30 @@ gw_device *gw_scene_add_device(gw_scene *s, gw_error *error)
 gw_task *gw_scene_add_task(gw_scene *s, gw_error *error)
 {
     return grow((void **)&s->tasks, &s->task_count, sizeof(gw_task), GW_MAX_TASKS, "tasks", error);
+}
+
+gw_mechanism *gw_scene_add_mechanism(gw_scene *s, gw_error *error)
+{
+    gw_mechanism *m = grow((void **)&s->mechanisms, &s->mechanism_count, sizeof *m,
+                           GW_MAX_MECHANISMS, "mechanisms", error);
+    if (m)
+        m->base = gw_pose_identity();
+    return m;
+}
+
+gw_material *gw_scene_add_material(gw_scene *s, gw_error *error)
+{
+    gw_material *m = grow((void **)&s->materials, &s->material_count, sizeof *m, GW_MAX_MATERIALS,
+                          "materials", error);
+    if (m)
+        m->surface = gw_surface_default();
+    return m;
+}
+
+gw_pair_name *gw_scene_add_ignored(gw_scene *s, gw_error *error)
+{
+    return grow((void **)&s->contact.ignore, &s->contact.ignore_count, sizeof(gw_pair_name),
+                GW_MAX_IGNORED, "pairs that never touch", error);
 }
 
 /* ---- removal ------------------------------------------------------------------------------- */
@@ -236,108 +300,13 @@ void gw_scene_remove_task(gw_scene *s, int index)
     cut(s->tasks, &s->task_count, sizeof *s->tasks, index);
 }
 
-/* ---- look-up ------------------------------------------------------------------------------- */
-
-int gw_scene_object(const gw_scene *s, const char *id)
+void gw_scene_remove_mechanism(gw_scene *s, int index)
 {
-    for (int i = 0; i < s->object_count; i++)
-        if (strcmp(s->objects[i].id, id) == 0)
-            return i;
-    return -1;
+    gw_mechanism_finish(&s->mechanisms[index]);
+    cut(s->mechanisms, &s->mechanism_count, sizeof *s->mechanisms, index);
 }
 
-int gw_scene_constraint_index(const gw_scene *s, const char *id)
+void gw_scene_remove_material(gw_scene *s, int index)
 {
-    for (int i = 0; i < s->constraint_count; i++)
-        if (strcmp(s->constraints[i].id, id) == 0)
-            return i;
-    return -1;
-}
-
-int gw_scene_device(const gw_scene *s, const char *id)
-{
-    for (int i = 0; i < s->device_count; i++)
-        if (strcmp(s->devices[i].id, id) == 0)
-            return i;
-    return -1;
-}
-
-int gw_scene_task(const gw_scene *s, const char *id)
-{
-    for (int i = 0; i < s->task_count; i++)
-        if (strcmp(s->tasks[i].id, id) == 0)
-            return i;
-    return -1;
-}
-
-int gw_scene_feature(const gw_scene *s, const char *object, const char *name)
-{
-    for (int i = 0; i < s->feature_count; i++)
-        if (strcmp(s->features[i].object, object) == 0 && strcmp(s->features[i].name, name) == 0)
-            return i;
-    return -1;
-}
-
-int gw_scene_wall(const gw_scene *s, int object, int n)
-{
-    const char *id = s->objects[object].id;
-    for (int i = 0; i < s->constraint_count; i++) {
-        const gw_scene_constraint *c = &s->constraints[i];
-        if (!c->enabled || c->bound == GW_BOUND_EQUAL ||
-            (strcmp(c->a.object, id) != 0 && strcmp(c->b.object, id) != 0))
-            continue;
-        if (n-- == 0)
-            return i;
-    }
-    return -1;
-}
-
-bool gw_scene_element(const gw_scene *s, const gw_feature_ref *ref, gw_element *element)
-{
-    int stated = gw_scene_feature(s, ref->object, ref->feature);
-    if (stated >= 0) {
-        *element = s->features[stated].element;
-        return true;
-    }
-    int object = gw_scene_object(s, ref->object);
-    return object >= 0 && gw_feature_find(&s->objects[object].shape, ref->feature, element);
-}
-
-static void rename_id(char *id, const char *from, const char *to)
-{
-    if (strcmp(id, from) != 0)
-        return;
-    size_t length = strlen(to) < GW_MAX_ID ? strlen(to) : GW_MAX_ID;
-    memcpy(id, to, length);
-    id[length] = '\0';
-}
-
-void gw_scene_rename_object(gw_scene *s, const char *from, const char *to)
-{
-    char old[GW_MAX_ID + 1] = "";
-    strncpy(old, from, GW_MAX_ID); /* `from` may be one of the ids that change */
-    for (int i = 0; i < s->object_count; i++)
-        rename_id(s->objects[i].id, old, to);
-    for (int i = 0; i < s->feature_count; i++)
-        rename_id(s->features[i].object, old, to);
-    for (int i = 0; i < s->constraint_count; i++) {
-        rename_id(s->constraints[i].a.object, old, to);
-        rename_id(s->constraints[i].b.object, old, to);
-    }
-    for (int i = 0; i < s->tool_count; i++)
-        rename_id(s->tools[i].object, old, to);
-    for (int i = 0; i < s->task_count; i++)
-        rename_id(s->tasks[i].object, old, to);
-}
-
-void gw_scene_rename_constraint(gw_scene *s, const char *from, const char *to)
-{
-    for (int i = 0; i < s->task_count; i++)
-        for (int k = 0; k < s->tasks[i].step_count; k++) {
-            gw_task_step *step = &s->tasks[i].steps[k];
-            for (int j = 0; j < step->enable_count; j++)
-                rename_id(step->enable[j], from, to);
-            for (int j = 0; j < step->disable_count; j++)
-                rename_id(step->disable[j], from, to);
-        }
+    cut(s->materials, &s->material_count, sizeof *s->materials, index);
 }

@@ -79,7 +79,7 @@ typedef struct gw_material {
 
 /* The geometry that a link shows and touches with. */
 typedef struct gw_link_look {
-    char id[GW_MAX_ID + 1]; /* empty: its index */
+    char id[GW_MAX_ID + 1]; /* a label, unique in its mechanism; may be empty */
     bool has_geometry;
     gw_shape shape;
     gw_pose pose;   /* link_from_shape */
@@ -99,14 +99,25 @@ typedef struct gw_mechanism {
     double *velocity;     /* owned */
 } gw_mechanism;
 
+/* Room for "mechanism.link": the id, a dot, a number. */
+#define GW_MAX_LINK_NAME (GW_MAX_ID + 12)
+
+/* Two that never touch, each an object or a link. */
+typedef struct gw_pair_name {
+    char a[GW_MAX_LINK_NAME + 1], b[GW_MAX_LINK_NAME + 1];
+} gw_pair_name;
+
+#define GW_CONTACT_RATE  200  /* Hz, of the world thread where a scene says nothing */
+#define GW_CONTACT_SPEED 1e-3 /* m/s: slip_speed and rest_speed where it says nothing */
+
 /* Whether things touch, and how contacts are resolved. */
 typedef struct gw_scene_contact {
     bool enabled;
     bool local;  /* the loop runs on a local model (D, G, U and planes of the world thread) */
     double rate; /* of the world thread (Hz); 0: 200 */
     gw_contact_rules rules;
-    int ignore_count;                     /* pairs that never touch */
-    char (*ignore)[2][2 * GW_MAX_ID + 2]; /* "object", or "mechanism.link"; owned */
+    int ignore_count;     /* pairs that never touch */
+    gw_pair_name *ignore; /* owned */
 } gw_scene_contact;
 
 typedef enum gw_control_kind {
@@ -218,6 +229,10 @@ gw_scene gw_scene_default(void); /* empty, gravity 0, rate 1000 */
 gw_scene *gw_scene_copy(const gw_scene *scene);
 void gw_scene_destroy(gw_scene *scene); /* NULL is fine */
 
+/* What a tool is before anything is said about it; the id of the object or mechanism it holds. */
+gw_tool gw_tool_default(void);
+const char *gw_tool_holds(const gw_tool *tool);
+
 /* Grow by one zeroed entry and return it; NULL with an error beyond the cap or without memory. */
 gw_object *gw_scene_add_object(gw_scene *scene, gw_error *error);
 gw_feature *gw_scene_add_feature(gw_scene *scene, gw_error *error);
@@ -225,6 +240,9 @@ gw_scene_constraint *gw_scene_add_constraint(gw_scene *scene, gw_error *error);
 gw_tool *gw_scene_add_tool(gw_scene *scene, gw_error *error);
 gw_device *gw_scene_add_device(gw_scene *scene, gw_error *error);
 gw_task *gw_scene_add_task(gw_scene *scene, gw_error *error);
+gw_mechanism *gw_scene_add_mechanism(gw_scene *scene, gw_error *error); /* without links */
+gw_material *gw_scene_add_material(gw_scene *scene, gw_error *error);   /* like the default one */
+gw_pair_name *gw_scene_add_ignored(gw_scene *scene, gw_error *error);
 
 /* Remove the entry at `index`, the others keep their order. What it owns is freed. */
 void gw_scene_remove_object(gw_scene *scene, int index);
@@ -233,13 +251,41 @@ void gw_scene_remove_constraint(gw_scene *scene, int index);
 void gw_scene_remove_tool(gw_scene *scene, int index);
 void gw_scene_remove_device(gw_scene *scene, int index);
 void gw_scene_remove_task(gw_scene *scene, int index);
+void gw_scene_remove_mechanism(gw_scene *scene, int index);
+void gw_scene_remove_material(gw_scene *scene, int index);
+
+/* Makes room for `count` links, zeroed but for identities, axes along z and no mass; what was
+ * there is finished. False: memory. */
+bool gw_mechanism_resize(gw_mechanism *mechanism, int count);
+/* A deep copy (false: memory is short, what was copied is to be finished), and its end. */
+bool gw_mechanism_copy(gw_mechanism *to, const gw_mechanism *from);
+void gw_mechanism_finish(gw_mechanism *mechanism);
 
 /* Indices by id, -1 where there is none. */
 int gw_scene_object(const gw_scene *scene, const char *id);
 int gw_scene_constraint_index(const gw_scene *scene, const char *id);
 int gw_scene_device(const gw_scene *scene, const char *id);
 int gw_scene_task(const gw_scene *scene, const char *id);
+int gw_scene_mechanism(const gw_scene *scene, const char *id);
+int gw_scene_material(const gw_scene *scene, const char *id);
 int gw_scene_feature(const gw_scene *scene, const char *object, const char *name);
+
+/* The mechanism and the link that "mechanism.link" names; -1 where there is none such. */
+int gw_scene_link(const gw_scene *scene, const char *name, int *link);
+void gw_link_name(const gw_mechanism *mechanism, int link, char name[GW_MAX_LINK_NAME + 1]);
+
+/* Joints of all mechanisms together, and the first one of mechanism `index` among them. */
+int gw_scene_joints(const gw_scene *scene);
+int gw_scene_first_joint(const gw_scene *scene, int index);
+
+/* What a surface of that material is like; an empty id: the default one. */
+gw_surface gw_scene_surface(const gw_scene *scene, const char *material);
+gw_surface gw_surface_default(void);
+
+/* parent_from_link of one joint at q (rad, m), and world_from_link of all links at q (link_count
+ * entries; NULL: the start). */
+gw_pose gw_joint_pose(const gw_chain_link *link, double q);
+void gw_mechanism_poses(const gw_mechanism *mechanism, const double *q, gw_pose *world_from_link);
 
 /* The constraint that is the n-th wall of an object, n from 0: enabled, one-sided, scene order; -1
  * where there are no more. */
@@ -249,15 +295,24 @@ int gw_scene_wall(const gw_scene *scene, int object, int n);
  * ones. False when the object or the feature is unknown. */
 bool gw_scene_element(const gw_scene *scene, const gw_feature_ref *ref, gw_element *element);
 
-/* Gives every reference to object `from` the name `to`, or to constraint `from`. */
+/* Gives every reference to object, constraint, mechanism or material `from` the name `to`. */
 void gw_scene_rename_object(gw_scene *scene, const char *from, const char *to);
 void gw_scene_rename_constraint(gw_scene *scene, const char *from, const char *to);
+void gw_scene_rename_mechanism(gw_scene *scene, const char *from, const char *to);
+void gw_scene_rename_material(gw_scene *scene, const char *from, const char *to);
 
 /* The first task that a step of which names the constraint, NULL where there is none. */
 const gw_task *gw_scene_task_using(const gw_scene *scene, const char *constraint);
 
-/* The part of gw_scene_check() about tasks. */
+/* Parts of gw_scene_check(). */
 bool gw_scene_check_tasks(const gw_scene *scene, gw_error *error);
+bool gw_scene_check_mechanisms(const gw_scene *scene, gw_error *error);
+bool gw_scene_check_contact(const gw_scene *scene, gw_error *error); /* and materials */
+bool gw_scene_check_tools(const gw_scene *scene, gw_error *error);
+
+/* Inertia [ixx,iyy,izz,ixy,ixz,iyz] of a real solid: positive definite, and no principal moment
+ * above the sum of the other two. */
+bool gw_inertia_is_real(const double inertia[6]);
 
 /* All that a scene must hold beyond the types of its members: ids unique and well formed, every
  * reference found, kinds fit, numbers finite and in range. `where` is a pointer into the scene
@@ -266,6 +321,9 @@ bool gw_scene_check(const gw_scene *scene, gw_error *error);
 
 /* Mass, centre of mass and inertia of an object, from what its body says. */
 gw_mass gw_object_mass(const gw_object *object);
+
+/* Mass properties of a shape of `density` (kg/m^3) at a pose, in the axes that the pose is in. */
+gw_mass gw_placed_mass(const gw_shape *shape, const gw_pose *pose, double density);
 
 /* The object's radius of gyration, L of the metric of poses (m). */
 double gw_object_length(const gw_object *object);

@@ -1,0 +1,147 @@
+/*
+ * What must be right about mechanisms. Not for use inside a tick.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "rt/scene/check_work.h"
+
+/* A link under check. */
+typedef struct place {
+    const gw_scene *scene;
+    const gw_mechanism *mechanism;
+    int index, link;
+    gw_error *error;
+} place;
+
+static bool bad(const place *p, const char *member, const char *message)
+{
+    char at[256];
+    snprintf(at, sizeof at, "/links/%d%s", p->link, member);
+    return gw_scene_bad(p->error, "mechanisms", p->index, at, "%s", message);
+}
+
+static bool not_negative(double x)
+{
+    return isfinite(x) && x >= 0;
+}
+
+static bool check_motor(const place *p, const gw_motor *m)
+{
+    if (!isfinite(m->torque) || !isfinite(m->target) || !isfinite(m->rate))
+        return bad(p, "/joint/motor", "a motor's numbers must be finite");
+    if (!not_negative(m->stiffness))
+        return bad(p, "/joint/motor/stiffness", "stiffness must be 0 or more (N m/rad, N/m)");
+    if (!not_negative(m->damping))
+        return bad(p, "/joint/motor/damping", "damping must be 0 or more (N m s/rad, N s/m)");
+    return not_negative(m->max) ||
+           bad(p, "/joint/motor/max", "max must be 0 (unlimited) or more (N m, N)");
+}
+
+static bool check_limits(const place *p, const gw_chain_link *l, double q)
+{
+    char message[160];
+    if (!l->limited)
+        return true;
+    if (!isfinite(l->lower) || !isfinite(l->upper))
+        return bad(p, "/joint/limits", "limits must be finite (rad, m)");
+    if (!(l->lower < l->upper)) {
+        snprintf(message, sizeof message, "lower is %g, must be less than upper, %g", l->lower,
+                 l->upper);
+        return bad(p, "/joint/limits", message);
+    }
+    snprintf(message, sizeof message,
+             "the start position is %g, must be within the limits %g to %g", q, l->lower, l->upper);
+    return (q >= l->lower && q <= l->upper) || bad(p, "/joint/position", message);
+}
+
+static bool check_joint(const place *p, const gw_chain_link *l)
+{
+    double q = p->mechanism->position[p->link], v = p->mechanism->velocity[p->link];
+    if (!gw_finite_pose(&l->parent_from_joint))
+        return bad(p, "/joint/origin", "a pose must be finite");
+    if (!gw_finite3(l->axis) || !(fabs(gw_norm(l->axis) - 1) < 1e-6))
+        return bad(p, "/joint/axis", "an axis must not be zero");
+    if (!isfinite(q))
+        return bad(p, "/joint/position", "a position must be finite (rad, m)");
+    if (!isfinite(v))
+        return bad(p, "/joint/velocity", "a velocity must be finite (rad/s, m/s)");
+    if (!not_negative(l->damping))
+        return bad(p, "/joint/damping", "damping must be 0 or more (N m s/rad, N s/m)");
+    return check_limits(p, l, q) && check_motor(p, &l->motor);
+}
+
+static bool check_mass(const place *p, const gw_mass *m)
+{
+    const double(*t)[3] = m->inertia.m;
+    const double inertia[6] = {t[0][0], t[1][1], t[2][2], t[0][1], t[0][2], t[1][2]};
+    if (!(isfinite(m->mass) && m->mass > 0))
+        return bad(p, "/mass", "mass must be greater than 0 (kg)");
+    if (!gw_finite3(m->com))
+        return bad(p, "/com", "com must be finite (m)");
+    for (int i = 0; i < 6; i++)
+        if (!isfinite(inertia[i]))
+            return bad(p, "/inertia", "inertia must be finite");
+    return gw_inertia_is_real(inertia) ||
+           bad(p, "/inertia",
+               "inertia [ixx,iyy,izz,ixy,ixz,iyz] must be the tensor of a real solid: positive "
+               "definite, each principal moment at most the sum of the other two");
+}
+
+static bool check_look(const place *p, const gw_link_look *look)
+{
+    char message[320], at[224];
+    gw_error inner = {0};
+    if (look->id[0] && !gw_id_valid(look->id))
+        return bad(p, "/id", "an id is 1 to 64 of the characters A-Z a-z 0-9 _ . : + -");
+    for (int i = 0; look->id[0] && i < p->link; i++)
+        if (strcmp(p->mechanism->looks[i].id, look->id) == 0) {
+            snprintf(message, sizeof message, "the id %s is taken by link %d", look->id, i);
+            return bad(p, "/id", message);
+        }
+    if (look->material[0] && gw_scene_material(p->scene, look->material) < 0) {
+        snprintf(message, sizeof message, "there is no material \"%s\"", look->material);
+        return bad(p, "/material", message);
+    }
+    if (!look->has_geometry)
+        return true;
+    if (!gw_finite_pose(&look->pose))
+        return bad(p, "/geometry_at", "a pose must be finite");
+    if (gw_shape_check(&look->shape, &inner))
+        return true;
+    snprintf(at, sizeof at, "/geometry%s", inner.where);
+    return bad(p, at, inner.message);
+}
+
+static bool check_counts(const gw_scene *s, int index, gw_error *error)
+{
+    const gw_mechanism *m = &s->mechanisms[index];
+    char where[64];
+    snprintf(where, sizeof where, "/mechanisms/%d/links", index);
+    if (m->link_count < 1)
+        return gw_fail(error, GW_BAD_INPUT, where, "a mechanism has 1 to %d links", GW_MAX_LINKS);
+    if (m->link_count > GW_MAX_LINKS)
+        return gw_fail(error, GW_TOO_LARGE, where, "%d links, a mechanism has 1 to %d",
+                       m->link_count, GW_MAX_LINKS);
+    if (gw_scene_first_joint(s, index + 1) > GW_MAX_JOINTS)
+        return gw_fail(error, GW_TOO_LARGE, where, "a scene has at most %d joints", GW_MAX_JOINTS);
+    return true;
+}
+
+bool gw_scene_check_mechanisms(const gw_scene *s, gw_error *error)
+{
+    for (int i = 0; i < s->mechanism_count; i++) {
+        const gw_mechanism *m = &s->mechanisms[i];
+        if (!check_counts(s, i, error))
+            return false;
+        if (!gw_finite_pose(&m->base))
+            return gw_scene_bad(error, "mechanisms", i, "/base", "a pose must be finite");
+        for (int k = 0; k < m->link_count; k++) {
+            place p = {s, m, i, k, error};
+            if (!check_joint(&p, &m->links[k]) || !check_mass(&p, &m->links[k].mass) ||
+                !check_look(&p, &m->looks[k]))
+                return false;
+        }
+    }
+    return true;
+}

@@ -1,0 +1,13 @@
+/*
+ * What the files of the document's check share. Not for use inside a tick.
+ */
+#ifndef GW_SCENE_CHECK_WORK_H
+#define GW_SCENE_CHECK_WORK_H
+
+#include "rt/scene/scene.h"
+
+/* False with GW_BAD_INPUT at /collection/index/member; `member` begins with a slash or is empty. */
+bool gw_scene_bad(gw_error *error, const char *collection, int index, const char *member,
+                  const char *format, ...) __attribute__((format(printf, 5, 6)));
+
+#endif

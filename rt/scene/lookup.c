@@ -1,0 +1,227 @@
+/*
+ * Finding and renaming in the document. Not for use inside a tick.
+ */
+#include "rt/scene/scene.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- look-up ------------------------------------------------------------------------------- */
+
+int gw_scene_object(const gw_scene *s, const char *id)
+{
+    for (int i = 0; i < s->object_count; i++)
+        if (strcmp(s->objects[i].id, id) == 0)
+            return i;
+    return -1;
+}
+
+int gw_scene_constraint_index(const gw_scene *s, const char *id)
+{
+    for (int i = 0; i < s->constraint_count; i++)
+        if (strcmp(s->constraints[i].id, id) == 0)
+            return i;
+    return -1;
+}
+
+int gw_scene_device(const gw_scene *s, const char *id)
+{
+    for (int i = 0; i < s->device_count; i++)
+        if (strcmp(s->devices[i].id, id) == 0)
+            return i;
+    return -1;
+}
+
+int gw_scene_task(const gw_scene *s, const char *id)
+{
+    for (int i = 0; i < s->task_count; i++)
+        if (strcmp(s->tasks[i].id, id) == 0)
+            return i;
+    return -1;
+}
+
+int gw_scene_mechanism(const gw_scene *s, const char *id)
+{
+    for (int i = 0; i < s->mechanism_count; i++)
+        if (strcmp(s->mechanisms[i].id, id) == 0)
+            return i;
+    return -1;
+}
+
+int gw_scene_material(const gw_scene *s, const char *id)
+{
+    for (int i = 0; i < s->material_count; i++)
+        if (strcmp(s->materials[i].id, id) == 0)
+            return i;
+    return -1;
+}
+
+/* A link's number without sign, spaces or leading zeros; -1 where it is none. */
+static int link_number(const char *text)
+{
+    size_t digits = strspn(text, "0123456789");
+    if (digits < 1 || digits > 2 || text[digits] || (digits > 1 && text[0] == '0'))
+        return -1;
+    return atoi(text);
+}
+
+int gw_scene_link(const gw_scene *s, const char *name, int *link)
+{
+    const char *dot = strrchr(name, '.');
+    int number = dot ? link_number(dot + 1) : -1;
+    for (int i = 0; number >= 0 && i < s->mechanism_count; i++) {
+        const gw_mechanism *m = &s->mechanisms[i];
+        size_t length = strlen(m->id);
+        if (number >= m->link_count || length != (size_t)(dot - name) ||
+            memcmp(m->id, name, length) != 0)
+            continue;
+        *link = number;
+        return i;
+    }
+    return -1;
+}
+
+void gw_link_name(const gw_mechanism *m, int link, char name[GW_MAX_LINK_NAME + 1])
+{
+    snprintf(name, GW_MAX_LINK_NAME + 1, "%s.%d", m->id, link);
+}
+
+int gw_scene_first_joint(const gw_scene *s, int index)
+{
+    int joints = 0;
+    for (int i = 0; i < index; i++)
+        joints += s->mechanisms[i].link_count;
+    return joints;
+}
+
+int gw_scene_joints(const gw_scene *s)
+{
+    return gw_scene_first_joint(s, s->mechanism_count);
+}
+
+gw_surface gw_scene_surface(const gw_scene *s, const char *material)
+{
+    int index = gw_scene_material(s, material);
+    return index >= 0 ? s->materials[index].surface : gw_surface_default();
+}
+
+int gw_scene_feature(const gw_scene *s, const char *object, const char *name)
+{
+    for (int i = 0; i < s->feature_count; i++)
+        if (strcmp(s->features[i].object, object) == 0 && strcmp(s->features[i].name, name) == 0)
+            return i;
+    return -1;
+}
+
+int gw_scene_wall(const gw_scene *s, int object, int n)
+{
+    const char *id = s->objects[object].id;
+    for (int i = 0; i < s->constraint_count; i++) {
+        const gw_scene_constraint *c = &s->constraints[i];
+        if (!c->enabled || c->bound == GW_BOUND_EQUAL ||
+            (strcmp(c->a.object, id) != 0 && strcmp(c->b.object, id) != 0))
+            continue;
+        if (n-- == 0)
+            return i;
+    }
+    return -1;
+}
+
+bool gw_scene_element(const gw_scene *s, const gw_feature_ref *ref, gw_element *element)
+{
+    int stated = gw_scene_feature(s, ref->object, ref->feature);
+    if (stated >= 0) {
+        *element = s->features[stated].element;
+        return true;
+    }
+    int object = gw_scene_object(s, ref->object);
+    return object >= 0 && gw_feature_find(&s->objects[object].shape, ref->feature, element);
+}
+
+/* ---- renaming ------------------------------------------------------------------------------ */
+
+static void put_id(char id[GW_MAX_ID + 1], const char *to)
+{
+    size_t length = strlen(to) < GW_MAX_ID ? strlen(to) : GW_MAX_ID;
+    memcpy(id, to, length);
+    id[length] = '\0';
+}
+
+static void rename_id(char *id, const char *from, const char *to)
+{
+    if (strcmp(id, from) == 0)
+        put_id(id, to);
+}
+
+void gw_scene_rename_object(gw_scene *s, const char *from, const char *to)
+{
+    char old[GW_MAX_ID + 1] = "";
+    strncpy(old, from, GW_MAX_ID); /* `from` may be one of the ids that change */
+    for (int i = 0; i < s->object_count; i++)
+        rename_id(s->objects[i].id, old, to);
+    for (int i = 0; i < s->feature_count; i++)
+        rename_id(s->features[i].object, old, to);
+    for (int i = 0; i < s->constraint_count; i++) {
+        rename_id(s->constraints[i].a.object, old, to);
+        rename_id(s->constraints[i].b.object, old, to);
+    }
+    for (int i = 0; i < s->tool_count; i++)
+        rename_id(s->tools[i].object, old, to);
+    for (int i = 0; i < s->task_count; i++)
+        rename_id(s->tasks[i].object, old, to);
+    for (int i = 0; i < s->contact.ignore_count; i++) {
+        rename_id(s->contact.ignore[i].a, old, to);
+        rename_id(s->contact.ignore[i].b, old, to);
+    }
+}
+
+void gw_scene_rename_constraint(gw_scene *s, const char *from, const char *to)
+{
+    for (int i = 0; i < s->task_count; i++)
+        for (int k = 0; k < s->tasks[i].step_count; k++) {
+            gw_task_step *step = &s->tasks[i].steps[k];
+            for (int j = 0; j < step->enable_count; j++)
+                rename_id(step->enable[j], from, to);
+            for (int j = 0; j < step->disable_count; j++)
+                rename_id(step->disable[j], from, to);
+        }
+}
+
+/* "from.2" becomes "to.2". */
+static void rename_link(char name[GW_MAX_LINK_NAME + 1], const char *from, const char *to)
+{
+    size_t length = strlen(from);
+    int number = strncmp(name, from, length) == 0 && name[length] == '.'
+                     ? link_number(name + length + 1)
+                     : -1;
+    if (number >= 0)
+        snprintf(name, GW_MAX_LINK_NAME + 1, "%.*s.%d", GW_MAX_ID, to, number);
+}
+
+void gw_scene_rename_mechanism(gw_scene *s, const char *from, const char *to)
+{
+    char old[GW_MAX_ID + 1] = "";
+    strncpy(old, from, GW_MAX_ID);
+    for (int i = 0; i < s->mechanism_count; i++)
+        rename_id(s->mechanisms[i].id, old, to);
+    for (int i = 0; i < s->tool_count; i++)
+        rename_id(s->tools[i].mechanism, old, to);
+    for (int i = 0; i < s->contact.ignore_count; i++) {
+        rename_link(s->contact.ignore[i].a, old, to);
+        rename_link(s->contact.ignore[i].b, old, to);
+    }
+}
+
+void gw_scene_rename_material(gw_scene *s, const char *from, const char *to)
+{
+    char old[GW_MAX_ID + 1] = "";
+    strncpy(old, from, GW_MAX_ID);
+    for (int i = 0; i < s->material_count; i++)
+        rename_id(s->materials[i].id, old, to);
+    for (int i = 0; i < s->object_count; i++)
+        rename_id(s->objects[i].material, old, to);
+    for (int i = 0; i < s->mechanism_count; i++)
+        for (int k = 0; k < s->mechanisms[i].link_count; k++)
+            rename_id(s->mechanisms[i].looks[k].material, old, to);
+}
