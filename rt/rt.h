@@ -15,6 +15,7 @@
 #include "rt/loop/loop.h"
 #include "rt/loop/scenario.h"
 #include "rt/loop/simulation.h"
+#include "rt/model/chain.h"
 #include "rt/model/guided.h"
 #include "rt/scene/layout.h"
 #include "rt/scene/scene.h"

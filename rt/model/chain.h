@@ -48,10 +48,42 @@ typedef struct gw_chain_def {
     double dt; /* period that limits' springs must be stable at (s); 0: 1e-3 */
 } gw_chain_def;
 
+/* Lower triangle of a symmetric matrix. */
+typedef struct gw_sym3 {
+    double xx, yx, yy, zx, zy, zz;
+} gw_sym3;
+
+/* One link as the step computes with it: what the definition gives once, what q and v give now. Its
+ * axes are the link's frame turned so that z is the joint's axis; vectors in world axes are from
+ * the link's origin. For the chain's own files. */
+typedef struct gw_chain_joint {
+    /* of the definition */
+    gw_mat3 parent_from_axes; /* at q = 0 */
+    gw_quat axes_from_link;
+    gw_vec3 offset, com; /* origin at q = 0 in the parent's axes; centre of mass (m) */
+    gw_sym3 inertia;     /* about it */
+    double mass;
+    double limit_stiffness, limit_damping;
+    bool slides;
+    /* of q */
+    gw_mat3 world_from_axes;
+    gw_vec3 at, arm, world_com; /* origin; from the parent's origin to it; centre of mass */
+    gw_sym3 world_inertia;      /* about it */
+    gw_wrench resistance;       /* U: the links from here on, articulated, times the axis */
+    double mobility;            /* 1/D: of the joint with its parent at rest */
+    /* of v too */
+    gw_twist twist;
+} gw_chain_joint;
+
 typedef struct gw_chain {
     gw_model model;
-    const gw_chain_def *def; /* outlives the chain */
+    const gw_chain_def *def; /* outlives the chain; motors and damping may change between steps */
+    double kinetic, potential;
+    int pieces; /* of a step: 1, 2, 4 or 8, as the last one needed */
+    gw_quat axes_from_held;
+    gw_vec3 held_at; /* in the held link's axes */
     double q[GW_MAX_LINKS], v[GW_MAX_LINKS];
+    gw_chain_joint joints[GW_MAX_LINKS]; /* ops->size leaves out what is never used */
 } gw_chain;
 
 /* At joint positions and velocities (def->count entries each; NULL: zero). */

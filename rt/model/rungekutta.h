@@ -21,6 +21,14 @@ typedef struct gw_tableau {
     double aa[GW_RK_MAX_STAGES + 1][GW_RK_MAX_STAGES];
 } gw_tableau;
 
+static const gw_tableau gw_kutta4 = {
+    .stages = 4,
+    .c = {0, 1. / 2, 1. / 2, 1},
+    .b = {1. / 6, 1. / 3, 1. / 3, 1. / 6},
+    .a = {{0}, {1. / 2}, {0, 1. / 2}, {0, 0, 1}, {1. / 6, 1. / 3, 1. / 3, 1. / 6}},
+    .aa = {{0}, {0}, {1. / 4}, {0, 1. / 2}, {1. / 6, 1. / 6, 1. / 6}},
+};
+
 static const gw_tableau gw_fehlberg4 = {
     .stages = 5,
     .c = {0, 1. / 4, 3. / 8, 12. / 13, 1},

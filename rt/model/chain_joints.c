@@ -1,0 +1,102 @@
+/*
+ * What acts at the joints themselves: motors, damping, and springs beyond their limits. On the
+ * loop's thread, RT safe.
+ */
+#include "rt/model/chain_motion.h"
+
+/* Periods of the limits' springs last at least 25 steps, and they are damped to half of what
+ * would stop them dead, from this far beyond the limit on (rad, m): a damper that met the joint at
+ * full strength would be a step in the force, which no formula integrates. */
+#define LIMIT_PHASE   0.25
+#define LIMIT_DAMPING 0.5
+#define LIMIT_RAMP    1e-3
+
+static double motor_force(const gw_motor *m, double q, double v)
+{
+    double force = m->torque + m->stiffness * (m->target - q) + m->damping * (m->rate - v);
+    return m->max > 0 ? fmax(-m->max, fmin(m->max, force)) : force;
+}
+
+static double past_limit(const gw_chain_link *link, double q)
+{
+    if (!link->limited)
+        return 0;
+    return q > link->upper ? q - link->upper : q < link->lower ? q - link->lower : 0;
+}
+
+/* Pushes back, never pulls: a joint that leaves faster than its spring follows feels nothing. */
+static double limit_force(const gw_chain_joint *joint, double past, double v)
+{
+    double damping = joint->limit_damping * fmin(1, fabs(past) / LIMIT_RAMP);
+    double force = -joint->limit_stiffness * past - damping * v;
+    return force * past > 0 ? 0 : force;
+}
+
+void gw_chain_joint_forces(const gw_chain *chain, const double *q, const double *v, double *force,
+                           double *motors, double *lost)
+{
+    double motor_power = 0, lost_power = 0;
+    for (int i = 0; i < chain->def->count; i++) {
+        const gw_chain_link *link = &chain->def->links[i];
+        double motor = motor_force(&link->motor, q[i], v[i]);
+        double past = past_limit(link, q[i]);
+        force[i] = motor - link->damping * v[i];
+        motor_power += motor * v[i];
+        lost_power += link->damping * v[i] * v[i];
+        if (past != 0) {
+            double limit = limit_force(&chain->joints[i], past, v[i]);
+            force[i] += limit;
+            lost_power -= (limit + chain->joints[i].limit_stiffness * past) * v[i];
+        }
+    }
+    *motors = motor_power;
+    *lost = lost_power;
+}
+
+double gw_chain_limit_energy(const gw_chain *chain)
+{
+    double sum = 0;
+    for (int i = 0; i < chain->def->count; i++) {
+        double past = past_limit(&chain->def->links[i], chain->q[i]);
+        sum += 0.5 * chain->joints[i].limit_stiffness * past * past;
+    }
+    return sum;
+}
+
+/* (D^-1)_ii, the largest of the postures: as given, with all limited joints at one end, at the
+ * other. */
+static void mobilities(gw_chain *chain, double *largest)
+{
+    const gw_chain_def *def = chain->def;
+    for (int posture = 0; posture < 3; posture++) {
+        double q[GW_MAX_LINKS], a[GW_MAX_LINKS];
+        for (int i = 0; i < def->count; i++) {
+            const gw_chain_link *link = &def->links[i];
+            bool moved = posture > 0 && link->limited;
+            q[i] = !moved ? chain->q[i] : posture == 1 ? link->lower : link->upper;
+        }
+        gw_chain_place(chain, q, chain->joints);
+        gw_chain_factor(chain, chain->joints);
+        for (int i = 0; i < def->count; i++) {
+            if (!def->links[i].limited)
+                continue;
+            for (int k = 0; k < def->count; k++)
+                a[k] = k == i;
+            gw_chain_solve(chain, chain->joints, NULL, a);
+            largest[i] = fmax(largest[i], a[i]);
+        }
+    }
+}
+
+/* As stiff as the step bears: k = (phase / dt)^2 / mobility. */
+void gw_chain_stiffen_limits(gw_chain *chain)
+{
+    double mobility[GW_MAX_LINKS] = {0};
+    double rate = LIMIT_PHASE / (chain->def->dt > 0 ? chain->def->dt : 1e-3);
+    mobilities(chain, mobility);
+    for (int i = 0; i < chain->def->count; i++) {
+        bool limited = chain->def->links[i].limited && mobility[i] > 0;
+        chain->joints[i].limit_stiffness = limited ? rate * rate / mobility[i] : 0;
+        chain->joints[i].limit_damping = limited ? 2 * LIMIT_DAMPING * rate / mobility[i] : 0;
+    }
+}

@@ -1,0 +1,154 @@
+/*
+ * Articulated bodies: the algebra of a chain's three passes, and the passes. For the chain's own
+ * files; RT safe.
+ *
+ * A link's twists and wrenches are at its origin, in world axes. An articulated inertia answers to
+ * an acceleration [a; alpha] of the origin with
+ *
+ *   f = M a + B alpha,   t = B^T a + I alpha
+ */
+#ifndef GW_MODEL_CHAIN_MOTION_H
+#define GW_MODEL_CHAIN_MOTION_H
+
+#include "rt/model/chain.h"
+
+#define GW_CHAIN_INLINE static inline __attribute__((always_inline))
+
+typedef struct gw_articulated {
+    gw_sym3 m, i;
+    gw_mat3 b;
+} gw_articulated;
+
+GW_CHAIN_INLINE gw_vec3 gw_sym3_mul(const gw_sym3 *s, gw_vec3 a)
+{
+    return gw_v3(s->xx * a.x + s->yx * a.y + s->zx * a.z, s->yx * a.x + s->yy * a.y + s->zy * a.z,
+                 s->zx * a.x + s->zy * a.y + s->zz * a.z);
+}
+
+/* R I R^T */
+GW_CHAIN_INLINE gw_sym3 gw_sym3_turned(const gw_mat3 *r, const gw_sym3 *s)
+{
+    gw_vec3 x = gw_sym3_mul(s, gw_v3(r->m[0][0], r->m[0][1], r->m[0][2]));
+    gw_vec3 y = gw_sym3_mul(s, gw_v3(r->m[1][0], r->m[1][1], r->m[1][2]));
+    gw_vec3 z = gw_sym3_mul(s, gw_v3(r->m[2][0], r->m[2][1], r->m[2][2]));
+    return (gw_sym3){r->m[0][0] * x.x + r->m[0][1] * x.y + r->m[0][2] * x.z,
+                     r->m[0][0] * y.x + r->m[0][1] * y.y + r->m[0][2] * y.z,
+                     r->m[1][0] * y.x + r->m[1][1] * y.y + r->m[1][2] * y.z,
+                     r->m[0][0] * z.x + r->m[0][1] * z.y + r->m[0][2] * z.z,
+                     r->m[1][0] * z.x + r->m[1][1] * z.y + r->m[1][2] * z.z,
+                     r->m[2][0] * z.x + r->m[2][1] * z.y + r->m[2][2] * z.z};
+}
+
+/* Adds a rigid body: M = m, B = -m [c]x, I = I_c - m [c]x [c]x. */
+GW_CHAIN_INLINE void gw_articulated_add(gw_articulated *a, double m, gw_vec3 c,
+                                        const gw_sym3 *inertia)
+{
+    gw_vec3 mc = gw_scale(m, c);
+    double xx = mc.x * c.x, yy = mc.y * c.y, zz = mc.z * c.z;
+    a->m.xx += m;
+    a->m.yy += m;
+    a->m.zz += m;
+    a->b.m[0][1] += mc.z;
+    a->b.m[0][2] -= mc.y;
+    a->b.m[1][0] -= mc.z;
+    a->b.m[1][2] += mc.x;
+    a->b.m[2][0] += mc.y;
+    a->b.m[2][1] -= mc.x;
+    a->i.xx += inertia->xx + (yy + zz);
+    a->i.yy += inertia->yy + (xx + zz);
+    a->i.zz += inertia->zz + (xx + yy);
+    a->i.yx += inertia->yx - mc.y * c.x;
+    a->i.zx += inertia->zx - mc.z * c.x;
+    a->i.zy += inertia->zy - mc.z * c.y;
+}
+
+GW_CHAIN_INLINE gw_vec3 gw_mat3_row(const gw_mat3 *x, int i)
+{
+    return gw_v3(x->m[i][0], x->m[i][1], x->m[i][2]);
+}
+
+/*
+ * Seen from the parent's origin, r before it: a becomes a + alpha x r, t becomes t + r x f,
+ *
+ *   B' = B + E,   I' = I + Z + Z^T,   E = -M [r]x,   Z = [r]x (B + E/2)
+ */
+GW_CHAIN_INLINE void gw_articulated_carry(gw_articulated *a, gw_vec3 r)
+{
+    const gw_sym3 *m = &a->m;
+    gw_vec3 rows[3] = {gw_v3(m->xx, m->yx, m->zx), gw_v3(m->yx, m->yy, m->zy),
+                       gw_v3(m->zx, m->zy, m->zz)};
+    gw_vec3 w[3];
+    for (int i = 0; i < 3; i++) {
+        /* row i of -M [r]x is r x row of M, as [r]x is antisymmetric */
+        gw_vec3 e = gw_cross(r, rows[i]), b = gw_mat3_row(&a->b, i);
+        w[i] = gw_mul_add(b, 0.5, e);
+        a->b.m[i][0] = b.x + e.x;
+        a->b.m[i][1] = b.y + e.y;
+        a->b.m[i][2] = b.z + e.z;
+    }
+    a->i.xx += 2 * (r.y * w[2].x - r.z * w[1].x);
+    a->i.yy += 2 * (r.z * w[0].y - r.x * w[2].y);
+    a->i.zz += 2 * (r.x * w[1].z - r.y * w[0].z);
+    a->i.yx += (r.y * w[2].y - r.z * w[1].y) + (r.z * w[0].x - r.x * w[2].x);
+    a->i.zx += (r.y * w[2].z - r.z * w[1].z) + (r.x * w[1].x - r.y * w[0].x);
+    a->i.zy += (r.z * w[0].z - r.x * w[2].z) + (r.x * w[1].y - r.y * w[0].y);
+}
+
+/* Column 2: the joint's axis in world axes. */
+GW_CHAIN_INLINE gw_vec3 gw_chain_axis(const gw_chain_joint *j)
+{
+    const gw_mat3 *r = &j->world_from_axes;
+    return gw_v3(r->m[0][2], r->m[1][2], r->m[2][2]);
+}
+
+/* ---- passes over all links; `at` is an array of which the members of q and v are written --------
+ */
+
+/* Frames, centres of mass and inertias at q. */
+void gw_chain_place(const gw_chain *chain, const double *q, gw_chain_joint *at);
+
+/* Twists at v. */
+void gw_chain_twists(const gw_chain *chain, const double *v, gw_chain_joint *at);
+
+/* U and 1/D of all joints. */
+void gw_chain_factor(const gw_chain *chain, gw_chain_joint *at);
+
+/* All of q and v into the chain's own joints, and its energies. */
+void gw_chain_refresh(gw_chain *chain);
+
+/* The wrenches that the links need so that no joint accelerates, for their weight and velocities.
+ */
+void gw_chain_bias(const gw_chain *chain, const double *v, const gw_chain_joint *at,
+                   gw_wrench *bias);
+
+/* Joints' accelerations: `force` of the joints in, accelerations out; `bias` (NULL: none) is used
+ * up. */
+void gw_chain_solve(const gw_chain *chain, const gw_chain_joint *at, gw_wrench *bias,
+                    double *force);
+
+/* What motors, damping and limits do to the joints; the powers of the first, and lost (W). */
+void gw_chain_joint_forces(const gw_chain *chain, const double *q, const double *v, double *force,
+                           double *motors, double *lost);
+
+/* Sets the stiffness and damping of the limits' springs; leaves the joints anywhere. */
+void gw_chain_stiffen_limits(gw_chain *chain);
+
+double gw_chain_kinetic(const gw_chain *chain);
+
+/* Held by the limits' springs (J). */
+double gw_chain_limit_energy(const gw_chain *chain);
+
+/* Of the held frame on the link as it is in `at`. */
+void gw_chain_held_at(const gw_chain *chain, const gw_chain_joint *at, gw_pose *held,
+                      gw_twist *twist);
+void gw_chain_body_at(const gw_chain *chain, const gw_chain_joint *at, int index, gw_pose *pose,
+                      gw_twist *twist);
+
+void gw_chain_step(gw_model *model, const gw_forces *forces, double dt, gw_step *step);
+
+GW_CHAIN_INLINE int gw_chain_held_link(const gw_chain_def *def)
+{
+    return def->held < 0 ? def->count - 1 : def->held;
+}
+
+#endif

@@ -1,0 +1,220 @@
+/*
+ * A chain's step: the classic fourth-order formula with work and losses as further states, in one
+ * piece, or in as many as the books of energy ask for. On the loop's thread, RT safe.
+ */
+#include <string.h>
+
+#include "rt/model/chain_motion.h"
+#include "rt/model/rungekutta.h"
+
+/* Powers of a stage (W), and their integrals (J). */
+typedef struct books {
+    double work, touched, motors, lost;
+} books;
+
+static void book(books *sum, double weight, const books *power)
+{
+    sum->work += weight * power->work;
+    sum->touched += weight * power->touched;
+    sum->motors += weight * power->motors;
+    sum->lost += weight * power->lost;
+}
+
+static void take_wrench(gw_wrench *bias, gw_wrench w)
+{
+    bias->f = gw_sub(bias->f, w.f);
+    bias->t = gw_sub(bias->t, w.t);
+}
+
+static void hold(const gw_chain *chain, const gw_chain_joint *at, const gw_forces *forces, double t,
+                 gw_wrench *bias, books *power)
+{
+    gw_pose held;
+    gw_twist twist;
+    int link = gw_chain_held_link(chain->def);
+    gw_chain_held_at(chain, at, &held, &twist);
+    gw_wrench w = forces->at(forces->context, t, &held, &twist);
+    power->work = gw_dot(w.f, twist.v) + gw_dot(w.t, twist.w);
+    w.t = gw_add(w.t, gw_cross(gw_sub(held.p, at[link].at), w.f));
+    take_wrench(&bias[link], w);
+}
+
+static void touch(const gw_chain *chain, const gw_chain_joint *at, const gw_forces *forces,
+                  double t, gw_wrench *bias, books *power)
+{
+    gw_pose poses[GW_MAX_LINKS];
+    gw_twist twists[GW_MAX_LINKS];
+    gw_wrench on[GW_MAX_LINKS];
+    int n = chain->def->count;
+    memset(on, 0, (size_t)n * sizeof *on);
+    for (int i = 0; i < n; i++)
+        gw_chain_body_at(chain, at, i, &poses[i], &twists[i]);
+    forces->touch(forces->touching, t, poses, twists, on);
+    for (int i = 0; i < n; i++) {
+        power->touched += gw_dot(on[i].f, twists[i].v) + gw_dot(on[i].t, twists[i].w);
+        take_wrench(&bias[i], on[i]);
+    }
+}
+
+/* q'' of a stage, and what flows there. */
+static void stage(const gw_chain *chain, const gw_chain_joint *at, const double *q, const double *v,
+                  const gw_forces *forces, double t, double *a, books *power)
+{
+    gw_wrench bias[GW_MAX_LINKS];
+    *power = (books){0};
+    gw_chain_bias(chain, v, at, bias);
+    gw_chain_joint_forces(chain, q, v, a, &power->motors, &power->lost);
+    if (forces && forces->at)
+        hold(chain, at, forces, t, bias, power);
+    if (forces && forces->touch)
+        touch(chain, at, forces, t, bias, power);
+    gw_chain_solve(chain, at, bias, a);
+}
+
+/* Where stage i, or the end (i = rk->stages), lies. */
+static void advance(const gw_chain *chain, const gw_tableau *rk, int i, double c, double h,
+                    double (*a)[GW_MAX_LINKS], double *q, double *v)
+{
+    for (int k = 0; k < chain->def->count; k++) {
+        double once = 0, twice = 0;
+        for (int j = 0; j < i; j++) {
+            once += rk->a[i][j] * a[j][k];
+            twice += rk->aa[i][j] * a[j][k];
+        }
+        q[k] = chain->q[k] + h * (c * chain->v[k] + h * twice);
+        v[k] = chain->v[k] + h * once;
+    }
+}
+
+/* From the chain's state, h on, into q and v. */
+static void integrate(const gw_chain *chain, const gw_forces *forces, double t, double h, double *q,
+                      double *v, books *sum)
+{
+    const gw_tableau *rk = &gw_kutta4;
+    double a[GW_RK_MAX_STAGES][GW_MAX_LINKS];
+    gw_chain_joint at[GW_MAX_LINKS];
+    books power;
+    stage(chain, chain->joints, chain->q, chain->v, forces, t, a[0], &power);
+    book(sum, rk->b[0] * h, &power);
+    for (int i = 1; i < rk->stages; i++) {
+        advance(chain, rk, i, rk->c[i], h, a, q, v);
+        gw_chain_place(chain, q, at);
+        gw_chain_twists(chain, v, at);
+        gw_chain_factor(chain, at);
+        stage(chain, at, q, v, forces, t + rk->c[i] * h, a[i], &power);
+        book(sum, rk->b[i] * h, &power);
+    }
+    advance(chain, rk, rk->stages, 1, h, a, q, v);
+}
+
+static void put(gw_chain *chain, const double *q, const double *v)
+{
+    size_t bytes = (size_t)chain->def->count * sizeof *q;
+    memcpy(chain->q, q, bytes);
+    memcpy(chain->v, v, bytes);
+    gw_chain_refresh(chain);
+}
+
+/* ---- pieces --------------------------------------------------------------------------------- */
+
+/* A step starts in as many pieces as the last one ended with, and is cut in finer ones where the
+ * books do not close: 1, 2, 4, 8. */
+#define FINEST 8
+
+/* A piece's books may be out by this much of the energy of motion, and by rounding. */
+#define BALANCE  1e-12
+#define ROUNDING 1e-14
+
+typedef enum outcome { TOO_COARSE, FINE, VERY_FINE } outcome;
+
+/* What came and went, against what there was and is. */
+static outcome judge(const gw_chain *chain, double kinetic, double potential, const books *sum)
+{
+    double come = sum->work + sum->touched + sum->motors - sum->lost;
+    double kept = (chain->kinetic - kinetic) + (chain->potential - potential);
+    double scale = BALANCE * (chain->kinetic + kinetic) +
+                   ROUNDING * (fabs(chain->potential) + fabs(potential));
+    double out = fabs(kept - come);
+    if (!(out <= scale))
+        return TOO_COARSE;
+    return out <= scale / 64 ? VERY_FINE : FINE;
+}
+
+/* The finest piece is kept whatever its books say, and they are closed: what was lost on the way is
+ * told as lost, what came from nowhere is taken out of the motion. */
+static void close_books(gw_chain *chain, double kinetic, double potential, books *sum)
+{
+    double come = sum->work + sum->touched + sum->motors - sum->lost;
+    double extra = (chain->kinetic - kinetic) + (chain->potential - potential) - come;
+    if (extra < 0)
+        sum->lost -= extra;
+    else if (chain->kinetic > 0)
+        gw_chain_slow(chain, sqrt(fmax(0, 1 - extra / chain->kinetic)));
+}
+
+static outcome piece(gw_chain *chain, const gw_forces *forces, double t, double h, books *sum)
+{
+    double q[GW_MAX_LINKS], v[GW_MAX_LINKS];
+    double kinetic = chain->kinetic, potential = chain->potential;
+    books own = {0};
+    integrate(chain, forces, t, h, q, v, &own);
+    put(chain, q, v);
+    outcome result = judge(chain, kinetic, potential, &own);
+    if (result == TOO_COARSE && chain->pieces == FINEST)
+        close_books(chain, kinetic, potential, &own);
+    book(sum, 1, &own);
+    return result;
+}
+
+static bool finite_state(const gw_chain *chain, const books *sum)
+{
+    double all = chain->kinetic + chain->potential;
+    all += sum->work + sum->touched + sum->motors + sum->lost;
+    for (int i = 0; i < chain->def->count; i++)
+        all += chain->q[i] + chain->v[i];
+    return isfinite(all);
+}
+
+static bool step_in_pieces(gw_chain *chain, const gw_forces *forces, double dt, books *sum)
+{
+    double q[GW_MAX_LINKS], v[GW_MAX_LINKS];
+    outcome last = FINE;
+    size_t bytes = (size_t)chain->def->count * sizeof *q;
+    for (int done = 0; done < FINEST;) { /* in eighths of the step */
+        int wide = FINEST / chain->pieces;
+        books before = *sum;
+        memcpy(q, chain->q, bytes);
+        memcpy(v, chain->v, bytes);
+        last = piece(chain, forces, dt * done / FINEST, dt * wide / FINEST, sum);
+        if (last == TOO_COARSE && wide > 1) {
+            put(chain, q, v);
+            *sum = before;
+            chain->pieces *= 2;
+            continue;
+        }
+        if (!finite_state(chain, sum))
+            return false;
+        done += wide;
+    }
+    if (last == VERY_FINE && chain->pieces > 1)
+        chain->pieces /= 2;
+    return true;
+}
+
+void gw_chain_step(gw_model *model, const gw_forces *forces, double dt, gw_step *step)
+{
+    gw_chain *chain = (gw_chain *)model;
+    double q[GW_MAX_LINKS], rest[GW_MAX_LINKS] = {0};
+    books sum = {0};
+    memcpy(q, chain->q, sizeof q);
+    if (!step_in_pieces(chain, forces, dt, &sum)) {
+        put(chain, q, rest);
+        *step = (gw_step){.finite = false};
+        return;
+    }
+    *step = (gw_step){.work = sum.work,
+                      .dissipated = sum.lost,
+                      .motors = sum.motors,
+                      .margin = 1,
+                      .finite = true};
+}

@@ -1,0 +1,545 @@
+/*
+ * The chain against closed forms, published solutions, finite differences and itself.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "tests/unit/chain_fixture.h"
+
+static void near(double a, double b, double tolerance)
+{
+    if (!(fabs(a - b) <= tolerance))
+        print_error("%.15g is %g from %.15g\n", a, fabs(a - b), b);
+    assert_true(fabs(a - b) <= tolerance);
+}
+
+static void near3(gw_vec3 a, gw_vec3 b, double tolerance)
+{
+    near(a.x, b.x, tolerance);
+    near(a.y, b.y, tolerance);
+    near(a.z, b.z, tolerance);
+}
+
+static void run(gw_chain *chain, const gw_forces *forces, double dt, int steps)
+{
+    gw_step step;
+    for (int i = 0; i < steps; i++) {
+        gw_model_step(&chain->model, forces, dt, &step);
+        assert_true(step.finite);
+    }
+}
+
+static gw_wrench constant(const void *context, double t, const gw_pose *held, const gw_twist *twist)
+{
+    (void)t, (void)held, (void)twist;
+    return *(const gw_wrench *)context;
+}
+
+static double energy(const gw_chain *chain)
+{
+    double kinetic, potential;
+    gw_model_energy(&chain->model, &kinetic, &potential);
+    return kinetic + potential;
+}
+
+/* ---- problems with known answers ------------------------------------------------------------ */
+
+/* IFToMM library of computational benchmark problems, A01. */
+static void simple_pendulum_matches_the_library_of_problems(void **state)
+{
+    (void)state;
+    gw_chain_def def = fixture_rods(1, 2, 1, 0, 9.81);
+    double start = GW_PI, period = 2.367841947576237;
+    gw_pose held;
+    gw_twist twist;
+    gw_chain chain;
+    def.link_from_held.p.x = 1;
+    def.held = 0;
+    gw_chain_init(&chain, &def, &start, NULL);
+    run(&chain, NULL, 1e-3, 1000);
+    gw_model_held(&chain.model, &held, &twist);
+    near3(held.p, gw_v3(0.98629175113188, -0.16501085312554, 0), 1e-10);
+    run(&chain, NULL, 1e-3, 4000);
+    gw_model_held(&chain.model, &held, &twist);
+    near3(held.p, gw_v3(-0.94230543504376, -0.334754338414, 0), 1e-10);
+    run(&chain, NULL, 1e-3, 5000);
+    gw_model_held(&chain.model, &held, &twist);
+    near3(held.p, gw_v3(-0.27508746257612, -0.96141920509913, 0), 1e-9);
+    gw_chain_init(&chain, &def, &start, NULL);
+    run(&chain, NULL, period / 2368, 2368);
+    near(chain.q[0], start, 1e-10);
+    near(chain.v[0], 0, 1e-10);
+}
+
+/* Point masses of 1 kg on rods of 1 m, both let go from horizontal: by long double integration with
+ * an energy error below 1e-14. */
+static void double_pendulum_follows_its_reference(void **state)
+{
+    (void)state;
+    gw_chain_def def = fixture_rods(2, 1, 1, 0, 9.81);
+    double start[2] = {0, 0};
+    gw_chain chain;
+    for (int i = 0; i < 2; i++)
+        def.links[i].mass.com.x = 1;
+    gw_chain_init(&chain, &def, start, NULL);
+    const double at[3][3] = {{1000, -0.6250876998064, -1.0345850856800},
+                             {1000, -0.4829715342518, -1.3240487123024},
+                             {3000, -0.6271867050665, -1.3013155502098}};
+    for (int i = 0; i < 3; i++) {
+        run(&chain, NULL, 1e-3, (int)at[i][0]);
+        /* angles from down */
+        near(chain.q[0] + GW_PI / 2, at[i][1], 1e-7);
+        near(chain.q[0] + chain.q[1] + GW_PI / 2, at[i][2], 1e-7);
+    }
+}
+
+/* Mechanisms, Table I: 0.4 N at the centre of mass of a link; long double integration. */
+static void table_one(int held, double arm, const double *at_one, const double *at_five)
+{
+    gw_chain_def def = fixture_table_one(0);
+    double start[3] = {-GW_PI / 4, GW_PI / 6, -GW_PI / 6};
+    gw_wrench push = {{0.4, 0, 0}, {0, 0, 0}};
+    gw_forces forces = {.at = constant, .context = &push};
+    gw_chain chain;
+    def.held = held;
+    def.link_from_held.p.x = arm;
+    gw_chain_init(&chain, &def, start, NULL);
+    run(&chain, &forces, 1e-3, 1000);
+    for (int i = 0; i < 3; i++)
+        near(chain.q[i], at_one[i], 1e-12);
+    run(&chain, &forces, 1e-3, 4000);
+    for (int i = 0; i < 3; i++)
+        near(chain.q[i], at_five[i], 1e-10);
+}
+
+static void planar_chain_held_at_its_middle_moves_as_computed_elsewhere(void **state)
+{
+    (void)state;
+    table_one(1, 0.021, (double[]){-0.542665404168883, 0.287282286696226, -0.559620335212593},
+              (double[]){0.405244083808917, 0.097857478250625, -1.458906217239951});
+}
+
+static void planar_chain_held_at_its_last_link_moves_as_computed_elsewhere(void **state)
+{
+    (void)state;
+    table_one(2, 0.015, (double[]){-0.559759122655306, 0.352383924898412, -0.231200884589350},
+              (double[]){0.546616124718270, -0.192631531935809, -0.529333014676313});
+}
+
+/* ---- energy --------------------------------------------------------------------------------- */
+
+/* The largest energy error of ten seconds' swing from horizontal, of the peak kinetic energy. */
+static double swing(const gw_chain_def *def)
+{
+    gw_chain chain;
+    gw_chain_init(&chain, def, NULL, NULL);
+    double start = energy(&chain), worst = 0, peak = 0;
+    for (int i = 0; i < 10000; i++) {
+        run(&chain, NULL, 1e-3, 1);
+        worst = fmax(worst, fabs(energy(&chain) - start));
+        peak = fmax(peak, chain.kinetic);
+    }
+    assert_true(peak > 1);
+    return worst / peak;
+}
+
+static void three_links_keep_their_energy(void **state)
+{
+    (void)state;
+    gw_chain_def paper = fixture_table_one(9.81), rods = fixture_rods(3, 1, 1, 1. / 12, 9.81);
+    assert_true(swing(&paper) <= 1e-9);
+    assert_true(swing(&rods) <= 1e-9);
+}
+
+static void whips_keep_their_energy_in_finer_pieces(void **state)
+{
+    (void)state;
+    gw_chain_def whip = fixture_rods(20, 1, 1, 1. / 12, 9.81);
+    gw_chain_def snake = fixture_rods(64, 1, 1, 1. / 12, 9.81);
+    assert_true(swing(&whip) <= 2e-9);
+    assert_true(swing(&snake) <= 2e-9);
+}
+
+static void skew_chain_with_slides_keeps_its_energy(void **state)
+{
+    (void)state;
+    gw_chain_def def = fixture_skew(6);
+    double q[GW_MAX_LINKS], v[GW_MAX_LINKS];
+    gw_chain chain;
+    fixture_state(q, v);
+    gw_chain_init(&chain, &def, q, v);
+    double start = energy(&chain);
+    run(&chain, NULL, 1e-3, 2000);
+    assert_true(chain.kinetic > 10);
+    near(energy(&chain), start, 1e-9 * chain.kinetic);
+}
+
+static int calls;
+
+static gw_wrench counted(const void *context, double t, const gw_pose *held, const gw_twist *twist)
+{
+    (void)context, (void)t, (void)held, (void)twist;
+    calls++;
+    return (gw_wrench){{0, 0, 0}, {0, 0, 0}};
+}
+
+static void a_step_costs_a_bounded_number_of_pieces(void **state)
+{
+    (void)state;
+    gw_chain_def def = fixture_rods(20, 0.01, 0.001, 1e-9, 9.81);
+    gw_forces forces = {.at = counted, .context = NULL};
+    gw_chain chain;
+    gw_chain_init(&chain, &def, NULL, NULL);
+    int most = 0;
+    for (int i = 0; i < 1000; i++) {
+        calls = 0;
+        run(&chain, &forces, 1e-3, 1);
+        most = calls > most ? calls : most;
+    }
+    assert_true(most > 7); /* it needed more than one */
+    assert_true(most <= 11 * 7);
+}
+
+/* ---- frames against composition of poses ---------------------------------------------------- */
+
+static gw_pose link_by_composition(const gw_chain_def *def, const double *q, int link)
+{
+    gw_pose pose = def->world_from_base;
+    for (int i = 0; i <= link; i++) {
+        const gw_chain_link *l = &def->links[i];
+        gw_pose joint = gw_pose_identity();
+        if (l->kind == GW_JOINT_REVOLUTE)
+            joint.q = gw_quat_axis(l->axis, q[i]);
+        else
+            joint.p = gw_scale(q[i], l->axis);
+        pose = gw_pose_mul(&pose, &l->parent_from_joint);
+        pose = gw_pose_mul(&pose, &joint);
+    }
+    return pose;
+}
+
+static void links_are_where_composed_poses_are(void **state)
+{
+    (void)state;
+    gw_chain_def def = fixture_skew(9);
+    double q[GW_MAX_LINKS], v[GW_MAX_LINKS];
+    gw_pose poses[GW_MAX_LINKS], held;
+    gw_twist twists[GW_MAX_LINKS], twist;
+    gw_chain chain;
+    fixture_state(q, v);
+    def.held = 5;
+    gw_chain_init(&chain, &def, q, v);
+    gw_chain_links(&chain, poses, twists);
+    for (int i = 0; i < 9; i++) {
+        gw_pose by_hand = link_by_composition(&def, q, i);
+        assert_true(gw_pose_distance(&poses[i], &by_hand, 1) <= 1e-14);
+    }
+    gw_model_held(&chain.model, &held, &twist);
+    gw_pose by_hand = gw_pose_mul(&poses[5], &def.link_from_held);
+    assert_true(gw_pose_distance(&held, &by_hand, 1) <= 1e-14);
+}
+
+/* The held frame's twist after the joints went on by s v. */
+static gw_twist held_twist(const gw_chain_def *def, const double *q, const double *v, double s)
+{
+    double moved[GW_MAX_LINKS];
+    gw_chain chain;
+    gw_pose held;
+    gw_twist twist;
+    for (int i = 0; i < def->count; i++)
+        moved[i] = q[i] + s * v[i];
+    gw_chain_init(&chain, def, moved, v);
+    gw_model_held(&chain.model, &held, &twist);
+    return twist;
+}
+
+static void jacobian_and_drift_match_finite_differences(void **state)
+{
+    (void)state;
+    gw_chain_def def = fixture_skew(7);
+    double q[GW_MAX_LINKS], v[GW_MAX_LINKS], columns[GW_MAX_LINKS][6], drift[6], h = 1e-5;
+    fixture_state(q, v);
+    for (def.held = 0; def.held < 7; def.held++) {
+        gw_chain chain;
+        gw_twist sum = {{0, 0, 0}, {0, 0, 0}};
+        gw_chain_init(&chain, &def, q, v);
+        gw_model_jacobian(&chain.model, columns, drift);
+        for (int k = 0; k < 7; k++) {
+            const double *c = columns[k];
+            double ahead[GW_MAX_LINKS] = {0};
+            ahead[k] = 1;
+            gw_twist t = held_twist(&def, q, ahead, 0);
+            near3(t.v, gw_v3(c[0], c[1], c[2]), 1e-14);
+            near3(t.w, gw_v3(c[3], c[4], c[5]), 1e-14);
+            /* against poses: a step of the joint moves the frame along its column */
+            double there[GW_MAX_LINKS];
+            memcpy(there, q, sizeof there);
+            there[k] += h;
+            gw_pose held = link_by_composition(&def, there, def.held);
+            held = gw_pose_mul(&held, &def.link_from_held);
+            there[k] -= 2 * h;
+            gw_pose back = link_by_composition(&def, there, def.held);
+            back = gw_pose_mul(&back, &def.link_from_held);
+            gw_twist d = gw_pose_sub(&held, &back);
+            near3(gw_scale(0.5 / h, d.v), t.v, 1e-9);
+            near3(gw_scale(0.5 / h, d.w), t.w, 1e-9);
+            sum.v = gw_mul_add(sum.v, v[k], t.v);
+            sum.w = gw_mul_add(sum.w, v[k], t.w);
+        }
+        gw_twist now = held_twist(&def, q, v, 0);
+        near3(now.v, sum.v, 1e-13);
+        near3(now.w, sum.w, 1e-13);
+        gw_twist after = held_twist(&def, q, v, h), before = held_twist(&def, q, v, -h);
+        near3(gw_scale(0.5 / h, gw_sub(after.v, before.v)), gw_v3(drift[0], drift[1], drift[2]),
+              1e-8);
+        near3(gw_scale(0.5 / h, gw_sub(after.w, before.w)), gw_v3(drift[3], drift[4], drift[5]),
+              1e-8);
+    }
+}
+
+/* ---- inertia -------------------------------------------------------------------------------- */
+
+static void inverse_by_recursion_undoes_composite_bodies(int count)
+{
+    gw_chain_def def = fixture_skew(count);
+    static double d[GW_MAX_LINKS][GW_MAX_LINKS];
+    double q[GW_MAX_LINKS], v[GW_MAX_LINKS], kinetic = 0;
+    gw_chain chain;
+    fixture_state(q, v);
+    gw_chain_init(&chain, &def, q, v);
+    gw_chain_inertia(&chain, &d[0][0], GW_MAX_LINKS);
+    for (int k = 0; k < count; k++) {
+        double unit[GW_MAX_LINKS] = {0}, a[GW_MAX_LINKS], size = 0;
+        unit[k] = 1;
+        gw_model_apply_inverse(&chain.model, unit, a);
+        for (int i = 0; i < count; i++)
+            size = fmax(size, fabs(a[i]) * d[i][i]);
+        for (int i = 0; i < count; i++) {
+            double sum = 0;
+            for (int j = 0; j < count; j++)
+                sum += d[i][j] * a[j];
+            near(sum, unit[i], 1e-12 * fmax(1, size));
+            kinetic += i == k ? 0.5 * v[k] * d[k][k] * v[k] : 0.5 * v[i] * d[i][k] * v[k];
+        }
+    }
+    near(kinetic, chain.kinetic, 1e-12 * kinetic);
+}
+
+static void inverse_inertia_undoes_composite_bodies(void **state)
+{
+    (void)state;
+    inverse_by_recursion_undoes_composite_bodies(1);
+    inverse_by_recursion_undoes_composite_bodies(7);
+    inverse_by_recursion_undoes_composite_bodies(64);
+}
+
+static void free_acceleration_is_what_a_step_does(void **state)
+{
+    (void)state;
+    gw_chain_def def = fixture_skew(7);
+    double q[GW_MAX_LINKS], v[GW_MAX_LINKS], a[GW_MAX_LINKS], h = 1e-6;
+    gw_chain chain;
+    fixture_state(q, v);
+    def.links[1].damping = 0.2;
+    def.links[3].motor = (gw_motor){.torque = 0.7, .stiffness = 5, .target = 1};
+    gw_chain_init(&chain, &def, q, v);
+    gw_model_free_acceleration(&chain.model, a);
+    run(&chain, NULL, h, 1);
+    for (int i = 0; i < 7; i++)
+        near((chain.v[i] - v[i]) / h, a[i], 2e-3 * fmax(1, fabs(a[i])));
+    gw_chain_init(&chain, &def, q, v);
+    run(&chain, NULL, -h, 1);
+    for (int i = 0; i < 7; i++) {
+        gw_chain ahead;
+        gw_chain_init(&ahead, &def, q, v);
+        run(&ahead, NULL, h, 1);
+        near((ahead.v[i] - chain.v[i]) / (2 * h), a[i], 1e-7 * fmax(1, fabs(a[i])));
+    }
+}
+
+/* ---- momentum: slides along x and y and a turn are a free body in the plane ------------------ */
+
+static void body_on_slides_flies_as_a_free_one(void **state)
+{
+    (void)state;
+    gw_chain_def def = fixture_rods(3, 0, 0, 0, 9.81);
+    double v[3] = {2, 5, 7};
+    gw_chain chain;
+    def.links[0].kind = def.links[1].kind = GW_JOINT_PRISMATIC;
+    def.links[0].axis = gw_v3(1, 0, 0);
+    def.links[1].axis = gw_v3(0, 1, 0);
+    def.links[2].mass = fixture_rod_mass(0.5, 2, 0.1);
+    gw_chain_init(&chain, &def, NULL, v);
+    run(&chain, NULL, 1e-3, 1000);
+    gw_twist twist;
+    gw_pose pose;
+    gw_model_body(&chain.model, 2, &pose, &twist);
+    gw_vec3 com = gw_pose_point(&pose, gw_v3(0.25, 0, 0));
+    gw_vec3 velocity = gw_add(twist.v, gw_cross(twist.w, gw_sub(com, pose.p)));
+    /* its centre of mass set out from (0.25, 0) with (2, 5 + 7 x 0.25) */
+    near3(com, gw_v3(2.25, 6.75 - 9.81 / 2, 0), 1e-11);
+    near3(velocity, gw_v3(2, 6.75 - 9.81, 0), 1e-11);
+    near(twist.w.z, 7, 1e-12);
+}
+
+/* ---- what acts on it ------------------------------------------------------------------------ */
+
+typedef struct touching {
+    int link;
+    gw_wrench wrench;
+} touching;
+
+static void touch_one(const void *context, double t, const gw_pose *pose, const gw_twist *twist,
+                      gw_wrench *on)
+{
+    const touching *one = context;
+    (void)t, (void)pose, (void)twist;
+    on[one->link] = one->wrench;
+}
+
+static void wrenches_on_links_act_as_pulled_back_and_as_held(void **state)
+{
+    (void)state;
+    gw_chain_def def = fixture_skew(6);
+    double q[GW_MAX_LINKS], v[GW_MAX_LINKS], h = 1e-7;
+    double free[GW_MAX_LINKS], force[GW_MAX_LINKS] = {0}, more[GW_MAX_LINKS];
+    touching one = {3, {{0.3, -0.8, 0.5}, {0.1, 0.2, -0.4}}};
+    gw_forces touched = {.touch = touch_one, .touching = &one};
+    gw_forces held = {.at = constant, .context = &one.wrench};
+    gw_chain a, b;
+    gw_step step;
+    fixture_state(q, v);
+    gw_chain_init(&a, &def, q, v);
+    gw_model_free_acceleration(&a.model, free);
+    gw_model_pull_back(&a.model, 3, &one.wrench, force);
+    gw_model_apply_inverse(&a.model, force, more);
+    gw_model_step(&a.model, &touched, h, &step);
+    assert_true(step.finite && step.work == 0);
+    for (int i = 0; i < 6; i++)
+        near((a.v[i] - v[i]) / h, free[i] + more[i], 1e-3);
+    def.held = 3;
+    def.link_from_held = gw_pose_identity();
+    gw_chain_init(&a, &def, q, v);
+    gw_chain_init(&b, &def, q, v);
+    run(&a, &touched, 1e-3, 100);
+    run(&b, &held, 1e-3, 100);
+    for (int i = 0; i < 6; i++)
+        near(a.q[i], b.q[i], 1e-10);
+}
+
+static void the_hands_work_is_the_energy_gained(void **state)
+{
+    (void)state;
+    gw_chain_def def = fixture_skew(5);
+    double q[GW_MAX_LINKS], v[GW_MAX_LINKS], work = 0;
+    gw_wrench push = {{3, -2, 5}, {0.4, 0.1, -0.3}};
+    gw_forces forces = {.at = constant, .context = &push};
+    gw_chain chain;
+    gw_step step;
+    fixture_state(q, v);
+    gw_chain_init(&chain, &def, q, v);
+    double start = energy(&chain);
+    for (int i = 0; i < 1000; i++) {
+        gw_model_step(&chain.model, &forces, 1e-3, &step);
+        work += step.work;
+    }
+    assert_true(fabs(work) > 0.1);
+    near(energy(&chain) - start, work, 1e-9 * chain.kinetic);
+}
+
+/* ---- the table's other parts ---------------------------------------------------------------- */
+
+static void kick_adds_and_slowing_takes_energy(void **state)
+{
+    (void)state;
+    gw_chain_def def = fixture_skew(5);
+    double q[GW_MAX_LINKS], v[GW_MAX_LINKS], dv[5] = {0.1, -0.2, 0.3, 0.4, -0.5}, now[5];
+    gw_chain chain, other;
+    fixture_state(q, v);
+    gw_chain_init(&chain, &def, q, v);
+    gw_model_kick(&chain.model, dv);
+    for (int i = 0; i < 5; i++)
+        v[i] += dv[i];
+    gw_chain_init(&other, &def, q, v);
+    gw_model_velocity(&chain.model, now);
+    assert_memory_equal(now, v, sizeof now);
+    assert_true(memcmp(&chain.joints[4].twist, &other.joints[4].twist, sizeof(gw_twist)) == 0);
+    double before = chain.kinetic;
+    near(gw_chain_slow(&chain, 0.5), 0.75 * before, 1e-14 * before);
+    near(chain.kinetic, 0.25 * before, 1e-14 * before);
+}
+
+static void a_copy_put_back_moves_on_as_if_nothing_had_happened(void **state)
+{
+    (void)state;
+    const int counts[] = {3, 5, 17, 64};
+    for (int c = 0; c < 4; c++) {
+        gw_chain_def def = fixture_skew(counts[c]);
+        gw_chain chain, copy;
+        gw_chain_init(&chain, &def, NULL, NULL);
+        run(&chain, NULL, 1e-3, 50);
+        size_t size = chain.model.ops->size;
+        assert_true(size <= sizeof chain);
+        memset(&copy, 0xa5, sizeof copy);
+        memcpy(&copy, &chain, size);
+        run(&chain, NULL, 1e-3, 50);
+        double q[GW_MAX_LINKS];
+        memcpy(q, chain.q, sizeof q);
+        memcpy(&chain, &copy, size);
+        run(&chain, NULL, 1e-3, 50);
+        assert_memory_equal(chain.q, q, sizeof q);
+        run(&copy, NULL, 1e-3, 50);
+        assert_memory_equal(copy.q, q, sizeof q);
+    }
+}
+
+static void a_step_that_fails_leaves_it_at_rest_where_it_was(void **state)
+{
+    (void)state;
+    gw_chain_def def = fixture_skew(4);
+    double q[GW_MAX_LINKS], v[GW_MAX_LINKS];
+    gw_wrench push = {{NAN, 0, 0}, {0, 0, 0}};
+    gw_forces forces = {.at = constant, .context = &push};
+    gw_chain chain;
+    gw_step step;
+    fixture_state(q, v);
+    gw_chain_init(&chain, &def, q, v);
+    gw_model_step(&chain.model, &forces, 1e-3, &step);
+    assert_false(step.finite);
+    assert_memory_equal(chain.q, q, 4 * sizeof *q);
+    for (int i = 0; i < 4; i++)
+        assert_true(chain.v[i] == 0);
+    assert_true(chain.kinetic == 0);
+    run(&chain, NULL, 1e-3, 10);
+    assert_true(chain.kinetic > 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(simple_pendulum_matches_the_library_of_problems),
+        cmocka_unit_test(double_pendulum_follows_its_reference),
+        cmocka_unit_test(planar_chain_held_at_its_middle_moves_as_computed_elsewhere),
+        cmocka_unit_test(planar_chain_held_at_its_last_link_moves_as_computed_elsewhere),
+        cmocka_unit_test(three_links_keep_their_energy),
+        cmocka_unit_test(whips_keep_their_energy_in_finer_pieces),
+        cmocka_unit_test(skew_chain_with_slides_keeps_its_energy),
+        cmocka_unit_test(a_step_costs_a_bounded_number_of_pieces),
+        cmocka_unit_test(links_are_where_composed_poses_are),
+        cmocka_unit_test(jacobian_and_drift_match_finite_differences),
+        cmocka_unit_test(inverse_inertia_undoes_composite_bodies),
+        cmocka_unit_test(free_acceleration_is_what_a_step_does),
+        cmocka_unit_test(body_on_slides_flies_as_a_free_one),
+        cmocka_unit_test(wrenches_on_links_act_as_pulled_back_and_as_held),
+        cmocka_unit_test(the_hands_work_is_the_energy_gained),
+        cmocka_unit_test(kick_adds_and_slowing_takes_energy),
+        cmocka_unit_test(a_copy_put_back_moves_on_as_if_nothing_had_happened),
+        cmocka_unit_test(a_step_that_fails_leaves_it_at_rest_where_it_was),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,210 @@
+/*
+ * What acts at a chain's joints: damping, motors, limits, and their books.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "tests/unit/chain_fixture.h"
+
+#define INERTIA 0.3
+
+static void near(double a, double b, double tolerance)
+{
+    if (!(fabs(a - b) <= tolerance))
+        print_error("%.15g is %g from %.15g\n", a, fabs(a - b), b);
+    assert_true(fabs(a - b) <= tolerance);
+}
+
+/* What steps told, added up. */
+typedef struct told {
+    double dissipated, motors;
+} told;
+
+static told run(gw_chain *chain, int steps)
+{
+    told sum = {0, 0};
+    gw_step step;
+    for (int i = 0; i < steps; i++) {
+        gw_model_step(&chain->model, NULL, 1e-3, &step);
+        assert_true(step.finite && step.work == 0);
+        sum.dissipated += step.dissipated;
+        sum.motors += step.motors;
+    }
+    return sum;
+}
+
+static double energy(const gw_chain *chain)
+{
+    double kinetic, potential;
+    gw_model_energy(&chain->model, &kinetic, &potential);
+    return kinetic + potential;
+}
+
+/* A wheel: one joint, no weight. */
+static gw_chain_def wheel(gw_joint_kind kind)
+{
+    gw_chain_def def = fixture_rods(1, 0, INERTIA, INERTIA, 0);
+    def.links[0].kind = kind;
+    return def;
+}
+
+static void damping_slows_exponentially_and_is_booked(void **state)
+{
+    (void)state;
+    for (int kind = GW_JOINT_REVOLUTE; kind <= GW_JOINT_PRISMATIC; kind++) {
+        gw_chain_def def = wheel((gw_joint_kind)kind);
+        double v = 2;
+        gw_chain chain;
+        def.links[0].damping = 0.5;
+        gw_chain_init(&chain, &def, NULL, &v);
+        told sum = run(&chain, 1000);
+        near(chain.v[0], 2 * exp(-0.5 / INERTIA), 1e-12);
+        near(chain.q[0], 2 * INERTIA / 0.5 * (1 - exp(-0.5 / INERTIA)), 1e-12);
+        near(sum.dissipated, 0.5 * INERTIA * 4 - chain.kinetic, 1e-12);
+    }
+}
+
+static void constant_torque_speeds_up_evenly(void **state)
+{
+    (void)state;
+    gw_chain_def def = wheel(GW_JOINT_REVOLUTE);
+    gw_chain chain;
+    def.links[0].motor.torque = 0.6;
+    gw_chain_init(&chain, &def, NULL, NULL);
+    told sum = run(&chain, 1000);
+    near(chain.q[0], 0.5 * 0.6 / INERTIA, 1e-12);
+    near(sum.motors, 0.6 * chain.q[0], 1e-12);
+    near(sum.motors, chain.kinetic, 1e-12);
+}
+
+static void a_motors_spring_and_damper_settle_as_an_oscillator(void **state)
+{
+    (void)state;
+    gw_chain_def def = wheel(GW_JOINT_REVOLUTE);
+    double w = 10, zeta = 0.2, wd = w * sqrt(1 - zeta * zeta), t = 1.3;
+    gw_chain chain;
+    def.links[0].motor =
+        (gw_motor){.stiffness = INERTIA * w * w, .target = 0.5, .damping = 2 * zeta * w * INERTIA};
+    gw_chain_init(&chain, &def, NULL, NULL);
+    told sum = run(&chain, 1300);
+    double expected = 0.5 - 0.5 * exp(-zeta * w * t) * (cos(wd * t) + zeta * w / wd * sin(wd * t));
+    near(chain.q[0], expected, 1e-9);
+    near(sum.motors, chain.kinetic, 1e-9);
+}
+
+static void a_motor_gives_no_more_than_its_most(void **state)
+{
+    (void)state;
+    gw_chain_def def = wheel(GW_JOINT_PRISMATIC);
+    gw_chain chain;
+    def.links[0].motor = (gw_motor){.rate = -50, .damping = 10, .max = 0.9};
+    gw_chain_init(&chain, &def, NULL, NULL);
+    run(&chain, 1000);
+    near(chain.v[0], -0.9 / INERTIA, 1e-12);
+}
+
+static void a_motor_may_change_between_steps(void **state)
+{
+    (void)state;
+    gw_chain_def def = wheel(GW_JOINT_REVOLUTE);
+    gw_chain chain;
+    gw_chain_init(&chain, &def, NULL, NULL);
+    run(&chain, 10);
+    assert_true(chain.v[0] == 0);
+    def.links[0].motor.torque = 0.6;
+    run(&chain, 1000);
+    near(chain.v[0], 0.6 / INERTIA, 1e-12);
+}
+
+/* ---- limits --------------------------------------------------------------------------------- */
+
+static void a_joint_bounces_off_its_limit_and_the_books_close(void **state)
+{
+    (void)state;
+    gw_chain_def def = wheel(GW_JOINT_REVOLUTE);
+    double v = 3, past = 0, lost = 0;
+    gw_chain chain;
+    def.links[0].limited = true;
+    def.links[0].lower = -0.3;
+    def.links[0].upper = 0.3;
+    gw_chain_init(&chain, &def, NULL, &v);
+    double start = energy(&chain);
+    for (int i = 0; i < 500; i++) {
+        lost += run(&chain, 1).dissipated;
+        past = fmax(past, fabs(chain.q[0]) - 0.3);
+        near(energy(&chain) + lost, start, 1e-9 * start);
+    }
+    /* as far as 3 rad/s against a spring of 250 rad/s, damped to a half, can go */
+    assert_true(past > 0.002 && past <= 3. / 250);
+    assert_true(lost > 0.5 * start && lost < start);
+}
+
+static void every_joint_stays_at_its_limits_under_weight(void **state)
+{
+    (void)state;
+    gw_chain_def def = fixture_skew(8);
+    double q[GW_MAX_LINKS] = {0}, lost = 0;
+    gw_chain chain;
+    for (int i = 0; i < 8; i++) {
+        def.links[i].limited = true;
+        def.links[i].lower = -0.2;
+        def.links[i].upper = 0.1;
+        def.links[i].damping = 0.1;
+    }
+    gw_chain_init(&chain, &def, q, NULL);
+    double start = energy(&chain);
+    for (int i = 0; i < 20000; i++) {
+        lost += run(&chain, 1).dissipated;
+        for (int k = 0; k < 8; k++)
+            assert_true(chain.q[k] > -0.23 && chain.q[k] < 0.13);
+    }
+    near(energy(&chain) + lost, start, 1e-9 * fabs(start));
+    assert_true(chain.kinetic < 1e-6);
+}
+
+static void limits_are_as_stiff_as_a_step_bears_at_any_rate(void **state)
+{
+    (void)state;
+    const double periods[] = {1. / 250, 1. / 1000, 1. / 8000};
+    for (int p = 0; p < 3; p++) {
+        gw_chain_def def = fixture_rods(3, 0.3, 1, 0.01, 9.81);
+        gw_chain chain;
+        gw_step step;
+        def.dt = periods[p];
+        for (int i = 0; i < 3; i++) {
+            def.links[i].limited = true;
+            def.links[i].lower = -0.4;
+            def.links[i].upper = 0.4;
+            def.links[i].damping = 0.05;
+        }
+        gw_chain_init(&chain, &def, NULL, NULL);
+        double start = energy(&chain), lost = 0;
+        for (double t = 0; t < 5; t += def.dt) {
+            gw_model_step(&chain.model, NULL, def.dt, &step);
+            lost += step.dissipated;
+            assert_true(step.finite);
+            near(energy(&chain) + lost, start, 1e-9);
+        }
+        assert_true(chain.kinetic < 1e-3);
+        assert_true(fabs(chain.q[0] + 0.4) < 0.03);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(damping_slows_exponentially_and_is_booked),
+        cmocka_unit_test(constant_torque_speeds_up_evenly),
+        cmocka_unit_test(a_motors_spring_and_damper_settle_as_an_oscillator),
+        cmocka_unit_test(a_motor_gives_no_more_than_its_most),
+        cmocka_unit_test(a_motor_may_change_between_steps),
+        cmocka_unit_test(a_joint_bounces_off_its_limit_and_the_books_close),
+        cmocka_unit_test(every_joint_stays_at_its_limits_under_weight),
+        cmocka_unit_test(limits_are_as_stiff_as_a_step_bears_at_any_rate),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
