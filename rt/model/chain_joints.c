@@ -4,10 +4,10 @@
  */
 #include "rt/model/chain_motion.h"
 
-/* Periods of the limits' springs last at least 25 steps, and they are damped to half of what
+/* Periods of the limits' springs last nine steps or 72 pieces, and they are damped to half of what
  * would stop them dead, from this far beyond the limit on (rad, m): a damper that met the joint at
  * full strength would be a step in the force, which no formula integrates. */
-#define LIMIT_PHASE   0.25
+#define LIMIT_PHASE   0.7
 #define LIMIT_DAMPING 0.5
 #define LIMIT_RAMP    1e-3
 

@@ -138,8 +138,8 @@ static void a_joint_bounces_off_its_limit_and_the_books_close(void **state)
         past = fmax(past, fabs(chain.q[0]) - 0.3);
         near(energy(&chain) + lost, start, 1e-9 * start);
     }
-    /* as far as 3 rad/s against a spring of 250 rad/s, damped to a half, can go */
-    assert_true(past > 0.002 && past <= 3. / 250);
+    /* as far as 3 rad/s against a spring of 700 rad/s, damped to a half, can go */
+    assert_true(past > 0.001 && past <= 3. / 700);
     assert_true(lost > 0.5 * start && lost < start);
 }
 
@@ -187,7 +187,7 @@ static void limits_are_as_stiff_as_a_step_bears_at_any_rate(void **state)
             gw_model_step(&chain.model, NULL, def.dt, &step);
             lost += step.dissipated;
             assert_true(step.finite);
-            near(energy(&chain) + lost, start, 1e-9);
+            near(energy(&chain) + lost, start, 1e-8);
         }
         assert_true(chain.kinetic < 1e-3);
         assert_true(fabs(chain.q[0] + 0.4) < 0.03);
