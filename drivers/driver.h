@@ -31,6 +31,13 @@ typedef struct gw_device_info {
     double stiffness;         /* N/m, of structure and transmission */
     double stiffness_angular; /* N m/rad */
     double bandwidth;         /* Hz, of the velocity servo */
+    double mass;              /* kg, as felt by the hand; impedance devices: M_d is known by it */
+    double inertia;           /* kg m^2, about any axis */
+    double damping;           /* N s/m, viscous, of what moves with the hand */
+    double damping_angular;   /* N m s/rad */
+    double delay;             /* s, from a command to its force, beyond the tick that it is held */
+    double velocity_delay;    /* s, by which the velocity that it tells is old */
+    bool planar;              /* moves in x, y and turns about z only */
 } gw_device_info;
 
 /* What the device measured for this tick. p in m, q unit quaternion w x y z, twist v then w, wrench
@@ -95,6 +102,7 @@ typedef struct gw_driver {
 extern const gw_driver *const gw_drivers[];
 const gw_driver *gw_driver_find(const char *name);
 
-extern const gw_driver gw_driver_sim;
+extern const gw_driver gw_driver_sim;           /* admittance, drivers/sim.c */
+extern const gw_driver gw_driver_sim_impedance; /* drivers/sim_impedance.c */
 
 #endif

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "drivers/driver.h"
+#include "drivers/sim_parts.h"
 
 enum setting {
     WORKSPACE_RADIUS,
@@ -110,48 +110,6 @@ struct gw_driver_device {
     unsigned long long random;
 };
 
-/* ---- settings ------------------------------------------------------------------------------- */
-
-static int find_setting(const char *name)
-{
-    for (int i = 0; i < SETTING_COUNT; i++)
-        if (strcmp(settings[i].name, name) == 0)
-            return i;
-    return -1;
-}
-
-static bool apply_profile(const char *profile, double *value)
-{
-    for (int i = 0; i < SETTING_COUNT; i++)
-        value[i] = settings[i].ideal;
-    if (!profile || !profile[0] || strcmp(profile, profiles[0]) == 0)
-        return true;
-    if (strcmp(profile, profiles[1]) != 0)
-        return false;
-    memcpy(value, cobotic, sizeof cobotic);
-    return true;
-}
-
-static bool apply_settings(const gw_named_value *given, int count, double *value, char *why,
-                           size_t why_size)
-{
-    for (int i = 0; i < count; i++) {
-        int at = find_setting(given[i].name);
-        if (at < 0) {
-            snprintf(why, why_size, "the device sim has no setting named %s", given[i].name);
-            return false;
-        }
-        const gw_driver_setting *s = &settings[at];
-        if (!(given[i].value >= s->low && given[i].value <= s->high)) {
-            snprintf(why, why_size, "%s is %g; it must lie from %g to %g %s", s->name,
-                     given[i].value, s->low, s->high, s->unit);
-            return false;
-        }
-        value[at] = given[i].value;
-    }
-    return true;
-}
-
 static gw_device_info info_of(const double *value)
 {
     return (gw_device_info){.class = GW_DEVICE_ADMITTANCE,
@@ -172,12 +130,8 @@ static gw_driver_device *sim_open(const char *profile, const gw_named_value *giv
                                   double rate, char *why, size_t why_size)
 {
     double value[SETTING_COUNT];
-    if (!apply_profile(profile, value)) {
-        snprintf(why, why_size, "the device sim has no profile named %s; it has %s and %s", profile,
-                 profiles[0], profiles[1]);
-        return NULL;
-    }
-    if (!apply_settings(given, count, value, why, why_size))
+    const double *const values[] = {cobotic};
+    if (!gw_sim_settings(&gw_driver_sim, values, profile, given, count, value, why, why_size))
         return NULL;
     gw_driver_device *d = calloc(1, sizeof *d);
     if (!d) {
@@ -209,82 +163,29 @@ static const gw_device_info *sim_info(const gw_driver_device *device)
 
 /* ---- sensors -------------------------------------------------------------------------------- */
 
-static double quantised(double x, double quantum)
-{
-    return quantum > 0 ? quantum * nearbyint(x / quantum) : x;
-}
-
-/* Uniform in -1 .. 1: splitmix64. */
-static double noise(gw_driver_device *d)
-{
-    unsigned long long z = d->random += 0x9e3779b97f4a7c15ull;
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
-    z ^= z >> 31;
-    return (double)(z >> 11) * 0x1p-52 - 1;
-}
-
-static double limited(double x, double most)
-{
-    return most > 0 ? fmin(fmax(x, -most), most) : x;
-}
-
 static double sensed(gw_driver_device *d, double x, double spread, double quantum, double most)
 {
     if (spread > 0)
-        x += spread * noise(d);
-    return limited(quantised(x, quantum), most);
+        x += spread * gw_sim_noise(&d->random);
+    return gw_sim_limited(gw_sim_quantised(x, quantum), most);
 }
 
 static void sim_read(gw_driver_device *d, gw_device_sample *s)
 {
     const double *value = d->value;
-    double norm = 0;
     for (int i = 0; i < 3; i++) {
-        s->p[i] = quantised(d->p[i], value[QUANTUM]);
+        s->p[i] = gw_sim_quantised(d->p[i], value[QUANTUM]);
         s->v[i] = d->v[i];
         s->w[i] = d->w[i];
         s->f[i] = sensed(d, d->f[i], value[FORCE_NOISE], value[FORCE_QUANTUM], value[FORCE_MAX]);
         s->t[i] = sensed(d, d->t[i], value[TORQUE_NOISE], value[TORQUE_QUANTUM], value[TORQUE_MAX]);
     }
-    for (int i = 0; i < 4; i++) {
-        s->q[i] = quantised(d->q[i], 0.5 * value[QUANTUM_ANGULAR]);
-        norm += s->q[i] * s->q[i];
-    }
-    if (value[QUANTUM_ANGULAR] > 0)
-        for (int i = 0; i < 4; i++)
-            s->q[i] /= sqrt(norm);
+    gw_sim_quantised_turn(d->q, value[QUANTUM_ANGULAR], s->q);
     s->buttons = 0;
     s->valid = true;
 }
 
 /* ---- motion --------------------------------------------------------------------------------- */
-
-/* Scales a vector down to the length `most`, 0: no limit. */
-static void limit_length(double *x, double most)
-{
-    double length = sqrt(x[0] * x[0] + x[1] * x[1] + x[2] * x[2]);
-    if (most > 0 && length > most)
-        for (int i = 0; i < 3; i++)
-            x[i] *= most / length;
-}
-
-/* q = exp(turn) q */
-static void turn(double *q, const double *r)
-{
-    double a2 = r[0] * r[0] + r[1] * r[1] + r[2] * r[2];
-    double a = sqrt(a2);
-    double s = a > 1e-4 ? sin(0.5 * a) / a : 0.5 - a2 / 48;
-    double c = a > 1e-4 ? cos(0.5 * a) : 1 - a2 / 8;
-    double e[4] = {c, s * r[0], s * r[1], s * r[2]};
-    double o[4] = {e[0] * q[0] - e[1] * q[1] - e[2] * q[2] - e[3] * q[3],
-                   e[0] * q[1] + e[1] * q[0] + e[2] * q[3] - e[3] * q[2],
-                   e[0] * q[2] - e[1] * q[3] + e[2] * q[0] + e[3] * q[1],
-                   e[0] * q[3] + e[1] * q[2] - e[2] * q[1] + e[3] * q[0]};
-    double n = sqrt(o[0] * o[0] + o[1] * o[1] + o[2] * o[2] + o[3] * o[3]);
-    for (int i = 0; i < 4; i++)
-        q[i] = o[i] / n;
-}
 
 /*
  * One tick of  tau v' = u - v,  x' = v + creep load, with u held: exact.
@@ -297,8 +198,8 @@ static void sim_write(gw_driver_device *d, const gw_device_command *command)
         memcpy(u, command->v, sizeof u);
         memcpy(uw, command->w, sizeof uw);
     }
-    limit_length(u, d->value[SPEED_MAX]);
-    limit_length(uw, d->value[SPIN_MAX]);
+    gw_sim_limit_length(u, d->value[SPEED_MAX]);
+    gw_sim_limit_length(uw, d->value[SPIN_MAX]);
     double creep = command->engaged ? d->value[CREEP] * d->dt : 0;
     double creep_angular = command->engaged ? d->value[CREEP_ANGULAR] * d->dt : 0;
     double keep = command->engaged ? d->keep : 0;
@@ -310,8 +211,8 @@ static void sim_write(gw_driver_device *d, const gw_device_command *command)
         d->w[i] = uw[i] + (d->w[i] - uw[i]) * keep;
         d->p[i] += move[i];
     }
-    turn(d->q, step);
-    limit_length(d->p, d->value[WORKSPACE_RADIUS]);
+    gw_sim_turn(d->q, step);
+    gw_sim_limit_length(d->p, d->value[WORKSPACE_RADIUS]);
 }
 
 static void sim_place(gw_driver_device *d, const double p[3], const double q[4])
@@ -340,7 +241,7 @@ static void sim_truth(const gw_driver_device *d, gw_device_truth *truth)
         bend[i] = ka > 0 ? d->t[i] / ka : 0;
     }
     memcpy(truth->q, d->q, sizeof truth->q);
-    turn(truth->q, bend);
+    gw_sim_turn(truth->q, bend);
 }
 
 const gw_driver gw_driver_sim = {
