@@ -9,7 +9,10 @@
 #ifndef GW_CONTROL_RENDERING_H
 #define GW_CONTROL_RENDERING_H
 
+#include "rt/control/penalty.h"
+#include "rt/control/port.h"
 #include "rt/control/resisted.h"
+#include "rt/control/strike.h"
 
 typedef enum gw_rendering_kind {
     GW_RENDER_IMPEDANCE,   /* eq. 11: the device's acceleration follows the model's */
@@ -24,7 +27,7 @@ typedef enum gw_jdot { GW_JDOT_FULL, GW_JDOT_PAPER } gw_jdot;
 /* Where the hand's wrench comes from. */
 typedef enum gw_hand_force {
     GW_HAND_MEASURED,  /* by the device's sensor */
-    GW_HAND_ESTIMATED, /* M_d a - u of the last tick, filtered: an estimate */
+    GW_HAND_ESTIMATED, /* M_d a + C_d v - u of the last tick, filtered: an estimate */
     GW_HAND_UNKNOWN    /* taken as zero */
 } gw_hand_force;
 
@@ -38,14 +41,18 @@ typedef struct gw_rendering_def {
     gw_jdot jdot;
     gw_hand_force hand;
     gw_resisted_def resisted;
-    gw_spring6 coordination;         /* K_pc, B_pc (eq. 19, 20) */
+    gw_spring6 coordination;         /* K_pc, B_pc; 0: eq. 19, 20, less where a step bears less */
     gw_spring6 coupling;             /* K_vc, B_vc; 0: the stiffest that the bound allows */
     double penalty, penalty_damping; /* k_j (1/s^2), b_j (1/s) of eq. 17 */
     bool penalty_by_mass;            /* wrench M_d n as in the paper; else n itself */
     bool passivity;                  /* the device port's passivity controller is on */
     double mass_known;               /* what control takes M_d for, as a part of what it is; 0: 1 */
+    double slew;                     /* of the command after a switch (N/s; torque: a twentieth of
+                                        it in N m/s); 0: 100 */
+    double impulse_budget;           /* N s in a second; 0: GW_STRIKE_BUDGET */
 } gw_rendering_def;
 
+/* Penalties, J-dot in full, hand measured; k_j 200 and b_j 50 as in the paper. */
 gw_rendering_def gw_rendering_def_default(void);
 
 /* The model at the held frame in this tick. */
@@ -58,7 +65,14 @@ typedef struct gw_rendered {
     double inverse_inertia[6][6]; /* Lambda^-1 = J D^-1 P J^T */
     double free[6]; /* J D^-1 tau: of weight, bias, motors and contacts (eq. 12, 13) */
     double hit[6];  /* J D^-1 J_c^T p / dt: of the last step's impulses, for one tick */
+    const gw_resisted *directions; /* of a local model (U-hat, eq. 22); NULL: from the Jacobian */
 } gw_rendered;
+
+/* All of it from a model. `jacobian`: room for the model's columns; `load`: generalised force of
+ * its contacts, `impulse`: their impulses in the last step (gw_world_load(), gw_mover; either may
+ * be NULL: none). */
+void gw_rendered_at(const gw_model *model, const double *load, const double *impulse, double dt,
+                    double (*jacobian)[6], gw_rendered *out);
 
 /* The device in this tick. M_d is a mass and principal moments, in task space. */
 typedef struct gw_rendering_device {
@@ -69,41 +83,57 @@ typedef struct gw_rendering_device {
     double inertia;                  /* kg m^2 */
     double damping, damping_angular; /* C_d as far as it is known: N s/m, N m s/rad */
     double force_max, torque_max;    /* 0: unlimited */
+    double delay;                    /* s, from command to force beyond the tick */
+    double velocity_delay;           /* s, by which `twist` is old */
     bool planar;                     /* moves in x, y and turns about z only */
 } gw_rendering_device;
 
 /* What a tick gives. */
 typedef struct gw_rendering_out {
-    gw_wrench command;  /* u: for the device to exert */
-    gw_wrench on_model; /* at the held frame: hand's force fed forward, coordination, coupling */
-    gw_wrench hand;     /* F_h as it was taken */
-    gw_wrench impulse;  /* the part of `command` that is impulsive, before the clamp */
-    double withheld;    /* of impulses, by the clamp, dropped for good (N s) */
-    double damped;      /* by the passivity controller (J) */
-    double weights;     /* energy that changed weights put into the penalties' springs (J) */
+    gw_wrench command;    /* u: for the device to exert */
+    gw_wrench on_model;   /* at the held frame: hand's force fed forward, coordination, coupling */
+    gw_wrench hand;       /* F_h as it was taken */
+    gw_wrench impulse;    /* the part of `command` that is impulsive */
+    double withheld;      /* of impulses, by limits and budget, dropped for good (N s) */
+    double withheld_turn; /* the same of turning (N m s) */
+    double damped;        /* by the passivity controller (J) */
+    double weights;       /* energy that changed weights put into the penalties' springs (J) */
+    double stored;        /* by all springs between device and model now (J) */
     bool limited;
 } gw_rendering_out;
+
+#define GW_RENDERING_PAST 16 /* ticks of command kept; a power of two, beyond any delay */
 
 typedef struct gw_rendering {
     gw_rendering_def def;
     gw_resisted resisted; /* directions of this tick */
-    gw_wrench last;       /* command of the last tick */
+    gw_penalty penalty;
+    gw_port port; /* port.excess: energy that came out of the device's port so far (J) */
+    gw_strike strike;
+    gw_wrench sent[GW_RENDERING_PAST];   /* commands, newest at `at` */
+    gw_wrench struck[GW_RENDERING_PAST]; /* their impulsive parts */
+    int at;
     gw_twist last_twist;
-    gw_wrench estimate;
-    double port;     /* energy that came out of the device's port so far (J) */
-    gw_wrench owed;  /* impulse that the clamp held back and that is still to come (N s) */
-    double owed_for; /* s since it began */
-    bool started;
+    gw_wrench estimate;           /* of the hand's wrench, where it is not measured */
+    gw_wrench bump;               /* what a switch left between old and new command */
+    double bump_time, bump_lasts; /* s since it, and until it is gone */
+    gw_wrench steady;             /* command of the last tick without impulse */
+    bool started, switched;
 } gw_rendering;
 
 void gw_rendering_init(gw_rendering *r, const gw_rendering_def *def);
+
+/* Another control from the next tick on; the command goes over by the slew limit. What springs hold
+ * then is an edit: it is not counted at the port. */
+void gw_rendering_switch(gw_rendering *r, const gw_rendering_def *def);
 
 /* One tick of control. */
 gw_rendering_out gw_rendering_tick(gw_rendering *r, const gw_rendered *model,
                                    const gw_rendering_device *device, double dt);
 
-/* The stiffest virtual coupling that a device of mass m, a model of mass m_model at the period dt,
- * with `delay` more, stands: N/m for a damping ratio of one. Theory in README.md. */
+/* The stiffest virtual coupling that a device of mass m and a model of mass m_model stand at the
+ * period dt with `delay` more: N/m for a damping ratio of one, a quarter of what is stable. Theory
+ * in README.md. */
 gw_spring6 gw_coupling_bound(double device_mass, double device_inertia, double model_mass,
                              double model_inertia, double dt, double delay);
 

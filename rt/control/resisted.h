@@ -4,7 +4,7 @@
  *
  *   J_s = diag(1/L, 1/L, 1/L, 1, 1, 1) J_h = U S V^T;  n_i: columns of U with weights w(s_i / s_1)
  *
- * Near a singularity the weight goes smoothly from 0 to 1, so P = sum w_i n_i n_i^T is a continuous
+ * Near a singularity the weight goes smoothly from 1 to 0, so P = sum w_i n_i n_i^T is a continuous
  * function of the configuration; or on and off at a threshold, as in the paper. RT safe.
  */
 #ifndef GW_CONTROL_RESISTED_H
@@ -29,7 +29,7 @@ typedef struct gw_resisted {
     double length;      /* L that was used */
 } gw_resisted;
 
-/* Of a held frame whose Jacobian has these columns. */
+/* Of a held frame whose Jacobian has these columns; the most resisted direction first. */
 void gw_resisted_at(const gw_resisted_def *def, int dof, const double (*jacobian)[6],
                     gw_resisted *out);
 
@@ -37,8 +37,8 @@ void gw_resisted_at(const gw_resisted_def *def, int dof, const double (*jacobian
 void gw_inverse_inertia(const gw_model *model, int dof, const double (*jacobian)[6],
                         double out[6][6]);
 
-/* The dynamically consistent inverse J-bar = D^-1 J^T Lambda (dof x 6, rows in `out`); false where
- * Lambda^-1, its rows scaled by L, has no inverse. */
+/* The dynamically consistent inverse J-bar = D^-1 J^T Lambda, 6 entries (a row) for each
+ * generalised velocity; false where Lambda^-1, its rows and columns scaled by L, has no inverse. */
 bool gw_consistent_inverse(const gw_model *model, int dof, const double (*jacobian)[6],
                            double length, double (*out)[6]);
 
