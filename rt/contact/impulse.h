@@ -1,0 +1,70 @@
+/*
+ * Simultaneous impulses: what a collision does to generalised velocities (impulsive-forces IV, eq.
+ * 15 and 22 as corrected). A function of matrices; it knows no bodies.
+ *
+ *   u = J v + offset                     approach speeds, < 0: towards one another
+ *   v' = v - (1+e) D^-1/2 V V^T D^1/2 v  the reflection; V: orthonormal row space of J D^-1/2
+ *
+ * Never forms A = J D^-1 J^T: rows are made orthonormal in the metric of D^-1 with the largest that
+ * is left first, so redundant and nearly redundant ones do no harm and e = 1 keeps the energy.
+ *
+ * Any thread; RT safe: all memory is the caller's.
+ */
+#ifndef GW_CONTACT_IMPULSE_H
+#define GW_CONTACT_IMPULSE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "rt/base/limits.h"
+
+typedef struct gw_impulse_problem {
+    int rows;             /* at most GW_MAX_COLLIDING */
+    int dof;              /* entries of a row */
+    const double *j;      /* rows x dof */
+    const double *v;      /* before (dof entries) */
+    const double *e;      /* restitution of each row, 0 .. 1 */
+    const double *offset; /* of what moves by itself: u = J v + offset; NULL: none */
+    bool only_push;       /* p >= 0: min 1/2 p^T A p + (1+e) p^T u; else the pseudo-inverse */
+    /* D^-1 w (dof entries each) */
+    void (*inverse)(const void *context, const double *w, double *answer);
+    const void *context;
+} gw_impulse_problem;
+
+/* x that is nearest to -b in the cone of the vectors l_i: what only_push works with. */
+typedef struct gw_cone {
+    int count; /* of vectors that x leans on, and which they are */
+    int lean[GW_MAX_COLLIDING];
+    double along[GW_MAX_COLLIDING];               /* x = sum along_k q_k */
+    double q[GW_MAX_COLLIDING][GW_MAX_COLLIDING]; /* orthonormal, one a row */
+    double r[GW_MAX_COLLIDING][GW_MAX_COLLIDING]; /* l of lean[k] = sum_m r[m][k] q[m] */
+} gw_cone;
+
+typedef struct gw_impulse_work {
+    double *memory; /* gw_impulse_memory(rows, dof) doubles */
+    int rank;
+    int pivot[GW_MAX_COLLIDING];                  /* the row that gave basis vector k */
+    double *w, *y;                                /* basis: w_k, and D^-1 w_k; rank x dof */
+    double l[GW_MAX_COLLIDING][GW_MAX_COLLIDING]; /* J = L W */
+    gw_cone cone;                                 /* also L = Q R, where the rows are redundant */
+} gw_impulse_work;
+
+size_t gw_impulse_memory(int rows, int dof);
+
+/*
+ * The change of v, the generalised impulse J^T p, and p (N s) of each row: the least one that does
+ * it under the pseudo-inverse. Kinetic energy (of the motion relative to what has an offset) never
+ * rises; where the rows differ in e, rebounds are scaled down until it does not. Returns the rank.
+ */
+int gw_impulse(const gw_impulse_problem *problem, gw_impulse_work *work, double *dv,
+               double *generalised, double *p);
+
+/*
+ * p >= 0 (count entries) that minimises |sum p_i l_i + b| over vectors of `dim` entries, and x,
+ * that sum: an active set, at most 4 count + 8 changes of it; x is the projection of -b onto the
+ * span of those it leans on, whatever happens.
+ */
+void gw_cone_nearest(int count, int dim, const double (*l)[GW_MAX_COLLIDING], const double *b,
+                     gw_cone *cone, double *p, double *x);
+
+#endif
