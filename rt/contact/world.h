@@ -81,6 +81,7 @@ typedef struct gw_mover {
 typedef struct gw_world_step {
     double dissipated; /* by contacts: damping, friction, restitution below one */
     double generated;  /* numerically, before it was taken out again */
+    double moved;      /* work of bodies that are moved from outside */
     double spring;     /* held by the contacts' springs now */
     int cuts;          /* collisions met */
     int touching;      /* contacts with a gap below zero now */

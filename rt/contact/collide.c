@@ -1,0 +1,260 @@
+/*
+ * Collisions of an island: who takes part, rows of its Jacobian over the movers, what the impulses
+ * do. RT safe.
+ */
+#include <string.h>
+
+#include "rt/contact/world_private.h"
+
+#define TOUCHES 1e-7 /* gap of what takes part where everything that touches does (m) */
+#define STANDS  1e-9 /* a row whose entries are all smaller moves nothing */
+
+/* ---- rows -------------------------------------------------------------------------------------
+ */
+
+static void pull(const gw_world *w, int body, gw_vec3 point, gw_vec3 force, double *entries)
+{
+    const gw_place *place = &w->places[body];
+    gw_wrench wrench = gw_wrench_at(&place->pose, point, force);
+    gw_model_pull_back(gw_world_model(w, place->model), place->index, &wrench, entries);
+}
+
+/* Speed that a body moved from outside has along a direction. */
+static double speed_along(const gw_world *w, int body, gw_vec3 point, gw_vec3 direction)
+{
+    const gw_place *place = &w->places[body];
+    if (place->model >= 0 || !place->moves)
+        return 0;
+    return gw_dot(direction, gw_velocity_at(&place->pose, &place->twist, point));
+}
+
+void gw_row_of(const gw_world *w, const gw_touch *c, gw_vec3 direction, bool a, bool b,
+               gw_contact_row *row)
+{
+    row->mover[0] = a ? c->mover_a : -1;
+    row->mover[1] = b ? c->mover_b : -1;
+    if (row->mover[0] == row->mover[1])
+        row->mover[1] = -1;
+    row->offset = 0;
+    for (int k = 0; k < 2; k++)
+        if (row->mover[k] >= 0)
+            memset(row->entry[k], 0,
+                   sizeof(double) * (size_t)gw_model_dof(gw_world_model(w, row->mover[k])));
+    if (a && c->mover_a >= 0)
+        pull(w, c->near.a, c->now.at_a, direction, row->entry[0]);
+    if (b && c->mover_b >= 0)
+        pull(w, c->near.b, c->now.at_b, gw_neg(direction),
+             row->entry[a && c->mover_a == c->mover_b ? 0 : 1]);
+    if (a)
+        row->offset += speed_along(w, c->near.a, c->now.at_a, direction);
+    if (b)
+        row->offset -= speed_along(w, c->near.b, c->now.at_b, direction);
+}
+
+double gw_row_size(const gw_world *w, const gw_contact_row *row)
+{
+    double most = 0;
+    for (int k = 0; k < 2; k++)
+        for (int i = 0; row->mover[k] >= 0 && i < gw_model_dof(gw_world_model(w, row->mover[k]));
+             i++)
+            most = fmax(most, fabs(row->entry[k][i]));
+    return most;
+}
+
+double gw_row_yield(const gw_world *w, const gw_contact_row *row)
+{
+    double answer[GW_MODEL_MAX_DOF], sum = 0;
+    for (int k = 0; k < 2; k++) {
+        if (row->mover[k] < 0)
+            continue;
+        const gw_model *model = gw_world_model(w, row->mover[k]);
+        gw_model_apply_inverse(model, row->entry[k], answer);
+        for (int i = 0; i < gw_model_dof(model); i++)
+            sum += row->entry[k][i] * answer[i];
+    }
+    return sum;
+}
+
+/* ---- who takes part ----------------------------------------------------------------------------
+ */
+
+static bool sets_off(const gw_world *w, const gw_touch *c)
+{
+    bool meets = c->now.gap <= GW_WORLD_MET && !c->jammed;
+    return meets && (c->struck || !c->continuous) && c->rate < -w->rules.rest_speed;
+}
+
+bool gw_colliding(const gw_world *w)
+{
+    for (int i = 0; i < w->island.touch_count; i++)
+        if (sets_off(w, &w->touches[w->island.touches[i]]))
+            return true;
+    return false;
+}
+
+static bool takes_part(const gw_world *w, const gw_touch *c)
+{
+    double rest = w->rules.rest_speed;
+    if (c->jammed || c->now.gap > TOUCHES)
+        return false;
+    return w->rules.colliding == GW_COLLIDING_TOUCHING ? c->rate < rest : c->rate < -rest;
+}
+
+/* ---- a collision --------------------------------------------------------------------------------
+ */
+
+/* What is being resolved: the movers in it, one behind the other. */
+typedef struct impact {
+    gw_world *world;
+    int rows, dof, mover_count;
+    int movers[GW_MAX_MOVERS], from[GW_MAX_MOVERS]; /* from: first entry of each, by mover; -1 */
+    int touch[GW_MAX_COLLIDING];                    /* of each row */
+    double e[GW_MAX_COLLIDING], offset[GW_MAX_COLLIDING], p[GW_MAX_COLLIDING];
+} impact;
+
+static void inverse(const void *context, const double *force, double *answer)
+{
+    const impact *x = context;
+    for (int k = 0; k < x->mover_count; k++) {
+        int m = x->movers[k], at = x->from[m];
+        gw_model_apply_inverse(gw_world_model(x->world, m), force + at, answer + at);
+    }
+}
+
+/* Finds room for a row's movers; false where there is none. */
+static bool seat(impact *x, const gw_contact_row *row)
+{
+    int dof = x->dof, count = x->mover_count;
+    for (int k = 0; k < 2; k++) {
+        int m = row->mover[k];
+        if (m < 0 || x->from[m] >= 0)
+            continue;
+        int n = gw_model_dof(gw_world_model(x->world, m));
+        if (x->dof + n > GW_WORLD_FREEDOMS) {
+            while (x->mover_count > count)
+                x->from[x->movers[--x->mover_count]] = -1;
+            x->dof = dof;
+            return false;
+        }
+        x->from[m] = x->dof;
+        x->movers[x->mover_count++] = m;
+        x->dof += n;
+    }
+    return true;
+}
+
+static void add_row(impact *x, int touch, bool a, bool b, bool plastic)
+{
+    gw_world *w = x->world;
+    gw_touch *c = &w->touches[touch];
+    if (x->rows == GW_MAX_COLLIDING)
+        return;
+    gw_contact_row *row = &w->row[x->rows];
+    gw_row_of(w, c, c->now.normal, a, b, row);
+    if (gw_row_size(w, row) <= STANDS) {
+        c->jammed = c->jammed || (a && b);
+        return;
+    }
+    if (!seat(x, row))
+        return;
+    bool rests = plastic || -c->rate < w->rules.rest_speed;
+    x->touch[x->rows] = touch;
+    x->offset[x->rows] = row->offset;
+    x->e[x->rows++] = rests ? 0 : c->near.surface.restitution;
+}
+
+/* eq. 11, or (12) and (13) for two links of one mover */
+static void gather(impact *x, bool plastic, bool setting_off)
+{
+    gw_world *w = x->world;
+    for (int i = 0; i < w->island.touch_count; i++) {
+        int touch = w->island.touches[i];
+        const gw_touch *c = &w->touches[touch];
+        if (!takes_part(w, c) || sets_off(w, c) != setting_off)
+            continue;
+        bool each = w->rules.self_each_link && c->mover_a == c->mover_b && c->mover_a >= 0;
+        add_row(x, touch, true, !each, plastic);
+        if (each)
+            add_row(x, touch, false, true, plastic);
+    }
+}
+
+/* Rows and velocities over the movers that are in it. */
+static void fill(const impact *x)
+{
+    gw_world *w = x->world;
+    size_t n = (size_t)x->dof;
+    memset(w->rows, 0, (size_t)x->rows * n * sizeof(double));
+    for (int i = 0; i < x->rows; i++)
+        for (int k = 0; k < 2; k++) {
+            int m = w->row[i].mover[k];
+            if (m >= 0)
+                memcpy(w->rows + (size_t)i * n + x->from[m], w->row[i].entry[k],
+                       sizeof(double) * (size_t)gw_model_dof(gw_world_model(w, m)));
+        }
+    for (int k = 0; k < x->mover_count; k++)
+        gw_model_velocity(gw_world_model(w, x->movers[k]), w->v + x->from[x->movers[k]]);
+}
+
+/* Gives the movers what the collision did to them. */
+static void strike(const impact *x)
+{
+    gw_world *w = x->world;
+    for (int k = 0; k < x->mover_count; k++) {
+        int m = x->movers[k], at = x->from[m];
+        gw_mover *mover = &w->movers[m];
+        int n = gw_model_dof(mover->model);
+        gw_model_kick(mover->model, w->dv + at);
+        for (int i = 0; i < n; i++) {
+            mover->impulse[i] += w->generalised[at + i];
+            mover->hit = mover->hit || w->generalised[at + i] != 0;
+        }
+    }
+    for (int i = 0; i < x->rows; i++) {
+        gw_touch *c = &w->touches[x->touch[i]];
+        c->impulse += x->p[i];
+        c->hit = c->hit || x->p[i] != 0;
+        w->island.moved -= x->p[i] * x->offset[i];
+    }
+}
+
+/* Who still approaches after it, and who rests. */
+static void settle(gw_world *w, const double *before)
+{
+    double rest = w->rules.rest_speed;
+    gw_world_look(w, 0);
+    for (int i = 0; i < w->island.touch_count; i++) {
+        gw_touch *c = &w->touches[w->island.touches[i]];
+        c->struck = c->rate < -rest && c->rate < before[i] - 1e-9;
+        if (c->now.gap <= GW_WORLD_MET && c->hit && !c->continuous && fabs(c->rate) < rest)
+            gw_touch_attach(w, c);
+    }
+}
+
+void gw_collide(gw_world *w, bool plastic)
+{
+    impact x = {.world = w};
+    double before[GW_MAX_NEAR];
+    for (int i = 0; i < w->mover_count; i++)
+        x.from[i] = -1;
+    for (int i = 0; i < w->island.touch_count; i++)
+        before[i] = w->touches[w->island.touches[i]].rate;
+    gather(&x, plastic, true);
+    gather(&x, plastic, false);
+    if (x.rows == 0)
+        return;
+    fill(&x);
+    gw_impulse_problem problem = {.rows = x.rows,
+                                  .dof = x.dof,
+                                  .j = w->rows,
+                                  .v = w->v,
+                                  .e = x.e,
+                                  .offset = x.offset,
+                                  .only_push = w->rules.impulse == GW_IMPULSE_NON_ADHESIVE,
+                                  .inverse = inverse,
+                                  .context = &x};
+    gw_impulse(&problem, &w->work, w->dv, w->generalised, x.p);
+    strike(&x);
+    w->island.touched = true;
+    settle(w, before);
+}

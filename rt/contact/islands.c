@@ -1,0 +1,88 @@
+/*
+ * Who may meet whom within a step: movers joined by near pairs, each group stepped by itself. RT
+ * safe.
+ */
+#include "rt/contact/islands.h"
+
+static int root(gw_world *w, int m)
+{
+    while (w->parent[m] != m)
+        m = w->parent[m] = w->parent[w->parent[m]];
+    return m;
+}
+
+static int mover_of(const gw_world *w, int body)
+{
+    int m = w->places[body].model;
+    return m >= 0 && !w->movers[m].still ? m : -1;
+}
+
+static int any_mover(const gw_touch *c)
+{
+    return c->mover_a >= 0 ? c->mover_a : c->mover_b;
+}
+
+void gw_islands_find(gw_world *w)
+{
+    for (int m = 0; m < w->mover_count; m++) {
+        w->parent[m] = m;
+        w->first[m] = -1;
+        w->crowd[m] = 0;
+    }
+    for (int i = 0; i < w->touch_count; i++) {
+        gw_touch *c = &w->touches[i];
+        c->mover_a = mover_of(w, c->near.a);
+        c->mover_b = mover_of(w, c->near.b);
+        c->continuous = c->continuous && any_mover(c) >= 0;
+        for (int k = 0; c->continuous && k < 2; k++) {
+            int m = k == 0 ? c->mover_a : c->mover_b;
+            if (m >= 0 && (k == 0 || c->mover_b != c->mover_a))
+                w->crowd[m]++;
+        }
+        if (c->mover_a >= 0 && c->mover_b >= 0)
+            w->parent[root(w, c->mover_a)] = root(w, c->mover_b);
+    }
+    for (int i = w->touch_count - 1; i >= 0; i--) {
+        gw_touch *c = &w->touches[i];
+        if (any_mover(c) < 0)
+            continue;
+        int r = root(w, any_mover(c));
+        c->next = w->first[r];
+        w->first[r] = i;
+    }
+}
+
+/* Which contacts a mover has: what its steps ask for. */
+static void list_of_movers(gw_world *w)
+{
+    gw_island *island = &w->island;
+    int count = 0;
+    for (int i = 0; i < island->mover_count; i++)
+        w->of_first[island->movers[i]] = -1;
+    for (int i = island->touch_count - 1; i >= 0; i--) {
+        const gw_touch *c = &w->touches[island->touches[i]];
+        int mover[2] = {c->mover_a, c->mover_b == c->mover_a ? -1 : c->mover_b};
+        for (int k = 0; k < 2; k++) {
+            if (mover[k] < 0)
+                continue;
+            w->of[count] = island->touches[i];
+            w->of_next[count] = w->of_first[mover[k]];
+            w->of_first[mover[k]] = count++;
+        }
+    }
+}
+
+bool gw_islands_take(gw_world *w, int m)
+{
+    gw_island *island = &w->island;
+    *island = (gw_island){0};
+    if (w->movers[m].still || root(w, m) != m)
+        return false;
+    for (int k = 0; k < w->mover_count; k++)
+        if (!w->movers[k].still && root(w, k) == m)
+            island->movers[island->mover_count++] = k;
+    for (int i = w->first[m]; i >= 0; i = w->touches[i].next)
+        island->touches[island->touch_count++] = i;
+    list_of_movers(w);
+    return true;
+}

@@ -1,0 +1,213 @@
+/*
+ * A piece of a step: from one cut to the next. Models are stepped on trial; where a gap closes on
+ * the way they are put back and stepped to the moment when it does. RT safe.
+ */
+#include <assert.h>
+#include <string.h>
+
+#include "rt/contact/world_private.h"
+
+#define EXACT    1e-12 /* gap at which a pair is said to meet (m) */
+#define TRIALS   32    /* of a piece */
+#define MEETINGS 48    /* evaluations of one gap */
+
+/* ---- trials -------------------------------------------------------------------------------------
+ */
+
+static gw_wrench hand_at(const void *asking, double t, const gw_pose *held, const gw_twist *twist)
+{
+    const gw_asking *ask = asking;
+    const gw_forces *hand = &ask->world->movers[ask->mover].hand;
+    return hand->at(hand->context, ask->world->t + t, held, twist);
+}
+
+static void step_model(gw_world *w, int m, gw_model *model, double h, gw_step *step)
+{
+    gw_asking ask = {w, m};
+    gw_forces forces = {.at = w->movers[m].hand.at ? hand_at : NULL,
+                        .context = &ask,
+                        .touch = w->crowd[m] > 0 ? gw_touch_stage : NULL,
+                        .touching = &ask};
+    gw_model_step(model, &forces, h, step);
+}
+
+static const unsigned char *saved(const gw_world *w, int m)
+{
+    return w->saved + (size_t)m * w->stride;
+}
+
+void gw_piece_try(gw_world *w, double h)
+{
+    for (int i = 0; i < w->island.mover_count; i++) {
+        int m = w->island.movers[i];
+        gw_model *model = gw_world_model(w, m);
+        memcpy((void *)model, saved(w, m), model->ops->size);
+        step_model(w, m, model, h, &w->trial[m]);
+    }
+    gw_world_look(w, h);
+}
+
+/* A body of a pair in a trial of its own. */
+static gw_place try_body(gw_world *w, int body, int mover, gw_model *model, double h)
+{
+    gw_place place = w->places[body];
+    (void)mover;
+    if (model) {
+        gw_model_body(model, place.index, &place.pose, &place.twist);
+        return place;
+    }
+    place.pose = place.model < 0 ? gw_place_ahead(&place, h) : place.start;
+    return place;
+}
+
+void gw_piece_try_pair(gw_world *w, const gw_touch *c, double h, double *gap, double *rate)
+{
+    gw_model *model[2] = {NULL, NULL};
+    int mover[2] = {c->mover_a, c->mover_b};
+    for (int k = 0; k < 2; k++) {
+        gw_step step;
+        if (mover[k] < 0)
+            continue;
+        model[k] = (gw_model *)(void *)w->scratch[k];
+        if (k == 1 && mover[1] == mover[0]) {
+            model[1] = model[0];
+            break;
+        }
+        memcpy(w->scratch[k], saved(w, mover[k]), gw_world_model(w, mover[k])->ops->size);
+        step_model(w, mover[k], model[k], h, &step);
+    }
+    gw_place a = try_body(w, c->near.a, c->mover_a, model[0], h);
+    gw_place b = try_body(w, c->near.b, c->mover_b, model[1], h);
+    gw_gap g = gw_gap_at(&c->near, &a.pose, &b.pose);
+    *gap = g.gap;
+    *rate = gw_dot(g.normal, gw_sub(gw_velocity_at(&a.pose, &a.twist, g.at_a),
+                                    gw_velocity_at(&b.pose, &b.twist, g.at_b)));
+}
+
+/* ---- when a gap closes --------------------------------------------------------------------------
+ */
+
+/* Open at lo, closed at hi. */
+typedef struct bracket {
+    double lo, hi, gap_lo, gap_hi;
+} bracket;
+
+/* Where two tangents meet: below it no convex gap falls. */
+static double deepest(const gw_touch *c, double h, double *at)
+{
+    double g0 = c->start.gap, g1 = c->now.gap, r0 = c->start_rate, r1 = c->rate;
+    *at = fmax(0, fmin(h, (g1 - g0 - r1 * h) / (r0 - r1)));
+    return g0 + r0 * *at;
+}
+
+/* Approaching at first and separating at the end: it may have met in between, or passed through.
+ * Looks for the smallest gap by the sign of its rate until one is found that is closed. */
+static bool met_between(gw_world *w, const gw_touch *c, double h, bracket *b)
+{
+    double lo = 0, hi = h, t;
+    if (deepest(c, h, &t) > -GW_WORLD_MET)
+        return false;
+    for (int i = 0; i < MEETINGS && hi - lo > 1e-9 * h; i++) {
+        double gap, rate;
+        gw_piece_try_pair(w, c, t, &gap, &rate);
+        *b = (bracket){0, t, c->start.gap, gap};
+        if (gap < -GW_WORLD_MET)
+            return true;
+        if (rate < 0)
+            lo = t;
+        else
+            hi = t;
+        t = 0.5 * (lo + hi);
+    }
+    return false;
+}
+
+/* It went off from where it touched and came back: the way up has an end. */
+static bool met_again(gw_world *w, const gw_touch *c, double h, bracket *b)
+{
+    double r0 = c->start_rate, r1 = c->rate, rate;
+    if (!(r0 > 0 && r1 < 0))
+        return false;
+    b->lo = h * r0 / (r0 - r1);
+    gw_piece_try_pair(w, c, b->lo, &b->gap_lo, &rate);
+    b->hi = h;
+    b->gap_hi = c->now.gap;
+    return b->gap_lo > GW_WORLD_MET;
+}
+
+static bool closes(gw_world *w, const gw_touch *c, double h, bracket *b)
+{
+    double g0 = c->start.gap, g1 = c->now.gap;
+    if (c->jammed || c->slow)
+        return false;
+    if (g1 < -GW_WORLD_MET) {
+        *b = (bracket){0, h, g0, g1};
+        return g0 > GW_WORLD_MET || met_again(w, c, h, b);
+    }
+    return g0 > GW_WORLD_MET && c->start_rate < 0 && c->rate > 0 && met_between(w, c, h, b);
+}
+
+static double secant(const bracket *b)
+{
+    return b->lo + (b->hi - b->lo) * b->gap_lo / (b->gap_lo - b->gap_hi);
+}
+
+/* The moment itself, by Newton's method kept within the bracket; INFINITY where it meets too slowly
+ * to collide. */
+static double meeting(gw_world *w, const gw_touch *c, bracket b)
+{
+    double t = secant(&b), gap = 0, rate = 0;
+    for (int i = 0; i < MEETINGS; i++) {
+        gw_piece_try_pair(w, c, t, &gap, &rate);
+        if (fabs(gap) <= EXACT || b.hi - b.lo <= 1e-9 * w->dt)
+            break;
+        if (gap > 0)
+            b.lo = t;
+        else
+            b.hi = t;
+        t -= rate < 0 ? gap / rate : INFINITY;
+        if (!(t > b.lo && t < b.hi))
+            t = 0.5 * (b.lo + b.hi);
+    }
+    return rate < -w->rules.rest_speed ? t : INFINITY;
+}
+
+/* The contact that closes first, by a guess that is good enough to put them in order. */
+static gw_touch *first_closing(gw_world *w, double h, bracket *found)
+{
+    gw_touch *first = NULL;
+    double least = INFINITY;
+    for (int i = 0; i < w->island.touch_count; i++) {
+        gw_touch *c = &w->touches[w->island.touches[i]];
+        bracket b;
+        if (!closes(w, c, h, &b) || secant(&b) >= least)
+            continue;
+        least = secant(&b);
+        first = c;
+        *found = b;
+    }
+    return first;
+}
+
+double gw_piece_advance(gw_world *w, double h)
+{
+    bool tried = false;
+    for (int i = 0; i < TRIALS; i++) {
+        bracket b;
+        if (!tried)
+            gw_piece_try(w, h);
+        gw_touch *c = first_closing(w, h, &b);
+        if (!c)
+            return h;
+        double t = meeting(w, c, b);
+        tried = !(t < h);
+        if (tried) {
+            c->slow = true;
+            continue;
+        }
+        h = t;
+        c->struck = true;
+    }
+    gw_piece_try(w, h);
+    return h;
+}

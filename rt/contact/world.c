@@ -1,0 +1,402 @@
+/*
+ * The world: what it is told between steps, and a step, island by island. RT safe but for create
+ * and destroy.
+ */
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "rt/contact/islands.h"
+
+#define SPEED  1e-3 /* v_th and rest speed where none is given (m/s) */
+#define SAME   0.01 /* contacts of a pair so near one another may be the same (m) */
+#define YIELDS 1e-5 /* a contact put deeper than this between steps lets it be (m) */
+
+/* ---- creation -----------------------------------------------------------------------------------
+ */
+
+static void *zeroed(size_t count, size_t size)
+{
+    return calloc(count > 0 ? count : 1, size);
+}
+
+static bool allocate(gw_world *w)
+{
+    size_t movers = (size_t)w->mover_count, entries = GW_WORLD_FREEDOMS;
+    w->places = zeroed((size_t)w->body_count, sizeof *w->places);
+    w->touches = zeroed(GW_MAX_NEAR, sizeof *w->touches);
+    w->spare = zeroed(GW_MAX_NEAR, sizeof *w->spare);
+    w->arrived = zeroed(GW_MAX_NEAR, sizeof *w->arrived);
+    w->saved = zeroed(movers, w->stride);
+    w->scratch[0] = zeroed(1, w->stride);
+    w->scratch[1] = zeroed(1, w->stride);
+    w->work.memory = zeroed(gw_impulse_memory(GW_MAX_COLLIDING, GW_WORLD_FREEDOMS), sizeof(double));
+    w->rows = zeroed(GW_MAX_COLLIDING * entries, sizeof(double));
+    w->v = zeroed(3 * entries, sizeof(double));
+    return w->places && w->touches && w->spare && w->arrived && w->saved && w->scratch[0] &&
+           w->scratch[1] && w->work.memory && w->rows && w->v;
+}
+
+gw_world *gw_world_create(const gw_world_def *def, gw_error *error)
+{
+    assert(def->mover_count >= 0 && def->mover_count <= GW_MAX_MOVERS);
+    gw_world *w = calloc(1, sizeof *w);
+    if (w) {
+        w->mover_count = def->mover_count;
+        w->body_count = def->body_count;
+        w->rules = def->rules;
+        w->stride = (def->model_bytes + 63) / 64 * 64;
+        w->arrived_count = -1;
+        w->rules.slip_speed = def->rules.slip_speed > 0 ? def->rules.slip_speed : SPEED;
+        w->rules.rest_speed = def->rules.rest_speed > 0 ? def->rules.rest_speed : SPEED;
+    }
+    if (!w || !allocate(w)) {
+        gw_world_destroy(w);
+        gw_fail(error, GW_FAILED, "", "no memory for a world of contacts");
+        return NULL;
+    }
+    w->dv = w->v + GW_WORLD_FREEDOMS;
+    w->generalised = w->dv + GW_WORLD_FREEDOMS;
+    for (int i = 0; i < def->body_count; i++) {
+        const gw_world_body *b = &def->bodies[i];
+        w->places[i] = (gw_place){.model = b->model, .index = b->index, .home = b->pose};
+        gw_world_place(w, i, &b->pose, &b->twist);
+    }
+    return w;
+}
+
+void gw_world_destroy(gw_world *w)
+{
+    if (!w)
+        return;
+    free(w->places);
+    free(w->touches);
+    free(w->spare);
+    free(w->arrived);
+    free(w->saved);
+    free(w->scratch[0]);
+    free(w->scratch[1]);
+    free(w->work.memory);
+    free(w->rows);
+    free(w->v);
+    free(w);
+}
+
+/* ---- between steps ------------------------------------------------------------------------------
+ */
+
+void gw_world_near(gw_world *w, const gw_near *near, int count)
+{
+    w->arrived_count = count < GW_MAX_NEAR ? count : GW_MAX_NEAR;
+    memcpy(w->arrived, near, (size_t)w->arrived_count * sizeof *near);
+}
+
+void gw_world_place(gw_world *w, int body, const gw_pose *pose, const gw_twist *twist)
+{
+    gw_place *place = &w->places[body];
+    if (place->model >= 0)
+        return;
+    place->home = place->pose = place->start = *pose;
+    place->twist = place->start_twist = *twist;
+    place->moves = gw_norm2(twist->v) > 0 || gw_norm2(twist->w) > 0;
+}
+
+void gw_world_reset(gw_world *w)
+{
+    w->touch_count = 0;
+    w->owed = w->spring_last = 0;
+}
+
+/* ---- what is near -------------------------------------------------------------------------------
+ */
+
+/* A contact known by another key, whose pair and place are the same: features of a body take turns
+ * at touching as it tips. It is taken over once. */
+static gw_touch *inherited(gw_world *w, const gw_near *near)
+{
+    gw_touch *best = NULL;
+    double least = SAME;
+    for (int i = 0; i < w->touch_count; i++) {
+        gw_touch *c = &w->touches[i];
+        if (!c->continuous || c->near.a != near->a || c->near.b != near->b)
+            continue;
+        double d = gw_distance(c->near.point_a, near->point_a);
+        d = fmin(d, gw_distance(c->near.point_b, near->point_b));
+        if (d < least)
+            least = d, best = c;
+    }
+    return best;
+}
+
+static gw_touch *known(gw_world *w, const gw_near *near)
+{
+    for (int i = 0; i < w->touch_count; i++)
+        if (w->touches[i].near.key == near->key && w->touches[i].near.a == near->a &&
+            w->touches[i].near.b == near->b)
+            return &w->touches[i];
+    return NULL;
+}
+
+/* The other pair's features, its state as it was; each old contact goes on once at most. */
+static void adopt(gw_world *w)
+{
+    int count = w->arrived_count;
+    for (int pass = 0; pass < 2; pass++)
+        for (int i = 0; i < count; i++) {
+            gw_touch *c = &w->spare[i];
+            gw_touch *old = pass == 0  ? known(w, &w->arrived[i])
+                            : !c->next ? inherited(w, &w->arrived[i])
+                                       : NULL;
+            if (pass == 0)
+                *c = (gw_touch){.near = w->arrived[i]};
+            if (!old)
+                continue;
+            *c = *old;
+            c->near = w->arrived[i];
+            c->next = 1; /* found */
+            old->continuous = false;
+            old->near.a = -1;
+        }
+    gw_touch *touches = w->touches;
+    w->touches = w->spare;
+    w->spare = touches;
+    w->touch_count = count;
+    w->arrived_count = -1;
+}
+
+/* Bodies as they are now, gaps with them. A spring is not pressed by an edit. */
+static void look_around(gw_world *w, bool adopted)
+{
+    for (int i = 0; i < w->touch_count; i++) {
+        gw_touch *c = &w->touches[i];
+        gw_place *place[2] = {&w->places[c->near.a], &w->places[c->near.b]};
+        for (int k = 0; k < 2; k++) {
+            gw_place *p = place[k];
+            if (p->model < 0) {
+                p->pose = p->home;
+                continue;
+            }
+            bool still = w->movers[p->model].still;
+            gw_model_body(gw_world_model(w, p->model), p->index, &p->pose, &p->twist);
+            p->moves = !still;
+            if (still)
+                p->twist = (gw_twist){{0, 0, 0}, {0, 0, 0}};
+        }
+        gw_touch_look(w, c);
+        double deeper = -c->now.gap - c->depth_last;
+        if (c->continuous && deeper > (adopted ? 0 : YIELDS))
+            c->slack += deeper;
+        c->hit = c->jammed = c->struck = false;
+        c->impulse = 0;
+    }
+}
+
+/* ---- a step -------------------------------------------------------------------------------------
+ */
+
+static void begin_piece(gw_world *w)
+{
+    for (int i = 0; i < w->island.touch_count; i++) {
+        gw_touch *c = &w->touches[w->island.touches[i]];
+        gw_place *place[2] = {&w->places[c->near.a], &w->places[c->near.b]};
+        for (int k = 0; k < 2; k++) {
+            place[k]->start = place[k]->pose;
+            place[k]->start_twist = place[k]->twist;
+        }
+    }
+    for (int i = 0; i < w->island.touch_count; i++)
+        gw_touch_begin(w, &w->touches[w->island.touches[i]]);
+    for (int i = 0; i < w->island.mover_count; i++) {
+        int m = w->island.movers[i];
+        const gw_model *model = gw_world_model(w, m);
+        memcpy(w->saved + (size_t)m * w->stride, (const void *)model, model->ops->size);
+    }
+}
+
+/* Adds a piece to what a mover's step tells. */
+static void tell(gw_step *sum, const gw_step *piece, bool first)
+{
+    if (first)
+        sum->constraint = piece->constraint;
+    sum->work += piece->work;
+    sum->dissipated += piece->dissipated;
+    sum->motors += piece->motors;
+    sum->margin = fmin(sum->margin, piece->margin);
+    sum->finite = sum->finite && piece->finite;
+}
+
+static void end_piece(gw_world *w, double h)
+{
+    for (int i = 0; i < w->island.mover_count; i++) {
+        int m = w->island.movers[i];
+        tell(&w->movers[m].step, &w->trial[m], w->t == 0);
+    }
+    for (int i = 0; i < w->island.touch_count; i++)
+        gw_touch_end(w, &w->touches[w->island.touches[i]], h);
+    w->t += h;
+}
+
+/* Bodies moved from outside begin anew with each island. */
+static void begin_island(gw_world *w)
+{
+    gw_island *island = &w->island;
+    w->t = 0;
+    for (int i = 0; i < island->touch_count; i++) {
+        const gw_near *near = &w->touches[island->touches[i]].near;
+        gw_place *place[2] = {&w->places[near->a], &w->places[near->b]};
+        for (int k = 0; k < 2; k++)
+            if (place[k]->model < 0)
+                place[k]->pose = place[k]->start = place[k]->home;
+    }
+    if (island->touch_count == 0)
+        return;
+    gw_touch *c = &w->touches[island->touches[w->turn % (unsigned)island->touch_count]];
+    if (c->continuous)
+        gw_touch_soften(w, c);
+}
+
+/* After GW_WORLD_CUTS collisions nothing bounces any more; after as many again the island stands
+ * for what is left of the step: it goes through nothing, whatever presses it. */
+static void step_island(gw_world *w, gw_world_step *out)
+{
+    begin_island(w);
+    gw_balance open = gw_balance_open(w);
+    for (int cuts = 0; cuts < 2 * GW_WORLD_CUTS;) {
+        begin_piece(w);
+        if (gw_colliding(w)) {
+            gw_collide(w, cuts++ >= GW_WORLD_CUTS);
+            out->cuts++;
+            continue;
+        }
+        double left = w->dt - w->t;
+        if (left <= 1e-12 * w->dt)
+            break;
+        end_piece(w, gw_piece_advance(w, left));
+    }
+    gw_balance_close(w, &open, out);
+}
+
+static void open_step(gw_world *w, gw_world_step *out)
+{
+    *out = (gw_world_step){0};
+    bool adopted = w->arrived_count >= 0;
+    double spring = 0;
+    for (int m = 0; m < w->mover_count; m++) {
+        gw_mover *mover = &w->movers[m];
+        mover->step = (gw_step){.finite = true, .margin = 1};
+        mover->hit = false;
+        memset(mover->impulse, 0, sizeof mover->impulse);
+    }
+    if (adopted)
+        adopt(w);
+    look_around(w, adopted);
+    gw_islands_find(w);
+    for (int i = 0; i < w->touch_count; i++)
+        spring += gw_touch_energy(&w->touches[i]);
+    out->moved += fmax(0, spring - w->spring_last);
+    out->dissipated += fmax(0, w->spring_last - spring);
+}
+
+static void close_step(gw_world *w, gw_world_step *out)
+{
+    gw_twist none = {{0, 0, 0}, {0, 0, 0}};
+    for (int i = 0; i < w->body_count; i++) {
+        gw_place *p = &w->places[i];
+        if (p->model >= 0 || !p->moves)
+            continue;
+        p->start = p->home;
+        p->start_twist = p->twist;
+        p->home = gw_place_ahead(p, w->dt);
+    }
+    for (int i = 0; i < w->touch_count; i++) {
+        gw_touch *c = &w->touches[i];
+        const gw_place *a = &w->places[c->near.a], *b = &w->places[c->near.b];
+        c->depth_last = -c->now.gap;
+        c->force = c->continuous
+                       ? gw_touch_force(w, c, &c->now, &a->pose, &a->twist, &b->pose, &b->twist)
+                       : none.v;
+        out->spring += gw_touch_energy(c);
+        out->touching += c->now.gap < 0;
+        out->jammed = out->jammed || c->jammed;
+    }
+    w->spring_last = out->spring;
+    w->turn++;
+}
+
+void gw_world_step_all(gw_world *w, gw_mover *movers, double dt, gw_world_step *out)
+{
+    w->movers = movers;
+    w->dt = dt;
+    open_step(w, out);
+    for (int m = 0; m < w->mover_count; m++)
+        if (gw_islands_take(w, m))
+            step_island(w, out);
+    close_step(w, out);
+    w->movers = NULL;
+}
+
+/* ---- what it tells ------------------------------------------------------------------------------
+ */
+
+static void body_now(const gw_world *w, const gw_mover *movers, int body, gw_pose *pose,
+                     gw_twist *twist)
+{
+    const gw_place *p = &w->places[body];
+    *pose = p->home;
+    *twist = p->twist;
+    if (p->model >= 0)
+        gw_model_body(movers[p->model].model, p->index, pose, twist);
+}
+
+void gw_world_load(const gw_world *w, const gw_mover *movers, int m, double *force)
+{
+    gw_model *model = movers[m].model;
+    memset(force, 0, (size_t)gw_model_dof(model) * sizeof *force);
+    for (int i = 0; i < w->touch_count; i++) {
+        const gw_touch *c = &w->touches[i];
+        int of_a = w->places[c->near.a].model, of_b = w->places[c->near.b].model;
+        if (!c->continuous || (of_a != m && of_b != m))
+            continue;
+        gw_pose a, b;
+        gw_twist twist_a, twist_b;
+        body_now(w, movers, c->near.a, &a, &twist_a);
+        body_now(w, movers, c->near.b, &b, &twist_b);
+        gw_gap gap = gw_gap_at(&c->near, &a, &b);
+        gw_vec3 f = gw_touch_force(w, c, &gap, &a, &twist_a, &b, &twist_b);
+        gw_wrench on_a = gw_wrench_at(&a, gap.at_a, f),
+                  on_b = gw_wrench_at(&b, gap.at_b, gw_neg(f));
+        if (of_a == m)
+            gw_model_pull_back(model, w->places[c->near.a].index, &on_a, force);
+        if (of_b == m)
+            gw_model_pull_back(model, w->places[c->near.b].index, &on_b, force);
+    }
+}
+
+static gw_contact_state state_of(const gw_touch *c)
+{
+    if (c->jammed)
+        return GW_CONTACT_JAMMED;
+    if (c->hit)
+        return GW_CONTACT_COLLIDING;
+    return c->continuous && c->now.gap < 0 ? GW_CONTACT_CONTINUOUS : GW_CONTACT_NONE;
+}
+
+int gw_world_contacts(const gw_world *w, gw_contact_point *points, int capacity)
+{
+    int count = 0;
+    for (int i = 0; i < w->touch_count && count < capacity; i++) {
+        const gw_touch *c = &w->touches[i];
+        gw_contact_state state = state_of(c);
+        if (state == GW_CONTACT_NONE && c->now.gap >= 0)
+            continue;
+        points[count++] = (gw_contact_point){.a = c->near.a,
+                                             .b = c->near.b,
+                                             .state = state,
+                                             .point = c->now.at_a,
+                                             .normal = c->now.normal,
+                                             .force = c->force,
+                                             .impulse = c->impulse,
+                                             .gap = c->now.gap};
+    }
+    return count;
+}

@@ -1,0 +1,187 @@
+/*
+ * What the files of the world share: its bodies, its contacts, and the island that is stepped.
+ *
+ * Movers that may meet within a step make an island; islands do not disturb one another and are
+ * stepped one after the other, each cut at its own collisions. A piece is what lies between two
+ * cuts.
+ */
+#ifndef GW_CONTACT_WORLD_PRIVATE_H
+#define GW_CONTACT_WORLD_PRIVATE_H
+
+#include "rt/contact/friction.h"
+#include "rt/contact/gap.h"
+#include "rt/contact/impulse.h"
+#include "rt/contact/world.h"
+
+#define GW_WORLD_MET 1e-9 /* gap at which a pair has met (m) */
+#define GW_WORLD_FREEDOMS                                                                          \
+    (GW_MAX_JOINTS + 6 * (GW_MAX_TOOLS + GW_MAX_FREE)) /* of all movers of a scene */
+
+typedef struct gw_place {
+    int model, index;
+    bool moves;   /* during a piece; one that stands needs no extrapolation */
+    gw_pose home; /* as the step begins, of one that belongs to no model */
+    gw_pose start, pose;
+    gw_twist start_twist, twist; /* at the piece's start, and now */
+} gw_place;
+
+/* A near pair through its life. */
+typedef struct gw_touch {
+    gw_near near;
+    int mover_a, mover_b; /* -1: stands, or is moved from outside */
+    gw_gap start, now;
+    double start_rate, rate; /* of the gap (m/s) */
+    gw_vec3 mark_a, mark_b;  /* material points that touch, in the bodies' frames, at the start */
+    gw_vec3 mark_from;       /* their distance then */
+    double depth_last;       /* when the last step ended */
+    bool continuous;         /* penalty and friction */
+    bool damps;              /* it touched when the piece began */
+    bool slow;               /* it meets in this piece, too slowly to count as a collision */
+    bool struck;             /* it hits although it is continuous: an impulse elsewhere drove it */
+    bool jammed;             /* its movers cannot move along the normal */
+    double stiffness, damping; /* N/m, N s/m, as far as a step bears them */
+    double slack;              /* depth from which the spring acts (m) */
+    gw_grip grip;
+    double power;   /* of what is moved from outside (W), at the piece's start */
+    double impulse; /* in this step (N s) */
+    bool hit;
+    gw_vec3 force; /* on a, when the last step ended (N) */
+    int next;      /* of its island, -1: the last */
+} gw_touch;
+
+/* J of one contact along one direction: its two blocks. */
+typedef struct gw_contact_row {
+    int mover[2]; /* -1: none; both the same for two links of a chain, which the first then holds */
+    double entry[2][GW_MODEL_MAX_DOF];
+    double offset; /* what bodies moved from outside add to the speed (m/s) */
+} gw_contact_row;
+
+typedef struct gw_island {
+    int mover_count, touch_count;
+    int movers[GW_MAX_MOVERS], touches[GW_MAX_NEAR];
+    double moved; /* work of bodies moved from outside (J) */
+    bool touched; /* there was a contact */
+} gw_island;
+
+/* What a model's step asks for its contacts' forces with. */
+typedef struct gw_asking {
+    const struct gw_world *world;
+    int mover;
+} gw_asking;
+
+struct gw_world {
+    int mover_count, body_count;
+    gw_contact_rules rules;
+    double dt, t; /* of the step; of the piece's start in it (s) */
+    gw_place *places;
+
+    int touch_count;
+    gw_touch *touches, *spare; /* GW_MAX_NEAR each */
+    int arrived_count;         /* -1: none since the last step */
+    gw_near *arrived;
+
+    size_t stride;                     /* bytes of a model, rounded up */
+    unsigned char *saved, *scratch[2]; /* models at the piece's start; for a pair's trials */
+    gw_mover *movers;                  /* during a step */
+    gw_step trial[GW_MAX_MOVERS];
+    int crowd[GW_MAX_MOVERS];  /* continuous contacts of a mover */
+    int parent[GW_MAX_MOVERS]; /* union-find */
+    int first[GW_MAX_MOVERS];  /* touch of the island with that root, -1: none */
+    /* touches of each mover of the island: of[i], then of_next[i], -1: no more */
+    int of_first[GW_MAX_MOVERS], of[2 * GW_MAX_NEAR], of_next[2 * GW_MAX_NEAR];
+    gw_island island;
+
+    gw_impulse_work work;
+    double *rows, *v, *dv, *generalised; /* of a collision */
+    gw_contact_row row[GW_MAX_COLLIDING];
+    double owed;        /* generated, too little to be taken out (J) */
+    double spring_last; /* held when the last step ended (J) */
+    unsigned turn;      /* whose stiffness is looked at again */
+};
+
+static inline gw_model *gw_world_model(const gw_world *w, int mover)
+{
+    return w->movers[mover].model;
+}
+
+/* ---- places: where bodies are ---------------------------------------------------------------- */
+
+/* The body `t` seconds into the piece, as it was moving when the piece began. */
+gw_pose gw_place_ahead(const gw_place *place, double t);
+
+/* Bodies of the island's contacts from their models (those moved from outside: ahead by t), gaps
+ * and rates with them. */
+void gw_world_look(gw_world *w, double t);
+
+/* Gap and rate of a contact with its bodies as they are now. */
+void gw_touch_look(const gw_world *w, gw_touch *c);
+
+/* ---- continuous contacts ----------------------------------------------------------------------
+ */
+
+/* Force on a (N): penalty and friction with the bodies there; `twist_*` may be of a stage. */
+gw_vec3 gw_touch_force(const gw_world *w, const gw_touch *c, const gw_gap *gap, const gw_pose *a,
+                       const gw_twist *twist_a, const gw_pose *b, const gw_twist *twist_b);
+
+/* The touch function of gw_forces. */
+void gw_touch_stage(const void *asking, double t, const gw_pose *pose, const gw_twist *twist,
+                    gw_wrench *on);
+
+/* A contact begins to be continuous: stiffness, slack as deep as it is. */
+void gw_touch_attach(gw_world *w, gw_touch *c);
+
+/* As a piece begins and ends. */
+void gw_touch_begin(gw_world *w, gw_touch *c);
+void gw_touch_end(gw_world *w, gw_touch *c, double h);
+
+/* What its springs hold (J). */
+double gw_touch_energy(const gw_touch *c);
+
+/* Stiffness again, never more than before. */
+void gw_touch_soften(gw_world *w, gw_touch *c);
+
+/* ---- rows, collisions -------------------------------------------------------------------------
+ */
+
+/* Along `direction` at the touching points: of a only, of b only, or of both. */
+void gw_row_of(const gw_world *w, const gw_touch *c, gw_vec3 direction, bool a, bool b,
+               gw_contact_row *row);
+
+/* Largest entry: 0 where nothing moves along it. */
+double gw_row_size(const gw_world *w, const gw_contact_row *row);
+
+/* J D^-1 J^T of one row (1/kg). */
+double gw_row_yield(const gw_world *w, const gw_contact_row *row);
+
+/* Whether something collides now. */
+bool gw_colliding(const gw_world *w);
+
+/* Resolves it; plastic: nothing bounces. */
+void gw_collide(gw_world *w, bool plastic);
+
+/* ---- pieces -----------------------------------------------------------------------------------
+ */
+
+/* Steps the island's models by h from the piece's start. */
+void gw_piece_try(gw_world *w, double h);
+
+/* Steps a pair's models alone; the contact's gap and rate there. */
+void gw_piece_try_pair(gw_world *w, const gw_touch *c, double h, double *gap, double *rate);
+
+/* Tries at most h; goes on as far as nothing collides, or to the first collision: returns how far.
+ */
+double gw_piece_advance(gw_world *w, double h);
+
+/* ---- energy -----------------------------------------------------------------------------------
+ */
+
+typedef struct gw_balance {
+    double energy, spring; /* before (J) */
+} gw_balance;
+
+gw_balance gw_balance_open(const gw_world *w);
+
+/* Books what contacts took; takes out what they brought. */
+void gw_balance_close(gw_world *w, const gw_balance *open, gw_world_step *out);
+
+#endif
