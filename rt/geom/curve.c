@@ -1,12 +1,19 @@
 /*
- * Walking along a general set of one freedom: a step along the tangent, then back onto the rows;
- * the step follows the curve's bend. Any thread, RT safe.
+ * Walking along a general set of one freedom: a step along the curve as it bent so far, then back
+ * onto the rows. The step follows the bend; where two arcs cross, the walk goes straight on. Any
+ * thread, RT safe.
  */
 #include "rt/geom/curve.h"
 
-#define LONGEST  0.15  /* step, times the size: small beside a loop, most are a turn or more */
-#define SHORTEST 0.025 /* where the curve bends most */
-#define FAR      20    /* times the size: a curve that goes this far does not come back */
+#include "rt/base/small.h"
+
+#define LONGEST  0.2  /* step, times the size: small beside a loop, most are a turn or more */
+#define FIRST    0.03 /* when nothing is known of the bend */
+#define SHORTEST 1e-4
+#define PASSED   1e-5 /* a pose this close to the curve, times the size, is on it */
+#define FAR      20   /* times the size: a curve that goes this far does not come back */
+#define RESOLVED 2e-4 /* arcs that pass each other closer than this, times the size, cross */
+#define CROSSING 1e-4 /* of the largest row: with less, all five rows do not tell the tangent */
 
 static double dot6(const double *a, const double *b)
 {
@@ -16,37 +23,79 @@ static double dot6(const double *a, const double *b)
     return sum;
 }
 
-/* Turns the tangent to the curve's at x, on in the same direction; returns the cosine between. */
-static double take_tangent(gw_walk *w)
+/* The direction that the rows ask least of; how much the five that count do ask, the least of them
+ * over the most. */
+static double tangent_at(const gw_submanifold *set, double size, const gw_pose *x, double t[6])
 {
-    double basis[6][6];
-    gw_submanifold_tangent(w->set, &w->x, w->size, basis);
-    for (int i = 3; i < 6; i++)
-        basis[0][i] *= w->size;
-    double dot = dot6(basis[0], w->tangent);
+    double a[GW_MAX_ROWS][6], basis[1][6];
+    int order[GW_MAX_ROWS];
+    gw_small_lq q;
+    gw_rows_jacobian(set->rows, set->row_count, x, a);
+    for (int i = 0; i < set->row_count; i++)
+        for (int j = 3; j < 6 && set->rows[i].kind != GW_ROW_ANGLE; j++)
+            a[i][j] /= size;
+    gw_small_reduce(set->row_count, a, 0, order, &q);
+    gw_small_columns(&q, 5, basis);
     for (int i = 0; i < 6; i++)
-        w->tangent[i] = basis[0][i] * (dot < 0 ? -1 : 1);
-    return fabs(dot);
+        t[i] = basis[0][i];
+    return q.rank < 5 ? 0 : fabs(a[4][4] / a[0][0]);
+}
+
+bool gw_curve_is_plain(const gw_submanifold *set, double size, const gw_pose *pose)
+{
+    double t[6];
+    return tangent_at(set, size, pose, t) > CROSSING;
 }
 
 gw_walk gw_walk_from(const gw_submanifold *set, double size, bool backward)
 {
-    gw_walk w = {.set = set, .size = size, .x = set->seed, .step = 2 * SHORTEST};
-    take_tangent(&w);
+    gw_walk w = {.set = set, .size = size, .x = set->seed, .step = FIRST};
+    w.clear = tangent_at(set, size, &w.x, w.tangent);
+    w.least = fmin(CROSSING, 1e-3 * w.clear);
     for (int i = 0; i < 6; i++)
         w.tangent[i] *= backward ? -1 : 1;
     return w;
 }
 
+/* x moved by the way s (in sizes) along a tangent that turns. */
+static gw_pose ahead(const gw_walk *w, const gw_pose *x, double s, bool bending)
+{
+    double d[6];
+    for (int i = 0; i < 6; i++)
+        d[i] = s * (w->tangent[i] + (bending ? 0.5 * s * w->bend[i] : 0));
+    double l = w->size;
+    gw_twist move = {{l * d[0], l * d[1], l * d[2]}, {d[3], d[4], d[5]}};
+    return gw_pose_add(x, &move);
+}
+
+/* From x to y, in sizes. */
+static void between(double size, const gw_pose *x, const gw_pose *y, double d[6])
+{
+    gw_twist t = gw_pose_sub(y, x);
+    double k = 1 / size;
+    d[0] = k * t.v.x, d[1] = k * t.v.y, d[2] = k * t.v.z;
+    d[3] = t.w.x, d[4] = t.w.y, d[5] = t.w.z;
+}
+
+/* Goes along the tangent from the walk's place until beside the pose: it is there if it is on this
+ * curve. */
 bool gw_walk_passes(const gw_walk *w, const gw_pose *y)
 {
-    double l = w->size, s = w->step * l;
-    if (gw_norm2(gw_sub(y->p, w->x.p)) > s * s)
+    double d[6], reach = fmax(w->step, w->came), far = reach * w->size;
+    if (gw_norm2(gw_sub(y->p, w->x.p)) > far * far)
         return false;
-    gw_twist t = gw_pose_sub(y, &w->x);
-    double d[6] = {t.v.x, t.v.y, t.v.z, l * t.w.x, l * t.w.y, l * t.w.z};
-    double along = dot6(d, w->tangent);
-    return fabs(along) < 0.75 * s && dot6(d, d) - along * along < 0.02 * s * s;
+    between(w->size, &w->x, y, d);
+    double along = dot6(d, w->tangent), off = dot6(d, d) - along * along;
+    if (fabs(along) > 0.75 * reach || off > 0.05 * reach * reach)
+        return false;
+    gw_pose x = w->x;
+    for (int k = 0; k < 8 && fabs(along) > 1e-9; k++) {
+        x = ahead(w, &x, along, false);
+        gw_rows_project(w->set->rows, w->set->row_count, w->size, 12, &x);
+        between(w->size, &x, y, d);
+        along = dot6(d, w->tangent);
+    }
+    return dot6(d, d) < PASSED * PASSED;
 }
 
 static gw_trip arrived(gw_walk *w)
@@ -58,48 +107,163 @@ static gw_trip arrived(gw_walk *w)
     return gw_distance(w->x.p, w->set->seed.p) > FAR * w->size ? GW_GONE : GW_ON_THE_WAY;
 }
 
-gw_trip gw_walk_on(gw_walk *w)
+/* Halves the way to a crossing ahead, or to where two arcs turn away from each other: which of them
+ * it is shows close by. */
+static void heed_crossing(const gw_walk *w, double moved, gw_walk *next)
 {
-    for (; w->step >= SHORTEST; w->step *= 0.5) {
-        gw_walk next = *w;
-        const double *t = w->tangent, s = w->step * w->size, turn = w->step;
-        gw_twist d = {{s * t[0], s * t[1], s * t[2]}, {turn * t[3], turn * t[4], turn * t[5]}};
-        next.x = gw_pose_add(&w->x, &d);
-        double off = gw_rows_project(w->set->rows, w->set->row_count, w->size, 20, &next.x);
-        double moved = gw_pose_distance(&next.x, &w->x, w->size), straight = take_tangent(&next);
-        if (off > 1e-10 * w->size || moved > 1.5 * s || straight < 0.95)
-            continue;
-        next.step = fmin(LONGEST, w->step * (straight > 0.99 ? 1.4 : 1));
-        *w = next;
-        return arrived(w);
+    double fallen = w->clear - next->clear;
+    if (fallen > 0)
+        next->step = fmin(next->step, fmax(RESOLVED, 0.5 * moved * next->clear / fallen));
+}
+
+/* One step of the length s; false where it does not end on this curve for sure. */
+static bool try_step(const gw_walk *w, double s, gw_walk *next)
+{
+    double d[6], moved, straight;
+    *next = *w;
+    gw_pose guess = ahead(w, &w->x, s, true);
+    next->x = guess;
+    if (gw_rows_project(w->set->rows, w->set->row_count, w->size, 12, &next->x) > 1e-10 * w->size)
+        return false;
+    between(w->size, &guess, &next->x, d);
+    if (dot6(d, d) > 0.04 * s * s)
+        return false;
+    between(w->size, &w->x, &next->x, d);
+    moved = sqrt(dot6(d, d));
+    next->clear = tangent_at(w->set, w->size, &next->x, next->tangent);
+    if (next->clear < w->least)
+        return false;
+    straight = dot6(next->tangent, w->tangent);
+    for (int i = 0; i < 6; i++) {
+        next->tangent[i] *= straight < 0 ? -1 : 1;
+        next->bend[i] = (next->tangent[i] - w->tangent[i]) / moved;
     }
+    straight = fabs(straight);
+    next->came = moved;
+    next->step = fmin(LONGEST, s * (straight > 0.98 ? 1.6 : straight > 0.94 ? 1 : 0.7));
+    heed_crossing(w, moved, next);
+    return moved > 0.5 * s && moved < 1.5 * s && straight > 0.9;
+}
+
+gw_trip gw_walk_on(gw_walk *walk)
+{
+    const gw_walk from = *walk;
+    for (double s = from.step; s >= SHORTEST; s *= 0.5)
+        if (try_step(&from, s, walk))
+            return arrived(walk);
+    for (double s = 4 * SHORTEST; s <= LONGEST; s *= 2) /* over a crossing right ahead */
+        if (try_step(&from, s, walk))
+            return arrived(walk);
+    *walk = from;
     return GW_STUCK;
 }
 
-/* One way round; `found` where the pose is passed. */
-static gw_trip visit(gw_walk *w, const gw_pose *pose, const gw_pose *near, double length,
-                     gw_pose *best, bool *found)
+/* ---- the nearest pose ------------------------------------------------------------------------ */
+
+/* The pose of the curve beside the walk's place, s (in sizes) along, and half the slope of the
+ * squared distance there. */
+static double slope_at(const gw_walk *w, double s, const gw_pose *near, double length, gw_pose *x)
 {
-    gw_trip t = GW_ON_THE_WAY;
-    for (int k = 0; k < GW_CURVE_STEPS && t == GW_ON_THE_WAY && !*found; k++) {
-        t = gw_walk_on(w);
-        *found = gw_walk_passes(w, pose);
-        if (gw_pose_distance(&w->x, near, length) < gw_pose_distance(best, near, length))
-            *best = w->x;
-    }
-    return t;
+    double t[6], l = length / w->size;
+    *x = ahead(w, &w->x, s, true);
+    gw_rows_project(w->set->rows, w->set->row_count, w->size, 20, x);
+    if (tangent_at(w->set, w->size, x, t) < w->least)
+        for (int i = 0; i < 6; i++)
+            t[i] = w->tangent[i] + s * w->bend[i];
+    gw_twist d = gw_pose_sub(x, near);
+    double g[6] = {d.v.x, d.v.y, d.v.z, l * length * d.w.x, l * length * d.w.y, l * length * d.w.z};
+    return dot6(g, t) * (dot6(t, w->tangent) < 0 ? -1 : 1);
 }
 
-bool gw_curve_has(const gw_submanifold *set, double size, const gw_pose *pose, const gw_pose *near,
-                  double length, gw_pose *best)
+/* The slope's zero between a step back and a step on, by false position (Illinois). */
+double gw_walk_nearest(const gw_walk *w, const gw_pose *near, double length, gw_pose *nearest)
 {
-    bool found = false;
-    *best = set->seed;
-    for (int way = 0; way < 2; way++) {
-        gw_walk w = gw_walk_from(set, size, way > 0);
-        gw_trip t = visit(&w, pose, near, length, best, &found);
-        if (found || t == GW_CLOSED || t == GW_STUCK || t == GW_ON_THE_WAY)
-            return found || t != GW_CLOSED;
+    gw_pose x;
+    double slope = slope_at(w, 0, near, length, &x), best = gw_pose_distance(&x, near, length);
+    double low = 0, high = 0, at_low = slope, at_high = slope;
+    *nearest = x;
+    for (int k = 1; k <= 6 && at_low * at_high > 0; k++) {
+        low = high, at_low = at_high;
+        high = 0.25 * k * (slope > 0 ? -fmax(w->came, FIRST) : w->step);
+        at_high = slope_at(w, high, near, length, &x);
     }
-    return false;
+    for (int k = 0; k < 60 && at_low * at_high < 0 && fabs(high - low) > 1e-15; k++) {
+        double s = (low * at_high - high * at_low) / (at_high - at_low);
+        double here = slope_at(w, s, near, length, &x), d = gw_pose_distance(&x, near, length);
+        if (d < best)
+            best = d, *nearest = x;
+        if (here * at_high < 0)
+            low = high, at_low = at_high;
+        else
+            at_low *= 0.5;
+        if (s == high)
+            break;
+        high = s, at_high = here;
+    }
+    return best;
+}
+
+void gw_vales_begin(gw_vales *v, const gw_pose *near, double length)
+{
+    v->near = near;
+    v->length = length;
+    v->count = 0;
+}
+
+static void note(gw_vales *v, const gw_walk *at, double depth)
+{
+    int k = v->count < GW_VALES ? v->count++ : GW_VALES;
+    for (; k > 0 && v->depth[k - 1] > depth; k--)
+        if (k < GW_VALES)
+            v->depth[k] = v->depth[k - 1], v->place[k] = v->place[k - 1];
+    if (k < GW_VALES)
+        v->depth[k] = depth, v->place[k] = *at;
+}
+
+void gw_vales_look(gw_vales *v, const gw_walk *w, bool first)
+{
+    double d = gw_pose_distance(&w->x, v->near, v->length);
+    if (!first && v->last <= v->before && v->last <= d)
+        note(v, &v->at, v->last);
+    v->before = first ? HUGE_VAL : v->last;
+    v->last = d;
+    v->at = *w;
+}
+
+void gw_vales_end(gw_vales *v)
+{
+    if (v->last <= v->before)
+        note(v, &v->at, v->last);
+}
+
+double gw_vales_nearest(const gw_vales *v, gw_pose *nearest, gw_pose *beside)
+{
+    double least = HUGE_VAL;
+    for (int i = 0; i < v->count; i++) {
+        gw_pose x;
+        double d = gw_walk_nearest(&v->place[i], v->near, v->length, &x);
+        if (d < least)
+            least = d, *nearest = x, *beside = v->place[i].x;
+    }
+    return least;
+}
+
+double gw_curve_nearest(const gw_submanifold *set, double size, const gw_pose *near, double length,
+                        gw_pose *nearest)
+{
+    gw_vales v;
+    gw_pose beside;
+    gw_trip t = GW_GONE;
+    gw_vales_begin(&v, near, length);
+    for (int way = 0; way < 2 && t != GW_CLOSED; way++) {
+        gw_walk w = gw_walk_from(set, size, way > 0);
+        t = GW_ON_THE_WAY;
+        gw_vales_look(&v, &w, true);
+        for (int k = 0; k < GW_CURVE_STEPS && t == GW_ON_THE_WAY; k++) {
+            t = gw_walk_on(&w);
+            gw_vales_look(&v, &w, false);
+        }
+        gw_vales_end(&v);
+    }
+    return gw_vales_nearest(&v, nearest, &beside);
 }

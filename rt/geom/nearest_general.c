@@ -185,7 +185,9 @@ double gw_general_nearest(const gw_submanifold *set, const gw_pose *near, double
                           gw_pose *nearest)
 {
     const goal s = {set, near, length};
-    gw_pose a = set->seed, b = *near, c;
+    gw_pose a = set->seed, b = *near;
+    if (set->dof == 1) /* the rows of one curve may be those of others too */
+        return gw_curve_nearest(set, reach_of(set, length), near, length, nearest);
     double from_seed = approach(&s, &a), from_near = HUGE_VAL;
     *nearest = a;
     if (gw_rows_project(set->rows, set->row_count, length, 40, &b) < 1e-10 * length &&
@@ -193,12 +195,6 @@ double gw_general_nearest(const gw_submanifold *set, const gw_pose *near, double
         from_near = approach(&s, &b);
     if (!(from_near < from_seed))
         return from_seed;
-    /* the rows of one curve may be those of others too */
-    if (set->dof > 1 || gw_curve_has(set, reach_of(set, length), &b, near, length, &c)) {
-        *nearest = b;
-        return from_near;
-    }
-    double from_walk = approach(&s, &c);
-    *nearest = from_walk < from_seed ? c : a;
-    return fmin(from_walk, from_seed);
+    *nearest = b;
+    return from_near;
 }

@@ -191,6 +191,21 @@ static bool same_side(double here, double seed)
     return fabs(seed) < 0.5 || here * seed > 0;
 }
 
+/* True where the rows say that R a.m is along `b`'s world vector: R a.m is normal to a.n, and to
+ * what b.m is turned to, which is normal to a.n too (the rows of a fixed rotation). */
+static bool turned_along(const gw_submanifold *set, const gw_row *a, const gw_row *b)
+{
+    if (fabs(gw_dot(a->m, b->m)) > 1e-9 || fabs(gw_dot(a->n, b->n)) > 1e-9)
+        return false;
+    for (int k = 0; k < set->row_count; k++) {
+        const gw_row *c = &set->rows[k];
+        if (c != a && c->kind == GW_ROW_ANGLE && c->value == 0 &&
+            gw_norm2(gw_sub(c->m, b->m)) == 0 && fabs(gw_dot(c->n, a->n)) > 1 - 1e-12)
+            return true;
+    }
+    return false;
+}
+
 bool gw_submanifold_same_sense(const gw_submanifold *set, const gw_pose *x)
 {
     for (int i = 0; i < set->row_count; i++)
@@ -199,11 +214,12 @@ bool gw_submanifold_same_sense(const gw_submanifold *set, const gw_pose *x)
             if (i == j || a->kind != GW_ROW_ANGLE || b->kind != GW_ROW_ANGLE || a->value != 0 ||
                 b->value != 0)
                 continue;
-            gw_vec3 here = gw_rotate(x->q, a->m), seed = gw_rotate(set->seed.q, a->m);
             bool shared = gw_norm2(gw_sub(a->m, b->m)) == 0;
+            if (!shared && !turned_along(set, a, b))
+                continue;
+            gw_vec3 here = gw_rotate(x->q, a->m), seed = gw_rotate(set->seed.q, a->m);
             gw_vec3 along = shared ? gw_cross(a->n, b->n) : b->n;
-            double at_seed = gw_dot(seed, along);
-            if ((shared || fabs(at_seed) > 0.999999) && !same_side(gw_dot(here, along), at_seed))
+            if (!same_side(gw_dot(here, along), gw_dot(seed, along)))
                 return false;
         }
     return true;

@@ -258,6 +258,9 @@ void gw_chain_init(gw_chain *chain, const gw_chain_def *def, const double *q, co
         chain->q[i] = q ? q[i] : 0;
         chain->v[i] = v ? v[i] : 0;
     }
+    gw_mat3 base = gw_quat_to_mat3(def->world_from_base.q);
+    chain->planar = gw_chain_is_planar(chain);
+    chain->world_from_plane = gw_mat3_product(&base, &chain->joints[0].parent_from_axes);
     gw_quat axes_from_link = chain->joints[gw_chain_held_link(def)].axes_from_link;
     chain->axes_from_held = gw_quat_mul(axes_from_link, def->link_from_held.q);
     chain->held_at = gw_rotate(axes_from_link, def->link_from_held.p);

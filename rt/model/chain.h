@@ -79,7 +79,9 @@ typedef struct gw_chain {
     gw_model model;
     const gw_chain_def *def; /* outlives the chain; motors and damping may change between steps */
     double kinetic, potential;
-    int pieces; /* of a step: 1, 2, 4 or 8, as the last one needed */
+    int pieces;  /* of a step: 1, 2, 4 or 8, as the last one needed */
+    bool planar; /* all joints turn about parallel axes */
+    gw_mat3 world_from_plane;
     gw_quat axes_from_held;
     gw_vec3 held_at; /* in the held link's axes */
     double q[GW_MAX_LINKS], v[GW_MAX_LINKS];

@@ -19,16 +19,6 @@ GW_CHAIN_INLINE void turn_about_z(gw_mat3 *r, double angle)
     }
 }
 
-GW_CHAIN_INLINE gw_mat3 product(const gw_mat3 *a, const gw_mat3 *b)
-{
-    gw_mat3 out;
-    for (int i = 0; i < 3; i++)
-        for (int j = 0; j < 3; j++)
-            out.m[i][j] =
-                a->m[i][0] * b->m[0][j] + a->m[i][1] * b->m[1][j] + a->m[i][2] * b->m[2][j];
-    return out;
-}
-
 void gw_chain_place(const gw_chain *chain, const double *q, gw_chain_joint *at)
 {
     gw_mat3 parent = gw_quat_to_mat3(chain->def->world_from_base.q);
@@ -36,7 +26,7 @@ void gw_chain_place(const gw_chain *chain, const double *q, gw_chain_joint *at)
     for (int i = 0; i < chain->def->count; i++) {
         const gw_chain_joint *j = &chain->joints[i];
         gw_chain_joint *to = &at[i];
-        gw_mat3 r = product(&parent, &j->parent_from_axes);
+        gw_mat3 r = gw_mat3_product(&parent, &j->parent_from_axes);
         to->arm = gw_mat3_mul(&parent, j->offset);
         if (j->slides)
             to->arm = gw_mul_add(to->arm, q[i], gw_v3(r.m[0][2], r.m[1][2], r.m[2][2]));

@@ -25,6 +25,16 @@ GW_CHAIN_INLINE gw_vec3 gw_sym3_mul(const gw_sym3 *s, gw_vec3 a)
                  s->zx * a.x + s->zy * a.y + s->zz * a.z);
 }
 
+GW_CHAIN_INLINE gw_mat3 gw_mat3_product(const gw_mat3 *a, const gw_mat3 *b)
+{
+    gw_mat3 out;
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < 3; j++)
+            out.m[i][j] =
+                a->m[i][0] * b->m[0][j] + a->m[i][1] * b->m[1][j] + a->m[i][2] * b->m[2][j];
+    return out;
+}
+
 /* R I R^T */
 GW_CHAIN_INLINE gw_sym3 gw_sym3_turned(const gw_mat3 *r, const gw_sym3 *s)
 {
@@ -143,6 +153,17 @@ void gw_chain_held_at(const gw_chain *chain, const gw_chain_joint *at, gw_pose *
                       gw_twist *twist);
 void gw_chain_body_at(const gw_chain *chain, const gw_chain_joint *at, int index, gw_pose *pose,
                       gw_twist *twist);
+
+/* Powers of a stage (W), or their integrals (J). */
+typedef struct gw_chain_books {
+    double work, touched, motors, lost;
+} gw_chain_books;
+
+/* Joints' accelerations at q and v, `t` seconds into the step, and what flows there: of a planar
+ * chain, in chain_planar.c. */
+void gw_chain_planar_stage(const gw_chain *chain, const double *q, const double *v,
+                           const gw_forces *forces, double t, double *a, gw_chain_books *power);
+bool gw_chain_is_planar(const gw_chain *chain);
 
 void gw_chain_step(gw_model *model, const gw_forces *forces, double dt, gw_step *step);
 

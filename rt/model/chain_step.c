@@ -7,12 +7,7 @@
 #include "rt/model/chain_motion.h"
 #include "rt/model/rungekutta.h"
 
-/* Powers of a stage (W), and their integrals (J). */
-typedef struct books {
-    double work, touched, motors, lost;
-} books;
-
-static void book(books *sum, double weight, const books *power)
+static void book(gw_chain_books *sum, double weight, const gw_chain_books *power)
 {
     sum->work += weight * power->work;
     sum->touched += weight * power->touched;
@@ -27,7 +22,7 @@ static void take_wrench(gw_wrench *bias, gw_wrench w)
 }
 
 static void hold(const gw_chain *chain, const gw_chain_joint *at, const gw_forces *forces, double t,
-                 gw_wrench *bias, books *power)
+                 gw_wrench *bias, gw_chain_books *power)
 {
     gw_pose held;
     gw_twist twist;
@@ -40,7 +35,7 @@ static void hold(const gw_chain *chain, const gw_chain_joint *at, const gw_force
 }
 
 static void touch(const gw_chain *chain, const gw_chain_joint *at, const gw_forces *forces,
-                  double t, gw_wrench *bias, books *power)
+                  double t, gw_wrench *bias, gw_chain_books *power)
 {
     gw_pose poses[GW_MAX_LINKS];
     gw_twist twists[GW_MAX_LINKS];
@@ -56,12 +51,13 @@ static void touch(const gw_chain *chain, const gw_chain_joint *at, const gw_forc
     }
 }
 
-/* q'' of a stage, and what flows there. */
-static void stage(const gw_chain *chain, const gw_chain_joint *at, const double *q, const double *v,
-                  const gw_forces *forces, double t, double *a, books *power)
+/* q'' where `at` has been placed. */
+static void placed_stage(const gw_chain *chain, const gw_chain_joint *at, const double *q,
+                         const double *v, const gw_forces *forces, double t, double *a,
+                         gw_chain_books *power)
 {
     gw_wrench bias[GW_MAX_LINKS];
-    *power = (books){0};
+    *power = (gw_chain_books){0};
     gw_chain_bias(chain, v, at, bias);
     gw_chain_joint_forces(chain, q, v, a, &power->motors, &power->lost);
     if (forces && forces->at)
@@ -69,6 +65,25 @@ static void stage(const gw_chain *chain, const gw_chain_joint *at, const double 
     if (forces && forces->touch)
         touch(chain, at, forces, t, bias, power);
     gw_chain_solve(chain, at, bias, a);
+}
+
+/* q'' of a stage, and what flows there; the first one's frames are the chain's own. */
+static void stage(const gw_chain *chain, bool first, const double *q, const double *v,
+                  const gw_forces *forces, double t, double *a, gw_chain_books *power)
+{
+    gw_chain_joint at[GW_MAX_LINKS];
+    if (chain->planar) {
+        gw_chain_planar_stage(chain, q, v, forces, t, a, power);
+        return;
+    }
+    if (first) {
+        placed_stage(chain, chain->joints, q, v, forces, t, a, power);
+        return;
+    }
+    gw_chain_place(chain, q, at);
+    gw_chain_twists(chain, v, at);
+    gw_chain_factor(chain, at);
+    placed_stage(chain, at, q, v, forces, t, a, power);
 }
 
 /* Where stage i, or the end (i = rk->stages), lies. */
@@ -88,20 +103,14 @@ static void advance(const gw_chain *chain, const gw_tableau *rk, int i, double c
 
 /* From the chain's state, h on, into q and v. */
 static void integrate(const gw_chain *chain, const gw_forces *forces, double t, double h, double *q,
-                      double *v, books *sum)
+                      double *v, gw_chain_books *sum)
 {
-    const gw_tableau *rk = &gw_kutta4;
+    const gw_tableau *rk = chain->planar ? &gw_butcher6 : &gw_fehlberg4;
     double a[GW_RK_MAX_STAGES][GW_MAX_LINKS];
-    gw_chain_joint at[GW_MAX_LINKS];
-    books power;
-    stage(chain, chain->joints, chain->q, chain->v, forces, t, a[0], &power);
-    book(sum, rk->b[0] * h, &power);
-    for (int i = 1; i < rk->stages; i++) {
+    for (int i = 0; i < rk->stages; i++) {
+        gw_chain_books power;
         advance(chain, rk, i, rk->c[i], h, a, q, v);
-        gw_chain_place(chain, q, at);
-        gw_chain_twists(chain, v, at);
-        gw_chain_factor(chain, at);
-        stage(chain, at, q, v, forces, t + rk->c[i] * h, a[i], &power);
+        stage(chain, i == 0, q, v, forces, t + rk->c[i] * h, a[i], &power);
         book(sum, rk->b[i] * h, &power);
     }
     advance(chain, rk, rk->stages, 1, h, a, q, v);
@@ -128,7 +137,8 @@ static void put(gw_chain *chain, const double *q, const double *v)
 typedef enum outcome { TOO_COARSE, FINE, VERY_FINE } outcome;
 
 /* What came and went, against what there was and is. */
-static outcome judge(const gw_chain *chain, double kinetic, double potential, const books *sum)
+static outcome judge(const gw_chain *chain, double kinetic, double potential,
+                     const gw_chain_books *sum)
 {
     double come = sum->work + sum->touched + sum->motors - sum->lost;
     double kept = (chain->kinetic - kinetic) + (chain->potential - potential);
@@ -142,7 +152,7 @@ static outcome judge(const gw_chain *chain, double kinetic, double potential, co
 
 /* The finest piece is kept whatever its books say, and they are closed: what was lost on the way is
  * told as lost, what came from nowhere is taken out of the motion. */
-static void close_books(gw_chain *chain, double kinetic, double potential, books *sum)
+static void close_books(gw_chain *chain, double kinetic, double potential, gw_chain_books *sum)
 {
     double come = sum->work + sum->touched + sum->motors - sum->lost;
     double extra = (chain->kinetic - kinetic) + (chain->potential - potential) - come;
@@ -152,11 +162,12 @@ static void close_books(gw_chain *chain, double kinetic, double potential, books
         gw_chain_slow(chain, sqrt(fmax(0, 1 - extra / chain->kinetic)));
 }
 
-static outcome piece(gw_chain *chain, const gw_forces *forces, double t, double h, books *sum)
+static outcome piece(gw_chain *chain, const gw_forces *forces, double t, double h,
+                     gw_chain_books *sum)
 {
     double q[GW_MAX_LINKS], v[GW_MAX_LINKS];
     double kinetic = chain->kinetic, potential = chain->potential;
-    books own = {0};
+    gw_chain_books own = {0};
     integrate(chain, forces, t, h, q, v, &own);
     put(chain, q, v);
     outcome result = judge(chain, kinetic, potential, &own);
@@ -166,7 +177,7 @@ static outcome piece(gw_chain *chain, const gw_forces *forces, double t, double 
     return result;
 }
 
-static bool finite_state(const gw_chain *chain, const books *sum)
+static bool finite_state(const gw_chain *chain, const gw_chain_books *sum)
 {
     double all = chain->kinetic + chain->potential;
     all += sum->work + sum->touched + sum->motors + sum->lost;
@@ -175,14 +186,14 @@ static bool finite_state(const gw_chain *chain, const books *sum)
     return isfinite(all);
 }
 
-static bool step_in_pieces(gw_chain *chain, const gw_forces *forces, double dt, books *sum)
+static bool step_in_pieces(gw_chain *chain, const gw_forces *forces, double dt, gw_chain_books *sum)
 {
     double q[GW_MAX_LINKS], v[GW_MAX_LINKS];
     outcome last = FINE;
     size_t bytes = (size_t)chain->def->count * sizeof *q;
     for (int done = 0; done < FINEST;) { /* in eighths of the step */
         int wide = FINEST / chain->pieces;
-        books before = *sum;
+        gw_chain_books before = *sum;
         memcpy(q, chain->q, bytes);
         memcpy(v, chain->v, bytes);
         last = piece(chain, forces, dt * done / FINEST, dt * wide / FINEST, sum);
@@ -205,7 +216,7 @@ void gw_chain_step(gw_model *model, const gw_forces *forces, double dt, gw_step 
 {
     gw_chain *chain = (gw_chain *)model;
     double q[GW_MAX_LINKS], rest[GW_MAX_LINKS] = {0};
-    books sum = {0};
+    gw_chain_books sum = {0};
     memcpy(q, chain->q, sizeof q);
     if (!step_in_pieces(chain, forces, dt, &sum)) {
         put(chain, q, rest);

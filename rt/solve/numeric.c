@@ -6,12 +6,10 @@
  */
 #include <string.h>
 
-#include "rt/geom/curve.h"
 #include "rt/solve/roots.h"
 
 #define FIRST_TRIES 24   /* starts before the answer's kind is decided */
 #define ENOUGH      8    /* poses of a set with two freedoms or more */
-#define CURVE_TRIES 48   /* starts where there are curves */
 #define IDLE_TRIES  100  /* starts in a row without a new pose that end the search, and 20 a pose */
 #define MOST_TRIES  600  /* starts at the most */
 #define SAME_POSE   1e-5 /* poses closer than this, times the size, are one */
@@ -77,25 +75,35 @@ static bool this_branch(const gw_completion *c, const gw_pose *x)
     return true;
 }
 
-bool gw_completion_try(gw_completion *c, gw_pose x)
+bool gw_completion_settle(gw_completion *c, gw_pose *x)
 {
     const gw_run *run = c->run;
-    double worst = gw_settle(c, &x);
+    double worst = gw_settle(c, x);
     if (worst > 1e-11) {
         if (worst < c->best)
-            c->best = worst, c->residual = gw_residual(run->problem, run->use, run->size, &x);
+            c->best = worst, c->residual = gw_residual(run->problem, run->use, run->size, x);
         return false;
     }
-    if (c->found_count == GW_MAX_FOUND || known(c, &x) || !this_branch(c, &x))
+    if (!this_branch(c, x))
         return false;
-    double residual = gw_residual(run->problem, run->use, run->size, &x);
-    if (residual > GW_VERIFIED) {
+    double residual = gw_residual(run->problem, run->use, run->size, x);
+    if (residual > GW_VERIFIED)
         c->residual = fmin(c->residual, residual);
+    return residual <= GW_VERIFIED;
+}
+
+bool gw_completion_add(gw_completion *c, const gw_pose *x)
+{
+    if (c->found_count == GW_MAX_FOUND || known(c, x))
         return false;
-    }
-    c->dof[c->found_count] = gw_dimension_at(c, &x);
-    c->found[c->found_count++] = x;
+    c->dof[c->found_count] = gw_dimension_at(c, x);
+    c->found[c->found_count++] = *x;
     return true;
+}
+
+bool gw_completion_try(gw_completion *c, gw_pose x)
+{
+    return gw_completion_settle(c, &x) && gw_completion_add(c, &x);
 }
 
 static int most_dof(const gw_completion *c)
@@ -133,13 +141,13 @@ static void search(gw_completion *c)
     for (; tries < FIRST_TRIES && c->found_count < ENOUGH && may_go_on(c); tries++)
         gw_completion_try(c, gw_completion_random(c));
     int most = most_dof(c);
-    if (most > 0) { /* the chart of the set is one pose; beside it there may be others */
-        int limit = most > 1 ? FIRST_TRIES : CURVE_TRIES;
-        int enough = most > 1 ? 2 * ENOUGH : GW_MAX_FOUND;
-        for (; tries < limit && c->found_count < enough && may_go_on(c); tries++)
+    if (most > 1) /* the chart of the set is one pose; beside it there may be others */
+        for (; tries < FIRST_TRIES && c->found_count < 2 * ENOUGH && may_go_on(c); tries++)
             gw_completion_try(c, gw_completion_random(c));
+    if (most == 1)
+        gw_seek_curves(c);
+    if (most > 0)
         return;
-    }
     if (!roots.exact)
         roots = gw_roots_all(c);
     c->complex_roots = roots.complex_roots;
@@ -150,8 +158,6 @@ static void search(gw_completion *c)
 }
 
 /* ---- branches -------------------------------------------------------------------------------- */
-
-#define MAX_SETS 8 /* continuous sets of one leaf */
 
 /* The pose's own name: its side, and how many on that side are below it. It does not depend on the
  * order of finding, nor on poses elsewhere. */
@@ -168,31 +174,10 @@ static void name_pose(const gw_completion *c, int at, char name[3])
     name[2] = 0;
 }
 
-/* The most that a curve rises: its own, wherever it is entered. */
-static double top_of(const gw_completion *c, const gw_submanifold *curve)
-{
-    double top = gw_view_pose(c->run, &curve->seed).height;
-    gw_trip t = GW_GONE;
-    for (int way = 0; way < 2 && t == GW_GONE; way++) {
-        gw_walk w = gw_walk_from(curve, c->size, way > 0);
-        t = GW_ON_THE_WAY;
-        for (int k = 0; k < GW_CURVE_STEPS && t == GW_ON_THE_WAY; k++) {
-            t = gw_walk_on(&w);
-            c->run->work -= 5 * (curve->row_count + 6);
-            top = fmax(top, gw_view_pose(c->run, &w.x).height);
-        }
-    }
-    return top;
-}
-
 /* The names of sets with freedoms: a letter for those of fewer than the first one has, and curves
  * by how many rise less. */
-static void name_sets(const gw_completion *c, const gw_submanifold *sets, int count,
-                      char names[][3])
+static void name_sets(const gw_submanifold *sets, const double *top, int count, char names[][3])
 {
-    double top[MAX_SETS];
-    for (int i = 0; i < count; i++)
-        top[i] = count > 1 && sets[i].dof == 1 ? top_of(c, &sets[i]) : 0;
     for (int i = 0; i < count; i++) {
         int alike = 0, below = 0, n = 0;
         for (int k = 0; k < count; k++) {
@@ -203,17 +188,18 @@ static void name_sets(const gw_completion *c, const gw_submanifold *sets, int co
         if (sets[i].dof < sets[0].dof)
             names[i][n++] = (char)('t' + sets[i].dof);
         if (alike > 0)
-            names[i][n++] = (char)('0' + below);
+            names[i][n++] = (char)(below < 10 ? '0' + below : 'a' + below - 10);
         names[i][n] = 0;
     }
 }
 
 static void add_found(gw_completion *c)
 {
-    gw_submanifold sets[MAX_SETS], single;
-    char name[3], names[MAX_SETS][3];
-    int count = gw_continuous_sets(c, sets, MAX_SETS);
-    name_sets(c, sets, count, names);
+    gw_submanifold sets[GW_MAX_SETS], single;
+    double tops[GW_MAX_SETS];
+    char name[3], names[GW_MAX_SETS][3];
+    int count = gw_continuous_sets(c, sets, tops, GW_MAX_SETS);
+    name_sets(sets, tops, count, names);
     for (int i = 0; i < count; i++)
         gw_add_branch(c->run, c->state, names[i], &sets[i]);
     for (int i = 0; i < c->found_count; i++) {
@@ -285,7 +271,7 @@ void gw_completion_begin(gw_completion *c, gw_run *run, const gw_state *state, b
     c->state = state;
     c->size = run->size;
     c->random = 1;
-    c->found_count = 0;
+    c->found_count = c->along_count = 0;
     c->complex_roots = 0;
     c->restarted = false;
     c->best = c->residual = HUGE_VAL;

@@ -10,6 +10,8 @@
 
 #define GW_MAX_SOUGHT 200 /* rows of the whole state, before independent ones are chosen */
 #define GW_MAX_FOUND  GW_MAX_BRANCHES
+#define GW_MAX_SETS   12  /* sets with freedoms of one leaf */
+#define GW_MAX_ALONG  192 /* poses on curves, to find all curves by */
 
 typedef struct gw_completion {
     gw_run *run;
@@ -22,6 +24,8 @@ typedef struct gw_completion {
     int found_count;
     gw_pose found[GW_MAX_FOUND];
     int dof[GW_MAX_FOUND];
+    int along_count; /* of more poses where there are curves, most of them on these */
+    gw_pose along[GW_MAX_ALONG];
     double best; /* row's residual of a start that failed, and the constraints' there */
     double residual;
     bool any_sense;
@@ -37,6 +41,12 @@ void gw_completion_begin(gw_completion *c, gw_run *run, const gw_state *state, b
 
 /* A pose to start from. */
 gw_pose gw_completion_random(gw_completion *c);
+
+/* One start, down to the rows: x becomes a pose of this leaf; false where it does not. */
+bool gw_completion_settle(gw_completion *c, gw_pose *x);
+
+/* Adds a pose, unless it is a known isolated one. */
+bool gw_completion_add(gw_completion *c, const gw_pose *x);
 
 /* One start, down to the rows; true when it found a pose that was not known. */
 bool gw_completion_try(gw_completion *c, gw_pose x);
@@ -58,11 +68,22 @@ int gw_dimension_at(gw_completion *c, const gw_pose *x);
 
 /* ---- sets.c ---------------------------------------------------------------------------------- */
 
-/* Sets with freedoms through the found poses: one a dimension, and one a curve. Returns how many,
- * at most `room`; nearest to the problem's pose first. */
-int gw_continuous_sets(gw_completion *c, gw_submanifold *sets, int room);
+/* Sets with freedoms through the found poses: one a dimension, and one a curve, its seed nearest to
+ * the problem's pose. `tops`: how high a curve rises. Returns how many, at most `room`. */
+int gw_continuous_sets(gw_completion *c, gw_submanifold *sets, double *tops, int room);
+
+/* The general set of so many freedoms through a pose. */
+void gw_general_set(const gw_completion *c, const gw_pose *x, int dof, gw_submanifold *set);
 
 /* The set of one pose. */
 void gw_isolated_set(const gw_completion *c, const gw_pose *x, gw_submanifold *set);
+
+/* ---- curves.c -------------------------------------------------------------------------------- */
+
+/* Starts that are to reach every curve of the leaf, from which one pose is known. */
+void gw_seek_curves(gw_completion *c);
+
+/* As gw_continuous_sets(), the curves alone. */
+int gw_curve_sets(gw_completion *c, gw_submanifold *sets, double *tops, int room);
 
 #endif

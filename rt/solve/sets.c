@@ -1,11 +1,10 @@
 /*
- * From the poses that the numeric completion found to sets: their rows, their freedoms, and closed
- * curves followed round so that each is one branch. Any thread, RT safe.
+ * From the poses that the numeric completion found to sets: their rows and their freedoms. Any
+ * thread, RT safe.
  */
 #include <string.h>
 
 #include "rt/base/small.h"
-#include "rt/geom/curve.h"
 #include "rt/solve/numeric.h"
 
 void gw_isolated_set(const gw_completion *c, const gw_pose *x, gw_submanifold *set)
@@ -84,61 +83,29 @@ static void count_factors(const gw_completion *c, const gw_pose *x, gw_submanifo
     set->rotation.dof = turns;
 }
 
-static void general_set(gw_completion *c, int at, gw_submanifold *set)
+void gw_general_set(const gw_completion *c, const gw_pose *x, int dof, gw_submanifold *set)
 {
-    const gw_pose *x = &c->found[at];
     gw_synthesise(c->run, c->state, set);
     set->general = true;
-    set->dof = c->dof[at];
+    set->dof = dof;
     set->seed = *x;
     set->translation = (gw_translation_set){.dof = 0, .locus = {.kind = GW_LOCUS_GENERAL}};
     choose_rows(c, x, set);
     count_factors(c, x, set);
 }
 
-/* ---- curves ---------------------------------------------------------------------------------- */
+/* ---- two freedoms and more ------------------------------------------------------------------- */
 
-/* Goes along the set's curve one way, marks the found poses that it passes, and notes the place
- * nearest to the problem's pose. */
-static gw_trip go_along(const gw_completion *c, gw_walk *w, bool *covered, gw_pose *nearest)
-{
-    const gw_problem *p = c->run->problem;
-    double least = gw_pose_distance(nearest, &p->pose, p->length);
-    gw_trip t = GW_ON_THE_WAY;
-    for (int k = 0; k < GW_CURVE_STEPS && t == GW_ON_THE_WAY && c->run->work > 0; k++) {
-        t = gw_walk_on(w);
-        c->run->work -= 5 * (w->set->row_count + 6);
-        for (int i = 0; i < c->found_count; i++)
-            if (c->dof[i] == 1 && !covered[i])
-                covered[i] = gw_walk_passes(w, &c->found[i]);
-        double d = gw_pose_distance(&w->x, &p->pose, p->length);
-        if (d < least)
-            least = d, *nearest = w->x;
-    }
-    return t;
-}
+#define DESCENTS 4  /* to the nearest pose, from as many found ones */
+#define CLOSER   16 /* and starts from within the distance found so */
 
-/* Marks the found poses on the set's curve, and moves its seed to where it is nearest to the
- * problem's pose. False where not all of it could be seen: then nothing is known of the others. */
-static bool follow(const gw_completion *c, gw_submanifold *set, bool *covered)
-{
-    gw_pose nearest = set->seed;
-    gw_trip t = GW_GONE;
-    for (int way = 0; way < 2 && t == GW_GONE; way++) {
-        gw_walk w = gw_walk_from(set, c->size, way > 0);
-        t = go_along(c, &w, covered, &nearest);
-    }
-    set->seed = nearest;
-    return t == GW_CLOSED || t == GW_GONE;
-}
-
-/* The found pose of this dimension nearest to the problem's, of those not covered; or -1. */
-static int nearest_found(const gw_completion *c, int dof, const bool *covered)
+/* The found pose of this dimension nearest to the problem's, of those not taken; or -1. */
+static int nearest_found(const gw_completion *c, int dof, const bool *taken)
 {
     int best = -1;
     double least = HUGE_VAL;
     for (int i = 0; i < c->found_count; i++) {
-        if (c->dof[i] != dof || covered[i])
+        if (c->dof[i] != dof || taken[i])
             continue;
         double d = gw_pose_distance(&c->found[i], &c->run->problem->pose, c->run->problem->length);
         if (d < least)
@@ -147,17 +114,61 @@ static int nearest_found(const gw_completion *c, int dof, const bool *covered)
     return best;
 }
 
-int gw_continuous_sets(gw_completion *c, gw_submanifold *sets, int room)
+/* Goes down from a pose on the set, and keeps the end as seed where it is nearest so far. */
+static void descend(const gw_completion *c, const gw_pose *from, gw_submanifold *set, double *least)
 {
-    bool covered[GW_MAX_FOUND] = {false};
+    const gw_problem *p = c->run->problem;
+    gw_pose on, seed = set->seed;
+    set->seed = *from;
+    double d = gw_submanifold_approach(set, &p->pose, p->length, &on);
+    set->seed = seed;
+    if (d < *least && gw_submanifold_same_sense(set, &on))
+        *least = d, set->seed = on;
+}
+
+/* A pose within a distance of the problem's. */
+static gw_pose within(gw_completion *c, double distance)
+{
+    const gw_problem *p = c->run->problem;
+    double d[6], ss = 0, l = p->length;
+    for (int i = 0; i < 6; i++) {
+        d[i] = gw_completion_uniform(c, -1, 1);
+        ss += d[i] * d[i];
+    }
+    double k = distance * gw_completion_uniform(c, 0.2, 1) / sqrt(ss);
+    gw_twist move = {{k * d[0], k * d[1], k * d[2]}, {k / l * d[3], k / l * d[4], k / l * d[5]}};
+    return gw_pose_add(&p->pose, &move);
+}
+
+/* Moves the seed to where the set is nearest to the problem's pose, as far as descents tell: from
+ * found poses, then from others that are no farther than the best of these. */
+static void seek_nearest(gw_completion *c, gw_submanifold *set, bool *taken)
+{
+    const gw_problem *p = c->run->problem;
+    double least = HUGE_VAL;
+    for (int k = 0, at; k < DESCENTS && (at = nearest_found(c, set->dof, taken)) >= 0; k++) {
+        taken[at] = true;
+        descend(c, &c->found[at], set, &least);
+    }
+    for (int k = 0; k < CLOSER && least > 1e-9 * c->size && c->run->work > 0; k++) {
+        gw_pose x = within(c, least);
+        if (gw_completion_settle(c, &x) && gw_pose_distance(&x, &p->pose, p->length) < 1.5 * least)
+            descend(c, &x, set, &least);
+    }
+}
+
+int gw_continuous_sets(gw_completion *c, gw_submanifold *sets, double *tops, int room)
+{
+    bool taken[GW_MAX_FOUND] = {false};
     int count = 0;
-    for (int dof = 6; dof > 0; dof--)
-        for (int at; count < room && (at = nearest_found(c, dof, covered)) >= 0;) {
-            gw_submanifold *set = &sets[count++];
-            general_set(c, at, set);
-            covered[at] = true;
-            if (dof > 1 || !follow(c, set, covered))
-                break;
-        }
-    return count;
+    for (int dof = 6; dof > 1; dof--) {
+        int at = nearest_found(c, dof, taken);
+        if (at < 0 || count == room)
+            continue;
+        gw_submanifold *set = &sets[count];
+        gw_general_set(c, &c->found[at], dof, set);
+        seek_nearest(c, set, taken);
+        tops[count++] = 0;
+    }
+    return count + gw_curve_sets(c, sets + count, tops + count, room - count);
 }

@@ -5,6 +5,7 @@
  */
 #include <string.h>
 
+#include "rt/geom/curve.h"
 #include "rt/solve/solve_internal.h"
 
 /* "b", the choices, and what tells numeric sets apart: that is kept where all is too long. */
@@ -32,17 +33,40 @@ static double off_branch(const gw_run *run, const gw_branch *b, const gw_pose *x
                            : gw_submanifold_nearest(&b->set, x, run->size, &on);
 }
 
+/* True where a curve's seed, which no other curve passes, is on another branch's. */
+static bool same_curve(const gw_run *run, const gw_branch *b, const gw_submanifold *set)
+{
+    gw_pose on;
+    return gw_curve_nearest(&b->set, run->size, &set->seed, run->size, &on) < 1e-5 * run->size;
+}
+
+static bool is_curve(const gw_submanifold *set)
+{
+    return set->general && set->dof == 1;
+}
+
+/* A curve was walked, and its seed is nearest, or beside that. */
+static double nearest_of_curve(const gw_run *run, const gw_submanifold *set, gw_pose *nearest)
+{
+    const gw_problem *p = run->problem;
+    gw_walk at = gw_walk_from(set, run->size, false);
+    return gw_walk_nearest(&at, &p->pose, p->length, nearest);
+}
+
 /* True where another branch has the pose. Sets with freedoms: only the second look at all
- * constraints asks; but curves that share their nearest pose are one. */
+ * constraints asks; but curves that share their nearest pose may be one. */
 static bool listed(const gw_run *run, const gw_submanifold *set, const gw_pose *nearest)
 {
     const gw_solution *s = run->solution;
     const double same = 1e-5 * run->size;
     for (int i = 0; i < s->branch_count; i++) {
         const gw_branch *b = &s->branches[i];
-        bool curves = set->general && b->set.general && set->dof == 1 && b->set.dof == 1;
-        if (curves && gw_pose_distance(&b->nearest, nearest, run->size) < same)
-            return true;
+        bool shared = gw_pose_distance(&b->nearest, nearest, run->size) < same;
+        if (is_curve(set) && is_curve(&b->set)) {
+            if (shared && same_curve(run, b, set))
+                return true;
+            continue;
+        }
         bool asked = run->lost || (set->dof == 0 && !b->set.general);
         if (asked && off_branch(run, b, nearest) < same)
             return true;
@@ -53,11 +77,12 @@ static bool listed(const gw_run *run, const gw_submanifold *set, const gw_pose *
 void gw_add_branch(gw_run *run, const gw_state *state, const char *name, const gw_submanifold *set)
 {
     gw_solution *s = run->solution;
+    const gw_problem *p = run->problem;
     gw_pose nearest;
     if (s->branch_count == GW_MAX_BRANCHES)
         return;
-    double distance =
-        gw_submanifold_nearest(set, &run->problem->pose, run->problem->length, &nearest);
+    double distance = is_curve(set) ? nearest_of_curve(run, set, &nearest)
+                                    : gw_submanifold_nearest(set, &p->pose, p->length, &nearest);
     if (gw_residual(run->problem, run->use, run->size, &nearest) > GW_VERIFIED) {
         run->doubt = true;
         return;
@@ -68,7 +93,8 @@ void gw_add_branch(gw_run *run, const gw_state *state, const char *name, const g
     write_id(state, name, b->id);
     memcpy(&b->set, set, offsetof(gw_submanifold, rows));
     memcpy(b->set.rows, set->rows, sizeof(gw_row) * (size_t)set->row_count);
-    b->set.seed = nearest;
+    bool plain = !is_curve(set) || gw_curve_is_plain(set, run->size, &nearest);
+    b->set.seed = plain ? nearest : set->seed;
     b->nearest = nearest;
     b->distance = distance;
 }

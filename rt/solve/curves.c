@@ -1,0 +1,156 @@
+/*
+ * Sets of one freedom: starts enough to reach every curve, and each curve walked round, so that it
+ * is one branch, whatever it crosses on its way. Any thread, RT safe; bounded by the run's `work`.
+ */
+#include "rt/geom/curve.h"
+#include "rt/solve/numeric.h"
+
+#define STARTS 144
+
+/* ---- starts ---------------------------------------------------------------------------------- */
+
+/* A rotation that has the first known direction along, where there is one. */
+static gw_quat turned_along(gw_completion *c, gw_quat any)
+{
+    const gw_state *s = c->state;
+    for (int i = 0; i < s->direction_count && !s->fixed; i++) {
+        const gw_direction *d = &s->directions[i];
+        if (d->angle > 0)
+            continue;
+        gw_quat turn = gw_quat_axis(d->f, gw_completion_uniform(c, -GW_PI, GW_PI));
+        gw_vec3 f = c->any_sense && gw_completion_uniform(c, 0, 1) < 0.5 ? gw_neg(d->f) : d->f;
+        return gw_quat_mul(turn, gw_quat_between(d->u, f));
+    }
+    return any;
+}
+
+/* Curves may lie far beside the rows' points: two cylinders meet where their axes come near. */
+static gw_pose start(gw_completion *c, int k)
+{
+    static const double wider[] = {1, 2.5, 6, 1, 2.5, 16};
+    gw_pose x = gw_completion_random(c);
+    gw_vec3 centre = gw_pose_point(&x, c->middle_m), off = gw_sub(centre, c->middle_f);
+    x.q = turned_along(c, x.q);
+    centre = gw_mul_add(c->middle_f, wider[k % 6], off);
+    x.p = gw_sub(centre, gw_rotate(x.q, c->middle_m));
+    return x;
+}
+
+static void add_along(gw_completion *c, const gw_pose *x)
+{
+    if (c->along_count < GW_MAX_ALONG)
+        c->along[c->along_count++] = *x;
+}
+
+void gw_seek_curves(gw_completion *c)
+{
+    for (int k = 0; k < STARTS && c->run->work > 0; k++) {
+        gw_pose x = start(c, k);
+        if (gw_completion_settle(c, &x))
+            add_along(c, &x);
+    }
+}
+
+/* ---- walks ----------------------------------------------------------------------------------- */
+
+/* What is seen of a curve on a walk. */
+typedef struct tour {
+    const gw_completion *c;
+    bool *covered; /* of c->along */
+    double top;    /* how high it rises: its own, wherever it is entered */
+    gw_vales vales;
+} tour;
+
+static void look(tour *t, const gw_walk *w)
+{
+    const gw_completion *c = t->c;
+    for (int i = 0; i < c->along_count; i++)
+        if (!t->covered[i])
+            t->covered[i] = gw_walk_passes(w, &c->along[i]);
+    t->top = fmax(t->top, gw_view_pose(c->run, &w->x).height);
+}
+
+/* Along the set's curve one way. */
+static gw_trip go_along(tour *t, const gw_submanifold *set, bool backward)
+{
+    gw_run *run = t->c->run;
+    gw_walk w = gw_walk_from(set, t->c->size, backward);
+    gw_trip trip = GW_ON_THE_WAY;
+    look(t, &w);
+    gw_vales_look(&t->vales, &w, true);
+    for (int k = 0; k < GW_CURVE_STEPS && trip == GW_ON_THE_WAY && run->work > 0; k++) {
+        trip = gw_walk_on(&w);
+        run->work -= 4 * (set->row_count + 6);
+        look(t, &w);
+        gw_vales_look(&t->vales, &w, false);
+    }
+    gw_vales_end(&t->vales);
+    return trip;
+}
+
+/* Walks round the curve, and moves its seed to where it is nearest to the problem's pose, or beside
+ * that where it crosses others right there. False where not all of it could be seen: then nothing
+ * is known of the poses that were not passed. */
+static bool follow(const gw_completion *c, gw_submanifold *set, bool *covered, double *top)
+{
+    tour t = {.c = c, .covered = covered, .top = -HUGE_VAL};
+    gw_trip trip = GW_GONE;
+    gw_pose nearest, beside;
+    bool whole = true;
+    gw_vales_begin(&t.vales, &c->run->problem->pose, c->run->problem->length);
+    for (int way = 0; way < 2 && trip != GW_CLOSED; way++) {
+        trip = go_along(&t, set, way > 0);
+        whole = whole && trip != GW_ON_THE_WAY;
+    }
+    gw_vales_nearest(&t.vales, &nearest, &beside);
+    set->seed = gw_curve_is_plain(set, c->size, &nearest) ? nearest : beside;
+    *top = t.top;
+    return whole;
+}
+
+/* ---- which ----------------------------------------------------------------------------------- */
+
+/* The pose nearest to the problem's of those that no curve has passed; or -1. */
+static int nearest_left(const gw_completion *c, const bool *covered)
+{
+    const gw_problem *p = c->run->problem;
+    int best = -1;
+    double least = HUGE_VAL;
+    for (int i = 0; i < c->along_count; i++) {
+        if (covered[i])
+            continue;
+        double d = gw_pose_distance(&c->along[i], &p->pose, p->length);
+        if (d < least)
+            best = i, least = d;
+    }
+    return best;
+}
+
+int gw_curve_sets(gw_completion *c, gw_submanifold *sets, double *tops, int room)
+{
+    bool covered[GW_MAX_ALONG] = {false};
+    int count = 0, crossing = -1;
+    for (int i = 0; i < c->found_count; i++)
+        if (c->dof[i] == 1)
+            add_along(c, &c->found[i]);
+    for (int at; count < room && (at = nearest_left(c, covered)) >= 0;) {
+        gw_submanifold *set = &sets[count];
+        gw_pose x = c->along[at];
+        covered[at] = true;
+        gw_general_set(c, &x, 1, set);
+        if (!gw_curve_is_plain(set, c->size, &x)) {
+            crossing = at; /* of curves that other poses are on */
+            continue;
+        }
+        int dof = gw_dimension_at(c, &x);
+        if (dof == 0)
+            gw_completion_add(c, &x);
+        if (dof == 1 && !follow(c, set, covered, &tops[count++]))
+            break;
+    }
+    if (count == 0 && crossing >= 0 && room > 0) {
+        gw_general_set(c, &c->along[crossing], 1, &sets[0]);
+        tops[count++] = 0;
+    }
+    return count;
+}
