@@ -66,6 +66,27 @@ static const api_route routes[] = {
     {"PATCH", "/tool", api_tool_patch, TAKES_BODY | CAN_DRY},
     {"DELETE", "/tool", api_tool_delete, CAN_DRY},
     {"GET", "/tools", api_tools_get, 0},
+    {"GET", "/mechanisms", api_mechanisms_get, 0},
+    {"POST", "/mechanisms", api_mechanisms_post, TAKES_BODY | CAN_DRY},
+    {"GET", "/mechanisms/{id}", api_mechanism_get, 0},
+    {"PATCH", "/mechanisms/{id}", api_mechanism_patch, TAKES_BODY | CAN_DRY},
+    {"DELETE", "/mechanisms/{id}", api_mechanism_delete, CAN_DRY},
+    {"GET", "/mechanisms/{id}/links", api_links_get, 0},
+    {"POST", "/mechanisms/{id}/links", api_links_post, TAKES_BODY | CAN_DRY},
+    {"GET", "/mechanisms/{id}/links/{link}", api_link_get, 0},
+    {"PATCH", "/mechanisms/{id}/links/{link}", api_link_patch, TAKES_BODY | CAN_DRY},
+    {"DELETE", "/mechanisms/{id}/links/{link}", api_link_delete, CAN_DRY},
+    {"GET", "/mechanisms/{id}/joints/{link}/motor", api_motor_get, 0},
+    {"PUT", "/mechanisms/{id}/joints/{link}/motor", api_motor_put, TAKES_BODY | CAN_DRY},
+    {"DELETE", "/mechanisms/{id}/joints/{link}/motor", api_motor_delete, CAN_DRY},
+    {"GET", "/materials", api_materials_get, 0},
+    {"POST", "/materials", api_materials_post, TAKES_BODY | CAN_DRY},
+    {"GET", "/materials/{id}", api_material_get, 0},
+    {"PATCH", "/materials/{id}", api_material_patch, TAKES_BODY | CAN_DRY},
+    {"DELETE", "/materials/{id}", api_material_delete, CAN_DRY},
+    {"GET", "/contact", api_contact_get, 0},
+    {"PATCH", "/contact", api_contact_patch, TAKES_BODY | CAN_DRY},
+    {"GET", "/contacts", api_contacts_get, 0},
     {"GET", "/simulation", api_simulation_get, 0},
     {"PUT", "/simulation", api_simulation_put, TAKES_BODY},
     {"POST", "/simulation/step", api_simulation_step, TAKES_BODY},
@@ -88,7 +109,7 @@ static const api_route routes[] = {
 static const int route_count = sizeof routes / sizeof routes[0];
 
 /* Resources that a later version brings. */
-static const char *const later[] = {"/recordings", "/mechanisms", NULL};
+static const char *const later[] = {"/recordings", NULL};
 
 /* ---- the way in ---------------------------------------------------------------------------- */
 

@@ -60,9 +60,27 @@ void api_abandon(api_call *call, app_edit *edit, const gw_error *error);
  */
 bool api_commit(api_call *call, app_edit *edit, const char *item, const char *object);
 
+/* True where an object or a mechanism has the id: the reply is set and the edit has ended. */
+bool api_taken(api_call *call, app_edit *edit, const char *id);
+
+/* Adds "what id" to a list in words. */
+void api_name(char *list, size_t size, const char *what, const char *id);
+
 /* What the body as a merge patch makes of `now`, which is used up. NULL: memory is short, and
  * api_error() will say so. */
 json_t *api_merge(const api_call *call, json_t *now);
+
+/* ---- mechanisms ---------------------------------------------------------------------------- */
+
+/* True where `index` is none: the reply is set. */
+bool api_no_mechanism(api_call *call, int index);
+
+/* Begins an edit of the mechanism that the address names: its index, or -1 with the reply set. */
+int api_begin_mechanism(api_call *call, app_edit *edit);
+
+/* True where something refers to links of mechanism `index` from number `first` on: the reply is
+ * set and the edit has ended. */
+bool api_links_used(api_call *call, app_edit *edit, int index, int first);
 
 /* ---- handlers ------------------------------------------------------------------------------ */
 
@@ -81,6 +99,12 @@ api_handler api_simulation_get, api_simulation_put, api_simulation_step, api_sim
     api_simulation_arm;
 api_handler api_tasks_get, api_tasks_post, api_task_get, api_task_put, api_task_patch,
     api_task_delete, api_task_progress_get, api_task_start, api_task_stop;
+api_handler api_mechanisms_get, api_mechanisms_post, api_mechanism_get, api_mechanism_patch,
+    api_mechanism_delete, api_links_get, api_links_post, api_link_get, api_link_patch,
+    api_link_delete, api_motor_get, api_motor_put, api_motor_delete;
+api_handler api_materials_get, api_materials_post, api_material_get, api_material_patch,
+    api_material_delete;
+api_handler api_contacts_get, api_contact_get, api_contact_patch;
 api_handler api_events_get, api_solve, api_openapi;
 
 #endif

@@ -156,7 +156,7 @@ void api_device_delete(api_call *call)
     for (int i = 0; i < edit.scene->tool_count; i++)
         if (strcmp(edit.scene->tools[i].device, call->part[0]) == 0) {
             api_refuse(call, 409, "", "%s holds %s: delete the tool first", call->part[0],
-                       edit.scene->tools[i].object);
+                       gw_tool_holds(&edit.scene->tools[i]));
             app_edit_end(&edit);
             return;
         }

@@ -1,14 +1,14 @@
 /*
  * Merge patches of documents in which one member excludes another: a mass given by patch takes the
- * place of a density, a line that of a point, another type of geometry or operator that of all the
- * old type's members. Apart from that it is RFC 7396.
+ * place of a density, a line that of a point, a held mechanism that of an object, another type of
+ * geometry or operator that of all the old type's members. Apart from that it is RFC 7396.
  */
 #include <string.h>
 
 #include "server/api_call.h"
 
-static const char *const groups[][4] = {{"mass", "density", NULL},
-                                        {"point", "line", "plane", NULL}};
+static const char *const groups[][4] = {
+    {"mass", "density", NULL}, {"point", "line", "plane", NULL}, {"object", "mechanism", NULL}};
 
 static bool gives(const json_t *patch, const char *name)
 {
@@ -43,6 +43,8 @@ static void drop_alternatives(json_t *now, const json_t *patch)
     for (size_t i = 0; i < sizeof typed / sizeof typed[0]; i++)
         if (other_type(json_object_get(now, typed[i]), json_object_get(patch, typed[i])))
             json_object_del(now, typed[i]);
+    if (gives(patch, "object"))
+        json_object_del(now, "link");
     drop_alternatives(json_object_get(now, "body"), json_object_get(patch, "body"));
 }
 

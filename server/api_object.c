@@ -51,15 +51,6 @@ static void finish(api_call *call, app_edit *edit, int index, int status)
     app_edit_end(edit);
 }
 
-static bool taken(api_call *call, app_edit *edit, const char *id)
-{
-    if (gw_scene_object(edit->scene, id) < 0)
-        return false;
-    api_refuse(call, 409, "/id", "there is an object %s already", id);
-    app_edit_end(edit);
-    return true;
-}
-
 void api_objects_post(api_call *call)
 {
     app_edit edit;
@@ -73,7 +64,7 @@ void api_objects_post(api_call *call)
         gw_shape_finish(&object.shape);
         return;
     }
-    if (taken(call, &edit, object.id)) {
+    if (api_taken(call, &edit, object.id)) {
         gw_shape_finish(&object.shape);
         return;
     }
@@ -115,7 +106,7 @@ void api_object_patch(api_call *call)
     edit.geometry_only = edit.scene->objects[index].fixed && object.fixed &&
                          json_object_size(call->body) == 1 && json_object_get(call->body, "pose");
     bool renamed = strcmp(object.id, call->part[0]) != 0;
-    if (renamed && taken(call, &edit, object.id)) {
+    if (renamed && api_taken(call, &edit, object.id)) {
         gw_shape_finish(&object.shape);
         return;
     }
@@ -128,12 +119,6 @@ void api_object_patch(api_call *call)
 
 /* ---- removing ------------------------------------------------------------------------------ */
 
-static void name_one(char *list, size_t size, const char *what, const char *id)
-{
-    size_t used = strlen(list);
-    snprintf(list + used, size - used, "%s%s %s", used ? ", " : "", what, id);
-}
-
 /* Names everything that refers to the object. */
 static void dependents(const gw_scene *scene, const char *id, char *list, size_t size)
 {
@@ -141,16 +126,22 @@ static void dependents(const gw_scene *scene, const char *id, char *list, size_t
     for (int i = 0; i < scene->constraint_count; i++)
         if (strcmp(scene->constraints[i].a.object, id) == 0 ||
             strcmp(scene->constraints[i].b.object, id) == 0)
-            name_one(list, size, "constraint", scene->constraints[i].id);
+            api_name(list, size, "constraint", scene->constraints[i].id);
     for (int i = 0; i < scene->feature_count; i++)
         if (strcmp(scene->features[i].object, id) == 0)
-            name_one(list, size, "feature", scene->features[i].name);
+            api_name(list, size, "feature", scene->features[i].name);
     for (int i = 0; i < scene->tool_count; i++)
         if (strcmp(scene->tools[i].object, id) == 0)
-            name_one(list, size, "tool", scene->tools[i].device);
+            api_name(list, size, "tool", scene->tools[i].device);
     for (int i = 0; i < scene->task_count; i++)
         if (strcmp(scene->tasks[i].object, id) == 0)
-            name_one(list, size, "task", scene->tasks[i].id);
+            api_name(list, size, "task", scene->tasks[i].id);
+    for (int i = 0; i < scene->contact.ignore_count; i++) {
+        const gw_pair_name *pair = &scene->contact.ignore[i];
+        bool a = strcmp(pair->a, id) == 0;
+        if (a || strcmp(pair->b, id) == 0)
+            api_name(list, size, "contact ignore", a ? pair->b : pair->a);
+    }
 }
 
 void api_object_delete(api_call *call)

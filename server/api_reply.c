@@ -194,6 +194,23 @@ void api_abandon(api_call *call, app_edit *edit, const gw_error *error)
     app_edit_end(edit);
 }
 
+bool api_taken(api_call *call, app_edit *edit, const char *id)
+{
+    bool object = gw_scene_object(edit->scene, id) >= 0;
+    if (!object && gw_scene_mechanism(edit->scene, id) < 0)
+        return false;
+    api_refuse(call, 409, "/id", "there is %s %s already", object ? "an object" : "a mechanism",
+               id);
+    app_edit_end(edit);
+    return true;
+}
+
+void api_name(char *list, size_t size, const char *what, const char *id)
+{
+    size_t used = strlen(list);
+    snprintf(list + used, size - used, "%s%s %s", used ? ", " : "", what, id);
+}
+
 /* A pointer into the scene file becomes one into the body. */
 static void rebase(gw_error *error, const char *item)
 {

@@ -31,6 +31,7 @@ void app_document_put(app_document *document)
 static bool list_moving(app_document *document)
 {
     const gw_scene *scene = document->scene;
+    document->link_count = gw_scene_joints(scene);
     document->moving = calloc((size_t)scene->object_count + 1, sizeof *document->moving);
     if (!document->moving)
         return false;
@@ -65,6 +66,10 @@ static json_t *index_of(const app_document *document)
     json_t *index = json_array();
     for (int i = 0; i < document->moving_count; i++)
         json_array_append_new(index, json_string(document->scene->objects[document->moving[i]].id));
+    for (int i = 0; i < document->scene->mechanism_count; i++)
+        for (int k = 0; k < document->scene->mechanisms[i].link_count; k++)
+            json_array_append_new(index,
+                                  json_sprintf("%s.%d", document->scene->mechanisms[i].id, k));
     return index;
 }
 
@@ -119,6 +124,7 @@ bool app_peek(gw_app *app, app_document **document, gw_snapshot *snapshot)
     if (snapshot->scenario == (*document)->scenario)
         return true;
     snapshot->tool_count = snapshot->follower_count = 0;
+    snapshot->joint_count = snapshot->free_count = snapshot->contact_count = 0;
     return false;
 }
 
@@ -141,13 +147,33 @@ gw_pose *app_poses(const app_document *document, const gw_snapshot *snapshot)
         return NULL;
     if (count)
         memcpy(poses, document->layout->poses, count * sizeof *poses);
-    if (snapshot->scenario == document->scenario)
-        for (int i = 0; i < snapshot->tool_count; i++)
-            if ((size_t)snapshot->tools[i].object < count)
-                poses[snapshot->tools[i].object] = snapshot->tools[i].world_from_object;
-    for (int i = 0; i < snapshot->follower_count && snapshot->scenario == document->scenario; i++)
+    if (snapshot->scenario != document->scenario)
+        return poses;
+    for (int i = 0; i < snapshot->tool_count; i++)
+        if ((size_t)snapshot->tools[i].object < count) /* -1 where it holds a mechanism */
+            poses[snapshot->tools[i].object] = snapshot->tools[i].world_from_object;
+    for (int i = 0; i < snapshot->follower_count; i++)
         if ((size_t)snapshot->followers[i].object < count)
             poses[snapshot->followers[i].object] = snapshot->followers[i].world_from_object;
+    for (int i = 0; i < snapshot->free_count; i++)
+        if ((size_t)snapshot->free[i].object < count)
+            poses[snapshot->free[i].object] = snapshot->free[i].pose;
+    return poses;
+}
+
+gw_pose *app_links(const app_document *document, const gw_snapshot *snapshot)
+{
+    const gw_scene *scene = document->scene;
+    size_t count = (size_t)document->link_count;
+    gw_pose *poses = malloc((count + 1) * sizeof *poses);
+    if (!poses)
+        return NULL;
+    if (snapshot->scenario == document->scenario && snapshot->joint_count == document->link_count) {
+        memcpy(poses, snapshot->links, count * sizeof *poses);
+        return poses;
+    }
+    for (int i = 0; i < scene->mechanism_count; i++)
+        gw_mechanism_poses(&scene->mechanisms[i], NULL, poses + gw_scene_first_joint(scene, i));
     return poses;
 }
 
@@ -159,13 +185,18 @@ static size_t scene_bytes(const gw_scene *scene)
                    (size_t)scene->feature_count * sizeof(gw_feature) +
                    (size_t)scene->constraint_count * sizeof(gw_scene_constraint) +
                    (size_t)scene->device_count * sizeof(gw_device) +
-                   (size_t)scene->task_count * sizeof(gw_task);
+                   (size_t)scene->task_count * sizeof(gw_task) +
+                   (size_t)scene->material_count * sizeof(gw_material) +
+                   (size_t)scene->contact.ignore_count * sizeof(gw_pair_name);
     for (int i = 0; i < scene->object_count; i++)
         bytes += (size_t)scene->objects[i].shape.part_count * sizeof(gw_part);
     for (int i = 0; i < scene->device_count; i++)
         bytes += (size_t)scene->devices[i].operator.count * sizeof(gw_hand_knot);
     for (int i = 0; i < scene->task_count; i++)
         bytes += (size_t)scene->tasks[i].step_count * sizeof(gw_task_step);
+    for (int i = 0; i < scene->mechanism_count; i++)
+        bytes += (size_t)scene->mechanisms[i].link_count *
+                 (sizeof(gw_chain_link) + sizeof(gw_link_look) + 2 * sizeof(double));
     return bytes;
 }
 

@@ -32,6 +32,7 @@ typedef struct app_document {
     gw_layout *layout;
     int moving_count;
     int *moving;      /* objects that are not fixed, by index: the order of pose frames */
+    int link_count;   /* links of all mechanisms: they follow in pose frames */
     bool undo, redo;  /* is there something to undo, to redo */
     gw_text *members; /* "revision":..,"scene":..,"solutions":..,"index":..,"undo":..,"redo":.. */
 } app_document;
@@ -51,6 +52,10 @@ bool app_peek(gw_app *app, app_document **document, gw_snapshot *snapshot);
 
 /* Where every object of the document is at that snapshot: object_count poses, to be freed. */
 gw_pose *app_poses(const app_document *document, const gw_snapshot *snapshot);
+
+/* Where every link of the document's mechanisms is at that snapshot: link_count poses, to be freed.
+ */
+gw_pose *app_links(const app_document *document, const gw_snapshot *snapshot);
 
 /* ---- life ---------------------------------------------------------------------------------- */
 
@@ -78,6 +83,7 @@ typedef struct app_edit {
     bool keeps_history; /* undo and redo themselves: they move between the stacks */
     bool operator_only; /* nothing to lay out: only a device's operator changed */
     bool geometry_only; /* only values of features, or poses of fixed objects, changed */
+    bool tuning_only;   /* only control at impedance devices, or motors, changed */
     char group[96];     /* edits of one group that follow one another count as one for undo */
     /* Results of app_edit_commit() */
     app_document *document;     /* what is, or for a dry run and a refusal what would be */

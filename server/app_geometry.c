@@ -53,8 +53,7 @@ static bool find_moves(const gw_scene *base, const gw_scene *scene, moves *m)
     return true;
 }
 
-/* Every held object on the same branch, every other one solved in the same order. */
-static bool same_branches(const gw_layout *a, const gw_layout *b)
+bool app_same_branches(const gw_layout *a, const gw_layout *b)
 {
     bool same = a->count == b->count && a->joint_count == b->joint_count;
     for (int i = 0; same && i < a->count; i++) {
@@ -96,7 +95,7 @@ bool app_moves_geometry(const app_edit *edit)
            !atomic_load(&edit->app->left_behind) &&
            find_moves(edit->base->scene, edit->document->scene, &m) && m.count > 0 &&
            !moves_wall(edit->document->scene, &m) &&
-           same_branches(edit->base->layout, edit->document->layout);
+           app_same_branches(edit->base->layout, edit->document->layout);
 }
 
 bool app_move_geometry(app_edit *edit, gw_error *error)

@@ -229,6 +229,8 @@ bool app_hand_over(app_edit *edit, gw_error *error)
         return app_start_loop(app, document, error);
     if (app_moves_geometry(edit))
         return app_move_geometry(edit, error);
+    if (app_tunes(edit))
+        return app_tune(edit, error);
     document->scenario = edit->base->scenario;
     if (!make_programs(edit, &made, error))
         return false;

@@ -108,6 +108,14 @@ bool app_hand_over(app_edit *edit, gw_error *error);
 bool app_moves_geometry(const app_edit *edit);
 bool app_move_geometry(app_edit *edit, gw_error *error);
 
+/* Every held object on the same branch, every other one solved in the same order. */
+bool app_same_branches(const gw_layout *a, const gw_layout *b);
+
+/* True where the edit only changes motors and control at impedance devices, and nothing else
+ * changes for the loop; then app_tune() hands it over. */
+bool app_tunes(const app_edit *edit);
+bool app_tune(app_edit *edit, gw_error *error);
+
 /* Geometry took a branch away from under a tool: wakes the thread that calls app_catch_up(), which
  * hands the document over whole, so that the tool travels to where its constraints hold now. */
 void app_left_behind(gw_app *app);

@@ -30,6 +30,7 @@ typedef struct run {
     gw_pose *poses; /* of every object, for the residual */
     FILE *csv;
     double wall_us, residual_max, depth_max;
+    double gap_min, impulse_max; /* of contacts: the deepest one, the hardest tick */
     unsigned long long revision;
     gw_task_run task; /* where there is one to run */
 } run;
@@ -134,24 +135,29 @@ static void set_state(run *r, gw_run_state state)
     gw_simulation_apply(r->simulation, &command, &retired);
 }
 
-static void write_header(FILE *csv)
+static void write_header(const run *r)
 {
-    for (int i = 0; i < wire_column_count; i++)
-        fprintf(csv, "%s%s", i ? "," : "", wire_columns[i]);
-    fputc('\n', csv);
+    char name[WIRE_COLUMN_NAME];
+    int columns = wire_columns(gw_scene_joints(r->scene));
+    for (int i = 0; i < columns; i++) {
+        wire_column(i, columns, name);
+        fprintf(r->csv, "%s%s", i ? "," : "", name);
+    }
+    fputc('\n', r->csv);
 }
 
-static void write_row(FILE *csv, const gw_snapshot *s)
+static void write_row(const run *r, const gw_snapshot *s)
 {
-    double row[64];
-    wire_row(s, row);
-    for (int i = 0; i < wire_column_count; i++)
-        fprintf(csv, "%s%.17g", i ? "," : "", row[i]);
-    fputc('\n', csv);
+    double row[WIRE_MOST_COLUMNS];
+    int joints = gw_scene_joints(r->scene), columns = wire_columns(joints);
+    wire_row(s, joints, row);
+    for (int i = 0; i < columns; i++)
+        fprintf(r->csv, "%s%.17g", i ? "," : "", row[i]);
+    fputc('\n', r->csv);
 }
 
-/* Residual of the scene's input constraints with held objects and followers where they are now; on
- * the way onto others (a task's edit) they hold none. */
+/* Extremes of every tick. Residual of the scene's input constraints with held objects and followers
+ * where they are now; on the way onto others (a task's edit) they hold none. */
 static void watch_residual(run *r, const gw_snapshot *s)
 {
     bool travelling = false;
@@ -161,6 +167,9 @@ static void watch_residual(run *r, const gw_snapshot *s)
         r->depth_max = fmax(r->depth_max, s->tools[i].depth);
         travelling = travelling || s->tools[i].travelling;
     }
+    for (int i = 0; i < s->contact_count; i++)
+        r->gap_min = fmin(r->gap_min, s->contacts[i].at.gap);
+    r->impulse_max = fmax(r->impulse_max, s->contact.impulse);
     for (int i = 0; i < s->follower_count; i++)
         r->poses[s->followers[i].object] = s->followers[i].world_from_object;
     if (travelling || s->revision != r->revision)
@@ -244,7 +253,7 @@ static unsigned long long run_ticks(run *r, const options *o, unsigned long long
         const gw_snapshot *s = gw_simulation_snapshot(r->simulation);
         watch_residual(r, s);
         if (r->csv)
-            write_row(r->csv, s);
+            write_row(r, s);
         if (r->task.task && attend_task(r)) {
             k++;
             break;
@@ -267,6 +276,28 @@ static json_t *final_json(const gw_snapshot *s)
                      wire_vec3(t->twist.v), "w", wire_vec3(t->twist.w));
 }
 
+/* Where the scene has them: contacts, motors, devices whose limits may withhold an impulse. */
+static void add_contacts(json_t *figures, const run *r, const gw_snapshot *s)
+{
+    json_t *energy = json_object_get(figures, "energy");
+    if (r->scene->mechanism_count > 0)
+        wire_add(energy, "motors", json_real(s->energy.motors));
+    double withheld = 0;
+    bool rendered = false;
+    for (int i = 0; i < s->tool_count && i < r->scene->tool_count; i++) {
+        rendered = rendered || r->scene->tools[i].control != GW_CONTROL_ADMITTANCE;
+        withheld += s->tools[i].withheld;
+    }
+    if (rendered)
+        wire_add(figures, "withheld", json_real(withheld));
+    if (!r->scene->contact.enabled)
+        return;
+    json_t *contact = wire_contact_figures(&s->contact);
+    wire_add(contact, "impulse_max", json_real(r->impulse_max));
+    wire_add(contact, "penetration_max", json_real(-r->gap_min));
+    wire_add(figures, "contact", contact);
+}
+
 static json_t *summary(const run *r, unsigned long long ticks)
 {
     const gw_snapshot *s = gw_simulation_snapshot(r->simulation);
@@ -279,6 +310,8 @@ static json_t *summary(const run *r, unsigned long long ticks)
         e->initial, "final", e->kinetic + e->potential, "work_in", e->work_in, "dissipated",
         e->dissipated, "constraint_residual_max", r->residual_max, "penetration_max", r->depth_max,
         "final", final_json(s));
+    if (figures)
+        add_contacts(figures, r, s);
     if (r->task.task)
         json_object_set_new(figures, "task",
                             json_pack("{ss so}", "id", r->task.task->id, "progress",
@@ -385,7 +418,7 @@ int command_run(int argc, char **argv)
     }
     unsigned long long ticks = (unsigned long long)(o.seconds * r.scene->rate + 0.5);
     if (r.csv)
-        write_header(r.csv);
+        write_header(&r);
     set_state(&r, GW_RUNNING);
     int code = report(&r, &o, run_ticks(&r, &o, ticks), ticks);
     finish(&r);

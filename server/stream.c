@@ -226,7 +226,7 @@ gw_stream *stream_create(gw_app *app, const gw_guard *guard, gw_error *error)
     if (stream) {
         stream->app = app;
         stream->guard = guard;
-        stream->columns = wire_column_count;
+        stream->columns = wire_sample_columns(0);
         pthread_mutex_init(&stream->lock, NULL);
         size_t cells = STREAM_ROWS * (size_t)stream->columns;
         stream->rows = calloc(cells, sizeof *stream->rows);

@@ -75,21 +75,75 @@ static char *put_pose(char *at, uint32_t index, const gw_pose *pose)
 
 gw_text *stream_pose_frame(const app_document *document, const gw_snapshot *snapshot)
 {
-    size_t count = (size_t)document->moving_count;
-    gw_pose *poses = app_poses(document, snapshot);
-    gw_text *frame = poses ? text_new(24 + 32 * count) : NULL;
+    size_t count = (size_t)document->moving_count, links = (size_t)document->link_count;
+    gw_pose *poses = app_poses(document, snapshot), *link = app_links(document, snapshot);
+    gw_text *frame = poses && link ? text_new(24 + 32 * (count + links)) : NULL;
     if (frame) {
-        char *at = put_u32(put_u32(frame->data, 1), (uint32_t)count);
+        char *at = put_u32(put_u32(frame->data, 1), (uint32_t)(count + links));
         at = put(at, &snapshot->tick, sizeof snapshot->tick);
         at = put(at, &snapshot->time, sizeof snapshot->time);
         for (size_t i = 0; i < count; i++)
             at = put_pose(at, (uint32_t)i, &poses[document->moving[i]]);
+        for (size_t i = 0; i < links; i++)
+            at = put_pose(at, (uint32_t)(count + i), &link[i]);
     }
     free(poses);
+    free(link);
     return frame;
 }
 
 /* ---- samples ------------------------------------------------------------------------------- */
+
+json_t *stream_columns(int columns)
+{
+    char name[WIRE_COLUMN_NAME];
+    json_t *names = json_array();
+    for (int i = 0; i < columns; i++) {
+        wire_sample_column(i, columns, name);
+        json_array_append_new(names, json_string(name));
+    }
+    return json_pack("{s:s, s:s, s:o}", "op", "subscribed", "stream", "samples", "columns", names);
+}
+
+gw_text *stream_columns_text(int columns)
+{
+    wire_memory_clear();
+    json_t *json = stream_columns(columns);
+    char *written = json ? wire_text(json) : NULL;
+    json_decref(json);
+    gw_text *text = written ? text_format("%s", written) : NULL;
+    free(written);
+    return text;
+}
+
+/* Room for rows of so many columns; those before are gone. False where memory is short: the rows
+ * that there are stay, and no new ones come. */
+static bool fit_columns(gw_stream *stream, int columns)
+{
+    if (stream->columns == columns)
+        return true;
+    double *rows = calloc(STREAM_ROWS * (size_t)columns, sizeof *rows);
+    if (!rows)
+        return false;
+    free(stream->rows);
+    stream->rows = rows;
+    stream->columns = columns;
+    stream->row_first = stream->row_count;
+    return true;
+}
+
+static void take_record(gw_stream *stream, const gw_snapshot *record)
+{
+    uint64_t before = stream->row_count - 1;
+    if (stream->row_count > 0 && stream->ticks[before % STREAM_ROWS] == record->tick)
+        return; /* time stands still */
+    if (!fit_columns(stream, wire_sample_columns(record->joint_count)))
+        return;
+    size_t place = stream->row_count % STREAM_ROWS;
+    stream->ticks[place] = record->tick;
+    wire_sample_row(record, stream->rows + place * (size_t)stream->columns);
+    stream->row_count++;
+}
 
 void stream_take_records(gw_stream *stream)
 {
@@ -97,16 +151,8 @@ void stream_take_records(gw_stream *stream)
     int count;
     do {
         count = app_records(stream->app, stream->records, STREAM_FRAME_ROWS, &lost);
-        for (int i = 0; i < count; i++) {
-            uint64_t before = stream->row_count - 1;
-            uint64_t tick = stream->records[i].tick;
-            if (stream->row_count > 0 && stream->ticks[before % STREAM_ROWS] == tick)
-                continue; /* time stands still */
-            size_t place = stream->row_count % STREAM_ROWS;
-            stream->ticks[place] = tick;
-            wire_row(&stream->records[i], stream->rows + place * (size_t)stream->columns);
-            stream->row_count++;
-        }
+        for (int i = 0; i < count; i++)
+            take_record(stream, &stream->records[i]);
     } while (count == STREAM_FRAME_ROWS);
 }
 
@@ -115,6 +161,8 @@ gw_text *stream_sample_frame(const gw_stream *stream, stream_client *client)
     uint64_t end = stream->row_count, first = client->sample_next;
     if (first + STREAM_ROWS < end)
         first = end - STREAM_ROWS; /* too slow: the frame's first tick shows the gap */
+    if (first < stream->row_first)
+        first = stream->row_first;
     uint64_t last = first;
     while (last < end && last - first < STREAM_FRAME_ROWS &&
            stream->ticks[last % STREAM_ROWS] == stream->ticks[first % STREAM_ROWS] + (last - first))

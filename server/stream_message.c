@@ -244,15 +244,14 @@ static void set_samples(gw_stream *stream, stream_client *client, bool on)
 
 static void answer_subscription(const message *now, bool samples)
 {
-    json_t *value =
-        json_pack("{s:s, s:s}", "op", "subscribed", "stream", samples ? "samples" : "poses");
-    if (samples) {
-        json_t *columns = json_array();
-        for (int i = 0; i < wire_column_count; i++)
-            json_array_append_new(columns, json_string(wire_columns[i]));
-        json_object_set_new(value, "columns", columns);
+    if (!samples) {
+        reply(now->client, json_pack("{s:s, s:s}", "op", "subscribed", "stream", "poses"));
+        return;
     }
-    reply(now->client, value);
+    app_document *document = app_document_get(now->stream->app);
+    now->client->columns_told = wire_sample_columns(document->link_count);
+    app_document_put(document);
+    reply(now->client, stream_columns(now->client->columns_told));
 }
 
 static bool on_subscribe(message *now)

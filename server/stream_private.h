@@ -5,6 +5,7 @@
 #ifndef GW_SERVER_STREAM_PRIVATE_H
 #define GW_SERVER_STREAM_PRIVATE_H
 
+#include <jansson.h>
 #include <libwebsockets.h>
 #include <pthread.h>
 
@@ -43,6 +44,7 @@ typedef struct stream_client {
     uint64_t pose_period_us, pose_next_us;
     bool samples;
     uint64_t sample_next; /* row that it gets next */
+    int columns_told;     /* names of so many columns were sent to it */
     char *message;        /* being received */
     size_t message_size;
     int reply_count;
@@ -78,6 +80,7 @@ struct gw_stream {
     int columns;
     int sample_clients;
     uint64_t row_count; /* rows ever; row n is at n % STREAM_ROWS */
+    uint64_t row_first; /* rows before had other columns and are gone */
     double *rows;
     uint64_t *ticks;
     gw_snapshot *records; /* scratch */
@@ -109,6 +112,10 @@ gw_text *stream_scene_text(const char *op, const app_document *document,
 gw_text *stream_state_text(gw_app *app, const app_document *document, const gw_snapshot *snapshot);
 gw_text *stream_event_text(const gw_text *event);
 gw_text *stream_pose_frame(const app_document *document, const gw_snapshot *snapshot);
+
+/* The message `subscribed` that names so many columns of samples; the same as a text. */
+json_t *stream_columns(int columns);
+gw_text *stream_columns_text(int columns);
 
 /* The client's next frame of samples; NULL where there is nothing new. */
 gw_text *stream_sample_frame(const gw_stream *stream, stream_client *client);

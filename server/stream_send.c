@@ -86,6 +86,13 @@ static bool send_event(gw_stream *stream, stream_client *client)
 
 static bool send_samples(gw_stream *stream, stream_client *client)
 {
+    if (client->columns_told != stream->columns) { /* another scene has other joints */
+        gw_text *names = stream_columns_text(stream->columns);
+        client->columns_told = stream->columns;
+        bool told = names && write_text(client, names, LWS_WRITE_TEXT);
+        text_unref(names);
+        return told;
+    }
     gw_text *frame = stream_sample_frame(stream, client);
     bool sent = !frame || write_text(client, frame, LWS_WRITE_BINARY);
     text_unref(frame);

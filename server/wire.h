@@ -50,6 +50,9 @@ bool wire_get_vec3(const json_t *value, const char *at, gw_vec3 *v, gw_error *er
 bool wire_get_quat(const json_t *value, const char *at, gw_quat *q, gw_error *error);
 bool wire_get_pose(const json_t *value, const char *at, gw_pose *pose, gw_error *error);
 
+/* Adds member `name`, taken over. */
+void wire_add(json_t *object, const char *name, json_t *value);
+
 /* Refuses members that are not in `allowed` (NULL-terminated). */
 bool wire_only(const json_t *object, const char *at, const char *const *allowed, gw_error *error);
 
@@ -127,9 +130,25 @@ json_t *wire_conflict(const gw_conflict *conflict, const char *const *ids);
 /* The member "simulation" of the protocol's `state`. `scene` names the objects. */
 json_t *wire_simulation(const gw_scene *scene, const gw_snapshot *snapshot, int rate);
 
-/* Columns of `run`'s CSV and of the sample stream, and one row of them (count values). */
-extern const char *const wire_columns[];
-extern const int wire_column_count;
-void wire_row(const gw_snapshot *snapshot, double *row);
+/* Tool `index` of the scene in the snapshot: what /simulation and the stream tell of it. */
+json_t *wire_tool_state(const gw_scene *scene, int index, const gw_tool_state *state);
+
+/* The contacts that a snapshot shows, an array; positions and velocities of mechanism `index`'s
+ * joints, at the start where the snapshot has none. */
+json_t *wire_contacts(const gw_scene *scene, const gw_snapshot *snapshot);
+json_t *wire_joints(const gw_scene *scene, int index, const gw_snapshot *snapshot);
+json_t *wire_contact_figures(const gw_contact_figures *figures);
+
+/* Columns of `run`'s CSV with so many joints, the name of one of them, one row of values. */
+#define WIRE_COLUMN_NAME  24
+#define WIRE_MOST_COLUMNS (40 + 2 * GW_MAX_JOINTS)
+int wire_columns(int joints);
+void wire_column(int index, int columns, char name[WIRE_COLUMN_NAME]);
+void wire_row(const gw_snapshot *snapshot, int joints, double *row);
+
+/* The same of the sample stream: it has more columns behind those. */
+int wire_sample_columns(int joints);
+void wire_sample_column(int index, int columns, char name[WIRE_COLUMN_NAME]);
+void wire_sample_row(const gw_snapshot *snapshot, double *row);
 
 #endif

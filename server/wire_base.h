@@ -61,9 +61,6 @@ bool wire_get_element(const json_t *object, const char *at, gw_element *element,
 bool wire_get_shape(const json_t *value, const char *at, gw_shape *shape, gw_error *error);
 json_t *wire_shape(const gw_shape *shape);
 
-/* Adds member `name`, taken over. */
-void wire_add(json_t *object, const char *name, json_t *value);
-
 /* The names of gw_constraint_kind, gw_sense and gw_bound in their order, NULL-terminated. */
 extern const char *const wire_constraint_types[];
 extern const char *const wire_senses[];

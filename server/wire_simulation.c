@@ -3,6 +3,7 @@
  */
 #include <float.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "server/wire_base.h"
@@ -39,7 +40,8 @@ static json_t *wrench_json(const gw_wrench *w)
 static json_t *walls_json(const gw_scene *scene, const gw_tool_state *t)
 {
     json_t *walls = json_array();
-    for (int i = 0; i < GW_MAX_WALLS && t->object < scene->object_count; i++) {
+    bool object = t->object >= 0 && t->object < scene->object_count;
+    for (int i = 0; i < GW_MAX_WALLS && object; i++) {
         int constraint = t->walls >> i & 1 ? gw_scene_wall(scene, t->object, i) : -1;
         if (constraint >= 0)
             json_array_append_new(walls, json_string(scene->constraints[constraint].id));
@@ -47,13 +49,41 @@ static json_t *walls_json(const gw_scene *scene, const gw_tool_state *t)
     return walls;
 }
 
-static json_t *tool_json(const gw_scene *scene, const gw_tool_state *t)
+/* Directions that the model holds back, as unit vectors of scaled coordinates. */
+static json_t *resisted_json(const gw_resisted *r)
 {
-    const char *object = t->object < scene->object_count ? scene->objects[t->object].id : "";
-    json_t *tool =
-        json_pack("{ss so so so so so}", "object", object, "pose", pose_json(&t->world_from_tool),
-                  "twist", twist_json(&t->twist), "device", pose_json(&t->device), "operator",
-                  wrench_json(&t->operator), "constraint", wrench_json(&t->constraint));
+    json_t *directions = json_array(), *singular = json_array();
+    for (int i = 0; i < r->count && i < 6; i++) {
+        const double *n = r->direction[i];
+        json_array_append_new(
+            directions, json_pack("{so so sf}", "v", vector(gw_v3(n[0], n[1], n[2])), "w",
+                                  vector(gw_v3(n[3], n[4], n[5])), "weight", shown(r->weight[i])));
+    }
+    for (int i = 0; i < 6; i++)
+        json_array_append_new(singular, json_real(shown(r->singular[i])));
+    return json_pack("{sf so so}", "length", shown(r->length), "singular", singular, "directions",
+                     directions);
+}
+
+/* What only impedance devices have. */
+static void add_rendering(json_t *tool, const gw_tool_state *t)
+{
+    wire_add(tool, "command", wrench_json(&t->command));
+    wire_add(tool, "hand", wrench_json(&t->hand));
+    wire_add(tool, "impulse", wrench_json(&t->impulse));
+    wire_add(tool, "resisted", resisted_json(&t->resisted));
+    wire_add(tool, "port", json_real(shown(t->port)));
+    wire_add(tool, "damped", json_real(shown(t->damped)));
+    wire_add(tool, "withheld", json_real(shown(t->withheld)));
+}
+
+json_t *wire_tool_state(const gw_scene *scene, int index, const gw_tool_state *t)
+{
+    static const gw_tool none;
+    const gw_tool *tool_of = index < scene->tool_count ? &scene->tools[index] : &none;
+    json_t *tool = json_pack("{so so so so so}", "pose", pose_json(&t->world_from_tool), "twist",
+                             twist_json(&t->twist), "device", pose_json(&t->device), "operator",
+                             wrench_json(&t->operator), "constraint", wrench_json(&t->constraint));
     json_t *figures = json_pack(
         "{sf sf sf sf sf sb sb sb sb}", "force_normal", shown(t->force_normal), "force_tangential",
         shown(t->force_tangential), "error_p", shown(t->error_p), "error_r", shown(t->error_r),
@@ -61,11 +91,92 @@ static json_t *tool_json(const gw_scene *scene, const gw_tool_state *t)
         "limited", t->limited, "dragging", t->dragging);
     json_object_update(tool, figures);
     json_decref(figures);
-    json_object_set_new(tool, "contact", wrench_json(&t->contact));
-    json_object_set_new(tool, "walls", walls_json(scene, t));
-    json_object_set_new(tool, "penetration", json_real(shown(t->depth)));
-    json_object_set_new(tool, "guided", json_boolean(t->guide.active));
+    if (tool_of->mechanism[0]) {
+        wire_add(tool, "mechanism", json_string(tool_of->mechanism));
+        wire_add(tool, "link", json_integer(tool_of->link));
+    } else {
+        wire_add(tool, "object", json_string(tool_of->object));
+    }
+    wire_add(tool, "contact", wrench_json(&t->contact));
+    wire_add(tool, "walls", walls_json(scene, t));
+    wire_add(tool, "penetration", json_real(shown(t->depth)));
+    wire_add(tool, "guided", json_boolean(t->guide.active));
+    if (tool_of->control != GW_CONTROL_ADMITTANCE)
+        add_rendering(tool, t);
     return tool;
+}
+
+/* ---- contacts and joints ------------------------------------------------------------------- */
+
+/* An object's id, or a link's name. */
+static json_t *toucher_json(const gw_scene *scene, gw_toucher who)
+{
+    char name[GW_MAX_LINK_NAME + 1] = "";
+    int joint = -1 - who;
+    if (who >= 0)
+        return json_string(who < scene->object_count ? scene->objects[who].id : "");
+    for (int i = 0; i < scene->mechanism_count; i++) {
+        const gw_mechanism *m = &scene->mechanisms[i];
+        if (joint < m->link_count) {
+            gw_link_name(m, joint, name);
+            break;
+        }
+        joint -= m->link_count;
+    }
+    return json_string(name);
+}
+
+static json_t *contact_json(const gw_scene *scene, const gw_contact_shown *c)
+{
+    static const char *const states[] = {"none", "colliding", "continuous", "jammed"};
+    const gw_contact_point *at = &c->at;
+    return json_pack("{so so ss so so so sf sf}", "a", toucher_json(scene, c->a), "b",
+                     toucher_json(scene, c->b), "state", states[at->state & 3], "point",
+                     vector(at->point), "normal", vector(at->normal), "force", vector(at->force),
+                     "impulse", shown(at->impulse), "gap", shown(at->gap));
+}
+
+json_t *wire_contacts(const gw_scene *scene, const gw_snapshot *s)
+{
+    json_t *list = json_array();
+    for (int i = 0; i < s->contact_count && i < GW_MAX_SHOWN; i++)
+        json_array_append_new(list, contact_json(scene, &s->contacts[i]));
+    return list;
+}
+
+json_t *wire_contact_figures(const gw_contact_figures *f)
+{
+    return json_pack("{si si sI sf sf sf sf}", "near", f->near, "touching", f->touching,
+                     "collisions", (json_int_t)f->collisions, "dissipated", shown(f->dissipated),
+                     "generated", shown(f->generated), "spring", shown(f->spring), "impulse",
+                     shown(f->impulse));
+}
+
+json_t *wire_joints(const gw_scene *scene, int index, const gw_snapshot *s)
+{
+    const gw_mechanism *m = &scene->mechanisms[index];
+    bool live = s->joint_count == gw_scene_joints(scene);
+    int first = gw_scene_first_joint(scene, index);
+    json_t *positions = json_array(), *velocities = json_array();
+    for (int i = 0; i < m->link_count; i++) {
+        json_array_append_new(positions, json_real(shown(live ? s->q[first + i] : m->position[i])));
+        json_array_append_new(velocities,
+                              json_real(shown(live ? s->v[first + i] : m->velocity[i])));
+    }
+    return json_pack("{so so}", "positions", positions, "velocities", velocities);
+}
+
+static void add_mechanisms(json_t *simulation, const gw_scene *scene, const gw_snapshot *s)
+{
+    json_t *list = json_array();
+    for (int i = 0; i < scene->mechanism_count; i++) {
+        json_t *mechanism = wire_joints(scene, i, s);
+        wire_add(mechanism, "id", json_string(scene->mechanisms[i].id));
+        json_array_append_new(list, mechanism);
+    }
+    wire_add(simulation, "mechanisms", list);
+    wire_add(simulation, "contacts", wire_contacts(scene, s));
+    wire_add(simulation, "contact", wire_contact_figures(&s->contact));
 }
 
 static json_t *loop_json(const gw_snapshot *s, int rate)
@@ -82,22 +193,55 @@ json_t *wire_simulation(const gw_scene *scene, const gw_snapshot *s, int rate)
     static const char *const states[] = {"stopped", "running", "paused"};
     json_t *tools = json_array();
     for (int i = 0; i < s->tool_count; i++)
-        json_array_append_new(tools, tool_json(scene, &s->tools[i]));
-    return json_pack("{ss sb sI sf sI so s{sf sf sf sf} so}", "state", states[s->state], "halted",
-                     s->halted, "tick", (json_int_t)s->tick, "time", s->time, "revision",
-                     (json_int_t)s->revision, "loop", loop_json(s, rate), "energy", "kinetic",
-                     shown(s->energy.kinetic), "potential", shown(s->energy.potential), "work_in",
-                     shown(s->energy.work_in), "dissipated", shown(s->energy.dissipated), "tools",
-                     tools);
+        json_array_append_new(tools, wire_tool_state(scene, i, &s->tools[i]));
+    json_t *simulation = json_pack(
+        "{ss sb sI sf sI so s{sf sf sf sf sf} so}", "state", states[s->state], "halted", s->halted,
+        "tick", (json_int_t)s->tick, "time", s->time, "revision", (json_int_t)s->revision, "loop",
+        loop_json(s, rate), "energy", "kinetic", shown(s->energy.kinetic), "potential",
+        shown(s->energy.potential), "work_in", shown(s->energy.work_in), "dissipated",
+        shown(s->energy.dissipated), "motors", shown(s->energy.motors), "tools", tools);
+    add_mechanisms(simulation, scene, s);
+    return simulation;
 }
 
-const char *const wire_columns[] = {
+/* ---- columns ------------------------------------------------------------------------------- */
+
+static const char *const columns_of_tool[] = {
     "t",        "px",       "py",      "pz",        "qw",      "qx",      "qy",  "qz",  "vx",
     "vy",       "vz",       "wx",      "wy",        "wz",      "mpx",     "mpy", "mpz", "mqw",
     "mqx",      "mqy",      "mqz",     "fx",        "fy",      "fz",      "tx",  "ty",  "tz",
     "lambda_f", "lambda_t", "kinetic", "potential", "error_p", "error_r",
 };
-const int wire_column_count = sizeof wire_columns / sizeof *wire_columns;
+enum { OF_TOOL = sizeof columns_of_tool / sizeof *columns_of_tool };
+
+_Static_assert(OF_TOOL + 1 + 2 * GW_MAX_JOINTS <= WIRE_MOST_COLUMNS, "room for a row");
+
+int wire_columns(int joints)
+{
+    return OF_TOOL + 2 * joints;
+}
+
+void wire_column(int index, int columns, char name[WIRE_COLUMN_NAME])
+{
+    int joints = (columns - OF_TOOL) / 2, joint = index - OF_TOOL;
+    if (joint < 0)
+        snprintf(name, WIRE_COLUMN_NAME, "%s", columns_of_tool[index]);
+    else
+        snprintf(name, WIRE_COLUMN_NAME, "%c%d", joint < joints ? 'q' : 'v', joint % joints + 1);
+}
+
+int wire_sample_columns(int joints)
+{
+    return wire_columns(joints) + 1;
+}
+
+void wire_sample_column(int index, int columns, char name[WIRE_COLUMN_NAME])
+{
+    if (index == columns - 1)
+        snprintf(name, WIRE_COLUMN_NAME, "contact_impulse");
+    else
+        wire_column(index, columns - 1, name);
+}
 
 static double *put3(double *row, gw_vec3 v)
 {
@@ -114,13 +258,17 @@ static double *put_pose(double *row, const gw_pose *p)
     return put3(row + 1, gw_v3(p->q.x, p->q.y, p->q.z));
 }
 
-void wire_row(const gw_snapshot *s, double *row)
+void wire_row(const gw_snapshot *s, int joints, double *row)
 {
-    memset(row, 0, (size_t)wire_column_count * sizeof *row);
-    double *tail = row + wire_column_count - 6;
+    memset(row, 0, (size_t)wire_columns(joints) * sizeof *row);
+    double *tail = row + OF_TOOL - 6, *joint = row + OF_TOOL;
     row[0] = s->time;
     tail[2] = s->energy.kinetic;
     tail[3] = s->energy.potential;
+    for (int i = 0; i < joints && i < s->joint_count; i++) {
+        joint[i] = s->q[i];
+        joint[joints + i] = s->v[i];
+    }
     if (s->tool_count == 0)
         return;
     const gw_tool_state *t = &s->tools[0];
@@ -132,4 +280,10 @@ void wire_row(const gw_snapshot *s, double *row)
     tail[1] = gw_norm(t->constraint.t);
     tail[4] = t->error_p;
     tail[5] = t->error_r;
+}
+
+void wire_sample_row(const gw_snapshot *s, double *row)
+{
+    wire_row(s, s->joint_count, row);
+    row[wire_columns(s->joint_count)] = s->contact.impulse;
 }

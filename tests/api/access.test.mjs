@@ -64,7 +64,7 @@ test('methods that an address does not know', async () => {
   assert.equal((await request(server, 'OPTIONS', '/api/v1/constraints')).status, 204);
   const head = await request(server, 'HEAD', '/api/v1/scene');
   assert.deepEqual([head.status, head.text], [200, '']);
-  for (const later of ['recordings', 'mechanisms']) {
+  for (const later of ['recordings']) {
     const reply = await request(server, 'GET', `/api/v1/${later}`);
     assert.equal(reply.status, 501);
     assert.match(reply.json.detail, /later version/);

@@ -349,6 +349,97 @@ test('tasks', async () => {
   await expect(200, 'PUT', '/simulation', { state: 'stopped' });
 });
 
+const link = { joint: { type: 'revolute', axis: [0, 0, 1] }, mass: 1, com: [0.2, 0, 0], inertia: [0.01, 0.02, 0.02, 0, 0, 0] };
+const arm = { id: 'arm', base: { p: [1, 0, 0] }, links: [link, { joint: { type: 'prismatic', origin: { p: [0.4, 0, 0] }, axis: [1, 0, 0] }, geometry: { type: 'sphere', radius: 0.05 } }] };
+
+test('mechanisms', async () => {
+  await expect(200, 'GET', '/mechanisms');
+  await expect(200, 'POST', '/mechanisms?dryRun=true', arm);
+  const made = await expect(201, 'POST', '/mechanisms', arm);
+  assert.equal(made.headers.location, '/api/v1/mechanisms/arm');
+  assert.equal(made.json.state.positions.length, 2);
+  await expect(409, 'POST', '/mechanisms', arm);
+  await expect(409, 'POST', '/mechanisms', { ...arm, id: 'cone' });
+  await expect(400, 'POST', '/mechanisms', { ...arm, id: 'empty', links: [] });
+  assert.equal((await expect(200, 'GET', '/mechanisms')).json.length, 1);
+  await expect(200, 'GET', '/mechanisms/arm');
+  await expect(404, 'GET', '/mechanisms/leg');
+  await expect(200, 'PATCH', '/mechanisms/arm', { base: { p: [1, 0, 0.1] } });
+  await expect(200, 'PATCH', '/mechanisms/arm?dryRun=true', { base: null });
+  await expect(400, 'PATCH', '/mechanisms/arm', { links: 'none' });
+  await expect(404, 'PATCH', '/mechanisms/leg', {});
+  await expect(409, 'PATCH', '/mechanisms/arm', { id: 'cone' });
+  await expect(200, 'GET', '/mechanisms/arm/links');
+  await expect(404, 'GET', '/mechanisms/leg/links');
+  await expect(200, 'POST', '/mechanisms/arm/links?dryRun=true', link);
+  const added = await expect(201, 'POST', '/mechanisms/arm/links', link);
+  assert.equal(added.headers.location, '/api/v1/mechanisms/arm/links/2');
+  await expect(400, 'POST', '/mechanisms/arm/links', { ...link, mass: -1 });
+  await expect(404, 'POST', '/mechanisms/leg/links', link);
+  await expect(200, 'GET', '/mechanisms/arm/links/2');
+  await expect(404, 'GET', '/mechanisms/arm/links/3');
+  await expect(200, 'PATCH', '/mechanisms/arm/links/2', { joint: { position: 0.3 } });
+  await expect(200, 'PATCH', '/mechanisms/arm/links/2?dryRun=true', { mass: 2 });
+  await expect(400, 'PATCH', '/mechanisms/arm/links/2', { joint: { limits: { lower: 1, upper: 0 } } });
+  await expect(404, 'PATCH', '/mechanisms/arm/links/9', {});
+  await expect(409, 'DELETE', '/mechanisms/arm/links/0');
+  await expect(200, 'DELETE', '/mechanisms/arm/links/2?dryRun=true');
+  await expect(204, 'DELETE', '/mechanisms/arm/links/2');
+  await expect(404, 'DELETE', '/mechanisms/arm/links/2');
+  const motor = { torque: 0.1, stiffness: 2, target: 0.5, max: 5 };
+  await expect(200, 'PUT', '/mechanisms/arm/joints/0/motor', motor);
+  await expect(200, 'PUT', '/mechanisms/arm/joints/0/motor?dryRun=true', {});
+  await expect(400, 'PUT', '/mechanisms/arm/joints/0/motor', { max: -1 });
+  await expect(404, 'PUT', '/mechanisms/arm/joints/7/motor', motor);
+  assert.equal((await expect(200, 'GET', '/mechanisms/arm/joints/0/motor')).json.target, 0.5);
+  await expect(404, 'GET', '/mechanisms/leg/joints/0/motor');
+  await expect(200, 'DELETE', '/mechanisms/arm/joints/0/motor?dryRun=true');
+  await expect(204, 'DELETE', '/mechanisms/arm/joints/0/motor');
+  await expect(404, 'DELETE', '/mechanisms/arm/joints/x/motor');
+  await expect(200, 'PATCH', '/contact', { ignore: [['arm.0', 'cone']] });
+  assert.match((await expect(409, 'DELETE', '/mechanisms/arm')).json.detail, /ignore/);
+  assert.match((await expect(409, 'DELETE', '/objects/cone')).json.detail, /ignore arm.0/);
+  await expect(200, 'PATCH', '/contact', { ignore: null });
+  await expect(200, 'DELETE', '/mechanisms/arm?dryRun=true');
+  await expect(204, 'DELETE', '/mechanisms/arm');
+  await expect(404, 'DELETE', '/mechanisms/arm');
+  await expect(201, 'POST', '/mechanisms', arm);
+});
+
+test('materials and contacts', async () => {
+  const rubber = { id: 'rubber', restitution: 0.8 };
+  await expect(200, 'GET', '/materials');
+  await expect(200, 'POST', '/materials?dryRun=true', rubber);
+  const made = await expect(201, 'POST', '/materials', rubber);
+  assert.equal(made.headers.location, '/api/v1/materials/rubber');
+  await expect(201, 'POST', '/materials', { id: 'steel', friction: 0.1 });
+  await expect(409, 'POST', '/materials', rubber);
+  await expect(400, 'POST', '/materials', { id: 'odd', restitution: 2 });
+  await expect(200, 'GET', '/materials/rubber');
+  await expect(404, 'GET', '/materials/glass');
+  await expect(200, 'PATCH', '/materials/rubber', { friction: 0.9 });
+  await expect(200, 'PATCH', '/materials/rubber?dryRun=true', { friction: 1 });
+  await expect(400, 'PATCH', '/materials/rubber', { friction: -1 });
+  await expect(404, 'PATCH', '/materials/glass', {});
+  await expect(409, 'PATCH', '/materials/rubber', { id: 'steel' });
+  await expect(200, 'PATCH', '/objects/cone', { material: 'rubber' });
+  assert.match((await expect(409, 'DELETE', '/materials/rubber')).json.detail, /object cone/);
+  await expect(200, 'DELETE', '/materials/steel?dryRun=true');
+  await expect(204, 'DELETE', '/materials/steel');
+  await expect(404, 'DELETE', '/materials/steel');
+  await expect(200, 'GET', '/contact');
+  await expect(200, 'PATCH', '/contact', { enabled: false, friction: 'stick' });
+  await expect(200, 'PATCH', '/contact?dryRun=true', { model: 'local' });
+  await expect(400, 'PATCH', '/contact', { model: 'guess' });
+  await expect(200, 'GET', '/contacts');
+  const full = await expect(200, 'GET', '/scene');
+  assert.deepEqual([full.json.mechanisms.length, full.json.materials.length, full.json.contact.friction], [1, 1, 'stick']);
+  await expect(200, 'PUT', '/scene?dryRun=true', full.json);
+  const again = { mechanisms: full.json.mechanisms, materials: full.json.materials, contact: full.json.contact };
+  await expect(200, 'PATCH', '/scene', again);
+  assert.deepEqual((await expect(200, 'GET', '/scene')).json, full.json);
+});
+
 test('events and solve', async () => {
   const events = (await expect(200, 'GET', '/events')).json;
   assert.ok(events.length > 0);
@@ -373,7 +464,8 @@ test('events and solve', async () => {
 
 // An address for a path of the document: ids that exist where that matters.
 const address = (path) => path.replace('/api/v1', '').replace('{file}', 'paper-plane').replace('{object}/{feature}', 'cone/apex')
-  .replace('{object}', 'cone').replace('/devices/{id}', '/devices/sim').replace('/objects/{id}', '/objects/cone').replace('/constraints/{id}', '/constraints/c1').replace('/tasks/{id}', '/tasks/lift');
+  .replace('{object}', 'cone').replace('/devices/{id}', '/devices/sim').replace('/objects/{id}', '/objects/cone').replace('/constraints/{id}', '/constraints/c1').replace('/tasks/{id}', '/tasks/lift')
+  .replace('/mechanisms/{id}', '/mechanisms/arm').replace('{link}', '1').replace('/materials/{id}', '/materials/rubber');
 const operations = () => Object.entries(contract.document.paths).flatMap(([path, item]) =>
   Object.entries(item).map(([method, operation]) => ({ method: method.toUpperCase(), path: address(path), operation })));
 
@@ -410,6 +502,8 @@ test('every edit heeds If-Match', async () => {
     'PATCH /solutions/cone': {}, 'POST /devices': { id: 'd', driver: 'sim' }, 'PATCH /devices/sim': {},
     'PUT /devices/sim/operator': { type: 'none' }, 'PUT /tool': { object: 'cone' }, 'PATCH /tool': {},
     'POST /tasks': { id: 't', object: 'cone', steps: [{ type: 'wait', seconds: 1 }] }, 'PATCH /tasks/lift': {},
+    'POST /mechanisms': { ...arm, id: 'leg' }, 'PATCH /mechanisms/arm': {}, 'POST /mechanisms/arm/links': link, 'PATCH /mechanisms/arm/links/1': {},
+    'PUT /mechanisms/arm/joints/1/motor': {}, 'POST /materials': { id: 'm' }, 'PATCH /materials/rubber': {}, 'PATCH /contact': {},
     'PUT /tasks/lift': { object: 'cone', steps: [{ type: 'wait', seconds: 1 }] },
   };
   for (const { method, path, operation } of operations().filter((o) => o.operation.responses[412])) {
