@@ -12,7 +12,9 @@ MATHS := -ffp-contract=off -fno-math-errno -fno-trapping-math -fcx-limited-range
 OPT ?= -O2 -finline-limit=400
 CFLAGS += -std=c17 -D_GNU_SOURCE -g $(OPT) $(MATHS) $(WARN) -I. -MMD -MP -pthread
 LDLIBS_RT := -lm
-LDLIBS := $(LDLIBS_RT) -lmicrohttpd -lwebsockets -ljansson -pthread
+# what looks for contacts (rt/contact/detector.c, an archive member of its own) needs ODE as well
+LDLIBS_CONTACT := $(LDLIBS_RT) -lode
+LDLIBS := $(LDLIBS_CONTACT) -lmicrohttpd -lwebsockets -ljansson -pthread
 
 RT_SRC := $(wildcard rt/*/*.c)
 DRIVER_SRC := $(wildcard drivers/*.c)
@@ -32,13 +34,14 @@ $(BUILD)/guideway.pc:
 	@mkdir -p $(@D)
 	@printf '%s\n' 'Name: guideway' 'Description: rigid-body positioning and guided motion' \
 	    'Version: 0.1.0' 'Cflags: -I$(CURDIR)' \
-	    'Libs: -L$(abspath $(BUILD)) -lguideway $(LDLIBS_RT) -pthread' > $@
+	    'Libs: -L$(abspath $(BUILD)) -lguideway $(LDLIBS_RT) -pthread' \
+	    'Libs.private: -lode' > $@
 
 # ---- what a machine must have: commands and headers, whatever package they came from -----------
 
 NEEDS := command:gcc:gcc command:ar:binutils command:node:nodejs command:npm:npm \
          header:microhttpd.h:libmicrohttpd-dev header:libwebsockets.h:libwebsockets-dev \
-         header:jansson.h:libjansson-dev
+         header:jansson.h:libjansson-dev header:ode/ode.h:libode-dev
 NEEDS_TEST := header:cmocka.h:libcmocka-dev command:chromium:chromium command:curl:curl \
               command:python3:python3 command:clang-format:clang-format
 NEEDS_FUZZ := command:clang:clang clang:-fsanitize=fuzzer:libclang-rt-14-dev
@@ -107,7 +110,7 @@ $(BUILD)/liboracle.a: $(call obj,$(ORACLE_SRC))
 $(BUILD)/unit/%: tests/unit/%.c $(BUILD)/liboracle.a $(BUILD)/libguideway.a
 	@mkdir -p $(@D)
 	@echo "  LINK  $@"
-	@$(CC) $(CFLAGS) -o $@ $< $(BUILD)/liboracle.a $(BUILD)/libguideway.a $(LDFLAGS) $(LDLIBS_RT) -lcmocka
+	@$(CC) $(CFLAGS) -o $@ $< $(BUILD)/liboracle.a $(BUILD)/libguideway.a $(LDFLAGS) $(LDLIBS_CONTACT) -lcmocka
 
 test: deps-test
 	@$(MAKE) --no-print-directory check unit api page
@@ -127,7 +130,7 @@ SEED ?= 1
 
 $(BUILD)/verify: $(call obj,tests/oracle/verify.c $(WIRE_SRC)) $(BUILD)/liboracle.a $(BUILD)/libguideway.a
 	@echo "  LINK  $@"
-	@$(CC) $(CFLAGS) -o $@ $^ $(LDFLAGS) $(LDLIBS_RT) -ljansson
+	@$(CC) $(CFLAGS) -o $@ $^ $(LDFLAGS) $(LDLIBS_CONTACT) -ljansson
 
 verify: SECONDS ?= 600
 verify: $(BUILD)/verify
@@ -142,7 +145,7 @@ FUZZ_FLAGS := -std=c17 -D_GNU_SOURCE -g -O1 $(filter-out -fcx-limited-range,$(MA
 
 $(BUILD)/fuzz-replay: $(call obj,tests/fuzz/replay.c $(FUZZ_SRC) $(WIRE_SRC)) $(BUILD)/liboracle.a $(BUILD)/libguideway.a
 	@echo "  LINK  $@"
-	@$(CC) $(CFLAGS) -o $@ $^ $(LDFLAGS) $(LDLIBS_RT) -ljansson
+	@$(CC) $(CFLAGS) -o $@ $^ $(LDFLAGS) $(LDLIBS_CONTACT) -ljansson
 
 $(BUILD)/obj/fuzz/%.o: %.c
 	@mkdir -p $(@D)
@@ -151,7 +154,7 @@ $(BUILD)/obj/fuzz/%.o: %.c
 
 $(BUILD)/fuzz-solve: $(patsubst %.c,$(BUILD)/obj/fuzz/%.o,$(FUZZED_SRC))
 	@echo "  LINK  $@"
-	@clang $(FUZZ_FLAGS) -fsanitize=fuzzer -o $@ $^ $(LDLIBS_RT) -ljansson
+	@clang $(FUZZ_FLAGS) -fsanitize=fuzzer -o $@ $^ $(LDLIBS_CONTACT) -ljansson
 
 # what is new goes to $(BUILD)/fuzz; what is untrue stays there as crash-..., its problem on the screen
 fuzz: SECONDS ?= 600

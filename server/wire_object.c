@@ -82,8 +82,8 @@ static bool get_shape(const json_t *value, const char *at, bool whole, gw_shape 
         return gw_fail(error, GW_BAD_INPUT, at, "must be an object");
     if (!wire_choice(value, at, "type", WIRE_REQUIRED, types, &kind, error))
         return false;
-    if (kind > GW_SHAPE_COMPOUND)
-        return wire_not_yet(at, "type", "capsules and meshes come with", error);
+    if (kind > GW_SHAPE_CAPSULE)
+        return wire_not_yet(at, "type", "meshes come with", error);
     if (kind == GW_SHAPE_COMPOUND && !whole)
         return gw_fail(error, GW_BAD_INPUT, at, "a compound's part must be a primitive");
     shape->kind = (gw_shape_kind)kind;

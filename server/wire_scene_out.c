@@ -15,6 +15,7 @@ json_t *wire_shape(const gw_shape *s)
         return json_pack("{ss sf}", "type", type, "radius", s->radius);
     case GW_SHAPE_CYLINDER:
     case GW_SHAPE_CONE:
+    case GW_SHAPE_CAPSULE:
         return json_pack("{ss sf sf}", "type", type, "radius", s->radius, "height", s->height);
     case GW_SHAPE_COMPOUND:
         break;

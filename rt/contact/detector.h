@@ -1,7 +1,10 @@
 /*
- * Collision detection by ODE's broad and narrow phase (libode): who is near whom, and where. On
- * the world thread, or between two ticks; it takes and gives memory as it likes and is never called
- * inside a tick. Each detector belongs to one thread at a time.
+ * Collision detection: who is near whom, and where. ODE's spaces (libode) tell which bodies' boxes,
+ * enlarged by what they can travel, overlap; gaps and normals are found on the solids as they are.
+ *
+ * On the world thread, or between two ticks; it takes and gives memory as it likes and is never
+ * called inside a tick. Each detector belongs to one thread at a time; several may live in one
+ * process. ODE is started once and stays; its data of a thread go with the thread.
  */
 #ifndef GW_CONTACT_DETECTOR_H
 #define GW_CONTACT_DETECTOR_H
@@ -23,9 +26,12 @@ typedef struct gw_detector_def {
     int body_count;
     int collider_count;
     const gw_collider *colliders;
-    /* Pairs of bodies that never touch: neighbours in a chain, bodies that stand both. Symmetric;
-     * asked at creation and whenever two come near. */
+    /* Pairs of bodies that never touch: neighbours in a chain. Symmetric; asked whenever two come
+     * near. NULL: all touch. */
     bool (*ignore)(const void *context, int a, int b);
+    /* Bodies that never move: they are `b` of their pairs, and no pair among themselves. NULL: all
+     * may move. Asked at creation. */
+    bool (*stands)(const void *context, int body);
     /* What the pair of materials is like. */
     gw_surface (*surface)(const void *context, int a, int b);
     const void *context;

@@ -114,6 +114,15 @@ static void cone_feature(const gw_shape *s, int i, char *name, gw_element *e)
     *e = elements[i];
 }
 
+static void capsule_feature(const gw_shape *s, int i, char *name, gw_element *e)
+{
+    static const char *const names[] = {"axis", "center", "top", "bottom"};
+    const gw_element elements[] = {axis_z(), point_at(0, 0, 0), point_at(0, 0, s->height / 2),
+                                   point_at(0, 0, -s->height / 2)};
+    strcpy(name, names[i]);
+    *e = elements[i];
+}
+
 int gw_feature_count(const gw_shape *shape)
 {
     switch (shape->kind) {
@@ -125,6 +134,8 @@ int gw_feature_count(const gw_shape *shape)
         return 3;
     case GW_SHAPE_SPHERE:
         return 1;
+    case GW_SHAPE_CAPSULE:
+        return 4;
     case GW_SHAPE_COMPOUND:
         break;
     }
@@ -170,6 +181,9 @@ void gw_feature_at(const gw_shape *shape, int i, char *name, gw_element *element
     case GW_SHAPE_SPHERE:
         strcpy(name, "center");
         *element = point_at(0, 0, 0);
+        break;
+    case GW_SHAPE_CAPSULE:
+        capsule_feature(shape, i, name, element);
         break;
     case GW_SHAPE_COMPOUND:
         compound_feature(shape, i, name, element);

@@ -62,6 +62,7 @@ static bool check_primitive(const gw_shape *s, const char *at, gw_error *error)
                check_length(s->size.z, at, "size/2", error);
     case GW_SHAPE_CYLINDER:
     case GW_SHAPE_CONE:
+    case GW_SHAPE_CAPSULE:
         return check_length(s->radius, at, "radius", error) &&
                check_length(s->height, at, "height", error);
     case GW_SHAPE_SPHERE:
@@ -102,6 +103,8 @@ double gw_shape_volume(const gw_shape *s)
         return GW_PI * s->radius * s->radius * s->height / 3;
     case GW_SHAPE_SPHERE:
         return 4 * GW_PI / 3 * s->radius * s->radius * s->radius;
+    case GW_SHAPE_CAPSULE:
+        return GW_PI * s->radius * s->radius * (s->height + 4 * s->radius / 3);
     case GW_SHAPE_COMPOUND:
         break;
     }
@@ -109,6 +112,17 @@ double gw_shape_volume(const gw_shape *s)
     for (int i = 0; i < s->part_count; i++)
         volume += gw_shape_volume(&s->parts[i].shape);
     return volume;
+}
+
+/*
+ * A cylinder and two half balls, each with its centre of mass 3 r / 8 beyond its flat side, where
+ * it has 83/320 m r^2 across: I_xx = m_c (3 r^2 + h^2) / 12 + 2 m_h (83/320 r^2 + (h/2 + 3r/8)^2)
+ */
+static gw_mat3 capsule_inertia(double r, double h, double m)
+{
+    double cylinder = m * h / (h + 4 * r / 3), halves = m - cylinder, d = h / 2 + 3 * r / 8;
+    double across = cylinder * (3 * r * r + h * h) / 12 + halves * (83.0 / 320 * r * r + d * d);
+    return diagonal(across, across, cylinder * r * r / 2 + halves * 0.4 * r * r);
 }
 
 /* Inertia of a primitive of mass m about its centre of mass. */
@@ -124,6 +138,8 @@ static gw_mat3 primitive_inertia(const gw_shape *s, double m)
         return diagonal(m * (3 * r2 + h2) / 12, m * (3 * r2 + h2) / 12, m * r2 / 2);
     case GW_SHAPE_CONE:
         return diagonal(m * (12 * r2 + 3 * h2) / 80, m * (12 * r2 + 3 * h2) / 80, 0.3 * m * r2);
+    case GW_SHAPE_CAPSULE:
+        return capsule_inertia(s->radius, s->height, m);
     default:
         return diagonal(0.4 * m * r2, 0.4 * m * r2, 0.4 * m * r2);
     }
@@ -179,6 +195,8 @@ static gw_box primitive_bounds(const gw_shape *s)
         return (gw_box){{-r, -r, -h / 2}, {r, r, h / 2}};
     case GW_SHAPE_CONE:
         return (gw_box){{-r, -r, 0}, {r, r, h}};
+    case GW_SHAPE_CAPSULE:
+        return (gw_box){{-r, -r, -h / 2 - r}, {r, r, h / 2 + r}};
     default:
         return (gw_box){{-r, -r, -r}, {r, r, r}};
     }
@@ -210,6 +228,6 @@ gw_box gw_shape_bounds(const gw_shape *shape)
 
 const char *gw_shape_kind_name(gw_shape_kind kind)
 {
-    static const char *const names[] = {"box", "cylinder", "cone", "sphere", "compound"};
+    static const char *const names[] = {"box", "cylinder", "cone", "sphere", "compound", "capsule"};
     return names[kind];
 }

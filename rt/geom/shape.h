@@ -1,9 +1,9 @@
 /*
  * Solids: primitives and compounds of them, their mass properties and bounding boxes.
  *
- * Boxes, cylinders and spheres are centred on their frame, axis along +z; a cone's base disc is
- * centred on it, with the apex at z = height. A compound owns its parts (heap memory, taken at
- * creation). Any thread; not for use inside a tick.
+ * Boxes, cylinders, capsules and spheres are centred on their frame, axis along +z; a cone's base
+ * disc is centred on it, with the apex at z = height. A compound owns its parts (heap memory, taken
+ * at creation). Any thread; not for use inside a tick.
  */
 #ifndef GW_GEOM_SHAPE_H
 #define GW_GEOM_SHAPE_H
@@ -16,7 +16,8 @@ typedef enum gw_shape_kind {
     GW_SHAPE_CYLINDER,
     GW_SHAPE_CONE,
     GW_SHAPE_SPHERE,
-    GW_SHAPE_COMPOUND
+    GW_SHAPE_COMPOUND,
+    GW_SHAPE_CAPSULE
 } gw_shape_kind;
 
 typedef struct gw_shape gw_shape;
@@ -26,8 +27,8 @@ typedef struct gw_part gw_part;
 struct gw_shape {
     gw_shape_kind kind;
     gw_vec3 size;   /* box: full lengths of its edges (m) */
-    double radius;  /* cylinder, cone (of its base), sphere (m) */
-    double height;  /* cylinder, cone (m) */
+    double radius;  /* cylinder, cone (of its base), sphere, capsule (m) */
+    double height;  /* cylinder, cone; capsule: of its cylindrical part (m) */
     int part_count; /* compound */
     gw_part *parts; /* compound: owned; part_count of them */
 };

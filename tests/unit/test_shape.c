@@ -138,6 +138,32 @@ static void a_compound_s_features_carry_their_part(void **state)
     assert_false(gw_feature_find(&compound, "part12.center", &e));
 }
 
+/* A cylinder and the two halves of a ball, cut into discs. */
+static void a_capsule_is_a_cylinder_with_half_balls(void **state)
+{
+    (void)state;
+    enum { N = 200000 };
+    gw_shape capsule = {.kind = GW_SHAPE_CAPSULE, .radius = 0.1, .height = 0.3};
+    gw_mass m = gw_shape_mass(&capsule, 700);
+    double mass = 0, across = 0, axial = 0, dz = 0.5 / N;
+    for (int i = 0; i < N; i++) {
+        double z = -0.25 + (i + 0.5) * dz, beyond = fmax(0, fabs(z) - 0.15);
+        double r2 = 0.01 - beyond * beyond, dm = 700 * GW_PI * r2 * dz;
+        mass += dm;
+        across += dm * (z * z + r2 / 4);
+        axial += dm * r2 / 2;
+    }
+    assert_true(close_to(m.mass, mass, 1e-8) && gw_norm(m.com) == 0);
+    assert_true(close_to(m.inertia.m[0][0], across, 1e-8));
+    assert_true(close_to(m.inertia.m[1][1], across, 1e-8));
+    assert_true(close_to(m.inertia.m[2][2], axial, 1e-8));
+    assert_true(gw_distance(gw_shape_bounds(&capsule).high, gw_v3(0.1, 0.1, 0.25)) < 1e-15);
+    gw_element e;
+    assert_true(gw_feature_find(&capsule, "top", &e) && e.kind == GW_POINT && e.p.z == 0.15);
+    assert_true(gw_feature_find(&capsule, "axis", &e) && e.kind == GW_LINE && e.d.z == 1);
+    assert_int_equal(gw_feature_count(&capsule), 4);
+}
+
 static void a_bad_length_is_named(void **state)
 {
     (void)state;
@@ -158,6 +184,7 @@ int main(void)
         cmocka_unit_test(a_box_names_every_face_edge_and_corner),
         cmocka_unit_test(round_solids_name_theirs),
         cmocka_unit_test(a_compound_s_features_carry_their_part),
+        cmocka_unit_test(a_capsule_is_a_cylinder_with_half_balls),
         cmocka_unit_test(a_bad_length_is_named),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

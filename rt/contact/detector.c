@@ -1,0 +1,276 @@
+/*
+ * The detector: an ODE space of boxes around all pieces for who may meet whom, and the pairs of
+ * points of those that do. Never inside a tick.
+ */
+#include "rt/contact/detector.h"
+
+#include <assert.h>
+#include <ode/ode.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "rt/contact/solid.h"
+#include "rt/contact/touching.h"
+
+struct gw_detector {
+    gw_detector_def def; /* its colliders are not kept */
+    int piece_count;
+    gw_solid *pieces;
+    bool *stands; /* body_count */
+    dSpaceID space;
+    dGeomID *geoms; /* one a piece, owned by the space */
+    /* while it detects */
+    const gw_pose *poses;
+    double horizon, margin;
+    int found_count, found_room;
+    gw_near *found;
+    bool short_of_memory;
+};
+
+/* ---- ODE ----------------------------------------------------------------------------------- */
+
+static void start_ode(void)
+{
+    dInitODE2(0);
+}
+
+/* Once a process, and once a thread: ODE keeps what its tree walks need by thread. */
+static bool enter_ode(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, start_ode);
+    return dAllocateODEDataForThread(~0u) != 0;
+}
+
+enum { STANDING = 1, MOVING = 2 };
+
+static bool add_geom(gw_detector *d, int i)
+{
+    dGeomID geom = dCreateBox(d->space, 1, 1, 1);
+    if (!geom)
+        return false;
+    bool stands = d->stands[d->pieces[i].body];
+    dGeomSetData(geom, (void *)(intptr_t)i);
+    dGeomSetCategoryBits(geom, stands ? STANDING : MOVING);
+    dGeomSetCollideBits(geom, stands ? MOVING : STANDING | MOVING);
+    d->geoms[i] = geom;
+    return true;
+}
+
+/* ---- creation ------------------------------------------------------------------------------ */
+
+static bool add_piece(gw_detector *d, const gw_collider *c, const gw_shape *shape,
+                      const gw_pose *pose, gw_error *error)
+{
+    gw_solid *p = &d->pieces[d->piece_count];
+    if (!gw_solid_init(p, shape, pose, error))
+        return false;
+    p->body = c->body;
+    p->material = c->material;
+    p->next = d->piece_count++;
+    for (int i = 0; i < d->piece_count - 1; i++) {
+        if (d->pieces[i].body == c->body) {
+            p->next = d->pieces[i].next;
+            d->pieces[i].next = d->piece_count - 1;
+            break;
+        }
+    }
+    return add_geom(d, d->piece_count - 1) ||
+           gw_fail(error, GW_FAILED, "", "no memory for a solid's box");
+}
+
+static bool add_collider(gw_detector *d, const gw_collider *c, gw_error *error)
+{
+    if (c->shape->kind != GW_SHAPE_COMPOUND)
+        return add_piece(d, c, c->shape, &c->body_from_shape, error);
+    for (int i = 0; i < c->shape->part_count; i++) {
+        const gw_part *part = &c->shape->parts[i];
+        gw_pose pose = gw_pose_mul(&c->body_from_shape, &part->pose);
+        if (!add_piece(d, c, &part->shape, &pose, error))
+            return false;
+    }
+    return true;
+}
+
+static int count_pieces(const gw_detector_def *def)
+{
+    int count = 0;
+    for (int i = 0; i < def->collider_count; i++) {
+        const gw_shape *s = def->colliders[i].shape;
+        assert(def->colliders[i].body >= 0 && def->colliders[i].body < def->body_count);
+        count += s->kind == GW_SHAPE_COMPOUND ? s->part_count : 1;
+    }
+    return count;
+}
+
+static bool fill(gw_detector *d, const gw_detector_def *def, gw_error *error)
+{
+    size_t pieces = (size_t)count_pieces(def), bodies = (size_t)def->body_count;
+    d->pieces = calloc(pieces + 1, sizeof *d->pieces);
+    d->geoms = calloc(pieces + 1, sizeof *d->geoms);
+    d->stands = calloc(bodies + 1, sizeof *d->stands);
+    d->space = enter_ode() ? dHashSpaceCreate(NULL) : NULL;
+    if (!d->pieces || !d->geoms || !d->stands || !d->space)
+        return gw_fail(error, GW_FAILED, "", "no memory for a detector");
+    for (int i = 0; def->stands && i < def->body_count; i++)
+        d->stands[i] = def->stands(def->context, i);
+    for (int i = 0; i < def->collider_count; i++)
+        if (!add_collider(d, &def->colliders[i], error))
+            return false;
+    return true;
+}
+
+gw_detector *gw_detector_create(const gw_detector_def *def, gw_error *error)
+{
+    gw_detector *d = calloc(1, sizeof *d);
+    if (!d) {
+        gw_fail(error, GW_FAILED, "", "no memory for a detector");
+        return NULL;
+    }
+    d->def = *def;
+    d->def.colliders = NULL;
+    if (fill(d, def, error))
+        return d;
+    gw_detector_destroy(d);
+    return NULL;
+}
+
+void gw_detector_destroy(gw_detector *d)
+{
+    if (!d)
+        return;
+    enter_ode();
+    if (d->space)
+        dSpaceDestroy(d->space); /* and the boxes in it */
+    for (int i = 0; i < d->piece_count; i++)
+        gw_solid_finish(&d->pieces[i]);
+    free(d->pieces);
+    free(d->geoms);
+    free(d->stands);
+    free(d->found);
+    free(d);
+}
+
+/* ---- what is found ------------------------------------------------------------------------- */
+
+/* Each step of splitmix64 is a permutation: what differs stays apart, but for one in 2^64. */
+static uint64_t mix(uint64_t key, uint64_t value)
+{
+    key = (key ^ value) + 0x9e3779b97f4a7c15u;
+    key = (key ^ (key >> 30)) * 0xbf58476d1ce4e5b9u;
+    key = (key ^ (key >> 27)) * 0x94d049bb133111ebu;
+    return key ^ (key >> 31);
+}
+
+static gw_near near_of(const gw_detector *d, int a, int b, const gw_touching *t)
+{
+    const gw_solid *pa = &d->pieces[a], *pb = &d->pieces[b];
+    const gw_pose *in_a = &d->poses[pa->body], *in_b = &d->poses[pb->body];
+    gw_near n = {.a = pa->body,
+                 .b = pb->body,
+                 .point_a = gw_unrotate(in_a->q, gw_sub(t->a, in_a->p)),
+                 .point_b = gw_unrotate(in_b->q, gw_sub(t->b, in_b->p)),
+                 .radius_a = t->radius_a,
+                 .radius_b = t->radius_b,
+                 .kind = t->kind,
+                 .normal = t->normal,
+                 .gap = t->gap};
+    n.key = mix(mix(mix((uint64_t)a << 32 | (uint64_t)b, t->feature_a), t->feature_b), 1);
+    if (t->kind == GW_NORMAL_IN_A)
+        n.normal = gw_unrotate(in_a->q, t->normal);
+    else if (t->kind == GW_NORMAL_IN_B)
+        n.normal = gw_unrotate(in_b->q, t->normal);
+    if (d->def.surface)
+        n.surface = d->def.surface(d->def.context, pa->material, pb->material);
+    return n;
+}
+
+static void keep(gw_detector *d, const gw_near *n)
+{
+    if (d->found_count == d->found_room) {
+        int room = d->found_room ? 2 * d->found_room : 64;
+        gw_near *grown = realloc(d->found, (size_t)room * sizeof *grown);
+        if (!grown) {
+            d->short_of_memory = true;
+            return;
+        }
+        d->found = grown;
+        d->found_room = room;
+    }
+    d->found[d->found_count++] = *n;
+}
+
+/* How far the points of a piece can come along in a second, its centre's way left out (m/s). */
+static double spin_speed(const gw_solid *p)
+{
+    return gw_norm(p->twist.w) * p->radius;
+}
+
+static void look(gw_detector *d, int a, int b)
+{
+    const gw_solid *pa = &d->pieces[a], *pb = &d->pieces[b];
+    gw_vec3 slide = gw_sub(pa->twist.v, pb->twist.v);
+    double speed = gw_norm(slide) + spin_speed(pa) + spin_speed(pb);
+    double reach = speed * d->horizon + d->margin;
+    gw_touching pairs[GW_TOUCHING];
+    int count = gw_find_touching(&pa->convex, &pb->convex, reach, slide, pairs);
+    for (int i = 0; i < count; i++) {
+        gw_near n = near_of(d, a, b, &pairs[i]);
+        keep(d, &n);
+    }
+}
+
+/* ODE's call for boxes that overlap. */
+static void meet(void *data, dGeomID one, dGeomID other)
+{
+    gw_detector *d = data;
+    int a = (int)(intptr_t)dGeomGetData(one), b = (int)(intptr_t)dGeomGetData(other);
+    int body_a = d->pieces[a].body, body_b = d->pieces[b].body;
+    if (body_a == body_b || (d->def.ignore && d->def.ignore(d->def.context, body_a, body_b)))
+        return;
+    bool swap = d->stands[body_a] || (a > b && !d->stands[body_b]);
+    look(d, swap ? b : a, swap ? a : b);
+}
+
+/* ---- detection ----------------------------------------------------------------------------- */
+
+static void place(gw_detector *d, const gw_twist *twists)
+{
+    for (int i = 0; i < d->piece_count; i++) {
+        gw_solid *p = &d->pieces[i];
+        gw_solid_place(p, &d->poses[p->body], &twists[p->body]);
+        double reach = (gw_norm(p->twist.v) + spin_speed(p)) * d->horizon + 0.5 * d->margin;
+        gw_vec3 h = gw_solid_extent(p);
+        dGeomSetPosition(d->geoms[i], p->at.x, p->at.y, p->at.z);
+        dGeomBoxSetLengths(d->geoms[i], 2 * (h.x + reach), 2 * (h.y + reach), 2 * (h.z + reach));
+    }
+}
+
+static int nearer(const void *a, const void *b)
+{
+    const gw_near *x = a, *y = b;
+    int by_gap = (x->gap > y->gap) - (x->gap < y->gap);
+    return by_gap ? by_gap : (x->key > y->key) - (x->key < y->key);
+}
+
+int gw_detect(gw_detector *d, const gw_pose *world_from_body, const gw_twist *twists,
+              double horizon, double margin, gw_near *near, int capacity, int *lost)
+{
+    enter_ode();
+    d->poses = world_from_body;
+    d->horizon = horizon;
+    d->margin = margin;
+    d->found_count = 0;
+    d->short_of_memory = false;
+    place(d, twists);
+    dSpaceCollide(d->space, d, meet);
+    if (d->found_count > 1)
+        qsort(d->found, (size_t)d->found_count, sizeof *d->found, nearer);
+    int count = d->found_count < capacity ? d->found_count : capacity;
+    if (count > 0)
+        memcpy(near, d->found, (size_t)count * sizeof *near);
+    if (lost)
+        *lost = d->found_count - count + d->short_of_memory;
+    return count;
+}

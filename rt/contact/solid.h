@@ -1,0 +1,33 @@
+/*
+ * What a detector is made of: convex pieces of the bodies' solids. Not for use inside a tick.
+ */
+#ifndef GW_CONTACT_SOLID_H
+#define GW_CONTACT_SOLID_H
+
+#include "rt/contact/convex.h"
+#include "rt/contact/polytope.h"
+
+typedef struct gw_solid {
+    int body, material;
+    int next;              /* of the same body's pieces, in a ring */
+    gw_pose body_from;     /* body_from_piece */
+    gw_polytope *polytope; /* owned; NULL where the core is round */
+    gw_convex convex;      /* where it was last placed */
+    gw_vec3 centre, half;  /* of its bounding box, in its frame (m) */
+    double radius;         /* of the ball about the centre that holds it */
+    gw_vec3 at;            /* the centre when last placed, and how it moves */
+    gw_twist twist;
+} gw_solid;
+
+/* A primitive as a piece; false (GW_FAILED) when memory is short. */
+bool gw_solid_init(gw_solid *piece, const gw_shape *shape, const gw_pose *body_from,
+                   gw_error *error);
+void gw_solid_finish(gw_solid *piece);
+
+/* Puts it where its body is. */
+void gw_solid_place(gw_solid *piece, const gw_pose *world_from_body, const gw_twist *twist);
+
+/* Half lengths of the box along the world's axes that holds it where it is. */
+gw_vec3 gw_solid_extent(const gw_solid *piece);
+
+#endif

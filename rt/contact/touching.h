@@ -1,0 +1,31 @@
+/*
+ * Pairs of points of two convex solids that may meet: up to four. Any thread, no memory taken.
+ */
+#ifndef GW_CONTACT_TOUCHING_H
+#define GW_CONTACT_TOUCHING_H
+
+#include "rt/contact/clearance.h"
+#include "rt/contact/near.h"
+
+#define GW_TOUCHING 4 /* pairs of points of two solids: more of them carry nothing more */
+
+/* One pair: in world coordinates. */
+typedef struct gw_touching {
+    gw_vec3 a, b;
+    double radius_a, radius_b;
+    gw_normal_kind kind;
+    gw_vec3 normal; /* from b towards a */
+    double gap;
+    uint32_t feature_a, feature_b; /* the same while the same corners and faces are near */
+} gw_touching;
+
+/* All pairs nearer than `reach`, nearest first; returns how many. `slide`: velocity of a against b
+ * there (m/s): whether a ball goes along an edge or over it. */
+int gw_find_touching(const gw_convex *a, const gw_convex *b, double reach, gw_vec3 slide,
+                     gw_touching pairs[GW_TOUCHING]);
+
+/* The same, out of a gap that is known. */
+int gw_touching_of(const gw_convex *a, const gw_convex *b, const gw_clearance *gap, double reach,
+                   gw_vec3 slide, gw_touching pairs[GW_TOUCHING]);
+
+#endif
