@@ -69,7 +69,8 @@ typedef struct gw_chain_joint {
     gw_mat3 world_from_axes;
     gw_vec3 at, arm, world_com; /* origin; from the parent's origin to it; centre of mass */
     gw_sym3 world_inertia;      /* about it */
-    gw_wrench resistance;       /* U: the links from here on, articulated, times the axis */
+    gw_wrench resistance;       /* U: the links from here on, articulated, times the axis; at the
+                                 * parent's origin */
     double mobility;            /* 1/D: of the joint with its parent at rest */
     /* of v too */
     gw_twist twist;

@@ -106,30 +106,35 @@ GW_CHAIN_INLINE void release(gw_articulated *a, const gw_wrench *u, double mobil
             a->b.m[i][k] -= x[i] * y[k];
 }
 
+/* Both what is carried to the parent and U are, so that nothing but the last difference waits for
+ * the division. */
 void gw_chain_factor(const gw_chain *chain, gw_chain_joint *at)
 {
     gw_articulated a = {0};
     for (int i = chain->def->count - 1; i >= 0; i--) {
         gw_chain_joint *j = &at[i];
         gw_vec3 s = gw_chain_axis(j);
+        gw_wrench u;
         gw_articulated_add(&a, chain->joints[i].mass, j->world_com, &j->world_inertia);
         if (chain->joints[i].slides) {
-            j->resistance = (gw_wrench){gw_sym3_mul(&a.m, s), gw_mat3_tmul(&a.b, s)};
-            j->mobility = 1 / gw_dot(s, j->resistance.f);
+            u = (gw_wrench){gw_sym3_mul(&a.m, s), gw_mat3_tmul(&a.b, s)};
+            j->mobility = 1 / gw_dot(s, u.f);
         } else {
-            j->resistance = (gw_wrench){gw_mat3_mul(&a.b, s), gw_sym3_mul(&a.i, s)};
-            j->mobility = 1 / gw_dot(s, j->resistance.t);
+            u = (gw_wrench){gw_mat3_mul(&a.b, s), gw_sym3_mul(&a.i, s)};
+            j->mobility = 1 / gw_dot(s, u.t);
         }
-        if (i == 0)
-            return;
-        release(&a, &j->resistance, j->mobility);
+        u.t = gw_add(u.t, gw_cross(j->arm, u.f));
+        j->resistance = u;
         gw_articulated_carry(&a, j->arm);
+        release(&a, &u, j->mobility);
     }
 }
 
 /*
- * u_i = tau_i - s . P_i,   P_p += X^T (P_i + U_i u_i / D_i), and out again
- * q''_i = (u_i - U_i . X A_p) / D_i,   A_i = X A_p + s q''_i
+ * With U at the parent's origin (X^T U),
+ *
+ *   u_i = tau_i - s . P_i,   P_p += X^T P_i + U_i u_i / D_i, and out again
+ *   q''_i = (u_i - U_i . A_p) / D_i,   A_i = X A_p + s q''_i
  */
 void gw_chain_solve(const gw_chain *chain, const gw_chain_joint *at, gw_wrench *bias, double *force)
 {
@@ -142,15 +147,15 @@ void gw_chain_solve(const gw_chain *chain, const gw_chain_joint *at, gw_wrench *
         }
         force[i] -= gw_dot(gw_chain_axis(j), chain->joints[i].slides ? p.f : p.t);
         force[i] *= j->mobility;
+        p.t = gw_add(p.t, gw_cross(j->arm, p.f));
         p.f = gw_mul_add(p.f, force[i], j->resistance.f);
         p.t = gw_mul_add(p.t, force[i], j->resistance.t);
-        p.t = gw_add(p.t, gw_cross(j->arm, p.f));
     }
     gw_vec3 a = {0, 0, 0}, alpha = {0, 0, 0};
     for (int i = 0; i < chain->def->count; i++) {
         const gw_chain_joint *j = &at[i];
-        a = gw_add(a, gw_cross(alpha, j->arm));
         force[i] -= j->mobility * (gw_dot(j->resistance.f, a) + gw_dot(j->resistance.t, alpha));
+        a = gw_add(a, gw_cross(alpha, j->arm));
         if (chain->joints[i].slides)
             a = gw_mul_add(a, force[i], gw_chain_axis(j));
         else
