@@ -354,6 +354,7 @@ static void impedance_truth(const gw_driver_device *d, gw_device_truth *truth)
 
 const gw_driver gw_driver_sim_impedance = {
     .name = "sim-impedance",
+    .class = GW_DEVICE_IMPEDANCE,
     .profiles = profiles,
     .settings = settings,
     .setting_count = SETTING_COUNT,

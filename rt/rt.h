@@ -12,6 +12,7 @@
 #include "rt/geom/shape.h"
 #include "rt/geom/strand.h"
 #include "rt/geom/submanifold.h"
+#include "rt/loop/detection.h"
 #include "rt/loop/loop.h"
 #include "rt/loop/scenario.h"
 #include "rt/loop/simulation.h"

@@ -73,7 +73,7 @@ static bool open_slots(const app_slots *old, const gw_scene *base, const gw_scen
         if (before >= 0 && same_device(&base->devices[before], device))
             slot = slot_of(old, device->id);
         if (!slot)
-            slot = gw_device_slot_open(device, scene->rate, error);
+            slot = gw_device_slot_open(device, gw_scene_step_rate(scene), error);
         if (!slot) {
             close_new(slots, old);
             return false;
@@ -225,7 +225,8 @@ bool app_hand_over(app_edit *edit, gw_error *error)
     gw_app *app = edit->app;
     app_document *document = edit->document;
     programs made;
-    if (edit->restart || document->scene->rate != edit->base->scene->rate)
+    if (edit->restart || document->scene->rate != edit->base->scene->rate ||
+        gw_scene_step_rate(document->scene) != gw_scene_step_rate(edit->base->scene))
         return app_start_loop(app, document, error);
     if (app_moves_geometry(edit))
         return app_move_geometry(edit, error);

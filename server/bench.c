@@ -86,8 +86,8 @@ static bool ground_open(ground *g, const char *name)
     if (!g->layout)
         return false;
     for (; g->slot_count < g->scene->device_count; g->slot_count++)
-        g->slots[g->slot_count] =
-            gw_device_slot_open(&g->scene->devices[g->slot_count], g->scene->rate, &error);
+        g->slots[g->slot_count] = gw_device_slot_open(&g->scene->devices[g->slot_count],
+                                                      gw_scene_step_rate(g->scene), &error);
     gw_scenario_def def = {
         .scene = g->scene, .layout = g->layout, .slots = g->slots, .slot_count = g->slot_count};
     gw_scenario *scenario = gw_scenario_create(&def, &error);

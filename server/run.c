@@ -40,7 +40,8 @@ typedef struct run {
 static bool open_devices(run *r, gw_error *error)
 {
     for (int i = 0; i < r->scene->device_count; i++) {
-        r->slots[i] = gw_device_slot_open(&r->scene->devices[i], r->scene->rate, error);
+        r->slots[i] =
+            gw_device_slot_open(&r->scene->devices[i], gw_scene_step_rate(r->scene), error);
         if (!r->slots[i])
             return false;
         r->slot_count++;
@@ -172,6 +173,8 @@ static void watch_residual(run *r, const gw_snapshot *s)
     r->impulse_max = fmax(r->impulse_max, s->contact.impulse);
     for (int i = 0; i < s->follower_count; i++)
         r->poses[s->followers[i].object] = s->followers[i].world_from_object;
+    for (int i = 0; i < s->free_count; i++)
+        r->poses[s->free[i].object] = s->free[i].pose;
     if (travelling || s->revision != r->revision)
         return;
     double residual = gw_layout_residual(r->layout, r->poses);
@@ -237,6 +240,17 @@ static bool attend_task(run *r)
     return r->task.progress.state != GW_TASK_RUNNING;
 }
 
+/* Looks for contacts as often as the world's thread would, between two ticks. */
+static void look(run *r, unsigned long long tick)
+{
+    gw_detection *detection = gw_simulation_detection(r->simulation);
+    if (!detection)
+        return;
+    double every = fmax(gw_detection_period(detection) * r->scene->rate, 1);
+    if (fmod((double)tick, floor(every)) < 0.5)
+        gw_detection_look(detection);
+}
+
 static unsigned long long run_ticks(run *r, const options *o, unsigned long long ticks)
 {
     double period_us = 1e6 / r->scene->rate, begin = command_now_us();
@@ -244,6 +258,7 @@ static unsigned long long run_ticks(run *r, const options *o, unsigned long long
     for (; k < ticks && !command_interrupted(); k++) {
         if (o->real_time)
             sleep_until(begin + (double)k * period_us);
+        look(r, k);
         double t0 = command_now_us();
         gw_simulation_tick(r->simulation);
         double t1 = command_now_us();

@@ -36,13 +36,31 @@ static inline void gw_mailbox_init(gw_mailbox *box, void *storage, size_t size, 
         memcpy(box->storage + i * size, initial, size);
 }
 
-/* The first `used` bytes of the value; what follows them in a reader's copy is of an older one. */
-static inline void gw_mailbox_write_head(gw_mailbox *box, const void *value, size_t used)
+/* The writer's own buffer, to be filled in place; what is not written is of an older value. */
+static inline void *gw_mailbox_back(gw_mailbox *box)
 {
-    memcpy(box->storage + box->back * box->size, value, used);
+    return box->storage + box->back * box->size;
+}
+
+/* Gives it away as the newest value. */
+static inline void gw_mailbox_give(gw_mailbox *box)
+{
     unsigned old =
         atomic_exchange_explicit(&box->middle, box->back | GW_MAILBOX_FRESH, memory_order_acq_rel);
     box->back = old & 3u;
+}
+
+/* The first `used` bytes of the value; what follows them in a reader's copy is of an older one. */
+static inline void gw_mailbox_write_head(gw_mailbox *box, const void *value, size_t used)
+{
+    memcpy(gw_mailbox_back(box), value, used);
+    gw_mailbox_give(box);
+}
+
+/* True where there is a value that was not read before. */
+static inline bool gw_mailbox_fresh(gw_mailbox *box)
+{
+    return atomic_load_explicit(&box->middle, memory_order_acquire) & GW_MAILBOX_FRESH;
 }
 
 static inline void gw_mailbox_write(gw_mailbox *box, const void *value)
@@ -53,7 +71,7 @@ static inline void gw_mailbox_write(gw_mailbox *box, const void *value)
 /* Copies the newest value; true where it was not read before. */
 static inline bool gw_mailbox_read(gw_mailbox *box, void *value)
 {
-    bool fresh = atomic_load_explicit(&box->middle, memory_order_acquire) & GW_MAILBOX_FRESH;
+    bool fresh = gw_mailbox_fresh(box);
     if (fresh)
         box->front = atomic_exchange_explicit(&box->middle, box->front, memory_order_acq_rel) & 3u;
     memcpy(value, box->storage + box->front * box->size, box->size);

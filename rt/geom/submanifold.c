@@ -11,6 +11,16 @@
 
 #include <stddef.h>
 
+gw_submanifold gw_submanifold_free(void)
+{
+    gw_vec3 x = {1, 0, 0}, y = {0, 1, 0}, z = {0, 0, 1};
+    return (gw_submanifold){
+        .dof = 6,
+        .rotation = {GW_ROTATION_FREE, 3, gw_quat_identity(), z, z, 0},
+        .translation = {.dof = 3, .locus = {.kind = GW_LOCUS_FREE, .e1 = x, .e2 = y, .e3 = z}},
+        .seed = gw_pose_identity()};
+}
+
 /* ---- names --------------------------------------------------------------------------------- */
 
 const char *gw_rotation_kind_name(gw_rotation_kind kind)

@@ -96,6 +96,9 @@ typedef struct gw_submanifold {
     gw_pose seed;             /* a pose on the set; the zero of a general set's parameters */
 } gw_submanifold;
 
+/* All of SE(3): six freedoms, no rows. */
+gw_submanifold gw_submanifold_free(void);
+
 /* ---- algebraic side ------------------------------------------------------------------------ */
 
 /* H at the pose: row_count values (m or 1). */

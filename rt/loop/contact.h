@@ -20,21 +20,6 @@ double gw_contact_energy(const gw_hold *hold);
 /* Goes on with a travel, to which walls yield; true when it ends. */
 bool gw_contact_travel(gw_hold *hold, double dt, double pace);
 
-/*
- * A step near a wall: what the springs do not give back went into their damping, so
- *
- *   dissipated = W - d(kinetic + potential + springs),   W = f . dp + tau . dtheta
- *
- * of the operator, whose wrench is constant during the step. Force and motion have kinks there that
- * a quadrature over the step would miss. While it travels, the walls' damping counts as an
- * operator's work.
- */
-typedef struct gw_contact_step {
-    bool near;
-    double before; /* all energy (J) */
-    gw_pose held;
-} gw_contact_step;
-
 gw_contact_step gw_contact_open(const gw_hold *hold, double energy);
 
 /* Corrects work and dissipation of the step. `went`: by limits since the step, booked elsewhere

@@ -3,20 +3,40 @@
  * and what is done to it between two ticks. The simulation has one per tool. On the loop's thread,
  * RT safe.
  *
- * A tick calls gw_hold_sense(), gw_hold_step() and gw_hold_act() in this order.
+ * A tick calls gw_hold_sense(), gw_hold_open(), lets the models step, then gw_hold_close() and
+ * gw_hold_act(), in this order.
  */
 #ifndef GW_LOOP_HOLD_H
 #define GW_LOOP_HOLD_H
 
 #include "rt/control/admittance.h"
+#include "rt/control/rendering.h"
+#include "rt/loop/movers.h"
 #include "rt/loop/robot.h"
 #include "rt/loop/scenario_data.h"
 
+/*
+ * A step near a wall: what the springs do not give back went into their damping, so
+ *
+ *   dissipated = W - d(kinetic + potential + springs),   W = f . dp + tau . dtheta
+ *
+ * of the operator, whose wrench is constant during the step. Force and motion have kinks there that
+ * a quadrature over the step would miss. While it travels, the walls' damping counts as an
+ * operator's work.
+ */
+typedef struct gw_contact_step {
+    bool near;
+    double before; /* all energy (J) */
+    gw_pose held;
+} gw_contact_step;
+
 typedef struct gw_hold {
     const gw_scenario_tool *tool;
-    gw_guided body;
+    gw_guided body;  /* the held object; of no use where a mechanism is held */
+    gw_chain *chain; /* the held mechanism, of the scenario's movers; NULL: an object is held */
     gw_map map;
     gw_pid pid;
+    gw_rendering rendering; /* control of an impedance device, in place of pid and coupling */
     gw_coupling coupling;
     gw_travel travel;
     gw_drag drag;
@@ -32,7 +52,9 @@ typedef struct gw_hold {
     gw_sensed sensed;
     gw_pose shown; /* virtual tool */
     gw_twist shown_twist;
-    gw_wrench wrench;  /* acting at the tool frame */
+    gw_wrench wrench; /* of the operator at the tool frame */
+    gw_wrench acting; /* on the model there: what control makes of it */
+    gw_rendering_out rendered;
     gw_wrench contact; /* of the walls, at the tool frame */
     gw_wrench constraint;
     bool limited;
@@ -40,31 +62,60 @@ typedef struct gw_hold {
     bool singular; /* close to a singular point of its set */
 
     gw_pose start; /* of the body, before the step */
+    double before; /* all its energy then (J) */
+    gw_contact_step wall;
+    double hit[GW_MODEL_MAX_DOF]; /* impulse of contacts in the last step, generalised */
+    bool was_hit;
 
     /* sums since tick 0 or the last switch of scenario (J) */
     double work, dissipated, edits;
+    double damped, withheld; /* by the passivity controller (J), by the device's limits (N s) */
 } gw_hold;
+
+/* What it moves. */
+static inline gw_model *gw_hold_model(gw_hold *hold)
+{
+    return hold->chain ? &hold->chain->model : &hold->body.model;
+}
+
+static inline const gw_model *gw_hold_model_of(const gw_hold *hold)
+{
+    return hold->chain ? &hold->chain->model : &hold->body.model;
+}
 
 /* What a tick is like for all tools. */
 typedef struct gw_tick {
     uint64_t tick;
-    double dt;
+    double within; /* s into the tick, where control and devices step more often */
+    double dt;     /* of this step */
     int rate;
     bool moving;  /* the model steps in this tick */
     bool engaged; /* devices obey */
 } gw_tick;
 
-/* At the layout's pose with the scene's initial twist, device placed there; sums at zero. */
-void gw_hold_reset(gw_hold *hold, const gw_scenario_tool *tool, double dt);
+/* Virtual tool: the model's held frame, displaced while a travel lasts. */
+void gw_hold_show(gw_hold *hold);
 
-/* Goes over to another scenario's tool without a bump; `old` is the hold of the same object, or
- * NULL where it was not held. Sums begin at zero. */
+/* At the layout's pose with the scene's initial twist (a mechanism: where it is), device placed
+ * there; sums at zero. */
+void gw_hold_reset(gw_hold *hold, const gw_scenario_tool *tool, gw_chain *chain, double dt);
+
+/* Goes over to another scenario's tool without a bump; `old` is the hold of the same object or
+ * mechanism, or NULL where it was not held. Sums begin at zero. */
 void gw_hold_switch(gw_hold *hold, const gw_hold *old, const gw_scenario_tool *tool,
-                    const gw_scenario *scenario);
+                    gw_chain *chain, const gw_scenario *scenario);
 
-void gw_hold_sense(gw_hold *hold, const gw_tick *tick);
-void gw_hold_step(gw_hold *hold, const gw_tick *tick);
+/* `movers` and `index` name the model to the contacts' side, which tells the load on it. */
+void gw_hold_sense(gw_hold *hold, const gw_tick *tick, const gw_movers *movers, int index);
+void gw_hold_open(gw_hold *hold, const gw_tick *tick, gw_mover *mover);
+void gw_hold_close(gw_hold *hold, const gw_tick *tick, const gw_mover *mover);
 void gw_hold_act(gw_hold *hold, const gw_tick *tick);
+
+/* The device's control: what it is to exert and what the model feels, into hold->rendered. */
+void gw_hold_render(gw_hold *hold, const gw_tick *tick, const gw_movers *movers, int index);
+
+/* Freezes the tool while wanted; at the end the map is centred anew. A part of sense. */
+void gw_hold_clutch(gw_hold *hold);
 
 /* Where the held object is shown. */
 gw_pose gw_hold_object(const gw_hold *hold);
@@ -80,7 +131,15 @@ void gw_hold_undo(gw_hold *hold);
 /* Takes the velocity away (halt); its energy is booked as dissipated. */
 void gw_hold_rest(gw_hold *hold);
 
-/* Kinetic and potential energy of the held body, what the walls' springs hold included (J). */
+/* Takes `1 - factor` of the model's velocity away; the kinetic energy that went (J). */
+double gw_hold_slow(gw_hold *hold, double factor);
+
+/* Masses that a hand at the held frame deals with, as of one body: a held object's, or those of a
+ * mechanism's held point along its lightest direction. */
+gw_mass gw_hold_mass(const gw_hold *hold);
+
+/* Kinetic and potential energy of the held object, what the walls' springs hold included (J); a
+ * mechanism's is not counted here. */
 void gw_hold_energy(const gw_hold *hold, double *kinetic, double *potential);
 
 /* The state before the step: call between sense and step. */

@@ -18,10 +18,12 @@
 
 #include "rt/base/mailbox.h"
 #include "rt/base/ring.h"
+#include "rt/loop/detection.h"
 
 #define DEFAULT_RATE      1000
 #define DEFAULT_PRIORITY  80
 #define COMMANDS_PER_TICK 32            /* the rest waits for the next tick: bounded time */
+#define WORLD_PERIOD      0.005         /* s, while there is nothing to look at */
 #define STACK_BYTES       (2048 * 1024) /* sanitizers keep their own part in it */
 #define STACK_TOUCHED     (512 * 1024)  /* what a solve in a tick comes to, and more */
 #define RECORD_BYTES      offsetof(gw_snapshot, followers)
@@ -31,7 +33,9 @@ struct gw_loop {
     int rate, priority;
     bool best_effort, real_time;
     int latency_fd; /* holds the processors' sleep states off; -1: not granted */
-    pthread_t thread;
+    pthread_t thread, world;
+    pthread_mutex_t looking; /* the world thread looks, or a scenario is destroyed */
+    _Atomic(gw_detection *) detection;
     atomic_bool stop, recording;
     atomic_int thread_id;
     atomic_ullong lost; /* records that found no room */
@@ -70,17 +74,31 @@ static void take_commands(gw_loop *loop)
                     gw_ring_pop(&loop->commands, &command);
          i++) {
         gw_simulation_apply(loop->simulation, &command, &retired);
+        atomic_store_explicit(&loop->detection, gw_simulation_detection(loop->simulation),
+                              memory_order_release); /* before the old one may be destroyed */
         if (retired.kind != GW_COMMAND_STATE)
             gw_ring_push(&loop->retired, &retired);
     }
+}
+
+/* As much of a snapshot as it holds. */
+static void copy_snapshot(gw_snapshot *to, const gw_snapshot *s)
+{
+    memcpy(to, s, RECORD_BYTES);
+    to->free_count = s->free_count;
+    to->contact_count = s->contact_count;
+    memcpy(to->followers, s->followers, (size_t)s->follower_count * sizeof *s->followers);
+    memcpy(to->links, s->links, (size_t)s->joint_count * sizeof *s->links);
+    memcpy(to->free, s->free, (size_t)s->free_count * sizeof *s->free);
+    memcpy(to->contacts, s->contacts, (size_t)s->contact_count * sizeof *s->contacts);
 }
 
 static void publish(gw_loop *loop)
 {
     const gw_snapshot *s = gw_simulation_snapshot(loop->simulation);
     gw_event events[16];
-    gw_mailbox_write_head(&loop->snapshots, s,
-                          RECORD_BYTES + sizeof *s->followers * (size_t)s->follower_count);
+    copy_snapshot(gw_mailbox_back(&loop->snapshots), s);
+    gw_mailbox_give(&loop->snapshots);
     if (atomic_load_explicit(&loop->recording, memory_order_relaxed) &&
         !gw_ring_push(&loop->records, s))
         atomic_fetch_add_explicit(&loop->lost, 1, memory_order_relaxed);
@@ -130,6 +148,31 @@ static void *run(void *arg)
     return NULL;
 }
 
+/* ---- the world's thread --------------------------------------------------------------------- */
+
+/* Looks for what is near at its own rate; ordinary scheduling, for it allocates and may be late:
+ * what it finds serves for two of its periods. */
+static void *watch(void *arg)
+{
+    gw_loop *loop = arg;
+    int64_t due = now_ns();
+    while (!atomic_load_explicit(&loop->stop, memory_order_acquire)) {
+        double period = WORLD_PERIOD;
+        pthread_mutex_lock(&loop->looking);
+        gw_detection *d = atomic_load_explicit(&loop->detection, memory_order_acquire);
+        if (d) {
+            gw_detection_look(d);
+            period = gw_detection_period(d);
+        }
+        pthread_mutex_unlock(&loop->looking);
+        due += (int64_t)(1e9 * period);
+        int64_t now = now_ns();
+        due = due < now ? now : due;
+        sleep_until(due);
+    }
+    return NULL;
+}
+
 /* ---- creation and destruction --------------------------------------------------------------- */
 
 static size_t rounded(size_t bytes)
@@ -170,12 +213,17 @@ static void calm_machine(gw_loop *loop)
     (void)mlockall(MCL_CURRENT);
 }
 
-static bool start_thread(gw_loop *loop)
+static bool start_threads(gw_loop *loop)
 {
     pthread_attr_t attr;
     pthread_attr_init(&attr);
     pthread_attr_setstacksize(&attr, STACK_BYTES);
-    int failed = pthread_create(&loop->thread, &attr, run, loop);
+    int failed = pthread_create(&loop->world, &attr, watch, loop);
+    if (!failed && pthread_create(&loop->thread, &attr, run, loop) != 0) {
+        atomic_store_explicit(&loop->stop, true, memory_order_release);
+        pthread_join(loop->world, NULL);
+        failed = true;
+    }
     pthread_attr_destroy(&attr);
     return !failed;
 }
@@ -201,12 +249,15 @@ gw_loop *gw_loop_create(const gw_loop_def *def, gw_error *error)
         goto fail_simulation;
     }
     calm_machine(loop);
-    if (!start_thread(loop)) {
+    pthread_mutex_init(&loop->looking, NULL);
+    atomic_store(&loop->detection, gw_simulation_detection(loop->simulation));
+    if (!start_threads(loop)) {
         gw_fail(error, GW_FAILED, "", "the system refuses a thread for the loop");
         goto fail_memory;
     }
     return loop;
 fail_memory:
+    pthread_mutex_destroy(&loop->looking);
     if (loop->latency_fd >= 0)
         close(loop->latency_fd);
     free(loop->memory);
@@ -217,10 +268,12 @@ fail:
     return NULL;
 }
 
-static void destroy_retired(const gw_command *command)
+static void destroy_retired(gw_loop *loop, const gw_command *command)
 {
+    pthread_mutex_lock(&loop->looking);
     if (command->kind == GW_COMMAND_SCENARIO)
         gw_scenario_destroy(command->scenario);
+    pthread_mutex_unlock(&loop->looking);
     if (command->kind == GW_COMMAND_OPERATOR)
         gw_operator_program_destroy(command->operator.program);
 }
@@ -232,12 +285,14 @@ void gw_loop_destroy(gw_loop *loop)
         return;
     atomic_store_explicit(&loop->stop, true, memory_order_release);
     pthread_join(loop->thread, NULL);
+    pthread_join(loop->world, NULL);
     gw_simulation_apply(loop->simulation, &halt, &command);
     gw_simulation_tick(loop->simulation);
     while (gw_ring_pop(&loop->commands, &command))
-        destroy_retired(&command);
+        destroy_retired(loop, &command);
     gw_loop_collect(loop);
     gw_simulation_destroy(loop->simulation);
+    pthread_mutex_destroy(&loop->looking);
     if (loop->latency_fd >= 0)
         close(loop->latency_fd);
     free(loop->memory);
@@ -256,7 +311,7 @@ void gw_loop_collect(gw_loop *loop)
 {
     gw_command command;
     while (gw_ring_pop(&loop->retired, &command))
-        destroy_retired(&command);
+        destroy_retired(loop, &command);
 }
 
 void gw_loop_snapshot(gw_loop *loop, gw_snapshot *snapshot)
@@ -277,8 +332,10 @@ void gw_loop_record(gw_loop *loop, bool on)
 int gw_loop_records(gw_loop *loop, gw_snapshot *records, int capacity, uint64_t *lost)
 {
     int count = 0;
-    while (count < capacity && gw_ring_pop(&loop->records, &records[count]))
-        records[count++].follower_count = 0;
+    while (count < capacity && gw_ring_pop(&loop->records, &records[count])) {
+        gw_snapshot *r = &records[count++];
+        r->follower_count = r->free_count = r->contact_count = 0;
+    }
     uint64_t all = atomic_load_explicit(&loop->lost, memory_order_relaxed);
     *lost = all - loop->lost_told;
     loop->lost_told = all;

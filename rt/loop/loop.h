@@ -2,6 +2,7 @@
  * The loop: a simulation on a thread of its own at its rate, SCHED_FIFO where granted, absolute
  * deadlines. It shares three things with the rest and waits for nobody: a ring of commands in, a
  * mailbox with the newest snapshot out, rings of per-tick records, events and retired memory out.
+ * A second thread looks for what is near (detection.h) at the rate of the scene's contacts.
  *
  * One thread (or one lock) sends commands and collects retired memory and events; one thread (or
  * one lock) reads snapshots; one thread reads records.

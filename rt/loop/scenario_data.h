@@ -5,16 +5,22 @@
 #ifndef GW_LOOP_SCENARIO_DATA_H
 #define GW_LOOP_SCENARIO_DATA_H
 
+#include "rt/control/rendering.h"
 #include "rt/control/travel.h"
 #include "rt/control/workspace.h"
+#include "rt/loop/movers.h"
 #include "rt/loop/network.h"
 #include "rt/loop/slot.h"
 #include "rt/loop/walls.h"
 #include "rt/model/guided.h"
 
 typedef struct gw_scenario_tool {
-    char object_id[GW_MAX_ID + 1];
-    int object;           /* index in the scene */
+    char object_id[GW_MAX_ID + 1]; /* of the held object or mechanism */
+    int object;                    /* index in the scene, -1 where a mechanism is held */
+    int mechanism, link;           /* index in the scene, or -1 */
+    bool renders;                  /* an impedance device: `rendering` is its control */
+    gw_rendering_def rendering;
+    gw_pose start;        /* of the device at tick 0 beside the tool */
     gw_guided_def guided; /* set, mass, damping, tool frame */
     char branch[16];      /* id of the set */
     gw_pose pose;         /* world_from_object of the layout */
@@ -32,13 +38,15 @@ struct gw_scenario {
     unsigned long long built;    /* from this revision */
     unsigned long long revision; /* in effect */
     int rate;
-    double dt;
+    int substeps;          /* of all in a tick, 1 where no simulated device wants more */
+    double dt;             /* of a tick */
     double rest_potential; /* of the movable objects that no tool holds (J) */
     bool go_to_layout;
     double travel_speed, travel_spin;
     int slot_count;
     gw_device_slot *slots[GW_MAX_DEVICES];
     gw_network *network; /* owned */
+    gw_movers *movers;   /* owned */
     int tool_count;
     gw_scenario_tool tools[GW_MAX_TOOLS];
 };

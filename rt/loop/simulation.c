@@ -32,6 +32,7 @@ struct gw_simulation {
     gw_snapshot snapshot;
     gw_event events[EVENTS_KEPT];
     int event_count;
+    gw_follower moved[GW_MAX_FOLLOWERS]; /* room for what contacts are told of */
 };
 
 static void emit(gw_simulation *s, gw_event event)
@@ -82,9 +83,17 @@ static void account(const gw_simulation *s, gw_energy *e)
         e->dissipated += s->holds[i].dissipated;
         e->edits += s->holds[i].edits;
     }
+    gw_movers_account(s->scenario->movers, e);
 }
 
 /* ---- commands ------------------------------------------------------------------------------- */
+
+/* The mechanism that a tool holds, NULL where it holds an object. */
+static gw_chain *chain_of(gw_scenario *scenario, int tool)
+{
+    int mechanism = scenario->tools[tool].mechanism;
+    return mechanism >= 0 ? gw_movers_chain(scenario->movers, mechanism) : NULL;
+}
 
 /* Tick 0: everything where the scenario says. */
 static void reset(gw_simulation *s)
@@ -96,8 +105,10 @@ static void reset(gw_simulation *s)
     s->carried = (gw_energy){0};
     s->bound = 0;
     gw_network_reset(s->scenario->network);
+    gw_movers_reset(s->scenario->movers);
     for (int i = 0; i < s->scenario->tool_count; i++)
-        gw_hold_reset(&s->holds[i], &s->scenario->tools[i], s->scenario->dt);
+        gw_hold_reset(&s->holds[i], &s->scenario->tools[i], chain_of(s->scenario, i),
+                      s->scenario->dt / s->scenario->substeps);
     for (int i = 0; i < s->scenario->slot_count; i++) {
         gw_device_slot *slot = s->scenario->slots[i];
         slot->start = 0;
@@ -112,7 +123,8 @@ static void reset(gw_simulation *s)
 static const gw_hold *predecessor(const gw_simulation *s, const gw_scenario_tool *tool)
 {
     for (int i = 0; i < s->scenario->tool_count; i++)
-        if (strcmp(s->holds[i].tool->object_id, tool->object_id) == 0)
+        if (strcmp(s->holds[i].tool->object_id, tool->object_id) == 0 &&
+            (s->holds[i].tool->mechanism < 0) == (tool->mechanism < 0))
             return &s->holds[i];
     return NULL;
 }
@@ -121,8 +133,10 @@ static void switch_scenario(gw_simulation *s, gw_scenario *next)
 {
     gw_energy before, after;
     account(s, &before);
+    gw_movers_carry(next->movers, s->scenario->movers);
     for (int i = 0; i < next->tool_count; i++)
-        gw_hold_switch(&s->switched[i], predecessor(s, &next->tools[i]), &next->tools[i], next);
+        gw_hold_switch(&s->switched[i], predecessor(s, &next->tools[i]), &next->tools[i],
+                       chain_of(next, i), next);
     s->scenario = next;
     memcpy(s->holds, s->switched, sizeof s->holds);
     /* energy that came or went with the switch, bodies taken up or let go included */
@@ -141,7 +155,8 @@ static void follow_now(gw_simulation *s)
 {
     for (int i = 0; i < s->scenario->tool_count; i++) {
         gw_pose object = gw_hold_object(&s->holds[i]);
-        gw_network_hold(s->scenario->network, s->holds[i].tool->object, &object);
+        if (!s->holds[i].chain)
+            gw_network_hold(s->scenario->network, s->holds[i].tool->object, &object);
     }
     gw_network_follow(s->scenario->network, true);
 }
@@ -217,7 +232,8 @@ static void apply_drag(gw_simulation *s, const gw_command *command)
     gw_hold *hold = &s->holds[command->tool];
     if (!hold->robot.moving)
         gw_robot_release(&hold->robot);
-    gw_drag_start(&hold->drag, command, &hold->tool->guided.mass, s->scenario->dt);
+    gw_mass mass = gw_hold_mass(hold);
+    gw_drag_start(&hold->drag, command, &mass, s->scenario->dt);
 }
 
 static void apply_release(gw_simulation *s, int tool)
@@ -233,6 +249,12 @@ static void apply_release(gw_simulation *s, int tool)
 static void apply_guide(gw_simulation *s, const gw_command *command)
 {
     gw_robot *robot = &s->holds[command->tool].robot;
+    if (s->holds[command->tool].chain) {
+        gw_robot refused = {.tag = command->tag, .outcome = GW_GUIDE_LOST, .ended = true};
+        *robot = refused;
+        report_way(s, command->tool);
+        return;
+    }
     if (robot->moving) {
         gw_robot_stay(robot);
         report_way(s, command->tool);
@@ -241,7 +263,7 @@ static void apply_guide(gw_simulation *s, const gw_command *command)
     report_way(s, command->tool);
 }
 
-/* Drag, release, push, clutch, guide: of one tool. */
+/* Drag, release, push, clutch, guide, rendering: of one tool. */
 static void apply_to_tool(gw_simulation *s, const gw_command *command)
 {
     if (command->tool < 0 || command->tool >= s->scenario->tool_count)
@@ -253,6 +275,8 @@ static void apply_to_tool(gw_simulation *s, const gw_command *command)
         apply_release(s, command->tool);
     else if (command->kind == GW_COMMAND_GUIDE)
         apply_guide(s, command);
+    else if (command->kind == GW_COMMAND_RENDERING)
+        gw_rendering_switch(&hold->rendering, &command->rendering);
     else if (command->kind == GW_COMMAND_PUSH)
         hold->push = command->push;
     else
@@ -297,8 +321,9 @@ void gw_simulation_apply(gw_simulation *s, const gw_command *command, gw_command
     case GW_COMMAND_GEOMETRY:
         apply_geometry(s, command);
         return;
-    case GW_COMMAND_RENDERING:
     case GW_COMMAND_MOTOR:
+        gw_movers_motor(s->scenario->movers, command->motor.mechanism, command->motor.joint,
+                        &command->motor.motor);
         return;
     case GW_COMMAND_HALT:
         apply_halt(s, command);
@@ -311,6 +336,7 @@ void gw_simulation_apply(gw_simulation *s, const gw_command *command, gw_command
     case GW_COMMAND_PUSH:
     case GW_COMMAND_CLUTCH:
     case GW_COMMAND_GUIDE:
+    case GW_COMMAND_RENDERING:
         apply_to_tool(s, command);
         return;
     }
@@ -334,6 +360,9 @@ static void report(gw_simulation *s, int tool, state_before was)
         emit(s, (gw_event){.kind = GW_EVENT_DEVICE_LOST, .tool = tool});
     if (hold->held_still && !was.still)
         emit(s, (gw_event){.kind = GW_EVENT_NOT_FINITE, .tool = tool});
+    if (hold->rendered.withheld > 0)
+        emit(s,
+             (gw_event){.kind = GW_EVENT_WITHHELD, .tool = tool, .value = hold->rendered.withheld});
     if (hold->singular && !was.singular)
         emit(s, (gw_event){.kind = GW_EVENT_SINGULAR, .tool = tool});
     report_way(s, tool);
@@ -354,6 +383,7 @@ static void tick_figures(gw_simulation *s)
     out->overruns = s->overruns;
     out->follower_count =
         gw_network_followers(s->scenario->network, out->followers, GW_MAX_FOLLOWERS);
+    gw_movers_publish(s->scenario->movers, out);
     account(s, &out->energy);
 }
 
@@ -366,7 +396,7 @@ static void move_geometry(gw_simulation *s)
         return;
     for (int i = 0; i < s->scenario->tool_count; i++) {
         gw_hold *hold = &s->holds[i];
-        int count = gw_network_problem(network, hold->tool->object, constraints);
+        int count = hold->chain ? -1 : gw_network_problem(network, hold->tool->object, constraints);
         if (count >= 0 && !gw_hold_move_set(hold, constraints, count))
             emit(s, (gw_event){.kind = GW_EVENT_LEFT_BEHIND, .tool = i});
     }
@@ -379,43 +409,93 @@ static void follow(gw_simulation *s)
     bool travelling = false;
     for (int i = 0; i < s->scenario->tool_count; i++) {
         gw_pose object = gw_hold_object(&s->holds[i]);
-        gw_network_hold(network, s->holds[i].tool->object, &object);
+        if (!s->holds[i].chain)
+            gw_network_hold(network, s->holds[i].tool->object, &object);
         travelling = travelling || s->holds[i].travel.active;
     }
     bool bound = !gw_network_follow(network, travelling) && !travelling;
     for (int i = 0; i < s->scenario->tool_count && bound; i++) {
         gw_hold_undo(&s->holds[i]);
-        gw_network_hold(network, s->holds[i].tool->object, &s->holds[i].body.pose);
+        if (!s->holds[i].chain)
+            gw_network_hold(network, s->holds[i].tool->object, &s->holds[i].body.pose);
     }
     if (bound && s->bound == 0)
         emit(s, (gw_event){.kind = GW_EVENT_BOUND});
     s->bound = bound ? s->scenario->rate / 4 : s->bound > 0 ? s->bound - 1 : 0;
 }
 
+/* What followers and moved geometry are to contacts: bodies that are taken along. */
+static void place_moved(gw_simulation *s, double dt)
+{
+    gw_follower *moved = s->moved;
+    int count = gw_network_followers(s->scenario->network, moved, GW_MAX_FOLLOWERS);
+    for (int i = 0; i < count; i++)
+        gw_movers_place(s->scenario->movers, moved[i].object, &moved[i].world_from_object, dt);
+}
+
+/* All models go on by one step of `tick`. */
+static void step_models(gw_simulation *s, const gw_tick *tick)
+{
+    gw_movers *movers = s->scenario->movers;
+    int count = s->scenario->tool_count;
+    for (int i = 0; i < count; i++)
+        gw_hold_open(&s->holds[i], tick, gw_movers_of_tool(movers, i));
+    if (tick->moving)
+        gw_movers_step(movers, tick->dt);
+    for (int i = 0; i < count; i++)
+        gw_hold_close(&s->holds[i], tick, gw_movers_of_tool(movers, i));
+    if (!tick->moving)
+        return;
+    follow(s);
+    if (gw_movers_detection(movers))
+        place_moved(s, tick->dt);
+}
+
+/* Sense, step and act, `substeps` times in a tick; the snapshot is of the first sense. */
+static void step_all(gw_simulation *s, gw_tick *tick)
+{
+    gw_movers *movers = s->scenario->movers;
+    int tools = s->scenario->tool_count, substeps = tick->moving ? s->scenario->substeps : 1;
+    double whole = tick->dt;
+    tick->dt = whole / s->scenario->substeps;
+    for (int k = 0; k < substeps; k++) {
+        tick->within = k * tick->dt;
+        for (int i = 0; i < tools; i++) {
+            gw_hold_sense(&s->holds[i], tick, movers, i);
+            if (k == 0)
+                gw_hold_before(&s->holds[i], &s->snapshot.tools[i]);
+        }
+        if (tick->moving && k == 0)
+            move_geometry(s);
+        step_models(s, tick);
+        for (int i = 0; i < tools; i++)
+            gw_hold_act(&s->holds[i], tick);
+    }
+    tick->dt = whole;
+}
+
 void gw_simulation_tick(gw_simulation *s)
 {
     bool moving = !s->halted && (s->state == GW_RUNNING || (s->state == GW_PAUSED && s->steps));
-    gw_tick tick = {s->tick, s->scenario->dt, s->scenario->rate, moving, !s->halted};
+    gw_tick tick = {.tick = s->tick,
+                    .dt = s->scenario->dt,
+                    .rate = s->scenario->rate,
+                    .moving = moving,
+                    .engaged = !s->halted};
     bool limited = false;
-    tick_figures(s);
     state_before was[GW_MAX_TOOLS];
-    for (int i = 0; i < s->scenario->tool_count; i++) {
-        was[i] = (state_before){s->holds[i].lost, s->holds[i].held_still, s->holds[i].singular};
-        gw_hold_sense(&s->holds[i], &tick);
-        gw_hold_before(&s->holds[i], &s->snapshot.tools[i]);
-    }
-    if (moving)
-        move_geometry(s);
+    gw_movers_exchange(s->scenario->movers);
+    tick_figures(s);
     for (int i = 0; i < s->scenario->tool_count; i++)
-        gw_hold_step(&s->holds[i], &tick);
-    if (moving)
-        follow(s);
+        was[i] = (state_before){s->holds[i].lost, s->holds[i].held_still, s->holds[i].singular};
+    step_all(s, &tick);
     for (int i = 0; i < s->scenario->tool_count; i++) {
-        gw_hold_act(&s->holds[i], &tick);
         gw_hold_publish(&s->holds[i], &s->snapshot.tools[i]);
         report(s, i, was[i]);
         limited = limited || s->holds[i].limited;
     }
+    if (moving && gw_movers_jammed(s->scenario->movers))
+        emit(s, (gw_event){.kind = GW_EVENT_JAMMED});
     tell_moved(s);
     s->now++;
     s->limited_ticks += limited && moving;
@@ -423,6 +503,11 @@ void gw_simulation_tick(gw_simulation *s)
         return;
     s->tick++;
     s->steps -= s->state == GW_PAUSED;
+}
+
+gw_detection *gw_simulation_detection(gw_simulation *s)
+{
+    return gw_movers_detection(s->scenario->movers);
 }
 
 const gw_snapshot *gw_simulation_snapshot(const gw_simulation *s)

@@ -16,6 +16,8 @@
 #include "rt/loop/network.h"
 #include "rt/loop/scenario.h"
 
+struct gw_detection;
+
 typedef enum gw_run_state { GW_STOPPED, GW_RUNNING, GW_PAUSED } gw_run_state;
 
 /* ---- commands in --------------------------------------------------------------------------- */
@@ -240,6 +242,10 @@ void gw_simulation_apply(gw_simulation *simulation, const gw_command *command, g
 /* One tick: device read, map, wrench, step, control, clamps, device write, snapshot. The device is
  * serviced also when stopped or paused. RT safe. */
 void gw_simulation_tick(gw_simulation *simulation);
+
+/* Detection of what is near, NULL where nothing touches: whoever owns the clock has it looked at
+ * its own period, never inside a tick (detection.h). It lives as long as the scenario. */
+struct gw_detection *gw_simulation_detection(gw_simulation *simulation);
 
 /* The state of the last tick, valid until the next one. */
 const gw_snapshot *gw_simulation_snapshot(const gw_simulation *simulation);

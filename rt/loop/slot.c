@@ -98,6 +98,14 @@ void gw_slot_write(gw_device_slot *slot, const gw_twist *twist, bool engaged)
     slot->driver->write(slot->device, &c);
 }
 
+void gw_slot_exert_command(gw_device_slot *slot, const gw_wrench *wrench, bool engaged)
+{
+    gw_device_command c = {.engaged = engaged};
+    memcpy(c.f, (double[3]){wrench->f.x, wrench->f.y, wrench->f.z}, sizeof c.f);
+    memcpy(c.t, (double[3]){wrench->t.x, wrench->t.y, wrench->t.z}, sizeof c.t);
+    slot->driver->write(slot->device, &c);
+}
+
 void gw_slot_exert(gw_device_slot *slot, const gw_wrench *wrench)
 {
     double f[3] = {wrench->f.x, wrench->f.y, wrench->f.z};

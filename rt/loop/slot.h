@@ -26,6 +26,8 @@ typedef struct gw_sensed {
 
 gw_sensed gw_slot_read(gw_device_slot *slot);
 void gw_slot_write(gw_device_slot *slot, const gw_twist *twist, bool engaged);
+/* What an impedance device is to exert. */
+void gw_slot_exert_command(gw_device_slot *slot, const gw_wrench *wrench, bool engaged);
 void gw_slot_exert(gw_device_slot *slot, const gw_wrench *wrench);
 /* The true pose; false where the driver does not know it. */
 bool gw_slot_truth(const gw_device_slot *slot, gw_pose *pose);

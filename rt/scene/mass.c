@@ -67,3 +67,11 @@ double gw_scene_size(const gw_scene *scene)
     gw_box b = gw_scene_bounds(scene);
     return fmax(1e-6, gw_distance(b.low, b.high));
 }
+
+int gw_scene_step_rate(const gw_scene *scene)
+{
+    int most = 1;
+    for (int i = 0; i < scene->tool_count; i++)
+        most = scene->tools[i].substeps > most ? scene->tools[i].substeps : most;
+    return most * (scene->rate > 0 ? scene->rate : 1000);
+}

@@ -332,6 +332,9 @@ double gw_object_length(const gw_object *object);
 gw_box gw_scene_bounds(const gw_scene *scene);
 double gw_scene_size(const gw_scene *scene);
 
+/* Steps a second of loop and simulated devices: the rate times the most substeps a tool wants. */
+int gw_scene_step_rate(const gw_scene *scene);
+
 /* [A-Za-z0-9_.:+-]{1,64} */
 bool gw_id_valid(const char *id);
 

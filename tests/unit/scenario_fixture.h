@@ -82,6 +82,21 @@ static inline gw_network *fixture_network(void)
     return gw_network_create(&scene, &layout, NULL);
 }
 
+/* `tools` held objects, and nothing that touches them. */
+static inline gw_movers *fixture_movers(int rate, int tools)
+{
+    gw_scene scene = gw_scene_default();
+    gw_layout layout = {0};
+    int objects[GW_MAX_TOOLS] = {0, 1}, none[GW_MAX_TOOLS] = {-1, -1};
+    return gw_movers_create(&(gw_movers_def){.scene = &scene,
+                                             .layout = &layout,
+                                             .tool_count = tools,
+                                             .objects = objects,
+                                             .mechanisms = none,
+                                             .rate = rate},
+                            NULL);
+}
+
 /* One tool on the set, its body at (0.1, 0, 0) with the set's zero rotation. */
 static inline gw_scenario *fixture_scenario(const gw_guided_def *body, gw_device_slot *slot,
                                             int rate)
@@ -91,13 +106,17 @@ static inline gw_scenario *fixture_scenario(const gw_guided_def *body, gw_device
     *s = (gw_scenario){.revision = 1,
                        .rate = rate,
                        .dt = 1.0 / rate,
+                       .substeps = 1,
                        .travel_speed = 0.25,
                        .travel_spin = 1,
                        .tool_count = 1,
                        .slot_count = 1};
     s->network = fixture_network();
+    s->movers = fixture_movers(rate, 1);
     s->slots[0] = slot;
     strcpy(t->object_id, "cone");
+    t->mechanism = -1;
+    t->start = gw_pose_identity();
     t->guided = *body;
     t->pose = (gw_pose){{0.1, 0, 0}, body->set.rotation.zero};
     t->slot = slot;

@@ -1,0 +1,260 @@
+/*
+ * Taking hold: at tick 0, at a change of scenario, onto moved geometry; and letting the tool rest.
+ * On the loop's thread, RT safe.
+ */
+#include <string.h>
+
+#include "rt/loop/contact.h"
+
+#define TRAVEL_ACCELERATION 10.0 /* m/s^2 in a travel's ramps */
+#define HAND_FORCE_RATE     45.0 /* N/s: 0.05 N per ms with a margin for rounding off */
+#define HAND_DAMPING_LEAST  1.4  /* of sqrt(k m), twice the damping ratio */
+
+void gw_hold_show(gw_hold *hold)
+{
+    gw_model_held(gw_hold_model(hold), &hold->shown, &hold->shown_twist);
+    gw_travel_apply(&hold->travel, &hold->shown, &hold->shown_twist);
+}
+
+double gw_hold_slow(gw_hold *hold, double factor)
+{
+    double v[GW_MODEL_MAX_DOF], before, after, potential;
+    gw_model *model = gw_hold_model(hold);
+    int dof = gw_model_dof(model);
+    if (!hold->chain)
+        return gw_guided_slow(&hold->body, factor);
+    gw_model_energy(model, &before, &potential);
+    gw_model_velocity(model, v);
+    for (int i = 0; i < dof; i++)
+        v[i] *= factor - 1;
+    gw_model_kick(model, v);
+    gw_model_energy(model, &after, &potential);
+    return before - after;
+}
+
+/* Of a mechanism: 1 / the trace of each half of Lambda^-1, no more than any direction has. */
+gw_mass gw_hold_mass(const gw_hold *hold)
+{
+    double columns[GW_MODEL_MAX_DOF][6], drift[6], inverse[6][6];
+    if (!hold->chain)
+        return hold->body.def.mass;
+    const gw_model *model = &hold->chain->model;
+    int dof = gw_model_dof(model);
+    gw_model_jacobian(model, columns, drift);
+    gw_inverse_inertia(model, dof, (const double(*)[6])columns, inverse);
+    double light = inverse[0][0] + inverse[1][1] + inverse[2][2];
+    double nimble = inverse[3][3] + inverse[4][4] + inverse[5][5];
+    double mass = light > 1e-6 ? 1 / light : 1e6, inertia = nimble > 1e-6 ? 1 / nimble : 1e6;
+    gw_mass out = {.mass = mass};
+    for (int i = 0; i < 3; i++)
+        out.inertia.m[i][i] = inertia;
+    return out;
+}
+
+static void take_settings(gw_hold *hold, const gw_scenario_tool *tool, double dt)
+{
+    hold->tool = tool;
+    hold->pid.p = tool->gain_p;
+    hold->pid.i = tool->gain_i;
+    hold->pid.d = tool->gain_d;
+    hold->coupling = gw_coupling_for(gw_hold_mass(hold).mass, hold->map.scale, dt);
+}
+
+/* The device at the tool: placed where the driver can, else the map is centred on it. */
+static void join_device(gw_hold *hold)
+{
+    gw_pose at = {gw_add(hold->shown.p, hold->tool->start.p),
+                  gw_quat_mul(hold->tool->start.q, hold->shown.q)};
+    gw_pose device = gw_map_to_device(&hold->map, &at);
+    if (gw_slot_place(hold->tool->slot, &device))
+        return;
+    hold->sensed = gw_slot_read(hold->tool->slot);
+    if (hold->sensed.valid)
+        hold->map = gw_map_recentred(&hold->map, &hold->shown, &hold->sensed.pose);
+}
+
+static void take_body(gw_hold *hold, const gw_scenario_tool *tool)
+{
+    gw_guided_init(&hold->body, &tool->guided, &tool->pose);
+    gw_walls_switch(&hold->walls, tool->walls, tool->wall_count);
+}
+
+void gw_hold_reset(gw_hold *hold, const gw_scenario_tool *tool, gw_chain *chain, double dt)
+{
+    memset(hold, 0, sizeof *hold);
+    hold->map = tool->map;
+    hold->chain = chain;
+    if (!chain) {
+        take_body(hold, tool);
+        gw_guided_set_twist(&hold->body, &tool->twist);
+    }
+    take_settings(hold, tool, dt);
+    gw_rendering_init(&hold->rendering, &tool->rendering);
+    gw_pid_reset(&hold->pid);
+    gw_hold_show(hold);
+    join_device(hold);
+}
+
+/* ---- change of scenario --------------------------------------------------------------------- */
+
+static gw_travel_limits travel_limits(const gw_hold *hold, const gw_scenario *scenario)
+{
+    gw_hand hand = gw_operator_hand(hold->tool->slot->program);
+    if (hold->drag.active)
+        hand = (gw_hand){hand.stiffness + hold->drag.stiffness, hand.damping + hold->drag.damping,
+                         hand.mass};
+    /* a hand that would ring is brought along as slowly as one that would not */
+    hand.damping = fmax(hand.damping, HAND_DAMPING_LEAST * sqrt(hand.stiffness * hand.mass));
+    return (gw_travel_limits){.speed = scenario->travel_speed,
+                              .spin = scenario->travel_spin,
+                              .acceleration = TRAVEL_ACCELERATION,
+                              .hand_stiffness = hand.stiffness,
+                              .hand_damping = hand.damping,
+                              .hand_mass = hand.mass,
+                              .hand_force_rate = HAND_FORCE_RATE};
+}
+
+/* The device stays where it is: where the tool's frame, its device, its object or the stated scale
+ * changed, the map is centred anew on it; else the hand keeps the map it has. */
+static void keep_device(gw_hold *hold, const gw_hold *old, const gw_pose *shown)
+{
+    bool same = old && old->tool->slot == hold->tool->slot;
+    bool rescaled = same && hold->tool->scale_stated && hold->tool->map.scale != old->map.scale;
+    hold->map = same ? old->map : hold->tool->map;
+    if (rescaled)
+        hold->map.scale = hold->tool->map.scale;
+    if (!same || rescaled || gw_pose_distance(shown, &old->shown, 1) > 1e-12) {
+        gw_sensed s = gw_slot_read(hold->tool->slot);
+        if (s.valid)
+            hold->map = gw_map_recentred(&hold->map, shown, &s.pose);
+        gw_pid_reset(&hold->pid);
+    }
+}
+
+/* What was not held before. */
+static void take_up(gw_hold *hold, const gw_scenario_tool *tool, gw_chain *chain, double dt)
+{
+    memset(hold, 0, sizeof *hold);
+    hold->tool = tool;
+    hold->chain = chain;
+    if (!chain)
+        take_body(hold, tool);
+    gw_hold_show(hold);
+    keep_device(hold, NULL, &hold->shown);
+    take_settings(hold, tool, dt);
+    gw_rendering_init(&hold->rendering, &tool->rendering);
+}
+
+/* A mechanism goes on as it is: only the point where it is held may be another one. */
+static void switch_chain(gw_hold *hold, const gw_hold *old, const gw_scenario_tool *tool,
+                         gw_chain *chain, double dt)
+{
+    *hold = *old;
+    hold->tool = tool;
+    hold->chain = chain;
+    hold->work = hold->dissipated = hold->edits = 0;
+    gw_hold_show(hold);
+    keep_device(hold, old, &hold->shown);
+    take_settings(hold, tool, dt);
+    gw_rendering_switch(&hold->rendering, &tool->rendering);
+}
+
+void gw_hold_switch(gw_hold *hold, const gw_hold *old, const gw_scenario_tool *tool,
+                    gw_chain *chain, const gw_scenario *scenario)
+{
+    if (!old) {
+        take_up(hold, tool, chain, scenario->dt);
+        return;
+    }
+    if (chain) {
+        switch_chain(hold, old, tool, chain, scenario->dt);
+        return;
+    }
+    gw_pose from = gw_hold_object(old), at, to = tool->pose;
+    gw_vec3 arm = gw_sub(from.p, old->shown.p);
+    gw_twist twist = {gw_add(old->shown_twist.v, gw_cross(old->shown_twist.w, arm)),
+                      old->shown_twist.w};
+    *hold = *old;
+    hold->tool = tool;
+    hold->work = hold->dissipated = hold->edits = 0;
+    at = gw_pose_mul(&from, &tool->guided.body_from_held);
+    arm = gw_sub(at.p, from.p);
+    gw_twist at_twist = {gw_add(twist.v, gw_cross(twist.w, arm)), twist.w};
+    keep_device(hold, old, &at);
+    take_settings(hold, tool, scenario->dt);
+    gw_rendering_switch(&hold->rendering, &tool->rendering);
+    if (!scenario->go_to_layout)
+        gw_submanifold_nearest(&tool->guided.set, &from, tool->guided.length, &to);
+    gw_guided_init(&hold->body, &tool->guided, &to);
+    if (!scenario->go_to_layout)
+        gw_guided_set_twist(&hold->body, &twist);
+    gw_pose model;
+    gw_twist model_twist;
+    gw_model_held(&hold->body.model, &model, &model_twist);
+    gw_travel_limits limits = travel_limits(hold, scenario);
+    gw_travel_start(&hold->travel, &at, &at_twist, &model, &model_twist, &limits);
+    hold->robot.touched =
+        gw_walls_carry(&hold->walls, tool->walls, tool->wall_count, hold->robot.touched);
+    gw_walls_switch(&hold->walls, tool->walls, tool->wall_count);
+    gw_robot_switch(&hold->robot, &old->tool->guided.set, &tool->guided.set, &hold->body.pose,
+                    &tool->guided.body_from_held);
+    hold->settled = !hold->travel.active;
+    gw_hold_show(hold);
+}
+
+/* ---- clutch --------------------------------------------------------------------------------- */
+
+void gw_hold_clutch(gw_hold *hold)
+{
+    bool wanted = hold->clutch_wanted || (hold->sensed.valid && hold->sensed.clutch);
+    if (wanted && !hold->clutched) {
+        gw_hold_rest(hold);
+        hold->free = (gw_twist){{0, 0, 0}, {0, 0, 0}};
+    }
+    if (!wanted && hold->clutched) {
+        if (hold->sensed.valid)
+            hold->map = gw_map_recentred(&hold->map, &hold->shown, &hold->sensed.pose);
+        gw_pid_reset(&hold->pid);
+    }
+    hold->clutched = wanted;
+}
+
+void gw_hold_rest(gw_hold *hold)
+{
+    hold->dissipated += gw_hold_slow(hold, 0);
+    hold->travel.pace = 0;
+    gw_hold_show(hold);
+}
+
+void gw_hold_undo(gw_hold *hold)
+{
+    gw_guided *body = &hold->body;
+    if (hold->chain)
+        return;
+    double kinetic, potential, before, level;
+    gw_hold_energy(hold, &kinetic, &potential);
+    gw_guided_init(body, &body->def, &hold->start);
+    gw_hold_energy(hold, &before, &level);
+    hold->dissipated += kinetic + potential - before - level;
+}
+
+/* ---- geometry that moves -------------------------------------------------------------------- */
+
+bool gw_hold_move_set(gw_hold *hold, const gw_constraint *constraints, int count)
+{
+    gw_guided *body = &hold->body;
+    gw_problem problem = {body->pose, body->def.length, count, constraints};
+    gw_branch before = {.set = body->def.set, .nearest = body->pose}, after;
+    gw_twist twist = body->twist;
+    double kinetic, potential, now, level;
+    memcpy(before.id, hold->tool->branch, sizeof before.id);
+    if (!gw_solve_branch(&problem, &before, &after))
+        return false;
+    gw_hold_energy(hold, &kinetic, &potential);
+    body->def.set = after.set;
+    gw_guided_init(body, &body->def, &after.nearest);
+    gw_guided_set_twist(body, &twist);
+    gw_hold_energy(hold, &now, &level);
+    hold->edits += now + level - kinetic - potential;
+    return true;
+}

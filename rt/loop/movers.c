@@ -1,0 +1,254 @@
+/*
+ * The models of a tick and the contacts between them. On the loop's thread, RT safe, but for
+ * create and destroy.
+ */
+#include "rt/loop/movers_data.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- state ---------------------------------------------------------------------------------- */
+
+static void take_start_contacts(gw_movers *m)
+{
+    int count;
+    if (!m->world)
+        return;
+    gw_world_reset(m->world);
+    const gw_near *near = gw_detection_start(m->detection, &count);
+    gw_world_near(m->world, near, count);
+}
+
+void gw_movers_reset(gw_movers *m)
+{
+    for (int i = 0; i < m->chain_count; i++) {
+        gw_moving_chain *c = &m->chains[i];
+        gw_chain_init(&c->chain, &c->def, c->q0, c->v0);
+    }
+    for (int i = 0; i < m->free_count; i++) {
+        gw_moving_body *b = &m->bodies[i];
+        gw_guided_init(&b->body, &b->def, &b->pose);
+        gw_guided_set_twist(&b->body, &b->twist);
+    }
+    m->work = m->dissipated = m->motors = 0;
+    m->contact = (gw_contact_figures){0};
+    m->last = (gw_world_step){0};
+    m->was_jammed = m->jammed = false;
+    m->moved_count = 0;
+    take_start_contacts(m);
+}
+
+static void carry_chain(gw_moving_chain *c, const gw_movers *old)
+{
+    for (int i = 0; i < old->chain_count; i++) {
+        const gw_moving_chain *was = &old->chains[i];
+        if (strcmp(was->id, c->id) == 0 && was->def.count == c->def.count)
+            gw_chain_init(&c->chain, &c->def, was->chain.q, was->chain.v);
+    }
+}
+
+static void carry_body(gw_moving_body *b, const gw_movers *old)
+{
+    for (int i = 0; i < old->free_count; i++) {
+        const gw_moving_body *was = &old->bodies[i];
+        if (strcmp(was->id, b->id) != 0)
+            continue;
+        gw_guided_init(&b->body, &b->def, &was->body.pose);
+        gw_guided_set_twist(&b->body, &was->body.twist);
+    }
+}
+
+void gw_movers_carry(gw_movers *m, const gw_movers *old)
+{
+    for (int i = 0; i < m->chain_count; i++)
+        carry_chain(&m->chains[i], old);
+    for (int i = 0; i < m->free_count; i++)
+        carry_body(&m->bodies[i], old);
+    if (m->world && m->detection)
+        gw_movers_exchange(m);
+}
+
+gw_chain *gw_movers_chain(gw_movers *m, int index)
+{
+    return index < m->chain_count ? &m->chains[index].chain : NULL;
+}
+
+void gw_movers_motor(gw_movers *m, int mechanism, int joint, const gw_motor *motor)
+{
+    if (mechanism >= 0 && mechanism < m->chain_count && joint >= 0 &&
+        joint < m->chains[mechanism].def.count)
+        m->chains[mechanism].def.links[joint].motor = *motor;
+}
+
+gw_mover *gw_movers_of_tool(gw_movers *m, int index)
+{
+    return &m->mover[m->tool_mover[index]];
+}
+
+gw_detection *gw_movers_detection(gw_movers *m)
+{
+    return m->detection;
+}
+
+/* ---- bodies out, contacts in ---------------------------------------------------------------- */
+
+void gw_movers_place(gw_movers *m, int object, const gw_pose *pose, double dt)
+{
+    gw_twist twist = {{0, 0, 0}, {0, 0, 0}};
+    if (!m->world || m->moved_count >= m->moved_most)
+        return;
+    if (dt > 0) {
+        gw_twist way = gw_pose_sub(pose, &m->placed[object]);
+        twist = (gw_twist){gw_scale(1 / dt, way.v), gw_scale(1 / dt, way.w)};
+    }
+    m->placed[object] = *pose;
+    m->moved[m->moved_count++] = (gw_detected_body){object, *pose, twist};
+    gw_world_place(m->world, object, pose, &twist);
+}
+
+static int tell_model(const gw_model *model, int body, gw_detected_body *told)
+{
+    int count = gw_model_bodies(model);
+    for (int i = 0; i < count; i++) {
+        told[i].body = body + i;
+        gw_model_body(model, i, &told[i].pose, &told[i].twist);
+    }
+    return count;
+}
+
+void gw_movers_exchange(gw_movers *m)
+{
+    int count = 0, near_count;
+    if (!m->world)
+        return;
+    const gw_near *near = gw_detection_take(m->detection, &near_count);
+    if (near) {
+        gw_world_near(m->world, near, near_count);
+        m->contact.near = near_count;
+    }
+    for (int i = 0; i < m->first_chain; i++)
+        if (m->mover[i].model)
+            count += tell_model(m->mover[i].model, m->held[i], m->told + count);
+    for (int i = 0; i < m->chain_count; i++)
+        count += tell_model(&m->chains[i].chain.model, m->chains[i].body, m->told + count);
+    for (int i = 0; i < m->free_count; i++)
+        count += tell_model(&m->bodies[i].body.model, m->bodies[i].object, m->told + count);
+    memcpy(m->told + count, m->moved, (size_t)m->moved_count * sizeof *m->told);
+    gw_detection_tell(m->detection, m->told, count + m->moved_count);
+    m->moved_count = 0;
+}
+
+/* ---- the step ------------------------------------------------------------------------------- */
+
+static void step_apart(gw_movers *m, double dt)
+{
+    for (int i = 0; i < m->mover_count; i++) {
+        gw_mover *mover = &m->mover[i];
+        mover->hit = false;
+        mover->step = (gw_step){.finite = true, .margin = 1};
+        if (!mover->still)
+            gw_model_step(mover->model, &mover->hand, dt, &mover->step);
+    }
+}
+
+static void step_together(gw_movers *m, double dt)
+{
+    gw_contact_figures *f = &m->contact;
+    gw_world_step_all(m->world, m->mover, dt, &m->last);
+    m->was_jammed = m->jammed;
+    m->jammed = m->last.jammed;
+    f->dissipated += m->last.dissipated;
+    f->generated += m->last.generated;
+    f->spring = m->last.spring;
+    f->touching = m->last.touching;
+    f->collisions += (uint64_t)m->last.cuts;
+}
+
+/* What no hand holds: nobody else books its sums. */
+static void book(gw_movers *m)
+{
+    bool held[GW_MAX_MOVERS] = {false};
+    for (int i = 0; i < m->tool_count; i++)
+        held[m->tool_mover[i]] = true;
+    for (int i = 0; i < m->mover_count; i++) {
+        m->motors += m->mover[i].step.motors;
+        if (!held[i])
+            m->dissipated += m->mover[i].step.dissipated;
+    }
+}
+
+void gw_movers_step(gw_movers *m, double dt)
+{
+    if (m->world)
+        step_together(m, dt);
+    else
+        step_apart(m, dt);
+    book(m);
+}
+
+void gw_movers_load(const gw_movers *m, int tool, double *force)
+{
+    if (m->world)
+        gw_world_load(m->world, m->mover, m->tool_mover[tool], force);
+}
+
+bool gw_movers_jammed(const gw_movers *m)
+{
+    return m->jammed && !m->was_jammed;
+}
+
+/* ---- what it tells -------------------------------------------------------------------------- */
+
+void gw_movers_account(const gw_movers *m, gw_energy *e)
+{
+    double kinetic, potential;
+    for (int i = m->first_chain; i < m->mover_count; i++) {
+        gw_model_energy(m->mover[i].model, &kinetic, &potential);
+        e->kinetic += kinetic;
+        e->potential += potential;
+    }
+    e->potential += m->contact.spring;
+    e->dissipated += m->dissipated + m->contact.dissipated;
+    e->motors += m->motors;
+}
+
+static void show_chains(const gw_movers *m, gw_snapshot *s)
+{
+    s->joint_count = 0;
+    for (int i = 0; i < m->chain_count; i++) {
+        const gw_chain *c = &m->chains[i].chain;
+        int n = c->def->count;
+        memcpy(s->q + s->joint_count, c->q, (size_t)n * sizeof *s->q);
+        memcpy(s->v + s->joint_count, c->v, (size_t)n * sizeof *s->v);
+        gw_chain_links(c, s->links + s->joint_count, NULL);
+        s->joint_count += n;
+    }
+}
+
+static gw_toucher toucher(const gw_movers *m, int body)
+{
+    return body < m->object_count ? body : m->object_count - 1 - body;
+}
+
+static void show_contacts(const gw_movers *m, gw_snapshot *s)
+{
+    gw_contact_point point[GW_MAX_SHOWN];
+    s->contact = m->contact;
+    s->contact_count = m->world ? gw_world_contacts(m->world, point, GW_MAX_SHOWN) : 0;
+    for (int i = 0; i < s->contact_count; i++) {
+        s->contacts[i] =
+            (gw_contact_shown){toucher(m, point[i].a), toucher(m, point[i].b), point[i]};
+        s->contact.impulse += point[i].impulse;
+    }
+}
+
+void gw_movers_publish(const gw_movers *m, gw_snapshot *s)
+{
+    show_chains(m, s);
+    s->free_count = m->free_count;
+    for (int i = 0; i < m->free_count; i++) {
+        const gw_moving_body *b = &m->bodies[i];
+        s->free[i] = (gw_free_body){b->object, b->body.pose, b->body.twist};
+    }
+    show_contacts(m, s);
+}

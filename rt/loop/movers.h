@@ -1,0 +1,67 @@
+/*
+ * All that steps in a tick: held objects, mechanisms, free bodies, and the contacts between them.
+ *
+ * Part of a scenario: built with it on a server thread, then the loop's alone. A tick fills in the
+ * movers of the tools (gw_movers_of_tool()), calls gw_movers_step(), and reads what came of it.
+ * Functions are RT safe unless they say otherwise.
+ */
+#ifndef GW_LOOP_MOVERS_H
+#define GW_LOOP_MOVERS_H
+
+#include "rt/loop/detection.h"
+#include "rt/loop/simulation.h"
+
+typedef struct gw_movers gw_movers;
+
+typedef struct gw_movers_def {
+    const gw_scene *scene;
+    const gw_layout *layout;
+    int tool_count;
+    const int *objects;    /* held by each tool, or -1 */
+    const int *mechanisms; /* or held by it, or -1 */
+    int rate;              /* steps a second */
+} gw_movers_def;
+
+/* Not RT safe: takes all memory. NULL with an error. */
+gw_movers *gw_movers_create(const gw_movers_def *def, gw_error *error);
+void gw_movers_destroy(gw_movers *movers); /* NULL is fine */
+
+/* Everything where the scene says, moving as it says. */
+void gw_movers_reset(gw_movers *movers);
+
+/* Mechanisms and free bodies of the same name go on as they are in `old`. */
+void gw_movers_carry(gw_movers *movers, const gw_movers *old);
+
+/* The mechanism `index` of the scene. */
+gw_chain *gw_movers_chain(gw_movers *movers, int index);
+void gw_movers_motor(gw_movers *movers, int mechanism, int joint, const gw_motor *motor);
+
+/* The mover of tool `index`: the caller sets model (of an object; a chain's is there), hand, still
+ * before the step and reads the rest after it. */
+gw_mover *gw_movers_of_tool(gw_movers *movers, int index);
+
+/* An object that no model moves is there now (a follower, moved geometry); `dt` since it was told
+ * last, 0: it does not move. */
+void gw_movers_place(gw_movers *movers, int object, const gw_pose *pose, double dt);
+
+/* What contacts do to the model of a tool now, generalised: adds to `force`. */
+void gw_movers_load(const gw_movers *movers, int tool, double *force);
+
+/* One step of everything. */
+void gw_movers_step(gw_movers *movers, double dt);
+
+/* Detection's side of contacts; NULL where nothing touches. */
+gw_detection *gw_movers_detection(gw_movers *movers);
+/* Takes what was detected and tells where bodies are: once a tick. */
+void gw_movers_exchange(gw_movers *movers);
+
+/* Mechanisms and free bodies now, springs of contacts; sums of what went and came (J). */
+void gw_movers_account(const gw_movers *movers, gw_energy *energy);
+
+/* Joints, links, free bodies, contacts: into the snapshot. */
+void gw_movers_publish(const gw_movers *movers, gw_snapshot *snapshot);
+
+/* Whether a contact began to jam in the last step. */
+bool gw_movers_jammed(const gw_movers *movers);
+
+#endif

@@ -1,0 +1,137 @@
+/*
+ * Movers out of a scene and its layout. On a server thread or in `run`, never in a tick.
+ */
+#include "rt/loop/movers_data.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- mechanisms and free bodies ------------------------------------------------------------- */
+
+/* What the loop cannot do without of a mechanism. */
+static void build_chain(const gw_movers_def *def, int index, gw_moving_chain *c)
+{
+    const gw_mechanism *from = &def->scene->mechanisms[index];
+    memcpy(c->id, from->id, sizeof c->id);
+    c->def = (gw_chain_def){.count = from->link_count,
+                            .world_from_base = from->base,
+                            .gravity = def->scene->gravity,
+                            .held = -1,
+                            .link_from_held = gw_pose_identity(),
+                            .dt = 1.0 / def->rate};
+    for (int i = 0; i < from->link_count; i++) {
+        c->def.links[i] = from->links[i];
+        c->q0[i] = from->position[i];
+        c->v0[i] = from->velocity[i];
+    }
+    for (int t = 0; t < def->tool_count; t++) {
+        if (def->mechanisms[t] != index)
+            continue;
+        c->def.held = def->scene->tools[t].link;
+        c->def.link_from_held = def->scene->tools[t].at;
+    }
+}
+
+static bool is_held(const gw_movers_def *def, int object)
+{
+    for (int t = 0; t < def->tool_count; t++)
+        if (def->objects[t] == object)
+            return true;
+    return false;
+}
+
+/* A free body that no tool holds: all of SE(3), its frame at its centre of mass' body. */
+static bool moves_freely(const gw_movers_def *def, int object)
+{
+    return def->scene->objects[object].free && !is_held(def, object);
+}
+
+static void build_free(const gw_movers_def *def, int object, gw_moving_body *b)
+{
+    const gw_object *from = &def->scene->objects[object];
+    memcpy(b->id, from->id, sizeof b->id);
+    b->object = object;
+    b->def = (gw_guided_def){.set = gw_submanifold_free(),
+                             .mass = gw_object_mass(from),
+                             .gravity = def->scene->gravity,
+                             .damping_linear = from->body.damping_linear,
+                             .damping_angular = from->body.damping_angular,
+                             .body_from_held = gw_pose_identity(),
+                             .length = gw_object_length(from)};
+    b->pose = def->layout->poses[object];
+    b->twist = (gw_twist){from->velocity, from->spin};
+}
+
+/* ---- who is whose mover --------------------------------------------------------------------- */
+
+/* Held objects first, then mechanisms, then free bodies. */
+static void number_movers(gw_movers *m, const gw_movers_def *def)
+{
+    int held = 0;
+    for (int t = 0; t < def->tool_count; t++)
+        if (def->objects[t] >= 0) {
+            m->held[held] = def->objects[t];
+            m->tool_mover[t] = held++;
+        }
+    m->first_chain = held;
+    m->first_free = held + m->chain_count;
+    m->mover_count = m->first_free + m->free_count;
+    for (int t = 0; t < def->tool_count; t++)
+        if (def->objects[t] < 0)
+            m->tool_mover[t] = m->first_chain + def->mechanisms[t];
+    for (int i = 0; i < m->chain_count; i++)
+        m->mover[m->first_chain + i].model = &m->chains[i].chain.model;
+    for (int i = 0; i < m->free_count; i++)
+        m->mover[m->first_free + i].model = &m->bodies[i].body.model;
+}
+
+static bool fill(gw_movers *m, const gw_movers_def *def)
+{
+    int free_count = 0;
+    for (int i = 0; i < def->scene->object_count; i++)
+        free_count += moves_freely(def, i);
+    m->tool_count = def->tool_count;
+    m->object_count = def->scene->object_count;
+    m->chain_count = def->scene->mechanism_count;
+    m->chains = calloc((size_t)m->chain_count + 1, sizeof *m->chains);
+    m->bodies = calloc((size_t)free_count + 1, sizeof *m->bodies);
+    if (!m->chains || !m->bodies)
+        return false;
+    m->body_count = m->object_count;
+    for (int i = 0; i < m->chain_count; i++) {
+        build_chain(def, i, &m->chains[i]);
+        m->chains[i].body = m->body_count;
+        m->body_count += m->chains[i].def.count;
+    }
+    for (int i = 0; i < def->scene->object_count && m->free_count < GW_MAX_FREE; i++)
+        if (moves_freely(def, i))
+            build_free(def, i, &m->bodies[m->free_count++]);
+    number_movers(m, def);
+    return true;
+}
+
+gw_movers *gw_movers_create(const gw_movers_def *def, gw_error *error)
+{
+    gw_movers *m = calloc(1, sizeof *m);
+    if (!m || !fill(m, def)) {
+        gw_fail(error, GW_FAILED, "", "no memory for what moves");
+        gw_movers_destroy(m);
+        return NULL;
+    }
+    gw_movers_reset(m);
+    if (!gw_movers_build_contacts(m, def, error)) {
+        gw_movers_destroy(m);
+        return NULL;
+    }
+    return m;
+}
+
+void gw_movers_destroy(gw_movers *m)
+{
+    if (!m)
+        return;
+    gw_movers_drop_contacts(m);
+    free(m->bodies);
+    free(m->chains);
+    free(m);
+}

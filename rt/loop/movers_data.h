@@ -1,0 +1,59 @@
+/*
+ * Movers from the inside: what movers_build.c makes and movers.c steps.
+ */
+#ifndef GW_LOOP_MOVERS_DATA_H
+#define GW_LOOP_MOVERS_DATA_H
+
+#include "rt/loop/movers.h"
+#include "rt/model/guided.h"
+
+typedef struct gw_moving_chain {
+    char id[GW_MAX_ID + 1];
+    gw_chain_def def;
+    double q0[GW_MAX_LINKS], v0[GW_MAX_LINKS];
+    gw_chain chain;
+    int body; /* of its link 0 in the world */
+} gw_moving_chain;
+
+typedef struct gw_moving_body {
+    char id[GW_MAX_ID + 1];
+    int object; /* and body */
+    gw_guided_def def;
+    gw_pose pose;
+    gw_twist twist; /* of the origin */
+    gw_guided body;
+} gw_moving_body;
+
+/* Bodies of the world: the scene's objects, then the links of all mechanisms. */
+struct gw_movers {
+    int tool_count, chain_count, free_count;
+    int tool_mover[GW_MAX_TOOLS]; /* index of each tool's mover */
+    int mover_count;              /* of held objects, then of chains, then of free bodies */
+    int first_chain, first_free;
+    gw_mover mover[GW_MAX_MOVERS];
+    gw_moving_chain *chains;
+    gw_moving_body *bodies;
+
+    int object_count, body_count;
+    int held[GW_MAX_TOOLS]; /* object of mover i, i < first_chain */
+    gw_world *world;        /* NULL: nothing touches */
+    gw_detection *detection;
+    struct touching *touching; /* who may touch, and how: what the detector asks */
+    gw_pose *placed;           /* by body: where an object without model was placed last */
+    gw_detected_body *moved;   /* bodies that no model moves, told of in this tick */
+    int moved_count, moved_most;
+    gw_detected_body *told; /* room for all that moves */
+
+    /* sums since tick 0 or the last switch (J) */
+    double work, dissipated, motors;
+    gw_contact_figures contact;
+    gw_world_step last;
+    bool was_jammed, jammed;
+};
+
+/* The world's contacts of these movers: detector, bodies, rules. Nothing where the scene's contacts
+ * are off. */
+bool gw_movers_build_contacts(gw_movers *movers, const gw_movers_def *def, gw_error *error);
+void gw_movers_drop_contacts(gw_movers *movers);
+
+#endif
