@@ -11,10 +11,12 @@
 /* A spring at the effective mass m is stable in a Runge-Kutta step far beyond k dt^2 / m = 0.1. */
 #define STIFFNESS_SHARE 0.1
 #define DAMPING_RATIO   0.5
-#define VISCOUS_SHARE   1.0  /* d dt / m of friction */
-#define CROWD           4.0  /* contacts at a mover, from where on they share what a step bears */
-#define LETS_GO         1e-6 /* gap at which a contact is over (m) */
-#define TURNS           4.0 /* of the mass across, how much counts: a body may turn as it touches */
+#define VISCOUS_SHARE   1.0 /* d dt / m of friction */
+/* Contacts at a mover, from where on they share what a step bears of stiffness, of damping. */
+#define CROWD_STIFF  8.0
+#define CROWD_DAMPED 4.0
+#define LETS_GO      1e-6 /* gap at which a contact is over (m) */
+#define TURNS        4.0  /* of the mass across, how much counts: a body may turn as it touches */
 
 /* ---- stiffness --------------------------------------------------------------------------------
  */
@@ -27,7 +29,7 @@ static double mass_along(const gw_world *w, const gw_touch *c, gw_vec3 direction
     return yield > 0 ? 1 / yield : INFINITY;
 }
 
-/* How many times more contacts than CROWD a mover has. */
+/* Continuous contacts at its mover that has most. */
 static double crowd_of(const gw_world *w, const gw_touch *c)
 {
     int most = 0;
@@ -35,7 +37,7 @@ static double crowd_of(const gw_world *w, const gw_touch *c)
         most = w->crowd[c->mover_a];
     if (c->mover_b >= 0 && w->crowd[c->mover_b] > most)
         most = w->crowd[c->mover_b];
-    return fmax(1, most / CROWD);
+    return most;
 }
 
 /* What the contact's movers bear now: zero where nothing moves. */
@@ -45,16 +47,18 @@ static void bearable(const gw_world *w, const gw_touch *c, double *stiffness, do
     gw_vec3 n = c->now.normal, t1 = gw_any_normal(n), t2 = gw_cross(n, t1);
     double across = fmin(mass_along(w, c, t1), mass_along(w, c, t2));
     double mass = fmin(mass_along(w, c, n), TURNS * across);
-    double share = crowd_of(w, c), dt = w->dt;
+    double crowd = crowd_of(w, c), dt = w->dt;
+    double stiff = STIFFNESS_SHARE / fmax(1, crowd / CROWD_STIFF) / (dt * dt);
+    double share = fmax(1, crowd / CROWD_DAMPED);
     *stiffness = *damping = 0;
     grip->stiffness = grip->damping = grip->viscous = 0;
     if (isfinite(mass)) {
-        *stiffness = STIFFNESS_SHARE * mass / (dt * dt) / (share * share);
-        *damping = 2 * DAMPING_RATIO * sqrt(*stiffness * mass) / share;
+        *stiffness = stiff * mass;
+        *damping = 2 * DAMPING_RATIO * sqrt(stiff) * mass / share;
     }
     if (isfinite(across)) {
-        grip->stiffness = STIFFNESS_SHARE * across / (dt * dt) / (share * share);
-        grip->damping = 2 * DAMPING_RATIO * sqrt(grip->stiffness * across) / share;
+        grip->stiffness = stiff * across;
+        grip->damping = 2 * DAMPING_RATIO * sqrt(stiff) * across / share;
         grip->viscous = VISCOUS_SHARE * across / dt / share;
     }
 }

@@ -7,11 +7,14 @@
 
 #include "rt/base/small.h"
 
-#define LONGEST  0.2  /* step, times the size: small beside a loop, most are a turn or more */
+#define LONGEST                                                                                    \
+    0.2               /* step, times the size: small beside a loop, most are a turn or more; and   \
+                         beyond the size, by the way from the seed */
+#define TURNED   0.3  /* rad a step, at the most */
 #define FIRST    0.03 /* when nothing is known of the bend */
 #define SHORTEST 1e-4
 #define PASSED   1e-5 /* a pose this close to the curve, times the size, is on it */
-#define FAR      20   /* times the size: a curve that goes this far does not come back */
+#define FAR      300  /* times the size: a curve that goes this far does not come back */
 #define RESOLVED 2e-4 /* arcs that pass each other closer than this, times the size, cross */
 #define CROSSING 1e-4 /* of the largest row: with less, all five rows do not tell the tangent */
 
@@ -116,6 +119,16 @@ static void heed_crossing(const gw_walk *w, double moved, gw_walk *next)
         next->step = fmin(next->step, fmax(RESOLVED, 0.5 * moved * next->clear / fallen));
 }
 
+/* A step as the curve bends, longer ones far away. */
+static double step_on(const gw_walk *w, double s, double straight)
+{
+    const double *t = w->tangent;
+    double far = gw_distance(w->x.p, w->set->seed.p) / w->size;
+    double turn = sqrt(t[3] * t[3] + t[4] * t[4] + t[5] * t[5]);
+    double most = fmin(LONGEST * fmax(1, far), TURNED / fmax(turn, 1e-3));
+    return fmin(most, s * (straight > 0.98 ? 1.6 : straight > 0.94 ? 1 : 0.7));
+}
+
 /* One step of the length s; false where it does not end on this curve for sure. */
 static bool try_step(const gw_walk *w, double s, gw_walk *next)
 {
@@ -140,7 +153,7 @@ static bool try_step(const gw_walk *w, double s, gw_walk *next)
     }
     straight = fabs(straight);
     next->came = moved;
-    next->step = fmin(LONGEST, s * (straight > 0.98 ? 1.6 : straight > 0.94 ? 1 : 0.7));
+    next->step = step_on(next, s, straight);
     heed_crossing(w, moved, next);
     return moved > 0.5 * s && moved < 1.5 * s && straight > 0.9;
 }

@@ -179,7 +179,22 @@ static gw_path_end polish(const gw_equations *s, long *work, gw_complex e[4])
     return gw_finish_path(&paths, e);
 }
 
-static bool by_quadrics(harvest *h, const gw_conditions *c, const gw_equations *s)
+/* What three quadrics are equations in: the quaternion, or (t, 1). */
+typedef struct unknowns {
+    const gw_conditions *turning; /* NULL: the rotation is known */
+    gw_quat rotation;
+} unknowns;
+
+static gw_root root_of(const unknowns *u, const gw_complex x[4])
+{
+    if (u->turning)
+        return gw_conditions_root(u->turning, x);
+    const gw_quat q = u->rotation;
+    gw_complex w = cabs(x[3]) > AT_INFINITY ? x[3] : AT_INFINITY;
+    return (gw_root){{q.w, q.x, q.y, q.z}, {x[0] / w, x[1] / w, x[2] / w}};
+}
+
+static bool by_quadrics(harvest *h, const unknowns *u, const gw_equations *s)
 {
     gw_complex e[8][4];
     h->c->run->work -= 1200;
@@ -188,7 +203,7 @@ static bool by_quadrics(harvest *h, const gw_conditions *c, const gw_equations *
     for (int i = 0; i < 8; i++) {
         gw_complex polished[4] = {e[i][0], e[i][1], e[i][2], e[i][3]};
         gw_path_end end = polish(s, &h->c->run->work, polished);
-        gw_root x = gw_conditions_root(c, end == GW_END_REGULAR ? polished : e[i]);
+        gw_root x = root_of(u, end == GW_END_REGULAR ? polished : e[i]);
         int before = h->count;
         take(h, x, end);
         if (h->count == before && !at_infinity(&x) && belongs(h, &x, 1e-5))
@@ -308,11 +323,17 @@ gw_roots_found gw_roots_quick(gw_completion *completion)
     if (completion->row_count < 6)
         return none;
     gw_forms_of(completion, &forms);
-    if (!conditions(&forms, &c) || c.quadrics < 3)
+    unknowns u = {NULL, gw_forms_rotation(&forms, completion->state->rotation)};
+    if (!completion->state->fixed) {
+        if (!conditions(&forms, &c) || c.quadrics < 3)
+            return none;
+        gw_conditions_equations(&c, &s);
+        u.turning = &c;
+    } else if (!gw_fixed_equations(&forms, u.rotation, &s)) {
         return none;
-    gw_conditions_equations(&c, &s);
+    }
     begin(&h, completion, &forms);
-    if (!by_quadrics(&h, &c, &s))
+    if (!by_quadrics(&h, &u, &s))
         return none;
     return conclude(&h, true);
 }

@@ -28,6 +28,10 @@ typedef struct gw_equations {
 /* False where t does not follow from R, or fewer than three conditions are left. */
 bool gw_conditions_of(const gw_forms *forms, gw_conditions *conditions);
 
+/* fixed_roots.c: the equations in (t, 1) of a known rotation, three quadrics; false where they are
+ * fewer, or t is told by planes alone. */
+bool gw_fixed_equations(const gw_forms *forms, gw_quat rotation, gw_equations *equations);
+
 /* Another way from the start to the target, for each `attempt`. */
 void gw_equations_turn(gw_equations *equations, int attempt);
 

@@ -25,7 +25,7 @@ static gw_quat turned_along(gw_completion *c, gw_quat any)
 }
 
 /* Curves may lie far beside the rows' points: two cylinders meet where their axes come near. */
-static gw_pose start(gw_completion *c, int k)
+gw_pose gw_completion_start(gw_completion *c, int k)
 {
     static const double wider[] = {1, 2.5, 6, 1, 2.5, 16};
     gw_pose x = gw_completion_random(c);
@@ -45,7 +45,7 @@ static void add_along(gw_completion *c, const gw_pose *x)
 void gw_seek_curves(gw_completion *c)
 {
     for (int k = 0; k < STARTS && c->run->work > 0; k++) {
-        gw_pose x = start(c, k);
+        gw_pose x = gw_completion_start(c, k);
         if (gw_completion_settle(c, &x))
             add_along(c, &x);
     }

@@ -232,6 +232,11 @@ void gw_forms_mirror(gw_forms *s)
     }
 }
 
+gw_quat gw_forms_rotation(const gw_forms *s, gw_quat q)
+{
+    return gw_quat_mul(gw_quat_mul(gw_quat_conj(s->world.q), q), s->body.q);
+}
+
 gw_pose gw_forms_pose(const gw_forms *s, const gw_root *x)
 {
     int most = 0;

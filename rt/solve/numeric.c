@@ -124,7 +124,7 @@ static bool may_go_on(const gw_completion *c)
 static void restart(gw_completion *c, int tries)
 {
     for (int idle = 0; tries < MOST_TRIES && may_go_on(c); tries++) {
-        idle = gw_completion_try(c, gw_completion_random(c)) ? 0 : idle + 1;
+        idle = gw_completion_try(c, gw_completion_start(c, tries)) ? 0 : idle + 1;
         if (idle >= IDLE_TRIES + 20 * c->found_count)
             break;
     }

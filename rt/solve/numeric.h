@@ -80,6 +80,9 @@ void gw_isolated_set(const gw_completion *c, const gw_pose *x, gw_submanifold *s
 
 /* ---- curves.c -------------------------------------------------------------------------------- */
 
+/* The k-th pose to start from, near and far by turns, a known direction along. */
+gw_pose gw_completion_start(gw_completion *c, int k);
+
 /* Starts that are to reach every curve of the leaf, from which one pose is known. */
 void gw_seek_curves(gw_completion *c);
 

@@ -57,6 +57,8 @@ void gw_forms_of(const gw_completion *c, gw_forms *forms);
 bool gw_forms_contain(const gw_forms *forms, const gw_row *row);
 /* The same forms for the inverse pose. */
 void gw_forms_mirror(gw_forms *forms);
+/* A rotation of the problem, scaled. */
+gw_quat gw_forms_rotation(const gw_forms *forms, gw_quat rotation);
 /* A scaled pose, in the coordinates of the problem. */
 gw_pose gw_forms_pose(const gw_forms *forms, const gw_root *scaled);
 /* The largest value of all forms at a root, relative to the terms they are made of. */

@@ -187,6 +187,17 @@ static const family families[] = {
     {"three cylinders and three planes", 100, 40, 64, {{3, AT, PT, LN}, {3, ON, PT, PL}}},
     {"three cylinders and a point", 100, 40, 64, {{3, AT, PT, LN}, {1, ON, PT, PT}}},
     {"a cylinder and five distances", 40, 20, 80, {{1, AT, PT, LN}, {5, AT, PT, PT}}},
+    {"two parallels and three cylinders", 200, 40, 8, {{2, GW_PARALLEL, LN, LN}, {3, AT, PT, LN}}},
+    {"two parallels, two cylinders and a plane",
+     200,
+     40,
+     4,
+     {{2, GW_PARALLEL, LN, LN}, {2, AT, PT, LN}, {1, ON, PT, PL}}},
+    {"two parallels, two distances and a cylinder",
+     200,
+     40,
+     4,
+     {{2, GW_PARALLEL, LN, LN}, {2, AT, PT, PT}, {1, AT, PT, LN}}},
     {"three cylinders of the body and a point", 100, 40, 64, {{3, AT, LN, PT}, {1, ON, PT, PT}}},
 };
 

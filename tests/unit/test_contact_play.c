@@ -1,0 +1,204 @@
+/*
+ * Worlds under stress: ten bodies in an enclosure for a minute, five pendulums, chains, everything
+ * with its books of energy checked each step.
+ */
+#include <malloc.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "tests/unit/contact_fixture.h"
+
+static gw_surface surface(double e, double mu)
+{
+    return (gw_surface){.restitution = e, .friction = mu};
+}
+
+static uint64_t seed = 7;
+
+static double random_signed(void)
+{
+    seed = seed * 6364136223846793005u + 1442695040888963407u;
+    return 2 * ((double)(seed >> 11) / 9007199254740992.0) - 1;
+}
+
+/* ---- ten bodies in an enclosure
+ * ------------------------------------------------------------------ */
+
+enum { BODIES = 10, PUSHED = 3 };
+
+/* A solid of one or two balls. */
+typedef struct solid {
+    int balls;
+    double radius;
+    gw_vec3 centre[2];
+} solid;
+
+typedef struct play {
+    arena a;
+    solid solid[BODIES];
+    gw_vec3 push[BODIES]; /* forces and torques of hands */
+    gw_vec3 twist[BODIES];
+    double half; /* the enclosure is a cube (m) */
+} play;
+
+typedef struct hold {
+    const play *p;
+    int m;
+} hold;
+
+static hold holds[BODIES];
+
+static gw_wrench pushed(const void *context, double t, const gw_pose *held, const gw_twist *twist)
+{
+    const hold *h = context;
+    (void)t, (void)held, (void)twist;
+    return (gw_wrench){h->p->push[h->m], h->p->twist[h->m]};
+}
+
+static void walls(play *p, int m, gw_surface s)
+{
+    for (int side = 0; side < 6; side++) {
+        gw_vec3 n = gw_v3(side / 2 == 0, side / 2 == 1, side / 2 == 2);
+        n = gw_scale(side & 1 ? -1 : 1, n);
+        for (int k = 0; k < p->solid[m].balls; k++)
+            arena_over_plane(&p->a, m, p->solid[m].centre[k], p->solid[m].radius,
+                             gw_scale(-p->half, n), n, s);
+    }
+}
+
+static void pairs(play *p, int m, int k, gw_surface s)
+{
+    for (int i = 0; i < p->solid[m].balls; i++)
+        for (int j = 0; j < p->solid[k].balls; j++) {
+            gw_near *n = arena_near(&p->a, s);
+            n->a = m;
+            n->b = k;
+            n->point_a = p->solid[m].centre[i];
+            n->point_b = p->solid[k].centre[j];
+            n->radius_a = p->solid[m].radius;
+            n->radius_b = p->solid[k].radius;
+            n->kind = GW_NORMAL_BETWEEN;
+        }
+}
+
+static void furnish(play *p, gw_contact_rules rules, gw_vec3 gravity)
+{
+    memset(p, 0, sizeof *p);
+    arena_open(&p->a, rules);
+    p->a.gravity = gravity;
+    p->half = 0.15;
+    for (int m = 0; m < BODIES; m++) {
+        double r = 0.02 + 0.002 * (m % 4), mass = 0.1 + 0.05 * m;
+        gw_vec3 at = gw_v3(0.1 * (m % 3 - 1), 0.1 * (m / 3 % 3 - 1), 0.1 * (m / 9) - 0.05);
+        p->solid[m] = (solid){m < 8 ? 1 : 2, r, {{0, 0, 0}, {0, 0, 0}}};
+        gw_vec3 velocity = {random_signed(), random_signed(), random_signed()};
+        double i = 0.4 * mass * r * r;
+        gw_guided_def def = arena_def(&p->a, mass, gw_v3(i, i, i));
+        if (m >= 8) { /* a rod: two balls apart */
+            p->solid[m].centre[0].x = 0.025;
+            p->solid[m].centre[1].x = -0.025;
+            def.mass.inertia.m[1][1] = def.mass.inertia.m[2][2] = i + mass * 0.025 * 0.025;
+        }
+        arena_add(&p->a, &def, at, velocity);
+        holds[m] = (hold){p, m};
+        if (m % PUSHED == 0)
+            p->a.mover[m].hand = (gw_forces){.at = pushed, .context = &holds[m]};
+    }
+    for (int m = 0; m < BODIES; m++) {
+        gw_surface s = surface(0.1 * m, 0.1 * (m % 5));
+        walls(p, m, s);
+        for (int k = 0; k < m; k++)
+            pairs(p, m, k, s);
+    }
+    arena_start(&p->a);
+}
+
+/* Other pushes every tenth of a second. */
+static void push_around(play *p, int step)
+{
+    for (int m = 0; m < BODIES && step % 100 == 0; m += PUSHED) {
+        p->push[m] = gw_v3(5 * random_signed(), 5 * random_signed(), 5 * random_signed());
+        p->twist[m] = gw_scale(0.02, gw_v3(random_signed(), random_signed(), random_signed()));
+    }
+}
+
+static double deepest(const play *p)
+{
+    double most = 0;
+    for (int m = 0; m < BODIES; m++)
+        for (int k = 0; k < p->solid[m].balls; k++) {
+            gw_vec3 x = gw_pose_point(&p->a.body[m].pose, p->solid[m].centre[k]);
+            double out = fmax(fabs(x.x), fmax(fabs(x.y), fabs(x.z))) + p->solid[m].radius;
+            most = fmax(most, out - p->half);
+        }
+    return most;
+}
+
+static void ten_bodies_play_for_a_minute(void **state)
+{
+    (void)state;
+    static play p;
+    static const gw_contact_rules rules[] = {
+        {0},
+        {.friction = GW_FRICTION_STICK, .impulse = GW_IMPULSE_NON_ADHESIVE},
+        {.colliding = GW_COLLIDING_APPROACHING},
+    };
+    for (int i = 0; i < 3; i++) {
+        furnish(&p, rules[i], gw_v3(0, 0, -9.81));
+        double books = arena_energy(&p.a), peak = books, deep = 0;
+        long cuts = 0, most = 0;
+        for (int k = 0; k < (i == 0 ? 60000 : 10000); k++) {
+            push_around(&p, k);
+            arena_step(&p.a);
+            double now = arena_energy(&p.a) - p.a.work - p.a.moved;
+            assert_true(now <= books + 1e-9); /* an observer: it only falls */
+            books = fmin(books, now);
+            peak = fmax(peak, arena_energy(&p.a));
+            deep = fmax(deep, deepest(&p));
+            cuts += p.a.last.cuts;
+            most = p.a.last.cuts > most ? p.a.last.cuts : most;
+        }
+        print_message("rule %d: %ld collisions, at most %ld in a step; %.1f J by hands, generated "
+                      "%.2g J, worst step %.1e J, deepest %.2g mm, peak %.2g J\n",
+                      i, cuts, most, p.a.work, p.a.generated, p.a.worst, 1e3 * deep, peak);
+        assert_true(p.a.worst <= 1e-9);
+        assert_true(deep < 0.01);
+        assert_true(cuts > 1000);
+        arena_close(&p.a);
+    }
+}
+
+static void a_step_takes_no_memory(void **state)
+{
+    (void)state;
+    static play p;
+    furnish(&p, (gw_contact_rules){0}, gw_v3(0, 0, -9.81));
+    arena_step(&p.a);
+    struct mallinfo2 before = mallinfo2();
+    for (int k = 0; k < 2000; k++) {
+        gw_contact_point at[64];
+        double load[6];
+        push_around(&p, k);
+        gw_world_near(p.a.world, p.a.near, p.a.near_count);
+        arena_step(&p.a);
+        gw_world_load(p.a.world, p.a.mover, 0, load);
+        gw_world_contacts(p.a.world, at, 64);
+    }
+    struct mallinfo2 after = mallinfo2();
+    assert_int_equal(before.uordblks, after.uordblks);
+    assert_int_equal(before.hblkhd, after.hblkhd);
+    arena_close(&p.a);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(ten_bodies_play_for_a_minute),
+        cmocka_unit_test(a_step_takes_no_memory),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

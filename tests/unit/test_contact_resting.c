@@ -1,0 +1,228 @@
+/*
+ * What goes on touching: friction against Coulomb, a grip on a slope, stacks, loads.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "tests/unit/contact_fixture.h"
+
+static const gw_vec3 up = {0, 0, 1};
+static const gw_vec3 half = {0.1, 0.1, 0.05};
+
+static gw_surface surface(double e, double mu)
+{
+    return (gw_surface){.restitution = e, .friction = mu};
+}
+
+/* The four lower corners of a box over the ground's plane z = 0. */
+static void box_on_ground(arena *a, int m, gw_vec3 h, gw_surface s)
+{
+    for (int i = 0; i < 4; i++)
+        arena_over_plane(a, m, gw_v3(i & 1 ? h.x : -h.x, i & 2 ? h.y : -h.y, -h.z), 0,
+                         gw_v3(0, 0, 0), up, s);
+}
+
+/* Lower corners of box `upper` over the top of box `lower`. */
+static void box_on_box(arena *a, int upper, int lower, gw_vec3 h, gw_surface s)
+{
+    for (int i = 0; i < 4; i++) {
+        gw_near *n = arena_near(a, s);
+        n->a = upper;
+        n->b = lower;
+        n->point_a = gw_v3(i & 1 ? h.x : -h.x, i & 2 ? h.y : -h.y, -h.z);
+        n->point_b = gw_v3(0, 0, h.z);
+        n->kind = GW_NORMAL_IN_B;
+        n->normal = up;
+    }
+}
+
+/* ---- friction ---------------------------------------------------------------------------------
+ */
+
+static double slide(gw_friction_rule rule, double v, double mu, arena *a)
+{
+    arena_open(a, (gw_contact_rules){.friction = rule});
+    a->gravity = gw_v3(0, 0, -9.81);
+    int m = arena_box(a, 1, half, gw_v3(0, 0, half.z));
+    box_on_ground(a, m, half, surface(0, mu));
+    arena_start(a);
+    for (int i = 0; i < 1000; i++) /* let it settle */
+        arena_step(a);
+    gw_twist twist = {{v, 0, 0}, {0, 0, 0}};
+    gw_guided_set_twist(&a->body[m], &twist);
+    double from = a->body[m].pose.p.x;
+    for (int i = 0; i < 4000; i++)
+        arena_step(a);
+    return a->body[m].pose.p.x - from;
+}
+
+static void sliding_block_stops_where_coulomb_says(void **state)
+{
+    (void)state;
+    static arena a;
+    for (int i = 0; i < 4; i++) {
+        double v = i & 1 ? 1 : 0.3, mu = i & 2 ? 0.6 : 0.2, far = v * v / (2 * mu * 9.81);
+        double crept = slide(GW_FRICTION_CREEP, v, mu, &a);
+        print_message("v %g mu %g: %.6f m, creep %+.2e, generated %.1e", v, mu, far, crept - far,
+                      a.generated);
+        assert_true(a.worst <= 1e-12);
+        arena_close(&a);
+        double stuck = slide(GW_FRICTION_STICK, v, mu, &a);
+        print_message(", stick %+.2e m, generated %.1e\n", stuck - far, a.generated);
+        assert_true(a.worst <= 1e-12);
+        arena_close(&a);
+        assert_true(fabs(crept - far) <= 4e-5);
+        /* the grip's spring takes it back by mu F_n / k */
+        assert_true(fabs(stuck - far) <= 1.2e-4 * mu + 1e-6);
+    }
+}
+
+/* Gravity turned instead of the ground. */
+static double on_a_slope(gw_friction_rule rule, double angle, double mu, double seconds, arena *a)
+{
+    arena_open(a, (gw_contact_rules){.friction = rule});
+    a->gravity = gw_v3(9.81 * sin(angle), 0, -9.81 * cos(angle));
+    int m = arena_box(a, 1, half, gw_v3(0, 0, half.z));
+    box_on_ground(a, m, half, surface(0, mu));
+    arena_start(a);
+    for (int i = 0; i < 500; i++)
+        arena_step(a);
+    double from = a->body[m].pose.p.x;
+    for (int i = 0; i < (int)(seconds * 1000); i++)
+        arena_step(a);
+    return a->body[m].pose.p.x - from;
+}
+
+static void a_grip_holds_on_a_slope(void **state)
+{
+    (void)state;
+    static arena a;
+    double held = on_a_slope(GW_FRICTION_STICK, 0.3, 0.5, 10, &a);
+    print_message("in 10 s on a slope of 0.3 rad, mu 0.5: %.2e m, generated %.1e J", held,
+                  a.generated);
+    assert_true(fabs(held) < 1e-7);
+    assert_true(a.worst <= 1e-12);
+    arena_close(&a);
+    double crept = on_a_slope(GW_FRICTION_CREEP, 0.3, 0.5, 10, &a);
+    print_message("; creeping %.2e m\n", crept);
+    assert_true(crept > 1e-4 && crept < 0.05);
+    arena_close(&a);
+    /* steeper than the grip: slides with g (sin - mu cos) */
+    double slid = on_a_slope(GW_FRICTION_STICK, 0.6, 0.5, 1, &a);
+    double g = 9.81 * (sin(0.6) - 0.5 * cos(0.6)), want = 0.5 * g * (1.5 * 1.5 - 0.25);
+    print_message("slope of 0.6 rad: %.5f m in a second, Coulomb %.5f\n", slid, want);
+    assert_true(fabs(slid / want - 1) < 0.01);
+    arena_close(&a);
+}
+
+/* ---- stacks -------------------------------------------------------------------------------------
+ */
+
+static void three_boxes_stand(void **state)
+{
+    (void)state;
+    static arena a;
+    for (int rule = 0; rule < 2; rule++) {
+        arena_open(&a,
+                   (gw_contact_rules){.friction = rule ? GW_FRICTION_STICK : GW_FRICTION_CREEP});
+        a.gravity = gw_v3(0, 0, -9.81);
+        for (int i = 0; i < 3; i++)
+            arena_box(&a, 1, half, gw_v3(0, 0, half.z + 2 * i * half.z + 1e-4 * i));
+        box_on_ground(&a, 0, half, surface(0.2, 0.5));
+        box_on_box(&a, 1, 0, half, surface(0.2, 0.5));
+        box_on_box(&a, 2, 1, half, surface(0.2, 0.5));
+        arena_start(&a);
+        for (int i = 0; i < 10000; i++)
+            arena_step(&a);
+        print_message("after 10 s: generated %.1e J, dissipated %.3g J, worst %.1e J\n",
+                      a.generated, a.dissipated, a.worst);
+        for (int i = 0; i < 3; i++) {
+            gw_vec3 p = a.body[i].pose.p;
+            print_message("  box %d: down %.3g mm, aside %.1e m, %.1e m/s, %.1e rad/s\n", i,
+                          1e3 * (half.z * (2 * i + 1) - p.z), hypot(p.x, p.y),
+                          gw_norm(a.body[i].twist.v), gw_norm(a.body[i].twist.w));
+            assert_true(fabs(p.z - half.z * (2 * i + 1)) < 2e-3);
+            assert_true(hypot(p.x, p.y) < 1e-5);
+            assert_true(gw_norm(a.body[i].twist.v) < 1e-6);
+        }
+        assert_true(a.worst <= 1e-12);
+        arena_close(&a);
+    }
+}
+
+/* ---- what it tells ------------------------------------------------------------------------------
+ */
+
+static gw_wrench press(const void *context, double t, const gw_pose *held, const gw_twist *twist)
+{
+    (void)t, (void)held, (void)twist;
+    return (gw_wrench){*(const gw_vec3 *)context, {0, 0, 0}};
+}
+
+static void load_and_contacts_hold_what_presses(void **state)
+{
+    (void)state;
+    static arena a;
+    gw_vec3 push = {1, 0, -5};
+    arena_open(&a, (gw_contact_rules){.friction = GW_FRICTION_STICK});
+    int m = arena_box(&a, 1, half, gw_v3(0, 0, half.z));
+    box_on_ground(&a, m, half, surface(0, 0.5));
+    a.mover[m].hand = (gw_forces){.at = press, .context = &push};
+    arena_start(&a);
+    for (int i = 0; i < 3000; i++)
+        arena_step(&a);
+    double load[6];
+    gw_world_load(a.world, a.mover, m, load);
+    gw_contact_point at[8];
+    int count = gw_world_contacts(a.world, at, 8);
+    assert_int_equal(count, 4);
+    gw_vec3 sum = {0, 0, 0};
+    for (int i = 0; i < count; i++) {
+        assert_int_equal(at[i].state, GW_CONTACT_CONTINUOUS);
+        assert_true(gw_distance(at[i].normal, up) < 1e-5);
+        sum = gw_add(sum, at[i].force);
+    }
+    print_message("forces add up to %.9f %.9f %.9f\n", sum.x, sum.y, sum.z);
+    assert_true(gw_distance(sum, gw_neg(push)) < 1e-6);
+    /* coordinates of the free body: three turns, then three slides */
+    assert_true(gw_distance(gw_v3(load[3], load[4], load[5]), sum) < 1e-6);
+    assert_int_equal(a.last.touching, 4);
+    arena_close(&a);
+}
+
+/* A body that is put deep into the ground is let go, not thrown. */
+static void what_is_found_overlapping_is_let_go(void **state)
+{
+    (void)state;
+    static arena a;
+    arena_open(&a, (gw_contact_rules){0});
+    int m = arena_ball(&a, 1, 0.05, gw_v3(0, 0, 0.03), gw_v3(0, 0, 0));
+    arena_over_plane(&a, m, gw_v3(0, 0, 0), 0.05, gw_v3(0, 0, 0), up, surface(1, 0));
+    arena_start(&a);
+    for (int i = 0; i < 100; i++)
+        arena_step(&a);
+    assert_true(gw_norm(a.body[m].twist.v) < 1e-12);
+    gw_vec3 push = {0, 0, -5};
+    a.mover[m].hand = (gw_forces){.at = press, .context = &push};
+    for (int i = 0; i < 1000; i++)
+        arena_step(&a);
+    assert_true(a.body[m].pose.p.z > 0.0299);
+    assert_true(a.worst <= 1e-12);
+    arena_close(&a);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sliding_block_stops_where_coulomb_says),
+        cmocka_unit_test(a_grip_holds_on_a_slope),
+        cmocka_unit_test(three_boxes_stand),
+        cmocka_unit_test(load_and_contacts_hold_what_presses),
+        cmocka_unit_test(what_is_found_overlapping_is_let_go),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
