@@ -17,6 +17,7 @@
 #include "rt/loop/scenario.h"
 #include "rt/loop/simulation.h"
 #include "rt/model/chain.h"
+#include "rt/model/chain_local.h"
 #include "rt/model/guided.h"
 #include "rt/scene/layout.h"
 #include "rt/scene/scene.h"

@@ -126,7 +126,10 @@ static void chain_apply_inverse(const gw_model *model, const double *force, doub
 {
     const gw_chain *chain = chain_of(model);
     memmove(acceleration, force, (size_t)chain->def->count * sizeof *force);
-    gw_chain_solve(chain, chain->joints, NULL, acceleration);
+    if (chain->local)
+        gw_local_solve(chain, chain->joints, NULL, acceleration);
+    else
+        gw_chain_solve(chain, chain->joints, NULL, acceleration);
 }
 
 static void chain_free_acceleration(const gw_model *model, double *a)
@@ -134,8 +137,13 @@ static void chain_free_acceleration(const gw_model *model, double *a)
     const gw_chain *chain = chain_of(model);
     gw_wrench bias[GW_MAX_LINKS];
     double motors, lost;
-    gw_chain_bias(chain, chain->v, chain->joints, bias);
     gw_chain_joint_forces(chain, chain->q, chain->v, a, &motors, &lost);
+    if (chain->local) {
+        memset(bias, 0, (size_t)chain->def->count * sizeof *bias);
+        gw_local_solve(chain, chain->joints, bias, a);
+        return;
+    }
+    gw_chain_bias(chain, chain->v, chain->joints, bias);
     gw_chain_solve(chain, chain->joints, bias, a);
 }
 

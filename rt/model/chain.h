@@ -79,6 +79,8 @@ typedef struct gw_chain_joint {
 typedef struct gw_chain {
     gw_model model;
     const gw_chain_def *def; /* outlives the chain; motors and damping may change between steps */
+    const struct gw_local *local; /* D and G of a look in place of those at q (chain_local.h); NULL:
+                                     exact */
     double kinetic, potential;
     int pieces;  /* of a step: 1, 2, 4 or 8, as the last one needed */
     bool planar; /* all joints turn about parallel axes */

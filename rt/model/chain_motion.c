@@ -19,7 +19,7 @@ GW_CHAIN_INLINE void turn_about_z(gw_mat3 *r, double angle)
     }
 }
 
-void gw_chain_place(const gw_chain *chain, const double *q, gw_chain_joint *at)
+GW_CHAIN_INLINE void place(const gw_chain *chain, const double *q, bool weighs, gw_chain_joint *at)
 {
     gw_mat3 parent = gw_quat_to_mat3(chain->def->world_from_base.q);
     gw_vec3 from = chain->def->world_from_base.p;
@@ -34,9 +34,21 @@ void gw_chain_place(const gw_chain *chain, const double *q, gw_chain_joint *at)
             turn_about_z(&r, q[i]);
         to->at = from = gw_add(from, to->arm);
         to->world_from_axes = parent = r;
+        if (!weighs)
+            continue;
         to->world_com = gw_mat3_mul(&r, j->com);
         to->world_inertia = gw_sym3_turned(&r, &j->inertia);
     }
+}
+
+void gw_chain_place(const gw_chain *chain, const double *q, gw_chain_joint *at)
+{
+    place(chain, q, true, at);
+}
+
+void gw_chain_frames(const gw_chain *chain, const double *q, gw_chain_joint *at)
+{
+    place(chain, q, false, at);
 }
 
 void gw_chain_twists(const gw_chain *chain, const double *v, gw_chain_joint *at)
@@ -169,6 +181,8 @@ void gw_chain_solve(const gw_chain *chain, const gw_chain_joint *at, gw_wrench *
 double gw_chain_kinetic(const gw_chain *chain)
 {
     double sum = 0;
+    if (chain->local)
+        return gw_local_kinetic(chain);
     for (int i = 0; i < chain->def->count; i++) {
         const gw_chain_joint *j = &chain->joints[i];
         gw_vec3 v = gw_add(j->twist.v, gw_cross(j->twist.w, j->world_com));
@@ -181,6 +195,8 @@ double gw_chain_kinetic(const gw_chain *chain)
 static double weight_energy(const gw_chain *chain)
 {
     double sum = 0;
+    if (chain->local)
+        return gw_local_weight_energy(chain);
     for (int i = 0; i < chain->def->count; i++) {
         const gw_chain_joint *j = &chain->joints[i];
         sum -= j->mass * gw_dot(chain->def->gravity, gw_add(j->at, j->world_com));
@@ -188,11 +204,20 @@ static double weight_energy(const gw_chain *chain)
     return sum;
 }
 
+void gw_chain_configure(const gw_chain *chain, const double *q, const double *v, gw_chain_joint *at)
+{
+    if (chain->local) {
+        gw_chain_frames(chain, q, at);
+    } else {
+        gw_chain_place(chain, q, at);
+        gw_chain_factor(chain, at);
+    }
+    gw_chain_twists(chain, v, at);
+}
+
 void gw_chain_refresh(gw_chain *chain)
 {
-    gw_chain_place(chain, chain->q, chain->joints);
-    gw_chain_twists(chain, chain->v, chain->joints);
-    gw_chain_factor(chain, chain->joints);
+    gw_chain_configure(chain, chain->q, chain->v, chain->joints);
     chain->kinetic = gw_chain_kinetic(chain);
     chain->potential = weight_energy(chain) + gw_chain_limit_energy(chain);
 }

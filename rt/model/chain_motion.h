@@ -114,14 +114,19 @@ GW_CHAIN_INLINE gw_vec3 gw_chain_axis(const gw_chain_joint *j)
 /* ---- passes over all links; `at` is an array of which the members of q and v are written --------
  */
 
-/* Frames, centres of mass and inertias at q. */
+/* Frames, centres of mass and inertias at q; frames alone. */
 void gw_chain_place(const gw_chain *chain, const double *q, gw_chain_joint *at);
+void gw_chain_frames(const gw_chain *chain, const double *q, gw_chain_joint *at);
 
 /* Twists at v. */
 void gw_chain_twists(const gw_chain *chain, const double *v, gw_chain_joint *at);
 
 /* U and 1/D of all joints. */
 void gw_chain_factor(const gw_chain *chain, gw_chain_joint *at);
+
+/* All that a stage of the general recursion, or of the local model, needs at q and v. */
+void gw_chain_configure(const gw_chain *chain, const double *q, const double *v,
+                        gw_chain_joint *at);
 
 /* All of q and v into the chain's own joints, and its energies. */
 void gw_chain_refresh(gw_chain *chain);
@@ -143,6 +148,7 @@ void gw_chain_joint_forces(const gw_chain *chain, const double *q, const double 
 /* Sets the stiffness and damping of the limits' springs; leaves the joints anywhere. */
 void gw_chain_stiffen_limits(gw_chain *chain);
 
+/* Of the bodies' twists, or of the local model (J). */
 double gw_chain_kinetic(const gw_chain *chain);
 
 /* Held by the limits' springs (J). */
@@ -164,6 +170,16 @@ typedef struct gw_chain_books {
 void gw_chain_planar_stage(const gw_chain *chain, const double *q, const double *v,
                            const gw_forces *forces, double t, double *a, gw_chain_books *power);
 bool gw_chain_is_planar(const gw_chain *chain);
+
+/* ---- of the local model (chain_local.c), for the exact ones of the same kind -------------------
+ */
+
+/* Joints' accelerations by D of the look: as gw_chain_solve(); weight is in it, where there is a
+ * `bias`. */
+void gw_local_solve(const gw_chain *chain, const gw_chain_joint *at, const gw_wrench *bias,
+                    double *force);
+double gw_local_kinetic(const gw_chain *chain);
+double gw_local_weight_energy(const gw_chain *chain);
 
 void gw_chain_step(gw_model *model, const gw_forces *forces, double dt, gw_step *step);
 

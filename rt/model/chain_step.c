@@ -58,13 +58,19 @@ static void placed_stage(const gw_chain *chain, const gw_chain_joint *at, const 
 {
     gw_wrench bias[GW_MAX_LINKS];
     *power = (gw_chain_books){0};
-    gw_chain_bias(chain, v, at, bias);
+    if (chain->local)
+        memset(bias, 0, (size_t)chain->def->count * sizeof *bias);
+    else
+        gw_chain_bias(chain, v, at, bias);
     gw_chain_joint_forces(chain, q, v, a, &power->motors, &power->lost);
     if (forces && forces->at)
         hold(chain, at, forces, t, bias, power);
     if (forces && forces->touch)
         touch(chain, at, forces, t, bias, power);
-    gw_chain_solve(chain, at, bias, a);
+    if (chain->local)
+        gw_local_solve(chain, at, bias, a);
+    else
+        gw_chain_solve(chain, at, bias, a);
 }
 
 /* q'' of a stage, and what flows there; the first one's frames are the chain's own. */
@@ -72,7 +78,7 @@ static void stage(const gw_chain *chain, bool first, const double *q, const doub
                   const gw_forces *forces, double t, double *a, gw_chain_books *power)
 {
     gw_chain_joint at[GW_MAX_LINKS];
-    if (chain->planar) {
+    if (chain->planar && !chain->local) {
         gw_chain_planar_stage(chain, q, v, forces, t, a, power);
         return;
     }
@@ -80,9 +86,7 @@ static void stage(const gw_chain *chain, bool first, const double *q, const doub
         placed_stage(chain, chain->joints, q, v, forces, t, a, power);
         return;
     }
-    gw_chain_place(chain, q, at);
-    gw_chain_twists(chain, v, at);
-    gw_chain_factor(chain, at);
+    gw_chain_configure(chain, q, v, at);
     placed_stage(chain, at, q, v, forces, t, a, power);
 }
 
@@ -105,7 +109,7 @@ static void advance(const gw_chain *chain, const gw_tableau *rk, int i, double c
 static void integrate(const gw_chain *chain, const gw_forces *forces, double t, double h, double *q,
                       double *v, gw_chain_books *sum)
 {
-    const gw_tableau *rk = chain->planar ? &gw_butcher6 : &gw_fehlberg4;
+    const gw_tableau *rk = chain->local ? &gw_kutta4 : chain->planar ? &gw_butcher6 : &gw_fehlberg4;
     double a[GW_RK_MAX_STAGES][GW_MAX_LINKS];
     for (int i = 0; i < rk->stages; i++) {
         gw_chain_books power;
