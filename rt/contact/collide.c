@@ -157,10 +157,9 @@ static void add_row(impact *x, int touch, bool a, bool b, bool plastic)
     }
     if (!seat(x, row))
         return;
-    bool rests = plastic || -c->rate < w->rules.rest_speed;
     x->touch[x->rows] = touch;
     x->offset[x->rows] = row->offset;
-    x->e[x->rows++] = rests ? 0 : c->near.surface.restitution;
+    x->e[x->rows++] = plastic ? 0 : c->near.surface.restitution;
 }
 
 /* eq. 11, or (12) and (13) for two links of one mover */

@@ -157,8 +157,7 @@ static gw_pose placed(const gw_asking *ask, int body, double t, const gw_pose *p
         *moving = twist[place->index];
         return pose[place->index];
     }
-    *moving = place->start_twist;
-    return gw_place_ahead(place, t);
+    return gw_place_ahead(place, t, moving);
 }
 
 void gw_touch_stage(const void *asking, double t, const gw_pose *pose, const gw_twist *twist,
@@ -245,7 +244,7 @@ void gw_touch_end(gw_world *w, gw_touch *c, double h)
     double limit = c->near.surface.friction * normal_force(c, &c->now, c->rate);
     gw_vec3 slid = gw_reject(moved(c, &a->pose, &b->pose), c->now.normal);
     w->island.moved += 0.5 * h * (c->power + power_of(w, c, force_now(w, c)));
-    w->island.touched = w->island.touched || c->damps || -c->now.gap > c->slack;
+    w->island.touched = true;
     if (w->rules.friction == GW_FRICTION_STICK)
         c->grip.slip = gw_friction_slip(&c->grip, limit, slid);
     c->slack = fmax(0, fmin(c->slack, -c->now.gap));

@@ -48,15 +48,16 @@ void gw_piece_try(gw_world *w, double h)
 }
 
 /* A body of a pair in a trial of its own. */
-static gw_place try_body(gw_world *w, int body, int mover, gw_model *model, double h)
+static gw_place try_body(const gw_world *w, int body, gw_model *model, double h)
 {
     gw_place place = w->places[body];
-    (void)mover;
     if (model) {
         gw_model_body(model, place.index, &place.pose, &place.twist);
         return place;
     }
-    place.pose = place.model < 0 ? gw_place_ahead(&place, h) : place.start;
+    place.pose = place.start;
+    if (place.model < 0)
+        place.pose = gw_place_ahead(&w->places[body], h, &place.twist);
     return place;
 }
 
@@ -76,8 +77,8 @@ void gw_piece_try_pair(gw_world *w, const gw_touch *c, double h, double *gap, do
         memcpy(w->scratch[k], saved(w, mover[k]), gw_world_model(w, mover[k])->ops->size);
         step_model(w, mover[k], model[k], h, &step);
     }
-    gw_place a = try_body(w, c->near.a, c->mover_a, model[0], h);
-    gw_place b = try_body(w, c->near.b, c->mover_b, model[1], h);
+    gw_place a = try_body(w, c->near.a, model[0], h);
+    gw_place b = try_body(w, c->near.b, model[1], h);
     gw_gap g = gw_gap_at(&c->near, &a.pose, &b.pose);
     *gap = g.gap;
     *rate = gw_dot(g.normal, gw_sub(gw_velocity_at(&a.pose, &a.twist, g.at_a),

@@ -3,18 +3,23 @@
  */
 #include "rt/contact/world_private.h"
 
-gw_pose gw_place_ahead(const gw_place *place, double t)
+/* Two bodies that fall together must not see one another stay behind: hence the rate. */
+gw_pose gw_place_ahead(const gw_place *place, double t, gw_twist *twist)
 {
+    *twist = place->start_twist;
     if (!place->moves || t == 0)
         return place->start;
-    gw_twist d = {gw_scale(t, place->start_twist.v), gw_scale(t, place->start_twist.w)};
+    const gw_twist *v = &place->start_twist, *a = &place->rate;
+    gw_twist d = {gw_mul_add(gw_scale(t, v->v), 0.5 * t * t, a->v),
+                  gw_mul_add(gw_scale(t, v->w), 0.5 * t * t, a->w)};
+    *twist = (gw_twist){gw_mul_add(v->v, t, a->v), gw_mul_add(v->w, t, a->w)};
     return gw_pose_add(&place->start, &d);
 }
 
 static void look_at(gw_world *w, gw_place *place, double t)
 {
     if (place->model < 0) {
-        place->pose = gw_place_ahead(place, t);
+        place->pose = gw_place_ahead(place, t, &place->twist);
         return;
     }
     gw_model_body(gw_world_model(w, place->model), place->index, &place->pose, &place->twist);

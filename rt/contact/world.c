@@ -179,6 +179,9 @@ static void look_around(gw_world *w, bool adopted)
             bool still = w->movers[p->model].still;
             gw_model_body(gw_world_model(w, p->model), p->index, &p->pose, &p->twist);
             p->moves = !still;
+            if (p->seen + 1 != w->turn)
+                p->rate = (gw_twist){{0, 0, 0}, {0, 0, 0}};
+            p->seen = w->turn;
             if (still)
                 p->twist = (gw_twist){{0, 0, 0}, {0, 0, 0}};
         }
@@ -225,8 +228,22 @@ static void tell(gw_step *sum, const gw_step *piece, bool first)
     sum->finite = sum->finite && piece->finite;
 }
 
+/* How fast a body of a mover gains speed; too short a piece does not tell. */
+static void note_rate(gw_world *w, int body, double h)
+{
+    gw_place *p = &w->places[body];
+    if (p->model < 0 || h < 1e-3 * w->dt)
+        return;
+    p->rate.v = gw_scale(1 / h, gw_sub(p->twist.v, p->start_twist.v));
+    p->rate.w = gw_scale(1 / h, gw_sub(p->twist.w, p->start_twist.w));
+}
+
 static void end_piece(gw_world *w, double h)
 {
+    for (int i = 0; i < w->island.touch_count; i++) {
+        note_rate(w, w->touches[w->island.touches[i]].near.a, h);
+        note_rate(w, w->touches[w->island.touches[i]].near.b, h);
+    }
     for (int i = 0; i < w->island.mover_count; i++) {
         int m = w->island.movers[i];
         tell(&w->movers[m].step, &w->trial[m], w->t == 0);
@@ -306,7 +323,7 @@ static void close_step(gw_world *w, gw_world_step *out)
             continue;
         p->start = p->home;
         p->start_twist = p->twist;
-        p->home = gw_place_ahead(p, w->dt);
+        p->home = gw_place_ahead(p, w->dt, &p->twist);
     }
     for (int i = 0; i < w->touch_count; i++) {
         gw_touch *c = &w->touches[i];

@@ -23,6 +23,8 @@ typedef struct gw_place {
     gw_pose home; /* as the step begins, of one that belongs to no model */
     gw_pose start, pose;
     gw_twist start_twist, twist; /* at the piece's start, and now */
+    gw_twist rate;               /* of the twist, in the last piece */
+    unsigned seen;               /* the step that the rate is of */
 } gw_place;
 
 /* A near pair through its life. */
@@ -106,8 +108,9 @@ static inline gw_model *gw_world_model(const gw_world *w, int mover)
 
 /* ---- places: where bodies are ---------------------------------------------------------------- */
 
-/* The body `t` seconds into the piece, as it was moving when the piece began. */
-gw_pose gw_place_ahead(const gw_place *place, double t);
+/* The body `t` seconds into the piece, as it was moving when the piece began and as it gained speed
+ * in the one before. */
+gw_pose gw_place_ahead(const gw_place *place, double t, gw_twist *twist);
 
 /* Bodies of the island's contacts from their models (those moved from outside: ahead by t), gaps
  * and rates with them. */
