@@ -246,6 +246,7 @@ static void sim_truth(const gw_driver_device *d, gw_device_truth *truth)
 
 const gw_driver gw_driver_sim = {
     .name = "sim",
+    .class = GW_DEVICE_ADMITTANCE,
     .profiles = profiles,
     .settings = settings,
     .setting_count = SETTING_COUNT,

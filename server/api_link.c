@@ -180,10 +180,11 @@ void api_link_delete(api_call *call)
     int index, link;
     if (!begin(call, &edit, &m, &index, &link))
         return;
-    if (link != m->link_count - 1 || link == 0) {
+    bool last = link == m->link_count - 1;
+    if (!last || link == 0) {
         api_refuse(call, 409, "",
-                   link ? "link %d is not the last one: others hang on it"
-                        : "link %d is the only one: delete the mechanism",
+                   last ? "link %d is the only one: delete the mechanism"
+                        : "link %d is not the last one: others hang on it",
                    link);
         app_edit_end(&edit);
         return;

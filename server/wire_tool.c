@@ -122,9 +122,9 @@ static bool get_choices(const json_t *v, const char *at, gw_rendering_def *r, gw
 
 static bool get_rendering(const json_t *tool, const char *at, gw_rendering_def *r, gw_error *error)
 {
-    static const char *const allowed[] = {"jdot",    "hand",      "length",       "threshold",
-                                          "fade",    "weights",   "coordination", "coupling",
-                                          "penalty", "passivity", "mass_known",   NULL};
+    static const char *const allowed[] = {
+        "jdot",     "hand",    "length",    "threshold",  "fade", "weights",        "coordination",
+        "coupling", "penalty", "passivity", "mass_known", "slew", "impulse_budget", NULL};
     const json_t *v;
     char where[WIRE_POINTER];
     if (!open_member(tool, at, "rendering", allowed, &v, where, error))
@@ -138,7 +138,9 @@ static bool get_rendering(const json_t *tool, const char *at, gw_rendering_def *
             get_spring(v, where, "coupling", &r->coupling, error) &&
             get_penalty(v, where, r, error) &&
             wire_bool(v, where, "passivity", &r->passivity, error) &&
-            wire_number(v, where, "mass_known", WIRE_OPTIONAL, &r->mass_known, error));
+            wire_number(v, where, "mass_known", WIRE_OPTIONAL, &r->mass_known, error) &&
+            wire_number(v, where, "slew", WIRE_OPTIONAL, &r->slew, error) &&
+            wire_number(v, where, "impulse_budget", WIRE_OPTIONAL, &r->impulse_budget, error));
 }
 
 /* "object", or "mechanism" with "link". */
@@ -221,13 +223,14 @@ static json_t *spring_json(const gw_spring6 *s)
 
 static json_t *rendering_json(const gw_rendering_def *r)
 {
-    return json_pack("{ss ss sf sf sf ss so so s{sf sf sb} sb sf}", "jdot", jdots[r->jdot], "hand",
-                     hands[r->hand], "length", r->resisted.length, "threshold",
+    return json_pack("{ss ss sf sf sf ss so so s{sf sf sb} sb sf sf sf}", "jdot", jdots[r->jdot],
+                     "hand", hands[r->hand], "length", r->resisted.length, "threshold",
                      r->resisted.threshold, "fade", r->resisted.fade, "weights",
                      weights[r->resisted.weighting], "coordination", spring_json(&r->coordination),
                      "coupling", spring_json(&r->coupling), "penalty", "stiffness", r->penalty,
                      "damping", r->penalty_damping, "by_mass", r->penalty_by_mass, "passivity",
-                     r->passivity, "mass_known", r->mass_known);
+                     r->passivity, "mass_known", r->mass_known, "slew", r->slew, "impulse_budget",
+                     r->impulse_budget);
 }
 
 /* What only impedance devices need, where it is in use or was set. */

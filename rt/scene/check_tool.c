@@ -124,6 +124,8 @@ static bool check_rendering(const gw_tool *t, int index, gw_error *error)
         {"/rendering/penalty/stiffness", r->penalty, 1e9},
         {"/rendering/penalty/damping", r->penalty_damping, 1e9},
         {"/rendering/mass_known", r->mass_known, MASS_KNOWN_MAX},
+        {"/rendering/slew", r->slew, 1e9},
+        {"/rendering/impulse_budget", r->impulse_budget, 1e9},
     };
     if (!check_bounded(all, sizeof all / sizeof all[0], index, error))
         return false;

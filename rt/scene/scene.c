@@ -11,27 +11,15 @@ gw_scene gw_scene_default(void)
     return (gw_scene){.rate = 1000};
 }
 
-/* Damped springs of a device of half a kilogram, well within what a millisecond bears. */
-static gw_rendering_def rendering_default(void)
-{
-    return (gw_rendering_def){
-        .kind = GW_RENDER_IMPEDANCE,
-        .hand = GW_HAND_MEASURED,
-        .resisted = {.length = 0.05, .threshold = 1e-3, .fade = 10},
-        .coordination = {200, 0.5, 10, 0.02},
-        .penalty = 400,
-        .penalty_damping = 40,
-        .passivity = true,
-        .mass_known = 1,
-    };
-}
-
 gw_tool gw_tool_default(void)
 {
-    return (gw_tool){.at = gw_pose_identity(),
-                     .start = gw_pose_identity(),
-                     .rendering = rendering_default(),
-                     .substeps = 1};
+    gw_tool tool = {.at = gw_pose_identity(),
+                    .start = gw_pose_identity(),
+                    .rendering = gw_rendering_def_default(),
+                    .substeps = 1};
+    tool.rendering.resisted = (gw_resisted_def){.length = 0.05, .threshold = 1e-3, .fade = 10};
+    tool.rendering.mass_known = 1;
+    return tool;
 }
 
 const char *gw_tool_holds(const gw_tool *tool)
