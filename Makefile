@@ -14,7 +14,7 @@ CFLAGS += -std=c17 -D_GNU_SOURCE -g $(OPT) $(MATHS) $(WARN) -I. -MMD -MP -pthrea
 LDLIBS_RT := -lm
 # what looks for contacts (rt/contact/detector.c, an archive member of its own) needs ODE as well
 LDLIBS_CONTACT := $(LDLIBS_RT) -lode
-LDLIBS := $(LDLIBS_CONTACT) -lmicrohttpd -lwebsockets -ljansson -pthread
+LDLIBS := $(LDLIBS_CONTACT) -lmicrohttpd -lwebsockets -ljansson -lexpat -pthread
 
 RT_SRC := $(wildcard rt/*/*.c)
 DRIVER_SRC := $(wildcard drivers/*.c)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "server/api_call.h"
+#include "server/urdf.h"
 
 /* The scene's words, and the joints now. */
 static json_t *described(const gw_scene *scene, int index, const gw_snapshot *snapshot)
@@ -74,13 +75,49 @@ static void finish(api_call *call, app_edit *edit, int index, int status)
     app_document_put(document);
 }
 
+/* {"id", "urdf", "tip", "base"}: a robot description; a member `urdf` tells it from a mechanism. */
+static bool read_urdf(const json_t *body, gw_mechanism *m, gw_error *error)
+{
+    static const char *const allowed[] = {"id", "urdf", "tip", "base", NULL};
+    const json_t *urdf = json_object_get(body, "urdf"), *tip = json_object_get(body, "tip");
+    const json_t *id = json_object_get(body, "id"), *base = json_object_get(body, "base");
+    gw_pose at = gw_pose_identity();
+    if (!wire_only(body, "", allowed, error))
+        return false;
+    if (!json_is_string(urdf))
+        return gw_fail(error, GW_BAD_INPUT, "/urdf", "must be a string, the robot's URDF");
+    if (tip && !json_is_string(tip))
+        return gw_fail(error, GW_BAD_INPUT, "/tip", "must be a string, the name of a link");
+    if (id && (!json_is_string(id) || !gw_id_valid(json_string_value(id))))
+        return gw_fail(error, GW_BAD_INPUT, "/id",
+                       "an id is 1 to 64 of the characters A-Z a-z 0-9 _ . : + -");
+    if (base && !wire_get_pose(base, "/base", &at, error))
+        return false;
+    if (!urdf_read(json_string_value(urdf), json_string_length(urdf), json_string_value(tip), m,
+                   error)) {
+        snprintf(error->where, sizeof error->where, "/urdf");
+        return false;
+    }
+    if (id)
+        snprintf(m->id, sizeof m->id, "%s", json_string_value(id));
+    m->base = at;
+    return true;
+}
+
+static bool read_posted(const json_t *body, gw_mechanism *m, gw_error *error)
+{
+    if (json_object_get(body, "urdf"))
+        return read_urdf(body, m, error);
+    return wire_get_mechanism(body, "", m, error);
+}
+
 void api_mechanisms_post(api_call *call)
 {
     app_edit edit;
     gw_error error = {0};
     gw_mechanism mechanism = {0};
     json_object_del(call->body, "state");
-    if (!wire_get_mechanism(call->body, "", &mechanism, &error)) {
+    if (!read_posted(call->body, &mechanism, &error)) {
         api_error(call, &error);
         return;
     }

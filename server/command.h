@@ -15,6 +15,7 @@ enum { EXIT_DONE = 0, EXIT_WORK_FAILED = 1, EXIT_BAD_INPUT = 2 };
 int command_solve(int argc, char **argv);
 int command_run(int argc, char **argv);
 int command_bench(int argc, char **argv);
+int command_import(int argc, char **argv);
 
 /* "file: /pointer: message" on standard error; EXIT_WORK_FAILED for what the system refused, else
  * EXIT_BAD_INPUT. */

@@ -25,6 +25,8 @@ static const char usage[] =
     "      a scene file, or a bundled scene by name, without a server, for so long or until its "
     "task\n"
     "      ends; the summary on standard output\n"
+    "  guideway import FILE [--tip LINK]\n"
+    "      a robot description (URDF; -: standard input) to a mechanism (JSON)\n"
     "  guideway bench [NAME] [--csv FILE]\n"
     "      the benchmark table\n"
     "  guideway --help | --version\n"
@@ -167,11 +169,8 @@ int main(int argc, char **argv)
     static const struct {
         const char *name;
         int (*run)(int argc, char **argv);
-    } commands[] = {{"serve", serve_main},
-                    {"solve", command_solve},
-                    {"run", command_run},
-                    {"bench", command_bench},
-                    {"routes", serve_routes}};
+    } commands[] = {{"serve", serve_main},    {"solve", command_solve},   {"run", command_run},
+                    {"bench", command_bench}, {"import", command_import}, {"routes", serve_routes}};
     const char *name = argc > 1 ? argv[1] : "";
     wire_watch_memory();
     if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || strcmp(name, "help") == 0) {
