@@ -88,6 +88,9 @@ static const kind_words words_of[] = {
                               "the former constraints."},
     [GW_EVENT_JAMMED] = {"jammed", "warning",
                          "A contact stands where its body cannot move out of it."},
+    [GW_EVENT_STRAINED] = {"strained", "warning",
+                           "A mechanism has outrun its local model, or the world's thread is late: "
+                           "it is braked until it has been looked at again."},
     [GW_EVENT_WITHHELD] = {"withheld", "warning",
                            "The device's limits dropped a part of an impulse on %s."},
 };
@@ -165,7 +168,8 @@ static void log_flood(gw_app *app, app_flood *flood, const app_document *documen
 
 bool app_log_due(const gw_app *app)
 {
-    return flood_due(&app->overruns) || flood_due(&app->limits) || flood_due(&app->moves);
+    return flood_due(&app->overruns) || flood_due(&app->limits) || flood_due(&app->moves) ||
+           flood_due(&app->strains);
 }
 
 void app_log_floods(gw_app *app, const app_document *document)
@@ -173,16 +177,18 @@ void app_log_floods(gw_app *app, const app_document *document)
     log_flood(app, &app->overruns, document);
     log_flood(app, &app->limits, document);
     log_flood(app, &app->moves, document);
+    log_flood(app, &app->strains, document);
 }
 
 void app_log_loop(gw_app *app, const gw_event *event, const app_document *document)
 {
     if (event->kind == GW_EVENT_GUIDED)
         return; /* the task that moves the robot tells of its steps */
-    app_flood *flood = event->kind == GW_EVENT_OVERRUN   ? &app->overruns
-                       : event->kind == GW_EVENT_LIMITED ? &app->limits
-                       : event->kind == GW_EVENT_MOVED   ? &app->moves
-                                                         : NULL;
+    app_flood *flood = event->kind == GW_EVENT_OVERRUN    ? &app->overruns
+                       : event->kind == GW_EVENT_LIMITED  ? &app->limits
+                       : event->kind == GW_EVENT_STRAINED ? &app->strains
+                       : event->kind == GW_EVENT_MOVED    ? &app->moves
+                                                          : NULL;
     if (event->kind == GW_EVENT_LEFT_BEHIND)
         app_left_behind(app);
     if (!flood) {

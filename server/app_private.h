@@ -75,9 +75,9 @@ struct gw_app {
     int retired_count;      /* loop */
     app_retired retired[APP_MAX_RETIRED];
 
-    uint64_t seq;                      /* log: of the newest event */
-    gw_text *events[APP_LOG_EVENTS];   /* log: event n at n % APP_LOG_EVENTS */
-    app_flood overruns, limits, moves; /* of the thread that pumps */
+    uint64_t seq;                               /* log: of the newest event */
+    gw_text *events[APP_LOG_EVENTS];            /* log: event n at n % APP_LOG_EVENTS */
+    app_flood overruns, limits, moves, strains; /* of the thread that pumps */
     atomic_bool left_behind; /* geometry took a branch away: what is next is handed over whole */
 
     void (*wake)(void *context);

@@ -68,13 +68,19 @@ static inline void gw_mailbox_write(gw_mailbox *box, const void *value)
     gw_mailbox_write_head(box, value, box->size);
 }
 
+/* The newest value in place, valid until the next take or read. */
+static inline const void *gw_mailbox_take(gw_mailbox *box)
+{
+    if (gw_mailbox_fresh(box))
+        box->front = atomic_exchange_explicit(&box->middle, box->front, memory_order_acq_rel) & 3u;
+    return box->storage + box->front * box->size;
+}
+
 /* Copies the newest value; true where it was not read before. */
 static inline bool gw_mailbox_read(gw_mailbox *box, void *value)
 {
     bool fresh = gw_mailbox_fresh(box);
-    if (fresh)
-        box->front = atomic_exchange_explicit(&box->middle, box->front, memory_order_acq_rel) & 3u;
-    memcpy(value, box->storage + box->front * box->size, box->size);
+    memcpy(value, gw_mailbox_take(box), box->size);
     return fresh;
 }
 

@@ -20,7 +20,8 @@ typedef struct found_near {
 } found_near;
 
 struct gw_detection {
-    gw_detector *detector;
+    gw_detector *detector; /* NULL: nothing touches */
+    gw_locals *locals;     /* NULL: none */
     int body_count, moving;
     double period, margin;
     gw_pose *poses; /* of all bodies, as the detector last saw them */
@@ -59,10 +60,13 @@ gw_detection *gw_detection_create(const gw_detection_def *def, gw_error *error)
     d->moving = def->moving;
     d->period = def->period;
     d->margin = def->margin;
+    d->locals = def->locals;
     if (!take_memory(d)) {
         gw_fail(error, GW_FAILED, "", "no memory for detection");
         goto fail;
     }
+    if (d->body_count == 0)
+        return d;
     d->detector = gw_detector_create(&def->detector, error);
     if (!d->detector)
         goto fail;
@@ -97,7 +101,7 @@ double gw_detection_period(const gw_detection *d)
 }
 
 /* What is found now serves until the look after the next is done: two periods. */
-void gw_detection_look(gw_detection *d)
+static void find_near(gw_detection *d)
 {
     gw_mailbox_read(&d->bodies, d->seen);
     for (int i = 0; i < d->seen->count; i++) {
@@ -110,6 +114,14 @@ void gw_detection_look(gw_detection *d)
     gw_mailbox_write_head(&d->found, &d->finding,
                           offsetof(found_near, near) +
                               (size_t)d->finding.count * sizeof d->finding.near[0]);
+}
+
+void gw_detection_look(gw_detection *d)
+{
+    if (d->detector)
+        find_near(d);
+    if (d->locals)
+        gw_locals_look(d->locals);
 }
 
 void gw_detection_tell(gw_detection *d, const gw_detected_body *bodies, int count)

@@ -1,12 +1,13 @@
 /*
- * Collision detection beside the loop: where bodies are goes out, what is near comes in, each by a
- * latest-value mailbox. In the appliance a thread of the loop's looks at its own rate; `run` looks
- * between two ticks, so that it is deterministic.
+ * What is looked at beside the loop. Collision detection: where bodies are goes out, what is near
+ * comes in, each by a latest-value mailbox; and local models (locals.h). In the appliance a thread
+ * of the loop's looks at its own rate; `run` looks between two ticks, so that it is deterministic.
  */
 #ifndef GW_LOOP_DETECTION_H
 #define GW_LOOP_DETECTION_H
 
 #include "rt/contact/detector.h"
+#include "rt/loop/locals.h"
 
 /* A body that moves. */
 typedef struct gw_detected_body {
@@ -18,11 +19,12 @@ typedef struct gw_detected_body {
 typedef struct gw_detection gw_detection;
 
 typedef struct gw_detection_def {
-    gw_detector_def detector;
-    const gw_pose *poses; /* of all bodies at tick 0; copied */
-    int moving;           /* bodies that gw_detection_tell() may name at once, at most */
-    double period;        /* between two looks (s) */
-    double margin;        /* found beyond what may be reached (m) */
+    gw_detector_def detector; /* no bodies: nothing touches, there is none */
+    gw_locals *locals;        /* looked at as well, outlive it; NULL: none */
+    const gw_pose *poses;     /* of all bodies at tick 0; copied */
+    int moving;               /* bodies that gw_detection_tell() may name at once, at most */
+    double period;            /* between two looks (s) */
+    double margin;            /* found beyond what may be reached (m) */
 } gw_detection_def;
 
 gw_detection *gw_detection_create(const gw_detection_def *def, gw_error *error);
@@ -30,8 +32,8 @@ void gw_detection_destroy(gw_detection *detection); /* NULL is fine; nobody look
 
 double gw_detection_period(const gw_detection *detection);
 
-/* The world's side: finds what is near the bodies as they were told last. Any thread but the
- * loop's, one at a time. */
+/* The world's side: finds what is near the bodies as they were told last, looks at mechanisms. Any
+ * thread but the loop's, one at a time. */
 void gw_detection_look(gw_detection *detection);
 
 /* The loop's side, RT safe: where these bodies are now. */

@@ -74,6 +74,7 @@ void gw_hold_render(gw_hold *hold, const gw_tick *tick, const gw_movers *movers,
         gw_model_apply_inverse(model, hold->hit, a);
         at_hand(r.dof, r.jacobian, a, 1 / tick->dt, r.hit);
     }
+    r.directions = gw_movers_directions(movers, index);
     gw_rendering_device device = device_now(hold);
     hold->rendered = gw_rendering_tick(&hold->rendering, &r, &device, tick->dt);
     hold->wrench = hold->rendered.hand;

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define BRAKE_TIME 0.02 /* s in which a strained mechanism loses most of its speed */
+
 /* ---- state ---------------------------------------------------------------------------------- */
 
 static void take_start_contacts(gw_movers *m)
@@ -19,31 +21,41 @@ static void take_start_contacts(gw_movers *m)
     gw_world_near(m->world, near, count);
 }
 
+/* From now on, exactly or by local models. */
+static void start_chain(gw_movers *m, int index, const double *q, const double *v)
+{
+    gw_moving_chain *c = &m->chains[index];
+    gw_chain_init(&c->chain, &c->def, q, v);
+    c->strain = 0;
+    if (m->locals)
+        gw_locals_begin(m->locals, index, &c->chain, &c->resisted);
+}
+
 void gw_movers_reset(gw_movers *m)
 {
-    for (int i = 0; i < m->chain_count; i++) {
-        gw_moving_chain *c = &m->chains[i];
-        gw_chain_init(&c->chain, &c->def, c->q0, c->v0);
-    }
+    for (int i = 0; i < m->chain_count; i++)
+        start_chain(m, i, m->chains[i].q0, m->chains[i].v0);
     for (int i = 0; i < m->free_count; i++) {
         gw_moving_body *b = &m->bodies[i];
         gw_guided_init(&b->body, &b->def, &b->pose);
         gw_guided_set_twist(&b->body, &b->twist);
     }
-    m->work = m->dissipated = m->motors = 0;
+    m->work = m->dissipated = m->motors = m->edits = 0;
     m->contact = (gw_contact_figures){0};
     m->last = (gw_world_step){0};
     m->was_jammed = m->jammed = false;
+    m->was_strained = m->strained = 0;
     m->moved_count = 0;
     take_start_contacts(m);
 }
 
-static void carry_chain(gw_moving_chain *c, const gw_movers *old)
+static void carry_chain(gw_movers *m, int index, const gw_movers *old)
 {
+    const gw_moving_chain *c = &m->chains[index];
     for (int i = 0; i < old->chain_count; i++) {
         const gw_moving_chain *was = &old->chains[i];
         if (strcmp(was->id, c->id) == 0 && was->def.count == c->def.count)
-            gw_chain_init(&c->chain, &c->def, was->chain.q, was->chain.v);
+            start_chain(m, index, was->chain.q, was->chain.v);
     }
 }
 
@@ -61,10 +73,10 @@ static void carry_body(gw_moving_body *b, const gw_movers *old)
 void gw_movers_carry(gw_movers *m, const gw_movers *old)
 {
     for (int i = 0; i < m->chain_count; i++)
-        carry_chain(&m->chains[i], old);
+        carry_chain(m, i, old);
     for (int i = 0; i < m->free_count; i++)
         carry_body(&m->bodies[i], old);
-    if (m->world && m->detection)
+    if (m->detection)
         gw_movers_exchange(m);
 }
 
@@ -116,9 +128,25 @@ static int tell_model(const gw_model *model, int body, gw_detected_body *told)
     return count;
 }
 
+/* Local models go over to newer looks; those that have none in time are said to be strained. */
+static void exchange_looks(gw_movers *m)
+{
+    m->was_strained = m->strained;
+    m->strained = 0;
+    for (int i = 0; i < m->chain_count; i++) {
+        gw_moving_chain *c = &m->chains[i];
+        m->edits += gw_locals_take(m->locals, i, &c->chain);
+        gw_locals_tell(m->locals, i, &c->chain, &c->resisted);
+        c->strain = gw_locals_strain(m->locals, i, &c->chain);
+        m->strained = fmax(m->strained, c->strain);
+    }
+}
+
 void gw_movers_exchange(gw_movers *m)
 {
     int count = 0, near_count;
+    if (m->locals)
+        exchange_looks(m);
     if (!m->world)
         return;
     const gw_near *near = gw_detection_take(m->detection, &near_count);
@@ -177,8 +205,18 @@ static void book(gw_movers *m)
     }
 }
 
+/* A mechanism whose look is too old, or too far from where it is, is no longer driven by what is
+ * true: it comes to rest until there is a new one. */
+static void brake(gw_movers *m, double dt)
+{
+    for (int i = 0; i < m->chain_count; i++)
+        if (m->chains[i].strain > 1)
+            m->dissipated += gw_chain_slow(&m->chains[i].chain, 1 / (1 + dt / BRAKE_TIME));
+}
+
 void gw_movers_step(gw_movers *m, double dt)
 {
+    brake(m, dt);
     if (m->world)
         step_together(m, dt);
     else
@@ -190,6 +228,31 @@ void gw_movers_load(const gw_movers *m, int tool, double *force)
 {
     if (m->world)
         gw_world_load(m->world, m->mover, m->tool_mover[tool], force);
+}
+
+/* The chain that a tool holds, or NULL. */
+static gw_moving_chain *held_chain(const gw_movers *m, int tool)
+{
+    int chain = m->tool_mover[tool] - m->first_chain;
+    return chain >= 0 ? &m->chains[chain] : NULL;
+}
+
+void gw_movers_resist(gw_movers *m, int tool, const gw_resisted_def *def)
+{
+    gw_moving_chain *c = held_chain(m, tool);
+    if (c)
+        c->resisted = *def;
+}
+
+const gw_resisted *gw_movers_directions(const gw_movers *m, int tool)
+{
+    const gw_moving_chain *c = held_chain(m, tool);
+    return c && m->locals ? gw_locals_directions(m->locals, (int)(c - m->chains)) : NULL;
+}
+
+double gw_movers_strained(const gw_movers *m)
+{
+    return m->strained > 1 && !(m->was_strained > 1) ? m->strained : 0;
 }
 
 bool gw_movers_jammed(const gw_movers *m)
@@ -210,6 +273,7 @@ void gw_movers_account(const gw_movers *m, gw_energy *e)
     e->potential += m->contact.spring;
     e->dissipated += m->dissipated + m->contact.dissipated;
     e->motors += m->motors;
+    e->edits += m->edits;
 }
 
 static void show_chains(const gw_movers *m, gw_snapshot *s)

@@ -50,9 +50,9 @@ void gw_movers_load(const gw_movers *movers, int tool, double *force);
 /* One step of everything. */
 void gw_movers_step(gw_movers *movers, double dt);
 
-/* Detection's side of contacts; NULL where nothing touches. */
+/* What is to be looked at outside the tick; NULL where nothing touches and all runs exactly. */
 gw_detection *gw_movers_detection(gw_movers *movers);
-/* Takes what was detected and tells where bodies are: once a tick. */
+/* Takes what was detected and looked at, and tells where bodies are: once a tick. */
 void gw_movers_exchange(gw_movers *movers);
 
 /* Mechanisms and free bodies now, springs of contacts; sums of what went and came (J). */
@@ -60,6 +60,14 @@ void gw_movers_account(const gw_movers *movers, gw_energy *energy);
 
 /* Joints, links, free bodies, contacts: into the snapshot. */
 void gw_movers_publish(const gw_movers *movers, gw_snapshot *snapshot);
+
+/* The directions that a look at the mechanism of a tool is to find (U^), from the next one on. */
+void gw_movers_resist(gw_movers *movers, int tool, const gw_resisted_def *def);
+/* Those of its last look; NULL: it runs exactly, they are to be found. */
+const gw_resisted *gw_movers_directions(const gw_movers *movers, int tool);
+
+/* By how much a mechanism began to be beyond what its local model serves for, 0: none did. */
+double gw_movers_strained(const gw_movers *movers);
 
 /* Whether a contact began to jam in the last step. */
 bool gw_movers_jammed(const gw_movers *movers);

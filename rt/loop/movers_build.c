@@ -29,6 +29,7 @@ static void build_chain(const gw_movers_def *def, int index, gw_moving_chain *c)
             continue;
         c->def.held = def->scene->tools[t].link;
         c->def.link_from_held = def->scene->tools[t].at;
+        c->resisted = def->scene->tools[t].rendering.resisted;
     }
 }
 
@@ -110,6 +111,37 @@ static bool fill(gw_movers *m, const gw_movers_def *def)
     return true;
 }
 
+/* ---- looks ---------------------------------------------------------------------------------- */
+
+double gw_movers_period(const gw_movers_def *def)
+{
+    double rate = def->scene->contact.rate;
+    return 1 / (rate > 0 ? rate : GW_CONTACT_RATE);
+}
+
+static bool build_locals(gw_movers *m, const gw_movers_def *def, gw_error *error)
+{
+    int tick_rate = def->scene->rate > 0 ? def->scene->rate : 1000;
+    gw_locals_def locals = {
+        .count = m->chain_count, .period = gw_movers_period(def), .dt = 1.0 / tick_rate};
+    if (!def->scene->contact.local || m->chain_count == 0)
+        return true;
+    for (int i = 0; i < m->chain_count; i++)
+        locals.chains[i] = &m->chains[i].def;
+    m->locals = gw_locals_create(&locals, error);
+    return m->locals;
+}
+
+/* Where nothing touches, local models alone are looked at. */
+static bool build_looks(gw_movers *m, const gw_movers_def *def, gw_error *error)
+{
+    gw_detection_def looks = {.locals = m->locals, .period = gw_movers_period(def)};
+    if (!m->locals || m->detection)
+        return true;
+    m->detection = gw_detection_create(&looks, error);
+    return m->detection;
+}
+
 gw_movers *gw_movers_create(const gw_movers_def *def, gw_error *error)
 {
     gw_movers *m = calloc(1, sizeof *m);
@@ -118,8 +150,10 @@ gw_movers *gw_movers_create(const gw_movers_def *def, gw_error *error)
         gw_movers_destroy(m);
         return NULL;
     }
-    gw_movers_reset(m);
-    if (!gw_movers_build_contacts(m, def, error)) {
+    bool built = build_locals(m, def, error);
+    if (built)
+        gw_movers_reset(m);
+    if (!built || !gw_movers_build_contacts(m, def, error) || !build_looks(m, def, error)) {
         gw_movers_destroy(m);
         return NULL;
     }
@@ -131,6 +165,7 @@ void gw_movers_destroy(gw_movers *m)
     if (!m)
         return;
     gw_movers_drop_contacts(m);
+    gw_locals_destroy(m->locals);
     free(m->bodies);
     free(m->chains);
     free(m);

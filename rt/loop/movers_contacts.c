@@ -8,8 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define DETECTION_RATE 200.0 /* Hz */
-#define MARGIN         1e-3  /* m: found beyond what can be reached */
+#define MARGIN 1e-3 /* m: found beyond what can be reached */
 
 /* What filter and table of surfaces are asked with, while the detector is made and ever after. */
 typedef struct touching {
@@ -213,7 +212,6 @@ static bool make_world(gw_movers *m, const gw_movers_def *def, const gw_world_bo
 static bool make_detection(gw_movers *m, const gw_movers_def *def, const gw_world_body *bodies,
                            gw_pose *poses, gw_collider *colliders, gw_error *error)
 {
-    double rate = def->scene->contact.rate > 0 ? def->scene->contact.rate : DETECTION_RATE;
     for (int i = 0; i < m->body_count; i++)
         m->placed[i] = poses[i] = bodies[i].pose;
     gw_detection_def d = {.detector = {.body_count = m->body_count,
@@ -225,7 +223,8 @@ static bool make_detection(gw_movers *m, const gw_movers_def *def, const gw_worl
                           .poses = poses,
                           .moving = m->moved_most + m->body_count - m->object_count +
                                     m->first_chain + m->free_count,
-                          .period = 1 / rate,
+                          .locals = m->locals,
+                          .period = gw_movers_period(def),
                           .margin = MARGIN};
     m->detection = gw_detection_create(&d, error);
     return m->detection;

@@ -12,7 +12,9 @@ typedef struct gw_moving_chain {
     gw_chain_def def;
     double q0[GW_MAX_LINKS], v0[GW_MAX_LINKS];
     gw_chain chain;
-    int body; /* of its link 0 in the world */
+    int body;                 /* of its link 0 in the world */
+    gw_resisted_def resisted; /* of the tool that holds it */
+    double strain;            /* of its local model, beyond 1: it is braked */
 } gw_moving_chain;
 
 typedef struct gw_moving_body {
@@ -38,6 +40,7 @@ struct gw_movers {
     int held[GW_MAX_TOOLS]; /* object of mover i, i < first_chain */
     gw_world *world;        /* NULL: nothing touches */
     gw_detection *detection;
+    gw_locals *locals;         /* NULL: mechanisms run exactly */
     struct touching *touching; /* who may touch, and how: what the detector asks */
     gw_pose *placed;           /* by body: where an object without model was placed last */
     gw_detected_body *moved;   /* bodies that no model moves, told of in this tick */
@@ -45,11 +48,15 @@ struct gw_movers {
     gw_detected_body *told; /* room for all that moves */
 
     /* sums since tick 0 or the last switch (J) */
-    double work, dissipated, motors;
+    double work, dissipated, motors, edits;
     gw_contact_figures contact;
     gw_world_step last;
     bool was_jammed, jammed;
+    double was_strained, strained; /* the most of all chains */
 };
+
+/* Between two looks of the world's thread (s). */
+double gw_movers_period(const gw_movers_def *def);
 
 /* The world's contacts of these movers: detector, bodies, rules. Nothing where the scene's contacts
  * are off. */

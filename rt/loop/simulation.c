@@ -263,6 +263,12 @@ static void apply_guide(gw_simulation *s, const gw_command *command)
     report_way(s, command->tool);
 }
 
+static void apply_rendering(gw_simulation *s, const gw_command *command)
+{
+    gw_rendering_switch(&s->holds[command->tool].rendering, &command->rendering);
+    gw_movers_resist(s->scenario->movers, command->tool, &command->rendering.resisted);
+}
+
 /* Drag, release, push, clutch, guide, rendering: of one tool. */
 static void apply_to_tool(gw_simulation *s, const gw_command *command)
 {
@@ -276,7 +282,7 @@ static void apply_to_tool(gw_simulation *s, const gw_command *command)
     else if (command->kind == GW_COMMAND_GUIDE)
         apply_guide(s, command);
     else if (command->kind == GW_COMMAND_RENDERING)
-        gw_rendering_switch(&hold->rendering, &command->rendering);
+        apply_rendering(s, command);
     else if (command->kind == GW_COMMAND_PUSH)
         hold->push = command->push;
     else
@@ -496,6 +502,9 @@ void gw_simulation_tick(gw_simulation *s)
     }
     if (moving && gw_movers_jammed(s->scenario->movers))
         emit(s, (gw_event){.kind = GW_EVENT_JAMMED});
+    double strained = gw_movers_strained(s->scenario->movers);
+    if (moving && strained > 0)
+        emit(s, (gw_event){.kind = GW_EVENT_STRAINED, .value = strained});
     tell_moved(s);
     s->now++;
     s->limited_ticks += limited && moving;

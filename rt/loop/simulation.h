@@ -211,7 +211,9 @@ typedef enum gw_event_kind {
     GW_EVENT_SINGULAR,    /* the tool passes a point where more than one way leads on; tool */
     GW_EVENT_LEFT_BEHIND, /* moved geometry took the branch away from under the tool; tool */
     GW_EVENT_JAMMED,      /* a contact stands where its body cannot move along the normal */
-    GW_EVENT_WITHHELD     /* the device's limits dropped an impulse; tool, value: N s */
+    GW_EVENT_WITHHELD,    /* the device's limits dropped an impulse; tool, value: N s */
+    GW_EVENT_STRAINED     /* a mechanism outran its local model, or that is too old; value: how far
+                             beyond what it serves for (1) */
 } gw_event_kind;
 
 typedef struct gw_event {
