@@ -8,6 +8,8 @@
 
 #define TOUCHES 1e-7 /* gap of what takes part where everything that touches does (m) */
 #define STANDS  1e-9 /* a row whose entries are all smaller moves nothing */
+#define DEEP    2e-3 /* how far a spring is pressed at most (m), and */
+#define HALF    0.5  /* what part of the balls that touch */
 
 /* ---- rows -------------------------------------------------------------------------------------
  */
@@ -92,11 +94,30 @@ bool gw_colliding(const gw_world *w)
     return false;
 }
 
-static bool takes_part(const gw_world *w, const gw_touch *c)
+/* What a step bears of a spring is little where the body is light. So that nothing is pressed
+ * through it, what approaches beyond a depth is thrown back as it came, once a step. */
+static bool too_deep(const gw_touch *c)
+{
+    double size = HALF * (c->near.radius_a + c->near.radius_b);
+    double most = size > 0 ? fmin(size, DEEP) : DEEP;
+    return c->continuous && !c->jammed && c->rate < 0 && -c->now.gap - c->slack > most;
+}
+
+bool gw_pressed(const gw_world *w)
+{
+    for (int i = 0; i < w->island.touch_count; i++)
+        if (too_deep(&w->touches[w->island.touches[i]]))
+            return true;
+    return false;
+}
+
+static bool takes_part(const gw_world *w, const gw_touch *c, gw_collision kind)
 {
     double rest = w->rules.rest_speed;
     if (c->jammed || c->now.gap > TOUCHES)
         return false;
+    if (kind == GW_STOPS)
+        return c->rate < 0;
     return w->rules.colliding == GW_COLLIDING_TOUCHING ? c->rate < rest : c->rate < -rest;
 }
 
@@ -106,6 +127,7 @@ static bool takes_part(const gw_world *w, const gw_touch *c)
 /* What is being resolved: the movers in it, one behind the other. */
 typedef struct impact {
     gw_world *world;
+    gw_collision kind;
     int rows, dof, mover_count;
     int movers[GW_MAX_MOVERS], from[GW_MAX_MOVERS]; /* from: first entry of each, by mover; -1 */
     int touch[GW_MAX_COLLIDING];                    /* of each row */
@@ -143,7 +165,14 @@ static bool seat(impact *x, const gw_contact_row *row)
     return true;
 }
 
-static void add_row(impact *x, int touch, bool a, bool b, bool plastic)
+static double restitution(const impact *x, const gw_touch *c)
+{
+    if (x->kind == GW_STOPS)
+        return c->stopped ? 1 : 0;
+    return x->kind == GW_PLASTIC ? 0 : c->near.surface.restitution;
+}
+
+static void add_row(impact *x, int touch, bool a, bool b)
 {
     gw_world *w = x->world;
     gw_touch *c = &w->touches[touch];
@@ -159,22 +188,24 @@ static void add_row(impact *x, int touch, bool a, bool b, bool plastic)
         return;
     x->touch[x->rows] = touch;
     x->offset[x->rows] = row->offset;
-    x->e[x->rows++] = plastic ? 0 : c->near.surface.restitution;
+    x->e[x->rows++] = restitution(x, c);
 }
 
 /* eq. 11, or (12) and (13) for two links of one mover */
-static void gather(impact *x, bool plastic, bool setting_off)
+static void gather(impact *x, bool setting_off)
 {
     gw_world *w = x->world;
     for (int i = 0; i < w->island.touch_count; i++) {
         int touch = w->island.touches[i];
-        const gw_touch *c = &w->touches[touch];
-        if (!takes_part(w, c) || sets_off(w, c) != setting_off)
+        gw_touch *c = &w->touches[touch];
+        c->stopped = c->stopped || (x->kind == GW_STOPS && too_deep(c));
+        bool sets = x->kind == GW_STOPS ? c->stopped : sets_off(w, c);
+        if (!takes_part(w, c, x->kind) || sets != setting_off)
             continue;
         bool each = w->rules.self_each_link && c->mover_a == c->mover_b && c->mover_a >= 0;
-        add_row(x, touch, true, !each, plastic);
+        add_row(x, touch, true, !each);
         if (each)
-            add_row(x, touch, false, true, plastic);
+            add_row(x, touch, false, true);
     }
 }
 
@@ -212,7 +243,7 @@ static void strike(const impact *x)
     for (int i = 0; i < x->rows; i++) {
         gw_touch *c = &w->touches[x->touch[i]];
         c->impulse += x->p[i];
-        c->hit = c->hit || x->p[i] != 0;
+        c->hit = c->hit || (x->p[i] != 0 && x->kind != GW_STOPS);
         w->island.moved -= x->p[i] * x->offset[i];
     }
 }
@@ -230,16 +261,16 @@ static void settle(gw_world *w, const double *before)
     }
 }
 
-void gw_collide(gw_world *w, bool plastic)
+void gw_collide(gw_world *w, gw_collision kind)
 {
-    impact x = {.world = w};
+    impact x = {.world = w, .kind = kind};
     double before[GW_MAX_NEAR];
     for (int i = 0; i < w->mover_count; i++)
         x.from[i] = -1;
     for (int i = 0; i < w->island.touch_count; i++)
         before[i] = w->touches[w->island.touches[i]].rate;
-    gather(&x, plastic, true);
-    gather(&x, plastic, false);
+    gather(&x, true);
+    gather(&x, false);
     if (x.rows == 0)
         return;
     fill(&x);
@@ -249,7 +280,8 @@ void gw_collide(gw_world *w, bool plastic)
                                   .v = w->v,
                                   .e = x.e,
                                   .offset = x.offset,
-                                  .only_push = w->rules.impulse == GW_IMPULSE_NON_ADHESIVE,
+                                  .only_push = kind == GW_STOPS ||
+                                               w->rules.impulse == GW_IMPULSE_NON_ADHESIVE,
                                   .inverse = inverse,
                                   .context = &x};
     gw_impulse(&problem, &w->work, w->dv, w->generalised, x.p);

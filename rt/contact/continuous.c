@@ -122,7 +122,7 @@ static double normal_force(const gw_touch *c, const gw_gap *gap, double rate)
     double depth = -gap->gap - c->slack;
     if (!c->continuous || !(depth > 0))
         return 0;
-    return fmax(0, c->stiffness * depth - (c->damps ? c->damping * rate : 0));
+    return fmax(0, c->stiffness * depth - (c->damps && !c->stopped ? c->damping * rate : 0));
 }
 
 gw_vec3 gw_touch_force(const gw_world *w, const gw_touch *c, const gw_gap *gap, const gw_pose *a,

@@ -189,7 +189,7 @@ static void look_around(gw_world *w, bool adopted)
         double deeper = -c->now.gap - c->depth_last;
         if (c->continuous && deeper > (adopted ? 0 : YIELDS))
             c->slack += deeper;
-        c->hit = c->jammed = c->struck = false;
+        c->hit = c->jammed = c->struck = c->stopped = false;
         c->impulse = 0;
     }
 }
@@ -278,10 +278,13 @@ static void step_island(gw_world *w, gw_world_step *out)
 {
     begin_island(w);
     gw_balance open = gw_balance_open(w);
+    begin_piece(w);
+    if (gw_pressed(w))
+        gw_collide(w, GW_STOPS);
     for (int cuts = 0; cuts < 2 * GW_WORLD_CUTS;) {
         begin_piece(w);
         if (gw_colliding(w)) {
-            gw_collide(w, cuts++ >= GW_WORLD_CUTS);
+            gw_collide(w, cuts++ < GW_WORLD_CUTS ? GW_BOUNCES : GW_PLASTIC);
             out->cuts++;
             continue;
         }

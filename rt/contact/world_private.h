@@ -40,7 +40,9 @@ typedef struct gw_touch {
     bool damps;              /* it touched when the piece began */
     bool slow;               /* it meets in this piece, too slowly to count as a collision */
     bool struck;             /* it hits although it is continuous: an impulse elsewhere drove it */
-    bool jammed;             /* its movers cannot move along the normal */
+    /* It was pressed too deep when the step began: no damping, which would let it creep. */
+    bool stopped;
+    bool jammed;               /* its movers cannot move along the normal */
     double stiffness, damping; /* N/m, N s/m, as far as a step bears them */
     double slack;              /* depth from which the spring acts (m) */
     gw_grip grip;
@@ -156,11 +158,18 @@ double gw_row_size(const gw_world *w, const gw_contact_row *row);
 /* J D^-1 J^T of one row (1/kg). */
 double gw_row_yield(const gw_world *w, const gw_contact_row *row);
 
-/* Whether something collides now. */
-bool gw_colliding(const gw_world *w);
+typedef enum gw_collision {
+    GW_BOUNCES,
+    GW_PLASTIC, /* nothing bounces */
+    GW_STOPS    /* springs that are pressed too deep yield no more */
+} gw_collision;
 
-/* Resolves it; plastic: nothing bounces. */
-void gw_collide(gw_world *w, bool plastic);
+/* Whether something collides now, is pressed too deep. */
+bool gw_colliding(const gw_world *w);
+bool gw_pressed(const gw_world *w);
+
+/* Resolves it. */
+void gw_collide(gw_world *w, gw_collision kind);
 
 /* ---- pieces -----------------------------------------------------------------------------------
  */
