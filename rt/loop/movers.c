@@ -185,6 +185,7 @@ static void step_together(gw_movers *m, double dt)
     gw_world_step_all(m->world, m->mover, dt, &m->last);
     m->was_jammed = m->jammed;
     m->jammed = m->last.jammed;
+    m->edits += m->last.moved;
     f->dissipated += m->last.dissipated;
     f->generated += m->last.generated;
     f->spring = m->last.spring;
