@@ -309,7 +309,7 @@ static void add_contacts(json_t *figures, const run *r, const gw_snapshot *s)
         return;
     json_t *contact = wire_contact_figures(&s->contact);
     wire_add(contact, "impulse_max", json_real(r->impulse_max));
-    wire_add(contact, "penetration_max", json_real(-r->gap_min));
+    wire_add(contact, "penetration_max", json_real(0 - r->gap_min));
     wire_add(figures, "contact", contact);
 }
 

@@ -34,6 +34,11 @@ function mutated(value) {
 const type = () => pick(['distance', 'angle', 'coincident', 'parallel', 'perpendicular']);
 const sense = () => pick(['same', 'opposite', 'either']);
 const place = () => ({ p: [random(), random(), random()], q: pick([[1, 0, 0, 0], [0, 1, 0, 0]]) });
+const controls = ['impedance', 'penalty', 'coupling', 'four-channel'];
+const link = () => ({
+  joint: { type: pick(['revolute', 'prismatic']), origin: place(), axis: [0, 0, 1], damping: 0.1, position: random(), limits: { lower: -2, upper: 2 } },
+  ...pick([{ mass: 1, com: [0.1, 0, 0], inertia: [0.01, 0.01, 0.01, 0, 0, 0] }, { geometry: { type: 'box', size: [0.2, 0.1, 0.1] } }]),
+});
 const requests = [
   () => ['POST', '/constraints', { type: type(), a: pick(['cone/base', 'cone/apex', 'cone/axis']), b: pick(['cylinder/top', 'cylinder/axis', 'cylinder/center']), value: pick([0, 0.05, 0.1, -0.1]), sense: sense() }],
   () => ['PATCH', `/constraints/${pick(['c1', 'c2'])}`, { type: type(), value: pick([0, 0.05]), enabled: chance(0.7) }],
@@ -50,7 +55,22 @@ const requests = [
   () => ['POST', `/scene/${pick(['undo', 'redo'])}`],
   () => ['PUT', '/simulation', { state: pick(['running', 'running', 'paused', 'stopped']) }],
   () => ['POST', '/simulation/step', { ticks: Math.ceil(10 * random()) }],
-  () => ['GET', pick(['/solutions', '/constraints', '/simulation', '/features?object=cone'])],
+  () => ['GET', pick(['/solutions', '/constraints', '/simulation', '/features?object=cone', '/mechanisms', '/contacts', '/tool'])],
+  () => ['POST', '/mechanisms', { id: pick(['arm', 'arm', 'leg', 'cone']), base: place(), links: [link(), link(), link()].slice(Math.floor(3 * random())) }],
+  () => ['PATCH', `/mechanisms/${pick(['arm', 'leg'])}`, { id: pick(['arm', 'leg']), base: place() }],
+  () => ['DELETE', `/mechanisms/${pick(['arm', 'leg'])}`],
+  () => ['POST', '/mechanisms/arm/links', link()],
+  () => ['PATCH', `/mechanisms/arm/links/${pick([0, 1, 2, 'x'])}`, pick([{ joint: { position: random(), axis: [0, 1, 0] } }, { geometry: null }, { mass: random() }, link()])],
+  () => ['DELETE', `/mechanisms/arm/links/${pick([1, 2, 3])}`],
+  () => ['PUT', `/mechanisms/arm/joints/${pick([0, 1])}/motor`, { torque: random(), target: random(), stiffness: 10 * random(), damping: random(), max: 5 }],
+  () => ['DELETE', '/mechanisms/arm/joints/0/motor'],
+  () => ['POST', '/materials', { id: pick(['rubber', 'steel']), restitution: random(), friction: random(), stiffness: 1e4, damping: 10 }],
+  () => ['PATCH', '/materials/rubber', { restitution: random() }],
+  () => ['DELETE', `/materials/${pick(['rubber', 'steel'])}`],
+  () => ['PATCH', '/contact', { enabled: chance(0.7), model: pick(['exact', 'local']), friction: pick(['creep', 'stick']), impulse: pick(['pseudo-inverse', 'non-adhesive']), ignore: chance(0.3) ? [['cone', pick(['cylinder', 'arm.0'])]] : [] }],
+  () => ['PATCH', `/objects/${pick(['a', 'b'])}`, { free: chance(0.5), material: pick(['rubber', null]), velocity: { v: [random(), 0, 0] } }],
+  () => ['PUT', '/tool', { mechanism: 'arm', link: pick([0, 1]), control: pick(controls), at: place(), rendering: { jdot: pick(['full', 'paper']), length: 1 } }],
+  () => ['PATCH', '/tool', { control: pick(controls), rendering: { hand: pick(['measured', 'estimated', 'unknown']), weights: pick(['smooth', 'on-off']), penalty: { stiffness: 100 * random() } } }],
 ];
 const messages = [
   () => ({ op: 'drag', tool: 0, point: [0, 0, 0], target: [random(), random(), random()] }),
