@@ -326,6 +326,114 @@ test('the columns of samples are those of the scene, also after another one is l
   await live.close();
 });
 
+// ---- running ------------------------------------------------------------------------------------
+
+// Two links that hang from the z axis, held at the end; a ball that falls onto a floor.
+const swinging = (change = {}) => ({
+  format: 'guideway-scene/1', name: 'Swinging', gravity: [0, -9.81, 0],
+  objects: [
+    { id: 'floor', geometry: { type: 'box', size: [4, 0.1, 1] }, pose: { p: [3, -2, 0] }, fixed: true },
+    { id: 'ball', geometry: { type: 'sphere', radius: 0.05 }, pose: { p: [3, -1.8, 0] }, free: true },
+  ],
+  contact: {},
+  mechanisms: [{ id: 'arm', links: [0, 1].map((i) => ({ ...plain, com: [0.25, 0, 0], joint: { type: 'revolute', origin: { p: [0.5 * i, 0, 0] }, position: -0.5, damping: 0.5 } })) }],
+  tool: { mechanism: 'arm', link: 1, at: { p: [0.5, 0, 0] }, device: 'hand', control: 'penalty' },
+  devices: [{ id: 'hand', driver: 'sim-impedance', operator: { type: 'wrench', samples: [{ t: 0, force: [0, 1, 0] }] } }], ...change,
+});
+const simulation = async () => (await expect(200, 'GET', '/simulation')).json;
+const joints = async () => (await expect(200, 'GET', '/mechanisms/arm')).json.state;
+
+test('a held mechanism moves, and is where it was after a stop', async () => {
+  const { json } = await expect(200, 'PUT', '/scene', swinging());
+  assert.deepEqual([json.tool.mechanism, json.tool.link, json.tool.object], ['arm', 1, undefined]);
+  assert.deepEqual((await joints()).positions, [-0.5, -0.5]);
+  const live = stream(server);
+  await live.wait('hello');
+  await expect(200, 'PUT', '/simulation', { state: 'running' });
+  await until('movement', async () => (await joints()).positions[0] < -1);
+  const state = await until('a state with it', () => live.messages.findLast((m) => m.op === 'state' && m.simulation.mechanisms[0].positions[0] < -1));
+  const [held] = state.simulation.tools;
+  assert.deepEqual([held.mechanism, held.link, held.object], ['arm', 1, undefined]);
+  // the end of the arm, from the joints
+  const [a, b] = state.simulation.mechanisms[0].positions;
+  const end = [0.5 * Math.cos(a) + 0.5 * Math.cos(a + b), 0.5 * Math.sin(a) + 0.5 * Math.sin(a + b), 0];
+  held.pose.p.forEach((x, i) => assert.ok(Math.abs(x - end[i]) < 1e-9, `${held.pose.p} is not ${end}`));
+  const { index } = live.find('hello'), at = index.indexOf('arm.1');
+  const shown = live.frames.findLast((f) => f.type === 1).poses[at];
+  assert.ok(Math.abs(Math.hypot(...shown.p) - 0.5) < 1e-6, 'the second link turns about the end of the first');
+  // edits while it runs leave the joints alone
+  await expect(200, 'PUT', '/simulation', { state: 'paused' });
+  const before = await joints();
+  await expect(200, 'PATCH', '/scene', { gravity: [0, -5, 0] });
+  await expect(200, 'PATCH', '/mechanisms/arm', { base: { p: [0, 0.1, 0] } });
+  assert.deepEqual(await joints(), before);
+  await expect(200, 'PUT', '/simulation', { state: 'stopped' });
+  assert.deepEqual(await joints(), { positions: [-0.5, -0.5], velocities: [0, 0] });
+  await expect(200, 'PATCH', '/mechanisms/arm/links/0', { joint: { position: 0.2 } });
+  assert.deepEqual((await joints()).positions, [0.2, -0.5]);
+  await live.close();
+});
+
+test('motors and control change while it runs, and last', async () => {
+  await expect(200, 'PUT', '/scene', swinging({ contact: undefined }));
+  await expect(200, 'PUT', '/simulation', { state: 'running' });
+  const hand = async () => (await expect(200, 'GET', '/tool')).json.state.hand.force[1];
+  await until('the hand', async () => Math.abs(await hand() - 1) < 1e-9);
+  assert.equal((await simulation()).energy.motors, 0);
+  const { tick } = await simulation();
+  const blind = await expect(200, 'PATCH', '/tool', { rendering: { hand: 'unknown' } });
+  assert.equal(blind.json.rendering.hand, 'unknown');
+  await until('a hand that is not known', async () => await hand() === 0);
+  await expect(200, 'PATCH', '/tool', { control: 'coupling', rendering: { hand: 'measured' } });
+  await until('the hand again', async () => Math.abs(await hand() - 1) < 1e-9);
+  await expect(200, 'PUT', '/mechanisms/arm/joints/0/motor', { stiffness: 5, target: -1, damping: 1, max: 20 });
+  await until('work of the motor', async () => Math.abs((await simulation()).energy.motors) > 1e-6);
+  assert.ok((await simulation()).tick > tick, 'it ran on');
+  // another edit, a stop and a start: both are still as they were set
+  await expect(201, 'POST', '/materials', { id: 'steel' });
+  await expect(200, 'PUT', '/simulation', { state: 'stopped' });
+  assert.equal((await simulation()).energy.motors, 0);
+  await expect(200, 'PUT', '/simulation', { state: 'running' });
+  await until('work of the motor', async () => Math.abs((await simulation()).energy.motors) > 1e-6);
+  assert.equal((await expect(200, 'GET', '/tool')).json.control, 'coupling');
+  await expect(200, 'POST', '/scene/undo'); // the material
+  await expect(200, 'POST', '/scene/undo'); // the motor
+  assert.equal((await expect(200, 'GET', '/mechanisms/arm/joints/0/motor')).json.stiffness, 0);
+  await sleep(5);
+  const { energy } = await simulation();
+  await sleep(20);
+  assert.equal((await simulation()).energy.motors, energy.motors, 'the motor is off');
+  await expect(200, 'PUT', '/simulation', { state: 'stopped' });
+});
+
+test('contacts are told with who touches whom, where and how hard', async () => {
+  await expect(200, 'PUT', '/scene', swinging({ tool: undefined, devices: [] }));
+  const live = stream(server);
+  await live.wait('hello');
+  await expect(200, 'PUT', '/simulation', { state: 'running' });
+  await until('a collision', async () => (await simulation()).contact.collisions > 0);
+  await until('rest', async () => (await expect(200, 'GET', '/contacts')).json.some((c) => c.state === 'continuous' && Math.abs(c.force[1]) > 1), 20000);
+  const [c] = (await expect(200, 'GET', '/contacts')).json;
+  assert.deepEqual([c.a, c.b].sort(), ['ball', 'floor']);
+  const up = c.a === 'ball' ? 1 : -1, weight = 1000 * 4 / 3 * Math.PI * 0.05 ** 3 * 9.81;
+  assert.ok(Math.abs(c.normal[1] - up) < 1e-6 && Math.abs(c.point[1] + 1.95) < 1e-3, JSON.stringify(c));
+  await until('its weight', async () => {
+    const [now] = (await expect(200, 'GET', '/contacts')).json;
+    return now && Math.abs(now.force[1] * up - weight) < 0.01 * weight;
+  }, 20000);
+  const state = await until('a state with it', () => live.messages.findLast((m) => m.op === 'state' && m.simulation.contacts.length > 0));
+  assert.ok(state.simulation.contact.collisions > 0 && state.simulation.contact.dissipated > 0);
+  const frame = live.frames.findLast((f) => f.type === 1);
+  assert.ok(Math.abs(frame.poses[live.find('hello').index.indexOf('ball')].p[1] + 1.9) < 1e-3, 'the ball lies on the floor');
+  await expect(200, 'PUT', '/simulation', { state: 'stopped' });
+  await expect(200, 'PATCH', '/contact', { enabled: false });
+  await expect(200, 'PUT', '/simulation', { state: 'running' });
+  await until('a fall through the floor', async () => (await simulation()).tick > 700);
+  assert.deepEqual((await expect(200, 'GET', '/contacts')).json, []);
+  await expect(200, 'PUT', '/simulation', { state: 'stopped' });
+  await live.close();
+});
+
 test('run names the file and the member, and has a column for every joint', () => {
   const folder = mkdtempSync(join(tmpdir(), 'guideway-mechanisms-'));
   const file = join(folder, 'scene.json'), csv = join(folder, 'run.csv');
