@@ -1,0 +1,125 @@
+/*
+ * What the hand feels of a collision: the impulse of the model at the hand, whole, in one tick.
+ */
+// clang-format off
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+// clang-format on
+
+#include "tests/unit/playing.h"
+
+/* A slider of 2 kg runs at 0.5 m/s against a wall 2 cm ahead; a device of 1.5 kg at it. */
+static gw_scene *slider_scene(int rate, double restitution, gw_control_kind control)
+{
+    gw_scene *s = malloc(sizeof *s);
+    *s = gw_scene_default();
+    s->rate = rate;
+    s->contact.enabled = true;
+    put_material(s, restitution, 0);
+    put(s, "wall", box(0.02, 0.2, 0.2), gw_v3(0.08, 0, 0))->fixed = true;
+    gw_mechanism *m = gw_scene_add_mechanism(s, NULL);
+    strcpy(m->id, "slider");
+    m->base = gw_pose_identity();
+    gw_mechanism_resize(m, 1);
+    m->links[0].kind = GW_JOINT_PRISMATIC;
+    m->links[0].axis = gw_v3(1, 0, 0);
+    m->links[0].mass =
+        (gw_mass){.mass = 2, .inertia = {{{1e-3, 0, 0}, {0, 1e-3, 0}, {0, 0, 1e-3}}}};
+    m->looks[0].has_geometry = true;
+    m->looks[0].shape = (gw_shape){.kind = GW_SHAPE_SPHERE, .radius = 0.05};
+    strcpy(m->looks[0].material, "stuff");
+    m->velocity[0] = 0.5;
+    gw_tool *t = put_tool(s, "sim-impedance");
+    strcpy(t->mechanism, "slider");
+    t->control = control;
+    t->rendering.kind = (gw_rendering_kind)(control - GW_CONTROL_IMPEDANCE);
+    t->rendering.passivity = false;
+    t->rendering.coordination = (gw_spring6){1e-6, 1e-6, 1e-6, 1e-6}; /* nothing slows it */
+    set_device(s, "mass", 1.5);
+    return s;
+}
+
+typedef struct felt {
+    double impulse, largest; /* sum of F dt (N s), and the largest F (N), impulsive part */
+    double quiet;            /* the largest F of the rest of the command */
+    int ticks;               /* in which there was an impulse */
+    double device_kick;      /* what it did to the device's momentum over those ticks */
+} felt;
+
+static felt feel(gw_scene *scene)
+{
+    play p;
+    felt f = {0};
+    double dt = 1.0 / scene->rate;
+    int ticks = scene->rate / 5, between = scene->rate / 200;
+    assert_true(start_play(&p, scene));
+    for (int i = 0; i < ticks; i++) {
+        const gw_tool_state *t = &tick_play(&p, between > 0 ? between : 1)->tools[0];
+        double hit = t->impulse.f.x, rest = fabs(t->command.f.x - hit);
+        f.impulse += dt * hit;
+        f.largest = fmax(f.largest, fabs(hit));
+        f.quiet = fmax(f.quiet, rest);
+        f.ticks += hit != 0;
+    }
+    stop_play(&p);
+    return f;
+}
+
+/* M_d J_h D^-1 J_c^T p: the hand's change of velocity is -(1 + e) v, the device weighs 1.5 kg. */
+static void check_felt(int rate, double e, gw_control_kind control)
+{
+    felt f = feel(slider_scene(rate, e, control));
+    double whole = -1.5 * (1 + e) * 0.5;
+    print_message("%d Hz, e = %g: %.6f N s of %.6f in %d ticks, %.3g N beside %.3g N\n", rate, e,
+                  f.impulse, whole, f.ticks, f.largest, f.quiet);
+    assert_true(fabs(f.impulse - whole) <= 0.01 * fabs(whole));
+    assert_int_equal(f.ticks, 1);
+}
+
+static void the_impulse_arrives_whole_at_every_rate(void **state)
+{
+    static const int rates[] = {250, 1000, 8000};
+    (void)state;
+    for (int i = 0; i < 3; i++)
+        for (int control = GW_CONTROL_IMPEDANCE; control <= GW_CONTROL_FOUR_CHANNEL; control++)
+            if (control != GW_CONTROL_COUPLING) {
+                check_felt(rates[i], 0, (gw_control_kind)control);
+                check_felt(rates[i], 1, (gw_control_kind)control);
+            }
+}
+
+/* 100 N for 20 ms are 2 N s: what is more is dropped, and told. */
+static void a_clamp_spreads_an_impulse_and_tells_what_it_drops(void **state)
+{
+    (void)state;
+    gw_scene *s = slider_scene(1000, 1, GW_CONTROL_IMPEDANCE);
+    set_device(s, "force_max", 60);
+    play p;
+    double given = 0;
+    int ticks = 0;
+    assert_true(start_play(&p, s));
+    const gw_tool_state *t = NULL;
+    for (int i = 0; i < 200; i++) {
+        t = &tick_play(&p, 5)->tools[0];
+        given += 1e-3 * t->impulse.f.x;
+        ticks += t->impulse.f.x != 0;
+        assert_true(fabs(t->command.f.x) <= 60 + 1e-9);
+    }
+    print_message("%.4f N s given in %d ticks, %.4f withheld\n", given, ticks, t->withheld);
+    assert_true(ticks > 1 && ticks <= 21);
+    assert_true(t->withheld > 0);
+    assert_true(fabs(fabs(given) + t->withheld - 1.5) <= 0.015);
+    stop_play(&p);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_impulse_arrives_whole_at_every_rate),
+        cmocka_unit_test(a_clamp_spreads_an_impulse_and_tells_what_it_drops),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
