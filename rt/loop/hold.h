@@ -30,6 +30,13 @@ typedef struct gw_contact_step {
     gw_pose held;
 } gw_contact_step;
 
+/* What a step is to do to the held frame where nothing touches: to tell afterwards what did. */
+typedef struct gw_foreseen {
+    bool known;
+    double before[6];       /* [v; w] as it begins */
+    double acceleration[6]; /* of the held frame, J-dot v included */
+} gw_foreseen;
+
 typedef struct gw_hold {
     const gw_scenario_tool *tool;
     gw_guided body;  /* the held object; of no use where a mechanism is held */
@@ -66,6 +73,7 @@ typedef struct gw_hold {
     gw_contact_step wall;
     double hit[GW_MODEL_MAX_DOF]; /* impulse of contacts in the last step, generalised */
     bool was_hit;
+    gw_foreseen foreseen;
 
     /* sums since tick 0 or the last switch of scenario (J) */
     double work, dissipated, edits;

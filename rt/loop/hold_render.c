@@ -16,16 +16,40 @@ static void at_hand(int dof, const double (*columns)[6], const double *a, double
             out[i] += scale * columns[k][i] * a[k];
 }
 
-/* tau of mechanisms eq. 12: contacts, weight, bias, motors; D^-1 of it. */
-static void free_acceleration(const gw_model *model, const gw_movers *movers, int index, int dof,
-                              double *a)
+/*
+ * What contacts gave to the hand's acceleration in the last step, as it came about:
+ *
+ *   ([v; w] - [v; w]_before) / dt - (Lambda^-1 F + J D^-1 tau + J-dot v)_before - impulses
+ *
+ * Their forces change within a tick: what they are as one begins, held for all of it, would leave
+ * the device behind the model a little more with every touch.
+ */
+static void contact_acceleration(const gw_hold *hold, const gw_movers *movers, int index,
+                                 const gw_rendered *r, double dt, double out[6])
 {
-    double load[GW_MODEL_MAX_DOF] = {0}, by_load[GW_MODEL_MAX_DOF];
-    gw_model_free_acceleration(model, a);
-    gw_movers_load(movers, index, load);
-    gw_model_apply_inverse(model, load, by_load);
-    for (int k = 0; k < dof; k++)
-        a[k] += by_load[k];
+    const double *before = hold->foreseen.before, *a = hold->foreseen.acceleration;
+    double now[6] = {r->twist.v.x, r->twist.v.y, r->twist.v.z,
+                     r->twist.w.x, r->twist.w.y, r->twist.w.z};
+    bool touched = hold->foreseen.known && gw_movers_touched(movers, index);
+    for (int i = 0; i < 6; i++)
+        out[i] = touched ? (now[i] - before[i]) / dt - a[i] - r->hit[i] : 0;
+}
+
+/* What the coming step would do to the hand without contacts. */
+static void foresee(gw_hold *hold, const gw_rendered *r, const double own[6])
+{
+    const gw_wrench *f = &hold->rendered.on_model;
+    double wrench[6] = {f->f.x, f->f.y, f->f.z, f->t.x, f->t.y, f->t.z};
+    double *a = hold->foreseen.acceleration;
+    for (int i = 0; i < 6; i++) {
+        a[i] = own[i] + r->drift[i];
+        for (int k = 0; k < 6; k++)
+            a[i] += r->inverse_inertia[i][k] * wrench[k];
+    }
+    double now[6] = {r->twist.v.x, r->twist.v.y, r->twist.v.z,
+                     r->twist.w.x, r->twist.w.y, r->twist.w.z};
+    memcpy(hold->foreseen.before, now, sizeof now);
+    hold->foreseen.known = true;
 }
 
 static gw_rendering_device device_now(const gw_hold *hold)
@@ -52,12 +76,12 @@ static gw_rendering_device device_now(const gw_hold *hold)
 static void let_go(gw_hold *hold)
 {
     hold->rendered = (gw_rendering_out){0};
-    hold->was_hit = false;
+    hold->was_hit = hold->foreseen.known = false;
 }
 
 void gw_hold_render(gw_hold *hold, const gw_tick *tick, const gw_movers *movers, int index)
 {
-    double columns[GW_MODEL_MAX_DOF][6], a[GW_MODEL_MAX_DOF];
+    double columns[GW_MODEL_MAX_DOF][6], a[GW_MODEL_MAX_DOF], own[6], touch[6];
     const gw_model *model = gw_hold_model(hold);
     gw_rendered r = {.dof = gw_model_dof(model), .jacobian = (const double(*)[6])columns};
     if (!tick->moving || !tick->engaged || !hold->sensed.valid || hold->clutched) {
@@ -68,19 +92,22 @@ void gw_hold_render(gw_hold *hold, const gw_tick *tick, const gw_movers *movers,
     r.twist = hold->shown_twist;
     gw_model_jacobian(model, columns, r.drift);
     gw_inverse_inertia(model, r.dof, r.jacobian, r.inverse_inertia);
-    free_acceleration(model, movers, index, r.dof, a);
-    at_hand(r.dof, r.jacobian, a, 1, r.free);
+    gw_model_free_acceleration(model, a);
+    at_hand(r.dof, r.jacobian, a, 1, own);
     if (hold->was_hit) {
         gw_model_apply_inverse(model, hold->hit, a);
         at_hand(r.dof, r.jacobian, a, 1 / tick->dt, r.hit);
     }
     r.directions = gw_movers_directions(movers, index);
+    contact_acceleration(hold, movers, index, &r, tick->dt, touch);
+    for (int i = 0; i < 6; i++)
+        r.free[i] = own[i] + touch[i];
     gw_rendering_device device = device_now(hold);
     hold->rendered = gw_rendering_tick(&hold->rendering, &r, &device, tick->dt);
+    foresee(hold, &r, own);
     hold->wrench = hold->rendered.hand;
     hold->acting = hold->rendered.on_model;
     hold->damped += hold->rendered.damped;
     hold->withheld += hold->rendered.withheld;
-    hold->edits += hold->rendered.weights;
     hold->limited = hold->limited || hold->rendered.limited;
 }

@@ -76,6 +76,9 @@ void gw_movers_carry(gw_movers *m, const gw_movers *old)
         carry_chain(m, i, old);
     for (int i = 0; i < m->free_count; i++)
         carry_body(&m->bodies[i], old);
+    m->contact = old->contact;
+    m->contact.spring = 0;
+    m->contact.touching = 0;
     if (m->detection)
         gw_movers_exchange(m);
 }
@@ -182,11 +185,13 @@ static void step_apart(gw_movers *m, double dt)
 static void step_together(gw_movers *m, double dt)
 {
     gw_contact_figures *f = &m->contact;
+    m->touched_before = m->last.touching;
     gw_world_step_all(m->world, m->mover, dt, &m->last);
     m->was_jammed = m->jammed;
     m->jammed = m->last.jammed;
     m->edits += m->last.moved;
     f->dissipated += m->last.dissipated;
+    m->dissipated += m->last.dissipated;
     f->generated += m->last.generated;
     f->spring = m->last.spring;
     f->touching = m->last.touching;
@@ -225,10 +230,9 @@ void gw_movers_step(gw_movers *m, double dt)
     book(m);
 }
 
-void gw_movers_load(const gw_movers *m, int tool, double *force)
+bool gw_movers_touched(const gw_movers *m, int tool)
 {
-    if (m->world)
-        gw_world_load(m->world, m->mover, m->tool_mover[tool], force);
+    return m->world && m->last.touching + m->touched_before > 0 && tool < m->tool_count;
 }
 
 /* The chain that a tool holds, or NULL. */
@@ -272,7 +276,7 @@ void gw_movers_account(const gw_movers *m, gw_energy *e)
         e->potential += potential;
     }
     e->potential += m->contact.spring;
-    e->dissipated += m->dissipated + m->contact.dissipated;
+    e->dissipated += m->dissipated;
     e->motors += m->motors;
     e->edits += m->edits;
 }

@@ -44,8 +44,8 @@ gw_mover *gw_movers_of_tool(gw_movers *movers, int index);
  * last, 0: it does not move. */
 void gw_movers_place(gw_movers *movers, int object, const gw_pose *pose, double dt);
 
-/* What contacts do to the model of a tool now, generalised: adds to `force`. */
-void gw_movers_load(const gw_movers *movers, int tool, double *force);
+/* Whether contacts acted in the last step on the model of a tool, or do now. */
+bool gw_movers_touched(const gw_movers *movers, int tool);
 
 /* One step of everything. */
 void gw_movers_step(gw_movers *movers, double dt);

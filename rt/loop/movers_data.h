@@ -51,6 +51,7 @@ struct gw_movers {
     double work, dissipated, motors, edits;
     gw_contact_figures contact;
     gw_world_step last;
+    int touched_before; /* contacts that touched as the last step began */
     bool was_jammed, jammed;
     double was_strained, strained; /* the most of all chains */
 };
