@@ -220,6 +220,16 @@ static void set_at_once(gw_penalty *p, const double target[6][6], const double e
     multiply(target, e, p->stretch);
 }
 
+/* The same with the stretch still to come, paid for beforehand. */
+static void set_eased(gw_penalty *p, const gw_penalty_def *def, const double target[6][6],
+                      const double e[6])
+{
+    set_at_once(p, target, e);
+    p->tank = energy_of(p, def);
+    memset(p->stretch, 0, sizeof p->stretch);
+    p->started = true;
+}
+
 /* s' = X e', by the way that was gone since the last tick. */
 static void stretch_by_motion(gw_penalty *p, const double e[6])
 {
@@ -243,6 +253,8 @@ gw_wrench gw_penalty_tick(gw_penalty *p, const gw_penalty_def *def, const gw_res
     factor_of(def, directions, target);
     if (p->started)
         stretch_by_motion(p, e);
+    else if (p->eased && !def->at_once)
+        set_eased(p, def, (const double(*)[6])target, e);
     double moved = p->started ? energy_of(p, def) : 0;
     if (!p->started || def->at_once) {
         set_at_once(p, (const double(*)[6])target, e);
@@ -251,8 +263,9 @@ gw_wrench gw_penalty_tick(gw_penalty *p, const gw_penalty_def *def, const gw_res
         double most = 0.5 * GW_PENALTY_SLEW * length * dt;
         follow(p, def, (const double(*)[6])target, de, most);
         *weights = settle(p, def, e, most);
-        p->tank += taken(p, def, de, dt) - *weights;
-        p->tank = fmin(fmax(p->tank, 0), TANK_MAX);
+        p->tank = fmax(p->tank - *weights, 0);
+        if (p->tank < TANK_MAX)
+            p->tank = fmin(p->tank + taken(p, def, de, dt), TANK_MAX);
     }
     p->stored = energy_of(p, def);
     memcpy(p->error, e, sizeof e);

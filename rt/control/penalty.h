@@ -34,6 +34,7 @@ typedef struct gw_penalty {
     double tank;         /* what the damper took and weights may spend (J) */
     double stored;       /* by the spring now (J) */
     bool started;
+    bool eased; /* starts without stretch, with a tank that pays for it: after a switch */
 } gw_penalty;
 
 /* The wrench on the device, where the model is `error` away (model less device) and moves away with

@@ -1,44 +1,46 @@
 /*
- * Passivity observer and controller of the device's port. On the loop's thread, RT safe.
+ * Passivity observer and controller. On the loop's thread, RT safe.
  */
 #include "rt/control/port.h"
 
-static double work(const gw_wrench *w, const gw_pose *from, const gw_pose *to)
+static double work(const gw_wrench *w, const gw_twist *way)
 {
-    gw_twist way = gw_pose_sub(to, from);
-    return gw_dot(w->f, way.v) + gw_dot(w->t, way.w);
+    return gw_dot(w->f, way->v) + gw_dot(w->t, way->w);
 }
 
-double gw_port_observe(gw_port *p, const gw_port_tick *now, double dt)
+void gw_port_observe(gw_port *p, const gw_pose *device, const gw_pose *model, double stored,
+                     double booked, int delay)
 {
-    double more = 0, sum = 0;
+    p->rise = 0;
     if (p->started) {
-        more = work(&p->on_model, &p->last.model, &now->model) -
-               work(&p->hand, &p->last.device, &now->device) -
-               work(&p->environment, &p->last.device, &now->device);
-        more += now->stored - p->last.stored + now->kinetic - p->last.kinetic - now->booked;
+        gw_twist way = gw_pose_sub(device, &p->device), of_model = gw_pose_sub(model, &p->model);
+        const gw_wrench *acted = &p->on_device[(p->at - delay) & (GW_PORT_PAST - 1)];
+        p->rise = work(acted, &way) - work(&p->fed, &way) + work(&p->on_model, &of_model) + stored -
+                  p->stored - booked;
     }
-    p->last = *now;
+    p->device = *device;
+    p->model = *model;
+    p->stored = stored;
     p->started = true;
-    p->excess += more;
-    p->slots[p->at] += more;
-    for (int i = 0; i < GW_PORT_SLOTS; i++)
-        sum += p->slots[i];
-    p->slot_time += dt;
-    if (p->slot_time > GW_PORT_WINDOW / GW_PORT_SLOTS - 0.5 * dt) {
-        p->slot_time = 0;
-        p->at = (p->at + 1) % GW_PORT_SLOTS;
-        p->slots[p->at] = 0;
-    }
-    return sum;
+    p->excess += p->rise;
+    p->balance = fmax(p->balance + p->rise, -GW_PORT_CREDIT);
 }
 
-void gw_port_hold(gw_port *p, const gw_wrench *hand, const gw_wrench *on_model,
-                  const gw_wrench *environment)
+void gw_port_hold(gw_port *p, const gw_wrench *on_device, const gw_wrench *on_model,
+                  const gw_wrench *fed)
 {
-    p->hand = *hand;
+    p->at = (p->at + 1) & (GW_PORT_PAST - 1);
+    p->on_device[p->at] = *on_device;
     p->on_model = *on_model;
-    p->environment = *environment;
+    p->fed = *fed;
+}
+
+/* A tick late is too late: what the next one will bring is taken to be like the last, and half of
+ * the credit is kept in hand. */
+double gw_port_due(const gw_port *p)
+{
+    double ahead = p->rise > 0 ? 2 * p->rise : 0;
+    return p->balance + ahead + 0.5 * GW_PORT_CREDIT;
 }
 
 gw_wrench gw_port_damping(double excess, const gw_twist *twist, double arm, double most, double dt)

@@ -1,47 +1,46 @@
 /*
- * The device's port: an observer of the energy that comes out of it, and the damping that takes
- * back what should not have come (time-domain passivity control).
+ * What control itself gives to hand and model: an observer of that energy, and the damping that
+ * takes it back (time-domain passivity control).
  *
- *   excess = -(hand's work) + (work of control on the model) + change of what springs store
- *            + change of the device's kinetic energy, where control leaves it to the hand
- *            - (energy of edits and changed weights, work of the environment told to the device)
+ *   excess = work of the springs on device and on model + change of what they store - booked
+ *            + F_h . (way of the model - way of the device), where F_h is fed forward
  *
- * in every tick, from the ways that device and model went and the wrenches that were held
- * meanwhile. A passive controller's excess never rises. README.md says more. RT safe.
+ * The first line is what a network of springs and dampers makes of sampling and delay; the second
+ * what the model gets beyond what the hand gave, being a copy of what the hand moves. All from the
+ * ways that both really went and the wrenches that acted meanwhile. A passive controller's excess
+ * never rises. README.md says more. RT safe.
  */
 #ifndef GW_CONTROL_PORT_H
 #define GW_CONTROL_PORT_H
 
 #include "rt/base/space.h"
 
-#define GW_PORT_WINDOW 1.0 /* s, over which nothing may come out on balance */
-#define GW_PORT_SLOTS  16  /* parts of it */
-
-/* A tick's end, as the observer needs it. */
-typedef struct gw_port_tick {
-    gw_pose device, model;
-    double stored;  /* springs between both, and what weights may spend (J) */
-    double kinetic; /* of the device, where it keeps its own inertia, else 0 (J) */
-    double booked;  /* of edits and changed weights since the last tick (J) */
-} gw_port_tick;
+#define GW_PORT_CREDIT 1e-4 /* J: what was lost before counts for so much, over whatever window */
+#define GW_PORT_PAST   16   /* ticks of wrench kept; a power of two, beyond any delay */
 
 typedef struct gw_port {
     bool started;
-    gw_port_tick last;
-    gw_wrench hand, on_model;    /* held since the last tick */
-    gw_wrench environment;       /* told to the device, not to the hand's account */
-    double excess;               /* sum of all (J) */
-    double slots[GW_PORT_SLOTS]; /* what of it came in the last second's parts, newest at `at` */
+    gw_pose device, model;             /* at the last tick */
+    double stored;                     /* then (J) */
+    gw_wrench on_device[GW_PORT_PAST]; /* springs and damping, newest at `at` */
+    gw_wrench on_model, fed;           /* held since the last tick; fed: the part that is F_h */
     int at;
-    double slot_time;
+    double excess;  /* sum of all (J) */
+    double rise;    /* in the last tick (J) */
+    double balance; /* the same, but never below minus the credit (J) */
 } gw_port;
 
-/* Books what happened since the last tick; returns the excess of the last second (J). */
-double gw_port_observe(gw_port *p, const gw_port_tick *now, double dt);
+/* Books the tick that ended: both are there now, springs store so much, `booked` joules were put
+ * into them; commands act `delay` ticks late. */
+void gw_port_observe(gw_port *p, const gw_pose *device, const gw_pose *model, double stored,
+                     double booked, int delay);
 
 /* What is held until the next tick. */
-void gw_port_hold(gw_port *p, const gw_wrench *hand, const gw_wrench *on_model,
-                  const gw_wrench *environment);
+void gw_port_hold(gw_port *p, const gw_wrench *on_device, const gw_wrench *on_model,
+                  const gw_wrench *fed);
+
+/* What damping is to take in the coming tick so that nothing comes out (J). */
+double gw_port_due(const gw_port *p);
 
 /* The wrench -alpha (v, arm^2 w) that takes `excess` joules within a tick, alpha at most `most`
  * (N s/m); zero where there is no excess. */

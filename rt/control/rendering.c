@@ -10,10 +10,15 @@
 
 #include "rt/control/admittance.h"
 
-#define ESTIMATE_TIME 0.005 /* s: filter of the estimated wrench */
-#define SLEW          100.0 /* N/s */
-#define SLEW_ARM      0.05  /* m: torques slew at this times as many N m/s */
-#define BOUND         0.31  /* half of 0.62, see README.md */
+#define ESTIMATE_TIME 0.005  /* s: filter of the estimated wrench */
+#define SLEW          1000.0 /* N/s */
+#define SLEW_SPEED    0.25   /* m/s, rad/s: what the rest of an old command may give the device */
+#define SLEW_SPIN     2.5
+#define REST_TIME     0.1 /* s at least, and at most these speeds (m/s, rad/s): the springs' rest */
+#define REST_SPEED    0.25
+#define REST_SPIN     1.0
+#define SLEW_ARM      0.05 /* m: torques slew at this times as many N m/s */
+#define BOUND         0.31 /* half of 0.62, see README.md */
 #define BOUND_TICKS   0.62
 
 static const gw_wrench nothing = {{0, 0, 0}, {0, 0, 0}};
@@ -39,7 +44,7 @@ void gw_rendering_init(gw_rendering *r, const gw_rendering_def *def)
 void gw_rendering_switch(gw_rendering *r, const gw_rendering_def *def)
 {
     r->def = *def;
-    memset(&r->penalty, 0, sizeof r->penalty);
+    r->penalty = (gw_penalty){.eased = r->started};
     r->port.started = false;
     r->switched = r->started;
 }
@@ -64,6 +69,11 @@ static gw_wrench add(gw_wrench a, gw_wrench b)
 static gw_wrench negative(gw_wrench a)
 {
     return (gw_wrench){gw_neg(a.f), gw_neg(a.t)};
+}
+
+static double power(const gw_wrench *w, const gw_twist *twist)
+{
+    return gw_dot(w->f, twist->v) + gw_dot(w->t, twist->w);
 }
 
 static gw_wrench of_six(const double x[6])
@@ -171,6 +181,58 @@ static double spring_energy(const gw_spring6 *k, const gw_twist *error)
     return 0.5 * (k->linear * gw_norm2(error->v) + k->angular * gw_norm2(error->w));
 }
 
+/* How far a switch has come, 0 .. 1. */
+static double eased(const gw_rendering *r)
+{
+    return r->rest_time < r->rest_lasts ? r->rest_time / r->rest_lasts : 1;
+}
+
+/* What is left of the rest that it gave the springs: 1 - 3 x^2 + 2 x^3 of it. */
+static gw_twist rest_at(const gw_rendering *r, double x)
+{
+    double left = 1 - x * x * (3 - 2 * x);
+    return (gw_twist){gw_scale(left, r->rest.v), gw_scale(left, r->rest.w)};
+}
+
+static gw_twist minus(const gw_twist *a, const gw_twist *b)
+{
+    return (gw_twist){gw_sub(a->v, b->v), gw_sub(a->w, b->w)};
+}
+
+/* The spring on its way to what it is to be: softer, at the same damping ratio. */
+static gw_spring6 softer(const gw_spring6 *k, double x)
+{
+    return (gw_spring6){x * x * k->linear, x * x * k->angular, x * k->linear_damping,
+                        x * k->angular_damping};
+}
+
+/* The spring's stretch. After a switch its rest goes from where the device is to the model, and its
+ * stiffness from none to what it is: it is not tense at first. *booked: the energy that this brings
+ * in this tick. */
+static gw_twist stretch_of(gw_rendering *r, gw_spring6 *k, const gw_twist *error, double dt,
+                           double *booked)
+{
+    if (r->switched) {
+        r->rest = *error;
+        r->rest_time = 0;
+        r->rest_lasts = 1.5 * fmax(gw_norm(error->v) / REST_SPEED, gw_norm(error->w) / REST_SPIN);
+        r->rest_lasts = fmax(r->rest_lasts, REST_TIME);
+    }
+    double x = eased(r);
+    if (!(x < 1))
+        return *error;
+    gw_twist rest = rest_at(r, x), stretch = minus(error, &rest);
+    gw_spring6 soft = softer(k, x);
+    double before = spring_energy(&soft, &stretch);
+    r->rest_time += dt;
+    x = eased(r);
+    rest = rest_at(r, x);
+    stretch = minus(error, &rest);
+    *k = softer(k, x);
+    *booked = spring_energy(k, &stretch) - before;
+    return stretch;
+}
+
 /* How lightly the model may move: a bound of the eigenvalues of Lambda^-1's blocks. */
 static void mobility(const double m[6][6], double *linear, double *angular)
 {
@@ -225,10 +287,10 @@ typedef struct work {
     gw_rendering_device device; /* as control knows it */
     gw_twist error, rate;       /* model less device */
     gw_wrench hand;
-    gw_wrench spring;      /* F_pc or F_vc on the device */
-    gw_wrench penalty;     /* u_add */
-    gw_wrench damping;     /* of the port's controller */
-    gw_wrench environment; /* told to the device beside the hand's account */
+    gw_wrench spring;  /* F_pc or F_vc on the device */
+    gw_wrench penalty; /* u_add */
+    gw_wrench damping; /* of the port's controller, on the device */
+    gw_wrench slowing; /* and on the model */
     double dt;
 } work;
 
@@ -261,22 +323,21 @@ static gw_wrench penalties(gw_rendering *r, const work *w, double *weights, doub
 }
 
 /* u = M_d J D^-1 tau + F_pc + C_d x-dot; the device keeps its own inertia (mechanisms II). */
-static gw_wrench four_channel(work *w)
+static gw_wrench four_channel(const work *w)
 {
-    w->environment = weigh(&w->device, of_six(w->model->free));
-    gw_wrench u = add(w->environment, add(w->spring, w->damping));
+    gw_wrench u = add(weigh(&w->device, of_six(w->model->free)), add(w->spring, w->damping));
     return add(u, drag(&w->device, &w->device.twist));
 }
 
-static gw_wrench steady_command(const gw_rendering *r, work *w, gw_wrench *on_model)
+static gw_wrench steady_command(const gw_rendering *r, const work *w, gw_wrench *on_model)
 {
     switch (r->def.kind) {
     case GW_RENDER_IMPEDANCE:
     case GW_RENDER_PENALTY:
-        *on_model = add(w->hand, add(negative(w->spring), w->damping));
+        *on_model = add(w->hand, add(negative(w->spring), w->slowing));
         return add(impedance(r, w), w->penalty);
     case GW_RENDER_FOUR_CHANNEL:
-        *on_model = add(w->hand, negative(w->spring));
+        *on_model = add(w->hand, add(negative(w->spring), w->slowing));
         return four_channel(w);
     case GW_RENDER_COUPLING:
         break;
@@ -287,48 +348,76 @@ static gw_wrench steady_command(const gw_rendering *r, work *w, gw_wrench *on_mo
 
 /* ---- the port ------------------------------------------------------------------------------- */
 
-static double kinetic_of(const gw_rendering *r, const gw_rendering_device *d)
+static bool feeds_forward(const gw_rendering *r)
 {
-    if (r->def.kind == GW_RENDER_IMPEDANCE || r->def.kind == GW_RENDER_PENALTY)
-        return 0;
-    return 0.5 * (d->mass * gw_norm2(d->twist.v) + d->inertia * gw_norm2(d->twist.w));
+    return r->def.kind != GW_RENDER_COUPLING;
 }
 
-/* Books the last tick; the damping that its excess asks for. */
-static gw_wrench watch(gw_rendering *r, const work *w, double stored, double booked)
+/* The device moves as the model would. */
+static bool matches(const gw_rendering *r)
+{
+    return r->def.kind == GW_RENDER_IMPEDANCE || r->def.kind == GW_RENDER_PENALTY;
+}
+
+/* The most that a step of the system with this mobility bears (N s/m). */
+static double bearable(double linear, double angular, double arm, double dt)
+{
+    return 0.25 / (fmax(linear, angular * arm * arm) * dt);
+}
+
+/* Books the last tick; the damping that its excess asks for, of the device and, where the hand's
+ * force is fed to it, of the model. */
+static void watch(gw_rendering *r, work *w, double stored, double booked)
 {
     double linear, angular, arm = r->resisted.length;
-    gw_port_tick now = {.device = w->device.pose,
-                        .model = w->model->pose,
-                        .stored = stored + r->penalty.tank,
-                        .kinetic = kinetic_of(r, &w->device),
-                        .booked = booked};
-    double excess = gw_port_observe(&r->port, &now, w->dt);
+    const gw_rendering_device *d = &w->device;
+    gw_port_observe(&r->port, &d->pose, &w->model->pose, stored + r->penalty.tank, booked,
+                    delay_ticks(d, w->dt));
     if (!r->def.passivity)
-        return nothing;
+        return;
     mobility(w->model->inverse_inertia, &linear, &angular);
-    double light = fmax(fmax(linear, angular * arm * arm),
-                        fmax(1 / w->device.mass, arm * arm / w->device.inertia));
-    return gw_port_damping(excess, &w->device.twist, arm, 0.25 / (light * w->dt), w->dt);
+    double of_model = bearable(linear, angular, arm, w->dt);
+    double of_device = bearable(1 / d->mass, 1 / d->inertia, arm, w->dt);
+    double due = gw_port_due(&r->port) * (feeds_forward(r) ? 0.5 : 1);
+    w->damping = gw_port_damping(due, &d->twist, arm,
+                                 matches(r) ? fmin(of_model, of_device) : of_device, w->dt);
+    if (feeds_forward(r))
+        w->slowing = gw_port_damping(due, &w->model->twist, arm, of_model, w->dt);
+}
+
+/* What is held until the next tick, for the next booking. */
+static void hold(gw_rendering *r, const work *w, const gw_wrench *bump, const gw_wrench *on_model)
+{
+    gw_wrench on_device = add(add(w->spring, w->penalty), add(w->damping, *bump));
+    gw_port_hold(&r->port, &on_device, on_model, feeds_forward(r) ? &w->hand : &nothing);
 }
 
 /* ---- limits --------------------------------------------------------------------------------- */
 
-/* After a switch: u + (1 - t/T) (what was less what is), T by the slew limit. */
-static gw_wrench bumpless(gw_rendering *r, gw_wrench u, double dt)
+/* How long a switch takes: by the slew limit, or sooner where what is left of the old command would
+ * throw the device about. */
+static double switch_time(const gw_rendering *r, const gw_rendering_device *d)
+{
+    double slew = r->def.slew > 0 ? r->def.slew : SLEW;
+    double f = fmax(gw_norm(r->bump.f), DBL_MIN), t = fmax(gw_norm(r->bump.t), DBL_MIN);
+    double thrown = fmin(SLEW_SPEED * d->mass / f, SLEW_SPIN * d->inertia / t);
+    return fmin(fmax(f, t / SLEW_ARM) / slew, 2 * thrown);
+}
+
+/* After a switch the command is u + (1 - t/T) (what was less what is): that second part. */
+static gw_wrench bumpless(gw_rendering *r, const gw_rendering_device *d, gw_wrench u, double dt)
 {
     if (r->switched) {
-        double slew = r->def.slew > 0 ? r->def.slew : SLEW;
         r->bump = add(r->steady, negative(u));
         r->bump_time = 0;
-        r->bump_lasts = fmax(gw_norm(r->bump.f), gw_norm(r->bump.t) / SLEW_ARM) / slew;
+        r->bump_lasts = switch_time(r, d);
         r->switched = false;
     }
     if (!(r->bump_lasts > r->bump_time))
-        return u;
+        return nothing;
     double left = 1 - r->bump_time / r->bump_lasts;
     r->bump_time += dt;
-    return (gw_wrench){gw_mul_add(u.f, left, r->bump.f), gw_mul_add(u.t, left, r->bump.t)};
+    return (gw_wrench){gw_scale(left, r->bump.f), gw_scale(left, r->bump.t)};
 }
 
 static gw_rendering_device known(const gw_rendering *r, const gw_rendering_device *device)
@@ -379,14 +468,18 @@ gw_rendering_out gw_rendering_tick(gw_rendering *r, const gw_rendered *model,
     w.rate = (gw_twist){gw_sub(model->twist.v, to_be.v), gw_sub(model->twist.w, to_be.w)};
     gw_spring6 k =
         coupled ? coupling_of(r, model, &w.device, dt) : coordination_of(r, model, &w.device, dt);
-    w.spring = spring_wrench(&k, &w.error, &w.rate);
-    double booked = 0;
-    w.penalty = penalties(r, &w, &out.weights, &booked);
-    out.stored = spring_energy(&k, &w.error) + r->penalty.stored;
+    double booked = 0, by_weights = 0;
+    gw_twist stretch = stretch_of(r, &k, &w.error, dt, &booked);
+    w.spring = spring_wrench(&k, &stretch, &w.rate);
+    w.penalty = penalties(r, &w, &out.weights, &by_weights);
+    out.stored = spring_energy(&k, &stretch) + r->penalty.stored;
 
-    w.damping = watch(r, &w, out.stored, booked);
+    watch(r, &w, out.stored, booked + by_weights);
     gw_wrench u = in_reach(&w.device, steady_command(r, &w, &out.on_model));
-    r->steady = bumpless(r, u, dt);
+    gw_wrench bump = bumpless(r, &w.device, u, dt);
+    r->steady = add(u, bump);
+    if (!matches(r)) /* what springs do to the device they do to the model */
+        out.on_model = add(out.on_model, negative(bump));
     out.limited = gw_limit3(&r->steady.f, device->force_max);
     out.limited = gw_limit3(&r->steady.t, device->torque_max) || out.limited;
 
@@ -397,12 +490,8 @@ gw_rendering_out gw_rendering_tick(gw_rendering *r, const gw_rendered *model,
     out.withheld_turn = gw_norm(struck.withheld.t);
     out.limited = out.limited || struck.limited;
     out.command = add(r->steady, struck.wrench);
-    out.damped =
-        -dt * (gw_dot(w.damping.f, device->twist.v) + gw_dot(w.damping.t, device->twist.w));
-    if (r->def.kind == GW_RENDER_FOUR_CHANNEL)
-        w.environment = add(w.environment, out.impulse);
-    gw_port_hold(&r->port, r->def.hand == GW_HAND_MEASURED ? &w.hand : &r->estimate, &out.on_model,
-                 &w.environment);
+    out.damped = -dt * (power(&w.damping, &device->twist) + power(&w.slowing, &model->twist));
+    hold(r, &w, &bump, &out.on_model);
     keep(r, &out, &device->twist);
     return out;
 }

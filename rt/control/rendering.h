@@ -47,9 +47,9 @@ typedef struct gw_rendering_def {
     bool penalty_by_mass;            /* wrench M_d n as in the paper; else n itself */
     bool passivity;                  /* the device port's passivity controller is on */
     double mass_known;               /* what control takes M_d for, as a part of what it is; 0: 1 */
-    double slew;                     /* of the command after a switch (N/s; torque: a twentieth of
-                                        it in N m/s); 0: 100 */
-    double impulse_budget;           /* N s in a second; 0: GW_STRIKE_BUDGET */
+    double slew; /* of the command after a switch (N/s; torque: a twentieth of it in N m/s), more
+                    where the rest of the old one would throw the device about; 0: 1000 */
+    double impulse_budget; /* N s in a second; 0: GW_STRIKE_BUDGET */
 } gw_rendering_def;
 
 /* Penalties, J-dot in full, hand measured; k_j 200 and b_j 50 as in the paper. */
@@ -117,6 +117,8 @@ typedef struct gw_rendering {
     gw_wrench estimate;           /* of the hand's wrench, where it is not measured */
     gw_wrench bump;               /* what a switch left between old and new command */
     double bump_time, bump_lasts; /* s since it, and until it is gone */
+    gw_twist rest;                /* of the springs after a switch: model less device (m, rad) */
+    double rest_time, rest_lasts; /* s */
     gw_wrench steady;             /* command of the last tick without impulse */
     bool started, switched;
 } gw_rendering;

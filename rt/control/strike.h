@@ -11,7 +11,7 @@
 #include "rt/base/space.h"
 
 #define GW_STRIKE_SPREAD 0.020 /* s */
-#define GW_STRIKE_BUDGET 20.0  /* N s in a second, where nothing is said */
+#define GW_STRIKE_BUDGET 50.0  /* N s in a second, where nothing is said */
 #define GW_STRIKE_ARM    0.05  /* m: a turn's impulse counts as its N m s over this */
 
 typedef struct gw_strike {

@@ -179,6 +179,70 @@ static void substeps_come_closer_to_the_continuous_system(void **state)
     assert_true(often.off_x < 0.1 * once.off_x);
 }
 
+/* ---- mechanisms VIII, the first set --------------------------------------------------------- */
+
+/* Eight seconds under 0.4 N along x. */
+typedef struct played {
+    double most; /* largest distance of device and operational point (m) */
+    double left; /* its mean over the last two seconds */
+    double sway; /* how far it varies in them */
+} played;
+
+/* A device of the paper's kind with viscous friction and a tick of delay, its mass taken for
+ * `known` of what it is. */
+static played paper_eight(int held, gw_rendering_kind kind, gw_jdot jdot, double known)
+{
+    static gw_chain chain;
+    static gw_chain_def def;
+    const gw_named_value set[] = {{"workspace_radius", 0}, {"coulomb", 0}, {"coulomb_angular", 0}};
+    gw_rendering_def control = paper_def(kind, jdot);
+    played out = {0, 0, 0};
+    double low = 1, high = 0;
+    held_play p;
+    control.resisted = (gw_resisted_def){0};
+    control.coupling = (gw_spring6){50, 0.2, 3, 0.005};
+    control.mass_known = known;
+    def = table_one(held);
+    gw_chain_init(&chain, &def, (double[]){0, GW_PI / 6, -GW_PI / 3}, NULL);
+    assert_true(held_open(&p, &chain.model, "planar-haptic-interface", set, 3, 1000, &control));
+    held_place(&p, (gw_twist){{0, 0, 0}, {0, 0, 0}});
+    p.push.f.x = 0.4;
+    for (int t = 0; t < 8000; t++) {
+        held_tick(&p);
+        double apart = held_apart(&p);
+        out.most = fmax(out.most, apart);
+        if (t < 6000)
+            continue;
+        out.left += apart / 2000;
+        low = fmin(low, apart);
+        high = fmax(high, apart);
+    }
+    out.sway = high - low;
+    held_close(&p);
+    return out;
+}
+
+static void penalties_hold_closer_than_a_coupling_without_oscillation(void **state)
+{
+    (void)state;
+    for (int held = 1; held <= 2; held++) {
+        for (double known = 0.9; known < 1.2; known += 0.2) {
+            played penalty = paper_eight(held, GW_RENDER_PENALTY, GW_JDOT_FULL, known);
+            played coupling = paper_eight(held, GW_RENDER_COUPLING, GW_JDOT_FULL, known);
+            played impedance = paper_eight(held, GW_RENDER_IMPEDANCE, GW_JDOT_PAPER, known);
+            print_message("%s link, M_d taken for %.1f of it: penalties %.3f mm (most %.2f, sway "
+                          "%.3f), coupling %.2f mm (most %.2f, sway %.3f), impedance %.1f mm\n",
+                          held == 1 ? "middle" : "last", known, 1e3 * penalty.left,
+                          1e3 * penalty.most, 1e3 * penalty.sway, 1e3 * coupling.left,
+                          1e3 * coupling.most, 1e3 * coupling.sway, 1e3 * impedance.left);
+            assert_true(penalty.left < 0.1 * coupling.left && penalty.most < 1e-3);
+            assert_true(penalty.sway < 5e-4); /* the last link passes singular points meanwhile */
+            assert_true(coupling.most > 1.4 * coupling.left); /* rings about its rest */
+            assert_true(impedance.left > 0.03);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -187,6 +251,7 @@ int main(void)
         cmocka_unit_test(penalties_bound_the_drift),
         cmocka_unit_test(with_the_whole_acceleration_the_drift_is_millimetres),
         cmocka_unit_test(substeps_come_closer_to_the_continuous_system),
+        cmocka_unit_test(penalties_hold_closer_than_a_coupling_without_oscillation),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
