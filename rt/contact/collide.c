@@ -11,8 +11,7 @@
 #define DEEP    2e-3 /* how far a spring is pressed at most (m), and */
 #define HALF    0.5  /* what part of the balls that touch */
 
-/* ---- rows -------------------------------------------------------------------------------------
- */
+/* ---- rows ----------------------------------------------------------------------------------- */
 
 static void pull(const gw_world *w, int body, gw_vec3 point, gw_vec3 force, double *entries)
 {
@@ -77,8 +76,7 @@ double gw_row_yield(const gw_world *w, const gw_contact_row *row)
     return sum;
 }
 
-/* ---- who takes part ----------------------------------------------------------------------------
- */
+/* ---- who takes part ------------------------------------------------------------------------- */
 
 static bool sets_off(const gw_world *w, const gw_touch *c)
 {
@@ -121,8 +119,7 @@ static bool takes_part(const gw_world *w, const gw_touch *c, gw_collision kind)
     return w->rules.colliding == GW_COLLIDING_TOUCHING ? c->rate < rest : c->rate < -rest;
 }
 
-/* ---- a collision --------------------------------------------------------------------------------
- */
+/* ---- a collision ---------------------------------------------------------------------------- */
 
 /* What is being resolved: the movers in it, one behind the other. */
 typedef struct impact {

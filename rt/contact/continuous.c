@@ -11,15 +11,14 @@
 /* A spring at the effective mass m is stable in a Runge-Kutta step far beyond k dt^2 / m = 0.1. */
 #define STIFFNESS_SHARE 0.1
 #define DAMPING_RATIO   0.5
-#define VISCOUS_SHARE   1.0 /* d dt / m of friction */
+#define VISCOUS_SUM     2.0 /* d dt / m of friction, of all contacts of a mover */
 /* Contacts at a mover, from where on they share what a step bears of stiffness, of damping. */
 #define CROWD_STIFF  8.0
 #define CROWD_DAMPED 4.0
 #define LETS_GO      1e-6 /* gap at which a contact is over (m) */
 #define TURNS        4.0  /* of the mass across, how much counts: a body may turn as it touches */
 
-/* ---- stiffness --------------------------------------------------------------------------------
- */
+/* ---- stiffness ------------------------------------------------------------------------------ */
 
 static double mass_along(const gw_world *w, const gw_touch *c, gw_vec3 direction)
 {
@@ -59,7 +58,7 @@ static void bearable(const gw_world *w, const gw_touch *c, double *stiffness, do
     if (isfinite(across)) {
         grip->stiffness = stiff * across;
         grip->damping = 2 * DAMPING_RATIO * sqrt(stiff) * across / share;
-        grip->viscous = VISCOUS_SHARE * across / dt / share;
+        grip->viscous = VISCOUS_SUM * across / dt / fmax(1, crowd);
     }
 }
 
@@ -107,8 +106,7 @@ static void detach(gw_world *w, gw_touch *c)
         w->crowd[c->mover_b]--;
 }
 
-/* ---- force ------------------------------------------------------------------------------------
- */
+/* ---- force ---------------------------------------------------------------------------------- */
 
 /* How far the touching points went apart since the piece began. */
 static gw_vec3 moved(const gw_touch *c, const gw_pose *a, const gw_pose *b)
@@ -184,8 +182,7 @@ void gw_touch_stage(const void *asking, double t, const gw_pose *pose, const gw_
     }
 }
 
-/* ---- pieces -----------------------------------------------------------------------------------
- */
+/* ---- pieces --------------------------------------------------------------------------------- */
 
 static gw_vec3 force_now(const gw_world *w, const gw_touch *c)
 {

@@ -11,8 +11,7 @@
 #define TRIALS   32    /* of a piece */
 #define MEETINGS 48    /* evaluations of one gap */
 
-/* ---- trials -------------------------------------------------------------------------------------
- */
+/* ---- trials --------------------------------------------------------------------------------- */
 
 static gw_wrench hand_at(const void *asking, double t, const gw_pose *held, const gw_twist *twist)
 {
@@ -85,8 +84,7 @@ void gw_piece_try_pair(gw_world *w, const gw_touch *c, double h, double *gap, do
                                     gw_velocity_at(&b.pose, &b.twist, g.at_b)));
 }
 
-/* ---- when a gap closes --------------------------------------------------------------------------
- */
+/* ---- when a gap closes ---------------------------------------------------------------------- */
 
 /* Open at lo, closed at hi. */
 typedef struct bracket {

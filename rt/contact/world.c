@@ -12,8 +12,7 @@
 #define SAME   0.01 /* contacts of a pair so near one another may be the same (m) */
 #define YIELDS 1e-5 /* a contact put deeper than this between steps lets it be (m) */
 
-/* ---- creation -----------------------------------------------------------------------------------
- */
+/* ---- creation ------------------------------------------------------------------------------- */
 
 static void *zeroed(size_t count, size_t size)
 {
@@ -82,8 +81,7 @@ void gw_world_destroy(gw_world *w)
     free(w);
 }
 
-/* ---- between steps ------------------------------------------------------------------------------
- */
+/* ---- between steps -------------------------------------------------------------------------- */
 
 void gw_world_near(gw_world *w, const gw_near *near, int count)
 {
@@ -107,8 +105,7 @@ void gw_world_reset(gw_world *w)
     w->owed = w->spring_last = 0;
 }
 
-/* ---- what is near -------------------------------------------------------------------------------
- */
+/* ---- what is near --------------------------------------------------------------------------- */
 
 /* A contact known by another key, whose pair and place are the same: features of a body take turns
  * at touching as it tips. It is taken over once. */
@@ -194,8 +191,7 @@ static void look_around(gw_world *w, bool adopted)
     }
 }
 
-/* ---- a step -------------------------------------------------------------------------------------
- */
+/* ---- a step --------------------------------------------------------------------------------- */
 
 static void begin_piece(gw_world *w)
 {
@@ -313,8 +309,11 @@ static void open_step(gw_world *w, gw_world_step *out)
     gw_islands_find(w);
     for (int i = 0; i < w->touch_count; i++)
         spring += gw_touch_energy(&w->touches[i]);
-    out->moved += fmax(0, spring - w->spring_last);
-    out->dissipated += fmax(0, w->spring_last - spring);
+    /* what is no more near lets go; other changes are those of places */
+    if (adopted && spring < w->spring_last)
+        out->dissipated += w->spring_last - spring;
+    else
+        out->moved += spring - w->spring_last;
 }
 
 static void close_step(gw_world *w, gw_world_step *out)
@@ -355,8 +354,7 @@ void gw_world_step_all(gw_world *w, gw_mover *movers, double dt, gw_world_step *
     w->movers = NULL;
 }
 
-/* ---- what it tells ------------------------------------------------------------------------------
- */
+/* ---- what it tells -------------------------------------------------------------------------- */
 
 static void body_now(const gw_world *w, const gw_mover *movers, int body, gw_pose *pose,
                      gw_twist *twist)

@@ -108,7 +108,7 @@ static inline gw_model *gw_world_model(const gw_world *w, int mover)
     return w->movers[mover].model;
 }
 
-/* ---- places: where bodies are ---------------------------------------------------------------- */
+/* ---- places: where bodies are --------------------------------------------------------------- */
 
 /* The body `t` seconds into the piece, as it was moving when the piece began and as it gained speed
  * in the one before. */
@@ -121,8 +121,7 @@ void gw_world_look(gw_world *w, double t);
 /* Gap and rate of a contact with its bodies as they are now. */
 void gw_touch_look(const gw_world *w, gw_touch *c);
 
-/* ---- continuous contacts ----------------------------------------------------------------------
- */
+/* ---- continuous contacts -------------------------------------------------------------------- */
 
 /* Force on a (N): penalty and friction with the bodies there; `twist_*` may be of a stage. */
 gw_vec3 gw_touch_force(const gw_world *w, const gw_touch *c, const gw_gap *gap, const gw_pose *a,
@@ -145,8 +144,7 @@ double gw_touch_energy(const gw_touch *c);
 /* Stiffness again, never more than before. */
 void gw_touch_soften(gw_world *w, gw_touch *c);
 
-/* ---- rows, collisions -------------------------------------------------------------------------
- */
+/* ---- rows, collisions ----------------------------------------------------------------------- */
 
 /* Along `direction` at the touching points: of a only, of b only, or of both. */
 void gw_row_of(const gw_world *w, const gw_touch *c, gw_vec3 direction, bool a, bool b,
@@ -171,8 +169,7 @@ bool gw_pressed(const gw_world *w);
 /* Resolves it. */
 void gw_collide(gw_world *w, gw_collision kind);
 
-/* ---- pieces -----------------------------------------------------------------------------------
- */
+/* ---- pieces --------------------------------------------------------------------------------- */
 
 /* Steps the island's models by h from the piece's start. */
 void gw_piece_try(gw_world *w, double h);
@@ -184,8 +181,7 @@ void gw_piece_try_pair(gw_world *w, const gw_touch *c, double h, double *gap, do
  */
 double gw_piece_advance(gw_world *w, double h);
 
-/* ---- energy -----------------------------------------------------------------------------------
- */
+/* ---- energy --------------------------------------------------------------------------------- */
 
 typedef struct gw_balance {
     double energy, spring; /* before (J) */

@@ -40,8 +40,7 @@ static void box_on_box(arena *a, int upper, int lower, gw_vec3 h, gw_surface s)
     }
 }
 
-/* ---- friction ---------------------------------------------------------------------------------
- */
+/* ---- friction ------------------------------------------------------------------------------- */
 
 static double slide(gw_friction_rule rule, double v, double mu, arena *a)
 {
@@ -119,8 +118,7 @@ static void a_grip_holds_on_a_slope(void **state)
     arena_close(&a);
 }
 
-/* ---- stacks -------------------------------------------------------------------------------------
- */
+/* ---- stacks --------------------------------------------------------------------------------- */
 
 static void three_boxes_stand(void **state)
 {
@@ -154,8 +152,7 @@ static void three_boxes_stand(void **state)
     }
 }
 
-/* ---- what it tells ------------------------------------------------------------------------------
- */
+/* ---- what it tells -------------------------------------------------------------------------- */
 
 static gw_wrench press(const void *context, double t, const gw_pose *held, const gw_twist *twist)
 {
@@ -215,6 +212,66 @@ static void what_is_found_overlapping_is_let_go(void **state)
     arena_close(&a);
 }
 
+/* A hand presses a heavy ball on a light one, or a light one itself: the light one bears little
+ * stiffness, yet it is not pressed through. */
+static void light_bodies_are_not_pressed_through(void **state)
+{
+    (void)state;
+    static arena a;
+    static const double masses[][2] = {{2, 0.1}, {2, 0.02}, {2, 0.002}, {0.02, 2}};
+    for (int i = 0; i < 4; i++) {
+        gw_vec3 push = {0, 0, -20};
+        double deep = 0;
+        arena_open(&a, (gw_contact_rules){0});
+        arena_ball(&a, masses[i][0], 0.03, gw_v3(0, 0, 0.055), gw_v3(0, 0, 0));
+        arena_ball(&a, masses[i][1], 0.01, gw_v3(0, 0, 0.01), gw_v3(0, 0, 0));
+        arena_balls(&a, 0, 0.03, 1, 0.01, surface(0.3, 0.3));
+        arena_over_plane(&a, 1, gw_v3(0, 0, 0), 0.01, gw_v3(0, 0, 0), up, surface(0.3, 0.3));
+        a.mover[0].hand = (gw_forces){.at = press, .context = &push};
+        arena_start(&a);
+        for (int k = 0; k < 5000; k++) {
+            arena_step(&a);
+            deep = fmax(deep, 0.01 - a.body[1].pose.p.z);
+            deep = fmax(deep, 0.04 - gw_distance(a.body[0].pose.p, a.body[1].pose.p));
+        }
+        print_message("20 N on %g kg on %g kg: %.2f mm deep\n", masses[i][0], masses[i][1],
+                      1e3 * deep);
+        assert_true(deep < 4e-3);
+        assert_true(a.worst <= 1e-12);
+        arena_close(&a);
+    }
+}
+
+/* A table that rises and falls carries a box; its work is told. */
+static void what_is_moved_from_outside_tells_its_work(void **state)
+{
+    (void)state;
+    static arena a;
+    arena_open(&a, (gw_contact_rules){0});
+    a.gravity = gw_v3(0, 0, -9.81);
+    int m = arena_box(&a, 1, half, gw_v3(0, 0, half.z));
+    box_on_ground(&a, m, half, surface(0, 0.5));
+    arena_start(&a);
+    gw_pose table = gw_pose_identity();
+    for (int i = 0; i < 4000; i++) {
+        double t = 1e-3 * i, z = 0.01 * (1 - cos(2 * GW_PI * t));
+        gw_twist twist = {{0, 0, (z - table.p.z) / 1e-3}, {0, 0, 0}};
+        table.p.z = z;
+        gw_world_place(a.world, ground(&a), &table, &twist);
+        arena_step(&a);
+        if (i % 1000 == 500) { /* up: the table has lifted it */
+            print_message("lifted by %.5f J, %.5f are right\n", a.moved, 9.81 * 0.02);
+            assert_true(fabs(a.moved - 9.81 * 0.02) < 1e-3);
+        }
+        assert_true(fabs(a.body[m].pose.p.z - half.z - z) < 5e-4);
+    }
+    print_message("after four times up and down: %.2e J of work, %.2e J dissipated\n", a.moved,
+                  a.dissipated);
+    assert_true(fabs(a.moved) < 3e-3);
+    assert_true(a.worst <= 1e-9);
+    arena_close(&a);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -223,6 +280,8 @@ int main(void)
         cmocka_unit_test(three_boxes_stand),
         cmocka_unit_test(load_and_contacts_hold_what_presses),
         cmocka_unit_test(what_is_found_overlapping_is_let_go),
+        cmocka_unit_test(light_bodies_are_not_pressed_through),
+        cmocka_unit_test(what_is_moved_from_outside_tells_its_work),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

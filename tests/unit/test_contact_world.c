@@ -17,8 +17,7 @@ static gw_surface surface(double e, double mu)
     return (gw_surface){.restitution = e, .friction = mu};
 }
 
-/* ---- one ball ---------------------------------------------------------------------------------
- */
+/* ---- one ball ------------------------------------------------------------------------------- */
 
 /* Dropped from h: between bounces it rises to h e^(2n), at sums of geometric times. */
 static void bouncing_ball_rises_as_often_as_it_should(void **state)
@@ -77,8 +76,7 @@ static void a_dropped_ball_comes_to_rest(void **state)
     arena_close(&a);
 }
 
-/* ---- cradles ----------------------------------------------------------------------------------
- */
+/* ---- cradles -------------------------------------------------------------------------------- */
 
 static void line_of_balls(arena *a, int balls, double e, gw_contact_rules rules)
 {
@@ -127,8 +125,7 @@ static void cradles_end_by_their_rule(void **state)
     }
 }
 
-/* ---- flat and fast ------------------------------------------------------------------------------
- */
+/* ---- flat and fast -------------------------------------------------------------------------- */
 
 static void a_flat_bar_does_not_mind_how_many_points(void **state)
 {

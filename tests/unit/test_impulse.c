@@ -302,7 +302,7 @@ static void impulses_of_rows_add_up_to_the_change(void **state)
     }
 }
 
-/* ---- known outcomes -------------------------------------------------------------------------- */
+/* ---- known outcomes ------------------------------------------------------------------------- */
 
 /* Balls in a line at 1 m/s for the first; e; rows between all neighbours, or approaching ones. */
 static void cradle(collision *c, int balls, double e)
