@@ -8,6 +8,11 @@
  *   coupled     with s = R^T t or r = |t|^2        ->  w . Q w = 0
  *   cylinder    h . y - (l . y)^2, l without s     ->  w . Q w = 0
  *
+ *   four planes   n_1 . t + c_1 = 0, n_2 . t + c_2 = 0, N_3 . t + c_3 = 0, N_4 . t + c_4 = 0,
+ *                 N_i = R n_i of planes of the body, two and two: the determinant of (n_i, c_i) is
+ *                 -c_1 n_2 . R (n_3 x n_4) + c_2 n_1 . R (n_3 x n_4)
+ *                   - c_3 (n_1 x n_2) . R n_4 + c_4 (n_1 x n_2) . R n_3  ->  w . Q w = 0
+ *
  * Where a point is pinned, t = f - R m, then s = R^T f - m and r = f^2 + m^2 - 2 f . R m are affine
  * too, and nothing but cylinders is quartic.
  */
@@ -76,15 +81,15 @@ static int eliminate(double (*h)[GW_Y], int from, int rows, int first, int count
 /* What a reduced matrix says. */
 typedef struct reduced {
     double h[GW_Y][GW_Y];
-    int coupled, rows; /* coupled rows first, then three for t, then conditions */
+    int coupled, sliding, rows; /* coupled rows first, then those for t, then conditions */
 } reduced;
 
-static bool reduce(const gw_forms *s, reduced *r)
+static void reduce(const gw_forms *s, reduced *r)
 {
     memcpy(r->h, s->h, sizeof(r->h[0]) * (size_t)s->linear);
     r->rows = s->linear;
     r->coupled = eliminate(r->h, 0, r->rows, GW_Y_S, 4); /* s and r stand side by side */
-    return eliminate(r->h, r->coupled, r->rows, GW_Y_T, 3) == 3;
+    r->sliding = eliminate(r->h, r->coupled, r->rows, GW_Y_T, 3);
 }
 
 /* t_i = T_i . (R, 1), from the three rows with a one at some t_i each. */
@@ -244,29 +249,94 @@ static void add_cylinder(const parts *p, const gw_squared *x, gw_conditions *c)
     add_quartic(c, (const double(*)[GW_W])q);
 }
 
+/* Takes t out of a coupled row by a row for t; true where none is left in any. */
+static bool without_t(reduced *r)
+{
+    double left = 0;
+    for (int i = 0; i < r->coupled; i++) {
+        for (int n = r->coupled; n < r->coupled + r->sliding; n++) {
+            int pivot = GW_Y_T;
+            while (pivot < GW_Y_T + 2 && r->h[n][pivot] != 1)
+                pivot++;
+            double m = r->h[i][pivot];
+            for (int k = 0; k < GW_Y; k++)
+                r->h[i][k] -= m * r->h[n][k];
+        }
+        for (int k = 0; k < 3; k++)
+            left = fmax(left, fabs(r->h[i][GW_Y_T + k]));
+        left = fmax(left, fabs(r->h[i][GW_Y_TT]));
+    }
+    return left < TINY;
+}
+
+/* n . R m, by w. */
+static void turned(const parts *p, gw_vec3 n, gw_vec3 m, double *w)
+{
+    const double to[3] = {n.x, n.y, n.z}, from[3] = {m.x, m.y, m.z};
+    memset(w, 0, GW_W * sizeof *w);
+    for (int i = 0; i < 9; i++)
+        add(w, to[i / 3] * from[i % 3], p->turn[i]);
+}
+
+/* Two rows for t, and two for s: one condition, and t. */
+static bool add_four_planes(reduced *r, const parts *p, gw_conditions *c)
+{
+    gw_four_planes *f = &c->planes;
+    double q[GW_W][GW_W] = {{0}}, minor[4][GW_W];
+    if (r->coupled != 2 || r->sliding != 2 || !without_t(r))
+        return false;
+    for (int i = 0; i < 4; i++) {
+        const double *h = r->h[i < 2 ? 2 + i : i - 2], *n = h + (i < 2 ? GW_Y_T : GW_Y_S);
+        double rest[GW_Y] = {0};
+        memcpy(rest, h, 9 * sizeof *h);
+        rest[GW_Y_ONE] = h[GW_Y_ONE];
+        linear_part(p, rest, f->c[i]);
+        f->n[i] = gw_v3(n[0], n[1], n[2]);
+    }
+    gw_vec3 world = gw_cross(f->n[0], f->n[1]), body = gw_cross(f->n[2], f->n[3]);
+    turned(p, f->n[1], body, minor[0]);
+    turned(p, f->n[0], body, minor[1]);
+    turned(p, world, f->n[3], minor[2]);
+    turned(p, world, f->n[2], minor[3]);
+    for (int i = 0; i < 4; i++)
+        add_product(q, i % 2 ? 1 : -1, f->c[i], minor[i]);
+    add_quartic(c, (const double(*)[GW_W])q);
+    c->four = true;
+    return true;
+}
+
+/* N t by w, from three rows. */
+static void tell_translation(const reduced *r, parts *p)
+{
+    double t[3][10];
+    translation(r, t);
+    for (int i = 0; i < 3; i++)
+        for (int k = 0; k < 10; k++)
+            add(p->t[i], t[i][k], p->turn[k]);
+    p->pinned = pinned((const double(*)[10])t, &p->m, &p->f);
+}
+
 bool gw_conditions_of(const gw_forms *s, gw_conditions *c)
 {
     reduced r;
-    parts p;
-    double t[3][10], w[GW_W];
+    parts p = {.pinned = false};
+    double w[GW_W];
     c->quadrics = c->quartics = 0;
-    if (!reduce(s, &r))
-        return false;
-    translation(&r, t);
+    c->four = false;
+    reduce(s, &r);
     turning_table(p.turn);
-    memset(p.t, 0, sizeof p.t);
-    for (int i = 0; i < 3; i++)
-        for (int k = 0; k < 10; k++)
-            add(p.t[i], t[i][k], p.turn[k]);
-    p.pinned = pinned((const double(*)[10])t, &p.m, &p.f);
+    if (r.sliding == 3)
+        tell_translation(&r, &p);
+    else if (!add_four_planes(&r, &p, c))
+        return false;
     memcpy(c->t, p.t, sizeof c->t);
-    for (int i = r.coupled + 3; i < r.rows; i++) {
+    for (int i = r.coupled + r.sliding; i < r.rows; i++) {
         linear_part(&p, r.h[i], w);
         add_condition(c, w);
     }
-    for (int i = 0; i < r.coupled; i++)
+    for (int i = 0; i < r.coupled && !c->four; i++)
         add_coupled(&p, r.h[i], c);
-    for (int i = 0; i < s->squared; i++)
+    for (int i = 0; i < s->squared && !c->four; i++)
         add_cylinder(&p, &s->q[i], c);
     return c->quadrics + c->quartics >= 3;
 }
@@ -280,6 +350,36 @@ static void monomials(const gw_complex *e, gw_complex *w)
             w[at++] = e[i] * e[j];
 }
 
+/* t out of the three of four planes that tell it best. */
+static void meet(const gw_four_planes *f, const gw_complex *w, gw_complex n, gw_root *x)
+{
+    gw_complex y[GW_Y], a[4][4];
+    gw_turn_coordinates(x->e, y);
+    for (int i = 0; i < 4; i++) {
+        const double m[3] = {f->n[i].x, f->n[i].y, f->n[i].z};
+        a[i][3] = 0;
+        for (int k = 0; k < GW_W; k++)
+            a[i][3] -= f->c[i][k] * w[k] / n;
+        for (int k = 0; k < 3; k++)
+            a[i][k] =
+                i < 2 ? m[k] : (y[3 * k] * m[0] + y[3 * k + 1] * m[1] + y[3 * k + 2] * m[2]) / n;
+    }
+    for (int k = 0; k < 3; k++) {
+        int best = k;
+        for (int i = k + 1; i < 4; i++)
+            best = cabs(a[i][k]) > cabs(a[best][k]) ? i : best;
+        for (int j = 0; j < 4; j++) {
+            gw_complex z = a[k][j];
+            a[k][j] = a[best][j], a[best][j] = z;
+        }
+        for (int i = 0; i < 4; i++)
+            for (int j = 3; j >= k && i != k; j--)
+                a[i][j] -= a[i][k] / a[k][k] * a[k][j];
+    }
+    for (int k = 0; k < 3; k++)
+        x->t[k] = a[k][3] / a[k][k];
+}
+
 gw_root gw_conditions_root(const gw_conditions *c, const gw_complex e[4])
 {
     gw_root x = {{e[0], e[1], e[2], e[3]}, {0, 0, 0}};
@@ -287,6 +387,10 @@ gw_root gw_conditions_root(const gw_conditions *c, const gw_complex e[4])
     monomials(e, w);
     for (int i = 0; i < 4; i++)
         n += e[i] * e[i];
+    if (c->four) {
+        meet(&c->planes, w, n, &x);
+        return x;
+    }
     for (int i = 0; i < 3; i++) {
         for (int k = 0; k < GW_W; k++)
             x.t[i] += c->t[i][k] * w[k];

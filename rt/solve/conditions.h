@@ -10,7 +10,15 @@
 #define GW_W            10 /* quadratic monomials of e: 00 01 02 03 11 12 13 22 23 33 */
 #define GW_MAX_QUARTICS 12
 
+/* Two planes of either side, (n . t or n . s) + c = 0, N c by w: they tell t where R is known. */
+typedef struct gw_four_planes {
+    gw_vec3 n[4]; /* the first two are the world's */
+    double c[4][GW_W];
+} gw_four_planes;
+
 typedef struct gw_conditions {
+    bool four; /* t follows from four planes, or is linear in w */
+    gw_four_planes planes;
     double t[3][GW_W]; /* N t */
     int quadrics, quartics;
     double quadric[GW_W][GW_W]; /* orthonormal */
