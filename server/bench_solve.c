@@ -218,12 +218,19 @@ static void make_socket(int i, int which, gw_constraint *c, gw_problem *p)
     begin(i, 3, c, p);
 }
 
-/* Isolated poses: so many points on lines, points on planes, points at distances, and points at
- * distances from axes, with as many complex roots. */
+/* Isolated poses: so many points on lines, points on planes, points at distances, points at
+ * distances from axes, lines through points, and planes through lines, with as many complex
+ * roots. */
 static const struct {
-    int lines, planes, distances, axes, roots;
-} isolated[] = {{3, 0, 0, 0, 8},  {0, 6, 0, 0, 8},  {0, 3, 3, 0, 40},
-                {0, 0, 6, 0, 40}, {0, 3, 0, 3, 64}, {0, 0, 5, 1, 80}};
+    int lines, planes, distances, axes, through, around, roots;
+} isolated[] = {{.lines = 3, .roots = 8},
+                {.planes = 6, .roots = 8},
+                {.planes = 3, .distances = 3, .roots = 40},
+                {.distances = 6, .roots = 40},
+                {.planes = 3, .axes = 3, .roots = 64},
+                {.distances = 5, .axes = 1, .roots = 80},
+                {.lines = 2, .through = 1, .roots = 8},
+                {.lines = 1, .around = 2, .roots = 8}};
 
 static void make_isolated(int i, int which, gw_constraint *c, gw_problem *p)
 {
@@ -237,6 +244,10 @@ static void make_isolated(int i, int which, gw_constraint *c, gw_problem *p)
         c[n] = planted(GW_DISTANCE, GW_POINT, GW_POINT, &x, i, 20 * n);
     for (int k = 0; k < isolated[which].axes; k++, n++)
         c[n] = planted(GW_DISTANCE, GW_POINT, GW_LINE, &x, i, 20 * n);
+    for (int k = 0; k < isolated[which].through; k++, n++)
+        c[n] = planted(GW_COINCIDENT, GW_LINE, GW_POINT, &x, i, 20 * n);
+    for (int k = 0; k < isolated[which].around; k++, n++)
+        c[n] = planted(GW_COINCIDENT, GW_PLANE, GW_LINE, &x, i, 20 * n);
     begin(i, n, c, p);
 }
 
@@ -408,6 +419,14 @@ static const bench fixed_rows[] = {
     {{"roots-planes", "six points on planes, 8 roots", "us", 1e3, false, true, 0, 0, 0},
      measure_isolated,
      1},
+    {{"roots-either", "two points on lines, a line through a point, 8", "us", 1e3, false, true, 0,
+      0, 0},
+     measure_isolated,
+     6},
+    {{"roots-around", "a point on a line, two planes through lines, 8", "us", 1e3, false, true, 0,
+      0, 0},
+     measure_isolated,
+     7},
     {{"roots-spheres", "three distances and planes, 40 roots", "us", 2e4, false, true, 0, 0, 0},
      measure_isolated,
      2},

@@ -320,7 +320,7 @@ gw_roots_found gw_roots_quick(gw_completion *completion)
     gw_equations s;
     harvest h;
     gw_roots_found none = {false, false, 0};
-    if (completion->row_count < 6)
+    if (completion->row_count < 6 || gw_gram_roots(completion, &none))
         return none;
     gw_forms_of(completion, &forms);
     unknowns u = {NULL, gw_forms_rotation(&forms, completion->state->rotation)};

@@ -103,7 +103,8 @@ gw_path_end gw_finish_path(const gw_paths *paths, gw_complex *x);
 /* Follows x from tau = 0 to 1; `care` divides the steps' tolerance. */
 gw_path_end gw_follow_path(const gw_paths *paths, double care, gw_complex *x);
 
-/* ---- all_roots.c ----------------------------------------------------------------------------- */
+/* ---- gram_roots.c, all_roots.c
+ * ----------------------------------------------------------------------------- */
 
 typedef struct gw_roots_found {
     bool exact;        /* all were found: they are finite in number, and no path was lost */
@@ -111,6 +112,9 @@ typedef struct gw_roots_found {
     int complex_roots; /* how many, with multiplicity, real ones included; 0 where not exact */
 } gw_roots_found;
 
+/* Points on lines of either side; false where the leaf is not of that kind, or its roots are not
+ * eight simple ones. Real ones become poses of the completion. */
+bool gw_gram_roots(gw_completion *completion, gw_roots_found *found);
 /* Where R is told by three quadrics: in some tens of microseconds. */
 gw_roots_found gw_roots_quick(gw_completion *completion);
 /* By following paths: milliseconds. Real roots become poses of the completion in either case. */
