@@ -7,6 +7,7 @@
 #include "rt/base/error.h"
 #include "rt/base/limits.h"
 #include "rt/base/space.h"
+#include "rt/contact/detector.h"
 #include "rt/contact/world.h"
 #include "rt/geom/element.h"
 #include "rt/geom/feature.h"

@@ -232,6 +232,7 @@ static int measure_all(const char *name, FILE *csv, int *missed)
     int count = 0, rows = bench_solve_rows(others, ROOM);
     rows += bench_chain_rows(others + rows, ROOM - rows);
     rows += bench_contact_rows(others + rows, ROOM - rows);
+    rows += bench_detector_rows(others + rows, ROOM - rows);
     for (int i = 0; i < rows; i++)
         measure(&others[i], name, csv, &count, missed);
     for (size_t i = 0; i < sizeof benches / sizeof *benches; i++)

@@ -29,6 +29,7 @@ void bench_quantiles(bench_row *row, double *values, int count);
 int bench_solve_rows(bench *rows, int room);
 int bench_chain_rows(bench *rows, int room);
 int bench_contact_rows(bench *rows, int room);
+int bench_detector_rows(bench *rows, int room);
 
 /* A problem of framework V-A (count 1) or V-B (2) out of i, its constraints in c. */
 struct gw_constraint;
