@@ -11,6 +11,7 @@
 #include "rt/contact/world.h"
 #include "rt/geom/element.h"
 #include "rt/geom/feature.h"
+#include "rt/geom/mesh.h"
 #include "rt/geom/shape.h"
 #include "rt/geom/strand.h"
 #include "rt/geom/submanifold.h"

@@ -17,6 +17,9 @@ json_t *wire_shape(const gw_shape *s)
     case GW_SHAPE_CONE:
     case GW_SHAPE_CAPSULE:
         return json_pack("{ss sf sf}", "type", type, "radius", s->radius, "height", s->height);
+    case GW_SHAPE_MESH:
+        return json_pack("{ss ss sb}", "type", type, "file", s->mesh->file, "convex",
+                         s->mesh->convex);
     case GW_SHAPE_COMPOUND:
         break;
     }

@@ -6,18 +6,22 @@
 #define GW_BASE_LIMITS_H
 
 /* Documents */
-#define GW_MAX_ID          64   /* characters of an id, without the terminating zero */
-#define GW_MAX_OBJECTS     4096 /* objects of a scene: one u16 index would do, one page fits */
-#define GW_MAX_CONSTRAINTS 1024 /* constraints of a scene */
-#define GW_MAX_FEATURES    8192 /* features of a scene that are not derived from a geometry */
-#define GW_MAX_PARTS       64   /* parts of a compound, nested ones included */
-#define GW_MAX_TOOLS       2    /* held objects: two hands */
-#define GW_MAX_DEVICES     8    /* devices of a scene */
-#define GW_MAX_SAMPLES     4096 /* samples of a scripted wrench, or knots of a hand's path */
-#define GW_MAX_WALLS       64   /* one-sided distances of one held object: a bit each in u64 */
-#define GW_MAX_TASKS       32   /* tasks of a scene */
-#define GW_MAX_STEPS       64   /* steps of a task */
-#define GW_MAX_STEP_IDS    16 /* constraints that one step enables, and as many that it disables */
+#define GW_MAX_ID             64   /* characters of an id, without the terminating zero */
+#define GW_MAX_OBJECTS        4096 /* objects of a scene: one u16 index would do, one page fits */
+#define GW_MAX_CONSTRAINTS    1024 /* constraints of a scene */
+#define GW_MAX_FEATURES       8192 /* features of a scene that are not derived from a geometry */
+#define GW_MAX_PARTS          64   /* parts of a compound, nested ones included */
+#define GW_MAX_MESH_VERTICES  (1 << 19) /* of a mesh: what a file of GW_MAX_MESH_BYTES can hold */
+#define GW_MAX_MESH_TRIANGLES (1 << 19)
+#define GW_MAX_MESH_BYTES     (16u << 20) /* of a mesh's file */
+#define GW_MAX_HULL           512 /* corners of a convex hull: every look at it goes through them */
+#define GW_MAX_TOOLS          2   /* held objects: two hands */
+#define GW_MAX_DEVICES        8   /* devices of a scene */
+#define GW_MAX_SAMPLES        4096 /* samples of a scripted wrench, or knots of a hand's path */
+#define GW_MAX_WALLS          64   /* one-sided distances of one held object: a bit each in u64 */
+#define GW_MAX_TASKS          32   /* tasks of a scene */
+#define GW_MAX_STEPS          64   /* steps of a task */
+#define GW_MAX_STEP_IDS       16 /* constraints that one step enables, and as many that it disables */
 
 /* Mechanisms, contacts */
 #define GW_MAX_MECHANISMS 8 /* serial chains of a scene */

@@ -126,6 +126,17 @@ bool gw_convex_plate(const gw_convex *s, gw_vec3 d, double cosine, gw_plate *pla
     return true;
 }
 
+bool gw_convex_face(const gw_convex *s, int i, gw_vec3 *normal)
+{
+    if (s->core == GW_CORE_POLYTOPE) {
+        if (i < s->polytope->face_count)
+            *normal = gw_mat3_mul(&s->turn, s->polytope->faces[i].normal);
+        return i < s->polytope->face_count;
+    }
+    *normal = gw_scale(i == 0 ? -1 : 1, axis_of(s));
+    return i < (s->core == GW_CORE_CYLINDER ? 2 : 1);
+}
+
 bool gw_plate_holds(const gw_plate *plate, gw_vec3 p, double slack)
 {
     if (plate->count == 0)

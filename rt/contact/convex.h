@@ -86,6 +86,9 @@ static inline bool gw_convex_round(const gw_convex *s)
 /* The face whose outward normal is nearest to d; false where there is none within `cosine`. */
 bool gw_convex_plate(const gw_convex *s, gw_vec3 d, double cosine, gw_plate *plate);
 
+/* The outward normal of face i (polytope, ends of a cylinder, base of a cone); false beyond. */
+bool gw_convex_face(const gw_convex *s, int i, gw_vec3 *normal);
+
 /* Whether the point is above or below the plate, or at most `slack` (m) beside that. */
 bool gw_plate_holds(const gw_plate *plate, gw_vec3 p, double slack);
 

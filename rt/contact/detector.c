@@ -207,14 +207,34 @@ static double spin_speed(const gw_solid *p)
     return gw_norm(p->twist.w) * p->radius;
 }
 
+static int look_at_mesh(const gw_solid *pa, const gw_solid *pb, double reach, gw_vec3 slide,
+                        gw_touching *pairs)
+{
+    bool a = pa->facets != NULL;
+    const gw_solid *mesh = a ? pa : pb, *other = a ? pb : pa;
+    return gw_facets_touching(&(gw_facets_pair){.facets = mesh->facets,
+                                                .at = mesh->convex.at,
+                                                .turn = mesh->convex.turn,
+                                                .convex = &other->convex,
+                                                .centre = other->centre,
+                                                .half = other->half,
+                                                .other = other->facets,
+                                                .mesh_is_a = a,
+                                                .reach = reach,
+                                                .slide = slide},
+                              pairs);
+}
+
 static void look(gw_detector *d, int a, int b)
 {
     const gw_solid *pa = &d->pieces[a], *pb = &d->pieces[b];
     gw_vec3 slide = gw_sub(pa->twist.v, pb->twist.v);
     double speed = gw_norm(slide) + spin_speed(pa) + spin_speed(pb);
     double reach = speed * d->horizon + d->margin;
-    gw_touching pairs[GW_TOUCHING];
-    int count = gw_find_touching(&pa->convex, &pb->convex, reach, slide, pairs);
+    gw_touching pairs[GW_FACETS_TOUCHING];
+    int count = pa->facets || pb->facets
+                    ? look_at_mesh(pa, pb, reach, slide, pairs)
+                    : gw_find_touching(&pa->convex, &pb->convex, reach, slide, pairs);
     for (int i = 0; i < count; i++) {
         gw_near n = near_of(d, a, b, &pairs[i]);
         keep(d, &n);

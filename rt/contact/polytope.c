@@ -138,3 +138,108 @@ gw_polytope *gw_polytope_box(gw_vec3 size)
     return gw_polytope_create(&(gw_polytope_def){
         .vertex_count = 8, .face_count = 6, .vertices = corners, .counts = counts, .loop = loop});
 }
+
+/* ---- hulls --------------------------------------------------------------------------------- */
+
+/* A hull's triangles, put together face by face. */
+typedef struct joining {
+    const gw_mesh *mesh;
+    gw_vec3 *normals;
+    bool *taken;   /* triangles that are in a face */
+    int (*rim)[2]; /* directed edges round the face at hand */
+    int rim_count;
+    int *counts, *loop;
+    int face_count, loop_count;
+} joining;
+
+static bool in_plane(const joining *j, int t, int of, double slack)
+{
+    const gw_mesh *m = j->mesh;
+    gw_vec3 from = m->vertices[m->triangles[of][0]];
+    for (int k = 0; k < 3; k++)
+        if (fabs(gw_dot(j->normals[of], gw_sub(m->vertices[m->triangles[t][k]], from))) > slack)
+            return false;
+    return gw_dot(j->normals[t], j->normals[of]) > 0;
+}
+
+/* Adds a directed edge to the rim, or strikes out its other direction. */
+static void add_rim(joining *j, int from, int to)
+{
+    for (int i = 0; i < j->rim_count; i++) {
+        if (j->rim[i][0] == to && j->rim[i][1] == from) {
+            memcpy(j->rim[i], j->rim[--j->rim_count], sizeof j->rim[i]);
+            return;
+        }
+    }
+    j->rim[j->rim_count][0] = from;
+    j->rim[j->rim_count++][1] = to;
+}
+
+/* The rim's edges in order, one after the other; false where they are not one loop. */
+static bool walk_rim(joining *j)
+{
+    int first = j->loop_count, at = j->rim[0][0];
+    for (int step = 0; step < j->rim_count; step++) {
+        int edge = 0;
+        while (edge < j->rim_count && j->rim[edge][0] != at)
+            edge++;
+        if (edge == j->rim_count)
+            return false;
+        j->loop[j->loop_count++] = at;
+        at = j->rim[edge][1];
+    }
+    j->counts[j->face_count++] = j->rim_count;
+    return at == j->loop[first];
+}
+
+/* All triangles in the plane of triangle t as one face: on a hull they are next to one another. */
+static bool join_face(joining *j, int t)
+{
+    const gw_mesh *m = j->mesh;
+    double slack = 1e-8 * gw_distance(m->bounds.low, m->bounds.high);
+    j->rim_count = 0;
+    for (int i = t; i < m->triangle_count; i++) {
+        if (j->taken[i] || (i != t && !in_plane(j, i, t, slack)))
+            continue;
+        j->taken[i] = true;
+        for (int k = 0; k < 3; k++)
+            add_rim(j, m->triangles[i][k], m->triangles[i][(k + 1) % 3]);
+    }
+    return walk_rim(j);
+}
+
+static gw_polytope *join_all(joining *j)
+{
+    const gw_mesh *m = j->mesh;
+    for (int t = 0; t < m->triangle_count; t++) {
+        gw_vec3 a = m->vertices[m->triangles[t][0]];
+        j->normals[t] = gw_unit(gw_cross(gw_sub(m->vertices[m->triangles[t][1]], a),
+                                         gw_sub(m->vertices[m->triangles[t][2]], a)));
+    }
+    for (int t = 0; t < m->triangle_count; t++)
+        if (!j->taken[t] && !join_face(j, t))
+            return NULL;
+    return gw_polytope_create(&(gw_polytope_def){.vertex_count = m->vertex_count,
+                                                 .face_count = j->face_count,
+                                                 .vertices = m->vertices,
+                                                 .counts = j->counts,
+                                                 .loop = j->loop});
+}
+
+gw_polytope *gw_polytope_hull(const gw_mesh *mesh)
+{
+    size_t n = (size_t)mesh->triangle_count;
+    joining j = {.mesh = mesh};
+    j.normals = malloc(n * sizeof *j.normals);
+    j.taken = calloc(n, sizeof *j.taken);
+    j.rim = malloc(3 * n * sizeof *j.rim);
+    j.counts = malloc(n * sizeof *j.counts);
+    j.loop = malloc(3 * n * sizeof *j.loop);
+    gw_polytope *hull = j.normals && j.taken && j.rim && j.counts && j.loop ? join_all(&j) : NULL;
+    free(j.normals);
+    free(j.taken);
+    free(j.rim);
+    free(j.counts);
+    free(j.loop);
+    return hull;
+}

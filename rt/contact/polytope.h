@@ -6,6 +6,7 @@
 #define GW_CONTACT_POLYTOPE_H
 
 #include "rt/contact/convex.h"
+#include "rt/geom/mesh.h"
 
 /* Corners and faces as they come: face i has counts[i] corners, one after the other in `loop`,
  * counter-clockwise from outside. Edges of solids without faces are given, others follow. */
@@ -22,5 +23,8 @@ void gw_polytope_destroy(gw_polytope *polytope);             /* NULL is fine */
 gw_polytope *gw_polytope_point(void);
 gw_polytope *gw_polytope_segment(double length); /* along z, about the origin */
 gw_polytope *gw_polytope_box(gw_vec3 size);
+
+/* Of a convex mesh: triangles in one plane become one face. */
+gw_polytope *gw_polytope_hull(const gw_mesh *mesh);
 
 #endif

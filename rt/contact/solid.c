@@ -3,6 +3,8 @@
  */
 #include "rt/contact/solid.h"
 
+#include <stddef.h>
+
 static bool polytope_made(gw_solid *p, gw_polytope *polytope, gw_error *error)
 {
     p->polytope = polytope;
@@ -33,6 +35,11 @@ static bool init_core(gw_solid *p, const gw_shape *s, gw_error *error)
         c->core = GW_CORE_CONE;
         c->high = s->height;
         return true;
+    case GW_SHAPE_MESH:
+        if (s->mesh->convex)
+            return polytope_made(p, gw_polytope_hull(s->mesh), error);
+        p->facets = gw_facets_create(s->mesh, error);
+        return p->facets != NULL;
     default:
         return gw_fail(error, GW_BAD_INPUT, "", "a %s is no primitive",
                        gw_shape_kind_name(s->kind));
@@ -53,6 +60,7 @@ bool gw_solid_init(gw_solid *p, const gw_shape *shape, const gw_pose *body_from,
 void gw_solid_finish(gw_solid *piece)
 {
     gw_polytope_destroy(piece->polytope);
+    gw_facets_destroy(piece->facets);
     *piece = (gw_solid){0};
 }
 

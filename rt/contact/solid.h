@@ -5,6 +5,7 @@
 #define GW_CONTACT_SOLID_H
 
 #include "rt/contact/convex.h"
+#include "rt/contact/facets.h"
 #include "rt/contact/polytope.h"
 
 typedef struct gw_solid {
@@ -12,6 +13,7 @@ typedef struct gw_solid {
     int next;              /* of the same body's pieces, in a ring */
     gw_pose body_from;     /* body_from_piece */
     gw_polytope *polytope; /* owned; NULL where the core is round */
+    gw_facets *facets;     /* owned; of a mesh that is not convex, else NULL */
     gw_convex convex;      /* where it was last placed */
     gw_vec3 centre, half;  /* of its bounding box, in its frame (m) */
     double radius;         /* of the ball about the centre that holds it */
@@ -19,7 +21,7 @@ typedef struct gw_solid {
     gw_twist twist;
 } gw_solid;
 
-/* A primitive as a piece; false (GW_FAILED) when memory is short. */
+/* A primitive or a mesh as a piece; false (GW_FAILED) when memory is short. */
 bool gw_solid_init(gw_solid *piece, const gw_shape *shape, const gw_pose *body_from,
                    gw_error *error);
 void gw_solid_finish(gw_solid *piece);

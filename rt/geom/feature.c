@@ -136,6 +136,8 @@ int gw_feature_count(const gw_shape *shape)
         return 1;
     case GW_SHAPE_CAPSULE:
         return 4;
+    case GW_SHAPE_MESH:
+        return 1;
     case GW_SHAPE_COMPOUND:
         break;
     }
@@ -184,6 +186,10 @@ void gw_feature_at(const gw_shape *shape, int i, char *name, gw_element *element
         break;
     case GW_SHAPE_CAPSULE:
         capsule_feature(shape, i, name, element);
+        break;
+    case GW_SHAPE_MESH:
+        strcpy(name, "center");
+        *element = (gw_element){GW_POINT, gw_shape_mass(shape, 1).com, {0, 0, 0}};
         break;
     case GW_SHAPE_COMPOUND:
         compound_feature(shape, i, name, element);

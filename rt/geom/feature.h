@@ -6,6 +6,7 @@
  *   cylinder  axis (+z), top, bottom (normals outward), mid (normal +z), center
  *   cone      axis (+z), base (normal -z), apex
  *   sphere    center
+ *   mesh      center (of its volume)
  *   capsule   axis (+z), center, top, bottom (centres of its round ends)
  *   compound  partN.feature
  *

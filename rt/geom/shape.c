@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "rt/base/limits.h"
+#include "rt/geom/mesh.h"
 
 static gw_mat3 diagonal(double xx, double yy, double zz)
 {
@@ -19,9 +19,22 @@ static gw_mat3 diagonal(double xx, double yy, double zz)
 
 /* ---- ownership ----------------------------------------------------------------------------- */
 
+static void share_mesh(const gw_shape *shape)
+{
+    if (shape->kind == GW_SHAPE_MESH && shape->mesh)
+        gw_mesh_get(shape->mesh);
+}
+
+static void finish_primitive(gw_shape *shape)
+{
+    if (shape->kind == GW_SHAPE_MESH)
+        gw_mesh_put(shape->mesh);
+}
+
 bool gw_shape_copy(gw_shape *to, const gw_shape *from, gw_error *error)
 {
     *to = *from;
+    share_mesh(to);
     if (from->kind != GW_SHAPE_COMPOUND || from->part_count == 0)
         return true;
     size_t bytes = (size_t)from->part_count * sizeof *from->parts;
@@ -31,13 +44,19 @@ bool gw_shape_copy(gw_shape *to, const gw_shape *from, gw_error *error)
         return gw_fail(error, GW_FAILED, "", "no memory for a compound's parts");
     }
     memcpy(to->parts, from->parts, bytes);
+    for (int i = 0; i < to->part_count; i++)
+        share_mesh(&to->parts[i].shape);
     return true;
 }
 
 void gw_shape_finish(gw_shape *shape)
 {
-    if (shape->kind == GW_SHAPE_COMPOUND)
+    finish_primitive(shape);
+    if (shape->kind == GW_SHAPE_COMPOUND) {
+        for (int i = 0; i < shape->part_count; i++)
+            finish_primitive(&shape->parts[i].shape);
         free(shape->parts);
+    }
     *shape = (gw_shape){0};
 }
 
@@ -51,6 +70,20 @@ static bool check_length(double value, const char *at, const char *member, gw_er
     snprintf(where, sizeof where, "%s/%s", at, member);
     return gw_fail(error, GW_BAD_INPUT, where, "%s is %g, must be a length greater than 0 (m)",
                    member, value);
+}
+
+static bool check_mesh(const gw_shape *s, const char *at, gw_error *error)
+{
+    char where[96];
+    snprintf(where, sizeof where, "%s/file", at);
+    if (!s->mesh)
+        return gw_fail(error, GW_BAD_INPUT, where, "a mesh needs its triangles");
+    return s->mesh->closed ||
+           gw_fail(error, GW_BAD_INPUT, where,
+                   "the mesh %s is open, flat, or its triangles do not all face outward: a solid "
+                   "needs each edge in two triangles, once in either direction (or \"convex\": "
+                   "true, which takes its hull)",
+                   s->mesh->file);
 }
 
 static bool check_primitive(const gw_shape *s, const char *at, gw_error *error)
@@ -67,6 +100,8 @@ static bool check_primitive(const gw_shape *s, const char *at, gw_error *error)
                check_length(s->height, at, "height", error);
     case GW_SHAPE_SPHERE:
         return check_length(s->radius, at, "radius", error);
+    case GW_SHAPE_MESH:
+        return check_mesh(s, at, error);
     default:
         return gw_fail(error, GW_BAD_INPUT, at, "a compound's part must be a primitive");
     }
@@ -105,6 +140,8 @@ double gw_shape_volume(const gw_shape *s)
         return 4 * GW_PI / 3 * s->radius * s->radius * s->radius;
     case GW_SHAPE_CAPSULE:
         return GW_PI * s->radius * s->radius * (s->height + 4 * s->radius / 3);
+    case GW_SHAPE_MESH:
+        return s->mesh->mass.mass;
     case GW_SHAPE_COMPOUND:
         break;
     }
@@ -164,6 +201,12 @@ static void add_inertia(gw_mat3 *to, const gw_mat3 *inertia, gw_quat rotation, d
 gw_mass gw_shape_mass(const gw_shape *shape, double density)
 {
     gw_mass whole = {.mass = density * gw_shape_volume(shape)};
+    if (shape->kind == GW_SHAPE_MESH) {
+        whole.com = shape->mesh->mass.com;
+        for (int i = 0; i < 9; i++)
+            whole.inertia.m[i / 3][i % 3] = density * shape->mesh->mass.inertia.m[i / 3][i % 3];
+        return whole;
+    }
     if (shape->kind != GW_SHAPE_COMPOUND) {
         /* a cone's centre of mass is a quarter of its height above the base */
         if (shape->kind == GW_SHAPE_CONE)
@@ -197,6 +240,8 @@ static gw_box primitive_bounds(const gw_shape *s)
         return (gw_box){{-r, -r, 0}, {r, r, h}};
     case GW_SHAPE_CAPSULE:
         return (gw_box){{-r, -r, -h / 2 - r}, {r, r, h / 2 + r}};
+    case GW_SHAPE_MESH:
+        return s->mesh->bounds;
     default:
         return (gw_box){{-r, -r, -r}, {r, r, r}};
     }
@@ -228,6 +273,7 @@ gw_box gw_shape_bounds(const gw_shape *shape)
 
 const char *gw_shape_kind_name(gw_shape_kind kind)
 {
-    static const char *const names[] = {"box", "cylinder", "cone", "sphere", "compound", "capsule"};
+    static const char *const names[] = {"box",      "cylinder", "cone", "sphere",
+                                        "compound", "capsule",  "mesh"};
     return names[kind];
 }

@@ -17,12 +17,15 @@ typedef enum gw_shape_kind {
     GW_SHAPE_CONE,
     GW_SHAPE_SPHERE,
     GW_SHAPE_COMPOUND,
-    GW_SHAPE_CAPSULE
+    GW_SHAPE_CAPSULE,
+    GW_SHAPE_MESH
 } gw_shape_kind;
 
 typedef struct gw_shape gw_shape;
 
 typedef struct gw_part gw_part;
+
+typedef struct gw_mesh gw_mesh; /* rt/geom/mesh.h */
 
 struct gw_shape {
     gw_shape_kind kind;
@@ -31,6 +34,7 @@ struct gw_shape {
     double height;  /* cylinder, cone; capsule: of its cylindrical part (m) */
     int part_count; /* compound */
     gw_part *parts; /* compound: owned; part_count of them */
+    gw_mesh *mesh;  /* mesh: shared, counted; closed or a hull */
 };
 
 struct gw_part {

@@ -5,18 +5,18 @@
 
 #include "rt/contact/detector.h"
 
-static gw_shape box_shape(double x, double y, double z)
+static inline gw_shape box_shape(double x, double y, double z)
 {
     return (gw_shape){.kind = GW_SHAPE_BOX, .size = {x, y, z}};
 }
 
-static gw_shape round_shape(gw_shape_kind kind, double radius, double height)
+static inline gw_shape round_shape(gw_shape_kind kind, double radius, double height)
 {
     return (gw_shape){.kind = kind, .radius = radius, .height = height};
 }
 
 /* max d . x over a primitive in its own frame */
-static double support_height(const gw_shape *s, gw_vec3 d)
+static inline double support_height(const gw_shape *s, gw_vec3 d)
 {
     double across = hypot(d.x, d.y), r = s->radius, h = s->height;
     switch (s->kind) {
@@ -34,7 +34,7 @@ static double support_height(const gw_shape *s, gw_vec3 d)
 }
 
 /* How far outside a primitive the point is, in some measure that is continuous and zero on it. */
-static double outside(const gw_shape *s, gw_vec3 x)
+static inline double outside(const gw_shape *s, gw_vec3 x)
 {
     double across = hypot(x.x, x.y), r = s->radius, h = s->height;
     switch (s->kind) {
@@ -54,33 +54,33 @@ static double outside(const gw_shape *s, gw_vec3 x)
 }
 
 /* s(n) = min n . x_a - max n . x_b: what any direction proves the gap to be at least */
-static double proven(const gw_shape *a, const gw_pose *pa, const gw_shape *b, const gw_pose *pb,
-                     gw_vec3 n)
+static inline double proven(const gw_shape *a, const gw_pose *pa, const gw_shape *b,
+                            const gw_pose *pb, gw_vec3 n)
 {
     gw_vec3 in_a = gw_unrotate(pa->q, gw_neg(n)), in_b = gw_unrotate(pb->q, n);
     return gw_dot(n, gw_sub(pa->p, pb->p)) - support_height(a, in_a) - support_height(b, in_b);
 }
 
 /* Repeatable numbers in -1 .. 1. */
-static double some(unsigned *seed)
+static inline double some(unsigned *seed)
 {
     *seed = *seed * 1664525u + 1013904223u;
     return (double)(*seed >> 8) / (1u << 23) - 1;
 }
 
-static gw_vec3 some_vector(unsigned *seed, double size)
+static inline gw_vec3 some_vector(unsigned *seed, double size)
 {
     double x = some(seed), y = some(seed), z = some(seed);
     return gw_v3(size * x, size * y, size * z);
 }
 
-static gw_quat some_turn(unsigned *seed)
+static inline gw_quat some_turn(unsigned *seed)
 {
     gw_quat q = {some(seed), some(seed), some(seed), some(seed) + 1e-3};
     return gw_quat_unit(q);
 }
 
-static gw_surface plain_surface(const void *context, int a, int b)
+static inline gw_surface plain_surface(const void *context, int a, int b)
 {
     (void)context;
     return (gw_surface){.restitution = 0.1 * a, .friction = 0.1 * b};
@@ -95,12 +95,12 @@ typedef struct stage {
     gw_detector *detector;
 } stage;
 
-static bool stands_here(const void *context, int body)
+static inline bool stands_here(const void *context, int body)
 {
     return body >= ((const stage *)context)->moving;
 }
 
-static void stage_open(stage *s)
+static inline void stage_open(stage *s)
 {
     gw_collider colliders[80];
     for (int i = 0; i < s->count; i++)
@@ -116,7 +116,7 @@ static void stage_open(stage *s)
     s->detector = gw_detector_create(&def, &error);
 }
 
-static int stage_detect(stage *s, double margin, gw_near *near, int capacity)
+static inline int stage_detect(stage *s, double margin, gw_near *near, int capacity)
 {
     int lost;
     return gw_detect(s->detector, s->poses, s->twists, 0.005, margin, near, capacity, &lost);
@@ -128,7 +128,7 @@ typedef struct followed {
     double gap;
 } followed;
 
-static followed follow(const gw_near *n, const gw_pose *poses)
+static inline followed follow(const gw_near *n, const gw_pose *poses)
 {
     followed f = {.a = gw_pose_point(&poses[n->a], n->point_a),
                   .b = gw_pose_point(&poses[n->b], n->point_b),
