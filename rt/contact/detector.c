@@ -225,6 +225,18 @@ static int look_at_mesh(const gw_solid *pa, const gw_solid *pb, double reach, gw
                               pairs);
 }
 
+/* Whether another piece of the same body lies where the direction leads out of this one: a face
+ * or an edge between two pieces, inside the solid that they are together. */
+static bool leads_inside(const gw_detector *d, int piece, gw_vec3 on, gw_vec3 out)
+{
+    double step = 1e-4 * d->pieces[piece].radius;
+    gw_vec3 there = gw_mul_add(on, step, out);
+    for (int i = d->pieces[piece].next; i != piece; i = d->pieces[i].next)
+        if (gw_solid_covers(&d->pieces[i], there, 0.99 * step))
+            return true;
+    return false;
+}
+
 static void look(gw_detector *d, int a, int b)
 {
     const gw_solid *pa = &d->pieces[a], *pb = &d->pieces[b];
@@ -236,7 +248,11 @@ static void look(gw_detector *d, int a, int b)
                     ? look_at_mesh(pa, pb, reach, slide, pairs)
                     : gw_find_touching(&pa->convex, &pb->convex, reach, slide, pairs);
     for (int i = 0; i < count; i++) {
-        gw_near n = near_of(d, a, b, &pairs[i]);
+        const gw_touching *t = &pairs[i];
+        if (leads_inside(d, b, gw_mul_add(t->b, t->radius_b, t->normal), t->normal) ||
+            leads_inside(d, a, gw_mul_add(t->a, -t->radius_a, t->normal), gw_neg(t->normal)))
+            continue;
+        gw_near n = near_of(d, a, b, t);
         keep(d, &n);
     }
 }

@@ -5,6 +5,8 @@
 
 #include <stddef.h>
 
+#include "rt/contact/clearance.h"
+
 static bool polytope_made(gw_solid *p, gw_polytope *polytope, gw_error *error)
 {
     p->polytope = polytope;
@@ -81,4 +83,17 @@ gw_vec3 gw_solid_extent(const gw_solid *p)
     for (int i = 0; i < 3; i++)
         h[i] = fabs(m[i][0]) * half[0] + fabs(m[i][1]) * half[1] + fabs(m[i][2]) * half[2];
     return gw_v3(h[0], h[1], h[2]);
+}
+
+bool gw_solid_covers(const gw_solid *p, gw_vec3 point, double distance)
+{
+    static const gw_vec3 origin = {0, 0, 0};
+    static const gw_polytope one = {.vertex_count = 1, .vertices = &origin};
+    gw_convex there = {.core = GW_CORE_POLYTOPE,
+                       .polytope = &one,
+                       .at = point,
+                       .turn = {{{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}}};
+    gw_clearance gap;
+    return !p->facets && gw_distance(point, p->at) < p->radius + distance &&
+           gw_find_clearance(&there, &p->convex, distance, &gap) && gap.gap < distance;
 }

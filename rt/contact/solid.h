@@ -32,4 +32,7 @@ void gw_solid_place(gw_solid *piece, const gw_pose *world_from_body, const gw_tw
 /* Half lengths of the box along the world's axes that holds it where it is. */
 gw_vec3 gw_solid_extent(const gw_solid *piece);
 
+/* Whether the point is nearer to the piece than `distance`, or inside; never of a mesh. */
+bool gw_solid_covers(const gw_solid *piece, gw_vec3 point, double distance);
+
 #endif
