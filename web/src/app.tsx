@@ -1,13 +1,17 @@
 // The layout: header, scene on the left, the view, inspector on the right, plots below.
 import type { JSX } from 'preact';
 import { Constraints } from './panels/constraints';
+import { Contacts } from './panels/contacts';
+import { ControlPanel } from './panels/control';
 import { DevicePanel } from './panels/device';
+import { ChainDialog } from './panels/chain';
 import { Dialogs } from './panels/dialogs';
 import { Events } from './panels/events';
 import { FeaturesPanel } from './panels/features';
 import { Header } from './panels/header';
 import { Inspector } from './panels/inspector';
 import { Join } from './panels/join';
+import { MechanismPanel } from './panels/mechanism';
 import { Plots } from './panels/plots';
 import { SolutionPanel } from './panels/solution';
 import { Stage } from './panels/stage';
@@ -33,12 +37,13 @@ export function App(): JSX.Element {
   return (
     <div class={`app tab-${store.narrowTab.value}`}>
       <Header />
-      <nav class="left" aria-label="Scene"><Tree /><Constraints /><Tasks /></nav>
+      <nav class="left" aria-label="Scene"><Tree /><Constraints /><Contacts /><Tasks /></nav>
       <Stage />
       <Tabs />
-      <aside class="right" aria-label="Inspector"><Join /><Inspector /><FeaturesPanel /><TaskPanel /><SolutionPanel /><DevicePanel /></aside>
+      <aside class="right" aria-label="Inspector"><Join /><Inspector /><MechanismPanel /><FeaturesPanel /><TaskPanel /><SolutionPanel /><ControlPanel /><DevicePanel /></aside>
       <section class="bottom" aria-label="Plots and events"><Plots /><Events /></section>
       <Dialogs />
+      {store.dialog.value === 'chain' && <ChainDialog />}
       <div class="away" role="status" aria-live="polite" data-said>{store.said.value}</div>
     </div>
   );

@@ -2,6 +2,7 @@
 import * as actions from './actions';
 import { commitDraft, draft, dropDraft, stepBranch, wanted } from './draft';
 import type { Solution } from './protocol';
+import { deleteSelectedMechanism } from './chains';
 import { addTask, deleteTask } from './tasks';
 import { currentView, sizeForNew } from './viewer';
 import * as store from './store';
@@ -31,7 +32,8 @@ export function cycleTheme(): void {
 export function deleteSelected(): void {
   if (store.selectedConstraint.value) void actions.deleteConstraint(store.selectedConstraint.value);
   else if (store.selectedTask.value) void deleteTask(store.selectedTask.value);
-  else if (store.selectedObject.value) void actions.deleteObject(store.selectedObject.value);
+  else if (store.objectOf(store.selectedObject.value)) void actions.deleteObject(store.selectedObject.value);
+  else if (store.selectedObject.value) void deleteSelectedMechanism(store.selectedObject.value);
 }
 
 // Lets go step by step: the drag, the draft, the kind, the selection.
@@ -60,7 +62,7 @@ function branch(by: number): void {
 
 const somethingSelected = (): boolean => !!(store.selectedObject.value || store.selectedConstraint.value || store.selectedTask.value);
 
-const objectSelected = (): boolean => store.selectedObject.value !== '';
+const objectSelected = (): boolean => !!store.objectOf(store.selectedObject.value);
 const addFeature = (kind: 'point' | 'line' | 'plane'): void => void actions.addFeature(store.selectedObject.value, kind);
 
 export const commands: Command[] = [
@@ -77,10 +79,11 @@ export const commands: Command[] = [
   { id: 'cylinder', label: 'Add a cylinder', group: 'Scene', run: () => add('cylinder') },
   { id: 'cone', label: 'Add a cone', group: 'Scene', run: () => add('cone') },
   { id: 'sphere', label: 'Add a sphere', group: 'Scene', run: () => add('sphere') },
+  { id: 'chain', label: 'Add a mechanism', group: 'Scene', run: open('chain') },
   { id: 'point', label: 'Add a point to the selected object', group: 'Scene', run: () => addFeature('point'), when: objectSelected },
   { id: 'line', label: 'Add a line to the selected object', group: 'Scene', run: () => addFeature('line'), when: objectSelected },
   { id: 'plane', label: 'Add a plane to the selected object', group: 'Scene', run: () => addFeature('plane'), when: objectSelected },
-  { id: 'task', label: 'Add a task for the held object', group: 'Scene', run: () => void addTask(store.tools.value[0]!.object), when: () => store.tools.value.length > 0 },
+  { id: 'task', label: 'Add a task for the held object', group: 'Scene', run: () => void addTask(store.tools.value[0]!.object!), when: () => !!store.tools.value[0]?.object },
   { id: 'undo', label: 'Undo', keys: 'Ctrl+Z', group: 'Edit', run: () => void actions.undo() },
   { id: 'redo', label: 'Redo', keys: 'Ctrl+Shift+Z / Ctrl+Y', group: 'Edit', run: () => void actions.redo() },
   { id: 'commit', label: 'Commit the constraint', keys: 'Enter', group: 'Edit', run: () => void commitDraft(), when: () => draft.value !== null },

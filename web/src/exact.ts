@@ -9,7 +9,7 @@ const SAME = 1e-6; // a pose in single precision is the same as its double (m, a
 export function exactPose(id: string): Pose {
   const rough = poses.pose(id);
   const object = store.objectOf(id);
-  const held = store.tools.value.find((t) => t.object === id);
+  const held = store.tools.value[store.toolIndex(id)];
   const state = store.toolState(id);
   const solution = store.solutions.value.get(id);
   const branch = solution?.branches.find((b) => b.id === solution.branch);

@@ -12,9 +12,16 @@ const MAX_EVENTS = 200;
 let socket: WebSocket | null = null;
 let tries = 0;
 let onPoses: () => void = () => undefined;
+let onColumns: (names: readonly string[]) => void = () => undefined;
+let onSamples: (buffer: ArrayBuffer) => void = () => undefined;
 
 export function whenPosesCome(run: () => void): void {
   onPoses = run;
+}
+
+export function whenSamplesCome(columns: typeof onColumns, rows: typeof onSamples): void {
+  onColumns = columns;
+  onSamples = rows;
 }
 
 export function send(message: Record<string, unknown>): boolean {
@@ -37,7 +44,8 @@ function dropStale(): void {
   const ids = new Set(store.scene.value.objects.map((o) => o.id));
   const joints = new Set((store.scene.value.constraints ?? []).map((c) => c.id));
   store.picked.value = store.picked.value.filter((r) => ids.has(store.splitRef(r)[0]));
-  if (!ids.has(store.selectedObject.value)) store.selectedObject.value = '';
+  const chosen = store.selectedObject.value;
+  if (!ids.has(chosen) && !store.mechanismOf(chosen) && !store.linkRef(chosen)) store.selectedObject.value = '';
   if (!joints.has(store.selectedConstraint.value)) store.selectedConstraint.value = '';
   if (!store.tasks.value.some((t) => t.id === store.selectedTask.value)) store.selectedTask.value = '';
   store.culprits.value = store.culprits.value.filter((id) => joints.has(id));
@@ -54,7 +62,7 @@ function takeDocument(document: Document_): void {
   const another = store.scene.value.name !== document.scene.name || store.scene.value.format === '';
   batch(() => {
     sayChange(store.solutions.value, solutions);
-    poses.layout(document.scene, document.index);
+    poses.layout(document.scene, document.index, document.simulation?.state !== 'stopped');
     store.scene.value = document.scene;
     store.solutions.value = solutions;
     store.revision.value = document.revision;
@@ -99,6 +107,7 @@ function takeMessage(message: ServerMessage): void {
   } else if (message.op === 'scene') takeDocument(message);
   else if (message.op === 'state') takeState({ ...message.simulation, task: message.task ?? message.simulation.task });
   else if (message.op === 'event') takeEvent(message.event);
+  else if (message.op === 'subscribed' && message.columns) onColumns(message.columns);
   else if (message.op === 'error') store.notice.value = { tone: 'error', text: message.detail, fixes: [] };
 }
 
@@ -156,6 +165,7 @@ export function connect(): void {
   here.onmessage = (e: MessageEvent<ArrayBuffer | string>) => {
     if (typeof e.data !== 'string') {
       if (poses.apply(e.data)) onPoses();
+      else onSamples(e.data);
     } else takeMessage(JSON.parse(e.data) as ServerMessage);
   };
   here.onclose = () => void lost();

@@ -3,9 +3,11 @@ import { effect } from '@preact/signals';
 import { render } from 'preact';
 import { App } from './app';
 import './app.css';
+import { keepComparing } from './compare';
 import { watchPicks } from './draft';
 import { listen } from './keyboard';
 import { connect, keepDevices, keepFeatures, keepSolutions } from './link';
+import { keepRecording } from './recorder';
 import * as store from './store';
 
 function restore(): void {
@@ -26,6 +28,8 @@ render(<App />, document.getElementById('app')!);
 keepFeatures();
 keepDevices();
 keepSolutions();
+keepRecording();
+keepComparing();
 watchPicks();
 listen();
 connect();

@@ -1,8 +1,12 @@
-// Poses of all objects in one preallocated array, seven numbers each (p, then q as w x y z), in the
-// order of the scene's objects. Frames of the stream are written straight into it.
+// Poses of all objects and links in one preallocated array, seven numbers each (p, then q as w x y z),
+// in the order of the scene's objects, then of its mechanisms' links. Frames of the stream are written
+// straight into it.
+import { linkId, linkPoses } from './mechanisms';
 import type { Pose, Scene } from './protocol';
 
-const CAP = 4096;
+const OBJECTS = 4096;
+const LINKS = 512;
+const CAP = OBJECTS + LINKS;
 const WIDTH = 7;
 
 export class PoseTable {
@@ -14,19 +18,25 @@ export class PoseTable {
   private order = new Int32Array(CAP).fill(-1); // slot of the i-th moving object
   private moving = 0;
 
-  // Takes the scene's objects over; those that were moving keep where they are.
-  layout(scene: Scene, index: string[]): void {
+  // Takes the scene's objects and links over; those that were moving keep where they are, links only
+  // while they are `live`: stopped, they are where the scene says.
+  layout(scene: Scene, index: string[], live: boolean): void {
     const before = this.values.slice();
     const old = this.slots;
     const movers = new Set(index);
     this.slots = new Map();
-    scene.objects.slice(0, CAP).forEach((object, i) => {
-      const was = old.get(object.id);
-      this.slots.set(object.id, i);
-      if (was !== undefined && movers.has(object.id))
-        this.values.set(before.subarray(was * WIDTH, was * WIDTH + WIDTH), i * WIDTH);
-      else this.put(i, object.pose);
-    });
+    const add = (id: string, pose: Pose | undefined, keep: boolean): void => {
+      const was = old.get(id);
+      const i = this.slots.size;
+      this.slots.set(id, i);
+      if (keep && was !== undefined && movers.has(id)) this.values.set(before.subarray(was * WIDTH, was * WIDTH + WIDTH), i * WIDTH);
+      else this.put(i, pose);
+    };
+    for (const object of scene.objects.slice(0, OBJECTS)) add(object.id, object.pose, true);
+    for (const m of scene.mechanisms ?? [])
+      linkPoses(m).forEach((pose, i) => {
+        if (this.slots.size < CAP) add(linkId(m.id, i), pose, live);
+      });
     this.moving = Math.min(index.length, CAP);
     index.forEach((id, i) => (this.order[i] = this.slots.get(id) ?? -1));
     this.version++;

@@ -8,6 +8,8 @@ export type Geometry =
   | { type: 'box'; size: Vec3 }
   | { type: 'cylinder' | 'cone'; radius: number; height: number }
   | { type: 'sphere'; radius: number }
+  | { type: 'capsule'; radius: number; height: number } // round ends stand out beyond the height
+  | { type: 'mesh'; file: string }
   | { type: 'compound'; parts: { geometry: Geometry; pose?: Pose }[] };
 
 export interface Element {
@@ -25,7 +27,74 @@ export interface SceneObject {
   geometry: Geometry;
   pose?: Pose;
   fixed?: boolean;
+  free?: boolean; // moves by its weight and by what hits it
+  material?: string;
   body?: Body;
+}
+
+// ---- mechanisms: serial chains, links counted from 0, a link's frame is its joint's ---------------
+
+export interface Motor { torque?: number; target?: number; stiffness?: number; rate?: number; damping?: number; max?: number }
+
+export interface Joint {
+  type: 'revolute' | 'prismatic';
+  origin?: Partial<Pose>; // in the parent link's frame
+  axis?: Vec3;
+  position?: number;
+  velocity?: number;
+  damping?: number;
+  limits?: { lower: number; upper: number };
+  motor?: Motor;
+}
+
+export interface ChainLink {
+  id?: string;
+  joint: Joint;
+  mass?: number;
+  com?: Vec3;
+  inertia?: [number, number, number, number, number, number];
+  geometry?: Geometry;
+  geometry_at?: Partial<Pose>;
+  mesh?: string;
+  material?: string;
+}
+
+export interface Mechanism { id: string; base?: Partial<Pose>; links: ChainLink[] }
+
+// ---- contacts -----------------------------------------------------------------------------------------
+
+export interface Material { id: string; restitution: number; friction: number; stiffness: number; damping: number }
+
+export interface ContactSettings {
+  enabled?: boolean;
+  model?: 'exact' | 'local';
+  rate?: number;
+  impulse?: 'pseudo-inverse' | 'non-adhesive';
+  colliding?: 'touching' | 'approaching';
+  friction?: 'creep' | 'stick';
+  self?: 'relative' | 'each-link';
+  slip_speed?: number;
+  rest_speed?: number;
+  ignore?: [string, string][];
+}
+
+export type ContactState = 'colliding' | 'continuous' | 'jammed';
+
+export interface Contact {
+  a: string; // an object, or a link as mechanism.link
+  b: string;
+  state: ContactState;
+  point: Vec3;
+  normal: Vec3; // from b to a
+  force: Vec3; // on a
+  impulse: number;
+  gap: number;
+}
+
+// Sums since the start, and the newest numbers.
+export interface ContactFigures {
+  near: number; touching: number; collisions: number;
+  dissipated: number; generated: number; spring: number; impulse: number;
 }
 
 export type ConstraintType = 'coincident' | 'distance' | 'parallel' | 'perpendicular' | 'angle';
@@ -63,7 +132,36 @@ export interface TaskProgress { state: 'idle' | 'running' | 'done' | 'failed' | 
 
 export interface Task { id: string; name?: string; object: string; steps: Step[]; progress?: TaskProgress }
 
-export interface Tool { object: string; at?: Pose; device: string; control?: string }
+export type Control = 'admittance' | 'impedance' | 'penalty' | 'coupling' | 'four-channel';
+
+export interface Springs { linear?: number; angular?: number; linear_damping?: number; angular_damping?: number }
+
+// How an impedance device is made to feel like the held frame.
+export interface Rendering {
+  jdot?: 'full' | 'paper';
+  hand?: 'measured' | 'estimated' | 'unknown';
+  length?: number;
+  threshold?: number;
+  fade?: number;
+  weights?: 'smooth' | 'on-off';
+  coordination?: Springs;
+  coupling?: Springs;
+  penalty?: { stiffness?: number; damping?: number; by_mass?: boolean };
+  passivity?: boolean;
+  mass_known?: number;
+}
+
+export interface Tool {
+  object?: string;
+  mechanism?: string; // instead of an object, with `link`
+  link?: number;
+  at?: Pose;
+  device: string;
+  control?: Control;
+  rendering?: Rendering;
+  start?: Pose;
+  substeps?: number;
+}
 
 export interface Operator {
   type: 'wrench' | 'hand' | 'none';
@@ -93,6 +191,9 @@ export interface Scene {
   tools?: Tool[];
   devices?: Device[];
   tasks?: Task[];
+  mechanisms?: Mechanism[];
+  materials?: Material[];
+  contact?: ContactSettings;
 }
 
 export interface Rotation { kind: string; dof: number; axis?: Vec3; axis_body?: Vec3; angle?: number }
@@ -162,8 +263,22 @@ export interface Solution {
 
 export interface Spread { p50: number; p99: number; max: number }
 
+export interface Wrench { force: Vec3; torque: Vec3 }
+
+// Directions that the joints hold back: unit vectors [v; w], lengths divided by `length`.
+export interface Resisted { length: number; singular: number[]; directions: { v: Vec3; w: Vec3; weight: number }[] }
+
 export interface ToolState {
-  object: string;
+  object?: string;
+  mechanism?: string;
+  link?: number;
+  command?: Wrench; // what an impedance device exerts
+  hand?: Wrench; // as its control took it
+  impulse?: Wrench; // the impulsive part of the command
+  resisted?: Resisted;
+  port?: number; // energy that came out of the device's port (J)
+  damped?: number; // of it by the passivity controller (J)
+  withheld?: number; // impulse that the device's limits dropped (N s)
   pose: Pose;
   device: Pose;
   operator: { force: Vec3; torque: Vec3 };
@@ -196,8 +311,11 @@ export interface Simulation {
     limited_ticks: number;
     real_time: boolean;
   };
-  energy?: { kinetic: number; potential: number; work_in: number; dissipated: number };
+  energy?: { kinetic: number; potential: number; work_in: number; dissipated: number; motors?: number };
   tools: ToolState[];
+  mechanisms?: { id: string; positions: number[]; velocities: number[] }[];
+  contact?: ContactFigures;
+  contacts?: Contact[];
   task?: { id: string; progress: TaskProgress } | null;
 }
 
@@ -228,7 +346,7 @@ export type ServerMessage =
   | { op: 'state'; simulation: Simulation; task?: Simulation['task'] }
   | { op: 'event'; event: LogEvent }
   | { op: 'error'; detail: string; pointer?: string; id?: string }
-  | { op: 'subscribed'; stream: string };
+  | { op: 'subscribed'; stream: string; columns?: string[] };
 
 export interface Problem {
   title?: string;

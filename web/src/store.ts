@@ -1,9 +1,10 @@
 // The one store: what the server last said, and what the person is doing. Panels and the viewport
 // read it and subscribe; they do not import each other.
 import { computed, signal } from '@preact/signals';
+import { heldBy, linkOf, type LinkRef } from './mechanisms';
 import type {
-  Constraint, Device, Feature, LogEvent, Scene, SceneEntry, SceneObject, Simulation, Solution, Task, TaskProgress, Tool,
-  ToolState,
+  Constraint, Contact, ContactSettings, Device, Feature, LogEvent, Material, Mechanism, Scene, SceneEntry, SceneObject, Simulation, Solution,
+  Task, TaskProgress, Tool, ToolState, Vec3,
 } from './protocol';
 
 // ---- from the server --------------------------------------------------------------------------
@@ -30,6 +31,11 @@ export const devices = computed<readonly Device[]>(() => scene.value.devices ?? 
 export const tools = computed<readonly Tool[]>(() =>
   scene.value.tools ?? (scene.value.tool ? [scene.value.tool] : []));
 
+export const mechanisms = computed<readonly Mechanism[]>(() => scene.value.mechanisms ?? []);
+export const materials = computed<readonly Material[]>(() => scene.value.materials ?? []);
+export const contactSettings = computed<ContactSettings>(() => scene.value.contact ?? {});
+export const contacts = computed<readonly Contact[]>(() => simulation.value?.contacts ?? []);
+
 export const tasks = computed<readonly Task[]>(() => scene.value.tasks ?? []);
 export const progress = signal<ReadonlyMap<string, TaskProgress>>(new Map()); // of each task, as last heard
 
@@ -41,11 +47,20 @@ export function objectOf(id: string): SceneObject | undefined {
   return scene.peek().objects.find((o) => o.id === id);
 }
 
-export const toolIndex = (object: string): number => tools.value.findIndex((t) => t.object === object);
+// A link by the name that pose frames use, "arm.1"; a mechanism by its id.
+export const linkRef = (id: string): LinkRef | undefined => linkOf(mechanisms.value, id);
+export const mechanismOf = (id: string): Mechanism | undefined => mechanisms.value.find((m) => m.id === id);
 
-export function toolState(object: string): ToolState | undefined {
-  return simulation.value?.tools.find((t) => t.object === object);
+// Of an object or a link.
+export const toolIndex = (held: string): number => tools.value.findIndex((t) => heldBy(t) === held);
+
+export function toolState(held: string): ToolState | undefined {
+  return simulation.value?.tools.find((t) => heldBy(t) === held);
 }
+
+// Tools whose device is pushed back by force: their control can be chosen.
+export const impedanceDevice = (id: string): boolean =>
+  /impedance/.test(devices.value.find((d) => d.id === id)?.driver ?? '') || deviceDetails.value.get(id)?.['class'] === 'impedance';
 
 // ---- features by object, as the server lists them ---------------------------------------------
 
@@ -63,9 +78,10 @@ export function featureOf(ref: string): Feature | undefined {
 // ---- what the person is doing -------------------------------------------------------------------
 
 export const picked = signal<readonly string[]>([]); // up to two features, in the order picked
-export const selectedObject = signal('');
+export const selectedObject = signal(''); // or a mechanism, or a link as "arm.1"
 export const selectedConstraint = signal('');
 export const selectedTask = signal('');
+export const pointed = signal<{ id: string; at: Vec3 } | null>(null); // the place on a link that was clicked, in its frame
 export const hovered = signal<readonly string[]>([]); // features under the cursor, the best first
 export const hoverIndex = signal(0); // Tab steps through them
 export const hoverObject = signal('');
@@ -82,7 +98,7 @@ export const shownObject = computed(() => {
   const s = selectedObject.value;
   if (s && solutions.value.has(s)) return s;
   for (const ref of picked.value) if (solutions.value.has(splitRef(ref)[0])) return splitRef(ref)[0];
-  return tools.value[0]?.object ?? '';
+  return tools.value[0] ? heldBy(tools.value[0]) : '';
 });
 
 // How an object stands: in conflict while constraints of it clash, else as its solution says.
@@ -105,13 +121,14 @@ export function redundancyOf(id: string): { because: string[]; rule: string } | 
 
 // ---- the page itself ------------------------------------------------------------------------------
 
-export type Dialog = '' | 'gallery' | 'save' | 'keys' | 'palette' | 'arm' | 'token' | 'object' | 'fault';
+export type Dialog = '' | 'gallery' | 'save' | 'keys' | 'palette' | 'arm' | 'token' | 'chain';
 export type Theme = 'auto' | 'light' | 'dark';
 
 export const dialog = signal<Dialog>('');
 export const theme = signal<Theme>('auto');
 export const said = signal(''); // read out by screen readers
 export const narrowTab = signal<'view' | 'scene' | 'inspect' | 'plots'>('inspect');
+export const plotShown = signal<'force' | 'energy' | 'compare'>('force');
 export const folded = signal<Readonly<Record<string, boolean>>>({});
 
 export interface Notice { tone: 'error' | 'info'; text: string; fixes: { label: string; run: () => void }[] }
@@ -154,6 +171,13 @@ export function selectObject(id: string): void {
   selectedTask.value = '';
   selectedObject.value = id;
   freedom.value = 0;
+  pointed.value = null;
+}
+
+// A link, by a click on it: the place is where it would be held.
+export function selectLink(id: string, at: Vec3): void {
+  selectObject(id);
+  pointed.value = { id, at };
 }
 
 export function selectTask(id: string): void {

@@ -29,7 +29,7 @@ export const stateWords: Record<string, { word: string; icon: string; tone: stri
 };
 
 export const geometryWords: Record<Geometry['type'], string> = {
-  box: 'box', cylinder: 'cylinder', cone: 'cone', sphere: 'sphere', compound: 'compound',
+  box: 'box', cylinder: 'cylinder', cone: 'cone', sphere: 'sphere', capsule: 'capsule', mesh: 'mesh', compound: 'compound',
 };
 
 const names: Record<string, string> = {

@@ -1,6 +1,7 @@
 // The device: its driver and figures, who operates it, and the state of the hand.
 import type { JSX } from 'preact';
 import * as actions from '../actions';
+import { heldBy } from '../mechanisms';
 import type { Device, ToolState } from '../protocol';
 import { Badge, Row, Section } from '../ui/widgets';
 import { degrees, fixed, mm, newtons } from '../words';
@@ -88,7 +89,7 @@ function Hand({ state }: { state: ToolState }): JSX.Element {
 function One({ device }: { device: Device }): JSX.Element {
   const tool = store.tools.value.find((t) => t.device === device.id);
   const index = store.tools.value.findIndex((t) => t.device === device.id);
-  const state = tool && store.figures.value?.tools.find((t) => t.object === tool.object);
+  const state = tool && store.figures.value?.tools.find((t) => heldBy(t) === heldBy(tool));
   return (
     <>
       <Row label="driver">{device.id}: {device.driver}</Row>
@@ -99,7 +100,7 @@ function One({ device }: { device: Device }): JSX.Element {
         </select>
       </Row>
       <OperatorRow device={device} />
-      {tool && <Row label="holds">{tool.object}, {tool.control ?? 'admittance'}</Row>}
+      {tool && <Row label="holds">{heldBy(tool)}, {tool.control ?? 'admittance'}</Row>}
       {state && <Hand state={state} />}
       {state && (
         <button type="button" class="chip" aria-pressed={state.clutched} title="Freezes the tool and re-centres the map"

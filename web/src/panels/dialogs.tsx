@@ -1,38 +1,15 @@
 // Dialogs: the gallery, saving, the sheet of keys, the palette, arming, the token.
-import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
-import type { ComponentChildren, JSX } from 'preact';
+import { useEffect, useMemo, useState } from 'preact/hooks';
+import type { JSX } from 'preact';
 import * as actions from '../actions';
 import { commands, extraKeys, type Command } from '../commands';
 import { connect } from '../link';
 import type { Scene } from '../protocol';
 import { call, enc, setToken } from '../rest';
 import { Icon } from '../ui/icons';
+import { closeDialog as close, Modal } from '../ui/modal';
 import { Sketch } from '../ui/sketch';
 import * as store from '../store';
-
-const close = (): void => {
-  store.dialog.value = '';
-};
-
-function Modal(p: { title: string; wide?: boolean; children: ComponentChildren; locked?: boolean }): JSX.Element {
-  const box = useRef<HTMLDialogElement>(null);
-  useLayoutEffect(() => {
-    const d = box.current!;
-    if (!d.open) d.showModal();
-    d.querySelector<HTMLElement>('[data-first]')?.focus();
-    return () => d.close();
-  }, []);
-  return (
-    <dialog ref={box} class={p.wide ? 'modal wide' : 'modal'} aria-label={p.title} onCancel={(e) => (p.locked ? e.preventDefault() : close())}
-      onClick={(e) => e.target === box.current && !p.locked && close()}>
-      <div class="modal-inner">
-        <div class="modal-head"><h2>{p.title}</h2>
-          {!p.locked && <button type="button" class="tool" aria-label="Close" onClick={close}><Icon name="close" /></button>}</div>
-        {p.children}
-      </div>
-    </dialog>
-  );
-}
 
 // ---- gallery -----------------------------------------------------------------------------------------
 

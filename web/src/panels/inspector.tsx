@@ -20,6 +20,7 @@ function Dimensions({ o }: { o: SceneObject }): JSX.Element | null {
   const g: Geometry = o.geometry;
   const send = (geometry: Geometry): void => void actions.patchObject(o.id, { geometry });
   if (g.type === 'compound') return <Row label="shape">{g.parts.length} parts</Row>;
+  if (g.type === 'mesh') return <Row label="mesh">{g.file}</Row>;
   if (g.type === 'box')
     return (
       <div class="triple">
@@ -82,7 +83,7 @@ function Mass({ o }: { o: SceneObject }): JSX.Element {
 }
 
 function HoldButton({ o }: { o: SceneObject }): JSX.Element | null {
-  if (o.fixed) return null;
+  if (o.fixed || o.free) return null;
   return store.toolIndex(o.id) >= 0
     ? <button type="button" class="chip" onClick={() => void actions.letGo()}><Icon name="hand" />Let go of it</button>
     : <button type="button" class="chip" onClick={() => void actions.hold(o.id)}><Icon name="hand" />Hold it with the device</button>;
@@ -102,14 +103,23 @@ function ObjectPanel({ o }: { o: SceneObject }): JSX.Element {
         <button type="button" class="tool" title="Delete (Delete)" aria-label={`Delete ${o.id}`} onClick={() => void actions.deleteObject(o.id)}><Icon name="trash" /></button>
       </div>
       <div class="badges">
-        {o.fixed ? <Badge icon="off" word="fixed" tone="off" /> : state && <Badge {...state} />}
+        {o.fixed ? <Badge icon="off" word="fixed" tone="off" /> : o.free ? <Badge icon="free" word="moves freely" tone="free" /> : state && <Badge {...state} />}
         <label class="check"><input type="checkbox" checked={o.fixed ?? false} onChange={(e) => void actions.patchObject(o.id, { fixed: e.currentTarget.checked })} />fixed</label>
+        {!o.fixed && <label class="check" title="By its weight and by what hits it; nobody holds it"><input type="checkbox" checked={o.free ?? false} onChange={(e) => void actions.patchObject(o.id, { free: e.currentTarget.checked })} />moves freely</label>}
       </div>
       <Follows solution={solution} />
       <h3>Size</h3>
       <Dimensions o={o} />
       <PoseFields o={o} pose={poses.pose(o.id)} />
       {!o.fixed && <><h3>Mass</h3><Mass o={o} /></>}
+      {store.materials.value.length > 0 && (
+        <Row label="material">
+          <select aria-label="Material" value={o.material ?? ''} onChange={(e) => void actions.patchObject(o.id, { material: e.currentTarget.value || null })}>
+            <option value="">as usual</option>
+            {store.materials.value.map((m) => <option key={m.id} value={m.id}>{m.id}</option>)}
+          </select>
+        </Row>
+      )}
       <div class="buttons"><HoldButton o={o} /></div>
     </>
   );

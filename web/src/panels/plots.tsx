@@ -1,173 +1,152 @@
-// Ten seconds of the hand's force and of the constraint's error, drawn as they come.
+// What happened in the last ten seconds, drawn as it comes: the hand's force and errors, energy and
+// impulses; or runs of different controls, laid over one another.
 import { effect } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import type { JSX } from 'preact';
+import { Chart, type Trace } from '../chart';
+import { compare, dropRun, type Run } from '../compare';
+import { hand, motion, sampled, SPAN_S, type Series } from '../recorder';
+import { Icon } from '../ui/icons';
 import { fixed } from '../words';
 import * as store from '../store';
 
-const SPAN_S = 10;
-const CAP = 256;
+const trace = (s: Series, column: number, name: string, colour: string, dash: number[], stems = false): Trace => ({
+  name, colour, dash, stems, times: s.times, values: s.values[column]!, count: () => s.count,
+});
 
-interface Trace { name: string; colour: string; dash: number[]; values: Float64Array }
+const FORCE = [trace(hand, 0, 'normal', '--view-force', []), trace(hand, 1, 'tangential', '--view-motion', [5, 3])];
+const ERROR = [trace(hand, 2, 'constraint', '--view-conflict', []), trace(hand, 3, 'tool to device', '--muted', [2, 3])];
+const KINETIC = [trace(motion, 0, 'kinetic', '--view-mobile', [])];
+const IMPULSE = [trace(motion, 1, 'of a tick', '--view-conflict', [], true)];
 
-class Recorder {
-  readonly times = new Float64Array(CAP);
-  readonly forceNormal = new Float64Array(CAP);
-  readonly forceTangential = new Float64Array(CAP);
-  readonly residual = new Float64Array(CAP);
-  readonly tracking = new Float64Array(CAP);
-  count = 0;
-  last = -1;
-
-  take(): void {
-    const sim = store.simulation.value;
-    const tool = sim?.tools[0];
-    if (!sim) return;
-    if (sim.time < this.last) this.count = 0;
-    if (sim.time === this.last && this.count > 0) return;
-    this.last = sim.time;
-    if (this.count === CAP) this.shift();
-    const i = this.count++;
-    this.times[i] = sim.time;
-    this.forceNormal[i] = tool?.force_normal ?? 0;
-    this.forceTangential[i] = tool?.force_tangential ?? 0;
-    this.residual[i] = (tool?.residual ?? 0) * 1e6;
-    this.tracking[i] = (tool?.error_p ?? 0) * 1e6;
-  }
-
-  private shift(): void {
-    for (const a of [this.times, this.forceNormal, this.forceTangential, this.residual, this.tracking]) a.copyWithin(0, 1);
-    this.count--;
-  }
-}
-
-const recorder = new Recorder();
-
-function niceTop(top: number): number {
-  if (!(top > 0)) return 1;
-  const power = 10 ** Math.floor(Math.log10(top));
-  return [1, 2, 5, 10].find((k) => k * power >= top)! * power;
-}
-
-const colour = (name: string): string => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
-
-function extent(traces: Trace[], floor: number): [number, number] {
-  let low = 0;
-  let high = floor;
-  for (const t of traces)
-    for (let i = 0; i < recorder.count; i++) {
-      low = Math.min(low, t.values[i]!);
-      high = Math.max(high, t.values[i]!);
-    }
-  return [low < 0 ? -niceTop(-low) : 0, niceTop(high)];
-}
-
-function draw(canvas: HTMLCanvasElement, traces: Trace[], floor: number): void {
-  const ratio = Math.min(devicePixelRatio || 1, 2);
-  const [w, h] = [canvas.clientWidth, canvas.clientHeight];
-  if (!w || !h) return;
-  if (canvas.width !== Math.round(w * ratio)) canvas.width = Math.round(w * ratio);
-  if (canvas.height !== Math.round(h * ratio)) canvas.height = Math.round(h * ratio);
-  const pen = canvas.getContext('2d')!;
-  pen.setTransform(ratio, 0, 0, ratio, 0, 0);
-  pen.clearRect(0, 0, w, h);
-  const [low, high] = extent(traces, floor);
-  const left = 40;
-  const x = (t: number): number => left + ((t - (recorder.last - SPAN_S)) / SPAN_S) * (w - left - 6);
-  const y = (v: number): number => 6 + ((high - v) / (high - low)) * (h - 22);
-  rule(pen, [high, (high + low) / 2, low], y, left, w, h);
-  pen.save();
-  pen.beginPath();
-  pen.rect(left, 0, w - left, h - 12);
-  pen.clip();
-  for (const trace of traces) line(pen, trace, x, y);
-  pen.restore();
-}
-
-function rule(pen: CanvasRenderingContext2D, ticks: number[], y: (v: number) => number, left: number, w: number, h: number): void {
-  pen.font = '10px system-ui, sans-serif';
-  pen.fillStyle = colour('--muted');
-  pen.strokeStyle = colour('--line');
-  pen.lineWidth = 1;
-  pen.textAlign = 'right';
-  pen.textBaseline = 'middle';
-  for (const v of ticks) {
-    const at = Math.round(y(v)) + 0.5;
-    pen.beginPath();
-    pen.moveTo(left, at);
-    pen.lineTo(w - 6, at);
-    pen.stroke();
-    pen.fillText(fixed(v, Math.abs(v) < 1 ? 3 : 1), left - 5, at);
-  }
-  pen.textAlign = 'left';
-  pen.fillText(`\u2212${SPAN_S} s`, left, h - 5);
-  pen.textAlign = 'right';
-  pen.fillText('now', w - 6, h - 5);
-}
-
-function line(pen: CanvasRenderingContext2D, trace: Trace, x: (t: number) => number, y: (v: number) => number): void {
-  pen.beginPath();
-  for (let i = 0; i < recorder.count; i++) {
-    if (i === 0) pen.moveTo(x(recorder.times[i]!), y(trace.values[i]!));
-    else pen.lineTo(x(recorder.times[i]!), y(trace.values[i]!));
-  }
-  pen.strokeStyle = colour(trace.colour);
-  pen.lineWidth = 1.6;
-  pen.setLineDash(trace.dash);
-  pen.stroke();
-  pen.setLineDash([]);
-}
-
-const FORCE: Trace[] = [
-  { name: 'normal', colour: '--view-force', dash: [], values: recorder.forceNormal },
-  { name: 'tangential', colour: '--view-motion', dash: [5, 3], values: recorder.forceTangential },
-];
-const ERROR: Trace[] = [
-  { name: 'constraint', colour: '--view-conflict', dash: [], values: recorder.residual },
-  { name: 'tool to device', colour: '--muted', dash: [2, 3], values: recorder.tracking },
-];
-
-const newest = (t: Trace): number => (recorder.count ? t.values[recorder.count - 1]! : 0);
-
-function Plot(p: { title: string; unit: string; traces: Trace[]; floor: number }): JSX.Element {
+// Paints now and whenever something that it reads, or its size, changes.
+function useChart(paint: (chart: Chart) => void): { current: HTMLCanvasElement | null } {
   const canvas = useRef<HTMLCanvasElement>(null);
   useEffect(() => {
-    const paint = (): void => {
-      if (canvas.current) draw(canvas.current, p.traces, p.floor);
-    };
+    const chart = new Chart(canvas.current!);
     const stop = effect(() => {
       store.figures.value;
       store.theme.value;
-      paint();
+      sampled.value;
+      paint(chart);
     });
-    const watch = new ResizeObserver(paint);
+    const watch = new ResizeObserver(() => paint(chart));
     watch.observe(canvas.current!);
     return () => {
       stop();
       watch.disconnect();
     };
   }, []);
+  return canvas;
+}
+
+function Key({ colour, dash }: { colour: string; dash: number[] }): JSX.Element {
+  return <svg width="22" height="8" aria-hidden="true"><line x1="0" y1="4" x2="22" y2="4" class={`key-line key${colour}`} stroke-dasharray={dash.join(' ')} /></svg>;
+}
+
+const newest = (t: Trace): number => (t.count() ? t.values[t.count() - 1]! : 0);
+
+// Of impulses the largest is told: the newest is nearly always none.
+function largest(t: Trace): number {
+  let out = 0;
+  for (let i = 0; i < t.count(); i++) out = Math.max(out, t.values[i]!);
+  return out;
+}
+
+function Plot(p: { title: string; unit: string; traces: Trace[]; series: Series; floor: number }): JSX.Element {
+  const canvas = useChart((chart) => {
+    const now = p.series.last;
+    if (!chart.begin(now - SPAN_S, now)) return;
+    chart.fit(p.traces, p.floor);
+    chart.rule(`\u2212${SPAN_S} s`, 'now');
+    chart.lines(p.traces);
+  });
   store.figures.value;
+  sampled.value;
   return (
     <figure class="plot">
       <figcaption>
         <strong>{p.title}</strong>
-        {p.traces.map((t) => (
-          <span key={t.name} class="key"><svg width="18" height="8" aria-hidden="true"><line x1="0" y1="4" x2="18" y2="4" class={`key-line key${t.colour}`} stroke-dasharray={t.dash.join(' ')} /></svg>
-            {t.name} <output>{fixed(newest(t), Math.abs(newest(t)) < 0.1 ? 3 : 2)} {p.unit}</output></span>
-        ))}
+        {p.traces.map((t) => {
+          const value = t.stems ? largest(t) : newest(t);
+          return (
+            <span key={t.name} class="key"><Key colour={t.colour} dash={t.dash} />
+              {t.name}{t.stems && ', at most'} <output>{fixed(value, Math.abs(value) < 0.1 ? 3 : 2)} {p.unit}</output></span>
+          );
+        })}
       </figcaption>
       <canvas ref={canvas} role="img" aria-label={`${p.title} over the last ${SPAN_S} seconds`} />
     </figure>
   );
 }
 
+// ---- controls compared ----------------------------------------------------------------------------------
+
+const DASHES: Record<string, number[]> = { impedance: [], penalty: [7, 3], coupling: [2, 3], 'four-channel': [9, 3, 2, 3] };
+
+const runTrace = (r: Run): Trace => ({
+  name: r.label, colour: `--run-${r.control}`, dash: DASHES[r.control] ?? [], times: r.times, values: r.errors, count: () => r.count,
+});
+
+function peak(r: Run): number {
+  let out = 0;
+  for (let i = 0; i < r.count; i++) out = Math.max(out, r.errors[i]!);
+  return out;
+}
+
+function RunKey({ run, live }: { run: Run; live: boolean }): JSX.Element {
+  return (
+    <span class="key"><Key colour={`--run-${run.control}`} dash={DASHES[run.control] ?? []} />
+      {run.label}{live && ' (now)'} <output>{fixed(run.count ? run.errors[run.count - 1]! : 0, 3)} mm, at most {fixed(peak(run), 2)}</output>
+      {!live && <button type="button" class="tool tiny" aria-label={`Drop the run: ${run.label}`} title="Drop it" onClick={() => dropRun(run)}><Icon name="close" /></button>}
+    </span>
+  );
+}
+
+function Comparison(): JSX.Element {
+  const canvas = useChart((chart) => {
+    const { runs, now } = compare.value;
+    const traces = [...runs, ...(now.count > 1 ? [now] : [])].map(runTrace);
+    const end = Math.max(1, ...traces.map((t) => (t.count() ? t.times[t.count() - 1]! : 0)));
+    if (!chart.begin(0, end)) return;
+    chart.fit(traces, 1e-3);
+    chart.rule('start', `${fixed(end, 1)} s`);
+    chart.lines(traces, 1.8);
+  });
+  store.figures.value;
+  sampled.value;
+  const { runs, now } = compare.value;
+  const again = runs.some((r) => r.count === now.count && r.control === now.control); // it was just kept
+  return (
+    <figure class="plot wide-plot">
+      <figcaption>
+        <strong>Device to tool, mm</strong>
+        {runs.map((r) => <RunKey key={r.label} run={r} live={false} />)}
+        {now.count > 1 && !again && <RunKey run={now} live />}
+        {runs.length === 0 && now.count < 2 && <span class="quiet">Run with one control, keep the run, switch, run again; or run all four from the panel on the right.</span>}
+      </figcaption>
+      <canvas ref={canvas} role="img" aria-label="Distance from device to tool over the time of each run" />
+    </figure>
+  );
+}
+
+const VIEWS = [['force', 'Force'], ['energy', 'Energy'], ['compare', 'Compare']] as const;
+
 export function Plots(): JSX.Element {
-  useEffect(() => effect(() => recorder.take()), []);
+  const shown = store.plotShown.value;
+  const held = store.tools.value.some((t) => t.control && t.control !== 'admittance');
   return (
     <div class="plots" role="group" aria-label="Live plots">
-      <Plot title="Force of the hand" unit="N" traces={FORCE} floor={1} />
-      <Plot title="Error" unit={'\u00b5m'} traces={ERROR} floor={1} />
+      <div class="plot-tabs" role="group" aria-label="What is plotted">
+        {VIEWS.filter(([id]) => id !== 'compare' || held || shown === id).map(([id, name]) => (
+          <button key={id} type="button" aria-pressed={shown === id} onClick={() => (store.plotShown.value = id)}>{name}</button>
+        ))}
+      </div>
+      {shown === 'force' && <Plot key="force" title="Force of the hand" unit="N" traces={FORCE} series={hand} floor={1} />}
+      {shown === 'force' && <Plot key="error" title="Error" unit={'\u00b5m'} traces={ERROR} series={hand} floor={1} />}
+      {shown === 'energy' && <Plot key="kinetic" title="Energy of motion" unit="mJ" traces={KINETIC} series={motion} floor={0.01} />}
+      {shown === 'energy' && <Plot key="impulse" title="Impulses of contacts" unit={'mN\u00b7s'} traces={IMPULSE} series={motion} floor={0.01} />}
+      {shown === 'compare' && <Comparison />}
     </div>
   );
 }

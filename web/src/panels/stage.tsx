@@ -4,6 +4,7 @@ import type { JSX } from 'preact';
 import { setRun } from '../actions';
 import { draft, preview } from '../draft';
 import { Icon } from '../ui/icons';
+import { linkName } from '../mechanisms';
 import { setView } from '../viewer';
 import { Viewport } from '../view/viewport';
 import * as store from '../store';
@@ -77,6 +78,11 @@ function NoticeBox(): JSX.Element | null {
   );
 }
 
+function hoveredLink(): string {
+  const found = store.linkRef(store.hoverObject.value);
+  return found ? `${found.mechanism.id}: ${linkName(found.mechanism, found.index)}` : '';
+}
+
 // One line on what is under the cursor, or on what a draft would leave.
 function StatusLine(): JSX.Element {
   const refs = store.hovered.value;
@@ -86,16 +92,16 @@ function StatusLine(): JSX.Element {
   return (
     <div class="status">
       <span class="status-words motion">{draft.value && trial?.solution ? `would leave ${trial.solution.branches[trial.branch]?.words ?? trial.solution.words}` : words ? `${object}: ${words}` : ''}</span>
-      <span class="status-hover">{store.hoverRef.value}{refs.length > 1 && <span class="quiet"> {store.hoverIndex.value + 1} of {refs.length}, <kbd>Tab</kbd> for the next</span>}</span>
+      <span class="status-hover">{store.hoverRef.value || hoveredLink()}{refs.length > 1 && <span class="quiet"> {store.hoverIndex.value + 1} of {refs.length}, <kbd>Tab</kbd> for the next</span>}</span>
     </div>
   );
 }
 
 function Empty(): JSX.Element | null {
-  if (store.link.value === 'connecting' || !store.scene.value.format || store.objects.value.length > 0) return null;
+  if (store.link.value === 'connecting' || !store.scene.value.format || store.objects.value.length > 0 || store.mechanisms.value.length > 0) return null;
   return (
     <div class="empty"><p>This scene is empty.</p>
-      <p class="quiet">Add a box, cylinder, cone or sphere on the left, or open a scene.</p>
+      <p class="quiet">Add a box, cylinder, cone, sphere or mechanism on the left, or open a scene.</p>
       <button type="button" class="primary" onClick={() => (store.dialog.value = 'gallery')}>Gallery</button></div>
   );
 }
@@ -127,7 +133,7 @@ export function Stage(): JSX.Element {
       <Empty />
       <Hints />
       <StatusLine />
-      {store.link.value === 'open' && store.runState.value === 'stopped' && store.constraints.value.length > 0 && store.tools.value.length > 0 && !draft.value && !store.halted.value && (
+      {store.link.value === 'open' && store.runState.value === 'stopped' && (store.constraints.value.length > 0 || store.mechanisms.value.length > 0) && store.tools.value.length > 0 && !draft.value && !store.halted.value && (
         <button type="button" class="start" onClick={() => void setRun('running')}><Icon name="run" />Start</button>
       )}
     </main>

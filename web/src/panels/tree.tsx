@@ -4,7 +4,9 @@ import { useRef, useState } from 'preact/hooks';
 import type { JSX } from 'preact';
 import { addObject, deleteObject } from '../actions';
 import { needFeatures } from '../link';
-import type { Feature } from '../protocol';
+import { deleteMechanism } from '../chains';
+import { linkId, linkName, type LinkRef } from '../mechanisms';
+import type { Feature, Mechanism } from '../protocol';
 import { sizeForNew } from '../viewer';
 import { Icon } from '../ui/icons';
 import { followWords } from '../ui/follows';
@@ -12,15 +14,24 @@ import { Section, Tool } from '../ui/widgets';
 import { geometryWords, stateWords } from '../words';
 import * as store from '../store';
 
-interface Line { key: string; level: 1 | 2; object: string; feature?: Feature; open?: boolean }
+// A link's `object` is its own name, its mechanism's line is `head`.
+interface Line { key: string; level: 1 | 2; object: string; head: string; feature?: Feature; open?: boolean }
+
+// Mechanisms are open unless they were shut.
 
 function lines(open: ReadonlySet<string>): Line[] {
-  return store.objects.value.flatMap((o) => {
-    const head: Line = { key: o.id, level: 1, object: o.id, open: open.has(o.id) };
+  const objects = store.objects.value.flatMap((o) => {
+    const head: Line = { key: o.id, level: 1, object: o.id, head: o.id, open: open.has(o.id) };
     if (!head.open) return [head];
     const list = store.features.value.get(o.id) ?? [];
-    return [head, ...list.map((feature): Line => ({ key: feature.id, level: 2, object: o.id, feature }))];
+    return [head, ...list.map((feature): Line => ({ key: feature.id, level: 2, object: o.id, head: o.id, feature }))];
   });
+  const chains = store.mechanisms.value.flatMap((m) => {
+    const head: Line = { key: m.id, level: 1, object: m.id, head: m.id, open: !open.has(m.id) };
+    if (!head.open) return [head];
+    return [head, ...m.links.map((_, i): Line => ({ key: linkId(m.id, i), level: 2, object: linkId(m.id, i), head: m.id }))];
+  });
+  return [...objects, ...chains];
 }
 
 const kindOf = (f: Feature): string => (f.plane ? 'plane' : f.line ? 'line' : 'point');
@@ -30,15 +41,15 @@ function ObjectLabel({ id }: { id: string }): JSX.Element {
   const solution = store.solutions.value.get(id);
   const now = store.stateOf(id);
   const state = now ? stateWords[now] : undefined;
-  const word = object.fixed ? 'fixed' : (state?.word ?? 'mobile');
+  const word = object.fixed ? 'fixed' : object.free ? 'moves freely' : (state?.word ?? 'mobile');
   return (
     <>
       <Icon name={object.geometry.type} />
       <span class={`tree-name ${object.fixed ? 'is-fixed' : 'is-mobile'}`}>{id}</span>
       {store.toolIndex(id) >= 0 && <Icon name="hand" title="held by the device" />}
       <span class={`tree-note tone-${object.fixed ? 'off' : (state?.tone ?? 'off')}`} title={[geometryWords[object.geometry.type], word, followWords(solution)].filter(Boolean).join(', ')}>
-        {object.fixed ? 'fixed' : solution ? `${solution.dof} dof` : 'mobile'}
-        {state && !object.fixed && <Icon name={state.icon} title={state.word} />}
+        {object.fixed ? 'fixed' : object.free ? 'free body' : solution ? `${solution.dof} dof` : 'mobile'}
+        {state && !object.fixed && !object.free && <Icon name={state.icon} title={state.word} />}
       </span>
     </>
   );
@@ -54,6 +65,37 @@ function FeatureLabel({ feature }: { feature: Feature }): JSX.Element {
   );
 }
 
+function ChainLabel({ m }: { m: Mechanism }): JSX.Element {
+  return (
+    <>
+      <Icon name="arm" />
+      <span class="tree-name is-mobile">{m.id}</span>
+      <span class="tree-note" title="mechanism">{m.links.length} {m.links.length === 1 ? 'joint' : 'joints'}</span>
+    </>
+  );
+}
+
+function LinkLabel({ link }: { link: LinkRef }): JSX.Element {
+  const { mechanism, index } = link;
+  const type = link.link.joint.type;
+  return (
+    <>
+      <Icon name={type === 'revolute' ? 'turn' : 'slide'} />
+      <span class="tree-name">{linkName(mechanism, index)}</span>
+      {store.toolIndex(linkId(mechanism.id, index)) >= 0 && <Icon name="hand" title="held by the device" />}
+      <span class="tree-note">{type}</span>
+    </>
+  );
+}
+
+function Label({ line }: { line: Line }): JSX.Element | null {
+  if (line.feature) return <FeatureLabel feature={line.feature} />;
+  const link = store.linkRef(line.object);
+  const m = store.mechanismOf(line.object);
+  if (store.objectOf(line.object)) return <ObjectLabel id={line.object} />;
+  return m ? <ChainLabel m={m} /> : link ? <LinkLabel link={link} /> : null;
+}
+
 function act(line: Line): void {
   if (line.feature) store.pick(line.feature.id);
   else store.selectObject(line.object);
@@ -65,7 +107,7 @@ const isChosen = (line: Line): boolean =>
 function point(line: Line | null): void {
   store.hoverIndex.value = 0;
   store.hovered.value = line?.feature ? [line.feature.id] : [];
-  store.hoverObject.value = line?.feature ? line.object : '';
+  store.hoverObject.value = line?.level === 2 ? line.object : '';
 }
 
 export function Tree(): JSX.Element {
@@ -80,9 +122,10 @@ export function Tree(): JSX.Element {
     if (to) {
       next.add(id);
       void needFeatures(id);
-    } else next.delete(id);
+    } else next.delete(id); // of mechanisms the set holds those that are shut
     setOpen(next);
   };
+  const open_ = (line: Line, to: boolean): void => toggle(line.object, store.mechanismOf(line.object) ? !to : to);
   const go = (i: number): void => {
     const line = all[Math.max(0, Math.min(all.length - 1, i))];
     if (!line) return;
@@ -99,10 +142,10 @@ export function Tree(): JSX.Element {
     else if (e.key === 'ArrowUp') go(i - 1);
     else if (e.key === 'Home') go(0);
     else if (e.key === 'End') go(all.length - 1);
-    else if (e.key === 'ArrowRight' && line.level === 1) line.open ? go(i + 1) : toggle(line.object, true);
-    else if (e.key === 'ArrowLeft') line.level === 1 ? toggle(line.object, false) : go(all.findIndex((l) => l.key === line.object));
+    else if (e.key === 'ArrowRight' && line.level === 1) line.open ? go(i + 1) : open_(line, true);
+    else if (e.key === 'ArrowLeft') line.level === 1 ? open_(line, false) : go(all.findIndex((l) => l.key === line.head));
     else if (e.key === 'Enter' || e.key === ' ') act(line);
-    else if (e.key === 'Delete' && line.level === 1) void deleteObject(line.object);
+    else if (e.key === 'Delete' && line.level === 1) void (store.mechanismOf(line.object) ? deleteMechanism : deleteObject)(line.object);
     else return;
     e.preventDefault();
     e.stopPropagation();
@@ -116,6 +159,7 @@ export function Tree(): JSX.Element {
           void addObject(type, size, at);
         }} />
       ))}
+      <Tool icon="arm" label="Add a mechanism" onClick={() => (store.dialog.value = 'chain')} />
     </div>
   );
   return (
@@ -128,12 +172,12 @@ export function Tree(): JSX.Element {
             class={`tree-line level-${line.level} ${isChosen(line) ? 'chosen' : ''} ${store.hoverRef.value === line.key ? 'hot' : ''}`}
             onClick={(e) => {
               setFocus(line.key);
-              if (line.level === 1 && (e.target as Element).closest('.twist')) toggle(line.object, !line.open);
+              if (line.level === 1 && (e.target as Element).closest('.twist')) open_(line, !line.open);
               else act(line);
             }}
-            onDblClick={() => line.level === 1 && toggle(line.object, !line.open)} onMouseEnter={() => point(line)}>
+            onDblClick={() => line.level === 1 && open_(line, !line.open)} onMouseEnter={() => point(line)}>
             {line.level === 1 && <span class="twist" aria-hidden="true"><Icon name={line.open ? 'down' : 'right'} /></span>}
-            {line.feature ? <FeatureLabel feature={line.feature} /> : <ObjectLabel id={line.object} />}
+            <Label line={line} />
           </li>
         ))}
       </ul>

@@ -1,7 +1,8 @@
 // A small drawing of a scene for the gallery: bodies in parallel projection, the far ones first.
 import type { JSX } from 'preact';
 import { add, compose, cross, dot, IDENTITY, perpendicular, rotate, scale, sub, toWorld, unit } from '../maths';
-import type { Geometry, Pose, Scene, Vec3 } from '../protocol';
+import { linkPoses, linkShape, whole } from '../mechanisms';
+import type { Geometry, Mechanism, Pose, Scene, Vec3 } from '../protocol';
 
 const EYE = unit([0.8, -1.25, 0.62]);
 const RIGHT = unit(cross([0, 0, 1], EYE));
@@ -65,16 +66,23 @@ function faces(geometry: Geometry, g: Pose, fixed: boolean): Face[] {
     case 'cylinder': return roundFaces(geometry.radius, geometry.radius, -geometry.height / 2, geometry.height / 2, g, fixed);
     case 'cone': return roundFaces(geometry.radius, geometry.radius * 1e-3, 0, geometry.height, g, fixed);
     case 'sphere': return ballFaces(geometry.radius, g, fixed);
+    case 'capsule': return [
+      ...roundFaces(geometry.radius, geometry.radius, -geometry.height / 2, geometry.height / 2, g, fixed),
+      ...[1, -1].flatMap((s) => ballFaces(geometry.radius, compose(g, { p: [0, 0, (s * geometry.height) / 2], q: IDENTITY.q }), fixed)),
+    ];
+    case 'mesh': return ballFaces(0.02, g, fixed);
     case 'compound': return geometry.parts.flatMap((p) => faces(p.geometry, compose(g, whole(p.pose)), fixed));
   }
 }
 
-// A scene file may leave parts of a pose out.
-const whole = (pose: Partial<Pose> | undefined): Pose => ({ p: pose?.p ?? IDENTITY.p, q: pose?.q ?? IDENTITY.q });
+function linkFaces(m: Mechanism): Face[] {
+  const at = linkPoses(m);
+  return m.links.flatMap((_, i) => faces(linkShape(m, i).body, at[i]!, false));
+}
 
 export function Sketch({ scene }: { scene: Scene | undefined }): JSX.Element {
   const all = (scene?.objects ?? []).slice(0, 60)
-    .flatMap((o) => faces(o.geometry, whole(o.pose), o.fixed ?? false)).sort((a, b) => a.depth - b.depth);
+    .flatMap((o) => faces(o.geometry, whole(o.pose), o.fixed ?? false)).concat((scene?.mechanisms ?? []).flatMap(linkFaces)).sort((a, b) => a.depth - b.depth);
   const flat = all.map((f) => f.points.map((p): [number, number] => [dot(p, RIGHT), -dot(p, UP)]));
   const xs = flat.flat().map((p) => p[0]);
   const ys = flat.flat().map((p) => p[1]);

@@ -1,16 +1,18 @@
-// The meshes of the scene's objects, kept in step with the document and the pose table.
+// The meshes of the scene's objects and links, kept in step with the document and the pose table.
 import { Group, Mesh, type Material, type MeshLambertMaterial, type Object3D } from 'three';
 import { boundsOf, sizeOf, type Bounds } from './outline';
 import { meshOf, skin } from './shapes';
 import type { Palette } from './palette';
+import { linkId, linkShape } from '../mechanisms';
 import { poses } from '../poses';
-import type { Geometry, Scene, SceneObject } from '../protocol';
+import type { Geometry, Scene } from '../protocol';
 
 export interface Body {
   id: string;
   slot: number;
   node: Object3D;
   meshes: Mesh[];
+  pins: Mesh[]; // of a link: its joint, in a colour of its own
   geometry: Geometry;
   key: string;
   moving: boolean;
@@ -19,7 +21,10 @@ export interface Body {
   look: Look;
 }
 
-export type Look = 'fixed' | 'mobile' | 'fixed-selected' | 'mobile-selected' | 'conflict';
+// What is to be drawn: an object, or a link with the pin of its joint.
+interface Thing { id: string; geometry: Geometry; pin?: Geometry; fixed: boolean }
+
+export type Look = 'fixed' | 'mobile' | 'fixed-selected' | 'mobile-selected' | 'mobile-hover' | 'conflict';
 
 // One mesh, or one for every part of a compound.
 export function buildNode(geometry: Geometry, material: Material, into: Mesh[]): Object3D {
@@ -41,6 +46,14 @@ export function buildNode(geometry: Geometry, material: Material, into: Mesh[]):
   return group;
 }
 
+function things(scene: Scene): Thing[] {
+  const links = (scene.mechanisms ?? []).flatMap((m) => m.links.map((_, i): Thing => {
+    const shape = linkShape(m, i);
+    return { id: linkId(m.id, i), geometry: shape.body, pin: shape.joint, fixed: false };
+  }));
+  return [...scene.objects.map((o): Thing => ({ id: o.id, geometry: o.geometry, fixed: o.fixed ?? false })), ...links];
+}
+
 export class Bodies {
   readonly root = new Group();
   readonly list: Body[] = [];
@@ -54,6 +67,7 @@ export class Bodies {
       'mobile': skin({ colour: c('mobile'), edge: c('mobile-edge') }),
       'fixed-selected': skin({ colour: c('fixed'), edge: c('selected'), edgeWidth: 2.4 }),
       'mobile-selected': skin({ colour: c('mobile'), edge: c('selected'), edgeWidth: 2.4 }),
+      'mobile-hover': skin({ colour: c('mobile'), edge: c('hover'), edgeWidth: 2.4 }),
       'conflict': skin({ colour: c('mobile'), edge: c('conflict'), edgeWidth: 2.4 }),
     };
   }
@@ -61,7 +75,7 @@ export class Bodies {
   recolour(palette: Palette): void {
     this.skins.fixed.color.copy(palette.colour('fixed'));
     this.skins['fixed-selected'].color.copy(palette.colour('fixed'));
-    for (const look of ['mobile', 'mobile-selected', 'conflict'] as const)
+    for (const look of ['mobile', 'mobile-selected', 'mobile-hover', 'conflict'] as const)
       this.skins[look].color.copy(palette.colour('mobile'));
   }
 
@@ -71,16 +85,16 @@ export class Bodies {
 
   sync(scene: Scene): void {
     const seen = new Set<string>();
-    for (const object of scene.objects) {
-      seen.add(object.id);
-      this.take(object);
+    for (const thing of things(scene)) {
+      seen.add(thing.id);
+      this.take(thing);
     }
     for (const body of [...this.list]) if (!seen.has(body.id)) this.drop(body);
     this.place(true);
   }
 
-  private take(object: SceneObject): void {
-    const key = JSON.stringify(object.geometry);
+  private take(object: Thing): void {
+    const key = JSON.stringify(object.pin ? [object.geometry, object.pin] : object.geometry);
     const known = this.byId.get(object.id);
     if (known && known.key !== key) this.drop(known);
     const body = known && known.key === key ? known : this.make(object, key);
@@ -89,15 +103,17 @@ export class Bodies {
     this.dress(body, object.fixed ? 'fixed' : 'mobile');
   }
 
-  private make(object: SceneObject, key: string): Body {
+  private make(object: Thing, key: string): Body {
     const meshes: Mesh[] = [];
+    const pins: Mesh[] = [];
     const node = buildNode(object.geometry, this.skins.fixed, meshes);
+    if (object.pin) node.add(buildNode(object.pin, this.skins.fixed, pins));
     const bounds = boundsOf(object.geometry);
     const body: Body = {
-      id: object.id, slot: -1, node, meshes, geometry: object.geometry, key, moving: false, bounds,
+      id: object.id, slot: -1, node, meshes, pins, geometry: object.geometry, key, moving: false, bounds,
       size: sizeOf(bounds), look: 'fixed',
     };
-    for (const mesh of meshes) mesh.userData['body'] = body;
+    for (const mesh of [...meshes, ...pins]) mesh.userData['body'] = body;
     this.root.add(node);
     this.list.push(body);
     this.byId.set(object.id, body);
@@ -114,6 +130,7 @@ export class Bodies {
     if (body.look === look && body.meshes[0]?.material === this.skins[look]) return;
     body.look = look;
     for (const mesh of body.meshes) mesh.material = this.skins[look];
+    for (const pin of body.pins) pin.material = this.skins.fixed;
   }
 
   // Poses from the table into the meshes; allocates nothing.

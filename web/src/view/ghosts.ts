@@ -6,6 +6,7 @@ import type { Label } from './overlay';
 import type { Palette } from './palette';
 import { skin } from './shapes';
 import { compose, inverse, IDENTITY } from '../maths';
+import { heldBy } from '../mechanisms';
 import type { Branch, Geometry, Pose } from '../protocol';
 import { toolState, tools } from '../store';
 
@@ -61,8 +62,8 @@ export class Ghosts {
   // The device's pose is of the tool's frame; the outline is of the object it holds.
   showDevice(): void {
     const tool = tools.peek()[0];
-    const state = tool && toolState(tool.object);
-    const body = tool && this.bodies.get(tool.object);
+    const state = tool && toolState(heldBy(tool));
+    const body = tool && this.bodies.get(heldBy(tool));
     const apart = !!state && (state.error_p > 5e-4 || state.error_r > 0.01);
     this.device.visible = apart;
     if (!apart || !tool || !body) return;

@@ -21,6 +21,8 @@ export function boundsOf(g: Geometry): Bounds {
     case 'box': return { low: half(g.size, -1), high: half(g.size, 1) };
     case 'sphere': return { low: [-g.radius, -g.radius, -g.radius], high: [g.radius, g.radius, g.radius] };
     case 'cylinder': return { low: [-g.radius, -g.radius, -g.height / 2], high: [g.radius, g.radius, g.height / 2] };
+    case 'capsule': return { low: [-g.radius, -g.radius, -g.height / 2 - g.radius], high: [g.radius, g.radius, g.height / 2 + g.radius] };
+    case 'mesh': return { low: [-0.01, -0.01, -0.01], high: [0.01, 0.01, 0.01] };
     case 'cone': return { low: [-g.radius, -g.radius, 0], high: [g.radius, g.radius, g.height] };
     case 'compound': return union(g.parts.map((p) => movedBounds(boundsOf(p.geometry), p.pose ?? IDENTITY)));
   }

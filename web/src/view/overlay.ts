@@ -5,6 +5,7 @@ import type { Bodies, Body } from './bodies';
 import { outline } from './picking';
 import type { Palette } from './palette';
 import { place } from '../kinds';
+import { heldBy } from '../mechanisms';
 import { poses } from '../poses';
 import type { Vec3 } from '../protocol';
 import * as store from '../store';
@@ -270,8 +271,9 @@ export class Overlay {
   private forces(): void {
     if (store.runState.value === 'stopped') return;
     for (const tool of store.simulation.value?.tools ?? []) {
-      this.force(tool.object, tool.operator.force, this.palette.css('force'), 3);
-      this.force(tool.object, tool.constraint.force, this.palette.css('reaction'), 1.5);
+      const held = heldBy(tool);
+      this.force(held, tool.operator.force, this.palette.css('force'), 3);
+      this.force(held, tool.constraint.force, this.palette.css('reaction'), 1.5);
     }
   }
 

@@ -111,7 +111,9 @@ export class Pointer {
   private click(): void {
     this.hover();
     const ref = store.hoverRef.value;
+    const hit = ref ? null : this.picker.hit(this.x, this.y);
     if (ref) store.pick(ref);
+    else if (hit && store.linkRef(hit.body.id)) store.selectLink(hit.body.id, [hit.local.x, hit.local.y, hit.local.z]);
     else store.clearSelection();
   }
 

@@ -109,6 +109,26 @@ function sphere(radius: number): BufferGeometry {
   return b.done();
 }
 
+// A cylinder with a half ball at each end; the seams are no edges.
+function capsule(radius: number, height: number): BufferGeometry {
+  const b = new Builder();
+  const rows = AROUND / 2;
+  for (let j = 0; j <= rows + 1; j++) {
+    const upper = j <= rows / 2;
+    const polar = (Math.PI * (upper ? j : j - 1)) / rows; // the equator twice: above and below the side
+    for (let i = 0; i <= AROUND; i++) {
+      const a = (2 * Math.PI * i) / AROUND;
+      const n = [Math.sin(polar) * Math.cos(a), Math.sin(polar) * Math.sin(a), Math.cos(polar)];
+      const v = b.vertex([n[0]! * radius, n[1]! * radius, n[2]! * radius + (upper ? height : -height) / 2], n, 0, 0);
+      if (i === 0 || j === 0) continue;
+      const up = v - AROUND - 1;
+      b.triangle(up - 1, v - 1, v);
+      b.triangle(up - 1, v, up);
+    }
+  }
+  return b.done();
+}
+
 const cache = new Map<string, BufferGeometry>();
 
 // The mesh of a primitive; equal ones share one buffer.
@@ -118,6 +138,8 @@ export function meshOf(g: Exclude<Geometry, { type: 'compound' }>): BufferGeomet
   if (!found) {
     if (g.type === 'box') found = box(g.size);
     else if (g.type === 'sphere') found = sphere(g.radius);
+    else if (g.type === 'mesh') found = sphere(0.01);
+    else if (g.type === 'capsule') found = capsule(g.radius, g.height);
     else found = g.type === 'cone' ? cone(g.radius, g.height) : cylinder(g.radius, g.height);
     cache.set(key, found);
   }

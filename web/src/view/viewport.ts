@@ -154,7 +154,7 @@ export class Viewport {
     }));
     for (const body of this.bodies.list) {
       const base: Look = body.moving ? 'mobile' : 'fixed';
-      const look: Look = body.id === selected ? `${base}-selected` : bad.has(body.id) && body.moving ? 'conflict' : base;
+      const look: Look = body.pins.length && body.id === store.hoverObject.value && body.id !== selected ? 'mobile-hover' : body.id === selected || (body.pins.length && body.id.startsWith(`${selected}.`)) ? `${base}-selected` : bad.has(body.id) && body.moving ? 'conflict' : base;
       this.bodies.dress(body, look);
     }
   }

@@ -1,0 +1,153 @@
+// Edits of mechanisms, materials and contacts, and of how an impedance device renders: each one REST
+// call, as all edits (actions.ts).
+import { attempt, latest, letGo, refuse } from './actions';
+import { builtLink, linkName, type Stated } from './mechanisms';
+import { IDENTITY } from './maths';
+import { call, enc } from './rest';
+import type { ContactSettings, Control, Joint, Material, Mechanism, Motor, Pose, Rendering, Tool, Vec3 } from './protocol';
+import * as store from './store';
+
+const at = (id: string): string => `/mechanisms/${enc(id)}`;
+
+// ---- mechanisms --------------------------------------------------------------------------------------
+
+export function freshName(stem: string): string {
+  const taken = new Set([...store.mechanisms.value, ...store.objects.value, ...store.materials.value, ...store.devices.value].map((x) => x.id));
+  let n = 2;
+  if (!taken.has(stem)) return stem;
+  while (taken.has(`${stem}-${n}`)) n++;
+  return `${stem}-${n}`;
+}
+
+export async function addMechanism(id: string, links: readonly Stated[], base: Vec3): Promise<boolean> {
+  const made = await attempt(() => call('POST', '/mechanisms', { id, base: { p: base }, links: links.map(builtLink) }));
+  if (made) store.selectObject(id);
+  return made;
+}
+
+// The robot that a URDF file describes, its mesh names kept.
+export async function importUrdf(id: string, urdf: string): Promise<boolean> {
+  const made = await attempt(() => call('POST', '/mechanisms', { id, urdf }));
+  if (made) store.selectObject(id);
+  return made;
+}
+
+export async function importUrdfFile(file: File): Promise<boolean> {
+  const text = await file.text();
+  if (!/<robot[\s>]/.test(text)) {
+    refuse(`${file.name} is no URDF: it has no <robot> in it.`);
+    return false;
+  }
+  const name = /<robot[^>]*\sname\s*=\s*["']([^"']+)["']/.exec(text)?.[1] ?? file.name.replace(/\.[^.]*$/, '');
+  return importUrdf(freshName(name.replace(/[^A-Za-z0-9_:+-]+/g, '-').slice(0, 40) || 'robot'), text);
+}
+
+export const patchMechanism = (id: string, patch: Record<string, unknown>): Promise<boolean> =>
+  latest(`mechanism ${id}`, () => attempt(() => call('PATCH', at(id), patch)));
+
+export async function renameMechanism(id: string, to: string): Promise<void> {
+  if (await attempt(() => call('PATCH', at(id), { id: to }))) store.selectObject(to);
+}
+
+// One link by its number; members that are null go.
+export const patchLink = (m: Mechanism, i: number, patch: Record<string, unknown>): Promise<boolean> =>
+  latest(`link ${m.id} ${i} ${JSON.stringify(patch, (_, v: unknown) => (typeof v === 'number' ? 0 : v))}`, () =>
+    attempt(() => call('PATCH', `${at(m.id)}/links/${i}`, patch)));
+
+export const patchJoint = (m: Mechanism, i: number, joint: { [K in keyof Joint]?: Joint[K] | null }): Promise<boolean> => patchLink(m, i, { joint });
+
+// All at once: an array is replaced as a whole.
+export const setPositions = (m: Mechanism, q: readonly number[]): Promise<boolean> =>
+  patchMechanism(m.id, { links: m.links.map((l, i) => ({ ...l, joint: { ...l.joint, position: q[i]! } })) });
+
+// Effective at once, running or not.
+export const setMotor = (m: Mechanism, i: number, motor: Motor | null): Promise<boolean> =>
+  latest(`motor ${m.id} ${i}`, () => attempt(() => (motor
+    ? call('PUT', `${at(m.id)}/joints/${i}/motor`, motor)
+    : call('DELETE', `${at(m.id)}/joints/${i}/motor`))));
+
+export const addLink = (m: Mechanism, stated: Stated): Promise<boolean> =>
+  attempt(() => call('POST', `${at(m.id)}/links`, builtLink(stated)));
+
+export const dropLastLink = (m: Mechanism): Promise<boolean> =>
+  m.links.length < 2 ? deleteMechanism(m.id) : attempt(() => call('DELETE', `${at(m.id)}/links/${m.links.length - 1}`));
+
+async function letGoOf(id: string): Promise<void> {
+  if (store.tools.value.some((t) => t.mechanism === id)) await call('DELETE', '/tool');
+}
+
+export async function deleteMechanism(id: string): Promise<boolean> {
+  return attempt(async () => {
+    await letGoOf(id);
+    await call('DELETE', at(id));
+  });
+}
+
+export const deleteSelectedMechanism = (selected: string): Promise<boolean> => {
+  const m = store.mechanismOf(selected) ?? store.linkRef(selected)?.mechanism;
+  return m ? deleteMechanism(m.id) : Promise.resolve(false);
+};
+
+// ---- holding a link -------------------------------------------------------------------------------------
+
+export { letGo };
+
+// An impedance device takes it: one that is there, else a simulated one is made.
+async function impedanceDevice(): Promise<string> {
+  const known = store.devices.value.find((d) => store.impedanceDevice(d.id));
+  if (known) return known.id;
+  const id = freshName('sim-impedance');
+  await call('POST', '/devices', { id, driver: 'sim-impedance' });
+  return id;
+}
+
+// The tool frame stands at a point of the link, its axes the link's.
+export function holdLink(mechanism: string, link: number, point: Vec3): Promise<boolean> {
+  return attempt(async () => {
+    const device = await impedanceDevice();
+    const now = store.tools.value.find((t) => t.device === device);
+    const kept = now ? { rendering: now.rendering, substeps: now.substeps } : {};
+    const control = now && now.control !== 'admittance' ? now.control : 'penalty';
+    await call('PUT', '/tool', { mechanism, link, at: { p: point, q: IDENTITY.q }, device, control, ...kept });
+    store.announce(`The device holds ${linkName(store.mechanismOf(mechanism)!, link)} of ${mechanism}.`);
+  });
+}
+
+// ---- control --------------------------------------------------------------------------------------------
+
+export const controlWords: Record<Control, [string, string]> = {
+  admittance: ['admittance', 'the hand\u2019s force moves the model, the device follows it'],
+  impedance: ['impedance alone', 'the device\u2019s acceleration follows the model\u2019s; what the joints resist is not held back'],
+  penalty: ['impedance with penalties', 'the same, and springs along the directions that the joints resist'],
+  coupling: ['virtual coupling', 'a spring and damper between device and model'],
+  'four-channel': ['four-channel', 'forces fed forward and back, coordination of both'],
+};
+
+export const CONTROLS: Control[] = ['impedance', 'penalty', 'coupling', 'four-channel'];
+
+export const setControl = (control: Control): Promise<boolean> =>
+  attempt(async () => {
+    await call('PATCH', '/tool', { control });
+    store.announce(`Control: ${controlWords[control][0]}.`);
+  });
+
+export const patchRendering = (rendering: Rendering): Promise<boolean> =>
+  latest(`rendering ${JSON.stringify(Object.keys(rendering))}`, () => attempt(() => call('PATCH', '/tool', { rendering })));
+
+export const patchStart = (start: Partial<Pose>): Promise<boolean> => attempt(() => call('PATCH', '/tool', { start }));
+
+// The tool at an impedance device, where there is one.
+export const renderedTool = (): Tool | undefined => store.tools.value.find((t) => t.control !== undefined && t.control !== 'admittance');
+
+// ---- materials and contacts ---------------------------------------------------------------------------
+
+export const addMaterial = (): Promise<boolean> =>
+  attempt(() => call('POST', '/materials', { id: freshName('material') }));
+
+export const patchMaterial = (id: string, patch: Partial<Material>): Promise<boolean> =>
+  latest(`material ${id} ${Object.keys(patch).join()}`, () => attempt(() => call('PATCH', `/materials/${enc(id)}`, patch)));
+
+export const deleteMaterial = (id: string): Promise<boolean> => attempt(() => call('DELETE', `/materials/${enc(id)}`));
+
+export const patchContact = (patch: ContactSettings): Promise<boolean> =>
+  latest(`contact ${Object.keys(patch).join()}`, () => attempt(() => call('PATCH', '/contact', patch)));

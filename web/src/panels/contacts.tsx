@@ -1,0 +1,148 @@
+// Who touches whom, how hard, and by which rules; the materials of what touches.
+import type { JSX } from 'preact';
+import * as chains from '../chains';
+import type { Contact, ContactSettings, Material } from '../protocol';
+import { Icon } from '../ui/icons';
+import { NameField, NumberField, Row, Section, Tool } from '../ui/widgets';
+import { fixed, mm, newtons } from '../words';
+import * as store from '../store';
+
+const marks: Record<Contact['state'], { icon: string; word: string; tone: string }> = {
+  colliding: { icon: 'hit', word: 'hits', tone: 'over' },
+  continuous: { icon: 'touch', word: 'touches', tone: 'under' },
+  jammed: { icon: 'jammed', word: 'jammed', tone: 'conflict' },
+};
+
+// ---- what touches now -----------------------------------------------------------------------------------
+
+interface Pair { a: string; b: string; state: Contact['state']; points: number; force: number; impulse: number; gap: number }
+
+const WORST: Contact['state'][] = ['continuous', 'colliding', 'jammed'];
+
+// Points of one pair are told together.
+function pairs(contacts: readonly Contact[]): Pair[] {
+  const out = new Map<string, Pair>();
+  for (const c of contacts) {
+    const key = `${c.a} ${c.b}`;
+    const p = out.get(key) ?? { a: c.a, b: c.b, state: c.state, points: 0, force: 0, impulse: 0, gap: c.gap };
+    if (WORST.indexOf(c.state) > WORST.indexOf(p.state)) p.state = c.state;
+    p.points++;
+    p.force += Math.hypot(...c.force);
+    p.impulse += c.impulse;
+    p.gap = Math.min(p.gap, c.gap);
+    out.set(key, p);
+  }
+  return [...out.values()].sort((x, y) => y.force + y.impulse * 1e3 - (x.force + x.impulse * 1e3));
+}
+
+function PairLine({ p }: { p: Pair }): JSX.Element {
+  const mark = marks[p.state] ?? marks.continuous;
+  return (
+    <li class="touch">
+      <span class={`touch-state tone-${mark.tone}`}><Icon name={mark.icon} title={mark.word} /></span>
+      <span class="touch-who"><button type="button" onClick={() => store.selectObject(p.a)}>{p.a}</button> {mark.word === 'jammed' ? 'is jammed at' : mark.word} <button type="button" onClick={() => store.selectObject(p.b)}>{p.b}</button></span>
+      <span class="touch-figures">{newtons(p.force)}{p.impulse > 1e-9 && `, ${fixed(p.impulse * 1e3, 2)} mN\u00b7s`}, {p.gap < 0 ? `${fixed(-p.gap * 1e6, 1)} \u00b5m deep` : `gap ${mm(p.gap)}`}{p.points > 1 && `, ${p.points} points`}</span>
+    </li>
+  );
+}
+
+const SHOWN = 12;
+
+function Touching(): JSX.Element {
+  const sim = store.figures.value;
+  const list = pairs(sim?.contacts ?? []);
+  const f = sim?.contact;
+  return (
+    <>
+      {list.length === 0
+        ? <p class="quiet">Nothing touches.</p>
+        : <ul class="touches" aria-label="Contacts now">{list.slice(0, SHOWN).map((p) => <PairLine key={`${p.a} ${p.b}`} p={p} />)}</ul>}
+      {list.length > SHOWN && <p class="quiet">and {list.length - SHOWN} pairs more</p>}
+      {f && f.collisions > 0 && <p class="quiet">{f.collisions} {f.collisions === 1 ? 'collision' : 'collisions'} so far, {fixed(f.dissipated * 1e3, 3)} mJ lost to them.</p>}
+    </>
+  );
+}
+
+// ---- rules --------------------------------------------------------------------------------------------------
+
+type Chosen = 'model' | 'impulse' | 'colliding' | 'friction' | 'self';
+
+const RULES: [Chosen, string, [string, string][]][] = [
+  ['model', 'computed', [['exact', 'exactly, in every tick'], ['local', 'on a local model']]],
+  ['impulse', 'impulses', [['pseudo-inverse', 'pseudo-inverse'], ['non-adhesive', 'never pull']]],
+  ['colliding', 'hit together', [['touching', 'all that touch'], ['approaching', 'only what approaches']]],
+  ['friction', 'slow friction', [['creep', 'creeps'], ['stick', 'sticks']]],
+  ['self', 'among links', [['relative', 'restitution of the pair'], ['each-link', 'of each link']]],
+];
+
+function Rules({ c }: { c: ContactSettings }): JSX.Element {
+  return (
+    <details class="group-of">
+      <summary>Rules</summary>
+      {RULES.map(([key, label, options]) => (
+        <Row key={key} label={label}>
+          <select aria-label={`Contacts: ${label}`} value={c[key] ?? options[0]![0]} onChange={(e) => void chains.patchContact({ [key]: e.currentTarget.value })}>
+            {options.map(([value, word]) => <option key={value} value={value}>{word}</option>)}
+          </select>
+        </Row>
+      ))}
+      <div class="pair">
+        <NumberField shown="looked for" label="Contacts are looked for" unit="Hz" step={50} value={c.rate || 200} onCommit={(rate) => void chains.patchContact({ rate })} />
+        <NumberField shown="slips above" label="Slips above" unit="mm/s" step={0.1} value={(c.slip_speed || 1e-3) * 1e3} onCommit={(v) => void chains.patchContact({ slip_speed: v / 1e3 })} />
+        <NumberField shown="bounces above" label="Bounces above" unit="mm/s" step={0.1} value={(c.rest_speed || 1e-3) * 1e3} onCommit={(v) => void chains.patchContact({ rest_speed: v / 1e3 })} />
+      </div>
+      {!!c.ignore?.length && <p class="quiet">{c.ignore.length} {c.ignore.length === 1 ? 'pair is' : 'pairs are'} left out by the scene.</p>}
+    </details>
+  );
+}
+
+// ---- materials ----------------------------------------------------------------------------------------------
+
+function usersOf(id: string): number {
+  const links = store.mechanisms.value.flatMap((m) => m.links);
+  return store.objects.value.filter((o) => o.material === id).length + links.filter((l) => l.material === id).length;
+}
+
+function One({ m }: { m: Material }): JSX.Element {
+  const put = (patch: Partial<Material>): void => void chains.patchMaterial(m.id, patch);
+  const users = usersOf(m.id);
+  return (
+    <li class="stated" data-material={m.id}>
+      <div class="title-row">
+        <NameField value={m.id} label="Name of the material" onCommit={(id) => put({ id })} />
+        <span class="quiet">{users ? `${users} ${users === 1 ? 'user' : 'users'}` : 'unused'}</span>
+        <button type="button" class="tool" aria-label={`Delete material ${m.id}`} title="Delete" onClick={() => void chains.deleteMaterial(m.id)}><Icon name="trash" /></button>
+      </div>
+      <div class="pair">
+        <NumberField shown="restitution" label={`${m.id}, restitution`} unit="" step={0.05} value={m.restitution} onCommit={(restitution) => put({ restitution })} />
+        <NumberField shown="friction" label={`${m.id}, friction`} unit="" step={0.05} value={m.friction} onCommit={(friction) => put({ friction })} />
+        <NumberField shown="stiffness" label={`${m.id}, stiffness`} unit="N/mm" step={10} value={m.stiffness / 1e3} onCommit={(v) => put({ stiffness: v * 1e3 })} />
+        <NumberField shown="damping" label={`${m.id}, damping`} unit="N s/m" step={10} value={m.damping} onCommit={(damping) => put({ damping })} />
+      </div>
+    </li>
+  );
+}
+
+function Materials(): JSX.Element {
+  const list = store.materials.value;
+  return (
+    <details class="group-of" open={list.length > 0}>
+      <summary>Materials{list.length === 0 && <span class="quiet"> none stated</span>}</summary>
+      {list.length > 0 && <ul class="stated-list">{list.map((m) => <One key={m.id} m={m} />)}</ul>}
+      <button type="button" class="chip" onClick={() => void chains.addMaterial()}><Icon name="plus" />Add a material</button>
+    </details>
+  );
+}
+
+export function Contacts(): JSX.Element {
+  const c = store.contactSettings.value;
+  const on = c.enabled ?? false;
+  const switch_ = <Tool icon={on ? 'touch' : 'off'} label={on ? 'Contacts are on' : 'Contacts are off'} text={on ? 'on' : 'off'} pressed={on} onClick={() => void chains.patchContact({ enabled: !on })} />;
+  return (
+    <Section id="contacts" title="Contacts" extra={switch_}>
+      {on ? <Touching /> : <p class="quiet">Bodies pass through one another.</p>}
+      {on && <Rules c={c} />}
+      {(on || store.materials.value.length > 0) && <Materials />}
+    </Section>
+  );
+}

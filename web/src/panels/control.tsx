@@ -1,0 +1,153 @@
+// How an impedance device is made to feel like what it holds: the control, chosen at run time, and its
+// settings, each with its unit.
+import type { ComponentChildren, JSX } from 'preact';
+import { CONTROLS, controlWords, patchRendering, patchStart, renderedTool, setControl } from '../chains';
+import { compare, compareAll, keepRun } from '../compare';
+import { heldBy } from '../mechanisms';
+import type { Control, Rendering, Springs, Tool, ToolState } from '../protocol';
+import { Icon } from '../ui/icons';
+import { NumberField, Row, Section } from '../ui/widgets';
+import { degrees, fixed, MM, mm, newtons } from '../words';
+import * as store from '../store';
+
+function Group(p: { title: string; note?: string; open?: boolean; children: ComponentChildren }): JSX.Element {
+  return (
+    <details class="group-of" open={p.open}>
+      <summary>{p.title}{p.note && <span class="quiet"> {p.note}</span>}</summary>
+      {p.children}
+    </details>
+  );
+}
+
+function Choice<K extends string>(p: { label: string; value: K; options: readonly (readonly [K, string])[]; onPut: (value: K) => void }): JSX.Element {
+  return (
+    <Row label={p.label}>
+      <select aria-label={p.label} value={p.value} onChange={(e) => p.onPut(e.currentTarget.value as K)}>
+        {p.options.map(([value, word]) => <option key={value} value={value}>{word}</option>)}
+      </select>
+    </Row>
+  );
+}
+
+const SPRING: [keyof Springs, string, string, number][] = [
+  ['linear', 'stiffness', 'N/m', 10], ['linear_damping', 'damping', 'N s/m', 1],
+  ['angular', 'turning', 'N m/rad', 0.1], ['angular_damping', 'its damping', 'N m s', 0.01],
+];
+
+function SpringFields(p: { of: 'coordination' | 'coupling'; value: Springs }): JSX.Element {
+  return (
+    <div class="pair">
+      {SPRING.map(([key, word, unit, step]) => (
+        <NumberField key={key} shown={word} label={`${p.of} ${word}`} unit={unit} step={step} digits={5} value={p.value[key] ?? 0} onCommit={(v) => void patchRendering({ [p.of]: { [key]: v } })} />
+      ))}
+    </div>
+  );
+}
+
+// Which groups a control makes use of.
+const USES: Record<Control, readonly string[]> = {
+  admittance: [], impedance: ['model', 'hand'], penalty: ['model', 'hand', 'resisted', 'penalty'], coupling: ['coupling'],
+  'four-channel': ['hand', 'coordination'],
+};
+
+function Settings({ r, control }: { r: Rendering; control: Control }): JSX.Element {
+  const uses = (name: string): boolean => USES[control].includes(name);
+  const note = (name: string): string => (uses(name) ? '' : 'not used by this control');
+  const penalty = r.penalty ?? {};
+  return (
+    <>
+      <Group title="Model and hand" open={uses('model')} note={uses('model') || uses('hand') ? '' : 'not used by this control'}>
+        <Choice label="acceleration" value={r.jdot ?? 'full'} options={[['full', 'all terms'], ['paper', 'without J\u0307 v, as in the paper']]} onPut={(jdot) => void patchRendering({ jdot })} />
+        <Choice label="hand force" value={r.hand ?? 'measured'} options={[['measured', 'measured by the device'], ['estimated', 'estimated'], ['unknown', 'not known: taken as 0']]} onPut={(hand) => void patchRendering({ hand })} />
+        <NumberField shown="device mass known as a part of what it is" label="Mass known" unit={'\u00d7'} step={0.05} value={r.mass_known || 1} onCommit={(mass_known) => void patchRendering({ mass_known })} />
+      </Group>
+      <Group title="Resisted directions" open={uses('resisted')} note={note('resisted')}>
+        <Choice label="weights" value={r.weights ?? 'smooth'} options={[['smooth', 'smooth'], ['on-off', 'on and off, as in the paper']]} onPut={(weights) => void patchRendering({ weights })} />
+        <div class="triple">
+          <NumberField shown="length L" label="Length that compares turns with shifts" unit="mm" value={(r.length || 0.05) * MM} onCommit={(v) => void patchRendering({ length: v / MM })} />
+          <NumberField shown="threshold" label="Threshold of singular values" unit="" step={1e-3} digits={6} value={r.threshold || 1e-3} onCommit={(threshold) => void patchRendering({ threshold })} />
+          <NumberField shown="fades over" label="Fades over so many thresholds" unit={'\u00d7'} value={r.fade || 10} onCommit={(fade) => void patchRendering({ fade })} />
+        </div>
+      </Group>
+      <Group title="Penalties" open={uses('penalty')} note={note('penalty')}>
+        <div class="pair">
+          <NumberField shown="stiffness" label="Penalty stiffness" unit={'1/s\u00b2'} step={10} value={penalty.stiffness ?? 0} onCommit={(stiffness) => void patchRendering({ penalty: { stiffness } })} />
+          <NumberField shown="damping" label="Penalty damping" unit="1/s" step={1} value={penalty.damping ?? 0} onCommit={(damping) => void patchRendering({ penalty: { damping } })} />
+        </div>
+        <label class="check"><input type="checkbox" checked={penalty.by_mass ?? false} onChange={(e) => void patchRendering({ penalty: { by_mass: e.currentTarget.checked } })} />weighed by the device{'\u2019'}s mass, as in the paper</label>
+      </Group>
+      <Group title="Virtual coupling" open={uses('coupling')} note={note('coupling')}>
+        <SpringFields of="coupling" value={r.coupling ?? {}} />
+        <p class="quiet">0: as stiff as stability allows.</p>
+      </Group>
+      <Group title="Coordination" open={uses('coordination')} note={note('coordination')}><SpringFields of="coordination" value={r.coordination ?? {}} /></Group>
+      <label class="check"><input type="checkbox" checked={r.passivity ?? false} onChange={(e) => void patchRendering({ passivity: e.currentTarget.checked })} />passivity controller at the device</label>
+    </>
+  );
+}
+
+const size = (w: { force: readonly number[] } | undefined): number => Math.hypot(...(w?.force ?? [0]));
+
+function Live({ s, r }: { s: ToolState; r: Rendering | undefined }): JSX.Element {
+  const held = (s.resisted?.directions ?? []).filter((d) => d.weight > 0.005);
+  return (
+    <>
+      <Row label="device to tool">{mm(s.error_p)}, {degrees(s.error_r)}</Row>
+      <Row label="device exerts">{newtons(size(s.command))}{s.limited && ', limited'}</Row>
+      <Row label={`hand, ${r?.hand ?? 'measured'}`}>{newtons(size(s.hand))}</Row>
+      {s.resisted && <Row label="resisted">{held.length === 0 ? 'no direction' : `${held.length} of 6: ${held.map((d) => fixed(100 * d.weight, 0)).join(', ')} %`}</Row>}
+      {!!s.withheld && <Row label="withheld">{fixed(s.withheld * 1e3, 3)} mN s of impulses, by the device{'\u2019'}s limits</Row>}
+      {s.port !== undefined && <Row label="out of the port">{fixed(s.port * 1e3, 3)} mJ{s.damped ? `, ${fixed(s.damped * 1e3, 3)} mJ damped` : ''}</Row>}
+    </>
+  );
+}
+
+// Runs to lay over one another; the plot below draws them.
+function Comparison(): JSX.Element {
+  const c = compare.value;
+  return (
+    <Group title="Compare controls" open note={c.runs.length ? `${c.runs.length} kept` : ''}>
+      <div class="buttons">
+        {c.busy
+          ? <button type="button" class="chip" onClick={() => void compareAll()}><Icon name="stop" />Stop comparing ({c.busy})</button>
+          : <button type="button" class="chip" title="Stops, then runs each control from the start" disabled={store.halted.value} onClick={() => void compareAll()}><Icon name="run" />Run all four</button>}
+        <button type="button" class="chip" disabled={!c.now.count} onClick={keepRun}><Icon name="save" />Keep this run</button>
+      </div>
+      <NumberField shown="each for" label="Seconds of each run" unit="s" step={1} digits={1} value={c.seconds} onCommit={(v) => (compare.value = { ...compare.value, seconds: Math.max(1, Math.min(60, v)) })} />
+    </Group>
+  );
+}
+
+function Start({ tool }: { tool: Tool }): JSX.Element {
+  const p = tool.start?.p ?? [0, 0, 0];
+  return (
+    <Group title="Start of the device" note={Math.hypot(...p) > 0 ? 'apart from the tool' : 'with the tool'}>
+      <div class="triple">
+        {['x', 'y', 'z'].map((axis, i) => (
+          <NumberField key={axis} shown={axis} label={`Start of the device ${axis}`} unit="mm" digits={2} value={p[i]! * MM}
+            onCommit={(v) => void patchStart({ p: p.map((x, k) => (k === i ? v / MM : x)) as [number, number, number] })} />
+        ))}
+      </div>
+    </Group>
+  );
+}
+
+export function ControlPanel(): JSX.Element | null {
+  const tool = renderedTool();
+  if (!tool) return null;
+  const control = tool.control ?? 'impedance';
+  const state = store.figures.value?.tools.find((t) => heldBy(t) === heldBy(tool));
+  return (
+    <Section id="control" title="Control">
+      <p class="quiet">{tool.device} holds {heldBy(tool)}.</p>
+      <div class="kinds" role="group" aria-label="Control">
+        {CONTROLS.map((c) => <button key={c} type="button" class="chip" data-control={c} aria-pressed={c === control} onClick={() => void setControl(c)}>{controlWords[c][0]}</button>)}
+      </div>
+      <p class="words-small">{controlWords[control][1]}.</p>
+      {state && <Live s={state} r={tool.rendering} />}
+      <Comparison />
+      <Settings r={tool.rendering ?? {}} control={control} />
+      <Start tool={tool} />
+    </Section>
+  );
+}
