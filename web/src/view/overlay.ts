@@ -1,13 +1,14 @@
 // Crisp marks over the scene, in pixels: outlines of hovered and selected features, handles, links of
-// constraints, force arrows with their values, the spring of a drag, numbers of ghosts.
-import { Vector3, type Camera } from 'three';
+// constraints, force arrows with their values, contacts, the spring of a drag, numbers of ghosts.
+import { Quaternion, Vector3, type Camera } from 'three';
 import type { Bodies, Body } from './bodies';
 import { outline } from './picking';
-import type { Palette } from './palette';
+import type { ColourName, Palette } from './palette';
+import { Touching } from './touching';
 import { place } from '../kinds';
-import { heldBy } from '../mechanisms';
+import { heldBy, whole } from '../mechanisms';
 import { poses } from '../poses';
-import type { Vec3 } from '../protocol';
+import type { Tool, Vec3 } from '../protocol';
 import * as store from '../store';
 import { newtons } from '../words';
 
@@ -18,10 +19,13 @@ const FORCE_SHOWN_N = 0.02;
 
 const a = new Vector3();
 const b = new Vector3();
+const turn = new Quaternion();
+const origin: Vec3 = [0, 0, 0];
 
 export class Overlay {
   spring: Spring | null = null;
   labels: Label[] = [];
+  readonly touching = new Touching();
   private readonly pen: CanvasRenderingContext2D;
   private width = 1;
   private height = 1;
@@ -46,13 +50,14 @@ export class Overlay {
   private get busy(): boolean {
     return !!(this.spring || this.labels.length || store.hoverObject.value || store.hoverRef.value ||
       store.picked.value.length || store.selectedConstraint.value || store.selectedObject.value ||
-      store.culprits.value.length || store.related.value.length || this.pushed());
+      store.culprits.value.length || store.related.value.length || this.pushed() || this.touching.busy(performance.now()) ||
+      store.tools.value.some((t) => t.mechanism));
   }
 
   private pushed(): boolean {
     if (store.runState.value === 'stopped') return false;
     const tools = store.simulation.value?.tools;
-    return !!tools?.some((t) => Math.hypot(...t.operator.force) >= FORCE_SHOWN_N || Math.hypot(...t.constraint.force) >= FORCE_SHOWN_N);
+    return !!tools?.some((t) => Math.hypot(...t.operator.force) >= FORCE_SHOWN_N || Math.hypot(...t.constraint.force) >= FORCE_SHOWN_N || !!t.command);
   }
 
   draw(): void {
@@ -70,14 +75,27 @@ export class Overlay {
     for (const ref of store.picked.value) this.feature(ref, this.palette.css('selected'), true);
     if (store.hoverRef.value) this.feature(store.hoverRef.value, this.palette.css('hover'), false);
     this.selectedObject();
+    this.places();
     this.forces();
+    this.touching.draw(this, performance.now());
     if (this.spring) this.drawSpring(this.spring);
     for (const label of this.labels) this.numbered(label);
   }
 
   // ---- coordinates ------------------------------------------------------------------------------
 
-  private toScreen(v: Vector3): boolean {
+  colour(name: ColourName): string {
+    return this.palette.css(name);
+  }
+
+  // World length of a pixel at a point.
+  pixel(at: Vec3): number {
+    b.fromArray(at);
+    const distance = b.distanceTo(this.camera.position);
+    return (2 * Math.tan(Math.PI / 9) * distance) / this.height;
+  }
+
+  toScreen(v: Vector3): boolean {
     v.project(this.camera);
     const ahead = v.z < 1;
     v.set(((v.x + 1) / 2) * this.width, ((1 - v.y) / 2) * this.height, v.z);
@@ -106,7 +124,25 @@ export class Overlay {
     this.pen.stroke();
   }
 
-  private dot(x: number, y: number, radius: number, colour: string, filled: boolean): void {
+  segment(x0: number, y0: number, x1: number, y1: number, colour: string, width: number): void {
+    this.pen.beginPath();
+    this.pen.moveTo(x0, y0);
+    this.pen.lineTo(x1, y1);
+    this.stroke(colour, width);
+  }
+
+  // A square with a cross in it.
+  crossed(x: number, y: number, r: number, colour: string): void {
+    this.pen.beginPath();
+    this.pen.rect(x - r, y - r, 2 * r, 2 * r);
+    this.pen.moveTo(x - r, y - r);
+    this.pen.lineTo(x + r, y + r);
+    this.pen.moveTo(x + r, y - r);
+    this.pen.lineTo(x - r, y + r);
+    this.stroke(colour, 1.6);
+  }
+
+  dot(x: number, y: number, radius: number, colour: string, filled: boolean): void {
     this.pen.beginPath();
     this.pen.arc(x, y, radius, 0, 2 * Math.PI);
     if (filled) {
@@ -252,29 +288,61 @@ export class Overlay {
     this.pen.fill();
   }
 
-  // From the tool's origin; its length grows with the force and stays on the screen.
-  private force(object: string, f: Vec3, colour: string, width: number): void {
-    const size = Math.hypot(f[0], f[1], f[2]);
-    if (size < FORCE_SHOWN_N) return;
-    const body = this.bodies.get(object);
-    const o = poses.slot(object) * 7;
-    if (!body || o < 0) return;
-    const v = poses.values;
-    const length = (body.size * 1.4 * size) / (size + 8);
-    a.set(v[o]!, v[o + 1]!, v[o + 2]!);
-    b.set(...f).multiplyScalar(length / size).add(a);
+  // Its length grows with the force and stays on the screen.
+  forceAt(at: Vec3, f: Vec3, size: number, text: string, colour: string, width: number, longest = this.pixel(at) * 90): void {
+    a.fromArray(at);
+    b.fromArray(f).multiplyScalar((longest * size) / (size + 8) / size).add(a);
     if (!this.toScreen(a) || !this.toScreen(b)) return;
     this.arrow(colour, width, 4 + 2 * width);
-    this.tag(b.x + 4, b.y, newtons(size), colour);
+    if (text) this.tag(b.x + 4, b.y, text, colour);
+  }
+
+  // The tool's origin in the world, as it is drawn; false where nothing is held.
+  private origin(tool: Tool): boolean {
+    const o = poses.slot(heldBy(tool)) * 7;
+    if (o < 0) return false;
+    const v = poses.values;
+    turn.set(v[o + 4]!, v[o + 5]!, v[o + 6]!, v[o + 3]!);
+    b.fromArray(whole(tool.at).p).applyQuaternion(turn);
+    origin[0] = v[o]! + b.x;
+    origin[1] = v[o + 1]! + b.y;
+    origin[2] = v[o + 2]! + b.z;
+    return true;
+  }
+
+  private force(tool: Tool, f: Vec3 | undefined, colour: string, width: number, word = ''): void {
+    const size = f ? Math.hypot(f[0], f[1], f[2]) : 0;
+    const body = this.bodies.get(heldBy(tool));
+    if (!f || size < FORCE_SHOWN_N || !body || !this.origin(tool)) return;
+    const longest = body.pins.length ? this.pixel(origin) * 170 : body.size * 1.4;
+    this.forceAt(origin, f, size, word + newtons(size), colour, width, longest);
   }
 
   private forces(): void {
     if (store.runState.value === 'stopped') return;
-    for (const tool of store.simulation.value?.tools ?? []) {
-      const held = heldBy(tool);
-      this.force(held, tool.operator.force, this.palette.css('force'), 3);
-      this.force(held, tool.constraint.force, this.palette.css('reaction'), 1.5);
+    const tools = store.tools.value;
+    const states = store.simulation.value?.tools ?? [];
+    for (let i = 0; i < states.length && i < tools.length; i++) {
+      const state = states[i]!;
+      this.force(tools[i]!, state.operator.force, this.palette.css('force'), 3);
+      this.force(tools[i]!, state.constraint.force, this.palette.css('reaction'), 1.5);
+      this.force(tools[i]!, state.command?.force, this.palette.css('reaction'), 2, 'device ');
+      this.force(tools[i]!, state.impulse?.force, this.palette.css('selected'), 2.4, 'hit ');
     }
+  }
+
+  // Where a link is held, and where it would be.
+  private places(): void {
+    for (const tool of store.tools.value) {
+      if (!tool.mechanism || !this.origin(tool)) continue;
+      a.fromArray(origin);
+      if (this.toScreen(a)) this.dot(a.x, a.y, 4.5, this.palette.css('force'), true);
+    }
+    const pointed = store.pointed.value;
+    const body = pointed && this.bodies.get(pointed.id);
+    if (!body) return;
+    a.fromArray(pointed.at).applyMatrix4(body.node.matrixWorld);
+    if (this.toScreen(a)) this.dot(a.x, a.y, 5.5, this.palette.css('selected'), false);
   }
 
   // A zigzag from the grabbed point to the cursor.

@@ -14,6 +14,7 @@ import { Locus } from './locus';
 import { Overlay } from './overlay';
 import { Palette } from './palette';
 import { Picker } from './picking';
+import { ResistedMarks } from './resisted';
 import { Swing } from './swing';
 import { Walls } from './walls';
 import { Pointer } from './pointer';
@@ -45,6 +46,7 @@ export class Viewport {
   private readonly ghosts: Ghosts;
   private readonly swing: Swing;
   private readonly walls: Walls;
+  private readonly resisted: ResistedMarks;
   private readonly overlay: Overlay;
   private readonly picker: Picker;
   private readonly cube: ViewCube;
@@ -63,13 +65,14 @@ export class Viewport {
     this.ghosts = new Ghosts(this.palette, this.bodies);
     this.swing = new Swing(this.palette, this.bodies);
     this.walls = new Walls(this.palette, this.bodies);
+    this.resisted = new ResistedMarks(this.palette.colour('reaction'));
     this.picker = new Picker(this.camera, this.bodies);
     this.overlay = new Overlay(bits.overlay, this.camera, this.bodies, this.palette);
     this.cube = new ViewCube(bits.cube, this.camera, (view) => this.look(view));
     const drag = new Drag(this.camera, this.picker, this.overlay);
     this.pointer = new Pointer(bits.canvas, this.picker, drag, this.controls, this.locus.marks, () => this.invalidate());
     this.light();
-    this.stage.add(this.grid.lines, this.bodies.root, this.locus.root, this.ghosts.root, this.swing.root, this.walls.root, this.camera);
+    this.stage.add(this.grid.lines, this.bodies.root, this.locus.root, this.ghosts.root, this.swing.root, this.walls.root, this.resisted.root, this.camera);
     new ResizeObserver(() => this.resize()).observe(bits.host);
     this.resize();
     this.subscribe();
@@ -117,8 +120,10 @@ export class Viewport {
       this.invalidate();
     });
     effect(() => {
-      store.simulation.value;
+      const now = store.simulation.value;
       this.ghosts.showDevice();
+      this.resisted.show(store.tools.value[0], now?.tools[0]);
+      this.overlay.touching.take(performance.now());
       this.invalidate();
     });
     effect(() => {
@@ -142,6 +147,7 @@ export class Viewport {
     this.palette.read();
     this.stage.background = this.palette.colour('canvas');
     this.bodies.recolour(this.palette);
+    this.resisted.recolour(this.palette.colour('reaction'));
     this.grid.rebuild();
     this.invalidate();
   }
@@ -318,11 +324,12 @@ export class Viewport {
     }
     this.pointer.frame();
     this.locus.update(this.camera);
+    this.resisted.place(this.camera);
     this.swing.frame(performance.now());
     this.renderer.render(this.stage, this.camera);
     this.overlay.draw();
     if (this.cameraMoved) this.publishCamera();
-    if (this.swing.moving) this.invalidate();
+    if (this.swing.moving || this.overlay.touching.flashing) this.invalidate();
   }
 
   // For tests and tools that aim at the canvas: world to clip space, and the size in CSS pixels.

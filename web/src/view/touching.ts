@@ -1,0 +1,81 @@
+// Contacts over the scene: a point, its normal and its force; a dot while it lasts, a burst where
+// something hit, a crossed square where it is jammed. A burst stays for a moment to be seen.
+import { Vector3 } from 'three';
+import type { Overlay } from './overlay';
+import type { Contact, Vec3 } from '../protocol';
+import * as store from '../store';
+import { newtons } from '../words';
+
+const FLASH_MS = 450;
+const NORMAL_PX = 16;
+const MOST = 64;
+
+const from = new Vector3();
+const to = new Vector3();
+
+interface Flash { point: Vec3; impulse: number; until: number }
+
+export class Touching {
+  private readonly flashes: Flash[] = [];
+  private seen: readonly Contact[] = [];
+
+  // Anything to draw now?
+  busy(now: number): boolean {
+    while (this.flashes.length && this.flashes[0]!.until < now) this.flashes.shift();
+    return this.flashes.length > 0 || store.contacts.value.length > 0;
+  }
+
+  get flashing(): boolean {
+    return this.flashes.length > 0;
+  }
+
+  // New contacts with the state.
+  take(now: number): void {
+    const list = store.contacts.peek();
+    if (list === this.seen) return;
+    this.seen = list;
+    for (const c of list) if (c.state === 'colliding' && this.flashes.length < MOST) this.flashes.push({ point: c.point, impulse: c.impulse, until: now + FLASH_MS });
+  }
+
+  draw(o: Overlay, now: number): void {
+    this.take(now);
+    const contacts = store.contacts.value;
+    const alone = contacts.length <= 6; // more numbers would hide what they are about
+    for (let i = 0; i < contacts.length && i < MOST; i++) this.contact(o, contacts[i]!, alone);
+    for (let i = 0; i < this.flashes.length; i++) this.burst(o, this.flashes[i]!, now);
+  }
+
+  private contact(o: Overlay, c: Contact, numbered: boolean): void {
+    from.fromArray(c.point);
+    if (!o.toScreen(from)) return;
+    const jammed = c.state === 'jammed';
+    const colour = o.colour(jammed ? 'conflict' : 'hover');
+    this.normal(o, c, colour);
+    if (jammed) o.crossed(from.x, from.y, 5.5, colour);
+    else o.dot(from.x, from.y, 3.5, colour, true);
+    const size = Math.hypot(c.force[0], c.force[1], c.force[2]);
+    if (size > 0.02) o.forceAt(c.point, c.force, size, numbered ? newtons(size) : '', o.colour('reaction'), 1.6);
+  }
+
+  // A short stroke of one length on the screen.
+  private normal(o: Overlay, c: Contact, colour: string): void {
+    to.fromArray(c.normal).multiplyScalar(o.pixel(c.point) * NORMAL_PX);
+    to.x += c.point[0];
+    to.y += c.point[1];
+    to.z += c.point[2];
+    if (o.toScreen(to)) o.segment(from.x, from.y, to.x, to.y, colour, 1.4);
+  }
+
+  private burst(o: Overlay, f: Flash, now: number): void {
+    from.fromArray(f.point);
+    if (!o.toScreen(from)) return;
+    const left = Math.max(0, (f.until - now) / FLASH_MS);
+    const colour = o.colour('selected');
+    const reach = 7 + 9 * (1 - left);
+    for (let k = 0; k < 8; k++) {
+      const a = (k * Math.PI) / 4;
+      const [x, y] = [Math.cos(a), Math.sin(a)];
+      o.segment(from.x + 0.45 * reach * x, from.y + 0.45 * reach * y, from.x + reach * x, from.y + reach * y, colour, 0.6 + 1.8 * left);
+    }
+  }
+}
