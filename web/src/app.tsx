@@ -33,6 +33,9 @@ function Tabs(): JSX.Element {
   );
 }
 
+// A scene of mechanisms alone has no features to join.
+const joins = (): boolean => store.objects.value.length > 0 || store.mechanisms.value.length === 0;
+
 export function App(): JSX.Element {
   return (
     <div class={`app tab-${store.narrowTab.value}`}>
@@ -40,7 +43,7 @@ export function App(): JSX.Element {
       <nav class="left" aria-label="Scene"><Tree /><Constraints /><Contacts /><Tasks /></nav>
       <Stage />
       <Tabs />
-      <aside class="right" aria-label="Inspector"><Join /><Inspector /><MechanismPanel /><FeaturesPanel /><TaskPanel /><SolutionPanel /><ControlPanel /><DevicePanel /></aside>
+      <aside class="right" aria-label="Inspector">{joins() && <Join />}<Inspector /><MechanismPanel /><FeaturesPanel /><TaskPanel /><SolutionPanel /><ControlPanel /><DevicePanel /></aside>
       <section class="bottom" aria-label="Plots and events"><Plots /><Events /></section>
       <Dialogs />
       {store.dialog.value === 'chain' && <ChainDialog />}

@@ -54,11 +54,12 @@ export function record(time: number, error: number): void {
   run.errors[run.count++] = error * 1e3;
 }
 
-// Switched under way: the run is both.
+// Switched under way: the run is both; before it went on, it is the new one alone.
 function relabel(run: Run, control: Control): void {
   run.control = control;
+  if (run.times[run.count - 1]! < 0.02) run.label = '';
   const word = controlWords[control][0];
-  if (!run.label.endsWith(word)) run.label = `${run.label}, then ${word}`;
+  if (!run.label.endsWith(word)) run.label = run.label ? `${run.label}, then ${word}` : word;
 }
 
 function begin(control: Control): void {
@@ -70,15 +71,17 @@ function begin(control: Control): void {
   run.label = controlWords[control][0];
 }
 
-function slice(run: Run): Run {
-  return { ...run, times: run.times.slice(0, run.count), errors: run.errors.slice(0, run.count) };
+function slice(run: Run, seconds: number): Run {
+  let count = run.count;
+  while (count > 1 && run.times[count - 1]! > seconds) count--;
+  return { ...run, count, times: run.times.slice(0, count), errors: run.errors.slice(0, count) };
 }
 
-export function keepRun(): void {
+export function keepRun(seconds = Infinity): void {
   const c = compare.peek();
   if (c.now.count < 2) return;
   const same = c.runs.filter((r) => r.label.replace(/ \d+$/, '') === c.now.label).length;
-  const kept = slice(c.now);
+  const kept = slice(c.now, seconds);
   if (same) kept.label = `${kept.label} ${same + 1}`;
   compare.value = { ...c, runs: [...c.runs, kept].slice(-KEPT) };
   store.announce(`Kept: ${kept.label}.`);
@@ -121,7 +124,7 @@ async function one(control: Control, seconds: number, mine: () => boolean): Prom
   if (!(await setRun('running')) || !(await until(seconds, mine))) return false;
   await setRun('paused');
   await sleep(150);
-  keepRun();
+  keepRun(seconds);
   return true;
 }
 

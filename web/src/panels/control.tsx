@@ -95,7 +95,7 @@ function Live({ s, r }: { s: ToolState; r: Rendering | undefined }): JSX.Element
       <Row label="device to tool">{mm(s.error_p)}, {degrees(s.error_r)}</Row>
       <Row label="device exerts">{newtons(size(s.command))}{s.limited && ', limited'}</Row>
       <Row label={`hand, ${r?.hand ?? 'measured'}`}>{newtons(size(s.hand))}</Row>
-      {s.resisted && <Row label="resisted">{held.length === 0 ? 'no direction' : `${held.length} of 6: ${held.map((d) => fixed(100 * d.weight, 0)).join(', ')} %`}</Row>}
+      {s.resisted && store.runState.value !== 'stopped' && <Row label="resisted">{held.length === 0 ? 'no direction' : `${held.length} of 6: ${held.map((d) => fixed(100 * d.weight, 0)).join(', ')} %`}</Row>}
       {!!s.withheld && <Row label="withheld">{fixed(s.withheld * 1e3, 3)} mN s of impulses, by the device{'\u2019'}s limits</Row>}
       {s.port !== undefined && <Row label="out of the port">{fixed(s.port * 1e3, 3)} mJ{s.damped ? `, ${fixed(s.damped * 1e3, 3)} mJ damped` : ''}</Row>}
     </>
@@ -111,7 +111,7 @@ function Comparison(): JSX.Element {
         {c.busy
           ? <button type="button" class="chip" onClick={() => void compareAll()}><Icon name="stop" />Stop comparing ({c.busy})</button>
           : <button type="button" class="chip" title="Stops, then runs each control from the start" disabled={store.halted.value} onClick={() => void compareAll()}><Icon name="run" />Run all four</button>}
-        <button type="button" class="chip" disabled={!c.now.count} onClick={keepRun}><Icon name="save" />Keep this run</button>
+        <button type="button" class="chip" disabled={!c.now.count} onClick={() => keepRun()}><Icon name="save" />Keep this run</button>
       </div>
       <NumberField shown="each for" label="Seconds of each run" unit="s" step={1} digits={1} value={c.seconds} onCommit={(v) => (compare.value = { ...compare.value, seconds: Math.max(1, Math.min(60, v)) })} />
     </Group>

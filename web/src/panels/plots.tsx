@@ -116,7 +116,7 @@ function Comparison(): JSX.Element {
   store.figures.value;
   sampled.value;
   const { runs, now } = compare.value;
-  const again = runs.some((r) => r.count === now.count && r.control === now.control); // it was just kept
+  const again = runs.some((r) => r.label.startsWith(now.label) && Math.abs(r.count - now.count) < 200 && store.runState.value !== 'running'); // it was just kept
   return (
     <figure class="plot wide-plot">
       <figcaption>

@@ -133,8 +133,9 @@ function Known({ solution }: { solution: Solution }): JSX.Element {
   );
 }
 
-export function SolutionPanel(): JSX.Element {
+export function SolutionPanel(): JSX.Element | null {
   const solution = store.solutions.value.get(store.shownObject.value);
+  if (!solution && store.mechanisms.value.length) return null;
   return (
     <Section id="freedoms" title="Freedoms">
       {solution

@@ -54,7 +54,8 @@ function Item({ task }: { task: Task }): JSX.Element {
 
 export function Tasks(): JSX.Element | null {
   const list = store.tasks.value;
-  const object = store.selectedObject.value && store.toolIndex(store.selectedObject.value) >= 0 ? store.selectedObject.value : store.tools.value[0]?.object;
+  const selected = store.objectOf(store.selectedObject.value)?.id ?? '';
+  const object = selected && store.toolIndex(selected) >= 0 ? selected : store.tools.value[0]?.object;
   if (!list.length && !object) return null;
   const add = object && <Tool icon="plus" label={`Add a task for ${object}`} onClick={() => void addTask(object)} />;
   return (
