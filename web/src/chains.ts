@@ -1,8 +1,10 @@
 // Edits of mechanisms, materials and contacts, and of how an impedance device renders: each one REST
 // call, as all edits (actions.ts).
 import { attempt, latest, letGo, refuse } from './actions';
-import { builtLink, linkName, type Stated } from './mechanisms';
+import { builtLink, linkId, linkName, linkPoses, type Stated } from './mechanisms';
 import { IDENTITY } from './maths';
+import { posesChanged } from './link';
+import { poses } from './poses';
 import { call, enc } from './rest';
 import type { ContactSettings, Control, Joint, Material, Mechanism, Motor, Pose, Rendering, Tool, Vec3 } from './protocol';
 import * as store from './store';
@@ -60,11 +62,27 @@ export const patchJoint = (m: Mechanism, i: number, joint: { [K in keyof Joint]?
 export const setPositions = (m: Mechanism, q: readonly number[]): Promise<boolean> =>
   patchMechanism(m.id, { links: m.links.map((l, i) => ({ ...l, joint: { ...l.joint, position: q[i]! } })) });
 
-// Effective at once, running or not.
-export const setMotor = (m: Mechanism, i: number, motor: Motor | null): Promise<boolean> =>
-  latest(`motor ${m.id} ${i}`, () => attempt(() => (motor
-    ? call('PUT', `${at(m.id)}/joints/${i}/motor`, motor)
-    : call('DELETE', `${at(m.id)}/joints/${i}/motor`))));
+// Bends it on the screen alone, while a hand is still at it.
+export function showBent(m: Mechanism, q: readonly number[]): void {
+  linkPoses(m, q).forEach((pose, i) => poses.show(linkId(m.id, i), pose));
+  posesChanged();
+}
+
+// Effective at once, running or not. A motor goes over as a whole: numbers that were just typed count
+// before their echo is here.
+const typed = new Map<string, { motor: Motor; timer: number }>();
+const ECHO_MS = 800;
+
+export function setMotor(m: Mechanism, i: number, patch: Motor | null): Promise<boolean> {
+  const key = `motor ${m.id} ${i}`;
+  const before = typed.get(key);
+  clearTimeout(before?.timer);
+  const motor = patch && { ...(before?.motor ?? store.mechanismOf(m.id)?.links[i]?.joint.motor), ...patch };
+  if (motor) typed.set(key, { motor, timer: window.setTimeout(() => typed.delete(key), ECHO_MS) });
+  else typed.delete(key);
+  const path = `${at(m.id)}/joints/${i}/motor`;
+  return latest(key, () => attempt(() => (motor ? call('PUT', path, motor) : call('DELETE', path))));
+}
 
 export const addLink = (m: Mechanism, stated: Stated): Promise<boolean> =>
   attempt(() => call('POST', `${at(m.id)}/links`, builtLink(stated)));

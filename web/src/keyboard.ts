@@ -1,6 +1,7 @@
 // The keyboard: commands by their keys, Tab among overlapping features, arrows that push or nudge.
 import { commands, type Command } from './commands';
 import { moveAlong, push } from './actions';
+import { patchJoint } from './chains';
 import { currentView } from './viewer';
 import * as store from './store';
 import type { Vec3 } from './protocol';
@@ -65,13 +66,24 @@ function keepPushing(): void {
   push(0, pushForce());
 }
 
+// The selected link's joint, while stopped.
+function nudgeJoint(sign: number, fine: boolean): boolean {
+  const found = store.linkRef(store.selectedObject.value);
+  if (!found || store.runState.value !== 'stopped') return !!found;
+  const { joint } = found.link;
+  const by = sign * (joint.type === 'prismatic' ? NUDGE_M : NUDGE_RAD) * (fine ? 0.1 : 1);
+  void patchJoint(found.mechanism, found.index, { position: (joint.position ?? 0) + by });
+  return true;
+}
+
 function nudge(key: string, fine: boolean): void {
+  const sign = key === 'ArrowRight' || key === 'ArrowUp' || key === 'PageUp' ? 1 : -1;
+  if (nudgeJoint(sign, fine)) return;
   const object = store.shownObject.value;
   const solution = store.solutions.value.get(object);
   const branch = solution?.branches.find((b) => b.id === solution.branch);
   const parameter = branch?.parameters[store.freedom.value];
   if (!solution?.parameters || !parameter) return;
-  const sign = key === 'ArrowRight' || key === 'ArrowUp' || key === 'PageUp' ? 1 : -1;
   const by = sign * (parameter.unit === 'm' ? NUDGE_M : NUDGE_RAD) * (fine ? 0.1 : 1);
   void moveAlong(object, solution.parameters.map((v, i) => (i === store.freedom.value ? v + by : v)));
 }

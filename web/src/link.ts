@@ -19,6 +19,9 @@ export function whenPosesCome(run: () => void): void {
   onPoses = run;
 }
 
+// Somebody else wrote into the table.
+export const posesChanged = (): void => onPoses();
+
 export function whenSamplesCome(columns: typeof onColumns, rows: typeof onSamples): void {
   onColumns = columns;
   onSamples = rows;

@@ -17,6 +17,7 @@ export class PoseTable {
   private slots = new Map<string, number>();
   private order = new Int32Array(CAP).fill(-1); // slot of the i-th moving object
   private moving = 0;
+  private readonly shown = new Uint8Array(CAP); // 1: shown elsewhere, frames do not move it
 
   // Takes the scene's objects and links over; those that were moving keep where they are, links only
   // while they are `live`: stopped, they are where the scene says.
@@ -25,6 +26,7 @@ export class PoseTable {
     const old = this.slots;
     const movers = new Set(index);
     this.slots = new Map();
+    this.shown.fill(0);
     const add = (id: string, pose: Pose | undefined, keep: boolean): void => {
       const was = old.get(id);
       const i = this.slots.size;
@@ -64,9 +66,18 @@ export class PoseTable {
   private take(view: DataView, at: number): void {
     const index = view.getUint32(at, true);
     const slot = index < this.moving ? this.order[index]! : -1;
-    if (slot < 0) return;
+    if (slot < 0 || this.shown[slot]) return;
     for (let k = 0; k < WIDTH; k++)
       this.values[slot * WIDTH + k] = view.getFloat32(at + 4 + 4 * k, true);
+  }
+
+  // Shows it there until the next document: an edit that is under way.
+  show(id: string, pose: Pose): void {
+    const slot = this.slot(id);
+    if (slot < 0) return;
+    this.put(slot, pose);
+    this.shown[slot] = 1;
+    this.version++;
   }
 
   slot(id: string): number {

@@ -48,6 +48,8 @@ function range(j: Joint): [number, number] {
   return turns(j) ? [-Math.PI, Math.PI] : [-SLIDE_M, SLIDE_M];
 }
 
+const bent = (m: Mechanism, i: number, q: number): number[] => m.links.map((l, k) => (k === i ? q : (l.joint.position ?? 0)));
+
 function JointRow({ m, i, q }: { m: Mechanism; i: number; q: number }): JSX.Element {
   const joint = m.links[i]!.joint;
   const name = linkName(m, i);
@@ -61,7 +63,8 @@ function JointRow({ m, i, q }: { m: Mechanism; i: number; q: number }): JSX.Elem
   return (
     <li class="freedom" onMouseEnter={() => point(true)} onMouseLeave={() => point(false)} onFocusCapture={() => point(true)} onBlurCapture={() => point(false)}>
       <button type="button" class="joint-name" title={`Select ${name}`} onClick={() => store.selectObject(id)}><Icon name={turns(joint) ? 'turn' : 'slide'} />{name}</button>
-      <input type="range" min={low} max={high} step={(high - low) / 360} value={q} disabled={locked} aria-label={`Joint of ${name}`} onInput={(e) => put(Number(e.currentTarget.value))} />
+      <input type="range" min={low} max={high} step={(high - low) / 360} value={q} disabled={locked} aria-label={`Joint of ${name}`}
+        onInput={(e) => chains.showBent(m, bent(m, i, Number(e.currentTarget.value)))} onChange={(e) => put(Number(e.currentTarget.value))} />
       <NumberField label={`Position of ${name}`} unit={unitOf(joint)} digits={2} disabled={locked} value={q * factor(joint)} onCommit={(v) => put(v / factor(joint))} />
     </li>
   );
@@ -122,7 +125,7 @@ function MotorFields({ m, i }: { m: Mechanism; i: number }): JSX.Element {
       <div class="triple">
         {MOTOR.map(([key, word, unit, scale]) => (
           <NumberField key={key} shown={word} label={`Motor ${word}`} unit={unit(turns(joint))} step={key === 'torque' ? 0.1 : 1} value={(motor[key] ?? 0) * scale(turns(joint))}
-            onCommit={(v) => void chains.setMotor(m, i, { ...motor, [key]: v / scale(turns(joint)) })} />
+            onCommit={(v) => void chains.setMotor(m, i, { [key]: v / scale(turns(joint)) })} />
         ))}
       </div>
       <p class="quiet">Torque + stiffness (target {'\u2212'} position) + damping (rate {'\u2212'} velocity), at most as said (0: no bound). At once, running or not.</p>

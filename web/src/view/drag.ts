@@ -1,12 +1,14 @@
 // Moving an object by the pointer. While the simulation runs, a held object is pulled by a spring
 // from the grabbed point to the cursor: a force, never a jump. While stopped, an object goes along its
-// freedoms only.
+// freedoms only, a link by the joints that carry it.
 import { Plane, Vector3, type Camera } from 'three';
 import type { Overlay } from './overlay';
 import type { Hit, Picker } from './picking';
 import { drag, moveAlong, moveNear, release } from '../actions';
+import { setPositions, showBent } from '../chains';
 import { dragParameters, follow, followStrand } from '../freedoms';
 import { add, sub, toLocal, toWorld } from '../maths';
+import { reachFor } from '../mechanisms';
 import { poses } from '../poses';
 import type { Branch, Pose, Solution, Vec3 } from '../protocol';
 import * as store from '../store';
@@ -14,13 +16,14 @@ import { newtons } from '../words';
 
 const toArray = (v: Vector3): Vec3 => [v.x, v.y, v.z];
 
-export type DragKind = 'pull' | 'slide' | '';
+export type DragKind = 'pull' | 'slide' | 'reach' | ''; // reach: a link, its joints follow
 
 // What a press on this body would do.
 export function dragKind(object: string): DragKind {
   if (store.link.value !== 'open') return '';
   if (store.runState.value === 'running' && store.toolIndex(object) >= 0) return 'pull';
   if (store.runState.value === 'running') return '';
+  if (store.linkRef(object)) return store.runState.value === 'stopped' ? 'reach' : '';
   const solution = store.solutions.value.get(object);
   return solution && solution.dof > 0 ? 'slide' : '';
 }
@@ -38,6 +41,7 @@ export class Drag {
   private readonly plane = new Plane();
   private start: Pose | null = null;
   private parameters: number[] = [];
+  private joints: number[] = [];
   private stale = false;
   private turn = false;
   private only = -1; // the one freedom whose mark was grabbed
@@ -58,7 +62,10 @@ export class Drag {
     this.facePlane(hit.world);
     this.start = poses.pose(this.object);
     this.parameters = [...(store.solutions.value.get(this.object)?.parameters ?? [])];
-    store.selectObject(this.object);
+    const link = store.linkRef(this.object);
+    this.joints = link?.mechanism.links.map((l) => l.joint.position ?? 0) ?? [];
+    if (link) store.selectLink(this.object, toArray(hit.local));
+    else store.selectObject(this.object);
   }
 
   // From an arrow or a ring: along that freedom alone.
@@ -107,7 +114,22 @@ export class Drag {
     if (!this.stale) return;
     this.stale = false;
     if (this.kind === 'pull') drag(store.toolIndex(this.object), toArray(this.local), toArray(this.target), this.turn);
+    else if (this.kind === 'reach') this.reach();
     else this.slide();
+  }
+
+  // Taken over when it is let go: one step for undo.
+  private takeReach(): void {
+    const link = store.linkRef(this.object);
+    if (link) void setPositions(link.mechanism, this.joints);
+  }
+
+  // The joints from the base to the grabbed link bring the grabbed point to the cursor.
+  private reach(): void {
+    const link = store.linkRef(this.object);
+    if (!link) return;
+    this.joints = reachFor(link.mechanism, link.index, this.joints, toArray(this.local), toArray(this.target));
+    showBent(link.mechanism, this.joints);
   }
 
   private place(): void {
@@ -150,6 +172,7 @@ export class Drag {
   end(): void {
     if (this.kind === 'pull') release(store.toolIndex(this.object));
     else if (this.kind === 'slide' && this.stale) this.slide();
+    else if (this.kind === 'reach') this.takeReach();
     this.kind = '';
     this.only = -1;
     this.stale = false;
