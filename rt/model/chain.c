@@ -233,6 +233,17 @@ static gw_sym3 lower_of(const gw_mat3 *m)
     return (gw_sym3){m->m[0][0], m->m[1][0], m->m[1][1], m->m[2][0], m->m[2][1], m->m[2][2]};
 }
 
+/* Products of inertia that rounding left are none. */
+static gw_sym3 tidied(gw_sym3 s)
+{
+    double small = 1e-15 * (s.xx + s.yy + s.zz);
+    double *products[] = {&s.yx, &s.zx, &s.zy};
+    for (int i = 0; i < 3; i++)
+        if (fabs(*products[i]) <= small)
+            *products[i] = 0;
+    return s;
+}
+
 /* The link in axes of which z is the joint's. */
 static void derive(const gw_chain_link *link, gw_quat parent_axes_from_link, gw_chain_joint *j)
 {
@@ -250,6 +261,9 @@ static void derive(const gw_chain_link *link, gw_quat parent_axes_from_link, gw_
                           .inertia = gw_sym3_turned(&r, &inertia),
                           .mass = link->mass.mass,
                           .slides = link->kind == GW_JOINT_PRISMATIC};
+    j->inertia = tidied(j->inertia);
+    j->principal = j->inertia.yx == 0 && j->inertia.zx == 0 && j->inertia.zy == 0;
+    j->straight = turn.x == 0 && turn.y == 0 && turn.z == 0;
 }
 
 void gw_chain_init(gw_chain *chain, const gw_chain_def *def, const double *q, const double *v)

@@ -19,7 +19,8 @@
 typedef enum gw_joint_kind { GW_JOINT_REVOLUTE, GW_JOINT_PRISMATIC } gw_joint_kind;
 
 /* A motor at the joint: torque + stiffness (target - q) + damping (rate - v), at most `max` either
- * way. All zero: none. */
+ * way. All zero: none. Springs and dampers, of motors and joints, are never stronger than an eighth
+ * of a step bears. */
 typedef struct gw_motor {
     double torque;            /* N m, N */
     double target, stiffness; /* rad, m; N m/rad, N/m */
@@ -63,8 +64,9 @@ typedef struct gw_chain_joint {
     gw_vec3 offset, com; /* origin at q = 0 in the parent's axes; centre of mass (m) */
     gw_sym3 inertia;     /* about it */
     double mass;
-    double limit_stiffness, limit_damping;
-    bool slides;
+    double limit_stiffness, limit_damping, most_stiffness, most_damping;
+    bool slides, straight,
+        principal; /* a slide; axes along the parent's at q = 0; inertia diagonal */
     /* of q */
     gw_mat3 world_from_axes;
     gw_vec3 at, arm, world_com; /* origin; from the parent's origin to it; centre of mass */

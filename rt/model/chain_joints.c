@@ -11,9 +11,23 @@
 #define LIMIT_DAMPING 0.5
 #define LIMIT_RAMP    1e-3
 
-static double motor_force(const gw_motor *m, double q, double v)
+/* What an explicit formula bears in one piece: phase of a spring, decay of a damper. */
+#define MOST_PHASE 1.5
+#define MOST_DECAY 2
+
+/* fmin() would be a call, for the sake of what is not a number. */
+static double lesser(double a, double b)
 {
-    double force = m->torque + m->stiffness * (m->target - q) + m->damping * (m->rate - v);
+    return a < b ? a : b;
+}
+
+/* No spring and no damper is stronger than the finest piece of a step bears; a joint that is held
+ * so stiffly stands as still as one that is held more stiffly. */
+static double motor_force(const gw_motor *m, const gw_chain_joint *joint, double q, double v)
+{
+    double stiffness = lesser(m->stiffness, joint->most_stiffness);
+    double damping = lesser(m->damping, joint->most_damping);
+    double force = m->torque + stiffness * (m->target - q) + damping * (m->rate - v);
     return m->max > 0 ? fmax(-m->max, fmin(m->max, force)) : force;
 }
 
@@ -38,15 +52,17 @@ void gw_chain_joint_forces(const gw_chain *chain, const double *q, const double 
     double motor_power = 0, lost_power = 0;
     for (int i = 0; i < chain->def->count; i++) {
         const gw_chain_link *link = &chain->def->links[i];
-        double motor = motor_force(&link->motor, q[i], v[i]);
+        const gw_chain_joint *joint = &chain->joints[i];
+        double motor = motor_force(&link->motor, joint, q[i], v[i]);
+        double damping = lesser(link->damping, joint->most_damping);
         double past = past_limit(link, q[i]);
-        force[i] = motor - link->damping * v[i];
+        force[i] = motor - damping * v[i];
         motor_power += motor * v[i];
-        lost_power += link->damping * v[i] * v[i];
+        lost_power += damping * v[i] * v[i];
         if (past != 0) {
-            double limit = limit_force(&chain->joints[i], past, v[i]);
+            double limit = limit_force(joint, past, v[i]);
             force[i] += limit;
-            lost_power -= (limit + chain->joints[i].limit_stiffness * past) * v[i];
+            lost_power -= (limit + joint->limit_stiffness * past) * v[i];
         }
     }
     *motors = motor_power;
@@ -63,7 +79,7 @@ double gw_chain_limit_energy(const gw_chain *chain)
     return sum;
 }
 
-/* (D^-1)_ii, the largest of the postures: as given, with all limited joints at one end, at the
+/* (D^-1)_ii, the largest of three postures: as given, with all limited joints at one end, at the
  * other. */
 static void mobilities(gw_chain *chain, double *largest)
 {
@@ -78,8 +94,6 @@ static void mobilities(gw_chain *chain, double *largest)
         gw_chain_place(chain, q, chain->joints);
         gw_chain_factor(chain, chain->joints);
         for (int i = 0; i < def->count; i++) {
-            if (!def->links[i].limited)
-                continue;
             for (int k = 0; k < def->count; k++)
                 a[k] = k == i;
             gw_chain_solve(chain, chain->joints, NULL, a);
@@ -92,11 +106,17 @@ static void mobilities(gw_chain *chain, double *largest)
 void gw_chain_stiffen_limits(gw_chain *chain)
 {
     double mobility[GW_MAX_LINKS] = {0};
-    double rate = LIMIT_PHASE / (chain->def->dt > 0 ? chain->def->dt : 1e-3);
+    double rate = 1 / (chain->def->dt > 0 ? chain->def->dt : 1e-3);
     mobilities(chain, mobility);
     for (int i = 0; i < chain->def->count; i++) {
-        bool limited = chain->def->links[i].limited && mobility[i] > 0;
-        chain->joints[i].limit_stiffness = limited ? rate * rate / mobility[i] : 0;
-        chain->joints[i].limit_damping = limited ? 2 * LIMIT_DAMPING * rate / mobility[i] : 0;
+        gw_chain_joint *joint = &chain->joints[i];
+        double inertia = mobility[i] > 0 ? 1 / mobility[i] : 0;
+        double limit = LIMIT_PHASE * rate, most = MOST_PHASE * GW_CHAIN_FINEST * rate;
+        joint->most_stiffness = most * most * inertia;
+        joint->most_damping = MOST_DECAY * GW_CHAIN_FINEST * rate * inertia;
+        if (chain->def->links[i].limited) {
+            joint->limit_stiffness = limit * limit * inertia;
+            joint->limit_damping = 2 * LIMIT_DAMPING * limit * inertia;
+        }
     }
 }

@@ -26,7 +26,7 @@ GW_CHAIN_INLINE void place(const gw_chain *chain, const double *q, bool weighs, 
     for (int i = 0; i < chain->def->count; i++) {
         const gw_chain_joint *j = &chain->joints[i];
         gw_chain_joint *to = &at[i];
-        gw_mat3 r = gw_mat3_product(&parent, &j->parent_from_axes);
+        gw_mat3 r = j->straight ? parent : gw_mat3_product(&parent, &j->parent_from_axes);
         to->arm = gw_mat3_mul(&parent, j->offset);
         if (j->slides)
             to->arm = gw_mul_add(to->arm, q[i], gw_v3(r.m[0][2], r.m[1][2], r.m[2][2]));
@@ -37,7 +37,8 @@ GW_CHAIN_INLINE void place(const gw_chain *chain, const double *q, bool weighs, 
         if (!weighs)
             continue;
         to->world_com = gw_mat3_mul(&r, j->com);
-        to->world_inertia = gw_sym3_turned(&r, &j->inertia);
+        to->world_inertia = j->principal ? gw_sym3_turned_principal(&r, &j->inertia)
+                                         : gw_sym3_turned(&r, &j->inertia);
     }
 }
 

@@ -12,6 +12,8 @@
 
 #include "rt/model/chain.h"
 
+#define GW_CHAIN_FINEST 8 /* pieces of a step, at most */
+
 #define GW_CHAIN_INLINE static inline __attribute__((always_inline))
 
 typedef struct gw_articulated {
@@ -47,6 +49,17 @@ GW_CHAIN_INLINE gw_sym3 gw_sym3_turned(const gw_mat3 *r, const gw_sym3 *s)
                      r->m[0][0] * z.x + r->m[0][1] * z.y + r->m[0][2] * z.z,
                      r->m[1][0] * z.x + r->m[1][1] * z.y + r->m[1][2] * z.z,
                      r->m[2][0] * z.x + r->m[2][1] * z.y + r->m[2][2] * z.z};
+}
+
+/* The same where I is diagonal: iyy 1 + (ixx - iyy) x x^T + (izz - iyy) z z^T, of R's columns. */
+GW_CHAIN_INLINE gw_sym3 gw_sym3_turned_principal(const gw_mat3 *r, const gw_sym3 *s)
+{
+    double a = s->xx - s->yy, c = s->zz - s->yy;
+    gw_vec3 x = gw_v3(r->m[0][0], r->m[1][0], r->m[2][0]), ax = gw_scale(a, x);
+    gw_vec3 z = gw_v3(r->m[0][2], r->m[1][2], r->m[2][2]), cz = gw_scale(c, z);
+    return (gw_sym3){s->yy + (ax.x * x.x + cz.x * z.x), ax.y * x.x + cz.y * z.x,
+                     s->yy + (ax.y * x.y + cz.y * z.y), ax.z * x.x + cz.z * z.x,
+                     ax.z * x.y + cz.z * z.y,           s->yy + (ax.z * x.z + cz.z * z.z)};
 }
 
 /* Adds a rigid body: M = m, B = -m [c]x, I = I_c - m [c]x [c]x. */

@@ -132,7 +132,7 @@ static void put(gw_chain *chain, const double *q, const double *v)
 
 /* A step starts in as many pieces as the last one ended with, and is cut in finer ones where the
  * books do not close: 1, 2, 4, 8. */
-#define FINEST 8
+#define FINEST GW_CHAIN_FINEST
 
 /* A piece's books may be out by this much of the energy of motion, and by rounding. */
 #define BALANCE  1e-12
@@ -154,16 +154,15 @@ static outcome judge(const gw_chain *chain, double kinetic, double potential,
     return out <= scale / 64 ? VERY_FINE : FINE;
 }
 
-/* The finest piece is kept whatever its books say, and they are closed: what was lost on the way is
- * told as lost, what came from nowhere is taken out of the motion. */
+/* The finest piece is kept whatever its books say, and they are closed: what was lost or kept more
+ * than damping tells is told as damping's; what came from nowhere is taken out of the motion. */
 static void close_books(gw_chain *chain, double kinetic, double potential, gw_chain_books *sum)
 {
-    double come = sum->work + sum->touched + sum->motors - sum->lost;
-    double extra = (chain->kinetic - kinetic) + (chain->potential - potential) - come;
-    if (extra < 0)
-        sum->lost -= extra;
-    else if (chain->kinetic > 0)
-        gw_chain_slow(chain, sqrt(fmax(0, 1 - extra / chain->kinetic)));
+    double come = sum->work + sum->touched + sum->motors;
+    double lost = come - (chain->kinetic - kinetic) - (chain->potential - potential);
+    sum->lost = fmax(0, lost);
+    if (lost < 0 && chain->kinetic > 0)
+        gw_chain_slow(chain, sqrt(fmax(0, 1 + lost / chain->kinetic)));
 }
 
 static outcome piece(gw_chain *chain, const gw_forces *forces, double t, double h,

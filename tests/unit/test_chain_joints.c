@@ -120,6 +120,28 @@ static void a_motor_may_change_between_steps(void **state)
     near(chain.v[0], 0.6 / INERTIA, 1e-12);
 }
 
+static void springs_and_dampers_of_any_strength_hold_the_joint(void **state)
+{
+    (void)state;
+    for (double strength = 1; strength <= 1e12; strength *= 1e3) {
+        gw_chain_def def = wheel(GW_JOINT_REVOLUTE);
+        double v = 3;
+        gw_chain chain;
+        def.links[0].mass.inertia.m[2][2] = 1e-4;
+        def.links[0].damping = strength;
+        gw_chain_init(&chain, &def, NULL, &v);
+        double start = energy(&chain);
+        told sum = run(&chain, 100);
+        near(energy(&chain) + sum.dissipated, start, 1e-9 * start);
+        assert_true(fabs(chain.v[0]) < 1e-6 && fabs(chain.q[0]) < 0.01);
+        def.links[0].damping = 0;
+        def.links[0].motor = (gw_motor){.stiffness = strength, .damping = 0.01 * sqrt(strength)};
+        gw_chain_init(&chain, &def, NULL, &v);
+        run(&chain, 1000);
+        assert_true(fabs(chain.v[0]) < 1e-6 && fabs(chain.q[0]) < 1e-6);
+    }
+}
+
 /* ---- limits --------------------------------------------------------------------------------- */
 
 static void a_joint_bounces_off_its_limit_and_the_books_close(void **state)
@@ -202,6 +224,7 @@ int main(void)
         cmocka_unit_test(a_motors_spring_and_damper_settle_as_an_oscillator),
         cmocka_unit_test(a_motor_gives_no_more_than_its_most),
         cmocka_unit_test(a_motor_may_change_between_steps),
+        cmocka_unit_test(springs_and_dampers_of_any_strength_hold_the_joint),
         cmocka_unit_test(a_joint_bounces_off_its_limit_and_the_books_close),
         cmocka_unit_test(every_joint_stays_at_its_limits_under_weight),
         cmocka_unit_test(limits_are_as_stiff_as_a_step_bears_at_any_rate),
