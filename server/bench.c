@@ -227,10 +227,11 @@ static void measure(const bench *b, const char *name, FILE *csv, int *count, int
 
 static int measure_all(const char *name, FILE *csv, int *missed)
 {
-    enum { ROOM = 64 };
+    enum { ROOM = 128 };
     bench others[ROOM];
     int count = 0, rows = bench_solve_rows(others, ROOM);
     rows += bench_chain_rows(others + rows, ROOM - rows);
+    rows += bench_local_rows(others + rows, ROOM - rows);
     rows += bench_contact_rows(others + rows, ROOM - rows);
     rows += bench_detector_rows(others + rows, ROOM - rows);
     for (int i = 0; i < rows; i++)

@@ -28,6 +28,7 @@ void bench_quantiles(bench_row *row, double *values, int count);
 /* The rows of each file, at most `room`; returns how many. */
 int bench_solve_rows(bench *rows, int room);
 int bench_chain_rows(bench *rows, int room);
+int bench_local_rows(bench *rows, int room);
 int bench_contact_rows(bench *rows, int room);
 int bench_detector_rows(bench *rows, int room);
 

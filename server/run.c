@@ -297,6 +297,8 @@ static void add_contacts(json_t *figures, const run *r, const gw_snapshot *s)
     json_t *energy = json_object_get(figures, "energy");
     if (r->scene->mechanism_count > 0)
         wire_add(energy, "motors", json_real(s->energy.motors));
+    if (r->scene->contact.local)
+        wire_add(energy, "edits", json_real(s->energy.edits));
     double withheld = 0;
     bool rendered = false;
     for (int i = 0; i < s->tool_count && i < r->scene->tool_count; i++) {
