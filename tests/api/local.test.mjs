@@ -36,6 +36,7 @@ test("the paper's mechanism moves as the exact one does, at every rate of the wo
     assert.ok(furthest(exact.column("error_p"), local.column("error_p")) <= 1e-4);
     assert.ok(furthest(exact.column("q1"), local.column("q1")) <= 0.02);
     const e = local.summary.energy;
+    assert.ok(Math.abs(e.final - e.initial - e.work_in - e.edits + e.dissipated) <= 1e-9);
     assert.ok(e.edits !== 0 && Math.abs(e.edits) <= 0.05 * e.work_in);
   }
 });
