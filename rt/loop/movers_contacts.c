@@ -47,7 +47,7 @@ static bool ignored(const void *context, int a, int b)
 {
     const touching *t = context;
     size_t ab = (size_t)a * (size_t)t->body_count + (size_t)b;
-    return (t->stands[a] && t->stands[b]) || (t->pairs[ab / 8] >> ab % 8 & 1u);
+    return (t->stands[a] && t->stands[b]) || ((unsigned)t->pairs[ab / 8] >> ab % 8 & 1u);
 }
 
 /* The body that "object" or "mechanism.link" names, -1: none. */
