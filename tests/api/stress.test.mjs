@@ -125,6 +125,62 @@ test('three seconds of geometry that moves under a dragged tool', { timeout: 120
   assert.equal(err, '', err);
 });
 
+// An arm of three links that sweeps among balls on a floor, held by an impedance device.
+const playground = {
+  format: 'guideway-scene/1', name: 'playground', gravity: [0, 0, -9.81],
+  objects: [
+    { id: 'floor', geometry: { type: 'box', size: [3, 3, 0.1] }, pose: { p: [0, 0, -0.05] }, fixed: true },
+    ...[0, 1, 2, 3].map((i) => ({ id: `ball${i}`, free: true, material: 'rubber', geometry: { type: 'sphere', radius: 0.08 }, pose: { p: [0.6 * Math.cos(1.5 * i), 0.6 * Math.sin(1.5 * i), 0.08] } }))],
+  materials: [{ id: 'rubber', restitution: 0.7, friction: 0.4 }],
+  contact: {},
+  mechanisms: [{ id: 'arm', base: { p: [0, 0, 0.08] }, links: [0, 1, 2].map((i) => ({
+    joint: { type: 'revolute', origin: { p: [i ? 0.3 : 0, 0, 0] }, damping: 0.2 },
+    geometry: { type: 'box', size: [0.3, 0.04, 0.04] }, geometry_at: { p: [0.15, 0, 0] } })) }],
+  tool: { mechanism: 'arm', link: 2, at: { p: [0.3, 0, 0] }, device: 'hand', control: 'penalty' },
+  devices: [{ id: 'hand', driver: 'sim-impedance', operator: { type: 'hand', path: Array.from({ length: 300 }, (_, i) => ({ t: i / 10, p: [0.7 * Math.cos(i / 7), 0.7 * Math.sin(i / 7), 0.08] })) } }],
+};
+
+async function plays(expect, end) {
+  const controls = ['impedance', 'penalty', 'coupling', 'four-channel'];
+  let made = 0;
+  for (; performance.now() < end; made++) {
+    await expect(200, 'PATCH', '/tool', { control: controls[made % 4] });
+    await expect(200, 'PUT', `/mechanisms/arm/joints/${made % 3}/motor`, { torque: Math.sin(made), damping: 0.1, max: 2 });
+    if (made % 3 === 0) await expect(200, 'PATCH', '/contact', { friction: made % 2 ? 'stick' : 'creep', model: made % 4 ? 'exact' : 'local' });
+    if (made % 5 === 0) await expect(200, 'PATCH', '/materials/rubber', { restitution: (made % 10) / 10 });
+    if (made % 7 === 0) await expect(201, 'POST', '/objects', { id: `late${made}`, free: true, geometry: { type: 'box', size: [0.1, 0.1, 0.1] }, pose: { p: [0.8, 0.1 * (made % 5), 0.3] } });
+    if (made % 11 === 10) await expect(200, 'POST', '/scene/undo');
+    await sleep(15);
+  }
+  return made;
+}
+
+test('five seconds of an arm that is played among bodies', { timeout: 120000 }, async () => {
+  const counter = sanitized ? null : probe();
+  const server = await start({ env: counter?.env });
+  const { expect } = await client(server);
+  const live = stream(server);
+  await live.wait('hello');
+  live.send({ op: 'subscribe', stream: 'samples' });
+  await expect(200, 'PUT', '/scene', playground);
+  await expect(200, 'PUT', '/simulation', { state: 'running' });
+  await sleep(100);
+  counter?.watch(await metric(server, 'guideway_rt_thread_id'));
+  const made = await plays(expect, performance.now() + Math.min(5000, 500 * SECONDS));
+  const { json } = await expect(200, 'GET', '/simulation');
+  assert.ok(json.contact.collisions > 0, 'something was hit');
+  assert.ok(json.tick > 100 && json.mechanisms[0].positions.every((q) => Math.abs(q) < 1e3), JSON.stringify(json.mechanisms));
+  assert.deepEqual(live.messages.filter((m) => m.op === 'event' && m.event.severity === 'error'), []);
+  if (counter) {
+    console.log(`# ${made} rounds, ${json.contact.collisions} collisions, ${counter.ofWatched()} memory calls in the loop's thread, ${counter.ofAll()} in all`);
+    assert.equal(counter.ofWatched(), 0);
+  }
+  await live.close();
+  const { code, err } = await server.stop();
+  assert.equal(code, 0, err);
+  assert.equal(err, '', err);
+});
+
 test('ten seconds of edits, branch switches and dragging', { timeout: 180000 }, async () => {
   const counter = sanitized ? null : probe();
   const server = await start({ env: counter?.env, args: ['--scene', 'cone-on-cylinder'] });
