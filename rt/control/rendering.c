@@ -37,8 +37,7 @@ gw_rendering_def gw_rendering_def_default(void)
 
 void gw_rendering_init(gw_rendering *r, const gw_rendering_def *def)
 {
-    memset(r, 0, sizeof *r);
-    r->def = *def;
+    *r = (gw_rendering){.def = *def};
 }
 
 void gw_rendering_switch(gw_rendering *r, const gw_rendering_def *def)
@@ -47,6 +46,16 @@ void gw_rendering_switch(gw_rendering *r, const gw_rendering_def *def)
     r->penalty = (gw_penalty){.eased = r->started};
     r->port.started = false;
     r->switched = r->started;
+}
+
+void gw_rendering_let_go(gw_rendering *r)
+{
+    bool held = r->started || r->switched;
+    gw_port port = r->port;
+    gw_rendering_init(r, &r->def);
+    r->penalty.eased = r->switched = held;
+    r->port.excess = port.excess;
+    r->port.balance = port.balance;
 }
 
 gw_spring6 gw_coupling_bound(double device_mass, double device_inertia, double model_mass,

@@ -129,6 +129,10 @@ void gw_rendering_init(gw_rendering *r, const gw_rendering_def *def);
  * then is an edit: it is not counted at the port. */
 void gw_rendering_switch(gw_rendering *r, const gw_rendering_def *def);
 
+/* The device is let go, for whatever reason: from the next tick on control begins anew, with
+ * springs that are slack at first. For every tick in which gw_rendering_tick() is not called. */
+void gw_rendering_let_go(gw_rendering *r);
+
 /* One tick of control. */
 gw_rendering_out gw_rendering_tick(gw_rendering *r, const gw_rendered *model,
                                    const gw_rendering_device *device, double dt);

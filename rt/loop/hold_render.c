@@ -76,6 +76,7 @@ static gw_rendering_device device_now(const gw_hold *hold)
 static void let_go(gw_hold *hold)
 {
     hold->rendered = (gw_rendering_out){0};
+    gw_rendering_let_go(&hold->rendering);
     hold->was_hit = hold->foreseen.known = false;
 }
 
