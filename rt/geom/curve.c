@@ -7,16 +7,17 @@
 
 #include "rt/base/small.h"
 
-#define LONGEST                                                                                    \
-    0.2               /* step, times the size: small beside a loop, most are a turn or more; and   \
-                         beyond the size, by the way from the seed */
+/* Steps and ways in sizes; beyond one size from the seed, in parts of the way from there. */
+#define LONGEST  0.2  /* small beside a loop, most are a turn or more */
 #define TURNED   0.3  /* rad a step, at the most */
 #define FIRST    0.03 /* when nothing is known of the bend */
-#define SHORTEST 1e-4
-#define PASSED   1e-5 /* a pose this close to the curve, times the size, is on it */
-#define FAR      300  /* times the size: a curve that goes this far does not come back */
-#define RESOLVED 2e-4 /* arcs that pass each other closer than this, times the size, cross */
-#define CROSSING 1e-4 /* of the largest row: with less, all five rows do not tell the tangent */
+#define SHORTEST 1e-5
+#define RESOLVED 2e-5 /* arcs that pass each other closer than this cross */
+#define FAR      300  /* a curve that goes this far does not come back */
+#define PASSED   1e-5 /* a pose this close to the curve is on it */
+/* What the fifth row tells of the tangent, of what the first does: at a crossing nothing. */
+#define CROSSING 1e-6 /* with less, the tangent is anything */
+#define PLAIN    1e-4 /* with less, the crossing may itself be meant */
 
 static double dot6(const double *a, const double *b)
 {
@@ -44,15 +45,16 @@ static double tangent_at(const gw_submanifold *set, double size, const gw_pose *
     return q.rank < 5 ? 0 : fabs(a[4][4] / a[0][0]);
 }
 
+/* Far away all rows are alike. */
 bool gw_curve_is_plain(const gw_submanifold *set, double size, const gw_pose *pose)
 {
-    double t[6];
-    return tangent_at(set, size, pose, t) > CROSSING;
+    double t[6], far = gw_norm(pose->p) / size;
+    return tangent_at(set, size, pose, t) * (1 + far * far) > PLAIN;
 }
 
 gw_walk gw_walk_from(const gw_submanifold *set, double size, bool backward)
 {
-    gw_walk w = {.set = set, .size = size, .x = set->seed, .step = FIRST};
+    gw_walk w = {.set = set, .size = size, .x = set->seed, .step = FIRST, .came = FIRST};
     w.clear = tangent_at(set, size, &w.x, w.tangent);
     w.least = fmin(CROSSING, 1e-3 * w.clear);
     for (int i = 0; i < 6; i++)
@@ -197,7 +199,7 @@ double gw_walk_nearest(const gw_walk *w, const gw_pose *near, double length, gw_
     *nearest = x;
     for (int k = 1; k <= 6 && at_low * at_high > 0; k++) {
         low = high, at_low = at_high;
-        high = 0.25 * k * (slope > 0 ? -fmax(w->came, FIRST) : w->step);
+        high = 0.25 * k * (slope > 0 ? -w->came : w->step);
         at_high = slope_at(w, high, near, length, &x);
     }
     for (int k = 0; k < 60 && at_low * at_high < 0 && fabs(high - low) > 1e-15; k++) {
@@ -249,14 +251,14 @@ void gw_vales_end(gw_vales *v)
         note(v, &v->at, v->last);
 }
 
-double gw_vales_nearest(const gw_vales *v, gw_pose *nearest, gw_pose *beside)
+double gw_vales_nearest(const gw_vales *v, gw_pose *nearest)
 {
     double least = HUGE_VAL;
     for (int i = 0; i < v->count; i++) {
         gw_pose x;
         double d = gw_walk_nearest(&v->place[i], v->near, v->length, &x);
         if (d < least)
-            least = d, *nearest = x, *beside = v->place[i].x;
+            least = d, *nearest = x;
     }
     return least;
 }
@@ -265,7 +267,6 @@ double gw_curve_nearest(const gw_submanifold *set, double size, const gw_pose *n
                         gw_pose *nearest)
 {
     gw_vales v;
-    gw_pose beside;
     gw_trip t = GW_GONE;
     gw_vales_begin(&v, near, length);
     for (int way = 0; way < 2 && t != GW_CLOSED; way++) {
@@ -278,5 +279,5 @@ double gw_curve_nearest(const gw_submanifold *set, double size, const gw_pose *n
         }
         gw_vales_end(&v);
     }
-    return gw_vales_nearest(&v, nearest, &beside);
+    return gw_vales_nearest(&v, nearest);
 }

@@ -62,9 +62,8 @@ void gw_vales_begin(gw_vales *vales, const gw_pose *near, double length);
 void gw_vales_look(gw_vales *vales, const gw_walk *walk, bool first);
 /* At its end. */
 void gw_vales_end(gw_vales *vales);
-/* The nearest pose; its distance (m), infinite where there was no walk. `beside` is a place of the
- * walk within a step of it. */
-double gw_vales_nearest(const gw_vales *vales, gw_pose *nearest, gw_pose *beside);
+/* The nearest pose; its distance (m). */
+double gw_vales_nearest(const gw_vales *vales, gw_pose *nearest);
 
 /* The pose of the curve nearest to `near` within a step of the walk's place; its distance (m). */
 double gw_walk_nearest(const gw_walk *walk, const gw_pose *near, double length, gw_pose *nearest);

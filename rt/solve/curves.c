@@ -5,7 +5,9 @@
 #include "rt/geom/curve.h"
 #include "rt/solve/numeric.h"
 
-#define STARTS 144
+#define STARTS  144
+#define CLEAR   0.02 /* from a crossing, times the size */
+#define CLEARED 60   /* steps that get so far */
 
 /* ---- starts ---------------------------------------------------------------------------------- */
 
@@ -88,23 +90,37 @@ static gw_trip go_along(tour *t, const gw_submanifold *set, bool backward)
     return trip;
 }
 
-/* Walks round the curve, and moves its seed to where it is nearest to the problem's pose, or beside
- * that where it crosses others right there. False where not all of it could be seen: then nothing
- * is known of the poses that were not passed. */
-static bool follow(const gw_completion *c, gw_submanifold *set, bool *covered, double *top)
+/* A place of the curve beside the nearest pose, clear of what crosses there. */
+static gw_pose clear_of(const gw_vales *vales, const gw_pose *nearest, double size)
+{
+    gw_walk w = vales->place[0];
+    for (int i = 1; i < vales->count; i++)
+        if (gw_pose_distance(&vales->place[i].x, nearest, size) <
+            gw_pose_distance(&w.x, nearest, size))
+            w = vales->place[i];
+    for (int k = 0; k < CLEARED && gw_pose_distance(&w.x, nearest, size) < CLEAR * size; k++)
+        if (gw_walk_on(&w) != GW_ON_THE_WAY)
+            break;
+    return w.x;
+}
+
+/* Walks round the curve, and finds where it is nearest to the problem's pose. False where not all
+ * of it could be seen: then nothing is known of the poses that were not passed. */
+static bool follow(const gw_completion *c, gw_freed *curve, bool *covered)
 {
     tour t = {.c = c, .covered = covered, .top = -HUGE_VAL};
+    gw_submanifold *set = &curve->set;
     gw_trip trip = GW_GONE;
-    gw_pose nearest, beside;
     bool whole = true;
     gw_vales_begin(&t.vales, &c->run->problem->pose, c->run->problem->length);
     for (int way = 0; way < 2 && trip != GW_CLOSED; way++) {
         trip = go_along(&t, set, way > 0);
         whole = whole && trip != GW_ON_THE_WAY;
     }
-    gw_vales_nearest(&t.vales, &nearest, &beside);
-    set->seed = gw_curve_is_plain(set, c->size, &nearest) ? nearest : beside;
-    *top = t.top;
+    curve->top = t.top;
+    gw_vales_nearest(&t.vales, &curve->nearest);
+    bool plain = gw_curve_is_plain(set, c->size, &curve->nearest);
+    set->seed = plain ? curve->nearest : clear_of(&t.vales, &curve->nearest, c->size);
     return whole;
 }
 
@@ -126,7 +142,7 @@ static int nearest_left(const gw_completion *c, const bool *covered)
     return best;
 }
 
-int gw_curve_sets(gw_completion *c, gw_submanifold *sets, double *tops, int room)
+int gw_curve_sets(gw_completion *c, gw_freed *sets, int room)
 {
     bool covered[GW_MAX_ALONG] = {false};
     int count = 0, crossing = -1;
@@ -134,7 +150,7 @@ int gw_curve_sets(gw_completion *c, gw_submanifold *sets, double *tops, int room
         if (c->dof[i] == 1)
             add_along(c, &c->found[i]);
     for (int at; count < room && (at = nearest_left(c, covered)) >= 0;) {
-        gw_submanifold *set = &sets[count];
+        gw_submanifold *set = &sets[count].set;
         gw_pose x = c->along[at];
         covered[at] = true;
         gw_general_set(c, &x, 1, set);
@@ -145,12 +161,13 @@ int gw_curve_sets(gw_completion *c, gw_submanifold *sets, double *tops, int room
         int dof = gw_dimension_at(c, &x);
         if (dof == 0)
             gw_completion_add(c, &x);
-        if (dof == 1 && !follow(c, set, covered, &tops[count++]))
+        if (dof == 1 && !follow(c, &sets[count++], covered))
             break;
     }
     if (count == 0 && crossing >= 0 && room > 0) {
-        gw_general_set(c, &c->along[crossing], 1, &sets[0]);
-        tops[count++] = 0;
+        gw_general_set(c, &c->along[crossing], 1, &sets[0].set);
+        sets[0].nearest = c->along[crossing];
+        sets[count++].top = 0;
     }
     return count;
 }

@@ -176,17 +176,17 @@ static void name_pose(const gw_completion *c, int at, char name[3])
 
 /* The names of sets with freedoms: a letter for those of fewer than the first one has, and curves
  * by how many rise less. */
-static void name_sets(const gw_submanifold *sets, const double *top, int count, char names[][3])
+static void name_sets(const gw_freed *sets, int count, char names[][3])
 {
     for (int i = 0; i < count; i++) {
         int alike = 0, below = 0, n = 0;
         for (int k = 0; k < count; k++) {
-            bool same = k != i && sets[k].dof == sets[i].dof;
+            bool same = k != i && sets[k].set.dof == sets[i].set.dof;
             alike += same;
-            below += same && top[k] < top[i];
+            below += same && sets[k].top < sets[i].top;
         }
-        if (sets[i].dof < sets[0].dof)
-            names[i][n++] = (char)('t' + sets[i].dof);
+        if (sets[i].set.dof < sets[0].set.dof)
+            names[i][n++] = (char)('t' + sets[i].set.dof);
         if (alike > 0)
             names[i][n++] = (char)(below < 10 ? '0' + below : 'a' + below - 10);
         names[i][n] = 0;
@@ -195,19 +195,19 @@ static void name_sets(const gw_submanifold *sets, const double *top, int count, 
 
 static void add_found(gw_completion *c)
 {
-    gw_submanifold sets[GW_MAX_SETS], single;
-    double tops[GW_MAX_SETS];
+    gw_freed sets[GW_MAX_SETS];
+    gw_submanifold single;
     char name[3], names[GW_MAX_SETS][3];
-    int count = gw_continuous_sets(c, sets, tops, GW_MAX_SETS);
-    name_sets(sets, tops, count, names);
+    int count = gw_continuous_sets(c, sets, GW_MAX_SETS);
+    name_sets(sets, count, names);
     for (int i = 0; i < count; i++)
-        gw_add_branch(c->run, c->state, names[i], &sets[i]);
+        gw_add_branch(c->run, c->state, names[i], &sets[i].set, &sets[i].nearest);
     for (int i = 0; i < c->found_count; i++) {
         if (c->dof[i] > 0)
             continue;
         gw_isolated_set(c, &c->found[i], &single);
         name_pose(c, i, name);
-        gw_add_branch(c->run, c->state, name, &single);
+        gw_add_branch(c->run, c->state, name, &single, NULL);
     }
 }
 

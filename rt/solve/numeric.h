@@ -68,9 +68,17 @@ int gw_dimension_at(gw_completion *c, const gw_pose *x);
 
 /* ---- sets.c ---------------------------------------------------------------------------------- */
 
-/* Sets with freedoms through the found poses: one a dimension, and one a curve, its seed nearest to
- * the problem's pose. `tops`: how high a curve rises. Returns how many, at most `room`. */
-int gw_continuous_sets(gw_completion *c, gw_submanifold *sets, double *tops, int room);
+/* A set with freedoms. */
+typedef struct gw_freed {
+    gw_submanifold set;
+    double top; /* how high a curve rises */
+    gw_pose
+        nearest; /* of a curve, to the problem's pose; its seed is there, or beside a crossing */
+} gw_freed;
+
+/* Sets with freedoms through the found poses: one a dimension, and one a curve. Returns how many,
+ * at most `room`. */
+int gw_continuous_sets(gw_completion *c, gw_freed *sets, int room);
 
 /* The general set of so many freedoms through a pose. */
 void gw_general_set(const gw_completion *c, const gw_pose *x, int dof, gw_submanifold *set);
@@ -87,6 +95,6 @@ gw_pose gw_completion_start(gw_completion *c, int k);
 void gw_seek_curves(gw_completion *c);
 
 /* As gw_continuous_sets(), the curves alone. */
-int gw_curve_sets(gw_completion *c, gw_submanifold *sets, double *tops, int room);
+int gw_curve_sets(gw_completion *c, gw_freed *sets, int room);
 
 #endif

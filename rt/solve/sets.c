@@ -157,7 +157,7 @@ static void seek_nearest(gw_completion *c, gw_submanifold *set, bool *taken)
     }
 }
 
-int gw_continuous_sets(gw_completion *c, gw_submanifold *sets, double *tops, int room)
+int gw_continuous_sets(gw_completion *c, gw_freed *sets, int room)
 {
     bool taken[GW_MAX_FOUND] = {false};
     int count = 0;
@@ -165,10 +165,10 @@ int gw_continuous_sets(gw_completion *c, gw_submanifold *sets, double *tops, int
         int at = nearest_found(c, dof, taken);
         if (at < 0 || count == room)
             continue;
-        gw_submanifold *set = &sets[count];
+        gw_submanifold *set = &sets[count].set;
         gw_general_set(c, &c->found[at], dof, set);
         seek_nearest(c, set, taken);
-        tops[count++] = 0;
+        sets[count++].top = 0;
     }
-    return count + gw_curve_sets(c, sets + count, tops + count, room - count);
+    return count + gw_curve_sets(c, sets + count, room - count);
 }

@@ -45,14 +45,6 @@ static bool is_curve(const gw_submanifold *set)
     return set->general && set->dof == 1;
 }
 
-/* A curve was walked, and its seed is nearest, or beside that. */
-static double nearest_of_curve(const gw_run *run, const gw_submanifold *set, gw_pose *nearest)
-{
-    const gw_problem *p = run->problem;
-    gw_walk at = gw_walk_from(set, run->size, false);
-    return gw_walk_nearest(&at, &p->pose, p->length, nearest);
-}
-
 /* True where another branch has the pose. Sets with freedoms: only the second look at all
  * constraints asks; but curves that share their nearest pose may be one. */
 static bool listed(const gw_run *run, const gw_submanifold *set, const gw_pose *nearest)
@@ -74,15 +66,18 @@ static bool listed(const gw_run *run, const gw_submanifold *set, const gw_pose *
     return false;
 }
 
-void gw_add_branch(gw_run *run, const gw_state *state, const char *name, const gw_submanifold *set)
+void gw_add_branch(gw_run *run, const gw_state *state, const char *name, const gw_submanifold *set,
+                   const gw_pose *known)
 {
     gw_solution *s = run->solution;
     const gw_problem *p = run->problem;
+    bool curve = is_curve(set);
     gw_pose nearest;
     if (s->branch_count == GW_MAX_BRANCHES)
         return;
-    double distance = is_curve(set) ? nearest_of_curve(run, set, &nearest)
-                                    : gw_submanifold_nearest(set, &p->pose, p->length, &nearest);
+    double distance = curve ? gw_pose_distance(known, &p->pose, p->length)
+                            : gw_submanifold_nearest(set, &p->pose, p->length, &nearest);
+    nearest = curve ? *known : nearest;
     if (gw_residual(run->problem, run->use, run->size, &nearest) > GW_VERIFIED) {
         run->doubt = true;
         return;
@@ -93,8 +88,7 @@ void gw_add_branch(gw_run *run, const gw_state *state, const char *name, const g
     write_id(state, name, b->id);
     memcpy(&b->set, set, offsetof(gw_submanifold, rows));
     memcpy(b->set.rows, set->rows, sizeof(gw_row) * (size_t)set->row_count);
-    bool plain = !is_curve(set) || gw_curve_is_plain(set, run->size, &nearest);
-    b->set.seed = plain ? nearest : set->seed;
+    b->set.seed = curve ? set->seed : nearest;
     b->nearest = nearest;
     b->distance = distance;
 }
@@ -104,7 +98,7 @@ static void solve_leaf(gw_run *run, const gw_state *state)
     gw_solution *s = run->solution;
     gw_submanifold set;
     if (gw_synthesise(run, state, &set) && gw_verified(run->problem, run->use, run->size, &set)) {
-        gw_add_branch(run, state, "", &set);
+        gw_add_branch(run, state, "", &set, NULL);
         return;
     }
     if (!run->asked && gw_stated_clash(run)) {
