@@ -273,7 +273,6 @@ void gw_chain_init(gw_chain *chain, const gw_chain_def *def, const double *q, co
     memset(chain, 0, sizeof *chain);
     chain->model.ops = ops_for(def->count);
     chain->def = def;
-    chain->pieces = 1;
     for (int i = 0; i < def->count; i++) {
         derive(&def->links[i], parent, &chain->joints[i]);
         parent = chain->joints[i].axes_from_link;

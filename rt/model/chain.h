@@ -84,8 +84,8 @@ typedef struct gw_chain {
     const struct gw_local *local; /* D and G of a look in place of those at q (chain_local.h); NULL:
                                      exact */
     double kinetic, potential;
-    int pieces;  /* of a step: 1, 2, 4 or 8, as the last one needed */
-    bool planar; /* all joints turn about parallel axes */
+    int level, patience; /* how finely the last step went (chain_step.c) */
+    bool planar;         /* all joints turn about parallel axes */
     gw_mat3 world_from_plane;
     gw_quat axes_from_held;
     gw_vec3 held_at; /* in the held link's axes */

@@ -105,11 +105,28 @@ static void advance(const gw_chain *chain, const gw_tableau *rk, int i, double c
     }
 }
 
+/* Levels of fineness: 0 is one piece by a formula of fourth order, n > 0 are 2^(n-1) pieces by one
+ * of sixth, which costs less than two of the other and leaves a thousandth of the error. Where a
+ * stage is cheap nothing is coarser than level 1. */
+#define FINEST_LEVEL 4
+
+static int coarsest(const gw_chain *chain)
+{
+    return chain->planar || chain->local ? 1 : 0;
+}
+
+static const gw_tableau *formula(const gw_chain *chain)
+{
+    if (chain->local)
+        return &gw_kutta4;
+    return chain->level > 0 ? &gw_butcher6 : &gw_fehlberg4;
+}
+
 /* From the chain's state, h on, into q and v. */
 static void integrate(const gw_chain *chain, const gw_forces *forces, double t, double h, double *q,
                       double *v, gw_chain_books *sum)
 {
-    const gw_tableau *rk = chain->local ? &gw_kutta4 : chain->planar ? &gw_butcher6 : &gw_fehlberg4;
+    const gw_tableau *rk = formula(chain);
     double a[GW_RK_MAX_STAGES][GW_MAX_LINKS];
     for (int i = 0; i < rk->stages; i++) {
         gw_chain_books power;
@@ -130,9 +147,10 @@ static void put(gw_chain *chain, const double *q, const double *v)
 
 /* ---- pieces --------------------------------------------------------------------------------- */
 
-/* A step starts in as many pieces as the last one ended with, and is cut in finer ones where the
- * books do not close: 1, 2, 4, 8. */
-#define FINEST GW_CHAIN_FINEST
+/* A step starts as finely as the last one ended, and goes on more finely where the books do not
+ * close. After fourth order has failed sixth stays for so many steps. */
+#define FINEST   GW_CHAIN_FINEST
+#define PATIENCE 32
 
 /* A piece's books may be out by this much of the energy of motion, and by rounding. */
 #define BALANCE  1e-12
@@ -174,7 +192,7 @@ static outcome piece(gw_chain *chain, const gw_forces *forces, double t, double 
     integrate(chain, forces, t, h, q, v, &own);
     put(chain, q, v);
     outcome result = judge(chain, kinetic, potential, &own);
-    if (result == TOO_COARSE && chain->pieces == FINEST)
+    if (result == TOO_COARSE && chain->level == FINEST_LEVEL)
         close_books(chain, kinetic, potential, &own);
     book(sum, 1, &own);
     return result;
@@ -189,29 +207,47 @@ static bool finite_state(const gw_chain *chain, const gw_chain_books *sum)
     return isfinite(all);
 }
 
+static void refine(gw_chain *chain)
+{
+    if (chain->level == 0)
+        chain->patience = PATIENCE;
+    chain->level++;
+}
+
+/* Where the step's end was kept better than asked, the next one begins more coarsely. */
+static void coarsen(gw_chain *chain, outcome last)
+{
+    if (chain->patience > 0)
+        chain->patience--;
+    if (last == VERY_FINE && chain->level > coarsest(chain) &&
+        (chain->level > 1 || chain->patience == 0))
+        chain->level--;
+}
+
 static bool step_in_pieces(gw_chain *chain, const gw_forces *forces, double dt, gw_chain_books *sum)
 {
     double q[GW_MAX_LINKS], v[GW_MAX_LINKS];
     outcome last = FINE;
     size_t bytes = (size_t)chain->def->count * sizeof *q;
+    if (chain->level < coarsest(chain))
+        chain->level = coarsest(chain);
     for (int done = 0; done < FINEST;) { /* in eighths of the step */
-        int wide = FINEST / chain->pieces;
+        int wide = chain->level > 1 ? FINEST >> (chain->level - 1) : FINEST;
         gw_chain_books before = *sum;
         memcpy(q, chain->q, bytes);
         memcpy(v, chain->v, bytes);
         last = piece(chain, forces, dt * done / FINEST, dt * wide / FINEST, sum);
-        if (last == TOO_COARSE && wide > 1) {
+        if (last == TOO_COARSE && chain->level < FINEST_LEVEL) {
             put(chain, q, v);
             *sum = before;
-            chain->pieces *= 2;
+            refine(chain);
             continue;
         }
         if (!finite_state(chain, sum))
             return false;
         done += wide;
     }
-    if (last == VERY_FINE && chain->pieces > 1)
-        chain->pieces /= 2;
+    coarsen(chain, last);
     return true;
 }
 
@@ -223,6 +259,7 @@ void gw_chain_step(gw_model *model, const gw_forces *forces, double dt, gw_step 
     memcpy(q, chain->q, sizeof q);
     if (!step_in_pieces(chain, forces, dt, &sum)) {
         put(chain, q, rest);
+        chain->level = coarsest(chain);
         *step = (gw_step){.finite = false};
         return;
     }
