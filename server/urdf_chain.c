@@ -239,7 +239,7 @@ static bool check_mass(const builder *b, const urdf_link *link, const gw_mass *m
                        "line %u: link \"%s\" moves but has no mass: it needs <inertial> with "
                        "<mass value=\"..\"> above 0",
                        link->line, link->name);
-    return gw_inertia_is_real(inertia) ||
+    return gw_inertia_is_possible(inertia) ||
            gw_fail(b->error, GW_BAD_INPUT, "",
                    "line %u: <inertia> of link \"%s\", with what is fixed to it, is not that of a "
                    "real solid: positive definite, each principal moment at most the sum of the "

@@ -157,28 +157,42 @@ static bool check_ids(const gw_scene *s, gw_error *error)
 
 /* ---- objects and features ------------------------------------------------------------------ */
 
-/* No principal moment above the sum of the other two: tr(I) E - 2 I is positive semidefinite. */
-bool gw_inertia_is_real(const double i[6])
+/* All principal minors at least `least` times the trace's power. */
+static bool minors_at_least(const gw_mat3 *t, double trace, double least)
 {
+    const double(*m)[3] = t->m;
+    double det = m[0][0] * (m[1][1] * m[2][2] - m[1][2] * m[2][1]) -
+                 m[0][1] * (m[1][0] * m[2][2] - m[1][2] * m[2][0]) +
+                 m[0][2] * (m[1][0] * m[2][1] - m[1][1] * m[2][0]);
+    for (int a = 0; a < 3; a++) {
+        int b = (a + 1) % 3;
+        if (!(m[a][a] >= least * trace) ||
+            !(m[a][a] * m[b][b] - m[a][b] * m[b][a] >= least * trace * trace))
+            return false;
+    }
+    return det >= least * trace * trace * trace;
+}
+
+/* No principal moment below zero, or above the sum of the other two: I and tr(I) E - 2 I are
+ * positive semidefinite, which a point and a rod meet with equality. */
+bool gw_inertia_is_possible(const double i[6])
+{
+    const double slack = -1e-9;
     double trace = i[0] + i[1] + i[2];
     gw_mat3 t = {{{i[0], i[3], i[4]}, {i[3], i[1], i[5]}, {i[4], i[5], i[2]}}};
-    for (int pass = 0; pass < 2; pass++) {
-        double(*m)[3] = t.m;
-        double minor = m[0][0] * m[1][1] - m[0][1] * m[1][0];
-        double det = m[0][0] * (m[1][1] * m[2][2] - m[1][2] * m[2][1]) -
-                     m[0][1] * (m[1][0] * m[2][2] - m[1][2] * m[2][0]) +
-                     m[0][2] * (m[1][0] * m[2][1] - m[1][1] * m[2][0]);
-        double slack = pass ? 1e-9 : 0; /* a flat plate meets the second bound with equality */
-        if (pass == 0 && !(m[0][0] > 0 && minor > 0 && det > 0))
-            return false;
-        if (pass == 1 && !(m[0][0] >= -slack * trace && minor >= -slack * trace * trace &&
-                           det >= -slack * trace * trace * trace))
-            return false;
-        for (int r = 0; r < 3; r++)
-            for (int c = 0; c < 3; c++)
-                m[r][c] = (r == c ? trace : 0) - 2 * m[r][c];
-    }
-    return true;
+    if (!(trace >= 0) || !minors_at_least(&t, trace, slack))
+        return false;
+    for (int r = 0; r < 3; r++)
+        for (int c = 0; c < 3; c++)
+            t.m[r][c] = (r == c ? trace : 0) - 2 * t.m[r][c];
+    return minors_at_least(&t, trace, slack);
+}
+
+/* The same of a body that turns freely: it must resist every turn. */
+bool gw_inertia_is_real(const double i[6])
+{
+    const gw_mat3 t = {{{i[0], i[3], i[4]}, {i[3], i[1], i[5]}, {i[4], i[5], i[2]}}};
+    return gw_inertia_is_possible(i) && minors_at_least(&t, i[0] + i[1] + i[2], 1e-15);
 }
 
 static bool check_body(const gw_body *b, int index, gw_error *error)

@@ -82,10 +82,40 @@ static bool check_mass(const place *p, const gw_mass *m)
     for (int i = 0; i < 6; i++)
         if (!isfinite(inertia[i]))
             return bad(p, "/inertia", "inertia must be finite");
-    return gw_inertia_is_real(inertia) ||
+    return gw_inertia_is_possible(inertia) ||
            bad(p, "/inertia",
-               "inertia [ixx,iyy,izz,ixy,ixz,iyz] must be the tensor of a real solid: positive "
-               "definite, each principal moment at most the sum of the other two");
+               "inertia [ixx,iyy,izz,ixy,ixz,iyz] must be the tensor of a real solid: no principal "
+               "moment negative, each at most the sum of the other two");
+}
+
+/* Points and rods are links, but every joint must have something to move: D at the start has to be
+ * positive definite. */
+static bool check_moved_masses(const gw_scene *s, int index, gw_error *error)
+{
+    const gw_mechanism *m = &s->mechanisms[index];
+    double d[GW_MAX_LINKS * GW_MAX_LINKS];
+    int n = m->link_count;
+    gw_chain_def def = {.count = n, .world_from_base = m->base, .held = -1};
+    gw_chain chain;
+    memcpy(def.links, m->links, (size_t)n * sizeof *m->links);
+    gw_chain_init(&chain, &def, m->position, NULL);
+    gw_chain_inertia(&chain, d, n);
+    for (int i = 0; i < n; i++) {
+        double whole = d[i * n + i], pivot = whole;
+        for (int j = 0; j <= i; j++) {
+            double sum = d[i * n + j];
+            for (int k = 0; k < j; k++)
+                sum -= d[i * n + k] * d[j * n + k];
+            d[i * n + j] = pivot = j < i ? sum / d[j * n + j] : sum;
+        }
+        place p = {s, m, index, i, error};
+        if (!(pivot > 1e-12 * whole))
+            return bad(&p, "/inertia",
+                       "as it stands, this joint moves nothing that is not moved by others: give "
+                       "the link an inertia, or a com off the joint's axis");
+        d[i * n + i] = sqrt(pivot);
+    }
+    return true;
 }
 
 static bool check_look(const place *p, const gw_link_look *look)
@@ -142,6 +172,8 @@ bool gw_scene_check_mechanisms(const gw_scene *s, gw_error *error)
                 !check_look(&p, &m->looks[k]))
                 return false;
         }
+        if (!check_moved_masses(s, i, error))
+            return false;
     }
     return true;
 }

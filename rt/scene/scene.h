@@ -313,6 +313,7 @@ bool gw_scene_check_tools(const gw_scene *scene, gw_error *error);
 /* Inertia [ixx,iyy,izz,ixy,ixz,iyz] of a real solid: positive definite, and no principal moment
  * above the sum of the other two. */
 bool gw_inertia_is_real(const double inertia[6]);
+bool gw_inertia_is_possible(const double inertia[6]); /* a point's and a rod's as well */
 
 /* All that a scene must hold beyond the types of its members: ids unique and well formed, every
  * reference found, kinds fit, numbers finite and in range. `where` is a pointer into the scene
