@@ -35,7 +35,7 @@ const cases = [
   ['a negative mass', 'POST', '/objects', { ...box, body: { mass: -1 } }, 400, '/body/mass', /./],
   ['a mesh, which comes later', 'POST', '/objects', { ...box, geometry: { type: 'mesh', file: 'a.stl' } }, 400, '/geometry/type', /later version/],
   ['a capsule without length', 'POST', '/objects', { ...box, geometry: { type: 'capsule', radius: 1, height: 0 } }, 400, '/geometry/height', /greater than 0/],
-  ['control that the device cannot have', 'PUT', '/tool', { object: 'cone', control: 'impedance' }, 400, '/control', /admittance device/],
+  ['control that the device cannot have', 'PUT', '/tool', { object: 'cone', device: 'sim', control: 'impedance' }, 400, '/control', /admittance device/],
   ['a held mechanism that is not there', 'PUT', '/tool', { mechanism: 'arm', link: 1, device: 'sim' }, 400, '/mechanism', /no mechanism "arm"/],
   ['a fixed object held', 'PUT', '/tool', { object: 'cylinder' }, 400, /^\/object/, /./],
   ['an unknown device', 'PUT', '/tool', { object: 'cone', device: 'glove' }, 400, '/device', /glove/],
