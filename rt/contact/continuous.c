@@ -45,16 +45,16 @@ static void bearable(const gw_world *w, const gw_touch *c, double *stiffness, do
 {
     gw_vec3 n = c->now.normal, t1 = gw_any_normal(n), t2 = gw_cross(n, t1);
     double across = fmin(mass_along(w, c, t1), mass_along(w, c, t2));
-    double mass = fmin(mass_along(w, c, n), TURNS * across);
+    double along = mass_along(w, c, n), mass = fmin(along, TURNS * across);
     double crowd = crowd_of(w, c), dt = w->dt;
     double stiff = STIFFNESS_SHARE / fmax(1, crowd / CROWD_STIFF) / (dt * dt);
     double share = fmax(1, crowd / CROWD_DAMPED);
     *stiffness = *damping = 0;
     grip->stiffness = grip->damping = grip->viscous = 0;
-    if (isfinite(mass)) {
-        *stiffness = stiff * mass;
-        *damping = 2 * DAMPING_RATIO * sqrt(stiff) * mass / share;
-    }
+    if (!isfinite(along))
+        return;
+    *stiffness = stiff * mass;
+    *damping = 2 * DAMPING_RATIO * sqrt(stiff) * mass / share;
     if (isfinite(across)) {
         grip->stiffness = stiff * across;
         grip->damping = 2 * DAMPING_RATIO * sqrt(stiff) * across / share;
@@ -68,18 +68,27 @@ static double asked(double value, double most)
     return value > 0 ? fmin(value, most) : most;
 }
 
+static void count(gw_world *w, const gw_touch *c, int by)
+{
+    if (c->mover_a >= 0)
+        w->crowd[c->mover_a] += by;
+    if (c->mover_b >= 0 && c->mover_b != c->mover_a)
+        w->crowd[c->mover_b] += by;
+}
+
 void gw_touch_attach(gw_world *w, gw_touch *c)
 {
-    gw_vec3 none = {0, 0, 0};
-    c->continuous = true;
-    if (c->mover_a >= 0)
-        w->crowd[c->mover_a]++;
-    if (c->mover_b >= 0 && c->mover_b != c->mover_a)
-        w->crowd[c->mover_b]++;
+    count(w, c, 1);
     bearable(w, c, &c->stiffness, &c->damping, &c->grip);
+    if (c->stiffness == 0) {
+        count(w, c, -1);
+        c->jammed = true;
+        return;
+    }
+    c->continuous = true;
     c->stiffness = asked(c->near.surface.stiffness, c->stiffness);
     c->damping = asked(c->near.surface.damping, c->damping);
-    c->grip.slip = none;
+    c->grip.slip = gw_v3(0, 0, 0);
     c->slack = fmax(0, -c->now.gap);
 }
 
@@ -100,10 +109,7 @@ static void detach(gw_world *w, gw_touch *c)
     c->continuous = false;
     c->slack = 0;
     c->grip.slip = gw_v3(0, 0, 0);
-    if (c->mover_a >= 0)
-        w->crowd[c->mover_a]--;
-    if (c->mover_b >= 0 && c->mover_b != c->mover_a)
-        w->crowd[c->mover_b]--;
+    count(w, c, -1);
 }
 
 /* ---- force ---------------------------------------------------------------------------------- */

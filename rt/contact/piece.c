@@ -35,6 +35,13 @@ static const unsigned char *saved(const gw_world *w, int m)
     return w->saved + (size_t)m * w->stride;
 }
 
+void gw_piece_alone(gw_world *w)
+{
+    gw_mover *mover = &w->movers[w->island.movers[0]];
+    gw_forces hand = {.at = mover->hand.at, .context = mover->hand.context};
+    gw_model_step(mover->model, &hand, w->dt, &mover->step);
+}
+
 void gw_piece_try(gw_world *w, double h)
 {
     for (int i = 0; i < w->island.mover_count; i++) {

@@ -250,7 +250,7 @@ static void end_piece(gw_world *w, double h)
 }
 
 /* Bodies moved from outside begin anew with each island. */
-static void begin_island(gw_world *w)
+static void begin_island(gw_world *w, gw_world_step *out)
 {
     gw_island *island = &w->island;
     w->t = 0;
@@ -261,18 +261,22 @@ static void begin_island(gw_world *w)
             if (place[k]->model < 0)
                 place[k]->pose = place[k]->start = place[k]->home;
     }
-    if (island->touch_count == 0)
-        return;
     gw_touch *c = &w->touches[island->touches[w->turn % (unsigned)island->touch_count]];
+    double held = gw_touch_energy(c);
     if (c->continuous)
         gw_touch_soften(w, c);
+    out->dissipated += held - gw_touch_energy(c);
 }
 
 /* After GW_WORLD_CUTS collisions nothing bounces any more; after as many again the island stands
  * for what is left of the step: it goes through nothing, whatever presses it. */
 static void step_island(gw_world *w, gw_world_step *out)
 {
-    begin_island(w);
+    if (w->island.touch_count == 0) {
+        gw_piece_alone(w);
+        return;
+    }
+    begin_island(w, out);
     gw_balance open = gw_balance_open(w);
     begin_piece(w);
     if (gw_pressed(w))

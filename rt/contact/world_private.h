@@ -131,7 +131,7 @@ gw_vec3 gw_touch_force(const gw_world *w, const gw_touch *c, const gw_gap *gap, 
 void gw_touch_stage(const void *asking, double t, const gw_pose *pose, const gw_twist *twist,
                     gw_wrench *on);
 
-/* A contact begins to be continuous: stiffness, slack as deep as it is. */
+/* A contact begins to be continuous: stiffness, slack as deep as it is; or it is jammed. */
 void gw_touch_attach(gw_world *w, gw_touch *c);
 
 /* As a piece begins and ends. */
@@ -170,6 +170,9 @@ bool gw_pressed(const gw_world *w);
 void gw_collide(gw_world *w, gw_collision kind);
 
 /* ---- pieces --------------------------------------------------------------------------------- */
+
+/* Steps a mover that nothing is near by the whole step. */
+void gw_piece_alone(gw_world *w);
 
 /* Steps the island's models by h from the piece's start. */
 void gw_piece_try(gw_world *w, double h);

@@ -166,6 +166,9 @@ static void ten_bodies_play_for_a_minute(void **state)
         print_message("rule %d: %ld collisions, at most %ld in a step; %.1f J by hands, generated "
                       "%.2g J, worst step %.1e J, deepest %.2g mm, peak %.2g J\n",
                       i, cuts, most, p.a.work, p.a.generated, p.a.worst, 1e3 * deep, peak);
+        double out = arena_energy(&p.a) - p.a.start - p.a.work - p.a.moved + p.a.dissipated;
+        print_message("  books out by %.1e J\n", out);
+        assert_true(fabs(out) <= 1e-8);
         assert_true(p.a.worst <= 1e-9);
         assert_true(deep < 0.01);
         assert_true(cuts > 1000);

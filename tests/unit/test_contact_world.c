@@ -190,6 +190,66 @@ static void balls_do_not_pass_through_one_another(void **state)
     }
 }
 
+/* ---- guided bodies
+ * -------------------------------------------------------------------------------- */
+
+/* A body that its set holds on the plane z = 0 slides on a floor that it cannot leave, and bounces
+ * off a wall: the floor is carried by the set. */
+static void what_a_set_carries_is_jammed_and_not_hit(void **state)
+{
+    (void)state;
+    static arena a;
+    for (int i = 0; i < 2; i++) {
+        /* a floor that leans by 1e-12 rad is no wall either */
+        gw_vec3 lean = gw_unit(gw_v3(-1e-12 * i, 0, 1));
+        arena_open(&a, (gw_contact_rules){0});
+        gw_guided_def def = fixture_body(fixture_turning(GW_LOCUS_PLANE));
+        def.gravity = gw_v3(0, 0, -9.81);
+        int m = arena_add(&a, &def, gw_v3(0, 0, 0), gw_v3(1, 0, 0));
+        arena_over_plane(&a, m, gw_v3(0, 0, 0), 0.05, gw_v3(0, 0, -0.05), lean, surface(0.5, 0));
+        arena_over_plane(&a, m, gw_v3(0, 0, 0), 0.05, gw_v3(0.2, 0, 0), gw_v3(-1, 0, 0),
+                         surface(0.5, 0));
+        arena_start(&a);
+        bool hit = false;
+        for (int k = 0; k < 300; k++) {
+            arena_step(&a);
+            assert_true(a.last.jammed);
+            if (a.mover[m].hit) {
+                hit = true;
+                /* coordinates: a turn, two slides */
+                assert_true(fabs(a.mover[m].impulse[1] + 2 * 1.5) < 1e-9);
+            }
+        }
+        assert_true(hit);
+        assert_true(fabs(a.body[m].twist.v.x + 0.5) < 1e-9);
+        assert_true(fabs(a.body[m].pose.p.x - (0.15 - 0.5 * 0.15)) < 1e-9);
+        assert_true(a.worst <= 1e-12);
+        arena_close(&a);
+    }
+}
+
+/* On a circle, thrown against a wall that is met at an angle: the mass along the normal is what the
+ * circle leaves of it. */
+static void a_body_on_a_circle_bounces_along_it(void **state)
+{
+    (void)state;
+    static arena a;
+    arena_open(&a, (gw_contact_rules){0});
+    gw_guided_def def = fixture_body(fixture_set(GW_ROTATION_FIXED, GW_LOCUS_CIRCLE, false));
+    int m = arena_add(&a, &def, gw_v3(0.1, 0, 0), gw_v3(0, 1, 0));
+    /* y = 0.1 sin 1 is met at one radian, the normal half along the motion */
+    arena_over_plane(&a, m, gw_v3(0, 0, 0), 0, gw_v3(0, 0.1 * sin(1), 0), gw_v3(0, -1, 0),
+                     surface(0.8, 0));
+    arena_start(&a);
+    for (int k = 0; k < 200; k++)
+        arena_step(&a);
+    double angle = atan2(a.body[m].pose.p.y, a.body[m].pose.p.x);
+    assert_true(fabs(angle - (1 - 0.8 * (2 - 1))) < 1e-9);
+    assert_true(fabs(gw_norm(a.body[m].twist.v) - 0.8) < 1e-9);
+    assert_true(a.worst <= 1e-12);
+    arena_close(&a);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -199,6 +259,8 @@ int main(void)
         cmocka_unit_test(a_flat_bar_does_not_mind_how_many_points),
         cmocka_unit_test(nothing_passes_a_thin_wall),
         cmocka_unit_test(balls_do_not_pass_through_one_another),
+        cmocka_unit_test(what_a_set_carries_is_jammed_and_not_hit),
+        cmocka_unit_test(a_body_on_a_circle_bounces_along_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
