@@ -216,6 +216,62 @@ static void limits_are_as_stiff_as_a_step_bears_at_any_rate(void **state)
     }
 }
 
+/* ---- passivity ------------------------------------------------------------------------------ */
+
+typedef struct hand {
+    gw_wrench wrench;
+} hand;
+
+static gw_wrench holds(const void *context, double t, const gw_pose *held, const gw_twist *twist)
+{
+    const hand *h = context;
+    (void)t, (void)held;
+    return (gw_wrench){gw_mul_add(h->wrench.f, -2, twist->v),
+                       gw_mul_add(h->wrench.t, -0.02, twist->w)};
+}
+
+/* -1 .. 1 */
+static double chance(unsigned *state)
+{
+    *state = *state * 1664525u + 1013904223u;
+    return (double)(*state >> 8) / 8388608.0 - 1;
+}
+
+static gw_vec3 anywhere(unsigned *state)
+{
+    double x = chance(state), y = chance(state), z = chance(state);
+    return gw_v3(x, y, z);
+}
+
+static void no_tick_gains_energy_that_nobody_gave(void **state)
+{
+    (void)state;
+    gw_chain_def def = fixture_skew(6);
+    hand h = {{{0, 0, 0}, {0, 0, 0}}};
+    gw_forces forces = {.at = holds, .context = &h};
+    unsigned seed = 7;
+    gw_chain chain;
+    for (int i = 0; i < 6; i++) {
+        def.links[i].limited = i != 3;
+        def.links[i].lower = -0.5;
+        def.links[i].upper = 0.4;
+        def.links[i].damping = i == 2 ? 50 : 0.05;
+    }
+    def.links[4].motor = (gw_motor){.stiffness = 300, .damping = 1, .max = 5};
+    gw_chain_init(&chain, &def, NULL, NULL);
+    for (int i = 0; i < 30000; i++) {
+        double before = energy(&chain);
+        gw_step step;
+        if (i % 50 == 0)
+            h.wrench = (gw_wrench){gw_scale(30, anywhere(&seed)), gw_scale(3, anywhere(&seed))};
+        if (i % 700 == 0)
+            def.links[4].motor.target = 0.6 * chance(&seed);
+        gw_model_step(&chain.model, &forces, 1e-3, &step);
+        assert_true(step.finite && step.dissipated >= -1e-12);
+        near(energy(&chain) - before, step.work + step.motors - step.dissipated, 1e-9);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -227,6 +283,7 @@ int main(void)
         cmocka_unit_test(springs_and_dampers_of_any_strength_hold_the_joint),
         cmocka_unit_test(a_joint_bounces_off_its_limit_and_the_books_close),
         cmocka_unit_test(every_joint_stays_at_its_limits_under_weight),
+        cmocka_unit_test(no_tick_gains_energy_that_nobody_gave),
         cmocka_unit_test(limits_are_as_stiff_as_a_step_bears_at_any_rate),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
