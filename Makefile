@@ -112,6 +112,12 @@ $(BUILD)/unit/%: tests/unit/%.c $(BUILD)/liboracle.a $(BUILD)/libguideway.a
 	@echo "  LINK  $@"
 	@$(CC) $(CFLAGS) -o $@ $< $(BUILD)/liboracle.a $(BUILD)/libguideway.a $(LDFLAGS) $(LDLIBS_CONTACT) -lcmocka
 
+# this one reads scenes as the server does
+$(BUILD)/unit/test_bundled: tests/unit/test_bundled.c $(call obj,$(wildcard server/wire*.c) server/text.c) $(BUILD)/libguideway.a
+	@mkdir -p $(@D)
+	@echo "  LINK  $@"
+	@$(CC) $(CFLAGS) -o $@ $(filter %.c %.o %.a,$^) $(LDFLAGS) $(LDLIBS_CONTACT) -lcmocka -ljansson
+
 test: deps-test
 	@$(MAKE) --no-print-directory check unit api page
 

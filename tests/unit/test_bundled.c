@@ -1,0 +1,239 @@
+/*
+ * The bundled scenes of contacts against what they say of themselves: the papers' enclosure, a
+ * cradle, bouncing balls, sliding blocks.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "tests/unit/bundled.h"
+
+/* ---- impulsive-forces Fig. 4 to 7 ----------------------------------------------------------- */
+
+enum { TICKS = 6000 };
+
+typedef struct felt {
+    int collisions;      /* ticks with one */
+    int rose;            /* of these where energy came from nowhere */
+    double taken;        /* by contacts in these ticks (J) */
+    double peak;         /* kinetic (J) */
+    double out_of_plane; /* m */
+    double books;        /* the most that a tick's energy was out by (J) */
+    double impulse;      /* largest impulsive force at the device (N) */
+    int quasi_count;     /* ticks that touch and do not collide */
+    double quasi[TICKS]; /* forces at the device in them (N), ascending */
+    bool walls, rectangles, self;
+} felt;
+
+static int ascending(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* Links 0 to 2 are the arm's, 5 and 8 the rectangles. */
+static void who_touches(felt *f, const gw_snapshot *s)
+{
+    for (int i = 0; i < s->contact_count; i++) {
+        int a = -1 - s->contacts[i].a, b = -1 - s->contacts[i].b; /* link, or negative: a wall */
+        bool arm_a = a >= 0 && a <= 2, arm_b = b >= 0 && b <= 2;
+        f->self = f->self || (arm_a && arm_b);
+        f->walls = f->walls || (arm_a && b < 0) || (arm_b && a < 0);
+        f->rectangles = f->rectangles || (arm_a && b > 2) || (arm_b && a > 2);
+    }
+}
+
+static void judge_tick(felt *f, const gw_snapshot *was, const gw_snapshot *s)
+{
+    const gw_energy *a = &was->energy, *b = &s->energy;
+    double gain = b->kinetic + b->potential - a->kinetic - a->potential;
+    double come = b->work_in + b->edits - b->dissipated - a->work_in - a->edits + a->dissipated;
+    const gw_tool_state *t = &s->tools[0];
+    f->books = fmax(f->books, fabs(gain - come));
+    f->peak = fmax(f->peak, b->kinetic);
+    if (s->contact.collisions > was->contact.collisions) {
+        double taken = s->contact.dissipated - was->contact.dissipated;
+        f->collisions++;
+        f->taken += taken;
+        f->rose += taken < -1e-12;
+    }
+    for (int i = 0; i < s->joint_count; i++)
+        f->out_of_plane = fmax(f->out_of_plane, fabs(s->links[i].p.z));
+    f->impulse = fmax(f->impulse, gw_norm(t->impulse.f));
+    if (s->contact.touching > 0 && !(gw_norm(t->impulse.f) > 0))
+        f->quasi[f->quasi_count++] = gw_norm(t->command.f);
+    who_touches(f, s);
+}
+
+/* Six seconds of it; *f is told of all. */
+static void enclosure(const char *name, bool local, felt *f)
+{
+    static gw_snapshot was;
+    bundled b;
+    gw_scene *scene = bundled_scene(name);
+    scene->contact.local = local;
+    *f = (felt){0};
+    bundled_open(&b, scene);
+    was = *bundled_tick(&b);
+    for (int i = 1; i < TICKS; i++) {
+        const gw_snapshot *s = bundled_tick(&b);
+        judge_tick(f, &was, s);
+        was = *s;
+    }
+    qsort(f->quasi, (size_t)f->quasi_count, sizeof *f->quasi, ascending);
+    print_message("%s%s: %d ticks with collisions took %.2g J, peak %.2g J; impulse at the device "
+                  "%.0f N, else %.1f N (median), %.1f N (95 %%); books %.1g J\n",
+                  name, local ? " (local)" : "", f->collisions, f->taken, f->peak, f->impulse,
+                  f->quasi[f->quasi_count / 2], f->quasi[f->quasi_count * 95 / 100], f->books);
+    bundled_close(&b);
+}
+
+static felt plastic, elastic;
+
+/* Fig. 5 */
+static void plastic_collisions_take_kinetic_energy(void **state)
+{
+    (void)state;
+    enclosure("paper-enclosure-plastic", false, &plastic);
+    assert_true(plastic.collisions >= 10);
+    assert_int_equal(plastic.rose, 0);
+    assert_true(plastic.taken > 0.05 * plastic.peak);
+    assert_true(plastic.books <= 1e-9);
+    assert_true(plastic.walls && plastic.rectangles && plastic.self);
+    assert_true(plastic.out_of_plane <= 1e-15);
+}
+
+/* Fig. 6 */
+static void elastic_collisions_keep_it(void **state)
+{
+    (void)state;
+    enclosure("paper-enclosure-elastic", false, &elastic);
+    assert_true(elastic.collisions >= 30);
+    assert_int_equal(elastic.rose, 0);
+    assert_true(elastic.taken <= 1e-11 * elastic.peak);
+    assert_true(elastic.books <= 1e-9);
+    assert_true(elastic.walls && elastic.rectangles);
+    assert_true(elastic.out_of_plane <= 1e-15);
+}
+
+/* Fig. 7: an order of magnitude, at 1 kHz. */
+static void impulses_stand_out_over_quasi_static_forces(void **state)
+{
+    (void)state;
+    assert_true(plastic.quasi_count >= 500);
+    double most = plastic.quasi[plastic.quasi_count * 95 / 100];
+    assert_true(most > 1);
+    assert_true(plastic.impulse >= 10 * most);
+    assert_true(elastic.impulse >= 10 * most);
+}
+
+/* The same on the arm's local model: what looks bring is booked, collisions take energy. */
+static void collisions_on_a_local_model_take_energy_too(void **state)
+{
+    (void)state;
+    static felt f;
+    enclosure("paper-enclosure-plastic", true, &f);
+    assert_true(f.collisions >= 10);
+    assert_int_equal(f.rose, 0);
+    assert_true(f.books <= 1e-9);
+    assert_true(f.out_of_plane <= 1e-15);
+    assert_true(f.impulse >= 10 * f.quasi[f.quasi_count / 2]);
+}
+
+/* ---- showcases ------------------------------------------------------------------------------ */
+
+/* The first ball's speed is the last one's, and back; ten swings of both. */
+static void a_cradle_passes_its_swing_on(void **state)
+{
+    (void)state;
+    bundled b;
+    double first = 0, last = 0, worst = 0, squeezed = 0;
+    double between = 0; /* the most that the three in the middle swing, while an end one does */
+    bundled_open(&b, bundled_scene("cradle"));
+    for (int i = 0; i < 9500; i++) { /* 0.91 s a swing */
+        const gw_snapshot *s = bundled_tick(&b);
+        const gw_energy *e = &s->energy;
+        first = fmax(first, s->q[0]);
+        last = fmax(last, -s->q[4]);
+        worst = fmax(worst, fabs(e->kinetic + e->potential - e->initial));
+        for (int k = 1; k < 4; k++)
+            between = fmax(between, fabs(s->q[k]));
+        for (int k = 0; k < 4; k++) { /* balls swing to -x with a rising angle */
+            double gap = 0.04 - 0.2 * (sin(s->q[k + 1]) - sin(s->q[k]));
+            squeezed = fmax(squeezed, 0.04 - gap);
+        }
+    }
+    print_message("cradle: ends rise to %.6f and %.6f rad, the middle to %.2g; energy out by %.2g "
+                  "J, deepest %.2g m\n",
+                  first, last, between, worst, squeezed);
+    assert_true(fabs(first - 0.5) <= 1e-9 && fabs(last - 0.5) <= 1e-3);
+    assert_true(between <= 1e-3);
+    assert_true(squeezed <= 1e-6);
+    assert_true(worst <= 1e-9);
+    bundled_close(&b);
+}
+
+/* Apexes after the first bounces: 0.3 m e^(2n) over the floor. */
+static void balls_bounce_as_high_as_restitution_says(void **state)
+{
+    (void)state;
+    const double e[4] = {1, 0.8, 0.5, 0};
+    bundled b;
+    double apex[4][2] = {{0}}, down[4] = {-1, -1, -1, -1};
+    int bounces[4] = {0};
+    bundled_open(&b, bundled_scene("bouncing-ball"));
+    for (int i = 0; i < 1100; i++) {
+        const gw_snapshot *s = bundled_tick(&b);
+        assert_int_equal(s->free_count, 4);
+        for (int k = 0; k < 4; k++) {
+            double v = s->free[k].twist.v.z, z = s->free[k].pose.p.z - 0.03;
+            bounces[k] += down[k] < -1e-2 && v > 1e-2;
+            down[k] = v;
+            int n = bounces[k];
+            if (n == 1 || n == 2)
+                apex[k][n - 1] = fmax(apex[k][n - 1], z + v * fabs(v) / (2 * 9.81));
+        }
+    }
+    for (int k = 0; k < 3; k++)
+        assert_true(fabs(apex[k][0] - 0.3 * e[k] * e[k]) <= 1e-6);
+    assert_true(fabs(apex[1][1] - 0.3 * pow(0.8, 4)) <= 1e-6);
+    assert_true(fabs(apex[2][1] - 0.3 * pow(0.5, 4)) <= 1e-6);
+    assert_int_equal(bounces[3], 0);
+    bundled_close(&b);
+}
+
+static void blocks_slide_as_far_as_coulomb_says(void **state)
+{
+    (void)state;
+    const double mu[3] = {0.1, 0.2, 0.4};
+    bundled b;
+    const gw_snapshot *s = NULL;
+    bundled_open(&b, bundled_scene("sliding-block"));
+    for (int i = 0; i < 1500; i++)
+        s = bundled_tick(&b);
+    for (int k = 0; k < 3; k++) {
+        double way = 1 / (2 * mu[k] * 9.81);
+        print_message("block %d: %.6f of %.6f m\n", k + 1, s->free[k].pose.p.x, way);
+        assert_true(fabs(s->free[k].pose.p.x - way) <= 2e-3 * way);
+        assert_true(gw_norm(s->free[k].twist.v) <= 1e-4);
+    }
+    bundled_close(&b);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(plastic_collisions_take_kinetic_energy),
+        cmocka_unit_test(elastic_collisions_keep_it),
+        cmocka_unit_test(impulses_stand_out_over_quasi_static_forces),
+        cmocka_unit_test(collisions_on_a_local_model_take_energy_too),
+        cmocka_unit_test(a_cradle_passes_its_swing_on),
+        cmocka_unit_test(balls_bounce_as_high_as_restitution_says),
+        cmocka_unit_test(blocks_slide_as_far_as_coulomb_says),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
