@@ -41,7 +41,8 @@ $(BUILD)/guideway.pc:
 
 NEEDS := command:gcc:gcc command:ar:binutils command:node:nodejs command:npm:npm \
          header:microhttpd.h:libmicrohttpd-dev header:libwebsockets.h:libwebsockets-dev \
-         header:jansson.h:libjansson-dev header:ode/ode.h:libode-dev
+         header:jansson.h:libjansson-dev header:ode/ode.h:libode-dev \
+         header:expat.h:libexpat1-dev
 NEEDS_TEST := header:cmocka.h:libcmocka-dev command:chromium:chromium command:curl:curl \
               command:python3:python3 command:clang-format:clang-format
 NEEDS_FUZZ := command:clang:clang clang:-fsanitize=fuzzer:libclang-rt-14-dev
