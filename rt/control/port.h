@@ -15,7 +15,7 @@
 
 #include "rt/base/space.h"
 
-#define GW_PORT_CREDIT 1e-4 /* J: what was lost before counts for so much, over whatever window */
+#define GW_PORT_CREDIT 1e-6 /* J: what was lost before counts for so much, over whatever window */
 #define GW_PORT_PAST   16   /* ticks of wrench kept; a power of two, beyond any delay */
 
 typedef struct gw_port {

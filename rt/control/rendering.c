@@ -12,8 +12,8 @@
 
 #define ESTIMATE_TIME 0.005  /* s: filter of the estimated wrench */
 #define SLEW          1000.0 /* N/s */
-#define SLEW_SPEED    0.25   /* m/s, rad/s: what the rest of an old command may give the device */
-#define SLEW_SPIN     2.5
+#define SLEW_SPEED    0.05   /* m/s, rad/s: what the rest of an old command may give the device */
+#define SLEW_SPIN     0.5
 #define REST_TIME     0.1 /* s at least, and at most these speeds (m/s, rad/s): the springs' rest */
 #define REST_SPEED    0.25
 #define REST_SPIN     1.0
@@ -395,9 +395,9 @@ static void watch(gw_rendering *r, work *w, double stored, double booked)
 }
 
 /* What is held until the next tick, for the next booking. */
-static void hold(gw_rendering *r, const work *w, const gw_wrench *bump, const gw_wrench *on_model)
+static void hold(gw_rendering *r, const work *w, const gw_wrench *on_model)
 {
-    gw_wrench on_device = add(add(w->spring, w->penalty), add(w->damping, *bump));
+    gw_wrench on_device = add(add(w->spring, w->penalty), w->damping);
     gw_port_hold(&r->port, &on_device, on_model, feeds_forward(r) ? &w->hand : &nothing);
 }
 
@@ -485,10 +485,7 @@ gw_rendering_out gw_rendering_tick(gw_rendering *r, const gw_rendered *model,
 
     watch(r, &w, out.stored, booked + by_weights);
     gw_wrench u = in_reach(&w.device, steady_command(r, &w, &out.on_model));
-    gw_wrench bump = bumpless(r, &w.device, u, dt);
-    r->steady = add(u, bump);
-    if (!matches(r)) /* what springs do to the device they do to the model */
-        out.on_model = add(out.on_model, negative(bump));
+    r->steady = add(u, bumpless(r, &w.device, u, dt));
     out.limited = gw_limit3(&r->steady.f, device->force_max);
     out.limited = gw_limit3(&r->steady.t, device->torque_max) || out.limited;
 
@@ -500,7 +497,7 @@ gw_rendering_out gw_rendering_tick(gw_rendering *r, const gw_rendered *model,
     out.limited = out.limited || struck.limited;
     out.command = add(r->steady, struck.wrench);
     out.damped = -dt * (power(&w.damping, &device->twist) + power(&w.slowing, &model->twist));
-    hold(r, &w, &bump, &out.on_model);
+    hold(r, &w, &out.on_model);
     keep(r, &out, &device->twist);
     return out;
 }

@@ -312,7 +312,7 @@ static void nothing_comes_out_of_the_port_in_any_second(void **state)
                               "control %.1e J\n",
                               profiles[i], names[kind + 1], collisions ? ", collisions" : "", worst,
                               damped, without);
-                assert_true(worst < (collisions || kind < 0 ? 5e-3 : 1.5e-4));
+                assert_true(worst < 1e-5);
             }
 }
 
