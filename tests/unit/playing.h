@@ -37,16 +37,18 @@ static inline void put_loose(gw_scene *s, const char *id, gw_shape shape, gw_vec
     o->body.mass = mass;
 }
 
-/* Walls at x and y = +-size, a floor below if there is weight. */
+/* Walls at x and y = +-size; where there is weight a floor, and a lid so that nothing is lost. */
 static inline void put_enclosure(gw_scene *s, double size, bool floor)
 {
-    const double thick = 0.02, high = 0.1, out = size + thick / 2;
+    const double thick = 0.02, high = 0.24, out = size + thick / 2;
     put(s, "east", box(thick, 2 * size, high), gw_v3(out, 0, 0))->fixed = true;
     put(s, "west", box(thick, 2 * size, high), gw_v3(-out, 0, 0))->fixed = true;
     put(s, "north", box(2 * size, thick, high), gw_v3(0, out, 0))->fixed = true;
     put(s, "south", box(2 * size, thick, high), gw_v3(0, -out, 0))->fixed = true;
-    if (floor)
-        put(s, "floor", box(2 * size, 2 * size, thick), gw_v3(0, 0, -0.03))->fixed = true;
+    if (!floor)
+        return;
+    put(s, "floor", box(2 * size, 2 * size, thick), gw_v3(0, 0, -0.03))->fixed = true;
+    put(s, "lid", box(2 * size, 2 * size, thick), gw_v3(0, 0, 0.1))->fixed = true;
 }
 
 static inline void put_material(gw_scene *s, double restitution, double friction)
