@@ -9,7 +9,8 @@
 
 #define EXACT    1e-12 /* gap at which a pair is said to meet (m) */
 #define TRIALS   32    /* of a piece */
-#define MEETINGS 48    /* evaluations of one gap */
+#define MEETINGS 48    /* evaluations of one gap until it meets */
+#define SEARCHES 16    /* evaluations of one gap for where it is least */
 
 /* ---- trials --------------------------------------------------------------------------------- */
 
@@ -98,32 +99,35 @@ typedef struct bracket {
     double lo, hi, gap_lo, gap_hi;
 } bracket;
 
+/* A gap and its rate at a time. */
+typedef struct instant {
+    double t, gap, rate;
+} instant;
+
 /* Where two tangents meet: below it no convex gap falls. */
-static double deepest(const gw_touch *c, double h, double *at)
+static double deepest(const instant *a, const instant *b, double *t)
 {
-    double g0 = c->start.gap, g1 = c->now.gap, r0 = c->start_rate, r1 = c->rate;
-    *at = fmax(0, fmin(h, (g1 - g0 - r1 * h) / (r0 - r1)));
-    return g0 + r0 * *at;
+    double h = b->t - a->t;
+    double at = (b->gap - a->gap - b->rate * h) / (a->rate - b->rate);
+    at = at > 0.01 * h && at < 0.99 * h ? at : 0.5 * h;
+    *t = a->t + at;
+    return fmin(a->gap + a->rate * at, b->gap - b->rate * (h - at));
 }
 
 /* Approaching at first and separating at the end: it may have met in between, or passed through.
- * Looks for the smallest gap by the sign of its rate until one is found that is closed. */
+ * Looks for the smallest gap until one is found that is closed, or none can be. */
 static bool met_between(gw_world *w, const gw_touch *c, double h, bracket *b)
 {
-    double lo = 0, hi = h, t;
-    if (deepest(c, h, &t) > -GW_WORLD_MET)
-        return false;
-    for (int i = 0; i < MEETINGS && hi - lo > 1e-9 * h; i++) {
-        double gap, rate;
-        gw_piece_try_pair(w, c, t, &gap, &rate);
-        *b = (bracket){0, t, c->start.gap, gap};
-        if (gap < -GW_WORLD_MET)
+    instant lo = {0, c->start.gap, c->start_rate}, hi = {h, c->now.gap, c->rate}, at;
+    for (int i = 0; i < SEARCHES && deepest(&lo, &hi, &at.t) < -GW_WORLD_MET; i++) {
+        gw_piece_try_pair(w, c, at.t, &at.gap, &at.rate);
+        *b = (bracket){0, at.t, c->start.gap, at.gap};
+        if (at.gap < -GW_WORLD_MET)
             return true;
-        if (rate < 0)
-            lo = t;
+        if (at.rate < 0)
+            lo = at;
         else
-            hi = t;
-        t = 0.5 * (lo + hi);
+            hi = at;
     }
     return false;
 }
@@ -143,8 +147,8 @@ static bool met_again(gw_world *w, const gw_touch *c, double h, bracket *b)
 
 static bool closes(gw_world *w, const gw_touch *c, double h, bracket *b)
 {
-    double g0 = c->start.gap, g1 = c->now.gap;
-    if (c->jammed || c->slow)
+    double g0 = c->start.gap, g1 = c->now.gap, rest = w->rules.rest_speed;
+    if (c->jammed || c->slow || fmax(fabs(c->start_rate), fabs(c->rate)) < rest)
         return false;
     if (g1 < -GW_WORLD_MET) {
         *b = (bracket){0, h, g0, g1};

@@ -15,7 +15,9 @@
 #include "rt/contact/near.h"
 #include "rt/model/model.h"
 
-#define GW_WORLD_CUTS 8 /* collisions in one step that are met at their own time */
+/* Collisions in one step that are met at their own time. As many again are plastic; then what is in
+ * it stands still for the rest of the step. */
+#define GW_WORLD_CUTS 8
 
 /* How simultaneous impulses are found (impulsive-forces eq. 15 as corrected). */
 typedef enum gw_impulse_rule {
@@ -38,7 +40,7 @@ typedef struct gw_contact_rules {
     gw_colliding_rule colliding;
     gw_friction_rule friction;
     bool self_each_link; /* restitution of a self-contact asked of each link (eq. 12, 13) */
-    double slip_speed;   /* v_th (m/s); 0: 1e-3 */
+    double slip_speed;   /* v_th (m/s), more where a step does not bear it; 0: 1e-3 */
     double rest_speed;   /* approaching slower than this, nothing bounces (m/s); 0: 1e-3 */
 } gw_contact_rules;
 

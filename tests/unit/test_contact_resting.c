@@ -118,6 +118,29 @@ static void a_grip_holds_on_a_slope(void **state)
     arena_close(&a);
 }
 
+/* A solid ball rolls down with 5/7 of g sin, under either rule. */
+static void a_ball_rolls_down_a_slope(void **state)
+{
+    (void)state;
+    static arena a;
+    for (int rule = 0; rule < 2; rule++) {
+        arena_open(&a,
+                   (gw_contact_rules){.friction = rule ? GW_FRICTION_STICK : GW_FRICTION_CREEP});
+        a.gravity = gw_v3(9.81 * sin(0.2), 0, -9.81 * cos(0.2));
+        int m = arena_ball(&a, 1, 0.05, gw_v3(0, 0, 0.05), gw_v3(0, 0, 0));
+        arena_over_plane(&a, m, gw_v3(0, 0, 0), 0.05, gw_v3(0, 0, 0), up, surface(0, 0.5));
+        arena_start(&a);
+        for (int i = 0; i < 2000; i++)
+            arena_step(&a);
+        double want = 0.5 * 5. / 7 * 9.81 * sin(0.2) * 4, far = a.body[m].pose.p.x;
+        print_message("rolled %.5f m in 2 s, %.5f is right; slip %.1e m/s\n", far, want,
+                      a.body[m].twist.v.x - 0.05 * a.body[m].twist.w.y);
+        assert_true(fabs(far / want - 1) < 5e-3);
+        assert_true(a.worst <= 1e-12);
+        arena_close(&a);
+    }
+}
+
 /* ---- stacks --------------------------------------------------------------------------------- */
 
 static void three_boxes_stand(void **state)
@@ -277,6 +300,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sliding_block_stops_where_coulomb_says),
         cmocka_unit_test(a_grip_holds_on_a_slope),
+        cmocka_unit_test(a_ball_rolls_down_a_slope),
         cmocka_unit_test(three_boxes_stand),
         cmocka_unit_test(load_and_contacts_hold_what_presses),
         cmocka_unit_test(what_is_found_overlapping_is_let_go),
