@@ -134,18 +134,34 @@ static void planar_chain_held_at_its_last_link_moves_as_computed_elsewhere(void 
 /* ---- energy --------------------------------------------------------------------------------- */
 
 /* The largest energy error of ten seconds' swing from horizontal, of the peak kinetic energy. */
-static double swing(const gw_chain_def *def)
+static double swing_at(const gw_chain_def *def, double rate)
 {
     gw_chain chain;
     gw_chain_init(&chain, def, NULL, NULL);
     double start = energy(&chain), worst = 0, peak = 0;
-    for (int i = 0; i < 10000; i++) {
-        run(&chain, NULL, 1e-3, 1);
+    for (int i = 0; i < 10 * rate; i++) {
+        run(&chain, NULL, 1 / rate, 1);
         worst = fmax(worst, fabs(energy(&chain) - start));
         peak = fmax(peak, chain.kinetic);
     }
     assert_true(peak > 1);
     return worst / peak;
+}
+
+static double swing(const gw_chain_def *def)
+{
+    return swing_at(def, 1000);
+}
+
+static void three_links_keep_their_energy_at_any_rate(void **state)
+{
+    (void)state;
+    const double rates[] = {250, 500, 2000, 8000};
+    gw_chain_def paper = fixture_table_one(9.81), rods = fixture_rods(3, 1, 1, 1. / 12, 9.81);
+    for (int i = 0; i < 4; i++) {
+        assert_true(swing_at(&paper, rates[i]) <= 1e-10);
+        assert_true(swing_at(&rods, rates[i]) <= 1e-10);
+    }
 }
 
 static void three_links_keep_their_energy(void **state)
@@ -457,6 +473,7 @@ int main(void)
         cmocka_unit_test(planar_chain_held_at_its_middle_moves_as_computed_elsewhere),
         cmocka_unit_test(planar_chain_held_at_its_last_link_moves_as_computed_elsewhere),
         cmocka_unit_test(three_links_keep_their_energy),
+        cmocka_unit_test(three_links_keep_their_energy_at_any_rate),
         cmocka_unit_test(whips_keep_their_energy_in_finer_pieces),
         cmocka_unit_test(skew_chain_with_slides_keeps_its_energy),
         cmocka_unit_test(a_step_costs_a_bounded_number_of_pieces),
