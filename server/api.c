@@ -14,7 +14,8 @@
 
 typedef enum route_flags {
     TAKES_BODY = 1, /* a JSON body must be there */
-    CAN_DRY = 2     /* ?dryRun=true is understood */
+    CAN_DRY = 2,    /* ?dryRun=true is understood */
+    TAKES_FILE = 4  /* the body is no JSON */
 } route_flags;
 
 typedef struct api_route {
@@ -87,6 +88,10 @@ static const api_route routes[] = {
     {"GET", "/contact", api_contact_get, 0},
     {"PATCH", "/contact", api_contact_patch, TAKES_BODY | CAN_DRY},
     {"GET", "/contacts", api_contacts_get, 0},
+    {"GET", "/meshes", api_meshes_get, 0},
+    {"GET", "/meshes/{name}", api_mesh_get, 0},
+    {"PUT", "/meshes/{name}", api_mesh_put, TAKES_FILE},
+    {"DELETE", "/meshes/{name}", api_mesh_delete, 0},
     {"GET", "/simulation", api_simulation_get, 0},
     {"PUT", "/simulation", api_simulation_put, TAKES_BODY},
     {"POST", "/simulation/step", api_simulation_step, TAKES_BODY},
@@ -216,6 +221,8 @@ static bool take_body(api_call *call, const api_route *route)
 {
     const api_request *request = call->request;
     bool takes = route->flags & TAKES_BODY;
+    if (route->flags & TAKES_FILE)
+        return true;
     if (request->size > 0 && !is_json_type(request->content_type)) {
         api_refuse(call, 415, "", "the content type is %.60s: application/json is right",
                    request->content_type ? request->content_type : "missing");
@@ -291,14 +298,26 @@ static void answer_unrouted(api_call *call, const char *path, const char *allow)
         snprintf(call->reply->allow, sizeof call->reply->allow, "%s", allow);
 }
 
+size_t api_body_most(const char *method, const char *path)
+{
+    const char *files = API_PREFIX "/meshes/";
+    bool file = strcmp(method, "PUT") == 0 && strncmp(path, files, strlen(files)) == 0;
+    return file ? GW_MAX_MESH_BYTES : GW_MAX_BODY_BYTES;
+}
+
 void api_handle(const gw_api *api, const api_request *request, api_reply *reply)
 {
-    api_call call = {.app = api->app, .store = api->store, .request = request, .reply = reply};
+    api_call call = {.app = api->app,
+                     .store = api->store,
+                     .meshes = api->meshes,
+                     .request = request,
+                     .reply = reply};
     char allow[64];
     const char *path = request->path;
     if (strncmp(path, API_PREFIX, strlen(API_PREFIX)) == 0)
         path += strlen(API_PREFIX);
     wire_memory_clear();
+    meshes_use(api->meshes);
     const api_route *route = find_route(&call, path, allow);
     if (!route)
         answer_unrouted(&call, path, allow);

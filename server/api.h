@@ -6,6 +6,7 @@
 #define GW_SERVER_API_H
 
 #include "server/app.h"
+#include "server/meshes.h"
 #include "server/store.h"
 
 #define API_PREFIX    "/api/v1"
@@ -23,7 +24,7 @@ typedef struct api_request {
     api_pair query[API_MAX_QUERY];
     const char *content_type; /* NULL: none */
     const char *if_match;     /* NULL: none */
-    const char *body;
+    const char *body;         /* with a zero behind it; NULL where there is none */
     size_t size;
 } api_request;
 
@@ -40,7 +41,11 @@ typedef struct api_reply {
 typedef struct gw_api {
     gw_app *app;
     gw_store *store;
+    gw_meshes *meshes;
 } gw_api;
+
+/* The most bytes that a body for this address may have. */
+size_t api_body_most(const char *method, const char *path);
 
 /* Answers a request below /api/v1. */
 void api_handle(const gw_api *api, const api_request *request, api_reply *reply);

@@ -11,6 +11,7 @@
 typedef struct api_call {
     gw_app *app;
     gw_store *store;
+    gw_meshes *meshes;
     const api_request *request;
     char part[2][GW_MAX_ID + 1]; /* the path's parameters, decoded */
     json_t *body;                /* parsed; NULL where the route takes none */
@@ -105,6 +106,7 @@ api_handler api_mechanisms_get, api_mechanisms_post, api_mechanism_get, api_mech
 api_handler api_materials_get, api_materials_post, api_material_get, api_material_patch,
     api_material_delete;
 api_handler api_contacts_get, api_contact_get, api_contact_patch;
+api_handler api_meshes_get, api_mesh_get, api_mesh_put, api_mesh_delete;
 api_handler api_events_get, api_solve, api_openapi;
 
 #endif

@@ -31,6 +31,7 @@ struct gw_http {
 typedef struct exchange {
     char *body;
     size_t size, room;
+    size_t most; /* of the body, by its address */
     size_t discarded;
     api_reply reply;
 } exchange;
@@ -287,13 +288,13 @@ static int check_sender(gw_http *http, struct MHD_Connection *mhd, const char *p
 /* Keeps what fits the cap, counts what does not. False: too much even to throw away. */
 static bool collect(exchange *now, const char *data, size_t size)
 {
-    if (now->discarded > 0 || now->size + size > GW_MAX_BODY_BYTES) {
+    if (now->discarded > 0 || now->size + size > now->most) {
         now->discarded += size;
         return now->discarded <= GW_MAX_DISCARD_BYTES;
     }
-    if (now->size + size > now->room) {
+    if (now->size + size + 1 > now->room) {
         size_t room = now->room ? 2 * now->room : 4096;
-        while (room < now->size + size)
+        while (room < now->size + size + 1)
             room *= 2;
         char *more = realloc(now->body, room);
         if (!more)
@@ -303,6 +304,7 @@ static bool collect(exchange *now, const char *data, size_t size)
     }
     memcpy(now->body + now->size, data, size);
     now->size += size;
+    now->body[now->size] = 0;
     return true;
 }
 
@@ -318,7 +320,7 @@ static enum MHD_Result answer(gw_http *http, struct MHD_Connection *mhd, const c
 {
     const char *detail;
     char too_large[80];
-    snprintf(too_large, sizeof too_large, "a body has at most %u bytes", GW_MAX_BODY_BYTES);
+    snprintf(too_large, sizeof too_large, "a body has at most %zu bytes here", now->most);
     set_deadline(http, mhd, REPLY_TIMEOUT_MS);
     int status = check_sender(http, mhd, path, &detail);
     if (status)
@@ -339,8 +341,10 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *mhd, con
     if (!now) {
         *request_context = now = calloc(1, sizeof *now);
         set_deadline(http, mhd, GW_BODY_TIMEOUT_MS);
+        if (now)
+            now->most = api_body_most(method, path);
         if (now && hopeless(mhd))
-            return refuse(mhd, 413, "a body has at most 1 MiB");
+            return refuse(mhd, 413, "a body has at most 1 MiB, a mesh 16 MiB");
         return now ? MHD_YES : MHD_NO;
     }
     if (*size == 0)

@@ -10,6 +10,7 @@
 
 #include "server/assets.h"
 #include "server/command.h"
+#include "server/meshes.h"
 #include "server/serve.h"
 #include "server/version.h"
 #include "server/wire.h"
@@ -80,7 +81,7 @@ static gw_scene *parse_scene(const char *text, size_t size, gw_error *error)
     return scene;
 }
 
-gw_scene *command_scene(const char *file, gw_error *error)
+static gw_scene *read_scene(const char *file, gw_error *error)
 {
     size_t size;
     char path[128];
@@ -91,6 +92,18 @@ gw_scene *command_scene(const char *file, gw_error *error)
     char *text = command_read(file, &size, error);
     gw_scene *scene = text ? parse_scene(text, size, error) : NULL;
     free(text);
+    return scene;
+}
+
+gw_scene *command_scene(const char *file, gw_error *error)
+{
+    gw_meshes meshes; /* the scene keeps those that it has */
+    meshes_init(&meshes, NULL);
+    meshes_beside(&meshes, file);
+    meshes_use(&meshes);
+    gw_scene *scene = read_scene(file, error);
+    meshes_use(NULL);
+    meshes_finish(&meshes);
     return scene;
 }
 

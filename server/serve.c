@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include "server/gallery.h"
 #include "server/listen.h"
@@ -25,6 +26,7 @@ typedef struct serve_options {
 /* What runs, in the order in which it was started. */
 typedef struct appliance {
     gw_store store;
+    gw_meshes meshes;
     gw_guard guard;
     gw_listener *listener;
     gw_app *app;
@@ -160,7 +162,7 @@ static bool start_servers(appliance *a, gw_error *error)
     if (!a->stream)
         return false;
     app_on_change(a->app, stream_wake, a->stream);
-    http_def def = {.api = {a->app, &a->store},
+    http_def def = {.api = {a->app, &a->store, &a->meshes},
                     .guard = &a->guard,
                     .streams = streams_open,
                     .context = a->stream};
@@ -176,6 +178,8 @@ static void stop(appliance *a)
         app_on_change(a->app, NULL, NULL);
     stream_destroy(a->stream);
     app_destroy(a->app);
+    meshes_use(NULL);
+    meshes_finish(&a->meshes);
 }
 
 static bool check_access(appliance *a, const serve_options *options, gw_error *error)
@@ -198,6 +202,10 @@ static bool start(appliance *a, const serve_options *options, gw_error *error)
     if (!a->listener || !check_access(a, options, error) ||
         !store_open(&a->store, options->data, error))
         return false;
+    meshes_init(&a->meshes, options->data);
+    meshes_use(&a->meshes);
+    if (options->scene && access(options->scene, R_OK) == 0)
+        meshes_beside(&a->meshes, options->scene);
     bool open = options->scene ? open_asked(a, options->scene, error) : open_any(a, error);
     return open && start_servers(a, error);
 }

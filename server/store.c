@@ -19,7 +19,7 @@
 
 /* ---- folders and names --------------------------------------------------------------------- */
 
-static bool make_folders(const char *path, gw_error *error)
+bool store_make_folder(const char *path, gw_error *error)
 {
     char part[1024];
     size_t size = strlen(path);
@@ -57,22 +57,30 @@ static void sweep(const char *folder)
         closedir(entries);
 }
 
-bool store_open(gw_store *store, const char *data, gw_error *error)
+bool store_folder(const char *data, const char *name, char *folder, size_t room)
 {
     const char *xdg = getenv("XDG_DATA_HOME"), *home = getenv("HOME");
     int size;
     if (data)
-        size = snprintf(store->folder, sizeof store->folder, "%s/scenes", data);
+        size = snprintf(folder, room, "%s/%s", data, name);
     else if (xdg && *xdg)
-        size = snprintf(store->folder, sizeof store->folder, "%s/guideway/scenes", xdg);
+        size = snprintf(folder, room, "%s/guideway/%s", xdg, name);
     else
-        size = snprintf(store->folder, sizeof store->folder, "%s/.local/share/guideway/scenes",
-                        home && *home ? home : ".");
-    if (size < 0 || (size_t)size >= sizeof store->folder)
+        size =
+            snprintf(folder, room, "%s/.local/share/guideway/%s", home && *home ? home : ".", name);
+    return size >= 0 && (size_t)size < room;
+}
+
+bool store_open(gw_store *store, const char *data, gw_error *error)
+{
+    char meshes[sizeof store->folder];
+    if (!store_folder(data, "scenes", store->folder, sizeof store->folder))
         return gw_fail(error, GW_BAD_INPUT, "", "the data folder's path is too long");
-    if (!make_folders(store->folder, error))
+    if (!store_make_folder(store->folder, error))
         return false;
     sweep(store->folder);
+    if (store_folder(data, "meshes", meshes, sizeof meshes))
+        sweep(meshes);
     return true;
 }
 
@@ -170,10 +178,30 @@ static bool sync_folder(const char *folder)
     return done;
 }
 
-bool store_save(const gw_store *store, const char *file, const json_t *document, gw_error *error)
+bool store_write(const char *folder, const char *file, const char *data, size_t size,
+                 gw_error *error)
 {
     static atomic_uint serial;
     char path[STORE_PATH], temporary[STORE_PATH];
+    snprintf(path, sizeof path, "%s/%s", folder, file);
+    snprintf(temporary, sizeof temporary, "%s/.%s.%ld.%u", folder, file, (long)getpid(),
+             atomic_fetch_add(&serial, 1));
+    int fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+    bool done = fd >= 0 && write_whole(fd, data, size);
+    if (fd >= 0)
+        done = close(fd) == 0 && done;
+    done = done && rename(temporary, path) == 0 && sync_folder(folder);
+    int why = errno;
+    if (done)
+        return true;
+    if (fd >= 0)
+        unlink(temporary);
+    return gw_fail(error, GW_FAILED, "", "cannot save %s: %s", path, strerror(why));
+}
+
+bool store_save(const gw_store *store, const char *file, const json_t *document, gw_error *error)
+{
+    char name[STORE_NAME + sizeof ".json"];
     if (!check_name(file, error))
         return false;
     char *data = json_dumps(document, JSON_INDENT(1) | JSON_REAL_PRECISION(17));
@@ -181,21 +209,10 @@ bool store_save(const gw_store *store, const char *file, const json_t *document,
         free(data);
         return gw_fail(error, GW_FAILED, "", "the scene could not be written as text");
     }
-    path_of(store, file, path);
-    snprintf(temporary, sizeof temporary, "%s/.%s.%ld.%u", store->folder, file, (long)getpid(),
-             atomic_fetch_add(&serial, 1));
-    int fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
-    bool done = fd >= 0 && write_whole(fd, data, strlen(data));
-    if (fd >= 0)
-        done = close(fd) == 0 && done;
-    done = done && rename(temporary, path) == 0 && sync_folder(store->folder);
-    int why = errno;
+    snprintf(name, sizeof name, "%s.json", file);
+    bool done = store_write(store->folder, name, data, strlen(data), error);
     free(data);
-    if (done)
-        return true;
-    if (fd >= 0)
-        unlink(temporary);
-    return gw_fail(error, GW_FAILED, "", "cannot save %s: %s", path, strerror(why));
+    return done;
 }
 
 bool store_delete(const gw_store *store, const char *file, gw_error *error)

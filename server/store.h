@@ -21,6 +21,17 @@ typedef struct gw_store {
  * folder. */
 bool store_open(gw_store *store, const char *data, gw_error *error);
 
+/* The path of a folder of the data folder (NULL: the user's own); false where it is too long. */
+bool store_folder(const char *data, const char *name, char *folder, size_t size);
+
+/* Makes the folder, and those above it, where they are missing. */
+bool store_make_folder(const char *folder, gw_error *error);
+
+/* Writes a file of a folder whole or not at all: temporary file, fsync, rename, fsync of the
+ * folder. */
+bool store_write(const char *folder, const char *file, const char *data, size_t size,
+                 gw_error *error);
+
 /* A file's name out of what a person calls the scene: letters, digits, dots, dashes; the rest
  * becomes dashes. False where nothing is left of it. */
 bool store_slug(const char *name, char slug[STORE_NAME + 1]);

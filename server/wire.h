@@ -151,4 +151,9 @@ int wire_sample_columns(int joints);
 void wire_sample_column(int index, int columns, char name[WIRE_COLUMN_NAME]);
 void wire_sample_row(const gw_snapshot *snapshot, double *row);
 
+/* Where this thread's scenes take their meshes from: one reference, or NULL with an error. NULL:
+ * there are none. */
+typedef gw_mesh *wire_mesh_finder(void *context, const char *file, bool convex, gw_error *error);
+void wire_use_meshes(wire_mesh_finder *find, void *context);
+
 #endif

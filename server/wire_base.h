@@ -50,7 +50,7 @@ bool wire_array(const json_t *object, const char *at, const char *name, wire_nee
                 const json_t **out, gw_error *error);
 
 /* Refuses member `name` as something that a later version brings: GW_NOT_YET. `what` begins the
- * sentence, "capsules and meshes come with". */
+ * sentence, "recordings come with". */
 bool wire_not_yet(const char *at, const char *name, const char *what, gw_error *error);
 
 /* {"point"} or {"line":{"point","direction"}} or {"plane":{"point","normal"}}; other members of
@@ -60,6 +60,9 @@ bool wire_get_element(const json_t *object, const char *at, gw_element *element,
 /* A solid, compounds too, decoded and checked; it is the caller's to finish. */
 bool wire_get_shape(const json_t *value, const char *at, gw_shape *shape, gw_error *error);
 json_t *wire_shape(const gw_shape *shape);
+
+/* The mesh of that name, or its hull, from where this thread's come. */
+gw_mesh *wire_find_mesh(const char *file, bool convex, gw_error *error);
 
 /* The names of gw_constraint_kind, gw_sense and gw_bound in their order, NULL-terminated. */
 extern const char *const wire_constraint_types[];

@@ -50,6 +50,22 @@ static bool get_compound(const json_t *value, const char *at, gw_shape *shape, g
     return true;
 }
 
+static bool get_mesh(const json_t *value, const char *at, gw_shape *shape, gw_error *error)
+{
+    static const char *const allowed[] = {"type", "file", "convex", NULL};
+    char file[GW_MAX_ID + 1], where[WIRE_POINTER];
+    bool convex = false;
+    if (!wire_open(value, at, allowed, error) ||
+        !wire_string(value, at, "file", WIRE_REQUIRED, file, sizeof file, error) ||
+        !wire_bool(value, at, "convex", &convex, error))
+        return false;
+    gw_error inner = {0};
+    shape->mesh = wire_find_mesh(file, convex, &inner);
+    wire_pointer(where, at, "file");
+    return shape->mesh || gw_fail(error, inner.code == GW_NOT_FOUND ? GW_BAD_INPUT : inner.code,
+                                  where, "%s", inner.message);
+}
+
 /* Stated dimensions of a primitive; the members differ by type. */
 static bool get_dimensions(const json_t *value, const char *at, gw_shape *shape, gw_error *error)
 {
@@ -63,6 +79,8 @@ static bool get_dimensions(const json_t *value, const char *at, gw_shape *shape,
     case GW_SHAPE_SPHERE:
         return wire_open(value, at, of_sphere, error) &&
                wire_number(value, at, "radius", WIRE_REQUIRED, &shape->radius, error);
+    case GW_SHAPE_MESH:
+        return get_mesh(value, at, shape, error);
     default:
         return wire_open(value, at, of_round, error) &&
                wire_number(value, at, "radius", WIRE_REQUIRED, &shape->radius, error) &&
@@ -82,8 +100,6 @@ static bool get_shape(const json_t *value, const char *at, bool whole, gw_shape 
         return gw_fail(error, GW_BAD_INPUT, at, "must be an object");
     if (!wire_choice(value, at, "type", WIRE_REQUIRED, types, &kind, error))
         return false;
-    if (kind > GW_SHAPE_CAPSULE)
-        return wire_not_yet(at, "type", "meshes come with", error);
     if (kind == GW_SHAPE_COMPOUND && !whole)
         return gw_fail(error, GW_BAD_INPUT, at, "a compound's part must be a primitive");
     shape->kind = (gw_shape_kind)kind;

@@ -6,14 +6,16 @@
 #define GW_BASE_LIMITS_H
 
 /* Documents */
-#define GW_MAX_ID             64   /* characters of an id, without the terminating zero */
-#define GW_MAX_OBJECTS        4096 /* objects of a scene: one u16 index would do, one page fits */
-#define GW_MAX_CONSTRAINTS    1024 /* constraints of a scene */
-#define GW_MAX_FEATURES       8192 /* features of a scene that are not derived from a geometry */
-#define GW_MAX_PARTS          64   /* parts of a compound, nested ones included */
-#define GW_MAX_MESH_VERTICES  (1 << 19) /* of a mesh: what a file of GW_MAX_MESH_BYTES can hold */
+#define GW_MAX_ID          64   /* characters of an id, without the terminating zero */
+#define GW_MAX_OBJECTS     4096 /* objects of a scene: one u16 index would do, one page fits */
+#define GW_MAX_CONSTRAINTS 1024 /* constraints of a scene */
+#define GW_MAX_FEATURES    8192 /* features of a scene that are not derived from a geometry */
+#define GW_MAX_PARTS       64   /* parts of a compound, nested ones included */
+#define GW_MAX_MESH_VERTICES                                                                       \
+    (1 << 20) /* of a mesh: corners that a file of GW_MAX_MESH_BYTES holds */
 #define GW_MAX_MESH_TRIANGLES (1 << 19)
-#define GW_MAX_MESH_BYTES     (16u << 20) /* of a mesh's file */
+#define GW_MAX_MESH_BYTES     (16u << 20) /* of a file: a finely scanned part; a route of its own */
+#define GW_MAX_MESH_FILES     64          /* of the data folder: a gigabyte at most */
 #define GW_MAX_HULL           512 /* corners of a convex hull: every look at it goes through them */
 #define GW_MAX_TOOLS          2   /* held objects: two hands */
 #define GW_MAX_DEVICES        8   /* devices of a scene */
@@ -56,7 +58,7 @@
 /* Server */
 #define GW_MAX_BODY_BYTES (1u << 20) /* a request's body, before it is parsed */
 #define GW_MAX_DISCARD_BYTES                                                                       \
-    (16u << 20) /* read and thrown away before a 413, for the client's sake */
+    (32u << 20) /* read and thrown away before a 413, for the client's sake */
 #define GW_MAX_JSON_DEPTH    32
 #define GW_MAX_HTTP          512
 #define GW_MAX_STREAMS       2048

@@ -33,7 +33,7 @@ const cases = [
   ['a zero size', 'POST', '/objects', { ...box, geometry: { type: 'box', size: [1, 0, 1] } }, 400, /^\/geometry\/size/, /./],
   ['a quaternion that is none', 'POST', '/objects', { ...box, pose: { p: [0, 0, 0], q: [1, 1, 0, 0] } }, 400, '/pose/q', /./],
   ['a negative mass', 'POST', '/objects', { ...box, body: { mass: -1 } }, 400, '/body/mass', /./],
-  ['a mesh, which comes later', 'POST', '/objects', { ...box, geometry: { type: 'mesh', file: 'a.stl' } }, 400, '/geometry/type', /later version/],
+  ['a mesh that is not there', 'POST', '/objects', { ...box, geometry: { type: 'mesh', file: 'a.stl' } }, 400, '/geometry/file', /no mesh/],
   ['a capsule without length', 'POST', '/objects', { ...box, geometry: { type: 'capsule', radius: 1, height: 0 } }, 400, '/geometry/height', /greater than 0/],
   ['control that the device cannot have', 'PUT', '/tool', { object: 'cone', device: 'sim', control: 'impedance' }, 400, '/control', /admittance device/],
   ['a held mechanism that is not there', 'PUT', '/tool', { mechanism: 'arm', link: 1, device: 'sim' }, 400, '/mechanism', /no mechanism "arm"/],

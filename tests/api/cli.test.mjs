@@ -176,7 +176,7 @@ test("run refuses a bad scene with file and pointer", () => {
   scene.objects[0].geometry = { type: "mesh", file: "x.stl" };
   writeFileSync(file, JSON.stringify(scene));
   r = guideway(["run", file]);
-  assert.ok(r.code === 2 && r.err.includes("later version"), r.err);
+  assert.ok(r.code === 2 && r.err.includes("/objects/0/geometry/file") && r.err.includes("x.stl"), r.err);
   scene.objects[0] = { id: "ball", geometry: { type: "sphere", radius: 1 }, fixed: true };
   scene.devices = [{ id: "sim", driver: "sim" }];
   scene.tool = { object: "ball", device: "sim" };

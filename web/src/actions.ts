@@ -164,12 +164,13 @@ function freshId(stem: string): string {
   return `${stem}-${n}`;
 }
 
-export type Primitive = 'box' | 'cylinder' | 'cone' | 'sphere';
+export type Primitive = 'box' | 'cylinder' | 'cone' | 'sphere' | 'capsule';
 
 function primitive(type: Primitive, size: number): Geometry {
   const r = (x: number): number => Number(x.toPrecision(1));
   if (type === 'box') return { type, size: [r(size), r(size), r(size)] };
   if (type === 'sphere') return { type, radius: r(size / 2) };
+  if (type === 'capsule') return { type, radius: r(size / 3), height: r(size / 2) };
   return { type, radius: r(size / 2), height: r(size) };
 }
 
@@ -225,7 +226,7 @@ function heightOf(object: string): number {
   const g = store.objectOf(object)?.geometry;
   if (g?.type === 'box') return g.size[2] / 2;
   if (g?.type === 'sphere') return g.radius;
-  return g?.type === 'cylinder' ? g.height / 2 : g?.type === 'cone' ? g.height : 0;
+  return g?.type === 'capsule' ? g.height / 2 + g.radius : g?.type === 'cylinder' ? g.height / 2 : g?.type === 'cone' ? g.height : 0;
 }
 
 export const putFeature = (ref: string, element: Element): Promise<boolean> =>

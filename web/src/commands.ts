@@ -77,6 +77,7 @@ export const commands: Command[] = [
   { id: 'file', label: 'Open scene file', keys: 'Ctrl+O', group: 'Scene', run: () => document.getElementById('scene-file')?.click() },
   { id: 'box', label: 'Add a box', group: 'Scene', run: () => add('box') },
   { id: 'cylinder', label: 'Add a cylinder', group: 'Scene', run: () => add('cylinder') },
+  { id: 'capsule', label: 'Add a capsule', group: 'Scene', run: () => add('capsule') },
   { id: 'cone', label: 'Add a cone', group: 'Scene', run: () => add('cone') },
   { id: 'sphere', label: 'Add a sphere', group: 'Scene', run: () => add('sphere') },
   { id: 'chain', label: 'Add a mechanism', group: 'Scene', run: open('chain') },

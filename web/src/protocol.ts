@@ -9,7 +9,7 @@ export type Geometry =
   | { type: 'cylinder' | 'cone'; radius: number; height: number }
   | { type: 'sphere'; radius: number }
   | { type: 'capsule'; radius: number; height: number } // round ends stand out beyond the height
-  | { type: 'mesh'; file: string }
+  | { type: 'mesh'; file: string; convex?: boolean }
   | { type: 'compound'; parts: { geometry: Geometry; pose?: Pose }[] };
 
 export interface Element {

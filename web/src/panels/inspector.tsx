@@ -20,7 +20,7 @@ function Dimensions({ o }: { o: SceneObject }): JSX.Element | null {
   const g: Geometry = o.geometry;
   const send = (geometry: Geometry): void => void actions.patchObject(o.id, { geometry });
   if (g.type === 'compound') return <Row label="shape">{g.parts.length} parts</Row>;
-  if (g.type === 'mesh') return <Row label="mesh">{g.file}</Row>;
+  if (g.type === 'mesh') return <Row label="mesh">{g.file}{g.convex ? ', its hull' : ''}</Row>;
   if (g.type === 'box')
     return (
       <div class="triple">

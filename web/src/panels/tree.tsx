@@ -153,7 +153,7 @@ export function Tree(): JSX.Element {
 
   const add = (
     <div class="group small" role="group" aria-label="Add">
-      {(['box', 'cylinder', 'cone', 'sphere'] as const).map((type) => (
+      {(['box', 'cylinder', 'cone', 'sphere', 'capsule'] as const).map((type) => (
         <Tool key={type} icon={type} label={`Add a ${type}`} onClick={() => {
           const { size, at } = sizeForNew();
           void addObject(type, size, at);

@@ -1,6 +1,7 @@
 // The meshes of the scene's objects and links, kept in step with the document and the pose table.
 import { Group, Mesh, type Material, type MeshLambertMaterial, type Object3D } from 'three';
 import { boundsOf, sizeOf, type Bounds } from './outline';
+import { meshKey } from '../meshes';
 import { meshOf, skin } from './shapes';
 import type { Palette } from './palette';
 import { linkId, linkShape } from '../mechanisms';
@@ -94,7 +95,7 @@ export class Bodies {
   }
 
   private take(object: Thing): void {
-    const key = JSON.stringify(object.pin ? [object.geometry, object.pin] : object.geometry);
+    const key = JSON.stringify(object.pin ? [object.geometry, object.pin] : object.geometry) + meshKey(object.geometry);
     const known = this.byId.get(object.id);
     if (known && known.key !== key) this.drop(known);
     const body = known && known.key === key ? known : this.make(object, key);

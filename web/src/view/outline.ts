@@ -1,6 +1,7 @@
 // What a feature looks like: a dot, a segment or a closed curve, in its object's frame; and how big
 // its object is.
 import { along, cross, dot, perpendicular, rotate, sub, toLocal, toWorld, unit, IDENTITY } from '../maths';
+import { trianglesOf } from '../meshes';
 import type { Feature, Geometry, Pose, Vec3 } from '../protocol';
 
 export interface Outline {
@@ -22,10 +23,23 @@ export function boundsOf(g: Geometry): Bounds {
     case 'sphere': return { low: [-g.radius, -g.radius, -g.radius], high: [g.radius, g.radius, g.radius] };
     case 'cylinder': return { low: [-g.radius, -g.radius, -g.height / 2], high: [g.radius, g.radius, g.height / 2] };
     case 'capsule': return { low: [-g.radius, -g.radius, -g.height / 2 - g.radius], high: [g.radius, g.radius, g.height / 2 + g.radius] };
-    case 'mesh': return { low: [-0.01, -0.01, -0.01], high: [0.01, 0.01, 0.01] };
+    case 'mesh': return meshBounds(g.file);
     case 'cone': return { low: [-g.radius, -g.radius, 0], high: [g.radius, g.radius, g.height] };
     case 'compound': return union(g.parts.map((p) => movedBounds(boundsOf(p.geometry), p.pose ?? IDENTITY)));
   }
+}
+
+// A millimetre until its triangles have come.
+function meshBounds(file: string): Bounds {
+  const mesh = trianglesOf(file);
+  if (!mesh) return { low: [-5e-4, -5e-4, -5e-4], high: [5e-4, 5e-4, 5e-4] };
+  const low: Vec3 = [Infinity, Infinity, Infinity];
+  const high: Vec3 = [-Infinity, -Infinity, -Infinity];
+  mesh.vertices.forEach((x, i) => {
+    low[i % 3] = Math.min(low[i % 3]!, x);
+    high[i % 3] = Math.max(high[i % 3]!, x);
+  });
+  return { low, high };
 }
 
 const half = (v: Vec3, s: number): Vec3 => [(v[0] * s) / 2, (v[1] * s) / 2, (v[2] * s) / 2];

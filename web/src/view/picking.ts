@@ -141,7 +141,7 @@ export class Picker {
   // On the side of a cylinder or cone, where only its axis can be meant.
   private onCurved(hit: Hit, body: Body): boolean {
     const type = body.geometry.type;
-    return (type === 'cylinder' || type === 'cone') && Math.abs(hit.normal.z) < 0.99;
+    return (type === 'cylinder' || type === 'cone' || type === 'capsule') && Math.abs(hit.normal.z) < 0.99;
   }
 
   // The rim of a round face stands for the face: it is seen where the face itself is not.

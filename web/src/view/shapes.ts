@@ -1,6 +1,7 @@
 // Meshes of the primitives. Every vertex carries `rim`: where one of its two values reaches 1 or -1
 // an edge is drawn by the material, so that a body and its edges are a single draw call.
 import { BufferGeometry, Color, Float32BufferAttribute, FrontSide, MeshLambertMaterial } from 'three';
+import { trianglesOf } from '../meshes';
 import type { Geometry } from '../protocol';
 
 const AROUND = 64; // facets of a full turn
@@ -129,16 +130,32 @@ function capsule(radius: number, height: number): BufferGeometry {
   return b.done();
 }
 
+// Flat triangles; nothing until they have come.
+function triangles(file: string): BufferGeometry {
+  const b = new Builder();
+  const mesh = trianglesOf(file);
+  for (let t = 0; mesh && t < mesh.triangles.length; t += 3) {
+    const p = [0, 1, 2].map((k) => mesh.vertices.slice(3 * mesh.triangles[t + k]!, 3 * mesh.triangles[t + k]! + 3));
+    const [u, v] = [1, 2].map((k) => p[k]!.map((x, i) => x - p[0]![i]!));
+    const n = [0, 1, 2].map((i) => u![(i + 1) % 3]! * v![(i + 2) % 3]! - u![(i + 2) % 3]! * v![(i + 1) % 3]!);
+    const length = Math.hypot(...n) || 1;
+    const [i, j, k] = p.map((x) => b.vertex(x, n.map((y) => y / length), 0, 0));
+    b.triangle(i!, j!, k!);
+  }
+  return b.done();
+}
+
 const cache = new Map<string, BufferGeometry>();
 
 // The mesh of a primitive; equal ones share one buffer.
 export function meshOf(g: Exclude<Geometry, { type: 'compound' }>): BufferGeometry {
   const key = JSON.stringify(g);
+  if (g.type === 'mesh' && !trianglesOf(g.file)) return new BufferGeometry();
   let found = cache.get(key);
   if (!found) {
     if (g.type === 'box') found = box(g.size);
     else if (g.type === 'sphere') found = sphere(g.radius);
-    else if (g.type === 'mesh') found = sphere(0.01);
+    else if (g.type === 'mesh') found = triangles(g.file);
     else if (g.type === 'capsule') found = capsule(g.radius, g.height);
     else found = g.type === 'cone' ? cone(g.radius, g.height) : cylinder(g.radius, g.height);
     cache.set(key, found);

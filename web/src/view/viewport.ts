@@ -23,6 +23,7 @@ import { swing } from '../freedoms';
 import { whenPosesCome } from '../link';
 import { poses } from '../poses';
 import type { Branch, Pose, Strand, Vec3 } from '../protocol';
+import { arrivals } from '../meshes';
 import * as store from '../store';
 
 const FOV = 40;
@@ -103,6 +104,7 @@ export class Viewport {
 
   private subscribe(): void {
     effect(() => {
+      arrivals.value; // triangles that were asked for
       this.bodies.sync(store.scene.value);
       this.dressAll();
       this.invalidate();
