@@ -54,6 +54,7 @@ static const api_route routes[] = {
     {"GET", "/solutions", api_solutions_get, 0},
     {"GET", "/solutions/{object}", api_solution_get, 0},
     {"PATCH", "/solutions/{object}", api_solution_patch, TAKES_BODY | CAN_DRY},
+    {"GET", "/drivers", api_drivers_get, 0},
     {"GET", "/devices", api_devices_get, 0},
     {"POST", "/devices", api_devices_post, TAKES_BODY | CAN_DRY},
     {"GET", "/devices/{id}", api_device_get, 0},

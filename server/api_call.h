@@ -93,8 +93,8 @@ api_handler api_features_get, api_features_post, api_feature_get, api_feature_pu
 api_handler api_constraints_get, api_constraints_post, api_constraint_get, api_constraint_patch,
     api_constraint_delete;
 api_handler api_solutions_get, api_solution_get, api_solution_patch;
-api_handler api_devices_get, api_devices_post, api_device_get, api_device_patch, api_device_delete,
-    api_operator_get, api_operator_put, api_operator_delete;
+api_handler api_drivers_get, api_devices_get, api_devices_post, api_device_get, api_device_patch,
+    api_device_delete, api_operator_get, api_operator_put, api_operator_delete;
 api_handler api_tool_get, api_tool_put, api_tool_patch, api_tool_delete, api_tools_get;
 api_handler api_simulation_get, api_simulation_put, api_simulation_step, api_simulation_halt,
     api_simulation_arm;

@@ -18,6 +18,40 @@ static json_t *info_json(const gw_device_info *info)
                      "bandwidth", info->bandwidth);
 }
 
+/* ---- drivers ------------------------------------------------------------------------------- */
+
+static json_t *driver_settings(const gw_driver *driver)
+{
+    json_t *list = json_array();
+    for (int i = 0; i < driver->setting_count; i++) {
+        const gw_driver_setting *s = &driver->settings[i];
+        json_array_append_new(list, json_pack("{ss ss ss sf sf sf}", "name", s->name, "unit",
+                                              s->unit, "meaning", s->meaning, "ideal", s->ideal,
+                                              "low", s->low, "high", s->high));
+    }
+    return list;
+}
+
+static json_t *driver_json(const gw_driver *driver)
+{
+    json_t *profiles = json_array();
+    for (const char *const *profile = driver->profiles; *profile; profile++)
+        json_array_append_new(profiles, json_string(*profile));
+    return json_pack("{ss ss so so}", "name", driver->name, "class",
+                     driver->class == GW_DEVICE_ADMITTANCE ? "admittance" : "impedance", "profiles",
+                     profiles, "settings", driver_settings(driver));
+}
+
+void api_drivers_get(api_call *call)
+{
+    json_t *list = json_array();
+    for (const gw_driver *const *driver = gw_drivers; *driver; driver++)
+        json_array_append_new(list, driver_json(*driver));
+    api_json(call, 200, list);
+}
+
+/* ---- devices ------------------------------------------------------------------------------- */
+
 static json_t *device_json(api_call *call, const gw_device *device)
 {
     gw_device_info info;

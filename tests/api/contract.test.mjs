@@ -240,6 +240,9 @@ test('solutions', async () => {
 
 test('devices and operators', async () => {
   const wrench = { type: 'wrench', samples: [{ t: 0, force: [0, 0, 0], torque: [0, 0, 0] }, { t: 0.5, force: [1, 0, -5], torque: [0, 0, 0] }] };
+  const { json: drivers } = await expect(200, 'GET', '/drivers');
+  assert.deepEqual(drivers.map((d) => [d.name, d.class]), [['sim', 'admittance'], ['sim-impedance', 'impedance']]);
+  assert.ok(drivers.every((d) => d.settings.every((s) => s.low <= s.ideal && s.ideal <= s.high)));
   await expect(200, 'GET', '/devices');
   await expect(200, 'POST', '/devices?dryRun=true', { id: 'second', driver: 'sim' });
   await expect(201, 'POST', '/devices', { id: 'second', driver: 'sim', settings: { profile: 'cobotic-hand-controller' }, operator: wrench });

@@ -131,6 +131,28 @@ export function holdLink(mechanism: string, link: number, point: Vec3): Promise<
   });
 }
 
+// ---- devices ----------------------------------------------------------------------------------------
+
+// Another driver: its own settings, and a control that fits where the device holds something.
+export function chooseDriver(id: string, driver: string): Promise<boolean> {
+  const devices = store.devices.value.map((d) => {
+    if (d.id !== id) return d;
+    const { info: _, settings: __, profile: ___, ...kept } = d as typeof d & { profile?: string };
+    return { ...kept, driver };
+  });
+  const impedance = store.classOf(driver) === 'impedance';
+  const fitting = (t: Tool): Tool => {
+    const fits = (t.control ?? 'admittance') === 'admittance' ? !impedance : impedance;
+    return t.device !== id || fits ? t : { ...t, control: impedance ? 'penalty' : 'admittance' };
+  };
+  const { tools, tool } = store.scene.value;
+  const held = tools ? { tools: tools.map(fitting) } : tool ? { tool: fitting(tool) } : {};
+  return attempt(() => call('PATCH', '/scene', { devices, ...held }));
+}
+
+export const patchSetting = (id: string, name: string, value: number | string | null): Promise<boolean> =>
+  latest(`setting ${id} ${name}`, () => attempt(() => call('PATCH', `/devices/${enc(id)}`, { settings: { [name]: value } })));
+
 // ---- control --------------------------------------------------------------------------------------------
 
 export const controlWords: Record<Control, [string, string]> = {

@@ -2,7 +2,7 @@
 import { batch, effect } from '@preact/signals';
 import { poses } from './poses';
 import { call, currentToken, enc, part } from './rest';
-import type { Document_, Feature, LogEvent, SceneEntry, ServerMessage, Simulation, Solution, Task, TaskProgress } from './protocol';
+import type { Document_, Driver, Feature, LogEvent, SceneEntry, ServerMessage, Simulation, Solution, Task, TaskProgress } from './protocol';
 import * as store from './store';
 
 const BACKOFF_S = [0.5, 1, 2, 4, 5];
@@ -127,6 +127,7 @@ async function catchUp(): Promise<void> {
     const list = await call<LogEvent[]>('GET', '/events');
     store.events.value = list.slice(-MAX_EVENTS);
     store.scenes.value = await call<SceneEntry[]>('GET', '/scenes');
+    store.drivers.value = await call<Driver[]>('GET', '/drivers');
     void hearTasks();
   } catch {
     // the stream tells when the server is away

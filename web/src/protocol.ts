@@ -178,6 +178,9 @@ export interface Device {
   info?: Record<string, unknown>;
 }
 
+export interface DriverSetting { name: string; unit: string; meaning: string; ideal: number; low: number; high: number }
+export interface Driver { name: string; class: 'admittance' | 'impedance'; profiles: string[]; settings: DriverSetting[] }
+
 export interface Scene {
   format: string;
   name: string;

@@ -3,7 +3,7 @@
 import { computed, signal } from '@preact/signals';
 import { heldBy, linkOf, type LinkRef } from './mechanisms';
 import type {
-  Constraint, Contact, ContactSettings, Device, Feature, LogEvent, Material, Mechanism, Scene, SceneEntry, SceneObject, Simulation, Solution,
+  Constraint, Contact, ContactSettings, Device, Driver, Feature, LogEvent, Material, Mechanism, Scene, SceneEntry, SceneObject, Simulation, Solution,
   Task, TaskProgress, Tool, ToolState, Vec3,
 } from './protocol';
 
@@ -60,7 +60,9 @@ export function toolState(held: string): ToolState | undefined {
 
 // Tools whose device is pushed back by force: their control can be chosen.
 export const impedanceDevice = (id: string): boolean =>
-  /impedance/.test(devices.value.find((d) => d.id === id)?.driver ?? '') || deviceDetails.value.get(id)?.['class'] === 'impedance';
+  classOf(devices.value.find((d) => d.id === id)?.driver ?? '') === 'impedance';
+
+export const classOf = (driver: string): string | undefined => drivers.value.find((d) => d.name === driver)?.class;
 
 // ---- features by object, as the server lists them ---------------------------------------------
 
@@ -201,6 +203,8 @@ export function clearSelection(): void {
   selectedTask.value = '';
   culprits.value = [];
 }
+
+export const drivers = signal<readonly Driver[]>([]); // what devices there may be
 
 // Figures of the devices, as their drivers state them (not part of the scene).
 export const deviceDetails = signal<ReadonlyMap<string, Record<string, unknown>>>(new Map());

@@ -2,15 +2,11 @@
 import type { JSX } from 'preact';
 import * as actions from '../actions';
 import { heldBy } from '../mechanisms';
-import type { Device, ToolState } from '../protocol';
-import { Badge, Row, Section } from '../ui/widgets';
+import { chooseDriver, patchSetting } from '../chains';
+import type { Device, Driver, DriverSetting, ToolState } from '../protocol';
+import { Badge, NumberField, Row, Section } from '../ui/widgets';
 import { degrees, fixed, mm, newtons } from '../words';
 import * as store from '../store';
-
-const PROFILES: { id: string; name: string }[] = [
-  { id: '', name: 'ideal' },
-  { id: 'cobotic-hand-controller', name: 'cobotic hand controller' },
-];
 
 const figures: Record<string, [string, (x: number) => string]> = {
   workspace_radius: ['workspace', (x) => `${mm(x)} radius`],
@@ -86,17 +82,48 @@ function Hand({ state }: { state: ToolState }): JSX.Element {
   );
 }
 
+const spaced = (name: string): string => name.replace(/[-_]/g, ' ');
+
+// What the driver publishes; one that is not set is what its profile says.
+function Settings({ device, driver }: { device: Device; driver: Driver }): JSX.Element {
+  const set = device.settings ?? {};
+  const profile = String(set['profile'] ?? '') || 'ideal';
+  const count = driver.settings.filter((s) => s.name in set).length;
+  return (
+    <details class="figures"><summary>Settings{count > 0 && `, ${count} set`}</summary>
+      <div class="pair settings">
+        {driver.settings.map((s) => (
+          <div key={s.name} title={s.meaning}>
+            {!(s.name in set) && profile !== 'ideal' ? <><span class="number-label">{spaced(s.name)}</span><button type="button" class="link" onClick={() => void patchSetting(device.id, s.name, s.ideal)}>by the profile: change</button></>
+            : <NumberField shown={spaced(s.name)} label={`${device.id}, ${spaced(s.name)}`} unit={s.unit === '1' ? '' : s.unit} digits={7} step={stepOf(s)}
+              value={Number(set[s.name] ?? s.ideal)} onCommit={(v) => void patchSetting(device.id, s.name, v)} />}
+            {s.name in set && <button type="button" class="link" onClick={() => void patchSetting(device.id, s.name, null)}>unset</button>}
+          </div>
+        ))}
+      </div>
+    </details>
+  );
+}
+
+const stepOf = (s: DriverSetting): number => (s.high <= 0.1 ? 1e-5 : s.unit === 'ticks' || s.high === 1 ? 1 : 0.1);
+
 function One({ device }: { device: Device }): JSX.Element {
   const tool = store.tools.value.find((t) => t.device === device.id);
   const index = store.tools.value.findIndex((t) => t.device === device.id);
+  const known = store.drivers.value;
+  const driver = known.find((d) => d.name === device.driver);
   const state = tool && store.figures.value?.tools.find((t) => heldBy(t) === heldBy(tool));
   return (
     <>
-      <Row label="driver">{device.id}: {device.driver}</Row>
+      <Row label="driver">
+        <select aria-label={`Driver of ${device.id}`} value={device.driver} onChange={(e) => void chooseDriver(device.id, e.currentTarget.value)}>
+          {known.map((d) => <option key={d.name} value={d.name}>{d.name}: {d.class}</option>)}
+        </select>
+      </Row>
       <Row label="profile">
-        <select aria-label="Profile" value={String(device.settings?.['profile'] ?? '')}
-          onChange={(e) => void actions.patchDevice(device.id, { settings: { profile: e.currentTarget.value || null } })}>
-          {PROFILES.map((p) => <option key={p.id} value={p.id}>{p.name}</option>)}
+        <select aria-label="Profile" value={String(device.settings?.['profile'] ?? '')} onChange={(e) => void patchSetting(device.id, 'profile', e.currentTarget.value || null)}>
+          <option value="">ideal</option>
+          {driver?.profiles.filter((p) => p && p !== 'ideal').map((p) => <option key={p} value={p}>{spaced(p)}</option>)}
         </select>
       </Row>
       <OperatorRow device={device} />
@@ -106,6 +133,7 @@ function One({ device }: { device: Device }): JSX.Element {
         <button type="button" class="chip" aria-pressed={state.clutched} title="Freezes the tool and re-centres the map"
           onClick={() => actions.clutch(index, !state.clutched)}>{state.clutched ? 'Release the clutch' : 'Clutch'}</button>
       )}
+      {driver && <Settings device={device} driver={driver} />}
       {device.info && <details class="figures"><summary>Figures of the device</summary><Figures info={device.info} /></details>}
     </>
   );
