@@ -144,6 +144,25 @@ json_t *wire_contacts(const gw_scene *scene, const gw_snapshot *s)
     return list;
 }
 
+/* Collisions of the last moment, the oldest first. */
+static json_t *hits_json(const gw_scene *scene, const gw_snapshot *s, int rate)
+{
+    json_t *list = json_array();
+    uint64_t first = s->hit_count > GW_MAX_HITS ? s->hit_count - GW_MAX_HITS : 0;
+    for (uint64_t i = first; i < s->hit_count; i++) {
+        const gw_hit_shown *hit = &s->hits[i % GW_MAX_HITS];
+        const gw_contact_point *at = &hit->contact.at;
+        if (hit->tick + (uint64_t)rate / 2 < s->tick)
+            continue;
+        json_array_append_new(list, json_pack("{sI so so so so sf}", "tick", (json_int_t)hit->tick,
+                                              "a", toucher_json(scene, hit->contact.a), "b",
+                                              toucher_json(scene, hit->contact.b), "point",
+                                              vector(at->point), "normal", vector(at->normal),
+                                              "impulse", shown(at->impulse)));
+    }
+    return list;
+}
+
 json_t *wire_contact_figures(const gw_contact_figures *f)
 {
     return json_pack("{si si sI sf sf sf sf}", "near", f->near, "touching", f->touching,
@@ -166,7 +185,8 @@ json_t *wire_joints(const gw_scene *scene, int index, const gw_snapshot *s)
     return json_pack("{so so}", "positions", positions, "velocities", velocities);
 }
 
-static void add_mechanisms(json_t *simulation, const gw_scene *scene, const gw_snapshot *s)
+static void add_mechanisms(json_t *simulation, const gw_scene *scene, const gw_snapshot *s,
+                           int rate)
 {
     json_t *list = json_array();
     for (int i = 0; i < scene->mechanism_count; i++) {
@@ -177,6 +197,7 @@ static void add_mechanisms(json_t *simulation, const gw_scene *scene, const gw_s
     wire_add(simulation, "mechanisms", list);
     wire_add(simulation, "contacts", wire_contacts(scene, s));
     wire_add(simulation, "contact", wire_contact_figures(&s->contact));
+    wire_add(simulation, "hits", hits_json(scene, s, rate));
 }
 
 static json_t *loop_json(const gw_snapshot *s, int rate)
@@ -200,7 +221,7 @@ json_t *wire_simulation(const gw_scene *scene, const gw_snapshot *s, int rate)
         loop_json(s, rate), "energy", "kinetic", shown(s->energy.kinetic), "potential",
         shown(s->energy.potential), "work_in", shown(s->energy.work_in), "dissipated",
         shown(s->energy.dissipated), "motors", shown(s->energy.motors), "tools", tools);
-    add_mechanisms(simulation, scene, s);
+    add_mechanisms(simulation, scene, s, rate);
     return simulation;
 }
 

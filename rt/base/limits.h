@@ -36,6 +36,7 @@
 #define GW_MAX_NEAR       256 /* pairs of points that may meet soon; nearest ones first */
 #define GW_MAX_COLLIDING  64  /* contacts resolved in one collision: a 64 x 64 matrix at most */
 #define GW_MAX_SUBSTEPS   32  /* of control within a tick: 8 kHz of them at 250 Hz */
+#define GW_MAX_HITS       16  /* collisions that a snapshot remembers: the newest ones */
 #define GW_MAX_SHOWN      64  /* contacts that a snapshot tells of */
 
 /* Solver */

@@ -91,6 +91,9 @@ static void copy_snapshot(gw_snapshot *to, const gw_snapshot *s)
     memcpy(to->links, s->links, (size_t)s->joint_count * sizeof *s->links);
     memcpy(to->free, s->free, (size_t)s->free_count * sizeof *s->free);
     memcpy(to->contacts, s->contacts, (size_t)s->contact_count * sizeof *s->contacts);
+    to->hit_count = s->hit_count;
+    to->hits_of = s->hits_of;
+    memcpy(to->hits, s->hits, sizeof s->hits);
 }
 
 static void publish(gw_loop *loop)
@@ -335,6 +338,7 @@ int gw_loop_records(gw_loop *loop, gw_snapshot *records, int capacity, uint64_t 
     while (count < capacity && gw_ring_pop(&loop->records, &records[count])) {
         gw_snapshot *r = &records[count++];
         r->follower_count = r->free_count = r->contact_count = 0;
+        r->hit_count = 0;
     }
     uint64_t all = atomic_load_explicit(&loop->lost, memory_order_relaxed);
     *lost = all - loop->lost_told;

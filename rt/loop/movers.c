@@ -311,6 +311,21 @@ static void show_contacts(const gw_movers *m, gw_snapshot *s)
     }
 }
 
+/* The newest collisions stay in the snapshot: what hit lasts one tick, and few ticks are looked at.
+ */
+static void remember_hits(gw_snapshot *s)
+{
+    uint64_t last = s->hit_count ? s->hits[(s->hit_count - 1) % GW_MAX_HITS].tick : 0;
+    if (s->hits_of != s->scenario || last > s->tick)
+        s->hit_count = 0;
+    s->hits_of = s->scenario;
+    if (s->hit_count && last == s->tick)
+        return; /* time stands still */
+    for (int i = 0; i < s->contact_count; i++)
+        if (s->contacts[i].at.impulse != 0)
+            s->hits[s->hit_count++ % GW_MAX_HITS] = (gw_hit_shown){s->contacts[i], s->tick};
+}
+
 void gw_movers_publish(const gw_movers *m, gw_snapshot *s)
 {
     show_chains(m, s);
@@ -320,4 +335,5 @@ void gw_movers_publish(const gw_movers *m, gw_snapshot *s)
         s->free[i] = (gw_free_body){b->object, b->body.pose, b->body.twist};
     }
     show_contacts(m, s);
+    remember_hits(s);
 }

@@ -144,6 +144,12 @@ typedef struct gw_contact_shown {
     gw_contact_point at;
 } gw_contact_shown;
 
+/* A collision that was: clients look now and then, and it lasts one tick. */
+typedef struct gw_hit_shown {
+    gw_contact_shown contact;
+    uint64_t tick;
+} gw_hit_shown;
+
 typedef struct gw_free_body {
     int object;
     gw_pose pose;
@@ -193,6 +199,9 @@ typedef struct gw_snapshot {
     int free_count, contact_count;
     gw_free_body free[GW_MAX_FREE];
     gw_contact_shown contacts[GW_MAX_SHOWN];
+    uint64_t hit_count; /* collisions remembered so far: entry n is at n % GW_MAX_HITS */
+    uint64_t hits_of;   /* scenario whose they are */
+    gw_hit_shown hits[GW_MAX_HITS]; /* none older than tick 0 */
 } gw_snapshot;
 
 typedef enum gw_event_kind {

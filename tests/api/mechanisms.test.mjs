@@ -412,6 +412,8 @@ test('contacts are told with who touches whom, where and how hard', async () => 
   await live.wait('hello');
   await expect(200, 'PUT', '/simulation', { state: 'running' });
   await until('a collision', async () => (await simulation()).contact.collisions > 0);
+  const fell = await until('a collision is told', async () => (await expect(200, 'GET', '/simulation')).json.hits[0], 20000);
+  assert.ok(fell.impulse > 0 && Math.hypot(...fell.normal) > 0.999);
   await until('rest', async () => (await expect(200, 'GET', '/contacts')).json.some((c) => c.state === 'continuous' && Math.abs(c.force[1]) > 1), 20000);
   const [c] = (await expect(200, 'GET', '/contacts')).json;
   assert.deepEqual([c.a, c.b].sort(), ['ball', 'floor']);

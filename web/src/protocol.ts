@@ -91,6 +91,9 @@ export interface Contact {
   gap: number;
 }
 
+// A collision of the last half second.
+export interface Hit { tick: number; a: string; b: string; point: Vec3; normal: Vec3; impulse: number }
+
 // Sums since the start, and the newest numbers.
 export interface ContactFigures {
   near: number; touching: number; collisions: number;
@@ -319,6 +322,7 @@ export interface Simulation {
   mechanisms?: { id: string; positions: number[]; velocities: number[] }[];
   contact?: ContactFigures;
   contacts?: Contact[];
+  hits?: Hit[];
   task?: { id: string; progress: TaskProgress } | null;
 }
 

@@ -1,7 +1,7 @@
 // Who touches whom, how hard, and by which rules; the materials of what touches.
 import type { JSX } from 'preact';
 import * as chains from '../chains';
-import type { Contact, ContactSettings, Material } from '../protocol';
+import type { Contact, ContactSettings, Hit, Material } from '../protocol';
 import { Icon } from '../ui/icons';
 import { NameField, NumberField, Row, Section, Tool } from '../ui/widgets';
 import { fixed, mm, newtons } from '../words';
@@ -19,8 +19,8 @@ interface Pair { a: string; b: string; state: Contact['state']; points: number; 
 
 const WORST: Contact['state'][] = ['continuous', 'colliding', 'jammed'];
 
-// Points of one pair are told together.
-function pairs(contacts: readonly Contact[]): Pair[] {
+// Points of one pair are told together; what hit within the last half second is told with them.
+function pairs(contacts: readonly Contact[], hits: readonly Hit[]): Pair[] {
   const out = new Map<string, Pair>();
   for (const c of contacts) {
     const key = `${c.a} ${c.b}`;
@@ -28,9 +28,14 @@ function pairs(contacts: readonly Contact[]): Pair[] {
     if (WORST.indexOf(c.state) > WORST.indexOf(p.state)) p.state = c.state;
     p.points++;
     p.force += Math.hypot(...c.force);
-    p.impulse += c.impulse;
+    p.impulse = Math.max(p.impulse, c.impulse);
     p.gap = Math.min(p.gap, c.gap);
     out.set(key, p);
+  }
+  for (const h of hits) {
+    const p = out.get(`${h.a} ${h.b}`) ?? { a: h.a, b: h.b, state: 'colliding', points: 0, force: 0, impulse: 0, gap: NaN };
+    p.impulse = Math.max(p.impulse, h.impulse);
+    out.set(`${h.a} ${h.b}`, p);
   }
   return [...out.values()].sort((x, y) => y.force + y.impulse * 1e3 - (x.force + x.impulse * 1e3));
 }
@@ -41,16 +46,24 @@ function PairLine({ p }: { p: Pair }): JSX.Element {
     <li class="touch">
       <span class={`touch-state tone-${mark.tone}`}><Icon name={mark.icon} title={mark.word} /></span>
       <span class="touch-who"><button type="button" onClick={() => store.selectObject(p.a)}>{p.a}</button> {mark.word === 'jammed' ? 'is jammed at' : mark.word} <button type="button" onClick={() => store.selectObject(p.b)}>{p.b}</button></span>
-      <span class="touch-figures">{newtons(p.force)}{p.impulse > 1e-9 && `, ${fixed(p.impulse * 1e3, 2)} mN\u00b7s`}, {p.gap < 0 ? `${fixed(-p.gap * 1e6, 1)} \u00b5m deep` : `gap ${mm(p.gap)}`}{p.points > 1 && `, ${p.points} points`}</span>
+      <span class="touch-figures">{figuresOf(p)}</span>
     </li>
   );
+}
+
+function figuresOf(p: Pair): string {
+  const out = p.points ? [newtons(p.force)] : [];
+  if (p.impulse > 1e-9) out.push(`hit with ${fixed(p.impulse * 1e3, 2)} mN\u00b7s`);
+  if (p.points) out.push(p.gap < 0 ? `${fixed(-p.gap * 1e6, 1)} \u00b5m deep` : `gap ${mm(p.gap)}`);
+  if (p.points > 1) out.push(`${p.points} points`);
+  return out.join(', ');
 }
 
 const SHOWN = 12;
 
 function Touching(): JSX.Element {
   const sim = store.figures.value;
-  const list = pairs(sim?.contacts ?? []);
+  const list = pairs(sim?.contacts ?? [], sim?.hits ?? []);
   const f = sim?.contact;
   return (
     <>

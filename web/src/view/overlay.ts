@@ -16,6 +16,7 @@ export interface Spring { from: Vector3; to: Vector3; text: string }
 export interface Label { at: Vector3; text: string; strong: boolean }
 
 const FORCE_SHOWN_N = 0.02;
+const SHORTEST_PX = 20; // of an arrow that is drawn at all
 
 const a = new Vector3();
 const b = new Vector3();
@@ -290,8 +291,9 @@ export class Overlay {
 
   // Its length grows with the force and stays on the screen.
   forceAt(at: Vec3, f: Vec3, size: number, text: string, colour: string, width: number, longest = this.pixel(at) * 90): void {
+    const length = Math.max((longest * size) / (size + 8), this.pixel(at) * SHORTEST_PX);
     a.fromArray(at);
-    b.fromArray(f).multiplyScalar((longest * size) / (size + 8) / size).add(a);
+    b.fromArray(f).multiplyScalar(length / size).add(a);
     if (!this.toScreen(a) || !this.toScreen(b)) return;
     this.arrow(colour, width, 4 + 2 * width);
     if (text) this.tag(b.x + 4, b.y, text, colour);

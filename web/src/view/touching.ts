@@ -12,12 +12,13 @@ const MOST = 64;
 
 const from = new Vector3();
 const to = new Vector3();
+const felt: Vec3 = [0, 0, 0];
 
 interface Flash { point: Vec3; impulse: number; until: number }
 
 export class Touching {
   private readonly flashes: Flash[] = [];
-  private seen: readonly Contact[] = [];
+  private last = -1; // tick of the newest collision that was taken
 
   // Anything to draw now?
   busy(now: number): boolean {
@@ -29,16 +30,16 @@ export class Touching {
     return this.flashes.length > 0;
   }
 
-  // New contacts with the state.
+  // New collisions with the state.
   take(now: number): void {
-    const list = store.contacts.peek();
-    if (list === this.seen) return;
-    this.seen = list;
-    for (const c of list) if (c.state === 'colliding' && this.flashes.length < MOST) this.flashes.push({ point: c.point, impulse: c.impulse, until: now + FLASH_MS });
+    const hits = store.simulation.peek()?.hits ?? [];
+    const newest = hits.length ? hits[hits.length - 1]!.tick : -1;
+    if (newest < this.last) this.last = -1;
+    for (const h of hits) if (h.tick > this.last && this.flashes.length < MOST) this.flashes.push({ point: h.point, impulse: h.impulse, until: now + FLASH_MS });
+    this.last = newest;
   }
 
   draw(o: Overlay, now: number): void {
-    this.take(now);
     const contacts = store.contacts.value;
     const alone = contacts.length <= 6; // more numbers would hide what they are about
     for (let i = 0; i < contacts.length && i < MOST; i++) this.contact(o, contacts[i]!, alone);
@@ -54,7 +55,10 @@ export class Touching {
     if (jammed) o.crossed(from.x, from.y, 5.5, colour);
     else o.dot(from.x, from.y, 3.5, colour, true);
     const size = Math.hypot(c.force[0], c.force[1], c.force[2]);
-    if (size > 0.02) o.forceAt(c.point, c.force, size, numbered ? newtons(size) : '', o.colour('reaction'), 1.6);
+    // of what is fixed nobody asks what it feels
+    const sign = store.objectOf(c.a)?.fixed ? -1 : 1;
+    for (let k = 0; k < 3; k++) felt[k] = sign * c.force[k]!;
+    if (size > 0.02) o.forceAt(c.point, felt, size, numbered ? newtons(size) : '', o.colour('reaction'), 1.6);
   }
 
   // A short stroke of one length on the screen.
@@ -71,7 +75,7 @@ export class Touching {
     if (!o.toScreen(from)) return;
     const left = Math.max(0, (f.until - now) / FLASH_MS);
     const colour = o.colour('selected');
-    const reach = 7 + 9 * (1 - left);
+    const reach = 8 + Math.min(10, 3 * Math.log1p(1e3 * f.impulse)) * (1.2 - left);
     for (let k = 0; k < 8; k++) {
       const a = (k * Math.PI) / 4;
       const [x, y] = [Math.cos(a), Math.sin(a)];
