@@ -8,6 +8,8 @@
 
 #define NEARLY 1e6 /* times the snap: where directions touch, poses lie off by its square root */
 
+#define NEAR_POINTS 1e-4 /* times the size: nearer points give no direction to rely on */
+
 static void note_leaf(gw_run *run, const gw_state *state)
 {
     gw_submanifold set;
@@ -27,6 +29,21 @@ static double lever(const gw_run *run)
     return extent > 0 ? fmax(1, run->size / extent) : 1;
 }
 
+/* The same of the two points of the body that are nearest to one another, where that is very little
+ * beside the problem: what is placed by their direction is as uncertain. */
+static double far_lever(const gw_run *run)
+{
+    const gw_constraint *c = run->problem->constraints;
+    double least = NEAR_POINTS * run->size;
+    for (int i = 0; i < run->problem->count; i++)
+        for (int k = 0; k < i; k++) {
+            double apart = gw_distance(c[i].mobile.p, c[k].mobile.p);
+            if (apart > 0)
+                least = fmin(least, apart);
+        }
+    return NEAR_POINTS * run->size / least;
+}
+
 /* True where the constraints in `use` have a conflict on every branch, `conflict` being one that
  * fails by more than `times` the snap. */
 static bool refuted(const gw_run *whole, unsigned long use, double times, gw_conflict *conflict)
@@ -35,8 +52,9 @@ static bool refuted(const gw_run *whole, unsigned long use, double times, gw_con
     gw_run run;
     gw_run_init(&run, whole->problem, note_leaf, &reached);
     run.use = use;
-    run.snap_clash *= times;
-    run.snap_angle *= times * lever(whole);
+    double far = far_lever(whole);
+    run.snap_clash *= times * far;
+    run.snap_angle *= times * far * lever(whole);
     gw_explore(&run);
     if (reached || run.doubt || !run.conflict.condition)
         return false;

@@ -9,9 +9,12 @@
 #include "rt/solve/roots.h"
 
 #define FIRST_TRIES 24   /* starts before the answer's kind is decided */
+#define NEAR_TRIES  12   /* of these, near the elements */
 #define ENOUGH      8    /* poses of a set with two freedoms or more */
 #define IDLE_TRIES  100  /* starts in a row without a new pose that end the search, and 20 a pose */
+#define VAIN_TRIES  240  /* where there is none */
 #define MOST_TRIES  600  /* starts at the most */
+#define FARTHEST    1e5  /* times the size: beyond that rounding hides any residual */
 #define SAME_POSE   1e-5 /* poses closer than this, times the size, are one */
 
 /* ---- random poses --------------------------------------------------------------------------- */
@@ -84,7 +87,7 @@ bool gw_completion_settle(gw_completion *c, gw_pose *x)
             c->best = worst, c->residual = gw_residual(run->problem, run->use, run->size, x);
         return false;
     }
-    if (!this_branch(c, x))
+    if (!this_branch(c, x) || gw_norm(x->p) > FARTHEST * c->size)
         return false;
     double residual = gw_residual(run->problem, run->use, run->size, x);
     if (residual > GW_VERIFIED)
@@ -120,41 +123,50 @@ static bool may_go_on(const gw_completion *c)
 }
 
 /* Isolated poses without a method that finds all of them: on until many starts in a row brought
- * nothing new. */
+ * nothing new, or one that is not isolated. */
 static void restart(gw_completion *c, int tries)
 {
-    for (int idle = 0; tries < MOST_TRIES && may_go_on(c); tries++) {
+    for (int idle = 0; tries < MOST_TRIES && may_go_on(c) && most_dof(c) < 1; tries++) {
         idle = gw_completion_try(c, gw_completion_start(c, tries)) ? 0 : idle + 1;
-        if (idle >= IDLE_TRIES + 20 * c->found_count)
+        if (idle >= (c->found_count > 0 ? IDLE_TRIES + 20 * c->found_count : VAIN_TRIES))
             break;
     }
 }
 
+/* So many starts, near ones first, until enough poses were found; returns how many in all. */
+static int try_some(gw_completion *c, int tries, int enough)
+{
+    for (; tries < FIRST_TRIES && c->found_count < enough && may_go_on(c); tries++)
+        gw_completion_try(c, tries < NEAR_TRIES ? gw_completion_random(c)
+                                                : gw_completion_start(c, tries));
+    return tries;
+}
+
+/* The chart of a set with freedoms is one pose; beside it there may be others. */
+static void search_freedoms(gw_completion *c, int tries)
+{
+    if (most_dof(c) > 1)
+        try_some(c, tries, 2 * ENOUGH);
+    if (most_dof(c) == 1)
+        gw_seek_curves(c);
+}
+
 static void search(gw_completion *c)
 {
-    int tries = 0;
     gw_roots_found roots = gw_roots_quick(c);
     c->complex_roots = roots.complex_roots;
     if (roots.exact && roots.simple)
         return;
     gw_completion_try(c, c->run->problem->pose);
-    for (; tries < FIRST_TRIES && c->found_count < ENOUGH && may_go_on(c); tries++)
-        gw_completion_try(c, gw_completion_random(c));
-    int most = most_dof(c);
-    if (most > 1) /* the chart of the set is one pose; beside it there may be others */
-        for (; tries < FIRST_TRIES && c->found_count < 2 * ENOUGH && may_go_on(c); tries++)
-            gw_completion_try(c, gw_completion_random(c));
-    if (most == 1)
-        gw_seek_curves(c);
-    if (most > 0)
-        return;
-    if (!roots.exact)
+    int tries = try_some(c, 0, ENOUGH);
+    if (most_dof(c) < 1 && !roots.exact) {
         roots = gw_roots_all(c);
-    c->complex_roots = roots.complex_roots;
-    if (roots.exact)
-        return;
-    restart(c, tries);
-    c->restarted = true;
+        c->complex_roots = roots.complex_roots;
+        c->restarted = !roots.exact;
+        if (c->restarted)
+            restart(c, tries);
+    }
+    search_freedoms(c, tries);
 }
 
 /* ---- branches -------------------------------------------------------------------------------- */

@@ -143,6 +143,26 @@ static void curves_far_away_are_found(void **unused)
     }
 }
 
+/* A plane on a plane, either way, and a line that all but lies in it at a distance from a point
+ * above: far along the line. Each sense has its share of the search. */
+static void sets_far_away_are_found_in_either_sense(void **unused)
+{
+    (void)unused;
+    for (int trial = 0; trial < 30; trial++) {
+        gw_constraint c[2];
+        gw_pose body = random_pose(), world = random_pose(), from = random_pose();
+        c[0] = coincident(put(&body, plane(origin, ez)), put(&world, plane(origin, ez)));
+        c[1] = distance(put(&body, line(origin, gw_v3(1, 0, 0.2))),
+                        put(&world, point_at(gw_v3(0, 0, 1))), 0.2);
+        gw_problem p = {from, 1, 2, c};
+        gw_solve(&p, &solution);
+        assert_int_equal(solution.status, GW_SOLVED);
+        assert_int_equal(solution.dof, 2);
+        assert_int_equal(solution.branch_count, 2);
+        assert_sound(&p, &solution);
+    }
+}
+
 /* The walk's own account of where it has been. */
 static void a_walk_passes_what_is_on_its_curve_alone(void **unused)
 {
@@ -167,6 +187,7 @@ int main(void)
         cmocka_unit_test(a_curve_in_two_pieces_is_two_branches),
         cmocka_unit_test(curves_that_cross_are_branches_each),
         cmocka_unit_test(curves_far_away_are_found),
+        cmocka_unit_test(sets_far_away_are_found_in_either_sense),
         cmocka_unit_test(a_walk_passes_what_is_on_its_curve_alone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
