@@ -26,7 +26,7 @@ static void start_chain(gw_movers *m, int index, const double *q, const double *
 {
     gw_moving_chain *c = &m->chains[index];
     gw_chain_init(&c->chain, &c->def, q, v);
-    c->strain = 0;
+    c->strain = c->owed = 0;
     if (m->locals)
         gw_locals_begin(m->locals, index, &c->chain, &c->resisted);
 }
@@ -131,6 +131,22 @@ static int tell_model(const gw_model *model, int body, gw_detected_body *told)
     return count;
 }
 
+/* What a look brings is paid with what earlier ones took, else by the motion: whatever Coriolis
+ * terms are left out, a mechanism never has more energy than hand, motors and contacts gave it.
+ * What looks took is remembered up to the energy of its motion. */
+static void take_look(gw_movers *m, int index)
+{
+    gw_moving_chain *c = &m->chains[index];
+    double brought = gw_locals_take(m->locals, index, &c->chain), kinetic = c->chain.kinetic;
+    m->edits += brought;
+    c->owed = fmax(c->owed + brought, -kinetic);
+    if (!(c->owed > 0) || !(kinetic > 0))
+        return;
+    double paid = gw_chain_slow(&c->chain, sqrt(1 - fmin(c->owed / kinetic, 1)));
+    m->dissipated += paid;
+    c->owed -= paid;
+}
+
 /* Local models go over to newer looks; those that have none in time are said to be strained. */
 static void exchange_looks(gw_movers *m)
 {
@@ -138,7 +154,7 @@ static void exchange_looks(gw_movers *m)
     m->strained = 0;
     for (int i = 0; i < m->chain_count; i++) {
         gw_moving_chain *c = &m->chains[i];
-        m->edits += gw_locals_take(m->locals, i, &c->chain);
+        take_look(m, i);
         gw_locals_tell(m->locals, i, &c->chain, &c->resisted);
         c->strain = gw_locals_strain(m->locals, i, &c->chain);
         m->strained = fmax(m->strained, c->strain);

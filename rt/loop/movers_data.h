@@ -15,6 +15,7 @@ typedef struct gw_moving_chain {
     int body;                 /* of its link 0 in the world */
     gw_resisted_def resisted; /* of the tool that holds it */
     double strain;            /* of its local model, beyond 1: it is braked */
+    double owed;              /* what looks brought and motion has not paid back yet (J) */
 } gw_moving_chain;
 
 typedef struct gw_moving_body {

@@ -64,8 +64,11 @@ static void hold_arm(gw_scene *s, gw_vec3 force)
 
 static gw_scenario *scenario_of(const play *p)
 {
-    gw_scenario_def def = {
-        .scene = p->scene, .layout = p->layout, .slots = &p->slot, .slot_count = 1, .revision = 1};
+    gw_scenario_def def = {.scene = p->scene,
+                           .layout = p->layout,
+                           .slots = &p->slot,
+                           .slot_count = p->slot ? 1 : 0,
+                           .revision = 1};
     gw_scenario *s = gw_scenario_create(&def, NULL);
     assert_non_null(s);
     return s;
@@ -118,7 +121,7 @@ static void balanced(const gw_snapshot *s)
 {
     const gw_energy *e = &s->energy;
     double come = e->work_in + e->motors + e->edits - e->dissipated;
-    assert_true(fabs(e->kinetic + e->potential - e->initial - come) <= 1e-9 * e->work_in + 1e-15);
+    assert_true(fabs(e->kinetic + e->potential - e->initial - come) <= 1e-9 * e->work_in + 1e-12);
 }
 
 static int count_events(play *p, gw_event_kind kind)
@@ -220,9 +223,58 @@ static void a_late_look_is_said_and_brakes_until_it_comes(void **state)
     for (int i = 0; i < 200; i++)
         s = tick(&p, true);
     assert_int_equal(count_events(&p, GW_EVENT_STRAINED), 0);
-    assert_true(s->energy.dissipated == dissipated);
+    assert_true(s->energy.dissipated <= dissipated + 1e-5); /* but for what looks are paid */
     balanced(s);
     close_play(&p);
+}
+
+/* ---- energy --------------------------------------------------------------------------------- */
+
+static double true_energy(const gw_chain_def *def, const gw_snapshot *s)
+{
+    gw_chain exact;
+    gw_chain_init(&exact, def, s->q, s->v);
+    return exact.kinetic + exact.potential;
+}
+
+/* Ten seconds of a chain that swings from horizontal, held by nobody. Without being paid back,
+ * looks would have brought as much as there was. */
+static void a_whirling_chain_gains_nothing(void **state)
+{
+    (void)state;
+    const double rates[3] = {1000, 200, 50}, above_most[3] = {0.01, 0.03, 0.15};
+    gw_chain_def def = fixture_table_one(9.81);
+    for (int i = 0; i < 3; i++) {
+        play p = {.scene = new_scene()};
+        gw_command retired, go = {.kind = GW_COMMAND_STATE, .state = GW_RUNNING};
+        double above = 0, most = -INFINITY, least = INFINITY, peak = 0, brought = 0;
+        p.scene->rate = 1000;
+        p.scene->gravity = gw_v3(0, -9.81, 0);
+        p.scene->contact.local = true;
+        p.scene->contact.rate = rates[i];
+        add_arm(p.scene);
+        memset(p.scene->mechanisms[0].position, 0, 3 * sizeof(double));
+        p.layout = gw_layout_create(p.scene, NULL, NULL);
+        p.simulation = gw_simulation_create(scenario_of(&p), NULL);
+        gw_simulation_apply(p.simulation, &go, &retired);
+        for (int k = 0; k < 10000; k++) {
+            const gw_snapshot *s = tick(&p, true);
+            double truly = true_energy(&def, s) - s->energy.initial;
+            above = fmax(above, s->energy.kinetic + s->energy.potential - s->energy.initial);
+            peak = fmax(peak, s->energy.kinetic);
+            most = fmax(most, truly);
+            least = fmin(least, truly);
+            brought = s->energy.edits;
+            balanced(s);
+        }
+        print_message("%4.0f Hz: looks brought %.2g J; energy above the start %.1g J, truly %.2g "
+                      "J to %.2g J, peak kinetic %.2g J\n",
+                      rates[i], brought, above, least, most, peak);
+        assert_true(above <= 1e-9);
+        assert_true(most <= above_most[i] * peak && least >= -0.3 * peak);
+        assert_true(peak > 2);
+        close_play(&p);
+    }
 }
 
 /* ---- tick 0, commands, another scenario ----------------------------------------------------- */
@@ -331,6 +383,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_hand_moves_and_feels_nearly_the_same),
         cmocka_unit_test(a_late_look_is_said_and_brakes_until_it_comes),
+        cmocka_unit_test(a_whirling_chain_gains_nothing),
         cmocka_unit_test(two_runs_are_the_same_to_the_bit),
         cmocka_unit_test(looks_find_the_directions_that_control_asks_for),
         cmocka_unit_test(a_switch_between_exact_and_local_goes_on_and_books_its_energy),
