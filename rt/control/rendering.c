@@ -14,17 +14,9 @@
 #define SLEW          1000.0 /* N/s */
 #define SLEW_SPEED    0.05   /* m/s, rad/s: what the rest of an old command may give the device */
 #define SLEW_SPIN     0.5
-#define REST_TIME     0.1 /* s at least, and at most these speeds (m/s, rad/s): the springs' rest */
-#define REST_SPEED    0.25
-#define REST_SPIN     1.0
 #define SLEW_ARM      0.05 /* m: torques slew at this times as many N m/s */
-#define BOUND         0.31 /* half of 0.62, see README.md */
-#define BOUND_TICKS   0.62
 
 static const gw_wrench nothing = {{0, 0, 0}, {0, 0, 0}};
-
-/* The paper's coordination (eq. 19, 20). */
-static const gw_spring6 paper_coordination = {100, 0.5, 70, 0.375};
 
 gw_rendering_def gw_rendering_def_default(void)
 {
@@ -56,16 +48,6 @@ void gw_rendering_let_go(gw_rendering *r)
     r->penalty.eased = r->switched = held;
     r->port.excess = port.excess;
     r->port.balance = port.balance;
-}
-
-gw_spring6 gw_coupling_bound(double device_mass, double device_inertia, double model_mass,
-                             double model_inertia, double dt, double delay)
-{
-    double mass = device_mass * model_mass / (device_mass + model_mass);
-    double inertia = device_inertia * model_inertia / (device_inertia + model_inertia);
-    double omega = BOUND / (delay + BOUND_TICKS * dt);
-    return (gw_spring6){mass * omega * omega, inertia * omega * omega, 2 * mass * omega,
-                        2 * inertia * omega};
 }
 
 /* ---- wrenches as six numbers ---------------------------------------------------------------- */
@@ -179,113 +161,33 @@ static gw_twist arriving(const gw_rendering *r, const gw_rendering_device *d,
                       gw_mul_add(d->twist.w, 1 / d->inertia, sum.t)};
 }
 
-static gw_wrench spring_wrench(const gw_spring6 *k, const gw_twist *error, const gw_twist *rate)
+static gw_mobility mobility_of_device(const gw_rendering_device *d)
 {
-    return (gw_wrench){gw_mul_add(gw_scale(k->linear, error->v), k->linear_damping, rate->v),
-                       gw_mul_add(gw_scale(k->angular, error->w), k->angular_damping, rate->w)};
+    return (gw_mobility){1 / d->mass, 1 / d->inertia};
 }
 
-static double spring_energy(const gw_spring6 *k, const gw_twist *error)
-{
-    return 0.5 * (k->linear * gw_norm2(error->v) + k->angular * gw_norm2(error->w));
-}
-
-/* How far a switch has come, 0 .. 1. */
-static double eased(const gw_rendering *r)
-{
-    return r->rest_time < r->rest_lasts ? r->rest_time / r->rest_lasts : 1;
-}
-
-/* What is left of the rest that it gave the springs: 1 - 3 x^2 + 2 x^3 of it. */
-static gw_twist rest_at(const gw_rendering *r, double x)
-{
-    double left = 1 - x * x * (3 - 2 * x);
-    return (gw_twist){gw_scale(left, r->rest.v), gw_scale(left, r->rest.w)};
-}
-
-static gw_twist minus(const gw_twist *a, const gw_twist *b)
-{
-    return (gw_twist){gw_sub(a->v, b->v), gw_sub(a->w, b->w)};
-}
-
-/* The spring on its way to what it is to be: softer, at the same damping ratio. */
-static gw_spring6 softer(const gw_spring6 *k, double x)
-{
-    return (gw_spring6){x * x * k->linear, x * x * k->angular, x * k->linear_damping,
-                        x * k->angular_damping};
-}
-
-/* The spring's stretch. After a switch its rest goes from where the device is to the model, and its
- * stiffness from none to what it is: it is not tense at first. *booked: the energy that this brings
- * in this tick. */
-static gw_twist stretch_of(gw_rendering *r, gw_spring6 *k, const gw_twist *error, double dt,
-                           double *booked)
-{
-    if (r->switched) {
-        r->rest = *error;
-        r->rest_time = 0;
-        r->rest_lasts = 1.5 * fmax(gw_norm(error->v) / REST_SPEED, gw_norm(error->w) / REST_SPIN);
-        r->rest_lasts = fmax(r->rest_lasts, REST_TIME);
-    }
-    double x = eased(r);
-    if (!(x < 1))
-        return *error;
-    gw_twist rest = rest_at(r, x), stretch = minus(error, &rest);
-    gw_spring6 soft = softer(k, x);
-    double before = spring_energy(&soft, &stretch);
-    r->rest_time += dt;
-    x = eased(r);
-    rest = rest_at(r, x);
-    stretch = minus(error, &rest);
-    *k = softer(k, x);
-    *booked = spring_energy(k, &stretch) - before;
-    return stretch;
-}
-
-/* How lightly the model may move: a bound of the eigenvalues of Lambda^-1's blocks. */
-static void mobility(const double m[6][6], double *linear, double *angular)
-{
-    double l = 0, a = 0;
-    for (int i = 0; i < 3; i++)
-        for (int j = 0; j < 3; j++) {
-            l += m[i][j] * m[i][j];
-            a += m[3 + i][3 + j] * m[3 + i][3 + j];
-        }
-    *linear = fmax(sqrt(l), DBL_MIN);
-    *angular = fmax(sqrt(a), DBL_MIN);
-}
-
-static bool given(const gw_spring6 *k)
-{
-    return k->linear > 0 || k->angular > 0 || k->linear_damping > 0 || k->angular_damping > 0;
-}
-
-/* Stated, or the paper's with dampings of which a step takes a quarter at most. */
+/* K_pc, B_pc; under impedance control the device moves as lightly as the model. */
 static gw_spring6 coordination_of(const gw_rendering *r, const gw_rendered *model,
                                   const gw_rendering_device *d, double dt)
 {
-    double linear, angular;
-    gw_spring6 k = r->def.coordination;
-    if (given(&k))
-        return k;
-    k = paper_coordination;
-    mobility(model->inverse_inertia, &linear, &angular);
-    bool keeps = r->def.kind == GW_RENDER_FOUR_CHANNEL;
-    double most = 0.25 / (linear + (keeps ? 1 / d->mass : linear)) / dt;
-    double most_angular = 0.25 / (angular + (keeps ? 1 / d->inertia : angular)) / dt;
-    double a = fmin(1, most / k.linear_damping), b = fmin(1, most_angular / k.angular_damping);
-    return (gw_spring6){a * k.linear, b * k.angular, a * k.linear_damping, b * k.angular_damping};
+    gw_spring6 paper = GW_PAPER_COORDINATION;
+    if (gw_spring_given(&r->def.coordination))
+        return r->def.coordination;
+    gw_mobility of_model = gw_mobility_of(model->inverse_inertia);
+    gw_mobility of_device =
+        r->def.kind == GW_RENDER_FOUR_CHANNEL ? mobility_of_device(d) : of_model;
+    return gw_spring_borne(&paper, of_model, of_device, dt);
 }
 
+/* K_vc, B_vc */
 static gw_spring6 coupling_of(const gw_rendering *r, const gw_rendered *model,
                               const gw_rendering_device *d, double dt)
 {
-    double linear, angular;
-    if (given(&r->def.coupling))
+    if (gw_spring_given(&r->def.coupling))
         return r->def.coupling;
-    mobility(model->inverse_inertia, &linear, &angular);
-    return gw_coupling_bound(d->mass, d->inertia, fmin(1 / linear, 1e6), fmin(1 / angular, 1e6), dt,
-                             d->delay + d->velocity_delay);
+    gw_mobility m = gw_mobility_of(model->inverse_inertia);
+    return gw_coupling_bound(d->mass, d->inertia, fmin(1 / m.linear, 1e6), fmin(1 / m.angular, 1e6),
+                             dt, d->delay + d->velocity_delay);
 }
 
 /* ---- the four controls ---------------------------------------------------------------------- */
@@ -368,25 +270,24 @@ static bool matches(const gw_rendering *r)
     return r->def.kind == GW_RENDER_IMPEDANCE || r->def.kind == GW_RENDER_PENALTY;
 }
 
-/* The most that a step of the system with this mobility bears (N s/m). */
-static double bearable(double linear, double angular, double arm, double dt)
+/* The most that a step of what moves so lightly bears (N s/m). */
+static double bearable(gw_mobility m, double arm, double dt)
 {
-    return 0.25 / (fmax(linear, angular * arm * arm) * dt);
+    return 0.25 / (fmax(m.linear, m.angular * arm * arm) * dt);
 }
 
 /* Books the last tick; the damping that its excess asks for, of the device and, where the hand's
  * force is fed to it, of the model. */
 static void watch(gw_rendering *r, work *w, double stored, double booked)
 {
-    double linear, angular, arm = r->resisted.length;
     const gw_rendering_device *d = &w->device;
+    double arm = r->resisted.length;
     gw_port_observe(&r->port, &d->pose, &w->model->pose, stored + r->penalty.tank, booked,
                     delay_ticks(d, w->dt));
     if (!r->def.passivity)
         return;
-    mobility(w->model->inverse_inertia, &linear, &angular);
-    double of_model = bearable(linear, angular, arm, w->dt);
-    double of_device = bearable(1 / d->mass, 1 / d->inertia, arm, w->dt);
+    double of_model = bearable(gw_mobility_of(w->model->inverse_inertia), arm, w->dt);
+    double of_device = bearable(mobility_of_device(d), arm, w->dt);
     double due = gw_port_due(&r->port) * (feeds_forward(r) ? 0.5 : 1);
     w->damping = gw_port_damping(due, &d->twist, arm,
                                  matches(r) ? fmin(of_model, of_device) : of_device, w->dt);
@@ -456,46 +357,65 @@ static void find_directions(gw_rendering *r, const gw_rendered *model)
         gw_resisted_at(&r->def.resisted, model->dof, model->jacobian, &r->resisted);
 }
 
+/* The collision's share of the device (N s, N m s); a coupling is shown none. */
+static gw_wrench strike_of(const gw_rendering *r, const work *w)
+{
+    if (r->def.kind == GW_RENDER_COUPLING)
+        return nothing;
+    gw_wrench hit = in_reach(&w->device, weigh(&w->device, of_six(w->model->hit)));
+    return (gw_wrench){gw_scale(w->dt, hit.f), gw_scale(w->dt, hit.t)};
+}
+
+/* Springs between device and model, coordination or coupling and penalties; what they store, and
+ * what of it is booked. */
+static double pull(gw_rendering *r, work *w, const gw_wrench *strike, gw_rendering_out *out)
+{
+    const gw_rendered *model = w->model;
+    gw_twist to_be = arriving(r, &w->device, strike, w->dt);
+    w->error = gw_pose_sub(&model->pose, &w->device.pose);
+    w->rate = (gw_twist){gw_sub(model->twist.v, to_be.v), gw_sub(model->twist.w, to_be.w)};
+    gw_spring6 k = r->def.kind == GW_RENDER_COUPLING ? coupling_of(r, model, &w->device, w->dt)
+                                                     : coordination_of(r, model, &w->device, w->dt);
+    double by_easing, by_weights = 0;
+    if (r->switched)
+        gw_easing_start(&r->easing, &w->error);
+    gw_twist stretch = gw_easing_tick(&r->easing, &k, &w->error, w->dt, &by_easing);
+    w->spring = gw_spring_wrench(&k, &stretch, &w->rate);
+    w->penalty = penalties(r, w, &out->weights, &by_weights);
+    out->stored = gw_spring_energy(&k, &stretch) + r->penalty.stored;
+    return by_easing + by_weights;
+}
+
+/* Within the device's limits; impulses have what the rest leaves of them. */
+static void limit(gw_rendering *r, const work *w, const gw_wrench *strike, gw_rendering_out *out)
+{
+    const gw_rendering_device *d = &w->device;
+    bool cut = gw_limit3(&r->steady.f, d->force_max);
+    cut = gw_limit3(&r->steady.t, d->torque_max) || cut;
+    gw_struck struck = gw_strike_tick(&r->strike, strike, &r->steady, d->force_max, d->torque_max,
+                                      r->def.impulse_budget, w->dt);
+    out->command = add(r->steady, struck.wrench);
+    out->impulse = struck.wrench;
+    out->withheld = gw_norm(struck.withheld.f);
+    out->withheld_turn = gw_norm(struck.withheld.t);
+    out->limited = cut || struck.limited;
+}
+
 gw_rendering_out gw_rendering_tick(gw_rendering *r, const gw_rendered *model,
                                    const gw_rendering_device *device, double dt)
 {
     gw_rendering_out out = {.weights = 0};
     work w = {.model = model, .device = known(r, device), .dt = dt};
-    bool coupled = r->def.kind == GW_RENDER_COUPLING;
     find_directions(r, model);
     estimate(r, &w.device, dt);
     w.hand = out.hand = hand_of(r, &w.device);
+    gw_wrench strike = strike_of(r, &w);
+    double booked = pull(r, &w, &strike, &out);
 
-    /* the collision's share of the device: a coupling is shown none */
-    gw_wrench a = of_six(model->hit);
-    gw_wrench strike = coupled ? nothing : in_reach(&w.device, weigh(&w.device, a));
-    strike = (gw_wrench){gw_scale(dt, strike.f), gw_scale(dt, strike.t)};
-
-    /* springs between device and model */
-    gw_twist to_be = arriving(r, &w.device, &strike, dt);
-    w.error = gw_pose_sub(&model->pose, &device->pose);
-    w.rate = (gw_twist){gw_sub(model->twist.v, to_be.v), gw_sub(model->twist.w, to_be.w)};
-    gw_spring6 k =
-        coupled ? coupling_of(r, model, &w.device, dt) : coordination_of(r, model, &w.device, dt);
-    double booked = 0, by_weights = 0;
-    gw_twist stretch = stretch_of(r, &k, &w.error, dt, &booked);
-    w.spring = spring_wrench(&k, &stretch, &w.rate);
-    w.penalty = penalties(r, &w, &out.weights, &by_weights);
-    out.stored = spring_energy(&k, &stretch) + r->penalty.stored;
-
-    watch(r, &w, out.stored, booked + by_weights);
+    watch(r, &w, out.stored, booked);
     gw_wrench u = in_reach(&w.device, steady_command(r, &w, &out.on_model));
     r->steady = add(u, bumpless(r, &w.device, u, dt));
-    out.limited = gw_limit3(&r->steady.f, device->force_max);
-    out.limited = gw_limit3(&r->steady.t, device->torque_max) || out.limited;
-
-    gw_struck struck = gw_strike_tick(&r->strike, &strike, &r->steady, device->force_max,
-                                      device->torque_max, r->def.impulse_budget, dt);
-    out.impulse = struck.wrench;
-    out.withheld = gw_norm(struck.withheld.f);
-    out.withheld_turn = gw_norm(struck.withheld.t);
-    out.limited = out.limited || struck.limited;
-    out.command = add(r->steady, struck.wrench);
+    limit(r, &w, &strike, &out);
     out.damped = -dt * (power(&w.damping, &device->twist) + power(&w.slowing, &model->twist));
     hold(r, &w, &out.on_model);
     keep(r, &out, &device->twist);

@@ -12,6 +12,7 @@
 #include "rt/control/penalty.h"
 #include "rt/control/port.h"
 #include "rt/control/resisted.h"
+#include "rt/control/springs.h"
 #include "rt/control/strike.h"
 
 typedef enum gw_rendering_kind {
@@ -30,11 +31,6 @@ typedef enum gw_hand_force {
     GW_HAND_ESTIMATED, /* M_d a + C_d v - u of the last tick, filtered: an estimate */
     GW_HAND_UNKNOWN    /* taken as zero */
 } gw_hand_force;
-
-typedef struct gw_spring6 {
-    double linear, angular;                 /* N/m, N m/rad */
-    double linear_damping, angular_damping; /* N s/m, N m s/rad */
-} gw_spring6;
 
 typedef struct gw_rendering_def {
     gw_rendering_kind kind;
@@ -117,8 +113,7 @@ typedef struct gw_rendering {
     gw_wrench estimate;           /* of the hand's wrench, where it is not measured */
     gw_wrench bump;               /* what a switch left between old and new command */
     double bump_time, bump_lasts; /* s since it, and until it is gone */
-    gw_twist rest;                /* of the springs after a switch: model less device (m, rad) */
-    double rest_time, rest_lasts; /* s */
+    gw_easing easing;             /* of the springs after a switch */
     gw_wrench steady;             /* command of the last tick without impulse */
     bool started, switched;
 } gw_rendering;
@@ -136,11 +131,5 @@ void gw_rendering_let_go(gw_rendering *r);
 /* One tick of control. */
 gw_rendering_out gw_rendering_tick(gw_rendering *r, const gw_rendered *model,
                                    const gw_rendering_device *device, double dt);
-
-/* The stiffest virtual coupling that a device of mass m and a model of mass m_model stand at the
- * period dt with `delay` more: N/m for a damping ratio of one, a quarter of what is stable. Theory
- * in README.md. */
-gw_spring6 gw_coupling_bound(double device_mass, double device_inertia, double model_mass,
-                             double model_inertia, double dt, double delay);
 
 #endif
