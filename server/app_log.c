@@ -138,6 +138,8 @@ static void log_event(gw_app *app, const gw_event *event, unsigned counted,
         json_object_set_new(json, "tool", json_integer(event->tool));
     if (event->kind == GW_EVENT_OVERRUN)
         json_object_set_new(json, "over_us", json_real(event->value));
+    if (event->kind == GW_EVENT_WITHHELD)
+        json_object_set_new(json, "withheld", json_real(event->value));
     if (counted > 1)
         json_object_set_new(json, "count", json_integer(counted));
     append(app, json);
@@ -166,29 +168,38 @@ static void log_flood(gw_app *app, app_flood *flood, const app_document *documen
     flood->quiet_until_s = steady_s() + QUIET_S;
 }
 
+/* The kinds that may come every tick. */
+static const gw_event_kind flooding[APP_FLOODS] = {GW_EVENT_OVERRUN,  GW_EVENT_LIMITED,
+                                                   GW_EVENT_STRAINED, GW_EVENT_MOVED,
+                                                   GW_EVENT_WITHHELD, GW_EVENT_JAMMED};
+
+static app_flood *flood_of(gw_app *app, gw_event_kind kind)
+{
+    for (int i = 0; i < APP_FLOODS; i++)
+        if (flooding[i] == kind)
+            return &app->floods[i];
+    return NULL;
+}
+
 bool app_log_due(const gw_app *app)
 {
-    return flood_due(&app->overruns) || flood_due(&app->limits) || flood_due(&app->moves) ||
-           flood_due(&app->strains);
+    bool due = false;
+    for (int i = 0; i < APP_FLOODS; i++)
+        due = due || flood_due(&app->floods[i]);
+    return due;
 }
 
 void app_log_floods(gw_app *app, const app_document *document)
 {
-    log_flood(app, &app->overruns, document);
-    log_flood(app, &app->limits, document);
-    log_flood(app, &app->moves, document);
-    log_flood(app, &app->strains, document);
+    for (int i = 0; i < APP_FLOODS; i++)
+        log_flood(app, &app->floods[i], document);
 }
 
 void app_log_loop(gw_app *app, const gw_event *event, const app_document *document)
 {
     if (event->kind == GW_EVENT_GUIDED)
         return; /* the task that moves the robot tells of its steps */
-    app_flood *flood = event->kind == GW_EVENT_OVERRUN    ? &app->overruns
-                       : event->kind == GW_EVENT_LIMITED  ? &app->limits
-                       : event->kind == GW_EVENT_STRAINED ? &app->strains
-                       : event->kind == GW_EVENT_MOVED    ? &app->moves
-                                                          : NULL;
+    app_flood *flood = flood_of(app, event->kind);
     if (event->kind == GW_EVENT_LEFT_BEHIND)
         app_left_behind(app);
     if (!flood) {

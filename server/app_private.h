@@ -18,6 +18,7 @@
 #define APP_UNDO_BYTES  (64u << 20) /* of scenes kept for undo and redo, each */
 #define APP_GROUP_S     1.0         /* between edits of a group, a drag of a slider */
 #define APP_MAX_RETIRED 64          /* device slots that wait for the loop to let go */
+#define APP_FLOODS      6           /* kinds of events that may come every tick */
 
 typedef struct app_history {
     int count;
@@ -75,9 +76,9 @@ struct gw_app {
     int retired_count;      /* loop */
     app_retired retired[APP_MAX_RETIRED];
 
-    uint64_t seq;                               /* log: of the newest event */
-    gw_text *events[APP_LOG_EVENTS];            /* log: event n at n % APP_LOG_EVENTS */
-    app_flood overruns, limits, moves, strains; /* of the thread that pumps */
+    uint64_t seq;                    /* log: of the newest event */
+    gw_text *events[APP_LOG_EVENTS]; /* log: event n at n % APP_LOG_EVENTS */
+    app_flood floods[APP_FLOODS];    /* of the thread that pumps, one a kind */
     atomic_bool left_behind; /* geometry took a branch away: what is next is handed over whole */
 
     void (*wake)(void *context);

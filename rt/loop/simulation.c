@@ -19,7 +19,7 @@ struct gw_simulation {
     bool halted;
     uint64_t tick;
     uint64_t now;    /* ticks since creation, moving or not */
-    int moved_count; /* values of geometry not yet told, the newest's tag, when they may be */
+    int moved_count; /* values not yet told (see note_value), the newest's tag, when they may be */
     uint64_t moved_tag, moved_next;
     uint64_t steps; /* still to go while paused */
     gw_hold holds[GW_MAX_TOOLS];
@@ -263,10 +263,18 @@ static void apply_guide(gw_simulation *s, const gw_command *command)
     report_way(s, command->tool);
 }
 
+/* A value of geometry, control or a motor is in effect. */
+static void note_value(gw_simulation *s, uint64_t tag)
+{
+    s->moved_count++;
+    s->moved_tag = tag;
+}
+
 static void apply_rendering(gw_simulation *s, const gw_command *command)
 {
     gw_rendering_switch(&s->holds[command->tool].rendering, &command->rendering);
     gw_movers_resist(s->scenario->movers, command->tool, &command->rendering.resisted);
+    note_value(s, command->tag);
 }
 
 /* Drag, release, push, clutch, guide, rendering: of one tool. */
@@ -293,8 +301,7 @@ static void apply_geometry(gw_simulation *s, const gw_command *command)
 {
     s->scenario->revision = command->geometry.revision;
     gw_network_move(s->scenario->network, &command->geometry.moved, s->now, s->scenario->rate);
-    s->moved_count++;
-    s->moved_tag = command->tag;
+    note_value(s, command->tag);
 }
 
 /* Values may come every tick: they are told together, the first at once. */
@@ -330,6 +337,7 @@ void gw_simulation_apply(gw_simulation *s, const gw_command *command, gw_command
     case GW_COMMAND_MOTOR:
         gw_movers_motor(s->scenario->movers, command->motor.mechanism, command->motor.joint,
                         &command->motor.motor);
+        note_value(s, command->tag);
         return;
     case GW_COMMAND_HALT:
         apply_halt(s, command);

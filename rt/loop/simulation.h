@@ -215,8 +215,9 @@ typedef enum gw_event_kind {
     GW_EVENT_DEVICE_LOST, /* silent or garbage; tool */
     GW_EVENT_NOT_FINITE,  /* the step failed: the tool is held; tool */
     GW_EVENT_GUIDED,      /* the robot's way ended; tool, tag, outcome, value: the reaction */
-    GW_EVENT_MOVED,       /* new values of geometry, `value` of them; tag, revision of the newest */
-    GW_EVENT_BOUND,       /* what follows can go no farther: the hands were stopped */
+    GW_EVENT_MOVED, /* new values of geometry, control or motors, `value` of them; tag, revision of
+                       the newest */
+    GW_EVENT_BOUND, /* what follows can go no farther: the hands were stopped */
     GW_EVENT_SINGULAR,    /* the tool passes a point where more than one way leads on; tool */
     GW_EVENT_LEFT_BEHIND, /* moved geometry took the branch away from under the tool; tool */
     GW_EVENT_JAMMED,      /* a contact stands where its body cannot move along the normal */

@@ -383,10 +383,13 @@ test('motors and control change while it runs, and last', async () => {
   const { tick } = await simulation();
   const blind = await expect(200, 'PATCH', '/tool', { rendering: { hand: 'unknown' } });
   assert.equal(blind.json.rendering.hand, 'unknown');
+  const inEffect = async ({ headers }) => until('the event that tells of it', async () =>
+    (await expect(200, 'GET', '/events')).json.some((e) => e.kind === 'active' && `"${e.revision}"` === headers.etag));
+  await inEffect(blind);
   await until('a hand that is not known', async () => await hand() === 0);
   await expect(200, 'PATCH', '/tool', { control: 'coupling', rendering: { hand: 'measured' } });
   await until('the hand again', async () => Math.abs(await hand() - 1) < 1e-9);
-  await expect(200, 'PUT', '/mechanisms/arm/joints/0/motor', { stiffness: 5, target: -1, damping: 1, max: 20 });
+  await inEffect(await expect(200, 'PUT', '/mechanisms/arm/joints/0/motor', { stiffness: 5, target: -1, damping: 1, max: 20 }));
   await until('work of the motor', async () => Math.abs((await simulation()).energy.motors) > 1e-6);
   assert.ok((await simulation()).tick > tick, 'it ran on');
   // another edit, a stop and a start: both are still as they were set
@@ -434,6 +437,22 @@ test('contacts are told with who touches whom, where and how hard', async () => 
   assert.deepEqual((await expect(200, 'GET', '/contacts')).json, []);
   await expect(200, 'PUT', '/simulation', { state: 'stopped' });
   await live.close();
+});
+
+test('what the limits of the device withhold is told, some times a second', async () => {
+  const link = (x) => ({ mass: 2, geometry: { type: 'box', size: [0.5, 0.04, 0.04] }, geometry_at: { p: [0.25, 0, 0] }, joint: { type: 'revolute', damping: 0.2, origin: { p: [x, 0, 0] } } });
+  await expect(200, 'PUT', '/scene', swinging({
+    objects: [{ id: 'floor', geometry: { type: 'box', size: [4, 0.1, 1] }, pose: { p: [0, -0.6, 0] }, fixed: true }],
+    mechanisms: [{ id: 'arm', links: [link(0), link(0.5)] }],
+    devices: [{ id: 'hand', driver: 'sim-impedance', settings: { force_max: 1 } }] }));
+  await expect(200, 'PUT', '/simulation', { state: 'running' });
+  const told = async () => (await expect(200, 'GET', '/events')).json.filter((e) => e.kind === 'withheld');
+  const [first] = await until('the event', async () => { const e = await told(); return e.length && e; });
+  assert.ok(first.withheld > 0 && first.message.includes('arm'), JSON.stringify(first));
+  assert.ok((await expect(200, 'GET', '/tool')).json.state.withheld >= first.withheld);
+  const { time } = await simulation();
+  assert.ok((await told()).length <= 3 + 3 * time, 'not every tick');
+  await expect(200, 'PUT', '/simulation', { state: 'stopped' });
 });
 
 test('run names the file and the member, and has a column for every joint', () => {
