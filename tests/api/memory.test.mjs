@@ -94,6 +94,20 @@ test('run with one memory call failing: right, or exit 1 with a message', option
   await sweep(args, await callsOf(args), 150, plain, 8);
 });
 
+test('a run of a mechanism among bodies with one memory call failing: right, or exit 1', options, async () => {
+  const file = join(folder, 'arm.json');
+  writeFileSync(file, JSON.stringify({
+    format: 'guideway-scene/1', gravity: [0, 0, -9.81], contact: { ignore: [['arm.0', 'floor']] }, materials: [{ id: 'steel' }], mechanisms: [arm],
+    objects: [
+      { id: 'floor', fixed: true, geometry: { type: 'box', size: [1, 1, 0.1] } },
+      { id: 'ball', free: true, material: 'steel', geometry: { type: 'sphere', radius: 0.1 }, pose: { p: [0, 0, 0.151] } }],
+    tool: { mechanism: 'arm', link: 0, device: 'hand', control: 'penalty' }, devices: [{ id: 'hand', driver: 'sim-impedance' }],
+  }));
+  const args = ['run', file, '--seconds', '0.02'];
+  const plain = (out) => out.replace(/"wall_s":[^,}]*|"tick_us":\{[^}]*\}|"overruns":[^,}]*/g, '');
+  await sweep(args, await callsOf(args), 150, plain, 8);
+});
+
 test('a task run with one memory call failing: right, or exit 1 with a message', options, async () => {
   const args = ['run', 'cover-and-base', '--task', 'assemble'];
   const plain = (out) => out.replace(/"wall_s":[^,}]*|"tick_us":\{[^}]*\}|"overruns":[^,}]*/g, '');
@@ -103,7 +117,9 @@ test('a task run with one memory call failing: right, or exit 1 with a message',
 const plane = { id: 'c1', type: 'coincident', a: 'cone/base', b: 'cylinder/top', sense: 'either' };
 const wrench = { type: 'wrench', samples: [{ t: 0, force: [0, 0, -1], torque: [0, 0, 0] }] };
 
-// An edit, and what the scene needs before it.
+const arm = { id: 'arm', base: { p: [2, 0, 0] }, links: [{ joint: { type: 'revolute' }, geometry: { type: 'compound', parts: [{ geometry: { type: 'box', size: [0.2, 0.1, 0.1] } }] } }] };
+
+// An edit, and what the scene needs before it: a constraint, a mechanism.
 const edits = [
   { name: 'a constraint more', method: 'POST', path: '/constraints', body: plane },
   { name: 'a constraint less', before: plane, method: 'DELETE', path: '/constraints/c1' },
@@ -116,6 +132,11 @@ const edits = [
   { name: 'undo', before: plane, method: 'POST', path: '/scene/undo' },
   { name: 'another scene', method: 'POST', path: '/scene/open', body: { scene: 'sphere' } },
   { name: 'a task more', method: 'POST', path: '/tasks', body: { id: 'lift', object: 'cone', steps: [{ type: 'move', by: { z: 0.1 }, until: { reaction: 5 } }, { type: 'wait', seconds: 1 }] } },
+  { name: 'a mechanism more', method: 'POST', path: '/mechanisms', body: arm },
+  { name: 'a link more', with: arm, method: 'POST', path: '/mechanisms/arm/links', body: arm.links[0] },
+  { name: 'another motor', with: arm, method: 'PUT', path: '/mechanisms/arm/joints/0/motor', body: { torque: 0.1 } },
+  { name: 'contacts', with: arm, method: 'PATCH', path: '/contact', body: { enabled: true, ignore: [['arm.0', 'cone'], ['cone', 'cylinder']] } },
+  { name: 'a free object', method: 'POST', path: '/objects', body: { id: 'ball', free: true, geometry: { type: 'sphere', radius: 0.1 } } },
   { name: 'a list', method: 'GET', path: '/scenes' },
 ];
 
@@ -127,6 +148,7 @@ test('edits with one memory call failing: done or not done, and the server goes 
   const scene = async () => (await expect(200, 'GET', '/scene')).json;
   const prepare = async (edit) => {
     await expect(200, 'PUT', '/scene', first);
+    if (edit.with) await expect(201, 'POST', '/mechanisms', edit.with);
     if (edit.before) await expect(201, 'POST', '/constraints', edit.before);
     await expect(200, 'PUT', '/simulation', { state: 'running' });
   };
