@@ -109,6 +109,11 @@ void gw_world_near(gw_world *world, const gw_near *near, int count);
 /* A body that belongs to no model is there now, moving so. RT safe. */
 void gw_world_place(gw_world *world, int body, const gw_pose *pose, const gw_twist *twist);
 
+/* Contacts that hold in `old` go on holding here: `body` names an old body's index in this world,
+ * -1 where it is none. Before gw_world_near(). Returns what their springs hold (J). RT safe. */
+double gw_world_carry(gw_world *world, const gw_world *old,
+                      int (*body)(const void *context, int old), const void *context);
+
 /* All states forgotten. RT safe. */
 void gw_world_reset(gw_world *world);
 

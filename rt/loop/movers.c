@@ -70,6 +70,22 @@ static void carry_body(gw_moving_body *b, const gw_movers *old)
     }
 }
 
+typedef struct gw_movers_pair {
+    const gw_movers *now, *old;
+} gw_movers_pair;
+
+static int body_again(const void *context, int old)
+{
+    const gw_movers_pair *p = context;
+    uint64_t name = p->old->names[old];
+    if (old < p->now->body_count && p->now->names[old] == name)
+        return old;
+    for (int i = 0; i < p->now->body_count; i++)
+        if (p->now->names[i] == name)
+            return i;
+    return -1;
+}
+
 void gw_movers_carry(gw_movers *m, const gw_movers *old)
 {
     for (int i = 0; i < m->chain_count; i++)
@@ -79,6 +95,9 @@ void gw_movers_carry(gw_movers *m, const gw_movers *old)
     m->contact = old->contact;
     m->contact.spring = 0;
     m->contact.touching = 0;
+    if (m->world && old->world)
+        m->contact.spring =
+            gw_world_carry(m->world, old->world, body_again, &(gw_movers_pair){m, old});
     if (m->detection)
         gw_movers_exchange(m);
 }

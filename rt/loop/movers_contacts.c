@@ -197,6 +197,24 @@ static void name_bodies(const gw_movers *m, const gw_layout *layout, gw_world_bo
     }
 }
 
+/* FNV-1a, of an object's id or a mechanism's id and the link's number. */
+static uint64_t hashed(const char *id, int link)
+{
+    uint64_t hash = 14695981039346656037u + (uint64_t)(link + 1);
+    for (; *id; id++)
+        hash = (hash ^ (unsigned char)*id) * 1099511628211u;
+    return hash;
+}
+
+static void hash_names(const gw_movers *m, const gw_scene *scene)
+{
+    for (int i = 0; i < m->object_count; i++)
+        m->names[i] = hashed(scene->objects[i].id, -1);
+    for (int i = 0; i < m->chain_count; i++)
+        for (int k = 0; k < m->chains[i].def.count; k++)
+            m->names[m->chains[i].body + k] = hashed(m->chains[i].id, k);
+}
+
 static bool make_world(gw_movers *m, const gw_movers_def *def, const gw_world_body *bodies,
                        gw_error *error)
 {
@@ -241,13 +259,16 @@ bool gw_movers_build_contacts(gw_movers *m, const gw_movers_def *def, gw_error *
     m->moved = calloc((size_t)most + 1, sizeof *m->moved);
     m->told = calloc((size_t)most + bodies_count, sizeof *m->told);
     m->placed = calloc(bodies_count, sizeof *m->placed);
+    m->names = calloc(bodies_count, sizeof *m->names);
     gw_world_body *bodies = calloc(bodies_count, sizeof *bodies);
     gw_pose *poses = calloc(bodies_count, sizeof *poses);
     gw_collider *colliders = calloc((size_t)solids(m, def->scene, NULL) + 1, sizeof *colliders);
-    bool made = m->touching && m->moved && m->told && m->placed && bodies && poses && colliders;
+    bool made =
+        m->touching && m->moved && m->told && m->placed && m->names && bodies && poses && colliders;
     if (!made)
         gw_fail(error, GW_FAILED, "", "no memory for contacts");
     else {
+        hash_names(m, def->scene);
         name_bodies(m, def->layout, bodies);
         made = make_world(m, def, bodies, error) &&
                make_detection(m, def, bodies, poses, colliders, error);
@@ -268,4 +289,5 @@ void gw_movers_drop_contacts(gw_movers *m)
     free(m->told);
     free(m->moved);
     free(m->placed);
+    free(m->names);
 }

@@ -43,6 +43,7 @@ struct gw_movers {
     gw_detection *detection;
     gw_locals *locals;         /* NULL: mechanisms run exactly */
     struct touching *touching; /* who may touch, and how: what the detector asks */
+    uint64_t *names;           /* of each body: a hash of its id, to find it again after an edit */
     gw_pose *placed;           /* by body: where an object without model was placed last */
     gw_detected_body *moved;   /* bodies that no model moves, told of in this tick */
     int moved_count, moved_most;
