@@ -8,14 +8,22 @@
 
 static json_t *info_json(const gw_device_info *info)
 {
-    return json_pack("{s:s, s:b, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f}", "class",
-                     info->class == GW_DEVICE_ADMITTANCE ? "admittance" : "impedance",
-                     "measures_wrench", info->measures_wrench, "workspace_radius",
-                     info->workspace_radius, "force_max", info->force_max, "torque_max",
-                     info->torque_max, "speed_max", info->speed_max, "spin_max", info->spin_max,
-                     "quantum", info->quantum, "quantum_angular", info->quantum_angular,
-                     "stiffness", info->stiffness, "stiffness_angular", info->stiffness_angular,
-                     "bandwidth", info->bandwidth);
+    json_t *v = json_pack("{s:s, s:b, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f}", "class",
+                          info->class == GW_DEVICE_ADMITTANCE ? "admittance" : "impedance",
+                          "measures_wrench", info->measures_wrench, "workspace_radius",
+                          info->workspace_radius, "force_max", info->force_max, "torque_max",
+                          info->torque_max, "speed_max", info->speed_max, "spin_max",
+                          info->spin_max, "quantum", info->quantum, "quantum_angular",
+                          info->quantum_angular, "stiffness", info->stiffness, "stiffness_angular",
+                          info->stiffness_angular, "bandwidth", info->bandwidth);
+    json_t *inertial = json_pack("{s:f, s:f, s:f, s:f, s:f, s:f, s:b}", "mass", info->mass,
+                                 "inertia", info->inertia, "damping", info->damping,
+                                 "damping_angular", info->damping_angular, "delay", info->delay,
+                                 "velocity_delay", info->velocity_delay, "planar", info->planar);
+    if (v && inertial)
+        json_object_update(v, inertial);
+    json_decref(inertial);
+    return v;
 }
 
 /* ---- drivers ------------------------------------------------------------------------------- */
