@@ -3,23 +3,24 @@
  *
  *   kinetic + potential + springs:  after - before = hand + motors + moved - damping - contacts
  *
- * What contacts took is dissipated. Where they brought something it is numerical; it is taken out
- * of the motion of what touched, or of the springs. RT safe.
+ * Only movers that had a contact count. What contacts took is dissipated. Where they brought
+ * something it is numerical; it is taken out of the motion of what touched, or of the springs. RT
+ * safe.
  */
 #include "rt/contact/world_private.h"
 
 #define ROUNDING 1e-13 /* of a step's books (J): carried over until it is worth taking out */
 #define AMPLE    100.0 /* times what is to go: a motion that hardly feels it */
 
-static double mechanical(const gw_world *w)
+/* What a mover without contact may be above what it was given: this (J), and of its motion. */
+#define DRIFT      2e-10
+#define DRIFT_PART 1e-11
+
+static double mechanical(const gw_world *w, int mover)
 {
-    double sum = 0;
-    for (int i = 0; i < w->island.mover_count; i++) {
-        double kinetic, potential;
-        gw_model_energy(gw_world_model(w, w->island.movers[i]), &kinetic, &potential);
-        sum += kinetic + potential;
-    }
-    return sum;
+    double kinetic, potential;
+    gw_model_energy(gw_world_model(w, mover), &kinetic, &potential);
+    return kinetic + potential;
 }
 
 static double springs(const gw_world *w)
@@ -30,14 +31,11 @@ static double springs(const gw_world *w)
     return sum;
 }
 
-gw_balance gw_balance_open(const gw_world *w)
+void gw_balance_open(const gw_world *w, gw_balance *open)
 {
-    return (gw_balance){mechanical(w), springs(w)};
-}
-
-static bool in_contact(const gw_world *w, int mover)
-{
-    return w->crowd[mover] > 0 || w->movers[mover].hit;
+    for (int i = 0; i < w->island.mover_count; i++)
+        open->mover[w->island.movers[i]] = mechanical(w, w->island.movers[i]);
+    open->spring = springs(w);
 }
 
 static double motion(const gw_world *w)
@@ -47,24 +45,25 @@ static double motion(const gw_world *w)
         double kinetic, potential;
         int m = w->island.movers[i];
         gw_model_energy(gw_world_model(w, m), &kinetic, &potential);
-        sum += in_contact(w, m) ? kinetic : 0;
+        sum += w->felt[m] ? kinetic : 0;
     }
     return sum;
 }
 
+static void slow(gw_model *model, double factor)
+{
+    double v[GW_MODEL_MAX_DOF];
+    gw_model_velocity(model, v);
+    for (int k = 0; k < gw_model_dof(model); k++)
+        v[k] *= factor - 1;
+    gw_model_kick(model, v);
+}
+
 static void slow_down(gw_world *w, double factor)
 {
-    for (int i = 0; i < w->island.mover_count; i++) {
-        int m = w->island.movers[i];
-        gw_model *model = gw_world_model(w, m);
-        double v[GW_MODEL_MAX_DOF];
-        if (!in_contact(w, m))
-            continue;
-        gw_model_velocity(model, v);
-        for (int k = 0; k < gw_model_dof(model); k++)
-            v[k] *= factor - 1;
-        gw_model_kick(model, v);
-    }
+    for (int i = 0; i < w->island.mover_count; i++)
+        if (w->felt[w->island.movers[i]])
+            slow(gw_world_model(w, w->island.movers[i]), factor);
 }
 
 /* Springs give way: what they hold becomes factor^2 of it. */
@@ -92,22 +91,56 @@ static double take_out(gw_world *w, double excess)
     return from_springs + from_motion;
 }
 
-static double given(const gw_world *w)
+static double given(const gw_step *s)
 {
-    double sum = w->island.moved;
+    return s->work + s->motors - s->dissipated;
+}
+
+/* How far a mover without contact has risen above the least that it had beyond what it was given.
+ */
+static void watch_drift(gw_world *w, int m, double before, gw_world_step *out)
+{
+    double kinetic, potential;
+    gw_model *model = gw_world_model(w, m);
+    gw_model_energy(model, &kinetic, &potential);
+    w->drift[m] += kinetic + potential - before - given(&w->movers[m].step);
+    out->dissipated += fmax(0, -w->drift[m]);
+    w->drift[m] = fmax(0, w->drift[m]);
+    if (!(w->drift[m] > DRIFT + DRIFT_PART * kinetic) || !(kinetic > 0))
+        return;
+    slow(model, sqrt(fmax(0, 1 - w->drift[m] / kinetic)));
+    out->generated += w->drift[m];
+    w->drift[m] = 0;
+}
+
+void gw_balance_alone(gw_world *w, gw_world_step *out)
+{
+    int m = w->island.movers[0];
+    double before = mechanical(w, m);
+    gw_piece_alone(w);
+    watch_drift(w, m, before, out);
+}
+
+/* What came to movers in contact that nobody gave. */
+static double excess_of(const gw_world *w, const gw_balance *open)
+{
+    double sum = springs(w) - open->spring - w->island.moved;
     for (int i = 0; i < w->island.mover_count; i++) {
-        const gw_step *s = &w->movers[w->island.movers[i]].step;
-        sum += s->work + s->motors - s->dissipated;
+        int m = w->island.movers[i];
+        if (w->felt[m])
+            sum += mechanical(w, m) - open->mover[m] - given(&w->movers[m].step);
     }
     return sum;
 }
 
 void gw_balance_close(gw_world *w, const gw_balance *open, gw_world_step *out)
 {
+    for (int i = 0; i < w->island.mover_count; i++)
+        if (!w->felt[w->island.movers[i]])
+            watch_drift(w, w->island.movers[i], open->mover[w->island.movers[i]], out);
     if (!w->island.touched)
         return;
-    double after = mechanical(w) + springs(w);
-    double excess = after - open->energy - open->spring - given(w);
+    double excess = excess_of(w, open);
     out->moved += w->island.moved;
     if (!(excess > 0)) {
         out->dissipated -= excess;

@@ -231,6 +231,7 @@ static void strike(const impact *x)
         int m = x->movers[k], at = x->from[m];
         gw_mover *mover = &w->movers[m];
         int n = gw_model_dof(mover->model);
+        w->felt[m] = true;
         gw_model_kick(mover->model, w->dv + at);
         for (int i = 0; i < n; i++) {
             mover->impulse[i] += w->generalised[at + i];

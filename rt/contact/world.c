@@ -103,6 +103,7 @@ void gw_world_reset(gw_world *w)
 {
     w->touch_count = 0;
     w->owed = w->spring_last = 0;
+    memset(w->drift, 0, sizeof w->drift);
 }
 
 /* ---- what is near --------------------------------------------------------------------------- */
@@ -208,6 +209,7 @@ static void begin_piece(gw_world *w)
     for (int i = 0; i < w->island.mover_count; i++) {
         int m = w->island.movers[i];
         const gw_model *model = gw_world_model(w, m);
+        w->felt[m] = w->felt[m] || w->crowd[m] > 0;
         memcpy(w->saved + (size_t)m * w->stride, (const void *)model, model->ops->size);
     }
 }
@@ -273,11 +275,12 @@ static void begin_island(gw_world *w, gw_world_step *out)
 static void step_island(gw_world *w, gw_world_step *out)
 {
     if (w->island.touch_count == 0) {
-        gw_piece_alone(w);
+        gw_balance_alone(w, out);
         return;
     }
     begin_island(w, out);
-    gw_balance open = gw_balance_open(w);
+    gw_balance open;
+    gw_balance_open(w, &open);
     begin_piece(w);
     if (gw_pressed(w))
         gw_collide(w, GW_STOPS);
@@ -304,7 +307,7 @@ static void open_step(gw_world *w, gw_world_step *out)
     for (int m = 0; m < w->mover_count; m++) {
         gw_mover *mover = &w->movers[m];
         mover->step = (gw_step){.finite = true, .margin = 1};
-        mover->hit = false;
+        mover->hit = w->felt[m] = false;
         memset(mover->impulse, 0, sizeof mover->impulse);
     }
     if (adopted)

@@ -89,6 +89,7 @@ struct gw_world {
     gw_mover *movers;                  /* during a step */
     gw_step trial[GW_MAX_MOVERS];
     int crowd[GW_MAX_MOVERS];  /* continuous contacts of a mover */
+    bool felt[GW_MAX_MOVERS];  /* it had a contact in this step */
     int parent[GW_MAX_MOVERS]; /* union-find */
     int first[GW_MAX_MOVERS];  /* touch of the island with that root, -1: none */
     /* touches of each mover of the island: of[i], then of_next[i], -1: no more */
@@ -98,9 +99,10 @@ struct gw_world {
     gw_impulse_work work;
     double *rows, *v, *dv, *generalised; /* of a collision */
     gw_contact_row row[GW_MAX_COLLIDING];
-    double owed;        /* generated, too little to be taken out (J) */
-    double spring_last; /* held when the last step ended (J) */
-    unsigned turn;      /* whose stiffness is looked at again */
+    double owed;                 /* generated, too little to be taken out (J) */
+    double drift[GW_MAX_MOVERS]; /* of a mover without contact (J) */
+    double spring_last;          /* held when the last step ended (J) */
+    unsigned turn;               /* whose stiffness is looked at again */
 };
 
 static inline gw_model *gw_world_model(const gw_world *w, int mover)
@@ -186,11 +188,16 @@ double gw_piece_advance(gw_world *w, double h);
 
 /* ---- energy --------------------------------------------------------------------------------- */
 
+/* Before the step (J). */
 typedef struct gw_balance {
-    double energy, spring; /* before (J) */
+    double mover[GW_MAX_MOVERS]; /* of those of the island */
+    double spring;
 } gw_balance;
 
-gw_balance gw_balance_open(const gw_world *w);
+void gw_balance_open(const gw_world *w, gw_balance *open);
+
+/* Steps the island's only mover, that nothing is near, with its books. */
+void gw_balance_alone(gw_world *w, gw_world_step *out);
 
 /* Books what contacts took; takes out what they brought. */
 void gw_balance_close(gw_world *w, const gw_balance *open, gw_world_step *out);
