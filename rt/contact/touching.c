@@ -299,7 +299,7 @@ int gw_touching_of(const gw_convex *a, const gw_convex *b, const gw_clearance *g
     double nearest = INFINITY;
     for (int i = 0; i < w.count; i++)
         nearest = fmin(nearest, w.found[i].gap);
-    if (nearest > gap->gap + 2 * same_place)
+    if (nearest > gap->gap + 1e-13)
         join_nearest(&w, slide);
     return choose(&w, pairs);
 }

@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include <pthread.h>
 #include <string.h>
 
 #include "tests/unit/detector_fixture.h"
@@ -494,6 +495,43 @@ static void borders_of_parts_do_not_exist(void **state)
     }
 }
 
+/* Detectors live on threads of their own, and say the same on any. */
+static void *detect_much(void *context)
+{
+    double *sum = context;
+    stage s = {.count = 20, .moving = 19};
+    unsigned seed = 17;
+    for (int i = 0; i < 19; i++)
+        s.shapes[i] = some_shape(i % KINDS);
+    s.shapes[19] = box_shape(2, 2, 0.1);
+    stage_open(&s);
+    gw_near near[ROOM];
+    for (int k = 0; k < 100; k++) {
+        for (int i = 0; i < 20; i++)
+            s.poses[i] = (gw_pose){some_vector(&seed, 0.5), some_turn(&seed)};
+        int count = stage_detect(&s, 0.05, near, ROOM);
+        for (int i = 0; i < count; i++)
+            *sum += near[i].gap;
+    }
+    gw_detector_destroy(s.detector);
+    return NULL;
+}
+
+static void detectors_live_on_threads_of_their_own(void **state)
+{
+    (void)state;
+    pthread_t threads[3];
+    double sums[4] = {0};
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, detect_much, &sums[i]), 0);
+    detect_much(&sums[3]);
+    for (int i = 0; i < 3; i++) {
+        pthread_join(threads[i], NULL);
+        assert_true(sums[i] == sums[3]);
+    }
+    assert_true(sums[3] != 0);
+}
+
 static bool neighbours(const void *context, int a, int b)
 {
     (void)context;
@@ -542,6 +580,7 @@ int main(void)
         cmocka_unit_test(spin_brings_far_corners_near),
         cmocka_unit_test(the_nearest_are_told_and_the_rest_counted),
         cmocka_unit_test(borders_of_parts_do_not_exist),
+        cmocka_unit_test(detectors_live_on_threads_of_their_own),
         cmocka_unit_test(what_is_ignored_never_touches),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
