@@ -6,6 +6,8 @@
 
 #include "rt/loop/hold.h"
 
+#define BRAKE_TIME 0.05 /* s, in which a device that nobody pushes loses most of its speed */
+
 /* out = J a */
 static void at_hand(int dof, const double (*columns)[6], const double *a, double scale,
                     double out[6])
@@ -72,10 +74,20 @@ static gw_rendering_device device_now(const gw_hold *hold)
     return d;
 }
 
-/* While nothing moves, or the hand is lost, the device is let go. */
-static void let_go(gw_hold *hold)
+/* The device comes to rest where it is: M_d x'' = -M_d x' / tau takes energy whatever moves it. */
+static gw_wrench brake(const gw_hold *hold)
+{
+    gw_rendering_device d = device_now(hold);
+    return (gw_wrench){gw_scale(-d.mass / BRAKE_TIME, d.twist.v),
+                       gw_scale(-d.inertia / BRAKE_TIME, d.twist.w)};
+}
+
+/* While nothing moves it is braked; in the clutch, and where it is lost or halted, let go. */
+static void let_go(gw_hold *hold, const gw_tick *tick)
 {
     hold->rendered = (gw_rendering_out){0};
+    if (!tick->moving && tick->engaged && hold->sensed.valid && !hold->clutched)
+        hold->rendered.command = brake(hold);
     gw_rendering_let_go(&hold->rendering);
     hold->was_hit = hold->foreseen.known = false;
 }
@@ -86,7 +98,7 @@ void gw_hold_render(gw_hold *hold, const gw_tick *tick, const gw_movers *movers,
     const gw_model *model = gw_hold_model(hold);
     gw_rendered r = {.dof = gw_model_dof(model), .jacobian = (const double(*)[6])columns};
     if (!tick->moving || !tick->engaged || !hold->sensed.valid || hold->clutched) {
-        let_go(hold);
+        let_go(hold, tick);
         return;
     }
     r.pose = hold->shown;

@@ -115,10 +115,36 @@ static void a_clamp_spreads_an_impulse_and_tells_what_it_drops(void **state)
     stop_play(&p);
 }
 
+/* Nobody holds it and nothing commands it: it would go on as it was. */
+static void a_pause_brings_the_device_to_rest(void **state)
+{
+    (void)state;
+    play p;
+    gw_scene *scene = slider_scene(1000, 1, GW_CONTROL_IMPEDANCE);
+    scene->contact.enabled = false;
+    assert_true(start_play(&p, scene));
+    command_play(&p, (gw_command){.kind = GW_COMMAND_PUSH, .push.f = {4, 0, 0}});
+    for (int i = 0; i < 300; i++)
+        tick_play(&p, 5);
+    command_play(&p, (gw_command){.kind = GW_COMMAND_STATE, .state = GW_PAUSED});
+    double from = tick_play(&p, 5)->tools[0].device.p.x;
+    for (int i = 0; i < 1000; i++)
+        tick_play(&p, 5);
+    double at = gw_simulation_snapshot(p.simulation)->tools[0].device.p.x;
+    for (int i = 0; i < 1000; i++)
+        tick_play(&p, 5);
+    double later = gw_simulation_snapshot(p.simulation)->tools[0].device.p.x;
+    print_message("goes on by %.4f m, then by %.1e m\n", at - from, later - at);
+    assert_true(at - from > 0.01 && at - from < 0.1);
+    assert_true(fabs(later - at) < 1e-9);
+    stop_play(&p);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_impulse_arrives_whole_at_every_rate),
+        cmocka_unit_test(a_pause_brings_the_device_to_rest),
         cmocka_unit_test(a_clamp_spreads_an_impulse_and_tells_what_it_drops),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
