@@ -205,6 +205,20 @@ static void to_rows(const gw_impulse_problem *problem, const gw_impulse_work *wo
 
 /* ---- the impulse ---------------------------------------------------------------------------- */
 
+/* What moves by itself gives a row its speed; nearly redundant ones that are told different speeds
+ * ask for more than any does, and get no more than twice what each would alone. */
+static void take_along(const gw_impulse_problem *problem, const gw_impulse_work *work, double *s)
+{
+    double z[GW_MAX_COLLIDING], most = 0;
+    from_rows(problem, work, problem->offset, z);
+    for (int i = 0; i < problem->rows; i++) {
+        double size = dot(work->rank, work->l[i], work->l[i]);
+        most += size > 0 ? 4 * problem->offset[i] * problem->offset[i] / size : 0;
+    }
+    double is = dot(work->rank, z, z);
+    add(work->rank, s, is > most ? sqrt(most / is) : 1, z);
+}
+
 /* z: how the rows' space rebounds, e s where all are alike; else L^+ E L s, no longer than s. */
 static void rebound(const gw_impulse_problem *problem, const gw_impulse_work *work, const double *s,
                     double *z)
@@ -269,10 +283,8 @@ int gw_impulse(const gw_impulse_problem *problem, gw_impulse_work *work, double 
     factor_rows(problem, work);
     for (int k = 0; k < work->rank; k++)
         s[k] = dot(n, work->w + (size_t)k * (size_t)n, problem->v);
-    if (problem->offset) {
-        from_rows(problem, work, problem->offset, z);
-        add(work->rank, s, 1, z);
-    }
+    if (problem->offset)
+        take_along(problem, work, s);
     rebound(problem, work, s, z);
     if (problem->only_push)
         push(problem, work, s, z, p, x);
