@@ -54,9 +54,16 @@ export function jointPosition(joint: Joint, parent: Pose, child: Pose): number {
 
 const BAR = 0.16; // of a bar's width to the mean length of the links
 
+// Of what links there are; where all joints stand in one place, of what hangs on them.
 function meanLength(m: Mechanism): number {
   const lengths = m.links.map((l, i) => norm(m.links[i + 1]?.joint.origin?.p ?? scale(l.com ?? [0, 0, 0], 2))).filter((x) => x > 1e-6);
-  return lengths.length ? lengths.reduce((a, b) => a + b, 0) / lengths.length : 0.1;
+  if (lengths.length) return lengths.reduce((a, b) => a + b, 0) / lengths.length;
+  return Math.max(...m.links.map((l) => thickness(l.geometry))) || 0.1;
+}
+
+function thickness(g: Geometry | undefined): number {
+  if (!g || g.type === 'mesh' || g.type === 'compound') return 0;
+  return g.type === 'box' ? Math.max(...g.size) / 2 : g.radius;
 }
 
 // Where the link ends: at the next joint; the last one's centre of mass is taken for its middle.
@@ -83,12 +90,13 @@ export function linkShape(m: Mechanism, i: number): LinkShape {
   const link = m.links[i]!;
   const width = BAR * meanLength(m);
   const parts: { geometry: Geometry; pose: Pose }[] = [];
-  if (link.geometry && link.geometry.type !== 'mesh') parts.push({ geometry: link.geometry, pose: whole(link.geometry_at) });
+  if (link.geometry) parts.push({ geometry: link.geometry, pose: whole(link.geometry_at) });
   else {
     const end = tip(m, i);
     const length = norm(end);
     if (length > 1e-9) parts.push({ geometry: { type: 'box', size: [width, width, length] }, pose: { p: scale(end, 0.5), q: alongZ(end) } });
-    else parts.push({ geometry: { type: 'sphere', radius: 0.6 * width }, pose: IDENTITY });
+    else if (!m.links.some((l) => l.geometry)) parts.push({ geometry: { type: 'sphere', radius: 0.6 * width }, pose: IDENTITY });
+    // else a link that only carries the next one's joint: its pin is enough
   }
   const turns = link.joint.type === 'revolute';
   const pin: Geometry = turns ? { type: 'cylinder', radius: 0.42 * width, height: 1.9 * width } : { type: 'box', size: [0.5 * width, 0.5 * width, 4 * width] };

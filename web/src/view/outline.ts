@@ -52,6 +52,7 @@ export function corners({ low, high }: Bounds): Vec3[] {
 }
 
 export function around(points: readonly Vec3[]): Bounds {
+  if (!points.length) return { low: [0, 0, 0], high: [0, 0, 0] };
   const low: Vec3 = [Infinity, Infinity, Infinity];
   const high: Vec3 = [-Infinity, -Infinity, -Infinity];
   for (const p of points)

@@ -14,7 +14,7 @@ const from = new Vector3();
 const to = new Vector3();
 const felt: Vec3 = [0, 0, 0];
 
-interface Flash { point: Vec3; impulse: number; until: number }
+interface Flash { who: string; point: Vec3; impulse: number; until: number }
 
 export class Touching {
   private readonly flashes: Flash[] = [];
@@ -35,8 +35,15 @@ export class Touching {
     const hits = store.simulation.peek()?.hits ?? [];
     const newest = hits.length ? hits[hits.length - 1]!.tick : -1;
     if (newest < this.last) this.last = -1;
-    for (const h of hits) if (h.tick > this.last && this.flashes.length < MOST) this.flashes.push({ point: h.point, impulse: h.impulse, until: now + FLASH_MS });
+    for (const h of hits) if (h.tick > this.last) this.flash({ who: `${h.a} ${h.b}`, point: h.point, impulse: h.impulse, until: now + FLASH_MS });
     this.last = newest;
+  }
+
+  // One for each pair: its newest.
+  private flash(f: Flash): void {
+    const same = this.flashes.findIndex((x) => x.who === f.who);
+    if (same >= 0) this.flashes.splice(same, 1);
+    this.flashes.push(f);
   }
 
   draw(o: Overlay, now: number): void {
@@ -75,7 +82,7 @@ export class Touching {
     if (!o.toScreen(from)) return;
     const left = Math.max(0, (f.until - now) / FLASH_MS);
     const colour = o.colour('selected');
-    const reach = 8 + Math.min(10, 3 * Math.log1p(1e3 * f.impulse)) * (1.2 - left);
+    const reach = 6 + Math.min(9, 2 * Math.log1p(1e3 * f.impulse)) * (1.2 - left);
     for (let k = 0; k < 8; k++) {
       const a = (k * Math.PI) / 4;
       const [x, y] = [Math.cos(a), Math.sin(a)];
