@@ -2,7 +2,7 @@
 // clicked; the control of an impedance device is switched while it runs and compared side by side.
 import assert from 'node:assert/strict';
 import { after, afterEach, before, beforeEach, test } from 'node:test';
-import { Appliance, launch, Person, place, sleep, until } from './harness.mjs';
+import { Appliance, axePath, launch, Person, place, sleep, until } from './harness.mjs';
 import { changed } from './png.mjs';
 
 let appliance;
@@ -151,3 +151,56 @@ test('a motor moves its joint while it runs; the numbers follow', async () => {
   await until(async () => close((await arm()).links[2].joint.motor.target, (40 * Math.PI) / 180, 1e-6), 'it is set');
   await until(async () => Number(await page.inputValue('input[aria-label^="Joint position"]')) > 30, 'it goes there', 15000);
 });
+
+test('a robot comes from a URDF file; what is no URDF is refused in words', async () => {
+  await arrive({ name: 'Empty', objects: [] });
+  await page.click('button[aria-label="Add a mechanism"]');
+  const urdf = `<robot name="crane"><link name="base"/>
+    <link name="boom"><inertial><origin xyz="0.1 0 0"/><mass value="2"/><inertia ixx="0.01" iyy="0.01" izz="0.01" ixy="0" ixz="0" iyz="0"/></inertial></link>
+    <link name="hook"><inertial><mass value="1"/><inertia ixx="0.01" iyy="0.01" izz="0.01" ixy="0" ixz="0" iyz="0"/></inertial></link>
+    <joint name="swing" type="continuous"><parent link="base"/><child link="boom"/><axis xyz="0 0 1"/></joint>
+    <joint name="lift" type="prismatic"><parent link="boom"/><child link="hook"/><origin xyz="0.2 0 0"/><axis xyz="0 0 1"/><limit lower="-0.1" upper="0.1" effort="1" velocity="1"/></joint></robot>`;
+  const file = (name, text) => ({ name, mimeType: 'text/xml', buffer: Buffer.from(text) });
+  await page.setInputFiles('input[aria-label="URDF file"]', file('letter.xml', '<letter/>'));
+  await until(async () => /no URDF/.test(await page.locator('[data-said]').innerText()), 'refused');
+  await page.setInputFiles('input[aria-label="URDF file"]', file('crane.urdf', urdf));
+  const crane = await until(() => appliance.get('/mechanisms/crane'), 'it is there');
+  assert.deepEqual(crane.links.map((l) => l.joint.type), ['revolute', 'prismatic']);
+  await page.waitForSelector('[data-key="crane.1"]');
+  await page.waitForSelector('dialog', { state: 'detached' });
+});
+
+test('an object is held by an impedance device as well: its driver is chosen, its settings typed', async () => {
+  await arrive('cone-on-cylinder');
+  await page.selectOption('select[aria-label="Driver of sim"]', 'sim-impedance');
+  await until(async () => (await appliance.get('/tool')).control === 'penalty', 'with a control that fits');
+  assert.equal((await appliance.get('/devices/sim')).driver, 'sim-impedance');
+  await page.waitForSelector('[data-control="penalty"][aria-pressed="true"]');
+  await page.click('summary:has-text("Settings")');
+  await type('sim, viscous,', 2);
+  await until(async () => (await appliance.get('/devices/sim')).settings?.viscous === 2, 'a setting');
+});
+
+for (const [name, options] of [['light', {}], ['dark', { colorScheme: 'dark' }], ['on a phone', { viewport: { width: 390, height: 844 }, hasTouch: true }]])
+  test(`axe finds nothing serious among mechanisms, ${name}`, async () => {
+    await arrive('paper-mechanism-middle');
+    const visitor = await Person.arrive(browser, appliance, { ...options, bypassCSP: true });
+    await visitor.page.addScriptTag({ path: axePath });
+    const serious = async (where) => {
+      const result = await visitor.page.evaluate(() => window.axe.run(document, { resultTypes: ['violations'] }));
+      const bad = result.violations.filter((v) => ['serious', 'critical'].includes(v.impact));
+      assert.deepEqual(bad.map((v) => `${where}: ${v.id} ${v.nodes.map((n) => `${n.target} ${n.any[0]?.message ?? ''}`).join(' | ')}`), []);
+    };
+    await serious('control');
+    assert.ok(await visitor.page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), 'nothing is wider than the screen');
+    if (name !== 'on a phone') {
+      await visitor.page.click('[data-key="arm.1"]');
+      await visitor.page.click('button[aria-label="Contacts are off"]');
+      await visitor.page.click('.left summary:has-text("Rules")');
+      await visitor.page.click('.plot-tabs button:has-text("Compare")');
+      await serious('a link, contacts');
+      await visitor.page.click('button[aria-label="Add a mechanism"]');
+      await serious('building');
+    }
+    await visitor.leave();
+  });

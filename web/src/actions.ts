@@ -298,7 +298,7 @@ export async function hold(object: string, device?: string): Promise<void> {
       id = 'sim';
       await call('POST', '/devices', { id, driver: 'sim' });
     }
-    await call('PUT', '/tool', { object, device: id });
+    await call('PUT', '/tool', { object, device: id, ...(store.impedanceDevice(id) ? { control: 'penalty' } : {}) });
   });
 }
 
