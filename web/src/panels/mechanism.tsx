@@ -1,5 +1,6 @@
 // A mechanism or one of its links that is selected: joints with their values as they are, typed while
 // stopped; mass, motor, limits; holding the link at a place.
+import { useRef } from 'preact/hooks';
 import type { JSX } from 'preact';
 import * as chains from '../chains';
 import { fromYawPitchRoll, yawPitchRoll } from '../maths';
@@ -48,6 +49,7 @@ function range(j: Joint): [number, number] {
   return turns(j) ? [-Math.PI, Math.PI] : [-SLIDE_M, SLIDE_M];
 }
 
+const ECHO_MS = 1200;
 const bent = (m: Mechanism, i: number, q: number): number[] => m.links.map((l, k) => (k === i ? q : (l.joint.position ?? 0)));
 
 function JointRow({ m, i, q }: { m: Mechanism; i: number; q: number }): JSX.Element {
@@ -56,6 +58,12 @@ function JointRow({ m, i, q }: { m: Mechanism; i: number; q: number }): JSX.Elem
   const id = linkId(m.id, i);
   const locked = store.runState.value !== 'stopped';
   const [low, high] = range(joint);
+  const hand = useRef({ value: 0, until: 0 }); // steps faster than their echo go on from the last one
+  const shown = performance.now() < hand.current.until ? hand.current.value : q;
+  const slide = (value: number): void => {
+    hand.current = { value, until: performance.now() + ECHO_MS };
+    chains.showBent(m, bent(m, i, value));
+  };
   const put = (position: number): void => void chains.patchJoint(m, i, { position });
   const point = (on: boolean): void => {
     store.hoverObject.value = on ? id : '';
@@ -63,8 +71,8 @@ function JointRow({ m, i, q }: { m: Mechanism; i: number; q: number }): JSX.Elem
   return (
     <li class="freedom" onMouseEnter={() => point(true)} onMouseLeave={() => point(false)} onFocusCapture={() => point(true)} onBlurCapture={() => point(false)}>
       <button type="button" class="joint-name" title={`Select ${name}`} onClick={() => store.selectObject(id)}><Icon name={turns(joint) ? 'turn' : 'slide'} />{name}</button>
-      <input type="range" min={low} max={high} step={(high - low) / 360} value={q} disabled={locked} aria-label={`Joint of ${name}`}
-        onInput={(e) => chains.showBent(m, bent(m, i, Number(e.currentTarget.value)))} onChange={(e) => put(Number(e.currentTarget.value))} />
+      <input type="range" min={low} max={high} step={(high - low) / 360} value={shown} disabled={locked} aria-label={`Joint of ${name}`}
+        onInput={(e) => slide(Number(e.currentTarget.value))} onChange={(e) => put(Number(e.currentTarget.value))} />
       <NumberField label={`Position of ${name}`} unit={unitOf(joint)} digits={2} disabled={locked} value={q * factor(joint)} onCommit={(v) => put(v / factor(joint))} />
     </li>
   );
