@@ -153,14 +153,20 @@ static void *run(void *arg)
 
 /* ---- the world's thread --------------------------------------------------------------------- */
 
-/* Looks for what is near at its own rate; ordinary scheduling, for it allocates and may be late:
- * what it finds serves for two of its periods. */
+/* Looks for what is near at its own rate, before everything but the loop: late by tens of
+ * milliseconds, as ordinary threads are on a busy machine, it would find bodies only once they
+ * overlap. It rests at least as long as it looks, so that a scene too rich for its rate leaves the
+ * rest of the machine alone. */
 static void *watch(void *arg)
 {
     gw_loop *loop = arg;
+    struct sched_param p = {.sched_priority = loop->priority / 2};
+    if (!loop->best_effort)
+        (void)pthread_setschedparam(pthread_self(), SCHED_FIFO, &p);
     int64_t due = now_ns();
     while (!atomic_load_explicit(&loop->stop, memory_order_acquire)) {
         double period = WORLD_PERIOD;
+        int64_t begin = now_ns();
         pthread_mutex_lock(&loop->looking);
         gw_detection *d = atomic_load_explicit(&loop->detection, memory_order_acquire);
         if (d) {
@@ -168,12 +174,22 @@ static void *watch(void *arg)
             period = gw_detection_period(d);
         }
         pthread_mutex_unlock(&loop->looking);
+        int64_t end = now_ns(), rested = end + (end - begin);
         due += (int64_t)(1e9 * period);
-        int64_t now = now_ns();
-        due = due < now ? now : due;
+        due = due < rested ? rested : due;
         sleep_until(due);
     }
     return NULL;
+}
+
+/* Whoever destroys a scenario while the world's thread waits does it at that one's priority. */
+static void init_looking(gw_loop *loop)
+{
+    pthread_mutexattr_t attr;
+    pthread_mutexattr_init(&attr);
+    pthread_mutexattr_setprotocol(&attr, PTHREAD_PRIO_INHERIT);
+    pthread_mutex_init(&loop->looking, &attr);
+    pthread_mutexattr_destroy(&attr);
 }
 
 /* ---- creation and destruction --------------------------------------------------------------- */
@@ -252,7 +268,7 @@ gw_loop *gw_loop_create(const gw_loop_def *def, gw_error *error)
         goto fail_simulation;
     }
     calm_machine(loop);
-    pthread_mutex_init(&loop->looking, NULL);
+    init_looking(loop);
     atomic_store(&loop->detection, gw_simulation_detection(loop->simulation));
     if (!start_threads(loop)) {
         gw_fail(error, GW_FAILED, "", "the system refuses a thread for the loop");
