@@ -50,6 +50,12 @@ static bool ignored(const void *context, int a, int b)
     return (t->stands[a] && t->stands[b]) || ((unsigned)t->pairs[ab / 8] >> ab % 8 & 1u);
 }
 
+static bool stands(const void *context, int body)
+{
+    const touching *t = context;
+    return t->stands[body];
+}
+
 /* The body that "object" or "mechanism.link" names, -1: none. */
 static int body_named(const gw_movers *m, const gw_scene *scene, const char *name)
 {
@@ -236,6 +242,7 @@ static bool make_detection(gw_movers *m, const gw_movers_def *def, const gw_worl
                                        .collider_count = solids(m, def->scene, colliders),
                                        .colliders = colliders,
                                        .ignore = ignored,
+                                       .stands = stands,
                                        .surface = surface_between,
                                        .context = m->touching},
                           .poses = poses,
