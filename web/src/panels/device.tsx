@@ -90,7 +90,7 @@ function Settings({ device, driver }: { device: Device; driver: Driver }): JSX.E
   const profile = String(set['profile'] ?? '') || 'ideal';
   const count = driver.settings.filter((s) => s.name in set).length;
   return (
-    <details class="figures"><summary>Settings{count > 0 && `, ${count} set`}</summary>
+    <details class="group-of"><summary>Settings{count > 0 && `, ${count} set`}</summary>
       <div class="pair settings">
         {driver.settings.map((s) => (
           <div key={s.name} title={s.meaning}>
