@@ -40,7 +40,7 @@ void gw_movers_reset(gw_movers *m)
         gw_guided_init(&b->body, &b->def, &b->pose);
         gw_guided_set_twist(&b->body, &b->twist);
     }
-    m->work = m->dissipated = m->motors = m->edits = 0;
+    m->dissipated = m->motors = m->edits = 0;
     m->contact = (gw_contact_figures){0};
     m->last = (gw_world_step){0};
     m->was_jammed = m->jammed = false;

@@ -50,7 +50,7 @@ struct gw_movers {
     gw_detected_body *told; /* room for all that moves */
 
     /* sums since tick 0 or the last switch (J) */
-    double work, dissipated, motors, edits;
+    double dissipated, motors, edits;
     gw_contact_figures contact;
     gw_world_step last;
     int touched_before; /* contacts that touched as the last step began */
