@@ -48,3 +48,12 @@ void gw_cholesky_solve(double (*l)[6], int n, double *x)
         x[i] /= l[i][i];
     }
 }
+
+gw_wrench gw_rigid_touch(const gw_rigid *r, const gw_pose *pose, const gw_twist *twist,
+                         const gw_forces *forces, double t)
+{
+    gw_wrench on = {{0, 0, 0}, {0, 0, 0}};
+    forces->touch(forces->touching, t, pose, twist, &on);
+    on.t = gw_sub(on.t, gw_cross(r->com, on.f));
+    return on;
+}

@@ -57,6 +57,10 @@ typedef struct gw_load {
     double power, dissipation;
 } gw_load;
 
+/* What touches it: force, and torque about the centre of mass. */
+gw_wrench gw_rigid_touch(const gw_rigid *r, const gw_pose *pose, const gw_twist *twist,
+                         const gw_forces *forces, double t);
+
 GW_STEP_INLINE gw_load gw_rigid_load(const gw_guided_def *def, const gw_rigid *r,
                                      const gw_pose *pose, const gw_twist *twist,
                                      const gw_forces *forces, double t)
@@ -70,11 +74,10 @@ GW_STEP_INLINE gw_load gw_rigid_load(const gw_guided_def *def, const gw_rigid *r
     gw_vec3 f = gw_mul_add(a.f, -def->damping_linear, v.v);
     gw_vec3 torque = gw_mul_add(a.t, -def->damping_angular, v.w);
     torque = gw_add(torque, gw_cross(gw_sub(r->held, r->com), f));
-    if (forces && forces->touch) {
-        gw_wrench on = {{0, 0, 0}, {0, 0, 0}};
-        forces->touch(forces->touching, t, pose, twist, &on);
+    if (__builtin_expect(forces && forces->touch, 0)) {
+        gw_wrench on = gw_rigid_touch(r, pose, twist, forces, t);
         f = gw_add(f, on.f);
-        torque = gw_add(torque, gw_sub(on.t, gw_cross(r->com, on.f)));
+        torque = gw_add(torque, on.t);
     }
     return (gw_load){{gw_mul_add(f, def->mass.mass, def->gravity), torque}, power, dissipation};
 }
