@@ -1,46 +1,20 @@
 /*
- * The simulation: commands in, ticks, a snapshot out. Runs on the loop's thread or in `run`; apply
- * and tick are RT safe: all memory is taken at creation.
+ * The simulation's tick and what it tells: events, energies, figures, snapshot. On the loop's
+ * thread or in `run`; RT safe but for creation, which takes all memory.
  */
-#include "rt/loop/simulation.h"
-
 #include <stdlib.h>
 #include <string.h>
 
-#include "rt/loop/histogram.h"
-#include "rt/loop/hold.h"
+#include "rt/loop/simulation_data.h"
 
-#define EVENTS_KEPT       64 /* between two calls to gw_simulation_events() */
 #define PERCENTILE_PERIOD 64 /* ticks between two updates of the percentiles */
 
-struct gw_simulation {
-    gw_scenario *scenario;
-    gw_run_state state;
-    bool halted;
-    uint64_t tick;
-    uint64_t now;    /* ticks since creation, moving or not */
-    int moved_count; /* values not yet told (see note_value), the newest's tag, when they may be */
-    uint64_t moved_tag, moved_next;
-    uint64_t steps; /* still to go while paused */
-    gw_hold holds[GW_MAX_TOOLS];
-    gw_hold switched[GW_MAX_TOOLS]; /* room for a switch of scenario */
-    double initial;                 /* energy at tick 0 (J) */
-    int bound;         /* ticks for which it is no news that what follows goes no farther */
-    gw_energy carried; /* work, dissipation and edits up to the last switch (J) */
-    uint64_t limited_ticks, overruns;
-    gw_histogram cost, lateness;
-    gw_snapshot snapshot;
-    gw_event events[EVENTS_KEPT];
-    int event_count;
-    gw_follower moved[GW_MAX_FOLLOWERS]; /* room for what contacts are told of */
-};
-
-static void emit(gw_simulation *s, gw_event event)
+void gw_simulation_emit(gw_simulation *s, gw_event event)
 {
     event.tick = s->tick;
     event.revision = s->scenario->revision;
     event.state = s->state;
-    if (s->event_count < EVENTS_KEPT)
+    if (s->event_count < GW_EVENTS_KEPT)
         s->events[s->event_count++] = event;
 }
 
@@ -53,22 +27,21 @@ int gw_simulation_events(gw_simulation *s, gw_event *events, int capacity)
     return count;
 }
 
-/* The robot's way at a tool ended: said where it happens. */
-static void report_way(gw_simulation *s, int tool)
+void gw_simulation_tell_way(gw_simulation *s, int tool)
 {
     gw_robot *robot = &s->holds[tool].robot;
     if (robot->ended)
-        emit(s, (gw_event){.kind = GW_EVENT_GUIDED,
-                           .tool = tool,
-                           .tag = robot->tag,
-                           .outcome = robot->outcome,
-                           .value = robot->reaction});
+        gw_simulation_emit(s, (gw_event){.kind = GW_EVENT_GUIDED,
+                                         .tool = tool,
+                                         .tag = robot->tag,
+                                         .outcome = robot->outcome,
+                                         .value = robot->reaction});
     robot->ended = false;
 }
 
 /* ---- energy --------------------------------------------------------------------------------- */
 
-static void account(const gw_simulation *s, gw_energy *e)
+void gw_simulation_account(const gw_simulation *s, gw_energy *e)
 {
     *e = s->carried;
     e->initial = s->initial;
@@ -86,17 +59,15 @@ static void account(const gw_simulation *s, gw_energy *e)
     gw_movers_account(s->scenario->movers, e);
 }
 
-/* ---- commands ------------------------------------------------------------------------------- */
+/* ---- the tick ------------------------------------------------------------------------------- */
 
-/* The mechanism that a tool holds, NULL where it holds an object. */
-static gw_chain *chain_of(gw_scenario *scenario, int tool)
+gw_chain *gw_simulation_chain(gw_scenario *scenario, int tool)
 {
     int mechanism = scenario->tools[tool].mechanism;
     return mechanism >= 0 ? gw_movers_chain(scenario->movers, mechanism) : NULL;
 }
 
-/* Tick 0: everything where the scenario says. */
-static void reset(gw_simulation *s)
+void gw_simulation_restart(gw_simulation *s)
 {
     gw_energy now;
     s->tick = 0;
@@ -107,7 +78,7 @@ static void reset(gw_simulation *s)
     gw_network_reset(s->scenario->network);
     gw_movers_reset(s->scenario->movers);
     for (int i = 0; i < s->scenario->tool_count; i++)
-        gw_hold_reset(&s->holds[i], &s->scenario->tools[i], chain_of(s->scenario, i),
+        gw_hold_reset(&s->holds[i], &s->scenario->tools[i], gw_simulation_chain(s->scenario, i),
                       s->scenario->dt / s->scenario->substeps);
     for (int i = 0; i < s->scenario->slot_count; i++) {
         gw_device_slot *slot = s->scenario->slots[i];
@@ -115,193 +86,8 @@ static void reset(gw_simulation *s)
         if (slot->program)
             gw_operator_rewind(slot->program);
     }
-    account(s, &now);
+    gw_simulation_account(s, &now);
     s->initial = now.kinetic + now.potential;
-}
-
-/* The hold that the new scenario's tool continues: the one of the same object. */
-static const gw_hold *predecessor(const gw_simulation *s, const gw_scenario_tool *tool)
-{
-    for (int i = 0; i < s->scenario->tool_count; i++)
-        if (strcmp(s->holds[i].tool->object_id, tool->object_id) == 0 &&
-            (s->holds[i].tool->mechanism < 0) == (tool->mechanism < 0))
-            return &s->holds[i];
-    return NULL;
-}
-
-static void switch_scenario(gw_simulation *s, gw_scenario *next)
-{
-    gw_energy before, after;
-    account(s, &before);
-    gw_movers_carry(next->movers, s->scenario->movers);
-    for (int i = 0; i < next->tool_count; i++)
-        gw_hold_switch(&s->switched[i], predecessor(s, &next->tools[i]), &next->tools[i],
-                       chain_of(next, i), next);
-    s->scenario = next;
-    memcpy(s->holds, s->switched, sizeof s->holds);
-    /* energy that came or went with the switch, bodies taken up or let go included */
-    s->carried = before;
-    account(s, &after);
-    s->carried.edits += after.kinetic + after.potential - before.kinetic - before.potential;
-    for (int i = 0; i < next->tool_count; i++) {
-        if (s->holds[i].settled)
-            emit(s, (gw_event){.kind = GW_EVENT_SETTLED, .tool = i});
-        report_way(s, i);
-    }
-}
-
-/* What follows is shown where it is, beside held objects that travel. */
-static void follow_now(gw_simulation *s)
-{
-    for (int i = 0; i < s->scenario->tool_count; i++) {
-        gw_pose object = gw_hold_object(&s->holds[i]);
-        if (!s->holds[i].chain)
-            gw_network_hold(s->scenario->network, s->holds[i].tool->object, &object);
-    }
-    gw_network_follow(s->scenario->network, true);
-}
-
-static void apply_scenario(gw_simulation *s, const gw_command *command, gw_command *retired)
-{
-    gw_scenario *old = s->scenario;
-    if (s->state == GW_STOPPED) {
-        s->scenario = command->scenario;
-        reset(s);
-    } else {
-        switch_scenario(s, command->scenario);
-        follow_now(s);
-    }
-    *retired = (gw_command){.kind = GW_COMMAND_SCENARIO, .scenario = old};
-    emit(s, (gw_event){.kind = GW_EVENT_ACTIVE, .tag = command->tag});
-}
-
-static void apply_state(gw_simulation *s, const gw_command *command)
-{
-    if (command->state == GW_RUNNING && s->halted)
-        return;
-    s->state = command->state;
-    s->steps = 0;
-    if (s->state == GW_STOPPED)
-        reset(s);
-    emit(s, (gw_event){.kind = GW_EVENT_STATE, .tag = command->tag});
-}
-
-static void apply_operator(gw_simulation *s, const gw_command *command, gw_command *retired)
-{
-    *retired = *command; /* a program for a device that is not open goes straight back */
-    for (int i = 0; i < s->scenario->slot_count; i++) {
-        gw_device_slot *slot = s->scenario->slots[i];
-        if (slot->id != command->operator.device)
-            continue;
-        retired->operator.program = slot->program;
-        slot->program = command->operator.program;
-        slot->start = s->tick;
-        emit(s, (gw_event){.kind = GW_EVENT_ACTIVE, .tag = command->tag});
-        return;
-    }
-}
-
-/* Said once: a halt that comes by two ways is one event. */
-static void apply_halt(gw_simulation *s, const gw_command *command)
-{
-    if (s->halted)
-        return;
-    s->halted = true;
-    s->steps = 0;
-    if (s->state == GW_RUNNING)
-        s->state = GW_PAUSED;
-    for (int i = 0; i < s->scenario->tool_count; i++) {
-        gw_hold_rest(&s->holds[i]);
-        gw_robot_stay(&s->holds[i].robot);
-        report_way(s, i);
-    }
-    emit(s, (gw_event){.kind = GW_EVENT_HALTED, .tag = command->tag});
-}
-
-static void apply_arm(gw_simulation *s, const gw_command *command)
-{
-    s->halted = false;
-    for (int i = 0; i < s->scenario->tool_count; i++)
-        gw_pid_reset(&s->holds[i].pid);
-    emit(s, (gw_event){.kind = GW_EVENT_ARMED, .tag = command->tag});
-}
-
-/* A hand that takes the tool has it from a robot that only holds it. */
-static void apply_drag(gw_simulation *s, const gw_command *command)
-{
-    gw_hold *hold = &s->holds[command->tool];
-    if (!hold->robot.moving)
-        gw_robot_release(&hold->robot);
-    gw_mass mass = gw_hold_mass(hold);
-    gw_drag_start(&hold->drag, command, &mass, s->scenario->dt);
-}
-
-static void apply_release(gw_simulation *s, int tool)
-{
-    gw_hold *hold = &s->holds[tool];
-    if (!hold->drag.active)
-        gw_robot_release(&hold->robot);
-    hold->drag.active = false;
-    report_way(s, tool);
-}
-
-/* The way that was under way is told of with its own tag before the new one begins. */
-static void apply_guide(gw_simulation *s, const gw_command *command)
-{
-    gw_robot *robot = &s->holds[command->tool].robot;
-    if (s->holds[command->tool].chain) {
-        gw_robot refused = {.tag = command->tag, .outcome = GW_GUIDE_LOST, .ended = true};
-        *robot = refused;
-        report_way(s, command->tool);
-        return;
-    }
-    if (robot->moving) {
-        gw_robot_stay(robot);
-        report_way(s, command->tool);
-    }
-    gw_robot_take(robot, command);
-    report_way(s, command->tool);
-}
-
-/* A value of geometry, control or a motor is in effect. */
-static void note_value(gw_simulation *s, uint64_t tag)
-{
-    s->moved_count++;
-    s->moved_tag = tag;
-}
-
-static void apply_rendering(gw_simulation *s, const gw_command *command)
-{
-    gw_rendering_switch(&s->holds[command->tool].rendering, &command->rendering);
-    gw_movers_resist(s->scenario->movers, command->tool, &command->rendering.resisted);
-    note_value(s, command->tag);
-}
-
-/* Drag, release, push, clutch, guide, rendering: of one tool. */
-static void apply_to_tool(gw_simulation *s, const gw_command *command)
-{
-    if (command->tool < 0 || command->tool >= s->scenario->tool_count)
-        return;
-    gw_hold *hold = &s->holds[command->tool];
-    if (command->kind == GW_COMMAND_DRAG)
-        apply_drag(s, command);
-    else if (command->kind == GW_COMMAND_RELEASE)
-        apply_release(s, command->tool);
-    else if (command->kind == GW_COMMAND_GUIDE)
-        apply_guide(s, command);
-    else if (command->kind == GW_COMMAND_RENDERING)
-        apply_rendering(s, command);
-    else if (command->kind == GW_COMMAND_PUSH)
-        hold->push = command->push;
-    else
-        hold->clutch_wanted = command->clutch;
-}
-
-static void apply_geometry(gw_simulation *s, const gw_command *command)
-{
-    s->scenario->revision = command->geometry.revision;
-    gw_network_move(s->scenario->network, &command->geometry.moved, s->now, s->scenario->rate);
-    note_value(s, command->tag);
 }
 
 /* Values may come every tick: they are told together, the first at once. */
@@ -309,54 +95,11 @@ static void tell_moved(gw_simulation *s)
 {
     if (s->moved_count == 0 || s->now < s->moved_next)
         return;
-    emit(s, (gw_event){.kind = GW_EVENT_MOVED, .tag = s->moved_tag, .value = s->moved_count});
+    gw_simulation_emit(
+        s, (gw_event){.kind = GW_EVENT_MOVED, .tag = s->moved_tag, .value = s->moved_count});
     s->moved_count = 0;
     s->moved_next = s->now + (uint64_t)s->scenario->rate / 50;
 }
-
-void gw_simulation_apply(gw_simulation *s, const gw_command *command, gw_command *retired)
-{
-    *retired = (gw_command){.kind = GW_COMMAND_STATE};
-    switch (command->kind) {
-    case GW_COMMAND_SCENARIO:
-        apply_scenario(s, command, retired);
-        return;
-    case GW_COMMAND_STATE:
-        apply_state(s, command);
-        return;
-    case GW_COMMAND_STEP:
-        if (s->state == GW_PAUSED && !s->halted)
-            s->steps += command->ticks;
-        return;
-    case GW_COMMAND_OPERATOR:
-        apply_operator(s, command, retired);
-        return;
-    case GW_COMMAND_GEOMETRY:
-        apply_geometry(s, command);
-        return;
-    case GW_COMMAND_MOTOR:
-        gw_movers_motor(s->scenario->movers, command->motor.mechanism, command->motor.joint,
-                        &command->motor.motor);
-        note_value(s, command->tag);
-        return;
-    case GW_COMMAND_HALT:
-        apply_halt(s, command);
-        return;
-    case GW_COMMAND_ARM:
-        apply_arm(s, command);
-        return;
-    case GW_COMMAND_DRAG:
-    case GW_COMMAND_RELEASE:
-    case GW_COMMAND_PUSH:
-    case GW_COMMAND_CLUTCH:
-    case GW_COMMAND_GUIDE:
-    case GW_COMMAND_RENDERING:
-        apply_to_tool(s, command);
-        return;
-    }
-}
-
-/* ---- the tick ------------------------------------------------------------------------------- */
 
 /* What was so before the tick is no news. */
 typedef struct state_before {
@@ -367,19 +110,20 @@ static void report(gw_simulation *s, int tool, state_before was)
 {
     gw_hold *hold = &s->holds[tool];
     if (hold->settled)
-        emit(s, (gw_event){.kind = GW_EVENT_SETTLED, .tool = tool});
+        gw_simulation_emit(s, (gw_event){.kind = GW_EVENT_SETTLED, .tool = tool});
     if (hold->limited && !hold->limiting)
-        emit(s, (gw_event){.kind = GW_EVENT_LIMITED, .tool = tool});
+        gw_simulation_emit(s, (gw_event){.kind = GW_EVENT_LIMITED, .tool = tool});
     if (hold->lost && !was.lost)
-        emit(s, (gw_event){.kind = GW_EVENT_DEVICE_LOST, .tool = tool});
+        gw_simulation_emit(s, (gw_event){.kind = GW_EVENT_DEVICE_LOST, .tool = tool});
     if (hold->held_still && !was.still)
-        emit(s, (gw_event){.kind = GW_EVENT_NOT_FINITE, .tool = tool});
+        gw_simulation_emit(s, (gw_event){.kind = GW_EVENT_NOT_FINITE, .tool = tool});
     if (hold->rendered.withheld > 0)
-        emit(s,
-             (gw_event){.kind = GW_EVENT_WITHHELD, .tool = tool, .value = hold->rendered.withheld});
+        gw_simulation_emit(
+            s,
+            (gw_event){.kind = GW_EVENT_WITHHELD, .tool = tool, .value = hold->rendered.withheld});
     if (hold->singular && !was.singular)
-        emit(s, (gw_event){.kind = GW_EVENT_SINGULAR, .tool = tool});
-    report_way(s, tool);
+        gw_simulation_emit(s, (gw_event){.kind = GW_EVENT_SINGULAR, .tool = tool});
+    gw_simulation_tell_way(s, tool);
     hold->limiting = hold->limited;
 }
 
@@ -398,7 +142,7 @@ static void tick_figures(gw_simulation *s)
     out->follower_count =
         gw_network_followers(s->scenario->network, out->followers, GW_MAX_FOLLOWERS);
     gw_movers_publish(s->scenario->movers, out);
-    account(s, &out->energy);
+    gw_simulation_account(s, &out->energy);
 }
 
 /* Geometry goes on its way; held objects that stand on it go over to their moved sets. */
@@ -412,7 +156,7 @@ static void move_geometry(gw_simulation *s)
         gw_hold *hold = &s->holds[i];
         int count = hold->chain ? -1 : gw_network_problem(network, hold->tool->object, constraints);
         if (count >= 0 && !gw_hold_move_set(hold, constraints, count))
-            emit(s, (gw_event){.kind = GW_EVENT_LEFT_BEHIND, .tool = i});
+            gw_simulation_emit(s, (gw_event){.kind = GW_EVENT_LEFT_BEHIND, .tool = i});
     }
 }
 
@@ -434,7 +178,7 @@ static void follow(gw_simulation *s)
             gw_network_hold(network, s->holds[i].tool->object, &s->holds[i].body.pose);
     }
     if (bound && s->bound == 0)
-        emit(s, (gw_event){.kind = GW_EVENT_BOUND});
+        gw_simulation_emit(s, (gw_event){.kind = GW_EVENT_BOUND});
     s->bound = bound ? s->scenario->rate / 4 : s->bound > 0 ? s->bound - 1 : 0;
 }
 
@@ -509,10 +253,10 @@ void gw_simulation_tick(gw_simulation *s)
         limited = limited || s->holds[i].limited;
     }
     if (moving && gw_movers_jammed(s->scenario->movers))
-        emit(s, (gw_event){.kind = GW_EVENT_JAMMED});
+        gw_simulation_emit(s, (gw_event){.kind = GW_EVENT_JAMMED});
     double strained = gw_movers_strained(s->scenario->movers);
     if (moving && strained > 0)
-        emit(s, (gw_event){.kind = GW_EVENT_STRAINED, .value = strained});
+        gw_simulation_emit(s, (gw_event){.kind = GW_EVENT_STRAINED, .value = strained});
     tell_moved(s);
     s->now++;
     s->limited_ticks += limited && moving;
@@ -545,8 +289,8 @@ void gw_simulation_timing(gw_simulation *s, double tick_us, double late_us, bool
     out->real_time = real_time;
     out->overruns = s->overruns;
     if (overrun)
-        emit(s, (gw_event){.kind = GW_EVENT_OVERRUN,
-                           .value = fmax(tick_us, late_us) - 1e6 * s->scenario->dt});
+        gw_simulation_emit(s, (gw_event){.kind = GW_EVENT_OVERRUN,
+                                         .value = fmax(tick_us, late_us) - 1e6 * s->scenario->dt});
     if (s->cost.count % PERCENTILE_PERIOD != 0)
         return;
     gw_histogram_percentiles(&s->cost, 0.5, 0.99, &out->tick_us_p50, &out->tick_us_p99);
@@ -565,7 +309,7 @@ gw_simulation *gw_simulation_create(gw_scenario *scenario, gw_error *error)
         return NULL;
     }
     s->scenario = scenario;
-    reset(s);
+    gw_simulation_restart(s);
     tick_figures(s);
     for (int i = 0; i < scenario->tool_count; i++)
         gw_hold_before(&s->holds[i], &s->snapshot.tools[i]);
