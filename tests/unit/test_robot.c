@@ -9,28 +9,12 @@
 
 #include <cmocka.h>
 
-#include "tests/unit/scenario_fixture.h"
-
-typedef struct world {
-    gw_device_slot *slot;
-    gw_simulation *simulation;
-    gw_guided_def body;
-    gw_wall walls[2];
-    int wall_count;
-} world;
+#include "tests/unit/world_fixture.h"
 
 static world made_on(gw_submanifold set, const char *profile, const gw_wall *walls, int count)
 {
-    static const gw_operator nobody = {.kind = GW_OPERATOR_NONE};
-    world w = {.body = fixture_body(set), .wall_count = count};
-    if (count)
-        memcpy(w.walls, walls, (size_t)count * sizeof *walls);
-    w.slot = fixture_device(profile, &nobody, 1000);
-    gw_scenario *s = fixture_scenario(&w.body, w.slot, 1000);
-    memcpy(s->tools[0].walls, w.walls, sizeof w.walls);
-    s->tools[0].wall_count = count;
-    w.simulation = gw_simulation_create(s, NULL);
-    assert_non_null(w.simulation);
+    world w = fixture_world(&(world_def){
+        .body = fixture_body(set), .profile = profile, .walls = walls, .wall_count = count});
     fixture_state(w.simulation, GW_RUNNING);
     return w;
 }
@@ -38,27 +22,6 @@ static world made_on(gw_submanifold set, const char *profile, const gw_wall *wal
 static world made(const gw_wall *walls, int count)
 {
     return made_on(fixture_turning(GW_LOCUS_PLANE), "", walls, count);
-}
-
-static void gone(world *w)
-{
-    gw_simulation_destroy(w->simulation);
-    gw_device_slot_close(w->slot);
-}
-
-static const gw_tool_state *ticked(world *w, int ticks)
-{
-    for (int i = 0; i < ticks; i++)
-        gw_simulation_tick(w->simulation);
-    return &gw_simulation_snapshot(w->simulation)->tools[0];
-}
-
-static void command(world *w, gw_command c)
-{
-    gw_command retired;
-    gw_simulation_apply(w->simulation, &c, &retired);
-    if (retired.kind == GW_COMMAND_SCENARIO)
-        gw_scenario_destroy(retired.scenario);
 }
 
 static gw_guide nowhere(void)

@@ -8,48 +8,13 @@
 
 #include <cmocka.h>
 
-#include "tests/unit/scenario_fixture.h"
+#include "tests/unit/world_fixture.h"
 
 /* ---- a world of one tool -------------------------------------------------------------------- */
 
-typedef struct world {
-    gw_device_slot *slot;
-    gw_simulation *simulation;
-    gw_guided_def body;
-} world;
-
 static world made(gw_submanifold set, const gw_operator *operator)
 {
-    static const gw_operator nobody = {.kind = GW_OPERATOR_NONE};
-    world w;
-    w.body = fixture_body(set);
-    w.slot = fixture_device("", operator ? operator : &nobody, 1000);
-    w.simulation = gw_simulation_create(fixture_scenario(&w.body, w.slot, 1000), NULL);
-    assert_non_null(w.simulation);
-    return w;
-}
-
-static void gone(world *w)
-{
-    gw_simulation_destroy(w->simulation);
-    gw_device_slot_close(w->slot);
-}
-
-static const gw_tool_state *ticked(world *w, int ticks)
-{
-    for (int i = 0; i < ticks; i++)
-        gw_simulation_tick(w->simulation);
-    return &gw_simulation_snapshot(w->simulation)->tools[0];
-}
-
-static void command(world *w, gw_command c)
-{
-    gw_command retired;
-    gw_simulation_apply(w->simulation, &c, &retired);
-    if (retired.kind == GW_COMMAND_SCENARIO)
-        gw_scenario_destroy(retired.scenario);
-    if (retired.kind == GW_COMMAND_OPERATOR)
-        gw_operator_program_destroy(retired.operator.program);
+    return fixture_world(&(world_def){.body = fixture_body(set), .operator= operator});
 }
 
 /* The same world on another set, from now on. */

@@ -10,16 +10,9 @@
 
 #include <cmocka.h>
 
-#include "tests/unit/scenario_fixture.h"
+#include "tests/unit/world_fixture.h"
 
 #define PLACE 0.2 /* m: of the walls below */
-
-typedef struct world {
-    gw_device_slot *slot;
-    gw_simulation *simulation;
-    gw_guided_def body;
-    int rate;
-} world;
 
 /* The body's origin keeps x at most PLACE. */
 static gw_wall wall_at_x(void)
@@ -27,38 +20,13 @@ static gw_wall wall_at_x(void)
     return (gw_wall){{.kind = GW_ROW_PLANE, .n = {1, 0, 0}, .f = {PLACE, 0, 0}, .m = {0, 0, 0}}, 1};
 }
 
-static gw_scenario *scenario_of(const world *w, const gw_wall *walls, int count)
-{
-    gw_scenario *s = fixture_scenario(&w->body, w->slot, w->rate);
-    if (count)
-        memcpy(s->tools[0].walls, walls, (size_t)count * sizeof *walls);
-    s->tools[0].wall_count = count;
-    return s;
-}
-
 static world made(const gw_guided_def *body, int rate, const gw_wall *walls, int count,
                   const gw_operator *operator)
 {
-    static const gw_operator nobody = {.kind = GW_OPERATOR_NONE};
-    world w = {.body = *body, .rate = rate};
-    w.slot = fixture_device("", operator ? operator : &nobody, rate);
-    w.simulation = gw_simulation_create(scenario_of(&w, walls, count), NULL);
-    assert_non_null(w.simulation);
+    world w = fixture_world(&(world_def){
+        .body = *body, .rate = rate, .operator= operator, .walls = walls, .wall_count = count});
     fixture_state(w.simulation, GW_RUNNING);
     return w;
-}
-
-static void gone(world *w)
-{
-    gw_simulation_destroy(w->simulation);
-    gw_device_slot_close(w->slot);
-}
-
-static const gw_tool_state *ticked(world *w, int ticks)
-{
-    for (int i = 0; i < ticks; i++)
-        gw_simulation_tick(w->simulation);
-    return &gw_simulation_snapshot(w->simulation)->tools[0];
 }
 
 static gw_guided_def on_plane(void)
