@@ -75,6 +75,11 @@ static inline gw_vec3 gw_mul_add(gw_vec3 a, double s, gw_vec3 b)
     return (gw_vec3){a.x + s * b.x, a.y + s * b.y, a.z + s * b.z};
 }
 
+static inline gw_wrench gw_wrench_add(gw_wrench a, gw_wrench b)
+{
+    return (gw_wrench){gw_add(a.f, b.f), gw_add(a.t, b.t)};
+}
+
 static inline double gw_dot(gw_vec3 a, gw_vec3 b)
 {
     return a.x * b.x + a.y * b.y + a.z * b.z;

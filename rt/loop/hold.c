@@ -13,11 +13,6 @@
 #define SINGULAR          0.01  /* rows this close to dependent, as a part of the largest */
 #define EDGE_SHARE        0.999 /* of the workspace radius: no further outward */
 
-static gw_wrench add_wrench(gw_wrench a, gw_wrench b)
-{
-    return (gw_wrench){gw_add(a.f, b.f), gw_add(a.t, b.t)};
-}
-
 gw_pose gw_hold_object(const gw_hold *hold)
 {
     if (hold->chain) {
@@ -75,7 +70,7 @@ static gw_wrench wanted_wrench(gw_hold *hold, const gw_tick *tick)
         gw_drag_wrench(&hold->drag, &object, mass.com, &hold->shown, &hold->shown_twist);
     gw_wrench robot =
         hold->chain ? (gw_wrench){{0, 0, 0}, {0, 0, 0}} : robot_wrench(hold, tick->dt);
-    return add_wrench(add_wrench(program, drag), add_wrench(hold->push, robot));
+    return gw_wrench_add(gw_wrench_add(program, drag), gw_wrench_add(hold->push, robot));
 }
 
 /* The operator's wrench as sensed, clamped, with the coupling where device and tool are apart. */
@@ -85,7 +80,7 @@ static void take_wrench(gw_hold *hold, gw_wrench direct, bool limits)
     hold->wrench = direct;
     if (hold->sensed.valid && gw_device_slot_info(tool->slot)->measures_wrench)
         hold->wrench =
-            add_wrench(hold->wrench, gw_map_wrench_to_task(&hold->map, &hold->sensed.wrench));
+            gw_wrench_add(hold->wrench, gw_map_wrench_to_task(&hold->map, &hold->sensed.wrench));
     if (limits && gw_limit3(&hold->wrench.f, tool->force_max))
         hold->limited = true;
     if (limits && gw_limit3(&hold->wrench.t, tool->torque_max))
@@ -128,7 +123,7 @@ static gw_wrench held_wrench(const void *context, double t, const gw_pose *held,
 {
     (void)t;
     const gw_hold *hold = context;
-    return hold->walls.near ? add_wrench(hold->acting, gw_contact_at(hold, *held, *twist))
+    return hold->walls.near ? gw_wrench_add(hold->acting, gw_contact_at(hold, *held, *twist))
                             : hold->acting;
 }
 

@@ -74,23 +74,13 @@ static gw_twist column_at(const gw_chain_joint *j, bool slides, gw_vec3 point)
     return (gw_twist){gw_cross(s, gw_sub(point, j->at)), s};
 }
 
-/* a = a_p + alpha_p x r + w_p x (w_p x r) and so on to the held frame: gw_chain_bias() without
- * the weight. */
+/* J-dot v of the held frame: the link's, with what turning adds on the way to the point. */
 static void drift_at(const gw_chain *chain, int link, gw_vec3 arm, double *drift)
 {
-    gw_vec3 a = {0, 0, 0}, alpha = {0, 0, 0}, w = {0, 0, 0};
-    for (int i = 0; i <= link; i++) {
-        const gw_chain_joint *j = &chain->joints[i];
-        gw_vec3 along = gw_cross(w, gw_scale(chain->v[i], gw_chain_axis(j)));
-        a = gw_add(a, gw_add(gw_cross(alpha, j->arm), gw_cross(w, gw_cross(w, j->arm))));
-        if (j->slides)
-            a = gw_mul_add(a, 2, along);
-        else
-            alpha = gw_add(alpha, along);
-        w = j->twist.w;
-    }
-    a = gw_add(a, gw_add(gw_cross(alpha, arm), gw_cross(w, gw_cross(w, arm))));
-    memcpy(drift, (double[6]){a.x, a.y, a.z, alpha.x, alpha.y, alpha.z}, 6 * sizeof *drift);
+    gw_twist a = gw_chain_acceleration(chain, link, NULL);
+    gw_vec3 w = chain->joints[link].twist.w;
+    a.v = gw_add(a.v, gw_add(gw_cross(a.w, arm), gw_cross(w, gw_cross(w, arm))));
+    memcpy(drift, (double[6]){a.v.x, a.v.y, a.v.z, a.w.x, a.w.y, a.w.z}, 6 * sizeof *drift);
 }
 
 static void chain_jacobian(const gw_model *model, double (*columns)[6], double *drift)

@@ -86,12 +86,8 @@ void gw_chain_bias(const gw_chain *chain, const double *v, const gw_chain_joint 
         else
             alpha = gw_add(alpha, along);
         w = j->twist.w;
-        gw_vec3 at_com = gw_add(
-            a, gw_add(gw_cross(alpha, j->world_com), gw_cross(w, gw_cross(w, j->world_com))));
-        gw_vec3 f = gw_scale(chain->joints[i].mass, at_com);
-        gw_vec3 t = gw_add(gw_sym3_mul(&j->world_inertia, alpha),
-                           gw_cross(w, gw_sym3_mul(&j->world_inertia, w)));
-        bias[i] = (gw_wrench){f, gw_add(t, gw_cross(j->world_com, f))};
+        bias[i] = gw_chain_need(chain->joints[i].mass, j->world_com, &j->world_inertia, w,
+                                &(gw_twist){a, alpha});
     }
 }
 

@@ -124,6 +124,17 @@ GW_CHAIN_INLINE gw_vec3 gw_chain_axis(const gw_chain_joint *j)
     return gw_v3(r->m[0][2], r->m[1][2], r->m[2][2]);
 }
 
+/* The wrench at its origin that a link needs to accelerate so: m (a + alpha x c + w x (w x c)),
+ * I alpha + w x I w and the force's moment. */
+GW_CHAIN_INLINE gw_wrench gw_chain_need(double mass, gw_vec3 com, const gw_sym3 *inertia, gw_vec3 w,
+                                        const gw_twist *rate)
+{
+    gw_vec3 at_com = gw_add(rate->v, gw_add(gw_cross(rate->w, com), gw_cross(w, gw_cross(w, com))));
+    gw_vec3 f = gw_scale(mass, at_com);
+    gw_vec3 t = gw_add(gw_sym3_mul(inertia, rate->w), gw_cross(w, gw_sym3_mul(inertia, w)));
+    return (gw_wrench){f, gw_add(t, gw_cross(com, f))};
+}
+
 /* ---- passes over all links; `at` is an array of which the members of q and v are written --------
  */
 
@@ -173,15 +184,29 @@ void gw_chain_held_at(const gw_chain *chain, const gw_chain_joint *at, gw_pose *
 void gw_chain_body_at(const gw_chain *chain, const gw_chain_joint *at, int index, gw_pose *pose,
                       gw_twist *twist);
 
+/* Acceleration of a link's origin, as [v; w]-dot, by the joints' accelerations (NULL: none, which
+ * leaves J-dot v) from the chain's own state. */
+gw_twist gw_chain_acceleration(const gw_chain *chain, int link, const double *a);
+
+/* lambda at the held frame: what the held link's neighbours pass on to it, where the joints
+ * accelerate by `a` and `on` is the hand's and contacts' wrench at the link's origin. */
+gw_wrench gw_chain_constraint(const gw_chain *chain, const double *a, const gw_wrench *on);
+
 /* Powers of a stage (W), or their integrals (J). */
 typedef struct gw_chain_books {
     double work, touched, motors, lost;
 } gw_chain_books;
 
+/* What flows at a stage. */
+typedef struct gw_chain_flow {
+    gw_chain_books power;
+    gw_wrench on_held; /* hand's and contacts' wrench on the held link, at its origin */
+} gw_chain_flow;
+
 /* Joints' accelerations at q and v, `t` seconds into the step, and what flows there: of a planar
  * chain, in chain_planar.c. */
 void gw_chain_planar_stage(const gw_chain *chain, const double *q, const double *v,
-                           const gw_forces *forces, double t, double *a, gw_chain_books *power);
+                           const gw_forces *forces, double t, double *a, gw_chain_flow *flow);
 bool gw_chain_is_planar(const gw_chain *chain);
 
 /* ---- of the local model (chain_local.c), for the exact ones of the same kind -------------------

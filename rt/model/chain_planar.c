@@ -127,7 +127,7 @@ static void take(const gw_chain *chain, pin *p, const gw_wrench *w)
 }
 
 static void hold(const gw_chain *chain, pin *pins, const gw_forces *forces, double t,
-                 gw_chain_books *power)
+                 gw_chain_flow *flow)
 {
     pin *p = &pins[gw_chain_held_link(chain->def)];
     gw_mat3 r;
@@ -138,13 +138,14 @@ static void hold(const gw_chain *chain, pin *pins, const gw_forces *forces, doub
     gw_pose held = {gw_add(at, arm), gw_quat_mul(gw_quat_from_mat3(&r), chain->axes_from_held)};
     twist.v = gw_add(twist.v, gw_cross(twist.w, arm));
     gw_wrench w = forces->at(forces->context, t, &held, &twist);
-    power->work = gw_dot(w.f, twist.v) + gw_dot(w.t, twist.w);
+    flow->power.work = gw_dot(w.f, twist.v) + gw_dot(w.t, twist.w);
     w.t = gw_add(w.t, gw_cross(arm, w.f));
     take(chain, p, &w);
+    flow->on_held = w;
 }
 
 static void touch(const gw_chain *chain, pin *pins, const gw_forces *forces, double t,
-                  gw_chain_books *power)
+                  gw_chain_flow *flow)
 {
     gw_pose poses[GW_MAX_LINKS];
     gw_twist twists[GW_MAX_LINKS];
@@ -158,22 +159,23 @@ static void touch(const gw_chain *chain, pin *pins, const gw_forces *forces, dou
     }
     forces->touch(forces->touching, t, poses, twists, on);
     for (int i = 0; i < n; i++) {
-        power->touched += gw_dot(on[i].f, twists[i].v) + gw_dot(on[i].t, twists[i].w);
+        flow->power.touched += gw_dot(on[i].f, twists[i].v) + gw_dot(on[i].t, twists[i].w);
         take(chain, &pins[i], &on[i]);
     }
+    flow->on_held = gw_wrench_add(flow->on_held, on[gw_chain_held_link(chain->def)]);
 }
 
 void gw_chain_planar_stage(const gw_chain *chain, const double *q, const double *v,
-                           const gw_forces *forces, double t, double *a, gw_chain_books *power)
+                           const gw_forces *forces, double t, double *a, gw_chain_flow *flow)
 {
     pin pins[GW_MAX_LINKS];
-    *power = (gw_chain_books){0};
+    *flow = (gw_chain_flow){0};
     place(chain, q, v, pins);
-    gw_chain_joint_forces(chain, q, v, a, &power->motors, &power->lost);
+    gw_chain_joint_forces(chain, q, v, a, &flow->power.motors, &flow->power.lost);
     if (forces && forces->at)
-        hold(chain, pins, forces, t, power);
+        hold(chain, pins, forces, t, flow);
     if (forces && forces->touch)
-        touch(chain, pins, forces, t, power);
+        touch(chain, pins, forces, t, flow);
     solve(chain, pins, a);
 }
 

@@ -22,20 +22,21 @@ static void take_wrench(gw_wrench *bias, gw_wrench w)
 }
 
 static void hold(const gw_chain *chain, const gw_chain_joint *at, const gw_forces *forces, double t,
-                 gw_wrench *bias, gw_chain_books *power)
+                 gw_wrench *bias, gw_chain_flow *flow)
 {
     gw_pose held;
     gw_twist twist;
     int link = gw_chain_held_link(chain->def);
     gw_chain_held_at(chain, at, &held, &twist);
     gw_wrench w = forces->at(forces->context, t, &held, &twist);
-    power->work = gw_dot(w.f, twist.v) + gw_dot(w.t, twist.w);
+    flow->power.work = gw_dot(w.f, twist.v) + gw_dot(w.t, twist.w);
     w.t = gw_add(w.t, gw_cross(gw_sub(held.p, at[link].at), w.f));
     take_wrench(&bias[link], w);
+    flow->on_held = w;
 }
 
 static void touch(const gw_chain *chain, const gw_chain_joint *at, const gw_forces *forces,
-                  double t, gw_wrench *bias, gw_chain_books *power)
+                  double t, gw_wrench *bias, gw_chain_flow *flow)
 {
     gw_pose poses[GW_MAX_LINKS];
     gw_twist twists[GW_MAX_LINKS];
@@ -46,27 +47,28 @@ static void touch(const gw_chain *chain, const gw_chain_joint *at, const gw_forc
         gw_chain_body_at(chain, at, i, &poses[i], &twists[i]);
     forces->touch(forces->touching, t, poses, twists, on);
     for (int i = 0; i < n; i++) {
-        power->touched += gw_dot(on[i].f, twists[i].v) + gw_dot(on[i].t, twists[i].w);
+        flow->power.touched += gw_dot(on[i].f, twists[i].v) + gw_dot(on[i].t, twists[i].w);
         take_wrench(&bias[i], on[i]);
     }
+    flow->on_held = gw_wrench_add(flow->on_held, on[gw_chain_held_link(chain->def)]);
 }
 
 /* q'' where `at` has been placed. */
 static void placed_stage(const gw_chain *chain, const gw_chain_joint *at, const double *q,
                          const double *v, const gw_forces *forces, double t, double *a,
-                         gw_chain_books *power)
+                         gw_chain_flow *flow)
 {
     gw_wrench bias[GW_MAX_LINKS];
-    *power = (gw_chain_books){0};
+    *flow = (gw_chain_flow){0};
     if (chain->local)
         memset(bias, 0, (size_t)chain->def->count * sizeof *bias);
     else
         gw_chain_bias(chain, v, at, bias);
-    gw_chain_joint_forces(chain, q, v, a, &power->motors, &power->lost);
+    gw_chain_joint_forces(chain, q, v, a, &flow->power.motors, &flow->power.lost);
     if (forces && forces->at)
-        hold(chain, at, forces, t, bias, power);
+        hold(chain, at, forces, t, bias, flow);
     if (forces && forces->touch)
-        touch(chain, at, forces, t, bias, power);
+        touch(chain, at, forces, t, bias, flow);
     if (chain->local)
         gw_local_solve(chain, at, bias, a);
     else
@@ -75,19 +77,19 @@ static void placed_stage(const gw_chain *chain, const gw_chain_joint *at, const 
 
 /* q'' of a stage, and what flows there; the first one's frames are the chain's own. */
 static void stage(const gw_chain *chain, bool first, const double *q, const double *v,
-                  const gw_forces *forces, double t, double *a, gw_chain_books *power)
+                  const gw_forces *forces, double t, double *a, gw_chain_flow *flow)
 {
     gw_chain_joint at[GW_MAX_LINKS];
     if (chain->planar && !chain->local) {
-        gw_chain_planar_stage(chain, q, v, forces, t, a, power);
+        gw_chain_planar_stage(chain, q, v, forces, t, a, flow);
         return;
     }
     if (first) {
-        placed_stage(chain, chain->joints, q, v, forces, t, a, power);
+        placed_stage(chain, chain->joints, q, v, forces, t, a, flow);
         return;
     }
     gw_chain_configure(chain, q, v, at);
-    placed_stage(chain, at, q, v, forces, t, a, power);
+    placed_stage(chain, at, q, v, forces, t, a, flow);
 }
 
 /* Where stage i, or the end (i = rk->stages), lies. */
@@ -122,17 +124,20 @@ static const gw_tableau *formula(const gw_chain *chain)
     return chain->level > 0 ? &gw_butcher6 : &gw_fehlberg4;
 }
 
-/* From the chain's state, h on, into q and v. */
+/* From the chain's state, h on, into q and v; lambda at the step's start, of a chain that is held.
+ */
 static void integrate(const gw_chain *chain, const gw_forces *forces, double t, double h, double *q,
-                      double *v, gw_chain_books *sum)
+                      double *v, gw_chain_books *sum, gw_wrench *constraint)
 {
     const gw_tableau *rk = formula(chain);
     double a[GW_RK_MAX_STAGES][GW_MAX_LINKS];
     for (int i = 0; i < rk->stages; i++) {
-        gw_chain_books power;
+        gw_chain_flow flow;
         advance(chain, rk, i, rk->c[i], h, a, q, v);
-        stage(chain, i == 0, q, v, forces, t + rk->c[i] * h, a[i], &power);
-        book(sum, rk->b[i] * h, &power);
+        stage(chain, i == 0, q, v, forces, t + rk->c[i] * h, a[i], &flow);
+        book(sum, rk->b[i] * h, &flow.power);
+        if (i == 0 && t == 0 && chain->def->held >= 0)
+            *constraint = gw_chain_constraint(chain, a[0], &flow.on_held);
     }
     advance(chain, rk, rk->stages, 1, h, a, q, v);
 }
@@ -184,12 +189,12 @@ static void close_books(gw_chain *chain, double kinetic, double potential, gw_ch
 }
 
 static outcome piece(gw_chain *chain, const gw_forces *forces, double t, double h,
-                     gw_chain_books *sum)
+                     gw_chain_books *sum, gw_wrench *constraint)
 {
     double q[GW_MAX_LINKS], v[GW_MAX_LINKS];
     double kinetic = chain->kinetic, potential = chain->potential;
     gw_chain_books own = {0};
-    integrate(chain, forces, t, h, q, v, &own);
+    integrate(chain, forces, t, h, q, v, &own, constraint);
     put(chain, q, v);
     outcome result = judge(chain, kinetic, potential, &own);
     if (result == TOO_COARSE && chain->level == FINEST_LEVEL)
@@ -224,7 +229,8 @@ static void coarsen(gw_chain *chain, outcome last)
         chain->level--;
 }
 
-static bool step_in_pieces(gw_chain *chain, const gw_forces *forces, double dt, gw_chain_books *sum)
+static bool step_in_pieces(gw_chain *chain, const gw_forces *forces, double dt, gw_chain_books *sum,
+                           gw_wrench *constraint)
 {
     double q[GW_MAX_LINKS], v[GW_MAX_LINKS];
     outcome last = FINE;
@@ -236,7 +242,7 @@ static bool step_in_pieces(gw_chain *chain, const gw_forces *forces, double dt, 
         gw_chain_books before = *sum;
         memcpy(q, chain->q, bytes);
         memcpy(v, chain->v, bytes);
-        last = piece(chain, forces, dt * done / FINEST, dt * wide / FINEST, sum);
+        last = piece(chain, forces, dt * done / FINEST, dt * wide / FINEST, sum, constraint);
         if (last == TOO_COARSE && chain->level < FINEST_LEVEL) {
             put(chain, q, v);
             *sum = before;
@@ -256,14 +262,16 @@ void gw_chain_step(gw_model *model, const gw_forces *forces, double dt, gw_step 
     gw_chain *chain = (gw_chain *)model;
     double q[GW_MAX_LINKS], rest[GW_MAX_LINKS] = {0};
     gw_chain_books sum = {0};
+    gw_wrench constraint = {{0, 0, 0}, {0, 0, 0}};
     memcpy(q, chain->q, sizeof q);
-    if (!step_in_pieces(chain, forces, dt, &sum)) {
+    if (!step_in_pieces(chain, forces, dt, &sum, &constraint)) {
         put(chain, q, rest);
         chain->level = coarsest(chain);
         *step = (gw_step){.finite = false};
         return;
     }
-    *step = (gw_step){.work = sum.work,
+    *step = (gw_step){.constraint = constraint,
+                      .work = sum.work,
                       .dissipated = sum.lost,
                       .motors = sum.motors,
                       .margin = 1,

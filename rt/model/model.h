@@ -35,7 +35,8 @@ typedef struct gw_forces {
 
 /* What one step tells of itself. */
 typedef struct gw_step {
-    gw_wrench constraint; /* lambda at the step's start, as a wrench at the held frame (N, N m) */
+    gw_wrench constraint; /* lambda at the step's start, at the held frame (N, N m): the held body's
+                             rate of momentum less the weight, the hand and contacts */
     double work;          /* of what acts at the held frame during the step (J) */
     double dissipated;    /* by the model's own damping (J) */
     double motors;        /* work of its own motors (J) */

@@ -469,3 +469,18 @@ test('run names the file and the member, and has a column for every joint', () =
   writeFileSync(file, JSON.stringify(joint(0, { axis: [0, 0, 0] })));
   assert.throws(() => execFileSync(guideway, ['run', file], { encoding: 'utf8', stdio: 'pipe' }), (e) => e.status === 2 && /scene\.json.*\/mechanisms\/0\/links\/0\/joint\/axis/.test(e.stderr));
 });
+
+test('lambda of a held arm is what its joints bear: a push across their plane comes back', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'guideway-lambda-'));
+  const file = join(folder, 'scene.json'), csv = join(folder, 'run.csv');
+  const link = (at) => ({ joint: { type: 'revolute', origin: { p: [at, 0, 0] }, position: 0.4, damping: 0.5 }, mass: 1, com: [0.1, 0, 0], inertia });
+  writeFileSync(file, JSON.stringify({
+    format: 'guideway-scene/1', name: 'Push', mechanisms: [{ id: 'arm', links: [link(0), link(0.2)] }],
+    tool: { mechanism: 'arm', link: 1, at: { p: [0.1, 0, 0] }, device: 'sim', control: 'penalty' },
+    devices: [{ id: 'sim', driver: 'sim-impedance', operator: { type: 'wrench', samples: [{ t: 0, force: [0, 0, 5], torque: [0, 0, 0] }] } }],
+  }));
+  execFileSync(guideway, ['run', file, '--seconds', '1', '--csv', csv], { encoding: 'utf8' });
+  const [head, ...rows] = readFileSync(csv, 'utf8').trim().split('\n').map((l) => l.split(','));
+  const column = head.indexOf('lambda_f');
+  for (const row of rows.slice(500)) assert.ok(Math.abs(row[column] - 5) < 1e-3, `t ${row[0]}: ${row[column]} N`);
+});

@@ -64,7 +64,7 @@ static inline gw_chain_def fixture_skew(int count)
 }
 
 /* A state of no particular kind. */
-static inline void fixture_state(double *q, double *v)
+static inline void fixture_joints(double *q, double *v)
 {
     for (int i = 0; i < GW_MAX_LINKS; i++) {
         q[i] = 0.8 * sin(1.3 * i + 0.4);

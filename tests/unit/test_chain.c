@@ -1,29 +1,7 @@
 /*
  * The chain against closed forms, published solutions, finite differences and itself.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
-
-#include "tests/unit/chain_fixture.h"
-
-static void near(double a, double b, double tolerance)
-{
-    if (!(fabs(a - b) <= tolerance))
-        print_error("%.15g is %g from %.15g\n", a, fabs(a - b), b);
-    assert_true(fabs(a - b) <= tolerance);
-}
-
-static void near3(gw_vec3 a, gw_vec3 b, double tolerance)
-{
-    near(a.x, b.x, tolerance);
-    near(a.y, b.y, tolerance);
-    near(a.z, b.z, tolerance);
-}
+#include "tests/unit/chain_checks.h"
 
 static void run(gw_chain *chain, const gw_forces *forces, double dt, int steps)
 {
@@ -32,19 +10,6 @@ static void run(gw_chain *chain, const gw_forces *forces, double dt, int steps)
         gw_model_step(&chain->model, forces, dt, &step);
         assert_true(step.finite);
     }
-}
-
-static gw_wrench constant(const void *context, double t, const gw_pose *held, const gw_twist *twist)
-{
-    (void)t, (void)held, (void)twist;
-    return *(const gw_wrench *)context;
-}
-
-static double energy(const gw_chain *chain)
-{
-    double kinetic, potential;
-    gw_model_energy(&chain->model, &kinetic, &potential);
-    return kinetic + potential;
 }
 
 /* ---- problems with known answers ------------------------------------------------------------ */
@@ -187,7 +152,7 @@ static void skew_chain_with_slides_keeps_its_energy(void **state)
     gw_chain_def def = fixture_skew(6);
     double q[GW_MAX_LINKS], v[GW_MAX_LINKS];
     gw_chain chain;
-    fixture_state(q, v);
+    fixture_joints(q, v);
     gw_chain_init(&chain, &def, q, v);
     double start = energy(&chain);
     run(&chain, NULL, 1e-3, 2000);
@@ -229,7 +194,7 @@ static void free_acceleration_is_what_a_step_does(void **state)
     gw_chain_def def = fixture_skew(7);
     double q[GW_MAX_LINKS], v[GW_MAX_LINKS], a[GW_MAX_LINKS], h = 1e-6;
     gw_chain chain;
-    fixture_state(q, v);
+    fixture_joints(q, v);
     def.links[1].damping = 0.2;
     def.links[3].motor = (gw_motor){.torque = 0.7, .stiffness = 5, .target = 1};
     gw_chain_init(&chain, &def, q, v);
@@ -298,7 +263,7 @@ static void wrenches_on_links_act_as_pulled_back_and_as_held(void **state)
     gw_forces held = {.at = constant, .context = &one.wrench};
     gw_chain a, b;
     gw_step step;
-    fixture_state(q, v);
+    fixture_joints(q, v);
     gw_chain_init(&a, &def, q, v);
     gw_model_free_acceleration(&a.model, free);
     gw_model_pull_back(&a.model, 3, &one.wrench, force);
@@ -361,7 +326,7 @@ static void planar_chain_moves_as_a_general_one(void **state)
     }
     def.held = 3;
     def.link_from_held = (gw_pose){{0.1, 0.07, -0.03}, gw_quat_exp(gw_v3(0.1, 0.9, -0.3))};
-    fixture_state(q, v);
+    fixture_joints(q, v);
     gw_chain_init(&planar, &def, q, v);
     gw_chain_init(&general, &def, q, v);
     assert_true(planar.planar);
@@ -387,7 +352,7 @@ static void the_hands_work_is_the_energy_gained(void **state)
     gw_forces forces = {.at = constant, .context = &push};
     gw_chain chain;
     gw_step step;
-    fixture_state(q, v);
+    fixture_joints(q, v);
     gw_chain_init(&chain, &def, q, v);
     double start = energy(&chain);
     for (int i = 0; i < 1000; i++) {
@@ -406,7 +371,7 @@ static void kick_adds_and_slowing_takes_energy(void **state)
     gw_chain_def def = fixture_skew(5);
     double q[GW_MAX_LINKS], v[GW_MAX_LINKS], dv[5] = {0.1, -0.2, 0.3, 0.4, -0.5}, now[5];
     gw_chain chain, other;
-    fixture_state(q, v);
+    fixture_joints(q, v);
     gw_chain_init(&chain, &def, q, v);
     gw_model_kick(&chain.model, dv);
     for (int i = 0; i < 5; i++)
@@ -453,7 +418,7 @@ static void a_step_that_fails_leaves_it_at_rest_where_it_was(void **state)
     gw_forces forces = {.at = constant, .context = &push};
     gw_chain chain;
     gw_step step;
-    fixture_state(q, v);
+    fixture_joints(q, v);
     gw_chain_init(&chain, &def, q, v);
     gw_model_step(&chain.model, &forces, 1e-3, &step);
     assert_false(step.finite);

@@ -1,28 +1,7 @@
 /*
  * A chain's frames, Jacobians and inertia against composed poses, finite differences and itself.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-#include "tests/unit/chain_fixture.h"
-
-static void near(double a, double b, double tolerance)
-{
-    if (!(fabs(a - b) <= tolerance))
-        print_error("%.15g is %g from %.15g\n", a, fabs(a - b), b);
-    assert_true(fabs(a - b) <= tolerance);
-}
-
-static void near3(gw_vec3 a, gw_vec3 b, double tolerance)
-{
-    near(a.x, b.x, tolerance);
-    near(a.y, b.y, tolerance);
-    near(a.z, b.z, tolerance);
-}
+#include "tests/unit/chain_checks.h"
 
 /* ---- frames against composition of poses ---------------------------------------------------- */
 
@@ -50,7 +29,7 @@ static void links_are_where_composed_poses_are(void **state)
     gw_pose poses[GW_MAX_LINKS], held;
     gw_twist twists[GW_MAX_LINKS], twist;
     gw_chain chain;
-    fixture_state(q, v);
+    fixture_joints(q, v);
     def.held = 5;
     gw_chain_init(&chain, &def, q, v);
     gw_chain_links(&chain, poses, twists);
@@ -82,7 +61,7 @@ static void jacobian_and_drift_match_finite_differences(void **state)
     (void)state;
     gw_chain_def def = fixture_skew(7);
     double q[GW_MAX_LINKS], v[GW_MAX_LINKS], columns[GW_MAX_LINKS][6], drift[6], h = 1e-5;
-    fixture_state(q, v);
+    fixture_joints(q, v);
     for (def.held = 0; def.held < 7; def.held++) {
         gw_chain chain;
         gw_twist sum = {{0, 0, 0}, {0, 0, 0}};
@@ -129,7 +108,7 @@ static void inverse_by_recursion_undoes_composite_bodies(int count)
     static double d[GW_MAX_LINKS][GW_MAX_LINKS];
     double q[GW_MAX_LINKS], v[GW_MAX_LINKS], kinetic = 0;
     gw_chain chain;
-    fixture_state(q, v);
+    fixture_joints(q, v);
     gw_chain_init(&chain, &def, q, v);
     gw_chain_inertia(&chain, &d[0][0], GW_MAX_LINKS);
     for (int k = 0; k < count; k++) {

@@ -1,23 +1,9 @@
 /*
  * What acts at a chain's joints: damping, motors, limits, and their books.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-#include "tests/unit/chain_fixture.h"
+#include "tests/unit/chain_checks.h"
 
 #define INERTIA 0.3
-
-static void near(double a, double b, double tolerance)
-{
-    if (!(fabs(a - b) <= tolerance))
-        print_error("%.15g is %g from %.15g\n", a, fabs(a - b), b);
-    assert_true(fabs(a - b) <= tolerance);
-}
 
 /* What steps told, added up. */
 typedef struct told {
@@ -35,13 +21,6 @@ static told run(gw_chain *chain, int steps)
         sum.motors += step.motors;
     }
     return sum;
-}
-
-static double energy(const gw_chain *chain)
-{
-    double kinetic, potential;
-    gw_model_energy(&chain->model, &kinetic, &potential);
-    return kinetic + potential;
 }
 
 /* A wheel: one joint, no weight. */

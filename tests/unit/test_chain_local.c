@@ -1,30 +1,8 @@
 /*
  * The local model against the exact one, its own books, and what it costs in energy.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
-
 #include "rt/model/chain_local.h"
-#include "tests/unit/chain_fixture.h"
-
-static void near(double a, double b, double tolerance)
-{
-    if (!(fabs(a - b) <= tolerance))
-        print_error("%.15g is %g from %.15g\n", a, fabs(a - b), b);
-    assert_true(fabs(a - b) <= tolerance);
-}
-
-static double energy(const gw_chain *chain)
-{
-    double kinetic, potential;
-    gw_model_energy(&chain->model, &kinetic, &potential);
-    return kinetic + potential;
-}
+#include "tests/unit/chain_checks.h"
 
 static double true_energy(const gw_chain *chain)
 {
@@ -42,7 +20,7 @@ static void agrees_where_it_was_looked_at(int count)
     double q[GW_MAX_LINKS], v[GW_MAX_LINKS], a[GW_MAX_LINKS], b[GW_MAX_LINKS], f[GW_MAX_LINKS];
     gw_chain exact, chain;
     gw_local local;
-    fixture_state(q, v);
+    fixture_joints(q, v);
     gw_chain_init(&exact, &def, q, v);
     gw_local_make(&exact, 0.01, &local);
     def.links[count / 2].damping = 0.3;
@@ -82,7 +60,7 @@ static void kinematics_are_of_where_it_is(void **state)
     gw_local local;
     gw_pose held[2];
     gw_twist twist[2];
-    fixture_state(q, v);
+    fixture_joints(q, v);
     gw_chain_init(&chain, &def, NULL, NULL);
     gw_local_make(&chain, 0.01, &local);
     gw_chain_init(&chain, &def, q, v);
@@ -184,7 +162,7 @@ static void between_looks_and_with_what_they_bring_books_close(void **state)
     (void)state;
     gw_chain_def def = fixture_skew(6);
     double q[GW_MAX_LINKS], v[GW_MAX_LINKS];
-    fixture_state(q, v);
+    fixture_joints(q, v);
     error e = run(&def, q, 20, 5, 500);
     assert_true(e.books <= 1e-11);
     assert_true(fabs(e.edits) > 1e-3);
@@ -231,7 +209,7 @@ static void a_look_brings_what_the_measures_differ_by(void **state)
     double q[GW_MAX_LINKS], v[GW_MAX_LINKS];
     gw_chain exact, chain;
     gw_local old, new;
-    fixture_state(q, v);
+    fixture_joints(q, v);
     gw_chain_init(&exact, &def, q, v);
     gw_local_make(&exact, 0.01, &old);
     for (int i = 0; i < 6; i++)
@@ -249,12 +227,6 @@ static void a_look_brings_what_the_measures_differ_by(void **state)
 
 /* ---- how far it serves ---------------------------------------------------------------------- */
 
-static gw_wrench constant(const void *context, double t, const gw_pose *held, const gw_twist *twist)
-{
-    (void)t, (void)held, (void)twist;
-    return *(const gw_wrench *)context;
-}
-
 static void two_periods_stay_within_reach_more_do_not(void **state)
 {
     (void)state;
@@ -266,7 +238,7 @@ static void two_periods_stay_within_reach_more_do_not(void **state)
         gw_chain chain;
         gw_local local;
         gw_step step;
-        fixture_state(q, v);
+        fixture_joints(q, v);
         gw_chain_init(&chain, &def, q, v);
         assert_true(gw_chain_strain(&chain) == 0);
         gw_local_make(&chain, 0.01, &local);

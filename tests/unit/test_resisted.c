@@ -172,7 +172,7 @@ static void the_consistent_inverse_leaves_the_hand_alone(void **state)
     (void)state;
     gw_chain_def def = fixture_skew(8);
     double q[GW_MAX_LINKS], v[GW_MAX_LINKS], j[8][6], drift[6], bar[8][6];
-    fixture_state(q, v);
+    fixture_joints(q, v);
     gw_chain_init(&chain, &def, q, v);
     gw_model_jacobian(&chain.model, j, drift);
     assert_true(gw_consistent_inverse(&chain.model, 8, (const double(*)[6])j, 0.2, bar));
