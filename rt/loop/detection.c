@@ -71,6 +71,8 @@ gw_detection *gw_detection_create(const gw_detection_def *def, gw_error *error)
     if (!d->detector)
         goto fail;
     memcpy(d->poses, def->poses, (size_t)d->body_count * sizeof *d->poses);
+    if (def->twists)
+        memcpy(d->twists, def->twists, (size_t)d->body_count * sizeof *d->twists);
     gw_mailbox_init(&d->bodies, d->memory, told_bytes(d->moving), d->telling);
     gw_mailbox_init(&d->found, d->memory + 3 * told_bytes(d->moving), sizeof d->finding,
                     &d->finding);

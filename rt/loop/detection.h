@@ -22,6 +22,7 @@ typedef struct gw_detection_def {
     gw_detector_def detector; /* no bodies: nothing touches, there is none */
     gw_locals *locals;        /* looked at as well, outlive it; NULL: none */
     const gw_pose *poses;     /* of all bodies at tick 0; copied */
+    const gw_twist *twists;   /* of their frames then; copied; NULL: all at rest */
     int moving;               /* bodies that gw_detection_tell() may name at once, at most */
     double period;            /* between two looks (s) */
     double margin;            /* found beyond what may be reached (m) */

@@ -185,18 +185,22 @@ static size_t largest_model(const gw_movers *m)
                                                                       : sizeof(gw_guided);
 }
 
-/* Bodies of objects and links, with poses of tick 0; whose model they are of. */
-static void name_bodies(const gw_movers *m, const gw_layout *layout, gw_world_body *bodies)
+/* Bodies of objects and links, with poses and twists of tick 0; whose model they are of. */
+static void name_bodies(const gw_movers *m, const gw_movers_def *def, gw_world_body *bodies,
+                        gw_twist *twists)
 {
-    for (int i = 0; i < m->object_count; i++)
-        bodies[i] = (gw_world_body){.model = -1, .pose = layout->poses[i]};
+    for (int i = 0; i < m->object_count; i++) {
+        const gw_object *o = &def->scene->objects[i];
+        bodies[i] = (gw_world_body){.model = -1, .pose = def->layout->poses[i]};
+        twists[i] = (gw_twist){o->velocity, o->spin};
+    }
     for (int i = 0; i < m->first_chain; i++)
         bodies[m->held[i]].model = i;
     for (int i = 0; i < m->free_count; i++)
         bodies[m->bodies[i].object].model = m->first_free + i;
     for (int i = 0; i < m->chain_count; i++) {
         gw_pose links[GW_MAX_LINKS];
-        gw_chain_links(&m->chains[i].chain, links, NULL);
+        gw_chain_links(&m->chains[i].chain, links, twists + m->chains[i].body);
         for (int k = 0; k < m->chains[i].def.count; k++)
             bodies[m->chains[i].body + k] =
                 (gw_world_body){.model = m->first_chain + i, .index = k, .pose = links[k]};
@@ -234,7 +238,8 @@ static bool make_world(gw_movers *m, const gw_movers_def *def, const gw_world_bo
 }
 
 static bool make_detection(gw_movers *m, const gw_movers_def *def, const gw_world_body *bodies,
-                           gw_pose *poses, gw_collider *colliders, gw_error *error)
+                           gw_pose *poses, const gw_twist *twists, gw_collider *colliders,
+                           gw_error *error)
 {
     for (int i = 0; i < m->body_count; i++)
         m->placed[i] = poses[i] = bodies[i].pose;
@@ -246,6 +251,7 @@ static bool make_detection(gw_movers *m, const gw_movers_def *def, const gw_worl
                                        .surface = surface_between,
                                        .context = m->touching},
                           .poses = poses,
+                          .twists = twists,
                           .moving = m->moved_most + m->body_count - m->object_count +
                                     m->first_chain + m->free_count,
                           .locals = m->locals,
@@ -269,19 +275,21 @@ bool gw_movers_build_contacts(gw_movers *m, const gw_movers_def *def, gw_error *
     m->names = calloc(bodies_count, sizeof *m->names);
     gw_world_body *bodies = calloc(bodies_count, sizeof *bodies);
     gw_pose *poses = calloc(bodies_count, sizeof *poses);
+    gw_twist *twists = calloc(bodies_count, sizeof *twists);
     gw_collider *colliders = calloc((size_t)solids(m, def->scene, NULL) + 1, sizeof *colliders);
-    bool made =
-        m->touching && m->moved && m->told && m->placed && m->names && bodies && poses && colliders;
+    bool made = m->touching && m->moved && m->told && m->placed && m->names && bodies && poses &&
+                twists && colliders;
     if (!made)
         gw_fail(error, GW_FAILED, "", "no memory for contacts");
     else {
         hash_names(m, def->scene);
-        name_bodies(m, def->layout, bodies);
+        name_bodies(m, def, bodies, twists);
         made = make_world(m, def, bodies, error) &&
-               make_detection(m, def, bodies, poses, colliders, error);
+               make_detection(m, def, bodies, poses, twists, colliders, error);
     }
     free(bodies);
     free(poses);
+    free(twists);
     free(colliders);
     if (made)
         gw_movers_reset(m);
