@@ -152,7 +152,7 @@ void api_solution_patch(api_call *call)
         app_edit_end(&edit);
         return;
     }
-    edit.go_to_layout = true;
+    edit.go_to_layout = placement->follow != GW_ROAMS;
     snprintf(edit.group, sizeof edit.group, "solution %s", call->part[0]);
     int index = placement->object;
     if (!api_commit(call, &edit, NULL, call->part[0]))

@@ -80,6 +80,7 @@ typedef struct app_edit {
     bool dry_run;
     bool restart;       /* a load: a fresh loop, stopped at tick 0 */
     bool go_to_layout;  /* while running, travel to the scene's new stated pose */
+    bool *placed;       /* owned, by object: the edit states another pose; NULL: none does */
     bool keeps_history; /* undo and redo themselves: they move between the stacks */
     bool operator_only; /* nothing to lay out: only a device's operator changed */
     bool geometry_only; /* only values of features, or poses of fixed objects, changed */

@@ -24,6 +24,7 @@ void app_edit_end(app_edit *edit)
     gw_scene_destroy(edit->scene);
     app_document_put(edit->base);
     app_document_put(edit->document);
+    free(edit->placed);
     pthread_mutex_unlock(&edit->app->edit);
     *edit = (app_edit){0};
 }
@@ -49,13 +50,17 @@ static bool held(const gw_scene *scene, const char *id)
 }
 
 /* Where the objects of the changed scene are now: where the loop has them, unless the edit states
- * another pose. A renamed object is found by its place. */
+ * another pose: a held object travels there, a free one is put there. A renamed object is found by
+ * its place. */
 static gw_pose *poses_now(app_edit *edit, const gw_snapshot *snapshot)
 {
     const gw_scene *base = edit->base->scene, *scene = edit->scene;
     gw_pose *before = app_poses(edit->base, snapshot);
     gw_pose *poses = malloc(((size_t)scene->object_count + 1) * sizeof *poses);
-    for (int i = 0; before && poses && i < scene->object_count; i++) {
+    free(edit->placed);
+    edit->placed = calloc((size_t)scene->object_count + 1, sizeof *edit->placed);
+    bool memory = before && poses && edit->placed;
+    for (int i = 0; memory && i < scene->object_count; i++) {
         const gw_object *object = &scene->objects[i];
         int old = gw_scene_object(base, object->id);
         if (old < 0 && base->object_count == scene->object_count)
@@ -67,8 +72,10 @@ static gw_pose *poses_now(app_edit *edit, const gw_snapshot *snapshot)
             poses[i] = before[old];
         else if (held(scene, object->id))
             edit->go_to_layout = true;
+        else
+            edit->placed[i] = true;
     }
-    if (!before) {
+    if (!memory) {
         free(poses);
         poses = NULL;
     }

@@ -83,15 +83,17 @@ static bool open_slots(const app_slots *old, const gw_scene *base, const gw_scen
     return true;
 }
 
-static gw_scenario *build(const app_document *document, const app_slots *slots, bool go_to_layout,
-                          gw_error *error)
+/* `edit`: whose document it is, NULL for a fresh start. */
+static gw_scenario *build(const app_document *document, const app_slots *slots,
+                          const app_edit *edit, gw_error *error)
 {
     gw_scenario_def def = {.scene = document->scene,
                            .layout = document->layout,
                            .slots = slots->slot,
                            .slot_count = slots->count,
                            .revision = document->revision,
-                           .go_to_layout = go_to_layout};
+                           .go_to_layout = edit && edit->go_to_layout,
+                           .placed = edit ? edit->placed : NULL};
     return gw_scenario_create(&def, error);
 }
 
@@ -100,7 +102,7 @@ bool app_start_loop(gw_app *app, app_document *document, gw_error *error)
     app_slots slots, none = {0};
     if (!open_slots(&none, NULL, document->scene, &slots, error))
         return false;
-    gw_scenario *scenario = build(document, &slots, false, error);
+    gw_scenario *scenario = build(document, &slots, NULL, error);
     gw_loop *loop = NULL;
     if (scenario) {
         gw_loop_def def = gw_loop_def_default();
@@ -204,7 +206,7 @@ static bool send_scenario(app_edit *edit, gw_error *error)
     app_slots slots;
     if (!open_slots(&app->slots, edit->base->scene, document->scene, &slots, error))
         return false;
-    gw_scenario *scenario = build(document, &slots, edit->go_to_layout, error);
+    gw_scenario *scenario = build(document, &slots, edit, error);
     gw_command command = {
         .kind = GW_COMMAND_SCENARIO, .tag = document->revision, .scenario = scenario};
     if (!scenario || !app_send_command(app, &command, error)) {

@@ -107,15 +107,21 @@ static bool about_tool(gw_event_kind kind)
            kind == GW_EVENT_LEFT_BEHIND || kind == GW_EVENT_WITHHELD;
 }
 
+static const char *object_of(const gw_event *event, const gw_scene *scene)
+{
+    if (event->tool >= 0 && event->tool < scene->tool_count)
+        return gw_tool_holds(&scene->tools[event->tool]);
+    bool named = event->tool < 0 && event->object >= 0 && event->object < scene->object_count;
+    return named ? scene->objects[event->object].id : "the tool";
+}
+
 /* Writes down an event that stands for `counted` of its kind. */
 static void log_event(gw_app *app, const gw_event *event, unsigned counted,
                       const app_document *document)
 {
     const kind_words *words = &words_of[event->kind];
     const gw_scene *scene = document->scene;
-    const char *object = event->tool >= 0 && event->tool < scene->tool_count
-                             ? gw_tool_holds(&scene->tools[event->tool])
-                             : "the tool";
+    const char *object = object_of(event, scene);
     char message[256];
     if (event->kind == GW_EVENT_STATE)
         snprintf(message, sizeof message, "The simulation is %s.", state_name(event->state));
@@ -134,8 +140,10 @@ static void log_event(gw_app *app, const gw_event *event, unsigned counted,
                             json_integer((json_int_t)(event->tag ? event->tag : event->revision)));
     if (event->kind == GW_EVENT_STATE)
         json_object_set_new(json, "state", json_string(state_name(event->state)));
-    if (about_tool(event->kind))
+    if (about_tool(event->kind) && event->tool >= 0)
         json_object_set_new(json, "tool", json_integer(event->tool));
+    else if (about_tool(event->kind))
+        json_object_set_new(json, "object", json_string(object));
     if (event->kind == GW_EVENT_OVERRUN)
         json_object_set_new(json, "over_us", json_real(event->value));
     if (event->kind == GW_EVENT_WITHHELD)

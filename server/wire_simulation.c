@@ -36,13 +36,13 @@ static json_t *wrench_json(const gw_wrench *w)
     return json_pack("{so so}", "force", vector(w->f), "torque", vector(w->t));
 }
 
-/* The ids of the walls that touch. */
-static json_t *walls_json(const gw_scene *scene, const gw_tool_state *t)
+/* The ids of the walls of an object that touch: bit i, wall i. */
+static json_t *walls_json(const gw_scene *scene, int object, uint64_t touching)
 {
     json_t *walls = json_array();
-    bool object = t->object >= 0 && t->object < scene->object_count;
-    for (int i = 0; i < GW_MAX_WALLS && object; i++) {
-        int constraint = t->walls >> i & 1 ? gw_scene_wall(scene, t->object, i) : -1;
+    bool known = object >= 0 && object < scene->object_count;
+    for (int i = 0; i < GW_MAX_WALLS && known; i++) {
+        int constraint = touching >> i & 1 ? gw_scene_wall(scene, object, i) : -1;
         if (constraint >= 0)
             json_array_append_new(walls, json_string(scene->constraints[constraint].id));
     }
@@ -98,7 +98,7 @@ json_t *wire_tool_state(const gw_scene *scene, int index, const gw_tool_state *t
         wire_add(tool, "object", json_string(tool_of->object));
     }
     wire_add(tool, "contact", wrench_json(&t->contact));
-    wire_add(tool, "walls", walls_json(scene, t));
+    wire_add(tool, "walls", walls_json(scene, t->object, t->walls));
     wire_add(tool, "penetration", json_real(shown(t->depth)));
     wire_add(tool, "guided", json_boolean(t->guide.active));
     if (tool_of->control != GW_CONTROL_ADMITTANCE)
@@ -185,6 +185,21 @@ json_t *wire_joints(const gw_scene *scene, int index, const gw_snapshot *s)
     return json_pack("{so so}", "positions", positions, "velocities", velocities);
 }
 
+/* Free objects that constraints guide. */
+static json_t *bodies_json(const gw_scene *scene, const gw_snapshot *s)
+{
+    json_t *list = json_array();
+    for (int i = 0; i < s->free_count; i++) {
+        const gw_free_body *b = &s->free[i];
+        if (b->guided && b->object < scene->object_count)
+            json_array_append_new(
+                list, json_pack("{ss so so so}", "object", scene->objects[b->object].id, "twist",
+                                twist_json(&b->twist), "constraint", wrench_json(&b->constraint),
+                                "walls", walls_json(scene, b->object, b->walls)));
+    }
+    return list;
+}
+
 static void add_mechanisms(json_t *simulation, const gw_scene *scene, const gw_snapshot *s,
                            int rate)
 {
@@ -195,6 +210,7 @@ static void add_mechanisms(json_t *simulation, const gw_scene *scene, const gw_s
         json_array_append_new(list, mechanism);
     }
     wire_add(simulation, "mechanisms", list);
+    wire_add(simulation, "bodies", bodies_json(scene, s));
     wire_add(simulation, "contacts", wire_contacts(scene, s));
     wire_add(simulation, "contact", wire_contact_figures(&s->contact));
     wire_add(simulation, "hits", hits_json(scene, s, rate));

@@ -128,10 +128,9 @@ void gw_hold_clutch(gw_hold *hold);
 /* Where the held object is shown. */
 gw_pose gw_hold_object(const gw_hold *hold);
 
-/* Geometry that it stands on has moved: goes over to the same branch of the moved constraints, at
- * its nearest pose; the energy that this takes is booked. False where that branch is gone: then it
- * stays on the former set. After gw_hold_sense(), before gw_hold_step(). */
-bool gw_hold_move_set(gw_hold *hold, const gw_constraint *constraints, int count);
+/* Where geometry that it stands on has moved: goes over to its moved set (moved_set.h); the energy
+ * that this takes is booked. False where its branch is gone. Between sense and open. */
+bool gw_hold_move_set(gw_hold *hold, gw_network *network);
 
 /* Takes the step back: where it would have gone cannot be followed. */
 void gw_hold_undo(gw_hold *hold);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "rt/loop/contact.h"
+#include "rt/loop/moved_set.h"
 
 #define TRAVEL_ACCELERATION 10.0 /* m/s^2 in a travel's ramps */
 #define HAND_FORCE_RATE     45.0 /* N/s: 0.05 N per ms with a margin for rounding off */
@@ -240,20 +241,16 @@ void gw_hold_undo(gw_hold *hold)
 
 /* ---- geometry that moves -------------------------------------------------------------------- */
 
-bool gw_hold_move_set(gw_hold *hold, const gw_constraint *constraints, int count)
+bool gw_hold_move_set(gw_hold *hold, gw_network *network)
 {
-    gw_guided *body = &hold->body;
-    gw_problem problem = {body->pose, body->def.length, count, constraints};
-    gw_branch before = {.set = body->def.set, .nearest = body->pose}, after;
-    gw_twist twist = body->twist;
     double kinetic, potential, now, level;
-    memcpy(before.id, hold->tool->branch, sizeof before.id);
-    if (!gw_solve_branch(&problem, &before, &after))
-        return false;
+    if (hold->chain)
+        return true;
     gw_hold_energy(hold, &kinetic, &potential);
-    body->def.set = after.set;
-    gw_guided_init(body, &body->def, &after.nearest);
-    gw_guided_set_twist(body, &twist);
+    gw_set_moved moved =
+        gw_set_follow(network, hold->tool->object, hold->tool->branch, &hold->body);
+    if (moved != GW_SET_MOVED)
+        return moved != GW_SET_GONE;
     gw_hold_energy(hold, &now, &level);
     hold->edits += now + level - kinetic - potential;
     return true;

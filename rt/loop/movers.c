@@ -35,11 +35,7 @@ void gw_movers_reset(gw_movers *m)
 {
     for (int i = 0; i < m->chain_count; i++)
         start_chain(m, i, m->chains[i].q0, m->chains[i].v0);
-    for (int i = 0; i < m->free_count; i++) {
-        gw_moving_body *b = &m->bodies[i];
-        gw_guided_init(&b->body, &b->def, &b->pose);
-        gw_guided_set_twist(&b->body, &b->twist);
-    }
+    gw_bodies_reset(m);
     m->dissipated = m->motors = m->edits = 0;
     m->contact = (gw_contact_figures){0};
     m->last = (gw_world_step){0};
@@ -56,17 +52,6 @@ static void carry_chain(gw_movers *m, int index, const gw_movers *old)
         const gw_moving_chain *was = &old->chains[i];
         if (strcmp(was->id, c->id) == 0 && was->def.count == c->def.count)
             start_chain(m, index, was->chain.q, was->chain.v);
-    }
-}
-
-static void carry_body(gw_moving_body *b, const gw_movers *old)
-{
-    for (int i = 0; i < old->free_count; i++) {
-        const gw_moving_body *was = &old->bodies[i];
-        if (strcmp(was->id, b->id) != 0)
-            continue;
-        gw_guided_init(&b->body, &b->def, &was->body.pose);
-        gw_guided_set_twist(&b->body, &was->body.twist);
     }
 }
 
@@ -90,8 +75,7 @@ void gw_movers_carry(gw_movers *m, const gw_movers *old)
 {
     for (int i = 0; i < m->chain_count; i++)
         carry_chain(m, i, old);
-    for (int i = 0; i < m->free_count; i++)
-        carry_body(&m->bodies[i], old);
+    gw_bodies_carry(m, old);
     m->contact = old->contact;
     m->contact.spring = 0;
     m->contact.touching = 0;
@@ -258,11 +242,13 @@ static void brake(gw_movers *m, double dt)
 void gw_movers_step(gw_movers *m, double dt)
 {
     brake(m, dt);
+    gw_bodies_open(m, dt);
     if (m->world)
         step_together(m, dt);
     else
         step_apart(m, dt);
     book(m);
+    gw_bodies_close(m);
 }
 
 bool gw_movers_touched(const gw_movers *m, int tool)
@@ -310,7 +296,7 @@ void gw_movers_account(const gw_movers *m, gw_energy *e)
         e->kinetic += kinetic;
         e->potential += potential;
     }
-    e->potential += m->contact.spring;
+    e->potential += m->contact.spring + gw_bodies_spring(m);
     e->dissipated += m->dissipated;
     e->motors += m->motors;
     e->edits += m->edits;
@@ -364,11 +350,7 @@ static void remember_hits(gw_snapshot *s)
 void gw_movers_publish(const gw_movers *m, gw_snapshot *s)
 {
     show_chains(m, s);
-    s->free_count = m->free_count;
-    for (int i = 0; i < m->free_count; i++) {
-        const gw_moving_body *b = &m->bodies[i];
-        s->free[i] = (gw_free_body){b->object, b->body.pose, b->body.twist};
-    }
+    gw_bodies_publish(m, s);
     show_contacts(m, s);
     remember_hits(s);
 }

@@ -19,6 +19,7 @@ typedef struct gw_movers_def {
     int tool_count;
     const int *objects;    /* held by each tool, or -1 */
     const int *mechanisms; /* or held by it, or -1 */
+    const bool *placed;    /* by object: an edit says where it is; NULL: none */
     int rate;              /* steps a second */
 } gw_movers_def;
 
@@ -39,6 +40,10 @@ void gw_movers_motor(gw_movers *movers, int mechanism, int joint, const gw_motor
 /* The mover of tool `index`: the caller sets model (of an object; a chain's is there), hand, still
  * before the step and reads the rest after it. */
 gw_mover *gw_movers_of_tool(gw_movers *movers, int index);
+
+/* Geometry has moved: free bodies that stand on it go over to their moved sets, which is booked as
+ * an edit's. The object of one whose branch is gone, -1 where all have theirs. */
+int gw_movers_move_sets(gw_movers *movers, gw_network *network);
 
 /* An object that no model moves is there now (a follower, moved geometry); `dt` since it was told
  * last, 0: it does not move. */

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- mechanisms and free bodies ------------------------------------------------------------- */
+/* ---- mechanisms ------------------------------------------------------------------------------ */
 
 /* What the loop cannot do without of a mechanism. */
 static void build_chain(const gw_movers_def *def, int index, gw_moving_chain *c)
@@ -31,36 +31,6 @@ static void build_chain(const gw_movers_def *def, int index, gw_moving_chain *c)
         c->def.link_from_held = def->scene->tools[t].at;
         c->resisted = def->scene->tools[t].rendering.resisted;
     }
-}
-
-static bool is_held(const gw_movers_def *def, int object)
-{
-    for (int t = 0; t < def->tool_count; t++)
-        if (def->objects[t] == object)
-            return true;
-    return false;
-}
-
-/* A free body that no tool holds: all of SE(3), its frame at its centre of mass' body. */
-static bool moves_freely(const gw_movers_def *def, int object)
-{
-    return def->scene->objects[object].free && !is_held(def, object);
-}
-
-static void build_free(const gw_movers_def *def, int object, gw_moving_body *b)
-{
-    const gw_object *from = &def->scene->objects[object];
-    memcpy(b->id, from->id, sizeof b->id);
-    b->object = object;
-    b->def = (gw_guided_def){.set = gw_submanifold_free(),
-                             .mass = gw_object_mass(from),
-                             .gravity = def->scene->gravity,
-                             .damping_linear = from->body.damping_linear,
-                             .damping_angular = from->body.damping_angular,
-                             .body_from_held = gw_pose_identity(),
-                             .length = gw_object_length(from)};
-    b->pose = def->layout->poses[object];
-    b->twist = (gw_twist){from->velocity, from->spin};
 }
 
 /* ---- who is whose mover --------------------------------------------------------------------- */
@@ -88,15 +58,11 @@ static void number_movers(gw_movers *m, const gw_movers_def *def)
 
 static bool fill(gw_movers *m, const gw_movers_def *def)
 {
-    int free_count = 0;
-    for (int i = 0; i < def->scene->object_count; i++)
-        free_count += moves_freely(def, i);
     m->tool_count = def->tool_count;
     m->object_count = def->scene->object_count;
     m->chain_count = def->scene->mechanism_count;
     m->chains = calloc((size_t)m->chain_count + 1, sizeof *m->chains);
-    m->bodies = calloc((size_t)free_count + 1, sizeof *m->bodies);
-    if (!m->chains || !m->bodies)
+    if (!m->chains || !gw_bodies_create(m, def))
         return false;
     m->body_count = m->object_count;
     for (int i = 0; i < m->chain_count; i++) {
@@ -104,9 +70,6 @@ static bool fill(gw_movers *m, const gw_movers_def *def)
         m->chains[i].body = m->body_count;
         m->body_count += m->chains[i].def.count;
     }
-    for (int i = 0; i < def->scene->object_count && m->free_count < GW_MAX_FREE; i++)
-        if (moves_freely(def, i))
-            build_free(def, i, &m->bodies[m->free_count++]);
     number_movers(m, def);
     return true;
 }
@@ -166,7 +129,7 @@ void gw_movers_destroy(gw_movers *m)
         return;
     gw_movers_drop_contacts(m);
     gw_locals_destroy(m->locals);
-    free(m->bodies);
+    gw_bodies_destroy(m);
     free(m->chains);
     free(m);
 }

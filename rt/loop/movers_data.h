@@ -5,6 +5,7 @@
 #define GW_LOOP_MOVERS_DATA_H
 
 #include "rt/loop/movers.h"
+#include "rt/loop/walls.h"
 #include "rt/model/guided.h"
 
 typedef struct gw_moving_chain {
@@ -18,12 +19,24 @@ typedef struct gw_moving_chain {
     double owed;              /* what looks brought and motion has not paid back yet (J) */
 } gw_moving_chain;
 
+/* One-sided distances of a free body. */
+typedef struct gw_body_walls {
+    gw_walls state;
+    double before, spring; /* all its energy, and what of it springs held, before the step (J) */
+    int count;
+    gw_wall wall[GW_MAX_WALLS];
+} gw_body_walls;
+
+/* A free body on the set that its constraints leave it. */
 typedef struct gw_moving_body {
     char id[GW_MAX_ID + 1];
-    int object; /* and body */
+    int object;      /* and body */
+    char branch[16]; /* id of its set; empty: nothing guides it */
     gw_guided_def def;
     gw_pose pose;
-    gw_twist twist; /* of the origin */
+    gw_twist twist;       /* of the origin */
+    bool placed;          /* by an edit: it does not go on from where it was */
+    gw_body_walls *walls; /* owned; NULL where it has none */
     gw_guided body;
 } gw_moving_body;
 
@@ -57,6 +70,26 @@ struct gw_movers {
     bool was_jammed, jammed;
     double was_strained, strained; /* the most of all chains */
 };
+
+/* ---- free bodies: movers_bodies.c ------------------------------------------------------------ */
+
+/* One for each object that is free and not held; false: memory. Not RT safe. */
+bool gw_bodies_create(gw_movers *movers, const gw_movers_def *def);
+void gw_bodies_destroy(gw_movers *movers);
+
+void gw_bodies_reset(gw_movers *movers);
+void gw_bodies_carry(gw_movers *movers, const gw_movers *old);
+
+/* Before and after a step: their walls. */
+void gw_bodies_open(gw_movers *movers, double dt);
+void gw_bodies_close(gw_movers *movers);
+
+/* What their walls' springs hold (J). */
+double gw_bodies_spring(const gw_movers *movers);
+
+void gw_bodies_publish(const gw_movers *movers, gw_snapshot *snapshot);
+
+/* ---- the rest -------------------------------------------------------------------------------- */
 
 /* Between two looks of the world's thread (s). */
 double gw_movers_period(const gw_movers_def *def);

@@ -24,6 +24,12 @@ void gw_network_hold(gw_network *n, int object, const gw_pose *world_from_object
     n->poses[object] = *world_from_object;
 }
 
+/* A held or a free object: where it is, its model says. */
+static bool has_model(const gw_group *u)
+{
+    return u->follow == GW_HELD || u->follow == GW_ROAMS;
+}
+
 /* ---- one unit -------------------------------------------------------------------------------- */
 
 static bool resolve(gw_network *n, gw_group *u)
@@ -62,7 +68,7 @@ static void save(gw_network *n)
 static void restore(gw_network *n)
 {
     for (int i = 0; i < n->unit_count; i++)
-        for (int k = 0; k < n->units[i].cluster.count && n->units[i].follow != GW_HELD; k++) {
+        for (int k = 0; k < n->units[i].cluster.count && !has_model(&n->units[i]); k++) {
             int object = n->units[i].cluster.bodies[k];
             n->poses[object] = n->saved[object];
         }
@@ -274,14 +280,14 @@ void gw_network_move(gw_network *n, const gw_moved_geometry *m, uint64_t tick, i
     w->since = tick + 1; /* 0 stands for never */
 }
 
-/* ---- held objects ------------------------------------------------------------------------------
+/* ---- objects with a model ---------------------------------------------------------------------
  */
 
 int gw_network_problem(gw_network *n, int object, gw_constraint *constraints)
 {
     gw_group *u = NULL;
     for (int i = 0; i < n->unit_count && !u; i++)
-        if (n->units[i].follow == GW_HELD && n->units[i].cluster.bodies[0] == object)
+        if (has_model(&n->units[i]) && n->units[i].cluster.bodies[0] == object)
             u = &n->units[i];
     if (!u || !u->stale)
         return -1;

@@ -101,7 +101,7 @@ static void make_units(gw_network *n, const gw_placement **ordered, int count)
                         (p->follow == GW_RESOLVED || p->follow == GW_STAYS);
         if (together && last->cluster.count < GW_MAX_CLUSTER)
             last->cluster.bodies[last->cluster.count++] = p->object;
-        else if (p->count > 0 || p->follow != GW_STAYS)
+        else if (p->count > 0 || (p->follow != GW_STAYS && p->follow != GW_ROAMS))
             add_unit(n, p);
     }
 }

@@ -169,6 +169,7 @@ static bool build_movers(const gw_scenario_def *def, gw_scenario *s, gw_error *e
                             .tool_count = s->tool_count,
                             .objects = objects,
                             .mechanisms = mechanisms,
+                            .placed = def->placed,
                             .rate = s->rate * s->substeps};
     s->movers = gw_movers_create(&movers, error);
     return s->movers;

@@ -38,6 +38,9 @@ typedef struct gw_scenario_def {
     /* While running, a held object travels to the nearest pose of its new set from where the hand
      * has it. Set: it travels to the layout's pose instead (sliders, a branch by name). */
     bool go_to_layout;
+    /* By object: an edit says where it is now. A free one goes on from there, with the scene's
+     * velocity; NULL: none. */
+    const bool *placed;
     /* Bounds of a travel; 0: 0.25 m/s and 1 rad/s. */
     double travel_speed, travel_spin;
 } gw_scenario_def;

@@ -145,19 +145,18 @@ static void tick_figures(gw_simulation *s)
     gw_simulation_account(s, &out->energy);
 }
 
-/* Geometry goes on its way; held objects that stand on it go over to their moved sets. */
+/* Geometry goes on its way; held and free objects that stand on it go over to their moved sets. */
 static void move_geometry(gw_simulation *s)
 {
-    gw_constraint constraints[GW_MAX_PROBLEM];
     gw_network *network = s->scenario->network;
     if (!gw_network_advance(network))
         return;
-    for (int i = 0; i < s->scenario->tool_count; i++) {
-        gw_hold *hold = &s->holds[i];
-        int count = hold->chain ? -1 : gw_network_problem(network, hold->tool->object, constraints);
-        if (count >= 0 && !gw_hold_move_set(hold, constraints, count))
+    for (int i = 0; i < s->scenario->tool_count; i++)
+        if (!gw_hold_move_set(&s->holds[i], network))
             gw_simulation_emit(s, (gw_event){.kind = GW_EVENT_LEFT_BEHIND, .tool = i});
-    }
+    int left = gw_movers_move_sets(s->scenario->movers, network);
+    if (left >= 0)
+        gw_simulation_emit(s, (gw_event){.kind = GW_EVENT_LEFT_BEHIND, .tool = -1, .object = left});
 }
 
 /* After the tools' step: what follows them, or back with the step where that cannot. */

@@ -153,7 +153,10 @@ typedef struct gw_hit_shown {
 typedef struct gw_free_body {
     int object;
     gw_pose pose;
-    gw_twist twist; /* of the object's origin */
+    gw_twist twist;       /* of the object's origin */
+    gw_wrench constraint; /* lambda of the last step, at the object's origin, world axes */
+    bool guided;          /* by constraints to fixed objects */
+    uint64_t walls;       /* bit i: wall i of the object touches (gw_scene_wall()) */
 } gw_free_body;
 
 /* Sums since tick 0, and the newest numbers, of the world's contacts. */
@@ -219,7 +222,8 @@ typedef enum gw_event_kind {
                        the newest */
     GW_EVENT_BOUND, /* what follows can go no farther: the hands were stopped */
     GW_EVENT_SINGULAR,    /* the tool passes a point where more than one way leads on; tool */
-    GW_EVENT_LEFT_BEHIND, /* moved geometry took the branch away from under the tool; tool */
+    GW_EVENT_LEFT_BEHIND, /* moved geometry took the branch away from under the tool, or a free
+                             object; tool, object */
     GW_EVENT_JAMMED,      /* a contact stands where its body cannot move along the normal */
     GW_EVENT_WITHHELD,    /* the device's limits dropped an impulse; tool, value: N s */
     GW_EVENT_STRAINED     /* a mechanism outran its local model, or that is too old; value: how far
@@ -231,7 +235,8 @@ typedef struct gw_event {
     uint64_t tick;
     uint64_t tag;
     uint64_t revision;
-    int tool;
+    int tool;   /* -1: it is about `object` */
+    int object; /* a free one */
     gw_run_state state;
     gw_guide_outcome outcome;
     double value;

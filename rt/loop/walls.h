@@ -1,5 +1,5 @@
 /*
- * Walls: one-sided distances at the held object (framework IV-C.3, inequality constraints).
+ * Walls: one-sided distances at a held or a free object (framework IV-C.3, inequalities).
  *
  * With h the row of the distance and `sign` its forbidden side, depth = sign h is how far the
  * object is beyond. Where depth exceeds `slack`, a spring with damping pushes back along the row's
@@ -7,7 +7,7 @@
  *
  *   F = max(0, k (depth - slack) + d depth-dot),    wrench on the body = -sign A^T F
  *
- * What is built is part of a scenario; what changes belongs to one tool. On the loop's thread, RT
+ * What is built is part of a scenario; what changes belongs to one body. On the loop's thread, RT
  * safe, but for gw_walls_build().
  */
 #ifndef GW_LOOP_WALLS_H
@@ -27,7 +27,7 @@ typedef struct gw_wall {
  * GW_MAX_WALLS, returns how many. Outside the loop. */
 int gw_walls_build(const gw_scene *scene, const gw_pose *poses, int object, gw_wall *walls);
 
-/* The walls of one tool, and what they remember from tick to tick. */
+/* The walls of one body, and what they remember from tick to tick. */
 typedef struct gw_walls {
     int count;
     const gw_wall *wall;                                   /* of the scenario */

@@ -222,7 +222,7 @@ static bool check_body(const gw_body *b, int index, gw_error *error)
     return true;
 }
 
-/* What moves by itself cannot be where constraints want it. */
+/* Weight, contacts and its velocity move it, along what its constraints leave. */
 static bool check_free(const gw_scene *s, int index, gw_error *error)
 {
     const gw_object *o = &s->objects[index];
@@ -232,12 +232,6 @@ static bool check_free(const gw_scene *s, int index, gw_error *error)
         return gw_scene_bad(
             error, "objects", index, "/free",
             "\"%s\" is fixed: a free object moves by its weight and what touches it", o->id);
-    for (int i = 0; i < s->constraint_count; i++) {
-        const gw_scene_constraint *c = &s->constraints[i];
-        if (strcmp(c->a.object, o->id) == 0 || strcmp(c->b.object, o->id) == 0)
-            return gw_scene_bad(error, "objects", index, "/free",
-                                "constraint %s holds \"%s\": a free object has none", c->id, o->id);
-    }
     int before = 0;
     for (int i = 0; i < index; i++)
         before += s->objects[i].free;
@@ -247,7 +241,7 @@ static bool check_free(const gw_scene *s, int index, gw_error *error)
         return gw_fail(error, GW_TOO_LARGE, where, "a scene has at most %d free objects",
                        GW_MAX_FREE);
     }
-    return true;
+    return gw_scene_check_walls(s, o->id, error);
 }
 
 static bool check_object(const gw_scene *s, int index, gw_error *error)
@@ -342,6 +336,32 @@ static bool check_bound(const gw_scene_constraint *c, const gw_element *a, const
         gw_element_kind_name(a->kind), gw_element_kind_name(b->kind));
 }
 
+/* A free object is guided by what stands. What else moves would have to be moved along with it:
+ * that is a mechanism with closed loops. */
+static bool check_free_joint(const gw_scene *s, const gw_object *a, const gw_object *b, int index,
+                             gw_error *error)
+{
+    const gw_object *free = a->free ? a : b, *other = a->free ? b : a;
+    bool held = false;
+    char where[64];
+    if (!free->free || other->fixed)
+        return true;
+    for (int i = 0; i < s->tool_count; i++)
+        held = held || strcmp(s->tools[i].object, other->id) == 0;
+    snprintf(where, sizeof where, "/constraints/%d/%c", index, other == a ? 'a' : 'b');
+    if (other->free)
+        return gw_fail(error, GW_NOT_YET, where,
+                       "\"%s\" and \"%s\" are both free: a free object is joined to fixed ones "
+                       "only, bodies joined to one another are a mechanism's links",
+                       free->id, other->id);
+    return gw_fail(error, GW_NOT_YET, where,
+                   held ? "a tool holds \"%s\" and \"%s\" is free: a free object is joined to "
+                          "fixed ones only; without \"free\" it follows the hand"
+                        : "\"%s\" may move and \"%s\" is free: a free object is joined to fixed "
+                          "ones only; make the first fixed, or the second not free",
+                   other->id, free->id);
+}
+
 static bool check_constraint(const gw_scene *s, const gw_scene_constraint *c, int index,
                              gw_error *error)
 {
@@ -359,6 +379,8 @@ static bool check_constraint(const gw_scene *s, const gw_scene_constraint *c, in
     if (s->objects[ia].fixed && s->objects[ib].fixed)
         return gw_scene_bad(error, "constraints", index, "/a",
                             "both objects are fixed: one must move");
+    if (!check_free_joint(s, &s->objects[ia], &s->objects[ib], index, error))
+        return false;
     return check_value(c, &a, &b, index, error) && check_bound(c, &a, &b, index, error);
 }
 

@@ -9,17 +9,16 @@
 
 #define MASS_KNOWN_MAX 10 /* of what it is: beyond, control is unstable whatever else it does */
 
-/* More walls at one held object than a tick looks at. */
-static bool check_walls(const gw_scene *s, const gw_tool *t, gw_error *error)
+bool gw_scene_check_walls(const gw_scene *s, const char *object, gw_error *error)
 {
     int count = 0;
     for (int i = 0; i < s->constraint_count; i++) {
         const gw_scene_constraint *c = &s->constraints[i];
         count += c->bound != GW_BOUND_EQUAL && c->enabled &&
-                 (strcmp(c->a.object, t->object) == 0 || strcmp(c->b.object, t->object) == 0);
+                 (strcmp(c->a.object, object) == 0 || strcmp(c->b.object, object) == 0);
         if (count > GW_MAX_WALLS)
             return gw_fail(error, GW_TOO_LARGE, "/constraints",
-                           "\"%s\" has more than %d one-sided distances", t->object, GW_MAX_WALLS);
+                           "\"%s\" has more than %d one-sided distances", object, GW_MAX_WALLS);
     }
     return true;
 }
@@ -39,7 +38,7 @@ static bool check_held_object(const gw_scene *s, const gw_tool *t, int index, gw
         return gw_scene_bad(error, "tools", index, "/object",
                             "\"%s\" is free: a tool holds an object that does not move by itself",
                             t->object);
-    return check_walls(s, t, error);
+    return gw_scene_check_walls(s, t->object, error);
 }
 
 static bool check_held_link(const gw_scene *s, const gw_tool *t, int index, gw_error *error)

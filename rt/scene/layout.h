@@ -17,10 +17,11 @@
 
 /* What an object does while hands move. */
 typedef enum gw_follow {
-    GW_STAYS,   /* nothing that it is joined to moves */
-    GW_HELD,    /* a tool moves it */
-    GW_CARRIED, /* all that it is joined to moves as one: it moves along */
-    GW_RESOLVED /* its constraints are solved again as its surroundings move */
+    GW_STAYS,    /* nothing that it is joined to moves */
+    GW_HELD,     /* a tool moves it */
+    GW_CARRIED,  /* all that it is joined to moves as one: it moves along */
+    GW_RESOLVED, /* its constraints are solved again as its surroundings move */
+    GW_ROAMS     /* a free object: it moves by itself along what its constraints leave */
 } gw_follow;
 
 /* The solved positioning problem of one moving object. Allocated only as far as its last branch:

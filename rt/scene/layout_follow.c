@@ -201,7 +201,8 @@ bool gw_layout_move_with(gw_layout_work *w, gw_placement *const *p, int count)
     if (by == -2)
         return resolve(w, free_ones, free_count);
     for (int i = 0; i < free_count; i++) {
-        free_ones[i]->follow = by >= 0 ? GW_CARRIED : GW_STAYS;
+        bool roams = w->scene->objects[free_ones[i]->object].free;
+        free_ones[i]->follow = by >= 0 ? GW_CARRIED : roams ? GW_ROAMS : GW_STAYS;
         free_ones[i]->carrier = by;
         w->carrier[free_ones[i]->object] = by;
         if (by >= 0)

@@ -37,7 +37,7 @@ typedef struct gw_object {
     gw_shape shape;
     gw_pose pose; /* world_from_object as the scene says it */
     bool fixed;
-    bool free; /* a rigid body of the world: weight, contacts and its velocity move it */
+    bool free; /* weight, contacts and its velocity move it, along what fixed objects leave */
     char material[GW_MAX_ID + 1]; /* empty: the default one */
     gw_body body;
     gw_vec3 velocity, spin; /* initial twist of the frame's origin, world axes (m/s, rad/s) */

@@ -73,14 +73,14 @@ static void judge_tick(felt *f, const gw_snapshot *was, const gw_snapshot *s)
 static void enclosure(const char *name, bool local, felt *f)
 {
     static gw_snapshot was;
-    bundled b;
+    running b;
     gw_scene *scene = bundled_scene(name);
     scene->contact.local = local;
     *f = (felt){0};
-    bundled_open(&b, scene);
-    was = *bundled_tick(&b);
+    running_open(&b, scene);
+    was = *running_tick(&b);
     for (int i = 1; i < TICKS; i++) {
-        const gw_snapshot *s = bundled_tick(&b);
+        const gw_snapshot *s = running_tick(&b);
         judge_tick(f, &was, s);
         was = *s;
     }
@@ -89,7 +89,7 @@ static void enclosure(const char *name, bool local, felt *f)
                   "%.0f N, else %.1f N (median), %.1f N (95 %%); books %.1g J\n",
                   name, local ? " (local)" : "", f->collisions, f->taken, f->peak, f->impulse,
                   f->quasi[f->quasi_count / 2], f->quasi[f->quasi_count * 95 / 100], f->books);
-    bundled_close(&b);
+    running_close(&b);
 }
 
 static felt plastic, elastic;
@@ -150,12 +150,12 @@ static void collisions_on_a_local_model_take_energy_too(void **state)
 static void a_cradle_passes_its_swing_on(void **state)
 {
     (void)state;
-    bundled b;
+    running b;
     double first = 0, last = 0, worst = 0, squeezed = 0;
     double between = 0; /* the most that the three in the middle swing, while an end one does */
-    bundled_open(&b, bundled_scene("cradle"));
+    running_open(&b, bundled_scene("cradle"));
     for (int i = 0; i < 9500; i++) { /* 0.91 s a swing */
-        const gw_snapshot *s = bundled_tick(&b);
+        const gw_snapshot *s = running_tick(&b);
         const gw_energy *e = &s->energy;
         first = fmax(first, s->q[0]);
         last = fmax(last, -s->q[4]);
@@ -174,7 +174,7 @@ static void a_cradle_passes_its_swing_on(void **state)
     assert_true(between <= 1e-3);
     assert_true(squeezed <= 1e-6);
     assert_true(worst <= 1e-9);
-    bundled_close(&b);
+    running_close(&b);
 }
 
 /* Apexes after the first bounces: 0.3 m e^(2n) over the floor. */
@@ -182,12 +182,12 @@ static void balls_bounce_as_high_as_restitution_says(void **state)
 {
     (void)state;
     const double e[4] = {1, 0.8, 0.5, 0};
-    bundled b;
+    running b;
     double apex[4][2] = {{0}}, down[4] = {-1, -1, -1, -1};
     int bounces[4] = {0};
-    bundled_open(&b, bundled_scene("bouncing-ball"));
+    running_open(&b, bundled_scene("bouncing-ball"));
     for (int i = 0; i < 1100; i++) {
-        const gw_snapshot *s = bundled_tick(&b);
+        const gw_snapshot *s = running_tick(&b);
         assert_int_equal(s->free_count, 4);
         for (int k = 0; k < 4; k++) {
             double v = s->free[k].twist.v.z, z = s->free[k].pose.p.z - 0.03;
@@ -203,25 +203,25 @@ static void balls_bounce_as_high_as_restitution_says(void **state)
     assert_true(fabs(apex[1][1] - 0.3 * pow(0.8, 4)) <= 1e-6);
     assert_true(fabs(apex[2][1] - 0.3 * pow(0.5, 4)) <= 1e-6);
     assert_int_equal(bounces[3], 0);
-    bundled_close(&b);
+    running_close(&b);
 }
 
 static void blocks_slide_as_far_as_coulomb_says(void **state)
 {
     (void)state;
     const double mu[3] = {0.1, 0.2, 0.4};
-    bundled b;
+    running b;
     const gw_snapshot *s = NULL;
-    bundled_open(&b, bundled_scene("sliding-block"));
+    running_open(&b, bundled_scene("sliding-block"));
     for (int i = 0; i < 1500; i++)
-        s = bundled_tick(&b);
+        s = running_tick(&b);
     for (int k = 0; k < 3; k++) {
         double way = 1 / (2 * mu[k] * 9.81);
         print_message("block %d: %.6f of %.6f m\n", k + 1, s->free[k].pose.p.x, way);
         assert_true(fabs(s->free[k].pose.p.x - way) <= 2e-3 * way);
         assert_true(gw_norm(s->free[k].twist.v) <= 1e-4);
     }
-    bundled_close(&b);
+    running_close(&b);
 }
 
 int main(void)

@@ -320,6 +320,7 @@ export interface Simulation {
   energy?: { kinetic: number; potential: number; work_in: number; dissipated: number; motors?: number };
   tools: ToolState[];
   mechanisms?: { id: string; positions: number[]; velocities: number[] }[];
+  bodies?: { object: string; twist: { v: Vec3; w: Vec3 }; constraint: { force: Vec3; torque: Vec3 }; walls: string[] }[];
   contact?: ContactFigures;
   contacts?: Contact[];
   hits?: Hit[];

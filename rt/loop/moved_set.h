@@ -1,0 +1,21 @@
+/*
+ * A guided body, held or free, whose constraints' geometry has moved. On the loop's thread, RT
+ * safe.
+ */
+#ifndef GW_LOOP_MOVED_SET_H
+#define GW_LOOP_MOVED_SET_H
+
+#include "rt/loop/network.h"
+#include "rt/model/guided.h"
+
+typedef enum gw_set_moved {
+    GW_SET_STANDS, /* nothing that it is joined to has moved since the last call */
+    GW_SET_MOVED,
+    GW_SET_GONE /* the branch is no longer there: the body stays on the former set */
+} gw_set_moved;
+
+/* Goes over to the same branch (by its id) of the constraints of `object` as they are now, at its
+ * nearest pose, with what is left of its velocity. */
+gw_set_moved gw_set_follow(gw_network *network, int object, const char *branch, gw_guided *body);
+
+#endif

@@ -1,0 +1,215 @@
+/*
+ * Free bodies: rigid bodies that move by themselves, on the set that their constraints to fixed
+ * objects leave them. Built on a server thread, then on the loop's, RT safe but for create and
+ * destroy.
+ */
+#include "rt/loop/movers_data.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "rt/loop/moved_set.h"
+
+/* ---- building ------------------------------------------------------------------------------- */
+
+/* An object that a tool holds is the tool's, whatever else it may be. */
+static bool moves_freely(const gw_movers_def *def, int object)
+{
+    for (int t = 0; t < def->tool_count; t++)
+        if (def->objects[t] == object)
+            return false;
+    return def->scene->objects[object].free;
+}
+
+static gw_submanifold guide(const gw_movers_def *def, gw_moving_body *b)
+{
+    const gw_placement *p = gw_layout_of(def->layout, b->object);
+    if (!p || p->count == 0 || p->branch < 0)
+        return gw_submanifold_free();
+    const gw_branch *branch = &p->solution.branches[p->branch];
+    memcpy(b->branch, branch->id, sizeof b->branch);
+    return branch->set;
+}
+
+static bool build_walls(const gw_movers_def *def, gw_moving_body *b)
+{
+    if (gw_scene_wall(def->scene, b->object, 0) < 0)
+        return true;
+    b->walls = calloc(1, sizeof *b->walls);
+    if (!b->walls)
+        return false;
+    b->walls->count = gw_walls_build(def->scene, def->layout->poses, b->object, b->walls->wall);
+    return true;
+}
+
+static bool build_body(const gw_movers_def *def, int object, gw_moving_body *b)
+{
+    const gw_object *from = &def->scene->objects[object];
+    memcpy(b->id, from->id, sizeof b->id);
+    b->object = object;
+    b->def = (gw_guided_def){.set = guide(def, b),
+                             .mass = gw_object_mass(from),
+                             .gravity = def->scene->gravity,
+                             .damping_linear = from->body.damping_linear,
+                             .damping_angular = from->body.damping_angular,
+                             .body_from_held = gw_pose_identity(),
+                             .length = gw_object_length(from)};
+    b->pose = def->layout->poses[object];
+    b->twist = (gw_twist){from->velocity, from->spin};
+    b->placed = def->placed && def->placed[object];
+    return build_walls(def, b);
+}
+
+bool gw_bodies_create(gw_movers *m, const gw_movers_def *def)
+{
+    int count = 0;
+    for (int i = 0; i < def->scene->object_count; i++)
+        count += moves_freely(def, i);
+    m->bodies = calloc((size_t)count + 1, sizeof *m->bodies);
+    if (!m->bodies)
+        return false;
+    for (int i = 0; i < def->scene->object_count && m->free_count < GW_MAX_FREE; i++)
+        if (moves_freely(def, i) && !build_body(def, i, &m->bodies[m->free_count++]))
+            return false;
+    return true;
+}
+
+void gw_bodies_destroy(gw_movers *m)
+{
+    for (int i = 0; i < m->free_count; i++)
+        free(m->bodies[i].walls);
+    free(m->bodies);
+}
+
+/* ---- where they are -------------------------------------------------------------------------- */
+
+static gw_mover *mover_of(gw_movers *m, int index)
+{
+    return &m->mover[m->first_free + index];
+}
+
+void gw_bodies_reset(gw_movers *m)
+{
+    for (int i = 0; i < m->free_count; i++) {
+        gw_moving_body *b = &m->bodies[i];
+        gw_guided_init(&b->body, &b->def, &b->pose);
+        gw_guided_set_twist(&b->body, &b->twist);
+        mover_of(m, i)->step = (gw_step){.finite = true, .margin = 1};
+        if (b->walls)
+            gw_walls_switch(&b->walls->state, b->walls->wall, b->walls->count);
+    }
+}
+
+/* An edit that moves its set puts it there, where it is nearest: no hand would feel a way. */
+static void carry_body(gw_moving_body *b, const gw_moving_body *was)
+{
+    gw_pose to = was->body.pose;
+    if (b->branch[0])
+        gw_submanifold_nearest(&b->def.set, &was->body.pose, b->def.length, &to);
+    gw_guided_init(&b->body, &b->def, &to);
+    gw_guided_set_twist(&b->body, &was->body.twist);
+    if (!b->walls)
+        return;
+    b->walls->state = was->walls ? was->walls->state : (gw_walls){0};
+    gw_walls_switch(&b->walls->state, b->walls->wall, b->walls->count);
+}
+
+void gw_bodies_carry(gw_movers *m, const gw_movers *old)
+{
+    for (int i = 0; i < m->free_count; i++)
+        for (int k = 0; k < old->free_count && !m->bodies[i].placed; k++)
+            if (strcmp(old->bodies[k].id, m->bodies[i].id) == 0)
+                carry_body(&m->bodies[i], &old->bodies[k]);
+}
+
+static double energy_of(const gw_moving_body *b)
+{
+    double kinetic, potential;
+    gw_model_energy(&b->body.model, &kinetic, &potential);
+    return kinetic + potential;
+}
+
+static double spring_of(const gw_moving_body *b)
+{
+    return b->walls ? gw_walls_energy(&b->walls->state, &b->body.pose) : 0;
+}
+
+int gw_movers_move_sets(gw_movers *m, gw_network *network)
+{
+    int left = -1;
+    for (int i = 0; i < m->free_count; i++) {
+        gw_moving_body *b = &m->bodies[i];
+        if (!b->branch[0])
+            continue;
+        double before = energy_of(b) + spring_of(b);
+        gw_set_moved moved = gw_set_follow(network, b->object, b->branch, &b->body);
+        if (moved == GW_SET_GONE)
+            left = b->object;
+        m->edits += energy_of(b) + spring_of(b) - before;
+    }
+    return left;
+}
+
+/* ---- their walls ----------------------------------------------------------------------------- */
+
+static gw_wrench push_back(const void *context, double t, const gw_pose *pose,
+                           const gw_twist *twist)
+{
+    (void)t;
+    return gw_walls_wrench(context, pose, twist);
+}
+
+void gw_bodies_open(gw_movers *m, double dt)
+{
+    for (int i = 0; i < m->free_count; i++) {
+        gw_moving_body *b = &m->bodies[i];
+        gw_mover *mover = mover_of(m, i);
+        if (!b->walls)
+            continue;
+        gw_walls_look(&b->walls->state, &b->body.model, b->def.mass.mass, &b->def.body_from_held,
+                      &b->body.pose, &b->body.twist, dt);
+        mover->hand = b->walls->state.near ? (gw_forces){push_back, &b->walls->state, NULL, NULL}
+                                           : (gw_forces){0};
+        b->walls->spring = spring_of(b);
+        b->walls->before = energy_of(b);
+    }
+}
+
+/*
+ * What walls took and their springs do not hold went into their damping. The world has seen to it
+ * that the motion got no more than the work told of; without one, its energy says itself what it
+ * got, kinks inside a step included.
+ */
+void gw_bodies_close(gw_movers *m)
+{
+    for (int i = 0; i < m->free_count; i++) {
+        const gw_moving_body *b = &m->bodies[i];
+        const gw_step *step = &mover_of(m, i)->step;
+        if (!b->walls || !b->walls->state.near || !step->finite)
+            continue;
+        double got = m->world ? step->work : energy_of(b) - b->walls->before + step->dissipated;
+        m->dissipated += b->walls->spring - spring_of(b) - got;
+    }
+}
+
+double gw_bodies_spring(const gw_movers *m)
+{
+    double sum = 0;
+    for (int i = 0; i < m->free_count; i++)
+        sum += spring_of(&m->bodies[i]);
+    return sum;
+}
+
+void gw_bodies_publish(const gw_movers *m, gw_snapshot *s)
+{
+    s->free_count = m->free_count;
+    for (int i = 0; i < m->free_count; i++) {
+        const gw_moving_body *b = &m->bodies[i];
+        s->free[i] = (gw_free_body){.object = b->object,
+                                    .pose = b->body.pose,
+                                    .twist = b->body.twist,
+                                    .constraint = m->mover[m->first_free + i].step.constraint,
+                                    .guided = b->branch[0] != 0,
+                                    .walls = b->walls ? b->walls->state.touching : 0};
+    }
+}

@@ -1,0 +1,59 @@
+/*
+ * A scene running, tick by tick, with looks as `run` has them: what a snapshot tells of every tick
+ * is there to be judged.
+ */
+#ifndef TESTS_SCENE_RUNNING_H
+#define TESTS_SCENE_RUNNING_H
+
+#include "rt/rt.h"
+
+typedef struct running {
+    gw_scene *scene;
+    gw_layout *layout;
+    gw_device_slot *slots[GW_MAX_DEVICES];
+    gw_simulation *simulation;
+    uint64_t tick;
+} running;
+
+/* Takes the scene. */
+static inline void running_open(running *r, gw_scene *scene)
+{
+    gw_error error = {0};
+    *r = (running){.scene = scene};
+    r->layout = gw_layout_create(scene, NULL, &error);
+    assert_non_null(r->layout);
+    for (int i = 0; i < scene->device_count; i++) {
+        r->slots[i] = gw_device_slot_open(&scene->devices[i], gw_scene_step_rate(scene), &error);
+        assert_non_null(r->slots[i]);
+    }
+    gw_scenario_def def = {
+        .scene = scene, .layout = r->layout, .slots = r->slots, .slot_count = scene->device_count};
+    gw_scenario *scenario = gw_scenario_create(&def, &error);
+    assert_non_null(scenario);
+    r->simulation = gw_simulation_create(scenario, &error);
+    assert_non_null(r->simulation);
+    gw_command retired, start = {.kind = GW_COMMAND_STATE, .state = GW_RUNNING};
+    gw_simulation_apply(r->simulation, &start, &retired);
+}
+
+static inline const gw_snapshot *running_tick(running *r)
+{
+    gw_detection *d = gw_simulation_detection(r->simulation);
+    uint64_t every = d ? (uint64_t)(gw_detection_period(d) * r->scene->rate + 1e-9) : 1;
+    if (d && r->tick % (every ? every : 1) == 0)
+        gw_detection_look(d);
+    r->tick++;
+    gw_simulation_tick(r->simulation);
+    return gw_simulation_snapshot(r->simulation);
+}
+
+static inline void running_close(running *r)
+{
+    gw_simulation_destroy(r->simulation);
+    for (int i = 0; i < r->scene->device_count; i++)
+        gw_device_slot_close(r->slots[i]);
+    gw_layout_destroy(r->layout);
+    gw_scene_destroy(r->scene);
+}
+
+#endif

@@ -1,0 +1,626 @@
+/*
+ * Free bodies on what their constraints to fixed objects leave them: doors, beads, boxes on a
+ * plane. Against closed motions, momentum, their books; edits and moved geometry under them.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "tests/unit/scene_building.h"
+#include "tests/unit/scene_running.h"
+
+enum { MINUTE = 60000 };
+
+/* ---- what is judged ------------------------------------------------------------------------- */
+
+static double energy_error(const gw_snapshot *s)
+{
+    const gw_energy *e = &s->energy;
+    return e->kinetic + e->potential - e->initial - e->work_in - e->edits + e->dissipated;
+}
+
+/* Of the stated constraints, at the poses of the snapshot. */
+static double residual(const running *r, const gw_snapshot *s)
+{
+    gw_pose poses[16];
+    for (int i = 0; i < r->scene->object_count; i++)
+        poses[i] = r->layout->poses[i];
+    for (int i = 0; i < s->follower_count; i++)
+        poses[s->followers[i].object] = s->followers[i].world_from_object;
+    for (int i = 0; i < s->free_count; i++)
+        poses[s->free[i].object] = s->free[i].pose;
+    return gw_layout_residual(r->layout, poses);
+}
+
+static const gw_free_body *body(const gw_snapshot *s, const running *r, const char *id)
+{
+    int object = gw_scene_object(r->scene, id);
+    for (int i = 0; i < s->free_count; i++)
+        if (s->free[i].object == object)
+            return &s->free[i];
+    fail_msg("%s is not free", id);
+    return NULL;
+}
+
+/* Complete elliptic integral K(k), by the arithmetic-geometric mean. */
+static double elliptic_k(double k)
+{
+    double a = 1, b = sqrt(1 - k * k);
+    while (fabs(a - b) > 1e-15) {
+        double mean = 0.5 * (a + b);
+        b = sqrt(a * b);
+        a = mean;
+    }
+    return GW_PI / (2 * a);
+}
+
+/* When something passed zero upwards, between ticks by its rate at both. */
+typedef struct passes {
+    int count;
+    double first, last, value, rate;
+} passes;
+
+static void note(passes *p, double t, double dt, double value, double rate)
+{
+    if (p->value < 0 && value >= 0 && t > 0) {
+        /* cubic through values and rates: a few steps of Newton's method */
+        double v0 = p->value, v1 = value, r0 = p->rate * dt, r1 = rate * dt, x = v0 / (v0 - v1);
+        for (int i = 0; i < 8; i++) {
+            double a = 2 * (v0 - v1) + r0 + r1, b = -3 * (v0 - v1) - 2 * r0 - r1;
+            x -= (((a * x + b) * x + r0) * x + v0) / ((3 * a * x + 2 * b) * x + r0);
+        }
+        p->last = t - dt + x * dt;
+        p->first = p->count++ == 0 ? p->last : p->first;
+    }
+    p->value = value;
+    p->rate = rate;
+}
+
+static double period(const passes *p)
+{
+    return (p->last - p->first) / (p->count - 1);
+}
+
+/* ---- scenes --------------------------------------------------------------------------------- */
+
+/* A bar of 0.2 m hinged at its end on the ground's left pin, along z; weight along -y. It begins
+ * `angle` from hanging. */
+static gw_scene *door(double angle)
+{
+    gw_scene *s = new_scene();
+    add_ground(s, 0.5);
+    s->gravity = gw_v3(0, -9.81, 0);
+    gw_object *bar = add_bar(s, "door", gw_v3(0, 0, 0), angle + 0.5 * GW_PI, 0.1);
+    bar->pose.p = gw_neg(gw_rotate(bar->pose.q, gw_v3(0.1, 0, 0)));
+    bar->free = true;
+    hinge(s, "h", "door", "far", "ground", "left");
+    return s;
+}
+
+static gw_object *add_ball(gw_scene *s, const char *id, gw_vec3 at, double radius)
+{
+    gw_object *ball = add_box(s, id, at, false);
+    ball->shape = (gw_shape){.kind = GW_SHAPE_SPHERE, .radius = radius};
+    ball->free = true;
+    return ball;
+}
+
+static void touch_elastically(gw_scene *s)
+{
+    gw_material *m = gw_scene_add_material(s, NULL);
+    assert_non_null(m);
+    strcpy(m->id, "steel");
+    m->surface.restitution = 1;
+    m->surface.friction = 0;
+    for (int i = 0; i < s->object_count; i++)
+        strcpy(s->objects[i].material, "steel");
+    s->contact.enabled = true;
+}
+
+/* ---- closed motions ------------------------------------------------------------------------- */
+
+static void a_door_swings_as_a_physical_pendulum(void **state)
+{
+    (void)state;
+    running r;
+    passes p = {.value = 1};
+    double worst = 0, apart = 0, swing = 1, m = 1, l = 0.1;
+    gw_scene *s = door(swing);
+    s->objects[1].body = (gw_body){.source = GW_MASS_GIVEN, .mass = m};
+    running_open(&r, s);
+    for (int i = 0; i < MINUTE; i++) {
+        const gw_snapshot *now = running_tick(&r);
+        const gw_free_body *b = body(now, &r, "door");
+        gw_vec3 x = gw_rotate(b->pose.q, gw_v3(1, 0, 0));
+        note(&p, now->time, 1e-3, atan2(-x.x, x.y), b->twist.w.z);
+        worst = fmax(worst, fabs(energy_error(now)));
+        apart = fmax(apart, residual(&r, now));
+    }
+    double about_pin = m * (0.2 * 0.2 + 0.02 * 0.02) / 12 + m * l * l;
+    double closed = 4 * elliptic_k(sin(0.5 * swing)) * sqrt(about_pin / (m * 9.81 * l));
+    print_message("door: period %.9f s, closed %.9f s; books out by %.2g J, residual %.2g m\n",
+                  period(&p), closed, worst, apart);
+    assert_true(p.count >= 70);
+    assert_true(fabs(period(&p) - closed) <= 1e-8);
+    assert_true(worst <= 1e-11);
+    assert_true(apart <= 1e-14);
+    running_close(&r);
+}
+
+/* A spinning ball whose centre keeps to an upright circle is a mathematical pendulum. */
+static void a_bead_on_a_ring_keeps_its_period(void **state)
+{
+    (void)state;
+    running r;
+    passes p = {.value = 1};
+    double worst = 0, apart = 0, radius = 0.2, swing = 1.2;
+    gw_scene *s = new_scene();
+    add_ground(s, 0.5);
+    s->gravity = gw_v3(0, -9.81, 0);
+    add_ball(s, "bead", gw_v3(radius * sin(swing), -radius * cos(swing), 0.01), 0.02)->spin =
+        gw_v3(3, 5, -4);
+    join(s, "ring", GW_DISTANCE, "bead", "center", "ground", "left")->value = radius;
+    join(s, "level", GW_COINCIDENT, "bead", "center", "ground", "face");
+    running_open(&r, s);
+    assert_int_equal(gw_layout_of(r.layout, 1)->solution.dof, 4);
+    for (int i = 0; i < MINUTE; i++) {
+        const gw_snapshot *now = running_tick(&r);
+        const gw_free_body *b = body(now, &r, "bead");
+        note(&p, now->time, 1e-3, b->pose.p.x, b->twist.v.x);
+        worst = fmax(worst, fabs(energy_error(now)));
+        apart = fmax(apart, residual(&r, now));
+        assert_true(gw_norm(gw_sub(b->twist.w, gw_v3(3, 5, -4))) <= 1e-9);
+    }
+    double closed = 4 * elliptic_k(sin(0.5 * swing)) * sqrt(radius / 9.81);
+    print_message("bead: period %.9f s, closed %.9f s; books out by %.2g J, residual %.2g m\n",
+                  period(&p), closed, worst, apart);
+    assert_true(fabs(period(&p) - closed) <= 1e-8);
+    assert_true(worst <= 1e-11);
+    assert_true(apart <= 1e-14);
+    running_close(&r);
+}
+
+/* Three threads of one length: it swings without turning, on a set that has no closed form. */
+static void a_plate_on_three_threads_keeps_its_energy(void **state)
+{
+    (void)state;
+    running r;
+    double worst = 0, apart = 0, peak = 0;
+    const char *const names[3] = {"one", "two", "three"};
+    gw_scene *s = new_scene();
+    add_ground(s, 0.5);
+    s->gravity = gw_v3(0, 0, -9.81);
+    gw_object *plate = add_box(s, "plate", gw_v3(0.06, 0.02, -0.2), false);
+    plate->free = true;
+    for (int i = 0; i < 3; i++) {
+        gw_vec3 at = {0.1 * cos(2 * i), 0.1 * sin(2 * i), 0};
+        state_feature(s, "plate", names[i], (gw_element){GW_POINT, at, {0, 0, 0}});
+        state_feature(s, "ground", names[i], (gw_element){GW_POINT, at, {0, 0, 0}});
+        join(s, names[i], GW_DISTANCE, "plate", names[i], "ground", names[i])->value = 0.2;
+    }
+    running_open(&r, s);
+    assert_int_equal(gw_layout_of(r.layout, 1)->solution.dof, 3);
+    for (int i = 0; i < 10000; i++) {
+        const gw_snapshot *now = running_tick(&r);
+        worst = fmax(worst, fabs(energy_error(now)));
+        peak = fmax(peak, now->energy.kinetic);
+        apart = fmax(apart, residual(&r, now));
+    }
+    print_message("plate: books out by %.2g J of %.2g J, residual %.2g m\n", worst, peak, apart);
+    assert_true(peak > 0.05);
+    assert_true(worst <= 1e-8 * peak);
+    assert_true(apart <= 1e-9);
+    running_close(&r);
+}
+
+/* ---- contacts ------------------------------------------------------------------------------- */
+
+static gw_vec3 momentum(const gw_snapshot *s, const gw_scene *scene)
+{
+    gw_vec3 sum = {0, 0, 0};
+    for (int i = 0; i < s->free_count; i++)
+        sum = gw_mul_add(sum, gw_object_mass(&scene->objects[s->free[i].object]).mass,
+                         s->free[i].twist.v);
+    return sum;
+}
+
+/* The plane takes what leads into it; along it, momentum and energy stay. */
+static void a_box_on_a_plane_keeps_momentum_in_it(void **state)
+{
+    (void)state;
+    running r;
+    double off = 0, worst = 0, turned = 0, lambda = 0;
+    gw_scene *s = new_scene();
+    add_ground(s, 5);
+    gw_object *box = add_box(s, "box", gw_v3(0, 0, 0.1), false);
+    box->free = true;
+    gw_object *ball = add_ball(s, "ball", gw_v3(-0.3, 0.03, 0.27), 0.03);
+    ball->velocity = gw_v3(1, 0, -0.7);
+    join(s, "flat", GW_COINCIDENT, "box", "-z", "ground", "+z")->sense = GW_OPPOSITE;
+    touch_elastically(s);
+    running_open(&r, s);
+    gw_vec3 first = momentum(running_tick(&r), s);
+    for (int i = 0; i < 2000; i++) {
+        const gw_snapshot *now = running_tick(&r);
+        const gw_free_body *b = body(now, &r, "box");
+        gw_vec3 change = gw_sub(momentum(now, s), first);
+        off = fmax(off, fmax(fabs(change.x), fabs(change.y)));
+        worst = fmax(worst, fabs(energy_error(now)));
+        turned = fmax(turned, fabs(b->twist.w.z));
+        lambda = fmax(lambda, gw_norm(b->constraint.f));
+        assert_true(fabs(b->pose.p.z - 0.1) <= 1e-15 && b->twist.v.z == 0);
+        assert_true(residual(&r, now) <= 1e-15);
+    }
+    const gw_snapshot *now = running_tick(&r);
+    print_message("box and ball: momentum in the plane off by %.2g N s, books by %.2g J\n", off,
+                  worst);
+    assert_true(now->contact.collisions >= 1);
+    assert_true(body(now, &r, "box")->twist.v.x > 0.01 && turned > 0.01);
+    assert_true(off <= 1e-12 && worst <= 1e-12);
+    running_close(&r);
+}
+
+/* Five balls on a rail: the last one leaves as the first one came. */
+static void beads_on_a_rail_pass_their_speed_on(void **state)
+{
+    (void)state;
+    running r;
+    gw_scene *s = new_scene();
+    add_ground(s, 5);
+    s->objects[0].shape.size = gw_v3(0.01, 0.01, 0.01);
+    s->objects[0].pose.p.y = -1;
+    for (int i = 0; i < 5; i++) {
+        char id[8], c[8];
+        snprintf(id, sizeof id, "b%d", i);
+        snprintf(c, sizeof c, "c%d", i);
+        add_ball(s, id, gw_v3(0.2 + 0.041 * i - (i == 0 ? 0.1 : 0), -1, 0), 0.02);
+        join(s, c, GW_COINCIDENT, id, "center", "ground", "rail");
+    }
+    s->objects[1].velocity = gw_v3(0.5, 0.3, 0); /* across the rail: nothing of it is left */
+    touch_elastically(s);
+    running_open(&r, s);
+    const gw_snapshot *now = running_tick(&r);
+    for (int i = 0; i < 800; i++)
+        now = running_tick(&r);
+    assert_int_equal(now->contact.collisions, 4);
+    for (int i = 0; i < 5; i++) {
+        gw_vec3 v = now->free[i].twist.v;
+        assert_true(fabs(v.x - (i == 4 ? 0.5 : 0)) <= 1e-12 && v.y == 0 && v.z == 0);
+    }
+    assert_true(fabs(energy_error(now)) <= 1e-14);
+    running_close(&r);
+}
+
+/* Fully constrained it is as good as fixed: what hits it bounces off. */
+static void a_body_without_freedoms_carries_what_hits_it(void **state)
+{
+    (void)state;
+    running r;
+    gw_scene *s = new_scene();
+    add_ground(s, 5);
+    add_box(s, "box", gw_v3(0, 0, 0.11), false)->free = true;
+    add_ball(s, "ball", gw_v3(0.01, 0.02, 0.4), 0.03)->velocity = gw_v3(0.1, 0, -1);
+    join(s, "z", GW_COINCIDENT, "box", "-z", "ground", "+z")->sense = GW_OPPOSITE;
+    join(s, "x", GW_COINCIDENT, "box", "+x", "ground", "+x")->sense = GW_SAME;
+    join(s, "y", GW_COINCIDENT, "box", "+y", "ground", "+y")->sense = GW_SAME;
+    touch_elastically(s);
+    running_open(&r, s);
+    assert_int_equal(gw_layout_of(r.layout, 1)->solution.dof, 0);
+    const gw_snapshot *now = running_tick(&r);
+    for (int i = 0; i < 400; i++)
+        now = running_tick(&r);
+    gw_vec3 v = body(now, &r, "ball")->twist.v;
+    assert_int_equal(now->contact.collisions, 1);
+    assert_true(fabs(v.z - 1) <= 1e-12 && fabs(v.x - 0.1) <= 1e-12);
+    assert_true(gw_norm(body(now, &r, "box")->twist.v) == 0);
+    running_close(&r);
+}
+
+/* ---- walls ---------------------------------------------------------------------------------- */
+
+/* A stop: the door's end stays on one side of the pin. */
+static void a_door_comes_to_rest_at_its_stop(void **state)
+{
+    (void)state;
+    running r;
+    double worst = 0, deepest = 0;
+    bool touched = false;
+    gw_scene *s = door(1);
+    state_feature(s, "ground", "stop", (gw_element){GW_PLANE, {0.02, 0, 0}, {1, 0, 0}});
+    state_feature(s, "door", "end", (gw_element){GW_POINT, {-0.1, 0, 0}, {0, 0, 0}});
+    join(s, "stop", GW_DISTANCE, "door", "end", "ground", "stop")->bound = GW_BOUND_AT_LEAST;
+    running_open(&r, s);
+    const gw_snapshot *now = NULL;
+    for (int i = 0; i < 10000; i++) {
+        now = running_tick(&r);
+        const gw_free_body *b = body(now, &r, "door");
+        gw_vec3 end = gw_pose_point(&b->pose, gw_v3(-0.1, 0, 0));
+        deepest = fmax(deepest, 0.02 - end.x);
+        touched = touched || b->walls == 1;
+        worst = fmax(worst, fabs(energy_error(now)));
+    }
+    print_message("door at its stop: %.2g m deep at most, books out by %.2g J, %.3f J went\n",
+                  deepest, worst, now->energy.dissipated);
+    assert_true(touched);
+    assert_true(deepest > 1e-6 && deepest <= 5e-3);
+    assert_true(gw_norm(body(now, &r, "door")->twist.w) <= 1e-3);
+    double fell = 0.08 * 9.81 * 0.1 * (cos(asin(0.1)) - cos(1));
+    assert_true(fabs(now->energy.dissipated - fell) <= 1e-3 * fell);
+    assert_true(worst <= 1e-12);
+    running_close(&r);
+}
+
+/* The same in a world with contacts. */
+static void stops_hold_beside_contacts(void **state)
+{
+    (void)state;
+    running r;
+    double worst = 0, deepest = 0;
+    gw_scene *s = door(1);
+    s->objects[0].shape.size = gw_v3(0.001, 0.001, 0.001);
+    state_feature(s, "ground", "stop", (gw_element){GW_PLANE, {0.02, 0, 0}, {1, 0, 0}});
+    state_feature(s, "door", "end", (gw_element){GW_POINT, {-0.1, 0, 0}, {0, 0, 0}});
+    join(s, "stop", GW_DISTANCE, "door", "end", "ground", "stop")->bound = GW_BOUND_AT_LEAST;
+    add_ball(s, "ball", gw_v3(0.5, 0.5, 0), 0.02);
+    s->contact.enabled = true;
+    running_open(&r, s);
+    for (int i = 0; i < 3000; i++) {
+        const gw_snapshot *now = running_tick(&r);
+        gw_vec3 end = gw_pose_point(&body(now, &r, "door")->pose, gw_v3(-0.1, 0, 0));
+        deepest = fmax(deepest, 0.02 - end.x);
+        worst = fmax(worst, fabs(energy_error(now)));
+    }
+    print_message("stop beside contacts: %.2g m deep, books out by %.2g J\n", deepest, worst);
+    assert_true(deepest > 1e-6 && deepest <= 5e-3);
+    assert_true(worst <= 1e-9);
+    running_close(&r);
+}
+
+/* ---- edits and geometry that moves ----------------------------------------------------------- */
+
+/* The simulation goes over to the scene as it is now, laid out from where things are. */
+static void hand_over(running *r, const gw_snapshot *now, const bool *placed)
+{
+    gw_error error = {0};
+    gw_pose poses[16];
+    gw_command retired, command = {.kind = GW_COMMAND_SCENARIO, .tag = 1};
+    for (int i = 0; i < r->scene->object_count; i++)
+        poses[i] = r->scene->objects[i].pose;
+    for (int i = 0; i < now->free_count; i++)
+        if (!placed || !placed[now->free[i].object])
+            poses[now->free[i].object] = now->free[i].pose;
+    gw_layout_destroy(r->layout);
+    r->layout = gw_layout_create(r->scene, poses, &error);
+    assert_non_null(r->layout);
+    assert_null(gw_layout_problem(r->layout));
+    gw_scenario_def def = {.scene = r->scene, .layout = r->layout, .placed = placed};
+    command.scenario = gw_scenario_create(&def, &error);
+    assert_non_null(command.scenario);
+    gw_simulation_apply(r->simulation, &command, &retired);
+    gw_scenario_destroy(retired.scenario);
+}
+
+/* A tumbling ball is caught by a ring and let go again: its books stay closed. */
+static void an_edit_puts_a_body_on_its_set(void **state)
+{
+    (void)state;
+    running r;
+    double worst = 0;
+    gw_scene *s = new_scene();
+    add_ground(s, 0.5);
+    s->gravity = gw_v3(0, -9.81, 0);
+    add_ball(s, "bead", gw_v3(0.3, 0, 0.05), 0.02)->velocity = gw_v3(0, 1, 0.2);
+    running_open(&r, s);
+    const gw_snapshot *now = NULL;
+    for (int i = 0; i < 100; i++)
+        now = running_tick(&r);
+    assert_true(residual(&r, now) == 0);
+    gw_vec3 before = body(now, &r, "bead")->twist.v;
+    join(s, "ring", GW_DISTANCE, "bead", "center", "ground", "left")->value = 0.2;
+    join(s, "level", GW_COINCIDENT, "bead", "center", "ground", "face");
+    hand_over(&r, now, NULL);
+    for (int i = 0; i < 1000; i++) {
+        now = running_tick(&r);
+        worst = fmax(worst, fabs(energy_error(now)));
+        assert_true(residual(&r, now) <= 1e-14);
+        if (i == 0) /* what the ring leaves of its velocity */
+            assert_true(body(now, &r, "bead")->twist.v.z == 0 && before.z > 0.1);
+    }
+    double edits = now->energy.edits;
+    assert_true(edits < -0.001);
+    before = body(now, &r, "bead")->twist.v;
+    s->constraints[0].enabled = s->constraints[1].enabled = false;
+    hand_over(&r, now, NULL);
+    now = running_tick(&r);
+    assert_true(gw_norm(gw_sub(body(now, &r, "bead")->twist.v, before)) <= 0.02);
+    before = body(now, &r, "bead")->twist.v;
+    for (int i = 0; i < 100; i++)
+        now = running_tick(&r);
+    assert_true(fmax(worst, fabs(energy_error(now))) <= 1e-12);
+    assert_true(fabs(now->energy.edits - edits) <= 1e-3);
+    gw_vec3 fell = {before.x, before.y - 0.981, before.z};
+    assert_true(gw_norm(gw_sub(body(now, &r, "bead")->twist.v, fell)) <= 1e-12);
+    running_close(&r);
+}
+
+/* An edit that says where it is puts it there, as the scene has it moving. */
+static void an_edit_may_say_where_a_body_is(void **state)
+{
+    (void)state;
+    running r;
+    gw_scene *s = door(1);
+    bool placed[2] = {false, true};
+    running_open(&r, s);
+    const gw_snapshot *now = NULL;
+    for (int i = 0; i < 150; i++)
+        now = running_tick(&r);
+    gw_object *bar = &s->objects[1];
+    bar->pose.q = gw_quat_axis(gw_v3(0, 0, 1), GW_PI);
+    bar->pose.p = gw_v3(0.1, 0, 0);
+    hand_over(&r, now, placed);
+    now = running_tick(&r);
+    assert_true(gw_pose_distance(&body(now, &r, "door")->pose, &bar->pose, 0.1) <= 1e-12);
+    assert_true(gw_norm(body(now, &r, "door")->twist.w) == 0);
+    assert_true(fabs(energy_error(now)) <= 1e-12);
+    running_close(&r);
+}
+
+static int events_of(running *r, gw_event_kind kind, gw_event *last)
+{
+    gw_event events[64];
+    int count = 0, seen = gw_simulation_events(r->simulation, events, 64);
+    for (int i = 0; i < seen; i++)
+        if (events[i].kind == kind) {
+            *last = events[i];
+            count++;
+        }
+    return count;
+}
+
+static void move_feature(running *r, const char *object, const char *name, gw_element element)
+{
+    int index = gw_scene_feature(r->scene, object, name);
+    gw_command retired, command = {.kind = GW_COMMAND_GEOMETRY};
+    command.geometry.moved =
+        (gw_moved_geometry){.feature = index, .object = -1, .element = element};
+    gw_simulation_apply(r->simulation, &command, &retired);
+    r->scene->features[index].element = element;
+}
+
+/* The pin goes 0.1 m aside while the door hangs on it, swinging. */
+static void a_body_follows_geometry_that_moves(void **state)
+{
+    (void)state;
+    running r;
+    double worst = 0;
+    gw_event event;
+    running_open(&r, door(0.5));
+    for (int i = 0; i < 100; i++)
+        running_tick(&r);
+    move_feature(&r, "ground", "left", (gw_element){GW_LINE, {0.06, 0.08, 0}, {0, 0, 1}});
+    const gw_snapshot *now = NULL;
+    for (int i = 0; i < 1500; i++) {
+        now = running_tick(&r);
+        worst = fmax(worst, fabs(energy_error(now)));
+    }
+    const gw_free_body *b = body(now, &r, "door");
+    gw_vec3 pin = gw_pose_point(&b->pose, gw_v3(0.1, 0, 0));
+    print_message("door on a pin that moved: %.2g m off it, books out by %.2g J, edits %.4f J\n",
+                  gw_norm(gw_sub(pin, gw_v3(0.06, 0.08, 0))), worst, now->energy.edits);
+    assert_true(gw_norm(gw_sub(pin, gw_v3(0.06, 0.08, 0))) <= 1e-12);
+    assert_true(worst <= 1e-12);
+    assert_true(now->energy.edits > 0.03); /* 0.08 kg, 0.08 m up */
+    assert_int_equal(events_of(&r, GW_EVENT_LEFT_BEHIND, &event), 0);
+    running_close(&r);
+}
+
+/* A ring that shrinks to less than nothing, a plane that leaves a sphere: told, and it stays. */
+static void a_body_whose_branch_is_gone_is_told(void **state)
+{
+    (void)state;
+    running r;
+    gw_event event;
+    gw_scene *s = new_scene();
+    add_ground(s, 0.5);
+    add_ball(s, "other", gw_v3(2, 0, 0), 0.02);
+    add_ball(s, "bead", gw_v3(0.2, 0, 0), 0.02);
+    state_feature(s, "ground", "centre", (gw_element){GW_POINT, {0, 0, 0}, {0, 0, 0}});
+    join(s, "sphere", GW_DISTANCE, "bead", "center", "ground", "centre")->value = 0.2;
+    join(s, "level", GW_COINCIDENT, "bead", "center", "ground", "face");
+    running_open(&r, s);
+    running_tick(&r);
+    move_feature(&r, "ground", "face", (gw_element){GW_PLANE, {0, 0, 0.5}, {0, 0, 1}});
+    const gw_snapshot *now = NULL;
+    for (int i = 0; i < 3500; i++)
+        now = running_tick(&r);
+    assert_true(events_of(&r, GW_EVENT_LEFT_BEHIND, &event) >= 1);
+    assert_int_equal(event.tool, -1);
+    assert_int_equal(event.object, gw_scene_object(s, "bead"));
+    assert_true(isfinite(body(now, &r, "bead")->pose.p.z));
+    assert_true(fabs(gw_norm(body(now, &r, "bead")->pose.p) - 0.2) <= 1e-9);
+    running_close(&r);
+}
+
+/* ---- what is refused ------------------------------------------------------------------------- */
+
+static void refused(gw_scene *s, const char *where, const char *word)
+{
+    gw_error error = {0};
+    assert_false(gw_scene_check(s, &error));
+    assert_int_equal(error.code, GW_NOT_YET);
+    assert_string_equal(error.where, where);
+    assert_non_null(strstr(error.message, word));
+    gw_scene_destroy(s);
+}
+
+static void only_fixed_objects_guide_free_ones(void **state)
+{
+    (void)state;
+    gw_scene *s = door(1);
+    assert_true(gw_scene_check(s, NULL));
+    add_bar(s, "wing", gw_v3(0, 0, 0), 0, 0.1)->free = true;
+    hinge(s, "h2", "door", "near", "wing", "far");
+    refused(s, "/constraints/2/b", "both free");
+
+    s = door(1);
+    add_bar(s, "wing", gw_v3(0, 0, 0), 0, 0.1);
+    hinge(s, "h2", "wing", "far", "door", "near");
+    refused(s, "/constraints/2/a", "may move");
+
+    s = door(1);
+    add_bar(s, "wing", gw_v3(0, 0, 0), 0, 0.1);
+    hold(s, "wing");
+    hinge(s, "h2", "wing", "far", "door", "near");
+    refused(s, "/constraints/2/a", "a tool holds");
+}
+
+/* ---- the same again -------------------------------------------------------------------------- */
+
+static void the_same_scene_gives_the_same_bits(void **state)
+{
+    (void)state;
+    gw_free_body last[2][2];
+    for (int k = 0; k < 2; k++) {
+        running r;
+        gw_scene *s = door(1);
+        state_feature(s, "ground", "stop", (gw_element){GW_PLANE, {0.02, 0, 0}, {1, 0, 0}});
+        state_feature(s, "door", "end", (gw_element){GW_POINT, {-0.1, 0, 0}, {0, 0, 0}});
+        join(s, "stop", GW_DISTANCE, "door", "end", "ground", "stop")->bound = GW_BOUND_AT_LEAST;
+        add_ball(s, "ball", gw_v3(0.07, 0.1, 0), 0.02);
+        s->contact.enabled = true;
+        running_open(&r, s);
+        const gw_snapshot *now = NULL;
+        for (int i = 0; i < 2000; i++)
+            now = running_tick(&r);
+        memcpy(last[k], now->free, sizeof last[k]);
+        assert_true(now->contact.collisions > 0);
+        running_close(&r);
+    }
+    for (int i = 0; i < 2; i++) {
+        assert_memory_equal(&last[0][i].pose, &last[1][i].pose, sizeof last[0][i].pose);
+        assert_memory_equal(&last[0][i].twist, &last[1][i].twist, sizeof last[0][i].twist);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_door_swings_as_a_physical_pendulum),
+        cmocka_unit_test(a_bead_on_a_ring_keeps_its_period),
+        cmocka_unit_test(a_plate_on_three_threads_keeps_its_energy),
+        cmocka_unit_test(a_box_on_a_plane_keeps_momentum_in_it),
+        cmocka_unit_test(beads_on_a_rail_pass_their_speed_on),
+        cmocka_unit_test(a_body_without_freedoms_carries_what_hits_it),
+        cmocka_unit_test(a_door_comes_to_rest_at_its_stop),
+        cmocka_unit_test(stops_hold_beside_contacts),
+        cmocka_unit_test(an_edit_puts_a_body_on_its_set),
+        cmocka_unit_test(an_edit_may_say_where_a_body_is),
+        cmocka_unit_test(a_body_follows_geometry_that_moves),
+        cmocka_unit_test(a_body_whose_branch_is_gone_is_told),
+        cmocka_unit_test(only_fixed_objects_guide_free_ones),
+        cmocka_unit_test(the_same_scene_gives_the_same_bits),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
