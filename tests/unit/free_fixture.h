@@ -1,0 +1,63 @@
+/* Free bodies to watch: a door on its hinge, a ball, and what is judged of a tick. */
+#ifndef GW_TESTS_FREE_FIXTURE_H
+#define GW_TESTS_FREE_FIXTURE_H
+
+#include "tests/unit/scene_building.h"
+#include "tests/unit/scene_running.h"
+
+/* ---- what is judged ------------------------------------------------------------------------- */
+
+static inline double energy_error(const gw_snapshot *s)
+{
+    const gw_energy *e = &s->energy;
+    return e->kinetic + e->potential - e->initial - e->work_in - e->edits + e->dissipated;
+}
+
+/* Of the stated constraints, at the poses of the snapshot. */
+static inline double residual(const running *r, const gw_snapshot *s)
+{
+    gw_pose poses[16];
+    for (int i = 0; i < r->scene->object_count; i++)
+        poses[i] = r->layout->poses[i];
+    for (int i = 0; i < s->follower_count; i++)
+        poses[s->followers[i].object] = s->followers[i].world_from_object;
+    for (int i = 0; i < s->free_count; i++)
+        poses[s->free[i].object] = s->free[i].pose;
+    return gw_layout_residual(r->layout, poses);
+}
+
+static inline const gw_free_body *body(const gw_snapshot *s, const running *r, const char *id)
+{
+    int object = gw_scene_object(r->scene, id);
+    for (int i = 0; i < s->free_count; i++)
+        if (s->free[i].object == object)
+            return &s->free[i];
+    fail_msg("%s is not free", id);
+    return NULL;
+}
+
+/* ---- scenes --------------------------------------------------------------------------------- */
+
+/* A bar of 0.2 m hinged at its end on the ground's left pin, along z; weight along -y. It begins
+ * `angle` from hanging. */
+static inline gw_scene *door(double angle)
+{
+    gw_scene *s = new_scene();
+    add_ground(s, 0.5);
+    s->gravity = gw_v3(0, -9.81, 0);
+    gw_object *bar = add_bar(s, "door", gw_v3(0, 0, 0), angle + 0.5 * GW_PI, 0.1);
+    bar->pose.p = gw_neg(gw_rotate(bar->pose.q, gw_v3(0.1, 0, 0)));
+    bar->free = true;
+    hinge(s, "h", "door", "far", "ground", "left");
+    return s;
+}
+
+static inline gw_object *add_ball(gw_scene *s, const char *id, gw_vec3 at, double radius)
+{
+    gw_object *ball = add_box(s, id, at, false);
+    ball->shape = (gw_shape){.kind = GW_SHAPE_SPHERE, .radius = radius};
+    ball->free = true;
+    return ball;
+}
+
+#endif

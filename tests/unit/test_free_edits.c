@@ -1,0 +1,250 @@
+/*
+ * Free bodies that constraints guide, while edits and moved geometry change these; what is refused;
+ * the same bits again.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "tests/unit/free_fixture.h"
+
+/* ---- edits and geometry that moves ----------------------------------------------------------- */
+
+/* The simulation goes over to the scene as it is now, laid out from where things are. */
+static void hand_over(running *r, const gw_snapshot *now, const bool *placed)
+{
+    gw_error error = {0};
+    gw_pose poses[16];
+    gw_command retired, command = {.kind = GW_COMMAND_SCENARIO, .tag = 1};
+    for (int i = 0; i < r->scene->object_count; i++)
+        poses[i] = r->scene->objects[i].pose;
+    for (int i = 0; i < now->free_count; i++)
+        if (!placed || !placed[now->free[i].object])
+            poses[now->free[i].object] = now->free[i].pose;
+    gw_layout_destroy(r->layout);
+    r->layout = gw_layout_create(r->scene, poses, &error);
+    assert_non_null(r->layout);
+    assert_null(gw_layout_problem(r->layout));
+    gw_scenario_def def = {.scene = r->scene, .layout = r->layout, .placed = placed};
+    command.scenario = gw_scenario_create(&def, &error);
+    assert_non_null(command.scenario);
+    gw_simulation_apply(r->simulation, &command, &retired);
+    gw_scenario_destroy(retired.scenario);
+}
+
+/* A tumbling ball is caught by a ring and let go again: its books stay closed. */
+static void an_edit_puts_a_body_on_its_set(void **state)
+{
+    (void)state;
+    running r;
+    double worst = 0;
+    gw_scene *s = new_scene();
+    add_ground(s, 0.5);
+    s->gravity = gw_v3(0, -9.81, 0);
+    add_ball(s, "bead", gw_v3(0.3, 0, 0.05), 0.02)->velocity = gw_v3(0, 1, 0.2);
+    running_open(&r, s);
+    const gw_snapshot *now = NULL;
+    for (int i = 0; i < 100; i++)
+        now = running_tick(&r);
+    assert_true(residual(&r, now) == 0);
+    gw_vec3 before = body(now, &r, "bead")->twist.v;
+    join(s, "ring", GW_DISTANCE, "bead", "center", "ground", "left")->value = 0.2;
+    join(s, "level", GW_COINCIDENT, "bead", "center", "ground", "face");
+    hand_over(&r, now, NULL);
+    for (int i = 0; i < 1000; i++) {
+        now = running_tick(&r);
+        worst = fmax(worst, fabs(energy_error(now)));
+        assert_true(residual(&r, now) <= 1e-14);
+        if (i == 0) /* what the ring leaves of its velocity */
+            assert_true(body(now, &r, "bead")->twist.v.z == 0 && before.z > 0.1);
+    }
+    double edits = now->energy.edits;
+    assert_true(edits < -0.001);
+    before = body(now, &r, "bead")->twist.v;
+    s->constraints[0].enabled = s->constraints[1].enabled = false;
+    hand_over(&r, now, NULL);
+    now = running_tick(&r);
+    assert_true(gw_norm(gw_sub(body(now, &r, "bead")->twist.v, before)) <= 0.02);
+    before = body(now, &r, "bead")->twist.v;
+    for (int i = 0; i < 100; i++)
+        now = running_tick(&r);
+    assert_true(fmax(worst, fabs(energy_error(now))) <= 1e-12);
+    assert_true(fabs(now->energy.edits - edits) <= 1e-3);
+    gw_vec3 fell = {before.x, before.y - 0.981, before.z};
+    assert_true(gw_norm(gw_sub(body(now, &r, "bead")->twist.v, fell)) <= 1e-12);
+    running_close(&r);
+}
+
+/* An edit that says where it is puts it there, as the scene has it moving. */
+static void an_edit_may_say_where_a_body_is(void **state)
+{
+    (void)state;
+    running r;
+    gw_scene *s = door(1);
+    bool placed[2] = {false, true};
+    running_open(&r, s);
+    const gw_snapshot *now = NULL;
+    for (int i = 0; i < 150; i++)
+        now = running_tick(&r);
+    gw_object *bar = &s->objects[1];
+    bar->pose.q = gw_quat_axis(gw_v3(0, 0, 1), GW_PI);
+    bar->pose.p = gw_v3(0.1, 0, 0);
+    hand_over(&r, now, placed);
+    now = running_tick(&r);
+    assert_true(gw_pose_distance(&body(now, &r, "door")->pose, &bar->pose, 0.1) <= 1e-12);
+    assert_true(gw_norm(body(now, &r, "door")->twist.w) == 0);
+    assert_true(fabs(energy_error(now)) <= 1e-12);
+    running_close(&r);
+}
+
+static int events_of(running *r, gw_event_kind kind, gw_event *last)
+{
+    gw_event events[64];
+    int count = 0, seen = gw_simulation_events(r->simulation, events, 64);
+    for (int i = 0; i < seen; i++)
+        if (events[i].kind == kind) {
+            *last = events[i];
+            count++;
+        }
+    return count;
+}
+
+static void move_feature(running *r, const char *object, const char *name, gw_element element)
+{
+    int index = gw_scene_feature(r->scene, object, name);
+    gw_command retired, command = {.kind = GW_COMMAND_GEOMETRY};
+    command.geometry.moved =
+        (gw_moved_geometry){.feature = index, .object = -1, .element = element};
+    gw_simulation_apply(r->simulation, &command, &retired);
+    r->scene->features[index].element = element;
+}
+
+/* The pin goes 0.1 m aside while the door hangs on it, swinging. */
+static void a_body_follows_geometry_that_moves(void **state)
+{
+    (void)state;
+    running r;
+    double worst = 0;
+    gw_event event;
+    running_open(&r, door(0.5));
+    for (int i = 0; i < 100; i++)
+        running_tick(&r);
+    move_feature(&r, "ground", "left", (gw_element){GW_LINE, {0.06, 0.08, 0}, {0, 0, 1}});
+    const gw_snapshot *now = NULL;
+    for (int i = 0; i < 1500; i++) {
+        now = running_tick(&r);
+        worst = fmax(worst, fabs(energy_error(now)));
+    }
+    const gw_free_body *b = body(now, &r, "door");
+    gw_vec3 pin = gw_pose_point(&b->pose, gw_v3(0.1, 0, 0));
+    print_message("door on a pin that moved: %.2g m off it, books out by %.2g J, edits %.4f J\n",
+                  gw_norm(gw_sub(pin, gw_v3(0.06, 0.08, 0))), worst, now->energy.edits);
+    assert_true(gw_norm(gw_sub(pin, gw_v3(0.06, 0.08, 0))) <= 1e-12);
+    assert_true(worst <= 1e-12);
+    assert_true(now->energy.edits > 0.03); /* 0.08 kg, 0.08 m up */
+    assert_int_equal(events_of(&r, GW_EVENT_LEFT_BEHIND, &event), 0);
+    running_close(&r);
+}
+
+/* A ring that shrinks to less than nothing, a plane that leaves a sphere: told, and it stays. */
+static void a_body_whose_branch_is_gone_is_told(void **state)
+{
+    (void)state;
+    running r;
+    gw_event event;
+    gw_scene *s = new_scene();
+    add_ground(s, 0.5);
+    add_ball(s, "other", gw_v3(2, 0, 0), 0.02);
+    add_ball(s, "bead", gw_v3(0.2, 0, 0), 0.02);
+    state_feature(s, "ground", "centre", (gw_element){GW_POINT, {0, 0, 0}, {0, 0, 0}});
+    join(s, "sphere", GW_DISTANCE, "bead", "center", "ground", "centre")->value = 0.2;
+    join(s, "level", GW_COINCIDENT, "bead", "center", "ground", "face");
+    running_open(&r, s);
+    running_tick(&r);
+    move_feature(&r, "ground", "face", (gw_element){GW_PLANE, {0, 0, 0.5}, {0, 0, 1}});
+    const gw_snapshot *now = NULL;
+    for (int i = 0; i < 3500; i++)
+        now = running_tick(&r);
+    assert_true(events_of(&r, GW_EVENT_LEFT_BEHIND, &event) >= 1);
+    assert_int_equal(event.tool, -1);
+    assert_int_equal(event.object, gw_scene_object(s, "bead"));
+    assert_true(isfinite(body(now, &r, "bead")->pose.p.z));
+    assert_true(fabs(gw_norm(body(now, &r, "bead")->pose.p) - 0.2) <= 1e-9);
+    running_close(&r);
+}
+
+/* ---- what is refused ------------------------------------------------------------------------- */
+
+static void refused(gw_scene *s, const char *where, const char *word)
+{
+    gw_error error = {0};
+    assert_false(gw_scene_check(s, &error));
+    assert_int_equal(error.code, GW_NOT_YET);
+    assert_string_equal(error.where, where);
+    assert_non_null(strstr(error.message, word));
+    gw_scene_destroy(s);
+}
+
+static void only_fixed_objects_guide_free_ones(void **state)
+{
+    (void)state;
+    gw_scene *s = door(1);
+    assert_true(gw_scene_check(s, NULL));
+    add_bar(s, "wing", gw_v3(0, 0, 0), 0, 0.1)->free = true;
+    hinge(s, "h2", "door", "near", "wing", "far");
+    refused(s, "/constraints/2/b", "both free");
+
+    s = door(1);
+    add_bar(s, "wing", gw_v3(0, 0, 0), 0, 0.1);
+    hinge(s, "h2", "wing", "far", "door", "near");
+    refused(s, "/constraints/2/a", "may move");
+
+    s = door(1);
+    add_bar(s, "wing", gw_v3(0, 0, 0), 0, 0.1);
+    hold(s, "wing");
+    hinge(s, "h2", "wing", "far", "door", "near");
+    refused(s, "/constraints/2/a", "a tool holds");
+}
+
+/* ---- the same again -------------------------------------------------------------------------- */
+
+static void the_same_scene_gives_the_same_bits(void **state)
+{
+    (void)state;
+    gw_free_body last[2][2];
+    for (int k = 0; k < 2; k++) {
+        running r;
+        gw_scene *s = door(1);
+        state_feature(s, "ground", "stop", (gw_element){GW_PLANE, {0.02, 0, 0}, {1, 0, 0}});
+        state_feature(s, "door", "end", (gw_element){GW_POINT, {-0.1, 0, 0}, {0, 0, 0}});
+        join(s, "stop", GW_DISTANCE, "door", "end", "ground", "stop")->bound = GW_BOUND_AT_LEAST;
+        add_ball(s, "ball", gw_v3(0.07, 0.1, 0), 0.02);
+        s->contact.enabled = true;
+        running_open(&r, s);
+        const gw_snapshot *now = NULL;
+        for (int i = 0; i < 2000; i++)
+            now = running_tick(&r);
+        memcpy(last[k], now->free, sizeof last[k]);
+        assert_true(now->contact.collisions > 0);
+        running_close(&r);
+    }
+    for (int i = 0; i < 2; i++) {
+        assert_memory_equal(&last[0][i].pose, &last[1][i].pose, sizeof last[0][i].pose);
+        assert_memory_equal(&last[0][i].twist, &last[1][i].twist, sizeof last[0][i].twist);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_edit_puts_a_body_on_its_set),
+        cmocka_unit_test(an_edit_may_say_where_a_body_is),
+        cmocka_unit_test(a_body_follows_geometry_that_moves),
+        cmocka_unit_test(a_body_whose_branch_is_gone_is_told),
+        cmocka_unit_test(only_fixed_objects_guide_free_ones),
+        cmocka_unit_test(the_same_scene_gives_the_same_bits),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
