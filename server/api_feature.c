@@ -103,9 +103,26 @@ static void finish(api_call *call, app_edit *edit, int index, int status)
     app_edit_end(edit);
 }
 
+/* Whether the shape has a feature of that name: then the edit ends. One that a scene states would
+ * take its place under the constraints that name it. */
+static bool refuse_derived(api_call *call, app_edit *edit, const char *object, const char *name)
+{
+    gw_feature_ref ref;
+    gw_element element;
+    snprintf(ref.object, sizeof ref.object, "%s", object);
+    snprintf(ref.feature, sizeof ref.feature, "%s", name);
+    if (!gw_scene_element(edit->scene, &ref, &element))
+        return false;
+    api_refuse(call, 409, "", "%s/%s comes from the shape: it can only be read", object, name);
+    app_edit_end(edit);
+    return true;
+}
+
 static void add(api_call *call, app_edit *edit, const gw_feature *feature)
 {
     gw_error error = {0};
+    if (refuse_derived(call, edit, feature->object, feature->name))
+        return;
     gw_feature *place = gw_scene_add_feature(edit->scene, &error);
     if (!place) {
         api_abandon(call, edit, &error);
@@ -173,18 +190,10 @@ void api_feature_put(api_call *call)
 /* The index of the stated feature that the address names; -1: the edit has ended. */
 static int addressed(api_call *call, app_edit *edit)
 {
-    gw_feature_ref ref;
-    gw_element element;
-    memcpy(ref.object, call->part[0], sizeof ref.object);
-    memcpy(ref.feature, call->part[1], sizeof ref.feature);
-    int index = gw_scene_feature(edit->scene, ref.object, ref.feature);
-    if (index >= 0)
+    int index = gw_scene_feature(edit->scene, call->part[0], call->part[1]);
+    if (index >= 0 || refuse_derived(call, edit, call->part[0], call->part[1]))
         return index;
-    if (gw_scene_element(edit->scene, &ref, &element))
-        api_refuse(call, 409, "", "%s/%s comes from the shape: it can only be read", ref.object,
-                   ref.feature);
-    else
-        no_such(call);
+    no_such(call);
     app_edit_end(edit);
     return -1;
 }

@@ -134,10 +134,7 @@ static bool fit_columns(gw_stream *stream, int columns)
 
 static void take_record(gw_stream *stream, const gw_snapshot *record)
 {
-    uint64_t before = stream->row_count - 1;
-    if (stream->row_count > 0 && stream->ticks[before % STREAM_ROWS] == record->tick)
-        return; /* time stands still */
-    if (!fit_columns(stream, wire_sample_columns(record->joint_count)))
+    if (!record->moving || !fit_columns(stream, wire_sample_columns(record->joint_count)))
         return;
     size_t place = stream->row_count % STREAM_ROWS;
     stream->ticks[place] = record->tick;

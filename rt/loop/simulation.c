@@ -243,6 +243,7 @@ void gw_simulation_tick(gw_simulation *s)
     state_before was[GW_MAX_TOOLS];
     gw_movers_exchange(s->scenario->movers);
     tick_figures(s);
+    s->snapshot.moving = moving;
     for (int i = 0; i < s->scenario->tool_count; i++)
         was[i] = (state_before){s->holds[i].lost, s->holds[i].held_still, s->holds[i].singular};
     step_all(s, &tick);

@@ -185,6 +185,7 @@ typedef struct gw_snapshot {
     uint64_t revision; /* of the scene as it is now: geometry that moved raises it */
     gw_run_state state;
     bool halted;
+    bool moving; /* this tick steps: time does not stand still */
     int tool_count;
     gw_tool_state tools[GW_MAX_TOOLS];
     gw_energy energy;

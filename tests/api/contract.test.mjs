@@ -133,6 +133,8 @@ test('features', async () => {
   await expect(200, 'POST', '/features?dryRun=true', { id: 'cone/rim', point: [0.04, 0, 0] });
   await expect(201, 'POST', '/features', { id: 'cone/rim', point: [0.04, 0, 0] });
   await expect(409, 'POST', '/features', { id: 'cone/rim', point: [0.04, 0, 0] });
+  await expect(409, 'POST', '/features', { id: 'cone/base', point: [0.04, 0, 0] });
+  await expect(409, 'PUT', '/features/cone/base', { point: [0.04, 0, 0] });
   await expect(400, 'POST', '/features', { id: 'cone/edge', line: { point: [0, 0, 0], direction: [0, 0, 0] } });
   await expect(200, 'GET', '/features/cone/rim');
   await expect(200, 'GET', '/features/cone/apex');

@@ -97,10 +97,12 @@ test('samples are every tick, in order, also across a load', async () => {
     await expect(200, 'POST', '/scene/open', { scene: 'paper-plane' });
   }
   let before = -1, gaps = 0;
+  assert.equal(ticks()[0][0], 0, 'the first tick comes too');
   for (const [tick, row] of ticks()) {
     assert.equal(row.length, columns.length);
     assert.ok(Math.abs(row[0] - tick / 1000) < 1e-9, 't is the tick');
     if (tick !== before + 1 && tick > before) gaps++;
+    if (tick <= before) assert.equal(tick, 0, 'a load begins at tick 0');
     before = tick;
   }
   assert.ok(gaps <= 1, `${gaps} gaps`);
