@@ -33,7 +33,8 @@ bool app_tunes(const app_edit *edit)
 static bool same_motor(const gw_motor *a, const gw_motor *b)
 {
     return a->torque == b->torque && a->target == b->target && a->stiffness == b->stiffness &&
-           a->rate == b->rate && a->damping == b->damping && a->max == b->max;
+           a->rate == b->rate && a->damping == b->damping && a->max == b->max &&
+           a->speed == b->speed;
 }
 
 static bool send_motors(const app_edit *edit, int mechanism, gw_error *error)

@@ -2,9 +2,10 @@
  * Serial chains out of URDF: the robot description of ROS, an XML text.
  *
  * Taken over: joints (revolute, continuous, prismatic; fixed ones join two links into one), their
- * origins, axes, limits of position and damping; masses, centres of mass and inertias; boxes,
+ * origins, axes, limits of position, damping and friction, limits of effort and speed as those of a
+ * motor that gives nothing yet; masses, centres of mass and inertias; boxes,
  * cylinders, spheres and capsules as geometry, collision ones first; the name of the first visual
- * mesh. Left out: friction, limits of effort and speed, colours, transmissions, whatever else.
+ * mesh. Left out: colours, transmissions, whatever else.
  *
  * What does not move with a joint is the ground. Entities and document types are refused. Any
  * server thread; no state.

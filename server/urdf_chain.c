@@ -223,6 +223,8 @@ static bool make_joint(const builder *b, const urdf_joint *j, gw_chain_link *lin
                         .parent_from_joint = b->group->exit_pose,
                         .axis = j->axis,
                         .damping = j->damping,
+                        .friction = j->friction,
+                        .motor = {.max = j->effort, .speed = j->speed},
                         .limited = limited,
                         .lower = limited ? j->lower : 0,
                         .upper = limited ? j->upper : 0};

@@ -282,18 +282,21 @@ static void read_axis(reader *r, urdf_joint *joint)
                attribute(r, "xyz"), joint->name);
 }
 
+static bool read_size(reader *r, const char *name, const urdf_joint *joint, double *out)
+{
+    if (!read_number(r, name, false, out))
+        return false;
+    return *out >= 0 || refuse(r, GW_BAD_INPUT, "<%s %s=\"%g\"> of joint \"%s\": must be 0 or more",
+                               r->name, name, *out, joint->name);
+}
+
 static void read_limit(reader *r, urdf_joint *joint)
 {
     joint->has_limit = true;
-    if (read_number(r, "lower", false, &joint->lower))
-        read_number(r, "upper", false, &joint->upper);
-}
-
-static void read_damping(reader *r, urdf_joint *joint)
-{
-    if (read_number(r, "damping", false, &joint->damping) && joint->damping < 0)
-        refuse(r, GW_BAD_INPUT, "<dynamics damping=\"%g\"> of joint \"%s\": must be 0 or more",
-               joint->damping, joint->name);
+    if (read_number(r, "lower", false, &joint->lower) &&
+        read_number(r, "upper", false, &joint->upper) &&
+        read_size(r, "effort", joint, &joint->effort))
+        read_size(r, "velocity", joint, &joint->speed);
 }
 
 /* What stands inside a link, a joint or a solid belongs to the last one that was begun. */
@@ -355,7 +358,8 @@ static void begin(reader *r, element what)
         read_limit(r, joint);
         break;
     case DYNAMICS:
-        read_damping(r, joint);
+        if (read_size(r, "damping", joint, &joint->damping))
+            read_size(r, "friction", joint, &joint->friction);
         break;
     case MIMIC:
         joint->mimics = true;

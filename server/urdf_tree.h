@@ -42,7 +42,7 @@ typedef struct urdf_joint {
     urdf_joint_type type;
     gw_pose origin;
     gw_vec3 axis;
-    double lower, upper, damping;
+    double lower, upper, effort, speed, damping, friction;
     bool has_limit, mimics;
     int from, to; /* links */
     unsigned line;

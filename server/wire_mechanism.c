@@ -27,7 +27,7 @@ static bool get_limits(const json_t *joint, const char *at, gw_chain_link *l, gw
 bool wire_get_motor(const json_t *v, const char *at, gw_motor *m, gw_error *error)
 {
     static const char *const allowed[] = {"torque",  "target", "stiffness", "rate",
-                                          "damping", "max",    NULL};
+                                          "damping", "max",    "speed",     NULL};
     *m = (gw_motor){0};
     return wire_open(v, at, allowed, error) &&
            wire_number(v, at, "torque", WIRE_OPTIONAL, &m->torque, error) &&
@@ -35,13 +35,14 @@ bool wire_get_motor(const json_t *v, const char *at, gw_motor *m, gw_error *erro
            wire_number(v, at, "stiffness", WIRE_OPTIONAL, &m->stiffness, error) &&
            wire_number(v, at, "rate", WIRE_OPTIONAL, &m->rate, error) &&
            wire_number(v, at, "damping", WIRE_OPTIONAL, &m->damping, error) &&
-           wire_number(v, at, "max", WIRE_OPTIONAL, &m->max, error);
+           wire_number(v, at, "max", WIRE_OPTIONAL, &m->max, error) &&
+           wire_number(v, at, "speed", WIRE_OPTIONAL, &m->speed, error);
 }
 
 static bool get_joint(const json_t *v, const char *at, gw_mechanism *m, int index, gw_error *error)
 {
-    static const char *const allowed[] = {"type",    "origin", "axis",  "position", "velocity",
-                                          "damping", "limits", "motor", NULL};
+    static const char *const allowed[] = {"type",    "origin",   "axis",   "position", "velocity",
+                                          "damping", "friction", "limits", "motor",    NULL};
     gw_chain_link *l = &m->links[index];
     const json_t *motor = json_object_get(v, "motor");
     char where[WIRE_POINTER];
@@ -54,6 +55,7 @@ static bool get_joint(const json_t *v, const char *at, gw_mechanism *m, int inde
         !wire_number(v, at, "position", WIRE_OPTIONAL, &m->position[index], error) ||
         !wire_number(v, at, "velocity", WIRE_OPTIONAL, &m->velocity[index], error) ||
         !wire_number(v, at, "damping", WIRE_OPTIONAL, &l->damping, error) ||
+        !wire_number(v, at, "friction", WIRE_OPTIONAL, &l->friction, error) ||
         !get_limits(v, at, l, error) || (motor && !wire_get_motor(motor, where, &l->motor, error)))
         return false;
     l->kind = (gw_joint_kind)kind;
@@ -156,14 +158,15 @@ bool wire_get_mechanism(const json_t *v, const char *at, gw_mechanism *m, gw_err
 
 json_t *wire_motor(const gw_motor *m)
 {
-    return json_pack("{sf sf sf sf sf sf}", "torque", m->torque, "target", m->target, "stiffness",
-                     m->stiffness, "rate", m->rate, "damping", m->damping, "max", m->max);
+    return json_pack("{sf sf sf sf sf sf sf}", "torque", m->torque, "target", m->target,
+                     "stiffness", m->stiffness, "rate", m->rate, "damping", m->damping, "max",
+                     m->max, "speed", m->speed);
 }
 
 static bool has_motor(const gw_motor *m)
 {
     return m->torque != 0 || m->target != 0 || m->stiffness != 0 || m->rate != 0 ||
-           m->damping != 0 || m->max != 0;
+           m->damping != 0 || m->max != 0 || m->speed != 0;
 }
 
 static json_t *joint_json(const gw_mechanism *m, int index)
@@ -173,6 +176,8 @@ static json_t *joint_json(const gw_mechanism *m, int index)
         json_pack("{ss so so sf sf sf}", "type", joint_types[l->kind], "origin",
                   wire_pose(&l->parent_from_joint), "axis", wire_vec3(l->axis), "position",
                   m->position[index], "velocity", m->velocity[index], "damping", l->damping);
+    if (l->friction > 0)
+        wire_add(joint, "friction", json_real(l->friction));
     if (l->limited)
         wire_add(joint, "limits", json_pack("{sf sf}", "lower", l->lower, "upper", l->upper));
     if (has_motor(&l->motor))

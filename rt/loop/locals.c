@@ -49,7 +49,7 @@ static gw_chain_def bare(const gw_chain_def *def)
     gw_chain_def out = *def;
     for (int i = 0; i < out.count; i++) {
         out.links[i].motor = (gw_motor){0};
-        out.links[i].damping = 0;
+        out.links[i].damping = out.links[i].friction = 0;
         out.links[i].limited = false;
     }
     return out;

@@ -21,11 +21,13 @@ static void take_start_contacts(gw_movers *m)
     gw_world_near(m->world, near, count);
 }
 
-/* From now on, exactly or by local models. */
-static void start_chain(gw_movers *m, int index, const double *q, const double *v)
+/* From now on, exactly or by local models; `was` is what it goes on from, NULL: nothing. */
+static void start_chain(gw_movers *m, int index, const gw_chain *was)
 {
     gw_moving_chain *c = &m->chains[index];
-    gw_chain_init(&c->chain, &c->def, q, v);
+    gw_chain_init(&c->chain, &c->def, was ? was->q : c->q0, was ? was->v : c->v0);
+    if (was)
+        gw_chain_lean(&c->chain, was);
     c->strain = c->owed = 0;
     if (m->locals)
         gw_locals_begin(m->locals, index, &c->chain, &c->resisted);
@@ -34,7 +36,7 @@ static void start_chain(gw_movers *m, int index, const double *q, const double *
 void gw_movers_reset(gw_movers *m)
 {
     for (int i = 0; i < m->chain_count; i++)
-        start_chain(m, i, m->chains[i].q0, m->chains[i].v0);
+        start_chain(m, i, NULL);
     gw_bodies_reset(m);
     m->dissipated = m->motors = m->edits = 0;
     m->contact = (gw_contact_figures){0};
@@ -51,7 +53,7 @@ static void carry_chain(gw_movers *m, int index, const gw_movers *old)
     for (int i = 0; i < old->chain_count; i++) {
         const gw_moving_chain *was = &old->chains[i];
         if (strcmp(was->id, c->id) == 0 && was->def.count == c->def.count)
-            start_chain(m, index, was->chain.q, was->chain.v);
+            start_chain(m, index, &was->chain);
     }
 }
 

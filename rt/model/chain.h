@@ -2,7 +2,7 @@
  * The chain: a serial linkage of revolute and prismatic joints, fixed to the world at its base,
  * held at any point of any link (mechanisms eq. 1).
  *
- *   D(q) q'' + B(q, q') + G(q) = motors - damping - limits + J_h^T F_h + sum J_i^T F_i
+ *   D(q) q'' + B(q, q') + G(q) = motors - damping - friction - limits + J_h^T F_h + sum J_i^T F_i
  *
  * Coordinates are the joints' positions (rad, m). Forward dynamics are O(n): D is never formed in a
  * step. Link i moves with joint i; its frame is the joint's: parent_from_link(q) is `origin`, then
@@ -19,13 +19,14 @@
 typedef enum gw_joint_kind { GW_JOINT_REVOLUTE, GW_JOINT_PRISMATIC } gw_joint_kind;
 
 /* A motor at the joint: torque + stiffness (target - q) + damping (rate - v), at most `max` either
- * way. All zero: none. Springs and dampers, of motors and joints, are never stronger than an eighth
- * of a step bears. */
+ * way, and what would speed the joint up fades out towards `speed`. All zero: none. Springs and
+ * dampers, of motors and joints, are never stronger than an eighth of a step bears. */
 typedef struct gw_motor {
     double torque;            /* N m, N */
     double target, stiffness; /* rad, m; N m/rad, N/m */
     double rate, damping;     /* rad/s, m/s; N m s/rad, N s/m */
     double max;               /* N m, N; 0: unlimited */
+    double speed;             /* rad/s, m/s: beyond, it drives no faster; 0: unlimited */
 } gw_motor;
 
 typedef struct gw_chain_link {
@@ -33,6 +34,7 @@ typedef struct gw_chain_link {
     gw_pose parent_from_joint; /* of the link's frame at q = 0, in the parent link's frame */
     gw_vec3 axis;              /* unit vector in the link's frame */
     double damping;            /* N m s/rad, N s/m */
+    double friction;           /* Coulomb's, holding and sliding alike (N m, N) */
     bool limited;
     double lower, upper; /* rad, m; springs with damping beyond, as stiff as the step bears */
     gw_motor motor;
@@ -65,6 +67,7 @@ typedef struct gw_chain_joint {
     gw_sym3 inertia;     /* about it */
     double mass;
     double limit_stiffness, limit_damping, most_stiffness, most_damping;
+    double root; /* of friction's bristle (rad, m): moves when the joint slips (chain_joints.c) */
     bool slides, straight,
         principal; /* a slide; axes along the parent's at q = 0; inertia diagonal */
     /* of q */
@@ -95,6 +98,10 @@ typedef struct gw_chain {
 
 /* At joint positions and velocities (def->count entries each; NULL: zero). */
 void gw_chain_init(gw_chain *chain, const gw_chain_def *def, const double *q, const double *v);
+
+/* Friction's bristles as they stand in another chain of as many joints, which this one goes on
+ * from. */
+void gw_chain_lean(gw_chain *chain, const gw_chain *from);
 
 /* World poses and twists (of the origins) of all links' frames. twists may be NULL. */
 void gw_chain_links(const gw_chain *chain, gw_pose *world_from_link, gw_twist *twists);

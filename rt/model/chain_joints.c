@@ -1,6 +1,6 @@
 /*
- * What acts at the joints themselves: motors, damping, and springs beyond their limits. On the
- * loop's thread, RT safe.
+ * What acts at the joints themselves: motors, damping, friction, and springs beyond their limits.
+ * On the loop's thread, RT safe.
  */
 #include "rt/model/chain_motion.h"
 
@@ -10,6 +10,9 @@
 #define LIMIT_PHASE   0.7
 #define LIMIT_DAMPING 0.5
 #define LIMIT_RAMP    1e-3
+
+/* A motor fades out over the last tenth of its speed, or as much more as the step needs. */
+#define FADE_SHARE 0.1
 
 /* What an explicit formula bears in one piece: phase of a spring, decay of a damper. */
 #define MOST_PHASE 1.5
@@ -28,7 +31,13 @@ static double motor_force(const gw_motor *m, const gw_chain_joint *joint, double
     double stiffness = lesser(m->stiffness, joint->most_stiffness);
     double damping = lesser(m->damping, joint->most_damping);
     double force = m->torque + stiffness * (m->target - q) + damping * (m->rate - v);
-    return m->max > 0 ? fmax(-m->max, fmin(m->max, force)) : force;
+    if (m->max > 0)
+        force = fmax(-m->max, fmin(m->max, force));
+    if (m->speed > 0 && force * v > 0) {
+        double width = fmax(FADE_SHARE * m->speed, fabs(force) / joint->limit_damping);
+        force *= fmax(0, fmin(1, (m->speed - fabs(v)) / width));
+    }
+    return force;
 }
 
 static double past_limit(const gw_chain_link *link, double q)
@@ -46,6 +55,78 @@ static double limit_force(const gw_chain_joint *joint, double past, double v)
     return force * past > 0 ? 0 : force;
 }
 
+/* ---- friction -------------------------------------------------------------------------------
+ *
+ * A bristle between the link and its joint's root r, as stiff at first as a limit's spring, k:
+ *
+ *   w = (q - r) / span,   span = 15/8 F/k
+ *   f = -F s(w),   s = (15 w - 10 w^3 + 3 w^5) / 8 up to |w| = 1, +-1 beyond
+ *   U = F span (15/2 w^2 - 5/2 w^4 + 1/2 w^6) / 8, growing by F a way beyond
+ *
+ * Within a piece of a step it is a spring and keeps energy; after it the root of one that is bent
+ * beyond 1 follows and F times its way is lost. So friction never drives, a joint at rest does not
+ * creep, and one that slides loses F times its way exactly. A bristle that holds is damped,
+ *
+ *   c v (1 - s^2) / (1 + (c v / F)^2)
+ *
+ * as a limit's spring; both together never exceed F.
+ */
+
+#define SPAN (15.0 / 8)
+#define FULL (11.0 / 16) /* U / (F span) at |w| = 1 */
+
+static double span_of(const gw_chain_link *link, const gw_chain_joint *joint)
+{
+    return SPAN * link->friction / joint->limit_stiffness;
+}
+
+static double friction_force(const gw_chain_link *link, const gw_chain_joint *joint, double q,
+                             double v, double *lost)
+{
+    double w = (q - joint->root) / span_of(link, joint), w2 = w * w;
+    if (w2 >= 1)
+        return copysign(link->friction, -w);
+    double s = w * (15 - w2 * (10 - 3 * w2)) / 8;
+    double c = joint->limit_damping, x = c * v / link->friction;
+    double damping = c * (1 - s * s) / (1 + x * x);
+    *lost += damping * v * v;
+    return -link->friction * s - damping * v;
+}
+
+static double friction_energy(const gw_chain_link *link, const gw_chain_joint *joint, double q)
+{
+    double span = span_of(link, joint), w = fabs(q - joint->root) / span, w2 = w * w;
+    double share = w < 1 ? w2 * (7.5 - w2 * (2.5 - 0.5 * w2)) / 8 : FULL + (w - 1);
+    return link->friction * span * share;
+}
+
+void gw_chain_lean(gw_chain *chain, const gw_chain *from)
+{
+    for (int i = 0; i < chain->def->count; i++)
+        chain->joints[i].root = from->joints[i].root;
+    gw_chain_refresh(chain);
+}
+
+double gw_chain_slip(gw_chain *chain)
+{
+    double lost = 0;
+    for (int i = 0; i < chain->def->count; i++) {
+        const gw_chain_link *link = &chain->def->links[i];
+        gw_chain_joint *joint = &chain->joints[i];
+        if (!(link->friction > 0))
+            continue;
+        double bent = chain->q[i] - joint->root, beyond = fabs(bent) - span_of(link, joint);
+        if (!(beyond > 0))
+            continue;
+        joint->root += copysign(beyond, bent);
+        lost += link->friction * beyond;
+    }
+    chain->potential -= lost;
+    return lost;
+}
+
+/* ---- together ------------------------------------------------------------------------------- */
+
 void gw_chain_joint_forces(const gw_chain *chain, const double *q, const double *v, double *force,
                            double *motors, double *lost)
 {
@@ -59,6 +140,8 @@ void gw_chain_joint_forces(const gw_chain *chain, const double *q, const double 
         force[i] = motor - damping * v[i];
         motor_power += motor * v[i];
         lost_power += damping * v[i] * v[i];
+        if (link->friction > 0)
+            force[i] += friction_force(link, joint, q[i], v[i], &lost_power);
         if (past != 0) {
             double limit = limit_force(joint, past, v[i]);
             force[i] += limit;
@@ -69,12 +152,16 @@ void gw_chain_joint_forces(const gw_chain *chain, const double *q, const double 
     *lost = lost_power;
 }
 
-double gw_chain_limit_energy(const gw_chain *chain)
+double gw_chain_joint_energy(const gw_chain *chain)
 {
     double sum = 0;
     for (int i = 0; i < chain->def->count; i++) {
-        double past = past_limit(&chain->def->links[i], chain->q[i]);
-        sum += 0.5 * chain->joints[i].limit_stiffness * past * past;
+        const gw_chain_link *link = &chain->def->links[i];
+        const gw_chain_joint *joint = &chain->joints[i];
+        double past = past_limit(link, chain->q[i]);
+        sum += 0.5 * joint->limit_stiffness * past * past;
+        if (link->friction > 0)
+            sum += friction_energy(link, joint, chain->q[i]);
     }
     return sum;
 }
@@ -114,9 +201,8 @@ void gw_chain_stiffen_limits(gw_chain *chain)
         double limit = LIMIT_PHASE * rate, most = MOST_PHASE * GW_CHAIN_FINEST * rate;
         joint->most_stiffness = most * most * inertia;
         joint->most_damping = MOST_DECAY * GW_CHAIN_FINEST * rate * inertia;
-        if (chain->def->links[i].limited) {
-            joint->limit_stiffness = limit * limit * inertia;
-            joint->limit_damping = 2 * LIMIT_DAMPING * limit * inertia;
-        }
+        joint->limit_stiffness = limit * limit * inertia;
+        joint->limit_damping = 2 * LIMIT_DAMPING * limit * inertia;
+        joint->root = chain->q[i];
     }
 }

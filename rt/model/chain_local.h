@@ -2,7 +2,7 @@
  * A chain's local model (mechanisms VII, eq. 21): inertia and weight of where the chain was looked
  * at, kinematics of where it is, no Coriolis terms,
  *
- *   D^ q'' + G^ = motors - damping - limits + J_h^T F_h + sum J_i^T F_i
+ *   D^ q'' + G^ = motors - damping - friction - limits + J_h^T F_h + sum J_i^T F_i
  *
  * gw_local_make() runs wherever there is time, the world thread as a rule, on a chain of its own
  * put where the loop's was; the loop's chain then runs on what it made (gw_chain_localise()) until

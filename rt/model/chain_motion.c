@@ -216,5 +216,5 @@ void gw_chain_refresh(gw_chain *chain)
 {
     gw_chain_configure(chain, chain->q, chain->v, chain->joints);
     chain->kinetic = gw_chain_kinetic(chain);
-    chain->potential = weight_energy(chain) + gw_chain_limit_energy(chain);
+    chain->potential = weight_energy(chain) + gw_chain_joint_energy(chain);
 }

@@ -165,18 +165,23 @@ void gw_chain_bias(const gw_chain *chain, const double *v, const gw_chain_joint 
 void gw_chain_solve(const gw_chain *chain, const gw_chain_joint *at, gw_wrench *bias,
                     double *force);
 
-/* What motors, damping and limits do to the joints; the powers of the first, and lost (W). */
+/* What motors, damping, friction and limits do to the joints; the powers of the first, and lost
+ * (W). */
 void gw_chain_joint_forces(const gw_chain *chain, const double *q, const double *v, double *force,
                            double *motors, double *lost);
 
-/* Sets the stiffness and damping of the limits' springs; leaves the joints anywhere. */
+/* Sets the stiffness and damping of the limits' springs and of friction's bristles, which stand
+ * upright; leaves the joints anywhere. */
 void gw_chain_stiffen_limits(gw_chain *chain);
 
 /* Of the bodies' twists, or of the local model (J). */
 double gw_chain_kinetic(const gw_chain *chain);
 
-/* Held by the limits' springs (J). */
-double gw_chain_limit_energy(const gw_chain *chain);
+/* Held by the limits' springs and friction's bristles (J). */
+double gw_chain_joint_energy(const gw_chain *chain);
+
+/* Bristles that are bent beyond what they bear move along; the energy that this takes (J). */
+double gw_chain_slip(gw_chain *chain);
 
 /* Of the held frame on the link as it is in `at`. */
 void gw_chain_held_at(const gw_chain *chain, const gw_chain_joint *at, gw_pose *held,

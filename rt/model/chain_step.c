@@ -249,6 +249,7 @@ static bool step_in_pieces(gw_chain *chain, const gw_forces *forces, double dt, 
             refine(chain);
             continue;
         }
+        sum->lost += gw_chain_slip(chain);
         if (!finite_state(chain, sum))
             return false;
         done += wide;

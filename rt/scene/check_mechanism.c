@@ -34,8 +34,10 @@ static bool check_motor(const place *p, const gw_motor *m)
         return bad(p, "/joint/motor/stiffness", "stiffness must be 0 or more (N m/rad, N/m)");
     if (!not_negative(m->damping))
         return bad(p, "/joint/motor/damping", "damping must be 0 or more (N m s/rad, N s/m)");
-    return not_negative(m->max) ||
-           bad(p, "/joint/motor/max", "max must be 0 (unlimited) or more (N m, N)");
+    if (!not_negative(m->max))
+        return bad(p, "/joint/motor/max", "max must be 0 (unlimited) or more (N m, N)");
+    return not_negative(m->speed) ||
+           bad(p, "/joint/motor/speed", "speed must be 0 (unlimited) or more (rad/s, m/s)");
 }
 
 static bool check_limits(const place *p, const gw_chain_link *l, double q)
@@ -68,6 +70,8 @@ static bool check_joint(const place *p, const gw_chain_link *l)
         return bad(p, "/joint/velocity", "a velocity must be finite (rad/s, m/s)");
     if (!not_negative(l->damping))
         return bad(p, "/joint/damping", "damping must be 0 or more (N m s/rad, N s/m)");
+    if (!not_negative(l->friction))
+        return bad(p, "/joint/friction", "friction must be 0 or more (N m, N)");
     return check_limits(p, l, q) && check_motor(p, &l->motor);
 }
 

@@ -50,6 +50,10 @@ test("a serial arm becomes a mechanism, fixed joints joined by the parallel-axis
   assert.deepEqual(upper.joint.axis, [0, 0, 1]);
   assert.deepEqual(upper.joint.limits, { lower: -1, upper: 2 });
   assert.equal(upper.joint.damping, 0.3);
+  assert.equal(upper.joint.friction, 1);
+  assert.equal(upper.joint.motor.max, 10);
+  assert.equal(upper.joint.motor.speed, 1);
+  assert.equal(upper.joint.motor.torque, 0);
   // 2 kg at 0.5 m and 2 kg at 1.5 m: 4 kg at 1 m, 0.2 + 2 x 2 x 0.5^2 across
   assert.equal(upper.mass, 4);
   all(upper.com, [1, 0, 0], 1e-15, "com");
@@ -98,6 +102,8 @@ const refused = [
   ["two numbers for three", two(joint("j", "continuous", "a", "b", '<origin xyz="1 2"/>')), /<origin xyz="1 2">: 3 finite numbers are expected/],
   ["numbers beyond all bounds", two(joint("j", "continuous", "a", "b", '<origin xyz="1 2 1e999"/>')), /<origin xyz="1 2 1e999">/],
   ["limits the wrong way round", two(joint("j", "revolute", "a", "b", '<limit lower="2" upper="1"/>')), /<limit lower="2" upper="1"> of joint "j"/],
+  ["friction that drives", two(joint("j", "continuous", "a", "b", '<dynamics friction="-1"/>')), /<dynamics friction="-1"> of joint "j": must be 0 or more/],
+  ["effort below nothing", two(joint("j", "continuous", "a", "b", '<limit effort="-2" velocity="1"/>')), /<limit effort="-2"> of joint "j": must be 0 or more/],
   ["no limits", two(joint("j", "revolute", "a", "b")), /joint "j" needs <limit/],
   ["a zero axis", two(joint("j", "continuous", "a", "b", '<axis xyz="0 0 0"/>')), /<axis xyz="0 0 0"> of joint "j": must not be zero/],
   ["a floating joint", two(joint("j", "floating", "a", "b")), /<joint name="j" type="floating">/],

@@ -33,8 +33,8 @@ const full = () => ({
       {
         id: 'upper', mass: 3, com: [0.2, 0, 0], inertia: [0.01, 0.03, 0.03, 0.001, 0, 0],
         joint: {
-          type: 'revolute', origin: { p: [0, 0, 0.1], q: [1, 0, 0, 0] }, axis: [0, 0.6, 0.8], position: 0.25, velocity: -0.5, damping: 0.01,
-          limits: { lower: -1.5, upper: 1.5 }, motor: { torque: 0.5, target: 0.25, stiffness: 4, rate: 0, damping: 0.2, max: 3 },
+          type: 'revolute', origin: { p: [0, 0, 0.1], q: [1, 0, 0, 0] }, axis: [0, 0.6, 0.8], position: 0.25, velocity: -0.5, damping: 0.01, friction: 0.02,
+          limits: { lower: -1.5, upper: 1.5 }, motor: { torque: 0.5, target: 0.25, stiffness: 4, rate: 0, damping: 0.2, max: 3, speed: 2 },
         },
         geometry: { type: 'cylinder', radius: 0.02, height: 0.4 }, geometry_at: { p: [0.2, 0, 0], q: [0.8, 0, 0.6, 0] }, mesh: 'upper.stl', material: 'steel',
       },
@@ -155,6 +155,8 @@ const wrong = [
   ['a start beyond the limits', joint(0, { position: 2 }), `${L}/0/joint/position`, /within the limits/],
   ['an unknown member of a motor', joint(0, { motor: { power: 1 } }), `${L}/0/joint/motor/power`, /torque/],
   ['a motor that pushes away', joint(0, { motor: { stiffness: -1 } }), `${L}/0/joint/motor/stiffness`, /0 or more/],
+  ['friction that drives', joint(0, { friction: -1 }), `${L}/0/joint/friction`, /0 or more/],
+  ['a motor of no speed', joint(0, { motor: { speed: -1 } }), `${L}/0/joint/motor/speed`, /unlimited/],
   ['a motor of less than nothing', joint(0, { motor: { max: -1 } }), `${L}/0/joint/motor/max`, /unlimited/],
   ['a free object that is fixed', scene((s) => (s.objects[1].fixed = true)), '/objects/1/free', /fixed/],
   ['a free object that is joined to another', scene((s) => s.objects.push({ ...s.objects[1], id: 'ball2' }) && s.constraints.push({ id: 'c1', type: 'coincident', a: 'ball/center', b: 'ball2/center' })), '/constraints/0/b', /both free/],

@@ -86,6 +86,30 @@ static void a_motor_gives_no_more_than_its_most(void **state)
     near(chain.v[0], -0.9 / INERTIA, 1e-12);
 }
 
+static void a_motor_drives_no_faster_than_its_speed(void **state)
+{
+    (void)state;
+    gw_chain_def def = wheel(GW_JOINT_REVOLUTE);
+    gw_chain chain;
+    def.links[0].motor = (gw_motor){.torque = 0.9, .speed = 2};
+    gw_chain_init(&chain, &def, NULL, NULL);
+    run(&chain, 500);
+    near(chain.v[0], 0.9 / INERTIA * 0.5, 1e-12);
+    run(&chain, 5000);
+    near(chain.v[0], 2, 1e-9);
+    /* what is faster is not held back, and braking is at full strength */
+    chain.v[0] = 3;
+    run(&chain, 100);
+    near(chain.v[0], 3, 1e-12);
+    def.links[0].motor.torque = -0.9;
+    run(&chain, 100);
+    near(chain.v[0], 3 - 0.9 / INERTIA * 0.1, 1e-12);
+    /* any strength and any speed */
+    def.links[0].motor = (gw_motor){.torque = 1e6, .speed = 0.1};
+    run(&chain, 3000);
+    assert_true(chain.v[0] > 0 && isfinite(chain.q[0]));
+}
+
 static void a_motor_may_change_between_steps(void **state)
 {
     (void)state;
@@ -258,6 +282,7 @@ int main(void)
         cmocka_unit_test(constant_torque_speeds_up_evenly),
         cmocka_unit_test(a_motors_spring_and_damper_settle_as_an_oscillator),
         cmocka_unit_test(a_motor_gives_no_more_than_its_most),
+        cmocka_unit_test(a_motor_drives_no_faster_than_its_speed),
         cmocka_unit_test(a_motor_may_change_between_steps),
         cmocka_unit_test(springs_and_dampers_of_any_strength_hold_the_joint),
         cmocka_unit_test(a_joint_bounces_off_its_limit_and_the_books_close),

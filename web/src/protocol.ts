@@ -34,7 +34,7 @@ export interface SceneObject {
 
 // ---- mechanisms: serial chains, links counted from 0, a link's frame is its joint's ---------------
 
-export interface Motor { torque?: number; target?: number; stiffness?: number; rate?: number; damping?: number; max?: number }
+export interface Motor { torque?: number; target?: number; stiffness?: number; rate?: number; damping?: number; max?: number; speed?: number }
 
 export interface Joint {
   type: 'revolute' | 'prismatic';
@@ -43,6 +43,7 @@ export interface Joint {
   position?: number;
   velocity?: number;
   damping?: number;
+  friction?: number; // N m, N: holding and sliding alike
   limits?: { lower: number; upper: number };
   motor?: Motor;
 }

@@ -122,6 +122,7 @@ const MOTOR: [keyof Motor, string, (turning: boolean) => string, (turning: boole
   ['rate', 'rate', (t) => (t ? '\u00b0/s' : 'mm/s'), (t) => (t ? DEG : MM)],
   ['damping', 'damping', (t) => (t ? 'N m s' : 'N s/m'), () => 1],
   ['max', 'at most', (t) => (t ? 'N m' : 'N'), () => 1],
+  ['speed', 'no faster than', (t) => (t ? '\u00b0/s' : 'mm/s'), (t) => (t ? DEG : MM)],
 ];
 
 function MotorFields({ m, i }: { m: Mechanism; i: number }): JSX.Element {
@@ -136,7 +137,7 @@ function MotorFields({ m, i }: { m: Mechanism; i: number }): JSX.Element {
             onCommit={(v) => void chains.setMotor(m, i, { [key]: v / scale(turns(joint)) })} />
         ))}
       </div>
-      <p class="quiet">Torque + stiffness (target {'\u2212'} position) + damping (rate {'\u2212'} velocity), at most as said (0: no bound). At once, running or not.</p>
+      <p class="quiet">Torque + stiffness (target {'\u2212'} position) + damping (rate {'\u2212'} velocity), at most as said, driving no faster than said (0: no bound). At once, running or not.</p>
       {joint.motor && <button type="button" class="chip" onClick={() => void chains.setMotor(m, i, null)}>No motor</button>}
     </details>
   );
@@ -237,6 +238,7 @@ function LinkFields({ found }: { found: LinkRef }): JSX.Element {
         <NumberField shown="position" label="Joint position" unit={unitOf(joint)} digits={2} disabled={locked} value={(q[i] ?? 0) * k} onCommit={(x) => void chains.patchJoint(m, i, { position: x / k })} />
         <NumberField shown="velocity" label="Joint velocity" unit={`${unitOf(joint)}/s`} digits={2} disabled={locked} value={(v[i] ?? 0) * k} onCommit={(x) => void chains.patchJoint(m, i, { velocity: x / k })} />
         <NumberField shown="damping" label="Joint damping" unit={turns(joint) ? 'N m s' : 'N s/m'} step={0.01} digits={4} value={joint.damping ?? 0} onCommit={(damping) => void chains.patchJoint(m, i, { damping })} />
+        <NumberField shown="friction" label="Joint friction" unit={turns(joint) ? 'N m' : 'N'} step={0.01} digits={4} value={joint.friction ?? 0} onCommit={(friction) => void chains.patchJoint(m, i, { friction })} />
       </div>
       <LimitFields m={m} i={i} />
       <details class="group-of">

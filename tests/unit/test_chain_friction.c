@@ -1,0 +1,226 @@
+/*
+ * Coulomb friction of joints: it stops what slides, holds what stands, and its books close.
+ */
+#include "tests/unit/chain_checks.h"
+
+#define INERTIA  0.3
+#define FRICTION 0.8
+/* what its bristle bends before it slips: 15/8 F/k, k = I (0.7 / dt)^2 */
+#define SPAN (15. / 8 * FRICTION / (INERTIA * 490000))
+
+/* One joint without weight. */
+static gw_chain_def wheel(gw_joint_kind kind)
+{
+    gw_chain_def def = fixture_rods(1, 0, INERTIA, INERTIA, 0);
+    def.links[0].kind = kind;
+    def.links[0].friction = FRICTION;
+    return def;
+}
+
+static double step(gw_chain *chain)
+{
+    gw_step told;
+    double before = energy(chain);
+    gw_model_step(&chain->model, NULL, 1e-3, &told);
+    assert_true(told.finite && told.dissipated >= -1e-12);
+    near(energy(chain) - before, told.motors - told.dissipated, 1e-11);
+    return told.dissipated;
+}
+
+static double run(gw_chain *chain, int steps)
+{
+    double lost = 0;
+    for (int i = 0; i < steps; i++)
+        lost += step(chain);
+    return lost;
+}
+
+static void what_slides_loses_friction_times_its_way(void **state)
+{
+    (void)state;
+    for (int kind = 0; kind < 2; kind++) {
+        gw_chain_def def = wheel((gw_joint_kind)kind);
+        double v = -2;
+        gw_chain chain;
+        gw_chain_init(&chain, &def, NULL, &v);
+        run(&chain, 100);
+        double kinetic = chain.kinetic, way = chain.q[0];
+        double lost = run(&chain, 500);
+        way = fabs(chain.q[0] - way);
+        near(lost, FRICTION * way, 1e-12);
+        near(chain.kinetic, kinetic - FRICTION * way, 1e-12);
+        near(chain.v[0], -2 + FRICTION / INERTIA * 0.6, 1e-4);
+    }
+}
+
+/* I v^2 / (2 F), then it stands for good. */
+static void it_stops_where_coulomb_says(void **state)
+{
+    (void)state;
+    gw_chain_def def = wheel(GW_JOINT_REVOLUTE);
+    double v = 2;
+    gw_chain chain;
+    gw_chain_init(&chain, &def, NULL, &v);
+    run(&chain, 900);
+    near(chain.q[0], INERTIA * 4 / (2 * FRICTION), 2 * SPAN);
+    double before = chain.q[0];
+    run(&chain, 5000);
+    near(chain.q[0], before, SPAN);
+    assert_true(chain.kinetic < 1e-25);
+    before = chain.q[0];
+    run(&chain, 5000);
+    near(chain.q[0], before, 1e-13);
+}
+
+static void less_than_it_bears_does_not_even_creep(void **state)
+{
+    (void)state;
+    gw_chain_def def = wheel(GW_JOINT_REVOLUTE);
+    gw_chain chain;
+    def.links[0].motor.torque = 0.95 * FRICTION;
+    gw_chain_init(&chain, &def, NULL, NULL);
+    run(&chain, 2000);
+    double before = chain.q[0];
+    assert_true(before > 0 && before < 10 * SPAN); /* the sudden torque carries it beyond */
+    run(&chain, 20000);
+    near(chain.q[0], before, 1e-13);
+}
+
+static void more_than_it_bears_speeds_up_by_the_rest(void **state)
+{
+    (void)state;
+    gw_chain_def def = wheel(GW_JOINT_REVOLUTE);
+    gw_chain chain;
+    def.links[0].motor.torque = 1.5 * FRICTION;
+    gw_chain_init(&chain, &def, NULL, NULL);
+    run(&chain, 100);
+    double v = chain.v[0];
+    run(&chain, 1000);
+    near(chain.v[0] - v, 0.5 * FRICTION / INERTIA, 1e-12);
+}
+
+/* A joint whose velocity is what it is: no more than F either way, and no jump. */
+static void it_is_bounded_and_continuous(void **state)
+{
+    (void)state;
+    gw_chain_def def = wheel(GW_JOINT_REVOLUTE);
+    for (double v = -3; v <= 3; v += 0.25) {
+        double last = NAN;
+        for (double q = -2 * SPAN; q <= 2 * SPAN; q += 1e-4 * SPAN) {
+            gw_chain chain;
+            double a;
+            gw_chain_init(&chain, &def, NULL, &v);
+            chain.q[0] = q; /* the bristle stays where it was */
+            gw_model_free_acceleration(&chain.model, &a);
+            assert_true(fabs(a * INERTIA) <= FRICTION * (1 + 1e-12));
+            assert_true(isnan(last) || fabs(a - last) < 2e-3);
+            last = a;
+        }
+    }
+}
+
+static int calls;
+
+static gw_wrench counted(const void *context, double t, const gw_pose *held, const gw_twist *twist)
+{
+    calls++;
+    return constant(context, t, held, twist);
+}
+
+/* An arm that stands against its weight by friction alone, and costs no more than one without. */
+static void an_arm_stands_at_the_usual_cost(void **state)
+{
+    (void)state;
+    gw_chain_def def = fixture_table_one(9.81);
+    gw_wrench none = {{0, 0, 0}, {0, 0, 0}};
+    gw_forces forces = {.at = counted, .context = &none};
+    gw_chain chain;
+    gw_step told;
+    def.held = 2;
+    for (int i = 0; i < 3; i++)
+        def.links[i].friction = 6;
+    gw_chain_init(&chain, &def, NULL, NULL);
+    for (int i = 0; i < 2000; i++)
+        gw_model_step(&chain.model, &forces, 1e-3, &told);
+    double before[3] = {chain.q[0], chain.q[1], chain.q[2]};
+    calls = 0;
+    for (int i = 0; i < 2000; i++)
+        gw_model_step(&chain.model, &forces, 1e-3, &told);
+    assert_int_equal(calls, 7 * 2000);
+    for (int i = 0; i < 3; i++) {
+        near(chain.q[i], 0, 0.01);
+        near(chain.q[i], before[i], 1e-12);
+    }
+}
+
+/* An edit of something else makes the chain anew: it must not sag again. */
+static void one_that_goes_on_from_another_stands_as_it_stood(void **state)
+{
+    (void)state;
+    gw_chain_def def = fixture_table_one(9.81);
+    gw_chain chain, next;
+    for (int i = 0; i < 3; i++)
+        def.links[i].friction = 6;
+    gw_chain_init(&chain, &def, NULL, NULL);
+    run(&chain, 700);
+    gw_chain_init(&next, &def, chain.q, chain.v);
+    assert_true(fabs(energy(&next) - energy(&chain)) > 1e-8);
+    gw_chain_lean(&next, &chain);
+    near(energy(&next), energy(&chain), 1e-10); /* stiffness is that of another posture */
+    run(&chain, 100);
+    run(&next, 100);
+    for (int i = 0; i < 3; i++)
+        near(next.q[i], chain.q[i], 1e-9);
+}
+
+static double chance(unsigned *state)
+{
+    *state = *state * 1664525u + 1013904223u;
+    return (double)(*state >> 8) / 8388608.0 - 1;
+}
+
+/* Pushed about at random; a copy that is put back moves on as if nothing had happened. */
+static void it_never_drives(void **state)
+{
+    (void)state;
+    gw_chain_def def = fixture_skew(6);
+    gw_wrench push = {{0, 0, 0}, {0, 0, 0}};
+    gw_forces forces = {.at = constant, .context = &push};
+    unsigned seed = 3;
+    gw_chain chain, copy;
+    for (int i = 0; i < 6; i++)
+        def.links[i].friction = i == 4 ? 0 : 0.3 * i + 0.2;
+    def.gravity = gw_v3(0, 0, -1);
+    def.links[2].limited = def.links[5].limited = true;
+    def.links[2].upper = def.links[5].upper = 0.5;
+    gw_chain_init(&chain, &def, NULL, NULL);
+    for (int i = 0; i < 30000; i++) {
+        gw_step told, again;
+        double before = energy(&chain);
+        if (i % 40 == 0)
+            push.f = gw_scale(25, gw_v3(chance(&seed), chance(&seed), chance(&seed)));
+        memcpy(&copy, &chain, chain.model.ops->size);
+        gw_model_step(&chain.model, &forces, 1e-3, &told);
+        assert_true(told.finite && told.dissipated >= -1e-12);
+        near(energy(&chain) - before, told.work - told.dissipated, 1e-9);
+        if (i % 100 == 0) {
+            gw_model_step(&copy.model, &forces, 1e-3, &again);
+            assert_true(again.work == told.work && again.dissipated == told.dissipated);
+        }
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_slides_loses_friction_times_its_way),
+        cmocka_unit_test(it_stops_where_coulomb_says),
+        cmocka_unit_test(less_than_it_bears_does_not_even_creep),
+        cmocka_unit_test(more_than_it_bears_speeds_up_by_the_rest),
+        cmocka_unit_test(it_is_bounded_and_continuous),
+        cmocka_unit_test(an_arm_stands_at_the_usual_cost),
+        cmocka_unit_test(one_that_goes_on_from_another_stands_as_it_stood),
+        cmocka_unit_test(it_never_drives),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
