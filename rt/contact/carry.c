@@ -8,17 +8,23 @@ double gw_world_carry(gw_world *w, const gw_world *old, int (*body)(const void *
                       const void *context)
 {
     double spring = 0;
-    w->touch_count = 0;
+    gw_couples_clear(w);
     for (int i = 0; i < old->touch_count; i++) {
         const gw_touch *from = &old->touches[i];
         int a = from->continuous ? body(context, from->near.a) : -1;
         int b = from->continuous ? body(context, from->near.b) : -1;
         if (a < 0 || b < 0)
             continue;
-        gw_touch *c = &w->touches[w->touch_count++];
+        gw_near near = from->near;
+        near.a = a;
+        near.b = b;
+        int couple = gw_couple_of(w, &near);
+        gw_touch *c = gw_couple_add(w, couple, &near);
+        int sibling = c->sibling;
         *c = *from;
-        c->near.a = a;
-        c->near.b = b;
+        c->near = near;
+        c->couple = couple;
+        c->sibling = sibling;
         spring += gw_touch_energy(c);
     }
     w->spring_last = spring;

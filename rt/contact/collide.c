@@ -78,16 +78,16 @@ double gw_row_yield(const gw_world *w, const gw_contact_row *row)
 
 /* ---- who takes part ------------------------------------------------------------------------- */
 
-static bool sets_off(const gw_world *w, const gw_touch *c)
+bool gw_sets_off(const gw_world *w, const gw_touch *c)
 {
-    bool meets = c->now.gap <= GW_WORLD_MET && !c->jammed;
+    bool meets = c->now.gap <= GW_WORLD_MET && !c->jammed && !c->aside;
     return meets && (c->struck || !c->continuous) && c->rate < -w->rules.rest_speed;
 }
 
 bool gw_colliding(const gw_world *w)
 {
     for (int i = 0; i < w->island.touch_count; i++)
-        if (sets_off(w, &w->touches[w->island.touches[i]]))
+        if (gw_sets_off(w, &w->touches[w->island.touches[i]]))
             return true;
     return false;
 }
@@ -112,7 +112,7 @@ bool gw_pressed(const gw_world *w)
 static bool takes_part(const gw_world *w, const gw_touch *c, gw_collision kind)
 {
     double rest = w->rules.rest_speed;
-    if (c->jammed || c->now.gap > TOUCHES)
+    if (c->jammed || c->aside || c->now.gap > TOUCHES)
         return false;
     if (kind == GW_STOPS)
         return c->rate < 0;
@@ -196,7 +196,7 @@ static void gather(impact *x, bool setting_off)
         int touch = w->island.touches[i];
         gw_touch *c = &w->touches[touch];
         c->stopped = c->stopped || (x->kind == GW_STOPS && too_deep(c));
-        bool sets = x->kind == GW_STOPS ? c->stopped : sets_off(w, c);
+        bool sets = x->kind == GW_STOPS ? c->stopped : gw_sets_off(w, c);
         if (!takes_part(w, c, x->kind) || sets != setting_off)
             continue;
         bool each = w->rules.self_each_link && c->mover_a == c->mover_b && c->mover_a >= 0;

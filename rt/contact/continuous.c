@@ -221,7 +221,8 @@ static void mark(const gw_world *w, gw_touch *c)
 /* What meets slowly, or was found so, is continuous without an impulse. */
 static bool rests(const gw_world *w, const gw_touch *c)
 {
-    return c->now.gap <= GW_WORLD_MET && fabs(c->rate) < w->rules.rest_speed && !c->jammed;
+    return c->now.gap <= GW_WORLD_MET && fabs(c->rate) < w->rules.rest_speed && !c->jammed &&
+           !c->aside;
 }
 
 void gw_touch_begin(gw_world *w, gw_touch *c)

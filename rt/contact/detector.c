@@ -163,12 +163,20 @@ static uint64_t mix(uint64_t key, uint64_t value)
     return key ^ (key >> 31);
 }
 
-static gw_near near_of(const gw_detector *d, int a, int b, const gw_touching *t)
+/* Two pieces, and where their bodies are. */
+typedef struct pair {
+    int a, b;
+    gw_pose in_a, in_b;
+} pair;
+
+static gw_near near_of(const gw_detector *d, const pair *p, const gw_touching *t)
 {
-    const gw_solid *pa = &d->pieces[a], *pb = &d->pieces[b];
-    const gw_pose *in_a = &d->poses[pa->body], *in_b = &d->poses[pb->body];
+    const gw_solid *pa = &d->pieces[p->a], *pb = &d->pieces[p->b];
+    const gw_pose *in_a = &p->in_a, *in_b = &p->in_b;
     gw_near n = {.a = pa->body,
                  .b = pb->body,
+                 .piece_a = p->a,
+                 .piece_b = p->b,
                  .point_a = gw_unrotate(in_a->q, gw_sub(t->a, in_a->p)),
                  .point_b = gw_unrotate(in_b->q, gw_sub(t->b, in_b->p)),
                  .radius_a = t->radius_a,
@@ -176,7 +184,8 @@ static gw_near near_of(const gw_detector *d, int a, int b, const gw_touching *t)
                  .kind = t->kind,
                  .normal = t->normal,
                  .gap = t->gap};
-    n.key = mix(mix(mix((uint64_t)a << 32 | (uint64_t)b, t->feature_a), t->feature_b), 1);
+    uint64_t pieces = (uint64_t)p->a << 32 | (uint64_t)p->b;
+    n.key = mix(mix(mix(pieces, t->feature_a), t->feature_b), 1);
     if (t->kind == GW_NORMAL_IN_A)
         n.normal = gw_unrotate(in_a->q, t->normal);
     else if (t->kind == GW_NORMAL_IN_B)
@@ -225,16 +234,50 @@ static int look_at_mesh(const gw_solid *pa, const gw_solid *pb, double reach, gw
                               pairs);
 }
 
+/* Whether the face at `on` is bare beside another piece that is next to it or covers it, the short
+ * way out of that one: what is in the corner between the two touches both. Where two pieces go on
+ * as one, there is no face beside it either. */
+static bool bare_beside(const gw_detector *d, int piece, int other, const gw_pose *body, gw_vec3 on,
+                        gw_vec3 out, gw_clearance way)
+{
+    const double far = 1e-2, slack = 1e-6; /* of the piece's size */
+    double size = d->pieces[piece].radius;
+    gw_clearance left;
+    if (way.gap < 0 &&
+        !gw_solid_outside(&d->pieces[other], body, gw_mul_add(on, far * size, out), 0, &way))
+        return false;
+    double along = gw_dot(way.normal, out);
+    if (along < -0.9 || along > 0.5)
+        return false;
+    gw_vec3 beside = gw_mul_add(on, slack * size - fmin(way.gap, 0), way.normal);
+    return gw_solid_outside(&d->pieces[piece], body, beside, size, &left) &&
+           left.gap < 0.1 * slack * size;
+}
+
 /* Whether another piece of the same body lies where the direction leads out of this one: a face
  * or an edge between two pieces, inside the solid that they are together. */
-static bool leads_inside(const gw_detector *d, int piece, gw_vec3 on, gw_vec3 out)
+static bool leads_inside(const gw_detector *d, int piece, const gw_pose *body, gw_vec3 on,
+                         gw_vec3 out, bool face)
 {
     double step = 1e-4 * d->pieces[piece].radius;
     gw_vec3 there = gw_mul_add(on, step, out);
-    for (int i = d->pieces[piece].next; i != piece; i = d->pieces[i].next)
-        if (gw_solid_covers(&d->pieces[i], there, 0.99 * step))
+    for (int i = d->pieces[piece].next; i != piece; i = d->pieces[i].next) {
+        gw_clearance way;
+        if (gw_solid_outside(&d->pieces[i], body, there, 0.99 * step, &way) &&
+            way.gap < 0.99 * step && !(face && bare_beside(d, piece, i, body, on, out, way)))
             return true;
+    }
     return false;
+}
+
+static bool between_own_pieces(const gw_detector *d, const pair *p, const gw_touching *t)
+{
+    gw_vec3 on_a = gw_mul_add(t->a, -t->radius_a, t->normal);
+    gw_vec3 on_b = gw_mul_add(t->b, t->radius_b, t->normal);
+    bool face_a = t->of_face && t->kind == GW_NORMAL_IN_A;
+    bool face_b = t->of_face && t->kind == GW_NORMAL_IN_B;
+    return leads_inside(d, p->b, &p->in_b, on_b, t->normal, face_b) ||
+           leads_inside(d, p->a, &p->in_a, on_a, gw_neg(t->normal), face_a);
 }
 
 static void look(gw_detector *d, int a, int b)
@@ -247,12 +290,11 @@ static void look(gw_detector *d, int a, int b)
     int count = pa->facets || pb->facets
                     ? look_at_mesh(pa, pb, reach, slide, pairs)
                     : gw_find_touching(&pa->convex, &pb->convex, reach, slide, pairs);
+    pair p = {a, b, d->poses[pa->body], d->poses[pb->body]};
     for (int i = 0; i < count; i++) {
-        const gw_touching *t = &pairs[i];
-        if (leads_inside(d, b, gw_mul_add(t->b, t->radius_b, t->normal), t->normal) ||
-            leads_inside(d, a, gw_mul_add(t->a, -t->radius_a, t->normal), gw_neg(t->normal)))
+        if (between_own_pieces(d, &p, &pairs[i]))
             continue;
-        gw_near n = near_of(d, a, b, t);
+        gw_near n = near_of(d, &p, &pairs[i]);
         keep(d, &n);
     }
 }
@@ -308,5 +350,35 @@ int gw_detect(gw_detector *d, const gw_pose *world_from_body, const gw_twist *tw
         memcpy(near, d->found, (size_t)count * sizeof *near);
     if (lost)
         *lost = d->found_count - count + d->short_of_memory;
+    return count;
+}
+
+/* ---- in a tick ----------------------------------------------------------------------------- */
+
+bool gw_detector_ball(const void *detector, int piece, gw_vec3 *centre, double *radius)
+{
+    const gw_solid *p = &((const gw_detector *)detector)->pieces[piece];
+    *centre = gw_pose_point(&p->body_from, p->centre);
+    *radius = p->radius;
+    return !p->facets;
+}
+
+int gw_detect_again(const void *detector, const gw_again *again, gw_near near[GW_TOUCHING],
+                    double *gap)
+{
+    const gw_detector *d = detector;
+    pair p = {again->piece_a, again->piece_b, again->world_from_a, again->world_from_b};
+    gw_convex a = gw_solid_there(&d->pieces[p.a], &p.in_a);
+    gw_convex b = gw_solid_there(&d->pieces[p.b], &p.in_b);
+    gw_clearance clearance;
+    gw_touching pairs[GW_TOUCHING];
+    *gap = again->reach;
+    if (!gw_find_clearance(&a, &b, again->reach, &clearance))
+        return 0;
+    *gap = clearance.gap;
+    int found = gw_touching_of(&a, &b, &clearance, again->reach, again->slide, pairs), count = 0;
+    for (int i = 0; i < found; i++)
+        if (!between_own_pieces(d, &p, &pairs[i]))
+            near[count++] = near_of(d, &p, &pairs[i]);
     return count;
 }

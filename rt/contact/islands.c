@@ -22,11 +22,29 @@ static int any_mover(const gw_touch *c)
     return c->mover_a >= 0 ? c->mover_a : c->mover_b;
 }
 
+/* Who is near another; each couple to its island. */
+static void join(gw_world *w)
+{
+    for (int i = 0; i < w->couple_count; i++) {
+        int a = mover_of(w, w->couples[i].a), b = mover_of(w, w->couples[i].b);
+        if (a >= 0 && b >= 0)
+            w->parent[root(w, a)] = root(w, b);
+    }
+    for (int i = w->couple_count - 1; i >= 0; i--) {
+        gw_couple *p = &w->couples[i];
+        int a = mover_of(w, p->a), m = a >= 0 ? a : mover_of(w, p->b);
+        if (m < 0)
+            continue;
+        p->next = w->first_couple[root(w, m)];
+        w->first_couple[root(w, m)] = i;
+    }
+}
+
 void gw_islands_find(gw_world *w)
 {
     for (int m = 0; m < w->mover_count; m++) {
         w->parent[m] = m;
-        w->first[m] = -1;
+        w->first[m] = w->first_couple[m] = -1;
         w->crowd[m] = 0;
     }
     for (int i = 0; i < w->touch_count; i++) {
@@ -39,9 +57,8 @@ void gw_islands_find(gw_world *w)
             if (m >= 0 && (k == 0 || c->mover_b != c->mover_a))
                 w->crowd[m]++;
         }
-        if (c->mover_a >= 0 && c->mover_b >= 0)
-            w->parent[root(w, c->mover_a)] = root(w, c->mover_b);
     }
+    join(w);
     for (int i = w->touch_count - 1; i >= 0; i--) {
         gw_touch *c = &w->touches[i];
         if (any_mover(c) < 0)
@@ -52,23 +69,17 @@ void gw_islands_find(gw_world *w)
     }
 }
 
-/* Which contacts a mover has: what its steps ask for. */
-static void list_of_movers(gw_world *w)
+/* A contact more that its movers have: what their steps ask for. */
+static void list(gw_world *w, int touch)
 {
-    gw_island *island = &w->island;
-    int count = 0;
-    for (int i = 0; i < island->mover_count; i++)
-        w->of_first[island->movers[i]] = -1;
-    for (int i = island->touch_count - 1; i >= 0; i--) {
-        const gw_touch *c = &w->touches[island->touches[i]];
-        int mover[2] = {c->mover_a, c->mover_b == c->mover_a ? -1 : c->mover_b};
-        for (int k = 0; k < 2; k++) {
-            if (mover[k] < 0)
-                continue;
-            w->of[count] = island->touches[i];
-            w->of_next[count] = w->of_first[mover[k]];
-            w->of_first[mover[k]] = count++;
-        }
+    const gw_touch *c = &w->touches[touch];
+    int mover[2] = {c->mover_a, c->mover_b == c->mover_a ? -1 : c->mover_b};
+    for (int k = 0; k < 2; k++) {
+        if (mover[k] < 0)
+            continue;
+        w->of[w->of_count] = touch;
+        w->of_next[w->of_count] = w->of_first[mover[k]];
+        w->of_first[mover[k]] = w->of_count++;
     }
 }
 
@@ -83,6 +94,24 @@ bool gw_islands_take(gw_world *w, int m)
             island->movers[island->mover_count++] = k;
     for (int i = w->first[m]; i >= 0; i = w->touches[i].next)
         island->touches[island->touch_count++] = i;
-    list_of_movers(w);
+    for (int i = w->first_couple[m]; i >= 0; i = w->couples[i].next)
+        island->couples[island->couple_count++] = i;
+    w->of_count = 0;
+    for (int i = 0; i < island->mover_count; i++)
+        w->of_first[island->movers[i]] = -1;
+    for (int i = island->touch_count - 1; i >= 0; i--)
+        list(w, island->touches[i]);
     return true;
+}
+
+gw_touch *gw_islands_add(gw_world *w, const gw_couple *p, const gw_near *near)
+{
+    gw_touch *c = gw_couple_add(w, (int)(p - w->couples), near);
+    if (!c)
+        return NULL;
+    c->mover_a = mover_of(w, near->a);
+    c->mover_b = mover_of(w, near->b);
+    w->island.touches[w->island.touch_count++] = (int)(c - w->touches);
+    list(w, (int)(c - w->touches));
+    return c;
 }

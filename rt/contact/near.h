@@ -13,6 +13,8 @@
 
 #include "rt/base/space.h"
 
+#define GW_TOUCHING 4 /* pairs of points of two solids: more of them carry nothing more */
+
 /* What a pair of surfaces is like. */
 typedef struct gw_surface {
     double restitution;        /* e, 0 .. 1 */
@@ -31,6 +33,7 @@ typedef enum gw_normal_kind {
 typedef struct gw_near {
     uint64_t key; /* the same from one detection to the next while the same features are near */
     int a, b;     /* bodies, indices into the world's; a moves, b may stand */
+    int piece_a, piece_b;      /* of the detector's: which of the bodies' solids */
     gw_vec3 point_a, point_b;  /* in the bodies' frames (m) */
     double radius_a, radius_b; /* of balls around the points (m) */
     gw_normal_kind kind;
@@ -38,5 +41,13 @@ typedef struct gw_near {
     gw_surface surface;
     double gap; /* when it was found (m) */
 } gw_near;
+
+/* Two convex pieces to be looked at with their bodies there. */
+typedef struct gw_again {
+    int piece_a, piece_b;
+    gw_pose world_from_a, world_from_b;
+    double reach;  /* pairs of points farther apart are not told (m) */
+    gw_vec3 slide; /* velocity of a against b (m/s) */
+} gw_again;
 
 #endif

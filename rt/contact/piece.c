@@ -148,7 +148,7 @@ static bool met_again(gw_world *w, const gw_touch *c, double h, bracket *b)
 static bool closes(gw_world *w, const gw_touch *c, double h, bracket *b)
 {
     double g0 = c->start.gap, g1 = c->now.gap, rest = w->rules.rest_speed;
-    if (c->jammed || c->slow || fmax(fabs(c->start_rate), fabs(c->rate)) < rest)
+    if (c->jammed || c->aside || c->slow || fmax(fabs(c->start_rate), fabs(c->rate)) < rest)
         return false;
     if (g1 < -GW_WORLD_MET) {
         *b = (bracket){0, h, g0, g1};
@@ -207,6 +207,10 @@ double gw_piece_advance(gw_world *w, double h)
         if (!tried)
             gw_piece_try(w, h);
         gw_touch *c = first_closing(w, h, &b);
+        if (!c && gw_looks_close(w)) {
+            tried = true;
+            continue;
+        }
         if (!c)
             return h;
         double t = meeting(w, c, b);

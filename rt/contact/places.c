@@ -39,10 +39,10 @@ void gw_touch_look(const gw_world *w, gw_touch *c)
 void gw_world_look(gw_world *w, double t)
 {
     const gw_island *island = &w->island;
-    for (int i = 0; i < island->touch_count; i++) {
-        gw_touch *c = &w->touches[island->touches[i]];
-        look_at(w, &w->places[c->near.a], t);
-        look_at(w, &w->places[c->near.b], t);
+    for (int i = 0; i < island->couple_count; i++) {
+        const gw_couple *p = &w->couples[island->couples[i]];
+        look_at(w, &w->places[p->a], t);
+        look_at(w, &w->places[p->b], t);
     }
     for (int i = 0; i < island->touch_count; i++)
         gw_touch_look(w, &w->touches[island->touches[i]]);

@@ -85,7 +85,22 @@ gw_vec3 gw_solid_extent(const gw_solid *p)
     return gw_v3(h[0], h[1], h[2]);
 }
 
-bool gw_solid_covers(const gw_solid *p, gw_vec3 point, double distance)
+gw_convex gw_solid_there(const gw_solid *p, const gw_pose *world_from_body)
+{
+    gw_pose pose = gw_pose_mul(world_from_body, &p->body_from);
+    return (gw_convex){.core = p->convex.core,
+                       .polytope = p->convex.polytope,
+                       .r = p->convex.r,
+                       .low = p->convex.low,
+                       .high = p->convex.high,
+                       .rounding = p->convex.rounding,
+                       .size = p->convex.size,
+                       .at = pose.p,
+                       .turn = gw_quat_to_mat3(gw_quat_unit(pose.q))};
+}
+
+bool gw_solid_outside(const gw_solid *p, const gw_pose *world_from_body, gw_vec3 point,
+                      double reach, gw_clearance *way)
 {
     static const gw_vec3 origin = {0, 0, 0};
     static const gw_polytope one = {.vertex_count = 1, .vertices = &origin};
@@ -93,7 +108,11 @@ bool gw_solid_covers(const gw_solid *p, gw_vec3 point, double distance)
                        .polytope = &one,
                        .at = point,
                        .turn = {{{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}}};
-    gw_clearance gap;
-    return !p->facets && gw_distance(point, p->at) < p->radius + distance &&
-           gw_find_clearance(&there, &p->convex, distance, &gap) && gap.gap < distance;
+    if (p->facets)
+        return false;
+    gw_vec3 centre = gw_pose_point(&p->body_from, p->centre);
+    if (!(gw_distance(point, gw_pose_point(world_from_body, centre)) < p->radius + reach))
+        return false;
+    gw_convex piece = gw_solid_there(p, world_from_body);
+    return gw_find_clearance(&there, &piece, reach, way);
 }

@@ -1,10 +1,11 @@
 /*
- * What a detector is made of: convex pieces of the bodies' solids. Not for use inside a tick.
+ * What a detector is made of: convex pieces of the bodies' solids. Not for use inside a tick, but
+ * for what is marked RT safe: that reads nothing that changes once it is made.
  */
 #ifndef GW_CONTACT_SOLID_H
 #define GW_CONTACT_SOLID_H
 
-#include "rt/contact/convex.h"
+#include "rt/contact/clearance.h"
 #include "rt/contact/facets.h"
 #include "rt/contact/polytope.h"
 
@@ -32,7 +33,12 @@ void gw_solid_place(gw_solid *piece, const gw_pose *world_from_body, const gw_tw
 /* Half lengths of the box along the world's axes that holds it where it is. */
 gw_vec3 gw_solid_extent(const gw_solid *piece);
 
-/* Whether the point is nearer to the piece than `distance`, or inside; never of a mesh. */
-bool gw_solid_covers(const gw_solid *piece, gw_vec3 point, double distance);
+/* The piece's solid with its body there, whatever was placed; never of a mesh. RT safe. */
+gw_convex gw_solid_there(const gw_solid *piece, const gw_pose *world_from_body);
+
+/* How far outside the piece, its body there, the point is, and the shortest way out; false where it
+ * is farther than `reach`, and for a mesh. RT safe. */
+bool gw_solid_outside(const gw_solid *piece, const gw_pose *world_from_body, gw_vec3 point,
+                      double reach, gw_clearance *way);
 
 #endif

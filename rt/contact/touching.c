@@ -52,9 +52,9 @@ static void over(work *w, const gw_plate *plate, bool on_b, gw_vec3 p, double ra
         return;
     gw_touching *t = &w->found[w->count++];
     if (on_b)
-        *t = (gw_touching){p, foot, radius, 0, GW_NORMAL_IN_B, normal, gap, feature, at};
+        *t = (gw_touching){p, foot, radius, 0, GW_NORMAL_IN_B, normal, true, gap, feature, at};
     else
-        *t = (gw_touching){foot, p, 0, radius, GW_NORMAL_IN_A, normal, gap, at, feature};
+        *t = (gw_touching){foot, p, 0, radius, GW_NORMAL_IN_A, normal, true, gap, at, feature};
 }
 
 /* The part of the segment p + t d, t in 0 .. 1, above the plate, and through which sides of it the
@@ -208,7 +208,7 @@ static void join(work *w, const gw_corners *a, double x, const gw_corners *b, do
     double gap = gw_dot(n, apart) - ra - rb;
     if (gap <= w->reach && w->count < FOUND)
         w->found[w->count++] =
-            (gw_touching){p, q, ra, rb, kind, n, gap, feature_of(a, x), feature_of(b, y)};
+            (gw_touching){p, q, ra, rb, kind, n, false, gap, feature_of(a, x), feature_of(b, y)};
 }
 
 /* A point of a where it is farthest towards b, and the one of b across from it. */
@@ -223,6 +223,7 @@ static void join_plainly(work *w, const gw_corners *a, const gw_corners *b)
                                          w->b->rounding,
                                          GW_NORMAL_IN_WORLD,
                                          n,
+                                         false,
                                          w->gap.gap,
                                          (uint32_t)a->id[0] | (a->closed ? FEATURE_FACE : 0),
                                          (uint32_t)b->id[0] | (b->closed ? FEATURE_FACE : 0)};

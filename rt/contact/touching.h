@@ -7,14 +7,13 @@
 #include "rt/contact/clearance.h"
 #include "rt/contact/near.h"
 
-#define GW_TOUCHING 4 /* pairs of points of two solids: more of them carry nothing more */
-
 /* One pair: in world coordinates. */
 typedef struct gw_touching {
     gw_vec3 a, b;
     double radius_a, radius_b;
     gw_normal_kind kind;
     gw_vec3 normal; /* from b towards a */
+    bool of_face;   /* the normal is that of a face */
     double gap;
     uint32_t feature_a, feature_b; /* the same while the same corners and faces are near */
 } gw_touching;

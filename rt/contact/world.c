@@ -9,7 +9,6 @@
 #include "rt/contact/islands.h"
 
 #define SPEED  1e-3 /* v_th and rest speed where none is given (m/s) */
-#define SAME   0.01 /* contacts of a pair so near one another may be the same (m) */
 #define YIELDS 1e-5 /* a contact put deeper than this between steps lets it be (m) */
 
 /* ---- creation ------------------------------------------------------------------------------- */
@@ -23,8 +22,8 @@ static bool allocate(gw_world *w)
 {
     size_t movers = (size_t)w->mover_count, entries = GW_WORLD_FREEDOMS;
     w->places = zeroed((size_t)w->body_count, sizeof *w->places);
-    w->touches = zeroed(GW_MAX_NEAR, sizeof *w->touches);
-    w->spare = zeroed(GW_MAX_NEAR, sizeof *w->spare);
+    w->touches = zeroed(2 * GW_MAX_NEAR, sizeof *w->touches);
+    w->couples = zeroed(2 * GW_MAX_NEAR, sizeof *w->couples);
     w->arrived = zeroed(GW_MAX_NEAR, sizeof *w->arrived);
     w->saved = zeroed(movers, w->stride);
     w->scratch[0] = zeroed(1, w->stride);
@@ -32,7 +31,7 @@ static bool allocate(gw_world *w)
     w->work.memory = zeroed(gw_impulse_memory(GW_MAX_COLLIDING, GW_WORLD_FREEDOMS), sizeof(double));
     w->rows = zeroed(GW_MAX_COLLIDING * entries, sizeof(double));
     w->v = zeroed(3 * entries, sizeof(double));
-    return w->places && w->touches && w->spare && w->arrived && w->saved && w->scratch[0] &&
+    return w->places && w->touches && w->couples && w->arrived && w->saved && w->scratch[0] &&
            w->scratch[1] && w->work.memory && w->rows && w->v;
 }
 
@@ -70,7 +69,7 @@ void gw_world_destroy(gw_world *w)
         return;
     free(w->places);
     free(w->touches);
-    free(w->spare);
+    free(w->couples);
     free(w->arrived);
     free(w->saved);
     free(w->scratch[0]);
@@ -82,6 +81,11 @@ void gw_world_destroy(gw_world *w)
 }
 
 /* ---- between steps -------------------------------------------------------------------------- */
+
+void gw_world_watch(gw_world *w, const gw_looker *looker)
+{
+    w->looker = *looker;
+}
 
 void gw_world_near(gw_world *w, const gw_near *near, int count)
 {
@@ -101,88 +105,36 @@ void gw_world_place(gw_world *w, int body, const gw_pose *pose, const gw_twist *
 
 void gw_world_reset(gw_world *w)
 {
-    w->touch_count = 0;
+    gw_couples_clear(w);
     w->owed = w->spring_last = 0;
     memset(w->drift, 0, sizeof w->drift);
 }
 
 /* ---- what is near --------------------------------------------------------------------------- */
 
-/* A contact known by another key, whose pair and place are the same: features of a body take turns
- * at touching as it tips. It is taken over once. */
-static gw_touch *inherited(gw_world *w, const gw_near *near)
+/* A body as it is now. */
+static void place(gw_world *w, int body)
 {
-    gw_touch *best = NULL;
-    double least = SAME;
-    for (int i = 0; i < w->touch_count; i++) {
-        gw_touch *c = &w->touches[i];
-        if (!c->continuous || c->near.a != near->a || c->near.b != near->b)
-            continue;
-        double d = gw_distance(c->near.point_a, near->point_a);
-        d = fmin(d, gw_distance(c->near.point_b, near->point_b));
-        if (d < least)
-            least = d, best = c;
+    gw_place *p = &w->places[body];
+    if (p->model < 0) {
+        p->pose = p->home;
+        return;
     }
-    return best;
+    bool still = w->movers[p->model].still;
+    gw_model_body(gw_world_model(w, p->model), p->index, &p->pose, &p->twist);
+    p->moves = !still;
+    if (p->seen + 1 != w->turn)
+        p->rate = (gw_twist){{0, 0, 0}, {0, 0, 0}};
+    p->seen = w->turn;
+    if (still)
+        p->twist = (gw_twist){{0, 0, 0}, {0, 0, 0}};
 }
 
-static gw_touch *known(gw_world *w, const gw_near *near)
-{
-    for (int i = 0; i < w->touch_count; i++)
-        if (w->touches[i].near.key == near->key && w->touches[i].near.a == near->a &&
-            w->touches[i].near.b == near->b)
-            return &w->touches[i];
-    return NULL;
-}
-
-/* The other pair's features, its state as it was; each old contact goes on once at most. */
-static void adopt(gw_world *w)
-{
-    int count = w->arrived_count;
-    for (int pass = 0; pass < 2; pass++)
-        for (int i = 0; i < count; i++) {
-            gw_touch *c = &w->spare[i];
-            gw_touch *old = pass == 0  ? known(w, &w->arrived[i])
-                            : !c->next ? inherited(w, &w->arrived[i])
-                                       : NULL;
-            if (pass == 0)
-                *c = (gw_touch){.near = w->arrived[i]};
-            if (!old)
-                continue;
-            *c = *old;
-            c->near = w->arrived[i];
-            c->next = 1; /* found */
-            old->continuous = false;
-            old->near.a = -1;
-        }
-    gw_touch *touches = w->touches;
-    w->touches = w->spare;
-    w->spare = touches;
-    w->touch_count = count;
-    w->arrived_count = -1;
-}
-
-/* Bodies as they are now, gaps with them. A spring is not pressed by an edit. */
+/* Gaps as they are now. A spring is not pressed by an edit. */
 static void look_around(gw_world *w, bool adopted)
 {
     for (int i = 0; i < w->touch_count; i++) {
         gw_touch *c = &w->touches[i];
-        gw_place *place[2] = {&w->places[c->near.a], &w->places[c->near.b]};
-        for (int k = 0; k < 2; k++) {
-            gw_place *p = place[k];
-            if (p->model < 0) {
-                p->pose = p->home;
-                continue;
-            }
-            bool still = w->movers[p->model].still;
-            gw_model_body(gw_world_model(w, p->model), p->index, &p->pose, &p->twist);
-            p->moves = !still;
-            if (p->seen + 1 != w->turn)
-                p->rate = (gw_twist){{0, 0, 0}, {0, 0, 0}};
-            p->seen = w->turn;
-            if (still)
-                p->twist = (gw_twist){{0, 0, 0}, {0, 0, 0}};
-        }
         gw_touch_look(w, c);
         double deeper = -c->now.gap - c->depth_last;
         if (c->continuous && deeper > (adopted ? 0 : YIELDS))
@@ -192,13 +144,25 @@ static void look_around(gw_world *w, bool adopted)
     }
 }
 
+/* What is near now, and where; true where it is not as the last step left it. */
+static bool gather_near(gw_world *w)
+{
+    bool settled = gw_couples_settle(w), arrived = gw_couples_arrive(w);
+    for (int i = 0; i < w->couple_count; i++) {
+        place(w, w->couples[i].a);
+        place(w, w->couples[i].b);
+    }
+    gw_looks_open(w);
+    return gw_couples_settle(w) || settled || arrived;
+}
+
 /* ---- a step --------------------------------------------------------------------------------- */
 
 static void begin_piece(gw_world *w)
 {
-    for (int i = 0; i < w->island.touch_count; i++) {
-        gw_touch *c = &w->touches[w->island.touches[i]];
-        gw_place *place[2] = {&w->places[c->near.a], &w->places[c->near.b]};
+    for (int i = 0; i < w->island.couple_count; i++) {
+        const gw_couple *p = &w->couples[w->island.couples[i]];
+        gw_place *place[2] = {&w->places[p->a], &w->places[p->b]};
         for (int k = 0; k < 2; k++) {
             place[k]->start = place[k]->pose;
             place[k]->start_twist = place[k]->twist;
@@ -238,9 +202,9 @@ static void note_rate(gw_world *w, int body, double h)
 
 static void end_piece(gw_world *w, double h)
 {
-    for (int i = 0; i < w->island.touch_count; i++) {
-        note_rate(w, w->touches[w->island.touches[i]].near.a, h);
-        note_rate(w, w->touches[w->island.touches[i]].near.b, h);
+    for (int i = 0; i < w->island.couple_count; i++) {
+        note_rate(w, w->couples[w->island.couples[i]].a, h);
+        note_rate(w, w->couples[w->island.couples[i]].b, h);
     }
     for (int i = 0; i < w->island.mover_count; i++) {
         int m = w->island.movers[i];
@@ -256,13 +220,15 @@ static void begin_island(gw_world *w, gw_world_step *out)
 {
     gw_island *island = &w->island;
     w->t = 0;
-    for (int i = 0; i < island->touch_count; i++) {
-        const gw_near *near = &w->touches[island->touches[i]].near;
-        gw_place *place[2] = {&w->places[near->a], &w->places[near->b]};
+    for (int i = 0; i < island->couple_count; i++) {
+        const gw_couple *p = &w->couples[island->couples[i]];
+        gw_place *place[2] = {&w->places[p->a], &w->places[p->b]};
         for (int k = 0; k < 2; k++)
             if (place[k]->model < 0)
                 place[k]->pose = place[k]->start = place[k]->home;
     }
+    if (island->touch_count == 0)
+        return;
     gw_touch *c = &w->touches[island->touches[w->turn % (unsigned)island->touch_count]];
     double held = gw_touch_energy(c);
     if (c->continuous)
@@ -274,7 +240,7 @@ static void begin_island(gw_world *w, gw_world_step *out)
  * for what is left of the step: it goes through nothing, whatever presses it. */
 static void step_island(gw_world *w, gw_world_step *out)
 {
-    if (w->island.touch_count == 0) {
+    if (w->island.couple_count == 0) {
         gw_balance_alone(w, out);
         return;
     }
@@ -302,7 +268,6 @@ static void step_island(gw_world *w, gw_world_step *out)
 static void open_step(gw_world *w, gw_world_step *out)
 {
     *out = (gw_world_step){0};
-    bool adopted = w->arrived_count >= 0;
     double spring = 0;
     for (int m = 0; m < w->mover_count; m++) {
         gw_mover *mover = &w->movers[m];
@@ -310,8 +275,7 @@ static void open_step(gw_world *w, gw_world_step *out)
         mover->hit = w->felt[m] = false;
         memset(mover->impulse, 0, sizeof mover->impulse);
     }
-    if (adopted)
-        adopt(w);
+    bool adopted = gather_near(w);
     look_around(w, adopted);
     gw_islands_find(w);
     for (int i = 0; i < w->touch_count; i++)
@@ -342,7 +306,7 @@ static void close_step(gw_world *w, gw_world_step *out)
                        ? gw_touch_force(w, c, &c->now, &a->pose, &a->twist, &b->pose, &b->twist)
                        : none.v;
         out->spring += gw_touch_energy(c);
-        out->touching += c->now.gap < 0;
+        out->touching += c->now.gap < 0 && !c->aside;
         out->jammed = out->jammed || c->jammed;
     }
     w->spring_last = out->spring;
@@ -412,7 +376,7 @@ int gw_world_contacts(const gw_world *w, gw_contact_point *points, int capacity)
     for (int i = 0; i < w->touch_count && count < capacity; i++) {
         const gw_touch *c = &w->touches[i];
         gw_contact_state state = state_of(c);
-        if (state == GW_CONTACT_NONE && c->now.gap >= 0)
+        if (state == GW_CONTACT_NONE && (c->now.gap >= 0 || c->aside))
             continue;
         points[count++] = (gw_contact_point){.a = c->near.a,
                                              .b = c->near.b,

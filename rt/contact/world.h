@@ -98,10 +98,24 @@ typedef struct gw_world_def {
     gw_contact_rules rules;
 } gw_world_def;
 
+/* How two pieces are looked at again within a step: gw_detector_ball(), gw_detect_again(). */
+typedef struct gw_looker {
+    const void *context;
+    /* About a piece, in its body's frame; false: it is not looked at in a step. */
+    bool (*ball)(const void *context, int piece, gw_vec3 *centre, double *radius);
+    /* Pairs of points of two pieces; *gap: how far apart these are, the reach where it is more. */
+    int (*again)(const void *context, const gw_again *again, gw_near near[GW_TOUCHING],
+                 double *gap);
+} gw_looker;
+
 typedef struct gw_world gw_world;
 
 gw_world *gw_world_create(const gw_world_def *def, gw_error *error);
 void gw_world_destroy(gw_world *world); /* NULL is fine */
+
+/* Pieces that are near are looked at again as they move: *looker is copied, what it points to
+ * outlives the world. Without one, pairs of points are followed as they were told. */
+void gw_world_watch(gw_world *world, const gw_looker *looker);
 
 /* What is near from now on: copied. States are kept by key. RT safe. */
 void gw_world_near(gw_world *world, const gw_near *near, int count);

@@ -27,9 +27,27 @@ typedef struct gw_place {
     unsigned seen;               /* the step that the rate is of */
 } gw_place;
 
+/* Two pieces that may meet: their near pairs belong to it, and are found again as they move. */
+typedef struct gw_couple {
+    int piece_a, piece_b, a, b; /* pieces and bodies */
+    bool kept;                  /* while lists are made: it goes on */
+    bool watched;               /* it can be looked at in a step, */
+    bool looked;                /* was so, */
+    gw_pose at_a, at_b;         /* with its bodies there, */
+    double gap;                 /* and was so far apart, at least (m) */
+    int found_count, found;     /* pairs then found: in `looked`; -1: none since the last step */
+    gw_vec3 centre_a, centre_b; /* of balls about the pieces, in the bodies' frames (m) */
+    double radius_a, radius_b;
+    int first; /* of its touches, -1: none */
+    int next;  /* of its island, -1: the last */
+} gw_couple;
+
 /* A near pair through its life. */
 typedef struct gw_touch {
     gw_near near;
+    int couple, sibling;  /* the next of its couple, -1: the last */
+    bool kept, fresh;     /* while lists are made: it goes on; it is new */
+    bool aside;           /* the solids do not touch where it says: no contact */
     int mover_a, mover_b; /* -1: stands, or is moved from outside */
     gw_gap start, now;
     double start_rate, rate; /* of the gap (m/s) */
@@ -53,6 +71,9 @@ typedef struct gw_touch {
     int next;      /* of its island, -1: the last */
 } gw_touch;
 
+#define GW_WORLD_LOOKS  64   /* at pieces in a step, at most */
+#define GW_COUPLE_SLOTS 1024 /* a power of two, twice the couples */
+
 /* J of one contact along one direction: its two blocks. */
 typedef struct gw_contact_row {
     int mover[2]; /* -1: none; both the same for two links of a chain, which the first then holds */
@@ -61,8 +82,8 @@ typedef struct gw_contact_row {
 } gw_contact_row;
 
 typedef struct gw_island {
-    int mover_count, touch_count;
-    int movers[GW_MAX_MOVERS], touches[GW_MAX_NEAR];
+    int mover_count, touch_count, couple_count;
+    int movers[GW_MAX_MOVERS], touches[GW_MAX_NEAR], couples[GW_MAX_NEAR];
     double moved; /* work of bodies moved from outside (J) */
     bool touched; /* there was a contact */
 } gw_island;
@@ -80,9 +101,15 @@ struct gw_world {
     gw_place *places;
 
     int touch_count;
-    gw_touch *touches, *spare; /* GW_MAX_NEAR each */
+    gw_touch *touches; /* GW_MAX_NEAR */
+    int couple_count;
+    gw_couple *couples;        /* 2 GW_MAX_NEAR: new ones come before old ones go */
+    int slot[GW_COUPLE_SLOTS]; /* hash table of couples: index + 1 */
     int arrived_count;         /* -1: none since the last step */
     gw_near *arrived;
+    gw_looker looker;
+    int looks_left, found_count; /* in this step; of what was found in it */
+    gw_near found[GW_WORLD_LOOKS * GW_TOUCHING];
 
     size_t stride;                     /* bytes of a model, rounded up */
     unsigned char *saved, *scratch[2]; /* models at the piece's start; for a pair's trials */
@@ -92,8 +119,9 @@ struct gw_world {
     bool felt[GW_MAX_MOVERS];  /* it had a contact in this step */
     int parent[GW_MAX_MOVERS]; /* union-find */
     int first[GW_MAX_MOVERS];  /* touch of the island with that root, -1: none */
+    int first_couple[GW_MAX_MOVERS];
     /* touches of each mover of the island: of[i], then of_next[i], -1: no more */
-    int of_first[GW_MAX_MOVERS], of[2 * GW_MAX_NEAR], of_next[2 * GW_MAX_NEAR];
+    int of_count, of_first[GW_MAX_MOVERS], of[2 * GW_MAX_NEAR], of_next[2 * GW_MAX_NEAR];
     gw_island island;
 
     gw_impulse_work work;
@@ -109,6 +137,34 @@ static inline gw_model *gw_world_model(const gw_world *w, int mover)
 {
     return w->movers[mover].model;
 }
+
+/* ---- couples: what is near, from step to step -------------------------------------------------
+ */
+
+void gw_couples_clear(gw_world *w);
+
+/* The couple of a near pair's pieces, made where there is none. */
+int gw_couple_of(gw_world *w, const gw_near *near);
+
+/* The couple's touch that follows these features; NULL: none. */
+gw_touch *gw_couple_touch(gw_world *w, const gw_couple *p, const gw_near *near);
+
+/* A touch more, in no state; NULL where there is no room. */
+gw_touch *gw_couple_add(gw_world *w, int couple, const gw_near *near);
+
+/* What looks found, and what arrived, instead of what was near; true where there was anything. */
+bool gw_couples_settle(gw_world *w);
+bool gw_couples_arrive(gw_world *w);
+
+/* ---- looks at couples in a step ---------------------------------------------------------------
+ */
+
+/* As a step begins, with bodies in their places: all that may meet in it and moved since. */
+void gw_looks_open(gw_world *w);
+
+/* As a trial ends: features that have come to touch on the way are followed as well, what is said
+ * to collide where nothing touches is no contact. True where a gap closed that nobody followed. */
+bool gw_looks_close(gw_world *w);
 
 /* ---- places: where bodies are --------------------------------------------------------------- */
 
@@ -164,7 +220,8 @@ typedef enum gw_collision {
     GW_STOPS    /* springs that are pressed too deep yield no more */
 } gw_collision;
 
-/* Whether something collides now, is pressed too deep. */
+/* Whether it collides now, something does, something is pressed too deep. */
+bool gw_sets_off(const gw_world *w, const gw_touch *c);
 bool gw_colliding(const gw_world *w);
 bool gw_pressed(const gw_world *w);
 

@@ -97,6 +97,11 @@ void gw_detection_destroy(gw_detection *d)
     free(d);
 }
 
+gw_looker gw_detection_looker(const gw_detection *d)
+{
+    return (gw_looker){d->detector, gw_detector_ball, gw_detect_again};
+}
+
 double gw_detection_period(const gw_detection *d)
 {
     return d->period;

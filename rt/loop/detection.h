@@ -7,6 +7,7 @@
 #define GW_LOOP_DETECTION_H
 
 #include "rt/contact/detector.h"
+#include "rt/contact/world.h"
 #include "rt/loop/locals.h"
 
 /* A body that moves. */
@@ -30,6 +31,9 @@ typedef struct gw_detection_def {
 
 gw_detection *gw_detection_create(const gw_detection_def *def, gw_error *error);
 void gw_detection_destroy(gw_detection *detection); /* NULL is fine; nobody looks any more */
+
+/* What looks at pieces within a step. */
+gw_looker gw_detection_looker(const gw_detection *detection);
 
 double gw_detection_period(const gw_detection *detection);
 

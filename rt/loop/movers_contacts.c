@@ -258,7 +258,11 @@ static bool make_detection(gw_movers *m, const gw_movers_def *def, const gw_worl
                           .period = gw_movers_period(def),
                           .margin = MARGIN};
     m->detection = gw_detection_create(&d, error);
-    return m->detection;
+    if (!m->detection)
+        return false;
+    gw_looker looker = gw_detection_looker(m->detection);
+    gw_world_watch(m->world, &looker);
+    return true;
 }
 
 bool gw_movers_build_contacts(gw_movers *m, const gw_movers_def *def, gw_error *error)

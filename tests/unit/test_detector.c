@@ -464,37 +464,6 @@ static void the_nearest_are_told_and_the_rest_counted(void **state)
     gw_detector_destroy(s.detector);
 }
 
-/* Tiles as parts of one floor: what slides over their borders meets no edges. */
-static void borders_of_parts_do_not_exist(void **state)
-{
-    (void)state;
-    gw_part tiles[16];
-    for (int i = 0; i < 16; i++)
-        tiles[i] = (gw_part){box_shape(0.25, 0.25, 0.1),
-                             at(-0.375 + 0.25 * (i % 4), -0.375 + 0.25 * (i / 4), 0)};
-    gw_shape floor = {.kind = GW_SHAPE_COMPOUND, .part_count = 16, .parts = tiles};
-    gw_shape what[] = {box_shape(0.15, 0.1, 0.1), round_shape(GW_SHAPE_SPHERE, 0.05, 0),
-                       round_shape(GW_SHAPE_CYLINDER, 0.05, 0.1)};
-    for (int k = 0; k < 3; k++) {
-        stage s = {.count = 2, .moving = 1, .shapes = {what[k], floor}};
-        s.poses[1] = at(0, 0, 0);
-        stage_open(&s);
-        gw_near near[ROOM];
-        for (int i = 0; i < 400; i++) {
-            s.poses[0] =
-                at_turned(-0.3 + 0.0015 * i, 0.2 - 0.001 * i, 0.1 - 1e-5, gw_v3(0, 0, 0.01 * i));
-            int count = stage_detect(&s, 0.005, near, ROOM), touching = 0;
-            for (int j = 0; j < count; j++) {
-                followed f = follow(&near[j], s.poses);
-                assert_true(f.n.z > 0.99 || f.gap > 1e-4);
-                touching += f.gap < 0;
-            }
-            assert_true(touching >= (k == 1 ? 1 : 4));
-        }
-        gw_detector_destroy(s.detector);
-    }
-}
-
 /* Detectors live on threads of their own, and say the same on any. */
 static void *detect_much(void *context)
 {
@@ -579,7 +548,6 @@ int main(void)
         cmocka_unit_test(a_fast_ball_sees_a_thin_wall_and_its_side),
         cmocka_unit_test(spin_brings_far_corners_near),
         cmocka_unit_test(the_nearest_are_told_and_the_rest_counted),
-        cmocka_unit_test(borders_of_parts_do_not_exist),
         cmocka_unit_test(detectors_live_on_threads_of_their_own),
         cmocka_unit_test(what_is_ignored_never_touches),
     };

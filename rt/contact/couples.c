@@ -1,0 +1,211 @@
+/*
+ * Which pieces are near one another, from step to step, and the touches that are followed between
+ * them: what is found anew takes the place of what was, contacts go on by key. RT safe.
+ */
+#include <string.h>
+
+#include "rt/contact/world_private.h"
+
+#define SAME 0.01 /* contacts of two bodies so near one another may be the same (m) */
+
+/* ---- couples -------------------------------------------------------------------------------- */
+
+static bool is_of(const gw_couple *p, const gw_near *near)
+{
+    return p->piece_a == near->piece_a && p->piece_b == near->piece_b && p->a == near->a &&
+           p->b == near->b;
+}
+
+static unsigned hash(int piece_a, int piece_b, int a, int b)
+{
+    unsigned h = (unsigned)piece_a * 0x9e3779b1u + (unsigned)piece_b * 0x85ebca6bu +
+                 (unsigned)a * 0xc2b2ae35u + (unsigned)b * 0x27d4eb2fu;
+    return (h ^ h >> 15) & (GW_COUPLE_SLOTS - 1);
+}
+
+static void enter(gw_world *w, int index)
+{
+    const gw_couple *p = &w->couples[index];
+    unsigned at = hash(p->piece_a, p->piece_b, p->a, p->b);
+    while (w->slot[at] != 0)
+        at = (at + 1) & (GW_COUPLE_SLOTS - 1);
+    w->slot[at] = index + 1;
+}
+
+int gw_couple_of(gw_world *w, const gw_near *near)
+{
+    unsigned at = hash(near->piece_a, near->piece_b, near->a, near->b);
+    for (; w->slot[at] != 0; at = (at + 1) & (GW_COUPLE_SLOTS - 1))
+        if (is_of(&w->couples[w->slot[at] - 1], near))
+            return w->slot[at] - 1;
+    gw_couple *p = &w->couples[w->couple_count];
+    *p = (gw_couple){.piece_a = near->piece_a,
+                     .piece_b = near->piece_b,
+                     .a = near->a,
+                     .b = near->b,
+                     .found = -1,
+                     .first = -1};
+    const gw_looker *look = &w->looker;
+    p->watched = look->ball && look->ball(look->context, p->piece_a, &p->centre_a, &p->radius_a) &&
+                 look->ball(look->context, p->piece_b, &p->centre_b, &p->radius_b);
+    w->slot[at] = ++w->couple_count;
+    return w->couple_count - 1;
+}
+
+void gw_couples_clear(gw_world *w)
+{
+    w->couple_count = w->touch_count = w->found_count = 0;
+    memset(w->slot, 0, sizeof w->slot);
+}
+
+/* Those that arrived stay; touches of others belong to none. */
+static void drop_couples(gw_world *w)
+{
+    int map[2 * GW_MAX_NEAR], count = 0;
+    for (int i = 0; i < w->couple_count; i++) {
+        map[i] = w->couples[i].kept ? count : -1;
+        if (w->couples[i].kept)
+            w->couples[count++] = w->couples[i];
+    }
+    w->couple_count = count;
+    memset(w->slot, 0, sizeof w->slot);
+    for (int i = 0; i < count; i++)
+        enter(w, i);
+    for (int i = 0; i < w->touch_count; i++)
+        w->touches[i].couple = map[w->touches[i].couple];
+}
+
+/* ---- touches -------------------------------------------------------------------------------- */
+
+gw_touch *gw_couple_touch(gw_world *w, const gw_couple *p, const gw_near *near)
+{
+    for (int i = p->first; i >= 0; i = w->touches[i].sibling)
+        if (w->touches[i].near.key == near->key)
+            return &w->touches[i];
+    return NULL;
+}
+
+gw_touch *gw_couple_add(gw_world *w, int couple, const gw_near *near)
+{
+    gw_couple *p = &w->couples[couple];
+    if (w->touch_count == 2 * GW_MAX_NEAR)
+        return NULL;
+    gw_touch *c = &w->touches[w->touch_count];
+    *c = (gw_touch){.near = *near, .couple = couple, .sibling = p->first};
+    p->first = w->touch_count++;
+    return c;
+}
+
+/* As it was found now. */
+static void take(gw_world *w, int couple, const gw_near *near)
+{
+    gw_touch *c = gw_couple_touch(w, &w->couples[couple], near);
+    if (c)
+        c->near = *near;
+    else if ((c = gw_couple_add(w, couple, near)))
+        c->fresh = true;
+    if (c)
+        c->kept = true;
+}
+
+/* A contact known by another key, whose bodies and place are the same: features of a body take
+ * turns at touching as it tips. It is taken over once. */
+static gw_touch *inherited(gw_world *w, const gw_near *near)
+{
+    gw_touch *best = NULL;
+    double least = SAME;
+    for (int i = 0; i < w->touch_count; i++) {
+        gw_touch *c = &w->touches[i];
+        if (c->kept || !c->continuous || c->near.a != near->a || c->near.b != near->b)
+            continue;
+        double d = gw_distance(c->near.point_a, near->point_a);
+        d = fmin(d, gw_distance(c->near.point_b, near->point_b));
+        if (d < least)
+            least = d, best = c;
+    }
+    return best;
+}
+
+static void take_over(gw_world *w, gw_touch *c)
+{
+    gw_touch *old = inherited(w, &c->near);
+    if (!old)
+        return;
+    gw_touch mine = *c;
+    *c = *old;
+    c->near = mine.near;
+    c->couple = mine.couple;
+    c->kept = true;
+    old->continuous = false;
+}
+
+static bool lost_any(const gw_world *w)
+{
+    for (int i = 0; i < w->touch_count; i++)
+        if (!w->touches[i].kept && w->touches[i].continuous)
+            return true;
+    return false;
+}
+
+/* What was not found again goes, the nearest of the others stay. */
+static void close_lists(gw_world *w)
+{
+    int count = 0;
+    for (int i = 0; i < w->touch_count && lost_any(w); i++)
+        if (w->touches[i].fresh)
+            take_over(w, &w->touches[i]);
+    for (int i = 0; i < w->couple_count; i++)
+        w->couples[i].first = -1;
+    for (int i = 0; i < w->touch_count; i++)
+        if (w->touches[i].kept && count < GW_MAX_NEAR) {
+            gw_touch *c = &w->touches[count];
+            if (i != count)
+                *c = w->touches[i];
+            c->fresh = c->aside = false;
+            c->sibling = w->couples[c->couple].first;
+            w->couples[c->couple].first = count++;
+        }
+    w->touch_count = count;
+}
+
+/* ---- what is found anew --------------------------------------------------------------------- */
+
+bool gw_couples_settle(gw_world *w)
+{
+    if (w->found_count == 0)
+        return false;
+    for (int i = 0; i < w->touch_count; i++)
+        w->touches[i].kept = w->couples[w->touches[i].couple].found < 0;
+    for (int i = 0; i < w->couple_count; i++) {
+        gw_couple *p = &w->couples[i];
+        for (int k = 0; p->found >= 0 && k < p->found_count; k++)
+            take(w, i, &w->found[p->found + k]);
+        p->found = -1;
+    }
+    close_lists(w);
+    w->found_count = 0;
+    return true;
+}
+
+bool gw_couples_arrive(gw_world *w)
+{
+    if (w->arrived_count < 0)
+        return false;
+    for (int i = 0; i < w->couple_count; i++)
+        w->couples[i].kept = false;
+    for (int i = 0; i < w->arrived_count; i++)
+        w->couples[gw_couple_of(w, &w->arrived[i])].kept = true;
+    drop_couples(w);
+    for (int i = 0; i < w->touch_count; i++) {
+        gw_touch *c = &w->touches[i];
+        c->kept = c->couple >= 0 && w->couples[c->couple].looked;
+    }
+    for (int i = 0; i < w->arrived_count; i++) {
+        int couple = gw_couple_of(w, &w->arrived[i]);
+        if (!w->couples[couple].looked) /* else it knows better */
+            take(w, couple, &w->arrived[i]);
+    }
+    close_lists(w);
+    w->arrived_count = -1;
+    return true;
+}
