@@ -60,26 +60,31 @@ void api_links_get(api_call *call)
     app_document_put(document);
 }
 
-void api_link_get(api_call *call)
+/* What `part` says of the link that the address names. */
+static void answer(api_call *call, json_t *(*part)(const gw_mechanism *, int))
 {
     app_document *document;
     const gw_mechanism *m = view(call, &document);
     int link = m ? number_of(call, m) : -1;
     if (link >= 0)
-        api_part(call, 200, document, wire_link(m, link));
+        api_part(call, 200, document, part(m, link));
     if (m)
         app_document_put(document);
 }
 
+void api_link_get(api_call *call)
+{
+    answer(call, wire_link);
+}
+
+static json_t *motor_of(const gw_mechanism *m, int link)
+{
+    return wire_motor(&m->links[link].motor);
+}
+
 void api_motor_get(api_call *call)
 {
-    app_document *document;
-    const gw_mechanism *m = view(call, &document);
-    int link = m ? number_of(call, m) : -1;
-    if (link >= 0)
-        api_part(call, 200, document, wire_motor(&m->links[link].motor));
-    if (m)
-        app_document_put(document);
+    answer(call, motor_of);
 }
 
 /* ---- links --------------------------------------------------------------------------------- */
