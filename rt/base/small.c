@@ -166,12 +166,14 @@ static void swap_rows(double (*a)[6], int *order, int i, int k)
     order[k] = o;
 }
 
-void gw_small_reduce(int rows, double (*a)[6], double tolerance, int *order, gw_small_lq *q)
+/* gw_small_reduce(), to a rank of `most_rank`. */
+static void reduce(int rows, double (*a)[6], double tolerance, int most_rank, int *order,
+                   gw_small_lq *q)
 {
     double first = 0;
     for (int i = 0; i < rows; i++)
         order[i] = i;
-    for (q->rank = 0; q->rank < 6 && q->rank < rows; q->rank++) {
+    for (q->rank = 0; q->rank < most_rank && q->rank < rows; q->rank++) {
         int k = q->rank, best = k;
         double most = -1;
         for (int i = k; i < rows; i++) {
@@ -188,6 +190,11 @@ void gw_small_reduce(int rows, double (*a)[6], double tolerance, int *order, gw_
         for (int i = k; i < rows; i++)
             reflect(q->mirror[k], k, a[i]);
     }
+}
+
+void gw_small_reduce(int rows, double (*a)[6], double tolerance, int *order, gw_small_lq *q)
+{
+    reduce(rows, a, tolerance, 6, order, q);
 }
 
 void gw_small_columns(const gw_small_lq *q, int first, double (*basis)[6])
@@ -240,12 +247,12 @@ static void least_squares(int rows, int n, double (*l)[6], double *b, double y[6
     forward(n, (const double(*)[6])u, c, y);
 }
 
-int gw_small_least(int rows, double (*a)[6], double tolerance, double *b, double x[6])
+int gw_small_least(int rows, double (*a)[6], double tolerance, int most, double *b, double x[6])
 {
     int order[GW_MAX_ROWS + 6];
     double sorted[GW_MAX_ROWS + 6];
     gw_small_lq q;
-    gw_small_reduce(rows, a, tolerance, order, &q);
+    reduce(rows, a, tolerance, most, order, &q);
     for (int i = 0; i < rows; i++)
         sorted[i] = b[order[i]];
     for (int j = 0; j < 6; j++)

@@ -35,10 +35,10 @@ void gw_small_reduce(int rows, double (*a)[6], double tolerance, int *order, gw_
 /* Columns `first` to 5 of Q, one each in `basis`: from `rank` on, the null space of A. */
 void gw_small_columns(const gw_small_lq *q, int first, double (*basis)[6]);
 
-/* x of least norm that minimises |A x - b|, with singular directions below `tolerance` left out;
- * `a` and `b` are used up. An order of magnitude quicker than by singular values. Rows: at most
- * GW_MAX_ROWS + 6. Returns the rank. */
-int gw_small_least(int rows, double (*a)[6], double tolerance, double *b, double x[6]);
+/* x of least norm that minimises |A x - b|, with singular directions below `tolerance`, and those
+ * beyond the `most` largest, left out; `a` and `b` are used up. An order of magnitude quicker than
+ * by singular values. Rows: at most GW_MAX_ROWS + 6. Returns the rank. */
+int gw_small_least(int rows, double (*a)[6], double tolerance, int most, double *b, double x[6]);
 
 /* Solves (N + raise I) x = g of n <= 6 unknowns by Cholesky's method, N's lower triangle; 0 where
  * that is not positive. */

@@ -296,7 +296,7 @@ void gw_chart_at(const gw_submanifold *set, const gw_pose *world_from_body, gw_c
     chart->set = set;
     chart->centre = *world_from_body;
     if (set->general) {
-        gw_rows_project(set->rows, set->row_count, 1, 20, &chart->centre);
+        gw_rows_project(set->rows, set->row_count, 6 - set->dof, 1, 20, &chart->centre);
         gw_submanifold_tangent(set, &chart->centre, 1, chart->basis);
         return;
     }

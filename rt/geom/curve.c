@@ -5,6 +5,8 @@
  */
 #include "rt/geom/curve.h"
 
+#include <string.h>
+
 #include "rt/base/small.h"
 
 /* Steps and ways in sizes; beyond one size from the seed, in parts of the way from there. */
@@ -62,15 +64,20 @@ gw_walk gw_walk_from(const gw_submanifold *set, double size, bool backward)
     return w;
 }
 
-/* x moved by the way s (in sizes) along a tangent that turns. */
-static gw_pose ahead(const gw_walk *w, const gw_pose *x, double s, bool bending)
+/* x moved by d (in sizes). */
+static gw_pose shifted(double size, const gw_pose *x, const double d[6])
+{
+    gw_twist move = {{size * d[0], size * d[1], size * d[2]}, {d[3], d[4], d[5]}};
+    return gw_pose_add(x, &move);
+}
+
+/* The place the way s (in sizes) ahead, along a tangent that turns. */
+static gw_pose ahead(const gw_walk *w, double s)
 {
     double d[6];
     for (int i = 0; i < 6; i++)
-        d[i] = s * (w->tangent[i] + (bending ? 0.5 * s * w->bend[i] : 0));
-    double l = w->size;
-    gw_twist move = {{l * d[0], l * d[1], l * d[2]}, {d[3], d[4], d[5]}};
-    return gw_pose_add(x, &move);
+        d[i] = s * (w->tangent[i] + 0.5 * s * w->bend[i]);
+    return shifted(w->size, &w->x, d);
 }
 
 /* From x to y, in sizes. */
@@ -82,11 +89,12 @@ static void between(double size, const gw_pose *x, const gw_pose *y, double d[6]
     d[3] = t.w.x, d[4] = t.w.y, d[5] = t.w.z;
 }
 
-/* Goes along the tangent from the walk's place until beside the pose: it is there if it is on this
- * curve. */
+/* Goes along the curve from the walk's place until beside the pose: it is there if it is on this
+ * curve. Each time along the tangent there, since what is off is put right across it: that
+ * converges as Newton's method does, also where the curve bends within a step. */
 bool gw_walk_passes(const gw_walk *w, const gw_pose *y)
 {
-    double d[6], reach = fmax(w->step, w->came), far = reach * w->size;
+    double d[6], t[6], reach = fmax(w->step, w->came), far = reach * w->size;
     if (gw_norm2(gw_sub(y->p, w->x.p)) > far * far)
         return false;
     between(w->size, &w->x, y, d);
@@ -94,11 +102,16 @@ bool gw_walk_passes(const gw_walk *w, const gw_pose *y)
     if (fabs(along) > 0.75 * reach || off > 0.05 * reach * reach)
         return false;
     gw_pose x = w->x;
-    for (int k = 0; k < 8 && fabs(along) > 1e-9; k++) {
-        x = ahead(w, &x, along, false);
-        gw_rows_project(w->set->rows, w->set->row_count, w->size, 12, &x);
+    memcpy(t, w->tangent, sizeof t);
+    for (int k = 0; k < 8 && fabs(along) > 1e-9 && fabs(along) < reach; k++) {
+        for (int i = 0; i < 6; i++)
+            d[i] = along * t[i];
+        x = shifted(w->size, &x, d);
+        gw_rows_project(w->set->rows, w->set->row_count, 5, w->size, 12, &x);
+        if (tangent_at(w->set, w->size, &x, t) < w->least)
+            memcpy(t, w->tangent, sizeof t);
         between(w->size, &x, y, d);
-        along = dot6(d, w->tangent);
+        along = dot6(d, t);
     }
     return dot6(d, d) < PASSED * PASSED;
 }
@@ -121,41 +134,62 @@ static void heed_crossing(const gw_walk *w, double moved, gw_walk *next)
         next->step = fmin(next->step, fmax(RESOLVED, 0.5 * moved * next->clear / fallen));
 }
 
+/* How far the walk is from its seed, in sizes, at least one. */
+static double away_from_seed(const gw_walk *w)
+{
+    return fmax(1, gw_distance(w->x.p, w->set->seed.p) / w->size);
+}
+
+/* a . b with ways in parts of `far`: else what turns is not seen beside what slides. */
+static double dot_far(const double *a, const double *b, double far)
+{
+    double ways = a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
+    double turns = a[3] * b[3] + a[4] * b[4] + a[5] * b[5];
+    return ways / (far * far) + turns;
+}
+
+/* The cosine of how far the tangent turned. */
+static double straightness(const double *a, const double *b, double far)
+{
+    return dot_far(a, b, far) / sqrt(dot_far(a, a, far) * dot_far(b, b, far));
+}
+
 /* A step as the curve bends, longer ones far away. */
-static double step_on(const gw_walk *w, double s, double straight)
+static double step_on(const gw_walk *w, double s, double straight, double far)
 {
     const double *t = w->tangent;
-    double far = gw_distance(w->x.p, w->set->seed.p) / w->size;
     double turn = sqrt(t[3] * t[3] + t[4] * t[4] + t[5] * t[5]);
-    double most = fmin(LONGEST * fmax(1, far), TURNED / fmax(turn, 1e-3));
+    double most = fmin(LONGEST * far, TURNED / fmax(turn, 1e-3));
     return fmin(most, s * (straight > 0.98 ? 1.6 : straight > 0.94 ? 1 : 0.7));
 }
 
 /* One step of the length s; false where it does not end on this curve for sure. */
 static bool try_step(const gw_walk *w, double s, gw_walk *next)
 {
-    double d[6], moved, straight;
+    const double far = away_from_seed(w);
+    double d[6], off[6];
     *next = *w;
-    gw_pose guess = ahead(w, &w->x, s, true);
+    gw_pose guess = ahead(w, s);
     next->x = guess;
-    if (gw_rows_project(w->set->rows, w->set->row_count, w->size, 12, &next->x) > 1e-10 * w->size)
+    if (gw_rows_project(w->set->rows, w->set->row_count, 5, w->size, 12, &next->x) >
+        1e-10 * w->size)
         return false;
-    between(w->size, &guess, &next->x, d);
-    if (dot6(d, d) > 0.04 * s * s)
-        return false;
+    between(w->size, &guess, &next->x, off);
     between(w->size, &w->x, &next->x, d);
-    moved = sqrt(dot6(d, d));
+    if (dot6(off, off) > 0.04 * s * s || dot_far(off, off, far) > 0.04 * dot_far(d, d, far))
+        return false;
+    double moved = sqrt(dot6(d, d));
     next->clear = tangent_at(w->set, w->size, &next->x, next->tangent);
     if (next->clear < w->least)
         return false;
-    straight = dot6(next->tangent, w->tangent);
+    double straight = straightness(next->tangent, w->tangent, far);
     for (int i = 0; i < 6; i++) {
         next->tangent[i] *= straight < 0 ? -1 : 1;
         next->bend[i] = (next->tangent[i] - w->tangent[i]) / moved;
     }
     straight = fabs(straight);
     next->came = moved;
-    next->step = step_on(next, s, straight);
+    next->step = step_on(next, s, straight, far);
     heed_crossing(w, moved, next);
     return moved > 0.5 * s && moved < 1.5 * s && straight > 0.9;
 }
@@ -180,8 +214,8 @@ gw_trip gw_walk_on(gw_walk *walk)
 static double slope_at(const gw_walk *w, double s, const gw_pose *near, double length, gw_pose *x)
 {
     double t[6], l = length / w->size;
-    *x = ahead(w, &w->x, s, true);
-    gw_rows_project(w->set->rows, w->set->row_count, w->size, 20, x);
+    *x = ahead(w, s);
+    gw_rows_project(w->set->rows, w->set->row_count, 5, w->size, 20, x);
     if (tangent_at(w->set, w->size, x, t) < w->least)
         for (int i = 0; i < 6; i++)
             t[i] = w->tangent[i] + s * w->bend[i];

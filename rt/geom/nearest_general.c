@@ -145,9 +145,10 @@ static double approach(const goal *s, gw_pose *x)
         }
         double size = down(s, &at, h, &raise, fmax(0.5 * best, 1e-3 * s->length), step);
         gw_pose next = moved(s, x, step);
-        double off = gw_rows_project(s->set->rows, s->set->row_count, s->length, 12, &next);
+        double off =
+            gw_rows_project(s->set->rows, s->set->row_count, 6 - s->set->dof, s->length, 12, &next);
         double now = gw_pose_distance(&next, s->near, s->length);
-        fresh = !(off < 1e-9 * s->length && now < best && gw_submanifold_same_sense(s->set, &next));
+        fresh = !(off < 1e-9 * s->length && now < best && gw_submanifold_has(s->set, &next));
         if (fresh && (size < 1e-7 * best || raise > 1e9))
             break;
         raise = fresh ? fmax(6 * raise, 0.3) : 0.1 * raise;
@@ -190,8 +191,8 @@ double gw_general_nearest(const gw_submanifold *set, const gw_pose *near, double
         return gw_curve_nearest(set, reach_of(set, length), near, length, nearest);
     double from_seed = approach(&s, &a), from_near = HUGE_VAL;
     *nearest = a;
-    if (gw_rows_project(set->rows, set->row_count, length, 40, &b) < 1e-10 * length &&
-        gw_submanifold_same_sense(set, &b))
+    if (gw_rows_project(set->rows, set->row_count, 6 - set->dof, length, 40, &b) < 1e-10 * length &&
+        gw_submanifold_has(set, &b))
         from_near = approach(&s, &b);
     if (!(from_near < from_seed))
         return from_seed;

@@ -171,13 +171,14 @@ static void scaled_jacobian(const gw_row *rows, int count, double length, const 
             a[i][j] *= rows[i].kind == GW_ROW_ANGLE ? 1 : 1 / length;
 }
 
-double gw_rows_project(const gw_row *rows, int count, double length, int iterations, gw_pose *x)
+double gw_rows_project(const gw_row *rows, int count, int rank, double length, int iterations,
+                       gw_pose *x)
 {
     double h[GW_MAX_ROWS], a[GW_MAX_ROWS][6], step[6];
     double worst = scaled_residual(rows, count, length, x, h);
     for (int k = 0; k < iterations && worst > 1e-15 * length; k++) {
         scaled_jacobian(rows, count, length, x, a);
-        gw_small_least(count, a, 1e-7, h, step);
+        gw_small_least(count, a, 1e-7, rank, h, step);
         gw_twist d = {{-step[0], -step[1], -step[2]},
                       {-step[3] / length, -step[4] / length, -step[5] / length}};
         gw_pose next = gw_pose_add(x, &d);

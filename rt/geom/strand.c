@@ -89,10 +89,10 @@ static int walk_side(const gw_submanifold *set, const gw_pose *from, const doubl
         double l = length / step;
         gw_twist move = {{step * d[0], step * d[1], step * d[2]}, {d[3] / l, d[4] / l, d[5] / l}};
         gw_pose next = gw_pose_add(&x, &move);
-        double off = gw_rows_project(set->rows, set->row_count, length, 20, &next);
+        double off = gw_rows_project(set->rows, set->row_count, 6 - set->dof, length, 20, &next);
         double gone = gw_pose_distance(&x, &next, length);
         if (off > 1e-9 * length || gone > 2 * step || gone < 0.3 * step ||
-            !gw_submanifold_same_sense(set, &next) || turn_to_tangent(set, &next, length, d) < 0.5)
+            !gw_submanifold_has(set, &next) || turn_to_tangent(set, &next, length, d) < 0.5)
             return n;
         x = next;
         if (n > 2 && gw_pose_distance(&x, from, length) < 0.6 * step) {

@@ -195,6 +195,16 @@ static void general_tangent(const gw_submanifold *set, const gw_pose *x, double 
             basis[k][i] /= length;
 }
 
+/* Length of a general set's parameter metric: the reach of its points, so that it scales along. */
+static double general_length(const gw_submanifold *set)
+{
+    double most = 0;
+    for (int i = 0; i < set->row_count; i++)
+        if (set->rows[i].kind != GW_ROW_ANGLE)
+            most = fmax(most, gw_norm2(set->rows[i].m));
+    return most > 0 ? sqrt(most) : 1;
+}
+
 /* The same side of zero, where the seed is clearly on one. */
 static bool same_side(double here, double seed)
 {
@@ -216,7 +226,7 @@ static bool turned_along(const gw_submanifold *set, const gw_row *a, const gw_ro
     return false;
 }
 
-bool gw_submanifold_same_sense(const gw_submanifold *set, const gw_pose *x)
+static bool same_sense(const gw_submanifold *set, const gw_pose *x)
 {
     for (int i = 0; i < set->row_count; i++)
         for (int j = 0; j < set->row_count; j++) {
@@ -235,14 +245,52 @@ bool gw_submanifold_same_sense(const gw_submanifold *set, const gw_pose *x)
     return true;
 }
 
-/* Length of a general set's parameter metric: the reach of its points, so that it scales along. */
-static double general_length(const gw_submanifold *set)
+/* The freedoms that the rows leave at a pose to first order, and directions of them. */
+static int freedoms_at(const gw_submanifold *set, double length, const gw_pose *x,
+                       double (*basis)[6])
 {
-    double most = 0;
+    double a[GW_MAX_ROWS][6];
+    int order[GW_MAX_ROWS];
+    gw_small_lq q;
+    gw_rows_jacobian(set->rows, set->row_count, x, a);
     for (int i = 0; i < set->row_count; i++)
-        if (set->rows[i].kind != GW_ROW_ANGLE)
-            most = fmax(most, gw_norm2(set->rows[i].m));
-    return most > 0 ? sqrt(most) : 1;
+        for (int j = 3; j < 6 && set->rows[i].kind != GW_ROW_ANGLE; j++)
+            a[i][j] /= length;
+    gw_small_reduce(set->row_count, a, 1e-5, order, &q);
+    gw_small_columns(&q, q.rank, basis);
+    return 6 - q.rank;
+}
+
+/* True where a pose with more freedoms to first order has more of them a small step on as well:
+ * where sets cross it has not. */
+static bool stays_free(const gw_submanifold *set, double length, const gw_pose *x, int freedoms,
+                       const double (*basis)[6])
+{
+    static const double any[6] = {0.71, -0.53, 0.31, -0.67, 0.43, 0.59};
+    double d[6] = {0}, ignored[6][6], reach = 2e-3 * length;
+    for (int k = 0; k < freedoms; k++)
+        for (int i = 0; i < 6; i++)
+            d[i] += reach * any[k] * basis[k][i];
+    gw_twist step = {{d[0], d[1], d[2]}, {d[3] / length, d[4] / length, d[5] / length}};
+    gw_pose next = gw_pose_add(x, &step);
+    if (gw_rows_project(set->rows, set->row_count, 6 - freedoms, length, 12, &next) >
+        1e-11 * length)
+        return false;
+    return freedoms_at(set, length, &next, ignored) > set->dof;
+}
+
+/* True where the rows leave as many freedoms as the set has, neither fewer nor more. */
+static bool as_free(const gw_submanifold *set, const gw_pose *x)
+{
+    double basis[6][6], length = general_length(set);
+    int freedoms = freedoms_at(set, length, x, basis);
+    return freedoms == set->dof || (freedoms > set->dof && !stays_free(set, length, x, freedoms,
+                                                                       (const double(*)[6])basis));
+}
+
+bool gw_submanifold_has(const gw_submanifold *set, const gw_pose *x)
+{
+    return same_sense(set, x) && (!set->general || as_free(set, x));
 }
 
 /* A row and its residual in metres, rotations weighed. */
@@ -293,7 +341,7 @@ static gw_pose general_pose(const gw_submanifold *set, const double *z)
             worst = fmax(worst, fabs(b[i]));
         if (worst < 1e-15 * length)
             break;
-        gw_small_least(n + dof, a, 1e-8, b, step);
+        gw_small_least(n + dof, a, 1e-8, 6, b, step);
         gw_twist move = {{-step[0], -step[1], -step[2]},
                          {-step[3] / length, -step[4] / length, -step[5] / length}};
         x = gw_pose_add(&x, &move);

@@ -118,8 +118,10 @@ void gw_rows_drift(const gw_row *rows, int count, const gw_pose *world_from_body
                    const gw_twist *twist, double *drift);
 
 /* Newton's method from the pose to H = 0 by least-norm steps in the metric with `length` (m),
- * rank-revealing. Returns the residual's largest entry (m) after at most `iterations`. */
-double gw_rows_project(const gw_row *rows, int count, double length, int iterations,
+ * rank-revealing. `rank`: of the rows on the set, 6 less its freedoms; beside it, rows that are
+ * redundant on it are not, and would move the pose along it. Returns the residual's largest entry
+ * (m) after at most `iterations`. */
+double gw_rows_project(const gw_row *rows, int count, int rank, double length, int iterations,
                        gw_pose *world_from_body);
 
 /* ---- parametric side ----------------------------------------------------------------------- */
@@ -166,9 +168,10 @@ double gw_submanifold_approach(const gw_submanifold *set, const gw_pose *near, d
 void gw_submanifold_tangent(const gw_submanifold *set, const gw_pose *world_from_body,
                             double length, double (*basis)[6]);
 
-/* Rows of parallels and fixed rotations hold for opposite vectors as well: true where a pose that
- * satisfies the rows has every one of them the way that the seed has it. */
-bool gw_submanifold_same_sense(const gw_submanifold *set, const gw_pose *world_from_body);
+/* True where a pose that satisfies the rows is on the set: rows of parallels and fixed rotations
+ * hold for opposite vectors as well, and rows of a general set may hold for poses with fewer
+ * freedoms. */
+bool gw_submanifold_has(const gw_submanifold *set, const gw_pose *world_from_body);
 
 const char *gw_rotation_kind_name(gw_rotation_kind kind);
 const char *gw_locus_kind_name(gw_locus_kind kind);

@@ -216,7 +216,8 @@ void gw_guided_general_step(gw_guided *body, const gw_forces *forces, double dt,
     step->finite = gw_finite_pose(&next) && gw_finite3(twist.v) && gw_finite3(twist.w);
     if (!step->finite)
         return;
-    gw_rows_project(body->def.set.rows, body->def.set.row_count, body->def.length, 4, &next);
+    gw_rows_project(body->def.set.rows, body->def.set.row_count, 6 - body->def.set.dof,
+                    body->def.length, 4, &next);
     body->pose = next;
     body->twist = project(body, &twist, &step->margin);
 }

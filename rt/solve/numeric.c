@@ -9,6 +9,7 @@
 #include "rt/solve/roots.h"
 
 #define FIRST_TRIES 24   /* starts before the answer's kind is decided */
+#define MIXED_TRIES 96   /* where sets of several dimensions are likely */
 #define NEAR_TRIES  12   /* of these, near the elements */
 #define ENOUGH      8    /* poses of a set with two freedoms or more */
 #define IDLE_TRIES  100  /* starts in a row without a new pose that end the search, and 20 a pose */
@@ -133,22 +134,40 @@ static void restart(gw_completion *c, int tries)
     }
 }
 
-/* So many starts, near ones first, until enough poses were found; returns how many in all. */
-static int try_some(gw_completion *c, int tries, int enough)
+/* Starts up to so many, near ones first, until enough poses were found; returns how many in all. */
+static int try_some(gw_completion *c, int tries, int most, int enough)
 {
-    for (; tries < FIRST_TRIES && c->found_count < enough && may_go_on(c); tries++)
+    for (; tries < most && c->found_count < enough && may_go_on(c); tries++)
         gw_completion_try(c, tries < NEAR_TRIES ? gw_completion_random(c)
                                                 : gw_completion_start(c, tries));
     return tries;
 }
 
-/* The chart of a set with freedoms is one pose; beside it there may be others. */
-static void search_freedoms(gw_completion *c, int tries)
+/* Rows that are fewer on the set than elsewhere hold for sets of fewer freedoms as well. */
+static bool may_be_mixed(gw_completion *c)
 {
-    if (most_dof(c) > 1)
-        try_some(c, tries, 2 * ENOUGH);
+    gw_pose any = gw_completion_random(c);
+    return gw_nullity_at(c, &any) < most_dof(c);
+}
+
+/* The chart of a set with freedoms is one pose; beside it there may be others. */
+static void search_freedoms(gw_completion *c, int tries, int more)
+{
+    if (most_dof(c) > 1) {
+        bool mixed = may_be_mixed(c);
+        try_some(c, tries, mixed ? MIXED_TRIES : FIRST_TRIES, (mixed ? 6 : 2) * ENOUGH + more);
+    }
     if (most_dof(c) == 1)
         gw_seek_curves(c);
+}
+
+/* From the given pose; starts are the same whatever it is, and so is what they find. */
+static bool try_given(gw_completion *c)
+{
+    unsigned long long random = c->random;
+    bool found = gw_completion_try(c, c->run->problem->pose);
+    c->random = random;
+    return found;
 }
 
 static void search(gw_completion *c)
@@ -157,8 +176,7 @@ static void search(gw_completion *c)
     c->complex_roots = roots.complex_roots;
     if (roots.exact && roots.simple)
         return;
-    gw_completion_try(c, c->run->problem->pose);
-    int tries = try_some(c, 0, ENOUGH);
+    int more = try_given(c), tries = try_some(c, 0, FIRST_TRIES, ENOUGH + more);
     if (most_dof(c) < 1 && !roots.exact) {
         roots = gw_roots_all(c);
         c->complex_roots = roots.complex_roots;
@@ -166,7 +184,7 @@ static void search(gw_completion *c)
         if (c->restarted)
             restart(c, tries);
     }
-    search_freedoms(c, tries);
+    search_freedoms(c, tries, more);
 }
 
 /* ---- branches -------------------------------------------------------------------------------- */
@@ -182,7 +200,7 @@ static void name_pose(const gw_completion *c, int at, char name[3])
         below += i != at && c->dof[i] == 0 && there.side == here.side && there.height < here.height;
     }
     name[0] = (char)('A' + here.side);
-    name[1] = (char)(below < 10 ? '0' + below : 'a' + (below - 10) % 26);
+    name[1] = gw_id_digit(below);
     name[2] = 0;
 }
 
@@ -200,7 +218,7 @@ static void name_sets(const gw_freed *sets, int count, char names[][3])
         if (sets[i].set.dof < sets[0].set.dof)
             names[i][n++] = (char)('t' + sets[i].set.dof);
         if (alike > 0)
-            names[i][n++] = (char)(below < 10 ? '0' + below : 'a' + below - 10);
+            names[i][n++] = gw_id_digit(below);
         names[i][n] = 0;
     }
 }

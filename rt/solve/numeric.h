@@ -63,6 +63,9 @@ gw_pose gw_stepped(const gw_completion *c, const gw_pose *x, const double s[6], 
 /* Rows and Jacobian in metres, rotations by the size. */
 void gw_scaled_rows(const gw_completion *c, const gw_pose *x, double *h, double (*a)[6]);
 
+/* 6 less the rank of the rows at x. */
+int gw_nullity_at(const gw_completion *c, const gw_pose *x);
+
 /* The dimension of the set at x: of its neighbours along the null space, if it has any. */
 int gw_dimension_at(gw_completion *c, const gw_pose *x);
 

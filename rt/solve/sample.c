@@ -74,7 +74,7 @@ static void put_on_step(const gw_walk *w, const gw_pose *before, random_state *s
     double share = uniform(s, 0, 1);
     gw_twist part = {gw_scale(share, d.v), gw_scale(share, d.w)};
     gw_pose y = gw_pose_add(before, &part);
-    double off = gw_rows_project(w->set->rows, w->set->row_count, w->size, 40, &y);
+    double off = gw_rows_project(w->set->rows, w->set->row_count, 5, w->size, 40, &y);
     if (off < 1e-11 * w->size)
         *x = y;
 }
@@ -126,9 +126,9 @@ static gw_pose walk(const gw_submanifold *set, double size, random_state *s)
         }
         gw_twist d = {{step[0], step[1], step[2]}, {step[3], step[4], step[5]}};
         gw_pose next = gw_pose_add(&x, &d);
-        double off = gw_rows_project(set->rows, set->row_count, size, 40, &next);
+        double off = gw_rows_project(set->rows, set->row_count, 6 - set->dof, size, 40, &next);
         if (off < 1e-11 * size && gw_distance(next.p, set->seed.p) < 3 * size &&
-            gw_submanifold_same_sense(set, &next))
+            gw_submanifold_has(set, &next))
             x = next;
     }
     return x;

@@ -122,7 +122,7 @@ static void descend(const gw_completion *c, const gw_pose *from, gw_submanifold 
     set->seed = *from;
     double d = gw_submanifold_approach(set, &p->pose, p->length, &on);
     set->seed = seed;
-    if (d < *least && gw_submanifold_same_sense(set, &on))
+    if (d < *least && gw_submanifold_has(set, &on))
         *least = d, set->seed = on;
 }
 

@@ -101,25 +101,43 @@ static int nullity_at(const gw_completion *c, const gw_pose *x, double (*basis)[
     return 6 - q.rank;
 }
 
+int gw_nullity_at(const gw_completion *c, const gw_pose *x)
+{
+    double ignored[6][6];
+    return nullity_at(c, x, ignored);
+}
+
+/* The null space of a neighbour of x, as far along a direction of x's own: 0 where there is none. A
+ * neighbour is on the rows as closely as rounding lets it, or a root of higher order would do. */
+static int neighbour_nullity(gw_completion *c, const gw_pose *x, const double (*basis)[6],
+                             int nullity, double reach)
+{
+    double step[6] = {0}, weight = 0;
+    for (int j = 0; j < nullity; j++) {
+        double w = gw_completion_uniform(c, -1, 1);
+        weight += w * w;
+        for (int i = 0; i < 6; i++)
+            step[i] += w * basis[j][i];
+    }
+    gw_pose next = gw_stepped(c, x, step, reach / sqrt(weight));
+    double off = gw_settle(c, &next), far = gw_pose_distance(&next, x, c->size);
+    if (off > 1e-11 || far < 0.2 * reach || far > 5 * reach)
+        return 0;
+    return gw_nullity_at(c, &next);
+}
+
 int gw_dimension_at(gw_completion *c, const gw_pose *x)
 {
-    double basis[6][6], ignored[6][6];
-    const double reach = 2e-2 * c->size;
+    /* a loop may be as small as the least element: then what is a step away is beside it */
+    static const double reaches[] = {2e-2, 2e-3, 2e-4};
+    double basis[6][6];
     int nullity = nullity_at(c, x, basis), dof = 0;
-    /* a neighbour cannot have more freedoms than x: as many settle it */
-    for (int k = 0; k < 4 && dof < nullity; k++) {
-        double step[6] = {0}, weight = 0;
-        for (int j = 0; j < nullity; j++) {
-            double w = gw_completion_uniform(c, -1, 1);
-            weight += w * w;
-            for (int i = 0; i < 6; i++)
-                step[i] += w * basis[j][i];
+    for (int r = 0; r < 3 && dof == 0; r++)
+        for (int k = 0; k < 4 && dof < nullity; k++) {
+            /* a neighbour cannot have more freedoms than x: as many settle it */
+            int here =
+                neighbour_nullity(c, x, (const double(*)[6])basis, nullity, reaches[r] * c->size);
+            dof = here > dof ? here : dof;
         }
-        gw_pose next = gw_stepped(c, x, step, reach / sqrt(weight));
-        if (gw_settle(c, &next) > 1e-11 || gw_pose_distance(&next, x, c->size) < 0.2 * reach)
-            continue;
-        int here = nullity_at(c, &next, ignored);
-        dof = here > dof ? here : dof;
-    }
-    return dof;
+    return dof < nullity ? dof : nullity;
 }

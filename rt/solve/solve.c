@@ -8,10 +8,16 @@
 #include "rt/geom/curve.h"
 #include "rt/solve/solve_internal.h"
 
+char gw_id_digit(int number)
+{
+    return "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"[number % 62];
+}
+
 /* "b", the choices, and what tells numeric sets apart: that is kept where all is too long. */
 static void write_id(const gw_state *state, const char *name, char id[16])
 {
     int n = 1, room = 15 - (int)strlen(name);
+    memset(id, 0, 16);
     id[0] = 'b';
     for (int i = 0; i < state->choice_count && n < room; i++)
         id[n++] = state->choices[i];
@@ -19,7 +25,6 @@ static void write_id(const gw_state *state, const char *name, char id[16])
         id[n++] = name[i];
     if (n == 1)
         id[n++] = '0';
-    id[n] = 0;
 }
 
 /* How far a pose is from a branch (m); at least that far, where places tell. */
@@ -242,6 +247,43 @@ static void drop_contained(const gw_run *run, gw_solution *s)
     }
 }
 
+#define TOLD_APART 13 /* characters of an id that is followed by a colon and a digit */
+
+/* How many branches have the beginning of one's id and rise less. */
+static int below_alike(const gw_run *run, const gw_solution *s, int at)
+{
+    const gw_branch *b = &s->branches[at];
+    double height = gw_view_pose(run, &b->nearest).height;
+    int below = 0;
+    for (int i = 0; i < s->branch_count; i++) {
+        const gw_branch *other = &s->branches[i];
+        if (i == at || strncmp(other->id, b->id, TOLD_APART) != 0)
+            continue;
+        double there = gw_view_pose(run, &other->nearest).height;
+        below += there < height || (there == height && i < at);
+    }
+    return below;
+}
+
+/* An id is one branch's alone: where choices and places do not tell two apart, heights do. */
+static void tell_apart(const gw_run *run, gw_solution *s)
+{
+    int rank[GW_MAX_BRANCHES];
+    for (int i = 0; i < s->branch_count; i++) {
+        bool alone = true;
+        for (int k = 0; k < s->branch_count && alone; k++)
+            alone = k == i ||
+                    memcmp(s->branches[i].id, s->branches[k].id, sizeof s->branches[i].id) != 0;
+        rank[i] = alone ? 0 : below_alike(run, s, i);
+    }
+    for (int i = 0; i < s->branch_count; i++) {
+        char *id = s->branches[i].id;
+        size_t n = strlen(id) < TOLD_APART ? strlen(id) : TOLD_APART;
+        if (rank[i] > 0)
+            id[n] = ':', id[n + 1] = gw_id_digit(rank[i]), id[n + 2] = 0;
+    }
+}
+
 static const char *why_unhandled(const gw_run *run, const gw_solution *s)
 {
     if (s->best_residual <= GW_VERIFIED * run->size)
@@ -265,6 +307,7 @@ static void conclude(gw_run *run, gw_solution *s)
     if (s->branch_count > 0) {
         s->status = GW_SOLVED;
         s->left = 0;
+        tell_apart(run, s);
         sort_branches(s);
         count_roots(run, s);
         gw_find_redundant(run);

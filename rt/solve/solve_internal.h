@@ -287,6 +287,7 @@ unsigned long gw_dependent(gw_run *run, const gw_state *leaf, const gw_solution 
 unsigned long gw_satisfied(const gw_run *run, const gw_pose *x, unsigned long asked);
 /* Adds a branch, unless it is there already. `name`: what tells it from others of the state, at
  * most two characters. `known`: a curve's nearest pose; of others it is sought. */
+char gw_id_digit(int number); /* of 0 .. 61, in an id */
 void gw_add_branch(gw_run *run, const gw_state *state, const char *name, const gw_submanifold *set,
                    const gw_pose *known);
 

@@ -144,7 +144,7 @@ static double polish(const turns *t, double *phi)
         if (k > 1 && (now < 1e-15 || (now >= worst && worst < 1e-12)))
             return fmin(now, worst);
         worst = now;
-        gw_small_least(t->count, a, 1e-9, h, step);
+        gw_small_least(t->count, a, 1e-9, 6, h, step);
         for (int c = 0; c < 3; c++)
             at[c] -= step[c];
         *phi -= step[3];

@@ -91,7 +91,7 @@ static int missing(const gw_problem *p, int starts)
     for (int k = 0; k < starts; k++) {
         gw_pose x = random_pose();
         x.p = gw_scale(2, x.p);
-        if (gw_rows_project(rows, n, 1, 60, &x) < 1e-12 && satisfied(p, &x, 1e-11))
+        if (gw_rows_project(rows, n, 6, 1, 60, &x) < 1e-12 && satisfied(p, &x, 1e-11))
             count += !listed(&x);
     }
     return count;

@@ -111,7 +111,7 @@ static void projection_reaches_the_rows_at_every_scale(void **unused)
                          {GW_ROW_ANGLE, {0, 1, 0}, {0, 0, 0}, n, 0},
                          {GW_ROW_ANGLE, {0, 1, 0}, {0, 0, 0}, n, 0}};
         gw_pose x = {gw_scale(scale, vector()), gw_quat_exp(gw_scale(0.5, vector()))};
-        double worst = gw_rows_project(rows, 4, scale, 30, &x);
+        double worst = gw_rows_project(rows, 4, 6, scale, 30, &x);
         assert_true(worst < 1e-12 * scale);
     }
 }

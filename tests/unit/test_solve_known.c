@@ -456,6 +456,54 @@ static void order_and_roles_do_not_change_the_answer(void **unused)
     }
 }
 
+/* A line of the body through a world's plane and a world's line through the body's, both at the
+ * distance where the planes' normals may also be opposite: three freedoms there, two elsewhere. */
+static void sets_of_two_and_of_three_freedoms_are_told_apart(void **unused)
+{
+    (void)unused;
+    const double far = 1.5 * sqrt(2);
+    gw_element body_plane = plane(gw_v3(1, 1, 1), gw_v3(0, 1, 1));
+    gw_constraint c[] = {distance(line(gw_v3(-1, 1, 1), gw_v3(-1, 1, -1)),
+                                  plane(gw_v3(1, -1, 1), gw_v3(0, -1, -1)), far),
+                         distance(body_plane, line(gw_v3(1, 1, -1), gw_v3(1, 0, 0)), -far)};
+    gw_problem p = problem_of(c, 2);
+    solve(&p);
+    for (int turn = 0; turn < 4; turn++) {
+        unsigned long long random = 7;
+        assert_int_equal(solution.branch_count, 2);
+        for (int i = 0; i < 2; i++) {
+            gw_branch *b = &solution.branches[i];
+            assert_int_equal(b->set.dof, strcmp(b->id, "b0") == 0 ? 3 : 2);
+            for (int k = 0; k < 5; k++) {
+                gw_pose x = k == 0 ? b->nearest : gw_branch_sample(b, 1, &random);
+                gw_vec3 n = gw_rotate(x.q, body_plane.d);
+                bool opposite = gw_distance(n, c[0].fixed.d) < 1e-6;
+                assert_int_equal(opposite, b->set.dof == 3);
+            }
+        }
+        p.pose = gw_branch_sample(&solution.branches[turn % 2], 1, &random);
+        solve(&p);
+    }
+}
+
+static void a_loop_far_smaller_than_the_problem_is_a_curve(void **unused)
+{
+    (void)unused;
+    gw_element shaft = line(gw_v3(0, 0, 1e-3), gw_v3(0.78, 0.61, -0.14));
+    gw_constraint at = distance(shaft, point(1, 3e-3, 0), 1e-3);
+    gw_constraint c[] = {coincident(plane(gw_v3(1e-3, 7e-4, -1e-3), gw_v3(0.366, 0.732, 0.575)),
+                                    plane(gw_v3(1.6e-3, 1e-3, 0), gw_v3(0.495, 0.259, 0.829))),
+                         coincident(plane(gw_v3(2e-3, 2e-3, -1e-3), gw_v3(0.852, -0.179, 0.492)),
+                                    point(2e-3, -5e-4, 2e-3)),
+                         at, at};
+    c[0].sense = GW_SAME;
+    solve_set(c, 4);
+    assert_int_equal(solution.status, GW_SOLVED);
+    for (int i = 0; i < solution.branch_count; i++)
+        assert_int_equal(solution.branches[i].set.dof, 1);
+    assert_in_range(solution.branch_count, 1, 2);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -479,6 +527,8 @@ int main(void)
         cmocka_unit_test(parallel_planes_at_two_distances_are_incompatible),
         cmocka_unit_test(a_repeated_constraint_is_redundant),
         cmocka_unit_test(sizes_from_a_micrometre_to_a_megametre_behave_alike),
+        cmocka_unit_test(sets_of_two_and_of_three_freedoms_are_told_apart),
+        cmocka_unit_test(a_loop_far_smaller_than_the_problem_is_a_curve),
         cmocka_unit_test(order_and_roles_do_not_change_the_answer),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

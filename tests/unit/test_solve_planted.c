@@ -93,7 +93,7 @@ static void found_poses_are_listed(int trials, int count, bool lattice_rotations
         for (int start = 0; start < 12; start++) {
             gw_pose y = random_pose();
             double residual = 0;
-            if (gw_rows_project(rows, n, 1, 60, &y) > 1e-12)
+            if (gw_rows_project(rows, n, 6, 1, 60, &y) > 1e-12)
                 continue;
             for (int i = 0; i < count; i++)
                 residual = fmax(residual, gw_constraint_residual(&c[i], &y, size));

@@ -202,7 +202,7 @@ static void a_general_set_is_parameterised_about_its_seed(void **unused)
                 step.w = gw_add(step.w, gw_scale(c, gw_v3(basis[k][3], basis[k][4], basis[k][5])));
             }
             gw_pose other = gw_pose_add(&on, &step);
-            gw_rows_project(set.rows, 2, 1, 20, &other);
+            gw_rows_project(set.rows, 2, 6, 1, 20, &other);
             if (gw_pose_distance(&other, &near, 1) < d - 1e-9)
                 fail_msg("%.12g beats %.12g", gw_pose_distance(&other, &near, 1), d);
         }
@@ -223,7 +223,7 @@ static gw_submanifold on_a_plane_and_a_sphere(void)
     set.rows[1] =
         (gw_row){GW_ROW_SPHERE, gw_v3(-0.4, 0, 0), gw_v3(0, 0.3, 0.5), gw_v3(0, 0, 1), 0.6};
     set.seed = (gw_pose){gw_v3(0.1, 0, 0.1), gw_quat_identity()};
-    gw_rows_project(set.rows, set.row_count, 1, 40, &set.seed);
+    gw_rows_project(set.rows, set.row_count, 6, 1, 40, &set.seed);
     return set;
 }
 
