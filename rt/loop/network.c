@@ -214,6 +214,15 @@ bool gw_network_advance(gw_network *n)
     return any;
 }
 
+int gw_network_moved_fixed(const gw_network *n, gw_follower *moved, int capacity)
+{
+    int count = 0;
+    for (int i = 0; i < n->way_count && count < capacity; i++)
+        if (n->ways[i].to.feature < 0)
+            moved[count++] = (gw_follower){n->ways[i].to.object, n->poses[n->ways[i].to.object]};
+    return count;
+}
+
 /* ---- new values -------------------------------------------------------------------------------
  */
 

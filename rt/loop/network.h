@@ -59,6 +59,10 @@ void gw_network_move(gw_network *network, const gw_moved_geometry *moved, uint64
  * moves. */
 bool gw_network_advance(gw_network *network);
 
+/* Fixed objects that are on their way, or came to where they are by one: at most `capacity` of them;
+ * returns how many. */
+int gw_network_moved_fixed(const gw_network *network, gw_follower *moved, int capacity);
+
 /* The constraints of a held or a free object, in the layout's order, with their geometry as it is
  * now: how many (room for GW_MAX_PROBLEM), or -1 where it has not moved since the last call. */
 int gw_network_problem(gw_network *network, int object, gw_constraint *constraints);

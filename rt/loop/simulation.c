@@ -185,7 +185,8 @@ static void follow(gw_simulation *s)
 static void place_moved(gw_simulation *s, double dt)
 {
     gw_follower *moved = s->moved;
-    int count = gw_network_followers(s->scenario->network, moved, GW_MAX_FOLLOWERS);
+    int count = gw_network_moved_fixed(s->scenario->network, moved, GW_MAX_FOLLOWERS);
+    count += gw_network_followers(s->scenario->network, moved + count, GW_MAX_FOLLOWERS - count);
     for (int i = 0; i < count; i++)
         gw_movers_place(s->scenario->movers, moved[i].object, &moved[i].world_from_object, dt);
 }

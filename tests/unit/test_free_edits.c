@@ -175,6 +175,40 @@ static void a_body_whose_branch_is_gone_is_told(void **state)
     running_close(&r);
 }
 
+/* A fixed object that is moved pushes what lies in its way, and stands again where it arrived. */
+static void a_fixed_object_that_moves_pushes_bodies(void **state)
+{
+    (void)state;
+    running r;
+    double worst = 0, deepest = 0;
+    gw_scene *s = new_scene();
+    add_ground(s, 5);
+    s->objects[0].pose.p.z = -3;
+    add_box(s, "ram", gw_v3(0, 0, 0), true);
+    add_ball(s, "bead", gw_v3(0.09, 0, 0), 0.02)->body.damping_linear = 1;
+    s->contact.enabled = true;
+    running_open(&r, s);
+    running_tick(&r);
+    gw_command retired, command = {.kind = GW_COMMAND_GEOMETRY};
+    command.geometry.moved =
+        (gw_moved_geometry){.feature = -1, .object = 1, .pose = {{0.2, 0, 0}, gw_quat_identity()}};
+    gw_simulation_apply(r.simulation, &command, &retired);
+    const gw_snapshot *now = NULL;
+    for (int i = 0; i < 3000; i++) {
+        now = running_tick(&r);
+        worst = fmax(worst, fabs(energy_error(now)));
+        for (int k = 0; k < now->contact_count; k++)
+            deepest = fmax(deepest, -now->contacts[k].at.gap);
+    }
+    print_message("pushed: %.2g m deep, books out by %.2g J, edits %.3g J\n", deepest, worst,
+                  now->energy.edits);
+    double x = body(now, &r, "bead")->pose.p.x;
+    assert_true(x >= 0.27 - 1e-6 && x <= 0.4);
+    assert_true(deepest <= 1e-4);
+    assert_true(now->energy.edits > 1e-4 && worst <= 1e-9);
+    running_close(&r);
+}
+
 /* ---- what is refused ------------------------------------------------------------------------- */
 
 static void refused(gw_scene *s, const char *where, const char *word)
@@ -243,6 +277,7 @@ int main(void)
         cmocka_unit_test(an_edit_may_say_where_a_body_is),
         cmocka_unit_test(a_body_follows_geometry_that_moves),
         cmocka_unit_test(a_body_whose_branch_is_gone_is_told),
+        cmocka_unit_test(a_fixed_object_that_moves_pushes_bodies),
         cmocka_unit_test(only_fixed_objects_guide_free_ones),
         cmocka_unit_test(the_same_scene_gives_the_same_bits),
     };
