@@ -35,15 +35,17 @@ static int ascending(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Links 0 to 2 are the arm's, 5 and 8 the rectangles. */
+/* Links 0 to 2 are the arm's, objects 0 to 3 walls, 4 and 5 the rectangles. */
 static void who_touches(felt *f, const gw_snapshot *s)
 {
     for (int i = 0; i < s->contact_count; i++) {
-        int a = -1 - s->contacts[i].a, b = -1 - s->contacts[i].b; /* link, or negative: a wall */
-        bool arm_a = a >= 0 && a <= 2, arm_b = b >= 0 && b <= 2;
-        f->self = f->self || (arm_a && arm_b);
-        f->walls = f->walls || (arm_a && b < 0) || (arm_b && a < 0);
-        f->rectangles = f->rectangles || (arm_a && b > 2) || (arm_b && a > 2);
+        int a = s->contacts[i].a, b = s->contacts[i].b;
+        int other = a < 0 ? b : a;
+        if (a >= 0 && b >= 0)
+            continue;
+        f->self = f->self || other < 0;
+        f->walls = f->walls || (other >= 0 && other < 4);
+        f->rectangles = f->rectangles || other >= 4;
     }
 }
 
@@ -63,6 +65,10 @@ static void judge_tick(felt *f, const gw_snapshot *was, const gw_snapshot *s)
     }
     for (int i = 0; i < s->joint_count; i++)
         f->out_of_plane = fmax(f->out_of_plane, fabs(s->links[i].p.z));
+    for (int i = 0; i < s->free_count; i++) {
+        gw_vec3 up = gw_rotate(s->free[i].pose.q, gw_v3(0, 0, 1));
+        f->out_of_plane = fmax(f->out_of_plane, fabs(s->free[i].pose.p.z) + hypot(up.x, up.y));
+    }
     f->impulse = fmax(f->impulse, gw_norm(t->impulse.f));
     if (s->contact.touching > 0 && !(gw_norm(t->impulse.f) > 0))
         f->quasi[f->quasi_count++] = gw_norm(t->command.f);
