@@ -9,7 +9,7 @@ import { test } from "node:test";
 const GUIDEWAY = process.env.GUIDEWAY ?? new URL("../../build/guideway", import.meta.url).pathname;
 const scratch = mkdtempSync(join(tmpdir(), "guideway-cli-"));
 const scenes = ["cone-on-cylinder", "free-body", "paper-plane", "paper-circle", "paper-two-lines-1",
-  "paper-two-lines-2", "paper-two-lines-3", "sphere", "cylinder-surface", "peg-and-hole"];
+  "paper-two-lines-2", "paper-two-lines-3", "sphere", "cylinder-surface", "peg-and-hole", "door-and-drawer"];
 
 function guideway(args, input) {
   const r = spawnSync(GUIDEWAY, args, { input, encoding: "utf8", cwd: scratch, timeout: 60000 });

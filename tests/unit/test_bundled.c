@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -230,6 +231,46 @@ static void blocks_slide_as_far_as_coulomb_says(void **state)
     running_close(&b);
 }
 
+static const gw_free_body *loose(const running *b, const gw_snapshot *s, const char *id)
+{
+    for (int i = 0; i < s->free_count; i++)
+        if (strcmp(b->scene->objects[s->free[i].object].id, id) == 0)
+            return &s->free[i];
+    fail_msg("%s is not free", id);
+    return NULL;
+}
+
+/* The hand pushes the door round its post and pulls the drawer out; the bead swings beside. */
+static void a_finger_opens_door_and_drawer(void **state)
+{
+    (void)state;
+    running b;
+    double open = 0, books = 0, swing = 0, low = 0, peak = 0;
+    const gw_snapshot *s = NULL;
+    running_open(&b, bundled_scene("door-and-drawer"));
+    for (int i = 0; i < 8000; i++) {
+        s = running_tick(&b);
+        const gw_energy *e = &s->energy;
+        gw_vec3 along = gw_rotate(loose(&b, s, "door")->pose.q, gw_v3(0, 1, 0));
+        const gw_free_body *bead = loose(&b, s, "bead");
+        open = fmax(open, atan2(along.x, along.y));
+        swing = fmax(swing, bead->pose.p.x);
+        low = fmin(low, bead->pose.p.x - 0.1);
+        peak = fmax(peak, e->kinetic);
+        books = fmax(books, fabs(e->kinetic + e->potential - e->initial - e->work_in - e->edits +
+                                 e->dissipated));
+    }
+    double out = 0.1 - loose(&b, s, "drawer")->pose.p.x;
+    print_message("door opened %.3f rad, drawer %.4f m out, bead from %.4f to %.4f m; books out by "
+                  "%.2g J of %.2g J\n",
+                  open, out, low, swing - 0.1, books, peak);
+    assert_true(open > 1.6 && open < 1.71);
+    assert_true(fabs(low + 0.062) <= 1e-4 && fabs(swing - 0.162) <= 1e-4);
+    assert_true(out > 0.085 && out <= 0.1);
+    assert_true(books <= 1e-9);
+    running_close(&b);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -240,6 +281,7 @@ int main(void)
         cmocka_unit_test(a_cradle_passes_its_swing_on),
         cmocka_unit_test(balls_bounce_as_high_as_restitution_says),
         cmocka_unit_test(blocks_slide_as_far_as_coulomb_says),
+        cmocka_unit_test(a_finger_opens_door_and_drawer),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
