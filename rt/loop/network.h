@@ -59,8 +59,8 @@ void gw_network_move(gw_network *network, const gw_moved_geometry *moved, uint64
  * moves. */
 bool gw_network_advance(gw_network *network);
 
-/* Fixed objects that are on their way, or came to where they are by one: at most `capacity` of them;
- * returns how many. */
+/* Fixed objects that are on their way, or came to where they are by one: at most `capacity` of
+ * them; returns how many. */
 int gw_network_moved_fixed(const gw_network *network, gw_follower *moved, int capacity);
 
 /* The constraints of a held or a free object, in the layout's order, with their geometry as it is
