@@ -110,7 +110,8 @@ static bool fill(gw_detector *d, const gw_detector_def *def, gw_error *error)
     d->pieces = calloc(pieces + 1, sizeof *d->pieces);
     d->geoms = calloc(pieces + 1, sizeof *d->geoms);
     d->stands = calloc(bodies + 1, sizeof *d->stands);
-    d->space = enter_ode() ? dHashSpaceCreate(NULL) : NULL;
+    /* ODE's hash space loses pairs whose boxes differ much in size */
+    d->space = enter_ode() ? dSweepAndPruneSpaceCreate(NULL, dSAP_AXES_XYZ) : NULL;
     if (!d->pieces || !d->geoms || !d->stands || !d->space)
         return gw_fail(error, GW_FAILED, "", "no memory for a detector");
     for (int i = 0; def->stands && i < def->body_count; i++)

@@ -464,6 +464,28 @@ static void the_nearest_are_told_and_the_rest_counted(void **state)
     gw_detector_destroy(s.detector);
 }
 
+/* A ball before one of the slabs of an enclosure, or in it: always told. */
+static void nobody_near_is_lost(void **state)
+{
+    (void)state;
+    unsigned seed = 5;
+    int told = 0;
+    for (int i = 0; i < 4000; i++) {
+        stage s = {
+            .count = 2,
+            .moving = 1,
+            .shapes = {round_shape(GW_SHAPE_SPHERE, 0.045, 0), box_shape(0.5, 0.1, 0.8)},
+            .poses = {at(0.2 * some(&seed), 0.22 + 0.02 * some(&seed), 0.25 + 0.2 * some(&seed)),
+                      at(0, 0.3, 0.4)}};
+        stage_open(&s);
+        bool near = s.poses[0].p.y > 0.205;
+        told += near;
+        assert_true(!near || nearest_of(&s, 0.002).gap < 0.002);
+        gw_detector_destroy(s.detector);
+    }
+    assert_true(told > 1000);
+}
+
 /* Detectors live on threads of their own, and say the same on any. */
 static void *detect_much(void *context)
 {
@@ -548,6 +570,7 @@ int main(void)
         cmocka_unit_test(a_fast_ball_sees_a_thin_wall_and_its_side),
         cmocka_unit_test(spin_brings_far_corners_near),
         cmocka_unit_test(the_nearest_are_told_and_the_rest_counted),
+        cmocka_unit_test(nobody_near_is_lost),
         cmocka_unit_test(detectors_live_on_threads_of_their_own),
         cmocka_unit_test(what_is_ignored_never_touches),
     };
