@@ -18,6 +18,7 @@ double gw_world_carry(gw_world *w, const gw_world *old, int (*body)(const void *
         gw_near near = from->near;
         near.a = a;
         near.b = b;
+        near.piece_a = near.piece_b = -1; /* those of another detector */
         int couple = gw_couple_of(w, &near);
         gw_touch *c = gw_couple_add(w, couple, &near);
         int sibling = c->sibling;

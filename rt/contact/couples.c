@@ -32,6 +32,14 @@ static void enter(gw_world *w, int index)
     w->slot[at] = index + 1;
 }
 
+/* Pieces that were carried from another world have no number in this one. */
+static bool watch(const gw_looker *look, gw_couple *p)
+{
+    return look->ball && p->piece_a >= 0 && p->piece_b >= 0 &&
+           look->ball(look->context, p->piece_a, &p->centre_a, &p->radius_a) &&
+           look->ball(look->context, p->piece_b, &p->centre_b, &p->radius_b);
+}
+
 int gw_couple_of(gw_world *w, const gw_near *near)
 {
     unsigned at = hash(near->piece_a, near->piece_b, near->a, near->b);
@@ -45,9 +53,7 @@ int gw_couple_of(gw_world *w, const gw_near *near)
                      .b = near->b,
                      .found = -1,
                      .first = -1};
-    const gw_looker *look = &w->looker;
-    p->watched = look->ball && look->ball(look->context, p->piece_a, &p->centre_a, &p->radius_a) &&
-                 look->ball(look->context, p->piece_b, &p->centre_b, &p->radius_b);
+    p->watched = watch(&w->looker, p);
     w->slot[at] = ++w->couple_count;
     return w->couple_count - 1;
 }
