@@ -183,7 +183,7 @@ api: $(BUILD)/guideway $(NODE_MODULES)
 	GUIDEWAY=$(abspath $<) node --test tests/api/
 
 page: $(BUILD)/guideway $(NODE_MODULES)
-	GUIDEWAY=$(abspath $<) node --test tests/web/
+	GUIDEWAY=$(abspath $<) node --test tests/web/all.mjs
 
 check: $(NODE_MODULES)
 	@sh tests/check.sh

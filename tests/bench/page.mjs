@@ -68,11 +68,13 @@ requestAnimationFrame(frame);
 function meter() {
   const m = { frames: [], spent: 0, drew: 0 };
   window.meter = m;
-  const draw = WebGL2RenderingContext.prototype.drawElements;
-  WebGL2RenderingContext.prototype.drawElements = function (...args) {
-    m.drew++;
-    return draw.apply(this, args);
-  };
+  for (const name of ['drawElements', 'drawElementsInstanced']) {
+    const draw = WebGL2RenderingContext.prototype[name];
+    WebGL2RenderingContext.prototype[name] = function (...args) {
+      m.drew++;
+      return draw.apply(this, args);
+    };
+  }
   const request = window.requestAnimationFrame.bind(window);
   window.requestAnimationFrame = (run) => request((t) => {
     const before = m.drew;

@@ -1,101 +1,78 @@
 // Contacts by mouse and keys: switched on, bodies made free, materials given, what touches told in
 // words and drawn, impulses plotted.
 import assert from 'node:assert/strict';
-import { after, afterEach, before, test } from 'node:test';
-import { Appliance, launch, Person, sleep, until } from './harness.mjs';
+import { test } from 'node:test';
+import { appliance, page, person, suite, visit } from './fixture.mjs';
+import { sleep, until } from './harness.mjs';
 import { changed } from './png.mjs';
-
-let appliance;
-let browser;
-let person;
-let page;
-
-before(async () => {
-  appliance = await Appliance.start();
-  browser = await launch();
-});
-
-after(async () => {
-  await browser?.close();
-  await appliance?.stop();
-});
 
 const table = { id: 'table', fixed: true, geometry: { type: 'box', size: [0.4, 0.4, 0.04] }, pose: { p: [0, 0, -0.02], q: [1, 0, 0, 0] } };
 const ball = { id: 'ball', geometry: { type: 'sphere', radius: 0.03 }, pose: { p: [0, 0, 0.045], q: [1, 0, 0, 0] } };
 
-async function arrive(scene) {
-  await appliance.api('PUT', '/simulation', { state: 'stopped' });
-  await appliance.api('PUT', '/scene', { format: 'guideway-scene/1', name: 'Ball over a table', gravity: [0, 0, -9.81], objects: [table, ball], ...scene });
-  person = await Person.arrive(browser, appliance);
-  page = person.page;
-}
-
-afterEach(async () => {
-  const { messages } = person;
-  await person.leave();
-  assert.deepEqual(messages, [], 'nothing of ours in the console');
-});
+const arrive = (scene) => visit({ name: 'Ball over a table', gravity: [0, 0, -9.81], objects: [table, ball], ...scene });
 
 const run = () => page.click('.transport button[aria-label="Run"]');
 const contacts = () => appliance.get('/contacts');
 
-test('a ball is made free and of rubber, falls, bounces and comes to rest; all of it is told', async () => {
-  await arrive({});
-  assert.match(await person.text('[aria-labelledby="title-contacts"]'), /pass through/);
-  await page.click('button[aria-label="Contacts are off"]');
-  await until(async () => (await appliance.get('/contact')).enabled, 'contacts are on');
-  await page.click('.left summary:has-text("Materials")');
-  await page.click('button:has-text("Add a material")');
-  await until(async () => (await appliance.get('/materials')).length === 1, 'a material');
-  const name = page.locator('input[aria-label="Name of the material"]');
-  await name.fill('rubber');
-  await name.press('Enter');
-  await page.waitForSelector('[data-material="rubber"]');
-  const bounce = page.locator('input[aria-label^="rubber, restitution"]');
-  await bounce.fill('0.5');
-  await bounce.press('Enter');
-  await until(async () => (await appliance.get('/materials/rubber')).restitution === 0.5, 'that bounces');
-  await page.click('[data-key="ball"]');
-  await page.click('label:has-text("moves freely")');
-  await page.selectOption('select[aria-label="Material"]', 'rubber');
-  await until(async () => (await appliance.get('/objects/ball')).material === 'rubber', 'given to the ball');
-  await appliance.api('PATCH', '/objects/table', { material: 'rubber' });
-  assert.ok((await appliance.get('/objects/ball')).free);
-  assert.match(await page.locator('[data-key="ball"]').innerText(), /free body/);
-  await page.click('.plot-tabs button:has-text("Energy")');
-  await run();
-  const sim = () => appliance.get('/simulation');
-  await until(async () => (await sim()).contact.collisions >= 3, 'it bounces', 15000);
-  await until(async () => (await sim()).energy.kinetic < 1e-6, 'it rests', 15000);
-  const [touch] = await contacts();
-  assert.deepEqual([touch.a, touch.b].sort(), ['ball', 'table']);
-  await until(async () => /touches/.test(await page.locator('.touches').innerText()), 'in words');
-  await until(async () => /mN/.test(await page.locator('.plot').nth(1).innerText()) && !/ 0 mN/.test(await page.locator('.plot').nth(1).innerText()), 'its impulse is plotted');
-  await until(async () => /collisions so far/.test(await person.text('[aria-labelledby="title-contacts"]')), 'and counted');
-});
+suite('contacts', () => {
+  test('a ball is made free and of rubber, falls, bounces and comes to rest; all of it is told', async () => {
+    await arrive({});
+    assert.match(await person.text('[aria-labelledby="title-contacts"]'), /pass through/);
+    await page.click('button[aria-label="Contacts are off"]');
+    await until(async () => (await appliance.get('/contact')).enabled, 'contacts are on');
+    await page.click('.left summary:has-text("Materials")');
+    await page.click('button:has-text("Add a material")');
+    await until(async () => (await appliance.get('/materials')).length === 1, 'a material');
+    const name = page.locator('input[aria-label="Name of the material"]');
+    await name.fill('rubber');
+    await name.press('Enter');
+    await page.waitForSelector('[data-material="rubber"]');
+    const bounce = page.locator('input[aria-label^="rubber, restitution"]');
+    await bounce.fill('0.5');
+    await bounce.press('Enter');
+    await until(async () => (await appliance.get('/materials/rubber')).restitution === 0.5, 'that bounces');
+    await page.click('[data-key="ball"]');
+    await page.click('label:has-text("moves freely")');
+    await page.selectOption('select[aria-label="Material"]', 'rubber');
+    await until(async () => (await appliance.get('/objects/ball')).material === 'rubber', 'given to the ball');
+    await appliance.api('PATCH', '/objects/table', { material: 'rubber' });
+    assert.ok((await appliance.get('/objects/ball')).free);
+    assert.match(await page.locator('[data-key="ball"]').innerText(), /free body/);
+    await page.click('.plot-tabs button:has-text("Energy")');
+    await run();
+    const sim = () => appliance.get('/simulation');
+    await until(async () => (await sim()).contact.collisions >= 3, 'it bounces', 15000);
+    await until(async () => (await sim()).energy.kinetic < 1e-6, 'it rests', 15000);
+    const [touch] = await contacts();
+    assert.deepEqual([touch.a, touch.b].sort(), ['ball', 'table']);
+    await until(async () => /touches/.test(await page.locator('.touches').innerText()), 'in words');
+    await until(async () => /mN/.test(await page.locator('.plot').nth(1).innerText()) && !/ 0 mN/.test(await page.locator('.plot').nth(1).innerText()), 'its impulse is plotted');
+    await until(async () => /collisions so far/.test(await person.text('[aria-labelledby="title-contacts"]')), 'and counted');
+  });
 
-test('a contact is drawn where it is', async () => {
-  await arrive({ contact: { enabled: true }, objects: [table, { ...ball, free: true, pose: { p: [0, 0, 0.031], q: [1, 0, 0, 0] } }] });
-  await sleep(300);
-  const before_ = await person.screenshot();
-  await run();
-  await until(async () => (await contacts()).some((c) => c.state === 'continuous'), 'it rests');
-  await sleep(500);
-  assert.ok(changed(before_, await person.screenshot(), await person.at([0, 0, 0]), 8, 10) > 25, 'a point and its normal');
-});
+  test('a contact is drawn where it is', async () => {
+    await arrive({ contact: { enabled: true }, objects: [table, { ...ball, free: true, pose: { p: [0, 0, 0.031], q: [1, 0, 0, 0] } }] });
+    await sleep(300);
+    const before_ = await person.screenshot();
+    await run();
+    await until(async () => (await contacts()).some((c) => c.state === 'continuous'), 'it rests');
+    await sleep(500);
+    assert.ok(changed(before_, await person.screenshot(), await person.at([0, 0, 0]), 8, 10) > 25, 'a point and its normal');
+  });
 
-test('rules are chosen by name', async () => {
-  await arrive({ contact: { enabled: true } });
-  await page.click('.left summary:has-text("Rules")');
-  await page.selectOption('select[aria-label="Contacts: impulses"]', 'non-adhesive');
-  await page.selectOption('select[aria-label="Contacts: slow friction"]', 'stick');
-  const field = page.locator('input[aria-label^="Slips above"]');
-  await field.fill('2');
-  await field.press('Enter');
-  await until(async () => {
-    const c = await appliance.get('/contact');
-    return c.impulse === 'non-adhesive' && c.friction === 'stick' && Math.abs(c.slip_speed - 2e-3) < 1e-12;
-  }, 'all three');
-  await page.click('button[aria-label="Undo"]');
-  await until(async () => Math.abs((await appliance.get('/contact')).slip_speed - 1e-3) < 1e-12, 'undone');
+  test('rules are chosen by name', async () => {
+    await arrive({ contact: { enabled: true } });
+    await page.click('.left summary:has-text("Rules")');
+    await page.selectOption('select[aria-label="Contacts: impulses"]', 'non-adhesive');
+    await page.selectOption('select[aria-label="Contacts: slow friction"]', 'stick');
+    const field = page.locator('input[aria-label^="Slips above"]');
+    await field.fill('2');
+    await field.press('Enter');
+    await until(async () => {
+      const c = await appliance.get('/contact');
+      return c.impulse === 'non-adhesive' && c.friction === 'stick' && Math.abs(c.slip_speed - 2e-3) < 1e-12;
+    }, 'all three');
+    await page.click('button[aria-label="Undo"]');
+    await until(async () => Math.abs((await appliance.get('/contact')).slip_speed - 1e-3) < 1e-12, 'undone');
+  });
 });

@@ -1,14 +1,10 @@
 // What is left to move and how the page says so: the ghost that swings along a freedom, sets whose
 // freedoms do not separate, arrows and rings to pull at, branches.
 import assert from 'node:assert/strict';
-import { after, afterEach, before, beforeEach, test } from 'node:test';
-import { Appliance, launch, Person, place, sleep, until } from './harness.mjs';
+import { test } from 'node:test';
+import { appliance, page, person, suite, visit } from './fixture.mjs';
+import { place, sleep, until } from './harness.mjs';
 import { changed, teal } from './png.mjs';
-
-let appliance;
-let browser;
-let person;
-let page;
 
 // A bar with one end on a table and the other at a distance from the tip of a post.
 const bar = {
@@ -31,156 +27,136 @@ const bar = {
 const onPlane = { id: 'c1', type: 'coincident', a: 'cone/base', b: 'cylinder/top' };
 const conePose = async () => (await appliance.tool()).pose;
 
-before(async () => {
-  appliance = await Appliance.start();
-  browser = await launch();
-});
-
-after(async () => {
-  await browser?.close();
-  await appliance?.stop();
-});
-
-beforeEach(async () => {
-  await appliance.open('cone-on-cylinder');
-});
-
-async function arrive(options) {
-  person = await Person.arrive(browser, appliance, options);
-  page = person.page;
-  await page.locator('.hints button').click({ timeout: 400 }).catch(() => undefined);
+// The cone's base on the cylinder's top, and the page knows.
+async function joined() {
+  await appliance.api('POST', '/constraints', onPlane);
+  await page.waitForSelector('[data-freedom="2"]');
+  await until(async () => /3 freedoms/.test(await person.words()), 'it is joined');
 }
-
-afterEach(async () => {
-  const { messages } = person;
-  await person.leave();
-  assert.deepEqual(messages, [], 'nothing of ours in the console');
-});
 
 const away = () => page.mouse.move(20, 500);
 
-test('pointing at a freedom in the list makes a ghost swing along it, and nothing else moves', async () => {
-  await appliance.api('POST', '/constraints', onPlane);
-  await arrive();
-  await page.waitForSelector('[data-freedom="2"]');
-  const before = await appliance.get('/scene');
-  await away();
-  await sleep(300);
-  const still = await person.screenshot();
-  const { x, y } = await person.at(place(await conePose(), [0, 0, 0.05]));
-  await page.hover('[data-freedom="1"]');
-  const seen = [];
-  for (let i = 0; i < 6; i++) {
-    await sleep(150);
-    seen.push(changed(still, await person.screenshot(), { x, y }, 60));
-  }
-  assert.ok(Math.max(...seen) > 150, `the ghost is drawn: ${seen}`);
-  assert.ok(Math.max(...seen) - Math.min(...seen) > 60, `and moves: ${seen}`);
-  assert.deepEqual(await appliance.get('/scene'), before, 'the scene is as it was');
-  await away();
-  await sleep(300);
-  assert.ok(changed(still, await person.screenshot(), { x, y }, 60) < 40, 'it goes with the pointer');
-});
-
-test('with less motion the ghosts stand still at the ends; the keyboard shows them, too', async () => {
-  await appliance.api('POST', '/constraints', onPlane);
-  await arrive({ reducedMotion: 'reduce' });
-  await away();
-  await sleep(300);
-  const still = await person.screenshot();
-  const { x, y } = await person.at(place(await conePose(), [0, 0, 0.05]));
-  await page.locator('[data-freedom="1"] input[type=range]').focus();
-  await sleep(400);
-  const first = await person.screenshot();
-  assert.ok(changed(still, first, { x, y }, 60) > 150, 'two ghosts');
-  await sleep(400);
-  assert.equal(changed(first, await person.screenshot(), { x, y }, 60), 0, 'which do not move');
-});
-
-test('an arrow in the view lights its freedom in the list; pulled, the object goes along it alone', async () => {
-  await appliance.api('POST', '/constraints', onPlane);
-  await arrive();
-  await away();
-  const start = await conePose();
-  // the arrow of the first slide runs along x through the point of the locus
-  const end = await until(async () => {
-    for (let d = 0.02; d < 0.12; d += 0.006) {
-      await person.moveTo([start.p[0] + d, start.p[1], start.p[2]]);
-      await sleep(60);
-      if (await page.locator('[data-freedom="1"].hot').count()) return [start.p[0] + d, start.p[1], start.p[2]];
+suite('freedoms', () => {
+  test('pointing at a freedom in the list makes a ghost swing along it, and nothing else moves', async () => {
+    await visit('cone-on-cylinder');
+    await joined();
+    await page.waitForSelector('[data-freedom="2"]');
+    const before = await appliance.get('/scene');
+    await away();
+    await sleep(300);
+    const still = await person.screenshot();
+    const { x, y } = await person.at(place(await conePose(), [0, 0, 0.05]));
+    await page.hover('[data-freedom="1"]');
+    const seen = [];
+    for (let i = 0; i < 6; i++) {
+      await sleep(150);
+      seen.push(changed(still, await person.screenshot(), { x, y }, 60));
     }
-    return null;
-  }, 'the arrow is found');
-  const from = await person.at(end);
-  const to = await person.at([end[0] + 0.03, end[1] + 0.05, end[2]]);
-  await page.mouse.down();
-  await page.mouse.move(to.x, to.y, { steps: 5 });
-  await until(async () => Math.abs((await conePose()).p[0] - start.p[0]) > 0.01, `it went (from ${from.x}, ${from.y})`);
-  await page.mouse.up();
-  await sleep(200);
-  const { p } = await conePose();
-  assert.ok(Math.abs(p[1] - start.p[1]) < 1e-9 && Math.abs(p[2] - start.p[2]) < 1e-9, `along x only: ${p}`);
-});
+    assert.ok(Math.max(...seen) > 150, `the ghost is drawn: ${seen}`);
+    assert.ok(Math.max(...seen) - Math.min(...seen) > 60, `and moves: ${seen}`);
+    assert.deepEqual(await appliance.get('/scene'), before, 'the scene is as it was');
+    await away();
+    await sleep(300);
+    assert.ok(changed(still, await person.screenshot(), { x, y }, 60) < 40, 'it goes with the pointer');
+  });
 
-test('freedoms that do not separate are named, drawn and gone along by steps', async () => {
-  await appliance.api('PUT', '/scene', bar);
-  await arrive();
-  assert.match(await person.words(), /3 freedoms/);
-  await until(async () => (await page.locator('[data-freedom]').allInnerTexts()).filter((t) => /turn|slide/.test(t)).length === 3, 'three by name');
-  const { pose } = await appliance.tool();
-  await away();
-  await sleep(500);
-  assert.ok(teal(await person.screenshot(), await person.at(pose.p), 60) > 150, 'their ways and marks are drawn');
-  await page.click('[data-freedom="0"] button[aria-label$="on"]');
-  await until(async () => Math.hypot(...(await appliance.tool()).pose.p.map((v, i) => v - pose.p[i])) > 5e-4
-    || Math.abs((await appliance.tool()).pose.q.reduce((s, v, i) => s + v * pose.q[i], 0)) < 1 - 1e-5, 'a step moves it');
-  assert.ok((await appliance.tool()).residual < 1e-9);
-});
-
-test('such an object is dragged along its freedoms while stopped', async () => {
-  await appliance.api('PUT', '/scene', bar);
-  await arrive();
-  await away();
-  const start = (await appliance.tool()).pose;
-  const grip = [-0.08, 0, 0.01];
-  const from = await person.at(place(start, grip));
-  await page.mouse.move(from.x, from.y);
-  await page.mouse.down();
-  await page.mouse.move(from.x + 40, from.y + 15, { steps: 5 });
-  await until(async () => Math.hypot(...place((await appliance.tool()).pose, grip).map((v, i) => v - place(start, grip)[i])) > 0.01, 'it moved');
-  await page.mouse.up();
-  const { pose, residual } = await appliance.tool();
-  assert.ok(residual < 1e-9, `on its set: ${residual}`);
-  assert.ok(Math.abs(place(pose, [0.1, 0, 0])[2]) < 1e-9, 'its end is on the table');
-});
-
-test('branches tell how far they are and their ids; one is chosen afterwards, by list or by key', async () => {
-  await appliance.api('POST', '/constraints', onPlane);
-  await arrive();
-  const { branch, branches } = await appliance.get('/solutions/cone');
-  const text = await page.locator('.branches label').allInnerTexts();
-  assert.equal(text.length, 2);
-  branches.forEach((b, i) => assert.match(text[i], new RegExp(`\\b${b.id}\\b`)));
-  assert.match(text.join(' '), /here/);
-  assert.match(text.join(' '), /180\u00b0 away/);
-  const other = branches.find((b) => b.id !== branch).id;
-  await page.click(`[data-branch="${other}"] input`);
-  await until(async () => (await appliance.get('/solutions/cone')).branch === other, 'the other one');
-  await page.locator('#canvas').focus();
-  await until(async () => {
-    await page.keyboard.press(']'); // of what the page shows by then
+  test('with less motion the ghosts stand still at the ends; the keyboard shows them, too', async () => {
+    await visit('cone-on-cylinder', { reducedMotion: 'reduce' });
+    await joined();
+    await away();
+    await sleep(300);
+    const still = await person.screenshot();
+    const { x, y } = await person.at(place(await conePose(), [0, 0, 0.05]));
+    await page.locator('[data-freedom="1"] input[type=range]').focus();
     await sleep(400);
-    return (await appliance.get('/solutions/cone')).branch === branch;
-  }, 'and back');
-});
+    const first = await person.screenshot();
+    assert.ok(changed(still, first, { x, y }, 60) > 150, 'two ghosts');
+    await sleep(400);
+    assert.equal(changed(first, await person.screenshot(), { x, y }, 60), 0, 'which do not move');
+  });
 
-test('who follows whom is told in words', async () => {
-  await appliance.open('four-bar');
-  await arrive();
-  await page.click('[data-key="coupler"]');
-  await until(async () => /coupler follows crank and rocker/.test(await person.text('.follows')), 'in the inspector');
-  const solution = await appliance.get('/solutions/coupler');
-  assert.deepEqual(solution.cluster, ['coupler', 'rocker']);
-  assert.match(await person.text('.follows'), /solved together with rocker: they stand while the rest does/);
-  assert.match(await page.locator('[data-key="coupler"] .tree-note').getAttribute('title'), /follows crank and rocker/);
+  test('an arrow in the view lights its freedom in the list; pulled, the object goes along it alone', async () => {
+    await visit('cone-on-cylinder');
+    await joined();
+    await away();
+    const start = await conePose();
+    // the arrow of the first slide runs along x through the point of the locus
+    const end = await until(async () => {
+      for (let d = 0.02; d < 0.12; d += 0.006) {
+        await person.moveTo([start.p[0] + d, start.p[1], start.p[2]]);
+        await sleep(60);
+        if (await page.locator('[data-freedom="1"].hot').count()) return [start.p[0] + d, start.p[1], start.p[2]];
+      }
+      return null;
+    }, 'the arrow is found');
+    const from = await person.at(end);
+    const to = await person.at([end[0] + 0.03, end[1] + 0.05, end[2]]);
+    await page.mouse.down();
+    await page.mouse.move(to.x, to.y, { steps: 5 });
+    await until(async () => Math.abs((await conePose()).p[0] - start.p[0]) > 0.01, `it went (from ${from.x}, ${from.y})`);
+    await page.mouse.up();
+    await sleep(200);
+    const { p } = await conePose();
+    assert.ok(Math.abs(p[1] - start.p[1]) < 1e-9 && Math.abs(p[2] - start.p[2]) < 1e-9, `along x only: ${p}`);
+  });
+
+  test('freedoms that do not separate are named, drawn and gone along by steps', async () => {
+    await visit(bar);
+    assert.match(await person.words(), /3 freedoms/);
+    await until(async () => (await page.locator('[data-freedom]').allInnerTexts()).filter((t) => /turn|slide/.test(t)).length === 3, 'three by name');
+    const { pose } = await appliance.tool();
+    await away();
+    await sleep(500);
+    assert.ok(teal(await person.screenshot(), await person.at(pose.p), 60) > 150, 'their ways and marks are drawn');
+    await page.click('[data-freedom="0"] button[aria-label$="on"]');
+    await until(async () => Math.hypot(...(await appliance.tool()).pose.p.map((v, i) => v - pose.p[i])) > 5e-4
+      || Math.abs((await appliance.tool()).pose.q.reduce((s, v, i) => s + v * pose.q[i], 0)) < 1 - 1e-5, 'a step moves it');
+    assert.ok((await appliance.tool()).residual < 1e-9);
+  });
+
+  test('such an object is dragged along its freedoms while stopped', async () => {
+    await visit(bar);
+    await away();
+    const start = (await appliance.tool()).pose;
+    const grip = [-0.08, 0, 0.01];
+    const from = await person.at(place(start, grip));
+    await page.mouse.move(from.x, from.y);
+    await page.mouse.down();
+    await page.mouse.move(from.x + 40, from.y + 15, { steps: 5 });
+    await until(async () => Math.hypot(...place((await appliance.tool()).pose, grip).map((v, i) => v - place(start, grip)[i])) > 0.01, 'it moved');
+    await page.mouse.up();
+    const { pose, residual } = await appliance.tool();
+    assert.ok(residual < 1e-9, `on its set: ${residual}`);
+    assert.ok(Math.abs(place(pose, [0.1, 0, 0])[2]) < 1e-9, 'its end is on the table');
+  });
+
+  test('branches tell how far they are and their ids; one is chosen afterwards, by list or by key', async () => {
+    await visit('cone-on-cylinder');
+    await joined();
+    const { branch, branches } = await appliance.get('/solutions/cone');
+    const text = await page.locator('.branches label').allInnerTexts();
+    assert.equal(text.length, 2);
+    branches.forEach((b, i) => assert.match(text[i], new RegExp(`\\b${b.id}\\b`)));
+    await until(async () => /here/.test((await page.locator('.branches label').allInnerTexts()).join(' ')), 'where it is');
+    assert.match(text.join(' '), /180\u00b0 away/);
+    const other = branches.find((b) => b.id !== branch).id;
+    await page.click(`[data-branch="${other}"] input`);
+    await until(async () => (await appliance.get('/solutions/cone')).branch === other, 'the other one');
+    await page.locator('#canvas').focus();
+    await until(async () => {
+      await page.keyboard.press(']'); // of what the page shows by then
+      await sleep(400);
+      return (await appliance.get('/solutions/cone')).branch === branch;
+    }, 'and back');
+  });
+
+  test('who follows whom is told in words', async () => {
+    await visit('four-bar');
+    await page.click('[data-key="coupler"]');
+    await until(async () => /coupler follows crank and rocker/.test(await person.text('.follows')), 'in the inspector');
+    const solution = await appliance.get('/solutions/coupler');
+    assert.deepEqual(solution.cluster, ['coupler', 'rocker']);
+    assert.match(await person.text('.follows'), /solved together with rocker: they stand while the rest does/);
+    assert.match(await page.locator('[data-key="coupler"] .tree-note').getAttribute('title'), /follows crank and rocker/);
+  });
 });

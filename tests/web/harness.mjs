@@ -1,5 +1,6 @@
 // What the page's tests share: a real server on a free port with a folder of its own, a real
 // Chromium, and a mouse that knows where points of the scene are on the canvas.
+import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { createRequire } from 'node:module';
@@ -11,7 +12,7 @@ import { fileURLToPath } from 'node:url';
 const root = resolve(dirname(fileURLToPath(import.meta.url)), '../..');
 const need = createRequire(join(root, 'web/package.json'));
 export const { chromium } = need('playwright-core');
-export const axePath = need.resolve('axe-core/axe.min.js');
+const axePath = need.resolve('axe-core/axe.min.js');
 const binary = process.env.GUIDEWAY ?? join(root, 'build/guideway');
 
 export const sleep = (ms) => new Promise((done) => setTimeout(done, ms));
@@ -201,6 +202,17 @@ export class Person {
     const { decode } = await import('./png.mjs');
     return decode(await this.page.screenshot());
   }
+}
+
+// A check by axe, to be called in every state that matters: nothing serious. The page must have come
+// with `bypassCSP`.
+export async function audit(page) {
+  await page.addScriptTag({ path: axePath });
+  return async (where) => {
+    const result = await page.evaluate(() => window.axe.run(document, { resultTypes: ['violations'] }));
+    const bad = result.violations.filter((v) => ['serious', 'critical'].includes(v.impact));
+    assert.deepEqual(bad.map((v) => `${where}: ${v.id} ${v.nodes.map((n) => `${n.target} ${n.any[0]?.message ?? ''}`).join(' | ')}`), []);
+  };
 }
 
 // ---- geometry ---------------------------------------------------------------------------------------------

@@ -1,38 +1,10 @@
 // Mechanisms by mouse and keys: a chain is built, its joints are set, a link is held where it was
 // clicked; the control of an impedance device is switched while it runs and compared side by side.
 import assert from 'node:assert/strict';
-import { after, afterEach, before, beforeEach, test } from 'node:test';
-import { Appliance, axePath, launch, Person, place, sleep, until } from './harness.mjs';
+import { test } from 'node:test';
+import { appliance, page, person, suite, visit } from './fixture.mjs';
+import { audit, place, sleep, until } from './harness.mjs';
 import { changed } from './png.mjs';
-
-let appliance;
-let browser;
-let person;
-let page;
-
-before(async () => {
-  appliance = await Appliance.start();
-  browser = await launch();
-});
-
-after(async () => {
-  await browser?.close();
-  await appliance?.stop();
-});
-
-async function arrive(scene) {
-  await appliance.api('PUT', '/simulation', { state: 'stopped' });
-  if (typeof scene === 'string') await appliance.open(scene);
-  else await appliance.api('PUT', '/scene', { format: 'guideway-scene/1', ...scene });
-  person = await Person.arrive(browser, appliance);
-  page = person.page;
-}
-
-afterEach(async () => {
-  const { messages } = person;
-  await person.leave();
-  assert.deepEqual(messages, [], 'nothing of ours in the console');
-});
 
 const type = async (label, value) => {
   const field = page.locator(`input[aria-label^="${label}"]`);
@@ -42,165 +14,160 @@ const type = async (label, value) => {
 const arm = () => appliance.get('/mechanisms/arm');
 const close = (a, b, by = 1e-9) => Math.abs(a - b) < by;
 
-test('a chain is built link by link, bent by typing, lengthened, and undone', async () => {
-  await arrive({ name: 'Empty', objects: [] });
-  await page.click('button[aria-label="Add a mechanism"]');
-  await type('Length of link 0', 120);
-  await type('Offset x of link 1', 120);
-  await page.selectOption('select[aria-label="Axis of link 1"]', 'y');
-  await page.click('button:has-text("Add link 2")');
-  await page.selectOption('select[aria-label="Joint of link 2"]', 'prismatic');
-  await page.click('button:has-text("Make it")');
-  const made = await until(arm, 'it is made');
-  assert.deepEqual(made.links.map((l) => l.joint.type), ['revolute', 'revolute', 'prismatic']);
-  assert.ok(close(made.links[1].joint.origin.p[0], 0.12) && close(made.links[2].joint.origin.p[0], 0.2));
-  assert.deepEqual(made.links[1].joint.axis, [0, 1, 0]);
-  await page.waitForSelector('[data-key="arm.2"]');
-  assert.equal(await page.locator('[data-key^="arm."]').count(), 3);
-  await type('Position of link 1', 30);
-  await until(async () => close((await arm()).links[1].joint.position, Math.PI / 6), 'in degrees');
-  await type('Position of link 2', 15);
-  await until(async () => close((await arm()).links[2].joint.position, 0.015), 'in millimetres');
-  await page.click('button:has-text("Add a link")');
-  await until(async () => (await arm()).links.length === 4, 'one more');
-  for (let i = 0; i < 4; i++) await page.click('button[aria-label="Undo"]');
-  await until(async () => (await appliance.get('/mechanisms')).length === 0, 'all undone');
-});
-
-test('a link is drawn where its joints put it, taken by a click, and held at that place', async () => {
-  await arrive('paper-mechanism-middle');
-  await appliance.api('DELETE', '/tool');
-  await page.locator('#canvas').hover({ position: { x: 10, y: 10 } });
-  const base = await person.screenshot();
-  // link 2 begins where two turned bars of 42 mm end; 20 mm along it
-  const bend = (q) => [Math.cos(q), Math.sin(q), 0];
-  const at = (q0, q1, q2) => [0, 1, 2].map((k) => 0.042 * bend(q0)[k] + 0.042 * bend(q0 + q1)[k] + 0.02 * bend(q0 + q1 + q2)[k]);
-  const p = at(-Math.PI / 4, Math.PI / 6, -Math.PI / 6);
-  const { x, y } = await person.at([p[0], p[1], 0.004]);
-  await page.mouse.move(x - 1, y);
-  await page.mouse.move(x, y);
-  await until(async () => /^arm: link 2/.test(await person.hovered()), 'it is under the cursor');
-  await page.mouse.click(x, y);
-  await page.waitForSelector('[data-key="arm.2"].chosen');
-  assert.ok(Math.abs(Number(await page.inputValue('input[aria-label^="Held point x"]')) - 20) < 2, 'where it was clicked');
-  await page.click('button:has-text("Hold here")');
-  const tool = await until(() => appliance.get('/tool'), 'it is held');
-  assert.deepEqual([tool.mechanism, tool.link], ['arm', 2]);
-  assert.ok(close(tool.at.p[0], 0.02, 2e-3) && close(tool.at.p[2], 0.004, 1e-3));
-  assert.equal((await appliance.get(`/devices/${tool.device}`)).driver, 'sim-impedance');
-  await page.waitForSelector('[data-key="arm.2"] [aria-label="held by the device"]');
-  // bent by the keyboard: the link goes with its joint on the screen
-  await page.click('[data-key="arm"]');
-  await page.locator('input[aria-label="Joint of link 1"]').focus();
-  for (let i = 0; i < 40; i++) await page.keyboard.press('ArrowRight');
-  await until(async () => (await arm()).links[1].joint.position > 1, 'bent');
-  await page.mouse.move(20, 400);
-  await sleep(400);
-  const area = await person.at([p[0], p[1], 0]);
-  assert.ok(changed(base, await person.screenshot(), area, 30, 10) > 200, 'it is drawn elsewhere');
-});
-
-test('controls are switched while it runs and compared: drift alone, none with penalties', async () => {
-  await arrive('paper-mechanism-middle');
-  await type('Seconds of each run', 2);
-  await page.click('button:has-text("Run all four")');
-  await until(async () => (await page.locator('.wide-plot .key button').count()) === 4, 'four runs are kept', 60000);
-  const told = await page.locator('.wide-plot .key').allInnerTexts();
-  const error = (name) => Number(/([\d.]+) mm,/.exec(told.find((t) => t.startsWith(name)))[1]);
-  assert.ok(error('impedance alone') > 10 * error('impedance with penalties'), told.join('; '));
-  assert.ok(error('virtual coupling') > 10 * error('impedance with penalties'), told.join('; '));
-  await until(async () => (await appliance.get('/simulation')).state === 'stopped', 'it stands again');
-  assert.equal((await appliance.get('/tool')).control, 'penalty', 'as it was');
-  // by hand, while it runs
-  await page.click('.transport button[aria-label="Run"]');
-  await until(async () => (await appliance.get('/simulation')).time > 0.3, 'it runs');
-  await page.click('[data-control="impedance"]');
-  await until(async () => (await appliance.get('/tool')).control === 'impedance', 'switched');
-  assert.equal((await appliance.get('/simulation')).state, 'running');
-  assert.ok((await appliance.get('/simulation')).time > 0.3, 'without a restart');
-  await until(async () => /impedance alone/.test(await page.locator('[data-said]').innerText()), 'it is read out');
-  await page.selectOption('select[aria-label="acceleration"]', 'full');
-  await until(async () => (await appliance.get('/tool')).rendering.jdot === 'full', 'its settings, too');
-});
-
-test('directions that the joints hold back are drawn at the held point, and told', async () => {
-  await arrive('paper-mechanism-middle');
-  await appliance.api('PUT', '/devices/sim/operator', { type: 'wrench', samples: [{ t: 0, force: [0, 0, 0], torque: [0, 0, 0] }] });
-  await sleep(300);
-  const before_ = await person.screenshot();
-  await page.click('.transport button[aria-label="Run"]');
-  const tool = await until(async () => {
-    const t = await appliance.tool();
-    return t.resisted.directions.length === 4 && t;
-  }, 'the joints hold back four');
-  await until(async () => /4 of 6/.test(await page.locator('.row:has-text("resisted")').first().innerText()), 'told');
-  await sleep(300);
-  const above = place(tool.pose, [0, 0, 0.012]); // along the arrow out of the plane
-  assert.ok(changed(before_, await person.screenshot(), await person.at(above), 14, 10) > 20, 'drawn');
-});
-
-test('a motor moves its joint while it runs; the numbers follow', async () => {
-  await arrive('paper-mechanism-middle');
-  await appliance.api('DELETE', '/tool');
-  await page.click('[data-key="arm.2"]');
-  await page.click('.transport button[aria-label="Run"]');
-  await page.click('summary:has-text("Motor")');
-  await type('Motor damping', 0.05);
-  await type('Motor stiffness', 0.2);
-  await type('Motor target', 40);
-  await until(async () => close((await arm()).links[2].joint.motor.target, (40 * Math.PI) / 180, 1e-6), 'it is set');
-  await until(async () => Number(await page.inputValue('input[aria-label^="Joint position"]')) > 30, 'it goes there', 15000);
-});
-
-test('a robot comes from a URDF file; what is no URDF is refused in words', async () => {
-  await arrive({ name: 'Empty', objects: [] });
-  await page.click('button[aria-label="Add a mechanism"]');
-  const urdf = `<robot name="crane"><link name="base"/>
-    <link name="boom"><inertial><origin xyz="0.1 0 0"/><mass value="2"/><inertia ixx="0.01" iyy="0.01" izz="0.01" ixy="0" ixz="0" iyz="0"/></inertial></link>
-    <link name="hook"><inertial><mass value="1"/><inertia ixx="0.01" iyy="0.01" izz="0.01" ixy="0" ixz="0" iyz="0"/></inertial></link>
-    <joint name="swing" type="continuous"><parent link="base"/><child link="boom"/><axis xyz="0 0 1"/></joint>
-    <joint name="lift" type="prismatic"><parent link="boom"/><child link="hook"/><origin xyz="0.2 0 0"/><axis xyz="0 0 1"/><limit lower="-0.1" upper="0.1" effort="1" velocity="1"/></joint></robot>`;
-  const file = (name, text) => ({ name, mimeType: 'text/xml', buffer: Buffer.from(text) });
-  await page.setInputFiles('input[aria-label="URDF file"]', file('letter.xml', '<letter/>'));
-  await until(async () => /no URDF/.test(await page.locator('[data-said]').innerText()), 'refused');
-  await page.setInputFiles('input[aria-label="URDF file"]', file('crane.urdf', urdf));
-  const crane = await until(() => appliance.get('/mechanisms/crane'), 'it is there');
-  assert.deepEqual(crane.links.map((l) => l.joint.type), ['revolute', 'prismatic']);
-  await page.waitForSelector('[data-key="crane.1"]');
-  await page.waitForSelector('dialog', { state: 'detached' });
-});
-
-test('an object is held by an impedance device as well: its driver is chosen, its settings typed', async () => {
-  await arrive('cone-on-cylinder');
-  await page.selectOption('select[aria-label="Driver of sim"]', 'sim-impedance');
-  await until(async () => (await appliance.get('/tool')).control === 'penalty', 'with a control that fits');
-  assert.equal((await appliance.get('/devices/sim')).driver, 'sim-impedance');
-  await page.waitForSelector('[data-control="penalty"][aria-pressed="true"]');
-  await page.click('summary:has-text("Settings")');
-  await type('sim, viscous,', 2);
-  await until(async () => (await appliance.get('/devices/sim')).settings?.viscous === 2, 'a setting');
-});
-
-for (const [name, options] of [['light', {}], ['dark', { colorScheme: 'dark' }], ['on a phone', { viewport: { width: 390, height: 844 }, hasTouch: true }]])
-  test(`axe finds nothing serious among mechanisms, ${name}`, async () => {
-    await arrive('paper-mechanism-middle');
-    const visitor = await Person.arrive(browser, appliance, { ...options, bypassCSP: true });
-    await visitor.page.addScriptTag({ path: axePath });
-    const serious = async (where) => {
-      const result = await visitor.page.evaluate(() => window.axe.run(document, { resultTypes: ['violations'] }));
-      const bad = result.violations.filter((v) => ['serious', 'critical'].includes(v.impact));
-      assert.deepEqual(bad.map((v) => `${where}: ${v.id} ${v.nodes.map((n) => `${n.target} ${n.any[0]?.message ?? ''}`).join(' | ')}`), []);
-    };
-    await serious('control');
-    assert.ok(await visitor.page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), 'nothing is wider than the screen');
-    if (name !== 'on a phone') {
-      await visitor.page.click('[data-key="arm.1"]');
-      await visitor.page.click('button[aria-label="Contacts are off"]');
-      await visitor.page.click('.left summary:has-text("Rules")');
-      await visitor.page.click('.plot-tabs button:has-text("Compare")');
-      await serious('a link, contacts');
-      await visitor.page.click('button[aria-label="Add a mechanism"]');
-      await serious('building');
-    }
-    await visitor.leave();
+suite('mechanisms', () => {
+  test('a chain is built link by link, bent by typing, lengthened, and undone', async () => {
+    await visit({ name: 'Empty', objects: [] });
+    await page.click('button[aria-label="Add a mechanism"]');
+    await type('Length of link 0', 120);
+    await type('Offset x of link 1', 120);
+    await page.selectOption('select[aria-label="Axis of link 1"]', 'y');
+    await page.click('button:has-text("Add link 2")');
+    await page.selectOption('select[aria-label="Joint of link 2"]', 'prismatic');
+    await page.click('button:has-text("Make it")');
+    const made = await until(arm, 'it is made');
+    assert.deepEqual(made.links.map((l) => l.joint.type), ['revolute', 'revolute', 'prismatic']);
+    assert.ok(close(made.links[1].joint.origin.p[0], 0.12) && close(made.links[2].joint.origin.p[0], 0.2));
+    assert.deepEqual(made.links[1].joint.axis, [0, 1, 0]);
+    await page.waitForSelector('[data-key="arm.2"]');
+    assert.equal(await page.locator('[data-key^="arm."]').count(), 3);
+    await type('Position of link 1', 30);
+    await until(async () => close((await arm()).links[1].joint.position, Math.PI / 6), 'in degrees');
+    await type('Position of link 2', 15);
+    await until(async () => close((await arm()).links[2].joint.position, 0.015), 'in millimetres');
+    await page.click('button:has-text("Add a link")');
+    await until(async () => (await arm()).links.length === 4, 'one more');
+    for (let i = 0; i < 4; i++) await page.click('button[aria-label="Undo"]');
+    await until(async () => (await appliance.get('/mechanisms')).length === 0, 'all undone');
   });
+
+  test('a link is drawn where its joints put it, taken by a click, and held at that place', async () => {
+    await visit('paper-mechanism-middle');
+    await appliance.api('DELETE', '/tool');
+    await page.locator('#canvas').hover({ position: { x: 10, y: 10 } });
+    const base = await person.screenshot();
+    // link 2 begins where two turned bars of 42 mm end; 20 mm along it
+    const bend = (q) => [Math.cos(q), Math.sin(q), 0];
+    const at = (q0, q1, q2) => [0, 1, 2].map((k) => 0.042 * bend(q0)[k] + 0.042 * bend(q0 + q1)[k] + 0.02 * bend(q0 + q1 + q2)[k]);
+    const p = at(-Math.PI / 4, Math.PI / 6, -Math.PI / 6);
+    const { x, y } = await person.at([p[0], p[1], 0.004]);
+    await page.mouse.move(x - 1, y);
+    await page.mouse.move(x, y);
+    await until(async () => /^arm: link 2/.test(await person.hovered()), 'it is under the cursor');
+    await page.mouse.click(x, y);
+    await page.waitForSelector('[data-key="arm.2"].chosen');
+    assert.ok(Math.abs(Number(await page.inputValue('input[aria-label^="Held point x"]')) - 20) < 2, 'where it was clicked');
+    await page.click('button:has-text("Hold here")');
+    const tool = await until(() => appliance.get('/tool'), 'it is held');
+    assert.deepEqual([tool.mechanism, tool.link], ['arm', 2]);
+    assert.ok(close(tool.at.p[0], 0.02, 2e-3) && close(tool.at.p[2], 0.004, 1e-3));
+    assert.equal((await appliance.get(`/devices/${tool.device}`)).driver, 'sim-impedance');
+    await page.waitForSelector('[data-key="arm.2"] [aria-label="held by the device"]');
+    // bent by the keyboard: the link goes with its joint on the screen
+    await page.click('[data-key="arm"]');
+    await page.locator('input[aria-label="Joint of link 1"]').focus();
+    for (let i = 0; i < 40; i++) await page.keyboard.press('ArrowRight');
+    await until(async () => (await arm()).links[1].joint.position > 1, 'bent');
+    await page.mouse.move(20, 400);
+    await sleep(400);
+    const area = await person.at([p[0], p[1], 0]);
+    assert.ok(changed(base, await person.screenshot(), area, 30, 10) > 200, 'it is drawn elsewhere');
+  });
+
+  test('controls are switched while it runs and compared: drift alone, none with penalties', async () => {
+    await visit('paper-mechanism-middle');
+    await type('Seconds of each run', 2);
+    await page.click('button:has-text("Run all four")');
+    await until(async () => (await page.locator('.wide-plot .key button').count()) === 4, 'four runs are kept', 60000);
+    const told = await page.locator('.wide-plot .key').allInnerTexts();
+    const error = (name) => Number(/([\d.]+) mm,/.exec(told.find((t) => t.startsWith(name)))[1]);
+    assert.ok(error('impedance alone') > 10 * error('impedance with penalties'), told.join('; '));
+    assert.ok(error('virtual coupling') > 10 * error('impedance with penalties'), told.join('; '));
+    await until(async () => (await appliance.get('/simulation')).state === 'stopped', 'it stands again');
+    assert.equal((await appliance.get('/tool')).control, 'penalty', 'as it was');
+    // by hand, while it runs
+    await page.click('.transport button[aria-label="Run"]');
+    await until(async () => (await appliance.get('/simulation')).time > 0.3, 'it runs');
+    await page.click('[data-control="impedance"]');
+    await until(async () => (await appliance.get('/tool')).control === 'impedance', 'switched');
+    assert.equal((await appliance.get('/simulation')).state, 'running');
+    assert.ok((await appliance.get('/simulation')).time > 0.3, 'without a restart');
+    await until(async () => /impedance alone/.test(await page.locator('[data-said]').innerText()), 'it is read out');
+    await page.selectOption('select[aria-label="acceleration"]', 'full');
+    await until(async () => (await appliance.get('/tool')).rendering.jdot === 'full', 'its settings, too');
+  });
+
+  test('directions that the joints hold back are drawn at the held point, and told', async () => {
+    await visit('paper-mechanism-middle');
+    await appliance.api('PUT', '/devices/sim/operator', { type: 'wrench', samples: [{ t: 0, force: [0, 0, 0], torque: [0, 0, 0] }] });
+    await sleep(300);
+    const before_ = await person.screenshot();
+    await page.click('.transport button[aria-label="Run"]');
+    const tool = await until(async () => {
+      const t = await appliance.tool();
+      return t.resisted.directions.length === 4 && t;
+    }, 'the joints hold back four');
+    await until(async () => /4 of 6/.test(await page.locator('.row:has-text("resisted")').first().innerText()), 'told');
+    await sleep(300);
+    const above = place(tool.pose, [0, 0, 0.012]); // along the arrow out of the plane
+    assert.ok(changed(before_, await person.screenshot(), await person.at(above), 14, 10) > 20, 'drawn');
+  });
+
+  test('a motor moves its joint while it runs; the numbers follow', async () => {
+    await visit('paper-mechanism-middle');
+    await appliance.api('DELETE', '/tool');
+    await page.click('[data-key="arm.2"]');
+    await page.click('.transport button[aria-label="Run"]');
+    await page.click('summary:has-text("Motor")');
+    await type('Motor damping', 0.05);
+    await type('Motor stiffness', 0.2);
+    await type('Motor target', 40);
+    await until(async () => close((await arm()).links[2].joint.motor.target, (40 * Math.PI) / 180, 1e-6), 'it is set');
+    await until(async () => Number(await page.inputValue('input[aria-label^="Joint position"]')) > 30, 'it goes there', 15000);
+  });
+
+  test('a robot comes from a URDF file; what is no URDF is refused in words', async () => {
+    await visit({ name: 'Empty', objects: [] });
+    await page.click('button[aria-label="Add a mechanism"]');
+    const urdf = `<robot name="crane"><link name="base"/>
+      <link name="boom"><inertial><origin xyz="0.1 0 0"/><mass value="2"/><inertia ixx="0.01" iyy="0.01" izz="0.01" ixy="0" ixz="0" iyz="0"/></inertial></link>
+      <link name="hook"><inertial><mass value="1"/><inertia ixx="0.01" iyy="0.01" izz="0.01" ixy="0" ixz="0" iyz="0"/></inertial></link>
+      <joint name="swing" type="continuous"><parent link="base"/><child link="boom"/><axis xyz="0 0 1"/></joint>
+      <joint name="lift" type="prismatic"><parent link="boom"/><child link="hook"/><origin xyz="0.2 0 0"/><axis xyz="0 0 1"/><limit lower="-0.1" upper="0.1" effort="1" velocity="1"/></joint></robot>`;
+    const file = (name, text) => ({ name, mimeType: 'text/xml', buffer: Buffer.from(text) });
+    await page.setInputFiles('input[aria-label="URDF file"]', file('letter.xml', '<letter/>'));
+    await until(async () => /no URDF/.test(await page.locator('[data-said]').innerText()), 'refused');
+    await page.setInputFiles('input[aria-label="URDF file"]', file('crane.urdf', urdf));
+    const crane = await until(() => appliance.get('/mechanisms/crane'), 'it is there');
+    assert.deepEqual(crane.links.map((l) => l.joint.type), ['revolute', 'prismatic']);
+    await page.waitForSelector('[data-key="crane.1"]');
+    await page.waitForSelector('dialog', { state: 'detached' });
+  });
+
+  test('an object is held by an impedance device as well: its driver is chosen, its settings typed', async () => {
+    await visit('cone-on-cylinder');
+    await page.selectOption('select[aria-label="Driver of sim"]', 'sim-impedance');
+    await until(async () => (await appliance.get('/tool')).control === 'penalty', 'with a control that fits');
+    assert.equal((await appliance.get('/devices/sim')).driver, 'sim-impedance');
+    await page.waitForSelector('[data-control="penalty"][aria-pressed="true"]');
+    await page.click('summary:has-text("Settings")');
+    await type('sim, viscous,', 2);
+    await until(async () => (await appliance.get('/devices/sim')).settings?.viscous === 2, 'a setting');
+  });
+
+  for (const [name, options] of [['light', {}], ['dark', { colorScheme: 'dark' }], ['on a phone', { viewport: { width: 390, height: 844 }, hasTouch: true }]])
+    test(`axe finds nothing serious among mechanisms, ${name}`, async () => {
+      await visit('paper-mechanism-middle', { ...options, bypassCSP: true });
+      const serious = await audit(page);
+      await serious('control');
+      assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), 'nothing is wider than the screen');
+      if (name !== 'on a phone') {
+        await page.click('[data-key="arm.1"]');
+        await page.click('button[aria-label="Contacts are off"]');
+        await page.click('.left summary:has-text("Rules")');
+        await page.click('.plot-tabs button:has-text("Compare")');
+        await serious('a link, contacts');
+        await page.click('button[aria-label="Add a mechanism"]');
+        await serious('building');
+      }
+    });
+});

@@ -1,12 +1,8 @@
 // Tasks on the page: made out of what is there, changed, started, followed, stopped.
 import assert from 'node:assert/strict';
-import { after, afterEach, before, beforeEach, test } from 'node:test';
-import { Appliance, launch, Person, sleep, until } from './harness.mjs';
-
-let appliance;
-let browser;
-let person;
-let page;
+import { beforeEach, test } from 'node:test';
+import { appliance, page, person, suite, visit } from './fixture.mjs';
+import { sleep, until } from './harness.mjs';
 
 const tasks = () => appliance.get('/tasks');
 const task = async () => (await tasks())[0];
@@ -27,82 +23,63 @@ const scene = {
   devices: [{ id: 'sim', driver: 'sim' }],
 };
 
-before(async () => {
-  appliance = await Appliance.start();
-  browser = await launch();
-});
-
-after(async () => {
-  await browser?.close();
-  await appliance?.stop();
-});
-
-beforeEach(async () => {
-  await appliance.api('PUT', '/simulation', { state: 'stopped' }).catch(() => undefined);
-  await appliance.api('PUT', '/scene', scene);
-  person = await Person.arrive(browser, appliance);
-  page = person.page;
-});
-
-afterEach(async () => {
-  const { messages } = person;
-  await person.leave();
-  assert.deepEqual(messages, [], 'nothing of ours in the console');
-});
-
 const add = async () => {
   await page.getByRole('button', { name: 'Add a task for cone' }).click();
   await until(async () => (await tasks()).length === 1, 'a task');
 };
 
-test('a task begins with the present pose; steps are added, told in words and changed', async () => {
-  await add();
-  const { parameters, branches } = await appliance.get('/solutions/cone');
-  const [first] = (await task()).steps;
-  assert.equal(first.type, 'move');
-  branches[0].parameters.forEach((p, i) => assert.ok(Math.abs(first.to[p.name] - parameters[i]) < 1e-12));
-  await page.getByRole('button', { name: 'Add a wait' }).click();
-  await until(async () => (await task()).steps.length === 2, 'a wait');
-  const seconds = page.getByRole('textbox', { name: 'Step 2, seconds' });
-  await seconds.fill('0.5');
-  await seconds.press('Enter');
-  await until(async () => (await task()).steps[1].seconds === 0.5, 'half a second');
-  await page.getByRole('button', { name: 'Add the present constraints' }).click();
-  await until(async () => (await task()).steps.length === 3, 'a set of constraints');
-  assert.deepEqual((await task()).steps[2].enable, ['c1', 'floor']);
-  const force = page.getByRole('textbox', { name: 'Step 1, until force' });
-  await force.fill('5');
-  await force.press('Enter');
-  await until(async () => (await task()).steps[0].until?.reaction === 5, 'a guard');
-  await until(async () => /until 5 N[\s\S]*wait 0.5 s[\s\S]*enable c1 and floor/.test(await person.text('.steps')), 'in words');
-  await page.getByRole('button', { name: 'Delete step 3' }).click();
-  await until(async () => (await task()).steps.length === 2, 'one less');
-});
+suite('tasks', () => {
+  beforeEach(() => visit(scene));
 
-test('a task runs down to the wall; its steps and its end are told', async () => {
-  await add();
-  const steps = [{ type: 'wait', seconds: 0.3 }, { type: 'move', by: { s: -0.2 }, until: { contact: true } }];
-  await appliance.api('PATCH', '/tasks/task1', { steps });
-  await until(async () => /wait 0.3 s[\s\S]*lower by 200 mm until contact/.test(await person.text('.steps')), 'in words');
-  await page.getByRole('button', { name: /^Start Task 1/ }).click();
-  await page.getByRole('button', { name: /^Stop Task 1/ }).waitFor();
-  await until(async () => /Running step 2/.test(await person.text('.task-result')), 'how far it is', 8000);
-  await until(async () => /^Done: all 2 steps in \d/.test(await person.text('.task-result')), 'the end, in a sentence', 15000);
-  const { p } = (await appliance.tool()).pose;
-  assert.ok(Math.abs(p[2] - 0.11) < 2e-3, `at the wall: ${p[2]}`);
-});
+  test('a task begins with the present pose; steps are added, told in words and changed', async () => {
+    await add();
+    const { parameters, branches } = await appliance.get('/solutions/cone');
+    const [first] = (await task()).steps;
+    assert.equal(first.type, 'move');
+    branches[0].parameters.forEach((p, i) => assert.ok(Math.abs(first.to[p.name] - parameters[i]) < 1e-12));
+    await page.getByRole('button', { name: 'Add a wait' }).click();
+    await until(async () => (await task()).steps.length === 2, 'a wait');
+    const seconds = page.getByRole('textbox', { name: 'Step 2, seconds' });
+    await seconds.fill('0.5');
+    await seconds.press('Enter');
+    await until(async () => (await task()).steps[1].seconds === 0.5, 'half a second');
+    await page.getByRole('button', { name: 'Add the present constraints' }).click();
+    await until(async () => (await task()).steps.length === 3, 'a set of constraints');
+    assert.deepEqual((await task()).steps[2].enable, ['c1', 'floor']);
+    const force = page.getByRole('textbox', { name: 'Step 1, until force' });
+    await force.fill('5');
+    await force.press('Enter');
+    await until(async () => (await task()).steps[0].until?.reaction === 5, 'a guard');
+    await until(async () => /until 5 N[\s\S]*wait 0.5 s[\s\S]*enable c1 and floor/.test(await person.text('.steps')), 'in words');
+    await page.getByRole('button', { name: 'Delete step 3' }).click();
+    await until(async () => (await task()).steps.length === 2, 'one less');
+  });
 
-test('what never comes fails with its reason, and Stop stops', async () => {
-  await add();
-  await appliance.api('PATCH', '/tasks/task1', { steps: [{ type: 'move', by: { s: 0.02 }, until: { contact: true } }] });
-  await until(async () => /raise by 20 mm until contact/.test(await person.text('.steps')), 'in words');
-  await page.getByRole('button', { name: /^Start Task 1/ }).click();
-  await until(async () => /^Failed at step 1, .*: .{8,}/.test(await person.text('.task-result')), 'failed, and why', 15000);
-  await appliance.api('PATCH', '/tasks/task1', { steps: [{ type: 'wait', seconds: 60 }] });
-  await sleep(300);
-  await page.getByRole('button', { name: /^Start Task 1/ }).click();
-  await page.getByRole('button', { name: /^Stop Task 1/ }).click();
-  await until(async () => /^Stopped at step 1/.test(await person.text('.task-result')), 'stopped');
-  await page.getByRole('button', { name: 'Delete Task 1' }).click();
-  await until(async () => (await tasks()).length === 0, 'deleted');
+  test('a task runs down to the wall; its steps and its end are told', async () => {
+    await add();
+    const steps = [{ type: 'wait', seconds: 0.3 }, { type: 'move', by: { s: -0.2 }, until: { contact: true } }];
+    await appliance.api('PATCH', '/tasks/task1', { steps });
+    await until(async () => /wait 0.3 s[\s\S]*lower by 200 mm until contact/.test(await person.text('.steps')), 'in words');
+    await page.getByRole('button', { name: /^Start Task 1/ }).click();
+    await page.getByRole('button', { name: /^Stop Task 1/ }).waitFor();
+    await until(async () => /Running step 2/.test(await person.text('.task-result')), 'how far it is', 8000);
+    await until(async () => /^Done: all 2 steps in \d/.test(await person.text('.task-result')), 'the end, in a sentence', 15000);
+    const { p } = (await appliance.tool()).pose;
+    assert.ok(Math.abs(p[2] - 0.11) < 2e-3, `at the wall: ${p[2]}`);
+  });
+
+  test('what never comes fails with its reason, and Stop stops', async () => {
+    await add();
+    await appliance.api('PATCH', '/tasks/task1', { steps: [{ type: 'move', by: { s: 0.02 }, until: { contact: true } }] });
+    await until(async () => /raise by 20 mm until contact/.test(await person.text('.steps')), 'in words');
+    await page.getByRole('button', { name: /^Start Task 1/ }).click();
+    await until(async () => /^Failed at step 1, .*: .{8,}/.test(await person.text('.task-result')), 'failed, and why', 15000);
+    await appliance.api('PATCH', '/tasks/task1', { steps: [{ type: 'wait', seconds: 60 }] });
+    await sleep(300);
+    await page.getByRole('button', { name: /^Start Task 1/ }).click();
+    await page.getByRole('button', { name: /^Stop Task 1/ }).click();
+    await until(async () => /^Stopped at step 1/.test(await person.text('.task-result')), 'stopped');
+    await page.getByRole('button', { name: 'Delete Task 1' }).click();
+    await until(async () => (await tasks()).length === 0, 'deleted');
+  });
 });

@@ -37,13 +37,14 @@ function Tabs(): JSX.Element {
 const joins = (): boolean => store.objects.value.length > 0 || store.mechanisms.value.length === 0;
 
 export function App(): JSX.Element {
+  const epoch = store.sceneEpoch.value; // with another scene the panels begin anew
   return (
     <div class={`app tab-${store.narrowTab.value}`}>
       <Header />
-      <nav class="left" aria-label="Scene"><Tree /><Constraints /><Contacts /><Tasks /></nav>
+      <nav key={`left ${epoch}`} class="left" aria-label="Scene"><Tree /><Constraints /><Contacts /><Tasks /></nav>
       <Stage />
       <Tabs />
-      <aside class="right" aria-label="Inspector">{joins() && <Join />}<Inspector /><MechanismPanel /><FeaturesPanel /><TaskPanel /><SolutionPanel /><ControlPanel /><DevicePanel /></aside>
+      <aside key={`right ${epoch}`} class="right" aria-label="Inspector">{joins() && <Join />}<Inspector /><MechanismPanel /><FeaturesPanel /><TaskPanel /><SolutionPanel /><ControlPanel /><DevicePanel /></aside>
       <section class="bottom" aria-label="Plots and events"><Plots /><Events /></section>
       <Dialogs />
       {store.dialog.value === 'chain' && <ChainDialog />}

@@ -11,7 +11,17 @@ export interface Trace {
   stems?: boolean; // each value stands on the axis by itself
 }
 
-export const colour = (name: string): string => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+// Read once for each look of the page: asking the style sheet has everything laid out.
+const colours = new Map<string, string>();
+
+export function colour(name: string): string {
+  let found = colours.get(name);
+  if (found === undefined) colours.set(name, (found = getComputedStyle(document.documentElement).getPropertyValue(name).trim()));
+  return found;
+}
+
+export const forgetColours = (): void => colours.clear();
+matchMedia('(prefers-color-scheme: dark)').addEventListener('change', forgetColours);
 
 export function niceTop(top: number): number {
   if (!(top > 0)) return 1;
@@ -29,7 +39,7 @@ function figure(v: number, span: number): string {
 
 export class Chart {
   private readonly pen: CanvasRenderingContext2D;
-  private w = 0;
+  private w = 0; // in CSS pixels, as told by `resize`
   private h = 0;
   private low = 0;
   private high = 1;
@@ -40,10 +50,13 @@ export class Chart {
     this.pen = canvas.getContext('2d')!;
   }
 
+  resize(width: number, height: number): void {
+    [this.w, this.h] = [width, height];
+  }
+
   // Clears it; false where it is not on the screen.
   begin(from: number, to: number): boolean {
     const ratio = Math.min(devicePixelRatio || 1, 2);
-    [this.w, this.h] = [this.canvas.clientWidth, this.canvas.clientHeight];
     if (!this.w || !this.h) return false;
     const [width, height] = [Math.round(this.w * ratio), Math.round(this.h * ratio)];
     if (this.canvas.width !== width) this.canvas.width = width;

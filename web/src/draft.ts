@@ -191,6 +191,13 @@ export function stepBranch(by: number): boolean {
   return true;
 }
 
+function settle(made: string): void {
+  dropDraft();
+  wanted.value = '';
+  store.picked.value = [];
+  store.selectedConstraint.value = made;
+}
+
 export async function commitDraft(): Promise<void> {
   const now = draft.peek();
   if (!now) return;
@@ -199,10 +206,7 @@ export async function commitDraft(): Promise<void> {
     const made = await ask(now, '') as Constraint;
     const branch = chosen && chosen.branch > 0 ? chosen.solution?.branches[chosen.branch] : undefined;
     const object = chosen?.solution?.object;
-    dropDraft();
-    wanted.value = '';
-    store.picked.value = [];
-    store.selectedConstraint.value = made.id;
+    if (draft.peek() === now) settle(made.id); // else somebody let go of it, or went on, while it was under way
     if (branch && object) await attempt(() => call('PATCH', `/solutions/${enc(object)}`, { branch: branch.id }));
   } catch (e) {
     show(refused(e));

@@ -3,6 +3,7 @@ import { effect } from '@preact/signals';
 import { render } from 'preact';
 import { App } from './app';
 import './app.css';
+import { forgetColours } from './chart';
 import { keepComparing } from './compare';
 import { watchPicks } from './draft';
 import { listen } from './keyboard';
@@ -23,6 +24,7 @@ function restore(): void {
 restore();
 effect(() => {
   document.documentElement.dataset['theme'] = store.theme.value;
+  forgetColours();
 });
 render(<App />, document.getElementById('app')!);
 keepFeatures();

@@ -1,6 +1,6 @@
 // Poses of all objects and links in one preallocated array, seven numbers each (p, then q as w x y z),
 // in the order of the scene's objects, then of its mechanisms' links. Frames of the stream are written
-// straight into it.
+// straight into it, the newest when somebody looks.
 import { linkId, linkPoses } from './mechanisms';
 import type { Pose, Scene } from './protocol';
 
@@ -10,13 +10,12 @@ const CAP = OBJECTS + LINKS;
 const WIDTH = 7;
 
 export class PoseTable {
-  readonly values = new Float32Array(CAP * WIDTH);
-  tick = 0;
-  time = 0;
+  private readonly table = new Float32Array(CAP * WIDTH);
   version = 0; // raised by every change
   private slots = new Map<string, number>();
   private order = new Int32Array(CAP).fill(-1); // slot of the i-th moving object
   private moving = 0;
+  private newest: DataView | null = null; // a frame that nobody has looked at yet
   private readonly shown = new Uint8Array(CAP); // 1: shown elsewhere, frames do not move it
 
   // Takes the scene's objects and links over; those that were moving keep where they are, links only
@@ -54,13 +53,17 @@ export class PoseTable {
     if (buffer.byteLength < 24) return false;
     const view = new DataView(buffer);
     if (view.getUint32(0, true) !== 1) return false;
-    const count = view.getUint32(4, true);
-    if (buffer.byteLength < 24 + count * 32) return false;
-    this.tick = Number(view.getBigUint64(8, true));
-    this.time = view.getFloat64(16, true);
-    for (let i = 0, at = 24; i < count; i++, at += 32) this.take(view, at);
+    if (buffer.byteLength < 24 + view.getUint32(4, true) * 32) return false;
+    this.newest = view; // every frame tells of everything that moves
     this.version++;
     return true;
+  }
+
+  get values(): Float32Array {
+    const view = this.newest;
+    this.newest = null;
+    if (view) for (let i = view.getUint32(4, true), at = 24; i > 0; i--, at += 32) this.take(view, at);
+    return this.table;
   }
 
   private take(view: DataView, at: number): void {
@@ -68,7 +71,7 @@ export class PoseTable {
     const slot = index < this.moving ? this.order[index]! : -1;
     if (slot < 0 || this.shown[slot]) return;
     for (let k = 0; k < WIDTH; k++)
-      this.values[slot * WIDTH + k] = view.getFloat32(at + 4 + 4 * k, true);
+      this.table[slot * WIDTH + k] = view.getFloat32(at + 4 + 4 * k, true);
   }
 
   // Shows it there until the next document: an edit that is under way.

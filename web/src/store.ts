@@ -109,12 +109,28 @@ export function stateOf(id: string): Solution['state'] {
     const k = constraints.value.find((x) => x.id === c);
     return !!k && [k.a, k.b].some((ref) => splitRef(ref)[0] === id);
   });
-  return clash ? 'conflict' : solutions.value.get(id)?.state;
+  return clash ? 'conflict' : standings.value.get(id)?.state;
 }
+
+// What lists tell of solutions. It stays the same while bodies move, though their poses and parameters
+// come anew several times a second: who reads this alone is not drawn again.
+export type Standing = Pick<Solution, 'object' | 'state' | 'dof' | 'follows' | 'cluster' | 'cluster_dof' | 'redundant'>;
+
+let told: ReadonlyMap<string, Standing> = new Map();
+let toldAs = '';
+
+export const standings = computed<ReadonlyMap<string, Standing>>(() => {
+  const now = [...solutions.value].map(([id, s]): [string, Standing] =>
+    [id, { object: s.object, state: s.state, dof: s.dof, follows: s.follows, cluster: s.cluster, cluster_dof: s.cluster_dof, redundant: s.redundant }]);
+  const text = JSON.stringify(now);
+  if (text !== toldAs) told = new Map(now);
+  toldAs = text;
+  return told;
+});
 
 // What a redundant constraint follows from; undefined where it does not.
 export function redundancyOf(id: string): { because: string[]; rule: string } | undefined {
-  for (const s of solutions.value.values()) {
+  for (const s of standings.value.values()) {
     const found = s.redundant?.find((r) => r.id === id);
     if (found) return found;
   }

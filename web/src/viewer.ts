@@ -10,8 +10,10 @@ export function setView(v: Viewport | null): void {
 
 export const currentView = (): Viewport | null => view;
 
-// Size and place of a new primitive, to suit what is there.
+// Of a new primitive, to suit what is there.
+export const suitingSize = (): number => (view?.sceneSize() ?? 0.4) / 4;
+
 export function sizeForNew(): { size: number; at: Vec3 } {
-  const size = (view?.sceneSize() ?? 0.4) / 4;
+  const size = suitingSize();
   return { size, at: view?.freePlace(size) ?? [0, 0, 0] };
 }

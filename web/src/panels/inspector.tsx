@@ -90,7 +90,7 @@ function HoldButton({ o }: { o: SceneObject }): JSX.Element | null {
 }
 
 function ObjectPanel({ o }: { o: SceneObject }): JSX.Element {
-  const solution = store.solutions.value.get(o.id);
+  const standing = store.standings.value.get(o.id);
   const now = store.stateOf(o.id);
   const state = now ? stateWords[now] : undefined;
   // while it moves, the numbers follow
@@ -107,7 +107,7 @@ function ObjectPanel({ o }: { o: SceneObject }): JSX.Element {
         <label class="check"><input type="checkbox" checked={o.fixed ?? false} onChange={(e) => void actions.patchObject(o.id, { fixed: e.currentTarget.checked })} />fixed</label>
         {!o.fixed && <label class="check" title="By its weight and by what hits it; nobody holds it"><input type="checkbox" checked={o.free ?? false} onChange={(e) => void actions.patchObject(o.id, { free: e.currentTarget.checked })} />moves freely</label>}
       </div>
-      <Follows solution={solution} />
+      <Follows standing={standing} />
       <h3>Size</h3>
       <Dimensions o={o} />
       <PoseFields o={o} pose={poses.pose(o.id)} />

@@ -30,7 +30,10 @@ function useChart(paint: (chart: Chart) => void): { current: HTMLCanvasElement |
       sampled.value;
       paint(chart);
     });
-    const watch = new ResizeObserver(() => paint(chart));
+    const watch = new ResizeObserver(([entry]) => {
+      chart.resize(entry!.contentRect.width, entry!.contentRect.height);
+      paint(chart);
+    });
     watch.observe(canvas.current!);
     return () => {
       stop();

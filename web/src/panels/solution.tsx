@@ -6,7 +6,7 @@ import { motionOf } from '../freedoms';
 import { norm, qconj, qmul, sub } from '../maths';
 import { poses } from '../poses';
 import type { Branch, Parameter, Solution } from '../protocol';
-import { sizeForNew } from '../viewer';
+import { suitingSize } from '../viewer';
 import { Follows } from '../ui/follows';
 import { Badge, NumberField, Section } from '../ui/widgets';
 import { DEG, fixed, freedomName, MM, mm, stateWords } from '../words';
@@ -16,7 +16,7 @@ function rangeOf(p: Parameter, value: number): [number, number] {
   const [low, high] = p.range ?? [null, null];
   if (low !== null && high !== null) return [low, high];
   if (p.unit === 'rad') return [-Math.PI, Math.PI];
-  const reach = sizeForNew().size * 4;
+  const reach = suitingSize() * 4;
   const middle = Math.round(value / reach) * reach;
   return [middle - reach, middle + reach];
 }
@@ -64,7 +64,7 @@ const LOCAL_STEP_M = 0.005;
 // Freedoms that do not separate have no lasting zero: they are gone along step by step.
 function LocalFreedom({ solution, i }: FreedomProps): JSX.Element {
   const strand = solution.strands?.[i];
-  const motion = strand && motionOf(strand, sizeForNew().size);
+  const motion = strand && motionOf(strand, suitingSize());
   const name = `${i + 1}. ${motion ? (motion.turns ? 'turn' : 'slide') : 'freedom'}`;
   const locked = store.runState.value === 'running';
   const by = (sign: number): void => {
@@ -94,6 +94,7 @@ function away(object: string, b: Branch): string {
 
 // Branches of equal words are told apart by how far they are. Pointing at one shows its ghost.
 function BranchList({ solution }: { solution: Solution }): JSX.Element | null {
+  store.figures.value; // where it is now comes by the stream, after the solution
   if (solution.branches.length < 2) return null;
   const show = (i: number): void => {
     store.hoverBranch.value = i;
@@ -120,7 +121,7 @@ function Known({ solution }: { solution: Solution }): JSX.Element {
     <>
       <div class="badges"><strong>{solution.object}</strong>{state && <Badge {...state} />}{solution.method === 'numeric' && <span class="quiet">found numerically</span>}</div>
       <p class="words motion" data-words>{solution.words ?? solution.reason ?? solution.conflict?.message}</p>
-      <Follows solution={solution} />
+      <Follows standing={solution} />
       {!!solution.redundant?.length && (
         <p class="quiet">{solution.redundant.map((r) => `${r.id} follows from ${r.because.join(', ')}`).join('; ')}.</p>
       )}

@@ -38,7 +38,7 @@ const kindOf = (f: Feature): string => (f.plane ? 'plane' : f.line ? 'line' : 'p
 
 function ObjectLabel({ id }: { id: string }): JSX.Element {
   const object = store.objectOf(id)!;
-  const solution = store.solutions.value.get(id);
+  const standing = store.standings.value.get(id);
   const now = store.stateOf(id);
   const state = now ? stateWords[now] : undefined;
   const word = object.fixed ? 'fixed' : object.free ? 'moves freely' : (state?.word ?? 'mobile');
@@ -47,8 +47,8 @@ function ObjectLabel({ id }: { id: string }): JSX.Element {
       <Icon name={object.geometry.type} />
       <span class={`tree-name ${object.fixed ? 'is-fixed' : 'is-mobile'}`}>{id}</span>
       {store.toolIndex(id) >= 0 && <Icon name="hand" title="held by the device" />}
-      <span class={`tree-note tone-${object.fixed ? 'off' : (state?.tone ?? 'off')}`} title={[geometryWords[object.geometry.type], word, followWords(solution)].filter(Boolean).join(', ')}>
-        {object.fixed ? 'fixed' : object.free ? 'free body' : solution ? `${solution.dof} dof` : 'mobile'}
+      <span class={`tree-note tone-${object.fixed ? 'off' : (state?.tone ?? 'off')}`} title={[geometryWords[object.geometry.type], word, followWords(standing)].filter(Boolean).join(', ')}>
+        {object.fixed ? 'fixed' : object.free ? 'free body' : standing ? `${standing.dof} dof` : 'mobile'}
         {state && !object.fixed && !object.free && <Icon name={state.icon} title={state.word} />}
       </span>
     </>

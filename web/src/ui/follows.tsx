@@ -1,6 +1,6 @@
 // What an object goes with: the objects that it is joined to, or the cycle that was solved as a whole.
 import type { JSX } from 'preact';
-import type { Solution } from '../protocol';
+import type { Standing } from '../store';
 import { listed } from '../words';
 
 // Freedoms of a cycle are those that it has while all around it stands.
@@ -9,7 +9,7 @@ function together(dof: number | undefined): string {
   return dof === 0 ? ': they stand while the rest does' : `: ${dof} ${dof === 1 ? 'freedom' : 'freedoms'} while the rest stands`;
 }
 
-export function followWords(s: Solution | undefined): string {
+export function followWords(s: Standing | undefined): string {
   const parts: string[] = [];
   if (s?.follows?.length) parts.push(`follows ${listed(s.follows)}`);
   const others = s?.cluster?.filter((id) => id !== s.object) ?? [];
@@ -17,7 +17,7 @@ export function followWords(s: Solution | undefined): string {
   return parts.join('; ');
 }
 
-export function Follows({ solution }: { solution: Solution | undefined }): JSX.Element | null {
-  const words = followWords(solution);
-  return words ? <p class="quiet follows">{solution!.object} {words}.</p> : null;
+export function Follows({ standing }: { standing: Standing | undefined }): JSX.Element | null {
+  const words = followWords(standing);
+  return words ? <p class="quiet follows">{standing!.object} {words}.</p> : null;
 }

@@ -1,5 +1,6 @@
 // The meshes of the scene's objects and links, kept in step with the document and the pose table.
 import { Group, Mesh, type Material, type MeshLambertMaterial, type Object3D } from 'three';
+import { Batches } from './batches';
 import { boundsOf, sizeOf, type Bounds } from './outline';
 import { meshKey } from '../meshes';
 import { meshOf, skin } from './shapes';
@@ -42,6 +43,8 @@ export function buildNode(geometry: Geometry, material: Material, into: Mesh[]):
       const [w, x, y, z] = part.pose.q;
       child.quaternion.set(x, y, z, w);
     }
+    child.updateMatrix();
+    child.matrixAutoUpdate = false; // it goes with the whole
     group.add(child);
   }
   return group;
@@ -56,10 +59,12 @@ function things(scene: Scene): Thing[] {
 }
 
 export class Bodies {
-  readonly root = new Group();
+  readonly root = new Group(); // what the cursor meets
+  readonly drawn = new Batches(); // what is on the stage
   readonly list: Body[] = [];
   private readonly byId = new Map<string, Body>();
   private readonly skins: Record<Look, MeshLambertMaterial>;
+  private laid = true; // false: shapes or looks changed since the batches were laid out
 
   constructor(palette: Palette) {
     const c = (name: Parameters<Palette['colour']>[0]) => palette.colour(name);
@@ -115,7 +120,9 @@ export class Bodies {
       size: sizeOf(bounds), look: 'fixed',
     };
     for (const mesh of [...meshes, ...pins]) mesh.userData['body'] = body;
+    node.matrixAutoUpdate = false;
     this.root.add(node);
+    this.laid = false;
     this.list.push(body);
     this.byId.set(object.id, body);
     return body;
@@ -123,6 +130,7 @@ export class Bodies {
 
   private drop(body: Body): void {
     this.root.remove(body.node);
+    this.laid = false;
     this.byId.delete(body.id);
     this.list.splice(this.list.indexOf(body), 1);
   }
@@ -130,6 +138,7 @@ export class Bodies {
   dress(body: Body, look: Look): void {
     if (body.look === look && body.meshes[0]?.material === this.skins[look]) return;
     body.look = look;
+    this.laid = false;
     for (const mesh of body.meshes) mesh.material = this.skins[look];
     for (const pin of body.pins) pin.material = this.skins.fixed;
   }
@@ -137,13 +146,23 @@ export class Bodies {
   // Poses from the table into the meshes; allocates nothing.
   place(all: boolean): void {
     const v = poses.values;
-    for (const body of this.list) {
-      if (!all && !body.moving) continue;
+    for (let i = 0; i < this.list.length; i++) {
+      const body = this.list[i]!;
       const o = body.slot * 7;
-      if (o < 0) continue;
+      if (o < 0 || (!all && !body.moving)) continue;
       body.node.position.set(v[o]!, v[o + 1]!, v[o + 2]!);
       body.node.quaternion.set(v[o + 4]!, v[o + 5]!, v[o + 6]!, v[o + 3]!);
       body.node.updateMatrix();
+      body.node.updateMatrixWorld(true);
+      for (let k = 0; k < body.meshes.length; k++) this.drawn.put(body.meshes[k]!);
+      for (let k = 0; k < body.pins.length; k++) this.drawn.put(body.pins[k]!);
     }
+  }
+
+  // Before a frame is drawn.
+  lay(): void {
+    if (this.laid) return;
+    this.laid = true;
+    this.drawn.lay(this.list.flatMap((body) => [...body.meshes, ...body.pins]));
   }
 }

@@ -53,6 +53,7 @@ export class Viewport {
   private readonly cube: ViewCube;
   private readonly pointer: Pointer;
   private readonly box = new Box3();
+  private extent = 0.2;
   private dirty = false;
   private cameraMoved = true;
   private shownVersion = -1;
@@ -73,7 +74,7 @@ export class Viewport {
     const drag = new Drag(this.camera, this.picker, this.overlay);
     this.pointer = new Pointer(bits.canvas, this.picker, drag, this.controls, this.locus.marks, () => this.invalidate());
     this.light();
-    this.stage.add(this.grid.lines, this.bodies.root, this.locus.root, this.ghosts.root, this.swing.root, this.walls.root, this.resisted.root, this.camera);
+    this.stage.add(this.grid.lines, this.bodies.drawn.root, this.locus.root, this.ghosts.root, this.swing.root, this.walls.root, this.resisted.root, this.camera);
     new ResizeObserver(() => this.resize()).observe(bits.host);
     this.resize();
     this.subscribe();
@@ -106,6 +107,7 @@ export class Viewport {
     effect(() => {
       arrivals.value; // triangles that were asked for
       this.bodies.sync(store.scene.value);
+      this.extent = this.measure();
       this.dressAll();
       this.invalidate();
       if (this.shownEpoch === store.sceneEpoch.value) return;
@@ -266,9 +268,14 @@ export class Viewport {
     this.aim(direction, store.selectedObject.peek());
   }
 
-  sceneSize(): number {
+  private measure(): number {
     const box = this.bounds('');
     return box.isEmpty() ? 0.2 : box.getSize(new Vector3()).length();
+  }
+
+  // As the scene was when it was last edited: what is made out of it does not change while bodies move.
+  sceneSize(): number {
+    return this.extent;
   }
 
   // A free place beside everything, on the ground.
@@ -328,6 +335,7 @@ export class Viewport {
     this.locus.update(this.camera);
     this.resisted.place(this.camera);
     this.swing.frame(performance.now());
+    this.bodies.lay();
     this.renderer.render(this.stage, this.camera);
     this.overlay.draw();
     if (this.cameraMoved) this.publishCamera();

@@ -1,0 +1,8 @@
+// Every test of the page in one process, so that they share an appliance and a browser.
+import './story.test.mjs';
+import './page.test.mjs';
+import './joining.test.mjs';
+import './freedoms.test.mjs';
+import './tasks.test.mjs';
+import './mechanisms.test.mjs';
+import './contacts.test.mjs';
