@@ -230,7 +230,8 @@ static const struct {
                 {.planes = 3, .axes = 3, .roots = 64},
                 {.distances = 5, .axes = 1, .roots = 80},
                 {.lines = 2, .through = 1, .roots = 8},
-                {.lines = 1, .around = 2, .roots = 8}};
+                {.lines = 1, .around = 2, .roots = 8},
+                {.distances = 4, .axes = 2, .roots = 160}};
 
 static void make_isolated(int i, int which, gw_constraint *c, gw_problem *p)
 {
@@ -439,6 +440,10 @@ static const bench fixed_rows[] = {
     {{"roots-cylinder", "an axis, five distances, 80 roots", "us", 2e4, false, true, 0, 0, 0},
      measure_isolated,
      5},
+    {{"roots-two-cylinders", "two axes, four distances, 160 roots", "us", 2e4, false, true, 0, 0,
+      0},
+     measure_isolated,
+     8},
 };
 
 /* "solve-one-distance-point-line" */

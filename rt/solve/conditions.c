@@ -443,20 +443,21 @@ static void target_at(const gw_equations *s, int i, const gw_complex *e, const g
     by_e(e, g, j);
 }
 
-void gw_equations_evaluate(const void *system, const gw_complex *e, double tau, gw_complex *f,
-                           gw_complex (*j)[GW_PATH_UNKNOWNS], gw_complex *rate)
+void gw_equations_evaluate(const void *system, const gw_complex *e, double tau,
+                           gw_linear out[GW_BLOCKS])
 {
     const gw_equations *s = system;
     gw_complex w[GW_W], start, target, js[4], jt[4];
     monomials(e, w);
+    memset(out, 0, GW_BLOCKS * sizeof *out);
     for (int i = 0; i < 3; i++) {
         start_at(e, i + 1, s->degree[i], &start, js);
         target_at(s, i, e, w, &target, jt);
         gw_complex k = (1 - tau) * s->gamma[i];
-        f[i] = k * start + tau * target;
-        rate[i] = target - s->gamma[i] * start;
+        gw_lane_set(&out->f, i, k * start + tau * target);
+        gw_lane_set(&out->rate, i, target - s->gamma[i] * start);
         for (int n = 0; n < 4; n++)
-            j[i][n] = k * js[n] + tau * jt[n];
+            gw_lane_set(&out->j[n], i, k * js[n] + tau * jt[n]);
     }
 }
 

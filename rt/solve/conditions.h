@@ -46,8 +46,8 @@ void gw_equations_turn(gw_equations *equations, int attempt);
 void gw_conditions_equations(const gw_conditions *conditions, gw_equations *equations);
 
 /* From e_i^d = e_0^d to the equations: for gw_follow_path(), of four unknowns. */
-void gw_equations_evaluate(const void *system, const gw_complex *e, double tau, gw_complex *f,
-                           gw_complex (*j)[GW_PATH_UNKNOWNS], gw_complex *rate);
+void gw_equations_evaluate(const void *system, const gw_complex *e, double tau,
+                           gw_linear out[GW_BLOCKS]);
 
 /* The pose of a quaternion. */
 gw_root gw_conditions_root(const gw_conditions *conditions, const gw_complex e[4]);

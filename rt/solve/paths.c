@@ -25,40 +25,53 @@ static double size_of(gw_complex z)
     return re > im ? re : im;
 }
 
-/* Solves J d = b for the two right-hand sides in columns n and n + 1, by elimination with row
- * pivots; false where J is singular. Inlined for each n. */
-static inline bool eliminate(const int n, gw_complex (*a)[GW_PATH_UNKNOWNS + 1], gw_complex (*d)[2])
+/* A column through all blocks. */
+typedef gw_column matrix[GW_PATH_UNKNOWNS + 2][GW_BLOCKS];
+
+GW_LANE_INLINE gw_complex entry(matrix a, int row, int column)
 {
-    gw_complex *row[GW_PATH_UNKNOWNS];
-    for (int i = 0; i < n; i++)
-        row[i] = a[i];
+    return gw_lane(&a[column][row / GW_LANES], row % GW_LANES);
+}
+
+/* The row, of those not yet used, in which the column is largest; -1 where it is zero. */
+GW_LANE_INLINE int pivot_of(matrix a, int n, int column, unsigned used)
+{
+    int p = -1;
+    double most = 1e-300;
+    for (int i = 0; i < n; i++) {
+        double here = size_of(entry(a, i, column));
+        if (!(used >> i & 1) && here > most)
+            most = here, p = i;
+    }
+    return p;
+}
+
+/* Solves J d = b for two right-hand sides, which are columns n and n + 1 of a, by elimination with
+ * row pivots, below and above at once; false where J is singular. */
+GW_LANE_INLINE bool eliminate(int n, matrix a, gw_complex (*d)[2])
+{
+    int row[GW_PATH_UNKNOWNS];
+    unsigned used = 0;
     for (int k = 0; k < n; k++) {
-        int p = k;
-        double most = 0;
-        for (int i = k; i < n; i++) {
-            double here = size_of(row[i][k]);
-            if (here > most)
-                most = here, p = i;
-        }
-        if (!(most > 1e-300))
+        int p = row[k] = pivot_of(a, n, k, used);
+        if (p < 0)
             return false;
-        gw_complex *pivot = row[p];
-        row[p] = row[k], row[k] = pivot;
-        gw_complex inverse = 1 / pivot[k];
-        for (int j = k + 1; j < n + 2; j++)
-            pivot[j] *= inverse;
-        for (int i = k + 1; i < n; i++) {
-            gw_complex m = row[i][k];
-            for (int j = k + 1; j < n + 2; j++)
-                row[i][j] -= m * pivot[j];
+        used |= 1u << p;
+        gw_complex inverse = 1 / entry(a, p, k);
+        gw_column m[GW_BLOCKS] = {{{0}, {0}}};
+        for (int b = 0; b < GW_BLOCKS; b++)
+            gw_add_product(&m[b], &a[k][b], inverse);
+        gw_lane_set(&m[p / GW_LANES], p % GW_LANES, 0);
+        for (int j = k + 1; j < n + 2; j++) {
+            gw_complex own = entry(a, p, j);
+            for (int b = 0; b < GW_BLOCKS; b++)
+                gw_take_product(&a[j][b], &m[b], own);
+            gw_lane_set(&a[j][p / GW_LANES], p % GW_LANES, own * inverse);
         }
     }
-    for (int k = n - 1; k >= 0; k--)
-        for (int r = 0; r < 2; r++) {
-            d[k][r] = row[k][n + r];
-            for (int j = k + 1; j < n; j++)
-                d[k][r] -= row[k][j] * d[j][r];
-        }
+    for (int k = 0; k < n; k++)
+        for (int r = 0; r < 2; r++)
+            d[k][r] = entry(a, row[k], n + r);
     return true;
 }
 
@@ -76,20 +89,20 @@ static double norm(const gw_paths *p, const gw_complex *x, const gw_complex *d)
 }
 
 /* One of Newton's steps, with x[fixed] held; the tangent comes with it. Returns its length. */
+GW_WIDE
 static double newton(const gw_paths *p, int fixed, double tau, gw_complex *x, gw_complex *v)
 {
-    gw_complex f[GW_PATH_UNKNOWNS], rate[GW_PATH_UNKNOWNS], d[GW_PATH_UNKNOWNS];
-    gw_complex j[GW_PATH_UNKNOWNS][GW_PATH_UNKNOWNS];
-    gw_complex a[GW_PATH_UNKNOWNS][GW_PATH_UNKNOWNS + 1], found[GW_PATH_UNKNOWNS][2];
+    matrix a;
+    gw_linear now[GW_BLOCKS];
+    gw_complex d[GW_PATH_UNKNOWNS], found[GW_PATH_UNKNOWNS][2];
     int n = p->unknowns - 1;
-    p->evaluate(p->system, x, tau, f, j, rate);
+    p->evaluate(p->system, x, tau, now);
     *p->work -= p->cost;
-    for (int r = 0; r < n; r++) {
-        for (int k = 0, at = 0; k < p->unknowns; k++)
-            if (k != fixed)
-                a[r][at++] = j[r][k];
-        a[r][n] = -f[r];
-        a[r][n + 1] = -rate[r];
+    for (int b = 0; b < GW_BLOCKS; b++) {
+        for (int k = 0; k < n; k++)
+            a[k][b] = now[b].j[k + (k >= fixed)];
+        a[n][b] = (gw_column){-now[b].f.re, -now[b].f.im};
+        a[n + 1][b] = (gw_column){-now[b].rate.re, -now[b].rate.im};
     }
     if (!(n == 7 ? eliminate(7, a, found) : eliminate(3, a, found)))
         return HUGE_VAL;
@@ -104,26 +117,26 @@ static double newton(const gw_paths *p, int fixed, double tau, gw_complex *x, gw
     return isnan(length) ? HUGE_VAL : length;
 }
 
-/* The polynomial through up to three stations, the newest first, with their tangents (Newton's
- * divided differences, each station twice). */
-static void predict(const gw_paths *p, const station *const *past, int count, double tau,
+/* The polynomial through up to three stations with their tangents, by Hermite's basis:
+ *   L_i = prod (tau - tau_k) / (tau_i - tau_k),  k != i,   L_i' = sum 1 / (tau_i - tau_k)
+ *   x = sum (1 - 2 (tau - tau_i) L_i') L_i^2 x_i + (tau - tau_i) L_i^2 v_i */
+static void predict(const gw_paths *p, int fixed, const station *const *past, int count, double tau,
                     gw_complex *x)
 {
-    double z[6];
-    for (int i = 0; i < 2 * count; i++)
-        z[i] = past[i / 2]->tau;
-    for (int k = 0; k < p->unknowns; k++) {
-        gw_complex d[6];
-        for (int i = 0; i < 2 * count; i++)
-            d[i] = past[i / 2]->x[k];
-        for (int order = 1; order < 2 * count; order++)
-            for (int i = 2 * count - 1; i >= order; i--)
-                d[i] = z[i] == z[i - order] ? past[i / 2]->v[k]
-                                            : (d[i] - d[i - 1]) * (1 / (z[i] - z[i - order]));
-        x[k] = d[2 * count - 1];
-        for (int i = 2 * count - 2; i >= 0; i--)
-            x[k] = d[i] + (tau - z[i]) * x[k];
+    for (int n = 0; n < p->unknowns; n++)
+        x[n] = 0;
+    for (int i = 0; i < count; i++) {
+        double l = 1, slope = 0, on = tau - past[i]->tau;
+        for (int k = 0; k < count; k++) {
+            double between = past[i]->tau - past[k]->tau;
+            if (k != i)
+                l *= (tau - past[k]->tau) / between, slope += 1 / between;
+        }
+        double by_x = (1 - 2 * on * slope) * l * l, by_v = on * l * l;
+        for (int n = 0; n < p->unknowns; n++)
+            x[n] += by_x * past[i]->x[n] + by_v * past[i]->v[n];
     }
+    x[fixed] = 1; /* nothing corrects it, and extrapolation would swell its round-off */
 }
 
 /* Scales a point so that the quaternion's largest entry is one; returns which. */
@@ -230,7 +243,7 @@ gw_path_end gw_follow_path(const gw_paths *p, double care, gw_complex *x)
         bool last = step >= 1 - at;
         double h = last ? 1 - at : step;
         station *to = past[3];
-        predict(p, (const station *const *)past, known, last ? 1 : at + h, to->x);
+        predict(p, fixed, (const station *const *)past, known, last ? 1 : at + h, to->x);
         double error = correct(p, fixed, last ? 1 : at + h, 4 * tolerance, to);
         if (error > 4 * tolerance) {
             step = 0.4 * h;

@@ -15,11 +15,8 @@
 #ifndef GW_SOLVE_ROOTS_H
 #define GW_SOLVE_ROOTS_H
 
-#include <complex.h>
-
+#include "rt/solve/lanes.h"
 #include "rt/solve/numeric.h"
-
-typedef double complex gw_complex;
 
 /* Where the parts of y begin. */
 enum { GW_Y_R = 0, GW_Y_T = 9, GW_Y_S = 12, GW_Y_TT = 15, GW_Y_ONE = 16, GW_Y = 17 };
@@ -85,14 +82,18 @@ typedef enum gw_path_end {
     GW_END_LOST      /* out of steps */
 } gw_path_end;
 
+/* Four equations: their derivatives by each unknown, values, and rates of change by tau. */
+typedef struct gw_linear {
+    gw_column j[GW_PATH_UNKNOWNS], f, rate;
+} gw_linear;
+
 /* Equations that change with tau from a start system to a target, homogeneous in x; the
  * first four are a quaternion, not all zero. */
 typedef struct gw_paths {
     int unknowns; /* one more than equations: 4 or 8 */
     const void *system;
-    /* values, Jacobian and rates of change at x and tau */
-    void (*evaluate)(const void *system, const gw_complex *x, double tau, gw_complex *f,
-                     gw_complex (*j)[GW_PATH_UNKNOWNS], gw_complex *rate);
+    /* at x and tau; lanes beyond the equations are zero or finite */
+    void (*evaluate)(const void *system, const gw_complex *x, double tau, gw_linear out[GW_BLOCKS]);
     long *work;
     long cost; /* of an evaluation */
 } gw_paths;

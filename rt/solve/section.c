@@ -12,7 +12,11 @@
  *
  *   e^T K e + 2 (e_0 p . g_v - g_0 p . e_v + d . (e_v x g_v)) + 4 c g . g
  */
+#include <string.h>
+
 #include "rt/solve/section.h"
+
+#define STUDY 6 /* the lane of e . g = 0, behind the forms */
 
 /* What forms take of a point. */
 typedef struct point {
@@ -48,78 +52,156 @@ static point point_at(const gw_complex *x)
     return p;
 }
 
-/* Gradient of c . y; the value is half its product with the point. */
-static gw_complex form_at(const gw_complex *c, const point *x, gw_complex *gradient)
+/* The sums of coefficients that stand in the matrix of the form: a row of K for each entry of e,
+ * then p, d and 4 c. */
+typedef struct matrix {
+    gw_column k[4][4], p[3], d[3], c;
+} matrix;
+
+GW_LANE_INLINE void combine(const gw_column *c, const int plus[4], gw_column *out)
+{
+    out->re = c[GW_Y_ONE].re + plus[0] * c[0].re + plus[1] * c[4].re + plus[2] * c[8].re;
+    out->im = c[GW_Y_ONE].im + plus[0] * c[0].im + plus[1] * c[4].im + plus[2] * c[8].im;
+}
+
+GW_LANE_INLINE void pair(const gw_column *a, const gw_column *b, double sign, gw_column *out)
+{
+    out->re = a->re + sign * b->re;
+    out->im = a->im + sign * b->im;
+}
+
+GW_LANE_INLINE void matrix_of(const gw_column *c, matrix *m)
+{
+    static const int diagonal[4][3] = {{1, 1, 1}, {1, -1, -1}, {-1, 1, -1}, {-1, -1, 1}};
+    for (int i = 0; i < 4; i++)
+        combine(c, diagonal[i], &m->k[i][i]);
+    pair(&c[7], &c[5], -1, &m->k[0][1]);
+    pair(&c[2], &c[6], -1, &m->k[0][2]);
+    pair(&c[3], &c[1], -1, &m->k[0][3]);
+    pair(&c[1], &c[3], 1, &m->k[1][2]);
+    pair(&c[2], &c[6], 1, &m->k[1][3]);
+    pair(&c[5], &c[7], 1, &m->k[2][3]);
+    for (int i = 1; i < 4; i++)
+        for (int j = 0; j < i; j++)
+            m->k[i][j] = m->k[j][i];
+    for (int i = 0; i < 3; i++) {
+        pair(&c[GW_Y_T + i], &c[GW_Y_S + i], 1, &m->p[i]);
+        pair(&c[GW_Y_T + i], &c[GW_Y_S + i], -1, &m->d[i]);
+    }
+    m->c.re = 4 * c[GW_Y_TT].re;
+    m->c.im = 4 * c[GW_Y_TT].im;
+}
+
+/* Half the gradient of c . y of every lane, and its value, which is that times the point. */
+GW_LANE_INLINE void forms_at(const gw_column *c, const point *x, gw_column *half, gw_column *value)
 {
     const gw_complex *e = x->e, *g = x->g;
-    gw_complex p[3], d[3], by_e[3], by_g[3], value = 0, alpha = c[GW_Y_ONE], k = 4 * c[GW_Y_TT];
-    for (int i = 0; i < 3; i++) {
-        p[i] = c[GW_Y_T + i] + c[GW_Y_S + i];
-        d[i] = c[GW_Y_T + i] - c[GW_Y_S + i];
+    matrix m;
+    matrix_of(c, &m);
+    for (int i = 0; i < 4; i++) {
+        gw_column by_e = {{0}, {0}}, by_g = {{0}, {0}};
+        int n = i - 1, j = i % 3, k = (i + 1) % 3;
+        for (int l = 0; l < 4; l++)
+            gw_add_product(&by_e, &m.k[i][l], e[l]);
+        gw_add_product(&by_g, &m.c, g[i]);
+        for (int l = 0; l < 3 && i == 0; l++) {
+            gw_add_product(&by_e, &m.p[l], g[1 + l]);
+            gw_take_product(&by_g, &m.p[l], e[1 + l]);
+        }
+        if (i > 0) {
+            gw_take_product(&by_e, &m.p[n], g[0]);
+            gw_add_product(&by_g, &m.p[n], e[0]);
+            gw_add_product(&by_e, &m.d[k], g[1 + j]);
+            gw_take_product(&by_e, &m.d[j], g[1 + k]);
+            gw_add_product(&by_g, &m.d[j], e[1 + k]);
+            gw_take_product(&by_g, &m.d[k], e[1 + j]);
+        }
+        half[i] = by_e;
+        half[4 + i] = by_g;
     }
-    cross(g + 1, d, by_e);
-    cross(d, e + 1, by_g);
-    gw_complex wx = c[7] - c[5], wy = c[2] - c[6], wz = c[3] - c[1];
-    gw_complex xy = c[1] + c[3], xz = c[2] + c[6], yz = c[5] + c[7];
-    gradient[0] = (alpha + c[0] + c[4] + c[8]) * e[0] + wx * e[1] + wy * e[2] + wz * e[3];
-    gradient[1] = wx * e[0] + (alpha + c[0] - c[4] - c[8]) * e[1] + xy * e[2] + xz * e[3];
-    gradient[2] = wy * e[0] + xy * e[1] + (alpha - c[0] + c[4] - c[8]) * e[2] + yz * e[3];
-    gradient[3] = wz * e[0] + xz * e[1] + yz * e[2] + (alpha - c[0] - c[4] + c[8]) * e[3];
-    gradient[0] += dot3(p, g + 1);
-    gradient[4] = k * g[0] - dot3(p, e + 1);
-    for (int i = 0; i < 3; i++) {
-        gradient[1 + i] += by_e[i] - g[0] * p[i];
-        gradient[5 + i] = by_g[i] + e[0] * p[i] + k * g[1 + i];
+    *value = (gw_column){{0}, {0}};
+    for (int i = 0; i < 4; i++) {
+        gw_add_product(value, &half[i], e[i]);
+        gw_add_product(value, &half[4 + i], g[i]);
     }
-    for (int i = 0; i < GW_PATH_UNKNOWNS; i++) {
-        value += gradient[i] * (i < 4 ? e[i] : g[i - 4]);
-        gradient[i] *= 2;
-    }
-    return value;
 }
 
-/* A form between two, with its gradient and rate. */
-static gw_complex between(const gw_complex *from, const gw_complex *to, double tau, const point *p,
-                          gw_complex *gradient, gw_complex *rate)
+/* Forms between two, with half their gradients and their rates. */
+GW_LANE_INLINE void between(const gw_column *from, const gw_column *by, double tau, const point *p,
+                            gw_column *half, gw_column *value, gw_column *rate)
 {
-    gw_complex c[GW_Y], d, sum = 0;
+    gw_column c[GW_Y];
+    *rate = (gw_column){{0}, {0}};
     for (int k = 0; k < GW_Y; k++) {
-        d = to[k] - from[k];
-        c[k] = from[k] + tau * d;
-        sum += d * p->y[k];
+        c[k].re = from[k].re + tau * by[k].re;
+        c[k].im = from[k].im + tau * by[k].im;
+        gw_add_product(rate, &by[k], p->y[k]);
     }
-    *rate = sum;
-    return form_at(c, p, gradient);
+    forms_at(c, p, half, value);
 }
 
-/* N h - l^2 */
-static gw_complex squared(const gw_section *s, int i, double tau, const point *p,
-                          gw_complex *gradient, gw_complex *rate)
+/* h becomes N h - l^2 where there is an axis. */
+GW_LANE_INLINE void square(const gw_way *s, double tau, const point *p, gw_column *half,
+                           gw_column *value, gw_column *rate)
 {
-    gw_complex axis[GW_PATH_UNKNOWNS], h_rate, l_rate, n = p->y[GW_Y_ONE];
-    gw_complex h = between(s->from[i], s->to[i], tau, p, gradient, &h_rate);
-    gw_complex l = between(s->from_axis[i], s->to_axis[i], tau, p, axis, &l_rate);
-    for (int k = 0; k < GW_PATH_UNKNOWNS; k++)
-        gradient[k] = n * gradient[k] - 2 * l * axis[k];
-    for (int k = 0; k < 4; k++)
-        gradient[k] += 2 * h * p->e[k];
-    *rate = n * h_rate - 2 * l * l_rate;
-    return n * h - l * l;
+    gw_column axis[GW_PATH_UNKNOWNS], l, l_rate, n, times_l, times_h;
+    between(s->from_axis, s->by_axis, tau, p, axis, &l, &l_rate);
+    gw_complex turn = p->y[GW_Y_ONE];
+    n.re = 1 + s->squared * (creal(turn) - 1);
+    n.im = s->squared * cimag(turn);
+    times_l.re = -2 * l.re, times_l.im = -2 * l.im;
+    times_h.re = s->squared * value->re, times_h.im = s->squared * value->im;
+    for (int k = 0; k < GW_PATH_UNKNOWNS; k++) {
+        gw_columns_multiply(&n, &half[k], &half[k]);
+        gw_columns_multiply(&times_l, &axis[k], &axis[k]);
+        half[k].re += axis[k].re, half[k].im += axis[k].im;
+        if (k < 4)
+            gw_add_product(&half[k], &times_h, p->e[k]);
+    }
+    gw_columns_multiply(&n, value, value);
+    gw_columns_multiply(&l, &l, &axis[0]);
+    value->re -= axis[0].re, value->im -= axis[0].im;
+    gw_columns_multiply(&n, rate, rate);
+    gw_columns_multiply(&times_l, &l_rate, &axis[0]);
+    rate->re += axis[0].re, rate->im += axis[0].im;
 }
 
-void gw_section_evaluate(const void *system, const gw_complex *x, double tau, gw_complex *f,
-                         gw_complex (*j)[GW_PATH_UNKNOWNS], gw_complex *rate)
+GW_WIDE
+void gw_section_evaluate(const void *system, const gw_complex *x, double tau,
+                         gw_linear out[GW_BLOCKS])
 {
-    const gw_section *s = system;
+    const gw_ways *ways = system;
     point p = point_at(x);
-    for (int i = 0; i < s->linear; i++)
-        f[i] = between(s->from[i], s->to[i], tau, &p, j[i], &rate[i]);
-    for (int i = s->linear; i < 6; i++)
-        f[i] = squared(s, i, tau, &p, j[i], &rate[i]);
-    f[6] = x[0] * x[4] + dot3(x + 1, x + 5);
-    rate[6] = 0;
+    for (int b = 0; b < GW_BLOCKS; b++) {
+        const gw_way *s = &ways->block[b];
+        gw_linear *o = &out[b];
+        between(s->from, s->by, tau, &p, o->j, &o->f, &o->rate);
+        if (s->cylinders)
+            square(s, tau, &p, o->j, &o->f, &o->rate);
+        for (int k = 0; k < GW_PATH_UNKNOWNS; k++)
+            o->j[k].re *= 2, o->j[k].im *= 2;
+    }
+    gw_linear *last = &out[STUDY / GW_LANES];
     for (int k = 0; k < GW_PATH_UNKNOWNS; k++)
-        j[6][k] = x[k < 4 ? k + 4 : k - 4];
+        gw_lane_set(&last->j[k], STUDY % GW_LANES, x[k < 4 ? k + 4 : k - 4]);
+    gw_lane_set(&last->f, STUDY % GW_LANES, x[0] * x[4] + dot3(x + 1, x + 5));
+}
+
+void gw_section_ways(const gw_section *s, gw_ways *ways)
+{
+    memset(ways, 0, sizeof *ways);
+    for (int i = 0; i < 6; i++) {
+        gw_way *w = &ways->block[i / GW_LANES];
+        int lane = i % GW_LANES;
+        w->squared[lane] = i >= s->linear;
+        w->cylinders = w->cylinders || i >= s->linear;
+        for (int k = 0; k < GW_Y; k++) {
+            gw_lane_set(&w->from[k], lane, s->from[i][k]);
+            gw_lane_set(&w->by[k], lane, s->to[i][k] - s->from[i][k]);
+            gw_lane_set(&w->from_axis[k], lane, s->from_axis[i][k]);
+            gw_lane_set(&w->by_axis[k], lane, s->to_axis[i][k] - s->from_axis[i][k]);
+        }
+    }
 }
 
 void gw_section_point(const gw_root *r, gw_complex x[GW_PATH_UNKNOWNS])

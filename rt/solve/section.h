@@ -15,8 +15,24 @@ typedef struct gw_section {
     gw_complex from_axis[6][GW_Y], to_axis[6][GW_Y];
 } gw_section;
 
-void gw_section_evaluate(const void *system, const gw_complex *x, double tau, gw_complex *f,
-                         gw_complex (*j)[GW_PATH_UNKNOWNS], gw_complex *rate);
+/* Four equations of a section as they are evaluated, a lane each. */
+typedef struct gw_way {
+    bool cylinders;   /* any */
+    gw_lanes squared; /* 1 for the cylinders' lanes */
+    gw_column from[GW_Y], by[GW_Y];
+    gw_column from_axis[GW_Y], by_axis[GW_Y];
+} gw_way;
+
+/* All six, then Study's condition, e . g = 0. */
+typedef struct gw_ways {
+    gw_way block[GW_BLOCKS];
+} gw_ways;
+
+void gw_section_ways(const gw_section *section, gw_ways *ways);
+
+/* For gw_follow_path(), of eight unknowns; `system` is a gw_ways. */
+void gw_section_evaluate(const void *system, const gw_complex *x, double tau,
+                         gw_linear out[GW_BLOCKS]);
 
 /* Study's coordinates (e, g) of a pose, and back. */
 void gw_section_point(const gw_root *root, gw_complex x[GW_PATH_UNKNOWNS]);

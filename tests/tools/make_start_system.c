@@ -90,10 +90,12 @@ static bool go(int cylinders, const system_of *a, const system_of *b, gw_section
 {
     bool all = true;
     long work;
-    gw_paths paths = {8, s, gw_section_evaluate, &work, 1};
+    gw_ways ways;
+    gw_paths paths = {8, &ways, gw_section_evaluate, &work, 1};
     s->linear = 6 - cylinders;
     put(a, s->from, s->from_axis, true);
     put(b, s->to, s->to_axis, true);
+    gw_section_ways(s, &ways);
     for (int i = 0; i < count; i++) {
         gw_complex v[8];
         gw_section_point(&x[i], v);

@@ -187,6 +187,12 @@ static const family families[] = {
     {"three cylinders and three planes", 100, 40, 64, {{3, AT, PT, LN}, {3, ON, PT, PL}}},
     {"three cylinders and a point", 100, 40, 64, {{3, AT, PT, LN}, {1, ON, PT, PT}}},
     {"a cylinder and five distances", 40, 20, 80, {{1, AT, PT, LN}, {5, AT, PT, PT}}},
+    {"two cylinders and four distances", 20, 20, 160, {{2, AT, PT, LN}, {4, AT, PT, PT}}},
+    {"a cylinder of either side and four distances",
+     20,
+     20,
+     160,
+     {{1, AT, PT, LN}, {1, AT, LN, PT}, {4, AT, PT, PT}}},
     {"three cylinders of the body and a point", 100, 40, 64, {{3, AT, LN, PT}, {1, ON, PT, PT}}},
     {"two parallels and three cylinders", 200, 40, 8, {{2, GW_PARALLEL, LN, LN}, {3, AT, PT, LN}}},
     {"two parallels, two cylinders and a plane",
@@ -279,16 +285,20 @@ static void paths_start_from_roots(void **unused)
         gw_start_section(cylinders, &s);
         memset(s.to, 0, sizeof s.to);
         memset(s.to_axis, 0, sizeof s.to_axis);
+        gw_ways ways;
+        gw_section_ways(&s, &ways);
         for (int i = 0; i < gw_start_count(cylinders); i++) {
             gw_root x = gw_start_root(cylinders, &s, i);
-            gw_complex v[8], f[8], j[8][8], rate[8];
+            gw_complex v[8];
+            gw_linear at[GW_BLOCKS];
             gw_section_point(&x, v);
-            gw_section_evaluate(&s, v, 0, f, j, rate);
+            gw_section_evaluate(&ways, v, 0, at);
             for (int k = 0; k < 7; k++) {
+                const gw_linear *here = &at[k / GW_LANES];
                 double terms = 0;
                 for (int n = 0; n < 8; n++)
-                    terms = fmax(terms, cabs(j[k][n]) * cabs(v[n]));
-                assert_true(cabs(f[k]) < 1e-6 * terms);
+                    terms = fmax(terms, cabs(gw_lane(&here->j[n], k % GW_LANES)) * cabs(v[n]));
+                assert_true(cabs(gw_lane(&here->f, k % GW_LANES)) < 1e-6 * terms);
             }
             for (int k = 0; k < i; k++) {
                 gw_root y = gw_start_root(cylinders, &s, k);
