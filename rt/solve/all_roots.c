@@ -9,12 +9,6 @@
 
 /* ---- rotations, as three equations ----------------------------------------------------------- */
 
-static gw_path_end polish(const gw_equations *s, long *work, gw_complex e[4])
-{
-    gw_paths paths = {4, s, gw_equations_evaluate, work, 10};
-    return gw_finish_path(&paths, e);
-}
-
 /* What three quadrics are equations in: the quaternion, or (t, 1). */
 typedef struct unknowns {
     const gw_conditions *turning; /* NULL: the rotation is known */
@@ -33,12 +27,15 @@ static gw_root root_of(const unknowns *u, const gw_complex x[4])
 static bool by_quadrics(gw_harvest *h, const unknowns *u, const gw_equations *s)
 {
     gw_complex e[8][4];
+    gw_equation_ways ways;
+    gw_paths paths = {4, &ways, gw_equations_evaluate, &h->c->run->work, 10};
     h->c->run->work -= 1200;
+    gw_equations_ways(s, 0, &ways);
     if (!gw_quadrics_roots(s->quadric, e))
         return false;
     for (int i = 0; i < 8; i++) {
         gw_complex polished[4] = {e[i][0], e[i][1], e[i][2], e[i][3]};
-        gw_path_end end = polish(s, &h->c->run->work, polished);
+        gw_path_end end = gw_finish_path(&paths, polished);
         gw_root x = root_of(u, end == GW_END_REGULAR ? polished : e[i]);
         int before = h->count;
         gw_harvest_take(h, x, end);

@@ -400,13 +400,14 @@ gw_root gw_conditions_root(const gw_conditions *c, const gw_complex e[4])
 }
 
 /* sum_k g_k dw_k/de */
-static void by_e(const gw_complex *e, const gw_complex *g, gw_complex *out)
+GW_LANE_INLINE void by_e(const gw_complex *e, const gw_column *g, gw_column *out)
 {
     for (int i = 0; i < 4; i++) {
-        out[i] = 0;
+        gw_column sum = {{0}, {0}};
         for (int j = 0; j < 4; j++)
-            out[i] += g[pair(i, j)] * e[j];
-        out[i] += g[pair(i, i)] * e[i];
+            gw_add_product(&sum, &g[pair(i, j)], e[j]);
+        gw_add_product(&sum, &g[pair(i, i)], e[i]);
+        out[i] = sum;
     }
 }
 
@@ -423,49 +424,61 @@ static void start_at(const gw_complex *e, int i, int degree, gw_complex *f, gw_c
     j[i] = degree * high;
 }
 
-static void target_at(const gw_equations *s, int i, const gw_complex *e, const gw_complex *w,
-                      gw_complex *f, gw_complex *j)
+/* f = (q + Q w) . w of every lane, and its gradient by e. */
+GW_LANE_INLINE void targets_at(const gw_equation_ways *s, const gw_complex *e, gw_column *f,
+                               gw_column *j)
 {
-    gw_complex g[GW_W];
-    *f = 0;
+    gw_complex w[GW_W];
+    gw_column g[GW_W];
+    monomials(e, w);
+    *f = (gw_column){{0}, {0}};
     for (int k = 0; k < GW_W; k++) {
-        if (s->degree[i] == 2) {
-            g[k] = s->quadric[i][k];
-            *f += g[k] * w[k];
-            continue;
+        gw_column sum = {{0}, {0}};
+        for (int l = 0; l < GW_W && s->quartics; l++) {
+            sum.re += s->square[k][l] * creal(w[l]);
+            sum.im += s->square[k][l] * cimag(w[l]);
         }
-        g[k] = 0;
-        for (int l = 0; l < GW_W; l++)
-            g[k] += s->quartic[i][k][l] * w[l];
-        *f += g[k] * w[k];
-        g[k] *= 2;
+        gw_column part = {s->linear[k] + sum.re, sum.im};
+        gw_add_product(f, &part, w[k]);
+        g[k] = (gw_column){s->linear[k] + 2 * sum.re, 2 * sum.im};
     }
     by_e(e, g, j);
 }
 
+GW_WIDE
 void gw_equations_evaluate(const void *system, const gw_complex *e, double tau,
                            gw_linear out[GW_BLOCKS])
 {
-    const gw_equations *s = system;
-    gw_complex w[GW_W], start, target, js[4], jt[4];
-    monomials(e, w);
+    const gw_equation_ways *s = system;
     memset(out, 0, GW_BLOCKS * sizeof *out);
+    targets_at(s, e, &out->f, out->j);
+    out->rate = out->f;
+    out->f.re *= tau, out->f.im *= tau;
+    for (int n = 0; n < 4; n++)
+        out->j[n].re *= tau, out->j[n].im *= tau;
     for (int i = 0; i < 3; i++) {
+        gw_complex start, js[4], k = (1 - tau) * s->gamma[i];
         start_at(e, i + 1, s->degree[i], &start, js);
-        target_at(s, i, e, w, &target, jt);
-        gw_complex k = (1 - tau) * s->gamma[i];
-        gw_lane_set(&out->f, i, k * start + tau * target);
-        gw_lane_set(&out->rate, i, target - s->gamma[i] * start);
+        gw_lane_set(&out->f, i, gw_lane(&out->f, i) + k * start);
+        gw_lane_set(&out->rate, i, gw_lane(&out->rate, i) - s->gamma[i] * start);
         for (int n = 0; n < 4; n++)
-            gw_lane_set(&out->j[n], i, k * js[n] + tau * jt[n]);
+            gw_lane_set(&out->j[n], i, gw_lane(&out->j[n], i) + k * js[n]);
     }
 }
 
-void gw_equations_turn(gw_equations *s, int attempt)
+void gw_equations_ways(const gw_equations *s, int attempt, gw_equation_ways *ways)
 {
+    memset(ways, 0, sizeof *ways);
     for (int i = 0; i < 3; i++) {
         double angle = 0.7 + 2.3 * i + 1.9 * attempt;
-        s->gamma[i] = cos(angle) + I * sin(angle);
+        ways->gamma[i] = cos(angle) + I * sin(angle);
+        ways->degree[i] = s->degree[i];
+        ways->quartics = ways->quartics || s->degree[i] == 4;
+        for (int k = 0; k < GW_W; k++) {
+            ways->linear[k][i] = s->degree[i] == 2 ? s->quadric[i][k] : 0;
+            for (int l = 0; l < GW_W; l++)
+                ways->square[k][l][i] = s->degree[i] == 4 ? s->quartic[i][k][l] : 0;
+        }
     }
 }
 

@@ -28,7 +28,6 @@ typedef struct gw_conditions {
 /* Three of them, or three combinations. */
 typedef struct gw_equations {
     int degree[3];
-    gw_complex gamma[3]; /* of the start system's equations */
     double quadric[3][GW_W];
     double quartic[3][GW_W][GW_W];
 } gw_equations;
@@ -40,12 +39,20 @@ bool gw_conditions_of(const gw_forms *forms, gw_conditions *conditions);
  * fewer, or t is told by planes alone. */
 bool gw_fixed_equations(const gw_forms *forms, gw_quat rotation, gw_equations *equations);
 
-/* Another way from the start to the target, for each `attempt`. */
-void gw_equations_turn(gw_equations *equations, int attempt);
-
 void gw_conditions_equations(const gw_conditions *conditions, gw_equations *equations);
 
-/* From e_i^d = e_0^d to the equations: for gw_follow_path(), of four unknowns. */
+/* The same as they are evaluated, a lane each, from e_i^d = e_0^d. */
+typedef struct gw_equation_ways {
+    int degree[3];
+    bool quartics;       /* any */
+    gw_complex gamma[3]; /* of the start system's equations */
+    gw_lanes linear[GW_W], square[GW_W][GW_W];
+} gw_equation_ways;
+
+/* Another way from the start to the target, for each `attempt`. */
+void gw_equations_ways(const gw_equations *equations, int attempt, gw_equation_ways *ways);
+
+/* For gw_follow_path(), of four unknowns; `system` is a gw_equation_ways. */
 void gw_equations_evaluate(const void *system, const gw_complex *e, double tau,
                            gw_linear out[GW_BLOCKS]);
 

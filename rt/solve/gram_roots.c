@@ -201,9 +201,9 @@ static gw_pose pose_of(const gw_completion *c, const fit *s, const double x[3])
 
 /* A root's real part, down to the rows, where it is nearly real; false where it is no simple root
  * or at infinity. */
-static bool take(gw_completion *c, const fit *s, const gw_equations *equations, gw_complex x[4])
+static bool take(gw_completion *c, const fit *s, const gw_equation_ways *ways, gw_complex x[4])
 {
-    gw_paths paths = {4, equations, gw_equations_evaluate, &c->run->work, 10};
+    gw_paths paths = {4, ways, gw_equations_evaluate, &c->run->work, 10};
     bool simple = gw_finish_path(&paths, x) == GW_END_REGULAR;
     double real[3], off = 0, size = 1;
     if (cabs(x[3]) < 1e-8)
@@ -222,6 +222,7 @@ bool gw_gram_roots(gw_completion *c, gw_roots_found *found)
 {
     fit s;
     gw_equations equations;
+    gw_equation_ways ways;
     gw_complex x[8][4];
     if (!fit_of(c, &s))
         return false;
@@ -230,8 +231,9 @@ bool gw_gram_roots(gw_completion *c, gw_roots_found *found)
     if (!gw_quadrics_roots((const double(*)[GW_W])equations.quadric, x))
         return false;
     int simple = 0;
+    gw_equations_ways(&equations, 0, &ways);
     for (int i = 0; i < 8; i++)
-        simple += take(c, &s, &equations, x[i]);
+        simple += take(c, &s, &ways, x[i]);
     *found = (gw_roots_found){simple == 8, simple == 8, 8};
     return simple == 8;
 }

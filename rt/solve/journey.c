@@ -59,6 +59,7 @@ typedef struct journey {
     int count;
     const gw_conditions *turning; /* NULL: a section's */
     gw_equations equations;
+    gw_equation_ways turns;
     int cylinders;
     gw_section section;
     gw_ways ways;
@@ -107,7 +108,7 @@ static void follow_all(gw_harvest *h, const journey *j, double care)
 static void choose_way(journey *j, int attempt)
 {
     if (j->turning) {
-        gw_equations_turn(&j->equations, attempt);
+        gw_equations_ways(&j->equations, attempt, &j->turns);
         return;
     }
     turn_start(&j->section, j->cylinders, attempt);
@@ -133,7 +134,7 @@ void gw_travel_rotations(gw_harvest *h, const gw_conditions *c)
     j.turning = c;
     gw_conditions_equations(c, &j.equations);
     j.count = j.equations.degree[0] * j.equations.degree[1] * j.equations.degree[2];
-    j.paths = (gw_paths){4, &j.equations, gw_equations_evaluate, &h->c->run->work, 10};
+    j.paths = (gw_paths){4, &j.turns, gw_equations_evaluate, &h->c->run->work, 10};
     travel(h, &j);
 }
 

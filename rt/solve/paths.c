@@ -50,6 +50,7 @@ GW_LANE_INLINE int pivot_of(matrix a, int n, int column, unsigned used)
  * row pivots, below and above at once; false where J is singular. */
 GW_LANE_INLINE bool eliminate(int n, matrix a, gw_complex (*d)[2])
 {
+    const int blocks = (n + GW_LANES - 1) / GW_LANES;
     int row[GW_PATH_UNKNOWNS];
     unsigned used = 0;
     for (int k = 0; k < n; k++) {
@@ -59,12 +60,12 @@ GW_LANE_INLINE bool eliminate(int n, matrix a, gw_complex (*d)[2])
         used |= 1u << p;
         gw_complex inverse = 1 / entry(a, p, k);
         gw_column m[GW_BLOCKS] = {{{0}, {0}}};
-        for (int b = 0; b < GW_BLOCKS; b++)
+        for (int b = 0; b < blocks; b++)
             gw_add_product(&m[b], &a[k][b], inverse);
         gw_lane_set(&m[p / GW_LANES], p % GW_LANES, 0);
         for (int j = k + 1; j < n + 2; j++) {
             gw_complex own = entry(a, p, j);
-            for (int b = 0; b < GW_BLOCKS; b++)
+            for (int b = 0; b < blocks; b++)
                 gw_take_product(&a[j][b], &m[b], own);
             gw_lane_set(&a[j][p / GW_LANES], p % GW_LANES, own * inverse);
         }
