@@ -125,11 +125,16 @@ static bool choose(api_call *call, app_edit *edit, const gw_placement *placement
         return false;
     if (near && !wanted_pose(call, list, near, &wanted))
         return false;
-    if (list)
-        *pose = gw_submanifold_pose(&branch->set, values);
-    else if (near)
+    if (list && !gw_submanifold_reach(&branch->set, values, pose)) {
+        api_refuse(
+            call, 400, "/parameters",
+            "branch %s has no pose there: it folds over the tangent space of its zero before",
+            branch->id);
+        return false;
+    }
+    if (near)
         gw_submanifold_nearest(&branch->set, &wanted, placement->length, pose);
-    else if (named)
+    else if (named && !list)
         *pose = branch->nearest;
     if (placement->tool >= 0 && (named || list || near))
         strcpy(scene->tools[placement->tool].branch, branch->id);

@@ -182,6 +182,18 @@ static double problem_size(const gw_problem *p)
     return size;
 }
 
+/* Whether a pose is not the one that its parameters lead to. */
+static bool folded(const gw_submanifold *set, const gw_pose *pose, double size)
+{
+    double z[6];
+    gw_pose there;
+    if (!set->general)
+        return false;
+    gw_submanifold_parameters_at(set, pose, z);
+    return !gw_submanifold_reach(set, z, &there) ||
+           gw_pose_distance(pose, &there, size) > 1e-7 * size;
+}
+
 static json_t *sample_json(const gw_submanifold *set, const gw_pose *pose)
 {
     return json_pack("{so so}", "parameters", wire_parameters_at(set, pose), "pose",
@@ -195,7 +207,10 @@ static json_t *random_samples(const wire_problem *p, const gw_branch *b)
     double size = problem_size(&p->problem);
     for (int i = 0; i < p->samples; i++) {
         gw_pose pose = gw_branch_sample(b, size, &state);
-        json_array_append_new(list, sample_json(&b->set, &pose));
+        json_t *sample = sample_json(&b->set, &pose);
+        if (folded(&b->set, &pose, size))
+            json_object_set_new(sample, "folded", json_true());
+        json_array_append_new(list, sample);
     }
     return list;
 }
@@ -220,6 +235,17 @@ static bool get_row(const json_t *row, int index, const gw_branch *b, double *va
     return true;
 }
 
+/* The parameters of a general set do not reach everywhere. */
+static void beyond(size_t index, const gw_branch *b, gw_error *error)
+{
+    char where[WIRE_POINTER];
+    wire_pointer_index(where, "/at/parameters", index);
+    gw_fail(error, GW_BAD_INPUT, where,
+            "branch %s has no pose there: its parameters are coordinates in the tangent space of "
+            "its zero, and it folds over that before",
+            b->id);
+}
+
 static json_t *poses_at(const wire_problem *p, const gw_branch *b, gw_error *error)
 {
     json_t *list = json_array();
@@ -229,7 +255,12 @@ static json_t *poses_at(const wire_problem *p, const gw_branch *b, gw_error *err
             json_decref(list);
             return NULL;
         }
-        gw_pose pose = gw_submanifold_pose(&b->set, values);
+        gw_pose pose;
+        if (!gw_submanifold_reach(&b->set, values, &pose)) {
+            beyond(i, b, error);
+            json_decref(list);
+            return NULL;
+        }
         json_array_append_new(list, sample_json(&b->set, &pose));
     }
     return list;

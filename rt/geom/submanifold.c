@@ -319,34 +319,59 @@ static void along_basis(const double (*basis)[6], int dof, double length, const 
 }
 
 /*
- * Newton's method on the rows and z(x) = z together: rows of A, then the basis (orthonormal in
- * the metric) against the displacement from the seed.
+ * Newton's method on the rows and z(x) = z together, from x: rows of A, then the basis (orthonormal
+ * in the metric) against the displacement from the seed. False where it does not settle.
  */
-static gw_pose general_pose(const gw_submanifold *set, const double *z)
+static bool settle(const gw_submanifold *set, const double (*basis)[6], double length,
+                   const double *z, gw_pose *x)
 {
-    double basis[6][6], a[GW_MAX_ROWS + 6][6], b[GW_MAX_ROWS + 6], step[6];
+    double a[GW_MAX_ROWS + 6][6], b[GW_MAX_ROWS + 6], step[6], worst = HUGE_VAL;
     int n = set->row_count, dof = set->dof;
-    double length = general_length(set);
-    general_tangent(set, &set->seed, length, basis);
-    gw_pose x = set->seed;
     for (int k = 0; k < 25; k++) {
-        gw_twist d = gw_pose_sub(&x, &set->seed);
-        gw_rows_value(set->rows, n, &x, b);
-        gw_rows_jacobian(set->rows, n, &x, a);
+        gw_twist d = gw_pose_sub(x, &set->seed);
+        gw_rows_value(set->rows, n, x, b);
+        gw_rows_jacobian(set->rows, n, x, a);
         for (int i = 0; i < n; i++)
             weigh(set->rows[i].kind == GW_ROW_ANGLE ? length : 1, length, a[i], &b[i]);
-        along_basis((const double(*)[6])basis, dof, length, &d, z, a + n, b + n);
-        double worst = 0;
+        along_basis(basis, dof, length, &d, z, a + n, b + n);
+        worst = 0;
         for (int i = 0; i < n + dof; i++)
             worst = fmax(worst, fabs(b[i]));
         if (worst < 1e-15 * length)
-            break;
+            return true;
         gw_small_least(n + dof, a, 1e-8, 6, b, step);
         gw_twist move = {{-step[0], -step[1], -step[2]},
                          {-step[3] / length, -step[4] / length, -step[5] / length}};
-        x = gw_pose_add(&x, &move);
+        *x = gw_pose_add(x, &move);
     }
-    return x;
+    return worst < 1e-11 * length;
+}
+
+/*
+ * From the seed straight to z, in steps that the set bears: each lands on the rows, not farther
+ * than a slope of 8 brings it. At a fold of the set over its tangent space no step does.
+ */
+static bool general_pose(const gw_submanifold *set, const double *z, gw_pose *x)
+{
+    double basis[6][6], part[6], length = general_length(set), way = 0;
+    general_tangent(set, &set->seed, length, basis);
+    for (int i = 0; i < set->dof; i++)
+        way += z[i] * z[i];
+    way = sqrt(way);
+    double step = way > 0.5 * length ? 0.5 * length / way : 1, at = 0;
+    *x = set->seed;
+    while (at < 1 && step > 1e-3) {
+        double to = fmin(at + step, 1);
+        gw_pose next = *x;
+        for (int i = 0; i < set->dof; i++)
+            part[i] = to * z[i];
+        bool there = settle(set, (const double(*)[6])basis, length, part, &next);
+        if (there && gw_pose_distance(x, &next, length) <= 8 * (to - at) * way + 1e-9 * length)
+            *x = next, at = to;
+        else
+            step *= 0.5;
+    }
+    return at >= 1;
 }
 
 static void general_parameters_at(const gw_submanifold *set, const gw_pose *x, double *z)
@@ -370,12 +395,20 @@ gw_pose gw_submanifold_pose_with(const gw_submanifold *set, gw_quat q, const dou
     return x;
 }
 
-gw_pose gw_submanifold_pose(const gw_submanifold *set, const double *z)
+bool gw_submanifold_reach(const gw_submanifold *set, const double *z, gw_pose *x)
 {
     if (set->general)
-        return general_pose(set, z);
-    return gw_submanifold_pose_with(set, gw_quat_unit(rotation_at(&set->rotation, z)),
-                                    z + rotation_count(set->rotation.kind));
+        return general_pose(set, z, x) && gw_submanifold_has(set, x);
+    *x = gw_submanifold_pose_with(set, gw_quat_unit(rotation_at(&set->rotation, z)),
+                                  z + rotation_count(set->rotation.kind));
+    return true;
+}
+
+gw_pose gw_submanifold_pose(const gw_submanifold *set, const double *z)
+{
+    gw_pose x;
+    gw_submanifold_reach(set, z, &x);
+    return x;
 }
 
 void gw_submanifold_parameters_at(const gw_submanifold *set, const gw_pose *x, double *z)

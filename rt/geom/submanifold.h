@@ -143,7 +143,14 @@ typedef struct gw_parameter {
 /* Fills `out` (6 entries) and returns the number of parameters, which is dof. */
 int gw_submanifold_parameters(const gw_submanifold *set, gw_parameter *out);
 
-/* The pose at the given parameters (dof values). */
+/*
+ * The pose at the given parameters (dof values). Those of a general set are coordinates in the
+ * tangent space of its seed: they reach as far as the set does not fold over it, seen straight from
+ * the seed. False where they reach no farther than `pose`.
+ */
+bool gw_submanifold_reach(const gw_submanifold *set, const double *parameters, gw_pose *pose);
+
+/* The same, where there is no such pose the last one on the way. */
 gw_pose gw_submanifold_pose(const gw_submanifold *set, const double *parameters);
 
 /* The same at a rotation of its factor, and translational parameters. Not for general sets. */

@@ -209,6 +209,32 @@ static void a_general_set_is_parameterised_about_its_seed(void **unused)
     }
 }
 
+/* Two points on two planes, told far parameters: the pose has them and is on the set, or there is
+ * none, and that is said. */
+static void a_general_sets_parameters_lead_onto_it_or_nowhere(void **unused)
+{
+    (void)unused;
+    gw_submanifold set = {.general = true, .dof = 4, .row_count = 2};
+    set.rows[0] = (gw_row){GW_ROW_PLANE, {1, 0, 0}, {1, 0, 0}, {1, 0, 0}, 0};
+    set.rows[1] = (gw_row){GW_ROW_PLANE, {0, 1, 0}, {0, 1, 0}, {0, 1, 0}, 0};
+    set.seed = gw_pose_identity();
+    int reached = 0;
+    for (int trial = 0; trial < 200; trial++) {
+        double z[6], back[6], h[2], far = trial < 100 ? 1 : 6;
+        gw_pose x;
+        for (int i = 0; i < 4; i++)
+            z[i] = far * uniform();
+        bool there = gw_submanifold_reach(&set, z, &x);
+        gw_rows_value(set.rows, 2, &x, h);
+        assert_true(fabs(h[0]) < 1e-10 && fabs(h[1]) < 1e-10);
+        gw_submanifold_parameters_at(&set, &x, back);
+        for (int i = 0; i < 4 && there; i++)
+            assert_true(fabs(z[i] - back[i]) < 1e-10);
+        reached += there;
+    }
+    assert_true(reached > 60 && reached < 200);
+}
+
 /* A point of the body on a plane and another at a distance from a point: four freedoms. */
 static gw_submanifold on_a_plane_and_a_sphere(void)
 {
@@ -278,6 +304,7 @@ int main(void)
         cmocka_unit_test(nearest_beats_every_sampled_pose),
         cmocka_unit_test(nearest_holds_for_planes_across_an_axis),
         cmocka_unit_test(a_general_set_is_parameterised_about_its_seed),
+        cmocka_unit_test(a_general_sets_parameters_lead_onto_it_or_nowhere),
         cmocka_unit_test(strands_of_a_general_set_stay_on_it),
         cmocka_unit_test(the_strand_of_a_turn_goes_half_round_each_way),
     };
