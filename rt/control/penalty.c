@@ -273,3 +273,38 @@ gw_wrench gw_penalty_tick(gw_penalty *p, const gw_penalty_def *def, const gw_res
     force_of(p, def, de, f);
     return unscaled(f, length);
 }
+
+double gw_penalty_ahead(const gw_penalty *p, const gw_penalty_def *def, double length,
+                        const gw_twist *way, double dt)
+{
+    double e[6], d[6], spring = 0, damper = 0;
+    if (def->by_mass)
+        return p->stored;
+    scaled(way, length, e);
+    multiply((const double(*)[6])p->factor, e, d);
+    for (int i = 0; i < 6; i++) {
+        spring += (p->stretch[i] + d[i]) * (p->stretch[i] + d[i]);
+        damper += d[i] * d[i];
+    }
+    return 0.5 * def->stiffness * spring + p->tank + 0.5 * def->damping * damper / dt;
+}
+
+double gw_penalty_pay(gw_penalty *p, const gw_penalty_def *def, double length, double energy,
+                      gw_wrench *wrench)
+{
+    double from_tank = fmin(p->tank, energy), given[6], f[6];
+    p->tank -= from_tank;
+    energy -= from_tank;
+    if (def->by_mass || def->at_once || !(energy > 0) || !(p->stored > 0))
+        return from_tank;
+    double left = sqrt(fmax(1 - energy / p->stored, 0)), before = p->stored;
+    for (int i = 0; i < 6; i++) {
+        given[i] = (left - 1) * def->stiffness * p->stretch[i];
+        p->stretch[i] *= left;
+    }
+    multiply_transposed((const double(*)[6])p->factor, given, f);
+    gw_wrench less = unscaled(f, length);
+    *wrench = (gw_wrench){gw_add(wrench->f, less.f), gw_add(wrench->t, less.t)};
+    p->stored = energy_of(p, def);
+    return from_tank + before - p->stored;
+}

@@ -42,4 +42,13 @@ typedef struct gw_penalty {
 gw_wrench gw_penalty_tick(gw_penalty *p, const gw_penalty_def *def, const gw_resisted *directions,
                           const gw_twist *error, const gw_twist *rate, double dt, double *weights);
 
+/* What spring and tank will hold where the model goes on by `way` against the device in dt (J). */
+double gw_penalty_ahead(const gw_penalty *p, const gw_penalty_def *def, double length,
+                        const gw_twist *way, double dt);
+
+/* Tank and spring give up to `energy` away, the spring by growing slack; its part of the wrench
+ * goes with it. Returns what they gave (J). Weights that act at once have nothing to give. */
+double gw_penalty_pay(gw_penalty *p, const gw_penalty_def *def, double length, double energy,
+                      gw_wrench *wrench);
+
 #endif

@@ -3,6 +3,12 @@
  */
 #include "rt/control/port.h"
 
+#define QUARTER       0.25  /* of a speed, the most that a tick's damping takes */
+#define REPAY_TIME    0.1   /* s, in which what came since the last second's least is taken back */
+#define RESERVE_TIME  0.005 /* s, in which the reserve for collisions is filled, */
+#define RESERVE_SHARE 0.5   /* by at most this share of the power that flows into the model, */
+#define RESERVE_AHEAD 6     /* 64ths of a second before losses fall out of the last second */
+
 static double work(const gw_wrench *w, const gw_twist *way)
 {
     return gw_dot(w->f, way->v) + gw_dot(w->t, way->w);
@@ -11,19 +17,22 @@ static double work(const gw_wrench *w, const gw_twist *way)
 void gw_port_observe(gw_port *p, const gw_pose *device, const gw_pose *model, double stored,
                      double booked, int delay)
 {
-    p->rise = 0;
     if (p->started) {
         gw_twist way = gw_pose_sub(device, &p->device), of_model = gw_pose_sub(model, &p->model);
         const gw_wrench *acted = &p->on_device[(p->at - delay) & (GW_PORT_PAST - 1)];
-        p->rise = work(acted, &way) - work(&p->fed, &way) + work(&p->on_model, &of_model) + stored -
-                  p->stored - booked;
+        p->excess += work(acted, &way) - work(&p->fed, &way) + work(&p->on_model, &of_model) +
+                     stored - p->stored - booked;
     }
     p->device = *device;
     p->model = *model;
     p->stored = stored;
     p->started = true;
-    p->excess += p->rise;
-    p->balance = fmax(p->balance + p->rise, -GW_PORT_CREDIT);
+}
+
+void gw_port_charge(gw_port *p, double energy)
+{
+    p->stored += energy;
+    p->excess += energy;
 }
 
 void gw_port_hold(gw_port *p, const gw_wrench *on_device, const gw_wrench *on_model,
@@ -35,19 +44,80 @@ void gw_port_hold(gw_port *p, const gw_wrench *on_device, const gw_wrench *on_mo
     p->fed = *fed;
 }
 
-/* A tick late is too late: what the next one will bring is taken to be like the last, and half of
- * the credit is kept in hand. */
-double gw_port_due(const gw_port *p)
+/* ---- the last second ------------------------------------------------------------------------ */
+
+/* Ticks of a 64th of a second, rounded up. */
+static int64_t part_of(double dt)
 {
-    double ahead = p->rise > 0 ? 2 * p->rise : 0;
-    return p->balance + ahead + 0.5 * GW_PORT_CREDIT;
+    return (int64_t)ceil(1 / (64 * dt) - 1e-9);
 }
 
-gw_wrench gw_port_damping(double excess, const gw_twist *twist, double arm, double most, double dt)
+void gw_port_pass(gw_port *p, double dt)
 {
-    double square = gw_norm2(twist->v) + arm * arm * gw_norm2(twist->w);
-    if (!(excess > 0) || !(square > 0))
-        return (gw_wrench){{0, 0, 0}, {0, 0, 0}};
-    double alpha = fmin(excess / (square * dt), most);
-    return (gw_wrench){gw_scale(-alpha, twist->v), gw_scale(-alpha * arm * arm, twist->w)};
+    int64_t part = part_of(dt);
+    double *least = &p->least[p->ticks / part % GW_PORT_PARTS];
+    *least = p->ticks % part ? fmin(*least, p->excess) : p->excess;
+    p->ticks++;
+}
+
+double gw_port_reserve(const gw_port *p, int ahead, double dt)
+{
+    int64_t part = part_of(dt), began = p->ticks - (int64_t)(1 / dt + 0.5);
+    int64_t first = began / part, last = (began + 1) / part + ahead, newest = (p->ticks - 1) / part;
+    double least = began < 0 ? 0 : p->least[first % GW_PORT_PARTS]; /* none before the first tick */
+    for (int64_t i = began < 0 ? 0 : first + 1; i <= last && i <= newest && p->ticks; i++)
+        least = fmin(least, p->least[i % GW_PORT_PARTS]);
+    return least - p->excess;
+}
+
+/* ---- the coming tick ------------------------------------------------------------------------ */
+
+gw_wrench gw_port_acting(const gw_port *p, const gw_wrench *newest, int delay)
+{
+    return delay > 0 ? p->on_device[(p->at + 1 - delay) & (GW_PORT_PAST - 1)] : *newest;
+}
+
+/* What a collision may bring, at most 2 |f . n| |v . n| for the worst direction n: the model turns
+ * back and the device does not know yet. Nothing where the push is along the way. */
+static double risk(gw_vec3 push, gw_vec3 way)
+{
+    return gw_norm(push) * gw_norm(way) - gw_dot(push, way);
+}
+
+double gw_port_to_be_lost(const gw_port *p, const gw_port_ahead *ahead, double dt)
+{
+    const gw_wrench *push = &ahead->on_model;
+    const gw_twist *way = &ahead->model;
+    double expected = work(&ahead->on_device, &ahead->device) - work(&ahead->fed, &ahead->device) +
+                      work(push, way) + ahead->springs;
+    double flow = gw_norm(push->f) * gw_norm(way->v) + gw_norm(push->t) * gw_norm(way->w);
+    double at_risk = risk(push->f, way->v) + risk(push->t, way->w);
+    double lacking = at_risk - gw_port_reserve(p, RESERVE_AHEAD, dt);
+    double filling = fmin(fmin(dt / RESERVE_TIME, 1) * lacking, RESERVE_SHARE * flow);
+    double repaying = -fmin(dt / REPAY_TIME, 1) * gw_port_reserve(p, GW_PORT_PARTS, dt);
+    return expected + fmax(-gw_port_reserve(p, 0, dt), fmax(filling, repaying));
+}
+
+/* What a rate of 1/s takes of it in a tick (J). */
+static double taken(gw_mobility m, const gw_twist *way, double dt)
+{
+    return (gw_norm2(way->v) / m.linear + gw_norm2(way->w) / m.angular) / dt;
+}
+
+double gw_port_rate(double energy, gw_mobility device, gw_mobility model,
+                    const gw_port_ahead *ahead, bool late, double dt)
+{
+    double by_rate = taken(model, &ahead->model, dt);
+    if (!late)
+        by_rate += taken(device, &ahead->device, dt);
+    if (!(energy > 0) || !(by_rate > 0))
+        return 0;
+    /* what is slowed goes less far in the tick already */
+    return fmin(energy / ((1 - 0.5 * QUARTER) * by_rate), QUARTER / dt);
+}
+
+gw_wrench gw_port_damping(double rate, gw_mobility m, const gw_twist *way, double dt)
+{
+    return (gw_wrench){gw_scale(-rate / (m.linear * dt), way->v),
+                       gw_scale(-rate / (m.angular * dt), way->w)};
 }

@@ -1,6 +1,6 @@
 /*
  * What control itself gives to hand and model: an observer of that energy, and the damping that
- * takes it back (time-domain passivity control).
+ * keeps it from ever being owed (time-domain passivity control that looks a tick ahead).
  *
  *   excess = work of the springs on device and on model + change of what they store - booked
  *            + F_h . (way of the model - way of the device), where F_h is fed forward
@@ -8,15 +8,17 @@
  * The first line is what a network of springs and dampers makes of sampling and delay; the second
  * what the model gets beyond what the hand gave, being a copy of what the hand moves. All from the
  * ways that both really went and the wrenches that acted meanwhile. A passive controller's excess
- * never rises. README.md says more. RT safe.
+ * never rises over any second. README.md says more. RT safe.
  */
 #ifndef GW_CONTROL_PORT_H
 #define GW_CONTROL_PORT_H
 
-#include "rt/base/space.h"
+#include <stdint.h>
 
-#define GW_PORT_CREDIT 1e-6 /* J: what was lost before counts for so much, over whatever window */
-#define GW_PORT_PAST   16   /* ticks of wrench kept; a power of two, beyond any delay */
+#include "rt/control/springs.h"
+
+#define GW_PORT_PAST  16 /* ticks of wrench kept; a power of two, beyond any delay */
+#define GW_PORT_PARTS 66 /* a second in 64 parts, the one before it and the one that fills */
 
 typedef struct gw_port {
     bool started;
@@ -25,9 +27,9 @@ typedef struct gw_port {
     gw_wrench on_device[GW_PORT_PAST]; /* springs and damping, newest at `at` */
     gw_wrench on_model, fed;           /* held since the last tick; fed: the part that is F_h */
     int at;
-    double excess;  /* sum of all (J) */
-    double rise;    /* in the last tick (J) */
-    double balance; /* the same, but never below minus the credit (J) */
+    double excess;               /* sum of all (J) */
+    double least[GW_PORT_PARTS]; /* of the excess in every part of the last second (J) */
+    int64_t ticks;               /* that were passed */
 } gw_port;
 
 /* Books the tick that ended: both are there now, springs store so much, `booked` joules were put
@@ -35,15 +37,38 @@ typedef struct gw_port {
 void gw_port_observe(gw_port *p, const gw_pose *device, const gw_pose *model, double stored,
                      double booked, int delay);
 
+/* Control put `energy` into its springs, or took it out of them, on its own account. */
+void gw_port_charge(gw_port *p, double energy);
+
 /* What is held until the next tick. */
 void gw_port_hold(gw_port *p, const gw_wrench *on_device, const gw_wrench *on_model,
                   const gw_wrench *fed);
 
-/* What damping is to take in the coming tick so that nothing comes out (J). */
-double gw_port_due(const gw_port *p);
+/* The tick is over, with control or without. */
+void gw_port_pass(gw_port *p, double dt);
 
-/* The wrench -alpha (v, arm^2 w) that takes `excess` joules within a tick, alpha at most `most`
- * (N s/m); zero where there is no excess. */
-gw_wrench gw_port_damping(double excess, const gw_twist *twist, double arm, double most, double dt);
+/* What the coming tick may bring so that nothing comes out in the second that it ends, nor in the
+ * one that ends now: what was lost since they began (J); or since any 64th of it up to `ahead`
+ * later. Below zero: owed. */
+double gw_port_reserve(const gw_port *p, int ahead, double dt);
+
+/* The coming tick as it would be without damping. */
+typedef struct gw_port_ahead {
+    gw_twist device, model;             /* their ways (m, rad) */
+    gw_wrench on_device, on_model, fed; /* what acts on them in it; fed: the part that is F_h */
+    double springs;                     /* what they will store more (J) */
+} gw_port_ahead;
+
+/* What is to act on the device in the coming tick, if `newest` is commanded now. */
+gw_wrench gw_port_acting(const gw_port *p, const gw_wrench *newest, int delay);
+
+/* What damping is to take in the coming tick (J); none where that is not above zero. */
+double gw_port_to_be_lost(const gw_port *p, const gw_port_ahead *ahead, double dt);
+
+/* The rate (1/s) of -rate M (v, w) that takes so much in a tick of what moves so lightly on such
+ * ways, a quarter of the speed at most; `late`: the device's part does not count yet. */
+double gw_port_rate(double energy, gw_mobility device, gw_mobility model,
+                    const gw_port_ahead *ahead, bool late, double dt);
+gw_wrench gw_port_damping(double rate, gw_mobility m, const gw_twist *way, double dt);
 
 #endif

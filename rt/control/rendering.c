@@ -40,14 +40,15 @@ void gw_rendering_switch(gw_rendering *r, const gw_rendering_def *def)
     r->switched = r->started;
 }
 
-void gw_rendering_let_go(gw_rendering *r)
+void gw_rendering_let_go(gw_rendering *r, double dt)
 {
     bool held = r->started || r->switched;
     gw_port port = r->port;
     gw_rendering_init(r, &r->def);
     r->penalty.eased = r->switched = held;
-    r->port.excess = port.excess;
-    r->port.balance = port.balance;
+    r->port = port;
+    r->port.started = false;
+    gw_port_pass(&r->port, dt);
 }
 
 /* ---- wrenches as six numbers ---------------------------------------------------------------- */
@@ -198,7 +199,10 @@ typedef struct work {
     gw_rendering_device device; /* as control knows it */
     gw_twist error, rate;       /* model less device */
     gw_wrench hand;
-    gw_wrench spring;  /* F_pc or F_vc on the device */
+    gw_spring6 k; /* K_pc, B_pc or K_vc, B_vc */
+    gw_twist stretch;
+    gw_wrench spring; /* F_pc or F_vc on the device */
+    gw_penalty_def penalties;
     gw_wrench penalty; /* u_add */
     gw_wrench damping; /* of the port's controller, on the device */
     gw_wrench slowing; /* and on the model */
@@ -216,20 +220,25 @@ static gw_wrench impedance(const gw_rendering *r, const work *w)
     return add(u, negative(w->hand));
 }
 
+static gw_penalty_def penalties_of(const gw_rendering *r, const gw_rendering_device *d)
+{
+    return (gw_penalty_def){.stiffness = r->def.penalty,
+                            .damping = r->def.penalty_damping,
+                            .mass = d->mass,
+                            .inertia = d->inertia,
+                            .by_mass = r->def.penalty_by_mass,
+                            .at_once = r->def.resisted.weighting == GW_WEIGHTS_ON_OFF};
+}
+
 /* u_add of eq. 18; on/off weights put energy in, which is booked. */
 static gw_wrench penalties(gw_rendering *r, const work *w, double *weights, double *booked)
 {
+    const gw_penalty_def *def = &w->penalties;
     if (r->def.kind != GW_RENDER_PENALTY)
         return nothing;
-    gw_penalty_def def = {.stiffness = r->def.penalty,
-                          .damping = r->def.penalty_damping,
-                          .mass = w->device.mass,
-                          .inertia = w->device.inertia,
-                          .by_mass = r->def.penalty_by_mass,
-                          .at_once = r->def.resisted.weighting == GW_WEIGHTS_ON_OFF};
     gw_wrench u =
-        gw_penalty_tick(&r->penalty, &def, &r->resisted, &w->error, &w->rate, w->dt, weights);
-    *booked = def.at_once || def.by_mass ? *weights : 0;
+        gw_penalty_tick(&r->penalty, def, &r->resisted, &w->error, &w->rate, w->dt, weights);
+    *booked = def->at_once || def->by_mass ? *weights : 0;
     return u;
 }
 
@@ -253,7 +262,7 @@ static gw_wrench steady_command(const gw_rendering *r, const work *w, gw_wrench 
     case GW_RENDER_COUPLING:
         break;
     }
-    *on_model = negative(w->spring);
+    *on_model = add(negative(w->spring), w->slowing);
     return add(add(w->spring, w->damping), drag(&w->device, &w->device.twist));
 }
 
@@ -264,35 +273,84 @@ static bool feeds_forward(const gw_rendering *r)
     return r->def.kind != GW_RENDER_COUPLING;
 }
 
+/* Books the last tick. What is owed the springs pay, by growing slack; what they gave they get back
+ * of what was lost. */
+static void settle(gw_rendering *r, work *w, double stored, double booked)
+{
+    gw_port *port = &r->port;
+    gw_port_observe(port, &w->device.pose, &w->model->pose, stored + r->penalty.tank, booked,
+                    delay_ticks(&w->device, w->dt));
+    if (!r->def.passivity)
+        return;
+    double owed = -gw_port_reserve(port, 0, w->dt);
+    if (owed > 0) {
+        double paid =
+            gw_penalty_pay(&r->penalty, &w->penalties, r->resisted.length, owed, &w->penalty);
+        paid += gw_easing_pay(&r->easing, &w->k, &w->stretch, owed - paid);
+        gw_port_charge(port, -paid);
+    } else {
+        gw_port_charge(port, gw_easing_recover(&r->easing, &w->k, &w->stretch, -0.5 * owed, w->dt));
+    }
+}
+
+/* The way of what starts so and is accelerated so: v dt + a dt^2/2. */
+static gw_twist way_of(const gw_twist *twist, gw_wrench a, double dt)
+{
+    return (gw_twist){gw_mul_add(gw_scale(dt, twist->v), 0.5 * dt * dt, a.f),
+                      gw_mul_add(gw_scale(dt, twist->w), 0.5 * dt * dt, a.t)};
+}
+
+/* What springs will store more where the model goes on by `way` against the device (J). */
+static double stored_ahead(const gw_rendering *r, const work *w, const gw_twist *way)
+{
+    gw_twist then = {gw_add(w->stretch.v, way->v), gw_add(w->stretch.w, way->w)};
+    double springs = gw_spring_energy(&w->k, &then) - gw_spring_energy(&w->k, &w->stretch);
+    if (r->def.kind != GW_RENDER_PENALTY)
+        return springs;
+    return springs - r->penalty.stored - r->penalty.tank +
+           gw_penalty_ahead(&r->penalty, &w->penalties, r->resisted.length, way, w->dt);
+}
+
+/* The coming tick under this command, without damping. */
+static gw_port_ahead look_ahead(const gw_rendering *r, const work *w, const gw_wrench *command,
+                                const gw_wrench *on_model)
+{
+    const gw_rendering_device *d = &w->device;
+    int delay = delay_ticks(d, w->dt);
+    gw_wrench springs = add(w->spring, w->penalty);
+    gw_wrench acts = add(delay ? r->sent[past(r, delay - 1)] : *command, w->hand);
+    acts = in_reach(d, add(acts, negative(drag(d, &d->twist))));
+    gw_wrench a = {gw_scale(1 / d->mass, acts.f), gw_scale(1 / d->inertia, acts.t)};
+    gw_wrench b = add(accelerate(w->model->inverse_inertia, *on_model),
+                      add(of_six(w->model->free), of_six(w->model->drift)));
+    gw_port_ahead ahead = {.device = way_of(&d->twist, a, w->dt),
+                           .model = way_of(&w->model->twist, b, w->dt),
+                           .on_device = gw_port_acting(&r->port, &springs, delay),
+                           .on_model = *on_model,
+                           .fed = feeds_forward(r) ? w->hand : nothing};
+    gw_twist apart = {gw_sub(ahead.model.v, ahead.device.v), gw_sub(ahead.model.w, ahead.device.w)};
+    ahead.springs = stored_ahead(r, w, &apart);
+    return ahead;
+}
+
 /* The device moves as the model would. */
 static bool matches(const gw_rendering *r)
 {
     return r->def.kind == GW_RENDER_IMPEDANCE || r->def.kind == GW_RENDER_PENALTY;
 }
 
-/* The most that a step of what moves so lightly bears (N s/m). */
-static double bearable(gw_mobility m, double arm, double dt)
+/* The damping that keeps the port from owing: device and model lose speed at one rate. */
+static void damp(gw_rendering *r, work *w, const gw_wrench *command, const gw_wrench *on_model)
 {
-    return 0.25 / (fmax(m.linear, m.angular * arm * arm) * dt);
-}
-
-/* Books the last tick; the damping that its excess asks for, of the device and, where the hand's
- * force is fed to it, of the model. */
-static void watch(gw_rendering *r, work *w, double stored, double booked)
-{
-    const gw_rendering_device *d = &w->device;
-    double arm = r->resisted.length;
-    gw_port_observe(&r->port, &d->pose, &w->model->pose, stored + r->penalty.tank, booked,
-                    delay_ticks(d, w->dt));
     if (!r->def.passivity)
         return;
-    double of_model = bearable(gw_mobility_of(w->model->inverse_inertia), arm, w->dt);
-    double of_device = bearable(mobility_of_device(d), arm, w->dt);
-    double due = gw_port_due(&r->port) * (feeds_forward(r) ? 0.5 : 1);
-    w->damping = gw_port_damping(due, &d->twist, arm,
-                                 matches(r) ? fmin(of_model, of_device) : of_device, w->dt);
-    if (feeds_forward(r))
-        w->slowing = gw_port_damping(due, &w->model->twist, arm, of_model, w->dt);
+    gw_mobility of_model = gw_mobility_of(w->model->inverse_inertia);
+    gw_mobility of_device = matches(r) ? of_model : mobility_of_device(&w->device);
+    gw_port_ahead ahead = look_ahead(r, w, command, on_model);
+    double rate = gw_port_rate(gw_port_to_be_lost(&r->port, &ahead, w->dt), of_device, of_model,
+                               &ahead, delay_ticks(&w->device, w->dt) > 0, w->dt);
+    w->damping = gw_port_damping(rate, of_device, &ahead.device, w->dt);
+    w->slowing = gw_port_damping(rate, of_model, &ahead.model, w->dt);
 }
 
 /* What is held until the next tick, for the next booking. */
@@ -366,24 +424,24 @@ static gw_wrench strike_of(const gw_rendering *r, const work *w)
     return (gw_wrench){gw_scale(w->dt, hit.f), gw_scale(w->dt, hit.t)};
 }
 
-/* Springs between device and model, coordination or coupling and penalties; what they store, and
- * what of it is booked. */
-static double pull(gw_rendering *r, work *w, const gw_wrench *strike, gw_rendering_out *out)
+/* Springs between device and model, coordination or coupling and penalties, and what they pay. */
+static void pull(gw_rendering *r, work *w, const gw_wrench *strike, gw_rendering_out *out)
 {
     const gw_rendered *model = w->model;
     gw_twist to_be = arriving(r, &w->device, strike, w->dt);
     w->error = gw_pose_sub(&model->pose, &w->device.pose);
     w->rate = (gw_twist){gw_sub(model->twist.v, to_be.v), gw_sub(model->twist.w, to_be.w)};
-    gw_spring6 k = r->def.kind == GW_RENDER_COUPLING ? coupling_of(r, model, &w->device, w->dt)
-                                                     : coordination_of(r, model, &w->device, w->dt);
+    w->k = r->def.kind == GW_RENDER_COUPLING ? coupling_of(r, model, &w->device, w->dt)
+                                             : coordination_of(r, model, &w->device, w->dt);
+    w->penalties = penalties_of(r, &w->device);
     double by_easing, by_weights = 0;
     if (r->switched)
         gw_easing_start(&r->easing, &w->error);
-    gw_twist stretch = gw_easing_tick(&r->easing, &k, &w->error, w->dt, &by_easing);
-    w->spring = gw_spring_wrench(&k, &stretch, &w->rate);
+    w->stretch = gw_easing_tick(&r->easing, &w->k, &w->error, w->dt, &by_easing);
     w->penalty = penalties(r, w, &out->weights, &by_weights);
-    out->stored = gw_spring_energy(&k, &stretch) + r->penalty.stored;
-    return by_easing + by_weights;
+    settle(r, w, gw_spring_energy(&w->k, &w->stretch) + r->penalty.stored, by_easing + by_weights);
+    w->spring = gw_spring_wrench(&w->k, &w->stretch, &w->rate);
+    out->stored = gw_spring_energy(&w->k, &w->stretch) + r->penalty.stored;
 }
 
 /* Within the device's limits; impulses have what the rest leaves of them. */
@@ -401,6 +459,15 @@ static void limit(gw_rendering *r, const work *w, const gw_wrench *strike, gw_re
     out->limited = cut || struck.limited;
 }
 
+/* The damping's part of the command, within the limits. */
+static void brake(gw_rendering *r, const work *w, gw_wrench damping, gw_rendering_out *out)
+{
+    r->steady = add(r->steady, damping);
+    out->command = add(out->command, damping);
+    out->limited = gw_limit3(&out->command.f, w->device.force_max) || out->limited;
+    out->limited = gw_limit3(&out->command.t, w->device.torque_max) || out->limited;
+}
+
 gw_rendering_out gw_rendering_tick(gw_rendering *r, const gw_rendered *model,
                                    const gw_rendering_device *device, double dt)
 {
@@ -410,14 +477,17 @@ gw_rendering_out gw_rendering_tick(gw_rendering *r, const gw_rendered *model,
     estimate(r, &w.device, dt);
     w.hand = out.hand = hand_of(r, &w.device);
     gw_wrench strike = strike_of(r, &w);
-    double booked = pull(r, &w, &strike, &out);
+    pull(r, &w, &strike, &out);
 
-    watch(r, &w, out.stored, booked);
     gw_wrench u = in_reach(&w.device, steady_command(r, &w, &out.on_model));
     r->steady = add(u, bumpless(r, &w.device, u, dt));
     limit(r, &w, &strike, &out);
+    damp(r, &w, &out.command, &out.on_model);
+    gw_wrench damped = in_reach(&w.device, steady_command(r, &w, &out.on_model));
+    brake(r, &w, add(damped, negative(u)), &out);
     out.damped = -dt * (power(&w.damping, &device->twist) + power(&w.slowing, &model->twist));
     hold(r, &w, &out.on_model);
+    gw_port_pass(&r->port, dt);
     keep(r, &out, &device->twist);
     return out;
 }

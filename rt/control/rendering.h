@@ -126,7 +126,7 @@ void gw_rendering_switch(gw_rendering *r, const gw_rendering_def *def);
 
 /* The device is let go, for whatever reason: from the next tick on control begins anew, with
  * springs that are slack at first. For every tick in which gw_rendering_tick() is not called. */
-void gw_rendering_let_go(gw_rendering *r);
+void gw_rendering_let_go(gw_rendering *r, double dt);
 
 /* One tick of control. */
 gw_rendering_out gw_rendering_tick(gw_rendering *r, const gw_rendered *model,

@@ -11,6 +11,7 @@
 #define EASE_TIME   0.1  /* s at least, and at most these speeds (m/s, rad/s) */
 #define EASE_SPEED  0.25
 #define EASE_SPIN   1.0
+#define SLACK_TIME  0.05 /* s */
 
 bool gw_spring_given(const gw_spring6 *k)
 {
@@ -60,12 +61,13 @@ gw_spring6 gw_coupling_bound(double device_mass, double device_inertia, double m
                         2 * inertia * omega};
 }
 
-/* ---- after a switch ------------------------------------------------------------------------- */
+/* ---- the springs' rest ------------------------------------------------------------------------
+ */
 
 void gw_easing_start(gw_easing *easing, const gw_twist *error)
 {
     double way = fmax(gw_norm(error->v) / EASE_SPEED, gw_norm(error->w) / EASE_SPIN);
-    *easing = (gw_easing){*error, 0, fmax(1.5 * way, EASE_TIME)};
+    *easing = (gw_easing){.rest = *error, .lasts = fmax(1.5 * way, EASE_TIME)};
 }
 
 /* How far it has come, 0 .. 1. */
@@ -74,12 +76,17 @@ static double eased(const gw_easing *easing)
     return easing->time < easing->lasts ? easing->time / easing->lasts : 1;
 }
 
-/* The error less what is left of the rest: 1 - 3 x^2 + 2 x^3 of it. */
+static gw_twist sum(const gw_twist *a, double k, const gw_twist *b)
+{
+    return (gw_twist){gw_mul_add(a->v, k, b->v), gw_mul_add(a->w, k, b->w)};
+}
+
+/* The error less slack and what is left of the rest: 1 - 3 x^2 + 2 x^3 of it. */
 static gw_twist stretched(const gw_easing *easing, double x, const gw_twist *error)
 {
     double left = 1 - x * x * (3 - 2 * x);
-    return (gw_twist){gw_mul_add(error->v, -left, easing->rest.v),
-                      gw_mul_add(error->w, -left, easing->rest.w)};
+    gw_twist taut = sum(error, -1, &easing->slack);
+    return sum(&taut, -left, &easing->rest);
 }
 
 /* Softer at the same damping ratio. */
@@ -95,7 +102,7 @@ gw_twist gw_easing_tick(gw_easing *easing, gw_spring6 *k, const gw_twist *error,
     double x = eased(easing);
     *booked = 0;
     if (!(x < 1))
-        return *error;
+        return sum(error, -1, &easing->slack);
     gw_twist stretch = stretched(easing, x, error);
     gw_spring6 soft = softened(k, x);
     double before = gw_spring_energy(&soft, &stretch);
@@ -105,4 +112,30 @@ gw_twist gw_easing_tick(gw_easing *easing, gw_spring6 *k, const gw_twist *error,
     *k = softened(k, x);
     *booked = gw_spring_energy(k, &stretch) - before;
     return stretch;
+}
+
+double gw_easing_pay(gw_easing *easing, const gw_spring6 *k, gw_twist *stretch, double energy)
+{
+    double before = gw_spring_energy(k, stretch);
+    if (!(energy > 0) || !(before > 0))
+        return 0;
+    double given = 1 - sqrt(fmax(1 - energy / before, 0));
+    easing->slack = sum(&easing->slack, given, stretch);
+    *stretch = sum(stretch, -given, stretch);
+    return before - gw_spring_energy(k, stretch);
+}
+
+double gw_easing_recover(gw_easing *easing, const gw_spring6 *k, gw_twist *stretch, double energy,
+                         double dt)
+{
+    double part = fmin(dt / SLACK_TIME, 1), before = gw_spring_energy(k, stretch);
+    gw_twist taut = sum(stretch, part, &easing->slack);
+    double cost = gw_spring_energy(k, &taut) - before;
+    if (cost > fmax(energy, 0)) { /* it grows with the square: a part of it costs less than that */
+        part *= fmax(energy, 0) / cost;
+        taut = sum(stretch, part, &easing->slack);
+    }
+    easing->slack = sum(&easing->slack, -part, &easing->slack);
+    *stretch = taut;
+    return gw_spring_energy(k, stretch) - before;
 }

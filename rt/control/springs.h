@@ -42,11 +42,12 @@ gw_spring6 gw_spring_borne(const gw_spring6 *k, gw_mobility a, gw_mobility b, do
 gw_spring6 gw_coupling_bound(double device_mass, double device_inertia, double model_mass,
                              double model_inertia, double dt, double delay);
 
-/* After a switch: the springs' rest goes from where the device is to the model, their stiffness
- * from none to what it is. */
+/* The springs' rest: after a switch it goes from where the device is to the model, while their
+ * stiffness goes from none to what it is; and it gives way where energy is owed. */
 typedef struct gw_easing {
     gw_twist rest;      /* model less device at the switch (m, rad) */
     double time, lasts; /* s */
+    gw_twist slack;     /* of the rest: what the spring gave away and has not got back */
 } gw_easing;
 
 void gw_easing_start(gw_easing *easing, const gw_twist *error);
@@ -54,5 +55,12 @@ void gw_easing_start(gw_easing *easing, const gw_twist *error);
 /* The spring's stretch in this tick, `k` softened. *booked: the energy that easing brings (J). */
 gw_twist gw_easing_tick(gw_easing *easing, gw_spring6 *k, const gw_twist *error, double dt,
                         double *booked);
+
+/* The spring, stretched so, grows slack by `energy`; returns what it had to give (J). */
+double gw_easing_pay(gw_easing *easing, const gw_spring6 *k, gw_twist *stretch, double energy);
+
+/* Slack dies out as quickly as `energy` and its time constant allow; returns what it took (J). */
+double gw_easing_recover(gw_easing *easing, const gw_spring6 *k, gw_twist *stretch, double energy,
+                         double dt);
 
 #endif

@@ -88,7 +88,7 @@ static void let_go(gw_hold *hold, const gw_tick *tick)
     hold->rendered = (gw_rendering_out){0};
     if (!tick->moving && tick->engaged && hold->sensed.valid && !hold->clutched)
         hold->rendered.command = brake(hold);
-    gw_rendering_let_go(&hold->rendering);
+    gw_rendering_let_go(&hold->rendering, tick->dt);
     hold->was_hit = hold->foreseen.known = false;
 }
 

@@ -448,13 +448,14 @@ test('what the limits of the device withhold is told, some times a second', asyn
     objects: [{ id: 'floor', geometry: { type: 'box', size: [4, 0.1, 1] }, pose: { p: [0, -0.6, 0] }, fixed: true }],
     mechanisms: [{ id: 'arm', links: [link(0), link(0.5)] }],
     devices: [{ id: 'hand', driver: 'sim-impedance', settings: { force_max: 1 } }] }));
+  const begin = performance.now();
   await expect(200, 'PUT', '/simulation', { state: 'running' });
   const told = async () => (await expect(200, 'GET', '/events')).json.filter((e) => e.kind === 'withheld');
-  const [first] = await until('the event', async () => { const e = await told(); return e.length && e; });
+  const [first] = await until('the event', async () => { const e = await told(); return e.length && e; }, 30000);
   assert.ok(first.withheld > 0 && first.message.includes('arm'), JSON.stringify(first));
-  assert.ok((await expect(200, 'GET', '/tool')).json.state.withheld >= first.withheld);
-  const { time } = await simulation();
-  assert.ok((await told()).length <= 3 + 3 * time, 'not every tick');
+  await until('all of it in the state', async () => (await expect(200, 'GET', '/tool')).json.state.withheld >= first.withheld);
+  const count = (await told()).length, seconds = (performance.now() - begin) / 1000; // the log is quiet by the clock
+  assert.ok(count <= 1 + 2 * seconds, `${count} events in ${seconds} s: not every tick`);
   await expect(200, 'PUT', '/simulation', { state: 'stopped' });
 });
 
