@@ -20,7 +20,7 @@ typedef enum gw_joint_kind { GW_JOINT_REVOLUTE, GW_JOINT_PRISMATIC } gw_joint_ki
 
 /* A motor at the joint: torque + stiffness (target - q) + damping (rate - v), at most `max` either
  * way, and what would speed the joint up fades out towards `speed`. All zero: none. Springs and
- * dampers, of motors and joints, are never stronger than an eighth of a step bears. */
+ * dampers, of motors and joints, are never stronger than a quarter of a step bears. */
 typedef struct gw_motor {
     double torque;            /* N m, N */
     double target, stiffness; /* rad, m; N m/rad, N/m */

@@ -15,8 +15,8 @@
 #define FADE_SHARE 0.1
 
 /* What an explicit formula bears in one piece: phase of a spring, decay of a damper. */
-#define MOST_PHASE 1.5
-#define MOST_DECAY 2
+#define MOST_PHASE 2.5
+#define MOST_DECAY 3
 
 /* fmin() would be a call, for the sake of what is not a number. */
 static double lesser(double a, double b)

@@ -47,11 +47,6 @@ void gw_chain_place(const gw_chain *chain, const double *q, gw_chain_joint *at)
     place(chain, q, true, at);
 }
 
-void gw_chain_frames(const gw_chain *chain, const double *q, gw_chain_joint *at)
-{
-    place(chain, q, false, at);
-}
-
 void gw_chain_twists(const gw_chain *chain, const double *v, gw_chain_joint *at)
 {
     gw_twist t = {{0, 0, 0}, {0, 0, 0}};
@@ -203,18 +198,23 @@ static double weight_energy(const gw_chain *chain)
 
 void gw_chain_configure(const gw_chain *chain, const double *q, const double *v, gw_chain_joint *at)
 {
-    if (chain->local) {
-        gw_chain_frames(chain, q, at);
-    } else {
-        gw_chain_place(chain, q, at);
+    place(chain, q, !chain->local, at);
+    if (!chain->local)
         gw_chain_factor(chain, at);
-    }
     gw_chain_twists(chain, v, at);
 }
 
 void gw_chain_refresh(gw_chain *chain)
 {
-    gw_chain_configure(chain, chain->q, chain->v, chain->joints);
+    gw_chain_move(chain);
+    if (!chain->local)
+        gw_chain_factor(chain, chain->joints);
+}
+
+void gw_chain_move(gw_chain *chain)
+{
+    place(chain, chain->q, !chain->local, chain->joints);
+    gw_chain_twists(chain, chain->v, chain->joints);
     chain->kinetic = gw_chain_kinetic(chain);
     chain->potential = weight_energy(chain) + gw_chain_joint_energy(chain);
 }

@@ -12,7 +12,7 @@
 
 #include "rt/model/chain.h"
 
-#define GW_CHAIN_FINEST 8 /* pieces of a step, at most */
+#define GW_CHAIN_FINEST 4 /* pieces of an exact step, at most */
 
 #define GW_CHAIN_INLINE static inline __attribute__((always_inline))
 
@@ -138,9 +138,8 @@ GW_CHAIN_INLINE gw_wrench gw_chain_need(double mass, gw_vec3 com, const gw_sym3 
 /* ---- passes over all links; `at` is an array of which the members of q and v are written --------
  */
 
-/* Frames, centres of mass and inertias at q; frames alone. */
+/* Frames, centres of mass and inertias at q. */
 void gw_chain_place(const gw_chain *chain, const double *q, gw_chain_joint *at);
-void gw_chain_frames(const gw_chain *chain, const double *q, gw_chain_joint *at);
 
 /* Twists at v. */
 void gw_chain_twists(const gw_chain *chain, const double *v, gw_chain_joint *at);
@@ -152,8 +151,10 @@ void gw_chain_factor(const gw_chain *chain, gw_chain_joint *at);
 void gw_chain_configure(const gw_chain *chain, const double *q, const double *v,
                         gw_chain_joint *at);
 
-/* All of q and v into the chain's own joints, and its energies. */
+/* q and v into the chain's own joints and its energies: all, or but for the articulated inertias.
+ */
 void gw_chain_refresh(gw_chain *chain);
+void gw_chain_move(gw_chain *chain);
 
 /* The wrenches that the links need so that no joint accelerates, for their weight and velocities.
  */
@@ -202,6 +203,13 @@ typedef struct gw_chain_books {
     double work, touched, motors, lost;
 } gw_chain_books;
 
+/* Cosines and sines of joints' angles. */
+typedef struct gw_chain_turns {
+    double c[GW_MAX_LINKS], s[GW_MAX_LINKS];
+} gw_chain_turns;
+
+void gw_chain_turn(int count, const double *q, gw_chain_turns *out);
+
 /* What flows at a stage. */
 typedef struct gw_chain_flow {
     gw_chain_books power;
@@ -209,9 +217,10 @@ typedef struct gw_chain_flow {
 } gw_chain_flow;
 
 /* Joints' accelerations at q and v, `t` seconds into the step, and what flows there: of a planar
- * chain, in chain_planar.c. */
-void gw_chain_planar_stage(const gw_chain *chain, const double *q, const double *v,
-                           const gw_forces *forces, double t, double *a, gw_chain_flow *flow);
+ * chain, in chain_planar.c. `start` has cosines and sines of the chain's own q. */
+void gw_chain_planar_stage(const gw_chain *chain, const gw_chain_turns *start, const double *q,
+                           const double *v, const gw_forces *forces, double t, double *a,
+                           gw_chain_flow *flow);
 bool gw_chain_is_planar(const gw_chain *chain);
 
 /* ---- of the local model (chain_local.c), for the exact ones of the same kind -------------------

@@ -24,17 +24,41 @@ typedef struct pin {
     double bx, by, inverse; /* b and 1 / I of the links from here on */
 } pin;
 
+void gw_chain_turn(int count, const double *q, gw_chain_turns *out)
+{
+    for (int i = 0; i < count; i++)
+        sincos(q[i], &out->s[i], &out->c[i]);
+}
+
+/* Where a small angle makes series of sine and cosine exact to rounding. */
+#define SMALL 0.05
+
+/* cos q, sin q from those of `from`, a stage's way before: a third of sincos()'s time. */
+GW_CHAIN_INLINE void turn_on(double q, double from, double *c, double *s)
+{
+    double d = q - from, d2 = d * d, c0 = *c, s0 = *s;
+    if (!(d2 < SMALL * SMALL)) {
+        sincos(q, s, c);
+        return;
+    }
+    double less = d2 * (-1. / 2 + d2 * (1. / 24 + d2 * (-1. / 720 + d2 * (1. / 40320))));
+    double sine = d + d * d2 * (-1. / 6 + d2 * (1. / 120 + d2 * (-1. / 5040 + d2 * (1. / 362880))));
+    *c = c0 + (c0 * less - s0 * sine);
+    *s = s0 + (s0 * less + c0 * sine);
+}
+
 /* Out from the base: where everything is, how it moves, and m (a - w^2 c) with
  * a = a_p - w_p^2 r. */
-static void place(const gw_chain *chain, const double *q, const double *v, pin *pins)
+static void place(const gw_chain *chain, const gw_chain_turns *start, const double *q,
+                  const double *v, pin *pins)
 {
     gw_vec3 g = gw_mat3_tmul(&chain->world_from_plane, chain->def->gravity);
     double ax = -g.x, ay = -g.y;
     pin p = {.c = 1};
     for (int i = 0; i < chain->def->count; i++) {
         const gw_chain_joint *j = &chain->joints[i];
-        double c, s, w2 = p.w * p.w, pc = p.c, ps = p.s;
-        sincos(q[i], &s, &c);
+        double c = start->c[i], s = start->s[i], w2 = p.w * p.w, pc = p.c, ps = p.s;
+        turn_on(q[i], chain->q[i], &c, &s);
         if (i > 0) {
             double c0 = j->parent_from_axes.m[0][0], s0 = j->parent_from_axes.m[1][0];
             p.rx = pc * j->offset.x - ps * j->offset.y;
@@ -165,12 +189,13 @@ static void touch(const gw_chain *chain, pin *pins, const gw_forces *forces, dou
     flow->on_held = gw_wrench_add(flow->on_held, on[gw_chain_held_link(chain->def)]);
 }
 
-void gw_chain_planar_stage(const gw_chain *chain, const double *q, const double *v,
-                           const gw_forces *forces, double t, double *a, gw_chain_flow *flow)
+void gw_chain_planar_stage(const gw_chain *chain, const gw_chain_turns *start, const double *q,
+                           const double *v, const gw_forces *forces, double t, double *a,
+                           gw_chain_flow *flow)
 {
     pin pins[GW_MAX_LINKS];
     *flow = (gw_chain_flow){0};
-    place(chain, q, v, pins);
+    place(chain, start, q, v, pins);
     gw_chain_joint_forces(chain, q, v, a, &flow->power.motors, &flow->power.lost);
     if (forces && forces->at)
         hold(chain, pins, forces, t, flow);

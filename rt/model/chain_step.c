@@ -1,6 +1,6 @@
 /*
- * A chain's step: the classic fourth-order formula with work and losses as further states, in one
- * piece, or in as many as the books of energy ask for. On the loop's thread, RT safe.
+ * A chain's step: an explicit formula with work and losses as further states, of as high an order
+ * and in as many pieces as the books of energy ask for. On the loop's thread, RT safe.
  */
 #include <string.h>
 
@@ -75,13 +75,20 @@ static void placed_stage(const gw_chain *chain, const gw_chain_joint *at, const 
         gw_chain_solve(chain, at, bias, a);
 }
 
+/* All joints turn about parallel axes, and no look takes the place of D. */
+static bool goes_by_plane(const gw_chain *chain)
+{
+    return chain->planar && !chain->local;
+}
+
 /* q'' of a stage, and what flows there; the first one's frames are the chain's own. */
-static void stage(const gw_chain *chain, bool first, const double *q, const double *v,
-                  const gw_forces *forces, double t, double *a, gw_chain_flow *flow)
+static void stage(const gw_chain *chain, const gw_chain_turns *start, bool first, const double *q,
+                  const double *v, const gw_forces *forces, double t, double *a,
+                  gw_chain_flow *flow)
 {
     gw_chain_joint at[GW_MAX_LINKS];
-    if (chain->planar && !chain->local) {
-        gw_chain_planar_stage(chain, q, v, forces, t, a, flow);
+    if (goes_by_plane(chain)) {
+        gw_chain_planar_stage(chain, start, q, v, forces, t, a, flow);
         return;
     }
     if (first) {
@@ -107,10 +114,16 @@ static void advance(const gw_chain *chain, const gw_tableau *rk, int i, double c
     }
 }
 
-/* Levels of fineness: 0 is one piece by a formula of fourth order, n > 0 are 2^(n-1) pieces by one
- * of sixth, which costs less than two of the other and leaves a thousandth of the error. Where a
- * stage is cheap nothing is coarser than level 1. */
+/* Levels of fineness: one piece by a formula of fourth order, of sixth, of eighth, then two and
+ * four of eighth. Each costs about half as much again as the one before, or twice, and leaves a
+ * thousandth of its error or less. Where a stage is cheap nothing is coarser than sixth order; a
+ * local model, whose stages are the cheapest, goes by halves down to eighths. */
 #define FINEST_LEVEL 4
+#define WHOLE        8 /* a step, in eighths */
+
+static const gw_tableau *const formulas[] = {&gw_fehlberg4, &gw_butcher6, &gw_cooper8, &gw_cooper8,
+                                             &gw_cooper8};
+static const int widths[] = {WHOLE, WHOLE, WHOLE, WHOLE / 2, WHOLE / GW_CHAIN_FINEST};
 
 static int coarsest(const gw_chain *chain)
 {
@@ -119,9 +132,13 @@ static int coarsest(const gw_chain *chain)
 
 static const gw_tableau *formula(const gw_chain *chain)
 {
-    if (chain->local)
-        return &gw_kutta4;
-    return chain->level > 0 ? &gw_butcher6 : &gw_fehlberg4;
+    return chain->local ? &gw_kutta4 : formulas[chain->level];
+}
+
+/* Of a piece, in eighths of a step. */
+static int width(const gw_chain *chain)
+{
+    return chain->local ? WHOLE >> (chain->level - 1) : widths[chain->level];
 }
 
 /* From the chain's state, h on, into q and v; lambda at the step's start, of a chain that is held.
@@ -131,10 +148,13 @@ static void integrate(const gw_chain *chain, const gw_forces *forces, double t, 
 {
     const gw_tableau *rk = formula(chain);
     double a[GW_RK_MAX_STAGES][GW_MAX_LINKS];
+    gw_chain_turns start;
+    if (goes_by_plane(chain))
+        gw_chain_turn(chain->def->count, chain->q, &start);
     for (int i = 0; i < rk->stages; i++) {
         gw_chain_flow flow;
         advance(chain, rk, i, rk->c[i], h, a, q, v);
-        stage(chain, i == 0, q, v, forces, t + rk->c[i] * h, a[i], &flow);
+        stage(chain, &start, i == 0, q, v, forces, t + rk->c[i] * h, a[i], &flow);
         book(sum, rk->b[i] * h, &flow.power);
         if (i == 0 && t == 0 && chain->def->held >= 0)
             *constraint = gw_chain_constraint(chain, a[0], &flow.on_held);
@@ -142,19 +162,26 @@ static void integrate(const gw_chain *chain, const gw_forces *forces, double t, 
     advance(chain, rk, rk->stages, 1, h, a, q, v);
 }
 
+/* Articulated inertias are left until somebody asks for them. */
 static void put(gw_chain *chain, const double *q, const double *v)
 {
     size_t bytes = (size_t)chain->def->count * sizeof *q;
     memcpy(chain->q, q, bytes);
     memcpy(chain->v, v, bytes);
-    gw_chain_refresh(chain);
+    gw_chain_move(chain);
+}
+
+/* For the next piece's first stage, or for those who ask after the step. */
+static void weigh(gw_chain *chain, int done)
+{
+    if (!chain->local && (!chain->planar || done >= WHOLE))
+        gw_chain_factor(chain, chain->joints);
 }
 
 /* ---- pieces --------------------------------------------------------------------------------- */
 
 /* A step starts as finely as the last one ended, and goes on more finely where the books do not
  * close. After fourth order has failed sixth stays for so many steps. */
-#define FINEST   GW_CHAIN_FINEST
 #define PATIENCE 32
 
 /* A piece's books may be out by this much of the energy of motion, and by rounding. */
@@ -174,7 +201,7 @@ static outcome judge(const gw_chain *chain, double kinetic, double potential,
     double out = fabs(kept - come);
     if (!(out <= scale))
         return TOO_COARSE;
-    return out <= scale / 64 ? VERY_FINE : FINE;
+    return out <= scale / 512 ? VERY_FINE : FINE;
 }
 
 /* The finest piece is kept whatever its books say, and they are closed: what was lost or kept more
@@ -237,14 +264,15 @@ static bool step_in_pieces(gw_chain *chain, const gw_forces *forces, double dt, 
     size_t bytes = (size_t)chain->def->count * sizeof *q;
     if (chain->level < coarsest(chain))
         chain->level = coarsest(chain);
-    for (int done = 0; done < FINEST;) { /* in eighths of the step */
-        int wide = chain->level > 1 ? FINEST >> (chain->level - 1) : FINEST;
+    for (int done = 0; done < WHOLE;) {
+        int wide = width(chain);
         gw_chain_books before = *sum;
         memcpy(q, chain->q, bytes);
         memcpy(v, chain->v, bytes);
-        last = piece(chain, forces, dt * done / FINEST, dt * wide / FINEST, sum, constraint);
+        last = piece(chain, forces, dt * done / WHOLE, dt * wide / WHOLE, sum, constraint);
         if (last == TOO_COARSE && chain->level < FINEST_LEVEL) {
             put(chain, q, v);
+            weigh(chain, done);
             *sum = before;
             refine(chain);
             continue;
@@ -253,6 +281,7 @@ static bool step_in_pieces(gw_chain *chain, const gw_forces *forces, double dt, 
         if (!finite_state(chain, sum))
             return false;
         done += wide;
+        weigh(chain, done);
     }
     coarsen(chain, last);
     return true;
@@ -267,6 +296,7 @@ void gw_chain_step(gw_model *model, const gw_forces *forces, double dt, gw_step 
     memcpy(q, chain->q, sizeof q);
     if (!step_in_pieces(chain, forces, dt, &sum, &constraint)) {
         put(chain, q, rest);
+        weigh(chain, WHOLE);
         chain->level = coarsest(chain);
         *step = (gw_step){.finite = false};
         return;

@@ -4,12 +4,14 @@
  * Where a weightless body turns about one axis at most and slides along something flat or round,
  * the fourth-order formula of Fehlberg's pair (1969), five stages, keeps the energy of a minute at
  * 15 rad/s and 1 kHz within 1e-8. Tumbling and swinging bodies need more: Butcher's sixth-order
- * formula (1964) with seven stages costs 40 % more and leaves a thousandth of the error.
+ * formula (1964) with seven stages costs 40 % more and leaves a thousandth of the error. Where a
+ * chain whips, Cooper and Verner's eighth-order formula (1972) with eleven stages replaces two to
+ * four pieces of that; it is also stable as far out (3 on the imaginary axis, 3.7 on the real one).
  */
 #ifndef GW_MODEL_RUNGEKUTTA_H
 #define GW_MODEL_RUNGEKUTTA_H
 
-#define GW_RK_MAX_STAGES 7
+#define GW_RK_MAX_STAGES 11
 
 typedef struct gw_tableau {
     int stages;
@@ -68,5 +70,50 @@ static const gw_tableau gw_butcher6 = {
            {-3. / 22, -3. / 22, 9. / 22, 12. / 11, -8. / 11},
            {11. / 120, 0, 9. / 40, 9. / 20, -2. / 15, -2. / 15}},
 };
+
+/* R: the root of 21. */
+#define R 4.58257569495584000659
+
+static const gw_tableau gw_cooper8 = {
+    .stages = 11,
+    .c = {0, 1. / 2, 1. / 2, (7 + R) / 14, (7 + R) / 14, 1. / 2, (7 - R) / 14, (7 - R) / 14, 1. / 2,
+          (7 + R) / 14, 1},
+    .b = {1. / 20, 0, 0, 0, 0, 0, 0, 49. / 180, 16. / 45, 49. / 180, 1. / 20},
+    .a = {{0},
+          {1. / 2},
+          {1. / 4, 1. / 4},
+          {1. / 7, (-7 - 3 * R) / 98, (21 + 5 * R) / 49},
+          {(11 + R) / 84, 0, (18 + 4 * R) / 63, (21 - R) / 252},
+          {(5 + R) / 48, 0, (9 + R) / 36, (-231 + 14 * R) / 360, (63 - 7 * R) / 80},
+          {(10 - R) / 42, 0, (-432 + 92 * R) / 315, (633 - 145 * R) / 90, (-504 + 115 * R) / 70,
+           (63 - 13 * R) / 35},
+          {1. / 14, 0, 0, 0, (14 - 3 * R) / 126, (13 - 3 * R) / 63, 1. / 9},
+          {1. / 32, 0, 0, 0, (91 - 21 * R) / 576, 11. / 72, (-385 - 75 * R) / 1152,
+           (63 + 13 * R) / 128},
+          {1. / 14, 0, 0, 0, 1. / 9, (-733 - 147 * R) / 2205, (515 + 111 * R) / 504,
+           (-51 - 11 * R) / 56, (132 + 28 * R) / 245},
+          {0, 0, 0, 0, (-42 + 7 * R) / 18, (-18 + 28 * R) / 45, (-273 - 53 * R) / 72,
+           (301 + 53 * R) / 72, (28 - 28 * R) / 45, (49 - 7 * R) / 18},
+          {1. / 20, 0, 0, 0, 0, 0, 0, 49. / 180, 16. / 45, 49. / 180, 1. / 20}},
+    .aa = {{0},
+           {0},
+           {1. / 8},
+           {(7 + R) / 98, (21 + 5 * R) / 196},
+           {(49 + 9 * R) / 588, (10 + 2 * R) / 147, (4 + R) / 147},
+           {(5 + R) / 96, (7 + 2 * R) / 84, (-7 - 2 * R) / 84, (7 - R) / 96},
+           {(91 - 17 * R) / 588, (28 - 4 * R) / 147, (-21 - R) / 294, (-922 + 199 * R) / 420,
+            (42 - 9 * R) / 20},
+           {(7 - R) / 196, 0, (-63 + 13 * R) / 490, (87 - 20 * R) / 140, (-693 + 160 * R) / 1260,
+            (63 - 13 * R) / 315},
+           {1. / 64, 0, (21 - R) / 224, (-147 + 53 * R) / 640, (819 - 271 * R) / 2880,
+            (-21 + R) / 224, (63 + 13 * R) / 1152},
+           {(7 + R) / 196, 0, (-69 - 11 * R) / 490, (-27 - 19 * R) / 280, (27 + 19 * R) / 280,
+            (468 + 82 * R) / 2205, (-3087 - 671 * R) / 7056, (399 + 87 * R) / 784},
+           {0, 0, (84 + R) / 105, (-147 + 67 * R) / 120, (511 - 211 * R) / 360, (-11 - R) / 9,
+            (301 + 65 * R) / 144, (-273 - 61 * R) / 144, (168 + 32 * R) / 315},
+           {1. / 20, 0, 0, 0, 0, 0, 0, (49 + 7 * R) / 360, 8. / 45, (49 - 7 * R) / 360}},
+};
+
+#undef R
 
 #endif
