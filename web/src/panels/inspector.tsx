@@ -103,9 +103,10 @@ function ObjectPanel({ o }: { o: SceneObject }): JSX.Element {
         <button type="button" class="tool" title="Delete (Delete)" aria-label={`Delete ${o.id}`} onClick={() => void actions.deleteObject(o.id)}><Icon name="trash" /></button>
       </div>
       <div class="badges">
-        {o.fixed ? <Badge icon="off" word="fixed" tone="off" /> : o.free ? <Badge icon="free" word="moves freely" tone="free" /> : state && <Badge {...state} />}
+        {o.fixed ? <Badge icon="off" word="fixed" tone="off" /> : o.free && now === 'free' ? <Badge icon="free" word="moves freely" tone="free" /> : state && <Badge {...state} />}
+        {!o.fixed && o.free && now !== 'free' && <Badge icon="free" word="moves along its freedoms" tone="free" />}
         <label class="check"><input type="checkbox" checked={o.fixed ?? false} onChange={(e) => void actions.patchObject(o.id, { fixed: e.currentTarget.checked })} />fixed</label>
-        {!o.fixed && <label class="check" title="By its weight and by what hits it; nobody holds it"><input type="checkbox" checked={o.free ?? false} onChange={(e) => void actions.patchObject(o.id, { free: e.currentTarget.checked })} />moves freely</label>}
+        {!o.fixed && <label class="check" title="By its weight and by what hits it, along what constraints to fixed objects leave; nobody holds it"><input type="checkbox" checked={o.free ?? false} onChange={(e) => void actions.patchObject(o.id, { free: e.currentTarget.checked })} />moves freely</label>}
       </div>
       <Follows standing={standing} />
       <h3>Size</h3>

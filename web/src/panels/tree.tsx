@@ -41,15 +41,16 @@ function ObjectLabel({ id }: { id: string }): JSX.Element {
   const standing = store.standings.value.get(id);
   const now = store.stateOf(id);
   const state = now ? stateWords[now] : undefined;
-  const word = object.fixed ? 'fixed' : object.free ? 'moves freely' : (state?.word ?? 'mobile');
+  const loose = object.free && now === 'free'; // nothing guides it
+  const word = object.fixed ? 'fixed' : loose ? 'moves freely' : (object.free ? 'moves freely along its freedoms, ' : '') + (state?.word ?? 'mobile');
   return (
     <>
       <Icon name={object.geometry.type} />
       <span class={`tree-name ${object.fixed ? 'is-fixed' : 'is-mobile'}`}>{id}</span>
       {store.toolIndex(id) >= 0 && <Icon name="hand" title="held by the device" />}
       <span class={`tree-note tone-${object.fixed ? 'off' : (state?.tone ?? 'off')}`} title={[geometryWords[object.geometry.type], word, followWords(standing)].filter(Boolean).join(', ')}>
-        {object.fixed ? 'fixed' : object.free ? 'free body' : standing ? `${standing.dof} dof` : 'mobile'}
-        {state && !object.fixed && !object.free && <Icon name={state.icon} title={state.word} />}
+        {object.fixed ? 'fixed' : loose ? 'free body' : standing ? `${object.free ? 'free, ' : ''}${standing.dof} dof` : 'mobile'}
+        {state && !object.fixed && !loose && <Icon name={state.icon} title={state.word} />}
       </span>
     </>
   );

@@ -1,0 +1,115 @@
+// Free objects that constraints to fixed ones guide: made, edited and moved while they run, over REST.
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { client, start, stream, until } from './server.mjs';
+
+let server, expect, live;
+before(async () => {
+  server = await start();
+  ({ expect } = await client(server));
+  live = stream(server);
+  await live.opened;
+});
+after(async () => {
+  await live?.close();
+  await server?.stop();
+});
+
+const box = (id, p, more = {}) => ({ id, geometry: { type: 'box', size: [0.1, 0.1, 0.1] }, pose: { p, q: [1, 0, 0, 0] }, ...more });
+const line = (point) => ({ line: { point, direction: [0, 0, 1] } });
+const scene = {
+  format: 'guideway-scene/1', name: 'loose things', gravity: [0, -9.81, 0],
+  objects: [box('wall', [0, 0, 0], { fixed: true }), box('door', [0.1, 0, 0.1], { free: true, body: { mass: 1 } })],
+  features: [{ id: 'wall/pin', ...line([0, 0, 0]) }, { id: 'door/pin', ...line([-0.1, 0, 0]) }],
+  constraints: [],
+};
+const hinge = { id: 'hinge', type: 'coincident', a: 'door/pin', b: 'wall/pin', sense: 'same' };
+const level = { id: 'level', type: 'coincident', a: 'door/-z', b: 'wall/+z', sense: 'opposite' };
+const run = (state) => expect(200, 'PUT', '/simulation', { state });
+const now = async () => (await expect(200, 'GET', '/simulation')).json;
+const near = (a, b, tolerance) => assert.ok(Math.abs(a - b) <= tolerance, `${a} is not ${b}`);
+const events = async (kind) => (await expect(200, 'GET', '/events')).json.filter((e) => e.kind === kind);
+// where clients see an object, once there is a frame that is newer
+async function place(id) {
+  const from = live.frames.length, index = (await expect(200, 'GET', '/objects')).json.filter((o) => !o.fixed).findIndex((o) => o.id === id);
+  await until('a newer frame', () => live.frames.length > from + 2);
+  return live.frames.at(-1).poses[index].p;
+}
+
+test('a falling box becomes a door while it runs, swings, and keeps to its hinge', async () => {
+  await expect(200, 'PUT', '/scene', scene);
+  await run('running');
+  await until('it falls', async () => (await place('door'))[1] < -0.01);
+  await expect(201, 'POST', '/constraints', hinge);
+  await expect(201, 'POST', '/constraints', level);
+  const solution = (await expect(200, 'GET', '/solutions/door')).json;
+  assert.equal(solution.dof, 1);
+  assert.match(solution.words, /^1 freedom: turns about/);
+  assert.equal(solution.state, 'under');
+  const [body] = await until('it swings on its hinge', async () => { const b = (await now()).bodies; return b.length && Math.abs(b[0].twist.w[2]) > 1 && b; });
+  assert.equal(body.object, 'door');
+  near(body.twist.v[2], 0, 1e-12);
+  assert.ok(Math.hypot(...body.constraint.force) > 1, 'its hinge carries it');
+  for (let i = 0; i < 20; i++) near(Math.hypot(...(await place('door')).slice(0, 2)), 0.1, 1e-6);
+});
+
+test('what is redundant or contradicts is told, a constraint that is switched off lets it fall', async () => {
+  await expect(201, 'POST', '/constraints', { id: 'again', type: 'parallel', a: 'door/pin', b: 'wall/pin' });
+  assert.deepEqual((await expect(200, 'GET', '/solutions/door')).json.redundant.map((r) => r.id), ['again']);
+  await expect(204, 'DELETE', '/constraints/again');
+  const clash = (await expect(422, 'POST', '/constraints', { id: 'clash', type: 'distance', a: 'door/-z', b: 'wall/+z', value: 0.1, sense: 'opposite' })).json;
+  assert.equal(clash.status, 'incompatible');
+  assert.equal(clash.object, 'door');
+  assert.equal((await expect(200, 'GET', '/solutions/door')).json.dof, 1);
+  await expect(200, 'PATCH', '/constraints/hinge', { enabled: false });
+  await until('it leaves its hinge', async () => { const [x, y] = await place('door'); return Math.hypot(x, y) > 0.2; });
+  near((await place('door'))[2], 0.1, 1e-6); // still level
+});
+
+test('it goes along with geometry that moves, and where an edit says', async () => {
+  await run('stopped');
+  await run('running');
+  await expect(200, 'PATCH', '/constraints/hinge', { enabled: true });
+  await expect(200, 'PATCH', '/features/wall/pin', line([0.05, 0, 0]));
+  await until('its pin has moved', async () => { const [x, y] = await place('door'); return Math.abs(Math.hypot(x - 0.05, y) - 0.1) < 1e-6; });
+  assert.equal((await events('left-behind')).length, 0);
+  await expect(200, 'PATCH', '/objects/door', { pose: { p: [0.15, 0.01, 0.1] }, body: { damping: { angular: 0.2 } } });
+  await until('it hangs still', async () => { const [x, y] = await place('door'); return Math.abs(x - 0.05) < 1e-3 && y < -0.09; });
+});
+
+test('a free object takes another of its branches', async () => {
+  await expect(200, 'PUT', '/scene', {
+    ...scene, gravity: [0, 0, 0],
+    features: [{ id: 'wall/near', point: [0, 0, 0] }, { id: 'wall/far', point: [0.3, 0, 0] }, { id: 'door/mark', point: [0, 0, 0] }],
+    constraints: [
+      { id: 'line', type: 'coincident', a: 'door/mark', b: 'wall/axis-y' },
+      { id: 'apart', type: 'distance', a: 'door/mark', b: 'wall/near', value: 0.2 }],
+  });
+  await run('running');
+  const { branches, branch } = (await expect(200, 'GET', '/solutions/door')).json;
+  assert.equal(branches.length, 2);
+  const before = await place('door'), other = branches.find((b) => b.id !== branch);
+  await expect(200, 'PATCH', '/solutions/door', { branch: other.id });
+  await until('the other side', async () => Math.abs((await place('door'))[1] + before[1]) < 1e-6);
+});
+
+test('what would be a loop is refused, and says what would be right', async () => {
+  const refuse = async (change, pointer, words) => {
+    const wrong = { ...structuredClone(scene), constraints: [hinge, level] };
+    change(wrong);
+    const { json } = await expect(400, 'PUT', '/scene', wrong);
+    assert.equal(json.errors[0].pointer, pointer);
+    assert.match(json.errors[0].detail, words);
+  };
+  const wing = (s, more) => s.objects.push(box('wing', [0.3, 0, 0.1], more)) && s.constraints.push({ id: 'c', type: 'coincident', a: 'door/+x', b: 'wing/-x' });
+  await refuse((s) => wing(s, { free: true }), '/constraints/2/b', /both free: a free object is joined to fixed ones only/);
+  await refuse((s) => wing(s, {}), '/constraints/2/b', /make the first fixed, or the second not free/);
+  await refuse((s) => {
+    wing(s, {});
+    Object.assign(s, { tool: { object: 'wing', device: 'sim' }, devices: [{ id: 'sim', driver: 'sim' }] });
+  }, '/constraints/2/b', /without "free" it follows the hand/);
+  await expect(200, 'PUT', '/scene', { ...scene, constraints: [hinge, level] });
+  await expect(201, 'POST', '/objects', box('wing', [0.3, 0, 0.1], { free: true }));
+  const { json } = await expect(400, 'POST', '/constraints', { id: 'c', type: 'coincident', a: 'wing/-x', b: 'door/+x' });
+  assert.equal(json.errors[0].pointer, '/b');
+});
