@@ -159,13 +159,12 @@ suite('freedoms', () => {
     assert.match(await person.text('.follows'), /solved together with rocker: they stand while the rest does/);
     assert.match(await page.locator('[data-key="coupler"] .tree-note').getAttribute('title'), /follows crank and rocker/);
   });
-});
 
-test('what a free object may still do is told as of any other', async () => {
-  await appliance.open('door-and-drawer');
-  await arrive();
-  assert.match(await page.locator('[data-key="door"]').innerText(), /free, 1 dof/);
-  await page.click('[data-key="drawer"]');
-  await until(async () => /1 freedom: slides along/.test(await page.locator('.right').innerText()), 'its freedom in words');
-  assert.match(await page.locator('.badges').first().innerText(), /moves along its freedoms/);
+  test('what a free object may still do is told as of any other', async () => {
+    await visit('door-and-drawer');
+    assert.match(await page.locator('[data-key="door"]').innerText(), /free, 1 dof/);
+    await page.click('[data-key="drawer"]');
+    await until(async () => /1 freedom: slides along/.test(await page.locator('.right').innerText()), 'its freedom in words');
+    assert.match(await page.locator('.badges').first().innerText(), /moves along its freedoms/);
+  });
 });
