@@ -6,8 +6,6 @@
 
 #include "rt/contact/world_private.h"
 
-#define SAME 0.01 /* contacts of two bodies so near one another may be the same (m) */
-
 /* ---- couples -------------------------------------------------------------------------------- */
 
 static bool is_of(const gw_couple *p, const gw_near *near)
@@ -108,10 +106,12 @@ static void take(gw_world *w, int couple, const gw_near *near)
     gw_touch *c = gw_couple_touch(w, &w->couples[couple], near);
     if (c)
         c->near = *near;
-    else if ((c = gw_couple_add(w, couple, near)))
-        c->fresh = true;
-    if (c)
-        c->kept = true;
+    else
+        c = gw_couple_add(w, couple, near);
+    if (!c)
+        return;
+    c->kept = true;
+    c->fresh = !c->continuous;
 }
 
 /* A contact known by another key, whose bodies and place are the same: features of a body take
@@ -119,7 +119,7 @@ static void take(gw_world *w, int couple, const gw_near *near)
 static gw_touch *inherited(gw_world *w, const gw_near *near)
 {
     gw_touch *best = NULL;
-    double least = SAME;
+    double least = GW_WORLD_SAME;
     for (int i = 0; i < w->touch_count; i++) {
         gw_touch *c = &w->touches[i];
         if (c->kept || !c->continuous || c->near.a != near->a || c->near.b != near->b)

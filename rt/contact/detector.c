@@ -373,10 +373,12 @@ int gw_detect_again(const void *detector, const gw_again *again, gw_near near[GW
     gw_convex b = gw_solid_there(&d->pieces[p.b], &p.in_b);
     gw_clearance clearance;
     gw_touching pairs[GW_TOUCHING];
-    *gap = again->reach;
-    if (!gw_find_clearance(&a, &b, again->reach, &clearance))
+    /* exactly, however far: so long it need not be asked again */
+    if (!gw_find_clearance(&a, &b, INFINITY, &clearance))
         return 0;
     *gap = clearance.gap;
+    if (clearance.gap > again->reach)
+        return 0;
     int found = gw_touching_of(&a, &b, &clearance, again->reach, again->slide, pairs), count = 0;
     for (int i = 0; i < found; i++)
         if (!between_own_pieces(d, &p, &pairs[i]))

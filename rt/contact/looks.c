@@ -14,12 +14,13 @@
 #define STALE  2e-5 /* moved by less, features that were found are as good (m) */
 #define MARGIN 1e-3 /* found beyond what may be reached in a step (m) */
 #define AHEAD  2.0  /* steps for which a look serves */
+#define HELD   1e-4 /* deeper than what holds by less: that holds it as well (m) */
 #define GHOST  1e-7 /* pieces so far apart do not touch, whatever a pair of points says (m) */
 
-/* Looks that a step bears: a step of 1 ms some 40, of 125 us some 12. */
+/* Looks that a step bears: a step of 1 ms some 50, of 125 us some 16. */
 static int affordable(double dt)
 {
-    double looks = 8 + 32e3 * dt;
+    double looks = 12 + 40e3 * dt;
     return looks < GW_WORLD_LOOKS ? (int)looks : GW_WORLD_LOOKS;
 }
 
@@ -91,14 +92,17 @@ static bool look(gw_world *w, gw_couple *p)
     return true;
 }
 
+/* Those of which nothing is followed come first. */
 void gw_looks_open(gw_world *w)
 {
     w->looks_left = affordable(w->dt);
-    for (int i = 0; i < w->couple_count; i++) {
-        gw_couple *p = &w->couples[((unsigned)i + w->turn) % (unsigned)w->couple_count];
-        if (due(w, p, coming(w, p)) && !look(w, p))
-            return;
-    }
+    for (int pass = 0; pass < 2; pass++)
+        for (int i = 0; i < w->couple_count; i++) {
+            gw_couple *p = &w->couples[((unsigned)i + w->turn) % (unsigned)w->couple_count];
+            bool followed = p->first >= 0;
+            if (followed == (pass == 1) && due(w, p, coming(w, p)) && !look(w, p))
+                return;
+        }
 }
 
 /* ---- as a trial ends ------------------------------------------------------------------------ */
@@ -115,6 +119,21 @@ static void follow(gw_world *w, gw_touch *c)
     gw_touch_look(w, c);
 }
 
+/* Whether a contact holds there: an edge that takes turns with a face is no contact more, and what
+ * holds is taken over as the step begins. */
+static bool held_there(const gw_world *w, const gw_couple *p, const gw_near *near)
+{
+    gw_gap gap = gw_gap_at(near, &w->places[p->a].pose, &w->places[p->b].pose);
+    for (int i = p->first; i >= 0; i = w->touches[i].sibling) {
+        const gw_touch *c = &w->touches[i];
+        if (c->continuous && gap.gap > c->now.gap - HELD &&
+            gw_dot(gap.normal, c->now.normal) > 0.9 &&
+            gw_distance(gap.at_a, c->now.at_a) < GW_WORLD_SAME)
+            return true;
+    }
+    return false;
+}
+
 /* True where it is closed and was not known to be. */
 static bool follow_found(gw_world *w, gw_couple *p, const gw_near *near)
 {
@@ -123,6 +142,8 @@ static bool follow_found(gw_world *w, gw_couple *p, const gw_near *near)
         c->fresh = true;
         return false;
     }
+    if (held_there(w, p, near))
+        return false;
     bool closed = c && !c->aside && c->now.gap < -GW_WORLD_MET;
     if (c)
         c->near = *near;

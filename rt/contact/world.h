@@ -103,7 +103,7 @@ typedef struct gw_looker {
     const void *context;
     /* About a piece, in its body's frame; false: it is not looked at in a step. */
     bool (*ball)(const void *context, int piece, gw_vec3 *centre, double *radius);
-    /* Pairs of points of two pieces; *gap: how far apart these are, the reach where it is more. */
+    /* Pairs of points of two pieces; *gap: how far apart these are. */
     int (*again)(const void *context, const gw_again *again, gw_near near[GW_TOUCHING],
                  double *gap);
 } gw_looker;

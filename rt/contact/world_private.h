@@ -13,7 +13,8 @@
 #include "rt/contact/impulse.h"
 #include "rt/contact/world.h"
 
-#define GW_WORLD_MET 1e-9 /* gap at which a pair has met (m) */
+#define GW_WORLD_MET  1e-9 /* gap at which a pair has met (m) */
+#define GW_WORLD_SAME 0.01 /* contacts of two bodies so near one another may be the same (m) */
 #define GW_WORLD_FREEDOMS                                                                          \
     (GW_MAX_JOINTS + 6 * (GW_MAX_TOOLS + GW_MAX_FREE)) /* of all movers of a scene */
 

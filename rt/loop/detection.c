@@ -8,6 +8,8 @@
 
 #include "rt/base/mailbox.h"
 
+#define DRIVEN 20.0 /* bodies gain speed against one another by so much, or less (m/s^2) */
+
 /* What a mailbox carries: a count, then so many entries. */
 typedef struct told_bodies {
     int count;
@@ -23,7 +25,7 @@ struct gw_detection {
     gw_detector *detector; /* NULL: nothing touches */
     gw_locals *locals;     /* NULL: none */
     int body_count, moving;
-    double period, margin;
+    double period, tick, margin;
     gw_pose *poses; /* of all bodies, as the detector last saw them */
     gw_twist *twists;
     gw_mailbox bodies, found;
@@ -59,6 +61,7 @@ gw_detection *gw_detection_create(const gw_detection_def *def, gw_error *error)
     d->body_count = def->detector.body_count;
     d->moving = def->moving;
     d->period = def->period;
+    d->tick = def->tick;
     d->margin = def->margin;
     d->locals = def->locals;
     if (!take_memory(d)) {
@@ -107,7 +110,8 @@ double gw_detection_period(const gw_detection *d)
     return d->period;
 }
 
-/* What is found now serves until the look after the next is done: two periods. */
+/* What is found now serves until the look after the next is done, two periods; and it is of the
+ * tick before, and taken up as the next one begins. Meanwhile hands and gravity drive bodies. */
 static void find_near(gw_detection *d)
 {
     gw_mailbox_read(&d->bodies, d->seen);
@@ -116,8 +120,10 @@ static void find_near(gw_detection *d)
         d->poses[b->body] = b->pose;
         d->twists[b->body] = b->twist;
     }
-    d->finding.count = gw_detect(d->detector, d->poses, d->twists, 2 * d->period, d->margin,
-                                 d->finding.near, GW_MAX_NEAR, &d->finding.lost);
+    double horizon = 2 * (d->period + d->tick),
+           margin = d->margin + 0.5 * DRIVEN * horizon * horizon;
+    d->finding.count = gw_detect(d->detector, d->poses, d->twists, horizon, margin, d->finding.near,
+                                 GW_MAX_NEAR, &d->finding.lost);
     gw_mailbox_write_head(&d->found, &d->finding,
                           offsetof(found_near, near) +
                               (size_t)d->finding.count * sizeof d->finding.near[0]);

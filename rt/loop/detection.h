@@ -26,6 +26,7 @@ typedef struct gw_detection_def {
     const gw_twist *twists;   /* of their frames then; copied; NULL: all at rest */
     int moving;               /* bodies that gw_detection_tell() may name at once, at most */
     double period;            /* between two looks (s) */
+    double tick;              /* of the loop (s) */
     double margin;            /* found beyond what may be reached (m) */
 } gw_detection_def;
 

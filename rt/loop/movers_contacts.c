@@ -256,6 +256,7 @@ static bool make_detection(gw_movers *m, const gw_movers_def *def, const gw_worl
                                     m->first_chain + m->free_count,
                           .locals = m->locals,
                           .period = gw_movers_period(def),
+                          .tick = 1.0 / def->rate,
                           .margin = MARGIN};
     m->detection = gw_detection_create(&d, error);
     if (!m->detection)

@@ -1,0 +1,202 @@
+/*
+ * What is thrown about, spins and is pressed at every rate of the loop, seen by a detector that is
+ * slow and late: how deep it goes, by a detector of its own; edges that are just passed by;
+ * contacts that a new world takes over.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "tests/unit/thrown.h"
+
+/* ---- thrown about --------------------------------------------------------------------------- */
+
+typedef struct outcome {
+    double deep, typical, rise; /* m: most, and what 99 of 100 ticks stay below; J */
+} outcome;
+
+static int deeper(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static outcome play(int kind, double rate, double look, double seconds)
+{
+    static thrown t;
+    static double deep[8192];
+    outcome o = {0};
+    int ticks = (int)(seconds * rate);
+    thrown_open(&t, kind, 1 / rate, 1 / look);
+    for (int k = 0; k < ticks; k++) {
+        thrown_push(&t);
+        thrown_tick(&t);
+        deep[k] = fmax(0, -thrown_gap(&t));
+    }
+    qsort(deep, (size_t)ticks, sizeof *deep, deeper);
+    o = (outcome){deep[ticks - 1], deep[ticks * 99 / 100], t.a.worst};
+    print_message("%s at %.0f Hz, looked at %.0f times a second: %.2f mm deep at most, 99 %% below "
+                  "%.2f mm; a step adds %.1e J at most\n",
+                  kind == THROWN_KINDS ? "all" : gw_shape_kind_name(t.shapes[0].kind), rate, look,
+                  1e3 * o.deep, 1e3 * o.typical, o.rise);
+    for (int m = 0; m < t.count; m++) {
+        gw_vec3 x = gw_pose_point(&t.a.body[m].pose, t.mass[m].com);
+        assert_true(fmax(fabs(x.x), fmax(fabs(x.y), fabs(x.z))) < t.half + o.deep);
+    }
+    assert_true(o.rise <= 1e-9);
+    thrown_close(&t);
+    return o;
+}
+
+/* Depth grows as the square of the step: a spring bears K dt^2 = 0.1 m. */
+static void what_is_thrown_about_stays_outside_at_every_rate(void **state)
+{
+    (void)state;
+    for (int kind = 0; kind <= THROWN_KINDS; kind++) {
+        outcome slow = play(kind, 250, 200, 4), usual = play(kind, 1000, 200, 4);
+        assert_true(slow.deep < 0.02);
+        assert_true(usual.deep < 8e-3);
+        assert_true(slow.deep < 16 * usual.deep);
+        assert_true(play(kind, 4000, 200, 2).deep < 3e-3);
+    }
+}
+
+static void a_slow_detector_is_made_up_for(void **state)
+{
+    (void)state;
+    for (int kind = 0; kind <= THROWN_KINDS; kind++)
+        assert_true(play(kind, 1000, 10, 2).deep < 0.01);
+}
+
+/* ---- edges ---------------------------------------------------------------------------------- */
+
+static const double rates[] = {250, 1000, 4000};
+
+/* One box, turned so, at rest over a table whose top is z = 0 and whose edge x = 0. */
+static void over_table(thrown *t, double rate, gw_vec3 half, gw_vec3 at, gw_quat turn)
+{
+    memset(t, 0, sizeof *t);
+    arena_open(&t->a, (gw_contact_rules){0});
+    t->a.gravity = gw_v3(0, 0, -9.81);
+    t->a.dt = 1 / rate;
+    t->count = 1;
+    gw_shape box = box_shape(2 * half.x, 2 * half.y, 2 * half.z);
+    thrown_body(t, 0, &box, at);
+    t->a.body[0].pose.q = turn;
+    t->wall = box_shape(1, 1, 0.5);
+    gw_collider table = {1, &t->wall, {{-0.5, 0, -0.25}, {1, 0, 0, 0}}, 0};
+    thrown_start(t, &table, 1, 0.005);
+}
+
+/* A box stands on its corner, and falls past a table's edge 0.1 mm beside it: nothing touches it,
+ * and it falls freely. */
+static void a_corner_passes_an_edge_untouched(void **state)
+{
+    (void)state;
+    static thrown t;
+    gw_quat tilt = gw_quat_mul(gw_quat_axis(gw_v3(0, 1, 0), atan(sqrt(0.5))),
+                               gw_quat_axis(gw_v3(1, 0, 0), GW_PI / 4));
+    for (int i = 0; i < 3; i++)
+        for (int flat = 0; flat < 2; flat++) {
+            gw_quat turn = flat ? gw_quat_identity() : tilt;
+            gw_vec3 h = {0.03, 0.03, 0.03}, x = gw_rotate(gw_quat_conj(turn), gw_v3(1, 0, 0));
+            double reach = h.x * (fabs(x.x) + fabs(x.y) + fabs(x.z)), z = 0.4;
+            over_table(&t, rates[i], h, gw_v3(reach + 1e-4, 0.1, z), turn);
+            const double time = 0.4;
+            long cuts = 0;
+            for (int k = 0; k < (int)lround(time * rates[i]); k++) {
+                thrown_tick(&t);
+                cuts += t.a.last.cuts + t.a.last.touching;
+            }
+            double fallen = z - t.a.body[0].pose.p.z;
+            assert_int_equal(cuts, 0);
+            assert_true(fabs(fallen - 0.5 * 9.81 * time * time) < 1e-9);
+            assert_true(gw_norm(t.a.body[0].twist.w) < 1e-12);
+            thrown_close(&t);
+        }
+}
+
+/* Without friction a box glides off a table at 0.1 m/s. Until its middle has passed the edge,
+ * nothing but the springs' sag of g dt^2 / 0.1 tilts it, as its weight goes over to the edge; from
+ * then on
+ *
+ *   theta'' = (g / k^2) (v t + h theta),   theta' = (v / h) (cosh(sqrt(g h) t / k) - 1)
+ *
+ * k its radius of gyration about the edge. */
+static void a_box_tips_as_its_middle_passes_the_edge(void **state)
+{
+    (void)state;
+    static thrown t;
+    for (int i = 0; i < 3; i++) {
+        gw_vec3 h = {0.05, 0.04, 0.02};
+        const double v = 0.1, before = 0.045;
+        over_table(&t, rates[i], h, gw_v3(-before, 0, h.z), gw_quat_identity());
+        gw_twist glide = {{v, 0, 0}, {0, 0, 0}};
+        gw_guided_set_twist(&t.a.body[0], &glide);
+        double tipped = 0, early = 0, spin = 0;
+        double k2 = (h.x * h.x + h.z * h.z) / 3 + h.z * h.z, rate = sqrt(9.81 * h.z / k2);
+        for (int k = 0; k < (int)lround(0.6 * rates[i]); k++) {
+            thrown_tick(&t);
+            double x = t.a.body[0].pose.p.x;
+            spin = t.a.body[0].twist.w.y;
+            if (x < 0)
+                early = fmax(early, fabs(spin));
+            else if (tipped == 0 && spin > 0.05)
+                tipped = x / v;
+        }
+        double expected = acosh(1 + 0.05 * h.z / v) / rate;
+        print_message(
+            "at %.0f Hz tips %.2f ms after its middle passed, %.2f are right; before %.4f "
+            "rad/s\n",
+            rates[i], 1e3 * tipped, 1e3 * expected, early);
+        double sag = 9.81 / (0.1 * rates[i] * rates[i]);
+        assert_true(early < 0.01 + 2 * v * sag / (h.x * 0.01));
+        assert_true(fabs(tipped - expected) < 2e-3 + 8 / rates[i]);
+        thrown_close(&t);
+    }
+}
+
+/* ---- another world -------------------------------------------------------------------------- */
+
+static int same_body(const void *context, int old)
+{
+    (void)context;
+    return old;
+}
+
+/* A box rests; the scene is loaded again with fewer solids, whose pieces have other numbers. */
+static void contacts_go_on_in_a_world_of_other_pieces(void **state)
+{
+    (void)state;
+    static thrown t, other;
+    gw_vec3 h = {0.05, 0.04, 0.02};
+    over_table(&t, 1000, h, gw_v3(-0.2, 0, h.z), gw_quat_identity());
+    for (int k = 0; k < 500; k++)
+        thrown_tick(&t);
+    over_table(&other, 1000, h, t.a.body[0].pose.p, gw_quat_identity());
+    double height = t.a.body[0].pose.p.z, held = t.a.last.spring;
+    assert_true(held > 0);
+    assert_true(gw_world_carry(other.a.world, t.a.world, same_body, NULL) == held);
+    for (int k = 0; k < 500; k++) {
+        thrown_tick(&other);
+        assert_true(fabs(other.a.body[0].pose.p.z - height) < 1e-6);
+    }
+    assert_true(fabs(other.a.last.spring - held) < 1e-3 * held);
+    thrown_close(&t);
+    thrown_close(&other);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_thrown_about_stays_outside_at_every_rate),
+        cmocka_unit_test(a_slow_detector_is_made_up_for),
+        cmocka_unit_test(a_corner_passes_an_edge_untouched),
+        cmocka_unit_test(a_box_tips_as_its_middle_passes_the_edge),
+        cmocka_unit_test(contacts_go_on_in_a_world_of_other_pieces),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

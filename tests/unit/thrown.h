@@ -1,0 +1,256 @@
+/*
+ * Solids in an enclosure that are thrown about, with the detector looking as the world's thread
+ * would: at its own rate, told of where things were a tick ago.
+ */
+#ifndef TESTS_THROWN_H
+#define TESTS_THROWN_H
+
+#include "rt/loop/detection.h"
+#include "tests/unit/contact_fixture.h"
+#include "tests/unit/detector_fixture.h"
+#include "tests/unit/mesh_fixture.h"
+
+enum { THROWN = 9, ENCLOSURE = 6, QUEUE = 8 };
+
+/* What a look found, and the tick that takes it up. */
+typedef struct thrown_look {
+    long due; /* 0: none */
+    int count;
+    gw_near near[GW_MAX_NEAR];
+} thrown_look;
+
+typedef struct thrown {
+    arena a;
+    int count;
+    unsigned seed;
+    long tick;
+    double half, next_look, period;
+    double force, speed, spin; /* of hands (N), of a throw (m/s, rad/s) */
+    gw_surface surface;
+    gw_shape shapes[THROWN], wall;
+    gw_mass mass[THROWN];
+    gw_wrench push[THROWN], hurl[THROWN];
+    gw_detection *detection;
+    gw_detector *truth;
+    thrown_look queue[QUEUE];
+} thrown;
+
+typedef struct thrown_hand {
+    const thrown *t;
+    int m;
+} thrown_hand;
+
+static thrown_hand thrown_hands[THROWN];
+
+/* Presses all the time, throws in the first 20 ms of each half second. */
+static inline gw_wrench thrown_pushed(const void *context, double t, const gw_pose *held,
+                                      const gw_twist *twist)
+{
+    const thrown_hand *h = context;
+    double now = (double)h->t->tick * h->t->a.dt;
+    gw_wrench push = h->t->push[h->m], hurl = h->t->hurl[h->m];
+    (void)t, (void)twist;
+    if (fmod(now, 0.5) > 0.02)
+        return push;
+    return (gw_wrench){gw_add(push.f, hurl.f), gw_add(push.t, gw_rotate(held->q, hurl.t))};
+}
+
+static inline bool thrown_stands(const void *context, int body)
+{
+    return body >= ((const thrown *)context)->count;
+}
+
+static inline gw_surface thrown_surface(const void *context, int a, int b)
+{
+    (void)a, (void)b;
+    return ((const thrown *)context)->surface;
+}
+
+static inline gw_shape thrown_hull(unsigned *seed, double size)
+{
+    static soup s;
+    gw_vec3 p[12];
+    s.vertex_count = s.triangle_count = 0;
+    for (int i = 0; i < 12; i++)
+        p[i] = gw_scale(size, gw_unit(some_vector(seed, 1)));
+    for (int i = 0; i < 10; i++)
+        add_triangle(&s, p[i], p[i + 1], p[i + 2]);
+    gw_mesh *mesh = mesh_of(&s, NULL), *hull = gw_mesh_hull(mesh, NULL);
+    gw_mesh_put(mesh);
+    return (gw_shape){.kind = GW_SHAPE_MESH, .mesh = hull};
+}
+
+enum { THROWN_KINDS = 6 };
+
+static inline gw_shape thrown_shape(int kind, unsigned *seed)
+{
+    double s = 0.03 + 0.01 * fabs(some(seed));
+    switch (kind) {
+    case 0:
+        return box_shape(2 * s, 2 * s * (1.5 + 0.5 * some(seed)), 2 * s * (1 + 0.4 * some(seed)));
+    case 1:
+        return round_shape(GW_SHAPE_CAPSULE, 0.6 * s, 2 * s);
+    case 2:
+        return round_shape(GW_SHAPE_CYLINDER, 0.9 * s, 2.5 * s);
+    case 3:
+        return round_shape(GW_SHAPE_CONE, s, 2 * s);
+    case 4:
+        return round_shape(GW_SHAPE_SPHERE, s, 0);
+    default:
+        return thrown_hull(seed, 1.3 * s);
+    }
+}
+
+static inline void thrown_body(thrown *t, int m, const gw_shape *shape, gw_vec3 at)
+{
+    gw_guided_def def = arena_def(&t->a, 1, gw_v3(1, 1, 1));
+    t->shapes[m] = *shape;
+    t->mass[m] = def.mass = gw_shape_mass(shape, 1500);
+    arena_add(&t->a, &def, at, gw_v3(0, 0, 0));
+    thrown_hands[m] = (thrown_hand){t, m};
+    t->a.mover[m].hand = (gw_forces){.at = thrown_pushed, .context = &thrown_hands[m]};
+}
+
+/* Bodies are there; `walls` are boxes of the ground. The world begins. */
+static inline void thrown_start(thrown *t, const gw_collider *walls, int wall_count, double period)
+{
+    gw_collider colliders[THROWN + ENCLOSURE];
+    gw_pose poses[THROWN + 1];
+    int near_count;
+    for (int m = 0; m < t->count; m++) {
+        colliders[m] = (gw_collider){m, &t->shapes[m], gw_pose_identity(), 0};
+        poses[m] = t->a.body[m].pose;
+    }
+    memcpy(colliders + t->count, walls, (size_t)wall_count * sizeof *walls);
+    poses[t->count] = gw_pose_identity();
+    gw_detector_def def = {.body_count = t->count + 1,
+                           .collider_count = t->count + wall_count,
+                           .colliders = colliders,
+                           .stands = thrown_stands,
+                           .surface = thrown_surface,
+                           .context = t};
+    gw_detection_def looks = {.detector = def,
+                              .poses = poses,
+                              .moving = t->count,
+                              .period = period,
+                              .tick = t->a.dt,
+                              .margin = 1e-3};
+    t->period = period;
+    t->next_look = 0.37 * period;
+    t->truth = gw_detector_create(&def, NULL);
+    t->detection = gw_detection_create(&looks, NULL);
+    arena_start(&t->a);
+    gw_looker looker = gw_detection_looker(t->detection);
+    gw_world_watch(t->a.world, &looker);
+    const gw_near *near = gw_detection_start(t->detection, &near_count);
+    gw_world_near(t->a.world, near, near_count);
+}
+
+/* Nine of a kind (THROWN_KINDS: of each in turn) in a cube of 0.52 m. */
+static inline void thrown_open(thrown *t, int kind, double dt, double period)
+{
+    memset(t, 0, sizeof *t);
+    arena_open(&t->a, (gw_contact_rules){0});
+    t->a.gravity = gw_v3(0, 0, -9.81);
+    t->a.dt = dt;
+    t->count = THROWN;
+    t->half = 0.26;
+    t->seed = 1;
+    t->force = 5;
+    t->speed = 3;
+    t->spin = 40;
+    t->surface = (gw_surface){.restitution = 0.4, .friction = 0.3};
+    for (int m = 0; m < t->count; m++) {
+        gw_shape shape = thrown_shape(kind == THROWN_KINDS ? m % kind : kind, &t->seed);
+        thrown_body(t, m, &shape, gw_v3(0.165 * (m % 3 - 1), 0.165 * (m / 3 - 1), -0.1));
+    }
+    gw_collider walls[ENCLOSURE];
+    t->wall = box_shape(2.4, 2.4, 2.4);
+    for (int k = 0; k < ENCLOSURE; k++) {
+        gw_vec3 out = gw_v3(k / 2 == 0, k / 2 == 1, k / 2 == 2);
+        gw_pose at = {gw_scale((k & 1 ? -1 : 1) * (1.2 + t->half), out), gw_quat_identity()};
+        walls[k] = (gw_collider){t->count, &t->wall, at, 0};
+    }
+    thrown_start(t, walls, ENCLOSURE, period);
+}
+
+static inline void thrown_close(thrown *t)
+{
+    arena_close(&t->a);
+    gw_detection_destroy(t->detection);
+    gw_detector_destroy(t->truth);
+    for (int m = 0; m < t->count; m++)
+        gw_shape_finish(&t->shapes[m]);
+}
+
+/* Every half second all are thrown, every quarter hands press elsewhere. */
+static inline void thrown_push(thrown *t)
+{
+    long half = lround(0.5 / t->a.dt);
+    for (int m = 0; m < t->count && t->tick % (half / 2) == 0; m++) {
+        gw_vec3 f = gw_scale(t->force, gw_unit(some_vector(&t->seed, 1)));
+        gw_wrench none = {{0, 0, 0}, {0, 0, 0}};
+        t->push[m] = m % 2 ? none : (gw_wrench){f, some_vector(&t->seed, 1e-3 * t->force)};
+        if (t->tick % half != 0)
+            continue;
+        t->hurl[m].f = gw_scale(t->mass[m].mass / 0.02, some_vector(&t->seed, t->speed));
+        t->hurl[m].t =
+            gw_scale(1 / 0.02, gw_mat3_mul(&t->mass[m].inertia, some_vector(&t->seed, t->spin)));
+    }
+}
+
+static inline void thrown_tell(thrown *t)
+{
+    gw_detected_body told[THROWN];
+    for (int m = 0; m < t->count; m++) {
+        told[m].body = m;
+        gw_model_body(t->a.mover[m].model, 0, &told[m].pose, &told[m].twist);
+    }
+    gw_detection_tell(t->detection, told, t->count);
+}
+
+/* Looks that begin in this tick, which take 0.4 ms and are taken up as the next one begins. */
+static inline void thrown_look_around(thrown *t)
+{
+    double dt = t->a.dt;
+    for (; t->next_look < (double)(t->tick + 1) * dt; t->next_look += t->period) {
+        thrown_look *free_one = NULL;
+        for (int i = 0; i < QUEUE && !free_one; i++)
+            free_one = t->queue[i].due == 0 ? &t->queue[i] : NULL;
+        assert_non_null(free_one);
+        gw_detection_look(t->detection);
+        const gw_near *near = gw_detection_take(t->detection, &free_one->count);
+        memcpy(free_one->near, near, (size_t)free_one->count * sizeof *near);
+        long due = (long)ceil((t->next_look + 4e-4) / dt);
+        free_one->due = due > t->tick ? due : t->tick + 1;
+    }
+}
+
+static inline void thrown_tick(thrown *t)
+{
+    for (int i = 0; i < QUEUE; i++)
+        if (t->queue[i].due == t->tick && t->tick > 0) {
+            gw_world_near(t->a.world, t->queue[i].near, t->queue[i].count);
+            t->queue[i].due = 0;
+        }
+    thrown_tell(t);
+    thrown_look_around(t);
+    arena_step(&t->a);
+    t->tick++;
+}
+
+/* The least gap of all pairs (m), by a detector of its own. */
+static inline double thrown_gap(thrown *t)
+{
+    static gw_near near[1024];
+    gw_pose poses[THROWN + 1];
+    gw_twist twists[THROWN + 1] = {0};
+    int lost;
+    for (int m = 0; m < t->count; m++)
+        poses[m] = t->a.body[m].pose;
+    poses[t->count] = gw_pose_identity();
+    int count = gw_detect(t->truth, poses, twists, 0, 1e-5, near, 1024, &lost);
+    return count > 0 ? near[0].gap : INFINITY;
+}
+
+#endif
