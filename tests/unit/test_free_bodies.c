@@ -262,6 +262,35 @@ static void a_body_without_freedoms_carries_what_hits_it(void **state)
     running_close(&r);
 }
 
+/* What its set forbids is carried: the plane bears the box and the ball that comes to rest on it.
+ */
+static void a_plane_bears_what_lies_on_its_box(void **state)
+{
+    (void)state;
+    running r;
+    gw_scene *s = new_scene();
+    add_ground(s, 5);
+    s->gravity = gw_v3(0, 0, -9.81);
+    add_box(s, "box", gw_v3(0, 0, 0.1), false)->free = true;
+    add_ball(s, "ball", gw_v3(0.01, 0.02, 0.19), 0.03);
+    join(s, "flat", GW_COINCIDENT, "box", "-z", "ground", "+z")->sense = GW_OPPOSITE;
+    s->contact.enabled = true;
+    running_open(&r, s);
+    const gw_snapshot *now = NULL;
+    for (int i = 0; i < 3000; i++)
+        now = running_tick(&r);
+    double weight =
+        9.81 * (gw_object_mass(&s->objects[1]).mass + gw_object_mass(&s->objects[2]).mass);
+    const gw_free_body *box = body(now, &r, "box");
+    double deep = 0.18 - body(now, &r, "ball")->pose.p.z;
+    print_message("plane bears %.6f N of %.6f N; %.2g m deep\n", box->constraint.f.z, weight, deep);
+    assert_true(fabs(box->constraint.f.z - weight) <= 1e-6 * weight);
+    assert_true(deep > 0 && deep <= 5e-4);
+    assert_true(fabs(box->pose.p.z - 0.1) <= 1e-15);
+    assert_true(fabs(energy_error(now)) <= 1e-12);
+    running_close(&r);
+}
+
 /* ---- walls ---------------------------------------------------------------------------------- */
 
 /* A stop: the door's end stays on one side of the pin. */
@@ -331,6 +360,7 @@ int main(void)
         cmocka_unit_test(a_box_on_a_plane_keeps_momentum_in_it),
         cmocka_unit_test(beads_on_a_rail_pass_their_speed_on),
         cmocka_unit_test(a_body_without_freedoms_carries_what_hits_it),
+        cmocka_unit_test(a_plane_bears_what_lies_on_its_box),
         cmocka_unit_test(a_door_comes_to_rest_at_its_stop),
         cmocka_unit_test(stops_hold_beside_contacts),
     };
