@@ -37,7 +37,7 @@ function experiment(link, control, jdot) {
   delete s.tool.start;
   delete s.tool.substeps;
   const { coordination, coupling } = s.tool.rendering;
-  s.tool.rendering = { jdot, coordination, coupling, mass_known: 0.9 };
+  s.tool.rendering = { jdot, coordination, coupling, mass_known: 0.9, passivity: false };
   s.devices[0].profile = "planar-haptic-interface";
   s.devices[0].settings = { workspace_radius: 0, coulomb: 0, coulomb_angular: 0 };
   return play(s, 8);
