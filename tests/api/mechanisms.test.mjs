@@ -488,3 +488,19 @@ test('lambda of a held arm is what its joints bear: a push across their plane co
   const column = head.indexOf('lambda_f');
   for (const row of rows.slice(500)) assert.ok(Math.abs(row[column] - 5) < 1e-3, `t ${row[0]}: ${row[column]} N`);
 });
+
+test('a joint with friction stands against its weight, one with less of it does not', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'guideway-friction-'));
+  const file = join(folder, 'scene.json'), csv = join(folder, 'run.csv');
+  const last = (friction) => {
+    const links = [{ joint: { type: 'revolute', friction }, mass: 1, com: [0.1, 0, 0], inertia }]; // 0.981 N m
+    writeFileSync(file, JSON.stringify({ format: 'guideway-scene/1', name: 'Stands', gravity: [0, -9.81, 0], mechanisms: [{ id: 'arm', links }] }));
+    const { energy } = JSON.parse(execFileSync(guideway, ['run', file, '--seconds', '1', '--csv', csv], { encoding: 'utf8' }));
+    const [head, ...rows] = readFileSync(csv, 'utf8').trim().split('\n').map((l) => l.split(','));
+    return { q: Number(rows.at(-1)[head.indexOf('q1')]), v: Number(rows.at(-1)[head.indexOf('v1')]), energy };
+  };
+  const stands = last(1.2), falls = last(0.5);
+  assert.ok(Math.abs(stands.q) < 1e-3 && Math.abs(stands.v) < 1e-9, `${stands.q} rad, ${stands.v} rad/s`);
+  assert.ok(falls.q < -0.5, `${falls.q} rad`);
+  assert.ok(falls.energy.dissipated > 0.2 && Math.abs(falls.energy.final + falls.energy.dissipated - falls.energy.initial) < 1e-10);
+});
