@@ -60,6 +60,16 @@ suite('contacts', () => {
     assert.ok(changed(before_, await person.screenshot(), await person.at([0, 0, 0]), 8, 10) > 25, 'a point and its normal');
   });
 
+  test('a pair that touches is left out by a click, and taken back', async () => {
+    await arrive({ contact: { enabled: true }, objects: [table, { ...ball, free: true, pose: { p: [0, 0, 0.031], q: [1, 0, 0, 0] } }] });
+    await run();
+    await page.click('button[aria-label^="Leave out"]');
+    await until(async () => (await appliance.get('/contact')).ignore?.length === 1, 'left out');
+    await page.click('.left summary:has-text("Rules")');
+    await page.click('.left-out button');
+    await until(async () => !(await appliance.get('/contact')).ignore?.length, 'taken back');
+  });
+
   test('rules are chosen by name', async () => {
     await arrive({ contact: { enabled: true } });
     await page.click('.left summary:has-text("Rules")');

@@ -317,6 +317,33 @@ suite('the page', () => {
     await pull('Alt', [70, 0], (a, b) => turned(a, b) > 0.15);
   });
 
+  test('gravity, the rate of the loop and how a body starts are set', async () => {
+    await page.click('.left [aria-label="Gravity"] button:has-text("Earth")');
+    await until(async () => (await appliance.get('/scene')).gravity[2] === -9.81, 'it weighs');
+    await page.selectOption('select[aria-label="Rate of the loop"]', '2000');
+    await until(async () => (await appliance.get('/scene')).rate === 2000, 'twice as fast');
+    await page.click('.tree [data-key="cone"]');
+    await page.click('.right summary:has-text("Damping and start")');
+    const field = page.locator('.right input[aria-label^="Starts with speed x"]');
+    await field.fill('40');
+    await field.press('Enter');
+    await until(async () => Math.abs((await appliance.get('/objects/cone')).velocity.v[0] - 0.04) < 1e-12, 'it starts with a speed');
+    const limit = page.locator('.right input[aria-label^="Limit of force"]');
+    await page.click('.right summary:has-text("Limits and map")');
+    await limit.fill('12');
+    await limit.press('Enter');
+    await until(async () => (await appliance.get('/tool')).limits?.force === 12, 'and the hand feels 12 N at most');
+  });
+
+  test('how a set was solved is told step by step', async () => {
+    await appliance.api('POST', '/constraints', { id: 'c1', type: 'coincident', a: 'cone/base', b: 'cylinder/top' });
+    await appliance.api('POST', '/constraints', { id: 'c2', type: 'distance', a: 'cone/axis', b: 'cylinder/axis', value: 0.06 });
+    const { trace } = await appliance.get('/solutions/cone');
+    assert.ok(trace.length > 0);
+    await page.click('.right summary:has-text("How it was solved")');
+    await until(async () => (await page.locator('.trace li').allInnerTexts()).join('|') === trace.join('|'), 'as the solver tells it');
+  });
+
   test('an empty scene says what to do', async () => {
     await appliance.api('PUT', '/scene', { format: 'guideway-scene/1', name: 'Nothing', objects: [] });
     await page.waitForSelector('.empty');

@@ -289,6 +289,11 @@ export const moveAlong = (object: string, parameters: number[]): Promise<boolean
 // To the pose of its branch nearest to this one: for freedoms that do not separate.
 export const moveNear = (object: string, near: Pose): Promise<boolean> => move(object, { near });
 
+// ---- the scene as a whole ------------------------------------------------------------------------------
+
+export const patchScene = (patch: Partial<Scene>): Promise<boolean> =>
+  latest(`scene ${Object.keys(patch)}`, () => attempt(() => call('PATCH', '/scene', patch)));
+
 // ---- tool and devices ---------------------------------------------------------------------------------
 
 export async function hold(object: string, device?: string): Promise<void> {

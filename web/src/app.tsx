@@ -13,6 +13,7 @@ import { Inspector } from './panels/inspector';
 import { Join } from './panels/join';
 import { MechanismPanel } from './panels/mechanism';
 import { Plots } from './panels/plots';
+import { SceneSettings } from './panels/scene';
 import { SolutionPanel } from './panels/solution';
 import { Stage } from './panels/stage';
 import { TaskPanel } from './panels/task';
@@ -41,7 +42,7 @@ export function App(): JSX.Element {
   return (
     <div class={`app tab-${store.narrowTab.value}`}>
       <Header />
-      <nav key={`left ${epoch}`} class="left" aria-label="Scene"><Tree /><Constraints /><Contacts /><Tasks /></nav>
+      <nav key={`left ${epoch}`} class="left" aria-label="Scene"><Tree /><Constraints /><Contacts /><Tasks /><SceneSettings /></nav>
       <Stage />
       <Tabs />
       <aside key={`right ${epoch}`} class="right" aria-label="Inspector">{joins() && <Join />}<Inspector /><MechanismPanel /><FeaturesPanel /><TaskPanel /><SolutionPanel /><ControlPanel /><DevicePanel /></aside>

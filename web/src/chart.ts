@@ -90,7 +90,9 @@ export class Chart {
     return 6 + ((this.high - v) / (this.high - this.low)) * (this.h - BOTTOM - 8);
   }
 
-  rule(left: string, right: string): void {
+  // `unit`, and the one a thousand times as large.
+  rule(left: string, right: string, unit = '', larger = ''): void {
+    const per = larger && this.high - this.low >= 2000 ? 1000 : 1;
     const { pen } = this;
     pen.font = '10px system-ui, sans-serif';
     pen.fillStyle = colour('--muted');
@@ -104,9 +106,10 @@ export class Chart {
       pen.moveTo(LEFT, at);
       pen.lineTo(this.w - 6, at);
       pen.stroke();
-      pen.fillText(figure(v, this.high - this.low), LEFT - 5, at);
+      pen.fillText(figure(v / per, (this.high - this.low) / per), LEFT - 5, at);
     }
     pen.textAlign = 'left';
+    pen.fillText(per > 1 ? larger : unit, 2, this.h - 5);
     pen.fillText(left, LEFT, this.h - 5);
     pen.textAlign = 'right';
     pen.fillText(right, this.w - 6, this.h - 5);

@@ -97,6 +97,7 @@ export function keepComparing(): void {
   effect(() => {
     if (store.sceneEpoch.value === epoch) return;
     epoch = store.sceneEpoch.peek();
+    if (store.plotShown.peek() === 'compare') store.plotShown.value = 'force';
     begin('impedance');
     compare.value = { ...compare.peek(), runs: [], busy: '' };
   });

@@ -20,16 +20,25 @@ export interface Element {
 
 export interface Feature extends Element { id: string; derived?: boolean }
 
-export interface Body { mass?: number; density?: number; damping?: { linear?: number; angular?: number } }
+export interface Velocity { v?: Vec3; w?: Vec3 }
+
+export interface Body {
+  mass?: number;
+  density?: number;
+  com?: Vec3;
+  inertia?: number[];
+  damping?: { linear?: number; angular?: number };
+}
 
 export interface SceneObject {
   id: string;
   geometry: Geometry;
   pose?: Pose;
   fixed?: boolean;
-  free?: boolean; // moves by its weight and by what hits it
+  free?: boolean; // moves by its weight and by what hits it, along what its constraints to fixed objects leave
   material?: string;
   body?: Body;
+  velocity?: Velocity;
 }
 
 // ---- mechanisms: serial chains, links counted from 0, a link's frame is its joint's ---------------
@@ -153,7 +162,12 @@ export interface Rendering {
   penalty?: { stiffness?: number; damping?: number; by_mass?: boolean };
   passivity?: boolean;
   mass_known?: number;
+  slew?: number; // of the command after a switch (N/s)
+  impulse_budget?: number; // N s in a second
 }
+
+export interface Gains { p?: number; i?: number; d?: number }
+export interface Limits { force?: number; torque?: number; speed?: number; spin?: number }
 
 export interface Tool {
   object?: string;
@@ -163,6 +177,9 @@ export interface Tool {
   device: string;
   control?: Control;
   rendering?: Rendering;
+  gains?: Gains;
+  workspace?: { scale?: number; centre?: Vec3 };
+  limits?: Limits;
   start?: Pose;
   substeps?: number;
 }
@@ -263,6 +280,8 @@ export interface Solution {
   cluster?: string[]; // objects that were solved as a whole, in a cycle
   cluster_dof?: number;
   redundant?: { id: string; because: string[]; rule: string }[];
+  roots?: { complex: number; real: number }; // of the completion
+  trace?: string[]; // the rewriting, step by step
   conflict?: Conflict;
   left?: string[];
   reason?: string;
@@ -302,6 +321,9 @@ export interface ToolState {
   walls?: string[]; // that touch
 }
 
+// A free object that constraints to fixed ones guide.
+export interface GuidedState { object: string; twist: { v: Vec3; w: Vec3 }; constraint: Wrench; walls: string[] }
+
 export type RunState = 'running' | 'paused' | 'stopped';
 
 export interface Simulation {
@@ -321,7 +343,7 @@ export interface Simulation {
   energy?: { kinetic: number; potential: number; work_in: number; dissipated: number; motors?: number };
   tools: ToolState[];
   mechanisms?: { id: string; positions: number[]; velocities: number[] }[];
-  bodies?: { object: string; twist: { v: Vec3; w: Vec3 }; constraint: { force: Vec3; torque: Vec3 }; walls: string[] }[];
+  bodies?: GuidedState[];
   contact?: ContactFigures;
   contacts?: Contact[];
   hits?: Hit[];
@@ -335,6 +357,7 @@ export interface LogEvent {
   kind: string;
   severity: string;
   message: string;
+  count?: number; // how many of these happened since the one before
 }
 
 export interface SceneEntry { file: string; name: string; description: string; saved: boolean }

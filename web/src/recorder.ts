@@ -103,10 +103,17 @@ function takeSamples(buffer: ArrayBuffer): void {
   sampled.value++;
 }
 
+// Another scene has no past.
+function forget(): void {
+  store.sceneEpoch.value;
+  hand.count = motion.count = 0;
+}
+
 // Samples are asked for only while what they are for is on the screen.
 export function keepRecording(): void {
   whenSamplesCome(takeColumns, takeSamples);
   effect(takeState);
+  effect(forget);
   effect(() => {
     const wanted = store.plotShown.value !== 'force' && store.link.value === 'open';
     if (store.link.value !== 'open') subscribed = false;

@@ -48,7 +48,8 @@ function Switch({ c }: { c: Constraint }): JSX.Element {
 }
 
 // A wall that is touched pushes back.
-const touched = (id: string): boolean => store.figures.value?.tools.some((t) => t.walls?.includes(id)) ?? false;
+const touched = (id: string): boolean =>
+  [...(store.figures.value?.tools ?? []), ...(store.figures.value?.bodies ?? [])].some((x) => x.walls?.includes(id));
 
 function Item({ c }: { c: Constraint }): JSX.Element {
   const state = stateOf(c);

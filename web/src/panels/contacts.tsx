@@ -46,6 +46,7 @@ function PairLine({ p }: { p: Pair }): JSX.Element {
     <li class="touch">
       <span class={`touch-state tone-${mark.tone}`}><Icon name={mark.icon} title={mark.word} /></span>
       <span class="touch-who"><button type="button" onClick={() => store.selectObject(p.a)}>{p.a}</button> {mark.word === 'jammed' ? 'is jammed at' : mark.word} <button type="button" onClick={() => store.selectObject(p.b)}>{p.b}</button></span>
+      <button type="button" class="tool tiny" aria-label={`Leave out ${p.a} and ${p.b}`} title="Let them pass through one another" onClick={() => leaveOut([p.a, p.b])}><Icon name="close" /></button>
       <span class="touch-figures">{figuresOf(p)}</span>
     </li>
   );
@@ -58,6 +59,13 @@ function figuresOf(p: Pair): string {
   if (p.points > 1) out.push(`${p.points} points`);
   return out.join(', ');
 }
+
+type Pairing = [string, string];
+
+const leaveOut = (p: Pairing): void => {
+  const list = store.contactSettings.value.ignore ?? [];
+  void chains.patchContact({ ignore: [...without(list, p), p] });
+};
 
 const SHOWN = 12;
 
@@ -81,12 +89,30 @@ function Touching(): JSX.Element {
 type Chosen = 'model' | 'impulse' | 'colliding' | 'friction' | 'self';
 
 const RULES: [Chosen, string, [string, string][]][] = [
-  ['model', 'computed', [['exact', 'exactly, in every tick'], ['local', 'on a local model']]],
+  ['model', 'computed', [['exact', 'exactly'], ['local', 'local model']]],
   ['impulse', 'impulses', [['pseudo-inverse', 'pseudo-inverse'], ['non-adhesive', 'never pull']]],
-  ['colliding', 'hit together', [['touching', 'all that touch'], ['approaching', 'only what approaches']]],
+  ['colliding', 'hit together', [['touching', 'all touching'], ['approaching', 'approaching']]],
   ['friction', 'slow friction', [['creep', 'creeps'], ['stick', 'sticks']]],
-  ['self', 'among links', [['relative', 'restitution of the pair'], ['each-link', 'of each link']]],
+  ['self', 'among links', [['relative', 'by the pair'], ['each-link', 'by each link']]],
 ];
+
+const without = (pairs: readonly Pairing[], [a, b]: Pairing): Pairing[] =>
+  pairs.filter(([x, y]) => !(x === a && y === b) && !(x === b && y === a));
+
+// Pairs that pass through one another; each can be taken back.
+function LeftOut({ pairs: list }: { pairs: readonly Pairing[] }): JSX.Element {
+  return (
+    <>
+      <p class="quiet">These pass through one another:</p>
+      <ul class="left-out" aria-label="Pairs left out">
+        {list.map(([a, b]) => (
+          <li key={`${a} ${b}`}>{a} and {b}
+            <button type="button" class="tool tiny" aria-label={`Let ${a} and ${b} touch`} title="Let them touch" onClick={() => void chains.patchContact({ ignore: without(list, [a, b]) })}><Icon name="close" /></button></li>
+        ))}
+      </ul>
+    </>
+  );
+}
 
 function Rules({ c }: { c: ContactSettings }): JSX.Element {
   return (
@@ -104,7 +130,7 @@ function Rules({ c }: { c: ContactSettings }): JSX.Element {
         <NumberField shown="slips above" label="Slips above" unit="mm/s" step={0.1} value={(c.slip_speed || 1e-3) * 1e3} onCommit={(v) => void chains.patchContact({ slip_speed: v / 1e3 })} />
         <NumberField shown="bounces above" label="Bounces above" unit="mm/s" step={0.1} value={(c.rest_speed || 1e-3) * 1e3} onCommit={(v) => void chains.patchContact({ rest_speed: v / 1e3 })} />
       </div>
-      {!!c.ignore?.length && <p class="quiet">{c.ignore.length} {c.ignore.length === 1 ? 'pair is' : 'pairs are'} left out by the scene.</p>}
+      {!!c.ignore?.length && <LeftOut pairs={c.ignore} />}
     </details>
   );
 }

@@ -7,7 +7,7 @@ import { heldBy } from '../mechanisms';
 import type { Control, Rendering, Springs, Tool, ToolState } from '../protocol';
 import { Icon } from '../ui/icons';
 import { NumberField, Row, Section } from '../ui/widgets';
-import { degrees, fixed, MM, mm, newtons } from '../words';
+import { degrees, fixed, listed, MM, mm, newtons } from '../words';
 import * as store from '../store';
 
 function Group(p: { title: string; note?: string; open?: boolean; children: ComponentChildren }): JSX.Element {
@@ -58,7 +58,7 @@ function Settings({ r, control }: { r: Rendering; control: Control }): JSX.Eleme
     <>
       <Group title="Model and hand" open={uses('model')} note={uses('model') || uses('hand') ? '' : 'not used by this control'}>
         <Choice label="acceleration" value={r.jdot ?? 'full'} options={[['full', 'all terms'], ['paper', 'without J\u0307 v, as in the paper']]} onPut={(jdot) => void patchRendering({ jdot })} />
-        <Choice label="hand force" value={r.hand ?? 'measured'} options={[['measured', 'measured by the device'], ['estimated', 'estimated'], ['unknown', 'not known: taken as 0']]} onPut={(hand) => void patchRendering({ hand })} />
+        <Choice label="hand force" value={r.hand ?? 'measured'} options={[['measured', 'measured'], ['estimated', 'estimated'], ['unknown', 'taken as 0']]} onPut={(hand) => void patchRendering({ hand })} />
         <NumberField shown="device mass known as a part of what it is" label="Mass known" unit={'\u00d7'} step={0.05} value={r.mass_known || 1} onCommit={(mass_known) => void patchRendering({ mass_known })} />
       </Group>
       <Group title="Resisted directions" open={uses('resisted')} note={note('resisted')}>
@@ -81,12 +81,25 @@ function Settings({ r, control }: { r: Rendering; control: Control }): JSX.Eleme
         <p class="quiet">0: as stiff as stability allows.</p>
       </Group>
       <Group title="Coordination" open={uses('coordination')} note={note('coordination')}><SpringFields of="coordination" value={r.coordination ?? {}} /></Group>
+      <Group title="What leaves at once">
+        <div class="pair">
+          <NumberField shown="after a switch" label="The force changes after a switch by at most" unit="N/s" step={10} value={r.slew || 100} onCommit={(slew) => void patchRendering({ slew })} />
+          <NumberField shown="impulses a second" label="Impulses in a second, at most" unit="N s" step={1} value={r.impulse_budget || 20} onCommit={(impulse_budget) => void patchRendering({ impulse_budget })} />
+        </div>
+      </Group>
       <label class="check"><input type="checkbox" checked={r.passivity ?? false} onChange={(e) => void patchRendering({ passivity: e.currentTarget.checked })} />passivity controller at the device</label>
     </>
   );
 }
 
 const size = (w: { force: readonly number[] } | undefined): number => Math.hypot(...(w?.force ?? [0]));
+
+// "4 of 6 directions", "3 of 6: 100, 100 and 37 %"
+function resistedWords(weights: number[]): string {
+  if (!weights.length) return 'no direction';
+  const part = weights.some((w) => w < 0.995);
+  return `${weights.length} of 6${part ? `: ${listed(weights.map((w) => fixed(100 * w, 0)))} %` : ' directions'}`;
+}
 
 function Live({ s, r }: { s: ToolState; r: Rendering | undefined }): JSX.Element {
   const held = (s.resisted?.directions ?? []).filter((d) => d.weight > 0.005);
@@ -95,7 +108,7 @@ function Live({ s, r }: { s: ToolState; r: Rendering | undefined }): JSX.Element
       <Row label="device to tool">{mm(s.error_p)}, {degrees(s.error_r)}</Row>
       <Row label="device exerts">{newtons(size(s.command))}{s.limited && ', limited'}</Row>
       <Row label={`hand, ${r?.hand ?? 'measured'}`}>{newtons(size(s.hand))}</Row>
-      {s.resisted && store.runState.value !== 'stopped' && <Row label="resisted">{held.length === 0 ? 'no direction' : `${held.length} of 6: ${held.map((d) => fixed(100 * d.weight, 0)).join(', ')} %`}</Row>}
+      {s.resisted && store.runState.value !== 'stopped' && <Row label="resisted">{resistedWords(held.map((d) => d.weight))}</Row>}
       {!!s.withheld && <Row label="withheld">{fixed(s.withheld * 1e3, 3)} mN s of impulses, by the device{'\u2019'}s limits</Row>}
       {s.port !== undefined && <Row label="out of the port">{fixed(s.port * 1e3, 3)} mJ{s.damped ? `, ${fixed(s.damped * 1e3, 3)} mJ damped` : ''}</Row>}
     </>

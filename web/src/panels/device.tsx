@@ -3,7 +3,7 @@ import type { JSX } from 'preact';
 import * as actions from '../actions';
 import { heldBy } from '../mechanisms';
 import { chooseDriver, patchSetting } from '../chains';
-import type { Device, Driver, DriverSetting, ToolState } from '../protocol';
+import type { Device, Driver, DriverSetting, Limits, Tool, ToolState } from '../protocol';
 import { Badge, NumberField, Row, Section } from '../ui/widgets';
 import { degrees, fixed, mm, newtons } from '../words';
 import * as store from '../store';
@@ -105,6 +105,28 @@ function Settings({ device, driver }: { device: Device; driver: Driver }): JSX.E
   );
 }
 
+const LIMITS: [keyof Limits, string, string, number][] = [
+  ['force', 'force', 'N', 1], ['torque', 'torque', 'N m', 0.1], ['speed', 'speed', 'm/s', 0.1], ['spin', 'spin', 'rad/s', 0.1],
+];
+
+// What the hand may feel at most, and how its space maps onto the task's. 0 takes a limit away.
+function Bounds({ tool }: { tool: Tool }): JSX.Element {
+  const map = tool.workspace ?? {};
+  const set = LIMITS.filter(([key]) => tool.limits?.[key]).length;
+  return (
+    <details class="group-of"><summary>Limits and map{set > 0 && `, ${set} set`}</summary>
+      <div class="pair">
+        {LIMITS.map(([key, word, unit, step]) => (
+          <NumberField key={key} shown={`${word}, at most`} label={`Limit of ${word}`} unit={unit} step={step} value={tool.limits?.[key] ?? 0}
+            onCommit={(v) => void actions.patchTool({ limits: { [key]: v > 0 ? v : null } })} />
+        ))}
+        <NumberField shown="device to task" label="Device metres per metre of the task" unit={'\u00d7'} step={0.1} value={map.scale ?? 1} onCommit={(scale) => void actions.patchTool({ workspace: { scale } })} />
+      </div>
+      <p class="quiet">0: no limit but the device{'\u2019'}s own.</p>
+    </details>
+  );
+}
+
 const stepOf = (s: DriverSetting): number => (s.high <= 0.1 ? 1e-5 : s.unit === 'ticks' || s.high === 1 ? 1 : 0.1);
 
 function One({ device }: { device: Device }): JSX.Element {
@@ -133,6 +155,7 @@ function One({ device }: { device: Device }): JSX.Element {
         <button type="button" class="chip" aria-pressed={state.clutched} title="Freezes the tool and re-centres the map"
           onClick={() => actions.clutch(index, !state.clutched)}>{state.clutched ? 'Release the clutch' : 'Clutch'}</button>
       )}
+      {tool && index === 0 && <Bounds tool={tool} />}
       {driver && <Settings device={device} driver={driver} />}
       {device.info && <details class="figures"><summary>Figures of the device</summary><Figures info={device.info} /></details>}
     </>

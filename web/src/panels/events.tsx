@@ -13,14 +13,21 @@ function when(e: LogEvent): string {
 
 interface Entry { event: LogEvent; times: number }
 
-// Newest first; the same thing said over and over is one entry with a count.
+// Newest first; the same thing said over and over is one entry with a count. Late ticks come among
+// everything else: they are one entry until the simulation begins anew.
 function folded(events: readonly LogEvent[]): Entry[] {
   const out: Entry[] = [];
+  let late: Entry | undefined;
   for (let i = events.length - 1; i >= 0; i--) {
     const event = events[i]!;
-    const last = out[out.length - 1];
-    if (last && last.event.message === event.message && last.event.kind === event.kind) last.times++;
-    else out.push({ event, times: 1 });
+    if (event.kind === 'state' || event.kind === 'opened') late = undefined;
+    const last = event.kind === 'overrun' ? late : out[out.length - 1];
+    const times = event.count || 1;
+    if (last && last.event.message === event.message && last.event.kind === event.kind) last.times += times;
+    else {
+      out.push({ event, times });
+      if (event.kind === 'overrun') late = out[out.length - 1];
+    }
   }
   return out;
 }

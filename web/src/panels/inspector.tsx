@@ -11,7 +11,7 @@ import { Outcome } from '../ui/outcome';
 import { Redundancy } from '../ui/redundancy';
 import { Follows } from '../ui/follows';
 import { Badge, BoundChoice, NameField, NumberField, Row, Section } from '../ui/widgets';
-import { DEG, MM, geometryWords, stateWords } from '../words';
+import { DEG, MM, fixed, geometryWords, newtons, stateWords } from '../words';
 import * as store from '../store';
 
 const replaced = (v: Vec3, i: number, x: number): Vec3 => v.map((old, k) => (k === i ? x : old)) as Vec3;
@@ -82,6 +82,37 @@ function Mass({ o }: { o: SceneObject }): JSX.Element {
   );
 }
 
+// How it is slowed, and how fast it starts.
+function Motion({ o }: { o: SceneObject }): JSX.Element {
+  const { velocity } = o;
+  const damping = o.body?.damping;
+  const put = (body: Record<string, unknown>): void => void actions.patchObject(o.id, { body });
+  const axes = (part: 'v' | 'w', unit: string, k: number, step: number): JSX.Element[] =>
+    ['x', 'y', 'z'].map((axis, i) => {
+      const now = velocity?.[part] ?? [0, 0, 0];
+      const word = part === 'v' ? 'speed' : 'spin';
+      return <NumberField key={`${part}${axis}`} shown={`${word} ${axis}`} label={`Starts with ${word} ${axis}`} unit={unit} step={step} digits={2} value={now[i]! * k}
+        onCommit={(x) => void actions.patchObject(o.id, { velocity: { ...velocity, [part]: replaced(now, i, x / k) } })} />;
+    });
+  return (
+    <details class="group-of">
+      <summary>Damping and start</summary>
+      <div class="pair">
+        <NumberField shown="damping" label="Linear damping" unit="N s/m" step={0.1} value={damping?.linear ?? 0} onCommit={(linear) => put({ damping: { ...damping, linear } })} />
+        <NumberField shown="of turns" label="Angular damping" unit="N m s" step={0.01} digits={5} value={damping?.angular ?? 0} onCommit={(angular) => put({ damping: { ...damping, angular } })} />
+      </div>
+      <div class="triple">{axes('v', 'mm/s', MM, 10)}{axes('w', '\u00b0/s', DEG, 10)}</div>
+    </details>
+  );
+}
+
+// What the constraints of a free body bear.
+function Borne({ o }: { o: SceneObject }): JSX.Element | null {
+  const state = store.figures.value?.bodies?.find((b) => b.object === o.id);
+  if (!state || store.runState.value === 'stopped') return null;
+  return <Row label="constraints bear">{newtons(Math.hypot(...state.constraint.force))}, {fixed(Math.hypot(...state.constraint.torque), 3)} N m</Row>;
+}
+
 function HoldButton({ o }: { o: SceneObject }): JSX.Element | null {
   if (o.fixed || o.free) return null;
   return store.toolIndex(o.id) >= 0
@@ -112,7 +143,7 @@ function ObjectPanel({ o }: { o: SceneObject }): JSX.Element {
       <h3>Size</h3>
       <Dimensions o={o} />
       <PoseFields o={o} pose={poses.pose(o.id)} />
-      {!o.fixed && <><h3>Mass</h3><Mass o={o} /></>}
+      {!o.fixed && <><h3>Mass</h3><Mass o={o} /><Borne o={o} /><Motion o={o} /></>}
       {store.materials.value.length > 0 && (
         <Row label="material">
           <select aria-label="Material" value={o.material ?? ''} onChange={(e) => void actions.patchObject(o.id, { material: e.currentTarget.value || null })}>

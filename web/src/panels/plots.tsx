@@ -56,12 +56,20 @@ function largest(t: Trace): number {
   return out;
 }
 
+const LARGER: Record<string, string> = { '\u00b5m': 'mm', mJ: 'J', 'mN\u00b7s': 'N\u00b7s' };
+
+function figureOf(value: number, unit: string): string {
+  const larger = Math.abs(value) >= 1000 ? LARGER[unit] : undefined;
+  const shown = larger ? value / 1000 : value;
+  return `${fixed(shown, Math.abs(shown) < 0.1 ? 3 : 2)} ${larger ?? unit}`;
+}
+
 function Plot(p: { title: string; unit: string; traces: Trace[]; series: Series; floor: number }): JSX.Element {
   const canvas = useChart((chart) => {
     const now = p.series.last;
     if (!chart.begin(now - SPAN_S, now)) return;
     chart.fit(p.traces, p.floor);
-    chart.rule(`\u2212${SPAN_S} s`, 'now');
+    chart.rule(`\u2212${SPAN_S} s`, 'now', p.unit, LARGER[p.unit]);
     chart.lines(p.traces);
   });
   store.figures.value;
@@ -74,7 +82,7 @@ function Plot(p: { title: string; unit: string; traces: Trace[]; series: Series;
           const value = t.stems ? largest(t) : newest(t);
           return (
             <span key={t.name} class="key"><Key colour={t.colour} dash={t.dash} />
-              {t.name}{t.stems && ', at most'} <output>{fixed(value, Math.abs(value) < 0.1 ? 3 : 2)} {p.unit}</output></span>
+              {t.name}{t.stems && ', at most'} <output>{figureOf(value, p.unit)}</output></span>
           );
         })}
       </figcaption>

@@ -112,6 +112,19 @@ function BranchList({ solution }: { solution: Solution }): JSX.Element | null {
   );
 }
 
+// The rewriting, step by step, and what the completion found.
+function Solved({ solution }: { solution: Solution }): JSX.Element | null {
+  const { trace = [], roots } = solution;
+  if (!trace.length && !roots) return null;
+  return (
+    <details class="group-of">
+      <summary>How it was solved</summary>
+      {trace.length > 0 && <ol class="trace">{trace.map((step, i) => <li key={i}>{step}</li>)}</ol>}
+      {roots && <p class="quiet">{roots.real} of {roots.complex} roots are real.</p>}
+    </details>
+  );
+}
+
 function Known({ solution }: { solution: Solution }): JSX.Element {
   const branch = solution.branches.find((b) => b.id === solution.branch) ?? solution.branches[0];
   const now = store.stateOf(solution.object);
@@ -129,6 +142,7 @@ function Known({ solution }: { solution: Solution }): JSX.Element {
       {branch && solution.parameters && (
         <ul class="freedoms">{branch.parameters.map((q, i) => <Row key={q.name} solution={solution} branch={branch} i={i} />)}</ul>
       )}
+      <Solved solution={solution} />
       {store.runState.value === 'running' && branch && branch.dof > 0 && <p class="quiet">Running: drag it in the view, or push with the arrow keys.</p>}
     </>
   );

@@ -93,6 +93,7 @@ export interface Shown {
   branch: Branch;
   object: string;
   size: number; // of the object
+  most: number; // how wide a patch of a plane is at most: not to hide the scene
   middle: Vec3; // of the object, in its frame: the point whose way is drawn where there is no other
   ghost: Pose | null; // a preview: where the body would go
   strands: readonly Strand[] | undefined;
@@ -108,6 +109,7 @@ export class Locus {
   private readonly turn = new Quaternion();
   private readonly origin = new Vector3();
   private size = 1;
+  private most = 1;
   private key = '';
 
   constructor(private readonly colour: Color, bright: Color) {
@@ -118,7 +120,7 @@ export class Locus {
 
   show(what: Shown | null): void {
     const general = what?.branch.kind === 'general';
-    const key = JSON.stringify(what && [what.branch.rotation, what.branch.translation, what.object, what.size, what.ghost, general && what.strands]);
+    const key = JSON.stringify(what && [what.branch.rotation, what.branch.translation, what.object, what.size, what.most, what.ghost, general && what.strands]);
     if (key === this.key) return;
     this.key = key;
     disposeTree(this.still);
@@ -129,6 +131,7 @@ export class Locus {
     this.root.visible = !!what && what.branch.dof > 0;
     if (!what || !this.root.visible) return;
     this.size = what.size;
+    this.most = what.most;
     if (general) for (const strand of what.strands ?? []) this.way(strand, what.middle);
     else this.draw(what.branch.translation);
     this.marks.live = !what.ghost;
@@ -156,7 +159,7 @@ export class Locus {
     switch (t.kind) {
       case 'plane':
         this.follows = true;
-        put(new Mesh(new PlaneGeometry(3.4 * this.size, 3.4 * this.size), fading(PATCH_FRAGMENT, this.colour, 1)));
+        put(this.patch(Math.min(3.4 * this.size, this.most)));
         break;
       case 'line':
         this.follows = true;
@@ -168,6 +171,10 @@ export class Locus {
       case 'cylinder': put(this.pipe(radiusOf(t)), frame(b).multiply(new Quaternion().setFromUnitVectors(Y, Z))); break;
       default: break;
     }
+  }
+
+  private patch(width: number): Mesh {
+    return new Mesh(new PlaneGeometry(width, width), fading(PATCH_FRAGMENT, this.colour, 1));
   }
 
   private glass(opacity: number): MeshBasicMaterial {

@@ -17,6 +17,8 @@ export interface Label { at: Vector3; text: string; strong: boolean }
 
 const FORCE_SHOWN_N = 0.02;
 const SHORTEST_PX = 20; // of an arrow that is drawn at all
+const LINE_PX = 15;
+const MOST_TAGS = 32;
 
 const a = new Vector3();
 const b = new Vector3();
@@ -32,6 +34,8 @@ export class Overlay {
   private height = 1;
   private ratio = 1;
   private drawn = false;
+  private readonly tags = Array.from({ length: MOST_TAGS }, () => ({ x: 0, y: 0, width: 0 })); // written in this frame
+  private taken = 0;
 
   constructor(
     private readonly canvas: HTMLCanvasElement, private readonly camera: Camera,
@@ -69,6 +73,7 @@ export class Overlay {
     this.canvas.hidden = !this.drawn;
     if (!this.drawn) return;
     this.pen.lineJoin = this.pen.lineCap = 'round';
+    this.taken = 0;
     this.handles(store.hoverObject.value);
     this.constraint(store.selectedConstraint.value, this.palette.css('selected'));
     for (const id of store.related.value) this.constraint(id, this.palette.css('hover'));
@@ -244,14 +249,31 @@ export class Overlay {
 
   // ---- text -----------------------------------------------------------------------------------------
 
-  private tag(x: number, y: number, text: string, colour: string): void {
+  // Below what is written there already, where it would lie upon it.
+  private tag(x: number, wanted: number, text: string, colour: string): void {
     this.pen.font = '600 12px system-ui, sans-serif';
     this.pen.textBaseline = 'middle';
+    const y = this.room(x + 8, wanted, this.pen.measureText(text).width);
     this.pen.lineWidth = 4;
     this.pen.strokeStyle = this.palette.css('halo');
     this.pen.strokeText(text, x + 8, y);
     this.pen.fillStyle = colour;
     this.pen.fillText(text, x + 8, y);
+  }
+
+  private room(x: number, wanted: number, width: number): number {
+    let y = wanted;
+    for (let i = 0; i < this.taken; i++) {
+      const t = this.tags[i]!;
+      if (x < t.x + t.width && t.x < x + width && Math.abs(y - t.y) < LINE_PX) {
+        y = t.y + LINE_PX;
+        i = -1; // it may lie upon another now
+      }
+    }
+    if (this.taken === this.tags.length) return y;
+    const mine = this.tags[this.taken++]!;
+    [mine.x, mine.y, mine.width] = [x, y, width];
+    return y;
   }
 
   private numbered(label: Label): void {
@@ -320,8 +342,22 @@ export class Overlay {
     this.forceAt(origin, f, size, word + newtons(size), colour, width, longest);
   }
 
+  // What constraints do to the free body that is selected.
+  private borne(): void {
+    const id = store.selectedObject.value;
+    const state = id ? store.simulation.value?.bodies?.find((x) => x.object === id) : undefined;
+    const f = state?.constraint.force;
+    const size = f ? Math.hypot(f[0], f[1], f[2]) : 0;
+    const o = poses.slot(id) * 7;
+    if (!f || size < FORCE_SHOWN_N || o < 0) return;
+    const v = poses.values;
+    for (let k = 0; k < 3; k++) origin[k] = v[o + k]!;
+    this.forceAt(origin, f, size, newtons(size), this.palette.css('reaction'), 1.5);
+  }
+
   private forces(): void {
     if (store.runState.value === 'stopped') return;
+    this.borne();
     const tools = store.tools.value;
     const states = store.simulation.value?.tools ?? [];
     for (let i = 0; i < states.length && i < tools.length; i++) {

@@ -54,6 +54,7 @@ export class Viewport {
   private readonly pointer: Pointer;
   private readonly box = new Box3();
   private extent = 0.2;
+  private nothing = true;
   private dirty = false;
   private cameraMoved = true;
   private shownVersion = -1;
@@ -110,7 +111,9 @@ export class Viewport {
       this.extent = this.measure();
       this.dressAll();
       this.invalidate();
-      if (this.shownEpoch === store.sceneEpoch.value) return;
+      const first = this.nothing && this.bodies.list.length > 0; // what comes into an empty scene is looked at
+      this.nothing = this.bodies.list.length === 0;
+      if (this.shownEpoch === store.sceneEpoch.value && !first) return;
       this.shownEpoch = store.sceneEpoch.value;
       this.frameScene();
     });
@@ -193,7 +196,7 @@ export class Viewport {
   private showLocus(object: string, branch: Branch | null, ghost: Pose | null, strands: readonly Strand[] | undefined): void {
     const body = this.bodies.get(object);
     const middle: Vec3 = body ? [0, 1, 2].map((k) => (body.bounds.low[k]! + body.bounds.high[k]!) / 2) as Vec3 : [0, 0, 0];
-    this.locus.show(branch && { branch, object, size: body?.size ?? 0.1, middle, ghost, strands });
+    this.locus.show(branch && { branch, object, size: body?.size ?? 0.1, most: 1.6 * this.extent, middle, ghost, strands });
   }
 
   // The ghost that shows what a freedom does.

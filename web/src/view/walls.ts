@@ -79,7 +79,7 @@ export class Walls {
     const middle = [0, 1, 2].map((k) => points.reduce((sum, p) => sum + p[k]!, 0) / points.length) as Vec3;
     const reach = Math.max(...points.map((p) => norm(sub(p, middle))));
     const at = middle.map((x, k) => x + value * n[k]!) as Vec3;
-    this.put(owner, new PlaneGeometry(3 * reach, 3 * reach), this.patch, at, n);
+    this.put(owner, new PlaneGeometry(2.2 * reach, 2.2 * reach), this.patch, at, n);
   }
 
   private put(owner: Body, geometry: BufferGeometry, material: ShaderMaterial, at: Vec3, axis: Vec3, alongY = false): void {

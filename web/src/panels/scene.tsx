@@ -1,0 +1,49 @@
+// What holds for the whole scene: its weight, the rate of its loop, what it is about.
+import type { JSX } from 'preact';
+import { patchScene } from '../actions';
+import type { Vec3 } from '../protocol';
+import { NumberField, Row, Section } from '../ui/widgets';
+import * as store from '../store';
+
+const EARTH: Vec3 = [0, 0, -9.81];
+const NONE: Vec3 = [0, 0, 0];
+const RATES = [250, 500, 1000, 2000, 4000, 8000];
+
+const same = (a: Vec3, b: Vec3): boolean => a.every((x, i) => x === b[i]);
+
+function Gravity(): JSX.Element {
+  const g = store.scene.value.gravity ?? NONE;
+  const put = (gravity: Vec3): void => void patchScene({ gravity });
+  return (
+    <>
+      <div class="kinds" role="group" aria-label="Gravity">
+        {([['none', NONE], ['as on Earth', EARTH]] as const).map(([word, v]) => (
+          <button key={word} type="button" class="chip" aria-pressed={same(g, v)} onClick={() => put(v)}>{word}</button>
+        ))}
+      </div>
+      <div class="triple">
+        {['x', 'y', 'z'].map((axis, i) => (
+          <NumberField key={axis} shown={`gravity ${axis}`} label={`Gravity ${axis}`} unit={'m/s\u00b2'} step={0.1} digits={4} value={g[i]!}
+            onCommit={(v) => put(g.map((x, k) => (k === i ? v : x)) as Vec3)} />
+        ))}
+      </div>
+    </>
+  );
+}
+
+export function SceneSettings(): JSX.Element {
+  const { rate = 1000, description } = store.scene.value;
+  const rates = RATES.includes(rate) ? RATES : [...RATES, rate].sort((a, b) => a - b);
+  return (
+    <Section id="scene" title="Scene">
+      {description && <p class="quiet">{description}</p>}
+      <Gravity />
+      <Row label="loop">
+        <select aria-label="Rate of the loop" value={rate} disabled={store.runState.value !== 'stopped'} title="Changed while stopped"
+          onChange={(e) => void patchScene({ rate: Number(e.currentTarget.value) })}>
+          {rates.map((r) => <option key={r} value={r}>{r} Hz</option>)}
+        </select>
+      </Row>
+    </Section>
+  );
+}
