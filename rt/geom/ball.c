@@ -174,8 +174,8 @@ static stand stand_at(const gw_ball *b, gw_vec3 u)
     return s;
 }
 
-/* Newton's method from u. */
-static stand axis_descend(const gw_ball *b, gw_vec3 u)
+/* Newton's method from u; given up near a minimum that is known (NULL: none). */
+static stand axis_descend(const gw_ball *b, gw_vec3 u, const stand *known)
 {
     stand at = stand_at(b, u);
     double raise = 0;
@@ -187,14 +187,17 @@ static stand axis_descend(const gw_ball *b, gw_vec3 u)
         if (!(size > 1e-12))
             break;
         gw_vec3 go = gw_mul_add(gw_scale(step[0], at.toward), step[1], at.across);
-        stand next = stand_at(b, gw_unit(gw_mul_add(at.u, cut, go)));
+        gw_vec3 there = gw_unit(gw_mul_add(at.u, cut, go));
         double scale = fabs(at.h[0][0]) + fabs(at.h[1][1]);
+        if (size < 2e-6 && raise < 1e-5 * scale) {
+            at.u = there; /* a whole step: what is left is its square */
+            break;
+        }
+        stand next = stand_at(b, there);
         if (next.f < at.f) {
-            bool last =
-                size < 1e-6 && raise < 1e-5 * scale; /* a whole step: what is left is its square */
             raise *= 0.1;
             at = next;
-            if (last)
+            if (known && at.f >= known->f && gw_dot(at.u, known->u) > CLOSE)
                 break;
         } else {
             if (size < 1e-8)
@@ -205,8 +208,8 @@ static stand axis_descend(const gw_ball *b, gw_vec3 u)
     return at;
 }
 
-/* Down from u0 along the great circle through it and t. */
-static stand along_circle(const gw_ball *b, gw_vec3 t)
+/* Down from u0 along the great circle through it and t, unless to what is known. */
+static stand along_circle(const gw_ball *b, gw_vec3 t, const stand *known)
 {
     gw_ring ring = {.c = b->c,
                     .a = gw_scale(b->r, b->u0),
@@ -214,7 +217,7 @@ static stand along_circle(const gw_ball *b, gw_vec3 t)
                     .straight = true,
                     .length = b->length,
                     .locus = b->locus};
-    return axis_descend(b, moved(b->u0, t, gw_ring_start(&ring)));
+    return axis_descend(b, moved(b->u0, t, gw_ring_start(&ring)), known);
 }
 
 /* Mirrored where it is on the other side of the plane through c normal to `n` than u0. */
@@ -240,16 +243,16 @@ static gw_vec3 about_axis(const gw_ball *b)
     gw_vec3 beside = gw_cross(l->e3, gw_sub(b->c, l->origin));
     double slope = gw_norm(down_hill), gap = gw_norm(d), off = gw_norm(beside);
     gw_vec3 t = slope > 1e-12 * gap ? gw_scale(1 / slope, down_hill) : gw_any_normal(b->u0);
-    stand best = along_circle(b, t);
+    stand best = along_circle(b, t, NULL);
     bool edge = fabs(gw_dot(b->u0, beside)) < EDGE * off || fabs(gw_dot(b->u0, l->e3)) < EDGE ||
                 off < EDGE * b->r || slope < EDGE * gap;
     if (edge) {
-        stand other = along_circle(b, gw_cross(b->u0, t));
+        stand other = along_circle(b, gw_cross(b->u0, t), &best);
         best = other.f < best.f ? other : best;
     }
     bool mirrored = mirror(b, l->e3, &best.u);
     if (mirror(b, beside, &best.u) || mirrored)
-        best = axis_descend(b, best.u);
+        best = axis_descend(b, best.u, NULL);
     return best.u;
 }
 

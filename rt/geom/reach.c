@@ -276,21 +276,50 @@ static bool curved(gw_locus_kind kind)
     return kind == GW_LOCUS_CYLINDER || kind == GW_LOCUS_CIRCLE || kind == GW_LOCUS_ELLIPSE;
 }
 
-/* Among all samples or every other one; each minimum by so many steps. */
+/* Half of f is at least this between two angles: theta >= |psi| where q1 is the nearest rotation of
+ * the ring. */
+static double least_turn(const gw_ring *r, double from, double to)
+{
+    double psi = fmin(fabs(from), fabs(to)) - 0.01;
+    bool from_nearest = r->straight || (r->k2 == 0 && r->k0 == r->k1);
+    return from_nearest && from * to > 0 && psi > 0 ? 0.5 * r->length * r->length * psi * psi : 0;
+}
+
+/* A minimum lies between two samples where the slope turns from - to +: bits of the former. */
+static unsigned minima_after(double slope[2][HALF], int blocks)
+{
+    const int count = blocks * HALF;
+    unsigned down = 0;
+    for (int odd = 0; odd < blocks; odd++)
+        for (int i = 0; i < HALF; i++)
+            down |= (unsigned)(slope[odd][i] < 0) << (i * blocks + odd);
+    return down & ~(down >> 1 | (down & 1) << (count - 1));
+}
+
+/* The bit of a set, not empty, that is nearest to the middle one. */
+static int nearest_bit(unsigned set, int middle)
+{
+    unsigned above = set >> middle, below = set & ((1u << middle) - 1);
+    int up = above ? __builtin_ctz(above) : HALF * 2;
+    int down = below ? middle - 31 + __builtin_clz(below) : HALF * 2;
+    return up <= down ? middle + up : middle - down;
+}
+
+/* Among all samples or every other one, the small angles first; each minimum by so many steps. */
 static double search_ring(const gw_ring *r, bool fine, int steps)
 {
     const ring_wave w = waves_of(r);
-    const int blocks = fine ? 2 : 1, count = blocks * HALF, stride = 2 / blocks;
+    const int blocks = fine ? 2 : 1, stride = 2 / blocks, middle = blocks * HALF / 2 - 1;
     double slope[2][HALF], best = 0, best_f = HUGE_VAL;
     for (int odd = 0; odd < blocks; odd++)
         sample_slopes(&w, odd, slope[odd]);
-    for (int i = 0; i < count; i++) {
-        /* a minimum lies between two samples where the slope turns from - to + */
-        int here = i * stride, next = (i + 1) % count * stride;
-        double low = slope[here % 2][here / 2], high = slope[next % 2][next / 2], f = HUGE_VAL;
-        if (!(low < 0 && high >= 0))
+    for (unsigned left = minima_after(slope, blocks); left != 0;) {
+        int at = nearest_bit(left, middle), next = (at + 1) % (blocks * HALF);
+        double from = psi_at(at * stride), to = psi_at(at * stride + stride), f = HUGE_VAL;
+        left &= ~(1u << at);
+        if (least_turn(r, from, to) > best_f)
             continue;
-        double from = psi_at(here), to = psi_at(here + stride);
+        double low = slope[at % blocks][at / blocks], high = slope[next % blocks][next / blocks];
         double psi =
             ring_minimum(&w, from, to, from + (to - from) * low / (low - high), steps, best_f, &f);
         if (f < best_f)

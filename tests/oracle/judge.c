@@ -281,10 +281,11 @@ static void search(bench *b, const gw_solution *s, const gw_pose *hidden)
 
 /* ---- all of it ------------------------------------------------------------------------------- */
 
+/* Of processor time: other work on the machine is none of the solver's. */
 static double now_us(void)
 {
     struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
     return 1e6 * (double)t.tv_sec + 1e-3 * (double)t.tv_nsec;
 }
 
