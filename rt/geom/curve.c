@@ -196,11 +196,12 @@ static bool try_step(const gw_walk *w, double s, gw_walk *next)
 
 gw_trip gw_walk_on(gw_walk *walk)
 {
-    const gw_walk from = *walk;
-    for (double s = from.step; s >= SHORTEST; s *= 0.5)
+    gw_walk from = *walk;
+    from.tries = 0;
+    for (double s = from.step; s >= SHORTEST; s *= 0.5, from.tries++)
         if (try_step(&from, s, walk))
             return arrived(walk);
-    for (double s = 4 * SHORTEST; s <= LONGEST; s *= 2) /* over a crossing right ahead */
+    for (double s = 4 * SHORTEST; s <= LONGEST; s *= 2, from.tries++) /* over a crossing ahead */
         if (try_step(&from, s, walk))
             return arrived(walk);
     *walk = from;

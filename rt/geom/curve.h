@@ -19,6 +19,7 @@ typedef struct gw_walk {
     double clear;      /* how well the rows tell the tangent: falls to zero at a crossing */
     double least;      /* with less it is at one */
     bool away;         /* it has left its seed's surroundings */
+    int tries;         /* that the last step took in vain */
 } gw_walk;
 
 typedef enum gw_trip {

@@ -82,7 +82,7 @@ static gw_trip go_along(tour *t, const gw_submanifold *set, bool backward)
     gw_vales_look(&t->vales, &w, true);
     for (int k = 0; k < GW_CURVE_STEPS && trip == GW_ON_THE_WAY && run->work > 0; k++) {
         trip = gw_walk_on(&w);
-        run->work -= 8 * (set->row_count + 6); /* looks included */
+        run->work -= (8 + 6 * w.tries) * (set->row_count + 6); /* looks included */
         look(t, &w);
         gw_vales_look(&t->vales, &w, false);
     }

@@ -19,9 +19,11 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t most, unsigned
 size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t most);
 
 #define SAMPLES 4
-/* Of processor time. An answer's work is bounded to some 20 ms (solve README), ten times that with
- * sanitizers. */
-#define MOST_SECONDS 0.5
+/* An answer's work is bounded to some 20 ms (solve README), ten times that with sanitizers. What
+ * takes longer is measured again beside six distances, which take 6 ms: what else the machine does
+ * is no fault of the solver's. */
+#define MOST_SECONDS    0.5
+#define MOST_REFERENCES 8
 
 static void fail(const gw_problem *p, const char *what, double number)
 {
@@ -35,6 +37,39 @@ static double seconds_used(void)
     struct timespec t;
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* The least of some times. */
+static double solving_seconds(const gw_problem *p, gw_solution *answer)
+{
+    double least = HUGE_VAL;
+    for (int k = 0; k < 5; k++) {
+        double start = seconds_used();
+        gw_solve(p, answer);
+        least = fmin(least, seconds_used() - start);
+    }
+    return least;
+}
+
+/* Six points at distances from six others: 40 roots. */
+static double reference_seconds(gw_solution *answer)
+{
+    gw_constraint c[6] = {{.kind = GW_DISTANCE}};
+    for (int i = 0; i < 6; i++) {
+        c[i] = (gw_constraint){.kind = GW_DISTANCE, .value = 1 + 0.1 * i};
+        c[i].mobile.p = gw_v3(cos(i + 0.1 * i * i), sin(i + 0.2), 0.3 * cos(3.0 * i));
+        c[i].fixed.p = gw_v3(cos(i + 0.3), sin(i - 0.1 * i * i), 1 + 0.2 * sin(2.0 * i));
+    }
+    gw_problem p = {gw_pose_identity(), 1, 6, c};
+    return solving_seconds(&p, answer);
+}
+
+/* Too long for the work that is promised to be the most, or 0. */
+static double overtime(const gw_problem *p)
+{
+    static gw_solution answer;
+    double used = solving_seconds(p, &answer);
+    return used > MOST_REFERENCES * reference_seconds(&answer) ? used : 0;
 }
 
 /* All text that an answer can be turned into. */
@@ -59,7 +94,7 @@ static void judge_problem(const gw_problem *p, const gw_pose *hidden)
     double start = seconds_used();
     gw_solve(p, &answer);
     double used = seconds_used() - start;
-    if (used > MOST_SECONDS)
+    if (used > MOST_SECONDS && overtime(p) > 0)
         fail(p, "time", used);
     read_out(&answer);
     const char *what = judge_sound(p, &answer, SAMPLES, &random, &number);
