@@ -195,7 +195,9 @@ static void count_roots(gw_run *run, gw_solution *s)
         s->complex_roots = s->dof == 0 ? gw_count_roots(run, &state) : 0;
     }
     bool isolated = s->dof == 0 && s->branch_count > 0;
-    s->complex_roots = isolated ? s->complex_roots : 0;
+    /* where elements are near the tolerance poses may be told apart that are one root */
+    bool sure = isolated && s->complex_roots >= s->branch_count;
+    s->complex_roots = sure ? s->complex_roots : 0;
     s->real_roots = s->complex_roots > 0 ? s->branch_count : 0;
 }
 
