@@ -255,14 +255,31 @@ static bool is_api(const char *path)
     return strncmp(path, "/api/", 5) == 0;
 }
 
-static enum MHD_Result count_host(void *context, enum MHD_ValueKind kind, const char *name,
+/* Headers of which two readers of one request must not take different ones. */
+typedef struct head_count {
+    int hosts, lengths;
+    bool odd; /* a length that is no number, an encoding other than chunked */
+} head_count;
+
+static enum MHD_Result count_head(void *context, enum MHD_ValueKind kind, const char *name,
                                   const char *value)
 {
-    int *count = context;
-    (void)kind, (void)value;
-    if (strcasecmp(name, "Host") == 0)
-        ++*count;
+    head_count *count = context;
+    bool length = strcasecmp(name, "Content-Length") == 0;
+    bool encoding = strcasecmp(name, "Transfer-Encoding") == 0;
+    (void)kind;
+    count->hosts += strcasecmp(name, "Host") == 0;
+    count->lengths += length || encoding;
+    count->odd |= length && (!value || !*value || value[strspn(value, "0123456789")]);
+    count->odd |= encoding && (!value || strcasecmp(value, "chunked") != 0);
     return MHD_YES;
+}
+
+static head_count count_heads(struct MHD_Connection *mhd)
+{
+    head_count count = {0};
+    MHD_get_connection_values(mhd, MHD_HEADER_KIND, count_head, &count);
+    return count;
 }
 
 /* What is wrong with who sends the request: a status, or 0. */
@@ -271,10 +288,8 @@ static int check_sender(gw_http *http, struct MHD_Connection *mhd, const char *p
 {
     const gw_guard *guard = http->def.guard;
     const char *host = header_of(mhd, "Host");
-    int hosts = 0;
-    MHD_get_connection_values(mhd, MHD_HEADER_KIND, count_host, &hosts);
     *detail = "the Host header names another server";
-    if (hosts != 1 || !guard_host(guard, host))
+    if (count_heads(mhd).hosts != 1 || !guard_host(guard, host))
         return 421;
     *detail = "the Origin header names another site: only the appliance's own page may ask";
     if (!guard_origin(guard, header_of(mhd, "Origin"), host))
@@ -306,6 +321,14 @@ static bool collect(exchange *now, const char *data, size_t size)
     now->size += size;
     now->body[now->size] = 0;
     return true;
+}
+
+/* Where a request ends must be told once: what stands between may see another one behind it. What
+ * is refused before its body is read takes the connection with it. */
+static bool ambiguous(struct MHD_Connection *mhd)
+{
+    head_count count = count_heads(mhd);
+    return count.lengths > 1 || count.odd;
 }
 
 /* Bodies that say that they are too large to be read at all are not waited for. */
@@ -343,6 +366,9 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *mhd, con
         set_deadline(http, mhd, GW_BODY_TIMEOUT_MS);
         if (now)
             now->most = api_body_most(method, path);
+        if (now && ambiguous(mhd))
+            return refuse(mhd, 400,
+                          "the length of its body must be told once, as a number or as chunks");
         if (now && hopeless(mhd))
             return refuse(mhd, 413, "a body has at most 1 MiB, a mesh 16 MiB");
         return now ? MHD_YES : MHD_NO;

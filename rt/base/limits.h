@@ -48,6 +48,8 @@
 #define GW_MAX_CLUSTER  16  /* objects of a cycle that are solved together */
 #define GW_MAX_MOTION   12  /* freedoms of all hands together: two free bodies */
 
+#define GW_MAX_REACH 1e75 /* m, of points and distances: products of four are numbers yet */
+
 /* Loop */
 #define GW_MAX_FOLLOWERS GW_MAX_CONSTRAINTS /* objects that follow: each has a constraint */
 #define GW_RATE_MIN_HZ   250                /* slower and a hand feels the steps */

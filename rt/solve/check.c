@@ -43,10 +43,17 @@ static bool fail_at(gw_error *error, int i, const char *member, const char *mess
     return gw_fail(error, GW_BAD_INPUT, where, "%s", message);
 }
 
+static bool reachable(gw_vec3 p)
+{
+    return fmax(fabs(p.x), fmax(fabs(p.y), fabs(p.z))) <= GW_MAX_REACH;
+}
+
 static bool check_element(const gw_element *e, int i, const char *member, gw_error *error)
 {
     if (!gw_finite3(e->p))
         return fail_at(error, i, member, "The point's coordinates must be finite numbers.");
+    if (!reachable(e->p))
+        return fail_at(error, i, member, "The point's coordinates must be at most 1e75 m.");
     if (e->kind == GW_POINT)
         return true;
     if (!gw_finite3(e->d) || fabs(gw_norm(e->d) - 1) > 1e-9)
@@ -61,6 +68,8 @@ static bool check_value(const gw_constraint *c, int i, gw_error *error)
         return true;
     if (!isfinite(c->value))
         return fail_at(error, i, "value", "The value must be a finite number.");
+    if (fabs(c->value) > GW_MAX_REACH)
+        return fail_at(error, i, "value", "The value must be at most 1e75 m.");
     bool plane = c->mobile.kind == GW_PLANE || c->fixed.kind == GW_PLANE;
     if (c->kind == GW_DISTANCE && !plane && c->value < 0)
         return fail_at(error, i, "value",
@@ -99,6 +108,8 @@ bool gw_problem_check(const gw_problem *p, gw_error *error)
     if (!gw_finite_pose(&p->pose) || fabs(gw_quat_dot(p->pose.q, p->pose.q) - 1) > 1e-6)
         return fail_at(error, -1, "mobile/pose",
                        "The pose must be finite, its quaternion of unit length.");
+    if (!reachable(p->pose.p))
+        return fail_at(error, -1, "mobile/pose", "The position must be at most 1e75 m away.");
     if (!isfinite(p->length) || p->length <= 0)
         return fail_at(error, -1, "mobile/length", "The length must be a positive number.");
     for (int i = 0; i < p->count; i++)

@@ -88,6 +88,22 @@ test('hosts and origins', async () => {
     assert.equal((await request(server, 'GET', '/api/v1/scene', undefined, { origin })).status, status, origin);
 });
 
+test('a request that can be read as two is refused, and nothing behind it is read', async () => {
+  const body = '{"constraints":[]}';
+  const head = (lines) => `POST /api/v1/solve HTTP/1.1\r\nHost: ${server.address}\r\nContent-Type: application/json\r\n${lines}\r\n\r\n`;
+  const next = `GET /healthz HTTP/1.1\r\nHost: ${server.address}\r\n\r\n`;
+  for (const lines of [`Content-Length: ${body.length}\r\nContent-Length: 4`, `Content-Length: ${body.length}\r\nTransfer-Encoding: chunked`,
+    'Transfer-Encoding: chunked\r\nTransfer-Encoding: identity', 'Transfer-Encoding: xchunked', `Content-Length: +${body.length}`]) {
+    const sent = raw(head(lines) + body + next);
+    await until(lines, () => sent.ended);
+    assert.match(sent.got, /^HTTP\/1.1 400 /, lines);
+    assert.doesNotMatch(sent.got, /\r\n\r\nok\n/, lines);
+  }
+  const chunks = raw(head('Transfer-Encoding: chunked') + `${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n${next}`);
+  await until('both answers', () => /solved[^]*\r\n\r\nok\n/.test(chunks.got));
+  chunks.socket.destroy();
+});
+
 test('the stream says no hello to foreign hosts and origins', async () => {
   for (const headers of [{ host: 'evil.example' }, { origin: 'http://evil.example' }, { origin: 'null' }])
     for (const protocols of ['guideway.v1', []]) {

@@ -147,6 +147,8 @@ test('samples of two angles are on both sheets and reach both ends', async () =>
 test('errors name the member, the same from both', async () => {
   const good = { type: 'coincident', mobile: point([0, 0, 0]), fixed: point([0, 0, 0]) };
   const turn = { line: { point: [0, 0, 0], direction: [0, 0, 1] } };
+  const onPlane = (p) => ({ type: 'coincident', mobile: point(p), fixed: { plane: { point: p, normal: p } } });
+  const onPlanes = [onPlane([1, 0, 0]), onPlane([0, 1, 0])]; // a general set, told in its zero's tangent space
   const bad = [
     [{ constraints: [good, { ...good, mobile: point([0, 'x', 0]) }] }, '/constraints/1/mobile/point/1'],
     [{ constraints: [{ ...good, fixed: {} }] }, '/constraints/0/fixed'],
@@ -161,6 +163,9 @@ test('errors name the member, the same from both', async () => {
     [{ constraints: [good], at: { branch: 'b9', parameters: [] } }, '/at/branch'],
     [{ constraints: [good], at: { branch: 'b0', parameters: [[1, 2]] } }, '/at/parameters/0'],
     [{ constraints: [good], mobile: { length: -1 } }, '/mobile/length'],
+    [{ constraints: [{ ...good, mobile: point([0, 1e200, 0]) }] }, '/constraints/0/mobile'],
+    [{ constraints: [{ ...good, type: 'distance', value: 1e200 }] }, '/constraints/0/value'],
+    [{ constraints: onPlanes, at: { branch: 'b0', parameters: [[0, 0, 0, 0], [0, 0, 9, 9]] } }, '/at/parameters/1'],
     [{ constraints: Array(65).fill(good) }, '/constraints'],
   ];
   for (const [p, pointer] of bad) {
