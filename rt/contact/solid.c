@@ -99,6 +99,16 @@ gw_convex gw_solid_there(const gw_solid *p, const gw_pose *world_from_body)
                        .turn = gw_quat_to_mat3(gw_quat_unit(pose.q))};
 }
 
+/* Whether the point is in the piece's own box, or nearer to each of its sides than `reach`. */
+static bool in_box(const gw_solid *p, const gw_pose *world_from_body, gw_vec3 point, double reach)
+{
+    gw_vec3 x = gw_unrotate(world_from_body->q, gw_sub(point, world_from_body->p));
+    x = gw_unrotate(p->body_from.q, gw_sub(x, p->body_from.p));
+    x = gw_sub(x, p->centre);
+    return fabs(x.x) <= p->half.x + reach && fabs(x.y) <= p->half.y + reach &&
+           fabs(x.z) <= p->half.z + reach;
+}
+
 bool gw_solid_outside(const gw_solid *p, const gw_pose *world_from_body, gw_vec3 point,
                       double reach, gw_clearance *way)
 {
@@ -108,10 +118,7 @@ bool gw_solid_outside(const gw_solid *p, const gw_pose *world_from_body, gw_vec3
                        .polytope = &one,
                        .at = point,
                        .turn = {{{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}}};
-    if (p->facets)
-        return false;
-    gw_vec3 centre = gw_pose_point(&p->body_from, p->centre);
-    if (!(gw_distance(point, gw_pose_point(world_from_body, centre)) < p->radius + reach))
+    if (p->facets || !in_box(p, world_from_body, point, reach))
         return false;
     gw_convex piece = gw_solid_there(p, world_from_body);
     return gw_find_clearance(&there, &piece, reach, way);

@@ -295,7 +295,12 @@ static int choose(const work *w, gw_touching pairs[GW_TOUCHING])
 int gw_touching_of(const gw_convex *a, const gw_convex *b, const gw_clearance *gap, double reach,
                    gw_vec3 slide, gw_touching pairs[GW_TOUCHING])
 {
-    work w = {.a = a, .b = b, .gap = *gap, .reach = reach};
+    work w; /* 15 kB: what is found is not cleared beforehand */
+    w.a = a;
+    w.b = b;
+    w.gap = *gap;
+    w.reach = reach;
+    w.count = 0;
     lay_faces(&w);
     double nearest = INFINITY;
     for (int i = 0; i < w.count; i++)
