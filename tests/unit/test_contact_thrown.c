@@ -75,8 +75,10 @@ static void a_slow_detector_is_made_up_for(void **state)
 
 static const double rates[] = {250, 1000, 4000};
 
-/* One box, turned so, at rest over a table whose top is z = 0 and whose edge x = 0. */
-static void over_table(thrown *t, double rate, gw_vec3 half, gw_vec3 at, gw_quat turn)
+/* One box, turned so, at rest over a table whose top is z = 0 and whose edge x = 0; `others` solids
+ * far away come before the table. */
+static void over_table_among(thrown *t, double rate, gw_vec3 half, gw_vec3 at, gw_quat turn,
+                             int others)
 {
     memset(t, 0, sizeof *t);
     arena_open(&t->a, (gw_contact_rules){0});
@@ -87,8 +89,16 @@ static void over_table(thrown *t, double rate, gw_vec3 half, gw_vec3 at, gw_quat
     thrown_body(t, 0, &box, at);
     t->a.body[0].pose.q = turn;
     t->wall = box_shape(1, 1, 0.5);
-    gw_collider table = {1, &t->wall, {{-0.5, 0, -0.25}, {1, 0, 0, 0}}, 0};
-    thrown_start(t, &table, 1, 0.005);
+    gw_collider walls[ENCLOSURE];
+    for (int i = 0; i <= others; i++)
+        walls[i] =
+            (gw_collider){1, &t->wall, {{-0.5, 10.0 * (others - i), -0.25}, {1, 0, 0, 0}}, 0};
+    thrown_start(t, walls, others + 1, 0.005);
+}
+
+static void over_table(thrown *t, double rate, gw_vec3 half, gw_vec3 at, gw_quat turn)
+{
+    over_table_among(t, rate, half, at, turn, 0);
 }
 
 /* A box stands on its corner, and falls past a table's edge 0.1 mm beside it: nothing touches it,
@@ -173,7 +183,7 @@ static void contacts_go_on_in_a_world_of_other_pieces(void **state)
     (void)state;
     static thrown t, other;
     gw_vec3 h = {0.05, 0.04, 0.02};
-    over_table(&t, 1000, h, gw_v3(-0.2, 0, h.z), gw_quat_identity());
+    over_table_among(&t, 1000, h, gw_v3(-0.2, 0, h.z), gw_quat_identity(), ENCLOSURE - 1);
     for (int k = 0; k < 500; k++)
         thrown_tick(&t);
     over_table(&other, 1000, h, t.a.body[0].pose.p, gw_quat_identity());
