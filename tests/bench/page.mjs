@@ -6,7 +6,8 @@
 // Both windows are as large, both canvases too, and both show as many bodies, lit the same way, from
 // the same side; the page follows half of them from the stream. They take turns in one browser, and
 // the medians of the turns are told. A frame counts where the WebGL context drew; its cost is the
-// time in requestAnimationFrame callbacks and in the socket's messages.
+// time in requestAnimationFrame callbacks and in the socket's messages; beside it stands the processor
+// time of scripts on the main thread for a frame, which other load on the machine does not touch.
 import { createRequire } from 'node:module';
 import { createServer } from 'node:http';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
@@ -98,15 +99,25 @@ function meter() {
   });
 }
 
+// Seconds of processor time that scripts took on the main thread so far: other load does not count.
+async function scripted(page, into) {
+  into.session ??= await page.context().newCDPSession(page);
+  await into.session.send('Performance.enable', { timeDomain: 'threadTicks' });
+  const { metrics } = await into.session.send('Performance.getMetrics');
+  return metrics.find((m) => m.name === 'ScriptDuration').value;
+}
+
 async function turn(page, into) {
   await page.bringToFront();
   await sleep(700);
   await page.evaluate(() => (window.meter.frames.length = 0));
+  const before = await scripted(page, into);
   const start = Date.now();
   await sleep(seconds * 1000);
   const frames = await page.evaluate(() => window.meter.frames);
   into.rates.push((frames.length * 1000) / (Date.now() - start));
   into.costs.push(...frames);
+  if (frames.length) into.scripts.push(((await scripted(page, into)) - before) * 1000 / frames.length);
 }
 
 function quantile(values, q) {
@@ -146,8 +157,8 @@ async function main() {
     await until(() => ours.locator('#canvas[data-ready="yes"]').count(), 'the page is ready');
     await appliance.api('PUT', '/simulation', { state: 'running' });
     const other = await open(`http://127.0.0.1:${server.address().port}/`);
-    const page = { rates: [], costs: [] };
-    const plain = { rates: [], costs: [] };
+    const page = { rates: [], costs: [], scripts: [] };
+    const plain = { rates: [], costs: [], scripts: [] };
     for (let i = 0; i < TURNS; i++) {
       await turn(ours, page);
       await turn(other, plain);
@@ -155,8 +166,8 @@ async function main() {
     const { width, height } = await ours.locator('#canvas').boundingBox();
     const [rate, reference] = [quantile(page.rates, 0.5), quantile(plain.rates, 0.5)];
     const f = (x) => x.toFixed(2);
-    console.log('name,objects,width,height,page_hz,bare_hz,ratio,page_ms_p50,page_ms_p99,bare_ms_p50,bare_ms_p99');
-    console.log(['page', count, width, height, f(rate), f(reference), f(rate / reference), ...[page, plain].flatMap((x) => [f(quantile(x.costs, 0.5)), f(quantile(x.costs, 0.99))])].join(','));
+    console.log('name,objects,width,height,page_hz,bare_hz,ratio,page_ms_p50,page_ms_p99,bare_ms_p50,bare_ms_p99,page_script_ms,bare_script_ms');
+    console.log(['page', count, width, height, f(rate), f(reference), f(rate / reference), ...[page, plain].flatMap((x) => [f(quantile(x.costs, 0.5)), f(quantile(x.costs, 0.99))]), ...[page, plain].map((x) => f(quantile(x.scripts, 0.5)))].join(','));
   } finally {
     await browser.close();
     await appliance.stop();

@@ -87,7 +87,7 @@ function Settings({ r, control }: { r: Rendering; control: Control }): JSX.Eleme
           <NumberField shown="impulses a second" label="Impulses in a second, at most" unit="N s" step={1} value={r.impulse_budget || 20} onCommit={(impulse_budget) => void patchRendering({ impulse_budget })} />
         </div>
       </Group>
-      <label class="check"><input type="checkbox" checked={r.passivity ?? false} onChange={(e) => void patchRendering({ passivity: e.currentTarget.checked })} />passivity controller at the device</label>
+      <label class="check"><input type="checkbox" checked={r.passivity ?? true} onChange={(e) => void patchRendering({ passivity: e.currentTarget.checked })} />passivity controller at the device</label>
     </>
   );
 }
