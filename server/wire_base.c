@@ -227,6 +227,17 @@ bool wire_string(const json_t *object, const char *at, const char *name, wire_ne
     return true;
 }
 
+bool wire_id(const json_t *object, const char *at, const char *name, char out[GW_MAX_ID + 1],
+             gw_error *error)
+{
+    const json_t *m;
+    if (!wire_string(object, at, name, WIRE_OPTIONAL, out, GW_MAX_ID + 1, error) ||
+        !wire_member(object, at, name, WIRE_OPTIONAL, &m, error))
+        return false;
+    return !m || out[0] ||
+           refuse(at, name, error, "must match [A-Za-z0-9_.:+-]{1,64}, or be left out");
+}
+
 bool wire_choice(const json_t *object, const char *at, const char *name, wire_need need,
                  const char *const *names, int *out, gw_error *error)
 {

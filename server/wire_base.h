@@ -33,6 +33,9 @@ bool wire_bool(const json_t *object, const char *at, const char *name, bool *out
 /* A string that fits `size` bytes with its zero. */
 bool wire_string(const json_t *object, const char *at, const char *name, wire_need need, char *out,
                  size_t size, gw_error *error);
+/* An id that may be left out, and then stays empty; a given one may not be. */
+bool wire_id(const json_t *object, const char *at, const char *name, char out[GW_MAX_ID + 1],
+             gw_error *error);
 /* One of `names` (NULL-terminated): its index. */
 bool wire_choice(const json_t *object, const char *at, const char *name, wire_need need,
                  const char *const *names, int *out, gw_error *error);

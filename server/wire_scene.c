@@ -48,8 +48,7 @@ bool wire_get_constraint(const json_t *value, const char *at, gw_scene_constrain
                                           "bound", "sense", "enabled", NULL};
     int kind = 0, sense = GW_EITHER, bound = GW_BOUND_EQUAL;
     *c = (gw_scene_constraint){.enabled = true};
-    if (!wire_open(value, at, allowed, error) ||
-        !wire_string(value, at, "id", WIRE_OPTIONAL, c->id, sizeof c->id, error) ||
+    if (!wire_open(value, at, allowed, error) || !wire_id(value, at, "id", c->id, error) ||
         !wire_choice(value, at, "type", WIRE_REQUIRED, wire_constraint_types, &kind, error) ||
         !split_ref(value, at, "a", &c->a, error) || !split_ref(value, at, "b", &c->b, error) ||
         !wire_number(value, at, "value", WIRE_OPTIONAL, &c->value, error) ||

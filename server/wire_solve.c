@@ -53,8 +53,7 @@ static bool get_constraint(const json_t *v, const char *at, gw_constraint *c, ch
 {
     static const char *const allowed[] = {"id", "type", "mobile", "fixed", "value", "sense", NULL};
     int kind = 0, sense = GW_EITHER;
-    if (!wire_open(v, at, allowed, error) ||
-        !wire_string(v, at, "id", WIRE_OPTIONAL, id, GW_MAX_ID + 1, error) ||
+    if (!wire_open(v, at, allowed, error) || !wire_id(v, at, "id", id, error) ||
         !wire_choice(v, at, "type", WIRE_REQUIRED, wire_constraint_types, &kind, error) ||
         !wire_choice(v, at, "sense", WIRE_OPTIONAL, wire_senses, &sense, error) ||
         !wire_number(v, at, "value", WIRE_OPTIONAL, &c->value, error) ||

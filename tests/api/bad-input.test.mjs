@@ -28,6 +28,7 @@ const cases = [
   ['a wrong type', 'POST', '/constraints', { ...c, enabled: 'yes' }, 400, '/enabled', /./],
   ['an unknown type', 'POST', '/constraints', { ...c, type: 'near' }, 400, '/type', /./],
   ['a bad id', 'POST', '/objects', { ...box, id: 'a/b' }, 400, '/id', /./],
+  ['an empty id', 'POST', '/constraints', { id: '', type: 'coincident', a: 'cone/base', b: 'cylinder/top' }, 400, '/id', /left out/],
   ['a long id', 'POST', '/objects', { ...box, id: 'a'.repeat(65) }, 400, '/id', /./],
   ['a negative radius', 'POST', '/objects', { ...box, geometry: { type: 'sphere', radius: -1 } }, 400, '/geometry/radius', /./],
   ['a zero size', 'POST', '/objects', { ...box, geometry: { type: 'box', size: [1, 0, 1] } }, 400, /^\/geometry\/size/, /./],
