@@ -88,6 +88,9 @@ static const kind_words words_of[] = {
                               "the former constraints."},
     [GW_EVENT_JAMMED] = {"jammed", "warning",
                          "A contact stands where its body cannot move out of it."},
+    [GW_EVENT_CROWDED] = {"crowded", "warning",
+                          "More collides at once than a tick bears: some of it waits for the next "
+                          "one, up to 1 mm deep."},
     [GW_EVENT_STRAINED] = {"strained", "warning",
                            "A mechanism has outrun its local model, or the world's thread is late: "
                            "it is braked until it has been looked at again."},

@@ -233,6 +233,7 @@ static int measure_all(const char *name, FILE *csv, int *missed)
     rows += bench_chain_rows(others + rows, ROOM - rows);
     rows += bench_local_rows(others + rows, ROOM - rows);
     rows += bench_contact_rows(others + rows, ROOM - rows);
+    rows += bench_heap_rows(others + rows, ROOM - rows);
     rows += bench_detector_rows(others + rows, ROOM - rows);
     for (int i = 0; i < rows; i++)
         measure(&others[i], name, csv, &count, missed);

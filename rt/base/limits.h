@@ -33,7 +33,7 @@
 #define GW_MAX_IGNORED    1024 /* pairs of a scene that never touch */
 #define GW_MAX_FREE       64 /* free bodies of a scene: each has a step of its own in every tick */
 #define GW_MAX_MOVERS     (GW_MAX_TOOLS + GW_MAX_MECHANISMS + GW_MAX_FREE) /* models of a scene */
-#define GW_MAX_NEAR       256 /* pairs of points that may meet soon; nearest ones first */
+#define GW_MAX_NEAR       512 /* pairs of points that may meet soon: a heap of 64 has up to 350 */
 #define GW_MAX_COLLIDING  64  /* contacts resolved in one collision: a 64 x 64 matrix at most */
 #define GW_MAX_SUBSTEPS   32  /* of control within a tick: 8 kHz of them at 250 Hz */
 #define GW_MAX_HITS       16  /* collisions that a snapshot remembers: the newest ones */

@@ -26,24 +26,24 @@ static double mechanical(const gw_world *w, int mover)
 static double springs(const gw_world *w)
 {
     double sum = 0;
-    for (int i = 0; i < w->island.touch_count; i++)
-        sum += gw_touch_energy(&w->touches[w->island.touches[i]]);
+    for (int i = 0; i < w->whole.touch_count; i++)
+        sum += gw_touch_energy(&w->touches[w->whole.touches[i]]);
     return sum;
 }
 
 void gw_balance_open(const gw_world *w, gw_balance *open)
 {
-    for (int i = 0; i < w->island.mover_count; i++)
-        open->mover[w->island.movers[i]] = mechanical(w, w->island.movers[i]);
+    for (int i = 0; i < w->whole.mover_count; i++)
+        open->mover[w->whole.movers[i]] = mechanical(w, w->whole.movers[i]);
     open->spring = springs(w);
 }
 
 static double motion(const gw_world *w)
 {
     double sum = 0;
-    for (int i = 0; i < w->island.mover_count; i++) {
+    for (int i = 0; i < w->whole.mover_count; i++) {
         double kinetic, potential;
-        int m = w->island.movers[i];
+        int m = w->whole.movers[i];
         gw_model_energy(gw_world_model(w, m), &kinetic, &potential);
         sum += w->felt[m] ? kinetic : 0;
     }
@@ -61,16 +61,16 @@ static void slow(gw_model *model, double factor)
 
 static void slow_down(gw_world *w, double factor)
 {
-    for (int i = 0; i < w->island.mover_count; i++)
-        if (w->felt[w->island.movers[i]])
-            slow(gw_world_model(w, w->island.movers[i]), factor);
+    for (int i = 0; i < w->whole.mover_count; i++)
+        if (w->felt[w->whole.movers[i]])
+            slow(gw_world_model(w, w->whole.movers[i]), factor);
 }
 
 /* Springs give way: what they hold becomes factor^2 of it. */
 static void ease(gw_world *w, double factor)
 {
-    for (int i = 0; i < w->island.touch_count; i++) {
-        gw_touch *c = &w->touches[w->island.touches[i]];
+    for (int i = 0; i < w->whole.touch_count; i++) {
+        gw_touch *c = &w->touches[w->whole.touches[i]];
         double depth = -c->now.gap - c->slack;
         if (c->continuous && depth > 0)
             c->slack += (1 - factor) * depth;
@@ -115,7 +115,7 @@ static void watch_drift(gw_world *w, int m, double before, gw_world_step *out)
 
 void gw_balance_alone(gw_world *w, gw_world_step *out)
 {
-    int m = w->island.movers[0];
+    int m = w->whole.movers[0];
     double before = mechanical(w, m);
     gw_piece_alone(w);
     watch_drift(w, m, before, out);
@@ -124,9 +124,9 @@ void gw_balance_alone(gw_world *w, gw_world_step *out)
 /* What came to movers in contact that nobody gave. */
 static double excess_of(const gw_world *w, const gw_balance *open)
 {
-    double sum = springs(w) - open->spring - w->island.moved;
-    for (int i = 0; i < w->island.mover_count; i++) {
-        int m = w->island.movers[i];
+    double sum = springs(w) - open->spring - w->moved;
+    for (int i = 0; i < w->whole.mover_count; i++) {
+        int m = w->whole.movers[i];
         if (w->felt[m])
             sum += mechanical(w, m) - open->mover[m] - given(&w->movers[m].step);
     }
@@ -135,13 +135,13 @@ static double excess_of(const gw_world *w, const gw_balance *open)
 
 void gw_balance_close(gw_world *w, const gw_balance *open, gw_world_step *out)
 {
-    for (int i = 0; i < w->island.mover_count; i++)
-        if (!w->felt[w->island.movers[i]])
-            watch_drift(w, w->island.movers[i], open->mover[w->island.movers[i]], out);
-    if (!w->island.touched)
+    for (int i = 0; i < w->whole.mover_count; i++)
+        if (!w->felt[w->whole.movers[i]])
+            watch_drift(w, w->whole.movers[i], open->mover[w->whole.movers[i]], out);
+    if (!w->touched)
         return;
     double excess = excess_of(w, open);
-    out->moved += w->island.moved;
+    out->moved += w->moved;
     if (!(excess > 0)) {
         out->dissipated -= excess;
         w->owed = fmax(0, w->owed + excess);

@@ -6,10 +6,11 @@
 
 #include "rt/contact/world_private.h"
 
-#define TOUCHES 1e-7 /* gap of what takes part where everything that touches does (m) */
-#define STANDS  1e-9 /* a row whose entries are all smaller moves nothing */
-#define DEEP    2e-3 /* how far a spring is pressed at most (m), and */
-#define HALF    0.5  /* what part of the balls that touch */
+#define TOUCHES   1e-7 /* gap of what takes part where everything that touches does (m) */
+#define ROWS_WORK 160  /* rows squared that cost as much as a step of a body */
+#define STANDS    1e-9 /* a row whose entries are all smaller moves nothing */
+#define DEEP      2e-3 /* how far a spring is pressed at most (m), and */
+#define HALF      0.5  /* what part of the balls that touch */
 
 /* ---- rows ----------------------------------------------------------------------------------- */
 
@@ -80,7 +81,7 @@ double gw_row_yield(const gw_world *w, const gw_contact_row *row)
 
 bool gw_sets_off(const gw_world *w, const gw_touch *c)
 {
-    bool meets = c->now.gap <= GW_WORLD_MET && !c->jammed && !c->aside;
+    bool meets = c->now.gap <= GW_WORLD_MET && !c->jammed && !c->aside && !c->late;
     return meets && (c->struck || !c->continuous) && c->rate < -w->rules.rest_speed;
 }
 
@@ -125,39 +126,36 @@ static bool takes_part(const gw_world *w, const gw_touch *c, gw_collision kind)
 typedef struct impact {
     gw_world *world;
     gw_collision kind;
-    int rows, dof, mover_count;
-    int movers[GW_MAX_MOVERS], from[GW_MAX_MOVERS]; /* from: first entry of each, by mover; -1 */
-    int touch[GW_MAX_COLLIDING];                    /* of each row */
+    int rows, mover_count;
+    int movers[GW_MAX_MOVERS], from[GW_MAX_MOVERS + 1];   /* first entry of each, and the end */
+    int seat[GW_MAX_MOVERS];                              /* by mover: its place among them; -1 */
+    int touch[GW_MAX_COLLIDING], of[GW_MAX_COLLIDING][2]; /* of each row: contact, movers' places */
     double e[GW_MAX_COLLIDING], offset[GW_MAX_COLLIDING], p[GW_MAX_COLLIDING];
 } impact;
 
-static void inverse(const void *context, const double *force, double *answer)
+static void inverse(const void *context, int block, const double *force, double *answer)
 {
     const impact *x = context;
-    for (int k = 0; k < x->mover_count; k++) {
-        int m = x->movers[k], at = x->from[m];
-        gw_model_apply_inverse(gw_world_model(x->world, m), force + at, answer + at);
-    }
+    gw_model_apply_inverse(gw_world_model(x->world, x->movers[block]), force, answer);
 }
 
 /* Finds room for a row's movers; false where there is none. */
 static bool seat(impact *x, const gw_contact_row *row)
 {
-    int dof = x->dof, count = x->mover_count;
+    int count = x->mover_count;
     for (int k = 0; k < 2; k++) {
         int m = row->mover[k];
-        if (m < 0 || x->from[m] >= 0)
+        if (m < 0 || x->seat[m] >= 0)
             continue;
-        int n = gw_model_dof(gw_world_model(x->world, m));
-        if (x->dof + n > GW_WORLD_FREEDOMS) {
+        int end = x->from[x->mover_count] + gw_model_dof(gw_world_model(x->world, m));
+        if (end > GW_WORLD_FREEDOMS) {
             while (x->mover_count > count)
-                x->from[x->movers[--x->mover_count]] = -1;
-            x->dof = dof;
+                x->seat[x->movers[--x->mover_count]] = -1;
             return false;
         }
-        x->from[m] = x->dof;
+        x->seat[m] = x->mover_count;
         x->movers[x->mover_count++] = m;
-        x->dof += n;
+        x->from[x->mover_count] = end;
     }
     return true;
 }
@@ -184,43 +182,85 @@ static void add_row(impact *x, int touch, bool a, bool b)
     if (!seat(x, row))
         return;
     x->touch[x->rows] = touch;
+    for (int k = 0; k < 2; k++)
+        x->of[x->rows][k] = row->mover[k] >= 0 ? x->seat[row->mover[k]] : -1;
     x->offset[x->rows] = row->offset;
     x->e[x->rows++] = restitution(x, c);
 }
 
 /* eq. 11, or (12) and (13) for two links of one mover */
-static void gather(impact *x, bool setting_off)
+static void add_touch(impact *x, int touch)
+{
+    const gw_world *w = x->world;
+    const gw_touch *c = &w->touches[touch];
+    bool each = w->rules.self_each_link && c->mover_a == c->mover_b && c->mover_a >= 0;
+    add_row(x, touch, true, !each);
+    if (each)
+        add_row(x, touch, false, true);
+}
+
+/* Marks what touches what is marked, a layer at a time: its rows follow in that order, and where
+ * there are too many the farthest are left to a collision of their own. */
+static bool spread(impact *x, bool *marked, bool *in)
+{
+    const gw_world *w = x->world;
+    int layer[2 * GW_MAX_NEAR], count = 0;
+    for (int i = 0; i < w->island.touch_count; i++) {
+        const gw_touch *c = &w->touches[w->island.touches[i]];
+        int mover[2] = {c->mover_a, c->mover_b};
+        bool next = (mover[0] >= 0 && marked[mover[0]]) || (mover[1] >= 0 && marked[mover[1]]);
+        if (in[i] || !next || c->aside || c->now.gap > TOUCHES)
+            continue;
+        in[i] = true;
+        if (takes_part(w, c, x->kind))
+            add_touch(x, w->island.touches[i]);
+        for (int k = 0; k < 2; k++)
+            if (mover[k] >= 0 && !marked[mover[k]])
+                layer[count++] = mover[k];
+    }
+    for (int i = 0; i < count; i++)
+        marked[layer[i]] = true;
+    return count > 0;
+}
+
+/* What sets it off, and all that hangs together with that by touching. */
+static void gather(impact *x)
 {
     gw_world *w = x->world;
+    bool in[GW_MAX_NEAR], marked[GW_MAX_MOVERS] = {false};
     for (int i = 0; i < w->island.touch_count; i++) {
-        int touch = w->island.touches[i];
-        gw_touch *c = &w->touches[touch];
+        gw_touch *c = &w->touches[w->island.touches[i]];
         c->stopped = c->stopped || (x->kind == GW_STOPS && too_deep(c));
-        bool sets = x->kind == GW_STOPS ? c->stopped : gw_sets_off(w, c);
-        if (!takes_part(w, c, x->kind) || sets != setting_off)
+        in[i] = (x->kind == GW_STOPS ? c->stopped : gw_sets_off(w, c)) && takes_part(w, c, x->kind);
+        if (!in[i])
             continue;
-        bool each = w->rules.self_each_link && c->mover_a == c->mover_b && c->mover_a >= 0;
-        add_row(x, touch, true, !each);
-        if (each)
-            add_row(x, touch, false, true);
+        add_touch(x, w->island.touches[i]);
+        if (c->mover_a >= 0)
+            marked[c->mover_a] = true;
+        if (c->mover_b >= 0)
+            marked[c->mover_b] = true;
     }
+    while (x->rows < GW_MAX_COLLIDING && spread(x, marked, in))
+        ;
+    for (int i = 0; w->whole.mover_count <= GW_WORLD_WHOLE && i < w->island.touch_count; i++)
+        if (!in[i] && takes_part(w, &w->touches[w->island.touches[i]], x->kind))
+            add_touch(x, w->island.touches[i]);
 }
 
 /* Rows and velocities over the movers that are in it. */
 static void fill(const impact *x)
 {
     gw_world *w = x->world;
-    size_t n = (size_t)x->dof;
-    memset(w->rows, 0, (size_t)x->rows * n * sizeof(double));
+    size_t n = (size_t)x->from[x->mover_count];
     for (int i = 0; i < x->rows; i++)
         for (int k = 0; k < 2; k++) {
             int m = w->row[i].mover[k];
             if (m >= 0)
-                memcpy(w->rows + (size_t)i * n + x->from[m], w->row[i].entry[k],
+                memcpy(w->rows + (size_t)i * n + x->from[x->seat[m]], w->row[i].entry[k],
                        sizeof(double) * (size_t)gw_model_dof(gw_world_model(w, m)));
         }
     for (int k = 0; k < x->mover_count; k++)
-        gw_model_velocity(gw_world_model(w, x->movers[k]), w->v + x->from[x->movers[k]]);
+        gw_model_velocity(gw_world_model(w, x->movers[k]), w->v + x->from[k]);
 }
 
 /* Gives the movers what the collision did to them. */
@@ -228,7 +268,7 @@ static void strike(const impact *x)
 {
     gw_world *w = x->world;
     for (int k = 0; k < x->mover_count; k++) {
-        int m = x->movers[k], at = x->from[m];
+        int m = x->movers[k], at = x->from[k];
         gw_mover *mover = &w->movers[m];
         int n = gw_model_dof(mover->model);
         w->felt[m] = true;
@@ -242,7 +282,7 @@ static void strike(const impact *x)
         gw_touch *c = &w->touches[x->touch[i]];
         c->impulse += x->p[i];
         c->hit = c->hit || (x->p[i] != 0 && x->kind != GW_STOPS);
-        w->island.moved -= x->p[i] * x->offset[i];
+        w->moved -= x->p[i] * x->offset[i];
     }
 }
 
@@ -250,7 +290,7 @@ static void strike(const impact *x)
 static void settle(gw_world *w, const double *before)
 {
     double rest = w->rules.rest_speed;
-    gw_world_look(w, 0);
+    gw_world_look(w, w->since[w->island.movers[0]]);
     for (int i = 0; i < w->island.touch_count; i++) {
         gw_touch *c = &w->touches[w->island.touches[i]];
         c->struck = c->rate < -rest && c->rate < before[i] - 1e-9;
@@ -264,16 +304,18 @@ void gw_collide(gw_world *w, gw_collision kind)
     impact x = {.world = w, .kind = kind};
     double before[GW_MAX_NEAR];
     for (int i = 0; i < w->mover_count; i++)
-        x.from[i] = -1;
+        x.seat[i] = -1;
     for (int i = 0; i < w->island.touch_count; i++)
         before[i] = w->touches[w->island.touches[i]].rate;
-    gather(&x, true);
-    gather(&x, false);
+    gather(&x);
     if (x.rows == 0)
         return;
     fill(&x);
     gw_impulse_problem problem = {.rows = x.rows,
-                                  .dof = x.dof,
+                                  .dof = x.from[x.mover_count],
+                                  .blocks = x.mover_count,
+                                  .from = x.from,
+                                  .of = (const int(*)[2])x.of,
                                   .j = w->rows,
                                   .v = w->v,
                                   .e = x.e,
@@ -284,6 +326,7 @@ void gw_collide(gw_world *w, gw_collision kind)
                                   .context = &x};
     gw_impulse(&problem, &w->work, w->dv, w->generalised, x.p);
     strike(&x);
-    w->island.touched = true;
+    w->touched = true;
+    w->effort += 1 + x.rows * x.rows / ROWS_WORK;
     settle(w, before);
 }

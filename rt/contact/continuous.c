@@ -157,6 +157,8 @@ static gw_pose placed(const gw_asking *ask, int body, double t, const gw_pose *p
                       const gw_twist *twist, gw_twist *moving)
 {
     const gw_place *place = &ask->world->places[body];
+    if (place->model < 0)
+        return gw_place_ahead(place, ask->world->since[ask->mover] + t, moving);
     if (place->model == ask->mover) {
         *moving = twist[place->index];
         return pose[place->index];
@@ -232,6 +234,7 @@ void gw_touch_begin(gw_world *w, gw_touch *c)
         gw_touch_attach(w, c);
     c->start = c->now;
     c->start_rate = c->rate;
+    c->from = w->since[c->mover_a >= 0 ? c->mover_a : c->mover_b];
     c->damps = c->continuous && -c->now.gap > c->slack;
     c->power = 0;
     if (!c->continuous)
@@ -247,8 +250,8 @@ void gw_touch_end(gw_world *w, gw_touch *c, double h)
         return;
     double limit = c->near.surface.friction * normal_force(c, &c->now, c->rate);
     gw_vec3 slid = gw_reject(moved(c, &a->pose, &b->pose), c->now.normal);
-    w->island.moved += 0.5 * h * (c->power + power_of(w, c, force_now(w, c)));
-    w->island.touched = true;
+    w->moved += 0.5 * h * (c->power + power_of(w, c, force_now(w, c)));
+    w->touched = true;
     if (w->rules.friction == GW_FRICTION_STICK)
         c->grip.slip = gw_friction_slip(&c->grip, limit, slid);
     c->slack = fmax(0, fmin(c->slack, -c->now.gap));

@@ -4,12 +4,14 @@
  *   w_k = combination of rows,  w_k^T D^-1 w_m = (k == m),  y_k = D^-1 w_k
  *   J = L W,  s = W v,  u = L s;  an answer x in the basis is v' = v + sum x_k y_k, J^T p = W^T x
  *
- * Kinetic energy in the rows' space is |s|^2/2, so everything is decided among short vectors.
+ * Kinetic energy in the rows' space is |s|^2/2, so everything is decided among short vectors. A row
+ * has entries for two movers; a vector of the basis for those that it leads on to: what it has none
+ * for is neither stored nor read.
  */
-#include "rt/contact/impulse.h"
-
 #include <math.h>
 #include <string.h>
+
+#include "rt/contact/impulse_private.h"
 
 /* A row of which less than this part is new follows from the others. */
 #define DEPENDENT 1e-11
@@ -42,101 +44,132 @@ static void scale(int n, double *a, double s)
 
 /* ---- the basis ------------------------------------------------------------------------------ */
 
-static void swap_rows(int dof, double *m, int a, int b)
+static double *w_of(const gw_impulse_problem *problem, const gw_impulse_work *work, int k)
 {
-    if (a == b)
-        return;
-    double *x = m + (size_t)a * (size_t)dof, *y = m + (size_t)b * (size_t)dof;
-    for (int i = 0; i < dof; i++) {
-        double t = x[i];
-        x[i] = y[i];
-        y[i] = t;
+    return work->w + (size_t)work->slot[k] * (size_t)problem->dof;
+}
+
+static double *y_of(const gw_impulse_problem *problem, const gw_impulse_work *work, int k)
+{
+    return work->y + (size_t)work->slot[k] * (size_t)problem->dof;
+}
+
+static void swap_rows(gw_impulse_work *work, int a, int b)
+{
+    int slot = work->slot[a];
+    gw_blocks in = work->in[a];
+    work->slot[a] = work->slot[b];
+    work->in[a] = work->in[b];
+    work->slot[b] = slot;
+    work->in[b] = in;
+}
+
+/* Vector k takes some of vector m: it has entries in m's blocks from now on. */
+static void widen(const gw_impulse_problem *problem, gw_impulse_work *work, int k, int m)
+{
+    gw_blocks fresh;
+    for (int i = 0; i < GW_BLOCK_WORDS; i++) {
+        fresh.bits[i] = work->in[m].bits[i] & ~work->in[k].bits[i];
+        work->in[k].bits[i] |= work->in[m].bits[i];
     }
+    gw_blocks_clear(problem, &fresh, w_of(problem, work, k));
+    gw_blocks_clear(problem, &fresh, y_of(problem, work, k));
 }
 
 /* What is left of row i, as a basis vector: orthogonal to those before it to the last digit, its
  * image by D itself and not by what was subtracted. */
 static bool orthonormal(const gw_impulse_problem *problem, gw_impulse_work *work, int k)
 {
-    int n = problem->dof;
-    size_t stride = (size_t)n;
-    double *w = work->w + (size_t)k * stride, *y = work->y + (size_t)k * stride;
+    double *w = w_of(problem, work, k), *y = y_of(problem, work, k);
     for (int pass = 0; pass < 2; pass++) {
-        for (int m = 0; m < k; m++)
-            add(n, w, -dot(n, w, work->y + (size_t)m * stride), work->w + (size_t)m * stride);
-        problem->inverse(problem->context, w, y);
-        double norm = dot(n, w, y);
+        for (int m = 0; m < k; m++) {
+            gw_blocks both = gw_blocks_common(&work->in[k], &work->in[m]);
+            double part = gw_blocks_dot(problem, &both, w, y_of(problem, work, m));
+            if (part == 0)
+                continue;
+            widen(problem, work, k, m);
+            gw_blocks_add(problem, &work->in[m], w, -part, w_of(problem, work, m));
+        }
+        gw_blocks_inverse(problem, &work->in[k], w, y);
+        double norm = gw_blocks_dot(problem, &work->in[k], w, y);
         if (!(norm > 0))
             return false;
-        scale(n, w, 1 / sqrt(norm));
-        scale(n, y, 1 / sqrt(norm));
+        gw_blocks_scale(problem, &work->in[k], w, 1 / sqrt(norm));
+        gw_blocks_scale(problem, &work->in[k], y, 1 / sqrt(norm));
     }
     return true;
 }
 
 /* The row of which most is left, relative to what it was. */
 static int largest_left(const gw_impulse_problem *problem, const gw_impulse_work *work, int k,
-                        const double *size, const int *row, double *most)
+                        const double *size, double *most)
 {
-    int n = problem->dof, best = k;
+    int best = k;
     *most = -1;
     for (int i = k; i < problem->rows; i++) {
-        size_t at = (size_t)i * (size_t)n;
-        double left = dot(n, work->w + at, work->y + at);
-        double part = left > 0 && size[row[i]] > 0 ? left / size[row[i]] : 0;
+        double left =
+            gw_blocks_dot(problem, &work->in[i], w_of(problem, work, i), y_of(problem, work, i));
+        double was = size[work->slot[i]], part = left > 0 && was > 0 ? left / was : 0;
         if (part > *most)
             best = i, *most = part;
     }
     return best;
 }
 
+/* Vector k is done: how much of it each row has, and those that are left without it. */
+static void take_off(const gw_impulse_problem *problem, gw_impulse_work *work, int k)
+{
+    const double *w = w_of(problem, work, k), *y = y_of(problem, work, k);
+    for (int i = 0; i < problem->rows; i++) {
+        gw_blocks of = gw_blocks_of(problem, i);
+        of = gw_blocks_common(&of, &work->in[k]);
+        work->l[i][k] = gw_blocks_dot(problem, &of, gw_impulse_row(problem, i), y);
+    }
+    for (int i = k + 1; i < problem->rows; i++) {
+        gw_blocks both = gw_blocks_common(&work->in[i], &work->in[k]);
+        double part = gw_blocks_dot(problem, &both, w_of(problem, work, i), y);
+        if (part == 0)
+            continue;
+        widen(problem, work, i, k);
+        gw_blocks_add(problem, &work->in[k], w_of(problem, work, i), -part, w);
+        gw_blocks_add(problem, &work->in[k], y_of(problem, work, i), -part, y);
+    }
+}
+
 static void build_basis(const gw_impulse_problem *problem, gw_impulse_work *work)
 {
-    int n = problem->dof, rows = problem->rows, row[GW_MAX_COLLIDING];
+    int rows = problem->rows;
     double size[GW_MAX_COLLIDING];
-    size_t stride = (size_t)n;
-    work->w = work->memory;
-    work->y = work->memory + (size_t)rows * stride;
-    memcpy(work->w, problem->j, (size_t)rows * stride * sizeof(double));
+    gw_impulse_images(problem, work);
     for (int i = 0; i < rows; i++) {
-        problem->inverse(problem->context, work->w + (size_t)i * stride,
-                         work->y + (size_t)i * stride);
-        size[i] = dot(n, work->w + (size_t)i * stride, work->y + (size_t)i * stride);
-        row[i] = i;
+        gw_blocks_copy(problem, &work->in[i], w_of(problem, work, i), gw_impulse_row(problem, i));
+        size[i] =
+            gw_blocks_dot(problem, &work->in[i], w_of(problem, work, i), y_of(problem, work, i));
     }
-    for (work->rank = 0; work->rank < rows && work->rank < n; work->rank++) {
+    for (work->rank = 0; work->rank < rows && work->rank < problem->dof; work->rank++) {
         int k = work->rank;
         double most;
-        int best = largest_left(problem, work, k, size, row, &most);
+        int best = largest_left(problem, work, k, size, &most);
         if (!(most > DEPENDENT * DEPENDENT))
             return;
-        swap_rows(n, work->w, k, best);
-        swap_rows(n, work->y, k, best);
-        int picked = row[best];
-        row[best] = row[k];
-        row[k] = work->pivot[k] = picked;
+        swap_rows(work, k, best);
+        work->pivot[k] = work->slot[k];
         if (!orthonormal(problem, work, k))
             return;
-        const double *w = work->w + (size_t)k * stride, *y = work->y + (size_t)k * stride;
-        for (int i = 0; i < rows; i++)
-            work->l[i][k] = dot(n, problem->j + (size_t)i * stride, y);
-        for (int i = k + 1; i < rows; i++) {
-            double part = dot(n, work->w + (size_t)i * stride, y);
-            add(n, work->w + (size_t)i * stride, -part, w);
-            add(n, work->y + (size_t)i * stride, -part, y);
-        }
+        take_off(problem, work, k);
     }
 }
 
 /* ---- between rows and basis ----------------------------------------------------------------- */
 
 /* L = Q R where there are more rows than the basis has vectors; a triangle in the order of the
- * pivots where not. */
+ * pivots where not, and where rows are many: those that follow from others take no part then. */
 static void factor_rows(const gw_impulse_problem *problem, gw_impulse_work *work)
 {
     gw_cone *f = &work->cone;
     int rows = problem->rows;
-    if (work->rank == rows)
+    work->square = work->rank == rows || rows > GW_IMPULSE_FEW;
+    if (work->square)
         return;
     for (int k = 0; k < work->rank; k++) {
         double *q = f->q[k];
@@ -156,12 +189,12 @@ static void factor_rows(const gw_impulse_problem *problem, gw_impulse_work *work
 }
 
 /* z = L^+ b, the basis' answer to values of rows. */
-static void from_rows(const gw_impulse_problem *problem, const gw_impulse_work *work,
-                      const double *b, double *z)
+void gw_impulse_from_rows(const gw_impulse_problem *problem, const gw_impulse_work *work,
+                          const double *b, double *z)
 {
     const gw_cone *f = &work->cone;
     int rank = work->rank;
-    if (rank == problem->rows) {
+    if (work->square) {
         for (int k = 0; k < rank; k++) {
             const double *l = work->l[work->pivot[k]];
             z[k] = (b[work->pivot[k]] - dot(k, l, z)) / l[k];
@@ -178,14 +211,14 @@ static void from_rows(const gw_impulse_problem *problem, const gw_impulse_work *
 }
 
 /* The least p with L^T p = x. */
-static void to_rows(const gw_impulse_problem *problem, const gw_impulse_work *work, const double *x,
-                    double *p)
+void gw_impulse_to_rows(const gw_impulse_problem *problem, const gw_impulse_work *work,
+                        const double *x, double *p)
 {
     const gw_cone *f = &work->cone;
     int rank = work->rank;
     double t[GW_MAX_COLLIDING];
     memset(p, 0, (size_t)problem->rows * sizeof *p);
-    if (rank == problem->rows) {
+    if (work->square) {
         for (int k = rank - 1; k >= 0; k--) {
             double sum = x[k];
             for (int m = k + 1; m < rank; m++)
@@ -210,7 +243,7 @@ static void to_rows(const gw_impulse_problem *problem, const gw_impulse_work *wo
 static void take_along(const gw_impulse_problem *problem, const gw_impulse_work *work, double *s)
 {
     double z[GW_MAX_COLLIDING], most = 0;
-    from_rows(problem, work, problem->offset, z);
+    gw_impulse_from_rows(problem, work, problem->offset, z);
     for (int i = 0; i < problem->rows; i++) {
         double size = dot(work->rank, work->l[i], work->l[i]);
         most += size > 0 ? 4 * problem->offset[i] * problem->offset[i] / size : 0;
@@ -235,7 +268,7 @@ static void rebound(const gw_impulse_problem *problem, const gw_impulse_work *wo
     }
     for (int i = 0; i < problem->rows; i++)
         bounce[i] = problem->e[i] * dot(rank, work->l[i], s);
-    from_rows(problem, work, bounce, z);
+    gw_impulse_from_rows(problem, work, bounce, z);
     double before = dot(rank, s, s), after = dot(rank, z, z);
     if (after > before)
         scale(rank, z, sqrt(before / after));
@@ -247,7 +280,7 @@ static void reflect(const gw_impulse_problem *problem, const gw_impulse_work *wo
 {
     for (int k = 0; k < work->rank; k++)
         x[k] = -(s[k] + z[k]);
-    to_rows(problem, work, x, p);
+    gw_impulse_to_rows(problem, work, x, p);
 }
 
 /* The same without pulling. With different e on redundant rows energy may rise: less rebound. */
@@ -269,20 +302,28 @@ static void push(const gw_impulse_problem *problem, gw_impulse_work *work, const
     }
 }
 
-int gw_impulse(const gw_impulse_problem *problem, gw_impulse_work *work, double *dv,
-               double *generalised, double *p)
+/* s = W v */
+static void speeds(const gw_impulse_problem *problem, const gw_impulse_work *work, double *s)
 {
-    int n = problem->dof;
-    double s[GW_MAX_COLLIDING], z[GW_MAX_COLLIDING], x[GW_MAX_COLLIDING];
-    memset(dv, 0, (size_t)n * sizeof *dv);
-    memset(generalised, 0, (size_t)n * sizeof *generalised);
-    memset(p, 0, (size_t)problem->rows * sizeof *p);
-    if (problem->rows <= 0)
-        return 0;
-    build_basis(problem, work);
-    factor_rows(problem, work);
+    if (problem->rows > GW_IMPULSE_FEW) {
+        gw_impulse_many_speeds(problem, work, problem->v, s);
+        return;
+    }
     for (int k = 0; k < work->rank; k++)
-        s[k] = dot(n, work->w + (size_t)k * (size_t)n, problem->v);
+        s[k] = gw_blocks_dot(problem, &work->in[k], w_of(problem, work, k), problem->v);
+}
+
+static int resolve(const gw_impulse_problem *problem, gw_impulse_work *work, double *dv,
+                   double *generalised, double *p)
+{
+    double s[GW_MAX_COLLIDING], z[GW_MAX_COLLIDING], x[GW_MAX_COLLIDING];
+    bool many = problem->rows > GW_IMPULSE_FEW;
+    if (many)
+        gw_impulse_many_basis(problem, work);
+    else
+        build_basis(problem, work);
+    factor_rows(problem, work);
+    speeds(problem, work, s);
     if (problem->offset)
         take_along(problem, work, s);
     rebound(problem, work, s, z);
@@ -290,9 +331,34 @@ int gw_impulse(const gw_impulse_problem *problem, gw_impulse_work *work, double 
         push(problem, work, s, z, p, x);
     else
         reflect(problem, work, s, z, p, x);
+    if (many) {
+        gw_impulse_many_answer(problem, work, s, x, p, dv, generalised);
+        return work->rank;
+    }
     for (int k = 0; k < work->rank; k++) {
-        add(n, dv, x[k], work->y + (size_t)k * (size_t)n);
-        add(n, generalised, x[k], work->w + (size_t)k * (size_t)n);
+        gw_blocks_add(problem, &work->in[k], dv, x[k], y_of(problem, work, k));
+        gw_blocks_add(problem, &work->in[k], generalised, x[k], w_of(problem, work, k));
     }
     return work->rank;
+}
+
+int gw_impulse(const gw_impulse_problem *problem, gw_impulse_work *work, double *dv,
+               double *generalised, double *p)
+{
+    size_t n = (size_t)problem->dof;
+    gw_impulse_problem whole = *problem;
+    int from[2] = {0, problem->dof};
+    memset(dv, 0, n * sizeof *dv);
+    memset(generalised, 0, n * sizeof *generalised);
+    memset(p, 0, (size_t)problem->rows * sizeof *p);
+    if (problem->rows <= 0)
+        return 0;
+    work->w = work->memory;
+    work->y = work->memory + (size_t)problem->rows * n;
+    if (problem->blocks > 0)
+        return resolve(problem, work, dv, generalised, p);
+    whole.blocks = 1;
+    whole.from = from;
+    whole.of = NULL;
+    return resolve(&whole, work, dv, generalised, p);
 }

@@ -5,8 +5,9 @@
  *   u = J v + offset                     approach speeds, < 0: towards one another
  *   v' = v - (1+e) D^-1/2 V V^T D^1/2 v  the reflection; V: orthonormal row space of J D^-1/2
  *
- * Never forms A = J D^-1 J^T: rows are made orthonormal in the metric of D^-1 with the largest that
- * is left first, so redundant and nearly redundant ones do no harm and e = 1 keeps the energy.
+ * Rows are made orthonormal in the metric of D^-1 with the largest that is left first, so redundant
+ * and nearly redundant ones do no harm and e = 1 keeps the energy. Of more than GW_IMPULSE_FEW rows
+ * those that make a basis are found by a factor of A = J D^-1 J^T, to 1e-6: see impulse_many.c.
  *
  * Any thread; RT safe: all memory is the caller's.
  */
@@ -15,21 +16,29 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "rt/base/limits.h"
 
 typedef struct gw_impulse_problem {
-    int rows;             /* at most GW_MAX_COLLIDING */
-    int dof;              /* entries of a row */
+    int rows; /* at most GW_MAX_COLLIDING */
+    int dof;  /* entries of a row */
+    /* D is block diagonal: block b is entries from[b] .. from[b + 1] - 1. At most
+     * GW_MAX_MOVERS; 0: all of it is one. */
+    int blocks;
+    const int *from;
+    const int (*of)[2];   /* the blocks that a row has entries in, -1: none; others are not read */
     const double *j;      /* rows x dof */
     const double *v;      /* before (dof entries) */
     const double *e;      /* restitution of each row, 0 .. 1 */
     const double *offset; /* of what moves by itself: u = J v + offset; NULL: none */
     bool only_push;       /* p >= 0: min 1/2 p^T A p + (1+e) p^T u; else the pseudo-inverse */
-    /* D^-1 w (dof entries each) */
-    void (*inverse)(const void *context, const double *w, double *answer);
+    /* D^-1 w of one block */
+    void (*inverse)(const void *context, int block, const double *w, double *answer);
     const void *context;
 } gw_impulse_problem;
+
+#define GW_IMPULSE_FEW 20 /* rows that are worth a basis of their own */
 
 /* x that is nearest to -b in the cone of the vectors l_i: what only_push works with. */
 typedef struct gw_cone {
@@ -40,12 +49,21 @@ typedef struct gw_cone {
     double r[GW_MAX_COLLIDING][GW_MAX_COLLIDING]; /* l of lean[k] = sum_m r[m][k] q[m] */
 } gw_cone;
 
+/* Which blocks a vector has entries in: a bit each. */
+typedef struct gw_blocks {
+    uint64_t bits[(GW_MAX_MOVERS + 63) / 64];
+} gw_blocks;
+
 typedef struct gw_impulse_work {
     double *memory; /* gw_impulse_memory(rows, dof) doubles */
     int rank;
     int pivot[GW_MAX_COLLIDING];                  /* the row that gave basis vector k */
-    double *w, *y;                                /* basis: w_k, and D^-1 w_k; rank x dof */
+    bool square;                                  /* the pivots' rows are all that counts */
+    double *w, *y;                                /* basis: w_k, and D^-1 w_k; by slot x dof */
+    int slot[GW_MAX_COLLIDING];                   /* which row of the memory vector k has */
+    gw_blocks in[GW_MAX_COLLIDING];               /* where w_k and y_k have entries */
     double l[GW_MAX_COLLIDING][GW_MAX_COLLIDING]; /* J = L W */
+    double a[GW_MAX_COLLIDING][GW_MAX_COLLIDING]; /* of many rows: J D^-1 J^T, what is left */
     gw_cone cone;                                 /* also L = Q R, where the rows are redundant */
 } gw_impulse_work;
 

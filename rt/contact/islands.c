@@ -26,13 +26,15 @@ static int any_mover(const gw_touch *c)
 static void join(gw_world *w)
 {
     for (int i = 0; i < w->couple_count; i++) {
-        int a = mover_of(w, w->couples[i].a), b = mover_of(w, w->couples[i].b);
-        if (a >= 0 && b >= 0)
-            w->parent[root(w, a)] = root(w, b);
+        gw_couple *p = &w->couples[i];
+        p->mover_a = mover_of(w, p->a);
+        p->mover_b = mover_of(w, p->b);
+        if (p->mover_a >= 0 && p->mover_b >= 0)
+            w->parent[root(w, p->mover_a)] = root(w, p->mover_b);
     }
     for (int i = w->couple_count - 1; i >= 0; i--) {
         gw_couple *p = &w->couples[i];
-        int a = mover_of(w, p->a), m = a >= 0 ? a : mover_of(w, p->b);
+        int m = p->mover_a >= 0 ? p->mover_a : p->mover_b;
         if (m < 0)
             continue;
         p->next = w->first_couple[root(w, m)];
@@ -85,8 +87,8 @@ static void list(gw_world *w, int touch)
 
 bool gw_islands_take(gw_world *w, int m)
 {
-    gw_island *island = &w->island;
-    *island = (gw_island){0};
+    gw_island *island = &w->whole;
+    island->mover_count = island->touch_count = island->couple_count = 0;
     if (w->movers[m].still || root(w, m) != m)
         return false;
     for (int k = 0; k < w->mover_count; k++)
@@ -111,6 +113,8 @@ gw_touch *gw_islands_add(gw_world *w, const gw_couple *p, const gw_near *near)
         return NULL;
     c->mover_a = mover_of(w, near->a);
     c->mover_b = mover_of(w, near->b);
+    c->meets = INFINITY;
+    w->whole.touches[w->whole.touch_count++] = (int)(c - w->touches);
     w->island.touches[w->island.touch_count++] = (int)(c - w->touches);
     list(w, (int)(c - w->touches));
     return c;

@@ -110,12 +110,7 @@ void gw_looks_open(gw_world *w)
 /* How it was as the piece began, and is now. */
 static void follow(gw_world *w, gw_touch *c)
 {
-    const gw_place *a = &w->places[c->near.a], *b = &w->places[c->near.b];
-    gw_gap start = gw_gap_at(&c->near, &a->start, &b->start);
-    gw_vec3 v = gw_sub(gw_velocity_at(&a->start, &a->start_twist, start.at_a),
-                       gw_velocity_at(&b->start, &b->start_twist, start.at_b));
-    c->start = start;
-    c->start_rate = gw_dot(start.normal, v);
+    gw_touch_open(w, c);
     gw_touch_look(w, c);
 }
 

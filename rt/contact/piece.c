@@ -10,6 +10,7 @@
 #define EXACT    1e-12 /* gap at which a pair is said to meet (m) */
 #define TRIALS   32    /* of a piece */
 #define MEETINGS 48    /* evaluations of one gap until it meets */
+#define GUESSES  3     /* of when it meets */
 #define SEARCHES 16    /* evaluations of one gap for where it is least */
 
 /* ---- trials --------------------------------------------------------------------------------- */
@@ -18,7 +19,7 @@ static gw_wrench hand_at(const void *asking, double t, const gw_pose *held, cons
 {
     const gw_asking *ask = asking;
     const gw_forces *hand = &ask->world->movers[ask->mover].hand;
-    return hand->at(hand->context, ask->world->t + t, held, twist);
+    return hand->at(hand->context, ask->world->since[ask->mover] + t, held, twist);
 }
 
 static void step_model(gw_world *w, int m, gw_model *model, double h, gw_step *step)
@@ -31,31 +32,37 @@ static void step_model(gw_world *w, int m, gw_model *model, double h, gw_step *s
     gw_model_step(model, &forces, h, step);
 }
 
-static const unsigned char *saved(const gw_world *w, int m)
+/* A model from where its piece began to t seconds into the step. */
+static void step_from(gw_world *w, int m, gw_model *model, double t, gw_step *step)
 {
-    return w->saved + (size_t)m * w->stride;
+    double h = t - w->since[m];
+    memcpy((void *)model, w->saved + (size_t)m * w->stride, gw_world_model(w, m)->ops->size);
+    *step = (gw_step){.finite = true, .margin = 1};
+    if (!(h > 0) || w->stands[w->group[m]])
+        return;
+    step_model(w, m, model, h, step);
+    w->effort += 1 + gw_model_dof(model) / 8;
 }
 
 void gw_piece_alone(gw_world *w)
 {
-    gw_mover *mover = &w->movers[w->island.movers[0]];
+    gw_mover *mover = &w->movers[w->whole.movers[0]];
     gw_forces hand = {.at = mover->hand.at, .context = mover->hand.context};
     gw_model_step(mover->model, &hand, w->dt, &mover->step);
 }
 
-void gw_piece_try(gw_world *w, double h)
+void gw_piece_try(gw_world *w, double t)
 {
     for (int i = 0; i < w->island.mover_count; i++) {
         int m = w->island.movers[i];
-        gw_model *model = gw_world_model(w, m);
-        memcpy((void *)model, saved(w, m), model->ops->size);
-        step_model(w, m, model, h, &w->trial[m]);
+        step_from(w, m, gw_world_model(w, m), t, &w->trial[m]);
+        w->until[m] = t;
     }
-    gw_world_look(w, h);
+    gw_world_look(w, t);
 }
 
 /* A body of a pair in a trial of its own. */
-static gw_place try_body(const gw_world *w, int body, gw_model *model, double h)
+static gw_place try_body(const gw_world *w, int body, gw_model *model, double t)
 {
     gw_place place = w->places[body];
     if (model) {
@@ -64,11 +71,11 @@ static gw_place try_body(const gw_world *w, int body, gw_model *model, double h)
     }
     place.pose = place.start;
     if (place.model < 0)
-        place.pose = gw_place_ahead(&w->places[body], h, &place.twist);
+        place.pose = gw_place_ahead(&w->places[body], t, &place.twist);
     return place;
 }
 
-void gw_piece_try_pair(gw_world *w, const gw_touch *c, double h, double *gap, double *rate)
+void gw_piece_try_pair(gw_world *w, const gw_touch *c, double t, double *gap, double *rate)
 {
     gw_model *model[2] = {NULL, NULL};
     int mover[2] = {c->mover_a, c->mover_b};
@@ -81,15 +88,11 @@ void gw_piece_try_pair(gw_world *w, const gw_touch *c, double h, double *gap, do
             model[1] = model[0];
             break;
         }
-        memcpy(w->scratch[k], saved(w, mover[k]), gw_world_model(w, mover[k])->ops->size);
-        step_model(w, mover[k], model[k], h, &step);
+        step_from(w, mover[k], model[k], t, &step);
     }
-    gw_place a = try_body(w, c->near.a, model[0], h);
-    gw_place b = try_body(w, c->near.b, model[1], h);
-    gw_gap g = gw_gap_at(&c->near, &a.pose, &b.pose);
-    *gap = g.gap;
-    *rate = gw_dot(g.normal, gw_sub(gw_velocity_at(&a.pose, &a.twist, g.at_a),
-                                    gw_velocity_at(&b.pose, &b.twist, g.at_b)));
+    gw_place a = try_body(w, c->near.a, model[0], t);
+    gw_place b = try_body(w, c->near.b, model[1], t);
+    *gap = gw_gap_between(&c->near, &a, &b, rate).gap;
 }
 
 /* ---- when a gap closes ---------------------------------------------------------------------- */
@@ -104,6 +107,13 @@ typedef struct instant {
     double t, gap, rate;
 } instant;
 
+/* With the bodies where the trial's beginning and end say: as good as 1e-10 m. */
+static double gap_between(const gw_world *w, const gw_touch *c, double t, double *rate)
+{
+    gw_place a = gw_place_between(w, c->near.a, t), b = gw_place_between(w, c->near.b, t);
+    return gw_gap_between(&c->near, &a, &b, rate).gap;
+}
+
 /* Where two tangents meet: below it no convex gap falls. */
 static double deepest(const instant *a, const instant *b, double *t)
 {
@@ -116,12 +126,12 @@ static double deepest(const instant *a, const instant *b, double *t)
 
 /* Approaching at first and separating at the end: it may have met in between, or passed through.
  * Looks for the smallest gap until one is found that is closed, or none can be. */
-static bool met_between(gw_world *w, const gw_touch *c, double h, bracket *b)
+static bool met_between(const gw_world *w, const gw_touch *c, double t, bracket *b)
 {
-    instant lo = {0, c->start.gap, c->start_rate}, hi = {h, c->now.gap, c->rate}, at;
+    instant lo = {c->from, c->start.gap, c->start_rate}, hi = {t, c->now.gap, c->rate}, at;
     for (int i = 0; i < SEARCHES && deepest(&lo, &hi, &at.t) < -GW_WORLD_MET; i++) {
-        gw_piece_try_pair(w, c, at.t, &at.gap, &at.rate);
-        *b = (bracket){0, at.t, c->start.gap, at.gap};
+        at.gap = gap_between(w, c, at.t, &at.rate);
+        *b = (bracket){c->from, at.t, c->start.gap, at.gap};
         if (at.gap < -GW_WORLD_MET)
             return true;
         if (at.rate < 0)
@@ -133,28 +143,29 @@ static bool met_between(gw_world *w, const gw_touch *c, double h, bracket *b)
 }
 
 /* It went off from where it touched and came back: the way up has an end. */
-static bool met_again(gw_world *w, const gw_touch *c, double h, bracket *b)
+static bool met_again(const gw_world *w, const gw_touch *c, double t, bracket *b)
 {
     double r0 = c->start_rate, r1 = c->rate, rate;
     if (!(r0 > 0 && r1 < 0))
         return false;
-    b->lo = h * r0 / (r0 - r1);
-    gw_piece_try_pair(w, c, b->lo, &b->gap_lo, &rate);
-    b->hi = h;
+    b->lo = c->from + (t - c->from) * r0 / (r0 - r1);
+    b->gap_lo = gap_between(w, c, b->lo, &rate);
+    b->hi = t;
     b->gap_hi = c->now.gap;
     return b->gap_lo > GW_WORLD_MET;
 }
 
-static bool closes(gw_world *w, const gw_touch *c, double h, bracket *b)
+static bool closes(const gw_world *w, const gw_touch *c, double t, bracket *b)
 {
     double g0 = c->start.gap, g1 = c->now.gap, rest = w->rules.rest_speed;
-    if (c->jammed || c->aside || c->slow || fmax(fabs(c->start_rate), fabs(c->rate)) < rest)
+    if (c->jammed || c->aside || c->slow || c->late ||
+        fmax(fabs(c->start_rate), fabs(c->rate)) < rest)
         return false;
     if (g1 < -GW_WORLD_MET) {
-        *b = (bracket){0, h, g0, g1};
-        return g0 > GW_WORLD_MET || met_again(w, c, h, b);
+        *b = (bracket){c->from, t, g0, g1};
+        return g0 > GW_WORLD_MET || met_again(w, c, t, b);
     }
-    return g0 > GW_WORLD_MET && c->start_rate < 0 && c->rate > 0 && met_between(w, c, h, b);
+    return g0 > GW_WORLD_MET && c->start_rate < 0 && c->rate > 0 && met_between(w, c, t, b);
 }
 
 static double secant(const bracket *b)
@@ -162,11 +173,23 @@ static double secant(const bracket *b)
     return b->lo + (b->hi - b->lo) * b->gap_lo / (b->gap_lo - b->gap_hi);
 }
 
+/* Near the moment, without stepping anything. */
+static double about(const gw_world *w, const gw_touch *c, const bracket *b)
+{
+    double t = secant(b), rate;
+    for (int i = 0; i < GUESSES; i++) {
+        double gap = gap_between(w, c, t, &rate);
+        if (rate < 0)
+            t = fmin(b->hi, fmax(b->lo, t - gap / rate));
+    }
+    return t;
+}
+
 /* The moment itself, by Newton's method kept within the bracket; INFINITY where it meets too slowly
  * to collide. */
 static double meeting(gw_world *w, const gw_touch *c, bracket b)
 {
-    double t = secant(&b), gap = 0, rate = 0;
+    double t = about(w, c, &b), gap = 0, rate = 0;
     for (int i = 0; i < MEETINGS; i++) {
         gw_piece_try_pair(w, c, t, &gap, &rate);
         if (fabs(gap) <= EXACT || b.hi - b.lo <= 1e-9 * w->dt)
@@ -183,14 +206,14 @@ static double meeting(gw_world *w, const gw_touch *c, bracket b)
 }
 
 /* The contact that closes first, by a guess that is good enough to put them in order. */
-static gw_touch *first_closing(gw_world *w, double h, bracket *found)
+static gw_touch *first_closing(gw_world *w, double t, bracket *found)
 {
     gw_touch *first = NULL;
     double least = INFINITY;
     for (int i = 0; i < w->island.touch_count; i++) {
         gw_touch *c = &w->touches[w->island.touches[i]];
         bracket b;
-        if (!closes(w, c, h, &b) || secant(&b) >= least)
+        if (!closes(w, c, t, &b) || secant(&b) >= least)
             continue;
         least = secant(&b);
         first = c;
@@ -199,29 +222,41 @@ static gw_touch *first_closing(gw_world *w, double h, bracket *found)
     return first;
 }
 
-double gw_piece_advance(gw_world *w, double h)
+double gw_piece_foresee(gw_world *w, gw_touch *c, double t)
 {
-    bool tried = false;
-    for (int i = 0; i < TRIALS; i++) {
-        bracket b;
-        if (!tried)
-            gw_piece_try(w, h);
-        gw_touch *c = first_closing(w, h, &b);
-        if (!c && gw_looks_close(w)) {
-            tried = true;
-            continue;
-        }
-        if (!c)
-            return h;
-        double t = meeting(w, c, b);
-        tried = !(t < h);
-        if (tried) {
+    bracket b;
+    return closes(w, c, t, &b) ? secant(&b) : INFINITY;
+}
+
+/* Nobody of the island can be put back beyond this. */
+static double latest(const gw_world *w)
+{
+    double t = 0;
+    for (int i = 0; i < w->island.mover_count; i++)
+        t = fmax(t, w->since[w->island.movers[i]]);
+    return t;
+}
+
+double gw_piece_meet(gw_world *w, gw_touch *c, double t)
+{
+    bracket b;
+    bool met = false;
+    if (!closes(w, c, t, &b))
+        return INFINITY;
+    for (int i = 0; c && i < TRIALS; i++) {
+        double at = fmax(meeting(w, c, b), latest(w));
+        if (at < t) {
+            t = at;
+            met = c->struck = true;
+            gw_piece_try(w, t);
+        } else {
             c->slow = true;
-            continue;
+            if (!met)
+                return INFINITY;
         }
-        h = t;
-        c->struck = true;
+        c = first_closing(w, t, &b);
+        if (!c && gw_looks_close(w))
+            c = first_closing(w, t, &b);
     }
-    gw_piece_try(w, h);
-    return h;
+    return t;
 }

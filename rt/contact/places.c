@@ -16,6 +16,28 @@ gw_pose gw_place_ahead(const gw_place *place, double t, gw_twist *twist)
     return gw_pose_add(&place->start, &d);
 }
 
+/* By the cubic that has its poses and twists at both ends of its piece. */
+gw_place gw_place_between(const gw_world *w, int body, double t)
+{
+    gw_place place = w->places[body];
+    int m = place.model;
+    if (m < 0)
+        place.pose = gw_place_ahead(&place, t, &place.twist);
+    bool waits = m < 0 || w->movers[m].still || w->stands[w->group[m]];
+    double h = waits ? 0 : w->until[m] - w->since[m];
+    if (!(h > 0))
+        return place;
+    double s = (t - w->since[m]) / h;
+    double b = s * s * (3 - 2 * s), c = s * (1 - s) * (1 - s) * h, d = s * s * (s - 1) * h;
+    gw_twist all = gw_pose_sub(&place.pose, &place.start), part;
+    part.v = gw_mul_add(gw_mul_add(gw_scale(b, all.v), c, place.start_twist.v), d, place.twist.v);
+    part.w = gw_mul_add(gw_mul_add(gw_scale(b, all.w), c, place.start_twist.w), d, place.twist.w);
+    place.pose = gw_pose_add(&place.start, &part);
+    place.twist.v = gw_mul_add(gw_scale(1 - s, place.start_twist.v), s, place.twist.v);
+    place.twist.w = gw_mul_add(gw_scale(1 - s, place.start_twist.w), s, place.twist.w);
+    return place;
+}
+
 static void look_at(gw_world *w, gw_place *place, double t)
 {
     if (place->model < 0) {
@@ -27,23 +49,43 @@ static void look_at(gw_world *w, gw_place *place, double t)
         place->twist = (gw_twist){{0, 0, 0}, {0, 0, 0}};
 }
 
+gw_gap gw_gap_between(const gw_near *near, const gw_place *a, const gw_place *b, double *rate)
+{
+    gw_gap g = gw_gap_at(near, &a->pose, &b->pose);
+    gw_vec3 v = gw_sub(gw_velocity_at(&a->pose, &a->twist, g.at_a),
+                       gw_velocity_at(&b->pose, &b->twist, g.at_b));
+    *rate = gw_dot(g.normal, v);
+    return g;
+}
+
 void gw_touch_look(const gw_world *w, gw_touch *c)
 {
-    const gw_place *a = &w->places[c->near.a], *b = &w->places[c->near.b];
-    c->now = gw_gap_at(&c->near, &a->pose, &b->pose);
-    gw_vec3 v = gw_sub(gw_velocity_at(&a->pose, &a->twist, c->now.at_a),
-                       gw_velocity_at(&b->pose, &b->twist, c->now.at_b));
-    c->rate = gw_dot(c->now.normal, v);
+    c->now = gw_gap_between(&c->near, &w->places[c->near.a], &w->places[c->near.b], &c->rate);
+}
+
+void gw_touch_open(const gw_world *w, gw_touch *c)
+{
+    double a_from = c->mover_a >= 0 ? w->since[c->mover_a] : 0;
+    double b_from = c->mover_b >= 0 ? w->since[c->mover_b] : 0;
+    c->from = fmax(a_from, b_from);
+    gw_place a = gw_place_between(w, c->near.a, c->from);
+    gw_place b = gw_place_between(w, c->near.b, c->from);
+    c->start = gw_gap_between(&c->near, &a, &b, &c->start_rate);
+}
+
+static void look_at_couples(gw_world *w, const gw_island *of, double t)
+{
+    for (int i = 0; i < of->couple_count; i++) {
+        const gw_couple *p = &w->couples[of->couples[i]];
+        look_at(w, &w->places[p->a], t);
+        look_at(w, &w->places[p->b], t);
+    }
 }
 
 void gw_world_look(gw_world *w, double t)
 {
-    const gw_island *island = &w->island;
-    for (int i = 0; i < island->couple_count; i++) {
-        const gw_couple *p = &w->couples[island->couples[i]];
-        look_at(w, &w->places[p->a], t);
-        look_at(w, &w->places[p->b], t);
-    }
-    for (int i = 0; i < island->touch_count; i++)
-        gw_touch_look(w, &w->touches[island->touches[i]]);
+    look_at_couples(w, &w->island, t);
+    look_at_couples(w, &w->outer, t);
+    for (int i = 0; i < w->island.touch_count; i++)
+        gw_touch_look(w, &w->touches[w->island.touches[i]]);
 }

@@ -139,7 +139,7 @@ static void look_around(gw_world *w, bool adopted)
         double deeper = -c->now.gap - c->depth_last;
         if (c->continuous && deeper > (adopted ? 0 : YIELDS))
             c->slack += deeper;
-        c->hit = c->jammed = c->struck = c->stopped = false;
+        c->hit = c->jammed = c->struck = c->stopped = c->late = false;
         c->impulse = 0;
     }
 }
@@ -158,116 +158,11 @@ static bool gather_near(gw_world *w)
 
 /* ---- a step --------------------------------------------------------------------------------- */
 
-static void begin_piece(gw_world *w)
-{
-    for (int i = 0; i < w->island.couple_count; i++) {
-        const gw_couple *p = &w->couples[w->island.couples[i]];
-        gw_place *place[2] = {&w->places[p->a], &w->places[p->b]};
-        for (int k = 0; k < 2; k++) {
-            place[k]->start = place[k]->pose;
-            place[k]->start_twist = place[k]->twist;
-        }
-    }
-    for (int i = 0; i < w->island.touch_count; i++)
-        gw_touch_begin(w, &w->touches[w->island.touches[i]]);
-    for (int i = 0; i < w->island.mover_count; i++) {
-        int m = w->island.movers[i];
-        const gw_model *model = gw_world_model(w, m);
-        w->felt[m] = w->felt[m] || w->crowd[m] > 0;
-        memcpy(w->saved + (size_t)m * w->stride, (const void *)model, model->ops->size);
-    }
-}
-
-/* Adds a piece to what a mover's step tells. */
-static void tell(gw_step *sum, const gw_step *piece, bool first)
-{
-    if (first)
-        sum->constraint = piece->constraint;
-    sum->work += piece->work;
-    sum->dissipated += piece->dissipated;
-    sum->motors += piece->motors;
-    sum->margin = fmin(sum->margin, piece->margin);
-    sum->finite = sum->finite && piece->finite;
-}
-
-/* How fast a body of a mover gains speed; too short a piece does not tell. */
-static void note_rate(gw_world *w, int body, double h)
-{
-    gw_place *p = &w->places[body];
-    if (p->model < 0 || h < 1e-3 * w->dt)
-        return;
-    p->rate.v = gw_scale(1 / h, gw_sub(p->twist.v, p->start_twist.v));
-    p->rate.w = gw_scale(1 / h, gw_sub(p->twist.w, p->start_twist.w));
-}
-
-static void end_piece(gw_world *w, double h)
-{
-    for (int i = 0; i < w->island.couple_count; i++) {
-        note_rate(w, w->couples[w->island.couples[i]].a, h);
-        note_rate(w, w->couples[w->island.couples[i]].b, h);
-    }
-    for (int i = 0; i < w->island.mover_count; i++) {
-        int m = w->island.movers[i];
-        tell(&w->movers[m].step, &w->trial[m], w->t == 0);
-    }
-    for (int i = 0; i < w->island.touch_count; i++)
-        gw_touch_end(w, &w->touches[w->island.touches[i]], h);
-    w->t += h;
-}
-
-/* Bodies moved from outside begin anew with each island. */
-static void begin_island(gw_world *w, gw_world_step *out)
-{
-    gw_island *island = &w->island;
-    w->t = 0;
-    for (int i = 0; i < island->couple_count; i++) {
-        const gw_couple *p = &w->couples[island->couples[i]];
-        gw_place *place[2] = {&w->places[p->a], &w->places[p->b]};
-        for (int k = 0; k < 2; k++)
-            if (place[k]->model < 0)
-                place[k]->pose = place[k]->start = place[k]->home;
-    }
-    if (island->touch_count == 0)
-        return;
-    gw_touch *c = &w->touches[island->touches[w->turn % (unsigned)island->touch_count]];
-    double held = gw_touch_energy(c);
-    if (c->continuous)
-        gw_touch_soften(w, c);
-    out->dissipated += held - gw_touch_energy(c);
-}
-
-/* After GW_WORLD_CUTS collisions nothing bounces any more; after as many again the island stands
- * for what is left of the step: it goes through nothing, whatever presses it. */
-static void step_island(gw_world *w, gw_world_step *out)
-{
-    if (w->island.couple_count == 0) {
-        gw_balance_alone(w, out);
-        return;
-    }
-    begin_island(w, out);
-    gw_balance open;
-    gw_balance_open(w, &open);
-    begin_piece(w);
-    if (gw_pressed(w))
-        gw_collide(w, GW_STOPS);
-    for (int cuts = 0; cuts < 2 * GW_WORLD_CUTS;) {
-        begin_piece(w);
-        if (gw_colliding(w)) {
-            gw_collide(w, cuts++ < GW_WORLD_CUTS ? GW_BOUNCES : GW_PLASTIC);
-            out->cuts++;
-            continue;
-        }
-        double left = w->dt - w->t;
-        if (left <= 1e-12 * w->dt)
-            break;
-        end_piece(w, gw_piece_advance(w, left));
-    }
-    gw_balance_close(w, &open, out);
-}
-
 static void open_step(gw_world *w, gw_world_step *out)
 {
     *out = (gw_world_step){0};
+    w->effort = w->late = 0;
+    w->budget = (int)fmax(GW_WORLD_WORK_LEAST, GW_WORLD_WORK * w->dt);
     double spring = 0;
     for (int m = 0; m < w->mover_count; m++) {
         gw_mover *mover = &w->movers[m];
@@ -309,6 +204,8 @@ static void close_step(gw_world *w, gw_world_step *out)
         out->touching += c->now.gap < 0 && !c->aside;
         out->jammed = out->jammed || c->jammed;
     }
+    out->work = w->effort;
+    out->late = w->late;
     w->spring_last = out->spring;
     w->turn++;
 }
@@ -320,7 +217,7 @@ void gw_world_step_all(gw_world *w, gw_mover *movers, double dt, gw_world_step *
     open_step(w, out);
     for (int m = 0; m < w->mover_count; m++)
         if (gw_islands_take(w, m))
-            step_island(w, out);
+            gw_groups_step(w, out);
     close_step(w, out);
     w->movers = NULL;
 }

@@ -19,6 +19,13 @@
  * it stands still for the rest of the step. */
 #define GW_WORLD_CUTS 8
 
+/* Work that a second of steps bears, in steps of a free body; and a step at least. What would
+ * collide beyond it meets up to GW_WORLD_LATE deep and collides as the next step begins; what would
+ * go deeper stands still for the step. */
+#define GW_WORLD_WORK       160e3
+#define GW_WORLD_WORK_LEAST 160
+#define GW_WORLD_LATE       1e-3 /* m */
+
 /* How simultaneous impulses are found (impulsive-forces eq. 15 as corrected). */
 typedef enum gw_impulse_rule {
     GW_IMPULSE_PSEUDO_INVERSE, /* p = -(1+e) (J D^-1 J^T)^+ J v: may pull on some contacts */
@@ -86,6 +93,8 @@ typedef struct gw_world_step {
     double moved;      /* work of bodies that are moved from outside */
     double spring;     /* held by the contacts' springs now */
     int cuts;          /* collisions met */
+    int work;          /* what it cost: steps of models, or as much */
+    int late;          /* collisions put off to the next step: there was no room for more work */
     int touching;      /* contacts with a gap below zero now */
     bool jammed;       /* a contact stands where its model cannot move along the normal */
 } gw_world_step;

@@ -2,8 +2,8 @@
  * What the files of the world share: its bodies, its contacts, and the island that is stepped.
  *
  * Movers that may meet within a step make an island; islands do not disturb one another and are
- * stepped one after the other, each cut at its own collisions. A piece is what lies between two
- * cuts.
+ * stepped one after the other. Those of them that exchange forces make a group, which is cut at its
+ * own collisions; groups that meet are one from then on. A piece is what lies between two cuts.
  */
 #ifndef GW_CONTACT_WORLD_PRIVATE_H
 #define GW_CONTACT_WORLD_PRIVATE_H
@@ -13,8 +13,9 @@
 #include "rt/contact/impulse.h"
 #include "rt/contact/world.h"
 
-#define GW_WORLD_MET  1e-9 /* gap at which a pair has met (m) */
-#define GW_WORLD_SAME 0.01 /* contacts of two bodies so near one another may be the same (m) */
+#define GW_WORLD_MET   1e-9 /* gap at which a pair has met (m) */
+#define GW_WORLD_SAME  0.01 /* contacts of two bodies so near one another may be the same (m) */
+#define GW_WORLD_WHOLE 16   /* an island of so many movers is one group */
 #define GW_WORLD_FREEDOMS                                                                          \
     (GW_MAX_JOINTS + 6 * (GW_MAX_TOOLS + GW_MAX_FREE)) /* of all movers of a scene */
 
@@ -39,8 +40,9 @@ typedef struct gw_couple {
     int found_count, found;     /* pairs then found: in `looked`; -1: none since the last step */
     gw_vec3 centre_a, centre_b; /* of balls about the pieces, in the bodies' frames (m) */
     double radius_a, radius_b;
-    int first; /* of its touches, -1: none */
-    int next;  /* of its island, -1: the last */
+    int mover_a, mover_b; /* -1: stands, or is moved from outside */
+    int first;            /* of its touches, -1: none */
+    int next;             /* of its island, -1: the last */
 } gw_couple;
 
 /* A near pair through its life. */
@@ -52,11 +54,14 @@ typedef struct gw_touch {
     int mover_a, mover_b; /* -1: stands, or is moved from outside */
     gw_gap start, now;
     double start_rate, rate; /* of the gap (m/s) */
+    double from;             /* when `start` was (s into the step) */
+    double meets;            /* when it will collide, by a guess; INFINITY: not in this step */
     gw_vec3 mark_a, mark_b;  /* material points that touch, in the bodies' frames, at the start */
     gw_vec3 mark_from;       /* their distance then */
     double depth_last;       /* when the last step ended */
     bool continuous;         /* penalty and friction */
     bool damps;              /* it touched when the piece began */
+    bool late;               /* there was no room for its collision in this step */
     bool slow;               /* it meets in this piece, too slowly to count as a collision */
     bool struck;             /* it hits although it is continuous: an impulse elsewhere drove it */
     /* It was pressed too deep when the step began: no damping, which would let it creep. */
@@ -73,7 +78,7 @@ typedef struct gw_touch {
 } gw_touch;
 
 #define GW_WORLD_LOOKS  64   /* at pieces in a step, at most */
-#define GW_COUPLE_SLOTS 1024 /* a power of two, twice the couples */
+#define GW_COUPLE_SLOTS 2048 /* a power of two, twice the couples */
 
 /* J of one contact along one direction: its two blocks. */
 typedef struct gw_contact_row {
@@ -85,8 +90,6 @@ typedef struct gw_contact_row {
 typedef struct gw_island {
     int mover_count, touch_count, couple_count;
     int movers[GW_MAX_MOVERS], touches[GW_MAX_NEAR], couples[GW_MAX_NEAR];
-    double moved; /* work of bodies moved from outside (J) */
-    bool touched; /* there was a contact */
 } gw_island;
 
 /* What a model's step asks for its contacts' forces with. */
@@ -98,7 +101,7 @@ typedef struct gw_asking {
 struct gw_world {
     int mover_count, body_count;
     gw_contact_rules rules;
-    double dt, t; /* of the step; of the piece's start in it (s) */
+    double dt; /* of the step (s) */
     gw_place *places;
 
     int touch_count;
@@ -123,7 +126,15 @@ struct gw_world {
     int first_couple[GW_MAX_MOVERS];
     /* touches of each mover of the island: of[i], then of_next[i], -1: no more */
     int of_count, of_first[GW_MAX_MOVERS], of[2 * GW_MAX_NEAR], of_next[2 * GW_MAX_NEAR];
-    gw_island island;
+    gw_island whole;  /* movers that may meet, and their books: */
+    double moved;     /* work of bodies moved from outside (J) */
+    bool touched;     /* there was a contact */
+    gw_island island; /* those of them that are stepped now: a group, two, or all */
+    gw_island outer;  /* its touches and couples with movers of other groups */
+    double since[GW_MAX_MOVERS], until[GW_MAX_MOVERS]; /* a mover's piece (s into the step) */
+    int group[GW_MAX_MOVERS];   /* whom it exchanges forces with: a number for each group */
+    int cuts[GW_MAX_MOVERS];    /* collisions of that group in this step */
+    bool stands[GW_MAX_MOVERS]; /* there were too many: it waits for the step's end */
 
     gw_impulse_work work;
     double *rows, *v, *dv, *generalised; /* of a collision */
@@ -131,6 +142,7 @@ struct gw_world {
     double owed;                 /* generated, too little to be taken out (J) */
     double drift[GW_MAX_MOVERS]; /* of a mover without contact (J) */
     double spring_last;          /* held when the last step ended (J) */
+    int effort, budget, late;    /* of this step, see gw_world_step */
     unsigned turn;               /* whose stiffness is looked at again */
 };
 
@@ -173,9 +185,16 @@ bool gw_looks_close(gw_world *w);
  * in the one before. */
 gw_pose gw_place_ahead(const gw_place *place, double t, gw_twist *twist);
 
-/* Bodies of the island's contacts from their models (those moved from outside: ahead by t), gaps
- * and rates with them. */
+/* Bodies of the island's contacts from their models (those moved from outside: at t seconds into
+ * the step), gaps and rates with them. */
 void gw_world_look(gw_world *w, double t);
+
+/* Where a body is on its way, t seconds into the step. */
+gw_place gw_place_between(const gw_world *w, int body, double t);
+
+/* Gap and rate with the bodies there; and where the pair's later piece began. */
+gw_gap gw_gap_between(const gw_near *near, const gw_place *a, const gw_place *b, double *rate);
+void gw_touch_open(const gw_world *w, gw_touch *c);
 
 /* Gap and rate of a contact with its bodies as they are now. */
 void gw_touch_look(const gw_world *w, gw_touch *c);
@@ -234,15 +253,21 @@ void gw_collide(gw_world *w, gw_collision kind);
 /* Steps a mover that nothing is near by the whole step. */
 void gw_piece_alone(gw_world *w);
 
-/* Steps the island's models by h from the piece's start. */
-void gw_piece_try(gw_world *w, double h);
+/* Steps the island's models from their pieces' starts to t seconds into the step. */
+void gw_piece_try(gw_world *w, double t);
 
 /* Steps a pair's models alone; the contact's gap and rate there. */
-void gw_piece_try_pair(gw_world *w, const gw_touch *c, double h, double *gap, double *rate);
+void gw_piece_try_pair(gw_world *w, const gw_touch *c, double t, double *gap, double *rate);
 
-/* Tries at most h; goes on as far as nothing collides, or to the first collision: returns how far.
- */
-double gw_piece_advance(gw_world *w, double h);
+/* With both its bodies where they are at t: when it collides until then, by a guess. */
+double gw_piece_foresee(gw_world *w, gw_touch *c, double t);
+
+/* The island has been tried to t, and this contact of it collides until then: puts it back to the
+ * moment of its first collision, which is returned; INFINITY where it meets too slowly. */
+double gw_piece_meet(gw_world *w, gw_touch *c, double t);
+
+/* A step of the whole island, collisions at their own times. */
+void gw_groups_step(gw_world *w, gw_world_step *out);
 
 /* ---- energy --------------------------------------------------------------------------------- */
 

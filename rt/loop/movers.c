@@ -41,7 +41,8 @@ void gw_movers_reset(gw_movers *m)
     m->dissipated = m->motors = m->edits = 0;
     m->contact = (gw_contact_figures){0};
     m->last = (gw_world_step){0};
-    m->was_jammed = m->jammed = false;
+    m->was_jammed = m->jammed = m->was_crowded = m->crowded = false;
+    m->quiet = 0;
     m->was_strained = m->strained = 0;
     m->moved_count = 0;
     take_start_contacts(m);
@@ -210,6 +211,9 @@ static void step_together(gw_movers *m, double dt)
     gw_world_step_all(m->world, m->mover, dt, &m->last);
     m->was_jammed = m->jammed;
     m->jammed = m->last.jammed;
+    m->was_crowded = m->crowded;
+    m->quiet = m->last.late > 0 ? 0 : m->quiet + dt;
+    m->crowded = m->last.late > 0 || (m->crowded && m->quiet < 1);
     m->edits += m->last.moved;
     f->dissipated += m->last.dissipated;
     m->dissipated += m->last.dissipated;
@@ -286,6 +290,11 @@ double gw_movers_strained(const gw_movers *m)
 bool gw_movers_jammed(const gw_movers *m)
 {
     return m->jammed && !m->was_jammed;
+}
+
+int gw_movers_crowded(const gw_movers *m)
+{
+    return m->crowded && !m->was_crowded ? m->last.late : 0;
 }
 
 /* ---- what it tells -------------------------------------------------------------------------- */

@@ -77,4 +77,7 @@ double gw_movers_strained(const gw_movers *movers);
 /* Whether a contact began to jam in the last step. */
 bool gw_movers_jammed(const gw_movers *movers);
 
+/* How many collisions the last step put off, the first time in a second that it had to; else 0. */
+int gw_movers_crowded(const gw_movers *movers);
+
 #endif

@@ -68,6 +68,8 @@ struct gw_movers {
     gw_world_step last;
     int touched_before; /* contacts that touched as the last step began */
     bool was_jammed, jammed;
+    bool was_crowded, crowded;     /* collisions were put off, less than a second ago */
+    double quiet;                  /* since the last that was (s) */
     double was_strained, strained; /* the most of all chains */
 };
 

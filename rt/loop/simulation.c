@@ -255,6 +255,9 @@ void gw_simulation_tick(gw_simulation *s)
     }
     if (moving && gw_movers_jammed(s->scenario->movers))
         gw_simulation_emit(s, (gw_event){.kind = GW_EVENT_JAMMED});
+    int waiting = gw_movers_crowded(s->scenario->movers);
+    if (moving && waiting > 0)
+        gw_simulation_emit(s, (gw_event){.kind = GW_EVENT_CROWDED, .value = waiting});
     double strained = gw_movers_strained(s->scenario->movers);
     if (moving && strained > 0)
         gw_simulation_emit(s, (gw_event){.kind = GW_EVENT_STRAINED, .value = strained});

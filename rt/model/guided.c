@@ -175,7 +175,7 @@ GW_STEP_INLINE bool stages(const gw_guided *body, const gw_chart *chart, const g
 }
 
 /* Runge-Kutta for z'' = f(z, z', t) from z = 0; z_dot: velocity at the start, then at the end. The
- * plane's and the circle's numbers are spelled out so that their loops unroll. */
+ * plane's, the circle's and a free body's numbers are spelled out so that their loops unroll. */
 static bool runge_kutta(const gw_guided *body, const gw_chart *chart, const gw_forces *forces,
                         double h, double *z, double *z_dot, gw_step *step)
 {
@@ -184,6 +184,8 @@ static bool runge_kutta(const gw_guided *body, const gw_chart *chart, const gw_f
         return stages(body, chart, forces, h, 1, 3, z, z_dot, step);
     if (turns == 1 && n == 2)
         return stages(body, chart, forces, h, 1, 2, z, z_dot, step);
+    if (turns == 3 && n == 6)
+        return stages(body, chart, forces, h, 3, 6, z, z_dot, step);
     return stages(body, chart, forces, h, turns, n, z, z_dot, step);
 }
 
@@ -262,12 +264,46 @@ static void guided_held(const gw_model *model, gw_pose *held, gw_twist *twist)
     *twist = (gw_twist){gw_add(body->twist.v, gw_cross(body->twist.w, arm)), body->twist.w};
 }
 
+/* A body without constraints, its coordinates those of a point of it. */
+static bool floats(const gw_submanifold *set)
+{
+    return !set->general && set->rotation.kind == GW_ROTATION_FREE &&
+           set->translation.locus.kind == GW_LOCUS_FREE && !set->translation.in_mobile;
+}
+
+static void put_column(double *column, gw_vec3 v, gw_vec3 w)
+{
+    memcpy(column, (double[6]){v.x, v.y, v.z, w.x, w.y, w.z}, 6 * sizeof *column);
+}
+
+/* The chart's columns and bias at its centre, as they are where the body floats. */
+static void floating_columns(const gw_guided *body, stage *s)
+{
+    const gw_translation_set *t = &body->def.set.translation;
+    gw_vec3 arm = gw_rotate(body->pose.q, t->of), w = body->twist.w, none = {0, 0, 0};
+    gw_vec3 axis[3] = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}},
+            e[3] = {t->locus.e1, t->locus.e2, t->locus.e3};
+    for (int k = 0; k < 3; k++) {
+        put_column(s->jacobian[k], gw_cross(arm, axis[k]), axis[k]);
+        put_column(s->jacobian[3 + k], e[k], none);
+    }
+    put_column(s->bias, gw_neg(gw_cross(w, gw_cross(w, arm))), none);
+    s->pose = body->pose;
+    s->twist = body->twist;
+}
+
 /* Columns and bias at the body's origin: the chart's, or for a general set its tangent basis. */
 static void stage_now(const gw_guided *body, stage *s)
 {
     gw_chart chart;
     double z[6] = {0}, z_dot[6] = {0};
     const gw_guided_def *def = &body->def;
+    if (floats(&def->set)) {
+        floating_columns(body, s);
+        s->rigid = gw_rigid_at(def, &s->pose);
+        factor_inertia(def->mass.mass, s, 3, 6);
+        return;
+    }
     if (!def->set.general) {
         gw_chart_at(&def->set, &body->pose, &chart);
         velocity_in(&chart, body, z_dot);
@@ -377,7 +413,10 @@ static void guided_pull_back(const gw_model *model, int index, const gw_wrench *
     const gw_guided *body = (const gw_guided *)model;
     stage s;
     (void)index;
-    stage_now(body, &s);
+    if (floats(&body->def.set))
+        floating_columns(body, &s);
+    else
+        stage_now(body, &s);
     for (int k = 0; k < body->def.set.dof; k++)
         force[k] += gw_dot(linear(s.jacobian[k]), w->f) + gw_dot(angular(s.jacobian[k]), w->t);
 }

@@ -8,7 +8,7 @@
 #include "rt/model/guided.h"
 #include "tests/unit/scenario_fixture.h"
 
-enum { SOME_MOVERS = 16, SOME_NEAR = 256 };
+enum { SOME_MOVERS = 64, SOME_NEAR = 512 };
 
 /* Body m belongs to mover m; body `ground()` stands, at the origin. */
 typedef struct arena {

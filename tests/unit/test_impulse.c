@@ -48,8 +48,9 @@ static void factor(inertia *s)
         }
 }
 
-static void apply_inverse(const void *context, const double *w, double *x)
+static void apply_inverse(const void *context, int block, const double *w, double *x)
 {
+    (void)block;
     const inertia *s = context;
     for (int i = 0; i < s->n; i++) {
         x[i] = w[i];

@@ -1,0 +1,389 @@
+/*
+ * An island through a step. Movers that exchange forces make a group; each group goes on by itself,
+ * from one of its collisions to the next, and where two of them meet they are one for the rest of
+ * the step. Who else is in the island is neither put back nor stepped again. RT safe.
+ */
+#include <string.h>
+
+#include "rt/contact/islands.h"
+
+#define TOGETHER 1e-7 /* gap at which a collision goes on to the next (m) */
+
+/* ---- groups --------------------------------------------------------------------------------- */
+
+static bool both_move(const gw_touch *c)
+{
+    return c->mover_a >= 0 && c->mover_b >= 0;
+}
+
+static int any_mover(const gw_touch *c)
+{
+    return c->mover_a >= 0 ? c->mover_a : c->mover_b;
+}
+
+/* Group `other` becomes part of `into`. */
+static void join(gw_world *w, int into, int other)
+{
+    if (into == other)
+        return;
+    for (int i = 0; i < w->whole.mover_count; i++)
+        if (w->group[w->whole.movers[i]] == other)
+            w->group[w->whole.movers[i]] = into;
+    w->cuts[into] = w->cuts[into] > w->cuts[other] ? w->cuts[into] : w->cuts[other];
+    w->stands[into] = w->stands[into] || w->stands[other];
+}
+
+static void make_groups(gw_world *w)
+{
+    const gw_island *whole = &w->whole;
+    for (int i = 0; i < whole->mover_count; i++) {
+        int m = whole->movers[i];
+        w->group[m] = whole->mover_count <= GW_WORLD_WHOLE ? whole->movers[0] : m;
+        w->cuts[m] = 0;
+        w->stands[m] = false;
+        w->since[m] = 0;
+    }
+    for (int i = 0; i < whole->touch_count; i++) {
+        const gw_touch *c = &w->touches[whole->touches[i]];
+        if (both_move(c) && (c->continuous || c->now.gap <= TOGETHER))
+            join(w, w->group[c->mover_a], w->group[c->mover_b]);
+    }
+}
+
+static bool within(const gw_world *w, int mover, int a, int b)
+{
+    return mover >= 0 && (w->group[mover] == a || w->group[mover] == b);
+}
+
+/* Groups a and b are what is stepped. */
+static void take(gw_world *w, int a, int b)
+{
+    const gw_island *whole = &w->whole;
+    gw_island *in = &w->island, *out = &w->outer;
+    in->mover_count = in->touch_count = in->couple_count = 0;
+    out->mover_count = out->touch_count = out->couple_count = 0;
+    for (int i = 0; i < whole->mover_count; i++)
+        if (within(w, whole->movers[i], a, b))
+            in->movers[in->mover_count++] = whole->movers[i];
+    for (int i = 0; i < whole->touch_count; i++) {
+        const gw_touch *c = &w->touches[whole->touches[i]];
+        bool of_a = within(w, c->mover_a, a, b), of_b = within(w, c->mover_b, a, b);
+        gw_island *of = both_move(c) && of_a != of_b ? out : in;
+        if (of_a || of_b)
+            of->touches[of->touch_count++] = whole->touches[i];
+    }
+    for (int i = 0; i < whole->couple_count; i++) {
+        const gw_couple *p = &w->couples[whole->couples[i]];
+        bool of_a = within(w, p->mover_a, a, b), of_b = within(w, p->mover_b, a, b);
+        gw_island *of = p->mover_a >= 0 && p->mover_b >= 0 && of_a != of_b ? out : in;
+        if (of_a || of_b)
+            of->couples[of->couple_count++] = whole->couples[i];
+    }
+}
+
+/* All groups at once: contacts between them count as the island's own. */
+static void take_all(gw_world *w)
+{
+    w->island = w->whole;
+    w->outer.mover_count = w->outer.touch_count = w->outer.couple_count = 0;
+}
+
+/* ---- pieces --------------------------------------------------------------------------------- */
+
+/* A body of the group that is stepped begins a piece. */
+static void begin_body(gw_world *w, int body)
+{
+    gw_place *place = &w->places[body];
+    if (place->model < 0 || w->group[place->model] != w->group[w->island.movers[0]])
+        return;
+    place->start = place->pose;
+    place->start_twist = place->twist;
+}
+
+static void begin_bodies(gw_world *w, const gw_island *of)
+{
+    for (int i = 0; i < of->couple_count; i++) {
+        begin_body(w, w->couples[of->couples[i]].a);
+        begin_body(w, w->couples[of->couples[i]].b);
+    }
+}
+
+static void begin_piece(gw_world *w)
+{
+    begin_bodies(w, &w->island);
+    begin_bodies(w, &w->outer);
+    for (int i = 0; i < w->island.touch_count; i++)
+        gw_touch_begin(w, &w->touches[w->island.touches[i]]);
+    for (int i = 0; i < w->island.mover_count; i++) {
+        int m = w->island.movers[i];
+        const gw_model *model = gw_world_model(w, m);
+        w->felt[m] = w->felt[m] || w->crowd[m] > 0;
+        memcpy(w->saved + (size_t)m * w->stride, (const void *)model, model->ops->size);
+    }
+}
+
+/* Adds a piece to what a mover's step tells. */
+static void tell(gw_step *sum, const gw_step *piece, bool first)
+{
+    if (first)
+        sum->constraint = piece->constraint;
+    sum->work += piece->work;
+    sum->dissipated += piece->dissipated;
+    sum->motors += piece->motors;
+    sum->margin = fmin(sum->margin, piece->margin);
+    sum->finite = sum->finite && piece->finite;
+}
+
+/* How fast a body of a mover gains speed; too short a piece does not tell. */
+static void note_rate(gw_world *w, int body, double t)
+{
+    gw_place *p = &w->places[body];
+    double h = p->model >= 0 ? t - w->since[p->model] : 0;
+    if (h < 1e-3 * w->dt)
+        return;
+    p->rate.v = gw_scale(1 / h, gw_sub(p->twist.v, p->start_twist.v));
+    p->rate.w = gw_scale(1 / h, gw_sub(p->twist.w, p->start_twist.w));
+}
+
+static void end_piece(gw_world *w, double t)
+{
+    for (int i = 0; i < w->island.couple_count; i++) {
+        note_rate(w, w->couples[w->island.couples[i]].a, t);
+        note_rate(w, w->couples[w->island.couples[i]].b, t);
+    }
+    for (int i = 0; i < w->island.touch_count; i++) {
+        gw_touch *c = &w->touches[w->island.touches[i]];
+        gw_touch_end(w, c, t - w->since[any_mover(c)]);
+    }
+    for (int i = 0; i < w->island.mover_count; i++) {
+        int m = w->island.movers[i];
+        if (t > w->since[m] && !w->stands[w->group[m]])
+            tell(&w->movers[m].step, &w->trial[m], w->since[m] == 0);
+        w->since[m] = t;
+    }
+}
+
+/* ---- meetings of groups --------------------------------------------------------------------- */
+
+/* The island is at t. Whoever of another group touches it there joins it. */
+static void gather_groups(gw_world *w, double t)
+{
+    int here = w->group[w->island.movers[0]];
+    for (int i = 0; i < w->outer.touch_count; i++) {
+        const gw_touch *c = &w->touches[w->outer.touches[i]];
+        bool from_a = w->group[c->mover_a] == here;
+        int other = from_a ? c->mover_b : c->mover_a, there = w->group[other];
+        gw_place own = w->places[from_a ? c->near.a : c->near.b];
+        gw_place its = gw_place_between(w, from_a ? c->near.b : c->near.a, t);
+        gw_gap gap =
+            gw_gap_at(&c->near, from_a ? &own.pose : &its.pose, from_a ? &its.pose : &own.pose);
+        if (gap.gap > TOGETHER || c->jammed || w->since[other] > t)
+            continue;
+        take(w, there, there);
+        gw_piece_try(w, t);
+        end_piece(w, t);
+        join(w, here, there);
+        take(w, here, here);
+        gw_world_look(w, t);
+        i = -1;
+    }
+}
+
+/* When contacts will collide, all bodies having been tried to the step's end. */
+static void foresee(gw_world *w, const gw_island *of)
+{
+    for (int i = 0; i < of->touch_count; i++) {
+        gw_touch *c = &w->touches[of->touches[i]];
+        c->meets = gw_piece_foresee(w, c, w->dt);
+    }
+}
+
+/* Tries the island to the step's end. */
+static void go_ahead(gw_world *w)
+{
+    gw_piece_try(w, w->dt);
+    foresee(w, &w->island);
+    for (int i = 0; i < w->outer.touch_count; i++) {
+        gw_touch *c = &w->touches[w->outer.touches[i]];
+        c->slow = false;
+        gw_touch_open(w, c);
+        gw_touch_look(w, c);
+    }
+    foresee(w, &w->outer);
+}
+
+static gw_touch *earliest(gw_world *w)
+{
+    gw_touch *first = NULL;
+    for (int i = 0; i < w->whole.touch_count; i++) {
+        gw_touch *c = &w->touches[w->whole.touches[i]];
+        if (c->meets < (first ? first->meets : INFINITY))
+            first = c;
+    }
+    return first;
+}
+
+/* ---- a step --------------------------------------------------------------------------------- */
+
+/* Bodies moved from outside begin anew with each island. */
+static void begin_island(gw_world *w, gw_world_step *out)
+{
+    const gw_island *whole = &w->whole;
+    w->moved = 0;
+    w->touched = false;
+    for (int i = 0; i < whole->couple_count; i++) {
+        const gw_couple *p = &w->couples[whole->couples[i]];
+        gw_place *place[2] = {&w->places[p->a], &w->places[p->b]};
+        for (int k = 0; k < 2; k++)
+            if (place[k]->model < 0)
+                place[k]->pose = place[k]->start = place[k]->home;
+    }
+    if (whole->touch_count == 0)
+        return;
+    gw_touch *c = &w->touches[whole->touches[w->turn % (unsigned)whole->touch_count]];
+    double held = gw_touch_energy(c);
+    if (c->continuous)
+        gw_touch_soften(w, c);
+    out->dissipated += held - gw_touch_energy(c);
+}
+
+/* No room for more collisions but to go on by so much. */
+static bool spent(const gw_world *w, int rest)
+{
+    return w->effort + rest >= w->budget;
+}
+
+static void put_off(gw_world *w, gw_touch *c)
+{
+    c->late = true;
+    c->meets = INFINITY;
+    w->late++;
+}
+
+/* All that collides where the island is now; what is deep already must not go on. */
+static void put_off_all(gw_world *w)
+{
+    for (int i = 0; i < w->island.touch_count; i++) {
+        gw_touch *c = &w->touches[w->island.touches[i]];
+        if (!gw_sets_off(w, c))
+            continue;
+        put_off(w, c);
+        if (c->now.gap < -GW_WORLD_LATE)
+            w->stands[w->group[w->island.movers[0]]] = true;
+    }
+}
+
+/* All that collides where the island is now. After GW_WORLD_CUTS collisions nothing bounces any
+ * more; after as many again the group stands for what is left of the step: it goes through nothing,
+ * whatever presses it. */
+static void resolve(gw_world *w, int rest, gw_world_step *out)
+{
+    int here = w->group[w->island.movers[0]];
+    for (begin_piece(w); gw_colliding(w); begin_piece(w)) {
+        if (w->cuts[here] >= 2 * GW_WORLD_CUTS) {
+            w->stands[here] = true;
+            return;
+        }
+        if (spent(w, rest)) {
+            put_off_all(w);
+            return;
+        }
+        gw_collide(w, w->cuts[here]++ < GW_WORLD_CUTS ? GW_BOUNCES : GW_PLASTIC);
+        out->cuts++;
+    }
+}
+
+/* A group stays where its piece began. */
+static void stay(gw_world *w, int group)
+{
+    take(w, group, group);
+    w->stands[group] = true;
+    go_ahead(w);
+}
+
+/* A collision that there is no room for: what would go too deep, or through, stays. */
+static void leave(gw_world *w, gw_touch *c)
+{
+    int mover[2] = {c->mover_a, c->mover_b};
+    bool deep = c->now.gap < -GW_WORLD_LATE || c->now.gap > -GW_WORLD_MET;
+    put_off(w, c);
+    for (int k = 0; deep && k < 2; k++)
+        if (mover[k] >= 0 && !w->stands[w->group[mover[k]]])
+            stay(w, w->group[mover[k]]);
+}
+
+/* Everybody as the step begins, on trial to its end. */
+static void start(gw_world *w, gw_world_step *out)
+{
+    make_groups(w);
+    for (int i = 0; i < w->whole.mover_count; i++) {
+        int m = w->whole.movers[i];
+        if (w->group[m] != m)
+            continue;
+        take(w, m, m);
+        begin_piece(w);
+        if (gw_pressed(w))
+            gw_collide(w, GW_STOPS);
+        resolve(w, w->whole.mover_count, out);
+    }
+    take_all(w);
+    for (int i = 0; i < w->island.touch_count; i++) {
+        gw_touch *c = &w->touches[w->island.touches[i]];
+        if (!both_move(c) || w->group[c->mover_a] == w->group[c->mover_b])
+            continue;
+        c->slow = false;
+        c->start = c->now;
+        c->start_rate = c->rate;
+        c->from = 0;
+    }
+    go_ahead(w);
+}
+
+/* The next collision of the island, and on trial again what it moved. */
+static void go_on(gw_world *w, gw_touch *c, gw_world_step *out)
+{
+    int a = w->group[any_mover(c)], b = both_move(c) ? w->group[c->mover_b] : a;
+    take(w, a, b);
+    double t = gw_piece_meet(w, c, w->dt);
+    c->meets = INFINITY;
+    if (!(t < w->dt))
+        return;
+    end_piece(w, t);
+    join(w, a, b);
+    take(w, a, a);
+    gw_world_look(w, t);
+    gather_groups(w, t);
+    resolve(w, w->island.mover_count, out);
+    go_ahead(w);
+}
+
+/* What nobody foresaw has met on the way. */
+static bool overlooked(gw_world *w)
+{
+    take_all(w);
+    if (!gw_looks_close(w))
+        return false;
+    foresee(w, &w->island);
+    return true;
+}
+
+void gw_groups_step(gw_world *w, gw_world_step *out)
+{
+    gw_balance open;
+    if (w->whole.couple_count == 0) {
+        gw_balance_alone(w, out);
+        return;
+    }
+    begin_island(w, out);
+    gw_balance_open(w, &open);
+    start(w, out);
+    do
+        for (gw_touch *c; (c = earliest(w));)
+            if (spent(w, 0))
+                leave(w, c);
+            else
+                go_on(w, c, out);
+    while (overlooked(w));
+    end_piece(w, w->dt);
+    gw_balance_close(w, &open, out);
+}

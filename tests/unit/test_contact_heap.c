@@ -1,0 +1,262 @@
+/*
+ * Many bodies: impulses of many rows, and a heap of 64 boxes and balls in an enclosure, with its
+ * books of energy, its bound of work, and the same bits twice.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "rt/contact/detector.h"
+#include "rt/contact/impulse.h"
+#include "tests/unit/contact_fixture.h"
+
+static unsigned seed = 3;
+
+static double some(void)
+{
+    seed = seed * 1664525u + 1013904223u;
+    return (double)(seed >> 8) / (1u << 23) - 1;
+}
+
+/* ---- impulses of many rows --------------------------------------------------------------------
+ */
+
+enum { LUMPS = 24, EACH = 6, FREEDOMS = LUMPS * EACH };
+
+/* Lumps with a diagonal inertia, each row between two of them. */
+typedef struct crowd {
+    int rows, from[LUMPS + 1], of[GW_MAX_COLLIDING][2];
+    double mass[FREEDOMS], j[GW_MAX_COLLIDING * FREEDOMS], v[FREEDOMS], e[GW_MAX_COLLIDING];
+    double dv[FREEDOMS], g[FREEDOMS], p[GW_MAX_COLLIDING];
+} crowd;
+
+static void by_mass(const void *context, int block, const double *w, double *y)
+{
+    const crowd *c = context;
+    for (int i = 0; i < EACH; i++)
+        y[i] = w[i] / c->mass[block * EACH + i];
+}
+
+/* A third of the rows follows from others of the same two lumps, or nearly. */
+static void fill_row(crowd *c, int i)
+{
+    double *row = c->j + i * FREEDOMS;
+    int like = i > 3 && some() > 0.3 ? (int)((some() + 1) / 2 * (i - 1)) : -1;
+    double noise = like < 0 ? 1 : some() > 0 ? 0 : pow(10, -3 + 2 * some());
+    int a = (int)((some() + 1) / 2 * LUMPS) % LUMPS, b = (a + 1 + i % (LUMPS - 1)) % LUMPS;
+    c->of[i][0] = like < 0 ? a : c->of[like][0];
+    c->of[i][1] = like < 0 ? (i % 4 ? b : -1) : c->of[like][1];
+    for (int k = 0; k < 2; k++)
+        for (int m = 0; c->of[i][k] >= 0 && m < EACH; m++) {
+            int at = c->of[i][k] * EACH + m;
+            row[at] = noise * some() + (like < 0 ? 0 : c->j[like * FREEDOMS + at]);
+        }
+}
+
+static void some_crowd(crowd *c, double e)
+{
+    memset(c, 0, sizeof *c);
+    c->rows = 24 + (int)(20 * (some() + 1));
+    for (int i = 0; i <= LUMPS; i++)
+        c->from[i] = i * EACH;
+    for (int i = 0; i < FREEDOMS; i++) {
+        c->mass[i] = pow(10, 0.5 * some());
+        c->v[i] = some();
+    }
+    for (int i = 0; i < c->rows; i++) {
+        fill_row(c, i);
+        c->e[i] = e >= 0 ? e : (some() + 1) / 2;
+    }
+}
+
+static double kinetic(const crowd *c)
+{
+    double sum = 0;
+    for (int i = 0; i < FREEDOMS; i++)
+        sum += 0.5 * c->mass[i] * c->v[i] * c->v[i];
+    return sum;
+}
+
+static double along(const crowd *c, int i)
+{
+    double sum = 0;
+    for (int k = 0; k < 2; k++)
+        for (int m = 0; c->of[i][k] >= 0 && m < EACH; m++)
+            sum += c->j[i * FREEDOMS + c->of[i][k] * EACH + m] * c->v[c->of[i][k] * EACH + m];
+    return sum;
+}
+
+/* The part of the kinetic energy that came, and the worst miss of Newton's law (m/s). */
+static double resolve(crowd *c, bool only_push, double *miss)
+{
+    static gw_impulse_work work;
+    static double memory[2 * GW_MAX_COLLIDING * FREEDOMS];
+    double before[GW_MAX_COLLIDING], was = kinetic(c);
+    gw_impulse_problem problem = {.rows = c->rows,
+                                  .dof = FREEDOMS,
+                                  .blocks = LUMPS,
+                                  .from = c->from,
+                                  .of = (const int(*)[2])c->of,
+                                  .j = c->j,
+                                  .v = c->v,
+                                  .e = c->e,
+                                  .only_push = only_push,
+                                  .inverse = by_mass,
+                                  .context = c};
+    work.memory = memory;
+    for (int i = 0; i < c->rows; i++)
+        before[i] = along(c, i);
+    gw_impulse(&problem, &work, c->dv, c->g, c->p);
+    for (int i = 0; i < FREEDOMS; i++)
+        c->v[i] += c->dv[i];
+    for (int i = 0; i < c->rows; i++)
+        *miss = fmax(*miss, fabs(along(c, i) + c->e[i] * before[i]));
+    return (kinetic(c) - was) / was;
+}
+
+static void many_rows_are_passive(void **state)
+{
+    (void)state;
+    static crowd c;
+    double most[4] = {0, 0, 0, 0}, miss[4] = {0, 0, 0, 0};
+    for (int i = 0; i < 4000; i++) {
+        int kind = i % 4;
+        some_crowd(&c, kind == 0 ? 0 : kind == 1 ? 1 : kind == 2 ? -1 : 0.5);
+        double rise = resolve(&c, kind == 3, &miss[kind]);
+        most[kind] = fmax(most[kind], kind == 1 ? fabs(rise) : rise);
+    }
+    print_message("e = 0: %.1e more, e = 1: within %.1e, mixed: %.1e more, pushing: %.1e more\n"
+                  "  rebound off by %.1e, %.1e m/s\n",
+                  most[0], most[1], most[2], most[3], miss[0], miss[1]);
+    assert_true(most[0] <= 1e-15 && most[1] <= 1e-12 && most[2] <= 1e-13 && most[3] <= 1e-13);
+    assert_true(miss[0] <= 1e-6 && miss[1] <= 1e-6);
+}
+
+/* ---- a heap -----------------------------------------------------------------------------------
+ */
+
+enum { HEAP = 64, WALLS = 6 };
+
+static gw_surface wood(const void *context, int a, int b)
+{
+    (void)context, (void)a, (void)b;
+    return (gw_surface){.restitution = 0.3, .friction = 0.4};
+}
+
+static void throw_heap(arena *a, gw_shape *shapes)
+{
+    arena_open(a, (gw_contact_rules){0});
+    a->gravity = gw_v3(0, 0, -9.81);
+    seed = 3;
+    for (int i = 0; i < HEAP; i++) {
+        gw_vec3 at = {-0.18 + 0.12 * (i % 4), -0.18 + 0.12 * (i / 4 % 4), 0.06 + 0.1 * (i / 16)};
+        if (i % 2)
+            arena_ball(a, 0.2, 0.045, at, gw_v3(0, 0, 0));
+        else
+            arena_box(a, 0.3, gw_v3(0.045, 0.045, 0.045), at);
+        shapes[i] = i % 2 ? (gw_shape){.kind = GW_SHAPE_SPHERE, .radius = 0.045}
+                          : (gw_shape){.kind = GW_SHAPE_BOX, .size = {0.09, 0.09, 0.09}};
+        gw_twist twist = {{some(), some(), some()}, {some(), some(), some()}};
+        gw_guided_set_twist(&a->body[i], &twist);
+    }
+}
+
+static gw_detector *watch(const arena *a, gw_shape *shapes)
+{
+    gw_collider colliders[HEAP + WALLS];
+    static gw_shape wall = {.kind = GW_SHAPE_BOX, .size = {2, 2, 2}};
+    for (int i = 0; i < HEAP; i++)
+        colliders[i] = (gw_collider){i, &shapes[i], gw_pose_identity(), 0};
+    for (int k = 0; k < WALLS; k++) {
+        gw_vec3 out = gw_v3(k / 2 == 0, k / 2 == 1, k / 2 == 2);
+        gw_pose at = {gw_scale(k & 1 ? -1.25 : 1.25, out), gw_quat_identity()};
+        at.p.z += 0.25;
+        colliders[HEAP + k] = (gw_collider){ground(a), &wall, at, 0};
+    }
+    gw_detector_def def = {.body_count = HEAP + 1,
+                           .collider_count = HEAP + WALLS,
+                           .colliders = colliders,
+                           .surface = wood};
+    return gw_detector_create(&def, NULL);
+}
+
+static void look(arena *a, gw_detector *detector)
+{
+    gw_pose poses[HEAP + 1] = {[HEAP] = {{0, 0, 0}, {1, 0, 0, 0}}};
+    gw_twist twists[HEAP + 1] = {[HEAP] = {{0, 0, 0}, {0, 0, 0}}};
+    int lost;
+    for (int m = 0; m < HEAP; m++)
+        gw_model_body(a->mover[m].model, 0, &poses[m], &twists[m]);
+    int count = gw_detect(detector, poses, twists, 0.01, 0.002, a->near, SOME_NEAR, &lost);
+    assert_int_equal(lost, 0);
+    gw_world_near(a->world, a->near, count);
+}
+
+typedef struct outcome {
+    gw_pose poses[HEAP];
+    long cuts, late;
+    int work;
+    double deep, rise;
+} outcome;
+
+static void run(outcome *o, int ticks)
+{
+    static arena a;
+    static gw_shape shapes[HEAP];
+    memset(o, 0, sizeof *o);
+    throw_heap(&a, shapes);
+    gw_detector *detector = watch(&a, shapes);
+    assert_non_null(detector);
+    arena_start(&a);
+    double books = arena_energy(&a);
+    for (int k = 0; k < ticks; k++) {
+        gw_contact_point at[GW_MAX_SHOWN];
+        if (k % 5 == 0)
+            look(&a, detector);
+        arena_step(&a);
+        double now = arena_energy(&a) - a.work - a.moved;
+        o->rise = fmax(o->rise, now - books);
+        books = fmin(books, now);
+        o->cuts += a.last.cuts;
+        o->late += a.last.late;
+        o->work = a.last.work > o->work ? a.last.work : o->work;
+        int count = gw_world_contacts(a.world, at, GW_MAX_SHOWN);
+        for (int i = 0; i < count; i++)
+            o->deep = fmax(o->deep, at[i].state == GW_CONTACT_CONTINUOUS ? -at[i].gap : 0);
+    }
+    for (int m = 0; m < HEAP; m++)
+        o->poses[m] = a.body[m].pose;
+    gw_detector_destroy(detector);
+    arena_close(&a);
+}
+
+/* The work of a step is bounded, what was put off is told, nothing is won, and it is the same each
+ * time. */
+static void a_heap_falls_within_its_bound_of_work(void **state)
+{
+    (void)state;
+    static outcome one, other;
+    run(&one, 1500);
+    run(&other, 1500);
+    print_message("%ld collisions, %ld put off, at most %d steps' work, %.2f mm deep, "
+                  "rises by %.1e J\n",
+                  one.cuts, one.late, one.work, 1e3 * one.deep, one.rise);
+    assert_true(one.cuts > 500);
+    assert_true(one.late > 0);
+    assert_true(one.work <= (int)(GW_WORLD_WORK * 1e-3) + 3 * HEAP);
+    assert_true(one.deep < 5e-3);
+    assert_true(one.rise <= 1e-9);
+    assert_memory_equal(one.poses, other.poses, sizeof one.poses);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(many_rows_are_passive),
+        cmocka_unit_test(a_heap_falls_within_its_bound_of_work),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
