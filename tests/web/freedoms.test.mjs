@@ -134,10 +134,10 @@ suite('freedoms', () => {
     await visit('cone-on-cylinder');
     await joined();
     const { branch, branches } = await appliance.get('/solutions/cone');
-    const text = await page.locator('.branches label').allInnerTexts();
+    let text;
+    await until(async () => /here/.test((text = await page.locator('.branches label').allInnerTexts()).join(' ')), 'where it is');
     assert.equal(text.length, 2);
     branches.forEach((b, i) => assert.match(text[i], new RegExp(`\\b${b.id}\\b`)));
-    await until(async () => /here/.test((await page.locator('.branches label').allInnerTexts()).join(' ')), 'where it is');
     assert.match(text.join(' '), /180\u00b0 away/);
     const other = branches.find((b) => b.id !== branch).id;
     await page.click(`[data-branch="${other}"] input`);

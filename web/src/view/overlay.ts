@@ -261,11 +261,12 @@ export class Overlay {
     this.pen.fillText(text, x + 8, y);
   }
 
+  // Each move is down, by at least half a line: round-off of a whole one must not bring it back.
   private room(x: number, wanted: number, width: number): number {
     let y = wanted;
     for (let i = 0; i < this.taken; i++) {
       const t = this.tags[i]!;
-      if (x < t.x + t.width && t.x < x + width && Math.abs(y - t.y) < LINE_PX) {
+      if (x < t.x + t.width && t.x < x + width && Math.abs(y - t.y) < LINE_PX - 0.5) {
         y = t.y + LINE_PX;
         i = -1; // it may lie upon another now
       }
