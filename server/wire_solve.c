@@ -204,10 +204,11 @@ static json_t *random_samples(const wire_problem *p, const gw_branch *b)
     json_t *list = json_array();
     unsigned long long state = p->seed;
     double size = problem_size(&p->problem);
+    gw_pose poses[GW_MAX_SAMPLED];
+    gw_branch_samples(b, size, &state, p->samples, poses);
     for (int i = 0; i < p->samples; i++) {
-        gw_pose pose = gw_branch_sample(b, size, &state);
-        json_t *sample = sample_json(&b->set, &pose);
-        if (folded(&b->set, &pose, size))
+        json_t *sample = sample_json(&b->set, &poses[i]);
+        if (folded(&b->set, &poses[i], size))
             json_object_set_new(sample, "folded", json_true());
         json_array_append_new(list, sample);
     }

@@ -1,6 +1,8 @@
 /*
  * Random poses of a branch. Any thread, RT safe.
  */
+#include <string.h>
+
 #include "rt/geom/curve.h"
 #include "rt/geom/locus.h"
 #include "rt/solve/solve_internal.h"
@@ -79,14 +81,18 @@ static void put_on_step(const gw_walk *w, const gw_pose *before, random_state *s
         *x = y;
 }
 
-/* Of the steps of a walk along a curve one by lot, each as likely as it is long: round it where it
- * is closed, else both ways, and only those within one size where it does not end. */
-static gw_pose along_curve(const gw_submanifold *set, double size, random_state *s)
+/* Of the steps of a walk along a curve one by lot for each sample, each as likely as it is long:
+ * round it where it is closed, else both ways, and only those within one size where it does not
+ * end. */
+static void along_curve(const gw_submanifold *set, double size, random_state *s, int count,
+                        gw_pose *on)
 {
-    gw_pose on = set->seed, near = set->seed;
+    gw_pose near[GW_MAX_SAMPLED];
     double length = 0, near_length = 0;
     gw_trip t = GW_GONE;
     bool gone = false;
+    for (int i = 0; i < count; i++)
+        on[i] = near[i] = set->seed;
     for (int way = 0; way < 2 && t != GW_CLOSED; way++) {
         gw_walk w = gw_walk_from(set, size, way > 0);
         t = GW_ON_THE_WAY;
@@ -94,18 +100,20 @@ static gw_pose along_curve(const gw_submanifold *set, double size, random_state 
             gw_pose before = w.x;
             t = gw_walk_on(&w);
             double step = gw_pose_distance(&before, &w.x, size);
+            bool close = gw_distance(w.x.p, set->seed.p) <= size;
             length += step;
-            if (uniform(s, 0, length) < step)
-                put_on_step(&w, &before, s, &on);
-            if (gw_distance(w.x.p, set->seed.p) > size)
-                continue;
-            near_length += step;
-            if (uniform(s, 0, near_length) < step)
-                put_on_step(&w, &before, s, &near);
+            near_length += close ? step : 0;
+            for (int i = 0; i < count; i++) {
+                if (uniform(s, 0, length) < step)
+                    put_on_step(&w, &before, s, &on[i]);
+                if (close && uniform(s, 0, near_length) < step)
+                    put_on_step(&w, &before, s, &near[i]);
+            }
         }
         gone |= t == GW_GONE;
     }
-    return gone ? near : on;
+    if (gone)
+        memcpy(on, near, (size_t)count * sizeof *on);
 }
 
 #define WALK                                                                                       \
@@ -134,17 +142,32 @@ static gw_pose walk(const gw_submanifold *set, double size, random_state *s)
     return x;
 }
 
-gw_pose gw_branch_sample(const gw_branch *branch, double size, unsigned long long *random)
+static gw_pose separable(const gw_branch *branch, double size, random_state *s)
 {
     const gw_submanifold *set = &branch->set;
-    if (set->general && set->dof == 1)
-        return along_curve(set, size, random);
-    if (set->general)
-        return walk(set, size, random);
     double about[6], z[6];
     gw_submanifold_parameters_at(set, &branch->nearest, about);
     int n = set->rotation.dof;
-    random_rotation(&set->rotation, random, z);
-    random_place(&set->translation.locus, size, random, about + n, z + n);
+    random_rotation(&set->rotation, s, z);
+    random_place(&set->translation.locus, size, s, about + n, z + n);
     return gw_submanifold_pose(set, z);
+}
+
+void gw_branch_samples(const gw_branch *branch, double size, unsigned long long *random, int count,
+                       gw_pose *poses)
+{
+    const gw_submanifold *set = &branch->set;
+    if (set->general && set->dof == 1) {
+        along_curve(set, size, random, count, poses);
+        return;
+    }
+    for (int i = 0; i < count; i++)
+        poses[i] = set->general ? walk(set, size, random) : separable(branch, size, random);
+}
+
+gw_pose gw_branch_sample(const gw_branch *branch, double size, unsigned long long *random)
+{
+    gw_pose x;
+    gw_branch_samples(branch, size, random, 1, &x);
+    return x;
 }

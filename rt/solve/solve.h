@@ -149,6 +149,10 @@ double gw_constraint_residual(const gw_constraint *constraint, const gw_pose *wo
  * unbounded directions within one `size` (m) of the nearest pose. */
 gw_pose gw_branch_sample(const gw_branch *branch, double size, unsigned long long *random);
 
+/* Up to GW_MAX_SAMPLED of them: a curve is walked once for all. */
+void gw_branch_samples(const gw_branch *branch, double size, unsigned long long *random, int count,
+                       gw_pose *poses);
+
 /* "3 freedoms: slides in the plane (2), turns about its normal (1)". `text` of `size` bytes. */
 void gw_submanifold_words(const gw_submanifold *set, char *text, size_t size);
 
