@@ -5,6 +5,8 @@
 
 #define QUARTER       0.25  /* of a speed, the most that a tick's damping takes */
 #define REPAY_TIME    0.1   /* s, in which what came since the last second's least is taken back */
+#define YIELD_TIME    0.03  /* s, in which the hand that pushes pays it, */
+#define YIELD_MOST    0.25  /* by this share of its push at most */
 #define RESERVE_TIME  0.005 /* s, in which the reserve for collisions is filled, */
 #define RESERVE_SHARE 0.5   /* by at most this share of the power that flows into the model, */
 #define RESERVE_AHEAD 6     /* 64ths of a second before losses fall out of the last second */
@@ -70,6 +72,26 @@ double gw_port_reserve(const gw_port *p, int ahead, double dt)
     return least - p->excess;
 }
 
+/* What came since the last second's least (J). */
+static double since_least(const gw_port *p, double dt)
+{
+    return -gw_port_reserve(p, GW_PORT_PARTS, dt);
+}
+
+double gw_port_owed(const gw_port *p, double dt)
+{
+    return fmax(-gw_port_reserve(p, 0, dt), fmin(dt / REPAY_TIME, 1) * since_least(p, dt));
+}
+
+/* F_h . v T = what came, v along F_h; the force that holds v against dampers, and m v / T. */
+double gw_port_yield(const gw_port *p, gw_vec3 push, double mass, double damping, double dt)
+{
+    double came = since_least(p, dt), push2 = gw_norm2(push);
+    if (!(came > 0) || !(push2 > 0))
+        return 0;
+    return fmin(came / (YIELD_TIME * push2) * (damping + mass / YIELD_TIME), YIELD_MOST);
+}
+
 /* ---- the coming tick ------------------------------------------------------------------------ */
 
 gw_wrench gw_port_acting(const gw_port *p, const gw_wrench *newest, int delay)
@@ -94,8 +116,7 @@ double gw_port_to_be_lost(const gw_port *p, const gw_port_ahead *ahead, double d
     double at_risk = risk(push->f, way->v) + risk(push->t, way->w);
     double lacking = at_risk - gw_port_reserve(p, RESERVE_AHEAD, dt);
     double filling = fmin(fmin(dt / RESERVE_TIME, 1) * lacking, RESERVE_SHARE * flow);
-    double repaying = -fmin(dt / REPAY_TIME, 1) * gw_port_reserve(p, GW_PORT_PARTS, dt);
-    return expected + fmax(-gw_port_reserve(p, 0, dt), fmax(filling, repaying));
+    return expected + fmax(gw_port_owed(p, dt), filling);
 }
 
 /* What a rate of 1/s takes of it in a tick (J). */

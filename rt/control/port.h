@@ -52,6 +52,13 @@ void gw_port_pass(gw_port *p, double dt);
  * later. Below zero: owed. */
 double gw_port_reserve(const gw_port *p, int ahead, double dt);
 
+/* What is to be taken back in this tick (J); below zero: nothing. */
+double gw_port_owed(const gw_port *p, double dt);
+
+/* The share of the hand's push (N) that the device of this mass (kg) is to yield to, against
+ * dampers (N s/m), so that the hand pays what came since the last second's least. */
+double gw_port_yield(const gw_port *p, gw_vec3 push, double mass, double damping, double dt);
+
 /* The coming tick as it would be without damping. */
 typedef struct gw_port_ahead {
     gw_twist device, model;             /* their ways (m, rad) */

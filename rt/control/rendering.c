@@ -274,7 +274,7 @@ static bool feeds_forward(const gw_rendering *r)
 }
 
 /* Books the last tick. What is owed the springs pay, by growing slack; what they gave they get back
- * of what was lost. */
+ * of what is lost below the last second's least. */
 static void settle(gw_rendering *r, work *w, double stored, double booked)
 {
     gw_port *port = &r->port;
@@ -282,15 +282,25 @@ static void settle(gw_rendering *r, work *w, double stored, double booked)
                     delay_ticks(&w->device, w->dt));
     if (!r->def.passivity)
         return;
-    double owed = -gw_port_reserve(port, 0, w->dt);
+    double owed = gw_port_owed(port, w->dt);
     if (owed > 0) {
         double paid =
             gw_penalty_pay(&r->penalty, &w->penalties, r->resisted.length, owed, &w->penalty);
         paid += gw_easing_pay(&r->easing, &w->k, &w->stretch, owed - paid);
         gw_port_charge(port, -paid);
     } else {
-        gw_port_charge(port, gw_easing_recover(&r->easing, &w->k, &w->stretch, -0.5 * owed, w->dt));
+        double lost = gw_port_reserve(port, GW_PORT_PARTS, w->dt);
+        gw_port_charge(port, gw_easing_recover(&r->easing, &w->k, &w->stretch, 0.5 * lost, w->dt));
     }
+}
+
+/* The device yields to the hand, against the springs' dampers and its own mass. */
+static gw_wrench yielding(const gw_rendering *r, const work *w)
+{
+    if (!r->def.passivity || !feeds_forward(r))
+        return nothing;
+    double share = gw_port_yield(&r->port, w->hand.f, w->device.mass, w->k.linear_damping, w->dt);
+    return (gw_wrench){gw_scale(share, w->hand.f), {0, 0, 0}};
 }
 
 /* The way of what starts so and is accelerated so: v dt + a dt^2/2. */
@@ -440,7 +450,7 @@ static void pull(gw_rendering *r, work *w, const gw_wrench *strike, gw_rendering
     w->stretch = gw_easing_tick(&r->easing, &w->k, &w->error, w->dt, &by_easing);
     w->penalty = penalties(r, w, &out->weights, &by_weights);
     settle(r, w, gw_spring_energy(&w->k, &w->stretch) + r->penalty.stored, by_easing + by_weights);
-    w->spring = gw_spring_wrench(&w->k, &w->stretch, &w->rate);
+    w->spring = add(gw_spring_wrench(&w->k, &w->stretch, &w->rate), yielding(r, w));
     out->stored = gw_spring_energy(&w->k, &w->stretch) + r->penalty.stored;
 }
 
