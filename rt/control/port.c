@@ -7,6 +7,7 @@
 #define REPAY_TIME    0.1   /* s, in which what came since the last second's least is taken back */
 #define YIELD_TIME    0.03  /* s, in which the hand that pushes pays it, */
 #define YIELD_MOST    0.25  /* by this share of its push at most */
+#define RISK_MARGIN   1.5   /* a chain that is hit elsewhere may turn by more than its own way */
 #define RESERVE_TIME  0.005 /* s, in which the reserve for collisions is filled, */
 #define RESERVE_SHARE 0.5   /* by at most this share of the power that flows into the model, */
 #define RESERVE_AHEAD 6     /* 64ths of a second before losses fall out of the last second */
@@ -113,7 +114,7 @@ double gw_port_to_be_lost(const gw_port *p, const gw_port_ahead *ahead, double d
     double expected = work(&ahead->on_device, &ahead->device) - work(&ahead->fed, &ahead->device) +
                       work(push, way) + ahead->springs;
     double flow = gw_norm(push->f) * gw_norm(way->v) + gw_norm(push->t) * gw_norm(way->w);
-    double at_risk = risk(push->f, way->v) + risk(push->t, way->w);
+    double at_risk = RISK_MARGIN * (risk(push->f, way->v) + risk(push->t, way->w));
     double lacking = at_risk - gw_port_reserve(p, RESERVE_AHEAD, dt);
     double filling = fmin(fmin(dt / RESERVE_TIME, 1) * lacking, RESERVE_SHARE * flow);
     return expected + fmax(gw_port_owed(p, dt), filling);
