@@ -7,6 +7,8 @@
 #include "rt/solve/solve_internal.h"
 
 #define SAME_ANGLE GW_SNAP
+#define NEARLY_ONE 1e-6 /* rad: round-off of 1e-15 over less turns by more than the 1e-9 promised  \
+                         */
 
 static bool same_angle(double a, double b)
 {
@@ -130,9 +132,11 @@ static void shared_vector(gw_run *run, const gw_direction *x, const gw_direction
     }
 }
 
-/* x pinned: R u_2 is at sigma_a from f_1 and at beta from f_2. */
+/* x pinned: R u_2 is at sigma_a from f_1 and at beta from f_2. Where u_2 is nearly u_1 (or f_2 is
+ * f_1), that tells the turn about f_1 by a small difference of large numbers: what else tells it,
+ * tells it better, and the angle then holds as it is. */
 static void pinned_and_angle(gw_run *run, const gw_direction *x, const gw_direction *y,
-                             double sigma_a)
+                             double sigma_a, double sigma_b)
 {
     gw_vec3 on[2];
     int n = 1;
@@ -142,6 +146,10 @@ static void pinned_and_angle(gw_run *run, const gw_direction *x, const gw_direct
     for (int i = 0; i < n; i++)
         gw_put_rotation(run, "a parallel and an angle: the rotation",
                         pairs_to_pairs(x->u, y->u, x->f, on[i]));
+    if (fmin(sigma_a, sigma_b) < NEARLY_ONE) {
+        gw_edit *e = gw_option(run, "an angle that a parallel nearly implies");
+        e->directions[e->direction_count++] = *x;
+    }
 }
 
 void gw_rule_directions(gw_run *run, const gw_direction *x, const gw_direction *given)
@@ -163,9 +171,9 @@ void gw_rule_directions(gw_run *run, const gw_direction *x, const gw_direction *
         gw_edit *e = gw_option(run, "an angle that a parallel implies");
         e->directions[e->direction_count++] = *given;
     } else if (x->angle <= SAME_ANGLE) {
-        pinned_and_angle(run, x, y, sigma_a);
+        pinned_and_angle(run, x, y, sigma_a, sigma_b);
     } else if (y->angle <= SAME_ANGLE) {
-        pinned_and_angle(run, y, x, sigma_a);
+        pinned_and_angle(run, y, x, sigma_a, sigma_b);
     } else if (one_u || one_f) {
         shared_vector(run, x, y, one_u);
     } else if (excess >= -SAME_ANGLE) {
