@@ -7,8 +7,9 @@
 #include "rt/solve/solve_internal.h"
 
 #define SAME_ANGLE GW_SNAP
-#define NEARLY_ONE 1e-6 /* rad: round-off of 1e-15 over less turns by more than the 1e-9 promised  \
-                         */
+#define NEARLY_ONE                                                                                 \
+    1e-6 /* rad: round-off of 1e-15 over less turns by more than the 1e-9 promised                 \
+          */
 
 static bool same_angle(double a, double b)
 {
