@@ -31,15 +31,6 @@ typedef struct gw_column {
     gw_lanes re, im;
 } gw_column;
 
-/* A version for wide vectors beside the plain one, chosen when the program starts: the same
- * operations in the same order, and so the same bits. Sanitizers do not bear such choices. */
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) &&                             \
-    !defined(__SANITIZE_THREAD__) && !defined(__SANITIZE_ADDRESS__)
-#define GW_WIDE __attribute__((target_clones("avx2", "default")))
-#else
-#define GW_WIDE
-#endif
-
 GW_LANE_INLINE void gw_lane_set(gw_column *c, int lane, gw_complex z)
 {
     c->re[lane] = creal(z);
