@@ -104,8 +104,7 @@ gw_path_end gw_finish_path(const gw_paths *paths, gw_complex *x);
 /* Follows x from tau = 0 to 1; `care` divides the steps' tolerance. */
 gw_path_end gw_follow_path(const gw_paths *paths, double care, gw_complex *x);
 
-/* ---- gram_roots.c, all_roots.c
- * ----------------------------------------------------------------------------- */
+/* ---- gram_roots.c, all_roots.c --------------------------------------------------------------- */
 
 typedef struct gw_roots_found {
     bool exact;        /* all were found: they are finite in number, and no path was lost */
