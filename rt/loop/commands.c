@@ -166,9 +166,13 @@ static void apply_rendering(gw_simulation *s, const gw_command *command)
     note_value(s, command->tag);
 }
 
-/* Drag, release, push, clutch, guide, rendering: of one tool. */
+/* Drag, release, push, clutch, guide, rendering: of one tool, or a hand at a free object. */
 static void apply_to_tool(gw_simulation *s, const gw_command *command)
 {
+    if (command->object[0]) {
+        gw_movers_hand(s->scenario->movers, command, s->scenario->dt);
+        return;
+    }
     if (command->tool < 0 || command->tool >= s->scenario->tool_count)
         return;
     gw_hold *hold = &s->holds[command->tool];

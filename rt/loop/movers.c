@@ -38,7 +38,7 @@ void gw_movers_reset(gw_movers *m)
     for (int i = 0; i < m->chain_count; i++)
         start_chain(m, i, NULL);
     gw_bodies_reset(m);
-    m->dissipated = m->motors = m->edits = 0;
+    m->work = m->dissipated = m->motors = m->edits = 0;
     m->contact = (gw_contact_figures){0};
     m->last = (gw_world_step){0};
     m->was_jammed = m->jammed = m->was_crowded = m->crowded = false;
@@ -308,6 +308,7 @@ void gw_movers_account(const gw_movers *m, gw_energy *e)
         e->potential += potential;
     }
     e->potential += m->contact.spring + gw_bodies_spring(m);
+    e->work_in += m->work;
     e->dissipated += m->dissipated;
     e->motors += m->motors;
     e->edits += m->edits;

@@ -41,6 +41,10 @@ void gw_movers_motor(gw_movers *movers, int mechanism, int joint, const gw_motor
  * before the step and reads the rest after it. */
 gw_mover *gw_movers_of_tool(gw_movers *movers, int index);
 
+/* A hand drags, pushes or lets go of the free object that the command names; nothing where there is
+ * none. `dt` is the tick's. */
+void gw_movers_hand(gw_movers *movers, const gw_command *command, double dt);
+
 /* Geometry has moved: free bodies that stand on it go over to their moved sets, which is booked as
  * an edit's. The object of one whose branch is gone, -1 where all have theirs. */
 int gw_movers_move_sets(gw_movers *movers, gw_network *network);

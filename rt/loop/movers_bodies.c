@@ -94,6 +94,7 @@ void gw_bodies_reset(gw_movers *m)
         gw_moving_body *b = &m->bodies[i];
         gw_guided_init(&b->body, &b->def, &b->pose);
         gw_guided_set_twist(&b->body, &b->twist);
+        b->hand = (gw_body_hand){0};
         mover_of(m, i)->step = (gw_step){.finite = true, .margin = 1};
         if (b->walls)
             gw_walls_switch(&b->walls->state, b->walls->wall, b->walls->count);
@@ -108,6 +109,7 @@ static void carry_body(gw_moving_body *b, const gw_moving_body *was)
         gw_submanifold_nearest(&b->def.set, &was->body.pose, b->def.length, &to);
     gw_guided_init(&b->body, &b->def, &to);
     gw_guided_set_twist(&b->body, &was->body.twist);
+    b->hand = was->hand;
     if (!b->walls)
         return;
     b->walls->state = was->walls ? was->walls->state : (gw_walls){0};
@@ -122,14 +124,14 @@ void gw_bodies_carry(gw_movers *m, const gw_movers *old)
                 carry_body(&m->bodies[i], &old->bodies[k]);
 }
 
-static double energy_of(const gw_moving_body *b)
+double gw_body_energy(const gw_moving_body *b)
 {
     double kinetic, potential;
     gw_model_energy(&b->body.model, &kinetic, &potential);
     return kinetic + potential;
 }
 
-static double spring_of(const gw_moving_body *b)
+double gw_body_spring(const gw_moving_body *b)
 {
     return b->walls ? gw_walls_energy(&b->walls->state, &b->body.pose) : 0;
 }
@@ -141,64 +143,16 @@ int gw_movers_move_sets(gw_movers *m, gw_network *network)
         gw_moving_body *b = &m->bodies[i];
         if (!b->branch[0])
             continue;
-        double before = energy_of(b) + spring_of(b);
+        double before = gw_body_energy(b) + gw_body_spring(b);
         gw_set_moved moved = gw_set_follow(network, b->object, b->branch, &b->body);
         if (moved == GW_SET_GONE)
             left = b->object;
-        m->edits += energy_of(b) + spring_of(b) - before;
+        m->edits += gw_body_energy(b) + gw_body_spring(b) - before;
     }
     return left;
 }
 
-/* ---- their walls ----------------------------------------------------------------------------- */
-
-static gw_wrench push_back(const void *context, double t, const gw_pose *pose,
-                           const gw_twist *twist)
-{
-    (void)t;
-    return gw_walls_wrench(context, pose, twist);
-}
-
-void gw_bodies_open(gw_movers *m, double dt)
-{
-    for (int i = 0; i < m->free_count; i++) {
-        gw_moving_body *b = &m->bodies[i];
-        gw_mover *mover = mover_of(m, i);
-        if (!b->walls)
-            continue;
-        gw_walls_look(&b->walls->state, &b->body.model, b->def.mass.mass, &b->def.body_from_held,
-                      &b->body.pose, &b->body.twist, dt);
-        mover->hand = b->walls->state.near ? (gw_forces){push_back, &b->walls->state, NULL, NULL}
-                                           : (gw_forces){0};
-        b->walls->spring = spring_of(b);
-        b->walls->before = energy_of(b);
-    }
-}
-
-/*
- * What walls took and their springs do not hold went into their damping. The world has seen to it
- * that the motion got no more than the work told of; without one, its energy says itself what it
- * got, kinks inside a step included.
- */
-void gw_bodies_close(gw_movers *m)
-{
-    for (int i = 0; i < m->free_count; i++) {
-        const gw_moving_body *b = &m->bodies[i];
-        const gw_step *step = &mover_of(m, i)->step;
-        if (!b->walls || !b->walls->state.near || !step->finite)
-            continue;
-        double got = m->world ? step->work : energy_of(b) - b->walls->before + step->dissipated;
-        m->dissipated += b->walls->spring - spring_of(b) - got;
-    }
-}
-
-double gw_bodies_spring(const gw_movers *m)
-{
-    double sum = 0;
-    for (int i = 0; i < m->free_count; i++)
-        sum += spring_of(&m->bodies[i]);
-    return sum;
-}
+/* ---- what they tell -------------------------------------------------------------------------- */
 
 void gw_bodies_publish(const gw_movers *m, gw_snapshot *s)
 {
@@ -209,7 +163,9 @@ void gw_bodies_publish(const gw_movers *m, gw_snapshot *s)
                                     .pose = b->body.pose,
                                     .twist = b->body.twist,
                                     .constraint = m->mover[m->first_free + i].step.constraint,
+                                    .operator= b->hand.acting,
                                     .guided = b->branch[0] != 0,
+                                    .dragging = b->hand.drag.active,
                                     .walls = b->walls ? b->walls->state.touching : 0};
     }
 }

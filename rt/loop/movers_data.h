@@ -5,6 +5,7 @@
 #define GW_LOOP_MOVERS_DATA_H
 
 #include "rt/loop/movers.h"
+#include "rt/loop/operators.h"
 #include "rt/loop/walls.h"
 #include "rt/model/guided.h"
 
@@ -27,6 +28,14 @@ typedef struct gw_body_walls {
     gw_wall wall[GW_MAX_WALLS];
 } gw_body_walls;
 
+/* A person's hand at a free body. */
+typedef struct gw_body_hand {
+    gw_drag drag;
+    gw_wrench push;
+    gw_wrench acting; /* both in the last step, at the origin, world axes */
+    gw_pose start;    /* of that step */
+} gw_body_hand;
+
 /* A free body on the set that its constraints leave it. */
 typedef struct gw_moving_body {
     char id[GW_MAX_ID + 1];
@@ -37,6 +46,7 @@ typedef struct gw_moving_body {
     gw_twist twist;       /* of the origin */
     bool placed;          /* by an edit: it does not go on from where it was */
     gw_body_walls *walls; /* owned; NULL where it has none */
+    gw_body_hand hand;
     gw_guided body;
 } gw_moving_body;
 
@@ -63,7 +73,7 @@ struct gw_movers {
     gw_detected_body *told; /* room for all that moves */
 
     /* sums since tick 0 or the last switch (J) */
-    double dissipated, motors, edits;
+    double work, dissipated, motors, edits; /* work: of hands at free bodies */
     gw_contact_figures contact;
     gw_world_step last;
     int touched_before; /* contacts that touched as the last step began */
@@ -82,14 +92,20 @@ void gw_bodies_destroy(gw_movers *movers);
 void gw_bodies_reset(gw_movers *movers);
 void gw_bodies_carry(gw_movers *movers, const gw_movers *old);
 
-/* Before and after a step: their walls. */
+void gw_bodies_publish(const gw_movers *movers, gw_snapshot *snapshot);
+
+/* Without what springs hold, and what they hold (J). */
+double gw_body_energy(const gw_moving_body *body);
+double gw_body_spring(const gw_moving_body *body);
+
+/* ---- what acts on them: movers_load.c -------------------------------------------------------- */
+
+/* Before and after a step: hands and walls. */
 void gw_bodies_open(gw_movers *movers, double dt);
 void gw_bodies_close(gw_movers *movers);
 
 /* What their walls' springs hold (J). */
 double gw_bodies_spring(const gw_movers *movers);
-
-void gw_bodies_publish(const gw_movers *movers, gw_snapshot *snapshot);
 
 /* ---- the rest -------------------------------------------------------------------------------- */
 

@@ -27,9 +27,10 @@ typedef enum gw_command_kind {
     GW_COMMAND_STATE,     /* run, pause, stop (tick 0 and the scenario's poses) */
     GW_COMMAND_STEP,      /* `ticks` more, while paused */
     GW_COMMAND_OPERATOR,  /* a new operator at a device; its t counts from this tick */
-    GW_COMMAND_DRAG,      /* spring from a point of the held object to a target */
+    GW_COMMAND_DRAG,      /* spring from a point of the held or a free object to a target */
     GW_COMMAND_RELEASE,   /* ends the drag; where there is none, the robot lets go */
-    GW_COMMAND_PUSH,      /* a wrench at the tool frame until the next push (keys, scripts) */
+    GW_COMMAND_PUSH,      /* a wrench at the tool frame, or a free object's origin, until the next
+                             push (keys, scripts) */
     GW_COMMAND_CLUTCH,    /* freezes the tool and re-centres the workspace map on release */
     GW_COMMAND_GUIDE,     /* the simulated robot takes the tool along its freedoms, or lets go */
     GW_COMMAND_RENDERING, /* another control at an impedance device, bumplessly */
@@ -62,8 +63,10 @@ typedef enum gw_guide_outcome {
 
 typedef struct gw_command {
     gw_command_kind kind;
-    int tool;     /* index, for drag, release, push, clutch, guide */
-    uint64_t tag; /* handed back in the event that reports the command as active */
+    int tool; /* index, for drag, release, push, clutch, guide */
+    char
+        object[GW_MAX_ID + 1]; /* for drag, release, push: a free object instead; empty: the tool */
+    uint64_t tag;              /* handed back in the event that reports the command as active */
     union {
         gw_scenario *scenario; /* ownership passes */
         gw_run_state state;
@@ -155,8 +158,10 @@ typedef struct gw_free_body {
     gw_pose pose;
     gw_twist twist;       /* of the object's origin */
     gw_wrench constraint; /* lambda of the last step, at the object's origin, world axes */
+    gw_wrench operator;   /* of a hand that drags or pushes it, in the last step, there too */
     bool guided;          /* by constraints to fixed objects */
-    uint64_t walls;       /* bit i: wall i of the object touches (gw_scene_wall()) */
+    bool dragging;
+    uint64_t walls; /* bit i: wall i of the object touches (gw_scene_wall()) */
 } gw_free_body;
 
 /* Sums since tick 0, and the newest numbers, of the world's contacts. */
