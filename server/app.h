@@ -120,7 +120,7 @@ bool app_step(gw_app *app, uint64_t ticks, gw_error *error);
 bool app_halt(gw_app *app, bool on, gw_error *error);
 
 /* Sends a command of a person's hand: drag, release, push, clutch, halt. False: the loop is not
- * taking commands, or has no such tool. */
+ * taking commands, or has no such tool. A free object that is gone hears nothing. */
 bool app_send(gw_app *app, const gw_command *command, gw_error *error);
 
 /* Takes in what the loop has to say and frees what it handed back. From the stream's timer. */

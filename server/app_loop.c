@@ -51,7 +51,8 @@ bool app_send(gw_app *app, const gw_command *command, gw_error *error)
 {
     gw_snapshot snapshot;
     app_snapshot(app, &snapshot);
-    bool about_tool = command->kind != GW_COMMAND_HALT && command->kind != GW_COMMAND_ARM;
+    bool about_tool =
+        command->kind != GW_COMMAND_HALT && command->kind != GW_COMMAND_ARM && !command->object[0];
     if (about_tool && (command->tool < 0 || command->tool >= snapshot.tool_count))
         return gw_fail(error, GW_NOT_FOUND, "/tool", "there is no tool %d: the scene has %d",
                        command->tool, snapshot.tool_count);

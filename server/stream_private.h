@@ -18,6 +18,7 @@
 #define STREAM_AUTH_US    5000000
 #define STREAM_MESSAGE    65536 /* bytes of one message from a client */
 #define STREAM_REPLIES    32    /* answers waiting for one client */
+#define STREAM_GRIPS      64    /* drags and pushes at once */
 #define STREAM_ROWS       4096  /* ticks of samples kept for slow readers; a power of two */
 #define STREAM_FRAME_ROWS 256   /* most ticks in one frame of samples */
 #define STREAM_ADOPTED    GW_MAX_STREAMS /* sockets on their way to the thread */
@@ -51,6 +52,15 @@ typedef struct stream_client {
     gw_text *replies[STREAM_REPLIES];
 } stream_client;
 
+/* What a client drags, or pushes: a tool or a free object. */
+typedef struct stream_grip {
+    stream_client *client; /* NULL: nobody */
+    gw_command_kind kind;  /* GW_COMMAND_DRAG or GW_COMMAND_PUSH */
+    int tool;
+    char object[GW_MAX_ID + 1]; /* empty: the tool */
+    uint64_t until_us;          /* of a push */
+} stream_grip;
+
 struct gw_stream {
     gw_app *app;
     const gw_guard *guard;
@@ -73,9 +83,7 @@ struct gw_stream {
     gw_text *poses; /* newest frame of poses */
     uint64_t poses_shape;
 
-    stream_client *drags[GW_MAX_TOOLS]; /* who drags; NULL: nobody */
-    stream_client *pushes[GW_MAX_TOOLS];
-    uint64_t push_until_us[GW_MAX_TOOLS];
+    stream_grip grips[STREAM_GRIPS];
 
     int columns;
     int sample_clients;
@@ -97,6 +105,29 @@ int stream_writable(gw_stream *stream, stream_client *client);
 
 /* Handles one message of a client. */
 void stream_message(gw_stream *stream, stream_client *client, const char *data, size_t size);
+
+/* ---- a client's message at work ---------------------------------------------------------------
+ */
+
+typedef struct stream_request {
+    gw_stream *stream;
+    stream_client *client;
+    const json_t *json;
+    gw_error error;
+} stream_request;
+
+/* Members, checked: what is wrong goes into the request's error. */
+const json_t *stream_member(const stream_request *now, const char *name);
+bool stream_only(stream_request *now, const char *const *allowed);
+bool stream_get_vec3(stream_request *now, const char *name, bool needed, double most, gw_vec3 *v);
+bool stream_get_bool(stream_request *now, const char *name, bool needed, bool *out);
+
+/* What a hand does: in stream_hand.c. False with the request's error. */
+bool stream_on_drag(stream_request *now);
+bool stream_on_release(stream_request *now);
+bool stream_on_push(stream_request *now);
+bool stream_on_clutch(stream_request *now);
+bool stream_on_halt(stream_request *now);
 
 /* The client goes: what it held is let go. */
 void stream_let_go(gw_stream *stream, stream_client *client);

@@ -12,6 +12,7 @@ before(async () => {
 after(() => server?.stop());
 
 const schema = (name) => ({ $ref: `#/components/schemas/${name}` });
+const box = (id, p) => ({ id, geometry: { type: 'box', size: [0.1, 0.1, 0.1] }, pose: { p, q: [1, 0, 0, 0] } });
 const tool = (live) => live.messages.filter((m) => m.op === 'state').at(-1)?.simulation.tools[0];
 
 async function entered(options) {
@@ -125,6 +126,42 @@ test('a drag is a spring: the object follows, and is let go when the client goes
   assert.match(refused.detail, /another operator/);
   live.socket.terminate();
   await until('the release', () => tool(watcher) && !tool(watcher).dragging);
+  await watcher.close();
+});
+
+test('a free object is dragged and pushed by its name while it runs', async () => {
+  const door = { ...box('door', [0.1, 0, 0]), free: true, body: { mass: 1, damping: { angular: 0.05 } } }, pin = (point) => ({ line: { point, direction: [0, 0, 1] } });
+  await expect(200, 'PUT', '/scene', {
+    format: 'guideway-scene/1', name: 'door', objects: [{ ...box('wall', [0, 0, 0]), fixed: true }, door],
+    features: [{ id: 'wall/pin', ...pin([0, 0, 0]) }, { id: 'door/pin', ...pin([-0.1, 0, 0]) }],
+    constraints: [{ id: 'hinge', type: 'coincident', a: 'door/pin', b: 'wall/pin', sense: 'same' }, { id: 'level', type: 'coincident', a: 'door/mid-z', b: 'wall/mid-z', sense: 'same' }],
+  });
+  await expect(200, 'PUT', '/simulation', { state: 'running' });
+  const watcher = await entered(), live = await entered();
+  const body = () => watcher.messages.filter((m) => m.op === 'state').at(-1)?.simulation.bodies[0];
+  const at = () => watcher.frames.at(-1).poses[0].p;
+  live.send({ op: 'drag', object: 'door', point: [0.05, 0, 0], target: [0, 0.15, 0.3] });
+  await until('it has come round', () => body()?.dragging && Math.abs(at()[0]) < 1e-3 && at()[1] > 0.099);
+  assert.ok(Math.abs(body().operator.force[2]) > 29 && Math.abs(at()[2]) < 1e-6, 'the hinge bears what leads off it');
+  assert.ok(Math.hypot(...body().operator.force) <= 30 + 1e-9, 'a bounded pull');
+  contract.validate(schema('Simulation'), watcher.messages.filter((m) => m.op === 'state').at(-1).simulation, 'state.simulation');
+  assert.ok((await expect(200, 'GET', '/simulation')).json.energy.work_in > 0);
+  for (const [message, words] of [
+    [{ op: 'drag', object: 'door', point: [0, 0, 0], target: [0, 0, 0] }, /another operator holds door/],
+    [{ op: 'drag', object: 'wall', point: [0, 0, 0], target: [0, 0, 0] }, /wall does not move by itself: make it free/],
+    [{ op: 'drag', object: 'nobody', point: [0, 0, 0], target: [0, 0, 0] }, /no object nobody/],
+    [{ op: 'push', object: 'door', tool: 0, force: [1, 0, 0] }, /either a tool or a free object/],
+    [{ op: 'release', object: 7 }, /id of a free object/],
+  ]) {
+    const from = watcher.messages.length;
+    watcher.send(message);
+    assert.match((await until('the refusal', () => watcher.messages.slice(from).find((m) => m.op === 'error'))).detail, words);
+  }
+  live.socket.terminate();
+  await until('the release', () => body() && !body().dragging);
+  watcher.send({ op: 'push', object: 'door', force: [0, 0, 0], torque: [0, 0, 2] });
+  await until('the push', () => body()?.operator.torque[2] === 2 && body().twist.w[2] > 0);
+  await until('its end', () => body()?.operator.torque[2] === 0);
   await watcher.close();
 });
 

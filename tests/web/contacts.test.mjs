@@ -50,6 +50,21 @@ suite('contacts', () => {
     await until(async () => /collisions so far/.test(await person.text('[aria-labelledby="title-contacts"]')), 'and counted');
   });
 
+  test('a ball that runs free is dragged by the mouse: up from the table, and falls when let go', async () => {
+    await arrive({ contact: { enabled: true }, objects: [table, { ...ball, free: true, pose: { p: [0, 0, 0.031], q: [1, 0, 0, 0] } }] });
+    await run();
+    await until(async () => (await contacts()).some((c) => c.state === 'continuous'), 'it rests');
+    const body = async () => (await appliance.get('/simulation')).bodies.find((b) => b.object === 'ball');
+    const from = await person.at([0, 0, 0.031]), up = await person.at([0, 0, 0.13]);
+    await page.mouse.move(from.x, from.y);
+    await page.mouse.down();
+    await page.mouse.move(up.x, up.y, { steps: 8 });
+    await until(async () => (await body())?.dragging && (await contacts()).length === 0, 'it is lifted');
+    await page.mouse.up();
+    await until(async () => !(await body()), 'it is let go');
+    await until(async () => (await contacts()).some((c) => c.state === 'continuous'), 'it rests again', 15000);
+  });
+
   test('a contact is drawn where it is', async () => {
     await arrive({ contact: { enabled: true }, objects: [table, { ...ball, free: true, pose: { p: [0, 0, 0.031], q: [1, 0, 0, 0] } }] });
     await sleep(300);

@@ -322,10 +322,13 @@ export const setOperator = (id: string, operator: unknown): Promise<boolean> =>
 
 export const clutch = (tool: number, on: boolean): boolean => send({ op: 'clutch', tool, on });
 
-export const drag = (tool: number, point: Vec3, target: Vec3, turn: boolean): boolean =>
-  send({ op: 'drag', tool, point, target, turn });
+// A held object or link is pulled at its tool, a free one by its name.
+export type Grasp = { tool: number } | { object: string };
 
-export const release = (tool: number): boolean => send({ op: 'release', tool });
+export const drag = (what: Grasp, point: Vec3, target: Vec3, turn: boolean): boolean =>
+  send({ op: 'drag', ...what, point, target, turn });
+
+export const release = (what: Grasp): boolean => send({ op: 'release', ...what });
 
 export const push = (tool: number, force: Vec3): boolean =>
   send({ op: 'push', tool, force, torque: [0, 0, 0] });

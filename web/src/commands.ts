@@ -105,7 +105,7 @@ export const commands: Command[] = [
 export const extraKeys: { keys: string; label: string }[] = [
   { keys: 'Tab', label: 'Next feature under the cursor' },
   { keys: 'Arrows', label: 'Push while running; nudge the selected freedom, or the selected link\u2019s joint, while stopped' },
-  { keys: 'Drag', label: 'Pull a held object by a spring; along its freedoms while stopped, along one by its arrow or ring; a link by its joints' },
+  { keys: 'Drag', label: 'Pull a held or a free object by a spring; along its freedoms while stopped, along one by its arrow or ring; a link by its joints' },
   { keys: 'Shift + drag', label: 'Pull along the view' },
   { keys: 'Alt + drag', label: 'Turn' },
 ];

@@ -321,8 +321,8 @@ export interface ToolState {
   walls?: string[]; // that touch
 }
 
-// A free object that constraints to fixed ones guide.
-export interface GuidedState { object: string; twist: { v: Vec3; w: Vec3 }; constraint: Wrench; walls: string[] }
+// A free object that constraints to fixed ones guide, or a hand has.
+export interface BodyState { object: string; twist: { v: Vec3; w: Vec3 }; constraint: Wrench; operator: Wrench; dragging: boolean; walls: string[] }
 
 export type RunState = 'running' | 'paused' | 'stopped';
 
@@ -343,7 +343,7 @@ export interface Simulation {
   energy?: { kinetic: number; potential: number; work_in: number; dissipated: number; motors?: number };
   tools: ToolState[];
   mechanisms?: { id: string; positions: number[]; velocities: number[] }[];
-  bodies?: GuidedState[];
+  bodies?: BodyState[];
   contact?: ContactFigures;
   contacts?: Contact[];
   hits?: Hit[];

@@ -58,6 +58,10 @@ export function toolState(held: string): ToolState | undefined {
   return simulation.value?.tools.find((t) => heldBy(t) === held);
 }
 
+// A person's force on what is held, or on a free object.
+export const handForce = (id: string): Vec3 | undefined =>
+  (toolState(id) ?? simulation.value?.bodies?.find((b) => b.object === id))?.operator.force;
+
 // Tools whose device is pushed back by force: their control can be chosen.
 export const impedanceDevice = (id: string): boolean =>
   classOf(devices.value.find((d) => d.id === id)?.driver ?? '') === 'impedance';

@@ -109,7 +109,8 @@ function Motion({ o }: { o: SceneObject }): JSX.Element {
 // What the constraints of a free body bear.
 function Borne({ o }: { o: SceneObject }): JSX.Element | null {
   const state = store.figures.value?.bodies?.find((b) => b.object === o.id);
-  if (!state || store.runState.value === 'stopped') return null;
+  const guided = store.scene.value.constraints?.some((c) => c.enabled && [c.a, c.b].some((f) => f.startsWith(`${o.id}/`)));
+  if (!state || !guided || store.runState.value === 'stopped') return null;
   return <Row label="constraints bear">{newtons(Math.hypot(...state.constraint.force))}, {fixed(Math.hypot(...state.constraint.torque), 3)} N m</Row>;
 }
 

@@ -1,10 +1,10 @@
-// Moving an object by the pointer. While the simulation runs, a held object is pulled by a spring
+// Moving an object by the pointer. While the simulation runs, a held or a free object is pulled by a spring
 // from the grabbed point to the cursor: a force, never a jump. While stopped, an object goes along its
 // freedoms only, a link by the joints that carry it.
 import { Plane, Vector3, type Camera } from 'three';
 import type { Overlay } from './overlay';
 import type { Hit, Picker } from './picking';
-import { drag, moveAlong, moveNear, release } from '../actions';
+import { drag, moveAlong, moveNear, release, type Grasp } from '../actions';
 import { setPositions, showBent } from '../chains';
 import { dragParameters, follow, followStrand } from '../freedoms';
 import { add, sub, toLocal, toWorld } from '../maths';
@@ -21,8 +21,7 @@ export type DragKind = 'pull' | 'slide' | 'reach' | ''; // reach: a link, its jo
 // What a press on this body would do.
 export function dragKind(object: string): DragKind {
   if (store.link.value !== 'open') return '';
-  if (store.runState.value === 'running' && store.toolIndex(object) >= 0) return 'pull';
-  if (store.runState.value === 'running') return '';
+  if (store.runState.value === 'running') return store.toolIndex(object) >= 0 || store.objectOf(object)?.free ? 'pull' : '';
   if (store.linkRef(object)) return store.runState.value === 'stopped' ? 'reach' : '';
   const solution = store.solutions.value.get(object);
   return solution && solution.dof > 0 ? 'slide' : '';
@@ -30,6 +29,11 @@ export function dragKind(object: string): DragKind {
 
 export function currentBranch(solution: Solution | undefined): Branch | undefined {
   return solution?.branches.find((b) => b.id === solution.branch) ?? solution?.branches[0];
+}
+
+function graspOf(object: string): Grasp {
+  const tool = store.toolIndex(object);
+  return tool >= 0 ? { tool } : { object };
 }
 
 export class Drag {
@@ -113,7 +117,7 @@ export class Drag {
     if (this.kind === 'pull') this.drawSpring();
     if (!this.stale) return;
     this.stale = false;
-    if (this.kind === 'pull') drag(store.toolIndex(this.object), toArray(this.local), toArray(this.target), this.turn);
+    if (this.kind === 'pull') drag(graspOf(this.object), toArray(this.local), toArray(this.target), this.turn);
     else if (this.kind === 'reach') this.reach();
     else this.slide();
   }
@@ -140,7 +144,7 @@ export class Drag {
   }
 
   private drawSpring(): void {
-    const force = store.toolState(this.object)?.operator.force;
+    const force = store.handForce(this.object);
     const size = force ? Math.hypot(...force) : 0;
     this.overlay.spring = { from: this.grabbed, to: this.target, text: newtons(size) };
   }
@@ -170,7 +174,7 @@ export class Drag {
 
   // Lets go; the spring ends with it.
   end(): void {
-    if (this.kind === 'pull') release(store.toolIndex(this.object));
+    if (this.kind === 'pull') release(graspOf(this.object));
     else if (this.kind === 'slide' && this.stale) this.slide();
     else if (this.kind === 'reach') this.takeReach();
     this.kind = '';
