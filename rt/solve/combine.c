@@ -48,11 +48,12 @@ static int bits(unsigned long x)
 }
 
 /* The conflict of the fewest constraints is the one to tell. */
-void gw_clash(gw_run *run, unsigned long first, unsigned long second, const char *condition,
-              const char *sentence)
+void gw_clash(gw_run *run, unsigned long first, unsigned long second, double excess,
+              const char *condition, const char *sentence)
 {
     unsigned long from = first | second;
     run->finding.outcome = GW_CLASH;
+    run->finding.excess = excess;
     gw_conflict *c = &run->conflict;
     if (c->condition && bits(c->constraints) <= bits(from)) {
         run->finding.keeps_pair = true; /* an earlier one stays: its values too */
@@ -248,6 +249,8 @@ static bool settled(gw_run *run, const gw_state *state, progress *p)
         run->lost = run->doubt = true;
     if (f->outcome == GW_NO_ROOT)
         run->doubt = true;
+    if (f->outcome == GW_CLASH)
+        gw_note_end(run);
     *p = f->outcome == GW_KEEP ? UNCHANGED : ENDED;
     return true;
 }
@@ -456,6 +459,7 @@ void gw_run_init(gw_run *run, const gw_problem *problem,
     run->guide = NULL;
     run->leaf = leaf;
     run->context = context;
+    run->ends = NULL;
     run->work = 0;
     run->stop = run->asked = run->doubt = run->lost = false;
     run->conflict.condition = NULL;

@@ -41,10 +41,10 @@ static lines lines_of(const gw_run *run, const gw_place *x, const gw_place *y)
     return t;
 }
 
-static void clash(gw_run *run, const gw_place *x, const gw_place *y, const lines *t,
+static void clash(gw_run *run, const gw_place *x, const gw_place *y, const lines *t, double excess,
                   const char *condition, const char *sentence)
 {
-    gw_clash(run, x->from, y->from, condition, sentence);
+    gw_clash(run, x->from, y->from, excess / run->size, condition, sentence);
     gw_clash_distances(run, t->d_a, t->d_b, x->p, y->p);
 }
 
@@ -136,9 +136,9 @@ static void parallel_neither_on(gw_run *run, const gw_place *x, const gw_place *
 static void parallel_lines(gw_run *run, const gw_place *x, const gw_place *y, lines *t)
 {
     double p = x->p, q = y->p;
-    if (fabs(q - p) - t->d_a - t->d_b > run->snap_clash ||
-        t->d_b - t->d_a - p - q > run->snap_clash) {
-        clash(run, x, y, t, "d_a + d_b >= |q - p| and d_b - d_a <= p + q",
+    double excess = fmax(fabs(q - p) - t->d_a - t->d_b, t->d_b - t->d_a - p - q);
+    if (excess > run->snap_clash) {
+        clash(run, x, y, t, excess, "d_a + d_b >= |q - p| and d_b - d_a <= p + q",
               "Distances to two parallel lines cannot hold together: the lines are too far apart, "
               "or the distances too different, for the object's points.");
         return;
@@ -197,8 +197,9 @@ static void skew_one_point(gw_run *run, const gw_place *x, const gw_place *y, co
 static void skew_lines(gw_run *run, const gw_place *x, const gw_place *y, const lines *t)
 {
     double p = x->p, q = y->p, d_a = t->d_a, d_b = t->d_b;
-    if (d_b - d_a - p - q > run->snap_clash) {
-        clash(run, x, y, t, "d_b - d_a <= p + q",
+    double excess = d_b - d_a - p - q;
+    if (excess > run->snap_clash) {
+        clash(run, x, y, t, excess, "d_b - d_a <= p + q",
               "Distances to two lines cannot hold together: the lines are farther apart than the "
               "object reaches.");
     } else if (gw_zero(run, d_a)) {

@@ -12,8 +12,9 @@ static void parallel_line(gw_run *run, const gw_place *x, const gw_place *y, dou
     double h = gw_dot(n, gw_sub(x->b, y->b));
     bool limit = gw_same(run, fabs(h), p + d_a);
     low = gw_mul_add(x->b, -h, n);
-    if (fabs(h) - d_a - p > run->snap_clash) {
-        gw_clash(run, x->from, y->from, "|d_b| - d_a <= p",
+    double excess = fabs(h) - d_a - p;
+    if (excess > run->snap_clash) {
+        gw_clash(run, x->from, y->from, excess / run->size, "|d_b| - d_a <= p",
                  "A distance to a line and a place on a plane parallel to it cannot hold "
                  "together: the plane is out of reach of the line.");
         gw_clash_distances(run, d_a, h, p, 0);
@@ -71,8 +72,9 @@ void gw_rule_plane_plane(gw_run *run, const gw_place *x, const gw_place *y)
         return;
     }
     double h = gw_dot(n, gw_sub(y->b, x->b));
-    if (fabs(h) - d_a > run->snap_clash) {
-        gw_clash(run, x->from, y->from, "|d_b| <= d_a",
+    double excess = fabs(h) - d_a;
+    if (excess > run->snap_clash) {
+        gw_clash(run, x->from, y->from, excess / run->size, "|d_b| <= d_a",
                  "Two points cannot lie on two parallel planes that are farther apart than the "
                  "points are.");
         gw_clash_value(run, "d_a", d_a);

@@ -68,8 +68,10 @@ void gw_rule_point_point(gw_run *run, const gw_place *x, const gw_place *y)
 {
     double d_a = gw_distance(x->a, y->a), d_b = gw_distance(x->b, y->b), p = x->p, q = y->p;
     double most = fmax(fmax(p, q), fmax(d_a, d_b));
-    if (2 * most - (p + q + d_a + d_b) > run->snap_clash) {
-        gw_clash(run, x->from, y->from, "max(p, q, d_a, d_b) <= the sum of the other three",
+    double excess = 2 * most - (p + q + d_a + d_b);
+    if (excess > run->snap_clash) {
+        gw_clash(run, x->from, y->from, excess / run->size,
+                 "max(p, q, d_a, d_b) <= the sum of the other three",
                  "Two distances between points cannot hold together: one of them is longer than "
                  "the other lengths can reach.");
         gw_clash_distances(run, d_a, d_b, p, q);
@@ -187,8 +189,9 @@ void gw_rule_point_line(gw_run *run, const gw_place *x, const gw_place *y)
 {
     double d_a = gw_distance(x->a, y->a);
     foot t = foot_of(run, x->b, y);
-    if (fabs(t.d_b - y->p) - x->p - d_a > run->snap_clash) {
-        gw_clash(run, x->from, y->from, "d_a >= |d_b - q| - p",
+    double excess = fabs(t.d_b - y->p) - x->p - d_a;
+    if (excess > run->snap_clash) {
+        gw_clash(run, x->from, y->from, excess / run->size, "d_a >= |d_b - q| - p",
                  "A point's distance to a point and another's to a line cannot hold together: the "
                  "object is too short to reach from one to the other.");
         gw_clash_distances(run, d_a, t.d_b, x->p, y->p);
@@ -207,8 +210,9 @@ void gw_rule_point_plane(gw_run *run, const gw_place *x, const gw_place *y)
     gw_vec3 n = y->d;
     double h = gw_dot(n, gw_sub(x->b, y->b));
     bool limit = gw_same(run, fabs(h), p + d_a);
-    if (fabs(h) - d_a - p > run->snap_clash) {
-        gw_clash(run, x->from, y->from, "|d_b| - d_a <= p",
+    double excess = fabs(h) - d_a - p;
+    if (excess > run->snap_clash) {
+        gw_clash(run, x->from, y->from, excess / run->size, "|d_b| - d_a <= p",
                  "A point's distance to a point and another's place on a plane cannot hold "
                  "together: the plane is out of reach.");
         gw_clash_distances(run, d_a, h, p, 0);

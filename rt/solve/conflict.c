@@ -62,41 +62,44 @@ static bool refuted(const gw_run *whole, unsigned long use, double times, gw_con
     return true;
 }
 
-bool gw_conflict_is_plain(const gw_run *run)
+static bool surely_refuted(const gw_run *run, unsigned long use, gw_conflict *conflict)
 {
-    gw_conflict ignored;
-    return refuted(run, run->use, NEARLY, &ignored);
-}
-
-bool gw_conflict_is_sure(const gw_run *run)
-{
-    gw_conflict ignored;
-    return refuted(run, run->use, 1, &ignored);
+    return refuted(run, use, 1, conflict) && gw_conflict_stays(run, use);
 }
 
 /* By the snap, too: past a pardoned contradiction rules may drop poses that are there. */
 static bool plainly_refuted(const gw_run *run, unsigned long use, gw_conflict *conflict)
 {
     gw_conflict ignored;
-    return refuted(run, use, NEARLY, &ignored) && refuted(run, use, 1, conflict);
+    return refuted(run, use, NEARLY, &ignored) && surely_refuted(run, use, conflict);
 }
 
-/* Halves are left out first, then ever smaller blocks, the later constraints before the earlier.
- * What fails by little on some branch only all constraints together are sure to contradict. */
-void gw_narrow_conflict(gw_run *run)
+/* Leaves out what is not needed: halves first, then ever smaller blocks, the later constraints
+ * before the earlier. */
+static unsigned long thinned(const gw_run *run, unsigned long use, gw_conflict *conflict)
 {
-    gw_conflict *c = &run->conflict, found;
-    unsigned long use = c->constraints;
-    bool plain = gw_conflict_is_plain(run);
-    if (!plain || !plainly_refuted(run, use, &found))
-        use = run->use;
-    for (int size = GW_MAX_PROBLEM / 2; size > 0 && plain; size /= 2)
+    for (int size = GW_MAX_PROBLEM / 2; size > 0; size /= 2)
         for (int first = GW_MAX_PROBLEM - size; first >= 0; first -= size) {
-            unsigned long block = ((1ul << size) - 1) << first;
-            if (use & block && plainly_refuted(run, use & ~block, &found))
-                use &= ~block;
+            unsigned long block = ((1ul << size) - 1) << first, rest = use & ~block;
+            if (rest != use && plainly_refuted(run, rest, conflict))
+                use = rest;
         }
-    if (refuted(run, use, 1, &found))
-        *c = found;
+    return use;
+}
+
+/* What fails by little on some branch only all constraints together are sure to contradict. */
+gw_proof gw_narrow_conflict(gw_run *run)
+{
+    gw_conflict *c = &run->conflict, found = *c;
+    unsigned long use = c->constraints;
+    gw_proof proof = GW_PLAIN;
+    if (!plainly_refuted(run, use, &found))
+        use = run->use;
+    if (use != run->use || plainly_refuted(run, use, &found))
+        use = thinned(run, use, &found);
+    else
+        proof = surely_refuted(run, use, &found) ? GW_PROOF : GW_NO_PROOF;
+    *c = found;
     c->constraints = use;
+    return proof;
 }

@@ -72,9 +72,9 @@ static double quadrilateral_excess(double alpha, double beta, double sigma_a, do
 }
 
 static void clash(gw_run *run, const gw_direction *x, const gw_direction *y, double sigma_a,
-                  double sigma_b)
+                  double sigma_b, double excess)
 {
-    gw_clash(run, x->from, y->from,
+    gw_clash(run, x->from, y->from, excess,
              "each of alpha, beta, sigma_a, sigma_b <= the sum of the other three, and the sum of "
              "any three - the fourth <= 2 pi",
              "Two angles cannot hold together: no orientation of the object gives both.");
@@ -161,7 +161,7 @@ void gw_rule_directions(gw_run *run, const gw_direction *x, const gw_direction *
     bool one_u = sigma_a <= SAME_ANGLE, one_f = sigma_b <= SAME_ANGLE;
     double excess = quadrilateral_excess(x->angle, y->angle, sigma_a, sigma_b);
     if (excess > run->snap_angle) {
-        clash(run, x, y, sigma_a, sigma_b);
+        clash(run, x, y, sigma_a, sigma_b, excess);
     } else if (one_u && one_f) {
         gw_edit *e = gw_option(run, "the same angle twice");
         e->directions[e->direction_count++] = *x;
@@ -185,11 +185,12 @@ void gw_rule_directions(gw_run *run, const gw_direction *x, const gw_direction *
 void gw_rule_fixed_direction(gw_run *run, const gw_state *state, const gw_direction *x)
 {
     double angle = gw_angle_between(gw_rotate(state->rotation, x->u), x->f);
-    if (fabs(angle - x->angle) <= 5 * run->snap_angle) {
+    double excess = fabs(angle - x->angle);
+    if (excess <= 5 * run->snap_angle) {
         gw_option(run, "the rotation gives the angle");
         return;
     }
-    gw_clash(run, x->from, state->fixed_from, "angle = alpha",
+    gw_clash(run, x->from, state->fixed_from, excess, "angle = alpha",
              "The orientation that other constraints give contradicts an angle.");
     gw_clash_value(run, "angle", angle);
     gw_clash_value(run, "alpha", x->angle);

@@ -205,9 +205,11 @@ static void count_roots(gw_run *run, gw_solution *s)
  * and nothing is proven where it comes as near as is asked. */
 static void look_again(gw_run *run)
 {
+    gw_proof proof = gw_narrow_conflict(run);
+    if (proof == GW_PLAIN)
+        return;
     complete_all(run);
-    run->doubt =
-        run->solution->best_residual <= GW_VERIFIED * run->size || !gw_conflict_is_sure(run);
+    run->doubt = run->solution->best_residual <= GW_VERIFIED * run->size || proof == GW_NO_PROOF;
 }
 
 /* True where a pose is on none of the curves with these rows: quicker than a walk. */
@@ -316,7 +318,6 @@ static void conclude(gw_run *run, gw_solution *s)
     } else if (!run->doubt && run->conflict.condition) {
         s->status = GW_STATUS_INCOMPATIBLE;
         s->left = 0;
-        gw_narrow_conflict(run);
         s->conflict = run->conflict;
     } else {
         s->status = GW_STATUS_UNHANDLED;
@@ -340,7 +341,7 @@ void gw_solve(const gw_problem *problem, gw_solution *solution)
     gw_explore(&run);
     if (run.lost || (solution->branch_count == 0 && run.doubt))
         complete_all(&run);
-    else if (solution->branch_count == 0 && !gw_conflict_is_plain(&run))
+    else if (solution->branch_count == 0)
         look_again(&run);
     conclude(&run, solution);
 }

@@ -83,12 +83,14 @@ typedef struct gw_edit {
 typedef struct gw_finding {
     enum { GW_KEEP, GW_REWRITE, GW_CLASH, GW_NO_ROOT } outcome;
     const char *rule;
+    double excess;   /* of a contradiction: by so much, over the size or in rad */
     bool keeps_pair; /* the pair stays, and is marked as done */
     int count;       /* alternatives */
     gw_edit edits[GW_MAX_OPTIONS];
 } gw_finding;
 
 typedef struct gw_run gw_run;
+typedef struct gw_ends gw_ends;
 
 /* The one branch that a run is after: the marks of its id choose, or its former pose does. */
 typedef struct gw_guide {
@@ -108,11 +110,12 @@ struct gw_run {
     const gw_guide *guide; /* NULL: all branches */
     void (*leaf)(gw_run *run, const gw_state *state);
     void *context;
-    long work;  /* left to the numeric completion: evaluations, times rows and six */
-    bool stop;  /* set by a leaf: no further leaves wanted */
-    bool asked; /* whether two constraints clash as they are stated: they do not */
-    bool doubt; /* a branch ended without a proof */
-    bool lost;  /* one of a nearly double root: poses near it may be missing */
+    gw_ends *ends; /* of branches by contradictions go here (shaken.c); NULL: nowhere */
+    long work;     /* left to the numeric completion: evaluations, times rows and six */
+    bool stop;     /* set by a leaf: no further leaves wanted */
+    bool asked;    /* whether two constraints clash as they are stated: they do not */
+    bool doubt;    /* a branch ended without a proof */
+    bool lost;     /* one of a nearly double root: poses near it may be missing */
     gw_conflict conflict;
     gw_finding finding; /* scratch */
 };
@@ -174,10 +177,10 @@ void gw_put_same(gw_edit *edit, const gw_place *place);
 void gw_put_angle(gw_edit *edit, const gw_place *like, gw_vec3 u, gw_vec3 w, double angle);
 /* One more alternative: this rotation. */
 void gw_put_rotation(gw_run *run, const char *rule, gw_quat rotation);
-/* The pair contradicts itself: what either stems from, the inequality and its sentence; then the
- * values. */
-void gw_clash(gw_run *run, unsigned long first, unsigned long second, const char *condition,
-              const char *sentence);
+/* The pair contradicts itself: what either stems from, by how much (over the size, or in rad), the
+ * inequality and its sentence; then the values. */
+void gw_clash(gw_run *run, unsigned long first, unsigned long second, double excess,
+              const char *condition, const char *sentence);
 void gw_clash_value(gw_run *run, const char *name, double value);
 /* d_a, d_b, p, q of a pair. */
 void gw_clash_distances(gw_run *run, double d_a, double d_b, double p, double q);
@@ -234,12 +237,24 @@ bool gw_stated_clash(gw_run *run);
 
 /* ---- conflict.c ------------------------------------------------------------------------------ */
 
-/* True where every branch of a run fails by much more than the snap. */
-bool gw_conflict_is_plain(const gw_run *run);
-/* True where it does by more than the snap, directions between near points being less certain. */
-bool gw_conflict_is_sure(const gw_run *run);
-/* Makes the run's conflict name constraints that have no pose together, none without need. */
-void gw_narrow_conflict(gw_run *run);
+/* What an inequality that fails on every branch of a run is worth. */
+typedef enum gw_proof {
+    GW_NO_PROOF, /* some fails by no more than it is uncertain */
+    GW_PROOF,    /* all fail by more than the snap, and than they are uncertain */
+    GW_PLAIN     /* and by much more */
+} gw_proof;
+
+/* Makes the run's conflict name constraints that have no pose together, none without need where
+ * that is plain. */
+gw_proof gw_narrow_conflict(gw_run *run);
+
+/* ---- shaken.c -------------------------------------------------------------------------------- */
+
+/* True where every branch of the constraints in `use` ends by a contradiction, and stays at that
+ * one, but for little, when the input moves by less than what counts as equal. */
+bool gw_conflict_stays(const gw_run *run, unsigned long use);
+/* A branch ended by the finding's contradiction. */
+void gw_note_end(gw_run *run);
 
 /* ---- follow.c: the choices of a guided run --------------------------------------------------- */
 

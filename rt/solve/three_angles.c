@@ -271,9 +271,12 @@ static bool try_thetas(gw_run *run, triple *t, double phi)
 }
 
 /* No root is anywhere near the unit circle: no turn about the first direction gives the others. */
-static void clash(gw_run *run, const gw_direction *const d[3])
+static void clash(gw_run *run, const gw_direction *const d[3], const double sample[GW_TURN_SAMPLES])
 {
-    gw_clash(run, d[0]->from, d[1]->from, "N_c^2 + N_s^2 = D^2 for some phi",
+    double least = HUGE_VAL;
+    for (int k = 0; k < GW_TURN_SAMPLES; k++)
+        least = fmin(least, fabs(sample[k]));
+    gw_clash(run, d[0]->from, d[1]->from, least, "N_c^2 + N_s^2 = D^2 for some phi",
              "Three angles cannot hold together: no orientation of the object gives all of them.");
     run->conflict.constraints |= run->finding.keeps_pair ? 0 : d[2]->from;
     gw_clash_value(run, "alpha", d[0]->angle);
@@ -303,7 +306,7 @@ static bool solve_triple(gw_run *run, const gw_state *state, const int pick[3])
             return false;
         }
     if (n == 0 && most > 1e-6)
-        clash(run, t.d);
+        clash(run, t.d, sample);
     refine(run, &t);
     gw_name_rotations(run);
     return true;
