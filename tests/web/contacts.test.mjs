@@ -72,7 +72,7 @@ suite('contacts', () => {
     await run();
     await until(async () => (await contacts()).some((c) => c.state === 'continuous'), 'it rests');
     await sleep(500);
-    assert.ok(changed(before_, await person.screenshot(), await person.at([0, 0, 0]), 8, 10) > 25, 'a point and its normal');
+    await until(async () => changed(before_, await person.screenshot(), await person.at([0, 0, 0]), 8, 10) > 25, 'a point and its normal');
   });
 
   test('a pair that touches is left out by a click, and taken back', async () => {
@@ -99,5 +99,22 @@ suite('contacts', () => {
     }, 'all three');
     await page.click('button[aria-label="Undo"]');
     await until(async () => Math.abs((await appliance.get('/contact')).slip_speed - 1e-3) < 1e-12, 'undone');
+  });
+
+  test('edits are carried out in the order in which they were made, though one is slow on its way', async () => {
+    await arrive({ contact: { enabled: true } });
+    await page.click('.left summary:has-text("Rules")');
+    let held = 0;
+    await page.route('**/api/v1/contact', async (route) => {
+      if (route.request().method() === 'PATCH' && held++ === 0) await sleep(500);
+      await route.continue();
+    });
+    await page.selectOption('select[aria-label="Contacts: impulses"]', 'non-adhesive');
+    await page.selectOption('select[aria-label="Contacts: slow friction"]', 'stick');
+    await page.click('button[aria-label="Undo"]');
+    await until(async () => (await appliance.get('/contact')).impulse === 'non-adhesive', 'the first holds');
+    await until(async () => (await appliance.get('/contact')).friction !== 'stick' && held === 2, 'the second was undone');
+    await page.unroute('**/api/v1/contact');
+    assert.equal((await appliance.get('/contact')).impulse, 'non-adhesive');
   });
 });

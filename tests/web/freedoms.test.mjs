@@ -57,7 +57,7 @@ suite('freedoms', () => {
     assert.deepEqual(await appliance.get('/scene'), before, 'the scene is as it was');
     await away();
     await sleep(300);
-    assert.ok(changed(still, await person.screenshot(), { x, y }, 60) < 40, 'it goes with the pointer');
+    await until(async () => changed(still, await person.screenshot(), { x, y }, 60) < 40, 'it goes with the pointer');
   });
 
   test('with less motion the ghosts stand still at the ends; the keyboard shows them, too', async () => {
@@ -68,9 +68,9 @@ suite('freedoms', () => {
     const still = await person.screenshot();
     const { x, y } = await person.at(place(await conePose(), [0, 0, 0.05]));
     await page.locator('[data-freedom="1"] input[type=range]').focus();
+    await until(async () => changed(still, await person.screenshot(), { x, y }, 60) > 150, 'two ghosts');
     await sleep(400);
     const first = await person.screenshot();
-    assert.ok(changed(still, first, { x, y }, 60) > 150, 'two ghosts');
     await sleep(400);
     assert.equal(changed(first, await person.screenshot(), { x, y }, 60), 0, 'which do not move');
   });
@@ -107,7 +107,7 @@ suite('freedoms', () => {
     const { pose } = await appliance.tool();
     await away();
     await sleep(500);
-    assert.ok(teal(await person.screenshot(), await person.at(pose.p), 60) > 150, 'their ways and marks are drawn');
+    await until(async () => teal(await person.screenshot(), await person.at(pose.p), 60) > 150, 'their ways and marks are drawn');
     await page.click('[data-freedom="0"] button[aria-label$="on"]');
     await until(async () => Math.hypot(...(await appliance.tool()).pose.p.map((v, i) => v - pose.p[i])) > 5e-4
       || Math.abs((await appliance.tool()).pose.q.reduce((s, v, i) => s + v * pose.q[i], 0)) < 1 - 1e-5, 'a step moves it');

@@ -152,8 +152,14 @@ export class Person {
     return this.text('[data-words]');
   }
 
+  // Two frames were drawn: the picture and the published camera are those of what the page knows.
+  drawn() {
+    return this.page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+  }
+
   // Where a point of the world is, in pixels of the page.
   async at(p) {
+    await this.drawn();
     const canvas = this.page.locator('#canvas');
     const { width, height, clip: m } = JSON.parse(await canvas.getAttribute('data-camera'));
     const box = await canvas.boundingBox();
@@ -166,6 +172,7 @@ export class Person {
   async settled() {
     let last = '';
     await until(async () => {
+      await this.drawn();
       const now = await this.page.getAttribute('#canvas', 'data-camera');
       const same = now === last;
       last = now;
@@ -183,22 +190,29 @@ export class Person {
     return this.text('.status-hover');
   }
 
-  // Hovers until the feature is the one under the cursor, then clicks. `p` is a point of the world,
-  // or a function that tells where it is now.
-  async pick(ref, p) {
+  // Hovers until what is under the cursor reads like that, or starts with it. `p` is a point of the world, or a function
+  // that tells where it is now. Answers with where it was.
+  async point(like, p) {
     const where = typeof p === 'function' ? p : () => p;
     let at;
     await until(async () => {
       await this.moveTo((at = await where()));
       await sleep(120);
-      return (await this.hovered()).startsWith(ref);
-    }, `${ref} is under the cursor`, 8000);
-    const { x, y } = await this.at(at);
+      const now = await this.hovered();
+      return typeof like === 'string' ? now.startsWith(like) : like.test(now);
+    }, `${like} is under the cursor`);
+    return at;
+  }
+
+  // Points at a feature until it is the one under the cursor, then clicks.
+  async pick(ref, p) {
+    const { x, y } = await this.at(await this.point(ref, p));
     await this.page.mouse.click(x, y);
     await until(async () => (await this.text('.picked')).includes(ref), `${ref} is picked`, 5000);
   }
 
   async screenshot() {
+    await this.drawn();
     const { decode } = await import('./png.mjs');
     return decode(await this.page.screenshot());
   }

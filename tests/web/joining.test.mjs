@@ -61,7 +61,7 @@ suite('joining', () => {
     await field.fill('20');
     await until(async () => /2 freedoms/.test(await person.text('.outcome')), 'what would be left');
     await sleep(400);
-    assert.ok(changed(before, await person.screenshot(), there, 20) > 80, 'the ghost is where the cone would go');
+    await until(async () => changed(before, await person.screenshot(), there, 20) > 80, 'the ghost is where the cone would go');
     assert.equal((await constraints())[1].value, 0.06, 'nothing is changed yet');
     await page.locator('#canvas').focus();
     await page.keyboard.press('Escape');
@@ -205,7 +205,7 @@ suite('joining', () => {
     await appliance.api('PATCH', `/constraints/${c.id}`, { enabled: false });
     await until(async () => /disabled/.test(await page.locator('.joint').nth(1).innerText()), 'disabled');
     await sleep(400);
-    assert.ok(changed(drawn, await person.screenshot(), side, 25, 10) > 60, 'the wall was drawn');
+    await until(async () => changed(drawn, await person.screenshot(), side, 25, 10) > 60, 'the wall was drawn');
     await page.click('.joint-main:has-text("c2")');
     await page.selectOption('select[aria-label="Bound"]', 'at-least');
     await page.locator('.right input[aria-label^="Value"]').fill('20');

@@ -70,7 +70,7 @@ suite('mechanisms', () => {
     await page.mouse.move(20, 400);
     await sleep(400);
     const area = await person.at([p[0], p[1], 0]);
-    assert.ok(changed(base, await person.screenshot(), area, 30, 10) > 200, 'it is drawn elsewhere');
+    await until(async () => changed(base, await person.screenshot(), area, 30, 10) > 200, 'it is drawn elsewhere');
   });
 
   test('controls are switched while it runs and compared: drift alone, none with penalties', async () => {
@@ -109,7 +109,7 @@ suite('mechanisms', () => {
     await until(async () => /4 of 6/.test(await page.locator('.row:has-text("resisted")').first().innerText()), 'told');
     await sleep(300);
     const above = place(tool.pose, [0, 0, 0.012]); // along the arrow out of the plane
-    assert.ok(changed(before_, await person.screenshot(), await person.at(above), 14, 10) > 20, 'drawn');
+    await until(async () => changed(before_, await person.screenshot(), await person.at(above), 14, 10) > 20, 'drawn');
   });
 
   test('a motor moves its joint while it runs; the numbers follow', async () => {

@@ -103,12 +103,23 @@ suite('the page', () => {
   });
 
   test('Tab steps through the features that overlap under the cursor', async () => {
-    await person.moveTo([-0.05, 0.02, 0.1]);
-    await until(async () => /^cylinder\/top 1 of \d/.test(await person.hovered()), 'the top goes first');
+    await person.point(/^cylinder\/top 1 of \d/, [-0.05, 0.02, 0.1]); // the top goes first
     await page.keyboard.press('Tab');
     await until(async () => / 2 of \d/.test(await person.hovered()), 'the next');
     await page.keyboard.press('Shift+Tab');
     await until(async () => /^cylinder\/top/.test(await person.hovered()), 'and back');
+  });
+
+  test('what passes under a cursor at rest is named: a body moves away, the camera turns', async () => {
+    await person.point(/^cylinder\/top/, [-0.05, 0.02, 0.1]);
+    const { pose } = await appliance.get('/objects/cylinder');
+    await appliance.api('PATCH', '/objects/cylinder', { pose: { ...pose, p: [pose.p[0], pose.p[1], pose.p[2] - 0.3] } });
+    await until(async () => !/^cylinder\/top/.test(await person.hovered()), 'it went away');
+    await appliance.api('PATCH', '/objects/cylinder', { pose });
+    await until(async () => /^cylinder\/top/.test(await person.hovered()), 'it is back');
+    await page.locator('#canvas').focus();
+    await page.keyboard.press('1');
+    await until(async () => !/^cylinder\/top/.test(await person.hovered()), 'seen from elsewhere it is not there');
   });
 
   test('kind first, then the features', async () => {

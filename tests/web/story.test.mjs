@@ -40,9 +40,7 @@ suite('the story of someone new', () => {
     const empty = await person.screenshot();
     await page.hover('[data-kind=coincident]');
     await until(async () => /3 freedoms: slides in the plane \(2\), turns about its normal \(1\)/.test(await person.text('.outcome')), 'the words come');
-    await sleep(500);
-    const drawn = await person.screenshot();
-    assert.ok(changed(empty, drawn, { x, y }, 30) > 200, 'the preview is drawn over the top of the cylinder');
+    await until(async () => changed(empty, await person.screenshot(), { x, y }, 30) > 200, 'the preview is drawn over the top of the cylinder');
     assert.equal((await appliance.get('/constraints')).length, 0, 'a preview changes nothing');
   });
 
@@ -66,11 +64,9 @@ suite('the story of someone new', () => {
   test('the plane is drawn in teal where it should be', async () => {
     await page.mouse.move(20, 500);
     await page.keyboard.press('Escape');
-    await sleep(400);
-    const image = await person.screenshot();
     const { p } = await conePose();
     const beside = await person.at([p[0] - 0.07, p[1] + 0.03, 0.1]);
-    assert.ok(teal(image, beside, 12) > 60, 'the patch is seen beside the cone');
+    await until(async () => teal(await person.screenshot(), beside, 12) > 60, 'the patch is seen beside the cone');
   });
 
   // Drags the cone from a point on its side to a place on the screen, and holds there.
@@ -90,10 +86,10 @@ suite('the story of someone new', () => {
     const start = await conePose();
     const path = [];
     await grab([-110, 30], async () => {
-      for (let i = 0; i < 12; i++) {
+      await until(async () => {
         path.push(await appliance.tool());
-        await sleep(60);
-      }
+        return path.length > 12 && Math.hypot(...path.at(-1).pose.p.map((v, i) => v - start.p[i])) > 0.025;
+      }, 'it slides');
     });
     const end = await conePose();
     const moved = Math.hypot(end.p[0] - start.p[0], end.p[1] - start.p[1]);
@@ -106,11 +102,12 @@ suite('the story of someone new', () => {
   test('pulled off the plane it stops dead at the constraint, which pushes back', async () => {
     let held;
     await grab([0, -150], async () => {
-      await sleep(500);
-      held = await appliance.tool();
+      held = await until(async () => {
+        const tool = await appliance.tool();
+        return tool.constraint.force[2] < -0.2 && tool;
+      }, 'the constraint pulls down');
     });
     assert.ok(Math.abs(held.pose.p[2] - 0.1) < 1e-9, `z = ${held.pose.p[2]}`);
-    assert.ok(held.constraint.force[2] < -0.2, `the constraint pulls down by ${held.constraint.force[2]} N`);
     assert.ok(held.residual < 1e-9, `residual ${held.residual}`);
   });
 
@@ -135,14 +132,11 @@ suite('the story of someone new', () => {
     assert.ok(Math.abs(Math.hypot(p[0], p[1]) - 0.06) < 1e-6, `it runs on the circle: ${Math.hypot(p[0], p[1])}`);
     await page.mouse.move(20, 500);
     await page.keyboard.press('Escape');
-    await sleep(400);
-    const image = await person.screenshot();
-    let seen = 0;
-    for (let k = 0; k < 12; k++) {
-      const a = (k * Math.PI) / 6;
-      if (teal(image, await person.at([0.06 * Math.cos(a), 0.06 * Math.sin(a), 0.1]), 3) > 3) seen++;
-    }
-    assert.ok(seen >= 7, `the circle is seen at ${seen} of 12 places`);
+    const circle = await Promise.all(Array.from({ length: 12 }, (_, k) => person.at([0.06 * Math.cos((k * Math.PI) / 6), 0.06 * Math.sin((k * Math.PI) / 6), 0.1])));
+    await until(async () => {
+      const image = await person.screenshot();
+      return circle.filter((at) => teal(image, at, 3) > 3).length >= 7;
+    }, 'the circle is seen at 7 of 12 places');
   });
 
   test('while it runs, a constraint is edited, disabled, enabled and deleted', async () => {

@@ -30,7 +30,7 @@ async function problemOf(reply: Response): Promise<Problem> {
   }
 }
 
-async function reach(method: string, path: string, body?: unknown): Promise<Response> {
+async function send(method: string, path: string, body?: unknown): Promise<Response> {
   const headers: Record<string, string> = {};
   if (body !== undefined) headers['Content-Type'] = 'application/json';
   if (token) headers['Authorization'] = `Bearer ${token}`;
@@ -46,6 +46,21 @@ async function reach(method: string, path: string, body?: unknown): Promise<Resp
   }
   if (!reply.ok) throw new Refusal(reply.status, await problemOf(reply));
   return reply;
+}
+
+// What changes the scene goes out in the order in which it was asked for, one at a time: a browser
+// sends over several connections, and what Undo takes back must be the last edit. What only asks, and
+// HALT, wait for nobody.
+let before: Promise<unknown> = Promise.resolve();
+
+const waits = (method: string, path: string): boolean =>
+  method !== 'GET' && path !== '/simulation/halt' && !path.includes('dryRun');
+
+function reach(method: string, path: string, body?: unknown): Promise<Response> {
+  if (!waits(method, path)) return send(method, path, body);
+  const turn = before.then(() => send(method, path, body));
+  before = turn.catch(() => undefined);
+  return turn;
 }
 
 export async function call<T>(method: string, path: string, body?: unknown): Promise<T> {

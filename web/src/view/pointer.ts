@@ -7,12 +7,15 @@ import type { Hit, Picker } from './picking';
 import * as store from '../store';
 
 const CLICK_PX = 4;
+const LOOK_MS = 100; // between two looks at what passes under a cursor that rests
 
 export class Pointer {
   private x = 0;
   private y = 0;
   private inside = false;
   private moved = false; // since the last frame
+  private stirred = false; // what is under the cursor may be something else by now
+  private looked = 0;
   private pressed: { x: number; y: number; hit: Hit | null; kind: DragKind; id: number; freedom: number } | null = null;
   private readonly onMark = new Vector3();
   private pointed = -1; // the freedom whose mark the cursor is on
@@ -118,6 +121,8 @@ export class Pointer {
   }
 
   private hover(): void {
+    this.looked = performance.now();
+    this.stirred = false;
     const { refs, hit } = this.picker.candidates(this.x, this.y);
     const now = store.hovered.value;
     if (refs.length !== now.length || refs.some((r, i) => r !== now[i])) {
@@ -129,9 +134,9 @@ export class Pointer {
     this.canvas.classList.toggle('can-drag', this.pointed >= 0 || (!!hit && dragKind(hit.body.id) !== ''));
   }
 
-  // Looks again at what is under a cursor that rests: features came, or another scene.
-  refresh(): void {
-    this.moved = true;
+  // The cursor rests and the scene does not: features came, a body moved, the camera turned.
+  stir(): void {
+    this.stirred = true;
   }
 
   // Tab steps through what overlaps under the cursor; after the last one, Tab goes on its way, so that
@@ -146,9 +151,14 @@ export class Pointer {
     return true;
   }
 
-  // Once per frame, so that many moves of the pointer cost one search.
+  // Once per frame, so that many moves of the pointer cost one search; what stirs under a cursor at
+  // rest is looked at more rarely, and once more when it has come to rest.
   frame(): void {
-    if (this.moved && this.inside && !this.pressed && !this.drag.active) this.hover();
+    if (this.inside && !this.pressed && !this.drag.active) {
+      const due = performance.now() > this.looked + LOOK_MS;
+      if (this.moved || (this.stirred && due)) this.hover();
+      else if (this.stirred) this.redraw();
+    }
     this.moved = false;
     this.drag.frame();
   }

@@ -141,7 +141,7 @@ export class Viewport {
     });
     effect(() => {
       store.features.value;
-      this.pointer.refresh();
+      this.pointer.stir();
     });
     effect(() => {
       store.theme.value;
@@ -333,6 +333,11 @@ export class Viewport {
       this.bodies.place(false);
       this.walls.place();
       this.shownVersion = poses.version;
+      this.pointer.stir();
+    }
+    if (this.cameraMoved) {
+      this.camera.updateMatrixWorld(); // the pointer's rays start from where it is now
+      this.pointer.stir();
     }
     this.pointer.frame();
     this.locus.update(this.camera);
