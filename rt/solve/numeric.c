@@ -235,7 +235,7 @@ static void add_found(gw_completion *c)
     for (int i = 0; i < c->found_count; i++) {
         if (c->dof[i] > 0)
             continue;
-        gw_isolated_set(c, &c->found[i], &single);
+        gw_synthesise_pose(c->run, c->state, &c->found[i], &single);
         name_pose(c, i, name);
         gw_add_branch(c->run, c->state, name, &single, NULL);
     }

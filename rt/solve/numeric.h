@@ -86,9 +86,6 @@ int gw_continuous_sets(gw_completion *c, gw_freed *sets, int room);
 /* The general set of so many freedoms through a pose. */
 void gw_general_set(const gw_completion *c, const gw_pose *x, int dof, gw_submanifold *set);
 
-/* The set of one pose. */
-void gw_isolated_set(const gw_completion *c, const gw_pose *x, gw_submanifold *set);
-
 /* ---- curves.c -------------------------------------------------------------------------------- */
 
 /* The k-th pose to start from, near and far by turns, a known direction along. */

@@ -7,24 +7,6 @@
 #include "rt/base/small.h"
 #include "rt/solve/numeric.h"
 
-void gw_isolated_set(const gw_completion *c, const gw_pose *x, gw_submanifold *set)
-{
-    gw_place point = {GW_POINT, false, {0, 0, 0}, x->p, {0, 0, 1}, 0, 0, 0};
-    if (c->state->place_count > 0) {
-        const gw_place *p = &c->state->places[0];
-        point.a = p->body_owns ? p->b : p->a;
-        point.b = gw_pose_point(x, point.a);
-    }
-    gw_state pose;
-    memset(&pose, 0, offsetof(gw_state, places));
-    pose.fixed = true;
-    pose.rotation = x->q;
-    gw_add_place(&pose, &point);
-    gw_synthesise(c->run, &pose, set);
-}
-
-/* ---- sets with freedoms ---------------------------------------------------------------------- */
-
 /* Independent rows at x, in their order; returns how many. */
 static int independent_rows(const gw_completion *c, const gw_pose *x, gw_row *rows)
 {

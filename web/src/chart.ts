@@ -1,4 +1,5 @@
 // Lines over time on a small canvas: axes, rules, traces. Colours come from the style sheet.
+import { colour } from './colours';
 import { fixed } from './words';
 
 export interface Trace {
@@ -10,18 +11,6 @@ export interface Trace {
   count: () => number;
   stems?: boolean; // each value stands on the axis by itself
 }
-
-// Read once for each look of the page: asking the style sheet has everything laid out.
-const colours = new Map<string, string>();
-
-export function colour(name: string): string {
-  let found = colours.get(name);
-  if (found === undefined) colours.set(name, (found = getComputedStyle(document.documentElement).getPropertyValue(name).trim()));
-  return found;
-}
-
-export const forgetColours = (): void => colours.clear();
-matchMedia('(prefers-color-scheme: dark)').addEventListener('change', forgetColours);
 
 export function niceTop(top: number): number {
   if (!(top > 0)) return 1;

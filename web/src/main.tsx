@@ -3,7 +3,7 @@ import { effect } from '@preact/signals';
 import { render } from 'preact';
 import { App } from './app';
 import './app.css';
-import { forgetColours } from './chart';
+import { forgetColours } from './colours';
 import { keepComparing } from './compare';
 import { watchPicks } from './draft';
 import { listen } from './keyboard';

@@ -1,5 +1,6 @@
 // The view's colours, read from the page's style sheet so that both change with the theme.
 import { Color } from 'three';
+import { colour, forgetColours } from '../colours';
 
 const NAMES = [
   'canvas', 'grid', 'grid-axis', 'fixed', 'fixed-edge', 'mobile', 'mobile-edge', 'motion', 'hover',
@@ -18,9 +19,9 @@ export class Palette {
   }
 
   read(): void {
-    const style = getComputedStyle(document.documentElement);
+    forgetColours();
     for (const name of NAMES) {
-      this.text[name] = style.getPropertyValue(`--view-${name}`).trim() || '#888888';
+      this.text[name] = colour(`--view-${name}`);
       this.colours[name].setStyle(this.text[name]);
     }
   }
