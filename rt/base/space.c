@@ -96,6 +96,37 @@ gw_twist gw_pose_sub(const gw_pose *b, const gw_pose *a)
     return (gw_twist){gw_sub(b->p, a->p), gw_quat_log(gw_quat_mul(b->q, gw_quat_conj(a->q)))};
 }
 
+/* w = r' + b r x r' + c r x (r x r'), b = (1 - cos a)/a^2, c = (a - sin a)/a^3 */
+gw_vec3 gw_spin_of_rate(gw_vec3 r, gw_vec3 r_dot)
+{
+    double s = gw_norm2(r), a = sqrt(s);
+    double b = s < 1e-6 ? 0.5 - s / 24 : (1 - cos(a)) / s;
+    double c = s < 1e-6 ? 1.0 / 6 - s / 120 : (a - sin(a)) / (s * a);
+    gw_vec3 across = gw_cross(r, r_dot);
+    return gw_mul_add(gw_mul_add(r_dot, b, across), c, gw_cross(r, across));
+}
+
+/* Its inverse: r' = w - r x w / 2 + k r x (r x w), k = (1 - a cot(a/2)/2)/a^2 */
+gw_vec3 gw_rate_of_spin(gw_vec3 r, gw_vec3 w)
+{
+    double s = gw_norm2(r), a = sqrt(s);
+    double k = s < 1e-4 ? 1.0 / 12 + s / 720 : (1 - 0.5 * a / tan(0.5 * a)) / s;
+    gw_vec3 across = gw_cross(r, w);
+    return gw_mul_add(gw_mul_add(w, -0.5, across), k, gw_cross(r, across));
+}
+
+/* exp of (v, w): the turn exp(w), and (1 + b w x + c w x w x) v, which is spin's formula. */
+gw_pose gw_screw_exp(const gw_twist *screw)
+{
+    return (gw_pose){gw_spin_of_rate(screw->w, screw->v), gw_quat_exp(screw->w)};
+}
+
+gw_twist gw_screw_log(const gw_pose *motion)
+{
+    gw_vec3 turn = gw_quat_log(motion->q);
+    return (gw_twist){gw_rate_of_spin(turn, motion->p), turn};
+}
+
 bool gw_finite_pose(const gw_pose *a)
 {
     return gw_finite3(a->p) && isfinite(a->q.w) && isfinite(a->q.x) && isfinite(a->q.y) &&

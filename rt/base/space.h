@@ -203,6 +203,10 @@ static inline gw_mat3 gw_quat_to_mat3(gw_quat q)
 gw_quat gw_quat_exp(gw_vec3 rotation);
 gw_vec3 gw_quat_log(gw_quat q);
 
+/* Angular velocity of exp(r) while r changes by r_dot a second, and the other way round. */
+gw_vec3 gw_spin_of_rate(gw_vec3 r, gw_vec3 r_dot);
+gw_vec3 gw_rate_of_spin(gw_vec3 r, gw_vec3 spin);
+
 /* The smallest rotation that takes the unit vector `a` to the unit vector `b`; where they are
  * opposite, half a turn about any normal. */
 gw_quat gw_quat_between(gw_vec3 a, gw_vec3 b);
@@ -261,6 +265,11 @@ gw_pose gw_pose_add(const gw_pose *pose, const gw_twist *displacement);
 
 /* The displacement that gw_pose_add() needs to go from a to b. */
 gw_twist gw_pose_sub(const gw_pose *b, const gw_pose *a);
+
+/* The motion of a rigid body that turns and slides steadily: where a second of the twist (of the
+ * point at the world's origin) takes what was at rest at the origin; and the twist that does it. */
+gw_pose gw_screw_exp(const gw_twist *screw);
+gw_twist gw_screw_log(const gw_pose *motion);
 
 bool gw_finite_pose(const gw_pose *a);
 

@@ -93,7 +93,7 @@ static double take_out(gw_world *w, double excess)
 
 static double given(const gw_step *s)
 {
-    return s->work + s->motors - s->dissipated;
+    return s->work + s->motors + s->ride - s->dissipated;
 }
 
 /* How far a mover without contact has risen above the least that it had beyond what it was given.

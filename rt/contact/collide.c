@@ -21,13 +21,16 @@ static void pull(const gw_world *w, int body, gw_vec3 point, gw_vec3 force, doub
     gw_model_pull_back(gw_world_model(w, place->model), place->index, &wrench, entries);
 }
 
-/* Speed that a body moved from outside has along a direction. */
+/* Speed that a body has along a direction because it is moved from outside, itself or what carries
+ * its model. */
 static double speed_along(const gw_world *w, int body, gw_vec3 point, gw_vec3 direction)
 {
     const gw_place *place = &w->places[body];
-    if (place->model >= 0 || !place->moves)
-        return 0;
-    return gw_dot(direction, gw_velocity_at(&place->pose, &place->twist, point));
+    gw_twist twist = place->twist;
+    bool moves = place->model < 0
+                     ? place->moves
+                     : gw_model_carried(gw_world_model(w, place->model), place->index, &twist);
+    return moves ? gw_dot(direction, gw_velocity_at(&place->pose, &twist, point)) : 0;
 }
 
 void gw_row_of(const gw_world *w, const gw_touch *c, gw_vec3 direction, bool a, bool b,

@@ -130,6 +130,7 @@ static void tell(gw_step *sum, const gw_step *piece, bool first)
     sum->work += piece->work;
     sum->dissipated += piece->dissipated;
     sum->motors += piece->motors;
+    sum->ride += piece->ride;
     sum->margin = fmin(sum->margin, piece->margin);
     sum->finite = sum->finite && piece->finite;
 }

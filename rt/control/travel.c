@@ -10,25 +10,6 @@
 #define RAMP_FIRST_S    0.02
 #define RAMP_GROWTH     1.2
 
-/* w = r' + b r x r' + c r x (r x r'), b = (1 - cos a)/a^2, c = (a - sin a)/a^3 */
-static gw_vec3 spin_of(gw_vec3 r, gw_vec3 r_dot)
-{
-    double s = gw_norm2(r), a = sqrt(s);
-    double b = s < 1e-6 ? 0.5 - s / 24 : (1 - cos(a)) / s;
-    double c = s < 1e-6 ? 1.0 / 6 - s / 120 : (a - sin(a)) / (s * a);
-    gw_vec3 across = gw_cross(r, r_dot);
-    return gw_mul_add(gw_mul_add(r_dot, b, across), c, gw_cross(r, across));
-}
-
-/* Its inverse: r' = w - r x w / 2 + k r x (r x w), k = (1 - a cot(a/2)/2)/a^2 */
-static gw_vec3 rate_of(gw_vec3 r, gw_vec3 w)
-{
-    double s = gw_norm2(r), a = sqrt(s);
-    double k = s < 1e-4 ? 1.0 / 12 + s / 720 : (1 - 0.5 * a / tan(0.5 * a)) / s;
-    gw_vec3 across = gw_cross(r, w);
-    return gw_mul_add(gw_mul_add(w, -0.5, across), k, gw_cross(r, across));
-}
-
 /*
  * Peak speed that a ramp of length T allows a travel over `reach` m. In a ramp
  * v = V (1 - cos p)/2, a = V pi/(2 T) sin p, j = V pi^2/(2 T^2) cos p, so the hand's force rate
@@ -74,7 +55,7 @@ void gw_travel_start(gw_travel *travel, const gw_pose *from, const gw_twist *twi
     gw_vec3 r = travel->offset0.w;
     gw_vec3 carried = gw_rotate(gw_quat_exp(r), to_twist->w);
     travel->rate0 =
-        (gw_twist){gw_sub(twist->v, to_twist->v), rate_of(r, gw_sub(twist->w, carried))};
+        (gw_twist){gw_sub(twist->v, to_twist->v), gw_rate_of_spin(r, gw_sub(twist->w, carried))};
     double distance = gw_norm(travel->offset0.v), angle = gw_norm(r);
     /* a pure turn is planned as if its arm were a tenth of a metre */
     double reach = fmax(distance, 0.1 * angle);
@@ -137,5 +118,5 @@ void gw_travel_apply(const gw_travel *travel, gw_pose *pose, gw_twist *twist)
     gw_quat turn = gw_quat_exp(offset.w);
     *pose = (gw_pose){gw_add(pose->p, offset.v), gw_quat_unit(gw_quat_mul(turn, pose->q))};
     *twist = (gw_twist){gw_add(twist->v, rate.v),
-                        gw_add(spin_of(offset.w, rate.w), gw_rotate(turn, twist->w))};
+                        gw_add(gw_spin_of_rate(offset.w, rate.w), gw_rotate(turn, twist->w))};
 }

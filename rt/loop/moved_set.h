@@ -18,4 +18,10 @@ typedef enum gw_set_moved {
  * nearest pose, with what is left of its velocity. */
 gw_set_moved gw_set_follow(gw_network *network, int object, const char *branch, gw_guided *body);
 
+/* The same for a body that feels how its set moves: it goes on from where it is with the motion
+ * that it has, on a set that rides to where it is to be in `dt` seconds; that stands again where
+ * the geometry does. */
+gw_set_moved gw_set_ride(gw_network *network, int object, const char *branch, gw_guided *body,
+                         double dt);
+
 #endif

@@ -231,6 +231,7 @@ static void book(gw_movers *m)
         held[m->tool_mover[i]] = true;
     for (int i = 0; i < m->mover_count; i++) {
         m->motors += m->mover[i].step.motors;
+        m->edits += m->mover[i].step.ride;
         if (!held[i])
             m->dissipated += m->mover[i].step.dissipated;
     }

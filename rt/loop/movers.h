@@ -45,9 +45,10 @@ gw_mover *gw_movers_of_tool(gw_movers *movers, int index);
  * none. `dt` is the tick's. */
 void gw_movers_hand(gw_movers *movers, const gw_command *command, double dt);
 
-/* Geometry has moved: free bodies that stand on it go over to their moved sets, which is booked as
- * an edit's. The object of one whose branch is gone, -1 where all have theirs. */
-int gw_movers_move_sets(gw_movers *movers, gw_network *network);
+/* What geometry does in this tick of `dt` seconds, `moves`: any does, to free bodies that stand on
+ * it: their sets ride along. What that brings is booked as an edit's. The object of one whose
+ * branch is gone, -1 where all have theirs. */
+int gw_movers_move_sets(gw_movers *movers, gw_network *network, bool moves, double dt);
 
 /* An object that no model moves is there now (a follower, moved geometry); `dt` since it was told
  * last, 0: it does not move. */

@@ -136,15 +136,15 @@ double gw_body_spring(const gw_moving_body *b)
     return b->walls ? gw_walls_energy(&b->walls->state, &b->body.pose) : 0;
 }
 
-int gw_movers_move_sets(gw_movers *m, gw_network *network)
+int gw_movers_move_sets(gw_movers *m, gw_network *network, bool moves, double dt)
 {
     int left = -1;
     for (int i = 0; i < m->free_count; i++) {
         gw_moving_body *b = &m->bodies[i];
-        if (!b->branch[0])
+        if (!b->branch[0] || !(moves || b->body.ride.moves))
             continue;
         double before = gw_body_energy(b) + gw_body_spring(b);
-        gw_set_moved moved = gw_set_follow(network, b->object, b->branch, &b->body);
+        gw_set_moved moved = gw_set_ride(network, b->object, b->branch, &b->body, dt);
         if (moved == GW_SET_GONE)
             left = b->object;
         m->edits += gw_body_energy(b) + gw_body_spring(b) - before;

@@ -105,7 +105,8 @@ void gw_bodies_open(gw_movers *m, double dt)
 static double close_walls(const gw_movers *m, const gw_moving_body *b, const gw_step *step,
                           double work)
 {
-    double got = m->world ? step->work : gw_body_energy(b) - b->walls->before + step->dissipated;
+    double got = m->world ? step->work
+                          : gw_body_energy(b) - b->walls->before + step->dissipated - step->ride;
     return b->walls->spring - gw_body_spring(b) - (got - work);
 }
 

@@ -7,7 +7,8 @@
 #include "rt/loop/network_data.h"
 
 #define STEPS_A_TICK 12
-#define FOLLOWED     1e-9 /* of a unit's size: as far off as a solved pose may be */
+#define FOLLOWED     1e-9  /* of a unit's size: as far off as a solved pose may be */
+#define SAME_MOTION  1e-12 /* m: motions of a tick that differ by less are one */
 
 void gw_network_reset(gw_network *n)
 {
@@ -181,25 +182,43 @@ static void take_element(gw_network *n, int feature)
     }
 }
 
+/* The least turn and shift that take an element from a to b. */
+static gw_pose element_motion(const gw_element *a, const gw_element *b)
+{
+    gw_quat q = a->kind == GW_POINT ? gw_quat_identity() : gw_quat_between(a->d, b->d);
+    return (gw_pose){gw_sub(b->p, gw_rotate(q, a->p)), q};
+}
+
+static gw_pose pose_motion(const gw_pose *a, const gw_pose *b)
+{
+    gw_pose back = gw_pose_inverse(a);
+    return gw_pose_mul(b, &back);
+}
+
 static void go_on(gw_network *n, gw_way *w)
 {
     double s = ++w->done >= w->ticks ? 1 : eased(w);
     bool last = w->done >= w->ticks;
     if (w->to.feature >= 0) {
-        n->features[w->to.feature] =
-            last ? w->to.element : between_elements(&w->from.element, &w->to.element, s);
+        gw_element *now = &n->features[w->to.feature], was = *now;
+        *now = last ? w->to.element : between_elements(&w->from.element, &w->to.element, s);
+        w->motion = element_motion(&was, now);
         take_element(n, w->to.feature);
     } else {
-        n->poses[w->to.object] = last ? w->to.pose : between_poses(&w->from.pose, &w->to.pose, s);
+        gw_pose *now = &n->poses[w->to.object], was = *now;
+        *now = last ? w->to.pose : between_poses(&w->from.pose, &w->to.pose, s);
+        w->motion = pose_motion(&was, now);
         n->moved[w->to.object] = true;
     }
     w->arrived = last;
+    w->went = true;
 }
 
 bool gw_network_advance(gw_network *n)
 {
     bool any = false;
     for (int i = 0; i < n->way_count; i++) {
+        n->ways[i].went = false;
         if (n->ways[i].arrived)
             continue;
         if (!any) {
@@ -292,12 +311,17 @@ void gw_network_move(gw_network *n, const gw_moved_geometry *m, uint64_t tick, i
 /* ---- objects with a model ---------------------------------------------------------------------
  */
 
+static gw_group *unit_of(gw_network *n, int object)
+{
+    for (int i = 0; i < n->unit_count; i++)
+        if (has_model(&n->units[i]) && n->units[i].cluster.bodies[0] == object)
+            return &n->units[i];
+    return NULL;
+}
+
 int gw_network_problem(gw_network *n, int object, gw_constraint *constraints)
 {
-    gw_group *u = NULL;
-    for (int i = 0; i < n->unit_count && !u; i++)
-        if (has_model(&n->units[i]) && n->units[i].cluster.bodies[0] == object)
-            u = &n->units[i];
+    gw_group *u = unit_of(n, object);
     if (!u || !u->stale)
         return -1;
     u->stale = false;
@@ -308,4 +332,50 @@ int gw_network_problem(gw_network *n, int object, gw_constraint *constraints)
         constraints[count] = gw_link_constraint(link, object, &n->poses[other]);
     }
     return count;
+}
+
+/* The way that a feature, or where that is -1 an object, went in this tick. */
+static const gw_way *went(const gw_network *n, int feature, int object)
+{
+    for (int i = 0; i < n->way_count; i++) {
+        const gw_way *w = &n->ways[i];
+        if (w->went && w->to.feature == feature && (feature >= 0 || w->to.object == object))
+            return w;
+    }
+    return NULL;
+}
+
+/* What the tick did in the world to what the link joins the object to; false: not one motion. */
+static bool link_motion(const gw_network *n, const gw_link *link, int object, gw_pose *motion)
+{
+    int own = link->a == object ? 0 : 1, other = own == 0 ? link->b : link->a;
+    const int *feature = n->feature[link - n->links];
+    const gw_way *place = went(n, -1, other);
+    const gw_way *shape = feature[1 - own] >= 0 ? went(n, feature[1 - own], -1) : NULL;
+    *motion = gw_pose_identity();
+    if ((place && shape) || (feature[own] >= 0 && went(n, feature[own], -1)))
+        return false;
+    if (place)
+        *motion = place->motion;
+    if (shape) {
+        gw_pose in_world = gw_pose_mul(&n->poses[other], &shape->motion);
+        gw_pose back = gw_pose_inverse(&n->poses[other]);
+        *motion = gw_pose_mul(&in_world, &back);
+    }
+    return true;
+}
+
+bool gw_network_motion(gw_network *n, int object, gw_pose *motion)
+{
+    const gw_group *u = unit_of(n, object);
+    for (int i = 0; u && i < u->cluster.link_count; i++) {
+        gw_pose one;
+        if (!link_motion(n, u->cluster.links[i], object, &one))
+            return false;
+        if (i == 0)
+            *motion = one;
+        else if (gw_pose_distance(&one, motion, 1) > SAME_MOTION)
+            return false;
+    }
+    return u && u->cluster.link_count > 0;
 }

@@ -67,4 +67,8 @@ int gw_network_moved_fixed(const gw_network *network, gw_follower *moved, int ca
  * now: how many (room for GW_MAX_PROBLEM), or -1 where it has not moved since the last call. */
 int gw_network_problem(gw_network *network, int object, gw_constraint *constraints);
 
+/* Whether all that the object's constraints join it to moved as one rigid body in this tick, and
+ * how (from world to world). */
+bool gw_network_motion(gw_network *network, int object, gw_pose *motion);
+
 #endif

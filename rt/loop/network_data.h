@@ -24,6 +24,8 @@ typedef struct gw_way {
     int ticks, done;
     uint64_t since; /* tick of the newest value */
     bool arrived;
+    bool went;      /* in this tick, */
+    gw_pose motion; /* by this: of the element in its object, or of the object in the world */
 } gw_way;
 
 struct gw_network {

@@ -149,12 +149,11 @@ static void tick_figures(gw_simulation *s)
 static void move_geometry(gw_simulation *s)
 {
     gw_network *network = s->scenario->network;
-    if (!gw_network_advance(network))
-        return;
-    for (int i = 0; i < s->scenario->tool_count; i++)
+    bool moves = gw_network_advance(network);
+    for (int i = 0; i < s->scenario->tool_count && moves; i++)
         if (!gw_hold_move_set(&s->holds[i], network))
             gw_simulation_emit(s, (gw_event){.kind = GW_EVENT_LEFT_BEHIND, .tool = i});
-    int left = gw_movers_move_sets(s->scenario->movers, network);
+    int left = gw_movers_move_sets(s->scenario->movers, network, moves, s->scenario->dt);
     if (left >= 0)
         gw_simulation_emit(s, (gw_event){.kind = GW_EVENT_LEFT_BEHIND, .tool = -1, .object = left});
 }

@@ -97,6 +97,68 @@ GW_STEP_INLINE gw_wrench gw_rigid_rate(double mass, const gw_rigid *r, gw_vec3 w
 /* Constraint wrench at the held frame: momentum rate minus load. */
 gw_wrench gw_rigid_constraint(const gw_rigid *r, const gw_wrench *rate, const gw_wrench *load);
 
+/* ---- a set that rides (guided_ride.c): only where ride.moves -------------------------------- */
+
+/* The frame in which the set stands, `t` seconds from now, in the world. */
+gw_pose gw_ride_frame(const gw_ride *ride, double t);
+
+/* A body's pose, and twist of its origin, into the frame as it is now; out of it in t seconds. */
+gw_pose gw_ride_in(const gw_ride *ride, const gw_pose *world_from_body);
+gw_pose gw_ride_out(const gw_ride *ride, double t, const gw_pose *frame_from_body);
+gw_twist gw_ride_twist_in(const gw_ride *ride, const gw_pose *world_from_body,
+                          const gw_twist *twist);
+gw_twist gw_ride_twist_out(const gw_ride *ride, double t, const gw_pose *world_from_body,
+                           const gw_twist *twist);
+
+/* The twist that the frame gives to what is at rest in it, in its own axes. */
+gw_twist gw_ride_drag(const gw_ride *ride, const gw_pose *frame_from_body);
+
+/* What the frame adds to the acceleration of a point that moves so in it, in its axes. */
+gw_twist gw_ride_bias(const gw_ride *ride, gw_vec3 point, const gw_twist *twist);
+
+/* The load in the frame, what inertia adds with it; power and dissipation are the true ones. */
+gw_load gw_ride_load(const gw_guided *body, const gw_rigid *r, const gw_pose *frame_from_body,
+                     const gw_twist *twist, const gw_forces *forces, double t);
+
+/* Power (W) of what carries the set, by lambda at the held frame, in the frame. */
+double gw_ride_power(const gw_ride *ride, const gw_rigid *r, const gw_pose *frame_from_body,
+                     const gw_wrench *constraint);
+
+/* The body's pose and twist where its set stands: the world's, or the riding frame's. */
+GW_STEP_INLINE gw_pose gw_guided_pose(const gw_guided *body)
+{
+    return body->ride.moves ? gw_ride_in(&body->ride, &body->pose) : body->pose;
+}
+
+GW_STEP_INLINE gw_twist gw_guided_twist(const gw_guided *body)
+{
+    return body->ride.moves ? gw_ride_twist_in(&body->ride, &body->pose, &body->twist)
+                            : body->twist;
+}
+
+/* Takes a twist where the set stands. */
+GW_STEP_INLINE void gw_guided_take_twist(gw_guided *body, const gw_twist *twist)
+{
+    body->twist = body->ride.moves ? gw_ride_twist_out(&body->ride, 0, &body->pose, twist) : *twist;
+}
+
+/* Takes pose and twist where the set stands, t seconds on. */
+GW_STEP_INLINE void gw_guided_take(gw_guided *body, double t, const gw_pose *pose,
+                                   const gw_twist *twist)
+{
+    body->pose = body->ride.moves ? gw_ride_out(&body->ride, t, pose) : *pose;
+    body->ride.time += t;
+    gw_guided_take_twist(body, twist);
+}
+
+GW_STEP_INLINE gw_load gw_guided_load(const gw_guided *body, const gw_rigid *r, const gw_pose *pose,
+                                      const gw_twist *twist, const gw_forces *forces, double t)
+{
+    return __builtin_expect(body->ride.moves, 0)
+               ? gw_ride_load(body, r, pose, twist, forces, t)
+               : gw_rigid_load(&body->def, r, pose, twist, forces, t);
+}
+
 /* One step of a body on a general set, by its rows; in guided_general.c. */
 void gw_guided_general_step(gw_guided *body, const gw_forces *forces, double dt, gw_step *step);
 

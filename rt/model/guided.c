@@ -113,6 +113,12 @@ static gw_wrench constraint_of(const gw_guided_def *def, stage *s, const gw_load
     return gw_rigid_constraint(&s->rigid, &rate, &load->about_com);
 }
 
+static double ride_power(const gw_guided *body, stage *s, const gw_load *load, const double *z_ddot)
+{
+    gw_wrench constraint = constraint_of(&body->def, s, load, z_ddot);
+    return gw_ride_power(&body->ride, &s->rigid, &s->pose, &constraint);
+}
+
 /* ---- the step ------------------------------------------------------------------------------- */
 
 static bool finite_state(const gw_pose *pose, const gw_twist *twist)
@@ -121,13 +127,14 @@ static bool finite_state(const gw_pose *pose, const gw_twist *twist)
 }
 
 /* Weightless bodies that turn about one axis at most, and slide along something that does not turn
- * with them and has no poles, do with the fourth order. */
-static const gw_tableau *tableau_for(const gw_guided_def *def)
+ * with them, has no poles and stands, do with the fourth order. */
+static const gw_tableau *tableau_for(const gw_guided *body)
 {
+    const gw_guided_def *def = &body->def;
     const gw_submanifold *set = &def->set;
     bool tumbles = set->rotation.dof > 1 || set->translation.in_mobile ||
                    set->translation.locus.kind == GW_LOCUS_SPHERE;
-    return tumbles || gw_norm2(def->gravity) > 0 ? &gw_butcher6 : &gw_fehlberg4;
+    return tumbles || gw_norm2(def->gravity) > 0 || body->ride.moves ? &gw_butcher6 : &gw_fehlberg4;
 }
 
 /* Where stage i, or the step's end (i = rk->stages), lies: from the accelerations before it. */
@@ -155,7 +162,7 @@ GW_STEP_INLINE bool stages(const gw_guided *body, const gw_chart *chart, const g
                            double h, int turns, int n, double *z, double *z_dot, gw_step *step)
 {
     const gw_guided_def *def = &body->def;
-    const gw_tableau *rk = tableau_for(def);
+    const gw_tableau *rk = tableau_for(body);
     double v0[6], a[GW_RK_MAX_STAGES][6];
     stage s;
     memcpy(v0, z_dot, sizeof v0);
@@ -163,10 +170,12 @@ GW_STEP_INLINE bool stages(const gw_guided *body, const gw_chart *chart, const g
         stage_state(rk, i, rk->c[i], h, n, v0, a, z, z_dot);
         if (!stage_at(body, chart, z, z_dot, turns, n, &s))
             return false;
-        gw_load load = gw_rigid_load(def, &s.rigid, &s.pose, &s.twist, forces, rk->c[i] * h);
+        gw_load load = gw_guided_load(body, &s.rigid, &s.pose, &s.twist, forces, rk->c[i] * h);
         accelerate(def->mass.mass, &s, &load, turns, n, a[i]);
         if (i == 0)
             step->constraint = constraint_of(def, &s, &load, a[0]);
+        if (__builtin_expect(body->ride.moves, 0))
+            step->ride += rk->b[i] * h * ride_power(body, &s, &load, a[i]);
         step->work += rk->b[i] * h * load.power;
         step->dissipated += rk->b[i] * h * load.dissipation;
     }
@@ -203,7 +212,8 @@ static void velocity_in(const gw_chart *chart, const gw_guided *body, double *z_
     bool slid = set->translation.locus.kind == GW_LOCUS_SPHERE;
     if (!turned && !slid)
         return;
-    gw_chart_velocity(chart, &body->twist, fresh);
+    gw_twist twist = gw_guided_twist(body);
+    gw_chart_velocity(chart, &twist, fresh);
     for (int k = 0; k < set->dof; k++)
         if (k < set->rotation.dof ? turned : slid)
             z_dot[k] = fresh[k];
@@ -213,8 +223,8 @@ static void chart_step(gw_guided *body, const gw_forces *forces, double dt, gw_s
 {
     gw_chart chart;
     double z[6], z_dot[6], jacobian[6][6], bias[6];
-    gw_pose pose;
-    gw_chart_at(&body->def.set, &body->pose, &chart);
+    gw_pose pose = gw_guided_pose(body);
+    gw_chart_at(&body->def.set, &pose, &chart);
     velocity_in(&chart, body, z_dot);
     step->finite = runge_kutta(body, &chart, forces, dt, z, z_dot, step);
     if (!step->finite)
@@ -224,15 +234,23 @@ static void chart_step(gw_guided *body, const gw_forces *forces, double dt, gw_s
     step->finite = finite_state(&pose, &twist);
     if (!step->finite)
         return;
-    body->pose = (gw_pose){pose.p, gw_quat_unit(pose.q)};
-    body->twist = twist;
+    pose.q = gw_quat_unit(pose.q);
+    gw_guided_take(body, dt, &pose, &twist);
     memcpy(body->z_dot, z_dot, sizeof z_dot);
 }
 
+/* At rest on its set. */
 static void stop(gw_guided *body)
 {
-    body->twist = (gw_twist){{0, 0, 0}, {0, 0, 0}};
+    gw_guided_take_twist(body, &(gw_twist){{0, 0, 0}, {0, 0, 0}});
     memset(body->z_dot, 0, sizeof body->z_dot);
+}
+
+/* lambda of the step's start, out of the frame that the set stood in. */
+static void turn_wrench(const gw_guided *body, gw_wrench *w, double dt)
+{
+    gw_quat q = gw_ride_frame(&body->ride, -dt).q;
+    *w = (gw_wrench){gw_rotate(q, w->f), gw_rotate(q, w->t)};
 }
 
 static void guided_step(gw_model *model, const gw_forces *forces, double dt, gw_step *step)
@@ -243,6 +261,8 @@ static void guided_step(gw_model *model, const gw_forces *forces, double dt, gw_
         gw_guided_general_step(body, forces, dt, step);
     else
         chart_step(body, forces, dt, step);
+    if (body->ride.moves)
+        turn_wrench(body, &step->constraint, dt);
     if (step->finite && isfinite(step->work) && isfinite(step->dissipated))
         return;
     *step = (gw_step){.finite = false};
@@ -292,11 +312,13 @@ static void floating_columns(const gw_guided *body, stage *s)
     s->twist = body->twist;
 }
 
-/* Columns and bias at the body's origin: the chart's, or for a general set its tangent basis. */
+/* Columns and bias at the body's origin, where the set stands: the chart's, or for a general set
+ * its tangent basis. */
 static void stage_now(const gw_guided *body, stage *s)
 {
     gw_chart chart;
     double z[6] = {0}, z_dot[6] = {0};
+    gw_pose pose = gw_guided_pose(body);
     const gw_guided_def *def = &body->def;
     if (floats(&def->set)) {
         floating_columns(body, s);
@@ -305,17 +327,30 @@ static void stage_now(const gw_guided *body, stage *s)
         return;
     }
     if (!def->set.general) {
-        gw_chart_at(&def->set, &body->pose, &chart);
+        gw_chart_at(&def->set, &pose, &chart);
         velocity_in(&chart, body, z_dot);
         stage_at(body, &chart, z, z_dot, turning(&def->set), def->set.dof, s);
         return;
     }
     memset(s->bias, 0, sizeof s->bias);
-    s->pose = body->pose;
-    s->twist = body->twist;
-    gw_submanifold_tangent(&def->set, &body->pose, def->length, s->jacobian);
-    s->rigid = gw_rigid_at(def, &body->pose);
+    s->pose = pose;
+    s->twist = gw_guided_twist(body);
+    gw_submanifold_tangent(&def->set, &pose, def->length, s->jacobian);
+    s->rigid = gw_rigid_at(def, &pose);
     factor_inertia(def->mass.mass, s, turning(&def->set), def->set.dof);
+}
+
+/* Columns and drift at the held frame, out of the frame that the set stands in. */
+static void turn_columns(const gw_guided *body, const stage *s, double (*columns)[6], double *drift)
+{
+    gw_quat q = gw_ride_frame(&body->ride, 0).q;
+    gw_twist twist = gw_guided_twist(body);
+    twist.v = gw_add(twist.v, gw_cross(twist.w, s->rigid.held));
+    gw_twist more = gw_ride_bias(&body->ride, gw_add(s->pose.p, s->rigid.held), &twist);
+    for (int k = 0; k < body->def.set.dof; k++)
+        put_column(columns[k], gw_rotate(q, linear(columns[k])), gw_rotate(q, angular(columns[k])));
+    put_column(drift, gw_rotate(q, gw_add(linear(drift), more.v)),
+               gw_rotate(q, gw_add(angular(drift), more.w)));
 }
 
 static void guided_jacobian(const gw_model *model, double (*columns)[6], double *drift)
@@ -323,7 +358,7 @@ static void guided_jacobian(const gw_model *model, double (*columns)[6], double 
     const gw_guided *body = (const gw_guided *)model;
     stage s;
     stage_now(body, &s);
-    gw_vec3 arm = s.rigid.held, w = body->twist.w;
+    gw_vec3 arm = s.rigid.held, w = gw_guided_twist(body).w;
     for (int k = 0; k < body->def.set.dof; k++) {
         gw_vec3 wk = angular(s.jacobian[k]);
         gw_vec3 v = gw_add(linear(s.jacobian[k]), gw_cross(wk, arm));
@@ -332,6 +367,8 @@ static void guided_jacobian(const gw_model *model, double (*columns)[6], double 
     gw_vec3 b = gw_add(linear(s.bias), gw_cross(angular(s.bias), arm));
     b = gw_add(b, gw_cross(w, gw_cross(w, arm)));
     memcpy(drift, (double[6]){b.x, b.y, b.z, s.bias[3], s.bias[4], s.bias[5]}, 6 * sizeof *drift);
+    if (body->ride.moves)
+        turn_columns(body, &s, columns, drift);
 }
 
 static void guided_apply_inverse(const gw_model *model, const double *force, double *acceleration)
@@ -355,20 +392,68 @@ static void guided_energy(const gw_model *model, double *kinetic, double *potent
 /* ---- what touches it ------------------------------------------------------------------------ */
 
 /* A general set's coordinates are those of its tangent basis: orthonormal rows of [v; L w]. */
-static void guided_velocity(const gw_model *model, double *v)
+static void own_velocity(const gw_guided *body, double *v)
 {
-    const gw_guided *body = (const gw_guided *)model;
     double basis[6][6], length = body->def.length;
-    const gw_twist *t = &body->twist;
     gw_chart chart;
+    gw_pose pose = gw_guided_pose(body);
     if (!body->def.set.general) {
-        gw_chart_at(&body->def.set, &body->pose, &chart);
+        gw_chart_at(&body->def.set, &pose, &chart);
         velocity_in(&chart, body, v);
         return;
     }
-    gw_submanifold_tangent(&body->def.set, &body->pose, length, basis);
+    gw_twist t = gw_guided_twist(body);
+    gw_submanifold_tangent(&body->def.set, &pose, length, basis);
     for (int k = 0; k < body->def.set.dof; k++)
-        v[k] = gw_dot(linear(basis[k]), t->v) + length * length * gw_dot(angular(basis[k]), t->w);
+        v[k] = gw_dot(linear(basis[k]), t.v) + length * length * gw_dot(angular(basis[k]), t.w);
+}
+
+/* min |M^1/2 (J z' - twist)|:  M_z z' = J^T M twist,   where the set stands */
+static void nearest_velocity(const gw_guided *body, const gw_twist *twist, stage *s, double *z_dot)
+{
+    stage_now(body, s);
+    gw_vec3 v = gw_add(twist->v, gw_cross(twist->w, s->rigid.com));
+    gw_wrench momentum = {gw_scale(body->def.mass.mass, v),
+                          gw_mat3_mul(&s->rigid.inertia, twist->w)};
+    pull_back(s, &momentum, turning(&body->def.set), body->def.set.dof, z_dot);
+    gw_ldl_solve(s->inertia, body->def.set.dof, z_dot);
+}
+
+/*
+ * On a set that rides with the twist d, of all motions that the set allows -J dz is the one in the
+ * frame with the least kinetic energy, dz being the velocity nearest to d. Against it, kinetic
+ * energy is v^T M_z v / 2 and a constant, so what kicks the body works on v alone.
+ */
+static void guided_velocity(const gw_model *model, double *v)
+{
+    const gw_guided *body = (const gw_guided *)model;
+    stage s;
+    double dz[6];
+    own_velocity(body, v);
+    if (!body->ride.moves)
+        return;
+    gw_pose pose = gw_guided_pose(body);
+    gw_twist drag = gw_ride_drag(&body->ride, &pose);
+    nearest_velocity(body, &drag, &s, dz);
+    for (int k = 0; k < body->def.set.dof; k++)
+        v[k] += dz[k];
+}
+
+static bool guided_carried(const gw_model *model, int index, gw_twist *twist)
+{
+    const gw_guided *body = (const gw_guided *)model;
+    stage s;
+    double dz[6];
+    (void)index;
+    if (!body->ride.moves)
+        return false;
+    gw_pose pose = gw_guided_pose(body);
+    gw_twist drag = gw_ride_drag(&body->ride, &pose);
+    nearest_velocity(body, &drag, &s, dz);
+    gw_twist along = twist_of(s.jacobian, dz, turning(&body->def.set), body->def.set.dof);
+    along = (gw_twist){gw_neg(along.v), gw_neg(along.w)};
+    *twist = gw_ride_twist_out(&body->ride, 0, &body->pose, &along);
+    return true;
 }
 
 static void guided_kick(gw_model *model, const double *dv)
@@ -377,10 +462,11 @@ static void guided_kick(gw_model *model, const double *dv)
     double z_dot[6];
     stage s;
     stage_now(body, &s);
-    guided_velocity(model, z_dot);
+    own_velocity(body, z_dot);
     for (int k = 0; k < body->def.set.dof; k++)
         body->z_dot[k] = z_dot[k] += dv[k];
-    body->twist = twist_of(s.jacobian, z_dot, turning(&body->def.set), body->def.set.dof);
+    gw_twist twist = twist_of(s.jacobian, z_dot, turning(&body->def.set), body->def.set.dof);
+    gw_guided_take_twist(body, &twist);
 }
 
 /* What is left where nothing acts at the held frame: the acceleration of a stage there. */
@@ -389,8 +475,8 @@ static void guided_free(const gw_model *model, double *a)
     const gw_guided *body = (const gw_guided *)model;
     stage s;
     stage_now(body, &s);
-    s.twist = body->twist;
-    gw_load load = gw_rigid_load(&body->def, &s.rigid, &s.pose, &s.twist, NULL, 0);
+    s.twist = gw_guided_twist(body);
+    gw_load load = gw_guided_load(body, &s.rigid, &s.pose, &s.twist, NULL, 0);
     accelerate(body->def.mass.mass, &s, &load, turning(&body->def.set), body->def.set.dof, a);
 }
 
@@ -408,17 +494,23 @@ static void guided_body(const gw_model *model, int index, gw_pose *pose, gw_twis
     *twist = body->twist;
 }
 
-static void guided_pull_back(const gw_model *model, int index, const gw_wrench *w, double *force)
+static void guided_pull_back(const gw_model *model, int index, const gw_wrench *wrench,
+                             double *force)
 {
     const gw_guided *body = (const gw_guided *)model;
+    gw_wrench w = *wrench;
     stage s;
     (void)index;
     if (floats(&body->def.set))
         floating_columns(body, &s);
     else
         stage_now(body, &s);
+    if (body->ride.moves) {
+        gw_quat q = gw_ride_frame(&body->ride, 0).q;
+        w = (gw_wrench){gw_unrotate(q, w.f), gw_unrotate(q, w.t)};
+    }
     for (int k = 0; k < body->def.set.dof; k++)
-        force[k] += gw_dot(linear(s.jacobian[k]), w->f) + gw_dot(angular(s.jacobian[k]), w->t);
+        force[k] += gw_dot(linear(s.jacobian[k]), w.f) + gw_dot(angular(s.jacobian[k]), w.t);
 }
 
 static const gw_model_ops guided_ops = {
@@ -434,6 +526,7 @@ static const gw_model_ops guided_ops = {
     .bodies = guided_bodies,
     .body = guided_body,
     .pull_back = guided_pull_back,
+    .carried = guided_carried,
     .size = sizeof(gw_guided),
 };
 
@@ -446,44 +539,49 @@ void gw_guided_init(gw_guided *body, const gw_guided_def *def, const gw_pose *wo
         body->def.length = 0.05;
     gw_chart_at(&body->def.set, world_from_body, &chart);
     body->pose = chart.centre;
+    body->ride = (gw_ride){0};
     stop(body);
 }
 
-/* min |M^1/2 (J z' - twist)|:  M_z z' = J^T M twist */
 void gw_guided_set_twist(gw_guided *body, const gw_twist *twist)
 {
     stage s;
-    double *z_dot = body->z_dot;
+    gw_twist own = body->ride.moves ? gw_ride_twist_in(&body->ride, &body->pose, twist) : *twist;
     if (body->def.set.general) {
-        body->twist = gw_guided_general_project(body, twist);
-        return;
+        own = gw_guided_general_project(body, &own);
+    } else {
+        stop(body);
+        nearest_velocity(body, &own, &s, body->z_dot);
+        own = twist_of(s.jacobian, body->z_dot, turning(&body->def.set), body->def.set.dof);
     }
-    stop(body);
-    stage_now(body, &s);
-    gw_vec3 v = gw_add(twist->v, gw_cross(twist->w, s.rigid.com));
-    gw_wrench momentum = {gw_scale(body->def.mass.mass, v),
-                          gw_mat3_mul(&s.rigid.inertia, twist->w)};
-    pull_back(&s, &momentum, turning(&body->def.set), body->def.set.dof, z_dot);
-    gw_ldl_solve(s.inertia, body->def.set.dof, z_dot);
-    body->twist = twist_of(s.jacobian, z_dot, turning(&body->def.set), body->def.set.dof);
+    gw_guided_take_twist(body, &own);
+}
+
+void gw_guided_ride(gw_guided *body, const gw_ride *ride)
+{
+    gw_twist twist = body->twist;
+    body->ride = *ride;
+    gw_guided_set_twist(body, &twist);
 }
 
 double gw_guided_slow(gw_guided *body, double factor)
 {
     gw_rigid r = gw_rigid_at(&body->def, &body->pose);
     double before = gw_rigid_kinetic(body->def.mass.mass, &r, &body->twist);
-    body->twist.v = gw_scale(factor, body->twist.v);
-    body->twist.w = gw_scale(factor, body->twist.w);
+    gw_twist own = gw_guided_twist(body);
+    own = (gw_twist){gw_scale(factor, own.v), gw_scale(factor, own.w)};
+    gw_guided_take_twist(body, &own);
     for (int k = 0; k < 6; k++)
         body->z_dot[k] *= factor;
-    return before * (1 - factor * factor);
+    return before - gw_rigid_kinetic(body->def.mass.mass, &r, &body->twist);
 }
 
 double gw_guided_residual(const gw_guided *body, const gw_pose *world_from_body)
 {
     double h[GW_MAX_ROWS], worst = 0;
     const gw_submanifold *set = &body->def.set;
-    gw_rows_value(set->rows, set->row_count, world_from_body, h);
+    gw_pose pose = body->ride.moves ? gw_ride_in(&body->ride, world_from_body) : *world_from_body;
+    gw_rows_value(set->rows, set->row_count, &pose, h);
     for (int i = 0; i < set->row_count; i++)
         worst = fmax(worst, fabs(h[i]));
     return worst;

@@ -23,22 +23,36 @@ typedef struct gw_guided_def {
     double length;          /* L of the metric, for general sets (m); 0: 0.05 */
 } gw_guided_def;
 
+/* Geometry that carries the set along as a rigid body, steadily: the set is where def.set has it
+ * when `time` is 0. */
+typedef struct gw_ride {
+    bool moves;     /* false: the set stands */
+    gw_twist twist; /* of the geometry's point at the world's origin, world axes */
+    double time;    /* s, goes on with the steps */
+} gw_ride;
+
 typedef struct gw_guided {
     gw_model model;
     gw_guided_def def;
     gw_pose pose;    /* world_from_body, on the set */
-    gw_twist twist;  /* of the body's origin, tangent to the set */
-    double z_dot[6]; /* the same in the chart at the pose; unused for a general set */
+    gw_twist twist;  /* of the body's origin; where the set stands, tangent to it */
+    double z_dot[6]; /* along the set, in the chart at the pose; unused for a general set */
+    gw_ride ride;
 } gw_guided;
 
-/* At rest at the pose of the set next to `world_from_body`, which must be on it or near. */
+/* At rest, on a set that stands, at the pose of it next to `world_from_body`, which must be on it
+ * or near. */
 void gw_guided_init(gw_guided *body, const gw_guided_def *def, const gw_pose *world_from_body);
 
 /* Gives it the twist of the set that is nearest to `twist` (of the body's origin) in the mass
  * metric: what is left of a motion when the set's constraints take hold of the body at once. */
 void gw_guided_set_twist(gw_guided *body, const gw_twist *twist);
 
-/* Multiplies its velocity by `factor`; the kinetic energy that went (J). */
+/* The set rides from now on, or stands where ride->moves is false; the body keeps of its motion
+ * what the set leaves it, as above. Its pose must be on the set, where that is now. */
+void gw_guided_ride(gw_guided *body, const gw_ride *ride);
+
+/* Multiplies its velocity along the set by `factor`; the kinetic energy that went (J). */
 double gw_guided_slow(gw_guided *body, double factor);
 
 /* The largest entry of its set's H (m) at a pose, its own or one that it is shown at. */

@@ -110,16 +110,17 @@ static double meet_rows(const gw_guided_def *def, const gw_pose *pose, double (*
     return margin;
 }
 
-/* Acceleration of the origin at this pose and twist, with what acted. */
-static bool acceleration(const gw_guided_def *def, const gw_pose *pose, const gw_twist *twist,
+/* Acceleration of the origin at this pose and twist, with what acted; all where the set stands. */
+static bool acceleration(const gw_guided *body, const gw_pose *pose, const gw_twist *twist,
                          const gw_forces *forces, double t, gw_load *load, double *a,
                          gw_wrench *constraint)
 {
     double l[6][6], target[GW_MAX_ROWS];
+    const gw_guided_def *def = &body->def;
     gw_rigid r = gw_rigid_at(def, pose);
     if (!factor_spatial(def->mass.mass, &r, l))
         return false;
-    *load = gw_rigid_load(def, &r, pose, twist, forces, t);
+    *load = gw_guided_load(body, &r, pose, twist, forces, t);
     gw_vec3 none = {0, 0, 0};
     gw_wrench rate = gw_rigid_rate(def->mass.mass, &r, twist->w, none, none);
     gw_vec3 f = gw_sub(load->about_com.f, rate.f);
@@ -137,22 +138,24 @@ static bool acceleration(const gw_guided_def *def, const gw_pose *pose, const gw
 }
 
 /* The twist of the set nearest to `twist` in the mass metric, and the rows' margin there. */
-static gw_twist project(const gw_guided *body, const gw_twist *twist, double *margin)
+static gw_twist project(const gw_guided *body, const gw_pose *pose, const gw_twist *twist,
+                        double *margin)
 {
     static const double none[GW_MAX_ROWS] = {0};
     double l[6][6];
     double x[6] = {twist->v.x, twist->v.y, twist->v.z, twist->w.x, twist->w.y, twist->w.z};
-    gw_rigid r = gw_rigid_at(&body->def, &body->pose);
+    gw_rigid r = gw_rigid_at(&body->def, pose);
     if (!factor_spatial(body->def.mass.mass, &r, l))
         return (gw_twist){{0, 0, 0}, {0, 0, 0}};
-    *margin = meet_rows(&body->def, &body->pose, l, none, x);
+    *margin = meet_rows(&body->def, pose, l, none, x);
     return (gw_twist){{x[0], x[1], x[2]}, {x[3], x[4], x[5]}};
 }
 
 gw_twist gw_guided_general_project(const gw_guided *body, const gw_twist *twist)
 {
     double margin;
-    return project(body, twist, &margin);
+    gw_pose pose = gw_guided_pose(body);
+    return project(body, &pose, twist, &margin);
 }
 
 /* z' of exp(z): w - z x w / 2 + (1/12 + |z|^2/720) z x (z x w), |z| being a step's small angle. */
@@ -176,28 +179,33 @@ static void accumulate(gw_twist *sum, double s, const gw_twist *x)
 }
 
 /* All stages; afterwards `move` and `twist` are those of the step's end. */
-static bool runge_kutta(const gw_guided *body, const gw_forces *forces, double h, gw_twist *move,
-                        gw_twist *twist, gw_step *step)
+static bool runge_kutta(const gw_guided *body, const gw_pose *start, const gw_forces *forces,
+                        double h, gw_twist *move, gw_twist *twist, gw_step *step)
 {
     const gw_tableau *rk = &gw_butcher6;
+    const gw_twist begin = gw_guided_twist(body);
     rates k[GW_RK_MAX_STAGES];
     for (int i = 0; i <= rk->stages; i++) {
         *move = (gw_twist){{0, 0, 0}, {0, 0, 0}};
-        *twist = body->twist;
+        *twist = begin;
         for (int j = 0; j < i; j++) {
             accumulate(move, h * rk->a[i][j], &k[j].move);
             accumulate(twist, h * rk->a[i][j], &k[j].twist);
         }
         if (i == rk->stages)
             break;
-        gw_pose pose = gw_pose_add(&body->pose, move);
+        gw_pose pose = gw_pose_add(start, move);
         gw_wrench constraint;
         gw_load load;
         double a[6];
-        if (!acceleration(&body->def, &pose, twist, forces, rk->c[i] * h, &load, a, &constraint))
+        if (!acceleration(body, &pose, twist, forces, rk->c[i] * h, &load, a, &constraint))
             return false;
         if (i == 0)
             step->constraint = constraint;
+        if (body->ride.moves) {
+            gw_rigid r = gw_rigid_at(&body->def, &pose);
+            step->ride += rk->b[i] * h * gw_ride_power(&body->ride, &r, &pose, &constraint);
+        }
         step->work += rk->b[i] * h * load.power;
         step->dissipated += rk->b[i] * h * load.dissipation;
         k[i] = (rates){{twist->v, chart_rate(move->w, twist->w)},
@@ -209,15 +217,16 @@ static bool runge_kutta(const gw_guided *body, const gw_forces *forces, double h
 void gw_guided_general_step(gw_guided *body, const gw_forces *forces, double dt, gw_step *step)
 {
     gw_twist move, twist;
-    step->finite = runge_kutta(body, forces, dt, &move, &twist, step);
+    gw_pose start = gw_guided_pose(body);
+    step->finite = runge_kutta(body, &start, forces, dt, &move, &twist, step);
     if (!step->finite)
         return;
-    gw_pose next = gw_pose_add(&body->pose, &move);
+    gw_pose next = gw_pose_add(&start, &move);
     step->finite = gw_finite_pose(&next) && gw_finite3(twist.v) && gw_finite3(twist.w);
     if (!step->finite)
         return;
     gw_rows_project(body->def.set.rows, body->def.set.row_count, 6 - body->def.set.dof,
                     body->def.length, 4, &next);
-    body->pose = next;
-    body->twist = project(body, &twist, &step->margin);
+    twist = project(body, &next, &twist, &step->margin);
+    gw_guided_take(body, dt, &next, &twist);
 }

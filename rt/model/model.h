@@ -40,6 +40,7 @@ typedef struct gw_step {
     double work;          /* of what acts at the held frame during the step (J) */
     double dissipated;    /* by the model's own damping (J) */
     double motors;        /* work of its own motors (J) */
+    double ride;          /* work of the geometry that carries it (J) */
     double margin;        /* how far its rows are from dependent, 0 (at a singular point) to 1 */
     bool finite;          /* false: the step failed, the state is the one before it, at rest */
 } gw_step;
@@ -55,7 +56,8 @@ typedef struct gw_model_ops {
     void (*energy)(const gw_model *model, double *kinetic, double *potential);
     /* Advances by dt seconds. */
     void (*step)(gw_model *model, const gw_forces *forces, double dt, gw_step *step);
-    /* Generalised velocities (dof entries), in the coordinates of jacobian(); and added to them. */
+    /* Generalised velocities (dof entries), in the coordinates of jacobian(); and added to them.
+     * Of a model that is carried, against the motion with the least kinetic energy. */
     void (*velocity)(const gw_model *model, double *v);
     void (*kick)(gw_model *model, const double *dv);
     /* What the model would do by itself, weight, bias, damping and motors included:
@@ -66,6 +68,9 @@ typedef struct gw_model_ops {
     void (*body)(const gw_model *model, int index, gw_pose *world_from_body, gw_twist *twist);
     /* force += J_b^T wrench, of a wrench at the origin of body `index` (dof entries). */
     void (*pull_back)(const gw_model *model, int index, const gw_wrench *wrench, double *force);
+    /* The twist that body `index` has by being carried, with no generalised velocity; NULL, or
+     * false: none. */
+    bool (*carried)(const gw_model *model, int index, gw_twist *twist);
     /* The model is a value: this many bytes, which may be copied and put back (one that is put back
      * moves on as if nothing had happened). */
     size_t size;
@@ -132,6 +137,11 @@ static inline void gw_model_pull_back(const gw_model *m, int index, const gw_wre
                                       double *force)
 {
     m->ops->pull_back(m, index, wrench, force);
+}
+
+static inline bool gw_model_carried(const gw_model *m, int index, gw_twist *twist)
+{
+    return m->ops->carried && m->ops->carried(m, index, twist);
 }
 
 static inline void gw_model_step(gw_model *m, const gw_forces *forces, double dt, gw_step *step)

@@ -60,4 +60,35 @@ static inline gw_object *add_ball(gw_scene *s, const char *id, gw_vec3 at, doubl
     return ball;
 }
 
+/* Three threads of one length bear a plate: it swings without turning, on a set that has no closed
+ * form. */
+static inline gw_scene *plate_on_threads(void)
+{
+    const char *const names[3] = {"one", "two", "three"};
+    gw_scene *s = new_scene();
+    add_ground(s, 0.5);
+    s->gravity = gw_v3(0, 0, -9.81);
+    gw_object *plate = add_box(s, "plate", gw_v3(0.06, 0.02, -0.2), false);
+    plate->free = true;
+    for (int i = 0; i < 3; i++) {
+        gw_vec3 at = {0.1 * cos(2 * i), 0.1 * sin(2 * i), 0};
+        state_feature(s, "plate", names[i], (gw_element){GW_POINT, at, {0, 0, 0}});
+        state_feature(s, "ground", names[i], (gw_element){GW_POINT, at, {0, 0, 0}});
+        join(s, names[i], GW_DISTANCE, "plate", names[i], "ground", names[i])->value = 0.2;
+    }
+    return s;
+}
+
+static inline void touch_elastically(gw_scene *s)
+{
+    gw_material *m = gw_scene_add_material(s, NULL);
+    assert_non_null(m);
+    strcpy(m->id, "steel");
+    m->surface.restitution = 1;
+    m->surface.friction = 0;
+    for (int i = 0; i < s->object_count; i++)
+        strcpy(s->objects[i].material, "steel");
+    s->contact.enabled = true;
+}
+
 #endif

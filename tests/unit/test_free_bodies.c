@@ -51,18 +51,6 @@ static double period(const passes *p)
     return (p->last - p->first) / (p->count - 1);
 }
 
-static void touch_elastically(gw_scene *s)
-{
-    gw_material *m = gw_scene_add_material(s, NULL);
-    assert_non_null(m);
-    strcpy(m->id, "steel");
-    m->surface.restitution = 1;
-    m->surface.friction = 0;
-    for (int i = 0; i < s->object_count; i++)
-        strcpy(s->objects[i].material, "steel");
-    s->contact.enabled = true;
-}
-
 /* ---- closed motions ------------------------------------------------------------------------- */
 
 static void a_door_swings_as_a_physical_pendulum(void **state)
@@ -132,19 +120,7 @@ static void a_plate_on_three_threads_keeps_its_energy(void **state)
     (void)state;
     running r;
     double worst = 0, apart = 0, peak = 0;
-    const char *const names[3] = {"one", "two", "three"};
-    gw_scene *s = new_scene();
-    add_ground(s, 0.5);
-    s->gravity = gw_v3(0, 0, -9.81);
-    gw_object *plate = add_box(s, "plate", gw_v3(0.06, 0.02, -0.2), false);
-    plate->free = true;
-    for (int i = 0; i < 3; i++) {
-        gw_vec3 at = {0.1 * cos(2 * i), 0.1 * sin(2 * i), 0};
-        state_feature(s, "plate", names[i], (gw_element){GW_POINT, at, {0, 0, 0}});
-        state_feature(s, "ground", names[i], (gw_element){GW_POINT, at, {0, 0, 0}});
-        join(s, names[i], GW_DISTANCE, "plate", names[i], "ground", names[i])->value = 0.2;
-    }
-    running_open(&r, s);
+    running_open(&r, plate_on_threads());
     assert_int_equal(gw_layout_of(r.layout, 1)->solution.dof, 3);
     for (int i = 0; i < 10000; i++) {
         const gw_snapshot *now = running_tick(&r);
