@@ -196,3 +196,23 @@ bool gw_find_clearance(const gw_convex *a, const gw_convex *b, double reach, gw_
     gap->gap -= rounding;
     return gap->gap <= reach;
 }
+
+/* ---- one after the other ------------------------------------------------------------------- */
+
+bool gw_clear_next(const gw_convex *a, const gw_convex *b, gw_clearance *gap)
+{
+    const gw_convex *of[2] = {a, b};
+    double rounding = a->rounding + b->rounding, below = gap->gap - 1e-9 * (a->size + b->size);
+    gw_clearance best = {-INFINITY, gap->normal};
+    for (int k = 0; k < 2; k++) {
+        gw_vec3 n;
+        for (int i = 0; gw_convex_face(of[k], i, &n); i++) {
+            n = k == 0 ? gw_neg(n) : n;
+            double s = gw_separation(a, b, n) - rounding;
+            if (s < below && s > best.gap)
+                best = (gw_clearance){s, n};
+        }
+    }
+    *gap = best;
+    return isfinite(best.gap);
+}

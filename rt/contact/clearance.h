@@ -18,6 +18,10 @@ double gw_separation(const gw_convex *a, const gw_convex *b, gw_vec3 n);
 /* False where the solids are farther apart than `reach`. */
 bool gw_find_clearance(const gw_convex *a, const gw_convex *b, double reach, gw_clearance *gap);
 
+/* The next direction: of the faces' of either the one along which they overlap least, but more than
+ * along *gap. False where there is none. */
+bool gw_clear_next(const gw_convex *a, const gw_convex *b, gw_clearance *gap);
+
 /* The parts of it, for one another: distance by simplices where the cores are apart; the direction
  * of least overlap, for polytopes with few edges and for any cores that have a volume; a direction
  * made exact where lines and faces of the solids say what it is. */

@@ -9,7 +9,7 @@
 #include "rt/contact/world_private.h"
 
 /* A spring at the effective mass m is stable in a Runge-Kutta step far beyond k dt^2 / m = 0.1. */
-#define STIFFNESS_SHARE 0.1
+#define STIFFNESS_SHARE 0.4
 #define DAMPING_RATIO   0.5
 #define VISCOUS_SUM     2.0 /* d dt / m of friction, of all contacts of a mover */
 /* Contacts at a mover, from where on they share what a step bears of stiffness, of damping. */

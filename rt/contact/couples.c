@@ -208,7 +208,7 @@ bool gw_couples_arrive(gw_world *w)
     }
     for (int i = 0; i < w->arrived_count; i++) {
         int couple = gw_couple_of(w, &w->arrived[i]);
-        if (!w->couples[couple].looked) /* else it knows better */
+        if (!w->couples[couple].looked && !w->arrived[i].no_points) /* else it knows better */
             take(w, couple, &w->arrived[i]);
     }
     close_lists(w);

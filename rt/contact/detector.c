@@ -12,10 +12,11 @@
 
 #include "rt/contact/solid.h"
 #include "rt/contact/touching.h"
+#include "rt/geom/cells.h"
 
 struct gw_detector {
     gw_detector_def def; /* its colliders are not kept */
-    int piece_count;
+    int piece_count, piece_room;
     gw_solid *pieces;
     bool *stands; /* body_count */
     dSpaceID space;
@@ -60,9 +61,28 @@ static bool add_geom(gw_detector *d, int i)
 
 /* ---- creation ------------------------------------------------------------------------------ */
 
+static bool make_room(gw_detector *d, gw_error *error)
+{
+    if (d->piece_count < d->piece_room)
+        return true;
+    size_t room = 2 * (size_t)d->piece_room + 16;
+    gw_solid *pieces = realloc(d->pieces, room * sizeof *pieces);
+    if (pieces)
+        d->pieces = pieces;
+    dGeomID *geoms = realloc(d->geoms, room * sizeof *geoms);
+    if (geoms)
+        d->geoms = geoms;
+    if (!pieces || !geoms)
+        return gw_fail(error, GW_FAILED, "", "no memory for solids");
+    d->piece_room = (int)room;
+    return true;
+}
+
 static bool add_piece(gw_detector *d, const gw_collider *c, const gw_shape *shape,
                       const gw_pose *pose, gw_error *error)
 {
+    if (!make_room(d, error))
+        return false;
     gw_solid *p = &d->pieces[d->piece_count];
     if (!gw_solid_init(p, shape, pose, error))
         return false;
@@ -80,39 +100,41 @@ static bool add_piece(gw_detector *d, const gw_collider *c, const gw_shape *shap
            gw_fail(error, GW_FAILED, "", "no memory for a solid's box");
 }
 
+/* A primitive or a hull; a mesh as its convex cells, or as it is where these are too many. */
+static bool add_shape(gw_detector *d, const gw_collider *c, const gw_shape *shape,
+                      const gw_pose *pose, gw_error *error)
+{
+    gw_mesh *cells[GW_CELLS];
+    bool mesh = shape->kind == GW_SHAPE_MESH && !shape->mesh->convex, added = true;
+    int count = mesh ? gw_mesh_cells(shape->mesh, cells) : 0;
+    for (int i = 0; i < count; i++) {
+        gw_shape cell = {.kind = GW_SHAPE_MESH, .mesh = cells[i]};
+        added = added && add_piece(d, c, &cell, pose, error);
+        gw_mesh_put(cells[i]);
+    }
+    return count > 0 ? added : add_piece(d, c, shape, pose, error);
+}
+
 static bool add_collider(gw_detector *d, const gw_collider *c, gw_error *error)
 {
+    assert(c->body >= 0 && c->body < d->def.body_count);
     if (c->shape->kind != GW_SHAPE_COMPOUND)
-        return add_piece(d, c, c->shape, &c->body_from_shape, error);
+        return add_shape(d, c, c->shape, &c->body_from_shape, error);
     for (int i = 0; i < c->shape->part_count; i++) {
         const gw_part *part = &c->shape->parts[i];
         gw_pose pose = gw_pose_mul(&c->body_from_shape, &part->pose);
-        if (!add_piece(d, c, &part->shape, &pose, error))
+        if (!add_shape(d, c, &part->shape, &pose, error))
             return false;
     }
     return true;
 }
 
-static int count_pieces(const gw_detector_def *def)
-{
-    int count = 0;
-    for (int i = 0; i < def->collider_count; i++) {
-        const gw_shape *s = def->colliders[i].shape;
-        assert(def->colliders[i].body >= 0 && def->colliders[i].body < def->body_count);
-        count += s->kind == GW_SHAPE_COMPOUND ? s->part_count : 1;
-    }
-    return count;
-}
-
 static bool fill(gw_detector *d, const gw_detector_def *def, gw_error *error)
 {
-    size_t pieces = (size_t)count_pieces(def), bodies = (size_t)def->body_count;
-    d->pieces = calloc(pieces + 1, sizeof *d->pieces);
-    d->geoms = calloc(pieces + 1, sizeof *d->geoms);
-    d->stands = calloc(bodies + 1, sizeof *d->stands);
+    d->stands = calloc((size_t)def->body_count + 1, sizeof *d->stands);
     /* ODE's hash space loses pairs whose boxes differ much in size */
     d->space = enter_ode() ? dSweepAndPruneSpaceCreate(NULL, dSAP_AXES_XYZ) : NULL;
-    if (!d->pieces || !d->geoms || !d->stands || !d->space)
+    if (!d->stands || !d->space)
         return gw_fail(error, GW_FAILED, "", "no memory for a detector");
     for (int i = 0; def->stands && i < def->body_count; i++)
         d->stands[i] = def->stands(def->context, i);
@@ -170,11 +192,18 @@ typedef struct pair {
     gw_pose in_a, in_b;
 } pair;
 
+static uint64_t key_of(const pair *p, uint32_t feature_a, uint32_t feature_b)
+{
+    uint64_t pieces = (uint64_t)p->a << 32 | (uint64_t)p->b;
+    return mix(mix(mix(pieces, feature_a), feature_b), 1);
+}
+
 static gw_near near_of(const gw_detector *d, const pair *p, const gw_touching *t)
 {
     const gw_solid *pa = &d->pieces[p->a], *pb = &d->pieces[p->b];
     const gw_pose *in_a = &p->in_a, *in_b = &p->in_b;
-    gw_near n = {.a = pa->body,
+    gw_near n = {.key = key_of(p, t->feature_a, t->feature_b),
+                 .a = pa->body,
                  .b = pb->body,
                  .piece_a = p->a,
                  .piece_b = p->b,
@@ -185,8 +214,6 @@ static gw_near near_of(const gw_detector *d, const pair *p, const gw_touching *t
                  .kind = t->kind,
                  .normal = t->normal,
                  .gap = t->gap};
-    uint64_t pieces = (uint64_t)p->a << 32 | (uint64_t)p->b;
-    n.key = mix(mix(mix(pieces, t->feature_a), t->feature_b), 1);
     if (t->kind == GW_NORMAL_IN_A)
         n.normal = gw_unrotate(in_a->q, t->normal);
     else if (t->kind == GW_NORMAL_IN_B)
@@ -281,23 +308,61 @@ static bool between_own_pieces(const gw_detector *d, const pair *p, const gw_tou
            leads_inside(d, p->a, &p->in_a, on_a, gw_neg(t->normal), face_a);
 }
 
+/* Tells those of the pairs that are of the whole body. */
+static int tell(const gw_detector *d, const pair *p, const gw_touching *pairs, int count,
+                gw_near *near)
+{
+    int told = 0;
+    for (int i = 0; i < count; i++)
+        if (!between_own_pieces(d, p, &pairs[i]))
+            near[told++] = near_of(d, p, &pairs[i]);
+    return told;
+}
+
+/* Two convex pieces whose gap is known. Where they overlap and the shortest way apart leads into
+ * another piece of either body, the next one is taken. */
+static int touch(const gw_detector *d, const pair *p, const gw_convex *a, const gw_convex *b,
+                 gw_clearance gap, double reach, gw_vec3 slide, gw_near near[GW_TOUCHING])
+{
+    const double deepest = -0.5 * fmin(d->pieces[p->a].radius, d->pieces[p->b].radius);
+    gw_touching pairs[GW_TOUCHING];
+    for (;;) {
+        int found = gw_touching_of(a, b, &gap, reach, slide, pairs);
+        int told = tell(d, p, pairs, found, near);
+        if (told > 0 || found == 0 || gap.gap >= 0 || !gw_clear_next(a, b, &gap) ||
+            gap.gap < deepest)
+            return told;
+    }
+}
+
 static void look(gw_detector *d, int a, int b)
 {
     const gw_solid *pa = &d->pieces[a], *pb = &d->pieces[b];
     gw_vec3 slide = gw_sub(pa->twist.v, pb->twist.v);
     double speed = gw_norm(slide) + spin_speed(pa) + spin_speed(pb);
     double reach = speed * d->horizon + d->margin;
-    gw_touching pairs[GW_FACETS_TOUCHING];
-    int count = pa->facets || pb->facets
-                    ? look_at_mesh(pa, pb, reach, slide, pairs)
-                    : gw_find_touching(&pa->convex, &pb->convex, reach, slide, pairs);
     pair p = {a, b, d->poses[pa->body], d->poses[pb->body]};
-    for (int i = 0; i < count; i++) {
-        if (between_own_pieces(d, &p, &pairs[i]))
-            continue;
-        gw_near n = near_of(d, &p, &pairs[i]);
-        keep(d, &n);
+    gw_near near[GW_FACETS_TOUCHING];
+    gw_clearance gap = {.gap = INFINITY};
+    int count = 0;
+    if (pa->facets || pb->facets) {
+        gw_touching pairs[GW_FACETS_TOUCHING];
+        count = tell(d, &p, pairs, look_at_mesh(pa, pb, reach, slide, pairs), near);
+    } else if (gw_find_clearance(&pa->convex, &pb->convex, reach, &gap)) {
+        count = touch(d, &p, &pa->convex, &pb->convex, gap, reach, slide, near);
     }
+    for (int i = 0; i < count; i++)
+        keep(d, &near[i]);
+    if (count > 0 || pa->facets || pb->facets || !(gap.gap <= reach))
+        return;
+    near[0] = (gw_near){.key = key_of(&p, 0, 0),
+                        .a = pa->body,
+                        .b = pb->body,
+                        .piece_a = a,
+                        .piece_b = b,
+                        .no_points = true,
+                        .gap = gap.gap};
+    keep(d, &near[0]);
 }
 
 /* ODE's call for boxes that overlap. */
@@ -372,16 +437,11 @@ int gw_detect_again(const void *detector, const gw_again *again, gw_near near[GW
     gw_convex a = gw_solid_there(&d->pieces[p.a], &p.in_a);
     gw_convex b = gw_solid_there(&d->pieces[p.b], &p.in_b);
     gw_clearance clearance;
-    gw_touching pairs[GW_TOUCHING];
     /* exactly, however far: so long it need not be asked again */
     if (!gw_find_clearance(&a, &b, INFINITY, &clearance))
         return 0;
     *gap = clearance.gap;
     if (clearance.gap > again->reach)
         return 0;
-    int found = gw_touching_of(&a, &b, &clearance, again->reach, again->slide, pairs), count = 0;
-    for (int i = 0; i < found; i++)
-        if (!between_own_pieces(d, &p, &pairs[i]))
-            near[count++] = near_of(d, &p, &pairs[i]);
-    return count;
+    return touch(d, &p, &a, &b, clearance, again->reach, again->slide, near);
 }

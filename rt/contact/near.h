@@ -33,7 +33,8 @@ typedef enum gw_normal_kind {
 typedef struct gw_near {
     uint64_t key; /* the same from one detection to the next while the same features are near */
     int a, b;     /* bodies, indices into the world's; a moves, b may stand */
-    int piece_a, piece_b;      /* of the detector's: which of the bodies' solids */
+    int piece_a, piece_b; /* of the detector's: which of the bodies' solids */
+    bool no_points; /* another piece of a body lies between them: they are near, no more is told */
     gw_vec3 point_a, point_b;  /* in the bodies' frames (m) */
     double radius_a, radius_b; /* of balls around the points (m) */
     gw_normal_kind kind;

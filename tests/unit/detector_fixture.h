@@ -118,8 +118,12 @@ static inline void stage_open(stage *s)
 
 static inline int stage_detect(stage *s, double margin, gw_near *near, int capacity)
 {
-    int lost;
-    return gw_detect(s->detector, s->poses, s->twists, 0.005, margin, near, capacity, &lost);
+    int lost, told = 0;
+    int count = gw_detect(s->detector, s->poses, s->twists, 0.005, margin, near, capacity, &lost);
+    for (int i = 0; i < count; i++)
+        if (!near[i].no_points)
+            near[told++] = near[i];
+    return told;
 }
 
 /* The pair's points, normal and gap in the world, as the loop follows them. */

@@ -4,7 +4,7 @@
 
 #include "rt/geom/mesh.h"
 
-enum { SOUP = 4096 };
+enum { SOUP = 8192 };
 
 /* Triangles as a file has them: corners are not shared. */
 typedef struct soup {
@@ -49,13 +49,9 @@ static inline void add_block(soup *s, gw_vec3 low, gw_vec3 high, int n)
     add_square(s, gw_add(low, y), z, x, n);
 }
 
-/* A floor 0.4 x 0.2 x 0.1 and a wall 0.1 x 0.2 x 0.3 at its end, x from 0 to 0.4: one solid. */
-static inline void add_corner(soup *s)
+/* A prism over an outline of six points p (x, z) with its inner corner at p[3], y from 0 to y. */
+static inline void add_prism(soup *s, const gw_vec3 p[6], gw_vec3 y)
 {
-    const double outline[6][2] = {{0, 0}, {0.4, 0}, {0.4, 0.1}, {0.1, 0.1}, {0.1, 0.3}, {0, 0.3}};
-    gw_vec3 y = {0, 0.2, 0}, p[6];
-    for (int i = 0; i < 6; i++)
-        p[i] = gw_v3(outline[i][0], 0, outline[i][1]);
     for (int i = 0; i < 6; i++) {
         gw_vec3 next = p[(i + 1) % 6];
         add_triangle(s, p[i], gw_add(p[i], y), gw_add(next, y));
@@ -67,6 +63,16 @@ static inline void add_corner(soup *s)
         add_triangle(s, a, b, c);
         add_triangle(s, gw_add(a, y), gw_add(c, y), gw_add(b, y));
     }
+}
+
+/* A floor 0.4 x 0.2 x 0.1 and a wall 0.1 x 0.2 x 0.3 at its end, x from 0 to 0.4: one solid. */
+static inline void add_corner(soup *s)
+{
+    const double outline[6][2] = {{0, 0}, {0.4, 0}, {0.4, 0.1}, {0.1, 0.1}, {0.1, 0.3}, {0, 0.3}};
+    gw_vec3 p[6];
+    for (int i = 0; i < 6; i++)
+        p[i] = gw_v3(outline[i][0], 0, outline[i][1]);
+    add_prism(s, p, gw_v3(0, 0.2, 0));
 }
 
 static inline gw_mesh *mesh_of(const soup *s, gw_error *error)

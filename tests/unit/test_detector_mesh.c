@@ -12,10 +12,35 @@
 enum { ROOM = 256 };
 
 static soup triangles;
+static bool as_cells;
+
+static int by_cells(void **state)
+{
+    (void)state;
+    as_cells = true;
+    return 0;
+}
+
+static int by_triangles(void **state)
+{
+    (void)state;
+    as_cells = false;
+    return 0;
+}
+
+/* Triangles begin; so many that they are taken one by one, far below what is tested. */
+static void begin(void)
+{
+    triangles.vertex_count = triangles.triangle_count = 0;
+    if (!as_cells)
+        add_block(&triangles, gw_v3(-0.1, -0.1, -2), gw_v3(0.1, 0.1, -1.9), 10);
+}
 
 static gw_shape block(gw_vec3 size, int n, bool convex)
 {
-    triangles.vertex_count = triangles.triangle_count = 0;
+    begin();
+    if (convex)
+        triangles.vertex_count = triangles.triangle_count = 0;
     add_block(&triangles, gw_scale(-0.5, size), gw_scale(0.5, size), n);
     gw_mesh *mesh = mesh_of(&triangles, NULL);
     if (convex) {
@@ -189,7 +214,7 @@ static void a_box_slides_smoothly_over_flat_borders(void **state)
 static void a_ball_in_a_corner_touches_floor_and_wall(void **state)
 {
     (void)state;
-    triangles.vertex_count = triangles.triangle_count = 0;
+    begin();
     add_corner(&triangles);
     gw_shape corner = {.kind = GW_SHAPE_MESH, .mesh = mesh_of(&triangles, NULL)};
     stage s = {.count = 2, .moving = 1, .shapes = {round_shape(GW_SHAPE_SPHERE, 0.05, 0), corner}};
@@ -235,12 +260,18 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_hull_is_as_good_as_a_box),
-        cmocka_unit_test(triangles_are_as_good_as_a_box),
-        cmocka_unit_test(things_rest_on_floors_of_triangles),
-        cmocka_unit_test(a_ball_rolls_smoothly_over_flat_borders),
-        cmocka_unit_test(a_box_slides_smoothly_over_flat_borders),
-        cmocka_unit_test(a_ball_in_a_corner_touches_floor_and_wall),
-        cmocka_unit_test(a_thin_wall_of_triangles_has_two_sides),
+        cmocka_unit_test_setup(triangles_are_as_good_as_a_box, by_triangles),
+        cmocka_unit_test_setup(triangles_are_as_good_as_a_box, by_cells),
+        cmocka_unit_test_setup(things_rest_on_floors_of_triangles, by_triangles),
+        cmocka_unit_test_setup(things_rest_on_floors_of_triangles, by_cells),
+        cmocka_unit_test_setup(a_ball_rolls_smoothly_over_flat_borders, by_triangles),
+        cmocka_unit_test_setup(a_ball_rolls_smoothly_over_flat_borders, by_cells),
+        cmocka_unit_test_setup(a_box_slides_smoothly_over_flat_borders, by_triangles),
+        cmocka_unit_test_setup(a_box_slides_smoothly_over_flat_borders, by_cells),
+        cmocka_unit_test_setup(a_ball_in_a_corner_touches_floor_and_wall, by_triangles),
+        cmocka_unit_test_setup(a_ball_in_a_corner_touches_floor_and_wall, by_cells),
+        cmocka_unit_test_setup(a_thin_wall_of_triangles_has_two_sides, by_triangles),
+        cmocka_unit_test_setup(a_thin_wall_of_triangles_has_two_sides, by_cells),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

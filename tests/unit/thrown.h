@@ -28,6 +28,7 @@ typedef struct thrown {
     double force, speed, spin; /* of hands (N), of a throw (m/s, rad/s) */
     gw_surface surface;
     gw_shape shapes[THROWN], wall;
+    gw_shape parts[THROWN]; /* of one that is not convex: what it is made of, for the truth */
     gw_mass mass[THROWN];
     gw_wrench push[THROWN], hurl[THROWN];
     gw_detection *detection;
@@ -80,7 +81,24 @@ static inline gw_shape thrown_hull(unsigned *seed, double size)
     return (gw_shape){.kind = GW_SHAPE_MESH, .mesh = hull};
 }
 
-enum { THROWN_KINDS = 6 };
+/* An L of three cubes, its inner edge in the middle: in triangles, and as two boxes. */
+static inline gw_shape thrown_ell(double s, gw_shape *boxes)
+{
+    static soup t;
+    const double outline[6][2] = {{-s, -s}, {s, -s}, {s, 0}, {0, 0}, {0, s}, {-s, s}};
+    gw_vec3 p[6];
+    for (int i = 0; i < 6; i++)
+        p[i] = gw_v3(outline[i][0], -s / 2, outline[i][1]);
+    t.vertex_count = t.triangle_count = 0;
+    add_prism(&t, p, gw_v3(0, s, 0));
+    *boxes = (gw_shape){
+        .kind = GW_SHAPE_COMPOUND, .part_count = 2, .parts = calloc(2, sizeof *boxes->parts)};
+    boxes->parts[0] = (gw_part){box_shape(s, s, 2 * s), {{-s / 2, 0, 0}, {1, 0, 0, 0}}};
+    boxes->parts[1] = (gw_part){box_shape(s, s, s), {{s / 2, 0, -s / 2}, {1, 0, 0, 0}}};
+    return (gw_shape){.kind = GW_SHAPE_MESH, .mesh = mesh_of(&t, NULL)};
+}
+
+enum { THROWN_KINDS = 6, THROWN_ELLS };
 
 static inline gw_shape thrown_shape(int kind, unsigned *seed)
 {
@@ -137,8 +155,11 @@ static inline void thrown_start(thrown *t, const gw_collider *walls, int wall_co
                               .margin = 1e-3};
     t->period = period;
     t->next_look = 0.37 * period;
-    t->truth = gw_detector_create(&def, NULL);
     t->detection = gw_detection_create(&looks, NULL);
+    for (int m = 0; m < t->count; m++)
+        if (t->parts[m].parts)
+            colliders[m].shape = &t->parts[m];
+    t->truth = gw_detector_create(&def, NULL);
     arena_start(&t->a);
     gw_looker looker = gw_detection_looker(t->detection);
     gw_world_watch(t->a.world, &looker);
@@ -161,7 +182,9 @@ static inline void thrown_open(thrown *t, int kind, double dt, double period)
     t->spin = 40;
     t->surface = (gw_surface){.restitution = 0.4, .friction = 0.3};
     for (int m = 0; m < t->count; m++) {
-        gw_shape shape = thrown_shape(kind == THROWN_KINDS ? m % kind : kind, &t->seed);
+        gw_shape shape = kind == THROWN_ELLS
+                             ? thrown_ell(0.04, &t->parts[m])
+                             : thrown_shape(kind == THROWN_KINDS ? m % kind : kind, &t->seed);
         thrown_body(t, m, &shape, gw_v3(0.165 * (m % 3 - 1), 0.165 * (m / 3 - 1), -0.1));
     }
     gw_collider walls[ENCLOSURE];
@@ -180,7 +203,7 @@ static inline void thrown_close(thrown *t)
     gw_detection_destroy(t->detection);
     gw_detector_destroy(t->truth);
     for (int m = 0; m < t->count; m++)
-        gw_shape_finish(&t->shapes[m]);
+        gw_shape_finish(&t->shapes[m]), gw_shape_finish(&t->parts[m]);
 }
 
 /* Every half second all are thrown, every quarter hands press elsewhere. */
@@ -250,7 +273,10 @@ static inline double thrown_gap(thrown *t)
         poses[m] = t->a.body[m].pose;
     poses[t->count] = gw_pose_identity();
     int count = gw_detect(t->truth, poses, twists, 0, 1e-5, near, 1024, &lost);
-    return count > 0 ? near[0].gap : INFINITY;
+    for (int i = 0; i < count; i++)
+        if (!near[i].no_points)
+            return near[i].gap;
+    return INFINITY;
 }
 
 #endif
