@@ -1,6 +1,6 @@
 // Walls: one-sided distances, drawn as hatched surfaces where they would push back: a plane beside a
 // plane, a tube about a line, a ball about a point.
-import { CylinderGeometry, DoubleSide, Group, Matrix4, Mesh, PlaneGeometry, Quaternion, ShaderMaterial, SphereGeometry, Vector3, type BufferGeometry } from 'three';
+import { CylinderGeometry, DoubleSide, Group, Matrix4, Mesh, Plane, PlaneGeometry, Quaternion, ShaderMaterial, SphereGeometry, Vector3, type BufferGeometry } from 'three';
 import type { Bodies, Body } from './bodies';
 import type { Palette } from './palette';
 import { outline } from './picking';
@@ -24,7 +24,11 @@ const FRAGMENT = `
     #include <colorspace_fragment>
   }`;
 
-interface Wall { mesh: Mesh; owner: Body }
+// A patch wider than what it holds off goes along with that: `beside` in its own frame, from which
+// the foot of the perpendicular is taken.
+interface Wall { mesh: Mesh; owner: Body; beside?: { body: Body; point: Vector3; plane: Plane } }
+
+const foot = new Vector3();
 
 export class Walls {
   readonly root = new Group();
@@ -66,20 +70,27 @@ export class Walls {
     const owner = this.bodies.get(store.splitRef(own.id)[0]);
     if (!owner) return;
     const value = c.value ?? 0;
-    if (own.plane) this.beside(owner, own, value);
+    if (own.plane) this.beside(owner, own, value, own === a ? b : a);
     else if (value < 1e-6) return;
     else if (own.line) this.put(owner, new CylinderGeometry(value, value, 1.5 * owner.size, 48, 1, true), this.tube, own.line.point, own.line.direction, true);
     else this.put(owner, new SphereGeometry(value, 48, 24), this.whole, own.point!, [0, 0, 1]);
   }
 
-  // The plane at that distance, over the face that it belongs to.
-  private beside(owner: Body, own: Feature, value: number): void {
+  // The plane at that distance, over the face that it belongs to, or as much of it as the other needs.
+  private beside(owner: Body, own: Feature, value: number, other: Feature): void {
     const { points } = outline(owner, own);
     const n = unit(own.plane!.normal);
     const middle = [0, 1, 2].map((k) => points.reduce((sum, p) => sum + p[k]!, 0) / points.length) as Vec3;
     const reach = Math.max(...points.map((p) => norm(sub(p, middle))));
     const at = middle.map((x, k) => x + value * n[k]!) as Vec3;
-    this.put(owner, new PlaneGeometry(2.2 * reach, 2.2 * reach), this.patch, at, n);
+    const body = this.bodies.get(store.splitRef(other.id)[0]);
+    const local = other.point ?? other.line?.point ?? other.plane?.point;
+    if (!body || !local || body.size > reach) this.put(owner, new PlaneGeometry(2.2 * reach, 2.2 * reach), this.patch, at, n);
+    else {
+      this.put(owner, new PlaneGeometry(2.2 * body.size, 2.2 * body.size), this.patch, [0, 0, 0], n);
+      const plane = new Plane().setFromNormalAndCoplanarPoint(new Vector3(...n), new Vector3(...at));
+      this.list.at(-1)!.beside = { body, point: new Vector3(...local), plane };
+    }
   }
 
   private put(owner: Body, geometry: BufferGeometry, material: ShaderMaterial, at: Vec3, axis: Vec3, alongY = false): void {
@@ -97,9 +108,12 @@ export class Walls {
   // Every frame: where their bodies are; allocates nothing.
   place(): void {
     for (let i = 0; i < this.list.length; i++) {
-      const { mesh, owner } = this.list[i]!;
+      const { mesh, owner, beside } = this.list[i]!;
       mesh.position.copy(owner.node.position);
       mesh.quaternion.copy(owner.node.quaternion);
+      if (!beside) continue;
+      owner.node.worldToLocal(beside.body.node.localToWorld(foot.copy(beside.point)));
+      mesh.position.copy(owner.node.localToWorld(beside.plane.projectPoint(foot, foot)));
     }
   }
 }
