@@ -2,6 +2,8 @@
  * All isolated poses of a leaf: which system it is, its roots, and which of them are poses. Any
  * thread, RT safe; bounded by gw_run's `work`.
  */
+#include <string.h>
+
 #include "rt/solve/harvest.h"
 #include "rt/solve/section.h"
 
@@ -28,17 +30,19 @@ static bool by_quadrics(gw_harvest *h, const unknowns *u, const gw_equations *s)
 {
     gw_complex e[8][4];
     gw_equation_ways ways;
-    gw_paths paths = {4, &ways, gw_equations_evaluate, &h->c->run->work, 10};
+    gw_paths paths = {4, &ways, gw_equations_evaluate, &h->c->run->work, GW_TURNING_COST};
+    gw_path path[8];
     h->c->run->work -= 1200;
     gw_equations_ways(s, 0, &ways);
     if (!gw_quadrics_roots(s->quadric, e))
         return false;
+    for (int i = 0; i < 8; i++)
+        memcpy(path[i].x, e[i], sizeof e[i]);
+    gw_finish_paths(&paths, path, 8);
     for (int i = 0; i < 8; i++) {
-        gw_complex polished[4] = {e[i][0], e[i][1], e[i][2], e[i][3]};
-        gw_path_end end = gw_finish_path(&paths, polished);
-        gw_root x = root_of(u, end == GW_END_REGULAR ? polished : e[i]);
+        gw_root x = root_of(u, path[i].x);
         int before = h->count;
-        gw_harvest_take(h, x, end);
+        gw_harvest_take(h, x, path[i].end);
         if (h->count == before && !gw_root_at_infinity(&x) && gw_harvest_belongs(h, &x, 1e-5))
             h->multiple++;
     }

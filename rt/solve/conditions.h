@@ -41,22 +41,23 @@ bool gw_fixed_equations(const gw_forms *forms, gw_quat rotation, gw_equations *e
 
 void gw_conditions_equations(const gw_conditions *conditions, gw_equations *equations);
 
-/* The same as they are evaluated, a lane each, from e_i^d = e_0^d. */
+/* The pose of a quaternion. */
+gw_root gw_conditions_root(const gw_conditions *conditions, const gw_complex e[4]);
+
+/* ---- equations.c ----------------------------------------------------------------------------- */
+
+/* The same as they are evaluated, from e_i^d = e_0^d. */
 typedef struct gw_equation_ways {
     int degree[3];
-    bool quartics;       /* any */
     gw_complex gamma[3]; /* of the start system's equations */
-    gw_lanes linear[GW_W], square[GW_W][GW_W];
+    double linear[3][GW_W], square[3][GW_W][GW_W];
 } gw_equation_ways;
 
 /* Another way from the start to the target, for each `attempt`. */
 void gw_equations_ways(const gw_equations *equations, int attempt, gw_equation_ways *ways);
 
-/* For gw_follow_path(), of four unknowns; `system` is a gw_equation_ways. */
-void gw_equations_evaluate(const void *system, const gw_complex *e, double tau,
-                           gw_linear out[GW_BLOCKS]);
-
-/* The pose of a quaternion. */
-gw_root gw_conditions_root(const gw_conditions *conditions, const gw_complex e[4]);
+/* For gw_follow_paths(), of four unknowns; `system` is a gw_equation_ways. */
+void gw_equations_evaluate(const void *system, const gw_many *e, const gw_lanes *tau, bool rates,
+                           gw_linear *out);
 
 #endif

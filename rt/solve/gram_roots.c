@@ -12,6 +12,8 @@
  *
  * With the body and the world exchanged it is the inverse pose that is found.
  */
+#include <string.h>
+
 #include "rt/solve/conditions.h"
 
 #define TINY 1e-6 /* lines that are as good as parallel */
@@ -201,10 +203,9 @@ static gw_pose pose_of(const gw_completion *c, const fit *s, const double x[3])
 
 /* A root's real part, down to the rows, where it is nearly real; false where it is no simple root
  * or at infinity. */
-static bool take(gw_completion *c, const fit *s, const gw_equation_ways *ways, gw_complex x[4])
+static bool take(gw_completion *c, const fit *s, const gw_path *path)
 {
-    gw_paths paths = {4, ways, gw_equations_evaluate, &c->run->work, 10};
-    bool simple = gw_finish_path(&paths, x) == GW_END_REGULAR;
+    const gw_complex *x = path->x;
     double real[3], off = 0, size = 1;
     if (cabs(x[3]) < 1e-8)
         return false;
@@ -215,7 +216,7 @@ static bool take(gw_completion *c, const fit *s, const gw_equation_ways *ways, g
     }
     if (off < 0.05 * size)
         gw_completion_try(c, pose_of(c, s, real));
-    return simple;
+    return path->end == GW_END_REGULAR;
 }
 
 bool gw_gram_roots(gw_completion *c, gw_roots_found *found)
@@ -223,6 +224,8 @@ bool gw_gram_roots(gw_completion *c, gw_roots_found *found)
     fit s;
     gw_equations equations;
     gw_equation_ways ways;
+    gw_paths paths = {4, &ways, gw_equations_evaluate, &c->run->work, GW_TURNING_COST};
+    gw_path path[8];
     gw_complex x[8][4];
     if (!fit_of(c, &s))
         return false;
@@ -233,7 +236,10 @@ bool gw_gram_roots(gw_completion *c, gw_roots_found *found)
     int simple = 0;
     gw_equations_ways(&equations, 0, &ways);
     for (int i = 0; i < 8; i++)
-        simple += take(c, &s, &ways, x[i]);
+        memcpy(path[i].x, x[i], sizeof x[i]);
+    gw_finish_paths(&paths, path, 8);
+    for (int i = 0; i < 8; i++)
+        simple += take(c, &s, &path[i]);
     *found = (gw_roots_found){simple == 8, simple == 8, 8};
     return simple == 8;
 }

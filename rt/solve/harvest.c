@@ -38,22 +38,33 @@ static double imaginary(const gw_root *x)
     return most;
 }
 
-/* How far a root is from another, or from its conjugate. */
-static double apart(const gw_root *a, const gw_root *b, bool conjugate)
+static double size2(gw_complex z)
 {
-    double off = 0, size = 1;
+    return creal(z) * creal(z) + cimag(z) * cimag(z);
+}
+
+/* True where a root is the same as another, or as its conjugate; the largest entries of e are
+ * one. Most are told apart by the first number, and every one is compared with every other. */
+static bool same(const gw_root *a, const gw_root *b, bool conjugate)
+{
+    double size = 1;
     int most = 0;
-    for (int i = 1; i < 4; i++)
-        most = cabs(a->e[i]) > cabs(a->e[most]) ? i : most;
-    for (int i = 0; i < 4; i++) {
-        gw_complex z = b->e[i] / b->e[most];
-        off = fmax(off, cabs(a->e[i] / a->e[most] - (conjugate ? conj(z) : z)));
+    for (int i = 0; i < 3; i++)
+        size = fmax(size, size2(a->t[i]));
+    for (int i = 0; i < 3; i++) {
+        gw_complex z = conjugate ? conj(b->t[i]) : b->t[i];
+        if (!(size2(a->t[i] - z) < SAME * SAME * size))
+            return false;
     }
-    for (int i = 0; i < 3; i++)
-        size = fmax(size, cabs(a->t[i]));
-    for (int i = 0; i < 3; i++)
-        off = fmax(off, cabs(a->t[i] - (conjugate ? conj(b->t[i]) : b->t[i])) / size);
-    return isnan(off) ? HUGE_VAL : off;
+    for (int i = 1; i < 4; i++)
+        most = size2(a->e[i]) > size2(a->e[most]) ? i : most;
+    gw_complex scale = conjugate ? conj(b->e[most]) : b->e[most];
+    for (int i = 0; i < 4; i++) {
+        gw_complex z = conjugate ? conj(b->e[i]) : b->e[i];
+        if (!(size2(scale * a->e[i] - z * a->e[most]) < SAME * SAME * size2(scale)))
+            return false;
+    }
+    return true;
 }
 
 bool gw_root_at_infinity(const gw_root *x)
@@ -76,7 +87,7 @@ static void try_root(gw_harvest *h, const gw_root *x)
 static int known(const gw_harvest *h, const gw_root *x)
 {
     for (int i = 0; i < h->count; i++)
-        if (apart(&h->root[i], x, false) < SAME)
+        if (same(&h->root[i], x, false))
             return i;
     return -1;
 }
@@ -127,7 +138,7 @@ static bool paired(const gw_harvest *h, int i)
 {
     bool found = imaginary(&h->root[i]) < REAL;
     for (int k = 0; k < h->count && !found; k++)
-        found = apart(&h->root[i], &h->root[k], true) < SAME;
+        found = same(&h->root[i], &h->root[k], true);
     return found;
 }
 

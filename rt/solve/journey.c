@@ -7,9 +7,10 @@
 #include "rt/solve/harvest.h"
 #include "rt/solve/section.h"
 
-#define ATTEMPTS  2 /* ways from the start to the target */
-#define REPEATS   3 /* times that single paths are followed again, */
-#define MORE_CARE 5 /* each with so much more of it */
+#define ATTEMPTS  2  /* ways from the start to the target */
+#define REPEATS   3  /* times that single paths are followed again, */
+#define MORE_CARE 5  /* each with so much more of it */
+#define SAMPLE    16 /* paths that tell whether a curve passes through their ends */
 
 /* A deterministic number within -1 .. 1. */
 static double mixed(int i, int k)
@@ -81,26 +82,34 @@ static void start_of(const journey *j, int i, gw_complex *x)
     x[3] = unit[i / d[0] / d[1]];
 }
 
-static void follow(gw_harvest *h, const journey *j, int i, double care)
+/* From so many starts, by their numbers. */
+static void follow(gw_harvest *h, const journey *j, const int *starts, int count, double care)
 {
-    gw_complex x[GW_PATH_UNKNOWNS];
-    start_of(j, i, x);
-    gw_path_end end = gw_follow_path(&j->paths, care, x);
-    gw_harvest_arrive(h, i, j->turning ? gw_conditions_root(j->turning, x) : gw_section_root(x),
-                      end);
+    gw_path path[GW_MOST_PATHS];
+    for (int i = 0; i < count; i++)
+        start_of(j, starts[i], path[i].x);
+    gw_follow_paths(&j->paths, care, path, count);
+    for (int i = 0; i < count; i++) {
+        const gw_complex *x = path[i].x;
+        gw_root root = j->turning ? gw_conditions_root(j->turning, x) : gw_section_root(x);
+        gw_harvest_arrive(h, starts[i], root, path[i].end);
+    }
 }
 
 static void follow_all(gw_harvest *h, const journey *j, double care)
 {
-    for (int i = 0; i < j->count && !gw_harvest_degenerate(h, i); i++)
-        follow(h, j, i, care);
+    int starts[GW_MOST_PATHS], count = j->count, first = count < SAMPLE ? count : SAMPLE;
+    for (int i = 0; i < count; i++)
+        starts[i] = i;
+    follow(h, j, starts, first, care);
+    if (!gw_harvest_degenerate(h, first))
+        follow(h, j, starts + first, count - first, care);
     for (int n = 0; n < REPEATS && h->lost > 0 && *j->paths.work > 0; n++) {
-        int again[GW_MOST_PATHS], count = h->lost;
-        memcpy(again, h->again, (size_t)count * sizeof *again);
+        count = h->lost;
+        memcpy(starts, h->again, (size_t)count * sizeof *starts);
         h->lost = 0;
         care *= MORE_CARE;
-        for (int i = 0; i < count; i++)
-            follow(h, j, again[i], care);
+        follow(h, j, starts, count, care);
     }
 }
 
@@ -134,7 +143,7 @@ void gw_travel_rotations(gw_harvest *h, const gw_conditions *c)
     j.turning = c;
     gw_conditions_equations(c, &j.equations);
     j.count = j.equations.degree[0] * j.equations.degree[1] * j.equations.degree[2];
-    j.paths = (gw_paths){4, &j.turns, gw_equations_evaluate, &h->c->run->work, 10};
+    j.paths = (gw_paths){4, &j.turns, gw_equations_evaluate, &h->c->run->work, GW_TURNING_COST};
     travel(h, &j);
 }
 
@@ -145,6 +154,6 @@ void gw_travel_section(gw_harvest *h, int cylinders)
     j.cylinders = cylinders;
     aim(h->forms, cylinders, &j.section);
     j.count = gw_start_count(cylinders);
-    j.paths = (gw_paths){8, &j.ways, gw_section_evaluate, &h->c->run->work, cylinders ? 11 : 9};
+    j.paths = (gw_paths){8, &j.ways, gw_section_evaluate, &h->c->run->work, GW_SECTION_COST};
     travel(h, &j);
 }

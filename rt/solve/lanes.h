@@ -1,22 +1,23 @@
 /*
- * Inside of the numeric completion: four complex numbers side by side, one for each equation, so
- * that what is done to one equation is done to all. Eight equations are two such blocks. Any
- * thread, RT safe.
+ * Inside of the numeric completion: complex numbers of four paths side by side, so that what is
+ * done for one path is done for all. Any thread, RT safe.
  */
 #ifndef GW_SOLVE_LANES_H
 #define GW_SOLVE_LANES_H
 
 #include <complex.h>
 
-#define GW_LANES  4
-#define GW_BLOCKS 2
+#define GW_LANES 4
 
 typedef double complex gw_complex;
 
 /* Written for the compiler's own vectors: it makes of them what the processor has. */
 typedef double gw_lanes __attribute__((vector_size(GW_LANES * sizeof(double))));
 
-/* A version for wide vectors beside the plain one, chosen when the program starts: the same
+/* All bits of a lane, or none. */
+typedef long long gw_mask __attribute__((vector_size(GW_LANES * sizeof(double))));
+
+/* Versions for wide vectors beside the plain one, chosen when the program starts: the same
  * operations in the same order, and so the same bits. Sanitizers do not bear such choices. */
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) &&                             \
     !defined(__SANITIZE_THREAD__) && !defined(__SANITIZE_ADDRESS__)
@@ -27,43 +28,75 @@ typedef double gw_lanes __attribute__((vector_size(GW_LANES * sizeof(double))));
 
 #define GW_LANE_INLINE static inline __attribute__((always_inline))
 
-typedef struct gw_column {
+typedef struct gw_many {
     gw_lanes re, im;
-} gw_column;
+} gw_many;
 
-GW_LANE_INLINE void gw_lane_set(gw_column *c, int lane, gw_complex z)
+GW_LANE_INLINE void gw_lane_set(gw_many *c, int lane, gw_complex z)
 {
     c->re[lane] = creal(z);
     c->im[lane] = cimag(z);
 }
 
-GW_LANE_INLINE gw_complex gw_lane(const gw_column *c, int lane)
+GW_LANE_INLINE gw_complex gw_lane(const gw_many *c, int lane)
 {
     return c->re[lane] + I * c->im[lane];
 }
 
-/* sum += a x */
-GW_LANE_INLINE void gw_add_product(gw_column *sum, const gw_column *a, gw_complex x)
+/* sum += a b */
+GW_LANE_INLINE void gw_add_product(gw_many *sum, const gw_many *a, const gw_many *b)
 {
-    double re = creal(x), im = cimag(x);
-    sum->re += a->re * re - a->im * im;
-    sum->im += a->re * im + a->im * re;
+    sum->re += a->re * b->re - a->im * b->im;
+    sum->im += a->re * b->im + a->im * b->re;
 }
 
-/* sum -= a x */
-GW_LANE_INLINE void gw_take_product(gw_column *sum, const gw_column *a, gw_complex x)
+/* sum -= a b */
+GW_LANE_INLINE void gw_take_product(gw_many *sum, const gw_many *a, const gw_many *b)
 {
-    double re = creal(x), im = cimag(x);
-    sum->re -= a->re * re - a->im * im;
-    sum->im -= a->re * im + a->im * re;
+    sum->re -= a->re * b->re - a->im * b->im;
+    sum->im -= a->re * b->im + a->im * b->re;
 }
 
-/* out = a b, lane by lane; out may be either */
-GW_LANE_INLINE void gw_columns_multiply(const gw_column *a, const gw_column *b, gw_column *out)
+/* sum += k a, k one number for all */
+GW_LANE_INLINE void gw_add_scaled(gw_many *sum, double k, const gw_many *a)
+{
+    sum->re += k * a->re;
+    sum->im += k * a->im;
+}
+
+/* sum += z a */
+GW_LANE_INLINE void gw_add_turned(gw_many *sum, gw_complex z, const gw_many *a)
+{
+    sum->re += creal(z) * a->re - cimag(z) * a->im;
+    sum->im += creal(z) * a->im + cimag(z) * a->re;
+}
+
+/* out = a b; out may be either */
+GW_LANE_INLINE void gw_multiply(const gw_many *a, const gw_many *b, gw_many *out)
 {
     gw_lanes re = a->re * b->re - a->im * b->im;
     out->im = a->re * b->im + a->im * b->re;
     out->re = re;
+}
+
+/* |a|^2, added */
+GW_LANE_INLINE void gw_add_square(gw_lanes *sum, const gw_many *a)
+{
+    *sum += a->re * a->re + a->im * a->im;
+}
+
+/* out = a where the mask has bits, else b; out may be either */
+GW_LANE_INLINE void gw_pick(const gw_mask *mask, const gw_lanes *a, const gw_lanes *b,
+                            gw_lanes *out)
+{
+    *out = (gw_lanes)(((gw_mask)*a & *mask) | ((gw_mask)*b & ~*mask));
+}
+
+GW_LANE_INLINE void gw_pick_many(const gw_mask *mask, const gw_many *a, const gw_many *b,
+                                 gw_many *out)
+{
+    gw_pick(mask, &a->re, &b->re, &out->re);
+    gw_pick(mask, &a->im, &b->im, &out->im);
 }
 
 #endif

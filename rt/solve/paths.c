@@ -2,155 +2,71 @@
  * Roots of one polynomial system followed to those of another (numerical continuation; Sommese and
  * Wampler, "The numerical solution of systems of polynomials", 2005, chapter 2). Along
  * F(x, tau) = 0 a polynomial through the last three points and their tangents predicts, Newton's
- * method corrects; the predictor's error, of sixth order, sets the step. Any thread, RT safe.
+ * method corrects; the predictor's error, of sixth order, sets the step. Four paths go side by
+ * side, each at its own pace; where one ends, the next one starts. Any thread, RT safe.
  */
+#include <string.h>
+
 #include "rt/solve/roots.h"
 
 #define MOST_STEPS 1000
 #define PREDICTED  1e-3 /* error that a prediction may have */
+#define FIRST_STEP 0.02
 #define LAST_PART  1e-3
 #define NEAR_ZERO  1e-7  /* of N over e . e: with less in the end, a path goes to infinity */
 #define LEAST_STEP 1e-11 /* in the last part: what goes on like this ends in no simple root */
+#define OUTGROWN   8     /* of e . e, with one entry held at one: another is to be held */
 
-/* A point of the path with its tangent, x[fixed] = 1. */
+enum { STATIONS = 3, SLOTS = STATIONS + 1 };
+
+/* Points of the paths with their tangents, x[fixed] = 1. */
 typedef struct station {
-    double tau;
-    gw_complex x[GW_PATH_UNKNOWNS], v[GW_PATH_UNKNOWNS];
+    gw_lanes tau;
+    gw_many x[GW_PATH_UNKNOWNS], v[GW_PATH_UNKNOWNS];
 } station;
 
-/* Magnitude without a root: within a factor of sqrt(2) of the modulus. */
-static double size_of(gw_complex z)
+/* What a lane does: towards its first tangent, on the way, or at tau = 1 down to round-off. */
+typedef enum phase { STARTING, MOVING, FINISHING } phase;
+
+typedef struct traveller {
+    gw_path *path;
+    phase phase;
+    int known; /* stations */
+    int steps;
+    double at, step; /* tau */
+    double before;   /* the last length squared, when finishing */
+} traveller;
+
+/* Four paths. Stations are a ring, the one being made at `head`. */
+typedef struct convoy {
+    const gw_paths *p;
+    double tolerance2;
+    gw_patch patch;
+    traveller lane[GW_LANES];
+    station ring[SLOTS];
+    gw_mask known[STATIONS]; /* lanes with so old a station */
+    int head;
+    gw_path *next, *end;
+} convoy;
+
+/* The station of so many steps ago. */
+static station *ago(convoy *c, int age)
 {
-    double re = fabs(creal(z)), im = fabs(cimag(z));
-    return re > im ? re : im;
+    return &c->ring[(c->head + SLOTS - 1 - age) % SLOTS];
 }
 
-/* A column through all blocks. */
-typedef gw_column matrix[GW_PATH_UNKNOWNS + 2][GW_BLOCKS];
+/* ---- one point ------------------------------------------------------------------------------- */
 
-GW_LANE_INLINE gw_complex entry(matrix a, int row, int column)
+static double size2(gw_complex z)
 {
-    return gw_lane(&a[column][row / GW_LANES], row % GW_LANES);
+    return creal(z) * creal(z) + cimag(z) * cimag(z);
 }
 
-/* The row, of those not yet used, in which the column is largest; -1 where it is zero. */
-GW_LANE_INLINE int pivot_of(matrix a, int n, int column, unsigned used)
-{
-    int p = -1;
-    double most = 1e-300;
-    for (int i = 0; i < n; i++) {
-        double here = size_of(entry(a, i, column));
-        if (!(used >> i & 1) && here > most)
-            most = here, p = i;
-    }
-    return p;
-}
-
-/* Solves J d = b for two right-hand sides, which are columns n and n + 1 of a, by elimination with
- * row pivots, below and above at once; false where J is singular. */
-GW_LANE_INLINE bool eliminate(int n, matrix a, gw_complex (*d)[2])
-{
-    const int blocks = (n + GW_LANES - 1) / GW_LANES;
-    int row[GW_PATH_UNKNOWNS];
-    unsigned used = 0;
-    for (int k = 0; k < n; k++) {
-        int p = row[k] = pivot_of(a, n, k, used);
-        if (p < 0)
-            return false;
-        used |= 1u << p;
-        gw_complex inverse = 1 / entry(a, p, k);
-        gw_column m[GW_BLOCKS] = {{{0}, {0}}};
-        for (int b = 0; b < blocks; b++)
-            gw_add_product(&m[b], &a[k][b], inverse);
-        gw_lane_set(&m[p / GW_LANES], p % GW_LANES, 0);
-        for (int j = k + 1; j < n + 2; j++) {
-            gw_complex own = entry(a, p, j);
-            for (int b = 0; b < blocks; b++)
-                gw_take_product(&a[j][b], &m[b], own);
-            gw_lane_set(&a[j][p / GW_LANES], p % GW_LANES, own * inverse);
-        }
-    }
-    for (int k = 0; k < n; k++)
-        for (int r = 0; r < 2; r++)
-            d[k][r] = entry(a, row[k], n + r);
-    return true;
-}
-
-/* Largest part of a step; the quaternion's largest part is near one. */
-static double norm(const gw_paths *p, const gw_complex *x, const gw_complex *d)
-{
-    double most = 0, large = 1, moved = 0;
-    for (int i = 0; i < 4; i++)
-        most = fmax(most, size_of(d[i]));
-    for (int i = 4; i < p->unknowns; i++) {
-        large = fmax(large, size_of(x[i]));
-        moved = fmax(moved, size_of(d[i]));
-    }
-    return fmax(most, moved / large);
-}
-
-/* One of Newton's steps, with x[fixed] held; the tangent comes with it. Returns its length. */
-GW_WIDE
-static double newton(const gw_paths *p, int fixed, double tau, gw_complex *x, gw_complex *v)
-{
-    matrix a;
-    gw_linear now[GW_BLOCKS];
-    gw_complex d[GW_PATH_UNKNOWNS], found[GW_PATH_UNKNOWNS][2];
-    int n = p->unknowns - 1;
-    p->evaluate(p->system, x, tau, now);
-    *p->work -= p->cost;
-    for (int b = 0; b < GW_BLOCKS; b++) {
-        for (int k = 0; k < n; k++)
-            a[k][b] = now[b].j[k + (k >= fixed)];
-        a[n][b] = (gw_column){-now[b].f.re, -now[b].f.im};
-        a[n + 1][b] = (gw_column){-now[b].rate.re, -now[b].rate.im};
-    }
-    if (!(n == 7 ? eliminate(7, a, found) : eliminate(3, a, found)))
-        return HUGE_VAL;
-    for (int k = 0, at = 0; k < p->unknowns; k++) {
-        d[k] = k == fixed ? 0 : found[at][0];
-        v[k] = k == fixed ? 0 : found[at][1];
-        at += k != fixed;
-    }
-    double length = norm(p, x, d);
-    for (int k = 0; k < p->unknowns; k++)
-        x[k] += d[k];
-    return isnan(length) ? HUGE_VAL : length;
-}
-
-/* The polynomial through up to three stations with their tangents, by Hermite's basis:
- *   L_i = prod (tau - tau_k) / (tau_i - tau_k),  k != i,   L_i' = sum 1 / (tau_i - tau_k)
- *   x = sum (1 - 2 (tau - tau_i) L_i') L_i^2 x_i + (tau - tau_i) L_i^2 v_i */
-static void predict(const gw_paths *p, int fixed, const station *const *past, int count, double tau,
-                    gw_complex *x)
-{
-    for (int n = 0; n < p->unknowns; n++)
-        x[n] = 0;
-    for (int i = 0; i < count; i++) {
-        double l = 1, slope = 0, on = tau - past[i]->tau;
-        for (int k = 0; k < count; k++) {
-            double between = past[i]->tau - past[k]->tau;
-            if (k != i)
-                l *= (tau - past[k]->tau) / between, slope += 1 / between;
-        }
-        double by_x = (1 - 2 * on * slope) * l * l, by_v = on * l * l;
-        for (int n = 0; n < p->unknowns; n++)
-            x[n] += by_x * past[i]->x[n] + by_v * past[i]->v[n];
-    }
-    x[fixed] = 1; /* nothing corrects it, and extrapolation would swell its round-off */
-}
-
-/* Scales a point so that the quaternion's largest entry is one; returns which. */
-static int normalise(const gw_paths *p, gw_complex *x)
+static int largest(const gw_complex *x)
 {
     int most = 0;
     for (int i = 1; i < 4; i++)
-        if (size_of(x[i]) > size_of(x[most]))
-            most = i;
-    gw_complex scale = 1 / x[most];
-    for (int i = 0; i < p->unknowns; i++)
-        x[i] *= scale;
-    x[most] = 1;
+        most = size2(x[i]) > size2(x[most]) ? i : most;
     return most;
 }
 
@@ -161,25 +77,11 @@ static double turning(const gw_paths *p, const gw_complex *x)
     double size = 0, rest = 0;
     for (int i = 0; i < 4; i++) {
         n += x[i] * x[i];
-        size += creal(x[i] * conj(x[i]));
+        size += size2(x[i]);
     }
     for (int i = 4; i < p->unknowns; i++)
-        rest += creal(x[i] * conj(x[i]));
-    return size_of(n) / (size + 1e-6 * rest);
-}
-
-/* Paths pass near infinity on their way, too: only the last part tells. */
-static bool leaves(const gw_paths *p, const station *at)
-{
-    return at->tau > 1 - LAST_PART && turning(p, at->x) < NEAR_ZERO;
-}
-
-static bool outgrown(const gw_complex *x)
-{
-    for (int i = 0; i < 4; i++)
-        if (size_of(x[i]) > 2)
-            return true;
-    return false;
+        rest += size2(x[i]);
+    return sqrt(size2(n)) / (size + 1e-6 * rest);
 }
 
 /* What there is where Newton's method does not converge as it does at simple roots. */
@@ -188,84 +90,298 @@ static gw_path_end not_simple(const gw_paths *p, const gw_complex *x)
     return turning(p, x) < 5e-3 ? GW_END_FAR : GW_END_SINGULAR;
 }
 
-/* At tau = 1: down to round-off. x stays where it was if there is no simple root. */
-static gw_path_end finish(const gw_paths *p, int fixed, gw_complex *x)
+/* ---- one lane -------------------------------------------------------------------------------- */
+
+static void get_point(const convoy *c, const station *s, int lane, gw_complex *x)
 {
-    gw_complex v[GW_PATH_UNKNOWNS], y[GW_PATH_UNKNOWNS];
-    double length = HUGE_VAL, before;
-    for (int i = 0; i < p->unknowns; i++)
-        y[i] = x[i];
-    for (int k = 0; k < 6; k++) {
-        before = length;
-        length = newton(p, fixed, 1, y, v);
-        if (length < 1e-12 || (length < 1e-7 && length < 1e-3 * before)) {
-            for (int i = 0; i < p->unknowns; i++)
-                x[i] = y[i];
-            return turning(p, x) < NEAR_ZERO ? GW_END_FAR : GW_END_REGULAR;
-        }
-        if (length > 0.1)
-            break;
+    for (int i = 0; i < c->p->unknowns; i++)
+        x[i] = gw_lane(&s->x[i], lane);
+}
+
+static void know(convoy *c, int lane, int known)
+{
+    c->lane[lane].known = known;
+    for (int age = 0; age < STATIONS; age++)
+        c->known[age][lane] = age < known ? -1 : 0;
+}
+
+static void hold(convoy *c, int lane, int fixed)
+{
+    c->patch.fixed[lane] = fixed;
+    for (int k = 0; k < 3; k++)
+        c->patch.before[k][lane] = fixed <= k ? -1 : 0;
+}
+
+/* Scales a point so that entry `fixed` is one; the tangent is then d/dtau (x / x_fixed). */
+static void rescale(const convoy *c, station *s, int lane, int fixed)
+{
+    gw_complex k = 1 / gw_lane(&s->x[fixed], lane), by = gw_lane(&s->v[fixed], lane);
+    for (int i = 0; i < c->p->unknowns; i++) {
+        gw_complex x = i == fixed ? 1 : k * gw_lane(&s->x[i], lane);
+        gw_lane_set(&s->x[i], lane, x);
+        gw_lane_set(&s->v[i], lane, i == fixed ? 0 : k * (gw_lane(&s->v[i], lane) - x * by));
     }
-    return not_simple(p, x);
 }
 
-/* Corrects a prediction; returns the first step's length, or infinity where it does not
- * converge. */
-static double correct(const gw_paths *p, int fixed, double tau, double allowed, station *to)
+/* Puts the next path into a lane; false where there is none. */
+static bool board(convoy *c, int lane, bool finish)
 {
-    double first = newton(p, fixed, tau, to->x, to->v);
-    if (first > allowed)
-        return HUGE_VAL;
-    double second = newton(p, fixed, tau, to->x, to->v);
-    if (second > 1e-5 || (second > 0.1 * first && second > 3e-6)) /* round-off at infinity */
-        return HUGE_VAL;
-    to->tau = tau;
-    return first;
+    traveller *t = &c->lane[lane];
+    station *s = ago(c, 0);
+    c->patch.active &= ~(1u << lane);
+    if (c->next == c->end)
+        return false;
+    *t = (traveller){.path = c->next++, .phase = finish ? FINISHING : STARTING};
+    t->step = FIRST_STEP;
+    t->at = finish ? 1 : 0;
+    t->before = HUGE_VAL;
+    s->tau[lane] = t->at;
+    for (int i = 0; i < c->p->unknowns; i++) {
+        gw_lane_set(&s->x[i], lane, t->path->x[i]);
+        gw_lane_set(&s->v[i], lane, 0);
+    }
+    hold(c, lane, largest(t->path->x));
+    rescale(c, s, lane, c->patch.fixed[lane]);
+    know(c, lane, 0);
+    c->patch.active |= 1u << lane;
+    return true;
 }
 
-gw_path_end gw_finish_path(const gw_paths *p, gw_complex *x)
+/* Where nothing was reached, a lane's stations stay as old as they were. */
+static void keep(convoy *c, int lane)
 {
-    return finish(p, normalise(p, x), x);
+    for (int age = -1; age < STATIONS - 1; age++) {
+        station *to = ago(c, age), *from = ago(c, age + 1);
+        to->tau[lane] = from->tau[lane];
+        for (int i = 0; i < c->p->unknowns; i++) {
+            gw_lane_set(&to->x[i], lane, gw_lane(&from->x[i], lane));
+            gw_lane_set(&to->v[i], lane, gw_lane(&from->v[i], lane));
+        }
+    }
 }
 
-gw_path_end gw_follow_path(const gw_paths *p, double care, gw_complex *x)
+static void leave(convoy *c, int lane, const gw_complex *x, gw_path_end end)
 {
-    station stations[4], *past[4] = {&stations[0], &stations[1], &stations[2], &stations[3]};
-    int known = 1, fixed = normalise(p, x);
-    double step = 0.02, tolerance = PREDICTED / care;
-    for (int i = 0; i < p->unknowns; i++)
-        past[0]->x[i] = x[i];
-    past[0]->tau = 0;
-    newton(p, fixed, 0, past[0]->x, past[0]->v);
-    for (int k = 0; k < MOST_STEPS && past[0]->tau < 1; k++) {
-        if (*p->work <= 0)
-            return GW_END_LOST;
-        double at = past[0]->tau;
-        bool last = step >= 1 - at;
-        double h = last ? 1 - at : step;
-        station *to = past[3];
-        predict(p, fixed, (const station *const *)past, known, last ? 1 : at + h, to->x);
-        double error = correct(p, fixed, last ? 1 : at + h, 4 * tolerance, to);
-        if (error > 4 * tolerance) {
-            step = 0.4 * h;
-            if (step < (at > 1 - LAST_PART ? LEAST_STEP : 0.1 * LEAST_STEP))
-                break;
+    gw_path *path = c->lane[lane].path;
+    for (int i = 0; i < c->p->unknowns; i++)
+        path->x[i] = x[i];
+    path->end = end;
+    c->patch.active &= ~(1u << lane);
+}
+
+/* The end of a path that did not arrive at a simple root. */
+static void give_up(convoy *c, int lane, const station *last)
+{
+    gw_complex x[GW_PATH_UNKNOWNS];
+    bool late = c->lane[lane].at > 1 - LAST_PART;
+    get_point(c, last, lane, x);
+    leave(c, lane, x, late ? not_simple(c->p, x) : GW_END_LOST);
+}
+
+/* ---- a round --------------------------------------------------------------------------------- */
+
+static void choose_targets(convoy *c)
+{
+    gw_lanes *tau = &c->ring[c->head].tau;
+    for (int lane = 0; lane < GW_LANES; lane++) {
+        const traveller *t = &c->lane[lane];
+        bool on = t->phase == MOVING;
+        (*tau)[lane] = on && t->step < 1 - t->at ? t->at + t->step : on ? 1 : t->at;
+    }
+}
+
+/* The weights of a station and its tangent in the polynomial through all known ones:
+ *   L_i = prod (tau - tau_k) / (tau_i - tau_k),  k != i,   L_i' = sum 1 / (tau_i - tau_k)
+ *   x = sum (1 - 2 (tau - tau_i) L_i') L_i^2 x_i + (tau - tau_i) L_i^2 v_i
+ * (Hermite's basis). */
+GW_LANE_INLINE void weights(const convoy *c, station *const *past, int i, const gw_lanes *tau,
+                            gw_lanes *by_x, gw_lanes *by_v)
+{
+    const gw_lanes one = 1 - (gw_lanes){0}, none = {0};
+    gw_lanes l = one, slope = none, on = *tau - past[i]->tau;
+    for (int k = 0; k < STATIONS; k++) {
+        if (k == i)
             continue;
+        gw_lanes over = 1 / (past[i]->tau - past[k]->tau), part = (*tau - past[k]->tau) * over;
+        if (k > 0) {
+            gw_pick(&c->known[k], &over, &none, &over);
+            gw_pick(&c->known[k], &part, &one, &part);
         }
-        past[3] = past[2], past[2] = past[1], past[1] = past[0], past[0] = to;
-        known = known < 3 ? known + 1 : 3;
-        step = h * fmin(2, fmax(0.5, 0.9 * pow(tolerance / (error + 1e-12), 0.5 / known)));
-        if (leaves(p, to))
-            break;
-        if (outgrown(to->x)) {
-            fixed = normalise(p, to->x);
-            known = 1; /* the tangents are of another patch */
-            newton(p, fixed, to->tau, to->x, to->v);
+        l *= part, slope += over;
+    }
+    *by_x = (1 - 2 * on * slope) * l * l;
+    *by_v = on * l * l;
+    if (i > 0) {
+        gw_pick(&c->known[i], by_x, &none, by_x);
+        gw_pick(&c->known[i], by_v, &none, by_v);
+    }
+}
+
+GW_WIDE
+static void predict(convoy *c)
+{
+    station *to = &c->ring[c->head], *past[STATIONS];
+    gw_lanes by_x[STATIONS], by_v[STATIONS];
+    for (int i = 0; i < STATIONS; i++)
+        past[i] = ago(c, i);
+    for (int i = 0; i < STATIONS; i++)
+        weights(c, past, i, &to->tau, &by_x[i], &by_v[i]);
+    for (int n = 0; n < c->p->unknowns; n++) {
+        gw_many x = {{0}, {0}};
+        for (int i = 0; i < STATIONS; i++) {
+            x.re += by_x[i] * past[i]->x[n].re + by_v[i] * past[i]->v[n].re;
+            x.im += by_x[i] * past[i]->x[n].im + by_v[i] * past[i]->v[n].im;
+        }
+        to->x[n] = x;
+    }
+    for (int lane = 0; lane < GW_LANES; lane++) /* nothing corrects it */
+        gw_lane_set(&to->x[c->patch.fixed[lane]], lane, 1);
+}
+
+/* The factor of the next step, within 0.5 and 2, by the error squared in units of what it may be:
+ * it grows with the step's power of 2 known. */
+static double growth(double part2, int known)
+{
+    return fmin(2, fmax(0.5, 0.9 * pow(part2 + 1e-18, -0.25 / known)));
+}
+
+static bool converges(double first2, double second2)
+{
+    return second2 < 1e-10 && (second2 < 1e-2 * first2 || second2 < 1e-11); /* round-off */
+}
+
+/* Another entry of the quaternion is held at one where that has become small. */
+static void change_patch(convoy *c, int lane)
+{
+    gw_complex e[4];
+    double size = 0;
+    station *s = &c->ring[c->head];
+    for (int i = 0; i < 4; i++) {
+        e[i] = gw_lane(&s->x[i], lane);
+        size += size2(e[i]);
+    }
+    if (size < OUTGROWN)
+        return;
+    int fixed = largest(e);
+    hold(c, lane, fixed);
+    for (int age = -1; age < c->lane[lane].known - 1; age++)
+        rescale(c, ago(c, age), lane, fixed);
+}
+
+/* A station is reached. */
+static void advance(convoy *c, int lane, double part2)
+{
+    traveller *t = &c->lane[lane];
+    station *s = &c->ring[c->head];
+    gw_complex x[GW_PATH_UNKNOWNS];
+    double from = t->at;
+    t->at = s->tau[lane];
+    if (t->phase == STARTING) {
+        t->phase = MOVING;
+        know(c, lane, 1);
+        return;
+    }
+    t->step = (t->at - from) * growth(part2, t->known);
+    know(c, lane, t->known < STATIONS ? t->known + 1 : STATIONS);
+    if (t->at > 1 - LAST_PART) {
+        get_point(c, s, lane, x);
+        if (turning(c->p, x) < NEAR_ZERO) {
+            give_up(c, lane, s);
+            return;
         }
     }
-    for (int i = 0; i < p->unknowns; i++)
-        x[i] = past[0]->x[i];
-    if (past[0]->tau >= 1)
-        return finish(p, fixed, x);
-    return past[0]->tau > 1 - LAST_PART ? not_simple(p, x) : GW_END_LOST;
+    if (t->at >= 1) {
+        for (int i = 0; i < c->p->unknowns; i++)
+            t->path->x[i] = x[i];
+        t->phase = FINISHING;
+        know(c, lane, 0);
+        return;
+    }
+    change_patch(c, lane);
+}
+
+static void retreat(convoy *c, int lane)
+{
+    traveller *t = &c->lane[lane];
+    const station *s = &c->ring[c->head];
+    t->step = 0.4 * (s->tau[lane] - t->at);
+    keep(c, lane);
+    if (t->phase == STARTING || t->step < (t->at > 1 - LAST_PART ? 1 : 0.1) * LEAST_STEP)
+        give_up(c, lane, s);
+}
+
+/* Down to round-off; the path's own x is where it began. */
+static void finish(convoy *c, int lane, double first2, double second2)
+{
+    traveller *t = &c->lane[lane];
+    gw_complex x[GW_PATH_UNKNOWNS];
+    bool done = first2 < 1e-24 || (first2 < 1e-14 && first2 < 1e-6 * t->before) ||
+                second2 < 1e-24 || (second2 < 1e-14 && second2 < 1e-6 * first2);
+    t->before = second2;
+    t->steps += MOST_STEPS / 3;
+    if (done) {
+        get_point(c, &c->ring[c->head], lane, x);
+        leave(c, lane, x, turning(c->p, x) < NEAR_ZERO ? GW_END_FAR : GW_END_REGULAR);
+    } else if (!(first2 < 1e-2 && second2 < 1e-2) || t->steps >= MOST_STEPS) {
+        leave(c, lane, t->path->x, not_simple(c->p, t->path->x));
+    }
+}
+
+static void conclude(convoy *c, int lane, double first2, double second2)
+{
+    traveller *t = &c->lane[lane];
+    bool good = t->phase == STARTING || first2 < 16 * c->tolerance2;
+    t->steps++;
+    if (t->phase == FINISHING)
+        finish(c, lane, first2, second2);
+    else if (good && converges(first2, second2))
+        advance(c, lane, first2 / c->tolerance2);
+    else
+        retreat(c, lane);
+    if (c->patch.active >> lane & 1 && t->steps >= MOST_STEPS && t->phase != FINISHING)
+        give_up(c, lane, &c->ring[c->head]);
+}
+
+static void go_round(convoy *c)
+{
+    station *to = &c->ring[c->head];
+    gw_lanes first2, second2;
+    choose_targets(c);
+    predict(c);
+    gw_newton(c->p, &c->patch, &to->tau, to->x, NULL, &first2);
+    gw_newton(c->p, &c->patch, &to->tau, to->x, to->v, &second2);
+    for (int lane = 0; lane < GW_LANES; lane++)
+        if (c->patch.active >> lane & 1)
+            conclude(c, lane, first2[lane], second2[lane]);
+    c->head = (c->head + 1) % SLOTS;
+}
+
+static void travel(const gw_paths *p, double care, bool finish, gw_path *path, int count)
+{
+    convoy c;
+    memset(&c, 0, sizeof c);
+    c.p = p;
+    c.tolerance2 = PREDICTED * PREDICTED / (care * care);
+    c.next = path;
+    c.end = path + count;
+    for (int i = 0; i < count; i++)
+        path[i].end = GW_END_LOST;
+    while (*p->work > 0) {
+        for (int lane = 0; lane < GW_LANES; lane++)
+            if (!(c.patch.active >> lane & 1))
+                board(&c, lane, finish);
+        if (c.patch.active == 0)
+            break;
+        go_round(&c);
+    }
+}
+
+void gw_finish_paths(const gw_paths *p, gw_path *path, int count)
+{
+    travel(p, 1, true, path, count);
+}
+
+void gw_follow_paths(const gw_paths *p, double care, gw_path *path, int count)
+{
+    travel(p, care, false, path, count);
 }

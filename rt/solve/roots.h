@@ -72,7 +72,7 @@ void gw_forms_coordinates(const gw_root *root, gw_complex y[GW_Y]);
  * size; off the diagonal both together); false where they are not finite in number. */
 bool gw_quadrics_roots(const double (*quadrics)[10], gw_complex (*e)[4]);
 
-/* ---- paths.c --------------------------------------------------------------------------------- */
+/* ---- newton.c, paths.c ----------------------------------------------------------------------- */
 
 /* How a path ends. */
 typedef enum gw_path_end {
@@ -82,9 +82,10 @@ typedef enum gw_path_end {
     GW_END_LOST      /* out of steps */
 } gw_path_end;
 
-/* Four equations: their derivatives by each unknown, values, and rates of change by tau. */
+/* Equations of four paths: derivatives by each unknown, values, and rates of change by tau. */
 typedef struct gw_linear {
-    gw_column j[GW_PATH_UNKNOWNS], f, rate;
+    gw_many j[GW_PATH_UNKNOWNS - 1][GW_PATH_UNKNOWNS];
+    gw_many f[GW_PATH_UNKNOWNS - 1], rate[GW_PATH_UNKNOWNS - 1];
 } gw_linear;
 
 /* Equations that change with tau from a start system to a target, homogeneous in x; the
@@ -92,17 +93,39 @@ typedef struct gw_linear {
 typedef struct gw_paths {
     int unknowns; /* one more than equations: 4 or 8 */
     const void *system;
-    /* at x and tau; lanes beyond the equations are zero or finite */
-    void (*evaluate)(const void *system, const gw_complex *x, double tau, gw_linear out[GW_BLOCKS]);
+    /* at x and tau; rates only where they are asked for */
+    void (*evaluate)(const void *system, const gw_many *x, const gw_lanes *tau, bool rates,
+                     gw_linear *out);
     long *work;
-    long cost; /* of an evaluation */
+    long cost; /* of a step of Newton's, of all four */
 } gw_paths;
 
-/* At tau = 1 only: down to round-off, from nearby. */
-gw_path_end gw_finish_path(const gw_paths *paths, gw_complex *x);
+/* In the run's units of work. */
+enum { GW_TURNING_COST = 3, GW_SECTION_COST = 8 };
 
-/* Follows x from tau = 0 to 1; `care` divides the steps' tolerance. */
-gw_path_end gw_follow_path(const gw_paths *paths, double care, gw_complex *x);
+/* Which unknown of each lane is held at one. */
+typedef struct gw_patch {
+    int fixed[GW_LANES]; /* of the first four */
+    gw_mask before[3];   /* fixed <= k: the next one stands in column k */
+    unsigned active;     /* lanes in use */
+} gw_patch;
+
+/* One of Newton's steps; the tangents come with it where there is room for them. Returns the
+ * squares of its lengths, infinite or none where a lane is singular. */
+void gw_newton(const gw_paths *paths, const gw_patch *patch, const gw_lanes *tau, gw_many *x,
+               gw_many *tangents, gw_lanes *length2);
+
+/* A path: where it is, and how it ended. */
+typedef struct gw_path {
+    gw_complex x[GW_PATH_UNKNOWNS];
+    gw_path_end end;
+} gw_path;
+
+/* At tau = 1 only: down to round-off, from nearby. x stays where there is no simple root. */
+void gw_finish_paths(const gw_paths *paths, gw_path *path, int count);
+
+/* Follows paths from tau = 0 to 1; `care` divides the steps' tolerance. */
+void gw_follow_paths(const gw_paths *paths, double care, gw_path *path, int count);
 
 /* ---- gram_roots.c, all_roots.c --------------------------------------------------------------- */
 

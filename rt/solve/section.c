@@ -11,18 +11,15 @@
  * d = a - b of its parts a by t and b by s,
  *
  *   e^T K e + 2 (e_0 p . g_v - g_0 p . e_v + d . (e_v x g_v)) + 4 c g . g
+ *
+ * Equations are halved throughout, so that the gradient of a form is its matrix times the point.
  */
 #include <string.h>
 
 #include "rt/solve/section.h"
 
-#define STUDY 6 /* the lane of e . g = 0, behind the forms */
-
-/* What forms take of a point. */
-typedef struct point {
-    const gw_complex *e, *g;
-    gw_complex y[GW_Y];
-} point;
+/* Entries of a form's matrix: K by rows from the diagonal on, p, d and 4 c. */
+enum { P = 10, D = 13, C = 16 };
 
 static void cross(const gw_complex *a, const gw_complex *b, gw_complex *out)
 {
@@ -36,173 +33,163 @@ static gw_complex dot3(const gw_complex *a, const gw_complex *b)
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
 }
 
-static point point_at(const gw_complex *x)
-{
-    const gw_complex *e = x, *g = x + 4;
-    gw_complex across[3];
-    point p = {.e = e, .g = g};
-    gw_turn_coordinates(e, p.y);
-    cross(e + 1, g + 1, across);
-    for (int i = 0; i < 3; i++) {
-        gw_complex along = e[0] * g[1 + i] - g[0] * e[1 + i];
-        p.y[GW_Y_T + i] = 2 * (along + across[i]);
-        p.y[GW_Y_S + i] = 2 * (along - across[i]);
-    }
-    p.y[GW_Y_TT] = 4 * (g[0] * g[0] + dot3(g + 1, g + 1));
-    return p;
-}
-
-/* The sums of coefficients that stand in the matrix of the form: a row of K for each entry of e,
- * then p, d and 4 c. */
-typedef struct matrix {
-    gw_column k[4][4], p[3], d[3], c;
-} matrix;
-
-GW_LANE_INLINE void combine(const gw_column *c, const int plus[4], gw_column *out)
-{
-    out->re = c[GW_Y_ONE].re + plus[0] * c[0].re + plus[1] * c[4].re + plus[2] * c[8].re;
-    out->im = c[GW_Y_ONE].im + plus[0] * c[0].im + plus[1] * c[4].im + plus[2] * c[8].im;
-}
-
-GW_LANE_INLINE void pair(const gw_column *a, const gw_column *b, double sign, gw_column *out)
-{
-    out->re = a->re + sign * b->re;
-    out->im = a->im + sign * b->im;
-}
-
-GW_LANE_INLINE void matrix_of(const gw_column *c, matrix *m)
+static void matrix_of(const gw_complex *h, gw_complex *m)
 {
     static const int diagonal[4][3] = {{1, 1, 1}, {1, -1, -1}, {-1, 1, -1}, {-1, -1, 1}};
+    static const int at[4] = {0, 4, 7, 9};
     for (int i = 0; i < 4; i++)
-        combine(c, diagonal[i], &m->k[i][i]);
-    pair(&c[7], &c[5], -1, &m->k[0][1]);
-    pair(&c[2], &c[6], -1, &m->k[0][2]);
-    pair(&c[3], &c[1], -1, &m->k[0][3]);
-    pair(&c[1], &c[3], 1, &m->k[1][2]);
-    pair(&c[2], &c[6], 1, &m->k[1][3]);
-    pair(&c[5], &c[7], 1, &m->k[2][3]);
-    for (int i = 1; i < 4; i++)
-        for (int j = 0; j < i; j++)
-            m->k[i][j] = m->k[j][i];
+        m[at[i]] =
+            h[GW_Y_ONE] + diagonal[i][0] * h[0] + diagonal[i][1] * h[4] + diagonal[i][2] * h[8];
+    m[1] = h[7] - h[5];
+    m[2] = h[2] - h[6];
+    m[3] = h[3] - h[1];
+    m[5] = h[1] + h[3];
+    m[6] = h[2] + h[6];
+    m[8] = h[5] + h[7];
     for (int i = 0; i < 3; i++) {
-        pair(&c[GW_Y_T + i], &c[GW_Y_S + i], 1, &m->p[i]);
-        pair(&c[GW_Y_T + i], &c[GW_Y_S + i], -1, &m->d[i]);
+        m[P + i] = h[GW_Y_T + i] + h[GW_Y_S + i];
+        m[D + i] = h[GW_Y_T + i] - h[GW_Y_S + i];
     }
-    m->c.re = 4 * c[GW_Y_TT].re;
-    m->c.im = 4 * c[GW_Y_TT].im;
+    m[C] = 4 * h[GW_Y_TT];
 }
 
-/* Half the gradient of c . y of every lane, and its value, which is that times the point. */
-GW_LANE_INLINE void forms_at(const gw_column *c, const point *x, gw_column *half, gw_column *value)
+/* ---- four points at once -------------------------------------------------------------------- */
+
+/* What the entries of a matrix are multiplied by, half of it. */
+GW_LANE_INLINE void monomials(const gw_many *x, gw_many *w)
 {
-    const gw_complex *e = x->e, *g = x->g;
-    matrix m;
-    matrix_of(c, &m);
-    for (int i = 0; i < 4; i++) {
-        gw_column by_e = {{0}, {0}}, by_g = {{0}, {0}};
-        int n = i - 1, j = i % 3, k = (i + 1) % 3;
-        for (int l = 0; l < 4; l++)
-            gw_add_product(&by_e, &m.k[i][l], e[l]);
-        gw_add_product(&by_g, &m.c, g[i]);
-        for (int l = 0; l < 3 && i == 0; l++) {
-            gw_add_product(&by_e, &m.p[l], g[1 + l]);
-            gw_take_product(&by_g, &m.p[l], e[1 + l]);
+    const gw_many *e = x, *g = x + 4;
+    for (int i = 0, at = 0; i < 4; i++)
+        for (int j = i; j < 4; j++, at++) {
+            gw_multiply(&e[i], &e[j], &w[at]);
+            if (i == j)
+                w[at].re *= 0.5, w[at].im *= 0.5;
         }
-        if (i > 0) {
-            gw_take_product(&by_e, &m.p[n], g[0]);
-            gw_add_product(&by_g, &m.p[n], e[0]);
-            gw_add_product(&by_e, &m.d[k], g[1 + j]);
-            gw_take_product(&by_e, &m.d[j], g[1 + k]);
-            gw_add_product(&by_g, &m.d[j], e[1 + k]);
-            gw_take_product(&by_g, &m.d[k], e[1 + j]);
-        }
-        half[i] = by_e;
-        half[4 + i] = by_g;
+    w[C] = (gw_many){{0}, {0}};
+    for (int i = 0; i < 4; i++)
+        gw_add_product(&w[C], &g[i], &g[i]);
+    w[C].re *= 0.5, w[C].im *= 0.5;
+    for (int i = 0; i < 3; i++) {
+        int j = 1 + (i + 1) % 3, k = 1 + (i + 2) % 3;
+        gw_multiply(&e[0], &g[1 + i], &w[P + i]);
+        gw_take_product(&w[P + i], &g[0], &e[1 + i]);
+        gw_multiply(&e[j], &g[k], &w[D + i]);
+        gw_take_product(&w[D + i], &e[k], &g[j]);
     }
-    *value = (gw_column){{0}, {0}};
+}
+
+/* Half of a form's gradient. */
+GW_LANE_INLINE void gradient(const gw_many *m, const gw_many *x, gw_many *j)
+{
+    static const int at[4][4] = {{0, 1, 2, 3}, {1, 4, 5, 6}, {2, 5, 7, 8}, {3, 6, 8, 9}};
+    const gw_many *e = x, *g = x + 4, *p = m + P - 1, *d = m + D - 1;
     for (int i = 0; i < 4; i++) {
-        gw_add_product(value, &half[i], e[i]);
-        gw_add_product(value, &half[4 + i], g[i]);
+        gw_multiply(&m[at[i][0]], &e[0], &j[i]);
+        for (int l = 1; l < 4; l++)
+            gw_add_product(&j[i], &m[at[i][l]], &e[l]);
+        gw_multiply(&m[C], &g[i], &j[4 + i]);
+    }
+    for (int i = 1; i < 4; i++) {
+        int k = i % 3 + 1, l = k % 3 + 1;
+        gw_add_product(&j[0], &p[i], &g[i]);
+        gw_take_product(&j[4], &p[i], &e[i]);
+        gw_take_product(&j[i], &p[i], &g[0]);
+        gw_add_product(&j[4 + i], &p[i], &e[0]);
+        gw_add_product(&j[i], &d[l], &g[k]);
+        gw_take_product(&j[i], &d[k], &g[l]);
+        gw_add_product(&j[4 + i], &d[k], &e[l]);
+        gw_take_product(&j[4 + i], &d[l], &e[k]);
     }
 }
 
-/* Forms between two, with half their gradients and their rates. */
-GW_LANE_INLINE void between(const gw_column *from, const gw_column *by, double tau, const point *p,
-                            gw_column *half, gw_column *value, gw_column *rate)
+/* A form at tau: half of its gradient, value and rate. */
+GW_LANE_INLINE void form_at(const gw_way *way, const gw_lanes *tau, const gw_many *x,
+                            const gw_many *w, bool rates, gw_many *j, gw_many *value, gw_many *rate)
 {
-    gw_column c[GW_Y];
-    *rate = (gw_column){{0}, {0}};
-    for (int k = 0; k < GW_Y; k++) {
-        c[k].re = from[k].re + tau * by[k].re;
-        c[k].im = from[k].im + tau * by[k].im;
-        gw_add_product(rate, &by[k], p->y[k]);
+    gw_many m[GW_STUDY];
+    for (int k = 0; k < GW_STUDY; k++) {
+        m[k].re = creal(way->from[k]) + creal(way->by[k]) * *tau;
+        m[k].im = cimag(way->from[k]) + cimag(way->by[k]) * *tau;
     }
-    forms_at(c, p, half, value);
+    gradient(m, x, j);
+    gw_multiply(&j[0], &x[0], value);
+    for (int k = 1; k < GW_PATH_UNKNOWNS; k++)
+        gw_add_product(value, &j[k], &x[k]);
+    value->re *= 0.5, value->im *= 0.5;
+    *rate = (gw_many){{0}, {0}};
+    for (int k = 0; k < GW_STUDY && rates; k++)
+        gw_add_turned(rate, way->by[k], &w[k]);
 }
 
-/* h becomes N h - l^2 where there is an axis. */
-GW_LANE_INLINE void square(const gw_way *s, double tau, const point *p, gw_column *half,
-                           gw_column *value, gw_column *rate)
+/* h becomes N h - l^2. */
+GW_LANE_INLINE void square(const gw_way *axis, const gw_lanes *tau, const gw_many *x,
+                           const gw_many *w, bool rates, gw_many *j, gw_many *value, gw_many *rate)
 {
-    gw_column axis[GW_PATH_UNKNOWNS], l, l_rate, n, times_l, times_h;
-    between(s->from_axis, s->by_axis, tau, p, axis, &l, &l_rate);
-    gw_complex turn = p->y[GW_Y_ONE];
-    n.re = 1 + s->squared * (creal(turn) - 1);
-    n.im = s->squared * cimag(turn);
-    times_l.re = -2 * l.re, times_l.im = -2 * l.im;
-    times_h.re = s->squared * value->re, times_h.im = s->squared * value->im;
+    gw_many own[GW_PATH_UNKNOWNS], half, half_rate, n;
+    form_at(axis, tau, x, w, rates, own, &half, &half_rate);
+    gw_many h = {2 * value->re, 2 * value->im};
+    gw_many l = {2 * half.re, 2 * half.im}, twice = {2 * l.re, 2 * l.im};
+    n.re = 2 * (w[0].re + w[4].re + w[7].re + w[9].re);
+    n.im = 2 * (w[0].im + w[4].im + w[7].im + w[9].im);
     for (int k = 0; k < GW_PATH_UNKNOWNS; k++) {
-        gw_columns_multiply(&n, &half[k], &half[k]);
-        gw_columns_multiply(&times_l, &axis[k], &axis[k]);
-        half[k].re += axis[k].re, half[k].im += axis[k].im;
+        gw_multiply(&n, &j[k], &j[k]);
+        gw_take_product(&j[k], &twice, &own[k]);
         if (k < 4)
-            gw_add_product(&half[k], &times_h, p->e[k]);
+            gw_add_product(&j[k], &h, &x[k]);
     }
-    gw_columns_multiply(&n, value, value);
-    gw_columns_multiply(&l, &l, &axis[0]);
-    value->re -= axis[0].re, value->im -= axis[0].im;
-    gw_columns_multiply(&n, rate, rate);
-    gw_columns_multiply(&times_l, &l_rate, &axis[0]);
-    rate->re += axis[0].re, rate->im += axis[0].im;
+    gw_multiply(&n, value, value);
+    gw_take_product(value, &l, &half);
+    gw_multiply(&n, rate, rate);
+    gw_take_product(rate, &twice, &half_rate);
+}
+
+GW_LANE_INLINE void evaluate(const gw_ways *ways, const gw_many *x, const gw_lanes *tau, bool rates,
+                             gw_linear *out)
+{
+    gw_many w[GW_STUDY];
+    monomials(x, w);
+    for (int i = 0; i < 6; i++) {
+        form_at(&ways->form[i], tau, x, w, rates, out->j[i], &out->f[i], &out->rate[i]);
+        if (i >= ways->linear)
+            square(&ways->axis[i], tau, x, w, rates, out->j[i], &out->f[i], &out->rate[i]);
+    }
+    gw_many zero = {{0}, {0}};
+    out->f[6] = out->rate[6] = zero;
+    for (int k = 0; k < 4; k++) {
+        out->j[6][k] = x[k + 4];
+        out->j[6][k + 4] = x[k];
+        gw_add_product(&out->f[6], &x[k], &x[k + 4]);
+    }
 }
 
 GW_WIDE
-void gw_section_evaluate(const void *system, const gw_complex *x, double tau,
-                         gw_linear out[GW_BLOCKS])
+void gw_section_evaluate(const void *system, const gw_many *x, const gw_lanes *tau, bool rates,
+                         gw_linear *out)
 {
-    const gw_ways *ways = system;
-    point p = point_at(x);
-    for (int b = 0; b < GW_BLOCKS; b++) {
-        const gw_way *s = &ways->block[b];
-        gw_linear *o = &out[b];
-        between(s->from, s->by, tau, &p, o->j, &o->f, &o->rate);
-        if (s->cylinders)
-            square(s, tau, &p, o->j, &o->f, &o->rate);
-        for (int k = 0; k < GW_PATH_UNKNOWNS; k++)
-            o->j[k].re *= 2, o->j[k].im *= 2;
-    }
-    gw_linear *last = &out[STUDY / GW_LANES];
-    for (int k = 0; k < GW_PATH_UNKNOWNS; k++)
-        gw_lane_set(&last->j[k], STUDY % GW_LANES, x[k < 4 ? k + 4 : k - 4]);
-    gw_lane_set(&last->f, STUDY % GW_LANES, x[0] * x[4] + dot3(x + 1, x + 5));
+    if (rates)
+        evaluate(system, x, tau, true, out);
+    else
+        evaluate(system, x, tau, false, out);
+}
+
+static void set_way(const gw_complex *from, const gw_complex *to, gw_way *way)
+{
+    matrix_of(from, way->from);
+    matrix_of(to, way->by);
+    for (int k = 0; k < GW_STUDY; k++)
+        way->by[k] -= way->from[k];
 }
 
 void gw_section_ways(const gw_section *s, gw_ways *ways)
 {
-    memset(ways, 0, sizeof *ways);
+    ways->linear = s->linear;
     for (int i = 0; i < 6; i++) {
-        gw_way *w = &ways->block[i / GW_LANES];
-        int lane = i % GW_LANES;
-        w->squared[lane] = i >= s->linear;
-        w->cylinders = w->cylinders || i >= s->linear;
-        for (int k = 0; k < GW_Y; k++) {
-            gw_lane_set(&w->from[k], lane, s->from[i][k]);
-            gw_lane_set(&w->by[k], lane, s->to[i][k] - s->from[i][k]);
-            gw_lane_set(&w->from_axis[k], lane, s->from_axis[i][k]);
-            gw_lane_set(&w->by_axis[k], lane, s->to_axis[i][k] - s->from_axis[i][k]);
-        }
+        set_way(s->from[i], s->to[i], &ways->form[i]);
+        set_way(s->from_axis[i], s->to_axis[i], &ways->axis[i]);
     }
 }
+
+/* ---- one point ------------------------------------------------------------------------------- */
 
 void gw_section_point(const gw_root *r, gw_complex x[GW_PATH_UNKNOWNS])
 {
@@ -218,9 +205,11 @@ void gw_section_point(const gw_root *r, gw_complex x[GW_PATH_UNKNOWNS])
 
 gw_root gw_section_root(const gw_complex x[GW_PATH_UNKNOWNS])
 {
-    gw_root r = {{x[0], x[1], x[2], x[3]}, {0, 0, 0}};
-    point p = point_at(x);
+    const gw_complex *e = x, *g = x + 4;
+    gw_complex n = e[0] * e[0] + dot3(e + 1, e + 1), across[3];
+    gw_root r = {{e[0], e[1], e[2], e[3]}, {0, 0, 0}};
+    cross(e + 1, g + 1, across);
     for (int i = 0; i < 3; i++)
-        r.t[i] = p.y[GW_Y_T + i] / p.y[GW_Y_ONE];
+        r.t[i] = 2 * (e[0] * g[1 + i] - g[0] * e[1 + i] + across[i]) / n;
     return r;
 }

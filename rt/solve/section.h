@@ -15,24 +15,24 @@ typedef struct gw_section {
     gw_complex from_axis[6][GW_Y], to_axis[6][GW_Y];
 } gw_section;
 
-/* Four equations of a section as they are evaluated, a lane each. */
+/* Between two forms: entries of a form's matrix, and their rates of change. */
+enum { GW_STUDY = 17 };
 typedef struct gw_way {
-    bool cylinders;   /* any */
-    gw_lanes squared; /* 1 for the cylinders' lanes */
-    gw_column from[GW_Y], by[GW_Y];
-    gw_column from_axis[GW_Y], by_axis[GW_Y];
+    gw_complex from[GW_STUDY], by[GW_STUDY];
 } gw_way;
 
-/* All six, then Study's condition, e . g = 0. */
+/* A section as it is evaluated. */
 typedef struct gw_ways {
-    gw_way block[GW_BLOCKS];
+    int linear;
+    gw_way form[6], axis[6];
 } gw_ways;
 
 void gw_section_ways(const gw_section *section, gw_ways *ways);
 
-/* For gw_follow_path(), of eight unknowns; `system` is a gw_ways. */
-void gw_section_evaluate(const void *system, const gw_complex *x, double tau,
-                         gw_linear out[GW_BLOCKS]);
+/* For gw_follow_paths(), of eight unknowns, the last equation being Study's condition, e . g = 0;
+ * `system` is a gw_ways. */
+void gw_section_evaluate(const void *system, const gw_many *x, const gw_lanes *tau, bool rates,
+                         gw_linear *out);
 
 /* Study's coordinates (e, g) of a pose, and back. */
 void gw_section_point(const gw_root *root, gw_complex x[GW_PATH_UNKNOWNS]);

@@ -88,20 +88,21 @@ static void put(const system_of *s, gw_complex (*h)[GW_Y], gw_complex (*axis)[GW
 static bool go(int cylinders, const system_of *a, const system_of *b, gw_section *s, gw_root *x,
                int count, bool *there)
 {
+    static gw_path path[GW_MOST_PATHS];
     bool all = true;
-    long work;
+    long work = 100000000;
     gw_ways ways;
     gw_paths paths = {8, &ways, gw_section_evaluate, &work, 1};
     s->linear = 6 - cylinders;
     put(a, s->from, s->from_axis, true);
     put(b, s->to, s->to_axis, true);
     gw_section_ways(s, &ways);
+    for (int i = 0; i < count; i++)
+        gw_section_point(&x[i], path[i].x);
+    gw_follow_paths(&paths, 10, path, count);
     for (int i = 0; i < count; i++) {
-        gw_complex v[8];
-        gw_section_point(&x[i], v);
-        work = 1000000;
-        bool arrived = gw_follow_path(&paths, 10, v) == GW_END_REGULAR;
-        x[i] = gw_section_root(v);
+        bool arrived = path[i].end == GW_END_REGULAR;
+        x[i] = gw_section_root(path[i].x);
         there[i] = there[i] && arrived;
         all = all && arrived;
     }

@@ -290,15 +290,18 @@ static void paths_start_from_roots(void **unused)
         for (int i = 0; i < gw_start_count(cylinders); i++) {
             gw_root x = gw_start_root(cylinders, &s, i);
             gw_complex v[8];
-            gw_linear at[GW_BLOCKS];
+            gw_many lanes[8] = {{{0}, {0}}};
+            gw_lanes tau = {0};
+            gw_linear at;
             gw_section_point(&x, v);
-            gw_section_evaluate(&ways, v, 0, at);
+            for (int n = 0; n < 8; n++)
+                gw_lane_set(&lanes[n], i % GW_LANES, v[n]);
+            gw_section_evaluate(&ways, lanes, &tau, false, &at);
             for (int k = 0; k < 7; k++) {
-                const gw_linear *here = &at[k / GW_LANES];
                 double terms = 0;
                 for (int n = 0; n < 8; n++)
-                    terms = fmax(terms, cabs(gw_lane(&here->j[n], k % GW_LANES)) * cabs(v[n]));
-                assert_true(cabs(gw_lane(&here->f, k % GW_LANES)) < 1e-6 * terms);
+                    terms = fmax(terms, cabs(gw_lane(&at.j[k][n], i % GW_LANES)) * cabs(v[n]));
+                assert_true(cabs(gw_lane(&at.f[k], i % GW_LANES)) < 1e-6 * terms);
             }
             for (int k = 0; k < i; k++) {
                 gw_root y = gw_start_root(cylinders, &s, k);
