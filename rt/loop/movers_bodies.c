@@ -31,6 +31,19 @@ static gw_submanifold guide(const gw_movers_def *def, gw_moving_body *b)
     return branch->set;
 }
 
+/* Of the two objects that wall `index` keeps apart. */
+static double restitution(const gw_scene *scene, int index)
+{
+    const gw_scene_constraint *c = &scene->constraints[index];
+    const char *ids[2] = {c->a.object, c->b.object};
+    double e = 1;
+    for (int k = 0; k < 2; k++) {
+        const gw_object *o = &scene->objects[gw_scene_object(scene, ids[k])];
+        e = fmin(e, gw_scene_surface(scene, o->material).restitution);
+    }
+    return e;
+}
+
 static bool build_walls(const gw_movers_def *def, gw_moving_body *b)
 {
     if (gw_scene_wall(def->scene, b->object, 0) < 0)
@@ -39,6 +52,8 @@ static bool build_walls(const gw_movers_def *def, gw_moving_body *b)
     if (!b->walls)
         return false;
     b->walls->count = gw_walls_build(def->scene, def->layout->poses, b->object, b->walls->wall);
+    for (int i = 0; i < b->walls->count; i++)
+        b->walls->restitution[i] = restitution(def->scene, gw_scene_wall(def->scene, b->object, i));
     return true;
 }
 
@@ -60,6 +75,14 @@ static bool build_body(const gw_movers_def *def, int object, gw_moving_body *b)
     return build_walls(def, b);
 }
 
+static bool make_stops(gw_movers *m)
+{
+    for (int i = 0; i < m->free_count && !m->stops; i++)
+        if (m->bodies[i].walls && !(m->stops = gw_stops_create()))
+            return false;
+    return true;
+}
+
 bool gw_bodies_create(gw_movers *m, const gw_movers_def *def)
 {
     int count = 0;
@@ -71,11 +94,12 @@ bool gw_bodies_create(gw_movers *m, const gw_movers_def *def)
     for (int i = 0; i < def->scene->object_count && m->free_count < GW_MAX_FREE; i++)
         if (moves_freely(def, i) && !build_body(def, i, &m->bodies[m->free_count++]))
             return false;
-    return true;
+    return make_stops(m);
 }
 
 void gw_bodies_destroy(gw_movers *m)
 {
+    free(m->stops);
     for (int i = 0; i < m->free_count; i++)
         free(m->bodies[i].walls);
     free(m->bodies);
@@ -96,8 +120,10 @@ void gw_bodies_reset(gw_movers *m)
         gw_guided_set_twist(&b->body, &b->twist);
         b->hand = (gw_body_hand){0};
         mover_of(m, i)->step = (gw_step){.finite = true, .margin = 1};
-        if (b->walls)
-            gw_walls_switch(&b->walls->state, b->walls->wall, b->walls->count);
+        if (!b->walls)
+            continue;
+        gw_walls_switch(&b->walls->state, b->walls->wall, b->walls->count);
+        b->walls->met = 0;
     }
 }
 

@@ -24,8 +24,10 @@ typedef struct gw_moving_chain {
 typedef struct gw_body_walls {
     gw_walls state;
     double before, spring; /* all its energy, and what of it springs held, before the step (J) */
+    uint64_t met;          /* bit i: wall i was run into as the last step began */
     int count;
     gw_wall wall[GW_MAX_WALLS];
+    double restitution[GW_MAX_WALLS]; /* of the two objects' materials */
 } gw_body_walls;
 
 /* A person's hand at a free body. */
@@ -50,6 +52,8 @@ typedef struct gw_moving_body {
     gw_guided body;
 } gw_moving_body;
 
+typedef struct gw_stops gw_stops;
+
 /* Bodies of the world: the scene's objects, then the links of all mechanisms. */
 struct gw_movers {
     int tool_count, chain_count, free_count;
@@ -59,6 +63,7 @@ struct gw_movers {
     gw_mover mover[GW_MAX_MOVERS];
     gw_moving_chain *chains;
     gw_moving_body *bodies;
+    gw_stops *stops; /* owned; NULL where no body has walls */
 
     int object_count, body_count;
     int held[GW_MAX_TOOLS]; /* object of mover i, i < first_chain */
@@ -106,6 +111,14 @@ void gw_bodies_close(gw_movers *movers);
 
 /* What their walls' springs hold (J). */
 double gw_bodies_spring(const gw_movers *movers);
+
+/* ---- their stops: movers_stops.c ------------------------------------------------------------- */
+
+/* Not RT safe; to be freed. NULL: memory. */
+gw_stops *gw_stops_create(void);
+
+/* As a step begins: what runs into a wall bounces or arrives. `lay`: walls that it lay against. */
+void gw_stops_meet(gw_movers *movers, gw_moving_body *body, uint64_t lay, double dt);
 
 /* ---- the rest -------------------------------------------------------------------------------- */
 

@@ -76,12 +76,14 @@ static gw_wrench acting(const void *context, double t, const gw_pose *pose, cons
     return gw_wrench_add(b->hand.acting, gw_walls_wrench(&b->walls->state, pose, twist));
 }
 
-static void look_at_walls(gw_moving_body *b, double dt)
+static void look_at_walls(gw_movers *m, gw_moving_body *b, double dt)
 {
     if (!b->walls)
         return;
+    uint64_t lay = b->walls->state.touching & ~b->walls->met;
     gw_walls_look(&b->walls->state, &b->body.model, b->def.mass.mass, &b->def.body_from_held,
                   &b->body.pose, &b->body.twist, dt);
+    gw_stops_meet(m, b, lay, dt);
     b->walls->spring = gw_body_spring(b);
     b->walls->before = gw_body_energy(b);
 }
@@ -90,7 +92,7 @@ void gw_bodies_open(gw_movers *m, double dt)
 {
     for (int i = 0; i < m->free_count; i++) {
         gw_moving_body *b = &m->bodies[i];
-        look_at_walls(b, dt);
+        look_at_walls(m, b, dt);
         bool loaded = take_hand(b) || near_walls(b);
         m->mover[m->first_free + i].hand =
             loaded ? (gw_forces){acting, b, NULL, NULL} : (gw_forces){0};
