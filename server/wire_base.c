@@ -166,6 +166,15 @@ bool wire_member(const json_t *object, const char *at, const char *name, wire_ne
     return true;
 }
 
+/* What is wrong with a number, or NULL: what is made of those that are taken stays a number. */
+static const char *too_large(double x, char message[96])
+{
+    if (fabs(x) <= GW_MAX_NUMBER)
+        return NULL;
+    snprintf(message, 96, "is %g, must be from %g to %g", x, -GW_MAX_NUMBER, GW_MAX_NUMBER);
+    return message;
+}
+
 bool wire_number(const json_t *object, const char *at, const char *name, wire_need need,
                  double *out, gw_error *error)
 {
@@ -177,7 +186,9 @@ bool wire_number(const json_t *object, const char *at, const char *name, wire_ne
     if (!json_is_number(m))
         return refuse(at, name, error, "must be a number");
     *out = json_number_value(m);
-    return isfinite(*out) || refuse(at, name, error, "must be finite");
+    char message[96];
+    const char *wrong = too_large(*out, message);
+    return !wrong || refuse(at, name, error, wrong);
 }
 
 bool wire_whole(const json_t *object, const char *at, const char *name, wire_need need,
@@ -278,19 +289,29 @@ bool wire_array(const json_t *object, const char *at, const char *name, wire_nee
 
 /* ---- vectors and poses --------------------------------------------------------------------- */
 
-bool wire_numbers(const json_t *value, const char *at, int count, double *out, gw_error *error)
+/* `direction`: of any length. */
+static bool get_numbers(const json_t *value, const char *at, int count, bool direction, double *out,
+                        gw_error *error)
 {
     if (!json_is_array(value) || json_array_size(value) != (size_t)count)
         return gw_fail(error, GW_BAD_INPUT, at, "must be an array of %d numbers", count);
     for (int i = 0; i < count; i++) {
         const json_t *n = json_array_get(value, (size_t)i);
         out[i] = json_number_value(n);
-        char where[WIRE_POINTER];
+        char where[WIRE_POINTER], message[96];
         wire_pointer_index(where, at, (size_t)i);
         if (!json_is_number(n) || !isfinite(out[i]))
             return gw_fail(error, GW_BAD_INPUT, where, "must be a finite number");
+        const char *wrong = direction ? NULL : too_large(out[i], message);
+        if (wrong)
+            return gw_fail(error, GW_BAD_INPUT, where, "%s", wrong);
     }
     return true;
+}
+
+bool wire_numbers(const json_t *value, const char *at, int count, double *out, gw_error *error)
+{
+    return get_numbers(value, at, count, false, out, error);
 }
 
 bool wire_get_vec3(const json_t *value, const char *at, gw_vec3 *v, gw_error *error)
@@ -344,10 +365,17 @@ bool wire_vec3_member(const json_t *object, const char *at, const char *name, wi
 bool wire_direction_member(const json_t *object, const char *at, const char *name, wire_need need,
                            gw_vec3 *out, gw_error *error)
 {
-    if (!wire_vec3_member(object, at, name, need, out, error))
+    const json_t *m;
+    double n[3];
+    if (!wire_member(object, at, name, need, &m, error))
         return false;
-    if (!json_object_get(object, name))
+    if (!m)
         return true;
+    char where[WIRE_POINTER];
+    wire_pointer(where, at, name);
+    if (!get_numbers(m, where, 3, true, n, error))
+        return false;
+    *out = gw_v3(n[0], n[1], n[2]);
     /* scaled first, so that neither tiny nor huge vectors lose their length to rounding */
     double most = fmax(fabs(out->x), fmax(fabs(out->y), fabs(out->z)));
     if (!(most > 0))

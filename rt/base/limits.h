@@ -48,7 +48,8 @@
 #define GW_MAX_CLUSTER  16  /* objects of a cycle that are solved together */
 #define GW_MAX_MOTION   12  /* freedoms of all hands together: two free bodies */
 
-#define GW_MAX_REACH 1e75 /* m, of points and distances: products of four are numbers yet */
+#define GW_MAX_REACH  1e75 /* m, of points and distances: products of four are numbers yet */
+#define GW_MAX_NUMBER GW_MAX_REACH /* any number that comes in, in SI units: the same */
 
 /* Loop */
 #define GW_MAX_FOLLOWERS GW_MAX_CONSTRAINTS /* objects that follow: each has a constraint */

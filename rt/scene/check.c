@@ -435,8 +435,9 @@ static bool check_device(const gw_device *d, int index, gw_error *error)
 
 bool gw_scene_check(const gw_scene *s, gw_error *error)
 {
-    if (!gw_finite3(s->gravity))
-        return gw_fail(error, GW_BAD_INPUT, "/gravity", "gravity must be finite (m/s2)");
+    if (!(gw_norm(s->gravity) <= GW_MAX_NUMBER))
+        return gw_fail(error, GW_BAD_INPUT, "/gravity", "gravity is %g, must be at most %g m/s2",
+                       gw_norm(s->gravity), GW_MAX_NUMBER);
     if (s->rate < GW_RATE_MIN_HZ || s->rate > GW_RATE_MAX_HZ)
         return gw_fail(error, GW_BAD_INPUT, "/rate", "rate is %d, must be %d to %d Hz", s->rate,
                        GW_RATE_MIN_HZ, GW_RATE_MAX_HZ);

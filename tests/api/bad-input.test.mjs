@@ -99,10 +99,18 @@ test('a body put beyond all numbers: its state is still told, and the way back i
   const gravity = before_.json.gravity;
   await expect(200, 'PUT', '/simulation', { state: 'stopped' });
   await expect(200, 'POST', '/scene/open', { scene: 'cone-on-cylinder' });
-  await expect(200, 'PATCH', '/scene', { gravity: [0, 0, -1e300] });
-  await expect(200, 'PATCH', '/objects/cone', { pose: { p: [1e300, 0, 1e300], q: [1, 0, 0, 0] } });
+  const wrong = (await expect(400, 'PATCH', '/scene', { gravity: [0, 0, -1e200] })).json.errors[0];
+  assert.deepEqual(wrong, { pointer: '/gravity/2', detail: 'is -1e+200, must be from -1e+75 to 1e+75' });
+  for (const [path, patch, pointer] of [
+    ['/objects/cone', { pose: { p: [1e300, 0, 1e300], q: [1, 0, 0, 0] } }, '/pose/p/0'], ['/objects/cone', { body: { mass: 1e76 } }, '/body/mass'],
+    ['/objects/cone', { velocity: { v: [0, -1e76, 0] } }, '/velocity/v/1'],
+  ])
+    assert.equal((await expect(400, 'PATCH', path, patch)).json.errors[0].pointer, pointer);
+  await expect(200, 'PATCH', '/scene', { gravity: [0, 0, -1e75] });
+  await expect(200, 'PATCH', '/objects/cone', { pose: { p: [1e75, 0, 1e75], q: [1, 0, 0, 0] } });
   const { json } = await expect(200, 'PUT', '/simulation', { state: 'running' });
-  assert.ok(Number.isFinite(json.energy.potential));
+  assert.ok(Number.isFinite(json.energy.potential) && Math.abs(json.energy.potential) < 1e200);
+  assert.ok(json.tools.every((t) => Math.hypot(...t.constraint.force) < 1e200), 'lambda is a number');
   await expect(200, 'GET', '/simulation');
   await expect(200, 'POST', '/scene/undo');
   await expect(200, 'PATCH', '/scene', { gravity });
