@@ -122,19 +122,6 @@ static void begin_piece(gw_world *w)
     }
 }
 
-/* Adds a piece to what a mover's step tells. */
-static void tell(gw_step *sum, const gw_step *piece, bool first)
-{
-    if (first)
-        sum->constraint = piece->constraint;
-    sum->work += piece->work;
-    sum->dissipated += piece->dissipated;
-    sum->motors += piece->motors;
-    sum->ride += piece->ride;
-    sum->margin = fmin(sum->margin, piece->margin);
-    sum->finite = sum->finite && piece->finite;
-}
-
 /* How fast a body of a mover gains speed; too short a piece does not tell. */
 static void note_rate(gw_world *w, int body, double t)
 {
@@ -159,7 +146,7 @@ static void end_piece(gw_world *w, double t)
     for (int i = 0; i < w->island.mover_count; i++) {
         int m = w->island.movers[i];
         if (t > w->since[m] && !w->stands[w->group[m]])
-            tell(&w->movers[m].step, &w->trial[m], w->since[m] == 0);
+            gw_step_add(&w->movers[m].step, &w->trial[m], w->since[m] == 0);
         w->since[m] = t;
     }
 }

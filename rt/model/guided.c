@@ -12,6 +12,9 @@
 #include "rt/model/dynamics.h"
 #include "rt/model/rungekutta.h"
 
+#define PIECE_TURN 0.02 /* rad that a tumbling body turns in a piece of a step, */
+#define PIECES_MAX 4    /* of at most so many */
+
 /* What is computed at one point of the chart. */
 typedef struct stage {
     gw_pose pose;
@@ -117,6 +120,13 @@ static double ride_power(const gw_guided *body, stage *s, const gw_load *load, c
 {
     gw_wrench constraint = constraint_of(&body->def, s, load, z_ddot);
     return gw_ride_power(&body->ride, &s->rigid, &s->pose, &constraint);
+}
+
+/* A body without constraints, its coordinates those of a point of it. */
+static bool floats(const gw_submanifold *set)
+{
+    return !set->general && set->rotation.kind == GW_ROTATION_FREE &&
+           set->translation.locus.kind == GW_LOCUS_FREE && !set->translation.in_mobile;
 }
 
 /* ---- the step ------------------------------------------------------------------------------- */
@@ -253,9 +263,8 @@ static void turn_wrench(const gw_guided *body, gw_wrench *w, double dt)
     *w = (gw_wrench){gw_rotate(q, w->f), gw_rotate(q, w->t)};
 }
 
-static void guided_step(gw_model *model, const gw_forces *forces, double dt, gw_step *step)
+static void one_piece(gw_guided *body, const gw_forces *forces, double dt, gw_step *step)
 {
-    gw_guided *body = (gw_guided *)model;
     *step = (gw_step){.finite = true, .margin = 1};
     if (body->def.set.general)
         gw_guided_general_step(body, forces, dt, step);
@@ -263,7 +272,65 @@ static void guided_step(gw_model *model, const gw_forces *forces, double dt, gw_
         chart_step(body, forces, dt, step);
     if (body->ride.moves)
         turn_wrench(body, &step->constraint, dt);
-    if (step->finite && isfinite(step->work) && isfinite(step->dissipated))
+    step->finite = step->finite && isfinite(step->work) && isfinite(step->dissipated);
+}
+
+/* What acts, in a piece that begins later than the step. */
+typedef struct later {
+    const gw_forces *forces;
+    double since;
+} later;
+
+static gw_wrench later_at(const void *context, double t, const gw_pose *held, const gw_twist *twist)
+{
+    const later *l = context;
+    return l->forces->at(l->forces->context, l->since + t, held, twist);
+}
+
+static void later_touch(const void *context, double t, const gw_pose *pose, const gw_twist *twist,
+                        gw_wrench *on)
+{
+    const later *l = context;
+    l->forces->touch(l->forces->touching, l->since + t, pose, twist, on);
+}
+
+static void in_pieces(gw_guided *body, const gw_forces *forces, double dt, int count, gw_step *step)
+{
+    const gw_guided before = *body;
+    later l = {.forces = forces};
+    gw_forces of_piece = {forces && forces->at ? later_at : NULL, &l,
+                          forces && forces->touch ? later_touch : NULL, &l};
+    *step = (gw_step){.finite = true, .margin = 1};
+    for (int i = 0; i < count && step->finite; i++) {
+        gw_step piece;
+        l.since = i * dt / count;
+        one_piece(body, &of_piece, dt / count, &piece);
+        gw_step_add(step, &piece, i == 0);
+    }
+    if (!step->finite)
+        *body = before;
+}
+
+/* A body that is guided while it tumbles fast takes its step in pieces: the formula's error grows
+ * with the seventh power of what it turns in one. */
+static int pieces_of(const gw_guided *body, double dt)
+{
+    const gw_submanifold *set = &body->def.set;
+    if (!set->general && (set->rotation.dof < 2 || floats(set)))
+        return 1;
+    double turn = gw_norm(body->twist.w) * dt;
+    return turn < PIECES_MAX * PIECE_TURN ? (int)(turn / PIECE_TURN) + 1 : PIECES_MAX;
+}
+
+static void guided_step(gw_model *model, const gw_forces *forces, double dt, gw_step *step)
+{
+    gw_guided *body = (gw_guided *)model;
+    int pieces = pieces_of(body, dt);
+    if (pieces == 1)
+        one_piece(body, forces, dt, step);
+    else
+        in_pieces(body, forces, dt, pieces, step);
+    if (step->finite)
         return;
     *step = (gw_step){.finite = false};
     stop(body);
@@ -282,13 +349,6 @@ static void guided_held(const gw_model *model, gw_pose *held, gw_twist *twist)
     gw_vec3 arm = gw_rotate(body->pose.q, body->def.body_from_held.p);
     *held = gw_pose_mul(&body->pose, &body->def.body_from_held);
     *twist = (gw_twist){gw_add(body->twist.v, gw_cross(body->twist.w, arm)), body->twist.w};
-}
-
-/* A body without constraints, its coordinates those of a point of it. */
-static bool floats(const gw_submanifold *set)
-{
-    return !set->general && set->rotation.kind == GW_ROTATION_FREE &&
-           set->translation.locus.kind == GW_LOCUS_FREE && !set->translation.in_mobile;
 }
 
 static void put_column(double *column, gw_vec3 v, gw_vec3 w)

@@ -45,6 +45,19 @@ typedef struct gw_step {
     bool finite;          /* false: the step failed, the state is the one before it, at rest */
 } gw_step;
 
+/* Adds a piece to what a step tells. */
+static inline void gw_step_add(gw_step *sum, const gw_step *piece, bool first)
+{
+    if (first)
+        sum->constraint = piece->constraint;
+    sum->work += piece->work;
+    sum->dissipated += piece->dissipated;
+    sum->motors += piece->motors;
+    sum->ride += piece->ride;
+    sum->margin = fmin(sum->margin, piece->margin);
+    sum->finite = sum->finite && piece->finite;
+}
+
 typedef struct gw_model_ops {
     int (*dof)(const gw_model *model);
     void (*held)(const gw_model *model, gw_pose *world_from_held, gw_twist *twist);
