@@ -122,6 +122,8 @@ void api_constraint_patch(api_call *call)
         api_abandon(call, &edit, &error);
         return;
     }
+    if (!gw_constraint_has_value(constraint.kind) && !json_object_get(call->body, "value"))
+        constraint.value = 0; /* the former type's */
     if (!constraint.id[0])
         strcpy(constraint.id, call->part[0]);
     if (strcmp(constraint.id, call->part[0]) != 0 && taken(call, &edit, constraint.id))

@@ -53,6 +53,7 @@ static bool get_constraint(const json_t *v, const char *at, gw_constraint *c, ch
 {
     static const char *const allowed[] = {"id", "type", "mobile", "fixed", "value", "sense", NULL};
     int kind = 0, sense = GW_EITHER;
+    char where[WIRE_POINTER];
     if (!wire_open(v, at, allowed, error) || !wire_id(v, at, "id", id, error) ||
         !wire_choice(v, at, "type", WIRE_REQUIRED, wire_constraint_types, &kind, error) ||
         !wire_choice(v, at, "sense", WIRE_OPTIONAL, wire_senses, &sense, error) ||
@@ -62,7 +63,13 @@ static bool get_constraint(const json_t *v, const char *at, gw_constraint *c, ch
         return false;
     c->kind = (gw_constraint_kind)kind;
     c->sense = (gw_sense)sense;
-    return true;
+    if (gw_constraint_has_value(c->kind) || c->value == 0)
+        return true;
+    wire_pointer(where, at, "value");
+    return gw_fail(error, GW_BAD_INPUT, where,
+                   "The value is %g, but only a distance (m) and an angle (rad) have one: leave it "
+                   "out, or make the type one of these.",
+                   c->value);
 }
 
 /* Ids that were left out get made; all must be well formed and different. */

@@ -307,6 +307,11 @@ static bool check_value(const gw_scene_constraint *c, const gw_element *a, const
     bool mixed = plane && a->kind != b->kind;
     if (!isfinite(c->value))
         return gw_scene_bad(error, "constraints", index, "/value", "a value must be finite");
+    if (!gw_constraint_has_value(c->kind) && c->value != 0)
+        return gw_scene_bad(error, "constraints", index, "/value",
+                            "the value is %g, but only a distance (m) and an angle (rad) have one: "
+                            "leave it out, or make the type one of these",
+                            c->value);
     if (c->kind == GW_DISTANCE && !plane && c->value < 0)
         return gw_scene_bad(error, "constraints", index, "/value",
                             "a distance between points and lines must be 0 or more (m)");

@@ -21,6 +21,11 @@ bool gw_constraint_has_sense(gw_constraint_kind kind, gw_element_kind a, gw_elem
     }
 }
 
+bool gw_constraint_has_value(gw_constraint_kind kind)
+{
+    return kind == GW_DISTANCE || kind == GW_ANGLE;
+}
+
 bool gw_constraint_fits(gw_constraint_kind kind, gw_element_kind a, gw_element_kind b,
                         const char **why)
 {
@@ -64,7 +69,7 @@ static bool check_element(const gw_element *e, int i, const char *member, gw_err
 
 static bool check_value(const gw_constraint *c, int i, gw_error *error)
 {
-    if (c->kind != GW_DISTANCE && c->kind != GW_ANGLE)
+    if (!gw_constraint_has_value(c->kind))
         return true;
     if (!isfinite(c->value))
         return fail_at(error, i, "value", "The value must be a finite number.");

@@ -325,6 +325,21 @@ static void conclude(gw_run *run, gw_solution *s)
     }
 }
 
+/* Senses are taken wherever they stand, as programs give one to every constraint. */
+static void note_unused_senses(const gw_problem *p, gw_solution *s)
+{
+    unsigned long from = 0;
+    for (int i = 0; i < p->count; i++) {
+        const gw_constraint *c = &p->constraints[i];
+        if (c->sense != GW_EITHER &&
+            !gw_constraint_has_sense(c->kind, c->mobile.kind, c->fixed.kind))
+            from |= 1ul << i;
+    }
+    if (from != 0)
+        s->trace[s->trace_count++] = (gw_trace_step){
+            "sense not used: no two lines or normals are brought along one another", from};
+}
+
 void gw_solve(const gw_problem *problem, gw_solution *solution)
 {
     gw_run run;
@@ -334,6 +349,7 @@ void gw_solve(const gw_problem *problem, gw_solution *solution)
     solution->method = GW_CLOSED_FORM;
     solution->branch_count = solution->redundant_count = solution->implied_count = 0;
     solution->trace_count = 0;
+    note_unused_senses(problem, solution);
     solution->complex_roots = solution->real_roots = 0;
     solution->left = 0;
     solution->reason = NULL;

@@ -123,6 +123,9 @@ bool gw_problem_check(const gw_problem *problem, gw_error *error);
 bool gw_constraint_fits(gw_constraint_kind kind, gw_element_kind a, gw_element_kind b,
                         const char **why);
 
+/* True for a distance and an angle; no other value is read. */
+bool gw_constraint_has_value(gw_constraint_kind kind);
+
 /* True where the constraint has a sense to choose (two directed elements along one another). */
 bool gw_constraint_has_sense(gw_constraint_kind kind, gw_element_kind a, gw_element_kind b);
 

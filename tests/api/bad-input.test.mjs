@@ -23,6 +23,7 @@ const cases = [
   ['a constraint within one object', 'POST', '/constraints', { ...c, b: 'cone/apex' }, 400, /^\/?/, /./],
   ['kinds that do not fit', 'POST', '/constraints', { ...c, type: 'parallel', a: 'cone/apex' }, 400, /^\//, /./],
   ['a negative distance of points', 'POST', '/constraints', { ...c, type: 'distance', a: 'cone/apex', b: 'cylinder/center', value: -1 }, 400, '/value', /./],
+  ['a value where there is none', 'POST', '/constraints', { ...c, type: 'coincident', a: 'cone/axis', b: 'cylinder/axis', value: 0.05 }, 400, '/value', /0\.05.*only a distance/],
   ['an angle out of range', 'POST', '/constraints', { ...c, type: 'angle', a: 'cone/axis', b: 'cylinder/axis', value: 7 }, 400, '/value', /./],
   ['an unknown member', 'POST', '/constraints', { ...c, colour: 'red' }, 400, '/colour', /colour/],
   ['a wrong type', 'POST', '/constraints', { ...c, enabled: 'yes' }, 400, '/enabled', /./],

@@ -74,6 +74,14 @@ test('stopped goes back to the poses of the scene, whatever was edited on the wa
   close(placed.p.slice(0, 2), home.p.slice(0, 2), 0.05);
 });
 
+test('a type without a value leaves that of the former type behind', async () => {
+  await open('cone-on-cylinder');
+  await expect(201, 'POST', '/constraints', { ...plane, id: 'gap', type: 'distance', value: 0.02 });
+  const there = await expect(200, 'PATCH', '/constraints/gap', { type: 'coincident' });
+  assert.equal(there.json.value, 0);
+  assert.ok(Math.abs((await pose()).p[2] - 0.1) < 1e-9);
+});
+
 test('an edit while stopped places the object before anything runs', async () => {
   await open('cone-on-cylinder');
   await expect(201, 'POST', '/constraints', plane);

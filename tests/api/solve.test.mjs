@@ -142,6 +142,17 @@ test('samples of two angles are on both sheets and reach both ends', async () =>
   assert.ok(sheets.has(1) && sheets.has(-1));
 });
 
+test('a sense that nothing takes is told, not refused', () => {
+  const at = point([0, 0, 0]);
+  const face = { plane: { point: [0, 0, 0], normal: [0, 0, 1] } };
+  const answer = byCommand({ constraints: [
+    { type: 'coincident', mobile: at, fixed: face, sense: 'same' }, { type: 'parallel', mobile: face, fixed: face, sense: 'same' },
+  ] });
+  assert.equal(answer.status, 'solved');
+  assert.deepEqual(answer.trace.filter((line) => /sense not used/.test(line)).length, 1);
+  assert.match(answer.trace.find((line) => /sense not used/.test(line)), /c1/);
+});
+
 // ---- errors ----------------------------------------------------------------------------------
 
 test('errors name the member, the same from both', async () => {
@@ -164,6 +175,7 @@ test('errors name the member, the same from both', async () => {
     [{ constraints: [good], at: { branch: 'b0', parameters: [[1, 2]] } }, '/at/parameters/0'],
     [{ constraints: [good], mobile: { length: -1 } }, '/mobile/length'],
     [{ constraints: [{ ...good, mobile: point([0, 1e200, 0]) }] }, '/constraints/0/mobile'],
+    [{ constraints: [{ ...good, type: 'coincident', value: 0.05 }] }, '/constraints/0/value'],
     [{ constraints: [{ ...good, type: 'distance', value: 1e200 }] }, '/constraints/0/value'],
     [{ constraints: onPlanes, at: { branch: 'b0', parameters: [[0, 0, 0, 0], [0, 0, 9, 9]] } }, '/at/parameters/1'],
     [{ constraints: Array(65).fill(good) }, '/constraints'],
