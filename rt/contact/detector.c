@@ -298,25 +298,34 @@ static bool leads_inside(const gw_detector *d, int piece, const gw_pose *body, g
     return false;
 }
 
-static bool between_own_pieces(const gw_detector *d, const pair *p, const gw_touching *t)
+/* A pair of points between pieces of one body: no contact. */
+typedef struct between {
+    const gw_detector *d;
+    const pair *p;
+} between;
+
+static bool between_own_pieces(const void *context, const gw_touching *t)
 {
+    const between *x = context;
+    const pair *p = x->p;
     gw_vec3 on_a = gw_mul_add(t->a, -t->radius_a, t->normal);
     gw_vec3 on_b = gw_mul_add(t->b, t->radius_b, t->normal);
     bool face_a = t->of_face && t->kind == GW_NORMAL_IN_A;
     bool face_b = t->of_face && t->kind == GW_NORMAL_IN_B;
-    return leads_inside(d, p->b, &p->in_b, on_b, t->normal, face_b) ||
-           leads_inside(d, p->a, &p->in_a, on_a, gw_neg(t->normal), face_a);
+    return leads_inside(x->d, p->b, &p->in_b, on_b, t->normal, face_b) ||
+           leads_inside(x->d, p->a, &p->in_a, on_a, gw_neg(t->normal), face_a);
 }
 
-/* Tells those of the pairs that are of the whole body. */
-static int tell(const gw_detector *d, const pair *p, const gw_touching *pairs, int count,
-                gw_near *near)
+static int touch_mesh(const gw_detector *d, const pair *p, double reach, gw_vec3 slide,
+                      gw_near near[GW_FACETS_TOUCHING])
 {
-    int told = 0;
-    for (int i = 0; i < count; i++)
-        if (!between_own_pieces(d, p, &pairs[i]))
-            near[told++] = near_of(d, p, &pairs[i]);
-    return told;
+    between x = {d, p};
+    gw_touching pairs[GW_FACETS_TOUCHING];
+    int found = look_at_mesh(&d->pieces[p->a], &d->pieces[p->b], reach, slide, pairs), count = 0;
+    for (int i = 0; i < found; i++)
+        if (!between_own_pieces(&x, &pairs[i]))
+            near[count++] = near_of(d, p, &pairs[i]);
+    return count;
 }
 
 /* Two convex pieces whose gap is known. Where they overlap and the shortest way apart leads into
@@ -325,14 +334,15 @@ static int touch(const gw_detector *d, const pair *p, const gw_convex *a, const 
                  gw_clearance gap, double reach, gw_vec3 slide, gw_near near[GW_TOUCHING])
 {
     const double deepest = -0.5 * fmin(d->pieces[p->a].radius, d->pieces[p->b].radius);
+    between x = {d, p};
+    gw_touching_filter filter = {between_own_pieces, &x};
     gw_touching pairs[GW_TOUCHING];
-    for (;;) {
-        int found = gw_touching_of(a, b, &gap, reach, slide, pairs);
-        int told = tell(d, p, pairs, found, near);
-        if (told > 0 || found == 0 || gap.gap >= 0 || !gw_clear_next(a, b, &gap) ||
-            gap.gap < deepest)
-            return told;
-    }
+    int count = gw_touching_of(a, b, &gap, reach, slide, &filter, pairs);
+    while (count == 0 && gap.gap < 0 && gw_clear_next(a, b, &gap) && gap.gap > deepest)
+        count = gw_touching_of(a, b, &gap, reach, slide, &filter, pairs);
+    for (int i = 0; i < count; i++)
+        near[i] = near_of(d, p, &pairs[i]);
+    return count;
 }
 
 static void look(gw_detector *d, int a, int b)
@@ -346,8 +356,7 @@ static void look(gw_detector *d, int a, int b)
     gw_clearance gap = {.gap = INFINITY};
     int count = 0;
     if (pa->facets || pb->facets) {
-        gw_touching pairs[GW_FACETS_TOUCHING];
-        count = tell(d, &p, pairs, look_at_mesh(pa, pb, reach, slide, pairs), near);
+        count = touch_mesh(d, &p, reach, slide, near);
     } else if (gw_find_clearance(&pa->convex, &pb->convex, reach, &gap)) {
         count = touch(d, &p, &pa->convex, &pb->convex, gap, reach, slide, near);
     }

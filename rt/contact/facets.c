@@ -340,7 +340,7 @@ static void meet(work *w, const gw_facets *f, const facet *t, const guest *g)
     fitting |= gw_dot(gap.normal, own) < 1 - 1e-12;
     gw_touching pairs[GW_TOUCHING];
     gw_vec3 slide = p->mesh_is_a ? gw_neg(p->slide) : p->slide;
-    int count = gw_touching_of(g->convex, &t->convex, &gap, p->reach, slide, pairs);
+    int count = gw_touching_of(g->convex, &t->convex, &gap, p->reach, slide, NULL, pairs);
     for (int i = 0; i < count; i++) {
         bool above = pairs[i].kind == GW_NORMAL_IN_B && gw_dot(pairs[i].normal, own) > 1 - 1e-9;
         if (!fitting && !above)

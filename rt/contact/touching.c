@@ -262,38 +262,70 @@ static void join_nearest(work *w, gw_vec3 slide)
 
 /* ---- the four ------------------------------------------------------------------------------ */
 
-static double spread(const gw_touching *taken, int count, const gw_touching *t)
+/* Distances of a pair from those taken: the least, and all together (m). */
+static double spread(const gw_touching *taken, int count, const gw_touching *t, double *sum)
 {
     double least = INFINITY;
-    for (int i = 0; i < count; i++)
-        least = fmin(least, gw_distance(taken[i].a, t->a));
+    *sum = 0;
+    for (int i = 0; i < count; i++) {
+        double far = gw_distance(taken[i].a, t->a);
+        *sum += far;
+        least = fmin(least, far);
+    }
     return least;
 }
 
-/* The nearest, then whatever is farthest from those taken; earlier ones where it is the same. */
-static int choose(const work *w, gw_touching pairs[GW_TOUCHING])
+static int nearest_found(const work *w)
 {
-    int best = 0, count = 0;
+    int best = w->count > 0 ? 0 : -1;
     for (int i = 1; i < w->count; i++)
         if (w->found[i].gap < w->found[best].gap - same_place)
             best = i;
-    while (count < GW_TOUCHING && best >= 0) {
-        pairs[count++] = w->found[best];
-        double most = 1e-7;
-        best = -1;
-        for (int i = 0; i < w->count; i++) {
-            double far = spread(pairs, count, &w->found[i]);
-            if (far > most * (1 + 1e-6)) {
-                most = far;
-                best = i;
-            }
+    return best;
+}
+
+/* Of those about as far as any from what is taken, the outermost. */
+static int farthest_found(const work *w, const gw_touching *taken, int count)
+{
+    double most = 1e-7, outermost = 0, sum;
+    int best = -1;
+    for (int i = 0; i < w->count; i++)
+        most = fmax(most, spread(taken, count, &w->found[i], &sum));
+    for (int i = 0; i < w->count; i++) {
+        double far = spread(taken, count, &w->found[i], &sum);
+        if (far > 1e-7 && far > 0.9 * most && sum > outermost * (1 + 1e-6)) {
+            outermost = sum;
+            best = i;
         }
+    }
+    return best;
+}
+
+static void forget(work *w, int i)
+{
+    w->count--;
+    memmove(&w->found[i], &w->found[i + 1], (size_t)(w->count - i) * sizeof *w->found);
+}
+
+/* The nearest, then whatever is farthest from those taken; earlier ones where it is the same. What
+ * the filter drops makes room for the next. */
+static int choose(work *w, const gw_touching_filter *filter, gw_touching pairs[GW_TOUCHING])
+{
+    int count = 0;
+    while (count < GW_TOUCHING) {
+        int best = count == 0 ? nearest_found(w) : farthest_found(w, pairs, count);
+        if (best < 0)
+            break;
+        if (!filter || !filter->drop(filter->context, &w->found[best]))
+            pairs[count++] = w->found[best];
+        else
+            forget(w, best);
     }
     return count;
 }
 
 int gw_touching_of(const gw_convex *a, const gw_convex *b, const gw_clearance *gap, double reach,
-                   gw_vec3 slide, gw_touching pairs[GW_TOUCHING])
+                   gw_vec3 slide, const gw_touching_filter *filter, gw_touching pairs[GW_TOUCHING])
 {
     work w; /* 15 kB: what is found is not cleared beforehand */
     w.a = a;
@@ -307,13 +339,5 @@ int gw_touching_of(const gw_convex *a, const gw_convex *b, const gw_clearance *g
         nearest = fmin(nearest, w.found[i].gap);
     if (nearest > gap->gap + 1e-13)
         join_nearest(&w, slide);
-    return choose(&w, pairs);
-}
-
-int gw_find_touching(const gw_convex *a, const gw_convex *b, double reach, gw_vec3 slide,
-                     gw_touching pairs[GW_TOUCHING])
-{
-    gw_clearance gap;
-    return gw_find_clearance(a, b, reach, &gap) ? gw_touching_of(a, b, &gap, reach, slide, pairs)
-                                                : 0;
+    return choose(&w, filter, pairs);
 }

@@ -18,13 +18,16 @@ typedef struct gw_touching {
     uint32_t feature_a, feature_b; /* the same while the same corners and faces are near */
 } gw_touching;
 
-/* All pairs nearer than `reach`, nearest first; returns how many. `slide`: velocity of a against b
- * there (m/s): whether a ball goes along an edge or over it. */
-int gw_find_touching(const gw_convex *a, const gw_convex *b, double reach, gw_vec3 slide,
-                     gw_touching pairs[GW_TOUCHING]);
+/* Which pairs count: those of which `drop` is false. */
+typedef struct gw_touching_filter {
+    bool (*drop)(const void *context, const gw_touching *pair);
+    const void *context;
+} gw_touching_filter;
 
-/* The same, out of a gap that is known. */
+/* Out of the gap of two solids all pairs nearer than `reach`, nearest first; returns how many.
+ * `slide`: velocity of a against b there (m/s): whether a ball goes along an edge or over it.
+ * `filter` NULL: all count. */
 int gw_touching_of(const gw_convex *a, const gw_convex *b, const gw_clearance *gap, double reach,
-                   gw_vec3 slide, gw_touching pairs[GW_TOUCHING]);
+                   gw_vec3 slide, const gw_touching_filter *filter, gw_touching pairs[GW_TOUCHING]);
 
 #endif
