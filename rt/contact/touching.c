@@ -211,12 +211,19 @@ static void join(work *w, const gw_corners *a, double x, const gw_corners *b, do
             (gw_touching){p, q, ra, rb, kind, n, false, gap, feature_of(a, x), feature_of(b, y)};
 }
 
-/* A point of a where it is farthest towards b, and the one of b across from it. */
+/* The point of the one that is less flat where it is farthest towards the other, and the one across
+ * from it. */
 static void join_plainly(work *w, const gw_corners *a, const gw_corners *b)
 {
-    gw_vec3 n = w->gap.normal;
-    gw_vec3 p = gw_convex_support(w->a, gw_neg(n));
-    gw_vec3 q = gw_mul_add(p, -(w->gap.gap + w->a->rounding + w->b->rounding), n);
+    gw_vec3 n = w->gap.normal, p, q;
+    double apart = w->gap.gap + w->a->rounding + w->b->rounding;
+    if (a->count <= b->count) {
+        p = gw_convex_support(w->a, gw_neg(n));
+        q = gw_mul_add(p, -apart, n);
+    } else {
+        q = gw_convex_support(w->b, n);
+        p = gw_mul_add(q, apart, n);
+    }
     w->found[w->count++] = (gw_touching){p,
                                          q,
                                          w->a->rounding,
