@@ -169,7 +169,7 @@ fuzz:
 	@sh tests/deps.sh $(NEEDS) $(NEEDS_FUZZ)
 	@$(MAKE) --no-print-directory $(BUILD)/fuzz-solve
 	@mkdir -p $(BUILD)/fuzz/found
-	$(BUILD)/fuzz-solve -max_len=212 -timeout=10 -max_total_time=$(SECONDS) \
+	$(BUILD)/fuzz-solve -max_len=212 -timeout=120 -max_total_time=$(SECONDS) \
 	    -print_final_stats=1 -artifact_prefix=$(BUILD)/fuzz/ $(BUILD)/fuzz/found tests/fuzz/corpus
 
 # the fewest inputs that reach all that the found and the kept ones reach

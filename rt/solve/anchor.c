@@ -10,13 +10,13 @@
  */
 #include "rt/solve/solve_internal.h"
 
-static bool is_along(gw_vec3 a, gw_vec3 unit)
+static bool is_along(const gw_run *run, gw_vec3 a, gw_vec3 unit)
 {
-    return gw_norm2(gw_cross(a, unit)) <= GW_SNAP * GW_SNAP * gw_norm2(a);
+    return gw_norm2(gw_cross(a, unit)) <= run->same_angle * run->same_angle * gw_norm2(a);
 }
 
 /* A surface of the body as one of the world: n . R^T (F - X) = 0 is (R n) . (X(m) - F) = 0. */
-static bool take_over(gw_state *state, gw_place *place)
+static bool take_over(const gw_run *run, gw_state *state, gw_place *place)
 {
     gw_vec3 d = place->d;
     bool known = place->surface == GW_POINT;
@@ -26,7 +26,7 @@ static bool take_over(gw_state *state, gw_place *place)
     }
     for (int i = 0; i < state->direction_count && !known; i++) {
         const gw_direction *k = &state->directions[i];
-        if (k->angle == 0 && is_along(place->d, k->u)) {
+        if (k->angle == 0 && is_along(run, place->d, k->u)) {
             d = gw_scale(gw_dot(place->d, k->u) < 0 ? -1 : 1, k->f);
             known = true;
         }
@@ -42,18 +42,19 @@ static bool take_over(gw_state *state, gw_place *place)
 }
 
 /* True when the plane's normal is pinned, so that its point may be any. */
-static bool plane_slides(const gw_state *state, const gw_place *y)
+static bool plane_slides(const gw_run *run, const gw_state *state, const gw_place *y)
 {
     for (int i = 0; i < state->direction_count && y->surface == GW_PLANE; i++) {
         const gw_direction *k = &state->directions[i];
-        if (k->angle == 0 && is_along(y->d, y->body_owns ? k->u : k->f))
+        if (k->angle == 0 && is_along(run, y->d, y->body_owns ? k->u : k->f))
             return true;
     }
     return false;
 }
 
 /* The surface's displacement that makes up for a step of its point. */
-static bool shift_of(const gw_state *state, const gw_place *y, gw_vec3 step, gw_vec3 *shift)
+static bool shift_of(const gw_run *run, const gw_state *state, const gw_place *y, gw_vec3 step,
+                     gw_vec3 *shift)
 {
     if (state->fixed) {
         *shift =
@@ -63,8 +64,9 @@ static bool shift_of(const gw_state *state, const gw_place *y, gw_vec3 step, gw_
     for (int i = 0; i < state->direction_count; i++) {
         const gw_direction *k = &state->directions[i];
         gw_vec3 here = y->body_owns ? k->f : k->u, there = y->body_owns ? k->u : k->f;
-        bool plane = y->surface == GW_PLANE && is_along(y->d, there);
-        if (plane ? k->angle == 0 || is_along(step, here) : k->angle == 0 && is_along(step, here)) {
+        bool plane = y->surface == GW_PLANE && is_along(run, y->d, there);
+        if (plane ? k->angle == 0 || is_along(run, step, here)
+                  : k->angle == 0 && is_along(run, step, here)) {
             *shift = gw_scale(gw_dot(step, here) * k->cosine, there);
             return true;
         }
@@ -73,12 +75,13 @@ static bool shift_of(const gw_state *state, const gw_place *y, gw_vec3 step, gw_
 }
 
 /* A line along a pinned direction takes the place of its point nearest to `plane_point`. */
-static void slide_line(const gw_state *state, gw_place *line, gw_vec3 plane_point)
+static void slide_line(const gw_run *run, const gw_state *state, gw_place *line,
+                       gw_vec3 plane_point)
 {
     for (int i = 0; i < state->direction_count && line->surface == GW_LINE; i++) {
         const gw_direction *k = &state->directions[i];
         gw_vec3 here = line->body_owns ? k->f : k->u, there = line->body_owns ? k->u : k->f;
-        if (k->angle == 0 && is_along(line->d, there)) {
+        if (k->angle == 0 && is_along(run, line->d, there)) {
             line->a = gw_mul_add(line->a, gw_dot(gw_sub(plane_point, line->a), here), here);
             return;
         }
@@ -116,11 +119,11 @@ static bool gather(const gw_run *run, gw_state *state, const bool *slides, int j
         gw_place *x = &state->places[i];
         gw_vec3 shift;
         if (i == j || x->body_owns != y->body_owns || !follows(slides, j, i) ||
-            !shift_of(state, y, gw_sub(x->a, y->a), &shift))
+            !shift_of(run, state, y, gw_sub(x->a, y->a), &shift))
             continue;
         if (slides[j] && !has_company(run, state, i, j)) {
-            slide_line(state, x, y->a);
-            shift_of(state, y, gw_sub(x->a, y->a), &shift);
+            slide_line(run, state, x, y->a);
+            shift_of(run, state, y, gw_sub(x->a, y->a), &shift);
         }
         y->a = x->a;
         y->b = gw_add(y->b, shift);
@@ -145,13 +148,13 @@ bool gw_anchor(const gw_run *run, gw_state *state, unsigned long *from)
     if (state->direction_count == 0 && !state->fixed)
         return false;
     for (int i = 0; i < state->place_count; i++) {
-        bool moved = state->places[i].body_owns && take_over(state, &state->places[i]);
+        bool moved = state->places[i].body_owns && take_over(run, state, &state->places[i]);
         renamed(state, &state->places[i], moved);
         *from |= moved ? state->places[i].from : 0;
         changed |= moved;
     }
     for (int i = 0; i < state->place_count; i++)
-        slides[i] = plane_slides(state, &state->places[i]);
+        slides[i] = plane_slides(run, state, &state->places[i]);
     for (int j = 0; j < state->place_count; j++) {
         bool moved = gather(run, state, slides, j);
         renamed(state, &state->places[j], moved);

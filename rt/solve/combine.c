@@ -21,6 +21,7 @@ gw_edit *gw_option(gw_run *run, const char *rule)
     f->rule = rule;
     e->place_count = e->direction_count = 0;
     e->fix = e->rough = false;
+    e->left_out = 0;
     e->mark = 0;
     return e;
 }
@@ -193,6 +194,7 @@ static void insert(gw_state *state, const gw_edit *e, int at, unsigned long from
         d.from = d.from ? d.from : from;
         gw_add_direction(state, &d);
     }
+    state->left_out |= e->left_out;
     if (e->fix) {
         state->fixed = true;
         state->rough = e->rough;
@@ -219,6 +221,8 @@ static void explore(gw_run *run, gw_state *state);
 static progress go_on(gw_run *run, gw_state *state, int at, unsigned long from)
 {
     int count = run->finding.count;
+    if (run->ends)
+        gw_take_play(run);
     if (count == 1 || run->guide) {
         int k = count == 1 ? 0 : gw_guided_option(run, state);
         char mark = run->finding.edits[k].mark;
@@ -260,6 +264,7 @@ static void begin(gw_run *run)
     run->finding.outcome = GW_KEEP;
     run->finding.count = 0;
     run->finding.keeps_pair = false;
+    run->finding.play_place = run->finding.play_turn = 0;
 }
 
 static progress combine_directions(gw_run *run, gw_state *state, int i, int j)
@@ -454,7 +459,7 @@ void gw_run_init(gw_run *run, const gw_problem *problem,
     run->use = problem->count >= 64 ? ~0ul : (1ul << problem->count) - 1;
     run->size = size_of(problem);
     run->snap = run->snap_clash = GW_SNAP * run->size;
-    run->snap_angle = GW_SNAP;
+    run->snap_angle = run->same_angle = GW_SNAP;
     run->solution = NULL;
     run->guide = NULL;
     run->leaf = leaf;

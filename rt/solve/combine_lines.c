@@ -19,7 +19,7 @@ static lines lines_of(const gw_run *run, const gw_place *x, const gw_place *y)
     t.k = y->d;
     gw_vec3 across = gw_cross(t.l, t.k), gap = gw_sub(y->b, x->b);
     t.sine = gw_norm(across);
-    if (t.sine <= GW_SNAP) {
+    if (t.sine <= run->same_angle) {
         t.sine = 0;
         gw_vec3 out = gw_reject(gap, t.l);
         t.d_b = gw_norm(out);
@@ -65,8 +65,10 @@ static void parallel_one_point(gw_run *run, const gw_place *x, const gw_place *y
     double h = ((p - q) * (p + q) / d_b + d_b) / 2;
     bool touch = gw_same(run, d_b, p + q) || gw_same(run, d_b, fabs(p - q));
     double s = touch ? 0 : gw_leg(p, h);
-    if (touch)
+    if (touch) {
         h = copysign(p, h);
+        gw_play(run, p, 0, 1 + (p + q) / d_b);
+    }
     gw_vec3 side = gw_cross(t->l, t->w);
     for (int sign = 1; sign >= (touch ? 1 : -1); sign -= 2)
         gw_put(gw_option(run, "parallel cylinders meet in lines"), x, GW_LINE, x->a,
@@ -78,7 +80,7 @@ static void parallel_one_point(gw_run *run, const gw_place *x, const gw_place *y
 static void parallel_both_on(gw_run *run, const gw_place *x, const lines *t)
 {
     bool across = gw_same(run, t->d_a, t->d_b);
-    double s = across ? 0 : gw_leg(t->d_a, t->d_b);
+    double s = gw_touching_leg(run, t->d_a, t->d_b, t->d_a, 1);
     for (int sign = 1; sign >= (across ? 1 : -1); sign -= 2) {
         gw_edit *e = gw_option(run, "two points on parallel lines: parallel");
         gw_vec3 v = gw_add(gw_zero(run, t->d_b) ? gw_v3(0, 0, 0) : gw_scale(t->d_b, t->w),
@@ -95,12 +97,15 @@ static void parallel_one_on(gw_run *run, const gw_place *x, double q, const line
     if (gw_zero(run, d_b)) {
         bool across = gw_same(run, q, d_a);
         double angle = across ? GW_PI / 2 : asin(fmin(1, q / d_a));
+        if (across)
+            gw_play(run, 0, d_a, 1);
         for (int i = 0; i < (across ? 1 : 2); i++) {
             gw_edit *e = gw_option(run, "a point on a cylinder's axis, another on it: an angle");
             gw_put_same(e, x);
             gw_put_angle(e, x, t->u, t->l, i == 0 ? angle : GW_PI - angle);
         }
     } else if (gw_same(run, d_a, fabs(d_b - q))) {
+        gw_play(run, 0, d_a, 1 + q / d_b);
         gw_edit *e = gw_option(run, "a cylinder at the limit of reach from a parallel line");
         gw_put_same(e, x);
         gw_put_angle(e, x, t->u, t->w, d_b > q ? 0 : GW_PI);
@@ -114,6 +119,7 @@ static void parallel_neither_on(gw_run *run, const gw_place *x, const gw_place *
     if (gw_zero(run, d_b)) {
         if (!gw_same(run, fabs(q - p), d_a))
             return;
+        gw_play(run, fmax(p, q), d_a, 1);
         gw_edit *e = gw_option(run, "two points on one ray from a common axis");
         gw_put(e, x, GW_LINE, gw_mul_add(x->a, q > p ? -p : p, t->u), x->b, t->l, 0);
         gw_put_angle(e, x, t->u, t->l, GW_PI / 2);
@@ -128,6 +134,7 @@ static void parallel_neither_on(gw_run *run, const gw_place *x, const gw_place *
         shift = p, angle = GW_PI;
     else
         return;
+    gw_play(run, p, d_a, 1);
     gw_edit *e = gw_option(run, "parallel cylinders at the limit of reach");
     gw_put(e, x, GW_LINE, x->a, gw_mul_add(x->b, shift, t->w), t->l, 0);
     gw_put_angle(e, x, t->u, t->w, angle);
@@ -165,7 +172,8 @@ static void parallel_lines(gw_run *run, const gw_place *x, const gw_place *y, li
 static void points_at_distance(gw_run *run, const gw_place *on, gw_vec3 foot, double q,
                                const lines *t)
 {
-    double s = gw_same(run, q, t->d_b) ? 0 : gw_leg(q, t->d_b) / t->sine;
+    double gain = 1 / (t->sine * t->sine);
+    double s = gw_touching_leg(run, q, t->d_b, 0, gain) / t->sine;
     for (int sign = 1; sign >= (s > 0 ? -1 : 1); sign -= 2)
         gw_put(gw_option(run, "a line meets a cylinder"), on, GW_POINT, on->a,
                gw_mul_add(foot, sign * s, on->d), on->d, 0);
@@ -182,10 +190,12 @@ static void skew_one_point(gw_run *run, const gw_place *x, const gw_place *y, co
     } else if (gw_zero(run, q)) {
         points_at_distance(run, y, t->foot_k, p, t);
     } else if (gw_same(run, t->d_b, p + q)) {
+        gw_play(run, p + q, 0, 1 / (t->sine * t->sine));
         gw_put(gw_option(run, "two cylinders touch"), x, GW_POINT, x->a,
                gw_mul_add(t->foot_l, p, t->w), t->w, 0);
     } else if (gw_same(run, p, q) && gw_zero(run, t->d_b)) {
         /* equal cylinders whose axes meet: two ellipses, in the planes normal to l -+ k */
+        gw_play(run, p, 0, 1 / (t->sine * t->sine));
         for (int sign = -1; sign <= 1; sign += 2) {
             gw_edit *e = gw_option(run, "equal cylinders that cross: two ellipses");
             gw_put_same(e, x);
@@ -206,6 +216,7 @@ static void skew_lines(gw_run *run, const gw_place *x, const gw_place *y, const 
         skew_one_point(run, x, y, t);
     } else if (gw_same(run, d_b, d_a + p + q)) {
         /* framework III-C eqs. (1), (2) where p = q = 0 */
+        gw_play(run, d_b, d_a, 1 / (t->sine * t->sine));
         gw_edit *e = gw_option(run, "two lines at the limit of reach: their common normal");
         gw_put(e, x, GW_POINT, x->a, gw_mul_add(t->foot_l, p, t->w), t->w, 0);
         gw_put_angle(e, x, t->u, t->w, 0);

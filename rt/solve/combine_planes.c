@@ -12,6 +12,8 @@ static void parallel_line(gw_run *run, const gw_place *x, const gw_place *y, dou
     double h = gw_dot(n, gw_sub(x->b, y->b));
     bool limit = gw_same(run, fabs(h), p + d_a);
     low = gw_mul_add(x->b, -h, n);
+    if (limit)
+        gw_play(run, p, d_a, 1);
     double excess = fabs(h) - d_a - p;
     if (excess > run->snap_clash) {
         gw_clash(run, x->from, y->from, excess / run->size, "|d_b| - d_a <= p",
@@ -43,7 +45,7 @@ static void parallel_line(gw_run *run, const gw_place *x, const gw_place *y, dou
 void gw_rule_line_plane(gw_run *run, const gw_place *x, const gw_place *y)
 {
     double d_a = gw_distance(x->a, y->a), slope = gw_dot(x->d, y->d);
-    if (fabs(slope) <= GW_SNAP) {
+    if (fabs(slope) <= run->same_angle) {
         parallel_line(run, x, y, d_a);
     } else if (gw_zero(run, d_a) && gw_zero(run, x->p)) {
         double s = gw_dot(gw_sub(y->b, x->b), y->d) / slope;
@@ -65,7 +67,7 @@ void gw_rule_plane_plane(gw_run *run, const gw_place *x, const gw_place *y)
     double d_a = gw_distance(x->a, y->a);
     gw_vec3 n = x->d, across = gw_cross(n, y->d);
     double sine = gw_norm(across);
-    if (sine > GW_SNAP) {
+    if (sine > run->same_angle) {
         if (gw_zero(run, d_a))
             gw_put(gw_option(run, "one point on two planes: their line"), x, GW_LINE, x->a,
                    common_point(x, y), gw_scale(1 / sine, across), 0);
@@ -84,6 +86,8 @@ void gw_rule_plane_plane(gw_run *run, const gw_place *x, const gw_place *y)
     } else {
         gw_edit *e = gw_option(run, "two points on parallel planes: an angle");
         bool limit = gw_same(run, fabs(h), d_a);
+        if (limit)
+            gw_play(run, 0, d_a, 1);
         gw_put_same(e, x);
         gw_put_angle(e, x, gw_scale(1 / d_a, gw_sub(y->a, x->a)), n,
                      limit ? (h > 0 ? 0 : GW_PI) : gw_acos(h / d_a));

@@ -28,6 +28,7 @@ static void two_spheres(gw_run *run, const gw_place *x, const gw_place *y, doubl
     double h = ((p - q) * (p + q) / d_b + d_b) / 2;
     bool touch = gw_same(run, d_b, p + q) || gw_same(run, d_b, fabs(p - q));
     if (touch) {
+        gw_play(run, p, 0, 1 + (p + q) / d_b);
         gw_edit *e = gw_option(run, "two spheres touch: their common point");
         gw_put(e, x, GW_POINT, x->a, gw_mul_add(x->b, copysign(p, h), w), w, 0);
         return;
@@ -50,6 +51,7 @@ static void stretched(gw_run *run, const gw_place *x, const gw_place *y, double 
     else
         return;
     gw_vec3 w = towards(x->b, y->b, d_b);
+    gw_play(run, p, d_a, 1);
     gw_edit *e = gw_option(run, "distances at their limit: the points are in line");
     gw_put(e, x, GW_POINT, x->a, gw_mul_add(x->b, shift, w), w, 0);
     gw_put_angle(e, x, towards(x->a, y->a, d_a), w, angle);
@@ -90,6 +92,8 @@ void gw_rule_point_point(gw_run *run, const gw_place *x, const gw_place *y)
         double angle = straight ? 0
                        : folded ? GW_PI
                                 : gw_acos((d_a * d_a + d_b * d_b - r * r) / (2 * d_a * d_b));
+        if (straight || folded)
+            gw_play(run, 0, d_a * d_b, d_a + d_b);
         gw_edit *e = gw_option(run, "one point pinned, another at a distance: an angle");
         gw_put_same(e, pin);
         gw_put_angle(e, x, towards(x->a, y->a, d_a), towards(x->b, y->b, d_b), angle);
@@ -121,18 +125,19 @@ static void sphere_and_cylinder(gw_run *run, const gw_place *x, const gw_place *
     if (gw_zero(run, p)) {
         gw_put_same(gw_option(run, "point at a point: its distance to the line follows"), x);
     } else if (gw_zero(run, q)) {
-        double s = gw_same(run, p, d_b) ? 0 : gw_leg(p, d_b);
+        double s = gw_touching_leg(run, p, d_b, 0, 1);
         for (int sign = 1; sign >= (s > 0 ? -1 : 1); sign -= 2)
             gw_put(gw_option(run, "a sphere meets a line"), x, GW_POINT, x->a,
                    gw_mul_add(t->f, sign * s, t->l), t->l, 0);
     } else if (gw_zero(run, d_b)) {
-        double s = gw_same(run, p, q) ? 0 : gw_leg(p, q);
+        double s = gw_touching_leg(run, p, q, 0, 1);
         for (int sign = 1; sign >= (s > 0 ? -1 : 1); sign -= 2) {
             gw_edit *e = gw_option(run, "a sphere on a cylinder's axis: circles");
             gw_put_same(e, y);
             gw_put(e, x, GW_PLANE, x->a, gw_mul_add(x->b, sign * s, t->l), t->l, 0);
         }
     } else if (gw_same(run, d_b, p + q) || gw_same(run, q, p + d_b)) {
+        gw_play(run, p, 0, 1 + q / d_b);
         gw_put(gw_option(run, "a sphere touches a cylinder"), x, GW_POINT, x->a,
                gw_mul_add(x->b, d_b > q ? p : -p, t->w), t->w, 0);
     }
@@ -145,7 +150,7 @@ static void pinned_and_line(gw_run *run, const gw_place *x, const gw_place *y, c
     double q = y->p, d_b = t->d_b;
     gw_vec3 u = towards(x->a, y->a, d_a);
     if (gw_zero(run, q)) {
-        double s = gw_same(run, d_a, d_b) ? 0 : gw_leg(d_a, d_b);
+        double s = gw_touching_leg(run, d_a, d_b, d_a, 1);
         for (int sign = 1; sign >= (s > 0 ? -1 : 1); sign -= 2) {
             gw_edit *e = gw_option(run, "one point pinned, another on a line: parallel");
             gw_vec3 to = gw_unit(gw_sub(gw_mul_add(t->f, sign * s, t->l), x->b));
@@ -155,12 +160,15 @@ static void pinned_and_line(gw_run *run, const gw_place *x, const gw_place *y, c
     } else if (gw_zero(run, d_b)) {
         bool across = gw_same(run, q, d_a);
         double angle = across ? GW_PI / 2 : asin(fmin(1, q / d_a));
+        if (across)
+            gw_play(run, 0, d_a, 1);
         for (int i = 0; i < (across ? 1 : 2); i++) {
             gw_edit *e = gw_option(run, "a point pinned on a cylinder's axis: an angle");
             gw_put_same(e, x);
             gw_put_angle(e, x, u, t->l, i == 0 ? angle : GW_PI - angle);
         }
     } else if (gw_same(run, d_b, d_a + q) || gw_same(run, q, d_a + d_b)) {
+        gw_play(run, 0, d_a, 1 + q / d_b);
         gw_edit *e = gw_option(run, "a point pinned, a cylinder at the limit of reach");
         gw_put_same(e, x);
         gw_put_angle(e, x, u, t->w, d_b > q ? 0 : GW_PI);
@@ -174,6 +182,8 @@ static void sphere_and_line(gw_run *run, const gw_place *x, const gw_place *y, c
     double p = x->p, q = y->p, d_b = t->d_b;
     gw_vec3 u = towards(x->a, y->a, d_a);
     bool far = gw_same(run, d_b, d_a + p + q), wide = gw_same(run, q, p + d_a + d_b);
+    if (far || wide)
+        gw_play(run, p, d_a, 1);
     if (wide && gw_zero(run, d_b)) {
         gw_edit *e = gw_option(run, "a cylinder at the limit of reach about its axis");
         gw_put(e, x, GW_POINT, gw_mul_add(x->a, -p, u), x->b, x->d, 0);
@@ -210,6 +220,8 @@ void gw_rule_point_plane(gw_run *run, const gw_place *x, const gw_place *y)
     gw_vec3 n = y->d;
     double h = gw_dot(n, gw_sub(x->b, y->b));
     bool limit = gw_same(run, fabs(h), p + d_a);
+    if (limit)
+        gw_play(run, p, d_a, 1);
     double excess = fabs(h) - d_a - p;
     if (excess > run->snap_clash) {
         gw_clash(run, x->from, y->from, excess / run->size, "|d_b| - d_a <= p",

@@ -9,6 +9,8 @@
  *
  * Distances to planes are signed along the normal: the place's plane is the given one, moved.
  */
+#include <string.h>
+
 #include "rt/solve/solve_internal.h"
 
 double gw_snapped_angle(double angle)
@@ -117,6 +119,20 @@ void gw_decompose(const gw_run *run, gw_state *state, int i, gw_sense sense)
     }
 }
 
+int gw_stated_rows(const gw_run *run, int i, gw_row *rows)
+{
+    gw_state state;
+    int n = 0;
+    memset(&state, 0, offsetof(gw_state, places));
+    gw_sense sense = run->problem->constraints[i].sense;
+    gw_decompose(run, &state, i, sense == GW_EITHER ? GW_SAME : sense);
+    for (int k = 0; k < state.direction_count && n + 2 <= GW_MAX_ROWS; k++)
+        n += gw_direction_rows(&state.directions[k], rows + n);
+    for (int k = 0; k < state.place_count && n + 3 <= GW_MAX_ROWS; k++)
+        n += gw_place_rows(&state.places[k], rows + n);
+    return n;
+}
+
 gw_sense gw_sense_known(const gw_run *run, const gw_state *state, int i)
 {
     const gw_constraint *c = &run->problem->constraints[i];
@@ -125,7 +141,7 @@ gw_sense gw_sense_known(const gw_run *run, const gw_state *state, int i)
         return gw_dot(gw_rotate(state->rotation, u), f) < 0 ? GW_OPPOSITE : GW_SAME;
     for (int k = 0; k < state->direction_count; k++) {
         const gw_direction *d = &state->directions[k];
-        if (d->angle == 0 && gw_norm(gw_cross(d->u, u)) <= GW_SNAP)
+        if (d->angle == 0 && gw_norm(gw_cross(d->u, u)) <= run->same_angle)
             return gw_dot(d->u, u) * gw_dot(d->f, f) < 0 ? GW_OPPOSITE : GW_SAME;
     }
     return GW_EITHER;

@@ -15,21 +15,6 @@
 #define TRIES  24
 #define PLENTY 8 /* poses of a leaf with freedoms that settle it */
 
-/* The rows of one constraint as it was stated; returns how many. */
-static int rows_of(const gw_run *run, int index, gw_row *rows)
-{
-    gw_state state;
-    int n = 0;
-    memset(&state, 0, offsetof(gw_state, places));
-    gw_sense sense = run->problem->constraints[index].sense;
-    gw_decompose(run, &state, index, sense == GW_EITHER ? GW_SAME : sense);
-    for (int i = 0; i < state.direction_count && n + 2 <= GW_MAX_ROWS; i++)
-        n += gw_direction_rows(&state.directions[i], rows + n);
-    for (int i = 0; i < state.place_count && n + 3 <= GW_MAX_ROWS; i++)
-        n += gw_place_rows(&state.places[i], rows + n);
-    return n;
-}
-
 static bool combined(const gw_forms *forms, const gw_row *rows, int count)
 {
     for (int i = 0; i < count; i++)
@@ -113,7 +98,7 @@ unsigned long gw_dependent(gw_run *run, const gw_state *leaf, const gw_solution 
         const gw_constraint *one = &run->problem->constraints[i];
         bool sensed = one->sense != GW_EITHER &&
                       gw_constraint_has_sense(one->kind, one->mobile.kind, one->fixed.kind);
-        int n = rows_of(run, i, rows);
+        int n = gw_stated_rows(run, i, rows);
         if (!sensed && combined(&forms, rows, n))
             proved |= 1ul << i;
         else if (!adds(&c, &answer->branches[0].nearest, rows, n))

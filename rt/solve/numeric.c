@@ -251,6 +251,9 @@ static void add_rows(gw_completion *c)
         n += gw_direction_rows(&s->directions[i], c->rows + n);
     for (int i = 0; i < s->place_count && n + 3 <= GW_MAX_SOUGHT; i++)
         n += gw_place_rows(&s->places[i], c->rows + n);
+    for (int i = 0; i < c->run->problem->count && n + GW_MAX_ROWS <= GW_MAX_SOUGHT; i++)
+        if (s->left_out >> i & 1)
+            n += gw_stated_rows(c->run, i, c->rows + n);
     c->row_count = n;
 }
 

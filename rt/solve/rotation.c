@@ -6,14 +6,13 @@
  */
 #include "rt/solve/solve_internal.h"
 
-#define SAME_ANGLE GW_SNAP
 #define NEARLY_ONE                                                                                 \
     1e-6 /* rad: round-off of 1e-15 over less turns by more than the 1e-9 promised                 \
           */
 
-static bool same_angle(double a, double b)
+static bool same_angle(const gw_run *run, double a, double b)
 {
-    return fabs(a - b) <= SAME_ANGLE;
+    return fabs(a - b) <= run->same_angle;
 }
 
 /* R with R u1 = f1 and R u2 in the half plane of f1, f2. */
@@ -25,20 +24,29 @@ static gw_quat pairs_to_pairs(gw_vec3 u1, gw_vec3 u2, gw_vec3 f1, gw_vec3 f2)
     return gw_quat_mul(from_f, gw_quat_conj(from_u));
 }
 
+/* Directions that touch may be off by the root of what counts as the same over that arm. */
+static void may_turn(gw_run *run, double arm)
+{
+    gw_play(run, 0, arm * run->size, 1);
+}
+
 /*
  * Unit vectors y with y . a = cos alpha, y . b = cos beta. With the orthogonal unit vectors m along
  * a + b and e along b - a, whatever the angle between a and b:
  * y = M m + E e +- sqrt(1 - M^2 - E^2) m x e, M = (cos alpha + cos beta) / |a + b|,
  * E = (cos beta - cos alpha) / |b - a|. Returns how many (two, or one where they touch).
  */
-static int two_cones(gw_vec3 a, double alpha, gw_vec3 b, double beta, gw_vec3 out[2])
+static int two_cones(gw_run *run, gw_vec3 a, double alpha, gw_vec3 b, double beta, gw_vec3 out[2])
 {
     gw_vec3 sum = gw_add(a, b), gap = gw_sub(b, a);
     double sigma = gw_angle_between(a, b), half = (alpha + beta) / 2, off = (beta - alpha) / 2;
     double on_m = 2 * cos(half) * cos(off) / gw_norm(sum);
     double on_e = -2 * sin(half) * sin(off) / gw_norm(gap);
-    bool touch = same_angle(sigma, alpha + beta) || same_angle(sigma, fabs(alpha - beta)) ||
-                 same_angle(sigma + alpha + beta, 2 * GW_PI);
+    bool touch = same_angle(run, sigma, alpha + beta) ||
+                 same_angle(run, sigma, fabs(alpha - beta)) ||
+                 same_angle(run, sigma + alpha + beta, 2 * GW_PI);
+    if (touch)
+        may_turn(run, fmin(gw_norm(sum), gw_norm(gap)));
     double k = touch ? 0 : sqrt(fmax(0, 1 - on_m * on_m - on_e * on_e));
     gw_vec3 m = gw_unit(sum), e = gw_unit(gap), across = gw_cross(m, e);
     gw_vec3 middle = gw_add(gw_scale(on_m, m), gw_scale(on_e, e));
@@ -97,20 +105,23 @@ static void in_one_plane(gw_run *run, const gw_direction *x, const gw_direction 
         if (off < best)
             best = off, best1 = y1, best2 = y2;
     }
-    if (best < 8 * SAME_ANGLE)
+    double least =
+        fmin(fmin(sin(x->angle), sin(y->angle)), fmin(sin(sigma_a), gw_norm(gw_cross(x->f, y->f))));
+    may_turn(run, least * least);
+    if (best < 8 * run->same_angle)
         gw_put_rotation(run, "two angles at their limit: one rotation",
                         pairs_to_pairs(x->u, y->u, best1, best2));
 }
 
 /* y turned so that parallel vectors point the same way. */
-static gw_direction aligned(const gw_direction *x, const gw_direction *y)
+static gw_direction aligned(const gw_run *run, const gw_direction *x, const gw_direction *y)
 {
     gw_direction z = *y;
-    if (gw_dot(x->u, z.u) < 0 && gw_norm(gw_cross(x->u, z.u)) <= SAME_ANGLE) {
+    if (gw_dot(x->u, z.u) < 0 && gw_norm(gw_cross(x->u, z.u)) <= run->same_angle) {
         z.u = gw_neg(z.u);
         z.angle = GW_PI - z.angle;
     }
-    if (gw_dot(x->f, z.f) < 0 && gw_norm(gw_cross(x->f, z.f)) <= SAME_ANGLE) {
+    if (gw_dot(x->f, z.f) < 0 && gw_norm(gw_cross(x->f, z.f)) <= run->same_angle) {
         z.f = gw_neg(z.f);
         z.angle = GW_PI - z.angle;
     }
@@ -122,8 +133,8 @@ static void shared_vector(gw_run *run, const gw_direction *x, const gw_direction
 {
     unsigned long from = x->from | y->from;
     gw_vec3 on[2];
-    int n = on_body ? two_cones(x->f, x->angle, y->f, y->angle, on)
-                    : two_cones(x->u, x->angle, y->u, y->angle, on);
+    int n = on_body ? two_cones(run, x->f, x->angle, y->f, y->angle, on)
+                    : two_cones(run, x->u, x->angle, y->u, y->angle, on);
     for (int i = 0; i < n; i++) {
         gw_edit *e = gw_option(run, "two angles that share a vector: parallel");
         if (on_body)
@@ -140,44 +151,48 @@ static void pinned_and_angle(gw_run *run, const gw_direction *x, const gw_direct
                              double sigma_a, double sigma_b)
 {
     gw_vec3 on[2];
+    double sine_a = sin(sigma_a), sine_b = sin(sigma_b);
     int n = 1;
     on[0] = y->f;
     if (y->angle > 0)
-        n = two_cones(x->f, sigma_a, y->f, y->angle, on);
+        n = two_cones(run, x->f, sigma_a, y->f, y->angle, on);
+    if (n == 1 && y->angle > 0) /* cos turn = (cos beta - cos a cos b) / sin a sin b */
+        may_turn(run, sine_a * sine_b / sin(y->angle));
     for (int i = 0; i < n; i++)
         gw_put_rotation(run, "a parallel and an angle: the rotation",
                         pairs_to_pairs(x->u, y->u, x->f, on[i]));
-    if (fmin(sigma_a, sigma_b) < NEARLY_ONE) {
+    if (fmin(sine_a, sine_b) < NEARLY_ONE) {
         gw_edit *e = gw_option(run, "an angle that a parallel nearly implies");
         e->directions[e->direction_count++] = *x;
+        e->left_out = y->from;
     }
 }
 
 void gw_rule_directions(gw_run *run, const gw_direction *x, const gw_direction *given)
 {
-    gw_direction turned = aligned(x, given);
+    gw_direction turned = aligned(run, x, given);
     const gw_direction *y = &turned;
     double sigma_a = gw_angle_between(x->u, y->u), sigma_b = gw_angle_between(x->f, y->f);
-    bool one_u = sigma_a <= SAME_ANGLE, one_f = sigma_b <= SAME_ANGLE;
+    bool one_u = sigma_a <= run->same_angle, one_f = sigma_b <= run->same_angle;
     double excess = quadrilateral_excess(x->angle, y->angle, sigma_a, sigma_b);
     if (excess > run->snap_angle) {
         clash(run, x, y, sigma_a, sigma_b, excess);
     } else if (one_u && one_f) {
         gw_edit *e = gw_option(run, "the same angle twice");
         e->directions[e->direction_count++] = *x;
-    } else if (x->angle <= SAME_ANGLE && (one_u || one_f)) {
+    } else if (x->angle <= run->same_angle && (one_u || one_f)) {
         gw_edit *e = gw_option(run, "an angle that a parallel implies");
         e->directions[e->direction_count++] = *x;
-    } else if (y->angle <= SAME_ANGLE && (one_u || one_f)) {
+    } else if (y->angle <= run->same_angle && (one_u || one_f)) {
         gw_edit *e = gw_option(run, "an angle that a parallel implies");
         e->directions[e->direction_count++] = *given;
-    } else if (x->angle <= SAME_ANGLE) {
+    } else if (x->angle <= run->same_angle) {
         pinned_and_angle(run, x, y, sigma_a, sigma_b);
-    } else if (y->angle <= SAME_ANGLE) {
+    } else if (y->angle <= run->same_angle) {
         pinned_and_angle(run, y, x, sigma_a, sigma_b);
     } else if (one_u || one_f) {
         shared_vector(run, x, y, one_u);
-    } else if (excess >= -SAME_ANGLE) {
+    } else if (excess >= -run->same_angle) {
         in_one_plane(run, x, y, sigma_a);
     }
 }

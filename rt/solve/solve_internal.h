@@ -60,6 +60,7 @@ typedef struct gw_state {
     bool stuck; /* a cap was reached: the rules' list is not complete */
     gw_quat rotation;
     unsigned long fixed_from;
+    unsigned long left_out; /* bits of constraints that others nearly imply: no rule uses them */
     int serial;
     int choice_count;
     char choices[GW_MAX_CHOICES + 1];
@@ -75,7 +76,8 @@ typedef struct gw_edit {
     gw_place places[2];
     gw_direction directions[2];
     bool fix, rough;
-    char mark; /* of the choice, in the branch's id; 0: its number */
+    unsigned long left_out; /* constraints that rules need not look at, but poses must satisfy */
+    char mark;              /* of the choice, in the branch's id; 0: its number */
     gw_quat rotation;
 } gw_edit;
 
@@ -83,9 +85,10 @@ typedef struct gw_edit {
 typedef struct gw_finding {
     enum { GW_KEEP, GW_REWRITE, GW_CLASH, GW_NO_ROOT } outcome;
     const char *rule;
-    double excess;   /* of a contradiction: by so much, over the size or in rad */
-    bool keeps_pair; /* the pair stays, and is marked as done */
-    int count;       /* alternatives */
+    double excess;                /* of a contradiction: by so much, over the size or in rad */
+    double play_place, play_turn; /* m, rad: what touches may be off by so much */
+    bool keeps_pair;              /* the pair stays, and is marked as done */
+    int count;                    /* alternatives */
     gw_edit edits[GW_MAX_OPTIONS];
 } gw_finding;
 
@@ -104,6 +107,7 @@ struct gw_run {
     const gw_problem *problem;
     unsigned long use;     /* bits of the constraints taken */
     double size, snap;     /* m */
+    double same_angle;     /* rad: the snap of directions */
     double snap_clash;     /* m: what contradicts does so by more, in places */
     double snap_angle;     /* rad: in angles */
     gw_solution *solution; /* trace, implied, conflict go here; NULL: nowhere */
@@ -125,6 +129,8 @@ struct gw_run {
 /* Adds the fundamental constraints of input constraint i with the sense given (same or opposite;
  * either: of a constraint without one). */
 void gw_decompose(const gw_run *run, gw_state *state, int i, gw_sense sense);
+/* The rows of input constraint i alone; returns how many, at most GW_MAX_ROWS. */
+int gw_stated_rows(const gw_run *run, int i, gw_row *rows);
 /* The sense that the rotations known so far leave to pending constraint i; GW_EITHER when open. */
 gw_sense gw_sense_known(const gw_run *run, const gw_state *state, int i);
 void gw_add_place(gw_state *state, const gw_place *place);
@@ -185,6 +191,16 @@ void gw_clash_value(gw_run *run, const char *name, double value);
 /* d_a, d_b, p, q of a pair. */
 void gw_clash_distances(gw_run *run, double d_a, double d_b, double p, double q);
 
+/* What touches within the snap may be off by the root of it: places by the leg of a circle of that
+ * radius, directions of that arm by a turn (0: none). `gain`: what the snap is multiplied by. */
+static inline void gw_play(gw_run *run, double radius, double arm, double gain)
+{
+    gw_finding *f = &run->finding;
+    double slack = 2 * GW_SNAP * run->size * gain;
+    f->play_place = fmax(f->play_place, sqrt(slack * radius));
+    f->play_turn = fmax(f->play_turn, arm > 0 ? fmin(1, sqrt(slack / arm)) : 0);
+}
+
 static inline bool gw_same(const gw_run *run, double a, double b)
 {
     return fabs(a - b) <= run->snap;
@@ -199,6 +215,16 @@ static inline bool gw_zero(const gw_run *run, double a)
 static inline double gw_leg(double hypotenuse, double leg)
 {
     return sqrt(fmax(0, (hypotenuse - leg) * (hypotenuse + leg)));
+}
+
+/* The same, but none where both are equal within the snap: of a circle that touches. */
+static inline double gw_touching_leg(gw_run *run, double hypotenuse, double leg, double arm,
+                                     double gain)
+{
+    if (!gw_same(run, hypotenuse, leg))
+        return gw_leg(hypotenuse, leg);
+    gw_play(run, hypotenuse, arm, gain);
+    return 0;
 }
 
 static inline double gw_acos(double c)
@@ -255,6 +281,8 @@ gw_proof gw_narrow_conflict(gw_run *run);
 bool gw_conflict_stays(const gw_run *run, unsigned long use);
 /* A branch ended by the finding's contradiction. */
 void gw_note_end(gw_run *run);
+/* Moves what the finding puts by its play, in such an exploration. */
+void gw_take_play(gw_run *run);
 
 /* ---- follow.c: the choices of a guided run --------------------------------------------------- */
 
