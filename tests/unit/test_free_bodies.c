@@ -192,7 +192,7 @@ static void beads_on_a_rail_pass_their_speed_on(void **state)
     s->objects[0].shape.size = gw_v3(0.01, 0.01, 0.01);
     s->objects[0].pose.p.y = -1;
     for (int i = 0; i < 5; i++) {
-        char id[8], c[8];
+        char id[16], c[16];
         snprintf(id, sizeof id, "b%d", i);
         snprintf(c, sizeof c, "c%d", i);
         add_ball(s, id, gw_v3(0.2 + 0.041 * i - (i == 0 ? 0.1 : 0), -1, 0), 0.02);
