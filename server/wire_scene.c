@@ -122,10 +122,16 @@ static bool get_scene_feature(const json_t *v, const char *at, gw_scene *s, gw_e
     return f && wire_get_feature(v, at, f, error);
 }
 
+/* A stored scene may hold the value that a constraint had before its type was changed: no reason not
+ * to open it. */
 static bool get_scene_constraint(const json_t *v, const char *at, gw_scene *s, gw_error *error)
 {
     gw_scene_constraint *c = gw_scene_add_constraint(s, error);
-    return c && wire_get_constraint(v, at, c, error);
+    if (!c || !wire_get_constraint(v, at, c, error))
+        return false;
+    if (!gw_constraint_has_value(c->kind))
+        c->value = 0;
+    return true;
 }
 
 static bool get_scene_tool(const json_t *v, const char *at, gw_scene *s, gw_error *error)

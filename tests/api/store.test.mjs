@@ -48,6 +48,21 @@ test('names cannot lead out of the folder', async () => {
   await server.stop();
 });
 
+test('a value left behind by a change of type is no reason not to open a scene', async () => {
+  const data = folder();
+  const scene = JSON.parse(readFileSync(join(root, 'scenes/cone-on-cylinder.json')));
+  scene.constraints = [{ id: 'c1', type: 'coincident', a: 'cone/base', b: 'cylinder/top', value: 0.03 }];
+  mkdirSync(join(data, 'scenes'));
+  writeFileSync(join(data, 'scenes/older.json'), JSON.stringify(scene));
+  const server = await start({ data });
+  const { expect } = await client(server);
+  await expect(200, 'POST', '/scene/open', { scene: 'older' });
+  const [c] = (await expect(200, 'GET', '/constraints')).json;
+  assert.deepEqual([c.type, c.value ?? 0], ['coincident', 0]);
+  await server.stop();
+  rmSync(data, { recursive: true });
+});
+
 test('a damaged file is listed as such, refused by name, and no reason not to start', async () => {
   const data = folder();
   mkdirSync(join(data, 'scenes'));
