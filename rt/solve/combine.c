@@ -50,7 +50,7 @@ static int bits(unsigned long x)
 
 /* The conflict of the fewest constraints is the one to tell. */
 void gw_clash(gw_run *run, unsigned long first, unsigned long second, double excess,
-              const char *condition, const char *sentence)
+              const gw_inequality *fails)
 {
     unsigned long from = first | second;
     run->finding.outcome = GW_CLASH;
@@ -63,8 +63,9 @@ void gw_clash(gw_run *run, unsigned long first, unsigned long second, double exc
     c->constraints = from;
     c->first = first;
     c->second = second;
-    c->condition = condition;
-    c->sentence = sentence;
+    c->condition = fails->condition;
+    c->sentence = fails->sentence;
+    memcpy(c->apart, fails->apart, sizeof c->apart);
     c->value_count = 0;
 }
 

@@ -42,9 +42,9 @@ static lines lines_of(const gw_run *run, const gw_place *x, const gw_place *y)
 }
 
 static void clash(gw_run *run, const gw_place *x, const gw_place *y, const lines *t, double excess,
-                  const char *condition, const char *sentence)
+                  const gw_inequality *fails)
 {
-    gw_clash(run, x->from, y->from, excess / run->size, condition, sentence);
+    gw_clash(run, x->from, y->from, excess / run->size, fails);
     gw_clash_distances(run, t->d_a, t->d_b, x->p, y->p);
 }
 
@@ -143,11 +143,17 @@ static void parallel_neither_on(gw_run *run, const gw_place *x, const gw_place *
 static void parallel_lines(gw_run *run, const gw_place *x, const gw_place *y, lines *t)
 {
     double p = x->p, q = y->p;
-    double excess = fmax(fabs(q - p) - t->d_a - t->d_b, t->d_b - t->d_a - p - q);
+    double differ = fabs(q - p) - t->d_a - t->d_b, far = t->d_b - t->d_a - p - q;
+    double excess = fmax(differ, far);
     if (excess > run->snap_clash) {
-        clash(run, x, y, t, excess, "d_a + d_b >= |q - p| and d_b - d_a <= p + q",
-              "Distances to two parallel lines cannot hold together: the lines are too far apart, "
-              "or the distances too different, for the object's points.");
+        static const gw_inequality fails[] = {
+            {"d_a + d_b >= |q - p| and d_b - d_a <= p + q",
+             "The object is too short to be at both of the parallel lines.",
+             {"between the points", "between the lines"}},
+            {"d_a + d_b >= |q - p| and d_b - d_a <= p + q",
+             "The distances from the two lines differ by more than the object reaches.",
+             {"between the points", "between the lines"}}};
+        clash(run, x, y, t, excess, &fails[differ > far]);
         return;
     }
     if (gw_zero(run, t->d_a)) {
@@ -209,9 +215,10 @@ static void skew_lines(gw_run *run, const gw_place *x, const gw_place *y, const 
     double p = x->p, q = y->p, d_a = t->d_a, d_b = t->d_b;
     double excess = d_b - d_a - p - q;
     if (excess > run->snap_clash) {
-        clash(run, x, y, t, excess, "d_b - d_a <= p + q",
-              "Distances to two lines cannot hold together: the lines are farther apart than the "
-              "object reaches.");
+        static const gw_inequality fails = {"d_b - d_a <= p + q",
+                                            "The object is too short to be at both lines.",
+                                            {"between the points", "between the lines"}};
+        clash(run, x, y, t, excess, &fails);
     } else if (gw_zero(run, d_a)) {
         skew_one_point(run, x, y, t);
     } else if (gw_same(run, d_b, d_a + p + q)) {

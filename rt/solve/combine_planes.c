@@ -16,9 +16,11 @@ static void parallel_line(gw_run *run, const gw_place *x, const gw_place *y, dou
         gw_play(run, p, d_a, 1);
     double excess = fabs(h) - d_a - p;
     if (excess > run->snap_clash) {
-        gw_clash(run, x->from, y->from, excess / run->size, "|d_b| - d_a <= p",
-                 "A distance to a line and a place on a plane parallel to it cannot hold "
-                 "together: the plane is out of reach of the line.");
+        static const gw_inequality fails = {
+            "|d_b| - d_a <= p",
+            "The object is too short to be at both the line and the plane.",
+            {"between the points", "from the line to the plane"}};
+        gw_clash(run, x->from, y->from, excess / run->size, &fails);
         gw_clash_distances(run, d_a, h, p, 0);
         return;
     }
@@ -76,9 +78,14 @@ void gw_rule_plane_plane(gw_run *run, const gw_place *x, const gw_place *y)
     double h = gw_dot(n, gw_sub(y->b, x->b));
     double excess = fabs(h) - d_a;
     if (excess > run->snap_clash) {
-        gw_clash(run, x->from, y->from, excess / run->size, "|d_b| <= d_a",
-                 "Two points cannot lie on two parallel planes that are farther apart than the "
-                 "points are.");
+        static const gw_inequality fails[] = {
+            {"|d_b| <= d_a",
+             "Two points cannot be in parallel planes that are farther apart than the points.",
+             {"between the points", "between the planes"}},
+            {"|d_b| <= d_a",
+             "The same part would have to be in two parallel planes at once.",
+             {"between the points", "between the planes"}}};
+        gw_clash(run, x->from, y->from, excess / run->size, &fails[gw_zero(run, d_a)]);
         gw_clash_value(run, "d_a", d_a);
         gw_clash_value(run, "d_b", h);
     } else if (gw_zero(run, d_a)) {

@@ -72,10 +72,11 @@ void gw_rule_point_point(gw_run *run, const gw_place *x, const gw_place *y)
     double most = fmax(fmax(p, q), fmax(d_a, d_b));
     double excess = 2 * most - (p + q + d_a + d_b);
     if (excess > run->snap_clash) {
-        gw_clash(run, x->from, y->from, excess / run->size,
-                 "max(p, q, d_a, d_b) <= the sum of the other three",
-                 "Two distances between points cannot hold together: one of them is longer than "
-                 "the other lengths can reach.");
+        static const gw_inequality fails = {
+            "max(p, q, d_a, d_b) <= the sum of the other three",
+            "The distances do not fit: one is longer than the others reach together.",
+            {"between the points on one side", "between the points on the other side"}};
+        gw_clash(run, x->from, y->from, excess / run->size, &fails);
         gw_clash_distances(run, d_a, d_b, p, q);
     } else if (gw_zero(run, d_a) && gw_zero(run, d_b)) {
         gw_put_same(gw_option(run, "the same distance twice"), x);
@@ -201,9 +202,11 @@ void gw_rule_point_line(gw_run *run, const gw_place *x, const gw_place *y)
     foot t = foot_of(run, x->b, y);
     double excess = fabs(t.d_b - y->p) - x->p - d_a;
     if (excess > run->snap_clash) {
-        gw_clash(run, x->from, y->from, excess / run->size, "d_a >= |d_b - q| - p",
-                 "A point's distance to a point and another's to a line cannot hold together: the "
-                 "object is too short to reach from one to the other.");
+        static const gw_inequality fails = {
+            "d_a >= |d_b - q| - p",
+            "The object is too short to be at both the point and the line.",
+            {"between the points", "from the point to the line"}};
+        gw_clash(run, x->from, y->from, excess / run->size, &fails);
         gw_clash_distances(run, d_a, t.d_b, x->p, y->p);
     } else if (gw_zero(run, d_a)) {
         sphere_and_cylinder(run, x, y, &t);
@@ -224,9 +227,11 @@ void gw_rule_point_plane(gw_run *run, const gw_place *x, const gw_place *y)
         gw_play(run, p, d_a, 1);
     double excess = fabs(h) - d_a - p;
     if (excess > run->snap_clash) {
-        gw_clash(run, x->from, y->from, excess / run->size, "|d_b| - d_a <= p",
-                 "A point's distance to a point and another's place on a plane cannot hold "
-                 "together: the plane is out of reach.");
+        static const gw_inequality fails = {
+            "|d_b| - d_a <= p",
+            "The object is too short to be at both the point and the plane.",
+            {"between the points", "from the point to the plane"}};
+        gw_clash(run, x->from, y->from, excess / run->size, &fails);
         gw_clash_distances(run, d_a, h, p, 0);
     } else if (gw_zero(run, d_a) && gw_zero(run, p)) {
         gw_put_same(gw_option(run, "point at a point: the plane through it follows"), x);

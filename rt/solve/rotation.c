@@ -82,10 +82,12 @@ static double quadrilateral_excess(double alpha, double beta, double sigma_a, do
 static void clash(gw_run *run, const gw_direction *x, const gw_direction *y, double sigma_a,
                   double sigma_b, double excess)
 {
-    gw_clash(run, x->from, y->from, excess,
-             "each of alpha, beta, sigma_a, sigma_b <= the sum of the other three, and the sum of "
-             "any three - the fourth <= 2 pi",
-             "Two angles cannot hold together: no orientation of the object gives both.");
+    static const gw_inequality fails = {
+        "each of alpha, beta, sigma_a, sigma_b <= the sum of the other three, and the sum of any "
+        "three - the fourth <= 2 pi",
+        "No orientation of the object has both directions.",
+        {NULL, NULL}};
+    gw_clash(run, x->from, y->from, excess, &fails);
     gw_clash_value(run, "alpha", x->angle);
     gw_clash_value(run, "beta", y->angle);
     gw_clash_value(run, "sigma_a", sigma_a);
@@ -205,8 +207,9 @@ void gw_rule_fixed_direction(gw_run *run, const gw_state *state, const gw_direct
         gw_option(run, "the rotation gives the angle");
         return;
     }
-    gw_clash(run, x->from, state->fixed_from, excess, "angle = alpha",
-             "The orientation that other constraints give contradicts an angle.");
+    static const gw_inequality fails = {
+        "angle = alpha", "The orientation that the others leave has another angle.", {NULL, NULL}};
+    gw_clash(run, x->from, state->fixed_from, excess, &fails);
     gw_clash_value(run, "angle", angle);
     gw_clash_value(run, "alpha", x->angle);
 }

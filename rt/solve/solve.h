@@ -84,6 +84,7 @@ typedef struct gw_conflict {
         double value;
     } values[8];
     const char *sentence; /* static: what it means to a person */
+    const char *apart[2]; /* static: what d_a and d_b lie between, to a person; or NULL */
 } gw_conflict;
 
 /* One step of rewriting. */

@@ -183,10 +183,16 @@ void gw_put_same(gw_edit *edit, const gw_place *place);
 void gw_put_angle(gw_edit *edit, const gw_place *like, gw_vec3 u, gw_vec3 w, double angle);
 /* One more alternative: this rotation. */
 void gw_put_rotation(gw_run *run, const char *rule, gw_quat rotation);
-/* The pair contradicts itself: what either stems from, by how much (over the size, or in rad), the
- * inequality and its sentence; then the values. */
+/* An inequality that fails, for gw_conflict: all static text. */
+typedef struct gw_inequality {
+    const char *condition, *sentence;
+    const char *apart[2];
+} gw_inequality;
+
+/* The pair contradicts itself: what either stems from, by how much (over the size, or in rad), and
+ * the inequality; then the values. */
 void gw_clash(gw_run *run, unsigned long first, unsigned long second, double excess,
-              const char *condition, const char *sentence);
+              const gw_inequality *fails);
 void gw_clash_value(gw_run *run, const char *name, double value);
 /* d_a, d_b, p, q of a pair. */
 void gw_clash_distances(gw_run *run, double d_a, double d_b, double p, double q);

@@ -276,8 +276,10 @@ static void clash(gw_run *run, const gw_direction *const d[3], const double samp
     double least = HUGE_VAL;
     for (int k = 0; k < GW_TURN_SAMPLES; k++)
         least = fmin(least, fabs(sample[k]));
-    gw_clash(run, d[0]->from, d[1]->from, least, "N_c^2 + N_s^2 = D^2 for some phi",
-             "Three angles cannot hold together: no orientation of the object gives all of them.");
+    static const gw_inequality fails = {"N_c^2 + N_s^2 = D^2 for some phi",
+                                        "No orientation of the object has all three directions.",
+                                        {NULL, NULL}};
+    gw_clash(run, d[0]->from, d[1]->from, least, &fails);
     run->conflict.constraints |= run->finding.keeps_pair ? 0 : d[2]->from;
     gw_clash_value(run, "alpha", d[0]->angle);
     gw_clash_value(run, "beta", d[1]->angle);

@@ -85,15 +85,15 @@ static const struct {
     int asked; /* by the first, the second or another one; 0: not asked for */
 } meanings[] = {
     {"d_a", "between the points", false, 0},
-    {"d_b", "between what they must meet", false, 0},
-    {"p", "asked by", false, 1},
-    {"q", "asked by", false, 2},
-    {"alpha", "asked by", true, 1},
-    {"beta", "asked by", true, 2},
-    {"gamma", "asked by", true, 3},
+    {"d_b", "between what they are to be at", false, 0},
+    {"p", "of", false, 1},
+    {"q", "of", false, 2},
+    {"alpha", "of", true, 1},
+    {"beta", "of", true, 2},
+    {"gamma", "of", true, 3},
     {"sigma_a", "between the directions on one side", true, 0},
-    {"sigma_b", "between those on the other", true, 0},
-    {"angle", "between the directions as they must stand", true, 0},
+    {"sigma_b", "between the directions on the other side", true, 0},
+    {"angle", "between the directions as the others hold them", true, 0},
 };
 
 /* Text that grows, and what tells its constraints' names. */
@@ -102,6 +102,7 @@ typedef struct telling {
     size_t size, n;
     const gw_conflict *conflict;
     const char *const *names;
+    int digits;
 } telling;
 
 __attribute__((format(printf, 2, 3))) static void append(telling *t, const char *format, ...)
@@ -115,25 +116,26 @@ __attribute__((format(printf, 2, 3))) static void append(telling *t, const char 
     t->n += more > 0 ? (size_t)more : 0;
 }
 
-static void append_name(telling *t, int i)
+/* What stands between item i of so many and the one before. */
+static const char *joint(int i, int count)
 {
-    if (t->names)
-        append(t, "%s", t->names[i]);
-    else
-        append(t, "%d", i);
+    return i == 0 ? "" : i + 1 == count ? " and " : ", ";
 }
 
-/* "c1", where the value stems from one constraint; else "the first". */
-static void append_asker(telling *t, int asked)
+/* "c1 and c2" */
+static void append_names(telling *t, unsigned long bits, bool list)
 {
-    static const char *const others[] = {"", "the first", "the second", "the third"};
-    const gw_conflict *c = t->conflict;
-    unsigned long third = c->constraints & ~(c->first | c->second);
-    unsigned long from = asked == 1 ? c->first : asked == 2 ? c->second : third;
-    if (from && !(from & (from - 1)))
-        append_name(t, __builtin_ctzl(from));
-    else
-        append(t, "%s", others[asked]);
+    int count = __builtin_popcountl(bits), told = 0;
+    for (int i = 0; i < GW_MAX_PROBLEM; i++) {
+        if (!(bits >> i & 1))
+            continue;
+        append(t, "%s", list && told > 0 ? ", " : joint(told, count));
+        told++;
+        if (t->names)
+            append(t, "%s", t->names[i]);
+        else
+            append(t, "%d", i);
+    }
 }
 
 static size_t meaning_of(const char *name)
@@ -144,49 +146,81 @@ static size_t meaning_of(const char *name)
     return i;
 }
 
-/* "20 mm between the points" */
-static void append_value(telling *t, int i)
+static void append_amount(telling *t, double value, bool angle)
 {
-    size_t m = meaning_of(t->conflict->values[i].name);
-    double shown = fabs(t->conflict->values[i].value) * (meanings[m].angle ? 180 / GW_PI : 1e3);
-    append(t, "%.6g %s %s", shown < 1e-9 ? 0 : shown, meanings[m].angle ? "degrees" : "mm",
-           meanings[m].meaning);
-    if (meanings[m].asked) {
-        append(t, " ");
-        append_asker(t, meanings[m].asked);
-    }
+    double shown = fabs(value) * (angle ? 180 / GW_PI : 1e3);
+    append(t, "%.*g %s", t->digits, shown < 1e-9 ? 0 : shown, angle ? "degrees" : "mm");
 }
 
-/* The value that is more than all others together, where that is what the condition forbids; or
- * -1. */
+/* "20 mm between the points", "300 mm of c1" */
+static void append_value(telling *t, int i)
+{
+    const gw_conflict *c = t->conflict;
+    size_t m = meaning_of(c->values[i].name);
+    unsigned long third = c->constraints & ~(c->first | c->second);
+    const unsigned long asked[] = {0, c->first, c->second, third};
+    const char *apart = m < 2 ? c->apart[m] : NULL;
+    append_amount(t, c->values[i].value, meanings[m].angle);
+    append(t, " %s", apart ? apart : meanings[m].meaning);
+    if (!meanings[m].asked)
+        return;
+    append(t, " ");
+    append_names(t, asked[meanings[m].asked], false);
+}
+
+/* Values other than one. */
+static double sum_but(const gw_conflict *c, int but)
+{
+    double sum = 0;
+    for (int i = 0; i < c->value_count; i++)
+        sum += i == but ? 0 : fabs(c->values[i].value);
+    return sum;
+}
+
+/* The value that would have to be less: one that is more than all others together, where that is
+ * what the condition forbids, or the one that is to be as another; or -1. */
 static int most_of(const gw_conflict *c)
 {
     int most = 0;
-    double others = 0;
+    if (strcmp(c->condition, "angle = alpha") == 0)
+        return 1;
     if (!strstr(c->condition, "<=") && !strstr(c->condition, ">="))
         return -1;
     for (int i = 1; i < c->value_count; i++)
         most = fabs(c->values[i].value) > fabs(c->values[most].value) ? i : most;
-    for (int i = 0; i < c->value_count; i++)
-        others += i == most ? 0 : fabs(c->values[i].value);
-    return c->value_count > 1 && fabs(c->values[most].value) > others ? most : -1;
+    return c->value_count > 1 && fabs(c->values[most].value) > sum_but(c, most) ? most : -1;
 }
 
-/* All values; or all but one, those that are 0 left out where others are not. */
-static void append_values(telling *t, int but)
+/* True where nothing but the same value would do: each is to be at most the others together, and
+ * there is one other. */
+static bool exactly(const gw_conflict *c, int others)
+{
+    return others == 1 && (strstr(c->condition, "the sum of the other three") != NULL ||
+                           strcmp(c->condition, "angle = alpha") == 0);
+}
+
+/* "The 80 mm between the planes would have to be at most the 50 mm between the points." */
+static void append_bound(telling *t, int most)
 {
     const gw_conflict *c = t->conflict;
-    int told = 0, worth = 0, first = but == 0;
+    bool angle = meanings[meaning_of(c->values[most].name)].angle;
+    double sum = sum_but(c, most);
+    int others = 0, told = 0;
     for (int i = 0; i < c->value_count; i++)
-        worth += i != but && (but < 0 || c->values[i].value != 0);
-    for (int i = 0; i < c->value_count; i++) {
-        if (i == but || (worth ? but >= 0 && c->values[i].value == 0 : i != first))
+        others += i != most && c->values[i].value != 0;
+    append(t, "The ");
+    append_value(t, most);
+    append(t, " would have to %s ", exactly(c, others) ? "equal" : others ? "be at most" : "be");
+    if (others != 1)
+        append_amount(t, sum, angle);
+    for (int i = 0; i < c->value_count && others > 0; i++) {
+        if (i == most || c->values[i].value == 0)
             continue;
-        append(t, "%s", told++ == 0 ? "" : told == (worth ? worth : 1) ? " and " : ", ");
+        append(t, "%sthe ", told == 0 && others > 1 ? ", " : joint(told, others));
         append_value(t, i);
+        told++;
     }
-    if (but >= 0 && told > 1)
-        append(t, " together");
+    append(t, others > 1 ? " together." : ".");
 }
 
 void gw_conflict_words(const gw_conflict *conflict, const char *const *names, char *text,
@@ -194,20 +228,21 @@ void gw_conflict_words(const gw_conflict *conflict, const char *const *names, ch
 {
     if (size == 0)
         return;
-    telling t = {text, size, 0, conflict, names};
+    telling t = {text, size, 0, conflict, names, 6};
     text[0] = 0;
-    for (int i = 0; i < GW_MAX_PROBLEM; i++) {
-        if (!(conflict->constraints >> i & 1))
-            continue;
-        append(&t, "%s", t.n > 0 ? ", " : "");
-        append_name(&t, i);
-    }
-    append(&t, ": %s Here ", conflict->sentence);
+    append_names(&t, conflict->constraints, true);
+    append(&t, ": %s ", conflict->sentence);
     int most = most_of(conflict);
     if (most >= 0) {
-        append_value(&t, most);
-        append(&t, " is more than ");
+        double value = fabs(conflict->values[most].value);
+        t.digits = fabs(value - sum_but(conflict, most)) > 1e-4 * value ? 6 : 12;
+        append_bound(&t, most);
+        return;
     }
-    append_values(&t, most);
+    append(&t, "There are ");
+    for (int i = 0; i < conflict->value_count; i++) {
+        append(&t, "%s", joint(i, conflict->value_count));
+        append_value(&t, i);
+    }
     append(&t, ".");
 }

@@ -252,8 +252,40 @@ static void a_contradiction_is_told_with_its_numbers(void **unused)
     char words[512];
     gw_conflict_words(&solution.conflict, names, words, sizeof words);
     assert_non_null(strstr(words, "c1, c2: "));
-    assert_non_null(strstr(words, "Here 1500 mm between what they must meet is more than 1000 mm "
-                                  "between the points."));
+    assert_non_null(strstr(words, "The 1500 mm between the points on the other side would have to "
+                                  "equal the 1000 mm between the points on one side."));
+}
+
+static void told(const gw_constraint *c, int count, const char *expected)
+{
+    const char *names[] = {"c1", "c2", "c3"};
+    char words[512];
+    solve_set(c, count);
+    assert_int_equal(solution.status, GW_STATUS_INCOMPATIBLE);
+    gw_conflict_words(&solution.conflict, names, words, sizeof words);
+    assert_string_equal(words, expected);
+}
+
+/* Every sentence ends in what would make the inequality hold. */
+static void a_contradiction_tells_what_would_hold(void **unused)
+{
+    (void)unused;
+    gw_element floor = plane(gw_v3(0, 0, 0), gw_v3(0, 0, 1));
+    gw_element shelf = plane(gw_v3(0, 0, 0.08), gw_v3(0, 0, 1));
+    gw_constraint planes[] = {coincident(point(0, 0, 0), floor), coincident(point(0, 0, 0), shelf)};
+    told(planes, 2,
+         "c1, c2: The same part would have to be in two parallel planes at once. The 80 mm between "
+         "the planes would have to be 0 mm.");
+    planes[1].mobile = point(0.05, 0, 0);
+    told(planes, 2,
+         "c1, c2: Two points cannot be in parallel planes that are farther apart than the points. "
+         "The 80 mm between the planes would have to be at most the 50 mm between the points.");
+    gw_constraint points[] = {distance(point(0, 0, 0), point(0, 0, 0), 0.3),
+                              distance(point(0, 0, 0), point(0.1, 0, 0), 0.1)};
+    told(points, 2,
+         "c1, c2: The distances do not fit: one is longer than the others reach together. The 300 "
+         "mm of c1 would have to be at most 200 mm, the 100 mm between the points on the other "
+         "side and the 100 mm of c2 together.");
 }
 
 /* In one sense of the second the first two contradict each other, in the other one the third does:
@@ -517,6 +549,7 @@ int main(void)
         cmocka_unit_test(a_point_and_a_sense_have_two_branches_each),
         cmocka_unit_test(five_incidences_have_thirty_two_branches),
         cmocka_unit_test(a_contradiction_is_told_with_its_numbers),
+        cmocka_unit_test(a_contradiction_tells_what_would_hold),
         cmocka_unit_test(a_conflict_names_constraints_that_contradict),
         cmocka_unit_test(a_set_within_another_is_no_branch),
         cmocka_unit_test(angles_about_nearly_one_direction_are_solved),

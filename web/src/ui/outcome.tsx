@@ -26,7 +26,7 @@ function Branches(): JSX.Element | null {
 function sentence(text: string, conflict: Conflict | null): string {
   const known = new Set(store.constraints.value.map((c) => c.id));
   let out = text;
-  for (const id of conflict?.constraints ?? []) if (!known.has(id)) out = out.replace(id, 'the new one');
+  for (const id of conflict?.constraints ?? []) if (!known.has(id)) out = out.replace(new RegExp(`(?<![\\w-])${id.replace(/\W/g, '\\$&')}(?![\\w-])`, 'g'), 'the new one');
   return out;
 }
 
