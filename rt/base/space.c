@@ -9,9 +9,10 @@ gw_quat gw_quat_exp(gw_vec3 r)
     double a2 = gw_norm2(r);
     double half_sinc; /* sin(a/2)/a */
     double c;
-    if (a2 < 1e-6) {
-        half_sinc = 0.5 - a2 / 48 + a2 * a2 / 3840;
-        c = 1 - a2 / 8 + a2 * a2 / 384;
+    if (a2 < 1e-2) { /* a step's angle: the series to the last bit */
+        double x2 = 0.25 * a2;
+        half_sinc = 0.5 * (1 - x2 / 6 * (1 - x2 / 20 * (1 - x2 / 42 * (1 - x2 / 72))));
+        c = 1 - x2 / 2 * (1 - x2 / 12 * (1 - x2 / 30 * (1 - x2 / 56)));
     } else {
         double a = sqrt(a2);
         half_sinc = sin(0.5 * a) / a;

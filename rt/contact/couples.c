@@ -6,6 +6,8 @@
 
 #include "rt/contact/world_private.h"
 
+#define OUTDATED 5e-3 /* left out for so long, a couple is better known to the detector (s) */
+
 /* ---- couples -------------------------------------------------------------------------------- */
 
 static bool is_of(const gw_couple *p, const gw_near *near)
@@ -202,6 +204,10 @@ bool gw_couples_arrive(gw_world *w)
     for (int i = 0; i < w->arrived_count; i++)
         w->couples[gw_couple_of(w, &w->arrived[i])].kept = true;
     drop_couples(w);
+    for (int i = 0; i < w->couple_count; i++) {
+        gw_couple *p = &w->couples[i];
+        p->looked = p->looked && p->left_out < OUTDATED;
+    }
     for (int i = 0; i < w->touch_count; i++) {
         gw_touch *c = &w->touches[i];
         c->kept = c->couple >= 0 && w->couples[c->couple].looked;

@@ -248,6 +248,12 @@ static void put_off(gw_world *w, gw_touch *c)
     w->late++;
 }
 
+/* So deep that it must not go on; what a spring was found in at its beginning does not count. */
+static bool deep(const gw_touch *c)
+{
+    return c->now.gap + (c->continuous ? c->slack : 0) < -GW_WORLD_LATE;
+}
+
 /* All that collides where the island is now; what is deep already must not go on. */
 static void put_off_all(gw_world *w)
 {
@@ -256,7 +262,7 @@ static void put_off_all(gw_world *w)
         if (!gw_sets_off(w, c))
             continue;
         put_off(w, c);
-        if (c->now.gap < -GW_WORLD_LATE)
+        if (deep(c))
             w->stands[w->group[w->island.movers[0]]] = true;
     }
 }
@@ -293,9 +299,9 @@ static void stay(gw_world *w, int group)
 static void leave(gw_world *w, gw_touch *c)
 {
     int mover[2] = {c->mover_a, c->mover_b};
-    bool deep = c->now.gap < -GW_WORLD_LATE || c->now.gap > -GW_WORLD_MET;
+    bool too_far = deep(c) || c->now.gap > -GW_WORLD_MET;
     put_off(w, c);
-    for (int k = 0; deep && k < 2; k++)
+    for (int k = 0; too_far && k < 2; k++)
         if (mover[k] >= 0 && !w->stands[w->group[mover[k]]])
             stay(w, w->group[mover[k]]);
 }

@@ -92,16 +92,24 @@ static bool look(gw_world *w, gw_couple *p)
     return true;
 }
 
-/* Those of which nothing is followed come first. */
+/* Those of which nothing is followed come first. Of the others those that were left out last time;
+ * whom no look is left for goes on by what the detector tells. */
 void gw_looks_open(gw_world *w)
 {
+    unsigned count = (unsigned)w->couple_count, from = count > 0 ? w->look_from % count : 0;
+    bool left_out = false;
     w->looks_left = affordable(w->dt);
     for (int pass = 0; pass < 2; pass++)
-        for (int i = 0; i < w->couple_count; i++) {
-            gw_couple *p = &w->couples[((unsigned)i + w->turn) % (unsigned)w->couple_count];
-            bool followed = p->first >= 0;
-            if (followed == (pass == 1) && due(w, p, coming(w, p)) && !look(w, p))
-                return;
+        for (unsigned i = 0; i < count; i++) {
+            unsigned at = (from + i) % count;
+            gw_couple *p = &w->couples[at];
+            if ((p->first >= 0) != (pass == 1))
+                continue;
+            bool misses = due(w, p, coming(w, p)) && !look(w, p);
+            p->left_out = misses ? p->left_out + w->dt : 0;
+            if (misses && !left_out)
+                w->look_from = at;
+            left_out = left_out || misses;
         }
 }
 

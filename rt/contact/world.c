@@ -9,6 +9,7 @@
 #include "rt/contact/islands.h"
 
 #define SPEED  1e-3 /* v_th and rest speed where none is given (m/s) */
+#define ADRIFT 2e-3 /* as deep as a spring is ever pressed (m) */
 #define YIELDS 1e-5 /* a contact put deeper than this between steps lets it be (m) */
 
 /* ---- creation ------------------------------------------------------------------------------- */
@@ -130,6 +131,13 @@ static void place(gw_world *w, int body)
         p->twist = (gw_twist){{0, 0, 0}, {0, 0, 0}};
 }
 
+/* Deep in, not pressed, and on its way: it is no rest, and collides where it comes on. */
+static bool adrift(const gw_world *w, const gw_touch *c)
+{
+    return c->continuous && c->slack > ADRIFT && c->slack >= -c->now.gap &&
+           fabs(c->rate) > w->rules.rest_speed;
+}
+
 /* Gaps as they are now. A spring is not pressed by an edit. */
 static void look_around(gw_world *w, bool adopted)
 {
@@ -139,6 +147,11 @@ static void look_around(gw_world *w, bool adopted)
         double deeper = -c->now.gap - c->depth_last;
         if (c->continuous && deeper > (adopted ? 0 : YIELDS))
             c->slack += deeper;
+        if (adrift(w, c)) {
+            c->continuous = false;
+            c->slack = 0;
+            c->grip.slip = gw_v3(0, 0, 0);
+        }
         c->hit = c->jammed = c->struck = c->stopped = c->late = false;
         c->impulse = 0;
     }

@@ -34,6 +34,7 @@ typedef struct gw_couple {
     int piece_a, piece_b, a, b; /* pieces and bodies */
     bool kept;                  /* while lists are made: it goes on */
     bool watched;               /* it can be looked at in a step, */
+    double left_out;            /* should have been, but there were none left, for so long (s) */
     bool looked;                /* was so, */
     gw_pose at_a, at_b;         /* with its bodies there, */
     double gap;                 /* and was so far apart, at least (m) */
@@ -113,6 +114,7 @@ struct gw_world {
     gw_near *arrived;
     gw_looker looker;
     int looks_left, found_count; /* in this step; of what was found in it */
+    unsigned look_from;          /* the couple that was left out first */
     gw_near found[GW_WORLD_LOOKS * GW_TOUCHING];
 
     size_t stride;                     /* bytes of a model, rounded up */

@@ -110,8 +110,18 @@ double gw_detection_period(const gw_detection *d)
     return d->period;
 }
 
+/* The fastest that a body was told to go (m/s). */
+static double fastest(const gw_detection *d)
+{
+    double most = 0;
+    for (int i = 0; i < d->seen->count; i++)
+        most = fmax(most, gw_norm(d->seen->body[i].twist.v));
+    return most;
+}
+
 /* What is found now serves until the look after the next is done, two periods; and it is of the
- * tick before, and taken up as the next one begins. Meanwhile hands and gravity drive bodies. */
+ * tick before, and taken up as the next one begins. Meanwhile hands and gravity drive bodies, and
+ * what is hit half way goes on as fast as what hit it. */
 static void find_near(gw_detection *d)
 {
     gw_mailbox_read(&d->bodies, d->seen);
@@ -121,7 +131,7 @@ static void find_near(gw_detection *d)
         d->twists[b->body] = b->twist;
     }
     double horizon = 2 * (d->period + d->tick),
-           margin = d->margin + 0.5 * DRIVEN * horizon * horizon;
+           margin = d->margin + 0.5 * horizon * (DRIVEN * horizon + fastest(d));
     d->finding.count = gw_detect(d->detector, d->poses, d->twists, horizon, margin, d->finding.near,
                                  GW_MAX_NEAR, &d->finding.lost);
     gw_mailbox_write_head(&d->found, &d->finding,

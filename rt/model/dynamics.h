@@ -165,6 +165,20 @@ void gw_guided_general_step(gw_guided *body, const gw_forces *forces, double dt,
 /* The twist of the general set nearest to `twist` in the mass metric, at the body's pose. */
 gw_twist gw_guided_general_project(const gw_guided *body, const gw_twist *twist);
 
+/* A body that nothing guides; in guided_floating.c. Its step by Newton and Euler, its coordinates'
+ * columns (6) and velocities, D^-1 of a generalised force, and a twist or velocities that it is
+ * given.
+ */
+void gw_guided_floating_step(gw_guided *body, const gw_forces *forces, double dt, gw_step *step);
+void gw_guided_floating_columns(const gw_guided *body, double (*columns)[6]);
+void gw_guided_floating_velocity(const gw_guided *body, double *v);
+void gw_guided_floating_twist(gw_guided *body, const gw_twist *twist);
+void gw_guided_floating_kick(gw_guided *body, const double *dv);
+void gw_guided_floating_inverse(const gw_guided *body, const double *force, double *answer);
+
+/* The inverse of an inertia; not finite where there is none. */
+gw_mat3 gw_inertia_inverse(const gw_mat3 *inertia);
+
 /* Kinetic energy (J). */
 double gw_rigid_kinetic(double mass, const gw_rigid *r, const gw_twist *twist);
 

@@ -94,7 +94,7 @@ GW_STEP_INLINE bool stages(const gw_guided *body, const gw_chart *chart, const g
 }
 
 /* Runge-Kutta for z'' = f(z, z', t) from z = 0; z_dot: velocity at the start, then at the end. The
- * plane's, the circle's and a free body's numbers are spelled out so that their loops unroll. */
+ * plane's and the circle's numbers are spelled out so that their loops unroll. */
 static bool runge_kutta(const gw_guided *body, const gw_chart *chart, const gw_forces *forces,
                         double h, double *z, double *z_dot, gw_step *step)
 {
@@ -103,8 +103,6 @@ static bool runge_kutta(const gw_guided *body, const gw_chart *chart, const gw_f
         return stages(body, chart, forces, h, 1, 3, z, z_dot, step);
     if (turns == 1 && n == 2)
         return stages(body, chart, forces, h, 1, 2, z, z_dot, step);
-    if (turns == 3 && n == 6)
-        return stages(body, chart, forces, h, 3, 6, z, z_dot, step);
     return stages(body, chart, forces, h, turns, n, z, z_dot, step);
 }
 
@@ -140,6 +138,8 @@ static void one_piece(gw_guided *body, const gw_forces *forces, double dt, gw_st
     *step = (gw_step){.finite = true, .margin = 1};
     if (body->def.set.general)
         gw_guided_general_step(body, forces, dt, step);
+    else if (floats(&body->def.set))
+        gw_guided_floating_step(body, forces, dt, step);
     else
         chart_step(body, forces, dt, step);
     if (body->ride.moves)

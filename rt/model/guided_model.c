@@ -17,25 +17,16 @@ static void guided_held(const gw_model *model, gw_pose *held, gw_twist *twist)
     *twist = (gw_twist){gw_add(body->twist.v, gw_cross(body->twist.w, arm)), body->twist.w};
 }
 
-static void put_column(double *column, gw_vec3 v, gw_vec3 w)
+static void floating_now(const gw_guided *body, stage *s)
 {
-    memcpy(column, (double[6]){v.x, v.y, v.z, w.x, w.y, w.z}, 6 * sizeof *column);
-}
-
-/* The chart's columns and bias at its centre, as they are where the body floats. */
-static void floating_columns(const gw_guided *body, stage *s)
-{
-    const gw_translation_set *t = &body->def.set.translation;
-    gw_vec3 arm = gw_rotate(body->pose.q, t->of), w = body->twist.w, none = {0, 0, 0};
-    gw_vec3 axis[3] = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}},
-            e[3] = {t->locus.e1, t->locus.e2, t->locus.e3};
-    for (int k = 0; k < 3; k++) {
-        put_column(s->jacobian[k], gw_cross(arm, axis[k]), axis[k]);
-        put_column(s->jacobian[3 + k], e[k], none);
-    }
-    put_column(s->bias, gw_neg(gw_cross(w, gw_cross(w, arm))), none);
+    gw_vec3 w = body->twist.w, arm = gw_rotate(body->pose.q, body->def.set.translation.of);
+    gw_vec3 bias = gw_neg(gw_cross(w, gw_cross(w, arm)));
+    gw_guided_floating_columns(body, s->jacobian);
+    put_column(s->bias, bias, gw_v3(0, 0, 0));
     s->pose = body->pose;
     s->twist = body->twist;
+    s->rigid = gw_rigid_at(&body->def, &s->pose);
+    factor_inertia(body->def.mass.mass, s, 3, 6);
 }
 
 /* Columns and bias at the body's origin, where the set stands: the chart's, or for a general set
@@ -47,9 +38,7 @@ static void stage_now(const gw_guided *body, stage *s)
     gw_pose pose = gw_guided_pose(body);
     const gw_guided_def *def = &body->def;
     if (floats(&def->set)) {
-        floating_columns(body, s);
-        s->rigid = gw_rigid_at(def, &s->pose);
-        factor_inertia(def->mass.mass, s, 3, 6);
+        floating_now(body, s);
         return;
     }
     if (!def->set.general) {
@@ -88,11 +77,11 @@ static void guided_jacobian(const gw_model *model, double (*columns)[6], double 
     for (int k = 0; k < body->def.set.dof; k++) {
         gw_vec3 wk = angular(s.jacobian[k]);
         gw_vec3 v = gw_add(linear(s.jacobian[k]), gw_cross(wk, arm));
-        memcpy(columns[k], (double[6]){v.x, v.y, v.z, wk.x, wk.y, wk.z}, sizeof columns[k]);
+        put_column(columns[k], v, wk);
     }
     gw_vec3 b = gw_add(linear(s.bias), gw_cross(angular(s.bias), arm));
     b = gw_add(b, gw_cross(w, gw_cross(w, arm)));
-    memcpy(drift, (double[6]){b.x, b.y, b.z, s.bias[3], s.bias[4], s.bias[5]}, 6 * sizeof *drift);
+    put_column(drift, b, angular(s.bias));
     if (body->ride.moves)
         turn_columns(body, &s, columns, drift);
 }
@@ -101,6 +90,10 @@ static void guided_apply_inverse(const gw_model *model, const double *force, dou
 {
     const gw_guided *body = (const gw_guided *)model;
     stage s;
+    if (floats(&body->def.set)) {
+        gw_guided_floating_inverse(body, force, acceleration);
+        return;
+    }
     stage_now(body, &s);
     memcpy(acceleration, force, (size_t)body->def.set.dof * sizeof *force);
     gw_ldl_solve(s.inertia, body->def.set.dof, acceleration);
@@ -123,6 +116,10 @@ static void own_velocity(const gw_guided *body, double *v)
     double basis[6][6], length = body->def.length;
     gw_chart chart;
     gw_pose pose = gw_guided_pose(body);
+    if (floats(&body->def.set)) {
+        gw_guided_floating_velocity(body, v);
+        return;
+    }
     if (!body->def.set.general) {
         gw_chart_at(&body->def.set, &pose, &chart);
         velocity_in(&chart, body, v);
@@ -187,6 +184,10 @@ static void guided_kick(gw_model *model, const double *dv)
     gw_guided *body = (gw_guided *)model;
     double z_dot[6];
     stage s;
+    if (floats(&body->def.set)) {
+        gw_guided_floating_kick(body, dv);
+        return;
+    }
     stage_now(body, &s);
     own_velocity(body, z_dot);
     for (int k = 0; k < body->def.set.dof; k++)
@@ -228,7 +229,7 @@ static void guided_pull_back(const gw_model *model, int index, const gw_wrench *
     stage s;
     (void)index;
     if (floats(&body->def.set))
-        floating_columns(body, &s);
+        gw_guided_floating_columns(body, s.jacobian);
     else
         stage_now(body, &s);
     if (body->ride.moves) {
@@ -261,6 +262,7 @@ void gw_guided_init(gw_guided *body, const gw_guided_def *def, const gw_pose *wo
     gw_chart chart;
     body->model.ops = &guided_ops;
     body->def = *def;
+    body->inverse = gw_inertia_inverse(&def->mass.inertia);
     if (!(body->def.length > 0))
         body->def.length = 0.05;
     gw_chart_at(&body->def.set, world_from_body, &chart);
@@ -272,6 +274,10 @@ void gw_guided_init(gw_guided *body, const gw_guided_def *def, const gw_pose *wo
 void gw_guided_set_twist(gw_guided *body, const gw_twist *twist)
 {
     stage s;
+    if (floats(&body->def.set)) {
+        gw_guided_floating_twist(body, twist);
+        return;
+    }
     gw_twist own = body->ride.moves ? gw_ride_twist_in(&body->ride, &body->pose, twist) : *twist;
     if (body->def.set.general) {
         own = gw_guided_general_project(body, &own);
@@ -283,9 +289,12 @@ void gw_guided_set_twist(gw_guided *body, const gw_twist *twist)
     gw_guided_take_twist(body, &own);
 }
 
+/* What floats rides on nothing. */
 void gw_guided_ride(gw_guided *body, const gw_ride *ride)
 {
     gw_twist twist = body->twist;
+    if (floats(&body->def.set))
+        return;
     body->ride = *ride;
     gw_guided_set_twist(body, &twist);
 }

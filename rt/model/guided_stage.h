@@ -28,6 +28,12 @@ static inline gw_vec3 angular(const double *column)
     return gw_v3(column[3], column[4], column[5]);
 }
 
+/* [v; w] as six numbers. */
+static inline void put_column(double *column, gw_vec3 v, gw_vec3 w)
+{
+    memcpy(column, (double[6]){v.x, v.y, v.z, w.x, w.y, w.z}, 6 * sizeof *column);
+}
+
 /* J z'; the first `turns` of the n columns turn the body, the others only shift it. */
 GW_STEP_INLINE gw_twist twist_of(double (*jacobian)[6], const double *z_dot, int turns, int n)
 {

@@ -262,21 +262,30 @@ static inline void thrown_tick(thrown *t)
     t->tick++;
 }
 
-/* The least gap of all pairs (m), by a detector of its own. */
+/* The least gap of two convex pieces (m), by a detector of its own: how far one of them would have
+ * to go. A pair of points that was told may lead farther, out of an inner corner. */
 static inline double thrown_gap(thrown *t)
 {
     static gw_near near[1024];
     gw_pose poses[THROWN + 1];
     gw_twist twists[THROWN + 1] = {0};
+    double least = INFINITY;
     int lost;
     for (int m = 0; m < t->count; m++)
         poses[m] = t->a.body[m].pose;
     poses[t->count] = gw_pose_identity();
     int count = gw_detect(t->truth, poses, twists, 0, 1e-5, near, 1024, &lost);
-    for (int i = 0; i < count; i++)
-        if (!near[i].no_points)
-            return near[i].gap;
-    return INFINITY;
+    for (int i = 0; i < count; i++) {
+        gw_near found[GW_TOUCHING];
+        gw_again again = {.piece_a = near[i].piece_a,
+                          .piece_b = near[i].piece_b,
+                          .world_from_a = poses[near[i].a],
+                          .world_from_b = poses[near[i].b]};
+        double gap;
+        gw_detect_again(t->truth, &again, found, &gap);
+        least = fmin(least, gap);
+    }
+    return least;
 }
 
 #endif
