@@ -82,6 +82,8 @@ void gw_movers_carry(gw_movers *m, const gw_movers *old)
     m->contact = old->contact;
     m->contact.spring = 0;
     m->contact.touching = 0;
+    m->last.touching = old->last.touching;
+    m->touched_before = old->touched_before;
     if (m->world && old->world)
         m->contact.spring =
             gw_world_carry(m->world, old->world, body_again, &(gw_movers_pair){m, old});
