@@ -33,8 +33,10 @@ typedef struct gw_contact_step {
 /* What a step is to do to the held frame where nothing touches: to tell afterwards what did. */
 typedef struct gw_foreseen {
     bool known;
-    double before[6];       /* [v; w] as it begins */
-    double acceleration[6]; /* of the held frame, J-dot v included */
+    double before[6];        /* [v; w] as it begins */
+    double acceleration[6];  /* of the held frame, J-dot v included */
+    double own[6], drift[6]; /* its parts that no wrench at the hand makes, as it begins; */
+    bool again;              /* the next step goes on from them */
 } gw_foreseen;
 
 typedef struct gw_hold {

@@ -37,6 +37,19 @@ static void contact_acceleration(const gw_hold *hold, const gw_movers *movers, i
         out[i] = touched ? (now[i] - before[i]) / dt - a[i] - r->hit[i] : 0;
 }
 
+/*
+ * What changes smoothly, as it will be amid the coming step: 3/2 of now less 1/2 of a step ago. As
+ * it is when the step begins, held for all of it, the device would leave a bend on its outer side,
+ * the faster the longer it lasts, and pull the model along.
+ */
+static void amid(const double now[6], double last[6], bool again, double out[6])
+{
+    for (int i = 0; i < 6; i++) {
+        out[i] = again ? 1.5 * now[i] - 0.5 * last[i] : now[i];
+        last[i] = now[i];
+    }
+}
+
 /* What the coming step would do to the hand without contacts. */
 static void foresee(gw_hold *hold, const gw_rendered *r, const double own[6])
 {
@@ -89,12 +102,12 @@ static void let_go(gw_hold *hold, const gw_tick *tick)
     if (!tick->moving && tick->engaged && hold->sensed.valid && !hold->clutched)
         hold->rendered.command = brake(hold);
     gw_rendering_let_go(&hold->rendering, tick->dt);
-    hold->was_hit = hold->foreseen.known = false;
+    hold->was_hit = hold->foreseen.known = hold->foreseen.again = false;
 }
 
 void gw_hold_render(gw_hold *hold, const gw_tick *tick, const gw_movers *movers, int index)
 {
-    double columns[GW_MODEL_MAX_DOF][6], a[GW_MODEL_MAX_DOF], own[6], touch[6];
+    double columns[GW_MODEL_MAX_DOF][6], a[GW_MODEL_MAX_DOF], bias[6], drift[6], own[6], touch[6];
     const gw_model *model = gw_hold_model(hold);
     gw_rendered r = {.dof = gw_model_dof(model), .jacobian = (const double(*)[6])columns};
     if (!tick->moving || !tick->engaged || !hold->sensed.valid || hold->clutched) {
@@ -103,10 +116,13 @@ void gw_hold_render(gw_hold *hold, const gw_tick *tick, const gw_movers *movers,
     }
     r.pose = hold->shown;
     r.twist = hold->shown_twist;
-    gw_model_jacobian(model, columns, r.drift);
+    gw_model_jacobian(model, columns, drift);
     gw_inverse_inertia(model, r.dof, r.jacobian, r.inverse_inertia);
     gw_model_free_acceleration(model, a);
-    at_hand(r.dof, r.jacobian, a, 1, own);
+    at_hand(r.dof, r.jacobian, a, 1, bias);
+    amid(bias, hold->foreseen.own, hold->foreseen.again, own);
+    amid(drift, hold->foreseen.drift, hold->foreseen.again, r.drift);
+    hold->foreseen.again = true;
     if (hold->was_hit) {
         gw_model_apply_inverse(model, hold->hit, a);
         at_hand(r.dof, r.jacobian, a, 1 / tick->dt, r.hit);
