@@ -6,15 +6,27 @@
 #define QUARTER       0.25  /* of a speed, the most that a tick's damping takes */
 #define REPAY_TIME    0.1   /* s, in which what came since the last second's least is taken back */
 #define YIELD_TIME    0.03  /* s, in which the hand that pushes pays it, */
-#define YIELD_MOST    0.25  /* by this share of its push at most */
+#define YIELD_MOST    0.25  /* by this share of its push at most; */
+#define SERVO_TIME    0.03  /* s, in which a servo finds what holds the device back */
 #define RISK_MARGIN   1.5   /* a chain that is hit elsewhere may turn by more than its own way */
 #define RESERVE_TIME  0.005 /* s, in which the reserve for collisions is filled, */
 #define RESERVE_SHARE 0.5   /* by at most this share of the power that flows into the model, */
 #define RESERVE_AHEAD 6     /* 64ths of a second before losses fall out of the last second */
+#define ESCROW_SHARE  0.1   /* of what is lost, held back for what nothing else pays, */
+#define ESCROW_MOST   0.005 /* J, no more than this */
 
 static double work(const gw_wrench *w, const gw_twist *way)
 {
     return gw_dot(w->f, way->v) + gw_dot(w->t, way->w);
+}
+
+/* Of what is lost a part is held back. */
+static void book(gw_port *p, double energy)
+{
+    double held = fmin(fmax(-ESCROW_SHARE * energy, 0), fmax(ESCROW_MOST - p->escrow, 0));
+    held = p->watched ? held : 0;
+    p->escrow += held;
+    p->excess += energy + held;
 }
 
 void gw_port_observe(gw_port *p, const gw_pose *device, const gw_pose *model, double stored,
@@ -23,8 +35,8 @@ void gw_port_observe(gw_port *p, const gw_pose *device, const gw_pose *model, do
     if (p->started) {
         gw_twist way = gw_pose_sub(device, &p->device), of_model = gw_pose_sub(model, &p->model);
         const gw_wrench *acted = &p->on_device[(p->at - delay) & (GW_PORT_PAST - 1)];
-        p->excess += work(acted, &way) - work(&p->fed, &way) + work(&p->on_model, &of_model) +
-                     stored - p->stored - booked;
+        book(p, work(acted, &way) - work(&p->fed, &way) + work(&p->on_model, &of_model) + stored -
+                    p->stored - booked);
     }
     p->device = *device;
     p->model = *model;
@@ -35,7 +47,7 @@ void gw_port_observe(gw_port *p, const gw_pose *device, const gw_pose *model, do
 void gw_port_charge(gw_port *p, double energy)
 {
     p->stored += energy;
-    p->excess += energy;
+    book(p, energy);
 }
 
 void gw_port_hold(gw_port *p, const gw_wrench *on_device, const gw_wrench *on_model,
@@ -84,13 +96,28 @@ double gw_port_owed(const gw_port *p, double dt)
     return fmax(-gw_port_reserve(p, 0, dt), fmin(dt / REPAY_TIME, 1) * since_least(p, dt));
 }
 
-/* F_h . v T = what came, v along F_h; the force that holds v against dampers, and m v / T. */
-double gw_port_yield(const gw_port *p, gw_vec3 push, double mass, double damping, double dt)
+void gw_port_redeem(gw_port *p, double dt)
+{
+    double paid = fmin(fmax(-gw_port_reserve(p, 0, dt), 0), p->escrow);
+    p->escrow -= paid;
+    p->excess -= paid;
+}
+
+/* The device is to move ahead of the model along F_h at v with F_h . v T = what came: the force
+ * that holds v against dampers, m v / T, and what a servo finds is lacking. All as shares of F_h.
+ */
+double gw_port_yield(gw_port *p, gw_vec3 push, gw_vec3 ahead, double mass, double damping,
+                     double dt)
 {
     double came = since_least(p, dt), push2 = gw_norm2(push);
-    if (!(came > 0) || !(push2 > 0))
+    if (!(came > 0) || !(push2 > 0)) {
+        p->servo = 0;
         return 0;
-    return fmin(came / (YIELD_TIME * push2) * (damping + mass / YIELD_TIME), YIELD_MOST);
+    }
+    double wanted = came / (YIELD_TIME * push2), lacking = wanted - gw_dot(ahead, push) / push2;
+    double resistance = damping + QUARTER * mass / dt;
+    p->servo = fmin(fmax(p->servo + dt / SERVO_TIME * resistance * lacking, 0), YIELD_MOST);
+    return fmin(wanted * (damping + mass / YIELD_TIME) + p->servo, YIELD_MOST);
 }
 
 /* ---- the coming tick ------------------------------------------------------------------------ */

@@ -30,6 +30,9 @@ typedef struct gw_port {
     double excess;               /* sum of all (J) */
     double least[GW_PORT_PARTS]; /* of the excess in every part of the last second (J) */
     int64_t ticks;               /* that were passed */
+    double servo;                /* share of the hand's push: see gw_port_yield() */
+    bool watched;                /* the controller is on: */
+    double escrow;               /* held back of what was lost, in `excess` as stored (J) */
 } gw_port;
 
 /* Books the tick that ended: both are there now, springs store so much, `booked` joules were put
@@ -39,6 +42,9 @@ void gw_port_observe(gw_port *p, const gw_pose *device, const gw_pose *model, do
 
 /* Control put `energy` into its springs, or took it out of them, on its own account. */
 void gw_port_charge(gw_port *p, double energy);
+
+/* What would be owed by now is paid from what was held back. */
+void gw_port_redeem(gw_port *p, double dt);
 
 /* What is held until the next tick. */
 void gw_port_hold(gw_port *p, const gw_wrench *on_device, const gw_wrench *on_model,
@@ -56,8 +62,10 @@ double gw_port_reserve(const gw_port *p, int ahead, double dt);
 double gw_port_owed(const gw_port *p, double dt);
 
 /* The share of the hand's push (N) that the device of this mass (kg) is to yield to, against
- * dampers (N s/m), so that the hand pays what came since the last second's least. */
-double gw_port_yield(const gw_port *p, gw_vec3 push, double mass, double damping, double dt);
+ * dampers (N s/m), so that the hand pays what came since the last second's least; the device moves
+ * `ahead` of the model now (m/s). */
+double gw_port_yield(gw_port *p, gw_vec3 push, gw_vec3 ahead, double mass, double damping,
+                     double dt);
 
 /* The coming tick as it would be without damping. */
 typedef struct gw_port_ahead {

@@ -278,6 +278,7 @@ static bool feeds_forward(const gw_rendering *r)
 static void settle(gw_rendering *r, work *w, double stored, double booked)
 {
     gw_port *port = &r->port;
+    port->watched = r->def.passivity;
     gw_port_observe(port, &w->device.pose, &w->model->pose, stored + r->penalty.tank, booked,
                     delay_ticks(&w->device, w->dt));
     if (!r->def.passivity)
@@ -292,14 +293,17 @@ static void settle(gw_rendering *r, work *w, double stored, double booked)
         double lost = gw_port_reserve(port, GW_PORT_PARTS, w->dt);
         gw_port_charge(port, gw_easing_recover(&r->easing, &w->k, &w->stretch, 0.5 * lost, w->dt));
     }
+    gw_port_redeem(port, w->dt);
 }
 
 /* The device yields to the hand, against the springs' dampers and its own mass. */
-static gw_wrench yielding(const gw_rendering *r, const work *w)
+static gw_wrench yielding(gw_rendering *r, const work *w)
 {
     if (!r->def.passivity || !feeds_forward(r))
         return nothing;
-    double share = gw_port_yield(&r->port, w->hand.f, w->device.mass, w->k.linear_damping, w->dt);
+    gw_vec3 ahead = gw_sub(w->device.twist.v, w->model->twist.v);
+    double share =
+        gw_port_yield(&r->port, w->hand.f, ahead, w->device.mass, w->k.linear_damping, w->dt);
     return (gw_wrench){gw_scale(share, w->hand.f), {0, 0, 0}};
 }
 

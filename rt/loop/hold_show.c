@@ -49,6 +49,7 @@ static void show_rendering(const gw_hold *hold, gw_tool_state *s)
     s->impulse = hold->rendered.impulse;
     s->resisted = hold->rendering.resisted;
     s->port = hold->rendering.port.excess;
+    s->held_back = hold->rendering.port.escrow;
     s->damped = hold->damped;
     s->withheld = hold->withheld;
 }
