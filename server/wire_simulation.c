@@ -195,10 +195,11 @@ static json_t *bodies_json(const gw_scene *scene, const gw_snapshot *s)
         if (!(b->guided || in_hand) || b->object >= scene->object_count)
             continue;
         json_array_append_new(
-            list, json_pack("{ss so so so sb so}", "object", scene->objects[b->object].id, "twist",
-                            twist_json(&b->twist), "constraint", wrench_json(&b->constraint),
-                            "operator", wrench_json(&b->operator), "dragging", b->dragging, "walls",
-                            walls_json(scene, b->object, b->walls)));
+            list,
+            json_pack("{ss so so so sb sb so}", "object", scene->objects[b->object].id, "twist",
+                      twist_json(&b->twist), "constraint", wrench_json(&b->constraint), "operator",
+                      wrench_json(&b->operator), "dragging", b->dragging, "travelling",
+                      b->travelling, "walls", walls_json(scene, b->object, b->walls)));
     }
     return list;
 }

@@ -22,7 +22,8 @@ static void switch_scenario(gw_simulation *s, gw_scenario *next)
 {
     gw_energy before, after;
     gw_simulation_account(s, &before);
-    gw_movers_carry(next->movers, s->scenario->movers);
+    gw_travel_limits limits = gw_scenario_travel(next);
+    gw_movers_carry(next->movers, s->scenario->movers, &limits);
     for (int i = 0; i < next->tool_count; i++)
         gw_hold_switch(&s->switched[i], predecessor(s, &next->tools[i]), &next->tools[i],
                        gw_simulation_chain(next, i), next);

@@ -7,9 +7,8 @@
 #include "rt/loop/contact.h"
 #include "rt/loop/moved_set.h"
 
-#define TRAVEL_ACCELERATION 10.0 /* m/s^2 in a travel's ramps */
-#define HAND_FORCE_RATE     45.0 /* N/s: 0.05 N per ms with a margin for rounding off */
-#define HAND_DAMPING_LEAST  1.4  /* of sqrt(k m), twice the damping ratio */
+#define HAND_FORCE_RATE    45.0 /* N/s: 0.05 N per ms with a margin for rounding off */
+#define HAND_DAMPING_LEAST 1.4  /* of sqrt(k m), twice the damping ratio */
 
 void gw_hold_show(gw_hold *hold)
 {
@@ -106,13 +105,12 @@ static gw_travel_limits travel_limits(const gw_hold *hold, const gw_scenario *sc
                          hand.mass};
     /* a hand that would ring is brought along as slowly as one that would not */
     hand.damping = fmax(hand.damping, HAND_DAMPING_LEAST * sqrt(hand.stiffness * hand.mass));
-    return (gw_travel_limits){.speed = scenario->travel_speed,
-                              .spin = scenario->travel_spin,
-                              .acceleration = TRAVEL_ACCELERATION,
-                              .hand_stiffness = hand.stiffness,
-                              .hand_damping = hand.damping,
-                              .hand_mass = hand.mass,
-                              .hand_force_rate = HAND_FORCE_RATE};
+    gw_travel_limits limits = gw_scenario_travel(scenario);
+    limits.hand_stiffness = hand.stiffness;
+    limits.hand_damping = hand.damping;
+    limits.hand_mass = hand.mass;
+    limits.hand_force_rate = HAND_FORCE_RATE;
+    return limits;
 }
 
 /* The device stays where it is: where the tool's frame, its device, its object or the stated scale

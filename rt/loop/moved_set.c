@@ -38,31 +38,41 @@ gw_set_moved gw_set_follow(gw_network *network, int object, const char *branch, 
     return moved;
 }
 
-/* A rigid motion that takes where the body is to where it would be is good enough where the
- * geometry has no motion of its own: the rest is made good by the next solution. */
+/*
+ * In the frame of the former set the body is at Y. The new set is where a rigid motion M took the
+ * former one, so with the frame at F before the tick and G after it,
+ *
+ *   rides from F M^-1 to G
+ *
+ * Where the geometry has no motion of its own, M takes the body to its nearest new pose, which is
+ * good enough: the rest is made good by the next solution.
+ */
 gw_set_moved gw_set_ride(gw_network *network, int object, const char *branch, gw_guided *body,
-                         double dt)
+                         const gw_pose *before, const gw_pose *after, double dt)
 {
-    gw_branch after;
-    gw_pose motion, back, from = body->pose;
-    bool rigid = gw_network_motion(network, object, &motion);
+    gw_branch now;
+    gw_pose motion, from = *before, back = gw_pose_inverse(before);
+    gw_pose own = gw_pose_mul(&back, &body->pose), to = own;
+    bool rigid = network && gw_network_motion(network, object, &motion);
     if (rigid)
-        from = gw_pose_mul(&motion, &body->pose);
-    gw_set_moved moved = solve(network, object, branch, body, &from, &after);
-    if (moved != GW_SET_MOVED) {
+        to = gw_pose_mul(&motion, &own);
+    gw_set_moved moved = network ? solve(network, object, branch, body, &to, &now) : GW_SET_STANDS;
+    if (moved == GW_SET_MOVED) {
+        if (!rigid) {
+            back = gw_pose_inverse(&own);
+            motion = gw_pose_mul(&now.nearest, &back);
+        }
+        body->def.set = now.set;
+        own = now.nearest;
+        back = gw_pose_inverse(&motion);
+        from = gw_pose_mul(before, &back);
+    } else if (gw_pose_distance(before, after, 1) == 0) {
         if (body->ride.moves)
             put(body, &body->pose);
         return moved;
     }
-    if (!rigid) {
-        back = gw_pose_inverse(&body->pose);
-        motion = gw_pose_mul(&after.nearest, &back);
-    }
-    gw_twist screw = gw_screw_log(&motion);
-    gw_ride ride = {true, {gw_scale(1 / dt, screw.v), gw_scale(1 / dt, screw.w)}, -dt};
-    body->def.set = after.set;
-    back = gw_pose_inverse(&motion);
-    body->pose = gw_pose_mul(&back, &after.nearest);
+    gw_ride ride = gw_ride_between(&from, after, dt);
+    body->pose = gw_pose_mul(&from, &own);
     body->pose.q = gw_quat_unit(body->pose.q);
     gw_guided_ride(body, &ride);
     return moved;

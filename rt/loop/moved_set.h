@@ -19,9 +19,10 @@ typedef enum gw_set_moved {
 gw_set_moved gw_set_follow(gw_network *network, int object, const char *branch, gw_guided *body);
 
 /* The same for a body that feels how its set moves: it goes on from where it is with the motion
- * that it has, on a set that rides to where it is to be in `dt` seconds; that stands again where
- * the geometry does. */
+ * that it has, on a set that rides in `dt` seconds to where it is to be, and stands again where the
+ * geometry does. Beside that the set may be shown displaced, by `before` now and `after` then: both
+ * the identity where it is not. `network`: NULL where no geometry moves. */
 gw_set_moved gw_set_ride(gw_network *network, int object, const char *branch, gw_guided *body,
-                         double dt);
+                         const gw_pose *before, const gw_pose *after, double dt);
 
 #endif

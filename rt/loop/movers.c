@@ -74,11 +74,11 @@ static int body_again(const void *context, int old)
     return -1;
 }
 
-void gw_movers_carry(gw_movers *m, const gw_movers *old)
+void gw_movers_carry(gw_movers *m, const gw_movers *old, const gw_travel_limits *limits)
 {
     for (int i = 0; i < m->chain_count; i++)
         carry_chain(m, i, old);
-    gw_bodies_carry(m, old);
+    gw_bodies_carry(m, old, limits);
     m->contact = old->contact;
     m->contact.spring = 0;
     m->contact.touching = 0;

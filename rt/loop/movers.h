@@ -8,6 +8,7 @@
 #ifndef GW_LOOP_MOVERS_H
 #define GW_LOOP_MOVERS_H
 
+#include "rt/control/travel.h"
 #include "rt/loop/detection.h"
 #include "rt/loop/simulation.h"
 
@@ -30,8 +31,9 @@ void gw_movers_destroy(gw_movers *movers); /* NULL is fine */
 /* Everything where the scene says, moving as it says. */
 void gw_movers_reset(gw_movers *movers);
 
-/* Mechanisms and free bodies of the same name go on as they are in `old`. */
-void gw_movers_carry(gw_movers *movers, const gw_movers *old);
+/* Mechanisms and free bodies of the same name go on as they are in `old`; bodies go to new sets
+ * within the limits. */
+void gw_movers_carry(gw_movers *movers, const gw_movers *old, const gw_travel_limits *limits);
 
 /* The mechanism `index` of the scene. */
 gw_chain *gw_movers_chain(gw_movers *movers, int index);
@@ -45,10 +47,14 @@ gw_mover *gw_movers_of_tool(gw_movers *movers, int index);
  * none. `dt` is the tick's. */
 void gw_movers_hand(gw_movers *movers, const gw_command *command, double dt);
 
-/* What geometry does in this tick of `dt` seconds, `moves`: any does, to free bodies that stand on
- * it: their sets ride along. What that brings is booked as an edit's. The object of one whose
- * branch is gone, -1 where all have theirs. */
-int gw_movers_move_sets(gw_movers *movers, gw_network *network, bool moves, double dt);
+/* What geometry does in this tick of `dt` seconds to free bodies that stand on it (`network`; NULL:
+ * none moves), and how far those go that an edit gave other sets: their sets ride along. What that
+ * brings is booked as an edit's. The object of one whose branch is gone, -1 where all have theirs.
+ */
+int gw_movers_move_sets(gw_movers *movers, gw_network *network, double dt);
+
+/* The next object that arrived on its set in this tick, -1: no more. Starts with *at 0. */
+int gw_movers_settled(const gw_movers *movers, int *at);
 
 /* An object that no model moves is there now (a follower, moved geometry); `dt` since it was told
  * last, 0: it does not move. */

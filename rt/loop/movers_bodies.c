@@ -119,35 +119,14 @@ void gw_bodies_reset(gw_movers *m)
         gw_guided_init(&b->body, &b->def, &b->pose);
         gw_guided_set_twist(&b->body, &b->twist);
         b->hand = (gw_body_hand){0};
+        b->travel = (gw_travel){0};
+        b->settled = false;
         mover_of(m, i)->step = (gw_step){.finite = true, .margin = 1};
         if (!b->walls)
             continue;
         gw_walls_switch(&b->walls->state, b->walls->wall, b->walls->count);
         b->walls->met = 0;
     }
-}
-
-/* An edit that moves its set puts it there, where it is nearest: no hand would feel a way. */
-static void carry_body(gw_moving_body *b, const gw_moving_body *was)
-{
-    gw_pose to = was->body.pose;
-    if (b->branch[0])
-        gw_submanifold_nearest(&b->def.set, &was->body.pose, b->def.length, &to);
-    gw_guided_init(&b->body, &b->def, &to);
-    gw_guided_set_twist(&b->body, &was->body.twist);
-    b->hand = was->hand;
-    if (!b->walls)
-        return;
-    b->walls->state = was->walls ? was->walls->state : (gw_walls){0};
-    gw_walls_switch(&b->walls->state, b->walls->wall, b->walls->count);
-}
-
-void gw_bodies_carry(gw_movers *m, const gw_movers *old)
-{
-    for (int i = 0; i < m->free_count; i++)
-        for (int k = 0; k < old->free_count && !m->bodies[i].placed; k++)
-            if (strcmp(old->bodies[k].id, m->bodies[i].id) == 0)
-                carry_body(&m->bodies[i], &old->bodies[k]);
 }
 
 double gw_body_energy(const gw_moving_body *b)
@@ -162,20 +141,112 @@ double gw_body_spring(const gw_moving_body *b)
     return b->walls ? gw_walls_energy(&b->walls->state, &b->body.pose) : 0;
 }
 
-int gw_movers_move_sets(gw_movers *m, gw_network *network, bool moves, double dt)
+/* ---- onto other sets ------------------------------------------------------------------------- */
+
+/* By how much the set is still displaced; `rate`: its twist (of the world's point at the origin).
+ */
+static gw_pose displaced(const gw_moving_body *b, gw_twist *rate)
+{
+    gw_pose shown = b->landing, back = gw_pose_inverse(&b->landing);
+    *rate = (gw_twist){{0, 0, 0}, {0, 0, 0}};
+    if (!b->travel.active)
+        return gw_pose_identity();
+    gw_travel_apply(&b->travel, &shown, rate);
+    rate->v = gw_sub(rate->v, gw_cross(rate->w, shown.p));
+    return gw_pose_mul(&shown, &back);
+}
+
+/*
+ * A new set takes hold of the body where it is: displaced, and moving so that it leaves the body
+ * the motion that it has. What of this the set does not allow fades as the displacement does
+ * (rt/control/travel.h).
+ */
+static void travel_from(gw_moving_body *b, const gw_guided *was, const gw_travel_limits *limits)
+{
+    gw_pose back = gw_pose_inverse(&b->body.pose), at = gw_pose_mul(&was->pose, &back);
+    gw_twist rate = {{0, 0, 0}, {0, 0, 0}};
+    gw_ride ride = gw_ride_with(&at, &rate);
+    b->landing = b->body.pose;
+    b->body.pose = was->pose;
+    b->body.twist = was->twist;
+    gw_guided_ride(&b->body, &ride); /* what the displaced set leaves of its motion */
+    gw_twist allowed = {b->body.twist.v, gw_unrotate(at.q, b->body.twist.w)};
+    gw_travel_start(&b->travel, &was->pose, &was->twist, &b->landing, &allowed, limits);
+    at = displaced(b, &rate);
+    ride = gw_ride_with(&at, &rate);
+    ride.moves = b->travel.active;
+    b->body.twist = was->twist;
+    gw_guided_ride(&b->body, &ride);
+}
+
+static void carry_body(gw_moving_body *b, const gw_moving_body *was, const gw_travel_limits *limits)
+{
+    gw_pose to = was->body.pose;
+    if (b->branch[0])
+        gw_submanifold_nearest(&b->def.set, &was->body.pose, b->def.length, &to);
+    gw_guided_init(&b->body, &b->def, &to);
+    if (b->branch[0])
+        travel_from(b, &was->body, limits);
+    else
+        gw_guided_set_twist(&b->body, &was->body.twist);
+    b->hand = was->hand;
+    if (!b->walls)
+        return;
+    b->walls->state = was->walls ? was->walls->state : (gw_walls){0};
+    gw_walls_switch(&b->walls->state, b->walls->wall, b->walls->count);
+}
+
+void gw_bodies_carry(gw_movers *m, const gw_movers *old, const gw_travel_limits *limits)
+{
+    for (int i = 0; i < m->free_count; i++)
+        for (int k = 0; k < old->free_count && !m->bodies[i].placed; k++)
+            if (strcmp(old->bodies[k].id, m->bodies[i].id) == 0)
+                carry_body(&m->bodies[i], &old->bodies[k], limits);
+}
+
+/* The set goes on its way by a tick; walls yield to that, as to an edit. */
+static void go_on(gw_moving_body *b, double dt, gw_pose *before, gw_pose *after)
+{
+    gw_twist rate;
+    bool travels = b->travel.active;
+    *before = displaced(b, &rate);
+    b->settled = travels && gw_travel_advance(&b->travel, dt, 1);
+    *after = displaced(b, &rate);
+    if (!travels || !b->walls)
+        return;
+    gw_pose back = gw_pose_inverse(before), own = gw_pose_mul(&back, &b->body.pose);
+    gw_pose to = gw_pose_mul(after, &own);
+    gw_walls_yield(&b->walls->state, &b->body.pose, &to);
+}
+
+int gw_movers_move_sets(gw_movers *m, gw_network *network, double dt)
 {
     int left = -1;
     for (int i = 0; i < m->free_count; i++) {
         gw_moving_body *b = &m->bodies[i];
-        if (!b->branch[0] || !(moves || b->body.ride.moves))
+        gw_pose before, after;
+        b->settled = false;
+        if (!b->branch[0] || !(network || b->body.ride.moves))
             continue;
-        double before = gw_body_energy(b) + gw_body_spring(b);
-        gw_set_moved moved = gw_set_ride(network, b->object, b->branch, &b->body, dt);
+        double energy = gw_body_energy(b) + gw_body_spring(b);
+        go_on(b, dt, &before, &after);
+        gw_set_moved moved =
+            gw_set_ride(network, b->object, b->branch, &b->body, &before, &after, dt);
         if (moved == GW_SET_GONE)
             left = b->object;
-        m->edits += gw_body_energy(b) + gw_body_spring(b) - before;
+        m->edits += gw_body_energy(b) + gw_body_spring(b) - energy;
     }
     return left;
+}
+
+int gw_movers_settled(const gw_movers *m, int *at)
+{
+    while (*at < m->free_count) {
+        const gw_moving_body *b = &m->bodies[(*at)++];
+        if (b->settled)
+            return b->object;
+    }
+    return -1;
 }
 
 /* ---- what they tell -------------------------------------------------------------------------- */
@@ -192,6 +263,7 @@ void gw_bodies_publish(const gw_movers *m, gw_snapshot *s)
                                     .operator= b->hand.acting,
                                     .guided = b->branch[0] != 0,
                                     .dragging = b->hand.drag.active,
+                                    .travelling = b->travel.active,
                                     .walls = b->walls ? b->walls->state.touching : 0};
     }
 }

@@ -49,6 +49,9 @@ typedef struct gw_moving_body {
     bool placed;          /* by an edit: it does not go on from where it was */
     gw_body_walls *walls; /* owned; NULL where it has none */
     gw_body_hand hand;
+    gw_travel travel; /* onto the set that an edit gave it, seen at the pose where it lands */
+    gw_pose landing;
+    bool settled; /* it arrived in this tick */
     gw_guided body;
 } gw_moving_body;
 
@@ -95,7 +98,7 @@ bool gw_bodies_create(gw_movers *movers, const gw_movers_def *def);
 void gw_bodies_destroy(gw_movers *movers);
 
 void gw_bodies_reset(gw_movers *movers);
-void gw_bodies_carry(gw_movers *movers, const gw_movers *old);
+void gw_bodies_carry(gw_movers *movers, const gw_movers *old, const gw_travel_limits *limits);
 
 void gw_bodies_publish(const gw_movers *movers, gw_snapshot *snapshot);
 

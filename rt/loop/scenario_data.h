@@ -14,6 +14,8 @@
 #include "rt/loop/walls.h"
 #include "rt/model/guided.h"
 
+#define GW_TRAVEL_ACCELERATION 10.0 /* m/s^2 in a travel's ramps */
+
 typedef struct gw_scenario_tool {
     char object_id[GW_MAX_ID + 1]; /* of the held object or mechanism */
     int object;                    /* index in the scene, -1 where a mechanism is held */
@@ -50,5 +52,13 @@ struct gw_scenario {
     int tool_count;
     gw_scenario_tool tools[GW_MAX_TOOLS];
 };
+
+/* What bounds the way onto a new set where no hand holds what goes. RT safe. */
+static inline gw_travel_limits gw_scenario_travel(const gw_scenario *scenario)
+{
+    return (gw_travel_limits){.speed = scenario->travel_speed,
+                              .spin = scenario->travel_spin,
+                              .acceleration = GW_TRAVEL_ACCELERATION};
+}
 
 #endif

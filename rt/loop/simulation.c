@@ -145,7 +145,8 @@ static void tick_figures(gw_simulation *s)
     gw_simulation_account(s, &out->energy);
 }
 
-/* Geometry goes on its way; held and free objects that stand on it go over to their moved sets. */
+/* Geometry goes on its way; held objects that stand on it go over to their moved sets, those of
+ * free ones ride there, or to where an edit has them. */
 static void move_geometry(gw_simulation *s)
 {
     gw_network *network = s->scenario->network;
@@ -153,9 +154,12 @@ static void move_geometry(gw_simulation *s)
     for (int i = 0; i < s->scenario->tool_count && moves; i++)
         if (!gw_hold_move_set(&s->holds[i], network))
             gw_simulation_emit(s, (gw_event){.kind = GW_EVENT_LEFT_BEHIND, .tool = i});
-    int left = gw_movers_move_sets(s->scenario->movers, network, moves, s->scenario->dt);
+    gw_movers *movers = s->scenario->movers;
+    int left = gw_movers_move_sets(movers, moves ? network : NULL, s->scenario->dt), at = 0, object;
     if (left >= 0)
         gw_simulation_emit(s, (gw_event){.kind = GW_EVENT_LEFT_BEHIND, .tool = -1, .object = left});
+    while ((object = gw_movers_settled(movers, &at)) >= 0)
+        gw_simulation_emit(s, (gw_event){.kind = GW_EVENT_SETTLED, .tool = -1, .object = object});
 }
 
 /* After the tools' step: what follows them, or back with the step where that cannot. */

@@ -157,12 +157,12 @@ typedef struct gw_hit_shown {
 typedef struct gw_free_body {
     int object;
     gw_pose pose;
-    gw_twist twist;       /* of the object's origin */
-    gw_wrench constraint; /* lambda of the last step, at the object's origin, world axes */
-    gw_wrench operator;   /* of a hand that drags or pushes it, in the last step, there too */
-    bool guided;          /* by constraints to fixed objects */
-    bool dragging;
-    uint64_t walls; /* bit i: wall i of the object touches (gw_scene_wall()) */
+    gw_twist twist;            /* of the object's origin */
+    gw_wrench constraint;      /* lambda of the last step, at the object's origin, world axes */
+    gw_wrench operator;        /* of a hand that drags or pushes it, in the last step, there too */
+    bool guided;               /* by constraints to fixed objects */
+    bool dragging, travelling; /* by a hand; onto the set that an edit gave it */
+    uint64_t walls;            /* bit i: wall i of the object touches (gw_scene_wall()) */
 } gw_free_body;
 
 /* Sums since tick 0, and the newest numbers, of the world's contacts. */
@@ -217,7 +217,7 @@ typedef struct gw_snapshot {
 typedef enum gw_event_kind {
     GW_EVENT_ACTIVE,  /* a scenario or operator is active; tag, revision */
     GW_EVENT_STATE,   /* run state changed */
-    GW_EVENT_SETTLED, /* a travel ended; tool */
+    GW_EVENT_SETTLED, /* a travel ended; tool, object */
     GW_EVENT_LIMITED, /* a clamp began to act; tool */
     GW_EVENT_HALTED,
     GW_EVENT_ARMED,

@@ -23,13 +23,18 @@ typedef struct gw_guided_def {
     double length;          /* L of the metric, for general sets (m); 0: 0.05 */
 } gw_guided_def;
 
-/* Geometry that carries the set along as a rigid body, steadily: the set is where def.set has it
- * when `time` is 0. */
+/* A frame that carries the set along, steadily: from `from` with the twist (of the world's point at
+ * its origin), where def.set is as seen from the frame. */
 typedef struct gw_ride {
-    bool moves;     /* false: the set stands */
-    gw_twist twist; /* of the geometry's point at the world's origin, world axes */
-    double time;    /* s, goes on with the steps */
+    bool moves;            /* false: the set stands, where def.set has it in the world */
+    gw_twist twist, inner; /* in world axes; the same motion in the frame's */
+    gw_pose from;          /* world_from_frame when `time` is 0 */
+    double time;           /* s, goes on with the steps */
 } gw_ride;
+
+/* A ride that begins now, at a frame, with a twist; or that takes `dt` seconds to another one. */
+gw_ride gw_ride_with(const gw_pose *from, const gw_twist *twist);
+gw_ride gw_ride_between(const gw_pose *from, const gw_pose *to, double dt);
 
 typedef struct gw_guided {
     gw_model model;

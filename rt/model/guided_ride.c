@@ -1,12 +1,12 @@
 /*
- * A guided body whose set rides on geometry that moves: the equation of motion in the frame that
- * goes along. RT safe.
+ * A guided body whose set rides in a frame that moves: the equation of motion in that frame. RT
+ * safe.
  *
- * The frame is at E(s) = exp(s (V, w)) of the world, s being ride.time and what of a step went
- * since: what is at rest in it moves in the world with V + w x x, whose components are the same in
- * both frames. In it the set stands, so chart, rows and integrator are those of a set that
- * stands; the load is turned into it and gets what inertia adds (m: mass, c: centre of mass, W: the
- * body's spin in the frame):
+ * The frame is at E(s) = exp(s (V, w)) from of the world, s being ride.time and what of a step went
+ * since: what is at rest in it moves with V + w x x, for ever the same in the world's axes (twist)
+ * and in its own (inner). In it the set stands, so chart, rows and integrator are those of a set
+ * that stands; the load is turned into it and gets what inertia adds (all in the frame's axes; m:
+ * mass, c: centre of mass, W: the body's spin there):
  *
  *   f' = -m (w x (V + w x c) + 2 w x c')
  *   t' = I (W x w) - W x I w - w x I (W + w)          about the centre of mass
@@ -17,17 +17,33 @@
  */
 #include "rt/model/dynamics.h"
 
+gw_ride gw_ride_with(const gw_pose *from, const gw_twist *twist)
+{
+    gw_vec3 at_frame = gw_add(twist->v, gw_cross(twist->w, from->p));
+    gw_twist inner = {gw_unrotate(from->q, at_frame), gw_unrotate(from->q, twist->w)};
+    return (gw_ride){.moves = true, .twist = *twist, .inner = inner, .from = *from};
+}
+
+gw_ride gw_ride_between(const gw_pose *from, const gw_pose *to, double dt)
+{
+    gw_pose back = gw_pose_inverse(from), motion = gw_pose_mul(to, &back);
+    gw_twist screw = gw_screw_log(&motion);
+    screw = (gw_twist){gw_scale(1 / dt, screw.v), gw_scale(1 / dt, screw.w)};
+    return gw_ride_with(from, &screw);
+}
+
 gw_pose gw_ride_frame(const gw_ride *ride, double t)
 {
     double s = ride->time + t;
     gw_twist screw = {gw_scale(s, ride->twist.v), gw_scale(s, ride->twist.w)};
-    return gw_screw_exp(&screw);
+    gw_pose motion = gw_screw_exp(&screw);
+    return gw_pose_mul(&motion, &ride->from);
 }
 
-/* What the frame's own motion gives a point (of the frame or of the world). */
-static gw_vec3 drag_at(const gw_ride *ride, gw_vec3 point)
+/* What a steady twist gives a point. */
+static gw_vec3 drag_at(const gw_twist *twist, gw_vec3 point)
 {
-    return gw_add(ride->twist.v, gw_cross(ride->twist.w, point));
+    return gw_add(twist->v, gw_cross(twist->w, point));
 }
 
 gw_pose gw_ride_in(const gw_ride *ride, const gw_pose *world_from_body)
@@ -46,7 +62,7 @@ gw_twist gw_ride_twist_in(const gw_ride *ride, const gw_pose *world_from_body,
                           const gw_twist *twist)
 {
     gw_quat q = gw_ride_frame(ride, 0).q;
-    gw_vec3 v = gw_sub(twist->v, drag_at(ride, world_from_body->p));
+    gw_vec3 v = gw_sub(twist->v, drag_at(&ride->twist, world_from_body->p));
     return (gw_twist){gw_unrotate(q, v), gw_unrotate(q, gw_sub(twist->w, ride->twist.w))};
 }
 
@@ -54,18 +70,18 @@ gw_twist gw_ride_twist_out(const gw_ride *ride, double t, const gw_pose *world_f
                            const gw_twist *twist)
 {
     gw_quat q = gw_ride_frame(ride, t).q;
-    return (gw_twist){gw_add(gw_rotate(q, twist->v), drag_at(ride, world_from_body->p)),
+    return (gw_twist){gw_add(gw_rotate(q, twist->v), drag_at(&ride->twist, world_from_body->p)),
                       gw_add(gw_rotate(q, twist->w), ride->twist.w)};
 }
 
 gw_twist gw_ride_drag(const gw_ride *ride, const gw_pose *frame_from_body)
 {
-    return (gw_twist){drag_at(ride, frame_from_body->p), ride->twist.w};
+    return (gw_twist){drag_at(&ride->inner, frame_from_body->p), ride->inner.w};
 }
 
 gw_twist gw_ride_bias(const gw_ride *ride, gw_vec3 point, const gw_twist *twist)
 {
-    gw_vec3 w = ride->twist.w, whole = gw_mul_add(drag_at(ride, point), 2, twist->v);
+    gw_vec3 w = ride->inner.w, whole = gw_mul_add(drag_at(&ride->inner, point), 2, twist->v);
     return (gw_twist){gw_cross(w, whole), gw_cross(w, twist->w)};
 }
 
@@ -73,7 +89,7 @@ gw_twist gw_ride_bias(const gw_ride *ride, gw_vec3 point, const gw_twist *twist)
 static gw_wrench of_inertia(const gw_ride *ride, double mass, const gw_rigid *r,
                             const gw_pose *pose, const gw_twist *twist)
 {
-    gw_vec3 w = ride->twist.w, spin = twist->w;
+    gw_vec3 w = ride->inner.w, spin = twist->w;
     gw_vec3 at_com = gw_add(twist->v, gw_cross(spin, r->com));
     gw_twist bias = gw_ride_bias(ride, gw_add(pose->p, r->com), &(gw_twist){at_com, spin});
     gw_vec3 whole = gw_mat3_mul(&r->inertia, gw_add(spin, w));
@@ -102,6 +118,6 @@ gw_load gw_ride_load(const gw_guided *body, const gw_rigid *r, const gw_pose *po
 double gw_ride_power(const gw_ride *ride, const gw_rigid *r, const gw_pose *pose,
                      const gw_wrench *constraint)
 {
-    gw_vec3 drag = drag_at(ride, gw_add(pose->p, r->held));
-    return gw_dot(constraint->f, drag) + gw_dot(constraint->t, ride->twist.w);
+    gw_vec3 drag = drag_at(&ride->inner, gw_add(pose->p, r->held));
+    return gw_dot(constraint->f, drag) + gw_dot(constraint->t, ride->inner.w);
 }

@@ -322,7 +322,7 @@ export interface ToolState {
 }
 
 // A free object that constraints to fixed ones guide, or a hand has.
-export interface BodyState { object: string; twist: { v: Vec3; w: Vec3 }; constraint: Wrench; operator: Wrench; dragging: boolean; walls: string[] }
+export interface BodyState { object: string; twist: { v: Vec3; w: Vec3 }; constraint: Wrench; operator: Wrench; dragging: boolean; travelling: boolean; walls: string[] }
 
 export type RunState = 'running' | 'paused' | 'stopped';
 
