@@ -122,8 +122,8 @@ static bool get_scene_feature(const json_t *v, const char *at, gw_scene *s, gw_e
     return f && wire_get_feature(v, at, f, error);
 }
 
-/* A stored scene may hold the value that a constraint had before its type was changed: no reason not
- * to open it. */
+/* A stored scene may hold the value that a constraint had before its type was changed: no reason
+ * not to open it. */
 static bool get_scene_constraint(const json_t *v, const char *at, gw_scene *s, gw_error *error)
 {
     gw_scene_constraint *c = gw_scene_add_constraint(s, error);
