@@ -10,6 +10,7 @@ static const char *const models[] = {"exact", "local", NULL};
 static const char *const impulses[] = {"pseudo-inverse", "non-adhesive", NULL};
 static const char *const collidings[] = {"touching", "approaching", NULL};
 static const char *const frictions[] = {"creep", "stick", NULL};
+static const char *const impact_frictions[] = {"none", "coulomb", NULL};
 static const char *const selves[] = {"relative", "each-link", NULL};
 
 /* ---- materials ----------------------------------------------------------------------------- */
@@ -76,10 +77,11 @@ static bool get_ignored(const json_t *v, const char *at, gw_scene_contact *c, gw
 
 static bool get_rules(const json_t *v, const char *at, gw_contact_rules *r, gw_error *error)
 {
-    int impulse = 0, colliding = 0, friction = 0, self = 0;
+    int impulse = 0, colliding = 0, friction = 0, rubs = 0, self = 0;
     if (!wire_choice(v, at, "impulse", WIRE_OPTIONAL, impulses, &impulse, error) ||
         !wire_choice(v, at, "colliding", WIRE_OPTIONAL, collidings, &colliding, error) ||
         !wire_choice(v, at, "friction", WIRE_OPTIONAL, frictions, &friction, error) ||
+        !wire_choice(v, at, "impact_friction", WIRE_OPTIONAL, impact_frictions, &rubs, error) ||
         !wire_choice(v, at, "self", WIRE_OPTIONAL, selves, &self, error) ||
         !wire_number(v, at, "slip_speed", WIRE_OPTIONAL, &r->slip_speed, error) ||
         !wire_number(v, at, "rest_speed", WIRE_OPTIONAL, &r->rest_speed, error))
@@ -87,15 +89,16 @@ static bool get_rules(const json_t *v, const char *at, gw_contact_rules *r, gw_e
     r->impulse = (gw_impulse_rule)impulse;
     r->colliding = (gw_colliding_rule)colliding;
     r->friction = (gw_friction_rule)friction;
+    r->rubs = rubs == 1;
     r->self_each_link = self == 1;
     return true;
 }
 
 bool wire_get_contact(const json_t *v, const char *at, gw_scene_contact *c, gw_error *error)
 {
-    static const char *const allowed[] = {"enabled",    "model",    "rate", "impulse",
-                                          "colliding",  "friction", "self", "slip_speed",
-                                          "rest_speed", "ignore",   NULL};
+    static const char *const allowed[] = {
+        "enabled",         "model", "rate",       "impulse",    "colliding", "friction",
+        "impact_friction", "self",  "slip_speed", "rest_speed", "ignore",    NULL};
     int model = 0;
     free(c->ignore);
     *c = (gw_scene_contact){.enabled = true};
@@ -117,10 +120,11 @@ json_t *wire_contact(const gw_scene_contact *c)
     json_t *ignore = json_array();
     for (int i = 0; i < c->ignore_count; i++)
         json_array_append_new(ignore, json_pack("[ss]", c->ignore[i].a, c->ignore[i].b));
-    return json_pack("{sb ss sf ss ss ss ss sf sf so}", "enabled", c->enabled, "model",
+    return json_pack("{sb ss sf ss ss ss ss ss sf sf so}", "enabled", c->enabled, "model",
                      models[c->local], "rate", c->rate > 0 ? c->rate : GW_CONTACT_RATE, "impulse",
                      impulses[r->impulse], "colliding", collidings[r->colliding], "friction",
-                     frictions[r->friction], "self", selves[r->self_each_link], "slip_speed",
+                     frictions[r->friction], "impact_friction", impact_frictions[r->rubs], "self",
+                     selves[r->self_each_link], "slip_speed",
                      r->slip_speed > 0 ? r->slip_speed : GW_CONTACT_SPEED, "rest_speed",
                      r->rest_speed > 0 ? r->rest_speed : GW_CONTACT_SPEED, "ignore", ignore);
 }

@@ -8,6 +8,7 @@
 
 #define TOUCHES   1e-7 /* gap of what takes part where everything that touches does (m) */
 #define ROWS_WORK 160  /* rows squared that cost as much as a step of a body */
+#define RUB_WORK  8    /* contacts rubbed that do */
 #define STANDS    1e-9 /* a row whose entries are all smaller moves nothing */
 #define DEEP      2e-3 /* how far a spring is pressed at most (m), and */
 #define HALF      0.5  /* what part of the balls that touch */
@@ -289,6 +290,61 @@ static void strike(const impact *x)
     }
 }
 
+/* ---- friction of a collision ---------------------------------------------------------------- */
+
+static void put_row(const gw_world *w, const impact *x, const gw_contact_row *row, double *entries,
+                    int of[2], double *offset)
+{
+    for (int k = 0; k < 2; k++) {
+        int m = row->mover[k];
+        of[k] = m >= 0 ? x->seat[m] : -1;
+        if (m >= 0)
+            memcpy(entries + x->from[of[k]], row->entry[k],
+                   sizeof(double) * (size_t)gw_model_dof(gw_world_model(w, m)));
+    }
+    *offset = row->offset;
+}
+
+/* Those that push hold one another back across their normals: Coulomb's law, of impulses. The two
+ * links of one mover (eq. 12, 13) have none. */
+static void rub(const impact *x)
+{
+    gw_world *w = x->world;
+    size_t n = (size_t)x->from[x->mover_count];
+    int count = 0, of[2 * GW_MAX_COLLIDING][2];
+    double limit[GW_MAX_COLLIDING], offset[2 * GW_MAX_COLLIDING], p[2 * GW_MAX_COLLIDING];
+    for (int i = 0; i < x->rows; i++) {
+        const gw_touch *c = &w->touches[x->touch[i]];
+        limit[count] = c->near.surface.friction * x->p[i];
+        if (!(limit[count] > 0) || (w->rules.self_each_link && c->mover_a == c->mover_b))
+            continue;
+        gw_vec3 t[2] = {gw_any_normal(c->now.normal)};
+        t[1] = gw_cross(c->now.normal, t[0]);
+        for (int k = 0; k < 2; k++) {
+            int at = 2 * count + k;
+            gw_row_of(w, c, t[k], true, true, &w->row[0]);
+            put_row(w, x, &w->row[0], w->rows + (size_t)at * n, of[at], &offset[at]);
+        }
+        count++;
+    }
+    gw_impulse_problem problem = {.rows = 2 * count,
+                                  .dof = (int)n,
+                                  .blocks = x->mover_count,
+                                  .from = x->from,
+                                  .of = (const int(*)[2])of,
+                                  .j = w->rows,
+                                  .v = w->v,
+                                  .offset = offset,
+                                  .inverse = inverse,
+                                  .context = x};
+    int sweeps = gw_rub(&problem, limit, w->work.memory, w->dv, w->generalised, p);
+    for (int i = 0; i < 2 * count; i++)
+        w->moved -= p[i] * offset[i];
+    w->effort += sweeps * count / RUB_WORK;
+}
+
+/* ---- all of it ------------------------------------------------------------------------------ */
+
 /* Who still approaches after it, and who rests. */
 static void settle(gw_world *w, const double *before)
 {
@@ -328,6 +384,8 @@ void gw_collide(gw_world *w, gw_collision kind)
                                   .inverse = inverse,
                                   .context = &x};
     gw_impulse(&problem, &w->work, w->dv, w->generalised, x.p);
+    if (w->rules.rubs && kind != GW_STOPS)
+        rub(&x);
     strike(&x);
     w->touched = true;
     w->effort += 1 + x.rows * x.rows / ROWS_WORK;

@@ -78,6 +78,19 @@ int gw_impulse(const gw_impulse_problem *problem, gw_impulse_work *work, double 
                double *generalised, double *p);
 
 /*
+ * Friction of what pushes: rows 2 i and 2 i + 1 of `problem` are across contact i (e and only_push
+ * are not read; 2 GW_MAX_COLLIDING rows at most), limit[i] is mu p_n of it (N s). Adds to dv and
+ * generalised of the impulses along the normals; p: of each row. The motion loses as much kinetic
+ * energy as impulses within the limits can take, relative to what moves by itself; it never gains.
+ * Returns how often it went over all contacts. `images`: room for rows x dof doubles.
+ */
+int gw_rub(const gw_impulse_problem *problem, const double *limit, double *images, double *dv,
+           double *generalised, double *p);
+
+/* p that minimises 1/2 p^T A p + g^T p over |p| <= limit; A = (a[0] a[1]; a[1] a[2]) >= 0. */
+void gw_rub_one(const double a[3], const double g[2], double limit, double p[2]);
+
+/*
  * p >= 0 (count entries) that minimises |sum p_i l_i + b| over vectors of `dim` entries, and x,
  * that sum: an active set, at most 4 count + 8 changes of it; x is the projection of -b onto the
  * span of those it leans on, whatever happens.

@@ -30,7 +30,7 @@ static bool allocate(gw_world *w)
     w->scratch[0] = zeroed(1, w->stride);
     w->scratch[1] = zeroed(1, w->stride);
     w->work.memory = zeroed(gw_impulse_memory(GW_MAX_COLLIDING, GW_WORLD_FREEDOMS), sizeof(double));
-    w->rows = zeroed(GW_MAX_COLLIDING * entries, sizeof(double));
+    w->rows = zeroed(2 * GW_MAX_COLLIDING * entries, sizeof(double)); /* two across each */
     w->v = zeroed(3 * entries, sizeof(double));
     return w->places && w->touches && w->couples && w->arrived && w->saved && w->scratch[0] &&
            w->scratch[1] && w->work.memory && w->rows && w->v;

@@ -46,6 +46,7 @@ typedef struct gw_contact_rules {
     gw_impulse_rule impulse;
     gw_colliding_rule colliding;
     gw_friction_rule friction;
+    bool rubs;           /* collisions have friction: impulses within the cone of mu p_n */
     bool self_each_link; /* restitution of a self-contact asked of each link (eq. 12, 13) */
     double slip_speed;   /* v_th (m/s), more where a step does not bear it; 0: 1e-3 */
     double rest_speed;   /* approaching slower than this, nothing bounces (m/s); 0: 1e-3 */

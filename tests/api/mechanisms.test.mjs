@@ -49,7 +49,7 @@ const full = () => ({
     { id: 'rubber', restitution: 0.25, friction: 1.5, stiffness: 2000, damping: 100 },
   ],
   contact: {
-    enabled: true, model: 'local', rate: 500, impulse: 'non-adhesive', colliding: 'approaching', friction: 'stick', self: 'each-link',
+    enabled: true, model: 'local', rate: 500, impulse: 'non-adhesive', colliding: 'approaching', friction: 'stick', impact_friction: 'coulomb', self: 'each-link',
     slip_speed: 0.002, rest_speed: 0.01, ignore: [['floor', 'arm.0'], ['arm.0', 'arm.1']],
   },
   tool: {
@@ -103,7 +103,7 @@ test('what is left out has its default', async () => {
   near(box.inertia[1], 3 * 0.02 / 12);
   near(box.joint.axis[2], 1);
   near(json.links[2].inertia[0], 0.4 * 6 * 0.01); // as heavy as it says, as large as its geometry
-  assert.deepEqual((await expect(200, 'GET', '/contact')).json, { enabled: false, model: 'exact', rate: 200, impulse: 'pseudo-inverse', colliding: 'touching', friction: 'creep', self: 'relative', slip_speed: 0.001, rest_speed: 0.001, ignore: [] });
+  assert.deepEqual((await expect(200, 'GET', '/contact')).json, { enabled: false, model: 'exact', rate: 200, impulse: 'pseudo-inverse', colliding: 'touching', friction: 'creep', impact_friction: 'none', self: 'relative', slip_speed: 0.001, rest_speed: 0.001, ignore: [] });
   assert.equal((await expect(200, 'GET', '/scene')).json.contact, undefined);
   assert.equal((await expect(200, 'PATCH', '/scene', { contact: {} })).json.contact.enabled, true);
 });
@@ -173,6 +173,7 @@ const wrong = [
   ['an unknown member of a material', scene((s) => (s.materials[0].colour = 'red')), '/materials/0/colour', /restitution/],
   ['an unknown model', contact({ model: 'fuzzy' }), '/contact/model', /"exact", "local"/],
   ['an unknown impulse rule', contact({ impulse: 'big' }), '/contact/impulse', /pseudo-inverse/],
+  ['an unknown friction of hits', contact({ impact_friction: 'rough' }), '/contact/impact_friction', /coulomb/],
   ['a slow world', contact({ rate: 1 }), '/contact/rate', /10 to 1000/],
   ['a slip speed below zero', contact({ slip_speed: -1 }), '/contact/slip_speed', /0 to 1/],
   ['a pair of one', contact({ ignore: [['floor']] }), '/contact/ignore/0', /two names/],

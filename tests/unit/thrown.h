@@ -168,10 +168,11 @@ static inline void thrown_start(thrown *t, const gw_collider *walls, int wall_co
 }
 
 /* Nine of a kind (THROWN_KINDS: of each in turn) in a cube of 0.52 m. */
-static inline void thrown_open(thrown *t, int kind, double dt, double period)
+static inline void thrown_open_by(thrown *t, gw_contact_rules rules, int kind, double dt,
+                                  double period)
 {
     memset(t, 0, sizeof *t);
-    arena_open(&t->a, (gw_contact_rules){0});
+    arena_open(&t->a, rules);
     t->a.gravity = gw_v3(0, 0, -9.81);
     t->a.dt = dt;
     t->count = THROWN;
@@ -195,6 +196,11 @@ static inline void thrown_open(thrown *t, int kind, double dt, double period)
         walls[k] = (gw_collider){t->count, &t->wall, at, 0};
     }
     thrown_start(t, walls, ENCLOSURE, period);
+}
+
+static inline void thrown_open(thrown *t, int kind, double dt, double period)
+{
+    thrown_open_by(t, (gw_contact_rules){0}, kind, dt, period);
 }
 
 static inline void thrown_close(thrown *t)

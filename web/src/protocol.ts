@@ -82,6 +82,7 @@ export interface ContactSettings {
   impulse?: 'pseudo-inverse' | 'non-adhesive';
   colliding?: 'touching' | 'approaching';
   friction?: 'creep' | 'stick';
+  impact_friction?: 'none' | 'coulomb';
   self?: 'relative' | 'each-link';
   slip_speed?: number;
   rest_speed?: number;

@@ -86,13 +86,14 @@ function Touching(): JSX.Element {
 
 // ---- rules --------------------------------------------------------------------------------------------------
 
-type Chosen = 'model' | 'impulse' | 'colliding' | 'friction' | 'self';
+type Chosen = 'model' | 'impulse' | 'colliding' | 'friction' | 'impact_friction' | 'self';
 
 const RULES: [Chosen, string, [string, string][]][] = [
   ['model', 'computed', [['exact', 'exactly'], ['local', 'local model']]],
   ['impulse', 'impulses', [['pseudo-inverse', 'pseudo-inverse'], ['non-adhesive', 'never pull']]],
   ['colliding', 'hit together', [['touching', 'all touching'], ['approaching', 'approaching']]],
   ['friction', 'slow friction', [['creep', 'creeps'], ['stick', 'sticks']]],
+  ['impact_friction', 'friction of hits', [['none', 'none'], ['coulomb', 'by materials']]],
   ['self', 'among links', [['relative', 'by the pair'], ['each-link', 'by each link']]],
 ];
 
