@@ -70,6 +70,30 @@ static bool listed(const gw_run *run, const gw_submanifold *set, const gw_pose *
     return false;
 }
 
+/* True where a cosine of the rows is all but one: of an angle that it tells badly. */
+static bool has_dull_rows(const gw_submanifold *set)
+{
+    bool dull = false;
+    for (int i = 0; i < set->row_count; i++)
+        dull |= set->rows[i].kind == GW_ROW_ANGLE && fabs(set->rows[i].value) > 1 - 1e-6;
+    return dull;
+}
+
+/* A pose is held against the constraints by who found it; a set that the rows tell badly is so
+ * elsewhere, too. */
+static bool holds_elsewhere(const gw_run *run, const gw_branch *b)
+{
+    gw_pose x[4];
+    unsigned long long random = 1;
+    if (!b->set.general || b->set.dof == 0 || !has_dull_rows(&b->set))
+        return true;
+    gw_branch_samples(b, run->size, &random, 4, x);
+    for (int i = 0; i < 4; i++)
+        if (gw_residual(run->problem, run->use, run->size, &x[i]) > GW_VERIFIED)
+            return false;
+    return true;
+}
+
 void gw_add_branch(gw_run *run, const gw_state *state, const char *name, const gw_submanifold *set,
                    const gw_pose *known)
 {
@@ -95,6 +119,10 @@ void gw_add_branch(gw_run *run, const gw_state *state, const char *name, const g
     b->set.seed = curve ? set->seed : nearest;
     b->nearest = nearest;
     b->distance = distance;
+    if (!holds_elsewhere(run, b)) {
+        s->branch_count--;
+        run->doubt = true;
+    }
 }
 
 static void solve_leaf(gw_run *run, const gw_state *state)

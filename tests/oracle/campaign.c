@@ -66,6 +66,17 @@ static void make_true(problem_made *m, unsigned long long *random)
         add_true(m, &list[making_below(random, n)], from, random);
 }
 
+static void make_beside(problem_made *m, unsigned long long *random)
+{
+    int n, count = 2 + making_below(random, 6);
+    const statement *list = statements(&n);
+    numbers from = (numbers)making_below(random, 3);
+    start(m, from, random);
+    for (; m->problem.count < count; m->problem.count++)
+        m->c[m->problem.count] = making_beside(&list[making_below(random, n)], from, &m->hidden,
+                                               m->c, m->problem.count, random);
+}
+
 /* Moves one number of a constraint by `by` (m or rad). */
 static void nudge(gw_constraint *c, double by, unsigned long long *random)
 {
@@ -105,6 +116,8 @@ int campaign_step(series which, long number, const searches *how, unsigned long 
     gw_error error;
     if (which == SERIES_PAIRS)
         make_pair(&m, number, random);
+    else if (which == SERIES_BESIDE)
+        make_beside(&m, random);
     else
         make_true(&m, random);
     double by = 0;
@@ -116,7 +129,8 @@ int campaign_step(series which, long number, const searches *how, unsigned long 
         contradict(&m, random);
     }
     /* between these, whether a pose or a freedom is there is a matter of the tolerance */
-    h.blurred = by > 1e-12 && by < 1e-5;
+    h.blurred = which == SERIES_BESIDE || (by > 1e-12 && by < 1e-5);
+    h.lenient = which == SERIES_BESIDE;
     h.again = h.blurred ? 0 : h.again;
     finish(&m, random);
     if (!gw_problem_check(&m.problem, &error)) {
@@ -139,9 +153,9 @@ static double now(void)
 
 long campaign(double seconds, unsigned long long random, FILE *to)
 {
-    static const char *const names[] = {"every pair of statements, true", "true sets",
-                                        "true sets, one number nudged",
-                                        "true sets, one contradicted"};
+    static const char *const names[] = {
+        "every pair of statements, true", "true sets", "true sets, one number nudged",
+        "true sets, one contradicted", "true sets of elements beside one another"};
     long faults = 0;
     for (int i = 0; i < SERIES_COUNT; i++) {
         const searches how = {.starts = 60, .samples = 6, .again = 4};

@@ -12,6 +12,7 @@ typedef enum series {
     SERIES_TRUE,     /* two to six constraints that a hidden pose satisfies */
     SERIES_NUDGED,   /* the same, one of them moved by 1e-13 to 0.3 of the size */
     SERIES_CONTRARY, /* the same, one of them stated twice with another number or direction */
+    SERIES_BESIDE,   /* two to seven, their elements beside one another by 1e-12 to 1e-3 */
     SERIES_COUNT
 } series;
 

@@ -62,6 +62,7 @@ static const char *branch_fault(const gw_problem *p, const gw_branch *b, double 
     gw_branch_samples(b, size, random, samples, drawn);
     for (int k = 0; k <= samples; k++) {
         gw_pose x = k == 0 ? b->nearest : drawn[k - 1];
+        rounding = 16 * DBL_EPSILON * (gw_norm(x.p) + gw_norm(p->pose.p));
         *number = oracle_worst(p, ~0ul, size, &x, NULL);
         if (!(*number <= ORACLE_TRUTH + rounding / size))
             return k == 0 ? "residual: nearest pose" : "residual: sample";
@@ -235,7 +236,7 @@ static void judge_refusal(bench *b, const gw_solution *s, bool has_root)
 {
     if (s->status == GW_STATUS_INCOMPATIBLE && has_root)
         tell(b, FAULT_REFUSED, s->conflict.condition, 0);
-    if (s->status == GW_STATUS_UNHANDLED && has_root)
+    if (s->status == GW_STATUS_UNHANDLED && has_root && !b->how->lenient)
         tell(b, FAULT_UNHANDLED, s->reason, s->best_residual / b->size);
 }
 

@@ -40,6 +40,7 @@ typedef struct searches {
     int starts;   /* of the brute force; 0: none */
     int samples;  /* of each branch, beside the nearest pose */
     int again;    /* so many times more, from the roots as present poses */
+    bool lenient; /* elements all but coincide: unhandled is an honest answer */
     bool blurred; /* nearly degenerate: freedoms and roots are a matter of the tolerance */
 } searches;
 

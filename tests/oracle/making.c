@@ -141,6 +141,36 @@ static bool share(const gw_constraint *earlier, int count, bool mobile, gw_eleme
     return true;
 }
 
+/* The point or the direction, or both, of an earlier constraint, and beside it by 1e-12 to 1e-3. */
+static void beside(const gw_constraint *earlier, int count, bool mobile, gw_element *e,
+                   unsigned long long *random)
+{
+    if (count == 0 || making_below(random, 4) == 0)
+        return;
+    const gw_constraint *c = &earlier[making_below(random, count)];
+    const gw_element *was = mobile ? &c->mobile : &c->fixed;
+    int what = making_below(random, 3);
+    if (what != 1)
+        e->p = gw_mul_add(was->p, pow(10, oracle_uniform(random, -12, -3)),
+                          some_direction(GENERAL, random));
+    if (what != 0 && was->kind != GW_POINT)
+        e->d = gw_unit(gw_mul_add(making_below(random, 2) ? was->d : gw_neg(was->d),
+                                  pow(10, oracle_uniform(random, -12, -3)),
+                                  some_direction(GENERAL, random)));
+}
+
+gw_constraint making_beside(const statement *s, numbers from, const gw_pose *x,
+                            const gw_constraint *earlier, int count, unsigned long long *random)
+{
+    gw_constraint c = {s->kind, s->sense, 0, s->reversed, {0}, {0}};
+    c.mobile = (gw_element){s->mobile, some_point(from, random), some_direction(from, random)};
+    c.fixed = (gw_element){s->fixed, some_point(from, random), some_direction(from, random)};
+    beside(earlier, count, true, &c.mobile, random);
+    beside(earlier, count, false, &c.fixed, random);
+    making_hold(&c, x, random);
+    return c;
+}
+
 gw_constraint making_true(const statement *s, numbers from, const gw_pose *x,
                           const gw_constraint *earlier, int count, unsigned long long *random)
 {

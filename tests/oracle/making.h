@@ -36,6 +36,10 @@ gw_pose making_pose(numbers from, unsigned long long *random);
 gw_constraint making_true(const statement *s, numbers from, const gw_pose *x,
                           const gw_constraint *earlier, int count, unsigned long long *random);
 
+/* The same, its elements as a rule beside those of `earlier`, by 1e-12 to 1e-3. */
+gw_constraint making_beside(const statement *s, numbers from, const gw_pose *x,
+                            const gw_constraint *earlier, int count, unsigned long long *random);
+
 /* Turns and moves the fixed element, or sets the value, so that the constraint holds at `x`. */
 void making_hold(gw_constraint *c, const gw_pose *x, unsigned long long *random);
 

@@ -11,14 +11,20 @@
 #include "tests/oracle/campaign.h"
 #include "tests/oracle/oracle.h"
 
+static tally run_with(const searches *how, series which, long first, long step, int count,
+                      unsigned long long random)
+{
+    tally counts = {.most_told = 3, .to = stdout};
+    for (long i = 0; i < count; i++)
+        campaign_step(which, first + i * step, how, &random, &counts);
+    judge_print(stdout, &counts);
+    return counts;
+}
+
 static tally run(series which, long first, long step, int count, unsigned long long random)
 {
     const searches how = {.starts = 16, .samples = 4, .again = 1};
-    tally counts = {.most_told = 3, .to = stdout};
-    for (long i = 0; i < count; i++)
-        campaign_step(which, first + i * step, &how, &random, &counts);
-    judge_print(stdout, &counts);
-    return counts;
+    return run_with(&how, which, first, step, count, random);
 }
 
 static void assert_true_answers(const tally *t)
@@ -58,6 +64,17 @@ static void contradictions_are_told_with_constraints_that_contradict(void **unus
     tally t = run(SERIES_CONTRARY, 0, 1, 400, 4);
     assert_int_equal(t.faults[FAULT_UNHANDLED], 0);
     assert_true(t.incompatible > 300);
+    assert_true_answers(&t);
+}
+
+/* Points, lines and planes that all but coincide: what rules derive from two of them is uncertain,
+ * and no true set may be refused for it. */
+static void elements_beside_one_another_are_answered_truly(void **unused)
+{
+    (void)unused;
+    const searches how = {.samples = 4};
+    tally t = run_with(&how, SERIES_BESIDE, 0, 1, 4000, 5);
+    assert_true(t.solved > 0.95 * (double)t.problems);
     assert_true_answers(&t);
 }
 
@@ -119,6 +136,7 @@ int main(void)
         cmocka_unit_test(every_pair_of_statements_is_solved_truly),
         cmocka_unit_test(true_sets_are_solved_truly),
         cmocka_unit_test(sets_moved_by_little_are_solved_or_refused_truly),
+        cmocka_unit_test(elements_beside_one_another_are_answered_truly),
         cmocka_unit_test(contradictions_are_told_with_constraints_that_contradict),
         cmocka_unit_test(samples_go_all_round_a_curve),
     };
