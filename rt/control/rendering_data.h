@@ -1,0 +1,117 @@
+/*
+ * What a tick of control works on, shared by its parts: the springs and the four controls
+ * (rendering_terms.c), what the port asks for (rendering_port.c), limits and the tick itself
+ * (rendering.c). On the loop's thread, RT safe.
+ */
+#ifndef GW_CONTROL_RENDERING_DATA_H
+#define GW_CONTROL_RENDERING_DATA_H
+
+#include "rt/control/rendering.h"
+
+static const gw_wrench gw_render_nothing = {{0, 0, 0}, {0, 0, 0}};
+
+typedef struct gw_render_work {
+    const gw_rendered *model;
+    gw_rendering_device device; /* as control knows it */
+    gw_twist error, rate;       /* model less device */
+    gw_wrench hand;
+    gw_spring6 k; /* K_pc, B_pc or K_vc, B_vc */
+    gw_twist stretch;
+    gw_wrench spring; /* F_pc or F_vc on the device */
+    gw_penalty_def penalties;
+    gw_wrench penalty; /* u_add */
+    gw_wrench damping; /* of the port's controller, on the device */
+    gw_wrench slowing; /* and on the model */
+    double dt;
+} gw_render_work;
+
+/* ---- wrenches as six numbers ---------------------------------------------------------------- */
+
+static inline gw_wrench gw_render_negative(gw_wrench a)
+{
+    return (gw_wrench){gw_neg(a.f), gw_neg(a.t)};
+}
+
+static inline double gw_render_power(const gw_wrench *w, const gw_twist *twist)
+{
+    return gw_dot(w->f, twist->v) + gw_dot(w->t, twist->w);
+}
+
+static inline gw_wrench gw_render_of_six(const double x[6])
+{
+    return (gw_wrench){{x[0], x[1], x[2]}, {x[3], x[4], x[5]}};
+}
+
+/* [a; alpha] = Lambda^-1 F */
+static inline gw_wrench gw_render_accelerate(const double inverse[6][6], gw_wrench w)
+{
+    const double x[6] = {w.f.x, w.f.y, w.f.z, w.t.x, w.t.y, w.t.z};
+    double y[6];
+    for (int i = 0; i < 6; i++) {
+        y[i] = 0;
+        for (int j = 0; j < 6; j++)
+            y[i] += inverse[i][j] * x[j];
+    }
+    return gw_render_of_six(y);
+}
+
+/* M_d [a; alpha] */
+static inline gw_wrench gw_render_weigh(const gw_rendering_device *d, gw_wrench a)
+{
+    return (gw_wrench){gw_scale(d->mass, a.f), gw_scale(d->inertia, a.t)};
+}
+
+/* C_d x-dot */
+static inline gw_wrench gw_render_drag(const gw_rendering_device *d, const gw_twist *twist)
+{
+    return (gw_wrench){gw_scale(d->damping, twist->v), gw_scale(d->damping_angular, twist->w)};
+}
+
+/* What a planar device can exert, or be pushed by. */
+static inline gw_wrench gw_render_in_reach(const gw_rendering_device *d, gw_wrench w)
+{
+    if (d->planar)
+        w.f.z = w.t.x = w.t.y = 0;
+    return w;
+}
+
+/* ---- ticks that were ------------------------------------------------------------------------ */
+
+static inline int gw_render_past(const gw_rendering *r, int ticks)
+{
+    return (r->at - ticks) & (GW_RENDERING_PAST - 1);
+}
+
+static inline int gw_render_delay(const gw_rendering_device *d, double dt)
+{
+    return (int)fmin(d->delay / dt + 0.5, GW_RENDERING_PAST - 2);
+}
+
+/* ---- rendering_terms.c ---------------------------------------------------------------------- */
+
+gw_mobility gw_render_mobility(const gw_rendering_device *d);
+
+/* Springs between device and model, coordination or coupling and penalties, and what they pay. */
+void gw_render_pull(gw_rendering *r, gw_render_work *w, const gw_wrench *strike,
+                    gw_rendering_out *out);
+
+/* What the control asks of the device, impulses apart, and what the model feels. */
+gw_wrench gw_render_command(const gw_rendering *r, const gw_render_work *w, gw_wrench *on_model);
+
+/* ---- rendering_port.c ----------------------------------------------------------------------- */
+
+/* Books the last tick. What is owed the springs pay, by growing slack; what they gave they get back
+ * of what is lost below the last second's least. */
+void gw_render_settle(gw_rendering *r, gw_render_work *w, double stored, double booked);
+
+/* The device yields to the hand, against the springs' dampers and its own mass. */
+gw_wrench gw_render_yielding(gw_rendering *r, const gw_render_work *w);
+
+/* The damping that keeps the port from owing: device and model lose speed at one rate. */
+void gw_render_damp(gw_rendering *r, gw_render_work *w, const gw_wrench *command,
+                    const gw_wrench *on_model);
+
+/* What is held until the next tick, for the next booking. */
+void gw_render_hold(gw_rendering *r, const gw_render_work *w, const gw_wrench *on_model);
+
+#endif
