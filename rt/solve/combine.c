@@ -11,83 +11,7 @@
 
 #include "rt/solve/solve_internal.h"
 
-/* ---- helpers of the rules ------------------------------------------------------------------- */
-
-gw_edit *gw_option(gw_run *run, const char *rule)
-{
-    gw_finding *f = &run->finding;
-    gw_edit *e = &f->edits[f->count++];
-    f->outcome = GW_REWRITE;
-    f->rule = rule;
-    e->place_count = e->direction_count = 0;
-    e->fix = e->rough = false;
-    e->left_out = 0;
-    e->mark = 0;
-    return e;
-}
-
-void gw_put(gw_edit *edit, const gw_place *like, gw_element_kind surface, gw_vec3 a, gw_vec3 b,
-            gw_vec3 d, double p)
-{
-    edit->places[edit->place_count++] = (gw_place){surface, like->body_owns, a, b, d, p, 0, 0};
-}
-
-void gw_put_same(gw_edit *edit, const gw_place *place)
-{
-    edit->places[edit->place_count++] = *place;
-}
-
-void gw_put_angle(gw_edit *edit, const gw_place *like, gw_vec3 u, gw_vec3 w, double angle)
-{
-    edit->directions[edit->direction_count++] =
-        like->body_owns ? gw_direction_of(w, u, angle, 0) : gw_direction_of(u, w, angle, 0);
-}
-
-static int bits(unsigned long x)
-{
-    return __builtin_popcountl(x);
-}
-
-/* The conflict of the fewest constraints is the one to tell. */
-void gw_clash(gw_run *run, unsigned long first, unsigned long second, double excess,
-              const gw_inequality *fails)
-{
-    unsigned long from = first | second;
-    run->finding.outcome = GW_CLASH;
-    run->finding.excess = excess;
-    gw_conflict *c = &run->conflict;
-    if (c->condition && bits(c->constraints) <= bits(from)) {
-        run->finding.keeps_pair = true; /* an earlier one stays: its values too */
-        return;
-    }
-    c->constraints = from;
-    c->first = first;
-    c->second = second;
-    c->condition = fails->condition;
-    c->sentence = fails->sentence;
-    memcpy(c->apart, fails->apart, sizeof c->apart);
-    c->value_count = 0;
-}
-
-void gw_clash_value(gw_run *run, const char *name, double value)
-{
-    gw_conflict *c = &run->conflict;
-    if (run->finding.keeps_pair || c->value_count == 8)
-        return;
-    c->values[c->value_count].name = name;
-    c->values[c->value_count++].value = value;
-}
-
-void gw_clash_distances(gw_run *run, double d_a, double d_b, double p, double q)
-{
-    gw_clash_value(run, "d_a", d_a);
-    gw_clash_value(run, "d_b", d_b);
-    gw_clash_value(run, "p", p);
-    gw_clash_value(run, "q", q);
-}
-
-/* ---- which rule
- * ---------------------------------------------------------------------------------- */
+/* ---- which rule ---------------------------------------------------------------------------- */
 
 static gw_place turned_over(const gw_place *x)
 {
@@ -126,17 +50,7 @@ void gw_rule_places(gw_run *run, const gw_place *x, const gw_place *y)
     }
 }
 
-/* ---- applying what a rule found
- * -------------------------------------------------------------------- */
-
-static void copy_state(gw_state *to, const gw_state *from)
-{
-    memcpy(to, from, offsetof(gw_state, places));
-    memcpy(to->places, from->places, sizeof(gw_place) * (size_t)from->place_count);
-    memcpy(to->directions, from->directions, sizeof(gw_direction) * (size_t)from->direction_count);
-    memcpy(to->pairs, from->pairs, sizeof from->pairs[0] * (size_t)from->pair_count);
-    memcpy(to->pending, from->pending, (size_t)from->pending_count);
-}
+/* ---- exploring ----------------------------------------------------------------------------- */
 
 static void note(const gw_run *run, const char *rule, unsigned long from)
 {
@@ -158,62 +72,6 @@ static void note_implied(const gw_run *run, unsigned long from)
         s->implied[s->implied_count++] = (gw_implied){from, "angle"};
 }
 
-static void remove_place(gw_state *state, int i)
-{
-    state->place_count--;
-    for (int k = i; k < state->place_count; k++)
-        state->places[k] = state->places[k + 1];
-}
-
-static void remove_direction(gw_state *state, int i)
-{
-    state->direction_count--;
-    for (int k = i; k < state->direction_count; k++)
-        state->directions[k] = state->directions[k + 1];
-}
-
-/* Moves the newest place to `at`: answers keep the order in which constraints were stated. */
-static void bring_forward(gw_state *state, int at)
-{
-    gw_place newest = state->places[state->place_count - 1];
-    for (int k = state->place_count - 1; k > at; k--)
-        state->places[k] = state->places[k - 1];
-    state->places[at] = newest;
-}
-
-/* Puts an alternative's constraints in, places at `at`; `from` is of the pair they come from. */
-static void insert(gw_state *state, const gw_edit *e, int at, unsigned long from)
-{
-    for (int k = 0; k < e->place_count; k++) {
-        gw_place place = e->places[k];
-        place.from = place.from ? place.from : from;
-        gw_add_place(state, &place);
-        bring_forward(state, at + k < state->place_count ? at + k : state->place_count - 1);
-    }
-    for (int k = 0; k < e->direction_count; k++) {
-        gw_direction d = e->directions[k];
-        d.from = d.from ? d.from : from;
-        gw_add_direction(state, &d);
-    }
-    state->left_out |= e->left_out;
-    if (e->fix) {
-        state->fixed = true;
-        state->rough = e->rough;
-        state->rotation = e->rotation;
-        state->fixed_from |= from;
-    }
-}
-
-static void add_choice(gw_state *state, char mark)
-{
-    if (state->choice_count == GW_MAX_CHOICES) {
-        state->stuck = true;
-        return;
-    }
-    state->choices[state->choice_count++] = mark;
-    state->choices[state->choice_count] = 0;
-}
-
 typedef enum progress { UNCHANGED, CHANGED, ENDED } progress;
 
 static void explore(gw_run *run, gw_state *state);
@@ -227,18 +85,18 @@ static progress go_on(gw_run *run, gw_state *state, int at, unsigned long from)
     if (count == 1 || run->guide) {
         int k = count == 1 ? 0 : gw_guided_option(run, state);
         char mark = run->finding.edits[k].mark;
-        insert(state, &run->finding.edits[k], at, from);
+        gw_insert(state, &run->finding.edits[k], at, from);
         if (count > 1 || (run->guide && mark))
-            add_choice(state, mark ? mark : (char)('0' + k));
+            gw_add_choice(state, mark ? mark : (char)('0' + k));
         return CHANGED;
     }
     gw_edit edits[GW_MAX_OPTIONS];
     memcpy(edits, run->finding.edits, sizeof edits[0] * (size_t)count);
     for (int k = 0; k < count && !run->stop; k++) {
         gw_state next;
-        copy_state(&next, state);
-        insert(&next, &edits[k], at, from);
-        add_choice(&next, edits[k].mark ? edits[k].mark : (char)('0' + k));
+        gw_copy_state(&next, state);
+        gw_insert(&next, &edits[k], at, from);
+        gw_add_choice(&next, edits[k].mark ? edits[k].mark : (char)('0' + k));
         explore(run, &next);
     }
     return ENDED;
@@ -277,8 +135,8 @@ static progress combine_directions(gw_run *run, gw_state *state, int i, int j)
         return p;
     unsigned long from = state->directions[i].from | state->directions[j].from;
     note(run, run->finding.rule, from);
-    remove_direction(state, j);
-    remove_direction(state, i);
+    gw_remove_direction(state, j);
+    gw_remove_direction(state, i);
     return go_on(run, state, 0, from);
 }
 
@@ -290,7 +148,7 @@ static progress check_fixed(gw_run *run, gw_state *state, int i)
     if (settled(run, state, &p))
         return p;
     note(run, run->finding.rule, state->directions[i].from | state->fixed_from);
-    remove_direction(state, i);
+    gw_remove_direction(state, i);
     return CHANGED;
 }
 
@@ -336,8 +194,8 @@ static progress combine_places(gw_run *run, gw_state *state, int i, int j)
         for (int k = 0; k < run->finding.count; k++)
             run->finding.edits[k].place_count = 0;
     } else {
-        remove_place(state, j);
-        remove_place(state, i);
+        gw_remove_place(state, j);
+        gw_remove_place(state, i);
     }
     return go_on(run, state, i, from);
 }
@@ -369,7 +227,7 @@ static progress choose_sense(gw_run *run, gw_state *state)
         state->pending[k] = state->pending[k + 1];
     if (sense == GW_EITHER && run->guide) {
         sense = gw_guided_sense(run, state, i);
-        add_choice(state, sense == GW_SAME ? '0' : '1');
+        gw_add_choice(state, sense == GW_SAME ? '0' : '1');
     }
     if (sense != GW_EITHER) {
         note(run, "the directions known so far decide the sense", 1ul << i);
@@ -380,9 +238,9 @@ static progress choose_sense(gw_run *run, gw_state *state)
         gw_state next;
         note(run, k == 0 ? "either sense is possible: first the same way" : "and the opposite way",
              1ul << i);
-        copy_state(&next, state);
+        gw_copy_state(&next, state);
         gw_decompose(run, &next, i, k == 0 ? GW_SAME : GW_OPPOSITE);
-        add_choice(&next, (char)('0' + k));
+        gw_add_choice(&next, (char)('0' + k));
         explore(run, &next);
     }
     return ENDED;

@@ -341,71 +341,6 @@ bool gw_conditions_of(const gw_forms *s, gw_conditions *c)
     return c->quadrics + c->quartics >= 3;
 }
 
-/* ---- as paths -------------------------------------------------------------------------------- */
-
-static void monomials(const gw_complex *e, gw_complex *w)
-{
-    for (int i = 0, at = 0; i < 4; i++)
-        for (int j = i; j < 4; j++)
-            w[at++] = e[i] * e[j];
-}
-
-/* t out of the three of four planes that tell it best. */
-static void meet(const gw_four_planes *f, const gw_complex *w, gw_complex n, gw_root *x)
-{
-    gw_complex y[GW_Y], a[4][4];
-    gw_turn_coordinates(x->e, y);
-    for (int i = 0; i < 4; i++) {
-        const double m[3] = {f->n[i].x, f->n[i].y, f->n[i].z};
-        a[i][3] = 0;
-        for (int k = 0; k < GW_W; k++)
-            a[i][3] -= f->c[i][k] * w[k] / n;
-        for (int k = 0; k < 3; k++)
-            a[i][k] =
-                i < 2 ? m[k] : (y[3 * k] * m[0] + y[3 * k + 1] * m[1] + y[3 * k + 2] * m[2]) / n;
-    }
-    for (int k = 0; k < 3; k++) {
-        int best = k;
-        for (int i = k + 1; i < 4; i++)
-            best = cabs(a[i][k]) > cabs(a[best][k]) ? i : best;
-        for (int j = 0; j < 4; j++) {
-            gw_complex z = a[k][j];
-            a[k][j] = a[best][j], a[best][j] = z;
-        }
-        for (int i = 0; i < 4; i++)
-            for (int j = 3; j >= k && i != k; j--)
-                a[i][j] -= a[i][k] / a[k][k] * a[k][j];
-    }
-    for (int k = 0; k < 3; k++)
-        x->t[k] = a[k][3] / a[k][k];
-}
-
-gw_root gw_conditions_root(const gw_conditions *c, const gw_complex e[4])
-{
-    gw_root x = {{e[0], e[1], e[2], e[3]}, {0, 0, 0}};
-    gw_complex w[GW_W], n = 0;
-    monomials(e, w);
-    for (int i = 0; i < 4; i++)
-        n += e[i] * e[i];
-    if (c->four) {
-        meet(&c->planes, w, n, &x);
-        return x;
-    }
-    for (int i = 0; i < 3; i++) {
-        for (int k = 0; k < GW_W; k++)
-            x.t[i] += c->t[i][k] * w[k];
-        x.t[i] /= n;
-    }
-    return x;
-}
-
-/* A deterministic number within -1 .. 1. */
-static double mixed(int i, int k)
-{
-    double s = sin(12.9898 * i + 78.233 * k + 0.5) * 43758.5453;
-    return 2 * (s - floor(s)) - 1;
-}
-
 void gw_conditions_equations(const gw_conditions *c, gw_equations *s)
 {
     int quadrics = c->quadrics < 3 ? c->quadrics : 3;
@@ -413,7 +348,7 @@ void gw_conditions_equations(const gw_conditions *c, gw_equations *s)
     for (int i = 0; i < quadrics; i++) {
         s->degree[i] = 2;
         for (int k = 0; k < c->quadrics; k++)
-            add(s->quadric[i], c->quadrics == 3 ? i == k : mixed(i, k), c->quadric[k]);
+            add(s->quadric[i], c->quadrics == 3 ? i == k : gw_mixed(i, k), c->quadric[k]);
         scale_to_one(s->quadric[i], GW_W);
     }
     for (int i = quadrics; i < 3; i++) {
@@ -421,7 +356,7 @@ void gw_conditions_equations(const gw_conditions *c, gw_equations *s)
         s->degree[i] = 4;
         for (int k = 0; k < c->quartics; k++)
             for (int n = 0; n < GW_W; n++)
-                add(s->quartic[i][n], all ? i - quadrics == k : mixed(i, k), c->quartic[k][n]);
+                add(s->quartic[i][n], all ? i - quadrics == k : gw_mixed(i, k), c->quartic[k][n]);
         scale_to_one(&s->quartic[i][0][0], GW_W * GW_W);
     }
 }

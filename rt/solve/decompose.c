@@ -29,31 +29,6 @@ gw_direction gw_direction_of(gw_vec3 u, gw_vec3 f, double angle, unsigned long f
     return (gw_direction){u, f, angle, cosine, from};
 }
 
-void gw_add_place(gw_state *state, const gw_place *place)
-{
-    if (state->place_count == GW_MAX_PLACES) {
-        state->stuck = true;
-        return;
-    }
-    gw_place *at = &state->places[state->place_count++];
-    *at = *place;
-    at->serial = ++state->serial;
-    if (place->surface == GW_POINT && place->body_owns) { /* either side's: kept as the world's */
-        at->body_owns = false;
-        at->a = place->b;
-        at->b = place->a;
-    }
-}
-
-void gw_add_direction(gw_state *state, const gw_direction *direction)
-{
-    if (state->direction_count == GW_MAX_ANGLES) {
-        state->stuck = true;
-        return;
-    }
-    state->directions[state->direction_count++] = *direction;
-}
-
 /* The place of one element's point on the other element's surface. `fixed_surface` tells which
  * side owns the surface; planes are moved by `value` along their normal. */
 static gw_place place_of(const gw_constraint *c, bool fixed_surface, double value,

@@ -1,6 +1,7 @@
 /*
- * Three equations in the quaternion e, or in four homogeneous unknowns of any kind, for the paths:
- * with w the ten quadratic monomials, quadrics q . w or quartics w . Q w. Any thread, RT safe.
+ * Three equations in the quaternion e, or in four homogeneous unknowns of any kind, as paths take
+ * them: with w the ten quadratic monomials, quadrics q . w or quartics w . Q w; and the poses of
+ * quaternions that satisfy them. Any thread, RT safe.
  */
 #include <string.h>
 
@@ -89,4 +90,63 @@ void gw_equations_ways(const gw_equations *s, int attempt, gw_equation_ways *way
     }
     memcpy(ways->linear, s->quadric, sizeof ways->linear);
     memcpy(ways->square, s->quartic, sizeof ways->square);
+}
+
+/* ---- their roots, as poses ---------------------------------------------------------------------
+ */
+
+static void monomials(const gw_complex *e, gw_complex *w)
+{
+    for (int i = 0, at = 0; i < 4; i++)
+        for (int j = i; j < 4; j++)
+            w[at++] = e[i] * e[j];
+}
+
+/* t out of the three of four planes that tell it best. */
+static void meet(const gw_four_planes *f, const gw_complex *w, gw_complex n, gw_root *x)
+{
+    gw_complex y[GW_Y], a[4][4];
+    gw_turn_coordinates(x->e, y);
+    for (int i = 0; i < 4; i++) {
+        const double m[3] = {f->n[i].x, f->n[i].y, f->n[i].z};
+        a[i][3] = 0;
+        for (int k = 0; k < GW_W; k++)
+            a[i][3] -= f->c[i][k] * w[k] / n;
+        for (int k = 0; k < 3; k++)
+            a[i][k] =
+                i < 2 ? m[k] : (y[3 * k] * m[0] + y[3 * k + 1] * m[1] + y[3 * k + 2] * m[2]) / n;
+    }
+    for (int k = 0; k < 3; k++) {
+        int best = k;
+        for (int i = k + 1; i < 4; i++)
+            best = cabs(a[i][k]) > cabs(a[best][k]) ? i : best;
+        for (int j = 0; j < 4; j++) {
+            gw_complex z = a[k][j];
+            a[k][j] = a[best][j], a[best][j] = z;
+        }
+        for (int i = 0; i < 4; i++)
+            for (int j = 3; j >= k && i != k; j--)
+                a[i][j] -= a[i][k] / a[k][k] * a[k][j];
+    }
+    for (int k = 0; k < 3; k++)
+        x->t[k] = a[k][3] / a[k][k];
+}
+
+gw_root gw_conditions_root(const gw_conditions *c, const gw_complex e[4])
+{
+    gw_root x = {{e[0], e[1], e[2], e[3]}, {0, 0, 0}};
+    gw_complex w[GW_W], n = 0;
+    monomials(e, w);
+    for (int i = 0; i < 4; i++)
+        n += e[i] * e[i];
+    if (c->four) {
+        meet(&c->planes, w, n, &x);
+        return x;
+    }
+    for (int i = 0; i < 3; i++) {
+        for (int k = 0; k < GW_W; k++)
+            x.t[i] += c->t[i][k] * w[k];
+        x.t[i] /= n;
+    }
+    return x;
 }

@@ -88,13 +88,6 @@ static void scale_to_one(double *q)
         q[i] /= sqrt(ss);
 }
 
-/* A deterministic number within -1 .. 1. */
-static double mixed(int i, int k)
-{
-    double s = sin(12.9898 * i + 78.233 * k + 0.5) * 43758.5453;
-    return 2 * (s - floor(s)) - 1;
-}
-
 bool gw_fixed_equations(const gw_forms *f, gw_quat rotation, gw_equations *s)
 {
     gw_mat3 r = gw_quat_to_mat3(rotation);
@@ -116,14 +109,14 @@ bool gw_fixed_equations(const gw_forms *f, gw_quat rotation, gw_equations *s)
         return false;
     memset(s, 0, sizeof *s);
     for (int i = 0; i < 3; i++) {
-        double any[4] = {mixed(i, 20), mixed(i, 21), mixed(i, 22), mixed(i, 23)};
+        double any[4] = {gw_mixed(i, 20), gw_mixed(i, 21), gw_mixed(i, 22), gw_mixed(i, 23)};
         s->degree[i] = 2;
         if (i < planes)
             add_product(s->quadric[i], 1, p[i].ab, any);
         for (int k = 0; k < quadrics && i >= planes; k++)
             for (int n = 0; n < GW_W; n++)
                 s->quadric[i][n] +=
-                    (planes + quadrics == 3 ? i - planes == k : mixed(i, k)) * quadric[k][n];
+                    (planes + quadrics == 3 ? i - planes == k : gw_mixed(i, k)) * quadric[k][n];
         scale_to_one(s->quadric[i]);
     }
     return true;

@@ -12,13 +12,6 @@
 #define MORE_CARE 5  /* each with so much more of it */
 #define SAMPLE    16 /* paths that tell whether a curve passes through their ends */
 
-/* A deterministic number within -1 .. 1. */
-static double mixed(int i, int k)
-{
-    double s = sin(12.9898 * i + 78.233 * k + 0.5) * 43758.5453;
-    return 2 * (s - floor(s)) - 1;
-}
-
 /* The target: the hyperplanes, or six combinations of them, and the cylinders needed. */
 static void aim(const gw_forms *f, int cylinders, gw_section *s)
 {
@@ -27,7 +20,7 @@ static void aim(const gw_forms *f, int cylinders, gw_section *s)
     memset(s->to_axis, 0, sizeof s->to_axis);
     for (int i = 0; i < s->linear; i++)
         for (int n = 0; n < f->linear; n++) {
-            double weight = f->linear == s->linear ? i == n : mixed(i, n);
+            double weight = f->linear == s->linear ? i == n : gw_mixed(i, n);
             for (int k = 0; k < GW_Y; k++)
                 s->to[i][k] += weight * f->h[n][k];
         }

@@ -133,12 +133,23 @@ void gw_decompose(const gw_run *run, gw_state *state, int i, gw_sense sense);
 int gw_stated_rows(const gw_run *run, int i, gw_row *rows);
 /* The sense that the rotations known so far leave to pending constraint i; GW_EITHER when open. */
 gw_sense gw_sense_known(const gw_run *run, const gw_state *state, int i);
-void gw_add_place(gw_state *state, const gw_place *place);
-void gw_add_direction(gw_state *state, const gw_direction *direction);
 /* The angle, or 0 or pi where it is meant so. */
 double gw_snapped_angle(double angle);
 /* u . f = cos(angle), brought to angles below pi and snapped at 0 and pi. */
 gw_direction gw_direction_of(gw_vec3 u, gw_vec3 f, double angle, unsigned long from);
+
+/* ---- state.c --------------------------------------------------------------------------------- */
+
+void gw_add_place(gw_state *state, const gw_place *place);
+void gw_add_direction(gw_state *state, const gw_direction *direction);
+/* What is counted of a state, and no more. */
+void gw_copy_state(gw_state *to, const gw_state *from);
+void gw_remove_place(gw_state *state, int i);
+void gw_remove_direction(gw_state *state, int i);
+/* Puts an alternative's constraints in, places at `at`; `from` is of the pair they come from. */
+void gw_insert(gw_state *state, const gw_edit *edit, int at, unsigned long from);
+/* One more character of the branch's id. */
+void gw_add_choice(gw_state *state, char mark);
 
 /* ---- rules: fill run->finding ---------------------------------------------------------------- */
 
@@ -170,8 +181,7 @@ void gw_rule_plane_plane(gw_run *run, const gw_place *x, const gw_place *y);
 /* Surfaces on opposite sides. */
 void gw_rule_opposite(gw_run *run, const gw_place *x, const gw_place *y);
 
-/* ---- helpers of the rules (combine.c, rotation.c)
- * -------------------------------------------------------- */
+/* ---- finding.c, rotation.c: helpers of the rules ------------------------------------------- */
 
 /* One more alternative of the finding. */
 gw_edit *gw_option(gw_run *run, const char *rule);
@@ -205,6 +215,13 @@ static inline void gw_play(gw_run *run, double radius, double arm, double gain)
     double slack = 2 * GW_SNAP * run->size * gain;
     f->play_place = fmax(f->play_place, sqrt(slack * radius));
     f->play_turn = fmax(f->play_turn, arm > 0 ? fmin(1, sqrt(slack / arm)) : 0);
+}
+
+/* A deterministic number within -1 .. 1, for combinations that are to be special in no way. */
+static inline double gw_mixed(int i, int k)
+{
+    double s = sin(12.9898 * i + 78.233 * k + 0.5) * 43758.5453;
+    return 2 * (s - floor(s)) - 1;
 }
 
 static inline bool gw_same(const gw_run *run, double a, double b)

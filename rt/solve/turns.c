@@ -55,13 +55,6 @@ static void sheets_at(const turns *t, gw_quat r, sheets *s)
 
 /* ---- elimination of t ------------------------------------------------------------------------ */
 
-/* A number between -1 and 1 of a fixed sequence: combinations that nothing was made to fit. */
-static double mixed(int i, int k)
-{
-    double s = sin(12.9898 * (i + 1) + 78.233 * (k + 1)) * 43758.5453;
-    return 2 * (s - floor(s)) - 1;
-}
-
 static int rank_at(const turns *t, double phi)
 {
     sheets s;
@@ -105,10 +98,10 @@ static double condition_at(const turns *t, int rank, gw_quat r)
     sheets_at(t, r, &s);
     for (int i = 0; i < t->count; i++)
         for (int k = 0; k <= rank; k++) {
-            double share = t->count == rank + 1 ? i == k : mixed(i, k);
+            double share = t->count == rank + 1 ? i == k : gw_mixed(i, k);
             for (int c = 0; c < rank; c++)
                 for (int j = 0; j < 3; j++)
-                    m[k][c] += share * s.a[i][j] * (rank == 3 ? j == c : mixed(j, 7 + c));
+                    m[k][c] += share * s.a[i][j] * (rank == 3 ? j == c : gw_mixed(j, 7 + c));
             m[k][rank] += share * s.b[i];
         }
     return determinant(rank + 1, m);
