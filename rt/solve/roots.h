@@ -101,7 +101,7 @@ typedef struct gw_paths {
 } gw_paths;
 
 /* In the run's units of work. */
-enum { GW_TURNING_COST = 3, GW_SECTION_COST = 8 };
+enum { GW_TURNING_COST = 8, GW_SECTION_COST = 22 };
 
 /* Which unknown of each lane is held at one. */
 typedef struct gw_patch {
