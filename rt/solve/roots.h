@@ -24,7 +24,7 @@ enum { GW_Y_R = 0, GW_Y_T = 9, GW_Y_S = 12, GW_Y_TT = 15, GW_Y_ONE = 16, GW_Y = 
 #define GW_MAX_SQUARED   8 /* cylinders kept; what is beyond is only verified */
 #define GW_MAX_SENSES    8
 #define GW_PATH_UNKNOWNS 8   /* Study's coordinates */
-#define GW_MOST_PATHS    160 /* what the time bound allows */
+#define GW_MOST_PATHS    320 /* what the time bound allows */
 
 /* h . y - (l . y)^2 = 0: a cylinder's row, |X - f|^2 - value^2 less the square along its axis. */
 typedef struct gw_squared {

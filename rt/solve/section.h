@@ -38,11 +38,11 @@ void gw_section_evaluate(const void *system, const gw_many *x, const gw_lanes *t
 void gw_section_point(const gw_root *root, gw_complex x[GW_PATH_UNKNOWNS]);
 gw_root gw_section_root(const gw_complex x[GW_PATH_UNKNOWNS]);
 
-/* ---- start_system.c, start_roots.c ----------------------------------------------------------- */
+/* ---- start_system.c, start_roots.c, start_roots_3.c ------------------------------------------ */
 
-#define GW_MOST_CYLINDERS 2 /* of a section: 160 paths */
+#define GW_MOST_CYLINDERS 3 /* of a section: 320 paths */
 
-/* Roots of a generic section with that many cylinders: 40, 80, 160. */
+/* Roots of a generic section with that many cylinders: 40, 80, 160, 320. */
 int gw_start_count(int cylinders);
 /* Fills in the start of a section, generic complex numbers; sets `linear`. */
 void gw_start_section(int cylinders, gw_section *section);
@@ -51,5 +51,8 @@ gw_root gw_start_root(int cylinders, const gw_section *section, int i);
 
 /* e_1, e_2, e_3 of each start root, e_0 = 1, real and imaginary parts; t follows from them. */
 extern const double gw_start_roots_0[40][6], gw_start_roots_1[80][6], gw_start_roots_2[160][6];
+
+/* The same with t behind, which three hyperplanes do not tell. */
+extern const double gw_start_roots_3[320][12];
 
 #endif

@@ -79,8 +79,12 @@ gw_root gw_start_root(int cylinders, const gw_section *s, int i)
 {
     const double *e = cylinders == 0   ? gw_start_roots_0[i]
                       : cylinders == 1 ? gw_start_roots_1[i]
-                                       : gw_start_roots_2[i];
+                      : cylinders == 2 ? gw_start_roots_2[i]
+                                       : gw_start_roots_3[i];
     gw_root x = {{1, e[0] + e[1] * I, e[2] + e[3] * I, e[4] + e[5] * I}, {0, 0, 0}};
-    find_translation(s, &x);
+    if (cylinders < 3)
+        find_translation(s, &x);
+    for (int k = 0; k < 3 && cylinders == 3; k++)
+        x.t[k] = e[6 + 2 * k] + e[7 + 2 * k] * I;
     return x;
 }

@@ -2,6 +2,7 @@
  * Makes rt/solve/start_roots.c: the roots of the generic sections that paths start from.
  *
  *   make tools && build/make_start_system > rt/solve/start_roots.c
+ *   build/make_start_system 3 > rt/solve/start_roots_3.c
  *
  * Monodromy: a section through one known pose, then loops through other sections, each of which
  * permutes the roots and so brings new ones, until their number is that of the degree, 40 for
@@ -126,8 +127,8 @@ static void gather(int cylinders, system_of *s, gw_root *roots)
     *s = random_system(cylinders);
     pass_through(s, &roots[0]);
     while (count < wanted) {
-        gw_root moved[160];
-        bool there[160];
+        gw_root moved[GW_MOST_PATHS];
+        bool there[GW_MOST_PATHS];
         system_of by = random_system(cylinders);
         memcpy(moved, roots, sizeof moved[0] * (size_t)count);
         memset(there, 1, sizeof there);
@@ -154,8 +155,8 @@ static void bring(int cylinders, const system_of *s, gw_root *roots)
     memcpy(start.h, section.from, sizeof start.h);
     memcpy(start.axis, section.from_axis, sizeof start.axis);
     for (int tries = 0; tries < 20; tries++) {
-        gw_root moved[160];
-        bool there[160];
+        gw_root moved[GW_MOST_PATHS];
+        bool there[GW_MOST_PATHS];
         memcpy(moved, roots, sizeof moved[0] * (size_t)count);
         memset(there, 1, sizeof there);
         bool all = go(cylinders, s, &start, &section, moved, count, there);
@@ -174,25 +175,28 @@ static void bring(int cylinders, const system_of *s, gw_root *roots)
 static void print(int cylinders, const gw_root *roots)
 {
     int count = gw_start_count(cylinders);
-    printf("\nconst double gw_start_roots_%d[%d][6] = {\n", cylinders, count);
+    int numbers = cylinders < 3 ? 3 : 6; /* three hyperplanes do not tell t */
+    printf("\nconst double gw_start_roots_%d[%d][%d] = {\n", cylinders, count, 2 * numbers);
     for (int i = 0; i < count; i++) {
         printf("    {");
-        for (int k = 1; k < 4; k++) {
-            gw_complex z = roots[i].e[k] / roots[i].e[0];
-            printf("%.10g, %.10g%s", creal(z), cimag(z), k < 3 ? ", " : "},\n");
+        for (int k = 1; k <= numbers; k++) {
+            gw_complex z = k < 4 ? roots[i].e[k] / roots[i].e[0] : roots[i].t[k - 4];
+            printf("%.10g, %.10g%s", creal(z), cimag(z), k < numbers ? ", " : "},\n");
         }
     }
     printf("};\n");
 }
 
-int main(void)
+/* Of one number of cylinders, or of those below three. */
+int main(int count, char **argument)
 {
-    static gw_root roots[160];
+    int first = count > 1 ? atoi(argument[1]) : 0, last = count > 1 ? first : 2;
+    static gw_root roots[GW_MOST_PATHS];
     printf(
         "/*\n * Roots of the sections of start_system.c. Made by tests/tools/make_start_system.c:"
         "\n * not to be edited.\n */\n#include \"rt/solve/section.h\"\n\n"
         "/* clang-format off */\n");
-    for (int cylinders = 0; cylinders <= GW_MOST_CYLINDERS; cylinders++) {
+    for (int cylinders = first; cylinders <= last; cylinders++) {
         system_of s;
         gather(cylinders, &s, roots);
         bring(cylinders, &s, roots);
