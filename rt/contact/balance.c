@@ -50,20 +50,26 @@ static double motion(const gw_world *w)
     return sum;
 }
 
-static void slow(gw_model *model, double factor)
+/* What it took (J): less than asked for where a part of the motion is not the model's own. */
+static double slow(gw_model *model, double factor)
 {
-    double v[GW_MODEL_MAX_DOF];
+    double v[GW_MODEL_MAX_DOF], before, after, potential;
+    gw_model_energy(model, &before, &potential);
     gw_model_velocity(model, v);
     for (int k = 0; k < gw_model_dof(model); k++)
         v[k] *= factor - 1;
     gw_model_kick(model, v);
+    gw_model_energy(model, &after, &potential);
+    return before - after;
 }
 
-static void slow_down(gw_world *w, double factor)
+static double slow_down(gw_world *w, double factor)
 {
+    double taken = 0;
     for (int i = 0; i < w->whole.mover_count; i++)
         if (w->felt[w->whole.movers[i]])
-            slow(gw_world_model(w, w->whole.movers[i]), factor);
+            taken += slow(gw_world_model(w, w->whole.movers[i]), factor);
+    return taken;
 }
 
 /* Springs give way: what they hold becomes factor^2 of it. */
@@ -87,7 +93,7 @@ static double take_out(gw_world *w, double excess)
     if (from_springs > 0)
         ease(w, sqrt(1 - from_springs / held));
     if (from_motion > 0)
-        slow_down(w, sqrt(1 - from_motion / moving));
+        from_motion = slow_down(w, sqrt(1 - from_motion / moving));
     return from_springs + from_motion;
 }
 
@@ -108,8 +114,9 @@ static void watch_drift(gw_world *w, int m, double before, gw_world_step *out)
     w->drift[m] = fmax(0, w->drift[m]);
     if (!(w->drift[m] > DRIFT + DRIFT_PART * kinetic) || !(kinetic > 0))
         return;
-    slow(model, sqrt(fmax(0, 1 - w->drift[m] / kinetic)));
+    double taken = slow(model, sqrt(fmax(0, 1 - w->drift[m] / kinetic)));
     out->generated += w->drift[m];
+    out->moved += w->drift[m] - taken; /* what carries it gave the rest */
     w->drift[m] = 0;
 }
 

@@ -5,7 +5,10 @@
 
 #define SAME_M          1e-12 /* offsets below this need no travel */
 #define SAME_MPS        1e-12
-#define SETTLE_S        0.2 /* in which the forbidden part of a twist is brought to rest */
+#define SETTLE_S        0.2 /* in which the forbidden part of a twist is brought to rest, */
+#define SETTLE_M        0.1 /* and sooner where that would lead farther astray than this */
+#define SETTLE_RAD      0.5
+#define FADING_PEAK     (27.0 / 256) /* of g, in settle times its slope at the start */
 #define RAMP_CANDIDATES 24
 #define RAMP_FIRST_S    0.02
 #define RAMP_GROWTH     1.2
@@ -48,14 +51,21 @@ static void plan(gw_travel *travel, double reach, double turn_per_metre,
     }
 }
 
+static double settle_time(const gw_twist *forbidden)
+{
+    double v = fmax(gw_norm(forbidden->v), 1e-9), w = fmax(gw_norm(forbidden->w), 1e-9);
+    return fmin(SETTLE_S, fmin(SETTLE_M / v, SETTLE_RAD / w) / FADING_PEAK);
+}
+
 void gw_travel_start(gw_travel *travel, const gw_pose *from, const gw_twist *twist,
                      const gw_pose *to, const gw_twist *to_twist, const gw_travel_limits *limits)
 {
-    *travel = (gw_travel){.offset0 = gw_pose_sub(from, to), .settle = SETTLE_S, .pace = 1};
+    *travel = (gw_travel){.offset0 = gw_pose_sub(from, to), .pace = 1};
     gw_vec3 r = travel->offset0.w;
     gw_vec3 carried = gw_rotate(gw_quat_exp(r), to_twist->w);
     travel->rate0 =
         (gw_twist){gw_sub(twist->v, to_twist->v), gw_rate_of_spin(r, gw_sub(twist->w, carried))};
+    travel->settle = settle_time(&travel->rate0);
     double distance = gw_norm(travel->offset0.v), angle = gw_norm(r);
     /* a pure turn is planned as if its arm were a tenth of a metre */
     double reach = fmax(distance, 0.1 * angle);

@@ -188,7 +188,8 @@ static void in_pieces(gw_guided *body, const gw_forces *forces, double dt, int c
 static int pieces_of(const gw_guided *body, double dt)
 {
     const gw_submanifold *set = &body->def.set;
-    if (!set->general && (set->rotation.dof < 2 || floats(set)))
+    bool tumbles = set->general || (set->rotation.dof > 1 && !floats(set));
+    if (!tumbles && !body->ride.moves)
         return 1;
     double turn = gw_norm(body->twist.w) * dt;
     return turn < PIECES_MAX * PIECE_TURN ? (int)(turn / PIECE_TURN) + 1 : PIECES_MAX;

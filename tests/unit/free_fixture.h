@@ -36,6 +36,50 @@ static inline const gw_free_body *body(const gw_snapshot *s, const running *r, c
     return NULL;
 }
 
+/* ---- what is done to it ---------------------------------------------------------------------- */
+
+/* The simulation goes over to the scene as it is now, laid out from where things are. */
+static inline void hand_over(running *r, const gw_snapshot *now, const bool *placed)
+{
+    gw_error error = {0};
+    gw_pose poses[16];
+    gw_command retired, command = {.kind = GW_COMMAND_SCENARIO, .tag = 1};
+    for (int i = 0; i < r->scene->object_count; i++)
+        poses[i] = r->scene->objects[i].pose;
+    for (int i = 0; i < now->free_count; i++)
+        if (!placed || !placed[now->free[i].object])
+            poses[now->free[i].object] = now->free[i].pose;
+    gw_layout_destroy(r->layout);
+    r->layout = gw_layout_create(r->scene, poses, &error);
+    assert_non_null(r->layout);
+    assert_null(gw_layout_problem(r->layout));
+    gw_scenario_def def = {.scene = r->scene, .layout = r->layout, .placed = placed};
+    command.scenario = gw_scenario_create(&def, &error);
+    assert_non_null(command.scenario);
+    gw_simulation_apply(r->simulation, &command, &retired);
+    gw_scenario_destroy(retired.scenario);
+}
+
+static inline void move_feature(running *r, const char *object, const char *name,
+                                gw_element element)
+{
+    int index = gw_scene_feature(r->scene, object, name);
+    gw_command retired, command = {.kind = GW_COMMAND_GEOMETRY};
+    command.geometry.moved =
+        (gw_moved_geometry){.feature = index, .object = -1, .element = element};
+    gw_simulation_apply(r->simulation, &command, &retired);
+    r->scene->features[index].element = element;
+}
+
+static inline void move_object(running *r, const char *id, gw_pose to)
+{
+    gw_command retired, command = {.kind = GW_COMMAND_GEOMETRY};
+    command.geometry.moved =
+        (gw_moved_geometry){.feature = -1, .object = gw_scene_object(r->scene, id), .pose = to};
+    gw_simulation_apply(r->simulation, &command, &retired);
+    r->scene->objects[command.geometry.moved.object].pose = to;
+}
+
 /* ---- scenes --------------------------------------------------------------------------------- */
 
 /* A bar of 0.2 m hinged at its end on the ground's left pin, along z; weight along -y. It begins

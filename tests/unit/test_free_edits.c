@@ -12,28 +12,6 @@
 
 /* ---- edits and geometry that moves ----------------------------------------------------------- */
 
-/* The simulation goes over to the scene as it is now, laid out from where things are. */
-static void hand_over(running *r, const gw_snapshot *now, const bool *placed)
-{
-    gw_error error = {0};
-    gw_pose poses[16];
-    gw_command retired, command = {.kind = GW_COMMAND_SCENARIO, .tag = 1};
-    for (int i = 0; i < r->scene->object_count; i++)
-        poses[i] = r->scene->objects[i].pose;
-    for (int i = 0; i < now->free_count; i++)
-        if (!placed || !placed[now->free[i].object])
-            poses[now->free[i].object] = now->free[i].pose;
-    gw_layout_destroy(r->layout);
-    r->layout = gw_layout_create(r->scene, poses, &error);
-    assert_non_null(r->layout);
-    assert_null(gw_layout_problem(r->layout));
-    gw_scenario_def def = {.scene = r->scene, .layout = r->layout, .placed = placed};
-    command.scenario = gw_scenario_create(&def, &error);
-    assert_non_null(command.scenario);
-    gw_simulation_apply(r->simulation, &command, &retired);
-    gw_scenario_destroy(retired.scenario);
-}
-
 static int events_of(running *r, gw_event_kind kind, gw_event *last)
 {
     gw_event events[64];
@@ -158,16 +136,6 @@ static void an_edit_may_say_where_a_body_is(void **state)
     assert_true(gw_norm(body(now, &r, "door")->twist.w) == 0);
     assert_true(fabs(energy_error(now)) <= 1e-12);
     running_close(&r);
-}
-
-static void move_feature(running *r, const char *object, const char *name, gw_element element)
-{
-    int index = gw_scene_feature(r->scene, object, name);
-    gw_command retired, command = {.kind = GW_COMMAND_GEOMETRY};
-    command.geometry.moved =
-        (gw_moved_geometry){.feature = index, .object = -1, .element = element};
-    gw_simulation_apply(r->simulation, &command, &retired);
-    r->scene->features[index].element = element;
 }
 
 /* The pin goes 0.1 m aside while the door hangs on it, swinging. */

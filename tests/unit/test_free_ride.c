@@ -12,14 +12,6 @@
 
 #define DT 1e-3
 
-static void move_object(running *r, const char *id, gw_pose to)
-{
-    gw_command retired, command = {.kind = GW_COMMAND_GEOMETRY};
-    command.geometry.moved =
-        (gw_moved_geometry){.feature = -1, .object = gw_scene_object(r->scene, id), .pose = to};
-    gw_simulation_apply(r->simulation, &command, &retired);
-}
-
 static void move_rail(running *r, gw_vec3 direction)
 {
     gw_command retired, command = {.kind = GW_COMMAND_GEOMETRY};
