@@ -140,6 +140,16 @@ static double excess_of(const gw_world *w, const gw_balance *open)
     return sum;
 }
 
+static bool carried(const gw_world *w)
+{
+    gw_twist unused;
+    for (int i = 0; i < w->whole.mover_count; i++)
+        if (w->felt[w->whole.movers[i]] &&
+            gw_model_carried(gw_world_model(w, w->whole.movers[i]), 0, &unused))
+            return true;
+    return false;
+}
+
 void gw_balance_close(gw_world *w, const gw_balance *open, gw_world_step *out)
 {
     for (int i = 0; i < w->whole.mover_count; i++)
@@ -156,6 +166,11 @@ void gw_balance_close(gw_world *w, const gw_balance *open, gw_world_step *out)
     }
     out->generated += excess;
     w->owed += excess;
-    if (w->owed > ROUNDING)
-        w->owed -= take_out(w, w->owed);
+    if (!(w->owed > ROUNDING))
+        return;
+    w->owed -= take_out(w, w->owed);
+    if (!carried(w))
+        return;
+    out->moved += w->owed; /* what has no motion of its own to take it from */
+    w->owed = 0;
 }

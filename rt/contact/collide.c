@@ -24,13 +24,15 @@ static void pull(const gw_world *w, int body, gw_vec3 point, gw_vec3 force, doub
 
 /* Speed that a body has along a direction because it is moved from outside, itself or what carries
  * its model. */
-static double speed_along(const gw_world *w, int body, gw_vec3 point, gw_vec3 direction)
+static double speed_along(const gw_world *w, int body, gw_vec3 point, gw_vec3 direction,
+                          gw_contact_row *row)
 {
     const gw_place *place = &w->places[body];
     gw_twist twist = place->twist;
     bool moves = place->model < 0
                      ? place->moves
                      : gw_model_carried(gw_world_model(w, place->model), place->index, &twist);
+    row->carried = row->carried || (moves && place->model >= 0);
     return moves ? gw_dot(direction, gw_velocity_at(&place->pose, &twist, point)) : 0;
 }
 
@@ -42,6 +44,7 @@ void gw_row_of(const gw_world *w, const gw_touch *c, gw_vec3 direction, bool a, 
     if (row->mover[0] == row->mover[1])
         row->mover[1] = -1;
     row->offset = 0;
+    row->carried = false;
     for (int k = 0; k < 2; k++)
         if (row->mover[k] >= 0)
             memset(row->entry[k], 0,
@@ -52,9 +55,9 @@ void gw_row_of(const gw_world *w, const gw_touch *c, gw_vec3 direction, bool a, 
         pull(w, c->near.b, c->now.at_b, gw_neg(direction),
              row->entry[a && c->mover_a == c->mover_b ? 0 : 1]);
     if (a)
-        row->offset += speed_along(w, c->near.a, c->now.at_a, direction);
+        row->offset += speed_along(w, c->near.a, c->now.at_a, direction, row);
     if (b)
-        row->offset -= speed_along(w, c->near.b, c->now.at_b, direction);
+        row->offset -= speed_along(w, c->near.b, c->now.at_b, direction, row);
 }
 
 double gw_row_size(const gw_world *w, const gw_contact_row *row)
@@ -171,6 +174,21 @@ static double restitution(const impact *x, const gw_touch *c)
     return x->kind == GW_PLASTIC ? 0 : c->near.surface.restitution;
 }
 
+/* No impulse parts what touches: it would have to go where no mover leads. */
+static bool held_fast(const gw_world *w, const gw_contact_row *row)
+{
+    double kinetic, potential, sum = 0;
+    if (gw_row_size(w, row) <= STANDS)
+        return true;
+    for (int k = 0; k < 2 && row->carried; k++) {
+        if (row->mover[k] < 0)
+            continue;
+        gw_model_energy(gw_world_model(w, row->mover[k]), &kinetic, &potential);
+        sum += kinetic;
+    }
+    return row->carried && gw_wedged(row->offset, gw_row_yield(w, row), sum);
+}
+
 static void add_row(impact *x, int touch, bool a, bool b)
 {
     gw_world *w = x->world;
@@ -179,7 +197,7 @@ static void add_row(impact *x, int touch, bool a, bool b)
         return;
     gw_contact_row *row = &w->row[x->rows];
     gw_row_of(w, c, c->now.normal, a, b, row);
-    if (gw_row_size(w, row) <= STANDS) {
+    if (held_fast(w, row)) {
         c->jammed = c->jammed || (a && b);
         return;
     }

@@ -67,6 +67,16 @@ typedef struct gw_impulse_work {
     gw_cone cone;                                 /* also L = Q R, where the rows are redundant */
 } gw_impulse_work;
 
+/* What is carried into something with the speed `offset` (m/s), and would have to move with so much
+ * more than its whole kinetic energy to give way, is wedged: what carries it takes it through.
+ * `yield`: J D^-1 J^T (1/kg). */
+#define GW_WEDGED 10.0
+
+static inline bool gw_wedged(double offset, double yield, double kinetic)
+{
+    return offset * offset > 2 * GW_WEDGED * kinetic * yield;
+}
+
 size_t gw_impulse_memory(int rows, int dof);
 
 /*

@@ -86,6 +86,7 @@ typedef struct gw_contact_row {
     int mover[2]; /* -1: none; both the same for two links of a chain, which the first then holds */
     double entry[2][GW_MODEL_MAX_DOF];
     double offset; /* what bodies moved from outside add to the speed (m/s) */
+    bool carried;  /* a mover's own, by what carries it */
 } gw_contact_row;
 
 typedef struct gw_island {

@@ -39,6 +39,26 @@ static double along(const double a[6], const gw_twist *t)
     return gw_dot(gw_v3(a[0], a[1], a[2]), t->v) + gw_dot(gw_v3(a[3], a[4], a[5]), t->w);
 }
 
+static void inverse(const void *context, int block, const double *force, double *answer)
+{
+    const gw_moving_body *b = context;
+    (void)block;
+    gw_model_apply_inverse(&b->body.model, force, answer);
+}
+
+/* What carries the body takes it beyond the wall: its set hardly leads off it. */
+static bool wedged(const gw_moving_body *b, const double *row, double speed)
+{
+    double answer[6], yield = 0, kinetic, potential;
+    if (speed == 0)
+        return false;
+    inverse(b, 0, row, answer);
+    for (int k = 0; k < gw_model_dof(&b->body.model); k++)
+        yield += row[k] * answer[k];
+    gw_model_energy(&b->body.model, &kinetic, &potential);
+    return gw_wedged(speed, yield, kinetic);
+}
+
 /* A row where the wall would be passed: J of the way off it. */
 static void add_row(gw_stops *s, const gw_moving_body *b, int i, double dt)
 {
@@ -60,16 +80,11 @@ static void add_row(gw_stops *s, const gw_moving_body *b, int i, double dt)
         row[k] = 0;
     gw_model_pull_back(model, 0, &w, row);
     s->carried[s->rows] = gw_model_carried(model, 0, &carried) ? along(a[0], &carried) : 0;
+    if (wedged(b, row, s->carried[s->rows]))
+        return;
     s->offset[s->rows] = s->carried[s->rows] + (bounces ? 0 : gap / dt);
     s->e[s->rows] = bounces ? e : 0;
     s->wall[s->rows++] = i;
-}
-
-static void inverse(const void *context, int block, const double *force, double *answer)
-{
-    const gw_moving_body *b = context;
-    (void)block;
-    gw_model_apply_inverse(&b->body.model, force, answer);
 }
 
 /* The body after it; what the walls took, and what carries the body gave, into the books. */

@@ -11,7 +11,7 @@
 #include "rt/model/rungekutta.h"
 
 #define PIECE_TURN 0.02 /* rad that a tumbling body turns in a piece of a step, */
-#define PIECES_MAX 4    /* of at most so many */
+#define PIECES_MAX 8    /* of at most so many */
 
 /* lambda: what the momentum's rate needs beyond the load. */
 static gw_wrench constraint_of(const gw_guided_def *def, stage *s, const gw_load *load,
