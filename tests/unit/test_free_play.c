@@ -53,8 +53,10 @@ static gw_scene *playground(bool contacts)
     join(s, "flat", GW_COINCIDENT, "box", "-y", "slab", "+y")->sense = GW_OPPOSITE;
     add_ball(s, "loose", gw_v3(-0.1, 0.6, 0), 0.03)->body.damping_linear = 1;
     s->contact.enabled = contacts;
-    for (int i = 0; i < s->object_count; i++)
-        s->objects[i].body.damping_angular = 1e-3, s->objects[i].body.damping_linear = 0.5;
+    for (int i = 0; i < s->object_count; i++) {
+        s->objects[i].body.damping_angular = 1e-3;
+        s->objects[i].body.damping_linear = 0.5;
+    }
     return s;
 }
 
