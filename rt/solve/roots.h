@@ -82,7 +82,8 @@ typedef enum gw_path_end {
     GW_END_LOST      /* out of steps */
 } gw_path_end;
 
-/* Equations of four paths: derivatives by each unknown, values, and rates of change by tau. */
+/* Equations of all lanes' paths: derivatives by each unknown, values, and rates of change by tau.
+ */
 typedef struct gw_linear {
     gw_many j[GW_PATH_UNKNOWNS - 1][GW_PATH_UNKNOWNS];
     gw_many f[GW_PATH_UNKNOWNS - 1], rate[GW_PATH_UNKNOWNS - 1];
@@ -97,11 +98,11 @@ typedef struct gw_paths {
     void (*evaluate)(const void *system, const gw_many *x, const gw_lanes *tau, bool rates,
                      gw_linear *out);
     long *work;
-    long cost; /* of a step of Newton's, of all four */
+    long cost; /* of a step of Newton's, of all lanes */
 } gw_paths;
 
 /* In the run's units of work. */
-enum { GW_TURNING_COST = 8, GW_SECTION_COST = 22 };
+enum { GW_TURNING_COST = 2 * GW_LANES, GW_SECTION_COST = 4 * GW_LANES };
 
 /* Which unknown of each lane is held at one. */
 typedef struct gw_patch {
