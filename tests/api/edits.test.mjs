@@ -1,26 +1,16 @@
 // What edits do to the running simulation: in effect within 50 ms, settled within half a second,
 // undone, stopped, kept apart from what a stop goes back to.
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
-import { client, sanitized, sleep, start, stream, until } from './server.mjs';
+import { test } from 'node:test';
+import { expect, live, run, serve, server, tool } from './running.mjs';
+import { sanitized, sleep, stream, until } from './server.mjs';
 
-let server, expect, live;
-before(async () => {
-  server = await start();
-  ({ expect } = await client(server));
-  live = stream(server);
-  await live.opened;
-});
-after(async () => {
-  await live?.close();
-  await server?.stop();
-});
+serve();
 
 const plane = { id: 'c1', type: 'coincident', a: 'cone/base', b: 'cylinder/top', sense: 'opposite' };
 const distance = { id: 'c2', type: 'distance', a: 'cone/axis', b: 'cylinder/axis', value: 0.05 };
 const open = (scene) => expect(200, 'POST', '/scene/open', { scene });
-const run = (state) => expect(200, 'PUT', '/simulation', { state });
-const pose = async () => (await expect(200, 'GET', '/simulation')).json.tools[0].pose;
+const pose = async () => (await tool()).pose;
 const close = (a, b, tolerance = 1e-9) => a.forEach((v, i) => assert.ok(Math.abs(v - b[i]) <= tolerance, `${a} is not ${b}`));
 
 test('a constraint posted while running is in effect, and its event here, within 50 ms', async () => {

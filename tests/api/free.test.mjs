@@ -1,21 +1,11 @@
 // Free objects that constraints to fixed ones guide: made, edited and moved while they run, over REST.
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
-import { client, start, stream, until } from './server.mjs';
+import { test } from 'node:test';
+import { box, events, expect, live, near, now, run, serve } from './running.mjs';
+import { until } from './server.mjs';
 
-let server, expect, live;
-before(async () => {
-  server = await start();
-  ({ expect } = await client(server));
-  live = stream(server);
-  await live.opened;
-});
-after(async () => {
-  await live?.close();
-  await server?.stop();
-});
+serve();
 
-const box = (id, p, more = {}) => ({ id, geometry: { type: 'box', size: [0.1, 0.1, 0.1] }, pose: { p, q: [1, 0, 0, 0] }, ...more });
 const line = (point) => ({ line: { point, direction: [0, 0, 1] } });
 const scene = {
   format: 'guideway-scene/1', name: 'loose things', gravity: [0, -9.81, 0],
@@ -25,10 +15,6 @@ const scene = {
 };
 const hinge = { id: 'hinge', type: 'coincident', a: 'door/pin', b: 'wall/pin', sense: 'same' };
 const level = { id: 'level', type: 'coincident', a: 'door/-z', b: 'wall/+z', sense: 'opposite' };
-const run = (state) => expect(200, 'PUT', '/simulation', { state });
-const now = async () => (await expect(200, 'GET', '/simulation')).json;
-const near = (a, b, tolerance) => assert.ok(Math.abs(a - b) <= tolerance, `${a} is not ${b}`);
-const events = async (kind) => (await expect(200, 'GET', '/events')).json.filter((e) => e.kind === kind);
 // where clients see an object, once there is a frame that is newer
 async function place(id) {
   const from = live.frames.length, index = (await expect(200, 'GET', '/objects')).json.filter((o) => !o.fixed).findIndex((o) => o.id === id);

@@ -2,22 +2,12 @@
 // trees, cycles; what clients see of it.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { after, before, test } from 'node:test';
-import { client, guideway, sanitized, sleep, start, stream, until } from './server.mjs';
+import { test } from 'node:test';
+import { box, call, expect, live, near, run, serve, tool } from './running.mjs';
+import { guideway, sanitized, sleep, until } from './server.mjs';
 
-let server, expect, call, live;
-before(async () => {
-  server = await start();
-  ({ expect, call } = await client(server));
-  live = stream(server);
-  await live.opened;
-});
-after(async () => {
-  await live?.close();
-  await server?.stop();
-});
+serve();
 
-const box = (id, p, more = {}) => ({ id, geometry: { type: 'box', size: [0.1, 0.1, 0.1] }, pose: { p, q: [1, 0, 0, 0] }, ...more });
 const shelfAt = (z) => ({ plane: { point: [0, 0, z], normal: [0, 0, 1] } });
 const scene = {
   format: 'guideway-scene/1', name: 'moving shelf',
@@ -29,9 +19,6 @@ const scene = {
   tool: { object: 'lid', device: 'sim', control: 'admittance' },
   devices: [{ id: 'sim', driver: 'sim' }],
 };
-const run = (state) => expect(200, 'PUT', '/simulation', { state });
-const tool = async () => (await expect(200, 'GET', '/simulation')).json.tools[0];
-const near = (a, b, tolerance) => assert.ok(Math.abs(a - b) <= tolerance, `${a} is not ${b}`);
 
 async function load() {
   await expect(200, 'PUT', '/scene', scene);

@@ -1,18 +1,13 @@
 // The stream: what comes unasked, what comes when asked, a person's hand, and rubbish.
 import assert from 'node:assert/strict';
 import net from 'node:net';
-import { after, before, test } from 'node:test';
-import { client, sanitized, sleep, start, stream, until } from './server.mjs';
+import { test } from 'node:test';
+import { box, contract, expect, serve, server } from './running.mjs';
+import { sanitized, sleep, stream, until } from './server.mjs';
 
-let server, expect, contract;
-before(async () => {
-  server = await start();
-  ({ expect, contract } = await client(server));
-});
-after(() => server?.stop());
+serve({ watched: false });
 
 const schema = (name) => ({ $ref: `#/components/schemas/${name}` });
-const box = (id, p) => ({ id, geometry: { type: 'box', size: [0.1, 0.1, 0.1] }, pose: { p, q: [1, 0, 0, 0] } });
 const tool = (live) => live.messages.filter((m) => m.op === 'state').at(-1)?.simulation.tools[0];
 
 async function entered(options) {
