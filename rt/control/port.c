@@ -12,8 +12,7 @@
 #define RESERVE_TIME  0.005 /* s, in which the reserve for collisions is filled, */
 #define RESERVE_SHARE 0.5   /* by at most this share of the power that flows into the model, */
 #define RESERVE_AHEAD 6     /* 64ths of a second before losses fall out of the last second */
-#define ESCROW_SHARE  0.1   /* of what is lost, held back for what nothing else pays, */
-#define ESCROW_MOST   0.005 /* J, no more than this */
+#define ESCROW_SHARE  0.1   /* of what is lost, held back for what nothing else pays */
 
 static double work(const gw_wrench *w, const gw_twist *way)
 {
@@ -23,8 +22,7 @@ static double work(const gw_wrench *w, const gw_twist *way)
 /* Of what is lost a part is held back. */
 static void book(gw_port *p, double energy)
 {
-    double held = fmin(fmax(-ESCROW_SHARE * energy, 0), fmax(ESCROW_MOST - p->escrow, 0));
-    held = p->watched ? held : 0;
+    double held = fmin(fmax(-ESCROW_SHARE * energy, 0), fmax(p->escrow_most - p->escrow, 0));
     p->escrow += held;
     p->excess += energy + held;
 }
@@ -154,9 +152,9 @@ static double taken(gw_mobility m, const gw_twist *way, double dt)
 }
 
 double gw_port_rate(double energy, gw_mobility device, gw_mobility model,
-                    const gw_port_ahead *ahead, bool late, double dt)
+                    const gw_port_ahead *ahead, bool late, bool struck, double dt)
 {
-    double by_rate = taken(model, &ahead->model, dt);
+    double by_rate = struck ? 0 : taken(model, &ahead->model, dt);
     if (!late)
         by_rate += taken(device, &ahead->device, dt);
     if (!(energy > 0) || !(by_rate > 0))

@@ -17,8 +17,9 @@
 
 #include "rt/control/springs.h"
 
-#define GW_PORT_PAST  16 /* ticks of wrench kept; a power of two, beyond any delay */
-#define GW_PORT_PARTS 66 /* a second in 64 parts, the one before it and the one that fills */
+#define GW_PORT_ESCROW 10 /* W: what may come in a tick that nothing else will pay */
+#define GW_PORT_PAST   16 /* ticks of wrench kept; a power of two, beyond any delay */
+#define GW_PORT_PARTS  66 /* a second in 64 parts, the one before it and the one that fills */
 
 typedef struct gw_port {
     bool started;
@@ -31,8 +32,7 @@ typedef struct gw_port {
     double least[GW_PORT_PARTS]; /* of the excess in every part of the last second (J) */
     int64_t ticks;               /* that were passed */
     double servo;                /* share of the hand's push: see gw_port_yield() */
-    bool watched;                /* the controller is on: */
-    double escrow;               /* held back of what was lost, in `excess` as stored (J) */
+    double escrow, escrow_most;  /* held back of what was lost, in `excess` as stored (J) */
 } gw_port;
 
 /* Books the tick that ended: both are there now, springs store so much, `booked` joules were put
@@ -81,9 +81,10 @@ gw_wrench gw_port_acting(const gw_port *p, const gw_wrench *newest, int delay);
 double gw_port_to_be_lost(const gw_port *p, const gw_port_ahead *ahead, double dt);
 
 /* The rate (1/s) of -rate M (v, w) that takes so much in a tick of what moves so lightly on such
- * ways, a quarter of the speed at most; `late`: the device's part does not count yet. */
+ * ways, a quarter of the speed at most; `late`: the device's part does not count yet, `struck`: the
+ * model is not slowed. */
 double gw_port_rate(double energy, gw_mobility device, gw_mobility model,
-                    const gw_port_ahead *ahead, bool late, double dt);
+                    const gw_port_ahead *ahead, bool late, bool struck, double dt);
 gw_wrench gw_port_damping(double rate, gw_mobility m, const gw_twist *way, double dt);
 
 #endif

@@ -12,7 +12,7 @@ static bool feeds_forward(const gw_rendering *r)
 void gw_render_settle(gw_rendering *r, gw_render_work *w, double stored, double booked)
 {
     gw_port *port = &r->port;
-    port->watched = r->def.passivity;
+    port->escrow_most = r->def.passivity ? GW_PORT_ESCROW * w->dt : 0;
     gw_port_observe(port, &w->device.pose, &w->model->pose, stored + r->penalty.tank, booked,
                     gw_render_delay(&w->device, w->dt));
     if (!r->def.passivity)
@@ -89,6 +89,15 @@ static bool matches(const gw_rendering *r)
     return r->def.kind == GW_RENDER_IMPEDANCE || r->def.kind == GW_RENDER_PENALTY;
 }
 
+/* What was hit is often hit again: what slows it, held for the tick, would then drive it. */
+static bool was_struck(const gw_rendered *model)
+{
+    for (int i = 0; i < 6; i++)
+        if (model->hit[i] != 0)
+            return true;
+    return false;
+}
+
 void gw_render_damp(gw_rendering *r, gw_render_work *w, const gw_wrench *command,
                     const gw_wrench *on_model)
 {
@@ -97,10 +106,12 @@ void gw_render_damp(gw_rendering *r, gw_render_work *w, const gw_wrench *command
     gw_mobility of_model = gw_mobility_of(w->model->inverse_inertia);
     gw_mobility of_device = matches(r) ? of_model : gw_render_mobility(&w->device);
     gw_port_ahead ahead = look_ahead(r, w, command, on_model);
+    bool struck = was_struck(w->model);
     double rate = gw_port_rate(gw_port_to_be_lost(&r->port, &ahead, w->dt), of_device, of_model,
-                               &ahead, gw_render_delay(&w->device, w->dt) > 0, w->dt);
+                               &ahead, gw_render_delay(&w->device, w->dt) > 0, struck, w->dt);
     w->damping = gw_port_damping(rate, of_device, &ahead.device, w->dt);
-    w->slowing = gw_port_damping(rate, of_model, &ahead.model, w->dt);
+    if (!struck)
+        w->slowing = gw_port_damping(rate, of_model, &ahead.model, w->dt);
 }
 
 void gw_render_hold(gw_rendering *r, const gw_render_work *w, const gw_wrench *on_model)

@@ -46,7 +46,8 @@ static gw_wrench some_push(double force, double torque)
 
 /* The books at every tick: E - E0 - work in - motors - edits never rises by more than is allowed
  * over its least value so far; it may fall, by what was dissipated. What came out of the device's
- * port is held against what had come out a second ago, whichever second that is. */
+ * port is held against what had come out a second ago, whichever second that is; bare:
+ * what control gave of what it had held back before that second is not counted as stored. */
 typedef struct books {
     double least, worst, dissipated, busiest;
     double port[RATE_MOST], port_worst, bare[RATE_MOST], bare_worst, damped;
