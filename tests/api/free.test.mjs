@@ -66,6 +66,16 @@ test('it goes along with geometry that moves, and where an edit says', async () 
   await until('it hangs still', async () => { const [x, y] = await place('door'); return Math.abs(x - 0.05) < 1e-3 && y < -0.09; });
 });
 
+test('a wall that is pushed aside sets its door swinging, by inertia', async () => {
+  await expect(200, 'PATCH', '/objects/door', { body: { damping: { angular: 0.01 } } });
+  const still = await until('it hangs still', async () => { const [b] = (await now()).bodies; return Math.abs(b.twist.w[2]) < 0.02 && b; });
+  near(still.twist.v[0], 0, 0.01);
+  await expect(200, 'PATCH', '/objects/wall', { pose: { p: [0.2, 0, 0], q: [1, 0, 0, 0] } });
+  await until('it stays behind', async () => (await now()).bodies[0].twist.w[2] < -0.3);
+  await until('it goes along', async () => { const [x, y] = await place('door'); return Math.abs(Math.hypot(x - 0.25, y) - 0.1) < 1e-6; });
+  assert.equal((await events('left-behind')).length, 0);
+});
+
 test('a free object takes another of its branches', async () => {
   await expect(200, 'PUT', '/scene', {
     ...scene, gravity: [0, 0, 0],
