@@ -9,7 +9,7 @@
 
 #include "rt/base/small.h"
 
-/* Steps and ways in sizes; beyond one size from the seed, in parts of the way from there. */
+/* Steps and ways in units. */
 #define LONGEST  0.2  /* small beside a loop, most are a turn or more */
 #define TURNED   0.3  /* rad a step, at the most */
 #define FIRST    0.03 /* when nothing is known of the bend */
@@ -31,7 +31,7 @@ static double dot6(const double *a, const double *b)
 
 /* The direction that the rows ask least of; how much the five that count do ask, the least of them
  * over the most. */
-static double tangent_at(const gw_submanifold *set, double size, const gw_pose *x, double t[6])
+static double tangent_at(const gw_submanifold *set, double unit, const gw_pose *x, double t[6])
 {
     double a[GW_MAX_ROWS][6], basis[1][6];
     int order[GW_MAX_ROWS];
@@ -39,7 +39,7 @@ static double tangent_at(const gw_submanifold *set, double size, const gw_pose *
     gw_rows_jacobian(set->rows, set->row_count, x, a);
     for (int i = 0; i < set->row_count; i++)
         for (int j = 3; j < 6 && set->rows[i].kind != GW_ROW_ANGLE; j++)
-            a[i][j] /= size;
+            a[i][j] /= unit;
     gw_small_reduce(set->row_count, a, 0, order, &q);
     gw_small_columns(&q, 5, basis);
     for (int i = 0; i < 6; i++)
@@ -54,37 +54,44 @@ bool gw_curve_is_plain(const gw_submanifold *set, double size, const gw_pose *po
     return tangent_at(set, size, pose, t) * (1 + far * far) > PLAIN;
 }
 
+/* What a way is measured by at a pose: turns there move the rows' points as far as that. */
+static double unit_at(double size, const gw_pose *x)
+{
+    return fmax(size, 0.5 * gw_norm(x->p));
+}
+
 gw_walk gw_walk_from(const gw_submanifold *set, double size, bool backward)
 {
     gw_walk w = {.set = set, .size = size, .x = set->seed, .step = FIRST, .came = FIRST};
-    w.clear = tangent_at(set, size, &w.x, w.tangent);
+    w.unit = unit_at(size, &w.x);
+    w.clear = tangent_at(set, w.unit, &w.x, w.tangent);
     w.least = fmin(CROSSING, 1e-3 * w.clear);
     for (int i = 0; i < 6; i++)
         w.tangent[i] *= backward ? -1 : 1;
     return w;
 }
 
-/* x moved by d (in sizes). */
-static gw_pose shifted(double size, const gw_pose *x, const double d[6])
+/* x moved by d. */
+static gw_pose shifted(double unit, const gw_pose *x, const double d[6])
 {
-    gw_twist move = {{size * d[0], size * d[1], size * d[2]}, {d[3], d[4], d[5]}};
+    gw_twist move = {{unit * d[0], unit * d[1], unit * d[2]}, {d[3], d[4], d[5]}};
     return gw_pose_add(x, &move);
 }
 
-/* The place the way s (in sizes) ahead, along a tangent that turns. */
+/* The place the way s ahead, along a tangent that turns. */
 static gw_pose ahead(const gw_walk *w, double s)
 {
     double d[6];
     for (int i = 0; i < 6; i++)
         d[i] = s * (w->tangent[i] + 0.5 * s * w->bend[i]);
-    return shifted(w->size, &w->x, d);
+    return shifted(w->unit, &w->x, d);
 }
 
-/* From x to y, in sizes. */
-static void between(double size, const gw_pose *x, const gw_pose *y, double d[6])
+/* From x to y. */
+static void between(double unit, const gw_pose *x, const gw_pose *y, double d[6])
 {
     gw_twist t = gw_pose_sub(y, x);
-    double k = 1 / size;
+    double k = 1 / unit;
     d[0] = k * t.v.x, d[1] = k * t.v.y, d[2] = k * t.v.z;
     d[3] = t.w.x, d[4] = t.w.y, d[5] = t.w.z;
 }
@@ -94,10 +101,10 @@ static void between(double size, const gw_pose *x, const gw_pose *y, double d[6]
  * converges as Newton's method does, also where the curve bends within a step. */
 bool gw_walk_passes(const gw_walk *w, const gw_pose *y)
 {
-    double d[6], t[6], reach = fmax(w->step, w->came), far = reach * w->size;
+    double d[6], t[6], reach = fmax(w->step, w->came), far = reach * w->unit;
     if (gw_norm2(gw_sub(y->p, w->x.p)) > far * far)
         return false;
-    between(w->size, &w->x, y, d);
+    between(w->unit, &w->x, y, d);
     double along = dot6(d, w->tangent), off = dot6(d, d) - along * along;
     if (fabs(along) > 0.75 * reach || off > 0.05 * reach * reach)
         return false;
@@ -106,11 +113,11 @@ bool gw_walk_passes(const gw_walk *w, const gw_pose *y)
     for (int k = 0; k < 8 && fabs(along) > 1e-9 && fabs(along) < reach; k++) {
         for (int i = 0; i < 6; i++)
             d[i] = along * t[i];
-        x = shifted(w->size, &x, d);
-        gw_rows_project(w->set->rows, w->set->row_count, 5, w->size, 12, &x);
-        if (tangent_at(w->set, w->size, &x, t) < w->least)
+        x = shifted(w->unit, &x, d);
+        gw_rows_project(w->set->rows, w->set->row_count, 5, w->unit, 12, &x);
+        if (tangent_at(w->set, w->unit, &x, t) < w->least)
             memcpy(t, w->tangent, sizeof t);
-        between(w->size, &x, y, d);
+        between(w->unit, &x, y, d);
         along = dot6(d, t);
     }
     return dot6(d, d) < PASSED * PASSED;
@@ -134,63 +141,59 @@ static void heed_crossing(const gw_walk *w, double moved, gw_walk *next)
         next->step = fmin(next->step, fmax(RESOLVED, 0.5 * moved * next->clear / fallen));
 }
 
-/* How far the walk is from its seed, in sizes, at least one. */
-static double away_from_seed(const gw_walk *w)
-{
-    return fmax(1, gw_distance(w->x.p, w->set->seed.p) / w->size);
-}
-
-/* a . b with ways in parts of `far`: else what turns is not seen beside what slides. */
-static double dot_far(const double *a, const double *b, double far)
-{
-    double ways = a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
-    double turns = a[3] * b[3] + a[4] * b[4] + a[5] * b[5];
-    return ways / (far * far) + turns;
-}
-
-/* The cosine of how far the tangent turned. */
-static double straightness(const double *a, const double *b, double far)
-{
-    return dot_far(a, b, far) / sqrt(dot_far(a, a, far) * dot_far(b, b, far));
-}
-
-/* A step as the curve bends, longer ones far away. */
-static double step_on(const gw_walk *w, double s, double straight, double far)
+/* A step as the curve bends. */
+static double step_on(const gw_walk *w, double s, double straight)
 {
     const double *t = w->tangent;
     double turn = sqrt(t[3] * t[3] + t[4] * t[4] + t[5] * t[5]);
-    double most = fmin(LONGEST * far, TURNED / fmax(turn, 1e-3));
+    double most = fmin(LONGEST, TURNED / fmax(turn, 1e-3));
     return fmin(most, s * (straight > 0.98 ? 1.6 : straight > 0.94 ? 1 : 0.7));
+}
+
+/* The walk in the unit of where it is. */
+static void measure_anew(gw_walk *w)
+{
+    double unit = unit_at(w->size, &w->x), k = w->unit / unit;
+    if (k == 1)
+        return;
+    for (int i = 0; i < 3; i++)
+        w->tangent[i] *= k, w->bend[i] *= k;
+    double longer = sqrt(dot6(w->tangent, w->tangent));
+    for (int i = 0; i < 6; i++)
+        w->tangent[i] /= longer, w->bend[i] /= longer * longer;
+    w->step *= longer;
+    w->came *= longer;
+    w->unit = unit;
 }
 
 /* One step of the length s; false where it does not end on this curve for sure. */
 static bool try_step(const gw_walk *w, double s, gw_walk *next)
 {
-    const double far = away_from_seed(w);
     double d[6], off[6];
     *next = *w;
     gw_pose guess = ahead(w, s);
     next->x = guess;
-    if (gw_rows_project(w->set->rows, w->set->row_count, 5, w->size, 12, &next->x) >
+    if (gw_rows_project(w->set->rows, w->set->row_count, 5, w->unit, 12, &next->x) >
         1e-10 * w->size)
         return false;
-    between(w->size, &guess, &next->x, off);
-    between(w->size, &w->x, &next->x, d);
-    if (dot6(off, off) > 0.04 * s * s || dot_far(off, off, far) > 0.04 * dot_far(d, d, far))
+    between(w->unit, &guess, &next->x, off);
+    between(w->unit, &w->x, &next->x, d);
+    if (dot6(off, off) > 0.04 * s * s)
         return false;
     double moved = sqrt(dot6(d, d));
-    next->clear = tangent_at(w->set, w->size, &next->x, next->tangent);
+    next->clear = tangent_at(w->set, w->unit, &next->x, next->tangent);
     if (next->clear < w->least)
         return false;
-    double straight = straightness(next->tangent, w->tangent, far);
+    double straight = dot6(next->tangent, w->tangent);
     for (int i = 0; i < 6; i++) {
         next->tangent[i] *= straight < 0 ? -1 : 1;
         next->bend[i] = (next->tangent[i] - w->tangent[i]) / moved;
     }
     straight = fabs(straight);
     next->came = moved;
-    next->step = step_on(next, s, straight, far);
+    next->step = step_on(next, s, straight);
     heed_crossing(w, moved, next);
+    measure_anew(next);
     return moved > 0.5 * s && moved < 1.5 * s && straight > 0.9;
 }
 
@@ -210,14 +213,14 @@ gw_trip gw_walk_on(gw_walk *walk)
 
 /* ---- the nearest pose ------------------------------------------------------------------------ */
 
-/* The pose of the curve beside the walk's place, s (in sizes) along, and half the slope of the
+/* The pose of the curve beside the walk's place, s along, and half the slope of the
  * squared distance there. */
 static double slope_at(const gw_walk *w, double s, const gw_pose *near, double length, gw_pose *x)
 {
-    double t[6], l = length / w->size;
+    double t[6], l = length / w->unit;
     *x = ahead(w, s);
-    gw_rows_project(w->set->rows, w->set->row_count, 5, w->size, 20, x);
-    if (tangent_at(w->set, w->size, x, t) < w->least)
+    gw_rows_project(w->set->rows, w->set->row_count, 5, w->unit, 20, x);
+    if (tangent_at(w->set, w->unit, x, t) < w->least)
         for (int i = 0; i < 6; i++)
             t[i] = w->tangent[i] + s * w->bend[i];
     gw_twist d = gw_pose_sub(x, near);

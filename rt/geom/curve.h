@@ -8,12 +8,13 @@
 
 #define GW_CURVE_STEPS 4000 /* of a walk, at the most: some ten milliseconds */
 
-/* Where a walk is, the unit tangent on in its direction, and its steps, in sizes. */
+/* Where a walk is, the unit tangent on in its direction, and its steps. Ways are in units: sizes,
+ * but far away parts of the distance, where a turn moves as far as that. */
 typedef struct gw_walk {
     const gw_submanifold *set;
-    double size; /* of the problem (m): steps are in parts of it */
+    double size, unit; /* of the problem, and of ways here (m) */
     gw_pose x;
-    double tangent[6]; /* [v; size w] */
+    double tangent[6]; /* [v / unit; w] */
     double bend[6];    /* its change by the way, at the last step */
     double step, came; /* to come, and the last one */
     double clear;      /* how well the rows tell the tangent: falls to zero at a crossing */

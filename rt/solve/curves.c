@@ -29,11 +29,11 @@ static gw_quat turned_along(gw_completion *c, gw_quat any)
 /* Curves may lie far beside the rows' points: two cylinders meet where their axes come near. */
 gw_pose gw_completion_start(gw_completion *c, int k)
 {
-    static const double wider[] = {1, 2.5, 6, 1, 2.5, 16};
+    static const double wider[] = {1, 2.5, 6, 1, 2.5, 16, 1, 2.5, 40, 1, 6, 100};
     gw_pose x = gw_completion_random(c);
     gw_vec3 centre = gw_pose_point(&x, c->middle_m), off = gw_sub(centre, c->middle_f);
     x.q = turned_along(c, x.q);
-    centre = gw_mul_add(c->middle_f, wider[k % 6], off);
+    centre = gw_mul_add(c->middle_f, wider[k % 12], off);
     x.p = gw_sub(centre, gw_rotate(x.q, c->middle_m));
     return x;
 }

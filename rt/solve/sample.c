@@ -83,7 +83,7 @@ static void put_on_step(const gw_walk *w, const gw_pose *before, random_state *s
 
 /* Of the steps of a walk along a curve one by lot for each sample, each as likely as it is long:
  * round it where it is closed, else both ways, and only those within one size where it does not
- * end. */
+ * end, or is lost far away. */
 static void along_curve(const gw_submanifold *set, double size, random_state *s, int count,
                         gw_pose *on)
 {
@@ -110,7 +110,7 @@ static void along_curve(const gw_submanifold *set, double size, random_state *s,
                     put_on_step(&w, &before, s, &near[i]);
             }
         }
-        gone |= t == GW_GONE;
+        gone |= t == GW_GONE || (t == GW_STUCK && gw_distance(w.x.p, set->seed.p) > 10 * size);
     }
     if (gone)
         memcpy(on, near, (size_t)count * sizeof *on);
