@@ -165,11 +165,51 @@ static void what_starts_quick_does_not_pass(void **state)
     stop_play(&p);
 }
 
+/* A held box of 1 kg that 2 N push for 2 s against a wall 1 cm below: how far in the hand comes. */
+static double pressed_in(gw_control_kind control)
+{
+    play p;
+    gw_scene *s = malloc(sizeof *s);
+    *s = gw_scene_default();
+    put(s, "base", box(0.2, 0.2, 0.02), gw_v3(0, 0, -0.05))->fixed = true;
+    put(s, "peg", box(0.02, 0.02, 0.02), gw_v3(0, 0, 0))->body =
+        (gw_body){.source = GW_MASS_GIVEN, .mass = 1};
+    s->objects[0].material[0] = s->objects[1].material[0] = 0;
+    gw_scene_constraint *c = gw_scene_add_constraint(s, NULL);
+    *c = (gw_scene_constraint){.id = "wall",
+                               .enabled = true,
+                               .kind = GW_DISTANCE,
+                               .a = {"peg", "center"},
+                               .b = {"base", "+z"},
+                               .value = 0.03,
+                               .bound = GW_BOUND_AT_LEAST};
+    gw_tool *t = put_tool(s, "sim-impedance");
+    strcpy(t->object, "peg");
+    t->control = control;
+    t->rendering.kind = (gw_rendering_kind)(control - GW_CONTROL_IMPEDANCE);
+    assert_true(start_play(&p, s));
+    command_play(&p, (gw_command){.kind = GW_COMMAND_PUSH, .push.f = {0, 0, -2}});
+    double deepest = 0;
+    for (int i = 0; i < 2000; i++)
+        deepest = fmin(deepest, tick_play(&p, 5)->tools[0].device_true.p.z);
+    stop_play(&p);
+    print_message("control %d: %.2f mm in\n", control, -1e3 * (deepest + 0.01));
+    return -deepest - 0.01;
+}
+
+static void a_wall_is_felt_by_every_control(void **state)
+{
+    (void)state;
+    for (int control = GW_CONTROL_IMPEDANCE; control <= GW_CONTROL_FOUR_CHANNEL; control++)
+        assert_true(pressed_in((gw_control_kind)control) <= 1e-3);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_impulse_arrives_whole_at_every_rate),
         cmocka_unit_test(what_starts_quick_does_not_pass),
+        cmocka_unit_test(a_wall_is_felt_by_every_control),
         cmocka_unit_test(a_pause_brings_the_device_to_rest),
         cmocka_unit_test(a_clamp_spreads_an_impulse_and_tells_what_it_drops),
     };
