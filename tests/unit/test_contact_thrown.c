@@ -73,6 +73,58 @@ static void a_slow_detector_is_made_up_for(void **state)
         assert_true(play(kind, 1000, 10, 2).deep < 0.01);
 }
 
+/* ---- thrown once ---------------------------------------------------------------------------- */
+
+/* One at a slab, or two at one another, at 5 m/s and up to 70 rad/s, neither pressed nor pulled:
+ * how deep it goes in 0.12 s (m). */
+static double throw_once(int kind, bool two, double rate, unsigned *seed)
+{
+    static thrown t;
+    memset(&t, 0, sizeof t);
+    arena_open(&t.a, (gw_contact_rules){0});
+    t.a.dt = 1 / rate;
+    t.count = 1 + two;
+    t.surface = (gw_surface){.restitution = 0.4, .friction = 0.3};
+    for (int m = 0; m < t.count; m++) {
+        double side = m ? 1 : -1, y = some(seed), z = some(seed);
+        gw_shape shape = thrown_some(kind, seed, &t.parts[m]);
+        thrown_body(&t, m, &shape, two ? gw_v3(0.15 * side, 0.02 * y, 0.02 * z) : gw_v3(0, 0, 0.2));
+        gw_twist twist = {two ? gw_v3(-2.5 * side, y, z) : gw_v3(y, z, -5), some_vector(seed, 40)};
+        t.a.body[m].pose.q = some_turn(seed);
+        gw_guided_set_twist(&t.a.body[m], &twist);
+    }
+    t.wall = box_shape(2.4, 2.4, 2.4);
+    gw_collider slab = {t.count, &t.wall, {{0, 0, two ? -50 : -1.2}, {1, 0, 0, 0}}, 0};
+    thrown_start(&t, &slab, 1, 0.005);
+    double deep = 0;
+    for (int k = 0; k < (int)(0.12 * rate); k++) {
+        thrown_tick(&t);
+        deep = fmax(deep, -thrown_gap(&t));
+    }
+    assert_true(two || t.a.body[0].pose.p.z > 0);
+    thrown_close(&t);
+    return deep;
+}
+
+/* Impulses are in time: nothing that comes down goes deeper than a rim rolls in a step. Two that
+ * turn press one another while they part, by what their springs bear. */
+static void what_is_thrown_stops_at_the_surface(void **state)
+{
+    (void)state;
+    for (int kind = 0; kind <= THROWN_ELLS; kind += 1 + (kind + 1 == THROWN_KINDS))
+        for (int slow = 0; slow < 2; slow++) {
+            unsigned seed = 9;
+            double deep[2] = {0, 0};
+            for (int i = 0; i < 120; i++)
+                deep[i % 2] = fmax(deep[i % 2], throw_once(kind, i % 2, slow ? 250 : 1000, &seed));
+            print_message("kind %d at %d Hz: %.4f mm deep in a slab, %.2f mm in another\n", kind,
+                          slow ? 250 : 1000, 1e3 * deep[0], 1e3 * deep[1]);
+            bool rolls = kind == 3; /* a cone, on its rim */
+            assert_true(deep[0] < (rolls ? slow ? 4e-3 : 1e-3 : 1e-6));
+            assert_true(deep[1] < (slow ? 0.02 : 8e-3));
+        }
+}
+
 /* ---- edges ---------------------------------------------------------------------------------- */
 
 static const double rates[] = {250, 1000, 4000};
@@ -206,6 +258,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_thrown_about_stays_outside_at_every_rate),
         cmocka_unit_test(a_slow_detector_is_made_up_for),
+        cmocka_unit_test(what_is_thrown_stops_at_the_surface),
         cmocka_unit_test(a_corner_passes_an_edge_untouched),
         cmocka_unit_test(a_box_tips_as_its_middle_passes_the_edge),
         cmocka_unit_test(contacts_go_on_in_a_world_of_other_pieces),

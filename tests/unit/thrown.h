@@ -119,6 +119,12 @@ static inline gw_shape thrown_shape(int kind, unsigned *seed)
     }
 }
 
+/* One of a kind, and what it is made of where it is not convex. */
+static inline gw_shape thrown_some(int kind, unsigned *seed, gw_shape *boxes)
+{
+    return kind == THROWN_ELLS ? thrown_ell(0.04, boxes) : thrown_shape(kind, seed);
+}
+
 static inline void thrown_body(thrown *t, int m, const gw_shape *shape, gw_vec3 at)
 {
     gw_guided_def def = arena_def(&t->a, 1, gw_v3(1, 1, 1));
@@ -183,9 +189,8 @@ static inline void thrown_open_by(thrown *t, gw_contact_rules rules, int kind, d
     t->spin = 40;
     t->surface = (gw_surface){.restitution = 0.4, .friction = 0.3};
     for (int m = 0; m < t->count; m++) {
-        gw_shape shape = kind == THROWN_ELLS
-                             ? thrown_ell(0.04, &t->parts[m])
-                             : thrown_shape(kind == THROWN_KINDS ? m % kind : kind, &t->seed);
+        gw_shape shape =
+            thrown_some(kind == THROWN_KINDS ? m % kind : kind, &t->seed, &t->parts[m]);
         thrown_body(t, m, &shape, gw_v3(0.165 * (m % 3 - 1), 0.165 * (m / 3 - 1), -0.1));
     }
     gw_collider walls[ENCLOSURE];
