@@ -1,11 +1,13 @@
 /*
  * Continuous contacts: a spring with damping that never pulls, and friction (impulsive-forces eq. 2
- * to 4 as corrected).
+ * to 4 as corrected; the law is pressing.h's).
  *
  *   F_n = max(0, K p - B v_n) n,   p = -gap - slack,   v_n = d(gap)/dt
  *
  * RT safe.
  */
+#include <string.h>
+
 #include "rt/contact/world_private.h"
 
 /* A spring at the effective mass m is stable in a Runge-Kutta step far beyond k dt^2 / m = 0.1. */
@@ -129,83 +131,145 @@ static double normal_force(const gw_touch *c, const gw_gap *gap, double rate)
     return fmax(0, c->stiffness * depth - (c->damps && !c->stopped ? c->damping * rate : 0));
 }
 
-gw_vec3 gw_touch_force(const gw_world *w, const gw_touch *c, const gw_gap *gap, const gw_pose *a,
+/* As the body that asks for a (or b) of the pair feels it. */
+static gw_press press_of(const gw_world *w, const gw_touch *c, bool is_a)
+{
+    bool sticks = w->rules.friction == GW_FRICTION_STICK;
+    return (gw_press){.near = &c->near,
+                      .is_a = is_a,
+                      .stiffness = c->stiffness,
+                      .damping = c->damps && !c->stopped ? c->damping : 0,
+                      .slack = c->slack,
+                      .friction = c->damps ? c->near.surface.friction : 0,
+                      .viscous = c->grip.viscous,
+                      .hold = sticks ? c->grip.stiffness : 0,
+                      .hold_damping = sticks ? c->grip.damping : 0,
+                      .slip = c->grip.slip,
+                      .mark_a = c->mark_a,
+                      .mark_b = c->mark_b,
+                      .mark_apart = c->mark_from};
+}
+
+gw_vec3 gw_touch_force(const gw_world *w, const gw_touch *c, const gw_pose *a,
                        const gw_twist *twist_a, const gw_pose *b, const gw_twist *twist_b)
 {
-    gw_vec3 n = gap->normal;
-    gw_vec3 v =
-        gw_sub(gw_velocity_at(a, twist_a, gap->at_a), gw_velocity_at(b, twist_b, gap->at_b));
-    double force = normal_force(c, gap, gw_dot(n, v)), mu = c->near.surface.friction;
-    gw_vec3 f = gw_scale(force, n);
-    if (!(mu > 0) || !(force > 0) || !c->damps)
-        return f;
-    gw_vec3 slid =
-        w->rules.friction == GW_FRICTION_STICK ? gw_reject(moved(c, a, b), n) : gw_v3(0, 0, 0);
-    return gw_add(f, gw_friction(w->rules.friction, &c->grip, mu * force, w->rules.slip_speed, slid,
-                                 gw_reject(v, n)));
+    gw_pressing f;
+    gw_press press = press_of(w, c, true);
+    gw_sight on_a = gw_sight_of(a, twist_a), on_b = gw_sight_of(b, twist_b);
+    gw_wrench on = {{0, 0, 0}, {0, 0, 0}};
+    if (!c->continuous)
+        return on.f;
+    gw_pressing_open(&f, 0);
+    gw_pressing_add(&f, &press, 0);
+    gw_pressing_see(&f, 0, &on_b);
+    gw_pressing_act(&f, &on_a, w->rules.slip_speed, &on);
+    return on.f;
 }
 
-static void add_wrench(gw_wrench *sum, const gw_pose *body, gw_vec3 point, gw_vec3 force)
+/* ---- stages --------------------------------------------------------------------------------- */
+
+/* The other body of a contact goes on as it was moving. */
+static const gw_sight *see_ahead(gw_world *w, int body, double t)
 {
-    gw_wrench x = gw_wrench_at(body, point, force);
-    sum->f = gw_add(sum->f, x.f);
-    sum->t = gw_add(sum->t, x.t);
+    const gw_place *place = &w->places[body];
+    gw_ahead *a = &w->ahead[body];
+    if (a->era != w->era)
+        *a = (gw_ahead){.era = w->era};
+    for (int i = 0; i < a->count; i++)
+        if (a->t[i] == t)
+            return &a->sight[i];
+    int at = a->next;
+    gw_twist twist;
+    gw_pose pose = gw_place_ahead(place, t, &twist);
+    a->t[at] = t;
+    a->sight[at] = gw_sight_of(&pose, &twist);
+    a->next = (at + 1) % GW_AHEAD;
+    a->count = a->count < GW_AHEAD ? a->count + 1 : GW_AHEAD;
+    return &a->sight[at];
 }
 
-/* A body of the mover that asks is where the stage says; any other goes on as it was moving. */
-static gw_pose placed(const gw_asking *ask, int body, double t, const gw_pose *pose,
-                      const gw_twist *twist, gw_twist *moving)
+/* Room beside the other contacts of that body. */
+static gw_pressing *room_for(gw_world *w, gw_asking *ask, int index)
 {
-    const gw_place *place = &ask->world->places[body];
-    if (place->model < 0)
-        return gw_place_ahead(place, ask->world->since[ask->mover] + t, moving);
-    if (place->model == ask->mover) {
-        *moving = twist[place->index];
-        return pose[place->index];
+    for (int i = ask->count - 1; i >= 0; i--)
+        if (w->pressing[i].body == index && w->pressing[i].count < GW_LANES)
+            return &w->pressing[i];
+    gw_pressing_open(&w->pressing[ask->count], index);
+    return &w->pressing[ask->count++];
+}
+
+void gw_touch_gather(gw_world *w, int mover, gw_asking *ask)
+{
+    ask->count = 0;
+    ask->t = NAN;
+    for (int i = w->of_first[mover]; i >= 0; i = w->of_next[i]) {
+        const gw_touch *c = &w->touches[w->of[i]];
+        for (int side = 0; c->continuous && side < 2; side++) {
+            if ((side == 0 ? c->mover_a : c->mover_b) != mover)
+                continue;
+            int mine = side == 0 ? c->near.a : c->near.b, its = side == 0 ? c->near.b : c->near.a;
+            gw_press press = press_of(w, c, side == 0);
+            gw_pressing_add(room_for(w, ask, w->places[mine].index), &press, its);
+        }
     }
-    return gw_place_ahead(place, t, moving);
+}
+
+/* Others are where they go; a body of the mover itself is where the stage has it. */
+static void see(gw_asking *ask, gw_pressing *f, double t, const gw_pose *pose,
+                const gw_twist *twist)
+{
+    gw_world *w = ask->world;
+    for (int lane = 0; lane < f->count; lane++) {
+        const gw_place *place = &w->places[f->its[lane]];
+        if (place->model == ask->mover) {
+            gw_sight own = gw_sight_of(&pose[place->index], &twist[place->index]);
+            gw_pressing_see(f, lane, &own);
+        } else if (t != ask->t && (place->moves || isnan(ask->t))) {
+            double since = place->model < 0 ? w->since[ask->mover] : 0;
+            gw_pressing_see(f, lane, see_ahead(w, f->its[lane], since + t));
+        }
+    }
 }
 
 void gw_touch_stage(const void *asking, double t, const gw_pose *pose, const gw_twist *twist,
                     gw_wrench *on)
 {
-    const gw_asking *ask = asking;
-    const gw_world *w = ask->world;
-    int bodies = gw_model_bodies(gw_world_model(w, ask->mover));
-    for (int i = 0; i < bodies; i++)
-        on[i] = (gw_wrench){{0, 0, 0}, {0, 0, 0}};
-    for (int i = w->of_first[ask->mover]; i >= 0; i = w->of_next[i]) {
-        const gw_touch *c = &w->touches[w->of[i]];
-        gw_twist twist_a, twist_b;
-        if (!c->continuous)
-            continue;
-        gw_pose a = placed(ask, c->near.a, t, pose, twist, &twist_a);
-        gw_pose b = placed(ask, c->near.b, t, pose, twist, &twist_b);
-        gw_gap gap = gw_gap_at(&c->near, &a, &b);
-        gw_vec3 f = gw_touch_force(w, c, &gap, &a, &twist_a, &b, &twist_b);
-        if (c->mover_a == ask->mover)
-            add_wrench(&on[w->places[c->near.a].index], &a, gap.at_a, f);
-        if (c->mover_b == ask->mover)
-            add_wrench(&on[w->places[c->near.b].index], &b, gap.at_b, gw_neg(f));
+    gw_asking *ask = (gw_asking *)asking;
+    gw_world *w = ask->world;
+    int bodies = gw_model_bodies(gw_world_model(w, ask->mover)), seen = -1;
+    gw_sight mine;
+    memset(on, 0, (size_t)bodies * sizeof *on);
+    for (int i = 0; i < ask->count; i++) {
+        gw_pressing *f = &w->pressing[i];
+        if (f->body != seen)
+            mine = gw_sight_of(&pose[f->body], &twist[f->body]);
+        seen = f->body;
+        see(ask, f, t, pose, twist);
+        gw_pressing_act(f, &mine, w->rules.slip_speed, &on[f->body]);
     }
+    ask->t = t;
 }
 
 /* ---- pieces --------------------------------------------------------------------------------- */
 
-static gw_vec3 force_now(const gw_world *w, const gw_touch *c)
+gw_vec3 gw_touch_force_now(const gw_world *w, const gw_touch *c)
 {
     const gw_place *a = &w->places[c->near.a], *b = &w->places[c->near.b];
-    return gw_touch_force(w, c, &c->now, &a->pose, &a->twist, &b->pose, &b->twist);
+    return gw_touch_force(w, c, &a->pose, &a->twist, &b->pose, &b->twist);
 }
 
 /* What bodies moved from outside give through it (W). */
-static double power_of(const gw_world *w, const gw_touch *c, gw_vec3 force)
+static double power_of(const gw_world *w, const gw_touch *c)
 {
     const gw_place *a = &w->places[c->near.a], *b = &w->places[c->near.b];
+    bool by_a = a->model < 0 && a->moves, by_b = b->model < 0 && b->moves;
     double power = 0;
-    if (a->model < 0 && a->moves)
+    if (!by_a && !by_b)
+        return 0;
+    gw_vec3 force = gw_touch_force_now(w, c);
+    if (by_a)
         power -= gw_dot(force, gw_velocity_at(&a->pose, &a->twist, c->now.at_a));
-    if (b->model < 0 && b->moves)
+    if (by_b)
         power += gw_dot(force, gw_velocity_at(&b->pose, &b->twist, c->now.at_b));
     return power;
 }
@@ -240,7 +304,7 @@ void gw_touch_begin(gw_world *w, gw_touch *c)
     if (!c->continuous)
         return;
     mark(w, c);
-    c->power = power_of(w, c, force_now(w, c));
+    c->power = power_of(w, c);
 }
 
 void gw_touch_end(gw_world *w, gw_touch *c, double h)
@@ -250,7 +314,7 @@ void gw_touch_end(gw_world *w, gw_touch *c, double h)
         return;
     double limit = c->near.surface.friction * normal_force(c, &c->now, c->rate);
     gw_vec3 slid = gw_reject(moved(c, &a->pose, &b->pose), c->now.normal);
-    w->moved += 0.5 * h * (c->power + power_of(w, c, force_now(w, c)));
+    w->moved += 0.5 * h * (c->power + power_of(w, c));
     w->touched = true;
     if (w->rules.friction == GW_FRICTION_STICK)
         c->grip.slip = gw_friction_slip(&c->grip, limit, slid);

@@ -110,6 +110,7 @@ static void begin_bodies(gw_world *w, const gw_island *of)
 
 static void begin_piece(gw_world *w)
 {
+    w->era++;
     begin_bodies(w, &w->island);
     begin_bodies(w, &w->outer);
     for (int i = 0; i < w->island.touch_count; i++)
@@ -135,6 +136,7 @@ static void note_rate(gw_world *w, int body, double t)
 
 static void end_piece(gw_world *w, double t)
 {
+    w->era++;
     for (int i = 0; i < w->island.couple_count; i++) {
         note_rate(w, w->couples[w->island.couples[i]].a, t);
         note_rate(w, w->couples[w->island.couples[i]].b, t);
@@ -217,6 +219,7 @@ static gw_touch *earliest(gw_world *w)
 static void begin_island(gw_world *w, gw_world_step *out)
 {
     const gw_island *whole = &w->whole;
+    w->era++;
     w->moved = 0;
     w->touched = false;
     for (int i = 0; i < whole->couple_count; i++) {

@@ -24,7 +24,9 @@ static gw_wrench hand_at(const void *asking, double t, const gw_pose *held, cons
 
 static void step_model(gw_world *w, int m, gw_model *model, double h, gw_step *step)
 {
-    gw_asking ask = {w, m};
+    gw_asking ask = {.world = w, .mover = m};
+    if (w->crowd[m] > 0)
+        gw_touch_gather(w, m, &ask);
     gw_forces forces = {.at = w->movers[m].hand.at ? hand_at : NULL,
                         .context = &ask,
                         .touch = w->crowd[m] > 0 ? gw_touch_stage : NULL,

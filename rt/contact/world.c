@@ -14,9 +14,14 @@
 
 /* ---- creation ------------------------------------------------------------------------------- */
 
+/* Aligned as side by side numbers want it. */
 static void *zeroed(size_t count, size_t size)
 {
-    return calloc(count > 0 ? count : 1, size);
+    size_t bytes = ((count > 0 ? count : 1) * size + 63) / 64 * 64;
+    void *memory = aligned_alloc(64, bytes);
+    if (memory)
+        memset(memory, 0, bytes);
+    return memory;
 }
 
 static bool allocate(gw_world *w)
@@ -29,11 +34,13 @@ static bool allocate(gw_world *w)
     w->saved = zeroed(movers, w->stride);
     w->scratch[0] = zeroed(1, w->stride);
     w->scratch[1] = zeroed(1, w->stride);
+    w->pressing = zeroed(2 * GW_MAX_NEAR / GW_LANES + GW_MAX_LINKS, sizeof *w->pressing);
+    w->ahead = zeroed((size_t)w->body_count, sizeof *w->ahead);
     w->work.memory = zeroed(gw_impulse_memory(GW_MAX_COLLIDING, GW_WORLD_FREEDOMS), sizeof(double));
     w->rows = zeroed(2 * GW_MAX_COLLIDING * entries, sizeof(double)); /* two across each */
     w->v = zeroed(3 * entries, sizeof(double));
     return w->places && w->touches && w->couples && w->arrived && w->saved && w->scratch[0] &&
-           w->scratch[1] && w->work.memory && w->rows && w->v;
+           w->scratch[1] && w->pressing && w->ahead && w->work.memory && w->rows && w->v;
 }
 
 gw_world *gw_world_create(const gw_world_def *def, gw_error *error)
@@ -75,6 +82,8 @@ void gw_world_destroy(gw_world *w)
     free(w->saved);
     free(w->scratch[0]);
     free(w->scratch[1]);
+    free(w->pressing);
+    free(w->ahead);
     free(w->work.memory);
     free(w->rows);
     free(w->v);
@@ -197,7 +206,6 @@ static void open_step(gw_world *w, gw_world_step *out)
 
 static void close_step(gw_world *w, gw_world_step *out)
 {
-    gw_twist none = {{0, 0, 0}, {0, 0, 0}};
     for (int i = 0; i < w->body_count; i++) {
         gw_place *p = &w->places[i];
         if (p->model >= 0 || !p->moves)
@@ -208,11 +216,7 @@ static void close_step(gw_world *w, gw_world_step *out)
     }
     for (int i = 0; i < w->touch_count; i++) {
         gw_touch *c = &w->touches[i];
-        const gw_place *a = &w->places[c->near.a], *b = &w->places[c->near.b];
         c->depth_last = -c->now.gap;
-        c->force = c->continuous
-                       ? gw_touch_force(w, c, &c->now, &a->pose, &a->twist, &b->pose, &b->twist)
-                       : none.v;
         out->spring += gw_touch_energy(c);
         out->touching += c->now.gap < 0 && !c->aside;
         out->jammed = out->jammed || c->jammed;
@@ -261,7 +265,7 @@ void gw_world_load(const gw_world *w, const gw_mover *movers, int m, double *for
         body_now(w, movers, c->near.a, &a, &twist_a);
         body_now(w, movers, c->near.b, &b, &twist_b);
         gw_gap gap = gw_gap_at(&c->near, &a, &b);
-        gw_vec3 f = gw_touch_force(w, c, &gap, &a, &twist_a, &b, &twist_b);
+        gw_vec3 f = gw_touch_force(w, c, &a, &twist_a, &b, &twist_b);
         gw_wrench on_a = gw_wrench_at(&a, gap.at_a, f),
                   on_b = gw_wrench_at(&b, gap.at_b, gw_neg(f));
         if (of_a == m)
@@ -293,7 +297,7 @@ int gw_world_contacts(const gw_world *w, gw_contact_point *points, int capacity)
                                              .state = state,
                                              .point = c->now.at_a,
                                              .normal = c->now.normal,
-                                             .force = c->force,
+                                             .force = gw_touch_force_now(w, c),
                                              .impulse = c->impulse,
                                              .gap = c->now.gap};
     }

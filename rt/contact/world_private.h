@@ -11,6 +11,7 @@
 #include "rt/contact/friction.h"
 #include "rt/contact/gap.h"
 #include "rt/contact/impulse.h"
+#include "rt/contact/pressing.h"
 #include "rt/contact/world.h"
 
 #define GW_WORLD_MET   1e-9 /* gap at which a pair has met (m) */
@@ -74,8 +75,7 @@ typedef struct gw_touch {
     double power;   /* of what is moved from outside (W), at the piece's start */
     double impulse; /* in this step (N s) */
     bool hit;
-    gw_vec3 force; /* on a, when the last step ended (N) */
-    int next;      /* of its island, -1: the last */
+    int next; /* of its island, -1: the last */
 } gw_touch;
 
 #define GW_WORLD_LOOKS  64   /* at pieces in a step, at most */
@@ -94,10 +94,22 @@ typedef struct gw_island {
     int movers[GW_MAX_MOVERS], touches[GW_MAX_NEAR], couples[GW_MAX_NEAR];
 } gw_island;
 
+/* Where a body of another mover will be at moments of a step, as its piece began: each of those
+ * that it touches asks for the same few. */
+#define GW_AHEAD 4
+typedef struct gw_ahead {
+    unsigned era; /* of the piece that it is of: world's */
+    int count, next;
+    double t[GW_AHEAD];
+    gw_sight sight[GW_AHEAD];
+} gw_ahead;
+
 /* What a model's step asks for its contacts' forces with. */
 typedef struct gw_asking {
-    const struct gw_world *world;
+    struct gw_world *world;
     int mover;
+    int count; /* of world->pressing */
+    double t;  /* bodies of others were last seen then; NAN: not yet */
 } gw_asking;
 
 struct gw_world {
@@ -123,6 +135,9 @@ struct gw_world {
     gw_mover *movers;                  /* during a step */
     gw_step trial[GW_MAX_MOVERS];
     int crowd[GW_MAX_MOVERS];  /* continuous contacts of a mover */
+    gw_pressing *pressing;     /* of the mover that steps */
+    gw_ahead *ahead;           /* of each body */
+    unsigned era;              /* grows as pieces begin */
     bool felt[GW_MAX_MOVERS];  /* it had a contact in this step */
     int parent[GW_MAX_MOVERS]; /* union-find */
     int first[GW_MAX_MOVERS];  /* touch of the island with that root, -1: none */
@@ -204,9 +219,15 @@ void gw_touch_look(const gw_world *w, gw_touch *c);
 
 /* ---- continuous contacts -------------------------------------------------------------------- */
 
-/* Force on a (N): penalty and friction with the bodies there; `twist_*` may be of a stage. */
-gw_vec3 gw_touch_force(const gw_world *w, const gw_touch *c, const gw_gap *gap, const gw_pose *a,
+/* Force on a (N): penalty and friction with the bodies there. */
+gw_vec3 gw_touch_force(const gw_world *w, const gw_touch *c, const gw_pose *a,
                        const gw_twist *twist_a, const gw_pose *b, const gw_twist *twist_b);
+
+/* With its bodies as the last look found them. */
+gw_vec3 gw_touch_force_now(const gw_world *w, const gw_touch *c);
+
+/* What the mover's step will ask for: its continuous contacts, side by side. */
+void gw_touch_gather(gw_world *w, int mover, gw_asking *ask);
 
 /* The touch function of gw_forces. */
 void gw_touch_stage(const void *asking, double t, const gw_pose *pose, const gw_twist *twist,
