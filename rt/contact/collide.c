@@ -6,12 +6,14 @@
 
 #include "rt/contact/world_private.h"
 
-#define TOUCHES   1e-7 /* gap of what takes part where everything that touches does (m) */
-#define ROWS_WORK 160  /* rows squared that cost as much as a step of a body */
-#define RUB_WORK  8    /* contacts rubbed that do */
-#define STANDS    1e-9 /* a row whose entries are all smaller moves nothing */
-#define DEEP      2e-3 /* how far a spring is pressed at most (m), and */
-#define HALF      0.5  /* what part of the balls that touch */
+#define TOUCHES    1e-7 /* gap of what takes part where everything that touches does (m) */
+#define CROWD_ROWS 16   /* of a collision in a crowd: what is farther has one of its own */
+#define CROWD_FEW  4    /* of these, as many as are worth a basis of their own */
+#define ROWS_WORK  160  /* rows squared that cost as much as a step of a body */
+#define RUB_WORK   8    /* contacts rubbed that do */
+#define STANDS     1e-9 /* a row whose entries are all smaller moves nothing */
+#define DEEP       2e-3 /* how far a spring is pressed at most (m), and */
+#define HALF       0.5  /* what part of the balls that touch */
 
 /* ---- rows ----------------------------------------------------------------------------------- */
 
@@ -133,7 +135,7 @@ static bool takes_part(const gw_world *w, const gw_touch *c, gw_collision kind)
 typedef struct impact {
     gw_world *world;
     gw_collision kind;
-    int rows, mover_count;
+    int rows, room, mover_count;
     int movers[GW_MAX_MOVERS], from[GW_MAX_MOVERS + 1];   /* first entry of each, and the end */
     int seat[GW_MAX_MOVERS];                              /* by mover: its place among them; -1 */
     int touch[GW_MAX_COLLIDING], of[GW_MAX_COLLIDING][2]; /* of each row: contact, movers' places */
@@ -193,7 +195,7 @@ static void add_row(impact *x, int touch, bool a, bool b)
 {
     gw_world *w = x->world;
     gw_touch *c = &w->touches[touch];
-    if (x->rows == GW_MAX_COLLIDING)
+    if (x->rows == x->room)
         return;
     gw_contact_row *row = &w->row[x->rows];
     gw_row_of(w, c, c->now.normal, a, b, row);
@@ -262,7 +264,7 @@ static void gather(impact *x)
         if (c->mover_b >= 0)
             marked[c->mover_b] = true;
     }
-    while (x->rows < GW_MAX_COLLIDING && spread(x, marked, in))
+    while (x->rows < x->room && spread(x, marked, in))
         ;
     for (int i = 0; w->whole.mover_count <= GW_WORLD_WHOLE && i < w->island.touch_count; i++)
         if (!in[i] && takes_part(w, &w->touches[w->island.touches[i]], x->kind))
@@ -363,14 +365,39 @@ static void rub(const impact *x)
 
 /* ---- all of it ------------------------------------------------------------------------------ */
 
-/* Who still approaches after it, and who rests. */
-static void settle(gw_world *w, const double *before)
+/* A body that was hit goes on where it is, with what its model has now. */
+static void hit(gw_world *w, const impact *x, int body)
 {
+    gw_place *p = &w->places[body];
+    if (p->model >= 0 && x->seat[p->model] >= 0)
+        gw_model_body(gw_world_model(w, p->model), p->index, &p->pose, &p->twist);
+}
+
+static bool is_hit(const impact *x, const gw_touch *c)
+{
+    return (c->mover_a >= 0 && x->seat[c->mover_a] >= 0) ||
+           (c->mover_b >= 0 && x->seat[c->mover_b] >= 0);
+}
+
+/* Who still approaches after it, and who rests. Nothing has moved but speeds. */
+static void settle(const impact *x)
+{
+    gw_world *w = x->world;
     double rest = w->rules.rest_speed;
-    gw_world_look(w, w->since[w->island.movers[0]]);
+    for (int i = 0; i < w->island.couple_count; i++) {
+        hit(w, x, w->couples[w->island.couples[i]].a);
+        hit(w, x, w->couples[w->island.couples[i]].b);
+    }
+    for (int i = 0; i < w->outer.couple_count; i++) {
+        hit(w, x, w->couples[w->outer.couples[i]].a);
+        hit(w, x, w->couples[w->outer.couples[i]].b);
+    }
     for (int i = 0; i < w->island.touch_count; i++) {
         gw_touch *c = &w->touches[w->island.touches[i]];
-        c->struck = c->rate < -rest && c->rate < before[i] - 1e-9;
+        double before = c->rate;
+        if (is_hit(x, c))
+            gw_touch_look(w, c);
+        c->struck = c->rate < -rest && c->rate < before - 1e-9;
         if (c->now.gap <= GW_WORLD_MET && c->hit && !c->continuous && fabs(c->rate) < rest)
             gw_touch_attach(w, c);
     }
@@ -378,12 +405,10 @@ static void settle(gw_world *w, const double *before)
 
 void gw_collide(gw_world *w, gw_collision kind)
 {
-    impact x = {.world = w, .kind = kind};
-    double before[GW_MAX_NEAR];
+    bool crowd = w->whole.mover_count > GW_WORLD_WHOLE;
+    impact x = {.world = w, .kind = kind, .room = crowd ? CROWD_ROWS : GW_MAX_COLLIDING};
     for (int i = 0; i < w->mover_count; i++)
         x.seat[i] = -1;
-    for (int i = 0; i < w->island.touch_count; i++)
-        before[i] = w->touches[w->island.touches[i]].rate;
     gather(&x);
     if (x.rows == 0)
         return;
@@ -397,6 +422,7 @@ void gw_collide(gw_world *w, gw_collision kind)
                                   .v = w->v,
                                   .e = x.e,
                                   .offset = x.offset,
+                                  .few = crowd ? CROWD_FEW : 0,
                                   .only_push = kind == GW_STOPS ||
                                                w->rules.impulse == GW_IMPULSE_NON_ADHESIVE,
                                   .inverse = inverse,
@@ -406,6 +432,6 @@ void gw_collide(gw_world *w, gw_collision kind)
         rub(&x);
     strike(&x);
     w->touched = true;
-    w->effort += 1 + x.rows * x.rows / ROWS_WORK;
-    settle(w, before);
+    w->effort += 1 + (crowd ? x.rows : x.rows * x.rows / ROWS_WORK);
+    settle(&x);
 }

@@ -291,11 +291,16 @@ static bool rests(const gw_world *w, const gw_touch *c)
            !c->aside;
 }
 
+void gw_touch_rest(gw_world *w, gw_touch *c)
+{
+    if (!c->continuous && rests(w, c))
+        gw_touch_attach(w, c);
+}
+
 void gw_touch_begin(gw_world *w, gw_touch *c)
 {
     c->slow = false;
-    if (!c->continuous && rests(w, c))
-        gw_touch_attach(w, c);
+    gw_touch_rest(w, c);
     c->start = c->now;
     c->start_rate = c->rate;
     c->from = w->since[c->mover_a >= 0 ? c->mover_a : c->mover_b];

@@ -270,13 +270,18 @@ static void put_off_all(gw_world *w)
     }
 }
 
-/* All that collides where the island is now. After GW_WORLD_CUTS collisions nothing bounces any
- * more; after as many again the group stands for what is left of the step: it goes through nothing,
- * whatever presses it. */
-static void resolve(gw_world *w, int rest, gw_world_step *out)
+/* What meets slowly rests; whether something collides. */
+static bool collides(gw_world *w)
+{
+    for (int i = 0; i < w->island.touch_count; i++)
+        gw_touch_rest(w, &w->touches[w->island.touches[i]]);
+    return gw_colliding(w);
+}
+
+static void collide(gw_world *w, int rest, gw_world_step *out)
 {
     int here = w->group[w->island.movers[0]];
-    for (begin_piece(w); gw_colliding(w); begin_piece(w)) {
+    while (collides(w)) {
         if (w->cuts[here] >= 2 * GW_WORLD_CUTS) {
             w->stands[here] = true;
             return;
@@ -290,6 +295,15 @@ static void resolve(gw_world *w, int rest, gw_world_step *out)
     }
 }
 
+/* All that collides where the island is now, and the next piece begins. After GW_WORLD_CUTS
+ * collisions nothing bounces any more; after as many again the group stands for what is left of the
+ * step: it goes through nothing, whatever presses it. */
+static void resolve(gw_world *w, int rest, gw_world_step *out)
+{
+    collide(w, rest, out);
+    begin_piece(w);
+}
+
 /* A group stays where its piece began. */
 static void stay(gw_world *w, int group)
 {
@@ -298,13 +312,32 @@ static void stay(gw_world *w, int group)
     go_ahead(w);
 }
 
+/* Where it comes to without its collision: too deep, or through. */
+static bool too_far(const gw_touch *c)
+{
+    return deep(c) || c->now.gap > -GW_WORLD_MET;
+}
+
+/* Whether there is no room for its collision: its groups would be put back and stepped again, which
+ * is not begun for what goes on a little. */
+static bool no_room(const gw_world *w, const gw_touch *c)
+{
+    int again = 0;
+    for (int i = 0; i < w->whole.mover_count; i++) {
+        int g = w->group[w->whole.movers[i]];
+        again += (c->mover_a >= 0 && g == w->group[c->mover_a]) ||
+                 (c->mover_b >= 0 && g == w->group[c->mover_b]);
+    }
+    return spent(w, too_far(c) ? 0 : 2 * again);
+}
+
 /* A collision that there is no room for: what would go too deep, or through, stays. */
 static void leave(gw_world *w, gw_touch *c)
 {
     int mover[2] = {c->mover_a, c->mover_b};
-    bool too_far = deep(c) || c->now.gap > -GW_WORLD_MET;
+    bool stays = too_far(c);
     put_off(w, c);
-    for (int k = 0; too_far && k < 2; k++)
+    for (int k = 0; stays && k < 2; k++)
         if (mover[k] >= 0 && !w->stands[w->group[mover[k]]])
             stay(w, w->group[mover[k]]);
 }
@@ -318,7 +351,6 @@ static void start(gw_world *w, gw_world_step *out)
         if (w->group[m] != m)
             continue;
         take(w, m, m);
-        begin_piece(w);
         if (gw_pressed(w))
             gw_collide(w, GW_STOPS);
         resolve(w, w->whole.mover_count, out);
@@ -376,7 +408,7 @@ void gw_groups_step(gw_world *w, gw_world_step *out)
     start(w, out);
     do
         for (gw_touch *c; (c = earliest(w));)
-            if (spent(w, 0))
+            if (no_room(w, c))
                 leave(w, c);
             else
                 go_on(w, c, out);

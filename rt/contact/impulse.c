@@ -168,7 +168,7 @@ static void factor_rows(const gw_impulse_problem *problem, gw_impulse_work *work
 {
     gw_cone *f = &work->cone;
     int rows = problem->rows;
-    work->square = work->rank == rows || rows > GW_IMPULSE_FEW;
+    work->square = work->rank == rows || gw_impulse_is_many(problem);
     if (work->square)
         return;
     for (int k = 0; k < work->rank; k++) {
@@ -305,7 +305,7 @@ static void push(const gw_impulse_problem *problem, gw_impulse_work *work, const
 /* s = W v */
 static void speeds(const gw_impulse_problem *problem, const gw_impulse_work *work, double *s)
 {
-    if (problem->rows > GW_IMPULSE_FEW) {
+    if (gw_impulse_is_many(problem)) {
         gw_impulse_many_speeds(problem, work, problem->v, s);
         return;
     }
@@ -317,7 +317,7 @@ static int resolve(const gw_impulse_problem *problem, gw_impulse_work *work, dou
                    double *generalised, double *p)
 {
     double s[GW_MAX_COLLIDING], z[GW_MAX_COLLIDING], x[GW_MAX_COLLIDING];
-    bool many = problem->rows > GW_IMPULSE_FEW;
+    bool many = gw_impulse_is_many(problem);
     if (many)
         gw_impulse_many_basis(problem, work);
     else

@@ -32,6 +32,7 @@ typedef struct gw_impulse_problem {
     const double *v;      /* before (dof entries) */
     const double *e;      /* restitution of each row, 0 .. 1 */
     const double *offset; /* of what moves by itself: u = J v + offset; NULL: none */
+    int few;              /* rows that are worth a basis of their own; 0: GW_IMPULSE_FEW */
     bool only_push;       /* p >= 0: min 1/2 p^T A p + (1+e) p^T u; else the pseudo-inverse */
     /* D^-1 w of one block */
     void (*inverse)(const void *context, int block, const double *w, double *answer);

@@ -115,6 +115,11 @@ void gw_impulse_from_rows(const gw_impulse_problem *problem, const gw_impulse_wo
 void gw_impulse_to_rows(const gw_impulse_problem *problem, const gw_impulse_work *work,
                         const double *x, double *p);
 
+static inline bool gw_impulse_is_many(const gw_impulse_problem *problem)
+{
+    return problem->rows > (problem->few > 0 ? problem->few : GW_IMPULSE_FEW);
+}
+
 /* ---- many rows: impulse_many.c --------------------------------------------------------------- */
 
 /* Pivots, rank and L. */

@@ -236,6 +236,9 @@ void gw_touch_stage(const void *asking, double t, const gw_pose *pose, const gw_
 /* A contact begins to be continuous: stiffness, slack as deep as it is; or it is jammed. */
 void gw_touch_attach(gw_world *w, gw_touch *c);
 
+/* Where it meets slowly it is continuous from now on. */
+void gw_touch_rest(gw_world *w, gw_touch *c);
+
 /* As a piece begins and ends. */
 void gw_touch_begin(gw_world *w, gw_touch *c);
 void gw_touch_end(gw_world *w, gw_touch *c, double h);
