@@ -58,7 +58,7 @@ static void what_is_thrown_about_stays_outside_at_every_rate(void **state)
 {
     (void)state;
     for (int kind = 0; kind <= THROWN_ELLS; kind++) {
-        outcome slow = play(kind, 250, 200, 4), usual = play(kind, 1000, 200, 4);
+        outcome slow = play(kind, 250, 200, 4), usual = play(kind, 1000, 200, 8);
         assert_true(slow.deep < 0.02);
         assert_true(usual.deep < 8e-3);
         assert_true(slow.deep < 16 * usual.deep);
