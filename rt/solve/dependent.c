@@ -96,9 +96,10 @@ unsigned long gw_dependent(gw_run *run, const gw_state *leaf, const gw_solution 
         if (!(asked >> i & 1))
             continue;
         const gw_constraint *one = &run->problem->constraints[i];
+        int n = gw_stated_rows(run, i, rows);
         bool sensed = one->sense != GW_EITHER &&
                       gw_constraint_has_sense(one->kind, one->mobile.kind, one->fixed.kind);
-        int n = gw_stated_rows(run, i, rows);
+        sensed |= one->kind == GW_ANGLE && n > 1; /* 0 or pi: as a parallel, one way */
         if (!sensed && combined(&forms, rows, n))
             proved |= 1ul << i;
         else if (!adds(&c, &answer->branches[0].nearest, rows, n))
