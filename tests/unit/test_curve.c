@@ -143,6 +143,24 @@ static void curves_far_away_are_found(void **unused)
     }
 }
 
+/* A shaft in its bearing, and a point that stays in a plane all but along the shaft: once round,
+ * the body slides 170 sizes to and fro. Whichever of both has the plane, that is one curve. */
+static void a_curve_that_comes_back_from_far_away_is_one_branch(void **unused)
+{
+    (void)unused;
+    for (int trial = 0; trial < 20; trial++) {
+        gw_pose body = random_pose(), world = random_pose(), from = random_pose();
+        gw_element leaning = plane(origin, gw_unit(gw_v3(1, 0, 0.006))), tip = point_at(ex);
+        gw_constraint c[2];
+        c[0] = sensed(coincident(put(&body, line(origin, ez)), put(&world, line(origin, ez))),
+                      GW_SAME);
+        c[1] = coincident(put(&body, trial & 1 ? leaning : tip),
+                          put(&world, trial & 1 ? tip : leaning));
+        solve_from(c, 2, &from);
+        assert_int_equal(solution.branch_count, 1);
+    }
+}
+
 /* A plane on a plane, either way, and a line that all but lies in it at a distance from a point
  * above: far along the line. Each sense has its share of the search. */
 static void sets_far_away_are_found_in_either_sense(void **unused)
@@ -186,6 +204,7 @@ int main(void)
         cmocka_unit_test(a_curve_that_crosses_itself_is_one_branch),
         cmocka_unit_test(a_curve_in_two_pieces_is_two_branches),
         cmocka_unit_test(curves_that_cross_are_branches_each),
+        cmocka_unit_test(a_curve_that_comes_back_from_far_away_is_one_branch),
         cmocka_unit_test(curves_far_away_are_found),
         cmocka_unit_test(sets_far_away_are_found_in_either_sense),
         cmocka_unit_test(a_walk_passes_what_is_on_its_curve_alone),
