@@ -73,6 +73,27 @@ static void poses_compose_and_invert(void **state)
     assert_true(gw_pose_distance(&c, &b, 1) < 1e-14);
 }
 
+/* A steady turn about an axis through c: w x (x - c); many small pieces of it are the whole. */
+static void a_screw_turns_about_its_axis(void **state)
+{
+    (void)state;
+    const double angles[] = {1e-9, 0.9e-3, 1.1e-3, 0.02, 1.5, 3};
+    gw_vec3 c = {0.3, -0.2, 5}, x = {1, 1, 1};
+    for (size_t i = 0; i < sizeof angles / sizeof *angles; i++) {
+        gw_vec3 w = gw_scale(angles[i], gw_unit(gw_v3(1, -2, 0.5)));
+        gw_twist screw = {gw_cross(c, w), w}, piece = {gw_scale(0.01, screw.v), gw_scale(0.01, w)};
+        gw_pose whole = gw_screw_exp(&screw), step = gw_screw_exp(&piece), sum = gw_pose_identity();
+        assert_true(gw_distance(gw_pose_point(&whole, c), c) <= 1e-13);
+        gw_vec3 turned = gw_add(c, gw_rotate(gw_quat_exp(w), gw_sub(x, c)));
+        assert_true(gw_distance(gw_pose_point(&whole, x), turned) <= 1e-13);
+        for (int k = 0; k < 100; k++)
+            sum = gw_pose_mul(&step, &sum);
+        assert_true(gw_pose_distance(&sum, &whole, 1) <= 1e-12);
+        gw_twist back = gw_screw_log(&whole);
+        assert_true(gw_distance(back.v, screw.v) <= 1e-12 && gw_distance(back.w, w) <= 1e-13);
+    }
+}
+
 static void distance_weighs_the_angle_with_a_length(void **state)
 {
     (void)state;
@@ -88,6 +109,7 @@ int main(void)
         cmocka_unit_test(between_takes_one_vector_to_the_other),
         cmocka_unit_test(matrices_and_quaternions_agree),
         cmocka_unit_test(poses_compose_and_invert),
+        cmocka_unit_test(a_screw_turns_about_its_axis),
         cmocka_unit_test(distance_weighs_the_angle_with_a_length),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
