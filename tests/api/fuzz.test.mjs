@@ -33,6 +33,10 @@ function mutated(value) {
 
 const type = () => pick(['distance', 'angle', 'coincident', 'parallel', 'perpendicular']);
 const sense = () => pick(['same', 'opposite', 'either']);
+// a value and a sense where they say something, mostly: elsewhere they are refused
+const stated = (kind, values) => ({
+  type: kind, ...(chance(0.95) === /distance|angle/.test(kind) ? { value: pick(values) } : {}), ...(chance(0.2) ? { sense: sense() } : {}),
+});
 const place = () => ({ p: [random(), random(), random()], q: pick([[1, 0, 0, 0], [0, 1, 0, 0]]) });
 const controls = ['impedance', 'penalty', 'coupling', 'four-channel'];
 const link = () => ({
@@ -40,8 +44,8 @@ const link = () => ({
   ...pick([{ mass: 1, com: [0.1, 0, 0], inertia: [0.01, 0.01, 0.01, 0, 0, 0] }, { geometry: { type: 'box', size: [0.2, 0.1, 0.1] } }]),
 });
 const requests = [
-  () => ['POST', '/constraints', { type: type(), a: pick(['cone/base', 'cone/apex', 'cone/axis']), b: pick(['cylinder/top', 'cylinder/axis', 'cylinder/center']), value: pick([0, 0.05, 0.1, -0.1]), sense: sense() }],
-  () => ['PATCH', `/constraints/${pick(['c1', 'c2'])}`, { type: type(), value: pick([0, 0.05]), enabled: chance(0.7) }],
+  () => ['POST', '/constraints', { ...stated(type(), [0, 0.05, 0.1, -0.1]), a: pick(['cone/base', 'cone/apex', 'cone/axis']), b: pick(['cylinder/top', 'cylinder/axis', 'cylinder/center']) }],
+  () => ['PATCH', `/constraints/${pick(['c1', 'c2'])}`, { ...stated(type(), [0, 0.05]), enabled: chance(0.7) }],
   () => ['DELETE', `/constraints/${pick(['c1', 'c2', 'c3'])}`],
   () => ['POST', '/objects', { id: pick(['a', 'b', 'cone']), geometry: pick([{ type: 'box', size: [1, 2, 3] }, { type: 'sphere', radius: 0.1 }, { type: 'compound', parts: [{ geometry: { type: 'box', size: [1, 1, 1] }, pose: place() }] }]), pose: place(), body: { mass: 1, inertia: [1, 1, 1, 0, 0, 0] } }],
   () => ['PATCH', `/objects/${pick(['cone', 'cylinder', 'a'])}`, { fixed: chance(0.2), pose: place(), geometry: pick([{ radius: 0.2 }, { type: 'sphere', radius: 1 }]), body: { density: 500 } }],
@@ -74,6 +78,8 @@ const requests = [
 ];
 const messages = [
   () => ({ op: 'drag', tool: 0, point: [0, 0, 0], target: [random(), random(), random()] }),
+  () => ({ op: pick(['drag', 'release']), object: pick(['a', 'b', 'cone']), point: [0, 0, 0], target: [random(), random(), random()] }),
+  () => ({ op: 'push', object: pick(['a', 'b']), force: [0, 0, 1] }),
   () => ({ op: 'push', tool: 0, force: [1, 0, 0], torque: [0, 0, 0] }),
   () => ({ op: pick(['release', 'clutch']), tool: 0, on: chance(0.5) }),
 ];
