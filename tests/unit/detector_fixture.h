@@ -15,6 +15,25 @@ static inline gw_shape round_shape(gw_shape_kind kind, double radius, double hei
     return (gw_shape){.kind = kind, .radius = radius, .height = height};
 }
 
+/* One of each solid, a thin plate last (5). */
+static inline gw_shape some_shape(int kind)
+{
+    switch (kind) {
+    case 0:
+        return round_shape(GW_SHAPE_SPHERE, 0.07, 0);
+    case 1:
+        return box_shape(0.1, 0.16, 0.24);
+    case 2:
+        return round_shape(GW_SHAPE_CAPSULE, 0.04, 0.2);
+    case 3:
+        return round_shape(GW_SHAPE_CYLINDER, 0.06, 0.18);
+    case 4:
+        return round_shape(GW_SHAPE_CONE, 0.08, 0.15);
+    default:
+        return box_shape(0.3, 0.3, 0.002);
+    }
+}
+
 /* max d . x over a primitive in its own frame */
 static inline double support_height(const gw_shape *s, gw_vec3 d)
 {

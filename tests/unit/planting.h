@@ -96,7 +96,8 @@ __attribute__((unused)) static void place(gw_constraint *c, const gw_element *m)
     }
 }
 
-__attribute__((unused)) static gw_constraint planted(const gw_pose *x, bool lattice)
+/* Two elements and a kind that fits them. */
+static gw_constraint some_kind(bool lattice)
 {
     gw_constraint c = {0};
     do {
@@ -105,6 +106,12 @@ __attribute__((unused)) static gw_constraint planted(const gw_pose *x, bool latt
         c.mobile = element(lattice);
         c.fixed = element(lattice);
     } while (!gw_constraint_fits(c.kind, c.mobile.kind, c.fixed.kind, NULL));
+    return c;
+}
+
+__attribute__((unused)) static gw_constraint planted(const gw_pose *x, bool lattice)
+{
+    gw_constraint c = some_kind(lattice);
     gw_element m = gw_element_moved(x, &c.mobile);
     align(&c, &m, lattice);
     if (c.kind == GW_DISTANCE || c.kind == GW_COINCIDENT)

@@ -13,24 +13,6 @@
 
 enum { KINDS = 6, ROOM = 256 };
 
-static gw_shape some_shape(int kind)
-{
-    switch (kind) {
-    case 0:
-        return round_shape(GW_SHAPE_SPHERE, 0.07, 0);
-    case 1:
-        return box_shape(0.1, 0.16, 0.24);
-    case 2:
-        return round_shape(GW_SHAPE_CAPSULE, 0.04, 0.2);
-    case 3:
-        return round_shape(GW_SHAPE_CYLINDER, 0.06, 0.18);
-    case 4:
-        return round_shape(GW_SHAPE_CONE, 0.08, 0.15);
-    default:
-        return box_shape(0.3, 0.3, 0.002);
-    }
-}
-
 /* The nearest pair of two bodies; its gap is infinite where there is none. */
 static followed nearest_of(stage *s, double margin)
 {

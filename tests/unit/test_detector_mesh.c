@@ -63,22 +63,6 @@ static void stage_close(stage *s)
         gw_shape_finish(&s->shapes[i]);
 }
 
-static gw_shape some_shape(int kind)
-{
-    switch (kind) {
-    case 0:
-        return round_shape(GW_SHAPE_SPHERE, 0.07, 0);
-    case 1:
-        return box_shape(0.1, 0.16, 0.24);
-    case 2:
-        return round_shape(GW_SHAPE_CAPSULE, 0.04, 0.2);
-    case 3:
-        return round_shape(GW_SHAPE_CYLINDER, 0.06, 0.18);
-    default:
-        return round_shape(GW_SHAPE_CONE, 0.08, 0.15);
-    }
-}
-
 /* Against a box and against the same box in triangles: the same nearest gap and normal. */
 static void compare(int kind, int cuts, bool convex, double near_by, double deepest)
 {

@@ -21,13 +21,7 @@ static double any_value(const gw_constraint *c)
 /* A constraint that nothing makes true. */
 static gw_constraint thrown(void)
 {
-    gw_constraint c = {0};
-    do {
-        c.kind = (gw_constraint_kind)below(5);
-        c.sense = (gw_sense)below(3);
-        c.mobile = element(true);
-        c.fixed = element(true);
-    } while (!gw_constraint_fits(c.kind, c.mobile.kind, c.fixed.kind, NULL));
+    gw_constraint c = some_kind(true);
     c.value = any_value(&c);
     if (c.kind == GW_DISTANCE && c.mobile.kind != GW_PLANE && c.fixed.kind != GW_PLANE)
         c.value = fabs(c.value);
