@@ -10,7 +10,7 @@
 
 enum { ROOM = 64, KINDS = 7 };
 
-static gw_shape some_shape(int kind)
+static gw_shape some_solid(int kind)
 {
     const gw_shape shapes[KINDS] = {box_shape(0.1, 0.16, 0.24),
                                     round_shape(GW_SHAPE_CYLINDER, 0.06, 0.18),
@@ -51,7 +51,7 @@ static void what_pushes_goes_through_what_is_shared(void **state)
     double worst = 0;
     for (int k = 0; k < KINDS * KINDS; k++) {
         stage s = {
-            .count = 2, .moving = 1, .shapes = {some_shape(k / KINDS), some_shape(k % KINDS)}};
+            .count = 2, .moving = 1, .shapes = {some_solid(k / KINDS), some_solid(k % KINDS)}};
         stage_open(&s);
         for (int done = 0; done < 60;) {
             gw_near near[ROOM];
