@@ -107,6 +107,10 @@ void gw_render_settle(gw_rendering *r, gw_render_work *w, double stored, double 
 /* The device yields to the hand, against the springs' dampers and its own mass. */
 gw_wrench gw_render_yielding(gw_rendering *r, const gw_render_work *w);
 
+/* It was hit in the tick before, and what was hit is often hit again: a force from dampers, held
+ * for the tick, would then drive it. */
+bool gw_render_was_struck(const gw_rendered *model);
+
 /* The damping that keeps the port from owing: device and model lose speed at one rate. */
 void gw_render_damp(gw_rendering *r, gw_render_work *w, const gw_wrench *command,
                     const gw_wrench *on_model);

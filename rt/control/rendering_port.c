@@ -89,8 +89,7 @@ static bool matches(const gw_rendering *r)
     return r->def.kind == GW_RENDER_IMPEDANCE || r->def.kind == GW_RENDER_PENALTY;
 }
 
-/* What was hit is often hit again: what slows it, held for the tick, would then drive it. */
-static bool was_struck(const gw_rendered *model)
+bool gw_render_was_struck(const gw_rendered *model)
 {
     for (int i = 0; i < 6; i++)
         if (model->hit[i] != 0)
@@ -106,7 +105,7 @@ void gw_render_damp(gw_rendering *r, gw_render_work *w, const gw_wrench *command
     gw_mobility of_model = gw_mobility_of(w->model->inverse_inertia);
     gw_mobility of_device = matches(r) ? of_model : gw_render_mobility(&w->device);
     gw_port_ahead ahead = look_ahead(r, w, command, on_model);
-    bool struck = was_struck(w->model);
+    bool struck = gw_render_was_struck(w->model);
     double rate = gw_port_rate(gw_port_to_be_lost(&r->port, &ahead, w->dt), of_device, of_model,
                                &ahead, gw_render_delay(&w->device, w->dt) > 0, struck, w->dt);
     w->damping = gw_port_damping(rate, of_device, &ahead.device, w->dt);

@@ -114,6 +114,24 @@ gw_wrench gw_render_command(const gw_rendering *r, const gw_render_work *w, gw_w
                          gw_render_drag(&w->device, &w->device.twist));
 }
 
+static gw_vec3 no_longer_than(gw_vec3 v, gw_vec3 other)
+{
+    double length = gw_norm(v), most = gw_norm(other);
+    return length > most ? gw_scale(most / length, v) : v;
+}
+
+/* What a coupling's dampers see: a hit's jump of the model's velocity, of which the device does not
+ * know, from the tick after it on. */
+static gw_twist damped_rate(gw_rendering *r, const gw_render_work *w)
+{
+    gw_twist rate = w->rate;
+    if (r->def.kind == GW_RENDER_COUPLING && gw_render_was_struck(w->model))
+        rate = (gw_twist){no_longer_than(rate.v, r->last_rate.v),
+                          no_longer_than(rate.w, r->last_rate.w)};
+    r->last_rate = w->rate;
+    return rate;
+}
+
 void gw_render_pull(gw_rendering *r, gw_render_work *w, const gw_wrench *strike,
                     gw_rendering_out *out)
 {
@@ -131,7 +149,8 @@ void gw_render_pull(gw_rendering *r, gw_render_work *w, const gw_wrench *strike,
     w->penalty = penalties(r, w, &out->weights, &by_weights);
     gw_render_settle(r, w, gw_spring_energy(&w->k, &w->stretch) + r->penalty.stored,
                      by_easing + by_weights);
+    gw_twist rate = damped_rate(r, w);
     w->spring =
-        gw_wrench_add(gw_spring_wrench(&w->k, &w->stretch, &w->rate), gw_render_yielding(r, w));
+        gw_wrench_add(gw_spring_wrench(&w->k, &w->stretch, &rate), gw_render_yielding(r, w));
     out->stored = gw_spring_energy(&w->k, &w->stretch) + r->penalty.stored;
 }
