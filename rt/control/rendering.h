@@ -110,7 +110,8 @@ typedef struct gw_rendering {
     gw_wrench struck[GW_RENDERING_PAST]; /* their impulsive parts */
     int at;
     gw_twist last_twist;
-    gw_twist last_rate;           /* of the model against the device */
+    gw_twist last_error;          /* model less device, */
+    gw_twist last_rate;           /* and its rate */
     gw_wrench estimate;           /* of the hand's wrench, where it is not measured */
     gw_wrench bump;               /* what a switch left between old and new command */
     double bump_time, bump_lasts; /* s since it, and until it is gone */

@@ -91,6 +91,15 @@ static inline int gw_render_delay(const gw_rendering_device *d, double dt)
 
 gw_mobility gw_render_mobility(const gw_rendering_device *d);
 
+/* The device moves as the model would: impedance control, with penalties or without. */
+bool gw_render_matches(const gw_rendering *r);
+
+/* It has penalties, or their dampers alone. */
+bool gw_render_penalises(const gw_rendering *r);
+
+/* The part of a way of model against device that the springs between them follow. */
+gw_twist gw_render_followed(const gw_rendering *r, const gw_twist *way);
+
 /* Springs between device and model, coordination or coupling and penalties, and what they pay. */
 void gw_render_pull(gw_rendering *r, gw_render_work *w, const gw_wrench *strike,
                     gw_rendering_out *out);

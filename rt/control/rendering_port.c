@@ -50,9 +50,10 @@ static gw_twist way_of(const gw_twist *twist, gw_wrench a, double dt)
 /* What springs will store more where the model goes on by `way` against the device (J). */
 static double stored_ahead(const gw_rendering *r, const gw_render_work *w, const gw_twist *way)
 {
-    gw_twist then = {gw_add(w->stretch.v, way->v), gw_add(w->stretch.w, way->w)};
+    gw_twist along = gw_render_followed(r, way);
+    gw_twist then = {gw_add(w->stretch.v, along.v), gw_add(w->stretch.w, along.w)};
     double springs = gw_spring_energy(&w->k, &then) - gw_spring_energy(&w->k, &w->stretch);
-    if (r->def.kind != GW_RENDER_PENALTY)
+    if (!gw_render_penalises(r))
         return springs;
     return springs - r->penalty.stored - r->penalty.tank +
            gw_penalty_ahead(&r->penalty, &w->penalties, r->resisted.length, way, w->dt);
@@ -83,12 +84,6 @@ static gw_port_ahead look_ahead(const gw_rendering *r, const gw_render_work *w,
     return ahead;
 }
 
-/* The device moves as the model would. */
-static bool matches(const gw_rendering *r)
-{
-    return r->def.kind == GW_RENDER_IMPEDANCE || r->def.kind == GW_RENDER_PENALTY;
-}
-
 bool gw_render_was_struck(const gw_rendered *model)
 {
     for (int i = 0; i < 6; i++)
@@ -103,7 +98,7 @@ void gw_render_damp(gw_rendering *r, gw_render_work *w, const gw_wrench *command
     if (!r->def.passivity)
         return;
     gw_mobility of_model = gw_mobility_of(w->model->inverse_inertia);
-    gw_mobility of_device = matches(r) ? of_model : gw_render_mobility(&w->device);
+    gw_mobility of_device = gw_render_matches(r) ? of_model : gw_render_mobility(&w->device);
     gw_port_ahead ahead = look_ahead(r, w, command, on_model);
     bool struck = gw_render_was_struck(w->model);
     double rate = gw_port_rate(gw_port_to_be_lost(&r->port, &ahead, w->dt), of_device, of_model,

@@ -63,9 +63,18 @@ static gw_wrench impedance(const gw_rendering *r, const gw_render_work *w)
     return gw_wrench_add(u, gw_render_negative(w->hand));
 }
 
+/* (11) alone lets the device keep a velocity that it drifted into along what the model resists; it
+ * would come to act on the model as that direction turns free. With the port's controller the
+ * penalties' dampers take it. */
+bool gw_render_penalises(const gw_rendering *r)
+{
+    return r->def.kind == GW_RENDER_PENALTY ||
+           (r->def.kind == GW_RENDER_IMPEDANCE && r->def.passivity);
+}
+
 static gw_penalty_def penalties_of(const gw_rendering *r, const gw_rendering_device *d)
 {
-    return (gw_penalty_def){.stiffness = r->def.penalty,
+    return (gw_penalty_def){.stiffness = r->def.kind == GW_RENDER_PENALTY ? r->def.penalty : 0,
                             .damping = r->def.penalty_damping,
                             .mass = d->mass,
                             .inertia = d->inertia,
@@ -78,7 +87,7 @@ static gw_wrench penalties(gw_rendering *r, const gw_render_work *w, double *wei
                            double *booked)
 {
     const gw_penalty_def *def = &w->penalties;
-    if (r->def.kind != GW_RENDER_PENALTY)
+    if (!gw_render_penalises(r))
         return gw_render_nothing;
     gw_wrench u =
         gw_penalty_tick(&r->penalty, def, &r->resisted, &w->error, &w->rate, w->dt, weights);
@@ -132,6 +141,49 @@ static gw_twist damped_rate(gw_rendering *r, const gw_render_work *w)
     return rate;
 }
 
+/* The device moves as the model would. */
+bool gw_render_matches(const gw_rendering *r)
+{
+    return r->def.kind == GW_RENDER_IMPEDANCE || r->def.kind == GW_RENDER_PENALTY;
+}
+
+/* Along what the model resists (11) lets no wrench move the device. Where it drifts there, or is
+ * moved, a spring would store energy that nobody gave and draw the model with it once that
+ * direction is free: with the port's controller the springs do not follow it. */
+static bool follows_free_only(const gw_rendering *r)
+{
+    return r->def.passivity && gw_render_matches(r);
+}
+
+gw_twist gw_render_followed(const gw_rendering *r, const gw_twist *way)
+{
+    return follows_free_only(r) ? gw_resisted_free_twist(&r->resisted, way) : *way;
+}
+
+/* F_pc or F_vc, and what the device is to yield. */
+static gw_wrench spring_of(gw_rendering *r, const gw_render_work *w)
+{
+    gw_twist rate = damped_rate(r, w);
+    rate = gw_render_followed(r, &rate);
+    gw_wrench spring =
+        gw_wrench_add(gw_spring_wrench(&w->k, &w->stretch, &rate), gw_render_yielding(r, w));
+    return follows_free_only(r) ? gw_resisted_free_wrench(&r->resisted, &spring) : spring;
+}
+
+/* The springs' rest: where the device is at a switch, and along with what they do not follow. */
+static void shift_rest(gw_rendering *r, const gw_render_work *w)
+{
+    if (r->switched) {
+        gw_easing_start(&r->easing, &w->error);
+    } else if (r->started) {
+        gw_twist way = {gw_sub(w->error.v, r->last_error.v), gw_sub(w->error.w, r->last_error.w)};
+        gw_twist followed = gw_render_followed(r, &way);
+        gw_easing_let(&r->easing,
+                      &(gw_twist){gw_sub(way.v, followed.v), gw_sub(way.w, followed.w)});
+    }
+    r->last_error = w->error;
+}
+
 void gw_render_pull(gw_rendering *r, gw_render_work *w, const gw_wrench *strike,
                     gw_rendering_out *out)
 {
@@ -143,14 +195,11 @@ void gw_render_pull(gw_rendering *r, gw_render_work *w, const gw_wrench *strike,
                                              : coordination_of(r, model, &w->device, w->dt);
     w->penalties = penalties_of(r, &w->device);
     double by_easing, by_weights = 0;
-    if (r->switched)
-        gw_easing_start(&r->easing, &w->error);
+    shift_rest(r, w);
     w->stretch = gw_easing_tick(&r->easing, &w->k, &w->error, w->dt, &by_easing);
     w->penalty = penalties(r, w, &out->weights, &by_weights);
     gw_render_settle(r, w, gw_spring_energy(&w->k, &w->stretch) + r->penalty.stored,
                      by_easing + by_weights);
-    gw_twist rate = damped_rate(r, w);
-    w->spring =
-        gw_wrench_add(gw_spring_wrench(&w->k, &w->stretch, &rate), gw_render_yielding(r, w));
+    w->spring = spring_of(r, w);
     out->stored = gw_spring_energy(&w->k, &w->stretch) + r->penalty.stored;
 }

@@ -6,6 +6,7 @@
 #include "rt/control/resisted.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "rt/base/small.h"
 
@@ -105,6 +106,40 @@ static void inverse_inertia(int dof, const double (*jacobian)[6], const double (
     for (int i = 0; i < 6; i++)
         for (int j = 0; j < 6; j++)
             out[i][j] = 0.5 * (full[i][j] + full[j][i]);
+}
+
+/* a less P a */
+static void without(const gw_resisted *directions, double a[6])
+{
+    double rest[6];
+    memcpy(rest, a, sizeof rest);
+    for (int k = 0; k < directions->count; k++) {
+        const double *n = directions->direction[k];
+        double along = 0;
+        for (int i = 0; i < 6; i++)
+            along += n[i] * a[i];
+        for (int i = 0; i < 6; i++)
+            rest[i] -= directions->weight[k] * along * n[i];
+    }
+    memcpy(a, rest, sizeof rest);
+}
+
+gw_twist gw_resisted_free_twist(const gw_resisted *directions, const gw_twist *twist)
+{
+    double l = directions->length;
+    double a[6] = {twist->v.x / l, twist->v.y / l, twist->v.z / l,
+                   twist->w.x,     twist->w.y,     twist->w.z};
+    without(directions, a);
+    return (gw_twist){{l * a[0], l * a[1], l * a[2]}, {a[3], a[4], a[5]}};
+}
+
+gw_wrench gw_resisted_free_wrench(const gw_resisted *directions, const gw_wrench *wrench)
+{
+    double l = directions->length;
+    double a[6] = {l * wrench->f.x, l * wrench->f.y, l * wrench->f.z,
+                   wrench->t.x,     wrench->t.y,     wrench->t.z};
+    without(directions, a);
+    return (gw_wrench){{a[0] / l, a[1] / l, a[2] / l}, {a[3], a[4], a[5]}};
 }
 
 void gw_inverse_inertia(const gw_model *model, int dof, const double (*jacobian)[6],

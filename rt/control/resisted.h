@@ -33,6 +33,12 @@ typedef struct gw_resisted {
 void gw_resisted_at(const gw_resisted_def *def, int dof, const double (*jacobian)[6],
                     gw_resisted *out);
 
+/* What is left of a twist, or of a wrench, without its part along them: with P = sum w_i n_i n_i^T
+ * and S = diag(1/L, 1/L, 1/L, 1, 1, 1), S^-1 (I - P) S twist and S (I - P) S^-1 wrench. The work of
+ * a wrench in the one is that of the other in the twist. */
+gw_twist gw_resisted_free_twist(const gw_resisted *directions, const gw_twist *twist);
+gw_wrench gw_resisted_free_wrench(const gw_resisted *directions, const gw_wrench *wrench);
+
 /* Lambda^-1 = J D^-1 P J^T of the model's held frame (mechanisms eq. 6), 6 x 6. */
 void gw_inverse_inertia(const gw_model *model, int dof, const double (*jacobian)[6],
                         double out[6][6]);

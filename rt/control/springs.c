@@ -96,6 +96,11 @@ static gw_spring6 softened(const gw_spring6 *k, double x)
                         x * k->angular_damping};
 }
 
+void gw_easing_let(gw_easing *easing, const gw_twist *way)
+{
+    easing->slack = sum(&easing->slack, 1, way);
+}
+
 gw_twist gw_easing_tick(gw_easing *easing, gw_spring6 *k, const gw_twist *error, double dt,
                         double *booked)
 {

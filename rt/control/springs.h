@@ -52,6 +52,9 @@ typedef struct gw_easing {
 
 void gw_easing_start(gw_easing *easing, const gw_twist *error);
 
+/* Device and model went so far apart where the spring is not to follow. */
+void gw_easing_let(gw_easing *easing, const gw_twist *way);
+
 /* The spring's stretch in this tick, `k` softened. *booked: the energy that easing brings (J). */
 gw_twist gw_easing_tick(gw_easing *easing, gw_spring6 *k, const gw_twist *error, double dt,
                         double *booked);

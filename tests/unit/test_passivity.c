@@ -273,7 +273,7 @@ static void play_makes_no_energy(void **state)
 /* ---- nobody at the device ------------------------------------------------------------------- */
 
 /* A pendulum of 1 kg at 1 m, let go level, a device of 1 kg at its bob. */
-static gw_scene *pendulum_scene(int rate)
+static gw_scene *pendulum_scene(gw_rendering_kind kind, int rate)
 {
     gw_scene *s = malloc(sizeof *s);
     *s = gw_scene_default();
@@ -289,21 +289,21 @@ static gw_scene *pendulum_scene(int rate)
     strcpy(t->mechanism, "pendulum");
     t->at.p.x = -1;
     t->control = GW_CONTROL_PENALTY;
-    t->rendering.kind = GW_RENDER_PENALTY;
+    t->rendering.kind = kind;
     t->rendering.passivity = true;
     return s;
 }
 
 /* What the device gave to the model in 10 s (J), of 9.81 J that swing. */
-static double gained(int rate)
+static double gained(gw_rendering_kind kind, int rate)
 {
     play p;
     double most = 0;
-    assert_true(start_play(&p, pendulum_scene(rate)));
+    assert_true(start_play(&p, pendulum_scene(kind, rate)));
     for (int i = 0; i < 10 * rate; i++)
         most = fmax(most, tick_play(&p, rate)->energy.work_in);
     stop_play(&p);
-    print_message("%d Hz: the device gives %.1e J at most\n", rate, most);
+    print_message("control %d, %d Hz: the device gives %.1e J at most\n", kind, rate, most);
     return most;
 }
 
@@ -312,9 +312,13 @@ static double gained(int rate)
 static void a_device_that_nobody_holds_gives_nothing(void **state)
 {
     (void)state;
-    assert_true(gained(250) <= 5e-3);
-    assert_true(gained(1000) <= 2e-4);
-    assert_true(gained(4000) <= 1e-5);
+    assert_true(gained(GW_RENDER_PENALTY, 250) <= 5e-3);
+    assert_true(gained(GW_RENDER_PENALTY, 1000) <= 2e-4);
+    assert_true(gained(GW_RENDER_PENALTY, 4000) <= 1e-5);
+    assert_true(gained(GW_RENDER_IMPEDANCE, 250) <= 1e-2);
+    assert_true(gained(GW_RENDER_IMPEDANCE, 1000) <= 4e-4);
+    assert_true(gained(GW_RENDER_COUPLING, 250) <= 1e-12);
+    assert_true(gained(GW_RENDER_FOUR_CHANNEL, 250) <= 1e-12);
 }
 
 int main(void)
