@@ -223,52 +223,77 @@ static void add_touch(impact *x, int touch)
         add_row(x, touch, false, true);
 }
 
+/* What touches and is in no row yet, with its movers. */
+typedef struct open_list {
+    int count;
+    struct {
+        int touch, mover[2];
+    } at[GW_MAX_NEAR];
+} open_list;
+
 /* Marks what touches what is marked, a layer at a time: its rows follow in that order, and where
  * there are too many the farthest are left to a collision of their own. */
-static bool spread(impact *x, bool *marked, bool *in)
+static bool spread(impact *x, bool *marked, open_list *open)
 {
     const gw_world *w = x->world;
-    int layer[2 * GW_MAX_NEAR], count = 0;
-    for (int i = 0; i < w->island.touch_count; i++) {
-        const gw_touch *c = &w->touches[w->island.touches[i]];
-        int mover[2] = {c->mover_a, c->mover_b};
+    int layer[2 * GW_MAX_NEAR], count = 0, kept = 0;
+    for (int i = 0; i < open->count; i++) {
+        const int *mover = open->at[i].mover, touch = open->at[i].touch;
         bool next = (mover[0] >= 0 && marked[mover[0]]) || (mover[1] >= 0 && marked[mover[1]]);
-        if (in[i] || !next || c->aside || c->now.gap > TOUCHES)
+        if (!next) {
+            open->at[kept++] = open->at[i];
             continue;
-        in[i] = true;
-        if (takes_part(w, c, x->kind))
-            add_touch(x, w->island.touches[i]);
+        }
+        if (takes_part(w, &w->touches[touch], x->kind))
+            add_touch(x, touch);
         for (int k = 0; k < 2; k++)
             if (mover[k] >= 0 && !marked[mover[k]])
                 layer[count++] = mover[k];
     }
+    open->count = kept;
     for (int i = 0; i < count; i++)
         marked[layer[i]] = true;
     return count > 0;
+}
+
+/* Takes what sets it off, and lists what else touches. */
+static void set_off(impact *x, bool *marked, open_list *open)
+{
+    gw_world *w = x->world;
+    open->count = 0;
+    for (int i = 0; i < w->island.touch_count; i++) {
+        int touch = w->island.touches[i];
+        gw_touch *c = &w->touches[touch];
+        if (c->aside || c->now.gap > TOUCHES)
+            continue;
+        c->stopped = c->stopped || (x->kind == GW_STOPS && too_deep(c));
+        bool first = x->kind == GW_STOPS ? c->stopped : gw_sets_off(w, c);
+        if (!first || !takes_part(w, c, x->kind)) {
+            open->at[open->count].touch = touch;
+            open->at[open->count].mover[0] = c->mover_a;
+            open->at[open->count++].mover[1] = c->mover_b;
+            continue;
+        }
+        add_touch(x, touch);
+        if (c->mover_a >= 0)
+            marked[c->mover_a] = true;
+        if (c->mover_b >= 0)
+            marked[c->mover_b] = true;
+    }
 }
 
 /* What sets it off, and all that hangs together with that by touching. */
 static void gather(impact *x)
 {
     gw_world *w = x->world;
-    bool in[GW_MAX_NEAR], marked[GW_MAX_MOVERS] = {false};
-    for (int i = 0; i < w->island.touch_count; i++) {
-        gw_touch *c = &w->touches[w->island.touches[i]];
-        c->stopped = c->stopped || (x->kind == GW_STOPS && too_deep(c));
-        in[i] = (x->kind == GW_STOPS ? c->stopped : gw_sets_off(w, c)) && takes_part(w, c, x->kind);
-        if (!in[i])
-            continue;
-        add_touch(x, w->island.touches[i]);
-        if (c->mover_a >= 0)
-            marked[c->mover_a] = true;
-        if (c->mover_b >= 0)
-            marked[c->mover_b] = true;
-    }
-    while (x->rows < x->room && spread(x, marked, in))
+    open_list open;
+    bool marked[GW_MAX_MOVERS] = {false};
+    set_off(x, marked, &open);
+    while (x->rows < x->room && spread(x, marked, &open))
         ;
-    for (int i = 0; w->whole.mover_count <= GW_WORLD_WHOLE && i < w->island.touch_count; i++)
-        if (!in[i] && takes_part(w, &w->touches[w->island.touches[i]], x->kind))
-            add_touch(x, w->island.touches[i]);
+    for (int i = 0; w->whole.mover_count <= GW_WORLD_WHOLE && i < open.count; i++)
+        if (takes_part(w, &w->touches[open.at[i].touch], x->kind))
+            add_touch(x, open.at[i].touch);
 }
 
 /* Rows and velocities over the movers that are in it. */
@@ -365,18 +390,23 @@ static void rub(const impact *x)
 
 /* ---- all of it ------------------------------------------------------------------------------ */
 
-/* A body that was hit goes on where it is, with what its model has now. */
-static void hit(gw_world *w, const impact *x, int body)
+static bool seated(const impact *x, int mover)
 {
-    gw_place *p = &w->places[body];
-    if (p->model >= 0 && x->seat[p->model] >= 0)
-        gw_model_body(gw_world_model(w, p->model), p->index, &p->pose, &p->twist);
+    return mover >= 0 && x->seat[mover] >= 0;
 }
 
-static bool is_hit(const impact *x, const gw_touch *c)
+/* Bodies that were hit go on where they are, with what their models have now. */
+static void hit(gw_world *w, const impact *x, const gw_island *of)
 {
-    return (c->mover_a >= 0 && x->seat[c->mover_a] >= 0) ||
-           (c->mover_b >= 0 && x->seat[c->mover_b] >= 0);
+    for (int i = 0; i < of->couple_count; i++) {
+        const gw_couple *c = &w->couples[of->couples[i]];
+        for (int k = 0; k < 2; k++) {
+            if (!seated(x, k == 0 ? c->mover_a : c->mover_b))
+                continue;
+            gw_place *p = &w->places[k == 0 ? c->a : c->b];
+            gw_model_body(gw_world_model(w, p->model), p->index, &p->pose, &p->twist);
+        }
+    }
 }
 
 /* Who still approaches after it, and who rests. Nothing has moved but speeds. */
@@ -384,18 +414,12 @@ static void settle(const impact *x)
 {
     gw_world *w = x->world;
     double rest = w->rules.rest_speed;
-    for (int i = 0; i < w->island.couple_count; i++) {
-        hit(w, x, w->couples[w->island.couples[i]].a);
-        hit(w, x, w->couples[w->island.couples[i]].b);
-    }
-    for (int i = 0; i < w->outer.couple_count; i++) {
-        hit(w, x, w->couples[w->outer.couples[i]].a);
-        hit(w, x, w->couples[w->outer.couples[i]].b);
-    }
+    hit(w, x, &w->island);
+    hit(w, x, &w->outer);
     for (int i = 0; i < w->island.touch_count; i++) {
         gw_touch *c = &w->touches[w->island.touches[i]];
         double before = c->rate;
-        if (is_hit(x, c))
+        if (seated(x, c->mover_a) || seated(x, c->mover_b))
             gw_touch_look(w, c);
         c->struck = c->rate < -rest && c->rate < before - 1e-9;
         if (c->now.gap <= GW_WORLD_MET && c->hit && !c->continuous && fabs(c->rate) < rest)

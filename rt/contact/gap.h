@@ -13,9 +13,9 @@
  * in the world.
  */
 typedef struct gw_gap {
+    double gap;     /* m, < 0: they overlap */
     gw_vec3 normal; /* unit, world, from b towards a */
     gw_vec3 at_a, at_b;
-    double gap; /* m, < 0: they overlap */
 } gw_gap;
 
 gw_gap gw_gap_at(const gw_near *near, const gw_pose *a, const gw_pose *b);

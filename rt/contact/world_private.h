@@ -33,6 +33,9 @@ typedef struct gw_place {
 /* Two pieces that may meet: their near pairs belong to it, and are found again as they move. */
 typedef struct gw_couple {
     int piece_a, piece_b, a, b; /* pieces and bodies */
+    int mover_a, mover_b;       /* -1: stands, or is moved from outside */
+    int first;                  /* of its touches, -1: none */
+    int next;                   /* of its island, -1: the last */
     bool kept;                  /* while lists are made: it goes on */
     bool watched;               /* it can be looked at in a step, */
     double left_out;            /* should have been, but there were none left, for so long (s) */
@@ -42,40 +45,38 @@ typedef struct gw_couple {
     int found_count, found;     /* pairs then found: in `looked`; -1: none since the last step */
     gw_vec3 centre_a, centre_b; /* of balls about the pieces, in the bodies' frames (m) */
     double radius_a, radius_b;
-    int mover_a, mover_b; /* -1: stands, or is moved from outside */
-    int first;            /* of its touches, -1: none */
-    int next;             /* of its island, -1: the last */
 } gw_couple;
 
-/* A near pair through its life. */
+/* A near pair through its life; first what every pass over an island's touches asks. */
 typedef struct gw_touch {
-    gw_near near;
-    int couple, sibling;  /* the next of its couple, -1: the last */
-    bool kept, fresh;     /* while lists are made: it goes on; it is new */
-    bool aside;           /* the solids do not touch where it says: no contact */
     int mover_a, mover_b; /* -1: stands, or is moved from outside */
-    gw_gap start, now;
-    double start_rate, rate; /* of the gap (m/s) */
-    double from;             /* when `start` was (s into the step) */
-    double meets;            /* when it will collide, by a guess; INFINITY: not in this step */
-    gw_vec3 mark_a, mark_b;  /* material points that touch, in the bodies' frames, at the start */
-    gw_vec3 mark_from;       /* their distance then */
-    double depth_last;       /* when the last step ended */
-    bool continuous;         /* penalty and friction */
-    bool damps;              /* it touched when the piece began */
-    bool late;               /* there was no room for its collision in this step */
-    bool slow;               /* it meets in this piece, too slowly to count as a collision */
-    bool struck;             /* it hits although it is continuous: an impulse elsewhere drove it */
+    double rate;          /* of the gap (m/s) */
+    double meets;         /* when it will collide, by a guess; INFINITY: not in this step */
+    double slack;         /* depth from which the spring acts (m) */
+    bool aside;           /* the solids do not touch where it says: no contact */
+    bool continuous;      /* penalty and friction */
+    bool damps;           /* it touched when the piece began */
+    bool late;            /* there was no room for its collision in this step */
+    bool slow;            /* it meets in this piece, too slowly to count as a collision */
+    bool struck;          /* it hits although it is continuous: an impulse elsewhere drove it */
     /* It was pressed too deep when the step began: no damping, which would let it creep. */
     bool stopped;
-    bool jammed;               /* its movers cannot move along the normal */
+    bool jammed; /* its movers cannot move along the normal */
+    bool hit;
+    bool kept, fresh;    /* while lists are made: it goes on; it is new */
+    int next;            /* of its island, -1: the last */
+    int couple, sibling; /* the next of its couple, -1: the last */
+    gw_gap now, start;
+    double start_rate;
+    double from; /* when `start` was (s into the step) */
+    gw_near near;
+    gw_vec3 mark_a, mark_b;    /* material points that touch, in the bodies' frames, at the start */
+    gw_vec3 mark_from;         /* their distance then */
+    double depth_last;         /* when the last step ended */
     double stiffness, damping; /* N/m, N s/m, as far as a step bears them */
-    double slack;              /* depth from which the spring acts (m) */
     gw_grip grip;
     double power;   /* of what is moved from outside (W), at the piece's start */
     double impulse; /* in this step (N s) */
-    bool hit;
-    int next; /* of its island, -1: the last */
 } gw_touch;
 
 #define GW_WORLD_LOOKS  64   /* at pieces in a step, at most */
