@@ -12,8 +12,6 @@
 #define ROWS_WORK  160  /* rows squared that cost as much as a step of a body */
 #define RUB_WORK   8    /* contacts rubbed that do */
 #define STANDS     1e-9 /* a row whose entries are all smaller moves nothing */
-#define DEEP       2e-3 /* how far a spring is pressed at most (m), and */
-#define HALF       0.5  /* what part of the balls that touch */
 
 /* ---- rows ----------------------------------------------------------------------------------- */
 
@@ -106,9 +104,8 @@ bool gw_colliding(const gw_world *w)
  * through it, what approaches beyond a depth is thrown back as it came, once a step. */
 static bool too_deep(const gw_touch *c)
 {
-    double size = HALF * (c->near.radius_a + c->near.radius_b);
-    double most = size > 0 ? fmin(size, DEEP) : DEEP;
-    return c->continuous && !c->jammed && c->rate < 0 && -c->now.gap - c->slack > most;
+    return c->continuous && !c->jammed && c->rate < 0 &&
+           -c->now.gap - c->slack > gw_touch_bottom(c);
 }
 
 bool gw_pressed(const gw_world *w)

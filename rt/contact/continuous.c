@@ -18,6 +18,9 @@
 #define CROWD_STIFF  8.0
 #define CROWD_DAMPED 4.0
 #define LETS_GO      1e-6 /* gap at which a contact is over (m) */
+#define DEEP         2e-3 /* how far a spring is pressed (m) at most, and */
+#define HALF         0.5  /* what part of the balls that touch */
+#define STIFFER      1.1  /* what is worth changing stiffness for */
 #define TURNS        4.0  /* of the mass across, how much counts: a body may turn as it touches */
 
 /* ---- stiffness ------------------------------------------------------------------------------ */
@@ -28,6 +31,16 @@ static double mass_along(const gw_world *w, const gw_touch *c, gw_vec3 direction
     gw_row_of(w, c, direction, true, true, &row);
     double yield = gw_row_size(w, &row) > 1e-9 ? gw_row_yield(w, &row) : 0;
     return yield > 0 ? 1 / yield : INFINITY;
+}
+
+/* The least mass in the plane of t1 and t2, where along these it is m1 and m2: the corners of what
+ * turns on its face are held along that. */
+static double least_across(const gw_world *w, const gw_touch *c, gw_vec3 t1, gw_vec3 t2, double m1,
+                           double m2)
+{
+    double mean = 0.5 * (1 / m1 + 1 / m2), apart = 0.5 * (1 / m1 - 1 / m2);
+    double diagonal = 1 / mass_along(w, c, gw_scale(sqrt(0.5), gw_add(t1, t2)));
+    return 1 / (mean + hypot(apart, diagonal - mean));
 }
 
 /* Continuous contacts at its mover that has most. */
@@ -46,7 +59,7 @@ static void bearable(const gw_world *w, const gw_touch *c, double *stiffness, do
                      gw_grip *grip)
 {
     gw_vec3 n = c->now.normal, t1 = gw_any_normal(n), t2 = gw_cross(n, t1);
-    double across = fmin(mass_along(w, c, t1), mass_along(w, c, t2));
+    double m1 = mass_along(w, c, t1), m2 = mass_along(w, c, t2), across = fmin(m1, m2);
     double along = mass_along(w, c, n), mass = fmin(along, TURNS * across);
     double crowd = crowd_of(w, c), dt = w->dt;
     double stiff = STIFFNESS_SHARE / fmax(1, crowd / CROWD_STIFF) / (dt * dt);
@@ -58,8 +71,9 @@ static void bearable(const gw_world *w, const gw_touch *c, double *stiffness, do
     *stiffness = stiff * mass;
     *damping = 2 * DAMPING_RATIO * sqrt(stiff) * mass / share;
     if (isfinite(across)) {
-        grip->stiffness = stiff * across;
-        grip->damping = 2 * DAMPING_RATIO * sqrt(stiff) * across / share;
+        double held = least_across(w, c, t1, t2, m1, m2);
+        grip->stiffness = stiff * held;
+        grip->damping = 2 * DAMPING_RATIO * sqrt(stiff) * held / share;
         grip->viscous = VISCOUS_SUM * across / dt / fmax(1, crowd);
     }
 }
@@ -92,6 +106,28 @@ void gw_touch_attach(gw_world *w, gw_touch *c)
     c->damping = asked(c->near.surface.damping, c->damping);
     c->grip.slip = gw_v3(0, 0, 0);
     c->slack = fmax(0, -c->now.gap);
+}
+
+double gw_touch_bottom(const gw_touch *c)
+{
+    double size = HALF * (c->near.radius_a + c->near.radius_b);
+    return size > 0 ? fmin(size, DEEP) : DEEP;
+}
+
+/* A soft surface under a heavy body bottoms out: from there on it is as stiff as a step bears. The
+ * force stays, K' (p - s) = K p, and what the spring gives up is dissipated. */
+static void bottom_out(const gw_world *w, gw_touch *c)
+{
+    double depth = -c->now.gap - c->slack, most, damping;
+    gw_grip grip;
+    if (!(depth > gw_touch_bottom(c)))
+        return;
+    bearable(w, c, &most, &damping, &grip);
+    if (!(most > STIFFER * c->stiffness))
+        return;
+    c->slack += depth * (1 - c->stiffness / most);
+    c->stiffness = most;
+    c->damping = damping;
 }
 
 void gw_touch_soften(gw_world *w, gw_touch *c)
@@ -308,6 +344,7 @@ void gw_touch_begin(gw_world *w, gw_touch *c)
     c->power = 0;
     if (!c->continuous)
         return;
+    bottom_out(w, c);
     mark(w, c);
     c->power = power_of(w, c);
 }

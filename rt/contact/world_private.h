@@ -247,6 +247,9 @@ void gw_touch_end(gw_world *w, gw_touch *c, double h);
 /* What its springs hold (J). */
 double gw_touch_energy(const gw_touch *c);
 
+/* How far its spring is pressed before it bottoms out, or stops what presses it (m). */
+double gw_touch_bottom(const gw_touch *c);
+
 /* Stiffness again, never more than before. */
 void gw_touch_soften(gw_world *w, gw_touch *c);
 

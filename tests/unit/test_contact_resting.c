@@ -175,6 +175,61 @@ static void three_boxes_stand(void **state)
     }
 }
 
+/* Boxes set down touching, nothing pressed yet: the corners of each share what holds it. */
+static void a_tower_comes_to_rest(void **state)
+{
+    (void)state;
+    static arena a;
+    const gw_vec3 flat = {0.05, 0.05, 0.025};
+    gw_surface wood = {.restitution = 0.5, .friction = 0.5, .stiffness = 1e4, .damping = 25};
+    arena_open(&a, (gw_contact_rules){.friction = GW_FRICTION_STICK});
+    a.gravity = gw_v3(0, 0, -9.81);
+    for (int i = 0; i < 8; i++)
+        arena_box(&a, 0.5, flat, gw_v3(0, 0, flat.z * (2 * i + 1)));
+    box_on_ground(&a, 0, flat, wood);
+    for (int i = 1; i < 8; i++)
+        box_on_box(&a, i, i - 1, flat, wood);
+    arena_start(&a);
+    for (int i = 0; i < 6000; i++)
+        arena_step(&a);
+    double v = 0, w = 0, aside = 0;
+    for (int i = 0; i < 8; i++) {
+        v = fmax(v, gw_norm(a.body[i].twist.v));
+        w = fmax(w, gw_norm(a.body[i].twist.w));
+        aside = fmax(aside, hypot(a.body[i].pose.p.x, a.body[i].pose.p.y));
+    }
+    print_message("a tower of eight after 6 s: %.1e m/s, %.1e rad/s, %.1e m aside\n", v, w, aside);
+    assert_true(v < 1e-3 && w < 5e-3 && aside < 1e-3);
+    assert_true(a.worst <= 1e-12);
+    arena_close(&a);
+}
+
+/* 100 kg on a surface that would give 10 cm bottoms out, and neither sinks nor buzzes. */
+static void a_heavy_ball_rests_on_a_soft_surface(void **state)
+{
+    (void)state;
+    static arena a;
+    gw_surface wood = {.restitution = 0.5, .friction = 0.3, .stiffness = 1e4, .damping = 25};
+    for (int fell = 0; fell < 2; fell++) {
+        arena_open(&a, (gw_contact_rules){0});
+        a.gravity = gw_v3(0, 0, -9.81);
+        int m = arena_ball(&a, 100, 0.05, gw_v3(0, 0, 0.05 + 0.2 * fell), gw_v3(0, 0, 0));
+        arena_over_plane(&a, m, gw_v3(0, 0, 0), 0.05, gw_v3(0, 0, 0), up, wood);
+        arena_start(&a);
+        double deepest = 0;
+        for (int i = 0; i < 4000; i++) {
+            arena_step(&a);
+            deepest = fmax(deepest, 0.05 - a.body[m].pose.p.z);
+        }
+        print_message("100 kg on 10 N/mm: %.2f mm deep, %.2f at rest, %.1e m/s\n", 1e3 * deepest,
+                      1e3 * (0.05 - a.body[m].pose.p.z), a.body[m].twist.v.z);
+        assert_true(deepest < 2.5e-3);
+        assert_true(fabs(a.body[m].twist.v.z) < 1e-9);
+        assert_true(a.worst <= 1e-12);
+        arena_close(&a);
+    }
+}
+
 /* ---- what it tells -------------------------------------------------------------------------- */
 
 static gw_wrench press(const void *context, double t, const gw_pose *held, const gw_twist *twist)
@@ -302,6 +357,8 @@ int main(void)
         cmocka_unit_test(a_grip_holds_on_a_slope),
         cmocka_unit_test(a_ball_rolls_down_a_slope),
         cmocka_unit_test(three_boxes_stand),
+        cmocka_unit_test(a_tower_comes_to_rest),
+        cmocka_unit_test(a_heavy_ball_rests_on_a_soft_surface),
         cmocka_unit_test(load_and_contacts_hold_what_presses),
         cmocka_unit_test(what_is_found_overlapping_is_let_go),
         cmocka_unit_test(light_bodies_are_not_pressed_through),
