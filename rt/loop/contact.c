@@ -86,7 +86,8 @@ void gw_contact_close(gw_hold *hold, const gw_contact_step *open, const gw_step 
     gw_model_held(&hold->body.model, &held, &twist);
     gw_twist d = gw_pose_sub(&held, &open->held);
     double work = gw_dot(hold->wrench.f, d.v) + gw_dot(hold->wrench.t, d.w);
-    double lost = work - step->dissipated - went - (kinetic + potential - open->before);
+    double lost =
+        work + step->ride - step->dissipated - went - (kinetic + potential - open->before);
     hold->work += work - step->work - (travelled ? lost : 0);
     hold->dissipated += travelled ? 0 : lost;
 }

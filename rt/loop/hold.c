@@ -53,6 +53,8 @@ static gw_wrench robot_wrench(gw_hold *hold, double dt)
                           .length = def->length,
                           .dt = dt};
     gw_model_held(&hold->body.model, &view.tool, &view.twist);
+    gw_twist carried = gw_guided_carried(&hold->body, view.tool.p);
+    view.twist = (gw_twist){gw_sub(view.twist.v, carried.v), gw_sub(view.twist.w, carried.w)};
     return gw_robot_wrench(&hold->robot, &view);
 }
 
@@ -144,7 +146,7 @@ static void limit_speed(gw_hold *hold)
         factor = fmin(factor, tool->spin_max / spin);
     if (factor >= 1)
         return;
-    hold->dissipated += gw_hold_slow(hold, factor);
+    gw_hold_lose(hold, gw_hold_slow(hold, factor));
     hold->limited = true;
 }
 
@@ -180,12 +182,24 @@ static void remember_hit(gw_hold *hold, const gw_mover *mover)
         memcpy(hold->hit, mover->impulse, sizeof hold->hit);
 }
 
+/* What stays still on a set that rides is taken along. */
+static void wait(gw_hold *hold, const gw_tick *tick)
+{
+    if (!tick->moving || hold->chain || !hold->body.ride.moves)
+        return;
+    double before = gw_hold_whole_energy(hold);
+    gw_guided_wait(&hold->body, tick->dt);
+    hold->edits += gw_hold_whole_energy(hold) - before;
+}
+
 void gw_hold_close(gw_hold *hold, const gw_tick *tick, const gw_mover *mover)
 {
     const gw_step *step = &mover->step;
     remember_hit(hold, mover);
-    if (mover->still)
+    if (mover->still) {
+        wait(hold, tick);
         return;
+    }
     bool travelled = hold->travel.active;
     hold->constraint = step->constraint;
     hold->held_still = !step->finite;

@@ -37,6 +37,7 @@ typedef struct gw_foreseen {
     double acceleration[6];  /* of the held frame, J-dot v included */
     double own[6], drift[6]; /* its parts that no wrench at the hand makes, as it begins; */
     bool again;              /* the next step goes on from them */
+    bool rode;               /* its set was riding */
 } gw_foreseen;
 
 typedef struct gw_hold {
@@ -130,12 +131,17 @@ void gw_hold_clutch(gw_hold *hold);
 /* Where the held object is shown. */
 gw_pose gw_hold_object(const gw_hold *hold);
 
-/* Where geometry that it stands on has moved: goes over to its moved set (moved_set.h); the energy
- * that this takes is booked. False where its branch is gone. Between sense and open. */
-bool gw_hold_move_set(gw_hold *hold, gw_network *network);
+/* Where geometry that it stands on moves in this tick of `dt` seconds (`network`; NULL: none does):
+ * the body rides to its moved set (moved_set.h), the energy that this takes is booked. False where
+ * its branch is gone. Between sense and open. */
+bool gw_hold_move_set(gw_hold *hold, gw_network *network, double dt);
 
-/* Takes the step back: where it would have gone cannot be followed. */
-void gw_hold_undo(gw_hold *hold);
+/* Takes the step of `dt` seconds back, but for what its set rides on: where it would have gone
+ * cannot be followed. */
+void gw_hold_undo(gw_hold *hold, double dt);
+
+/* Energy went (J): dissipated; or came, which only geometry that moves can do. */
+void gw_hold_lose(gw_hold *hold, double lost);
 
 /* Takes the velocity away (halt); its energy is booked as dissipated. */
 void gw_hold_rest(gw_hold *hold);
@@ -150,6 +156,14 @@ gw_mass gw_hold_mass(const gw_hold *hold);
 /* Kinetic and potential energy of the held object, what the walls' springs hold included (J); a
  * mechanism's is not counted here. */
 void gw_hold_energy(const gw_hold *hold, double *kinetic, double *potential);
+
+/* Their sum. */
+static inline double gw_hold_whole_energy(const gw_hold *hold)
+{
+    double kinetic, potential;
+    gw_hold_energy(hold, &kinetic, &potential);
+    return kinetic + potential;
+}
 
 /* The state before the step: call between sense and step. */
 void gw_hold_before(const gw_hold *hold, gw_tool_state *state);

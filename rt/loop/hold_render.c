@@ -19,7 +19,8 @@ static void at_hand(int dof, const double (*columns)[6], const double *a, double
 }
 
 /*
- * What contacts and walls gave to the hand's acceleration in the last step, as it came about:
+ * What contacts, walls and what the set rides on gave to the hand's acceleration in the last step,
+ * as it came about:
  *
  *   ([v; w] - [v; w]_before) / dt - (Lambda^-1 F + J D^-1 tau + J-dot v)_before - impulses
  *
@@ -32,9 +33,10 @@ static void contact_acceleration(const gw_hold *hold, const gw_movers *movers, i
     const double *before = hold->foreseen.before, *a = hold->foreseen.acceleration;
     double now[6] = {r->twist.v.x, r->twist.v.y, r->twist.v.z,
                      r->twist.w.x, r->twist.w.y, r->twist.w.z};
-    bool touched = hold->foreseen.known && (hold->wall.near || gw_movers_touched(movers, index));
+    bool ridden = hold->foreseen.rode || (!hold->chain && hold->body.ride.moves);
+    bool touched = hold->wall.near || ridden || gw_movers_touched(movers, index);
     for (int i = 0; i < 6; i++)
-        out[i] = touched ? (now[i] - before[i]) / dt - a[i] - r->hit[i] : 0;
+        out[i] = hold->foreseen.known && touched ? (now[i] - before[i]) / dt - a[i] - r->hit[i] : 0;
 }
 
 /*
@@ -65,6 +67,7 @@ static void foresee(gw_hold *hold, const gw_rendered *r, const double own[6])
                      r->twist.w.x, r->twist.w.y, r->twist.w.z};
     memcpy(hold->foreseen.before, now, sizeof now);
     hold->foreseen.known = true;
+    hold->foreseen.rode = !hold->chain && hold->body.ride.moves;
 }
 
 static gw_rendering_device device_now(const gw_hold *hold)

@@ -220,38 +220,45 @@ void gw_hold_clutch(gw_hold *hold)
     hold->clutched = wanted;
 }
 
+void gw_hold_lose(gw_hold *hold, double lost)
+{
+    hold->dissipated += fmax(lost, 0);
+    hold->edits += fmax(-lost, 0);
+}
+
 void gw_hold_rest(gw_hold *hold)
 {
-    hold->dissipated += gw_hold_slow(hold, 0);
+    if (hold->chain) {
+        gw_hold_lose(hold, gw_hold_slow(hold, 0));
+    } else {
+        double before = gw_hold_whole_energy(hold);
+        gw_guided_rest(&hold->body);
+        gw_hold_lose(hold, before - gw_hold_whole_energy(hold));
+    }
     hold->travel.pace = 0;
     gw_hold_show(hold);
 }
 
-void gw_hold_undo(gw_hold *hold)
+void gw_hold_undo(gw_hold *hold, double dt)
 {
-    gw_guided *body = &hold->body;
     if (hold->chain)
         return;
-    double kinetic, potential, before, level;
-    gw_hold_energy(hold, &kinetic, &potential);
-    gw_guided_init(body, &body->def, &hold->start);
-    gw_hold_energy(hold, &before, &level);
-    hold->dissipated += kinetic + potential - before - level;
+    double before = gw_hold_whole_energy(hold);
+    gw_guided_undo(&hold->body, &hold->start, dt);
+    gw_hold_lose(hold, before - gw_hold_whole_energy(hold));
 }
 
 /* ---- geometry that moves -------------------------------------------------------------------- */
 
-bool gw_hold_move_set(gw_hold *hold, gw_network *network)
+bool gw_hold_move_set(gw_hold *hold, gw_network *network, double dt)
 {
-    double kinetic, potential, now, level;
-    if (hold->chain)
+    const gw_pose shown = gw_pose_identity();
+    double before;
+    if (hold->chain || !(network || hold->body.ride.moves))
         return true;
-    gw_hold_energy(hold, &kinetic, &potential);
-    gw_set_moved moved =
-        gw_set_follow(network, hold->tool->object, hold->tool->branch, &hold->body);
-    if (moved != GW_SET_MOVED)
-        return moved != GW_SET_GONE;
-    gw_hold_energy(hold, &now, &level);
-    hold->edits += now + level - kinetic - potential;
-    return true;
+    before = gw_hold_whole_energy(hold);
+    gw_set_moved moved = gw_set_ride(network, hold->tool->object, hold->tool->branch, &hold->body,
+                                     &shown, &shown, dt);
+    hold->edits += gw_hold_whole_energy(hold) - before;
+    return moved != GW_SET_GONE;
 }

@@ -1,5 +1,5 @@
 /*
- * A body goes over to its moved set. On the loop's thread, RT safe.
+ * A body rides to its moved set. On the loop's thread, RT safe.
  */
 #include "rt/loop/moved_set.h"
 
@@ -25,17 +25,6 @@ static void put(gw_guided *body, const gw_pose *pose)
     gw_twist twist = body->twist;
     gw_guided_init(body, &body->def, pose);
     gw_guided_set_twist(body, &twist);
-}
-
-gw_set_moved gw_set_follow(gw_network *network, int object, const char *branch, gw_guided *body)
-{
-    gw_branch after;
-    gw_set_moved moved = solve(network, object, branch, body, &body->pose, &after);
-    if (moved != GW_SET_MOVED)
-        return moved;
-    body->def.set = after.set;
-    put(body, &after.nearest);
-    return moved;
 }
 
 /*

@@ -14,14 +14,11 @@ typedef enum gw_set_moved {
     GW_SET_GONE /* the branch is no longer there: the body stays on the former set */
 } gw_set_moved;
 
-/* Goes over to the same branch (by its id) of the constraints of `object` as they are now, at its
- * nearest pose, with what is left of its velocity. */
-gw_set_moved gw_set_follow(gw_network *network, int object, const char *branch, gw_guided *body);
-
-/* The same for a body that feels how its set moves: it goes on from where it is with the motion
- * that it has, on a set that rides in `dt` seconds to where it is to be, and stands again where the
- * geometry does. Beside that the set may be shown displaced, by `before` now and `after` then: both
- * the identity where it is not. `network`: NULL where no geometry moves. */
+/* Goes over to the same branch (by its id) of the constraints of `object` as they are now: the body
+ * goes on from where it is with the motion that it has, on a set that rides in `dt` seconds to
+ * where it is to be, and stands again where the geometry does. Beside that the set may be shown
+ * displaced, by `before` now and `after` then: both the identity where it is not. `network`: NULL
+ * where no geometry moves. */
 gw_set_moved gw_set_ride(gw_network *network, int object, const char *branch, gw_guided *body,
                          const gw_pose *before, const gw_pose *after, double dt);
 

@@ -45,7 +45,7 @@ typedef struct gw_robot_view {
     gw_vec3 gravity;
     gw_pose body_from_tool;
     gw_pose body, tool; /* the model's, on the set */
-    gw_twist twist;     /* of the tool frame */
+    gw_twist twist;     /* of the tool frame, beside what moves the set */
     gw_wrench contact;  /* at the tool frame */
     uint64_t touching;
     double length; /* L of the metric (m) */

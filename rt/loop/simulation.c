@@ -145,17 +145,17 @@ static void tick_figures(gw_simulation *s)
     gw_simulation_account(s, &out->energy);
 }
 
-/* Geometry goes on its way; held objects that stand on it go over to their moved sets, those of
- * free ones ride there, or to where an edit has them. */
+/* Geometry goes on its way; the sets of what stands on it ride there, those of free objects also to
+ * where an edit has them. */
 static void move_geometry(gw_simulation *s)
 {
-    gw_network *network = s->scenario->network;
-    bool moves = gw_network_advance(network);
-    for (int i = 0; i < s->scenario->tool_count && moves; i++)
-        if (!gw_hold_move_set(&s->holds[i], network))
+    double dt = s->scenario->dt;
+    gw_network *network = gw_network_advance(s->scenario->network) ? s->scenario->network : NULL;
+    for (int i = 0; i < s->scenario->tool_count; i++)
+        if (!gw_hold_move_set(&s->holds[i], network, dt))
             gw_simulation_emit(s, (gw_event){.kind = GW_EVENT_LEFT_BEHIND, .tool = i});
     gw_movers *movers = s->scenario->movers;
-    int left = gw_movers_move_sets(movers, moves ? network : NULL, s->scenario->dt), at = 0, object;
+    int left = gw_movers_move_sets(movers, network, dt), at = 0, object;
     if (left >= 0)
         gw_simulation_emit(s, (gw_event){.kind = GW_EVENT_LEFT_BEHIND, .tool = -1, .object = left});
     while ((object = gw_movers_settled(movers, &at)) >= 0)
@@ -163,7 +163,7 @@ static void move_geometry(gw_simulation *s)
 }
 
 /* After the tools' step: what follows them, or back with the step where that cannot. */
-static void follow(gw_simulation *s)
+static void follow(gw_simulation *s, double dt)
 {
     gw_network *network = s->scenario->network;
     bool travelling = false;
@@ -175,7 +175,7 @@ static void follow(gw_simulation *s)
     }
     bool bound = !gw_network_follow(network, travelling) && !travelling;
     for (int i = 0; i < s->scenario->tool_count && bound; i++) {
-        gw_hold_undo(&s->holds[i]);
+        gw_hold_undo(&s->holds[i], dt);
         if (!s->holds[i].chain)
             gw_network_hold(network, s->holds[i].tool->object, &s->holds[i].body.pose);
     }
@@ -207,7 +207,7 @@ static void step_models(gw_simulation *s, const gw_tick *tick)
         gw_hold_close(&s->holds[i], tick, gw_movers_of_tool(movers, i));
     if (!tick->moving)
         return;
-    follow(s);
+    follow(s, tick->dt);
     if (gw_movers_detection(movers))
         place_moved(s, tick->dt);
 }

@@ -59,6 +59,19 @@ void gw_guided_set_twist(gw_guided *body, const gw_twist *twist);
  * what the set leaves it, as above. Its pose must be on the set, where that is now. */
 void gw_guided_ride(gw_guided *body, const gw_ride *ride);
 
+/* What its set's ride gives a point of the world where it is; nothing where the set stands. */
+gw_twist gw_guided_carried(const gw_guided *body, gw_vec3 point);
+
+/* At rest in the world, whatever its set does; what lets it move next gives it a motion. */
+void gw_guided_rest(gw_guided *body);
+
+/* The last `dt` seconds did nothing but take it along from `pose` with what its set rides on; it
+ * rests. */
+void gw_guided_undo(gw_guided *body, const gw_pose *pose, double dt);
+
+/* So pass the next `dt` seconds. */
+void gw_guided_wait(gw_guided *body, double dt);
+
 /* Multiplies its velocity along the set by `factor`; the kinetic energy that went (J). */
 double gw_guided_slow(gw_guided *body, double factor);
 

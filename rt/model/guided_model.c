@@ -299,6 +299,38 @@ void gw_guided_ride(gw_guided *body, const gw_ride *ride)
     gw_guided_set_twist(body, &twist);
 }
 
+gw_twist gw_guided_carried(const gw_guided *body, gw_vec3 point)
+{
+    const gw_twist *t = &body->ride.twist;
+    if (!body->ride.moves)
+        return (gw_twist){{0, 0, 0}, {0, 0, 0}};
+    return (gw_twist){gw_add(t->v, gw_cross(t->w, point)), t->w};
+}
+
+void gw_guided_rest(gw_guided *body)
+{
+    body->twist = (gw_twist){{0, 0, 0}, {0, 0, 0}};
+    memset(body->z_dot, 0, sizeof body->z_dot);
+}
+
+void gw_guided_undo(gw_guided *body, const gw_pose *pose, double dt)
+{
+    body->pose = *pose;
+    if (body->ride.moves) {
+        gw_pose then = gw_ride_frame(&body->ride, -dt), back = gw_pose_inverse(&then);
+        back = gw_pose_mul(&back, pose);
+        body->pose = gw_ride_out(&body->ride, 0, &back);
+    }
+    gw_guided_rest(body);
+}
+
+void gw_guided_wait(gw_guided *body, double dt)
+{
+    gw_pose pose = body->pose;
+    body->ride.time += dt;
+    gw_guided_undo(body, &pose, dt);
+}
+
 double gw_guided_slow(gw_guided *body, double factor)
 {
     gw_rigid r = gw_rigid_at(&body->def, &body->pose);
