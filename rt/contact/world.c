@@ -118,6 +118,9 @@ void gw_world_reset(gw_world *w)
     gw_couples_clear(w);
     w->owed = w->spring_last = 0;
     memset(w->drift, 0, sizeof w->drift);
+    w->turn = w->look_from = 0;
+    for (int i = 0; i < w->body_count; i++)
+        w->places[i].seen = 0;
 }
 
 /* ---- what is near --------------------------------------------------------------------------- */

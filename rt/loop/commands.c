@@ -65,10 +65,20 @@ static void apply_scenario(gw_simulation *s, const gw_command *command, gw_comma
     gw_simulation_emit(s, (gw_event){.kind = GW_EVENT_ACTIVE, .tag = command->tag});
 }
 
+/* Tick 0 is the scenario's, whatever devices did while it waited for it; who has a hand on it by
+ * now keeps it there. */
+static void begin(gw_simulation *s)
+{
+    for (int i = 0; i < s->scenario->tool_count; i++)
+        gw_hold_begin(&s->holds[i], s->scenario->dt / s->scenario->substeps);
+}
+
 static void apply_state(gw_simulation *s, const gw_command *command)
 {
     if (command->state == GW_RUNNING && s->halted)
         return;
+    if (s->state == GW_STOPPED)
+        begin(s);
     s->state = command->state;
     s->steps = 0;
     if (s->state == GW_STOPPED)

@@ -12,11 +12,13 @@
 
 /* What a mailbox carries: a count, then so many entries. */
 typedef struct told_bodies {
+    uint64_t number; /* of the telling */
     int count;
     gw_detected_body body[];
 } told_bodies;
 
 typedef struct found_near {
+    uint64_t number; /* of what it was found in */
     int count, lost;
     gw_near near[GW_MAX_NEAR];
 } found_near;
@@ -31,7 +33,8 @@ struct gw_detection {
     gw_mailbox bodies, found;
     told_bodies *telling, *seen; /* the loop's and the world's copies */
     found_near finding, taken, start;
-    unsigned char *memory; /* of the mailboxes */
+    uint64_t number, since; /* of the last telling; of the first that counts */
+    unsigned char *memory;  /* of the mailboxes */
 };
 
 static size_t told_bytes(int moving)
@@ -134,6 +137,7 @@ static void find_near(gw_detection *d)
            margin = d->margin + 0.5 * horizon * (DRIVEN * horizon + fastest(d));
     d->finding.count = gw_detect(d->detector, d->poses, d->twists, horizon, margin, d->finding.near,
                                  GW_MAX_NEAR, &d->finding.lost);
+    d->finding.number = d->seen->number;
     gw_mailbox_write_head(&d->found, &d->finding,
                           offsetof(found_near, near) +
                               (size_t)d->finding.count * sizeof d->finding.near[0]);
@@ -149,6 +153,7 @@ void gw_detection_look(gw_detection *d)
 
 void gw_detection_tell(gw_detection *d, const gw_detected_body *bodies, int count)
 {
+    d->telling->number = ++d->number;
     d->telling->count = count < d->moving ? count : d->moving;
     memcpy(d->telling->body, bodies, (size_t)d->telling->count * sizeof *bodies);
     gw_mailbox_write_head(&d->bodies, d->telling, told_bytes(d->telling->count));
@@ -159,12 +164,15 @@ const gw_near *gw_detection_take(gw_detection *d, int *count)
     if (!gw_mailbox_fresh(&d->found))
         return NULL;
     gw_mailbox_read(&d->found, &d->taken);
+    if (d->taken.number < d->since)
+        return NULL;
     *count = d->taken.count;
     return d->taken.near;
 }
 
-const gw_near *gw_detection_start(const gw_detection *d, int *count)
+const gw_near *gw_detection_start(gw_detection *d, int *count)
 {
+    d->since = d->number + 1;
     *count = d->start.count;
     return d->start.near;
 }

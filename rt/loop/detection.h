@@ -48,7 +48,7 @@ void gw_detection_tell(gw_detection *detection, const gw_detected_body *bodies, 
 /* What was found since it was asked last, valid until the next call; NULL: nothing new. RT safe. */
 const gw_near *gw_detection_take(gw_detection *detection, int *count);
 
-/* What is near at tick 0. RT safe. */
-const gw_near *gw_detection_start(const gw_detection *detection, int *count);
+/* What is near at tick 0, which begins: what was told before is looked at in vain. RT safe. */
+const gw_near *gw_detection_start(gw_detection *detection, int *count);
 
 #endif

@@ -111,6 +111,9 @@ void gw_hold_show(gw_hold *hold);
  * there; sums at zero. */
 void gw_hold_reset(gw_hold *hold, const gw_scenario_tool *tool, gw_chain *chain, double dt);
 
+/* So again as tick 0 begins, with the operators that it has by now. */
+void gw_hold_begin(gw_hold *hold, double dt);
+
 /* Goes over to another scenario's tool without a bump; `old` is the hold of the same object or
  * mechanism, or NULL where it was not held. Sums begin at zero. */
 void gw_hold_switch(gw_hold *hold, const gw_hold *old, const gw_scenario_tool *tool,

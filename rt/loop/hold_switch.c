@@ -95,6 +95,16 @@ void gw_hold_reset(gw_hold *hold, const gw_scenario_tool *tool, gw_chain *chain,
     join_device(hold);
 }
 
+void gw_hold_begin(gw_hold *hold, double dt)
+{
+    const gw_hold was = *hold;
+    gw_hold_reset(hold, was.tool, was.chain, dt);
+    hold->drag = was.drag;
+    hold->robot = was.robot;
+    hold->push = was.push;
+    hold->clutch_wanted = was.clutch_wanted;
+}
+
 /* ---- change of scenario --------------------------------------------------------------------- */
 
 static gw_travel_limits travel_limits(const gw_hold *hold, const gw_scenario *scenario)

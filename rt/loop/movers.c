@@ -19,6 +19,7 @@ static void take_start_contacts(gw_movers *m)
     gw_world_reset(m->world);
     const gw_near *near = gw_detection_start(m->detection, &count);
     gw_world_near(m->world, near, count);
+    m->contact.near = count;
 }
 
 /* From now on, exactly or by local models; `was` is what it goes on from, NULL: nothing. */

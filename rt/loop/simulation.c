@@ -67,6 +67,16 @@ gw_chain *gw_simulation_chain(gw_scenario *scenario, int tool)
     return mechanism >= 0 ? gw_movers_chain(scenario->movers, mechanism) : NULL;
 }
 
+/* What followers and moved geometry are to contacts: bodies that are taken along. */
+static void place_moved(gw_simulation *s, double dt)
+{
+    gw_follower *moved = s->moved;
+    int count = gw_network_moved_fixed(s->scenario->network, moved, GW_MAX_FOLLOWERS);
+    count += gw_network_followers(s->scenario->network, moved + count, GW_MAX_FOLLOWERS - count);
+    for (int i = 0; i < count; i++)
+        gw_movers_place(s->scenario->movers, moved[i].object, &moved[i].world_from_object, dt);
+}
+
 void gw_simulation_restart(gw_simulation *s)
 {
     gw_energy now;
@@ -77,6 +87,8 @@ void gw_simulation_restart(gw_simulation *s)
     s->bound = 0;
     gw_network_reset(s->scenario->network);
     gw_movers_reset(s->scenario->movers);
+    if (gw_movers_detection(s->scenario->movers))
+        place_moved(s, 0);
     for (int i = 0; i < s->scenario->tool_count; i++)
         gw_hold_reset(&s->holds[i], &s->scenario->tools[i], gw_simulation_chain(s->scenario, i),
                       s->scenario->dt / s->scenario->substeps);
@@ -182,16 +194,6 @@ static void follow(gw_simulation *s, double dt)
     if (bound && s->bound == 0)
         gw_simulation_emit(s, (gw_event){.kind = GW_EVENT_BOUND});
     s->bound = bound ? s->scenario->rate / 4 : s->bound > 0 ? s->bound - 1 : 0;
-}
-
-/* What followers and moved geometry are to contacts: bodies that are taken along. */
-static void place_moved(gw_simulation *s, double dt)
-{
-    gw_follower *moved = s->moved;
-    int count = gw_network_moved_fixed(s->scenario->network, moved, GW_MAX_FOLLOWERS);
-    count += gw_network_followers(s->scenario->network, moved + count, GW_MAX_FOLLOWERS - count);
-    for (int i = 0; i < count; i++)
-        gw_movers_place(s->scenario->movers, moved[i].object, &moved[i].world_from_object, dt);
 }
 
 /* All models go on by one step of `tick`. */
