@@ -103,6 +103,10 @@ void gw_hold_sense(gw_hold *hold, const gw_tick *tick, const gw_movers *movers, 
     gw_hold_show(hold);
     if (!hold->chain)
         gw_contact_look(hold, tick->dt);
+    if (gw_hold_waits(hold, tick)) { /* its sensors are not asked: their noise goes on in the run */
+        gw_slot_truth(slot, &hold->sensed.pose);
+        return;
+    }
     gw_wrench wanted = tick->moving ? wanted_wrench(hold, tick) : none;
     gw_wrench exerted = gw_map_wrench_to_device(&hold->map, &wanted);
     gw_slot_exert(slot, &exerted);
@@ -256,7 +260,8 @@ void gw_hold_act(gw_hold *hold, const gw_tick *tick)
     gw_twist u = {{0, 0, 0}, {0, 0, 0}};
     gw_hold_show(hold);
     if (hold->tool->renders) {
-        act_by_force(hold, tick);
+        if (!gw_hold_waits(hold, tick))
+            act_by_force(hold, tick);
         return;
     }
     if (hold->sensed.valid && tick->engaged && hold->clutched) {

@@ -125,6 +125,10 @@ void gw_hold_open(gw_hold *hold, const gw_tick *tick, gw_mover *mover);
 void gw_hold_close(gw_hold *hold, const gw_tick *tick, const gw_mover *mover);
 void gw_hold_act(gw_hold *hold, const gw_tick *tick);
 
+/* While the model is paused a simulated impedance device and its control stand still with it, so
+ * that ticks one by one are those of a run. */
+bool gw_hold_waits(const gw_hold *hold, const gw_tick *tick);
+
 /* The device's control: what it is to exert and what the model feels, into hold->rendered. */
 void gw_hold_render(gw_hold *hold, const gw_tick *tick, const gw_movers *movers, int index);
 

@@ -98,6 +98,13 @@ static gw_wrench brake(const gw_hold *hold)
                        gw_scale(-d.inertia / BRAKE_TIME, d.twist.w)};
 }
 
+bool gw_hold_waits(const gw_hold *hold, const gw_tick *tick)
+{
+    bool simulated = hold->tool->slot->driver->place != NULL;
+    return !tick->moving && tick->engaged && hold->tool->renders && simulated &&
+           hold->foreseen.again && hold->sensed.valid && !hold->clutched && !hold->clutch_wanted;
+}
+
 /* While nothing moves it is braked; in the clutch, and where it is lost or halted, let go. */
 static void let_go(gw_hold *hold, const gw_tick *tick)
 {

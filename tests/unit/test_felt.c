@@ -115,8 +115,8 @@ static void a_clamp_spreads_an_impulse_and_tells_what_it_drops(void **state)
     stop_play(&p);
 }
 
-/* Nobody holds it and nothing commands it: it would go on as it was. */
-static void a_pause_brings_the_device_to_rest(void **state)
+/* Let go as it moved: nobody holds it and nothing commands it, it would go on as it was. */
+static void a_device_that_is_armed_comes_to_rest(void **state)
 {
     (void)state;
     play p;
@@ -126,7 +126,9 @@ static void a_pause_brings_the_device_to_rest(void **state)
     command_play(&p, (gw_command){.kind = GW_COMMAND_PUSH, .push.f = {4, 0, 0}});
     for (int i = 0; i < 300; i++)
         tick_play(&p, 5);
-    command_play(&p, (gw_command){.kind = GW_COMMAND_STATE, .state = GW_PAUSED});
+    command_play(&p, (gw_command){.kind = GW_COMMAND_HALT});
+    tick_play(&p, 5);
+    command_play(&p, (gw_command){.kind = GW_COMMAND_ARM});
     double from = tick_play(&p, 5)->tools[0].device.p.x;
     for (int i = 0; i < 1000; i++)
         tick_play(&p, 5);
@@ -138,6 +140,46 @@ static void a_pause_brings_the_device_to_rest(void **state)
     assert_true(at - from > 0.01 && at - from < 0.1);
     assert_true(fabs(later - at) < 1e-9);
     stop_play(&p);
+}
+
+/* 300 ticks of a push and a hit; after each a pause of so many. What is felt is summed up. */
+static gw_tool_state stepped(int pauses, double *given)
+{
+    play p;
+    gw_scene *scene = slider_scene(1000, 1, GW_CONTROL_PENALTY);
+    scene->tools[0].rendering.passivity = true;
+    set_device(scene, "force_noise", 0.1);
+    assert_true(start_play(&p, scene));
+    command_play(&p, (gw_command){.kind = GW_COMMAND_PUSH, .push.f = {4, 0, 0}});
+    if (pauses)
+        command_play(&p, (gw_command){.kind = GW_COMMAND_STATE, .state = GW_PAUSED});
+    *given = 0;
+    for (int i = 0; i < 300; i++) {
+        if (pauses)
+            command_play(&p, (gw_command){.kind = GW_COMMAND_STEP, .ticks = 1});
+        *given += 1e-3 * tick_play(&p, 1)->tools[0].impulse.f.x;
+        for (int k = 0; k < pauses; k++)
+            gw_simulation_tick(p.simulation);
+    }
+    command_play(&p, (gw_command){.kind = GW_COMMAND_STATE, .state = GW_PAUSED});
+    gw_simulation_tick(p.simulation);
+    gw_tool_state end = gw_simulation_snapshot(p.simulation)->tools[0];
+    stop_play(&p);
+    return end;
+}
+
+/* Its sensors' noise, control and the impulse under way wait with the model. */
+static void ticks_one_by_one_are_those_of_a_run(void **state)
+{
+    (void)state;
+    double given, given_stepped;
+    gw_tool_state run = stepped(0, &given), one_by_one = stepped(7, &given_stepped);
+    print_message("%.6f N s felt, %.6f one by one\n", given, given_stepped);
+    assert_true(given < -0.1 && given == given_stepped);
+    assert_memory_equal(&run.device_true, &one_by_one.device_true, sizeof run.device_true);
+    assert_memory_equal(&run.world_from_tool, &one_by_one.world_from_tool,
+                        sizeof run.world_from_tool);
+    assert_memory_equal(&run.twist, &one_by_one.twist, sizeof run.twist);
 }
 
 /* What is looked at before tick 0 reaches as far as bodies come that are quick from the start: a
@@ -210,7 +252,8 @@ int main(void)
         cmocka_unit_test(the_impulse_arrives_whole_at_every_rate),
         cmocka_unit_test(what_starts_quick_does_not_pass),
         cmocka_unit_test(a_wall_is_felt_by_every_control),
-        cmocka_unit_test(a_pause_brings_the_device_to_rest),
+        cmocka_unit_test(a_device_that_is_armed_comes_to_rest),
+        cmocka_unit_test(ticks_one_by_one_are_those_of_a_run),
         cmocka_unit_test(a_clamp_spreads_an_impulse_and_tells_what_it_drops),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
