@@ -127,6 +127,10 @@ static void chain_free_acceleration(const gw_model *model, double *a)
     const gw_chain *chain = chain_of(model);
     gw_wrench bias[GW_MAX_LINKS];
     double motors, lost;
+    if (chain->stiff > 0 && !chain->local) {
+        gw_chain_look_ahead(chain, a);
+        return;
+    }
     gw_chain_joint_forces(chain, chain->q, chain->v, a, &motors, &lost);
     if (chain->local) {
         memset(bias, 0, (size_t)chain->def->count * sizeof *bias);
@@ -281,4 +285,5 @@ void gw_chain_init(gw_chain *chain, const gw_chain_def *def, const double *q, co
     }
     gw_chain_stiffen_limits(chain);
     gw_chain_refresh(chain);
+    gw_chain_look_stiff(chain, def->dt > 0 ? def->dt : 1e-3);
 }

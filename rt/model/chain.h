@@ -19,8 +19,7 @@
 typedef enum gw_joint_kind { GW_JOINT_REVOLUTE, GW_JOINT_PRISMATIC } gw_joint_kind;
 
 /* A motor at the joint: torque + stiffness (target - q) + damping (rate - v), at most `max` either
- * way, and what would speed the joint up fades out towards `speed`. All zero: none. Springs and
- * dampers, of motors and joints, are never stronger than a quarter of a step bears. */
+ * way, and what would speed the joint up fades out towards `speed`. All zero: none. */
 typedef struct gw_motor {
     double torque;            /* N m, N */
     double target, stiffness; /* rad, m; N m/rad, N/m */
@@ -66,7 +65,8 @@ typedef struct gw_chain_joint {
     gw_vec3 offset, com; /* origin at q = 0 in the parent's axes; centre of mass (m) */
     gw_sym3 inertia;     /* about it */
     double mass;
-    double limit_stiffness, limit_damping, most_stiffness, most_damping;
+    double limit_stiffness, limit_damping;
+    double inertia_seen; /* 1 / (D^-1)_ii, the least of three postures (kg m^2, kg) */
     double root; /* of friction's bristle (rad, m): moves when the joint slips (chain_joints.c) */
     bool slides, straight,
         principal; /* a slide; axes along the parent's at q = 0; inertia diagonal */
@@ -88,11 +88,13 @@ typedef struct gw_chain {
                                      exact */
     double kinetic, potential;
     int level, patience; /* how finely the last step went (chain_step.c) */
+    double stiff;        /* period of the last step, where its joints were stiff (chain_stiff.c) */
     bool planar;         /* all joints turn about parallel axes */
     gw_mat3 world_from_plane;
     gw_quat axes_from_held;
     gw_vec3 held_at; /* in the held link's axes */
     double q[GW_MAX_LINKS], v[GW_MAX_LINKS];
+    double pushed[GW_MAX_LINKS];         /* by the hand at the end of a stiff step (N m, N) */
     gw_chain_joint joints[GW_MAX_LINKS]; /* ops->size leaves out what is never used */
 } gw_chain;
 

@@ -14,9 +14,16 @@
 /* A motor fades out over the last tenth of its speed, or as much more as the step needs. */
 #define FADE_SHARE 0.1
 
-/* What an explicit formula bears in one piece: phase of a spring, decay of a damper. */
-#define MOST_PHASE 2.5
-#define MOST_DECAY 3
+/* What an eighth of a step by a local model bears of all joints together: phase of springs, decay
+ * of dampers. Exact chains bear any (chain_stiff.c). */
+#define MOST_PHASE   2.0
+#define MOST_DECAY   2.0
+#define LOCAL_FINEST 8
+
+static double period(const gw_chain *chain)
+{
+    return chain->def->dt > 0 ? chain->def->dt : 1e-3;
+}
 
 /* fmin() would be a call, for the sake of what is not a number. */
 static double lesser(double a, double b)
@@ -24,20 +31,50 @@ static double lesser(double a, double b)
     return a < b ? a : b;
 }
 
-/* No spring and no damper is stronger than the finest piece of a step bears; a joint that is held
- * so stiffly stands as still as one that is held more stiffly. */
-static double motor_force(const gw_motor *m, const gw_chain_joint *joint, double q, double v)
+/* The strongest spring, and damper, at one of n joints that a local model bears. */
+static double most_stiffness(const gw_chain *chain, const gw_chain_joint *joint)
 {
-    double stiffness = lesser(m->stiffness, joint->most_stiffness);
-    double damping = lesser(m->damping, joint->most_damping);
-    double force = m->torque + stiffness * (m->target - q) + damping * (m->rate - v);
-    if (m->max > 0)
-        force = fmax(-m->max, fmin(m->max, force));
-    if (m->speed > 0 && force * v > 0) {
-        double width = fmax(FADE_SHARE * m->speed, fabs(force) / joint->limit_damping);
-        force *= fmax(0, fmin(1, (m->speed - fabs(v)) / width));
+    double rate = MOST_PHASE * LOCAL_FINEST / period(chain);
+    return rate * rate * joint->inertia_seen / chain->def->count;
+}
+
+static double most_damping(const gw_chain *chain, const gw_chain_joint *joint)
+{
+    double rate = MOST_DECAY * LOCAL_FINEST / period(chain);
+    return rate * joint->inertia_seen / chain->def->count;
+}
+
+/* The motor as the model bears it. */
+static gw_motor borne_motor(const gw_chain *chain, int i)
+{
+    gw_motor m = chain->def->links[i].motor;
+    if (chain->local) {
+        m.stiffness = lesser(m.stiffness, most_stiffness(chain, &chain->joints[i]));
+        m.damping = lesser(m.damping, most_damping(chain, &chain->joints[i]));
     }
-    return force;
+    return m;
+}
+
+static double borne_damping(const gw_chain *chain, int i)
+{
+    double damping = chain->def->links[i].damping;
+    return chain->local ? lesser(damping, most_damping(chain, &chain->joints[i])) : damping;
+}
+
+/* Its spring's and damper's force, as far as `max` lets it. */
+static double motor_force(const gw_motor *m, double q, double v)
+{
+    double force = m->torque + m->stiffness * (m->target - q) + m->damping * (m->rate - v);
+    return m->max > 0 ? fmax(-m->max, fmin(m->max, force)) : force;
+}
+
+/* What is left of a force that drives the joint on towards the motor's speed. */
+static double motor_fade(const gw_motor *m, const gw_chain_joint *joint, double force, double v)
+{
+    if (!(m->speed > 0 && force * v > 0))
+        return 1;
+    double width = fmax(FADE_SHARE * m->speed, fabs(force) / joint->limit_damping);
+    return fmax(0, fmin(1, (m->speed - fabs(v)) / width));
 }
 
 static double past_limit(const gw_chain_link *link, double q)
@@ -134,8 +171,9 @@ void gw_chain_joint_forces(const gw_chain *chain, const double *q, const double 
     for (int i = 0; i < chain->def->count; i++) {
         const gw_chain_link *link = &chain->def->links[i];
         const gw_chain_joint *joint = &chain->joints[i];
-        double motor = motor_force(&link->motor, joint, q[i], v[i]);
-        double damping = lesser(link->damping, joint->most_damping);
+        gw_motor m = borne_motor(chain, i);
+        double motor = motor_force(&m, q[i], v[i]), damping = borne_damping(chain, i);
+        motor *= motor_fade(&m, joint, motor, v[i]);
         double past = past_limit(link, q[i]);
         force[i] = motor - damping * v[i];
         motor_power += motor * v[i];
@@ -150,6 +188,43 @@ void gw_chain_joint_forces(const gw_chain *chain, const double *q, const double 
     }
     *motors = motor_power;
     *lost = lost_power;
+}
+
+/* Springs beyond limits and bristles as they stand; dampers that hold them, and the joint's own. */
+static void passive_law(const gw_chain *chain, int i, double q, double v, gw_chain_law *law)
+{
+    const gw_chain_link *link = &chain->def->links[i];
+    const gw_chain_joint *joint = &chain->joints[i];
+    double past = past_limit(link, q), lost = 0;
+    law->force[i] = -link->damping * v;
+    law->damping[i] = link->damping;
+    law->stiffness[i] = 0;
+    if (link->friction > 0) {
+        double w = (q - joint->root) / span_of(link, joint), still = fmax(0, 1 - w * w);
+        law->force[i] += friction_force(link, joint, q, v, &lost);
+        law->stiffness[i] += joint->limit_stiffness * still * still;
+    }
+    if (past != 0) {
+        double force = limit_force(joint, past, v);
+        law->force[i] += force;
+        law->stiffness[i] += force != 0 ? joint->limit_stiffness : 0;
+    }
+}
+
+void gw_chain_joint_law(const gw_chain *chain, const double *q, const double *v, gw_chain_law *law)
+{
+    for (int i = 0; i < chain->def->count; i++) {
+        const gw_motor *m = &chain->def->links[i].motor;
+        double force = motor_force(m, q[i], v[i]);
+        double fade = motor_fade(m, &chain->joints[i], force, v[i]);
+        passive_law(chain, i, q[i], v[i], law);
+        law->motor[i] =
+            (gw_motor_law){.force = fade * (m->torque + m->stiffness * (m->target - q[i]) +
+                                            m->damping * (m->rate - v[i])),
+                           .damping = fade * m->damping,
+                           .stiffness = fade * m->stiffness,
+                           .most = m->max > 0 ? fade * m->max : INFINITY};
+    }
 }
 
 double gw_chain_joint_energy(const gw_chain *chain)
@@ -193,14 +268,13 @@ static void mobilities(gw_chain *chain, double *largest)
 void gw_chain_stiffen_limits(gw_chain *chain)
 {
     double mobility[GW_MAX_LINKS] = {0};
-    double rate = 1 / (chain->def->dt > 0 ? chain->def->dt : 1e-3);
+    double rate = 1 / period(chain);
     mobilities(chain, mobility);
     for (int i = 0; i < chain->def->count; i++) {
         gw_chain_joint *joint = &chain->joints[i];
         double inertia = mobility[i] > 0 ? 1 / mobility[i] : 0;
-        double limit = LIMIT_PHASE * rate, most = MOST_PHASE * GW_CHAIN_FINEST * rate;
-        joint->most_stiffness = most * most * inertia;
-        joint->most_damping = MOST_DECAY * GW_CHAIN_FINEST * rate * inertia;
+        double limit = LIMIT_PHASE * rate;
+        joint->inertia_seen = inertia;
         joint->limit_stiffness = limit * limit * inertia;
         joint->limit_damping = 2 * LIMIT_DAMPING * limit * inertia;
         joint->root = chain->q[i];

@@ -112,26 +112,38 @@ GW_CHAIN_INLINE void release(gw_articulated *a, const gw_wrench *u, double mobil
 
 /* Both what is carried to the parent and U are, so that nothing but the last difference waits for
  * the division. */
-void gw_chain_factor(const gw_chain *chain, gw_chain_joint *at)
+GW_CHAIN_INLINE void factor(const gw_chain *chain, const double *added, gw_chain_joint *at)
 {
     gw_articulated a = {0};
     for (int i = chain->def->count - 1; i >= 0; i--) {
         gw_chain_joint *j = &at[i];
         gw_vec3 s = gw_chain_axis(j);
         gw_wrench u;
+        double own = added ? added[i] : 0;
         gw_articulated_add(&a, chain->joints[i].mass, j->world_com, &j->world_inertia);
         if (chain->joints[i].slides) {
             u = (gw_wrench){gw_sym3_mul(&a.m, s), gw_mat3_tmul(&a.b, s)};
-            j->mobility = 1 / gw_dot(s, u.f);
+            own += gw_dot(s, u.f);
         } else {
             u = (gw_wrench){gw_mat3_mul(&a.b, s), gw_sym3_mul(&a.i, s)};
-            j->mobility = 1 / gw_dot(s, u.t);
+            own += gw_dot(s, u.t);
         }
+        j->mobility = 1 / own;
         u.t = gw_add(u.t, gw_cross(j->arm, u.f));
         j->resistance = u;
         gw_articulated_carry(&a, j->arm);
         release(&a, &u, j->mobility);
     }
+}
+
+void gw_chain_factor(const gw_chain *chain, gw_chain_joint *at)
+{
+    factor(chain, NULL, at);
+}
+
+void gw_chain_factor_with(const gw_chain *chain, const double *added, gw_chain_joint *at)
+{
+    factor(chain, added, at);
 }
 
 /*

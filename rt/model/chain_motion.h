@@ -144,8 +144,9 @@ void gw_chain_place(const gw_chain *chain, const double *q, gw_chain_joint *at);
 /* Twists at v. */
 void gw_chain_twists(const gw_chain *chain, const double *v, gw_chain_joint *at);
 
-/* U and 1/D of all joints. */
+/* U and 1/D of all joints; with as much added to what each joint has to move. */
 void gw_chain_factor(const gw_chain *chain, gw_chain_joint *at);
+void gw_chain_factor_with(const gw_chain *chain, const double *added, gw_chain_joint *at);
 
 /* All that a stage of the general recursion, or of the local model, needs at q and v. */
 void gw_chain_configure(const gw_chain *chain, const double *q, const double *v,
@@ -170,6 +171,19 @@ void gw_chain_solve(const gw_chain *chain, const gw_chain_joint *at, gw_wrench *
  * (W). */
 void gw_chain_joint_forces(const gw_chain *chain, const double *q, const double *v, double *force,
                            double *motors, double *lost);
+
+/* A motor about the joint's state: force - damping dv - stiffness dq, from -most to most. */
+typedef struct gw_motor_law {
+    double force, damping, stiffness, most;
+} gw_motor_law;
+
+/* The same of all that acts at the joints: dampers, friction and limits, and motors beside them. */
+typedef struct gw_chain_law {
+    double force[GW_MAX_LINKS], damping[GW_MAX_LINKS], stiffness[GW_MAX_LINKS];
+    gw_motor_law motor[GW_MAX_LINKS];
+} gw_chain_law;
+
+void gw_chain_joint_law(const gw_chain *chain, const double *q, const double *v, gw_chain_law *law);
 
 /* Sets the stiffness and damping of the limits' springs and of friction's bristles, which stand
  * upright; leaves the joints anywhere. */
@@ -215,6 +229,32 @@ typedef struct gw_chain_flow {
     gw_chain_books power;
     gw_wrench on_held; /* hand's and contacts' wrench on the held link, at its origin */
 } gw_chain_flow;
+
+/* What the hand and contacts exert where `at` is, taken from `bias`; the first one's power and
+ * what both do to the held link into `flow`. */
+void gw_chain_hold(const gw_chain *chain, const gw_chain_joint *at, const gw_forces *forces,
+                   double t, gw_wrench *bias, gw_chain_flow *flow);
+void gw_chain_touch(const gw_chain *chain, const gw_chain_joint *at, const gw_forces *forces,
+                    double t, gw_wrench *bias, gw_chain_flow *flow);
+
+/* ---- joints that no explicit formula bears (chain_stiff.c) ------------------------------------
+ */
+
+/* Whether they are, for a step of dt: into chain->stiff. */
+void gw_chain_look_stiff(gw_chain *chain, double dt);
+
+/* Of a stiff chain: the accelerations of the coming step, less D^-1 of what the hand pushed last.
+ */
+void gw_chain_look_ahead(const gw_chain *chain, double *a);
+
+/* From the chain's state, h on, into q and v; what the hand pushed at last into `pushed`; lambda
+ * at the step's start as gw_chain_step(). */
+void gw_chain_stiff_piece(const gw_chain *chain, const gw_forces *forces, double t, double h,
+                          double *q, double *v, double *pushed, gw_chain_books *sum,
+                          gw_wrench *constraint);
+
+/* What the motors can have given on the way from q0 to q1 (J). */
+double gw_chain_motors_at_most(const gw_chain *chain, const double *q0, const double *q1);
 
 /* Joints' accelerations at q and v, `t` seconds into the step, and what flows there: of a planar
  * chain, in chain_planar.c. `start` has cosines and sines of the chain's own q. */

@@ -21,8 +21,8 @@ static void take_wrench(gw_wrench *bias, gw_wrench w)
     bias->t = gw_sub(bias->t, w.t);
 }
 
-static void hold(const gw_chain *chain, const gw_chain_joint *at, const gw_forces *forces, double t,
-                 gw_wrench *bias, gw_chain_flow *flow)
+void gw_chain_hold(const gw_chain *chain, const gw_chain_joint *at, const gw_forces *forces,
+                   double t, gw_wrench *bias, gw_chain_flow *flow)
 {
     gw_pose held;
     gw_twist twist;
@@ -35,18 +35,20 @@ static void hold(const gw_chain *chain, const gw_chain_joint *at, const gw_force
     flow->on_held = w;
 }
 
-static void touch(const gw_chain *chain, const gw_chain_joint *at, const gw_forces *forces,
-                  double t, gw_wrench *bias, gw_chain_flow *flow)
+void gw_chain_touch(const gw_chain *chain, const gw_chain_joint *at, const gw_forces *forces,
+                    double t, gw_wrench *bias, gw_chain_flow *flow)
 {
     gw_pose poses[GW_MAX_LINKS];
     gw_twist twists[GW_MAX_LINKS];
     gw_wrench on[GW_MAX_LINKS];
     int n = chain->def->count;
     memset(on, 0, (size_t)n * sizeof *on);
-    for (int i = 0; i < n; i++)
+    int i = 0;
+    do /* a chain has a link */
         gw_chain_body_at(chain, at, i, &poses[i], &twists[i]);
+    while (++i < n);
     forces->touch(forces->touching, t, poses, twists, on);
-    for (int i = 0; i < n; i++) {
+    for (i = 0; i < n; i++) {
         flow->power.touched += gw_dot(on[i].f, twists[i].v) + gw_dot(on[i].t, twists[i].w);
         take_wrench(&bias[i], on[i]);
     }
@@ -66,9 +68,9 @@ static void placed_stage(const gw_chain *chain, const gw_chain_joint *at, const 
         gw_chain_bias(chain, v, at, bias);
     gw_chain_joint_forces(chain, q, v, a, &flow->power.motors, &flow->power.lost);
     if (forces && forces->at)
-        hold(chain, at, forces, t, bias, flow);
+        gw_chain_hold(chain, at, forces, t, bias, flow);
     if (forces && forces->touch)
-        touch(chain, at, forces, t, bias, flow);
+        gw_chain_touch(chain, at, forces, t, bias, flow);
     if (chain->local)
         gw_local_solve(chain, at, bias, a);
     else
@@ -287,6 +289,47 @@ static bool step_in_pieces(gw_chain *chain, const gw_forces *forces, double dt, 
     return true;
 }
 
+/* Motors that are held to a law so stiff give what it takes, as far as their springs can have it;
+ * dampers take what is missing. */
+static void close_stiffly(gw_chain *chain, const double *q0, double kinetic, double potential,
+                          gw_chain_books *sum)
+{
+    double kept = (chain->kinetic - kinetic) + (chain->potential - potential);
+    double needed = kept - sum->work - sum->touched;
+    double most = gw_chain_motors_at_most(chain, q0, chain->q);
+    sum->motors = fmin(fmax(sum->motors, needed), most);
+    close_books(chain, kinetic, potential, sum);
+}
+
+/* Always as fine as it goes: there is no second formula to judge by. */
+static bool step_stiffly(gw_chain *chain, const gw_forces *forces, double dt, gw_chain_books *sum,
+                         gw_wrench *constraint)
+{
+    double q0[GW_MAX_LINKS], q[GW_MAX_LINKS], v[GW_MAX_LINKS], h = dt / GW_CHAIN_FINEST;
+    for (int i = 0; i < GW_CHAIN_FINEST; i++) {
+        double kinetic = chain->kinetic, potential = chain->potential;
+        gw_chain_books own = {0};
+        memcpy(q0, chain->q, (size_t)chain->def->count * sizeof *q0);
+        gw_chain_stiff_piece(chain, forces, i * h, h, q, v, chain->pushed, &own, constraint);
+        put(chain, q, v);
+        close_stiffly(chain, q0, kinetic, potential, &own);
+        book(sum, 1, &own);
+        sum->lost += gw_chain_slip(chain);
+        if (!finite_state(chain, sum))
+            return false;
+    }
+    weigh(chain, WHOLE);
+    return true;
+}
+
+static bool advance_by(gw_chain *chain, const gw_forces *forces, double dt, gw_chain_books *sum,
+                       gw_wrench *constraint)
+{
+    gw_chain_look_stiff(chain, dt);
+    return chain->stiff > 0 ? step_stiffly(chain, forces, dt, sum, constraint)
+                            : step_in_pieces(chain, forces, dt, sum, constraint);
+}
+
 void gw_chain_step(gw_model *model, const gw_forces *forces, double dt, gw_step *step)
 {
     gw_chain *chain = (gw_chain *)model;
@@ -294,7 +337,7 @@ void gw_chain_step(gw_model *model, const gw_forces *forces, double dt, gw_step 
     gw_chain_books sum = {0};
     gw_wrench constraint = {{0, 0, 0}, {0, 0, 0}};
     memcpy(q, chain->q, sizeof q);
-    if (!step_in_pieces(chain, forces, dt, &sum, &constraint)) {
+    if (!advance_by(chain, forces, dt, &sum, &constraint)) {
         put(chain, q, rest);
         weigh(chain, WHOLE);
         chain->level = coarsest(chain);

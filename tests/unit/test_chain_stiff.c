@@ -1,0 +1,210 @@
+/*
+ * Chains whose joints' springs and dampers no explicit formula bears.
+ */
+#include "tests/unit/chain_checks.h"
+
+#define GRAVITY 9.81
+
+static const double rates[] = {250, 1000, 8000};
+
+/* What steps told, added up. */
+typedef struct told {
+    double work, dissipated, motors;
+} told;
+
+static told run(gw_chain *chain, const gw_forces *forces, double seconds)
+{
+    told sum = {0, 0, 0};
+    gw_step step;
+    double dt = chain->def->dt;
+    for (int i = 0; i < seconds / dt - 0.5; i++) {
+        gw_model_step(&chain->model, forces, dt, &step);
+        assert_true(step.finite);
+        sum.work += step.work;
+        sum.dissipated += step.dissipated;
+        sum.motors += step.motors;
+    }
+    return sum;
+}
+
+/* Nothing came from nowhere: what is there is what was, and what came. */
+static void balanced(const gw_chain *chain, double start, const told *sum, double tolerance)
+{
+    assert_true(sum->dissipated >= 0);
+    near(energy(chain), start + sum->work + sum->motors - sum->dissipated, tolerance);
+}
+
+/* dV/dq_i */
+static double weight_at(const gw_chain_def *def, const double *q, int joint)
+{
+    double at[GW_MAX_LINKS], e[2];
+    for (int side = 0; side < 2; side++) {
+        gw_chain chain;
+        memcpy(at, q, sizeof at);
+        at[joint] += side ? 1e-5 : -1e-5;
+        gw_chain_init(&chain, def, at, NULL);
+        e[side] = energy(&chain);
+    }
+    return (e[1] - e[0]) / 2e-5;
+}
+
+/* Skew axes, slides among them, light links at the end: mobilities of 0.1 to 1000. */
+static gw_chain_def arm(double rate)
+{
+    gw_chain_def def = fixture_skew(6);
+    def.dt = 1 / rate;
+    for (int i = 3; i < 6; i++) {
+        def.links[i].mass.mass = 0.02;
+        def.links[i].mass.com = gw_v3(0.02, 0, 0);
+        def.links[i].mass.inertia = (gw_mat3){{{1e-4, 0, 0}, {0, 2e-4, 0}, {0, 0, 2e-4}}};
+    }
+    return def;
+}
+
+static void a_damper_of_any_strength_creeps_by_weight_over_damping(void **state)
+{
+    (void)state;
+    for (size_t r = 0; r < 3; r++)
+        for (double c = 1e3; c <= 1e9; c *= 1e2) {
+            gw_chain_def def = arm(rates[r]);
+            double q[GW_MAX_LINKS], v[GW_MAX_LINKS];
+            gw_chain chain;
+            fixture_joints(q, v);
+            for (int i = 0; i < 6; i++)
+                def.links[i].damping = c;
+            gw_chain_init(&chain, &def, q, v);
+            double start = energy(&chain);
+            told sum = run(&chain, NULL, 0.2);
+            for (int i = 0; i < 6; i++)
+                near(c * chain.v[i], -weight_at(&def, chain.q, i), c > 1e3 ? 1e-3 : 0.1);
+            balanced(&chain, start, &sum, 1e-9 * fabs(start));
+        }
+}
+
+/* I v' = -c v, from decays that an explicit formula bears to those that it does not. */
+static void a_decay_is_that_of_the_closed_form_at_any_strength(void **state)
+{
+    (void)state;
+    for (double decay = 1; decay < 1e6; decay *= 1.7) {
+        gw_chain_def def = fixture_rods(1, 0, 1, 0.3, 0);
+        double v = 2;
+        gw_chain chain;
+        def.dt = 1e-3;
+        def.links[0].damping = 0.3 * decay / def.dt;
+        gw_chain_init(&chain, &def, NULL, &v);
+        told sum = run(&chain, NULL, def.dt);
+        near(chain.v[0], 2 * exp(-decay), 2e-3);
+        near(chain.q[0], 2 * def.dt / decay * (1 - exp(-decay)), 2e-3 * 2 * def.dt);
+        near(sum.dissipated, 0.6 - chain.kinetic, 1e-12);
+    }
+}
+
+static void stiff_motors_hold_an_arm_against_its_weight(void **state)
+{
+    (void)state;
+    for (size_t r = 0; r < 3; r++)
+        for (double k = 1e5; k <= 1e9; k *= 1e2) {
+            gw_chain_def def = arm(rates[r]);
+            double q[GW_MAX_LINKS], v[GW_MAX_LINKS], held = 0;
+            gw_chain chain;
+            fixture_joints(q, v);
+            for (int i = 0; i < 6; i++)
+                def.links[i].motor =
+                    (gw_motor){.target = q[i] + 0.1, .stiffness = k, .damping = 0.01 * k};
+            gw_chain_init(&chain, &def, q, NULL);
+            double start = energy(&chain);
+            told sum = run(&chain, NULL, 1);
+            for (int i = 0; i < 6; i++) {
+                double stretch = q[i] + 0.1 - chain.q[i];
+                near(k * stretch, weight_at(&def, chain.q, i), 1e-3);
+                held += 0.5 * k * 0.01;
+            }
+            assert_true(chain.kinetic < 1e-9);
+            balanced(&chain, start, &sum, 1e-9 * held);
+        }
+}
+
+/* No motor gives more than its spring held, however far beyond what a step resolves it swings. */
+static void springs_that_no_step_resolves_give_no_more_than_they_held(void **state)
+{
+    (void)state;
+    gw_chain_def def = arm(1000);
+    double q[GW_MAX_LINKS], v[GW_MAX_LINKS], held = 0;
+    gw_chain chain;
+    gw_step step;
+    fixture_joints(q, v);
+    for (int i = 0; i < 6; i++) {
+        def.links[i].motor = (gw_motor){.target = q[i] + 0.2, .stiffness = 1e6};
+        held += 0.5 * 1e6 * 0.04;
+    }
+    gw_chain_init(&chain, &def, q, NULL);
+    for (int i = 0; i < 2000; i++) {
+        gw_model_step(&chain.model, NULL, def.dt, &step);
+        assert_true(step.finite && chain.kinetic < 1.001 * held);
+    }
+}
+
+/* Gives way where its most is less than the weight, as if that most were all it ever gave. */
+static void a_stiff_motor_gives_no_more_than_its_most(void **state)
+{
+    (void)state;
+    for (size_t r = 0; r < 3; r++) {
+        gw_chain_def def = fixture_rods(1, 1, 1, 1.0 / 12, GRAVITY), plain = def;
+        gw_chain chain, falling;
+        def.dt = plain.dt = 1 / rates[r];
+        def.links[0].motor = (gw_motor){.stiffness = 1e8, .damping = 1e6, .max = 2};
+        plain.links[0].motor.torque = 2;
+        gw_chain_init(&chain, &def, NULL, NULL);
+        gw_chain_init(&falling, &plain, NULL, NULL);
+        double start = energy(&chain);
+        told sum = run(&chain, NULL, 0.5);
+        run(&falling, NULL, 0.5);
+        near(chain.q[0], falling.q[0], 1e-3);
+        near(sum.motors, 2 * chain.q[0], 1e-2);
+        balanced(&chain, start, &sum, 1e-9);
+    }
+}
+
+/* Control adds D^-1 J^T F: both together are what the coming step brings, nothing of 1/(c dt). */
+static void what_is_foreseen_is_what_the_step_brings(void **state)
+{
+    (void)state;
+    gw_chain_def def = arm(1000);
+    double q[GW_MAX_LINKS], v[GW_MAX_LINKS], free[GW_MAX_LINKS], by[GW_MAX_LINKS] = {0};
+    gw_wrench push = {{3, -2, 5}, {0, 0, 0}}, at_origin = push;
+    gw_forces forces = {.at = constant, .context = &push};
+    gw_chain chain;
+    gw_pose held, link;
+    gw_twist twist;
+    fixture_joints(q, v);
+    for (int i = 0; i < 6; i++)
+        def.links[i].damping = 1e5;
+    gw_chain_init(&chain, &def, q, v);
+    run(&chain, &forces, 0.1);
+    chain.v[0] += 0.5; /* a hit */
+    gw_model_kick(&chain.model, by);
+    gw_model_held(&chain.model, &held, &twist);
+    gw_model_body(&chain.model, 5, &link, &twist);
+    at_origin.t = gw_cross(gw_sub(held.p, link.p), push.f);
+    gw_model_pull_back(&chain.model, 5, &at_origin, by);
+    gw_model_apply_inverse(&chain.model, by, by);
+    gw_model_free_acceleration(&chain.model, free);
+    memcpy(v, chain.v, sizeof v);
+    run(&chain, &forces, def.dt);
+    for (int i = 0; i < 6; i++)
+        near(free[i] + by[i], (chain.v[i] - v[i]) / def.dt, 5);
+    assert_true(fabs((chain.v[0] - v[0]) / def.dt + 500) < 5);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_damper_of_any_strength_creeps_by_weight_over_damping),
+        cmocka_unit_test(a_decay_is_that_of_the_closed_form_at_any_strength),
+        cmocka_unit_test(stiff_motors_hold_an_arm_against_its_weight),
+        cmocka_unit_test(springs_that_no_step_resolves_give_no_more_than_they_held),
+        cmocka_unit_test(a_stiff_motor_gives_no_more_than_its_most),
+        cmocka_unit_test(what_is_foreseen_is_what_the_step_brings),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
