@@ -185,21 +185,20 @@ json_t *wire_joints(const gw_scene *scene, int index, const gw_snapshot *s)
     return json_pack("{so so}", "positions", positions, "velocities", velocities);
 }
 
-/* Free objects that constraints guide, or a hand drags or pushes. */
+/* Free objects, where they are. */
 static json_t *bodies_json(const gw_scene *scene, const gw_snapshot *s)
 {
     json_t *list = json_array();
     for (int i = 0; i < s->free_count; i++) {
         const gw_free_body *b = &s->free[i];
-        bool in_hand = b->dragging || gw_norm2(b->operator.f) + gw_norm2(b->operator.t) > 0;
-        if (!(b->guided || in_hand) || b->object >= scene->object_count)
+        if (b->object >= scene->object_count)
             continue;
         json_array_append_new(
-            list,
-            json_pack("{ss so so so sb sb so}", "object", scene->objects[b->object].id, "twist",
-                      twist_json(&b->twist), "constraint", wrench_json(&b->constraint), "operator",
-                      wrench_json(&b->operator), "dragging", b->dragging, "travelling",
-                      b->travelling, "walls", walls_json(scene, b->object, b->walls)));
+            list, json_pack("{ss so so so so sb sb so}", "object", scene->objects[b->object].id,
+                            "pose", pose_json(&b->pose), "twist", twist_json(&b->twist),
+                            "constraint", wrench_json(&b->constraint), "operator",
+                            wrench_json(&b->operator), "dragging", b->dragging, "travelling",
+                            b->travelling, "walls", walls_json(scene, b->object, b->walls)));
     }
     return list;
 }

@@ -261,7 +261,6 @@ void gw_bodies_publish(const gw_movers *m, gw_snapshot *s)
                                     .twist = b->body.twist,
                                     .constraint = m->mover[m->first_free + i].step.constraint,
                                     .operator= b->hand.acting,
-                                    .guided = b->branch[0] != 0,
                                     .dragging = b->hand.drag.active,
                                     .travelling = b->travel.active,
                                     .walls = b->walls ? b->walls->state.touching : 0};

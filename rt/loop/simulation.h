@@ -160,7 +160,6 @@ typedef struct gw_free_body {
     gw_twist twist;            /* of the object's origin */
     gw_wrench constraint;      /* lambda of the last step, at the object's origin, world axes */
     gw_wrench operator;        /* of a hand that drags or pushes it, in the last step, there too */
-    bool guided;               /* by constraints to fixed objects */
     bool dragging, travelling; /* by a hand; onto the set that an edit gave it */
     uint64_t walls;            /* bit i: wall i of the object touches (gw_scene_wall()) */
 } gw_free_body;

@@ -76,6 +76,21 @@ test('a wall that is pushed aside sets its door swinging, by inertia', async () 
   assert.equal((await events('left-behind')).length, 0);
 });
 
+test('a body that nothing holds is told as well, exactly', async () => {
+  await expect(200, 'PUT', '/scene', {
+    format: 'guideway-scene/1', name: 'a throw', gravity: [0, 0, -10], contact: {},
+    objects: [{ id: 'ball', geometry: { type: 'sphere', radius: 0.05 }, free: true, velocity: { v: [1, 0, 2], w: [0, 0, 3] } }],
+  });
+  await run('paused');
+  await expect(200, 'POST', '/simulation/step', { ticks: 500 });
+  const [ball] = (await now()).bodies;
+  assert.equal(ball.object, 'ball');
+  [0.5, 0, -0.25].forEach((x, i) => near(ball.pose.p[i], x, 1e-12));
+  near(ball.pose.q[3], Math.sin(0.75), 1e-12);
+  [1, 0, -3].forEach((x, i) => near(ball.twist.v[i], x, 1e-12));
+  near(ball.twist.w[2], 3, 1e-12);
+});
+
 test('a free object takes another of its branches', async () => {
   await expect(200, 'PUT', '/scene', {
     ...scene, gravity: [0, 0, 0],
