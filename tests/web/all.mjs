@@ -6,3 +6,4 @@ import './freedoms.test.mjs';
 import './tasks.test.mjs';
 import './mechanisms.test.mjs';
 import './contacts.test.mjs';
+import './view.test.mjs';

@@ -11,6 +11,15 @@ const type = async (label, value) => {
   await field.fill(String(value));
   await field.press('Enter');
 };
+// A binary STL file of a wedge with one corner at the origin.
+function wedge(x, y, z) {
+  const p = [[0, 0, 0], [x, 0, 0], [x, y, 0], [0, y, 0], [0, 0, z], [x, 0, z]];
+  const triangles = [[0, 2, 1], [0, 3, 2], [0, 1, 5], [0, 5, 4], [0, 4, 3], [1, 2, 5], [4, 5, 2], [4, 2, 3]];
+  const out = Buffer.alloc(84 + 50 * triangles.length);
+  out.writeUInt32LE(triangles.length, 80);
+  triangles.forEach((t, i) => t.forEach((v, k) => p[v].forEach((c, j) => out.writeFloatLE(c, 84 + 50 * i + 12 + 12 * k + 4 * j))));
+  return out;
+}
 const arm = () => appliance.get('/mechanisms/arm');
 const close = (a, b, by = 1e-9) => Math.abs(a - b) < by;
 
@@ -134,13 +143,60 @@ suite('mechanisms', () => {
       <joint name="swing" type="continuous"><parent link="base"/><child link="boom"/><axis xyz="0 0 1"/></joint>
       <joint name="lift" type="prismatic"><parent link="boom"/><child link="hook"/><origin xyz="0.2 0 0"/><axis xyz="0 0 1"/><limit lower="-0.1" upper="0.1" effort="1" velocity="1"/></joint></robot>`;
     const file = (name, text) => ({ name, mimeType: 'text/xml', buffer: Buffer.from(text) });
-    await page.setInputFiles('input[aria-label="URDF file"]', file('letter.xml', '<letter/>'));
+    await page.setInputFiles('input[aria-label="URDF file and meshes"]', file('letter.xml', '<letter/>'));
     await until(async () => /no URDF/.test(await page.locator('[data-said]').innerText()), 'refused');
-    await page.setInputFiles('input[aria-label="URDF file"]', file('crane.urdf', urdf));
+    await page.setInputFiles('input[aria-label="URDF file and meshes"]', file('crane.urdf', urdf));
     const crane = await until(() => appliance.get('/mechanisms/crane'), 'it is there');
     assert.deepEqual(crane.links.map((l) => l.joint.type), ['revolute', 'prismatic']);
     await page.waitForSelector('[data-key="crane.1"]');
     await page.waitForSelector('dialog', { state: 'detached' });
+  });
+
+  test('a robot comes with its meshes: scaled as it says, drawn, taken as shapes to touch', async () => {
+    await visit({ name: 'Empty', objects: [] });
+    const link = (name, mesh) => `<link name="${name}"><inertial><mass value="1"/><inertia ixx="0.01" iyy="0.01" izz="0.01" ixy="0" ixz="0" iyz="0"/></inertial>
+      <visual><geometry><mesh filename="package://hoist/meshes/${mesh}" scale="0.001 0.001 0.001"/></geometry></visual></link>`;
+    const urdf = `<robot name="hoist"><link name="base"/>${link('boom', 'boom.dae')}${link('hook', 'hook.stl')}
+      <joint name="swing" type="revolute"><parent link="base"/><child link="boom"/><axis xyz="0 0 1"/><limit lower="-1" upper="1" effort="1" velocity="1"/></joint>
+      <joint name="lift" type="prismatic"><parent link="boom"/><child link="hook"/><origin xyz="0.2 0 0"/><axis xyz="0 0 1"/><limit lower="-0.1" upper="0.1" effort="1" velocity="1"/></joint></robot>`;
+    await page.setInputFiles('#scene-file', [
+      { name: 'hoist.urdf', mimeType: 'text/xml', buffer: Buffer.from(urdf) },
+      { name: 'boom.stl', mimeType: 'model/stl', buffer: wedge(200, 40, 40) },
+    ]);
+    const hoist = await until(() => appliance.get('/mechanisms/hoist'), 'it is there');
+    assert.equal(hoist.links[0].mesh, 'hoist-boom.stl', 'an STL stands in for what a browser page cannot read');
+    await page.waitForSelector('.notice.info:has-text("hook.stl")');
+    const mesh = await appliance.get('/meshes/hoist-boom.stl');
+    assert.ok(close(Math.max(...mesh.vertices), 0.2, 1e-6), 'in metres');
+    // here nothing is drawn but the mesh
+    await page.keyboard.press('Escape');
+    await page.mouse.move(20, 500);
+    const tip = () => person.at([0.05, 0, 0.025]);
+    const with_ = await person.screenshot();
+    const where = await tip();
+    await page.click('[data-key="hoist.0"]');
+    const shape = page.locator('select[aria-label="Shape of the link"]');
+    await shape.selectOption('sphere');
+    await until(async () => (await appliance.get('/mechanisms/hoist')).links[0].geometry?.type === 'sphere', 'a ball instead');
+    await page.mouse.move(20, 500);
+    await until(async () => changed(with_, await person.screenshot(), where, 4, 10) > 20, 'it was drawn there');
+    await type('Radius', 30);
+    await until(async () => close((await appliance.get('/mechanisms/hoist')).links[0].geometry.radius, 0.03), 'typed');
+    await type('Shape x', 50);
+    await until(async () => close((await appliance.get('/mechanisms/hoist')).links[0].geometry_at.p[0], 0.05), 'moved');
+    await page.click('button:has-text("As its shape has them")');
+    await until(async () => close((await appliance.get('/mechanisms/hoist')).links[0].inertia[0], 0.4 * 0.03 ** 2), 'its inertia');
+    await shape.selectOption('hull hoist-boom.stl');
+    await until(async () => (await appliance.get('/mechanisms/hoist')).links[0].geometry.convex, 'the hull of its mesh');
+  });
+
+  test('a mesh in millimetres becomes an object of its size', async () => {
+    await visit({ name: 'Empty', objects: [] });
+    await page.setInputFiles('#scene-file', { name: 'wedge no 1.stl', mimeType: 'model/stl', buffer: wedge(80, 30, 20) });
+    const o = await until(async () => (await appliance.get('/objects')).find((x) => x.id === 'wedge-no-1'), 'it is there');
+    assert.equal(o.geometry.file, 'wedge-no-1.stl');
+    await page.waitForSelector('.notice.info:has-text("80 mm")');
+    assert.ok(close(Math.max(...(await appliance.get('/meshes/wedge-no-1.stl')).vertices), 0.08, 1e-6));
   });
 
   test('an object is held by an impedance device as well: its driver is chosen, its settings typed', async () => {

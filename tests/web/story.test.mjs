@@ -114,8 +114,10 @@ suite('the story of someone new', () => {
   test('a distance between the two axes leaves the circle, and it is drawn', async () => {
     await page.keyboard.press('Escape');
     // the round side means the axis; the axis stands out of its body, too, and can be pointed at there
+    await appliance.api('PUT', '/simulation', { state: 'paused' }); // it slides on otherwise
     await person.pick('cylinder/axis', [0.06, -0.08, -0.03]);
     await person.pick('cone/axis', async () => place(await conePose(), [0, 0, 0.123]));
+    await appliance.api('PUT', '/simulation', { state: 'running' });
     await page.hover('[data-kind=distance]');
     const field = page.locator('.offer.active input');
     await field.fill('60');
@@ -197,12 +199,14 @@ suite('the story of someone new', () => {
 
   test('stopped, a drag moves the cone along its freedoms only', async () => {
     const start = await conePose();
+    // where it is taken a ring passes behind it: that is not what is meant
     await grab([-60, 20], () => sleep(400));
     const end = await until(async () => {
       const now = await conePose();
       return Math.hypot(now.p[0] - start.p[0], now.p[1] - start.p[1]) > 0.01 && now;
     }, 'it moved');
     assert.ok(Math.abs(end.p[2] - 0.1) < 1e-9, `z = ${end.p[2]}`);
+    assert.ok(Math.abs(end.q[3] - start.q[3]) < 1e-3, 'it slid, it did not turn');
   });
 
   test('a slider and the arrow keys move it along one freedom', async () => {

@@ -3,7 +3,7 @@
 import { call, enc, featurePath } from './rest';
 import { refreshScenes, send } from './link';
 import {
-  Refusal, type Conflict, type Constraint, type Device, type Element, type Feature, type Geometry, type Pose, type RunState, type Scene, type SceneObject,
+  Refusal, type Conflict, type Constraint, type Device, type Element, type Feature, type Geometry, type Pose, type Primitive, type RunState, type Scene, type SceneObject,
   type Simulation, type Solution, type Vec3,
 } from './protocol';
 import { valuesThatHold } from './holding';
@@ -140,15 +140,15 @@ export async function downloadScene(): Promise<void> {
   });
 }
 
-export async function openFile(file: File): Promise<void> {
+export async function openFile(file: File): Promise<boolean> {
   let scene: unknown;
   try {
     scene = JSON.parse(await file.text());
   } catch {
     refuse(`${file.name} is not a scene file: it holds no JSON.`);
-    return;
+    return false;
   }
-  await attempt(async () => {
+  return attempt(async () => {
     await call('PUT', '/scene', scene);
     store.clearSelection();
   });
@@ -163,8 +163,6 @@ function freshId(stem: string): string {
   while (taken.has(`${stem}-${n}`)) n++;
   return `${stem}-${n}`;
 }
-
-export type Primitive = 'box' | 'cylinder' | 'cone' | 'sphere' | 'capsule';
 
 function primitive(type: Primitive, size: number): Geometry {
   const r = (x: number): number => Number(x.toPrecision(1));

@@ -19,6 +19,7 @@ import { Stage } from './panels/stage';
 import { TaskPanel } from './panels/task';
 import { Tasks } from './panels/tasks';
 import { Tree } from './panels/tree';
+import { importFiles } from './imports';
 import * as store from './store';
 
 const TABS = [['scene', 'Scene'], ['inspect', 'Inspector'], ['plots', 'Plots']] as const;
@@ -37,10 +38,17 @@ function Tabs(): JSX.Element {
 // A scene of mechanisms alone has no features to join.
 const joins = (): boolean => store.objects.value.length > 0 || store.mechanisms.value.length === 0;
 
+// Files that are dropped anywhere are opened.
+const dropped = (e: DragEvent): void => {
+  if (!e.dataTransfer?.files.length) return;
+  e.preventDefault();
+  void importFiles([...e.dataTransfer.files]);
+};
+
 export function App(): JSX.Element {
   const epoch = store.sceneEpoch.value; // with another scene the panels begin anew
   return (
-    <div class={`app tab-${store.narrowTab.value}`}>
+    <div class={`app tab-${store.narrowTab.value}`} onDragOver={(e) => e.preventDefault()} onDrop={dropped}>
       <Header />
       <nav key={`left ${epoch}`} class="left" aria-label="Scene"><Tree /><Constraints /><Contacts /><Tasks /><SceneSettings /></nav>
       <Stage />

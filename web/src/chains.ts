@@ -1,6 +1,6 @@
 // Edits of mechanisms, materials and contacts, and of how an impedance device renders: each one REST
 // call, as all edits (actions.ts).
-import { attempt, latest, letGo, refuse } from './actions';
+import { attempt, latest, letGo } from './actions';
 import { builtLink, linkId, linkName, linkPoses, type Stated } from './mechanisms';
 import { IDENTITY } from './maths';
 import { posesChanged } from './link';
@@ -32,16 +32,6 @@ export async function importUrdf(id: string, urdf: string): Promise<boolean> {
   const made = await attempt(() => call('POST', '/mechanisms', { id, urdf }));
   if (made) store.selectObject(id);
   return made;
-}
-
-export async function importUrdfFile(file: File): Promise<boolean> {
-  const text = await file.text();
-  if (!/<robot[\s>]/.test(text)) {
-    refuse(`${file.name} is no URDF: it has no <robot> in it.`);
-    return false;
-  }
-  const name = /<robot[^>]*\sname\s*=\s*["']([^"']+)["']/.exec(text)?.[1] ?? file.name.replace(/\.[^.]*$/, '');
-  return importUrdf(freshName(name.replace(/[^A-Za-z0-9_:+-]+/g, '-').slice(0, 40) || 'robot'), text);
 }
 
 export const patchMechanism = (id: string, patch: Record<string, unknown>): Promise<boolean> =>

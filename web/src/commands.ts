@@ -1,7 +1,7 @@
 // Every command by name, with its keys: for the palette, the sheet of keys and the keyboard itself.
 import * as actions from './actions';
 import { commitDraft, draft, dropDraft, stepBranch, wanted } from './draft';
-import type { Solution } from './protocol';
+import type { Primitive, Solution } from './protocol';
 import { deleteSelectedMechanism } from './chains';
 import { addTask, deleteTask } from './tasks';
 import { currentView, sizeForNew } from './viewer';
@@ -18,7 +18,7 @@ export interface Command {
 
 const open = (name: store.Dialog) => () => (store.dialog.value = name);
 
-function add(type: actions.Primitive): void {
+function add(type: Primitive): void {
   const { size, at } = sizeForNew();
   void actions.addObject(type, size, at);
 }
@@ -74,7 +74,7 @@ export const commands: Command[] = [
   { id: 'gallery', label: 'Open the gallery', keys: 'G', group: 'Scene', run: open('gallery') },
   { id: 'save', label: 'Save scene', keys: 'Ctrl+S', group: 'Scene', run: open('save') },
   { id: 'download', label: 'Download scene', group: 'Scene', run: () => void actions.downloadScene() },
-  { id: 'file', label: 'Open scene file', keys: 'Ctrl+O', group: 'Scene', run: () => document.getElementById('scene-file')?.click() },
+  { id: 'file', label: 'Open a scene, robot or mesh file', keys: 'Ctrl+O', group: 'Scene', run: () => document.getElementById('scene-file')?.click() },
   { id: 'box', label: 'Add a box', group: 'Scene', run: () => add('box') },
   { id: 'cylinder', label: 'Add a cylinder', group: 'Scene', run: () => add('cylinder') },
   { id: 'capsule', label: 'Add a capsule', group: 'Scene', run: () => add('capsule') },

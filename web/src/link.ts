@@ -1,5 +1,6 @@
 // The stream: keeps the store and the pose table in step with the server, comes back by itself.
 import { batch, effect } from '@preact/signals';
+import { refreshMeshes } from './meshes';
 import { poses } from './poses';
 import { call, currentToken, enc, part } from './rest';
 import type { Document_, Driver, Feature, LogEvent, SceneEntry, ServerMessage, Simulation, Solution, Task, TaskProgress } from './protocol';
@@ -75,6 +76,7 @@ function takeDocument(document: Document_): void {
     if (another) {
       store.sceneEpoch.value++;
       store.progress.value = new Map();
+      store.plotShown.value = store.tools.value.length ? 'force' : 'energy';
     }
     dropStale();
   });
@@ -128,6 +130,7 @@ async function catchUp(): Promise<void> {
     store.events.value = list.slice(-MAX_EVENTS);
     store.scenes.value = await call<SceneEntry[]>('GET', '/scenes');
     store.drivers.value = await call<Driver[]>('GET', '/drivers');
+    await refreshMeshes();
     void hearTasks();
   } catch {
     // the stream tells when the server is away

@@ -1,7 +1,7 @@
-// Serial chains as the page knows them: names of links, where links are, what is drawn where no
-// geometry is said, and the links of a chain that is being built.
+// Serial chains as the page knows them: names of links, where links are, and the links of a chain that
+// is being built.
 import { axisAngle, compose, inverse, norm, qconj, qmul, scale, toWorld, unit, IDENTITY } from './maths';
-import type { ChainLink, Geometry, Joint, Mechanism, Pose, Quat, Tool, ToolState, Vec3 } from './protocol';
+import type { ChainLink, Geometry, Joint, Mechanism, Pose, Tool, ToolState, Vec3 } from './protocol';
 
 export const linkId = (mechanism: string, link: number): string => `${mechanism}.${link}`;
 
@@ -25,7 +25,7 @@ export const linkName = (m: Mechanism, index: number): string => m.links[index]?
 // A scene file may leave parts of a pose out.
 export const whole = (pose: Partial<Pose> | undefined): Pose => ({ p: pose?.p ?? IDENTITY.p, q: pose?.q ?? IDENTITY.q });
 
-const axisOf = (joint: Joint): Vec3 => unit(joint.axis ?? [0, 0, 1]);
+export const axisOf = (joint: Joint): Vec3 => unit(joint.axis ?? [0, 0, 1]);
 
 // parent_from_link at a joint position.
 function jointPose(joint: Joint, q: number): Pose {
@@ -48,62 +48,6 @@ export function jointPosition(joint: Joint, parent: Pose, child: Pose): number {
   const [w, x, y, z] = between.q;
   const half = Math.atan2(x * axis[0] + y * axis[1] + z * axis[2], w);
   return 2 * (half > Math.PI / 2 ? half - Math.PI : half < -Math.PI / 2 ? half + Math.PI : half);
-}
-
-// ---- what is drawn -----------------------------------------------------------------------------------
-
-const BAR = 0.16; // of a bar's width to the mean length of the links
-
-// Of what links there are; where all joints stand in one place, of what hangs on them.
-function meanLength(m: Mechanism): number {
-  const lengths = m.links.map((l, i) => norm(m.links[i + 1]?.joint.origin?.p ?? scale(l.com ?? [0, 0, 0], 2))).filter((x) => x > 1e-6);
-  if (lengths.length) return lengths.reduce((a, b) => a + b, 0) / lengths.length;
-  return Math.max(...m.links.map((l) => thickness(l.geometry))) || 0.1;
-}
-
-function thickness(g: Geometry | undefined): number {
-  if (!g || g.type === 'mesh' || g.type === 'compound') return 0;
-  return g.type === 'box' ? Math.max(...g.size) / 2 : g.radius;
-}
-
-// Where the link ends: at the next joint; the last one's centre of mass is taken for its middle.
-function tip(m: Mechanism, i: number): Vec3 {
-  const next = m.links[i + 1]?.joint.origin?.p;
-  if (next && norm(next) > 1e-9) return next;
-  return next ? [0, 0, 0] : scale(m.links[i]!.com ?? [0, 0, 0], 2);
-}
-
-// The turn that brings +z onto d.
-export function alongZ(d: Vec3): Quat {
-  const [x, y, z] = unit(d);
-  if (z < -0.999999) return [0, 1, 0, 0];
-  const q: Quat = [1 + z, -y, x, 0];
-  const n = Math.hypot(...q);
-  return q.map((v) => v / n) as Quat;
-}
-
-export interface LinkShape { body: Geometry; joint: Geometry } // both in the link's frame
-
-// A slim bar from the joint to the next one where no geometry is said; a short pin about the axis of a
-// joint that turns, a bar along that of one that slides.
-export function linkShape(m: Mechanism, i: number): LinkShape {
-  const link = m.links[i]!;
-  const width = BAR * meanLength(m);
-  const parts: { geometry: Geometry; pose: Pose }[] = [];
-  if (link.geometry) parts.push({ geometry: link.geometry, pose: whole(link.geometry_at) });
-  else {
-    const end = tip(m, i);
-    const length = norm(end);
-    if (length > 1e-9) parts.push({ geometry: { type: 'box', size: [width, width, length] }, pose: { p: scale(end, 0.5), q: alongZ(end) } });
-    else if (!m.links.some((l) => l.geometry)) parts.push({ geometry: { type: 'sphere', radius: 0.6 * width }, pose: IDENTITY });
-    // else a link that only carries the next one's joint: its pin is enough
-  }
-  const turns = link.joint.type === 'revolute';
-  const pin: Geometry = turns ? { type: 'cylinder', radius: 0.42 * width, height: 1.9 * width } : { type: 'box', size: [0.5 * width, 0.5 * width, 4 * width] };
-  return {
-    body: { type: 'compound', parts },
-    joint: { type: 'compound', parts: [{ geometry: pin, pose: { p: [0, 0, 0], q: alongZ(axisOf(link.joint)) } }] },
-  };
 }
 
 // ---- building -----------------------------------------------------------------------------------------

@@ -12,6 +12,8 @@ export type Geometry =
   | { type: 'mesh'; file: string; convex?: boolean }
   | { type: 'compound'; parts: { geometry: Geometry; pose?: Pose }[] };
 
+export type Primitive = 'box' | 'cylinder' | 'cone' | 'sphere' | 'capsule';
+
 export interface Element {
   point?: Vec3;
   line?: { point: Vec3; direction: Vec3 };

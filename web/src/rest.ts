@@ -32,14 +32,15 @@ async function problemOf(reply: Response): Promise<Problem> {
 
 async function send(method: string, path: string, body?: unknown): Promise<Response> {
   const headers: Record<string, string> = {};
-  if (body !== undefined) headers['Content-Type'] = 'application/json';
+  const file = body instanceof ArrayBuffer;
+  if (body !== undefined) headers['Content-Type'] = file ? 'application/octet-stream' : 'application/json';
   if (token) headers['Authorization'] = `Bearer ${token}`;
   let reply: Response;
   try {
     reply = await fetch(`/api/v1${path}`, {
       method,
       headers,
-      body: body === undefined ? undefined : JSON.stringify(body),
+      body: body === undefined ? undefined : file ? body : JSON.stringify(body),
     });
   } catch {
     throw new Refusal(0, { status: 0, title: 'The appliance does not answer.' });

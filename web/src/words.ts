@@ -20,6 +20,14 @@ export function newtons(n: number): string {
   return `${fixed(n, Math.abs(n) < 10 ? 2 : 1)} N`;
 }
 
+export function joules(j: number): string {
+  return Math.abs(j) >= 1 ? `${fixed(j, 3)} J` : `${fixed(j * 1e3, Math.abs(j) < 1e-2 ? 3 : 1)} mJ`;
+}
+
+export function newtonSeconds(x: number): string {
+  return Math.abs(x) >= 1 ? `${fixed(x, 3)} N\u00b7s` : `${fixed(x * 1e3, Math.abs(x) < 1e-2 ? 3 : 1)} mN\u00b7s`;
+}
+
 export const stateWords: Record<string, { word: string; icon: string; tone: string }> = {
   free: { word: 'free', icon: 'free', tone: 'free' },
   under: { word: 'under-constrained', icon: 'under', tone: 'under' },

@@ -1,7 +1,8 @@
 // Building a chain link by link, with a drawing of what there is so far; or taking one from a URDF file.
 import { useState } from 'preact/hooks';
 import type { JSX } from 'preact';
-import { addMechanism, freshName, importUrdfFile } from '../chains';
+import { addMechanism, freshName } from '../chains';
+import { importFiles } from '../imports';
 import { AXES, builtLink, firstLink, nextLink, reachOf, type Axis, type Stated } from '../mechanisms';
 import type { Joint, Mechanism, Vec3 } from '../protocol';
 import { Icon } from '../ui/icons';
@@ -40,8 +41,8 @@ function Row(p: { stated: Stated; i: number; only: boolean; onPut: (s: Stated) =
 
 function Urdf(): JSX.Element {
   const [over, setOver] = useState(false);
-  const take = (file: File | undefined): void => {
-    if (file) void importUrdfFile(file).then((made) => made && closeDialog());
+  const take = (files: FileList | null | undefined): void => {
+    if (files?.length) void importFiles([...files]).then((made) => made && closeDialog());
   };
   return (
     <div class={`drop ${over ? 'over' : ''}`} onDragOver={(e) => {
@@ -49,12 +50,13 @@ function Urdf(): JSX.Element {
       setOver(true);
     }} onDragLeave={() => setOver(false)} onDrop={(e) => {
       e.preventDefault();
+      e.stopPropagation();
       setOver(false);
-      take(e.dataTransfer?.files[0]);
+      take(e.dataTransfer?.files);
     }}>
-      <p>Or a robot from a URDF file: drop it here, or <label class="file-pick">choose a file
-        <input class="away" type="file" accept=".urdf,.xml,application/xml,text/xml" aria-label="URDF file" onChange={(e) => take(e.currentTarget.files?.[0])} /></label>.
-        <span class="quiet"> A serial chain of turning, sliding and fixed joints.</span></p>
+      <p>Or a robot from a URDF file: drop it here with the meshes that it names, or <label class="file-pick">choose them
+        <input class="away" type="file" multiple accept=".urdf,.xml,.stl,.obj,application/xml,text/xml" aria-label="URDF file and meshes" onChange={(e) => take(e.currentTarget.files)} /></label>.
+        <span class="quiet"> A serial chain of turning, sliding and fixed joints; meshes as STL or OBJ.</span></p>
     </div>
   );
 }

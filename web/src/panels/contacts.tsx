@@ -4,7 +4,7 @@ import * as chains from '../chains';
 import type { Contact, ContactSettings, Hit, Material } from '../protocol';
 import { Icon } from '../ui/icons';
 import { NameField, NumberField, Row, Section, Tool } from '../ui/widgets';
-import { fixed, mm, newtons } from '../words';
+import { fixed, joules, mm, newtons, newtonSeconds } from '../words';
 import * as store from '../store';
 
 const marks: Record<Contact['state'], { icon: string; word: string; tone: string }> = {
@@ -54,7 +54,7 @@ function PairLine({ p }: { p: Pair }): JSX.Element {
 
 function figuresOf(p: Pair): string {
   const out = p.points ? [newtons(p.force)] : [];
-  if (p.impulse > 1e-9) out.push(`hit with ${fixed(p.impulse * 1e3, 2)} mN\u00b7s`);
+  if (p.impulse > 1e-9) out.push(`hit with ${newtonSeconds(p.impulse)}`);
   if (p.points) out.push(p.gap < 0 ? `${fixed(-p.gap * 1e6, 1)} \u00b5m deep` : `gap ${mm(p.gap)}`);
   if (p.points > 1) out.push(`${p.points} points`);
   return out.join(', ');
@@ -79,7 +79,7 @@ function Touching(): JSX.Element {
         ? <p class="quiet">Nothing touches.</p>
         : <ul class="touches" aria-label="Contacts now">{list.slice(0, SHOWN).map((p) => <PairLine key={`${p.a} ${p.b}`} p={p} />)}</ul>}
       {list.length > SHOWN && <p class="quiet">and {list.length - SHOWN} pairs more</p>}
-      {f && f.collisions > 0 && <p class="quiet">{f.collisions} {f.collisions === 1 ? 'collision' : 'collisions'} so far, {fixed(f.dissipated * 1e3, 3)} mJ lost to them.</p>}
+      {f && f.collisions > 0 && <p class="quiet">{f.collisions} {f.collisions === 1 ? 'collision' : 'collisions'} so far, {joules(f.dissipated)} lost to them.</p>}
     </>
   );
 }

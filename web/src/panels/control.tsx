@@ -7,7 +7,7 @@ import { heldBy } from '../mechanisms';
 import type { Control, Rendering, Springs, Tool, ToolState } from '../protocol';
 import { Icon } from '../ui/icons';
 import { NumberField, Row, Section } from '../ui/widgets';
-import { degrees, fixed, listed, MM, mm, newtons } from '../words';
+import { degrees, fixed, joules, listed, MM, mm, newtons, newtonSeconds } from '../words';
 import * as store from '../store';
 
 function Group(p: { title: string; note?: string; open?: boolean; children: ComponentChildren }): JSX.Element {
@@ -57,12 +57,12 @@ function Settings({ r, control }: { r: Rendering; control: Control }): JSX.Eleme
   return (
     <>
       <Group title="Model and hand" open={uses('model')} note={uses('model') || uses('hand') ? '' : 'not used by this control'}>
-        <Choice label="acceleration" value={r.jdot ?? 'full'} options={[['full', 'all terms'], ['paper', 'without J\u0307 v, as in the paper']]} onPut={(jdot) => void patchRendering({ jdot })} />
+        <Choice label="acceleration" value={r.jdot ?? 'full'} options={[['full', 'all terms'], ['paper', 'paper: no J\u0307 v']]} onPut={(jdot) => void patchRendering({ jdot })} />
         <Choice label="hand force" value={r.hand ?? 'measured'} options={[['measured', 'measured'], ['estimated', 'estimated'], ['unknown', 'taken as 0']]} onPut={(hand) => void patchRendering({ hand })} />
         <NumberField shown="device mass known as a part of what it is" label="Mass known" unit={'\u00d7'} step={0.05} value={r.mass_known || 1} onCommit={(mass_known) => void patchRendering({ mass_known })} />
       </Group>
       <Group title="Resisted directions" open={uses('resisted')} note={note('resisted')}>
-        <Choice label="weights" value={r.weights ?? 'smooth'} options={[['smooth', 'smooth'], ['on-off', 'on and off, as in the paper']]} onPut={(weights) => void patchRendering({ weights })} />
+        <Choice label="weights" value={r.weights ?? 'smooth'} options={[['smooth', 'smooth'], ['on-off', 'paper: on and off']]} onPut={(weights) => void patchRendering({ weights })} />
         <div class="triple">
           <NumberField shown="length L" label="Length that compares turns with shifts" unit="mm" value={(r.length || 0.05) * MM} onCommit={(v) => void patchRendering({ length: v / MM })} />
           <NumberField shown="threshold" label="Threshold of singular values" unit="" step={1e-3} digits={6} value={r.threshold || 1e-3} onCommit={(threshold) => void patchRendering({ threshold })} />
@@ -109,8 +109,8 @@ function Live({ s, r }: { s: ToolState; r: Rendering | undefined }): JSX.Element
       <Row label="device exerts">{newtons(size(s.command))}{s.limited && ', limited'}</Row>
       <Row label={`hand, ${r?.hand ?? 'measured'}`}>{newtons(size(s.hand))}</Row>
       {s.resisted && store.runState.value !== 'stopped' && <Row label="resisted">{resistedWords(held.map((d) => d.weight))}</Row>}
-      {!!s.withheld && <Row label="withheld">{fixed(s.withheld * 1e3, 3)} mN s of impulses, by the device{'\u2019'}s limits</Row>}
-      {s.port !== undefined && <Row label="out of the port">{fixed(s.port * 1e3, 3)} mJ{s.damped ? `, ${fixed(s.damped * 1e3, 3)} mJ damped` : ''}</Row>}
+      {!!s.withheld && <Row label="withheld">{newtonSeconds(s.withheld)} of impulses, by the device{'\u2019'}s limits</Row>}
+      {s.port !== undefined && <Row label="out of the port">{joules(s.port)}{s.damped ? `, ${joules(s.damped)} damped` : ''}</Row>}
     </>
   );
 }

@@ -2,6 +2,7 @@
 import type { JSX } from 'preact';
 import * as actions from '../actions';
 import { cycleTheme } from '../commands';
+import { importFiles, TAKES } from '../imports';
 import { Icon } from '../ui/icons';
 import { Tool } from '../ui/widgets';
 import * as store from '../store';
@@ -26,8 +27,7 @@ function SceneMenu(): JSX.Element {
 
 function Files(): JSX.Element {
   const choose = (input: HTMLInputElement): void => {
-    const file = input.files?.[0];
-    if (file) void actions.openFile(file);
+    void importFiles([...(input.files ?? [])]);
     input.value = '';
   };
   return (
@@ -35,8 +35,8 @@ function Files(): JSX.Element {
       <Tool icon="gallery" label="Gallery of scenes" keys="G" onClick={() => (store.dialog.value = 'gallery')} />
       <Tool icon="save" label="Save scene" keys="Ctrl+S" onClick={() => (store.dialog.value = 'save')} />
       <Tool icon="download" label="Download scene" onClick={() => void actions.downloadScene()} />
-      <Tool icon="open" label="Open scene file" keys="Ctrl+O" onClick={() => document.getElementById('scene-file')?.click()} />
-      <input id="scene-file" class="away" type="file" accept=".json,application/json" tabIndex={-1} aria-label="Scene file"
+      <Tool icon="open" label="Open a file: a scene, a robot with its meshes, a mesh" keys="Ctrl+O" onClick={() => document.getElementById('scene-file')?.click()} />
+      <input id="scene-file" class="away" type="file" multiple accept={TAKES} tabIndex={-1} aria-label="File to open"
         onChange={(e) => choose(e.currentTarget)} />
     </div>
   );

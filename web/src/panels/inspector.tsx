@@ -5,38 +5,17 @@ import { commitDraft, draft, proposeChange } from '../draft';
 import { canBeWall, constraintHasSense, constraintWords, isWall, senseWords } from '../kinds';
 import { fromYawPitchRoll, yawPitchRoll } from '../maths';
 import { poses } from '../poses';
-import type { Constraint, Geometry, Pose, SceneObject, Sense, Vec3 } from '../protocol';
+import type { Constraint, Pose, SceneObject, Sense, Vec3 } from '../protocol';
 import { Icon } from '../ui/icons';
 import { Outcome } from '../ui/outcome';
 import { Redundancy } from '../ui/redundancy';
 import { Follows } from '../ui/follows';
+import { SizeFields } from '../ui/shape';
 import { Badge, BoundChoice, NameField, NumberField, Row, Section } from '../ui/widgets';
 import { DEG, MM, fixed, geometryWords, newtons, stateWords } from '../words';
 import * as store from '../store';
 
 const replaced = (v: Vec3, i: number, x: number): Vec3 => v.map((old, k) => (k === i ? x : old)) as Vec3;
-
-function Dimensions({ o }: { o: SceneObject }): JSX.Element | null {
-  const g: Geometry = o.geometry;
-  const send = (geometry: Geometry): void => void actions.patchObject(o.id, { geometry });
-  if (g.type === 'compound') return <Row label="shape">{g.parts.length} parts</Row>;
-  if (g.type === 'mesh') return <Row label="mesh">{g.file}{g.convex ? ', its hull' : ''}</Row>;
-  if (g.type === 'box')
-    return (
-      <div class="triple">
-        {['x', 'y', 'z'].map((axis, i) => (
-          <NumberField key={axis} shown={axis} label={`Size along ${axis}`} unit="mm" value={g.size[i]! * MM}
-            onCommit={(v) => send({ type: 'box', size: replaced(g.size, i, v / MM) })} />
-        ))}
-      </div>
-    );
-  return (
-    <div class="triple">
-      <NumberField shown="radius" label="Radius" unit="mm" value={g.radius * MM} onCommit={(v) => send({ ...g, radius: v / MM })} />
-      {g.type !== 'sphere' && <NumberField shown="height" label="Height" unit="mm" value={g.height * MM} onCommit={(v) => send({ ...g, height: v / MM })} />}
-    </div>
-  );
-}
 
 function PoseFields({ o, pose }: { o: SceneObject; pose: Pose }): JSX.Element {
   const angles = yawPitchRoll(pose.q);
@@ -142,7 +121,7 @@ function ObjectPanel({ o }: { o: SceneObject }): JSX.Element {
       </div>
       <Follows standing={standing} />
       <h3>Size</h3>
-      <Dimensions o={o} />
+      <SizeFields g={o.geometry} onPut={(geometry) => void actions.patchObject(o.id, { geometry })} />
       <PoseFields o={o} pose={poses.pose(o.id)} />
       {!o.fixed && <><h3>Mass</h3><Mass o={o} /><Borne o={o} /><Motion o={o} /></>}
       {store.materials.value.length > 0 && (

@@ -32,7 +32,7 @@ function Hints(): JSX.Element | null {
       <ol>
         {STEPS.map((s, i) => (
           <li key={i} class={s.done() ? 'done' : i === now ? 'now' : ''}>
-            <span class="hint-mark" aria-hidden="true">{s.done() ? <Icon name="ok" /> : i + 1}</span>{s.text}
+            <span class="hint-mark" aria-hidden="true">{s.done() ? <Icon name="ok" /> : i + 1}</span><span class="hint-text">{s.text}</span>
           </li>
         ))}
       </ol>

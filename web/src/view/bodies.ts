@@ -5,7 +5,8 @@ import { boundsOf, sizeOf, type Bounds } from './outline';
 import { meshKey } from '../meshes';
 import { meshOf, skin } from './shapes';
 import type { Palette } from './palette';
-import { linkId, linkShape } from '../mechanisms';
+import { linkShape } from '../looks';
+import { linkId } from '../mechanisms';
 import { poses } from '../poses';
 import type { Geometry, Scene } from '../protocol';
 

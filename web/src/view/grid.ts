@@ -1,12 +1,15 @@
-// The ground, level with the lowest body: a ruled square that fades towards its rim, x and y axes told apart.
-import { BufferGeometry, Float32BufferAttribute, LineBasicMaterial, LineSegments } from 'three';
+// The ground, level with the lowest body, below the scene: a ruled square that fades towards its rim, the world's x and y axes told apart.
+import { BufferGeometry, Float32BufferAttribute, LineBasicMaterial, LineSegments, type Vector3 } from 'three';
 import type { Palette } from './palette';
 
-const CELLS = 20; // on each side of the origin
+const CELLS = 20; // on each side of its middle
+const NEAR = 5; // cells: a scene so near to the world's origin has the grid around that
 
 export class Grid {
   readonly lines: LineSegments;
   cell = 0;
+  private across = 0; // its middle, in cells from the world's origin
+  private along = 0;
   private readonly material = new LineBasicMaterial({ vertexColors: true, transparent: true, depthWrite: false });
 
   constructor(private readonly palette: Palette) {
@@ -15,20 +18,22 @@ export class Grid {
   }
 
   // A cell of 1, 2 or 5 times a power of ten that suits a scene of this size; `floor` is its height.
-  fit(size: number, floor: number): void {
-    this.lines.position.z = floor;
+  fit(size: number, middle: Vector3, floor: number): void {
     const raw = size / 7;
     const power = 10 ** Math.floor(Math.log10(raw));
-    const step = [1, 2, 5, 10].find((k) => k * power >= raw)! * power;
-    if (step !== this.cell) this.build(step);
+    const cell = [1, 2, 5, 10].find((k) => k * power >= raw)! * power;
+    const cells = (x: number): number => (Math.hypot(middle.x, middle.y) < NEAR * cell ? 0 : Math.round(x / cell));
+    const [across, along] = [cells(middle.x), cells(middle.y)];
+    this.lines.position.set(across * cell, along * cell, floor);
+    if (cell !== this.cell || across !== this.across || along !== this.along) this.build(cell, across, along);
   }
 
   rebuild(): void {
-    if (this.cell > 0) this.build(this.cell);
+    if (this.cell > 0) this.build(this.cell, this.across, this.along);
   }
 
-  private build(cell: number): void {
-    this.cell = cell;
+  private build(cell: number, across: number, along: number): void {
+    [this.cell, this.across, this.along] = [cell, across, along];
     const position: number[] = [];
     const colour: number[] = [];
     const reach = CELLS * cell;
@@ -45,10 +50,10 @@ export class Grid {
       for (let j = 1; j < stops.length; j++) {
         const [from, to] = [stops[j - 1]!, stops[j]!];
         if (Math.hypot(i * cell, Math.min(Math.abs(from), Math.abs(to))) >= reach) continue;
-        at(i * cell, from, i === 0);
-        at(i * cell, to, i === 0);
-        at(from, i * cell, i === 0);
-        at(to, i * cell, i === 0);
+        at(i * cell, from, i === -across);
+        at(i * cell, to, i === -across);
+        at(from, i * cell, i === -along);
+        at(to, i * cell, i === -along);
       }
     this.lines.geometry.dispose();
     this.lines.geometry = new BufferGeometry()

@@ -4,6 +4,7 @@ import { Quaternion, Vector3, type Camera } from 'three';
 import type { Bodies, Body } from './bodies';
 import { outline } from './picking';
 import type { ColourName, Palette } from './palette';
+import { Astray } from './astray';
 import { Touching } from './touching';
 import { place } from '../kinds';
 import { heldBy, whole } from '../mechanisms';
@@ -18,6 +19,7 @@ export interface Label { at: Vector3; text: string; strong: boolean }
 const FORCE_SHOWN_N = 0.02;
 const SHORTEST_PX = 20; // of an arrow that is drawn at all
 const LINE_PX = 15;
+const TAG_PX = 8; // from what it is about
 const MOST_TAGS = 32;
 
 const a = new Vector3();
@@ -29,9 +31,10 @@ export class Overlay {
   spring: Spring | null = null;
   labels: Label[] = [];
   readonly touching = new Touching();
+  private readonly astray = new Astray();
   private readonly pen: CanvasRenderingContext2D;
-  private width = 1;
-  private height = 1;
+  width = 1; // in CSS pixels
+  height = 1;
   private ratio = 1;
   private drawn = false;
   private readonly tags = Array.from({ length: MOST_TAGS }, () => ({ x: 0, y: 0, width: 0 })); // written in this frame
@@ -56,7 +59,7 @@ export class Overlay {
     return !!(this.spring || this.labels.length || store.hoverObject.value || store.hoverRef.value ||
       store.picked.value.length || store.selectedConstraint.value || store.selectedObject.value ||
       store.culprits.value.length || store.related.value.length || this.pushed() || this.touching.busy(performance.now()) ||
-      store.tools.value.some((t) => t.mechanism));
+      store.tools.value.some((t) => t.mechanism) || this.astray.busy(this));
   }
 
   private pushed(): boolean {
@@ -86,6 +89,7 @@ export class Overlay {
     this.touching.draw(this, performance.now());
     if (this.spring) this.drawSpring(this.spring);
     for (const label of this.labels) this.numbered(label);
+    this.astray.draw(this);
   }
 
   // ---- coordinates ------------------------------------------------------------------------------
@@ -249,16 +253,18 @@ export class Overlay {
 
   // ---- text -----------------------------------------------------------------------------------------
 
-  // Below what is written there already, where it would lie upon it.
-  private tag(x: number, wanted: number, text: string, colour: string): void {
+  // Right of a place, or left of it; below what is written there already where it would lie upon it, and within the picture.
+  tag(at: number, wanted: number, text: string, colour: string, leftwards = false): void {
     this.pen.font = '600 12px system-ui, sans-serif';
     this.pen.textBaseline = 'middle';
-    const y = this.room(x + 8, wanted, this.pen.measureText(text).width);
+    const { width } = this.pen.measureText(text);
+    const x = Math.max(4, Math.min(this.width - width - 4, leftwards ? at - TAG_PX - width : at + TAG_PX));
+    const y = this.room(x, wanted, width);
     this.pen.lineWidth = 4;
     this.pen.strokeStyle = this.palette.css('halo');
-    this.pen.strokeText(text, x + 8, y);
+    this.pen.strokeText(text, x, y);
     this.pen.fillStyle = colour;
-    this.pen.fillText(text, x + 8, y);
+    this.pen.fillText(text, x, y);
   }
 
   // Each move is down, by at least half a line: round-off of a whole one must not bring it back.
@@ -303,10 +309,15 @@ export class Overlay {
     this.pen.moveTo(a.x, a.y);
     this.pen.lineTo(b.x, b.y);
     this.stroke(colour, width);
+    this.pointer(b.x, b.y, angle, head, colour);
+  }
+
+  // A triangle that points that way.
+  pointer(x: number, y: number, angle: number, size: number, colour: string): void {
     this.pen.beginPath();
-    this.pen.moveTo(b.x + head * Math.cos(angle), b.y + head * Math.sin(angle));
-    this.pen.lineTo(b.x + head * Math.cos(angle + 2.4), b.y + head * Math.sin(angle + 2.4));
-    this.pen.lineTo(b.x + head * Math.cos(angle - 2.4), b.y + head * Math.sin(angle - 2.4));
+    this.pen.moveTo(x + size * Math.cos(angle), y + size * Math.sin(angle));
+    this.pen.lineTo(x + size * Math.cos(angle + 2.4), y + size * Math.sin(angle + 2.4));
+    this.pen.lineTo(x + size * Math.cos(angle - 2.4), y + size * Math.sin(angle - 2.4));
     this.pen.closePath();
     this.pen.fillStyle = colour;
     this.pen.fill();
@@ -318,8 +329,9 @@ export class Overlay {
     a.fromArray(at);
     b.fromArray(f).multiplyScalar(length / size).add(a);
     if (!this.toScreen(a) || !this.toScreen(b)) return;
+    const leftwards = b.x < a.x - 6;
     this.arrow(colour, width, 4 + 2 * width);
-    if (text) this.tag(b.x + 4, b.y, text, colour);
+    if (text) this.tag(b.x + (leftwards ? -4 - width : 4 + width), b.y, text, colour, leftwards); // beyond its head
   }
 
   // The tool's origin in the world, as it is drawn; false where nothing is held.

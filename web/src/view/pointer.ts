@@ -45,7 +45,7 @@ export class Pointer {
     if (e.pointerType !== 'mouse') this.hover();
     const hit = this.picker.hit(this.x, this.y);
     const object = store.shownObject.value;
-    const freedom = dragKind(object) === 'slide' ? this.markAt() : -1;
+    const freedom = dragKind(object) === 'slide' ? this.markAt(hit) : -1;
     const kind = freedom >= 0 ? 'slide' : hit ? dragKind(hit.body.id) : '';
     this.pressed = { x: this.x, y: this.y, hit, kind, id: e.pointerId, freedom };
     this.controls.enabled = kind === '';
@@ -92,9 +92,12 @@ export class Pointer {
     return was;
   }
 
-  // The freedom whose mark the cursor is on; -1: none.
-  private markAt(): number {
-    return this.marks.freedomAt(this.picker.ray(this.x, this.y), this.onMark);
+  // The freedom whose mark the cursor is on; -1: none. What lies behind its object is seen through it, but not taken.
+  private markAt(hit: Hit | null): number {
+    const ray = this.picker.ray(this.x, this.y);
+    const freedom = this.marks.freedomAt(ray, this.onMark);
+    const behind = hit?.body.id === store.shownObject.value && hit.distance < this.onMark.distanceTo(ray.ray.origin);
+    return behind ? -1 : freedom;
   }
 
   private point(freedom: number): void {
@@ -130,7 +133,7 @@ export class Pointer {
       store.hovered.value = refs;
     }
     store.hoverObject.value = hit?.body.id ?? (refs[0] ? store.splitRef(refs[0])[0] : '');
-    this.point(this.markAt());
+    this.point(this.markAt(hit));
     this.canvas.classList.toggle('can-drag', this.pointed >= 0 || (!!hit && dragKind(hit.body.id) !== ''));
   }
 

@@ -1,7 +1,7 @@
-// Meshes of the primitives. Every vertex carries `rim`: where one of its two values reaches 1 or -1
-// an edge is drawn by the material, so that a body and its edges are a single draw call.
+// Meshes of the primitives and of mesh files. Every vertex carries `rim`: where one of its three values reaches
+// 1 or -1 an edge is drawn by the material, so that a body and its edges are a single draw call.
 import { BufferGeometry, Color, Float32BufferAttribute, FrontSide, MeshLambertMaterial } from 'three';
-import { trianglesOf } from '../meshes';
+import { facetsOf } from './facets';
 import type { Geometry } from '../protocol';
 
 const AROUND = 64; // facets of a full turn
@@ -12,10 +12,10 @@ class Builder {
   private rim: number[] = [];
   private index: number[] = [];
 
-  vertex(p: readonly number[], n: readonly number[], u: number, v: number): number {
+  vertex(p: readonly number[], n: readonly number[], u: number, v: number, w = 0): number {
     this.position.push(p[0]!, p[1]!, p[2]!);
     this.normal.push(n[0]!, n[1]!, n[2]!);
-    this.rim.push(u, v);
+    this.rim.push(u, v, w);
     return this.position.length / 3 - 1;
   }
 
@@ -27,7 +27,7 @@ class Builder {
     const out = new BufferGeometry();
     out.setAttribute('position', new Float32BufferAttribute(this.position, 3));
     out.setAttribute('normal', new Float32BufferAttribute(this.normal, 3));
-    out.setAttribute('rim', new Float32BufferAttribute(this.rim, 2));
+    out.setAttribute('rim', new Float32BufferAttribute(this.rim, 3));
     out.setIndex(this.index);
     out.computeBoundingSphere();
     return out;
@@ -130,32 +130,16 @@ function capsule(radius: number, height: number): BufferGeometry {
   return b.done();
 }
 
-// Flat triangles; nothing until they have come.
-function triangles(file: string): BufferGeometry {
-  const b = new Builder();
-  const mesh = trianglesOf(file);
-  for (let t = 0; mesh && t < mesh.triangles.length; t += 3) {
-    const p = [0, 1, 2].map((k) => mesh.vertices.slice(3 * mesh.triangles[t + k]!, 3 * mesh.triangles[t + k]! + 3));
-    const [u, v] = [1, 2].map((k) => p[k]!.map((x, i) => x - p[0]![i]!));
-    const n = [0, 1, 2].map((i) => u![(i + 1) % 3]! * v![(i + 2) % 3]! - u![(i + 2) % 3]! * v![(i + 1) % 3]!);
-    const length = Math.hypot(...n) || 1;
-    const [i, j, k] = p.map((x) => b.vertex(x, n.map((y) => y / length), 0, 0));
-    b.triangle(i!, j!, k!);
-  }
-  return b.done();
-}
-
 const cache = new Map<string, BufferGeometry>();
 
 // The mesh of a primitive; equal ones share one buffer.
 export function meshOf(g: Exclude<Geometry, { type: 'compound' }>): BufferGeometry {
+  if (g.type === 'mesh') return facetsOf(g.file);
   const key = JSON.stringify(g);
-  if (g.type === 'mesh' && !trianglesOf(g.file)) return new BufferGeometry();
   let found = cache.get(key);
   if (!found) {
     if (g.type === 'box') found = box(g.size);
     else if (g.type === 'sphere') found = sphere(g.radius);
-    else if (g.type === 'mesh') found = triangles(g.file);
     else if (g.type === 'capsule') found = capsule(g.radius, g.height);
     else found = g.type === 'cone' ? cone(g.radius, g.height) : cylinder(g.radius, g.height);
     cache.set(key, found);
@@ -163,13 +147,17 @@ export function meshOf(g: Exclude<Geometry, { type: 'compound' }>): BufferGeomet
   return found;
 }
 
-const EDGE_VERTEX = 'attribute vec2 rim;\nvarying vec2 vRim;\n';
-const EDGE_FRAGMENT = 'uniform vec3 edge;\nuniform float edgeWidth;\nvarying vec2 vRim;\n';
+const EDGE_VERTEX = 'attribute vec3 rim;\nvarying vec3 vRim;\n';
+const EDGE_FRAGMENT = 'uniform vec3 edge;\nuniform float edgeWidth;\nvarying vec3 vRim;\n';
 const EDGE_MIX = `
-  vec2 grain = max(fwidth(vRim), vec2(1e-6));
-  vec2 toEdge = (1.0 - abs(vRim)) / grain;
-  float onEdge = clamp(edgeWidth + 0.5 - min(toEdge.x, toEdge.y), 0.0, 1.0);
-  onEdge *= clamp(1.3 - 3.0 * max(grain.x, grain.y), 0.2, 1.0); // far away, edges would hide the faces
+  vec3 grain = max(fwidth(vRim), vec3(1e-6));
+  vec3 toEdge = (1.0 - abs(vRim)) / grain;
+  float onEdge = clamp(edgeWidth + 0.5 - min(toEdge.x, min(toEdge.y, toEdge.z)), 0.0, 1.0);
+  onEdge *= clamp(1.3 - 3.0 * max(grain.x, max(grain.y, grain.z)), 0.2, 1.0); // far away, edges would hide the faces
+  // where a round face turns away: half of f / |grad f| is the way to the outline, f going with its root
+  float facing = abs(dot(normal, normalize(vViewPosition)));
+  float turning = max(fwidth(facing), 1e-6);
+  onEdge = max(onEdge, clamp(edgeWidth + 0.5 - 0.5 * facing / turning, 0.0, 1.0) * step(turning, 0.35));
   outgoingLight = mix(outgoingLight, edge, onEdge);
   diffuseColor.a = max(diffuseColor.a, onEdge * edgeAlpha);
 `;

@@ -23,14 +23,14 @@ import { swing } from '../freedoms';
 import { whenPosesCome } from '../link';
 import { poses } from '../poses';
 import type { Branch, Pose, Strand, Vec3 } from '../protocol';
-import { arrivals } from '../meshes';
+import { arrivals, meshFiles } from '../meshes';
 import * as store from '../store';
 
 const FOV = 40;
 const FILL = 0.66; // of the picture, by what is framed
 const DIRECTIONS: Record<View, [number, number, number]> = {
   top: [0, -1e-4, 1], bottom: [0, -1e-4, -1], front: [0, -1, 0], back: [0, 1, 0], left: [-1, 0, 0],
-  right: [1, 0, 0], home: [0.8, -1.25, 0.5],
+  right: [1, 0, 0], home: [0.8, -1.25, 0.8],
 };
 
 export interface Bits { canvas: HTMLCanvasElement; overlay: HTMLCanvasElement; cube: HTMLElement; host: HTMLElement }
@@ -88,6 +88,7 @@ export class Viewport {
     controls.zoomToCursor = true;
     controls.zoomSpeed = 0.9;
     controls.addEventListener('change', () => {
+      this.clip();
       this.cameraMoved = true;
       this.invalidate();
     });
@@ -107,6 +108,7 @@ export class Viewport {
   private subscribe(): void {
     effect(() => {
       arrivals.value; // triangles that were asked for
+      meshFiles.value;
       this.bodies.sync(store.scene.value);
       this.extent = this.measure();
       this.dressAll();
@@ -220,6 +222,7 @@ export class Viewport {
       if (id && body.id !== id) continue;
       body.node.updateMatrixWorld(true);
       for (const mesh of body.meshes) this.box.expandByObject(mesh);
+      for (const pin of body.pins) this.box.expandByObject(pin);
     }
     return this.box;
   }
@@ -246,13 +249,19 @@ export class Viewport {
     direction.normalize();
     const distance = this.reach(box, centre, direction);
     this.camera.position.copy(centre).addScaledVector(direction, distance);
-    this.camera.near = distance / 200;
-    this.camera.far = distance * 60;
-    this.camera.updateProjectionMatrix();
     this.controls.target.copy(centre);
+    this.clip();
     this.controls.update();
     this.cameraMoved = true;
     this.invalidate();
+  }
+
+  // What is near is seen from close by, and all of the scene from far away.
+  private clip(): void {
+    const distance = this.camera.position.distanceTo(this.controls.target);
+    this.camera.near = distance / 200;
+    this.camera.far = 60 * Math.max(distance, this.extent);
+    this.camera.updateProjectionMatrix();
   }
 
   look(view: View): void {
@@ -261,7 +270,8 @@ export class Viewport {
 
   frameScene(): void {
     const box = this.bounds('');
-    this.grid.fit(box.isEmpty() ? 0.4 : Math.max(box.getSize(new Vector3()).length(), 1e-3), box.isEmpty() ? 0 : Math.min(0, box.min.z));
+    const middle = box.isEmpty() ? new Vector3() : box.getCenter(new Vector3());
+    this.grid.fit(box.isEmpty() ? 0.4 : Math.max(box.getSize(new Vector3()).length(), 1e-3), middle, box.isEmpty() ? 0 : Math.min(0, box.min.z));
     this.aim(new Vector3(...DIRECTIONS.home), '');
   }
 

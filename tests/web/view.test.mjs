@@ -1,0 +1,73 @@
+// What the view owes whoever looks: all of a scene in the picture, the way to what has left it, nothing out of reach.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { appliance, page, person, show, suite, visit } from './fixture.mjs';
+import { until } from './harness.mjs';
+import { apart, changed } from './png.mjs';
+
+const box = (id, p, more = {}) => ({ id, geometry: { type: 'box', size: [0.05, 0.05, 0.05] }, pose: { p, q: [1, 0, 0, 0] }, ...more });
+const canvas = () => page.locator('#canvas').boundingBox();
+
+suite('the view', () => {
+  test('joints are framed with what hangs on them, and what hangs is seen to hang', async () => {
+    await visit('cradle');
+    const [, m] = await appliance.get('/mechanisms'); // the first is pulled aside
+    const top = await person.at(m.base.p), area = await canvas();
+    assert.ok(top.y > area.y + 20 && top.y < area.y + area.height, 'in the picture');
+    const { p } = m.links[0].geometry_at;
+    const ball = await person.at(m.base.p.map((x, k) => x + m.links[0].joint.origin.p[k] + p[k]));
+    const middle = { x: (top.x + ball.x) / 2, y: (top.y + ball.y) / 2 };
+    const image = await person.screenshot();
+    assert.ok(apart(image.pixel(middle.x, middle.y), image.pixel(middle.x + 25, middle.y)) > 60, 'a rod between them');
+  });
+
+  test('what is held is pointed to where it has left the picture, and framed by a key', async () => {
+    await visit({ name: 'Runaway', objects: [box('ground', [0, 0, 0], { fixed: true }), box('plate', [0, 0, 0.1])],
+      devices: [{ id: 'sim', driver: 'sim' }], tool: { object: 'plate', device: 'sim' } });
+    const here = await person.screenshot();
+    await appliance.api('PATCH', '/objects/plate', { pose: { p: [3, 0, 0.1], q: [1, 0, 0, 0] } });
+    const area = await canvas();
+    const edge = { x: area.x + area.width - 30, y: 0 };
+    const rows = Array.from({ length: 8 }, (_, i) => area.y + 130 + 40 * i);
+    await until(async () => {
+      const now = await person.screenshot();
+      return rows.some((y) => changed(here, now, { ...edge, y }, 20) > 30);
+    }, 'a mark at the right border');
+    await page.locator('#canvas').focus();
+    await page.keyboard.press('f');
+    await until(async () => {
+      const at = await person.at([3, 0, 0.1]);
+      return at.x > area.x && at.x < area.x + area.width && at.y > area.y && at.y < area.y + area.height;
+    }, 'it is in the picture');
+  });
+
+  for (const [name, size, far] of [['a millimetre', 1e-3, 0], ['a hundred metres, far from the origin', 100, 1e4]])
+    test(`a scene of ${name} is framed, with a grid under it`, async () => {
+      await visit({ name: `Scene of ${name}`, objects: [{ id: 'block', fixed: true, geometry: { type: 'box', size: [size, size, size] }, pose: { p: [far, 0, 0], q: [1, 0, 0, 0] } }] });
+      const left = await person.at([far - size / 2, -size / 2, -size / 2]), right = await person.at([far + size / 2, size / 2, -size / 2]);
+      assert.ok(right.x - left.x > 150 && right.x - left.x < 900, `${right.x - left.x} px wide`);
+      const image = await person.screenshot();
+      const area = await canvas();
+      const y = area.y + area.height - 40; // in front of the block, where there is nothing but the ground
+      let lines = 0;
+      for (let x = area.x + 300; x < area.x + area.width - 300; x++) if (apart(image.pixel(x, y), image.pixel(x + 1, y)) > 8) lines++;
+      assert.ok(lines >= 2, `${lines} edges of lines`);
+    });
+
+  test('a scene nobody holds begins with its energy, one with a hand with its force', async () => {
+    await visit('bouncing-ball');
+    await page.waitForSelector('.plot-tabs [aria-pressed="true"]:has-text("Energy")');
+    await show('paper-plane');
+    await page.waitForSelector('.plot-tabs [aria-pressed="true"]:has-text("Force")');
+  });
+
+  for (const width of [821, 900, 1060, 1280])
+    test(`every button of the list is within reach, ${width} pixels wide`, async () => {
+      await visit('cone-on-cylinder', { viewport: { width, height: 700 } });
+      const panel = await page.locator('.left').boundingBox();
+      for (const button of await page.locator('.left .section-head button').all()) {
+        const b = await button.boundingBox();
+        assert.ok(b.x >= panel.x && b.x + b.width <= panel.x + panel.width, await button.getAttribute('aria-label') ?? '');
+      }
+    });
+});
