@@ -116,6 +116,8 @@ function ObjectPanel({ o }: { o: SceneObject }): JSX.Element {
       <div class="badges">
         {o.fixed ? <Badge icon="off" word="fixed" tone="off" /> : o.free && now === 'free' ? <Badge icon="free" word="moves freely" tone="free" /> : state && <Badge {...state} />}
         {!o.fixed && o.free && now !== 'free' && <Badge icon="free" word="moves along its freedoms" tone="free" />}
+      </div>
+      <div class="checks">
         <label class="check"><input type="checkbox" checked={o.fixed ?? false} onChange={(e) => void actions.patchObject(o.id, { fixed: e.currentTarget.checked })} />fixed</label>
         {!o.fixed && <label class="check" title="By its weight and by what hits it, along what constraints to fixed objects leave; nobody holds it"><input type="checkbox" checked={o.free ?? false} onChange={(e) => void actions.patchObject(o.id, { free: e.currentTarget.checked })} />moves freely</label>}
       </div>
