@@ -20,18 +20,30 @@ static void try_direction(const gw_convex *a, const gw_convex *b, gw_vec3 n, gw_
         *best = (gw_clearance){s, n};
 }
 
+/* Polytopes: what says how far they reach along n says it for the other way. */
 static void try_both(const gw_convex *a, const gw_convex *b, gw_vec3 n, gw_clearance *best)
 {
-    try_direction(a, b, n, best);
-    try_direction(a, b, gw_neg(n), best);
+    double low_a, high_a, low_b, high_b, apart = gw_dot(n, gw_sub(a->at, b->at));
+    gw_convex_span(a, n, &low_a, &high_a);
+    gw_convex_span(b, n, &low_b, &high_b);
+    double along = apart + low_a - high_b, against = low_b - high_a - apart;
+    if (along > best->gap)
+        *best = (gw_clearance){along, n};
+    if (against > best->gap)
+        *best = (gw_clearance){against, gw_neg(n)};
 }
 
 static void try_faces(const gw_convex *a, const gw_convex *b, const gw_convex *of, double sign,
                       gw_clearance *best)
 {
-    for (int i = 0; i < of->polytope->face_count; i++)
-        try_direction(a, b, gw_scale(sign, gw_mat3_mul(&of->turn, of->polytope->faces[i].normal)),
-                      best);
+    const gw_polytope *p = of->polytope;
+    for (int i = 0; i < p->face_count; i += p->box ? 2 : 1) {
+        gw_vec3 n = gw_scale(sign, gw_mat3_mul(&of->turn, p->faces[i].normal));
+        if (p->box) /* the next face is across from it */
+            try_both(a, b, n, best);
+        else
+            try_direction(a, b, n, best);
+    }
 }
 
 /* Across a line that meets a point or a line along it; across nothing where both are points. */

@@ -43,6 +43,8 @@ static double cone_sine(const gw_convex *s)
 
 static int farthest(const gw_polytope *p, gw_vec3 local)
 {
+    if (p->box)
+        return (local.x > 0) | (local.y > 0) << 1 | (local.z > 0) << 2;
     int best = 0;
     double most = gw_dot(p->vertices[0], local);
     for (int i = 1; i < p->vertex_count; i++) {
@@ -63,6 +65,14 @@ gw_vec3 gw_convex_support(const gw_convex *s, gw_vec3 d)
     if (s->core == GW_CORE_CYLINDER)
         return rim_point(s, up > 0 ? s->high : s->low, d);
     return up > cone_sine(s) ? axis_point(s, s->high) : rim_point(s, s->low, d);
+}
+
+void gw_convex_span(const gw_convex *s, gw_vec3 n, double *low, double *high)
+{
+    const gw_polytope *p = s->polytope;
+    gw_vec3 local = gw_mat3_tmul(&s->turn, n);
+    *high = gw_dot(p->vertices[farthest(p, local)], local);
+    *low = p->box ? -*high : gw_dot(p->vertices[farthest(p, gw_neg(local))], local);
 }
 
 /* ---- faces --------------------------------------------------------------------------------- */
@@ -137,14 +147,36 @@ bool gw_convex_face(const gw_convex *s, int i, gw_vec3 *normal)
     return i < (s->core == GW_CORE_CYLINDER ? 2 : 1);
 }
 
+/* Across a side of the plate, outward and as long as the side is. */
+static gw_vec3 across_side(const gw_plate *plate, int i)
+{
+    gw_vec3 to = plate->p[i + 1 < plate->count ? i + 1 : 0];
+    return gw_cross(gw_sub(to, plate->p[i]), plate->normal);
+}
+
+static double from_centre(const gw_plate *plate, gw_vec3 p)
+{
+    return gw_norm(gw_reject(gw_sub(p, plate->centre), plate->normal));
+}
+
+double gw_plate_inside(const gw_plate *plate, gw_vec3 p)
+{
+    double least = plate->count == 0 ? plate->radius - from_centre(plate, p) : INFINITY;
+    for (int i = 0; i < plate->count; i++) {
+        gw_vec3 out = across_side(plate, i);
+        least = fmin(least, gw_dot(out, gw_sub(plate->p[i], p)) / gw_norm(out));
+    }
+    return least;
+}
+
 bool gw_plate_holds(const gw_plate *plate, gw_vec3 p, double slack)
 {
     if (plate->count == 0)
-        return gw_norm(gw_reject(gw_sub(p, plate->centre), plate->normal)) <= plate->radius + slack;
+        return from_centre(plate, p) <= plate->radius + slack;
     for (int i = 0; i < plate->count; i++) {
-        gw_vec3 from = plate->p[i], along = gw_sub(plate->p[(i + 1) % plate->count], from);
-        gw_vec3 out = gw_cross(along, plate->normal);
-        if (gw_dot(out, gw_sub(p, from)) > slack * gw_norm(out))
+        gw_vec3 out = across_side(plate, i);
+        double beside = gw_dot(out, gw_sub(p, plate->p[i]));
+        if (beside > 0 && beside > slack * gw_norm(out))
             return false;
     }
     return true;

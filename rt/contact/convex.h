@@ -31,6 +31,7 @@ typedef struct gw_polytope {
     const gw_face *faces;
     const int *loop;
     const gw_vec3 *directions; /* of the edges, unit, each once */
+    bool box;                  /* corner i has the signs of i's bits: 1 x, 2 y, 4 z */
 } gw_polytope;
 
 typedef enum gw_core { GW_CORE_POLYTOPE, GW_CORE_CYLINDER, GW_CORE_CONE } gw_core;
@@ -77,6 +78,9 @@ typedef struct gw_flat {
 /* The core's farthest point along the unit vector d (world), rounding left out. */
 gw_vec3 gw_convex_support(const gw_convex *s, gw_vec3 d);
 
+/* How far a polytope's core reaches against and along n, from its `at` (m). */
+void gw_convex_span(const gw_convex *s, gw_vec3 n, double *low, double *high);
+
 /* Whether the solid's normals are not all known beforehand: it is a cylinder or a cone. */
 static inline bool gw_convex_round(const gw_convex *s)
 {
@@ -88,6 +92,9 @@ bool gw_convex_plate(const gw_convex *s, gw_vec3 d, double cosine, gw_plate *pla
 
 /* The outward normal of face i (polytope, ends of a cylinder, base of a cone); false beyond. */
 bool gw_convex_face(const gw_convex *s, int i, gw_vec3 *normal);
+
+/* How far the point, or what is above or below it, is from the plate's border; < 0: beside it. */
+double gw_plate_inside(const gw_plate *plate, gw_vec3 p);
 
 /* Whether the point is above or below the plate, or at most `slack` (m) beside that. */
 bool gw_plate_holds(const gw_plate *plate, gw_vec3 p, double slack);

@@ -430,12 +430,47 @@ int gw_detect(gw_detector *d, const gw_pose *world_from_body, const gw_twist *tw
 
 /* ---- in a tick ----------------------------------------------------------------------------- */
 
+static bool is_ball(const gw_solid *p)
+{
+    return p->polytope && p->polytope->vertex_count == 1;
+}
+
 bool gw_detector_ball(const void *detector, int piece, gw_vec3 *centre, double *radius)
 {
     const gw_solid *p = &((const gw_detector *)detector)->pieces[piece];
     *centre = gw_pose_point(&p->body_from, p->centre);
-    *radius = p->radius;
+    *radius = is_ball(p) ? 0 : p->radius; /* a ball turns in its place */
     return !p->facets;
+}
+
+/* A ball of centre c above a face: its border, or its plane, is so far away. Where the other solid
+ * turns, c goes farther than that one's own points. */
+static double above_face(gw_vec3 c, const gw_convex *other, double radius, gw_vec3 out)
+{
+    gw_plate plate;
+    if (!gw_convex_plate(other, out, 1 - 1e-9, &plate))
+        return 0;
+    double far = fmin(gw_dot(plate.normal, c) - plate.offset, gw_plate_inside(&plate, c));
+    return far * radius / fmax(radius, gw_distance(c, other->at) + radius);
+}
+
+double gw_detector_holds(const void *detector, const gw_again *again, const gw_near *near)
+{
+    const gw_detector *d = detector;
+    const gw_solid *pa = &d->pieces[again->piece_a], *pb = &d->pieces[again->piece_b];
+    bool alone = pa->next == again->piece_a && pb->next == again->piece_b;
+    if (!alone || pa->facets || pb->facets)
+        return 0;
+    if (is_ball(pa) && is_ball(pb))
+        return near->kind == GW_NORMAL_BETWEEN ? INFINITY : 0;
+    gw_convex a = gw_solid_there(pa, &again->world_from_a);
+    gw_convex b = gw_solid_there(pb, &again->world_from_b);
+    if (is_ball(pa) && near->kind == GW_NORMAL_IN_B)
+        return above_face(a.at, &b, pb->radius, gw_rotate(again->world_from_b.q, near->normal));
+    if (is_ball(pb) && near->kind == GW_NORMAL_IN_A)
+        return above_face(b.at, &a, pa->radius,
+                          gw_neg(gw_rotate(again->world_from_a.q, near->normal)));
+    return 0;
 }
 
 int gw_detect_again(const void *detector, const gw_again *again, gw_near near[GW_TOUCHING],

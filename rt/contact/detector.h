@@ -55,5 +55,6 @@ int gw_detect(gw_detector *detector, const gw_pose *world_from_body, const gw_tw
 bool gw_detector_ball(const void *detector, int piece, gw_vec3 *centre, double *radius);
 int gw_detect_again(const void *detector, const gw_again *again, gw_near near[GW_TOUCHING],
                     double *gap);
+double gw_detector_holds(const void *detector, const gw_again *again, const gw_near *near);
 
 #endif

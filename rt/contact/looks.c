@@ -7,15 +7,17 @@
  *   moved <= |d(c_a - c_b)| + angle_a r_a + angle_b r_b      of points of one piece against the
  * other
  *
- * with balls (c, r) about the pieces: while `moved` is less than the gap was, nothing touches.
+ * with balls (c, r) about the pieces: while `moved` is less than the gap was, nothing touches; and
+ * nothing but what was found while it is less than that `holds` for.
  */
 #include "rt/contact/islands.h"
 
-#define STALE  2e-5 /* moved by less, features that were found are as good (m) */
-#define MARGIN 1e-3 /* found beyond what may be reached in a step (m) */
-#define AHEAD  2.0  /* steps for which a look serves */
-#define HELD   1e-4 /* deeper than what holds by less: that holds it as well (m) */
-#define GHOST  1e-7 /* pieces so far apart do not touch, whatever a pair of points says (m) */
+#define STALE      2e-5 /* moved by less, features that were found are as good (m) */
+#define STALE_PART 1e-3 /* and of the smaller piece */
+#define MARGIN     1e-3 /* found beyond what may be reached in a step (m) */
+#define AHEAD      2.0  /* steps for which a look serves */
+#define HELD       1e-4 /* deeper than what holds by less: that holds it as well (m) */
+#define GHOST      1e-7 /* pieces so far apart do not touch, whatever a pair of points says (m) */
 
 /* Looks that a step bears: a step of 1 ms some 50, of 125 us some 16. */
 static int affordable(double dt)
@@ -64,7 +66,8 @@ static double coming(const gw_world *w, const gw_couple *p)
 static bool due(const gw_world *w, const gw_couple *p, double more)
 {
     double by = p->looked ? moved(w, p) : INFINITY;
-    return p->watched && by > STALE && p->gap - by - more < 0;
+    double stale = STALE + STALE_PART * fmin(p->radius_a, p->radius_b);
+    return p->watched && by > stale && fmax(p->gap, p->holds) - by - more < 0;
 }
 
 /* ---- a look --------------------------------------------------------------------------------- */
@@ -89,6 +92,8 @@ static bool look(gw_world *w, gw_couple *p)
                       .reach = AHEAD * coming(w, p) + MARGIN,
                       .slide = sliding(w, p)};
     p->found_count = w->looker.again(w->looker.context, &again, &w->found[p->found], &p->gap);
+    bool asks = p->found_count == 1 && w->looker.holds;
+    p->holds = asks ? w->looker.holds(w->looker.context, &again, &w->found[p->found]) : 0;
     return true;
 }
 
@@ -187,7 +192,7 @@ bool gw_looks_close(gw_world *w)
     bool met = false;
     for (int i = 0; i < w->island.couple_count; i++) {
         gw_couple *p = &w->couples[w->island.couples[i]];
-        bool doubted = p->watched && sets_off(w, p) && moved(w, p) > GHOST;
+        bool doubted = p->watched && sets_off(w, p) && moved(w, p) > fmax(GHOST, p->holds);
         if ((doubted || due(w, p, 0)) && look(w, p))
             met = refresh(w, p) || met;
     }

@@ -128,15 +128,17 @@ gw_polytope *gw_polytope_segment(double length)
 gw_polytope *gw_polytope_box(gw_vec3 size)
 {
     static const int counts[6] = {4, 4, 4, 4, 4, 4};
-    /* corner i has the signs of its bits: 1 x, 2 y, 4 z */
     static const int loop[24] = {1, 3, 7, 5, 0, 4, 6, 2, 2, 6, 7, 3,
                                  0, 1, 5, 4, 4, 5, 7, 6, 0, 2, 3, 1};
     gw_vec3 corners[8];
     for (int i = 0; i < 8; i++)
         corners[i] = gw_v3(i & 1 ? size.x / 2 : -size.x / 2, i & 2 ? size.y / 2 : -size.y / 2,
                            i & 4 ? size.z / 2 : -size.z / 2);
-    return gw_polytope_create(&(gw_polytope_def){
+    gw_polytope *box = gw_polytope_create(&(gw_polytope_def){
         .vertex_count = 8, .face_count = 6, .vertices = corners, .counts = counts, .loop = loop});
+    if (box)
+        box->box = true;
+    return box;
 }
 
 /* ---- hulls --------------------------------------------------------------------------------- */

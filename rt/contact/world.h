@@ -116,6 +116,9 @@ typedef struct gw_looker {
     /* Pairs of points of two pieces; *gap: how far apart these are. */
     int (*again)(const void *context, const gw_again *again, gw_near near[GW_TOUCHING],
                  double *gap);
+    /* The only pair then found: how far the pieces may move against one another (m) before they
+     * touch elsewhere than it says; 0: not known. NULL: never known. */
+    double (*holds)(const void *context, const gw_again *again, const gw_near *near);
 } gw_looker;
 
 typedef struct gw_world gw_world;
