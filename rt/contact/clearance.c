@@ -175,11 +175,11 @@ static void take_better(gw_clearance *best, const gw_clearance *other)
         *best = *other;
 }
 
-bool gw_find_clearance(const gw_convex *a, const gw_convex *b, double reach, gw_clearance *gap)
+/* False where the cores are farther apart than `reach`. */
+static bool search(const gw_convex *a, const gw_convex *b, double reach, gw_clearance *gap)
 {
-    const double rounding = a->rounding + b->rounding;
     const int many = 256; /* products of edges beyond which growing is quicker */
-    gw_apart apart = gw_clear_apart(a, b, reach + rounding, gap);
+    gw_apart apart = gw_clear_apart(a, b, reach, gap);
     if (apart == GW_FAR)
         return false;
     /* polytopes that all but touch: their faces and edges say it exactly */
@@ -193,6 +193,27 @@ bool gw_find_clearance(const gw_convex *a, const gw_convex *b, double reach, gw_
         take_better(gap, &other);
     }
     gw_clear_polish(a, b, gap);
+    return true;
+}
+
+static bool is_box(const gw_convex *s)
+{
+    return s->core == GW_CORE_POLYTOPE && s->polytope->box;
+}
+
+/* Their fifteen directions cost less than a walk, and say it all where they overlap. */
+static bool search_boxes(const gw_convex *a, const gw_convex *b, double reach, gw_clearance *gap)
+{
+    gw_clear_boxes(a, b, gap);
+    return gap->gap <= reach && (gap->gap < 0 || search(a, b, reach, gap));
+}
+
+bool gw_find_clearance(const gw_convex *a, const gw_convex *b, double reach, gw_clearance *gap)
+{
+    const double rounding = a->rounding + b->rounding;
+    bool boxes = is_box(a) && is_box(b);
+    if (!(boxes ? search_boxes : search)(a, b, reach + rounding, gap))
+        return false;
     gap->gap -= rounding;
     return gap->gap <= reach;
 }

@@ -23,12 +23,13 @@ bool gw_find_clearance(const gw_convex *a, const gw_convex *b, double reach, gw_
 bool gw_clear_next(const gw_convex *a, const gw_convex *b, gw_clearance *gap);
 
 /* The parts of it, for one another: distance by simplices where the cores are apart; the direction
- * of least overlap, for polytopes with few edges and for any cores that have a volume; a direction
- * made exact where lines and faces of the solids say what it is. */
+ * of least overlap, for polytopes with few edges, for two boxes and for any cores that have a
+ * volume; a direction made exact where lines and faces of the solids say what it is. */
 typedef enum gw_apart { GW_APART, GW_FAR, GW_OVERLAP } gw_apart;
 
 gw_apart gw_clear_apart(const gw_convex *a, const gw_convex *b, double reach, gw_clearance *gap);
 void gw_clear_axes(const gw_convex *a, const gw_convex *b, gw_clearance *gap);
+void gw_clear_boxes(const gw_convex *a, const gw_convex *b, gw_clearance *gap);
 void gw_clear_grown(const gw_convex *a, const gw_convex *b, gw_clearance *gap);
 void gw_clear_polish(const gw_convex *a, const gw_convex *b, gw_clearance *gap);
 

@@ -37,13 +37,8 @@ static void try_faces(const gw_convex *a, const gw_convex *b, const gw_convex *o
                       gw_clearance *best)
 {
     const gw_polytope *p = of->polytope;
-    for (int i = 0; i < p->face_count; i += p->box ? 2 : 1) {
-        gw_vec3 n = gw_scale(sign, gw_mat3_mul(&of->turn, p->faces[i].normal));
-        if (p->box) /* the next face is across from it */
-            try_both(a, b, n, best);
-        else
-            try_direction(a, b, n, best);
-    }
+    for (int i = 0; i < p->face_count; i++)
+        try_direction(a, b, gw_scale(sign, gw_mat3_mul(&of->turn, p->faces[i].normal)), best);
 }
 
 /* Across a line that meets a point or a line along it; across nothing where both are points. */

@@ -92,14 +92,6 @@ bool gw_sets_off(const gw_world *w, const gw_touch *c)
     return meets && (c->struck || !c->continuous) && c->rate < -w->rules.rest_speed;
 }
 
-bool gw_colliding(const gw_world *w)
-{
-    for (int i = 0; i < w->island.touch_count; i++)
-        if (gw_sets_off(w, &w->touches[w->island.touches[i]]))
-            return true;
-    return false;
-}
-
 /* What a step bears of a spring is little where the body is light. So that nothing is pressed
  * through it, what approaches beyond a depth is thrown back as it came, once a step. */
 static bool too_deep(const gw_touch *c)
@@ -220,77 +212,70 @@ static void add_touch(impact *x, int touch)
         add_row(x, touch, false, true);
 }
 
-/* What touches and is in no row yet, with its movers. */
-typedef struct open_list {
-    int count;
-    struct {
-        int touch, mover[2];
-    } at[GW_MAX_NEAR];
-} open_list;
+/* Movers whose contacts have a part in it, in the order in which they came to: a layer at a time.
+ */
+typedef struct reached {
+    int count, movers[GW_MAX_MOVERS];
+    bool known[GW_MAX_MOVERS], in[2 * GW_MAX_NEAR]; /* by mover; by touch: it was asked */
+} reached;
 
-/* Marks what touches what is marked, a layer at a time: its rows follow in that order, and where
- * there are too many the farthest are left to a collision of their own. */
-static bool spread(impact *x, bool *marked, open_list *open)
+static void reach(reached *r, const gw_touch *c)
 {
-    const gw_world *w = x->world;
-    int layer[2 * GW_MAX_NEAR], count = 0, kept = 0;
-    for (int i = 0; i < open->count; i++) {
-        const int *mover = open->at[i].mover, touch = open->at[i].touch;
-        bool next = (mover[0] >= 0 && marked[mover[0]]) || (mover[1] >= 0 && marked[mover[1]]);
-        if (!next) {
-            open->at[kept++] = open->at[i];
-            continue;
+    int mover[2] = {c->mover_a, c->mover_b};
+    for (int k = 0; k < 2; k++)
+        if (mover[k] >= 0 && !r->known[mover[k]]) {
+            r->known[mover[k]] = true;
+            r->movers[r->count++] = mover[k];
         }
-        if (takes_part(w, &w->touches[touch], x->kind))
-            add_touch(x, touch);
-        for (int k = 0; k < 2; k++)
-            if (mover[k] >= 0 && !marked[mover[k]])
-                layer[count++] = mover[k];
-    }
-    open->count = kept;
-    for (int i = 0; i < count; i++)
-        marked[layer[i]] = true;
-    return count > 0;
 }
 
-/* Takes what sets it off, and lists what else touches. */
-static void set_off(impact *x, bool *marked, open_list *open)
+/* Takes what sets it off. */
+static void set_off(impact *x, reached *r)
 {
     gw_world *w = x->world;
-    open->count = 0;
     for (int i = 0; i < w->island.touch_count; i++) {
-        int touch = w->island.touches[i];
-        gw_touch *c = &w->touches[touch];
-        if (c->aside || c->now.gap > TOUCHES)
-            continue;
+        gw_touch *c = &w->touches[w->island.touches[i]];
         c->stopped = c->stopped || (x->kind == GW_STOPS && too_deep(c));
         bool first = x->kind == GW_STOPS ? c->stopped : gw_sets_off(w, c);
-        if (!first || !takes_part(w, c, x->kind)) {
-            open->at[open->count].touch = touch;
-            open->at[open->count].mover[0] = c->mover_a;
-            open->at[open->count++].mover[1] = c->mover_b;
+        if (!first || !takes_part(w, c, x->kind))
             continue;
-        }
-        add_touch(x, touch);
-        if (c->mover_a >= 0)
-            marked[c->mover_a] = true;
-        if (c->mover_b >= 0)
-            marked[c->mover_b] = true;
+        r->in[w->island.touches[i]] = true;
+        add_touch(x, w->island.touches[i]);
+        reach(r, c);
     }
 }
 
-/* What sets it off, and all that hangs together with that by touching. */
+/* What the mover touches takes part as well. */
+static void spread(impact *x, reached *r, int mover)
+{
+    gw_world *w = x->world;
+    for (int i = w->touches_of.first[mover]; i >= 0; i = w->touches_of.next[i]) {
+        int touch = w->touches_of.of[i];
+        const gw_touch *c = &w->touches[touch];
+        bool inside = !gw_both_move(c) || w->group[c->mover_a] == w->group[c->mover_b];
+        if (r->in[touch] || c->aside || c->now.gap > TOUCHES || !inside)
+            continue;
+        r->in[touch] = true;
+        if (takes_part(w, c, x->kind))
+            add_touch(x, touch);
+        reach(r, c);
+    }
+}
+
+/* What sets it off, and all that hangs together with that by touching: where there are too many
+ * rows the farthest are left to a collision of their own. */
 static void gather(impact *x)
 {
     gw_world *w = x->world;
-    open_list open;
-    bool marked[GW_MAX_MOVERS] = {false};
-    set_off(x, marked, &open);
-    while (x->rows < x->room && spread(x, marked, &open))
-        ;
-    for (int i = 0; w->whole.mover_count <= GW_WORLD_WHOLE && i < open.count; i++)
-        if (takes_part(w, &w->touches[open.at[i].touch], x->kind))
-            add_touch(x, open.at[i].touch);
+    reached r = {.count = 0};
+    set_off(x, &r);
+    for (int i = 0; i < r.count && x->rows < x->room; i++)
+        spread(x, &r, r.movers[i]);
+    for (int i = 0; w->whole.mover_count <= GW_WORLD_WHOLE && i < w->island.touch_count; i++) {
+        int touch = w->island.touches[i];
+        if (!r.in[touch] && takes_part(w, &w->touches[touch], x->kind))
+            add_touch(x, touch);
+    }
 }
 
 /* Rows and velocities over the movers that are in it. */
@@ -387,40 +372,48 @@ static void rub(const impact *x)
 
 /* ---- all of it ------------------------------------------------------------------------------ */
 
-static bool seated(const impact *x, int mover)
+/* The mover's bodies go on where they are, with what it has now. */
+static void hit(gw_world *w, int mover)
 {
-    return mover >= 0 && x->seat[mover] >= 0;
-}
-
-/* Bodies that were hit go on where they are, with what their models have now. */
-static void hit(gw_world *w, const impact *x, const gw_island *of)
-{
-    for (int i = 0; i < of->couple_count; i++) {
-        const gw_couple *c = &w->couples[of->couples[i]];
+    const gw_model *model = gw_world_model(w, mover);
+    bool one = gw_model_bodies(model) == 1, more = true;
+    for (int i = w->couples_of.first[mover]; i >= 0 && more; i = w->couples_of.next[i]) {
+        const gw_couple *c = &w->couples[w->couples_of.of[i]];
         for (int k = 0; k < 2; k++) {
-            if (!seated(x, k == 0 ? c->mover_a : c->mover_b))
-                continue;
             gw_place *p = &w->places[k == 0 ? c->a : c->b];
-            gw_model_body(gw_world_model(w, p->model), p->index, &p->pose, &p->twist);
+            if ((k == 0 ? c->mover_a : c->mover_b) == mover)
+                gw_model_body(model, p->index, &p->pose, &p->twist);
         }
+        more = !one;
     }
 }
 
-/* Who still approaches after it, and who rests. Nothing has moved but speeds. */
+/* Whether it still approaches, or rests. */
+static void settle_touch(gw_world *w, gw_touch *c)
+{
+    double before = c->rate, rest = w->rules.rest_speed;
+    gw_touch_look(w, c);
+    c->struck = c->rate < -rest && c->rate < before - 1e-9;
+    if (c->now.gap <= GW_WORLD_MET && c->hit && !c->continuous && fabs(c->rate) < rest)
+        gw_touch_attach(w, c);
+}
+
+/* Who was hit, and what it touches: nothing has moved but speeds. */
 static void settle(const impact *x)
 {
     gw_world *w = x->world;
-    double rest = w->rules.rest_speed;
-    hit(w, x, &w->island);
-    hit(w, x, &w->outer);
-    for (int i = 0; i < w->island.touch_count; i++) {
-        gw_touch *c = &w->touches[w->island.touches[i]];
-        double before = c->rate;
-        if (seated(x, c->mover_a) || seated(x, c->mover_b))
-            gw_touch_look(w, c);
-        c->struck = c->rate < -rest && c->rate < before - 1e-9;
-        if (c->now.gap <= GW_WORLD_MET && c->hit && !c->continuous && fabs(c->rate) < rest)
-            gw_touch_attach(w, c);
+    for (int k = 0; k < x->mover_count; k++)
+        hit(w, x->movers[k]);
+    for (int k = 0; k < x->mover_count; k++) {
+        int m = x->movers[k];
+        for (int i = w->touches_of.first[m]; i >= 0; i = w->touches_of.next[i]) {
+            gw_touch *c = &w->touches[w->touches_of.of[i]];
+            int other = gw_other(m, c->mover_a, c->mover_b);
+            bool inside = other < 0 || w->group[other] == w->group[m];
+            bool again = other >= 0 && other != m && x->seat[other] >= 0 && m != c->mover_a;
+            if (inside && !again)
+                settle_touch(w, c);
+        }
     }
 }
 

@@ -238,8 +238,8 @@ void gw_touch_gather(gw_world *w, int mover, gw_asking *ask)
 {
     ask->count = 0;
     ask->t = NAN;
-    for (int i = w->of_first[mover]; i >= 0; i = w->of_next[i]) {
-        const gw_touch *c = &w->touches[w->of[i]];
+    for (int i = w->touches_of.first[mover]; i >= 0; i = w->touches_of.next[i]) {
+        const gw_touch *c = &w->touches[w->touches_of.of[i]];
         for (int side = 0; c->continuous && side < 2; side++) {
             if ((side == 0 ? c->mover_a : c->mover_b) != mover)
                 continue;

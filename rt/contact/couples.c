@@ -134,17 +134,18 @@ static gw_touch *inherited(gw_world *w, const gw_near *near)
     return best;
 }
 
-static void take_over(gw_world *w, gw_touch *c)
+static bool take_over(gw_world *w, gw_touch *c)
 {
     gw_touch *old = inherited(w, &c->near);
     if (!old)
-        return;
+        return false;
     gw_touch mine = *c;
     *c = *old;
     c->near = mine.near;
     c->couple = mine.couple;
     c->kept = true;
     old->continuous = false;
+    return true;
 }
 
 static bool lost_any(const gw_world *w)
@@ -159,9 +160,10 @@ static bool lost_any(const gw_world *w)
 static void close_lists(gw_world *w)
 {
     int count = 0;
-    for (int i = 0; i < w->touch_count && lost_any(w); i++)
-        if (w->touches[i].fresh)
-            take_over(w, &w->touches[i]);
+    bool lost = lost_any(w);
+    for (int i = 0; i < w->touch_count && lost; i++)
+        if (w->touches[i].fresh && take_over(w, &w->touches[i]))
+            lost = lost_any(w);
     for (int i = 0; i < w->couple_count; i++)
         w->couples[i].first = -1;
     for (int i = 0; i < w->touch_count; i++)

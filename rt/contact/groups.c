@@ -11,11 +11,6 @@
 
 /* ---- groups --------------------------------------------------------------------------------- */
 
-static bool both_move(const gw_touch *c)
-{
-    return c->mover_a >= 0 && c->mover_b >= 0;
-}
-
 static int any_mover(const gw_touch *c)
 {
     return c->mover_a >= 0 ? c->mover_a : c->mover_b;
@@ -33,6 +28,14 @@ static void join(gw_world *w, int into, int other)
     w->stands[into] = w->stands[into] || w->stands[other];
 }
 
+/* Whom a group has become part of, while groups are made. */
+static int leader(const gw_world *w, int m)
+{
+    while (w->group[m] != m)
+        m = w->group[m];
+    return m;
+}
+
 static void make_groups(gw_world *w)
 {
     const gw_island *whole = &w->whole;
@@ -45,14 +48,43 @@ static void make_groups(gw_world *w)
     }
     for (int i = 0; i < whole->touch_count; i++) {
         const gw_touch *c = &w->touches[whole->touches[i]];
-        if (both_move(c) && (c->continuous || c->now.gap <= TOGETHER))
-            join(w, w->group[c->mover_a], w->group[c->mover_b]);
+        if (gw_both_move(c) && (c->continuous || c->now.gap <= TOGETHER))
+            w->group[leader(w, c->mover_b)] = leader(w, c->mover_a);
     }
+    for (int i = 0; i < whole->mover_count; i++)
+        w->group[whole->movers[i]] = leader(w, whole->movers[i]);
 }
 
 static bool within(const gw_world *w, int mover, int a, int b)
 {
-    return mover >= 0 && (w->group[mover] == a || w->group[mover] == b);
+    return w->group[mover] == a || w->group[mover] == b;
+}
+
+/* What mover m of groups a and b has: what it shares with another of them comes with the first of
+ * the two. */
+static void take_mover(gw_world *w, int m, int a, int b)
+{
+    gw_island *in = &w->island, *out = &w->outer;
+    const gw_listed *touches = &w->touches_of, *couples = &w->couples_of;
+    in->movers[in->mover_count++] = m;
+    for (int i = touches->first[m]; i >= 0; i = touches->next[i]) {
+        const gw_touch *c = &w->touches[touches->of[i]];
+        int other = gw_other(m, c->mover_a, c->mover_b);
+        bool inside = other < 0 || within(w, other, a, b);
+        if (!inside)
+            out->touches[out->touch_count++] = touches->of[i];
+        else if (other < 0 || m == c->mover_a)
+            in->touches[in->touch_count++] = touches->of[i];
+    }
+    for (int i = couples->first[m]; i >= 0; i = couples->next[i]) {
+        const gw_couple *p = &w->couples[couples->of[i]];
+        int other = gw_other(m, p->mover_a, p->mover_b);
+        bool inside = other < 0 || within(w, other, a, b);
+        if (!inside)
+            out->couples[out->couple_count++] = couples->of[i];
+        else if (other < 0 || m == p->mover_a)
+            in->couples[in->couple_count++] = couples->of[i];
+    }
 }
 
 /* Groups a and b are what is stepped. */
@@ -64,21 +96,7 @@ static void take(gw_world *w, int a, int b)
     out->mover_count = out->touch_count = out->couple_count = 0;
     for (int i = 0; i < whole->mover_count; i++)
         if (within(w, whole->movers[i], a, b))
-            in->movers[in->mover_count++] = whole->movers[i];
-    for (int i = 0; i < whole->touch_count; i++) {
-        const gw_touch *c = &w->touches[whole->touches[i]];
-        bool of_a = within(w, c->mover_a, a, b), of_b = within(w, c->mover_b, a, b);
-        gw_island *of = both_move(c) && of_a != of_b ? out : in;
-        if (of_a || of_b)
-            of->touches[of->touch_count++] = whole->touches[i];
-    }
-    for (int i = 0; i < whole->couple_count; i++) {
-        const gw_couple *p = &w->couples[whole->couples[i]];
-        bool of_a = within(w, p->mover_a, a, b), of_b = within(w, p->mover_b, a, b);
-        gw_island *of = p->mover_a >= 0 && p->mover_b >= 0 && of_a != of_b ? out : in;
-        if (of_a || of_b)
-            of->couples[of->couple_count++] = whole->couples[i];
-    }
+            take_mover(w, whole->movers[i], a, b);
 }
 
 /* All groups at once: contacts between them count as the island's own. */
@@ -185,6 +203,10 @@ static void foresee(gw_world *w, const gw_island *of)
     for (int i = 0; i < of->touch_count; i++) {
         gw_touch *c = &w->touches[of->touches[i]];
         c->meets = gw_piece_foresee(w, c, w->dt);
+        if (c->awaited || !isfinite(c->meets))
+            continue;
+        c->awaited = true;
+        w->awaited[w->awaited_count++] = of->touches[i];
     }
 }
 
@@ -205,11 +227,17 @@ static void go_ahead(gw_world *w)
 static gw_touch *earliest(gw_world *w)
 {
     gw_touch *first = NULL;
-    for (int i = 0; i < w->whole.touch_count; i++) {
-        gw_touch *c = &w->touches[w->whole.touches[i]];
-        if (c->meets < (first ? first->meets : INFINITY))
+    int count = 0;
+    for (int i = 0; i < w->awaited_count; i++) {
+        gw_touch *c = &w->touches[w->awaited[i]];
+        c->awaited = isfinite(c->meets);
+        if (!c->awaited)
+            continue;
+        w->awaited[count++] = w->awaited[i];
+        if (!first || c->meets < first->meets)
             first = c;
     }
+    w->awaited_count = count;
     return first;
 }
 
@@ -222,6 +250,7 @@ static void begin_island(gw_world *w, gw_world_step *out)
     w->era++;
     w->moved = 0;
     w->touched = false;
+    w->awaited_count = 0;
     for (int i = 0; i < whole->couple_count; i++) {
         const gw_couple *p = &w->couples[whole->couples[i]];
         gw_place *place[2] = {&w->places[p->a], &w->places[p->b]};
@@ -273,9 +302,13 @@ static void put_off_all(gw_world *w)
 /* What meets slowly rests; whether something collides. */
 static bool collides(gw_world *w)
 {
-    for (int i = 0; i < w->island.touch_count; i++)
-        gw_touch_rest(w, &w->touches[w->island.touches[i]]);
-    return gw_colliding(w);
+    bool any = false;
+    for (int i = 0; i < w->island.touch_count; i++) {
+        gw_touch *c = &w->touches[w->island.touches[i]];
+        gw_touch_rest(w, c);
+        any = any || gw_sets_off(w, c);
+    }
+    return any;
 }
 
 static void collide(gw_world *w, int rest, gw_world_step *out)
@@ -358,7 +391,7 @@ static void start(gw_world *w, gw_world_step *out)
     take_all(w);
     for (int i = 0; i < w->island.touch_count; i++) {
         gw_touch *c = &w->touches[w->island.touches[i]];
-        if (!both_move(c) || w->group[c->mover_a] == w->group[c->mover_b])
+        if (!gw_both_move(c) || w->group[c->mover_a] == w->group[c->mover_b])
             continue;
         c->slow = false;
         c->start = c->now;
@@ -371,7 +404,7 @@ static void start(gw_world *w, gw_world_step *out)
 /* The next collision of the island, and on trial again what it moved. */
 static void go_on(gw_world *w, gw_touch *c, gw_world_step *out)
 {
-    int a = w->group[any_mover(c)], b = both_move(c) ? w->group[c->mover_b] : a;
+    int a = w->group[any_mover(c)], b = gw_both_move(c) ? w->group[c->mover_b] : a;
     take(w, a, b);
     double t = gw_piece_meet(w, c, w->dt);
     c->meets = INFINITY;
@@ -380,7 +413,6 @@ static void go_on(gw_world *w, gw_touch *c, gw_world_step *out)
     end_piece(w, t);
     join(w, a, b);
     take(w, a, a);
-    gw_world_look(w, t);
     gather_groups(w, t);
     resolve(w, w->island.mover_count, out);
     go_ahead(w);

@@ -71,17 +71,35 @@ void gw_islands_find(gw_world *w)
     }
 }
 
-/* A contact more that its movers have: what their steps ask for. */
-static void list(gw_world *w, int touch)
+/* One more that its movers have. */
+static void list(gw_listed *l, int which, int mover_a, int mover_b)
 {
-    const gw_touch *c = &w->touches[touch];
-    int mover[2] = {c->mover_a, c->mover_b == c->mover_a ? -1 : c->mover_b};
+    int mover[2] = {mover_a, mover_b == mover_a ? -1 : mover_b};
     for (int k = 0; k < 2; k++) {
         if (mover[k] < 0)
             continue;
-        w->of[w->of_count] = touch;
-        w->of_next[w->of_count] = w->of_first[mover[k]];
-        w->of_first[mover[k]] = w->of_count++;
+        l->of[l->count] = which;
+        l->next[l->count] = l->first[mover[k]];
+        l->first[mover[k]] = l->count++;
+    }
+}
+
+static void list_touch(gw_world *w, int touch)
+{
+    list(&w->touches_of, touch, w->touches[touch].mover_a, w->touches[touch].mover_b);
+}
+
+static void list_all(gw_world *w)
+{
+    const gw_island *island = &w->whole;
+    w->touches_of.count = w->couples_of.count = 0;
+    for (int i = 0; i < island->mover_count; i++)
+        w->touches_of.first[island->movers[i]] = w->couples_of.first[island->movers[i]] = -1;
+    for (int i = island->touch_count - 1; i >= 0; i--)
+        list_touch(w, island->touches[i]);
+    for (int i = island->couple_count - 1; i >= 0; i--) {
+        const gw_couple *p = &w->couples[island->couples[i]];
+        list(&w->couples_of, island->couples[i], p->mover_a, p->mover_b);
     }
 }
 
@@ -98,11 +116,7 @@ bool gw_islands_take(gw_world *w, int m)
         island->touches[island->touch_count++] = i;
     for (int i = w->first_couple[m]; i >= 0; i = w->couples[i].next)
         island->couples[island->couple_count++] = i;
-    w->of_count = 0;
-    for (int i = 0; i < island->mover_count; i++)
-        w->of_first[island->movers[i]] = -1;
-    for (int i = island->touch_count - 1; i >= 0; i--)
-        list(w, island->touches[i]);
+    list_all(w);
     return true;
 }
 
@@ -116,6 +130,6 @@ gw_touch *gw_islands_add(gw_world *w, const gw_couple *p, const gw_near *near)
     c->meets = INFINITY;
     w->whole.touches[w->whole.touch_count++] = (int)(c - w->touches);
     w->island.touches[w->island.touch_count++] = (int)(c - w->touches);
-    list(w, (int)(c - w->touches));
+    list_touch(w, (int)(c - w->touches));
     return c;
 }

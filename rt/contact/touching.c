@@ -23,6 +23,7 @@ typedef struct work {
     double reach;
     int count;
     gw_touching found[FOUND];
+    double least[FOUND], sum[FOUND]; /* of its distances from those taken (m) */
 } work;
 
 /* ---- corners over a face ------------------------------------------------------------------- */
@@ -269,17 +270,14 @@ static void join_nearest(work *w, gw_vec3 slide)
 
 /* ---- the four ------------------------------------------------------------------------------ */
 
-/* Distances of a pair from those taken: the least, and all together (m). */
-static double spread(const gw_touching *taken, int count, const gw_touching *t, double *sum)
+/* A pair more is taken: how far those found are from what is. */
+static void measure(work *w, const gw_touching *taken)
 {
-    double least = INFINITY;
-    *sum = 0;
-    for (int i = 0; i < count; i++) {
-        double far = gw_distance(taken[i].a, t->a);
-        *sum += far;
-        least = fmin(least, far);
+    for (int i = 0; i < w->count; i++) {
+        double far = gw_distance(taken->a, w->found[i].a);
+        w->sum[i] += far;
+        w->least[i] = fmin(w->least[i], far);
     }
-    return least;
 }
 
 static int nearest_found(const work *w)
@@ -292,26 +290,26 @@ static int nearest_found(const work *w)
 }
 
 /* Of those about as far as any from what is taken, the outermost. */
-static int farthest_found(const work *w, const gw_touching *taken, int count)
+static int farthest_found(const work *w)
 {
-    double most = 1e-7, outermost = 0, sum;
+    double most = 1e-7, outermost = 0;
     int best = -1;
     for (int i = 0; i < w->count; i++)
-        most = fmax(most, spread(taken, count, &w->found[i], &sum));
-    for (int i = 0; i < w->count; i++) {
-        double far = spread(taken, count, &w->found[i], &sum);
-        if (far > 1e-7 && far > 0.9 * most && sum > outermost * (1 + 1e-6)) {
-            outermost = sum;
+        most = fmax(most, w->least[i]);
+    for (int i = 0; i < w->count; i++)
+        if (w->least[i] > 1e-7 && w->least[i] > 0.9 * most && w->sum[i] > outermost * (1 + 1e-6)) {
+            outermost = w->sum[i];
             best = i;
         }
-    }
     return best;
 }
 
 static void forget(work *w, int i)
 {
-    w->count--;
-    memmove(&w->found[i], &w->found[i + 1], (size_t)(w->count - i) * sizeof *w->found);
+    size_t after = (size_t)(--w->count - i);
+    memmove(&w->found[i], &w->found[i + 1], after * sizeof *w->found);
+    memmove(&w->least[i], &w->least[i + 1], after * sizeof *w->least);
+    memmove(&w->sum[i], &w->sum[i + 1], after * sizeof *w->sum);
 }
 
 /* The nearest, then whatever is farthest from those taken; earlier ones where it is the same. What
@@ -319,14 +317,18 @@ static void forget(work *w, int i)
 static int choose(work *w, const gw_touching_filter *filter, gw_touching pairs[GW_TOUCHING])
 {
     int count = 0;
+    for (int i = 0; i < w->count; i++)
+        w->least[i] = INFINITY, w->sum[i] = 0;
     while (count < GW_TOUCHING) {
-        int best = count == 0 ? nearest_found(w) : farthest_found(w, pairs, count);
+        int best = count == 0 ? nearest_found(w) : farthest_found(w);
         if (best < 0)
             break;
-        if (!filter || !filter->drop(filter->context, &w->found[best]))
-            pairs[count++] = w->found[best];
-        else
+        if (filter && filter->drop(filter->context, &w->found[best])) {
             forget(w, best);
+            continue;
+        }
+        pairs[count] = w->found[best];
+        measure(w, &pairs[count++]);
     }
     return count;
 }

@@ -164,7 +164,7 @@ static void look_around(gw_world *w, bool adopted)
             c->slack = 0;
             c->grip.slip = gw_v3(0, 0, 0);
         }
-        c->hit = c->jammed = c->struck = c->stopped = c->late = false;
+        c->hit = c->jammed = c->struck = c->stopped = c->late = c->awaited = false;
         c->impulse = 0;
     }
 }

@@ -64,6 +64,7 @@ typedef struct gw_touch {
     bool stopped;
     bool jammed; /* its movers cannot move along the normal */
     bool hit;
+    bool awaited;        /* its collision is foreseen */
     bool kept, fresh;    /* while lists are made: it goes on; it is new */
     int next;            /* of its island, -1: the last */
     int couple, sibling; /* the next of its couple, -1: the last */
@@ -95,6 +96,12 @@ typedef struct gw_island {
     int mover_count, touch_count, couple_count;
     int movers[GW_MAX_MOVERS], touches[GW_MAX_NEAR], couples[GW_MAX_NEAR];
 } gw_island;
+
+/* What each mover has: of[i], then next[i] from first[mover] on, -1: no more. */
+typedef struct gw_listed {
+    int count, first[GW_MAX_MOVERS];
+    int of[4 * GW_MAX_NEAR], next[4 * GW_MAX_NEAR];
+} gw_listed;
 
 /* Where a body of another mover will be at moments of a step, as its piece began: each of those
  * that it touches asks for the same few. */
@@ -144,16 +151,17 @@ struct gw_world {
     int parent[GW_MAX_MOVERS]; /* union-find */
     int first[GW_MAX_MOVERS];  /* touch of the island with that root, -1: none */
     int first_couple[GW_MAX_MOVERS];
-    /* touches of each mover of the island: of[i], then of_next[i], -1: no more */
-    int of_count, of_first[GW_MAX_MOVERS], of[2 * GW_MAX_NEAR], of_next[2 * GW_MAX_NEAR];
-    gw_island whole;  /* movers that may meet, and their books: */
-    double moved;     /* work of bodies moved from outside (J) */
-    bool touched;     /* there was a contact */
-    gw_island island; /* those of them that are stepped now: a group, two, or all */
-    gw_island outer;  /* its touches and couples with movers of other groups */
+    gw_listed touches_of, couples_of; /* each mover of the island */
+    gw_island whole;                  /* movers that may meet, and their books: */
+    double moved;                     /* work of bodies moved from outside (J) */
+    bool touched;                     /* there was a contact */
+    gw_island island;                 /* those of them that are stepped now: a group, two, or all */
+    gw_island outer;                  /* its touches and couples with movers of other groups */
     double since[GW_MAX_MOVERS], until[GW_MAX_MOVERS]; /* a mover's piece (s into the step) */
-    int group[GW_MAX_MOVERS];   /* whom it exchanges forces with: a number for each group */
-    int cuts[GW_MAX_MOVERS];    /* collisions of that group in this step */
+    int group[GW_MAX_MOVERS]; /* whom it exchanges forces with: a number for each group */
+    int cuts[GW_MAX_MOVERS];  /* collisions of that group in this step */
+    int awaited_count;        /* touches of the island that are foreseen to collide */
+    int awaited[GW_MAX_NEAR];
     bool stands[GW_MAX_MOVERS]; /* there were too many: it waits for the step's end */
 
     gw_impulse_work work;
@@ -165,6 +173,18 @@ struct gw_world {
     int effort, budget, late;    /* of this step, see gw_world_step */
     unsigned turn;               /* whose stiffness is looked at again */
 };
+
+/* Both its bodies move by themselves. */
+static inline bool gw_both_move(const gw_touch *c)
+{
+    return c->mover_a >= 0 && c->mover_b >= 0;
+}
+
+/* The other mover of a touch or a couple of `mover`: -1 where it has none. */
+static inline int gw_other(int mover, int a, int b)
+{
+    return a == mover ? b : a;
+}
 
 static inline gw_model *gw_world_model(const gw_world *w, int mover)
 {
@@ -272,9 +292,8 @@ typedef enum gw_collision {
     GW_STOPS    /* springs that are pressed too deep yield no more */
 } gw_collision;
 
-/* Whether it collides now, something does, something is pressed too deep. */
+/* Whether it collides now; whether something is pressed too deep. */
 bool gw_sets_off(const gw_world *w, const gw_touch *c);
-bool gw_colliding(const gw_world *w);
 bool gw_pressed(const gw_world *w);
 
 /* Resolves it. */
