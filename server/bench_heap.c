@@ -126,8 +126,8 @@ static bool heap_open(heap *h)
     h->world = gw_world_create(&world, NULL);
     if (!h->detector || !h->world)
         return false;
-    gw_world_watch(h->world,
-                   &(gw_looker){h->detector, gw_detector_ball, gw_detect_again, gw_detector_holds});
+    gw_world_watch(h->world, &(gw_looker){h->detector, gw_detector_ball, gw_detect_again,
+                                          gw_detector_cost, gw_detector_holds});
     return true;
 }
 

@@ -35,6 +35,10 @@ static void enter(gw_world *w, int index)
 /* Pieces that were carried from another world have no number in this one. */
 static bool watch(const gw_looker *look, gw_couple *p)
 {
+    bool known = look->cost && p->piece_a >= 0 && p->piece_b >= 0;
+    p->cost =
+        known ? 1 + look->cost(look->context, p->piece_a) + look->cost(look->context, p->piece_b)
+              : 1;
     return look->ball && p->piece_a >= 0 && p->piece_b >= 0 &&
            look->ball(look->context, p->piece_a, &p->centre_a, &p->radius_a) &&
            look->ball(look->context, p->piece_b, &p->centre_b, &p->radius_b);

@@ -443,6 +443,17 @@ bool gw_detector_ball(const void *detector, int piece, gw_vec3 *centre, double *
     return !p->facets;
 }
 
+/* All corners are asked how far they reach; of a body's other pieces each may lie in the way. */
+int gw_detector_cost(const void *detector, int piece)
+{
+    const gw_detector *d = detector;
+    const gw_polytope *p = d->pieces[piece].polytope;
+    int asked = p ? p->vertex_count : 0;
+    for (int i = d->pieces[piece].next; i != piece; i = d->pieces[i].next)
+        asked++;
+    return asked / 32;
+}
+
 /* A ball of centre c above a face: its border, or its plane, is so far away. Where the other solid
  * turns, c goes farther than that one's own points. */
 static double above_face(gw_vec3 c, const gw_convex *other, double radius, gw_vec3 out)

@@ -51,10 +51,12 @@ int gw_detect(gw_detector *detector, const gw_pose *world_from_body, const gw_tw
               double horizon, double margin, gw_near *near, int capacity, int *lost);
 
 /* What gw_world_looks() wants (world.h): balls about its convex pieces, and two of them looked at
- * again with their bodies elsewhere. They read what never changes: any thread, RT safe. */
+ * again with their bodies elsewhere, what that costs, and how long it holds. They read what never
+ * changes: any thread, RT safe. */
 bool gw_detector_ball(const void *detector, int piece, gw_vec3 *centre, double *radius);
 int gw_detect_again(const void *detector, const gw_again *again, gw_near near[GW_TOUCHING],
                     double *gap);
+int gw_detector_cost(const void *detector, int piece);
 double gw_detector_holds(const void *detector, const gw_again *again, const gw_near *near);
 
 #endif

@@ -19,11 +19,11 @@
 #define HELD       1e-4 /* deeper than what holds by less: that holds it as well (m) */
 #define GHOST      1e-7 /* pieces so far apart do not touch, whatever a pair of points says (m) */
 
-/* Looks that a step bears: a step of 1 ms some 50, of 125 us some 16. */
+/* Looks that a step bears: a step of 1 ms some 50, of 125 us some 16; of costly ones fewer. */
 static int affordable(double dt)
 {
-    double looks = 12 + 40e3 * dt;
-    return looks < GW_WORLD_LOOKS ? (int)looks : GW_WORLD_LOOKS;
+    double looks = GW_WORLD_LOOKS_LEAST + GW_WORLD_LOOKS * dt;
+    return looks < GW_WORLD_LOOKS_MOST ? (int)looks : GW_WORLD_LOOKS_MOST;
 }
 
 /* ---- how far pieces moved ------------------------------------------------------------------- */
@@ -72,12 +72,16 @@ static bool due(const gw_world *w, const gw_couple *p, double more)
 
 /* ---- a look --------------------------------------------------------------------------------- */
 
-/* False where no more looks are to be had. */
+/* False where no more looks are to be had: one, however costly it is, always is. */
 static bool look(gw_world *w, gw_couple *p)
 {
-    if (w->looks_left == 0)
+    bool first = w->looks_left == affordable(w->dt);
+    if (p->cost > w->looks_left && !first) {
+        w->unseen++;
         return false;
-    w->looks_left--;
+    }
+    w->looks_left = p->cost < w->looks_left ? w->looks_left - p->cost : 0;
+    w->looking += p->cost;
     if (p->found < 0) {
         p->found = w->found_count;
         w->found_count += GW_TOUCHING;

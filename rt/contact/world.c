@@ -186,7 +186,7 @@ static bool gather_near(gw_world *w)
 static void open_step(gw_world *w, gw_world_step *out)
 {
     *out = (gw_world_step){0};
-    w->effort = w->late = 0;
+    w->effort = w->late = w->unseen = w->looking = 0;
     w->budget = (int)fmax(GW_WORLD_WORK_LEAST, GW_WORLD_WORK * w->dt);
     double spring = 0;
     for (int m = 0; m < w->mover_count; m++) {
@@ -224,8 +224,9 @@ static void close_step(gw_world *w, gw_world_step *out)
         out->touching += c->now.gap < 0 && !c->aside;
         out->jammed = out->jammed || c->jammed;
     }
-    out->work = w->effort;
+    out->work = w->effort + w->looking;
     out->late = w->late;
+    out->unseen = w->unseen;
     w->spring_last = out->spring;
     w->turn++;
 }

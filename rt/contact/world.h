@@ -26,6 +26,11 @@
 #define GW_WORLD_WORK_LEAST 160
 #define GW_WORLD_LATE       1e-3 /* m */
 
+/* Beside it, looks at pieces within the step, by what they cost: so many in a second of steps, and
+ * in a step at least. */
+#define GW_WORLD_LOOKS       40e3
+#define GW_WORLD_LOOKS_LEAST 12
+
 /* How simultaneous impulses are found (impulsive-forces eq. 15 as corrected). */
 typedef enum gw_impulse_rule {
     GW_IMPULSE_PSEUDO_INVERSE, /* p = -(1+e) (J D^-1 J^T)^+ J v: may pull on some contacts */
@@ -96,6 +101,7 @@ typedef struct gw_world_step {
     int cuts;          /* collisions met */
     int work;          /* what it cost: steps of models, or as much */
     int late;          /* collisions put off to the next step: there was no room for more work */
+    int unseen;        /* looks left out for the same reason: what was known goes on */
     int touching;      /* contacts with a gap below zero now */
     bool jammed;       /* a contact stands where its model cannot move along the normal */
 } gw_world_step;
@@ -116,6 +122,8 @@ typedef struct gw_looker {
     /* Pairs of points of two pieces; *gap: how far apart these are. */
     int (*again)(const void *context, const gw_again *again, gw_near near[GW_TOUCHING],
                  double *gap);
+    /* What a piece adds to the cost of a look, in steps of a free body. NULL: nothing. */
+    int (*cost)(const void *context, int piece);
     /* The only pair then found: how far the pieces may move against one another (m) before they
      * touch elsewhere than it says; 0: not known. NULL: never known. */
     double (*holds)(const void *context, const gw_again *again, const gw_near *near);

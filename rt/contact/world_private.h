@@ -38,6 +38,7 @@ typedef struct gw_couple {
     int next;                   /* of its island, -1: the last */
     bool kept;                  /* while lists are made: it goes on */
     bool watched;               /* it can be looked at in a step, */
+    int cost;                   /* of a look, in steps of a free body */
     double left_out;            /* should have been, but there were none left, for so long (s) */
     bool looked;                /* was so, */
     gw_pose at_a, at_b;         /* with its bodies there, */
@@ -81,8 +82,8 @@ typedef struct gw_touch {
     double impulse; /* in this step (N s) */
 } gw_touch;
 
-#define GW_WORLD_LOOKS  64   /* at pieces in a step, at most */
-#define GW_COUPLE_SLOTS 2048 /* a power of two, twice the couples */
+#define GW_WORLD_LOOKS_MOST 64   /* at pieces in a step */
+#define GW_COUPLE_SLOTS     2048 /* a power of two, twice the couples */
 
 /* J of one contact along one direction: its two blocks. */
 typedef struct gw_contact_row {
@@ -135,9 +136,9 @@ struct gw_world {
     int arrived_count;         /* -1: none since the last step */
     gw_near *arrived;
     gw_looker looker;
-    int looks_left, found_count; /* in this step; of what was found in it */
+    int looks_left, found_count; /* in this step, by their cost; of what was found in it */
     unsigned look_from;          /* the couple that was left out first */
-    gw_near found[GW_WORLD_LOOKS * GW_TOUCHING];
+    gw_near found[GW_WORLD_LOOKS_MOST * GW_TOUCHING];
 
     size_t stride;                     /* bytes of a model, rounded up */
     unsigned char *saved, *scratch[2]; /* models at the piece's start; for a pair's trials */
@@ -167,11 +168,12 @@ struct gw_world {
     gw_impulse_work work;
     double *rows, *v, *dv, *generalised; /* of a collision */
     gw_contact_row row[GW_MAX_COLLIDING];
-    double owed;                 /* generated, too little to be taken out (J) */
-    double drift[GW_MAX_MOVERS]; /* of a mover without contact (J) */
-    double spring_last;          /* held when the last step ended (J) */
-    int effort, budget, late;    /* of this step, see gw_world_step */
-    unsigned turn;               /* whose stiffness is looked at again */
+    double owed;                      /* generated, too little to be taken out (J) */
+    double drift[GW_MAX_MOVERS];      /* of a mover without contact (J) */
+    double spring_last;               /* held when the last step ended (J) */
+    int looking;                      /* what looks of this step cost */
+    int effort, budget, late, unseen; /* of this step, see gw_world_step */
+    unsigned turn;                    /* whose stiffness is looked at again */
 };
 
 /* Both its bodies move by themselves. */

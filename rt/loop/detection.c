@@ -105,7 +105,8 @@ void gw_detection_destroy(gw_detection *d)
 
 gw_looker gw_detection_looker(const gw_detection *d)
 {
-    return (gw_looker){d->detector, gw_detector_ball, gw_detect_again, gw_detector_holds};
+    return (gw_looker){d->detector, gw_detector_ball, gw_detect_again, gw_detector_cost,
+                       gw_detector_holds};
 }
 
 double gw_detection_period(const gw_detection *d)

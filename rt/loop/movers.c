@@ -221,6 +221,8 @@ static void step_together(gw_movers *m, double dt)
     f->dissipated += m->last.dissipated;
     m->dissipated += m->last.dissipated;
     f->generated += m->last.generated;
+    f->put_off += (uint64_t)m->last.late;
+    f->unseen += (uint64_t)m->last.unseen;
     f->spring = m->last.spring;
     f->touching = m->last.touching;
     f->collisions += (uint64_t)m->last.cuts;

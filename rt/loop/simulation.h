@@ -168,6 +168,7 @@ typedef struct gw_free_body {
 typedef struct gw_contact_figures {
     int near, touching;
     uint64_t collisions;                  /* met */
+    uint64_t put_off, unseen;             /* collisions, looks: see gw_world_step */
     double dissipated, generated, spring; /* J, see gw_world_step */
     double impulse;                       /* magnitude of all that hit in the last tick (N s) */
 } gw_contact_figures;

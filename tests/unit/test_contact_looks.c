@@ -1,0 +1,257 @@
+/*
+ * Looks within a step: what a look says to hold holds, what holds is not looked at again and is
+ * felt the same, and what looks cost is bounded and told.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "tests/unit/contact_fixture.h"
+#include "tests/unit/detector_fixture.h"
+
+/* ---- what a look says to hold -----------------------------------------------------------------
+ */
+
+/* A ball against a box, a cylinder, a cone or a ball, either of them first. */
+static void open_pair(stage *s, int kind, bool ball_first)
+{
+    static const int others[] = {1, 3, 4, 0};
+    gw_shape ball = round_shape(GW_SHAPE_SPHERE, 0.05, 0), other = some_shape(others[kind]);
+    *s = (stage){.count = 2, .moving = 2};
+    s->shapes[0] = ball_first ? ball : other;
+    s->shapes[1] = ball_first ? other : ball;
+    stage_open(s);
+}
+
+/* Somewhere near one another: by the gap along the line between their middles. */
+static void place_pair(stage *s, unsigned *seed)
+{
+    gw_vec3 way = gw_unit(some_vector(seed, 1));
+    s->poses[0] = (gw_pose){some_vector(seed, 1), some_turn(seed)};
+    s->poses[1] = (gw_pose){s->poses[0].p, some_turn(seed)};
+    for (int i = 0; i < 30; i++) {
+        gw_vec3 n = gw_neg(way);
+        double apart = proven(&s->shapes[0], &s->poses[0], &s->shapes[1], &s->poses[1], n);
+        if (apart > -1e-4)
+            break;
+        s->poses[1].p = gw_mul_add(s->poses[1].p, -apart, way);
+    }
+}
+
+static int look(const stage *s, gw_near near[GW_TOUCHING], double *gap, double *holds)
+{
+    gw_again again = {.piece_a = 0,
+                      .piece_b = 1,
+                      .world_from_a = s->poses[0],
+                      .world_from_b = s->poses[1],
+                      .reach = 0.02};
+    int count = gw_detect_again(s->detector, &again, near, gap);
+    *holds = count == 1 ? gw_detector_holds(s->detector, &again, near) : 0;
+    return count;
+}
+
+/* Both go off by no more than `far`, as the world measures it. */
+static void move_pair(stage *s, double far, unsigned *seed)
+{
+    gw_vec3 unused;
+    double radius[2];
+    for (int k = 0; k < 2; k++)
+        assert_true(gw_detector_ball(s->detector, k, &unused, &radius[k]));
+    double shares[3] = {fabs(some(seed)), fabs(some(seed)), fabs(some(seed))};
+    double all = shares[0] + shares[1] + shares[2];
+    gw_vec3 together = some_vector(seed, 1);
+    for (int k = 0; k < 2; k++) {
+        double angle = radius[k] > 0 ? far * shares[1 + k] / all / radius[k] : 3 * some(seed);
+        gw_twist by = {together, gw_scale(angle, gw_unit(some_vector(seed, 1)))};
+        if (k == 0)
+            by.v = gw_mul_add(by.v, far * shares[0] / all, gw_unit(some_vector(seed, 1)));
+        s->poses[k] = gw_pose_add(&s->poses[k], &by);
+    }
+}
+
+/* As long as they moved by less, the pair that was found says the gap, however they turned. */
+static void what_holds_is_all_that_touches(void **state)
+{
+    (void)state;
+    unsigned seed = 5;
+    for (int kind = 0; kind < 4; kind++) {
+        stage s;
+        int held = 0;
+        double off = 0, longest = 0;
+        open_pair(&s, kind, kind % 2);
+        for (int i = 0; i < 4000; i++) {
+            gw_near near[GW_TOUCHING], then[GW_TOUCHING];
+            double gap, holds, unused;
+            place_pair(&s, &seed);
+            look(&s, near, &gap, &holds);
+            if (!(holds > 1e-3))
+                continue;
+            held++;
+            longest = fmax(longest, fmin(holds, 1));
+            move_pair(&s, 0.999 * fmin(holds, 0.01), &seed);
+            if (look(&s, then, &gap, &unused) == 0)
+                continue;
+            off = fmax(off, fabs(follow(&near[0], s.poses).gap - gap));
+        }
+        print_message("kind %d: %d hold, for up to %.3f m, off by %.1e m\n", kind, held, longest,
+                      off);
+        assert_true(held > 50);
+        assert_true(off <= 1e-13);
+        gw_detector_destroy(s.detector);
+    }
+}
+
+/* ---- a ball on a floor ------------------------------------------------------------------------
+ */
+
+static int looks_taken;
+
+static int look_and_count(const void *detector, const gw_again *again, gw_near near[GW_TOUCHING],
+                          double *gap)
+{
+    looks_taken++;
+    return gw_detect_again(detector, again, near, gap);
+}
+
+static gw_surface rough(const void *context, int a, int b)
+{
+    (void)context, (void)a, (void)b;
+    return (gw_surface){.restitution = 0.5, .friction = 0.4};
+}
+
+static gw_detector *floor_and(const arena *a, const gw_shape *shapes)
+{
+    static gw_shape floor = {.kind = GW_SHAPE_BOX, .size = {2, 2, 1}};
+    gw_collider colliders[SOME_MOVERS + 1];
+    for (int m = 0; m < a->count; m++)
+        colliders[m] = (gw_collider){m, &shapes[m], gw_pose_identity(), 0};
+    colliders[a->count] = (gw_collider){ground(a), &floor, {{0, 0, -0.5}, {1, 0, 0, 0}}, 0};
+    gw_detector_def def = {.body_count = a->count + 1,
+                           .collider_count = a->count + 1,
+                           .colliders = colliders,
+                           .surface = rough};
+    return gw_detector_create(&def, NULL);
+}
+
+static void detect(arena *a, gw_detector *detector)
+{
+    gw_pose poses[SOME_MOVERS + 1];
+    gw_twist twists[SOME_MOVERS + 1];
+    poses[a->count] = gw_pose_identity();
+    memset(&twists[a->count], 0, sizeof *twists);
+    for (int m = 0; m < a->count; m++)
+        gw_model_body(a->mover[m].model, 0, &poses[m], &twists[m]);
+    int count = gw_detect(detector, poses, twists, 0.01, 0.002, a->near, SOME_NEAR, NULL);
+    gw_world_near(a->world, a->near, count);
+}
+
+/* Bounces, slides, rolls; where it is after a second. */
+static gw_pose roll(bool told, int *looks)
+{
+    static arena a;
+    static const gw_shape ball = {.kind = GW_SHAPE_SPHERE, .radius = 0.05};
+    arena_open(&a, (gw_contact_rules){0});
+    a.gravity = gw_v3(0, 0, -9.81);
+    arena_ball(&a, 0.5, 0.05, gw_v3(-0.5, 0, 0.08), gw_v3(0.7, 0.1, 0));
+    gw_detector *detector = floor_and(&a, &ball);
+    assert_non_null(detector);
+    arena_start(&a);
+    gw_world_watch(a.world, &(gw_looker){detector, gw_detector_ball, look_and_count,
+                                         gw_detector_cost, told ? gw_detector_holds : NULL});
+    looks_taken = 0;
+    for (int i = 0; i < 1000; i++) {
+        if (i % 5 == 0)
+            detect(&a, detector);
+        arena_step(&a);
+    }
+    *looks = looks_taken;
+    gw_pose at = a.body[0].pose;
+    assert_true(a.last.touching == 1);
+    arena_close(&a);
+    gw_detector_destroy(detector);
+    return at;
+}
+
+static void a_ball_on_a_floor_is_looked_at_once_and_goes_the_same_way(void **state)
+{
+    (void)state;
+    int looks, without;
+    gw_pose at = roll(true, &looks), other = roll(false, &without);
+    double off = gw_pose_distance(&at, &other, 0.05);
+    print_message("%d looks in a second, %d where nothing is told to hold; %.1e m off\n", looks,
+                  without, off);
+    assert_true(looks <= 20);
+    assert_true(without > 400);
+    assert_true(off <= 1e-12);
+    assert_true(at.p.x > -0.2);
+}
+
+/* ---- what looks cost --------------------------------------------------------------------------
+ */
+
+enum { MANY = 36 };
+
+static int expensive(const void *context, int piece)
+{
+    (void)context, (void)piece;
+    return 4;
+}
+
+/* Boxes that tumble down side by side and on one another: each look costs nine steps. */
+static void costly_looks_stay_within_a_step(void **state)
+{
+    (void)state;
+    static arena a;
+    static gw_shape shapes[MANY];
+    unsigned seed = 2;
+    int most = 0;
+    long unseen = 0;
+    double books, rise = 0;
+    arena_open(&a, (gw_contact_rules){0});
+    a.gravity = gw_v3(0, 0, -9.81);
+    for (int i = 0; i < MANY; i++) {
+        gw_vec3 at = {0.1 * (i % 3), 0.1 * (i / 3 % 3), 0.07 + 0.11 * (i / 9)};
+        arena_box(&a, 0.3, gw_v3(0.045, 0.045, 0.045), at);
+        shapes[i] = box_shape(0.09, 0.09, 0.09);
+        gw_guided_set_twist(&a.body[i],
+                            &(gw_twist){some_vector(&seed, 0.5), some_vector(&seed, 5)});
+    }
+    gw_detector *detector = floor_and(&a, shapes);
+    assert_non_null(detector);
+    arena_start(&a);
+    gw_world_watch(a.world, &(gw_looker){detector, gw_detector_ball, look_and_count, expensive,
+                                         gw_detector_holds});
+    books = arena_energy(&a);
+    for (int i = 0; i < 600; i++) {
+        if (i % 5 == 0)
+            detect(&a, detector);
+        looks_taken = 0;
+        arena_step(&a);
+        assert_true(9 * looks_taken <= GW_WORLD_LOOKS_LEAST + GW_WORLD_LOOKS * 1e-3);
+        most = a.last.work > most ? a.last.work : most;
+        unseen += a.last.unseen;
+        double now = arena_energy(&a) - a.work - a.moved;
+        rise = fmax(rise, now - books);
+        books = fmin(books, now);
+    }
+    print_message("%ld looks left out, at most %d steps' work, books rise by %.1e J\n", unseen,
+                  most, rise);
+    assert_true(unseen > 1000);
+    assert_true(most <= (GW_WORLD_WORK + GW_WORLD_LOOKS) * 1e-3 + GW_WORLD_LOOKS_LEAST + 3 * MANY);
+    assert_true(rise <= 1e-9);
+    arena_close(&a);
+    gw_detector_destroy(detector);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_holds_is_all_that_touches),
+        cmocka_unit_test(a_ball_on_a_floor_is_looked_at_once_and_goes_the_same_way),
+        cmocka_unit_test(costly_looks_stay_within_a_step),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
