@@ -68,33 +68,12 @@ bool app_same_branches(const gw_layout *a, const gw_layout *b)
     return same;
 }
 
-static bool refers(const gw_scene *scene, const gw_feature_ref *ref, const gw_moved_geometry *moved)
-{
-    if (moved->feature < 0)
-        return strcmp(ref->object, scene->objects[moved->object].id) == 0;
-    const gw_feature *feature = &scene->features[moved->feature];
-    return strcmp(ref->object, feature->object) == 0 && strcmp(ref->feature, feature->name) == 0;
-}
-
-/* Walls stand where their scenario has them: one that moves is handed over with a new one. */
-static bool moves_wall(const gw_scene *scene, const moves *m)
-{
-    for (int i = 0; i < scene->constraint_count; i++) {
-        const gw_scene_constraint *c = &scene->constraints[i];
-        for (int k = 0; k < m->count && c->enabled && c->bound != GW_BOUND_EQUAL; k++)
-            if (refers(scene, &c->a, &m->of[k]) || refers(scene, &c->b, &m->of[k]))
-                return true;
-    }
-    return false;
-}
-
 bool app_moves_geometry(const app_edit *edit)
 {
     moves m;
     return edit->geometry_only && edit->document->from_current &&
            !atomic_load(&edit->app->left_behind) &&
            find_moves(edit->base->scene, edit->document->scene, &m) && m.count > 0 &&
-           !moves_wall(edit->document->scene, &m) &&
            app_same_branches(edit->base->layout, edit->document->layout);
 }
 

@@ -234,12 +234,14 @@ json_t *wire_simulation(const gw_scene *scene, const gw_snapshot *s, int rate)
     json_t *tools = json_array();
     for (int i = 0; i < s->tool_count; i++)
         json_array_append_new(tools, wire_tool_state(scene, i, &s->tools[i]));
-    json_t *simulation = json_pack(
-        "{ss sb sI sf sI so s{sf sf sf sf sf} so}", "state", states[s->state], "halted", s->halted,
-        "tick", (json_int_t)s->tick, "time", s->time, "revision", (json_int_t)s->revision, "loop",
-        loop_json(s, rate), "energy", "kinetic", shown(s->energy.kinetic), "potential",
-        shown(s->energy.potential), "work_in", shown(s->energy.work_in), "dissipated",
-        shown(s->energy.dissipated), "motors", shown(s->energy.motors), "tools", tools);
+    json_t *simulation =
+        json_pack("{ss sb sI sf sI so s{sf sf sf sf sf sf sf} so}", "state", states[s->state],
+                  "halted", s->halted, "tick", (json_int_t)s->tick, "time", s->time, "revision",
+                  (json_int_t)s->revision, "loop", loop_json(s, rate), "energy", "kinetic",
+                  shown(s->energy.kinetic), "potential", shown(s->energy.potential), "work_in",
+                  shown(s->energy.work_in), "dissipated", shown(s->energy.dissipated), "motors",
+                  shown(s->energy.motors), "edits", shown(s->energy.edits), "initial",
+                  shown(s->energy.initial), "tools", tools);
     add_mechanisms(simulation, scene, s, rate);
     return simulation;
 }

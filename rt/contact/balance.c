@@ -140,8 +140,19 @@ static double excess_of(const gw_world *w, const gw_balance *open)
     return sum;
 }
 
+static bool moved_from_outside(const gw_world *w, int body)
+{
+    return w->places[body].model < 0 && w->places[body].moves;
+}
+
+/* By its set, or pressed by what moves from outside. */
 static bool carried(const gw_world *w)
 {
+    for (int i = 0; i < w->whole.touch_count; i++) {
+        const gw_near *near = &w->touches[w->whole.touches[i]].near;
+        if (moved_from_outside(w, near->a) || moved_from_outside(w, near->b))
+            return true;
+    }
     gw_twist unused;
     for (int i = 0; i < w->whole.mover_count; i++)
         if (w->felt[w->whole.movers[i]] &&

@@ -23,7 +23,8 @@ static void switch_scenario(gw_simulation *s, gw_scenario *next)
     gw_energy before, after;
     gw_simulation_account(s, &before);
     gw_travel_limits limits = gw_scenario_travel(next);
-    gw_movers_carry(next->movers, s->scenario->movers, &limits);
+    gw_network_carry(next->network, s->scenario->network, s->now, next->rate);
+    gw_movers_carry(next->movers, s->scenario->movers, next->network, &limits);
     for (int i = 0; i < next->tool_count; i++)
         gw_hold_switch(&s->switched[i], predecessor(s, &next->tools[i]), &next->tools[i],
                        gw_simulation_chain(next, i), next);
@@ -60,6 +61,7 @@ static void apply_scenario(gw_simulation *s, const gw_command *command, gw_comma
     } else {
         switch_scenario(s, command->scenario);
         follow_now(s);
+        gw_simulation_place(s, 0);
     }
     *retired = (gw_command){.kind = GW_COMMAND_SCENARIO, .scenario = old};
     gw_simulation_emit(s, (gw_event){.kind = GW_EVENT_ACTIVE, .tag = command->tag});

@@ -58,6 +58,12 @@ double gw_contact_energy(const gw_hold *hold)
     return gw_walls_energy(&hold->walls, &body);
 }
 
+void gw_contact_move(gw_hold *hold, const gw_network *network, double dt)
+{
+    gw_pose body = body_now(hold);
+    gw_walls_move(&hold->walls, network, &body, dt);
+}
+
 bool gw_contact_travel(gw_hold *hold, double dt, double pace)
 {
     gw_pose before = body_now(hold);
@@ -67,19 +73,35 @@ bool gw_contact_travel(gw_hold *hold, double dt, double pace)
     return ended;
 }
 
+/* Power of what moves the walls, by their damping (W). */
+static double power_now(const gw_hold *hold)
+{
+    gw_pose held;
+    gw_twist twist;
+    if (!hold->walls.moving)
+        return 0;
+    gw_model_held(&hold->body.model, &held, &twist);
+    gw_pose body = body_shown(hold, &held);
+    twist.v = gw_sub(twist.v, gw_cross(twist.w, gw_sub(held.p, body.p)));
+    return gw_walls_power(&hold->walls, &body, &twist);
+}
+
 gw_contact_step gw_contact_open(const gw_hold *hold, double energy)
 {
-    gw_contact_step open = {.near = hold->walls.near != 0, .before = energy};
+    gw_contact_step open = {
+        .near = hold->walls.near != 0, .travels = hold->travel.active, .before = energy};
     gw_twist twist;
-    if (open.near)
+    if (open.near) {
         gw_model_held(&hold->body.model, &open.held, &twist);
+        open.power = power_now(hold);
+    }
     return open;
 }
 
 void gw_contact_close(gw_hold *hold, const gw_contact_step *open, const gw_step *step, double went,
-                      bool travelled)
+                      double dt)
 {
-    double kinetic, potential;
+    double kinetic, potential, given = 0.5 * dt * (open->power + power_now(hold));
     gw_pose held;
     gw_twist twist;
     gw_hold_energy(hold, &kinetic, &potential);
@@ -87,7 +109,8 @@ void gw_contact_close(gw_hold *hold, const gw_contact_step *open, const gw_step 
     gw_twist d = gw_pose_sub(&held, &open->held);
     double work = gw_dot(hold->wrench.f, d.v) + gw_dot(hold->wrench.t, d.w);
     double lost =
-        work + step->ride - step->dissipated - went - (kinetic + potential - open->before);
-    hold->work += work - step->work - (travelled ? lost : 0);
-    hold->dissipated += travelled ? 0 : lost;
+        work + given + step->ride - step->dissipated - went - (kinetic + potential - open->before);
+    hold->edits += given;
+    hold->work += work - step->work - (open->travels ? lost : 0);
+    hold->dissipated += open->travels ? 0 : lost;
 }

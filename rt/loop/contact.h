@@ -17,14 +17,17 @@ gw_wrench gw_contact_at(const gw_hold *hold, gw_pose held, gw_twist twist);
 /* What their springs hold (J). */
 double gw_contact_energy(const gw_hold *hold);
 
+/* Geometry moves in this tick (walls.h); `network`: NULL where none does. */
+void gw_contact_move(gw_hold *hold, const gw_network *network, double dt);
+
 /* Goes on with a travel, to which walls yield; true when it ends. */
 bool gw_contact_travel(gw_hold *hold, double dt, double pace);
 
 gw_contact_step gw_contact_open(const gw_hold *hold, double energy);
 
-/* Corrects work and dissipation of the step. `went`: by limits since the step, booked elsewhere
- * (J). */
+/* Corrects work and dissipation of the step of `dt` seconds. `went`: by limits since the step,
+ * booked elsewhere (J). */
 void gw_contact_close(gw_hold *hold, const gw_contact_step *open, const gw_step *step, double went,
-                      bool travelled);
+                      double dt);
 
 #endif

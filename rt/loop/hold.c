@@ -204,18 +204,18 @@ void gw_hold_close(gw_hold *hold, const gw_tick *tick, const gw_mover *mover)
         wait(hold, tick);
         return;
     }
-    bool travelled = hold->travel.active;
     hold->constraint = step->constraint;
     hold->held_still = !step->finite;
     hold->singular = step->margin < (hold->singular ? 2 * SINGULAR : SINGULAR);
     hold->work += step->work;
     hold->dissipated += step->finite ? step->dissipated : isfinite(hold->before) ? hold->before : 0;
-    double dissipated = hold->dissipated;
+    double lost = hold->dissipated - hold->edits;
     limit_speed(hold);
-    if (travelled)
+    lost = hold->dissipated - hold->edits - lost;
+    if (hold->travel.active)
         hold->settled = gw_contact_travel(hold, tick->dt, pace_of(hold));
     if (hold->wall.near && step->finite)
-        gw_contact_close(hold, &hold->wall, step, hold->dissipated - dissipated, travelled);
+        gw_contact_close(hold, &hold->wall, step, lost, tick->dt);
 }
 
 /* ---- act ------------------------------------------------------------------------------------ */

@@ -22,11 +22,13 @@
  *
  * of the operator, whose wrench is constant during the step. Force and motion have kinks there that
  * a quadrature over the step would miss. While it travels, the walls' damping counts as an
- * operator's work.
+ * operator's work. What moves a wall works as well, by its damping: its power as the step begins
+ * and as it ends, booked under edits.
  */
 typedef struct gw_contact_step {
-    bool near;
+    bool near, travels;
     double before; /* all energy (J) */
+    double power;  /* of what moves walls (W) */
     gw_pose held;
 } gw_contact_step;
 

@@ -76,7 +76,7 @@ static void join_device(gw_hold *hold)
 static void take_body(gw_hold *hold, const gw_scenario_tool *tool)
 {
     gw_guided_init(&hold->body, &tool->guided, &tool->pose);
-    gw_walls_switch(&hold->walls, tool->walls, tool->wall_count);
+    gw_walls_switch(&hold->walls, tool->walls, tool->wall_count, NULL, 0);
 }
 
 void gw_hold_reset(gw_hold *hold, const gw_scenario_tool *tool, gw_chain *chain, double dt)
@@ -169,6 +169,16 @@ static void switch_chain(gw_hold *hold, const gw_hold *old, const gw_scenario_to
     gw_rendering_switch(&hold->rendering, &tool->rendering);
 }
 
+/* Its set moves as geometry does that stays on its way. */
+static void ride_on(gw_guided *body, const gw_guided *was, const gw_network *network)
+{
+    const gw_pose here = gw_pose_identity();
+    gw_twist motion = gw_set_motion(network, was);
+    gw_ride ride = gw_ride_with(&here, &motion);
+    if (gw_norm2(motion.v) + gw_norm2(motion.w) > 0)
+        gw_guided_ride(body, &ride);
+}
+
 void gw_hold_switch(gw_hold *hold, const gw_hold *old, const gw_scenario_tool *tool,
                     gw_chain *chain, const gw_scenario *scenario)
 {
@@ -194,9 +204,12 @@ void gw_hold_switch(gw_hold *hold, const gw_hold *old, const gw_scenario_tool *t
     keep_device(hold, old, &at);
     take_settings(hold, tool, scenario->dt);
     gw_rendering_switch(&hold->rendering, &tool->rendering);
+    gw_guided_def def = tool->guided;
+    gw_set_now(scenario->network, tool->object, tool->branch, &def, &from);
     if (!scenario->go_to_layout)
-        gw_submanifold_nearest(&tool->guided.set, &from, tool->guided.length, &to);
-    gw_guided_init(&hold->body, &tool->guided, &to);
+        gw_submanifold_nearest(&def.set, &from, def.length, &to);
+    gw_guided_init(&hold->body, &def, &to);
+    ride_on(&hold->body, &old->body, scenario->network);
     if (!scenario->go_to_layout)
         gw_guided_set_twist(&hold->body, &twist);
     gw_pose model;
@@ -204,10 +217,9 @@ void gw_hold_switch(gw_hold *hold, const gw_hold *old, const gw_scenario_tool *t
     gw_model_held(&hold->body.model, &model, &model_twist);
     gw_travel_limits limits = travel_limits(hold, scenario);
     gw_travel_start(&hold->travel, &at, &at_twist, &model, &model_twist, &limits);
-    hold->robot.touched =
-        gw_walls_carry(&hold->walls, tool->walls, tool->wall_count, hold->robot.touched);
-    gw_walls_switch(&hold->walls, tool->walls, tool->wall_count);
-    gw_robot_switch(&hold->robot, &old->tool->guided.set, &tool->guided.set, &hold->body.pose,
+    hold->robot.touched = gw_walls_switch(&hold->walls, tool->walls, tool->wall_count,
+                                          scenario->network, hold->robot.touched);
+    gw_robot_switch(&hold->robot, &old->body.def.set, &def.set, &hold->body.pose,
                     &tool->guided.body_from_held);
     hold->settled = !hold->travel.active;
     gw_hold_show(hold);
@@ -263,12 +275,12 @@ void gw_hold_undo(gw_hold *hold, double dt)
 bool gw_hold_move_set(gw_hold *hold, gw_network *network, double dt)
 {
     const gw_pose shown = gw_pose_identity();
-    double before;
-    if (hold->chain || !(network || hold->body.ride.moves))
+    if (hold->chain || !(network || hold->body.ride.moves || hold->walls.moving))
         return true;
-    before = gw_hold_whole_energy(hold);
+    double before = gw_hold_whole_energy(hold);
     gw_set_moved moved = gw_set_ride(network, hold->tool->object, hold->tool->branch, &hold->body,
                                      &shown, &shown, dt);
+    gw_contact_move(hold, network, dt);
     hold->edits += gw_hold_whole_energy(hold) - before;
     return moved != GW_SET_GONE;
 }

@@ -8,16 +8,30 @@
 /* The branch by this id of the object's constraints as they are now, at the pose nearest to `from`.
  */
 static gw_set_moved solve(gw_network *network, int object, const char *branch,
-                          const gw_guided *body, const gw_pose *from, gw_branch *after)
+                          const gw_guided_def *def, const gw_pose *from, gw_branch *after)
 {
     gw_constraint constraints[GW_MAX_PROBLEM];
     int count = gw_network_problem(network, object, constraints);
     if (count < 0)
         return GW_SET_STANDS;
-    gw_problem problem = {*from, body->def.length, count, constraints};
-    gw_branch before = {.set = body->def.set, .nearest = *from};
+    gw_problem problem = {*from, def->length, count, constraints};
+    gw_branch before = {.set = def->set, .nearest = *from};
     strcpy(before.id, branch);
     return gw_solve_branch(&problem, &before, after) ? GW_SET_MOVED : GW_SET_GONE;
+}
+
+void gw_set_now(gw_network *network, int object, const char *branch, gw_guided_def *def,
+                const gw_pose *near)
+{
+    gw_branch now;
+    if (solve(network, object, branch, def, near, &now) == GW_SET_MOVED)
+        def->set = now.set;
+}
+
+gw_twist gw_set_motion(const gw_network *network, const gw_guided *was)
+{
+    bool moves = was->ride.moves && gw_network_moved(network);
+    return moves ? was->ride.twist : (gw_twist){{0, 0, 0}, {0, 0, 0}};
 }
 
 static void put(gw_guided *body, const gw_pose *pose)
@@ -45,7 +59,8 @@ gw_set_moved gw_set_ride(gw_network *network, int object, const char *branch, gw
     bool rigid = network && gw_network_motion(network, object, &motion);
     if (rigid)
         to = gw_pose_mul(&motion, &own);
-    gw_set_moved moved = network ? solve(network, object, branch, body, &to, &now) : GW_SET_STANDS;
+    gw_set_moved moved =
+        network ? solve(network, object, branch, &body->def, &to, &now) : GW_SET_STANDS;
     if (moved == GW_SET_MOVED) {
         if (!rigid) {
             back = gw_pose_inverse(&own);

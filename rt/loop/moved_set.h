@@ -14,6 +14,14 @@ typedef enum gw_set_moved {
     GW_SET_GONE /* the branch is no longer there: the body stays on the former set */
 } gw_set_moved;
 
+/* The set as geometry is at a change of scenario, where that is not as the layout has it: the same
+ * branch, next to a pose. */
+void gw_set_now(gw_network *network, int object, const char *branch, gw_guided_def *def,
+                const gw_pose *near);
+
+/* How it moves there, with geometry that stays on its way: as that of the body that it was. */
+gw_twist gw_set_motion(const gw_network *network, const gw_guided *was);
+
 /* Goes over to the same branch (by its id) of the constraints of `object` as they are now: the body
  * goes on from where it is with the motion that it has, on a set that rides in `dt` seconds to
  * where it is to be, and stands again where the geometry does. Beside that the set may be shown

@@ -75,11 +75,12 @@ static int body_again(const void *context, int old)
     return -1;
 }
 
-void gw_movers_carry(gw_movers *m, const gw_movers *old, const gw_travel_limits *limits)
+void gw_movers_carry(gw_movers *m, const gw_movers *old, gw_network *network,
+                     const gw_travel_limits *limits)
 {
     for (int i = 0; i < m->chain_count; i++)
         carry_chain(m, i, old);
-    gw_bodies_carry(m, old, limits);
+    gw_bodies_carry(m, old, network, limits);
     m->contact = old->contact;
     m->contact.spring = 0;
     m->contact.touching = 0;
@@ -260,7 +261,7 @@ void gw_movers_step(gw_movers *m, double dt)
     else
         step_apart(m, dt);
     book(m);
-    gw_bodies_close(m);
+    gw_bodies_close(m, dt);
 }
 
 bool gw_movers_touched(const gw_movers *m, int tool)

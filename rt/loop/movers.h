@@ -31,9 +31,10 @@ void gw_movers_destroy(gw_movers *movers); /* NULL is fine */
 /* Everything where the scene says, moving as it says. */
 void gw_movers_reset(gw_movers *movers);
 
-/* Mechanisms and free bodies of the same name go on as they are in `old`; bodies go to new sets
- * within the limits. */
-void gw_movers_carry(gw_movers *movers, const gw_movers *old, const gw_travel_limits *limits);
+/* Mechanisms and free bodies of the same name go on as they are in `old`; bodies go to new sets, as
+ * geometry of `network` has them now, within the limits. */
+void gw_movers_carry(gw_movers *movers, const gw_movers *old, gw_network *network,
+                     const gw_travel_limits *limits);
 
 /* The mechanism `index` of the scene. */
 gw_chain *gw_movers_chain(gw_movers *movers, int index);

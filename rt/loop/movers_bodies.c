@@ -124,7 +124,7 @@ void gw_bodies_reset(gw_movers *m)
         mover_of(m, i)->step = (gw_step){.finite = true, .margin = 1};
         if (!b->walls)
             continue;
-        gw_walls_switch(&b->walls->state, b->walls->wall, b->walls->count);
+        gw_walls_switch(&b->walls->state, b->walls->wall, b->walls->count, NULL, 0);
         b->walls->met = 0;
     }
 }
@@ -158,14 +158,15 @@ static gw_pose displaced(const gw_moving_body *b, gw_twist *rate)
 
 /*
  * A new set takes hold of the body where it is: displaced, and moving so that it leaves the body
- * the motion that it has. What of this the set does not allow fades as the displacement does
- * (rt/control/travel.h).
+ * the motion that it has. What of this the set, which may move with its geometry (`base`), does not
+ * allow fades as the displacement does (rt/control/travel.h).
  */
-static void travel_from(gw_moving_body *b, const gw_guided *was, const gw_travel_limits *limits)
+static void travel_from(gw_moving_body *b, const gw_guided *was, const gw_twist *base,
+                        const gw_travel_limits *limits)
 {
     gw_pose back = gw_pose_inverse(&b->body.pose), at = gw_pose_mul(&was->pose, &back);
-    gw_twist rate = {{0, 0, 0}, {0, 0, 0}};
-    gw_ride ride = gw_ride_with(&at, &rate);
+    gw_twist rate;
+    gw_ride ride = gw_ride_with(&at, base);
     b->landing = b->body.pose;
     b->body.pose = was->pose;
     b->body.twist = was->twist;
@@ -173,35 +174,42 @@ static void travel_from(gw_moving_body *b, const gw_guided *was, const gw_travel
     gw_twist allowed = {b->body.twist.v, gw_unrotate(at.q, b->body.twist.w)};
     gw_travel_start(&b->travel, &was->pose, &was->twist, &b->landing, &allowed, limits);
     at = displaced(b, &rate);
+    rate = (gw_twist){gw_add(rate.v, base->v), gw_add(rate.w, base->w)};
     ride = gw_ride_with(&at, &rate);
-    ride.moves = b->travel.active;
+    ride.moves = b->travel.active || gw_norm2(base->v) + gw_norm2(base->w) > 0;
     b->body.twist = was->twist;
     gw_guided_ride(&b->body, &ride);
 }
 
-static void carry_body(gw_moving_body *b, const gw_moving_body *was, const gw_travel_limits *limits)
+static void carry_body(gw_moving_body *b, const gw_moving_body *was, gw_network *network,
+                       const gw_travel_limits *limits)
 {
+    gw_guided_def def = b->def;
     gw_pose to = was->body.pose;
+    if (b->branch[0]) {
+        gw_set_now(network, b->object, b->branch, &def, &to);
+        gw_submanifold_nearest(&def.set, &was->body.pose, def.length, &to);
+    }
+    gw_guided_init(&b->body, &def, &to);
+    gw_twist base = gw_set_motion(network, &was->body);
     if (b->branch[0])
-        gw_submanifold_nearest(&b->def.set, &was->body.pose, b->def.length, &to);
-    gw_guided_init(&b->body, &b->def, &to);
-    if (b->branch[0])
-        travel_from(b, &was->body, limits);
+        travel_from(b, &was->body, &base, limits);
     else
         gw_guided_set_twist(&b->body, &was->body.twist);
     b->hand = was->hand;
     if (!b->walls)
         return;
     b->walls->state = was->walls ? was->walls->state : (gw_walls){0};
-    gw_walls_switch(&b->walls->state, b->walls->wall, b->walls->count);
+    gw_walls_switch(&b->walls->state, b->walls->wall, b->walls->count, network, 0);
 }
 
-void gw_bodies_carry(gw_movers *m, const gw_movers *old, const gw_travel_limits *limits)
+void gw_bodies_carry(gw_movers *m, const gw_movers *old, gw_network *network,
+                     const gw_travel_limits *limits)
 {
     for (int i = 0; i < m->free_count; i++)
         for (int k = 0; k < old->free_count && !m->bodies[i].placed; k++)
             if (strcmp(old->bodies[k].id, m->bodies[i].id) == 0)
-                carry_body(&m->bodies[i], &old->bodies[k], limits);
+                carry_body(&m->bodies[i], &old->bodies[k], network, limits);
 }
 
 /* The set goes on its way by a tick; walls yield to that, as to an edit. */
@@ -219,21 +227,29 @@ static void go_on(gw_moving_body *b, double dt, gw_pose *before, gw_pose *after)
     gw_walls_yield(&b->walls->state, &b->body.pose, &to);
 }
 
+/* False where its branch is gone. */
+static bool move_set(gw_moving_body *b, gw_network *network, double dt)
+{
+    gw_pose before, after;
+    if (!b->branch[0] || !(network || b->body.ride.moves))
+        return true;
+    go_on(b, dt, &before, &after);
+    return gw_set_ride(network, b->object, b->branch, &b->body, &before, &after, dt) != GW_SET_GONE;
+}
+
 int gw_movers_move_sets(gw_movers *m, gw_network *network, double dt)
 {
     int left = -1;
     for (int i = 0; i < m->free_count; i++) {
         gw_moving_body *b = &m->bodies[i];
-        gw_pose before, after;
         b->settled = false;
-        if (!b->branch[0] || !(network || b->body.ride.moves))
+        if (!network && !b->body.ride.moves && !(b->walls && b->walls->state.moving))
             continue;
         double energy = gw_body_energy(b) + gw_body_spring(b);
-        go_on(b, dt, &before, &after);
-        gw_set_moved moved =
-            gw_set_ride(network, b->object, b->branch, &b->body, &before, &after, dt);
-        if (moved == GW_SET_GONE)
+        if (!move_set(b, network, dt))
             left = b->object;
+        if (b->walls)
+            gw_walls_move(&b->walls->state, network, &b->body.pose, dt);
         m->edits += gw_body_energy(b) + gw_body_spring(b) - energy;
     }
     return left;

@@ -207,22 +207,13 @@ static void name_bodies(const gw_movers *m, const gw_movers_def *def, gw_world_b
     }
 }
 
-/* FNV-1a, of an object's id or a mechanism's id and the link's number. */
-static uint64_t hashed(const char *id, int link)
-{
-    uint64_t hash = 14695981039346656037u + (uint64_t)(link + 1);
-    for (; *id; id++)
-        hash = (hash ^ (unsigned char)*id) * 1099511628211u;
-    return hash;
-}
-
 static void hash_names(const gw_movers *m, const gw_scene *scene)
 {
     for (int i = 0; i < m->object_count; i++)
-        m->names[i] = hashed(scene->objects[i].id, -1);
+        m->names[i] = gw_name_hash(scene->objects[i].id, 0);
     for (int i = 0; i < m->chain_count; i++)
         for (int k = 0; k < m->chains[i].def.count; k++)
-            m->names[m->chains[i].body + k] = hashed(m->chains[i].id, k);
+            m->names[m->chains[i].body + k] = gw_name_hash(m->chains[i].id, (uint64_t)k + 1);
 }
 
 static bool make_world(gw_movers *m, const gw_movers_def *def, const gw_world_body *bodies,

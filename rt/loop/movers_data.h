@@ -24,6 +24,7 @@ typedef struct gw_moving_chain {
 typedef struct gw_body_walls {
     gw_walls state;
     double before, spring; /* all its energy, and what of it springs held, before the step (J) */
+    double power;          /* of what moves walls, then (W) */
     uint64_t met;          /* bit i: wall i was run into as the last step began */
     int count;
     gw_wall wall[GW_MAX_WALLS];
@@ -98,7 +99,8 @@ bool gw_bodies_create(gw_movers *movers, const gw_movers_def *def);
 void gw_bodies_destroy(gw_movers *movers);
 
 void gw_bodies_reset(gw_movers *movers);
-void gw_bodies_carry(gw_movers *movers, const gw_movers *old, const gw_travel_limits *limits);
+void gw_bodies_carry(gw_movers *movers, const gw_movers *old, gw_network *network,
+                     const gw_travel_limits *limits);
 
 void gw_bodies_publish(const gw_movers *movers, gw_snapshot *snapshot);
 
@@ -110,7 +112,7 @@ double gw_body_spring(const gw_moving_body *body);
 
 /* Before and after a step: hands and walls. */
 void gw_bodies_open(gw_movers *movers, double dt);
-void gw_bodies_close(gw_movers *movers);
+void gw_bodies_close(gw_movers *movers, double dt);
 
 /* What their walls' springs hold (J). */
 double gw_bodies_spring(const gw_movers *movers);

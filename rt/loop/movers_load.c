@@ -86,6 +86,7 @@ static void look_at_walls(gw_movers *m, gw_moving_body *b, double dt)
     gw_stops_meet(m, b, lay, dt);
     b->walls->spring = gw_body_spring(b);
     b->walls->before = gw_body_energy(b);
+    b->walls->power = gw_walls_power(&b->walls->state, &b->body.pose, &b->body.twist);
 }
 
 void gw_bodies_open(gw_movers *m, double dt)
@@ -112,7 +113,14 @@ static double close_walls(const gw_movers *m, const gw_moving_body *b, const gw_
     return b->walls->spring - gw_body_spring(b) - (got - work);
 }
 
-void gw_bodies_close(gw_movers *m)
+/* Work of what moves walls, by their damping. */
+static double walls_work(const gw_moving_body *b, double dt)
+{
+    double power = gw_walls_power(&b->walls->state, &b->body.pose, &b->body.twist);
+    return 0.5 * dt * (b->walls->power + power);
+}
+
+void gw_bodies_close(gw_movers *m, double dt)
 {
     for (int i = 0; i < m->free_count; i++) {
         const gw_moving_body *b = &m->bodies[i];
@@ -121,8 +129,11 @@ void gw_bodies_close(gw_movers *m)
             continue;
         double work = near_walls(b) ? hand_work(b) : step->work;
         m->work += work;
-        if (near_walls(b))
-            m->dissipated += close_walls(m, b, step, work);
+        if (!near_walls(b))
+            continue;
+        double given = walls_work(b, dt);
+        m->edits += given;
+        m->dissipated += close_walls(m, b, step, work) + given;
     }
 }
 

@@ -3,7 +3,7 @@
  * by the impulses of rt/contact/impulse.h (impulsive-forces eq. 15 as corrected, only pushing).
  * Built on a server thread, then on the loop's, RT safe.
  *
- * With u = -depth-dot of a wall, and g = what is left before it,
+ * With u = -depth-dot of a wall, which may move itself, and g = what is left before it,
  *
  *   bounces (e |u| faster than REST):  u' = -e u,     so it turns up to a step's way early
  *   else, it arrives:                  u' = -g / dt,  and what is left it loses as it is there
@@ -23,7 +23,7 @@ struct gw_stops {
     int rows;
     int wall[GW_MAX_WALLS]; /* of each row */
     double j[GW_MAX_WALLS * 6], e[GW_MAX_WALLS], offset[GW_MAX_WALLS], p[GW_MAX_WALLS];
-    double carried[GW_MAX_WALLS]; /* speed from the wall that the body is carried with */
+    double carried[GW_MAX_WALLS]; /* speed from the wall that they are carried with */
     double v[6], dv[6], generalised[6];
     double memory[];
 };
@@ -46,8 +46,8 @@ static void inverse(const void *context, int block, const double *force, double 
     gw_model_apply_inverse(&b->body.model, force, answer);
 }
 
-/* What carries the body takes it beyond the wall: its set hardly leads off it. */
-static bool wedged(const gw_moving_body *b, const double *row, double speed)
+/* What carries body or wall takes it beyond: its set hardly leads off it. */
+static bool wedged(const gw_moving_body *b, const double *row, double speed, double coming)
 {
     double answer[6], yield = 0, kinetic, potential;
     if (speed == 0)
@@ -56,6 +56,7 @@ static bool wedged(const gw_moving_body *b, const double *row, double speed)
     for (int k = 0; k < gw_model_dof(&b->body.model); k++)
         yield += row[k] * answer[k];
     gw_model_energy(&b->body.model, &kinetic, &potential);
+    kinetic += 0.5 * b->def.mass.mass * coming * coming; /* it is at rest for what comes */
     return gw_wedged(speed, yield, kinetic);
 }
 
@@ -67,10 +68,11 @@ static void add_row(gw_stops *s, const gw_moving_body *b, int i, double dt)
     const gw_model *model = &b->body.model;
     double h, a[1][6], *row = s->j + (size_t)s->rows * (size_t)gw_model_dof(model);
     gw_twist carried;
-    gw_rows_linear(&wall->row, 1, &b->body.pose, &h, a);
+    gw_rows_linear(&walls->row[i], 1, &b->body.pose, &h, a);
     for (int k = 0; k < 6; k++)
         a[0][k] *= -wall->sign;
-    double gap = fmax(walls->slack[i] - wall->sign * h, 0), u = along(a[0], &b->body.twist);
+    double gap = fmax(walls->slack[i] - wall->sign * h, 0);
+    double u = along(a[0], &b->body.twist) - walls->coming[i];
     if (!(u < -REST) || gap + u * dt >= 0)
         return;
     double e = b->walls->restitution[i];
@@ -80,14 +82,15 @@ static void add_row(gw_stops *s, const gw_moving_body *b, int i, double dt)
         row[k] = 0;
     gw_model_pull_back(model, 0, &w, row);
     s->carried[s->rows] = gw_model_carried(model, 0, &carried) ? along(a[0], &carried) : 0;
-    if (wedged(b, row, s->carried[s->rows]))
+    s->carried[s->rows] -= walls->coming[i];
+    if (wedged(b, row, s->carried[s->rows], walls->coming[i]))
         return;
     s->offset[s->rows] = s->carried[s->rows] + (bounces ? 0 : gap / dt);
     s->e[s->rows] = bounces ? e : 0;
     s->wall[s->rows++] = i;
 }
 
-/* The body after it; what the walls took, and what carries the body gave, into the books. */
+/* The body after it; what the walls took, and what carries body and walls gave, into the books. */
 static void strike(gw_movers *m, gw_moving_body *b)
 {
     gw_stops *s = m->stops;

@@ -18,6 +18,11 @@ void gw_network_reset(gw_network *n)
     memset(n->displaced, 0, count * sizeof *n->displaced);
     for (int i = 0; i < n->unit_count; i++)
         n->units[i].stale = false;
+    for (int i = 0; i < n->feature_count && n->way_count > 0; i++) {
+        n->features[i] = n->laid_out[i];
+        gw_network_take_element(n, i);
+    }
+    n->way_count = 0;
 }
 
 void gw_network_hold(gw_network *n, int object, const gw_pose *world_from_object)
@@ -114,7 +119,7 @@ int gw_network_followers(const gw_network *n, gw_follower *followers, int capaci
  */
 
 /* Links of which an end that is not the unit's moved, or an element did. */
-static bool stands_on_moved(const gw_network *n, const gw_group *u)
+bool gw_network_stands_on_moved(const gw_network *n, const gw_group *u)
 {
     for (int i = 0; i < u->cluster.link_count; i++) {
         const gw_link *link = u->cluster.links[i];
@@ -125,11 +130,11 @@ static bool stands_on_moved(const gw_network *n, const gw_group *u)
 }
 
 /* In the order of solving, so that what moves for it is seen by what comes after. */
-static void settle_units(gw_network *n)
+void gw_network_settle(gw_network *n)
 {
     for (int i = 0; i < n->unit_count; i++) {
         gw_group *u = &n->units[i];
-        if (!stands_on_moved(n, u))
+        if (!gw_network_stands_on_moved(n, u))
             continue;
         u->stale = true;
         if (u->follow != GW_STAYS)
@@ -167,7 +172,7 @@ static gw_pose between_poses(const gw_pose *a, const gw_pose *b, double s)
 }
 
 /* The links of a feature take its element; their rows, whatever sense the bodies have. */
-static void take_element(gw_network *n, int feature)
+void gw_network_take_element(gw_network *n, int feature)
 {
     for (int i = 0; i < n->link_count; i++) {
         gw_link *link = &n->links[i];
@@ -203,7 +208,7 @@ static void go_on(gw_network *n, gw_way *w)
         gw_element *now = &n->features[w->to.feature], was = *now;
         *now = last ? w->to.element : between_elements(&w->from.element, &w->to.element, s);
         w->motion = element_motion(&was, now);
-        take_element(n, w->to.feature);
+        gw_network_take_element(n, w->to.feature);
     } else {
         gw_pose *now = &n->poses[w->to.object], was = *now;
         *now = last ? w->to.pose : between_poses(&w->from.pose, &w->to.pose, s);
@@ -229,7 +234,7 @@ bool gw_network_advance(gw_network *n)
         go_on(n, &n->ways[i]);
     }
     if (any)
-        settle_units(n);
+        gw_network_settle(n);
     return any;
 }
 
@@ -240,6 +245,27 @@ int gw_network_moved_fixed(const gw_network *n, gw_follower *moved, int capacity
         if (n->ways[i].to.feature < 0)
             moved[count++] = (gw_follower){n->ways[i].to.object, n->poses[n->ways[i].to.object]};
     return count;
+}
+
+bool gw_network_moved(const gw_network *n)
+{
+    return n->way_count > 0;
+}
+
+gw_element gw_network_element(const gw_network *n, const gw_end *end)
+{
+    return end->feature >= 0 ? n->features[end->feature] : end->element;
+}
+
+gw_pose gw_network_place(const gw_network *n, int object)
+{
+    for (int i = 0; i < n->unit_count; i++) {
+        const gw_group *u = &n->units[i];
+        for (int k = 0; k < u->cluster.count && u->follow != GW_STAYS; k++)
+            if (u->cluster.bodies[k] == object)
+                return n->rest[object];
+    }
+    return n->poses[object];
 }
 
 /* ---- new values -------------------------------------------------------------------------------

@@ -55,6 +55,10 @@ typedef struct gw_moved_geometry {
  * reached when the next is due; a single one is reached at bounded speed. */
 void gw_network_move(gw_network *network, const gw_moved_geometry *moved, uint64_t tick, int rate);
 
+/* Another scenario's network goes over to this one: geometry is where `old` has it and goes from
+ * there to where this layout has it, what stands on it waits there. RT safe. */
+void gw_network_carry(gw_network *network, const gw_network *old, uint64_t tick, int rate);
+
 /* Goes on by a tick with what is moving, and solves again what stands on it. False where nothing
  * moves. */
 bool gw_network_advance(gw_network *network);
@@ -62,6 +66,18 @@ bool gw_network_advance(gw_network *network);
 /* Fixed objects that are on their way, or came to where they are by one: at most `capacity` of
  * them; returns how many. */
 int gw_network_moved_fixed(const gw_network *network, gw_follower *moved, int capacity);
+
+/* A feature of an object: an element in the object's frame, the value of a stated feature. */
+typedef struct gw_end {
+    int object, feature; /* index in the scene; -1: not a stated feature */
+    gw_element element;  /* as laid out */
+} gw_end;
+
+/* Whether any geometry moved since the layout. Where it did: what an end is now, in its object's
+ * frame; and where an object stands, which is the layout's pose of what a hand or a model moves. */
+bool gw_network_moved(const gw_network *network);
+gw_element gw_network_element(const gw_network *network, const gw_end *end);
+gw_pose gw_network_place(const gw_network *network, int object);
 
 /* The constraints of a held or a free object, in the layout's order, with their geometry as it is
  * now: how many (room for GW_MAX_PROBLEM), or -1 where it has not moved since the last call. */

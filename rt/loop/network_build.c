@@ -14,7 +14,10 @@ void gw_network_destroy(gw_network *n)
     free(n->rest);
     free(n->moved);
     free(n->displaced);
+    free(n->fixed);
+    free(n->names);
     free(n->features);
+    free(n->laid_out);
     free(n->links);
     free(n->feature);
     free(n->dirty);
@@ -28,11 +31,15 @@ void gw_network_destroy(gw_network *n)
 static bool take_memory(gw_network *n, const gw_scene *scene, const gw_layout *layout)
 {
     size_t objects = (size_t)scene->object_count + 1, links = (size_t)layout->joint_count + 1;
+    size_t features = (size_t)scene->feature_count + 1;
     n->poses = malloc(objects * sizeof *n->poses);
     n->rest = malloc(objects * sizeof *n->rest);
     n->moved = calloc(objects, sizeof *n->moved);
     n->displaced = calloc(objects, sizeof *n->displaced);
-    n->features = malloc(((size_t)scene->feature_count + 1) * sizeof *n->features);
+    n->fixed = calloc(objects, sizeof *n->fixed);
+    n->names = calloc(objects + features, sizeof *n->names);
+    n->features = malloc(features * sizeof *n->features);
+    n->laid_out = malloc(features * sizeof *n->laid_out);
     n->links = malloc(links * sizeof *n->links);
     n->feature = malloc(links * sizeof *n->feature);
     n->dirty = calloc(links, sizeof *n->dirty);
@@ -40,8 +47,9 @@ static bool take_memory(gw_network *n, const gw_scene *scene, const gw_layout *l
     n->linked = malloc(2 * links * sizeof *n->linked);
     n->saved = malloc(objects * sizeof *n->saved);
     n->work = calloc(1, sizeof *n->work);
-    return n->poses && n->rest && n->moved && n->displaced && n->features && n->links &&
-           n->feature && n->dirty && n->units && n->linked && n->saved && n->work;
+    return n->poses && n->rest && n->moved && n->displaced && n->fixed && n->names && n->features &&
+           n->laid_out && n->links && n->feature && n->dirty && n->units && n->linked && n->saved &&
+           n->work;
 }
 
 /* ---- units ----------------------------------------------------------------------------------- */
@@ -140,6 +148,16 @@ static bool build(gw_network *n, const gw_scene *scene, const gw_layout *layout,
     return ok || gw_fail(error, GW_FAILED, "", "no memory for the objects that follow");
 }
 
+static void name_all(gw_network *n, const gw_scene *scene)
+{
+    for (int i = 0; i < scene->object_count; i++)
+        n->names[i] = gw_name_hash(scene->objects[i].id, 0);
+    for (int i = 0; i < scene->feature_count; i++) {
+        const gw_feature *f = &scene->features[i];
+        n->names[scene->object_count + i] = gw_name_hash(f->name, gw_name_hash(f->object, 0));
+    }
+}
+
 gw_network *gw_network_create(const gw_scene *scene, const gw_layout *layout, gw_error *error)
 {
     gw_network *n = calloc(1, sizeof *n);
@@ -153,7 +171,10 @@ gw_network *gw_network_create(const gw_scene *scene, const gw_layout *layout, gw
     if (scene->object_count)
         memcpy(n->rest, layout->poses, (size_t)scene->object_count * sizeof *n->rest);
     for (int i = 0; i < scene->feature_count; i++)
-        n->features[i] = scene->features[i].element;
+        n->features[i] = n->laid_out[i] = scene->features[i].element;
+    for (int i = 0; i < scene->object_count; i++)
+        n->fixed[i] = scene->objects[i].fixed;
+    name_all(n, scene);
     copy_links(n, layout);
     if (!build(n, scene, layout, error)) {
         gw_network_destroy(n);

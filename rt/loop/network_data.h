@@ -33,7 +33,9 @@ struct gw_network {
     gw_pose *poses, *rest; /* per object: shown, and as laid out */
     bool *moved;           /* per object: in this tick */
     bool *displaced;       /* per object: ever, since the layout */
-    gw_element *features;  /* per stated feature: now */
+    bool *fixed;           /* per object */
+    uint64_t *names;       /* per object, then per stated feature: hashes, to find them again */
+    gw_element *features, *laid_out; /* per stated feature: now, and as laid out */
     int link_count;
     gw_link *links;
     int (*feature)[2]; /* per link: a's and b's stated feature, -1 */
@@ -46,5 +48,13 @@ struct gw_network {
     int way_count;
     gw_way ways[GW_MOVING_AT_ONCE];
 };
+
+/* The links of a feature take its element as it is now. */
+void gw_network_take_element(gw_network *network, int feature);
+
+/* Whether a unit stands on what moved in this tick; and all that do are solved, in the order of
+ * solving, or are stale from now on. */
+bool gw_network_stands_on_moved(const gw_network *network, const gw_group *unit);
+void gw_network_settle(gw_network *network);
 
 #endif

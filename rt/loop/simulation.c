@@ -67,9 +67,10 @@ gw_chain *gw_simulation_chain(gw_scenario *scenario, int tool)
     return mechanism >= 0 ? gw_movers_chain(scenario->movers, mechanism) : NULL;
 }
 
-/* What followers and moved geometry are to contacts: bodies that are taken along. */
-static void place_moved(gw_simulation *s, double dt)
+void gw_simulation_place(gw_simulation *s, double dt)
 {
+    if (!gw_movers_detection(s->scenario->movers))
+        return;
     gw_follower *moved = s->moved;
     int count = gw_network_moved_fixed(s->scenario->network, moved, GW_MAX_FOLLOWERS);
     count += gw_network_followers(s->scenario->network, moved + count, GW_MAX_FOLLOWERS - count);
@@ -87,8 +88,7 @@ void gw_simulation_restart(gw_simulation *s)
     s->bound = 0;
     gw_network_reset(s->scenario->network);
     gw_movers_reset(s->scenario->movers);
-    if (gw_movers_detection(s->scenario->movers))
-        place_moved(s, 0);
+    gw_simulation_place(s, 0);
     for (int i = 0; i < s->scenario->tool_count; i++)
         gw_hold_reset(&s->holds[i], &s->scenario->tools[i], gw_simulation_chain(s->scenario, i),
                       s->scenario->dt / s->scenario->substeps);
@@ -210,8 +210,7 @@ static void step_models(gw_simulation *s, const gw_tick *tick)
     if (!tick->moving)
         return;
     follow(s, tick->dt);
-    if (gw_movers_detection(movers))
-        place_moved(s, tick->dt);
+    gw_simulation_place(s, tick->dt);
 }
 
 /* Sense, step and act, `substeps` times in a tick; the snapshot is of the first sense. */

@@ -45,6 +45,10 @@ void gw_simulation_account(const gw_simulation *s, gw_energy *e);
 /* The mechanism that a tool holds, NULL where it holds an object. */
 gw_chain *gw_simulation_chain(gw_scenario *scenario, int tool);
 
+/* What followers and moved geometry are to contacts: bodies that are taken along; `dt` since they
+ * were told of last, 0: they do not move. RT safe. */
+void gw_simulation_place(gw_simulation *s, double dt);
+
 /* Tick 0: everything where the scenario says. RT safe. */
 void gw_simulation_restart(gw_simulation *s);
 

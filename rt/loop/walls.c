@@ -31,6 +31,14 @@ static gw_row row_of(const gw_element *body, const gw_element *world, double val
     return row;
 }
 
+static gw_end end_of(const gw_scene *scene, const gw_feature_ref *ref)
+{
+    gw_end end = {.object = gw_scene_object(scene, ref->object),
+                  .feature = gw_scene_feature(scene, ref->object, ref->feature)};
+    gw_scene_element(scene, ref, &end.element);
+    return end;
+}
+
 int gw_walls_build(const gw_scene *scene, const gw_pose *poses, int object, gw_wall *walls)
 {
     int count = 0;
@@ -38,14 +46,26 @@ int gw_walls_build(const gw_scene *scene, const gw_pose *poses, int object, gw_w
         const gw_scene_constraint *c = &scene->constraints[i];
         bool own_a = gw_scene_object(scene, c->a.object) == object;
         const gw_feature_ref *own = own_a ? &c->a : &c->b, *other = own_a ? &c->b : &c->a;
-        gw_element body = {0}, world = {0};
-        gw_scene_element(scene, own, &body);
-        gw_scene_element(scene, other, &world);
-        world = gw_element_moved(&poses[gw_scene_object(scene, other->object)], &world);
-        walls[count] =
-            (gw_wall){row_of(&body, &world, c->value), c->bound == GW_BOUND_AT_MOST ? 1 : -1};
+        gw_wall *wall = &walls[count];
+        *wall = (gw_wall){.sign = c->bound == GW_BOUND_AT_MOST ? 1 : -1,
+                          .own = end_of(scene, own),
+                          .other = end_of(scene, other)};
+        gw_element world = gw_element_moved(&poses[wall->other.object], &wall->other.element);
+        wall->row = row_of(&wall->own.element, &world, c->value);
     }
     return count;
+}
+
+/* Of geometry as it is now. */
+static gw_row row_now(const gw_wall *wall, const gw_network *network)
+{
+    if (!gw_network_moved(network))
+        return wall->row;
+    gw_element body = gw_network_element(network, &wall->own);
+    gw_element other = gw_network_element(network, &wall->other);
+    gw_pose at = gw_network_place(network, wall->other.object);
+    gw_element world = gw_element_moved(&at, &other);
+    return row_of(&body, &world, wall->row.value);
 }
 
 /* ---- change -------------------------------------------------------------------------------- */
@@ -55,37 +75,51 @@ static bool same_vector(gw_vec3 a, gw_vec3 b)
     return a.x == b.x && a.y == b.y && a.z == b.z;
 }
 
-static bool same_wall(const gw_wall *a, const gw_wall *b)
+/* Both are where they are now. */
+static bool same_wall(const gw_walls *a, int i, const gw_walls *b, int k)
 {
-    return a->row.kind == b->row.kind && a->sign == b->sign && a->row.value == b->row.value &&
-           same_vector(a->row.m, b->row.m) && same_vector(a->row.f, b->row.f) &&
-           same_vector(a->row.n, b->row.n);
+    const gw_row *x = &a->row[i], *y = &b->row[k];
+    return x->kind == y->kind && a->wall[i].sign == b->wall[k].sign && x->value == y->value &&
+           same_vector(x->m, y->m) && same_vector(x->f, y->f) && same_vector(x->n, y->n);
 }
 
-void gw_walls_switch(gw_walls *walls, const gw_wall *wall, int count)
+uint64_t gw_walls_switch(gw_walls *walls, const gw_wall *wall, int count, const gw_network *network,
+                         uint64_t mask)
 {
-    gw_walls old = *walls;
+    const gw_walls old = *walls;
+    uint64_t carried = 0;
     *walls = (gw_walls){.count = count, .wall = wall};
-    for (int i = 0; i < count; i++)
+    for (int i = 0; i < count; i++) {
+        walls->row[i] = network ? row_now(&wall[i], network) : wall[i].row;
         for (int k = 0; k < old.count; k++) {
-            if (!same_wall(&wall[i], &old.wall[k]))
+            if (!same_wall(walls, i, &old, k))
                 continue;
+            carried |= (mask >> k & 1) << i;
+            walls->coming[i] = old.coming[k];
+            walls->moving = old.moving;
             walls->stiffness[i] = old.stiffness[k];
             walls->damping[i] = old.damping[k];
             walls->slack[i] = old.slack[k];
             walls->near |= (old.near >> k & 1) << i;
             break;
         }
+    }
+    return carried;
 }
 
-uint64_t gw_walls_carry(const gw_walls *walls, const gw_wall *wall, int count, uint64_t mask)
+void gw_walls_move(gw_walls *walls, const gw_network *network, const gw_pose *pose, double dt)
 {
-    uint64_t carried = 0;
-    for (int i = 0; mask && i < count; i++)
-        for (int k = 0; k < walls->count; k++)
-            if ((mask >> k & 1) && same_wall(&wall[i], &walls->wall[k]))
-                carried |= 1ull << i;
-    return carried;
+    if (!network && !walls->moving)
+        return;
+    walls->moving = network != NULL;
+    for (int i = 0; i < walls->count; i++) {
+        double before, after;
+        gw_rows_value(&walls->row[i], 1, pose, &before);
+        if (network)
+            walls->row[i] = row_now(&walls->wall[i], network);
+        gw_rows_value(&walls->row[i], 1, pose, &after);
+        walls->coming[i] = walls->wall[i].sign * (after - before) / dt;
+    }
 }
 
 /* ---- a tick -------------------------------------------------------------------------------- */
@@ -143,8 +177,9 @@ void gw_walls_look(gw_walls *walls, const gw_model *model, double mass,
     for (int i = 0; i < walls->count; i++) {
         const gw_wall *wall = &walls->wall[i];
         double h, a[1][6];
-        gw_rows_linear(&wall->row, 1, pose, &h, a);
-        double depth = wall->sign * h, rate = wall->sign * along(a[0], twist);
+        gw_rows_linear(&walls->row[i], 1, pose, &h, a);
+        double depth = wall->sign * h;
+        double rate = wall->sign * along(a[0], twist) + walls->coming[i];
         bool near = walls->near >> i & 1;
         walls->depth = fmax(walls->depth, depth);
         walls->slack[i] = fmax(0, fmin(walls->slack[i], depth));
@@ -167,31 +202,51 @@ void gw_walls_yield(gw_walls *walls, const gw_pose *from, const gw_pose *to)
 {
     for (int i = 0; i < walls->count; i++) {
         double before, after;
-        gw_rows_value(&walls->wall[i].row, 1, from, &before);
-        gw_rows_value(&walls->wall[i].row, 1, to, &after);
+        gw_rows_value(&walls->row[i], 1, from, &before);
+        gw_rows_value(&walls->row[i], 1, to, &after);
         double pressed = fmax(walls->wall[i].sign * before - walls->slack[i], 0);
         walls->slack[i] = fmax(walls->slack[i], walls->wall[i].sign * after - pressed);
     }
+}
+
+/* Its spring's force, and what damping adds to it (N), with the row there; 0: it does not touch. */
+static double force_of(const gw_walls *walls, int i, const gw_pose *pose, const gw_twist *twist,
+                       double a[1][6], double *damping)
+{
+    double h, sign = walls->wall[i].sign;
+    *damping = 0;
+    if (!(walls->near >> i & 1))
+        return 0;
+    gw_rows_linear(&walls->row[i], 1, pose, &h, a);
+    double depth = sign * h - walls->slack[i];
+    if (!(depth > 0))
+        return 0;
+    double force = walls->stiffness[i] * depth;
+    if (walls->touching >> i & 1)
+        *damping = walls->damping[i] * (sign * along(a[0], twist) + walls->coming[i]);
+    *damping = fmax(*damping, -force);
+    return force;
 }
 
 gw_wrench gw_walls_wrench(const gw_walls *walls, const gw_pose *pose, const gw_twist *twist)
 {
     gw_wrench sum = {{0, 0, 0}, {0, 0, 0}};
     for (int i = 0; i < walls->count; i++) {
-        if (!(walls->near >> i & 1))
-            continue;
-        const gw_wall *wall = &walls->wall[i];
-        double h, a[1][6];
-        gw_rows_linear(&wall->row, 1, pose, &h, a);
-        double depth = wall->sign * h - walls->slack[i];
-        if (!(depth > 0))
-            continue;
-        double force = walls->stiffness[i] * depth;
-        if (walls->touching >> i & 1)
-            force += walls->damping[i] * wall->sign * along(a[0], twist);
-        force = -wall->sign * fmax(force, 0);
+        double a[1][6] = {{0}}, damping, spring = force_of(walls, i, pose, twist, a, &damping);
+        double force = -walls->wall[i].sign * (spring + damping);
         sum.f = gw_mul_add(sum.f, force, gw_v3(a[0][0], a[0][1], a[0][2]));
         sum.t = gw_mul_add(sum.t, force, gw_v3(a[0][3], a[0][4], a[0][5]));
+    }
+    return sum;
+}
+
+double gw_walls_power(const gw_walls *walls, const gw_pose *pose, const gw_twist *twist)
+{
+    double sum = 0;
+    for (int i = 0; walls->moving && i < walls->count; i++) {
+        double a[1][6], damping;
+        force_of(walls, i, pose, twist, a, &damping);
+        sum += damping * walls->coming[i];
     }
     return sum;
 }
@@ -203,7 +258,7 @@ double gw_walls_energy(const gw_walls *walls, const gw_pose *pose)
         double h;
         if (!(walls->near >> i & 1))
             continue;
-        gw_rows_value(&walls->wall[i].row, 1, pose, &h);
+        gw_rows_value(&walls->row[i], 1, pose, &h);
         double depth = fmax(walls->wall[i].sign * h - walls->slack[i], 0);
         sum += 0.5 * walls->stiffness[i] * depth * depth;
     }

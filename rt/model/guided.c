@@ -10,8 +10,9 @@
 #include "rt/model/guided_stage.h"
 #include "rt/model/rungekutta.h"
 
-#define PIECE_TURN 0.02 /* rad that a tumbling body turns in a piece of a step, */
-#define PIECES_MAX 8    /* of at most so many */
+#define PIECE_TURN    0.02 /* rad that a tumbling body turns in a piece of a step, */
+#define FLOATING_TURN 0.2  /* that what floats does, */
+#define PIECES_MAX    8    /* of at most so many */
 
 /* lambda: what the momentum's rate needs beyond the load. */
 static gw_wrench constraint_of(const gw_guided_def *def, stage *s, const gw_load *load,
@@ -183,16 +184,16 @@ static void in_pieces(gw_guided *body, const gw_forces *forces, double dt, int c
         *body = before;
 }
 
-/* A body that is guided while it tumbles fast takes its step in pieces: the formula's error grows
+/* A body that tumbles fast, guided above all, takes its step in pieces: the formula's error grows
  * with the seventh power of what it turns in one. */
 static int pieces_of(const gw_guided *body, double dt)
 {
     const gw_submanifold *set = &body->def.set;
-    bool tumbles = set->general || (set->rotation.dof > 1 && !floats(set));
+    bool tumbles = set->general || set->rotation.dof > 1;
     if (!tumbles && !body->ride.moves)
         return 1;
-    double turn = gw_norm(body->twist.w) * dt;
-    return turn < PIECES_MAX * PIECE_TURN ? (int)(turn / PIECE_TURN) + 1 : PIECES_MAX;
+    double turn = gw_norm(body->twist.w) * dt, piece = floats(set) ? FLOATING_TURN : PIECE_TURN;
+    return turn < PIECES_MAX * piece ? (int)(turn / piece) + 1 : PIECES_MAX;
 }
 
 void gw_guided_step(gw_model *model, const gw_forces *forces, double dt, gw_step *step)

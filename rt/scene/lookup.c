@@ -106,6 +106,15 @@ gw_surface gw_scene_surface(const gw_scene *s, const char *material)
     return index >= 0 ? s->materials[index].surface : gw_surface_default();
 }
 
+/* FNV-1a */
+uint64_t gw_name_hash(const char *name, uint64_t of)
+{
+    uint64_t hash = 14695981039346656037u + of;
+    for (; *name; name++)
+        hash = (hash ^ (unsigned char)*name) * 1099511628211u;
+    return hash;
+}
+
 int gw_scene_feature(const gw_scene *s, const char *object, const char *name)
 {
     for (int i = 0; i < s->feature_count; i++)

@@ -270,6 +270,10 @@ int gw_scene_mechanism(const gw_scene *scene, const char *id);
 int gw_scene_material(const gw_scene *scene, const char *id);
 int gw_scene_feature(const gw_scene *scene, const char *object, const char *name);
 
+/* A name as a number, to find it again in another scene where no text may be looked at; names of
+ * different things by another `of`. */
+uint64_t gw_name_hash(const char *name, uint64_t of);
+
 /* The mechanism and the link that "mechanism.link" names; -1 where there is none such. */
 int gw_scene_link(const gw_scene *scene, const char *name, int *link);
 void gw_link_name(const gw_mechanism *mechanism, int link, char name[GW_MAX_LINK_NAME + 1]);

@@ -46,6 +46,8 @@ static inline void hand_over(running *r, const gw_snapshot *now, const bool *pla
     gw_command retired, command = {.kind = GW_COMMAND_SCENARIO, .tag = 1};
     for (int i = 0; i < r->scene->object_count; i++)
         poses[i] = r->scene->objects[i].pose;
+    for (int i = 0; i < now->tool_count; i++)
+        poses[now->tools[i].object] = now->tools[i].world_from_object;
     for (int i = 0; i < now->free_count; i++)
         if (!placed || !placed[now->free[i].object])
             poses[now->free[i].object] = now->free[i].pose;
@@ -53,7 +55,11 @@ static inline void hand_over(running *r, const gw_snapshot *now, const bool *pla
     r->layout = gw_layout_create(r->scene, poses, &error);
     assert_non_null(r->layout);
     assert_null(gw_layout_problem(r->layout));
-    gw_scenario_def def = {.scene = r->scene, .layout = r->layout, .placed = placed};
+    gw_scenario_def def = {.scene = r->scene,
+                           .layout = r->layout,
+                           .placed = placed,
+                           .slots = r->slots,
+                           .slot_count = r->scene->device_count};
     command.scenario = gw_scenario_create(&def, &error);
     assert_non_null(command.scenario);
     gw_simulation_apply(r->simulation, &command, &retired);

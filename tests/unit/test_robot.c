@@ -59,7 +59,7 @@ static int until_end(world *w, int most)
 
 static gw_wall wall_at_x(double x)
 {
-    return (gw_wall){{.kind = GW_ROW_PLANE, .n = {1, 0, 0}, .f = {x, 0, 0}}, 1};
+    return (gw_wall){.row = {.kind = GW_ROW_PLANE, .n = {1, 0, 0}, .f = {x, 0, 0}}, .sign = 1};
 }
 
 /* ---- ways ----------------------------------------------------------------------------------- */
@@ -203,8 +203,9 @@ static void a_reaction_ends_the_way_where_the_wall_is(void **state)
 static void a_turn_is_ended_by_torque(void **state)
 {
     (void)state;
-    gw_wall wall = {{.kind = GW_ROW_PLANE, .n = {0, 1, 0}, .f = {0, 0.03, 0}, .m = {0.06, 0, 0}},
-                    1};
+    gw_wall wall = {
+        .row = {.kind = GW_ROW_PLANE, .n = {0, 1, 0}, .f = {0, 0.03, 0}, .m = {0.06, 0, 0}},
+        .sign = 1};
     world w = made(&wall, 1);
     gw_guide g = nowhere();
     g.by[0] = 2;
@@ -223,8 +224,9 @@ static void a_turn_is_ended_by_torque(void **state)
 static void what_pushes_across_is_no_reaction(void **state)
 {
     (void)state;
-    gw_wall walls[2] = {wall_at_x(0.12),
-                        {{.kind = GW_ROW_PLANE, .n = {0, 1, 0}, .f = {0, 0.1, 0}}, 1}};
+    gw_wall walls[2] = {
+        wall_at_x(0.12),
+        {.row = {.kind = GW_ROW_PLANE, .n = {0, 1, 0}, .f = {0, 0.1, 0}}, .sign = 1}};
     world w = made(walls, 2);
     command(&w, (gw_command){.kind = GW_COMMAND_PUSH, .push = {{12, 0, 0}, {0, 0, 0}}});
     ticked(&w, 1500);
@@ -244,8 +246,9 @@ static void what_pushes_across_is_no_reaction(void **state)
 static void contact_is_with_another_wall(void **state)
 {
     (void)state;
-    gw_wall walls[2] = {wall_at_x(0.12),
-                        {{.kind = GW_ROW_PLANE, .n = {0, 1, 0}, .f = {0, 0.1, 0}}, 1}};
+    gw_wall walls[2] = {
+        wall_at_x(0.12),
+        {.row = {.kind = GW_ROW_PLANE, .n = {0, 1, 0}, .f = {0, 0.1, 0}}, .sign = 1}};
     world w = made(walls, 2);
     command(&w, (gw_command){.kind = GW_COMMAND_PUSH, .push = {{12, 0, 0}, {0, 0, 0}}});
     assert_true(ticked(&w, 1500)->walls == 1);

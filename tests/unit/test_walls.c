@@ -17,7 +17,9 @@
 /* The body's origin keeps x at most PLACE. */
 static gw_wall wall_at_x(void)
 {
-    return (gw_wall){{.kind = GW_ROW_PLANE, .n = {1, 0, 0}, .f = {PLACE, 0, 0}, .m = {0, 0, 0}}, 1};
+    return (gw_wall){
+        .row = {.kind = GW_ROW_PLANE, .n = {1, 0, 0}, .f = {PLACE, 0, 0}, .m = {0, 0, 0}},
+        .sign = 1};
 }
 
 static world made(const gw_guided_def *body, int rate, const gw_wall *walls, int count,
@@ -93,12 +95,14 @@ static void every_pair_keeps_its_distance(void **state)
         gw_wall wall;
         double at; /* x of the body's origin, at which it stands */
     } cases[] = {
-        {{{.kind = GW_ROW_PLANE, .n = gw_neg(x), .f = far, .value = 0.3}, -1}, PLACE},
-        {{{.kind = GW_ROW_SPHERE, .f = far, .value = 0.3}, -1}, PLACE},
-        {{{.kind = GW_ROW_SPHERE, .f = {-0.1, 0, 0}, .value = 0.3}, 1}, PLACE},
-        {{{.kind = GW_ROW_CYLINDER, .f = far, .n = z, .value = 0.3}, -1}, PLACE},
-        {{{.kind = GW_ROW_CYLINDER_BODY, .f = far, .n = z, .value = 0.3}, -1}, PLACE},
-        {{{.kind = GW_ROW_PLANE_BODY, .f = far, .n = x, .value = 0.3}, -1}, PLACE},
+        {{.row = {.kind = GW_ROW_PLANE, .n = gw_neg(x), .f = far, .value = 0.3}, .sign = -1},
+         PLACE},
+        {{.row = {.kind = GW_ROW_SPHERE, .f = far, .value = 0.3}, .sign = -1}, PLACE},
+        {{.row = {.kind = GW_ROW_SPHERE, .f = {-0.1, 0, 0}, .value = 0.3}, .sign = 1}, PLACE},
+        {{.row = {.kind = GW_ROW_CYLINDER, .f = far, .n = z, .value = 0.3}, .sign = -1}, PLACE},
+        {{.row = {.kind = GW_ROW_CYLINDER_BODY, .f = far, .n = z, .value = 0.3}, .sign = -1},
+         PLACE},
+        {{.row = {.kind = GW_ROW_PLANE_BODY, .f = far, .n = x, .value = 0.3}, .sign = -1}, PLACE},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         gw_wrench_sample push = {0, {{2, 0, 0}, {0, 0, 0}}};
@@ -142,8 +146,10 @@ static void a_corner_that_turns_is_held_too(void **state)
     gw_operator o = {.kind = GW_OPERATOR_WRENCH, .count = 1, .samples = &push};
     gw_guided_def body = on_plane();
     gw_wall walls[2] = {
-        {{.kind = GW_ROW_PLANE, .n = {0, 1, 0}, .f = {0, 0.05, 0}, .m = {0.08, 0, 0}}, 1},
-        {{.kind = GW_ROW_PLANE, .n = {0, 1, 0}, .f = {0, -0.05, 0}, .m = {-0.08, 0, 0}}, -1}};
+        {.row = {.kind = GW_ROW_PLANE, .n = {0, 1, 0}, .f = {0, 0.05, 0}, .m = {0.08, 0, 0}},
+         .sign = 1},
+        {.row = {.kind = GW_ROW_PLANE, .n = {0, 1, 0}, .f = {0, -0.05, 0}, .m = {-0.08, 0, 0}},
+         .sign = -1}};
     world w = made(&body, 1000, walls, 2, &o);
     const gw_tool_state *t = ticked(&w, 4000);
     assert_true(t->walls == 3);
@@ -209,11 +215,11 @@ static void tumbling_against_walls_balances(void **state)
     for (int i = 0; i < 6; i++) {
         double s = i % 2 ? -1 : 1;
         gw_vec3 n = i < 2 ? gw_v3(s, 0, 0) : i < 4 ? gw_v3(0, s, 0) : gw_v3(0, 0, s);
-        walls[i] = (gw_wall){{.kind = GW_ROW_PLANE,
-                              .n = n,
-                              .f = gw_scale(PLACE, n),
-                              .m = gw_scale(0.05, gw_v3(n.y, n.z, n.x))},
-                             1};
+        walls[i] = (gw_wall){.row = {.kind = GW_ROW_PLANE,
+                                     .n = n,
+                                     .f = gw_scale(PLACE, n),
+                                     .m = gw_scale(0.05, gw_v3(n.y, n.z, n.x))},
+                             .sign = 1};
     }
     world w = made(&body, 1000, walls, 6, NULL);
     gw_command retired,
@@ -295,8 +301,9 @@ static void a_wall_yields_to_a_travel_and_not_to_a_hand(void **state)
 {
     (void)state;
     gw_guided_def body = fixture_body(fixture_turning(GW_LOCUS_PLANE));
-    gw_wall walls[2] = {{{.kind = GW_ROW_PLANE, .n = {0, 0, 1}, .f = {0, 0, 0.05}}, 1},
-                        {{.kind = GW_ROW_PLANE, .n = {1, 0, 0}, .f = {0.12, 0, 0}}, 1}};
+    gw_wall walls[2] = {
+        {.row = {.kind = GW_ROW_PLANE, .n = {0, 0, 1}, .f = {0, 0, 0.05}}, .sign = 1},
+        {.row = {.kind = GW_ROW_PLANE, .n = {1, 0, 0}, .f = {0.12, 0, 0}}, .sign = 1}};
     world w = made(&body, 1000, walls, 2, NULL);
     gw_command retired, push = {.kind = GW_COMMAND_PUSH, .push = {{10, 0, 0}, {0, 0, 0}}};
     gw_simulation_apply(w.simulation, &push, &retired);
