@@ -15,22 +15,28 @@
 #include "server/version.h"
 #include "server/wire.h"
 
+/* What a command takes, and is for. */
+#define SERVE_USAGE                                                                                \
+    "  guideway serve [--listen ADDR:PORT] [--scene FILE] [--data DIR] [--token-file FILE]\n"      \
+    "      the appliance: page, REST and stream; loopback port 8080 unless told otherwise\n"
+#define SOLVE_USAGE                                                                                \
+    "  guideway solve FILE\n"                                                                      \
+    "      one positioning problem (JSON; -: standard input) to its solution\n"
+#define RUN_USAGE                                                                                  \
+    "  guideway run SCENE [--seconds S] [--task ID] [--csv FILE] [--real-time]\n"                  \
+    "      a scene file, or a bundled scene by name, without a server, for so long (10 s) or\n"    \
+    "      until its task ends; the summary on standard output\n"
+#define IMPORT_USAGE                                                                               \
+    "  guideway import FILE [--tip LINK]\n"                                                        \
+    "      a robot description (URDF; -: standard input) to a mechanism (JSON)\n"
+#define BENCH_USAGE                                                                                \
+    "  guideway bench [NAME] [--csv FILE]\n"                                                       \
+    "      the benchmark table\n"
+
 static const char usage[] =
     "Guideway: constrained motion, from picked features to a submanifold you can feel.\n"
-    "\n"
-    "  guideway serve [--listen ADDR:PORT] [--scene FILE] [--data DIR] [--token-file FILE]\n"
-    "      the appliance: page, REST and stream; loopback port 8080 unless told otherwise\n"
-    "  guideway solve FILE\n"
-    "      one positioning problem (JSON; -: standard input) to its solution\n"
-    "  guideway run SCENE [--seconds S] [--task ID] [--csv FILE] [--real-time]\n"
-    "      a scene file, or a bundled scene by name, without a server, for so long or until its "
-    "task\n"
-    "      ends; the summary on standard output\n"
-    "  guideway import FILE [--tip LINK]\n"
-    "      a robot description (URDF; -: standard input) to a mechanism (JSON)\n"
-    "  guideway bench [NAME] [--csv FILE]\n"
-    "      the benchmark table\n"
-    "  guideway --help | --version\n"
+    "\n" SERVE_USAGE SOLVE_USAGE RUN_USAGE IMPORT_USAGE BENCH_USAGE
+    "  guideway --help | --version | COMMAND --help\n"
     "\n"
     "Exit codes: 0 done; 1 the work failed; 2 bad usage or bad input.\n";
 
@@ -177,16 +183,37 @@ int command_solve(int argc, char **argv)
 
 /* ---- which command ------------------------------------------------------------------------- */
 
+typedef struct command {
+    const char *name;
+    int (*run)(int argc, char **argv);
+    const char *usage; /* NULL: the command's own affair */
+} command;
+
+static const command commands[] = {{"serve", serve_main, NULL},
+                                   {"solve", command_solve, SOLVE_USAGE},
+                                   {"run", command_run, RUN_USAGE},
+                                   {"bench", command_bench, BENCH_USAGE},
+                                   {"import", command_import, IMPORT_USAGE},
+                                   {"routes", serve_routes, NULL}};
+
+static bool asks_for_help(const char *word)
+{
+    return strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0;
+}
+
+static int carry_out(const command *c, int argc, char **argv)
+{
+    for (int i = 0; i < argc && c->usage; i++)
+        if (asks_for_help(argv[i]))
+            return fputs(c->usage, stdout) >= 0 ? EXIT_DONE : EXIT_WORK_FAILED;
+    return c->run(argc, argv);
+}
+
 int main(int argc, char **argv)
 {
-    static const struct {
-        const char *name;
-        int (*run)(int argc, char **argv);
-    } commands[] = {{"serve", serve_main},    {"solve", command_solve},   {"run", command_run},
-                    {"bench", command_bench}, {"import", command_import}, {"routes", serve_routes}};
     const char *name = argc > 1 ? argv[1] : "";
     wire_watch_memory();
-    if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || strcmp(name, "help") == 0) {
+    if (asks_for_help(name) || strcmp(name, "help") == 0) {
         fputs(usage, stdout);
         return EXIT_DONE;
     }
@@ -196,7 +223,7 @@ int main(int argc, char **argv)
     }
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
         if (strcmp(name, commands[i].name) == 0)
-            return commands[i].run(argc - 2, argv + 2);
+            return carry_out(&commands[i], argc - 2, argv + 2);
     if (name[0])
         fprintf(stderr, "guideway: there is no command \"%s\"\n", name);
     fputs(usage, stderr);

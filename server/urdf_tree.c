@@ -47,6 +47,15 @@ static bool rooted(const urdf_tree *t, int link)
     return true;
 }
 
+static bool named_once(const urdf_tree *t, int joint, gw_error *error)
+{
+    for (int i = 0; i < joint; i++)
+        if (strcmp(t->joints[i].name, t->joints[joint].name) == 0)
+            return gw_fail(error, GW_CONFLICT, "", "line %u: there are two joints \"%s\"",
+                           t->joints[joint].line, t->joints[joint].name);
+    return true;
+}
+
 static bool join_all(urdf_tree *t, gw_error *error)
 {
     int root = -1;
@@ -55,7 +64,7 @@ static bool join_all(urdf_tree *t, gw_error *error)
             return gw_fail(error, GW_CONFLICT, "", "line %u: there are two links \"%s\"",
                            t->links[i].line, t->links[i].name);
     for (int i = 0; i < t->joint_count; i++)
-        if (!join(t, i, error))
+        if (!named_once(t, i, error) || !join(t, i, error))
             return false;
     for (int i = 0; i < t->link_count; i++) {
         if (!rooted(t, i))

@@ -90,7 +90,8 @@ bool urdf_numbers(urdf_xml *xml, const char *name, int count, double *out)
         return true;
     for (char *end; found < count; found++, at = end) {
         values[found] = strtod(at, &end);
-        if (end == at || !isfinite(values[found]))
+        if (end == at || !(fabs(values[found]) <= GW_MAX_REACH) ||
+            memchr(at, 'x', (size_t)(end - at)))
             break;
     }
     while (at && (*at == ' ' || *at == '\t' || *at == '\n' || *at == '\r'))

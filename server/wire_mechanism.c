@@ -95,6 +95,17 @@ static bool get_mass(const json_t *v, const char *at, const gw_link_look *look, 
     return wire_vec3_member(v, at, "com", WIRE_OPTIONAL, &m->com, error);
 }
 
+/* An empty name is none that could be left out instead. */
+static bool stated(const json_t *v, const char *at, const char *member, const char *name,
+                   gw_error *error)
+{
+    char where[WIRE_POINTER];
+    wire_pointer(where, at, member);
+    return name[0] || !json_object_get(v, member) ||
+           gw_fail(error, GW_BAD_INPUT, where,
+                   "\"\" must be 1 to 64 of the characters A-Z a-z 0-9 _ . : + -");
+}
+
 static bool get_look(const json_t *v, const char *at, gw_link_look *look, gw_error *error)
 {
     const json_t *geometry = json_object_get(v, "geometry");
@@ -104,7 +115,8 @@ static bool get_look(const json_t *v, const char *at, gw_link_look *look, gw_err
         !wire_pose_member(v, at, "geometry_at", &look->pose, error) ||
         !wire_string(v, at, "mesh", WIRE_OPTIONAL, look->mesh, sizeof look->mesh, error) ||
         !wire_string(v, at, "material", WIRE_OPTIONAL, look->material, sizeof look->material,
-                     error))
+                     error) ||
+        !stated(v, at, "id", look->id, error) || !stated(v, at, "material", look->material, error))
         return false;
     look->has_geometry = geometry && wire_get_shape(geometry, where, &look->shape, error);
     return !geometry || look->has_geometry;

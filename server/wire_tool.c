@@ -164,7 +164,9 @@ static bool get_held(const json_t *v, const char *at, gw_tool *t, gw_error *erro
         !wire_whole(v, at, "link", WIRE_REQUIRED, 0, GW_MAX_LINKS - 1, &link, error))
         return false;
     t->link = (int)link;
-    return true;
+    wire_pointer(where, at, "mechanism");
+    return t->mechanism[0] ||
+           gw_fail(error, GW_BAD_INPUT, where, "there is no mechanism \"\"");
 }
 
 static bool get_control(const json_t *v, const char *at, gw_tool *t, gw_error *error)

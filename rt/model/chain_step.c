@@ -190,7 +190,7 @@ static void weigh(gw_chain *chain, int done)
 #define BALANCE  1e-12
 #define ROUNDING 1e-14
 
-typedef enum outcome { TOO_COARSE, FINE, VERY_FINE } outcome;
+typedef enum outcome { BROKEN, TOO_COARSE, FINE, VERY_FINE } outcome;
 
 /* What came and went, against what there was and is. */
 static outcome judge(const gw_chain *chain, double kinetic, double potential,
@@ -207,14 +207,18 @@ static outcome judge(const gw_chain *chain, double kinetic, double potential,
 }
 
 /* The finest piece is kept whatever its books say, and they are closed: what was lost or kept more
- * than damping tells is told as damping's; what came from nowhere is taken out of the motion. */
-static void close_books(gw_chain *chain, double kinetic, double potential, gw_chain_books *sum)
+ * than damping tells is told as damping's; what came from nowhere is taken out of the motion. False
+ * where a chain at rest has a hundredth of what there was, and a nanojoule, left to pay: no such
+ * piece can be kept. */
+static bool close_books(gw_chain *chain, double kinetic, double potential, gw_chain_books *sum)
 {
     double come = sum->work + sum->touched + sum->motors;
     double lost = come - (chain->kinetic - kinetic) - (chain->potential - potential);
+    double owed = chain->potential - potential - kinetic - come;
     sum->lost = fmax(0, lost);
     if (lost < 0 && chain->kinetic > 0)
         gw_chain_slow(chain, sqrt(fmax(0, 1 + lost / chain->kinetic)));
+    return !(owed > 0.01 * (kinetic + fabs(come) + fabs(potential)) + 1e-9);
 }
 
 static outcome piece(gw_chain *chain, const gw_forces *forces, double t, double h,
@@ -226,8 +230,9 @@ static outcome piece(gw_chain *chain, const gw_forces *forces, double t, double 
     integrate(chain, forces, t, h, q, v, &own, constraint);
     put(chain, q, v);
     outcome result = judge(chain, kinetic, potential, &own);
-    if (result == TOO_COARSE && chain->level == FINEST_LEVEL)
-        close_books(chain, kinetic, potential, &own);
+    if (result == TOO_COARSE && chain->level == FINEST_LEVEL &&
+        !close_books(chain, kinetic, potential, &own))
+        result = BROKEN;
     book(sum, 1, &own);
     return result;
 }
@@ -280,7 +285,7 @@ static bool step_in_pieces(gw_chain *chain, const gw_forces *forces, double dt, 
             continue;
         }
         sum->lost += gw_chain_slip(chain);
-        if (!finite_state(chain, sum))
+        if (last == BROKEN || !finite_state(chain, sum))
             return false;
         done += wide;
         weigh(chain, done);
@@ -291,14 +296,14 @@ static bool step_in_pieces(gw_chain *chain, const gw_forces *forces, double dt, 
 
 /* Motors that are held to a law so stiff give what it takes, as far as their springs can have it;
  * dampers take what is missing. */
-static void close_stiffly(gw_chain *chain, const double *q0, double kinetic, double potential,
+static bool close_stiffly(gw_chain *chain, const double *q0, double kinetic, double potential,
                           gw_chain_books *sum)
 {
     double kept = (chain->kinetic - kinetic) + (chain->potential - potential);
     double needed = kept - sum->work - sum->touched;
     double most = gw_chain_motors_at_most(chain, q0, chain->q);
     sum->motors = fmin(fmax(sum->motors, needed), most);
-    close_books(chain, kinetic, potential, sum);
+    return close_books(chain, kinetic, potential, sum);
 }
 
 /* Always as fine as it goes: there is no second formula to judge by. */
@@ -312,10 +317,10 @@ static bool step_stiffly(gw_chain *chain, const gw_forces *forces, double dt, gw
         memcpy(q0, chain->q, (size_t)chain->def->count * sizeof *q0);
         gw_chain_stiff_piece(chain, forces, i * h, h, q, v, chain->pushed, &own, constraint);
         put(chain, q, v);
-        close_stiffly(chain, q0, kinetic, potential, &own);
+        bool closed = close_stiffly(chain, q0, kinetic, potential, &own);
         book(sum, 1, &own);
         sum->lost += gw_chain_slip(chain);
-        if (!finite_state(chain, sum))
+        if (!closed || !finite_state(chain, sum))
             return false;
     }
     weigh(chain, WHOLE);

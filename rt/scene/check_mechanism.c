@@ -21,23 +21,26 @@ static bool bad(const place *p, const char *member, const char *message)
     return gw_scene_bad(p->error, "mechanisms", p->index, at, "%s", message);
 }
 
-static bool not_negative(double x)
+/* "stiffness is -1, must be 0 or more (..)" unless it is. */
+static bool not_negative(const place *p, const char *member, double x, const char *unit)
 {
-    return isfinite(x) && x >= 0;
+    char message[160];
+    const char *name = strrchr(member, '/') + 1;
+    if (isfinite(x) && x >= 0)
+        return true;
+    snprintf(message, sizeof message, "%s is %g, must be 0%s or more (%s)", name, x,
+             strcmp(name, "max") == 0 || strcmp(name, "speed") == 0 ? " (unlimited)" : "", unit);
+    return bad(p, member, message);
 }
 
 static bool check_motor(const place *p, const gw_motor *m)
 {
     if (!isfinite(m->torque) || !isfinite(m->target) || !isfinite(m->rate))
         return bad(p, "/joint/motor", "a motor's numbers must be finite");
-    if (!not_negative(m->stiffness))
-        return bad(p, "/joint/motor/stiffness", "stiffness must be 0 or more (N m/rad, N/m)");
-    if (!not_negative(m->damping))
-        return bad(p, "/joint/motor/damping", "damping must be 0 or more (N m s/rad, N s/m)");
-    if (!not_negative(m->max))
-        return bad(p, "/joint/motor/max", "max must be 0 (unlimited) or more (N m, N)");
-    return not_negative(m->speed) ||
-           bad(p, "/joint/motor/speed", "speed must be 0 (unlimited) or more (rad/s, m/s)");
+    return not_negative(p, "/joint/motor/stiffness", m->stiffness, "N m/rad, N/m") &&
+           not_negative(p, "/joint/motor/damping", m->damping, "N m s/rad, N s/m") &&
+           not_negative(p, "/joint/motor/max", m->max, "N m, N") &&
+           not_negative(p, "/joint/motor/speed", m->speed, "rad/s, m/s");
 }
 
 static bool check_limits(const place *p, const gw_chain_link *l, double q)
@@ -68,19 +71,20 @@ static bool check_joint(const place *p, const gw_chain_link *l)
         return bad(p, "/joint/position", "a position must be finite (rad, m)");
     if (!isfinite(v))
         return bad(p, "/joint/velocity", "a velocity must be finite (rad/s, m/s)");
-    if (!not_negative(l->damping))
-        return bad(p, "/joint/damping", "damping must be 0 or more (N m s/rad, N s/m)");
-    if (!not_negative(l->friction))
-        return bad(p, "/joint/friction", "friction must be 0 or more (N m, N)");
-    return check_limits(p, l, q) && check_motor(p, &l->motor);
+    return not_negative(p, "/joint/damping", l->damping, "N m s/rad, N s/m") &&
+           not_negative(p, "/joint/friction", l->friction, "N m, N") && check_limits(p, l, q) &&
+           check_motor(p, &l->motor);
 }
 
 static bool check_mass(const place *p, const gw_mass *m)
 {
     const double(*t)[3] = m->inertia.m;
     const double inertia[6] = {t[0][0], t[1][1], t[2][2], t[0][1], t[0][2], t[1][2]};
-    if (!(isfinite(m->mass) && m->mass > 0))
-        return bad(p, "/mass", "mass must be greater than 0 (kg)");
+    char message[160];
+    if (!(isfinite(m->mass) && m->mass > 0)) {
+        snprintf(message, sizeof message, "mass is %g, must be greater than 0 (kg)", m->mass);
+        return bad(p, "/mass", message);
+    }
     if (!gw_finite3(m->com))
         return bad(p, "/com", "com must be finite (m)");
     for (int i = 0; i < 6; i++)
@@ -126,8 +130,11 @@ static bool check_look(const place *p, const gw_link_look *look)
 {
     char message[320], at[224];
     gw_error inner = {0};
-    if (look->id[0] && !gw_id_valid(look->id))
-        return bad(p, "/id", "an id is 1 to 64 of the characters A-Z a-z 0-9 _ . : + -");
+    if (look->id[0] && !gw_id_valid(look->id)) {
+        snprintf(message, sizeof message,
+                 "the id \"%s\" must be 1 to 64 of the characters A-Z a-z 0-9 _ . : + -", look->id);
+        return bad(p, "/id", message);
+    }
     for (int i = 0; look->id[0] && i < p->link; i++)
         if (strcmp(p->mechanism->looks[i].id, look->id) == 0) {
             snprintf(message, sizeof message, "the id %s is taken by link %d", look->id, i);

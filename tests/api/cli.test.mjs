@@ -119,6 +119,11 @@ test("bad usage exits 2, help and version exit 0", () => {
     assert.ok(r.err.length > 0);
   }
   assert.equal(guideway(["--help"]).code, 0);
+  for (const command of ["serve", "solve", "run", "import", "bench"]) {
+    const help = guideway([command, "--help"]);
+    assert.equal(help.code, 0, command);
+    assert.match(help.out, new RegExp(`guideway ${command} `));
+  }
   assert.match(guideway(["--version"]).out, /^guideway \d+\.\d+\.\d+\n$/);
 });
 

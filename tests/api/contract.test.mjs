@@ -57,6 +57,15 @@ test('no schema is open', async () => {
   for (const [name, schema] of Object.entries(contract.document.components.schemas)) closed(schema, name);
 });
 
+test('a merge patch knows the members of what it patches', () => {
+  const { schemas } = contract.document.components;
+  const members = (schema) => Object.keys(schema.properties ?? {}).sort();
+  for (const name of ['Body', 'Constraint', 'Contact', 'Device', 'Joint', 'Link', 'Material', 'Object', 'Scene', 'Settings', 'Task'])
+    assert.deepEqual(members(schemas[`${name}Patch`]), members(schemas[name]), name);
+  const motor = schemas.JointPatch.properties.motor.anyOf.find((part) => part.properties);
+  assert.deepEqual(members(motor), members(schemas.Motor), 'Motor');
+});
+
 test('the scene', async () => {
   await expect(200, 'GET', '/scene');
   await expect(200, 'PUT', '/scene?dryRun=true', scene);

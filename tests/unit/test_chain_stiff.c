@@ -196,6 +196,28 @@ static void what_is_foreseen_is_what_the_step_brings(void **state)
     assert_true(fabs((chain.v[0] - v[0]) / def.dt + 500) < 5);
 }
 
+/* Speeds that no step follows fail it, and leave the chain at rest; they are no source of energy.
+ */
+static void a_step_that_its_motion_cannot_pay_for_fails(void **state)
+{
+    (void)state;
+    for (double speed = 1e4; speed <= 1e12; speed *= 1e2) {
+        gw_chain_def def = arm(1000);
+        double q[GW_MAX_LINKS] = {0}, v[GW_MAX_LINKS] = {speed};
+        gw_chain chain;
+        gw_step step;
+        def.links[0].limited = true;
+        def.links[0].lower = -1;
+        def.links[0].upper = 1;
+        gw_chain_init(&chain, &def, q, v);
+        double start = 1.1 * energy(&chain);
+        for (int i = 0; i < 20; i++) {
+            gw_model_step(&chain.model, NULL, def.dt, &step);
+            assert_true(energy(&chain) <= start);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -204,6 +226,7 @@ int main(void)
         cmocka_unit_test(stiff_motors_hold_an_arm_against_its_weight),
         cmocka_unit_test(springs_that_no_step_resolves_give_no_more_than_they_held),
         cmocka_unit_test(a_stiff_motor_gives_no_more_than_its_most),
+        cmocka_unit_test(a_step_that_its_motion_cannot_pay_for_fails),
         cmocka_unit_test(what_is_foreseen_is_what_the_step_brings),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
