@@ -165,8 +165,7 @@ static bool get_held(const json_t *v, const char *at, gw_tool *t, gw_error *erro
         return false;
     t->link = (int)link;
     wire_pointer(where, at, "mechanism");
-    return t->mechanism[0] ||
-           gw_fail(error, GW_BAD_INPUT, where, "there is no mechanism \"\"");
+    return t->mechanism[0] || gw_fail(error, GW_BAD_INPUT, where, "there is no mechanism \"\"");
 }
 
 static bool get_control(const json_t *v, const char *at, gw_tool *t, gw_error *error)
