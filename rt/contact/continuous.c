@@ -106,6 +106,7 @@ void gw_touch_attach(gw_world *w, gw_touch *c)
     c->damping = asked(c->near.surface.damping, c->damping);
     c->grip.slip = gw_v3(0, 0, 0);
     c->slack = fmax(0, -c->now.gap);
+    c->bottomed = false;
 }
 
 double gw_touch_bottom(const gw_touch *c)
@@ -128,6 +129,7 @@ static void bottom_out(const gw_world *w, gw_touch *c)
     c->slack += depth * (1 - c->stiffness / most);
     c->stiffness = most;
     c->damping = damping;
+    c->bottomed = true;
 }
 
 void gw_touch_soften(gw_world *w, gw_touch *c)
@@ -339,6 +341,7 @@ void gw_touch_begin(gw_world *w, gw_touch *c)
     gw_touch_rest(w, c);
     c->start = c->now;
     c->start_rate = c->rate;
+    c->level = c->continuous ? 0 : fmin(0, c->start.gap);
     c->from = w->since[c->mover_a >= 0 ? c->mover_a : c->mover_b];
     c->damps = c->continuous && -c->now.gap > c->slack;
     c->power = 0;

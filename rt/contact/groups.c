@@ -218,7 +218,7 @@ static void go_ahead(gw_world *w)
     for (int i = 0; i < w->outer.touch_count; i++) {
         gw_touch *c = &w->touches[w->outer.touches[i]];
         c->slow = false;
-        gw_touch_open(w, c);
+        gw_touch_open(w, c, 0);
         gw_touch_look(w, c);
     }
     foresee(w, &w->outer);
@@ -396,6 +396,7 @@ static void start(gw_world *w, gw_world_step *out)
         c->slow = false;
         c->start = c->now;
         c->start_rate = c->rate;
+        c->level = c->continuous ? 0 : fmin(0, c->start.gap);
         c->from = 0;
     }
     go_ahead(w);

@@ -10,6 +10,8 @@
  * with balls (c, r) about the pieces: while `moved` is less than the gap was, nothing touches; and
  * nothing but what was found while it is less than that `holds` for.
  */
+#include "rt/contact/looks.h"
+
 #include "rt/contact/islands.h"
 
 #define STALE      2e-5 /* moved by less, features that were found are as good (m) */
@@ -40,40 +42,49 @@ static double turned(const gw_pose *from, const gw_pose *to)
     return GW_PI * sqrt(fmax(0, 1 - c * c));
 }
 
-static double moved(const gw_world *w, const gw_couple *p)
+/* Since its last look, its bodies there. */
+static double moved(const gw_couple *p, const gw_pose *a, const gw_pose *b)
 {
-    const gw_pose *a = &w->places[p->a].pose, *b = &w->places[p->b].pose;
     gw_vec3 apart = gw_sub(way(&p->at_a, a, p->centre_a), way(&p->at_b, b, p->centre_b));
     return gw_norm(apart) + turned(&p->at_a, a) * p->radius_a + turned(&p->at_b, b) * p->radius_b;
 }
 
-static gw_vec3 sliding(const gw_world *w, const gw_couple *p)
+static double gone(const gw_world *w, const gw_couple *p)
 {
-    const gw_place *a = &w->places[p->a], *b = &w->places[p->b];
+    return moved(p, &w->places[p->a].pose, &w->places[p->b].pose);
+}
+
+/* Velocity of a against b, its bodies there (m/s). */
+static gw_vec3 sliding(const gw_couple *p, const gw_place *a, const gw_place *b)
+{
     return gw_sub(gw_velocity_at(&a->pose, &a->twist, gw_pose_point(&a->pose, p->centre_a)),
                   gw_velocity_at(&b->pose, &b->twist, gw_pose_point(&b->pose, p->centre_b)));
+}
+
+double gw_look_speed(const gw_couple *p, const gw_place *a, const gw_place *b)
+{
+    return gw_norm(sliding(p, a, b)) + gw_norm(a->twist.w) * p->radius_a +
+           gw_norm(b->twist.w) * p->radius_b;
 }
 
 /* What they may come nearer by in a step. */
 static double coming(const gw_world *w, const gw_couple *p)
 {
-    double spin = gw_norm(w->places[p->a].twist.w) * p->radius_a +
-                  gw_norm(w->places[p->b].twist.w) * p->radius_b;
-    return (gw_norm(sliding(w, p)) + spin) * w->dt;
+    return gw_look_speed(p, &w->places[p->a], &w->places[p->b]) * w->dt;
 }
 
 /* Whether they may touch, having come nearer by `more`, elsewhere than was found. */
 static bool due(const gw_world *w, const gw_couple *p, double more)
 {
-    double by = p->looked ? moved(w, p) : INFINITY;
+    double by = p->looked ? gone(w, p) : INFINITY;
     double stale = STALE + STALE_PART * fmin(p->radius_a, p->radius_b);
     return p->watched && by > stale && fmax(p->gap, p->holds) - by - more < 0;
 }
 
 /* ---- a look --------------------------------------------------------------------------------- */
 
-/* False where no more looks are to be had: one, however costly it is, always is. */
-static bool look(gw_world *w, gw_couple *p)
+/* One, however costly it is, always is to be had. */
+bool gw_look_there(gw_world *w, gw_couple *p, const gw_place *a, const gw_place *b)
 {
     bool first = w->looks_left == affordable(w->dt);
     if (p->cost > w->looks_left && !first) {
@@ -87,18 +98,23 @@ static bool look(gw_world *w, gw_couple *p)
         w->found_count += GW_TOUCHING;
     }
     p->looked = true;
-    p->at_a = w->places[p->a].pose;
-    p->at_b = w->places[p->b].pose;
+    p->at_a = a->pose;
+    p->at_b = b->pose;
     gw_again again = {.piece_a = p->piece_a,
                       .piece_b = p->piece_b,
                       .world_from_a = p->at_a,
                       .world_from_b = p->at_b,
-                      .reach = AHEAD * coming(w, p) + MARGIN,
-                      .slide = sliding(w, p)};
+                      .reach = AHEAD * gw_look_speed(p, a, b) * w->dt + MARGIN,
+                      .slide = sliding(p, a, b)};
     p->found_count = w->looker.again(w->looker.context, &again, &w->found[p->found], &p->gap);
     bool asks = p->found_count == 1 && w->looker.holds;
     p->holds = asks ? w->looker.holds(w->looker.context, &again, &w->found[p->found]) : 0;
     return true;
+}
+
+static bool look(gw_world *w, gw_couple *p)
+{
+    return gw_look_there(w, p, &w->places[p->a], &w->places[p->b]);
 }
 
 /* Those of which nothing is followed come first. Of the others those that were left out last time;
@@ -124,10 +140,24 @@ void gw_looks_open(gw_world *w)
 
 /* ---- as a trial ends ------------------------------------------------------------------------ */
 
-/* How it was as the piece began, and is now. */
-static void follow(gw_world *w, gw_touch *c)
+double gw_look_from(const gw_world *w, const gw_couple *p)
 {
-    gw_touch_open(w, c);
+    double a = p->mover_a >= 0 ? w->since[p->mover_a] : 0;
+    double b = p->mover_b >= 0 ? w->since[p->mover_b] : 0;
+    return fmax(a, b);
+}
+
+double gw_look_until(const gw_world *w, const gw_couple *p)
+{
+    double a = p->mover_a >= 0 ? w->until[p->mover_a] : w->dt;
+    double b = p->mover_b >= 0 ? w->until[p->mover_b] : w->dt;
+    return fmin(a, b);
+}
+
+/* How it was then, or as the piece began, and is now. */
+static void follow(gw_world *w, gw_touch *c, double from)
+{
+    gw_touch_open(w, c, from);
     gw_touch_look(w, c);
 }
 
@@ -146,8 +176,9 @@ static bool held_there(const gw_world *w, const gw_couple *p, const gw_near *nea
     return false;
 }
 
-/* True where it is closed and was not known to be. */
-static bool follow_found(gw_world *w, gw_couple *p, const gw_near *near)
+/* True where it will meet. What was there then may be as near as it is touching: it meets at once.
+ */
+static bool follow_found(gw_world *w, gw_couple *p, const gw_near *near, bool there, double from)
 {
     gw_touch *c = gw_couple_touch(w, p, near);
     if (c && c->continuous) {
@@ -156,25 +187,37 @@ static bool follow_found(gw_world *w, gw_couple *p, const gw_near *near)
     }
     if (held_there(w, p, near))
         return false;
-    bool closed = c && !c->aside && c->now.gap < -GW_WORLD_MET;
     if (c)
         c->near = *near;
     else if (!(c = w->touch_count < GW_MAX_NEAR ? gw_islands_add(w, p, near) : NULL))
         return false;
     c->fresh = true;
     c->aside = false;
-    follow(w, c);
-    return !closed && c->now.gap < -GW_WORLD_MET;
+    follow(w, c, from);
+    if (there && c->start.gap <= GW_LOOK_JUST)
+        c->level = c->start.gap - GW_LOOK_JUST;
+    return isfinite(gw_piece_foresee(w, c, gw_look_until(w, p)));
+}
+
+static bool follow_all(gw_world *w, gw_couple *p, bool there, double from)
+{
+    bool met = false;
+    for (int k = 0; k < p->found_count; k++)
+        met = follow_found(w, p, &w->found[p->found + k], there, from) || met;
+    return met;
+}
+
+bool gw_look_follow(gw_world *w, gw_couple *p, double from)
+{
+    return follow_all(w, p, true, from);
 }
 
 /* Features that are there now; those that are not are no contacts. */
 static bool refresh(gw_world *w, gw_couple *p)
 {
-    bool met = false;
     for (int i = p->first; i >= 0; i = w->touches[i].sibling)
         w->touches[i].fresh = false;
-    for (int k = 0; k < p->found_count; k++)
-        met = follow_found(w, p, &w->found[p->found + k]) || met;
+    bool met = follow_all(w, p, false, 0);
     for (int i = p->first; i >= 0; i = w->touches[i].sibling) {
         gw_touch *c = &w->touches[i];
         c->aside = c->aside || (!c->fresh && !c->continuous);
@@ -191,14 +234,32 @@ static bool sets_off(const gw_world *w, const gw_couple *p)
     return false;
 }
 
+/* ---- as a trial ends, all of it ------------------------------------------------------------- */
+
+/* How far apart they were as the piece began, at least. */
+static double gap_before(const gw_world *w, const gw_couple *p)
+{
+    double t = gw_look_from(w, p);
+    gw_place a = gw_place_between(w, p->a, t), b = gw_place_between(w, p->b, t);
+    return p->looked ? p->gap - moved(p, &a.pose, &b.pose) : 0;
+}
+
 bool gw_looks_close(gw_world *w)
 {
     bool met = false;
     for (int i = 0; i < w->island.couple_count; i++) {
         gw_couple *p = &w->couples[w->island.couples[i]];
-        bool doubted = p->watched && sets_off(w, p) && moved(w, p) > fmax(GHOST, p->holds);
-        if ((doubted || due(w, p, 0)) && look(w, p))
-            met = refresh(w, p) || met;
+        bool doubted = p->watched && sets_off(w, p) && gone(w, p) > GHOST, is_due = due(w, p, 0);
+        if (!doubted && !is_due)
+            continue;
+        double way = is_due ? gw_look_way(w, p) : 0;
+        double before = way > 0 ? gap_before(w, p) : 0;
+        if (!look(w, p))
+            continue;
+        bool meets = refresh(w, p);
+        if (!meets && fmax(p->holds, fmax(0, before) + p->gap) < way)
+            meets = gw_look_between(w, p, way);
+        met = met || meets;
     }
     return met;
 }

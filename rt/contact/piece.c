@@ -94,7 +94,7 @@ void gw_piece_try_pair(gw_world *w, const gw_touch *c, double t, double *gap, do
     }
     gw_place a = try_body(w, c->near.a, model[0], t);
     gw_place b = try_body(w, c->near.b, model[1], t);
-    *gap = gw_gap_between(&c->near, &a, &b, rate).gap;
+    *gap = gw_gap_between(&c->near, &a, &b, rate).gap - c->level;
 }
 
 /* ---- when a gap closes ---------------------------------------------------------------------- */
@@ -113,7 +113,7 @@ typedef struct instant {
 static double gap_between(const gw_world *w, const gw_touch *c, double t, double *rate)
 {
     gw_place a = gw_place_between(w, c->near.a, t), b = gw_place_between(w, c->near.b, t);
-    return gw_gap_between(&c->near, &a, &b, rate).gap;
+    return gw_gap_between(&c->near, &a, &b, rate).gap - c->level;
 }
 
 /* Where two tangents meet: below it no convex gap falls. */
@@ -130,10 +130,11 @@ static double deepest(const instant *a, const instant *b, double *t)
  * Looks for the smallest gap until one is found that is closed, or none can be. */
 static bool met_between(const gw_world *w, const gw_touch *c, double t, bracket *b)
 {
-    instant lo = {c->from, c->start.gap, c->start_rate}, hi = {t, c->now.gap, c->rate}, at;
+    instant lo = {c->from, c->start.gap - c->level, c->start_rate}, at;
+    instant hi = {t, c->now.gap - c->level, c->rate};
     for (int i = 0; i < SEARCHES && deepest(&lo, &hi, &at.t) < -GW_WORLD_MET; i++) {
         at.gap = gap_between(w, c, at.t, &at.rate);
-        *b = (bracket){c->from, at.t, c->start.gap, at.gap};
+        *b = (bracket){c->from, at.t, c->start.gap - c->level, at.gap};
         if (at.gap < -GW_WORLD_MET)
             return true;
         if (at.rate < 0)
@@ -153,13 +154,13 @@ static bool met_again(const gw_world *w, const gw_touch *c, double t, bracket *b
     b->lo = c->from + (t - c->from) * r0 / (r0 - r1);
     b->gap_lo = gap_between(w, c, b->lo, &rate);
     b->hi = t;
-    b->gap_hi = c->now.gap;
+    b->gap_hi = c->now.gap - c->level;
     return b->gap_lo > GW_WORLD_MET;
 }
 
 static bool closes(const gw_world *w, const gw_touch *c, double t, bracket *b)
 {
-    double g0 = c->start.gap, g1 = c->now.gap, rest = w->rules.rest_speed;
+    double g0 = c->start.gap - c->level, g1 = c->now.gap - c->level, rest = w->rules.rest_speed;
     if (c->jammed || c->aside || c->slow || c->late ||
         fmax(fabs(c->start_rate), fabs(c->rate)) < rest)
         return false;

@@ -63,14 +63,15 @@ void gw_touch_look(const gw_world *w, gw_touch *c)
     c->now = gw_gap_between(&c->near, &w->places[c->near.a], &w->places[c->near.b], &c->rate);
 }
 
-void gw_touch_open(const gw_world *w, gw_touch *c)
+void gw_touch_open(const gw_world *w, gw_touch *c, double from)
 {
     double a_from = c->mover_a >= 0 ? w->since[c->mover_a] : 0;
     double b_from = c->mover_b >= 0 ? w->since[c->mover_b] : 0;
-    c->from = fmax(a_from, b_from);
+    c->from = fmax(from, fmax(a_from, b_from));
     gw_place a = gw_place_between(w, c->near.a, c->from);
     gw_place b = gw_place_between(w, c->near.b, c->from);
     c->start = gw_gap_between(&c->near, &a, &b, &c->start_rate);
+    c->level = c->continuous ? 0 : fmin(0, c->start.gap);
 }
 
 static void look_at_couples(gw_world *w, const gw_island *of, double t)

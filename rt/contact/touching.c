@@ -15,6 +15,7 @@ enum { FOUND = 96 };
 enum { FEATURE_EDGE = 1 << 20, FEATURE_FACE = 1 << 21, FEATURE_SIDE = 1 << 22 };
 
 static const double same_place = 1e-9; /* m */
+static const double steep = 0.1; /* an edge that rises so much touches no face's border flat */
 
 /* What is worked on: everything is from b towards a. */
 typedef struct work {
@@ -56,6 +57,27 @@ static void over(work *w, const gw_plate *plate, bool on_b, gw_vec3 p, double ra
         *t = (gw_touching){p, foot, radius, 0, GW_NORMAL_IN_B, normal, true, gap, feature, at};
     else
         *t = (gw_touching){foot, p, 0, radius, GW_NORMAL_IN_A, normal, true, gap, at, feature};
+}
+
+/* A sharp line along d, p on it, over a side of the plate: edge across edge, n ~ d x e. Where they
+ * overlap, the nearest pair says it. */
+static void across(work *w, const gw_plate *plate, bool on_b, gw_vec3 p, gw_vec3 d, int side,
+                   double radius, uint32_t feature, uint32_t at)
+{
+    gw_vec3 foot = gw_mul_add(p, plate->offset - gw_dot(plate->normal, p), plate->normal);
+    gw_vec3 e = gw_sub(plate->p[(side + 1) % plate->count], plate->p[side]);
+    gw_vec3 n = gw_unit(gw_cross(d, e));
+    n = gw_dot(n, plate->normal) < 0 ? gw_neg(n) : n;
+    double gap = gw_dot(n, gw_sub(p, foot)) - radius;
+    bool leads = gw_dot(n, gw_cross(e, plate->normal)) > 0;
+    if (gap > w->reach || gap < fmax(0, w->gap.gap) - same_place || !leads || w->count == FOUND)
+        return;
+    gw_touching *t = &w->found[w->count++];
+    if (on_b)
+        *t = (gw_touching){p, foot, radius, 0, GW_NORMAL_IN_WORLD, n, false, gap, feature, at};
+    else
+        *t = (gw_touching){foot,      p,     0,   radius, GW_NORMAL_IN_WORLD,
+                           gw_neg(n), false, gap, at,     feature};
 }
 
 /* The part of the segment p + t d, t in 0 .. 1, above the plate, and through which sides of it the
@@ -110,8 +132,14 @@ static void lay(work *w, const gw_plate *plate, bool on_b, const gw_corners *c, 
             if (side[e] < 0)
                 continue;
             double radius = c->radius[i] + t[e] * (c->radius[k] - c->radius[i]) + rounding;
-            over(w, plate, on_b, gw_mul_add(c->p[i], t[e], d), radius,
-                 (uint32_t)c->id[i] | FEATURE_EDGE, at + ((uint32_t)side[e] << 8) + FEATURE_SIDE);
+            gw_vec3 p = gw_mul_add(c->p[i], t[e], d);
+            uint32_t mine = (uint32_t)c->id[i] | FEATURE_EDGE;
+            uint32_t its = at + ((uint32_t)side[e] << 8) + FEATURE_SIDE;
+            bool sharp = c->radius[i] == 0 && c->radius[k] == 0 && plate->count > 0;
+            if (sharp && fabs(gw_dot(d, plate->normal)) > steep * gw_norm(d))
+                across(w, plate, on_b, p, d, side[e], radius, mine, its);
+            else
+                over(w, plate, on_b, p, radius, mine, its);
         }
     }
 }
@@ -333,6 +361,17 @@ static int choose(work *w, const gw_touching_filter *filter, gw_touching pairs[G
     return count;
 }
 
+/* Whether one of those found is the gap, in its direction: where edges just touch, all of what is
+ * about them is as near. */
+static bool says_gap(const work *w)
+{
+    for (int i = 0; i < w->count; i++)
+        if (w->found[i].gap <= w->gap.gap + 1e-13 &&
+            gw_dot(w->found[i].normal, w->gap.normal) > 1 - 1e-6)
+            return true;
+    return false;
+}
+
 int gw_touching_of(const gw_convex *a, const gw_convex *b, const gw_clearance *gap, double reach,
                    gw_vec3 slide, const gw_touching_filter *filter, gw_touching pairs[GW_TOUCHING])
 {
@@ -343,10 +382,7 @@ int gw_touching_of(const gw_convex *a, const gw_convex *b, const gw_clearance *g
     w.reach = reach;
     w.count = 0;
     lay_faces(&w);
-    double nearest = INFINITY;
-    for (int i = 0; i < w.count; i++)
-        nearest = fmin(nearest, w.found[i].gap);
-    if (nearest > gap->gap + 1e-13)
+    if (!says_gap(&w))
         join_nearest(&w, slide);
     return choose(&w, filter, pairs);
 }

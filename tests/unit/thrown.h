@@ -100,6 +100,13 @@ static inline gw_shape thrown_ell(double s, gw_shape *boxes)
 
 enum { THROWN_KINDS = 6, THROWN_ELLS };
 
+static inline const char *thrown_name(int kind)
+{
+    static const char *const names[] = {"box",  "capsule", "cylinder", "cone",
+                                        "ball", "hull",    "all",      "an L"};
+    return names[kind];
+}
+
 static inline gw_shape thrown_shape(int kind, unsigned *seed)
 {
     double s = 0.03 + 0.01 * fabs(some(seed));
