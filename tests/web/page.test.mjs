@@ -6,7 +6,7 @@ import { networkInterfaces } from 'node:os';
 import { join } from 'node:path';
 import { beforeEach, test } from 'node:test';
 import { gzipSync } from 'node:zlib';
-import { appliance, browser, page, person, suite, visit } from './fixture.mjs';
+import { appliance, browser, page, person, show, suite, visit } from './fixture.mjs';
 import { Appliance, audit, place, sleep, until } from './harness.mjs';
 
 const objects = () => appliance.get('/objects');
@@ -236,6 +236,43 @@ suite('the page', () => {
     await appliance.open('paper-circle');
     await page.waitForSelector('.banner.lost', { state: 'detached', timeout: 20000 });
     await until(async () => /2 freedoms/.test(await person.words()), 'the other scene is shown');
+    await page.waitForSelector('.notice.info:has-text("started anew")');
+  });
+
+  test('where only the stream was lost, what happened meanwhile is counted', async () => {
+    await visit('cone-on-cylinder', {});
+    let cut, shut = false;
+    await page.routeWebSocket('**/ws', (ws) => {
+      if (shut) return void ws.close();
+      const server = ws.connectToServer();
+      cut = () => { server.close(); ws.close(); };
+    });
+    await page.reload();
+    await person.ready();
+    shut = true;
+    cut();
+    await page.waitForSelector('.banner.lost');
+    await appliance.api('PUT', '/simulation', { state: 'running' });
+    await appliance.api('PUT', '/simulation', { state: 'stopped' });
+    shut = false;
+    await page.waitForSelector('.banner.lost', { state: 'detached', timeout: 20000 });
+    await page.waitForSelector('.notice.info:has-text("meanwhile, in the list")');
+  });
+
+  test('arming says when the device is far from what it holds, and can bring both together', async () => {
+    const hand = { type: 'wrench', samples: [{ t: 0, force: [0.4, 0, 0], torque: [0, 0, 0] }] };
+    await show({ name: 'Let go', objects: [{ id: 'block', geometry: { type: 'box', size: [0.1, 0.1, 0.1] } }],
+      devices: [{ id: 'sim', driver: 'sim-impedance', operator: hand }], tool: { object: 'block', device: 'sim', control: 'penalty' } });
+    await page.click('.transport button[aria-label="Run"]');
+    await until(async () => (await appliance.get('/simulation')).time > 0.3, 'it runs');
+    await page.click('.halt');
+    await until(async () => (await appliance.tool()).error_p > 0.03, 'the halted device goes on', 30000);
+    await page.click('.arm');
+    await page.click('button:has-text("go back to the start")');
+    await until(async () => {
+      const now = await appliance.get('/simulation');
+      return !now.halted && now.state === 'stopped' && now.tools[0].error_p < 1e-3;
+    }, 'together again');
   });
 
   test('the device takes a profile, an operator and the clutch', async () => {

@@ -9,19 +9,12 @@ import {
 import { valuesThatHold } from './holding';
 import type { ElementKind } from './maths';
 import { mm } from './words';
+import { inform, refuse } from './store';
 import * as store from './store';
 
 // ---- refusals ------------------------------------------------------------------------------------
 
-export function refuse(text: string, fixes: store.Notice['fixes'] = []): void {
-  store.notice.value = { tone: 'error', text, fixes };
-  store.announce(text);
-}
-
-export function inform(text: string): void {
-  store.notice.value = { tone: 'info', text, fixes: [] };
-  store.announce(text);
-}
+export { inform, refuse };
 
 // Ways out of a refusal, given the constraints that clash.
 type Fixes = (culprits: readonly string[], conflict: Conflict | undefined) => store.Notice['fixes'] | Promise<store.Notice['fixes']>;

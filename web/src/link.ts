@@ -116,11 +116,27 @@ function takeMessage(message: ServerMessage): void {
   else if (message.op === 'error') store.notice.value = { tone: 'error', text: message.detail, fixes: [] };
 }
 
+let lostAt = 0; // 0: not lost
+
 function opened(): void {
   tries = 0;
   store.link.value = 'open';
   send({ op: 'subscribe', stream: 'poses', hz: 60 });
-  void catchUp();
+  const away = lostAt && (performance.now() - lostAt) / 1000;
+  const heard = store.events.peek();
+  lostAt = 0;
+  void catchUp().then(() => away && sayMissed(away, heard));
+}
+
+// What happened while nothing was heard. An appliance that no longer knows what it said was started anew.
+function sayMissed(away: number, heard: readonly LogEvent[]): void {
+  const now = store.events.peek();
+  const same = (a: LogEvent, b: LogEvent): boolean => a.seq === b.seq && a.tick === b.tick && a.message === b.message;
+  const anew = heard.some((e) => !(e.seq < (now[0]?.seq ?? 0)) && !now.some((n) => same(n, e)));
+  const missed = now.filter((n) => !heard.some((e) => same(n, e))).length;
+  const what = anew ? `It was started anew and shows \u201c${store.scene.peek().name}\u201d.`
+    : missed ? `${missed} ${missed === 1 ? 'event' : 'events'} meanwhile, in the list below.` : 'Nothing happened meanwhile.';
+  store.inform(`The appliance answers again after ${away.toFixed(away < 10 ? 1 : 0)} s. ${what}`);
 }
 
 // Events missed while away, and the gallery.
@@ -180,6 +196,7 @@ export function connect(): void {
 
 async function lost(): Promise<void> {
   socket = null;
+  if (store.link.peek() === 'open') lostAt = performance.now();
   store.link.value = 'lost';
   if (tries % 4 === 0 && (await tokenWanted())) askForToken();
   else waitThenConnect(BACKOFF_S[Math.min(tries++, BACKOFF_S.length - 1)]!);

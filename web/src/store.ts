@@ -160,6 +160,16 @@ export function announce(text: string): void {
   said.value = said.value === text ? `${text}\u00a0` : text;
 }
 
+export function refuse(text: string, fixes: Notice['fixes'] = []): void {
+  notice.value = { tone: 'error', text, fixes };
+  announce(text);
+}
+
+export function inform(text: string): void {
+  notice.value = { tone: 'info', text, fixes: [] };
+  announce(text);
+}
+
 // Storage may be refused; the page then forgets.
 export function remember(key: string, value: string): void {
   try {

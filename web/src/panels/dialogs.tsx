@@ -9,6 +9,7 @@ import { call, enc, setToken } from '../rest';
 import { Icon } from '../ui/icons';
 import { closeDialog as close, Modal } from '../ui/modal';
 import { Sketch } from '../ui/sketch';
+import { mm } from '../words';
 import * as store from '../store';
 
 // ---- gallery -----------------------------------------------------------------------------------------
@@ -136,15 +137,19 @@ function PaletteDialog(): JSX.Element {
 
 // ---- arming and the token ------------------------------------------------------------------------------------
 
+const FAR_M = 0.02; // of a device from its tool: more is worth a word
+
 function Arm(): JSX.Element {
-  const arm = (): void => {
+  const arm = async (back: boolean): Promise<void> => {
     close();
-    void actions.arm();
+    if ((await actions.arm()) && back) void actions.setRun('stopped');
   };
+  const apart = Math.max(0, ...(store.figures.value?.tools ?? []).map((t) => t.error_p));
   return (
     <Modal title="Arm the device?">
       <p>It was halted. Once armed, the device may move and push again as soon as the simulation runs. Keep clear of it.</p>
-      <div class="buttons"><button type="button" class="primary" onClick={arm}>Arm</button><button data-first type="button" onClick={close}>Leave it halted</button></div>
+      {apart > FAR_M && <p class="words">The device is {mm(apart)} from what it holds, and will be pulled there. Going back to the start brings them together.</p>}
+      <div class="buttons"><button type="button" class="primary" onClick={() => void arm(false)}>Arm</button>{apart > FAR_M && <button type="button" onClick={() => void arm(true)}>Arm and go back to the start</button>}<button data-first type="button" onClick={close}>Leave it halted</button></div>
     </Modal>
   );
 }

@@ -194,6 +194,7 @@ function ShapeFields({ m, i }: { m: Mechanism; i: number }): JSX.Element {
         </select>
       </Row>
       {!g && link.mesh && <p class="quiet">{shownMesh(link) ? 'Drawn as' : 'Not here:'} {link.mesh}</p>}
+      {g && g.type !== 'mesh' && g.type !== 'compound' && <p class="field-head">its size</p>}
       {g && g.type !== 'mesh' && g.type !== 'compound' && <SizeFields g={g} onPut={(geometry) => put({ geometry })} />}
       {g && <>
         <p class="field-head">its place, in the link</p>

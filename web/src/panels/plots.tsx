@@ -105,10 +105,12 @@ function peak(r: Run): number {
   return out;
 }
 
+const short = (mm: number): string => fixed(mm, mm < 0.1 ? 3 : 2);
+
 function RunKey({ run, live }: { run: Run; live: boolean }): JSX.Element {
   return (
     <span class="key"><Key colour={`--run-${run.control}`} dash={DASHES[run.control] ?? []} />
-      {run.label}{live && ' (now)'} <output>{fixed(run.count ? run.errors[run.count - 1]! : 0, 3)} mm, at most {fixed(peak(run), 2)}</output>
+      {run.label}{live && ' (now)'} <output>{short(run.count ? run.errors[run.count - 1]! : 0)} mm, at most {short(peak(run))}</output>
       {!live && <button type="button" class="tool tiny" aria-label={`Drop the run: ${run.label}`} title="Drop it" onClick={() => dropRun(run)}><Icon name="close" /></button>}
     </span>
   );

@@ -67,13 +67,13 @@ function NoticeBox(): JSX.Element | null {
   return (
     <div class={`notice ${n.tone}`} role={n.tone === 'error' ? 'alert' : 'status'}>
       <Icon name={n.tone === 'error' ? 'conflict' : 'ok'} /><p>{n.text}</p>
-      {n.fixes.map((f) => (
+      <button type="button" class="tool tiny" aria-label="Dismiss" onClick={() => (store.notice.value = null)}><Icon name="close" /></button>
+      {n.fixes.length > 0 && <div class="fixes">{n.fixes.map((f) => (
         <button key={f.label} type="button" onClick={() => {
           store.notice.value = null;
           f.run();
         }}>{f.label}</button>
-      ))}
-      <button type="button" class="tool tiny" aria-label="Dismiss" onClick={() => (store.notice.value = null)}><Icon name="close" /></button>
+      ))}</div>}
     </div>
   );
 }

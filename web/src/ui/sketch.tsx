@@ -78,7 +78,10 @@ function faces(geometry: Geometry, g: Pose, fixed: boolean): Face[] {
 
 function linkFaces(m: Mechanism): Face[] {
   const at = linkPoses(m);
-  return m.links.flatMap((_, i) => faces(linkShape(m, i).body, at[i]!, false));
+  return m.links.flatMap((_, i) => {
+    const { body, joint } = linkShape(m, i);
+    return [...faces(body, at[i]!, false), ...faces(joint, at[i]!, true)];
+  });
 }
 
 export function Sketch({ scene }: { scene: Scene | undefined }): JSX.Element {
