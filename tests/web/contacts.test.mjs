@@ -2,8 +2,8 @@
 // words and drawn, impulses plotted.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { appliance, page, person, suite, visit } from './fixture.mjs';
-import { sleep, until } from './harness.mjs';
+import { appliance, browser, page, person, suite, visit } from './fixture.mjs';
+import { Person, sleep, until } from './harness.mjs';
 import { changed } from './png.mjs';
 
 const table = { id: 'table', fixed: true, geometry: { type: 'box', size: [0.4, 0.4, 0.04] }, pose: { p: [0, 0, -0.02], q: [1, 0, 0, 0] } };
@@ -63,6 +63,40 @@ suite('contacts', () => {
     await page.mouse.up();
     await until(async () => !(await body()), 'it is let go');
     await until(async () => (await contacts()).some((c) => c.state === 'continuous'), 'it rests again', 15000);
+  });
+
+  test('a free ball that is selected is pushed by the arrow keys', async () => {
+    await arrive({ contact: { enabled: true }, objects: [table, { ...ball, free: true, pose: { p: [0, 0, 0.031], q: [1, 0, 0, 0] } }] });
+    await page.click('[data-key="ball"]');
+    await run();
+    await page.waitForSelector('.transport button[aria-label="Run"][aria-pressed="true"]');
+    await page.locator('#canvas').focus();
+    await page.keyboard.down('ArrowRight');
+    const body = async () => (await appliance.get('/simulation')).bodies?.find((b) => b.object === 'ball');
+    await until(async () => Math.hypot(...((await body())?.operator.force ?? [0])) > 0.1, 'it is pushed');
+    await page.keyboard.up('ArrowRight');
+    await until(async () => Math.hypot(...((await body())?.operator.force ?? [0])) === 0, 'and let go');
+  });
+
+  test('of two who drag the same ball the second is told who has it', async () => {
+    await arrive({ contact: { enabled: true }, objects: [table, { ...ball, free: true, pose: { p: [0, 0, 0.031], q: [1, 0, 0, 0] } }] });
+    await run();
+    await until(async () => (await contacts()).some((c) => c.state === 'continuous'), 'it rests');
+    const other = await Person.arrive(browser, appliance);
+    const grab = async (who) => {
+      const { x, y } = await who.at([0, 0, 0.031]);
+      await who.page.mouse.move(x, y);
+      await who.page.mouse.down();
+      await who.page.mouse.move(x + 6, y, { steps: 3 });
+    };
+    await grab(person);
+    await until(async () => (await appliance.get('/simulation')).bodies.find((b) => b.object === 'ball')?.dragging, 'the first has it');
+    await grab(other);
+    await other.page.waitForSelector('.notice.error:has-text("another operator")');
+    await other.page.mouse.up();
+    await page.mouse.up();
+    await other.page.waitForSelector('.notice', { state: 'detached' });
+    await other.leave();
   });
 
   test('a contact is drawn where it is', async () => {

@@ -134,6 +134,20 @@ suite('mechanisms', () => {
     await until(async () => Number(await page.inputValue('input[aria-label^="Joint position"]')) > 30, 'it goes there', 15000);
   });
 
+  test('Delete takes the last link; of one that carries others it asks', async () => {
+    await visit('paper-mechanism-middle');
+    const key = async (link) => {
+      await page.click(`[data-key="${link}"]`);
+      await page.locator('#canvas').focus();
+      await page.keyboard.press('Delete');
+    };
+    await key('arm.0');
+    await page.waitForSelector('.notice.error:has-text("carries the rest")');
+    assert.equal((await arm()).links.length, 3);
+    await key('arm.2');
+    await until(async () => (await arm()).links.length === 2, 'the last one goes');
+  });
+
   test('a robot comes from a URDF file; what is no URDF is refused in words', async () => {
     await visit({ name: 'Empty', objects: [] });
     await page.click('button[aria-label="Add a mechanism"]');

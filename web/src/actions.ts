@@ -321,7 +321,7 @@ export const drag = (what: Grasp, point: Vec3, target: Vec3, turn: boolean): boo
 
 export const release = (what: Grasp): boolean => send({ op: 'release', ...what });
 
-export const push = (tool: number, force: Vec3): boolean =>
-  send({ op: 'push', tool, force, torque: [0, 0, 0] });
+export const push = (what: Grasp, force: Vec3): boolean =>
+  send({ op: 'push', ...what, force, torque: [0, 0, 0] });
 
 export const setPose = (id: string, pose: Pose): Promise<boolean> => patchObject(id, { pose });

@@ -1,6 +1,6 @@
 // Edits of mechanisms, materials and contacts, and of how an impedance device renders: each one REST
 // call, as all edits (actions.ts).
-import { attempt, latest, letGo } from './actions';
+import { attempt, latest, letGo, refuse } from './actions';
 import { builtLink, linkId, linkName, linkPoses, type Stated } from './mechanisms';
 import { IDENTITY } from './maths';
 import { posesChanged } from './link';
@@ -91,10 +91,18 @@ export async function deleteMechanism(id: string): Promise<boolean> {
   });
 }
 
-export const deleteSelectedMechanism = (selected: string): Promise<boolean> => {
-  const m = store.mechanismOf(selected) ?? store.linkRef(selected)?.mechanism;
-  return m ? deleteMechanism(m.id) : Promise.resolve(false);
-};
+// A mechanism, or a link: the last one goes by itself, others carry what comes after them.
+export function deleteSelectedMechanism(selected: string): void {
+  const m = store.mechanismOf(selected);
+  const found = store.linkRef(selected);
+  if (m) void deleteMechanism(m.id);
+  else if (found && found.index === found.mechanism.links.length - 1 && found.index > 0) void dropLastLink(found.mechanism);
+  else if (found) {
+    const { id } = found.mechanism;
+    refuse(`${linkName(found.mechanism, found.index)} carries the rest of ${id}: only the last link goes by itself.`,
+      [{ label: `Delete ${id}`, run: () => void deleteMechanism(id) }]);
+  }
+}
 
 // ---- holding a link -------------------------------------------------------------------------------------
 

@@ -33,7 +33,7 @@ export function deleteSelected(): void {
   if (store.selectedConstraint.value) void actions.deleteConstraint(store.selectedConstraint.value);
   else if (store.selectedTask.value) void deleteTask(store.selectedTask.value);
   else if (store.objectOf(store.selectedObject.value)) void actions.deleteObject(store.selectedObject.value);
-  else if (store.selectedObject.value) void deleteSelectedMechanism(store.selectedObject.value);
+  else if (store.selectedObject.value) deleteSelectedMechanism(store.selectedObject.value);
 }
 
 // Lets go step by step: the drag, the draft, the kind, the selection.

@@ -1,7 +1,8 @@
 // The keyboard: commands by their keys, Tab among overlapping features, arrows that push or nudge.
 import { commands, type Command } from './commands';
-import { moveAlong, push } from './actions';
+import { moveAlong, push, type Grasp } from './actions';
 import { patchJoint } from './chains';
+import { massOf } from './mass';
 import { currentView } from './viewer';
 import * as store from './store';
 import type { Vec3 } from './protocol';
@@ -9,9 +10,11 @@ import type { Vec3 } from './protocol';
 const NUDGE_M = 0.001;
 const NUDGE_RAD = Math.PI / 180;
 const PUSH_N = 4;
+const PUSH_A = 3; // m/s^2
 
 const held = new Set<string>();
-let pushing = 0;
+let pushing = 0; // the timer
+let pushed: Grasp | null = null;
 
 const isText = (e: Element | null): boolean =>
   e instanceof HTMLInputElement || e instanceof HTMLSelectElement || e instanceof HTMLTextAreaElement;
@@ -38,14 +41,21 @@ function belongsToControl(e: KeyboardEvent, pressed: string): boolean {
 
 const ARROWS = new Set(['ArrowLeft', 'ArrowRight', 'ArrowUp', 'ArrowDown', 'PageUp', 'PageDown']);
 
+// What is light is pushed gently: a free body by its mass at most.
+function pushSize(): number {
+  const free = pushed && 'object' in pushed ? store.objectOf(pushed.object) : undefined;
+  return free ? Math.min(PUSH_N, PUSH_A * massOf(free)) : PUSH_N;
+}
+
 function pushForce(): Vec3 {
   const axes = currentView()?.axes();
+  const size = pushSize();
   const f: Vec3 = [0, 0, 0];
   if (!axes) return f;
   const addAlong = (v: { x: number; y: number; z: number }, s: number): void => {
-    f[0] += v.x * s * PUSH_N;
-    f[1] += v.y * s * PUSH_N;
-    f[2] += v.z * s * PUSH_N;
+    f[0] += v.x * s * size;
+    f[1] += v.y * s * size;
+    f[2] += v.z * s * size;
   };
   if (held.has('ArrowRight')) addAlong(axes.right, 1);
   if (held.has('ArrowLeft')) addAlong(axes.right, -1);
@@ -60,10 +70,18 @@ function keepPushing(): void {
   if (!held.size || !store.running.value) {
     clearInterval(pushing);
     pushing = 0;
-    push(0, [0, 0, 0]);
+    if (pushed) push(pushed, [0, 0, 0]);
     return;
   }
-  push(0, pushForce());
+  if (pushed) push(pushed, pushForce());
+}
+
+// The free body or the held one that is selected, else what is held first.
+function target(): Grasp | null {
+  const id = store.selectedObject.value;
+  if (store.objectOf(id)?.free) return { object: id };
+  const tool = Math.max(0, store.toolIndex(id));
+  return store.tools.value.length ? { tool } : null;
 }
 
 // The selected link's joint, while stopped.
@@ -94,6 +112,7 @@ function arrow(e: KeyboardEvent): boolean {
   if (store.running.value) {
     held.add(e.key);
     if (!pushing) {
+      pushed = target();
       pushing = window.setInterval(keepPushing, 100);
       keepPushing();
     }

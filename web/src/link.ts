@@ -104,6 +104,12 @@ function takeEvent(event: LogEvent): void {
   store.events.value = [...known, event].slice(-MAX_EVENTS);
 }
 
+// A hand that is refused says so many times a second.
+function takeError(detail: string): void {
+  if (store.notice.peek()?.text !== detail) store.announce(detail);
+  store.notice.value = { tone: 'error', text: detail, fixes: [], passing: true };
+}
+
 function takeMessage(message: ServerMessage): void {
   if (message.op === 'hello') {
     store.version.value = message.version;
@@ -113,7 +119,7 @@ function takeMessage(message: ServerMessage): void {
   else if (message.op === 'state') takeState({ ...message.simulation, task: message.task ?? message.simulation.task });
   else if (message.op === 'event') takeEvent(message.event);
   else if (message.op === 'subscribed' && message.columns) onColumns(message.columns);
-  else if (message.op === 'error') store.notice.value = { tone: 'error', text: message.detail, fixes: [] };
+  else if (message.op === 'error') takeError(message.detail);
 }
 
 let lostAt = 0; // 0: not lost

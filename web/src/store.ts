@@ -153,7 +153,7 @@ export const narrowTab = signal<'view' | 'scene' | 'inspect' | 'plots'>('inspect
 export const plotShown = signal<'force' | 'energy' | 'compare'>('force');
 export const folded = signal<Readonly<Record<string, boolean>>>({});
 
-export interface Notice { tone: 'error' | 'info'; text: string; fixes: { label: string; run: () => void }[] }
+export interface Notice { tone: 'error' | 'info'; text: string; fixes: { label: string; run: () => void }[]; passing?: boolean } // passing: goes by itself
 export const notice = signal<Notice | null>(null);
 
 export function announce(text: string): void {
@@ -166,7 +166,7 @@ export function refuse(text: string, fixes: Notice['fixes'] = []): void {
 }
 
 export function inform(text: string): void {
-  notice.value = { tone: 'info', text, fixes: [] };
+  notice.value = { tone: 'info', text, fixes: [], passing: true };
   announce(text);
 }
 

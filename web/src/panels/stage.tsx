@@ -56,11 +56,13 @@ function Banner(): JSX.Element | null {
   return null;
 }
 
+const PASSING_MS = 5000;
+
 function NoticeBox(): JSX.Element | null {
   const n = store.notice.value;
   useEffect(() => {
-    if (n?.tone !== 'info') return undefined;
-    const timer = setTimeout(() => (store.notice.value = null), 4000);
+    if (!n?.passing) return undefined;
+    const timer = setTimeout(() => (store.notice.value = null), PASSING_MS);
     return () => clearTimeout(timer);
   }, [n]);
   if (!n) return null;
