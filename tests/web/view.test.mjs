@@ -61,6 +61,17 @@ suite('the view', () => {
     await page.waitForSelector('.plot-tabs [aria-pressed="true"]:has-text("Force")');
   });
 
+  for (const [width, height] of [[390, 844], [640, 360], [900, 700]])
+    test(`at ${width} x ${height} the first hint hides nothing, and HALT takes no line of its own`, async () => {
+      await visit('cone-on-cylinder', { viewport: { width, height } });
+      const hint = await page.locator('.hints').boundingBox();
+      const apex = await person.at([0.05, -0.04 + 0.1 * Math.sin(Math.PI / 3), 0.2 + 0.1 * Math.cos(Math.PI / 3)]);
+      const cone = { left: apex.x - 30, right: apex.x + 30, top: apex.y };
+      assert.ok(hint.y + hint.height < cone.top || hint.x + hint.width < cone.left || hint.x > cone.right, `hint ${JSON.stringify(hint)}, apex ${JSON.stringify(apex)}`);
+      const header = await page.locator('.header').boundingBox();
+      assert.ok(header.height <= 90, `${header.height} px high`);
+    });
+
   for (const width of [821, 900, 1060, 1280])
     test(`every button of the list is within reach, ${width} pixels wide`, async () => {
       await visit('cone-on-cylinder', { viewport: { width, height: 700 } });
