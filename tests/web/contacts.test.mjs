@@ -61,7 +61,7 @@ suite('contacts', () => {
     await page.mouse.move(up.x, up.y, { steps: 8 });
     await until(async () => (await body())?.dragging && (await contacts()).length === 0, 'it is lifted');
     await page.mouse.up();
-    await until(async () => !(await body()), 'it is let go');
+    await until(async () => !(await body()).dragging, 'it is let go');
     await until(async () => (await contacts()).some((c) => c.state === 'continuous'), 'it rests again', 15000);
   });
 

@@ -3,7 +3,7 @@ import { batch, effect } from '@preact/signals';
 import { refreshMeshes } from './meshes';
 import { poses } from './poses';
 import { call, currentToken, enc, part } from './rest';
-import type { Document_, Driver, Feature, LogEvent, SceneEntry, ServerMessage, Simulation, Solution, Task, TaskProgress } from './protocol';
+import type { Document_, Driver, Feature, LogEvent, Scene, SceneEntry, ServerMessage, Simulation, Solution, Task, TaskProgress } from './protocol';
 import * as store from './store';
 
 const BACKOFF_S = [0.5, 1, 2, 4, 5];
@@ -61,9 +61,17 @@ function keepStrands(now: Solution): Solution {
   return was?.strands && was.branch === now.branch && was.dof === now.dof ? { ...now, strands: was.strands } : now;
 }
 
+// Another name, or nothing in it that was there before: not an edit of the same.
+function isAnother(was: Scene, now: Scene): boolean {
+  const ids = (s: Scene): string[] => [...s.objects, ...(s.mechanisms ?? [])].map((x) => x.id);
+  const before = new Set(ids(was));
+  const kept = ids(now).some((id) => before.has(id));
+  return was.format === '' || was.name !== now.name || (before.size > 0 && ids(now).length > 0 && !kept);
+}
+
 function takeDocument(document: Document_): void {
   const solutions = new Map(document.solutions.map((s) => [s.object, keepStrands(s)]));
-  const another = store.scene.value.name !== document.scene.name || store.scene.value.format === '';
+  const another = isAnother(store.scene.value, document.scene);
   batch(() => {
     sayChange(store.solutions.value, solutions);
     poses.layout(document.scene, document.index, document.simulation?.state !== 'stopped');
