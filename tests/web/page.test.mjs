@@ -341,9 +341,14 @@ suite('the page', () => {
 
   test('with Shift a drag goes along the view, with Alt it turns the object', async () => {
     const tool = () => appliance.tool();
-    await page.click('.transport button[aria-label="Run"]');
-    await page.waitForSelector('.transport button[aria-label="Run"][aria-pressed="true"]');
+    const begin = async () => { // where it stood at first, at rest
+      await appliance.api('PUT', '/simulation', { state: 'stopped' });
+      await page.waitForSelector('.transport button[aria-label^="Stop"][aria-pressed="true"]');
+      await page.click('.transport button[aria-label="Run"]');
+      await page.waitForSelector('.transport button[aria-label="Run"][aria-pressed="true"]');
+    };
     const pull = async (key, by, reached) => {
+      await begin();
       const start = (await tool()).pose;
       const from = await person.at(place(start, [0, 0, 0.03]));
       await page.mouse.move(from.x, from.y);
