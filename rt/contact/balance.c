@@ -36,6 +36,8 @@ void gw_balance_open(const gw_world *w, gw_balance *open)
     for (int i = 0; i < w->whole.mover_count; i++)
         open->mover[w->whole.movers[i]] = mechanical(w, w->whole.movers[i]);
     open->spring = springs(w);
+    for (int i = 0; i < w->whole.touch_count; i++)
+        open->spring -= w->touches[w->whole.touches[i]].owes;
 }
 
 static double motion(const gw_world *w)

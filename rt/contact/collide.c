@@ -162,7 +162,7 @@ static double restitution(const impact *x, const gw_touch *c)
 {
     if (x->kind == GW_STOPS)
         return c->stopped ? 1 : 0;
-    return x->kind == GW_PLASTIC ? 0 : c->near.surface.restitution;
+    return x->kind == GW_PLASTIC || c->again ? 0 : c->near.surface.restitution;
 }
 
 /* No impulse parts what touches: it would have to go where no mover leads. */

@@ -150,20 +150,25 @@ static bool adrift(const gw_world *w, const gw_touch *c)
            fabs(c->rate) > w->rules.rest_speed;
 }
 
-/* Gaps as they are now. A spring is not pressed by an edit. */
+/* Gaps as they are now. A spring is not pressed by an edit. Where it is a little deeper because
+ * what rolls was followed by points that it had left, it is pressed, and its motion pays. */
 static void look_around(gw_world *w, bool adopted)
 {
     for (int i = 0; i < w->touch_count; i++) {
         gw_touch *c = &w->touches[i];
         gw_touch_look(w, c);
-        double deeper = -c->now.gap - c->depth_last;
-        if (c->continuous && deeper > (adopted ? 0 : YIELDS))
+        double deeper = -c->now.gap - c->depth_last, pressed = fmax(0, c->depth_last - c->slack);
+        c->owes = 0;
+        if (c->continuous && deeper > YIELDS)
             c->slack += deeper;
+        else if (c->continuous && deeper > 0 && adopted)
+            c->owes = c->stiffness * deeper * (pressed + 0.5 * deeper);
         if (adrift(w, c)) {
             c->continuous = false;
             c->slack = 0;
             c->grip.slip = gw_v3(0, 0, 0);
         }
+        c->again = c->hit && c->now.gap < -GW_WORLD_LATE;
         c->hit = c->jammed = c->struck = c->stopped = c->late = c->awaited = false;
         c->impulse = 0;
     }
@@ -199,7 +204,7 @@ static void open_step(gw_world *w, gw_world_step *out)
     look_around(w, adopted);
     gw_islands_find(w);
     for (int i = 0; i < w->touch_count; i++)
-        spring += gw_touch_energy(&w->touches[i]);
+        spring += gw_touch_energy(&w->touches[i]) - w->touches[i].owes;
     /* what is no more near lets go; other changes are those of places */
     if (adopted && spring < w->spring_last)
         out->dissipated += w->spring_last - spring;

@@ -63,10 +63,10 @@ typedef struct gw_touch {
     bool struck;          /* it hits although it is continuous: an impulse elsewhere drove it */
     /* It was pressed too deep when the step began: no damping, which would let it creep. */
     bool stopped;
-    int stops;     /* how often, since it holds */
-    bool jammed;   /* its movers cannot move along the normal */
-    bool bottomed; /* it was pressed through a soft surface: hence its slack */
-    bool hit;
+    int stops;           /* how often, since it holds */
+    bool jammed;         /* its movers cannot move along the normal */
+    bool bottomed;       /* it was pressed through a soft surface: hence its slack */
+    bool hit, again;     /* in this step; in the one before, and deep in since: no more bounce */
     bool awaited;        /* its collision is foreseen */
     bool kept, fresh;    /* while lists are made: it goes on; it is new */
     int next;            /* of its island, -1: the last */
@@ -79,6 +79,7 @@ typedef struct gw_touch {
     gw_vec3 mark_a, mark_b;    /* material points that touch, in the bodies' frames, at the start */
     gw_vec3 mark_from;         /* their distance then */
     double depth_last;         /* when the last step ended */
+    double owes;               /* what its spring has that the motion is to pay (J) */
     double stiffness, damping; /* N/m, N s/m, as far as a step bears them */
     gw_grip grip;
     double power;   /* of what is moved from outside (W), at the piece's start */

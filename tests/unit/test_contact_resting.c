@@ -204,6 +204,28 @@ static void a_tower_comes_to_rest(void **state)
     arena_close(&a);
 }
 
+/* Found deep in and on its way, it would hop by less than it falls in a tick, and sink with every
+ * one. */
+static void what_hits_again_and_again_comes_to_rest(void **state)
+{
+    (void)state;
+    static arena a;
+    arena_open(&a, (gw_contact_rules){0});
+    a.gravity = gw_v3(0, 0, -9.81);
+    int m = arena_box(&a, 1, half, gw_v3(0, 0, half.z - 3e-3));
+    box_on_ground(&a, m, half, surface(0.5, 0.3));
+    arena_start(&a);
+    gw_twist twist = {{0, 0, -6.5e-3}, {0, 0, 0}};
+    gw_guided_set_twist(&a.body[m], &twist);
+    for (int i = 0; i < 4000; i++)
+        arena_step(&a);
+    print_message("found 3 mm deep, %.3f mm after 4 s\n", 1e3 * (half.z - a.body[m].pose.p.z));
+    assert_true(half.z - a.body[m].pose.p.z < 3.2e-3);
+    assert_true(fabs(a.body[m].twist.v.z) < 1e-6);
+    assert_true(a.worst <= 1e-12);
+    arena_close(&a);
+}
+
 /* 100 kg on a surface that would give 10 cm bottoms out, and neither sinks nor buzzes. */
 static void a_heavy_ball_rests_on_a_soft_surface(void **state)
 {
@@ -359,6 +381,7 @@ int main(void)
         cmocka_unit_test(three_boxes_stand),
         cmocka_unit_test(a_tower_comes_to_rest),
         cmocka_unit_test(a_heavy_ball_rests_on_a_soft_surface),
+        cmocka_unit_test(what_hits_again_and_again_comes_to_rest),
         cmocka_unit_test(load_and_contacts_hold_what_presses),
         cmocka_unit_test(what_is_found_overlapping_is_let_go),
         cmocka_unit_test(light_bodies_are_not_pressed_through),
