@@ -22,22 +22,9 @@ static void take_start_contacts(gw_movers *m)
     m->contact.near = count;
 }
 
-/* From now on, exactly or by local models; `was` is what it goes on from, NULL: nothing. */
-static void start_chain(gw_movers *m, int index, const gw_chain *was)
-{
-    gw_moving_chain *c = &m->chains[index];
-    gw_chain_init(&c->chain, &c->def, was ? was->q : c->q0, was ? was->v : c->v0);
-    if (was)
-        gw_chain_lean(&c->chain, was);
-    c->strain = c->owed = 0;
-    if (m->locals)
-        gw_locals_begin(m->locals, index, &c->chain, &c->resisted);
-}
-
 void gw_movers_reset(gw_movers *m)
 {
-    for (int i = 0; i < m->chain_count; i++)
-        start_chain(m, i, NULL);
+    gw_chains_reset(m);
     gw_bodies_reset(m);
     m->work = m->dissipated = m->motors = m->edits = 0;
     m->contact = (gw_contact_figures){0};
@@ -47,16 +34,6 @@ void gw_movers_reset(gw_movers *m)
     m->was_strained = m->strained = 0;
     m->moved_count = 0;
     take_start_contacts(m);
-}
-
-static void carry_chain(gw_movers *m, int index, const gw_movers *old)
-{
-    const gw_moving_chain *c = &m->chains[index];
-    for (int i = 0; i < old->chain_count; i++) {
-        const gw_moving_chain *was = &old->chains[i];
-        if (strcmp(was->id, c->id) == 0 && was->def.count == c->def.count)
-            start_chain(m, index, &was->chain);
-    }
 }
 
 typedef struct gw_movers_pair {
@@ -78,8 +55,7 @@ static int body_again(const void *context, int old)
 void gw_movers_carry(gw_movers *m, const gw_movers *old, gw_network *network,
                      const gw_travel_limits *limits)
 {
-    for (int i = 0; i < m->chain_count; i++)
-        carry_chain(m, i, old);
+    gw_chains_carry(m, old, limits);
     gw_bodies_carry(m, old, network, limits);
     m->contact = old->contact;
     m->contact.spring = 0;

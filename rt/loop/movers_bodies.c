@@ -240,6 +240,7 @@ static bool move_set(gw_moving_body *b, gw_network *network, double dt)
 int gw_movers_move_sets(gw_movers *m, gw_network *network, double dt)
 {
     int left = -1;
+    gw_chains_move(m, dt);
     for (int i = 0; i < m->free_count; i++) {
         gw_moving_body *b = &m->bodies[i];
         b->settled = false;

@@ -19,6 +19,7 @@ static void build_chain(const gw_movers_def *def, int index, gw_moving_chain *c)
                             .held = -1,
                             .link_from_held = gw_pose_identity(),
                             .dt = 1.0 / def->rate};
+    c->base = from->base;
     for (int i = 0; i < from->link_count; i++) {
         c->def.links[i] = from->links[i];
         c->q0[i] = from->position[i];

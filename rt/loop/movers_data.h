@@ -11,7 +11,9 @@
 
 typedef struct gw_moving_chain {
     char id[GW_MAX_ID + 1];
-    gw_chain_def def;
+    gw_chain_def def; /* its base: where that is shown */
+    gw_pose base;     /* the scene's */
+    gw_travel travel; /* of the base, that an edit put there */
     double q0[GW_MAX_LINKS], v0[GW_MAX_LINKS];
     gw_chain chain;
     int body;                 /* of its link 0 in the world */
@@ -91,6 +93,14 @@ struct gw_movers {
     double quiet;                  /* since the last that was (s) */
     double was_strained, strained; /* the most of all chains */
 };
+
+/* ---- mechanisms: movers_chains.c ------------------------------------------------------------- */
+
+void gw_chains_reset(gw_movers *movers);
+void gw_chains_carry(gw_movers *movers, const gw_movers *old, const gw_travel_limits *limits);
+
+/* Bases that an edit put elsewhere go there. */
+void gw_chains_move(gw_movers *movers, double dt);
 
 /* ---- free bodies: movers_bodies.c ------------------------------------------------------------ */
 

@@ -260,6 +260,18 @@ static void derive(const gw_chain_link *link, gw_quat parent_axes_from_link, gw_
     j->straight = turn.x == 0 && turn.y == 0 && turn.z == 0;
 }
 
+static void take_base(gw_chain *chain)
+{
+    gw_mat3 base = gw_quat_to_mat3(chain->def->world_from_base.q);
+    chain->world_from_plane = gw_mat3_product(&base, &chain->joints[0].parent_from_axes);
+}
+
+void gw_chain_rebase(gw_chain *chain)
+{
+    take_base(chain);
+    gw_chain_refresh(chain);
+}
+
 void gw_chain_init(gw_chain *chain, const gw_chain_def *def, const double *q, const double *v)
 {
     gw_quat parent = gw_quat_identity();
@@ -273,9 +285,7 @@ void gw_chain_init(gw_chain *chain, const gw_chain_def *def, const double *q, co
         chain->q[i] = q ? q[i] : 0;
         chain->v[i] = v ? v[i] : 0;
     }
-    gw_mat3 base = gw_quat_to_mat3(def->world_from_base.q);
     chain->planar = gw_chain_is_planar(chain);
-    chain->world_from_plane = gw_mat3_product(&base, &chain->joints[0].parent_from_axes);
     gw_quat axes_from_link = chain->joints[gw_chain_held_link(def)].axes_from_link;
     chain->axes_from_held = gw_quat_mul(axes_from_link, def->link_from_held.q);
     chain->held_at = gw_rotate(axes_from_link, def->link_from_held.p);
@@ -283,6 +293,7 @@ void gw_chain_init(gw_chain *chain, const gw_chain_def *def, const double *q, co
         chain->axes_from_held = axes_from_link;
         chain->held_at = gw_v3(0, 0, 0);
     }
+    take_base(chain);
     gw_chain_stiffen_limits(chain);
     gw_chain_refresh(chain);
     gw_chain_look_stiff(chain, def->dt > 0 ? def->dt : 1e-3);

@@ -105,6 +105,9 @@ void gw_chain_init(gw_chain *chain, const gw_chain_def *def, const double *q, co
  * from. */
 void gw_chain_lean(gw_chain *chain, const gw_chain *from);
 
+/* Its base is where the definition has it by now; joints go on as they are. */
+void gw_chain_rebase(gw_chain *chain);
+
 /* World poses and twists (of the origins) of all links' frames. twists may be NULL. */
 void gw_chain_links(const gw_chain *chain, gw_pose *world_from_link, gw_twist *twists);
 

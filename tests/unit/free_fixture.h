@@ -47,7 +47,8 @@ static inline void hand_over(running *r, const gw_snapshot *now, const bool *pla
     for (int i = 0; i < r->scene->object_count; i++)
         poses[i] = r->scene->objects[i].pose;
     for (int i = 0; i < now->tool_count; i++)
-        poses[now->tools[i].object] = now->tools[i].world_from_object;
+        if (now->tools[i].object >= 0)
+            poses[now->tools[i].object] = now->tools[i].world_from_object;
     for (int i = 0; i < now->free_count; i++)
         if (!placed || !placed[now->free[i].object])
             poses[now->free[i].object] = now->free[i].pose;
