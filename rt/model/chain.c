@@ -269,6 +269,7 @@ static void take_base(gw_chain *chain)
 void gw_chain_rebase(gw_chain *chain)
 {
     take_base(chain);
+    chain->local = NULL;
     gw_chain_refresh(chain);
 }
 

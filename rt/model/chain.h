@@ -105,7 +105,8 @@ void gw_chain_init(gw_chain *chain, const gw_chain_def *def, const double *q, co
  * from. */
 void gw_chain_lean(gw_chain *chain, const gw_chain *from);
 
-/* Its base is where the definition has it by now; joints go on as they are. */
+/* Its base is where the definition has it by now; joints go on as they are, exactly until it is
+ * looked at again. */
 void gw_chain_rebase(gw_chain *chain);
 
 /* World poses and twists (of the origins) of all links' frames. twists may be NULL. */
