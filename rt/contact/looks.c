@@ -187,6 +187,7 @@ static bool follow_found(gw_world *w, gw_couple *p, const gw_near *near, bool th
     }
     if (held_there(w, p, near))
         return false;
+    bool known = c && !there && !c->aside && c->now.gap < -GW_WORLD_MET;
     if (c)
         c->near = *near;
     else if (!(c = w->touch_count < GW_MAX_NEAR ? gw_islands_add(w, p, near) : NULL))
@@ -196,7 +197,7 @@ static bool follow_found(gw_world *w, gw_couple *p, const gw_near *near, bool th
     follow(w, c, from);
     if (there && c->start.gap <= GW_LOOK_JUST)
         c->level = c->start.gap - GW_LOOK_JUST;
-    return isfinite(gw_piece_foresee(w, c, gw_look_until(w, p)));
+    return !known && isfinite(gw_piece_foresee(w, c, gw_look_until(w, p)));
 }
 
 static bool follow_all(gw_world *w, gw_couple *p, bool there, double from)
@@ -249,7 +250,8 @@ bool gw_looks_close(gw_world *w)
     bool met = false;
     for (int i = 0; i < w->island.couple_count; i++) {
         gw_couple *p = &w->couples[w->island.couples[i]];
-        bool doubted = p->watched && sets_off(w, p) && gone(w, p) > GHOST, is_due = due(w, p, 0);
+        bool doubted = p->watched && sets_off(w, p) && gone(w, p) > fmax(GHOST, p->holds);
+        bool is_due = due(w, p, 0);
         if (!doubted && !is_due)
             continue;
         double way = is_due ? gw_look_way(w, p) : 0;
