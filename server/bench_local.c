@@ -46,12 +46,15 @@ static bool tick(gw_chain *chain, gw_rendering *control, const gw_resisted *dire
 {
     double columns[GW_MODEL_MAX_DOF][6];
     gw_rendered seen;
+    gw_rendered_step stepped;
     gw_step step;
-    gw_rendered_at(&chain->model, NULL, NULL, 1e-3, columns, &seen);
+    gw_rendered_at(&chain->model, columns, &seen);
     seen.directions = directions;
-    gw_rendering_out out = gw_rendering_tick(control, &seen, device, 1e-3);
+    gw_rendering_out out = gw_rendering_feel(control, &seen, device, 1e-3);
     gw_forces forces = {.at = felt, .context = &out.on_model};
     gw_model_step(&chain->model, &forces, 1e-3, &step);
+    gw_rendered_stepped(&chain->model, NULL, &stepped);
+    gw_rendering_answer(control, &stepped, &out);
     return step.finite;
 }
 

@@ -1,6 +1,6 @@
 /*
  * What control itself gives to hand and model: an observer of that energy, and the damping that
- * keeps it from ever being owed (time-domain passivity control that looks a tick ahead).
+ * keeps it from ever being owed (time-domain passivity control that looks ahead).
  *
  *   excess = work of the springs on device and on model + change of what they store - booked
  *            + F_h . (way of the model - way of the device), where F_h is fed forward
@@ -17,9 +17,8 @@
 
 #include "rt/control/springs.h"
 
-#define GW_PORT_ESCROW 10 /* W: what may come in a tick that nothing else will pay */
-#define GW_PORT_PAST   16 /* ticks of wrench kept; a power of two, beyond any delay */
-#define GW_PORT_PARTS  66 /* a second in 64 parts, the one before it and the one that fills */
+#define GW_PORT_PAST  16 /* ticks of wrench kept; a power of two, beyond any delay */
+#define GW_PORT_PARTS 66 /* a second in 64 parts, the one before it and the one that fills */
 
 typedef struct gw_port {
     bool started;
@@ -31,8 +30,6 @@ typedef struct gw_port {
     double excess;               /* sum of all (J) */
     double least[GW_PORT_PARTS]; /* of the excess in every part of the last second (J) */
     int64_t ticks;               /* that were passed */
-    double servo;                /* share of the hand's push: see gw_port_yield() */
-    double escrow, escrow_most;  /* held back of what was lost, in `excess` as stored (J) */
 } gw_port;
 
 /* Books the tick that ended: both are there now, springs store so much, `booked` joules were put
@@ -42,9 +39,6 @@ void gw_port_observe(gw_port *p, const gw_pose *device, const gw_pose *model, do
 
 /* Control put `energy` into its springs, or took it out of them, on its own account. */
 void gw_port_charge(gw_port *p, double energy);
-
-/* What would be owed by now is paid from what was held back. */
-void gw_port_redeem(gw_port *p, double dt);
 
 /* What is held until the next tick. */
 void gw_port_hold(gw_port *p, const gw_wrench *on_device, const gw_wrench *on_model,
@@ -61,13 +55,7 @@ double gw_port_reserve(const gw_port *p, int ahead, double dt);
 /* What is to be taken back in this tick (J); below zero: nothing. */
 double gw_port_owed(const gw_port *p, double dt);
 
-/* The share of the hand's push (N) that the device of this mass (kg) is to yield to, against
- * dampers (N s/m), so that the hand pays what came since the last second's least; the device moves
- * `ahead` of the model now (m/s). */
-double gw_port_yield(gw_port *p, gw_vec3 push, gw_vec3 ahead, double mass, double damping,
-                     double dt);
-
-/* The coming tick as it would be without damping. */
+/* A tick that is to come, or whose model has stepped already. */
 typedef struct gw_port_ahead {
     gw_twist device, model;             /* their ways (m, rad) */
     gw_wrench on_device, on_model, fed; /* what acts on them in it; fed: the part that is F_h */
@@ -77,14 +65,18 @@ typedef struct gw_port_ahead {
 /* What is to act on the device in the coming tick, if `newest` is commanded now. */
 gw_wrench gw_port_acting(const gw_port *p, const gw_wrench *newest, int delay);
 
-/* What damping is to take in the coming tick (J); none where that is not above zero. */
-double gw_port_to_be_lost(const gw_port *p, const gw_port_ahead *ahead, double dt);
+/* What is to be taken in the tick (J), none where that is not above zero: what it brings, with
+ * what is owed; and where that is foreseen only, with something against what foresight misses. */
+double gw_port_comes(const gw_port *p, const gw_port_ahead *ahead, double dt);
+double gw_port_foreseen(const gw_port *p, const gw_port_ahead *ahead, double dt);
 
-/* The rate (1/s) of -rate M (v, w) that takes so much in a tick of what moves so lightly on such
- * ways, a quarter of the speed at most; `late`: the device's part does not count yet, `struck`: the
- * model is not slowed. */
-double gw_port_rate(double energy, gw_mobility device, gw_mobility model,
-                    const gw_port_ahead *ahead, bool late, bool struck, double dt);
+/* What damping -M (v, w) (1/s) takes in a tick of what moves so lightly on such a way (J s). */
+double gw_port_taken(gw_mobility m, const gw_twist *way, double dt);
+
+/* The rate (1/s) at which that takes so much energy, a quarter of the speed a tick at most. */
+double gw_port_rate(double energy, double taken, double dt);
+
+/* -rate M (v, w) */
 gw_wrench gw_port_damping(double rate, gw_mobility m, const gw_twist *way, double dt);
 
 #endif

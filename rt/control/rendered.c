@@ -13,21 +13,7 @@ static void at_hand(int dof, const double (*jacobian)[6], const double *a, doubl
             out[i] += jacobian[k][i] * a[k];
 }
 
-/* J D^-1 (factor Q), added. */
-static void driven(const gw_model *model, int dof, const double (*jacobian)[6], const double *force,
-                   double factor, double out[6])
-{
-    double scaled[GW_MODEL_MAX_DOF], a[GW_MODEL_MAX_DOF];
-    if (!force)
-        return;
-    for (int k = 0; k < dof; k++)
-        scaled[k] = factor * force[k];
-    gw_model_apply_inverse(model, scaled, a);
-    at_hand(dof, jacobian, a, out);
-}
-
-void gw_rendered_at(const gw_model *model, const double *load, const double *impulse, double dt,
-                    double (*jacobian)[6], gw_rendered *out)
+void gw_rendered_at(const gw_model *model, double (*jacobian)[6], gw_rendered *out)
 {
     double free[GW_MODEL_MAX_DOF];
     const double(*columns)[6] = (const double(*)[6])jacobian;
@@ -39,6 +25,16 @@ void gw_rendered_at(const gw_model *model, const double *load, const double *imp
     gw_inverse_inertia(model, out->dof, columns, out->inverse_inertia);
     gw_model_free_acceleration(model, free);
     at_hand(out->dof, columns, free, out->free);
-    driven(model, out->dof, columns, load, 1, out->free);
-    driven(model, out->dof, columns, impulse, 1 / dt, out->hit);
+}
+
+void gw_rendered_stepped(const gw_model *model, const double *impulse, gw_rendered_step *out)
+{
+    double columns[GW_MODEL_MAX_DOF][6], drift[6], gone[GW_MODEL_MAX_DOF];
+    memset(out, 0, sizeof *out);
+    gw_model_held(model, &out->pose, &out->twist);
+    if (!impulse)
+        return;
+    gw_model_jacobian(model, columns, drift);
+    gw_model_apply_inverse(model, impulse, gone);
+    at_hand(gw_model_dof(model), (const double(*)[6])columns, gone, out->hit);
 }

@@ -1,7 +1,7 @@
 /*
  * The four controls of impedance devices. Each tick: the hand's wrench, the springs between device
- * and model, the acceleration that the device is to have, what the port's observer asks for, then
- * limits and impulses. On the loop's thread, RT safe.
+ * and model, what the model is to feel; after its step the acceleration that the device is to have,
+ * what the port's observer asks for, limits and impulses. On the loop's thread, RT safe.
  */
 #include "rt/control/rendering_data.h"
 
@@ -136,13 +136,11 @@ static void find_directions(gw_rendering *r, const gw_rendered *model)
 }
 
 /* The collision's share of the device (N s, N m s); a coupling is shown none. */
-static gw_wrench strike_of(const gw_rendering *r, const gw_render_work *w)
+static gw_wrench strike_of(const gw_rendering *r, const gw_render_work *w, const double hit[6])
 {
     if (r->def.kind == GW_RENDER_COUPLING)
         return gw_render_nothing;
-    gw_wrench hit = gw_render_in_reach(
-        &w->device, gw_render_weigh(&w->device, gw_render_of_six(w->model->hit)));
-    return (gw_wrench){gw_scale(w->dt, hit.f), gw_scale(w->dt, hit.t)};
+    return gw_render_in_reach(&w->device, gw_render_weigh(&w->device, gw_render_of_six(hit)));
 }
 
 /* Within the device's limits; impulses have what the rest leaves of them. */
@@ -171,27 +169,79 @@ static void brake(gw_rendering *r, const gw_render_work *w, gw_wrench damping,
     out->limited = gw_limit3(&out->command.t, w->device.torque_max) || out->limited;
 }
 
-gw_rendering_out gw_rendering_tick(gw_rendering *r, const gw_rendered *model,
+/* What the model does by itself: as in the last step, else as its terms tell. */
+static void foresee(const gw_rendering *r, gw_render_work *w)
+{
+    for (int i = 0; i < 6; i++)
+        w->own[i] = r->own_known ? r->own[i] : w->model.free[i] + w->model.drift[i];
+}
+
+gw_rendering_out gw_rendering_feel(gw_rendering *r, const gw_rendered *model,
                                    const gw_rendering_device *device, double dt)
 {
     gw_rendering_out out = {.weights = 0};
-    gw_render_work w = {.model = model, .device = known(r, device), .dt = dt};
+    gw_render_work *w = &r->work;
+    *w = (gw_render_work){.model = *model, .device = known(r, device), .dt = dt};
     find_directions(r, model);
-    estimate(r, &w.device, dt);
-    w.hand = out.hand = hand_of(r, &w.device);
-    gw_wrench strike = strike_of(r, &w);
-    gw_render_pull(r, &w, &strike, &out);
-
-    gw_wrench u = gw_render_in_reach(&w.device, gw_render_command(r, &w, &out.on_model));
-    r->steady = gw_wrench_add(u, bumpless(r, &w.device, u, dt));
-    limit(r, &w, &strike, &out);
-    gw_render_damp(r, &w, &out.command, &out.on_model);
-    gw_wrench damped = gw_render_in_reach(&w.device, gw_render_command(r, &w, &out.on_model));
-    brake(r, &w, gw_wrench_add(damped, gw_render_negative(u)), &out);
-    out.damped = -dt * (gw_render_power(&w.damping, &device->twist) +
-                        gw_render_power(&w.slowing, &model->twist));
-    gw_render_hold(r, &w, &out.on_model);
-    gw_port_pass(&r->port, dt);
-    keep(r, &out, &device->twist);
+    estimate(r, &w->device, dt);
+    w->hand = out.hand = hand_of(r, &w->device);
+    foresee(r, w);
+    gw_render_pull(r, w, &out);
+    w->on_model = gw_render_on_model(r, w);
+    gw_render_damp(r, w);
+    out.on_model = w->on_model;
     return out;
+}
+
+/* ([v; w] - [v; w]_before - hit) / dt - Lambda^-1 F */
+static void see_own(gw_rendering *r, gw_render_work *w, const gw_rendered_step *step)
+{
+    const gw_rendered *model = &w->model;
+    gw_wrench felt = gw_render_accelerate(model->inverse_inertia, w->on_model);
+    gw_twist d = {gw_sub(step->twist.v, model->twist.v), gw_sub(step->twist.w, model->twist.w)};
+    const double gone[6] = {d.v.x, d.v.y, d.v.z, d.w.x, d.w.y, d.w.z};
+    const double by_hand[6] = {felt.f.x, felt.f.y, felt.f.z, felt.t.x, felt.t.y, felt.t.z};
+    r->was_hit = false;
+    for (int i = 0; i < 6; i++) {
+        r->own[i] = w->own[i] = (gone[i] - step->hit[i]) / w->dt - by_hand[i];
+        r->was_hit = r->was_hit || step->hit[i] != 0;
+    }
+    r->own_known = true;
+}
+
+/*
+ * Held for a tick, an impulse turns the device amid it, and the model at its end or somewhere in
+ * it: they come out s dt/2 apart, one way if the device has it in this tick, the other if in the
+ * next. It is given where the hand's wrench pays that way and does not gain from it.
+ */
+static gw_wrench due(gw_rendering *r, const gw_render_work *w, gw_wrench strike)
+{
+    gw_wrench now = r->waiting, push = gw_wrench_add(w->hand, gw_render_negative(w->spring));
+    gw_twist turn = {gw_scale(1 / w->device.mass, strike.f),
+                     gw_scale(1 / w->device.inertia, strike.t)};
+    bool waits = gw_render_power(&push, &turn) < 0;
+    r->waiting = waits ? strike : gw_render_nothing;
+    return waits ? now : gw_wrench_add(now, strike);
+}
+
+void gw_rendering_answer(gw_rendering *r, const gw_rendered_step *step, gw_rendering_out *out)
+{
+    gw_render_work *w = &r->work;
+    see_own(r, w, step);
+    gw_wrench strike = due(r, w, strike_of(r, w, step->hit));
+    gw_wrench u = gw_render_command(r, w);
+    r->steady = gw_wrench_add(u, bumpless(r, &w->device, u, w->dt));
+    limit(r, w, &strike, out);
+    gw_render_damp_device(r, w, step, &out->command);
+    brake(r, w, gw_wrench_add(gw_render_command(r, w), gw_render_negative(u)), out);
+    out->damped = -w->dt * (gw_render_power(&w->damping, &w->device.twist) +
+                            gw_render_power(&w->slowing, &w->model.twist));
+    gw_render_hold(r, w);
+    gw_port_pass(&r->port, w->dt);
+    keep(r, out, &w->device.twist);
+}
+
+void gw_rendering_forget(gw_rendering *r)
+{
+    r->own_known = false;
 }

@@ -2,6 +2,10 @@
  * Control of impedance devices: what the device is to exert and what the model is to feel, so that
  * the hand has the model's held frame in it (mechanisms II, IV, V).
  *
+ * A tick has two halves. gw_rendering_feel() tells what the model is to feel; the model steps;
+ * gw_rendering_answer() tells what the device is to exert while the same tick lasts, knowing what
+ * the step did: contacts, impulses and bends reach the hand when they reach the model.
+ *
  * All quantities in task space at the held frame's origin, world axes, [v; w] and [f; t]. Pure
  * functions of their arguments and a small state; one state per tool, on the loop's thread, RT
  * safe.
@@ -51,24 +55,31 @@ typedef struct gw_rendering_def {
 /* Penalties, J-dot in full, hand measured; k_j 200 and b_j 50 as in the paper. */
 gw_rendering_def gw_rendering_def_default(void);
 
-/* The model at the held frame in this tick. */
+/* The model at the held frame as the tick begins. */
 typedef struct gw_rendered {
     int dof;
     gw_pose pose;
     gw_twist twist;
-    const double (*jacobian)[6];  /* columns */
-    double drift[6];              /* J-dot v */
-    double inverse_inertia[6][6]; /* Lambda^-1 = J D^-1 P J^T */
-    double free[6]; /* J D^-1 tau: of weight, bias, motors and contacts (eq. 12, 13) */
-    double hit[6];  /* J D^-1 J_c^T p / dt: of the last step's impulses, for one tick */
+    const double (*jacobian)[6];   /* columns */
+    double drift[6];               /* J-dot v */
+    double inverse_inertia[6][6];  /* Lambda^-1 = J D^-1 P J^T */
+    double free[6];                /* J D^-1 tau: of weight, bias and motors (eq. 12, 13) */
     const gw_resisted *directions; /* of a local model (U-hat, eq. 22); NULL: from the Jacobian */
 } gw_rendered;
 
-/* All of it from a model. `jacobian`: room for the model's columns; `load`: generalised force of
- * its contacts, `impulse`: their impulses in the last step (gw_world_load(), gw_mover; either may
- * be NULL: none). */
-void gw_rendered_at(const gw_model *model, const double *load, const double *impulse, double dt,
-                    double (*jacobian)[6], gw_rendered *out);
+/* All of it from a model. `jacobian`: room for the model's columns. */
+void gw_rendered_at(const gw_model *model, double (*jacobian)[6], gw_rendered *out);
+
+/* What a step did to it. */
+typedef struct gw_rendered_step {
+    gw_pose pose; /* at the step's end */
+    gw_twist twist;
+    double hit[6]; /* J D^-1 J_c^T p: what impulses gave to the velocity in it */
+} gw_rendered_step;
+
+/* From the model after its step; `impulse`: generalised, of its contacts in it (gw_mover); NULL:
+ * none. */
+void gw_rendered_stepped(const gw_model *model, const double *impulse, gw_rendered_step *out);
 
 /* The device in this tick. M_d is a mass and principal moments, in task space. */
 typedef struct gw_rendering_device {
@@ -98,6 +109,25 @@ typedef struct gw_rendering_out {
     bool limited;
 } gw_rendering_out;
 
+/* What a tick of control works on, in both of its halves. */
+typedef struct gw_render_work {
+    gw_rendered model;
+    gw_rendering_device device; /* as control knows it */
+    gw_twist error, rate;       /* model less device */
+    gw_wrench hand;
+    gw_spring6 k; /* K_pc, B_pc or K_vc, B_vc */
+    gw_twist stretch;
+    gw_wrench spring; /* F_pc or F_vc on the device */
+    gw_penalty_def penalties;
+    gw_wrench penalty;  /* u_add */
+    gw_wrench damping;  /* of the port's controller, on the device */
+    gw_wrench slowing;  /* and on the model */
+    gw_wrench on_model; /* all that it feels */
+    double own[6];      /* its acceleration but for what the hand's frame feels: free + drift and
+                           contacts' part, foreseen before the step, as it was after it */
+    double dt;
+} gw_render_work;
+
 #define GW_RENDERING_PAST 16 /* ticks of command kept; a power of two, beyond any delay */
 
 typedef struct gw_rendering {
@@ -106,6 +136,7 @@ typedef struct gw_rendering {
     gw_penalty penalty;
     gw_port port; /* port.excess: energy that came out of the device's port so far (J) */
     gw_strike strike;
+    gw_wrench waiting;                   /* an impulse that the next tick is to give (N s, N m s) */
     gw_wrench sent[GW_RENDERING_PAST];   /* commands, newest at `at` */
     gw_wrench struck[GW_RENDERING_PAST]; /* their impulsive parts */
     int at;
@@ -117,6 +148,9 @@ typedef struct gw_rendering {
     double bump_time, bump_lasts; /* s since it, and until it is gone */
     gw_easing easing;             /* of the springs after a switch */
     gw_wrench steady;             /* command of the last tick without impulse */
+    double own[6];                /* of the model in the last step, where that is known */
+    bool own_known, was_hit;      /* the last tick was answered; a collision was in it */
+    gw_render_work work;          /* between the halves of a tick */
     bool started, switched;
 } gw_rendering;
 
@@ -127,11 +161,18 @@ void gw_rendering_init(gw_rendering *r, const gw_rendering_def *def);
 void gw_rendering_switch(gw_rendering *r, const gw_rendering_def *def);
 
 /* The device is let go, for whatever reason: from the next tick on control begins anew, with
- * springs that are slack at first. For every tick in which gw_rendering_tick() is not called. */
+ * springs that are slack at first. For every tick in which gw_rendering_feel() is not called. */
 void gw_rendering_let_go(gw_rendering *r, double dt);
 
-/* One tick of control. */
-gw_rendering_out gw_rendering_tick(gw_rendering *r, const gw_rendered *model,
+/* The first half of a tick: `on_model` and `hand`. */
+gw_rendering_out gw_rendering_feel(gw_rendering *r, const gw_rendered *model,
                                    const gw_rendering_device *device, double dt);
+
+/* The second, once the model has stepped: all the rest. */
+void gw_rendering_answer(gw_rendering *r, const gw_rendered_step *step, gw_rendering_out *out);
+
+/* What the model does by itself changed without a step (an edit): it is not foreseen from the
+ * last one. */
+void gw_rendering_forget(gw_rendering *r);
 
 #endif

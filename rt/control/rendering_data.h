@@ -10,21 +10,6 @@
 
 static const gw_wrench gw_render_nothing = {{0, 0, 0}, {0, 0, 0}};
 
-typedef struct gw_render_work {
-    const gw_rendered *model;
-    gw_rendering_device device; /* as control knows it */
-    gw_twist error, rate;       /* model less device */
-    gw_wrench hand;
-    gw_spring6 k; /* K_pc, B_pc or K_vc, B_vc */
-    gw_twist stretch;
-    gw_wrench spring; /* F_pc or F_vc on the device */
-    gw_penalty_def penalties;
-    gw_wrench penalty; /* u_add */
-    gw_wrench damping; /* of the port's controller, on the device */
-    gw_wrench slowing; /* and on the model */
-    double dt;
-} gw_render_work;
-
 /* ---- wrenches as six numbers ---------------------------------------------------------------- */
 
 static inline gw_wrench gw_render_negative(gw_wrench a)
@@ -101,11 +86,13 @@ bool gw_render_penalises(const gw_rendering *r);
 gw_twist gw_render_followed(const gw_rendering *r, const gw_twist *way);
 
 /* Springs between device and model, coordination or coupling and penalties, and what they pay. */
-void gw_render_pull(gw_rendering *r, gw_render_work *w, const gw_wrench *strike,
-                    gw_rendering_out *out);
+void gw_render_pull(gw_rendering *r, gw_render_work *w, gw_rendering_out *out);
 
-/* What the control asks of the device, impulses apart, and what the model feels. */
-gw_wrench gw_render_command(const gw_rendering *r, const gw_render_work *w, gw_wrench *on_model);
+/* What the model feels. */
+gw_wrench gw_render_on_model(const gw_rendering *r, const gw_render_work *w);
+
+/* What the control asks of the device, impulses apart, where the model moves as `own` says. */
+gw_wrench gw_render_command(const gw_rendering *r, const gw_render_work *w);
 
 /* ---- rendering_port.c ----------------------------------------------------------------------- */
 
@@ -113,18 +100,14 @@ gw_wrench gw_render_command(const gw_rendering *r, const gw_render_work *w, gw_w
  * of what is lost below the last second's least. */
 void gw_render_settle(gw_rendering *r, gw_render_work *w, double stored, double booked);
 
-/* The device yields to the hand, against the springs' dampers and its own mass. */
-gw_wrench gw_render_yielding(gw_rendering *r, const gw_render_work *w);
+/* The damping that keeps the port from owing, foreseen: device and model lose speed at one rate. */
+void gw_render_damp(gw_rendering *r, gw_render_work *w);
 
-/* It was hit in the tick before, and what was hit is often hit again: a force from dampers, held
- * for the tick, would then drive it. */
-bool gw_render_was_struck(const gw_rendered *model);
-
-/* The damping that keeps the port from owing: device and model lose speed at one rate. */
-void gw_render_damp(gw_rendering *r, gw_render_work *w, const gw_wrench *command,
-                    const gw_wrench *on_model);
+/* What it lacks, now that the model's way is known and this is commanded: of the device alone. */
+void gw_render_damp_device(gw_rendering *r, gw_render_work *w, const gw_rendered_step *step,
+                           const gw_wrench *command);
 
 /* What is held until the next tick, for the next booking. */
-void gw_render_hold(gw_rendering *r, const gw_render_work *w, const gw_wrench *on_model);
+void gw_render_hold(gw_rendering *r, const gw_render_work *w);
 
 #endif

@@ -12,8 +12,7 @@ static bool feeds_forward(const gw_rendering *r)
 void gw_render_settle(gw_rendering *r, gw_render_work *w, double stored, double booked)
 {
     gw_port *port = &r->port;
-    port->escrow_most = r->def.passivity ? GW_PORT_ESCROW * w->dt : 0;
-    gw_port_observe(port, &w->device.pose, &w->model->pose, stored + r->penalty.tank, booked,
+    gw_port_observe(port, &w->device.pose, &w->model.pose, stored + r->penalty.tank, booked,
                     gw_render_delay(&w->device, w->dt));
     if (!r->def.passivity)
         return;
@@ -27,17 +26,6 @@ void gw_render_settle(gw_rendering *r, gw_render_work *w, double stored, double 
         double lost = gw_port_reserve(port, GW_PORT_PARTS, w->dt);
         gw_port_charge(port, gw_easing_recover(&r->easing, &w->k, &w->stretch, 0.5 * lost, w->dt));
     }
-    gw_port_redeem(port, w->dt);
-}
-
-gw_wrench gw_render_yielding(gw_rendering *r, const gw_render_work *w)
-{
-    if (!r->def.passivity || !feeds_forward(r))
-        return gw_render_nothing;
-    gw_vec3 ahead = gw_sub(w->device.twist.v, w->model->twist.v);
-    double share =
-        gw_port_yield(&r->port, w->hand.f, ahead, w->device.mass, w->k.linear_damping, w->dt);
-    return (gw_wrench){gw_scale(share, w->hand.f), {0, 0, 0}};
 }
 
 /* The way of what starts so and is accelerated so: v dt + a dt^2/2. */
@@ -59,57 +47,98 @@ static double stored_ahead(const gw_rendering *r, const gw_render_work *w, const
            gw_penalty_ahead(&r->penalty, &w->penalties, r->resisted.length, way, w->dt);
 }
 
-/* The coming tick under this command, without damping. */
-static gw_port_ahead look_ahead(const gw_rendering *r, const gw_render_work *w,
-                                const gw_wrench *command, const gw_wrench *on_model)
+/* The device's way in the coming tick under this command. */
+static gw_twist way_of_device(const gw_rendering *r, const gw_render_work *w,
+                              const gw_wrench *command)
 {
     const gw_rendering_device *d = &w->device;
     int delay = gw_render_delay(d, w->dt);
-    gw_wrench springs = gw_wrench_add(w->spring, w->penalty);
     gw_wrench acts =
         gw_wrench_add(delay ? r->sent[gw_render_past(r, delay - 1)] : *command, w->hand);
     acts = gw_render_in_reach(
         d, gw_wrench_add(acts, gw_render_negative(gw_render_drag(d, &d->twist))));
     gw_wrench a = {gw_scale(1 / d->mass, acts.f), gw_scale(1 / d->inertia, acts.t)};
-    gw_wrench b = gw_wrench_add(
-        gw_render_accelerate(w->model->inverse_inertia, *on_model),
-        gw_wrench_add(gw_render_of_six(w->model->free), gw_render_of_six(w->model->drift)));
-    gw_port_ahead ahead = {.device = way_of(&d->twist, a, w->dt),
-                           .model = way_of(&w->model->twist, b, w->dt),
-                           .on_device = gw_port_acting(&r->port, &springs, delay),
-                           .on_model = *on_model,
-                           .fed = feeds_forward(r) ? w->hand : gw_render_nothing};
-    gw_twist apart = {gw_sub(ahead.model.v, ahead.device.v), gw_sub(ahead.model.w, ahead.device.w)};
-    ahead.springs = stored_ahead(r, w, &apart);
-    return ahead;
+    return way_of(&d->twist, a, w->dt);
 }
 
-bool gw_render_was_struck(const gw_rendered *model)
+/* The coming tick, with the ways of device and model in it. */
+static gw_port_ahead look_ahead(const gw_rendering *r, const gw_render_work *w, gw_twist device,
+                                gw_twist model)
 {
-    for (int i = 0; i < 6; i++)
-        if (model->hit[i] != 0)
-            return true;
-    return false;
+    gw_wrench on_device = gw_wrench_add(gw_wrench_add(w->spring, w->penalty), w->damping);
+    gw_twist apart = {gw_sub(model.v, device.v), gw_sub(model.w, device.w)};
+    return (gw_port_ahead){
+        .device = device,
+        .model = model,
+        .on_device = gw_port_acting(&r->port, &on_device, gw_render_delay(&w->device, w->dt)),
+        .on_model = w->on_model,
+        .fed = feeds_forward(r) ? w->hand : gw_render_nothing,
+        .springs = stored_ahead(r, w, &apart)};
 }
 
-void gw_render_damp(gw_rendering *r, gw_render_work *w, const gw_wrench *command,
-                    const gw_wrench *on_model)
+static gw_mobility mobility_of_device(const gw_rendering *r, const gw_render_work *w)
+{
+    return gw_render_matches(r) ? gw_mobility_of(w->model.inverse_inertia)
+                                : gw_render_mobility(&w->device);
+}
+
+void gw_render_damp(gw_rendering *r, gw_render_work *w)
 {
     if (!r->def.passivity)
         return;
-    gw_mobility of_model = gw_mobility_of(w->model->inverse_inertia);
-    gw_mobility of_device = gw_render_matches(r) ? of_model : gw_render_mobility(&w->device);
-    gw_port_ahead ahead = look_ahead(r, w, command, on_model);
-    bool struck = gw_render_was_struck(w->model);
-    double rate = gw_port_rate(gw_port_to_be_lost(&r->port, &ahead, w->dt), of_device, of_model,
-                               &ahead, gw_render_delay(&w->device, w->dt) > 0, struck, w->dt);
-    w->damping = gw_port_damping(rate, of_device, &ahead.device, w->dt);
-    if (!struck)
-        w->slowing = gw_port_damping(rate, of_model, &ahead.model, w->dt);
+    const gw_rendered *seen = &w->model;
+    gw_wrench command = gw_render_command(r, w);
+    gw_wrench a = gw_wrench_add(gw_render_accelerate(seen->inverse_inertia, w->on_model),
+                                gw_render_of_six(w->own));
+    gw_twist on = way_of_device(r, w, &command), way = way_of(&seen->twist, a, w->dt);
+    gw_port_ahead ahead = look_ahead(r, w, on, way);
+    gw_mobility device = mobility_of_device(r, w), model = gw_mobility_of(seen->inverse_inertia);
+    double taken = gw_port_taken(model, &way, w->dt);
+    if (gw_render_delay(&w->device, w->dt) == 0)
+        taken += gw_port_taken(device, &on, w->dt);
+    double rate = gw_port_rate(gw_port_foreseen(&r->port, &ahead, w->dt), taken, w->dt);
+    w->damping = gw_port_damping(rate, device, &on, w->dt);
+    w->slowing = gw_port_damping(rate, model, &way, w->dt);
+    w->on_model = gw_render_on_model(r, w);
 }
 
-void gw_render_hold(gw_rendering *r, const gw_render_work *w, const gw_wrench *on_model)
+/* What a wrench on the device as control shows it makes of its acceleration. */
+static gw_wrench accelerated(const gw_rendering *r, const gw_render_work *w, const gw_wrench *f)
+{
+    const gw_rendered *model = &w->model;
+    if (gw_render_matches(r))
+        return gw_render_accelerate(model->inverse_inertia, *f);
+    return (gw_wrench){gw_scale(1 / w->device.mass, f->f), gw_scale(1 / w->device.inertia, f->t)};
+}
+
+/* Its way but for what the hand's push makes of it: a wrench against that takes energy of what
+ * moves, and what is at rest yields to the hand by it, who pays. */
+static gw_twist way_unpushed(const gw_rendering *r, const gw_render_work *w,
+                             const gw_port_ahead *ahead)
+{
+    gw_wrench a = accelerated(r, w, &ahead->fed);
+    double half = -0.5 * w->dt * w->dt;
+    return (gw_twist){gw_mul_add(ahead->device.v, half, a.f),
+                      gw_mul_add(ahead->device.w, half, a.t)};
+}
+
+void gw_render_damp_device(gw_rendering *r, gw_render_work *w, const gw_rendered_step *step,
+                           const gw_wrench *command)
+{
+    if (!r->def.passivity || gw_render_delay(&w->device, w->dt) > 0)
+        return;
+    gw_twist model = gw_pose_sub(&step->pose, &w->model.pose);
+    gw_port_ahead ahead = look_ahead(r, w, way_of_device(r, w, command), model);
+    gw_mobility m = mobility_of_device(r, w);
+    gw_twist way = way_unpushed(r, w, &ahead);
+    double energy = gw_port_comes(&r->port, &ahead, w->dt);
+    double rate = gw_port_rate(energy, gw_port_taken(m, &way, w->dt), w->dt);
+    w->damping = gw_wrench_add(w->damping, gw_port_damping(rate, m, &way, w->dt));
+}
+
+void gw_render_hold(gw_rendering *r, const gw_render_work *w)
 {
     gw_wrench on_device = gw_wrench_add(gw_wrench_add(w->spring, w->penalty), w->damping);
-    gw_port_hold(&r->port, &on_device, on_model, feeds_forward(r) ? &w->hand : &gw_render_nothing);
+    gw_port_hold(&r->port, &on_device, &w->on_model,
+                 feeds_forward(r) ? &w->hand : &gw_render_nothing);
 }

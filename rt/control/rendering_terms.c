@@ -7,10 +7,9 @@
 /* ---- springs between device and model ------------------------------------------------------- */
 
 /* The device's velocity once the impulses that are under way have reached it. */
-static gw_twist arriving(const gw_rendering *r, const gw_rendering_device *d,
-                         const gw_wrench *strike, double dt)
+static gw_twist arriving(const gw_rendering *r, const gw_rendering_device *d, double dt)
 {
-    gw_wrench sum = gw_wrench_add(*strike, r->strike.owed);
+    gw_wrench sum = gw_wrench_add(r->strike.owed, r->waiting);
     for (int i = 0; i < gw_render_delay(d, dt); i++) {
         gw_wrench w = r->struck[gw_render_past(r, i)];
         sum = (gw_wrench){gw_mul_add(sum.f, dt, w.f), gw_mul_add(sum.t, dt, w.t)};
@@ -50,14 +49,19 @@ static gw_spring6 coupling_of(const gw_rendering *r, const gw_rendered *model,
 
 /* ---- the four controls ---------------------------------------------------------------------- */
 
+/* J D^-1 tau: without J-dot v */
+static gw_wrench driven(const gw_render_work *w)
+{
+    return gw_wrench_add(gw_render_of_six(w->own),
+                         gw_render_negative(gw_render_of_six(w->model.drift)));
+}
+
 /* u = M_d (Lambda^-1 (F_h + F_pc) + J D^-1 tau + J-dot v) + C_d x-dot - F_h   (eq. 11) */
 static gw_wrench impedance(const gw_rendering *r, const gw_render_work *w)
 {
     gw_wrench acting = gw_wrench_add(gw_wrench_add(w->hand, w->spring), w->damping);
-    gw_wrench a = gw_wrench_add(gw_render_accelerate(w->model->inverse_inertia, acting),
-                                gw_render_of_six(w->model->free));
-    if (r->def.jdot == GW_JDOT_FULL)
-        a = gw_wrench_add(a, gw_render_of_six(w->model->drift));
+    gw_wrench a = gw_wrench_add(gw_render_accelerate(w->model.inverse_inertia, acting),
+                                r->def.jdot == GW_JDOT_FULL ? gw_render_of_six(w->own) : driven(w));
     gw_wrench u =
         gw_wrench_add(gw_render_weigh(&w->device, a), gw_render_drag(&w->device, &w->device.twist));
     return gw_wrench_add(u, gw_render_negative(w->hand));
@@ -98,29 +102,34 @@ static gw_wrench penalties(gw_rendering *r, const gw_render_work *w, double *wei
 /* u = M_d J D^-1 tau + F_pc + C_d x-dot; the device keeps its own inertia (mechanisms II). */
 static gw_wrench four_channel(const gw_render_work *w)
 {
-    gw_wrench u = gw_wrench_add(gw_render_weigh(&w->device, gw_render_of_six(w->model->free)),
-                                gw_wrench_add(w->spring, w->damping));
+    gw_wrench u =
+        gw_wrench_add(gw_render_weigh(&w->device, driven(w)), gw_wrench_add(w->spring, w->damping));
     return gw_wrench_add(u, gw_render_drag(&w->device, &w->device.twist));
 }
 
-gw_wrench gw_render_command(const gw_rendering *r, const gw_render_work *w, gw_wrench *on_model)
+gw_wrench gw_render_on_model(const gw_rendering *r, const gw_render_work *w)
 {
+    gw_wrench springs = gw_wrench_add(gw_render_negative(w->spring), w->slowing);
+    return r->def.kind == GW_RENDER_COUPLING ? springs : gw_wrench_add(w->hand, springs);
+}
+
+gw_wrench gw_render_command(const gw_rendering *r, const gw_render_work *w)
+{
+    gw_wrench u;
     switch (r->def.kind) {
     case GW_RENDER_IMPEDANCE:
     case GW_RENDER_PENALTY:
-        *on_model =
-            gw_wrench_add(w->hand, gw_wrench_add(gw_render_negative(w->spring), w->slowing));
-        return gw_wrench_add(impedance(r, w), w->penalty);
+        u = gw_wrench_add(impedance(r, w), w->penalty);
+        break;
     case GW_RENDER_FOUR_CHANNEL:
-        *on_model =
-            gw_wrench_add(w->hand, gw_wrench_add(gw_render_negative(w->spring), w->slowing));
-        return four_channel(w);
+        u = four_channel(w);
+        break;
     case GW_RENDER_COUPLING:
+        u = gw_wrench_add(gw_wrench_add(w->spring, w->damping),
+                          gw_render_drag(&w->device, &w->device.twist));
         break;
     }
-    *on_model = gw_wrench_add(gw_render_negative(w->spring), w->slowing);
-    return gw_wrench_add(gw_wrench_add(w->spring, w->damping),
-                         gw_render_drag(&w->device, &w->device.twist));
+    return gw_render_in_reach(&w->device, u);
 }
 
 static gw_vec3 no_longer_than(gw_vec3 v, gw_vec3 other)
@@ -134,7 +143,7 @@ static gw_vec3 no_longer_than(gw_vec3 v, gw_vec3 other)
 static gw_twist damped_rate(gw_rendering *r, const gw_render_work *w)
 {
     gw_twist rate = w->rate;
-    if (r->def.kind == GW_RENDER_COUPLING && gw_render_was_struck(w->model))
+    if (r->def.kind == GW_RENDER_COUPLING && r->was_hit)
         rate = (gw_twist){no_longer_than(rate.v, r->last_rate.v),
                           no_longer_than(rate.w, r->last_rate.w)};
     r->last_rate = w->rate;
@@ -160,13 +169,12 @@ gw_twist gw_render_followed(const gw_rendering *r, const gw_twist *way)
     return follows_free_only(r) ? gw_resisted_free_twist(&r->resisted, way) : *way;
 }
 
-/* F_pc or F_vc, and what the device is to yield. */
+/* F_pc or F_vc */
 static gw_wrench spring_of(gw_rendering *r, const gw_render_work *w)
 {
     gw_twist rate = damped_rate(r, w);
     rate = gw_render_followed(r, &rate);
-    gw_wrench spring =
-        gw_wrench_add(gw_spring_wrench(&w->k, &w->stretch, &rate), gw_render_yielding(r, w));
+    gw_wrench spring = gw_spring_wrench(&w->k, &w->stretch, &rate);
     return follows_free_only(r) ? gw_resisted_free_wrench(&r->resisted, &spring) : spring;
 }
 
@@ -184,11 +192,10 @@ static void shift_rest(gw_rendering *r, const gw_render_work *w)
     r->last_error = w->error;
 }
 
-void gw_render_pull(gw_rendering *r, gw_render_work *w, const gw_wrench *strike,
-                    gw_rendering_out *out)
+void gw_render_pull(gw_rendering *r, gw_render_work *w, gw_rendering_out *out)
 {
-    const gw_rendered *model = w->model;
-    gw_twist to_be = arriving(r, &w->device, strike, w->dt);
+    const gw_rendered *model = &w->model;
+    gw_twist to_be = arriving(r, &w->device, w->dt);
     w->error = gw_pose_sub(&model->pose, &w->device.pose);
     w->rate = (gw_twist){gw_sub(model->twist.v, to_be.v), gw_sub(model->twist.w, to_be.w)};
     w->k = r->def.kind == GW_RENDER_COUPLING ? coupling_of(r, model, &w->device, w->dt)

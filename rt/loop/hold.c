@@ -119,7 +119,7 @@ void gw_hold_sense(gw_hold *hold, const gw_tick *tick, const gw_movers *movers, 
     gw_hold_clutch(hold);
     take_wrench(hold, slot->driver->exert ? none : wanted, tick->moving);
     if (hold->tool->renders)
-        gw_hold_render(hold, tick, movers, index);
+        gw_hold_feel(hold, tick, movers, index);
 }
 
 /* ---- step ----------------------------------------------------------------------------------- */
@@ -260,6 +260,7 @@ void gw_hold_act(gw_hold *hold, const gw_tick *tick)
     gw_twist u = {{0, 0, 0}, {0, 0, 0}};
     gw_hold_show(hold);
     if (hold->tool->renders) {
+        gw_hold_answer(hold);
         if (!gw_hold_waits(hold, tick))
             act_by_force(hold, tick);
         return;

@@ -32,16 +32,6 @@ typedef struct gw_contact_step {
     gw_pose held;
 } gw_contact_step;
 
-/* What a step is to do to the held frame where nothing touches: to tell afterwards what did. */
-typedef struct gw_foreseen {
-    bool known;
-    double before[6];        /* [v; w] as it begins */
-    double acceleration[6];  /* of the held frame, J-dot v included */
-    double own[6], drift[6]; /* its parts that no wrench at the hand makes, as it begins; */
-    bool again;              /* the next step goes on from them */
-    bool rode;               /* its set was riding */
-} gw_foreseen;
-
 typedef struct gw_hold {
     const gw_scenario_tool *tool;
     gw_guided body;  /* the held object; of no use where a mechanism is held */
@@ -78,7 +68,7 @@ typedef struct gw_hold {
     gw_contact_step wall;
     double hit[GW_MODEL_MAX_DOF]; /* impulse of contacts in the last step, generalised */
     bool was_hit;
-    gw_foreseen foreseen;
+    bool answers; /* the device's control has begun a tick that it is to end */
 
     /* sums since tick 0 or the last switch of scenario (J) */
     double work, dissipated, edits;
@@ -131,8 +121,10 @@ void gw_hold_act(gw_hold *hold, const gw_tick *tick);
  * that ticks one by one are those of a run. */
 bool gw_hold_waits(const gw_hold *hold, const gw_tick *tick);
 
-/* The device's control: what it is to exert and what the model feels, into hold->rendered. */
-void gw_hold_render(gw_hold *hold, const gw_tick *tick, const gw_movers *movers, int index);
+/* The device's control: what the model is to feel, a part of sense; and after its step what the
+ * device is to exert, a part of act. Into hold->rendered. */
+void gw_hold_feel(gw_hold *hold, const gw_tick *tick, const gw_movers *movers, int index);
+void gw_hold_answer(gw_hold *hold);
 
 /* Freezes the tool while wanted; at the end the map is centred anew. A part of sense. */
 void gw_hold_clutch(gw_hold *hold);

@@ -44,14 +44,9 @@ static void show_robot(const gw_hold *hold, gw_guide_state *s)
 
 static void show_rendering(const gw_hold *hold, gw_tool_state *s)
 {
-    s->command = hold->rendered.command;
     s->hand = hold->rendered.hand;
-    s->impulse = hold->rendered.impulse;
     s->resisted = hold->rendering.resisted;
     s->port = hold->rendering.port.excess;
-    s->held_back = hold->rendering.port.escrow;
-    s->damped = hold->damped;
-    s->withheld = hold->withheld;
 }
 
 void gw_hold_before(const gw_hold *hold, gw_tool_state *s)
@@ -89,4 +84,10 @@ void gw_hold_publish(const gw_hold *hold, gw_tool_state *state)
 {
     state->constraint = hold->constraint;
     state->limited = hold->limited;
+    if (!hold->tool->renders)
+        return;
+    state->command = hold->rendered.command;
+    state->impulse = hold->rendered.impulse;
+    state->damped = hold->damped;
+    state->withheld = hold->withheld;
 }

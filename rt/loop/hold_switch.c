@@ -159,7 +159,7 @@ static void switch_chain(gw_hold *hold, const gw_hold *old, const gw_scenario_to
                          gw_chain *chain, double dt)
 {
     *hold = *old;
-    hold->foreseen.again = false;
+    gw_rendering_forget(&hold->rendering);
     hold->tool = tool;
     hold->chain = chain;
     hold->work = hold->dissipated = hold->edits = 0;
@@ -195,7 +195,7 @@ void gw_hold_switch(gw_hold *hold, const gw_hold *old, const gw_scenario_tool *t
     gw_twist twist = {gw_add(old->shown_twist.v, gw_cross(old->shown_twist.w, arm)),
                       old->shown_twist.w};
     *hold = *old;
-    hold->foreseen.again = false;
+    gw_rendering_forget(&hold->rendering);
     hold->tool = tool;
     hold->work = hold->dissipated = hold->edits = 0;
     at = gw_pose_mul(&from, &tool->guided.body_from_held);

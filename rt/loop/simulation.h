@@ -133,8 +133,7 @@ typedef struct gw_tool_state {
     gw_wrench hand;       /* F_h as its control took it */
     gw_wrench impulse;    /* the impulsive part of `command` */
     gw_resisted resisted; /* directions held back, where control asks for them */
-    double port;          /* energy that came out of the device's port so far, */
-    double held_back;     /* this counted as stored: held back of what was lost there (J) */
+    double port;          /* energy that came out of the device's port so far (J) */
     double damped;        /* by the passivity controller so far (J) */
     double withheld;      /* impulse dropped by the device's limits so far (N s) */
 } gw_tool_state;

@@ -16,15 +16,14 @@ typedef struct held_play {
     gw_driver_device *device;
     gw_rendering rendering;
     double dt;
-    const double *load, *impulse; /* generalised, of contacts; NULL: none */
-    gw_wrench push;               /* the hand's, held over a tick */
+    gw_wrench push; /* the hand's, held over a tick */
     gw_rendered seen;
+    gw_rendered_step stepped;
     gw_rendering_device at;
     gw_rendering_out out;
     gw_step step;
     double jacobian[GW_MODEL_MAX_DOF][6];
-    double hand_work;  /* at the device, true (J) */
-    bool substep_only; /* the model is stepped by the test itself */
+    double hand_work; /* at the device, true (J) */
 } held_play;
 
 static inline gw_wrench held_constant(const void *context, double t, const gw_pose *held,
@@ -106,15 +105,28 @@ static inline void held_move(held_play *p, const gw_wrench *u)
     p->hand_work += gw_dot(p->push.f, way.v) + gw_dot(p->push.t, way.w);
 }
 
-static inline void held_tick(held_play *p)
+/* The first half of a tick: the model has stepped under what it feels. */
+static inline void held_begin(held_play *p)
 {
     held_read(p);
-    gw_rendered_at(p->model, p->load, p->impulse, p->dt, p->jacobian, &p->seen);
-    p->out = gw_rendering_tick(&p->rendering, &p->seen, &p->at, p->dt);
-    held_move(p, &p->out.command);
+    gw_rendered_at(p->model, p->jacobian, &p->seen);
+    p->out = gw_rendering_feel(&p->rendering, &p->seen, &p->at, p->dt);
     gw_forces forces = {.at = held_constant, .context = &p->out.on_model};
-    if (!p->substep_only)
-        gw_model_step(p->model, &forces, p->dt, &p->step);
+    gw_model_step(p->model, &forces, p->dt, &p->step);
+}
+
+/* The second: `impulse` (generalised; NULL: none) hit it at the step's end. */
+static inline void held_end(held_play *p, const double *impulse)
+{
+    gw_rendered_stepped(p->model, impulse, &p->stepped);
+    gw_rendering_answer(&p->rendering, &p->stepped, &p->out);
+    held_move(p, &p->out.command);
+}
+
+static inline void held_tick(held_play *p)
+{
+    held_begin(p);
+    held_end(p, NULL);
 }
 
 /* Distance of device and held frame (m). */

@@ -281,12 +281,12 @@ static double play_randomly(const char *profile, bool controlled, int kind, bool
     *damped = 0;
     for (int t = 0; t < 1000 * seconds; t++) {
         play.push = drag(&hand, t, &play);
-        play.impulse = collisions && t % 333 == 332 ? collide(p) : NULL;
         if (kind < 0 && t % 1700 == 1699) {
             def.kind = (gw_rendering_kind)((def.kind + 1) % 4);
             gw_rendering_switch(&play.rendering, &def);
         }
-        held_tick(&play);
+        held_begin(&play);
+        held_end(&play, collisions && t % 333 == 332 ? collide(p) : NULL);
         if (t >= 1000)
             worst = fmax(worst, play.rendering.port.excess - excess[t % 1000]);
         excess[t % 1000] = play.rendering.port.excess;

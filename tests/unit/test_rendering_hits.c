@@ -51,18 +51,18 @@ static struck strike(double rate, gw_rendering_kind kind, double force_max, cons
     open_arm(&play, set, 2, rate, &def);
     for (int k = 0; k < (int)(0.05 * rate); k++)
         held_tick(&play);
-    gw_model_apply_inverse(&chain.model, p, dv);
     gw_twist device = play.at.twist, model = play.seen.twist;
-    gw_model_kick(&chain.model, dv);
-    play.impulse = p;
     for (int k = 0; k < (int)(0.03 * rate); k++) {
-        held_tick(&play);
+        held_begin(&play);
         if (k == 0) {
-            gw_wrench hit = {{play.seen.hit[0], play.seen.hit[1], play.seen.hit[2]},
-                             {play.seen.hit[3], play.seen.hit[4], play.seen.hit[5]}};
-            out.expected = (gw_wrench){gw_scale(play.dt, hit.f), gw_scale(play.dt, hit.t)};
+            gw_model_apply_inverse(&chain.model, p, dv);
+            gw_model_kick(&chain.model, dv);
         }
-        play.impulse = NULL;
+        held_end(&play, k == 0 ? p : NULL);
+        if (k == 0) {
+            const double *hit = play.stepped.hit;
+            out.expected = (gw_wrench){{hit[0], hit[1], hit[2]}, {hit[3], hit[4], hit[5]}};
+        }
         gw_wrench w = play.out.impulse;
         out.given = (gw_wrench){gw_mul_add(out.given.f, play.dt, w.f),
                                 gw_mul_add(out.given.t, play.dt, w.t)};
