@@ -123,7 +123,7 @@ void gw_locals_begin(gw_locals *locals, int index, gw_chain *chain, const gw_res
     looked_chain *c = &locals->chains[index];
     look_at(chain, locals->horizon, def, &c->taken);
     c->since = c->taken.number = c->number + 1;
-    gw_chain_localise(chain, &c->taken.local);
+    gw_chain_localise(chain, gw_chain_is_stiff(chain) ? NULL : &c->taken.local);
     gw_locals_tell(locals, index, chain, def);
 }
 
@@ -139,16 +139,20 @@ void gw_locals_tell(gw_locals *locals, int index, const gw_chain *chain, const g
     gw_mailbox_give(&c->joints);
 }
 
+/* Joints that are too stiff for a local model go exactly, from the tick on in which they are. */
 double gw_locals_take(gw_locals *locals, int index, gw_chain *chain)
 {
     looked_chain *c = &locals->chains[index];
-    if (!gw_mailbox_fresh(&c->looks))
-        return 0;
-    const look *newest = gw_mailbox_take(&c->looks);
-    if (newest->number < c->since)
-        return 0;
-    memcpy(&c->taken, newest, bytes_of(c));
-    return gw_chain_localise(chain, &c->taken.local);
+    bool stiff = gw_chain_is_stiff(chain), fresh = gw_mailbox_fresh(&c->looks);
+    if (fresh) {
+        const look *newest = gw_mailbox_take(&c->looks);
+        fresh = newest->number >= c->since;
+        if (fresh)
+            memcpy(&c->taken, newest, bytes_of(c));
+    }
+    if (stiff)
+        return chain->local ? gw_chain_localise(chain, NULL) : 0;
+    return fresh ? gw_chain_localise(chain, &c->taken.local) : 0;
 }
 
 double gw_locals_strain(const gw_locals *locals, int index, const gw_chain *chain)

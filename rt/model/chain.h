@@ -101,6 +101,10 @@ typedef struct gw_chain {
 /* At joint positions and velocities (def->count entries each; NULL: zero). */
 void gw_chain_init(gw_chain *chain, const gw_chain_def *def, const double *q, const double *v);
 
+/* Whether joints' springs and dampers may be more than a local model's step bears (chain_stiff.c):
+ * such a chain is to go exactly. */
+bool gw_chain_is_stiff(const gw_chain *chain);
+
 /* Friction's bristles as they stand in another chain of as many joints, which this one goes on
  * from. */
 void gw_chain_lean(gw_chain *chain, const gw_chain *from);

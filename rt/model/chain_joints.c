@@ -14,51 +14,9 @@
 /* A motor fades out over the last tenth of its speed, or as much more as the step needs. */
 #define FADE_SHARE 0.1
 
-/* What an eighth of a step by a local model bears of all joints together: phase of springs, decay
- * of dampers. Exact chains bear any (chain_stiff.c). */
-#define MOST_PHASE   2.0
-#define MOST_DECAY   2.0
-#define LOCAL_FINEST 8
-
 static double period(const gw_chain *chain)
 {
     return chain->def->dt > 0 ? chain->def->dt : 1e-3;
-}
-
-/* fmin() would be a call, for the sake of what is not a number. */
-static double lesser(double a, double b)
-{
-    return a < b ? a : b;
-}
-
-/* The strongest spring, and damper, at one of n joints that a local model bears. */
-static double most_stiffness(const gw_chain *chain, const gw_chain_joint *joint)
-{
-    double rate = MOST_PHASE * LOCAL_FINEST / period(chain);
-    return rate * rate * joint->inertia_seen / chain->def->count;
-}
-
-static double most_damping(const gw_chain *chain, const gw_chain_joint *joint)
-{
-    double rate = MOST_DECAY * LOCAL_FINEST / period(chain);
-    return rate * joint->inertia_seen / chain->def->count;
-}
-
-/* The motor as the model bears it. */
-static gw_motor borne_motor(const gw_chain *chain, int i)
-{
-    gw_motor m = chain->def->links[i].motor;
-    if (chain->local) {
-        m.stiffness = lesser(m.stiffness, most_stiffness(chain, &chain->joints[i]));
-        m.damping = lesser(m.damping, most_damping(chain, &chain->joints[i]));
-    }
-    return m;
-}
-
-static double borne_damping(const gw_chain *chain, int i)
-{
-    double damping = chain->def->links[i].damping;
-    return chain->local ? lesser(damping, most_damping(chain, &chain->joints[i])) : damping;
 }
 
 /* Its spring's and damper's force, as far as `max` lets it. */
@@ -66,6 +24,11 @@ static double motor_force(const gw_motor *m, double q, double v)
 {
     double force = m->torque + m->stiffness * (m->target - q) + m->damping * (m->rate - v);
     return m->max > 0 ? fmax(-m->max, fmin(m->max, force)) : force;
+}
+
+double gw_motor_drag(const gw_motor *m, double q, double v)
+{
+    return m->speed > 0 ? fabs(motor_force(m, q, v)) / (FADE_SHARE * m->speed) : 0;
 }
 
 /* What is left of a force that drives the joint on towards the motor's speed. */
@@ -171,9 +134,8 @@ void gw_chain_joint_forces(const gw_chain *chain, const double *q, const double 
     for (int i = 0; i < chain->def->count; i++) {
         const gw_chain_link *link = &chain->def->links[i];
         const gw_chain_joint *joint = &chain->joints[i];
-        gw_motor m = borne_motor(chain, i);
-        double motor = motor_force(&m, q[i], v[i]), damping = borne_damping(chain, i);
-        motor *= motor_fade(&m, joint, motor, v[i]);
+        double motor = motor_force(&link->motor, q[i], v[i]), damping = link->damping;
+        motor *= motor_fade(&link->motor, joint, motor, v[i]);
         double past = past_limit(link, q[i]);
         force[i] = motor - damping * v[i];
         motor_power += motor * v[i];
@@ -215,15 +177,14 @@ void gw_chain_joint_law(const gw_chain *chain, const double *q, const double *v,
 {
     for (int i = 0; i < chain->def->count; i++) {
         const gw_motor *m = &chain->def->links[i].motor;
-        double force = motor_force(m, q[i], v[i]);
-        double fade = motor_fade(m, &chain->joints[i], force, v[i]);
         passive_law(chain, i, q[i], v[i], law);
-        law->motor[i] =
-            (gw_motor_law){.force = fade * (m->torque + m->stiffness * (m->target - q[i]) +
-                                            m->damping * (m->rate - v[i])),
-                           .damping = fade * m->damping,
-                           .stiffness = fade * m->stiffness,
-                           .most = m->max > 0 ? fade * m->max : INFINITY};
+        law->motor[i] = (gw_motor_law){.force = m->torque + m->stiffness * (m->target - q[i]) +
+                                                m->damping * (m->rate - v[i]),
+                                       .damping = m->damping,
+                                       .stiffness = m->stiffness,
+                                       .most = m->max > 0 ? m->max : INFINITY,
+                                       .speed = m->speed > 0 ? m->speed : INFINITY,
+                                       .drag = gw_motor_drag(m, q[i], v[i])};
     }
 }
 

@@ -172,10 +172,14 @@ void gw_chain_solve(const gw_chain *chain, const gw_chain_joint *at, gw_wrench *
 void gw_chain_joint_forces(const gw_chain *chain, const double *q, const double *v, double *force,
                            double *motors, double *lost);
 
-/* A motor about the joint's state: force - damping dv - stiffness dq, from -most to most. */
+/* A motor about the joint's state: force - damping dv - stiffness dq, from -most to most; where it
+ * drives no more than drag (speed - |v|). */
 typedef struct gw_motor_law {
-    double force, damping, stiffness, most;
+    double force, damping, stiffness, most, speed, drag;
 } gw_motor_law;
+
+/* By how much a motor's force falls by the joint's speed where it fades out (N m s/rad, N s/m). */
+double gw_motor_drag(const gw_motor *m, double q, double v);
 
 /* The same of all that acts at the joints: dampers, friction and limits, and motors beside them. */
 typedef struct gw_chain_law {

@@ -208,8 +208,7 @@ static outcome judge(const gw_chain *chain, double kinetic, double potential,
 
 /* The finest piece is kept whatever its books say, and they are closed: what was lost or kept more
  * than damping tells is told as damping's; what came from nowhere is taken out of the motion. False
- * where a chain at rest has a hundredth of what there was, and a nanojoule, left to pay: no such
- * piece can be kept. */
+ * where a chain at rest has ten times what there was left to pay: no such piece can be kept. */
 static bool close_books(gw_chain *chain, double kinetic, double potential, gw_chain_books *sum)
 {
     double come = sum->work + sum->touched + sum->motors;
@@ -218,7 +217,7 @@ static bool close_books(gw_chain *chain, double kinetic, double potential, gw_ch
     sum->lost = fmax(0, lost);
     if (lost < 0 && chain->kinetic > 0)
         gw_chain_slow(chain, sqrt(fmax(0, 1 + lost / chain->kinetic)));
-    return !(owed > 0.01 * (kinetic + fabs(come) + fabs(potential)) + 1e-9);
+    return !(owed > 10 * (kinetic + fabs(come) + fabs(potential)) + 1e-9);
 }
 
 static outcome piece(gw_chain *chain, const gw_forces *forces, double t, double h,

@@ -36,6 +36,7 @@ static double stiffness_of(const gw_chain *chain, double h, double *added)
     for (int i = 0; i < chain->def->count; i++) {
         const gw_chain_link *link = &chain->def->links[i];
         double damping = link->damping + link->motor.damping;
+        damping = fmax(damping, gw_motor_drag(&link->motor, chain->q[i], chain->v[i]));
         added[i] = h * (damping + h * link->motor.stiffness);
         if (added[i] > 0)
             sum += added[i] / chain->joints[i].inertia_seen;
@@ -68,6 +69,12 @@ static double largest(const gw_chain *chain, const double *added)
     return found;
 }
 
+bool gw_chain_is_stiff(const gw_chain *chain)
+{
+    double added[GW_MAX_LINKS], dt = chain->def->dt > 0 ? chain->def->dt : 1e-3;
+    return stiffness_of(chain, dt / GW_CHAIN_FINEST, added) > BORNE;
+}
+
 void gw_chain_look_stiff(gw_chain *chain, double dt)
 {
     double added[GW_MAX_LINKS];
@@ -78,53 +85,93 @@ void gw_chain_look_stiff(gw_chain *chain, double dt)
 
 /* ---- one step -------------------------------------------------------------------------------- */
 
+/* How a motor is bound: by its law alone, at its most either way, by its speed, beyond that. */
+enum { BACKWARD = -1, LAW, FORWARD, AT_SPEED, BEYOND };
+
 /* What a motor's law comes to where the joint accelerates so. */
 static double motor_at(const gw_motor_law *m, double h, double v, double a)
 {
     return m->force - m->damping * h * a - m->stiffness * h * (v + h * a);
 }
 
-/* Which motors are at their most, by what they would give: -1, 0, 1. True where that changed. */
+/* A motor that drives forward or backward, at that speed: what it gives at most. */
+static double at_speed(const gw_motor_law *m, double v)
+{
+    return m->drag * (copysign(m->speed, m->force) - v);
+}
+
+static double motor_gives(const gw_motor_law *m, int how, double h, double v, double a)
+{
+    switch (how) {
+    case LAW:
+        return motor_at(m, h, v, a);
+    case AT_SPEED:
+        return at_speed(m, v + h * a);
+    case BEYOND:
+        return 0;
+    default:
+        return how * m->most;
+    }
+}
+
+/* The speed's bound is tried before what lies beyond it, which comes from being driven there. */
+static int bound_how(const gw_motor_law *m, int how, double h, double v, double a)
+{
+    double force = motor_at(m, h, v, a), to = v + h * a, ahead = copysign(1, m->force);
+    double most = ahead * at_speed(m, to);
+    if (isfinite(m->speed) && ahead * force > 0 && most < fmin(fabs(force), m->most))
+        return most > 0 || how != AT_SPEED ? (how == BEYOND && !(most > 0) ? BEYOND : AT_SPEED)
+                                           : BEYOND;
+    return force > m->most ? FORWARD : force < -m->most ? BACKWARD : LAW;
+}
+
+/* How all motors are bound by what they would give. True where that changed. */
 static bool bound(const gw_chain *chain, const gw_chain_law *law, bool let_go, double h,
-                  const double *v, const double *a, signed char *end)
+                  const double *v, const double *a, signed char *how)
 {
     bool changed = false;
     for (int i = 0; i < chain->def->count; i++) {
-        double force = motor_at(&law->motor[i], h, v[i], a[i]), most = law->motor[i].most;
-        signed char now = (signed char)(force > most ? 1 : force < -most ? -1 : 0);
-        if (now == end[i] || (!now && !let_go))
+        signed char now = (signed char)bound_how(&law->motor[i], how[i], h, v[i], a[i]);
+        if (now == how[i] || (now == LAW && !let_go))
             continue;
-        end[i] = now;
+        how[i] = now;
         changed = true;
     }
     return changed;
 }
 
-/* The law with some motors at their most: forces in `a`, what it adds to inertias. */
+/* The law as motors are bound: forces in `a`, what it adds to inertias. */
 static void lay_out(const gw_chain *chain, const gw_chain_law *law, double h, const double *v,
-                    const signed char *end, double *a, double *added)
+                    const signed char *how, double *a, double *added)
 {
     for (int i = 0; i < chain->def->count; i++) {
         const gw_motor_law *m = &law->motor[i];
-        double damping = law->damping[i] + (end[i] ? 0 : m->damping);
-        double stiffness = law->stiffness[i] + (end[i] ? 0 : m->stiffness);
-        a[i] = law->force[i] + (end[i] ? end[i] * m->most : m->force) - h * stiffness * v[i];
+        double damping = law->damping[i], stiffness = law->stiffness[i];
+        double force = how[i] == LAW ? m->force : motor_gives(m, how[i], h, v[i], 0);
+        if (how[i] == LAW) {
+            damping += m->damping;
+            stiffness += m->stiffness;
+        }
+        if (how[i] == AT_SPEED)
+            damping += m->drag;
+        a[i] = law->force[i] + force - h * stiffness * v[i];
         added[i] = h * (damping + h * stiffness);
     }
 }
 
-/* The joints' accelerations by the law, `bias` the links' wrenches; `end` as it was last, or 0. */
+/* The joints' accelerations by the law, `bias` the links' wrenches; `how` as it was last, or LAW.
+ */
 static void settle(const gw_chain *chain, const gw_chain_law *law, const gw_wrench *bias, double h,
-                   const double *v, gw_chain_joint *at, double *a, signed char *end)
+                   const double *v, gw_chain_joint *at, double *a, signed char *how)
 {
     for (int turn = 0; turn < SETTLE; turn++) {
         double added[GW_MAX_LINKS];
         gw_wrench used[GW_MAX_LINKS];
         memcpy(used, bias, (size_t)chain->def->count * sizeof *used);
-        lay_out(chain, law, h, v, end, a, added);
+        lay_out(chain, law, h, v, how, a, added);
         gw_chain_factor_with(chain, added, at);
         gw_chain_solve(chain, at, used, a);
-        if (!bound(chain, law, turn < SETTLE / 2, h, v, a, end))
+        if (!bound(chain, law, turn < SETTLE / 2, h, v, a, how))
             return;
     }
 }
@@ -159,7 +206,7 @@ static void add_wrenches(int n, const gw_wrench *w, gw_wrench *sum)
 /* A run from the chain's state in equal steps. */
 typedef struct run {
     double q[GW_MAX_LINKS], v[GW_MAX_LINKS], pushed[GW_MAX_LINKS];
-    signed char end[GW_MAX_LINKS]; /* motors at their most */
+    signed char how[GW_MAX_LINKS]; /* motors are bound */
     bool turned;                   /* which they are changed on the way */
     gw_chain_books sum;
     gw_wrench on_held; /* at its start */
@@ -187,10 +234,9 @@ static void euler(const gw_chain *chain, const gw_forces *forces, double t, doub
     add_wrenches(n, hand, bias);
     add_wrenches(n, touch, bias);
     gw_chain_joint_law(chain, r->q, r->v, &law);
-    settle(chain, &law, bias, h, r->v, at, a, r->end);
+    settle(chain, &law, bias, h, r->v, at, a, r->how);
     for (int i = 0; i < n; i++) {
-        const gw_motor_law *m = &law.motor[i];
-        double force = r->end[i] ? r->end[i] * m->most : motor_at(m, h, r->v[i], a[i]);
+        double force = motor_gives(&law.motor[i], r->how[i], h, r->v[i], a[i]);
         r->v[i] += h * a[i];
         r->q[i] += h * r->v[i];
         r->sum.motors += h * force * r->v[i];
@@ -204,18 +250,18 @@ static void euler(const gw_chain *chain, const gw_forces *forces, double t, doub
 static void take_run(const gw_chain *chain, const gw_forces *forces, double t, double h, int steps,
                      run *r)
 {
-    signed char end[GW_MAX_LINKS];
+    signed char before[GW_MAX_LINKS];
     gw_wrench first = {{0, 0, 0}, {0, 0, 0}};
     size_t n = (size_t)chain->def->count;
     memcpy(r->q, chain->q, n * sizeof *r->q);
     memcpy(r->v, chain->v, n * sizeof *r->v);
-    memset(r->end, 0, n);
+    memset(r->how, 0, n);
     r->sum = (gw_chain_books){0};
     r->turned = false;
     for (int i = 0; i < steps; i++) {
-        memcpy(end, r->end, n);
+        memcpy(before, r->how, n);
         euler(chain, forces, t + i * h / steps, h / steps, r);
-        r->turned = r->turned || (i > 0 && memcmp(end, r->end, n) != 0);
+        r->turned = r->turned || (i > 0 && memcmp(before, r->how, n) != 0);
         first = i ? first : r->on_held;
     }
     r->on_held = first;
@@ -233,7 +279,7 @@ static const double *weights_of(const gw_chain *chain, const run runs[RUNS])
 {
     size_t n = (size_t)chain->def->count;
     for (int i = 0; i < RUNS; i++)
-        if (runs[i].turned || memcmp(runs[i].end, runs[0].end, n) != 0)
+        if (runs[i].turned || memcmp(runs[i].how, runs[0].how, n) != 0)
             return finest;
     return smooth;
 }
@@ -294,7 +340,7 @@ void gw_chain_look_ahead(const gw_chain *chain, double *a)
     gw_wrench bias[GW_MAX_LINKS];
     double direct[GW_MAX_LINKS];
     gw_chain_law law;
-    signed char end[GW_MAX_LINKS] = {0};
+    signed char how[GW_MAX_LINKS] = {0};
     size_t n = (size_t)chain->def->count;
     memcpy(at, chain->joints, n * sizeof *at);
     memcpy(direct, chain->pushed, n * sizeof *direct);
@@ -302,7 +348,7 @@ void gw_chain_look_ahead(const gw_chain *chain, double *a)
     gw_chain_joint_law(chain, chain->q, chain->v, &law);
     for (size_t i = 0; i < n; i++)
         law.force[i] += chain->pushed[i];
-    settle(chain, &law, bias, chain->stiff, chain->v, at, a, end);
+    settle(chain, &law, bias, chain->stiff, chain->v, at, a, how);
     gw_chain_solve(chain, chain->joints, NULL, direct);
     for (size_t i = 0; i < n; i++)
         a[i] -= direct[i];

@@ -277,6 +277,37 @@ static void a_whirling_chain_gains_nothing(void **state)
     }
 }
 
+/* What no local step bears goes exactly: it creeps under its weight, by weight over damping. */
+static void a_chain_with_stiff_joints_goes_exactly(void **state)
+{
+    (void)state;
+    gw_chain_def def = fixture_table_one(9.81);
+    play p = {.scene = new_scene()};
+    gw_command retired, go = {.kind = GW_COMMAND_STATE, .state = GW_RUNNING};
+    p.scene->rate = 1000;
+    p.scene->gravity = gw_v3(0, -9.81, 0);
+    p.scene->contact.local = true;
+    p.scene->contact.rate = 200;
+    add_arm(p.scene);
+    memset(p.scene->mechanisms[0].position, 0, 3 * sizeof(double));
+    p.scene->mechanisms[0].links[0].damping = 1e6;
+    p.scene->mechanisms[0].links[1].motor = (gw_motor){.damping = 1e6};
+    p.scene->mechanisms[0].links[2].motor = (gw_motor){.stiffness = 1e6, .damping = 1e4};
+    p.layout = gw_layout_create(p.scene, NULL, NULL);
+    p.simulation = gw_simulation_create(scenario_of(&p), NULL);
+    gw_simulation_apply(p.simulation, &go, &retired);
+    for (int k = 0; k < 1000; k++) {
+        const gw_snapshot *s = tick(&p, true);
+        assert_true(s->energy.edits == 0);
+        if (k < 100)
+            continue;
+        assert_true(fabs(true_energy(&def, s) - s->energy.kinetic - s->energy.potential) < 1e-9);
+        assert_true(s->energy.kinetic < 1e-9);
+    }
+    assert_int_equal(count_events(&p, GW_EVENT_STRAINED), 0);
+    close_play(&p);
+}
+
 /* ---- tick 0, commands, another scenario ----------------------------------------------------- */
 
 static void two_runs_are_the_same_to_the_bit(void **state)
@@ -384,6 +415,7 @@ int main(void)
         cmocka_unit_test(a_hand_moves_and_feels_nearly_the_same),
         cmocka_unit_test(a_late_look_is_said_and_brakes_until_it_comes),
         cmocka_unit_test(a_whirling_chain_gains_nothing),
+        cmocka_unit_test(a_chain_with_stiff_joints_goes_exactly),
         cmocka_unit_test(two_runs_are_the_same_to_the_bit),
         cmocka_unit_test(looks_find_the_directions_that_control_asks_for),
         cmocka_unit_test(a_switch_between_exact_and_local_goes_on_and_books_its_energy),
