@@ -119,6 +119,15 @@ suite('contacts', () => {
     await until(async () => !(await appliance.get('/contact')).ignore?.length, 'taken back');
   });
 
+  test('a pair is left out by its names before it touches', async () => {
+    await arrive({ contact: { enabled: true } });
+    await page.click('.left summary:has-text("Rules")');
+    await page.selectOption('select[aria-label="First that passes through"]', 'ball');
+    await page.selectOption('select[aria-label="Second that passes through"]', 'table');
+    await page.click('button:has-text("Leave the two out")');
+    await until(async () => JSON.stringify((await appliance.get('/contact')).ignore) === '[["ball","table"]]', 'left out');
+  });
+
   test('rules are chosen by name', async () => {
     await arrive({ contact: { enabled: true } });
     await page.click('.left summary:has-text("Rules")');

@@ -49,6 +49,55 @@ suite('mechanisms', () => {
     await until(async () => (await appliance.get('/mechanisms')).length === 0, 'all undone');
   });
 
+  test('without a mouse: a chain is made, a link of it held, run and pushed', async () => {
+    await visit({ name: 'Empty', objects: [] });
+    const tabTo = async (name) => {
+      for (let i = 0; i < 60; i++) {
+        if (await page.evaluate((n) => (document.activeElement?.getAttribute('aria-label') ?? document.activeElement?.textContent ?? '').trim().startsWith(n), name)) return;
+        await page.keyboard.press('Tab');
+      }
+      assert.fail(`Tab does not come to ${name}`);
+    };
+    await page.locator('#canvas').focus();
+    await page.keyboard.press('Control+k');
+    await page.waitForSelector('.palette-input');
+    await page.keyboard.type('add a mech');
+    await page.keyboard.press('Enter');
+    await page.waitForSelector('dialog h2:has-text("Add a mechanism")');
+    await tabTo('Length of link 0');
+    await page.keyboard.press('Control+a');
+    await page.keyboard.type('150');
+    await page.keyboard.press('Enter');
+    await tabTo('Axis of link 1');
+    await page.keyboard.press('ArrowUp');
+    await tabTo('Make it');
+    await page.keyboard.press('Enter');
+    const made = await until(arm, 'it is made');
+    assert.ok(close(made.links[0].geometry.size[0], 0.15));
+    assert.deepEqual(made.links[1].joint.axis, [0, 1, 0]);
+    await page.waitForSelector('dialog', { state: 'detached' });
+    await page.locator('.tree [tabindex="0"]').focus();
+    await page.keyboard.press('End');
+    await page.keyboard.press('Enter');
+    await page.waitForSelector('[data-key="arm.1"].chosen');
+    await tabTo('Joint position');
+    await page.keyboard.press('ArrowUp');
+    await until(async () => close((await arm()).links[1].joint.position, Math.PI / 180), 'a degree by an arrow');
+    await page.locator('input[aria-label^="Held point z"]').focus();
+    await tabTo('Hold here');
+    await page.keyboard.press('Enter');
+    await until(async () => (await appliance.get('/tool')).link === 1, 'it is held');
+    await page.locator('#canvas').focus();
+    await page.keyboard.press('Space');
+    await page.waitForSelector('.transport button[aria-label="Run"][aria-pressed="true"]');
+    await page.keyboard.down('PageUp');
+    await until(async () => Math.hypot(...(await appliance.tool()).operator.force) > 1, 'it is pushed');
+    await page.keyboard.up('PageUp');
+    await until(async () => Math.hypot(...(await appliance.tool()).operator.force) === 0, 'and let go');
+    await page.keyboard.press('Space');
+    await until(async () => (await appliance.get('/simulation')).state === 'paused', 'it pauses');
+  });
+
   test('a link is drawn where its joints put it, taken by a click, and held at that place', async () => {
     await visit('paper-mechanism-middle');
     await appliance.api('DELETE', '/tool');

@@ -1,6 +1,8 @@
 // Who touches whom, how hard, and by which rules; the materials of what touches.
+import { useState } from 'preact/hooks';
 import type { JSX } from 'preact';
 import * as chains from '../chains';
+import { linkId } from '../mechanisms';
 import type { Contact, ContactSettings, Hit, Material } from '../protocol';
 import { Icon } from '../ui/icons';
 import { NameField, NumberField, Row, Section, Tool } from '../ui/widgets';
@@ -115,6 +117,35 @@ function LeftOut({ pairs: list }: { pairs: readonly Pairing[] }): JSX.Element {
   );
 }
 
+// All that could touch, by the names that contacts use.
+const solids = (): string[] =>
+  [...store.objects.value.map((o) => o.id), ...store.mechanisms.value.flatMap((m) => m.links.map((_, i) => linkId(m.id, i)))];
+
+// Two that need not touch first to be left out.
+function PairChoice(): JSX.Element | null {
+  const [a, setA] = useState('');
+  const [b, setB] = useState('');
+  const all = solids();
+  if (all.length < 2) return null;
+  const choice = (label: string, value: string, put: (id: string) => void, not: string): JSX.Element => (
+    <select aria-label={label} value={all.includes(value) ? value : ''} onChange={(e) => put(e.currentTarget.value)}>
+      <option value="">choose{'\u2026'}</option>
+      {all.filter((id) => id !== not).map((id) => <option key={id} value={id}>{id}</option>)}
+    </select>
+  );
+  return (
+    <>
+      <p class="field-head">let two pass through one another</p>
+      <div class="pair">{choice('First that passes through', a, setA, b)}{choice('Second that passes through', b, setB, a)}</div>
+      <button type="button" class="chip" disabled={!a || !b} onClick={() => {
+        leaveOut([a, b]);
+        setA('');
+        setB('');
+      }}>Leave the two out</button>
+    </>
+  );
+}
+
 function Rules({ c }: { c: ContactSettings }): JSX.Element {
   return (
     <details class="group-of">
@@ -131,6 +162,7 @@ function Rules({ c }: { c: ContactSettings }): JSX.Element {
         <NumberField shown="slips above" label="Slips above" unit="mm/s" step={0.1} value={(c.slip_speed || 1e-3) * 1e3} onCommit={(v) => void chains.patchContact({ slip_speed: v / 1e3 })} />
         <NumberField shown="bounces above" label="Bounces above" unit="mm/s" step={0.1} value={(c.rest_speed || 1e-3) * 1e3} onCommit={(v) => void chains.patchContact({ rest_speed: v / 1e3 })} />
       </div>
+      <PairChoice />
       {!!c.ignore?.length && <LeftOut pairs={c.ignore} />}
     </details>
   );

@@ -11,11 +11,10 @@ import { Outcome } from '../ui/outcome';
 import { Redundancy } from '../ui/redundancy';
 import { Follows } from '../ui/follows';
 import { SizeFields } from '../ui/shape';
+import { replaced } from '../ui/triple';
 import { Badge, BoundChoice, NameField, NumberField, Row, Section } from '../ui/widgets';
 import { DEG, MM, fixed, geometryWords, newtons, stateWords } from '../words';
 import * as store from '../store';
-
-const replaced = (v: Vec3, i: number, x: number): Vec3 => v.map((old, k) => (k === i ? x : old)) as Vec3;
 
 function PoseFields({ o, pose }: { o: SceneObject; pose: Pose }): JSX.Element {
   const angles = yawPitchRoll(pose.q);

@@ -4,17 +4,15 @@ import { useRef } from 'preact/hooks';
 import type { JSX } from 'preact';
 import * as chains from '../chains';
 import { fromYawPitchRoll, yawPitchRoll } from '../maths';
-import { PRIMITIVES, shapeFor, shownMesh } from '../looks';
 import { linkId, linkName, linkPoses, whole, type LinkRef } from '../mechanisms';
-import { meshFiles } from '../meshes';
-import type { Geometry, Joint, Mechanism, Motor, Vec3 } from '../protocol';
+import type { Joint, Mechanism, Motor, Vec3 } from '../protocol';
 import { Icon } from '../ui/icons';
-import { SizeFields } from '../ui/shape';
+import { MassFields, ShapeFields } from '../ui/linkshape';
+import { Triple, XYZ, YPR } from '../ui/triple';
 import { NameField, NumberField, Row, Section } from '../ui/widgets';
-import { DEG, MM, fixed, geometryWords } from '../words';
+import { DEG, MM, fixed } from '../words';
 import * as store from '../store';
 
-const replaced = (v: Vec3, i: number, x: number): Vec3 => v.map((old, k) => (k === i ? x : old)) as Vec3;
 const turns = (j: Joint): boolean => j.type === 'revolute';
 const unitOf = (j: Joint): string => (turns(j) ? '\u00b0' : 'mm');
 const factor = (j: Joint): number => (turns(j) ? DEG : MM);
@@ -28,20 +26,6 @@ function now(m: Mechanism): { q: number[]; v: number[] } {
     v: live?.velocities ?? m.links.map((l) => l.joint.velocity ?? 0),
   };
 }
-
-function Triple(p: { label: string; names: readonly string[]; unit: string; value: Vec3; scale: number; digits?: number; step?: number; disabled?: boolean; onPut: (v: Vec3) => void }): JSX.Element {
-  return (
-    <div class="triple">
-      {p.names.map((name, i) => (
-        <NumberField key={name} shown={name} label={`${p.label} ${name}`} unit={p.unit} digits={p.digits} step={p.step} disabled={p.disabled} value={p.value[i]! * p.scale}
-          onCommit={(v) => p.onPut(replaced(p.value, i, v / p.scale))} />
-      ))}
-    </div>
-  );
-}
-
-const XYZ = ['x', 'y', 'z'] as const;
-const YPR = ['yaw', 'pitch', 'roll'] as const;
 
 // ---- the mechanism ------------------------------------------------------------------------------------
 
@@ -160,75 +144,6 @@ function LimitFields({ m, i }: { m: Mechanism; i: number }): JSX.Element {
           <NumberField shown="upper" label="Upper limit" unit={unitOf(joint)} digits={2} value={limits.upper * k} onCommit={(v) => void chains.patchJoint(m, i, { limits: { ...limits, upper: v / k } })} />
         </div>
       )}
-    </>
-  );
-}
-
-// A primitive, a mesh file that the appliance has or its hull, or none; null: a compound, which stays as it is.
-function chosenShape(m: Mechanism, i: number, choice: string): Record<string, unknown> | null {
-  const [kind, file] = choice.split(' ');
-  if (!choice) return { geometry: null, geometry_at: null };
-  if (file) return { geometry: { type: 'mesh', file, convex: kind === 'hull' } };
-  const type = PRIMITIVES.find((p) => p === kind);
-  return type ? { ...shapeFor(m, i, type) } : null;
-}
-
-const choiceOf = (g: Geometry | undefined): string => (!g ? '' : g.type === 'mesh' ? `${g.convex ? 'hull' : 'mesh'} ${g.file}` : g.type);
-
-function ShapeFields({ m, i }: { m: Mechanism; i: number }): JSX.Element {
-  const link = m.links[i]!;
-  const g = link.geometry;
-  const now = choiceOf(g);
-  const put = (patch: Record<string, unknown> | null): void => void (patch && chains.patchLink(m, i, patch));
-  const files = new Set([...meshFiles.value, ...(g?.type === 'mesh' ? [g.file] : [])]);
-  const { p, q } = whole(link.geometry_at);
-  const angles = yawPitchRoll(q);
-  return (
-    <>
-      <Row label="shape">
-        <select aria-label="Shape of the link" value={now} onChange={(e) => put(chosenShape(m, i, e.currentTarget.value))}>
-          <option value="">{shownMesh(link) ? 'only to look at' : 'none: a bar'}</option>
-          {PRIMITIVES.map((type) => <option key={type} value={type}>{geometryWords[type]}</option>)}
-          {g?.type === 'compound' && <option value="compound">{g.parts.length} parts</option>}
-          {[...files].flatMap((file) => [<option key={`mesh ${file}`} value={`mesh ${file}`}>{file}</option>, <option key={`hull ${file}`} value={`hull ${file}`}>{file}, its hull</option>])}
-        </select>
-      </Row>
-      {!g && link.mesh && <p class="quiet">{shownMesh(link) ? 'Drawn as' : 'Not here:'} {link.mesh}</p>}
-      {g && g.type !== 'mesh' && g.type !== 'compound' && <p class="field-head">its size</p>}
-      {g && g.type !== 'mesh' && g.type !== 'compound' && <SizeFields g={g} onPut={(geometry) => put({ geometry })} />}
-      {g && <>
-        <p class="field-head">its place, in the link</p>
-        <Triple label="Shape" names={XYZ} unit="mm" digits={2} value={p} scale={MM} onPut={(to) => put({ geometry_at: { p: to, q } })} />
-        <Triple label="Shape" names={YPR} unit={'\u00b0'} digits={2} value={angles} scale={DEG} onPut={(ypr) => put({ geometry_at: { p, q: fromYawPitchRoll(...ypr) } })} />
-      </>}
-      <Row label="material">
-        <select aria-label="Material of the link" value={link.material ?? ''} onChange={(e) => put({ material: e.currentTarget.value || null })}>
-          <option value="">as usual</option>
-          {store.materials.value.map((x) => <option key={x.id} value={x.id}>{x.id}</option>)}
-        </select>
-      </Row>
-    </>
-  );
-}
-
-const INERTIA = ['xx', 'yy', 'zz', 'xy', 'xz', 'yz'];
-
-function MassFields({ m, i }: { m: Mechanism; i: number }): JSX.Element {
-  const link = m.links[i]!;
-  const inertia = link.inertia ?? [0, 0, 0, 0, 0, 0];
-  return (
-    <>
-      <NumberField shown="mass" label="Mass" unit="kg" step={0.1} digits={4} value={link.mass ?? 0} onCommit={(mass) => void chains.patchLink(m, i, { mass })} />
-      <p class="field-head">centre of mass, in the link</p>
-      <Triple label="Centre of mass" names={XYZ} unit="mm" digits={2} value={link.com ?? [0, 0, 0]} scale={MM} onPut={(com) => void chains.patchLink(m, i, { com })} />
-      <p class="field-head">inertia about it, {'g m\u00b2'}</p>
-      <div class="triple">
-        {INERTIA.map((name, k) => (
-          <NumberField key={name} shown={name} label={`Inertia ${name}, g m\u00b2`} unit="" digits={5} step={0.1} value={inertia[k]! * 1e3}
-            onCommit={(v) => void chains.patchLink(m, i, { inertia: inertia.map((x, j) => (j === k ? v / 1e3 : x)) })} />
-        ))}
-      </div>
-      {link.geometry && <button type="button" class="chip" title="Centre of mass and inertia of its shape, at this mass" onClick={() => void chains.patchLink(m, i, { com: null, inertia: null })}>As its shape has them</button>}
     </>
   );
 }

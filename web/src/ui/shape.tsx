@@ -1,10 +1,9 @@
 // The lengths of a primitive, for objects and links alike.
 import type { JSX } from 'preact';
-import type { Geometry, Vec3 } from '../protocol';
+import type { Geometry } from '../protocol';
 import { MM } from '../words';
+import { replaced } from './triple';
 import { NumberField, Row } from './widgets';
-
-const replaced = (v: Vec3, i: number, x: number): Vec3 => v.map((old, k) => (k === i ? x : old)) as Vec3;
 
 export function SizeFields({ g, onPut }: { g: Geometry; onPut: (g: Geometry) => void }): JSX.Element {
   if (g.type === 'compound') return <Row label="shape">{g.parts.length} parts</Row>;

@@ -146,7 +146,7 @@ export class Drag {
   private drawSpring(): void {
     const force = store.handForce(this.object);
     const size = force ? Math.hypot(...force) : 0;
-    this.overlay.spring = { from: this.grabbed, to: this.target, text: newtons(size) };
+    this.overlay.spring = { from: this.grabbed, to: this.target, text: store.toolIndex(this.object) >= 0 ? '' : newtons(size) }; // a tool's force has an arrow with its value
   }
 
   private slide(): void {
