@@ -5,13 +5,13 @@ import * as actions from '../actions';
 import type { Element, Feature, Vec3 } from '../protocol';
 import { Icon } from '../ui/icons';
 import { NameField, NumberField, Section } from '../ui/widgets';
+import { replaced } from '../ui/triple';
 import { MM } from '../words';
 import * as store from '../store';
 
 const KINDS = ['point', 'line', 'plane'] as const;
 const AXES = ['x', 'y', 'z'];
 
-const replaced = (v: Vec3, i: number, x: number): Vec3 => v.map((old, k) => (k === i ? x : old)) as Vec3;
 
 function Place(p: { name: string; value: Vec3; onPut: (v: Vec3) => void }): JSX.Element {
   return (
