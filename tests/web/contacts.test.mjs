@@ -55,11 +55,15 @@ suite('contacts', () => {
     await run();
     await until(async () => (await contacts()).some((c) => c.state === 'continuous'), 'it rests');
     const body = async () => (await appliance.get('/simulation')).bodies.find((b) => b.object === 'ball');
+    await page.locator('#canvas').focus();
+    await page.keyboard.press('1'); // from the front: up on the screen is straight up
+    await person.settled();
     const from = await person.at([0, 0, 0.031]), up = await person.at([0, 0, 0.13]);
     await page.mouse.move(from.x, from.y);
     await page.mouse.down();
     await page.mouse.move(up.x, up.y, { steps: 8 });
     await until(async () => (await body())?.dragging && (await contacts()).length === 0, 'it is lifted');
+    await until(async () => Math.hypot(...(await body()).twist.v) < 0.02, 'it hangs still', 20000);
     await page.mouse.up();
     await until(async () => !(await body()).dragging, 'it is let go');
     await until(async () => (await contacts()).some((c) => c.state === 'continuous'), 'it rests again', 15000);

@@ -12,7 +12,6 @@ import * as store from '../store';
 const KINDS = ['point', 'line', 'plane'] as const;
 const AXES = ['x', 'y', 'z'];
 
-
 function Place(p: { name: string; value: Vec3; onPut: (v: Vec3) => void }): JSX.Element {
   return (
     <div class="triple">
