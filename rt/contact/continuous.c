@@ -20,7 +20,7 @@
 #define LETS_GO      1e-6 /* gap at which a contact is over (m) */
 #define DEEP         2e-3 /* how far a spring is pressed (m) at most, and */
 #define HALF         0.5  /* what part of the balls that touch */
-#define STIFFER      1.1  /* what is worth changing stiffness for */
+#define STIFFER      30.0 /* times softer than a step bears: what bottoms out */
 #define TURNS        4.0  /* of the mass across, how much counts: a body may turn as it touches */
 
 /* ---- stiffness ------------------------------------------------------------------------------ */
@@ -116,12 +116,13 @@ double gw_touch_bottom(const gw_touch *c)
 }
 
 /* A soft surface under a heavy body bottoms out: from there on it is as stiff as a step bears. The
- * force stays, K' (p - s) = K p, and what the spring gives up is dissipated. */
+ * force stays, K' (p - s) = K p, and what the spring gives up is dissipated. Once: where a step
+ * bears less later, that is no softer surface. */
 static void bottom_out(const gw_world *w, gw_touch *c)
 {
     double depth = -c->now.gap - c->slack, most, damping;
     gw_grip grip;
-    if (!(depth > gw_touch_bottom(c)))
+    if (c->bottomed || !(depth > gw_touch_bottom(c)))
         return;
     bearable(w, c, &most, &damping, &grip);
     if (!(most > STIFFER * c->stiffness))
