@@ -135,7 +135,8 @@ static void lay(work *w, const gw_plate *plate, bool on_b, const gw_corners *c, 
             gw_vec3 p = gw_mul_add(c->p[i], t[e], d);
             uint32_t mine = (uint32_t)c->id[i] | FEATURE_EDGE;
             uint32_t its = at + ((uint32_t)side[e] << 8) + FEATURE_SIDE;
-            bool sharp = c->radius[i] == 0 && c->radius[k] == 0 && plate->count > 0;
+            bool sharp =
+                rounding == 0 && c->radius[i] == 0 && c->radius[k] == 0 && plate->count > 0;
             if (sharp && fabs(gw_dot(d, plate->normal)) > steep * gw_norm(d))
                 across(w, plate, on_b, p, d, side[e], radius, mine, its);
             else
