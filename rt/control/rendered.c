@@ -29,12 +29,12 @@ void gw_rendered_at(const gw_model *model, double (*jacobian)[6], gw_rendered *o
 
 void gw_rendered_stepped(const gw_model *model, const double *impulse, gw_rendered_step *out)
 {
-    double columns[GW_MODEL_MAX_DOF][6], drift[6], gone[GW_MODEL_MAX_DOF];
+    double columns[GW_MODEL_MAX_DOF][6], gone[GW_MODEL_MAX_DOF];
     memset(out, 0, sizeof *out);
     gw_model_held(model, &out->pose, &out->twist);
+    gw_model_jacobian(model, columns, out->drift);
     if (!impulse)
         return;
-    gw_model_jacobian(model, columns, drift);
     gw_model_apply_inverse(model, impulse, gone);
     at_hand(gw_model_dof(model), (const double(*)[6])columns, gone, out->hit);
 }

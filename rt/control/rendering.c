@@ -172,8 +172,10 @@ static void brake(gw_rendering *r, const gw_render_work *w, gw_wrench damping,
 /* What the model does by itself: as in the last step, else as its terms tell. */
 static void foresee(const gw_rendering *r, gw_render_work *w)
 {
-    for (int i = 0; i < 6; i++)
+    for (int i = 0; i < 6; i++) {
         w->own[i] = r->own_known ? r->own[i] : w->model.free[i] + w->model.drift[i];
+        w->drift[i] = w->model.drift[i];
+    }
 }
 
 gw_rendering_out gw_rendering_feel(gw_rendering *r, const gw_rendered *model,
@@ -204,6 +206,7 @@ static void see_own(gw_rendering *r, gw_render_work *w, const gw_rendered_step *
     r->was_hit = false;
     for (int i = 0; i < 6; i++) {
         r->own[i] = w->own[i] = (gone[i] - step->hit[i]) / w->dt - by_hand[i];
+        w->drift[i] = 0.5 * (model->drift[i] + step->drift[i]);
         r->was_hit = r->was_hit || step->hit[i] != 0;
     }
     r->own_known = true;

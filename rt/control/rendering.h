@@ -74,7 +74,8 @@ void gw_rendered_at(const gw_model *model, double (*jacobian)[6], gw_rendered *o
 typedef struct gw_rendered_step {
     gw_pose pose; /* at the step's end */
     gw_twist twist;
-    double hit[6]; /* J D^-1 J_c^T p: what impulses gave to the velocity in it */
+    double drift[6]; /* J-dot v there */
+    double hit[6];   /* J D^-1 J_c^T p: what impulses gave to the velocity in it */
 } gw_rendered_step;
 
 /* From the model after its step; `impulse`: generalised, of its contacts in it (gw_mover); NULL:
@@ -125,6 +126,7 @@ typedef struct gw_render_work {
     gw_wrench on_model; /* all that it feels */
     double own[6];      /* its acceleration but for what the hand's frame feels: free + drift and
                            contacts' part, foreseen before the step, as it was after it */
+    double drift[6];    /* its part J-dot v, amid the step */
     double dt;
 } gw_render_work;
 

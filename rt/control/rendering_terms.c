@@ -52,8 +52,7 @@ static gw_spring6 coupling_of(const gw_rendering *r, const gw_rendered *model,
 /* J D^-1 tau: without J-dot v */
 static gw_wrench driven(const gw_render_work *w)
 {
-    return gw_wrench_add(gw_render_of_six(w->own),
-                         gw_render_negative(gw_render_of_six(w->model.drift)));
+    return gw_wrench_add(gw_render_of_six(w->own), gw_render_negative(gw_render_of_six(w->drift)));
 }
 
 /* u = M_d (Lambda^-1 (F_h + F_pc) + J D^-1 tau + J-dot v) + C_d x-dot - F_h   (eq. 11) */
