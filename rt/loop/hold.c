@@ -208,7 +208,10 @@ void gw_hold_close(gw_hold *hold, const gw_tick *tick, const gw_mover *mover)
     hold->held_still = !step->finite;
     hold->singular = step->margin < (hold->singular ? 2 * SINGULAR : SINGULAR);
     hold->work += step->work;
-    hold->dissipated += step->finite ? step->dissipated : isfinite(hold->before) ? hold->before : 0;
+    /* what a failed step took a chain tells itself, a body does not */
+    hold->dissipated += step->dissipated;
+    if (!step->finite && isfinite(hold->before))
+        hold->dissipated += hold->before;
     double lost = hold->dissipated - hold->edits;
     limit_speed(hold);
     lost = hold->dissipated - hold->edits - lost;

@@ -340,12 +340,13 @@ void gw_chain_step(gw_model *model, const gw_forces *forces, double dt, gw_step 
     double q[GW_MAX_LINKS], rest[GW_MAX_LINKS] = {0};
     gw_chain_books sum = {0};
     gw_wrench constraint = {{0, 0, 0}, {0, 0, 0}};
+    double kinetic = chain->kinetic;
     memcpy(q, chain->q, sizeof q);
     if (!advance_by(chain, forces, dt, &sum, &constraint)) {
         put(chain, q, rest);
         weigh(chain, WHOLE);
         chain->level = coarsest(chain);
-        *step = (gw_step){.finite = false};
+        *step = (gw_step){.dissipated = isfinite(kinetic) ? kinetic : 0, .finite = false};
         return;
     }
     *step = (gw_step){.constraint = constraint,
