@@ -15,7 +15,7 @@
 #include "rt/contact/islands.h"
 
 #define STALE      2e-5 /* moved by less, features that were found are as good (m) */
-#define STALE_PART 1e-3 /* and of the smaller piece */
+#define STALE_PART 1e-3 /* and, of corners and edges, of the smaller piece */
 #define MARGIN     1e-3 /* found beyond what may be reached in a step (m) */
 #define AHEAD      2.0  /* steps for which a look serves */
 #define HELD       1e-4 /* deeper than what holds by less: that holds it as well (m) */
@@ -32,21 +32,23 @@ static int affordable(double dt)
 
 static gw_vec3 way(const gw_pose *from, const gw_pose *to, gw_vec3 centre)
 {
+    if (gw_norm2(centre) == 0)
+        return gw_sub(to->p, from->p);
     return gw_sub(gw_pose_point(to, centre), gw_pose_point(from, centre));
 }
 
-/* No more than pi / 2 times the angle's half chord. */
-static double turned(const gw_pose *from, const gw_pose *to)
+/* Of what is so far from the axis (m): no more than pi / 2 times the angle's half chord. */
+static double turned(const gw_pose *from, const gw_pose *to, double radius)
 {
     double c = fabs(gw_quat_dot(from->q, to->q));
-    return GW_PI * sqrt(fmax(0, 1 - c * c));
+    return radius > 0 ? radius * GW_PI * sqrt(fmax(0, 1 - c * c)) : 0;
 }
 
 /* Since its last look, its bodies there. */
 static double moved(const gw_couple *p, const gw_pose *a, const gw_pose *b)
 {
     gw_vec3 apart = gw_sub(way(&p->at_a, a, p->centre_a), way(&p->at_b, b, p->centre_b));
-    return gw_norm(apart) + turned(&p->at_a, a) * p->radius_a + turned(&p->at_b, b) * p->radius_b;
+    return gw_norm(apart) + turned(&p->at_a, a, p->radius_a) + turned(&p->at_b, b, p->radius_b);
 }
 
 static double gone(const gw_world *w, const gw_couple *p)
@@ -77,11 +79,20 @@ static double coming(const gw_world *w, const gw_couple *p)
 static bool due(const gw_world *w, const gw_couple *p, double more)
 {
     double by = p->looked ? gone(w, p) : INFINITY;
-    double stale = STALE + STALE_PART * fmin(p->radius_a, p->radius_b);
+    double stale = STALE + (p->sharp ? STALE_PART * fmin(p->radius_a, p->radius_b) : 0);
     return p->watched && by > stale && fmax(p->gap, p->holds) - by - more < 0;
 }
 
 /* ---- a look --------------------------------------------------------------------------------- */
+
+/* Whether only corners and edges were found: they stay where they are in their bodies. */
+static bool are_sharp(const gw_near *near, int count)
+{
+    bool sharp = true;
+    for (int i = 0; i < count; i++)
+        sharp = sharp && near[i].radius_a + near[i].radius_b == 0;
+    return sharp;
+}
 
 /* One, however costly it is, always is to be had. */
 bool gw_look_there(gw_world *w, gw_couple *p, const gw_place *a, const gw_place *b)
@@ -107,6 +118,7 @@ bool gw_look_there(gw_world *w, gw_couple *p, const gw_place *a, const gw_place 
                       .reach = AHEAD * gw_look_speed(p, a, b) * w->dt + MARGIN,
                       .slide = sliding(p, a, b)};
     p->found_count = w->looker.again(w->looker.context, &again, &w->found[p->found], &p->gap);
+    p->sharp = are_sharp(&w->found[p->found], p->found_count);
     bool asks = p->found_count == 1 && w->looker.holds;
     p->holds = asks ? w->looker.holds(w->looker.context, &again, &w->found[p->found]) : 0;
     return true;

@@ -43,6 +43,7 @@ typedef struct gw_couple {
     bool looked;                /* was so, */
     gw_pose at_a, at_b;         /* with its bodies there, */
     double gap;                 /* and was so far apart, at least (m) */
+    bool sharp;                 /* only corners and edges were found */
     double holds;               /* what was found is all that touches while moved by less (m) */
     int found_count, found;     /* pairs then found: in `looked`; -1: none since the last step */
     gw_vec3 centre_a, centre_b; /* of balls about the pieces, in the bodies' frames (m) */
