@@ -8,6 +8,7 @@
 
 #define TOUCHES    1e-7 /* gap of what takes part where everything that touches does (m) */
 #define CROWD_ROWS 16   /* of a collision in a crowd: what is farther has one of its own */
+#define CROWD_REST 10   /* times the rest speed, up to which a spring takes what it is driven by */
 #define CROWD_FEW  4    /* of these, as many as are worth a basis of their own */
 #define ROWS_WORK  160  /* rows squared that cost as much as a step of a body */
 #define RUB_WORK   8    /* contacts rubbed that do */
@@ -388,12 +389,13 @@ static void hit(gw_world *w, int mover)
     }
 }
 
-/* Whether it still approaches, or rests. */
+/* Whether it still approaches, or rests. What is driven slowly in a crowd is left to its spring. */
 static void settle_touch(gw_world *w, gw_touch *c)
 {
     double before = c->rate, rest = w->rules.rest_speed;
+    bool crowd = w->whole.mover_count > GW_WORLD_WHOLE;
     gw_touch_look(w, c);
-    c->struck = c->rate < -rest && c->rate < before - 1e-9;
+    c->struck = c->rate < (crowd ? -CROWD_REST : -1) * rest && c->rate < before - 1e-9;
     if (c->now.gap <= GW_WORLD_MET && c->hit && !c->continuous && fabs(c->rate) < rest)
         gw_touch_attach(w, c);
 }

@@ -115,6 +115,10 @@ static bool polytope_plate(const gw_convex *s, gw_vec3 d, double cosine, gw_plat
     plate->offset = face->offset + gw_dot(plate->normal, s->at);
     plate->id = best;
     plate->count = face_corners(s, face, plate->p, NULL);
+    for (int i = 0; i < plate->count; i++) {
+        gw_vec3 to = plate->p[i + 1 < plate->count ? i + 1 : 0];
+        plate->out[i] = gw_cross(gw_sub(to, plate->p[i]), plate->normal);
+    }
     return true;
 }
 
@@ -147,13 +151,6 @@ bool gw_convex_face(const gw_convex *s, int i, gw_vec3 *normal)
     return i < (s->core == GW_CORE_CYLINDER ? 2 : 1);
 }
 
-/* Across a side of the plate, outward and as long as the side is. */
-static gw_vec3 across_side(const gw_plate *plate, int i)
-{
-    gw_vec3 to = plate->p[i + 1 < plate->count ? i + 1 : 0];
-    return gw_cross(gw_sub(to, plate->p[i]), plate->normal);
-}
-
 static double from_centre(const gw_plate *plate, gw_vec3 p)
 {
     return gw_norm(gw_reject(gw_sub(p, plate->centre), plate->normal));
@@ -163,7 +160,7 @@ double gw_plate_inside(const gw_plate *plate, gw_vec3 p)
 {
     double least = plate->count == 0 ? plate->radius - from_centre(plate, p) : INFINITY;
     for (int i = 0; i < plate->count; i++) {
-        gw_vec3 out = across_side(plate, i);
+        gw_vec3 out = plate->out[i];
         least = fmin(least, gw_dot(out, gw_sub(plate->p[i], p)) / gw_norm(out));
     }
     return least;
@@ -174,7 +171,7 @@ bool gw_plate_holds(const gw_plate *plate, gw_vec3 p, double slack)
     if (plate->count == 0)
         return from_centre(plate, p) <= plate->radius + slack;
     for (int i = 0; i < plate->count; i++) {
-        gw_vec3 out = across_side(plate, i);
+        gw_vec3 out = plate->out[i];
         double beside = gw_dot(out, gw_sub(p, plate->p[i]));
         if (beside > 0 && beside > slack * gw_norm(out))
             return false;

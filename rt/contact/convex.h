@@ -63,9 +63,10 @@ typedef struct gw_plate {
     gw_vec3 normal;
     double offset;
     int id;
-    int count;                  /* of its corners; 0: a disc */
-    gw_vec3 p[GW_FLAT_CORNERS]; /* counter-clockwise from outside */
-    gw_vec3 centre;             /* of a disc, and its radius */
+    int count;                    /* of its corners; 0: a disc */
+    gw_vec3 p[GW_FLAT_CORNERS];   /* counter-clockwise from outside */
+    gw_vec3 out[GW_FLAT_CORNERS]; /* across the side from each to the next, and as long as that */
+    gw_vec3 centre;               /* of a disc, and its radius */
     double radius;
 } gw_plate;
 

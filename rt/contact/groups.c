@@ -138,6 +138,7 @@ static void begin_piece(gw_world *w)
         const gw_model *model = gw_world_model(w, m);
         w->felt[m] = w->felt[m] || w->crowd[m] > 0;
         memcpy(w->saved + (size_t)m * w->stride, (const void *)model, model->ops->size);
+        w->tried[m] = false;
     }
 }
 

@@ -38,7 +38,10 @@ static void step_model(gw_world *w, int m, gw_model *model, double h, gw_step *s
 static void step_from(gw_world *w, int m, gw_model *model, double t, gw_step *step)
 {
     double h = t - w->since[m];
-    memcpy((void *)model, w->saved + (size_t)m * w->stride, gw_world_model(w, m)->ops->size);
+    bool own = model == gw_world_model(w, m);
+    if (!own || w->tried[m])
+        memcpy((void *)model, w->saved + (size_t)m * w->stride, gw_world_model(w, m)->ops->size);
+    w->tried[m] = w->tried[m] || own;
     *step = (gw_step){.finite = true, .margin = 1};
     if (!(h > 0) || w->stands[w->group[m]])
         return;

@@ -101,8 +101,7 @@ static bool part_above(const gw_plate *plate, gw_vec3 p, gw_vec3 d, double t[2],
         return t[0] < t[1];
     }
     for (int i = 0; i < plate->count; i++) {
-        gw_vec3 from = plate->p[i];
-        gw_vec3 out = gw_cross(gw_sub(plate->p[(i + 1) % plate->count], from), plate->normal);
+        gw_vec3 from = plate->p[i], out = plate->out[i];
         double at = gw_dot(out, gw_sub(p, from)), rate = gw_dot(out, d);
         if (rate == 0 && at > 0)
             return false;

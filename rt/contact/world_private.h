@@ -153,6 +153,7 @@ struct gw_world {
     gw_pressing *pressing;     /* of the mover that steps */
     gw_ahead *ahead;           /* of each body */
     unsigned era;              /* grows as pieces begin */
+    bool tried[GW_MAX_MOVERS]; /* its model went on from what is saved */
     bool felt[GW_MAX_MOVERS];  /* it had a contact in this step */
     int parent[GW_MAX_MOVERS]; /* union-find */
     int first[GW_MAX_MOVERS];  /* touch of the island with that root, -1: none */

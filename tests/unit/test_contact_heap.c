@@ -246,6 +246,8 @@ static void a_heap_falls_within_its_bound_of_work(void **state)
                   one.cuts, one.late, one.work, 1e3 * one.deep, one.rise);
     assert_true(one.cuts > 500);
     assert_true(one.late > 0);
+    /* what is driven slowly is left to its spring: small hits do not run through all of it */
+    assert_true(one.late < 2 * one.cuts);
     assert_true(one.work <= (int)(GW_WORLD_WORK * 1e-3) + 3 * HEAP);
     assert_true(one.deep < 5e-3);
     assert_true(one.rise <= 1e-9);
