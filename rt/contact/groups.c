@@ -281,12 +281,6 @@ static void put_off(gw_world *w, gw_touch *c)
     w->late++;
 }
 
-/* So deep that it must not go on; what a spring was found in at its beginning does not count. */
-static bool deep(const gw_touch *c)
-{
-    return c->now.gap + (c->continuous ? c->slack : 0) < -GW_WORLD_LATE;
-}
-
 /* All that collides where the island is now; what is deep already must not go on. */
 static void put_off_all(gw_world *w)
 {
@@ -295,7 +289,7 @@ static void put_off_all(gw_world *w)
         if (!gw_sets_off(w, c))
             continue;
         put_off(w, c);
-        if (deep(c))
+        if (gw_touch_deep(c))
             w->stands[w->group[w->island.movers[0]]] = true;
     }
 }
@@ -346,14 +340,8 @@ static void stay(gw_world *w, int group)
     go_ahead(w);
 }
 
-/* Where it comes to without its collision: too deep, or through. */
-static bool too_far(const gw_touch *c)
-{
-    return deep(c) || c->now.gap > -GW_WORLD_MET;
-}
-
-/* Whether there is no room for its collision: its groups would be put back and stepped again, which
- * is not begun for what goes on a little. */
+/* Whether there is no room for its collision: its groups would be put back and stepped again, and
+ * what does not pass through is as well where it is then. */
 static bool no_room(const gw_world *w, const gw_touch *c)
 {
     int again = 0;
@@ -362,14 +350,14 @@ static bool no_room(const gw_world *w, const gw_touch *c)
         again += (c->mover_a >= 0 && g == w->group[c->mover_a]) ||
                  (c->mover_b >= 0 && g == w->group[c->mover_b]);
     }
-    return spent(w, too_far(c) ? 0 : 2 * again);
+    return spent(w, c->now.gap > -GW_WORLD_MET ? 0 : 2 * again);
 }
 
 /* A collision that there is no room for: what would go too deep, or through, stays. */
 static void leave(gw_world *w, gw_touch *c)
 {
     int mover[2] = {c->mover_a, c->mover_b};
-    bool stays = too_far(c);
+    bool stays = gw_touch_too_far(c) && spent(w, 0);
     put_off(w, c);
     for (int k = 0; stays && k < 2; k++)
         if (mover[k] >= 0 && !w->stands[w->group[mover[k]]])

@@ -211,15 +211,17 @@ static double meeting(gw_world *w, const gw_touch *c, bracket b)
     return rate < -w->rules.rest_speed ? t : INFINITY;
 }
 
-/* The contact that closes first, by a guess that is good enough to put them in order. */
+/* The contact that closes first, by a guess that is good enough to put them in order. A step that
+ * bears no more goes back for what would be too far only. */
 static gw_touch *first_closing(gw_world *w, double t, bracket *found)
 {
     gw_touch *first = NULL;
     double least = INFINITY;
+    bool spent = w->effort >= w->budget;
     for (int i = 0; i < w->island.touch_count; i++) {
         gw_touch *c = &w->touches[w->island.touches[i]];
         bracket b;
-        if (!closes(w, c, t, &b) || secant(&b) >= least)
+        if ((spent && !gw_touch_too_far(c)) || !closes(w, c, t, &b) || secant(&b) >= least)
             continue;
         least = secant(&b);
         first = c;

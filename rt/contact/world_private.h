@@ -194,6 +194,18 @@ static inline int gw_other(int mover, int a, int b)
     return a == mover ? b : a;
 }
 
+/* So deep that it must not go on; what a spring was found in at its beginning does not count. */
+static inline bool gw_touch_deep(const gw_touch *c)
+{
+    return c->now.gap + (c->continuous ? c->slack : 0) < -GW_WORLD_LATE;
+}
+
+/* Where it comes to without its collision: too deep, or through. */
+static inline bool gw_touch_too_far(const gw_touch *c)
+{
+    return gw_touch_deep(c) || c->now.gap > -GW_WORLD_MET;
+}
+
 static inline gw_model *gw_world_model(const gw_world *w, int mover)
 {
     return w->movers[mover].model;
