@@ -12,7 +12,9 @@
 
 #define PIECE_TURN    0.02 /* rad that a tumbling body turns in a piece of a step, */
 #define FLOATING_TURN 0.2  /* that what floats does, */
+#define PIECE_DECAY   0.25 /* of the motion that damping takes in a piece, */
 #define PIECES_MAX    8    /* of at most so many */
+#define STRONG        20.0 /* damping (1/s) beyond which the fourth order does not do */
 
 /* lambda: what the momentum's rate needs beyond the load. */
 static gw_wrench constraint_of(const gw_guided_def *def, stage *s, const gw_load *load,
@@ -37,15 +39,17 @@ static bool finite_state(const gw_pose *pose, const gw_twist *twist)
     return gw_finite_pose(pose) && gw_finite3(twist->v) && gw_finite3(twist->w);
 }
 
-/* Weightless bodies that turn about one axis at most, and slide along something that does not turn
- * with them, has no poles and stands, do with the fourth order. */
+/* Weightless bodies, hardly damped, that turn about one axis at most, and slide along something
+ * that does not turn with them, has no poles and stands, do with the fourth order. */
 static const gw_tableau *tableau_for(const gw_guided *body)
 {
     const gw_guided_def *def = &body->def;
     const gw_submanifold *set = &def->set;
     bool tumbles = set->rotation.dof > 1 || set->translation.in_mobile ||
                    set->translation.locus.kind == GW_LOCUS_SPHERE;
-    return tumbles || gw_norm2(def->gravity) > 0 || body->ride.moves ? &gw_butcher6 : &gw_fehlberg4;
+    bool damped = body->decay[0] + body->decay[1] > STRONG;
+    return tumbles || damped || gw_norm2(def->gravity) > 0 || body->ride.moves ? &gw_butcher6
+                                                                               : &gw_fehlberg4;
 }
 
 /* Where stage i, or the step's end (i = rk->stages), lies: from the accelerations before it. */
@@ -190,20 +194,48 @@ static int pieces_of(const gw_guided *body, double dt)
 {
     const gw_submanifold *set = &body->def.set;
     bool tumbles = set->general || set->rotation.dof > 1;
-    if (!tumbles && !body->ride.moves)
-        return 1;
-    double turn = gw_norm(body->twist.w) * dt, piece = floats(set) ? FLOATING_TURN : PIECE_TURN;
-    return turn < PIECES_MAX * piece ? (int)(turn / piece) + 1 : PIECES_MAX;
+    double count = (body->decay[0] + body->decay[1]) * dt / PIECE_DECAY;
+    if (tumbles || body->ride.moves) {
+        double turn = gw_norm(body->twist.w) * dt;
+        count = fmax(count, turn / (floats(set) ? FLOATING_TURN : PIECE_TURN));
+    }
+    return count < PIECES_MAX ? (int)count + 1 : PIECES_MAX;
 }
 
-void gw_guided_step(gw_model *model, const gw_forces *forces, double dt, gw_step *step)
+static void take_step(gw_guided *body, const gw_forces *forces, double dt, gw_step *step)
 {
-    gw_guided *body = (gw_guided *)model;
     int pieces = pieces_of(body, dt);
     if (pieces == 1)
         one_piece(body, forces, dt, step);
     else
         in_pieces(body, forces, dt, pieces, step);
+}
+
+/* Each kind of damping, which takes the motion at a rate, as far as half of what the pieces of a
+ * step bear: no formula with so few stages would hold more. */
+static double bearable(double damping, double decay, double dt)
+{
+    const double most = 0.5 * PIECES_MAX * PIECE_DECAY;
+    return decay * dt > most ? damping * most / (decay * dt) : damping;
+}
+
+static void take_damped_step(gw_guided *body, const gw_forces *forces, double dt, gw_step *step)
+{
+    double linear = body->def.damping_linear, angular = body->def.damping_angular;
+    body->def.damping_linear = bearable(linear, body->decay[0], dt);
+    body->def.damping_angular = bearable(angular, body->decay[1], dt);
+    take_step(body, forces, dt, step);
+    body->def.damping_linear = linear;
+    body->def.damping_angular = angular;
+}
+
+void gw_guided_step(gw_model *model, const gw_forces *forces, double dt, gw_step *step)
+{
+    gw_guided *body = (gw_guided *)model;
+    if (body->decay[0] + body->decay[1] > 0.5 * PIECES_MAX * PIECE_DECAY / dt)
+        take_damped_step(body, forces, dt, step);
+    else
+        take_step(body, forces, dt, step);
     if (step->finite)
         return;
     *step = (gw_step){.finite = false};

@@ -43,6 +43,7 @@ typedef struct gw_guided {
     gw_twist twist;  /* of the body's origin; where the set stands, tangent to it */
     double z_dot[6]; /* along the set, in the chart at the pose; of a body that floats: of its
                         centre of mass, and its spin in its own axes; unused for a general set */
+    double decay[2]; /* the most that linear and angular damping take of the motion (1/s) */
     gw_mat3 inverse; /* of the inertia about the centre of mass, in the body's axes */
     gw_ride ride;
 } gw_guided;

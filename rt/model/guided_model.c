@@ -257,12 +257,31 @@ static const gw_model_ops guided_ops = {
     .size = sizeof(gw_guided),
 };
 
+/* The largest rates at which damping at the held frame takes a motion, bounds of them; r: from
+ * there to the centre of mass,
+ *
+ *   d_linear (1/m + r^2 |I^-1|),   d_angular |I^-1|
+ */
+static void find_decay(gw_guided *body)
+{
+    const gw_guided_def *def = &body->def;
+    const gw_mat3 *inverse = &body->inverse;
+    double r2 = gw_norm2(gw_sub(def->body_from_held.p, def->mass.com));
+    double nimble = inverse->m[0][0] + inverse->m[1][1] + inverse->m[2][2];
+    body->decay[0] = def->damping_linear * (1 / def->mass.mass + r2 * nimble);
+    body->decay[1] = def->damping_angular * nimble;
+    for (int i = 0; i < 2; i++)
+        if (!isfinite(body->decay[i]))
+            body->decay[i] = 0;
+}
+
 void gw_guided_init(gw_guided *body, const gw_guided_def *def, const gw_pose *world_from_body)
 {
     gw_chart chart;
     body->model.ops = &guided_ops;
     body->def = *def;
     body->inverse = gw_inertia_inverse(&def->mass.inertia);
+    find_decay(body);
     if (!(body->def.length > 0))
         body->def.length = 0.05;
     gw_chart_at(&body->def.set, world_from_body, &chart);

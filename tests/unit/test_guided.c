@@ -275,6 +275,37 @@ static void damping_acts_at_the_held_frame(void **state)
     assert_true(fabs(lost - (0.25 - left * left)) < 1e-12);
 }
 
+/* However strong it is: no motion is left that it should have taken, and it took what was there. */
+static void damping_never_drives(void **state)
+{
+    (void)state;
+    const gw_submanifold sets[] = {gw_submanifold_free(), fixture_turning(GW_LOCUS_PLANE),
+                                   fixture_turning(GW_LOCUS_CIRCLE)};
+    for (int k = 0; k < 3; k++)
+        for (double damping = 0.01; damping < 1e6; damping *= 10) {
+            gw_guided_def def = fixture_body(sets[k]);
+            gw_guided body;
+            gw_step step;
+            double begin, end, potential, lost = 0;
+            def.damping_linear = 100 * damping;
+            def.damping_angular = damping;
+            def.body_from_held.p = gw_v3(0.05, 0.02, 0);
+            place(&body, &def, gw_v3(0.1, 0, 0));
+            gw_guided_set_twist(&body, &(gw_twist){{0.3, 0.5, 0}, {1, 2, 5}});
+            gw_model_energy(&body.model, &begin, &potential);
+            double last = begin;
+            for (int i = 0; i < 200; i++) {
+                gw_model_step(&body.model, NULL, 1e-3, &step);
+                gw_model_energy(&body.model, &end, &potential);
+                assert_true(step.finite && end <= last * (1 + 1e-12));
+                lost += step.dissipated;
+                last = end;
+            }
+            assert_true(fabs(begin - end - lost) <= 1e-9 * begin);
+            assert_true(damping < 10 || end <= 1e-6 * begin);
+        }
+}
+
 /* The same set by its rows alone. */
 static void general_set_moves_as_its_closed_form(void **state)
 {
@@ -345,6 +376,7 @@ int main(void)
         cmocka_unit_test(constraint_wrench_is_taken_at_the_held_frame),
         cmocka_unit_test(twist_is_projected_in_the_mass_metric),
         cmocka_unit_test(damping_acts_at_the_held_frame),
+        cmocka_unit_test(damping_never_drives),
         cmocka_unit_test(general_set_moves_as_its_closed_form),
         cmocka_unit_test(a_force_without_value_leaves_the_body_at_rest_where_it_was),
         cmocka_unit_test(inverse_inertia_undoes_the_inertia),
