@@ -153,6 +153,24 @@ suite('joining', () => {
     await until(async () => !(await appliance.get('/features?object=cone')).some((f) => f.id === 'cone/point1'), 'gone');
   });
 
+  test('steps of a number are all taken though each answer is slow', async () => {
+    await page.click('[data-key="cone"]');
+    await page.getByRole('button', { name: 'Add point' }).click();
+    await until(() => appliance.get('/features/cone/point1'), 'it is made');
+    await page.route('**/api/v1/features/**', async (route) => {
+      if (route.request().method() === 'PATCH') await sleep(1200);
+      await route.continue();
+    });
+    const z = page.getByRole('textbox', { name: 'point1, z' });
+    await z.focus();
+    for (let i = 0; i < 3; i++) {
+      await page.keyboard.press('ArrowUp');
+      await sleep(500);
+    }
+    await until(async () => Math.abs((await appliance.get('/features/cone/point1')).point[2] - 0.103) < 1e-9, 'three millimetres on');
+    await page.unroute('**/api/v1/features/**');
+  });
+
   test('a feature moved while it runs takes the tool along', async () => {
     await page.click('[data-key="cone"]');
     await page.getByRole('button', { name: 'Add point' }).click();

@@ -30,7 +30,10 @@ export async function addMechanism(id: string, links: readonly Stated[], base: V
 // The robot that a URDF file describes, its mesh names kept.
 export async function importUrdf(id: string, urdf: string): Promise<boolean> {
   const made = await attempt(() => call('POST', '/mechanisms', { id, urdf }));
-  if (made) store.selectObject(id);
+  if (made) {
+    store.selectObject(id);
+    store.announce(`${id} is here.`);
+  }
   return made;
 }
 

@@ -3,7 +3,13 @@
 import { axisAngle, compose, inverse, norm, qconj, qmul, scale, toWorld, unit, IDENTITY } from './maths';
 import type { ChainLink, Geometry, Joint, Mechanism, Pose, Tool, ToolState, Vec3 } from './protocol';
 
-export const linkId = (mechanism: string, link: number): string => `${mechanism}.${link}`;
+const named = new Map<string, string[]>(); // every frame asks for some: made once
+
+export function linkId(mechanism: string, link: number): string {
+  let names = named.get(mechanism);
+  if (!names) named.set(mechanism, (names = []));
+  return (names[link] ??= `${mechanism}.${link}`);
+}
 
 // What a tool holds, by the name that pose frames use.
 export const heldBy = (t: Tool | ToolState): string =>

@@ -58,13 +58,14 @@ export interface NumberProps {
 
 const parse = (text: string): number => Number(text.trim().replace(',', '.').replace('\u2212', '-'));
 
-const NUDGES_MS = 400; // steps that follow a value sooner go on from it: its echo may be under way
+const NUDGES_MS = 400; // steps that follow a value sooner go on from it
+const ECHO_MS = 2500; // and so do later ones while its echo is under way
 
 // Editable by typing, wheel and arrows; the unit stands beside it. Esc gives the old value back.
 export function NumberField(p: NumberProps): JSX.Element {
   const [text, setText] = useState<string | null>(null);
   const [bad, setBad] = useState(false);
-  const last = useRef({ value: 0, at: -NUDGES_MS });
+  const last = useRef({ value: 0, at: -ECHO_MS });
   const digits = p.digits ?? 3;
   const step = p.step ?? 1;
   const commit = (raw: string): boolean => {
@@ -87,7 +88,8 @@ export function NumberField(p: NumberProps): JSX.Element {
   };
   const nudge = (by: number, e: { shiftKey: boolean; altKey: boolean; preventDefault: () => void }): void => {
     e.preventDefault();
-    const soon = performance.now() - last.current.at < NUDGES_MS;
+    const since = performance.now() - last.current.at;
+    const soon = since < (editable(p.value, digits) === editable(last.current.value, digits) ? NUDGES_MS : ECHO_MS);
     const now = text !== null ? parse(text) : soon ? last.current.value : p.value;
     const value = (Number.isFinite(now) ? now : p.value) + by * step * (e.shiftKey ? 10 : e.altKey ? 0.1 : 1);
     last.current = { value, at: performance.now() };

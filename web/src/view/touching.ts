@@ -7,6 +7,7 @@ import * as store from '../store';
 import { newtons } from '../words';
 
 const FLASH_MS = 450;
+const calm = matchMedia('(prefers-reduced-motion: reduce)'); // a burst then stands as it is
 const NORMAL_PX = 16;
 const MOST = 64;
 
@@ -80,7 +81,7 @@ export class Touching {
   private burst(o: Overlay, f: Flash, now: number): void {
     from.fromArray(f.point);
     if (!o.toScreen(from)) return;
-    const left = Math.max(0, (f.until - now) / FLASH_MS);
+    const left = calm.matches ? 0.5 : Math.max(0, (f.until - now) / FLASH_MS);
     const colour = o.colour('selected');
     const reach = 6 + Math.min(9, 2 * Math.log1p(1e3 * f.impulse)) * (1.2 - left);
     for (let k = 0; k < 8; k++) {
