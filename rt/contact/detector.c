@@ -14,6 +14,8 @@
 #include "rt/contact/touching.h"
 #include "rt/geom/cells.h"
 
+enum { MESH_COST = 320 }; /* of a look at a mesh within a step, in corners */
+
 struct gw_detector {
     gw_detector_def def; /* its colliders are not kept */
     int piece_count, piece_room;
@@ -244,22 +246,23 @@ static double spin_speed(const gw_solid *p)
     return gw_norm(p->twist.w) * p->radius;
 }
 
-static int look_at_mesh(const gw_solid *pa, const gw_solid *pb, double reach, gw_vec3 slide,
-                        gw_touching *pairs)
+/* A mesh and something else, both where `a` and `b` are. */
+static gw_facets_pair mesh_pair(const gw_solid *pa, const gw_solid *pb, const gw_convex *a,
+                                const gw_convex *b, double reach, gw_vec3 slide)
 {
-    bool a = pa->facets != NULL;
-    const gw_solid *mesh = a ? pa : pb, *other = a ? pb : pa;
-    return gw_facets_touching(&(gw_facets_pair){.facets = mesh->facets,
-                                                .at = mesh->convex.at,
-                                                .turn = mesh->convex.turn,
-                                                .convex = &other->convex,
-                                                .centre = other->centre,
-                                                .half = other->half,
-                                                .other = other->facets,
-                                                .mesh_is_a = a,
-                                                .reach = reach,
-                                                .slide = slide},
-                              pairs);
+    bool first = pa->facets != NULL;
+    const gw_solid *mesh = first ? pa : pb, *other = first ? pb : pa;
+    const gw_convex *at = first ? a : b;
+    return (gw_facets_pair){.facets = mesh->facets,
+                            .at = at->at,
+                            .turn = at->turn,
+                            .convex = first ? b : a,
+                            .centre = other->centre,
+                            .half = other->half,
+                            .other = other->facets,
+                            .mesh_is_a = first,
+                            .reach = reach,
+                            .slide = slide};
 }
 
 /* Whether the face at `on` is bare beside another piece that is next to it or covers it, the short
@@ -316,12 +319,12 @@ static bool between_own_pieces(const void *context, const gw_touching *t)
            leads_inside(x->d, p->a, &p->in_a, on_a, gw_neg(t->normal), face_a);
 }
 
-static int touch_mesh(const gw_detector *d, const pair *p, double reach, gw_vec3 slide,
-                      gw_near near[GW_FACETS_TOUCHING])
+static int touch_mesh(const gw_detector *d, const pair *p, const gw_facets_pair *mesh,
+                      gw_near *near, int room, double *gap)
 {
     between x = {d, p};
     gw_touching pairs[GW_FACETS_TOUCHING];
-    int found = look_at_mesh(&d->pieces[p->a], &d->pieces[p->b], reach, slide, pairs), count = 0;
+    int found = gw_facets_touching(mesh, pairs, room, gap), count = 0;
     for (int i = 0; i < found; i++)
         if (!between_own_pieces(&x, &pairs[i]))
             near[count++] = near_of(d, p, &pairs[i]);
@@ -356,7 +359,8 @@ static void look(gw_detector *d, int a, int b)
     gw_clearance gap = {.gap = INFINITY};
     int count = 0;
     if (pa->facets || pb->facets) {
-        count = touch_mesh(d, &p, reach, slide, near);
+        gw_facets_pair mesh = mesh_pair(pa, pb, &pa->convex, &pb->convex, reach, slide);
+        count = touch_mesh(d, &p, &mesh, near, GW_FACETS_TOUCHING, NULL);
     } else if (gw_find_clearance(&pa->convex, &pb->convex, reach, &gap)) {
         count = touch(d, &p, &pa->convex, &pb->convex, gap, reach, slide, near);
     }
@@ -440,15 +444,16 @@ bool gw_detector_ball(const void *detector, int piece, gw_vec3 *centre, double *
     const gw_solid *p = &((const gw_detector *)detector)->pieces[piece];
     *centre = gw_pose_point(&p->body_from, p->centre);
     *radius = is_ball(p) ? 0 : p->radius; /* a ball turns in its place */
-    return !p->facets;
+    return true;
 }
 
-/* All corners are asked how far they reach; of a body's other pieces each may lie in the way. */
+/* All corners are asked how far they reach, a few triangles of a mesh are near; of a body's other
+ * pieces each may lie in the way. */
 int gw_detector_cost(const void *detector, int piece)
 {
     const gw_detector *d = detector;
     const gw_polytope *p = d->pieces[piece].polytope;
-    int asked = p ? p->vertex_count : 0;
+    int asked = p ? p->vertex_count : d->pieces[piece].facets ? MESH_COST : 0;
     for (int i = d->pieces[piece].next; i != piece; i = d->pieces[i].next)
         asked++;
     return asked / 32;
@@ -484,14 +489,32 @@ double gw_detector_holds(const void *detector, const gw_again *again, const gw_n
     return 0;
 }
 
-int gw_detect_again(const void *detector, const gw_again *again, gw_near near[GW_TOUCHING],
+/* No farther than where something is: of a fine mesh little lies there. */
+static int look_at_mesh(const gw_detector *d, const pair *p, const gw_again *again,
+                        const gw_convex *a, const gw_convex *b, gw_near *near, double *gap)
+{
+    const double first = 2e-3, more = 3;
+    gw_facets_pair mesh = mesh_pair(&d->pieces[p->a], &d->pieces[p->b], a, b, first, again->slide);
+    mesh.few = true;
+    for (;; mesh.reach = fmin(again->reach, more * mesh.reach)) {
+        int count = touch_mesh(d, p, &mesh, near, GW_LOOKED, gap);
+        if (*gap < mesh.reach || mesh.reach >= again->reach)
+            return count;
+    }
+}
+
+int gw_detect_again(const void *detector, const gw_again *again, gw_near near[GW_LOOKED],
                     double *gap)
 {
     const gw_detector *d = detector;
     pair p = {again->piece_a, again->piece_b, again->world_from_a, again->world_from_b};
-    gw_convex a = gw_solid_there(&d->pieces[p.a], &p.in_a);
-    gw_convex b = gw_solid_there(&d->pieces[p.b], &p.in_b);
+    const gw_solid *pa = &d->pieces[p.a], *pb = &d->pieces[p.b];
+    gw_convex a = gw_solid_there(pa, &p.in_a), b = gw_solid_there(pb, &p.in_b);
     gw_clearance clearance;
+    if (pa->facets && pb->facets)
+        return -1;
+    if (pa->facets || pb->facets)
+        return look_at_mesh(d, &p, again, &a, &b, near, gap);
     /* exactly, however far: so long it need not be asked again */
     if (!gw_find_clearance(&a, &b, INFINITY, &clearance))
         return 0;

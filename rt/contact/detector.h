@@ -54,7 +54,7 @@ int gw_detect(gw_detector *detector, const gw_pose *world_from_body, const gw_tw
  * again with their bodies elsewhere, what that costs, and how long it holds. They read what never
  * changes: any thread, RT safe. */
 bool gw_detector_ball(const void *detector, int piece, gw_vec3 *centre, double *radius);
-int gw_detect_again(const void *detector, const gw_again *again, gw_near near[GW_TOUCHING],
+int gw_detect_again(const void *detector, const gw_again *again, gw_near near[GW_LOOKED],
                     double *gap);
 int gw_detector_cost(const void *detector, int piece);
 double gw_detector_holds(const void *detector, const gw_again *again, const gw_near *near);

@@ -1,18 +1,22 @@
 /*
- * Meshes in contact. Never inside a tick.
+ * Meshes in contact. Making them takes memory; asking is RT safe.
  *
  * A triangle of a closed surface is not a solid: what touches it from a side that is inside is no
  * contact, and an edge between two triangles in a plane is none. A direction n at a corner or an
  * edge belongs to the whole surface where everything next to it lies lower along n; else only the
- * triangle's own normal counts, for what is above the triangle itself.
+ * triangle's own normal counts, for what is above the triangle itself. An open surface has no
+ * inside: each side of it is outside for what is there.
  */
 #include "rt/contact/facets.h"
 
-#include <ode/ode.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { NEAR_FACETS = 4096, FOUND = 512 };
+#include "rt/contact/boxes.h"
+
+enum { NEAR_FACETS = 4096, FEW_FACETS = 512, FOUND = 256 };
+
+static const double about_as = 1e-3; /* where few are asked for: as near as the nearest (m) */
 
 struct gw_facets {
     gw_mesh *mesh; /* shared */
@@ -21,11 +25,7 @@ struct gw_facets {
     int *flats;       /* which flat face each triangle is a part of: its first triangle */
     int *rings;       /* vertices next to vertex v: from rings_of[v] to rings_of[v + 1] */
     int *rings_of;
-    dTriMeshDataID data;
-    dGeomID tree, probe; /* both in the mesh's frame, in no space */
-    int near_count;
-    int near[NEAR_FACETS];
-    bool too_many;
+    gw_boxes *tree; /* of the triangles */
 };
 
 /* A triangle as a convex solid: what its polytope points to. */
@@ -38,7 +38,7 @@ typedef struct facet {
 } facet;
 
 static const int triangle_edges[3][2] = {{0, 1}, {1, 2}, {2, 0}};
-static const int triangle_loop[3] = {0, 1, 2};
+static const int triangle_loop[3] = {0, 1, 2}, triangle_back[3] = {0, 2, 1};
 
 /* ---- making -------------------------------------------------------------------------------- */
 
@@ -112,36 +112,32 @@ static bool find_flats(gw_facets *f)
     return edges && f->flats;
 }
 
-/* ODE's call for a triangle that its tree finds near the probe: it is noted, and ODE leaves it. */
-static int note_near(dGeomID tree, dGeomID probe, int triangle)
+static gw_box box_of(const gw_vec3 p[3])
 {
-    gw_facets *f = dGeomGetData(tree);
-    (void)probe;
-    if (f->near_count < NEAR_FACETS)
-        f->near[f->near_count++] = triangle;
-    else
-        f->too_many = true;
-    return 0;
+    gw_box box = {p[0], p[0]};
+    for (int k = 1; k < 3; k++) {
+        box.low = gw_v3(fmin(box.low.x, p[k].x), fmin(box.low.y, p[k].y), fmin(box.low.z, p[k].z));
+        box.high =
+            gw_v3(fmax(box.high.x, p[k].x), fmax(box.high.y, p[k].y), fmax(box.high.z, p[k].z));
+    }
+    return box;
 }
 
 static bool make_tree(gw_facets *f)
 {
-    const gw_mesh *m = f->mesh;
-    f->data = dGeomTriMeshDataCreate();
-    if (!f->data)
-        return false;
-    dGeomTriMeshDataBuildDouble(f->data, m->vertices, (int)sizeof *m->vertices, m->vertex_count,
-                                m->triangles, 3 * m->triangle_count, (int)sizeof *m->triangles);
-    f->tree = dCreateTriMesh(NULL, f->data, note_near, NULL, NULL);
-    f->probe = dCreateBox(NULL, 1, 1, 1);
-    if (f->tree)
-        dGeomSetData(f->tree, f);
-    return f->tree && f->probe;
+    int count = f->mesh->triangle_count;
+    gw_box *boxes = malloc(((size_t)count + 1) * sizeof *boxes);
+    for (int t = 0; boxes && t < count; t++) {
+        const gw_vec3 p[3] = {corner(f, t, 0), corner(f, t, 1), corner(f, t, 2)};
+        boxes[t] = box_of(p);
+    }
+    f->tree = boxes ? gw_boxes_create(boxes, count) : NULL;
+    free(boxes);
+    return f->tree != NULL;
 }
 
 gw_facets *gw_facets_create(gw_mesh *mesh, gw_error *error)
 {
-    _Static_assert(sizeof(dTriIndex) == sizeof(int), "ODE reads the triangles where they are");
     gw_facets *f = calloc(1, sizeof *f);
     if (f) {
         f->mesh = gw_mesh_get(mesh);
@@ -163,12 +159,7 @@ void gw_facets_destroy(gw_facets *f)
 {
     if (!f)
         return;
-    if (f->tree)
-        dGeomDestroy(f->tree);
-    if (f->probe)
-        dGeomDestroy(f->probe);
-    if (f->data)
-        dGeomTriMeshDataDestroy(f->data);
+    gw_boxes_destroy(f->tree);
     gw_mesh_put(f->mesh);
     free(f->normals);
     free(f->flats);
@@ -179,8 +170,10 @@ void gw_facets_destroy(gw_facets *f)
 
 /* ---- one triangle -------------------------------------------------------------------------- */
 
-/* Made in place: the convex points into the facet. */
-static void make_facet(facet *t, const gw_facets *f, int triangle, gw_vec3 at, const gw_mat3 *turn)
+/* Made in place: the convex points into the facet. Of an open mesh it is the side `towards` a point
+ * (world). */
+static void make_facet(facet *t, const gw_facets *f, int triangle, gw_vec3 at, const gw_mat3 *turn,
+                       gw_vec3 towards)
 {
     gw_vec3 middle = {0, 0, 0};
     t->triangle = triangle;
@@ -195,7 +188,9 @@ static void make_facet(facet *t, const gw_facets *f, int triangle, gw_vec3 at, c
     }
     for (int k = 0; k < 3; k++)
         t->directions[k] = gw_unit(gw_sub(t->vertices[(k + 1) % 3], t->vertices[k]));
-    gw_vec3 n = f->normals[triangle];
+    gw_vec3 n = f->normals[triangle], there = gw_mat3_tmul(turn, gw_sub(towards, at));
+    bool back = !f->mesh->closed && gw_dot(n, gw_sub(there, middle)) < 0;
+    n = back ? gw_neg(n) : n;
     t->face = (gw_face){n, gw_dot(n, t->vertices[0]), 0, 3};
     t->polytope = (gw_polytope){.vertex_count = 3,
                                 .edge_count = 3,
@@ -204,7 +199,7 @@ static void make_facet(facet *t, const gw_facets *f, int triangle, gw_vec3 at, c
                                 .vertices = t->vertices,
                                 .edges = triangle_edges,
                                 .faces = &t->face,
-                                .loop = triangle_loop,
+                                .loop = back ? triangle_back : triangle_loop,
                                 .directions = t->directions};
     t->convex = (gw_convex){.core = GW_CORE_POLYTOPE,
                             .polytope = &t->polytope,
@@ -213,22 +208,40 @@ static void make_facet(facet *t, const gw_facets *f, int triangle, gw_vec3 at, c
                             .turn = *turn};
 }
 
+static bool next_to(const gw_facets *f, int v, int other)
+{
+    for (int i = f->rings_of[v]; i < f->rings_of[v + 1]; i++)
+        if (f->rings[i] == other)
+            return true;
+    return false;
+}
+
+/* Whether what is next to vertex v lies no farther along n; of an edge (`with` its other end, else
+ * -1) only what is next to both. */
+static bool tops(const gw_facets *f, int v, int with, gw_vec3 n)
+{
+    for (int i = f->rings_of[v]; i < f->rings_of[v + 1]; i++) {
+        gw_vec3 d = gw_sub(f->mesh->vertices[f->rings[i]], f->mesh->vertices[v]);
+        bool counts = with < 0 || next_to(f, with, f->rings[i]) || next_to(f, f->rings[i], with);
+        if (counts && gw_dot(n, d) > 1e-7 * gw_norm(d) + 1e-9 * f->size)
+            return false;
+    }
+    return true;
+}
+
 /* Whether nothing next to the triangle's farthest points along n (its frame) is farther. */
 static bool leads(const gw_facets *f, const facet *t, gw_vec3 n)
 {
     double most = -INFINITY;
+    int top[3], count = 0;
     for (int k = 0; k < 3; k++)
         most = fmax(most, gw_dot(n, t->vertices[k]));
-    for (int k = 0; k < 3; k++) {
-        int v = t->id[k];
-        if (gw_dot(n, t->vertices[k]) < most - 1e-9 * f->size)
-            continue;
-        for (int i = f->rings_of[v]; i < f->rings_of[v + 1]; i++) {
-            gw_vec3 d = gw_sub(f->mesh->vertices[f->rings[i]], f->mesh->vertices[v]);
-            if (gw_dot(n, d) > 1e-7 * gw_norm(d) + 1e-9 * f->size)
-                return false;
-        }
-    }
+    for (int k = 0; k < 3; k++)
+        if (gw_dot(n, t->vertices[k]) >= most - 1e-9 * f->size)
+            top[count++] = t->id[k];
+    for (int k = 0; k < count; k++)
+        if (!tops(f, top[k], count == 2 ? top[1 - k] : -1, n))
+            return false;
     return true;
 }
 
@@ -236,6 +249,8 @@ static bool leads(const gw_facets *f, const facet *t, gw_vec3 n)
 
 typedef struct work {
     const gw_facets_pair *pair;
+    double gap;   /* of all that was near (m) */
+    double reach; /* farther pairs are not told (m) */
     int count;
     gw_touching found[FOUND];
 } work;
@@ -303,6 +318,16 @@ static bool fits(const gw_facets *f, const facet *t, const guest *g, gw_vec3 n)
     return gw_dot(here, g->facet->face.normal) > -1e-6 && leads(g->of, g->facet, here);
 }
 
+static gw_vec3 own_normal(const facet *t)
+{
+    return gw_mat3_mul(&t->convex.turn, t->face.normal);
+}
+
+static gw_vec3 middle_of(const guest *g)
+{
+    return gw_add(g->convex->at, gw_mat3_mul(&g->convex->turn, g->centre));
+}
+
 /*
  * Where the least overlap of the two alone belongs to no surface (it leads out across a border
  * between two triangles of one plane, say): the best of the faces' normals. The triangle's own one
@@ -313,8 +338,7 @@ static bool by_faces(const gw_facets *f, const facet *t, const guest *g, gw_clea
 {
     bool cut = gap->gap < 0; /* else nothing is cut through, and what is nearest is elsewhere */
     const gw_convex *c = g->convex;
-    gw_vec3 own = gw_mat3_mul(&t->convex.turn, t->face.normal), n;
-    gw_vec3 middle = gw_add(c->at, gw_mat3_mul(&c->turn, g->centre));
+    gw_vec3 own = own_normal(t), middle = middle_of(g), n;
     *gap = (gw_clearance){-INFINITY, own};
     if (gw_dot(own, gw_sub(middle, t->convex.at)) > 0)
         gap->gap = gw_separation(c, &t->convex, own) - c->rounding;
@@ -331,16 +355,17 @@ static void meet(work *w, const gw_facets *f, const facet *t, const guest *g)
 {
     const gw_facets_pair *p = w->pair;
     gw_clearance gap;
-    if (!gw_find_clearance(g->convex, &t->convex, p->reach, &gap))
+    if (!gw_find_clearance(g->convex, &t->convex, w->reach, &gap))
         return;
-    gw_vec3 own = gw_mat3_mul(&t->convex.turn, t->face.normal);
+    w->gap = fmin(w->gap, gap.gap);
+    gw_vec3 own = own_normal(t);
     bool fitting = fits(f, t, g, gap.normal);
     if (!fitting && !by_faces(f, t, g, &gap))
         return;
     fitting |= gw_dot(gap.normal, own) < 1 - 1e-12;
     gw_touching pairs[GW_TOUCHING];
     gw_vec3 slide = p->mesh_is_a ? gw_neg(p->slide) : p->slide;
-    int count = gw_touching_of(g->convex, &t->convex, &gap, p->reach, slide, NULL, pairs);
+    int count = gw_touching_of(g->convex, &t->convex, &gap, w->reach, slide, NULL, pairs);
     for (int i = 0; i < count; i++) {
         bool above = pairs[i].kind == GW_NORMAL_IN_B && gw_dot(pairs[i].normal, own) > 1 - 1e-9;
         if (!fitting && !above)
@@ -352,61 +377,86 @@ static void meet(work *w, const gw_facets *f, const facet *t, const guest *g)
     }
 }
 
-/* Finds the triangles of `f` (at, turn) near a box (of `c`, centre and half in its frame). */
-static void probe(gw_facets *f, gw_vec3 at, const gw_mat3 *turn, const gw_convex *c, gw_vec3 centre,
-                  gw_vec3 half, double reach)
+/* The triangles of `f` (at, turn) near a box (of `c`, centre and half in its frame). */
+static int find_near(const gw_facets *f, gw_vec3 at, const gw_mat3 *turn, const gw_convex *c,
+                     gw_vec3 centre, gw_vec3 half, double reach, int *near, int room)
 {
-    dContactGeom unused[1];
-    dMatrix3 r;
-    gw_vec3 p = gw_add(c->at, gw_mat3_mul(&c->turn, centre));
+    gw_vec3 p = gw_add(c->at, gw_mat3_mul(&c->turn, centre)), h = {reach, reach, reach};
     p = gw_mat3_tmul(turn, gw_sub(p, at));
+    double size[3] = {half.x, half.y, half.z};
     for (int k = 0; k < 3; k++) {
         gw_vec3 column = {c->turn.m[0][k], c->turn.m[1][k], c->turn.m[2][k]};
         column = gw_mat3_tmul(turn, column);
-        r[k] = column.x, r[4 + k] = column.y, r[8 + k] = column.z;
+        h = gw_mul_add(h, size[k], gw_v3(fabs(column.x), fabs(column.y), fabs(column.z)));
     }
-    r[3] = r[7] = r[11] = 0;
-    double more = 2 * (reach + 1e-6 * f->size); /* the tree is in single precision */
-    dGeomSetPosition(f->probe, p.x, p.y, p.z);
-    dGeomSetRotation(f->probe, r);
-    dGeomBoxSetLengths(f->probe, 2 * half.x + more, 2 * half.y + more, 2 * half.z + more);
-    f->near_count = 0;
-    f->too_many = false;
-    dCollide(f->probe, f->tree, 1, unused, (int)sizeof *unused);
+    gw_box probe = {gw_sub(p, h), gw_add(p, h)};
+    return gw_boxes_near(f->tree, &probe, near, room);
 }
 
-static void meet_all(work *w, const guest *g)
+/* How near the nearest of them is; what is about as near is left, and how many that are. */
+static int narrow(work *w, const guest *g, int *near, int count)
 {
     const gw_facets_pair *p = w->pair;
-    double reach = p->reach + g->convex->rounding;
-    probe(p->facets, p->at, &p->turn, g->convex, g->centre, g->half, reach);
-    for (int i = 0; i < p->facets->near_count; i++) {
+    const double size = gw_norm(g->half) + g->convex->rounding;
+    double apart[FEW_FACETS];
+    int left = 0;
+    for (int i = 0; i < count; i++) {
         facet t;
-        make_facet(&t, p->facets, p->facets->near[i], p->at, &p->turn);
+        gw_clearance gap = {.gap = INFINITY};
+        make_facet(&t, p->facets, near[i], p->at, &p->turn, middle_of(g));
+        double off = gw_dot(own_normal(&t), gw_sub(middle_of(g), t.convex.at));
+        if (fabs(off) - size > w->gap ||
+            !gw_find_clearance(g->convex, &t.convex, fmax(0, w->gap) + about_as, &gap))
+            continue;
+        w->gap = fmin(w->gap, gap.gap);
+        apart[left] = gap.gap;
+        near[left++] = near[i];
+    }
+    w->reach = fmin(w->reach, fmax(0, w->gap) + about_as);
+    count = left;
+    left = 0;
+    for (int i = 0; i < count; i++)
+        if (apart[i] <= w->reach)
+            near[left++] = near[i];
+    return left;
+}
+
+/* False where more are near than are asked for. */
+static bool meet_all(work *w, const guest *g)
+{
+    const gw_facets_pair *p = w->pair;
+    int near[NEAR_FACETS], room = p->few ? FEW_FACETS : NEAR_FACETS;
+    int count = find_near(p->facets, p->at, &p->turn, g->convex, g->centre, g->half,
+                          p->reach + g->convex->rounding, near, room);
+    bool all = count <= room;
+    count = all ? count : room;
+    if (p->few)
+        count = narrow(w, g, near, count);
+    for (int i = 0; i < count; i++) {
+        facet t;
+        make_facet(&t, p->facets, near[i], p->at, &p->turn, middle_of(g));
         meet(w, p->facets, &t, g);
     }
+    return all;
 }
 
 /* Each triangle of the other mesh that is near this one's box, as a convex solid. */
 static void meet_mesh(work *w)
 {
     const gw_facets_pair *p = w->pair;
-    gw_facets *o = p->other;
+    const gw_facets *o = p->other;
     gw_box box = p->facets->mesh->bounds;
     gw_convex whole = {.at = p->at, .turn = p->turn};
-    probe(o, p->convex->at, &p->convex->turn, &whole, gw_scale(0.5, gw_add(box.low, box.high)),
-          gw_scale(0.5, gw_sub(box.high, box.low)), p->reach);
-    for (int i = 0; i < o->near_count; i++) {
+    int near[NEAR_FACETS];
+    int count = find_near(o, p->convex->at, &p->convex->turn, &whole,
+                          gw_scale(0.5, gw_add(box.low, box.high)),
+                          gw_scale(0.5, gw_sub(box.high, box.low)), p->reach, near, NEAR_FACETS);
+    for (int i = 0; i < count && i < NEAR_FACETS; i++) {
         facet t;
-        make_facet(&t, o, o->near[i], p->convex->at, &p->convex->turn);
-        gw_vec3 low = t.vertices[0], high = low;
-        for (int k = 1; k < 3; k++) {
-            gw_vec3 v = t.vertices[k];
-            low = gw_v3(fmin(low.x, v.x), fmin(low.y, v.y), fmin(low.z, v.z));
-            high = gw_v3(fmax(high.x, v.x), fmax(high.y, v.y), fmax(high.z, v.z));
-        }
-        guest g = {&t.convex, gw_scale(0.5, gw_add(low, high)), gw_scale(0.5, gw_sub(high, low)), o,
-                   &t};
+        make_facet(&t, o, near[i], p->convex->at, &p->convex->turn, p->at);
+        gw_box its = box_of(t.vertices);
+        guest g = {&t.convex, gw_scale(0.5, gw_add(its.low, its.high)),
+                   gw_scale(0.5, gw_sub(its.high, its.low)), o, &t};
         meet_all(w, &g);
     }
 }
@@ -454,17 +504,23 @@ static int choose(work *w, gw_touching *pairs, int room)
     return count;
 }
 
-int gw_facets_touching(const gw_facets_pair *pair, gw_touching pairs[GW_FACETS_TOUCHING])
+int gw_facets_touching(const gw_facets_pair *pair, gw_touching *pairs, int room, double *gap)
 {
-    work w = {.pair = pair};
+    work w; /* 50 kB: what is found is not cleared beforehand */
+    w.pair = pair;
+    w.gap = w.reach = pair->reach;
+    w.count = 0;
     guest whole = {pair->convex, pair->centre, pair->half, NULL, NULL};
+    bool all = true;
     if (pair->other)
         meet_mesh(&w);
     else
-        meet_all(&w, &whole);
+        all = meet_all(&w, &whole);
     qsort(w.found, (size_t)w.count, sizeof *w.found, nearer);
-    int count = choose(&w, pairs, GW_FACETS_TOUCHING);
+    int count = choose(&w, pairs, room);
     for (int i = 0; pair->mesh_is_a && i < count; i++)
         pairs[i] = turned(pairs[i]);
+    if (gap)
+        *gap = all ? w.gap : fmin(0, w.gap);
     return count;
 }

@@ -106,7 +106,7 @@ bool gw_look_there(gw_world *w, gw_couple *p, const gw_place *a, const gw_place 
     w->looking += p->cost;
     if (p->found < 0) {
         p->found = w->found_count;
-        w->found_count += GW_TOUCHING;
+        w->found_count += GW_LOOKED;
     }
     p->looked = true;
     p->at_a = a->pose;
@@ -118,6 +118,11 @@ bool gw_look_there(gw_world *w, gw_couple *p, const gw_place *a, const gw_place 
                       .reach = AHEAD * gw_look_speed(p, a, b) * w->dt + MARGIN,
                       .slide = sliding(p, a, b)};
     p->found_count = w->looker.again(w->looker.context, &again, &w->found[p->found], &p->gap);
+    if (p->found_count < 0) {
+        p->watched = p->looked = false;
+        p->found = -1;
+        return false;
+    }
     p->sharp = are_sharp(&w->found[p->found], p->found_count);
     bool asks = p->found_count == 1 && w->looker.holds;
     p->holds = asks ? w->looker.holds(w->looker.context, &again, &w->found[p->found]) : 0;

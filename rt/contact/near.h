@@ -13,7 +13,8 @@
 
 #include "rt/base/space.h"
 
-#define GW_TOUCHING 4 /* pairs of points of two solids: more of them carry nothing more */
+#define GW_TOUCHING 4  /* pairs of points of two solids: more of them carry nothing more */
+#define GW_LOOKED   12 /* that a look within a step tells, where one is a mesh */
 
 /* What a pair of surfaces is like. */
 typedef struct gw_surface {

@@ -119,9 +119,8 @@ typedef struct gw_looker {
     const void *context;
     /* About a piece, in its body's frame; false: it is not looked at in a step. */
     bool (*ball)(const void *context, int piece, gw_vec3 *centre, double *radius);
-    /* Pairs of points of two pieces; *gap: how far apart these are. */
-    int (*again)(const void *context, const gw_again *again, gw_near near[GW_TOUCHING],
-                 double *gap);
+    /* Pairs of points of two pieces; *gap: how far apart these are, at least. -1: never told. */
+    int (*again)(const void *context, const gw_again *again, gw_near near[GW_LOOKED], double *gap);
     /* What a piece adds to the cost of a look, in steps of a free body. NULL: nothing. */
     int (*cost)(const void *context, int piece);
     /* The only pair then found: how far the pieces may move against one another (m) before they

@@ -143,7 +143,7 @@ struct gw_world {
     gw_looker looker;
     int looks_left, found_count; /* in this step, by their cost; of what was found in it */
     unsigned look_from;          /* the couple that was left out first */
-    gw_near found[GW_WORLD_LOOKS_MOST * GW_TOUCHING];
+    gw_near found[GW_WORLD_LOOKS_MOST * GW_LOOKED];
 
     size_t stride;                     /* bytes of a model, rounded up */
     unsigned char *saved, *scratch[2]; /* models at the piece's start; for a pair's trials */

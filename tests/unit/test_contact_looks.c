@@ -41,7 +41,7 @@ static void place_pair(stage *s, unsigned *seed)
     }
 }
 
-static int look(const stage *s, gw_near near[GW_TOUCHING], double *gap, double *holds)
+static int look(const stage *s, gw_near near[GW_LOOKED], double *gap, double *holds)
 {
     gw_again again = {.piece_a = 0,
                       .piece_b = 1,
@@ -83,7 +83,7 @@ static void what_holds_is_all_that_touches(void **state)
         double off = 0, longest = 0;
         open_pair(&s, kind, kind % 2);
         for (int i = 0; i < 4000; i++) {
-            gw_near near[GW_TOUCHING], then[GW_TOUCHING];
+            gw_near near[GW_LOOKED], then[GW_LOOKED];
             double gap, holds, unused;
             place_pair(&s, &seed);
             look(&s, near, &gap, &holds);
@@ -109,7 +109,7 @@ static void what_holds_is_all_that_touches(void **state)
 
 static int looks_taken;
 
-static int look_and_count(const void *detector, const gw_again *again, gw_near near[GW_TOUCHING],
+static int look_and_count(const void *detector, const gw_again *again, gw_near near[GW_LOOKED],
                           double *gap)
 {
     looks_taken++;

@@ -294,7 +294,7 @@ static inline double thrown_gap(thrown *t)
     poses[t->count] = gw_pose_identity();
     int count = gw_detect(t->truth, poses, twists, 0, 1e-5, near, 1024, &lost);
     for (int i = 0; i < count; i++) {
-        gw_near found[GW_TOUCHING];
+        gw_near found[GW_LOOKED];
         gw_again again = {.piece_a = near[i].piece_a,
                           .piece_b = near[i].piece_b,
                           .world_from_a = poses[near[i].a],
