@@ -3,7 +3,6 @@
  */
 #include "rt/control/port.h"
 
-#define QUARTER    0.25 /* of a speed, the most that a tick's damping takes */
 #define IMMOVABLE  1e-9 /* 1/kg, 1/(kg m^2): what resists like this is not damped */
 #define REPAY_TIME 0.1  /* s, in which what came since the last second's least is taken back */
 #define MARGIN     2.5  /* 1/s: of what flows, taken at this rate against what foresight misses */
@@ -120,12 +119,13 @@ double gw_port_taken(gw_mobility m, const gw_twist *way, double dt)
     return (weight(m.linear) * gw_norm2(way->v) + weight(m.angular) * gw_norm2(way->w)) / dt;
 }
 
-double gw_port_rate(double energy, double taken, double dt)
+/* What is slowed by a part r goes less far in the tick already: energy = r (1 - r/2) taken / dt. */
+double gw_port_rate(double energy, double taken, double most, double dt)
 {
     if (!(energy > 0) || !(taken > 0))
         return 0;
-    /* what is slowed goes less far in the tick already */
-    return fmin(energy / ((1 - 0.5 * QUARTER) * taken), QUARTER / dt);
+    double part = 1 - 2 * energy * dt / taken;
+    return fmin(part > 0 ? 1 - sqrt(part) : 1, most) / dt;
 }
 
 gw_wrench gw_port_damping(double rate, gw_mobility m, const gw_twist *way, double dt)

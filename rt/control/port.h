@@ -73,8 +73,8 @@ double gw_port_foreseen(const gw_port *p, const gw_port_ahead *ahead, double dt)
 /* What damping -M (v, w) (1/s) takes in a tick of what moves so lightly on such a way (J s). */
 double gw_port_taken(gw_mobility m, const gw_twist *way, double dt);
 
-/* The rate (1/s) at which that takes so much energy, a quarter of the speed a tick at most. */
-double gw_port_rate(double energy, double taken, double dt);
+/* The rate (1/s) at which that takes so much energy; a part `most` of the speed a tick at most. */
+double gw_port_rate(double energy, double taken, double most, double dt);
 
 /* -rate M (v, w) */
 gw_wrench gw_port_damping(double rate, gw_mobility m, const gw_twist *way, double dt);

@@ -4,6 +4,10 @@
  */
 #include "rt/control/rendering_data.h"
 
+#define SURELY  1.1  /* of what is to be taken: M is a bound */
+#define YIELDS  0.25 /* of the hand's push, where no motion pays: it takes the device along */
+#define QUARTER 0.25 /* of a speed, the most that is taken of it where that is foreseen only */
+
 static bool feeds_forward(const gw_rendering *r)
 {
     return r->def.kind != GW_RENDER_COUPLING;
@@ -96,9 +100,10 @@ void gw_render_damp(gw_rendering *r, gw_render_work *w)
     double taken = gw_port_taken(model, &way, w->dt);
     if (gw_render_delay(&w->device, w->dt) == 0)
         taken += gw_port_taken(device, &on, w->dt);
-    double rate = gw_port_rate(gw_port_foreseen(&r->port, &ahead, w->dt), taken, w->dt);
+    double rate = gw_port_rate(gw_port_foreseen(&r->port, &ahead, w->dt), taken, QUARTER, w->dt);
     w->damping = gw_port_damping(rate, device, &on, w->dt);
-    w->slowing = gw_port_damping(rate, model, &way, w->dt);
+    if (feeds_forward(r) || !r->was_hit)
+        w->slowing = gw_port_damping(rate, model, &way, w->dt);
     w->on_model = gw_render_on_model(r, w);
 }
 
@@ -131,9 +136,13 @@ void gw_render_damp_device(gw_rendering *r, gw_render_work *w, const gw_rendered
     gw_port_ahead ahead = look_ahead(r, w, way_of_device(r, w, command), model);
     gw_mobility m = mobility_of_device(r, w);
     gw_twist way = way_unpushed(r, w, &ahead);
-    double energy = gw_port_comes(&r->port, &ahead, w->dt);
-    double rate = gw_port_rate(energy, gw_port_taken(m, &way, w->dt), w->dt);
+    double energy = SURELY * gw_port_comes(&r->port, &ahead, w->dt);
+    double rate = gw_port_rate(energy, gw_port_taken(m, &way, w->dt), 1, w->dt);
     w->damping = gw_wrench_add(w->damping, gw_port_damping(rate, m, &way, w->dt));
+    if (rate * w->dt < 1)
+        return;
+    w->damping.f = gw_mul_add(w->damping.f, YIELDS, ahead.fed.f);
+    w->damping.t = gw_mul_add(w->damping.t, YIELDS, ahead.fed.t);
 }
 
 void gw_render_hold(gw_rendering *r, const gw_render_work *w)
