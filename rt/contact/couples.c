@@ -166,7 +166,7 @@ static void close_lists(gw_world *w)
     int count = 0;
     bool lost = lost_any(w);
     for (int i = 0; i < w->touch_count && lost; i++)
-        if (w->touches[i].fresh && take_over(w, &w->touches[i]))
+        if (w->touches[i].kept && w->touches[i].fresh && take_over(w, &w->touches[i]))
             lost = lost_any(w);
     for (int i = 0; i < w->couple_count; i++)
         w->couples[i].first = -1;

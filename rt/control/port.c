@@ -96,7 +96,7 @@ static double rise(const gw_port_ahead *ahead)
 
 double gw_port_comes(const gw_port *p, const gw_port_ahead *ahead, double dt)
 {
-    return rise(ahead) + gw_port_owed(p, dt);
+    return rise(ahead) + fmax(since_least(p, dt), 0);
 }
 
 double gw_port_foreseen(const gw_port *p, const gw_port_ahead *ahead, double dt)

@@ -66,7 +66,8 @@ typedef struct gw_port_ahead {
 gw_wrench gw_port_acting(const gw_port *p, const gw_wrench *newest, int delay);
 
 /* What is to be taken in the tick (J), none where that is not above zero: what it brings, with
- * what is owed; and where that is foreseen only, with something against what foresight misses. */
+ * all that came since the last second's least; and where that is foreseen only, with what is owed
+ * and something against what foresight misses. */
 double gw_port_comes(const gw_port *p, const gw_port_ahead *ahead, double dt);
 double gw_port_foreseen(const gw_port *p, const gw_port_ahead *ahead, double dt);
 
