@@ -192,6 +192,8 @@ gw_rendering_out gw_rendering_feel(gw_rendering *r, const gw_rendered *model,
     w->on_model = gw_render_on_model(r, w);
     gw_render_damp(r, w);
     out.on_model = w->on_model;
+    w->model.jacobian = NULL; /* the caller's, for this half alone */
+    w->model.directions = NULL;
     return out;
 }
 
