@@ -12,13 +12,13 @@ MATHS := -ffp-contract=off -fno-math-errno -fno-trapping-math -fcx-limited-range
 OPT ?= -O2 -finline-limit=400
 CFLAGS += -std=c17 -D_GNU_SOURCE -g $(OPT) $(MATHS) $(WARN) -I. -MMD -MP -pthread
 LDLIBS_RT := -lm
-# what looks for contacts (rt/contact/detector.c, an archive member of its own) needs ODE as well
+# what looks for contacts (rt/collision/detector.c, an archive member of its own) needs ODE as well
 LDLIBS_CONTACT := $(LDLIBS_RT) -lode
 LDLIBS := $(LDLIBS_CONTACT) -lmicrohttpd -lwebsockets -ljansson -lexpat -pthread
 
-RT_SRC := $(wildcard rt/*/*.c)
+RT_SRC := $(wildcard rt/*/*.c rt/*/*/*.c)
 DRIVER_SRC := $(wildcard drivers/*.c)
-SERVER_SRC := $(wildcard server/*.c)
+SERVER_SRC := $(wildcard server/*/*.c) $(wildcard tests/bench/*.c)
 UNIT_SRC := $(wildcard tests/unit/test_*.c)
 ORACLE_SRC := tests/oracle/oracle.c tests/oracle/making.c tests/oracle/judge.c tests/oracle/campaign.c
 
@@ -81,10 +81,10 @@ $(WEB_OUT)/.stamp: $(WEB_SRC) $(NODE_MODULES)
 	cd web && node build.mjs $(abspath $(WEB_OUT))
 	@touch $@
 
-$(BUILD)/assets.S: $(WEB_OUT)/.stamp $(SCENES) server/assets.sh server/openapi.json
+$(BUILD)/assets.S: $(WEB_OUT)/.stamp $(SCENES) server/files/assets.sh server/schema/openapi.json
 	@mkdir -p $(@D)
 	@echo "  EMBED $@"
-	@sh server/assets.sh $(WEB_OUT) scenes server/openapi.json > $@
+	@sh server/files/assets.sh $(WEB_OUT) scenes server/schema/openapi.json > $@
 
 $(BUILD)/obj/assets.o: $(BUILD)/assets.S
 	@mkdir -p $(@D)
@@ -114,7 +114,7 @@ $(BUILD)/unit/%: tests/unit/%.c $(BUILD)/liboracle.a $(BUILD)/libguideway.a
 	@$(CC) $(CFLAGS) -o $@ $< $(BUILD)/liboracle.a $(BUILD)/libguideway.a $(LDFLAGS) $(LDLIBS_CONTACT) -lcmocka
 
 # this one reads scenes as the server does
-$(BUILD)/unit/test_bundled: tests/unit/test_bundled.c $(call obj,$(wildcard server/wire*.c) server/text.c) $(BUILD)/libguideway.a
+$(BUILD)/unit/test_bundled: tests/unit/test_bundled.c $(call obj,$(wildcard server/schema/*.c)) $(BUILD)/libguideway.a
 	@mkdir -p $(@D)
 	@echo "  LINK  $@"
 	@$(CC) $(CFLAGS) -o $@ $(filter %.c %.o %.a,$^) $(LDFLAGS) $(LDLIBS_CONTACT) -lcmocka -ljansson
@@ -132,7 +132,7 @@ unit: $(UNIT_BIN) $(BUILD)/example-solve $(BUILD)/fuzz-replay
 
 # ---- the solver against brute force: SECONDS of random problems, from SEED ----------------------
 
-WIRE_SRC := $(wildcard server/wire*.c) server/text.c
+WIRE_SRC := $(wildcard server/schema/*.c)
 SEED ?= 1
 
 $(BUILD)/verify: $(call obj,tests/oracle/verify.c $(WIRE_SRC)) $(BUILD)/liboracle.a $(BUILD)/libguideway.a

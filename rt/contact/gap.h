@@ -5,7 +5,7 @@
 #ifndef GW_CONTACT_GAP_H
 #define GW_CONTACT_GAP_H
 
-#include "rt/contact/near.h"
+#include "rt/collision/near.h"
 
 /*
  * A force F n on a at at_a, and -F n on b at at_b, works -F d(gap)/dt: both are where the normal's

@@ -15,7 +15,7 @@
 
 #include "rt/base/lanes.h"
 #include "rt/base/space.h"
-#include "rt/contact/near.h"
+#include "rt/collision/near.h"
 
 typedef struct gw_lanes3 {
     gw_lanes x, y, z;

@@ -12,8 +12,8 @@
 #define GW_CONTACT_WORLD_H
 
 #include "rt/base/error.h"
-#include "rt/contact/near.h"
-#include "rt/model/model.h"
+#include "rt/collision/near.h"
+#include "rt/dynamics/model.h"
 
 /* Collisions in one step that are met at their own time. As many again are plastic; then what is in
  * it stands still for the rest of the step. */

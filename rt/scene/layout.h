@@ -13,7 +13,7 @@
 #define GW_SCENE_LAYOUT_H
 
 #include "rt/scene/scene.h"
-#include "rt/solve/cluster.h"
+#include "rt/positioning/cluster.h"
 
 /* What an object does while hands move. */
 typedef enum gw_follow {

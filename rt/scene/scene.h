@@ -11,12 +11,12 @@
 #include "rt/base/error.h"
 #include "rt/base/limits.h"
 #include "rt/contact/world.h"
-#include "rt/control/rendering.h"
-#include "rt/geom/feature.h"
-#include "rt/geom/shape.h"
-#include "rt/model/chain.h"
+#include "rt/haptics/rendering.h"
+#include "rt/geometry/feature.h"
+#include "rt/geometry/shape.h"
+#include "rt/dynamics/chain.h"
 #include "rt/scene/task.h"
-#include "rt/solve/solve.h"
+#include "rt/positioning/solve.h"
 
 /* How the object's mass is given. */
 typedef enum gw_mass_source { GW_MASS_BY_DENSITY, GW_MASS_GIVEN } gw_mass_source;
@@ -57,7 +57,7 @@ typedef struct gw_feature_ref {
 } gw_feature_ref;
 
 /* Which side of its value a distance may take. One-sided ones are walls: they never position an
- * object, the loop pushes the held one back from them (rt/loop/walls.h). */
+ * object, the loop pushes the held one back from them (rt/sim/walls.h). */
 typedef enum gw_bound { GW_BOUND_EQUAL, GW_BOUND_AT_LEAST, GW_BOUND_AT_MOST } gw_bound;
 
 typedef struct gw_scene_constraint {
@@ -122,7 +122,7 @@ typedef struct gw_scene_contact {
 
 typedef enum gw_control_kind {
     GW_CONTROL_ADMITTANCE,
-    GW_CONTROL_IMPEDANCE, /* these four: impedance devices, rt/control/rendering.h */
+    GW_CONTROL_IMPEDANCE, /* these four: impedance devices, rt/haptics/rendering.h */
     GW_CONTROL_PENALTY,
     GW_CONTROL_COUPLING,
     GW_CONTROL_FOUR_CHANNEL

@@ -1,6 +1,6 @@
 /*
  * A task: a sequence of steps that brings one object somewhere along its freedoms, as a scene says
- * it (relational-positioning VI-B.1). What runs one is rt/task/.
+ * it (relational-positioning VI-B.1). What runs one is rt/sim/.
  *
  * Plain structs; a task owns its steps (heap). Not for use inside a tick.
  */

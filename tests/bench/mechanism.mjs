@@ -1,6 +1,6 @@
 // Plays sections VI and VIII of the mechanisms paper with the appliance's own `run` and draws what the hand's device
 // and the mechanism do, as the paper's Fig. 6, 7, 11 and 12:
-//   node tests/bench/mechanism.mjs build/guideway rt/control
+//   node tests/bench/mechanism.mjs build/guideway rt/haptics
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

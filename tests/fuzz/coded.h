@@ -3,13 +3,13 @@
  * in a palette of degenerate values. Every string of bytes is a problem, and small changes of the
  * bytes are the changes that rules hinge on. Single-threaded; no allocation.
  */
-#ifndef GW_TESTS_CODED_H
-#define GW_TESTS_CODED_H
+#ifndef GW_TESTS_FUZZ_CODED_H
+#define GW_TESTS_FUZZ_CODED_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-#include "rt/solve/solve.h"
+#include "rt/positioning/solve.h"
 
 #define CODED_HEAD   8
 #define CODED_RECORD 17

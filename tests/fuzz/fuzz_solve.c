@@ -8,7 +8,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "server/wire.h"
+#include "server/schema/wire.h"
 #include "tests/fuzz/coded.h"
 #include "tests/oracle/judge.h"
 #include "tests/oracle/making.h"

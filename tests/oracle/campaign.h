@@ -1,8 +1,8 @@
 /*
  * Series of random problems for the judge. Single-threaded; no allocation.
  */
-#ifndef GW_TESTS_CAMPAIGN_H
-#define GW_TESTS_CAMPAIGN_H
+#ifndef GW_TESTS_ORACLE_CAMPAIGN_H
+#define GW_TESTS_ORACLE_CAMPAIGN_H
 
 #include "tests/oracle/judge.h"
 #include "tests/oracle/making.h"

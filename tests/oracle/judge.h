@@ -2,12 +2,12 @@
  * Holds an answer of the solver against what the oracle knows of the problem, and keeps count.
  * Single-threaded; no allocation.
  */
-#ifndef GW_TESTS_JUDGE_H
-#define GW_TESTS_JUDGE_H
+#ifndef GW_TESTS_ORACLE_JUDGE_H
+#define GW_TESTS_ORACLE_JUDGE_H
 
 #include <stdio.h>
 
-#include "rt/solve/solve.h"
+#include "rt/positioning/solve.h"
 
 /* What can be wrong. */
 typedef enum fault {

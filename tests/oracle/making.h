@@ -2,12 +2,12 @@
  * Problems to hold the solver against: constraints of every kind, pair of elements and sense, made
  * true at a hidden pose; or thrown together. Single-threaded; no allocation.
  */
-#ifndef GW_TESTS_MAKING_H
-#define GW_TESTS_MAKING_H
+#ifndef GW_TESTS_ORACLE_MAKING_H
+#define GW_TESTS_ORACLE_MAKING_H
 
 #include <stdio.h>
 
-#include "rt/solve/solve.h"
+#include "rt/positioning/solve.h"
 
 /* One of the ways to state a constraint. */
 typedef struct statement {

@@ -3,10 +3,10 @@
  * own, roots of these from many starts, and the dimension of what is around a root. Nothing here
  * uses rt/ beyond vectors and the structs of a problem. Single-threaded; no allocation.
  */
-#ifndef GW_TESTS_ORACLE_H
-#define GW_TESTS_ORACLE_H
+#ifndef GW_TESTS_ORACLE_ORACLE_H
+#define GW_TESTS_ORACLE_ORACLE_H
 
-#include "rt/solve/solve.h"
+#include "rt/positioning/solve.h"
 
 #define ORACLE_ROOT  1e-11 /* a pose whose residual is below this, times the size, is a root */
 #define ORACLE_TRUTH 1e-9  /* what the solver promises of every pose, times the size */

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "server/wire.h"
+#include "server/schema/wire.h"
 #include "tests/oracle/campaign.h"
 
 static int judge_file(const char *path)

@@ -1,8 +1,9 @@
 /*
- * Makes rt/solve/start_roots.c: the roots of the generic sections that paths start from.
+ * Makes rt/positioning/polynomial/start_roots.c: the roots of the generic sections that paths start
+ * from.
  *
- *   make tools && build/make_start_system > rt/solve/start_roots.c
- *   build/make_start_system 3 > rt/solve/start_roots_3.c
+ *   make tools && build/make_start_system > rt/positioning/polynomial/start_roots.c
+ *   build/make_start_system 3 > rt/positioning/polynomial/start_roots_3.c
  *
  * Monodromy: a section through one known pose, then loops through other sections, each of which
  * permutes the roots and so brings new ones, until their number is that of the degree, 40 for
@@ -12,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "rt/solve/section.h"
+#include "rt/positioning/polynomial/section.h"
 
 static unsigned long long state = 7;
 
@@ -194,7 +195,7 @@ int main(int count, char **argument)
     static gw_root roots[GW_MOST_PATHS];
     printf(
         "/*\n * Roots of the sections of start_system.c. Made by tests/tools/make_start_system.c:"
-        "\n * not to be edited.\n */\n#include \"rt/solve/section.h\"\n\n"
+        "\n * not to be edited.\n */\n#include \"rt/positioning/polynomial/section.h\"\n\n"
         "/* clang-format off */\n");
     for (int cylinders = first; cylinders <= last; cylinders++) {
         system_of s;

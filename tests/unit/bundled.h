@@ -1,14 +1,14 @@
 /*
  * The bundled scenes, read from scenes/, from the tree's root.
  */
-#ifndef TESTS_BUNDLED_H
-#define TESTS_BUNDLED_H
+#ifndef GW_TESTS_UNIT_BUNDLED_H
+#define GW_TESTS_UNIT_BUNDLED_H
 
 #include <jansson.h>
 
 #include <stdio.h>
 
-#include "server/wire.h"
+#include "server/schema/wire.h"
 #include "tests/unit/scene_running.h"
 
 static inline gw_scene *bundled_scene(const char *name)

@@ -1,8 +1,8 @@
 /*
  * What tests of chains check with.
  */
-#ifndef GW_TESTS_CHAIN_CHECKS_H
-#define GW_TESTS_CHAIN_CHECKS_H
+#ifndef GW_TESTS_UNIT_CHAIN_CHECKS_H
+#define GW_TESTS_UNIT_CHAIN_CHECKS_H
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,13 +1,13 @@
 /*
  * Chains that tests share.
  */
-#ifndef GW_TESTS_CHAIN_FIXTURE_H
-#define GW_TESTS_CHAIN_FIXTURE_H
+#ifndef GW_TESTS_UNIT_CHAIN_FIXTURE_H
+#define GW_TESTS_UNIT_CHAIN_FIXTURE_H
 
 #include <math.h>
 #include <string.h>
 
-#include "rt/model/chain.h"
+#include "rt/dynamics/chain.h"
 
 static inline gw_mass fixture_rod_mass(double length, double mass, double inertia)
 {

@@ -1,11 +1,11 @@
 /*
  * A world of free bodies among planes, for tests of contact: near pairs are made by hand.
  */
-#ifndef TESTS_CONTACT_FIXTURE_H
-#define TESTS_CONTACT_FIXTURE_H
+#ifndef GW_TESTS_UNIT_CONTACT_FIXTURE_H
+#define GW_TESTS_UNIT_CONTACT_FIXTURE_H
 
 #include "rt/contact/world.h"
-#include "rt/model/guided.h"
+#include "rt/dynamics/guided.h"
 #include "tests/unit/scenario_fixture.h"
 
 enum { SOME_MOVERS = 64, SOME_NEAR = 512 };

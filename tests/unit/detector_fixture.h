@@ -1,9 +1,9 @@
 /* Solids for the detector's tests, and what they are by definitions of their own: where they end in
  * a direction, and whether a point belongs to them. */
-#ifndef GW_TESTS_DETECTOR_FIXTURE_H
-#define GW_TESTS_DETECTOR_FIXTURE_H
+#ifndef GW_TESTS_UNIT_DETECTOR_FIXTURE_H
+#define GW_TESTS_UNIT_DETECTOR_FIXTURE_H
 
-#include "rt/contact/detector.h"
+#include "rt/collision/detector.h"
 
 static inline gw_shape box_shape(double x, double y, double z)
 {

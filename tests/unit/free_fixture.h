@@ -1,6 +1,6 @@
 /* Free bodies to watch: a door on its hinge, a ball, and what is judged of a tick. */
-#ifndef GW_TESTS_FREE_FIXTURE_H
-#define GW_TESTS_FREE_FIXTURE_H
+#ifndef GW_TESTS_UNIT_FREE_FIXTURE_H
+#define GW_TESTS_UNIT_FREE_FIXTURE_H
 
 #include "tests/unit/scene_building.h"
 #include "tests/unit/scene_running.h"

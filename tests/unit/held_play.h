@@ -1,15 +1,15 @@
 /*
  * A hand at a simulated impedance device, its control and a model: the loop's tick without the
- * loop, task space being device space. For tests and figures of rt/control.
+ * loop, task space being device space. For tests and figures of rt/haptics.
  */
-#ifndef TESTS_HELD_PLAY_H
-#define TESTS_HELD_PLAY_H
+#ifndef GW_TESTS_UNIT_HELD_PLAY_H
+#define GW_TESTS_UNIT_HELD_PLAY_H
 
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "drivers/driver.h"
-#include "rt/control/rendering.h"
+#include "rt/haptics/rendering.h"
 
 typedef struct held_play {
     gw_model *model;

@@ -1,8 +1,8 @@
 /* Meshes for tests: a box in triangles, cut into squares; an L; points of a ball. */
-#ifndef GW_TESTS_MESH_FIXTURE_H
-#define GW_TESTS_MESH_FIXTURE_H
+#ifndef GW_TESTS_UNIT_MESH_FIXTURE_H
+#define GW_TESTS_UNIT_MESH_FIXTURE_H
 
-#include "rt/geom/mesh.h"
+#include "rt/geometry/mesh.h"
 
 enum { SOUP = 8192 };
 

@@ -4,8 +4,8 @@
  *
  * Joints turn about z; centres of mass are at mid-link, inertias about them; no gravity.
  */
-#ifndef TESTS_PLANAR_THREE_H
-#define TESTS_PLANAR_THREE_H
+#ifndef GW_TESTS_UNIT_PLANAR_THREE_H
+#define GW_TESTS_UNIT_PLANAR_THREE_H
 
 #include <math.h>
 #include <string.h>

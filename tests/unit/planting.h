@@ -1,8 +1,8 @@
 /*
  * Constraints made around a known pose, and problems told in full where a test fails.
  */
-#ifndef GW_TESTS_PLANTING_H
-#define GW_TESTS_PLANTING_H
+#ifndef GW_TESTS_UNIT_PLANTING_H
+#define GW_TESTS_UNIT_PLANTING_H
 
 #include "solve_util.h"
 

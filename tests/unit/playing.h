@@ -2,16 +2,16 @@
  * A small world to play in, for tests of the whole tick: a planar arm and loose things in an
  * enclosure, held at the arm or at a thing, a simulated hand at a simulated device.
  */
-#ifndef GW_TESTS_PLAYING_H
-#define GW_TESTS_PLAYING_H
+#ifndef GW_TESTS_UNIT_PLAYING_H
+#define GW_TESTS_UNIT_PLAYING_H
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "rt/loop/detection.h"
-#include "rt/loop/scenario.h"
-#include "rt/loop/simulation.h"
+#include "rt/sim/detection.h"
+#include "rt/sim/scenario.h"
+#include "rt/sim/simulation.h"
 
 static inline gw_shape box(double x, double y, double z)
 {

@@ -1,15 +1,15 @@
 /*
  * Sets, bodies and scenarios made by hand, for tests that need no solver.
  */
-#ifndef TESTS_SCENARIO_FIXTURE_H
-#define TESTS_SCENARIO_FIXTURE_H
+#ifndef GW_TESTS_UNIT_SCENARIO_FIXTURE_H
+#define GW_TESTS_UNIT_SCENARIO_FIXTURE_H
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "rt/control/admittance.h"
-#include "rt/loop/scenario_data.h"
-#include "rt/loop/simulation.h"
+#include "rt/haptics/admittance.h"
+#include "rt/sim/scenario_data.h"
+#include "rt/sim/simulation.h"
 
 static inline gw_submanifold fixture_set(gw_rotation_kind rotation, gw_locus_kind locus,
                                          bool in_mobile)

@@ -1,6 +1,6 @@
 /* Scenes built by hand, for tests: boxes with stated features, joined, held. */
-#ifndef GW_TESTS_SCENE_BUILDING_H
-#define GW_TESTS_SCENE_BUILDING_H
+#ifndef GW_TESTS_UNIT_SCENE_BUILDING_H
+#define GW_TESTS_UNIT_SCENE_BUILDING_H
 
 #include <stdio.h>
 #include <stdlib.h>

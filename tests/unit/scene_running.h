@@ -2,8 +2,8 @@
  * A scene running, tick by tick, with looks as `run` has them: what a snapshot tells of every tick
  * is there to be judged.
  */
-#ifndef TESTS_SCENE_RUNNING_H
-#define TESTS_SCENE_RUNNING_H
+#ifndef GW_TESTS_UNIT_SCENE_RUNNING_H
+#define GW_TESTS_UNIT_SCENE_RUNNING_H
 
 #include "rt/rt.h"
 

@@ -1,8 +1,8 @@
 /*
  * Short ways to state problems, for the solver's tests.
  */
-#ifndef GW_TESTS_SOLVE_UTIL_H
-#define GW_TESTS_SOLVE_UTIL_H
+#ifndef GW_TESTS_UNIT_SOLVE_UTIL_H
+#define GW_TESTS_UNIT_SOLVE_UTIL_H
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,7 +12,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "rt/solve/solve.h"
+#include "rt/positioning/solve.h"
 
 __attribute__((unused)) static gw_solution solution;
 __attribute__((unused)) static unsigned long long seed = 1;

@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "rt/geom/cells.h"
+#include "rt/geometry/cells.h"
 #include "tests/unit/mesh_fixture.h"
 
 static soup triangles;

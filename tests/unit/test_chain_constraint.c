@@ -4,7 +4,7 @@
  */
 #include "tests/unit/chain_checks.h"
 
-#include "rt/model/guided.h"
+#include "rt/dynamics/guided.h"
 #include "tests/unit/scenario_fixture.h"
 
 static gw_wrench constraint(gw_chain *chain, const gw_forces *forces)

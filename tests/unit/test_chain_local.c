@@ -1,7 +1,7 @@
 /*
  * The local model against the exact one, its own books, and what it costs in energy.
  */
-#include "rt/model/chain_local.h"
+#include "rt/dynamics/chain_local.h"
 #include "tests/unit/chain_checks.h"
 
 static double true_energy(const gw_chain *chain)

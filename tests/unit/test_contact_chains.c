@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "rt/contact/world.h"
-#include "rt/model/chain.h"
+#include "rt/dynamics/chain.h"
 
 enum { BALLS = 5 };
 

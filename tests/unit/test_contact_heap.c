@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "rt/contact/detector.h"
+#include "rt/collision/detector.h"
 #include "rt/contact/impulse.h"
 #include "tests/unit/contact_fixture.h"
 

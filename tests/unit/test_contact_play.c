@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "rt/contact/detector.h"
+#include "rt/collision/detector.h"
 #include "tests/unit/contact_fixture.h"
 
 static gw_surface surface(double e, double mu)

@@ -4,7 +4,7 @@
  */
 #include "planting.h"
 
-#include "rt/geom/curve.h"
+#include "rt/geometry/curve.h"
 
 static double off_branches(const gw_pose *x)
 {

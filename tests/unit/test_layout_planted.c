@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "rt/loop/simulation.h"
+#include "rt/sim/simulation.h"
 #include "tests/unit/planting.h"
 #include "tests/unit/scene_building.h"
 

@@ -12,8 +12,8 @@
 #include <math.h>
 #include <time.h>
 
-#include "rt/loop/detection.h"
-#include "rt/loop/loop.h"
+#include "rt/sim/detection.h"
+#include "rt/sim/loop.h"
 #include "tests/unit/chain_fixture.h"
 #include "tests/unit/scene_building.h"
 

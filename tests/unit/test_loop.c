@@ -14,8 +14,8 @@
 
 #include "rt/base/mailbox.h"
 #include "rt/base/ring.h"
-#include "rt/loop/histogram.h"
-#include "rt/loop/loop.h"
+#include "rt/sim/histogram.h"
+#include "rt/sim/loop.h"
 #include "tests/unit/scenario_fixture.h"
 
 static void nap(long ms)

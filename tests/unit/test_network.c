@@ -7,7 +7,7 @@
 #include <cmocka.h>
 #include <time.h>
 
-#include "rt/loop/simulation.h"
+#include "rt/sim/simulation.h"
 #include "tests/unit/scene_building.h"
 
 typedef struct world {

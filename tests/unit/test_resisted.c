@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "rt/control/resisted.h"
+#include "rt/haptics/resisted.h"
 #include "tests/unit/chain_fixture.h"
 #include "tests/unit/planar_three.h"
 

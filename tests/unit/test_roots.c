@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "rt/solve/section.h"
+#include "rt/positioning/polynomial/section.h"
 
 #define SAME 1e-5
 

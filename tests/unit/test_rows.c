@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "rt/geom/submanifold.h"
+#include "rt/geometry/submanifold.h"
 
 #define KINDS 6
 

@@ -7,8 +7,8 @@
 #include <cmocka.h>
 #include <string.h>
 
-#include "rt/geom/feature.h"
-#include "rt/geom/shape.h"
+#include "rt/geometry/feature.h"
+#include "rt/geometry/shape.h"
 
 static bool close_to(double a, double b, double tolerance)
 {

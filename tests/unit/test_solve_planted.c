@@ -4,7 +4,7 @@
  */
 #include "planting.h"
 
-#include "rt/solve/solve_internal.h"
+#include "rt/positioning/solve_internal.h"
 
 static int numeric_count, total_count;
 

@@ -9,8 +9,8 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "rt/geom/strand.h"
-#include "rt/geom/submanifold.h"
+#include "rt/geometry/strand.h"
+#include "rt/geometry/submanifold.h"
 
 static unsigned long long state = 11;
 

@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "rt/scene/scene.h"
-#include "rt/task/task.h"
+#include "rt/sim/task_runner.h"
 #include "tests/unit/scenario_fixture.h"
 
 /* A world that the test moves: one tool on a plane, parameters phi, s, t. */

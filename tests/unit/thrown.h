@@ -2,10 +2,10 @@
  * Solids in an enclosure that are thrown about, with the detector looking as the world's thread
  * would: at its own rate, told of where things were a tick ago.
  */
-#ifndef TESTS_THROWN_H
-#define TESTS_THROWN_H
+#ifndef GW_TESTS_UNIT_THROWN_H
+#define GW_TESTS_UNIT_THROWN_H
 
-#include "rt/loop/detection.h"
+#include "rt/sim/detection.h"
 #include "tests/unit/contact_fixture.h"
 #include "tests/unit/detector_fixture.h"
 #include "tests/unit/mesh_fixture.h"

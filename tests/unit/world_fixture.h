@@ -1,8 +1,8 @@
 /*
  * A world of one tool at an ideal or profiled device, on a set made by hand.
  */
-#ifndef TESTS_WORLD_FIXTURE_H
-#define TESTS_WORLD_FIXTURE_H
+#ifndef GW_TESTS_UNIT_WORLD_FIXTURE_H
+#define GW_TESTS_UNIT_WORLD_FIXTURE_H
 
 #include "tests/unit/scenario_fixture.h"
 

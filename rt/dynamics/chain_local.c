@@ -1,0 +1,168 @@
+/*
+ * Making a local model, and a chain's dynamics by it. On the world's and the loop's thread, RT
+ * safe.
+ */
+#include "rt/dynamics/chain_local.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "rt/dynamics/chain_motion.h"
+
+size_t gw_local_bytes(int count)
+{
+    return offsetof(gw_local, factor) +
+           (size_t)count * (size_t)(count + 1) / 2 * sizeof(((gw_local *)0)->factor[0]);
+}
+
+/* ---- a look --------------------------------------------------------------------------------- */
+
+/* L of D = L L^T, row after row; D is positive definite, a joint without any mass stands. */
+static void factorise(int n, const double (*d)[GW_MAX_LINKS], double *factor)
+{
+    double *row = factor;
+    for (int i = 0; i < n; row += ++i) {
+        const double *column = factor;
+        for (int j = 0; j <= i; column += ++j) {
+            double sum = d[i][j];
+            for (int k = 0; k < j; k++)
+                sum -= row[k] * column[k];
+            if (j < i)
+                row[j] = sum * column[j];
+            else
+                row[j] = sum > 0 ? 1 / sqrt(sum) : 0;
+        }
+    }
+}
+
+/* G_i = -s_i . sum over the links from i on of m g, or of its moment about the joint; V. */
+static double weigh(const gw_chain *at, double *gravity)
+{
+    gw_vec3 g = at->def->gravity, moment = {0, 0, 0};
+    double mass = 0;
+    for (int i = at->def->count - 1; i >= 0; i--) {
+        const gw_chain_joint *j = &at->joints[i];
+        gw_vec3 s = gw_chain_axis(j);
+        mass += j->mass;
+        moment = gw_mul_add(moment, j->mass, gw_add(j->at, j->world_com));
+        gw_vec3 arm = gw_mul_add(moment, -mass, j->at);
+        gravity[i] = j->slides ? -mass * gw_dot(s, g) : -gw_dot(s, gw_cross(arm, g));
+    }
+    return -gw_dot(g, moment);
+}
+
+/* h |v| + h^2 (|free acceleration| + what the hand can add): twice what constant accelerations
+ * would come to, for they grow on the way. */
+static void reach_out(const gw_chain *at, double h, double *reach)
+{
+    const double hand[6] = {GW_LOCAL_FORCE,  GW_LOCAL_FORCE,  GW_LOCAL_FORCE,
+                            GW_LOCAL_TORQUE, GW_LOCAL_TORQUE, GW_LOCAL_TORQUE};
+    double columns[GW_MAX_LINKS][6], drift[6], a[GW_MAX_LINKS];
+    int n = at->def->count;
+    gw_model_jacobian(&at->model, columns, drift);
+    gw_model_free_acceleration(&at->model, a);
+    for (int i = 0; i < n; i++)
+        reach[i] = h * fabs(at->v[i]) + h * h * fabs(a[i]);
+    for (int k = 0; k < 6; k++) {
+        for (int i = 0; i < n; i++)
+            a[i] = hand[k] * columns[i][k];
+        gw_model_apply_inverse(&at->model, a, a);
+        for (int i = 0; i < n; i++)
+            reach[i] += h * h * fabs(a[i]);
+    }
+}
+
+void gw_local_make(const gw_chain *at, double horizon, gw_local *out)
+{
+    double d[GW_MAX_LINKS][GW_MAX_LINKS];
+    assert(!at->local);
+    out->count = at->def->count;
+    memcpy(out->q, at->q, (size_t)out->count * sizeof *out->q);
+    gw_chain_inertia(at, &d[0][0], GW_MAX_LINKS);
+    factorise(out->count, (const double(*)[GW_MAX_LINKS])d, out->factor);
+    out->potential = weigh(at, out->gravity);
+    reach_out(at, horizon, out->reach);
+}
+
+/* ---- by it ---------------------------------------------------------------------------------- */
+
+double gw_chain_localise(gw_chain *chain, const gw_local *local)
+{
+    double before = chain->kinetic + chain->potential;
+    assert(!local || local->count == chain->def->count);
+    chain->local = local;
+    gw_chain_refresh(chain);
+    return chain->kinetic + chain->potential - before;
+}
+
+double gw_chain_strain(const gw_chain *chain)
+{
+    double strain = 0;
+    if (!chain->local)
+        return 0;
+    for (int i = 0; i < chain->def->count; i++) {
+        double way = fabs(chain->q[i] - chain->local->q[i]);
+        if (way > 0)
+            strain = fmax(strain, way / chain->local->reach[i]);
+    }
+    return strain;
+}
+
+/* 1/2 |L^T v|^2 */
+double gw_local_kinetic(const gw_chain *chain)
+{
+    double sum[GW_MAX_LINKS], total = 0;
+    const double *row = chain->local->factor;
+    for (int i = 0; i < chain->def->count; row += ++i) {
+        for (int k = 0; k < i; k++)
+            sum[k] += row[k] * chain->v[i];
+        sum[i] = row[i] > 0 ? chain->v[i] / row[i] : 0;
+    }
+    for (int i = 0; i < chain->def->count; i++)
+        total += sum[i] * sum[i];
+    return 0.5 * total;
+}
+
+double gw_local_weight_energy(const gw_chain *chain)
+{
+    const gw_local *local = chain->local;
+    double sum = local->potential;
+    for (int i = 0; i < chain->def->count; i++)
+        sum += local->gravity[i] * (chain->q[i] - local->q[i]);
+    return sum;
+}
+
+/* L y = x, then L^T z = y, in place. */
+static void divide(int n, const double *factor, double *x)
+{
+    const double *row = factor;
+    for (int i = 0; i < n; row += ++i) {
+        double sum = x[i];
+        for (int k = 0; k < i; k++)
+            sum -= row[k] * x[k];
+        x[i] = sum * row[i];
+    }
+    for (int i = n - 1; i >= 0; i--) {
+        row -= i + 1;
+        x[i] *= row[i];
+        for (int k = 0; k < i; k++)
+            x[k] -= row[k] * x[i];
+    }
+}
+
+/* q'' = D^^-1 (force - J^T bias - G^), J at the frames as they are. */
+void gw_local_solve(const gw_chain *chain, const gw_chain_joint *at, const gw_wrench *bias,
+                    double *force)
+{
+    gw_wrench p = {{0, 0, 0}, {0, 0, 0}};
+    int n = chain->def->count;
+    for (int i = n - 1; i >= 0 && bias; i--) {
+        const gw_chain_joint *j = &at[i];
+        p.f = gw_add(p.f, bias[i].f);
+        p.t = gw_add(p.t, bias[i].t);
+        force[i] -= gw_dot(gw_chain_axis(j), chain->joints[i].slides ? p.f : p.t);
+        force[i] -= chain->local->gravity[i];
+        p.t = gw_add(p.t, gw_cross(j->arm, p.f));
+    }
+    divide(n, chain->local->factor, force);
+}

@@ -1,0 +1,232 @@
+/*
+ * The guided body on a set that has no closed form: acceleration by the rows (framework eq. 8 with
+ * A-dot), integrated in all six coordinates about the step's start, then pose and twist put back
+ * on the set. Runs on the loop's thread, RT safe.
+ */
+#include <string.h>
+
+#include "rt/dynamics/dynamics.h"
+#include "rt/dynamics/rungekutta.h"
+
+/* Rows below this part of the largest, in the mass metric, follow from the others. */
+#define RANK_TOLERANCE 1e-7
+
+/* Spatial inertia about the body's origin, [v; w] order, as its Cholesky factor. */
+static bool factor_spatial(double mass, const gw_rigid *r, double (*m)[6])
+{
+    gw_vec3 c = r->com;
+    double skew[3][3] = {{0, -c.z, c.y}, {c.z, 0, -c.x}, {-c.y, c.x, 0}};
+    double c2 = gw_norm2(c), cc[3] = {c.x, c.y, c.z};
+    memset(m, 0, 36 * sizeof m[0][0]);
+    for (int i = 0; i < 3; i++) {
+        m[i][i] = mass;
+        for (int j = 0; j < 3; j++) {
+            m[3 + i][j] = mass * skew[i][j];
+            m[3 + i][3 + j] = r->inertia.m[i][j] + mass * ((i == j ? c2 : 0) - cc[i] * cc[j]);
+        }
+    }
+    return gw_cholesky(m, 6);
+}
+
+/* x = L^-1 x and x = L^-T x */
+static void forward(double (*l)[6], double *x)
+{
+    for (int i = 0; i < 6; i++) {
+        for (int k = 0; k < i; k++)
+            x[i] -= l[i][k] * x[k];
+        x[i] /= l[i][i];
+    }
+}
+
+static void backward(double (*l)[6], double *x)
+{
+    for (int i = 5; i >= 0; i--) {
+        for (int k = i + 1; k < 6; k++)
+            x[i] -= l[k][i] * x[k];
+        x[i] /= l[i][i];
+    }
+}
+
+static double dot6(const double *a, const double *b)
+{
+    double s = 0;
+    for (int i = 0; i < 6; i++)
+        s += a[i] * b[i];
+    return s;
+}
+
+/*
+ * Least y with rows . y = rhs: Gram-Schmidt with the largest remaining row first, as far as the
+ * rank goes. Rows and right-hand sides are overwritten. Returns what part of the largest row the
+ * last one of `rank` is, which vanishes at a singular point of the set.
+ */
+static double least_norm(double (*rows)[6], double *rhs, int count, int rank, double *y)
+{
+    double first = 0, margin = rank > 0 ? 0 : 1;
+    memset(y, 0, 6 * sizeof *y);
+    for (int done = 0; done < count && done < 6; done++) {
+        int pick = done;
+        for (int i = done; i < count; i++)
+            if (dot6(rows[i], rows[i]) > dot6(rows[pick], rows[pick]))
+                pick = i;
+        double norm = sqrt(dot6(rows[pick], rows[pick]));
+        first = done == 0 ? norm : first;
+        if (norm <= RANK_TOLERANCE * first || norm == 0)
+            break;
+        margin = done + 1 == rank ? norm / first : margin;
+        double q[6], b = rhs[pick] / norm;
+        for (int k = 0; k < 6; k++)
+            q[k] = rows[pick][k] / norm;
+        memcpy(rows[pick], rows[done], sizeof q);
+        rhs[pick] = rhs[done];
+        for (int i = done + 1; i < count; i++) {
+            double along = dot6(rows[i], q);
+            for (int k = 0; k < 6; k++)
+                rows[i][k] -= along * q[k];
+            rhs[i] -= along * b;
+        }
+        for (int k = 0; k < 6; k++)
+            y[k] += b * q[k];
+    }
+    return margin;
+}
+
+/* The smallest change of x in the mass metric that makes A x = target: x += M^-1 A^T mu; how far
+ * the rows are from dependent. */
+static double meet_rows(const gw_guided_def *def, const gw_pose *pose, double (*l)[6],
+                        const double *target, double *x)
+{
+    double a[GW_MAX_ROWS][6], rhs[GW_MAX_ROWS], y[6];
+    int count = def->set.row_count;
+    gw_rows_jacobian(def->set.rows, count, pose, a);
+    for (int i = 0; i < count; i++) {
+        rhs[i] = target[i] - dot6(a[i], x);
+        forward(l, a[i]);
+    }
+    double margin = least_norm(a, rhs, count, 6 - def->set.dof, y);
+    backward(l, y);
+    for (int k = 0; k < 6; k++)
+        x[k] += y[k];
+    return margin;
+}
+
+/* Acceleration of the origin at this pose and twist, with what acted; all where the set stands. */
+static bool acceleration(const gw_guided *body, const gw_pose *pose, const gw_twist *twist,
+                         const gw_forces *forces, double t, gw_load *load, double *a,
+                         gw_wrench *constraint)
+{
+    double l[6][6], target[GW_MAX_ROWS];
+    const gw_guided_def *def = &body->def;
+    gw_rigid r = gw_rigid_at(def, pose);
+    if (!factor_spatial(def->mass.mass, &r, l))
+        return false;
+    *load = gw_guided_load(body, &r, pose, twist, forces, t);
+    gw_vec3 none = {0, 0, 0};
+    gw_wrench rate = gw_rigid_rate(def->mass.mass, &r, twist->w, none, none);
+    gw_vec3 f = gw_sub(load->about_com.f, rate.f);
+    gw_vec3 torque = gw_add(gw_sub(load->about_com.t, rate.t), gw_cross(r.com, f));
+    memcpy(a, (double[6]){f.x, f.y, f.z, torque.x, torque.y, torque.z}, 6 * sizeof *a);
+    gw_cholesky_solve(l, 6, a);
+    gw_rows_drift(def->set.rows, def->set.row_count, pose, twist, target);
+    for (int i = 0; i < def->set.row_count; i++)
+        target[i] = -target[i];
+    meet_rows(def, pose, l, target, a);
+    gw_wrench need = gw_rigid_rate(def->mass.mass, &r, twist->w, gw_v3(a[0], a[1], a[2]),
+                                   gw_v3(a[3], a[4], a[5]));
+    *constraint = gw_rigid_constraint(&r, &need, &load->about_com);
+    return true;
+}
+
+/* The twist of the set nearest to `twist` in the mass metric, and the rows' margin there. */
+static gw_twist project(const gw_guided *body, const gw_pose *pose, const gw_twist *twist,
+                        double *margin)
+{
+    static const double none[GW_MAX_ROWS] = {0};
+    double l[6][6];
+    double x[6] = {twist->v.x, twist->v.y, twist->v.z, twist->w.x, twist->w.y, twist->w.z};
+    gw_rigid r = gw_rigid_at(&body->def, pose);
+    if (!factor_spatial(body->def.mass.mass, &r, l))
+        return (gw_twist){{0, 0, 0}, {0, 0, 0}};
+    *margin = meet_rows(&body->def, pose, l, none, x);
+    return (gw_twist){{x[0], x[1], x[2]}, {x[3], x[4], x[5]}};
+}
+
+gw_twist gw_guided_general_project(const gw_guided *body, const gw_twist *twist)
+{
+    double margin;
+    gw_pose pose = gw_guided_pose(body);
+    return project(body, &pose, twist, &margin);
+}
+
+/* z' of exp(z): w - z x w / 2 + (1/12 + |z|^2/720) z x (z x w), |z| being a step's small angle. */
+static gw_vec3 chart_rate(gw_vec3 z, gw_vec3 w)
+{
+    gw_vec3 across = gw_cross(z, w);
+    double c = 1.0 / 12 + gw_norm2(z) / 720;
+    return gw_mul_add(gw_mul_add(w, -0.5, across), c, gw_cross(z, across));
+}
+
+/* Rates of the six coordinates about the step's start and of the twist, at one stage. */
+typedef struct rates {
+    gw_twist move, twist;
+} rates;
+
+/* sum += s x */
+static void accumulate(gw_twist *sum, double s, const gw_twist *x)
+{
+    sum->v = gw_mul_add(sum->v, s, x->v);
+    sum->w = gw_mul_add(sum->w, s, x->w);
+}
+
+/* All stages; afterwards `move` and `twist` are those of the step's end. */
+static bool runge_kutta(const gw_guided *body, const gw_pose *start, const gw_forces *forces,
+                        double h, gw_twist *move, gw_twist *twist, gw_step *step)
+{
+    const gw_tableau *rk = &gw_butcher6;
+    const gw_twist begin = gw_guided_twist(body);
+    rates k[GW_RK_MAX_STAGES];
+    for (int i = 0; i <= rk->stages; i++) {
+        *move = (gw_twist){{0, 0, 0}, {0, 0, 0}};
+        *twist = begin;
+        for (int j = 0; j < i; j++) {
+            accumulate(move, h * rk->a[i][j], &k[j].move);
+            accumulate(twist, h * rk->a[i][j], &k[j].twist);
+        }
+        if (i == rk->stages)
+            break;
+        gw_pose pose = gw_pose_add(start, move);
+        gw_wrench constraint;
+        gw_load load;
+        double a[6];
+        if (!acceleration(body, &pose, twist, forces, rk->c[i] * h, &load, a, &constraint))
+            return false;
+        if (i == 0)
+            step->constraint = constraint;
+        if (body->ride.moves) {
+            gw_rigid r = gw_rigid_at(&body->def, &pose);
+            step->ride += rk->b[i] * h * gw_ride_power(&body->ride, &r, &pose, &constraint);
+        }
+        step->work += rk->b[i] * h * load.power;
+        step->dissipated += rk->b[i] * h * load.dissipation;
+        k[i] = (rates){{twist->v, chart_rate(move->w, twist->w)},
+                       {{a[0], a[1], a[2]}, {a[3], a[4], a[5]}}};
+    }
+    return true;
+}
+
+void gw_guided_general_step(gw_guided *body, const gw_forces *forces, double dt, gw_step *step)
+{
+    gw_twist move, twist;
+    gw_pose start = gw_guided_pose(body);
+    step->finite = runge_kutta(body, &start, forces, dt, &move, &twist, step);
+    if (!step->finite)
+        return;
+    gw_pose next = gw_pose_add(&start, &move);
+    step->finite = gw_finite_pose(&next) && gw_finite3(twist.v) && gw_finite3(twist.w);
+    if (!step->finite)
+        return;
+    gw_rows_project(body->def.set.rows, body->def.set.row_count, 6 - body->def.set.dof,
+                    body->def.length, 4, &next);
+    twist = project(body, &next, &twist, &step->margin);
+    gw_guided_take(body, dt, &next, &twist);
+}

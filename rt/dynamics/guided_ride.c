@@ -1,0 +1,123 @@
+/*
+ * A guided body whose set rides in a frame that moves: the equation of motion in that frame. RT
+ * safe.
+ *
+ * The frame is at E(s) = exp(s (V, w)) from of the world, s being ride.time and what of a step went
+ * since: what is at rest in it moves with V + w x x, for ever the same in the world's axes (twist)
+ * and in its own (inner). In it the set stands, so chart, rows and integrator are those of a set
+ * that stands; the load is turned into it and gets what inertia adds (all in the frame's axes; m:
+ * mass, c: centre of mass, W: the body's spin there):
+ *
+ *   f' = -m (w x (V + w x c) + 2 w x c')
+ *   t' = I (W x w) - W x I w - w x I (W + w)          about the centre of mass
+ *
+ * The constraints' wrench lambda is the true one. What carries the frame works
+ *
+ *   P = lambda . (V + w x x, w)                       x: where lambda acts
+ */
+#include "rt/dynamics/dynamics.h"
+
+gw_ride gw_ride_with(const gw_pose *from, const gw_twist *twist)
+{
+    gw_vec3 at_frame = gw_add(twist->v, gw_cross(twist->w, from->p));
+    gw_twist inner = {gw_unrotate(from->q, at_frame), gw_unrotate(from->q, twist->w)};
+    return (gw_ride){.moves = true, .twist = *twist, .inner = inner, .from = *from};
+}
+
+gw_ride gw_ride_between(const gw_pose *from, const gw_pose *to, double dt)
+{
+    gw_pose back = gw_pose_inverse(from), motion = gw_pose_mul(to, &back);
+    gw_twist screw = gw_screw_log(&motion);
+    screw = (gw_twist){gw_scale(1 / dt, screw.v), gw_scale(1 / dt, screw.w)};
+    return gw_ride_with(from, &screw);
+}
+
+gw_pose gw_ride_frame(const gw_ride *ride, double t)
+{
+    double s = ride->time + t;
+    gw_twist screw = {gw_scale(s, ride->twist.v), gw_scale(s, ride->twist.w)};
+    gw_pose motion = gw_screw_exp(&screw);
+    return gw_pose_mul(&motion, &ride->from);
+}
+
+/* What a steady twist gives a point. */
+static gw_vec3 drag_at(const gw_twist *twist, gw_vec3 point)
+{
+    return gw_add(twist->v, gw_cross(twist->w, point));
+}
+
+gw_pose gw_ride_in(const gw_ride *ride, const gw_pose *world_from_body)
+{
+    gw_pose frame = gw_ride_frame(ride, 0), back = gw_pose_inverse(&frame);
+    return gw_pose_mul(&back, world_from_body);
+}
+
+gw_pose gw_ride_out(const gw_ride *ride, double t, const gw_pose *frame_from_body)
+{
+    gw_pose frame = gw_ride_frame(ride, t), out = gw_pose_mul(&frame, frame_from_body);
+    return (gw_pose){out.p, gw_quat_unit(out.q)};
+}
+
+gw_twist gw_ride_twist_in(const gw_ride *ride, const gw_pose *world_from_body,
+                          const gw_twist *twist)
+{
+    gw_quat q = gw_ride_frame(ride, 0).q;
+    gw_vec3 v = gw_sub(twist->v, drag_at(&ride->twist, world_from_body->p));
+    return (gw_twist){gw_unrotate(q, v), gw_unrotate(q, gw_sub(twist->w, ride->twist.w))};
+}
+
+gw_twist gw_ride_twist_out(const gw_ride *ride, double t, const gw_pose *world_from_body,
+                           const gw_twist *twist)
+{
+    gw_quat q = gw_ride_frame(ride, t).q;
+    return (gw_twist){gw_add(gw_rotate(q, twist->v), drag_at(&ride->twist, world_from_body->p)),
+                      gw_add(gw_rotate(q, twist->w), ride->twist.w)};
+}
+
+gw_twist gw_ride_drag(const gw_ride *ride, const gw_pose *frame_from_body)
+{
+    return (gw_twist){drag_at(&ride->inner, frame_from_body->p), ride->inner.w};
+}
+
+gw_twist gw_ride_bias(const gw_ride *ride, gw_vec3 point, const gw_twist *twist)
+{
+    gw_vec3 w = ride->inner.w, whole = gw_mul_add(drag_at(&ride->inner, point), 2, twist->v);
+    return (gw_twist){gw_cross(w, whole), gw_cross(w, twist->w)};
+}
+
+/* f' and t' */
+static gw_wrench of_inertia(const gw_ride *ride, double mass, const gw_rigid *r,
+                            const gw_pose *pose, const gw_twist *twist)
+{
+    gw_vec3 w = ride->inner.w, spin = twist->w;
+    gw_vec3 at_com = gw_add(twist->v, gw_cross(spin, r->com));
+    gw_twist bias = gw_ride_bias(ride, gw_add(pose->p, r->com), &(gw_twist){at_com, spin});
+    gw_vec3 whole = gw_mat3_mul(&r->inertia, gw_add(spin, w));
+    gw_vec3 t = gw_mat3_mul(&r->inertia, gw_cross(spin, w));
+    t = gw_sub(t, gw_cross(spin, gw_mat3_mul(&r->inertia, w)));
+    return (gw_wrench){gw_scale(-mass, bias.v), gw_sub(t, gw_cross(w, whole))};
+}
+
+gw_load gw_ride_load(const gw_guided *body, const gw_rigid *r, const gw_pose *pose,
+                     const gw_twist *twist, const gw_forces *forces, double t)
+{
+    const gw_ride *ride = &body->ride;
+    gw_quat q = gw_ride_frame(ride, t).q;
+    gw_pose out = gw_ride_out(ride, t, pose);
+    gw_twist moving = gw_ride_twist_out(ride, t, &out, twist);
+    gw_rigid seen = {.com = gw_rotate(q, r->com),
+                     .held = gw_rotate(q, r->held),
+                     .held_q = gw_quat_mul(q, r->held_q)};
+    gw_load load = gw_rigid_load(&body->def, &seen, &out, &moving, forces, t);
+    gw_wrench in = {gw_unrotate(q, load.about_com.f), gw_unrotate(q, load.about_com.t)};
+    gw_wrench inertia = of_inertia(ride, body->def.mass.mass, r, pose, twist);
+    load.about_com = gw_wrench_add(in, inertia);
+    return load;
+}
+
+double gw_ride_power(const gw_ride *ride, const gw_rigid *r, const gw_pose *pose,
+                     const gw_wrench *constraint)
+{
+    gw_vec3 drag = drag_at(&ride->inner, gw_add(pose->p, r->held));
+    return gw_dot(constraint->f, drag) + gw_dot(constraint->t, ride->inner.w);
+}

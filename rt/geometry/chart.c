@@ -1,0 +1,401 @@
+/*
+ * Local charts of a submanifold for integration: coordinates z about a centre, small for a step,
+ * recentred every step, so that no chart ever reaches its edge. Angles of a step are small:
+ * their functions come from short series, the trigonometric ones serve the rest.
+ *
+ * Coordinates are ordered rotation first. Pure functions: any thread, RT safe.
+ */
+#include <string.h>
+
+#include "rt/geometry/submanifold.h"
+
+/* What every stage of a step goes through. */
+#define STEP_INLINE static inline __attribute__((always_inline))
+
+/* sin x and cos x; the series is exact to rounding below 1/16. */
+STEP_INLINE void sine_cosine(double x, double *s, double *c)
+{
+    if (fabs(x) > 0.0625) {
+        *s = sin(x);
+        *c = cos(x);
+        return;
+    }
+    double y = x * x;
+    *s = x - x * y * (1. / 6 - y * (1. / 120 - y * (1. / 5040 - y * (1. / 362880))));
+    *c = 1 - y * (0.5 - y * (1. / 24 - y * (1. / 720 - y * (1. / 40320 - y * (1. / 3628800)))));
+}
+
+/* exp(angle axis), axis of unit length. */
+static gw_quat turn_about(gw_vec3 axis, double angle)
+{
+    double s, c;
+    sine_cosine(0.5 * angle, &s, &c);
+    return (gw_quat){c, s * axis.x, s * axis.y, s * axis.z};
+}
+
+/* ---- recentring: the exact point of the set at a pose that is on it but for rounding -------- */
+
+/* The rotation next to q that obeys the rotational factor. */
+static gw_quat rotation_on_set(const gw_rotation_set *set, gw_quat q)
+{
+    gw_vec3 b, n;
+    double c, s;
+    switch (set->kind) {
+    case GW_ROTATION_FIXED:
+        return set->zero;
+    case GW_ROTATION_AXIS:
+        b = gw_rotate(q, set->axis_body);
+        return gw_quat_unit(gw_quat_mul(gw_quat_between(b, set->axis), q));
+    case GW_ROTATION_ANGLE:
+        /* turn R b about axis x R b by what its angle to the axis lacks */
+        b = gw_rotate(q, set->axis_body);
+        n = gw_cross(set->axis, b);
+        s = gw_norm(n);
+        c = gw_dot(set->axis, b);
+        if (s < 1e-12)
+            return gw_quat_unit(q);
+        double lack = atan2(sin(set->angle) * c - cos(set->angle) * s,
+                            cos(set->angle) * c + sin(set->angle) * s);
+        return gw_quat_unit(gw_quat_mul(turn_about(gw_scale(1 / s, n), lack), q));
+    default:
+        return gw_quat_unit(q);
+    }
+}
+
+/* Cosine and sine of the angle of (x, y), its direction e1 where there is none. */
+static void direction_of(double x, double y, gw_chart *chart)
+{
+    double r = sqrt(x * x + y * y);
+    chart->cosine = r > 0 ? x / r : 1;
+    chart->sine = r > 0 ? y / r : 0;
+}
+
+/* The point of the locus next to x, with what the chart keeps of it. */
+static void locus_centre(const gw_locus *l, gw_vec3 x, gw_chart *chart)
+{
+    gw_vec3 d = gw_sub(x, l->origin);
+    double s = gw_dot(d, l->e1), t = gw_dot(d, l->e2);
+    switch (l->kind) {
+    case GW_LOCUS_FREE:
+    case GW_LOCUS_GENERAL:
+        chart->point = x;
+        return;
+    case GW_LOCUS_PLANE:
+        chart->point = gw_mul_add(gw_mul_add(l->origin, s, l->e1), t, l->e2);
+        return;
+    case GW_LOCUS_SPHERE:
+        chart->e3 = gw_norm2(d) > 0 ? gw_unit(d) : l->e3;
+        chart->e1 = gw_any_normal(chart->e3);
+        chart->e2 = gw_cross(chart->e3, chart->e1);
+        chart->point = gw_mul_add(l->origin, l->a, chart->e3);
+        return;
+    case GW_LOCUS_CYLINDER:
+        direction_of(s, t, chart); /* fall through */
+    case GW_LOCUS_LINE:
+        chart->point = gw_mul_add(l->origin, gw_dot(d, l->e3), l->e3);
+        return;
+    case GW_LOCUS_CIRCLE:
+        direction_of(s, t, chart);
+        chart->point = l->origin;
+        return;
+    case GW_LOCUS_ELLIPSE:
+        direction_of(s / l->a, t / l->b, chart); /* fall through */
+    case GW_LOCUS_POINT:
+        chart->point = l->origin;
+        return;
+    }
+}
+
+/* ---- the locus about its centre ------------------------------------------------------------- */
+
+/* Point, derivatives by z and acceleration at z_ddot = 0, in the locus's own frame. */
+typedef struct locus_motion {
+    gw_vec3 p;
+    gw_vec3 d[3];
+    gw_vec3 velocity, bias;
+} locus_motion;
+
+/* origin + a cos e1 + b sin e2, the angle z past the centre's. */
+STEP_INLINE void arc_motion(const gw_chart *chart, double a, double b, double z, double z_dot,
+                            int k, locus_motion *m)
+{
+    const gw_locus *l = &chart->set->translation.locus;
+    double sz, cz;
+    sine_cosine(z, &sz, &cz);
+    double c = chart->cosine * cz - chart->sine * sz;
+    double s = chart->sine * cz + chart->cosine * sz;
+    gw_vec3 out = gw_mul_add(gw_scale(a * c, l->e1), b * s, l->e2);
+    m->p = gw_add(m->p, out);
+    m->d[k] = gw_mul_add(gw_scale(-a * s, l->e1), b * c, l->e2);
+    m->bias = gw_scale(-z_dot * z_dot, out);
+}
+
+/* u = d/|d| with d = e3 + z1 e1 + z2 e2;  u'' = -2 (u . d')/|d| u' - |u'|^2 u  for d'' = 0. */
+static void sphere_motion(const gw_chart *chart, const double *z, const double *z_dot,
+                          locus_motion *m)
+{
+    const gw_locus *l = &chart->set->translation.locus;
+    gw_vec3 d = gw_mul_add(gw_mul_add(chart->e3, z[0], chart->e1), z[1], chart->e2);
+    gw_vec3 d_dot = gw_mul_add(gw_scale(z_dot[0], chart->e1), z_dot[1], chart->e2);
+    double over = 1 / gw_norm(d);
+    gw_vec3 u = gw_scale(over, d);
+    double along = gw_dot(u, d_dot);
+    gw_vec3 u_dot = gw_scale(over, gw_mul_add(d_dot, -along, u));
+    m->p = gw_mul_add(l->origin, l->a, u);
+    m->d[0] = gw_scale(l->a * over, gw_mul_add(chart->e1, -gw_dot(u, chart->e1), u));
+    m->d[1] = gw_scale(l->a * over, gw_mul_add(chart->e2, -gw_dot(u, chart->e2), u));
+    m->bias = gw_scale(-l->a, gw_mul_add(gw_scale(2 * along * over, u_dot), gw_norm2(u_dot), u));
+}
+
+STEP_INLINE void locus_at(const gw_chart *chart, const double *z, const double *z_dot,
+                          locus_motion *m)
+{
+    const gw_locus *l = &chart->set->translation.locus;
+    int dof = chart->set->translation.dof;
+    m->p = chart->point;
+    m->bias = m->velocity = gw_v3(0, 0, 0);
+    switch (l->kind) {
+    case GW_LOCUS_FREE:
+    case GW_LOCUS_PLANE:
+        m->d[0] = l->e1;
+        m->d[1] = l->e2;
+        m->d[2] = l->e3;
+        for (int k = 0; k < dof; k++)
+            m->p = gw_mul_add(m->p, z[k], m->d[k]);
+        break;
+    case GW_LOCUS_SPHERE:
+        sphere_motion(chart, z, z_dot, m);
+        break;
+    case GW_LOCUS_CYLINDER:
+        arc_motion(chart, l->a, l->a, z[1], z_dot[1], 1, m);
+        m->d[0] = l->e3;
+        m->p = gw_mul_add(m->p, z[0], l->e3);
+        break;
+    case GW_LOCUS_LINE:
+        m->d[0] = l->e3;
+        m->p = gw_mul_add(m->p, z[0], l->e3);
+        break;
+    case GW_LOCUS_CIRCLE:
+        arc_motion(chart, l->a, l->a, z[0], z_dot[0], 0, m);
+        break;
+    case GW_LOCUS_ELLIPSE:
+        arc_motion(chart, l->a, l->b, z[0], z_dot[0], 0, m);
+        break;
+    case GW_LOCUS_POINT:
+    case GW_LOCUS_GENERAL:
+        break;
+    }
+    for (int k = 0; k < dof; k++)
+        m->velocity = gw_mul_add(m->velocity, z_dot[k], m->d[k]);
+}
+
+/* ---- the rotation about its centre ---------------------------------------------------------- */
+
+/* Rotation, columns of the angular velocity, and its rate at z_ddot = 0. */
+typedef struct rotation_motion {
+    gw_quat q;
+    gw_vec3 w[3];
+    gw_vec3 velocity, bias;
+} rotation_motion;
+
+/* The functions of s = |z|^2 in the exponential map's derivative: b = (1 - cos)/s,
+ * c = (angle - sin)/(s angle), and their derivatives by s. */
+typedef struct exp_terms {
+    double b, c, b_s, c_s;
+} exp_terms;
+
+static exp_terms exp_terms_at(double s)
+{
+    if (s < 0.01) {
+        return (exp_terms){
+            1. / 2 - s * (1. / 24 - s * (1. / 720 - s * (1. / 40320 - s * (1. / 3628800)))),
+            1. / 6 - s * (1. / 120 - s * (1. / 5040 - s * (1. / 362880 - s * (1. / 39916800)))),
+            -1. / 24 + s * (1. / 360 - s * (1. / 13440 - s * (1. / 907200))),
+            -1. / 120 + s * (1. / 2520 - s * (1. / 120960 - s * (1. / 9979200)))};
+    }
+    double angle = sqrt(s);
+    double a = sin(angle) / angle;
+    double half = sin(0.5 * angle);
+    double b = 2 * half * half / s;
+    double c = (1 - a) / s;
+    return (exp_terms){b, c, (a - 2 * b) / (2 * s), (b - 3 * c) / (2 * s)};
+}
+
+/*
+ * R = exp(z) R_centre:
+ *   w  = z' + b z x z' + c z x (z x z')
+ *   w' = b' z x z' + c' z x (z x z') + c z' x (z x z')   at z'' = 0, with b' = 2 z.z' db/ds
+ */
+static void free_motion(const gw_chart *chart, const double *z, const double *z_dot,
+                        rotation_motion *m)
+{
+    gw_vec3 r = {z[0], z[1], z[2]}, r_dot = {z_dot[0], z_dot[1], z_dot[2]};
+    double s = gw_norm2(r);
+    exp_terms e = exp_terms_at(s);
+    double half_s, half_c;
+    double angle = sqrt(s);
+    sine_cosine(0.5 * angle, &half_s, &half_c);
+    double k = angle > 1e-8 ? half_s / angle : 0.5;
+    m->q = gw_quat_mul((gw_quat){half_c, k * r.x, k * r.y, k * r.z}, chart->centre.q);
+    double i = 1 - e.c * s;
+    m->w[0] = gw_v3(i + e.c * r.x * r.x, e.c * r.x * r.y + e.b * r.z, e.c * r.x * r.z - e.b * r.y);
+    m->w[1] = gw_v3(e.c * r.x * r.y - e.b * r.z, i + e.c * r.y * r.y, e.c * r.y * r.z + e.b * r.x);
+    m->w[2] = gw_v3(e.c * r.x * r.z + e.b * r.y, e.c * r.y * r.z - e.b * r.x, i + e.c * r.z * r.z);
+    gw_vec3 across = gw_cross(r, r_dot);
+    gw_vec3 twice = gw_cross(r, across);
+    double s_dot = 2 * gw_dot(r, r_dot);
+    m->velocity = gw_mul_add(gw_mul_add(r_dot, e.b, across), e.c, twice);
+    m->bias = gw_mul_add(gw_scale(e.b_s * s_dot, across), e.c_s * s_dot, twice);
+    m->bias = gw_mul_add(m->bias, e.c, gw_cross(r_dot, across));
+}
+
+STEP_INLINE void rotation_at(const gw_chart *chart, const double *z, const double *z_dot,
+                             rotation_motion *m)
+{
+    const gw_rotation_set *set = &chart->set->rotation;
+    m->velocity = m->bias = gw_v3(0, 0, 0);
+    switch (set->kind) {
+    case GW_ROTATION_FREE:
+        free_motion(chart, z, z_dot, m);
+        return;
+    case GW_ROTATION_ANGLE:
+        /* exp(z1 axis) R_centre exp(z2 b): the second axis turns with the first angle */
+        m->q = gw_quat_mul(gw_quat_mul(turn_about(set->axis, z[0]), chart->centre.q),
+                           turn_about(set->axis_body, z[1]));
+        m->w[0] = set->axis;
+        m->w[1] = gw_rotate(m->q, set->axis_body);
+        m->velocity = gw_mul_add(gw_scale(z_dot[0], m->w[0]), z_dot[1], m->w[1]);
+        m->bias = gw_scale(z_dot[0] * z_dot[1], gw_cross(set->axis, m->w[1]));
+        return;
+    case GW_ROTATION_AXIS:
+        m->q = gw_quat_mul(turn_about(set->axis, z[0]), chart->centre.q);
+        m->w[0] = set->axis;
+        m->velocity = gw_scale(z_dot[0], set->axis);
+        return;
+    case GW_ROTATION_FIXED:
+    case GW_ROTATION_GENERAL:
+        m->q = chart->centre.q;
+        return;
+    }
+}
+
+/* ---- both together -------------------------------------------------------------------------- */
+
+STEP_INLINE void put(double *row, gw_vec3 v, gw_vec3 w)
+{
+    row[0] = v.x;
+    row[1] = v.y;
+    row[2] = v.z;
+    row[3] = w.x;
+    row[4] = w.y;
+    row[5] = w.z;
+}
+
+void gw_chart_at(const gw_submanifold *set, const gw_pose *world_from_body, gw_chart *chart)
+{
+    chart->set = set;
+    chart->centre = *world_from_body;
+    if (set->general) {
+        gw_rows_project(set->rows, set->row_count, 6 - set->dof, 1, 20, &chart->centre);
+        gw_submanifold_tangent(set, &chart->centre, 1, chart->basis);
+        return;
+    }
+    const gw_translation_set *t = &set->translation;
+    gw_quat q = rotation_on_set(&set->rotation, world_from_body->q);
+    chart->centre.q = q;
+    gw_vec3 x = t->in_mobile ? gw_unrotate(q, gw_sub(t->of, world_from_body->p))
+                             : gw_add(world_from_body->p, gw_rotate(q, t->of));
+    locus_centre(&t->locus, x, chart);
+    static const double none[6] = {0};
+    locus_motion m;
+    locus_at(chart, none, none, &m);
+    chart->centre.p =
+        t->in_mobile ? gw_sub(t->of, gw_rotate(q, m.p)) : gw_sub(m.p, gw_rotate(q, t->of));
+}
+
+/* z_dot of the locus from the velocity of the point on it. */
+static void locus_velocity(const gw_chart *chart, gw_vec3 velocity, double *z_dot)
+{
+    static const double none[6] = {0};
+    locus_motion m;
+    locus_at(chart, none, none, &m);
+    /* the columns are orthogonal in every kind */
+    for (int k = 0; k < chart->set->translation.dof; k++)
+        z_dot[k] = gw_dot(m.d[k], velocity) / gw_norm2(m.d[k]);
+}
+
+void gw_chart_velocity(const gw_chart *chart, const gw_twist *twist, double *z_dot)
+{
+    const gw_submanifold *set = chart->set;
+    const gw_rotation_set *r = &set->rotation;
+    gw_vec3 w = gw_v3(0, 0, 0), b;
+    double c, wa, wb;
+    switch (r->kind) {
+    case GW_ROTATION_FREE:
+        z_dot[0] = twist->w.x;
+        z_dot[1] = twist->w.y;
+        z_dot[2] = twist->w.z;
+        w = twist->w;
+        break;
+    case GW_ROTATION_ANGLE:
+        b = gw_rotate(chart->centre.q, r->axis_body);
+        c = gw_dot(r->axis, b);
+        wa = gw_dot(r->axis, twist->w);
+        wb = gw_dot(b, twist->w);
+        z_dot[0] = (wa - c * wb) / (1 - c * c);
+        z_dot[1] = (wb - c * wa) / (1 - c * c);
+        w = gw_mul_add(gw_scale(z_dot[0], r->axis), z_dot[1], b);
+        break;
+    case GW_ROTATION_AXIS:
+        z_dot[0] = gw_dot(r->axis, twist->w);
+        w = gw_scale(z_dot[0], r->axis);
+        break;
+    case GW_ROTATION_FIXED:
+    case GW_ROTATION_GENERAL:
+        break;
+    }
+    const gw_translation_set *t = &set->translation;
+    gw_vec3 velocity;
+    if (t->in_mobile) {
+        /* R P' = -(t' + w x R P) */
+        gw_vec3 arm = gw_sub(t->of, chart->centre.p);
+        velocity = gw_unrotate(chart->centre.q, gw_neg(gw_add(twist->v, gw_cross(w, arm))));
+    } else {
+        velocity = gw_add(twist->v, gw_cross(w, gw_rotate(chart->centre.q, t->of)));
+    }
+    locus_velocity(chart, velocity, z_dot + r->dof);
+}
+
+/*
+ * Locus in the world, t = P - R s:      t' = P' - w x R s,  t'' = P'' - w' x R s - w x (w x R s)
+ * Locus in the body,  t = s - R P:      t' = -R P' - w x R P,
+ *                                       t'' = -R P'' - 2 w x R P' - w' x R P - w x (w x R P)
+ */
+void gw_chart_eval(const gw_chart *chart, const double *z, const double *z_dot, gw_pose *pose,
+                   double (*jacobian)[6], double *bias)
+{
+    const gw_translation_set *t = &chart->set->translation;
+    int turns = chart->set->rotation.dof;
+    rotation_motion r;
+    locus_motion l;
+    rotation_at(chart, z, z_dot, &r);
+    locus_at(chart, z + turns, z_dot + turns, &l);
+    gw_vec3 arm = gw_rotate(r.q, t->in_mobile ? l.p : t->of);
+    gw_vec3 acceleration = l.bias;
+    if (t->in_mobile) {
+        gw_vec3 slide = gw_rotate(r.q, l.velocity);
+        acceleration =
+            gw_neg(gw_add(gw_rotate(r.q, l.bias), gw_scale(2, gw_cross(r.velocity, slide))));
+    }
+    pose->q = r.q;
+    pose->p = gw_sub(t->in_mobile ? t->of : l.p, arm);
+    for (int k = 0; k < turns; k++)
+        put(jacobian[k], gw_cross(arm, r.w[k]), r.w[k]);
+    for (int k = 0; k < t->dof; k++) {
+        gw_vec3 d = t->in_mobile ? gw_neg(gw_rotate(r.q, l.d[k])) : l.d[k];
+        put(jacobian[turns + k], d, gw_v3(0, 0, 0));
+    }
+    gw_vec3 inward = gw_cross(r.velocity, gw_cross(r.velocity, arm));
+    acceleration = gw_sub(gw_add(acceleration, gw_cross(arm, r.bias)), inward);
+    put(bias, acceleration, r.bias);
+}

@@ -1,0 +1,321 @@
+/*
+ * Walking along a general set of one freedom: a step along the curve as it bent so far, then back
+ * onto the rows. The step follows the bend; where two arcs cross, the walk goes straight on. Any
+ * thread, RT safe.
+ */
+#include "rt/geometry/curve.h"
+
+#include <string.h>
+
+#include "rt/base/small.h"
+
+/* Steps and ways in units. */
+#define LONGEST  0.2  /* small beside a loop, most are a turn or more */
+#define TURNED   0.3  /* rad a step, at the most */
+#define FIRST    0.03 /* when nothing is known of the bend */
+#define SHORTEST 1e-5
+#define RESOLVED 2e-5 /* arcs that pass each other closer than this cross */
+#define FAR      300  /* a curve that goes this far does not come back */
+#define PASSED   1e-5 /* a pose this close to the curve is on it */
+/* What the fifth row tells of the tangent, of what the first does: at a crossing nothing. */
+#define CROSSING 1e-6 /* with less, the tangent is anything */
+#define PLAIN    1e-4 /* with less, the crossing may itself be meant */
+
+static double dot6(const double *a, const double *b)
+{
+    double sum = 0;
+    for (int i = 0; i < 6; i++)
+        sum += a[i] * b[i];
+    return sum;
+}
+
+/* The direction that the rows ask least of; how much the five that count do ask, the least of them
+ * over the most. */
+static double tangent_at(const gw_submanifold *set, double unit, const gw_pose *x, double t[6])
+{
+    double a[GW_MAX_ROWS][6], basis[1][6];
+    int order[GW_MAX_ROWS];
+    gw_small_lq q;
+    gw_rows_jacobian(set->rows, set->row_count, x, a);
+    for (int i = 0; i < set->row_count; i++)
+        for (int j = 3; j < 6 && set->rows[i].kind != GW_ROW_ANGLE; j++)
+            a[i][j] /= unit;
+    gw_small_reduce(set->row_count, a, 0, order, &q);
+    gw_small_columns(&q, 5, basis);
+    for (int i = 0; i < 6; i++)
+        t[i] = basis[0][i];
+    return q.rank < 5 ? 0 : fabs(a[4][4] / a[0][0]);
+}
+
+/* Far away all rows are alike. */
+bool gw_curve_is_plain(const gw_submanifold *set, double size, const gw_pose *pose)
+{
+    double t[6], far = gw_norm(pose->p) / size;
+    return tangent_at(set, size, pose, t) * (1 + far * far) > PLAIN;
+}
+
+/* What a way is measured by at a pose: turns there move the rows' points as far as that. */
+static double unit_at(double size, const gw_pose *x)
+{
+    return fmax(size, 0.5 * gw_norm(x->p));
+}
+
+gw_walk gw_walk_from(const gw_submanifold *set, double size, bool backward)
+{
+    gw_walk w = {.set = set, .size = size, .x = set->seed, .step = FIRST, .came = FIRST};
+    w.unit = unit_at(size, &w.x);
+    w.clear = tangent_at(set, w.unit, &w.x, w.tangent);
+    w.least = fmin(CROSSING, 1e-3 * w.clear);
+    for (int i = 0; i < 6; i++)
+        w.tangent[i] *= backward ? -1 : 1;
+    return w;
+}
+
+/* x moved by d. */
+static gw_pose shifted(double unit, const gw_pose *x, const double d[6])
+{
+    gw_twist move = {{unit * d[0], unit * d[1], unit * d[2]}, {d[3], d[4], d[5]}};
+    return gw_pose_add(x, &move);
+}
+
+/* The place the way s ahead, along a tangent that turns. */
+static gw_pose ahead(const gw_walk *w, double s)
+{
+    double d[6];
+    for (int i = 0; i < 6; i++)
+        d[i] = s * (w->tangent[i] + 0.5 * s * w->bend[i]);
+    return shifted(w->unit, &w->x, d);
+}
+
+/* From x to y. */
+static void between(double unit, const gw_pose *x, const gw_pose *y, double d[6])
+{
+    gw_twist t = gw_pose_sub(y, x);
+    double k = 1 / unit;
+    d[0] = k * t.v.x, d[1] = k * t.v.y, d[2] = k * t.v.z;
+    d[3] = t.w.x, d[4] = t.w.y, d[5] = t.w.z;
+}
+
+/* Goes along the curve from the walk's place until beside the pose: it is there if it is on this
+ * curve. Each time along the tangent there, since what is off is put right across it: that
+ * converges as Newton's method does, also where the curve bends within a step. */
+bool gw_walk_passes(const gw_walk *w, const gw_pose *y)
+{
+    double d[6], t[6], reach = fmax(w->step, w->came), far = reach * w->unit;
+    if (gw_norm2(gw_sub(y->p, w->x.p)) > far * far)
+        return false;
+    between(w->unit, &w->x, y, d);
+    double along = dot6(d, w->tangent), off = dot6(d, d) - along * along;
+    if (fabs(along) > 0.75 * reach || off > 0.05 * reach * reach)
+        return false;
+    gw_pose x = w->x;
+    memcpy(t, w->tangent, sizeof t);
+    for (int k = 0; k < 8 && fabs(along) > 1e-9 && fabs(along) < reach; k++) {
+        for (int i = 0; i < 6; i++)
+            d[i] = along * t[i];
+        x = shifted(w->unit, &x, d);
+        gw_rows_project(w->set->rows, w->set->row_count, 5, w->unit, 12, &x);
+        if (tangent_at(w->set, w->unit, &x, t) < w->least)
+            memcpy(t, w->tangent, sizeof t);
+        between(w->unit, &x, y, d);
+        along = dot6(d, t);
+    }
+    return dot6(d, d) < PASSED * PASSED;
+}
+
+static gw_trip arrived(gw_walk *w)
+{
+    bool home = gw_walk_passes(w, &w->set->seed);
+    if (home && w->away)
+        return GW_CLOSED;
+    w->away = w->away || !home;
+    return gw_distance(w->x.p, w->set->seed.p) > FAR * w->size ? GW_GONE : GW_ON_THE_WAY;
+}
+
+/* Halves the way to a crossing ahead, or to where two arcs turn away from each other: which of them
+ * it is shows close by. */
+static void heed_crossing(const gw_walk *w, double moved, gw_walk *next)
+{
+    double fallen = w->clear - next->clear;
+    if (fallen > 0)
+        next->step = fmin(next->step, fmax(RESOLVED, 0.5 * moved * next->clear / fallen));
+}
+
+/* A step as the curve bends. */
+static double step_on(const gw_walk *w, double s, double straight)
+{
+    const double *t = w->tangent;
+    double turn = sqrt(t[3] * t[3] + t[4] * t[4] + t[5] * t[5]);
+    double most = fmin(LONGEST, TURNED / fmax(turn, 1e-3));
+    return fmin(most, s * (straight > 0.98 ? 1.6 : straight > 0.94 ? 1 : 0.7));
+}
+
+/* The walk in the unit of where it is. */
+static void measure_anew(gw_walk *w)
+{
+    double unit = unit_at(w->size, &w->x), k = w->unit / unit;
+    if (k == 1)
+        return;
+    for (int i = 0; i < 3; i++)
+        w->tangent[i] *= k, w->bend[i] *= k;
+    double longer = sqrt(dot6(w->tangent, w->tangent));
+    for (int i = 0; i < 6; i++)
+        w->tangent[i] /= longer, w->bend[i] /= longer * longer;
+    w->step *= longer;
+    w->came *= longer;
+    w->unit = unit;
+}
+
+/* One step of the length s; false where it does not end on this curve for sure. */
+static bool try_step(const gw_walk *w, double s, gw_walk *next)
+{
+    double d[6], off[6];
+    *next = *w;
+    gw_pose guess = ahead(w, s);
+    next->x = guess;
+    if (gw_rows_project(w->set->rows, w->set->row_count, 5, w->unit, 12, &next->x) >
+        1e-10 * w->size)
+        return false;
+    between(w->unit, &guess, &next->x, off);
+    between(w->unit, &w->x, &next->x, d);
+    if (dot6(off, off) > 0.04 * s * s)
+        return false;
+    double moved = sqrt(dot6(d, d));
+    next->clear = tangent_at(w->set, w->unit, &next->x, next->tangent);
+    if (next->clear < w->least)
+        return false;
+    double straight = dot6(next->tangent, w->tangent);
+    for (int i = 0; i < 6; i++) {
+        next->tangent[i] *= straight < 0 ? -1 : 1;
+        next->bend[i] = (next->tangent[i] - w->tangent[i]) / moved;
+    }
+    straight = fabs(straight);
+    next->came = moved;
+    next->step = step_on(next, s, straight);
+    heed_crossing(w, moved, next);
+    measure_anew(next);
+    return moved > 0.5 * s && moved < 1.5 * s && straight > 0.9;
+}
+
+gw_trip gw_walk_on(gw_walk *walk)
+{
+    gw_walk from = *walk;
+    from.tries = 0;
+    for (double s = from.step; s >= SHORTEST; s *= 0.5, from.tries++)
+        if (try_step(&from, s, walk))
+            return arrived(walk);
+    for (double s = 4 * SHORTEST; s <= LONGEST; s *= 2, from.tries++) /* over a crossing ahead */
+        if (try_step(&from, s, walk))
+            return arrived(walk);
+    *walk = from;
+    return GW_STUCK;
+}
+
+/* ---- the nearest pose ------------------------------------------------------------------------ */
+
+/* The pose of the curve beside the walk's place, s along, and half the slope of the
+ * squared distance there. */
+static double slope_at(const gw_walk *w, double s, const gw_pose *near, double length, gw_pose *x)
+{
+    double t[6], l = length / w->unit;
+    *x = ahead(w, s);
+    gw_rows_project(w->set->rows, w->set->row_count, 5, w->unit, 20, x);
+    if (tangent_at(w->set, w->unit, x, t) < w->least)
+        for (int i = 0; i < 6; i++)
+            t[i] = w->tangent[i] + s * w->bend[i];
+    gw_twist d = gw_pose_sub(x, near);
+    double g[6] = {d.v.x, d.v.y, d.v.z, l * length * d.w.x, l * length * d.w.y, l * length * d.w.z};
+    return dot6(g, t) * (dot6(t, w->tangent) < 0 ? -1 : 1);
+}
+
+/* The slope's zero between a step back and a step on, by false position (Illinois). */
+double gw_walk_nearest(const gw_walk *w, const gw_pose *near, double length, gw_pose *nearest)
+{
+    gw_pose x;
+    double slope = slope_at(w, 0, near, length, &x), best = gw_pose_distance(&x, near, length);
+    double low = 0, high = 0, at_low = slope, at_high = slope;
+    *nearest = x;
+    for (int k = 1; k <= 6 && at_low * at_high > 0; k++) {
+        low = high, at_low = at_high;
+        high = 0.25 * k * (slope > 0 ? -w->came : w->step);
+        at_high = slope_at(w, high, near, length, &x);
+    }
+    for (int k = 0; k < 60 && at_low * at_high < 0 && fabs(high - low) > 1e-15; k++) {
+        double s = (low * at_high - high * at_low) / (at_high - at_low);
+        double here = slope_at(w, s, near, length, &x), d = gw_pose_distance(&x, near, length);
+        if (d < best)
+            best = d, *nearest = x;
+        if (here * at_high < 0)
+            low = high, at_low = at_high;
+        else
+            at_low *= 0.5;
+        if (s == high)
+            break;
+        high = s, at_high = here;
+    }
+    return best;
+}
+
+void gw_vales_begin(gw_vales *v, const gw_pose *near, double length)
+{
+    v->near = near;
+    v->length = length;
+    v->count = 0;
+}
+
+static void note(gw_vales *v, const gw_walk *at, double depth)
+{
+    int k = v->count < GW_VALES ? v->count++ : GW_VALES;
+    for (; k > 0 && v->depth[k - 1] > depth; k--)
+        if (k < GW_VALES)
+            v->depth[k] = v->depth[k - 1], v->place[k] = v->place[k - 1];
+    if (k < GW_VALES)
+        v->depth[k] = depth, v->place[k] = *at;
+}
+
+void gw_vales_look(gw_vales *v, const gw_walk *w, bool first)
+{
+    double d = gw_pose_distance(&w->x, v->near, v->length);
+    if (!first && v->last <= v->before && v->last <= d)
+        note(v, &v->at, v->last);
+    v->before = first ? HUGE_VAL : v->last;
+    v->last = d;
+    v->at = *w;
+}
+
+void gw_vales_end(gw_vales *v)
+{
+    if (v->last <= v->before)
+        note(v, &v->at, v->last);
+}
+
+double gw_vales_nearest(const gw_vales *v, gw_pose *nearest)
+{
+    double least = HUGE_VAL;
+    for (int i = 0; i < v->count; i++) {
+        gw_pose x;
+        double d = gw_walk_nearest(&v->place[i], v->near, v->length, &x);
+        if (d < least)
+            least = d, *nearest = x;
+    }
+    return least;
+}
+
+double gw_curve_nearest(const gw_submanifold *set, double size, const gw_pose *near, double length,
+                        gw_pose *nearest)
+{
+    gw_vales v;
+    gw_trip t = GW_GONE;
+    gw_vales_begin(&v, near, length);
+    for (int way = 0; way < 2 && t != GW_CLOSED; way++) {
+        gw_walk w = gw_walk_from(set, size, way > 0);
+        t = GW_ON_THE_WAY;
+        gw_vales_look(&v, &w, true);
+        for (int k = 0; k < GW_CURVE_STEPS && t == GW_ON_THE_WAY; k++) {
+            t = gw_walk_on(&w);
+            gw_vales_look(&v, &w, false);
+        }
+        gw_vales_end(&v);
+    }
+    return gw_vales_nearest(&v, nearest);
+}

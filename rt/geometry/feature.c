@@ -1,0 +1,213 @@
+/*
+ * The derived features of each primitive. Any thread, RT safe.
+ *
+ * A box's 26 boundary features are the sign vectors of {-1, 0, 1}^3 without zero: one sign is a
+ * face, two an edge, three a corner; their names spell the signs.
+ */
+#include "rt/geometry/feature.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { BOX_SIGNS = 26, BOX_COUNT = BOX_SIGNS + 3 + 3 + 1 };
+
+static const char axis_letter[3] = {'x', 'y', 'z'};
+
+static gw_vec3 unit_axis(int i)
+{
+    return gw_v3(i == 0, i == 1, i == 2);
+}
+
+static gw_element point_at(double x, double y, double z)
+{
+    return (gw_element){GW_POINT, {x, y, z}, {0, 0, 0}};
+}
+
+static gw_element axis_z(void)
+{
+    return (gw_element){GW_LINE, {0, 0, 0}, {0, 0, 1}};
+}
+
+static gw_element plane_z(double z, double sign)
+{
+    return (gw_element){GW_PLANE, {0, 0, z}, {0, 0, sign}};
+}
+
+/* The k-th sign vector, in the order faces, edges, corners. */
+static void box_signs(int k, int sign[3])
+{
+    int seen = 0;
+    for (int count = 1; count <= 3; count++) {
+        for (int code = 0; code < 27; code++) {
+            int s[3] = {1 - code / 9, 1 - code / 3 % 3, 1 - code % 3};
+            if (abs(s[0]) + abs(s[1]) + abs(s[2]) == count && seen++ == k) {
+                memcpy(sign, s, sizeof s);
+                return;
+            }
+        }
+    }
+}
+
+static void box_boundary(const gw_shape *box, int k, char *name, gw_element *e)
+{
+    int s[3] = {0};
+    box_signs(k, s);
+    int count = 0, free_axis = 0;
+    for (int i = 0; i < 3; i++) {
+        if (s[i] == 0) {
+            free_axis = i;
+            continue;
+        }
+        count++;
+        *name++ = s[i] > 0 ? '+' : '-';
+        *name++ = axis_letter[i];
+    }
+    *name = '\0';
+    e->p = gw_v3(0.5 * box->size.x * s[0], 0.5 * box->size.y * s[1], 0.5 * box->size.z * s[2]);
+    e->kind = count == 1 ? GW_PLANE : count == 2 ? GW_LINE : GW_POINT;
+    e->d = count == 1   ? gw_v3(s[0], s[1], s[2])
+           : count == 2 ? unit_axis(free_axis)
+                        : gw_v3(0, 0, 0);
+}
+
+static void named_axis(const char *stem, int axis, char *name)
+{
+    size_t length = strlen(stem);
+    memcpy(name, stem, length);
+    name[length] = axis_letter[axis];
+    name[length + 1] = '\0';
+}
+
+static void box_feature(const gw_shape *box, int i, char *name, gw_element *e)
+{
+    if (i < BOX_SIGNS) {
+        box_boundary(box, i, name, e);
+        return;
+    }
+    i -= BOX_SIGNS;
+    if (i < 3) {
+        named_axis("mid-", i, name);
+        *e = (gw_element){GW_PLANE, {0, 0, 0}, unit_axis(i)};
+    } else if (i < 6) {
+        named_axis("axis-", i - 3, name);
+        *e = (gw_element){GW_LINE, {0, 0, 0}, unit_axis(i - 3)};
+    } else {
+        strcpy(name, "center");
+        *e = point_at(0, 0, 0);
+    }
+}
+
+static void cylinder_feature(const gw_shape *s, int i, char *name, gw_element *e)
+{
+    static const char *const names[] = {"axis", "top", "bottom", "mid", "center"};
+    const gw_element elements[] = {axis_z(), plane_z(s->height / 2, 1), plane_z(-s->height / 2, -1),
+                                   plane_z(0, 1), point_at(0, 0, 0)};
+    strcpy(name, names[i]);
+    *e = elements[i];
+}
+
+static void cone_feature(const gw_shape *s, int i, char *name, gw_element *e)
+{
+    static const char *const names[] = {"axis", "base", "apex"};
+    const gw_element elements[] = {axis_z(), plane_z(0, -1), point_at(0, 0, s->height)};
+    strcpy(name, names[i]);
+    *e = elements[i];
+}
+
+static void capsule_feature(const gw_shape *s, int i, char *name, gw_element *e)
+{
+    static const char *const names[] = {"axis", "center", "top", "bottom"};
+    const gw_element elements[] = {axis_z(), point_at(0, 0, 0), point_at(0, 0, s->height / 2),
+                                   point_at(0, 0, -s->height / 2)};
+    strcpy(name, names[i]);
+    *e = elements[i];
+}
+
+int gw_feature_count(const gw_shape *shape)
+{
+    switch (shape->kind) {
+    case GW_SHAPE_BOX:
+        return BOX_COUNT;
+    case GW_SHAPE_CYLINDER:
+        return 5;
+    case GW_SHAPE_CONE:
+        return 3;
+    case GW_SHAPE_SPHERE:
+        return 1;
+    case GW_SHAPE_CAPSULE:
+        return 4;
+    case GW_SHAPE_MESH:
+        return 1;
+    case GW_SHAPE_COMPOUND:
+        break;
+    }
+    int count = 0;
+    for (int i = 0; i < shape->part_count; i++)
+        count += gw_feature_count(&shape->parts[i].shape);
+    return count;
+}
+
+/* "part" N "." in front of the part's own name; N is below GW_MAX_PARTS. */
+static char *part_prefix(char *name, int part)
+{
+    memcpy(name, "part", 4);
+    name += 4;
+    if (part >= 10)
+        *name++ = (char)('0' + part / 10);
+    *name++ = (char)('0' + part % 10);
+    *name++ = '.';
+    return name;
+}
+
+static void compound_feature(const gw_shape *shape, int i, char *name, gw_element *e)
+{
+    int part = 0;
+    for (int n; i >= (n = gw_feature_count(&shape->parts[part].shape)); part++)
+        i -= n;
+    gw_feature_at(&shape->parts[part].shape, i, part_prefix(name, part), e);
+    *e = gw_element_moved(&shape->parts[part].pose, e);
+}
+
+void gw_feature_at(const gw_shape *shape, int i, char *name, gw_element *element)
+{
+    switch (shape->kind) {
+    case GW_SHAPE_BOX:
+        box_feature(shape, i, name, element);
+        break;
+    case GW_SHAPE_CYLINDER:
+        cylinder_feature(shape, i, name, element);
+        break;
+    case GW_SHAPE_CONE:
+        cone_feature(shape, i, name, element);
+        break;
+    case GW_SHAPE_SPHERE:
+        strcpy(name, "center");
+        *element = point_at(0, 0, 0);
+        break;
+    case GW_SHAPE_CAPSULE:
+        capsule_feature(shape, i, name, element);
+        break;
+    case GW_SHAPE_MESH:
+        strcpy(name, "center");
+        *element = (gw_element){GW_POINT, gw_shape_mass(shape, 1).com, {0, 0, 0}};
+        break;
+    case GW_SHAPE_COMPOUND:
+        compound_feature(shape, i, name, element);
+        break;
+    }
+}
+
+bool gw_feature_find(const gw_shape *shape, const char *name, gw_element *element)
+{
+    int count = gw_feature_count(shape);
+    for (int i = 0; i < count; i++) {
+        char candidate[GW_FEATURE_NAME];
+        gw_element e;
+        gw_feature_at(shape, i, candidate, &e);
+        if (strcmp(candidate, name) == 0) {
+            *element = e;
+            return true;
+        }
+    }
+    return false;
+}

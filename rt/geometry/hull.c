@@ -1,0 +1,200 @@
+/*
+ * Convex hulls by adding the farthest point beyond each side until none is left. Any thread; not
+ * for use inside a tick.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "rt/geometry/mesh.h"
+
+typedef struct side {
+    int corner[3];
+    gw_vec3 normal;
+    double offset;
+    bool done; /* nothing is beyond it */
+} side;
+
+typedef struct hull {
+    int count, side_count, side_room, edge_count;
+    const gw_vec3 *points;
+    double size;
+    side *sides;
+    int (*edges)[2]; /* round the hole, 3 side_room of them */
+} hull;
+
+static bool add_side(hull *h, int i, int j, int k)
+{
+    const gw_vec3 *p = h->points;
+    gw_vec3 n = gw_cross(gw_sub(p[j], p[i]), gw_sub(p[k], p[i]));
+    if (h->side_count == h->side_room || gw_norm2(n) == 0)
+        return false;
+    n = gw_unit(n);
+    h->sides[h->side_count++] = (side){{i, j, k}, n, gw_dot(n, p[i]), false};
+    return true;
+}
+
+/* The point for which `measure` is largest. */
+static int most(const hull *h, double (*measure)(const hull *h, const int *chosen, int i),
+                const int *chosen, double *value)
+{
+    int best = 0;
+    *value = -1;
+    for (int i = 0; i < h->count; i++) {
+        double v = measure(h, chosen, i);
+        if (v > *value) {
+            *value = v;
+            best = i;
+        }
+    }
+    return best;
+}
+
+static double from_point(const hull *h, const int *chosen, int i)
+{
+    return gw_distance(h->points[i], h->points[chosen[0]]);
+}
+
+static double from_line(const hull *h, const int *chosen, int i)
+{
+    const gw_vec3 *p = h->points;
+    gw_vec3 along = gw_unit(gw_sub(p[chosen[1]], p[chosen[0]]));
+    return gw_norm(gw_reject(gw_sub(p[i], p[chosen[0]]), along));
+}
+
+static double above_plane(const hull *h, const int *chosen, int i)
+{
+    const gw_vec3 *p = h->points;
+    gw_vec3 n =
+        gw_unit(gw_cross(gw_sub(p[chosen[1]], p[chosen[0]]), gw_sub(p[chosen[2]], p[chosen[0]])));
+    return gw_dot(n, gw_sub(p[i], p[chosen[0]]));
+}
+
+static double from_plane(const hull *h, const int *chosen, int i)
+{
+    return fabs(above_plane(h, chosen, i));
+}
+
+/* A large tetrahedron; false where the points lie in a plane. */
+static bool begin(hull *h)
+{
+    int c[4] = {0};
+    double far;
+    c[0] = most(h, from_point, c, &h->size);
+    c[1] = most(h, from_point, c, &h->size);
+    c[2] = most(h, from_line, c, &far);
+    if (far <= 1e-9 * h->size)
+        return false;
+    c[3] = most(h, from_plane, c, &far);
+    if (far <= 1e-9 * h->size)
+        return false;
+    if (above_plane(h, c, c[3]) > 0) { /* the fourth below the first three */
+        int swap = c[1];
+        c[1] = c[2];
+        c[2] = swap;
+    }
+    return add_side(h, c[0], c[1], c[2]) && add_side(h, c[0], c[3], c[1]) &&
+           add_side(h, c[1], c[3], c[2]) && add_side(h, c[2], c[3], c[0]);
+}
+
+/* Notes an edge, or strikes out its other direction: what is left goes round the hole. */
+static void note(hull *h, int from, int to)
+{
+    for (int i = 0; i < h->edge_count; i++) {
+        if (h->edges[i][0] == to && h->edges[i][1] == from) {
+            memcpy(h->edges[i], h->edges[--h->edge_count], sizeof h->edges[i]);
+            return;
+        }
+    }
+    h->edges[h->edge_count][0] = from;
+    h->edges[h->edge_count++][1] = to;
+}
+
+/* Takes away what sees the point and joins the rim of the hole to it. */
+static bool grow(hull *h, int point)
+{
+    int kept = 0;
+    h->edge_count = 0;
+    for (int i = 0; i < h->side_count; i++) {
+        side *s = &h->sides[i];
+        if (gw_dot(s->normal, h->points[point]) - s->offset <= 1e-13 * h->size) {
+            h->sides[kept++] = *s;
+            continue;
+        }
+        for (int k = 0; k < 3; k++)
+            note(h, s->corner[k], s->corner[(k + 1) % 3]);
+    }
+    h->side_count = kept;
+    for (int i = 0; i < h->edge_count; i++)
+        if (!add_side(h, h->edges[i][0], h->edges[i][1], point))
+            return false;
+    return true;
+}
+
+/* The point farthest beyond the side; of several at one height that which is farthest out, a
+ * corner. -1: none is beyond it. */
+static int farthest(const hull *h, const side *s)
+{
+    const double level = 1e-9 * h->size;
+    int best = -1;
+    double most_high = level, most_far = 0;
+    for (int i = 0; i < h->count; i++) {
+        double high = gw_dot(s->normal, h->points[i]) - s->offset;
+        if (high < most_high - level || high <= level)
+            continue;
+        double far = gw_distance(h->points[i], h->points[s->corner[0]]);
+        if (best < 0 || high > most_high + level || far > most_far) {
+            best = i;
+            most_high = fmax(most_high, high);
+            most_far = far;
+        }
+    }
+    return best;
+}
+
+static bool all_inside(const hull *h)
+{
+    for (int k = 0; k < h->side_count; k++)
+        for (int i = 0; i < h->count; i++)
+            if (gw_dot(h->sides[k].normal, h->points[i]) - h->sides[k].offset > 1e-7 * h->size)
+                return false;
+    return true;
+}
+
+static bool fill(hull *h)
+{
+    for (int i = 0; i < h->side_count;) {
+        if (h->sides[i].done) {
+            i++;
+            continue;
+        }
+        int point = farthest(h, &h->sides[i]);
+        if (point < 0) {
+            h->sides[i].done = true;
+            continue;
+        }
+        if (!grow(h, point))
+            return false;
+        i = 0;
+    }
+    return all_inside(h);
+}
+
+int gw_hull(int count, const gw_vec3 *points, int room, int (*triangles)[3])
+{
+    hull h = {.count = count, .points = points, .side_room = 2 * room - 4};
+    size_t sides = (size_t)h.side_room;
+    h.sides = malloc(sides * sizeof *h.sides);
+    h.edges = malloc(3 * sides * sizeof *h.edges);
+    int result = -1;
+    if (h.sides && h.edges) {
+        if (count < 4 || !begin(&h))
+            result = 0;
+        else if (fill(&h))
+            result = h.side_count;
+    }
+    for (int i = 0; i < result; i++)
+        memcpy(triangles[i], h.sides[i].corner, sizeof triangles[i]);
+    free(h.sides);
+    free(h.edges);
+    return result;
+}

@@ -1,0 +1,200 @@
+/*
+ * Loci of one point (relational-positioning Table V). Any thread, RT safe.
+ *
+ * The nearest point is closed form but for the ellipse, whose quartic is solved by Newton's
+ * method on the first quadrant, from the side where it converges monotonically.
+ */
+#include "rt/geometry/locus.h"
+
+int gw_locus_dof(gw_locus_kind kind)
+{
+    static const int dof[] = {3, 2, 2, 2, 1, 1, 1, 0, -1};
+    return dof[kind];
+}
+
+static gw_vec3 spread(const gw_locus *l, double a, double b, double c)
+{
+    return gw_mul_add(gw_mul_add(gw_mul_add(l->origin, a, l->e1), b, l->e2), c, l->e3);
+}
+
+gw_vec3 gw_locus_point(const gw_locus *l, const double *z)
+{
+    switch (l->kind) {
+    case GW_LOCUS_FREE:
+        return spread(l, z[0], z[1], z[2]);
+    case GW_LOCUS_PLANE:
+        return spread(l, z[0], z[1], 0);
+    case GW_LOCUS_SPHERE: {
+        /* z = azimuth, polar */
+        double s = l->a * sin(z[1]);
+        return spread(l, s * cos(z[0]), s * sin(z[0]), l->a * cos(z[1]));
+    }
+    case GW_LOCUS_CYLINDER:
+        return spread(l, l->a * cos(z[1]), l->a * sin(z[1]), z[0]);
+    case GW_LOCUS_LINE:
+        return spread(l, 0, 0, z[0]);
+    case GW_LOCUS_CIRCLE:
+        return spread(l, l->a * cos(z[0]), l->a * sin(z[0]), 0);
+    case GW_LOCUS_ELLIPSE:
+        return spread(l, l->a * cos(z[0]), l->b * sin(z[0]), 0);
+    default:
+        return l->origin;
+    }
+}
+
+void gw_locus_parameters(const gw_locus *l, gw_vec3 point, double *z)
+{
+    gw_vec3 d = gw_sub(point, l->origin);
+    double x = gw_dot(d, l->e1), y = gw_dot(d, l->e2), h = gw_dot(d, l->e3);
+    switch (l->kind) {
+    case GW_LOCUS_FREE:
+        z[2] = h; /* fall through */
+    case GW_LOCUS_PLANE:
+        z[0] = x;
+        z[1] = y;
+        break;
+    case GW_LOCUS_SPHERE:
+        z[0] = atan2(y, x);
+        z[1] = atan2(hypot(x, y), h);
+        break;
+    case GW_LOCUS_CYLINDER:
+        z[0] = h;
+        z[1] = atan2(y, x);
+        break;
+    case GW_LOCUS_LINE:
+        z[0] = h;
+        break;
+    case GW_LOCUS_CIRCLE:
+        z[0] = atan2(y, x);
+        break;
+    case GW_LOCUS_ELLIPSE:
+        z[0] = atan2(y / l->b, x / l->a);
+        break;
+    default:
+        break;
+    }
+}
+
+/*
+ * Nearest point of x^2/a^2 + y^2/b^2 = 1, a >= b > 0, to (x, y) with x, y >= 0:
+ * (a^2 x / (t + a^2), b^2 y / (t + b^2)) with t the largest root of
+ * g(t) = (a x / (t + a^2))^2 + (b y / (t + b^2))^2 - 1, convex and falling on t > -b^2.
+ */
+static void ellipse_nearest(double a, double b, double x, double y, double *px, double *py)
+{
+    double aa = a * a, bb = b * b;
+    if (y <= 1e-15 * b) { /* on the long axis: the ends, or above a point inside the evolute */
+        double c = aa > bb ? a * x / (aa - bb) : 2;
+        *px = c < 1 ? a * c : a;
+        *py = c < 1 ? b * sqrt(1 - c * c) : 0;
+        return;
+    }
+    double t = b * y - bb; /* g >= 0 here, and Newton runs upward from below the root */
+    for (int i = 0; i < 60; i++) {
+        double u = a * x / (t + aa), v = b * y / (t + bb);
+        double g = u * u + v * v - 1;
+        double slope = -2 * (u * u / (t + aa) + v * v / (t + bb));
+        double next = t - g / slope;
+        if (!(next > t))
+            break;
+        t = next;
+    }
+    *px = aa * x / (t + aa);
+    *py = bb * y / (t + bb);
+}
+
+/* Of unit length along the in-plane part of d; e1 where that vanishes. */
+static gw_vec3 radial(const gw_locus *l, gw_vec3 d)
+{
+    gw_vec3 r = gw_reject(d, l->e3);
+    double n2 = gw_norm2(r);
+    return n2 > 0 ? gw_scale(1 / sqrt(n2), r) : l->e1;
+}
+
+static gw_vec3 nearest_on_ellipse(const gw_locus *l, gw_vec3 d)
+{
+    double x = gw_dot(d, l->e1), y = gw_dot(d, l->e2), px, py;
+    ellipse_nearest(l->a, l->b, fabs(x), fabs(y), &px, &py);
+    return spread(l, copysign(px, x), copysign(py, y), 0);
+}
+
+gw_vec3 gw_locus_nearest(const gw_locus *l, gw_vec3 point)
+{
+    gw_vec3 d = gw_sub(point, l->origin);
+    switch (l->kind) {
+    case GW_LOCUS_PLANE:
+        return gw_mul_add(point, -gw_dot(d, l->e3), l->e3);
+    case GW_LOCUS_SPHERE: {
+        double n = gw_norm(d);
+        return gw_mul_add(l->origin, l->a, n > 0 ? gw_scale(1 / n, d) : l->e1);
+    }
+    case GW_LOCUS_CYLINDER:
+        return gw_mul_add(gw_mul_add(l->origin, gw_dot(d, l->e3), l->e3), l->a, radial(l, d));
+    case GW_LOCUS_LINE:
+        return gw_mul_add(l->origin, gw_dot(d, l->e3), l->e3);
+    case GW_LOCUS_CIRCLE:
+        return gw_mul_add(l->origin, l->a, radial(l, d));
+    case GW_LOCUS_ELLIPSE:
+        return nearest_on_ellipse(l, d);
+    case GW_LOCUS_POINT:
+        return l->origin;
+    default:
+        return point;
+    }
+}
+
+int gw_locus_tangent(const gw_locus *l, gw_vec3 point, gw_vec3 out[3])
+{
+    gw_vec3 d = gw_sub(point, l->origin);
+    switch (l->kind) {
+    case GW_LOCUS_FREE:
+        out[0] = l->e1, out[1] = l->e2, out[2] = l->e3;
+        return 3;
+    case GW_LOCUS_PLANE:
+        out[0] = l->e1, out[1] = l->e2;
+        return 2;
+    case GW_LOCUS_SPHERE: {
+        gw_vec3 u = gw_unit(d);
+        out[0] = gw_any_normal(u);
+        out[1] = gw_cross(u, out[0]);
+        return 2;
+    }
+    case GW_LOCUS_CYLINDER:
+        out[0] = l->e3;
+        out[1] = gw_cross(l->e3, radial(l, d));
+        return 2;
+    case GW_LOCUS_LINE:
+        out[0] = l->e3;
+        return 1;
+    case GW_LOCUS_CIRCLE:
+        out[0] = gw_cross(l->e3, radial(l, d));
+        return 1;
+    case GW_LOCUS_ELLIPSE: {
+        double c = gw_dot(d, l->e1) / l->a, s = gw_dot(d, l->e2) / l->b;
+        out[0] = gw_unit(gw_add(gw_scale(-l->a * s, l->e1), gw_scale(l->b * c, l->e2)));
+        return 1;
+    }
+    default:
+        return 0;
+    }
+}
+
+double gw_locus_following(const gw_locus *l, gw_vec3 y, gw_vec3 d)
+{
+    gw_vec3 at = gw_sub(y, l->origin);
+    double c = gw_dot(at, l->e1) / l->a, s, kappa;
+    gw_vec3 out;
+    if (l->kind == GW_LOCUS_CIRCLE || l->kind == GW_LOCUS_CYLINDER) {
+        out = gw_scale(1 / l->a, gw_reject(at, l->e3));
+        kappa = 1 / l->a;
+    } else if (l->kind == GW_LOCUS_ELLIPSE) {
+        s = gw_dot(at, l->e2) / l->b;
+        double speed = hypot(l->a * s, l->b * c);
+        kappa = l->a * l->b / (speed * speed * speed);
+        out = gw_unit(gw_add(gw_scale(c / l->a, l->e1), gw_scale(s / l->b, l->e2)));
+    } else {
+        return 1;
+    }
+    double bend = 1 + kappa * gw_dot(d, out);
+    return bend > 1e-9 ? 1 / bend : 1e9;
+}

@@ -1,0 +1,394 @@
+/*
+ * The pose of a submanifold nearest to a given one, by f = |dp|^2 + (L theta)^2. Any thread, RT
+ * safe.
+ *
+ * Given the rotation R, the translation follows in closed form: the point that the locus is for
+ * stands at X(R) when the body turns about its origin where it is, and has to move by the shortest
+ * way to the locus, |dp| = |X - Y|. What is left is a search over the rotational factor:
+ *
+ *   - none, where turning does not change that distance: the nearest rotation is the answer;
+ *   - one angle, where X runs on a ring: axis sets, and free rotations whose locus is alike
+ *     around one direction (plane, sphere, point), which turn towards it and no other way;
+ *   - a ball, for other free rotations;
+ *   - one angle again for an angle set whose plane is normal to one of its axes (a line in a
+ * plane);
+ *   - both angles of other angle sets: Levenberg's method from a grid of starts, the best of them.
+ *
+ * The gradient of |X - Y|^2 is 2 (X - Y), whatever the locus.
+ */
+#include "rt/geometry/locus.h"
+
+typedef struct search {
+    const gw_submanifold *set;
+    const gw_pose *near;
+    double length;
+} search;
+
+typedef struct candidate {
+    gw_pose pose;
+    double turn; /* L theta */
+    double f;    /* |dp|^2 + (L theta)^2 */
+} candidate;
+
+/* X(R), in the frame of the locus. */
+static gw_vec3 point_at(const search *s, gw_quat q)
+{
+    const gw_translation_set *t = &s->set->translation;
+    return t->in_mobile ? gw_unrotate(q, gw_sub(t->of, s->near->p))
+                        : gw_add(s->near->p, gw_rotate(q, t->of));
+}
+
+/* The best pose with rotation q, and its f. */
+static candidate best_with(const search *s, gw_quat q)
+{
+    const gw_translation_set *t = &s->set->translation;
+    gw_vec3 x = point_at(s, q), y = gw_locus_nearest(&t->locus, x);
+    gw_vec3 move = gw_sub(y, x);
+    candidate c;
+    c.pose.q = q;
+    /* exact on the locus: from Y, not by adding the move */
+    c.pose.p = t->in_mobile ? gw_sub(t->of, gw_rotate(q, y)) : gw_sub(y, gw_rotate(q, t->of));
+    c.turn = s->length * gw_quat_angle(q, s->near->q);
+    c.f = gw_norm2(move) + c.turn * c.turn;
+    return c;
+}
+
+/* R(axis, psi) q0 nearest to q: the half angle of the turn about the axis contained in q q0^-1. */
+static gw_quat nearest_about(gw_vec3 axis, gw_quat q0, gw_quat q)
+{
+    gw_quat d = gw_quat_mul(q, gw_quat_conj(q0));
+    double along = d.x * axis.x + d.y * axis.y + d.z * axis.z, n = hypot(along, d.w);
+    if (n < 1e-12)
+        return q0;
+    double s = along / n;
+    return gw_quat_mul((gw_quat){d.w / n, s * axis.x, s * axis.y, s * axis.z}, q0);
+}
+
+/* The rotation of the factor nearest to q. */
+static gw_quat nearest_rotation(const gw_rotation_set *r, gw_quat q)
+{
+    if (r->kind == GW_ROTATION_FREE)
+        return q;
+    if (r->kind == GW_ROTATION_AXIS)
+        return nearest_about(r->axis, r->zero, q);
+    if (r->kind != GW_ROTATION_ANGLE)
+        return r->zero;
+    /* turn y = R u about axis x y until its angle with the axis is right */
+    gw_vec3 y = gw_rotate(q, r->axis_body), across = gw_cross(r->axis, y);
+    double sine = gw_norm(across);
+    gw_vec3 about = sine > 1e-12 ? gw_scale(1 / sine, across) : gw_any_normal(r->axis);
+    double now = atan2(sine, gw_dot(r->axis, y));
+    return gw_quat_unit(gw_quat_mul(gw_quat_axis(about, r->angle - now), q));
+}
+
+/* ---- one point on a ring or a ball ---------------------------------------------------------- */
+
+/* X's ring as R(axis, psi) q1 turns. */
+static gw_ring ring_about(const search *s, gw_vec3 axis, gw_quat q1)
+{
+    const gw_translation_set *t = &s->set->translation;
+    gw_ring r = {.length = s->length, .locus = &t->locus};
+    gw_vec3 arm = t->in_mobile ? gw_sub(t->of, s->near->p) : gw_rotate(q1, t->of);
+    gw_vec3 along = gw_scale(gw_dot(arm, axis), axis), out = gw_sub(arm, along);
+    gw_vec3 side = gw_cross(axis, out);
+    if (t->in_mobile) { /* X = R1^T R(axis, -psi) arm */
+        r.c = gw_unrotate(q1, along);
+        r.a = gw_unrotate(q1, out);
+        r.b = gw_neg(gw_unrotate(q1, side));
+    } else {
+        r.c = gw_add(s->near->p, along);
+        r.a = out;
+        r.b = side;
+    }
+    return r;
+}
+
+static candidate at_turn(const search *s, gw_vec3 axis, double psi, gw_quat q1)
+{
+    return best_with(s, gw_quat_unit(gw_quat_mul(gw_quat_axis(axis, psi), q1)));
+}
+
+/* Searches q(psi) = R(axis, psi) q1, q1 the nearest: cos(theta/2) = c0 cos(psi/2). */
+static candidate along_ring(const search *s, gw_vec3 axis, gw_quat q1)
+{
+    gw_ring r = ring_about(s, axis, q1);
+    double c0 = fabs(gw_quat_dot(q1, s->near->q));
+    r.straight = c0 > 1 - 1e-15;
+    r.k0 = r.k1 = 0.5 * c0 * c0;
+    r.k2 = 0;
+    return at_turn(s, axis, gw_ring_search(&r), q1);
+}
+
+/* cos(theta/2)^2, the best of turns about `free` (a vector part's direction), for the half turn
+ * cos(psi/2) d0 + sin(psi/2) d1 from the wanted rotation. */
+static void half_angles(gw_quat d0, gw_quat d1, gw_vec3 free, gw_ring *r)
+{
+    double a0 = d0.w, b0 = gw_dot(gw_v3(d0.x, d0.y, d0.z), free);
+    double a1 = d1.w, b1 = gw_dot(gw_v3(d1.x, d1.y, d1.z), free);
+    double even = a0 * a0 + b0 * b0, odd = a1 * a1 + b1 * b1;
+    r->straight = false;
+    r->k0 = 0.5 * (even + odd);
+    r->k1 = 0.5 * (even - odd);
+    r->k2 = a0 * a1 + b0 * b1;
+}
+
+/*
+ * Angle sets whose plane is normal to one of the two axes: turning about that one moves X along the
+ * plane, and the search is over the other, the first following as the nearest.
+ */
+static candidate over_plane(const search *s, gw_quat q1)
+{
+    const gw_rotation_set *r = &s->set->rotation;
+    gw_quat back = gw_quat_conj(s->near->q);
+    if (s->set->translation.in_mobile) {
+        gw_quat k = {0, r->axis.x, r->axis.y, r->axis.z};
+        gw_ring ring = ring_about(s, r->axis, q1);
+        half_angles(gw_quat_mul(back, q1), gw_quat_mul(gw_quat_mul(back, k), q1), r->axis_body,
+                    &ring);
+        gw_quat q = gw_quat_mul(gw_quat_axis(r->axis, gw_ring_search(&ring)), q1);
+        return best_with(s, gw_quat_unit(nearest_about(gw_rotate(q, r->axis_body), q, s->near->q)));
+    }
+    gw_vec3 axis = gw_rotate(q1, r->axis_body);
+    gw_quat k = {0, axis.x, axis.y, axis.z};
+    gw_ring ring = ring_about(s, axis, q1);
+    half_angles(gw_quat_mul(q1, back), gw_quat_mul(gw_quat_mul(k, q1), back), r->axis, &ring);
+    gw_quat q = gw_quat_mul(gw_quat_axis(axis, gw_ring_search(&ring)), q1);
+    return best_with(s, gw_quat_unit(nearest_about(r->axis, q, s->near->q)));
+}
+
+/* Free rotations: the point may be anywhere on a ball about its pivot, at the turn that takes it
+ * there by the shortest way. */
+static candidate over_ball(const search *s)
+{
+    const gw_translation_set *t = &s->set->translation;
+    gw_quat q = s->near->q;
+    gw_vec3 pivot = t->in_mobile ? gw_v3(0, 0, 0) : s->near->p;
+    gw_vec3 arm = gw_sub(point_at(s, q), pivot);
+    gw_ball ball = {pivot, gw_norm(arm), gw_unit(arm), s->length, &t->locus};
+    gw_quat turn = gw_quat_between(ball.u0, gw_ball_search(&ball));
+    return best_with(
+        s, gw_quat_unit(t->in_mobile ? gw_quat_mul(q, gw_quat_conj(turn)) : gw_quat_mul(turn, q)));
+}
+
+/* ---- more angles --------------------------------------------------------------------------- */
+
+/* World axes that an angle set turns about at q. */
+static void turns_at(const gw_rotation_set *r, gw_quat q, gw_vec3 out[2])
+{
+    out[0] = r->axis;
+    out[1] = gw_rotate(q, r->axis_body);
+}
+
+static gw_quat turned(const gw_rotation_set *r, gw_quat q, const double *by)
+{
+    return gw_quat_unit(gw_quat_mul(gw_quat_mul(gw_quat_axis(r->axis, by[0]), q),
+                                    gw_quat_axis(r->axis_body, by[1])));
+}
+
+/*
+ * Half gradient and Gauss-Newton matrix of f along the turns: with d = X - Y in world axes, the
+ * arm r from the body's origin to the point, and k_i the turns,
+ *   f'_i / 2 = k_i . (r x d) + L^2 k_i . log,   f''_ij / 2 ~ (k_i x r)_N . (k_j x r)_N + L^2 k_i .
+ * k_j N leaving out the locus's tangent. For a locus of the body d changes its sign.
+ */
+static void normal_equations(const search *s, gw_quat q, double g[2], double m[2][2])
+{
+    const gw_translation_set *t = &s->set->translation;
+    gw_vec3 k[2], slides[3], swing[2];
+    turns_at(&s->set->rotation, q, k);
+    gw_vec3 x = point_at(s, q), y = gw_locus_nearest(&t->locus, x), d = gw_sub(x, y);
+    gw_vec3 arm = t->in_mobile ? gw_sub(t->of, s->near->p) : gw_rotate(q, t->of);
+    int tangents = gw_locus_tangent(&t->locus, y, slides);
+    if (t->in_mobile)
+        d = gw_neg(gw_rotate(q, d));
+    gw_vec3 turn = gw_quat_log(gw_quat_mul(q, gw_quat_conj(s->near->q)));
+    double ll = s->length * s->length;
+    for (int i = 0; i < 2; i++) {
+        swing[i] = gw_cross(k[i], arm);
+        g[i] = gw_dot(swing[i], d) + ll * gw_dot(k[i], turn);
+        for (int j = 0; j < tangents; j++)
+            swing[i] = gw_reject(swing[i], t->in_mobile ? gw_rotate(q, slides[j]) : slides[j]);
+    }
+    for (int i = 0; i < 2; i++)
+        for (int j = 0; j < 2; j++)
+            m[i][j] = gw_dot(swing[i], swing[j]) + ll * gw_dot(k[i], k[j]);
+}
+
+/* Solves (M + damping max|m_ii| I) x = g. */
+static void solve2(double m[2][2], double damping, const double *g, double *x)
+{
+    double raise = damping * fmax(fabs(m[0][0]), fabs(m[1][1]));
+    double a = m[0][0] + raise, d = m[1][1] + raise, b = m[0][1], det = a * d - b * b;
+    x[0] = det != 0 ? (d * g[0] - b * g[1]) / det : 0;
+    x[1] = det != 0 ? (a * g[1] - b * g[0]) / det : 0;
+}
+
+/* The whole second derivative, by central differences of the gradient: it carries the curvature
+ * that the Gauss-Newton matrix leaves out, and with it the last digits. */
+static void curvature(const search *s, gw_quat q, double g[2], double m[2][2])
+{
+    const double h = 1e-5;
+    double ignored[2][2], plus[2], minus[2];
+    normal_equations(s, q, g, ignored);
+    for (int i = 0; i < 2; i++) {
+        double by[2] = {0, 0};
+        by[i] = h;
+        normal_equations(s, turned(&s->set->rotation, q, by), plus, ignored);
+        by[i] = -h;
+        normal_equations(s, turned(&s->set->rotation, q, by), minus, ignored);
+        for (int j = 0; j < 2; j++)
+            m[i][j] = (plus[j] - minus[j]) / (2 * h);
+    }
+    m[0][1] = m[1][0] = 0.5 * (m[0][1] + m[1][0]);
+}
+
+/* Levenberg's method with either matrix. */
+static candidate descend_by(const search *s, candidate from, int steps,
+                            void (*matrix)(const search *, gw_quat, double[2], double[2][2]))
+{
+    double damping = 1e-6;
+    for (int i = 0; i < steps; i++) {
+        double g[2], m[2][2], step[2];
+        matrix(s, from.pose.q, g, m);
+        candidate next = from;
+        for (int tries = 0; tries < 14 && !(next.f < from.f); tries++) {
+            solve2(m, damping, g, step);
+            step[0] = -step[0];
+            step[1] = -step[1];
+            next = best_with(s, turned(&s->set->rotation, from.pose.q, step));
+            damping *= next.f < from.f ? 0.1 : 5;
+        }
+        if (!(next.f < from.f))
+            break;
+        bool small = from.f - next.f < 1e-15 * from.f;
+        from = next;
+        damping = fmax(damping, 1e-12);
+        if (small)
+            break;
+    }
+    return from;
+}
+
+static candidate descend(const search *s, candidate from)
+{
+    from = descend_by(s, from, 12, normal_equations);
+    return descend_by(s, from, 20, curvature);
+}
+
+#define STARTS 5
+
+/* Keeps the STARTS best, best first. */
+static int keep_best(candidate *list, int count, const candidate *c)
+{
+    int at = count < STARTS ? count : STARTS;
+    if (at == STARTS && c->f >= list[STARTS - 1].f)
+        return count;
+    if (at == STARTS)
+        at = STARTS - 1;
+    while (at > 0 && list[at - 1].f > c->f) {
+        list[at] = list[at - 1];
+        at--;
+    }
+    list[at] = *c;
+    return count < STARTS ? count + 1 : STARTS;
+}
+
+/* Angle sets: a grid of both angles, and descents from its best. */
+static candidate over_turns(const search *s, gw_quat q1, const candidate *first)
+{
+    candidate best = descend(s, *first), list[STARTS];
+    int count = 0;
+    for (int i = 0; i < 144; i++) {
+        double by[2] = {2 * GW_PI * (i % 12) / 12, 2 * GW_PI * (i / 12) / 12};
+        candidate c = best_with(s, turned(&s->set->rotation, q1, by));
+        count = keep_best(list, count, &c);
+    }
+    for (int i = 0; i < count; i++) {
+        candidate c = descend(s, list[i]);
+        if (c.f < best.f)
+            best = c;
+    }
+    return best;
+}
+
+/* ---- which search -------------------------------------------------------------------------- */
+
+/* True where turning within the factor does not change |X - Y|. */
+static bool decoupled(const search *s)
+{
+    const gw_rotation_set *r = &s->set->rotation;
+    const gw_translation_set *t = &s->set->translation;
+    if (t->locus.kind == GW_LOCUS_FREE || r->kind == GW_ROTATION_FIXED)
+        return true;
+    gw_vec3 arm = t->in_mobile ? gw_sub(t->of, s->near->p) : t->of;
+    double small = 1e-14 * (gw_norm(arm) + s->length);
+    if (gw_norm(arm) <= small)
+        return true;
+    if (r->kind != GW_ROTATION_AXIS)
+        return false;
+    gw_vec3 axis = t->in_mobile ? r->axis : r->axis_body;
+    if (gw_norm(gw_reject(arm, axis)) <= small)
+        return true;
+    gw_vec3 normal_axis = t->in_mobile ? r->axis_body : r->axis;
+    return t->locus.kind == GW_LOCUS_PLANE && gw_norm(gw_cross(t->locus.e3, normal_axis)) < 1e-14;
+}
+
+/* A free rotation about a locus that is alike around one direction: the axis to turn about. */
+static bool turning_axis(const search *s, gw_vec3 *axis)
+{
+    const gw_translation_set *t = &s->set->translation;
+    gw_locus_kind kind = t->locus.kind;
+    if (kind != GW_LOCUS_PLANE && kind != GW_LOCUS_SPHERE && kind != GW_LOCUS_POINT)
+        return false;
+    gw_quat q = s->near->q;
+    gw_vec3 pivot = t->in_mobile ? gw_v3(0, 0, 0) : s->near->p;
+    gw_vec3 arm = gw_sub(point_at(s, q), pivot);
+    gw_vec3 c = kind == GW_LOCUS_PLANE ? t->locus.e3 : gw_sub(t->locus.origin, pivot);
+    gw_vec3 k = gw_cross(arm, c);
+    double small = 1e-12 * gw_norm(arm) * gw_norm(c);
+    gw_vec3 about = gw_norm(k) > small ? gw_unit(k) : gw_any_normal(gw_unit(arm));
+    *axis = t->in_mobile ? gw_neg(gw_rotate(q, about)) : about;
+    return true;
+}
+
+/* An angle set with a plane normal to the axis on its side. */
+static bool plane_across(const search *s)
+{
+    const gw_translation_set *t = &s->set->translation;
+    gw_vec3 axis = t->in_mobile ? s->set->rotation.axis_body : s->set->rotation.axis;
+    return t->locus.kind == GW_LOCUS_PLANE && gw_norm(gw_cross(t->locus.e3, axis)) < 1e-14;
+}
+
+static candidate closed_nearest(const search *s)
+{
+    gw_quat q1 = nearest_rotation(&s->set->rotation, s->near->q);
+    candidate first = best_with(s, q1);
+    if (decoupled(s))
+        return first;
+    if (first.f <= first.turn * first.turn)
+        return first; /* neither part can be smaller */
+    gw_vec3 axis = s->set->rotation.axis;
+    candidate c;
+    if (s->set->rotation.kind == GW_ROTATION_AXIS)
+        c = along_ring(s, axis, q1);
+    else if (s->set->rotation.kind == GW_ROTATION_FREE && turning_axis(s, &axis))
+        c = along_ring(s, axis, q1);
+    else if (s->set->rotation.kind == GW_ROTATION_FREE)
+        c = over_ball(s);
+    else if (plane_across(s))
+        c = over_plane(s, q1);
+    else
+        c = over_turns(s, q1, &first);
+    return c.f < first.f ? c : first;
+}
+
+double gw_submanifold_nearest(const gw_submanifold *set, const gw_pose *near, double length,
+                              gw_pose *nearest)
+{
+    if (set->general)
+        return gw_general_nearest(set, near, length, nearest);
+    search s = {set, near, length};
+    candidate c = closed_nearest(&s);
+    *nearest = c.pose;
+    return sqrt(c.f);
+}

@@ -1,0 +1,201 @@
+/*
+ * The pose of a general set nearest to a given one: Newton's method in the tangent space, each step
+ * brought back onto the rows. Any thread, RT safe.
+ *
+ * In the weighed coordinates [v; L w] the half gradient of f = |dp|^2 + (L theta)^2 is
+ * g = [dp; L log], and with the multipliers lambda of g = A^T lambda + Z g_Z, Z the tangent space,
+ * the second derivative along the set is Z^T d(g - A^T lambda) Z: by differences of Jacobians.
+ */
+#include "rt/base/small.h"
+#include "rt/geometry/curve.h"
+#include "rt/geometry/locus.h"
+
+typedef struct slope {
+    double z[6][6];             /* rows: the tangent basis */
+    double lambda[GW_MAX_ROWS]; /* of all rows; of those that follow from others 0 */
+    double along[6];            /* Z^T g */
+} slope;
+
+typedef struct goal {
+    const gw_submanifold *set;
+    const gw_pose *near;
+    double length;
+} goal;
+
+static double dot6(const double *a, const double *b)
+{
+    double sum = 0;
+    for (int i = 0; i < 6; i++)
+        sum += a[i] * b[i];
+    return sum;
+}
+
+static gw_pose moved(const goal *s, const gw_pose *x, const double d[6])
+{
+    double l = s->length;
+    gw_twist t = {{d[0], d[1], d[2]}, {d[3] / l, d[4] / l, d[5] / l}};
+    return gw_pose_add(x, &t);
+}
+
+/* The half gradient of f. */
+static void gradient(const goal *s, const gw_pose *x, double g[6])
+{
+    gw_twist d = gw_pose_sub(x, s->near);
+    double l = s->length;
+    g[0] = d.v.x, g[1] = d.v.y, g[2] = d.v.z;
+    g[3] = l * d.w.x, g[4] = l * d.w.y, g[5] = l * d.w.z;
+}
+
+static void weighed_jacobian(const goal *s, const gw_pose *x, double (*a)[6])
+{
+    gw_rows_jacobian(s->set->rows, s->set->row_count, x, a);
+    for (int i = 0; i < s->set->row_count; i++)
+        for (int j = 3; j < 6; j++)
+            a[i][j] /= s->length;
+}
+
+/* Z, lambda and Z^T g at x: A P = L Q^T, so that L^T lambda = the first entries of Q^T g. */
+static void slope_at(const goal *s, const gw_pose *x, slope *at)
+{
+    double a[GW_MAX_ROWS][6], g[6], q[6][6], c[6];
+    int order[GW_MAX_ROWS], n = 6 - s->set->dof;
+    gw_small_lq lq;
+    gradient(s, x, g);
+    weighed_jacobian(s, x, a);
+    gw_small_reduce(s->set->row_count, a, 1e-9, order, &lq);
+    gw_small_columns(&lq, 0, q);
+    n = lq.rank < n ? lq.rank : n;
+    for (int i = 0; i < s->set->row_count; i++)
+        at->lambda[i] = 0;
+    for (int i = n - 1; i >= 0; i--) {
+        c[i] = dot6(q[i], g);
+        for (int k = i + 1; k < n; k++)
+            c[i] -= a[k][i] * at->lambda[order[k]];
+        at->lambda[order[i]] = c[i] / a[i][i];
+    }
+    for (int k = 0; k < s->set->dof; k++) {
+        for (int i = 0; i < 6; i++)
+            at->z[k][i] = q[6 - s->set->dof + k][i];
+        at->along[k] = dot6(at->z[k], g);
+    }
+}
+
+/* g - A^T lambda at y. */
+static void lagrangian(const goal *s, const slope *at, const gw_pose *y, double g[6])
+{
+    double a[GW_MAX_ROWS][6];
+    gradient(s, y, g);
+    weighed_jacobian(s, y, a);
+    for (int r = 0; r < s->set->row_count; r++)
+        for (int i = 0; i < 6; i++)
+            g[i] -= at->lambda[r] * a[r][i];
+}
+
+/* Half the second derivative of f along the set, of the size dof. */
+static void curvature(const goal *s, const slope *at, const gw_pose *x, double h[6][6])
+{
+    const int n = s->set->dof;
+    const double e = 1e-6 * s->length;
+    double here[6], there[6], step[6];
+    lagrangian(s, at, x, here);
+    for (int k = 0; k < n; k++) {
+        for (int i = 0; i < 6; i++)
+            step[i] = e * at->z[k][i];
+        gw_pose y = moved(s, x, step);
+        lagrangian(s, at, &y, there);
+        for (int j = 0; j < n; j++)
+            h[k][j] = (dot6(at->z[j], there) - dot6(at->z[j], here)) / e;
+    }
+    for (int k = 0; k < n; k++)
+        for (int j = 0; j < k; j++)
+            h[k][j] = h[j][k] = 0.5 * (h[k][j] + h[j][k]);
+}
+
+/* The step [v; L w] down from x, with (H + raise) made positive by raising it; at most `reach`. */
+static double down(const goal *s, const slope *at, double h[6][6], double *raise, double reach,
+                   double step[6])
+{
+    const int n = s->set->dof;
+    double c[6] = {0}, size = 0;
+    while (!gw_small_positive(n, (const double(*)[6])h, *raise, at->along, c) && *raise < 1e18)
+        *raise = fmax(4 * *raise, 0.1);
+    for (int i = 0; i < 6; i++) {
+        step[i] = 0;
+        for (int k = 0; k < n; k++)
+            step[i] -= c[k] * at->z[k][i];
+        size += step[i] * step[i];
+    }
+    size = sqrt(size);
+    for (int i = 0; i < 6 && size > reach; i++)
+        step[i] *= reach / size;
+    return fmin(size, reach);
+}
+
+/* From a pose on the set; returns the distance. */
+static double approach(const goal *s, gw_pose *x)
+{
+    double best = gw_pose_distance(x, s->near, s->length), raise = 0;
+    slope at;
+    double h[6][6], step[6];
+    bool fresh = false;
+    for (int i = 0; i < 40; i++) {
+        if (!fresh) {
+            slope_at(s, x, &at);
+            curvature(s, &at, x, h);
+        }
+        double size = down(s, &at, h, &raise, fmax(0.5 * best, 1e-3 * s->length), step);
+        gw_pose next = moved(s, x, step);
+        double off =
+            gw_rows_project(s->set->rows, s->set->row_count, 6 - s->set->dof, s->length, 12, &next);
+        double now = gw_pose_distance(&next, s->near, s->length);
+        fresh = !(off < 1e-9 * s->length && now < best && gw_submanifold_has(s->set, &next));
+        if (fresh && (size < 1e-7 * best || raise > 1e9))
+            break;
+        raise = fresh ? fmax(6 * raise, 0.3) : 0.1 * raise;
+        if (fresh)
+            continue;
+        *x = next;
+        bool small = best - now < 1e-13 * best;
+        best = now;
+        if (small)
+            break;
+    }
+    return best;
+}
+
+/* The farthest that the set's points are from the body's origin: what steps of a walk are parts
+ * of. */
+static double reach_of(const gw_submanifold *set, double length)
+{
+    double most = 0;
+    for (int i = 0; i < set->row_count; i++)
+        if (set->rows[i].kind != GW_ROW_ANGLE)
+            most = fmax(most, fmax(gw_norm2(set->rows[i].m), gw_norm2(set->rows[i].f)));
+    return fmax(sqrt(most), 1e-4 * length);
+}
+
+double gw_submanifold_approach(const gw_submanifold *set, const gw_pose *near, double length,
+                               gw_pose *nearest)
+{
+    const goal s = {set, near, length};
+    *nearest = set->seed;
+    return approach(&s, nearest);
+}
+
+double gw_general_nearest(const gw_submanifold *set, const gw_pose *near, double length,
+                          gw_pose *nearest)
+{
+    const goal s = {set, near, length};
+    gw_pose a = set->seed, b = *near;
+    if (set->dof == 1) /* the rows of one curve may be those of others too */
+        return gw_curve_nearest(set, reach_of(set, length), near, length, nearest);
+    double from_seed = approach(&s, &a), from_near = HUGE_VAL;
+    *nearest = a;
+    if (gw_rows_project(set->rows, set->row_count, 6 - set->dof, length, 40, &b) < 1e-10 * length &&
+        gw_submanifold_has(set, &b))
+        from_near = approach(&s, &b);
+    if (!(from_near < from_seed))
+        return from_seed;
+    *nearest = b;
+    return from_near;
+}

@@ -1,0 +1,197 @@
+/*
+ * The algebraic side of a submanifold: H, its Jacobian A and the drift A-dot [v; w], row by row
+ * (framework eqs. 7, 8, 14, 20, 22). Any thread, RT safe.
+ *
+ * Writing X = R m + t and X-dot = v + w x R m, every row is of one of two shapes:
+ *
+ *   linear   h = n . g            g a vector that moves with velocity s and acceleration a
+ *   radial   h = |g| - value      u = g / |g|:  h-dot = u . s,
+ *                                 h-dotdot = u . a + (|s|^2 - (u . s)^2) / |g|
+ *
+ * with v, w held constant for the drift. For rows whose line or plane belongs to the body, g, s
+ * and a are taken in the body's frame and turned into world axes.
+ */
+#include "rt/base/small.h"
+#include "rt/geometry/element.h"
+#include "rt/geometry/submanifold.h"
+
+/* The turned vectors that every row needs. */
+typedef struct arm {
+    gw_vec3 m; /* R m */
+    gw_vec3 n; /* n in world axes */
+    gw_vec3 g; /* X - f, or f - X where the body owns the element; radial part for cylinders */
+} arm;
+
+static bool owned_by_body(gw_row_kind kind)
+{
+    return kind == GW_ROW_PLANE_BODY || kind == GW_ROW_CYLINDER_BODY;
+}
+
+static bool about_axis(gw_row_kind kind)
+{
+    return kind == GW_ROW_CYLINDER || kind == GW_ROW_CYLINDER_BODY;
+}
+
+static arm arm_of(const gw_row *row, const gw_pose *x)
+{
+    arm a;
+    a.m = gw_rotate(x->q, row->m);
+    a.n = owned_by_body(row->kind) ? gw_rotate(x->q, row->n) : row->n;
+    gw_vec3 from_f = gw_sub(gw_add(a.m, x->p), row->f);
+    a.g = owned_by_body(row->kind) ? gw_neg(from_f) : from_f;
+    if (about_axis(row->kind))
+        a.g = gw_reject(a.g, a.n);
+    return a;
+}
+
+/* Gradient direction of a radial row; any normal where the radius vanishes. */
+static gw_vec3 radial_unit(const gw_row *row, const arm *a)
+{
+    double r = gw_norm(a->g);
+    if (r > 0)
+        return gw_scale(1 / r, a->g);
+    return about_axis(row->kind) ? gw_any_normal(a->n) : gw_v3(1, 0, 0);
+}
+
+static double row_value(const gw_row *row, const gw_pose *x)
+{
+    if (row->kind == GW_ROW_ANGLE)
+        return gw_dot(row->n, gw_rotate(x->q, row->m)) - row->value;
+    arm a = arm_of(row, x);
+    if (row->kind == GW_ROW_PLANE || row->kind == GW_ROW_PLANE_BODY)
+        return gw_dot(a.n, a.g) - row->value;
+    return gw_norm(a.g) - row->value;
+}
+
+void gw_rows_value(const gw_row *rows, int count, const gw_pose *x, double *h)
+{
+    for (int i = 0; i < count; i++)
+        h[i] = row_value(&rows[i], x);
+}
+
+static void put(double row[6], gw_vec3 v, gw_vec3 w)
+{
+    row[0] = v.x, row[1] = v.y, row[2] = v.z;
+    row[3] = w.x, row[4] = w.y, row[5] = w.z;
+}
+
+/*
+ * With u the row's gradient at its point:
+ *   world's element   h-dot = u . (v + w x R m)            = u . v + (R m x u) . w
+ *   body's element    h-dot = -u . (v + w x (f - t))       = -u . v + (u x (f - t)) . w
+ *   angle             h-dot = n . (w x R m)                = (R m x n) . w
+ */
+static double row_linear(const gw_row *row, const gw_pose *x, double out[6])
+{
+    if (row->kind == GW_ROW_ANGLE) {
+        gw_vec3 m = gw_rotate(x->q, row->m);
+        put(out, gw_v3(0, 0, 0), gw_cross(m, row->n));
+        return gw_dot(row->n, m) - row->value;
+    }
+    arm a = arm_of(row, x);
+    bool flat = row->kind == GW_ROW_PLANE || row->kind == GW_ROW_PLANE_BODY;
+    gw_vec3 u = flat ? a.n : radial_unit(row, &a);
+    if (owned_by_body(row->kind))
+        put(out, gw_neg(u), gw_cross(u, gw_sub(row->f, x->p)));
+    else
+        put(out, u, gw_cross(a.m, u));
+    return gw_dot(u, a.g) - row->value;
+}
+
+void gw_rows_jacobian(const gw_row *rows, int count, const gw_pose *x, double (*a)[6])
+{
+    for (int i = 0; i < count; i++)
+        row_linear(&rows[i], x, a[i]);
+}
+
+void gw_rows_linear(const gw_row *rows, int count, const gw_pose *x, double *h, double (*a)[6])
+{
+    for (int i = 0; i < count; i++)
+        h[i] = row_linear(&rows[i], x, a[i]);
+}
+
+/*
+ * Velocity s and acceleration a of g at constant v, w:
+ *   world's element   s = v + w x R m,      a = w x (w x R m)
+ *   body's element    s = -v - w x (f - t), a = 2 w x v + w x (w x (f - t))
+ */
+static double row_drift(const gw_row *row, const gw_pose *x, const gw_twist *twist)
+{
+    arm b = arm_of(row, x);
+    gw_vec3 w = twist->w, s, a;
+    if (owned_by_body(row->kind)) {
+        gw_vec3 turning = gw_cross(w, gw_sub(row->f, x->p));
+        s = gw_neg(gw_add(twist->v, turning));
+        a = gw_add(gw_scale(2, gw_cross(w, twist->v)), gw_cross(w, turning));
+    } else {
+        gw_vec3 turning = gw_cross(w, b.m);
+        s = gw_add(twist->v, turning);
+        a = gw_cross(w, turning);
+    }
+    if (row->kind == GW_ROW_ANGLE)
+        return gw_dot(row->n, gw_cross(w, gw_cross(w, b.m)));
+    if (row->kind == GW_ROW_PLANE || row->kind == GW_ROW_PLANE_BODY)
+        return gw_dot(b.n, a);
+    if (about_axis(row->kind))
+        s = gw_reject(s, b.n);
+    gw_vec3 u = radial_unit(row, &b);
+    double r = gw_norm(b.g), along = gw_dot(u, s);
+    double swing = r > 0 ? (gw_norm2(s) - along * along) / r : 0;
+    return gw_dot(u, a) + swing;
+}
+
+void gw_rows_drift(const gw_row *rows, int count, const gw_pose *x, const gw_twist *twist,
+                   double *drift)
+{
+    for (int i = 0; i < count; i++)
+        drift[i] = row_drift(&rows[i], x, twist);
+}
+
+/* Rows in metres: an angle's row times `length`. Returns the largest entry. */
+static double scaled_residual(const gw_row *rows, int count, double length, const gw_pose *x,
+                              double *h)
+{
+    double worst = 0;
+    gw_rows_value(rows, count, x, h);
+    for (int i = 0; i < count; i++) {
+        if (rows[i].kind == GW_ROW_ANGLE)
+            h[i] *= length;
+        worst = fmax(worst, fabs(h[i]));
+    }
+    return worst;
+}
+
+/* A with rotations in metres (w times length), matching scaled_residual(). */
+static void scaled_jacobian(const gw_row *rows, int count, double length, const gw_pose *x,
+                            double (*a)[6])
+{
+    gw_rows_jacobian(rows, count, x, a);
+    for (int i = 0; i < count; i++)
+        for (int j = 3; j < 6; j++)
+            a[i][j] *= rows[i].kind == GW_ROW_ANGLE ? 1 : 1 / length;
+}
+
+double gw_rows_project(const gw_row *rows, int count, int rank, double length, int iterations,
+                       gw_pose *x)
+{
+    double h[GW_MAX_ROWS], a[GW_MAX_ROWS][6], step[6];
+    double worst = scaled_residual(rows, count, length, x, h);
+    for (int k = 0; k < iterations && worst > 1e-15 * length; k++) {
+        scaled_jacobian(rows, count, length, x, a);
+        gw_small_least(count, a, 1e-7, rank, h, step);
+        gw_twist d = {{-step[0], -step[1], -step[2]},
+                      {-step[3] / length, -step[4] / length, -step[5] / length}};
+        gw_pose next = gw_pose_add(x, &d);
+        double now = scaled_residual(rows, count, length, &next, h);
+        if (!(now < worst) && worst < 1e-12 * length)
+            break; /* round-off's floor */
+        *x = next;
+        worst = now;
+    }
+    return worst;
+}
+
+const char *gw_element_kind_name(gw_element_kind kind)
+{
+    return kind == GW_POINT ? "point" : kind == GW_LINE ? "line" : "plane";
+}

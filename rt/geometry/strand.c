@@ -1,0 +1,145 @@
+/*
+ * Strands: a set with factors is followed along its parameter, a general one along the tangent that
+ * turns least from step to step, each step brought back onto the rows. Any thread, RT safe.
+ */
+#include "rt/geometry/strand.h"
+
+#include <math.h>
+
+/* ---- sets with factors: one parameter varies ------------------------------------------------ */
+
+/* The parameter's own step for a step of the body: the speed of the pose by differences. */
+static double parameter_step(const gw_submanifold *set, const double *at, int k, double length,
+                             double step)
+{
+    const double eps = 1e-6;
+    double z[6];
+    for (int i = 0; i < 6; i++)
+        z[i] = i < set->dof ? at[i] : 0;
+    gw_pose here = gw_submanifold_pose(set, z);
+    z[k] += eps;
+    gw_pose there = gw_submanifold_pose(set, z);
+    double speed = gw_pose_distance(&here, &there, length) / eps;
+    return step / fmax(speed, 1e-6);
+}
+
+static int parameter_side(const gw_submanifold *set, const double *at, int k, double by, int most,
+                          gw_pose *out)
+{
+    gw_parameter parameters[6];
+    gw_submanifold_parameters(set, parameters);
+    double z[6] = {0};
+    for (int i = 0; i < set->dof; i++)
+        z[i] = at[i];
+    for (int n = 0; n < most; n++) {
+        z[k] = at[k] + (n + 1) * by;
+        bool beyond = z[k] < parameters[k].low || z[k] > parameters[k].high;
+        bool round = parameters[k].periodic && fabs(z[k] - at[k]) > GW_PI;
+        if (round || (beyond && !parameters[k].periodic))
+            return n;
+        out[n] = gw_submanifold_pose(set, z);
+    }
+    return most;
+}
+
+/* ---- general sets: a walk ------------------------------------------------------------------- */
+
+/* In weighed coordinates [v; length w]. */
+static void tangent_at(const gw_submanifold *set, const gw_pose *x, double length,
+                       double (*basis)[6])
+{
+    gw_submanifold_tangent(set, x, length, basis);
+    for (int k = 0; k < set->dof; k++)
+        for (int i = 3; i < 6; i++)
+            basis[k][i] *= length;
+}
+
+static double dot6(const double *a, const double *b)
+{
+    double sum = 0;
+    for (int i = 0; i < 6; i++)
+        sum += a[i] * b[i];
+    return sum;
+}
+
+/* The tangent at x that is nearest to d, d <- Z Z^T d / |Z Z^T d|; the cosine between the two. */
+static double turn_to_tangent(const gw_submanifold *set, const gw_pose *x, double length, double *d)
+{
+    double basis[6][6], to[6] = {0};
+    tangent_at(set, x, length, basis);
+    for (int k = 0; k < set->dof; k++) {
+        double c = dot6(basis[k], d);
+        for (int i = 0; i < 6; i++)
+            to[i] += c * basis[k][i];
+    }
+    double size = sqrt(dot6(to, to));
+    for (int i = 0; i < 6; i++)
+        d[i] = size > 0 ? to[i] / size : 0;
+    return size;
+}
+
+static int walk_side(const gw_submanifold *set, const gw_pose *from, const double *first,
+                     double length, double step, int most, gw_pose *out, bool *closed)
+{
+    gw_pose x = *from;
+    double d[6];
+    for (int i = 0; i < 6; i++)
+        d[i] = first[i];
+    for (int n = 0; n < most; n++) {
+        double l = length / step;
+        gw_twist move = {{step * d[0], step * d[1], step * d[2]}, {d[3] / l, d[4] / l, d[5] / l}};
+        gw_pose next = gw_pose_add(&x, &move);
+        double off = gw_rows_project(set->rows, set->row_count, 6 - set->dof, length, 20, &next);
+        double gone = gw_pose_distance(&x, &next, length);
+        if (off > 1e-9 * length || gone > 2 * step || gone < 0.3 * step ||
+            !gw_submanifold_has(set, &next) || turn_to_tangent(set, &next, length, d) < 0.5)
+            return n;
+        x = next;
+        if (n > 2 && gw_pose_distance(&x, from, length) < 0.6 * step) {
+            *closed = true;
+            return n;
+        }
+        out[n] = x;
+    }
+    return most;
+}
+
+/* ---- both -------------------------------------------------------------------------------------
+ */
+
+/* The poses of one side; `way` is 1 or -1. */
+static int side(const gw_submanifold *set, const gw_pose *from, int k, double length, double step,
+                int way, int most, gw_pose *out, bool *closed)
+{
+    if (!set->general) {
+        double at[6];
+        gw_submanifold_parameters_at(set, from, at);
+        return parameter_side(set, at, k, way * parameter_step(set, at, k, length, step), most,
+                              out);
+    }
+    double basis[6][6], first[6];
+    tangent_at(set, from, length, basis);
+    for (int i = 0; i < 6; i++)
+        first[i] = way * basis[k][i];
+    return walk_side(set, from, first, length, step, most, out, closed);
+}
+
+void gw_strand_along(const gw_submanifold *set, const gw_pose *from, int freedom, double length,
+                     double step, int most, gw_strand *strand)
+{
+    gw_pose ahead[GW_STRAND_MOST], behind[GW_STRAND_MOST];
+    most = most < GW_STRAND_MOST ? most : GW_STRAND_MOST;
+    strand->closed = false;
+    int after = side(set, from, freedom, length, step, 1, most, ahead, &strand->closed);
+    int before = strand->closed
+                     ? 0
+                     : side(set, from, freedom, length, step, -1, most, behind, &strand->closed);
+    strand->closed = strand->closed && before == 0;
+    for (int i = 0; i < before; i++)
+        strand->poses[i] = behind[before - 1 - i];
+    strand->poses[before] = *from;
+    for (int i = 0; i < after; i++)
+        strand->poses[before + 1 + i] = ahead[i];
+    strand->here = before;
+    strand->count = before + 1 + after;
+}

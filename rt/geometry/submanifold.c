@@ -1,0 +1,477 @@
+/*
+ * The parametric side of a submanifold: named parameters, poses, tangent spaces (framework
+ * eqs. 15, 18, 21, 23; relational-positioning eqs. 3 to 6). Any thread, RT safe.
+ *
+ * A general set is parameterised about its seed: z are the components of the displacement from the
+ * seed along the tangent basis there, and the pose is where that normal space meets the rows.
+ */
+#include "rt/base/small.h"
+#include "rt/geometry/locus.h"
+#include "rt/geometry/submanifold.h"
+
+#include <stddef.h>
+
+gw_submanifold gw_submanifold_free(void)
+{
+    gw_vec3 x = {1, 0, 0}, y = {0, 1, 0}, z = {0, 0, 1};
+    return (gw_submanifold){
+        .dof = 6,
+        .rotation = {GW_ROTATION_FREE, 3, gw_quat_identity(), z, z, 0},
+        .translation = {.dof = 3, .locus = {.kind = GW_LOCUS_FREE, .e1 = x, .e2 = y, .e3 = z}},
+        .seed = gw_pose_identity()};
+}
+
+/* ---- names --------------------------------------------------------------------------------- */
+
+const char *gw_rotation_kind_name(gw_rotation_kind kind)
+{
+    static const char *const names[] = {"free", "angle", "axis", "fixed", "general"};
+    return names[kind];
+}
+
+const char *gw_locus_kind_name(gw_locus_kind kind)
+{
+    static const char *const names[] = {"free",   "plane",   "sphere", "cylinder", "line",
+                                        "circle", "ellipse", "point",  "general"};
+    return names[kind];
+}
+
+static gw_parameter turn(const char *name, const char *part)
+{
+    return (gw_parameter){name, part, "rad", -GW_PI, GW_PI, true};
+}
+
+static gw_parameter slide(const char *name)
+{
+    return (gw_parameter){name, "translation", "m", -HUGE_VAL, HUGE_VAL, false};
+}
+
+static int rotation_parameters(gw_rotation_kind kind, gw_parameter *out)
+{
+    switch (kind) {
+    case GW_ROTATION_FREE:
+        out[0] = turn("yaw", "rotation");
+        out[1] = (gw_parameter){"pitch", "rotation", "rad", -GW_PI / 2, GW_PI / 2, false};
+        out[2] = turn("roll", "rotation");
+        return 3;
+    case GW_ROTATION_ANGLE:
+        out[0] = turn("phi", "rotation");
+        out[1] = turn("theta", "rotation");
+        return 2;
+    case GW_ROTATION_AXIS:
+        out[0] = turn("phi", "rotation");
+        return 1;
+    default:
+        return 0;
+    }
+}
+
+static int locus_parameters(gw_locus_kind kind, gw_parameter *out)
+{
+    switch (kind) {
+    case GW_LOCUS_FREE:
+        out[0] = slide("x"), out[1] = slide("y"), out[2] = slide("z");
+        return 3;
+    case GW_LOCUS_PLANE:
+        out[0] = slide("s"), out[1] = slide("t");
+        return 2;
+    case GW_LOCUS_SPHERE:
+        out[0] = turn("azimuth", "translation");
+        out[1] = (gw_parameter){"polar", "translation", "rad", 0, GW_PI, false};
+        return 2;
+    case GW_LOCUS_CYLINDER:
+        out[0] = slide("s");
+        out[1] = turn("phi_t", "translation");
+        return 2;
+    case GW_LOCUS_LINE:
+        out[0] = slide("s");
+        return 1;
+    case GW_LOCUS_CIRCLE:
+    case GW_LOCUS_ELLIPSE:
+        out[0] = turn("phi_t", "translation");
+        return 1;
+    default:
+        return 0;
+    }
+}
+
+int gw_submanifold_parameters(const gw_submanifold *set, gw_parameter *out)
+{
+    static const char *const names[] = {"z1", "z2", "z3", "z4", "z5", "z6"};
+    if (set->general) {
+        for (int i = 0; i < set->dof; i++)
+            out[i] = (gw_parameter){names[i], "pose", "m", -HUGE_VAL, HUGE_VAL, false};
+        return set->dof;
+    }
+    int n = rotation_parameters(set->rotation.kind, out);
+    return n + locus_parameters(set->translation.locus.kind, out + n);
+}
+
+/* ---- rotation factor ----------------------------------------------------------------------- */
+
+static int rotation_count(gw_rotation_kind kind)
+{
+    static const int count[] = {3, 2, 1, 0, 0};
+    return count[kind];
+}
+
+static gw_quat rotation_at(const gw_rotation_set *r, const double *z)
+{
+    switch (r->kind) {
+    case GW_ROTATION_FREE:
+        return gw_quat_mul(
+            gw_quat_mul(gw_quat_axis(gw_v3(0, 0, 1), z[0]), gw_quat_axis(gw_v3(0, 1, 0), z[1])),
+            gw_quat_axis(gw_v3(1, 0, 0), z[2]));
+    case GW_ROTATION_ANGLE: /* relational-positioning (4) */
+        return gw_quat_mul(gw_quat_mul(gw_quat_axis(r->axis, z[0]), r->zero),
+                           gw_quat_axis(r->axis_body, z[1]));
+    case GW_ROTATION_AXIS: /* relational-positioning (3) */
+        return gw_quat_mul(gw_quat_axis(r->axis, z[0]), r->zero);
+    default:
+        return r->zero;
+    }
+}
+
+/* An angle brought into -pi .. pi. */
+static double wrapped(double a)
+{
+    return remainder(a, 2 * GW_PI);
+}
+
+/* The angle by which q turns about `axis` (unit). */
+static double turn_about(gw_quat q, gw_vec3 axis)
+{
+    return wrapped(2 * atan2(gw_dot(gw_v3(q.x, q.y, q.z), axis), q.w));
+}
+
+/* R = R(k, yaw) R(j, pitch) R(i, roll) */
+static void yaw_pitch_roll(gw_quat q, double *z)
+{
+    gw_mat3 r = gw_quat_to_mat3(q);
+    double cp = hypot(r.m[0][0], r.m[1][0]);
+    z[1] = atan2(-r.m[2][0], cp);
+    if (cp > 1e-9) {
+        z[0] = atan2(r.m[1][0], r.m[0][0]);
+        z[2] = atan2(r.m[2][1], r.m[2][2]);
+    } else { /* straight up or down: only yaw -+ roll is defined */
+        z[0] = atan2(-r.m[0][1], r.m[1][1]);
+        z[2] = 0;
+    }
+}
+
+static void rotation_parameters_at(const gw_rotation_set *r, gw_quat q, double *z)
+{
+    if (r->kind == GW_ROTATION_FREE) {
+        yaw_pitch_roll(q, z);
+    } else if (r->kind == GW_ROTATION_AXIS) {
+        z[0] = turn_about(gw_quat_mul(q, gw_quat_conj(r->zero)), r->axis);
+    } else if (r->kind == GW_ROTATION_ANGLE) {
+        gw_vec3 from = gw_reject(gw_rotate(r->zero, r->axis_body), r->axis);
+        gw_vec3 to = gw_reject(gw_rotate(q, r->axis_body), r->axis);
+        z[0] = atan2(gw_dot(r->axis, gw_cross(from, to)), gw_dot(from, to));
+        gw_quat rest = gw_quat_mul(gw_quat_axis(r->axis, -z[0]), q);
+        z[1] = turn_about(gw_quat_mul(gw_quat_conj(r->zero), rest), r->axis_body);
+    }
+}
+
+/* ---- general sets -------------------------------------------------------------------------- */
+
+/* Null space of the rows at a pose, in the weighed metric: the dof directions that they ask least
+ * of. */
+static void general_tangent(const gw_submanifold *set, const gw_pose *x, double length,
+                            double (*basis)[6])
+{
+    double a[GW_MAX_ROWS][6];
+    int order[GW_MAX_ROWS];
+    gw_small_lq q;
+    gw_rows_jacobian(set->rows, set->row_count, x, a);
+    for (int i = 0; i < set->row_count; i++)
+        for (int j = 3; j < 6; j++)
+            a[i][j] /= length;
+    gw_small_reduce(set->row_count, a, 0, order, &q);
+    gw_small_columns(&q, 6 - set->dof, basis);
+    for (int k = 0; k < set->dof; k++)
+        for (int i = 3; i < 6; i++)
+            basis[k][i] /= length;
+}
+
+/* Length of a general set's parameter metric: the reach of its points, so that it scales along. */
+static double general_length(const gw_submanifold *set)
+{
+    double most = 0;
+    for (int i = 0; i < set->row_count; i++)
+        if (set->rows[i].kind != GW_ROW_ANGLE)
+            most = fmax(most, gw_norm2(set->rows[i].m));
+    return most > 0 ? sqrt(most) : 1;
+}
+
+/* The same side of zero, where the seed is clearly on one. */
+static bool same_side(double here, double seed)
+{
+    return fabs(seed) < 0.5 || here * seed > 0;
+}
+
+/* True where the rows say that R a.m is along `b`'s world vector: R a.m is normal to a.n, and to
+ * what b.m is turned to, which is normal to a.n too (the rows of a fixed rotation). */
+static bool turned_along(const gw_submanifold *set, const gw_row *a, const gw_row *b)
+{
+    if (fabs(gw_dot(a->m, b->m)) > 1e-9 || fabs(gw_dot(a->n, b->n)) > 1e-9)
+        return false;
+    for (int k = 0; k < set->row_count; k++) {
+        const gw_row *c = &set->rows[k];
+        if (c != a && c->kind == GW_ROW_ANGLE && c->value == 0 &&
+            gw_norm2(gw_sub(c->m, b->m)) == 0 && fabs(gw_dot(c->n, a->n)) > 1 - 1e-12)
+            return true;
+    }
+    return false;
+}
+
+static bool same_sense(const gw_submanifold *set, const gw_pose *x)
+{
+    for (int i = 0; i < set->row_count; i++)
+        for (int j = 0; j < set->row_count; j++) {
+            const gw_row *a = &set->rows[i], *b = &set->rows[j];
+            if (i == j || a->kind != GW_ROW_ANGLE || b->kind != GW_ROW_ANGLE || a->value != 0 ||
+                b->value != 0)
+                continue;
+            bool shared = gw_norm2(gw_sub(a->m, b->m)) == 0;
+            if (!shared && !turned_along(set, a, b))
+                continue;
+            gw_vec3 here = gw_rotate(x->q, a->m), seed = gw_rotate(set->seed.q, a->m);
+            gw_vec3 along = shared ? gw_cross(a->n, b->n) : b->n;
+            if (!same_side(gw_dot(here, along), gw_dot(seed, along)))
+                return false;
+        }
+    return true;
+}
+
+/* The freedoms that the rows leave at a pose to first order, and directions of them. */
+static int freedoms_at(const gw_submanifold *set, double length, const gw_pose *x,
+                       double (*basis)[6])
+{
+    double a[GW_MAX_ROWS][6];
+    int order[GW_MAX_ROWS];
+    gw_small_lq q;
+    gw_rows_jacobian(set->rows, set->row_count, x, a);
+    for (int i = 0; i < set->row_count; i++)
+        for (int j = 3; j < 6 && set->rows[i].kind != GW_ROW_ANGLE; j++)
+            a[i][j] /= length;
+    gw_small_reduce(set->row_count, a, 1e-5, order, &q);
+    gw_small_columns(&q, q.rank, basis);
+    return 6 - q.rank;
+}
+
+/* True where a pose with more freedoms to first order has more of them a small step on as well:
+ * where sets cross it has not. */
+static bool stays_free(const gw_submanifold *set, double length, const gw_pose *x, int freedoms,
+                       const double (*basis)[6])
+{
+    static const double any[6] = {0.71, -0.53, 0.31, -0.67, 0.43, 0.59};
+    double d[6] = {0}, ignored[6][6], reach = 2e-3 * length;
+    for (int k = 0; k < freedoms; k++)
+        for (int i = 0; i < 6; i++)
+            d[i] += reach * any[k] * basis[k][i];
+    gw_twist step = {{d[0], d[1], d[2]}, {d[3] / length, d[4] / length, d[5] / length}};
+    gw_pose next = gw_pose_add(x, &step);
+    if (gw_rows_project(set->rows, set->row_count, 6 - freedoms, length, 12, &next) >
+        1e-11 * length)
+        return false;
+    return freedoms_at(set, length, &next, ignored) > set->dof;
+}
+
+/* True where the rows leave as many freedoms as the set has, neither fewer nor more. */
+static bool as_free(const gw_submanifold *set, const gw_pose *x)
+{
+    double basis[6][6], length = general_length(set);
+    int freedoms = freedoms_at(set, length, x, basis);
+    return freedoms == set->dof || (freedoms > set->dof && !stays_free(set, length, x, freedoms,
+                                                                       (const double(*)[6])basis));
+}
+
+bool gw_submanifold_has(const gw_submanifold *set, const gw_pose *x)
+{
+    return same_sense(set, x) && (!set->general || as_free(set, x));
+}
+
+/* A row and its residual in metres, rotations weighed. */
+static void weigh(double factor, double length, double a[6], double *b)
+{
+    *b *= factor;
+    for (int j = 0; j < 6; j++)
+        a[j] *= j < 3 ? factor : factor / length;
+}
+
+/* Rows basis . displacement - z, in the weighed coordinates [v; length w]. */
+static void along_basis(const double (*basis)[6], int dof, double length, const gw_twist *d,
+                        const double *z, double (*a)[6], double *b)
+{
+    double l = length;
+    double delta[6] = {d->v.x, d->v.y, d->v.z, l * d->w.x, l * d->w.y, l * d->w.z};
+    for (int i = 0; i < dof; i++) {
+        b[i] = z ? -z[i] : 0;
+        for (int j = 0; j < 6; j++) {
+            double e = j < 3 ? basis[i][j] : l * basis[i][j];
+            b[i] += e * delta[j];
+            if (a)
+                a[i][j] = e;
+        }
+    }
+}
+
+/*
+ * Newton's method on the rows and z(x) = z together, from x: rows of A, then the basis (orthonormal
+ * in the metric) against the displacement from the seed. False where it does not settle.
+ */
+static bool settle(const gw_submanifold *set, const double (*basis)[6], double length,
+                   const double *z, gw_pose *x)
+{
+    double a[GW_MAX_ROWS + 6][6], b[GW_MAX_ROWS + 6], step[6], worst = HUGE_VAL;
+    int n = set->row_count, dof = set->dof;
+    for (int k = 0; k < 25; k++) {
+        gw_twist d = gw_pose_sub(x, &set->seed);
+        gw_rows_value(set->rows, n, x, b);
+        gw_rows_jacobian(set->rows, n, x, a);
+        for (int i = 0; i < n; i++)
+            weigh(set->rows[i].kind == GW_ROW_ANGLE ? length : 1, length, a[i], &b[i]);
+        along_basis(basis, dof, length, &d, z, a + n, b + n);
+        worst = 0;
+        for (int i = 0; i < n + dof; i++)
+            worst = fmax(worst, fabs(b[i]));
+        if (worst < 1e-15 * length)
+            return true;
+        gw_small_least(n + dof, a, 1e-8, 6, b, step);
+        gw_twist move = {{-step[0], -step[1], -step[2]},
+                         {-step[3] / length, -step[4] / length, -step[5] / length}};
+        *x = gw_pose_add(x, &move);
+    }
+    return worst < 1e-11 * length;
+}
+
+/*
+ * From the seed straight to z, in steps that the set bears: each lands on the rows, not farther
+ * than a slope of 8 brings it. At a fold of the set over its tangent space no step does.
+ */
+static bool general_pose(const gw_submanifold *set, const double *z, gw_pose *x)
+{
+    double basis[6][6], part[6], length = general_length(set), way = 0;
+    general_tangent(set, &set->seed, length, basis);
+    for (int i = 0; i < set->dof; i++)
+        way += z[i] * z[i];
+    way = sqrt(way);
+    double step = way > 0.5 * length ? 0.5 * length / way : 1, at = 0;
+    *x = set->seed;
+    while (at < 1 && step > 1e-3) {
+        double to = fmin(at + step, 1);
+        gw_pose next = *x;
+        for (int i = 0; i < set->dof; i++)
+            part[i] = to * z[i];
+        bool there = settle(set, (const double(*)[6])basis, length, part, &next);
+        if (there && gw_pose_distance(x, &next, length) <= 8 * (to - at) * way + 1e-9 * length)
+            *x = next, at = to;
+        else
+            step *= 0.5;
+    }
+    return at >= 1;
+}
+
+static void general_parameters_at(const gw_submanifold *set, const gw_pose *x, double *z)
+{
+    double basis[6][6], length = general_length(set);
+    general_tangent(set, &set->seed, length, basis);
+    gw_twist d = gw_pose_sub(x, &set->seed);
+    along_basis((const double(*)[6])basis, set->dof, length, &d, NULL, NULL, z);
+}
+
+/* ---- both factors -------------------------------------------------------------------------- */
+
+gw_pose gw_submanifold_pose_with(const gw_submanifold *set, gw_quat q, const double *z)
+{
+    const gw_translation_set *t = &set->translation;
+    gw_pose x = {.q = q};
+    gw_vec3 point = gw_locus_point(&t->locus, z);
+    /* P = R s + t, or R P + t = s */
+    x.p =
+        t->in_mobile ? gw_sub(t->of, gw_rotate(x.q, point)) : gw_sub(point, gw_rotate(x.q, t->of));
+    return x;
+}
+
+bool gw_submanifold_reach(const gw_submanifold *set, const double *z, gw_pose *x)
+{
+    if (set->general)
+        return general_pose(set, z, x) && gw_submanifold_has(set, x);
+    *x = gw_submanifold_pose_with(set, gw_quat_unit(rotation_at(&set->rotation, z)),
+                                  z + rotation_count(set->rotation.kind));
+    return true;
+}
+
+gw_pose gw_submanifold_pose(const gw_submanifold *set, const double *z)
+{
+    gw_pose x;
+    gw_submanifold_reach(set, z, &x);
+    return x;
+}
+
+void gw_submanifold_parameters_at(const gw_submanifold *set, const gw_pose *x, double *z)
+{
+    if (set->general) {
+        general_parameters_at(set, x, z);
+        return;
+    }
+    const gw_translation_set *t = &set->translation;
+    rotation_parameters_at(&set->rotation, x->q, z);
+    gw_vec3 point = t->in_mobile ? gw_unrotate(x->q, gw_sub(t->of, x->p)) : gw_pose_point(x, t->of);
+    gw_locus_parameters(&t->locus, point, z + rotation_count(set->rotation.kind));
+}
+
+/* World axes of the rotational freedoms at orientation q. */
+static int rotation_axes(const gw_rotation_set *r, gw_quat q, gw_vec3 out[3])
+{
+    switch (r->kind) {
+    case GW_ROTATION_FREE:
+        out[0] = gw_v3(1, 0, 0), out[1] = gw_v3(0, 1, 0), out[2] = gw_v3(0, 0, 1);
+        return 3;
+    case GW_ROTATION_ANGLE:
+        out[0] = r->axis;
+        out[1] = gw_rotate(q, r->axis_body);
+        return 2;
+    case GW_ROTATION_AXIS:
+        out[0] = r->axis;
+        return 1;
+    default:
+        return 0;
+    }
+}
+
+static void put(double out[6], gw_vec3 v, gw_vec3 w)
+{
+    out[0] = v.x, out[1] = v.y, out[2] = v.z;
+    out[3] = w.x, out[4] = w.y, out[5] = w.z;
+}
+
+/*
+ * Columns: a turn w with the point held on its place of the locus, v = -w x r, r the arm from the
+ * body's origin to the point; a slide dP, of the point (world) or against it (body).
+ */
+void gw_submanifold_tangent(const gw_submanifold *set, const gw_pose *x, double length,
+                            double (*basis)[6])
+{
+    if (set->general) {
+        general_tangent(set, x, length, basis);
+        return;
+    }
+    const gw_translation_set *t = &set->translation;
+    gw_vec3 arm = t->in_mobile ? gw_sub(t->of, x->p) : gw_rotate(x->q, t->of);
+    gw_vec3 axes[3], slides[3];
+    int n = rotation_axes(&set->rotation, x->q, axes);
+    for (int i = 0; i < n; i++)
+        put(basis[i], gw_cross(arm, axes[i]), gw_scale(length, axes[i]));
+    gw_vec3 point = t->in_mobile ? gw_unrotate(x->q, arm) : gw_add(arm, x->p);
+    int m = gw_locus_tangent(&t->locus, point, slides);
+    for (int i = 0; i < m; i++)
+        put(basis[n + i], t->in_mobile ? gw_neg(gw_rotate(x->q, slides[i])) : slides[i],
+            gw_v3(0, 0, 0));
+    gw_small_orthonormalise(n + m, basis);
+    for (int i = 0; i < n + m; i++)
+        for (int j = 3; j < 6; j++)
+            basis[i][j] /= length;
+}

@@ -1,0 +1,218 @@
+/*
+ * The set of poses that a body may take: a submanifold of SE(3), as a value.
+ *
+ * It is written two ways. Parametrically, psi(z), as the product of a rotational and a
+ * translational factor (framework eq. 15, Table II; relational-positioning Tables III to V), the
+ * translation being the locus of one point:
+ *
+ *   point of the body on a locus in the world:   P(z_T) = R(z_R) s + t,       s = `of`
+ *   point of the world on a locus of the body:   R(z_R) P(z_T) + t = s,       s = `of`
+ *
+ * and algebraically, as independent scalar rows H(x) = 0 (framework eq. 14), which every set has
+ * and which are all that a `general` set has (its factors do not separate): that one is
+ * parameterised locally, by projection along its tangent space.
+ *
+ * Poses are world_from_body, the body's own frame (not the tool's). Pure values without pointers:
+ * any thread, RT safe.
+ */
+#ifndef GW_GEOMETRY_SUBMANIFOLD_H
+#define GW_GEOMETRY_SUBMANIFOLD_H
+
+#include "rt/base/limits.h"
+#include "rt/base/space.h"
+
+/* Rotational factor; the comment gives R(z_R) and the dimension. */
+typedef enum gw_rotation_kind {
+    GW_ROTATION_FREE,   /* any R: 3 */
+    GW_ROTATION_ANGLE,  /* R(axis, phi) R0 R(axis_body, theta): 2 */
+    GW_ROTATION_AXIS,   /* R(axis, phi) R0: 1 */
+    GW_ROTATION_FIXED,  /* R0: 0 */
+    GW_ROTATION_GENERAL /* of a general set; its dimension where it is known */
+} gw_rotation_kind;
+
+/* Locus of a point, with e1, e2, e3 orthonormal; the comment gives P(z_T). */
+typedef enum gw_locus_kind {
+    GW_LOCUS_FREE,     /* origin + z1 e1 + z2 e2 + z3 e3 */
+    GW_LOCUS_PLANE,    /* origin + z1 e1 + z2 e2, normal e3 */
+    GW_LOCUS_SPHERE,   /* origin + a u, |u| = 1 */
+    GW_LOCUS_CYLINDER, /* origin + z1 e3 + a (cos z2 e1 + sin z2 e2) */
+    GW_LOCUS_LINE,     /* origin + z1 e3 */
+    GW_LOCUS_CIRCLE,   /* origin + a (cos z1 e1 + sin z1 e2), normal e3 */
+    GW_LOCUS_ELLIPSE,  /* origin + a cos z1 e1 + b sin z1 e2, normal e3, a >= b */
+    GW_LOCUS_POINT,    /* origin */
+    GW_LOCUS_GENERAL   /* of a general set */
+} gw_locus_kind;
+
+typedef struct gw_rotation_set {
+    gw_rotation_kind kind;
+    int dof;
+    gw_quat zero;      /* R0: R where phi = theta = 0 */
+    gw_vec3 axis;      /* unit, world */
+    gw_vec3 axis_body; /* unit, body; for kind axis: R0^T axis */
+    double angle;      /* kind angle: between axis and R axis_body (rad) */
+} gw_rotation_set;
+
+typedef struct gw_locus {
+    gw_locus_kind kind;
+    gw_vec3 origin;
+    gw_vec3 e1, e2, e3;
+    double a, b; /* radius, or semi-axes (m) */
+} gw_locus;
+
+typedef struct gw_translation_set {
+    int dof;
+    gw_locus locus;
+    bool in_mobile; /* false: locus in the world; true: in the body's frame */
+    gw_vec3 of;     /* the point on it: of the body, or of the world when in_mobile */
+} gw_translation_set;
+
+/*
+ * One scalar row of H(x). m: point or vector of the body, f: of the world; n: unit vector of
+ * whichever side owns the line or plane. X = R m + t is the body's point in world axes.
+ * Each is scaled to metres or radians.
+ */
+typedef enum gw_row_kind {
+    GW_ROW_PLANE,         /* n . (X - f) - value            plane of the world, point of the body */
+    GW_ROW_PLANE_BODY,    /* (R n) . (f - X) - value        plane of the body, point of the world */
+    GW_ROW_SPHERE,        /* |X - f| - value, value > 0 */
+    GW_ROW_CYLINDER,      /* |(I - n n^T)(X - f)| - value, value > 0, axis n through f */
+    GW_ROW_CYLINDER_BODY, /* |(I - Rn Rn^T)(f - X)| - value, axis n through m of the body */
+    GW_ROW_ANGLE          /* n . R m - value: n a unit vector of the world, m one of the body */
+} gw_row_kind;
+
+typedef struct gw_row {
+    gw_row_kind kind;
+    gw_vec3 m, f, n;
+    double value; /* m; for an angle the cosine */
+} gw_row;
+
+typedef struct gw_submanifold {
+    bool general;
+    int dof; /* dimension of the set */
+    gw_rotation_set rotation;
+    gw_translation_set translation;
+    int row_count;
+    gw_row rows[GW_MAX_ROWS]; /* independent at a generic pose, but for general sets */
+    gw_pose seed;             /* a pose on the set; the zero of a general set's parameters */
+} gw_submanifold;
+
+/* All of SE(3): six freedoms, no rows. */
+gw_submanifold gw_submanifold_free(void);
+
+/* ---- algebraic side ------------------------------------------------------------------------ */
+
+/* H at the pose: row_count values (m or 1). */
+void gw_rows_value(const gw_row *rows, int count, const gw_pose *world_from_body, double *h);
+
+/* A: count rows of 6, d(row)/dt = A [v; w], with v the velocity of the body's origin and w the
+ * angular velocity, world axes (framework eq. 7). */
+void gw_rows_jacobian(const gw_row *rows, int count, const gw_pose *world_from_body,
+                      double (*a)[6]);
+
+/* Both at once. */
+void gw_rows_linear(const gw_row *rows, int count, const gw_pose *world_from_body, double *h,
+                    double (*a)[6]);
+
+/* The drift A-dot [v; w] of each row at that twist (framework eq. 8). */
+void gw_rows_drift(const gw_row *rows, int count, const gw_pose *world_from_body,
+                   const gw_twist *twist, double *drift);
+
+/* Newton's method from the pose to H = 0 by least-norm steps in the metric with `length` (m),
+ * rank-revealing. `rank`: of the rows on the set, 6 less its freedoms; beside it, rows that are
+ * redundant on it are not, and would move the pose along it. Returns the residual's largest entry
+ * (m) after at most `iterations`. */
+double gw_rows_project(const gw_row *rows, int count, int rank, double length, int iterations,
+                       gw_pose *world_from_body);
+
+/* ---- parametric side ----------------------------------------------------------------------- */
+
+/*
+ * One named parameter of a branch. Rotational parameters come first, then translational ones.
+ * Names: axis: phi; angle: phi, theta; free: yaw, pitch, roll (R(k,yaw) R(j,pitch) R(i,roll));
+ * line: s; plane: s, t; free: x, y, z; circle and ellipse: phi_t; cylinder: s, phi_t; sphere:
+ * azimuth, polar; general: z1 ... zn about the seed.
+ */
+typedef struct gw_parameter {
+    const char *name;
+    const char *part; /* "rotation" or "translation"; "pose" for a general set */
+    const char *unit; /* "rad" or "m" */
+    double low, high; /* range; infinite where there is none */
+    bool periodic;
+} gw_parameter;
+
+/* Fills `out` (6 entries) and returns the number of parameters, which is dof. */
+int gw_submanifold_parameters(const gw_submanifold *set, gw_parameter *out);
+
+/*
+ * The pose at the given parameters (dof values). Those of a general set are coordinates in the
+ * tangent space of its seed: they reach as far as the set does not fold over it, seen straight from
+ * the seed. False where they reach no farther than `pose`.
+ */
+bool gw_submanifold_reach(const gw_submanifold *set, const double *parameters, gw_pose *pose);
+
+/* The same, where there is no such pose the last one on the way. */
+gw_pose gw_submanifold_pose(const gw_submanifold *set, const double *parameters);
+
+/* The same at a rotation of its factor, and translational parameters. Not for general sets. */
+gw_pose gw_submanifold_pose_with(const gw_submanifold *set, gw_quat rotation,
+                                 const double *parameters);
+
+/* The parameters of a pose that is on the set (dof values, periodic ones in their range). */
+void gw_submanifold_parameters_at(const gw_submanifold *set, const gw_pose *world_from_body,
+                                  double *parameters);
+
+/* The pose of the set nearest to `near` by gw_pose_distance(.., length); the distance (m). */
+double gw_submanifold_nearest(const gw_submanifold *set, const gw_pose *near, double length,
+                              gw_pose *nearest);
+
+/* The same of a general set by going down from its seed alone: another part of the set may have a
+ * nearer one. For sets that are followed while they move. */
+double gw_submanifold_approach(const gw_submanifold *set, const gw_pose *near, double length,
+                               gw_pose *nearest);
+
+/* An orthonormal basis of the tangent space at a pose on the set: dof columns of twists [v; w] of
+ * the body's origin, rotations weighed with `length` (m). Closed form where the set has one. */
+void gw_submanifold_tangent(const gw_submanifold *set, const gw_pose *world_from_body,
+                            double length, double (*basis)[6]);
+
+/* True where a pose that satisfies the rows is on the set: rows of parallels and fixed rotations
+ * hold for opposite vectors as well, and rows of a general set may hold for poses with fewer
+ * freedoms. */
+bool gw_submanifold_has(const gw_submanifold *set, const gw_pose *world_from_body);
+
+const char *gw_rotation_kind_name(gw_rotation_kind kind);
+const char *gw_locus_kind_name(gw_locus_kind kind);
+
+/* ---- local charts: for integration, without singular points -------------------------------- */
+
+/*
+ * Coordinates z (dof of them) about a centre on the set, z = 0 at the centre: rotation vectors
+ * for SO(3), central projection for the sphere, angles and lengths elsewhere.
+ * Twists are of the body's origin in world axes, ordered [v; w].
+ */
+typedef struct gw_chart {
+    const gw_submanifold *set;
+    gw_pose centre;
+    gw_vec3 point;       /* P of the locus at the centre */
+    gw_vec3 e1, e2, e3;  /* sphere: two tangent directions and the outward one at the centre */
+    double cosine, sine; /* circle, ellipse, cylinder: of the angle at the centre */
+    double basis[6][6];  /* general set: its tangent basis at the centre */
+} gw_chart;
+
+/* A chart about a pose on the set (general sets: projected onto it first). */
+void gw_chart_at(const gw_submanifold *set, const gw_pose *world_from_body, gw_chart *chart);
+
+/*
+ * The z_dot at the centre of a body that moves with `twist`, which is tangent to the set (what is
+ * not is left out). Not for general sets.
+ */
+void gw_chart_velocity(const gw_chart *chart, const gw_twist *twist, double *z_dot);
+
+/*
+ * At z, moving with z_dot: the pose, the columns J of the twist ([v; w] = sum_k J[k] z_dot_k) and
+ * the bias ([v; w]-dot = sum_k J[k] z_ddot_k + bias). Not for general sets.
+ */
+void gw_chart_eval(const gw_chart *chart, const double *z, const double *z_dot, gw_pose *pose,
+                   double (*jacobian)[6], double *bias);
+
+#endif

@@ -1,0 +1,54 @@
+/*
+ * Penalties along resisted directions (mechanisms eq. 17): a spring and a damper between the
+ * device and the model, whose directions come and go.
+ *
+ * In scaled coordinates e_s = (e_p / L, e_r), with weights w_i of the directions n_i:
+ *
+ *   wrench = S (k X^T s + b X^T X e_s'),   X^T X = W (W M_s^-1 W + (I - P)/m)^-1 W,
+ *   P = sum w_i n_i n_i^T,  W = sum sqrt(w_i) n_i n_i^T,  M_s the device's inertia so scaled
+ *
+ * so that the device is accelerated by k and b along n, whatever its inertia. The stretch s is a
+ * state: s' = X e_s'. The spring's energy 1/2 k |s|^2 then changes by the wrench's work alone,
+ * while X changes as it likes. Where s is not X e_s, it is brought there by energy that the damper
+ * took. README.md says more. On the loop's thread, RT safe.
+ */
+#ifndef GW_HAPTICS_PENALTY_H
+#define GW_HAPTICS_PENALTY_H
+
+#include "rt/haptics/resisted.h"
+
+/* Changing weights change the wrench by this much at most (N/s; torques: times L). */
+#define GW_PENALTY_SLEW 150.0
+
+typedef struct gw_penalty_def {
+    double stiffness, damping; /* k (1/s^2), b (1/s) */
+    double mass, inertia;      /* of the device, as far as it is known (kg, kg m^2) */
+    bool by_mass;              /* wrench M_d n as in the paper */
+    bool at_once;              /* weights act as they are: no state, no slew; the paper's */
+} gw_penalty_def;
+
+typedef struct gw_penalty {
+    double factor[6][6]; /* X (kg^(1/2) m and the like: its square times 1/s^2 is N m) */
+    double stretch[6];   /* s */
+    double error[6];     /* e_s of the last tick */
+    double tank;         /* what the damper took and weights may spend (J) */
+    double stored;       /* by the spring now (J) */
+    bool started;
+    bool eased; /* starts without stretch, with a tank that pays for it: after a switch */
+} gw_penalty;
+
+/* The wrench on the device, where the model is `error` away (model less device) and moves away with
+ * `rate`. *weights: energy that changed weights put into the spring in this tick (J). */
+gw_wrench gw_penalty_tick(gw_penalty *p, const gw_penalty_def *def, const gw_resisted *directions,
+                          const gw_twist *error, const gw_twist *rate, double dt, double *weights);
+
+/* What spring and tank will hold where the model goes on by `way` against the device in dt (J). */
+double gw_penalty_ahead(const gw_penalty *p, const gw_penalty_def *def, double length,
+                        const gw_twist *way, double dt);
+
+/* Tank and spring give up to `energy` away, the spring by growing slack; its part of the wrench
+ * goes with it. Returns what they gave (J). Weights that act at once have nothing to give. */
+double gw_penalty_pay(gw_penalty *p, const gw_penalty_def *def, double length, double energy,
+                      gw_wrench *wrench);
+
+#endif

@@ -1,0 +1,135 @@
+/*
+ * Passivity observer and controller. On the loop's thread, RT safe.
+ */
+#include "rt/haptics/port.h"
+
+#define IMMOVABLE  1e-9 /* 1/kg, 1/(kg m^2): what resists like this is not damped */
+#define REPAY_TIME 0.1  /* s, in which what came since the last second's least is taken back */
+#define MARGIN     2.5  /* 1/s: of what flows, taken at this rate against what foresight misses */
+#define DOUBT      0.1  /* of what flows in a tick: so much a second is to have lost before it */
+
+static double work(const gw_wrench *w, const gw_twist *way)
+{
+    return gw_dot(w->f, way->v) + gw_dot(w->t, way->w);
+}
+
+void gw_port_observe(gw_port *p, const gw_pose *device, const gw_pose *model, double stored,
+                     double booked, int delay)
+{
+    if (p->started) {
+        gw_twist way = gw_pose_sub(device, &p->device), of_model = gw_pose_sub(model, &p->model);
+        const gw_wrench *acted = &p->on_device[(p->at - delay) & (GW_PORT_PAST - 1)];
+        p->excess += work(acted, &way) - work(&p->fed, &way) + work(&p->on_model, &of_model) +
+                     stored - p->stored - booked;
+    }
+    p->device = *device;
+    p->model = *model;
+    p->stored = stored;
+    p->started = true;
+}
+
+void gw_port_charge(gw_port *p, double energy)
+{
+    p->stored += energy;
+    p->excess += energy;
+}
+
+void gw_port_hold(gw_port *p, const gw_wrench *on_device, const gw_wrench *on_model,
+                  const gw_wrench *fed)
+{
+    p->at = (p->at + 1) & (GW_PORT_PAST - 1);
+    p->on_device[p->at] = *on_device;
+    p->on_model = *on_model;
+    p->fed = *fed;
+}
+
+/* ---- the last second ------------------------------------------------------------------------ */
+
+/* Ticks of a 64th of a second, rounded up. */
+static int64_t part_of(double dt)
+{
+    return (int64_t)ceil(1 / (64 * dt) - 1e-9);
+}
+
+void gw_port_pass(gw_port *p, double dt)
+{
+    int64_t part = part_of(dt);
+    double *least = &p->least[p->ticks / part % GW_PORT_PARTS];
+    *least = p->ticks % part ? fmin(*least, p->excess) : p->excess;
+    p->ticks++;
+}
+
+double gw_port_reserve(const gw_port *p, int ahead, double dt)
+{
+    int64_t part = part_of(dt), began = p->ticks - (int64_t)(1 / dt + 0.5);
+    int64_t first = began / part, last = (began + 1) / part + ahead, newest = (p->ticks - 1) / part;
+    double least = began < 0 ? 0 : p->least[first % GW_PORT_PARTS]; /* none before the first tick */
+    for (int64_t i = began < 0 ? 0 : first + 1; i <= last && i <= newest && p->ticks; i++)
+        least = fmin(least, p->least[i % GW_PORT_PARTS]);
+    return least - p->excess;
+}
+
+/* What came since the last second's least (J). */
+static double since_least(const gw_port *p, double dt)
+{
+    return -gw_port_reserve(p, GW_PORT_PARTS, dt);
+}
+
+double gw_port_owed(const gw_port *p, double dt)
+{
+    return fmax(-gw_port_reserve(p, 0, dt), fmin(dt / REPAY_TIME, 1) * since_least(p, dt));
+}
+
+/* ---- the coming tick ------------------------------------------------------------------------ */
+
+gw_wrench gw_port_acting(const gw_port *p, const gw_wrench *newest, int delay)
+{
+    return delay > 0 ? p->on_device[(p->at + 1 - delay) & (GW_PORT_PAST - 1)] : *newest;
+}
+
+/* What the tick brings by itself (J). */
+static double rise(const gw_port_ahead *ahead)
+{
+    return work(&ahead->on_device, &ahead->device) - work(&ahead->fed, &ahead->device) +
+           work(&ahead->on_model, &ahead->model) + ahead->springs;
+}
+
+double gw_port_comes(const gw_port *p, const gw_port_ahead *ahead, double dt)
+{
+    return rise(ahead) + fmax(since_least(p, dt), 0);
+}
+
+double gw_port_foreseen(const gw_port *p, const gw_port_ahead *ahead, double dt)
+{
+    const gw_wrench *push = &ahead->on_model;
+    const gw_twist *way = &ahead->model;
+    double flow = gw_norm(push->f) * gw_norm(way->v) + gw_norm(push->t) * gw_norm(way->w);
+    double lacking = DOUBT * flow - gw_port_reserve(p, 0, dt);
+    return rise(ahead) + fmax(gw_port_owed(p, dt), lacking) + MARGIN * dt * flow;
+}
+
+/* What so moves (kg, kg m^2): nothing where nothing does. */
+static double weight(double mobility)
+{
+    return mobility > IMMOVABLE ? 1 / mobility : 0;
+}
+
+double gw_port_taken(gw_mobility m, const gw_twist *way, double dt)
+{
+    return (weight(m.linear) * gw_norm2(way->v) + weight(m.angular) * gw_norm2(way->w)) / dt;
+}
+
+/* What is slowed by a part r goes less far in the tick already: energy = r (1 - r/2) taken / dt. */
+double gw_port_rate(double energy, double taken, double most, double dt)
+{
+    if (!(energy > 0) || !(taken > 0))
+        return 0;
+    double part = 1 - 2 * energy * dt / taken;
+    return fmin(part > 0 ? 1 - sqrt(part) : 1, most) / dt;
+}
+
+gw_wrench gw_port_damping(double rate, gw_mobility m, const gw_twist *way, double dt)
+{
+    return (gw_wrench){gw_scale(-rate * weight(m.linear) / dt, way->v),
+                       gw_scale(-rate * weight(m.angular) / dt, way->w)};
+}

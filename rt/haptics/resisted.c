@@ -1,0 +1,190 @@
+/*
+ * Resisted directions and the operational space's inverse inertia. A Jacobian of many columns is
+ * first brought to six rows by Householder's reflections, which leave J J^T as it is.
+ * On the loop's or the world's thread, RT safe.
+ */
+#include "rt/haptics/resisted.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "rt/base/small.h"
+
+#define LENGTH    0.05
+#define THRESHOLD 1e-3
+#define FADE      10.0
+
+/* 1 up to `low`, 0 from `high` on, between them 1 - 10 t^3 + 15 t^4 - 6 t^5: two continuous
+ * derivatives, so that P(J J^T) has them too. */
+static double weight_of(const gw_resisted_def *def, double ratio)
+{
+    double low = def->threshold > 0 ? def->threshold : THRESHOLD;
+    if (def->weighting == GW_WEIGHTS_ON_OFF)
+        return ratio <= low ? 1 : 0;
+    double high = low * (def->fade > 1 ? def->fade : FADE);
+    double t = fmin(fmax((ratio - low) / (high - low), 0), 1);
+    return 1 - t * t * t * (10 + t * (6 * t - 15));
+}
+
+/* rows x 6 to at most six rows with the same A^T A: R of A = Q R. */
+static void triangular(int rows, double (*a)[6])
+{
+    for (int k = 0; k < 6 && k < rows - 1; k++) {
+        double norm2 = 0;
+        for (int i = k; i < rows; i++)
+            norm2 += a[i][k] * a[i][k];
+        if (!(norm2 > 0))
+            continue;
+        double norm = a[k][k] > 0 ? -sqrt(norm2) : sqrt(norm2);
+        double first = a[k][k] - norm; /* u = (first, a[k+1..][k]), |u|^2 = 2 (norm2 - norm a_kk) */
+        double scale = 1 / (norm2 - norm * a[k][k]);
+        for (int j = k + 1; j < 6; j++) {
+            double dot = first * a[k][j];
+            for (int i = k + 1; i < rows; i++)
+                dot += a[i][k] * a[i][j];
+            dot *= scale;
+            a[k][j] -= dot * first;
+            for (int i = k + 1; i < rows; i++)
+                a[i][j] -= dot * a[i][k];
+        }
+        a[k][k] = norm;
+        for (int i = k + 1; i < rows; i++)
+            a[i][k] = 0;
+    }
+}
+
+void gw_resisted_at(const gw_resisted_def *def, int dof, const double (*jacobian)[6],
+                    gw_resisted *out)
+{
+    double a[GW_MODEL_MAX_DOF][6], v[6][6];
+    *out = (gw_resisted){.length = def->length > 0 ? def->length : LENGTH};
+    for (int i = 0; i < dof; i++)
+        for (int j = 0; j < 6; j++)
+            a[i][j] = j < 3 ? jacobian[i][j] / out->length : jacobian[i][j];
+    if (dof > 6)
+        triangular(dof, a);
+    gw_small_svd(dof < 6 ? dof : 6, a, out->singular, v);
+    double largest = out->singular[0];
+    for (int k = 5; k >= 0; k--) {
+        double w = largest > 0 ? weight_of(def, out->singular[k] / largest) : 1;
+        if (!(w > 0))
+            continue;
+        for (int j = 0; j < 6; j++)
+            out->direction[out->count][j] = v[j][k];
+        out->weight[out->count++] = w;
+    }
+}
+
+/* D^-1 J^T, a row of 6 for each generalised velocity. */
+static void apply_inverse(const gw_model *model, int dof, const double (*jacobian)[6],
+                          double (*out)[6])
+{
+    double force[GW_MODEL_MAX_DOF], a[GW_MODEL_MAX_DOF];
+    for (int j = 0; j < 6; j++) {
+        bool any = false;
+        for (int i = 0; i < dof; i++) {
+            force[i] = jacobian[i][j];
+            any = any || force[i] != 0;
+            a[i] = 0;
+        }
+        if (any) /* a planar chain has three rows of zeros */
+            gw_model_apply_inverse(model, force, a);
+        for (int i = 0; i < dof; i++)
+            out[i][j] = a[i];
+    }
+}
+
+/* J (D^-1 J^T), symmetric but for rounding, which is averaged away. */
+static void inverse_inertia(int dof, const double (*jacobian)[6], const double (*applied)[6],
+                            double out[6][6])
+{
+    double full[6][6] = {{0}};
+    for (int k = 0; k < dof; k++)
+        for (int i = 0; i < 6; i++)
+            for (int j = 0; j < 6; j++)
+                full[i][j] += jacobian[k][i] * applied[k][j];
+    for (int i = 0; i < 6; i++)
+        for (int j = 0; j < 6; j++)
+            out[i][j] = 0.5 * (full[i][j] + full[j][i]);
+}
+
+/* a less P a */
+static void without(const gw_resisted *directions, double a[6])
+{
+    double rest[6];
+    memcpy(rest, a, sizeof rest);
+    for (int k = 0; k < directions->count; k++) {
+        const double *n = directions->direction[k];
+        double along = 0;
+        for (int i = 0; i < 6; i++)
+            along += n[i] * a[i];
+        for (int i = 0; i < 6; i++)
+            rest[i] -= directions->weight[k] * along * n[i];
+    }
+    memcpy(a, rest, sizeof rest);
+}
+
+gw_twist gw_resisted_free_twist(const gw_resisted *directions, const gw_twist *twist)
+{
+    double l = directions->length;
+    double a[6] = {twist->v.x / l, twist->v.y / l, twist->v.z / l,
+                   twist->w.x,     twist->w.y,     twist->w.z};
+    without(directions, a);
+    return (gw_twist){{l * a[0], l * a[1], l * a[2]}, {a[3], a[4], a[5]}};
+}
+
+gw_wrench gw_resisted_free_wrench(const gw_resisted *directions, const gw_wrench *wrench)
+{
+    double l = directions->length;
+    double a[6] = {l * wrench->f.x, l * wrench->f.y, l * wrench->f.z,
+                   wrench->t.x,     wrench->t.y,     wrench->t.z};
+    without(directions, a);
+    return (gw_wrench){{a[0] / l, a[1] / l, a[2] / l}, {a[3], a[4], a[5]}};
+}
+
+void gw_inverse_inertia(const gw_model *model, int dof, const double (*jacobian)[6],
+                        double out[6][6])
+{
+    double applied[GW_MODEL_MAX_DOF][6];
+    apply_inverse(model, dof, jacobian, applied);
+    inverse_inertia(dof, jacobian, (const double(*)[6])applied, out);
+}
+
+/* Columns of diag(1/L, 1) m diag(1/L, 1) inverted, in `out`; false where it has no inverse. */
+static bool invert_scaled(const double m[6][6], const double scale[6], double out[6][6])
+{
+    double s[6][6], us[6][6], v[6][6], singular[6];
+    for (int i = 0; i < 6; i++)
+        for (int j = 0; j < 6; j++)
+            us[i][j] = s[i][j] = scale[i] * m[i][j] * scale[j];
+    gw_small_svd(6, us, singular, v);
+    if (gw_small_rank(singular, GW_RANK_TOLERANCE) < 6)
+        return false;
+    for (int k = 0; k < 6; k++) {
+        double unit[6] = {0}, x[6];
+        unit[k] = 1;
+        gw_small_solve(6, (const double(*)[6])us, singular, (const double(*)[6])v, 6, unit, x);
+        for (int i = 0; i < 6; i++)
+            out[i][k] = scale[i] * x[i] * scale[k];
+    }
+    return true;
+}
+
+bool gw_consistent_inverse(const gw_model *model, int dof, const double (*jacobian)[6],
+                           double length, double (*out)[6])
+{
+    double applied[GW_MODEL_MAX_DOF][6], inverse[6][6], lambda[6][6];
+    double l = length > 0 ? length : LENGTH;
+    const double scale[6] = {1 / l, 1 / l, 1 / l, 1, 1, 1};
+    apply_inverse(model, dof, jacobian, applied);
+    inverse_inertia(dof, jacobian, (const double(*)[6])applied, inverse);
+    if (!invert_scaled((const double(*)[6])inverse, scale, lambda))
+        return false;
+    for (int i = 0; i < dof; i++)
+        for (int j = 0; j < 6; j++) {
+            out[i][j] = 0;
+            for (int k = 0; k < 6; k++)
+                out[i][j] += applied[i][k] * lambda[k][j];
+        }
+    return true;
+}

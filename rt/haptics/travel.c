@@ -1,0 +1,132 @@
+/*
+ * The offset that hides a switch of set from the hand. Runs on the loop's thread, RT safe.
+ */
+#include "rt/haptics/travel.h"
+
+#define SAME_M          1e-12 /* offsets below this need no travel */
+#define SAME_MPS        1e-12
+#define SETTLE_S        0.2 /* in which the forbidden part of a twist is brought to rest, */
+#define SETTLE_M        0.1 /* and sooner where that would lead farther astray than this */
+#define SETTLE_RAD      0.5
+#define FADING_PEAK     (27.0 / 256) /* of g, in settle times its slope at the start */
+#define RAMP_CANDIDATES 24
+#define RAMP_FIRST_S    0.02
+#define RAMP_GROWTH     1.2
+
+/*
+ * Peak speed that a ramp of length T allows a travel over `reach` m. In a ramp
+ * v = V (1 - cos p)/2, a = V pi/(2 T) sin p, j = V pi^2/(2 T^2) cos p, so the hand's force rate
+ * k v + d a + m j peaks at V (k/2 + sqrt((k/2 - m pi^2/(2 T^2))^2 + (d pi/(2 T))^2)).
+ */
+static double peak_speed(const gw_travel_limits *l, double turn_per_metre, double ramp)
+{
+    double v = l->speed > 0 ? l->speed : INFINITY;
+    if (l->spin > 0 && turn_per_metre > 0)
+        v = fmin(v, l->spin / turn_per_metre);
+    if (l->acceleration > 0)
+        v = fmin(v, l->acceleration * 2 * ramp / GW_PI);
+    if (l->hand_stiffness > 0 && l->hand_force_rate > 0) {
+        /* with the hand's mass and without: a light grip feels only spring and damper */
+        double half = 0.5 * l->hand_stiffness;
+        double inertial = fabs(half - l->hand_mass * GW_PI * GW_PI / (2 * ramp * ramp));
+        double damped = l->hand_damping * GW_PI / (2 * ramp);
+        v = fmin(v, l->hand_force_rate / (half + hypot(fmax(half, inertial), damped)));
+    }
+    return v;
+}
+
+/* The quickest trapezoid over `reach`, among ramps of growing length. */
+static void plan(gw_travel *travel, double reach, double turn_per_metre,
+                 const gw_travel_limits *limits)
+{
+    double ramp = RAMP_FIRST_S;
+    travel->duration = INFINITY;
+    for (int i = 0; i < RAMP_CANDIDATES; i++, ramp *= RAMP_GROWTH) {
+        double v = fmin(peak_speed(limits, turn_per_metre, ramp), reach / ramp);
+        double duration = reach / v + ramp;
+        if (duration < travel->duration) {
+            travel->duration = duration;
+            travel->ramp = ramp;
+        }
+    }
+}
+
+static double settle_time(const gw_twist *forbidden)
+{
+    double v = fmax(gw_norm(forbidden->v), 1e-9), w = fmax(gw_norm(forbidden->w), 1e-9);
+    return fmin(SETTLE_S, fmin(SETTLE_M / v, SETTLE_RAD / w) / FADING_PEAK);
+}
+
+void gw_travel_start(gw_travel *travel, const gw_pose *from, const gw_twist *twist,
+                     const gw_pose *to, const gw_twist *to_twist, const gw_travel_limits *limits)
+{
+    *travel = (gw_travel){.offset0 = gw_pose_sub(from, to), .pace = 1};
+    gw_vec3 r = travel->offset0.w;
+    gw_vec3 carried = gw_rotate(gw_quat_exp(r), to_twist->w);
+    travel->rate0 =
+        (gw_twist){gw_sub(twist->v, to_twist->v), gw_rate_of_spin(r, gw_sub(twist->w, carried))};
+    travel->settle = settle_time(&travel->rate0);
+    double distance = gw_norm(travel->offset0.v), angle = gw_norm(r);
+    /* a pure turn is planned as if its arm were a tenth of a metre */
+    double reach = fmax(distance, 0.1 * angle);
+    double speed = gw_norm(travel->rate0.v) + gw_norm(travel->rate0.w);
+    travel->active = reach > SAME_M || speed > SAME_MPS;
+    if (reach > SAME_M)
+        plan(travel, reach, angle / reach, limits);
+}
+
+/* Fraction of the way gone and its rate, for a trapezoid with raised-cosine ramps. */
+static double gone(const gw_travel *travel, double t, double *rate)
+{
+    double ramp = travel->ramp, whole = travel->duration;
+    double v = 1 / (whole - ramp);
+    if (t >= whole) {
+        *rate = 0;
+        return 1;
+    }
+    double edge = fmin(t, whole - t);
+    if (edge >= ramp) {
+        *rate = v;
+        return v * (t - 0.5 * ramp);
+    }
+    double way = 0.5 * v * (edge - ramp / GW_PI * sin(GW_PI * edge / ramp));
+    *rate = 0.5 * v * (1 - cos(GW_PI * edge / ramp));
+    return t < 0.5 * whole ? way : 1 - way;
+}
+
+/* g = t (1 - t/T)^3: starts with slope 1, ends at rest. */
+static double fading(double t, double whole, double *rate)
+{
+    double left = t < whole ? 1 - t / whole : 0;
+    *rate = left * left * left - 3 * t / whole * left * left;
+    return t * left * left * left;
+}
+
+bool gw_travel_advance(gw_travel *travel, double dt, double pace)
+{
+    travel->pace = pace;
+    travel->time += pace * dt;
+    if (travel->time < fmax(travel->duration, travel->settle))
+        return false;
+    *travel = (gw_travel){.active = false};
+    return true;
+}
+
+void gw_travel_apply(const gw_travel *travel, gw_pose *pose, gw_twist *twist)
+{
+    if (!travel->active)
+        return;
+    double s_rate = 0, g_rate;
+    double s = travel->duration > 0 ? 1 - gone(travel, travel->time, &s_rate) : 0;
+    double g = fading(travel->time, travel->settle, &g_rate);
+    s_rate *= travel->pace;
+    g_rate *= travel->pace;
+    gw_twist offset = {gw_mul_add(gw_scale(s, travel->offset0.v), g, travel->rate0.v),
+                       gw_mul_add(gw_scale(s, travel->offset0.w), g, travel->rate0.w)};
+    gw_twist rate = {gw_mul_add(gw_scale(-s_rate, travel->offset0.v), g_rate, travel->rate0.v),
+                     gw_mul_add(gw_scale(-s_rate, travel->offset0.w), g_rate, travel->rate0.w)};
+    gw_quat turn = gw_quat_exp(offset.w);
+    *pose = (gw_pose){gw_add(pose->p, offset.v), gw_quat_unit(gw_quat_mul(turn, pose->q))};
+    *twist = (gw_twist){gw_add(twist->v, rate.v),
+                        gw_add(gw_spin_of_rate(offset.w, rate.w), gw_rotate(turn, twist->w))};
+}

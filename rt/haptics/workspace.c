@@ -1,0 +1,53 @@
+/*
+ * Fits the map between task and device space to a submanifold. RT safe.
+ */
+#include "rt/haptics/workspace.h"
+
+#define BOUNDED_FRACTION   0.5 /* of the workspace radius, so that there is room left to turn */
+#define UNBOUNDED_FRACTION 0.5 /* n of (30) */
+
+/* The largest radius of a bounded locus, 0 for the others. */
+static double locus_reach(const gw_locus *locus)
+{
+    switch (locus->kind) {
+    case GW_LOCUS_SPHERE:
+    case GW_LOCUS_CIRCLE:
+    case GW_LOCUS_ELLIPSE:
+        return locus->a;
+    default:
+        return 0;
+    }
+}
+
+/* Where the tool would be if the point on the locus were at the locus's centre. */
+static gw_vec3 locus_centre_of_tool(const gw_map_fit *fit)
+{
+    const gw_translation_set *t = &fit->set->translation;
+    gw_quat q = fit->world_from_body.q;
+    gw_vec3 tool = fit->body_from_tool.p;
+    if (t->in_mobile)
+        return gw_add(t->of, gw_rotate(q, gw_sub(tool, t->locus.origin)));
+    return gw_add(t->locus.origin, gw_rotate(q, gw_sub(tool, t->of)));
+}
+
+gw_map gw_map_fitted(const gw_map_fit *fit)
+{
+    gw_map map = {1, {0, 0, 0}, {1, 0, 0, 0}};
+    if (!(fit->workspace_radius > 0))
+        return map;
+    double reach = fit->set->general ? 0 : locus_reach(&fit->set->translation.locus);
+    if (reach > 0) {
+        map.scale = BOUNDED_FRACTION * fit->workspace_radius / reach;
+        map.centre = locus_centre_of_tool(fit);
+    } else {
+        map.scale = 2 * UNBOUNDED_FRACTION * fit->workspace_radius / fit->scene_diagonal;
+        map.centre = gw_pose_point(&fit->world_from_body, fit->body_from_tool.p);
+    }
+    return map;
+}
+
+gw_map gw_map_recentred(const gw_map *map, const gw_pose *task, const gw_pose *device)
+{
+    return (gw_map){map->scale, gw_mul_add(task->p, -1 / map->scale, device->p),
+                    gw_quat_unit(gw_quat_mul(gw_quat_conj(task->q), device->q))};
+}

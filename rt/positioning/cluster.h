@@ -1,0 +1,67 @@
+/*
+ * Several bodies at once: constraints between pairs of bodies, kept by moving some of them together
+ * (framework III-B, where a graph of objects has cycles). Numeric: from the poses given, by
+ * continuity, so it stays on the branch that it is on.
+ *
+ * Values in the caller's memory; any thread, RT safe.
+ */
+#ifndef GW_POSITIONING_CLUSTER_H
+#define GW_POSITIONING_CLUSTER_H
+
+#include "rt/positioning/solve.h"
+
+#define GW_LINK_ROWS 4
+
+/* A constraint between bodies a and b. `stated` has the mobile element in a's frame and the fixed
+ * one in b's, so its rows hold for the pose b_from_a. */
+typedef struct gw_link {
+    int a, b; /* numbers of bodies, as the caller counts them */
+    gw_constraint stated;
+    int row_count;
+    gw_row rows[GW_LINK_ROWS]; /* independent, for the sense that the bodies have */
+} gw_link;
+
+/* Works out the rows of `stated`; a sense that is open becomes the one of these poses. */
+void gw_link_resolve(gw_link *link, const gw_pose *world_from_a, const gw_pose *world_from_b);
+
+/* The link as a constraint on body `mobile`, at one of its ends, the other one standing at `pose`.
+ */
+gw_constraint gw_link_constraint(const gw_link *link, int mobile, const gw_pose *pose);
+
+/* Bodies that move together. */
+typedef struct gw_cluster {
+    int count;
+    int bodies[GW_MAX_CLUSTER];
+    double size; /* m: scales turns and tolerances */
+    int link_count;
+    const gw_link *const *links; /* every link of one of these bodies */
+} gw_cluster;
+
+/* The farthest that an element of the cluster's links is from its frame, a distance of them, or a
+ * tenth of how far their bodies are apart: its size (m). */
+double gw_cluster_size(const gw_cluster *cluster, const gw_pose *poses);
+
+/* Scratch of a cluster's size; not on a small stack. */
+typedef struct gw_cluster_work {
+    double n[6 * GW_MAX_CLUSTER][6 * GW_MAX_CLUSTER], g[6 * GW_MAX_CLUSTER], sum;
+    gw_pose before[GW_MAX_CLUSTER];
+} gw_cluster_work;
+
+/* Moves the cluster's bodies, and no other of `poses` (indexed by body), as little as may be until
+ * its links hold; at most `iterations` steps. Returns the largest row's residual over the size. */
+double gw_cluster_project(const gw_cluster *cluster, int iterations, gw_pose *poses,
+                          gw_cluster_work *work);
+
+/* Freedoms of the cluster while all else stands: 6 count - rank. */
+int gw_cluster_dof(const gw_cluster *cluster, const gw_pose *poses, gw_cluster_work *work);
+
+/* How all bodies move with the generalised velocities of what moves them: `columns` twists each,
+ * of their origins in world axes. */
+typedef double gw_motion[GW_MAX_MOTION][6];
+
+/* Fills the motions of the cluster's bodies from those of the others, so that the links go on
+ * holding; returns what is left of the worst, 0 .. 1: far from 0, these bodies cannot follow. */
+double gw_cluster_follow(const gw_cluster *cluster, const gw_pose *poses, int columns,
+                         gw_motion *motions, gw_cluster_work *work);
+
+#endif

@@ -1,0 +1,359 @@
+/*
+ * One branch solved again after its elements have moved. Its id leads the rules from choice to
+ * choice; where the rules of the moved elements offer other choices than before (two branches that
+ * touch, elements that have come to be parallel), its former pose does. A state without closed form
+ * is continued from the former pose: down to the moved rows, with as many freedoms as there were.
+ * Any thread, RT safe.
+ */
+#include <string.h>
+
+#include "rt/base/small.h"
+#include "rt/positioning/solve_internal.h"
+
+typedef struct follow {
+    const gw_branch *before;
+    bool found;
+    gw_branch after;
+} follow;
+
+/* ---- choices --------------------------------------------------------------------------------- */
+
+static gw_sense sense_at(const gw_constraint *c, const gw_pose *x)
+{
+    return gw_dot(gw_rotate(x->q, c->mobile.d), c->fixed.d) < 0 ? GW_OPPOSITE : GW_SAME;
+}
+
+/* How far a pose is from an alternative (m). */
+static double misfit(const gw_run *run, const gw_edit *e, const gw_pose *x)
+{
+    double worst = e->fix ? run->size * gw_quat_angle(e->rotation, x->q) : 0;
+    for (int i = 0; i < e->place_count; i++) {
+        gw_row rows[3];
+        double h[3];
+        int n = gw_place_rows(&e->places[i], rows);
+        gw_rows_value(rows, n, x, h);
+        for (int k = 0; k < n; k++)
+            worst = fmax(worst, fabs(h[k]));
+    }
+    for (int i = 0; i < e->direction_count; i++) {
+        const gw_direction *d = &e->directions[i];
+        double angle = gw_angle_between(gw_rotate(x->q, d->u), d->f);
+        worst = fmax(worst, run->size * fabs(angle - d->angle));
+    }
+    return worst;
+}
+
+static char next_mark(const gw_run *run, const gw_state *state)
+{
+    return run->guide->by_pose ? 0 : run->guide->before->id[1 + state->choice_count];
+}
+
+int gw_guided_option(const gw_run *run, const gw_state *state)
+{
+    const gw_finding *f = &run->finding;
+    char mark = next_mark(run, state);
+    for (int k = 0; k < f->count; k++)
+        if (mark && mark == (f->edits[k].mark ? f->edits[k].mark : '0' + k))
+            return k;
+    int best = 0;
+    double least = HUGE_VAL;
+    for (int k = 0; k < f->count; k++) {
+        double off = misfit(run, &f->edits[k], &run->guide->before->nearest);
+        if (off < least)
+            best = k, least = off;
+    }
+    return best;
+}
+
+gw_sense gw_guided_sense(const gw_run *run, const gw_state *state, int i)
+{
+    char mark = next_mark(run, state);
+    if (mark == '0' || mark == '1')
+        return mark == '0' ? GW_SAME : GW_OPPOSITE;
+    return sense_at(&run->problem->constraints[i], &run->guide->before->nearest);
+}
+
+/* True where the choices made are those of the id: all of them, or all before a numeric name. */
+static bool in_step(const char *id, const gw_state *state, bool closed)
+{
+    size_t n = (size_t)state->choice_count;
+    if (strncmp(id + 1, state->choices, n) != 0)
+        return false;
+    return !closed || id[1 + n] == 0 || (n == 0 && strcmp(id, "b0") == 0);
+}
+
+/* ---- by continuity --------------------------------------------------------------------------- */
+
+/* The rows of part k of a state: its rotation, its angles, its places; -1 past the last. */
+static int part_rows(const gw_state *s, int k, gw_row rows[3])
+{
+    if (k == 0)
+        return s->fixed ? gw_fixed_rows(s->rotation, rows) : 0;
+    k--;
+    if (k < s->direction_count)
+        return gw_direction_rows(&s->directions[k], rows);
+    k -= s->direction_count;
+    return k < s->place_count ? gw_place_rows(&s->places[k], rows) : -1;
+}
+
+/* N = A^T A and g = A^T h of a state's rows at a pose, in metres, turns by the size. */
+typedef struct normal {
+    double n[6][6], g[6];
+    double sum, worst; /* of squares; of magnitudes */
+} normal;
+
+static void add_row(double size, const gw_row *row, double h, double a[6], normal *to)
+{
+    bool angle = row->kind == GW_ROW_ANGLE;
+    h *= angle ? size : 1;
+    for (int j = 3; j < 6 && !angle; j++)
+        a[j] /= size;
+    for (int i = 0; i < 6; i++) {
+        to->g[i] += a[i] * h;
+        for (int j = 0; j <= i; j++)
+            to->n[i][j] += a[i] * a[j];
+    }
+    to->sum += h * h;
+    to->worst = fmax(to->worst, fabs(h));
+}
+
+static void normal_at(const gw_state *state, double size, const gw_pose *x, normal *to)
+{
+    gw_row rows[3];
+    *to = (normal){.sum = 0};
+    for (int k = 0, n; (n = part_rows(state, k, rows)) >= 0; k++) {
+        double h[3], a[3][6];
+        gw_rows_linear(rows, n, x, h, a);
+        for (int i = 0; i < n; i++)
+            add_row(size, &rows[i], h[i], a[i], to);
+    }
+}
+
+static gw_pose stepped(double size, const gw_pose *x, const double s[6], double factor)
+{
+    double turn = factor / size;
+    gw_twist d = {{factor * s[0], factor * s[1], factor * s[2]},
+                  {turn * s[3], turn * s[4], turn * s[5]}};
+    return gw_pose_add(x, &d);
+}
+
+/* From x down to the state's rows by Levenberg and Marquardt's method; false where that ends beside
+ * them. `at` is of the pose reached. */
+static bool settle(const gw_state *state, double size, gw_pose *x, normal *at)
+{
+    double damping = 1e-7, step[6];
+    normal there;
+    normal_at(state, size, x, at);
+    for (int k = 0; k < 40 && at->sum > 1e-29 * size * size && damping < 1e9; k++) {
+        if (gw_small_positive(6, (const double(*)[6])at->n, damping, at->g, step)) {
+            gw_pose next = stepped(size, x, step, -1);
+            normal_at(state, size, &next, &there);
+            if (there.sum < at->sum) {
+                *x = next, *at = there;
+                damping = fmax(0.05 * damping, 1e-14);
+                continue;
+            }
+            if (at->sum < 1e-24 * size * size)
+                break; /* round-off */
+        }
+        damping = fmax(10 * damping, 1e-4);
+    }
+    return at->worst <= 1e-11 * size;
+}
+
+/* 6 - rank, and as many directions of the null space. */
+static int nullity_of(const normal *at, double (*basis)[6])
+{
+    double n[6][6];
+    int order[6];
+    gw_small_lq q;
+    for (int i = 0; i < 6; i++)
+        for (int j = 0; j < 6; j++)
+            n[i][j] = i > j ? at->n[i][j] : at->n[j][i];
+    gw_small_reduce(6, n, 1e-12, order, &q); /* squares: 1e-6 of the rows */
+    gw_small_columns(&q, q.rank, basis);
+    return 6 - q.rank;
+}
+
+/* True where the set has `dof` dimensions at x: where the rank lacks there, by its neighbours. */
+static bool has_freedoms(const gw_state *state, double size, const gw_pose *x, const normal *at,
+                         int dof)
+{
+    static const double weights[2][6] = {{0.8, -0.6, 0.5, 0.7, -0.4, 0.9},
+                                         {-0.5, -0.9, 0.8, 0.3, 0.6, -0.7}};
+    const double reach = 2e-2 * size;
+    double basis[6][6], ignored[6][6];
+    int nullity = nullity_of(at, basis), most = 0;
+    if (nullity <= dof)
+        return nullity == dof;
+    for (int k = 0; k < 2; k++) {
+        double step[6] = {0};
+        normal there;
+        for (int j = 0; j < nullity; j++)
+            for (int i = 0; i < 6; i++)
+                step[i] += weights[k][j] * basis[j][i];
+        gw_pose next = stepped(size, x, step, reach);
+        if (!settle(state, size, &next, &there) || gw_pose_distance(&next, x, size) < 0.2 * reach)
+            continue;
+        int here = nullity_of(&there, ignored);
+        most = here > most ? here : most;
+    }
+    return most == dof;
+}
+
+/* Takes the part of `row` that earlier ones leave, at x; false where that is nothing. */
+static bool independent(double size, const gw_row *row, const gw_pose *x, double (*kept)[6], int n)
+{
+    double before = 0, after = 0;
+    gw_rows_jacobian(row, 1, x, &kept[n]);
+    for (int j = 3; j < 6 && row->kind != GW_ROW_ANGLE; j++)
+        kept[n][j] /= size;
+    for (int i = 0; i < 6; i++)
+        before += kept[n][i] * kept[n][i];
+    for (int k = 0; k < 2 * n; k++) {
+        double dot = 0;
+        for (int i = 0; i < 6; i++)
+            dot += kept[n][i] * kept[k % n][i];
+        for (int i = 0; i < 6; i++)
+            kept[n][i] -= dot * kept[k % n][i];
+    }
+    for (int i = 0; i < 6; i++)
+        after += kept[n][i] * kept[n][i];
+    for (int i = 0; i < 6; i++)
+        kept[n][i] /= sqrt(after);
+    return after > 1e-10 * before;
+}
+
+/* The rows of a general set, chosen as the former set's were: independent ones where those were as
+ * many as its codimension, else all that fit. */
+static bool choose_rows(const gw_state *state, double size, const gw_pose *x,
+                        const gw_submanifold *former, gw_submanifold *set)
+{
+    const int codimension = 6 - former->dof;
+    bool few = former->row_count == codimension;
+    double kept[7][6];
+    gw_row rows[3];
+    set->row_count = 0;
+    for (int k = 0, n; (n = part_rows(state, k, rows)) >= 0; k++)
+        for (int i = 0; i < n && set->row_count < (few ? codimension : GW_MAX_ROWS); i++)
+            if (!few || independent(size, &rows[i], x, kept, set->row_count))
+                set->rows[set->row_count++] = rows[i];
+    return set->row_count >= codimension;
+}
+
+/* The general set at x, of the former set's mobility. */
+static bool general_set(const gw_run *run, const gw_state *state, const gw_pose *x,
+                        const gw_submanifold *former, gw_submanifold *set)
+{
+    gw_synthesise(run, state, set);
+    gw_rotation_kind kind = set->rotation.kind;
+    set->general = true;
+    set->dof = former->dof;
+    set->seed = *x;
+    set->translation = former->translation;
+    set->translation.locus = (gw_locus){.kind = GW_LOCUS_GENERAL};
+    set->rotation.dof = former->rotation.dof;
+    set->rotation.kind = kind == former->rotation.kind ? kind : GW_ROTATION_GENERAL;
+    return choose_rows(state, run->size, x, former, set);
+}
+
+static bool continued(const gw_run *run, const gw_state *state, follow *f)
+{
+    const gw_submanifold *former = &f->before->set;
+    const gw_problem *p = run->problem;
+    gw_branch *b = &f->after;
+    gw_pose x = f->before->nearest;
+    normal at;
+    if (!settle(state, run->size, &x, &at) ||
+        gw_pose_distance(&x, &f->before->nearest, run->size) > run->guide->reach ||
+        !has_freedoms(state, run->size, &x, &at, former->dof))
+        return false;
+    if (former->dof == 0) {
+        gw_synthesise_pose(run, state, &x, &b->set);
+        b->nearest = x;
+        b->distance = gw_pose_distance(&x, &p->pose, p->length);
+        return true;
+    }
+    if (!general_set(run, state, &x, former, &b->set))
+        return false;
+    b->distance = gw_submanifold_approach(&b->set, &p->pose, p->length, &b->nearest);
+    return true;
+}
+
+/* ---- the branch ------------------------------------------------------------------------------ */
+
+static bool closed(const gw_run *run, const gw_state *state, follow *f)
+{
+    const gw_problem *p = run->problem;
+    gw_branch *b = &f->after;
+    gw_pose ignored;
+    if (!gw_synthesise(run, state, &b->set) || b->set.dof != f->before->set.dof ||
+        !gw_verified(p, run->use, run->size, &b->set))
+        return false;
+    if (run->guide->by_pose && gw_submanifold_nearest(&b->set, &f->before->nearest, run->size,
+                                                      &ignored) > run->guide->reach)
+        return false;
+    b->distance = gw_submanifold_nearest(&b->set, &p->pose, p->length, &b->nearest);
+    return true;
+}
+
+static void follow_leaf(gw_run *run, const gw_state *state)
+{
+    follow *f = run->context;
+    bool any = run->guide->by_pose;
+    if (any || in_step(f->before->id, state, true))
+        f->found = closed(run, state, f);
+    bool no_form = f->before->set.general || f->before->set.dof == 0;
+    if (!f->found && no_form && (any || in_step(f->before->id, state, false)))
+        f->found = continued(run, state, f);
+}
+
+/* All constraints as they are stated, each with the sense that it has at the former pose. */
+static void follow_stated(const gw_run *run, follow *f)
+{
+    gw_state state;
+    memset(&state, 0, offsetof(gw_state, places));
+    state.rotation = gw_quat_identity();
+    for (int i = 0; i < run->problem->count; i++) {
+        const gw_constraint *c = &run->problem->constraints[i];
+        gw_decompose(run, &state, i,
+                     c->sense == GW_EITHER ? sense_at(c, &f->before->nearest) : c->sense);
+    }
+    f->found = !state.stuck && continued(run, &state, f);
+}
+
+/* No pose of the branch moves much farther than its elements have, told by the residual there; but
+ * where two branches touch, as the square root of that. */
+static double reach_of(const gw_run *run, const gw_branch *before)
+{
+    double off = gw_residual(run->problem, run->use, run->size, &before->nearest);
+    return run->size * (10 * off + 4 * sqrt(off) + 1e-6);
+}
+
+bool gw_solve_branch(const gw_problem *problem, const gw_branch *before, gw_branch *after)
+{
+    gw_run run;
+    follow f;
+    gw_run_init(&run, problem, follow_leaf, &f);
+    gw_guide guide = {before, false, reach_of(&run, before)};
+    run.guide = &guide;
+    f.before = before;
+    f.found = false;
+    bool stated = before->id[1] == 'n';
+    if (!stated)
+        gw_explore(&run);
+    guide.by_pose = true;
+    if (!stated && !f.found)
+        gw_explore(&run);
+    if (!f.found && (before->set.general || before->set.dof == 0))
+        follow_stated(&run, &f);
+    gw_branch *b = &f.after;
+    if (!f.found || gw_residual(problem, run.use, run.size, &b->nearest) > GW_VERIFIED)
+        return false;
+    memmove(after->id, before->id, sizeof after->id);
+    memcpy(&after->set, &b->set, offsetof(gw_submanifold, rows));
+    memcpy(after->set.rows, b->set.rows, sizeof(gw_row) * (size_t)b->set.row_count);
+    after->set.seed = after->nearest = b->nearest;
+    after->distance = b->distance;
+    return true;
+}

@@ -1,0 +1,362 @@
+/*
+ * Leaves whose translation follows from the rotation: three rows without s and r give t as an
+ * affine function of R, and three equations in the quaternion e remain. Any thread, RT safe.
+ *
+ * With w = (e_i e_j, i <= j), the ten quadratic monomials, R(e), N and t N = T w are linear in w:
+ *
+ *   condition   tr(M^T R) = c                      ->  q . w = 0
+ *   coupled     with s = R^T t or r = |t|^2        ->  w . Q w = 0
+ *   cylinder    h . y - (l . y)^2, l without s     ->  w . Q w = 0
+ *
+ *   four planes   n_1 . t + c_1 = 0, n_2 . t + c_2 = 0, N_3 . t + c_3 = 0, N_4 . t + c_4 = 0,
+ *                 N_i = R n_i of planes of the body, two and two: the determinant of (n_i, c_i) is
+ *                 -c_1 n_2 . R (n_3 x n_4) + c_2 n_1 . R (n_3 x n_4)
+ *                   - c_3 (n_1 x n_2) . R n_4 + c_4 (n_1 x n_2) . R n_3  ->  w . Q w = 0
+ *
+ * Where a point is pinned, t = f - R m, then s = R^T f - m and r = f^2 + m^2 - 2 f . R m are affine
+ * too, and nothing but cylinders is quartic.
+ */
+#include <string.h>
+
+#include "rt/positioning/polynomial/conditions.h"
+
+#define TINY 1e-9
+
+/* Position of e_i e_j in w. */
+static int pair(int i, int j)
+{
+    static const int first[] = {0, 4, 7, 9};
+    return i <= j ? first[i] + j - i : first[j] + i - j;
+}
+
+/* R(e) (nine rows) and N by w. */
+static void turning_table(double (*p)[GW_W])
+{
+    memset(p, 0, 10 * sizeof *p);
+    for (int i = 0; i < 3; i++) {
+        p[4 * i][pair(0, 0)] = 1;
+        for (int k = 0; k < 3; k++)
+            p[4 * i][pair(k + 1, k + 1)] = k == i ? 1 : -1;
+        int j = (i + 1) % 3, k = (i + 2) % 3; /* R_ij = 2 (e_i e_j - e_0 e_k), and its mirror */
+        p[3 * i + j][pair(i + 1, j + 1)] = p[3 * j + i][pair(i + 1, j + 1)] = 2;
+        p[3 * i + j][pair(0, k + 1)] = -2;
+        p[3 * j + i][pair(0, k + 1)] = 2;
+    }
+    for (int k = 0; k < 4; k++)
+        p[9][pair(k, k)] = 1;
+}
+
+/* ---- elimination ----------------------------------------------------------------------------- */
+
+/* Gauss and Jordan's elimination of columns first .. first + count - 1 from rows `from` on, by the
+ * largest entry; pivot rows come first, pivots are one. Returns how many. */
+static int eliminate(double (*h)[GW_Y], int from, int rows, int first, int count)
+{
+    int n = from;
+    for (; n < rows; n++) {
+        int row = n, column = first;
+        for (int i = n; i < rows; i++)
+            for (int k = first; k < first + count; k++)
+                if (fabs(h[i][k]) > fabs(h[row][column]))
+                    row = i, column = k;
+        if (fabs(h[row][column]) < TINY)
+            break;
+        double pivot = h[row][column];
+        for (int k = 0; k < GW_Y; k++) {
+            double x = h[row][k] / pivot;
+            h[row][k] = h[n][k], h[n][k] = x;
+        }
+        for (int i = from; i < rows; i++) {
+            double m = h[i][column];
+            if (i == n)
+                continue;
+            for (int k = 0; k < GW_Y; k++)
+                h[i][k] -= m * h[n][k];
+            h[i][column] = 0;
+        }
+    }
+    return n - from;
+}
+
+/* What a reduced matrix says. */
+typedef struct reduced {
+    double h[GW_Y][GW_Y];
+    int coupled, sliding, rows; /* coupled rows first, then those for t, then conditions */
+} reduced;
+
+static void reduce(const gw_forms *s, reduced *r)
+{
+    memcpy(r->h, s->h, sizeof(r->h[0]) * (size_t)s->linear);
+    r->rows = s->linear;
+    r->coupled = eliminate(r->h, 0, r->rows, GW_Y_S, 4); /* s and r stand side by side */
+    r->sliding = eliminate(r->h, r->coupled, r->rows, GW_Y_T, 3);
+}
+
+/* t_i = T_i . (R, 1), from the three rows with a one at some t_i each. */
+static void translation(const reduced *r, double (*t)[10])
+{
+    for (int n = 0; n < 3; n++) {
+        const double *h = r->h[r->coupled + n];
+        int i = fabs(h[GW_Y_T]) > 0.5 ? 0 : fabs(h[GW_Y_T + 1]) > 0.5 ? 1 : 2;
+        for (int k = 0; k < 9; k++)
+            t[i][k] = -h[GW_Y_R + k];
+        t[i][9] = -h[GW_Y_ONE];
+    }
+}
+
+/* t = f - R m: m is told by the first row. */
+static bool pinned(const double (*t)[10], gw_vec3 *m, gw_vec3 *f)
+{
+    *m = gw_v3(-t[0][0], -t[0][1], -t[0][2]);
+    *f = gw_v3(t[0][9], t[1][9], t[2][9]);
+    double own[3] = {m->x, m->y, m->z}, off = 0;
+    for (int i = 0; i < 3; i++)
+        for (int k = 0; k < 9; k++)
+            off = fmax(off, fabs(t[i][k] + (k / 3 == i ? own[k % 3] : 0)));
+    return off < 1e-9;
+}
+
+/* ---- forms in w ------------------------------------------------------------------------------ */
+
+/* What a form is made of, linear in w; N, R and t by w. */
+typedef struct parts {
+    double turn[10][GW_W]; /* R, N */
+    double t[3][GW_W];
+    bool pinned;
+    gw_vec3 m, f;
+} parts;
+
+static void add(double *to, double k, const double *w)
+{
+    for (int i = 0; i < GW_W; i++)
+        to[i] += k * w[i];
+}
+
+/* s and r of a pinned point, and t, are put into R and 1. */
+static void unpin(const parts *p, double *h)
+{
+    double s[3] = {h[GW_Y_S], h[GW_Y_S + 1], h[GW_Y_S + 2]}, r = h[GW_Y_TT];
+    double f[3] = {p->f.x, p->f.y, p->f.z}, m[3] = {p->m.x, p->m.y, p->m.z};
+    for (int i = 0; i < 3; i++) {
+        for (int j = 0; j < 3; j++)
+            h[3 * i + j] += s[j] * f[i] - 2 * r * f[i] * m[j];
+        h[GW_Y_ONE] += r * (f[i] * f[i] + m[i] * m[i]) - s[i] * m[i];
+    }
+    h[GW_Y_S] = h[GW_Y_S + 1] = h[GW_Y_S + 2] = h[GW_Y_TT] = 0;
+}
+
+/* The part of a form that is linear in w: of R, t and 1. */
+static void linear_part(const parts *p, const double *h, double *w)
+{
+    memset(w, 0, GW_W * sizeof *w);
+    for (int k = 0; k < 9; k++)
+        add(w, h[GW_Y_R + k], p->turn[k]);
+    for (int i = 0; i < 3; i++)
+        add(w, h[GW_Y_T + i], p->t[i]);
+    add(w, h[GW_Y_ONE], p->turn[9]);
+}
+
+/* Q += k a b^T, symmetric */
+static void add_product(double (*q)[GW_W], double k, const double *a, const double *b)
+{
+    for (int i = 0; i < GW_W; i++)
+        for (int j = 0; j < GW_W; j++)
+            q[i][j] += 0.5 * k * (a[i] * b[j] + b[i] * a[j]);
+}
+
+/* N times a form: N (linear part) + s N^2 + r N^2. */
+static void whole_form(const parts *p, const double *h, double (*q)[GW_W])
+{
+    double w[GW_W];
+    linear_part(p, h, w);
+    add_product(q, 1, w, p->turn[9]);
+    for (int i = 0; i < 3; i++) {
+        add_product(q, h[GW_Y_TT], p->t[i], p->t[i]);
+        for (int j = 0; j < 3; j++)
+            add_product(q, h[GW_Y_S + j], p->turn[3 * i + j], p->t[i]);
+    }
+}
+
+static void scale_to_one(double *q, int count)
+{
+    double ss = 0;
+    for (int i = 0; i < count; i++)
+        ss += q[i] * q[i];
+    for (int i = 0; i < count && ss > 0; i++)
+        q[i] /= sqrt(ss);
+}
+
+/* ---- the three equations --------------------------------------------------------------------- */
+
+/* Adds what is new of a condition; false where nothing is. */
+static void add_condition(gw_conditions *c, const double *w)
+{
+    double q[GW_W], rest = 0;
+    memcpy(q, w, sizeof q);
+    scale_to_one(q, GW_W);
+    for (int pass = 0; pass < 2; pass++)
+        for (int k = 0; k < c->quadrics; k++) {
+            double dot = 0;
+            for (int i = 0; i < GW_W; i++)
+                dot += q[i] * c->quadric[k][i];
+            add(q, -dot, c->quadric[k]);
+        }
+    for (int i = 0; i < GW_W; i++)
+        rest += q[i] * q[i];
+    if (rest < 1e-16 || c->quadrics == GW_W)
+        return;
+    scale_to_one(q, GW_W);
+    memcpy(c->quadric[c->quadrics++], q, sizeof q);
+}
+
+static void add_quartic(gw_conditions *c, const double (*q)[GW_W])
+{
+    if (c->quartics == GW_MAX_QUARTICS)
+        return;
+    memcpy(c->quartic[c->quartics], q, sizeof c->quartic[0]);
+    scale_to_one(&c->quartic[c->quartics++][0][0], GW_W * GW_W);
+}
+
+static void add_coupled(const parts *p, const double *h, gw_conditions *c)
+{
+    double q[GW_W][GW_W] = {{0}}, own[GW_Y], w[GW_W];
+    memcpy(own, h, sizeof own);
+    if (p->pinned) {
+        unpin(p, own);
+        linear_part(p, own, w);
+        add_condition(c, w);
+        return;
+    }
+    whole_form(p, own, q);
+    add_quartic(c, (const double(*)[GW_W])q);
+}
+
+/* A cylinder of the body, whose axis goes with s, needs a pinned point. */
+static void add_cylinder(const parts *p, const gw_squared *x, gw_conditions *c)
+{
+    double q[GW_W][GW_W] = {{0}}, h[GW_Y], l[GW_Y], w[GW_W];
+    memcpy(h, x->h, sizeof h);
+    memcpy(l, x->l, sizeof l);
+    if (p->pinned) {
+        unpin(p, h);
+        unpin(p, l);
+    }
+    if (fabs(l[GW_Y_S]) + fabs(l[GW_Y_S + 1]) + fabs(l[GW_Y_S + 2]) > 0)
+        return;
+    whole_form(p, h, q);
+    linear_part(p, l, w);
+    add_product(q, -1, w, w);
+    add_quartic(c, (const double(*)[GW_W])q);
+}
+
+/* Takes t out of a coupled row by a row for t; true where none is left in any. */
+static bool without_t(reduced *r)
+{
+    double left = 0;
+    for (int i = 0; i < r->coupled; i++) {
+        for (int n = r->coupled; n < r->coupled + r->sliding; n++) {
+            int pivot = GW_Y_T;
+            while (pivot < GW_Y_T + 2 && r->h[n][pivot] != 1)
+                pivot++;
+            double m = r->h[i][pivot];
+            for (int k = 0; k < GW_Y; k++)
+                r->h[i][k] -= m * r->h[n][k];
+        }
+        for (int k = 0; k < 3; k++)
+            left = fmax(left, fabs(r->h[i][GW_Y_T + k]));
+        left = fmax(left, fabs(r->h[i][GW_Y_TT]));
+    }
+    return left < TINY;
+}
+
+/* n . R m, by w. */
+static void turned(const parts *p, gw_vec3 n, gw_vec3 m, double *w)
+{
+    const double to[3] = {n.x, n.y, n.z}, from[3] = {m.x, m.y, m.z};
+    memset(w, 0, GW_W * sizeof *w);
+    for (int i = 0; i < 9; i++)
+        add(w, to[i / 3] * from[i % 3], p->turn[i]);
+}
+
+/* Two rows for t, and two for s: one condition, and t. */
+static bool add_four_planes(reduced *r, const parts *p, gw_conditions *c)
+{
+    gw_four_planes *f = &c->planes;
+    double q[GW_W][GW_W] = {{0}}, minor[4][GW_W];
+    if (r->coupled != 2 || r->sliding != 2 || !without_t(r))
+        return false;
+    for (int i = 0; i < 4; i++) {
+        const double *h = r->h[i < 2 ? 2 + i : i - 2], *n = h + (i < 2 ? GW_Y_T : GW_Y_S);
+        double rest[GW_Y] = {0};
+        memcpy(rest, h, 9 * sizeof *h);
+        rest[GW_Y_ONE] = h[GW_Y_ONE];
+        linear_part(p, rest, f->c[i]);
+        f->n[i] = gw_v3(n[0], n[1], n[2]);
+    }
+    gw_vec3 world = gw_cross(f->n[0], f->n[1]), body = gw_cross(f->n[2], f->n[3]);
+    turned(p, f->n[1], body, minor[0]);
+    turned(p, f->n[0], body, minor[1]);
+    turned(p, world, f->n[3], minor[2]);
+    turned(p, world, f->n[2], minor[3]);
+    for (int i = 0; i < 4; i++)
+        add_product(q, i % 2 ? 1 : -1, f->c[i], minor[i]);
+    add_quartic(c, (const double(*)[GW_W])q);
+    c->four = true;
+    return true;
+}
+
+/* N t by w, from three rows. */
+static void tell_translation(const reduced *r, parts *p)
+{
+    double t[3][10];
+    translation(r, t);
+    for (int i = 0; i < 3; i++)
+        for (int k = 0; k < 10; k++)
+            add(p->t[i], t[i][k], p->turn[k]);
+    p->pinned = pinned((const double(*)[10])t, &p->m, &p->f);
+}
+
+bool gw_conditions_of(const gw_forms *s, gw_conditions *c)
+{
+    reduced r;
+    parts p = {.pinned = false};
+    double w[GW_W];
+    c->quadrics = c->quartics = 0;
+    c->four = false;
+    reduce(s, &r);
+    turning_table(p.turn);
+    if (r.sliding == 3)
+        tell_translation(&r, &p);
+    else if (!add_four_planes(&r, &p, c))
+        return false;
+    memcpy(c->t, p.t, sizeof c->t);
+    for (int i = r.coupled + r.sliding; i < r.rows; i++) {
+        linear_part(&p, r.h[i], w);
+        add_condition(c, w);
+    }
+    for (int i = 0; i < r.coupled && !c->four; i++)
+        add_coupled(&p, r.h[i], c);
+    for (int i = 0; i < s->squared && !c->four; i++)
+        add_cylinder(&p, &s->q[i], c);
+    return c->quadrics + c->quartics >= 3;
+}
+
+void gw_conditions_equations(const gw_conditions *c, gw_equations *s)
+{
+    int quadrics = c->quadrics < 3 ? c->quadrics : 3;
+    memset(s, 0, sizeof *s);
+    for (int i = 0; i < quadrics; i++) {
+        s->degree[i] = 2;
+        for (int k = 0; k < c->quadrics; k++)
+            add(s->quadric[i], c->quadrics == 3 ? i == k : gw_mixed(i, k), c->quadric[k]);
+        scale_to_one(s->quadric[i], GW_W);
+    }
+    for (int i = quadrics; i < 3; i++) {
+        bool all = c->quartics == 3 - quadrics;
+        s->degree[i] = 4;
+        for (int k = 0; k < c->quartics; k++)
+            for (int n = 0; n < GW_W; n++)
+                add(s->quartic[i][n], all ? i - quadrics == k : gw_mixed(i, k), c->quartic[k][n]);
+        scale_to_one(&s->quartic[i][0][0], GW_W * GW_W);
+    }
+}

@@ -1,0 +1,63 @@
+/*
+ * Inside of the numeric completion: leaves whose translation follows from the rotation, as three
+ * equations in the quaternion. Any thread, RT safe.
+ */
+#ifndef GW_POSITIONING_POLYNOMIAL_CONDITIONS_H
+#define GW_POSITIONING_POLYNOMIAL_CONDITIONS_H
+
+#include "rt/positioning/polynomial/roots.h"
+
+#define GW_W            10 /* quadratic monomials of e: 00 01 02 03 11 12 13 22 23 33 */
+#define GW_MAX_QUARTICS 12
+
+/* Two planes of either side, (n . t or n . s) + c = 0, N c by w: they tell t where R is known. */
+typedef struct gw_four_planes {
+    gw_vec3 n[4]; /* the first two are the world's */
+    double c[4][GW_W];
+} gw_four_planes;
+
+typedef struct gw_conditions {
+    bool four; /* t follows from four planes, or is linear in w */
+    gw_four_planes planes;
+    double t[3][GW_W]; /* N t */
+    int quadrics, quartics;
+    double quadric[GW_W][GW_W]; /* orthonormal */
+    double quartic[GW_MAX_QUARTICS][GW_W][GW_W];
+} gw_conditions;
+
+/* Three of them, or three combinations. */
+typedef struct gw_equations {
+    int degree[3];
+    double quadric[3][GW_W];
+    double quartic[3][GW_W][GW_W];
+} gw_equations;
+
+/* False where t does not follow from R, or fewer than three conditions are left. */
+bool gw_conditions_of(const gw_forms *forms, gw_conditions *conditions);
+
+/* fixed_roots.c: the equations in (t, 1) of a known rotation, three quadrics; false where they are
+ * fewer, or t is told by planes alone. */
+bool gw_fixed_equations(const gw_forms *forms, gw_quat rotation, gw_equations *equations);
+
+void gw_conditions_equations(const gw_conditions *conditions, gw_equations *equations);
+
+/* The pose of a quaternion. */
+gw_root gw_conditions_root(const gw_conditions *conditions, const gw_complex e[4]);
+
+/* ---- equations.c ----------------------------------------------------------------------------- */
+
+/* The same as they are evaluated, from e_i^d = e_0^d. */
+typedef struct gw_equation_ways {
+    int degree[3];
+    gw_complex gamma[3]; /* of the start system's equations */
+    double linear[3][GW_W], square[3][GW_W][GW_W];
+} gw_equation_ways;
+
+/* Another way from the start to the target, for each `attempt`. */
+void gw_equations_ways(const gw_equations *equations, int attempt, gw_equation_ways *ways);
+
+/* For gw_follow_paths(), of four unknowns; `system` is a gw_equation_ways. */
+void gw_equations_evaluate(const void *system, const gw_many *e, const gw_lanes *tau, bool rates,
+                           gw_linear *out);
+
+#endif

@@ -1,0 +1,245 @@
+/*
+ * Points on lines of either side: leaves whose rotation takes two vectors of the body to two of the
+ * world, all of them linear in three unknowns. They fit where their products do (Gram's matrix),
+ * and that is three quadrics in P^3 with eight common points (quadrics.c). Any thread, RT safe.
+ *
+ *   two points on lines L_1, L_2, a line of the body through Q: the vectors from P_1 to P_2 and to
+ * Q. P_2 - P_1 = delta w + rho (x_0 e_1 + x_1 e_2), w the lines' common normal, tells P_1; Q is at
+ * x_2 on its line. a point P on a line, a line of the body through Q, a point of the body on a
+ * plane that one of its directions makes an angle with: the vectors from P to Q, and the plane's
+ * normal. P is at x_0, Q at x_1; the normal in the body is told by the angle and by P, but for x_2
+ * across.
+ *
+ * With the body and the world exchanged it is the inverse pose that is found.
+ */
+#include <string.h>
+
+#include "rt/positioning/polynomial/conditions.h"
+
+#define TINY 1e-6 /* lines that are as good as parallel */
+
+/* A vector that is linear in (x_0, x_1, x_2, 1). */
+typedef struct linear {
+    gw_vec3 x[4];
+} linear;
+
+/* R m[i] = f[i], R `p` + t = `at`. */
+typedef struct fit {
+    bool mirrored;
+    gw_vec3 p;
+    linear m[2], f[2], at;
+} fit;
+
+/* What a leaf is made of, as seen from one side. */
+typedef struct parts {
+    int points, lines, planes; /* points on lines, lines through points, points on planes */
+    gw_place point[2], line, plane;
+    gw_vec3 u, f; /* of the one angle */
+    double cosine;
+} parts;
+
+static gw_vec3 scaled(const gw_completion *c, gw_vec3 p, bool world)
+{
+    return gw_scale(1 / c->size, gw_sub(p, world ? c->middle_f : c->middle_m));
+}
+
+/* False where the leaf has anything else. */
+static bool take_apart(const gw_completion *c, bool mirrored, parts *to)
+{
+    const gw_state *s = c->state;
+    *to = (parts){0};
+    if (s->place_count != 3 || s->direction_count > 1 || s->fixed)
+        return false;
+    for (int i = 0; i < 3; i++) {
+        gw_place p = s->places[i];
+        bool own = p.body_owns != mirrored;
+        p.a = scaled(c, p.a, p.body_owns);
+        p.b = scaled(c, p.b, !p.body_owns);
+        if (p.p != 0 || p.surface == GW_POINT || (own && p.surface == GW_PLANE))
+            return false;
+        if (p.surface == GW_PLANE && to->planes++ == 0)
+            to->plane = p;
+        else if (p.surface == GW_LINE && own && to->lines++ == 0)
+            to->line = p;
+        else if (p.surface == GW_LINE && !own && to->points < 2)
+            to->point[to->points++] = p;
+        else
+            return false;
+    }
+    const gw_direction *d = &s->directions[0];
+    to->u = mirrored ? d->f : d->u;
+    to->f = mirrored ? d->u : d->f;
+    to->cosine = d->cosine;
+    return s->direction_count == 0 || d->angle > 0;
+}
+
+/* ---- the two kinds --------------------------------------------------------------------------- */
+
+/* The angle that the lines' distance asks of P_2 - P_1 may be told, too. */
+static bool implied(const gw_state *s)
+{
+    unsigned long from = 0;
+    for (int i = 0; i < s->place_count; i++)
+        from |= s->places[i].from;
+    return s->direction_count == 0 || (s->directions[0].from & ~from) == 0;
+}
+
+static bool two_points(const parts *p, fit *to)
+{
+    const gw_place *one = &p->point[0], *two = &p->point[1];
+    gw_vec3 u = gw_sub(two->a, one->a), gap = gw_sub(two->b, one->b), w = gw_cross(one->d, two->d);
+    double sine = gw_norm(w);
+    if (sine < TINY)
+        return false;
+    w = gw_scale(1 / sine, w);
+    double delta = gw_dot(w, gap), rho2 = gw_norm2(u) - delta * delta, rho = sqrt(fmax(0, rho2));
+    if (rho < TINY)
+        return false;
+    gw_vec3 e1 = gw_scale(rho, one->d), e2 = gw_cross(w, e1), across = gw_cross(two->d, w);
+    double k = gw_dot(one->d, across); /* along L_1: by what is normal to L_2 */
+    gw_vec3 none = {0, 0, 0}, along = gw_scale(1 / k, one->d);
+    to->p = one->a;
+    to->f[0] = (linear){{e1, e2, none, gw_scale(delta, w)}};
+    to->m[0] = (linear){{none, none, none, u}};
+    to->at = (linear){{gw_scale(-gw_dot(e1, across), along), gw_scale(-gw_dot(e2, across), along),
+                       none, gw_mul_add(one->b, gw_dot(gap, across), along)}};
+    to->m[1] = (linear){{none, none, p->line.d, gw_sub(p->line.b, one->a)}};
+    for (int i = 0; i < 4; i++)
+        to->f[1].x[i] = gw_sub(i == 3 ? p->line.a : none, to->at.x[i]);
+    return true;
+}
+
+static bool point_and_plane(const parts *p, fit *to)
+{
+    const gw_place *on = &p->point[0], *plane = &p->plane;
+    gw_vec3 none = {0, 0, 0}, v = gw_sub(plane->a, on->a), across = gw_cross(p->u, v);
+    double c = gw_dot(p->u, v), det = gw_norm2(across), side = gw_dot(p->f, plane->d);
+    if (det < TINY || fabs(side) < 1 - 1e-12)
+        return false;
+    /* y . u = cosine and y . v = n . (F - P), y = R^T n */
+    double first = side < 0 ? -p->cosine : p->cosine;
+    double second[2] = {-gw_dot(plane->d, on->d), gw_dot(plane->d, gw_sub(plane->b, on->b))};
+    gw_vec3 by_first = gw_sub(gw_scale(gw_norm2(v) / det, p->u), gw_scale(c / det, v));
+    gw_vec3 by_second = gw_sub(gw_scale(1 / det, v), gw_scale(c / det, p->u));
+    to->p = on->a;
+    to->at = (linear){{on->d, none, none, on->b}};
+    to->f[0] = (linear){{gw_neg(on->d), none, none, gw_sub(p->line.a, on->b)}};
+    to->m[0] = (linear){{none, p->line.d, none, gw_sub(p->line.b, on->a)}};
+    to->f[1] = (linear){{none, none, none, plane->d}};
+    to->m[1] = (linear){{gw_scale(second[0], by_second), none, gw_unit(across),
+                         gw_mul_add(gw_scale(first, by_first), second[1], by_second)}};
+    return true;
+}
+
+static bool fit_of(const gw_completion *c, fit *to)
+{
+    parts p;
+    for (int side = 0; side < 2; side++) {
+        to->mirrored = side > 0;
+        if (!take_apart(c, to->mirrored, &p))
+            continue;
+        if (p.points == 2 && p.lines == 1 && implied(c->state))
+            return two_points(&p, to);
+        if (p.points == 1 && p.lines == 1 && p.planes == 1 && c->state->direction_count == 1)
+            return point_and_plane(&p, to);
+    }
+    return false;
+}
+
+/* ---- their roots ----------------------------------------------------------------------------- */
+
+/* q += k a . b */
+static void add_product(double *q, double k, const linear *a, const linear *b)
+{
+    static const int at[4][4] = {{0, 1, 2, 3}, {1, 4, 5, 6}, {2, 5, 7, 8}, {3, 6, 8, 9}};
+    for (int i = 0; i < 4; i++)
+        for (int j = 0; j < 4; j++)
+            q[at[i][j]] += k * gw_dot(a->x[i], b->x[j]);
+}
+
+static void state_quadrics(const fit *x, gw_equations *s)
+{
+    *s = (gw_equations){.degree = {2, 2, 2}};
+    for (int n = 0; n < 3; n++) {
+        int i = n > 1, j = n > 0;
+        double ss = 0, *q = s->quadric[n];
+        add_product(q, 1, &x->f[i], &x->f[j]);
+        add_product(q, -1, &x->m[i], &x->m[j]);
+        for (int k = 0; k < GW_W; k++)
+            ss += q[k] * q[k];
+        for (int k = 0; k < GW_W && ss > 0; k++)
+            q[k] /= sqrt(ss);
+    }
+}
+
+static gw_vec3 value_of(const linear *v, const double x[3])
+{
+    gw_vec3 sum = v->x[3];
+    for (int i = 0; i < 3; i++)
+        sum = gw_mul_add(sum, x[i], v->x[i]);
+    return sum;
+}
+
+/* The rotation that takes u to a's direction, and v beside it to b's. */
+static gw_quat turn_between(gw_vec3 u, gw_vec3 v, gw_vec3 a, gw_vec3 b)
+{
+    gw_quat q = gw_quat_between(gw_unit(u), gw_unit(a));
+    gw_vec3 axis = gw_unit(a), from = gw_reject(gw_rotate(q, v), axis), to = gw_reject(b, axis);
+    double angle = atan2(gw_dot(axis, gw_cross(from, to)), gw_dot(from, to));
+    return gw_quat_mul(gw_quat_axis(axis, angle), q);
+}
+
+static gw_pose pose_of(const gw_completion *c, const fit *s, const double x[3])
+{
+    gw_quat q = turn_between(value_of(&s->m[0], x), value_of(&s->m[1], x), value_of(&s->f[0], x),
+                             value_of(&s->f[1], x));
+    gw_pose pose = {gw_sub(value_of(&s->at, x), gw_rotate(q, s->p)), q};
+    if (s->mirrored)
+        pose = gw_pose_inverse(&pose);
+    gw_vec3 middle = gw_rotate(pose.q, c->middle_m);
+    pose.p = gw_sub(gw_mul_add(c->middle_f, c->size, pose.p), middle);
+    return pose;
+}
+
+/* A root's real part, down to the rows, where it is nearly real; false where it is no simple root
+ * or at infinity. */
+static bool take(gw_completion *c, const fit *s, const gw_path *path)
+{
+    const gw_complex *x = path->x;
+    double real[3], off = 0, size = 1;
+    if (cabs(x[3]) < 1e-8)
+        return false;
+    for (int i = 0; i < 3; i++) {
+        real[i] = creal(x[i] / x[3]);
+        off = fmax(off, fabs(cimag(x[i] / x[3])));
+        size = fmax(size, cabs(x[i] / x[3]));
+    }
+    if (off < 0.05 * size)
+        gw_completion_try(c, pose_of(c, s, real));
+    return path->end == GW_END_REGULAR;
+}
+
+bool gw_gram_roots(gw_completion *c, gw_roots_found *found)
+{
+    fit s;
+    gw_equations equations;
+    gw_equation_ways ways;
+    gw_paths paths = {4, &ways, gw_equations_evaluate, &c->run->work, GW_TURNING_COST};
+    gw_path path[8];
+    gw_complex x[8][4];
+    if (!fit_of(c, &s))
+        return false;
+    state_quadrics(&s, &equations);
+    c->run->work -= 1200;
+    if (!gw_quadrics_roots((const double(*)[GW_W])equations.quadric, x))
+        return false;
+    int simple = 0;
+    gw_equations_ways(&equations, 0, &ways);
+    for (int i = 0; i < 8; i++)
+        memcpy(path[i].x, x[i], sizeof x[i]);
+    gw_finish_paths(&paths, path, 8);
+    for (int i = 0; i < 8; i++)
+        simple += take(c, &s, &path[i]);
+    *found = (gw_roots_found){simple == 8, simple == 8, 8};
+    return simple == 8;
+}

@@ -1,0 +1,173 @@
+/*
+ * Random poses of a branch. Any thread, RT safe.
+ */
+#include <string.h>
+
+#include "rt/geometry/curve.h"
+#include "rt/geometry/locus.h"
+#include "rt/positioning/solve_internal.h"
+
+typedef unsigned long long random_state;
+
+/* splitmix64 */
+static unsigned long long next_random(random_state *s)
+{
+    unsigned long long z = (*s += 0x9e3779b97f4a7c15ull);
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
+    return z ^ (z >> 31);
+}
+
+static double uniform(random_state *s, double low, double high)
+{
+    return low + (high - low) * (double)(next_random(s) >> 11) / 9007199254740992.0;
+}
+
+/* Uniform by the turn's measure: phi and theta at will; all of SO(3) by sin(pitch) and angles. */
+static void random_rotation(const gw_rotation_set *r, random_state *s, double *z)
+{
+    for (int i = 0; i < r->dof; i++)
+        z[i] = uniform(s, -GW_PI, GW_PI);
+    if (r->kind == GW_ROTATION_FREE)
+        z[1] = asin(uniform(s, -1, 1));
+}
+
+/* Arc length on an ellipse is sqrt(a^2 sin^2 + b^2 cos^2) dz <= a dz: by rejection. */
+static double random_ellipse(const gw_locus *l, random_state *s)
+{
+    double z, length;
+    do {
+        z = uniform(s, -GW_PI, GW_PI);
+        length = hypot(l->a * sin(z), l->b * cos(z));
+    } while (uniform(s, 0, l->a) > length);
+    return z;
+}
+
+static void random_place(const gw_locus *l, double size, random_state *s, const double *about,
+                         double *z)
+{
+    switch (l->kind) {
+    case GW_LOCUS_SPHERE:
+        z[0] = uniform(s, -GW_PI, GW_PI);
+        z[1] = acos(uniform(s, -1, 1));
+        break;
+    case GW_LOCUS_CYLINDER:
+        z[0] = about[0] + uniform(s, -size, size);
+        z[1] = uniform(s, -GW_PI, GW_PI);
+        break;
+    case GW_LOCUS_CIRCLE:
+        z[0] = uniform(s, -GW_PI, GW_PI);
+        break;
+    case GW_LOCUS_ELLIPSE:
+        z[0] = random_ellipse(l, s);
+        break;
+    default:
+        for (int i = 0; i < gw_locus_dof(l->kind); i++)
+            z[i] = about[i] + uniform(s, -size, size);
+        break;
+    }
+}
+
+/* Makes x a place on the way from `before` to where the walk is now, by lot; leaves it where the
+ * rows cannot be met there as closely as is promised. */
+static void put_on_step(const gw_walk *w, const gw_pose *before, random_state *s, gw_pose *x)
+{
+    gw_twist d = gw_pose_sub(&w->x, before);
+    double share = uniform(s, 0, 1);
+    gw_twist part = {gw_scale(share, d.v), gw_scale(share, d.w)};
+    gw_pose y = gw_pose_add(before, &part);
+    double off = gw_rows_project(w->set->rows, w->set->row_count, 5, w->size, 40, &y);
+    if (off < 1e-11 * w->size)
+        *x = y;
+}
+
+/* Of the steps of a walk along a curve one by lot for each sample, each as likely as it is long:
+ * round it where it is closed, else both ways, and only those within one size where it does not
+ * end, or is lost far away. */
+static void along_curve(const gw_submanifold *set, double size, random_state *s, int count,
+                        gw_pose *on)
+{
+    gw_pose near[GW_MAX_SAMPLED];
+    double length = 0, near_length = 0;
+    gw_trip t = GW_GONE;
+    bool gone = false;
+    for (int i = 0; i < count; i++)
+        on[i] = near[i] = set->seed;
+    for (int way = 0; way < 2 && t != GW_CLOSED; way++) {
+        gw_walk w = gw_walk_from(set, size, way > 0);
+        t = GW_ON_THE_WAY;
+        for (int k = 0; k < GW_CURVE_STEPS && t == GW_ON_THE_WAY; k++) {
+            gw_pose before = w.x;
+            t = gw_walk_on(&w);
+            double step = gw_pose_distance(&before, &w.x, size);
+            bool close = gw_distance(w.x.p, set->seed.p) <= size;
+            length += step;
+            near_length += close ? step : 0;
+            for (int i = 0; i < count; i++) {
+                if (uniform(s, 0, length) < step)
+                    put_on_step(&w, &before, s, &on[i]);
+                if (close && uniform(s, 0, near_length) < step)
+                    put_on_step(&w, &before, s, &near[i]);
+            }
+        }
+        gone |= t == GW_GONE || (t == GW_STUCK && gw_distance(w.x.p, set->seed.p) > 10 * size);
+    }
+    if (gone)
+        memcpy(on, near, (size_t)count * sizeof *on);
+}
+
+#define WALK                                                                                       \
+    24 /* steps of a walk over a general set: half the size each, all orientations seen            \
+        */
+
+/* A walk along the set: steps in the tangent space, back onto the rows. */
+static gw_pose walk(const gw_submanifold *set, double size, random_state *s)
+{
+    gw_pose x = set->seed;
+    for (int k = 0; k < WALK; k++) {
+        double basis[6][6], step[6] = {0};
+        gw_submanifold_tangent(set, &x, size, basis);
+        for (int i = 0; i < set->dof; i++) {
+            double c = uniform(s, -0.5, 0.5) * size;
+            for (int j = 0; j < 6; j++)
+                step[j] += c * basis[i][j];
+        }
+        gw_twist d = {{step[0], step[1], step[2]}, {step[3], step[4], step[5]}};
+        gw_pose next = gw_pose_add(&x, &d);
+        double off = gw_rows_project(set->rows, set->row_count, 6 - set->dof, size, 40, &next);
+        if (off < 1e-11 * size && gw_distance(next.p, set->seed.p) < 3 * size &&
+            gw_submanifold_has(set, &next))
+            x = next;
+    }
+    return x;
+}
+
+static gw_pose separable(const gw_branch *branch, double size, random_state *s)
+{
+    const gw_submanifold *set = &branch->set;
+    double about[6], z[6];
+    gw_submanifold_parameters_at(set, &branch->nearest, about);
+    int n = set->rotation.dof;
+    random_rotation(&set->rotation, s, z);
+    random_place(&set->translation.locus, size, s, about + n, z + n);
+    return gw_submanifold_pose(set, z);
+}
+
+void gw_branch_samples(const gw_branch *branch, double size, unsigned long long *random, int count,
+                       gw_pose *poses)
+{
+    const gw_submanifold *set = &branch->set;
+    if (set->general && set->dof == 1) {
+        along_curve(set, size, random, count, poses);
+        return;
+    }
+    for (int i = 0; i < count; i++)
+        poses[i] = set->general ? walk(set, size, random) : separable(branch, size, random);
+}
+
+gw_pose gw_branch_sample(const gw_branch *branch, double size, unsigned long long *random)
+{
+    gw_pose x;
+    gw_branch_samples(branch, size, random, 1, &x);
+    return x;
+}

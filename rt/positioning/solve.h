@@ -1,0 +1,168 @@
+/*
+ * Relational positioning: every pose of a mobile body that satisfies constraints between its
+ * points, lines and planes and those of a fixed world, as branches, each a submanifold of SE(3).
+ *
+ * PMF of Rodriguez, Basanez and Celaya (relational-positioning): decomposition of the input into
+ * fundamental constraints, combination by rules, synthesis of the rotational and translational
+ * factor; what the rules leave goes to a numeric completion. Every branch is verified against the
+ * input before it leaves. See README.md in this folder for the rules.
+ *
+ * No allocation, no global state: any thread; RT safe with the caller's memory.
+ */
+#ifndef GW_POSITIONING_SOLVE_H
+#define GW_POSITIONING_SOLVE_H
+
+#include <stddef.h>
+
+#include "rt/base/error.h"
+#include "rt/geometry/element.h"
+#include "rt/geometry/submanifold.h"
+
+typedef enum gw_constraint_kind {
+    GW_DISTANCE,   /* value in m: signed along the plane's normal where a plane is involved */
+    GW_ANGLE,      /* value in rad; line and plane: sin(value) = d . n; else cos = a . b */
+    GW_COINCIDENT, /* contained: distance 0 */
+    GW_PARALLEL,
+    GW_PERPENDICULAR
+} gw_constraint_kind;
+
+/* Which way two directed elements run where they end up along one another. */
+typedef enum gw_sense { GW_EITHER, GW_SAME, GW_OPPOSITE } gw_sense;
+
+typedef struct gw_constraint {
+    gw_constraint_kind kind;
+    gw_sense sense;
+    double value;
+    /* The signed distance of two planes runs along the fixed one's normal, n_f . (p_m - p_f); when
+     * set, along the mobile one's, n_m . (p_f - p_m): the constraint was stated the other way. */
+    bool reversed;
+    gw_element mobile; /* in the body's frame */
+    gw_element fixed;  /* in the world's frame */
+} gw_constraint;
+
+typedef struct gw_problem {
+    gw_pose pose;  /* world_from_body now: nearest poses are measured from here */
+    double length; /* L of the metric sqrt(|dp|^2 + (L theta)^2) (m), > 0 */
+    int count;     /* at most GW_MAX_PROBLEM */
+    const gw_constraint *constraints;
+} gw_problem;
+
+typedef enum gw_status { GW_SOLVED, GW_STATUS_INCOMPATIBLE, GW_STATUS_UNHANDLED } gw_status;
+typedef enum gw_method { GW_CLOSED_FORM, GW_NUMERIC } gw_method;
+
+/* A choice among alternatives, made at one step: signs, senses, roots. The vector of choices, not
+ * the order of the answer, names a branch: "b" and the choices as text, "b0" where there was but
+ * one way; poses found numerically are named by where they are. Stable while geometry moves. */
+typedef struct gw_branch {
+    char id[16];
+    gw_submanifold set;
+    gw_pose nearest; /* the allowed pose closest to problem.pose */
+    double distance; /* of it, by the problem's metric (m) */
+} gw_branch;
+
+/* A constraint that follows from others. */
+typedef struct gw_redundant {
+    int index;             /* of the constraint */
+    unsigned long because; /* bit i set: follows from constraint i */
+    const char *rule;      /* static text */
+} gw_redundant;
+
+/* A rotation that translations imply. */
+typedef struct gw_implied {
+    unsigned long from; /* bits of constraints */
+    const char *kind;   /* "angle" or "parallel" */
+} gw_implied;
+
+/* Why there is no pose: the inequality that fails, with its numbers. */
+typedef struct gw_conflict {
+    unsigned long constraints;   /* bits */
+    unsigned long first, second; /* bits: of those that ask for p or alpha, and for q or beta */
+    const char *condition;       /* static text of the inequality, in the names below */
+    int value_count;
+    struct {
+        const char *name; /* static */
+        double value;
+    } values[8];
+    const char *sentence; /* static: what it means to a person */
+    const char *apart[2]; /* static: what d_a and d_b lie between, to a person; or NULL */
+} gw_conflict;
+
+/* One step of rewriting. */
+typedef struct gw_trace_step {
+    const char *rule;   /* static text */
+    unsigned long from; /* bits of constraints that it used */
+} gw_trace_step;
+
+/* Zero before the first call; about 150 kB: one per caller, not on a small stack. Only the counted
+ * entries are written. */
+typedef struct gw_solution {
+    gw_status status;
+    gw_method method;
+    int dof;          /* the largest dimension of a branch */
+    int branch_count; /* of `branches`, below */
+    /* Of the isolated poses that were found numerically, where the method finds all: roots of the
+     * polynomials, and how many of them are real; 0 where that is not known. */
+    int complex_roots, real_roots;
+    int redundant_count;
+    gw_redundant redundant[GW_MAX_PROBLEM];
+    int implied_count;
+    gw_implied implied[GW_MAX_PROBLEM];
+    gw_conflict conflict; /* where incompatible */
+    unsigned long left;   /* bits of the constraints not handled, where unhandled */
+    const char *reason;   /* static, where unhandled */
+    double best_residual; /* where unhandled: the smallest found (m) */
+    int trace_count;
+    gw_trace_step trace[GW_MAX_TRACE];
+    gw_branch branches[GW_MAX_BRANCHES]; /* nearest first; last, so that a copy may end early */
+} gw_solution;
+
+/* Checks what gw_solve() takes for granted: kinds that fit their elements, ranges, finite numbers,
+ * unit vectors. GW_BAD_INPUT with where "/constraints/2/value" and the like. */
+bool gw_problem_check(const gw_problem *problem, gw_error *error);
+
+/* True when `kind` can join elements of these kinds; else `*why` is a sentence (static). */
+bool gw_constraint_fits(gw_constraint_kind kind, gw_element_kind a, gw_element_kind b,
+                        const char **why);
+
+/* True for a distance and an angle; no other value is read. */
+bool gw_constraint_has_value(gw_constraint_kind kind);
+
+/* True where the constraint has a sense to choose (two directed elements along one another). */
+bool gw_constraint_has_sense(gw_constraint_kind kind, gw_element_kind a, gw_element_kind b);
+
+/* Solves a checked problem. The answer is in `solution`, whatever the status. */
+void gw_solve(const gw_problem *problem, gw_solution *solution);
+
+/*
+ * Solves again a problem that had `before` among its branches, its elements or values having moved
+ * since: only that branch, by its id, nearest to problem->pose; where it has no closed form, by
+ * continuity from there (one settling, no search). The id stays, also where gw_solve() would by now
+ * name the poses by another side. Bounded (some microseconds; tens where the nearest pose of an
+ * angle set is searched for, at singular poses 0.2 ms): RT safe, some 50 kB of stack. False where
+ * that branch is no longer there (then `after` is untouched); `after` may be `before`.
+ */
+bool gw_solve_branch(const gw_problem *problem, const gw_branch *before, gw_branch *after);
+
+/* The residual of one input constraint at a pose, the largest of its parts (m; angles times
+ * length). The sense `either` takes the better of the two. For verification: independent of the
+ * solver's rows. */
+double gw_constraint_residual(const gw_constraint *constraint, const gw_pose *world_from_body,
+                              double length);
+
+/* A uniformly spread pose of a branch from 64-bit state (splitmix64, advanced by the call);
+ * unbounded directions within one `size` (m) of the nearest pose. */
+gw_pose gw_branch_sample(const gw_branch *branch, double size, unsigned long long *random);
+
+/* Up to GW_MAX_SAMPLED of them: a curve is walked once for all. */
+void gw_branch_samples(const gw_branch *branch, double size, unsigned long long *random, int count,
+                       gw_pose *poses);
+
+/* "3 freedoms: slides in the plane (2), turns about its normal (1)". `text` of `size` bytes. */
+void gw_submanifold_words(const gw_submanifold *set, char *text, size_t size);
+
+/* A sentence for people out of a conflict, with `names` of the constraints (may be NULL: their
+ * indices) and its numbers in mm and degrees. `text` of `size` bytes. */
+void gw_conflict_words(const gw_conflict *conflict, const char *const *names, char *text,
+                       size_t size);
+
+#endif

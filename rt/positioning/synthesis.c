@@ -1,0 +1,221 @@
+/*
+ * From a state that no rule rewrites any more to a submanifold (relational-positioning Tables III
+ * to V, framework Table II): the rotational factor of at most one angle, the translational factor
+ * of places that share one point, and the rows of both. Any thread, RT safe.
+ */
+#include <string.h>
+
+#include "rt/positioning/solve_internal.h"
+
+/* ---- rows ----------------------------------------------------------------------------------- */
+
+int gw_fixed_rows(gw_quat rotation, gw_row *rows)
+{
+    gw_mat3 r = gw_quat_to_mat3(rotation);
+    gw_vec3 y = {r.m[0][1], r.m[1][1], r.m[2][1]};
+    gw_vec3 z = {r.m[0][2], r.m[1][2], r.m[2][2]}, none = {0, 0, 0};
+    /* R e_x normal to y and z of R0, R e_y normal to its z */
+    rows[0] = (gw_row){GW_ROW_ANGLE, {1, 0, 0}, none, y, 0};
+    rows[1] = (gw_row){GW_ROW_ANGLE, {1, 0, 0}, none, z, 0};
+    rows[2] = (gw_row){GW_ROW_ANGLE, {0, 1, 0}, none, z, 0};
+    return 3;
+}
+
+int gw_direction_rows(const gw_direction *d, gw_row *rows)
+{
+    gw_vec3 none = {0, 0, 0};
+    if (d->angle > 0) {
+        rows[0] = (gw_row){GW_ROW_ANGLE, d->u, none, d->f, d->cosine};
+        return 1;
+    }
+    /* parallel: normal to two directions normal to f */
+    gw_vec3 n = gw_any_normal(d->f);
+    rows[0] = (gw_row){GW_ROW_ANGLE, d->u, none, n, 0};
+    rows[1] = (gw_row){GW_ROW_ANGLE, d->u, none, gw_cross(d->f, n), 0};
+    return 2;
+}
+
+int gw_place_rows(const gw_place *x, gw_row *rows)
+{
+    gw_row_kind plane = x->body_owns ? GW_ROW_PLANE_BODY : GW_ROW_PLANE;
+    gw_row_kind cylinder = x->body_owns ? GW_ROW_CYLINDER_BODY : GW_ROW_CYLINDER;
+    gw_vec3 m = x->body_owns ? x->b : x->a, f = x->body_owns ? x->a : x->b;
+    if (x->surface == GW_PLANE) {
+        rows[0] = (gw_row){plane, m, f, x->d, 0};
+        return 1;
+    }
+    if (x->p > 0) {
+        rows[0] = (gw_row){x->surface == GW_LINE ? cylinder : GW_ROW_SPHERE, m, f, x->d, x->p};
+        return 1;
+    }
+    if (x->surface == GW_LINE) {
+        gw_vec3 n = gw_any_normal(x->d);
+        rows[0] = (gw_row){plane, m, f, n, 0};
+        rows[1] = (gw_row){plane, m, f, gw_cross(x->d, n), 0};
+        return 2;
+    }
+    rows[0] = (gw_row){plane, m, f, {1, 0, 0}, 0};
+    rows[1] = (gw_row){plane, m, f, {0, 1, 0}, 0};
+    rows[2] = (gw_row){plane, m, f, {0, 0, 1}, 0};
+    return 3;
+}
+
+static void fill_rows(const gw_state *state, gw_submanifold *set)
+{
+    int n = 0;
+    if (state->fixed)
+        n = gw_fixed_rows(state->rotation, set->rows);
+    for (int i = 0; i < state->direction_count && n + 2 <= GW_MAX_ROWS; i++)
+        n += gw_direction_rows(&state->directions[i], set->rows + n);
+    for (int i = 0; i < state->place_count && n + 3 <= GW_MAX_ROWS; i++)
+        n += gw_place_rows(&state->places[i], set->rows + n);
+    set->row_count = n;
+}
+
+/* ---- rotational factor ---------------------------------------------------------------------- */
+
+/* R(phi, theta) = R(f, phi) R(w, sigma - alpha) R(u, theta), w = u x f, sigma the angle between u
+ * and f (relational-positioning (3), (4)). */
+static void from_direction(const gw_direction *d, gw_rotation_set *r)
+{
+    r->axis = d->f;
+    r->axis_body = d->u;
+    r->angle = d->angle;
+    if (d->angle == 0) {
+        r->kind = GW_ROTATION_AXIS;
+        r->dof = 1;
+        r->zero = gw_quat_between(d->u, d->f);
+        return;
+    }
+    gw_vec3 w = gw_cross(d->u, d->f);
+    double sine = gw_norm(w), sigma = atan2(sine, gw_dot(d->u, d->f));
+    w = sine > 1e-12 ? gw_scale(1 / sine, w) : gw_any_normal(d->u);
+    r->kind = GW_ROTATION_ANGLE;
+    r->dof = 2;
+    r->zero = gw_quat_axis(w, sigma - d->angle);
+}
+
+static bool rotational(const gw_state *state, gw_rotation_set *r)
+{
+    *r = (gw_rotation_set){.kind = GW_ROTATION_FREE, .dof = 3, .zero = {1, 0, 0, 0}};
+    if (state->fixed) {
+        r->kind = GW_ROTATION_FIXED;
+        r->dof = 0;
+        r->zero = state->rotation;
+        return true;
+    }
+    if (state->direction_count == 1)
+        from_direction(&state->directions[0], r);
+    else if (state->direction_count > 1)
+        r->kind = GW_ROTATION_GENERAL, r->dof = 0;
+    return state->direction_count < 2;
+}
+
+/* ---- translational factor ------------------------------------------------------------------- */
+
+static void axes_about(gw_locus *l, gw_vec3 e3)
+{
+    l->e3 = e3;
+    l->e1 = gw_any_normal(e3);
+    l->e2 = gw_cross(e3, l->e1);
+}
+
+static void single_locus(const gw_place *x, gw_locus *l)
+{
+    static const gw_locus_kind exact[] = {GW_LOCUS_POINT, GW_LOCUS_LINE, GW_LOCUS_PLANE};
+    static const gw_locus_kind apart[] = {GW_LOCUS_SPHERE, GW_LOCUS_CYLINDER, GW_LOCUS_PLANE};
+    l->kind = x->p > 0 ? apart[x->surface] : exact[x->surface];
+    l->origin = x->b;
+    l->a = x->p;
+    l->b = 0;
+    axes_about(l, x->surface == GW_POINT ? gw_v3(0, 0, 1) : x->d);
+}
+
+/*
+ * A cylinder of radius p about K, cut by a plane with normal n: an ellipse about K n Pi with
+ * semi-axes p / |n . k| along n x k x n and p along n x k (relational-positioning (10), whose
+ * second semi-axis this corrects); a circle where K is normal to the plane.
+ */
+static void ellipse_locus(const gw_place *cylinder, const gw_place *plane, gw_locus *l)
+{
+    gw_vec3 k = cylinder->d, n = plane->d, d1 = gw_cross(n, k);
+    double slope = gw_dot(k, n), sine = gw_norm(d1);
+    double s = gw_dot(gw_sub(plane->b, cylinder->b), n) / slope;
+    l->origin = gw_mul_add(cylinder->b, s, k);
+    l->b = cylinder->p;
+    if (sine <= GW_SNAP) {
+        l->kind = GW_LOCUS_CIRCLE;
+        l->a = l->b;
+        axes_about(l, n);
+        return;
+    }
+    l->kind = GW_LOCUS_ELLIPSE;
+    l->a = cylinder->p / fabs(slope);
+    l->e2 = gw_scale(1 / sine, d1);
+    l->e1 = gw_cross(l->e2, n);
+    l->e3 = n;
+}
+
+static int dof_of(gw_locus_kind kind)
+{
+    static const int dof[] = {3, 2, 2, 2, 1, 1, 1, 0, 0};
+    return dof[kind];
+}
+
+static bool translational(const gw_run *run, const gw_state *state, gw_translation_set *t)
+{
+    const gw_place *x = &state->places[0], *y = &state->places[1];
+    t->of = gw_v3(0, 0, 0);
+    t->in_mobile = false;
+    if (state->place_count == 0) {
+        t->locus = (gw_locus){GW_LOCUS_FREE, {0, 0, 0}, {1, 0, 0}, {0, 1, 0}, {0, 0, 1}, 0, 0};
+    } else if (state->place_count == 1) {
+        single_locus(x, &t->locus);
+    } else if (state->place_count == 2) {
+        const gw_place *cylinder = x->surface == GW_LINE ? x : y, *plane = cylinder == x ? y : x;
+        if (cylinder->surface != GW_LINE || plane->surface != GW_PLANE ||
+            x->body_owns != y->body_owns || gw_distance(x->a, y->a) > run->snap ||
+            fabs(gw_dot(cylinder->d, plane->d)) <= GW_SNAP)
+            return false;
+        ellipse_locus(cylinder, plane, &t->locus);
+    } else {
+        return false;
+    }
+    if (state->place_count > 0) {
+        t->of = x->a;
+        t->in_mobile = x->body_owns;
+    }
+    t->dof = dof_of(t->locus.kind);
+    return true;
+}
+
+bool gw_synthesise(const gw_run *run, const gw_state *state, gw_submanifold *set)
+{
+    bool closed = rotational(state, &set->rotation);
+    fill_rows(state, set);
+    closed = closed && !state->stuck && translational(run, state, &set->translation);
+    set->general = !closed;
+    if (!closed) {
+        set->translation = (gw_translation_set){.dof = 0, .locus = {.kind = GW_LOCUS_GENERAL}};
+        return false;
+    }
+    set->dof = set->rotation.dof + set->translation.dof;
+    return true;
+}
+
+void gw_synthesise_pose(const gw_run *run, const gw_state *state, const gw_pose *x,
+                        gw_submanifold *set)
+{
+    gw_place point = {GW_POINT, false, {0, 0, 0}, x->p, {0, 0, 1}, 0, 0, 0};
+    if (state->place_count > 0) {
+        const gw_place *p = &state->places[0];
+        point.a = p->body_owns ? p->b : p->a;
+        point.b = gw_pose_point(x, point.a);
+    }
+    gw_state pose;
+    memset(&pose, 0, offsetof(gw_state, places));
+    pose.fixed = true;
+    pose.rotation = x->q;
+    gw_add_place(&pose, &point);
+    gw_synthesise(run, &pose, set);
+}

@@ -1,0 +1,352 @@
+/*
+ * The rotations that three vector-vector angles leave (relational-positioning Table III's last row,
+ * stated in README.md). Any thread, RT safe.
+ */
+#include "rt/base/small.h"
+#include "rt/positioning/solve_internal.h"
+
+/*
+ * R = R(f_1, phi) R0 R(u_1, theta). The other two angles are linear in cos theta, sin theta:
+ *   a_i + b_i cos theta + c_i sin theta = 0, with a, b, c linear in cos phi, sin phi.
+ * Eliminating theta: N_c^2 + N_s^2 - D^2 = 0, D = b_2 c_3 - b_3 c_2, N_c = c_2 a_3 - c_3 a_2,
+ * N_s = b_3 a_2 - b_2 a_3: a trigonometric polynomial of degree four, that is one of degree eight
+ * in exp(i phi).
+ */
+#define MAX_POLISHED 16 /* angles that refine a root together */
+
+typedef struct triple {
+    const gw_state *state;
+    const gw_direction *d[3];
+    gw_quat zero;               /* R0 */
+    int copies[GW_MAX_OPTIONS]; /* of each root found, where rough */
+} triple;
+
+typedef struct pencil {
+    double a, b, c;
+} pencil;
+
+static pencil pencil_at(const triple *t, int i, double phi)
+{
+    gw_vec3 u1 = t->d[0]->u, v = t->d[i]->u;
+    gw_quat turn = gw_quat_mul(gw_quat_axis(t->d[0]->f, phi), t->zero);
+    gw_vec3 g = gw_unrotate(turn, t->d[i]->f), out = gw_reject(v, u1);
+    return (pencil){gw_dot(g, u1) * gw_dot(u1, v) - t->d[i]->cosine, gw_dot(g, out),
+                    gw_dot(g, gw_cross(u1, out))};
+}
+
+static pencil combined(double p, const pencil *x, double q, const pencil *y)
+{
+    return (pencil){p * x->a + q * y->a, p * x->b + q * y->b, p * x->c + q * y->c};
+}
+
+/* a, b, c of angle i as k + c cos phi + s sin phi. */
+static void linear_pencil(const triple *t, int i, pencil part[3])
+{
+    pencil front = pencil_at(t, i, 0), side = pencil_at(t, i, GW_PI / 2),
+           back = pencil_at(t, i, GW_PI);
+    part[0] = combined(0.5, &front, 0.5, &back);
+    part[1] = combined(0.5, &front, -0.5, &back);
+    part[2] = combined(1, &side, -1, &part[0]);
+}
+
+static pencil pencil_of(const pencil part[3], double cosine, double sine)
+{
+    pencil turned = combined(cosine, &part[1], sine, &part[2]);
+    return combined(1, &part[0], 1, &turned);
+}
+
+static double resultant(const pencil *x, const pencil *y)
+{
+    double d = x->b * y->c - y->b * x->c, nc = x->c * y->a - y->c * x->a;
+    double ns = y->b * x->a - x->b * y->a;
+    return nc * nc + ns * ns - d * d;
+}
+
+/* The resultant at the sampled phi. */
+static void sample_resultant(const triple *t, double sample[GW_TURN_SAMPLES])
+{
+    pencil first[3], second[3];
+    linear_pencil(t, 1, first);
+    linear_pencil(t, 2, second);
+    for (int k = 0; k < GW_TURN_SAMPLES; k++) {
+        double cosine = gw_turn_cosine(k), sine = gw_turn_cosine(k - GW_TURN_SAMPLES / 4);
+        pencil x = pencil_of(first, cosine, sine), y = pencil_of(second, cosine, sine);
+        sample[k] = resultant(&x, &y);
+    }
+}
+
+/* The step of Newton's method on three angles far from touching; false where they are near it. */
+static bool plain_step(const gw_vec3 g[3], const double h[3], gw_vec3 *step)
+{
+    gw_vec3 g12 = gw_cross(g[1], g[2]), g20 = gw_cross(g[2], g[0]), g01 = gw_cross(g[0], g[1]);
+    double det = gw_dot(g[0], g12),
+           most = fmax(gw_norm2(g[0]), fmax(gw_norm2(g[1]), gw_norm2(g[2])));
+    if (!(det * det > 1e-6 * most * most * most))
+        return false;
+    gw_vec3 sum = gw_mul_add(gw_mul_add(gw_scale(h[0], g12), h[1], g20), h[2], g01);
+    *step = gw_scale(1 / det, sum);
+    return true;
+}
+
+/* The least step for any number of angles; rough where their surfaces nearly touch. */
+static gw_vec3 least_step(const gw_vec3 *g, const double *h, int count, bool *rough)
+{
+    double a[MAX_POLISHED][6] = {{0}}, s[6], v[6][6], step[6];
+    for (int i = 0; i < count; i++)
+        a[i][0] = g[i].x, a[i][1] = g[i].y, a[i][2] = g[i].z;
+    gw_small_svd(count, a, s, v);
+    *rough = s[2] < 1e-4 * s[0];
+    gw_small_solve(count, (const double(*)[6])a, s, (const double(*)[6])v, gw_small_rank(s, 1e-10),
+                   h, step);
+    return gw_v3(step[0], step[1], step[2]);
+}
+
+/* Newton's method on `count` angles, at most MAX_POLISHED; the residual afterwards. Rough: where
+ * their surfaces nearly touch. */
+static double polish(const gw_direction *const *d, int count, gw_quat *q, bool *rough)
+{
+    double worst = HUGE_VAL;
+    for (int k = 0; k < 60; k++) {
+        double h[MAX_POLISHED], now = 0;
+        gw_vec3 g[MAX_POLISHED], step;
+        for (int i = 0; i < count; i++) {
+            gw_vec3 y = gw_rotate(*q, d[i]->u);
+            g[i] = gw_cross(y, d[i]->f);
+            h[i] = gw_dot(y, d[i]->f) - d[i]->cosine;
+            now = fmax(now, fabs(h[i]));
+        }
+        if (!(now < worst) && now < 1e-13)
+            break;
+        worst = now;
+        *rough = false;
+        if (count != 3 || !plain_step(g, h, &step))
+            step = least_step(g, h, count, rough);
+        double size = gw_norm(step);
+        *q = gw_quat_unit(
+            gw_quat_mul(gw_quat_exp(gw_scale(size > 0.5 ? -0.5 / size : -1, step)), *q));
+    }
+    return worst;
+}
+
+/* The turn that changes the three angles least. */
+static gw_vec3 weakest(const gw_direction *const d[3], gw_quat q)
+{
+    double a[3][6] = {{0}}, s[6], v[6][6];
+    for (int i = 0; i < 3; i++) {
+        gw_vec3 g = gw_cross(gw_rotate(q, d[i]->u), d[i]->f);
+        a[i][0] = g.x, a[i][1] = g.y, a[i][2] = g.z;
+    }
+    gw_small_svd(3, a, s, v);
+    return gw_v3(v[0][2], v[1][2], v[2][2]);
+}
+
+/*
+ * A double root is where the three surfaces touch: besides h = 0 the Jacobian J has a null vector
+ * v. Newton's method on h_i = 0, J_i . v = 0, |v| = 1 in the turn and v is sharp there. With J_i =
+ * y x f, y = R u:  d(J_i . v) = ((y . v) f - (y . f) v) . turn + J_i . dv. True where there is such
+ * a root, and no more than two fall together; where they only lie close there is none.
+ */
+static bool sharpen(const gw_direction *const d[3], gw_vec3 v, gw_quat *q)
+{
+    gw_quat root = *q;
+    for (int k = 0; k < 40; k++) {
+        double a[7][6] = {{0}}, h[7], s[6], vectors[6][6], x[6], worst = 0;
+        for (int i = 0; i < 3; i++) {
+            gw_vec3 f = d[i]->f, y = gw_rotate(root, d[i]->u), j = gw_cross(y, f);
+            gw_vec3 turn = gw_sub(gw_scale(gw_dot(y, v), f), gw_scale(gw_dot(y, f), v));
+            h[i] = gw_dot(y, f) - d[i]->cosine;
+            h[3 + i] = gw_dot(j, v);
+            a[i][0] = j.x, a[i][1] = j.y, a[i][2] = j.z;
+            a[3 + i][0] = turn.x, a[3 + i][1] = turn.y, a[3 + i][2] = turn.z;
+            a[3 + i][3] = j.x, a[3 + i][4] = j.y, a[3 + i][5] = j.z;
+        }
+        h[6] = 0.5 * (gw_norm2(v) - 1);
+        a[6][3] = v.x, a[6][4] = v.y, a[6][5] = v.z;
+        for (int i = 0; i < 7; i++)
+            worst = fmax(worst, fabs(h[i]));
+        gw_small_svd(7, a, s, vectors);
+        if (worst < 4e-15 && gw_quat_angle(root, *q) < 1e-3) {
+            *q = root;
+            return s[5] > 1e-4 * s[0];
+        }
+        gw_small_solve(7, (const double(*)[6])a, s, (const double(*)[6])vectors,
+                       gw_small_rank(s, 1e-10), h, x);
+        root = gw_quat_unit(gw_quat_mul(gw_quat_exp(gw_v3(-x[0], -x[1], -x[2])), root));
+        v = gw_sub(v, gw_v3(x[3], x[4], x[5]));
+    }
+    return false;
+}
+
+/* polish() with all angles of a state; false where it found no root. */
+static bool polish_all(const gw_state *state, gw_quat *q, bool *rough)
+{
+    const gw_direction *all[MAX_POLISHED];
+    int count = state->direction_count < MAX_POLISHED ? state->direction_count : MAX_POLISHED;
+    for (int i = 0; i < count; i++)
+        all[i] = &state->directions[i];
+    return polish(all, count, q, rough) < 1e-12;
+}
+
+/* Where there are more angles than three they make a nearly double root a sharp one. */
+static void polish_more(const gw_state *state, gw_quat *q, bool *rough)
+{
+    gw_quat better = *q;
+    bool still_rough = true;
+    if (state->direction_count > 3 && polish_all(state, &better, &still_rough) &&
+        gw_quat_angle(better, *q) < 1e-3) {
+        *q = better;
+        *rough = still_rough;
+    }
+}
+
+/* Copies of a multiple root scatter by a root of round-off; their mean is much nearer to it. */
+static bool joins_cluster(gw_run *run, triple *t, gw_quat q, bool rough)
+{
+    for (int i = 0; i < run->finding.count; i++) {
+        gw_edit *e = &run->finding.edits[i];
+        double gap = gw_quat_angle(q, e->rotation);
+        if (gap < 1e-6)
+            return true;
+        if (!rough || !e->rough || gap > 5e-3)
+            continue;
+        double k = ++t->copies[i], sign = gw_quat_dot(q, e->rotation) < 0 ? -1 : 1;
+        gw_quat m = e->rotation;
+        e->rotation =
+            gw_quat_unit((gw_quat){m.w + (sign * q.w - m.w) / k, m.x + (sign * q.x - m.x) / k,
+                                   m.y + (sign * q.y - m.y) / k, m.z + (sign * q.z - m.z) / k});
+        return true;
+    }
+    return false;
+}
+
+static void try_rotation(gw_run *run, triple *t, double phi, double theta)
+{
+    gw_quat q = gw_quat_mul(gw_quat_mul(gw_quat_axis(t->d[0]->f, phi), t->zero),
+                            gw_quat_axis(t->d[0]->u, theta));
+    bool rough = false;
+    if (polish(t->d, 3, &q, &rough) > 1e-12 || joins_cluster(run, t, q, rough) ||
+        run->finding.count == GW_MAX_OPTIONS)
+        return;
+    t->copies[run->finding.count] = 1;
+    gw_put_rotation(run, "three angles: the rotations", q);
+    run->finding.edits[run->finding.count - 1].rough = rough;
+}
+
+/* Makes rough roots sharp where they are exactly multiple, or where more angles tell. */
+static void refine(gw_run *run, const triple *t)
+{
+    for (int i = 0; i < run->finding.count; i++) {
+        gw_edit *e = &run->finding.edits[i];
+        if (!e->rough)
+            continue;
+        gw_vec3 weak = weakest(t->d, e->rotation);
+        if (sharpen(t->d, weak, &e->rotation))
+            e->rough = false;
+        else
+            polish_more(t->state, &e->rotation, &e->rough);
+    }
+}
+
+/* The thetas at a root: of both equations together, and of each alone where D vanishes. False
+ * where both vanish for every theta: then the rotations are not finite in number. */
+static bool try_thetas(gw_run *run, triple *t, double phi)
+{
+    pencil x = pencil_at(t, 1, phi), y = pencil_at(t, 2, phi);
+    double d = x.b * y.c - y.b * x.c;
+    double nc = x.c * y.a - y.c * x.a, ns = y.b * x.a - x.b * y.a;
+    if (hypot(hypot(x.a, x.b), x.c) < 1e-3 && hypot(hypot(y.a, y.b), y.c) < 1e-3)
+        return false;
+    if (fabs(d) > 1e-9)
+        try_rotation(run, t, phi, atan2(ns / d, nc / d));
+    for (int i = 0; i < 2 && fabs(d) < 1e-3; i++) {
+        const pencil *p = i == 0 ? &x : &y;
+        double r = hypot(p->b, p->c);
+        if (r < 1e-12)
+            continue;
+        double middle = atan2(p->c, p->b), half = gw_acos(-p->a / r);
+        try_rotation(run, t, phi, middle + half);
+        try_rotation(run, t, phi, middle - half);
+    }
+    return true;
+}
+
+/* No root is anywhere near the unit circle: no turn about the first direction gives the others. */
+static void clash(gw_run *run, const gw_direction *const d[3], const double sample[GW_TURN_SAMPLES])
+{
+    double least = HUGE_VAL;
+    for (int k = 0; k < GW_TURN_SAMPLES; k++)
+        least = fmin(least, fabs(sample[k]));
+    static const gw_inequality fails = {"N_c^2 + N_s^2 = D^2 for some phi",
+                                        "No orientation of the object has all three directions.",
+                                        {NULL, NULL}};
+    gw_clash(run, d[0]->from, d[1]->from, least, &fails);
+    run->conflict.constraints |= run->finding.keeps_pair ? 0 : d[2]->from;
+    gw_clash_value(run, "alpha", d[0]->angle);
+    gw_clash_value(run, "beta", d[1]->angle);
+    gw_clash_value(run, "gamma", d[2]->angle);
+}
+
+/* False where the three are not independent everywhere. */
+static bool solve_triple(gw_run *run, const gw_state *state, const int pick[3])
+{
+    const gw_direction *all = state->directions, *x = &all[pick[0]];
+    triple t = {state, {x, &all[pick[1]], &all[pick[2]]}, gw_quat_identity(), {0}};
+    gw_vec3 w = gw_cross(x->u, x->f);
+    double sine = gw_norm(w), sigma = atan2(sine, gw_dot(x->u, x->f));
+    w = sine > 1e-12 ? gw_scale(1 / sine, w) : gw_any_normal(x->u);
+    t.zero = gw_quat_axis(w, sigma - x->angle);
+    double sample[GW_TURN_SAMPLES], phi[GW_TURN_ROOTS], most;
+    sample_resultant(&t, sample);
+    int n = gw_turn_roots(sample, phi, &most);
+    if (!(most > 1e-12))
+        return false;
+    run->finding.outcome = GW_NO_ROOT;
+    for (int i = 0; i < n; i++)
+        if (!try_thetas(run, &t, phi[i])) {
+            run->finding.outcome = GW_KEEP;
+            run->finding.count = 0;
+            return false;
+        }
+    if (n == 0 && most > 1e-6)
+        clash(run, t.d, sample);
+    refine(run, &t);
+    gw_name_rotations(run);
+    return true;
+}
+
+/* The rotation of a branch that is followed: from where it was, all angles together. */
+static void follow_rotation(gw_run *run, const gw_state *state)
+{
+    const gw_branch *before = run->guide->before;
+    const gw_direction *const d[3] = {&state->directions[0], &state->directions[1],
+                                      &state->directions[2]};
+    gw_quat q = before->nearest.q;
+    bool rough = false;
+    run->finding.outcome = GW_NO_ROOT;
+    if (!polish_all(state, &q, &rough) ||
+        run->size * gw_quat_angle(q, before->nearest.q) > run->guide->reach)
+        return;
+    if (rough && state->direction_count == 3 && sharpen(d, weakest(d, q), &q))
+        rough = false;
+    if (rough && before->set.rotation.kind != GW_ROTATION_FIXED) {
+        run->finding.outcome = GW_KEEP; /* the angles are not independent */
+        return;
+    }
+    gw_put_rotation(run, "three angles: the rotation that is followed", q);
+    run->finding.edits[0].rough = rough;
+    run->finding.edits[0].mark = before->id[1 + state->choice_count];
+}
+
+void gw_rule_three_directions(gw_run *run, const gw_state *state)
+{
+    if (run->guide) {
+        follow_rotation(run, state);
+        return;
+    }
+    int n = state->direction_count < MAX_POLISHED ? state->direction_count : MAX_POLISHED;
+    for (int i = 0; i < n - 2; i++)
+        for (int j = i + 1; j < n - 1; j++)
+            for (int k = j + 1; k < n; k++)
+                if (solve_triple(run, state, (int[3]){i, j, k}))
+                    return;
+}

@@ -1,0 +1,248 @@
+/*
+ * Answers in words for people. Any thread; formats text.
+ */
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "rt/positioning/solve_internal.h"
+
+static const char *slide_words(gw_locus_kind kind)
+{
+    static const char *const words[] = {"moves anywhere (3)",
+                                        "slides in the plane (2)",
+                                        "moves on the sphere (2)",
+                                        "moves on the cylinder (2)",
+                                        "slides along the line (1)",
+                                        "moves along the circle (1)",
+                                        "moves along the ellipse (1)",
+                                        NULL,
+                                        NULL};
+    return words[kind];
+}
+
+static const char *turn_words(const gw_submanifold *set)
+{
+    const gw_locus *l = &set->translation.locus;
+    gw_vec3 axis = set->translation.in_mobile ? set->rotation.axis_body : set->rotation.axis;
+    switch (set->rotation.kind) {
+    case GW_ROTATION_FREE:
+        return "turns freely (3)";
+    case GW_ROTATION_ANGLE:
+        return "turns about two axes at a fixed angle (2)";
+    case GW_ROTATION_AXIS:
+        if (l->kind == GW_LOCUS_PLANE && fabs(gw_dot(l->e3, axis)) > 1 - 1e-9)
+            return "turns about its normal (1)";
+        if (l->kind == GW_LOCUS_LINE && fabs(gw_dot(l->e3, axis)) > 1 - 1e-9)
+            return "turns about it (1)";
+        return "turns about its axis (1)";
+    default:
+        return NULL;
+    }
+}
+
+static void join(char *text, size_t size, const char *a, const char *b)
+{
+    size_t n = strlen(text);
+    snprintf(text + n, size - n, "%s%s%s", a ? a : "", a && b ? ", " : "", b ? b : "");
+}
+
+/* What a general set is known to do. */
+static void general_words(const gw_submanifold *set, char *text, size_t size)
+{
+    char slides[48], turns[48];
+    snprintf(slides, sizeof slides, "slides (%d)", set->translation.dof);
+    snprintf(turns, sizeof turns, "turns (%d)", set->rotation.dof);
+    join(text, size, set->translation.dof > 0 ? slides : NULL,
+         set->rotation.dof > 0 ? turns : NULL);
+    if (set->translation.dof < 3 && set->rotation.dof > 0)
+        join(text, size, NULL, ", shifting as it turns");
+}
+
+void gw_submanifold_words(const gw_submanifold *set, char *text, size_t size)
+{
+    if (size == 0)
+        return;
+    if (set->dof == 0) {
+        snprintf(text, size, "no freedom: fully fixed");
+        return;
+    }
+    if (set->dof == 6) {
+        snprintf(text, size, "6 freedoms: free");
+        return;
+    }
+    snprintf(text, size, "%d freedom%s: ", set->dof, set->dof == 1 ? "" : "s");
+    if (set->general)
+        general_words(set, text, size);
+    else
+        join(text, size, slide_words(set->translation.locus.kind), turn_words(set));
+}
+
+/* What a conflict's value is to a person; the names are those of README.md. */
+static const struct {
+    const char *name, *meaning;
+    bool angle;
+    int asked; /* by the first, the second or another one; 0: not asked for */
+} meanings[] = {
+    {"d_a", "between the points", false, 0},
+    {"d_b", "between what they are to be at", false, 0},
+    {"p", "of", false, 1},
+    {"q", "of", false, 2},
+    {"alpha", "of", true, 1},
+    {"beta", "of", true, 2},
+    {"gamma", "of", true, 3},
+    {"sigma_a", "between the directions on one side", true, 0},
+    {"sigma_b", "between the directions on the other side", true, 0},
+    {"angle", "between the directions as the others hold them", true, 0},
+};
+
+/* Text that grows, and what tells its constraints' names. */
+typedef struct telling {
+    char *text;
+    size_t size, n;
+    const gw_conflict *conflict;
+    const char *const *names;
+    int digits;
+} telling;
+
+__attribute__((format(printf, 2, 3))) static void append(telling *t, const char *format, ...)
+{
+    if (t->n >= t->size)
+        return;
+    va_list arguments;
+    va_start(arguments, format);
+    int more = vsnprintf(t->text + t->n, t->size - t->n, format, arguments);
+    va_end(arguments);
+    t->n += more > 0 ? (size_t)more : 0;
+}
+
+/* What stands between item i of so many and the one before. */
+static const char *joint(int i, int count)
+{
+    return i == 0 ? "" : i + 1 == count ? " and " : ", ";
+}
+
+/* "c1 and c2" */
+static void append_names(telling *t, unsigned long bits, bool list)
+{
+    int count = __builtin_popcountl(bits), told = 0;
+    for (int i = 0; i < GW_MAX_PROBLEM; i++) {
+        if (!(bits >> i & 1))
+            continue;
+        append(t, "%s", list && told > 0 ? ", " : joint(told, count));
+        told++;
+        if (t->names)
+            append(t, "%s", t->names[i]);
+        else
+            append(t, "%d", i);
+    }
+}
+
+static size_t meaning_of(const char *name)
+{
+    size_t i = 0;
+    while (i + 1 < sizeof meanings / sizeof *meanings && strcmp(meanings[i].name, name) != 0)
+        i++;
+    return i;
+}
+
+static void append_amount(telling *t, double value, bool angle)
+{
+    double shown = fabs(value) * (angle ? 180 / GW_PI : 1e3);
+    append(t, "%.*g %s", t->digits, shown < 1e-9 ? 0 : shown, angle ? "degrees" : "mm");
+}
+
+/* "20 mm between the points", "300 mm of c1" */
+static void append_value(telling *t, int i)
+{
+    const gw_conflict *c = t->conflict;
+    size_t m = meaning_of(c->values[i].name);
+    unsigned long third = c->constraints & ~(c->first | c->second);
+    const unsigned long asked[] = {0, c->first, c->second, third};
+    const char *apart = m < 2 ? c->apart[m] : NULL;
+    append_amount(t, c->values[i].value, meanings[m].angle);
+    append(t, " %s", apart ? apart : meanings[m].meaning);
+    if (!meanings[m].asked)
+        return;
+    append(t, " ");
+    append_names(t, asked[meanings[m].asked], false);
+}
+
+/* Values other than one. */
+static double sum_but(const gw_conflict *c, int but)
+{
+    double sum = 0;
+    for (int i = 0; i < c->value_count; i++)
+        sum += i == but ? 0 : fabs(c->values[i].value);
+    return sum;
+}
+
+/* The value that would have to be less: one that is more than all others together, where that is
+ * what the condition forbids, or the one that is to be as another; or -1. */
+static int most_of(const gw_conflict *c)
+{
+    int most = 0;
+    if (strcmp(c->condition, "angle = alpha") == 0)
+        return 1;
+    if (!strstr(c->condition, "<=") && !strstr(c->condition, ">="))
+        return -1;
+    for (int i = 1; i < c->value_count; i++)
+        most = fabs(c->values[i].value) > fabs(c->values[most].value) ? i : most;
+    return c->value_count > 1 && fabs(c->values[most].value) > sum_but(c, most) ? most : -1;
+}
+
+/* True where nothing but the same value would do: each is to be at most the others together, and
+ * there is one other. */
+static bool exactly(const gw_conflict *c, int others)
+{
+    return others == 1 && (strstr(c->condition, "the sum of the other three") != NULL ||
+                           strcmp(c->condition, "angle = alpha") == 0);
+}
+
+/* "The 80 mm between the planes would have to be at most the 50 mm between the points." */
+static void append_bound(telling *t, int most)
+{
+    const gw_conflict *c = t->conflict;
+    bool angle = meanings[meaning_of(c->values[most].name)].angle;
+    double sum = sum_but(c, most);
+    int others = 0, told = 0;
+    for (int i = 0; i < c->value_count; i++)
+        others += i != most && c->values[i].value != 0;
+    append(t, "The ");
+    append_value(t, most);
+    append(t, " would have to %s ", exactly(c, others) ? "equal" : others ? "be at most" : "be");
+    if (others != 1)
+        append_amount(t, sum, angle);
+    for (int i = 0; i < c->value_count && others > 0; i++) {
+        if (i == most || c->values[i].value == 0)
+            continue;
+        append(t, "%sthe ", told == 0 && others > 1 ? ", " : joint(told, others));
+        append_value(t, i);
+        told++;
+    }
+    append(t, others > 1 ? " together." : ".");
+}
+
+void gw_conflict_words(const gw_conflict *conflict, const char *const *names, char *text,
+                       size_t size)
+{
+    if (size == 0)
+        return;
+    telling t = {text, size, 0, conflict, names, 6};
+    text[0] = 0;
+    append_names(&t, conflict->constraints, true);
+    append(&t, ": %s ", conflict->sentence);
+    int most = most_of(conflict);
+    if (most >= 0) {
+        double value = fabs(conflict->values[most].value);
+        t.digits = fabs(value - sum_but(conflict, most)) > 1e-4 * value ? 6 : 12;
+        append_bound(&t, most);
+        return;
+    }
+    append(&t, "There are ");
+    for (int i = 0; i < conflict->value_count; i++) {
+        append(&t, "%s", joint(i, conflict->value_count));
+        append_value(&t, i);
+    }
+    append(&t, ".");
+}

@@ -1,0 +1,253 @@
+/*
+ * Commands of the simulation: what the ring brings changes state, sets, values and hands. On the
+ * thread that owns the simulation, between two ticks; RT safe.
+ */
+#include <string.h>
+
+#include "rt/sim/simulation_data.h"
+
+/* ---- a new scenario -------------------------------------------------------------------------- */
+
+/* The hold that the new scenario's tool continues: the one of the same object. */
+static const gw_hold *predecessor(const gw_simulation *s, const gw_scenario_tool *tool)
+{
+    for (int i = 0; i < s->scenario->tool_count; i++)
+        if (strcmp(s->holds[i].tool->object_id, tool->object_id) == 0 &&
+            (s->holds[i].tool->mechanism < 0) == (tool->mechanism < 0))
+            return &s->holds[i];
+    return NULL;
+}
+
+static void switch_scenario(gw_simulation *s, gw_scenario *next)
+{
+    gw_energy before, after;
+    gw_simulation_account(s, &before);
+    gw_travel_limits limits = gw_scenario_travel(next);
+    gw_network_carry(next->network, s->scenario->network, s->now, next->rate);
+    gw_movers_carry(next->movers, s->scenario->movers, next->network, &limits);
+    for (int i = 0; i < next->tool_count; i++)
+        gw_hold_switch(&s->switched[i], predecessor(s, &next->tools[i]), &next->tools[i],
+                       gw_simulation_chain(next, i), next);
+    s->scenario = next;
+    memcpy(s->holds, s->switched, sizeof s->holds);
+    /* energy that came or went with the switch, bodies taken up or let go included */
+    s->carried = before;
+    gw_simulation_account(s, &after);
+    s->carried.edits += after.kinetic + after.potential - before.kinetic - before.potential;
+    for (int i = 0; i < next->tool_count; i++) {
+        if (s->holds[i].settled)
+            gw_simulation_emit(s, (gw_event){.kind = GW_EVENT_SETTLED, .tool = i});
+        gw_simulation_tell_way(s, i);
+    }
+}
+
+/* What follows is shown where it is, beside held objects that travel. */
+static void follow_now(gw_simulation *s)
+{
+    for (int i = 0; i < s->scenario->tool_count; i++) {
+        gw_pose object = gw_hold_object(&s->holds[i]);
+        if (!s->holds[i].chain)
+            gw_network_hold(s->scenario->network, s->holds[i].tool->object, &object);
+    }
+    gw_network_follow(s->scenario->network, true);
+}
+
+static void apply_scenario(gw_simulation *s, const gw_command *command, gw_command *retired)
+{
+    gw_scenario *old = s->scenario;
+    if (s->state == GW_STOPPED) {
+        s->scenario = command->scenario;
+        gw_simulation_restart(s);
+    } else {
+        switch_scenario(s, command->scenario);
+        follow_now(s);
+        gw_simulation_place(s, 0);
+    }
+    *retired = (gw_command){.kind = GW_COMMAND_SCENARIO, .scenario = old};
+    gw_simulation_emit(s, (gw_event){.kind = GW_EVENT_ACTIVE, .tag = command->tag});
+}
+
+/* Tick 0 is the scenario's, whatever devices did while it waited for it; who has a hand on it by
+ * now keeps it there. */
+static void begin(gw_simulation *s)
+{
+    for (int i = 0; i < s->scenario->tool_count; i++)
+        gw_hold_begin(&s->holds[i], s->scenario->dt / s->scenario->substeps);
+}
+
+static void apply_state(gw_simulation *s, const gw_command *command)
+{
+    if (command->state == GW_RUNNING && s->halted)
+        return;
+    if (s->state == GW_STOPPED)
+        begin(s);
+    s->state = command->state;
+    s->steps = 0;
+    if (s->state == GW_STOPPED)
+        gw_simulation_restart(s);
+    gw_simulation_emit(s, (gw_event){.kind = GW_EVENT_STATE, .tag = command->tag});
+}
+
+static void apply_operator(gw_simulation *s, const gw_command *command, gw_command *retired)
+{
+    *retired = *command; /* a program for a device that is not open goes straight back */
+    for (int i = 0; i < s->scenario->slot_count; i++) {
+        gw_device_slot *slot = s->scenario->slots[i];
+        if (slot->id != command->operator.device)
+            continue;
+        retired->operator.program = slot->program;
+        slot->program = command->operator.program;
+        slot->start = s->tick;
+        gw_simulation_emit(s, (gw_event){.kind = GW_EVENT_ACTIVE, .tag = command->tag});
+        return;
+    }
+}
+
+/* Said once: a halt that comes by two ways is one event. */
+static void apply_halt(gw_simulation *s, const gw_command *command)
+{
+    if (s->halted)
+        return;
+    s->halted = true;
+    s->steps = 0;
+    if (s->state == GW_RUNNING)
+        s->state = GW_PAUSED;
+    for (int i = 0; i < s->scenario->tool_count; i++) {
+        gw_hold_rest(&s->holds[i]);
+        gw_robot_stay(&s->holds[i].robot);
+        gw_simulation_tell_way(s, i);
+    }
+    gw_simulation_emit(s, (gw_event){.kind = GW_EVENT_HALTED, .tag = command->tag});
+}
+
+static void apply_arm(gw_simulation *s, const gw_command *command)
+{
+    s->halted = false;
+    for (int i = 0; i < s->scenario->tool_count; i++)
+        gw_pid_reset(&s->holds[i].pid);
+    gw_simulation_emit(s, (gw_event){.kind = GW_EVENT_ARMED, .tag = command->tag});
+}
+
+/* A hand that takes the tool has it from a robot that only holds it. */
+static void apply_drag(gw_simulation *s, const gw_command *command)
+{
+    gw_hold *hold = &s->holds[command->tool];
+    if (!hold->robot.moving)
+        gw_robot_release(&hold->robot);
+    gw_mass mass = gw_hold_mass(hold);
+    gw_drag_start(&hold->drag, command, &mass, s->scenario->dt);
+}
+
+static void apply_release(gw_simulation *s, int tool)
+{
+    gw_hold *hold = &s->holds[tool];
+    if (!hold->drag.active)
+        gw_robot_release(&hold->robot);
+    hold->drag.active = false;
+    gw_simulation_tell_way(s, tool);
+}
+
+/* The way that was under way is told of with its own tag before the new one begins. */
+static void apply_guide(gw_simulation *s, const gw_command *command)
+{
+    gw_robot *robot = &s->holds[command->tool].robot;
+    if (s->holds[command->tool].chain) {
+        gw_robot refused = {.tag = command->tag, .outcome = GW_GUIDE_LOST, .ended = true};
+        *robot = refused;
+        gw_simulation_tell_way(s, command->tool);
+        return;
+    }
+    if (robot->moving) {
+        gw_robot_stay(robot);
+        gw_simulation_tell_way(s, command->tool);
+    }
+    gw_robot_take(robot, command);
+    gw_simulation_tell_way(s, command->tool);
+}
+
+/* A value of geometry, control or a motor is in effect. */
+static void note_value(gw_simulation *s, uint64_t tag)
+{
+    s->moved_count++;
+    s->moved_tag = tag;
+}
+
+static void apply_rendering(gw_simulation *s, const gw_command *command)
+{
+    gw_rendering_switch(&s->holds[command->tool].rendering, &command->rendering);
+    gw_movers_resist(s->scenario->movers, command->tool, &command->rendering.resisted);
+    note_value(s, command->tag);
+}
+
+/* Drag, release, push, clutch, guide, rendering: of one tool, or a hand at a free object. */
+static void apply_to_tool(gw_simulation *s, const gw_command *command)
+{
+    if (command->object[0]) {
+        gw_movers_hand(s->scenario->movers, command, s->scenario->dt);
+        return;
+    }
+    if (command->tool < 0 || command->tool >= s->scenario->tool_count)
+        return;
+    gw_hold *hold = &s->holds[command->tool];
+    if (command->kind == GW_COMMAND_DRAG)
+        apply_drag(s, command);
+    else if (command->kind == GW_COMMAND_RELEASE)
+        apply_release(s, command->tool);
+    else if (command->kind == GW_COMMAND_GUIDE)
+        apply_guide(s, command);
+    else if (command->kind == GW_COMMAND_RENDERING)
+        apply_rendering(s, command);
+    else if (command->kind == GW_COMMAND_PUSH)
+        hold->push = command->push;
+    else
+        hold->clutch_wanted = command->clutch;
+}
+
+static void apply_geometry(gw_simulation *s, const gw_command *command)
+{
+    s->scenario->revision = command->geometry.revision;
+    gw_network_move(s->scenario->network, &command->geometry.moved, s->now, s->scenario->rate);
+    note_value(s, command->tag);
+}
+
+void gw_simulation_apply(gw_simulation *s, const gw_command *command, gw_command *retired)
+{
+    *retired = (gw_command){.kind = GW_COMMAND_STATE};
+    switch (command->kind) {
+    case GW_COMMAND_SCENARIO:
+        apply_scenario(s, command, retired);
+        return;
+    case GW_COMMAND_STATE:
+        apply_state(s, command);
+        return;
+    case GW_COMMAND_STEP:
+        if (s->state == GW_PAUSED && !s->halted)
+            s->steps += command->ticks;
+        return;
+    case GW_COMMAND_OPERATOR:
+        apply_operator(s, command, retired);
+        return;
+    case GW_COMMAND_GEOMETRY:
+        apply_geometry(s, command);
+        return;
+    case GW_COMMAND_MOTOR:
+        gw_movers_motor(s->scenario->movers, command->motor.mechanism, command->motor.joint,
+                        &command->motor.motor);
+        note_value(s, command->tag);
+        return;
+    case GW_COMMAND_HALT:
+        apply_halt(s, command);
+        return;
+    case GW_COMMAND_ARM:
+        apply_arm(s, command);
+        return;
+    case GW_COMMAND_DRAG:
+    case GW_COMMAND_RELEASE:
+    case GW_COMMAND_PUSH:
+    case GW_COMMAND_CLUTCH:
+    case GW_COMMAND_GUIDE:
+    case GW_COMMAND_RENDERING:
+        apply_to_tool(s, command);
+        return;
+    }
+}

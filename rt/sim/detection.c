@@ -1,0 +1,179 @@
+/*
+ * The two mailboxes between loop and detector, and what goes through them.
+ */
+#include "rt/sim/detection.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "rt/base/mailbox.h"
+
+#define DRIVEN 20.0 /* bodies gain speed against one another by so much, or less (m/s^2) */
+
+/* What a mailbox carries: a count, then so many entries. */
+typedef struct told_bodies {
+    uint64_t number; /* of the telling */
+    int count;
+    gw_detected_body body[];
+} told_bodies;
+
+typedef struct found_near {
+    uint64_t number; /* of what it was found in */
+    int count, lost;
+    gw_near near[GW_MAX_NEAR];
+} found_near;
+
+struct gw_detection {
+    gw_detector *detector; /* NULL: nothing touches */
+    gw_locals *locals;     /* NULL: none */
+    int body_count, moving;
+    double period, tick, margin;
+    gw_pose *poses; /* of all bodies, as the detector last saw them */
+    gw_twist *twists;
+    gw_mailbox bodies, found;
+    told_bodies *telling, *seen; /* the loop's and the world's copies */
+    found_near finding, taken, start;
+    uint64_t number, since; /* of the last telling; of the first that counts */
+    unsigned char *memory;  /* of the mailboxes */
+};
+
+static size_t told_bytes(int moving)
+{
+    return sizeof(told_bodies) + (size_t)moving * sizeof(gw_detected_body);
+}
+
+static bool take_memory(gw_detection *d)
+{
+    size_t told = told_bytes(d->moving), bodies = (size_t)d->body_count;
+    d->poses = calloc(bodies + 1, sizeof *d->poses);
+    d->twists = calloc(bodies + 1, sizeof *d->twists);
+    d->telling = calloc(1, told);
+    d->seen = calloc(1, told);
+    d->memory = calloc(3, told + sizeof(found_near));
+    return d->poses && d->twists && d->telling && d->seen && d->memory;
+}
+
+gw_detection *gw_detection_create(const gw_detection_def *def, gw_error *error)
+{
+    gw_detection *d = aligned_alloc(64, (sizeof *d + 63) & ~(size_t)63);
+    if (!d) {
+        gw_fail(error, GW_FAILED, "", "no memory for detection");
+        return NULL;
+    }
+    memset(d, 0, sizeof *d);
+    d->body_count = def->detector.body_count;
+    d->moving = def->moving;
+    d->period = def->period;
+    d->tick = def->tick;
+    d->margin = def->margin;
+    d->locals = def->locals;
+    if (!take_memory(d)) {
+        gw_fail(error, GW_FAILED, "", "no memory for detection");
+        goto fail;
+    }
+    if (d->body_count == 0)
+        return d;
+    d->detector = gw_detector_create(&def->detector, error);
+    if (!d->detector)
+        goto fail;
+    memcpy(d->poses, def->poses, (size_t)d->body_count * sizeof *d->poses);
+    if (def->twists)
+        memcpy(d->twists, def->twists, (size_t)d->body_count * sizeof *d->twists);
+    gw_mailbox_init(&d->bodies, d->memory, told_bytes(d->moving), d->telling);
+    gw_mailbox_init(&d->found, d->memory + 3 * told_bytes(d->moving), sizeof d->finding,
+                    &d->finding);
+    gw_detection_look(d);
+    d->start = d->finding;
+    return d;
+fail:
+    gw_detection_destroy(d);
+    return NULL;
+}
+
+void gw_detection_destroy(gw_detection *d)
+{
+    if (!d)
+        return;
+    gw_detector_destroy(d->detector);
+    free(d->memory);
+    free(d->seen);
+    free(d->telling);
+    free(d->twists);
+    free(d->poses);
+    free(d);
+}
+
+gw_looker gw_detection_looker(const gw_detection *d)
+{
+    return (gw_looker){d->detector, gw_detector_ball, gw_detect_again, gw_detector_cost,
+                       gw_detector_holds};
+}
+
+double gw_detection_period(const gw_detection *d)
+{
+    return d->period;
+}
+
+/* The fastest that a body was told to go (m/s). */
+static double fastest(const gw_detection *d)
+{
+    double most = 0;
+    for (int i = 0; i < d->seen->count; i++)
+        most = fmax(most, gw_norm(d->seen->body[i].twist.v));
+    return most;
+}
+
+/* What is found now serves until the look after the next is done, two periods; and it is of the
+ * tick before, and taken up as the next one begins. Meanwhile hands and gravity drive bodies, and
+ * what is hit half way goes on as fast as what hit it. */
+static void find_near(gw_detection *d)
+{
+    gw_mailbox_read(&d->bodies, d->seen);
+    for (int i = 0; i < d->seen->count; i++) {
+        const gw_detected_body *b = &d->seen->body[i];
+        d->poses[b->body] = b->pose;
+        d->twists[b->body] = b->twist;
+    }
+    double horizon = 2 * (d->period + d->tick),
+           margin = d->margin + 0.5 * horizon * (DRIVEN * horizon + fastest(d));
+    d->finding.count = gw_detect(d->detector, d->poses, d->twists, horizon, margin, d->finding.near,
+                                 GW_MAX_NEAR, &d->finding.lost);
+    d->finding.number = d->seen->number;
+    gw_mailbox_write_head(&d->found, &d->finding,
+                          offsetof(found_near, near) +
+                              (size_t)d->finding.count * sizeof d->finding.near[0]);
+}
+
+void gw_detection_look(gw_detection *d)
+{
+    if (d->detector)
+        find_near(d);
+    if (d->locals)
+        gw_locals_look(d->locals);
+}
+
+void gw_detection_tell(gw_detection *d, const gw_detected_body *bodies, int count)
+{
+    d->telling->number = ++d->number;
+    d->telling->count = count < d->moving ? count : d->moving;
+    memcpy(d->telling->body, bodies, (size_t)d->telling->count * sizeof *bodies);
+    gw_mailbox_write_head(&d->bodies, d->telling, told_bytes(d->telling->count));
+}
+
+const gw_near *gw_detection_take(gw_detection *d, int *count)
+{
+    if (!gw_mailbox_fresh(&d->found))
+        return NULL;
+    gw_mailbox_read(&d->found, &d->taken);
+    if (d->taken.number < d->since)
+        return NULL;
+    *count = d->taken.count;
+    return d->taken.near;
+}
+
+const gw_near *gw_detection_start(gw_detection *d, int *count)
+{
+    d->since = d->number + 1;
+    *count = d->start.count;
+    return d->start.near;
+}

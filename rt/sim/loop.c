@@ -1,0 +1,368 @@
+/*
+ * A simulation on a thread of its own. The thread takes commands from a ring, ticks at absolute
+ * deadlines, and leaves snapshots, events, records and retired memory in mailbox and rings; it
+ * locks, allocates and waits for nothing but its next deadline.
+ */
+#include "rt/sim/loop.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "rt/base/mailbox.h"
+#include "rt/base/ring.h"
+#include "rt/sim/detection.h"
+
+#define DEFAULT_RATE      1000
+#define DEFAULT_PRIORITY  80
+#define COMMANDS_PER_TICK 32            /* the rest waits for the next tick: bounded time */
+#define WORLD_PERIOD      0.005         /* s, while there is nothing to look at */
+#define STACK_BYTES       (2048 * 1024) /* sanitizers keep their own part in it */
+#define STACK_TOUCHED     (512 * 1024)  /* what a solve in a tick comes to, and more */
+#define RECORD_BYTES      offsetof(gw_snapshot, followers)
+
+struct gw_loop {
+    gw_simulation *simulation;
+    int rate, priority;
+    bool best_effort, real_time;
+    int latency_fd; /* holds the processors' sleep states off; -1: not granted */
+    pthread_t thread, world;
+    pthread_mutex_t looking; /* the world thread looks, or a scenario is destroyed */
+    _Atomic(gw_detection *) detection;
+    atomic_bool stop, recording;
+    atomic_int thread_id;
+    atomic_ullong lost; /* records that found no room */
+    uint64_t lost_told;
+    gw_ring commands, retired, events, records;
+    gw_mailbox snapshots;
+    unsigned char *memory; /* of rings and mailbox */
+};
+
+gw_loop_def gw_loop_def_default(void)
+{
+    return (gw_loop_def){.rate = DEFAULT_RATE, .priority = DEFAULT_PRIORITY};
+}
+
+/* ---- the thread ----------------------------------------------------------------------------- */
+
+static int64_t now_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+static void sleep_until(int64_t ns)
+{
+    struct timespec t = {.tv_sec = ns / 1000000000, .tv_nsec = ns % 1000000000};
+    while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL) == EINTR)
+        ;
+}
+
+/* Commands wait while there is no room for what they would hand back. */
+static void take_commands(gw_loop *loop)
+{
+    gw_command command, retired;
+    for (int i = 0; i < COMMANDS_PER_TICK && !gw_ring_full(&loop->retired) &&
+                    gw_ring_pop(&loop->commands, &command);
+         i++) {
+        gw_simulation_apply(loop->simulation, &command, &retired);
+        atomic_store_explicit(&loop->detection, gw_simulation_detection(loop->simulation),
+                              memory_order_release); /* before the old one may be destroyed */
+        if (retired.kind != GW_COMMAND_STATE)
+            gw_ring_push(&loop->retired, &retired);
+    }
+}
+
+/* As much of a snapshot as it holds. */
+static void copy_snapshot(gw_snapshot *to, const gw_snapshot *s)
+{
+    memcpy(to, s, RECORD_BYTES);
+    to->free_count = s->free_count;
+    to->contact_count = s->contact_count;
+    memcpy(to->followers, s->followers, (size_t)s->follower_count * sizeof *s->followers);
+    memcpy(to->links, s->links, (size_t)s->joint_count * sizeof *s->links);
+    memcpy(to->free, s->free, (size_t)s->free_count * sizeof *s->free);
+    memcpy(to->contacts, s->contacts, (size_t)s->contact_count * sizeof *s->contacts);
+    to->hit_count = s->hit_count;
+    to->hits_of = s->hits_of;
+    memcpy(to->hits, s->hits, sizeof s->hits);
+}
+
+static void publish(gw_loop *loop)
+{
+    const gw_snapshot *s = gw_simulation_snapshot(loop->simulation);
+    gw_event events[16];
+    copy_snapshot(gw_mailbox_back(&loop->snapshots), s);
+    gw_mailbox_give(&loop->snapshots);
+    if (atomic_load_explicit(&loop->recording, memory_order_relaxed) &&
+        !gw_ring_push(&loop->records, s))
+        atomic_fetch_add_explicit(&loop->lost, 1, memory_order_relaxed);
+    int count = gw_simulation_events(loop->simulation, events, 16);
+    for (int i = 0; i < count; i++)
+        gw_ring_push(&loop->events, &events[i]); /* full: nobody reads, nobody misses it */
+}
+
+static void claim_priority(gw_loop *loop)
+{
+    struct sched_param p = {.sched_priority = loop->priority};
+    loop->real_time =
+        !loop->best_effort && pthread_setschedparam(pthread_self(), SCHED_FIFO, &p) == 0;
+}
+
+/* Brings the stack's pages in before the first deadline. */
+static void touch_stack(void)
+{
+    volatile unsigned char page[STACK_TOUCHED];
+    for (size_t i = 0; i < sizeof page; i += 4096)
+        page[i] = 0;
+}
+
+static void *run(void *arg)
+{
+    gw_loop *loop = arg;
+    touch_stack();
+    const int64_t period = 1000000000 / loop->rate;
+    claim_priority(loop);
+    atomic_store(&loop->thread_id, (int)syscall(SYS_gettid));
+    int64_t deadline = now_ns() + period;
+    while (!atomic_load_explicit(&loop->stop, memory_order_acquire)) {
+        sleep_until(deadline);
+        int64_t begin = now_ns();
+        take_commands(loop);
+        gw_simulation_tick(loop->simulation);
+        publish(loop);
+        int64_t end = now_ns();
+        bool overrun = end - begin > period || begin - deadline > period;
+        gw_simulation_timing(loop->simulation, 1e-3 * (double)(end - begin),
+                             1e-3 * (double)(begin - deadline), overrun, loop->real_time);
+        deadline += period;
+        /* late by more than a tick: begin anew from here, do not chase what is gone */
+        if (end > deadline)
+            deadline = end + period - (end - deadline) % period;
+    }
+    return NULL;
+}
+
+/* ---- the world's thread --------------------------------------------------------------------- */
+
+/* Looks for what is near at its own rate, before everything but the loop: late by tens of
+ * milliseconds, as ordinary threads are on a busy machine, it would find bodies only once they
+ * overlap. It rests at least as long as it looks, so that a scene too rich for its rate leaves the
+ * rest of the machine alone. */
+static void *watch(void *arg)
+{
+    gw_loop *loop = arg;
+    struct sched_param p = {.sched_priority = loop->priority / 2};
+    if (!loop->best_effort)
+        (void)pthread_setschedparam(pthread_self(), SCHED_FIFO, &p);
+    int64_t due = now_ns();
+    while (!atomic_load_explicit(&loop->stop, memory_order_acquire)) {
+        double period = WORLD_PERIOD;
+        int64_t begin = now_ns();
+        pthread_mutex_lock(&loop->looking);
+        gw_detection *d = atomic_load_explicit(&loop->detection, memory_order_acquire);
+        if (d) {
+            gw_detection_look(d);
+            period = gw_detection_period(d);
+        }
+        pthread_mutex_unlock(&loop->looking);
+        int64_t end = now_ns(), rested = end + (end - begin);
+        due += (int64_t)(1e9 * period);
+        due = due < rested ? rested : due;
+        sleep_until(due);
+    }
+    return NULL;
+}
+
+/* Whoever destroys a scenario while the world's thread waits does it at that one's priority. */
+static void init_looking(gw_loop *loop)
+{
+    pthread_mutexattr_t attr;
+    pthread_mutexattr_init(&attr);
+    pthread_mutexattr_setprotocol(&attr, PTHREAD_PRIO_INHERIT);
+    pthread_mutex_init(&loop->looking, &attr);
+    pthread_mutexattr_destroy(&attr);
+}
+
+/* ---- creation and destruction --------------------------------------------------------------- */
+
+static size_t rounded(size_t bytes)
+{
+    return (bytes + 63) & ~(size_t)63;
+}
+
+/* All rings and the mailbox in one piece of memory. */
+static bool take_memory(gw_loop *loop)
+{
+    size_t commands = rounded(GW_COMMAND_RING * sizeof(gw_command));
+    size_t events = rounded(GW_EVENT_RING * sizeof(gw_event));
+    size_t records = rounded(GW_RECORD_RING * RECORD_BYTES);
+    size_t snapshots = rounded(3 * sizeof(gw_snapshot));
+    unsigned char *m = aligned_alloc(64, 2 * commands + events + records + snapshots);
+    if (!m)
+        return false;
+    memset(m, 0, 2 * commands + events + records + snapshots); /* pages in, before it runs */
+    loop->memory = m;
+    gw_ring_init(&loop->commands, m, sizeof(gw_command), GW_COMMAND_RING);
+    gw_ring_init(&loop->retired, m += commands, sizeof(gw_command), GW_COMMAND_RING);
+    gw_ring_init(&loop->events, m += commands, sizeof(gw_event), GW_EVENT_RING);
+    gw_ring_init(&loop->records, m += events, RECORD_BYTES, GW_RECORD_RING);
+    gw_mailbox_init(&loop->snapshots, m += records, sizeof(gw_snapshot),
+                    gw_simulation_snapshot(loop->simulation));
+    return true;
+}
+
+/* Asks the processors not to sleep deeply, and the pages to stay: good to have, never required. */
+static void calm_machine(gw_loop *loop)
+{
+    const int32_t none = 0;
+    loop->latency_fd = open("/dev/cpu_dma_latency", O_WRONLY | O_CLOEXEC);
+    if (loop->latency_fd >= 0 && write(loop->latency_fd, &none, sizeof none) != sizeof none) {
+        close(loop->latency_fd);
+        loop->latency_fd = -1;
+    }
+    (void)mlockall(MCL_CURRENT);
+}
+
+static bool start_threads(gw_loop *loop)
+{
+    pthread_attr_t attr;
+    pthread_attr_init(&attr);
+    pthread_attr_setstacksize(&attr, STACK_BYTES);
+    int failed = pthread_create(&loop->world, &attr, watch, loop);
+    if (!failed && pthread_create(&loop->thread, &attr, run, loop) != 0) {
+        atomic_store_explicit(&loop->stop, true, memory_order_release);
+        pthread_join(loop->world, NULL);
+        failed = true;
+    }
+    pthread_attr_destroy(&attr);
+    return !failed;
+}
+
+gw_loop *gw_loop_create(const gw_loop_def *def, gw_error *error)
+{
+    gw_loop *loop = aligned_alloc(64, rounded(sizeof *loop));
+    if (!loop) {
+        gw_scenario_destroy(def->scenario);
+        gw_fail(error, GW_FAILED, "", "no memory for a loop");
+        return NULL;
+    }
+    memset(loop, 0, sizeof *loop);
+    loop->latency_fd = -1;
+    loop->rate = def->rate > 0 ? def->rate : DEFAULT_RATE;
+    loop->priority = def->priority > 0 ? def->priority : DEFAULT_PRIORITY;
+    loop->best_effort = def->best_effort;
+    loop->simulation = gw_simulation_create(def->scenario, error);
+    if (!loop->simulation)
+        goto fail;
+    if (!take_memory(loop)) {
+        gw_fail(error, GW_FAILED, "", "no memory for a loop's rings");
+        goto fail_simulation;
+    }
+    calm_machine(loop);
+    init_looking(loop);
+    atomic_store(&loop->detection, gw_simulation_detection(loop->simulation));
+    if (!start_threads(loop)) {
+        gw_fail(error, GW_FAILED, "", "the system refuses a thread for the loop");
+        goto fail_memory;
+    }
+    return loop;
+fail_memory:
+    pthread_mutex_destroy(&loop->looking);
+    if (loop->latency_fd >= 0)
+        close(loop->latency_fd);
+    free(loop->memory);
+fail_simulation:
+    gw_simulation_destroy(loop->simulation);
+fail:
+    free(loop);
+    return NULL;
+}
+
+static void destroy_retired(gw_loop *loop, const gw_command *command)
+{
+    pthread_mutex_lock(&loop->looking);
+    if (command->kind == GW_COMMAND_SCENARIO)
+        gw_scenario_destroy(command->scenario);
+    pthread_mutex_unlock(&loop->looking);
+    if (command->kind == GW_COMMAND_OPERATOR)
+        gw_operator_program_destroy(command->operator.program);
+}
+
+void gw_loop_destroy(gw_loop *loop)
+{
+    gw_command command, halt = {.kind = GW_COMMAND_HALT};
+    if (!loop)
+        return;
+    atomic_store_explicit(&loop->stop, true, memory_order_release);
+    pthread_join(loop->thread, NULL);
+    pthread_join(loop->world, NULL);
+    gw_simulation_apply(loop->simulation, &halt, &command);
+    gw_simulation_tick(loop->simulation);
+    while (gw_ring_pop(&loop->commands, &command))
+        destroy_retired(loop, &command);
+    gw_loop_collect(loop);
+    gw_simulation_destroy(loop->simulation);
+    pthread_mutex_destroy(&loop->looking);
+    if (loop->latency_fd >= 0)
+        close(loop->latency_fd);
+    free(loop->memory);
+    free(loop);
+}
+
+/* ---- the other threads' side ---------------------------------------------------------------- */
+
+bool gw_loop_send(gw_loop *loop, const gw_command *command)
+{
+    gw_loop_collect(loop);
+    return gw_ring_push(&loop->commands, command);
+}
+
+void gw_loop_collect(gw_loop *loop)
+{
+    gw_command command;
+    while (gw_ring_pop(&loop->retired, &command))
+        destroy_retired(loop, &command);
+}
+
+void gw_loop_snapshot(gw_loop *loop, gw_snapshot *snapshot)
+{
+    gw_mailbox_read(&loop->snapshots, snapshot);
+}
+
+bool gw_loop_event(gw_loop *loop, gw_event *event)
+{
+    return gw_ring_pop(&loop->events, event);
+}
+
+void gw_loop_record(gw_loop *loop, bool on)
+{
+    atomic_store_explicit(&loop->recording, on, memory_order_relaxed);
+}
+
+int gw_loop_records(gw_loop *loop, gw_snapshot *records, int capacity, uint64_t *lost)
+{
+    int count = 0;
+    while (count < capacity && gw_ring_pop(&loop->records, &records[count])) {
+        gw_snapshot *r = &records[count++];
+        r->follower_count = r->free_count = r->contact_count = 0;
+        r->hit_count = 0;
+    }
+    uint64_t all = atomic_load_explicit(&loop->lost, memory_order_relaxed);
+    *lost = all - loop->lost_told;
+    loop->lost_told = all;
+    return count;
+}
+
+int gw_loop_thread_id(const gw_loop *loop)
+{
+    return atomic_load(&loop->thread_id);
+}

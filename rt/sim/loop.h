@@ -1,0 +1,52 @@
+/*
+ * The loop: a simulation on a thread of its own at its rate, SCHED_FIFO where granted, absolute
+ * deadlines. It shares three things with the rest and waits for nobody: a ring of commands in, a
+ * mailbox with the newest snapshot out, rings of per-tick records, events and retired memory out.
+ * A second thread looks for what is near (detection.h) at the rate of the scene's contacts.
+ *
+ * One thread (or one lock) sends commands and collects retired memory and events; one thread (or
+ * one lock) reads snapshots; one thread reads records.
+ */
+#ifndef GW_SIM_LOOP_H
+#define GW_SIM_LOOP_H
+
+#include "rt/sim/simulation.h"
+
+typedef struct gw_loop gw_loop;
+
+typedef struct gw_loop_def {
+    int rate;              /* Hz, GW_RATE_MIN_HZ .. GW_RATE_MAX_HZ; 0: 1000 */
+    int priority;          /* of SCHED_FIFO; 0: 80 */
+    bool best_effort;      /* do not ask for SCHED_FIFO */
+    gw_scenario *scenario; /* ownership passes */
+} gw_loop_def;
+
+gw_loop_def gw_loop_def_default(void);
+
+/* Takes all memory, starts the thread stopped at tick 0. NULL with an error. */
+gw_loop *gw_loop_create(const gw_loop_def *def, gw_error *error);
+
+/* Stops the thread, devices to their safe state, frees everything but the device slots. */
+void gw_loop_destroy(gw_loop *loop);
+
+/* Queues a command; false when the ring is full (the caller keeps ownership). Never blocks. */
+bool gw_loop_send(gw_loop *loop, const gw_command *command);
+
+/* Frees what the loop has handed back. Call now and then from the sending thread. */
+void gw_loop_collect(gw_loop *loop);
+
+/* Copies the newest snapshot. Never blocks, never torn. */
+void gw_loop_snapshot(gw_loop *loop, gw_snapshot *snapshot);
+
+/* The oldest event not yet taken; false when there is none. */
+bool gw_loop_event(gw_loop *loop, gw_event *event);
+
+/* At most `capacity` per-tick snapshots, oldest first; *lost counts the ticks that were dropped
+ * since the last call because nobody read. Without followers. Written only while asked for. */
+void gw_loop_record(gw_loop *loop, bool on);
+int gw_loop_records(gw_loop *loop, gw_snapshot *records, int capacity, uint64_t *lost);
+
+/* The rt thread's malloc counter hook is not here: tests interpose malloc and ask for the id. */
+int gw_loop_thread_id(const gw_loop *loop);
+
+#endif

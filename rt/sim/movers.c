@@ -1,0 +1,351 @@
+/*
+ * The models of a tick and the contacts between them. On the loop's thread, RT safe, but for
+ * create and destroy.
+ */
+#include "rt/sim/movers_data.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define BRAKE_TIME 0.02 /* s in which a strained mechanism loses most of its speed */
+
+/* ---- state ---------------------------------------------------------------------------------- */
+
+static void take_start_contacts(gw_movers *m)
+{
+    int count;
+    if (!m->world)
+        return;
+    gw_world_reset(m->world);
+    const gw_near *near = gw_detection_start(m->detection, &count);
+    gw_world_near(m->world, near, count);
+    m->contact.near = count;
+}
+
+void gw_movers_reset(gw_movers *m)
+{
+    gw_chains_reset(m);
+    gw_bodies_reset(m);
+    m->work = m->dissipated = m->motors = m->edits = 0;
+    m->contact = (gw_contact_figures){0};
+    m->last = (gw_world_step){0};
+    m->was_jammed = m->jammed = m->was_crowded = m->crowded = false;
+    m->quiet = 0;
+    m->was_strained = m->strained = 0;
+    m->moved_count = 0;
+    take_start_contacts(m);
+}
+
+typedef struct gw_movers_pair {
+    const gw_movers *now, *old;
+} gw_movers_pair;
+
+static int body_again(const void *context, int old)
+{
+    const gw_movers_pair *p = context;
+    uint64_t name = p->old->names[old];
+    if (old < p->now->body_count && p->now->names[old] == name)
+        return old;
+    for (int i = 0; i < p->now->body_count; i++)
+        if (p->now->names[i] == name)
+            return i;
+    return -1;
+}
+
+void gw_movers_carry(gw_movers *m, const gw_movers *old, gw_network *network,
+                     const gw_travel_limits *limits)
+{
+    gw_chains_carry(m, old, limits);
+    gw_bodies_carry(m, old, network, limits);
+    m->contact = old->contact;
+    m->contact.spring = 0;
+    m->contact.touching = 0;
+    m->last.touching = old->last.touching;
+    m->touched_before = old->touched_before;
+    if (m->world && old->world)
+        m->contact.spring =
+            gw_world_carry(m->world, old->world, body_again, &(gw_movers_pair){m, old});
+    if (m->detection)
+        gw_movers_exchange(m);
+}
+
+gw_chain *gw_movers_chain(gw_movers *m, int index)
+{
+    return index < m->chain_count ? &m->chains[index].chain : NULL;
+}
+
+void gw_movers_motor(gw_movers *m, int mechanism, int joint, const gw_motor *motor)
+{
+    if (mechanism >= 0 && mechanism < m->chain_count && joint >= 0 &&
+        joint < m->chains[mechanism].def.count)
+        m->chains[mechanism].def.links[joint].motor = *motor;
+}
+
+gw_mover *gw_movers_of_tool(gw_movers *m, int index)
+{
+    return &m->mover[m->tool_mover[index]];
+}
+
+gw_detection *gw_movers_detection(gw_movers *m)
+{
+    return m->detection;
+}
+
+/* ---- bodies out, contacts in ---------------------------------------------------------------- */
+
+void gw_movers_place(gw_movers *m, int object, const gw_pose *pose, double dt)
+{
+    gw_twist twist = {{0, 0, 0}, {0, 0, 0}};
+    if (!m->world || m->moved_count >= m->moved_most)
+        return;
+    if (dt > 0) {
+        gw_twist way = gw_pose_sub(pose, &m->placed[object]);
+        twist = (gw_twist){gw_scale(1 / dt, way.v), gw_scale(1 / dt, way.w)};
+    }
+    m->placed[object] = *pose;
+    m->moved[m->moved_count++] = (gw_detected_body){object, *pose, twist};
+    gw_world_place(m->world, object, pose, &twist);
+}
+
+static int tell_model(const gw_model *model, int body, gw_detected_body *told)
+{
+    int count = gw_model_bodies(model);
+    for (int i = 0; i < count; i++) {
+        told[i].body = body + i;
+        gw_model_body(model, i, &told[i].pose, &told[i].twist);
+    }
+    return count;
+}
+
+/* What a look brings is paid with what earlier ones took, else by the motion: whatever Coriolis
+ * terms are left out, a mechanism never has more energy than hand, motors and contacts gave it.
+ * What looks took is remembered up to the energy of its motion. */
+static void take_look(gw_movers *m, int index)
+{
+    gw_moving_chain *c = &m->chains[index];
+    double brought = gw_locals_take(m->locals, index, &c->chain), kinetic = c->chain.kinetic;
+    m->edits += brought;
+    c->owed = fmax(c->owed + brought, -kinetic);
+    if (!(c->owed > 0) || !(kinetic > 0))
+        return;
+    double paid = gw_chain_slow(&c->chain, sqrt(1 - fmin(c->owed / kinetic, 1)));
+    m->dissipated += paid;
+    c->owed -= paid;
+}
+
+/* Local models go over to newer looks; those that have none in time are said to be strained. */
+static void exchange_looks(gw_movers *m)
+{
+    m->was_strained = m->strained;
+    m->strained = 0;
+    for (int i = 0; i < m->chain_count; i++) {
+        gw_moving_chain *c = &m->chains[i];
+        take_look(m, i);
+        gw_locals_tell(m->locals, i, &c->chain, &c->resisted);
+        c->strain = gw_locals_strain(m->locals, i, &c->chain);
+        m->strained = fmax(m->strained, c->strain);
+    }
+}
+
+void gw_movers_exchange(gw_movers *m)
+{
+    int count = 0, near_count;
+    if (m->locals)
+        exchange_looks(m);
+    if (!m->world)
+        return;
+    const gw_near *near = gw_detection_take(m->detection, &near_count);
+    if (near) {
+        gw_world_near(m->world, near, near_count);
+        m->contact.near = near_count;
+    }
+    for (int i = 0; i < m->first_chain; i++)
+        if (m->mover[i].model)
+            count += tell_model(m->mover[i].model, m->held[i], m->told + count);
+    for (int i = 0; i < m->chain_count; i++)
+        count += tell_model(&m->chains[i].chain.model, m->chains[i].body, m->told + count);
+    for (int i = 0; i < m->free_count; i++)
+        count += tell_model(&m->bodies[i].body.model, m->bodies[i].object, m->told + count);
+    memcpy(m->told + count, m->moved, (size_t)m->moved_count * sizeof *m->told);
+    gw_detection_tell(m->detection, m->told, count + m->moved_count);
+    m->moved_count = 0;
+}
+
+/* ---- the step ------------------------------------------------------------------------------- */
+
+static void step_apart(gw_movers *m, double dt)
+{
+    for (int i = 0; i < m->mover_count; i++) {
+        gw_mover *mover = &m->mover[i];
+        mover->hit = false;
+        mover->step = (gw_step){.finite = true, .margin = 1};
+        if (!mover->still)
+            gw_model_step(mover->model, &mover->hand, dt, &mover->step);
+    }
+}
+
+static void step_together(gw_movers *m, double dt)
+{
+    gw_contact_figures *f = &m->contact;
+    m->touched_before = m->last.touching;
+    gw_world_step_all(m->world, m->mover, dt, &m->last);
+    m->was_jammed = m->jammed;
+    m->jammed = m->last.jammed;
+    m->was_crowded = m->crowded;
+    m->quiet = m->last.late > 0 ? 0 : m->quiet + dt;
+    m->crowded = m->last.late > 0 || (m->crowded && m->quiet < 1);
+    m->edits += m->last.moved;
+    f->dissipated += m->last.dissipated;
+    m->dissipated += m->last.dissipated;
+    f->generated += m->last.generated;
+    f->put_off += (uint64_t)m->last.late;
+    f->unseen += (uint64_t)m->last.unseen;
+    f->spring = m->last.spring;
+    f->touching = m->last.touching;
+    f->collisions += (uint64_t)m->last.cuts;
+}
+
+/* What no hand holds: nobody else books its sums. */
+static void book(gw_movers *m)
+{
+    bool held[GW_MAX_MOVERS] = {false};
+    for (int i = 0; i < m->tool_count; i++)
+        held[m->tool_mover[i]] = true;
+    for (int i = 0; i < m->mover_count; i++) {
+        m->motors += m->mover[i].step.motors;
+        m->edits += m->mover[i].step.ride;
+        if (!held[i])
+            m->dissipated += m->mover[i].step.dissipated;
+    }
+}
+
+/* A mechanism whose look is too old, or too far from where it is, is no longer driven by what is
+ * true: it comes to rest until there is a new one. */
+static void brake(gw_movers *m, double dt)
+{
+    for (int i = 0; i < m->chain_count; i++)
+        if (m->chains[i].strain > 1)
+            m->dissipated += gw_chain_slow(&m->chains[i].chain, 1 / (1 + dt / BRAKE_TIME));
+}
+
+void gw_movers_step(gw_movers *m, double dt)
+{
+    brake(m, dt);
+    gw_bodies_open(m, dt);
+    if (m->world)
+        step_together(m, dt);
+    else
+        step_apart(m, dt);
+    book(m);
+    gw_bodies_close(m, dt);
+}
+
+bool gw_movers_touched(const gw_movers *m, int tool)
+{
+    return m->world && m->last.touching + m->touched_before > 0 && tool < m->tool_count;
+}
+
+/* The chain that a tool holds, or NULL. */
+static gw_moving_chain *held_chain(const gw_movers *m, int tool)
+{
+    int chain = m->tool_mover[tool] - m->first_chain;
+    return chain >= 0 ? &m->chains[chain] : NULL;
+}
+
+void gw_movers_resist(gw_movers *m, int tool, const gw_resisted_def *def)
+{
+    gw_moving_chain *c = held_chain(m, tool);
+    if (c)
+        c->resisted = *def;
+}
+
+const gw_resisted *gw_movers_directions(const gw_movers *m, int tool)
+{
+    const gw_moving_chain *c = held_chain(m, tool);
+    return c && m->locals ? gw_locals_directions(m->locals, (int)(c - m->chains)) : NULL;
+}
+
+double gw_movers_strained(const gw_movers *m)
+{
+    return m->strained > 1 && !(m->was_strained > 1) ? m->strained : 0;
+}
+
+bool gw_movers_jammed(const gw_movers *m)
+{
+    return m->jammed && !m->was_jammed;
+}
+
+int gw_movers_crowded(const gw_movers *m)
+{
+    return m->crowded && !m->was_crowded ? m->last.late : 0;
+}
+
+/* ---- what it tells -------------------------------------------------------------------------- */
+
+void gw_movers_account(const gw_movers *m, gw_energy *e)
+{
+    double kinetic, potential;
+    for (int i = m->first_chain; i < m->mover_count; i++) {
+        gw_model_energy(m->mover[i].model, &kinetic, &potential);
+        e->kinetic += kinetic;
+        e->potential += potential;
+    }
+    e->potential += m->contact.spring + gw_bodies_spring(m);
+    e->work_in += m->work;
+    e->dissipated += m->dissipated;
+    e->motors += m->motors;
+    e->edits += m->edits;
+}
+
+static void show_chains(const gw_movers *m, gw_snapshot *s)
+{
+    s->joint_count = 0;
+    for (int i = 0; i < m->chain_count; i++) {
+        const gw_chain *c = &m->chains[i].chain;
+        int n = c->def->count;
+        memcpy(s->q + s->joint_count, c->q, (size_t)n * sizeof *s->q);
+        memcpy(s->v + s->joint_count, c->v, (size_t)n * sizeof *s->v);
+        gw_chain_links(c, s->links + s->joint_count, NULL);
+        s->joint_count += n;
+    }
+}
+
+static gw_toucher toucher(const gw_movers *m, int body)
+{
+    return body < m->object_count ? body : m->object_count - 1 - body;
+}
+
+static void show_contacts(const gw_movers *m, gw_snapshot *s)
+{
+    gw_contact_point point[GW_MAX_SHOWN];
+    s->contact = m->contact;
+    s->contact_count = m->world ? gw_world_contacts(m->world, point, GW_MAX_SHOWN) : 0;
+    for (int i = 0; i < s->contact_count; i++) {
+        s->contacts[i] =
+            (gw_contact_shown){toucher(m, point[i].a), toucher(m, point[i].b), point[i]};
+        s->contact.impulse += point[i].impulse;
+    }
+}
+
+/* The newest collisions stay in the snapshot: what hit lasts one tick, and few ticks are looked at.
+ */
+static void remember_hits(gw_snapshot *s)
+{
+    uint64_t last = s->hit_count ? s->hits[(s->hit_count - 1) % GW_MAX_HITS].tick : 0;
+    if (s->hits_of != s->scenario || last > s->tick)
+        s->hit_count = 0;
+    s->hits_of = s->scenario;
+    if (s->hit_count && last == s->tick)
+        return; /* time stands still */
+    for (int i = 0; i < s->contact_count; i++)
+        if (s->contacts[i].at.impulse != 0)
+            s->hits[s->hit_count++ % GW_MAX_HITS] = (gw_hit_shown){s->contacts[i], s->tick};
+}
+
+void gw_movers_publish(const gw_movers *m, gw_snapshot *s)
+{
+    show_chains(m, s);
+    gw_bodies_publish(m, s);
+    show_contacts(m, s);
+    remember_hits(s);
+}

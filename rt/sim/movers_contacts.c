@@ -1,0 +1,304 @@
+/*
+ * The contacts of a scene's movers: which solids there are, which pairs may touch, what their
+ * surfaces are like. On a server thread or in `run`, never in a tick.
+ */
+#include "rt/sim/movers_data.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MARGIN 1e-3 /* m: found beyond what can be reached */
+
+/* What filter and table of surfaces are asked with, while the detector is made and ever after. */
+typedef struct touching {
+    int body_count, surface_count;
+    gw_surface *surface;   /* the scene's materials, then the plain one */
+    unsigned char *pairs;  /* bit a * body_count + b: never touch */
+    unsigned char *stands; /* by body: no model moves it, and nothing else does */
+} touching;
+
+static double in_series(double a, double b)
+{
+    return a + b > 0 ? a * b / (a + b) : 0;
+}
+
+static gw_surface surface_between(const void *context, int a, int b)
+{
+    const touching *t = context;
+    const gw_surface *x = &t->surface[a], *y = &t->surface[b];
+    return (gw_surface){.restitution = fmin(x->restitution, y->restitution),
+                        .friction = sqrt(x->friction * y->friction),
+                        .stiffness = in_series(x->stiffness, y->stiffness),
+                        .damping = in_series(x->damping, y->damping)};
+}
+
+/* ---- which pairs may touch ------------------------------------------------------------------ */
+
+static void never(touching *t, int a, int b)
+{
+    size_t n = (size_t)t->body_count, ab = (size_t)a * n + (size_t)b,
+           ba = (size_t)b * n + (size_t)a;
+    t->pairs[ab / 8] = (unsigned char)(t->pairs[ab / 8] | 1u << ab % 8);
+    t->pairs[ba / 8] = (unsigned char)(t->pairs[ba / 8] | 1u << ba % 8);
+}
+
+static bool ignored(const void *context, int a, int b)
+{
+    const touching *t = context;
+    size_t ab = (size_t)a * (size_t)t->body_count + (size_t)b;
+    return (t->stands[a] && t->stands[b]) || ((unsigned)t->pairs[ab / 8] >> ab % 8 & 1u);
+}
+
+static bool stands(const void *context, int body)
+{
+    const touching *t = context;
+    return t->stands[body];
+}
+
+/* The body that "object" or "mechanism.link" names, -1: none. */
+static int body_named(const gw_movers *m, const gw_scene *scene, const char *name)
+{
+    int link, object = gw_scene_object(scene, name);
+    int mechanism = object >= 0 ? -1 : gw_scene_link(scene, name, &link);
+    return mechanism >= 0 ? m->chains[mechanism].body + link : object;
+}
+
+/* Neighbours in a chain meet at their joint: it is not for contacts to keep them apart. */
+static void spare_neighbours(const gw_movers *m, touching *t)
+{
+    for (int i = 0; i < m->chain_count; i++)
+        for (int k = 1; k < m->chains[i].def.count; k++)
+            never(t, m->chains[i].body + k - 1, m->chains[i].body + k);
+}
+
+/* What follows a hand is not moved by contacts: it would be held against what it hangs on. */
+static void spare_followers(const gw_movers *m, const gw_scene *scene, touching *t)
+{
+    for (int i = 0; i < scene->constraint_count; i++) {
+        const gw_scene_constraint *c = &scene->constraints[i];
+        int a = gw_scene_object(scene, c->a.object), b = gw_scene_object(scene, c->b.object);
+        if (!c->enabled || c->bound != GW_BOUND_EQUAL || a < 0 || b < 0)
+            continue;
+        bool fixed = scene->objects[a].fixed || scene->objects[b].fixed;
+        bool held_a = false, held_b = false;
+        for (int k = 0; k < m->first_chain; k++) {
+            held_a = held_a || m->held[k] == a;
+            held_b = held_b || m->held[k] == b;
+        }
+        if (!fixed && !(held_a && held_b))
+            never(t, a, b);
+    }
+}
+
+static void spare_listed(const gw_movers *m, const gw_scene *scene, touching *t)
+{
+    for (int i = 0; i < scene->contact.ignore_count; i++) {
+        int a = body_named(m, scene, scene->contact.ignore[i].a);
+        int b = body_named(m, scene, scene->contact.ignore[i].b);
+        if (a >= 0 && b >= 0)
+            never(t, a, b);
+    }
+}
+
+static void mark_standing(const gw_movers *m, const gw_scene *scene, touching *t)
+{
+    for (int i = 0; i < scene->object_count; i++)
+        t->stands[i] = true;
+    for (int i = 0; i < m->first_chain; i++)
+        t->stands[m->held[i]] = false;
+    for (int i = 0; i < m->free_count; i++)
+        t->stands[m->bodies[i].object] = false;
+}
+
+/* ---- surfaces and solids -------------------------------------------------------------------- */
+
+static int material_of(const gw_scene *scene, const char *id)
+{
+    for (int i = 0; i < scene->material_count; i++)
+        if (strcmp(scene->materials[i].id, id) == 0)
+            return i;
+    return scene->material_count;
+}
+
+/* The solids of objects and links; counts only where `out` is NULL. */
+static int solids(const gw_movers *m, const gw_scene *scene, gw_collider *out)
+{
+    int count = 0;
+    for (int i = 0; i < scene->object_count; i++, count++)
+        if (out)
+            out[count] = (gw_collider){i, &scene->objects[i].shape, gw_pose_identity(),
+                                       material_of(scene, scene->objects[i].material)};
+    for (int i = 0; i < m->chain_count; i++)
+        for (int k = 0; k < scene->mechanisms[i].link_count; k++) {
+            const gw_link_look *look = &scene->mechanisms[i].looks[k];
+            if (!look->has_geometry)
+                continue;
+            if (out)
+                out[count] = (gw_collider){m->chains[i].body + k, &look->shape, look->pose,
+                                           material_of(scene, look->material)};
+            count++;
+        }
+    return count;
+}
+
+static void touching_destroy(touching *t)
+{
+    if (!t)
+        return;
+    free(t->surface);
+    free(t->pairs);
+    free(t->stands);
+    free(t);
+}
+
+static touching *touching_create(const gw_movers *m, const gw_scene *scene)
+{
+    size_t n = (size_t)m->body_count;
+    touching *t = calloc(1, sizeof *t);
+    if (!t)
+        return NULL;
+    t->body_count = m->body_count;
+    t->surface_count = scene->material_count + 1;
+    t->surface = calloc((size_t)t->surface_count, sizeof *t->surface);
+    t->pairs = calloc(n * n / 8 + 1, 1);
+    t->stands = calloc(n + 1, 1);
+    if (!t->surface || !t->pairs || !t->stands) {
+        touching_destroy(t);
+        return NULL;
+    }
+    for (int i = 0; i < scene->material_count; i++)
+        t->surface[i] = scene->materials[i].surface;
+    t->surface[scene->material_count] = gw_surface_default();
+    spare_neighbours(m, t);
+    spare_followers(m, scene, t);
+    spare_listed(m, scene, t);
+    mark_standing(m, scene, t);
+    return t;
+}
+
+/* ---- world and detection -------------------------------------------------------------------- */
+
+static size_t largest_model(const gw_movers *m)
+{
+    return m->chain_count > 0 && sizeof(gw_chain) > sizeof(gw_guided) ? sizeof(gw_chain)
+                                                                      : sizeof(gw_guided);
+}
+
+/* Bodies of objects and links, with poses and twists of tick 0; whose model they are of. */
+static void name_bodies(const gw_movers *m, const gw_movers_def *def, gw_world_body *bodies,
+                        gw_twist *twists)
+{
+    for (int i = 0; i < m->object_count; i++) {
+        const gw_object *o = &def->scene->objects[i];
+        bodies[i] = (gw_world_body){.model = -1, .pose = def->layout->poses[i]};
+        twists[i] = (gw_twist){o->velocity, o->spin};
+    }
+    for (int i = 0; i < m->first_chain; i++)
+        bodies[m->held[i]].model = i;
+    for (int i = 0; i < m->free_count; i++)
+        bodies[m->bodies[i].object].model = m->first_free + i;
+    for (int i = 0; i < m->chain_count; i++) {
+        gw_pose links[GW_MAX_LINKS];
+        gw_chain_links(&m->chains[i].chain, links, twists + m->chains[i].body);
+        for (int k = 0; k < m->chains[i].def.count; k++)
+            bodies[m->chains[i].body + k] =
+                (gw_world_body){.model = m->first_chain + i, .index = k, .pose = links[k]};
+    }
+}
+
+static void hash_names(const gw_movers *m, const gw_scene *scene)
+{
+    for (int i = 0; i < m->object_count; i++)
+        m->names[i] = gw_name_hash(scene->objects[i].id, 0);
+    for (int i = 0; i < m->chain_count; i++)
+        for (int k = 0; k < m->chains[i].def.count; k++)
+            m->names[m->chains[i].body + k] = gw_name_hash(m->chains[i].id, (uint64_t)k + 1);
+}
+
+static bool make_world(gw_movers *m, const gw_movers_def *def, const gw_world_body *bodies,
+                       gw_error *error)
+{
+    gw_world_def world = {.mover_count = m->mover_count,
+                          .model_bytes = largest_model(m),
+                          .body_count = m->body_count,
+                          .bodies = bodies,
+                          .rules = def->scene->contact.rules};
+    m->world = gw_world_create(&world, error);
+    return m->world;
+}
+
+static bool make_detection(gw_movers *m, const gw_movers_def *def, const gw_world_body *bodies,
+                           gw_pose *poses, const gw_twist *twists, gw_collider *colliders,
+                           gw_error *error)
+{
+    for (int i = 0; i < m->body_count; i++)
+        m->placed[i] = poses[i] = bodies[i].pose;
+    gw_detection_def d = {.detector = {.body_count = m->body_count,
+                                       .collider_count = solids(m, def->scene, colliders),
+                                       .colliders = colliders,
+                                       .ignore = ignored,
+                                       .stands = stands,
+                                       .surface = surface_between,
+                                       .context = m->touching},
+                          .poses = poses,
+                          .twists = twists,
+                          .moving = m->moved_most + m->body_count - m->object_count +
+                                    m->first_chain + m->free_count,
+                          .locals = m->locals,
+                          .period = gw_movers_period(def),
+                          .tick = 1.0 / def->rate,
+                          .margin = MARGIN};
+    m->detection = gw_detection_create(&d, error);
+    if (!m->detection)
+        return false;
+    gw_looker looker = gw_detection_looker(m->detection);
+    gw_world_watch(m->world, &looker);
+    return true;
+}
+
+bool gw_movers_build_contacts(gw_movers *m, const gw_movers_def *def, gw_error *error)
+{
+    if (!def->scene->contact.enabled || m->mover_count == 0)
+        return true;
+    size_t bodies_count = (size_t)m->body_count + 1;
+    int most = m->object_count < GW_MAX_FOLLOWERS ? m->object_count : GW_MAX_FOLLOWERS;
+    m->moved_most = most;
+    m->touching = touching_create(m, def->scene);
+    m->moved = calloc((size_t)most + 1, sizeof *m->moved);
+    m->told = calloc((size_t)most + bodies_count, sizeof *m->told);
+    m->placed = calloc(bodies_count, sizeof *m->placed);
+    m->names = calloc(bodies_count, sizeof *m->names);
+    gw_world_body *bodies = calloc(bodies_count, sizeof *bodies);
+    gw_pose *poses = calloc(bodies_count, sizeof *poses);
+    gw_twist *twists = calloc(bodies_count, sizeof *twists);
+    gw_collider *colliders = calloc((size_t)solids(m, def->scene, NULL) + 1, sizeof *colliders);
+    bool made = m->touching && m->moved && m->told && m->placed && m->names && bodies && poses &&
+                twists && colliders;
+    if (!made)
+        gw_fail(error, GW_FAILED, "", "no memory for contacts");
+    else {
+        hash_names(m, def->scene);
+        name_bodies(m, def, bodies, twists);
+        made = make_world(m, def, bodies, error) &&
+               make_detection(m, def, bodies, poses, twists, colliders, error);
+    }
+    free(bodies);
+    free(poses);
+    free(twists);
+    free(colliders);
+    if (made)
+        gw_movers_reset(m);
+    return made;
+}
+
+void gw_movers_drop_contacts(gw_movers *m)
+{
+    gw_world_destroy(m->world);
+    gw_detection_destroy(m->detection);
+    touching_destroy(m->touching);
+    free(m->told);
+    free(m->moved);
+    free(m->placed);
+    free(m->names);
+}

@@ -1,0 +1,58 @@
+/*
+ * Who moves the tool: scripted wrenches, a simulated hand, a drag, a push. Each gives a wrench at
+ * the tool frame's origin, world axes, task space. On the loop's thread, RT safe, but for the
+ * program's create and destroy (scenario.h).
+ */
+#ifndef GW_SIM_OPERATORS_H
+#define GW_SIM_OPERATORS_H
+
+#include "rt/sim/simulation.h"
+
+struct gw_operator_program {
+    gw_operator what; /* owns its arrays */
+    int at;           /* index of the sample or knot in force */
+    bool started;     /* the hand has taken hold */
+    gw_pose home;     /* hand without a path: where it took hold */
+    gw_vec3 hand, hand_velocity;
+};
+
+/* What an operator feels of the tool, in task space. */
+typedef struct gw_grip {
+    gw_pose tool; /* where the hand has it: the device's true pose */
+    gw_twist twist;
+    double mass;    /* of the held body (kg) */
+    double inertia; /* a lower bound of its principal inertias (kg m^2) */
+    double dt;      /* period (s) */
+} gw_grip;
+
+/* Starts from t = 0 again. */
+void gw_operator_rewind(gw_operator_program *program);
+
+/* The wrench at t seconds since the operator took effect; called once a tick, t ascending. */
+gw_wrench gw_operator_wrench(gw_operator_program *program, double t, const gw_grip *grip);
+
+/* What a hand is like: N/m, N s/m, kg. */
+typedef struct gw_hand {
+    double stiffness, damping, mass;
+} gw_hand;
+
+/* The program's hand as it is used; all zero where the program is no hand. */
+gw_hand gw_operator_hand(const gw_operator_program *program);
+
+typedef struct gw_drag {
+    bool active, turn;
+    gw_vec3 point, target; /* object's frame, world (m) */
+    double stiffness, damping, force_max;
+} gw_drag;
+
+/* Fills in what is zero, and bounds stiffness and damping by what the body bears at dt. */
+void gw_drag_start(gw_drag *drag, const gw_command *command, const gw_mass *mass, double dt);
+
+/* The drag's wrench at the tool frame. Twist of the tool frame's origin. */
+gw_wrench gw_drag_wrench(const gw_drag *drag, const gw_pose *world_from_object, gw_vec3 centre,
+                         const gw_pose *world_from_tool, const gw_twist *twist);
+
+/* A lower bound of the principal inertias. */
+double gw_inertia_floor(const gw_mat3 *inertia);
+
+#endif

@@ -1,0 +1,239 @@
+/*
+ * Builds scenarios from a scene and its layout. On a server thread or in `run`, never in a tick.
+ */
+#include "rt/sim/scenario_data.h"
+
+#include <float.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "rt/haptics/admittance.h"
+
+#define TRAVEL_SPEED 0.25 /* m/s */
+#define TRAVEL_SPIN  1.0  /* rad/s */
+
+/* The diagonal of the box around all objects at their poses (framework eq. 30), m. */
+static double scene_diagonal(const gw_scene *scene, const gw_pose *poses)
+{
+    double low[3] = {DBL_MAX, DBL_MAX, DBL_MAX}, high[3] = {-DBL_MAX, -DBL_MAX, -DBL_MAX};
+    for (int i = 0; i < scene->object_count; i++) {
+        gw_box box = gw_shape_bounds(&scene->objects[i].shape);
+        for (int corner = 0; corner < 8; corner++) {
+            gw_vec3 c = {corner & 1 ? box.high.x : box.low.x, corner & 2 ? box.high.y : box.low.y,
+                         corner & 4 ? box.high.z : box.low.z};
+            gw_vec3 x = gw_pose_point(&poses[i], c);
+            double at[3] = {x.x, x.y, x.z};
+            for (int k = 0; k < 3; k++) {
+                low[k] = fmin(low[k], at[k]);
+                high[k] = fmax(high[k], at[k]);
+            }
+        }
+    }
+    gw_vec3 d = {high[0] - low[0], high[1] - low[1], high[2] - low[2]};
+    return scene->object_count > 0 ? fmax(gw_norm(d), 1e-6) : 1;
+}
+
+static gw_device_slot *find_slot(const gw_scenario_def *def, const char *id)
+{
+    for (int i = 0; i < def->slot_count; i++)
+        if (strcmp(gw_device_slot_id(def->slots[i]), id) == 0)
+            return def->slots[i];
+    return NULL;
+}
+
+static gw_map map_of(const gw_scenario_def *def, const gw_tool *tool, const gw_scenario_tool *t)
+{
+    gw_map_fit fit = {.set = &t->guided.set,
+                      .world_from_body = t->pose,
+                      .body_from_tool = t->guided.body_from_held,
+                      .workspace_radius = gw_device_slot_info(t->slot)->workspace_radius,
+                      .scene_diagonal = scene_diagonal(def->scene, def->layout->poses)};
+    gw_map map = gw_map_fitted(&fit);
+    if (tool->workspace.has_scale)
+        map.scale = tool->workspace.scale;
+    if (tool->workspace.has_centre)
+        map.centre = tool->workspace.centre;
+    return map;
+}
+
+static void tool_settings(gw_scenario_tool *t, const gw_tool *tool)
+{
+    t->gain_p = tool->has_gains ? tool->gains.p : GW_PID_P;
+    t->gain_i = tool->has_gains ? tool->gains.i : GW_PID_I;
+    t->gain_d = tool->has_gains ? tool->gains.d : GW_PID_D;
+    t->force_max = tool->force_max;
+    t->torque_max = tool->torque_max;
+    t->speed_max = tool->speed_max;
+    t->spin_max = tool->spin_max;
+}
+
+/* A held object: its body on its branch. */
+static bool build_held_object(const gw_scenario_def *def, const gw_tool *tool, const char *where,
+                              gw_scenario_tool *t, gw_error *error)
+{
+    t->object = gw_scene_object(def->scene, tool->object);
+    const gw_placement *placement = t->object >= 0 ? gw_layout_of(def->layout, t->object) : NULL;
+    if (!placement || placement->branch < 0)
+        return gw_fail(error, GW_BAD_INPUT, where, "%s is fixed or has no solution to be held on",
+                       tool->object);
+    const gw_object *object = &def->scene->objects[t->object];
+    memcpy(t->object_id, object->id, sizeof t->object_id);
+    t->guided = (gw_guided_def){.set = placement->solution.branches[placement->branch].set,
+                                .mass = gw_object_mass(object),
+                                .gravity = def->scene->gravity,
+                                .damping_linear = object->body.damping_linear,
+                                .damping_angular = object->body.damping_angular,
+                                .body_from_held = tool->at,
+                                .length = placement->length};
+    memcpy(t->branch, placement->solution.branches[placement->branch].id, sizeof t->branch);
+    t->pose = def->layout->poses[t->object];
+    t->twist = (gw_twist){object->velocity, object->spin};
+    t->wall_count = gw_walls_build(def->scene, def->layout->poses, t->object, t->walls);
+    return true;
+}
+
+/* A held mechanism: the point where it is held, for the map, as a free frame there. */
+static void build_held_mechanism(const gw_scenario_def *def, const gw_tool *tool,
+                                 gw_scenario_tool *t)
+{
+    const gw_mechanism *m = &def->scene->mechanisms[t->mechanism];
+    gw_chain_def chain = {.count = m->link_count, .world_from_base = m->base, .held = -1};
+    gw_chain at_start;
+    gw_pose links[GW_MAX_LINKS];
+    memcpy(chain.links, m->links, (size_t)m->link_count * sizeof *m->links);
+    gw_chain_init(&at_start, &chain, m->position, NULL);
+    gw_chain_links(&at_start, links, NULL);
+    memcpy(t->object_id, m->id, sizeof t->object_id);
+    t->link = tool->link;
+    t->pose = links[tool->link];
+    t->guided = (gw_guided_def){.set = gw_submanifold_free(), .body_from_held = tool->at};
+}
+
+/* The device's class decides who controls it; the scene's `control` has to agree. */
+static bool build_control(const gw_tool *tool, const char *where, gw_scenario_tool *t,
+                          gw_error *error)
+{
+    bool impedance = gw_device_slot_info(t->slot)->class == GW_DEVICE_IMPEDANCE;
+    t->renders = tool->control != GW_CONTROL_ADMITTANCE;
+    t->start = tool->start;
+    t->rendering = tool->rendering;
+    if (impedance == t->renders)
+        return true;
+    return gw_fail(error, GW_BAD_INPUT, where,
+                   impedance ? "device %s is an impedance device: control is one of impedance, "
+                               "penalty, coupling, four-channel"
+                             : "device %s is an admittance device: its control is admittance, the "
+                               "others want an impedance device (driver sim-impedance)",
+                   tool->device);
+}
+
+/* One tool: what it holds, its device, its map. */
+static bool build_tool(const gw_scenario_def *def, int index, gw_scenario_tool *t, gw_error *error)
+{
+    const gw_tool *tool = &def->scene->tools[index];
+    char where[48];
+    t->object = t->mechanism = -1;
+    snprintf(where, sizeof where, "/tools/%d/%s", index,
+             tool->mechanism[0] ? "mechanism" : "object");
+    if (!tool->mechanism[0] && !build_held_object(def, tool, where, t, error))
+        return false;
+    if (tool->mechanism[0]) {
+        t->mechanism = gw_scene_mechanism(def->scene, tool->mechanism);
+        if (t->mechanism < 0)
+            return gw_fail(error, GW_BAD_INPUT, where, "there is no mechanism %s", tool->mechanism);
+        build_held_mechanism(def, tool, t);
+    }
+    t->slot = find_slot(def, tool->device);
+    snprintf(where, sizeof where, "/tools/%d/device", index);
+    if (!t->slot)
+        return gw_fail(error, GW_NOT_FOUND, where, "device %s is not open", tool->device);
+    snprintf(where, sizeof where, "/tools/%d/control", index);
+    if (!build_control(tool, where, t, error))
+        return false;
+    t->map = map_of(def, tool, t);
+    t->scale_stated = tool->workspace.has_scale;
+    tool_settings(t, tool);
+    return true;
+}
+
+static bool build_movers(const gw_scenario_def *def, gw_scenario *s, gw_error *error)
+{
+    int objects[GW_MAX_TOOLS], mechanisms[GW_MAX_TOOLS];
+    for (int i = 0; i < s->tool_count; i++) {
+        objects[i] = s->tools[i].object;
+        mechanisms[i] = s->tools[i].mechanism;
+    }
+    gw_movers_def movers = {.scene = def->scene,
+                            .layout = def->layout,
+                            .tool_count = s->tool_count,
+                            .objects = objects,
+                            .mechanisms = mechanisms,
+                            .placed = def->placed,
+                            .rate = s->rate * s->substeps};
+    s->movers = gw_movers_create(&movers, error);
+    return s->movers;
+}
+
+/* -m g . com of what may move but is not held: it rests where the layout put it. */
+static double rest_potential(const gw_scenario_def *def, const gw_scenario *s)
+{
+    double sum = 0;
+    for (int i = 0; i < def->scene->object_count; i++) {
+        const gw_object *object = &def->scene->objects[i];
+        bool held = false;
+        for (int k = 0; k < s->tool_count; k++)
+            held = held || s->tools[k].object == i;
+        if (object->fixed || object->free || held)
+            continue;
+        gw_mass mass = gw_object_mass(object);
+        gw_vec3 com = gw_pose_point(&def->layout->poses[i], mass.com);
+        sum -= mass.mass * gw_dot(def->scene->gravity, com);
+    }
+    return sum;
+}
+
+gw_scenario *gw_scenario_create(const gw_scenario_def *def, gw_error *error)
+{
+    gw_scenario *s = calloc(1, sizeof *s);
+    if (!s) {
+        gw_fail(error, GW_FAILED, "", "no memory for a scenario");
+        return NULL;
+    }
+    s->network = gw_network_create(def->scene, def->layout, error);
+    if (!s->network) {
+        free(s);
+        return NULL;
+    }
+    s->built = s->revision = def->revision;
+    s->rate = def->scene->rate > 0 ? def->scene->rate : 1000;
+    s->dt = 1.0 / s->rate;
+    s->substeps = gw_scene_step_rate(def->scene) / s->rate;
+    s->go_to_layout = def->go_to_layout;
+    s->travel_speed = def->travel_speed > 0 ? def->travel_speed : TRAVEL_SPEED;
+    s->travel_spin = def->travel_spin > 0 ? def->travel_spin : TRAVEL_SPIN;
+    for (int i = 0; i < def->slot_count && i < GW_MAX_DEVICES; i++)
+        s->slots[s->slot_count++] = def->slots[i];
+    for (int i = 0; i < def->scene->tool_count && i < GW_MAX_TOOLS; i++) {
+        if (!build_tool(def, i, &s->tools[i], error)) {
+            gw_scenario_destroy(s);
+            return NULL;
+        }
+        s->tool_count = i + 1;
+    }
+    if (!build_movers(def, s, error)) {
+        gw_scenario_destroy(s);
+        return NULL;
+    }
+    s->rest_potential = rest_potential(def, s);
+    return s;
+}
+
+void gw_scenario_destroy(gw_scenario *scenario)
+{
+    if (!scenario)
+        return;
+    gw_movers_destroy(scenario->movers);
+    gw_network_destroy(scenario->network);
+    free(scenario);
+}

@@ -1,0 +1,52 @@
+/*
+ * A scenario: everything that a tick needs of a scene, solved, checked and allocated outside the
+ * loop, and swapped in whole. Built by a server thread (or by `run`), handed over by pointer, used
+ * by the loop's thread alone, and handed back to be destroyed.
+ */
+#ifndef GW_SIM_SCENARIO_H
+#define GW_SIM_SCENARIO_H
+
+#include "drivers/driver.h"
+#include "rt/scene/layout.h"
+
+/*
+ * A device that is open, and who operates it. Opened by the thread that builds scenarios; it
+ * outlives every scenario that refers to it. Its operator is changed by command only.
+ */
+typedef struct gw_device_slot gw_device_slot;
+
+/* Opens the scene's device `device` at the scene's rate, with its stated operator; NULL with an
+ * error where the driver is unknown or refuses. */
+gw_device_slot *gw_device_slot_open(const gw_device *device, int rate, gw_error *error);
+void gw_device_slot_close(gw_device_slot *slot); /* NULL is fine; not while a scenario uses it */
+const char *gw_device_slot_id(const gw_device_slot *slot);
+const gw_device_info *gw_device_slot_info(const gw_device_slot *slot);
+
+/* An operator in the loop's own form (owned copy of samples or path); NULL when memory is short. */
+typedef struct gw_operator_program gw_operator_program;
+gw_operator_program *gw_operator_program_create(const gw_operator *operator);
+void gw_operator_program_destroy(gw_operator_program *program); /* NULL is fine */
+
+typedef struct gw_scenario gw_scenario;
+
+typedef struct gw_scenario_def {
+    const gw_scene *scene;   /* read only during the call */
+    const gw_layout *layout; /* read only during the call; every placement of a tool is solved */
+    gw_device_slot *const *slots; /* open devices, looked up by id */
+    int slot_count;
+    unsigned long long revision; /* of the scene, reported back in snapshots and events */
+    /* While running, a held object travels to the nearest pose of its new set from where the hand
+     * has it. Set: it travels to the layout's pose instead (sliders, a branch by name). */
+    bool go_to_layout;
+    /* By object: an edit says where it is now. A free one goes on from there, with the scene's
+     * velocity; NULL: none. */
+    const bool *placed;
+    /* Bounds of a travel; 0: 0.25 m/s and 1 rad/s. */
+    double travel_speed, travel_spin;
+} gw_scenario_def;
+
+/* NULL with an error: memory, or a tool whose device is not open. */
+gw_scenario *gw_scenario_create(const gw_scenario_def *def, gw_error *error);
+void gw_scenario_destroy(gw_scenario *scenario); /* NULL is fine */
+
+#endif

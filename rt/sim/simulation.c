@@ -1,0 +1,333 @@
+/*
+ * The simulation's tick and what it tells: events, energies, figures, snapshot. On the loop's
+ * thread or in `run`; RT safe but for creation, which takes all memory.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "rt/sim/simulation_data.h"
+
+#define PERCENTILE_PERIOD 64 /* ticks between two updates of the percentiles */
+
+void gw_simulation_emit(gw_simulation *s, gw_event event)
+{
+    event.tick = s->tick;
+    event.revision = s->scenario->revision;
+    event.state = s->state;
+    if (s->event_count < GW_EVENTS_KEPT)
+        s->events[s->event_count++] = event;
+}
+
+int gw_simulation_events(gw_simulation *s, gw_event *events, int capacity)
+{
+    int count = s->event_count < capacity ? s->event_count : capacity;
+    memcpy(events, s->events, (size_t)count * sizeof *events);
+    s->event_count -= count;
+    memmove(s->events, s->events + count, (size_t)s->event_count * sizeof *events);
+    return count;
+}
+
+void gw_simulation_tell_way(gw_simulation *s, int tool)
+{
+    gw_robot *robot = &s->holds[tool].robot;
+    if (robot->ended)
+        gw_simulation_emit(s, (gw_event){.kind = GW_EVENT_GUIDED,
+                                         .tool = tool,
+                                         .tag = robot->tag,
+                                         .outcome = robot->outcome,
+                                         .value = robot->reaction});
+    robot->ended = false;
+}
+
+/* ---- energy --------------------------------------------------------------------------------- */
+
+void gw_simulation_account(const gw_simulation *s, gw_energy *e)
+{
+    *e = s->carried;
+    e->initial = s->initial;
+    e->kinetic = 0;
+    e->potential = s->scenario->rest_potential;
+    for (int i = 0; i < s->scenario->tool_count; i++) {
+        double kinetic, potential;
+        gw_hold_energy(&s->holds[i], &kinetic, &potential);
+        e->kinetic += kinetic;
+        e->potential += potential;
+        e->work_in += s->holds[i].work;
+        e->dissipated += s->holds[i].dissipated;
+        e->edits += s->holds[i].edits;
+    }
+    gw_movers_account(s->scenario->movers, e);
+}
+
+/* ---- the tick ------------------------------------------------------------------------------- */
+
+gw_chain *gw_simulation_chain(gw_scenario *scenario, int tool)
+{
+    int mechanism = scenario->tools[tool].mechanism;
+    return mechanism >= 0 ? gw_movers_chain(scenario->movers, mechanism) : NULL;
+}
+
+void gw_simulation_place(gw_simulation *s, double dt)
+{
+    if (!gw_movers_detection(s->scenario->movers))
+        return;
+    gw_follower *moved = s->moved;
+    int count = gw_network_moved_fixed(s->scenario->network, moved, GW_MAX_FOLLOWERS);
+    count += gw_network_followers(s->scenario->network, moved + count, GW_MAX_FOLLOWERS - count);
+    for (int i = 0; i < count; i++)
+        gw_movers_place(s->scenario->movers, moved[i].object, &moved[i].world_from_object, dt);
+}
+
+void gw_simulation_restart(gw_simulation *s)
+{
+    gw_energy now;
+    s->tick = 0;
+    s->steps = 0;
+    s->limited_ticks = 0;
+    s->carried = (gw_energy){0};
+    s->bound = 0;
+    gw_network_reset(s->scenario->network);
+    gw_movers_reset(s->scenario->movers);
+    gw_simulation_place(s, 0);
+    for (int i = 0; i < s->scenario->tool_count; i++)
+        gw_hold_reset(&s->holds[i], &s->scenario->tools[i], gw_simulation_chain(s->scenario, i),
+                      s->scenario->dt / s->scenario->substeps);
+    for (int i = 0; i < s->scenario->slot_count; i++) {
+        gw_device_slot *slot = s->scenario->slots[i];
+        slot->start = 0;
+        if (slot->program)
+            gw_operator_rewind(slot->program);
+    }
+    gw_simulation_account(s, &now);
+    s->initial = now.kinetic + now.potential;
+}
+
+/* Values may come every tick: they are told together, the first at once. */
+static void tell_moved(gw_simulation *s)
+{
+    if (s->moved_count == 0 || s->now < s->moved_next)
+        return;
+    gw_simulation_emit(
+        s, (gw_event){.kind = GW_EVENT_MOVED, .tag = s->moved_tag, .value = s->moved_count});
+    s->moved_count = 0;
+    s->moved_next = s->now + (uint64_t)s->scenario->rate / 50;
+}
+
+/* What was so before the tick is no news. */
+typedef struct state_before {
+    bool lost, still, singular;
+} state_before;
+
+static void report(gw_simulation *s, int tool, state_before was)
+{
+    gw_hold *hold = &s->holds[tool];
+    if (hold->settled)
+        gw_simulation_emit(s, (gw_event){.kind = GW_EVENT_SETTLED, .tool = tool});
+    if (hold->limited && !hold->limiting)
+        gw_simulation_emit(s, (gw_event){.kind = GW_EVENT_LIMITED, .tool = tool});
+    if (hold->lost && !was.lost)
+        gw_simulation_emit(s, (gw_event){.kind = GW_EVENT_DEVICE_LOST, .tool = tool});
+    if (hold->held_still && !was.still)
+        gw_simulation_emit(s, (gw_event){.kind = GW_EVENT_NOT_FINITE, .tool = tool});
+    if (hold->rendered.withheld > 0)
+        gw_simulation_emit(
+            s,
+            (gw_event){.kind = GW_EVENT_WITHHELD, .tool = tool, .value = hold->rendered.withheld});
+    if (hold->singular && !was.singular)
+        gw_simulation_emit(s, (gw_event){.kind = GW_EVENT_SINGULAR, .tool = tool});
+    gw_simulation_tell_way(s, tool);
+    hold->limiting = hold->limited;
+}
+
+static void tick_figures(gw_simulation *s)
+{
+    gw_snapshot *out = &s->snapshot;
+    out->tick = s->tick;
+    out->time = (double)s->tick / s->scenario->rate;
+    out->scenario = s->scenario->built;
+    out->revision = s->scenario->revision;
+    out->state = s->state;
+    out->halted = s->halted;
+    out->tool_count = s->scenario->tool_count;
+    out->limited_ticks = s->limited_ticks;
+    out->overruns = s->overruns;
+    out->follower_count =
+        gw_network_followers(s->scenario->network, out->followers, GW_MAX_FOLLOWERS);
+    gw_movers_publish(s->scenario->movers, out);
+    gw_simulation_account(s, &out->energy);
+}
+
+/* Geometry goes on its way; the sets of what stands on it ride there, those of free objects also to
+ * where an edit has them. */
+static void move_geometry(gw_simulation *s)
+{
+    double dt = s->scenario->dt;
+    gw_network *network = gw_network_advance(s->scenario->network) ? s->scenario->network : NULL;
+    for (int i = 0; i < s->scenario->tool_count; i++)
+        if (!gw_hold_move_set(&s->holds[i], network, dt))
+            gw_simulation_emit(s, (gw_event){.kind = GW_EVENT_LEFT_BEHIND, .tool = i});
+    gw_movers *movers = s->scenario->movers;
+    int left = gw_movers_move_sets(movers, network, dt), at = 0, object;
+    if (left >= 0)
+        gw_simulation_emit(s, (gw_event){.kind = GW_EVENT_LEFT_BEHIND, .tool = -1, .object = left});
+    while ((object = gw_movers_settled(movers, &at)) >= 0)
+        gw_simulation_emit(s, (gw_event){.kind = GW_EVENT_SETTLED, .tool = -1, .object = object});
+}
+
+/* After the tools' step: what follows them, or back with the step where that cannot. */
+static void follow(gw_simulation *s, double dt)
+{
+    gw_network *network = s->scenario->network;
+    bool travelling = false;
+    for (int i = 0; i < s->scenario->tool_count; i++) {
+        gw_pose object = gw_hold_object(&s->holds[i]);
+        if (!s->holds[i].chain)
+            gw_network_hold(network, s->holds[i].tool->object, &object);
+        travelling = travelling || s->holds[i].travel.active;
+    }
+    bool bound = !gw_network_follow(network, travelling) && !travelling;
+    for (int i = 0; i < s->scenario->tool_count && bound; i++) {
+        gw_hold_undo(&s->holds[i], dt);
+        if (!s->holds[i].chain)
+            gw_network_hold(network, s->holds[i].tool->object, &s->holds[i].body.pose);
+    }
+    if (bound && s->bound == 0)
+        gw_simulation_emit(s, (gw_event){.kind = GW_EVENT_BOUND});
+    s->bound = bound ? s->scenario->rate / 4 : s->bound > 0 ? s->bound - 1 : 0;
+}
+
+/* All models go on by one step of `tick`. */
+static void step_models(gw_simulation *s, const gw_tick *tick)
+{
+    gw_movers *movers = s->scenario->movers;
+    int count = s->scenario->tool_count;
+    for (int i = 0; i < count; i++)
+        gw_hold_open(&s->holds[i], tick, gw_movers_of_tool(movers, i));
+    if (tick->moving)
+        gw_movers_step(movers, tick->dt);
+    for (int i = 0; i < count; i++)
+        gw_hold_close(&s->holds[i], tick, gw_movers_of_tool(movers, i));
+    if (!tick->moving)
+        return;
+    follow(s, tick->dt);
+    gw_simulation_place(s, tick->dt);
+}
+
+/* Sense, step and act, `substeps` times in a tick; the snapshot is of the first sense. */
+static void step_all(gw_simulation *s, gw_tick *tick)
+{
+    gw_movers *movers = s->scenario->movers;
+    int tools = s->scenario->tool_count, substeps = tick->moving ? s->scenario->substeps : 1;
+    double whole = tick->dt;
+    tick->dt = whole / s->scenario->substeps;
+    for (int k = 0; k < substeps; k++) {
+        tick->within = k * tick->dt;
+        for (int i = 0; i < tools; i++) {
+            gw_hold_sense(&s->holds[i], tick, movers, i);
+            if (k == 0)
+                gw_hold_before(&s->holds[i], &s->snapshot.tools[i]);
+        }
+        if (tick->moving && k == 0)
+            move_geometry(s);
+        step_models(s, tick);
+        for (int i = 0; i < tools; i++)
+            gw_hold_act(&s->holds[i], tick);
+    }
+    tick->dt = whole;
+}
+
+void gw_simulation_tick(gw_simulation *s)
+{
+    bool moving = !s->halted && (s->state == GW_RUNNING || (s->state == GW_PAUSED && s->steps));
+    gw_tick tick = {.tick = s->tick,
+                    .dt = s->scenario->dt,
+                    .rate = s->scenario->rate,
+                    .moving = moving,
+                    .engaged = !s->halted};
+    bool limited = false;
+    state_before was[GW_MAX_TOOLS];
+    gw_movers_exchange(s->scenario->movers);
+    tick_figures(s);
+    s->snapshot.moving = moving;
+    for (int i = 0; i < s->scenario->tool_count; i++)
+        was[i] = (state_before){s->holds[i].lost, s->holds[i].held_still, s->holds[i].singular};
+    step_all(s, &tick);
+    for (int i = 0; i < s->scenario->tool_count; i++) {
+        gw_hold_publish(&s->holds[i], &s->snapshot.tools[i]);
+        report(s, i, was[i]);
+        limited = limited || s->holds[i].limited;
+    }
+    if (moving && gw_movers_jammed(s->scenario->movers))
+        gw_simulation_emit(s, (gw_event){.kind = GW_EVENT_JAMMED});
+    int waiting = gw_movers_crowded(s->scenario->movers);
+    if (moving && waiting > 0)
+        gw_simulation_emit(s, (gw_event){.kind = GW_EVENT_CROWDED, .value = waiting});
+    double strained = gw_movers_strained(s->scenario->movers);
+    if (moving && strained > 0)
+        gw_simulation_emit(s, (gw_event){.kind = GW_EVENT_STRAINED, .value = strained});
+    tell_moved(s);
+    s->now++;
+    s->limited_ticks += limited && moving;
+    if (!moving)
+        return;
+    s->tick++;
+    s->steps -= s->state == GW_PAUSED;
+}
+
+gw_detection *gw_simulation_detection(gw_simulation *s)
+{
+    return gw_movers_detection(s->scenario->movers);
+}
+
+const gw_snapshot *gw_simulation_snapshot(const gw_simulation *s)
+{
+    return &s->snapshot;
+}
+
+void gw_simulation_timing(gw_simulation *s, double tick_us, double late_us, bool overrun,
+                          bool real_time)
+{
+    gw_snapshot *out = &s->snapshot;
+    gw_histogram_add(&s->cost, tick_us);
+    gw_histogram_add(&s->lateness, late_us);
+    s->overruns += overrun;
+    out->tick_us = tick_us;
+    out->tick_us_max = s->cost.max;
+    out->late_us_max = late_us > 0 ? s->lateness.max : out->late_us_max;
+    out->real_time = real_time;
+    out->overruns = s->overruns;
+    if (overrun)
+        gw_simulation_emit(s, (gw_event){.kind = GW_EVENT_OVERRUN,
+                                         .value = fmax(tick_us, late_us) - 1e6 * s->scenario->dt});
+    if (s->cost.count % PERCENTILE_PERIOD != 0)
+        return;
+    gw_histogram_percentiles(&s->cost, 0.5, 0.99, &out->tick_us_p50, &out->tick_us_p99);
+    if (late_us > 0)
+        gw_histogram_percentiles(&s->lateness, 0.5, 0.99, &out->late_us_p50, &out->late_us_p99);
+}
+
+/* ---- creation ------------------------------------------------------------------------------- */
+
+gw_simulation *gw_simulation_create(gw_scenario *scenario, gw_error *error)
+{
+    gw_simulation *s = calloc(1, sizeof *s);
+    if (!s) {
+        gw_scenario_destroy(scenario);
+        gw_fail(error, GW_FAILED, "", "no memory for a simulation");
+        return NULL;
+    }
+    s->scenario = scenario;
+    gw_simulation_restart(s);
+    tick_figures(s);
+    for (int i = 0; i < scenario->tool_count; i++)
+        gw_hold_before(&s->holds[i], &s->snapshot.tools[i]);
+    return s;
+}
+
+void gw_simulation_destroy(gw_simulation *s)
+{
+    if (!s)
+        return;
+    gw_scenario_destroy(s->scenario);
+    free(s);
+}

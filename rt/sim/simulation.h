@@ -1,0 +1,284 @@
+/*
+ * The simulation: a state, commands that change it, and a tick that advances it. Deterministic:
+ * the same scenario, commands and device samples give the same bits. It knows no thread; loop.h
+ * runs one at its rate on a thread of its own, `run` runs one as fast as it can.
+ *
+ * Once created, one thread at a time calls everything here. gw_simulation_apply() and
+ * gw_simulation_tick() are RT safe.
+ */
+#ifndef GW_SIM_SIMULATION_H
+#define GW_SIM_SIMULATION_H
+
+#include <stdint.h>
+
+#include "rt/contact/world.h"
+#include "rt/haptics/rendering.h"
+#include "rt/sim/network.h"
+#include "rt/sim/scenario.h"
+
+struct gw_detection;
+
+typedef enum gw_run_state { GW_STOPPED, GW_RUNNING, GW_PAUSED } gw_run_state;
+
+/* ---- commands in --------------------------------------------------------------------------- */
+
+typedef enum gw_command_kind {
+    GW_COMMAND_SCENARIO,  /* swap; the tool is brought onto its new set without a bump */
+    GW_COMMAND_STATE,     /* run, pause, stop (tick 0 and the scenario's poses) */
+    GW_COMMAND_STEP,      /* `ticks` more, while paused */
+    GW_COMMAND_OPERATOR,  /* a new operator at a device; its t counts from this tick */
+    GW_COMMAND_DRAG,      /* spring from a point of the held or a free object to a target */
+    GW_COMMAND_RELEASE,   /* ends the drag; where there is none, the robot lets go */
+    GW_COMMAND_PUSH,      /* a wrench at the tool frame, or a free object's origin, until the next
+                             push (keys, scripts) */
+    GW_COMMAND_CLUTCH,    /* freezes the tool and re-centres the workspace map on release */
+    GW_COMMAND_GUIDE,     /* the simulated robot takes the tool along its freedoms, or lets go */
+    GW_COMMAND_RENDERING, /* another control at an impedance device, bumplessly */
+    GW_COMMAND_MOTOR,     /* a motor of a mechanism's joint */
+    GW_COMMAND_GEOMETRY,  /* a feature or a fixed object moves; what stands on it comes along */
+    GW_COMMAND_HALT,      /* devices to their safe state now; nothing moves until armed */
+    GW_COMMAND_ARM
+} gw_command_kind;
+
+/* A way of the simulated robot along the parameters of the present branch (submanifold.h). All
+ * entries NAN: it holds the tool where it is. */
+typedef struct gw_guide {
+    bool on;              /* false: it lets go */
+    double to[6];         /* parameter value, NAN: leave; periodic ones take the short way */
+    double by[6];         /* to be added, NAN: leave; may be more than a turn */
+    double speed, spin;   /* at most, of the tool frame (m/s, rad/s) */
+    double force, torque; /* ends when the reaction along a slide, about a turn reaches it; 0: no */
+    bool contact;         /* ends when a wall touches that did not at the start */
+} gw_guide;
+
+/* How a way ended. */
+typedef enum gw_guide_outcome {
+    GW_GUIDE_NONE,
+    GW_GUIDE_REACHED,  /* the end, to 5e-5 m and 5e-4 rad */
+    GW_GUIDE_REACTION, /* the environment pushed back as asked */
+    GW_GUIDE_CONTACT,  /* a wall touched */
+    GW_GUIDE_BLOCKED,  /* it did not come on for half a second */
+    GW_GUIDE_LOST      /* released, halted, another command or another set */
+} gw_guide_outcome;
+
+typedef struct gw_command {
+    gw_command_kind kind;
+    int tool; /* index, for drag, release, push, clutch, guide */
+    char
+        object[GW_MAX_ID + 1]; /* for drag, release, push: a free object instead; empty: the tool */
+    uint64_t tag;              /* handed back in the event that reports the command as active */
+    union {
+        gw_scenario *scenario; /* ownership passes */
+        gw_run_state state;
+        uint64_t ticks;
+        struct {
+            const char *device;           /* compared by pointer with gw_device_slot_id() */
+            gw_operator_program *program; /* ownership passes; NULL: none */
+        } operator;
+        struct {
+            gw_vec3 point;                        /* grabbed, in the object's frame (m) */
+            gw_vec3 target;                       /* world (m) */
+            double stiffness, damping, force_max; /* N/m, N s/m, N; 0: 500, critical, 30 */
+            bool turn; /* target drives rotation about the grabbed object's centre instead */
+        } drag;
+        gw_wrench push;
+        bool clutch;
+        gw_guide guide;
+        gw_rendering_def rendering; /* of tool `tool` */
+        struct {
+            int mechanism, joint;
+            gw_motor motor;
+        } motor;
+        struct {
+            gw_moved_geometry moved;
+            uint64_t revision; /* of the scene that has it so */
+        } geometry;
+    };
+} gw_command;
+
+/* ---- state out ----------------------------------------------------------------------------- */
+
+/* The simulated robot at a tool. */
+typedef struct gw_guide_state {
+    bool active, moving;      /* holds the tool; is on its way */
+    uint64_t tag;             /* of the newest GW_COMMAND_GUIDE */
+    gw_guide_outcome outcome; /* of the last way, NONE while moving */
+    double reaction;          /* along the way (N, N m) */
+    int parameter_count;
+    double parameters[6]; /* of the tool on its branch, where active */
+} gw_guide_state;
+
+typedef struct gw_tool_state {
+    int object; /* index in the scene */
+    gw_pose world_from_object;
+    gw_pose world_from_tool; /* virtual tool */
+    gw_twist twist;          /* of the tool frame's origin, world axes */
+    gw_pose device;          /* as measured, in task space */
+    gw_pose device_true;     /* simulated device's true pose, in task space; else `device` */
+    gw_wrench operator;      /* what acts at the tool frame, world axes */
+    gw_wrench constraint;    /* lambda: constraint wrench at the tool frame, world axes */
+    gw_wrench contact;       /* of the walls at the tool frame, world axes */
+    uint64_t walls;          /* bit i: wall i of the object touches (gw_scene_wall()) */
+    double depth;            /* how far the deepest wall is passed (m) */
+    gw_guide_state guide;
+    double force_normal, force_tangential; /* of the operator's force against the set (N) */
+    double error_p, error_r;               /* virtual tool and device (m, rad) */
+    double residual;                       /* of the set's rows (m) */
+    bool travelling;                       /* being brought onto a new set */
+    bool clutched;
+    bool limited; /* a clamp acted in this tick */
+    bool dragging;
+    int mechanism, link;  /* what is held instead of an object, else -1 */
+    gw_wrench command;    /* u: exerted by an impedance device, task space */
+    gw_wrench hand;       /* F_h as its control took it */
+    gw_wrench impulse;    /* the impulsive part of `command` */
+    gw_resisted resisted; /* directions held back, where control asks for them */
+    double port;          /* energy that came out of the device's port so far (J) */
+    double damped;        /* by the passivity controller so far (J) */
+    double withheld;      /* impulse dropped by the device's limits so far (N s) */
+} gw_tool_state;
+
+/* Who touches: an object's index, or -1 - n for link n of all mechanisms' links in scene order. */
+typedef int gw_toucher;
+
+/* A contact that touches or hit in the last tick; b may be fixed. */
+typedef struct gw_contact_shown {
+    gw_toucher a, b;
+    gw_contact_point at;
+} gw_contact_shown;
+
+/* A collision that was: clients look now and then, and it lasts one tick. */
+typedef struct gw_hit_shown {
+    gw_contact_shown contact;
+    uint64_t tick;
+} gw_hit_shown;
+
+typedef struct gw_free_body {
+    int object;
+    gw_pose pose;
+    gw_twist twist;            /* of the object's origin */
+    gw_wrench constraint;      /* lambda of the last step, at the object's origin, world axes */
+    gw_wrench operator;        /* of a hand that drags or pushes it, in the last step, there too */
+    bool dragging, travelling; /* by a hand; onto the set that an edit gave it */
+    uint64_t walls;            /* bit i: wall i of the object touches (gw_scene_wall()) */
+} gw_free_body;
+
+/* Sums since tick 0, and the newest numbers, of the world's contacts. */
+typedef struct gw_contact_figures {
+    int near, touching;
+    uint64_t collisions;                  /* met */
+    uint64_t put_off, unseen;             /* collisions, looks: see gw_world_step */
+    double dissipated, generated, spring; /* J, see gw_world_step */
+    double impulse;                       /* magnitude of all that hit in the last tick (N s) */
+} gw_contact_figures;
+
+/* Sums since tick 0 (J). */
+typedef struct gw_energy {
+    double kinetic, potential; /* now; potential zero at the world's origin height */
+    double initial;            /* kinetic + potential at tick 0 */
+    double work_in;            /* of operators */
+    double dissipated;         /* by damping */
+    double edits;              /* brought in or taken out by switches and moved geometry */
+    double motors;             /* of mechanisms' motors */
+} gw_energy;
+
+/* The state before a tick's step and the wrenches acting in it. */
+typedef struct gw_snapshot {
+    uint64_t tick;
+    double time;       /* tick / rate (s) */
+    uint64_t scenario; /* revision that the active scenario was built from */
+    uint64_t revision; /* of the scene as it is now: geometry that moved raises it */
+    gw_run_state state;
+    bool halted;
+    bool moving; /* this tick steps: time does not stand still */
+    int tool_count;
+    gw_tool_state tools[GW_MAX_TOOLS];
+    gw_energy energy;
+    uint64_t limited_ticks;
+    uint64_t overruns; /* ticks that took longer than the period, or began one late */
+    double tick_us, tick_us_p50, tick_us_p99, tick_us_max; /* cost of a tick (us) */
+    double late_us_p50, late_us_p99, late_us_max;          /* lateness of waking (us), 0 in `run` */
+    bool real_time;                                        /* SCHED_FIFO was granted */
+    int joint_count;                                       /* of all mechanisms, in scene order */
+    double q[GW_MAX_JOINTS], v[GW_MAX_JOINTS];
+    gw_contact_figures contact;
+    int follower_count;
+    gw_follower followers[GW_MAX_FOLLOWERS]; /* records of every tick end before it */
+    gw_pose links[GW_MAX_JOINTS];            /* world_from_link, joint_count of them */
+    int free_count, contact_count;
+    gw_free_body free[GW_MAX_FREE];
+    gw_contact_shown contacts[GW_MAX_SHOWN];
+    uint64_t hit_count; /* collisions remembered so far: entry n is at n % GW_MAX_HITS */
+    uint64_t hits_of;   /* scenario whose they are */
+    gw_hit_shown hits[GW_MAX_HITS]; /* none older than tick 0 */
+} gw_snapshot;
+
+typedef enum gw_event_kind {
+    GW_EVENT_ACTIVE,  /* a scenario or operator is active; tag, revision */
+    GW_EVENT_STATE,   /* run state changed */
+    GW_EVENT_SETTLED, /* a travel ended; tool, object */
+    GW_EVENT_LIMITED, /* a clamp began to act; tool */
+    GW_EVENT_HALTED,
+    GW_EVENT_ARMED,
+    GW_EVENT_OVERRUN,     /* value: us over */
+    GW_EVENT_DEVICE_LOST, /* silent or garbage; tool */
+    GW_EVENT_NOT_FINITE,  /* the step failed: the tool is held; tool */
+    GW_EVENT_GUIDED,      /* the robot's way ended; tool, tag, outcome, value: the reaction */
+    GW_EVENT_MOVED, /* new values of geometry, control or motors, `value` of them; tag, revision of
+                       the newest */
+    GW_EVENT_BOUND, /* what follows can go no farther: the hands were stopped */
+    GW_EVENT_SINGULAR,    /* the tool passes a point where more than one way leads on; tool */
+    GW_EVENT_LEFT_BEHIND, /* moved geometry took the branch away from under the tool, or a free
+                             object; tool, object */
+    GW_EVENT_JAMMED,      /* a contact stands where its body cannot move along the normal */
+    GW_EVENT_WITHHELD,    /* the device's limits dropped an impulse; tool, value: N s */
+    GW_EVENT_CROWDED,     /* more collides than a step bears: `value` of them wait for the next */
+    GW_EVENT_STRAINED     /* a mechanism outran its local model, or that is too old; value: how far
+                             beyond what it serves for (1) */
+} gw_event_kind;
+
+typedef struct gw_event {
+    gw_event_kind kind;
+    uint64_t tick;
+    uint64_t tag;
+    uint64_t revision;
+    int tool;   /* -1: it is about `object` */
+    int object; /* a free one */
+    gw_run_state state;
+    gw_guide_outcome outcome;
+    double value;
+} gw_event;
+
+/* ---- the simulation ------------------------------------------------------------------------ */
+
+typedef struct gw_simulation gw_simulation;
+
+/* Takes all memory that it will need. The scenario's ownership passes. NULL: memory. */
+gw_simulation *gw_simulation_create(gw_scenario *scenario, gw_error *error);
+/* Destroys its scenario too; devices stay open. */
+void gw_simulation_destroy(gw_simulation *simulation);
+
+/* Applies a command at once. What it replaces (a scenario, an operator's program) comes back in
+ * `retired` as a command of the same kind, kind GW_COMMAND_STATE where there is nothing to free.
+ * RT safe. */
+void gw_simulation_apply(gw_simulation *simulation, const gw_command *command, gw_command *retired);
+
+/* One tick: device read, map, wrench, step, control, clamps, device write, snapshot. The device is
+ * serviced also when stopped or paused. RT safe. */
+void gw_simulation_tick(gw_simulation *simulation);
+
+/* Detection of what is near, NULL where nothing touches: whoever owns the clock has it looked at
+ * its own period, never inside a tick (detection.h). It lives as long as the scenario. */
+struct gw_detection *gw_simulation_detection(gw_simulation *simulation);
+
+/* The state of the last tick, valid until the next one. */
+const gw_snapshot *gw_simulation_snapshot(const gw_simulation *simulation);
+
+/* For the owner of the clock: figures that go into the snapshot. */
+void gw_simulation_timing(gw_simulation *simulation, double tick_us, double late_us, bool overrun,
+                          bool real_time);
+
+/* Moves at most `capacity` events that happened since the last call to `events`. RT safe. */
+int gw_simulation_events(gw_simulation *simulation, gw_event *events, int capacity);
+
+#endif

@@ -1,0 +1,124 @@
+/*
+ * A task on its way: a state machine that a host polls. Snapshots go in; edits and commands that
+ * the host is to carry out come out; progress is a value that anybody may copy. It knows no thread,
+ * no clock but the simulation's, and changes nothing itself: the same snapshots give the same
+ * actions.
+ *
+ *   idle -> running -> done | failed | stopped
+ *
+ * One thread at a time per run. Not for use inside a tick.
+ */
+#ifndef GW_SIM_TASK_RUNNER_H
+#define GW_SIM_TASK_RUNNER_H
+
+#include <stddef.h>
+
+#include "rt/sim/simulation.h"
+
+typedef enum gw_task_state {
+    GW_TASK_IDLE,
+    GW_TASK_RUNNING,
+    GW_TASK_DONE,
+    GW_TASK_FAILED,
+    GW_TASK_STOPPED
+} gw_task_state;
+
+/* Why a step ended, or NONE. */
+typedef enum gw_step_reason {
+    GW_STEP_NONE,
+    GW_STEP_APPLIED,      /* the constraints hold, the object is on them */
+    GW_STEP_REACHED,      /* the end of the way */
+    GW_STEP_REACTION,     /* the guard: something pushed back */
+    GW_STEP_CONTACT,      /* the guard: a wall touched */
+    GW_STEP_WAITED,       /* the time is over */
+    GW_STEP_NO_GUARD,     /* failed: the end of the way, and the required guard had not fired */
+    GW_STEP_BLOCKED,      /* failed: it did not come on */
+    GW_STEP_LOST,         /* failed: released, or another set under way */
+    GW_STEP_REFUSED,      /* failed: the edit has no solution */
+    GW_STEP_NO_PARAMETER, /* failed: the branch has no parameter of that name */
+    GW_STEP_HALTED,       /* stopped by a halt */
+    GW_STEP_STOPPED       /* stopped by a person, or the simulation was */
+} gw_step_reason;
+
+typedef struct gw_step_progress {
+    gw_task_state state; /* idle: not begun */
+    gw_step_reason reason;
+    int parameter_count; /* where the object was at the step's end, on its branch then */
+    const char *names[6];
+    double parameters[6];
+    double reaction; /* along the motion at its end: N of a slide, N m of a turn */
+    double seconds;  /* of the simulation */
+} gw_step_progress;
+
+typedef struct gw_task_progress {
+    gw_task_state state;
+    int step; /* index of the step that runs, or ran last */
+    int step_count;
+    gw_step_progress steps[GW_MAX_STEPS];
+    char message[256]; /* how it ended, a sentence; empty before */
+} gw_task_progress;
+
+const char *gw_task_state_name(gw_task_state state);
+const char *gw_step_reason_name(gw_step_reason reason); /* NONE: "" */
+
+/* Nothing yet: every step idle. */
+gw_task_progress gw_task_progress_of(const gw_task *task);
+
+/* What the host sees when it polls. */
+typedef struct gw_task_view {
+    const gw_snapshot *snapshot;
+    /* The tool's branch in the scenario that the snapshot is of; NULL while the host has another
+     * document than the loop runs. */
+    const gw_submanifold *set;
+} gw_task_view;
+
+typedef enum gw_task_action_kind {
+    GW_TASK_NOTHING,
+    GW_TASK_EDIT,   /* make the step's constraints hold, then call gw_task_edited() */
+    GW_TASK_COMMAND /* send it to the simulation */
+} gw_task_action_kind;
+
+typedef struct gw_task_action {
+    gw_task_action_kind kind;
+    const gw_task_step *step; /* of the edit */
+    gw_command command;
+} gw_task_action;
+
+typedef enum gw_task_phase {
+    GW_PHASE_BEGIN,  /* of a step */
+    GW_PHASE_EDIT,   /* the host is at the edit */
+    GW_PHASE_TRAVEL, /* onto the edit's set */
+    GW_PHASE_MOVE,
+    GW_PHASE_WAIT
+} gw_task_phase;
+
+typedef struct gw_task_run {
+    const gw_task *task; /* the host's, alive as long as the run */
+    int tool;
+    gw_task_progress progress;
+    gw_task_phase phase;
+    double began;      /* simulation time when the step began (s) */
+    uint64_t tag;      /* of the newest command */
+    uint64_t revision; /* of the newest edit */
+} gw_task_run;
+
+/* Begins with the first step. `tag`: commands carry tag + 1, tag + 2 .. */
+void gw_task_begin(gw_task_run *run, const gw_task *task, int tool, uint64_t tag);
+
+/* Looks, and says what is to be done; at most one step begins or ends. */
+gw_task_action gw_task_poll(gw_task_run *run, const gw_task_view *view);
+
+/* Makes the scene say what a constrain step asks for; false where it says so already. */
+bool gw_task_edit(gw_scene *scene, int tool, const gw_task_step *step);
+
+/* The host carried out the edit (`revision` the loop then reports), or could not: why. */
+void gw_task_edited(gw_task_run *run, bool done, uint64_t revision, const char *why);
+
+/* Stops it where it is; `why` is a sentence. What the host is to do: the robot holds. */
+gw_task_action gw_task_stop(gw_task_run *run, gw_step_reason reason, const char *why);
+
+/* What a step that ended did, a sentence: "Step 2 of 5: a wall touched after 1.2 s." */
+void gw_step_words(const gw_task *task, const gw_task_progress *progress, int step, char *out,
+                   size_t size);
+
+#endif

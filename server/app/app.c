@@ -1,0 +1,320 @@
+/*
+ * The app's life, its documents and its history. Any thread; see app_private.h for the locks.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "server/app/app_private.h"
+#include "server/app/describe.h"
+#include "server/schema/wire.h"
+
+#define VIEW_WAIT_MS 500 /* for the loop's next tick after an edit; a busy host may stall it */
+
+/* ---- documents ----------------------------------------------------------------------------- */
+
+static void document_free(app_document *document)
+{
+    gw_layout_destroy(document->layout);
+    gw_scene_destroy(document->scene);
+    text_unref(document->members);
+    free(document->moving);
+    free(document);
+}
+
+void app_document_put(app_document *document)
+{
+    if (document && atomic_fetch_sub(&document->refs, 1) == 1)
+        document_free(document);
+}
+
+static bool list_moving(app_document *document)
+{
+    const gw_scene *scene = document->scene;
+    document->link_count = gw_scene_joints(scene);
+    document->moving = calloc((size_t)scene->object_count + 1, sizeof *document->moving);
+    if (!document->moving)
+        return false;
+    for (int i = 0; i < scene->object_count; i++)
+        if (!scene->objects[i].fixed)
+            document->moving[document->moving_count++] = i;
+    return true;
+}
+
+app_document *app_document_new(gw_scene *scene, gw_layout *layout, gw_error *error)
+{
+    app_document *document = calloc(1, sizeof *document);
+    if (!document) {
+        gw_layout_destroy(layout);
+        gw_scene_destroy(scene);
+        gw_fail(error, GW_FAILED, "", "memory is short for this scene");
+        return NULL;
+    }
+    atomic_init(&document->refs, 1);
+    document->scene = scene;
+    document->layout = layout;
+    if (!list_moving(document)) {
+        gw_fail(error, GW_FAILED, "", "memory is short for this scene");
+        document_free(document);
+        return NULL;
+    }
+    return document;
+}
+
+static json_t *index_of(const app_document *document)
+{
+    json_t *index = json_array();
+    for (int i = 0; i < document->moving_count; i++)
+        json_array_append_new(index, json_string(document->scene->objects[document->moving[i]].id));
+    for (int i = 0; i < document->scene->mechanism_count; i++)
+        for (int k = 0; k < document->scene->mechanisms[i].link_count; k++)
+            json_array_append_new(index,
+                                  json_sprintf("%s.%d", document->scene->mechanisms[i].id, k));
+    return index;
+}
+
+bool app_document_write(app_document *document, gw_error *error)
+{
+    wire_memory_clear();
+    json_t *members =
+        json_pack("{s:I, s:o, s:o, s:o, s:b, s:b}", "revision", (json_int_t)document->revision,
+                  "scene", wire_scene(document->scene), "solutions",
+                  describe_solutions(document->scene, document->layout, document->layout->poses),
+                  "index", index_of(document), "undo", document->undo, "redo", document->redo);
+    char *written = members ? wire_text(members) : NULL;
+    json_decref(members);
+    size_t size = written ? strlen(written) : 0;
+    gw_text *inner = size > 2 ? text_new(size - 2) : NULL;
+    if (!inner) {
+        free(written);
+        return gw_fail(error, GW_FAILED, "", "the scene could not be written as text");
+    }
+    memcpy(inner->data, written + 1, size - 2);
+    free(written);
+    text_unref(document->members);
+    document->members = inner;
+    return true;
+}
+
+app_document *app_document_get(gw_app *app)
+{
+    pthread_mutex_lock(&app->view);
+    app_document *document = app->document;
+    atomic_fetch_add(&document->refs, 1);
+    pthread_mutex_unlock(&app->view);
+    return document;
+}
+
+void app_publish(gw_app *app, app_document *document)
+{
+    pthread_mutex_lock(&app->view);
+    app_document *old = app->document;
+    document->version = old ? old->version + 1 : 1;
+    document->shape = old && document->moved ? old->shape : document->version;
+    app->document = document;
+    pthread_mutex_unlock(&app->view);
+    app_document_put(old);
+    app_wake(app);
+}
+
+bool app_peek(gw_app *app, app_document **document, gw_snapshot *snapshot)
+{
+    *document = app_document_get(app);
+    app_snapshot(app, snapshot);
+    if (snapshot->scenario == (*document)->scenario)
+        return true;
+    snapshot->tool_count = snapshot->follower_count = 0;
+    snapshot->joint_count = snapshot->free_count = snapshot->contact_count = 0;
+    snapshot->hit_count = 0;
+    return false;
+}
+
+app_document *app_view(gw_app *app, gw_snapshot *snapshot)
+{
+    for (int waited_ms = 0;; waited_ms++) {
+        app_document *document;
+        if (app_peek(app, &document, snapshot) || waited_ms >= VIEW_WAIT_MS)
+            return document;
+        app_document_put(document);
+        nanosleep(&(struct timespec){0, 1000000}, NULL);
+    }
+}
+
+gw_pose *app_poses(const app_document *document, const gw_snapshot *snapshot)
+{
+    size_t count = (size_t)document->scene->object_count;
+    gw_pose *poses = malloc((count + 1) * sizeof *poses);
+    if (!poses)
+        return NULL;
+    if (count)
+        memcpy(poses, document->layout->poses, count * sizeof *poses);
+    if (snapshot->scenario != document->scenario)
+        return poses;
+    for (int i = 0; i < snapshot->tool_count; i++)
+        if ((size_t)snapshot->tools[i].object < count) /* -1 where it holds a mechanism */
+            poses[snapshot->tools[i].object] = snapshot->tools[i].world_from_object;
+    for (int i = 0; i < snapshot->follower_count; i++)
+        if ((size_t)snapshot->followers[i].object < count)
+            poses[snapshot->followers[i].object] = snapshot->followers[i].world_from_object;
+    for (int i = 0; i < snapshot->free_count; i++)
+        if ((size_t)snapshot->free[i].object < count)
+            poses[snapshot->free[i].object] = snapshot->free[i].pose;
+    return poses;
+}
+
+gw_pose *app_links(const app_document *document, const gw_snapshot *snapshot)
+{
+    const gw_scene *scene = document->scene;
+    size_t count = (size_t)document->link_count;
+    gw_pose *poses = malloc((count + 1) * sizeof *poses);
+    if (!poses)
+        return NULL;
+    if (snapshot->scenario == document->scenario && snapshot->joint_count == document->link_count) {
+        memcpy(poses, snapshot->links, count * sizeof *poses);
+        return poses;
+    }
+    for (int i = 0; i < scene->mechanism_count; i++)
+        gw_mechanism_poses(&scene->mechanisms[i], NULL, poses + gw_scene_first_joint(scene, i));
+    return poses;
+}
+
+/* ---- history ------------------------------------------------------------------------------- */
+
+static size_t scene_bytes(const gw_scene *scene)
+{
+    size_t bytes = sizeof *scene + (size_t)scene->object_count * sizeof(gw_object) +
+                   (size_t)scene->feature_count * sizeof(gw_feature) +
+                   (size_t)scene->constraint_count * sizeof(gw_scene_constraint) +
+                   (size_t)scene->device_count * sizeof(gw_device) +
+                   (size_t)scene->task_count * sizeof(gw_task) +
+                   (size_t)scene->material_count * sizeof(gw_material) +
+                   (size_t)scene->contact.ignore_count * sizeof(gw_pair_name);
+    for (int i = 0; i < scene->object_count; i++)
+        bytes += (size_t)scene->objects[i].shape.part_count * sizeof(gw_part);
+    for (int i = 0; i < scene->device_count; i++)
+        bytes += (size_t)scene->devices[i].operator.count * sizeof(gw_hand_knot);
+    for (int i = 0; i < scene->task_count; i++)
+        bytes += (size_t)scene->tasks[i].step_count * sizeof(gw_task_step);
+    for (int i = 0; i < scene->mechanism_count; i++)
+        bytes += (size_t)scene->mechanisms[i].link_count *
+                 (sizeof(gw_chain_link) + sizeof(gw_link_look) + 2 * sizeof(double));
+    return bytes;
+}
+
+static void drop_oldest(app_history *history)
+{
+    history->bytes -= scene_bytes(history->scenes[0]);
+    gw_scene_destroy(history->scenes[0]);
+    history->count--;
+    memmove(history->scenes, history->scenes + 1, (size_t)history->count * sizeof(gw_scene *));
+}
+
+void app_history_put(app_history *history, gw_scene *scene)
+{
+    size_t bytes = scene_bytes(scene);
+    while (history->count > 0 &&
+           (history->count == APP_UNDO_STEPS || history->bytes + bytes > APP_UNDO_BYTES))
+        drop_oldest(history);
+    history->scenes[history->count++] = scene;
+    history->bytes += bytes;
+}
+
+gw_scene *app_history_pop(app_history *history)
+{
+    if (history->count == 0)
+        return NULL;
+    gw_scene *scene = history->scenes[--history->count];
+    history->bytes -= scene_bytes(scene);
+    return scene;
+}
+
+void app_history_clear(app_history *history)
+{
+    while (history->count > 0)
+        gw_scene_destroy(app_history_pop(history));
+}
+
+/* ---- life ---------------------------------------------------------------------------------- */
+
+void app_on_change(gw_app *app, void (*wake)(void *context), void *context)
+{
+    app->wake = wake;
+    app->wake_context = context;
+}
+
+void app_wake(gw_app *app)
+{
+    if (app->wake)
+        app->wake(app->wake_context);
+}
+
+static app_document *first_document(gw_scene *scene, gw_error *error)
+{
+    gw_layout *layout = gw_scene_check(scene, error) ? gw_layout_create(scene, NULL, error) : NULL;
+    if (!layout) {
+        gw_scene_destroy(scene);
+        return NULL;
+    }
+    app_document *document = app_document_new(scene, layout, error);
+    if (!document)
+        return NULL;
+    const gw_placement *failed = gw_layout_problem(layout);
+    if (failed) {
+        bool clash = failed->solution.status == GW_STATUS_INCOMPATIBLE;
+        gw_fail(error, clash ? GW_INCOMPATIBLE : GW_UNHANDLED, "/constraints", "%s of object %s",
+                clash ? "contradictory constraints" : "constraints that cannot be solved",
+                scene->objects[failed->object].id);
+        document_free(document);
+        return NULL;
+    }
+    document->revision = 1;
+    return document;
+}
+
+gw_app *app_create(const app_def *def, gw_error *error)
+{
+    app_document *document = first_document(def->scene, error);
+    if (!document)
+        return NULL;
+    gw_app *app = calloc(1, sizeof *app);
+    if (!app) {
+        app_document_put(document);
+        gw_fail(error, GW_FAILED, "", "memory is short");
+        return NULL;
+    }
+    pthread_mutex_init(&app->edit, NULL);
+    pthread_mutex_init(&app->view, NULL);
+    pthread_mutex_init(&app->loop_lock, NULL);
+    pthread_mutex_init(&app->log, NULL);
+    app->best_effort = def->best_effort;
+    if (!app_document_write(document, error) || !app_start_loop(app, document, error) ||
+        !app_task_create(app, error)) {
+        app_document_put(document);
+        app_destroy(app);
+        return NULL;
+    }
+    app_publish(app, document);
+    return app;
+}
+
+void app_destroy(gw_app *app)
+{
+    if (!app)
+        return;
+    app_task_destroy(app);
+    gw_loop_destroy(app->loop);
+    for (int i = 0; i < app->slots.count; i++)
+        gw_device_slot_close(app->slots.slot[i]);
+    for (int i = 0; i < app->retired_count; i++)
+        gw_device_slot_close(app->retired[i].slot);
+    app_history_clear(&app->undo);
+    app_history_clear(&app->redo);
+    app_document_put(app->document);
+    for (int i = 0; i < APP_LOG_EVENTS; i++)
+        text_unref(app->events[i]);
+    pthread_mutex_destroy(&app->edit);
+    pthread_mutex_destroy(&app->view);
+    pthread_mutex_destroy(&app->loop_lock);
+    pthread_mutex_destroy(&app->log);
+    free(app);
+}

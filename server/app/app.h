@@ -1,0 +1,169 @@
+/*
+ * The appliance behind its interfaces: the document and its revisions, undo and redo, the loop,
+ * the event log. The only writer of commands to the loop and the only reader of its snapshots.
+ *
+ * A document is an immutable, counted value: readers take the newest one and never wait for an
+ * edit. One edit runs at a time, on a copy of the scene that is checked, solved and built before
+ * anything changes. Any thread of the server may call everything here, unless said otherwise.
+ */
+#ifndef GW_SERVER_APP_APP_H
+#define GW_SERVER_APP_APP_H
+
+#include <stdatomic.h>
+#include <jansson.h>
+#include <stdint.h>
+
+#include "rt/rt.h"
+#include "server/schema/text.h"
+
+typedef struct gw_app gw_app;
+
+/* ---- the document -------------------------------------------------------------------------- */
+
+typedef struct app_document {
+    atomic_int refs;
+    uint64_t revision; /* of the scene, raised by every edit */
+    uint64_t version;  /* raised by everything that changes this struct */
+    uint64_t shape;    /* the newest version in which more changed than where geometry is */
+    bool moved;        /* only geometry moved since the document before this one */
+    uint64_t scenario; /* what snapshots report once the loop runs this document's scenario */
+    bool from_current; /* laid out from where the objects were, not from the scene's own poses */
+    gw_scene *scene;
+    gw_layout *layout;
+    int moving_count;
+    int *moving;      /* objects that are not fixed, by index: the order of pose frames */
+    int link_count;   /* links of all mechanisms: they follow in pose frames */
+    bool undo, redo;  /* is there something to undo, to redo */
+    gw_text *members; /* "revision":..,"scene":..,"solutions":..,"index":..,"undo":..,"redo":.. */
+} app_document;
+
+/* The newest document, to be given back by app_document_put(). */
+app_document *app_document_get(gw_app *app);
+void app_document_put(app_document *document); /* NULL is fine */
+
+/* The newest document together with a snapshot that belongs to it (its tools' objects are indices
+ * of this scene). Right after an edit this waits for the loop's next tick; where the loop does not
+ * come, the snapshot has no tools. */
+app_document *app_view(gw_app *app, gw_snapshot *snapshot);
+
+/* The same without waiting: false where they do not belong together yet, and then the snapshot has
+ * no tools. */
+bool app_peek(gw_app *app, app_document **document, gw_snapshot *snapshot);
+
+/* Where every object of the document is at that snapshot: object_count poses, to be freed. */
+gw_pose *app_poses(const app_document *document, const gw_snapshot *snapshot);
+
+/* Where every link of the document's mechanisms is at that snapshot: link_count poses, to be freed.
+ */
+gw_pose *app_links(const app_document *document, const gw_snapshot *snapshot);
+
+/* ---- life ---------------------------------------------------------------------------------- */
+
+typedef struct app_def {
+    gw_scene *scene;  /* ownership passes, also on failure */
+    bool best_effort; /* do not ask for real-time scheduling */
+} app_def;
+
+/* Solves and opens the scene, starts the loop, stopped at tick 0. NULL with an error. */
+gw_app *app_create(const app_def *def, gw_error *error);
+void app_destroy(gw_app *app); /* NULL is fine; after every thread that calls into it */
+
+/* `wake` is called, from any thread, when there is something new for clients. */
+void app_on_change(gw_app *app, void (*wake)(void *context), void *context);
+
+/* ---- edits --------------------------------------------------------------------------------- */
+
+typedef struct app_edit {
+    gw_app *app;
+    app_document *base;
+    gw_scene *scene; /* the copy to change */
+    bool dry_run;
+    bool restart;       /* a load: a fresh loop, stopped at tick 0 */
+    bool go_to_layout;  /* while running, travel to the scene's new stated pose */
+    bool *placed;       /* owned, by object: the edit states another pose; NULL: none does */
+    bool keeps_history; /* undo and redo themselves: they move between the stacks */
+    bool operator_only; /* nothing to lay out: only a device's operator changed */
+    bool geometry_only; /* only values of features, or poses of fixed objects, changed */
+    bool tuning_only;   /* only control at impedance devices, or motors, changed */
+    char group[96];     /* edits of one group that follow one another count as one for undo */
+    /* Results of app_edit_commit() */
+    app_document *document;     /* what is, or for a dry run and a refusal what would be */
+    const gw_placement *failed; /* the placement without a solution, where that is why */
+} app_edit;
+
+/* Waits for its turn, then gives a copy of the scene to change. False when memory is short. */
+bool app_edit_begin(gw_app *app, app_edit *edit, gw_error *error);
+
+/* Checks, lays out, builds and, unless it is a dry run, hands over to the loop. False with an
+ * error: nothing changed. GW_INCOMPATIBLE and GW_UNHANDLED come with `document` and `failed`. */
+bool app_edit_commit(app_edit *edit, gw_error *error);
+
+/* Ends an edit, committed or not. */
+void app_edit_end(app_edit *edit);
+
+/* Replaces the edit's scene; ownership passes. */
+void app_edit_replace(app_edit *edit, gw_scene *scene);
+
+/* Takes back the last edit, or takes back the taking back; GW_CONFLICT when there is none. */
+bool app_undo(gw_app *app, gw_error *error);
+bool app_redo(gw_app *app, gw_error *error);
+
+/* ---- the loop ------------------------------------------------------------------------------ */
+
+/* Sends the state and waits until the loop reports it. GW_CONFLICT where it is halted, GW_FAILED
+ * when the loop does not answer in time. */
+bool app_set_state(gw_app *app, gw_run_state state, gw_error *error);
+
+/* So many ticks while paused, waiting for them within bounds. GW_CONFLICT where not paused. */
+bool app_step(gw_app *app, uint64_t ticks, gw_error *error);
+
+bool app_halt(gw_app *app, bool on, gw_error *error);
+
+/* Sends a command of a person's hand: drag, release, push, clutch, halt. False: the loop is not
+ * taking commands, or has no such tool. A free object that is gone hears nothing. */
+bool app_send(gw_app *app, const gw_command *command, gw_error *error);
+
+/* Takes in what the loop has to say and frees what it handed back. From the stream's timer. */
+void app_pump(gw_app *app);
+
+/* Per-tick records, for one reader. */
+void app_record(gw_app *app, bool on);
+int app_records(gw_app *app, gw_snapshot *records, int capacity, uint64_t *lost);
+
+int app_rt_thread(gw_app *app);
+
+/* Copies what a driver tells of the device; false where no such device is open. */
+bool app_device_info(gw_app *app, const char *id, gw_device_info *info);
+
+/* ---- tasks --------------------------------------------------------------------------------- */
+
+/* Starts the task, and the simulation where it does not run. GW_NOT_FOUND; GW_CONFLICT while one
+ * runs, while halted, or where no tool holds its object. */
+bool app_task_start(gw_app *app, const char *id, gw_error *error);
+
+/* Stops it where it is, if it runs, and waits until it has. */
+void app_task_stop(gw_app *app, const char *id);
+
+bool app_task_runs(gw_app *app, const char *id);
+
+/* The task that runs, or ran last in this scene: its id and progress; false where there is none. */
+bool app_task_last(gw_app *app, char id[GW_MAX_ID + 1], gw_task_progress *progress);
+
+/* ---- events -------------------------------------------------------------------------------- */
+
+#define APP_LOG_EVENTS 1000 /* kept for those who ask later */
+
+/* Adds an event of the server's own; `message` is a sentence. */
+void app_log(gw_app *app, const char *kind, const char *severity, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+
+/* The sequence number of the newest event, 0 where there is none. */
+uint64_t app_log_last(gw_app *app);
+
+/* The sequence number of the oldest event that is kept. */
+uint64_t app_log_first(gw_app *app);
+
+/* The event's JSON text, a new reference; NULL where it is not kept (any more). */
+gw_text *app_log_get(gw_app *app, uint64_t seq);
+
+#endif

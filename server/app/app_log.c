@@ -1,0 +1,251 @@
+/*
+ * The event log: what happened, in sentences, numbered; the newest thousand are kept. What the
+ * loop reports many times a second is written down a few times a second, with a count.
+ */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "server/app/app_private.h"
+#include "server/app/describe.h"
+#include "server/schema/wire.h"
+
+#define QUIET_S 0.5 /* between two events of the kinds that come in floods */
+
+static double now_s(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+/* Takes the event over. */
+static void append(gw_app *app, json_t *event)
+{
+    pthread_mutex_lock(&app->log);
+    uint64_t seq = app->seq + 1;
+    json_object_set_new(event, "seq", json_integer((json_int_t)seq));
+    char *written = wire_text(event);
+    gw_text *shared = written ? text_format("%s", written) : NULL;
+    if (shared) {
+        gw_text **place = &app->events[seq % APP_LOG_EVENTS];
+        text_unref(*place);
+        *place = shared;
+        app->seq = seq;
+    }
+    pthread_mutex_unlock(&app->log);
+    free(written);
+    json_decref(event);
+}
+
+static json_t *event_new(uint64_t tick, double time, const char *kind, const char *severity,
+                         const char *message)
+{
+    wire_memory_clear();
+    return json_pack("{s:i, s:f, s:I, s:f, s:s, s:s, s:o}", "seq", 0, "time", time, "tick",
+                     (json_int_t)tick, "at", now_s(), "kind", kind, "severity", severity, "message",
+                     describe_text(message));
+}
+
+void app_log(gw_app *app, const char *kind, const char *severity, const char *format, ...)
+{
+    char message[512];
+    va_list list;
+    va_start(list, format);
+    vsnprintf(message, sizeof message, format, list);
+    va_end(list);
+    gw_snapshot snapshot;
+    app_snapshot(app, &snapshot);
+    json_t *event = event_new(snapshot.tick, snapshot.time, kind, severity, message);
+    if (event)
+        append(app, event);
+    app_wake(app);
+}
+
+typedef struct kind_words {
+    const char *kind, *severity, *message;
+} kind_words;
+
+static const kind_words words_of[] = {
+    [GW_EVENT_ACTIVE] = {"active", "info", "The edit is in effect."},
+    [GW_EVENT_STATE] = {"state", "info", "The simulation is %s."},
+    [GW_EVENT_SETTLED] = {"settled", "info", "%s has arrived on its constraints."},
+    [GW_EVENT_LIMITED] = {"limited", "warning", "A limit holds %s back."},
+    [GW_EVENT_HALTED] = {"halted", "warning", "Halted: nothing moves until armed."},
+    [GW_EVENT_ARMED] = {"armed", "info", "Armed again."},
+    [GW_EVENT_OVERRUN] = {"overrun", "warning", "A tick was late or took too long."},
+    [GW_EVENT_DEVICE_LOST] = {"device-lost", "error", "The device of %s is silent: at rest."},
+    [GW_EVENT_NOT_FINITE] = {"not-finite", "error", "The step of %s failed: it is held."},
+    [GW_EVENT_MOVED] = {"active", "info", "The edit is in effect."},
+    [GW_EVENT_BOUND] = {"bound", "warning", "What follows can go no farther: the hand is stopped."},
+    [GW_EVENT_SINGULAR] = {"singular", "info",
+                           "%s passes a singular point of its constraints: more than one way leads "
+                           "on from there."},
+    [GW_EVENT_LEFT_BEHIND] = {"left-behind", "warning",
+                              "The moved geometry has no place for %s on its branch: it stays on "
+                              "the former constraints."},
+    [GW_EVENT_JAMMED] = {"jammed", "warning",
+                         "A contact stands where its body cannot move out of it."},
+    [GW_EVENT_CROWDED] = {"crowded", "warning",
+                          "More collides at once than a tick bears: some of it waits for the next "
+                          "one, up to 1 mm deep."},
+    [GW_EVENT_STRAINED] = {"strained", "warning",
+                           "A mechanism has outrun its local model, or the world's thread is late: "
+                           "it is braked until it has been looked at again."},
+    [GW_EVENT_WITHHELD] = {"withheld", "warning",
+                           "The device's limits dropped a part of an impulse on %s."},
+};
+
+static const char *state_name(gw_run_state state)
+{
+    return state == GW_RUNNING ? "running" : state == GW_PAUSED ? "paused" : "stopped";
+}
+
+static bool about_tool(gw_event_kind kind)
+{
+    return kind == GW_EVENT_SETTLED || kind == GW_EVENT_LIMITED || kind == GW_EVENT_DEVICE_LOST ||
+           kind == GW_EVENT_NOT_FINITE || kind == GW_EVENT_SINGULAR ||
+           kind == GW_EVENT_LEFT_BEHIND || kind == GW_EVENT_WITHHELD;
+}
+
+static const char *object_of(const gw_event *event, const gw_scene *scene)
+{
+    if (event->tool >= 0 && event->tool < scene->tool_count)
+        return gw_tool_holds(&scene->tools[event->tool]);
+    bool named = event->tool < 0 && event->object >= 0 && event->object < scene->object_count;
+    return named ? scene->objects[event->object].id : "the tool";
+}
+
+/* Writes down an event that stands for `counted` of its kind. */
+static void log_event(gw_app *app, const gw_event *event, unsigned counted,
+                      const app_document *document)
+{
+    const kind_words *words = &words_of[event->kind];
+    const gw_scene *scene = document->scene;
+    const char *object = object_of(event, scene);
+    char message[256];
+    if (event->kind == GW_EVENT_STATE)
+        snprintf(message, sizeof message, "The simulation is %s.", state_name(event->state));
+    else if (about_tool(event->kind)) {
+        const char *hole = strstr(words->message, "%s");
+        snprintf(message, sizeof message, "%.*s%s%s", (int)(hole - words->message), words->message,
+                 object, hole + 2);
+    } else
+        snprintf(message, sizeof message, "%s", words->message);
+    json_t *json = event_new(event->tick, (double)event->tick / scene->rate, words->kind,
+                             words->severity, message);
+    if (!json)
+        return;
+    if (event->kind == GW_EVENT_ACTIVE || event->kind == GW_EVENT_MOVED)
+        json_object_set_new(json, "revision",
+                            json_integer((json_int_t)(event->tag ? event->tag : event->revision)));
+    if (event->kind == GW_EVENT_STATE)
+        json_object_set_new(json, "state", json_string(state_name(event->state)));
+    if (about_tool(event->kind) && event->tool >= 0)
+        json_object_set_new(json, "tool", json_integer(event->tool));
+    else if (about_tool(event->kind))
+        json_object_set_new(json, "object", json_string(object));
+    if (event->kind == GW_EVENT_OVERRUN)
+        json_object_set_new(json, "over_us", json_real(event->value));
+    if (event->kind == GW_EVENT_WITHHELD)
+        json_object_set_new(json, "withheld", json_real(event->value));
+    if (counted > 1)
+        json_object_set_new(json, "count", json_integer(counted));
+    append(app, json);
+}
+
+/* ---- floods -------------------------------------------------------------------------------- */
+
+static double steady_s(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+static bool flood_due(const app_flood *flood)
+{
+    return flood->count > 0 && steady_s() >= flood->quiet_until_s;
+}
+
+static void log_flood(gw_app *app, app_flood *flood, const app_document *document)
+{
+    if (!flood_due(flood))
+        return;
+    log_event(app, &flood->worst, flood->count, document);
+    flood->count = 0;
+    flood->quiet_until_s = steady_s() + QUIET_S;
+}
+
+/* The kinds that may come every tick. */
+static const gw_event_kind flooding[APP_FLOODS] = {GW_EVENT_OVERRUN,  GW_EVENT_LIMITED,
+                                                   GW_EVENT_STRAINED, GW_EVENT_MOVED,
+                                                   GW_EVENT_WITHHELD, GW_EVENT_JAMMED};
+
+static app_flood *flood_of(gw_app *app, gw_event_kind kind)
+{
+    for (int i = 0; i < APP_FLOODS; i++)
+        if (flooding[i] == kind)
+            return &app->floods[i];
+    return NULL;
+}
+
+bool app_log_due(const gw_app *app)
+{
+    bool due = false;
+    for (int i = 0; i < APP_FLOODS; i++)
+        due = due || flood_due(&app->floods[i]);
+    return due;
+}
+
+void app_log_floods(gw_app *app, const app_document *document)
+{
+    for (int i = 0; i < APP_FLOODS; i++)
+        log_flood(app, &app->floods[i], document);
+}
+
+void app_log_loop(gw_app *app, const gw_event *event, const app_document *document)
+{
+    if (event->kind == GW_EVENT_GUIDED)
+        return; /* the task that moves the robot tells of its steps */
+    app_flood *flood = flood_of(app, event->kind);
+    if (event->kind == GW_EVENT_LEFT_BEHIND)
+        app_left_behind(app);
+    if (!flood) {
+        log_event(app, event, 1, document);
+        return;
+    }
+    bool moved = event->kind == GW_EVENT_MOVED; /* the newest stands for all of them */
+    if (flood->count == 0 || moved || event->value > flood->worst.value)
+        flood->worst = *event;
+    flood->count += moved ? (unsigned)event->value : 1;
+    log_flood(app, flood, document);
+}
+
+/* ---- reading ------------------------------------------------------------------------------- */
+
+uint64_t app_log_last(gw_app *app)
+{
+    pthread_mutex_lock(&app->log);
+    uint64_t seq = app->seq;
+    pthread_mutex_unlock(&app->log);
+    return seq;
+}
+
+uint64_t app_log_first(gw_app *app)
+{
+    uint64_t last = app_log_last(app);
+    return last > APP_LOG_EVENTS ? last - APP_LOG_EVENTS + 1 : 1;
+}
+
+gw_text *app_log_get(gw_app *app, uint64_t seq)
+{
+    gw_text *shared = NULL;
+    pthread_mutex_lock(&app->log);
+    if (seq >= 1 && seq <= app->seq && seq + APP_LOG_EVENTS > app->seq)
+        shared = text_ref(app->events[seq % APP_LOG_EVENTS]);
+    pthread_mutex_unlock(&app->log);
+    return shared;
+}

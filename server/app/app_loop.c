@@ -1,0 +1,215 @@
+/*
+ * The app's side of the loop: commands in, snapshots and events out. Everything here holds the
+ * loop lock only for a copy, so that no reader of snapshots waits for an edit.
+ */
+#include <string.h>
+#include <time.h>
+
+#include "server/app/app_private.h"
+
+#define SEND_TRIES     50   /* a millisecond apart: many ticks of the slowest loop */
+#define ANSWER_WAIT_MS 500  /* for the loop to report a new run state */
+#define STEP_WAIT_MS   5000 /* for a request of many steps; then it answers what is reached */
+#define STEP_MAX       1000000
+
+static void sleep_ms(long ms)
+{
+    nanosleep(&(struct timespec){ms / 1000, ms % 1000 * 1000000}, NULL);
+}
+
+/* ---- commands and snapshots ---------------------------------------------------------------- */
+
+void app_snapshot(gw_app *app, gw_snapshot *snapshot)
+{
+    pthread_mutex_lock(&app->loop_lock);
+    gw_loop_snapshot(app->loop, snapshot);
+    pthread_mutex_unlock(&app->loop_lock);
+}
+
+static bool try_send(gw_app *app, const gw_command *command)
+{
+    pthread_mutex_lock(&app->loop_lock);
+    bool sent = gw_loop_send(app->loop, command);
+    pthread_mutex_unlock(&app->loop_lock);
+    return sent;
+}
+
+bool app_send_command(gw_app *app, const gw_command *command, gw_error *error)
+{
+    bool fleeting = command->kind == GW_COMMAND_DRAG || command->kind == GW_COMMAND_PUSH;
+    for (int tries = fleeting ? 1 : SEND_TRIES; tries > 0; tries--) {
+        if (try_send(app, command))
+            return true;
+        if (tries > 1)
+            sleep_ms(1);
+    }
+    return gw_fail(error, GW_FAILED, "", "the loop takes no more commands: %d are waiting",
+                   GW_COMMAND_RING);
+}
+
+bool app_send(gw_app *app, const gw_command *command, gw_error *error)
+{
+    gw_snapshot snapshot;
+    app_snapshot(app, &snapshot);
+    bool about_tool =
+        command->kind != GW_COMMAND_HALT && command->kind != GW_COMMAND_ARM && !command->object[0];
+    if (about_tool && (command->tool < 0 || command->tool >= snapshot.tool_count))
+        return gw_fail(error, GW_NOT_FOUND, "/tool", "there is no tool %d: the scene has %d",
+                       command->tool, snapshot.tool_count);
+    return app_send_command(app, command, error);
+}
+
+static bool reached(const gw_snapshot *snapshot, gw_run_state state)
+{
+    return snapshot->state == state && (state != GW_STOPPED || snapshot->tick == 0);
+}
+
+/* A running edit was laid out from where the hand had the objects; a stop goes back to the poses
+ * that the scene states, so the loop gets a scenario of those first. Under the edit lock. */
+static void lay_out_again(gw_app *app, gw_error *error)
+{
+    app_document *now = app_document_get(app);
+    app_edit edit = {.app = app, .base = now};
+    gw_scene *scene = now->from_current ? gw_scene_copy(now->scene) : NULL;
+    gw_layout *layout = scene ? gw_layout_create(scene, NULL, error) : NULL;
+    if (layout && !gw_layout_problem(layout)) {
+        edit.document = app_document_new(scene, layout, error);
+        if (edit.document) {
+            edit.document->revision = now->revision;
+            edit.document->undo = now->undo;
+            edit.document->redo = now->redo;
+            if (app_document_write(edit.document, error) && app_hand_over(&edit, error))
+                app_publish(app, edit.document);
+            else
+                app_document_put(edit.document);
+        }
+    } else {
+        gw_layout_destroy(layout);
+        gw_scene_destroy(scene);
+    }
+    app_document_put(now);
+}
+
+bool app_set_state(gw_app *app, gw_run_state state, gw_error *error)
+{
+    gw_snapshot snapshot;
+    app_snapshot(app, &snapshot);
+    if (snapshot.halted && state == GW_RUNNING)
+        return gw_fail(error, GW_CONFLICT, "/state",
+                       "halted: nothing moves until POST /api/v1/simulation/arm");
+    pthread_mutex_lock(&app->edit);
+    if (state == GW_STOPPED)
+        lay_out_again(app, NULL);
+    bool sent =
+        app_send_command(app, &(gw_command){.kind = GW_COMMAND_STATE, .state = state}, error);
+    pthread_mutex_unlock(&app->edit);
+    if (!sent)
+        return false;
+    for (int waited_ms = 0; waited_ms < ANSWER_WAIT_MS; waited_ms++) {
+        app_snapshot(app, &snapshot);
+        if (reached(&snapshot, state))
+            return true;
+        sleep_ms(1);
+    }
+    return gw_fail(error, GW_FAILED, "", "the loop did not take the state within %d ms",
+                   ANSWER_WAIT_MS);
+}
+
+bool app_step(gw_app *app, uint64_t ticks, gw_error *error)
+{
+    if (ticks < 1 || ticks > STEP_MAX)
+        return gw_fail(error, GW_BAD_INPUT, "/ticks", "1 to %d ticks at once", STEP_MAX);
+    gw_snapshot snapshot;
+    app_snapshot(app, &snapshot);
+    if (snapshot.state != GW_PAUSED)
+        return gw_fail(error, GW_CONFLICT, "", "steps are made while paused: pause first");
+    if (snapshot.halted)
+        return gw_fail(error, GW_CONFLICT, "", "halted: nothing moves until armed");
+    uint64_t target = snapshot.tick + ticks;
+    if (!app_send_command(app, &(gw_command){.kind = GW_COMMAND_STEP, .ticks = ticks}, error))
+        return false;
+    for (int waited_ms = 0; waited_ms < STEP_WAIT_MS; waited_ms++) {
+        app_snapshot(app, &snapshot);
+        if (snapshot.tick >= target || snapshot.state != GW_PAUSED)
+            break;
+        sleep_ms(1);
+    }
+    return true;
+}
+
+bool app_halt(gw_app *app, bool on, gw_error *error)
+{
+    gw_command command = {.kind = on ? GW_COMMAND_HALT : GW_COMMAND_ARM};
+    if (!app_send_command(app, &command, error))
+        return false;
+    for (int waited_ms = 0; waited_ms < ANSWER_WAIT_MS; waited_ms++) {
+        gw_snapshot snapshot;
+        app_snapshot(app, &snapshot);
+        if (snapshot.halted == on)
+            return true;
+        sleep_ms(1);
+    }
+    return gw_fail(error, GW_FAILED, "", "the loop did not answer within %d ms", ANSWER_WAIT_MS);
+}
+
+/* ---- what the loop says -------------------------------------------------------------------- */
+
+/* Closes the devices that no scenario in the loop uses any more. Under the loop lock. */
+static void close_retired(gw_app *app)
+{
+    gw_snapshot snapshot;
+    if (app->retired_count == 0)
+        return;
+    gw_loop_snapshot(app->loop, &snapshot);
+    int kept = 0;
+    for (int i = 0; i < app->retired_count; i++) {
+        if (snapshot.scenario >= app->retired[i].revision)
+            gw_device_slot_close(app->retired[i].slot);
+        else
+            app->retired[kept++] = app->retired[i];
+    }
+    app->retired_count = kept;
+}
+
+void app_pump(gw_app *app)
+{
+    gw_event events[32];
+    int count = 0;
+    pthread_mutex_lock(&app->loop_lock);
+    while (count < 32 && gw_loop_event(app->loop, &events[count]))
+        count++;
+    gw_loop_collect(app->loop);
+    close_retired(app);
+    pthread_mutex_unlock(&app->loop_lock);
+    if (count == 0 && !app_log_due(app))
+        return;
+    app_document *document = app_document_get(app);
+    for (int i = 0; i < count; i++)
+        app_log_loop(app, &events[i], document);
+    app_log_floods(app, document);
+    app_document_put(document);
+}
+
+void app_record(gw_app *app, bool on)
+{
+    pthread_mutex_lock(&app->loop_lock);
+    app->recording = on;
+    gw_loop_record(app->loop, on);
+    pthread_mutex_unlock(&app->loop_lock);
+}
+
+int app_records(gw_app *app, gw_snapshot *records, int capacity, uint64_t *lost)
+{
+    pthread_mutex_lock(&app->loop_lock);
+    int count = gw_loop_records(app->loop, records, capacity, lost);
+    pthread_mutex_unlock(&app->loop_lock);
+    return count;
+}
+
+int app_rt_thread(gw_app *app)
+{
+    pthread_mutex_lock(&app->loop_lock);
+    int id = gw_loop_thread_id(app->loop);
+    pthread_mutex_unlock(&app->loop_lock);
+    return id;
+}

@@ -1,0 +1,160 @@
+/*
+ * What the files of the app share. Locks, in the order in which they may be taken:
+ *
+ *   edit   one edit at a time: undo stacks, slots, everything that builds; may be held for long
+ *   task   which task runs and how far it is; held for a copy
+ *   view   the pointer to the newest document; held for a few instructions
+ *   loop   the pointer to the loop, its commands, snapshots, events and records; held for a copy
+ *   log    the event log
+ */
+#ifndef GW_SERVER_APP_APP_PRIVATE_H
+#define GW_SERVER_APP_APP_PRIVATE_H
+
+#include <pthread.h>
+
+#include "server/app/app.h"
+
+#define APP_UNDO_STEPS  200         /* more than a person remembers */
+#define APP_UNDO_BYTES  (64u << 20) /* of scenes kept for undo and redo, each */
+#define APP_GROUP_S     1.0         /* between edits of a group, a drag of a slider */
+#define APP_MAX_RETIRED 64          /* device slots that wait for the loop to let go */
+#define APP_FLOODS      6           /* kinds of events that may come every tick */
+
+typedef struct app_history {
+    int count;
+    size_t bytes;
+    gw_scene *scenes[APP_UNDO_STEPS]; /* oldest first */
+} app_history;
+
+typedef struct app_slots {
+    int count;
+    gw_device_slot *slot[GW_MAX_DEVICES];
+} app_slots;
+
+typedef struct app_retired {
+    gw_device_slot *slot;
+    uint64_t revision; /* closed once the loop runs this scenario */
+} app_retired;
+
+/* Events of a kind that comes in floods: a few a second are written down, for all of them. */
+typedef struct app_flood {
+    gw_event worst;
+    unsigned count; /* since the last one that was written down */
+    double quiet_until_s;
+} app_flood;
+
+/* The task that runs, or ran last, and the thread that runs it. */
+typedef struct app_task {
+    pthread_mutex_t lock;
+    pthread_cond_t wake;
+    pthread_t thread;
+    bool created, quit;        /* the thread; quit: it shall end */
+    bool busy;                 /* a task is starting or runs */
+    bool ready;                /* the simulation runs: the thread may take it */
+    bool stop;                 /* somebody wants it to stop */
+    bool forget;               /* another scene was loaded: nothing is known of it any more */
+    gw_task task;              /* a copy; of the thread while busy */
+    gw_task_run run;           /* of the thread while busy */
+    gw_task_progress progress; /* the newest */
+    uint64_t runs;             /* so far: commands of each have tags of their own */
+} app_task;
+
+struct gw_app {
+    pthread_mutex_t edit, view, loop_lock, log;
+    bool best_effort;
+    app_task task;
+
+    app_document *document; /* view */
+    app_history undo, redo; /* edit */
+    char group[96];         /* edit: of the newest edit, and when it was made (s) */
+    double group_s;
+    app_slots slots; /* edit, for the running document */
+
+    gw_loop *loop;          /* loop */
+    uint64_t revision_sent; /* loop: of the newest scenario sent */
+    bool recording;         /* loop: per-tick records are wanted */
+    int retired_count;      /* loop */
+    app_retired retired[APP_MAX_RETIRED];
+
+    uint64_t seq;                    /* log: of the newest event */
+    gw_text *events[APP_LOG_EVENTS]; /* log: event n at n % APP_LOG_EVENTS */
+    app_flood floods[APP_FLOODS];    /* of the thread that pumps, one a kind */
+    atomic_bool left_behind; /* geometry took a branch away: what is next is handed over whole */
+
+    void (*wake)(void *context);
+    void *wake_context;
+};
+
+/* ---- documents ----------------------------------------------------------------------------- */
+
+/* A document of a scene and its layout, one reference; takes both over, also on failure. */
+app_document *app_document_new(gw_scene *scene, gw_layout *layout, gw_error *error);
+
+/* Writes the members' text, once everything else is in place; false when memory is short. */
+bool app_document_write(app_document *document, gw_error *error);
+
+/* Publishes it in place of the newest one, whose reference is given back; takes one over. */
+void app_publish(gw_app *app, app_document *document);
+
+void app_wake(gw_app *app);
+
+/* ---- handing over to the loop -------------------------------------------------------------- */
+
+/* The edit's document is checked and laid out; makes the loop run it. Changes nothing on failure.
+ * Under the edit lock. */
+bool app_hand_over(app_edit *edit, gw_error *error);
+
+/* True where the edit only moves geometry, and nothing but its numbers changes for the loop; then
+ * app_move_geometry() hands it over. */
+bool app_moves_geometry(const app_edit *edit);
+bool app_move_geometry(app_edit *edit, gw_error *error);
+
+/* Every held object on the same branch, every other one solved in the same order. */
+bool app_same_branches(const gw_layout *a, const gw_layout *b);
+
+/* True where the edit only changes motors and control at impedance devices, and nothing else
+ * changes for the loop; then app_tune() hands it over. */
+bool app_tunes(const app_edit *edit);
+bool app_tune(app_edit *edit, gw_error *error);
+
+/* Geometry took a branch away from under a tool: wakes the thread that calls app_catch_up(), which
+ * hands the document over whole, so that the tool travels to where its constraints hold now. */
+void app_left_behind(gw_app *app);
+void app_catch_up(gw_app *app);
+
+/* A fresh loop with fresh devices for the document; the old ones end. Under the edit lock. */
+bool app_start_loop(gw_app *app, app_document *document, gw_error *error);
+
+/* Sends a command. A hand's moves are sent again anyway; everything else, a halt above all, waits
+ * for the ring, which the loop empties every tick. */
+bool app_send_command(gw_app *app, const gw_command *command, gw_error *error);
+
+/* The newest snapshot. */
+void app_snapshot(gw_app *app, gw_snapshot *snapshot);
+
+/* Takes over what the loop reported. */
+void app_log_loop(gw_app *app, const gw_event *event, const app_document *document);
+
+/* Writes down what waits for its flood to be quiet; whether something does and is due. */
+void app_log_floods(gw_app *app, const app_document *document);
+bool app_log_due(const gw_app *app);
+
+/* ---- tasks --------------------------------------------------------------------------------- */
+
+/* The thread that runs tasks; false with an error where there is none to be had. */
+bool app_task_create(gw_app *app, gw_error *error);
+
+/* A load: what ran in the scene before is no longer told of. */
+void app_task_forget(gw_app *app);
+
+/* Ends the thread, and the task that it runs. Before the loop ends. */
+void app_task_destroy(gw_app *app);
+
+/* ---- history ------------------------------------------------------------------------------- */
+
+/* Adds the scene, which it takes over, dropping the oldest beyond the caps. */
+void app_history_put(app_history *history, gw_scene *scene);
+gw_scene *app_history_pop(app_history *history); /* NULL: empty */
+void app_history_clear(app_history *history);
+
+#endif

@@ -1,0 +1,294 @@
+/*
+ * The thread that runs tasks: it polls the run of one, and carries out what that asks for as edits
+ * and commands like anybody else's. Every other thread sees a copy of the progress. Besides, it
+ * brings tools that moving geometry left behind onto their constraints again.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "server/app/app_private.h"
+
+#define POLL_NS      2000000 /* between two looks: two ticks of the usual loop */
+#define STOP_WAIT_MS 1000    /* for the thread to take notice; an edit may hold it up */
+#define TAGS         65536   /* commands of one run, at most: a step has one */
+
+/* ---- what a run asks for ------------------------------------------------------------------- */
+
+static bool on_branch(const app_document *document, int tool, const char *branch)
+{
+    int object = gw_scene_object(document->scene, document->scene->tools[tool].object);
+    const gw_placement *p = gw_layout_of(document->layout, object);
+    return !*branch || (p && strcmp(p->solution.branches[p->branch].id, branch) == 0);
+}
+
+/* The step's edit, like any other: undone as one, travelled to without a bump. */
+static void carry_out_edit(gw_app *app, const gw_task_step *step)
+{
+    app_edit edit;
+    gw_error error = {0};
+    gw_task_run *run = &app->task.run;
+    if (!app_edit_begin(app, &edit, &error)) {
+        gw_task_edited(run, false, 0, error.message);
+        return;
+    }
+    uint64_t revision = edit.base->scenario;
+    bool done = run->tool < edit.scene->tool_count;
+    if (done && gw_task_edit(edit.scene, run->tool, step)) {
+        done = app_edit_commit(&edit, &error);
+        revision = done ? edit.document->scenario : 0;
+        if (done && !on_branch(edit.document, run->tool, step->branch))
+            done = gw_fail(&error, GW_NOT_FOUND, "", "there is no branch %s", step->branch);
+    }
+    app_edit_end(&edit);
+    gw_task_edited(run, done, revision, error.message);
+}
+
+static void carry_out(gw_app *app, const gw_task_action *action)
+{
+    if (action->kind == GW_TASK_EDIT)
+        carry_out_edit(app, action->step);
+    else if (action->kind == GW_TASK_COMMAND)
+        app_send_command(app, &action->command, NULL);
+}
+
+/* The set of the tool in the scenario that the snapshot is of; NULL where the document's is not it
+ * yet. `there`: the tool still holds the task's object. */
+static const gw_submanifold *set_of(const app_task *task, const app_document *document, bool match,
+                                    bool *there)
+{
+    const gw_scene *scene = document->scene;
+    int tool = task->run.tool;
+    *there = tool < scene->tool_count && strcmp(scene->tools[tool].object, task->task.object) == 0;
+    const gw_placement *p =
+        *there ? gw_layout_of(document->layout, gw_scene_object(scene, task->task.object)) : NULL;
+    return match && p && p->branch >= 0 ? &p->solution.branches[p->branch].set : NULL;
+}
+
+static void tell_step(gw_app *app, int step)
+{
+    char words[300];
+    const gw_task_progress *p = &app->task.run.progress;
+    gw_step_words(&app->task.task, p, step, words, sizeof words);
+    app_log(app, "task", p->steps[step].state == GW_TASK_FAILED ? "error" : "info", "%s", words);
+}
+
+static void tell_end(gw_app *app)
+{
+    const char *id = app->task.task.id;
+    const gw_task_progress *p = &app->task.run.progress;
+    if (p->state == GW_TASK_DONE)
+        app_log(app, "task", "info", "Task %s is done. %s", id, p->message);
+    else if (p->state == GW_TASK_FAILED)
+        app_log(app, "task", "error", "Task %s failed.", id);
+    else
+        app_log(app, "task", "warning", "Task %s was left at step %d. %s", id, p->step + 1,
+                p->message);
+}
+
+/* One look. True when the run is over. */
+static bool advance(gw_app *app, bool stop)
+{
+    app_document *document;
+    gw_snapshot snapshot;
+    bool there;
+    gw_task_run *run = &app->task.run;
+    int step = run->progress.step;
+    bool match = app_peek(app, &document, &snapshot);
+    gw_task_view view = {&snapshot, set_of(&app->task, document, match, &there)};
+    gw_task_action action =
+        stop || !there
+            ? gw_task_stop(run, GW_STEP_STOPPED,
+                           there ? "Stopped on request." : "Stopped: the scene changed under it.")
+            : gw_task_poll(run, &view);
+    carry_out(app, &action);
+    app_document_put(document);
+    gw_task_state ended = run->progress.steps[step].state;
+    if (ended == GW_TASK_DONE || ended == GW_TASK_FAILED)
+        tell_step(app, step);
+    if (run->progress.state == GW_TASK_RUNNING)
+        return false;
+    tell_end(app);
+    return true;
+}
+
+static void *work(void *context)
+{
+    gw_app *app = context;
+    app_task *t = &app->task;
+    pthread_mutex_lock(&t->lock);
+    while (!t->quit) {
+        if (atomic_load(&app->left_behind)) {
+            pthread_mutex_unlock(&t->lock);
+            app_catch_up(app);
+            pthread_mutex_lock(&t->lock);
+            continue;
+        }
+        if (!t->ready) {
+            pthread_cond_wait(&t->wake, &t->lock);
+            continue;
+        }
+        bool stop = t->stop;
+        pthread_mutex_unlock(&t->lock);
+        bool over = advance(app, stop);
+        if (!over)
+            nanosleep(&(struct timespec){0, POLL_NS}, NULL);
+        pthread_mutex_lock(&t->lock);
+        t->progress = t->run.progress;
+        t->ready = t->busy = !over;
+        if (over && t->forget)
+            gw_task_finish(&t->task);
+    }
+    pthread_mutex_unlock(&t->lock);
+    return NULL;
+}
+
+/* ---- from other threads -------------------------------------------------------------------- */
+
+bool app_task_create(gw_app *app, gw_error *error)
+{
+    app_task *t = &app->task;
+    pthread_mutex_init(&t->lock, NULL);
+    pthread_cond_init(&t->wake, NULL);
+    t->created = pthread_create(&t->thread, NULL, work, app) == 0;
+    return t->created || gw_fail(error, GW_FAILED, "", "the system refuses a thread for tasks");
+}
+
+void app_task_destroy(gw_app *app)
+{
+    app_task *t = &app->task;
+    if (!t->created)
+        return;
+    pthread_mutex_lock(&t->lock);
+    t->quit = true;
+    pthread_cond_signal(&t->wake);
+    pthread_mutex_unlock(&t->lock);
+    pthread_join(t->thread, NULL);
+    gw_task_finish(&t->task);
+    pthread_mutex_destroy(&t->lock);
+    pthread_cond_destroy(&t->wake);
+}
+
+/* The tool that holds the task's object, -1: none does. */
+static int tool_of(const gw_scene *scene, const gw_task *task)
+{
+    for (int i = 0; i < scene->tool_count; i++)
+        if (strcmp(scene->tools[i].object, task->object) == 0)
+            return i;
+    return -1;
+}
+
+/* What must hold for a start; the task's copy and its tool. */
+static bool may_start(gw_app *app, const char *id, gw_task *copy, int *tool, gw_error *error)
+{
+    gw_snapshot snapshot;
+    app_document *document = app_document_get(app);
+    const gw_scene *scene = document->scene;
+    int index = gw_scene_task(scene, id);
+    bool may = index >= 0 || gw_fail(error, GW_NOT_FOUND, "", "there is no task %s", id);
+    *tool = may ? tool_of(scene, &scene->tasks[index]) : -1;
+    if (may && *tool < 0)
+        may = gw_fail(error, GW_CONFLICT, "", "no tool holds %s: take it first",
+                      scene->tasks[index].object);
+    app_snapshot(app, &snapshot);
+    if (may && snapshot.halted)
+        may = gw_fail(error, GW_CONFLICT, "",
+                      "halted: nothing moves until POST /api/v1/simulation/arm");
+    if (may && !gw_task_copy(copy, &scene->tasks[index])) {
+        gw_task_finish(copy);
+        may = gw_fail(error, GW_FAILED, "", "memory is short");
+    }
+    app_document_put(document);
+    return may;
+}
+
+/* Takes the place of the task that runs; false where one does. */
+static bool claim(app_task *t, gw_error *error)
+{
+    pthread_mutex_lock(&t->lock);
+    bool free = !t->busy || gw_fail(error, GW_CONFLICT, "",
+                                    "task %s runs: one at a time, stop it first", t->task.id);
+    t->busy = true;
+    pthread_mutex_unlock(&t->lock);
+    return free;
+}
+
+static void give_up(app_task *t)
+{
+    pthread_mutex_lock(&t->lock);
+    t->busy = false;
+    pthread_mutex_unlock(&t->lock);
+}
+
+bool app_task_start(gw_app *app, const char *id, gw_error *error)
+{
+    app_task *t = &app->task;
+    gw_task copy = {0};
+    int tool;
+    if (!may_start(app, id, &copy, &tool, error))
+        return false;
+    if (!claim(t, error)) {
+        gw_task_finish(&copy);
+        return false;
+    }
+    gw_snapshot snapshot;
+    app_snapshot(app, &snapshot);
+    if (snapshot.state != GW_RUNNING && !app_set_state(app, GW_RUNNING, error)) {
+        gw_task_finish(&copy);
+        give_up(t);
+        return false;
+    }
+    app_log(app, "task", "info", "Task %s%s%s%s starts: %d steps.", copy.id,
+            copy.name[0] ? " (" : "", copy.name, copy.name[0] ? ")" : "", copy.step_count);
+    pthread_mutex_lock(&t->lock);
+    gw_task_finish(&t->task);
+    t->task = copy;
+    gw_task_begin(&t->run, &t->task, tool, ++t->runs * TAGS);
+    t->progress = t->run.progress;
+    t->stop = t->forget = false;
+    t->ready = true;
+    pthread_cond_signal(&t->wake);
+    pthread_mutex_unlock(&t->lock);
+    return true;
+}
+
+bool app_task_runs(gw_app *app, const char *id)
+{
+    app_task *t = &app->task;
+    pthread_mutex_lock(&t->lock);
+    bool runs = t->ready && strcmp(t->task.id, id) == 0;
+    pthread_mutex_unlock(&t->lock);
+    return runs;
+}
+
+void app_task_stop(gw_app *app, const char *id)
+{
+    app_task *t = &app->task;
+    pthread_mutex_lock(&t->lock);
+    t->stop = t->ready && strcmp(t->task.id, id) == 0;
+    pthread_mutex_unlock(&t->lock);
+    for (int waited = 0; waited < STOP_WAIT_MS && app_task_runs(app, id); waited++)
+        nanosleep(&(struct timespec){0, 1000000}, NULL);
+}
+
+void app_task_forget(gw_app *app)
+{
+    app_task *t = &app->task;
+    pthread_mutex_lock(&t->lock);
+    t->forget = t->busy;
+    if (!t->busy)
+        gw_task_finish(&t->task);
+    pthread_mutex_unlock(&t->lock);
+}
+
+bool app_task_last(gw_app *app, char id[GW_MAX_ID + 1], gw_task_progress *progress)
+{
+    app_task *t = &app->task;
+    pthread_mutex_lock(&t->lock);
+    memcpy(id, t->task.id, GW_MAX_ID + 1);
+    *progress = t->progress;
+    pthread_mutex_unlock(&t->lock);
+    return *id;
+}

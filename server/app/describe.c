@@ -1,0 +1,214 @@
+/*
+ * Solutions, constraints and the simulation as the protocol shows them.
+ */
+#include "server/app/describe.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "server/schema/wire.h"
+
+#define STRAND_STEP 0.2 /* between two poses of a strand, in lengths of the body */
+
+static void constraint_ids(const gw_scene *scene, const gw_placement *placement, const char **ids)
+{
+    for (int i = 0; i < placement->count; i++)
+        ids[i] = scene->constraints[placement->ids[i]].id;
+}
+
+static const char *state_of(const gw_placement *placement)
+{
+    const gw_solution *solution = &placement->solution;
+    if (solution->status != GW_SOLVED)
+        return "conflict";
+    if (solution->redundant_count > 0)
+        return "over";
+    if (placement->count == 0)
+        return "free";
+    return solution->dof == 0 ? "well" : "under";
+}
+
+static json_t *words_of(const gw_submanifold *set)
+{
+    char words[256];
+    gw_submanifold_words(set, words, sizeof words);
+    return json_string(words);
+}
+
+/* What the chosen branch adds: its id, its words, the parameters where the object is. */
+static void add_branch(json_t *json, const gw_placement *placement, const gw_pose *pose)
+{
+    const gw_branch *branch = &placement->solution.branches[placement->branch];
+    json_object_set_new(json, "branch", json_string(branch->id));
+    json_object_set_new(json, "words", words_of(&branch->set));
+    json_object_set_new(json, "parameters", wire_parameters_at(&branch->set, pose));
+}
+
+static void add_once(json_t *list, const char *id)
+{
+    size_t i;
+    json_t *there;
+    json_array_foreach(list, i, there) if (strcmp(json_string_value(there), id) == 0) return;
+    json_array_append_new(list, json_string(id));
+}
+
+/* The objects that the placement's object is joined to. */
+static json_t *neighbours(const gw_scene *scene, const gw_placement *placement)
+{
+    json_t *list = json_array();
+    const char *own = scene->objects[placement->object].id;
+    for (int i = 0; i < placement->count; i++) {
+        const gw_scene_constraint *c = &scene->constraints[placement->ids[i]];
+        add_once(list, strcmp(c->a.object, own) == 0 ? c->b.object : c->a.object);
+    }
+    return list;
+}
+
+/* Which objects it follows when they move, and the cycle that it was solved in. */
+static void add_company(json_t *json, const gw_scene *scene, const gw_layout *layout,
+                        const gw_placement *placement)
+{
+    if (placement->follow == GW_CARRIED || placement->follow == GW_RESOLVED)
+        json_object_set_new(json, "follows", neighbours(scene, placement));
+    if (placement->cluster < 0)
+        return;
+    json_t *list = json_array();
+    for (int i = 0; i < layout->count; i++)
+        if (layout->placements[i]->cluster == placement->cluster)
+            json_array_append_new(list,
+                                  json_string(scene->objects[layout->placements[i]->object].id));
+    json_object_set_new(json, "cluster", list);
+    json_object_set_new(json, "cluster_dof", json_integer(placement->cluster_dof));
+}
+
+json_t *describe_solution(const gw_scene *scene, const gw_layout *layout,
+                          const gw_placement *placement, const gw_pose *pose)
+{
+    const char *ids[GW_MAX_PROBLEM];
+    const gw_solution *solution = &placement->solution;
+    constraint_ids(scene, placement, ids);
+    json_t *json = wire_solution(solution, ids);
+    json_object_set_new(json, "object", json_string(scene->objects[placement->object].id));
+    json_object_set_new(json, "tool", json_boolean(placement->tool >= 0));
+    json_object_set_new(json, "state", json_string(state_of(placement)));
+    add_company(json, scene, layout, placement);
+    json_t *branches = json_object_get(json, "branches");
+    for (int i = 0; i < solution->branch_count; i++)
+        json_object_set_new(json_array_get(branches, (size_t)i), "words",
+                            words_of(&solution->branches[i].set));
+    if (placement->branch >= 0 && placement->branch < solution->branch_count)
+        add_branch(json, placement, pose);
+    return json;
+}
+
+static json_t *strand_json(const gw_strand *strand, const char *parameter)
+{
+    json_t *poses = json_array();
+    for (int i = 0; i < strand->count; i++)
+        json_array_append_new(poses, wire_pose(&strand->poses[i]));
+    return json_pack("{ss si sb so}", "parameter", parameter, "here", strand->here, "closed",
+                     strand->closed, "poses", poses);
+}
+
+void describe_strands(json_t *solution, const gw_placement *placement, const gw_pose *pose,
+                      int most)
+{
+    if (placement->branch < 0 || placement->branch >= placement->solution.branch_count)
+        return;
+    const gw_submanifold *set = &placement->solution.branches[placement->branch].set;
+    double length = placement->length;
+    gw_parameter parameters[6];
+    gw_strand strand;
+    gw_pose on = *pose;
+    gw_submanifold_nearest(set, pose, length, &on);
+    json_t *list = json_array();
+    int count = gw_submanifold_parameters(set, parameters);
+    for (int i = 0; i < count; i++) {
+        gw_strand_along(set, &on, i, length, STRAND_STEP * length, most, &strand);
+        json_array_append_new(list, strand_json(&strand, parameters[i].name));
+    }
+    json_object_set_new(solution, "strands", list);
+}
+
+json_t *describe_solutions(const gw_scene *scene, const gw_layout *layout, const gw_pose *poses)
+{
+    json_t *list = json_array();
+    for (int i = 0; i < layout->count; i++) {
+        const gw_placement *placement = layout->placements[i];
+        json_array_append_new(
+            list, describe_solution(scene, layout, placement, &poses[placement->object]));
+    }
+    return list;
+}
+
+static bool redundant_in(const gw_placement *placement, int constraint)
+{
+    const gw_solution *solution = &placement->solution;
+    for (int i = 0; i < solution->redundant_count; i++)
+        if (placement->ids[solution->redundant[i].index] == constraint)
+            return true;
+    return false;
+}
+
+json_t *describe_constraint(const gw_scene *scene, const gw_layout *layout, int index)
+{
+    const gw_scene_constraint *constraint = &scene->constraints[index];
+    const char *state = constraint->enabled ? "ok" : "disabled";
+    for (int i = 0; constraint->enabled && i < layout->count; i++)
+        if (redundant_in(layout->placements[i], index))
+            state = "redundant";
+    json_t *json = wire_constraint(constraint);
+    json_object_set_new(json, "state", json_string(state));
+    return json;
+}
+
+void describe_refusal(json_t *problem, const gw_scene *scene, const gw_placement *placement)
+{
+    const char *ids[GW_MAX_PROBLEM];
+    const gw_solution *solution = &placement->solution;
+    bool clash = solution->status == GW_STATUS_INCOMPATIBLE;
+    json_t *why = json_pack("{s:s}", "status", clash ? "incompatible" : "unhandled");
+    constraint_ids(scene, placement, ids);
+    if (clash)
+        json_object_set_new(why, "conflict", wire_conflict(&solution->conflict, ids));
+    else {
+        json_t *left = json_array();
+        for (int i = 0; i < placement->count; i++)
+            if (solution->left >> i & 1)
+                json_array_append_new(left, json_string(ids[i]));
+        json_object_set_new(why, "left", left);
+        json_object_set_new(why, "reason", describe_text(solution->reason ? solution->reason : ""));
+    }
+    json_object_update(problem, why);
+    json_object_set_new(problem, "solution", why);
+    json_object_set_new(problem, "object", json_string(scene->objects[placement->object].id));
+}
+
+json_t *describe_simulation(const app_document *document, const gw_snapshot *snapshot)
+{
+    json_t *json = wire_simulation(document->scene, snapshot, document->scene->rate);
+    json_object_set_new(json, "revision", json_integer((json_int_t)document->revision));
+    return json;
+}
+
+json_t *describe_task(gw_app *app, const app_document *document)
+{
+    char id[GW_MAX_ID + 1];
+    gw_task_progress progress;
+    if (!app_task_last(app, id, &progress) || gw_scene_task(document->scene, id) < 0)
+        return json_null();
+    return json_pack("{ss so}", "id", id, "progress", wire_task_progress(&progress));
+}
+
+json_t *describe_text(const char *text)
+{
+    char plain[600];
+    json_t *value = json_string(text);
+    if (value)
+        return value;
+    snprintf(plain, sizeof plain, "%s", text);
+    for (char *c = plain; *c; c++)
+        if ((unsigned char)*c >= 0x80)
+            *c = '?';
+    return json_string(plain);
+}

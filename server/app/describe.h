@@ -1,0 +1,40 @@
+/*
+ * Documents in the words of the protocol: solutions of objects, refusals of edits, events.
+ * Any thread; pure functions of their arguments, but for describe_task().
+ */
+#ifndef GW_SERVER_APP_DESCRIBE_H
+#define GW_SERVER_APP_DESCRIBE_H
+
+#include "server/app/app.h"
+
+/* The solution of one placement; `pose` is where its object is now. New reference. */
+json_t *describe_solution(const gw_scene *scene, const gw_layout *layout,
+                          const gw_placement *placement, const gw_pose *pose);
+
+/* Adds `strands` to a placement's solution: for each freedom of its chosen branch the poses along
+ * it from where the object is, at most `most` to each side. */
+void describe_strands(json_t *solution, const gw_placement *placement, const gw_pose *pose,
+                      int most);
+
+/* Every placement's solution, an array; `poses` one per object. */
+json_t *describe_solutions(const gw_scene *scene, const gw_layout *layout, const gw_pose *poses);
+
+/* Constraint `index` with its state in this layout: ok, redundant, disabled. */
+json_t *describe_constraint(const gw_scene *scene, const gw_layout *layout, int index);
+
+/* Adds status (incompatible or unhandled, in place of the number), conflict or left and reason of
+ * an unsolved placement to a problem, and the same as its member `solution`. */
+void describe_refusal(json_t *problem, const gw_scene *scene, const gw_placement *placement);
+
+/* The member `simulation` of the protocol, of a document and its snapshot. */
+json_t *describe_simulation(const app_document *document, const gw_snapshot *snapshot);
+
+/* The member `task` of the stream's state: id and progress of the task that runs or ran last, null
+ * where there is none in this document. */
+json_t *describe_task(gw_app *app, const app_document *document);
+
+/* A JSON string out of text for people; what is not UTF-8 (cut in the middle, or sent by a client)
+ * becomes question marks. */
+json_t *describe_text(const char *text);
+
+#endif

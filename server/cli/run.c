@@ -1,0 +1,443 @@
+/*
+ * `guideway run`: a scene without a server, deterministic, as fast as it can or in real time. One
+ * thread does everything; CSV and figures are made between ticks and not counted in their time.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "server/cli/command.h"
+#include "server/schema/wire.h"
+
+#define TASK_SECONDS 600 /* a task that takes longer is stopped, unless told otherwise */
+
+typedef struct options {
+    const char *scene, *csv, *task;
+    double seconds; /* negative: as the task, or 10 */
+    bool real_time;
+} options;
+
+/* Everything of a run that must be given back. */
+typedef struct run {
+    gw_scene *scene;
+    gw_layout *layout;
+    gw_device_slot *slots[GW_MAX_DEVICES];
+    int slot_count;
+    gw_simulation *simulation;
+    gw_pose *poses; /* of every object, for the residual */
+    FILE *csv;
+    double wall_us, residual_max, depth_max;
+    double gap_min, impulse_max; /* of contacts: the deepest one, the hardest tick */
+    unsigned long long revision;
+    gw_task_run task; /* where there is one to run */
+} run;
+
+/* ---- start and end ------------------------------------------------------------------------- */
+
+static bool open_devices(run *r, gw_error *error)
+{
+    for (int i = 0; i < r->scene->device_count; i++) {
+        r->slots[i] =
+            gw_device_slot_open(&r->scene->devices[i], gw_scene_step_rate(r->scene), error);
+        if (!r->slots[i])
+            return false;
+        r->slot_count++;
+    }
+    return true;
+}
+
+/* A placement without a solution, as an error with its conflict in words. */
+static bool laid_out(const run *r, gw_error *error)
+{
+    const gw_placement *p = gw_layout_problem(r->layout);
+    if (!p)
+        return true;
+    const char *ids[GW_MAX_PROBLEM];
+    char words[300];
+    for (int i = 0; i < p->count; i++)
+        ids[i] = r->scene->constraints[p->ids[i]].id;
+    bool incompatible = p->solution.status == GW_STATUS_INCOMPATIBLE;
+    if (incompatible)
+        gw_conflict_words(&p->solution.conflict, ids, words, sizeof words);
+    else
+        snprintf(words, sizeof words, "%s", p->solution.reason ? p->solution.reason : "unhandled");
+    return gw_fail(error, incompatible ? GW_INCOMPATIBLE : GW_UNHANDLED, "/constraints",
+                   "\"%s\" cannot be placed: %s", r->scene->objects[p->object].id, words);
+}
+
+static gw_scenario *scenario_of(const run *r, gw_error *error)
+{
+    gw_scenario_def def = {.scene = r->scene,
+                           .layout = r->layout,
+                           .slots = r->slots,
+                           .slot_count = r->slot_count,
+                           .revision = r->revision};
+    return gw_scenario_create(&def, error);
+}
+
+/* The task by its id, and the tool that holds its object. */
+static bool find_task(run *r, const char *id, gw_error *error)
+{
+    int index = gw_scene_task(r->scene, id), tool = -1;
+    if (index < 0)
+        return gw_fail(error, GW_BAD_INPUT, "/tasks", "the scene has no task \"%s\"", id);
+    const gw_task *task = &r->scene->tasks[index];
+    for (int i = 0; i < r->scene->tool_count; i++)
+        if (strcmp(r->scene->tools[i].object, task->object) == 0)
+            tool = i;
+    if (tool < 0)
+        return gw_fail(error, GW_BAD_INPUT, "/tool", "no tool holds \"%s\", which task %s moves",
+                       task->object, id);
+    gw_task_begin(&r->task, task, tool, 0);
+    return true;
+}
+
+static bool start(run *r, const options *o, gw_error *error)
+{
+    r->revision = 1;
+    r->scene = command_scene(o->scene, error);
+    if (r->scene && o->task && !find_task(r, o->task, error))
+        return false;
+    r->layout = r->scene ? gw_layout_create(r->scene, NULL, error) : NULL;
+    if (!r->layout || !laid_out(r, error) || !open_devices(r, error))
+        return false;
+    gw_scenario *scenario = scenario_of(r, error);
+    r->simulation = scenario ? gw_simulation_create(scenario, error) : NULL;
+    size_t bytes = (size_t)(r->scene->object_count + 1) * sizeof *r->poses;
+    r->poses = malloc(bytes);
+    if (!r->simulation || !r->poses)
+        return error->code ? false : gw_fail(error, GW_FAILED, "", "no memory to run the scene");
+    memcpy(r->poses, r->layout->poses, (size_t)r->scene->object_count * sizeof *r->poses);
+    if (o->csv && !(r->csv = fopen(o->csv, "w")))
+        return gw_fail(error, GW_FAILED, "", "%s cannot be written: %s", o->csv, strerror(errno));
+    return true;
+}
+
+static void finish(run *r)
+{
+    gw_simulation_destroy(r->simulation);
+    for (int i = 0; i < r->slot_count; i++)
+        gw_device_slot_close(r->slots[i]);
+    gw_layout_destroy(r->layout);
+    gw_scene_destroy(r->scene);
+    free(r->poses);
+    if (r->csv)
+        fclose(r->csv);
+}
+
+/* ---- ticks --------------------------------------------------------------------------------- */
+
+static void set_state(run *r, gw_run_state state)
+{
+    gw_command retired, command = {.kind = GW_COMMAND_STATE, .state = state};
+    gw_simulation_apply(r->simulation, &command, &retired);
+}
+
+static void write_header(const run *r)
+{
+    char name[WIRE_COLUMN_NAME];
+    int columns = wire_columns(gw_scene_joints(r->scene));
+    for (int i = 0; i < columns; i++) {
+        wire_column(i, columns, name);
+        fprintf(r->csv, "%s%s", i ? "," : "", name);
+    }
+    fputc('\n', r->csv);
+}
+
+static void write_row(const run *r, const gw_snapshot *s)
+{
+    double row[WIRE_MOST_COLUMNS];
+    int joints = gw_scene_joints(r->scene), columns = wire_columns(joints);
+    wire_row(s, joints, row);
+    for (int i = 0; i < columns; i++)
+        fprintf(r->csv, "%s%.17g", i ? "," : "", row[i]);
+    fputc('\n', r->csv);
+}
+
+/* Extremes of every tick. Residual of the scene's input constraints with held objects and followers
+ * where they are now; on the way onto others (a task's edit) they hold none. */
+static void watch_residual(run *r, const gw_snapshot *s)
+{
+    bool travelling = false;
+    for (int i = 0; i < s->tool_count; i++) {
+        if (s->tools[i].object >= 0)
+            r->poses[s->tools[i].object] = s->tools[i].world_from_object;
+        r->depth_max = fmax(r->depth_max, s->tools[i].depth);
+        travelling = travelling || s->tools[i].travelling;
+    }
+    for (int i = 0; i < s->contact_count; i++)
+        r->gap_min = fmin(r->gap_min, s->contacts[i].at.gap);
+    r->impulse_max = fmax(r->impulse_max, s->contact.impulse);
+    for (int i = 0; i < s->follower_count; i++)
+        r->poses[s->followers[i].object] = s->followers[i].world_from_object;
+    for (int i = 0; i < s->free_count; i++)
+        r->poses[s->free[i].object] = s->free[i].pose;
+    if (travelling || s->revision != r->revision)
+        return;
+    double residual = gw_layout_residual(r->layout, r->poses);
+    if (residual > r->residual_max)
+        r->residual_max = residual;
+}
+
+static void sleep_until(double us)
+{
+    struct timespec t = {.tv_sec = (time_t)(us / 1e6)};
+    t.tv_nsec = (long)((us - 1e6 * (double)t.tv_sec) * 1e3);
+    while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL) == EINTR &&
+           !command_interrupted())
+        ;
+}
+
+/* ---- the task ------------------------------------------------------------------------------ */
+
+/* Lays the changed scene out from where everything is, and hands it over; the layout that was is
+ * back where that fails. */
+static bool go_over(run *r, gw_error *error)
+{
+    gw_command retired, command = {.kind = GW_COMMAND_SCENARIO};
+    gw_layout *old = r->layout;
+    r->revision++;
+    r->layout = gw_layout_create(r->scene, r->poses, error);
+    command.scenario = r->layout && laid_out(r, error) ? scenario_of(r, error) : NULL;
+    if (!command.scenario) {
+        gw_layout_destroy(r->layout);
+        r->layout = old;
+        r->revision--;
+        return false;
+    }
+    gw_simulation_apply(r->simulation, &command, &retired);
+    gw_scenario_destroy(retired.scenario);
+    gw_layout_destroy(old);
+    return true;
+}
+
+static void carry_out(run *r, const gw_task_action *action)
+{
+    gw_error error = {0};
+    gw_command retired;
+    if (action->kind == GW_TASK_COMMAND)
+        gw_simulation_apply(r->simulation, &action->command, &retired);
+    if (action->kind != GW_TASK_EDIT)
+        return;
+    bool changed = gw_task_edit(r->scene, r->task.tool, action->step);
+    bool done = !changed || go_over(r, &error);
+    gw_task_edited(&r->task, done, r->revision, error.message);
+}
+
+/* Between two ticks. True when the task is over. */
+static bool attend_task(run *r)
+{
+    const gw_snapshot *s = gw_simulation_snapshot(r->simulation);
+    int object = s->tools[r->task.tool].object;
+    const gw_placement *p = gw_layout_of(r->layout, object);
+    bool match = s->revision == r->revision && p && p->branch >= 0;
+    gw_task_view view = {s, match ? &p->solution.branches[p->branch].set : NULL};
+    gw_task_action action = gw_task_poll(&r->task, &view);
+    carry_out(r, &action);
+    return r->task.progress.state != GW_TASK_RUNNING;
+}
+
+/* Looks for contacts as often as the world's thread would, between two ticks. */
+static void look(run *r, unsigned long long tick)
+{
+    gw_detection *detection = gw_simulation_detection(r->simulation);
+    if (!detection)
+        return;
+    double every = fmax(gw_detection_period(detection) * r->scene->rate, 1);
+    if (fmod((double)tick, floor(every)) < 0.5)
+        gw_detection_look(detection);
+}
+
+static unsigned long long run_ticks(run *r, const options *o, unsigned long long ticks)
+{
+    double period_us = 1e6 / r->scene->rate, begin = command_now_us();
+    unsigned long long k = 0;
+    for (; k < ticks && !command_interrupted(); k++) {
+        if (o->real_time)
+            sleep_until(begin + (double)k * period_us);
+        look(r, k);
+        double t0 = command_now_us();
+        gw_simulation_tick(r->simulation);
+        double t1 = command_now_us();
+        double late = o->real_time ? t0 - (begin + (double)k * period_us) : 0;
+        r->wall_us += t1 - t0;
+        gw_simulation_timing(r->simulation, t1 - t0, late, t1 - t0 > period_us, false);
+        const gw_snapshot *s = gw_simulation_snapshot(r->simulation);
+        watch_residual(r, s);
+        if (r->csv)
+            write_row(r, s);
+        if (r->task.task && attend_task(r)) {
+            k++;
+            break;
+        }
+    }
+    /* one more, paused: it moves nothing and shows the state that the last step led to */
+    set_state(r, GW_PAUSED);
+    gw_simulation_tick(r->simulation);
+    watch_residual(r, gw_simulation_snapshot(r->simulation));
+    return k;
+}
+
+/* ---- summary ------------------------------------------------------------------------------- */
+
+static json_t *final_json(const gw_snapshot *s)
+{
+    gw_tool_state none = {.world_from_tool = gw_pose_identity()};
+    const gw_tool_state *t = s->tool_count ? &s->tools[0] : &none;
+    return json_pack("{so s{so so}}", "pose", wire_pose(&t->world_from_tool), "twist", "v",
+                     wire_vec3(t->twist.v), "w", wire_vec3(t->twist.w));
+}
+
+/* Where the scene has them: contacts, motors, devices whose limits may withhold an impulse. */
+static void add_contacts(json_t *figures, const run *r, const gw_snapshot *s)
+{
+    json_t *energy = json_object_get(figures, "energy");
+    if (r->scene->mechanism_count > 0)
+        wire_add(energy, "motors", json_real(s->energy.motors));
+    if (r->scene->contact.local)
+        wire_add(energy, "edits", json_real(s->energy.edits));
+    double withheld = 0;
+    bool rendered = false;
+    for (int i = 0; i < s->tool_count && i < r->scene->tool_count; i++) {
+        rendered = rendered || r->scene->tools[i].control != GW_CONTROL_ADMITTANCE;
+        withheld += s->tools[i].withheld;
+    }
+    if (rendered)
+        wire_add(figures, "withheld", json_real(withheld));
+    if (!r->scene->contact.enabled)
+        return;
+    json_t *contact = wire_contact_figures(&s->contact);
+    wire_add(contact, "impulse_max", json_real(r->impulse_max));
+    wire_add(contact, "penetration_max", json_real(0 - r->gap_min));
+    wire_add(figures, "contact", contact);
+}
+
+static json_t *summary(const run *r, unsigned long long ticks)
+{
+    const gw_snapshot *s = gw_simulation_snapshot(r->simulation);
+    const gw_energy *e = &s->energy;
+    json_t *figures = json_pack(
+        "{ss sI sf sf s{sf sf sf} sI sI s{sf sf sf sf} sf sf so}", "scene", r->scene->name, "ticks",
+        (json_int_t)ticks, "seconds", (double)ticks / r->scene->rate, "wall_s", 1e-6 * r->wall_us,
+        "tick_us", "p50", s->tick_us_p50, "p99", s->tick_us_p99, "max", s->tick_us_max, "overruns",
+        (json_int_t)s->overruns, "limited_ticks", (json_int_t)s->limited_ticks, "energy", "initial",
+        e->initial, "final", e->kinetic + e->potential, "work_in", e->work_in, "dissipated",
+        e->dissipated, "constraint_residual_max", r->residual_max, "penetration_max", r->depth_max,
+        "final", final_json(s));
+    if (figures)
+        add_contacts(figures, r, s);
+    if (r->task.task)
+        json_object_set_new(figures, "task",
+                            json_pack("{ss so}", "id", r->task.task->id, "progress",
+                                      wire_task_progress(&r->task.progress)));
+    return figures;
+}
+
+/* A task that did not come to its end is work that failed. */
+static int report_task(const run *r)
+{
+    const gw_task_progress *p = &r->task.progress;
+    if (!r->task.task || p->state == GW_TASK_DONE)
+        return EXIT_DONE;
+    fprintf(stderr, "guideway: task %s: %s\n", r->task.task->id,
+            p->state == GW_TASK_RUNNING ? "the time was over before its end" : p->message);
+    return EXIT_WORK_FAILED;
+}
+
+static int report(run *r, const options *o, unsigned long long ticks, unsigned long long wanted)
+{
+    json_t *value = summary(r, ticks);
+    bool memory = value || wire_memory_short(); /* a document without a text */
+    char *text = value ? wire_text(value) : NULL;
+    json_decref(value);
+    if (!text) {
+        fputs(memory
+                  ? "guideway: no memory for the summary\n"
+                  : "guideway: the run left the numbers: a figure of its summary is not finite\n",
+              stderr);
+        return EXIT_WORK_FAILED;
+    }
+    int printed = command_print(text);
+    free(text);
+    if (printed != EXIT_DONE)
+        return printed;
+    if (r->csv && (fflush(r->csv) || ferror(r->csv))) {
+        fprintf(stderr, "guideway: %s could not be written whole\n", o->csv);
+        return EXIT_WORK_FAILED;
+    }
+    if (r->task.task)
+        return command_interrupted() ? EXIT_WORK_FAILED : report_task(r);
+    if (ticks < wanted) {
+        fprintf(stderr, "guideway: interrupted after %llu of %llu ticks\n", ticks, wanted);
+        return EXIT_WORK_FAILED;
+    }
+    return EXIT_DONE;
+}
+
+/* ---- the command --------------------------------------------------------------------------- */
+
+static bool parse_seconds(const char *text, double *seconds)
+{
+    char *end;
+    *seconds = strtod(text, &end);
+    return *text && !*end && *seconds >= 0 && *seconds <= 1e6;
+}
+
+/* True when the words made sense. */
+static bool parse(int argc, char **argv, options *o)
+{
+    for (int i = 0; i < argc; i++) {
+        bool more = i + 1 < argc;
+        if (strcmp(argv[i], "--seconds") == 0 && more) {
+            if (!parse_seconds(argv[++i], &o->seconds)) {
+                fprintf(stderr, "guideway: --seconds takes 0 to 1000000, not \"%s\"\n", argv[i]);
+                return false;
+            }
+        } else if (strcmp(argv[i], "--csv") == 0 && more) {
+            o->csv = argv[++i];
+        } else if (strcmp(argv[i], "--task") == 0 && more) {
+            o->task = argv[++i];
+        } else if (strcmp(argv[i], "--real-time") == 0) {
+            o->real_time = true;
+        } else if (strcmp(argv[i], "--record") == 0) {
+            fputs("guideway: --record: recordings come with a later version\n", stderr);
+            return false;
+        } else if (argv[i][0] == '-' || o->scene) {
+            fprintf(stderr, "guideway: run does not take \"%s\"\n", argv[i]);
+            return false;
+        } else {
+            o->scene = argv[i];
+        }
+    }
+    if (!o->scene)
+        fputs("guideway: usage: guideway run SCENE [--seconds S] [--task ID] [--csv FILE] "
+              "[--real-time]\n",
+              stderr);
+    if (o->seconds < 0)
+        o->seconds = o->task ? TASK_SECONDS : 10;
+    return o->scene;
+}
+
+int command_run(int argc, char **argv)
+{
+    options o = {.seconds = -1};
+    if (!parse(argc, argv, &o))
+        return EXIT_BAD_INPUT;
+    run r = {0};
+    gw_error error = {0};
+    command_catch();
+    if (!start(&r, &o, &error)) {
+        finish(&r);
+        return command_error(o.scene, &error);
+    }
+    unsigned long long ticks = (unsigned long long)(o.seconds * r.scene->rate + 0.5);
+    if (r.csv)
+        write_header(&r);
+    set_state(&r, GW_RUNNING);
+    int code = report(&r, &o, run_ticks(&r, &o, ticks), ticks);
+    finish(&r);
+    return code;
+}

@@ -1,0 +1,265 @@
+/*
+ * Starts everything in order, waits for SIGINT or SIGTERM, stops everything in reverse.
+ */
+#include "server/cli/serve.h"
+
+#include <getopt.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "server/files/gallery.h"
+#include "server/net/listen.h"
+#include "server/cli/version.h"
+#include "server/schema/wire.h"
+
+#define FILES 4096 /* open files: streams, connections, waiting ones, and room to spare */
+
+typedef struct serve_options {
+    const char *listen, *scene, *data, *token_file;
+} serve_options;
+
+/* What runs, in the order in which it was started. */
+typedef struct appliance {
+    gw_store store;
+    gw_meshes meshes;
+    gw_guard guard;
+    gw_listener *listener;
+    gw_app *app;
+    gw_stream *stream;
+    gw_http *http;
+    char scene[256]; /* what was opened, for people */
+} appliance;
+
+static const char usage[] =
+    "usage: guideway serve [--listen ADDR:PORT] [--scene FILE] [--data DIR] [--token-file FILE]\n"
+    "  --listen ADDR:PORT  where to listen: 127.0.0.1:8080 unless told otherwise\n"
+    "  --scene FILE        a scene file, or the name of a scene of the gallery\n"
+    "  --data DIR          where scenes are saved\n"
+    "  --token-file FILE   one line: what clients must present; needed beyond loopback\n";
+
+static int complain(const gw_error *error)
+{
+    fprintf(stderr, "guideway: %s%s%s\n", error->where, error->where[0] ? ": " : "",
+            error->message);
+    return error->code == GW_FAILED ? 1 : 2;
+}
+
+/* -1: go on; else the exit code. */
+static int read_options(int argc, char **argv, serve_options *options)
+{
+    static const struct option known[] = {
+        {"listen", required_argument, NULL, 'l'}, {"scene", required_argument, NULL, 's'},
+        {"data", required_argument, NULL, 'd'},   {"token-file", required_argument, NULL, 't'},
+        {"help", no_argument, NULL, 'h'},         {0}};
+    int option;
+    *options = (serve_options){.listen = "127.0.0.1:8080"};
+    argc++, argv--; /* getopt begins after a name */
+    optind = 1;
+    while ((option = getopt_long(argc, argv, "", known, NULL)) != -1) {
+        switch (option) {
+        case 'l':
+            options->listen = optarg;
+            break;
+        case 's':
+            options->scene = optarg;
+            break;
+        case 'd':
+            options->data = optarg;
+            break;
+        case 't':
+            options->token_file = optarg;
+            break;
+        case 'h':
+            fputs(usage, stdout);
+            return 0;
+        default:
+            fputs(usage, stderr);
+            return 2;
+        }
+    }
+    if (optind == argc)
+        return -1;
+    fprintf(stderr, "guideway: serve takes no %s\n%s", argv[optind], usage);
+    return 2;
+}
+
+/* ---- the first scene ----------------------------------------------------------------------- */
+
+static json_t *read_file(const char *path, gw_error *error)
+{
+    FILE *file = fopen(path, "rb");
+    if (!file)
+        return NULL;
+    char *data = malloc(GW_MAX_BODY_BYTES + 1);
+    size_t size = data ? fread(data, 1, GW_MAX_BODY_BYTES + 1, file) : 0;
+    fclose(file);
+    json_t *value = data ? wire_parse(data, size, error) : NULL;
+    free(data);
+    return value;
+}
+
+/* Decodes and starts; takes the document over. */
+static bool open_scene(appliance *a, json_t *value, const char *name, gw_error *error)
+{
+    gw_scene *scene = value ? wire_get_scene(value, error) : NULL;
+    json_decref(value);
+    if (!scene)
+        return false;
+    a->app = app_create(&(app_def){.scene = scene}, error);
+    snprintf(a->scene, sizeof a->scene, "%.200s", name);
+    return a->app != NULL;
+}
+
+static bool open_asked(appliance *a, const char *name, gw_error *error)
+{
+    char message[sizeof error->message];
+    json_t *value = read_file(name, error);
+    if (!value && !error->code)
+        value = gallery_load(&a->store, name, error);
+    if (open_scene(a, value, name, error))
+        return true;
+    snprintf(message, sizeof message, "%.120s: %.240s", name, error->message);
+    memcpy(error->message, message, sizeof message);
+    if (error->code == GW_NOT_FOUND || error->code == GW_OK)
+        error->code = GW_BAD_INPUT;
+    return false;
+}
+
+/* The scene saved last, or else the gallery's first: a damaged file is no reason not to start. */
+static bool open_any(appliance *a, gw_error *error)
+{
+    char file[STORE_NAME + 1];
+    if (store_newest(&a->store, file)) {
+        if (open_scene(a, store_load(&a->store, file, error), file, error))
+            return true;
+        fprintf(stderr, "guideway: the saved scene %s cannot be opened: %s%s%s\n", file,
+                error->where, error->where[0] ? ": " : "", error->message);
+        *error = (gw_error){0};
+    }
+    gallery_first(file);
+    if (file[0])
+        return open_scene(a, gallery_load(&a->store, file, error), file, error);
+    json_t *empty =
+        json_pack("{s:s, s:s, s:[]}", "format", "guideway-scene/1", "name", "Empty", "objects");
+    return open_scene(a, empty, "an empty scene", error);
+}
+
+/* ---- start and stop ------------------------------------------------------------------------ */
+
+static int streams_open(void *context)
+{
+    return stream_count(context);
+}
+
+static bool start_servers(appliance *a, gw_error *error)
+{
+    a->stream = stream_create(a->app, &a->guard, error);
+    if (!a->stream)
+        return false;
+    app_on_change(a->app, stream_wake, a->stream);
+    http_def def = {.api = {a->app, &a->store, &a->meshes},
+                    .guard = &a->guard,
+                    .streams = streams_open,
+                    .context = a->stream};
+    a->http = http_create(&def, error);
+    return a->http && listener_start(a->listener, a->http, a->stream, error);
+}
+
+static void stop(appliance *a)
+{
+    listener_destroy(a->listener);
+    http_destroy(a->http);
+    if (a->app)
+        app_on_change(a->app, NULL, NULL);
+    stream_destroy(a->stream);
+    app_destroy(a->app);
+    meshes_use(NULL);
+    meshes_finish(&a->meshes);
+}
+
+static bool check_access(appliance *a, const serve_options *options, gw_error *error)
+{
+    char why[400];
+    bool loopback = listener_is_loopback(a->listener);
+    guard_init(&a->guard, listener_host(a->listener), loopback);
+    if (!loopback && !options->token_file)
+        return gw_fail(error, GW_BAD_INPUT, "",
+                       "%s can be reached from other machines: --token-file FILE is needed",
+                       options->listen);
+    if (options->token_file && !guard_read_token(&a->guard, options->token_file, why, sizeof why))
+        return gw_fail(error, GW_BAD_INPUT, "", "%s", why);
+    return true;
+}
+
+static bool start(appliance *a, const serve_options *options, gw_error *error)
+{
+    a->listener = listener_bind(options->listen, error);
+    if (!a->listener || !check_access(a, options, error) ||
+        !store_open(&a->store, options->data, error))
+        return false;
+    meshes_init(&a->meshes, options->data);
+    meshes_use(&a->meshes);
+    if (options->scene && access(options->scene, R_OK) == 0)
+        meshes_beside(&a->meshes, options->scene);
+    bool open = options->scene ? open_asked(a, options->scene, error) : open_any(a, error);
+    return open && start_servers(a, error);
+}
+
+static void announce(const appliance *a)
+{
+    printf("Guideway %s at http://%s:%d/\n", GUIDEWAY_VERSION, listener_host(a->listener),
+           listener_port(a->listener));
+    printf("  scene: %s; %s; Ctrl-C stops\n", a->scene,
+           a->guard.token[0] ? "clients need the token" : "this machine only");
+    printf("  try: open the address in a browser, press start and drag the blue object,\n"
+           "       or: curl http://%s:%d/api/v1/solutions\n",
+           listener_host(a->listener), listener_port(a->listener));
+    fflush(stdout);
+}
+
+static void prepare_process(sigset_t *signals)
+{
+    struct rlimit files;
+    signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN); /* a limit on file sizes is an error of write() */
+    sigemptyset(signals);
+    sigaddset(signals, SIGINT);
+    sigaddset(signals, SIGTERM);
+    pthread_sigmask(SIG_BLOCK, signals, NULL);
+    if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
+        files.rlim_cur = files.rlim_max < FILES ? files.rlim_max : FILES;
+        setrlimit(RLIMIT_NOFILE, &files);
+    }
+}
+
+int serve_main(int argc, char **argv)
+{
+    appliance a = {0};
+    serve_options options;
+    gw_error error = {0};
+    sigset_t signals;
+    int signal_number, code = read_options(argc, argv, &options);
+    if (code >= 0)
+        return code;
+    prepare_process(&signals);
+    if (start(&a, &options, &error)) {
+        announce(&a);
+        sigwait(&signals, &signal_number);
+        code = 0;
+    } else
+        code = complain(&error);
+    stop(&a);
+    return code;
+}
+
+int serve_routes(int argc, char **argv)
+{
+    (void)argc, (void)argv;
+    api_print_routes();
+    return 0;
+}

@@ -1,0 +1,110 @@
+/*
+ * The gallery, out of the embedded files, in the order in which a newcomer would try it.
+ */
+#include "server/files/gallery.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "server/files/assets.h"
+
+/* These first, the rest follows in alphabetical order. */
+static const char *const first[] = {"cone-on-cylinder", "paper-plane", "paper-circle",
+                                    "cover-and-base", NULL};
+
+static const asset *find(const char *file)
+{
+    char path[STORE_NAME + 16];
+    if (strlen(file) > STORE_NAME)
+        return NULL;
+    snprintf(path, sizeof path, "scenes/%s.json", file);
+    return asset_find(path);
+}
+
+bool gallery_has(const char *file)
+{
+    return find(file) != NULL;
+}
+
+json_t *gallery_load(const gw_store *store, const char *file, gw_error *error)
+{
+    const asset *bundled = find(file);
+    if (bundled)
+        return wire_parse(bundled->start, asset_size(bundled), error);
+    return store_load(store, file, error);
+}
+
+/* The file name of a scene's path in the table; false where it is something else. */
+static bool name_of(const asset *each, char file[STORE_NAME + 1])
+{
+    const char *name = each->path + strlen("scenes/"), *dot = strrchr(each->path, '.');
+    if (strncmp(each->path, "scenes/", strlen("scenes/")) != 0 || !dot || dot - name > STORE_NAME)
+        return false;
+    memcpy(file, name, (size_t)(dot - name));
+    file[dot - name] = 0;
+    return true;
+}
+
+void gallery_first(char file[STORE_NAME + 1])
+{
+    for (int i = 0; first[i]; i++)
+        if (find(first[i])) {
+            strcpy(file, first[i]);
+            return;
+        }
+    for (const asset *each = assets; each->path; each++)
+        if (name_of(each, file))
+            return;
+    file[0] = 0;
+}
+
+static const char *string_of(const json_t *document, const char *member)
+{
+    const char *value = json_string_value(json_object_get(document, member));
+    return value ? value : "";
+}
+
+typedef struct listing {
+    const gw_store *store;
+    json_t *list;
+    bool saved;
+} listing;
+
+static void add_entry(void *context, const char *file)
+{
+    listing *to = context;
+    json_t *document =
+        to->saved ? store_load(to->store, file, NULL) : gallery_load(to->store, file, NULL);
+    json_array_append_new(
+        to->list, json_pack("{s:s, s:s, s:s, s:b}", "file", file, "name",
+                            document ? string_of(document, "name") : file, "description",
+                            document ? string_of(document, "description") : "This file is damaged.",
+                            "saved", to->saved));
+    json_decref(document);
+}
+
+static bool is_first(const char *file)
+{
+    for (int i = 0; first[i]; i++)
+        if (strcmp(first[i], file) == 0)
+            return true;
+    return false;
+}
+
+json_t *gallery_list(const gw_store *store, gw_error *error)
+{
+    listing to = {store, json_array(), false};
+    char file[STORE_NAME + 1];
+    for (int i = 0; first[i]; i++)
+        if (find(first[i]))
+            add_entry(&to, first[i]);
+    for (const asset *each = assets; each->path; each++)
+        if (name_of(each, file) && !is_first(file))
+            add_entry(&to, file);
+    to.saved = true;
+    if (!store_list(store, add_entry, &to, error)) {
+        json_decref(to.list);
+        return NULL;
+    }
+    return to.list;
+}

@@ -1,0 +1,117 @@
+/*
+ * Host, Origin and token, compared with what is right for the address that we listen on.
+ */
+#include "server/net/guard.h"
+
+#include <arpa/inet.h>
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+void guard_init(gw_guard *guard, const char *host, bool loopback)
+{
+    *guard = (gw_guard){.loopback = loopback};
+    snprintf(guard->host, sizeof guard->host, "%s", host);
+    if (gethostname(guard->machine, sizeof guard->machine - 1) != 0)
+        guard->machine[0] = 0;
+}
+
+bool guard_read_token(gw_guard *guard, const char *path, char *why, size_t why_size)
+{
+    FILE *file = fopen(path, "r");
+    char line[GUARD_TOKEN_MAX + 2] = "";
+    if (!file) {
+        snprintf(why, why_size, "%s: %s", path, strerror(errno));
+        return false;
+    }
+    bool read = fgets(line, sizeof line, file) != NULL;
+    fclose(file);
+    line[strcspn(line, "\r\n")] = 0;
+    size_t size = strlen(line);
+    if (!read || size < GUARD_TOKEN_MIN || size > GUARD_TOKEN_MAX) {
+        snprintf(why, why_size, "%s: a token is one line of %d to %d characters", path,
+                 GUARD_TOKEN_MIN, GUARD_TOKEN_MAX);
+        return false;
+    }
+    memcpy(guard->token, line, size + 1);
+    return true;
+}
+
+/* ---- hosts --------------------------------------------------------------------------------- */
+
+/* The header without its port, lower case; false where it is malformed. */
+static bool host_name(const char *header, char name[256])
+{
+    size_t size = header[0] == '[' ? strcspn(header, "]") + 1 : strcspn(header, ":");
+    if (size == 0 || size >= 256 || size > strlen(header))
+        return false;
+    const char *port = header + size;
+    if (*port == ':')
+        for (port++; isdigit((unsigned char)*port); port++)
+            ;
+    if (*port)
+        return false;
+    for (size_t i = 0; i < size; i++)
+        name[i] = (char)tolower((unsigned char)header[i]);
+    name[size] = 0;
+    return true;
+}
+
+static bool is_address(const char *name)
+{
+    unsigned char out[16];
+    char inner[256];
+    if (inet_pton(AF_INET, name, out) == 1)
+        return true;
+    size_t size = strlen(name);
+    if (name[0] != '[' || size < 3)
+        return false;
+    memcpy(inner, name + 1, size - 2);
+    inner[size - 2] = 0;
+    return inet_pton(AF_INET6, inner, out) == 1;
+}
+
+bool guard_host(const gw_guard *guard, const char *host)
+{
+    char name[256];
+    if (!host || !host_name(host, name))
+        return false;
+    if (strcmp(name, "localhost") == 0 || strcmp(name, "127.0.0.1") == 0 ||
+        strcmp(name, "[::1]") == 0 || strcasecmp(name, guard->host) == 0)
+        return true;
+    /* Beyond loopback: any address literal is ours, for a name cannot be rebound to it. */
+    return !guard->loopback && (is_address(name) || strcasecmp(name, guard->machine) == 0);
+}
+
+bool guard_origin(const gw_guard *guard, const char *origin, const char *host)
+{
+    static const char scheme[] = "http://";
+    if (!origin)
+        return true;
+    return host && guard_host(guard, host) && strncasecmp(origin, scheme, sizeof scheme - 1) == 0 &&
+           strcasecmp(origin + sizeof scheme - 1, host) == 0;
+}
+
+/* ---- token --------------------------------------------------------------------------------- */
+
+bool guard_token(const gw_guard *guard, const char *token)
+{
+    if (!guard->token[0])
+        return true;
+    size_t right = strlen(guard->token), size = token ? strlen(token) : 0;
+    unsigned differs = size != right;
+    for (size_t i = 0; i < right; i++)
+        differs |= (unsigned)(unsigned char)guard->token[i] ^
+                   (unsigned)(unsigned char)(i < size ? token[i] : 0);
+    return differs == 0;
+}
+
+bool guard_authorization(const gw_guard *guard, const char *header)
+{
+    static const char scheme[] = "Bearer ";
+    bool bearer = header && strncasecmp(header, scheme, sizeof scheme - 1) == 0;
+    return guard_token(guard, bearer ? header + sizeof scheme - 1 : NULL);
+}

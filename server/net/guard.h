@@ -1,0 +1,41 @@
+/*
+ * Who may talk to the appliance: the Host that a request names, the Origin of the page that sends
+ * it, the token. The same for HTTP and for the stream. Immutable once set up; any thread.
+ */
+#ifndef GW_SERVER_NET_GUARD_H
+#define GW_SERVER_NET_GUARD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#define GUARD_TOKEN_MIN 16 /* characters: shorter ones can be guessed */
+#define GUARD_TOKEN_MAX 512
+
+typedef struct gw_guard {
+    bool loopback;     /* listening on loopback only */
+    char host[256];    /* the listening address as written in a Host header, without port */
+    char machine[256]; /* this machine's name */
+    char token[GUARD_TOKEN_MAX + 1]; /* "": none asked for */
+} gw_guard;
+
+/* `host`: the listening address, IPv6 in brackets. */
+void guard_init(gw_guard *guard, const char *host, bool loopback);
+
+/* Reads the token, one line of a file; false with a sentence in `why`. */
+bool guard_read_token(gw_guard *guard, const char *path, char *why, size_t why_size);
+
+/* True where a Host header (NULL: missing) names this appliance. A page elsewhere that resolves
+ * its own name to this address (DNS rebinding) does not. */
+bool guard_host(const gw_guard *guard, const char *host);
+
+/* True where a request that carries this Origin (NULL: none, it is no browser) to this Host comes
+ * from the appliance's own page. */
+bool guard_origin(const gw_guard *guard, const char *origin, const char *host);
+
+/* True where no token is asked for, or this is it. Takes the same time for every wrong token. */
+bool guard_token(const gw_guard *guard, const char *token);
+
+/* The same for an Authorization header (NULL: missing). */
+bool guard_authorization(const gw_guard *guard, const char *header);
+
+#endif

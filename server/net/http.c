@@ -1,0 +1,438 @@
+/*
+ * libmicrohttpd in poll mode without a listening socket: the epoll mode stalls above some hundred
+ * connections, and going over its own connection limit with added sockets deadlocks it, so the
+ * count is kept here, far below that limit. Handlers run on its worker threads.
+ */
+#include "server/net/http.h"
+
+#include <microhttpd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "server/files/assets.h"
+#include "server/net/connections.h"
+#include "server/net/metrics.h"
+
+#define WORKERS          4 /* a request that waits for the loop holds one of them */
+#define IDLE_TIMEOUT_S   30
+#define REPLY_TIMEOUT_MS 60000 /* to read an answer */
+#define KEPT_TIMEOUT_MS  60000 /* between requests, the next one's headers included */
+#define HEADER_MEMORY    (32 * 1024)
+
+struct gw_http {
+    struct MHD_Daemon *daemon;
+    http_def def;
+    gw_connections connections;
+};
+
+/* One request in the making. */
+typedef struct exchange {
+    char *body;
+    size_t size, room;
+    size_t most; /* of the body, by its address */
+    size_t discarded;
+    api_reply reply;
+} exchange;
+
+/* ---- connections --------------------------------------------------------------------------- */
+
+static int fd_of(struct MHD_Connection *mhd)
+{
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_CONNECTION_FD);
+    return info ? info->connect_fd : -1;
+}
+
+static void on_connection(void *context, struct MHD_Connection *mhd, void **socket_context,
+                          enum MHD_ConnectionNotificationCode code)
+{
+    gw_http *http = context;
+    (void)socket_context;
+    if (code == MHD_CONNECTION_NOTIFY_CLOSED)
+        connections_remove(&http->connections, fd_of(mhd));
+}
+
+static void set_deadline(gw_http *http, struct MHD_Connection *mhd, long from_now_ms)
+{
+    connections_deadline(&http->connections, fd_of(mhd), from_now_ms);
+}
+
+bool http_adopt(gw_http *http, int fd, const struct sockaddr *address, socklen_t size)
+{
+    if (!connections_add(&http->connections, fd, GW_HEADER_TIMEOUT_MS))
+        return false;
+    /* On failure libmicrohttpd has closed the socket, without a word to on_connection(). */
+    if (MHD_add_connection(http->daemon, fd, address, size) != MHD_YES)
+        connections_remove(&http->connections, fd);
+    return true;
+}
+
+void http_expire(gw_http *http)
+{
+    connections_expire(&http->connections);
+}
+
+/* ---- replies ------------------------------------------------------------------------------- */
+
+static void header(struct MHD_Response *response, const char *name, const char *value)
+{
+    if (value && *value)
+        MHD_add_response_header(response, name, value);
+}
+
+static void common_headers(struct MHD_Response *response)
+{
+    header(response, "X-Content-Type-Options", "nosniff");
+    header(response, "Referrer-Policy", "no-referrer");
+    header(response, "Cross-Origin-Resource-Policy", "same-origin");
+    header(response, "X-Frame-Options", "DENY");
+}
+
+static void release_text(void *context)
+{
+    text_unref(context);
+}
+
+static enum MHD_Result send_reply(struct MHD_Connection *mhd, api_reply *reply)
+{
+    static char nothing[1];
+    struct MHD_Response *response =
+        reply->body ? MHD_create_response_from_buffer_with_free_callback_cls(
+                          reply->body->size, reply->body->data, release_text, reply->body)
+                    : MHD_create_response_from_buffer(0, nothing, MHD_RESPMEM_PERSISTENT);
+    if (!response)
+        text_unref(reply->body);
+    reply->body = NULL; /* the response's now */
+    if (!response)
+        return MHD_NO;
+    common_headers(response);
+    header(response, "Content-Type", reply->mime);
+    header(response, "Cache-Control", "no-store");
+    header(response, "Location", reply->location);
+    header(response, "ETag", reply->etag);
+    header(response, "Allow", reply->allow);
+    if (reply->status == 401)
+        header(response, "WWW-Authenticate", "Bearer realm=\"guideway\"");
+    if (reply->status == 503)
+        header(response, "Retry-After", "1");
+    enum MHD_Result queued = MHD_queue_response(mhd, (unsigned)reply->status, response);
+    MHD_destroy_response(response);
+    return queued;
+}
+
+static enum MHD_Result refuse(struct MHD_Connection *mhd, int status, const char *detail)
+{
+    api_reply reply = {0};
+    api_problem(&reply, status, detail);
+    return send_reply(mhd, &reply);
+}
+
+/* ---- the page ------------------------------------------------------------------------------ */
+
+static const char *header_of(struct MHD_Connection *mhd, const char *name)
+{
+    return MHD_lookup_connection_value(mhd, MHD_HEADER_KIND, name);
+}
+
+/* Nothing but this origin; the stream is named for browsers in whose eyes ws: is another one. */
+static void page_policy(struct MHD_Response *response, const char *host)
+{
+    char policy[768];
+    snprintf(policy, sizeof policy,
+             "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; "
+             "font-src 'self'; connect-src 'self' ws://%s; worker-src 'self'; base-uri 'none'; "
+             "form-action 'none'; frame-ancestors 'none'",
+             host);
+    header(response, "Content-Security-Policy", policy);
+    header(response, "Cross-Origin-Opener-Policy", "same-origin");
+}
+
+static unsigned long long hash_of(const asset *file)
+{
+    unsigned long long hash = 1469598103934665603ull; /* FNV-1a */
+    for (const char *c = file->start; c < file->end; c++)
+        hash = (hash ^ (unsigned char)*c) * 1099511628211ull;
+    return hash;
+}
+
+static enum MHD_Result send_file(struct MHD_Connection *mhd, const asset *file)
+{
+    const char *accepts = header_of(mhd, "Accept-Encoding");
+    const char *known = header_of(mhd, "If-None-Match");
+    bool packed = file->packed && accepts && strstr(accepts, "gzip");
+    char etag[32];
+    snprintf(etag, sizeof etag, "\"%016llx%s\"", hash_of(file), packed ? "-gz" : "");
+    bool same = known && strcmp(known, etag) == 0;
+    const char *start = packed ? file->packed : file->start;
+    size_t size = same ? 0 : (size_t)((packed ? file->packed_end : file->end) - start);
+    struct MHD_Response *response =
+        MHD_create_response_from_buffer(size, (void *)(size_t)start, MHD_RESPMEM_PERSISTENT);
+    if (!response)
+        return MHD_NO;
+    common_headers(response);
+    page_policy(response, header_of(mhd, "Host"));
+    header(response, "Content-Type", file->mime);
+    header(response, "Cache-Control", "no-cache");
+    header(response, "Vary", "Accept-Encoding");
+    header(response, "ETag", etag);
+    if (packed)
+        header(response, "Content-Encoding", "gzip");
+    enum MHD_Result queued = MHD_queue_response(mhd, same ? 304 : 200, response);
+    MHD_destroy_response(response);
+    return queued;
+}
+
+/* ---- what is not REST ---------------------------------------------------------------------- */
+
+static enum MHD_Result send_text(struct MHD_Connection *mhd, gw_text *body)
+{
+    api_reply reply = {.status = 200, .mime = "text/plain; version=0.0.4; charset=utf-8"};
+    reply.body = body;
+    return body ? send_reply(mhd, &reply) : refuse(mhd, 500, "memory is short");
+}
+
+static enum MHD_Result serve_file(gw_http *http, struct MHD_Connection *mhd, const char *path,
+                                  const char *method)
+{
+    const asset *file = asset_find(strcmp(path, "/") == 0 ? "/index.html" : path);
+    bool health = strcmp(path, "/healthz") == 0, metrics = strcmp(path, "/metrics") == 0;
+    bool stream = strcmp(path, "/ws") == 0;
+    if (path[0] != '/' || (!file && !health && !metrics && !stream))
+        return refuse(mhd, 404, "there is nothing at this address");
+    if (strcmp(method, "GET") != 0 && strcmp(method, "HEAD") != 0) {
+        api_reply reply = {0};
+        api_problem(&reply, 405, "only GET and HEAD are for this address");
+        snprintf(reply.allow, sizeof reply.allow, "GET, HEAD");
+        return send_reply(mhd, &reply);
+    }
+    if (stream)
+        return refuse(mhd, 426, "a WebSocket handshake on a connection of its own is wanted here");
+    if (health)
+        return send_text(mhd, text_format("ok\n"));
+    if (!metrics)
+        return send_file(mhd, file);
+    if (!guard_authorization(http->def.guard, header_of(mhd, "Authorization")))
+        return refuse(mhd, 401, "a bearer token is needed");
+    int streams = http->def.streams ? http->def.streams(http->def.context) : 0;
+    return send_text(
+        mhd, metrics_text(http->def.api.app, connections_count(&http->connections), streams));
+}
+
+/* ---- REST ---------------------------------------------------------------------------------- */
+
+static enum MHD_Result add_query(void *context, enum MHD_ValueKind kind, const char *name,
+                                 const char *value)
+{
+    api_request *request = context;
+    (void)kind;
+    if (request->query_count < API_MAX_QUERY)
+        request->query[request->query_count++] = (api_pair){name, value};
+    return MHD_YES;
+}
+
+static enum MHD_Result serve_api(gw_http *http, struct MHD_Connection *mhd, const char *path,
+                                 const char *method, exchange *now)
+{
+    api_request request = {.method = method,
+                           .path = path,
+                           .content_type = header_of(mhd, "Content-Type"),
+                           .if_match = header_of(mhd, "If-Match"),
+                           .body = now->body,
+                           .size = now->size};
+    MHD_get_connection_values(mhd, MHD_GET_ARGUMENT_KIND, add_query, &request);
+    if (strlen(path) > API_MAX_PATH)
+        return refuse(mhd, 404, "the address is too long");
+    api_handle(&http->def.api, &request, &now->reply);
+    return send_reply(mhd, &now->reply);
+}
+
+/* ---- one request --------------------------------------------------------------------------- */
+
+static bool is_api(const char *path)
+{
+    return strncmp(path, "/api/", 5) == 0;
+}
+
+/* Headers of which two readers of one request must not take different ones. */
+typedef struct head_count {
+    int hosts, lengths;
+    bool odd; /* a length that is no number, an encoding other than chunked */
+} head_count;
+
+static enum MHD_Result count_head(void *context, enum MHD_ValueKind kind, const char *name,
+                                  const char *value)
+{
+    head_count *count = context;
+    bool length = strcasecmp(name, "Content-Length") == 0;
+    bool encoding = strcasecmp(name, "Transfer-Encoding") == 0;
+    (void)kind;
+    count->hosts += strcasecmp(name, "Host") == 0;
+    count->lengths += length || encoding;
+    count->odd |= length && (!value || !*value || value[strspn(value, "0123456789")]);
+    count->odd |= encoding && (!value || strcasecmp(value, "chunked") != 0);
+    return MHD_YES;
+}
+
+static head_count count_heads(struct MHD_Connection *mhd)
+{
+    head_count count = {0};
+    MHD_get_connection_values(mhd, MHD_HEADER_KIND, count_head, &count);
+    return count;
+}
+
+/* What is wrong with who sends the request: a status, or 0. */
+static int check_sender(gw_http *http, struct MHD_Connection *mhd, const char *path,
+                        const char **detail)
+{
+    const gw_guard *guard = http->def.guard;
+    const char *host = header_of(mhd, "Host");
+    *detail = "the Host header names another server";
+    if (count_heads(mhd).hosts != 1 || !guard_host(guard, host))
+        return 421;
+    *detail = "the Origin header names another site: only the appliance's own page may ask";
+    if (!guard_origin(guard, header_of(mhd, "Origin"), host))
+        return 403;
+    *detail = "a bearer token is needed: Authorization: Bearer TOKEN";
+    if (is_api(path) && !guard_authorization(guard, header_of(mhd, "Authorization")))
+        return 401;
+    return 0;
+}
+
+/* Keeps what fits the cap, counts what does not. False: too much even to throw away. */
+static bool collect(exchange *now, const char *data, size_t size)
+{
+    if (now->discarded > 0 || now->size + size > now->most) {
+        now->discarded += size;
+        return now->discarded <= GW_MAX_DISCARD_BYTES;
+    }
+    if (now->size + size + 1 > now->room) {
+        size_t room = now->room ? 2 * now->room : 4096;
+        while (room < now->size + size + 1)
+            room *= 2;
+        char *more = realloc(now->body, room);
+        if (!more)
+            return false;
+        now->body = more;
+        now->room = room;
+    }
+    memcpy(now->body + now->size, data, size);
+    now->size += size;
+    now->body[now->size] = 0;
+    return true;
+}
+
+/* Where a request ends must be told once: what stands between may see another one behind it. What
+ * is refused before its body is read takes the connection with it. */
+static bool ambiguous(struct MHD_Connection *mhd)
+{
+    head_count count = count_heads(mhd);
+    return count.lengths > 1 || count.odd;
+}
+
+/* Bodies that say that they are too large to be read at all are not waited for. */
+static bool hopeless(struct MHD_Connection *mhd)
+{
+    const char *length = header_of(mhd, "Content-Length");
+    return length && strtoull(length, NULL, 10) > GW_MAX_DISCARD_BYTES;
+}
+
+static enum MHD_Result answer(gw_http *http, struct MHD_Connection *mhd, const char *path,
+                              const char *method, exchange *now)
+{
+    const char *detail;
+    char too_large[80];
+    snprintf(too_large, sizeof too_large, "a body has at most %zu bytes here", now->most);
+    set_deadline(http, mhd, REPLY_TIMEOUT_MS);
+    int status = check_sender(http, mhd, path, &detail);
+    if (status)
+        return refuse(mhd, status, detail);
+    if (now->discarded > 0)
+        return refuse(mhd, 413, too_large);
+    return is_api(path) ? serve_api(http, mhd, path, method, now)
+                        : serve_file(http, mhd, path, method);
+}
+
+static enum MHD_Result on_request(void *context, struct MHD_Connection *mhd, const char *path,
+                                  const char *method, const char *version, const char *data,
+                                  size_t *size, void **request_context)
+{
+    gw_http *http = context;
+    exchange *now = *request_context;
+    (void)version;
+    if (!now) {
+        *request_context = now = calloc(1, sizeof *now);
+        set_deadline(http, mhd, GW_BODY_TIMEOUT_MS);
+        if (now)
+            now->most = api_body_most(method, path);
+        if (now && ambiguous(mhd))
+            return refuse(mhd, 400,
+                          "the length of its body must be told once, as a number or as chunks");
+        if (now && hopeless(mhd))
+            return refuse(mhd, 413, "a body has at most 1 MiB, a mesh 16 MiB");
+        return now ? MHD_YES : MHD_NO;
+    }
+    if (*size == 0)
+        return answer(http, mhd, path, method, now);
+    bool taken = collect(now, data, *size);
+    *size = 0;
+    return taken ? MHD_YES : MHD_NO;
+}
+
+static void on_completed(void *context, struct MHD_Connection *mhd, void **request_context,
+                         enum MHD_RequestTerminationCode code)
+{
+    exchange *now = *request_context;
+    (void)code;
+    set_deadline(context, mhd, KEPT_TIMEOUT_MS);
+    if (!now)
+        return;
+    text_unref(now->reply.body);
+    free(now->body);
+    free(now);
+    *request_context = NULL;
+}
+
+/* Paths and queries stay as sent: they are decoded after they are split. */
+static size_t as_sent(void *context, struct MHD_Connection *mhd, char *value)
+{
+    (void)context, (void)mhd;
+    return strlen(value);
+}
+
+/* ---- life ---------------------------------------------------------------------------------- */
+
+gw_http *http_create(const http_def *def, gw_error *error)
+{
+    gw_http *http = calloc(1, sizeof *http);
+    if (!http) {
+        gw_fail(error, GW_FAILED, "", "memory is short");
+        return NULL;
+    }
+    http->def = *def;
+    connections_init(&http->connections);
+    http->daemon = MHD_start_daemon(
+        MHD_USE_NO_LISTEN_SOCKET | MHD_USE_ITC | MHD_USE_POLL_INTERNAL_THREAD, 0, NULL, NULL,
+        on_request, http, MHD_OPTION_CONNECTION_LIMIT, 4u * WORKERS * GW_MAX_HTTP,
+        MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)IDLE_TIMEOUT_S, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+        (size_t)HEADER_MEMORY, MHD_OPTION_THREAD_POOL_SIZE, (unsigned)WORKERS,
+        MHD_OPTION_NOTIFY_CONNECTION, on_connection, http, MHD_OPTION_NOTIFY_COMPLETED,
+        on_completed, http, MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_UNESCAPE_CALLBACK, as_sent,
+        NULL, MHD_OPTION_END);
+    if (http->daemon)
+        return http;
+    gw_fail(error, GW_FAILED, "", "the HTTP server could not be started");
+    http_destroy(http);
+    return NULL;
+}
+
+void http_destroy(gw_http *http)
+{
+    if (!http)
+        return;
+    if (http->daemon)
+        MHD_stop_daemon(http->daemon);
+    connections_finish(&http->connections);
+    free(http);
+}

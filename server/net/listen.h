@@ -1,0 +1,28 @@
+/*
+ * The one listening socket. The first bytes of every connection are peeked: `GET /ws` goes to the
+ * stream, everything else to HTTP. A thread of its own.
+ */
+#ifndef GW_SERVER_NET_LISTEN_H
+#define GW_SERVER_NET_LISTEN_H
+
+#include "server/net/http.h"
+#include "server/net/stream.h"
+
+typedef struct gw_listener gw_listener;
+
+/* Binds ADDR:PORT ("127.0.0.1:8080", "[::1]:0"); NULL with GW_BAD_INPUT where that is not an
+ * address, GW_FAILED where it cannot be had (taken). */
+gw_listener *listener_bind(const char *address, gw_error *error);
+
+bool listener_is_loopback(const gw_listener *listener);
+int listener_port(const gw_listener *listener);
+/* The address as it is written in a URL, without the port. */
+const char *listener_host(const gw_listener *listener);
+
+/* Starts to accept. */
+bool listener_start(gw_listener *listener, gw_http *http, gw_stream *stream, gw_error *error);
+
+/* Stops accepting and closes; the connections that were handed over live on. NULL is fine. */
+void listener_destroy(gw_listener *listener);
+
+#endif

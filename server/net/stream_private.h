@@ -1,0 +1,157 @@
+/*
+ * What the files of the stream share. Everything here belongs to the stream's thread, but for the
+ * members of gw_stream under its lock.
+ */
+#ifndef GW_SERVER_NET_STREAM_PRIVATE_H
+#define GW_SERVER_NET_STREAM_PRIVATE_H
+
+#include <jansson.h>
+#include <libwebsockets.h>
+#include <pthread.h>
+
+#include "server/net/stream.h"
+
+#define STREAM_TICK_US    4000 /* of the timer: the fastest poses, and far below 50 ms for events */
+#define STREAM_STATE_US   100000
+#define STREAM_SCENE_US   50000  /* between two documents in which geometry has moved on */
+#define STREAM_PUSH_US    250000 /* a push that is not repeated ends */
+#define STREAM_AUTH_US    5000000
+#define STREAM_MESSAGE    65536 /* bytes of one message from a client */
+#define STREAM_REPLIES    32    /* answers waiting for one client */
+#define STREAM_GRIPS      64    /* drags and pushes at once */
+#define STREAM_ROWS       4096  /* ticks of samples kept for slow readers; a power of two */
+#define STREAM_FRAME_ROWS 256   /* most ticks in one frame of samples */
+#define STREAM_ADOPTED    GW_MAX_STREAMS /* sockets on their way to the thread */
+
+typedef enum stream_close {
+    STREAM_CLOSE_NONE = 0,
+    STREAM_CLOSE_TOO_LARGE = 1009,
+    STREAM_CLOSE_NO_TOKEN = 4401,
+    STREAM_CLOSE_TOO_SLOW = 4408,
+    STREAM_CLOSE_TOO_MANY = 4429
+} stream_close;
+
+typedef struct stream_client {
+    struct stream_client *next;
+    struct lws *wsi;
+    bool authorised, greeted;
+    stream_close close;
+    uint64_t auth_until_us;
+    uint64_t version_seen, shape_seen; /* of the document that it was sent */
+    uint64_t scene_next_us; /* until then, geometry that moves is no reason for another one */
+    uint64_t event_next;    /* sequence number of the next event that it gets */
+    bool state_due;
+    bool poses, pose_due;
+    uint64_t pose_period_us, pose_next_us;
+    bool samples;
+    uint64_t sample_next; /* row that it gets next */
+    int columns_told;     /* names of so many columns were sent to it */
+    char *message;        /* being received */
+    size_t message_size;
+    int reply_count;
+    gw_text *replies[STREAM_REPLIES];
+} stream_client;
+
+/* What a client drags, or pushes: a tool or a free object. */
+typedef struct stream_grip {
+    stream_client *client; /* NULL: nobody */
+    gw_command_kind kind;  /* GW_COMMAND_DRAG or GW_COMMAND_PUSH */
+    int tool;
+    char object[GW_MAX_ID + 1]; /* empty: the tool */
+    uint64_t until_us;          /* of a push */
+} stream_grip;
+
+struct gw_stream {
+    gw_app *app;
+    const gw_guard *guard;
+    struct lws_context *context;
+    struct lws_vhost *vhost;
+    lws_sorted_usec_list_t timer;
+    pthread_t thread;
+    bool started;
+    atomic_bool stopping;
+
+    pthread_mutex_t lock;
+    int adopted_count, adopted[STREAM_ADOPTED]; /* lock */
+    atomic_int open;                            /* sockets here, handshakes included */
+
+    stream_client *clients;
+    gw_text *scene; /* message `scene` of scene_version */
+    uint64_t scene_version;
+    gw_text *state; /* newest message `state` */
+    uint64_t state_next_us, state_event, state_version;
+    gw_text *poses; /* newest frame of poses */
+    uint64_t poses_shape;
+
+    stream_grip grips[STREAM_GRIPS];
+
+    int columns;
+    int sample_clients;
+    uint64_t row_count; /* rows ever; row n is at n % STREAM_ROWS */
+    uint64_t row_first; /* rows before had other columns and are gone */
+    double *rows;
+    uint64_t *ticks;
+    gw_snapshot *records; /* scratch */
+};
+
+uint64_t stream_now_us(void);
+
+/* Takes in what is new and lets every client know that has something due. From the timer, and when
+ * another thread says that there is something. */
+void stream_serve(gw_stream *stream);
+
+/* The client's socket takes more: sends what is next. -1: the connection ends. */
+int stream_writable(gw_stream *stream, stream_client *client);
+
+/* Handles one message of a client. */
+void stream_message(gw_stream *stream, stream_client *client, const char *data, size_t size);
+
+/* ---- a client's message at work ---------------------------------------------------------------
+ */
+
+typedef struct stream_request {
+    gw_stream *stream;
+    stream_client *client;
+    const json_t *json;
+    gw_error error;
+} stream_request;
+
+/* Members, checked: what is wrong goes into the request's error. */
+const json_t *stream_member(const stream_request *now, const char *name);
+bool stream_only(stream_request *now, const char *const *allowed);
+bool stream_get_vec3(stream_request *now, const char *name, bool needed, double most, gw_vec3 *v);
+bool stream_get_bool(stream_request *now, const char *name, bool needed, bool *out);
+
+/* What a hand does: in stream_hand.c. False with the request's error. */
+bool stream_on_drag(stream_request *now);
+bool stream_on_release(stream_request *now);
+bool stream_on_push(stream_request *now);
+bool stream_on_clutch(stream_request *now);
+bool stream_on_halt(stream_request *now);
+
+/* The client goes: what it held is let go. */
+void stream_let_go(gw_stream *stream, stream_client *client);
+
+/* Ends pushes that were not repeated. */
+void stream_expire_pushes(gw_stream *stream, uint64_t now_us);
+
+/* ---- frames -------------------------------------------------------------------------------- */
+
+/* Message `hello` or `scene` of a document. NULL when memory is short. */
+gw_text *stream_scene_text(const char *op, const app_document *document,
+                           const gw_snapshot *snapshot);
+gw_text *stream_state_text(gw_app *app, const app_document *document, const gw_snapshot *snapshot);
+gw_text *stream_event_text(const gw_text *event);
+gw_text *stream_pose_frame(const app_document *document, const gw_snapshot *snapshot);
+
+/* The message `subscribed` that names so many columns of samples; the same as a text. */
+json_t *stream_columns(int columns);
+gw_text *stream_columns_text(int columns);
+
+/* The client's next frame of samples; NULL where there is nothing new. */
+gw_text *stream_sample_frame(const gw_stream *stream, stream_client *client);
+
+/* Takes in the ticks recorded since the last call. */
+void stream_take_records(gw_stream *stream);
+
+#endif

@@ -1,0 +1,59 @@
+/*
+ * REST, without a word of sockets: a request in, a reply out. One route table is the truth; the
+ * OpenAPI document is tested against it. Any thread.
+ */
+#ifndef GW_SERVER_REST_API_H
+#define GW_SERVER_REST_API_H
+
+#include "server/app/app.h"
+#include "server/files/meshes.h"
+#include "server/files/store.h"
+
+#define API_PREFIX    "/api/v1"
+#define API_MAX_PATH  512
+#define API_MAX_QUERY 8
+
+typedef struct api_pair {
+    const char *name, *value; /* as sent, still percent-encoded; value may be NULL */
+} api_pair;
+
+typedef struct api_request {
+    const char *method;
+    const char *path; /* as sent, still percent-encoded, without the query */
+    int query_count;
+    api_pair query[API_MAX_QUERY];
+    const char *content_type; /* NULL: none */
+    const char *if_match;     /* NULL: none */
+    const char *body;         /* with a zero behind it; NULL where there is none */
+    size_t size;
+} api_request;
+
+typedef struct api_reply {
+    int status;
+    const char *mime;   /* of the body */
+    gw_text *body;      /* owned by the receiver; NULL: none */
+    char location[256]; /* "" : none */
+    char etag[32];
+    char allow[64];
+} api_reply;
+
+/* What handlers work on. */
+typedef struct gw_api {
+    gw_app *app;
+    gw_store *store;
+    gw_meshes *meshes;
+} gw_api;
+
+/* The most bytes that a body for this address may have. */
+size_t api_body_most(const char *method, const char *path);
+
+/* Answers a request below /api/v1. */
+void api_handle(const gw_api *api, const api_request *request, api_reply *reply);
+
+/* A problem+json reply from the transport itself. */
+void api_problem(api_reply *reply, int status, const char *detail);
+
+/* Prints the route table, one "METHOD /path" a line. */
+void api_print_routes(void);
+
+#endif

@@ -1,0 +1,112 @@
+/*
+ * What the handlers of the API share: one call at a time, its parts decoded, its reply to fill.
+ */
+#ifndef GW_SERVER_REST_API_CALL_H
+#define GW_SERVER_REST_API_CALL_H
+
+#include "server/rest/api.h"
+#include "server/app/describe.h"
+#include "server/schema/wire.h"
+
+typedef struct api_call {
+    gw_app *app;
+    gw_store *store;
+    gw_meshes *meshes;
+    const api_request *request;
+    char part[2][GW_MAX_ID + 1]; /* the path's parameters, decoded */
+    json_t *body;                /* parsed; NULL where the route takes none */
+    bool dry_run;
+    int strands; /* ?strands=N: poses to each side wanted with a solution; 0: none */
+    api_reply *reply;
+} api_call;
+
+typedef void api_handler(api_call *call);
+
+/* The value of a query parameter, decoded into `out`; false where it is not there. */
+bool api_query(const api_call *call, const char *name, char *out, size_t size);
+
+/* ---- replies ------------------------------------------------------------------------------- */
+
+/* Takes the value over. NULL, or a number that is not finite, becomes a 500. */
+void api_json(api_call *call, int status, json_t *value);
+
+/* The same, with the document's revision as ETag. */
+void api_part(api_call *call, int status, const app_document *document, json_t *value);
+
+/* One solution of the document `of`, with its strands where the query asks for them; the ETag is
+ * that of `document`. */
+void api_solution(api_call *call, const app_document *document, const app_document *of,
+                  const gw_placement *placement, const gw_pose *pose);
+
+/* problem+json out of an error, with the status that its code stands for. */
+void api_error(api_call *call, const gw_error *error);
+void api_refuse(api_call *call, int status, const char *where, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+
+void api_location(api_call *call, const char *collection, const char *id);
+
+/* ---- edits --------------------------------------------------------------------------------- */
+
+/* Begins an edit of the document, If-Match checked. False: the reply is set. */
+bool api_begin(api_call *call, app_edit *edit);
+
+/* Ends an edit with the error as reply. */
+void api_abandon(api_call *call, app_edit *edit, const gw_error *error);
+
+/*
+ * Commits, or answers the dry run with the solution of `object` (NULL: all of them). True: it is
+ * done, the handler fills the reply from edit->document and calls app_edit_end(). False: the reply
+ * is set and the edit has ended. `item` is the pointer of what the body stands for in the scene
+ * file ("/constraints/3"): taken off pointers in errors.
+ */
+bool api_commit(api_call *call, app_edit *edit, const char *item, const char *object);
+
+/* True where an object or a mechanism has the id: the reply is set and the edit has ended. */
+bool api_taken(api_call *call, app_edit *edit, const char *id);
+
+/* Adds "what id" to a list in words. */
+void api_name(char *list, size_t size, const char *what, const char *id);
+
+/* What the body as a merge patch makes of `now`, which is used up. NULL: memory is short, and
+ * api_error() will say so. */
+json_t *api_merge(const api_call *call, json_t *now);
+
+/* ---- mechanisms ---------------------------------------------------------------------------- */
+
+/* True where `index` is none: the reply is set. */
+bool api_no_mechanism(api_call *call, int index);
+
+/* Begins an edit of the mechanism that the address names: its index, or -1 with the reply set. */
+int api_begin_mechanism(api_call *call, app_edit *edit);
+
+/* True where something refers to links of mechanism `index` from number `first` on: the reply is
+ * set and the edit has ended. */
+bool api_links_used(api_call *call, app_edit *edit, int index, int first);
+
+/* ---- handlers ------------------------------------------------------------------------------ */
+
+api_handler api_scene_get, api_scene_put, api_scene_patch, api_scene_undo, api_scene_redo,
+    api_scene_save, api_scene_open, api_scenes_get, api_scenes_file_get, api_scenes_file_delete;
+api_handler api_objects_get, api_objects_post, api_object_get, api_object_patch, api_object_delete;
+api_handler api_features_get, api_features_post, api_feature_get, api_feature_put,
+    api_feature_patch, api_feature_delete;
+api_handler api_constraints_get, api_constraints_post, api_constraint_get, api_constraint_patch,
+    api_constraint_delete;
+api_handler api_solutions_get, api_solution_get, api_solution_patch;
+api_handler api_drivers_get, api_devices_get, api_devices_post, api_device_get, api_device_patch,
+    api_device_delete, api_operator_get, api_operator_put, api_operator_delete;
+api_handler api_tool_get, api_tool_put, api_tool_patch, api_tool_delete, api_tools_get;
+api_handler api_simulation_get, api_simulation_put, api_simulation_step, api_simulation_halt,
+    api_simulation_arm;
+api_handler api_tasks_get, api_tasks_post, api_task_get, api_task_put, api_task_patch,
+    api_task_delete, api_task_progress_get, api_task_start, api_task_stop;
+api_handler api_mechanisms_get, api_mechanisms_post, api_mechanism_get, api_mechanism_patch,
+    api_mechanism_delete, api_links_get, api_links_post, api_link_get, api_link_patch,
+    api_link_delete, api_motor_get, api_motor_put, api_motor_delete;
+api_handler api_materials_get, api_materials_post, api_material_get, api_material_patch,
+    api_material_delete;
+api_handler api_contacts_get, api_contact_get, api_contact_patch;
+api_handler api_meshes_get, api_mesh_get, api_mesh_put, api_mesh_delete;
+api_handler api_events_get, api_solve, api_openapi;
+
+#endif

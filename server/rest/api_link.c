@@ -1,0 +1,249 @@
+/*
+ * Links and joints of one mechanism: read, change, add at the end, remove the last, drive by a
+ * motor. A merge patch of a mechanism replaces its links as a whole; here it is one at a time.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "server/rest/api_call.h"
+
+/* The second part of the address as a link's number; -1 with the reply set. */
+static int number_of(api_call *call, const gw_mechanism *m)
+{
+    const char *text = call->part[1];
+    size_t digits = strspn(text, "0123456789");
+    int number = digits > 0 && digits < 4 && !text[digits] ? atoi(text) : -1;
+    if (number >= 0 && number < m->link_count)
+        return number;
+    api_refuse(call, 404, "", "%s has links 0 to %d, not %.40s", m->id, m->link_count - 1, text);
+    return -1;
+}
+
+/* Begins an edit of the link that the address names; false with the reply set. */
+static bool begin(api_call *call, app_edit *edit, gw_mechanism **mechanism, int *index, int *link)
+{
+    *index = api_begin_mechanism(call, edit);
+    if (*index < 0)
+        return false;
+    *mechanism = &edit->scene->mechanisms[*index];
+    *link = number_of(call, *mechanism);
+    if (*link < 0)
+        app_edit_end(edit);
+    return *link >= 0;
+}
+
+/* ---- reading ------------------------------------------------------------------------------- */
+
+/* The mechanism that the address names in the newest document, which is given back where there is
+ * none. */
+static const gw_mechanism *view(api_call *call, app_document **document)
+{
+    *document = app_document_get(call->app);
+    int index = gw_scene_mechanism((*document)->scene, call->part[0]);
+    if (!api_no_mechanism(call, index))
+        return &(*document)->scene->mechanisms[index];
+    app_document_put(*document);
+    return NULL;
+}
+
+void api_links_get(api_call *call)
+{
+    app_document *document;
+    const gw_mechanism *m = view(call, &document);
+    if (!m)
+        return;
+    json_t *list = json_array();
+    for (int i = 0; i < m->link_count; i++)
+        json_array_append_new(list, wire_link(m, i));
+    api_part(call, 200, document, list);
+    app_document_put(document);
+}
+
+/* What `part` says of the link that the address names. */
+static void answer(api_call *call, json_t *(*part)(const gw_mechanism *, int))
+{
+    app_document *document;
+    const gw_mechanism *m = view(call, &document);
+    int link = m ? number_of(call, m) : -1;
+    if (link >= 0)
+        api_part(call, 200, document, part(m, link));
+    if (m)
+        app_document_put(document);
+}
+
+void api_link_get(api_call *call)
+{
+    answer(call, wire_link);
+}
+
+static json_t *motor_of(const gw_mechanism *m, int link)
+{
+    return wire_motor(&m->links[link].motor);
+}
+
+void api_motor_get(api_call *call)
+{
+    answer(call, motor_of);
+}
+
+/* ---- links --------------------------------------------------------------------------------- */
+
+/* Commits and answers link `link` of mechanism `index`. */
+static void finish(api_call *call, app_edit *edit, int index, int link, int status)
+{
+    char item[64];
+    snprintf(item, sizeof item, "/mechanisms/%d/links/%d", index, link);
+    if (!api_commit(call, edit, item, NULL))
+        return;
+    const gw_mechanism *m = &edit->document->scene->mechanisms[index];
+    if (status == 201)
+        snprintf(call->reply->location, sizeof call->reply->location,
+                 API_PREFIX "/mechanisms/%s/links/%d", m->id, link);
+    api_part(call, status, edit->document, wire_link(m, link));
+    app_edit_end(edit);
+}
+
+void api_link_patch(api_call *call)
+{
+    app_edit edit;
+    gw_error error = {0};
+    gw_mechanism *m;
+    int index, link;
+    if (!begin(call, &edit, &m, &index, &link))
+        return;
+    json_t *merged = api_merge(call, wire_link(m, link));
+    bool read = wire_get_link(merged, "", m, link, &error);
+    json_decref(merged);
+    if (read)
+        finish(call, &edit, index, link, 200);
+    else
+        api_abandon(call, &edit, &error);
+}
+
+/* The same mechanism with `count` links, as far as there are any. */
+static bool resized(const gw_mechanism *from, int count, gw_mechanism *to)
+{
+    gw_mechanism part = *from;
+    part.link_count = count < from->link_count ? count : from->link_count;
+    if (part.link_count == count)
+        return gw_mechanism_copy(to, &part);
+    gw_mechanism old = {0};
+    *to = (gw_mechanism){.base = from->base};
+    memcpy(to->id, from->id, sizeof to->id);
+    if (!gw_mechanism_copy(&old, from) || !gw_mechanism_resize(to, count)) {
+        gw_mechanism_finish(&old);
+        return false;
+    }
+    for (int i = 0; i < old.link_count; i++) {
+        to->links[i] = old.links[i];
+        to->looks[i] = old.looks[i];
+        old.looks[i].shape = (gw_shape){0}; /* taken over */
+        to->position[i] = old.position[i];
+        to->velocity[i] = old.velocity[i];
+    }
+    gw_mechanism_finish(&old);
+    return true;
+}
+
+/* Puts the mechanism with so many links in the place of the old one. */
+static bool resize(gw_mechanism *m, int count, gw_error *error)
+{
+    gw_mechanism next;
+    if (!resized(m, count, &next)) {
+        gw_mechanism_finish(&next);
+        return gw_fail(error, GW_FAILED, "", "memory is short for a mechanism");
+    }
+    gw_mechanism_finish(m);
+    *m = next;
+    return true;
+}
+
+void api_links_post(api_call *call)
+{
+    app_edit edit;
+    gw_error error = {0};
+    int index = api_begin_mechanism(call, &edit);
+    if (index < 0)
+        return;
+    gw_mechanism *m = &edit.scene->mechanisms[index];
+    int link = m->link_count;
+    if (link == GW_MAX_LINKS)
+        gw_fail(&error, GW_TOO_LARGE, "", "a mechanism has at most %d links", GW_MAX_LINKS);
+    else if (resize(m, link + 1, &error) && wire_get_link(call->body, "", m, link, &error)) {
+        finish(call, &edit, index, link, 201);
+        return;
+    }
+    api_abandon(call, &edit, &error);
+}
+
+void api_link_delete(api_call *call)
+{
+    app_edit edit;
+    gw_error error = {0};
+    gw_mechanism *m;
+    int index, link;
+    if (!begin(call, &edit, &m, &index, &link))
+        return;
+    bool last = link == m->link_count - 1;
+    if (!last || link == 0) {
+        api_refuse(call, 409, "",
+                   last ? "link %d is the only one: delete the mechanism"
+                        : "link %d is not the last one: others hang on it",
+                   link);
+        app_edit_end(&edit);
+        return;
+    }
+    if (api_links_used(call, &edit, index, link))
+        return;
+    if (!resize(m, link, &error)) {
+        api_abandon(call, &edit, &error);
+        return;
+    }
+    if (!api_commit(call, &edit, NULL, NULL))
+        return;
+    call->reply->status = 204;
+    app_edit_end(&edit);
+}
+
+/* ---- motors -------------------------------------------------------------------------------- */
+
+/* Sets the motor of the joint that the address names; true: it is done, the edit is still open. */
+static bool set_motor(api_call *call, const gw_motor *motor, app_edit *edit)
+{
+    gw_mechanism *m;
+    char item[80];
+    int index, link;
+    if (!begin(call, edit, &m, &index, &link))
+        return false;
+    m->links[link].motor = *motor;
+    edit->tuning_only = true;
+    snprintf(edit->group, sizeof edit->group, "motor %d %d", index, link);
+    snprintf(item, sizeof item, "/mechanisms/%d/links/%d/joint/motor", index, link);
+    return api_commit(call, edit, item, NULL);
+}
+
+void api_motor_put(api_call *call)
+{
+    app_edit edit;
+    gw_error error = {0};
+    gw_motor motor;
+    if (!wire_get_motor(call->body, "", &motor, &error)) {
+        api_error(call, &error);
+        return;
+    }
+    if (!set_motor(call, &motor, &edit))
+        return;
+    api_part(call, 200, edit.document, wire_motor(&motor));
+    app_edit_end(&edit);
+}
+
+void api_motor_delete(api_call *call)
+{
+    app_edit edit;
+    const gw_motor none = {0};
+    if (!set_motor(call, &none, &edit))
+        return;
+    call->reply->status = 204;
+    app_edit_end(&edit);
+}

@@ -1,0 +1,123 @@
+/*
+ * Mesh files as resources: kept in the data folder, checked when they come.
+ */
+#include <string.h>
+
+#include "server/rest/api_call.h"
+
+static json_t *about(const gw_mesh *m)
+{
+    return json_pack("{ss si si sb so so sf}", "name", m->file, "vertices", m->vertex_count,
+                     "triangles", m->triangle_count, "closed", m->closed, "low",
+                     wire_vec3(m->bounds.low), "high", wire_vec3(m->bounds.high), "volume",
+                     m->mass.mass);
+}
+
+static void list_one(void *context, const char *name, long long bytes)
+{
+    json_array_append_new(context, json_pack("{ss sI}", "name", name, "bytes", (json_int_t)bytes));
+}
+
+void api_meshes_get(api_call *call)
+{
+    gw_error error = {0};
+    json_t *list = json_array();
+    if (list && meshes_list(call->meshes, list_one, list, &error)) {
+        api_json(call, 200, list);
+        return;
+    }
+    json_decref(list);
+    api_error(call, &error);
+}
+
+/* All coordinates, and all corners of triangles, one after the other. */
+static json_t *whole(const gw_mesh *m)
+{
+    json_t *vertices = json_array(), *triangles = json_array();
+    for (int i = 0; i < m->vertex_count; i++) {
+        json_array_append_new(vertices, json_real(m->vertices[i].x));
+        json_array_append_new(vertices, json_real(m->vertices[i].y));
+        json_array_append_new(vertices, json_real(m->vertices[i].z));
+    }
+    for (int i = 0; i < 3 * m->triangle_count; i++)
+        json_array_append_new(triangles, json_integer(m->triangles[i / 3][i % 3]));
+    return json_pack("{ss so so}", "name", m->file, "vertices", vertices, "triangles", triangles);
+}
+
+void api_mesh_get(api_call *call)
+{
+    gw_error error = {0};
+    gw_mesh *mesh = meshes_find(call->meshes, call->part[0], false, &error);
+    if (mesh)
+        api_json(call, 200, whole(mesh));
+    else
+        api_refuse(call, error.code == GW_FAILED ? 500 : 404, "", "%s", error.message);
+    gw_mesh_put(mesh);
+}
+
+/* ---- who uses it --------------------------------------------------------------------------- */
+
+static bool names(const gw_shape *shape, const char *file)
+{
+    if (shape->kind == GW_SHAPE_MESH)
+        return strcmp(shape->mesh->file, file) == 0;
+    for (int i = 0; shape->kind == GW_SHAPE_COMPOUND && i < shape->part_count; i++)
+        if (names(&shape->parts[i].shape, file))
+            return true;
+    return false;
+}
+
+/* True where something of the scene has the mesh: the reply is set. */
+static bool used(api_call *call)
+{
+    app_document *document = app_document_get(call->app);
+    const gw_scene *s = document->scene;
+    char users[160] = "";
+    for (int i = 0; i < s->object_count; i++)
+        if (names(&s->objects[i].shape, call->part[0]))
+            api_name(users, sizeof users, "object", s->objects[i].id);
+    for (int i = 0; i < s->mechanism_count; i++)
+        for (int k = 0; k < s->mechanisms[i].link_count; k++)
+            if (s->mechanisms[i].looks[k].has_geometry &&
+                names(&s->mechanisms[i].looks[k].shape, call->part[0]))
+                api_name(users, sizeof users, "a link of", s->mechanisms[i].id);
+    app_document_put(document);
+    if (*users)
+        api_refuse(call, 409, "", "%s is used by %s", call->part[0], users);
+    return *users != 0;
+}
+
+/* ---- changes ------------------------------------------------------------------------------- */
+
+void api_mesh_put(api_call *call)
+{
+    gw_error error = {0};
+    const api_request *request = call->request;
+    bool known = meshes_saved(call->meshes, call->part[0]);
+    if (request->size == 0) {
+        api_refuse(call, 400, "", "the body is the file itself, and it is empty");
+        return;
+    }
+    if (known && used(call))
+        return;
+    gw_mesh *mesh = meshes_save(call->meshes, call->part[0], request->body, request->size, &error);
+    if (!mesh) {
+        api_error(call, &error);
+        return;
+    }
+    if (!known)
+        api_location(call, "meshes", call->part[0]);
+    api_json(call, known ? 200 : 201, about(mesh));
+    gw_mesh_put(mesh);
+}
+
+void api_mesh_delete(api_call *call)
+{
+    gw_error error = {0};
+    if (used(call))
+        return;
+    if (meshes_delete(call->meshes, call->part[0], &error))
+        call->reply->status = 204;
+    else
+        api_error(call, &error);
+}

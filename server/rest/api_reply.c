@@ -1,0 +1,265 @@
+/*
+ * Replies of the API, and the part of an edit that every handler shares: If-Match, the commit, the
+ * dry run's answer, the refusal.
+ */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "server/rest/api_call.h"
+
+/* ---- replies ------------------------------------------------------------------------------- */
+
+static const char *title_of(int status)
+{
+    switch (status) {
+    case 400:
+        return "Bad Request";
+    case 401:
+        return "Unauthorized";
+    case 403:
+        return "Forbidden";
+    case 404:
+        return "Not Found";
+    case 405:
+        return "Method Not Allowed";
+    case 409:
+        return "Conflict";
+    case 412:
+        return "Precondition Failed";
+    case 413:
+        return "Content Too Large";
+    case 415:
+        return "Unsupported Media Type";
+    case 421:
+        return "Misdirected Request";
+    case 422:
+        return "Unprocessable Content";
+    case 426:
+        return "Upgrade Required";
+    case 501:
+        return "Not Implemented";
+    case 503:
+        return "Service Unavailable";
+    default:
+        return "Internal Server Error";
+    }
+}
+
+/* Begins anew: what was short for the answer may be there for the word about it. */
+static json_t *problem(int status, const char *detail)
+{
+    wire_memory_clear();
+    return json_pack("{s:s, s:s, s:i, s:o}", "type", "about:blank", "title", title_of(status),
+                     "status", status, "detail", describe_text(detail));
+}
+
+static void write_json(api_reply *reply, int status, const char *mime, json_t *value)
+{
+    char *written = value ? wire_text(value) : NULL;
+    json_decref(value);
+    text_unref(reply->body);
+    reply->body = written ? text_format("%s", written) : NULL;
+    reply->status = status;
+    reply->mime = mime;
+    free(written);
+    if (reply->body)
+        return;
+    reply->status = 500;
+    reply->mime = "application/problem+json";
+    reply->body = text_format("{\"type\":\"about:blank\",\"title\":\"Internal Server Error\","
+                              "\"status\":500,\"detail\":\"the answer could not be written\"}");
+}
+
+void api_problem(api_reply *reply, int status, const char *detail)
+{
+    write_json(reply, status, "application/problem+json", problem(status, detail));
+}
+
+void api_json(api_call *call, int status, json_t *value)
+{
+    write_json(call->reply, status, "application/json", value);
+}
+
+void api_part(api_call *call, int status, const app_document *document, json_t *value)
+{
+    snprintf(call->reply->etag, sizeof call->reply->etag, "\"%llu\"",
+             (unsigned long long)document->revision);
+    api_json(call, status, value);
+}
+
+void api_solution(api_call *call, const app_document *document, const app_document *of,
+                  const gw_placement *placement, const gw_pose *pose)
+{
+    json_t *solution = describe_solution(of->scene, of->layout, placement, pose);
+    if (call->strands > 0)
+        describe_strands(solution, placement, pose, call->strands);
+    api_part(call, 200, document, solution);
+}
+
+static int status_of(gw_error_code code)
+{
+    switch (code) {
+    case GW_BAD_INPUT:
+        return 400;
+    case GW_NOT_FOUND:
+        return 404;
+    case GW_CONFLICT:
+        return 409;
+    case GW_INCOMPATIBLE:
+    case GW_UNHANDLED:
+        return 422;
+    case GW_TOO_LARGE:
+        return 413;
+    case GW_NOT_YET:
+        return 400;
+    default:
+        return 500;
+    }
+}
+
+static json_t *problem_of(const gw_error *error, int status)
+{
+    json_t *value = problem(status, error->message);
+    json_object_set_new(value, "errors",
+                        json_pack("[{s:o, s:o}]", "pointer", describe_text(error->where), "detail",
+                                  describe_text(error->message)));
+    return value;
+}
+
+/* What a shortage of memory led to is not the request's fault. */
+static const gw_error *blame(const gw_error *error)
+{
+    static const gw_error none = {.code = GW_FAILED, .message = "memory is short"};
+    return wire_memory_short() ? &none : error;
+}
+
+void api_error(api_call *call, const gw_error *error)
+{
+    error = blame(error);
+    int status = status_of(error->code);
+    write_json(call->reply, status, "application/problem+json", problem_of(error, status));
+}
+
+void api_refuse(api_call *call, int status, const char *where, const char *format, ...)
+{
+    gw_error error = {.code = GW_BAD_INPUT};
+    va_list list;
+    va_start(list, format);
+    vsnprintf(error.message, sizeof error.message, format, list);
+    va_end(list);
+    snprintf(error.where, sizeof error.where, "%s", where);
+    write_json(call->reply, status, "application/problem+json", problem_of(&error, status));
+}
+
+void api_location(api_call *call, const char *collection, const char *id)
+{
+    snprintf(call->reply->location, sizeof call->reply->location, API_PREFIX "/%s/%s", collection,
+             id);
+}
+
+/* ---- edits --------------------------------------------------------------------------------- */
+
+/* True where the header names the revision: a list of quoted tags, or a star. */
+static bool matches(const char *if_match, uint64_t revision)
+{
+    char tag[32];
+    snprintf(tag, sizeof tag, "\"%llu\"", (unsigned long long)revision);
+    const char *found = strstr(if_match, tag);
+    bool weak = found && found - if_match >= 2 && found[-1] == '/' && found[-2] == 'W';
+    return strcmp(if_match, "*") == 0 || (found && !weak);
+}
+
+bool api_begin(api_call *call, app_edit *edit)
+{
+    gw_error error = {0};
+    if (!app_edit_begin(call->app, edit, &error)) {
+        api_error(call, &error);
+        return false;
+    }
+    edit->dry_run = call->dry_run;
+    const char *if_match = call->request->if_match;
+    if (!if_match || matches(if_match, edit->base->revision))
+        return true;
+    api_refuse(call, 412, "", "If-Match is %.40s, the scene is at revision \"%llu\"", if_match,
+               (unsigned long long)edit->base->revision);
+    app_edit_end(edit);
+    return false;
+}
+
+void api_abandon(api_call *call, app_edit *edit, const gw_error *error)
+{
+    api_error(call, error);
+    app_edit_end(edit);
+}
+
+bool api_taken(api_call *call, app_edit *edit, const char *id)
+{
+    bool object = gw_scene_object(edit->scene, id) >= 0;
+    if (!object && gw_scene_mechanism(edit->scene, id) < 0)
+        return false;
+    api_refuse(call, 409, "/id", "there is %s %s already", object ? "an object" : "a mechanism",
+               id);
+    app_edit_end(edit);
+    return true;
+}
+
+void api_name(char *list, size_t size, const char *what, const char *id)
+{
+    size_t used = strlen(list);
+    snprintf(list + used, size - used, "%s%s %s", used ? ", " : "", what, id);
+}
+
+/* A pointer into the scene file becomes one into the body. */
+static void rebase(gw_error *error, const char *item)
+{
+    size_t size = item ? strlen(item) : 0;
+    char next = size && strncmp(error->where, item, size) == 0 ? error->where[size] : 'x';
+    if (next == 0 || next == '/')
+        memmove(error->where, error->where + size, strlen(error->where) - size + 1);
+}
+
+static void answer_refusal(api_call *call, const app_edit *edit, gw_error *error, const char *item)
+{
+    /* What a body refers to and is not there is the body's fault, not the address's. */
+    int status = error->code == GW_NOT_FOUND ? 400 : status_of(error->code);
+    rebase(error, item);
+    json_t *value = problem_of(error, status);
+    if (edit->failed)
+        describe_refusal(value, edit->document->scene, edit->failed);
+    write_json(call->reply, status, "application/problem+json", value);
+}
+
+static void answer_dry_run(api_call *call, const app_edit *edit, const char *object)
+{
+    const app_document *would = edit->document;
+    int index = object ? gw_scene_object(would->scene, object) : -1;
+    const gw_placement *placement = index < 0 ? NULL : gw_layout_of(would->layout, index);
+    if (edit->failed) { /* the bad news first, whichever object has it */
+        placement = edit->failed;
+        index = placement->object;
+    }
+    if (placement)
+        api_solution(call, edit->base, would, placement, &would->layout->poses[index]);
+    else
+        api_part(call, 200, edit->base,
+                 describe_solutions(would->scene, would->layout, would->layout->poses));
+}
+
+bool api_commit(api_call *call, app_edit *edit, const char *item, const char *object)
+{
+    gw_error error = {0};
+    bool done = app_edit_commit(edit, &error);
+    if (done && !call->dry_run) {
+        snprintf(call->reply->etag, sizeof call->reply->etag, "\"%llu\"",
+                 (unsigned long long)edit->document->revision);
+        return true;
+    }
+    if (done)
+        answer_dry_run(call, edit, object);
+    else
+        answer_refusal(call, edit, &error, item);
+    app_edit_end(edit);
+    return false;
+}

@@ -1,0 +1,133 @@
+/*
+ * The running simulation, its events, and what needs no scene at all.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "server/rest/api_call.h"
+#include "server/files/assets.h"
+
+static void answer(api_call *call)
+{
+    gw_snapshot snapshot;
+    app_document *document = app_view(call->app, &snapshot);
+    api_json(call, 200, describe_simulation(document, &snapshot));
+    app_document_put(document);
+}
+
+static void answer_when(api_call *call, bool done, const gw_error *error)
+{
+    if (done)
+        answer(call);
+    else
+        api_error(call, error);
+}
+
+void api_simulation_get(api_call *call)
+{
+    answer(call);
+}
+
+void api_simulation_put(api_call *call)
+{
+    static const char *const allowed[] = {"state", NULL};
+    static const char *const names[] = {
+        [GW_STOPPED] = "stopped", [GW_RUNNING] = "running", [GW_PAUSED] = "paused"};
+    gw_error error = {0};
+    if (!wire_only(call->body, "", allowed, &error)) {
+        api_error(call, &error);
+        return;
+    }
+    const char *name = json_string_value(json_object_get(call->body, "state"));
+    for (int i = 0; name && i < 3; i++)
+        if (strcmp(names[i], name) == 0) {
+            answer_when(call, app_set_state(call->app, (gw_run_state)i, &error), &error);
+            return;
+        }
+    api_refuse(call, 400, "/state", "a state is running, paused or stopped");
+}
+
+void api_simulation_step(api_call *call)
+{
+    static const char *const allowed[] = {"ticks", NULL};
+    gw_error error = {0};
+    if (!wire_only(call->body, "", allowed, &error)) {
+        api_error(call, &error);
+        return;
+    }
+    const json_t *ticks = json_object_get(call->body, "ticks");
+    json_int_t count = json_integer_value(ticks);
+    if (!json_is_integer(ticks) || count < 1) {
+        api_refuse(call, 400, "/ticks", "ticks is a whole number from 1");
+        return;
+    }
+    answer_when(call, app_step(call->app, (uint64_t)count, &error), &error);
+}
+
+void api_simulation_halt(api_call *call)
+{
+    gw_error error = {0};
+    answer_when(call, app_halt(call->app, true, &error), &error);
+}
+
+void api_simulation_arm(api_call *call)
+{
+    gw_error error = {0};
+    answer_when(call, app_halt(call->app, false, &error), &error);
+}
+
+/* ---- events -------------------------------------------------------------------------------- */
+
+void api_events_get(api_call *call)
+{
+    char value[32] = "0", *end = value;
+    bool given = api_query(call, "since", value, sizeof value);
+    unsigned long long since = strtoull(value, &end, 10);
+    if (given && (end == value || *end || value[0] == '-')) {
+        api_refuse(call, 400, "", "since is a sequence number");
+        return;
+    }
+    uint64_t last = app_log_last(call->app), seq = app_log_first(call->app);
+    json_t *list = json_array();
+    for (seq = since >= seq ? since + 1 : seq; seq <= last; seq++) {
+        gw_text *event = app_log_get(call->app, seq);
+        if (event)
+            json_array_append_new(list, json_loads(event->data, 0, NULL));
+        text_unref(event);
+    }
+    api_json(call, 200, list);
+}
+
+/* ---- what needs no scene ------------------------------------------------------------------- */
+
+void api_solve(api_call *call)
+{
+    gw_error error = {0};
+    wire_problem *problem = wire_get_problem(call->body, &error);
+    if (!problem) {
+        api_error(call, &error);
+        return;
+    }
+    json_t *answered = wire_solve(problem, &error);
+    if (answered)
+        api_json(call, 200, answered);
+    else
+        api_error(call, &error);
+    wire_problem_destroy(problem);
+}
+
+void api_openapi(api_call *call)
+{
+    const asset *document = asset_find("openapi.json");
+    size_t size = document ? asset_size(document) : 0;
+    gw_text *body = document ? text_new(size) : NULL;
+    if (!body) {
+        api_refuse(call, 500, "", "memory is short");
+        return;
+    }
+    memcpy(body->data, document->start, size);
+    call->reply->status = 200;
+    call->reply->mime = "application/json";
+    call->reply->body = body;
+}

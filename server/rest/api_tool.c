@@ -1,0 +1,163 @@
+/*
+ * The tool: which object the hand holds, where, and with which device.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "server/rest/api_call.h"
+
+/* The scene's words; at an impedance device also what its control does now. */
+static json_t *described(const gw_scene *scene, int index, const gw_snapshot *snapshot)
+{
+    const gw_tool *tool = &scene->tools[index];
+    json_t *json = wire_tool(tool);
+    if (tool->control != GW_CONTROL_ADMITTANCE && index < snapshot->tool_count)
+        wire_add(json, "state", wire_tool_state(scene, index, &snapshot->tools[index]));
+    return json;
+}
+
+void api_tools_get(api_call *call)
+{
+    gw_snapshot snapshot;
+    app_document *document = app_view(call->app, &snapshot);
+    json_t *list = json_array();
+    for (int i = 0; i < document->scene->tool_count; i++)
+        json_array_append_new(list, described(document->scene, i, &snapshot));
+    api_part(call, 200, document, list);
+    app_document_put(document);
+}
+
+static bool none(api_call *call, const gw_scene *scene)
+{
+    if (scene->tool_count == 0)
+        api_refuse(call, 404, "", "the scene has no tool: PUT one");
+    return scene->tool_count == 0;
+}
+
+void api_tool_get(api_call *call)
+{
+    gw_snapshot snapshot;
+    app_document *document = app_view(call->app, &snapshot);
+    if (!none(call, document->scene))
+        api_part(call, 200, document, described(document->scene, 0, &snapshot));
+    app_document_put(document);
+}
+
+static const char *const simulated[] = {"sim", "sim-impedance", NULL};
+
+/* A tool without a word about its device, and a scene without one, get the simulated device. */
+static bool need_device(gw_scene *scene, const gw_tool *tool, gw_error *error)
+{
+    for (int i = 0; simulated[i]; i++) {
+        if (strcmp(tool->device, simulated[i]) != 0 || gw_scene_device(scene, simulated[i]) >= 0)
+            continue;
+        gw_device *device = gw_scene_add_device(scene, error);
+        if (!device)
+            return false;
+        strcpy(device->id, simulated[i]);
+        strcpy(device->driver, simulated[i]);
+    }
+    return true;
+}
+
+/* A body that came from a GET may have its state in it: that is only read. */
+static bool read_tool(json_t *value, gw_tool *tool, gw_error *error)
+{
+    const char *control = json_string_value(json_object_get(value, "control"));
+    bool impedance = control && strcmp(control, "admittance") != 0;
+    json_object_del(value, "state");
+    if (json_is_object(value) && !json_object_get(value, "device"))
+        wire_add(value, "device", json_string(simulated[impedance]));
+    return wire_get_tool(value, "", tool, error);
+}
+
+/* True where the tools differ in control and rendering alone, at an impedance device both. */
+static bool only_rendering(const gw_tool *a, const gw_tool *b)
+{
+    static const char *const apart[] = {"control", "rendering"};
+    if (a->control == GW_CONTROL_ADMITTANCE || b->control == GW_CONTROL_ADMITTANCE)
+        return false;
+    json_t *x = wire_tool(a), *y = wire_tool(b);
+    for (int i = 0; i < 2; i++) {
+        json_object_del(x, apart[i]);
+        json_object_del(y, apart[i]);
+    }
+    bool same = json_equal(x, y);
+    json_decref(x);
+    json_decref(y);
+    return same;
+}
+
+static void finish(api_call *call, app_edit *edit, int status)
+{
+    char object[GW_MAX_ID + 1];
+    strcpy(object, gw_tool_holds(&edit->scene->tools[0]));
+    if (!api_commit(call, edit, "/tools/0", object))
+        return;
+    if (status == 201)
+        snprintf(call->reply->location, sizeof call->reply->location, "/api/v1/tool");
+    api_part(call, status, edit->document, wire_tool(&edit->document->scene->tools[0]));
+    app_edit_end(edit);
+}
+
+void api_tool_put(api_call *call)
+{
+    app_edit edit;
+    gw_error error = {0};
+    gw_tool tool = {0};
+    if (!read_tool(call->body, &tool, &error)) {
+        api_error(call, &error);
+        return;
+    }
+    if (!api_begin(call, &edit))
+        return;
+    bool is_new = edit.scene->tool_count == 0;
+    if ((is_new && !gw_scene_add_tool(edit.scene, &error)) ||
+        !need_device(edit.scene, &tool, &error)) {
+        api_abandon(call, &edit, &error);
+        return;
+    }
+    edit.scene->tools[0] = tool;
+    finish(call, &edit, is_new ? 201 : 200);
+}
+
+void api_tool_patch(api_call *call)
+{
+    app_edit edit;
+    gw_error error = {0};
+    gw_tool tool = {0};
+    if (!api_begin(call, &edit))
+        return;
+    if (none(call, edit.scene)) {
+        app_edit_end(&edit);
+        return;
+    }
+    json_t *merged = api_merge(call, wire_tool(&edit.scene->tools[0]));
+    bool read = read_tool(merged, &tool, &error) && need_device(edit.scene, &tool, &error);
+    json_decref(merged);
+    if (!read) {
+        api_abandon(call, &edit, &error);
+        return;
+    }
+    edit.tuning_only = only_rendering(&edit.scene->tools[0], &tool);
+    if (edit.tuning_only)
+        strcpy(edit.group, "rendering");
+    edit.scene->tools[0] = tool;
+    finish(call, &edit, 200);
+}
+
+void api_tool_delete(api_call *call)
+{
+    app_edit edit;
+    if (!api_begin(call, &edit))
+        return;
+    if (none(call, edit.scene)) {
+        app_edit_end(&edit);
+        return;
+    }
+    gw_scene_remove_tool(edit.scene, 0);
+    if (!api_commit(call, &edit, NULL, NULL))
+        return;
+    call->reply->status = 204;
+    app_edit_end(&edit);
+}

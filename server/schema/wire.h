@@ -1,0 +1,159 @@
+/*
+ * The only place that knows JSON: documents, answers and errors between C structs and jansson.
+ *
+ * Decoding is strict: unknown members, wrong types, numbers out of range are refused with the
+ * member's JSON pointer, built on `at`, the pointer of the value that is decoded ("" for a whole
+ * document, "/constraints/2" inside a scene). Encoding gives a new reference. Any server thread;
+ * no state.
+ */
+#ifndef GW_SERVER_SCHEMA_WIRE_H
+#define GW_SERVER_SCHEMA_WIRE_H
+
+#include <jansson.h>
+#include <stddef.h>
+
+#include "rt/rt.h"
+
+/* ---- text ---------------------------------------------------------------------------------- */
+
+/* Parses text with the caps of limits.h (size, depth, duplicate members refused); NULL with an
+ * error that names line and column. */
+json_t *wire_parse(const char *text, size_t size, gw_error *error);
+
+/* Compact text, numbers with 17 significant digits; NULL when a number is not finite or memory is
+ * short, or was when `value` was built. To be freed by the caller. */
+char *wire_text(const json_t *value);
+
+/* RFC 7396 merge patch: `target` with `patch` applied, a new reference. */
+json_t *wire_merge(const json_t *target, const json_t *patch);
+
+/* ---- memory -------------------------------------------------------------------------------- */
+
+/* Once, before anything else of jansson is used: the rest of this part works from then on. */
+void wire_watch_memory(void);
+
+/* True where this thread was refused memory for JSON since the last wire_memory_clear(), which
+ * every piece of work begins with: what was built since may lack members. wire_parse() and
+ * wire_text() give NULL then, wire_text() clears. */
+bool wire_memory_short(void);
+void wire_memory_clear(void);
+
+/* Memory for something else that belongs into a document was short. */
+void wire_memory_missed(void);
+
+/* ---- small values -------------------------------------------------------------------------- */
+
+json_t *wire_vec3(gw_vec3 v);
+json_t *wire_quat(gw_quat q);
+json_t *wire_pose(const gw_pose *pose);
+bool wire_get_vec3(const json_t *value, const char *at, gw_vec3 *v, gw_error *error);
+bool wire_get_quat(const json_t *value, const char *at, gw_quat *q, gw_error *error);
+bool wire_get_pose(const json_t *value, const char *at, gw_pose *pose, gw_error *error);
+
+/* Adds member `name`, taken over. */
+void wire_add(json_t *object, const char *name, json_t *value);
+
+/* Refuses members that are not in `allowed` (NULL-terminated). */
+bool wire_only(const json_t *object, const char *at, const char *const *allowed, gw_error *error);
+
+/* ---- scene --------------------------------------------------------------------------------- */
+
+bool wire_get_object(const json_t *value, const char *at, gw_object *object, gw_error *error);
+bool wire_get_feature(const json_t *value, const char *at, gw_feature *feature, gw_error *error);
+bool wire_get_constraint(const json_t *value, const char *at, gw_scene_constraint *constraint,
+                         gw_error *error);
+bool wire_get_tool(const json_t *value, const char *at, gw_tool *tool, gw_error *error);
+bool wire_get_device(const json_t *value, const char *at, gw_device *device, gw_error *error);
+bool wire_get_task(const json_t *value, const char *at, gw_task *task, gw_error *error);
+bool wire_get_mechanism(const json_t *value, const char *at, gw_mechanism *mechanism,
+                        gw_error *error);
+/* Link `index` of a mechanism that has room for it; what it was is finished. */
+bool wire_get_link(const json_t *value, const char *at, gw_mechanism *mechanism, int index,
+                   gw_error *error);
+bool wire_get_motor(const json_t *value, const char *at, gw_motor *motor, gw_error *error);
+bool wire_get_material(const json_t *value, const char *at, gw_material *material, gw_error *error);
+/* Its pairs are finished first, and again where something is wrong. */
+bool wire_get_contact(const json_t *value, const char *at, gw_scene_contact *contact,
+                      gw_error *error);
+bool wire_get_operator(const json_t *value, const char *at, gw_operator *operator,
+                       gw_error * error);
+
+json_t *wire_object(const gw_object *object);
+json_t *wire_feature(const gw_feature *feature);
+json_t *wire_element(const gw_element *element); /* {"point":..} {"line":..} {"plane":..} */
+json_t *wire_constraint(const gw_scene_constraint *constraint);
+json_t *wire_tool(const gw_tool *tool);
+json_t *wire_device(const gw_device *device);
+json_t *wire_mechanism(const gw_mechanism *mechanism);
+json_t *wire_link(const gw_mechanism *mechanism, int index);
+json_t *wire_motor(const gw_motor *motor);
+json_t *wire_material(const gw_material *material);
+json_t *wire_contact(const gw_scene_contact *contact);
+json_t *wire_operator(const gw_operator *operator);
+json_t *wire_task(const gw_task *task);
+json_t *wire_task_progress(const gw_task_progress *progress);
+
+/* A whole scene, decoded and checked (gw_scene_check); NULL with an error. */
+gw_scene *wire_get_scene(const json_t *value, gw_error *error);
+json_t *wire_scene(const gw_scene *scene);
+
+/* Scene with ids of constraints or devices left out gets them made here: c1, c2 ... */
+void wire_make_constraint_id(const gw_scene *scene, char id[GW_MAX_ID + 1]);
+
+/* ---- solve --------------------------------------------------------------------------------- */
+
+typedef struct wire_problem wire_problem;
+
+/* A `solve` request, decoded and checked; NULL with an error. */
+wire_problem *wire_get_problem(const json_t *value, gw_error *error);
+void wire_problem_destroy(wire_problem *problem);
+
+/* What it asks of the solver; lives as long as it. */
+const gw_problem *wire_problem_stated(const wire_problem *problem);
+
+/* Solves it (timing it) and encodes the answer; NULL with an error where "at" does not fit the
+ * branches found, or memory is short. */
+json_t *wire_solve(const wire_problem *problem, gw_error *error);
+
+/* A solution as in `solve`, with `ids` of the constraints in its order; samples and time left
+ * out. */
+json_t *wire_solution(const gw_solution *solution, const char *const *ids);
+
+/* The parameters of a pose that is on the set, an array of numbers. */
+json_t *wire_parameters_at(const gw_submanifold *set, const gw_pose *world_from_body);
+
+/* {"constraints":[ids],"condition","values":{..},"message"} */
+json_t *wire_conflict(const gw_conflict *conflict, const char *const *ids);
+
+/* ---- simulation ---------------------------------------------------------------------------- */
+
+/* The member "simulation" of the protocol's `state`. `scene` names the objects. */
+json_t *wire_simulation(const gw_scene *scene, const gw_snapshot *snapshot, int rate);
+
+/* Tool `index` of the scene in the snapshot: what /simulation and the stream tell of it. */
+json_t *wire_tool_state(const gw_scene *scene, int index, const gw_tool_state *state);
+
+/* The contacts that a snapshot shows, an array; positions and velocities of mechanism `index`'s
+ * joints, at the start where the snapshot has none. */
+json_t *wire_contacts(const gw_scene *scene, const gw_snapshot *snapshot);
+json_t *wire_joints(const gw_scene *scene, int index, const gw_snapshot *snapshot);
+json_t *wire_contact_figures(const gw_contact_figures *figures);
+
+/* Columns of `run`'s CSV with so many joints, the name of one of them, one row of values. */
+#define WIRE_COLUMN_NAME  24
+#define WIRE_MOST_COLUMNS (40 + 2 * GW_MAX_JOINTS)
+int wire_columns(int joints);
+void wire_column(int index, int columns, char name[WIRE_COLUMN_NAME]);
+void wire_row(const gw_snapshot *snapshot, int joints, double *row);
+
+/* The same of the sample stream: it has more columns behind those. */
+int wire_sample_columns(int joints);
+void wire_sample_column(int index, int columns, char name[WIRE_COLUMN_NAME]);
+void wire_sample_row(const gw_snapshot *snapshot, double *row);
+
+/* Where this thread's scenes take their meshes from: one reference, or NULL with an error. NULL:
+ * there are none. */
+typedef gw_mesh *wire_mesh_finder(void *context, const char *file, bool convex, gw_error *error);
+void wire_use_meshes(wire_mesh_finder *find, void *context);
+
+#endif

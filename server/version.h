@@ -1,7 +1,0 @@
-/* The version that `--version`, `hello` and the OpenAPI document give. */
-#ifndef GW_SERVER_VERSION_H
-#define GW_SERVER_VERSION_H
-
-#define GUIDEWAY_VERSION "0.1.0"
-
-#endif

@@ -1,0 +1,170 @@
+/*
+ * Rows of the benchmark table about local models (mechanisms VII): what a tick with penalty control
+ * at the hand costs on the exact chain and on its local model, and what a look costs the world's
+ * thread. Three links are mechanisms' Table I, more of them have skew axes.
+ */
+#include <string.h>
+
+#include "rt/rt.h"
+#include "tests/bench/bench.h"
+#include "server/cli/command.h"
+
+#define LOOK_EVERY 5 /* ticks: 200 Hz */
+
+static gw_chain_def arm(int count)
+{
+    double length = count == 3 ? 0.042 : 0.2, mass = count == 3 ? 3 : 1, inertia = 0.015;
+    gw_chain_def def = {.count = count,
+                        .world_from_base = gw_pose_identity(),
+                        .held = count == 3 ? 1 : count - 1,
+                        .link_from_held = {{0.021, 0, 0}, gw_quat_identity()}};
+    for (int i = 0; i < count; i++) {
+        gw_chain_link *link = &def.links[i];
+        *link = (gw_chain_link){
+            .parent_from_joint = {{i > 0 ? length : 0, 0, 0}, gw_quat_identity()},
+            .axis = {0, 0, 1},
+            .mass = {
+                mass, {length / 2, 0, 0}, {{{inertia, 0, 0}, {0, inertia, 0}, {0, 0, inertia}}}}};
+        if (count == 3)
+            continue;
+        link->axis = gw_unit(gw_v3(i % 2 ? 1 : 0, i % 3 ? 0.5 : 0, 1));
+        link->parent_from_joint.q = gw_quat_axis(gw_v3(1, 0, 0), 0.7 * i);
+    }
+    return def;
+}
+
+static gw_wrench felt(const void *context, double t, const gw_pose *held, const gw_twist *twist)
+{
+    (void)t, (void)held, (void)twist;
+    return *(const gw_wrench *)context;
+}
+
+/* What the loop does for a mechanism that is held: control, then a step under it. `directions` are
+ * those of a look, NULL: found here. */
+static bool tick(gw_chain *chain, gw_rendering *control, const gw_resisted *directions,
+                 const gw_rendering_device *device)
+{
+    double columns[GW_MODEL_MAX_DOF][6];
+    gw_rendered seen;
+    gw_rendered_step stepped;
+    gw_step step;
+    gw_rendered_at(&chain->model, columns, &seen);
+    seen.directions = directions;
+    gw_rendering_out out = gw_rendering_feel(control, &seen, device, 1e-3);
+    gw_forces forces = {.at = felt, .context = &out.on_model};
+    gw_model_step(&chain->model, &forces, 1e-3, &step);
+    gw_rendered_stepped(&chain->model, NULL, &stepped);
+    gw_rendering_answer(control, &stepped, &out);
+    return step.finite;
+}
+
+/* The device goes along at the model's own place, pushed by a hand that sways. */
+static gw_rendering_device device_at(const gw_chain *chain, int i)
+{
+    gw_rendering_device d = {.mass = 1, .inertia = 0.01, .force_max = 20};
+    gw_model_held(&chain->model, &d.pose, &d.twist);
+    d.pose.p.x += 1e-4;
+    d.hand.f = gw_v3(cos(0.006 * i), sin(0.004 * i), 0);
+    return d;
+}
+
+typedef struct look {
+    gw_chain chain;
+    gw_local local;
+    gw_resisted resisted;
+} look;
+
+static void look_at(look *l, const gw_chain *chain, const gw_resisted_def *def)
+{
+    double columns[GW_MODEL_MAX_DOF][6], drift[6];
+    gw_chain_init(&l->chain, chain->def, chain->q, chain->v);
+    gw_local_make(&l->chain, 0.011, &l->local);
+    gw_model_jacobian(&l->chain.model, columns, drift);
+    gw_resisted_at(def, chain->def->count, (const double(*)[6])columns, &l->resisted);
+}
+
+/* Three seconds, five ticks timed as a whole; the local one takes over a look in each five. */
+static bool time_ticks(bench_row *r, int count, bool local)
+{
+    enum { BATCHES = 600 };
+    static double times[BATCHES];
+    static gw_chain chain;
+    static look world;
+    static gw_local taken;
+    gw_chain_def def = arm(count);
+    gw_rendering_def control_def = gw_rendering_def_default();
+    gw_rendering control;
+    gw_rendering_init(&control, &control_def);
+    gw_chain_init(&chain, &def, NULL, NULL);
+    bool fine = true;
+    for (int i = 0; i < BATCHES; i++) {
+        look_at(&world, &chain, &control_def.resisted);
+        gw_rendering_device device = device_at(&chain, i * LOOK_EVERY);
+        double start = command_now_us();
+        if (local) {
+            memcpy(&taken, &world.local, gw_local_bytes(count));
+            gw_chain_localise(&chain, &taken);
+        }
+        for (int k = 0; k < LOOK_EVERY; k++)
+            fine = tick(&chain, &control, local ? &world.resisted : NULL, &device) && fine;
+        times[i] = (command_now_us() - start) / LOOK_EVERY;
+    }
+    bench_quantiles(r, times, BATCHES);
+    return fine;
+}
+
+static bool bench_exact(bench_row *r, int count)
+{
+    return time_ticks(r, count, false);
+}
+
+static bool bench_local(bench_row *r, int count)
+{
+    return time_ticks(r, count, true);
+}
+
+static bool bench_look(bench_row *r, int count)
+{
+    enum { LOOKS = 1000 };
+    static double times[LOOKS];
+    static gw_chain chain;
+    static look world;
+    gw_chain_def def = arm(count);
+    gw_resisted_def resisted = gw_rendering_def_default().resisted;
+    gw_chain_init(&chain, &def, NULL, NULL);
+    for (int i = 0; i < LOOKS; i++) {
+        for (int k = 0; k < count; k++)
+            chain.q[k] = sin(0.01 * i + k);
+        double start = command_now_us();
+        look_at(&world, &chain, &resisted);
+        times[i] = command_now_us() - start;
+    }
+    bench_quantiles(r, times, LOOKS);
+    return true;
+}
+
+#define ROW(name, what, measure, links)                                                            \
+    {                                                                                              \
+        {name, what, "us", 0, false, false, 0, 0, 0}, measure, links                               \
+    }
+
+static const bench benches[] = {
+    ROW("exact-3", "penalty control and step, exact", bench_exact, 3),
+    ROW("local-3", "the same on the local model", bench_local, 3),
+    ROW("exact-7", "penalty control and step, exact", bench_exact, 7),
+    ROW("local-7", "the same on the local model", bench_local, 7),
+    ROW("exact-20", "penalty control and step, exact", bench_exact, 20),
+    ROW("local-20", "the same on the local model", bench_local, 20),
+    ROW("exact-64", "penalty control and step, exact", bench_exact, 64),
+    ROW("local-64", "the same on the local model", bench_local, 64),
+    ROW("look-7", "a look of the world's thread", bench_look, 7),
+    ROW("look-64", "a look of the world's thread", bench_look, 64),
+};
+
+int bench_local_rows(bench *rows, int room)
+{
+    int count = (int)(sizeof benches / sizeof *benches);
+    count = count < room ? count : room;
+    memcpy(rows, benches, (size_t)count * sizeof *rows);
+    return count;
+}
