@@ -5,7 +5,7 @@
 
 #include "drivers/driver.h"
 
-const gw_driver *const gw_drivers[] = {&gw_driver_sim, &gw_driver_sim_impedance, NULL};
+const gw_driver *const gw_drivers[] = {&gw_driver_sim_admittance, &gw_driver_sim_impedance, NULL};
 
 const gw_driver *gw_driver_find(const char *name)
 {

@@ -102,7 +102,7 @@ typedef struct gw_driver {
 extern const gw_driver *const gw_drivers[];
 const gw_driver *gw_driver_find(const char *name);
 
-extern const gw_driver gw_driver_sim;           /* admittance, drivers/sim.c */
-extern const gw_driver gw_driver_sim_impedance; /* drivers/sim_impedance.c */
+extern const gw_driver gw_driver_sim_admittance; /* admittance, drivers/sim.c */
+extern const gw_driver gw_driver_sim_impedance;  /* drivers/sim_impedance.c */
 
 #endif

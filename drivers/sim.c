@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "drivers/sim_parts.h"
+#include "drivers/sim_common.h"
 
 enum setting {
     WORKSPACE_RADIUS,
@@ -131,7 +131,8 @@ static gw_driver_device *sim_open(const char *profile, const gw_named_value *giv
 {
     double value[SETTING_COUNT];
     const double *const values[] = {cobotic};
-    if (!gw_sim_settings(&gw_driver_sim, values, profile, given, count, value, why, why_size))
+    if (!gw_driver_resolve_settings(&gw_driver_sim_admittance, values, profile, given, count, value,
+                                    why, why_size))
         return NULL;
     gw_driver_device *d = calloc(1, sizeof *d);
     if (!d) {
@@ -167,7 +168,7 @@ static double sensed(gw_driver_device *d, double x, double spread, double quantu
 {
     if (spread > 0)
         x += spread * gw_sim_noise(&d->random);
-    return gw_sim_limited(gw_sim_quantised(x, quantum), most);
+    return gw_sim_clamp(gw_sim_quantised(x, quantum), most);
 }
 
 static void sim_read(gw_driver_device *d, gw_device_sample *s)
@@ -180,7 +181,7 @@ static void sim_read(gw_driver_device *d, gw_device_sample *s)
         s->f[i] = sensed(d, d->f[i], value[FORCE_NOISE], value[FORCE_QUANTUM], value[FORCE_MAX]);
         s->t[i] = sensed(d, d->t[i], value[TORQUE_NOISE], value[TORQUE_QUANTUM], value[TORQUE_MAX]);
     }
-    gw_sim_quantised_turn(d->q, value[QUANTUM_ANGULAR], s->q);
+    gw_sim_quantised_rotation(d->q, value[QUANTUM_ANGULAR], s->q);
     s->buttons = 0;
     s->valid = true;
 }
@@ -198,8 +199,8 @@ static void sim_write(gw_driver_device *d, const gw_device_command *command)
         memcpy(u, command->v, sizeof u);
         memcpy(uw, command->w, sizeof uw);
     }
-    gw_sim_limit_length(u, d->value[SPEED_MAX]);
-    gw_sim_limit_length(uw, d->value[SPIN_MAX]);
+    gw_sim_clamp_length(u, d->value[SPEED_MAX]);
+    gw_sim_clamp_length(uw, d->value[SPIN_MAX]);
     double creep = command->engaged ? d->value[CREEP] * d->dt : 0;
     double creep_angular = command->engaged ? d->value[CREEP_ANGULAR] * d->dt : 0;
     double keep = command->engaged ? d->keep : 0;
@@ -211,8 +212,8 @@ static void sim_write(gw_driver_device *d, const gw_device_command *command)
         d->w[i] = uw[i] + (d->w[i] - uw[i]) * keep;
         d->p[i] += move[i];
     }
-    gw_sim_turn(d->q, step);
-    gw_sim_limit_length(d->p, d->value[WORKSPACE_RADIUS]);
+    gw_sim_rotate(d->q, step);
+    gw_sim_clamp_length(d->p, d->value[WORKSPACE_RADIUS]);
 }
 
 static void sim_place(gw_driver_device *d, const double p[3], const double q[4])
@@ -241,10 +242,10 @@ static void sim_truth(const gw_driver_device *d, gw_device_truth *truth)
         bend[i] = ka > 0 ? d->t[i] / ka : 0;
     }
     memcpy(truth->q, d->q, sizeof truth->q);
-    gw_sim_turn(truth->q, bend);
+    gw_sim_rotate(truth->q, bend);
 }
 
-const gw_driver gw_driver_sim = {
+const gw_driver gw_driver_sim_admittance = {
     .name = "sim",
     .class = GW_DEVICE_ADMITTANCE,
     .profiles = profiles,

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "drivers/sim_parts.h"
+#include "drivers/sim_common.h"
 
 #define DELAY_MAX  8
 #define WINDOW_MAX 32
@@ -145,8 +145,8 @@ static gw_driver_device *impedance_open(const char *profile, const gw_named_valu
 {
     double value[SETTING_COUNT];
     const double *const values[] = {planar_interface};
-    if (!gw_sim_settings(&gw_driver_sim_impedance, values, profile, given, count, value, why,
-                         why_size))
+    if (!gw_driver_resolve_settings(&gw_driver_sim_impedance, values, profile, given, count, value,
+                                    why, why_size))
         return NULL;
     gw_driver_device *d = calloc(1, sizeof *d);
     if (!d) {
@@ -226,7 +226,7 @@ static void impedance_read(gw_driver_device *d, gw_device_sample *s)
         s->f[i] = sensed(d, d->hand.x[i], value[FORCE_NOISE]);
         s->t[i] = sensed(d, d->hand.x[3 + i], value[TORQUE_NOISE]);
     }
-    gw_sim_quantised_turn(d->q, value[QUANTUM_ANGULAR], s->q);
+    gw_sim_quantised_rotation(d->q, value[QUANTUM_ANGULAR], s->q);
     s->buttons = 0;
     s->valid = true;
     remember(d, s);
@@ -278,7 +278,7 @@ static void move(const response *r, double coulomb, const double *f, double *v, 
 static void stop_at_edge(gw_driver_device *d)
 {
     double out = 0, r2 = 0;
-    if (!gw_sim_limit_length(d->p, d->value[WORKSPACE_RADIUS]))
+    if (!gw_sim_clamp_length(d->p, d->value[WORKSPACE_RADIUS]))
         return;
     for (int i = 0; i < 3; i++) {
         out += d->p[i] * d->v[i];
@@ -302,8 +302,8 @@ static load motors(gw_driver_device *d, const gw_device_command *command)
     load acts = d->sent[(d->at - (int)d->value[DELAY] + DELAY_MAX + 1) % (DELAY_MAX + 1)];
     if (!command->engaged) /* it lets go at once */
         acts = (load){{0}};
-    gw_sim_limit_length(acts.x, d->value[FORCE_MAX]);
-    gw_sim_limit_length(acts.x + 3, d->value[TORQUE_MAX]);
+    gw_sim_clamp_length(acts.x, d->value[FORCE_MAX]);
+    gw_sim_clamp_length(acts.x + 3, d->value[TORQUE_MAX]);
     return acts;
 }
 
@@ -322,7 +322,7 @@ static void impedance_write(gw_driver_device *d, const gw_device_command *comman
     move(&spin, value[COULOMB_ANGULAR], all.x + 3, d->w, turn);
     for (int i = 0; i < 3; i++)
         d->p[i] += step[i];
-    gw_sim_turn(d->q, turn);
+    gw_sim_rotate(d->q, turn);
     stop_at_edge(d);
     d->seen_at = (d->seen_at + 1) % (WINDOW_MAX + 1);
     d->seen_count += d->seen_count < WINDOW_MAX;

@@ -1,7 +1,7 @@
 /*
  * The simulated devices' common parts. Any thread.
  */
-#include "drivers/sim_parts.h"
+#include "drivers/sim_common.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -45,9 +45,9 @@ static bool take_profile(const gw_driver *driver, const double *const *values, c
     return false;
 }
 
-bool gw_sim_settings(const gw_driver *driver, const double *const *values, const char *profile,
-                     const gw_named_value *given, int count, double *out, char *why,
-                     size_t why_size)
+bool gw_driver_resolve_settings(const gw_driver *driver, const double *const *values,
+                                const char *profile, const gw_named_value *given, int count,
+                                double *out, char *why, size_t why_size)
 {
     if (!take_profile(driver, values, profile, out, why, why_size))
         return false;
@@ -84,12 +84,12 @@ double gw_sim_quantised(double x, double quantum)
     return quantum > 0 ? quantum * nearbyint(x / quantum) : x;
 }
 
-double gw_sim_limited(double x, double most)
+double gw_sim_clamp(double x, double most)
 {
     return most > 0 ? fmin(fmax(x, -most), most) : x;
 }
 
-bool gw_sim_limit_length(double *x, double most)
+bool gw_sim_clamp_length(double *x, double most)
 {
     double length = sqrt(x[0] * x[0] + x[1] * x[1] + x[2] * x[2]);
     if (!(most > 0 && length > most))
@@ -99,7 +99,7 @@ bool gw_sim_limit_length(double *x, double most)
     return true;
 }
 
-void gw_sim_turn(double *q, const double *r)
+void gw_sim_rotate(double *q, const double *r)
 {
     double a2 = r[0] * r[0] + r[1] * r[1] + r[2] * r[2];
     double a = sqrt(a2);
@@ -115,7 +115,7 @@ void gw_sim_turn(double *q, const double *r)
         q[i] = o[i] / n;
 }
 
-void gw_sim_quantised_turn(const double *q, double quantum, double *out)
+void gw_sim_quantised_rotation(const double *q, double quantum, double *out)
 {
     double norm = 0;
     for (int i = 0; i < 4; i++) {

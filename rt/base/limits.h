@@ -20,7 +20,7 @@
 #define GW_MAX_TOOLS          2   /* held objects: two hands */
 #define GW_MAX_DEVICES        8   /* devices of a scene */
 #define GW_MAX_SAMPLES        4096 /* samples of a scripted wrench, or knots of a hand's path */
-#define GW_MAX_WALLS          64   /* one-sided distances of one held object: a bit each in u64 */
+#define GW_MAX_UNILATERALS    64   /* one-sided distances of one held object: a bit each in u64 */
 #define GW_MAX_TASKS          32   /* tasks of a scene */
 #define GW_MAX_STEPS          64   /* steps of a task */
 #define GW_MAX_STEP_IDS       16 /* constraints that one step enables, and as many that it disables */
@@ -32,12 +32,14 @@
 #define GW_MAX_MATERIALS  64   /* materials of a scene */
 #define GW_MAX_IGNORED    1024 /* pairs of a scene that never touch */
 #define GW_MAX_FREE       64 /* free bodies of a scene: each has a step of its own in every tick */
-#define GW_MAX_MOVERS     (GW_MAX_TOOLS + GW_MAX_MECHANISMS + GW_MAX_FREE) /* models of a scene */
-#define GW_MAX_NEAR       512 /* pairs of points that may meet soon: a heap of 64 has up to 350 */
-#define GW_MAX_COLLIDING  64  /* contacts resolved in one collision: a 64 x 64 matrix at most */
-#define GW_MAX_SUBSTEPS   32  /* of control within a tick: 8 kHz of them at 250 Hz */
-#define GW_MAX_HITS       16  /* collisions that a snapshot remembers: the newest ones */
-#define GW_MAX_SHOWN      64  /* contacts that a snapshot tells of */
+#define GW_MAX_MODELS     (GW_MAX_TOOLS + GW_MAX_MECHANISMS + GW_MAX_FREE) /* models of a scene */
+#define GW_MAX_CONTACT_CANDIDATES                                                                  \
+    512 /* pairs of points that may meet soon: a heap of 64 has up to 350 */
+#define GW_MAX_SIMULTANEOUS_CONTACTS                                                               \
+    64 /* contacts resolved in one collision: a 64 x 64 matrix at most */
+#define GW_MAX_SUBSTEPS         32 /* of control within a tick: 8 kHz of them at 250 Hz */
+#define GW_MAX_SHOWN_COLLISIONS 16 /* collisions that a snapshot remembers: the newest ones */
+#define GW_MAX_SHOWN_CONTACTS   64 /* contacts that a snapshot tells of */
 
 /* Solver */
 #define GW_MAX_PROBLEM  64  /* constraints between one mobile object and its surroundings */
@@ -48,8 +50,8 @@
 #define GW_MAX_CLUSTER  16  /* objects of a cycle that are solved together */
 #define GW_MAX_MOTION   12  /* freedoms of all hands together: two free bodies */
 
-#define GW_MAX_REACH  1e75 /* m, of points and distances: products of four are numbers yet */
-#define GW_MAX_NUMBER GW_MAX_REACH /* any number that comes in, in SI units: the same */
+#define GW_MAX_COORDINATE 1e75 /* m, of points and distances: products of four are numbers yet */
+#define GW_MAX_NUMBER     GW_MAX_COORDINATE /* any number that comes in, in SI units: the same */
 
 /* Loop */
 #define GW_MAX_FOLLOWERS GW_MAX_CONSTRAINTS /* objects that follow: each has a constraint */

@@ -166,7 +166,7 @@ static void swap_rows(double (*a)[6], int *order, int i, int k)
     order[k] = o;
 }
 
-/* gw_small_reduce(), to a rank of `most_rank`. */
+/* gw_small_lq_factor(), to a rank of `most_rank`. */
 static void reduce(int rows, double (*a)[6], double tolerance, int most_rank, int *order,
                    gw_small_lq *q)
 {
@@ -192,12 +192,12 @@ static void reduce(int rows, double (*a)[6], double tolerance, int most_rank, in
     }
 }
 
-void gw_small_reduce(int rows, double (*a)[6], double tolerance, int *order, gw_small_lq *q)
+void gw_small_lq_factor(int rows, double (*a)[6], double tolerance, int *order, gw_small_lq *q)
 {
     reduce(rows, a, tolerance, 6, order, q);
 }
 
-void gw_small_columns(const gw_small_lq *q, int first, double (*basis)[6])
+void gw_small_lq_columns(const gw_small_lq *q, int first, double (*basis)[6])
 {
     for (int c = first; c < 6; c++) {
         double *x = basis[c - first];
@@ -247,7 +247,8 @@ static void least_squares(int rows, int n, double (*l)[6], double *b, double y[6
     forward(n, (const double(*)[6])u, c, y);
 }
 
-int gw_small_least(int rows, double (*a)[6], double tolerance, int most, double *b, double x[6])
+int gw_small_least_squares(int rows, double (*a)[6], double tolerance, int most, double *b,
+                           double x[6])
 {
     int order[GW_MAX_ROWS + 6];
     double sorted[GW_MAX_ROWS + 6];
@@ -266,7 +267,7 @@ int gw_small_least(int rows, double (*a)[6], double tolerance, int most, double 
     return q.rank;
 }
 
-int gw_small_positive(int n, const double (*m)[6], double raise, const double *g, double *x)
+int gw_small_cholesky_solve(int n, const double (*m)[6], double raise, const double *g, double *x)
 {
     double l[6][6];
     for (int j = 0; j < n; j++) {

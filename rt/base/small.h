@@ -30,19 +30,20 @@ typedef struct gw_small_lq {
 
 /* `a` (rows x 6) becomes L, lower triangular in its first `rank` rows once they are put in the
  * order of `order` (rows entries: what is now in row i came from row order[i]). */
-void gw_small_reduce(int rows, double (*a)[6], double tolerance, int *order, gw_small_lq *q);
+void gw_small_lq_factor(int rows, double (*a)[6], double tolerance, int *order, gw_small_lq *q);
 
 /* Columns `first` to 5 of Q, one each in `basis`: from `rank` on, the null space of A. */
-void gw_small_columns(const gw_small_lq *q, int first, double (*basis)[6]);
+void gw_small_lq_columns(const gw_small_lq *q, int first, double (*basis)[6]);
 
 /* x of least norm that minimises |A x - b|, with singular directions below `tolerance`, and those
  * beyond the `most` largest, left out; `a` and `b` are used up. An order of magnitude quicker than
  * by singular values. Rows: at most GW_MAX_ROWS + 6. Returns the rank. */
-int gw_small_least(int rows, double (*a)[6], double tolerance, int most, double *b, double x[6]);
+int gw_small_least_squares(int rows, double (*a)[6], double tolerance, int most, double *b,
+                           double x[6]);
 
 /* Solves (N + raise I) x = g of n <= 6 unknowns by Cholesky's method, N's lower triangle; 0 where
  * that is not positive. */
-int gw_small_positive(int n, const double (*m)[6], double raise, const double *g, double *x);
+int gw_small_cholesky_solve(int n, const double (*m)[6], double raise, const double *g, double *x);
 
 /* Orthonormalises `count` vectors of 6 in place (modified Gram-Schmidt, twice); vectors that
  * depend on earlier ones are left out. Returns how many remain. */

@@ -98,7 +98,7 @@ gw_twist gw_pose_sub(const gw_pose *b, const gw_pose *a)
 }
 
 /* w = r' + b r x r' + c r x (r x r'), b = (1 - cos a)/a^2, c = (a - sin a)/a^3 */
-gw_vec3 gw_spin_of_rate(gw_vec3 r, gw_vec3 r_dot)
+gw_vec3 gw_so3_left_jacobian(gw_vec3 r, gw_vec3 r_dot)
 {
     double s = gw_norm2(r), a = sqrt(s);
     double b = s < 1e-6 ? 0.5 - s / 24 : (1 - cos(a)) / s;
@@ -108,7 +108,7 @@ gw_vec3 gw_spin_of_rate(gw_vec3 r, gw_vec3 r_dot)
 }
 
 /* Its inverse: r' = w - r x w / 2 + k r x (r x w), k = (1 - a cot(a/2)/2)/a^2 */
-gw_vec3 gw_rate_of_spin(gw_vec3 r, gw_vec3 w)
+gw_vec3 gw_so3_left_jacobian_inverse(gw_vec3 r, gw_vec3 w)
 {
     double s = gw_norm2(r), a = sqrt(s);
     double k = s < 1e-4 ? 1.0 / 12 + s / 720 : (1 - 0.5 * a / tan(0.5 * a)) / s;
@@ -119,13 +119,13 @@ gw_vec3 gw_rate_of_spin(gw_vec3 r, gw_vec3 w)
 /* exp of (v, w): the turn exp(w), and (1 + b w x + c w x w x) v, which is spin's formula. */
 gw_pose gw_screw_exp(const gw_twist *screw)
 {
-    return (gw_pose){gw_spin_of_rate(screw->w, screw->v), gw_quat_exp(screw->w)};
+    return (gw_pose){gw_so3_left_jacobian(screw->w, screw->v), gw_quat_exp(screw->w)};
 }
 
 gw_twist gw_screw_log(const gw_pose *motion)
 {
     gw_vec3 turn = gw_quat_log(motion->q);
-    return (gw_twist){gw_rate_of_spin(turn, motion->p), turn};
+    return (gw_twist){gw_so3_left_jacobian_inverse(turn, motion->p), turn};
 }
 
 bool gw_finite_pose(const gw_pose *a)

@@ -204,8 +204,8 @@ gw_quat gw_quat_exp(gw_vec3 rotation);
 gw_vec3 gw_quat_log(gw_quat q);
 
 /* Angular velocity of exp(r) while r changes by r_dot a second, and the other way round. */
-gw_vec3 gw_spin_of_rate(gw_vec3 r, gw_vec3 r_dot);
-gw_vec3 gw_rate_of_spin(gw_vec3 r, gw_vec3 spin);
+gw_vec3 gw_so3_left_jacobian(gw_vec3 r, gw_vec3 r_dot);
+gw_vec3 gw_so3_left_jacobian_inverse(gw_vec3 r, gw_vec3 spin);
 
 /* The smallest rotation that takes the unit vector `a` to the unit vector `b`; where they are
  * opposite, half a turn about any normal. */

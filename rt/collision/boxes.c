@@ -2,17 +2,17 @@
  * A tree of boxes, halved at the median of its longest side. Nodes lie in the order in which they
  * are walked: a node whose box is missed is followed by `next`, one that is met by the one after.
  */
-#include "rt/collision/boxes.h"
+#include "rt/collision/aabb_tree.h"
 
 #include <stdlib.h>
 
 typedef struct node {
-    gw_box box;
+    gw_aabb box;
     int next; /* past all below this one */
     int item; /* -1: none, it has two below */
 } node;
 
-struct gw_boxes {
+struct gw_aabb_tree {
     int count;
     node nodes[];
 };
@@ -23,20 +23,20 @@ typedef struct place {
     int item;
 } place;
 
-static gw_box around(const gw_box *a, const gw_box *b)
+static gw_aabb around(const gw_aabb *a, const gw_aabb *b)
 {
-    return (gw_box){
+    return (gw_aabb){
         {fmin(a->low.x, b->low.x), fmin(a->low.y, b->low.y), fmin(a->low.z, b->low.z)},
         {fmax(a->high.x, b->high.x), fmax(a->high.y, b->high.y), fmax(a->high.z, b->high.z)}};
 }
 
-static bool apart(const gw_box *a, const gw_box *b)
+static bool apart(const gw_aabb *a, const gw_aabb *b)
 {
     return a->low.x > b->high.x || b->low.x > a->high.x || a->low.y > b->high.y ||
            b->low.y > a->high.y || a->low.z > b->high.z || b->low.z > a->high.z;
 }
 
-static gw_vec3 longest(const gw_box *box)
+static gw_vec3 longest(const gw_aabb *box)
 {
     gw_vec3 d = gw_sub(box->high, box->low);
     if (d.x >= d.y && d.x >= d.z)
@@ -51,7 +51,7 @@ static int along(const void *a, const void *b)
     return by_place ? by_place : x->item - y->item;
 }
 
-static void grow(gw_boxes *b, const gw_box *boxes, place *places, int count)
+static void grow(gw_aabb_tree *b, const gw_aabb *boxes, place *places, int count)
 {
     node *n = &b->nodes[b->count++];
     n->box = boxes[places[0].item];
@@ -61,7 +61,7 @@ static void grow(gw_boxes *b, const gw_box *boxes, place *places, int count)
     if (count > 1) {
         gw_vec3 side = longest(&n->box);
         for (int i = 0; i < count; i++) {
-            const gw_box *box = &boxes[places[i].item];
+            const gw_aabb *box = &boxes[places[i].item];
             places[i].at = gw_dot(side, gw_add(box->low, box->high));
         }
         qsort(places, (size_t)count, sizeof *places, along);
@@ -71,9 +71,9 @@ static void grow(gw_boxes *b, const gw_box *boxes, place *places, int count)
     n->next = b->count;
 }
 
-gw_boxes *gw_boxes_create(const gw_box *boxes, int count)
+gw_aabb_tree *gw_aabb_tree_create(const gw_aabb *boxes, int count)
 {
-    gw_boxes *b = malloc(sizeof *b + 2 * ((size_t)count + 1) * sizeof *b->nodes);
+    gw_aabb_tree *b = malloc(sizeof *b + 2 * ((size_t)count + 1) * sizeof *b->nodes);
     place *places = malloc(((size_t)count + 1) * sizeof *places);
     if (b)
         b->count = 0;
@@ -89,12 +89,12 @@ gw_boxes *gw_boxes_create(const gw_box *boxes, int count)
     return b;
 }
 
-void gw_boxes_destroy(gw_boxes *boxes)
+void gw_aabb_tree_destroy(gw_aabb_tree *boxes)
 {
     free(boxes);
 }
 
-int gw_boxes_near(const gw_boxes *b, const gw_box *probe, int *near, int room)
+int gw_aabb_tree_query(const gw_aabb_tree *b, const gw_aabb *probe, int *near, int room)
 {
     int count = 0;
     for (int i = 0; i < b->count;) {

@@ -10,13 +10,13 @@
  * walking simplices of the set of differences a - b towards the origin (Gilbert, Johnson, Keerthi
  * 1988); overlapping, there are many, and they are compared.
  */
-#include "rt/collision/clearance.h"
+#include "rt/collision/gjk_epa.h"
 
 #include <string.h>
 
 enum { WALK = 64 };
 
-double gw_separation(const gw_convex *a, const gw_convex *b, gw_vec3 n)
+double gw_separation_along(const gw_convex *a, const gw_convex *b, gw_vec3 n)
 {
     return gw_dot(n, gw_sub(gw_convex_support(a, gw_neg(n)), gw_convex_support(b, n)));
 }
@@ -138,7 +138,7 @@ static bool has(const simplex *s, gw_vec3 w)
     return false;
 }
 
-gw_apart gw_clear_apart(const gw_convex *a, const gw_convex *b, double reach, gw_clearance *gap)
+gw_gjk_result gw_gjk(const gw_convex *a, const gw_convex *b, double reach, gw_signed_distance *gap)
 {
     double size = a->size + b->size, touching = 1e-9 * size;
     gw_vec3 v = gw_sub(a->at, b->at);
@@ -150,49 +150,49 @@ gw_apart gw_clear_apart(const gw_convex *a, const gw_convex *b, double reach, gw
         gw_vec3 n = gw_unit(v), w = difference(a, b, n);
         double bound = gw_dot(n, w);
         if (bound > gap->gap)
-            *gap = (gw_clearance){bound, n};
+            *gap = (gw_signed_distance){bound, n};
         if (bound > reach)
-            return GW_FAR;
+            return GW_GJK_BEYOND_REACH;
         if (s.count > 0 && (gw_norm(v) - bound <= 1e-15 * size || has(&s, w)))
-            return GW_APART;
+            return GW_GJK_DISJOINT;
         double before = gw_norm2(v);
         simplex old = s;
         s.w[s.count++] = w;
         v = nearest(&s);
         if (s.count == 4 || gw_norm2(v) <= touching * touching)
-            return GW_OVERLAP;
+            return GW_GJK_OVERLAP;
         if (old.count > 0 && gw_norm2(v) >= before)
-            return GW_APART;
+            return GW_GJK_DISJOINT;
     }
-    return GW_APART;
+    return GW_GJK_DISJOINT;
 }
 
 /* ---- all together -------------------------------------------------------------------------- */
 
-static void take_better(gw_clearance *best, const gw_clearance *other)
+static void take_better(gw_signed_distance *best, const gw_signed_distance *other)
 {
     if (other->gap > best->gap)
         *best = *other;
 }
 
 /* False where the cores are farther apart than `reach`. */
-static bool search(const gw_convex *a, const gw_convex *b, double reach, gw_clearance *gap)
+static bool search(const gw_convex *a, const gw_convex *b, double reach, gw_signed_distance *gap)
 {
     const int many = 256; /* products of edges beyond which growing is quicker */
-    gw_apart apart = gw_clear_apart(a, b, reach, gap);
-    if (apart == GW_FAR)
+    gw_gjk_result apart = gw_gjk(a, b, reach, gap);
+    if (apart == GW_GJK_BEYOND_REACH)
         return false;
     /* polytopes that all but touch: their faces and edges say it exactly */
-    if (apart == GW_OVERLAP || gap->gap < 1e-7 * (a->size + b->size)) {
-        gw_clearance other;
-        bool flat = !gw_convex_round(a) && !gw_convex_round(b);
+    if (apart == GW_GJK_OVERLAP || gap->gap < 1e-7 * (a->size + b->size)) {
+        gw_signed_distance other;
+        bool flat = !gw_convex_is_curved(a) && !gw_convex_is_curved(b);
         if (flat && a->polytope->direction_count * b->polytope->direction_count <= many)
-            gw_clear_axes(a, b, &other);
+            gw_sat_polytopes(a, b, &other);
         else
-            gw_clear_grown(a, b, &other);
+            gw_epa(a, b, &other);
         take_better(gap, &other);
     }
-    gw_clear_polish(a, b, gap);
+    gw_refine_normal(a, b, gap);
     return true;
 }
 
@@ -202,13 +202,15 @@ static bool is_box(const gw_convex *s)
 }
 
 /* Their fifteen directions cost less than a walk, and say it all where they overlap. */
-static bool search_boxes(const gw_convex *a, const gw_convex *b, double reach, gw_clearance *gap)
+static bool search_boxes(const gw_convex *a, const gw_convex *b, double reach,
+                         gw_signed_distance *gap)
 {
-    gw_clear_boxes(a, b, gap);
+    gw_sat_boxes(a, b, gap);
     return gap->gap <= reach && (gap->gap < 0 || search(a, b, reach, gap));
 }
 
-bool gw_find_clearance(const gw_convex *a, const gw_convex *b, double reach, gw_clearance *gap)
+bool gw_convex_distance(const gw_convex *a, const gw_convex *b, double reach,
+                        gw_signed_distance *gap)
 {
     const double rounding = a->rounding + b->rounding;
     bool boxes = is_box(a) && is_box(b);
@@ -220,18 +222,18 @@ bool gw_find_clearance(const gw_convex *a, const gw_convex *b, double reach, gw_
 
 /* ---- one after the other ------------------------------------------------------------------- */
 
-bool gw_clear_next(const gw_convex *a, const gw_convex *b, gw_clearance *gap)
+bool gw_next_separating_axis(const gw_convex *a, const gw_convex *b, gw_signed_distance *gap)
 {
     const gw_convex *of[2] = {a, b};
     double rounding = a->rounding + b->rounding, below = gap->gap - 1e-9 * (a->size + b->size);
-    gw_clearance best = {-INFINITY, gap->normal};
+    gw_signed_distance best = {-INFINITY, gap->normal};
     for (int k = 0; k < 2; k++) {
         gw_vec3 n;
-        for (int i = 0; gw_convex_face(of[k], i, &n); i++) {
+        for (int i = 0; gw_convex_face_normal(of[k], i, &n); i++) {
             n = k == 0 ? gw_neg(n) : n;
-            double s = gw_separation(a, b, n) - rounding;
+            double s = gw_separation_along(a, b, n) - rounding;
             if (s < below && s > best.gap)
-                best = (gw_clearance){s, n};
+                best = (gw_signed_distance){s, n};
         }
     }
     *gap = best;

@@ -7,7 +7,7 @@
  *   faces of a:  |t_i| - h_ai - sum_k |R_ik| h_bk,          faces of b likewise with t R
  *   edges i, k:  (|l . t| - sum |l_m| h_am - sum |(R^T l)_m| h_bm) / |l|,   l = e_i x R e_k
  */
-#include "rt/collision/clearance.h"
+#include "rt/collision/gjk_epa.h"
 
 #define PARALLEL 1e-6  /* edges whose directions differ by less span no direction (rad) */
 #define LEAD     1e-14 /* of their sizes: by so much an edge must be better than a face */
@@ -72,7 +72,7 @@ static void put(double *to, gw_vec3 v)
     to[2] = v.z;
 }
 
-void gw_clear_boxes(const gw_convex *a, const gw_convex *b, gw_clearance *gap)
+void gw_sat_boxes(const gw_convex *a, const gw_convex *b, gw_signed_distance *gap)
 {
     gw_vec3 apart = gw_sub(a->at, b->at);
     boxes x = {.best = -INFINITY};
@@ -87,5 +87,5 @@ void gw_clear_boxes(const gw_convex *a, const gw_convex *b, gw_clearance *gap)
                 : x.i < 0 ? axis(b, x.k)
                           : gw_unit(gw_cross(axis(a, x.i), axis(b, x.k)));
     n = gw_dot(n, apart) < 0 ? gw_neg(n) : n;
-    *gap = (gw_clearance){gw_separation(a, b, n), n};
+    *gap = (gw_signed_distance){gw_separation_along(a, b, n), n};
 }

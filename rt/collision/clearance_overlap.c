@@ -9,32 +9,33 @@
  */
 #include <string.h>
 
-#include "rt/collision/clearance.h"
+#include "rt/collision/gjk_epa.h"
 
 /* ---- faces and edges of polytopes ---------------------------------------------------------- */
 
-static void try_direction(const gw_convex *a, const gw_convex *b, gw_vec3 n, gw_clearance *best)
+static void try_direction(const gw_convex *a, const gw_convex *b, gw_vec3 n,
+                          gw_signed_distance *best)
 {
-    double s = gw_separation(a, b, n);
+    double s = gw_separation_along(a, b, n);
     if (s > best->gap)
-        *best = (gw_clearance){s, n};
+        *best = (gw_signed_distance){s, n};
 }
 
 /* Polytopes: what says how far they reach along n says it for the other way. */
-static void try_both(const gw_convex *a, const gw_convex *b, gw_vec3 n, gw_clearance *best)
+static void try_both(const gw_convex *a, const gw_convex *b, gw_vec3 n, gw_signed_distance *best)
 {
     double low_a, high_a, low_b, high_b, apart = gw_dot(n, gw_sub(a->at, b->at));
-    gw_convex_span(a, n, &low_a, &high_a);
-    gw_convex_span(b, n, &low_b, &high_b);
+    gw_convex_project(a, n, &low_a, &high_a);
+    gw_convex_project(b, n, &low_b, &high_b);
     double along = apart + low_a - high_b, against = low_b - high_a - apart;
     if (along > best->gap)
-        *best = (gw_clearance){along, n};
+        *best = (gw_signed_distance){along, n};
     if (against > best->gap)
-        *best = (gw_clearance){against, gw_neg(n)};
+        *best = (gw_signed_distance){against, gw_neg(n)};
 }
 
 static void try_faces(const gw_convex *a, const gw_convex *b, const gw_convex *of, double sign,
-                      gw_clearance *best)
+                      gw_signed_distance *best)
 {
     const gw_polytope *p = of->polytope;
     for (int i = 0; i < p->face_count; i++)
@@ -43,7 +44,7 @@ static void try_faces(const gw_convex *a, const gw_convex *b, const gw_convex *o
 
 /* Across a line that meets a point or a line along it; across nothing where both are points. */
 static void try_thin(const gw_convex *a, const gw_convex *b, const gw_convex *thin,
-                     gw_clearance *best)
+                     gw_signed_distance *best)
 {
     const gw_polytope *p = thin->polytope;
     if (p->face_count > 0)
@@ -54,10 +55,10 @@ static void try_thin(const gw_convex *a, const gw_convex *b, const gw_convex *th
     try_both(a, b, n, best);
 }
 
-void gw_clear_axes(const gw_convex *a, const gw_convex *b, gw_clearance *gap)
+void gw_sat_polytopes(const gw_convex *a, const gw_convex *b, gw_signed_distance *gap)
 {
     const gw_polytope *pa = a->polytope, *pb = b->polytope;
-    *gap = (gw_clearance){-INFINITY, {0, 0, 1}};
+    *gap = (gw_signed_distance){-INFINITY, {0, 0, 1}};
     try_faces(a, b, a, -1, gap);
     try_faces(a, b, b, 1, gap);
     for (int i = 0; i < pa->direction_count; i++) {
@@ -181,14 +182,14 @@ static bool grow(growth *g, gw_vec3 point, double slack)
     return count > 0;
 }
 
-void gw_clear_grown(const gw_convex *a, const gw_convex *b, gw_clearance *gap)
+void gw_epa(const gw_convex *a, const gw_convex *b, gw_signed_distance *gap)
 {
     growth g = {.a = a, .b = b};
     double size = a->size + b->size;
     /* round solids have no last side: polishing does the rest */
-    bool round = gw_convex_round(a) || gw_convex_round(b);
+    bool round = gw_convex_is_curved(a) || gw_convex_is_curved(b);
     double enough = (round ? 1e-5 : 1e-13) * size;
-    *gap = (gw_clearance){-INFINITY, {0, 0, 1}};
+    *gap = (gw_signed_distance){-INFINITY, {0, 0, 1}};
     if (!begin(&g, size))
         return;
     for (bool more = true; more;) {
@@ -199,7 +200,7 @@ void gw_clear_grown(const gw_convex *a, const gw_convex *b, gw_clearance *gap)
         gw_vec3 n = nearest->normal, w = farthest(&g, n);
         double offset = nearest->offset, beyond = gw_dot(n, w);
         if (-beyond > gap->gap)
-            *gap = (gw_clearance){-beyond, gw_neg(n)};
+            *gap = (gw_signed_distance){-beyond, gw_neg(n)};
         more = beyond - offset > enough && grow(&g, w, 1e-14 * size);
     }
 }

@@ -7,19 +7,19 @@
  * free is found from the slope of the separation, whose gradient over n is x_a - x_b. All are lower
  * bounds: the largest wins.
  */
-#include "rt/collision/clearance.h"
+#include "rt/collision/gjk_epa.h"
 
 enum { FLATS = 6 };
 
 static const double snap = 0.02; /* rad: directions so near are tried */
 
 static bool try_direction(const gw_convex *a, const gw_convex *b, gw_vec3 n, double lead,
-                          gw_clearance *best)
+                          gw_signed_distance *best)
 {
-    double s = gw_separation(a, b, n);
+    double s = gw_separation_along(a, b, n);
     if (s + lead <= best->gap)
         return false;
-    *best = (gw_clearance){s, n};
+    *best = (gw_signed_distance){s, n};
     return true;
 }
 
@@ -27,27 +27,27 @@ static bool try_direction(const gw_convex *a, const gw_convex *b, gw_vec3 n, dou
 
 /* True where a face is the answer: no direction nearby is better by more than rounding, and what
  * comes down on it comes down inside. (Of polytopes the first says it all.) */
-static bool try_faces(const gw_convex *a, const gw_convex *b, gw_clearance *best)
+static bool try_faces(const gw_convex *a, const gw_convex *b, gw_signed_distance *best)
 {
     double size = a->size + b->size, lead = 1e-14 * size;
-    bool round = gw_convex_round(a) || gw_convex_round(b), done = false;
+    bool round = gw_convex_is_curved(a) || gw_convex_is_curved(b), done = false;
     gw_vec3 start = best->normal;
-    gw_plate plate;
-    if (gw_convex_plate(b, start, 1 - snap * snap, &plate) &&
+    gw_reference_face plate;
+    if (gw_convex_reference_face(b, start, 1 - snap * snap, &plate) &&
         try_direction(a, b, plate.normal, lead, best))
-        done = !round ||
-               gw_plate_holds(&plate, gw_convex_support(a, gw_neg(plate.normal)), 1e-9 * size);
-    if (!done && gw_convex_plate(a, gw_neg(start), 1 - snap * snap, &plate) &&
+        done = !round || gw_reference_face_contains(
+                             &plate, gw_convex_support(a, gw_neg(plate.normal)), 1e-9 * size);
+    if (!done && gw_convex_reference_face(a, gw_neg(start), 1 - snap * snap, &plate) &&
         try_direction(a, b, gw_neg(plate.normal), lead, best))
-        done = !round ||
-               gw_plate_holds(&plate, gw_convex_support(b, gw_neg(plate.normal)), 1e-9 * size);
+        done = !round || gw_reference_face_contains(
+                             &plate, gw_convex_support(b, gw_neg(plate.normal)), 1e-9 * size);
     return done;
 }
 
 /* ---- two lines ----------------------------------------------------------------------------- */
 
 /* The unit n nearest to `start` with p.d . n = p.c and q.d . n = q.c. */
-static bool on_two(const gw_flat *p, const gw_flat *q, gw_vec3 start, gw_vec3 *n)
+static bool on_two(const gw_normal_circle *p, const gw_normal_circle *q, gw_vec3 start, gw_vec3 *n)
 {
     gw_vec3 across = gw_cross(p->d, q->d);
     double sine2 = gw_norm2(across), cosine = gw_dot(p->d, q->d);
@@ -114,8 +114,8 @@ static bool level_angle(const circle *c, double *angle)
     return true;
 }
 
-static void try_line(const gw_convex *a, const gw_convex *b, const gw_flat *f, gw_vec3 start,
-                     gw_clearance *best)
+static void try_line(const gw_convex *a, const gw_convex *b, const gw_normal_circle *f,
+                     gw_vec3 start, gw_signed_distance *best)
 {
     gw_vec3 x = gw_unit(gw_reject(start, f->d));
     double radius = sqrt(fmax(0, 1 - f->c * f->c)), angle;
@@ -151,7 +151,7 @@ static bool newton(const gw_convex *a, const gw_convex *b, gw_vec3 n, gw_vec3 *n
             m[i][k] = (up[i] - down[i]) / (2 * h);
     }
     /* moving n turns the axes too: the part of the gap that this adds */
-    double gap = gw_separation(a, b, n);
+    double gap = gw_separation_along(a, b, n);
     m[0][0] -= gap, m[1][1] -= gap;
     double det = m[0][0] * m[1][1] - m[0][1] * m[1][0];
     if (!(fabs(det) > 1e-18))
@@ -164,7 +164,8 @@ static bool newton(const gw_convex *a, const gw_convex *b, gw_vec3 n, gw_vec3 *n
     return true;
 }
 
-static void try_free(const gw_convex *a, const gw_convex *b, gw_vec3 start, gw_clearance *best)
+static void try_free(const gw_convex *a, const gw_convex *b, gw_vec3 start,
+                     gw_signed_distance *best)
 {
     gw_vec3 n = start;
     for (int i = 0; i < 8 && newton(a, b, n, &n); i++)
@@ -174,12 +175,13 @@ static void try_free(const gw_convex *a, const gw_convex *b, gw_vec3 start, gw_c
 /* ---- all together -------------------------------------------------------------------------- */
 
 /* Lines of either solid, one of each, and where angles are left one or none. */
-static void try_lines(const gw_convex *a, const gw_convex *b, double slack, gw_clearance *best)
+static void try_lines(const gw_convex *a, const gw_convex *b, double slack,
+                      gw_signed_distance *best)
 {
     gw_vec3 start = best->normal, n;
-    gw_flat of_a[FLATS], of_b[FLATS];
-    int a_count = gw_convex_flats(a, gw_neg(start), slack, of_a, FLATS);
-    int b_count = gw_convex_flats(b, start, slack, of_b, FLATS);
+    gw_normal_circle of_a[FLATS], of_b[FLATS];
+    int a_count = gw_convex_normal_circles(a, gw_neg(start), slack, of_a, FLATS);
+    int b_count = gw_convex_normal_circles(b, start, slack, of_b, FLATS);
     double lead = 1e-14 * (a->size + b->size);
     for (int i = 0; i < a_count; i++) {
         of_a[i].c = -of_a[i].c; /* a's normal is -n */
@@ -187,7 +189,7 @@ static void try_lines(const gw_convex *a, const gw_convex *b, double slack, gw_c
             if (on_two(&of_a[i], &of_b[k], start, &n))
                 try_direction(a, b, n, lead, best);
     }
-    if (!gw_convex_round(a) && !gw_convex_round(b))
+    if (!gw_convex_is_curved(a) && !gw_convex_is_curved(b))
         return;
     for (int i = 0; i < a_count; i++)
         try_line(a, b, &of_a[i], start, best);
@@ -196,9 +198,9 @@ static void try_lines(const gw_convex *a, const gw_convex *b, double slack, gw_c
     try_free(a, b, start, best);
 }
 
-void gw_clear_polish(const gw_convex *a, const gw_convex *b, gw_clearance *best)
+void gw_refine_normal(const gw_convex *a, const gw_convex *b, gw_signed_distance *best)
 {
-    bool round = gw_convex_round(a) || gw_convex_round(b);
+    bool round = gw_convex_is_curved(a) || gw_convex_is_curved(b);
     if (try_faces(a, b, best))
         return;
     double before = best->gap;

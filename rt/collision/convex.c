@@ -67,7 +67,7 @@ gw_vec3 gw_convex_support(const gw_convex *s, gw_vec3 d)
     return up > cone_sine(s) ? axis_point(s, s->high) : rim_point(s, s->low, d);
 }
 
-void gw_convex_span(const gw_convex *s, gw_vec3 n, double *low, double *high)
+void gw_convex_project(const gw_convex *s, gw_vec3 n, double *low, double *high)
 {
     const gw_polytope *p = s->polytope;
     gw_vec3 local = gw_mat3_tmul(&s->turn, n);
@@ -92,9 +92,9 @@ static int facing(const gw_polytope *p, gw_vec3 local, double cosine)
 }
 
 /* The corners of a face, every n-th of one that has too many. */
-static int face_corners(const gw_convex *s, const gw_face *face, gw_vec3 *p, int *id)
+static int face_corners(const gw_convex *s, const gw_polytope_face *face, gw_vec3 *p, int *id)
 {
-    int step = (face->count + GW_FLAT_CORNERS - 1) / GW_FLAT_CORNERS, count = 0;
+    int step = (face->count + GW_FEATURE_POINTS - 1) / GW_FEATURE_POINTS, count = 0;
     for (int i = 0; i < face->count; i += step) {
         int vertex = s->polytope->loop[face->first + i];
         p[count] = to_world(s, s->polytope->vertices[vertex]);
@@ -105,12 +105,12 @@ static int face_corners(const gw_convex *s, const gw_face *face, gw_vec3 *p, int
     return count;
 }
 
-static bool polytope_plate(const gw_convex *s, gw_vec3 d, double cosine, gw_plate *plate)
+static bool polytope_plate(const gw_convex *s, gw_vec3 d, double cosine, gw_reference_face *plate)
 {
     int best = facing(s->polytope, gw_mat3_tmul(&s->turn, d), cosine);
     if (best < 0)
         return false;
-    const gw_face *face = &s->polytope->faces[best];
+    const gw_polytope_face *face = &s->polytope->faces[best];
     plate->normal = gw_mat3_mul(&s->turn, face->normal);
     plate->offset = face->offset + gw_dot(plate->normal, s->at);
     plate->id = best;
@@ -122,7 +122,8 @@ static bool polytope_plate(const gw_convex *s, gw_vec3 d, double cosine, gw_plat
     return true;
 }
 
-bool gw_convex_plate(const gw_convex *s, gw_vec3 d, double cosine, gw_plate *plate)
+bool gw_convex_reference_face(const gw_convex *s, gw_vec3 d, double cosine,
+                              gw_reference_face *plate)
 {
     if (s->core == GW_CORE_POLYTOPE)
         return polytope_plate(s, d, cosine, plate);
@@ -140,7 +141,7 @@ bool gw_convex_plate(const gw_convex *s, gw_vec3 d, double cosine, gw_plate *pla
     return true;
 }
 
-bool gw_convex_face(const gw_convex *s, int i, gw_vec3 *normal)
+bool gw_convex_face_normal(const gw_convex *s, int i, gw_vec3 *normal)
 {
     if (s->core == GW_CORE_POLYTOPE) {
         if (i < s->polytope->face_count)
@@ -151,12 +152,12 @@ bool gw_convex_face(const gw_convex *s, int i, gw_vec3 *normal)
     return i < (s->core == GW_CORE_CYLINDER ? 2 : 1);
 }
 
-static double from_centre(const gw_plate *plate, gw_vec3 p)
+static double from_centre(const gw_reference_face *plate, gw_vec3 p)
 {
     return gw_norm(gw_reject(gw_sub(p, plate->centre), plate->normal));
 }
 
-double gw_plate_inside(const gw_plate *plate, gw_vec3 p)
+double gw_reference_face_inset(const gw_reference_face *plate, gw_vec3 p)
 {
     double least = plate->count == 0 ? plate->radius - from_centre(plate, p) : INFINITY;
     for (int i = 0; i < plate->count; i++) {
@@ -166,7 +167,7 @@ double gw_plate_inside(const gw_plate *plate, gw_vec3 p)
     return least;
 }
 
-bool gw_plate_holds(const gw_plate *plate, gw_vec3 p, double slack)
+bool gw_reference_face_contains(const gw_reference_face *plate, gw_vec3 p, double slack)
 {
     if (plate->count == 0)
         return from_centre(plate, p) <= plate->radius + slack;
@@ -181,7 +182,7 @@ bool gw_plate_holds(const gw_plate *plate, gw_vec3 p, double slack)
 
 /* ---- lines --------------------------------------------------------------------------------- */
 
-static bool known_flat(const gw_flat *flats, int count, gw_vec3 d)
+static bool known_flat(const gw_normal_circle *flats, int count, gw_vec3 d)
 {
     for (int i = 0; i < count; i++)
         if (fabs(gw_dot(flats[i].d, d)) > 1 - 1e-12)
@@ -189,7 +190,8 @@ static bool known_flat(const gw_flat *flats, int count, gw_vec3 d)
     return false;
 }
 
-static int polytope_flats(const gw_convex *s, gw_vec3 d, double slack, gw_flat *flats, int room)
+static int polytope_flats(const gw_convex *s, gw_vec3 d, double slack, gw_normal_circle *flats,
+                          int room)
 {
     const gw_polytope *p = s->polytope;
     gw_vec3 local = gw_mat3_tmul(&s->turn, d);
@@ -203,27 +205,28 @@ static int polytope_flats(const gw_convex *s, gw_vec3 d, double slack, gw_flat *
             continue;
         along = gw_mat3_mul(&s->turn, gw_scale(1 / length, along));
         if (!known_flat(flats, count, along))
-            flats[count++] = (gw_flat){along, 0};
+            flats[count++] = (gw_normal_circle){along, 0};
     }
     return count;
 }
 
-int gw_convex_flats(const gw_convex *s, gw_vec3 d, double slack, gw_flat *flats, int room)
+int gw_convex_normal_circles(const gw_convex *s, gw_vec3 d, double slack, gw_normal_circle *flats,
+                             int room)
 {
     if (s->core == GW_CORE_POLYTOPE)
         return polytope_flats(s, d, slack, flats, room);
     double c = s->core == GW_CORE_CONE ? cone_sine(s) : 0;
     if (room < 1 || fabs(gw_dot(axis_of(s), d) - c) > slack)
         return 0;
-    flats[0] = (gw_flat){axis_of(s), c};
+    flats[0] = (gw_normal_circle){axis_of(s), c};
     return 1;
 }
 
 /* ---- corners ------------------------------------------------------------------------------- */
 
-static void add_corner(gw_corners *c, gw_vec3 p, double radius, int id)
+static void add_corner(gw_support_feature *c, gw_vec3 p, double radius, int id)
 {
-    assert(c->count < GW_FLAT_CORNERS);
+    assert(c->count < GW_FEATURE_POINTS);
     c->p[c->count] = p;
     c->radius[c->count] = radius;
     c->id[c->count++] = id;
@@ -234,7 +237,7 @@ static void add_corner(gw_corners *c, gw_vec3 p, double radius, int id)
  * touches there, of radius r sin(angle of axis and d); turning about the axis moves p, but hardly
  * the ball (by r cos^2).
  */
-static void add_rolling(gw_corners *c, const gw_convex *s, double z, gw_vec3 d, int id)
+static void add_rolling(gw_support_feature *c, const gw_convex *s, double z, gw_vec3 d, int id)
 {
     double ball = s->r * gw_norm(gw_cross(axis_of(s), d));
     add_corner(c, gw_mul_add(rim_point(s, z, d), -ball, d), ball, id);
@@ -242,7 +245,7 @@ static void add_rolling(gw_corners *c, const gw_convex *s, double z, gw_vec3 d, 
 
 /* Four points of the rim, fixed in the body, and instead of the nearest of them the lowest of the
  * rim where that is told apart. */
-static void add_rim(gw_corners *c, const gw_convex *s, double z, gw_vec3 d)
+static void add_rim(gw_support_feature *c, const gw_convex *s, double z, gw_vec3 d)
 {
     gw_vec3 lowest = rim_point(s, z, d), rim[4];
     int nearest = 0;
@@ -267,7 +270,7 @@ static void add_rim(gw_corners *c, const gw_convex *s, double z, gw_vec3 d)
     c->closed = true;
 }
 
-static void polytope_corners(const gw_convex *s, gw_vec3 d, gw_corners *c)
+static void polytope_corners(const gw_convex *s, gw_vec3 d, gw_support_feature *c)
 {
     const gw_polytope *p = s->polytope;
     int face = facing(p, gw_mat3_tmul(&s->turn, d), -2);
@@ -282,7 +285,7 @@ static void polytope_corners(const gw_convex *s, gw_vec3 d, gw_corners *c)
         add_corner(c, to_world(s, p->vertices[i]), 0, i);
 }
 
-void gw_convex_corners(const gw_convex *s, gw_vec3 d, gw_corners *c)
+void gw_convex_incident_feature(const gw_convex *s, gw_vec3 d, gw_support_feature *c)
 {
     const double steep = 0.7; /* cosine from which the flat end leads, not the side */
     c->count = 0;
@@ -305,18 +308,18 @@ void gw_convex_corners(const gw_convex *s, gw_vec3 d, gw_corners *c)
 
 /* ---- the top ------------------------------------------------------------------------------- */
 
-static void polytope_top(const gw_convex *s, gw_vec3 d, double slack, gw_corners *top)
+static void polytope_top(const gw_convex *s, gw_vec3 d, double slack, gw_support_feature *top)
 {
     const gw_polytope *p = s->polytope;
     gw_vec3 local = gw_mat3_tmul(&s->turn, d);
     double most = gw_dot(p->vertices[farthest(p, local)], local);
-    for (int i = 0; i < p->vertex_count && top->count < GW_FLAT_CORNERS; i++)
+    for (int i = 0; i < p->vertex_count && top->count < GW_FEATURE_POINTS; i++)
         if (gw_dot(p->vertices[i], local) >= most - slack)
             add_corner(top, to_world(s, p->vertices[i]), 0, i);
     top->closed = top->count > 2;
 }
 
-void gw_convex_top(const gw_convex *s, gw_vec3 d, double slack, gw_corners *top)
+void gw_convex_support_feature(const gw_convex *s, gw_vec3 d, double slack, gw_support_feature *top)
 {
     top->count = 0;
     top->closed = false;

@@ -11,7 +11,7 @@
 
 #include "rt/base/error.h"
 #include "rt/base/limits.h"
-#include "rt/collision/near.h"
+#include "rt/collision/candidate.h"
 #include "rt/geometry/shape.h"
 
 /* One solid of a body. */
@@ -33,7 +33,7 @@ typedef struct gw_detector_def {
      * may move. Asked at creation. */
     bool (*stands)(const void *context, int body);
     /* What the pair of materials is like. */
-    gw_surface (*surface)(const void *context, int a, int b);
+    gw_contact_material (*surface)(const void *context, int a, int b);
     const void *context;
 } gw_detector_def;
 
@@ -48,15 +48,16 @@ void gw_detector_destroy(gw_detector *detector); /* NULL is fine */
  * and twists (of their origins) are arrays of body_count. Flat against flat gives up to four pairs.
  */
 int gw_detect(gw_detector *detector, const gw_pose *world_from_body, const gw_twist *twists,
-              double horizon, double margin, gw_near *near, int capacity, int *lost);
+              double horizon, double margin, gw_contact_candidate *near, int capacity, int *lost);
 
 /* What gw_world_looks() wants (world.h): balls about its convex pieces, and two of them looked at
  * again with their bodies elsewhere, what that costs, and how long it holds. They read what never
  * changes: any thread, RT safe. */
-bool gw_detector_ball(const void *detector, int piece, gw_vec3 *centre, double *radius);
-int gw_detect_again(const void *detector, const gw_again *again, gw_near near[GW_LOOKED],
-                    double *gap);
-int gw_detector_cost(const void *detector, int piece);
-double gw_detector_holds(const void *detector, const gw_again *again, const gw_near *near);
+bool gw_detector_bounding_sphere(const void *detector, int piece, gw_vec3 *centre, double *radius);
+int gw_detect_pair(const void *detector, const gw_pair_query *again,
+                   gw_contact_candidate near[GW_PAIR_CANDIDATES], double *gap);
+int gw_detector_query_cost(const void *detector, int piece);
+double gw_detector_breaking_distance(const void *detector, const gw_pair_query *again,
+                                     const gw_contact_candidate *near);
 
 #endif

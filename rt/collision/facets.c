@@ -7,32 +7,32 @@
  * triangle's own normal counts, for what is above the triangle itself. An open surface has no
  * inside: each side of it is outside for what is there.
  */
-#include "rt/collision/facets.h"
+#include "rt/collision/trimesh.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "rt/collision/boxes.h"
+#include "rt/collision/aabb_tree.h"
 
 enum { NEAR_FACETS = 4096, FEW_FACETS = 512, FOUND = 256 };
 
 static const double about_as = 1e-3; /* where few are asked for: as near as the nearest (m) */
 
-struct gw_facets {
+struct gw_trimesh {
     gw_mesh *mesh; /* shared */
     double size;
     gw_vec3 *normals; /* of the triangles */
     int *flats;       /* which flat face each triangle is a part of: its first triangle */
     int *rings;       /* vertices next to vertex v: from rings_of[v] to rings_of[v + 1] */
     int *rings_of;
-    gw_boxes *tree; /* of the triangles */
+    gw_aabb_tree *tree; /* of the triangles */
 };
 
 /* A triangle as a convex solid: what its polytope points to. */
 typedef struct facet {
     gw_polytope polytope;
     gw_vec3 vertices[3], directions[3];
-    gw_face face;
+    gw_polytope_face face;
     int id[3], triangle;
     gw_convex convex;
 } facet;
@@ -42,13 +42,13 @@ static const int triangle_loop[3] = {0, 1, 2}, triangle_back[3] = {0, 2, 1};
 
 /* ---- making -------------------------------------------------------------------------------- */
 
-static gw_vec3 corner(const gw_facets *f, int triangle, int k)
+static gw_vec3 corner(const gw_trimesh *f, int triangle, int k)
 {
     return f->mesh->vertices[f->mesh->triangles[triangle][k]];
 }
 
 /* Vertices next to each one: each directed edge once, which on a closed surface is all of them. */
-static bool find_rings(gw_facets *f)
+static bool find_rings(gw_trimesh *f)
 {
     const gw_mesh *m = f->mesh;
     size_t vertices = (size_t)m->vertex_count, edges = 3 * (size_t)m->triangle_count;
@@ -86,7 +86,7 @@ static int by_ends(const void *a, const void *b)
 }
 
 /* Triangles next to one another in one plane are one face. */
-static bool find_flats(gw_facets *f)
+static bool find_flats(gw_trimesh *f)
 {
     const gw_mesh *m = f->mesh;
     size_t count = 3 * (size_t)m->triangle_count;
@@ -112,9 +112,9 @@ static bool find_flats(gw_facets *f)
     return edges && f->flats;
 }
 
-static gw_box box_of(const gw_vec3 p[3])
+static gw_aabb box_of(const gw_vec3 p[3])
 {
-    gw_box box = {p[0], p[0]};
+    gw_aabb box = {p[0], p[0]};
     for (int k = 1; k < 3; k++) {
         box.low = gw_v3(fmin(box.low.x, p[k].x), fmin(box.low.y, p[k].y), fmin(box.low.z, p[k].z));
         box.high =
@@ -123,22 +123,22 @@ static gw_box box_of(const gw_vec3 p[3])
     return box;
 }
 
-static bool make_tree(gw_facets *f)
+static bool make_tree(gw_trimesh *f)
 {
     int count = f->mesh->triangle_count;
-    gw_box *boxes = malloc(((size_t)count + 1) * sizeof *boxes);
+    gw_aabb *boxes = malloc(((size_t)count + 1) * sizeof *boxes);
     for (int t = 0; boxes && t < count; t++) {
         const gw_vec3 p[3] = {corner(f, t, 0), corner(f, t, 1), corner(f, t, 2)};
         boxes[t] = box_of(p);
     }
-    f->tree = boxes ? gw_boxes_create(boxes, count) : NULL;
+    f->tree = boxes ? gw_aabb_tree_create(boxes, count) : NULL;
     free(boxes);
     return f->tree != NULL;
 }
 
-gw_facets *gw_facets_create(gw_mesh *mesh, gw_error *error)
+gw_trimesh *gw_trimesh_create(gw_mesh *mesh, gw_error *error)
 {
-    gw_facets *f = calloc(1, sizeof *f);
+    gw_trimesh *f = calloc(1, sizeof *f);
     if (f) {
         f->mesh = gw_mesh_get(mesh);
         f->size = gw_distance(mesh->bounds.low, mesh->bounds.high);
@@ -150,16 +150,16 @@ gw_facets *gw_facets_create(gw_mesh *mesh, gw_error *error)
     }
     if (f && f->normals && find_rings(f) && find_flats(f) && make_tree(f))
         return f;
-    gw_facets_destroy(f);
+    gw_trimesh_destroy(f);
     gw_fail(error, GW_FAILED, "", "no memory for a mesh's tree");
     return NULL;
 }
 
-void gw_facets_destroy(gw_facets *f)
+void gw_trimesh_destroy(gw_trimesh *f)
 {
     if (!f)
         return;
-    gw_boxes_destroy(f->tree);
+    gw_aabb_tree_destroy(f->tree);
     gw_mesh_put(f->mesh);
     free(f->normals);
     free(f->flats);
@@ -172,7 +172,7 @@ void gw_facets_destroy(gw_facets *f)
 
 /* Made in place: the convex points into the facet. Of an open mesh it is the side `towards` a point
  * (world). */
-static void make_facet(facet *t, const gw_facets *f, int triangle, gw_vec3 at, const gw_mat3 *turn,
+static void make_facet(facet *t, const gw_trimesh *f, int triangle, gw_vec3 at, const gw_mat3 *turn,
                        gw_vec3 towards)
 {
     gw_vec3 middle = {0, 0, 0};
@@ -191,7 +191,7 @@ static void make_facet(facet *t, const gw_facets *f, int triangle, gw_vec3 at, c
     gw_vec3 n = f->normals[triangle], there = gw_mat3_tmul(turn, gw_sub(towards, at));
     bool back = !f->mesh->closed && gw_dot(n, gw_sub(there, middle)) < 0;
     n = back ? gw_neg(n) : n;
-    t->face = (gw_face){n, gw_dot(n, t->vertices[0]), 0, 3};
+    t->face = (gw_polytope_face){n, gw_dot(n, t->vertices[0]), 0, 3};
     t->polytope = (gw_polytope){.vertex_count = 3,
                                 .edge_count = 3,
                                 .face_count = 1,
@@ -208,7 +208,7 @@ static void make_facet(facet *t, const gw_facets *f, int triangle, gw_vec3 at, c
                             .turn = *turn};
 }
 
-static bool next_to(const gw_facets *f, int v, int other)
+static bool next_to(const gw_trimesh *f, int v, int other)
 {
     for (int i = f->rings_of[v]; i < f->rings_of[v + 1]; i++)
         if (f->rings[i] == other)
@@ -218,7 +218,7 @@ static bool next_to(const gw_facets *f, int v, int other)
 
 /* Whether what is next to vertex v lies no farther along n; of an edge (`with` its other end, else
  * -1) only what is next to both. */
-static bool tops(const gw_facets *f, int v, int with, gw_vec3 n)
+static bool tops(const gw_trimesh *f, int v, int with, gw_vec3 n)
 {
     for (int i = f->rings_of[v]; i < f->rings_of[v + 1]; i++) {
         gw_vec3 d = gw_sub(f->mesh->vertices[f->rings[i]], f->mesh->vertices[v]);
@@ -230,7 +230,7 @@ static bool tops(const gw_facets *f, int v, int with, gw_vec3 n)
 }
 
 /* Whether nothing next to the triangle's farthest points along n (its frame) is farther. */
-static bool leads(const gw_facets *f, const facet *t, gw_vec3 n)
+static bool leads(const gw_trimesh *f, const facet *t, gw_vec3 n)
 {
     double most = -INFINITY;
     int top[3], count = 0;
@@ -248,16 +248,16 @@ static bool leads(const gw_facets *f, const facet *t, gw_vec3 n)
 /* ---- against something convex -------------------------------------------------------------- */
 
 typedef struct work {
-    const gw_facets_pair *pair;
+    const gw_trimesh_query *pair;
     double gap;   /* of all that was near (m) */
     double reach; /* farther pairs are not told (m) */
     int count;
-    gw_touching found[FOUND];
+    gw_manifold_point found[FOUND];
 } work;
 
-static gw_touching turned(gw_touching t)
+static gw_manifold_point turned(gw_manifold_point t)
 {
-    gw_touching o = t;
+    gw_manifold_point o = t;
     o.a = t.b, o.b = t.a;
     o.radius_a = t.radius_b, o.radius_b = t.radius_a;
     o.feature_a = t.feature_b, o.feature_b = t.feature_a;
@@ -268,10 +268,10 @@ static gw_touching turned(gw_touching t)
     return o;
 }
 
-static bool known(const work *w, const gw_touching *t)
+static bool known(const work *w, const gw_manifold_point *t)
 {
     for (int i = 0; i < w->count; i++) {
-        const gw_touching *o = &w->found[i];
+        const gw_manifold_point *o = &w->found[i];
         gw_vec3 at = gw_mul_add(t->b, t->radius_b, t->normal);
         gw_vec3 was = gw_mul_add(o->b, o->radius_b, o->normal);
         if (gw_dot(o->normal, t->normal) > 1 - 1e-6 && gw_distance(at, was) < 1e-7)
@@ -281,7 +281,7 @@ static bool known(const work *w, const gw_touching *t)
 }
 
 /* A corner keeps the number of its vertex, a face that of its flat; marks are touching.c's. */
-static uint32_t name(const gw_facets *f, const facet *t, uint32_t feature)
+static uint32_t name(const gw_trimesh *f, const facet *t, uint32_t feature)
 {
     const uint32_t face = 1u << 21, side = 1u << 22;
     if (feature & side)
@@ -292,7 +292,7 @@ static uint32_t name(const gw_facets *f, const facet *t, uint32_t feature)
 }
 
 /* From the convex (a of these) to the triangle (b). */
-static void keep(work *w, const gw_touching *t)
+static void keep(work *w, const gw_manifold_point *t)
 {
     if (w->count < FOUND && !known(w, t))
         w->found[w->count++] = *t;
@@ -302,12 +302,12 @@ static void keep(work *w, const gw_touching *t)
 typedef struct guest {
     const gw_convex *convex;
     gw_vec3 centre, half;
-    const gw_facets *of; /* NULL: none */
+    const gw_trimesh *of; /* NULL: none */
     const facet *facet;
 } guest;
 
 /* Whether n, from the triangle t towards the guest, belongs to both surfaces. */
-static bool fits(const gw_facets *f, const facet *t, const guest *g, gw_vec3 n)
+static bool fits(const gw_trimesh *f, const facet *t, const guest *g, gw_vec3 n)
 {
     gw_vec3 here = gw_mat3_tmul(&t->convex.turn, n);
     if (gw_dot(here, t->face.normal) < -1e-6 || !leads(f, t, here))
@@ -334,28 +334,28 @@ static gw_vec3 middle_of(const guest *g)
  * is told only for what is above the triangle, and not for what has its middle behind it: that is
  * beyond some other part of the surface.
  */
-static bool by_faces(const gw_facets *f, const facet *t, const guest *g, gw_clearance *gap)
+static bool by_faces(const gw_trimesh *f, const facet *t, const guest *g, gw_signed_distance *gap)
 {
     bool cut = gap->gap < 0; /* else nothing is cut through, and what is nearest is elsewhere */
     const gw_convex *c = g->convex;
     gw_vec3 own = own_normal(t), middle = middle_of(g), n;
-    *gap = (gw_clearance){-INFINITY, own};
+    *gap = (gw_signed_distance){-INFINITY, own};
     if (gw_dot(own, gw_sub(middle, t->convex.at)) > 0)
-        gap->gap = gw_separation(c, &t->convex, own) - c->rounding;
-    for (int i = 0; cut && gw_convex_face(c, i, &n); i++) {
+        gap->gap = gw_separation_along(c, &t->convex, own) - c->rounding;
+    for (int i = 0; cut && gw_convex_face_normal(c, i, &n); i++) {
         n = gw_neg(n);
-        double s = gw_separation(c, &t->convex, n) - c->rounding;
+        double s = gw_separation_along(c, &t->convex, n) - c->rounding;
         if (s > gap->gap && fits(f, t, g, n))
-            *gap = (gw_clearance){s, n};
+            *gap = (gw_signed_distance){s, n};
     }
     return gap->gap > -0.25 * (c->size + c->rounding);
 }
 
-static void meet(work *w, const gw_facets *f, const facet *t, const guest *g)
+static void meet(work *w, const gw_trimesh *f, const facet *t, const guest *g)
 {
-    const gw_facets_pair *p = w->pair;
-    gw_clearance gap;
-    if (!gw_find_clearance(g->convex, &t->convex, w->reach, &gap))
+    const gw_trimesh_query *p = w->pair;
+    gw_signed_distance gap;
+    if (!gw_convex_distance(g->convex, &t->convex, w->reach, &gap))
         return;
     w->gap = fmin(w->gap, gap.gap);
     gw_vec3 own = own_normal(t);
@@ -363,9 +363,9 @@ static void meet(work *w, const gw_facets *f, const facet *t, const guest *g)
     if (!fitting && !by_faces(f, t, g, &gap))
         return;
     fitting |= gw_dot(gap.normal, own) < 1 - 1e-12;
-    gw_touching pairs[GW_TOUCHING];
+    gw_manifold_point pairs[GW_MANIFOLD_POINTS];
     gw_vec3 slide = p->mesh_is_a ? gw_neg(p->slide) : p->slide;
-    int count = gw_touching_of(g->convex, &t->convex, &gap, w->reach, slide, NULL, pairs);
+    int count = gw_manifold_build(g->convex, &t->convex, &gap, w->reach, slide, NULL, pairs);
     for (int i = 0; i < count; i++) {
         bool above = pairs[i].kind == GW_NORMAL_IN_B && gw_dot(pairs[i].normal, own) > 1 - 1e-9;
         if (!fitting && !above)
@@ -378,7 +378,7 @@ static void meet(work *w, const gw_facets *f, const facet *t, const guest *g)
 }
 
 /* The triangles of `f` (at, turn) near a box (of `c`, centre and half in its frame). */
-static int find_near(const gw_facets *f, gw_vec3 at, const gw_mat3 *turn, const gw_convex *c,
+static int find_near(const gw_trimesh *f, gw_vec3 at, const gw_mat3 *turn, const gw_convex *c,
                      gw_vec3 centre, gw_vec3 half, double reach, int *near, int room)
 {
     gw_vec3 p = gw_add(c->at, gw_mat3_mul(&c->turn, centre)), h = {reach, reach, reach};
@@ -389,24 +389,24 @@ static int find_near(const gw_facets *f, gw_vec3 at, const gw_mat3 *turn, const 
         column = gw_mat3_tmul(turn, column);
         h = gw_mul_add(h, size[k], gw_v3(fabs(column.x), fabs(column.y), fabs(column.z)));
     }
-    gw_box probe = {gw_sub(p, h), gw_add(p, h)};
-    return gw_boxes_near(f->tree, &probe, near, room);
+    gw_aabb probe = {gw_sub(p, h), gw_add(p, h)};
+    return gw_aabb_tree_query(f->tree, &probe, near, room);
 }
 
 /* How near the nearest of them is; what is about as near is left, and how many that are. */
 static int narrow(work *w, const guest *g, int *near, int count)
 {
-    const gw_facets_pair *p = w->pair;
+    const gw_trimesh_query *p = w->pair;
     const double size = gw_norm(g->half) + g->convex->rounding;
     double apart[FEW_FACETS];
     int left = 0;
     for (int i = 0; i < count; i++) {
         facet t;
-        gw_clearance gap = {.gap = INFINITY};
+        gw_signed_distance gap = {.gap = INFINITY};
         make_facet(&t, p->facets, near[i], p->at, &p->turn, middle_of(g));
         double off = gw_dot(own_normal(&t), gw_sub(middle_of(g), t.convex.at));
         if (fabs(off) - size > w->gap ||
-            !gw_find_clearance(g->convex, &t.convex, fmax(0, w->gap) + about_as, &gap))
+            !gw_convex_distance(g->convex, &t.convex, fmax(0, w->gap) + about_as, &gap))
             continue;
         w->gap = fmin(w->gap, gap.gap);
         apart[left] = gap.gap;
@@ -424,7 +424,7 @@ static int narrow(work *w, const guest *g, int *near, int count)
 /* False where more are near than are asked for. */
 static bool meet_all(work *w, const guest *g)
 {
-    const gw_facets_pair *p = w->pair;
+    const gw_trimesh_query *p = w->pair;
     int near[NEAR_FACETS], room = p->few ? FEW_FACETS : NEAR_FACETS;
     int count = find_near(p->facets, p->at, &p->turn, g->convex, g->centre, g->half,
                           p->reach + g->convex->rounding, near, room);
@@ -443,9 +443,9 @@ static bool meet_all(work *w, const guest *g)
 /* Each triangle of the other mesh that is near this one's box, as a convex solid. */
 static void meet_mesh(work *w)
 {
-    const gw_facets_pair *p = w->pair;
-    const gw_facets *o = p->other;
-    gw_box box = p->facets->mesh->bounds;
+    const gw_trimesh_query *p = w->pair;
+    const gw_trimesh *o = p->other;
+    gw_aabb box = p->facets->mesh->bounds;
     gw_convex whole = {.at = p->at, .turn = p->turn};
     int near[NEAR_FACETS];
     int count = find_near(o, p->convex->at, &p->convex->turn, &whole,
@@ -454,7 +454,7 @@ static void meet_mesh(work *w)
     for (int i = 0; i < count && i < NEAR_FACETS; i++) {
         facet t;
         make_facet(&t, o, near[i], p->convex->at, &p->convex->turn, p->at);
-        gw_box its = box_of(t.vertices);
+        gw_aabb its = box_of(t.vertices);
         guest g = {&t.convex, gw_scale(0.5, gw_add(its.low, its.high)),
                    gw_scale(0.5, gw_sub(its.high, its.low)), o, &t};
         meet_all(w, &g);
@@ -463,12 +463,12 @@ static void meet_mesh(work *w)
 
 static int nearer(const void *a, const void *b)
 {
-    const gw_touching *x = a, *y = b;
+    const gw_manifold_point *x = a, *y = b;
     return (x->gap > y->gap) - (x->gap < y->gap);
 }
 
 /* The one of a group that is farthest from those taken of it; -1: all are at their places. */
-static int farthest(const work *w, const bool *in_group, const gw_touching *taken, int count)
+static int farthest(const work *w, const bool *in_group, const gw_manifold_point *taken, int count)
 {
     int best = -1;
     double most = 1e-7;
@@ -485,7 +485,7 @@ static int farthest(const work *w, const bool *in_group, const gw_touching *take
 }
 
 /* Of those that push alike the nearest, then what is farthest from those taken: four at most. */
-static int choose(work *w, gw_touching *pairs, int room)
+static int choose(work *w, gw_manifold_point *pairs, int room)
 {
     bool done[FOUND] = {false}, in_group[FOUND];
     int count = 0;
@@ -497,14 +497,15 @@ static int choose(work *w, gw_touching *pairs, int room)
             done[k] |= in_group[k];
         }
         int first = count;
-        for (int best = i; best >= 0 && count < room && count < first + GW_TOUCHING;
+        for (int best = i; best >= 0 && count < room && count < first + GW_MANIFOLD_POINTS;
              best = farthest(w, in_group, &pairs[first], count - first))
             pairs[count++] = w->found[best];
     }
     return count;
 }
 
-int gw_facets_touching(const gw_facets_pair *pair, gw_touching *pairs, int room, double *gap)
+int gw_trimesh_manifold(const gw_trimesh_query *pair, gw_manifold_point *pairs, int room,
+                        double *gap)
 {
     work w; /* 50 kB: what is found is not cleared beforehand */
     w.pair = pair;

@@ -11,14 +11,14 @@ typedef struct owner {
     gw_polytope p;
     gw_vec3 *vertices, *directions;
     int (*edges)[2];
-    gw_face *faces;
+    gw_polytope_face *faces;
     int *loop;
 } owner;
 
 static owner *allocate(int vertices, int edges, int faces, int corners)
 {
     size_t v = (size_t)vertices * sizeof(gw_vec3), d = (size_t)edges * sizeof(gw_vec3);
-    size_t f = (size_t)faces * sizeof(gw_face), e = (size_t)edges * 2 * sizeof(int);
+    size_t f = (size_t)faces * sizeof(gw_polytope_face), e = (size_t)edges * 2 * sizeof(int);
     size_t c = (size_t)corners * sizeof(int);
     owner *o = calloc(1, sizeof *o + v + d + f + e + c);
     if (!o)
@@ -26,7 +26,7 @@ static owner *allocate(int vertices, int edges, int faces, int corners)
     char *at = (char *)(o + 1);
     o->vertices = (gw_vec3 *)(void *)at;
     o->directions = (gw_vec3 *)(void *)(at + v);
-    o->faces = (gw_face *)(void *)(at + v + d);
+    o->faces = (gw_polytope_face *)(void *)(at + v + d);
     o->edges = (int(*)[2])(void *)(at + v + d + f);
     o->loop = (int *)(void *)(at + v + d + f + e);
     return o;
@@ -39,7 +39,7 @@ static void add_edge(owner *o, int from, int to)
 }
 
 /* Newell's normal: the sum over the corners is right where some of them are on a line. */
-static gw_face make_face(const owner *o, int first, int count)
+static gw_polytope_face make_face(const owner *o, int first, int count)
 {
     gw_vec3 n = {0, 0, 0}, middle = {0, 0, 0};
     for (int i = 0; i < count; i++) {
@@ -50,7 +50,7 @@ static gw_face make_face(const owner *o, int first, int count)
         middle = gw_mul_add(middle, 1.0 / count, a);
     }
     n = gw_unit(n);
-    return (gw_face){n, gw_dot(n, middle), first, count};
+    return (gw_polytope_face){n, gw_dot(n, middle), first, count};
 }
 
 static void take_faces(owner *o, const gw_polytope_def *def)

@@ -1,13 +1,13 @@
 /*
  * Shapes as convex pieces. Not for use inside a tick.
  */
-#include "rt/collision/solid.h"
+#include "rt/collision/geom.h"
 
 #include <stddef.h>
 
-#include "rt/collision/clearance.h"
+#include "rt/collision/gjk_epa.h"
 
-static bool polytope_made(gw_solid *p, gw_polytope *polytope, gw_error *error)
+static bool polytope_made(gw_geom *p, gw_polytope *polytope, gw_error *error)
 {
     p->polytope = polytope;
     p->convex.core = GW_CORE_POLYTOPE;
@@ -15,7 +15,7 @@ static bool polytope_made(gw_solid *p, gw_polytope *polytope, gw_error *error)
     return polytope || gw_fail(error, GW_FAILED, "", "no memory for a solid's corners");
 }
 
-static bool init_core(gw_solid *p, const gw_shape *s, gw_error *error)
+static bool init_core(gw_geom *p, const gw_shape *s, gw_error *error)
 {
     gw_convex *c = &p->convex;
     c->r = s->radius;
@@ -40,7 +40,7 @@ static bool init_core(gw_solid *p, const gw_shape *s, gw_error *error)
     case GW_SHAPE_MESH:
         if (s->mesh->convex)
             return polytope_made(p, gw_polytope_hull(s->mesh), error);
-        p->facets = gw_facets_create(s->mesh, error);
+        p->facets = gw_trimesh_create(s->mesh, error);
         return p->facets != NULL;
     default:
         return gw_fail(error, GW_BAD_INPUT, "", "a %s is no primitive",
@@ -48,10 +48,10 @@ static bool init_core(gw_solid *p, const gw_shape *s, gw_error *error)
     }
 }
 
-bool gw_solid_init(gw_solid *p, const gw_shape *shape, const gw_pose *body_from, gw_error *error)
+bool gw_geom_init(gw_geom *p, const gw_shape *shape, const gw_pose *body_from, gw_error *error)
 {
-    gw_box box = gw_shape_bounds(shape);
-    *p = (gw_solid){.body_from = *body_from};
+    gw_aabb box = gw_shape_bounds(shape);
+    *p = (gw_geom){.body_from = *body_from};
     p->centre = gw_scale(0.5, gw_add(box.low, box.high));
     p->half = gw_scale(0.5, gw_sub(box.high, box.low));
     p->radius = gw_norm(p->half);
@@ -59,14 +59,14 @@ bool gw_solid_init(gw_solid *p, const gw_shape *shape, const gw_pose *body_from,
     return init_core(p, shape, error);
 }
 
-void gw_solid_finish(gw_solid *piece)
+void gw_geom_finish(gw_geom *piece)
 {
     gw_polytope_destroy(piece->polytope);
-    gw_facets_destroy(piece->facets);
-    *piece = (gw_solid){0};
+    gw_trimesh_destroy(piece->facets);
+    *piece = (gw_geom){0};
 }
 
-void gw_solid_place(gw_solid *p, const gw_pose *world_from_body, const gw_twist *twist)
+void gw_geom_set_pose(gw_geom *p, const gw_pose *world_from_body, const gw_twist *twist)
 {
     gw_pose pose = gw_pose_mul(world_from_body, &p->body_from);
     p->convex.at = pose.p;
@@ -76,7 +76,7 @@ void gw_solid_place(gw_solid *p, const gw_pose *world_from_body, const gw_twist 
     p->twist.v = gw_add(twist->v, gw_cross(twist->w, gw_sub(p->at, world_from_body->p)));
 }
 
-gw_vec3 gw_solid_extent(const gw_solid *p)
+gw_vec3 gw_geom_half_extents(const gw_geom *p)
 {
     const double(*m)[3] = p->convex.turn.m;
     double h[3], half[3] = {p->half.x, p->half.y, p->half.z};
@@ -85,7 +85,7 @@ gw_vec3 gw_solid_extent(const gw_solid *p)
     return gw_v3(h[0], h[1], h[2]);
 }
 
-gw_convex gw_solid_there(const gw_solid *p, const gw_pose *world_from_body)
+gw_convex gw_geom_convex_at(const gw_geom *p, const gw_pose *world_from_body)
 {
     gw_pose pose = gw_pose_mul(world_from_body, &p->body_from);
     return (gw_convex){.core = p->convex.core,
@@ -100,7 +100,7 @@ gw_convex gw_solid_there(const gw_solid *p, const gw_pose *world_from_body)
 }
 
 /* Whether the point is in the piece's own box, or nearer to each of its sides than `reach`. */
-static bool in_box(const gw_solid *p, const gw_pose *world_from_body, gw_vec3 point, double reach)
+static bool in_box(const gw_geom *p, const gw_pose *world_from_body, gw_vec3 point, double reach)
 {
     gw_vec3 x = gw_unrotate(world_from_body->q, gw_sub(point, world_from_body->p));
     x = gw_unrotate(p->body_from.q, gw_sub(x, p->body_from.p));
@@ -109,8 +109,8 @@ static bool in_box(const gw_solid *p, const gw_pose *world_from_body, gw_vec3 po
            fabs(x.z) <= p->half.z + reach;
 }
 
-bool gw_solid_outside(const gw_solid *p, const gw_pose *world_from_body, gw_vec3 point,
-                      double reach, gw_clearance *way)
+bool gw_geom_point_distance(const gw_geom *p, const gw_pose *world_from_body, gw_vec3 point,
+                            double reach, gw_signed_distance *way)
 {
     static const gw_vec3 origin = {0, 0, 0};
     static const gw_polytope one = {.vertex_count = 1, .vertices = &origin};
@@ -120,6 +120,6 @@ bool gw_solid_outside(const gw_solid *p, const gw_pose *world_from_body, gw_vec3
                        .turn = {{{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}}};
     if (p->facets || !in_box(p, world_from_body, point, reach))
         return false;
-    gw_convex piece = gw_solid_there(p, world_from_body);
-    return gw_find_clearance(&there, &piece, reach, way);
+    gw_convex piece = gw_geom_convex_at(p, world_from_body);
+    return gw_convex_distance(&there, &piece, reach, way);
 }

@@ -6,7 +6,7 @@
  * of faces cross, their crossings too. Where none of these is the nearest, the nearest pair of
  * points is added: edge against edge, ball against ball.
  */
-#include "rt/collision/touching.h"
+#include "rt/collision/manifold.h"
 
 #include <string.h>
 
@@ -20,10 +20,10 @@ static const double steep = 0.1; /* an edge that rises so much touches no face's
 /* What is worked on: everything is from b towards a. */
 typedef struct work {
     const gw_convex *a, *b;
-    gw_clearance gap;
+    gw_signed_distance gap;
     double reach;
     int count;
-    gw_touching found[FOUND];
+    gw_manifold_point found[FOUND];
     double least[FOUND], sum[FOUND]; /* of its distances from those taken (m) */
 } work;
 
@@ -32,7 +32,7 @@ typedef struct work {
 static bool known(const work *w, gw_vec3 place, gw_vec3 normal)
 {
     for (int i = 0; i < w->count; i++) {
-        const gw_touching *t = &w->found[i];
+        const gw_manifold_point *t = &w->found[i];
         gw_vec3 at = gw_mul_add(t->a, -t->radius_a, t->normal);
         if (gw_dot(t->normal, normal) > 0.999 && gw_distance(at, place) < 1e-7)
             return true;
@@ -41,7 +41,7 @@ static bool known(const work *w, gw_vec3 place, gw_vec3 normal)
 }
 
 /* A ball around p, of the solid that does not have the plate (`on_b`: b has it). */
-static void over(work *w, const gw_plate *plate, bool on_b, gw_vec3 p, double radius,
+static void over(work *w, const gw_reference_face *plate, bool on_b, gw_vec3 p, double radius,
                  uint32_t feature, uint32_t at)
 {
     double height = gw_dot(plate->normal, p) - plate->offset, gap = height - radius;
@@ -52,17 +52,19 @@ static void over(work *w, const gw_plate *plate, bool on_b, gw_vec3 p, double ra
     gw_vec3 low = gw_mul_add(p, -radius, plate->normal);
     if (gap > w->reach || gap < least || w->count == FOUND || known(w, on_b ? low : foot, normal))
         return;
-    gw_touching *t = &w->found[w->count++];
+    gw_manifold_point *t = &w->found[w->count++];
     if (on_b)
-        *t = (gw_touching){p, foot, radius, 0, GW_NORMAL_IN_B, normal, true, gap, feature, at};
+        *t =
+            (gw_manifold_point){p, foot, radius, 0, GW_NORMAL_IN_B, normal, true, gap, feature, at};
     else
-        *t = (gw_touching){foot, p, 0, radius, GW_NORMAL_IN_A, normal, true, gap, at, feature};
+        *t =
+            (gw_manifold_point){foot, p, 0, radius, GW_NORMAL_IN_A, normal, true, gap, at, feature};
 }
 
 /* A sharp line along d, p on it, over a side of the plate: edge across edge, n ~ d x e. Where they
  * overlap, the nearest pair says it. */
-static void across(work *w, const gw_plate *plate, bool on_b, gw_vec3 p, gw_vec3 d, int side,
-                   double radius, uint32_t feature, uint32_t at)
+static void across(work *w, const gw_reference_face *plate, bool on_b, gw_vec3 p, gw_vec3 d,
+                   int side, double radius, uint32_t feature, uint32_t at)
 {
     gw_vec3 foot = gw_mul_add(p, plate->offset - gw_dot(plate->normal, p), plate->normal);
     gw_vec3 e = gw_sub(plate->p[(side + 1) % plate->count], plate->p[side]);
@@ -72,17 +74,19 @@ static void across(work *w, const gw_plate *plate, bool on_b, gw_vec3 p, gw_vec3
     bool leads = gw_dot(n, gw_cross(e, plate->normal)) > 0;
     if (gap > w->reach || gap < fmax(0, w->gap.gap) - same_place || !leads || w->count == FOUND)
         return;
-    gw_touching *t = &w->found[w->count++];
+    gw_manifold_point *t = &w->found[w->count++];
     if (on_b)
-        *t = (gw_touching){p, foot, radius, 0, GW_NORMAL_IN_WORLD, n, false, gap, feature, at};
+        *t =
+            (gw_manifold_point){p, foot, radius, 0, GW_NORMAL_IN_WORLD, n, false, gap, feature, at};
     else
-        *t = (gw_touching){foot,      p,     0,   radius, GW_NORMAL_IN_WORLD,
-                           gw_neg(n), false, gap, at,     feature};
+        *t = (gw_manifold_point){foot,      p,     0,   radius, GW_NORMAL_IN_WORLD,
+                                 gw_neg(n), false, gap, at,     feature};
 }
 
 /* The part of the segment p + t d, t in 0 .. 1, above the plate, and through which sides of it the
  * segment enters and leaves; false where none is. */
-static bool part_above(const gw_plate *plate, gw_vec3 p, gw_vec3 d, double t[2], int side[2])
+static bool part_above(const gw_reference_face *plate, gw_vec3 p, gw_vec3 d, double t[2],
+                       int side[2])
 {
     t[0] = 0, t[1] = 1;
     side[0] = side[1] = -1;
@@ -114,11 +118,12 @@ static bool part_above(const gw_plate *plate, gw_vec3 p, gw_vec3 d, double t[2],
 }
 
 /* Corners above the plate, and where the lines between them cross its border. */
-static void lay(work *w, const gw_plate *plate, bool on_b, const gw_corners *c, double rounding)
+static void lay(work *w, const gw_reference_face *plate, bool on_b, const gw_support_feature *c,
+                double rounding)
 {
     uint32_t at = (uint32_t)plate->id | FEATURE_FACE;
     for (int i = 0; i < c->count; i++)
-        if (gw_plate_holds(plate, c->p[i], same_place))
+        if (gw_reference_face_contains(plate, c->p[i], same_place))
             over(w, plate, on_b, c->p[i], c->radius[i] + rounding, (uint32_t)c->id[i], at);
     int lines = c->closed ? c->count : c->count - 1;
     for (int i = 0; i < lines; i++) {
@@ -148,14 +153,14 @@ static void lay_faces(work *w)
 {
     const double leads = 0.7;
     gw_vec3 n = w->gap.normal;
-    gw_plate plate;
-    gw_corners corners;
-    if (gw_convex_plate(w->b, n, leads, &plate)) {
-        gw_convex_corners(w->a, gw_neg(plate.normal), &corners);
+    gw_reference_face plate;
+    gw_support_feature corners;
+    if (gw_convex_reference_face(w->b, n, leads, &plate)) {
+        gw_convex_incident_feature(w->a, gw_neg(plate.normal), &corners);
         lay(w, &plate, true, &corners, w->a->rounding);
     }
-    if (gw_convex_plate(w->a, gw_neg(n), leads, &plate)) {
-        gw_convex_corners(w->b, gw_neg(plate.normal), &corners);
+    if (gw_convex_reference_face(w->a, gw_neg(n), leads, &plate)) {
+        gw_convex_incident_feature(w->b, gw_neg(plate.normal), &corners);
         lay(w, &plate, false, &corners, w->b->rounding);
     }
 }
@@ -163,13 +168,13 @@ static void lay_faces(work *w)
 /* ---- the nearest pair ---------------------------------------------------------------------- */
 
 /* The point of the segment nearest to p, as a part of its length. */
-static double along_segment(const gw_corners *s, gw_vec3 p)
+static double along_segment(const gw_support_feature *s, gw_vec3 p)
 {
     gw_vec3 d = gw_sub(s->p[1], s->p[0]);
     return fmin(1, fmax(0, gw_dot(d, gw_sub(p, s->p[0])) / gw_norm2(d)));
 }
 
-static gw_vec3 on_segment(const gw_corners *s, double t)
+static gw_vec3 on_segment(const gw_support_feature *s, double t)
 {
     return gw_mul_add(s->p[0], t, gw_sub(s->p[1], s->p[0]));
 }
@@ -181,7 +186,7 @@ static double towards(gw_vec3 d, gw_vec3 e, gw_vec3 q)
     return fmin(1, fmax(0, gw_dot(gw_cross(q, e), across) / gw_norm2(across)));
 }
 
-static bool along_one_another(const gw_corners *a, const gw_corners *b)
+static bool along_one_another(const gw_support_feature *a, const gw_support_feature *b)
 {
     gw_vec3 d = gw_unit(gw_sub(a->p[1], a->p[0])), e = gw_unit(gw_sub(b->p[1], b->p[0]));
     return gw_norm(gw_cross(d, e)) < 1e-4;
@@ -189,7 +194,8 @@ static bool along_one_another(const gw_corners *a, const gw_corners *b)
 
 /* The parts x, y of two segments that are nearest, once or, where they lie along one another, at
  * both ends of what they share. */
-static int nearest_parts(const gw_corners *a, const gw_corners *b, double x[2], double y[2])
+static int nearest_parts(const gw_support_feature *a, const gw_support_feature *b, double x[2],
+                         double y[2])
 {
     gw_vec3 d = gw_sub(a->p[1], a->p[0]), e = gw_sub(b->p[1], b->p[0]);
     if (!along_one_another(a, b)) {
@@ -208,7 +214,7 @@ static int nearest_parts(const gw_corners *a, const gw_corners *b, double x[2], 
     return x[1] > x[0] ? 2 : 1;
 }
 
-static uint32_t feature_of(const gw_corners *c, double t)
+static uint32_t feature_of(const gw_support_feature *c, double t)
 {
     if (c->count < 2 || t <= 0)
         return (uint32_t)c->id[0];
@@ -216,8 +222,8 @@ static uint32_t feature_of(const gw_corners *c, double t)
 }
 
 /* Point against point; n where they are at one place, or where both are sharp. */
-static void join(work *w, const gw_corners *a, double x, const gw_corners *b, double y,
-                 gw_vec3 slide)
+static void join(work *w, const gw_support_feature *a, double x, const gw_support_feature *b,
+                 double y, gw_vec3 slide)
 {
     gw_vec3 p = a->count > 1 ? on_segment(a, x) : a->p[0];
     gw_vec3 q = b->count > 1 ? on_segment(b, y) : b->p[0];
@@ -228,7 +234,7 @@ static void join(work *w, const gw_corners *a, double x, const gw_corners *b, do
     bool balls = ra + rb > 0 && distance > 1e-6 * (ra + rb) && gw_dot(apart, n) > 0;
     bool lines = a->count > 1 && x > 0 && x < 1 && b->count > 1 && y > 0 && y < 1;
     if (balls && (!lines || along_one_another(a, b))) {
-        const gw_corners *edge = a->count > 1 ? a : b->count > 1 ? b : NULL;
+        const gw_support_feature *edge = a->count > 1 ? a : b->count > 1 ? b : NULL;
         gw_vec3 d = edge ? gw_unit(gw_sub(edge->p[1], edge->p[0])) : gw_v3(0, 0, 0);
         bool along = edge && fabs(gw_dot(d, slide)) > gw_norm(gw_reject(slide, d));
         n = gw_scale(1 / distance, apart);
@@ -236,13 +242,13 @@ static void join(work *w, const gw_corners *a, double x, const gw_corners *b, do
     }
     double gap = gw_dot(n, apart) - ra - rb;
     if (gap <= w->reach && w->count < FOUND)
-        w->found[w->count++] =
-            (gw_touching){p, q, ra, rb, kind, n, false, gap, feature_of(a, x), feature_of(b, y)};
+        w->found[w->count++] = (gw_manifold_point){
+            p, q, ra, rb, kind, n, false, gap, feature_of(a, x), feature_of(b, y)};
 }
 
 /* The point of the one that is less flat where it is farthest towards the other, and the one across
  * from it. */
-static void join_plainly(work *w, const gw_corners *a, const gw_corners *b)
+static void join_plainly(work *w, const gw_support_feature *a, const gw_support_feature *b)
 {
     gw_vec3 n = w->gap.normal, p, q;
     double apart = w->gap.gap + w->a->rounding + w->b->rounding;
@@ -253,26 +259,26 @@ static void join_plainly(work *w, const gw_corners *a, const gw_corners *b)
         q = gw_convex_support(w->b, n);
         p = gw_mul_add(q, apart, n);
     }
-    w->found[w->count++] = (gw_touching){p,
-                                         q,
-                                         w->a->rounding,
-                                         w->b->rounding,
-                                         GW_NORMAL_IN_WORLD,
-                                         n,
-                                         false,
-                                         w->gap.gap,
-                                         (uint32_t)a->id[0] | (a->closed ? FEATURE_FACE : 0),
-                                         (uint32_t)b->id[0] | (b->closed ? FEATURE_FACE : 0)};
+    w->found[w->count++] = (gw_manifold_point){p,
+                                               q,
+                                               w->a->rounding,
+                                               w->b->rounding,
+                                               GW_NORMAL_IN_WORLD,
+                                               n,
+                                               false,
+                                               w->gap.gap,
+                                               (uint32_t)a->id[0] | (a->closed ? FEATURE_FACE : 0),
+                                               (uint32_t)b->id[0] | (b->closed ? FEATURE_FACE : 0)};
 }
 
 static void join_nearest(work *w, gw_vec3 slide)
 {
     gw_vec3 n = w->gap.normal;
-    gw_corners a, b;
+    gw_support_feature a, b;
     double x[2] = {0}, y[2] = {0};
     int count = 1;
-    gw_convex_top(w->a, gw_neg(n), 1e-6 * w->a->size, &a);
-    gw_convex_top(w->b, n, 1e-6 * w->b->size, &b);
+    gw_convex_support_feature(w->a, gw_neg(n), 1e-6 * w->a->size, &a);
+    gw_convex_support_feature(w->b, n, 1e-6 * w->b->size, &b);
     if (a.count > 2 || b.count > 2) {
         join_plainly(w, &a, &b);
         return;
@@ -299,7 +305,7 @@ static void join_nearest(work *w, gw_vec3 slide)
 /* ---- the four ------------------------------------------------------------------------------ */
 
 /* A pair more is taken: how far those found are from what is. */
-static void measure(work *w, const gw_touching *taken)
+static void measure(work *w, const gw_manifold_point *taken)
 {
     for (int i = 0; i < w->count; i++) {
         double far = gw_distance(taken->a, w->found[i].a);
@@ -342,12 +348,13 @@ static void forget(work *w, int i)
 
 /* The nearest, then whatever is farthest from those taken; earlier ones where it is the same. What
  * the filter drops makes room for the next. */
-static int choose(work *w, const gw_touching_filter *filter, gw_touching pairs[GW_TOUCHING])
+static int choose(work *w, const gw_manifold_filter *filter,
+                  gw_manifold_point pairs[GW_MANIFOLD_POINTS])
 {
     int count = 0;
     for (int i = 0; i < w->count; i++)
         w->least[i] = INFINITY, w->sum[i] = 0;
-    while (count < GW_TOUCHING) {
+    while (count < GW_MANIFOLD_POINTS) {
         int best = count == 0 ? nearest_found(w) : farthest_found(w);
         if (best < 0)
             break;
@@ -372,8 +379,9 @@ static bool says_gap(const work *w)
     return false;
 }
 
-int gw_touching_of(const gw_convex *a, const gw_convex *b, const gw_clearance *gap, double reach,
-                   gw_vec3 slide, const gw_touching_filter *filter, gw_touching pairs[GW_TOUCHING])
+int gw_manifold_build(const gw_convex *a, const gw_convex *b, const gw_signed_distance *gap,
+                      double reach, gw_vec3 slide, const gw_manifold_filter *filter,
+                      gw_manifold_point pairs[GW_MANIFOLD_POINTS])
 {
     work w; /* 15 kB: what is found is not cleared beforehand */
     w.a = a;

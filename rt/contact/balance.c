@@ -27,11 +27,11 @@ static double springs(const gw_world *w)
 {
     double sum = 0;
     for (int i = 0; i < w->whole.touch_count; i++)
-        sum += gw_touch_energy(&w->touches[w->whole.touches[i]]);
+        sum += gw_contact_spring_energy(&w->touches[w->whole.touches[i]]);
     return sum;
 }
 
-void gw_balance_open(const gw_world *w, gw_balance *open)
+void gw_energy_audit_open(const gw_world *w, gw_energy_audit *open)
 {
     for (int i = 0; i < w->whole.mover_count; i++)
         open->mover[w->whole.movers[i]] = mechanical(w, w->whole.movers[i]);
@@ -78,7 +78,7 @@ static double slow_down(gw_world *w, double factor)
 static void ease(gw_world *w, double factor)
 {
     for (int i = 0; i < w->whole.touch_count; i++) {
-        gw_touch *c = &w->touches[w->whole.touches[i]];
+        gw_contact *c = &w->touches[w->whole.touches[i]];
         double depth = -c->now.gap - c->slack;
         if (c->continuous && depth > 0)
             c->slack += (1 - factor) * depth;
@@ -106,7 +106,7 @@ static double given(const gw_step *s)
 
 /* How far a mover without contact has risen above the least that it had beyond what it was given.
  */
-static void watch_drift(gw_world *w, int m, double before, gw_world_step *out)
+static void watch_drift(gw_world *w, int m, double before, gw_world_step_result *out)
 {
     double kinetic, potential;
     gw_model *model = gw_world_model(w, m);
@@ -122,16 +122,16 @@ static void watch_drift(gw_world *w, int m, double before, gw_world_step *out)
     w->drift[m] = 0;
 }
 
-void gw_balance_alone(gw_world *w, gw_world_step *out)
+void gw_energy_audit_without_contacts(gw_world *w, gw_world_step_result *out)
 {
     int m = w->whole.movers[0];
     double before = mechanical(w, m);
-    gw_piece_alone(w);
+    gw_substep_without_contacts(w);
     watch_drift(w, m, before, out);
 }
 
 /* What came to movers in contact that nobody gave. */
-static double excess_of(const gw_world *w, const gw_balance *open)
+static double excess_of(const gw_world *w, const gw_energy_audit *open)
 {
     double sum = springs(w) - open->spring - w->moved;
     for (int i = 0; i < w->whole.mover_count; i++) {
@@ -151,19 +151,19 @@ static bool moved_from_outside(const gw_world *w, int body)
 static bool carried(const gw_world *w)
 {
     for (int i = 0; i < w->whole.touch_count; i++) {
-        const gw_near *near = &w->touches[w->whole.touches[i]].near;
+        const gw_contact_candidate *near = &w->touches[w->whole.touches[i]].near;
         if (moved_from_outside(w, near->a) || moved_from_outside(w, near->b))
             return true;
     }
     gw_twist unused;
     for (int i = 0; i < w->whole.mover_count; i++)
         if (w->felt[w->whole.movers[i]] &&
-            gw_model_carried(gw_world_model(w, w->whole.movers[i]), 0, &unused))
+            gw_model_base_velocity(gw_world_model(w, w->whole.movers[i]), 0, &unused))
             return true;
     return false;
 }
 
-void gw_balance_close(gw_world *w, const gw_balance *open, gw_world_step *out)
+void gw_energy_audit_close(gw_world *w, const gw_energy_audit *open, gw_world_step_result *out)
 {
     for (int i = 0; i < w->whole.mover_count; i++)
         if (!w->felt[w->whole.movers[i]])

@@ -8,7 +8,7 @@
  * so few looks tell that they stay apart, or find them overlapping; the moment when they begin to
  * is sought by the gap itself, whatever both do. What touches then is followed from there. RT safe.
  */
-#include "rt/contact/looks.h"
+#include "rt/contact/world_private.h"
 
 #define FAST    2e-4 /* what comes nearer by less in a piece is known by its end (m) */
 #define SURELY  1.1  /* of speeds at the piece's ends: those between */
@@ -22,11 +22,12 @@ typedef struct moment {
     double t, gap; /* s into the step, m */
 } moment;
 
-static bool look_at(gw_world *w, gw_couple *p, double t, moment *m)
+static bool look_at(gw_world *w, gw_collision_pair *p, double t, moment *m)
 {
-    gw_place a = gw_place_between(w, p->a, t), b = gw_place_between(w, p->b, t);
+    gw_body_state a = gw_body_state_interpolate(w, p->a, t),
+                  b = gw_body_state_interpolate(w, p->b, t);
     *m = (moment){t, 0};
-    if (!gw_look_there(w, p, &a, &b))
+    if (!gw_pair_redetect_at(w, p, &a, &b))
         return false;
     m->gap = p->gap;
     return true;
@@ -34,7 +35,7 @@ static bool look_at(gw_world *w, gw_couple *p, double t, moment *m)
 
 /* Looks until one finds them overlap, which is `hi`, and `lo` the last before it; false where none
  * does. Between two looks the gap falls by no more than at `speed`. */
-static bool overlap(gw_world *w, gw_couple *p, double speed, moment *lo, moment *hi)
+static bool overlap(gw_world *w, gw_collision_pair *p, double speed, moment *lo, moment *hi)
 {
     moment later[LATER];
     int count = 1;
@@ -59,21 +60,21 @@ static bool overlap(gw_world *w, gw_couple *p, double speed, moment *lo, moment 
 
 /* The last look is just before they touch, as nearly as so many can tell: by false position, the
  * side that stays counting half (Illinois). Returns when that is. */
-static double about_to_touch(gw_world *w, gw_couple *p, moment lo, moment hi)
+static double about_to_touch(gw_world *w, gw_collision_pair *p, moment lo, moment hi)
 {
-    double f_lo = lo.gap - GW_LOOK_JUST, f_hi = hi.gap - GW_LOOK_JUST;
+    double f_lo = lo.gap - GW_TOI_TARGET_GAP, f_hi = hi.gap - GW_TOI_TARGET_GAP;
     moment m = hi;
     int side = 0;
     for (int i = 0; i < BETWEEN; i++) {
         double t = (lo.t * f_hi - hi.t * f_lo) / (f_hi - f_lo);
-        if (!look_at(w, p, t, &m) || fabs(m.gap - GW_LOOK_JUST) < 0.9 * GW_LOOK_JUST)
+        if (!look_at(w, p, t, &m) || fabs(m.gap - GW_TOI_TARGET_GAP) < 0.9 * GW_TOI_TARGET_GAP)
             break;
-        if (m.gap > GW_LOOK_JUST) {
-            lo = m, f_lo = m.gap - GW_LOOK_JUST;
+        if (m.gap > GW_TOI_TARGET_GAP) {
+            lo = m, f_lo = m.gap - GW_TOI_TARGET_GAP;
             f_hi *= side == 1 ? 0.5 : 1;
             side = 1;
         } else {
-            hi = m, f_hi = m.gap - GW_LOOK_JUST;
+            hi = m, f_hi = m.gap - GW_TOI_TARGET_GAP;
             f_lo *= side == -1 ? 0.5 : 1;
             side = -1;
         }
@@ -84,18 +85,18 @@ static double about_to_touch(gw_world *w, gw_couple *p, moment lo, moment hi)
 }
 
 /* When they are apart, soon after they hit one another. */
-static bool parted(gw_world *w, gw_couple *p, double h, moment *lo)
+static bool parted(gw_world *w, gw_collision_pair *p, double h, moment *lo)
 {
     double from = lo->t;
-    for (int i = 0; i < PARTS && lo->gap <= GW_LOOK_JUST; i++) {
+    for (int i = 0; i < PARTS && lo->gap <= GW_TOI_TARGET_GAP; i++) {
         h *= 0.25;
         if (!look_at(w, p, from + h, lo))
             return false;
     }
-    return lo->gap > GW_LOOK_JUST;
+    return lo->gap > GW_TOI_TARGET_GAP;
 }
 
-static bool rests(const gw_world *w, const gw_couple *p)
+static bool rests(const gw_world *w, const gw_collision_pair *p)
 {
     for (int i = p->first; i >= 0; i = w->touches[i].sibling)
         if (w->touches[i].continuous)
@@ -103,26 +104,27 @@ static bool rests(const gw_world *w, const gw_couple *p)
     return false;
 }
 
-double gw_look_way(const gw_world *w, const gw_couple *p)
+double gw_pair_motion_bound(const gw_world *w, const gw_collision_pair *p)
 {
-    double from = gw_look_from(w, p), h = gw_look_until(w, p) - from;
-    double way = SURELY * h * gw_look_speed(p, &w->places[p->a], &w->places[p->b]);
+    double from = gw_pair_substep_start(w, p), h = gw_pair_substep_end(w, p) - from;
+    double way = SURELY * h * gw_pair_approach_bound(p, &w->places[p->a], &w->places[p->b]);
     if (!(way > FAST) || rests(w, p))
         return 0;
-    gw_place a = gw_place_between(w, p->a, from), b = gw_place_between(w, p->b, from);
-    return fmax(way, SURELY * h * gw_look_speed(p, &a, &b));
+    gw_body_state a = gw_body_state_interpolate(w, p->a, from),
+                  b = gw_body_state_interpolate(w, p->b, from);
+    return fmax(way, SURELY * h * gw_pair_approach_bound(p, &a, &b));
 }
 
-bool gw_look_between(gw_world *w, gw_couple *p, double way)
+bool gw_pair_conservative_advancement(gw_world *w, gw_collision_pair *p, double way)
 {
-    moment lo = {gw_look_from(w, p), 0}, hi = {gw_look_until(w, p), p->gap};
+    moment lo = {gw_pair_substep_start(w, p), 0}, hi = {gw_pair_substep_end(w, p), p->gap};
     double h = hi.t - lo.t;
     if (!look_at(w, p, lo.t, &lo))
         return false;
     /* apart at both ends, features of its beginning may be gone before they touch */
-    bool counts = hi.gap < 0 || lo.gap <= GW_LOOK_JUST;
-    if (counts && gw_look_follow(w, p, lo.t))
+    bool counts = hi.gap < 0 || lo.gap <= GW_TOI_TARGET_GAP;
+    if (counts && gw_pair_follow_redetected(w, p, lo.t))
         return true;
     return parted(w, p, h, &lo) && overlap(w, p, way / h, &lo, &hi) &&
-           gw_look_follow(w, p, about_to_touch(w, p, lo, hi));
+           gw_pair_follow_redetected(w, p, about_to_touch(w, p, lo, hi));
 }

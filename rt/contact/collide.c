@@ -18,7 +18,7 @@
 
 static void pull(const gw_world *w, int body, gw_vec3 point, gw_vec3 force, double *entries)
 {
-    const gw_place *place = &w->places[body];
+    const gw_body_state *place = &w->places[body];
     gw_wrench wrench = gw_wrench_at(&place->pose, point, force);
     gw_model_pull_back(gw_world_model(w, place->model), place->index, &wrench, entries);
 }
@@ -26,19 +26,19 @@ static void pull(const gw_world *w, int body, gw_vec3 point, gw_vec3 force, doub
 /* Speed that a body has along a direction because it is moved from outside, itself or what carries
  * its model. */
 static double speed_along(const gw_world *w, int body, gw_vec3 point, gw_vec3 direction,
-                          gw_contact_row *row)
+                          gw_contact_jacobian_row *row)
 {
-    const gw_place *place = &w->places[body];
+    const gw_body_state *place = &w->places[body];
     gw_twist twist = place->twist;
-    bool moves = place->model < 0
-                     ? place->moves
-                     : gw_model_carried(gw_world_model(w, place->model), place->index, &twist);
+    bool moves = place->model < 0 ? place->moves
+                                  : gw_model_base_velocity(gw_world_model(w, place->model),
+                                                           place->index, &twist);
     row->carried = row->carried || (moves && place->model >= 0);
     return moves ? gw_dot(direction, gw_velocity_at(&place->pose, &twist, point)) : 0;
 }
 
-void gw_row_of(const gw_world *w, const gw_touch *c, gw_vec3 direction, bool a, bool b,
-               gw_contact_row *row)
+void gw_contact_jacobian(const gw_world *w, const gw_contact *c, gw_vec3 direction, bool a, bool b,
+                         gw_contact_jacobian_row *row)
 {
     row->mover[0] = a ? c->mover_a : -1;
     row->mover[1] = b ? c->mover_b : -1;
@@ -61,7 +61,7 @@ void gw_row_of(const gw_world *w, const gw_touch *c, gw_vec3 direction, bool a, 
         row->offset -= speed_along(w, c->near.b, c->now.at_b, direction, row);
 }
 
-double gw_row_size(const gw_world *w, const gw_contact_row *row)
+double gw_jacobian_row_max(const gw_world *w, const gw_contact_jacobian_row *row)
 {
     double most = 0;
     for (int k = 0; k < 2; k++)
@@ -71,7 +71,7 @@ double gw_row_size(const gw_world *w, const gw_contact_row *row)
     return most;
 }
 
-double gw_row_yield(const gw_world *w, const gw_contact_row *row)
+double gw_jacobian_row_inverse_mass(const gw_world *w, const gw_contact_jacobian_row *row)
 {
     double answer[GW_MODEL_MAX_DOF], sum = 0;
     for (int k = 0; k < 2; k++) {
@@ -87,21 +87,21 @@ double gw_row_yield(const gw_world *w, const gw_contact_row *row)
 
 /* ---- who takes part ------------------------------------------------------------------------- */
 
-bool gw_sets_off(const gw_world *w, const gw_touch *c)
+bool gw_contact_collides(const gw_world *w, const gw_contact *c)
 {
-    bool meets = c->now.gap <= GW_WORLD_MET && !c->jammed && !c->aside && !c->late;
+    bool meets = c->now.gap <= GW_CONTACT_CLOSED_GAP && !c->immovable && !c->aside && !c->deferred;
     return meets && (c->struck || !c->continuous) && c->rate < -w->rules.rest_speed;
 }
 
 /* What a step bears of a spring is little where the body is light. So that nothing is pressed
  * through it, what approaches beyond a depth is thrown back as it came, once a step. */
-static bool too_deep(const gw_touch *c)
+static bool too_deep(const gw_contact *c)
 {
-    return c->continuous && !c->jammed && c->rate < 0 &&
-           -c->now.gap - c->slack > gw_touch_bottom(c);
+    return c->continuous && !c->immovable && c->rate < 0 &&
+           -c->now.gap - c->slack > gw_contact_max_compression(c);
 }
 
-bool gw_pressed(const gw_world *w)
+bool gw_island_overcompressed(const gw_world *w)
 {
     for (int i = 0; i < w->island.touch_count; i++)
         if (too_deep(&w->touches[w->island.touches[i]]))
@@ -109,12 +109,12 @@ bool gw_pressed(const gw_world *w)
     return false;
 }
 
-static bool takes_part(const gw_world *w, const gw_touch *c, gw_collision kind)
+static bool takes_part(const gw_world *w, const gw_contact *c, gw_collision_kind kind)
 {
     double rest = w->rules.rest_speed;
-    if (c->jammed || c->aside || c->now.gap > TOUCHES)
+    if (c->immovable || c->aside || c->now.gap > TOUCHES)
         return false;
-    if (kind == GW_STOPS)
+    if (kind == GW_COLLISION_OVERCOMPRESSED)
         return c->rate < 0;
     return w->rules.colliding == GW_COLLIDING_TOUCHING ? c->rate < rest : c->rate < -rest;
 }
@@ -124,12 +124,14 @@ static bool takes_part(const gw_world *w, const gw_touch *c, gw_collision kind)
 /* What is being resolved: the movers in it, one behind the other. */
 typedef struct impact {
     gw_world *world;
-    gw_collision kind;
+    gw_collision_kind kind;
     int rows, room, mover_count;
-    int movers[GW_MAX_MOVERS], from[GW_MAX_MOVERS + 1];   /* first entry of each, and the end */
-    int seat[GW_MAX_MOVERS];                              /* by mover: its place among them; -1 */
-    int touch[GW_MAX_COLLIDING], of[GW_MAX_COLLIDING][2]; /* of each row: contact, movers' places */
-    double e[GW_MAX_COLLIDING], offset[GW_MAX_COLLIDING], p[GW_MAX_COLLIDING];
+    int movers[GW_MAX_MODELS], from[GW_MAX_MODELS + 1]; /* first entry of each, and the end */
+    int seat[GW_MAX_MODELS];                            /* by mover: its place among them; -1 */
+    int touch[GW_MAX_SIMULTANEOUS_CONTACTS],
+        of[GW_MAX_SIMULTANEOUS_CONTACTS][2]; /* of each row: contact, movers' places */
+    double e[GW_MAX_SIMULTANEOUS_CONTACTS], offset[GW_MAX_SIMULTANEOUS_CONTACTS],
+        p[GW_MAX_SIMULTANEOUS_CONTACTS];
 } impact;
 
 static void inverse(const void *context, int block, const double *force, double *answer)
@@ -139,7 +141,7 @@ static void inverse(const void *context, int block, const double *force, double 
 }
 
 /* Finds room for a row's movers; false where there is none. */
-static bool seat(impact *x, const gw_contact_row *row)
+static bool seat(impact *x, const gw_contact_jacobian_row *row)
 {
     int count = x->mover_count;
     for (int k = 0; k < 2; k++) {
@@ -147,7 +149,7 @@ static bool seat(impact *x, const gw_contact_row *row)
         if (m < 0 || x->seat[m] >= 0)
             continue;
         int end = x->from[x->mover_count] + gw_model_dof(gw_world_model(x->world, m));
-        if (end > GW_WORLD_FREEDOMS) {
+        if (end > GW_WORLD_MAX_DOF) {
             while (x->mover_count > count)
                 x->seat[x->movers[--x->mover_count]] = -1;
             return false;
@@ -159,18 +161,18 @@ static bool seat(impact *x, const gw_contact_row *row)
     return true;
 }
 
-static double restitution(const impact *x, const gw_touch *c)
+static double restitution(const impact *x, const gw_contact *c)
 {
-    if (x->kind == GW_STOPS)
+    if (x->kind == GW_COLLISION_OVERCOMPRESSED)
         return c->stopped ? 1 : 0;
-    return x->kind == GW_PLASTIC || c->again ? 0 : c->near.surface.restitution;
+    return x->kind == GW_COLLISION_PLASTIC || c->again ? 0 : c->near.surface.restitution;
 }
 
 /* No impulse parts what touches: it would have to go where no mover leads. */
-static bool held_fast(const gw_world *w, const gw_contact_row *row)
+static bool held_fast(const gw_world *w, const gw_contact_jacobian_row *row)
 {
     double kinetic, potential, sum = 0;
-    if (gw_row_size(w, row) <= STANDS)
+    if (gw_jacobian_row_max(w, row) <= STANDS)
         return true;
     for (int k = 0; k < 2 && row->carried; k++) {
         if (row->mover[k] < 0)
@@ -178,19 +180,19 @@ static bool held_fast(const gw_world *w, const gw_contact_row *row)
         gw_model_energy(gw_world_model(w, row->mover[k]), &kinetic, &potential);
         sum += kinetic;
     }
-    return row->carried && gw_wedged(row->offset, gw_row_yield(w, row), sum);
+    return row->carried && gw_row_wedged(row->offset, gw_jacobian_row_inverse_mass(w, row), sum);
 }
 
 static void add_row(impact *x, int touch, bool a, bool b)
 {
     gw_world *w = x->world;
-    gw_touch *c = &w->touches[touch];
+    gw_contact *c = &w->touches[touch];
     if (x->rows == x->room)
         return;
-    gw_contact_row *row = &w->row[x->rows];
-    gw_row_of(w, c, c->now.normal, a, b, row);
+    gw_contact_jacobian_row *row = &w->row[x->rows];
+    gw_contact_jacobian(w, c, c->now.normal, a, b, row);
     if (held_fast(w, row)) {
-        c->jammed = c->jammed || (a && b);
+        c->immovable = c->immovable || (a && b);
         return;
     }
     if (!seat(x, row))
@@ -206,7 +208,7 @@ static void add_row(impact *x, int touch, bool a, bool b)
 static void add_touch(impact *x, int touch)
 {
     const gw_world *w = x->world;
-    const gw_touch *c = &w->touches[touch];
+    const gw_contact *c = &w->touches[touch];
     bool each = w->rules.self_each_link && c->mover_a == c->mover_b && c->mover_a >= 0;
     add_row(x, touch, true, !each);
     if (each)
@@ -216,11 +218,12 @@ static void add_touch(impact *x, int touch)
 /* Movers whose contacts have a part in it, in the order in which they came to: a layer at a time.
  */
 typedef struct reached {
-    int count, movers[GW_MAX_MOVERS];
-    bool known[GW_MAX_MOVERS], in[2 * GW_MAX_NEAR]; /* by mover; by touch: it was asked */
+    int count, movers[GW_MAX_MODELS];
+    bool known[GW_MAX_MODELS],
+        in[2 * GW_MAX_CONTACT_CANDIDATES]; /* by mover; by touch: it was asked */
 } reached;
 
-static void reach(reached *r, const gw_touch *c)
+static void reach(reached *r, const gw_contact *c)
 {
     int mover[2] = {c->mover_a, c->mover_b};
     for (int k = 0; k < 2; k++)
@@ -235,9 +238,10 @@ static void set_off(impact *x, reached *r)
 {
     gw_world *w = x->world;
     for (int i = 0; i < w->island.touch_count; i++) {
-        gw_touch *c = &w->touches[w->island.touches[i]];
-        c->stopped = c->stopped || (x->kind == GW_STOPS && too_deep(c));
-        bool first = x->kind == GW_STOPS ? c->stopped : gw_sets_off(w, c);
+        gw_contact *c = &w->touches[w->island.touches[i]];
+        c->stopped = c->stopped || (x->kind == GW_COLLISION_OVERCOMPRESSED && too_deep(c));
+        bool first =
+            x->kind == GW_COLLISION_OVERCOMPRESSED ? c->stopped : gw_contact_collides(w, c);
         if (!first || !takes_part(w, c, x->kind))
             continue;
         r->in[w->island.touches[i]] = true;
@@ -252,8 +256,8 @@ static void spread(impact *x, reached *r, int mover)
     gw_world *w = x->world;
     for (int i = w->touches_of.first[mover]; i >= 0; i = w->touches_of.next[i]) {
         int touch = w->touches_of.of[i];
-        const gw_touch *c = &w->touches[touch];
-        bool inside = !gw_both_move(c) || w->group[c->mover_a] == w->group[c->mover_b];
+        const gw_contact *c = &w->touches[touch];
+        bool inside = !gw_contact_both_dynamic(c) || w->group[c->mover_a] == w->group[c->mover_b];
         if (r->in[touch] || c->aside || c->now.gap > TOUCHES || !inside)
             continue;
         r->in[touch] = true;
@@ -272,7 +276,7 @@ static void gather(impact *x)
     set_off(x, &r);
     for (int i = 0; i < r.count && x->rows < x->room; i++)
         spread(x, &r, r.movers[i]);
-    for (int i = 0; w->whole.mover_count <= GW_WORLD_WHOLE && i < w->island.touch_count; i++) {
+    for (int i = 0; w->whole.mover_count <= GW_ISLAND_SMALL && i < w->island.touch_count; i++) {
         int touch = w->island.touches[i];
         if (!r.in[touch] && takes_part(w, &w->touches[touch], x->kind))
             add_touch(x, touch);
@@ -301,7 +305,7 @@ static void strike(const impact *x)
     gw_world *w = x->world;
     for (int k = 0; k < x->mover_count; k++) {
         int m = x->movers[k], at = x->from[k];
-        gw_mover *mover = &w->movers[m];
+        gw_world_system *mover = &w->movers[m];
         int n = gw_model_dof(mover->model);
         w->felt[m] = true;
         gw_model_kick(mover->model, w->dv + at);
@@ -311,17 +315,17 @@ static void strike(const impact *x)
         }
     }
     for (int i = 0; i < x->rows; i++) {
-        gw_touch *c = &w->touches[x->touch[i]];
+        gw_contact *c = &w->touches[x->touch[i]];
         c->impulse += x->p[i];
-        c->hit = c->hit || (x->p[i] != 0 && x->kind != GW_STOPS);
+        c->hit = c->hit || (x->p[i] != 0 && x->kind != GW_COLLISION_OVERCOMPRESSED);
         w->moved -= x->p[i] * x->offset[i];
     }
 }
 
 /* ---- friction of a collision ---------------------------------------------------------------- */
 
-static void put_row(const gw_world *w, const impact *x, const gw_contact_row *row, double *entries,
-                    int of[2], double *offset)
+static void put_row(const gw_world *w, const impact *x, const gw_contact_jacobian_row *row,
+                    double *entries, int of[2], double *offset)
 {
     for (int k = 0; k < 2; k++) {
         int m = row->mover[k];
@@ -339,10 +343,11 @@ static void rub(const impact *x)
 {
     gw_world *w = x->world;
     size_t n = (size_t)x->from[x->mover_count];
-    int count = 0, of[2 * GW_MAX_COLLIDING][2];
-    double limit[GW_MAX_COLLIDING], offset[2 * GW_MAX_COLLIDING], p[2 * GW_MAX_COLLIDING];
+    int count = 0, of[2 * GW_MAX_SIMULTANEOUS_CONTACTS][2];
+    double limit[GW_MAX_SIMULTANEOUS_CONTACTS], offset[2 * GW_MAX_SIMULTANEOUS_CONTACTS],
+        p[2 * GW_MAX_SIMULTANEOUS_CONTACTS];
     for (int i = 0; i < x->rows; i++) {
-        const gw_touch *c = &w->touches[x->touch[i]];
+        const gw_contact *c = &w->touches[x->touch[i]];
         limit[count] = c->near.surface.friction * x->p[i];
         if (!(limit[count] > 0) || (w->rules.self_each_link && c->mover_a == c->mover_b))
             continue;
@@ -350,7 +355,7 @@ static void rub(const impact *x)
         t[1] = gw_cross(c->now.normal, t[0]);
         for (int k = 0; k < 2; k++) {
             int at = 2 * count + k;
-            gw_row_of(w, c, t[k], true, true, &w->row[0]);
+            gw_contact_jacobian(w, c, t[k], true, true, &w->row[0]);
             put_row(w, x, &w->row[0], w->rows + (size_t)at * n, of[at], &offset[at]);
         }
         count++;
@@ -365,7 +370,7 @@ static void rub(const impact *x)
                                   .offset = offset,
                                   .inverse = inverse,
                                   .context = x};
-    int sweeps = gw_rub(&problem, limit, w->work.memory, w->dv, w->generalised, p);
+    int sweeps = gw_impulse_friction(&problem, limit, w->work.memory, w->dv, w->generalised, p);
     for (int i = 0; i < 2 * count; i++)
         w->moved -= p[i] * offset[i];
     w->effort += sweeps * count / RUB_WORK;
@@ -379,9 +384,9 @@ static void hit(gw_world *w, int mover)
     const gw_model *model = gw_world_model(w, mover);
     bool one = gw_model_bodies(model) == 1, more = true;
     for (int i = w->couples_of.first[mover]; i >= 0 && more; i = w->couples_of.next[i]) {
-        const gw_couple *c = &w->couples[w->couples_of.of[i]];
+        const gw_collision_pair *c = &w->couples[w->couples_of.of[i]];
         for (int k = 0; k < 2; k++) {
-            gw_place *p = &w->places[k == 0 ? c->a : c->b];
+            gw_body_state *p = &w->places[k == 0 ? c->a : c->b];
             if ((k == 0 ? c->mover_a : c->mover_b) == mover)
                 gw_model_body(model, p->index, &p->pose, &p->twist);
         }
@@ -390,14 +395,14 @@ static void hit(gw_world *w, int mover)
 }
 
 /* Whether it still approaches, or rests. What is driven slowly in a crowd is left to its spring. */
-static void settle_touch(gw_world *w, gw_touch *c)
+static void settle_touch(gw_world *w, gw_contact *c)
 {
     double before = c->rate, rest = w->rules.rest_speed;
-    bool crowd = w->whole.mover_count > GW_WORLD_WHOLE;
-    gw_touch_look(w, c);
+    bool crowd = w->whole.mover_count > GW_ISLAND_SMALL;
+    gw_contact_update_gap(w, c);
     c->struck = c->rate < (crowd ? -CROWD_REST : -1) * rest && c->rate < before - 1e-9;
-    if (c->now.gap <= GW_WORLD_MET && c->hit && !c->continuous && fabs(c->rate) < rest)
-        gw_touch_attach(w, c);
+    if (c->now.gap <= GW_CONTACT_CLOSED_GAP && c->hit && !c->continuous && fabs(c->rate) < rest)
+        gw_contact_make_continuous(w, c);
 }
 
 /* Who was hit, and what it touches: nothing has moved but speeds. */
@@ -409,8 +414,8 @@ static void settle(const impact *x)
     for (int k = 0; k < x->mover_count; k++) {
         int m = x->movers[k];
         for (int i = w->touches_of.first[m]; i >= 0; i = w->touches_of.next[i]) {
-            gw_touch *c = &w->touches[w->touches_of.of[i]];
-            int other = gw_other(m, c->mover_a, c->mover_b);
+            gw_contact *c = &w->touches[w->touches_of.of[i]];
+            int other = gw_other_system(m, c->mover_a, c->mover_b);
             bool inside = other < 0 || w->group[other] == w->group[m];
             bool again = other >= 0 && other != m && x->seat[other] >= 0 && m != c->mover_a;
             if (inside && !again)
@@ -419,10 +424,11 @@ static void settle(const impact *x)
     }
 }
 
-void gw_collide(gw_world *w, gw_collision kind)
+void gw_resolve_collision(gw_world *w, gw_collision_kind kind)
 {
-    bool crowd = w->whole.mover_count > GW_WORLD_WHOLE;
-    impact x = {.world = w, .kind = kind, .room = crowd ? CROWD_ROWS : GW_MAX_COLLIDING};
+    bool crowd = w->whole.mover_count > GW_ISLAND_SMALL;
+    impact x = {
+        .world = w, .kind = kind, .room = crowd ? CROWD_ROWS : GW_MAX_SIMULTANEOUS_CONTACTS};
     for (int i = 0; i < w->mover_count; i++)
         x.seat[i] = -1;
     gather(&x);
@@ -439,12 +445,12 @@ void gw_collide(gw_world *w, gw_collision kind)
                                   .e = x.e,
                                   .offset = x.offset,
                                   .few = crowd ? CROWD_FEW : 0,
-                                  .only_push = kind == GW_STOPS ||
+                                  .only_push = kind == GW_COLLISION_OVERCOMPRESSED ||
                                                w->rules.impulse == GW_IMPULSE_NON_ADHESIVE,
                                   .inverse = inverse,
                                   .context = &x};
-    gw_impulse(&problem, &w->work, w->dv, w->generalised, x.p);
-    if (w->rules.rubs && kind != GW_STOPS)
+    gw_impulse_solve(&problem, &w->work, w->dv, w->generalised, x.p);
+    if (w->rules.impact_friction && kind != GW_COLLISION_OVERCOMPRESSED)
         rub(&x);
     strike(&x);
     w->touched = true;

@@ -20,7 +20,7 @@ static double dot(int n, const double *a, const double *b)
 }
 
 /* Takes vector i up; false where it follows from the others. */
-static bool lean_on(gw_cone *c, int dim, const double *l, int i, const double *b)
+static bool lean_on(gw_nnls *c, int dim, const double *l, int i, const double *b)
 {
     int k = c->count;
     double *q = c->q[k], size = sqrt(dot(dim, l, l));
@@ -55,10 +55,10 @@ static bool lean_on(gw_cone *c, int dim, const double *l, int i, const double *b
 }
 
 /* Lets the one at `place` go; those after it are taken up anew. */
-static void let_go(gw_cone *c, int dim, const double (*l)[GW_MAX_COLLIDING], int place,
+static void let_go(gw_nnls *c, int dim, const double (*l)[GW_MAX_SIMULTANEOUS_CONTACTS], int place,
                    const double *b)
 {
-    int later[GW_MAX_COLLIDING], count = c->count - place - 1;
+    int later[GW_MAX_SIMULTANEOUS_CONTACTS], count = c->count - place - 1;
     for (int k = 0; k < count; k++)
         later[k] = c->lean[place + 1 + k];
     c->count = place;
@@ -67,7 +67,7 @@ static void let_go(gw_cone *c, int dim, const double (*l)[GW_MAX_COLLIDING], int
 }
 
 /* Shares of those it leans on: R t = along. */
-static void shares(const gw_cone *c, double *t)
+static void shares(const gw_nnls *c, double *t)
 {
     for (int k = c->count - 1; k >= 0; k--) {
         double sum = c->along[k];
@@ -79,7 +79,7 @@ static void shares(const gw_cone *c, double *t)
 
 /* Goes from the shares p towards t as far as none becomes negative; the place of the one that
  * would, -1 where all of the way is free. */
-static int advance(const gw_cone *c, const double *t, double *p)
+static int advance(const gw_nnls *c, const double *t, double *p)
 {
     double step = 1;
     int bound = -1;
@@ -99,8 +99,9 @@ static int advance(const gw_cone *c, const double *t, double *p)
 }
 
 /* The vector that promises most, -1: none does. */
-static int most_promising(const gw_cone *c, int count, int dim, const double (*l)[GW_MAX_COLLIDING],
-                          const double *left, double least, const bool *out)
+static int most_promising(const gw_nnls *c, int count, int dim,
+                          const double (*l)[GW_MAX_SIMULTANEOUS_CONTACTS], const double *left,
+                          double least, const bool *out)
 {
     int best = -1;
     for (int i = 0; i < count; i++) {
@@ -117,7 +118,7 @@ static int most_promising(const gw_cone *c, int count, int dim, const double (*l
     return best;
 }
 
-static void sum_up(const gw_cone *c, int dim, double *x)
+static void sum_up(const gw_nnls *c, int dim, double *x)
 {
     memset(x, 0, (size_t)dim * sizeof *x);
     for (int k = 0; k < c->count; k++)
@@ -125,11 +126,11 @@ static void sum_up(const gw_cone *c, int dim, double *x)
             x[j] += c->along[k] * c->q[k][j];
 }
 
-void gw_cone_nearest(int count, int dim, const double (*l)[GW_MAX_COLLIDING], const double *b,
-                     gw_cone *c, double *p, double *x)
+void gw_nnls_solve(int count, int dim, const double (*l)[GW_MAX_SIMULTANEOUS_CONTACTS],
+                   const double *b, gw_nnls *c, double *p, double *x)
 {
-    bool out[GW_MAX_COLLIDING] = {false};
-    double left[GW_MAX_COLLIDING], t[GW_MAX_COLLIDING];
+    bool out[GW_MAX_SIMULTANEOUS_CONTACTS] = {false};
+    double left[GW_MAX_SIMULTANEOUS_CONTACTS], t[GW_MAX_SIMULTANEOUS_CONTACTS];
     double least = OPTIMAL * sqrt(dot(dim, b, b));
     c->count = 0;
     memset(p, 0, (size_t)count * sizeof *p);

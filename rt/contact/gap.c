@@ -1,7 +1,7 @@
 /*
  * The gap of a near pair. RT safe.
  */
-#include "rt/contact/gap.h"
+#include "rt/contact/kinematics.h"
 
 /* Balls in one place have no direction; one is as good as another. */
 static gw_vec3 between(gw_vec3 a, gw_vec3 b)
@@ -10,7 +10,7 @@ static gw_vec3 between(gw_vec3 a, gw_vec3 b)
     return gw_norm2(d) > 0 ? gw_unit(d) : gw_v3(0, 0, 1);
 }
 
-gw_gap gw_gap_at(const gw_near *near, const gw_pose *a, const gw_pose *b)
+gw_gap gw_gap_at(const gw_contact_candidate *near, const gw_pose *a, const gw_pose *b)
 {
     gw_gap g;
     gw_vec3 xa = gw_pose_point(a, near->point_a), xb = gw_pose_point(b, near->point_b);

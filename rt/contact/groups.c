@@ -5,13 +5,13 @@
  */
 #include <string.h>
 
-#include "rt/contact/islands.h"
+#include "rt/contact/world_private.h"
 
 #define TOGETHER 1e-7 /* gap at which a collision goes on to the next (m) */
 
 /* ---- groups --------------------------------------------------------------------------------- */
 
-static int any_mover(const gw_touch *c)
+static int any_mover(const gw_contact *c)
 {
     return c->mover_a >= 0 ? c->mover_a : c->mover_b;
 }
@@ -24,7 +24,8 @@ static void join(gw_world *w, int into, int other)
     for (int i = 0; i < w->whole.mover_count; i++)
         if (w->group[w->whole.movers[i]] == other)
             w->group[w->whole.movers[i]] = into;
-    w->cuts[into] = w->cuts[into] > w->cuts[other] ? w->cuts[into] : w->cuts[other];
+    w->collisions[into] =
+        w->collisions[into] > w->collisions[other] ? w->collisions[into] : w->collisions[other];
     w->stands[into] = w->stands[into] || w->stands[other];
 }
 
@@ -41,14 +42,14 @@ static void make_groups(gw_world *w)
     const gw_island *whole = &w->whole;
     for (int i = 0; i < whole->mover_count; i++) {
         int m = whole->movers[i];
-        w->group[m] = whole->mover_count <= GW_WORLD_WHOLE ? whole->movers[0] : m;
-        w->cuts[m] = 0;
+        w->group[m] = whole->mover_count <= GW_ISLAND_SMALL ? whole->movers[0] : m;
+        w->collisions[m] = 0;
         w->stands[m] = false;
         w->since[m] = 0;
     }
     for (int i = 0; i < whole->touch_count; i++) {
-        const gw_touch *c = &w->touches[whole->touches[i]];
-        if (gw_both_move(c) && (c->continuous || c->now.gap <= TOGETHER))
+        const gw_contact *c = &w->touches[whole->touches[i]];
+        if (gw_contact_both_dynamic(c) && (c->continuous || c->now.gap <= TOGETHER))
             w->group[leader(w, c->mover_b)] = leader(w, c->mover_a);
     }
     for (int i = 0; i < whole->mover_count; i++)
@@ -65,11 +66,11 @@ static bool within(const gw_world *w, int mover, int a, int b)
 static void take_mover(gw_world *w, int m, int a, int b)
 {
     gw_island *in = &w->island, *out = &w->outer;
-    const gw_listed *touches = &w->touches_of, *couples = &w->couples_of;
+    const gw_incidence *touches = &w->touches_of, *couples = &w->couples_of;
     in->movers[in->mover_count++] = m;
     for (int i = touches->first[m]; i >= 0; i = touches->next[i]) {
-        const gw_touch *c = &w->touches[touches->of[i]];
-        int other = gw_other(m, c->mover_a, c->mover_b);
+        const gw_contact *c = &w->touches[touches->of[i]];
+        int other = gw_other_system(m, c->mover_a, c->mover_b);
         bool inside = other < 0 || within(w, other, a, b);
         if (!inside)
             out->touches[out->touch_count++] = touches->of[i];
@@ -77,8 +78,8 @@ static void take_mover(gw_world *w, int m, int a, int b)
             in->touches[in->touch_count++] = touches->of[i];
     }
     for (int i = couples->first[m]; i >= 0; i = couples->next[i]) {
-        const gw_couple *p = &w->couples[couples->of[i]];
-        int other = gw_other(m, p->mover_a, p->mover_b);
+        const gw_collision_pair *p = &w->couples[couples->of[i]];
+        int other = gw_other_system(m, p->mover_a, p->mover_b);
         bool inside = other < 0 || within(w, other, a, b);
         if (!inside)
             out->couples[out->couple_count++] = couples->of[i];
@@ -111,7 +112,7 @@ static void take_all(gw_world *w)
 /* A body of the group that is stepped begins a piece. */
 static void begin_body(gw_world *w, int body)
 {
-    gw_place *place = &w->places[body];
+    gw_body_state *place = &w->places[body];
     if (place->model < 0 || w->group[place->model] != w->group[w->island.movers[0]])
         return;
     place->start = place->pose;
@@ -132,7 +133,7 @@ static void begin_piece(gw_world *w)
     begin_bodies(w, &w->island);
     begin_bodies(w, &w->outer);
     for (int i = 0; i < w->island.touch_count; i++)
-        gw_touch_begin(w, &w->touches[w->island.touches[i]]);
+        gw_contact_begin_substep(w, &w->touches[w->island.touches[i]]);
     for (int i = 0; i < w->island.mover_count; i++) {
         int m = w->island.movers[i];
         const gw_model *model = gw_world_model(w, m);
@@ -145,7 +146,7 @@ static void begin_piece(gw_world *w)
 /* How fast a body of a mover gains speed; too short a piece does not tell. */
 static void note_rate(gw_world *w, int body, double t)
 {
-    gw_place *p = &w->places[body];
+    gw_body_state *p = &w->places[body];
     double h = p->model >= 0 ? t - w->since[p->model] : 0;
     if (h < 1e-3 * w->dt)
         return;
@@ -161,8 +162,8 @@ static void end_piece(gw_world *w, double t)
         note_rate(w, w->couples[w->island.couples[i]].b, t);
     }
     for (int i = 0; i < w->island.touch_count; i++) {
-        gw_touch *c = &w->touches[w->island.touches[i]];
-        gw_touch_end(w, c, t - w->since[any_mover(c)]);
+        gw_contact *c = &w->touches[w->island.touches[i]];
+        gw_contact_end_substep(w, c, t - w->since[any_mover(c)]);
     }
     for (int i = 0; i < w->island.mover_count; i++) {
         int m = w->island.movers[i];
@@ -179,21 +180,21 @@ static void gather_groups(gw_world *w, double t)
 {
     int here = w->group[w->island.movers[0]];
     for (int i = 0; i < w->outer.touch_count; i++) {
-        const gw_touch *c = &w->touches[w->outer.touches[i]];
+        const gw_contact *c = &w->touches[w->outer.touches[i]];
         bool from_a = w->group[c->mover_a] == here;
         int other = from_a ? c->mover_b : c->mover_a, there = w->group[other];
-        gw_place own = w->places[from_a ? c->near.a : c->near.b];
-        gw_place its = gw_place_between(w, from_a ? c->near.b : c->near.a, t);
+        gw_body_state own = w->places[from_a ? c->near.a : c->near.b];
+        gw_body_state its = gw_body_state_interpolate(w, from_a ? c->near.b : c->near.a, t);
         gw_gap gap =
             gw_gap_at(&c->near, from_a ? &own.pose : &its.pose, from_a ? &its.pose : &own.pose);
-        if (gap.gap > TOGETHER || c->jammed || w->since[other] > t)
+        if (gap.gap > TOGETHER || c->immovable || w->since[other] > t)
             continue;
         take(w, there, there);
-        gw_piece_try(w, t);
+        gw_substep_trial(w, t);
         end_piece(w, t);
         join(w, here, there);
         take(w, here, here);
-        gw_world_look(w, t);
+        gw_world_update_gaps(w, t);
         i = -1;
     }
 }
@@ -202,8 +203,8 @@ static void gather_groups(gw_world *w, double t)
 static void foresee(gw_world *w, const gw_island *of)
 {
     for (int i = 0; i < of->touch_count; i++) {
-        gw_touch *c = &w->touches[of->touches[i]];
-        c->meets = gw_piece_foresee(w, c, w->dt);
+        gw_contact *c = &w->touches[of->touches[i]];
+        c->meets = gw_toi_estimate(w, c, w->dt);
         if (c->awaited || !isfinite(c->meets))
             continue;
         c->awaited = true;
@@ -214,23 +215,23 @@ static void foresee(gw_world *w, const gw_island *of)
 /* Tries the island to the step's end. */
 static void go_ahead(gw_world *w)
 {
-    gw_piece_try(w, w->dt);
+    gw_substep_trial(w, w->dt);
     foresee(w, &w->island);
     for (int i = 0; i < w->outer.touch_count; i++) {
-        gw_touch *c = &w->touches[w->outer.touches[i]];
+        gw_contact *c = &w->touches[w->outer.touches[i]];
         c->slow = false;
-        gw_touch_open(w, c, 0);
-        gw_touch_look(w, c);
+        gw_contact_set_start(w, c, 0);
+        gw_contact_update_gap(w, c);
     }
     foresee(w, &w->outer);
 }
 
-static gw_touch *earliest(gw_world *w)
+static gw_contact *earliest(gw_world *w)
 {
-    gw_touch *first = NULL;
+    gw_contact *first = NULL;
     int count = 0;
     for (int i = 0; i < w->awaited_count; i++) {
-        gw_touch *c = &w->touches[w->awaited[i]];
+        gw_contact *c = &w->touches[w->awaited[i]];
         c->awaited = isfinite(c->meets);
         if (!c->awaited)
             continue;
@@ -245,7 +246,7 @@ static gw_touch *earliest(gw_world *w)
 /* ---- a step --------------------------------------------------------------------------------- */
 
 /* Bodies moved from outside begin anew with each island. */
-static void begin_island(gw_world *w, gw_world_step *out)
+static void begin_island(gw_world *w, gw_world_step_result *out)
 {
     const gw_island *whole = &w->whole;
     w->era++;
@@ -253,19 +254,19 @@ static void begin_island(gw_world *w, gw_world_step *out)
     w->touched = false;
     w->awaited_count = 0;
     for (int i = 0; i < whole->couple_count; i++) {
-        const gw_couple *p = &w->couples[whole->couples[i]];
-        gw_place *place[2] = {&w->places[p->a], &w->places[p->b]};
+        const gw_collision_pair *p = &w->couples[whole->couples[i]];
+        gw_body_state *place[2] = {&w->places[p->a], &w->places[p->b]};
         for (int k = 0; k < 2; k++)
             if (place[k]->model < 0)
                 place[k]->pose = place[k]->start = place[k]->home;
     }
     if (whole->touch_count == 0)
         return;
-    gw_touch *c = &w->touches[whole->touches[w->turn % (unsigned)whole->touch_count]];
-    double held = gw_touch_energy(c);
+    gw_contact *c = &w->touches[whole->touches[w->turn % (unsigned)whole->touch_count]];
+    double held = gw_contact_spring_energy(c);
     if (c->continuous)
-        gw_touch_soften(w, c);
-    out->dissipated += held - gw_touch_energy(c);
+        gw_contact_soften(w, c);
+    out->dissipated += held - gw_contact_spring_energy(c);
 }
 
 /* No room for more collisions but to go on by so much. */
@@ -274,22 +275,22 @@ static bool spent(const gw_world *w, int rest)
     return w->effort + rest >= w->budget;
 }
 
-static void put_off(gw_world *w, gw_touch *c)
+static void put_off(gw_world *w, gw_contact *c)
 {
-    c->late = true;
+    c->deferred = true;
     c->meets = INFINITY;
-    w->late++;
+    w->deferred++;
 }
 
 /* All that collides where the island is now; what is deep already must not go on. */
 static void put_off_all(gw_world *w)
 {
     for (int i = 0; i < w->island.touch_count; i++) {
-        gw_touch *c = &w->touches[w->island.touches[i]];
-        if (!gw_sets_off(w, c))
+        gw_contact *c = &w->touches[w->island.touches[i]];
+        if (!gw_contact_collides(w, c))
             continue;
         put_off(w, c);
-        if (gw_touch_deep(c))
+        if (gw_contact_too_deep(c))
             w->stands[w->group[w->island.movers[0]]] = true;
     }
 }
@@ -299,18 +300,18 @@ static bool collides(gw_world *w)
 {
     bool any = false;
     for (int i = 0; i < w->island.touch_count; i++) {
-        gw_touch *c = &w->touches[w->island.touches[i]];
-        gw_touch_rest(w, c);
-        any = any || gw_sets_off(w, c);
+        gw_contact *c = &w->touches[w->island.touches[i]];
+        gw_contact_rest_if_slow(w, c);
+        any = any || gw_contact_collides(w, c);
     }
     return any;
 }
 
-static void collide(gw_world *w, int rest, gw_world_step *out)
+static void collide(gw_world *w, int rest, gw_world_step_result *out)
 {
     int here = w->group[w->island.movers[0]];
     while (collides(w)) {
-        if (w->cuts[here] >= 2 * GW_WORLD_CUTS) {
+        if (w->collisions[here] >= 2 * GW_WORLD_MAX_TOI_EVENTS) {
             w->stands[here] = true;
             return;
         }
@@ -318,15 +319,17 @@ static void collide(gw_world *w, int rest, gw_world_step *out)
             put_off_all(w);
             return;
         }
-        gw_collide(w, w->cuts[here]++ < GW_WORLD_CUTS ? GW_BOUNCES : GW_PLASTIC);
-        out->cuts++;
+        gw_resolve_collision(w, w->collisions[here]++ < GW_WORLD_MAX_TOI_EVENTS
+                                    ? GW_COLLISION_RESTITUTION
+                                    : GW_COLLISION_PLASTIC);
+        out->collisions++;
     }
 }
 
-/* All that collides where the island is now, and the next piece begins. After GW_WORLD_CUTS
- * collisions nothing bounces any more; after as many again the group stands for what is left of the
- * step: it goes through nothing, whatever presses it. */
-static void resolve(gw_world *w, int rest, gw_world_step *out)
+/* All that collides where the island is now, and the next piece begins. After
+ * GW_WORLD_MAX_TOI_EVENTS collisions nothing bounces any more; after as many again the group stands
+ * for what is left of the step: it goes through nothing, whatever presses it. */
+static void resolve(gw_world *w, int rest, gw_world_step_result *out)
 {
     collide(w, rest, out);
     begin_piece(w);
@@ -342,7 +345,7 @@ static void stay(gw_world *w, int group)
 
 /* Whether there is no room for its collision: its groups would be put back and stepped again, and
  * what does not pass through is as well where it is then. */
-static bool no_room(const gw_world *w, const gw_touch *c)
+static bool no_room(const gw_world *w, const gw_contact *c)
 {
     int again = 0;
     for (int i = 0; i < w->whole.mover_count; i++) {
@@ -350,14 +353,14 @@ static bool no_room(const gw_world *w, const gw_touch *c)
         again += (c->mover_a >= 0 && g == w->group[c->mover_a]) ||
                  (c->mover_b >= 0 && g == w->group[c->mover_b]);
     }
-    return spent(w, c->now.gap > -GW_WORLD_MET ? 0 : 2 * again);
+    return spent(w, c->now.gap > -GW_CONTACT_CLOSED_GAP ? 0 : 2 * again);
 }
 
 /* A collision that there is no room for: what would go too deep, or through, stays. */
-static void leave(gw_world *w, gw_touch *c)
+static void leave(gw_world *w, gw_contact *c)
 {
     int mover[2] = {c->mover_a, c->mover_b};
-    bool stays = gw_touch_too_far(c) && spent(w, 0);
+    bool stays = gw_contact_overshot(c) && spent(w, 0);
     put_off(w, c);
     for (int k = 0; stays && k < 2; k++)
         if (mover[k] >= 0 && !w->stands[w->group[mover[k]]])
@@ -365,7 +368,7 @@ static void leave(gw_world *w, gw_touch *c)
 }
 
 /* Everybody as the step begins, on trial to its end. */
-static void start(gw_world *w, gw_world_step *out)
+static void start(gw_world *w, gw_world_step_result *out)
 {
     make_groups(w);
     for (int i = 0; i < w->whole.mover_count; i++) {
@@ -373,14 +376,14 @@ static void start(gw_world *w, gw_world_step *out)
         if (w->group[m] != m)
             continue;
         take(w, m, m);
-        if (gw_pressed(w))
-            gw_collide(w, GW_STOPS);
+        if (gw_island_overcompressed(w))
+            gw_resolve_collision(w, GW_COLLISION_OVERCOMPRESSED);
         resolve(w, w->whole.mover_count, out);
     }
     take_all(w);
     for (int i = 0; i < w->island.touch_count; i++) {
-        gw_touch *c = &w->touches[w->island.touches[i]];
-        if (!gw_both_move(c) || w->group[c->mover_a] == w->group[c->mover_b])
+        gw_contact *c = &w->touches[w->island.touches[i]];
+        if (!gw_contact_both_dynamic(c) || w->group[c->mover_a] == w->group[c->mover_b])
             continue;
         c->slow = false;
         c->start = c->now;
@@ -392,11 +395,11 @@ static void start(gw_world *w, gw_world_step *out)
 }
 
 /* The next collision of the island, and on trial again what it moved. */
-static void go_on(gw_world *w, gw_touch *c, gw_world_step *out)
+static void go_on(gw_world *w, gw_contact *c, gw_world_step_result *out)
 {
-    int a = w->group[any_mover(c)], b = gw_both_move(c) ? w->group[c->mover_b] : a;
+    int a = w->group[any_mover(c)], b = gw_contact_both_dynamic(c) ? w->group[c->mover_b] : a;
     take(w, a, b);
-    double t = gw_piece_meet(w, c, w->dt);
+    double t = gw_toi_rewind(w, c, w->dt);
     c->meets = INFINITY;
     if (!(t < w->dt))
         return;
@@ -412,29 +415,29 @@ static void go_on(gw_world *w, gw_touch *c, gw_world_step *out)
 static bool overlooked(gw_world *w)
 {
     take_all(w);
-    if (!gw_looks_close(w))
+    if (!gw_toi_redetect_after_trial(w))
         return false;
     foresee(w, &w->island);
     return true;
 }
 
-void gw_groups_step(gw_world *w, gw_world_step *out)
+void gw_island_step(gw_world *w, gw_world_step_result *out)
 {
-    gw_balance open;
+    gw_energy_audit open;
     if (w->whole.couple_count == 0) {
-        gw_balance_alone(w, out);
+        gw_energy_audit_without_contacts(w, out);
         return;
     }
     begin_island(w, out);
-    gw_balance_open(w, &open);
+    gw_energy_audit_open(w, &open);
     start(w, out);
     do
-        for (gw_touch *c; (c = earliest(w));)
+        for (gw_contact *c; (c = earliest(w));)
             if (no_room(w, c))
                 leave(w, c);
             else
                 go_on(w, c, out);
     while (overlooked(w));
     end_piece(w, w->dt);
-    gw_balance_close(w, &open, out);
+    gw_energy_audit_close(w, &open, out);
 }

@@ -57,7 +57,7 @@ static double *y_of(const gw_impulse_problem *problem, const gw_impulse_work *wo
 static void swap_rows(gw_impulse_work *work, int a, int b)
 {
     int slot = work->slot[a];
-    gw_blocks in = work->in[a];
+    gw_block_set in = work->in[a];
     work->slot[a] = work->slot[b];
     work->in[a] = work->in[b];
     work->slot[b] = slot;
@@ -67,7 +67,7 @@ static void swap_rows(gw_impulse_work *work, int a, int b)
 /* Vector k takes some of vector m: it has entries in m's blocks from now on. */
 static void widen(const gw_impulse_problem *problem, gw_impulse_work *work, int k, int m)
 {
-    gw_blocks fresh;
+    gw_block_set fresh;
     for (int i = 0; i < GW_BLOCK_WORDS; i++) {
         fresh.bits[i] = work->in[m].bits[i] & ~work->in[k].bits[i];
         work->in[k].bits[i] |= work->in[m].bits[i];
@@ -83,7 +83,7 @@ static bool orthonormal(const gw_impulse_problem *problem, gw_impulse_work *work
     double *w = w_of(problem, work, k), *y = y_of(problem, work, k);
     for (int pass = 0; pass < 2; pass++) {
         for (int m = 0; m < k; m++) {
-            gw_blocks both = gw_blocks_common(&work->in[k], &work->in[m]);
+            gw_block_set both = gw_blocks_common(&work->in[k], &work->in[m]);
             double part = gw_blocks_dot(problem, &both, w, y_of(problem, work, m));
             if (part == 0)
                 continue;
@@ -121,12 +121,12 @@ static void take_off(const gw_impulse_problem *problem, gw_impulse_work *work, i
 {
     const double *w = w_of(problem, work, k), *y = y_of(problem, work, k);
     for (int i = 0; i < problem->rows; i++) {
-        gw_blocks of = gw_blocks_of(problem, i);
+        gw_block_set of = gw_blocks_of(problem, i);
         of = gw_blocks_common(&of, &work->in[k]);
         work->l[i][k] = gw_blocks_dot(problem, &of, gw_impulse_row(problem, i), y);
     }
     for (int i = k + 1; i < problem->rows; i++) {
-        gw_blocks both = gw_blocks_common(&work->in[i], &work->in[k]);
+        gw_block_set both = gw_blocks_common(&work->in[i], &work->in[k]);
         double part = gw_blocks_dot(problem, &both, w_of(problem, work, i), y);
         if (part == 0)
             continue;
@@ -139,7 +139,7 @@ static void take_off(const gw_impulse_problem *problem, gw_impulse_work *work, i
 static void build_basis(const gw_impulse_problem *problem, gw_impulse_work *work)
 {
     int rows = problem->rows;
-    double size[GW_MAX_COLLIDING];
+    double size[GW_MAX_SIMULTANEOUS_CONTACTS];
     gw_impulse_images(problem, work);
     for (int i = 0; i < rows; i++) {
         gw_blocks_copy(problem, &work->in[i], w_of(problem, work, i), gw_impulse_row(problem, i));
@@ -166,9 +166,9 @@ static void build_basis(const gw_impulse_problem *problem, gw_impulse_work *work
  * pivots where not, and where rows are many: those that follow from others take no part then. */
 static void factor_rows(const gw_impulse_problem *problem, gw_impulse_work *work)
 {
-    gw_cone *f = &work->cone;
+    gw_nnls *f = &work->cone;
     int rows = problem->rows;
-    work->square = work->rank == rows || gw_impulse_is_many(problem);
+    work->square = work->rank == rows || gw_impulse_uses_delassus(problem);
     if (work->square)
         return;
     for (int k = 0; k < work->rank; k++) {
@@ -192,7 +192,7 @@ static void factor_rows(const gw_impulse_problem *problem, gw_impulse_work *work
 void gw_impulse_from_rows(const gw_impulse_problem *problem, const gw_impulse_work *work,
                           const double *b, double *z)
 {
-    const gw_cone *f = &work->cone;
+    const gw_nnls *f = &work->cone;
     int rank = work->rank;
     if (work->square) {
         for (int k = 0; k < rank; k++) {
@@ -214,9 +214,9 @@ void gw_impulse_from_rows(const gw_impulse_problem *problem, const gw_impulse_wo
 void gw_impulse_to_rows(const gw_impulse_problem *problem, const gw_impulse_work *work,
                         const double *x, double *p)
 {
-    const gw_cone *f = &work->cone;
+    const gw_nnls *f = &work->cone;
     int rank = work->rank;
-    double t[GW_MAX_COLLIDING];
+    double t[GW_MAX_SIMULTANEOUS_CONTACTS];
     memset(p, 0, (size_t)problem->rows * sizeof *p);
     if (work->square) {
         for (int k = rank - 1; k >= 0; k--) {
@@ -242,7 +242,7 @@ void gw_impulse_to_rows(const gw_impulse_problem *problem, const gw_impulse_work
  * ask for more than any does, and get no more than twice what each would alone. */
 static void take_along(const gw_impulse_problem *problem, const gw_impulse_work *work, double *s)
 {
-    double z[GW_MAX_COLLIDING], most = 0;
+    double z[GW_MAX_SIMULTANEOUS_CONTACTS], most = 0;
     gw_impulse_from_rows(problem, work, problem->offset, z);
     for (int i = 0; i < problem->rows; i++) {
         double size = dot(work->rank, work->l[i], work->l[i]);
@@ -256,7 +256,7 @@ static void take_along(const gw_impulse_problem *problem, const gw_impulse_work 
 static void rebound(const gw_impulse_problem *problem, const gw_impulse_work *work, const double *s,
                     double *z)
 {
-    double bounce[GW_MAX_COLLIDING];
+    double bounce[GW_MAX_SIMULTANEOUS_CONTACTS];
     int rank = work->rank;
     bool alike = true;
     for (int i = 1; i < problem->rows; i++)
@@ -287,14 +287,14 @@ static void reflect(const gw_impulse_problem *problem, const gw_impulse_work *wo
 static void push(const gw_impulse_problem *problem, gw_impulse_work *work, const double *s,
                  const double *z, double *p, double *x)
 {
-    double b[GW_MAX_COLLIDING], after[GW_MAX_COLLIDING];
+    double b[GW_MAX_SIMULTANEOUS_CONTACTS], after[GW_MAX_SIMULTANEOUS_CONTACTS];
     int rank = work->rank;
     static const double shares[] = {1, 0.5, 0.25, 0};
     for (int i = 0; i < 4; i++) {
         for (int k = 0; k < rank; k++)
             b[k] = s[k] + shares[i] * z[k];
-        gw_cone_nearest(problem->rows, rank, (const double(*)[GW_MAX_COLLIDING])work->l, b,
-                        &work->cone, p, x);
+        gw_nnls_solve(problem->rows, rank, (const double(*)[GW_MAX_SIMULTANEOUS_CONTACTS])work->l,
+                      b, &work->cone, p, x);
         for (int k = 0; k < rank; k++)
             after[k] = s[k] + x[k];
         if (dot(rank, after, after) <= (1 + 1e-14) * dot(rank, s, s))
@@ -305,8 +305,8 @@ static void push(const gw_impulse_problem *problem, gw_impulse_work *work, const
 /* s = W v */
 static void speeds(const gw_impulse_problem *problem, const gw_impulse_work *work, double *s)
 {
-    if (gw_impulse_is_many(problem)) {
-        gw_impulse_many_speeds(problem, work, problem->v, s);
+    if (gw_impulse_uses_delassus(problem)) {
+        gw_impulse_delassus_speeds(problem, work, problem->v, s);
         return;
     }
     for (int k = 0; k < work->rank; k++)
@@ -316,10 +316,11 @@ static void speeds(const gw_impulse_problem *problem, const gw_impulse_work *wor
 static int resolve(const gw_impulse_problem *problem, gw_impulse_work *work, double *dv,
                    double *generalised, double *p)
 {
-    double s[GW_MAX_COLLIDING], z[GW_MAX_COLLIDING], x[GW_MAX_COLLIDING];
-    bool many = gw_impulse_is_many(problem);
+    double s[GW_MAX_SIMULTANEOUS_CONTACTS], z[GW_MAX_SIMULTANEOUS_CONTACTS],
+        x[GW_MAX_SIMULTANEOUS_CONTACTS];
+    bool many = gw_impulse_uses_delassus(problem);
     if (many)
-        gw_impulse_many_basis(problem, work);
+        gw_impulse_delassus_basis(problem, work);
     else
         build_basis(problem, work);
     factor_rows(problem, work);
@@ -332,7 +333,7 @@ static int resolve(const gw_impulse_problem *problem, gw_impulse_work *work, dou
     else
         reflect(problem, work, s, z, p, x);
     if (many) {
-        gw_impulse_many_answer(problem, work, s, x, p, dv, generalised);
+        gw_impulse_delassus_answer(problem, work, s, x, p, dv, generalised);
         return work->rank;
     }
     for (int k = 0; k < work->rank; k++) {
@@ -342,8 +343,8 @@ static int resolve(const gw_impulse_problem *problem, gw_impulse_work *work, dou
     return work->rank;
 }
 
-int gw_impulse(const gw_impulse_problem *problem, gw_impulse_work *work, double *dv,
-               double *generalised, double *p)
+int gw_impulse_solve(const gw_impulse_problem *problem, gw_impulse_work *work, double *dv,
+                     double *generalised, double *p)
 {
     size_t n = (size_t)problem->dof;
     gw_impulse_problem whole = *problem;

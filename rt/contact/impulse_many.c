@@ -26,7 +26,7 @@ static void form_products(const gw_impulse_problem *problem, gw_impulse_work *wo
     gw_impulse_images(problem, work);
     for (int i = 0; i < problem->rows; i++)
         for (int m = 0; m <= i; m++) {
-            gw_blocks both = gw_blocks_common(&work->in[i], &work->in[m]);
+            gw_block_set both = gw_blocks_common(&work->in[i], &work->in[m]);
             work->a[i][m] = work->a[m][i] =
                 gw_blocks_dot(problem, &both, gw_impulse_row(problem, i), work->y + (size_t)m * n);
         }
@@ -36,7 +36,7 @@ static void form_products(const gw_impulse_problem *problem, gw_impulse_work *wo
 static void take_off(gw_impulse_work *work, int i, int k, int *left, int count)
 {
     double root = sqrt(work->a[i][i]);
-    int with[GW_MAX_COLLIDING], some = 0;
+    int with[GW_MAX_SIMULTANEOUS_CONTACTS], some = 0;
     work->l[i][k] = root;
     for (int r = 0; r < count; r++) {
         int row = left[r];
@@ -51,10 +51,10 @@ static void take_off(gw_impulse_work *work, int i, int k, int *left, int count)
     }
 }
 
-void gw_impulse_many_basis(const gw_impulse_problem *problem, gw_impulse_work *work)
+void gw_impulse_delassus_basis(const gw_impulse_problem *problem, gw_impulse_work *work)
 {
-    int left[GW_MAX_COLLIDING], count = problem->rows;
-    double size[GW_MAX_COLLIDING];
+    int left[GW_MAX_SIMULTANEOUS_CONTACTS], count = problem->rows;
+    double size[GW_MAX_SIMULTANEOUS_CONTACTS];
     form_products(problem, work);
     for (int i = 0; i < count; i++) {
         left[i] = i;
@@ -78,10 +78,10 @@ void gw_impulse_many_basis(const gw_impulse_problem *problem, gw_impulse_work *w
     }
 }
 
-void gw_impulse_many_speeds(const gw_impulse_problem *problem, const gw_impulse_work *work,
-                            const double *v, double *s)
+void gw_impulse_delassus_speeds(const gw_impulse_problem *problem, const gw_impulse_work *work,
+                                const double *v, double *s)
 {
-    double u[GW_MAX_COLLIDING];
+    double u[GW_MAX_SIMULTANEOUS_CONTACTS];
     for (int i = 0; i < problem->rows; i++)
         u[i] = gw_blocks_dot(problem, &work->in[i], gw_impulse_row(problem, i), v);
     gw_impulse_from_rows(problem, work, u, s);
@@ -113,15 +113,16 @@ static double stretch(const gw_impulse_problem *problem, double along, double ac
     return alike ? -(1 + e) * along / across : fmin(1, fmax(0, -2 * along / across));
 }
 
-void gw_impulse_many_answer(const gw_impulse_problem *problem, const gw_impulse_work *work,
-                            const double *s, const double *x, double *p, double *dv,
-                            double *generalised)
+void gw_impulse_delassus_answer(const gw_impulse_problem *problem, const gw_impulse_work *work,
+                                const double *s, const double *x, double *p, double *dv,
+                                double *generalised)
 {
-    double was[GW_MAX_COLLIDING], is[GW_MAX_COLLIDING], more[GW_MAX_COLLIDING];
+    double was[GW_MAX_SIMULTANEOUS_CONTACTS], is[GW_MAX_SIMULTANEOUS_CONTACTS],
+        more[GW_MAX_SIMULTANEOUS_CONTACTS];
     int n = problem->dof;
     apply(problem, work, p, dv, generalised);
     for (int turn = 0; turn < POLISH && !problem->only_push; turn++) {
-        gw_impulse_many_speeds(problem, work, dv, is);
+        gw_impulse_delassus_speeds(problem, work, dv, is);
         for (int k = 0; k < work->rank; k++)
             is[k] = x[k] - is[k];
         gw_impulse_to_rows(problem, work, is, more);
@@ -130,7 +131,7 @@ void gw_impulse_many_answer(const gw_impulse_problem *problem, const gw_impulse_
         apply(problem, work, p, dv, generalised);
     }
     /* what moves by itself is in s, not in v */
-    gw_impulse_many_speeds(problem, work, problem->v, was);
+    gw_impulse_delassus_speeds(problem, work, problem->v, was);
     double along = 0, across = 0;
     for (int k = 0; k < work->rank; k++)
         along += x[k] * (s[k] - was[k]);

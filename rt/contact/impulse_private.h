@@ -7,7 +7,7 @@
 
 #include "rt/contact/impulse.h"
 
-#define GW_BLOCK_WORDS (int)(sizeof(gw_blocks) / sizeof(uint64_t))
+#define GW_BLOCK_WORDS (int)(sizeof(gw_block_set) / sizeof(uint64_t))
 
 /* For each block: its first entry, and one beyond its last. */
 #define GW_EACH_BLOCK(problem, in, begin, end)                                                     \
@@ -22,29 +22,29 @@ static inline const double *gw_impulse_row(const gw_impulse_problem *problem, in
     return problem->j + (size_t)i * (size_t)problem->dof;
 }
 
-static inline void gw_blocks_put(gw_blocks *in, int block)
+static inline void gw_blocks_put(gw_block_set *in, int block)
 {
     if (block >= 0)
         in->bits[block / 64] |= (uint64_t)1 << (block % 64);
 }
 
-static inline gw_blocks gw_blocks_of(const gw_impulse_problem *problem, int row)
+static inline gw_block_set gw_blocks_of(const gw_impulse_problem *problem, int row)
 {
-    gw_blocks in = {{0}};
+    gw_block_set in = {{0}};
     gw_blocks_put(&in, problem->of ? problem->of[row][0] : 0);
     gw_blocks_put(&in, problem->of ? problem->of[row][1] : -1);
     return in;
 }
 
-static inline gw_blocks gw_blocks_common(const gw_blocks *a, const gw_blocks *b)
+static inline gw_block_set gw_blocks_common(const gw_block_set *a, const gw_block_set *b)
 {
-    gw_blocks both;
+    gw_block_set both;
     for (int i = 0; i < GW_BLOCK_WORDS; i++)
         both.bits[i] = a->bits[i] & b->bits[i];
     return both;
 }
 
-static inline double gw_blocks_dot(const gw_impulse_problem *problem, const gw_blocks *in,
+static inline double gw_blocks_dot(const gw_impulse_problem *problem, const gw_block_set *in,
                                    const double *a, const double *b)
 {
     double sum = 0;
@@ -55,15 +55,15 @@ static inline double gw_blocks_dot(const gw_impulse_problem *problem, const gw_b
 }
 
 /* a += s b */
-static inline void gw_blocks_add(const gw_impulse_problem *problem, const gw_blocks *in, double *a,
-                                 double s, const double *b)
+static inline void gw_blocks_add(const gw_impulse_problem *problem, const gw_block_set *in,
+                                 double *a, double s, const double *b)
 {
     GW_EACH_BLOCK(problem, in, begin, end)
     for (int i = begin; i < end; i++)
         a[i] += s * b[i];
 }
 
-static inline void gw_blocks_scale(const gw_impulse_problem *problem, const gw_blocks *in,
+static inline void gw_blocks_scale(const gw_impulse_problem *problem, const gw_block_set *in,
                                    double *a, double s)
 {
     GW_EACH_BLOCK(problem, in, begin, end)
@@ -71,7 +71,7 @@ static inline void gw_blocks_scale(const gw_impulse_problem *problem, const gw_b
         a[i] *= s;
 }
 
-static inline void gw_blocks_copy(const gw_impulse_problem *problem, const gw_blocks *in,
+static inline void gw_blocks_copy(const gw_impulse_problem *problem, const gw_block_set *in,
                                   double *to, const double *from)
 {
     GW_EACH_BLOCK(problem, in, begin, end)
@@ -79,7 +79,7 @@ static inline void gw_blocks_copy(const gw_impulse_problem *problem, const gw_bl
         to[i] = from[i];
 }
 
-static inline void gw_blocks_clear(const gw_impulse_problem *problem, const gw_blocks *in,
+static inline void gw_blocks_clear(const gw_impulse_problem *problem, const gw_block_set *in,
                                    double *a)
 {
     GW_EACH_BLOCK(problem, in, begin, end)
@@ -88,7 +88,7 @@ static inline void gw_blocks_clear(const gw_impulse_problem *problem, const gw_b
 }
 
 /* y = D^-1 w */
-static inline void gw_blocks_inverse(const gw_impulse_problem *problem, const gw_blocks *in,
+static inline void gw_blocks_inverse(const gw_impulse_problem *problem, const gw_block_set *in,
                                      const double *w, double *y)
 {
     for (int k = 0; k < problem->blocks; k++)
@@ -115,23 +115,23 @@ void gw_impulse_from_rows(const gw_impulse_problem *problem, const gw_impulse_wo
 void gw_impulse_to_rows(const gw_impulse_problem *problem, const gw_impulse_work *work,
                         const double *x, double *p);
 
-static inline bool gw_impulse_is_many(const gw_impulse_problem *problem)
+static inline bool gw_impulse_uses_delassus(const gw_impulse_problem *problem)
 {
-    return problem->rows > (problem->few > 0 ? problem->few : GW_IMPULSE_FEW);
+    return problem->rows > (problem->few > 0 ? problem->few : GW_IMPULSE_MAX_BASIS_ROWS);
 }
 
 /* ---- many rows: impulse_many.c --------------------------------------------------------------- */
 
 /* Pivots, rank and L. */
-void gw_impulse_many_basis(const gw_impulse_problem *problem, gw_impulse_work *work);
+void gw_impulse_delassus_basis(const gw_impulse_problem *problem, gw_impulse_work *work);
 
 /* s = W v */
-void gw_impulse_many_speeds(const gw_impulse_problem *problem, const gw_impulse_work *work,
-                            const double *v, double *s);
+void gw_impulse_delassus_speeds(const gw_impulse_problem *problem, const gw_impulse_work *work,
+                                const double *v, double *s);
 
 /* The change of v and J^T p for the answer x, and p brought nearer to it. */
-void gw_impulse_many_answer(const gw_impulse_problem *problem, const gw_impulse_work *work,
-                            const double *s, const double *x, double *p, double *dv,
-                            double *generalised);
+void gw_impulse_delassus_answer(const gw_impulse_problem *problem, const gw_impulse_work *work,
+                                const double *s, const double *x, double *p, double *dv,
+                                double *generalised);
 
 #endif

@@ -2,7 +2,7 @@
  * Who may meet whom within a step: movers joined by near pairs, each group stepped by itself. RT
  * safe.
  */
-#include "rt/contact/islands.h"
+#include "rt/contact/world_private.h"
 
 static int root(gw_world *w, int m)
 {
@@ -17,7 +17,7 @@ static int mover_of(const gw_world *w, int body)
     return m >= 0 && !w->movers[m].still ? m : -1;
 }
 
-static int any_mover(const gw_touch *c)
+static int any_mover(const gw_contact *c)
 {
     return c->mover_a >= 0 ? c->mover_a : c->mover_b;
 }
@@ -26,14 +26,14 @@ static int any_mover(const gw_touch *c)
 static void join(gw_world *w)
 {
     for (int i = 0; i < w->couple_count; i++) {
-        gw_couple *p = &w->couples[i];
+        gw_collision_pair *p = &w->couples[i];
         p->mover_a = mover_of(w, p->a);
         p->mover_b = mover_of(w, p->b);
         if (p->mover_a >= 0 && p->mover_b >= 0)
             w->parent[root(w, p->mover_a)] = root(w, p->mover_b);
     }
     for (int i = w->couple_count - 1; i >= 0; i--) {
-        gw_couple *p = &w->couples[i];
+        gw_collision_pair *p = &w->couples[i];
         int m = p->mover_a >= 0 ? p->mover_a : p->mover_b;
         if (m < 0)
             continue;
@@ -50,7 +50,7 @@ void gw_islands_find(gw_world *w)
         w->crowd[m] = 0;
     }
     for (int i = 0; i < w->touch_count; i++) {
-        gw_touch *c = &w->touches[i];
+        gw_contact *c = &w->touches[i];
         c->mover_a = mover_of(w, c->near.a);
         c->mover_b = mover_of(w, c->near.b);
         c->continuous = c->continuous && any_mover(c) >= 0;
@@ -62,7 +62,7 @@ void gw_islands_find(gw_world *w)
     }
     join(w);
     for (int i = w->touch_count - 1; i >= 0; i--) {
-        gw_touch *c = &w->touches[i];
+        gw_contact *c = &w->touches[i];
         if (any_mover(c) < 0)
             continue;
         int r = root(w, any_mover(c));
@@ -72,7 +72,7 @@ void gw_islands_find(gw_world *w)
 }
 
 /* One more that its movers have. */
-static void list(gw_listed *l, int which, int mover_a, int mover_b)
+static void list(gw_incidence *l, int which, int mover_a, int mover_b)
 {
     int mover[2] = {mover_a, mover_b == mover_a ? -1 : mover_b};
     for (int k = 0; k < 2; k++) {
@@ -98,12 +98,12 @@ static void list_all(gw_world *w)
     for (int i = island->touch_count - 1; i >= 0; i--)
         list_touch(w, island->touches[i]);
     for (int i = island->couple_count - 1; i >= 0; i--) {
-        const gw_couple *p = &w->couples[island->couples[i]];
+        const gw_collision_pair *p = &w->couples[island->couples[i]];
         list(&w->couples_of, island->couples[i], p->mover_a, p->mover_b);
     }
 }
 
-bool gw_islands_take(gw_world *w, int m)
+bool gw_island_select(gw_world *w, int m)
 {
     gw_island *island = &w->whole;
     island->mover_count = island->touch_count = island->couple_count = 0;
@@ -120,9 +120,10 @@ bool gw_islands_take(gw_world *w, int m)
     return true;
 }
 
-gw_touch *gw_islands_add(gw_world *w, const gw_couple *p, const gw_near *near)
+gw_contact *gw_island_add_contact(gw_world *w, const gw_collision_pair *p,
+                                  const gw_contact_candidate *near)
 {
-    gw_touch *c = gw_couple_add(w, (int)(p - w->couples), near);
+    gw_contact *c = gw_pair_add_contact(w, (int)(p - w->couples), near);
     if (!c)
         return NULL;
     c->mover_a = mover_of(w, near->a);

@@ -17,19 +17,19 @@
 
 static gw_wrench hand_at(const void *asking, double t, const gw_pose *held, const gw_twist *twist)
 {
-    const gw_asking *ask = asking;
+    const gw_contact_force_query *ask = asking;
     const gw_forces *hand = &ask->world->movers[ask->mover].hand;
     return hand->at(hand->context, ask->world->since[ask->mover] + t, held, twist);
 }
 
 static void step_model(gw_world *w, int m, gw_model *model, double h, gw_step *step)
 {
-    gw_asking ask = {.world = w, .mover = m};
+    gw_contact_force_query ask = {.world = w, .mover = m};
     if (w->crowd[m] > 0)
-        gw_touch_gather(w, m, &ask);
+        gw_contact_gather_forces(w, m, &ask);
     gw_forces forces = {.at = w->movers[m].hand.at ? hand_at : NULL,
                         .context = &ask,
-                        .touch = w->crowd[m] > 0 ? gw_touch_stage : NULL,
+                        .touch = w->crowd[m] > 0 ? gw_contact_stage_forces : NULL,
                         .touching = &ask};
     gw_model_step(model, &forces, h, step);
 }
@@ -49,38 +49,38 @@ static void step_from(gw_world *w, int m, gw_model *model, double t, gw_step *st
     w->effort += 1 + gw_model_dof(model) / 8;
 }
 
-void gw_piece_alone(gw_world *w)
+void gw_substep_without_contacts(gw_world *w)
 {
-    gw_mover *mover = &w->movers[w->whole.movers[0]];
+    gw_world_system *mover = &w->movers[w->whole.movers[0]];
     gw_forces hand = {.at = mover->hand.at, .context = mover->hand.context};
     gw_model_step(mover->model, &hand, w->dt, &mover->step);
 }
 
-void gw_piece_try(gw_world *w, double t)
+void gw_substep_trial(gw_world *w, double t)
 {
     for (int i = 0; i < w->island.mover_count; i++) {
         int m = w->island.movers[i];
         step_from(w, m, gw_world_model(w, m), t, &w->trial[m]);
         w->until[m] = t;
     }
-    gw_world_look(w, t);
+    gw_world_update_gaps(w, t);
 }
 
 /* A body of a pair in a trial of its own. */
-static gw_place try_body(const gw_world *w, int body, gw_model *model, double t)
+static gw_body_state try_body(const gw_world *w, int body, gw_model *model, double t)
 {
-    gw_place place = w->places[body];
+    gw_body_state place = w->places[body];
     if (model) {
         gw_model_body(model, place.index, &place.pose, &place.twist);
         return place;
     }
     place.pose = place.start;
     if (place.model < 0)
-        place.pose = gw_place_ahead(&w->places[body], t, &place.twist);
+        place.pose = gw_body_state_extrapolate(&w->places[body], t, &place.twist);
     return place;
 }
 
-void gw_piece_try_pair(gw_world *w, const gw_touch *c, double t, double *gap, double *rate)
+void gw_substep_trial_of_pair(gw_world *w, const gw_contact *c, double t, double *gap, double *rate)
 {
     gw_model *model[2] = {NULL, NULL};
     int mover[2] = {c->mover_a, c->mover_b};
@@ -95,9 +95,9 @@ void gw_piece_try_pair(gw_world *w, const gw_touch *c, double t, double *gap, do
         }
         step_from(w, mover[k], model[k], t, &step);
     }
-    gw_place a = try_body(w, c->near.a, model[0], t);
-    gw_place b = try_body(w, c->near.b, model[1], t);
-    *gap = gw_gap_between(&c->near, &a, &b, rate).gap - c->level;
+    gw_body_state a = try_body(w, c->near.a, model[0], t);
+    gw_body_state b = try_body(w, c->near.b, model[1], t);
+    *gap = gw_gap_of_states(&c->near, &a, &b, rate).gap - c->level;
 }
 
 /* ---- when a gap closes ---------------------------------------------------------------------- */
@@ -113,10 +113,11 @@ typedef struct instant {
 } instant;
 
 /* With the bodies where the trial's beginning and end say: as good as 1e-10 m. */
-static double gap_between(const gw_world *w, const gw_touch *c, double t, double *rate)
+static double gap_between(const gw_world *w, const gw_contact *c, double t, double *rate)
 {
-    gw_place a = gw_place_between(w, c->near.a, t), b = gw_place_between(w, c->near.b, t);
-    return gw_gap_between(&c->near, &a, &b, rate).gap - c->level;
+    gw_body_state a = gw_body_state_interpolate(w, c->near.a, t),
+                  b = gw_body_state_interpolate(w, c->near.b, t);
+    return gw_gap_of_states(&c->near, &a, &b, rate).gap - c->level;
 }
 
 /* Where two tangents meet: below it no convex gap falls. */
@@ -131,14 +132,14 @@ static double deepest(const instant *a, const instant *b, double *t)
 
 /* Approaching at first and separating at the end: it may have met in between, or passed through.
  * Looks for the smallest gap until one is found that is closed, or none can be. */
-static bool met_between(const gw_world *w, const gw_touch *c, double t, bracket *b)
+static bool met_between(const gw_world *w, const gw_contact *c, double t, bracket *b)
 {
     instant lo = {c->from, c->start.gap - c->level, c->start_rate}, at;
     instant hi = {t, c->now.gap - c->level, c->rate};
-    for (int i = 0; i < SEARCHES && deepest(&lo, &hi, &at.t) < -GW_WORLD_MET; i++) {
+    for (int i = 0; i < SEARCHES && deepest(&lo, &hi, &at.t) < -GW_CONTACT_CLOSED_GAP; i++) {
         at.gap = gap_between(w, c, at.t, &at.rate);
         *b = (bracket){c->from, at.t, c->start.gap - c->level, at.gap};
-        if (at.gap < -GW_WORLD_MET)
+        if (at.gap < -GW_CONTACT_CLOSED_GAP)
             return true;
         if (at.rate < 0)
             lo = at;
@@ -149,7 +150,7 @@ static bool met_between(const gw_world *w, const gw_touch *c, double t, bracket 
 }
 
 /* It went off from where it touched and came back: the way up has an end. */
-static bool met_again(const gw_world *w, const gw_touch *c, double t, bracket *b)
+static bool met_again(const gw_world *w, const gw_contact *c, double t, bracket *b)
 {
     double r0 = c->start_rate, r1 = c->rate, rate;
     if (!(r0 > 0 && r1 < 0))
@@ -158,20 +159,21 @@ static bool met_again(const gw_world *w, const gw_touch *c, double t, bracket *b
     b->gap_lo = gap_between(w, c, b->lo, &rate);
     b->hi = t;
     b->gap_hi = c->now.gap - c->level;
-    return b->gap_lo > GW_WORLD_MET;
+    return b->gap_lo > GW_CONTACT_CLOSED_GAP;
 }
 
-static bool closes(const gw_world *w, const gw_touch *c, double t, bracket *b)
+static bool closes(const gw_world *w, const gw_contact *c, double t, bracket *b)
 {
     double g0 = c->start.gap - c->level, g1 = c->now.gap - c->level, rest = w->rules.rest_speed;
-    if (c->jammed || c->aside || c->slow || c->late ||
+    if (c->immovable || c->aside || c->slow || c->deferred ||
         fmax(fabs(c->start_rate), fabs(c->rate)) < rest)
         return false;
-    if (g1 < -GW_WORLD_MET) {
+    if (g1 < -GW_CONTACT_CLOSED_GAP) {
         *b = (bracket){c->from, t, g0, g1};
-        return g0 > GW_WORLD_MET || met_again(w, c, t, b);
+        return g0 > GW_CONTACT_CLOSED_GAP || met_again(w, c, t, b);
     }
-    return g0 > GW_WORLD_MET && c->start_rate < 0 && c->rate > 0 && met_between(w, c, t, b);
+    return g0 > GW_CONTACT_CLOSED_GAP && c->start_rate < 0 && c->rate > 0 &&
+           met_between(w, c, t, b);
 }
 
 static double secant(const bracket *b)
@@ -180,7 +182,7 @@ static double secant(const bracket *b)
 }
 
 /* Near the moment, without stepping anything. */
-static double about(const gw_world *w, const gw_touch *c, const bracket *b)
+static double about(const gw_world *w, const gw_contact *c, const bracket *b)
 {
     double t = secant(b), rate;
     for (int i = 0; i < GUESSES; i++) {
@@ -193,11 +195,11 @@ static double about(const gw_world *w, const gw_touch *c, const bracket *b)
 
 /* The moment itself, by Newton's method kept within the bracket; INFINITY where it meets too slowly
  * to collide. */
-static double meeting(gw_world *w, const gw_touch *c, bracket b)
+static double meeting(gw_world *w, const gw_contact *c, bracket b)
 {
     double t = about(w, c, &b), gap = 0, rate = 0;
     for (int i = 0; i < MEETINGS; i++) {
-        gw_piece_try_pair(w, c, t, &gap, &rate);
+        gw_substep_trial_of_pair(w, c, t, &gap, &rate);
         if (fabs(gap) <= EXACT || b.hi - b.lo <= 1e-9 * w->dt)
             break;
         if (gap > 0)
@@ -213,15 +215,15 @@ static double meeting(gw_world *w, const gw_touch *c, bracket b)
 
 /* The contact that closes first, by a guess that is good enough to put them in order. A step that
  * bears no more goes back for what would be too far only. */
-static gw_touch *first_closing(gw_world *w, double t, bracket *found)
+static gw_contact *first_closing(gw_world *w, double t, bracket *found)
 {
-    gw_touch *first = NULL;
+    gw_contact *first = NULL;
     double least = INFINITY;
     bool spent = w->effort >= w->budget;
     for (int i = 0; i < w->island.touch_count; i++) {
-        gw_touch *c = &w->touches[w->island.touches[i]];
+        gw_contact *c = &w->touches[w->island.touches[i]];
         bracket b;
-        if ((spent && !gw_touch_too_far(c)) || !closes(w, c, t, &b) || secant(&b) >= least)
+        if ((spent && !gw_contact_overshot(c)) || !closes(w, c, t, &b) || secant(&b) >= least)
             continue;
         least = secant(&b);
         first = c;
@@ -230,7 +232,7 @@ static gw_touch *first_closing(gw_world *w, double t, bracket *found)
     return first;
 }
 
-double gw_piece_foresee(gw_world *w, gw_touch *c, double t)
+double gw_toi_estimate(gw_world *w, gw_contact *c, double t)
 {
     bracket b;
     return closes(w, c, t, &b) ? secant(&b) : INFINITY;
@@ -245,7 +247,7 @@ static double latest(const gw_world *w)
     return t;
 }
 
-double gw_piece_meet(gw_world *w, gw_touch *c, double t)
+double gw_toi_rewind(gw_world *w, gw_contact *c, double t)
 {
     bracket b;
     bool met = false;
@@ -256,14 +258,14 @@ double gw_piece_meet(gw_world *w, gw_touch *c, double t)
         if (at < t) {
             t = at;
             met = c->struck = true;
-            gw_piece_try(w, t);
+            gw_substep_trial(w, t);
         } else {
             c->slow = true;
             if (!met)
                 return INFINITY;
         }
         c = first_closing(w, t, &b);
-        if (!c && gw_looks_close(w))
+        if (!c && gw_toi_redetect_after_trial(w))
             c = first_closing(w, t, &b);
     }
     return t;

@@ -1,17 +1,17 @@
 /*
  * Springs, dampers and friction of several contacts at once. RT safe.
  */
-#include "rt/contact/pressing.h"
+#include "rt/contact/penalty_contact.h"
 
 #include <float.h>
 #include <string.h>
 
-gw_sight gw_sight_of(const gw_pose *pose, const gw_twist *twist)
+gw_body_motion gw_body_motion_of(const gw_pose *pose, const gw_twist *twist)
 {
-    return (gw_sight){gw_quat_to_mat3(pose->q), pose->p, *twist};
+    return (gw_body_motion){gw_quat_to_mat3(pose->q), pose->p, *twist};
 }
 
-void gw_pressing_open(gw_pressing *f, int body)
+void gw_penalty_batch_init(gw_penalty_batch *f, int body)
 {
     memset(f, 0, sizeof *f);
     f->body = body;
@@ -25,7 +25,7 @@ static void put(gw_lanes3 *to, int lane, gw_vec3 a)
 }
 
 /* Where the normal is fixed to the asking body it is kept in its frame; else in the other's. */
-static void add_normal(gw_pressing *f, int lane, const gw_near *near, bool is_a)
+static void add_normal(gw_penalty_batch *f, int lane, const gw_contact_candidate *near, bool is_a)
 {
     gw_vec3 n = is_a ? near->normal : gw_neg(near->normal);
     bool in_mine = near->kind == (is_a ? GW_NORMAL_IN_A : GW_NORMAL_IN_B);
@@ -38,9 +38,9 @@ static void add_normal(gw_pressing *f, int lane, const gw_near *near, bool is_a)
         f->its_normal[lane] = n;
 }
 
-void gw_pressing_add(gw_pressing *f, const gw_press *c, int its)
+void gw_penalty_batch_add(gw_penalty_batch *f, const gw_penalty_contact *c, int its)
 {
-    const gw_near *near = c->near;
+    const gw_contact_candidate *near = c->near;
     int lane = f->count++;
     bool is_a = c->is_a, at_b = near->kind == GW_NORMAL_IN_A,
          apart = near->kind == GW_NORMAL_IN_WORLD;
@@ -67,7 +67,7 @@ void gw_pressing_add(gw_pressing *f, const gw_press *c, int its)
     put(&f->mark_apart, lane, is_a ? c->mark_apart : gw_neg(c->mark_apart));
 }
 
-void gw_pressing_see(gw_pressing *f, int lane, const gw_sight *its)
+void gw_penalty_batch_set_other(gw_penalty_batch *f, int lane, const gw_body_motion *its)
 {
     gw_vec3 n = f->its_normal[lane];
     put(&f->x, lane, gw_add(its->p, gw_mat3_mul(&its->turned, f->its_point[lane])));
@@ -136,8 +136,8 @@ GW_LANE_INLINE void length(const gw_lanes3 *a, gw_lanes *out)
 }
 
 /* The normal: of what it is fixed to, or from point to point. */
-GW_LANE_INLINE void normal_of(const gw_pressing *f, const gw_sight *mine, const gw_lanes3 *d,
-                              gw_lanes3 *n)
+GW_LANE_INLINE void normal_of(const gw_penalty_batch *f, const gw_body_motion *mine,
+                              const gw_lanes3 *d, gw_lanes3 *n)
 {
     gw_lanes distance, part;
     turn(&mine->turned, &f->normal, gw_v3(0, 0, 0), n);
@@ -162,7 +162,7 @@ GW_LANE_INLINE void mix(const gw_lanes *s, const gw_lanes3 *x, const gw_lanes3 *
 }
 
 /* F = -c v, c being limit / max(|v|, v_th) and at most what a step bears. */
-GW_LANE_INLINE void creep(const gw_pressing *f, const gw_lanes *limit, double slip_speed,
+GW_LANE_INLINE void creep(const gw_penalty_batch *f, const gw_lanes *limit, double slip_speed,
                           const gw_lanes3 *v, gw_lanes3 *force)
 {
     gw_lanes speed, least = (gw_lanes){0} + slip_speed, c;
@@ -176,8 +176,9 @@ GW_LANE_INLINE void creep(const gw_pressing *f, const gw_lanes *limit, double sl
     force->z = c * v->z;
 }
 
-GW_LANE_INLINE void stick(const gw_pressing *f, const gw_sight *mine, const gw_lanes *limit,
-                          const gw_lanes3 *n, const gw_lanes3 *v, gw_lanes3 *force)
+GW_LANE_INLINE void stick(const gw_penalty_batch *f, const gw_body_motion *mine,
+                          const gw_lanes *limit, const gw_lanes3 *n, const gw_lanes3 *v,
+                          gw_lanes3 *force)
 {
     gw_lanes3 moved, slid;
     gw_lanes size, part;
@@ -211,8 +212,9 @@ GW_LANE_INLINE gw_vec3 sum3(const gw_lanes3 *a)
 }
 
 /* Everything about the asking body's origin, so that nothing is lost far from the world's. */
-GW_WIDE
-static void act(const gw_pressing *f, const gw_sight *mine, double slip_speed, gw_wrench *on)
+GW_TARGET_CLONES
+static void act(const gw_penalty_batch *f, const gw_body_motion *mine, double slip_speed,
+                gw_wrench *on)
 {
     const gw_lanes zero = {0};
     gw_lanes3 own, d, n, here, there, at, at_its, va, vb, u, across, drag = {zero, zero, zero};
@@ -251,7 +253,8 @@ static void act(const gw_pressing *f, const gw_sight *mine, double slip_speed, g
     on->t = gw_add(on->t, sum3(&torque));
 }
 
-void gw_pressing_act(const gw_pressing *f, const gw_sight *mine, double slip_speed, gw_wrench *on)
+void gw_penalty_batch_apply(const gw_penalty_batch *f, const gw_body_motion *mine,
+                            double slip_speed, gw_wrench *on)
 {
     act(f, mine, slip_speed, on);
 }

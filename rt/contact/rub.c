@@ -44,7 +44,7 @@ static void slide(const double axis[2], const double along[2], double limit, dou
         p[k] *= limit / is;
 }
 
-void gw_rub_one(const double a[3], const double g[2], double limit, double p[2])
+void gw_impulse_friction_one(const double a[3], const double g[2], double limit, double p[2])
 {
     double half = 0.5 * (a[0] - a[2]), apart = hypot(half, a[1]), mean = 0.5 * (a[0] + a[2]);
     double turn = 0.5 * atan2(a[1], half), c = cos(turn), s = sin(turn), q[2];
@@ -70,14 +70,14 @@ static const double *image(const gw_impulse_problem *problem, const double *imag
 
 static double yield(const gw_impulse_problem *problem, const double *images, int row, int other)
 {
-    gw_blocks in = gw_blocks_of(problem, row);
+    gw_block_set in = gw_blocks_of(problem, row);
     return gw_blocks_dot(problem, &in, gw_impulse_row(problem, row), image(problem, images, other));
 }
 
 /* The speed across row i after what was done already. */
 static double speed(const gw_impulse_problem *problem, const double *dv, int i)
 {
-    gw_blocks in = gw_blocks_of(problem, i);
+    gw_block_set in = gw_blocks_of(problem, i);
     const double *row = gw_impulse_row(problem, i);
     return gw_blocks_dot(problem, &in, row, problem->v) + gw_blocks_dot(problem, &in, row, dv) +
            (problem->offset ? problem->offset[i] : 0);
@@ -93,10 +93,10 @@ static double rub(const gw_impulse_problem *problem, const double *images, int i
     double u[2] = {speed(problem, dv, row[0]), speed(problem, dv, row[1])}, next[2];
     const double *was = p + row[0];
     double g[2] = {u[0] - a[0] * was[0] - a[1] * was[1], u[1] - a[1] * was[0] - a[2] * was[1]};
-    gw_rub_one(a, g, limit, next);
+    gw_impulse_friction_one(a, g, limit, next);
     double change[2] = {next[0] - was[0], next[1] - was[1]};
     for (int k = 0; k < 2; k++) {
-        gw_blocks in = gw_blocks_of(problem, row[k]);
+        gw_block_set in = gw_blocks_of(problem, row[k]);
         gw_blocks_add(problem, &in, dv, change[k], image(problem, images, row[k]));
         gw_blocks_add(problem, &in, generalised, change[k], gw_impulse_row(problem, row[k]));
         p[row[k]] = next[k];
@@ -104,13 +104,13 @@ static double rub(const gw_impulse_problem *problem, const double *images, int i
     return hypot(change[0], change[1]);
 }
 
-int gw_rub(const gw_impulse_problem *problem, const double *limit, double *images, double *dv,
-           double *generalised, double *p)
+int gw_impulse_friction(const gw_impulse_problem *problem, const double *limit, double *images,
+                        double *dv, double *generalised, double *p)
 {
     double most = 0;
     memset(p, 0, (size_t)problem->rows * sizeof *p);
     for (int i = 0; i < problem->rows; i++) {
-        gw_blocks in = gw_blocks_of(problem, i);
+        gw_block_set in = gw_blocks_of(problem, i);
         gw_blocks_inverse(problem, &in, gw_impulse_row(problem, i),
                           images + (size_t)i * (size_t)problem->dof);
         most = fmax(most, limit[i / 2]);

@@ -4,7 +4,7 @@
  *
  * States of a contact: none, colliding (it was met with approaching speed in this step: an
  * impulse), continuous (penalty and friction). Collisions are resolved at the moment when they
- * happen, inside the step: a step is cut there at most GW_WORLD_CUTS times.
+ * happen, inside the step: a step is cut there at most GW_WORLD_MAX_TOI_EVENTS times.
  *
  * All memory is taken at creation. One thread at a time; what is marked so is RT safe.
  */
@@ -12,24 +12,24 @@
 #define GW_CONTACT_WORLD_H
 
 #include "rt/base/error.h"
-#include "rt/collision/near.h"
+#include "rt/collision/candidate.h"
 #include "rt/dynamics/model.h"
 
 /* Collisions in one step that are met at their own time. As many again are plastic; then what is in
  * it stands still for the rest of the step. */
-#define GW_WORLD_CUTS 8
+#define GW_WORLD_MAX_TOI_EVENTS 8
 
 /* Work that a second of steps bears, in steps of a free body; and a step at least. What would
- * collide beyond it meets up to GW_WORLD_LATE deep and collides as the next step begins; what would
- * go deeper stands still for the step. */
-#define GW_WORLD_WORK       160e3
-#define GW_WORLD_WORK_LEAST 160
-#define GW_WORLD_LATE       1e-3 /* m */
+ * collide beyond it meets up to GW_WORLD_DEFERRED_DEPTH deep and collides as the next step begins;
+ * what would go deeper stands still for the step. */
+#define GW_WORLD_EFFORT_PER_SECOND 160e3
+#define GW_WORLD_EFFORT_MIN        160
+#define GW_WORLD_DEFERRED_DEPTH    1e-3 /* m */
 
 /* Beside it, looks at pieces within the step, by what they cost: so many in a second of steps, and
  * in a step at least. */
-#define GW_WORLD_LOOKS       40e3
-#define GW_WORLD_LOOKS_LEAST 12
+#define GW_WORLD_REDETECTIONS_PER_SECOND 40e3
+#define GW_WORLD_REDETECTIONS_MIN        12
 
 /* How simultaneous impulses are found (impulsive-forces eq. 15 as corrected). */
 typedef enum gw_impulse_rule {
@@ -51,10 +51,10 @@ typedef struct gw_contact_rules {
     gw_impulse_rule impulse;
     gw_colliding_rule colliding;
     gw_friction_rule friction;
-    bool rubs;           /* collisions have friction: impulses within the cone of mu p_n */
-    bool self_each_link; /* restitution of a self-contact asked of each link (eq. 12, 13) */
-    double slip_speed;   /* v_th (m/s), more where a step does not bear it; 0: 1e-3 */
-    double rest_speed;   /* approaching slower than this, nothing bounces (m/s); 0: 1e-3 */
+    bool impact_friction; /* collisions have friction: impulses within the cone of mu p_n */
+    bool self_each_link;  /* restitution of a self-contact asked of each link (eq. 12, 13) */
+    double slip_speed;    /* v_th (m/s), more where a step does not bear it; 0: 1e-3 */
+    double rest_speed;    /* approaching slower than this, nothing bounces (m/s); 0: 1e-3 */
 } gw_contact_rules;
 
 /* A body of the world: one of a model's, or one that stands (model -1) or is moved from outside. */
@@ -68,7 +68,7 @@ typedef enum gw_contact_state {
     GW_CONTACT_NONE,
     GW_CONTACT_COLLIDING,
     GW_CONTACT_CONTINUOUS,
-    GW_CONTACT_JAMMED
+    GW_CONTACT_IMMOVABLE
 } gw_contact_state;
 
 /* A contact as it is shown. */
@@ -82,7 +82,7 @@ typedef struct gw_contact_point {
 } gw_contact_point;
 
 /* One model in a step. */
-typedef struct gw_mover {
+typedef struct gw_world_system {
     gw_model *model;
     gw_forces hand; /* what acts at its held frame; at NULL: nothing; touch is the world's */
     bool still;     /* does not step: stands where it is, as heavy as the world */
@@ -90,43 +90,46 @@ typedef struct gw_mover {
     /* out: what contacts gave to it in this step */
     double impulse[GW_MODEL_MAX_DOF]; /* sum of J_c^T p, generalised (N s, N m s) */
     bool hit;                         /* there was one */
-} gw_mover;
+} gw_world_system;
 
 /* What a step did (J): energies of all movers together. */
-typedef struct gw_world_step {
+typedef struct gw_world_step_result {
     double dissipated; /* by contacts: damping, friction, restitution below one */
     double generated;  /* numerically, before it was taken out again */
     double moved;      /* work of bodies that are moved from outside */
     double spring;     /* held by the contacts' springs now */
-    int cuts;          /* collisions met */
+    int collisions;    /* collisions met */
     int work;          /* what it cost: steps of models, or as much */
-    int late;          /* collisions put off to the next step: there was no room for more work */
-    int unseen;        /* looks left out for the same reason: what was known goes on */
-    int touching;      /* contacts with a gap below zero now */
-    bool jammed;       /* a contact stands where its model cannot move along the normal */
-} gw_world_step;
+    int deferred;      /* collisions put off to the next step: there was no room for more work */
+    int redetections_skipped; /* looks left out for the same reason: what was known goes on */
+    int touching;             /* contacts with a gap below zero now */
+    bool immovable;           /* a contact stands where its model cannot move along the normal */
+} gw_world_step_result;
 
 typedef struct gw_world_def {
-    int mover_count;    /* at most GW_MAX_MOVERS */
+    int mover_count;    /* at most GW_MAX_MODELS */
     size_t model_bytes; /* of the largest model */
     int body_count;
     const gw_world_body *bodies; /* copied */
     gw_contact_rules rules;
 } gw_world_def;
 
-/* How two pieces are looked at again within a step: gw_detector_ball(), gw_detect_again(). */
-typedef struct gw_looker {
+/* How two pieces are looked at again within a step: gw_detector_bounding_sphere(),
+ * gw_detect_pair(). */
+typedef struct gw_narrow_phase {
     const void *context;
     /* About a piece, in its body's frame; false: it is not looked at in a step. */
     bool (*ball)(const void *context, int piece, gw_vec3 *centre, double *radius);
     /* Pairs of points of two pieces; *gap: how far apart these are, at least. -1: never told. */
-    int (*again)(const void *context, const gw_again *again, gw_near near[GW_LOOKED], double *gap);
+    int (*again)(const void *context, const gw_pair_query *again,
+                 gw_contact_candidate near[GW_PAIR_CANDIDATES], double *gap);
     /* What a piece adds to the cost of a look, in steps of a free body. NULL: nothing. */
     int (*cost)(const void *context, int piece);
     /* The only pair then found: how far the pieces may move against one another (m) before they
      * touch elsewhere than it says; 0: not known. NULL: never known. */
-    double (*holds)(const void *context, const gw_again *again, const gw_near *near);
-} gw_looker;
+    double (*holds)(const void *context, const gw_pair_query *again,
+                    const gw_contact_candidate *near);
+} gw_narrow_phase;
 
 typedef struct gw_world gw_world;
 
@@ -135,28 +138,31 @@ void gw_world_destroy(gw_world *world); /* NULL is fine */
 
 /* Pieces that are near are looked at again as they move: *looker is copied, what it points to
  * outlives the world. Without one, pairs of points are followed as they were told. */
-void gw_world_watch(gw_world *world, const gw_looker *looker);
+void gw_world_set_narrow_phase(gw_world *world, const gw_narrow_phase *looker);
 
 /* What is near from now on: copied. States are kept by key. RT safe. */
-void gw_world_near(gw_world *world, const gw_near *near, int count);
+void gw_world_set_candidates(gw_world *world, const gw_contact_candidate *near, int count);
 
 /* A body that belongs to no model is there now, moving so. RT safe. */
-void gw_world_place(gw_world *world, int body, const gw_pose *pose, const gw_twist *twist);
+void gw_world_set_body(gw_world *world, int body, const gw_pose *pose, const gw_twist *twist);
 
 /* Contacts that hold in `old` go on holding here: `body` names an old body's index in this world,
- * -1 where it is none. Before gw_world_near(). Returns what their springs hold (J). RT safe. */
-double gw_world_carry(gw_world *world, const gw_world *old,
-                      int (*body)(const void *context, int old), const void *context);
+ * -1 where it is none. Before gw_world_set_candidates(). Returns what their springs hold (J). RT
+ * safe. */
+double gw_world_carry_over(gw_world *world, const gw_world *old,
+                           int (*body)(const void *context, int old), const void *context);
 
 /* All states forgotten. RT safe. */
 void gw_world_reset(gw_world *world);
 
 /* Steps all models by dt together. `movers` has mover_count entries. RT safe. */
-void gw_world_step_all(gw_world *world, gw_mover *movers, double dt, gw_world_step *out);
+void gw_world_step_all(gw_world *world, gw_world_system *movers, double dt,
+                       gw_world_step_result *out);
 
 /* J^T F of all contacts on mover m now, generalised: what the controllers feed forward (tau of
  * mechanisms eq. 12). RT safe. */
-void gw_world_load(const gw_world *world, const gw_mover *movers, int m, double *force);
+void gw_world_contact_force(const gw_world *world, const gw_world_system *movers, int m,
+                            double *force);
 
 /* The contacts that touch now or hit in the last step; returns how many, at most `capacity`. RT
  * safe. */

@@ -2,12 +2,12 @@
  * The chain as a model: what the table of model.h asks, answered out of the frames and the
  * articulated inertias that the last step left. On the loop's thread, RT safe.
  */
-#include "rt/dynamics/chain_motion.h"
+#include "rt/dynamics/articulated_body.h"
 
 #include <assert.h>
 #include <string.h>
 
-#include "rt/dynamics/rungekutta.h"
+#include "rt/dynamics/runge_kutta.h"
 
 static const gw_chain *chain_of(const gw_model *model)
 {
@@ -16,24 +16,24 @@ static const gw_chain *chain_of(const gw_model *model)
 
 /* ---- poses ---------------------------------------------------------------------------------- */
 
-static gw_quat turn_of(const gw_chain_joint *at)
+static gw_quat turn_of(const gw_chain_link_state *at)
 {
     return gw_quat_from_mat3(&at->world_from_axes);
 }
 
-void gw_chain_held_at(const gw_chain *chain, const gw_chain_joint *at, gw_pose *held,
-                      gw_twist *twist)
+void gw_chain_held_frame(const gw_chain *chain, const gw_chain_link_state *at, gw_pose *held,
+                         gw_twist *twist)
 {
-    const gw_chain_joint *j = &at[gw_chain_held_link(chain->def)];
+    const gw_chain_link_state *j = &at[gw_chain_held_link(chain->def)];
     gw_vec3 arm = gw_mat3_mul(&j->world_from_axes, chain->held_at);
     *held = (gw_pose){gw_add(j->at, arm), gw_quat_mul(turn_of(j), chain->axes_from_held)};
     *twist = (gw_twist){gw_add(j->twist.v, gw_cross(j->twist.w, arm)), j->twist.w};
 }
 
-void gw_chain_body_at(const gw_chain *chain, const gw_chain_joint *at, int index, gw_pose *pose,
-                      gw_twist *twist)
+void gw_chain_link_frame(const gw_chain *chain, const gw_chain_link_state *at, int index,
+                         gw_pose *pose, gw_twist *twist)
 {
-    const gw_chain_joint *j = &at[index];
+    const gw_chain_link_state *j = &at[index];
     *pose = (gw_pose){j->at, gw_quat_mul(turn_of(j), chain->joints[index].axes_from_link)};
     *twist = j->twist;
 }
@@ -45,19 +45,19 @@ static int chain_dof(const gw_model *model)
 
 static void chain_held(const gw_model *model, gw_pose *held, gw_twist *twist)
 {
-    gw_chain_held_at(chain_of(model), chain_of(model)->joints, held, twist);
+    gw_chain_held_frame(chain_of(model), chain_of(model)->joints, held, twist);
 }
 
 static void chain_body(const gw_model *model, int index, gw_pose *pose, gw_twist *twist)
 {
-    gw_chain_body_at(chain_of(model), chain_of(model)->joints, index, pose, twist);
+    gw_chain_link_frame(chain_of(model), chain_of(model)->joints, index, pose, twist);
 }
 
-void gw_chain_links(const gw_chain *chain, gw_pose *world_from_link, gw_twist *twists)
+void gw_chain_link_poses(const gw_chain *chain, gw_pose *world_from_link, gw_twist *twists)
 {
     for (int i = 0; i < chain->def->count; i++) {
         gw_twist twist;
-        gw_chain_body_at(chain, chain->joints, i, &world_from_link[i], &twist);
+        gw_chain_link_frame(chain, chain->joints, i, &world_from_link[i], &twist);
         if (twists)
             twists[i] = twist;
     }
@@ -66,7 +66,7 @@ void gw_chain_links(const gw_chain *chain, gw_pose *world_from_link, gw_twist *t
 /* ---- at the held frame ---------------------------------------------------------------------- */
 
 /* What the twist of a point of the links from joint i on gains per unit of its velocity. */
-static gw_twist column_at(const gw_chain_joint *j, bool slides, gw_vec3 point)
+static gw_twist column_at(const gw_chain_link_state *j, bool slides, gw_vec3 point)
 {
     gw_vec3 s = gw_chain_axis(j);
     if (slides)
@@ -77,7 +77,7 @@ static gw_twist column_at(const gw_chain_joint *j, bool slides, gw_vec3 point)
 /* J-dot v of the held frame: the link's, with what turning adds on the way to the point. */
 static void drift_at(const gw_chain *chain, int link, gw_vec3 arm, double *drift)
 {
-    gw_twist a = gw_chain_acceleration(chain, link, NULL);
+    gw_twist a = gw_chain_link_acceleration(chain, link, NULL);
     gw_vec3 w = chain->joints[link].twist.w;
     a.v = gw_add(a.v, gw_add(gw_cross(a.w, arm), gw_cross(w, gw_cross(w, arm))));
     memcpy(drift, (double[6]){a.v.x, a.v.y, a.v.z, a.w.x, a.w.y, a.w.z}, 6 * sizeof *drift);
@@ -87,7 +87,7 @@ static void chain_jacobian(const gw_model *model, double (*columns)[6], double *
 {
     const gw_chain *chain = chain_of(model);
     int link = gw_chain_held_link(chain->def);
-    const gw_chain_joint *held = &chain->joints[link];
+    const gw_chain_link_state *held = &chain->joints[link];
     gw_vec3 arm = gw_mat3_mul(&held->world_from_axes, chain->held_at);
     gw_vec3 point = gw_add(held->at, arm);
     for (int i = 0; i < chain->def->count; i++) {
@@ -117,9 +117,9 @@ static void chain_apply_inverse(const gw_model *model, const double *force, doub
     const gw_chain *chain = chain_of(model);
     memmove(acceleration, force, (size_t)chain->def->count * sizeof *force);
     if (chain->local)
-        gw_local_solve(chain, chain->joints, NULL, acceleration);
+        gw_chain_local_accelerations(chain, chain->joints, NULL, acceleration);
     else
-        gw_chain_solve(chain, chain->joints, NULL, acceleration);
+        gw_chain_accelerations(chain, chain->joints, NULL, acceleration);
 }
 
 static void chain_free_acceleration(const gw_model *model, double *a)
@@ -128,17 +128,17 @@ static void chain_free_acceleration(const gw_model *model, double *a)
     gw_wrench bias[GW_MAX_LINKS];
     double motors, lost;
     if (chain->stiff > 0 && !chain->local) {
-        gw_chain_look_ahead(chain, a);
+        gw_chain_implicit_acceleration(chain, a);
         return;
     }
     gw_chain_joint_forces(chain, chain->q, chain->v, a, &motors, &lost);
     if (chain->local) {
         memset(bias, 0, (size_t)chain->def->count * sizeof *bias);
-        gw_local_solve(chain, chain->joints, bias, a);
+        gw_chain_local_accelerations(chain, chain->joints, bias, a);
         return;
     }
-    gw_chain_bias(chain, chain->v, chain->joints, bias);
-    gw_chain_solve(chain, chain->joints, bias, a);
+    gw_chain_bias_forces(chain, chain->v, chain->joints, bias);
+    gw_chain_accelerations(chain, chain->joints, bias, a);
 }
 
 static void chain_energy(const gw_model *model, double *kinetic, double *potential)
@@ -161,7 +161,7 @@ static void chain_kick(gw_model *model, const double *dv)
     chain->kinetic = gw_chain_kinetic(chain);
 }
 
-double gw_chain_slow(gw_chain *chain, double factor)
+double gw_chain_scale_velocity(gw_chain *chain, double factor)
 {
     double before = chain->kinetic;
     for (int i = 0; i < chain->def->count; i++)
@@ -173,23 +173,23 @@ double gw_chain_slow(gw_chain *chain, double factor)
 
 /* D by composite bodies: the links from i on as one, times the axis of i, seen by the axes before.
  * A composite is an articulated inertia with all joints locked. */
-void gw_chain_inertia(const gw_chain *chain, double *d, int stride)
+void gw_chain_mass_matrix(const gw_chain *chain, double *d, int stride)
 {
-    gw_articulated all = {0};
+    gw_articulated_inertia all = {0};
     for (int i = chain->def->count - 1; i >= 0; i--) {
-        const gw_chain_joint *j = &chain->joints[i];
+        const gw_chain_link_state *j = &chain->joints[i];
         gw_vec3 s = gw_chain_axis(j);
         gw_wrench f;
-        gw_articulated_add(&all, j->mass, j->world_com, &j->world_inertia);
+        gw_articulated_inertia_add(&all, j->mass, j->world_com, &j->world_inertia);
         f = j->slides ? (gw_wrench){gw_sym3_mul(&all.m, s), gw_mat3_tmul(&all.b, s)}
                       : (gw_wrench){gw_mat3_mul(&all.b, s), gw_sym3_mul(&all.i, s)};
         for (int k = i; k >= 0; k--) {
-            const gw_chain_joint *axis = &chain->joints[k];
+            const gw_chain_link_state *axis = &chain->joints[k];
             d[i * stride + k] = d[k * stride + i] =
                 gw_dot(gw_chain_axis(axis), axis->slides ? f.f : f.t);
             f.t = gw_add(f.t, gw_cross(axis->arm, f.f));
         }
-        gw_articulated_carry(&all, j->arm);
+        gw_articulated_inertia_shift(&all, j->arm);
     }
 }
 
@@ -208,7 +208,7 @@ static int chain_bodies(const gw_model *model)
         .velocity = chain_velocity, .kick = chain_kick,                                            \
         .free_acceleration = chain_free_acceleration, .bodies = chain_bodies, .body = chain_body,  \
         .pull_back = chain_pull_back,                                                              \
-        .size = offsetof(gw_chain, joints) + (links) * sizeof(gw_chain_joint)                      \
+        .size = offsetof(gw_chain, joints) + (links) * sizeof(gw_chain_link_state)                 \
     }
 
 static const gw_model_ops chain_ops[] = {OPS_FOR(4), OPS_FOR(8), OPS_FOR(16), OPS_FOR(32),
@@ -239,7 +239,7 @@ static gw_sym3 tidied(gw_sym3 s)
 }
 
 /* The link in axes of which z is the joint's. */
-static void derive(const gw_chain_link *link, gw_quat parent_axes_from_link, gw_chain_joint *j)
+static void derive(const gw_chain_link *link, gw_quat parent_axes_from_link, gw_chain_link_state *j)
 {
     gw_quat link_from_axes = gw_quat_between(gw_v3(0, 0, 1), gw_unit(link->axis));
     gw_quat turn =
@@ -248,13 +248,14 @@ static void derive(const gw_chain_link *link, gw_quat parent_axes_from_link, gw_
     gw_quat axes_from_link = gw_quat_conj(link_from_axes);
     gw_mat3 r = gw_quat_to_mat3(axes_from_link);
     gw_sym3 inertia = lower_of(&link->mass.inertia);
-    *j = (gw_chain_joint){.parent_from_axes = gw_quat_to_mat3(turn),
-                          .axes_from_link = axes_from_link,
-                          .offset = gw_rotate(parent_axes_from_link, link->parent_from_joint.p),
-                          .com = gw_mat3_mul(&r, link->mass.com),
-                          .inertia = gw_sym3_turned(&r, &inertia),
-                          .mass = link->mass.mass,
-                          .slides = link->kind == GW_JOINT_PRISMATIC};
+    *j =
+        (gw_chain_link_state){.parent_from_axes = gw_quat_to_mat3(turn),
+                              .axes_from_link = axes_from_link,
+                              .offset = gw_rotate(parent_axes_from_link, link->parent_from_joint.p),
+                              .com = gw_mat3_mul(&r, link->mass.com),
+                              .inertia = gw_sym3_turned(&r, &inertia),
+                              .mass = link->mass.mass,
+                              .slides = link->kind == GW_JOINT_PRISMATIC};
     j->inertia = tidied(j->inertia);
     j->principal = j->inertia.yx == 0 && j->inertia.zx == 0 && j->inertia.zy == 0;
     j->straight = turn.x == 0 && turn.y == 0 && turn.z == 0;
@@ -266,11 +267,11 @@ static void take_base(gw_chain *chain)
     chain->world_from_plane = gw_mat3_product(&base, &chain->joints[0].parent_from_axes);
 }
 
-void gw_chain_rebase(gw_chain *chain)
+void gw_chain_update_base(gw_chain *chain)
 {
     take_base(chain);
     chain->local = NULL;
-    gw_chain_refresh(chain);
+    gw_chain_update(chain);
 }
 
 void gw_chain_init(gw_chain *chain, const gw_chain_def *def, const double *q, const double *v)
@@ -295,7 +296,7 @@ void gw_chain_init(gw_chain *chain, const gw_chain_def *def, const double *q, co
         chain->held_at = gw_v3(0, 0, 0);
     }
     take_base(chain);
-    gw_chain_stiffen_limits(chain);
-    gw_chain_refresh(chain);
-    gw_chain_look_stiff(chain, def->dt > 0 ? def->dt : 1e-3);
+    gw_chain_set_limit_stiffness(chain);
+    gw_chain_update(chain);
+    gw_chain_detect_stiffness(chain, def->dt > 0 ? def->dt : 1e-3);
 }

@@ -58,7 +58,7 @@ typedef struct gw_sym3 {
 /* One link as the step computes with it: what the definition gives once, what q and v give now. Its
  * axes are the link's frame turned so that z is the joint's axis; vectors in world axes are from
  * the link's origin. For the chain's own files. */
-typedef struct gw_chain_joint {
+typedef struct gw_chain_link_state {
     /* of the definition */
     gw_mat3 parent_from_axes; /* at q = 0 */
     gw_quat axes_from_link;
@@ -79,13 +79,13 @@ typedef struct gw_chain_joint {
     double mobility;            /* 1/D: of the joint with its parent at rest */
     /* of v too */
     gw_twist twist;
-} gw_chain_joint;
+} gw_chain_link_state;
 
 typedef struct gw_chain {
     gw_model model;
     const gw_chain_def *def; /* outlives the chain; motors and damping may change between steps */
-    const struct gw_local *local; /* D and G of a look in place of those at q (chain_local.h); NULL:
-                                     exact */
+    const struct gw_chain_local_model *local; /* D and G of a look in place of those at q
+                                     (chain_local.h); NULL: exact */
     double kinetic, potential;
     int level, patience; /* how finely the last step went (chain_step.c) */
     double stiff;        /* period of the last step, where its joints were stiff (chain_stiff.c) */
@@ -94,8 +94,8 @@ typedef struct gw_chain {
     gw_quat axes_from_held;
     gw_vec3 held_at; /* in the held link's axes */
     double q[GW_MAX_LINKS], v[GW_MAX_LINKS];
-    double pushed[GW_MAX_LINKS];         /* by the hand at the end of a stiff step (N m, N) */
-    gw_chain_joint joints[GW_MAX_LINKS]; /* ops->size leaves out what is never used */
+    double pushed[GW_MAX_LINKS];              /* by the hand at the end of a stiff step (N m, N) */
+    gw_chain_link_state joints[GW_MAX_LINKS]; /* ops->size leaves out what is never used */
 } gw_chain;
 
 /* At joint positions and velocities (def->count entries each; NULL: zero). */
@@ -107,20 +107,20 @@ bool gw_chain_is_stiff(const gw_chain *chain);
 
 /* Friction's bristles as they stand in another chain of as many joints, which this one goes on
  * from. */
-void gw_chain_lean(gw_chain *chain, const gw_chain *from);
+void gw_chain_copy_friction(gw_chain *chain, const gw_chain *from);
 
 /* Its base is where the definition has it by now; joints go on as they are, exactly until it is
  * looked at again. */
-void gw_chain_rebase(gw_chain *chain);
+void gw_chain_update_base(gw_chain *chain);
 
 /* World poses and twists (of the origins) of all links' frames. twists may be NULL. */
-void gw_chain_links(const gw_chain *chain, gw_pose *world_from_link, gw_twist *twists);
+void gw_chain_link_poses(const gw_chain *chain, gw_pose *world_from_link, gw_twist *twists);
 
 /* D(q), n x n, row-major with `stride` entries a row (composite rigid bodies, O(n^2)): for tests,
  * figures and local models. */
-void gw_chain_inertia(const gw_chain *chain, double *d, int stride);
+void gw_chain_mass_matrix(const gw_chain *chain, double *d, int stride);
 
 /* Multiplies its velocity by `factor`; the kinetic energy that went (J). */
-double gw_chain_slow(gw_chain *chain, double factor);
+double gw_chain_scale_velocity(gw_chain *chain, double factor);
 
 #endif

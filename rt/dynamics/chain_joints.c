@@ -2,7 +2,7 @@
  * What acts at the joints themselves: motors, damping, friction, and springs beyond their limits.
  * On the loop's thread, RT safe.
  */
-#include "rt/dynamics/chain_motion.h"
+#include "rt/dynamics/articulated_body.h"
 
 /* Periods of the limits' springs last nine steps or 72 pieces, and they are damped to half of what
  * would stop them dead, from this far beyond the limit on (rad, m): a damper that met the joint at
@@ -26,13 +26,14 @@ static double motor_force(const gw_motor *m, double q, double v)
     return m->max > 0 ? fmax(-m->max, fmin(m->max, force)) : force;
 }
 
-double gw_motor_drag(const gw_motor *m, double q, double v)
+double gw_motor_fade_slope(const gw_motor *m, double q, double v)
 {
     return m->speed > 0 ? fabs(motor_force(m, q, v)) / (FADE_SHARE * m->speed) : 0;
 }
 
 /* What is left of a force that drives the joint on towards the motor's speed. */
-static double motor_fade(const gw_motor *m, const gw_chain_joint *joint, double force, double v)
+static double motor_fade(const gw_motor *m, const gw_chain_link_state *joint, double force,
+                         double v)
 {
     if (!(m->speed > 0 && force * v > 0))
         return 1;
@@ -48,7 +49,7 @@ static double past_limit(const gw_chain_link *link, double q)
 }
 
 /* Pushes back, never pulls: a joint that leaves faster than its spring follows feels nothing. */
-static double limit_force(const gw_chain_joint *joint, double past, double v)
+static double limit_force(const gw_chain_link_state *joint, double past, double v)
 {
     double damping = joint->limit_damping * fmin(1, fabs(past) / LIMIT_RAMP);
     double force = -joint->limit_stiffness * past - damping * v;
@@ -75,12 +76,12 @@ static double limit_force(const gw_chain_joint *joint, double past, double v)
 #define SPAN (15.0 / 8)
 #define FULL (11.0 / 16) /* U / (F span) at |w| = 1 */
 
-static double span_of(const gw_chain_link *link, const gw_chain_joint *joint)
+static double span_of(const gw_chain_link *link, const gw_chain_link_state *joint)
 {
     return SPAN * link->friction / joint->limit_stiffness;
 }
 
-static double friction_force(const gw_chain_link *link, const gw_chain_joint *joint, double q,
+static double friction_force(const gw_chain_link *link, const gw_chain_link_state *joint, double q,
                              double v, double *lost)
 {
     double w = (q - joint->root) / span_of(link, joint), w2 = w * w;
@@ -93,26 +94,26 @@ static double friction_force(const gw_chain_link *link, const gw_chain_joint *jo
     return -link->friction * s - damping * v;
 }
 
-static double friction_energy(const gw_chain_link *link, const gw_chain_joint *joint, double q)
+static double friction_energy(const gw_chain_link *link, const gw_chain_link_state *joint, double q)
 {
     double span = span_of(link, joint), w = fabs(q - joint->root) / span, w2 = w * w;
     double share = w < 1 ? w2 * (7.5 - w2 * (2.5 - 0.5 * w2)) / 8 : FULL + (w - 1);
     return link->friction * span * share;
 }
 
-void gw_chain_lean(gw_chain *chain, const gw_chain *from)
+void gw_chain_copy_friction(gw_chain *chain, const gw_chain *from)
 {
     for (int i = 0; i < chain->def->count; i++)
         chain->joints[i].root = from->joints[i].root;
-    gw_chain_refresh(chain);
+    gw_chain_update(chain);
 }
 
-double gw_chain_slip(gw_chain *chain)
+double gw_chain_update_friction(gw_chain *chain)
 {
     double lost = 0;
     for (int i = 0; i < chain->def->count; i++) {
         const gw_chain_link *link = &chain->def->links[i];
-        gw_chain_joint *joint = &chain->joints[i];
+        gw_chain_link_state *joint = &chain->joints[i];
         if (!(link->friction > 0))
             continue;
         double bent = chain->q[i] - joint->root, beyond = fabs(bent) - span_of(link, joint);
@@ -133,7 +134,7 @@ void gw_chain_joint_forces(const gw_chain *chain, const double *q, const double 
     double motor_power = 0, lost_power = 0;
     for (int i = 0; i < chain->def->count; i++) {
         const gw_chain_link *link = &chain->def->links[i];
-        const gw_chain_joint *joint = &chain->joints[i];
+        const gw_chain_link_state *joint = &chain->joints[i];
         double motor = motor_force(&link->motor, q[i], v[i]), damping = link->damping;
         motor *= motor_fade(&link->motor, joint, motor, v[i]);
         double past = past_limit(link, q[i]);
@@ -153,10 +154,10 @@ void gw_chain_joint_forces(const gw_chain *chain, const double *q, const double 
 }
 
 /* Springs beyond limits and bristles as they stand; dampers that hold them, and the joint's own. */
-static void passive_law(const gw_chain *chain, int i, double q, double v, gw_chain_law *law)
+static void passive_law(const gw_chain *chain, int i, double q, double v, gw_joint_force_model *law)
 {
     const gw_chain_link *link = &chain->def->links[i];
-    const gw_chain_joint *joint = &chain->joints[i];
+    const gw_chain_link_state *joint = &chain->joints[i];
     double past = past_limit(link, q), lost = 0;
     law->force[i] = -link->damping * v;
     law->damping[i] = link->damping;
@@ -173,18 +174,19 @@ static void passive_law(const gw_chain *chain, int i, double q, double v, gw_cha
     }
 }
 
-void gw_chain_joint_law(const gw_chain *chain, const double *q, const double *v, gw_chain_law *law)
+void gw_chain_linearise_joint_forces(const gw_chain *chain, const double *q, const double *v,
+                                     gw_joint_force_model *law)
 {
     for (int i = 0; i < chain->def->count; i++) {
         const gw_motor *m = &chain->def->links[i].motor;
         passive_law(chain, i, q[i], v[i], law);
-        law->motor[i] = (gw_motor_law){.force = m->torque + m->stiffness * (m->target - q[i]) +
-                                                m->damping * (m->rate - v[i]),
-                                       .damping = m->damping,
-                                       .stiffness = m->stiffness,
-                                       .most = m->max > 0 ? m->max : INFINITY,
-                                       .speed = m->speed > 0 ? m->speed : INFINITY,
-                                       .drag = gw_motor_drag(m, q[i], v[i])};
+        law->motor[i] = (gw_motor_force_model){
+            .force = m->torque + m->stiffness * (m->target - q[i]) + m->damping * (m->rate - v[i]),
+            .damping = m->damping,
+            .stiffness = m->stiffness,
+            .most = m->max > 0 ? m->max : INFINITY,
+            .speed = m->speed > 0 ? m->speed : INFINITY,
+            .drag = gw_motor_fade_slope(m, q[i], v[i])};
     }
 }
 
@@ -193,7 +195,7 @@ double gw_chain_joint_energy(const gw_chain *chain)
     double sum = 0;
     for (int i = 0; i < chain->def->count; i++) {
         const gw_chain_link *link = &chain->def->links[i];
-        const gw_chain_joint *joint = &chain->joints[i];
+        const gw_chain_link_state *joint = &chain->joints[i];
         double past = past_limit(link, chain->q[i]);
         sum += 0.5 * joint->limit_stiffness * past * past;
         if (link->friction > 0)
@@ -214,25 +216,25 @@ static void mobilities(gw_chain *chain, double *largest)
             bool moved = posture > 0 && link->limited;
             q[i] = !moved ? chain->q[i] : posture == 1 ? link->lower : link->upper;
         }
-        gw_chain_place(chain, q, chain->joints);
-        gw_chain_factor(chain, chain->joints);
+        gw_chain_forward_kinematics(chain, q, chain->joints);
+        gw_chain_articulated_inertias(chain, chain->joints);
         for (int i = 0; i < def->count; i++) {
             for (int k = 0; k < def->count; k++)
                 a[k] = k == i;
-            gw_chain_solve(chain, chain->joints, NULL, a);
+            gw_chain_accelerations(chain, chain->joints, NULL, a);
             largest[i] = fmax(largest[i], a[i]);
         }
     }
 }
 
 /* As stiff as the step bears: k = (phase / dt)^2 / mobility. */
-void gw_chain_stiffen_limits(gw_chain *chain)
+void gw_chain_set_limit_stiffness(gw_chain *chain)
 {
     double mobility[GW_MAX_LINKS] = {0};
     double rate = 1 / period(chain);
     mobilities(chain, mobility);
     for (int i = 0; i < chain->def->count; i++) {
-        gw_chain_joint *joint = &chain->joints[i];
+        gw_chain_link_state *joint = &chain->joints[i];
         double inertia = mobility[i] > 0 ? 1 / mobility[i] : 0;
         double limit = LIMIT_PHASE * rate;
         joint->inertia_seen = inertia;

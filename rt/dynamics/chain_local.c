@@ -2,17 +2,17 @@
  * Making a local model, and a chain's dynamics by it. On the world's and the loop's thread, RT
  * safe.
  */
-#include "rt/dynamics/chain_local.h"
+#include "rt/dynamics/chain_local_model.h"
 
 #include <assert.h>
 #include <string.h>
 
-#include "rt/dynamics/chain_motion.h"
+#include "rt/dynamics/articulated_body.h"
 
-size_t gw_local_bytes(int count)
+size_t gw_chain_local_model_bytes(int count)
 {
-    return offsetof(gw_local, factor) +
-           (size_t)count * (size_t)(count + 1) / 2 * sizeof(((gw_local *)0)->factor[0]);
+    return offsetof(gw_chain_local_model, factor) +
+           (size_t)count * (size_t)(count + 1) / 2 * sizeof(((gw_chain_local_model *)0)->factor[0]);
 }
 
 /* ---- a look --------------------------------------------------------------------------------- */
@@ -41,7 +41,7 @@ static double weigh(const gw_chain *at, double *gravity)
     gw_vec3 g = at->def->gravity, moment = {0, 0, 0};
     double mass = 0;
     for (int i = at->def->count - 1; i >= 0; i--) {
-        const gw_chain_joint *j = &at->joints[i];
+        const gw_chain_link_state *j = &at->joints[i];
         gw_vec3 s = gw_chain_axis(j);
         mass += j->mass;
         moment = gw_mul_add(moment, j->mass, gw_add(j->at, j->world_com));
@@ -55,8 +55,8 @@ static double weigh(const gw_chain *at, double *gravity)
  * would come to, for they grow on the way. */
 static void reach_out(const gw_chain *at, double h, double *reach)
 {
-    const double hand[6] = {GW_LOCAL_FORCE,  GW_LOCAL_FORCE,  GW_LOCAL_FORCE,
-                            GW_LOCAL_TORQUE, GW_LOCAL_TORQUE, GW_LOCAL_TORQUE};
+    const double hand[6] = {GW_LOCAL_MODEL_FORCE,  GW_LOCAL_MODEL_FORCE,  GW_LOCAL_MODEL_FORCE,
+                            GW_LOCAL_MODEL_TORQUE, GW_LOCAL_MODEL_TORQUE, GW_LOCAL_MODEL_TORQUE};
     double columns[GW_MAX_LINKS][6], drift[6], a[GW_MAX_LINKS];
     int n = at->def->count;
     gw_model_jacobian(&at->model, columns, drift);
@@ -72,13 +72,13 @@ static void reach_out(const gw_chain *at, double h, double *reach)
     }
 }
 
-void gw_local_make(const gw_chain *at, double horizon, gw_local *out)
+void gw_chain_local_model_make(const gw_chain *at, double horizon, gw_chain_local_model *out)
 {
     double d[GW_MAX_LINKS][GW_MAX_LINKS];
     assert(!at->local);
     out->count = at->def->count;
     memcpy(out->q, at->q, (size_t)out->count * sizeof *out->q);
-    gw_chain_inertia(at, &d[0][0], GW_MAX_LINKS);
+    gw_chain_mass_matrix(at, &d[0][0], GW_MAX_LINKS);
     factorise(out->count, (const double(*)[GW_MAX_LINKS])d, out->factor);
     out->potential = weigh(at, out->gravity);
     reach_out(at, horizon, out->reach);
@@ -86,16 +86,16 @@ void gw_local_make(const gw_chain *at, double horizon, gw_local *out)
 
 /* ---- by it ---------------------------------------------------------------------------------- */
 
-double gw_chain_localise(gw_chain *chain, const gw_local *local)
+double gw_chain_set_local_model(gw_chain *chain, const gw_chain_local_model *local)
 {
     double before = chain->kinetic + chain->potential;
     assert(!local || local->count == chain->def->count);
     chain->local = local;
-    gw_chain_refresh(chain);
+    gw_chain_update(chain);
     return chain->kinetic + chain->potential - before;
 }
 
-double gw_chain_strain(const gw_chain *chain)
+double gw_chain_local_model_strain(const gw_chain *chain)
 {
     double strain = 0;
     if (!chain->local)
@@ -109,7 +109,7 @@ double gw_chain_strain(const gw_chain *chain)
 }
 
 /* 1/2 |L^T v|^2 */
-double gw_local_kinetic(const gw_chain *chain)
+double gw_chain_local_kinetic(const gw_chain *chain)
 {
     double sum[GW_MAX_LINKS], total = 0;
     const double *row = chain->local->factor;
@@ -123,9 +123,9 @@ double gw_local_kinetic(const gw_chain *chain)
     return 0.5 * total;
 }
 
-double gw_local_weight_energy(const gw_chain *chain)
+double gw_chain_local_weight_energy(const gw_chain *chain)
 {
-    const gw_local *local = chain->local;
+    const gw_chain_local_model *local = chain->local;
     double sum = local->potential;
     for (int i = 0; i < chain->def->count; i++)
         sum += local->gravity[i] * (chain->q[i] - local->q[i]);
@@ -151,13 +151,13 @@ static void divide(int n, const double *factor, double *x)
 }
 
 /* q'' = D^^-1 (force - J^T bias - G^), J at the frames as they are. */
-void gw_local_solve(const gw_chain *chain, const gw_chain_joint *at, const gw_wrench *bias,
-                    double *force)
+void gw_chain_local_accelerations(const gw_chain *chain, const gw_chain_link_state *at,
+                                  const gw_wrench *bias, double *force)
 {
     gw_wrench p = {{0, 0, 0}, {0, 0, 0}};
     int n = chain->def->count;
     for (int i = n - 1; i >= 0 && bias; i--) {
-        const gw_chain_joint *j = &at[i];
+        const gw_chain_link_state *j = &at[i];
         p.f = gw_add(p.f, bias[i].f);
         p.t = gw_add(p.t, bias[i].t);
         force[i] -= gw_dot(gw_chain_axis(j), chain->joints[i].slides ? p.f : p.t);

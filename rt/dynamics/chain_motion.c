@@ -3,7 +3,7 @@
  * and the wrenches that velocities and weight need, from the base out; articulated inertias back to
  * the base; accelerations out again. On the loop's thread, RT safe.
  */
-#include "rt/dynamics/chain_motion.h"
+#include "rt/dynamics/articulated_body.h"
 
 /* ---- from the base out ---------------------------------------------------------------------- */
 
@@ -19,13 +19,14 @@ GW_CHAIN_INLINE void turn_about_z(gw_mat3 *r, double angle)
     }
 }
 
-GW_CHAIN_INLINE void place(const gw_chain *chain, const double *q, bool weighs, gw_chain_joint *at)
+GW_CHAIN_INLINE void place(const gw_chain *chain, const double *q, bool weighs,
+                           gw_chain_link_state *at)
 {
     gw_mat3 parent = gw_quat_to_mat3(chain->def->world_from_base.q);
     gw_vec3 from = chain->def->world_from_base.p;
     for (int i = 0; i < chain->def->count; i++) {
-        const gw_chain_joint *j = &chain->joints[i];
-        gw_chain_joint *to = &at[i];
+        const gw_chain_link_state *j = &chain->joints[i];
+        gw_chain_link_state *to = &at[i];
         gw_mat3 r = j->straight ? parent : gw_mat3_product(&parent, &j->parent_from_axes);
         to->arm = gw_mat3_mul(&parent, j->offset);
         if (j->slides)
@@ -42,12 +43,12 @@ GW_CHAIN_INLINE void place(const gw_chain *chain, const double *q, bool weighs, 
     }
 }
 
-void gw_chain_place(const gw_chain *chain, const double *q, gw_chain_joint *at)
+void gw_chain_forward_kinematics(const gw_chain *chain, const double *q, gw_chain_link_state *at)
 {
     place(chain, q, true, at);
 }
 
-void gw_chain_twists(const gw_chain *chain, const double *v, gw_chain_joint *at)
+void gw_chain_twists(const gw_chain *chain, const double *v, gw_chain_link_state *at)
 {
     gw_twist t = {{0, 0, 0}, {0, 0, 0}};
     for (int i = 0; i < chain->def->count; i++) {
@@ -68,12 +69,12 @@ void gw_chain_twists(const gw_chain *chain, const double *v, gw_chain_joint *at)
  * (sliding, turning), gravity as an acceleration of the base. Newton and Euler give the wrench
  * that the link needs for it.
  */
-void gw_chain_bias(const gw_chain *chain, const double *v, const gw_chain_joint *at,
-                   gw_wrench *bias)
+void gw_chain_bias_forces(const gw_chain *chain, const double *v, const gw_chain_link_state *at,
+                          gw_wrench *bias)
 {
     gw_vec3 a = gw_neg(chain->def->gravity), alpha = {0, 0, 0}, w = {0, 0, 0};
     for (int i = 0; i < chain->def->count; i++) {
-        const gw_chain_joint *j = &at[i];
+        const gw_chain_link_state *j = &at[i];
         gw_vec3 along = gw_cross(w, gw_scale(v[i], gw_chain_axis(j)));
         a = gw_add(a, gw_add(gw_cross(alpha, j->arm), gw_cross(w, gw_cross(w, j->arm))));
         if (chain->joints[i].slides)
@@ -81,8 +82,8 @@ void gw_chain_bias(const gw_chain *chain, const double *v, const gw_chain_joint 
         else
             alpha = gw_add(alpha, along);
         w = j->twist.w;
-        bias[i] = gw_chain_need(chain->joints[i].mass, j->world_com, &j->world_inertia, w,
-                                &(gw_twist){a, alpha});
+        bias[i] = gw_link_newton_euler(chain->joints[i].mass, j->world_com, &j->world_inertia, w,
+                                       &(gw_twist){a, alpha});
     }
 }
 
@@ -99,7 +100,7 @@ GW_CHAIN_INLINE void take_square(gw_sym3 *s, gw_vec3 u, gw_vec3 scaled)
 }
 
 /* What the joint lets through: less U U^T / D. */
-GW_CHAIN_INLINE void release(gw_articulated *a, const gw_wrench *u, double mobility)
+GW_CHAIN_INLINE void release(gw_articulated_inertia *a, const gw_wrench *u, double mobility)
 {
     gw_vec3 f = gw_scale(mobility, u->f), t = gw_scale(mobility, u->t);
     take_square(&a->m, u->f, f);
@@ -112,15 +113,15 @@ GW_CHAIN_INLINE void release(gw_articulated *a, const gw_wrench *u, double mobil
 
 /* Both what is carried to the parent and U are, so that nothing but the last difference waits for
  * the division. */
-GW_CHAIN_INLINE void factor(const gw_chain *chain, const double *added, gw_chain_joint *at)
+GW_CHAIN_INLINE void factor(const gw_chain *chain, const double *added, gw_chain_link_state *at)
 {
-    gw_articulated a = {0};
+    gw_articulated_inertia a = {0};
     for (int i = chain->def->count - 1; i >= 0; i--) {
-        gw_chain_joint *j = &at[i];
+        gw_chain_link_state *j = &at[i];
         gw_vec3 s = gw_chain_axis(j);
         gw_wrench u;
         double own = added ? added[i] : 0;
-        gw_articulated_add(&a, chain->joints[i].mass, j->world_com, &j->world_inertia);
+        gw_articulated_inertia_add(&a, chain->joints[i].mass, j->world_com, &j->world_inertia);
         if (chain->joints[i].slides) {
             u = (gw_wrench){gw_sym3_mul(&a.m, s), gw_mat3_tmul(&a.b, s)};
             own += gw_dot(s, u.f);
@@ -131,17 +132,18 @@ GW_CHAIN_INLINE void factor(const gw_chain *chain, const double *added, gw_chain
         j->mobility = 1 / own;
         u.t = gw_add(u.t, gw_cross(j->arm, u.f));
         j->resistance = u;
-        gw_articulated_carry(&a, j->arm);
+        gw_articulated_inertia_shift(&a, j->arm);
         release(&a, &u, j->mobility);
     }
 }
 
-void gw_chain_factor(const gw_chain *chain, gw_chain_joint *at)
+void gw_chain_articulated_inertias(const gw_chain *chain, gw_chain_link_state *at)
 {
     factor(chain, NULL, at);
 }
 
-void gw_chain_factor_with(const gw_chain *chain, const double *added, gw_chain_joint *at)
+void gw_chain_articulated_inertias_with(const gw_chain *chain, const double *added,
+                                        gw_chain_link_state *at)
 {
     factor(chain, added, at);
 }
@@ -152,11 +154,12 @@ void gw_chain_factor_with(const gw_chain *chain, const double *added, gw_chain_j
  *   u_i = tau_i - s . P_i,   P_p += X^T P_i + U_i u_i / D_i, and out again
  *   q''_i = (u_i - U_i . A_p) / D_i,   A_i = X A_p + s q''_i
  */
-void gw_chain_solve(const gw_chain *chain, const gw_chain_joint *at, gw_wrench *bias, double *force)
+void gw_chain_accelerations(const gw_chain *chain, const gw_chain_link_state *at, gw_wrench *bias,
+                            double *force)
 {
     gw_wrench p = {{0, 0, 0}, {0, 0, 0}};
     for (int i = chain->def->count - 1; i >= 0; i--) {
-        const gw_chain_joint *j = &at[i];
+        const gw_chain_link_state *j = &at[i];
         if (bias) {
             p.f = gw_add(p.f, bias[i].f);
             p.t = gw_add(p.t, bias[i].t);
@@ -169,7 +172,7 @@ void gw_chain_solve(const gw_chain *chain, const gw_chain_joint *at, gw_wrench *
     }
     gw_vec3 a = {0, 0, 0}, alpha = {0, 0, 0};
     for (int i = 0; i < chain->def->count; i++) {
-        const gw_chain_joint *j = &at[i];
+        const gw_chain_link_state *j = &at[i];
         force[i] -= j->mobility * (gw_dot(j->resistance.f, a) + gw_dot(j->resistance.t, alpha));
         a = gw_add(a, gw_cross(alpha, j->arm));
         if (chain->joints[i].slides)
@@ -186,9 +189,9 @@ double gw_chain_kinetic(const gw_chain *chain)
 {
     double sum = 0;
     if (chain->local)
-        return gw_local_kinetic(chain);
+        return gw_chain_local_kinetic(chain);
     for (int i = 0; i < chain->def->count; i++) {
-        const gw_chain_joint *j = &chain->joints[i];
+        const gw_chain_link_state *j = &chain->joints[i];
         gw_vec3 v = gw_add(j->twist.v, gw_cross(j->twist.w, j->world_com));
         sum +=
             j->mass * gw_norm2(v) + gw_dot(j->twist.w, gw_sym3_mul(&j->world_inertia, j->twist.w));
@@ -200,30 +203,31 @@ static double weight_energy(const gw_chain *chain)
 {
     double sum = 0;
     if (chain->local)
-        return gw_local_weight_energy(chain);
+        return gw_chain_local_weight_energy(chain);
     for (int i = 0; i < chain->def->count; i++) {
-        const gw_chain_joint *j = &chain->joints[i];
+        const gw_chain_link_state *j = &chain->joints[i];
         sum -= j->mass * gw_dot(chain->def->gravity, gw_add(j->at, j->world_com));
     }
     return sum;
 }
 
-void gw_chain_configure(const gw_chain *chain, const double *q, const double *v, gw_chain_joint *at)
+void gw_chain_configure(const gw_chain *chain, const double *q, const double *v,
+                        gw_chain_link_state *at)
 {
     place(chain, q, !chain->local, at);
     if (!chain->local)
-        gw_chain_factor(chain, at);
+        gw_chain_articulated_inertias(chain, at);
     gw_chain_twists(chain, v, at);
 }
 
-void gw_chain_refresh(gw_chain *chain)
+void gw_chain_update(gw_chain *chain)
 {
-    gw_chain_move(chain);
+    gw_chain_update_kinematics(chain);
     if (!chain->local)
-        gw_chain_factor(chain, chain->joints);
+        gw_chain_articulated_inertias(chain, chain->joints);
 }
 
-void gw_chain_move(gw_chain *chain)
+void gw_chain_update_kinematics(gw_chain *chain)
 {
     place(chain, chain->q, !chain->local, chain->joints);
     gw_chain_twists(chain, chain->v, chain->joints);

@@ -12,7 +12,7 @@
  */
 #include <string.h>
 
-#include "rt/dynamics/chain_motion.h"
+#include "rt/dynamics/articulated_body.h"
 
 typedef struct pin {
     double c, s;            /* of the link's axes in the plane */
@@ -24,7 +24,7 @@ typedef struct pin {
     double bx, by, inverse; /* b and 1 / I of the links from here on */
 } pin;
 
-void gw_chain_turn(int count, const double *q, gw_chain_turns *out)
+void gw_chain_sines(int count, const double *q, gw_joint_sines *out)
 {
     for (int i = 0; i < count; i++)
         sincos(q[i], &out->s[i], &out->c[i]);
@@ -49,14 +49,14 @@ GW_CHAIN_INLINE void turn_on(double q, double from, double *c, double *s)
 
 /* Out from the base: where everything is, how it moves, and m (a - w^2 c) with
  * a = a_p - w_p^2 r. */
-static void place(const gw_chain *chain, const gw_chain_turns *start, const double *q,
+static void place(const gw_chain *chain, const gw_joint_sines *start, const double *q,
                   const double *v, pin *pins)
 {
     gw_vec3 g = gw_mat3_tmul(&chain->world_from_plane, chain->def->gravity);
     double ax = -g.x, ay = -g.y;
     pin p = {.c = 1};
     for (int i = 0; i < chain->def->count; i++) {
-        const gw_chain_joint *j = &chain->joints[i];
+        const gw_chain_link_state *j = &chain->joints[i];
         double c = start->c[i], s = start->s[i], w2 = p.w * p.w, pc = p.c, ps = p.s;
         turn_on(q[i], chain->q[i], &c, &s);
         if (i > 0) {
@@ -92,7 +92,7 @@ static void solve(const gw_chain *chain, pin *pins, double *force)
 {
     double mxx = 0, mxy = 0, myy = 0, bx = 0, by = 0, inertia = 0, fx = 0, fy = 0, t = 0;
     for (int i = chain->def->count - 1; i >= 0; i--) {
-        const gw_chain_joint *j = &chain->joints[i];
+        const gw_chain_link_state *j = &chain->joints[i];
         pin *p = &pins[i];
         double m = j->mass, tau = force[i];
         mxx += m;
@@ -151,7 +151,7 @@ static void take(const gw_chain *chain, pin *p, const gw_wrench *w)
 }
 
 static void hold(const gw_chain *chain, pin *pins, const gw_forces *forces, double t,
-                 gw_chain_flow *flow)
+                 gw_chain_stage_load *flow)
 {
     pin *p = &pins[gw_chain_held_link(chain->def)];
     gw_mat3 r;
@@ -169,7 +169,7 @@ static void hold(const gw_chain *chain, pin *pins, const gw_forces *forces, doub
 }
 
 static void touch(const gw_chain *chain, pin *pins, const gw_forces *forces, double t,
-                  gw_chain_flow *flow)
+                  gw_chain_stage_load *flow)
 {
     gw_pose poses[GW_MAX_LINKS];
     gw_twist twists[GW_MAX_LINKS];
@@ -189,12 +189,12 @@ static void touch(const gw_chain *chain, pin *pins, const gw_forces *forces, dou
     flow->on_held = gw_wrench_add(flow->on_held, on[gw_chain_held_link(chain->def)]);
 }
 
-void gw_chain_planar_stage(const gw_chain *chain, const gw_chain_turns *start, const double *q,
+void gw_chain_planar_stage(const gw_chain *chain, const gw_joint_sines *start, const double *q,
                            const double *v, const gw_forces *forces, double t, double *a,
-                           gw_chain_flow *flow)
+                           gw_chain_stage_load *flow)
 {
     pin pins[GW_MAX_LINKS];
-    *flow = (gw_chain_flow){0};
+    *flow = (gw_chain_stage_load){0};
     place(chain, start, q, v, pins);
     gw_chain_joint_forces(chain, q, v, a, &flow->power.motors, &flow->power.lost);
     if (forces && forces->at)

@@ -10,7 +10,7 @@
  */
 #include <string.h>
 
-#include "rt/dynamics/chain_motion.h"
+#include "rt/dynamics/articulated_body.h"
 
 /* What the finest piece of an explicit step bears of all joints together: decay and squared phase.
  */
@@ -36,7 +36,7 @@ static double stiffness_of(const gw_chain *chain, double h, double *added)
     for (int i = 0; i < chain->def->count; i++) {
         const gw_chain_link *link = &chain->def->links[i];
         double damping = link->damping + link->motor.damping;
-        damping = fmax(damping, gw_motor_drag(&link->motor, chain->q[i], chain->v[i]));
+        damping = fmax(damping, gw_motor_fade_slope(&link->motor, chain->q[i], chain->v[i]));
         added[i] = h * (damping + h * link->motor.stiffness);
         if (added[i] > 0)
             sum += added[i] / chain->joints[i].inertia_seen;
@@ -55,7 +55,7 @@ static double largest(const gw_chain *chain, const double *added)
         double before = 0, after = 0;
         for (int i = 0; i < n; i++)
             y[i] = added[i] * x[i];
-        gw_chain_solve(chain, chain->joints, NULL, y);
+        gw_chain_accelerations(chain, chain->joints, NULL, y);
         for (int i = 0; i < n; i++) {
             before += x[i] * added[i] * x[i];
             after += y[i] * added[i] * x[i];
@@ -72,13 +72,14 @@ static double largest(const gw_chain *chain, const double *added)
 bool gw_chain_is_stiff(const gw_chain *chain)
 {
     double added[GW_MAX_LINKS], dt = chain->def->dt > 0 ? chain->def->dt : 1e-3;
-    return stiffness_of(chain, dt / GW_CHAIN_FINEST, added) > BORNE;
+    return stiffness_of(chain, dt / GW_CHAIN_MAX_SUBSTEPS, added) > BORNE;
 }
 
-void gw_chain_look_stiff(gw_chain *chain, double dt)
+void gw_chain_detect_stiffness(gw_chain *chain, double dt)
 {
     double added[GW_MAX_LINKS];
-    bool stiff = !chain->local && stiffness_of(chain, dt / GW_CHAIN_FINEST, added) > BORNE / 2 &&
+    bool stiff = !chain->local &&
+                 stiffness_of(chain, dt / GW_CHAIN_MAX_SUBSTEPS, added) > BORNE / 2 &&
                  largest(chain, added) > BORNE;
     chain->stiff = stiff ? dt : 0;
 }
@@ -89,18 +90,18 @@ void gw_chain_look_stiff(gw_chain *chain, double dt)
 enum { BACKWARD = -1, LAW, FORWARD, AT_SPEED, BEYOND };
 
 /* What a motor's law comes to where the joint accelerates so. */
-static double motor_at(const gw_motor_law *m, double h, double v, double a)
+static double motor_at(const gw_motor_force_model *m, double h, double v, double a)
 {
     return m->force - m->damping * h * a - m->stiffness * h * (v + h * a);
 }
 
 /* A motor that drives forward or backward, at that speed: what it gives at most. */
-static double at_speed(const gw_motor_law *m, double v)
+static double at_speed(const gw_motor_force_model *m, double v)
 {
     return m->drag * (copysign(m->speed, m->force) - v);
 }
 
-static double motor_gives(const gw_motor_law *m, int how, double h, double v, double a)
+static double motor_gives(const gw_motor_force_model *m, int how, double h, double v, double a)
 {
     switch (how) {
     case LAW:
@@ -115,7 +116,7 @@ static double motor_gives(const gw_motor_law *m, int how, double h, double v, do
 }
 
 /* The speed's bound is tried before what lies beyond it, which comes from being driven there. */
-static int bound_how(const gw_motor_law *m, int how, double h, double v, double a)
+static int bound_how(const gw_motor_force_model *m, int how, double h, double v, double a)
 {
     double force = motor_at(m, h, v, a), to = v + h * a, ahead = copysign(1, m->force);
     double most = ahead * at_speed(m, to);
@@ -126,7 +127,7 @@ static int bound_how(const gw_motor_law *m, int how, double h, double v, double 
 }
 
 /* How all motors are bound by what they would give. True where that changed. */
-static bool bound(const gw_chain *chain, const gw_chain_law *law, bool let_go, double h,
+static bool bound(const gw_chain *chain, const gw_joint_force_model *law, bool let_go, double h,
                   const double *v, const double *a, signed char *how)
 {
     bool changed = false;
@@ -141,11 +142,11 @@ static bool bound(const gw_chain *chain, const gw_chain_law *law, bool let_go, d
 }
 
 /* The law as motors are bound: forces in `a`, what it adds to inertias. */
-static void lay_out(const gw_chain *chain, const gw_chain_law *law, double h, const double *v,
-                    const signed char *how, double *a, double *added)
+static void lay_out(const gw_chain *chain, const gw_joint_force_model *law, double h,
+                    const double *v, const signed char *how, double *a, double *added)
 {
     for (int i = 0; i < chain->def->count; i++) {
-        const gw_motor_law *m = &law->motor[i];
+        const gw_motor_force_model *m = &law->motor[i];
         double damping = law->damping[i], stiffness = law->stiffness[i];
         double force = how[i] == LAW ? m->force : motor_gives(m, how[i], h, v[i], 0);
         if (how[i] == LAW) {
@@ -161,23 +162,23 @@ static void lay_out(const gw_chain *chain, const gw_chain_law *law, double h, co
 
 /* The joints' accelerations by the law, `bias` the links' wrenches; `how` as it was last, or LAW.
  */
-static void settle(const gw_chain *chain, const gw_chain_law *law, const gw_wrench *bias, double h,
-                   const double *v, gw_chain_joint *at, double *a, signed char *how)
+static void settle(const gw_chain *chain, const gw_joint_force_model *law, const gw_wrench *bias,
+                   double h, const double *v, gw_chain_link_state *at, double *a, signed char *how)
 {
     for (int turn = 0; turn < SETTLE; turn++) {
         double added[GW_MAX_LINKS];
         gw_wrench used[GW_MAX_LINKS];
         memcpy(used, bias, (size_t)chain->def->count * sizeof *used);
         lay_out(chain, law, h, v, how, a, added);
-        gw_chain_factor_with(chain, added, at);
-        gw_chain_solve(chain, at, used, a);
+        gw_chain_articulated_inertias_with(chain, added, at);
+        gw_chain_accelerations(chain, at, used, a);
         if (!bound(chain, law, turn < SETTLE / 2, h, v, a, how))
             return;
     }
 }
 
 /* Of the wrenches that were taken from `bias`, at the twists in `at` (W). */
-static double power(int n, const gw_wrench *taken, const gw_chain_joint *at)
+static double power(int n, const gw_wrench *taken, const gw_chain_link_state *at)
 {
     double sum = 0;
     for (int i = 0; i < n; i++)
@@ -186,7 +187,7 @@ static double power(int n, const gw_wrench *taken, const gw_chain_joint *at)
 }
 
 /* J^T of them. */
-static void pull_back(const gw_chain *chain, const gw_wrench *taken, const gw_chain_joint *at,
+static void pull_back(const gw_chain *chain, const gw_wrench *taken, const gw_chain_link_state *at,
                       double *force)
 {
     gw_wrench p = {{0, 0, 0}, {0, 0, 0}};
@@ -208,32 +209,32 @@ typedef struct run {
     double q[GW_MAX_LINKS], v[GW_MAX_LINKS], pushed[GW_MAX_LINKS];
     signed char how[GW_MAX_LINKS]; /* motors are bound */
     bool turned;                   /* which they are changed on the way */
-    gw_chain_books sum;
+    gw_chain_work sum;
     gw_wrench on_held; /* at its start */
 } run;
 
 /* h on; what the links are asked for, and what for by whom. */
 static void euler(const gw_chain *chain, const gw_forces *forces, double t, double h, run *r)
 {
-    gw_chain_joint at[GW_MAX_LINKS];
+    gw_chain_link_state at[GW_MAX_LINKS];
     gw_wrench bias[GW_MAX_LINKS], hand[GW_MAX_LINKS], touch[GW_MAX_LINKS];
-    gw_chain_law law;
-    gw_chain_flow flow = {0};
+    gw_joint_force_model law;
+    gw_chain_stage_load flow = {0};
     double a[GW_MAX_LINKS];
     int n = chain->def->count;
     memset(hand, 0, (size_t)n * sizeof *hand);
     memset(touch, 0, (size_t)n * sizeof *touch);
-    gw_chain_place(chain, r->q, at);
+    gw_chain_forward_kinematics(chain, r->q, at);
     gw_chain_twists(chain, r->v, at);
-    gw_chain_bias(chain, r->v, at, bias);
+    gw_chain_bias_forces(chain, r->v, at, bias);
     if (forces && forces->at)
-        gw_chain_hold(chain, at, forces, t, hand, &flow);
+        gw_chain_apply_hand(chain, at, forces, t, hand, &flow);
     if (forces && forces->touch)
-        gw_chain_touch(chain, at, forces, t, touch, &flow);
+        gw_chain_apply_contacts(chain, at, forces, t, touch, &flow);
     pull_back(chain, hand, at, r->pushed);
     add_wrenches(n, hand, bias);
     add_wrenches(n, touch, bias);
-    gw_chain_joint_law(chain, r->q, r->v, &law);
+    gw_chain_linearise_joint_forces(chain, r->q, r->v, &law);
     settle(chain, &law, bias, h, r->v, at, a, r->how);
     for (int i = 0; i < n; i++) {
         double force = motor_gives(&law.motor[i], r->how[i], h, r->v[i], a[i]);
@@ -256,7 +257,7 @@ static void take_run(const gw_chain *chain, const gw_forces *forces, double t, d
     memcpy(r->q, chain->q, n * sizeof *r->q);
     memcpy(r->v, chain->v, n * sizeof *r->v);
     memset(r->how, 0, n);
-    r->sum = (gw_chain_books){0};
+    r->sum = (gw_chain_work){0};
     r->turned = false;
     for (int i = 0; i < steps; i++) {
         memcpy(before, r->how, n);
@@ -284,9 +285,9 @@ static const double *weights_of(const gw_chain *chain, const run runs[RUNS])
     return smooth;
 }
 
-void gw_chain_stiff_piece(const gw_chain *chain, const gw_forces *forces, double t, double h,
-                          double *q, double *v, double *pushed, gw_chain_books *sum,
-                          gw_wrench *constraint)
+void gw_chain_implicit_substep(const gw_chain *chain, const gw_forces *forces, double t, double h,
+                               double *q, double *v, double *pushed, gw_chain_work *sum,
+                               gw_wrench *constraint)
 {
     double a[GW_MAX_LINKS];
     run runs[RUNS];
@@ -306,12 +307,12 @@ void gw_chain_stiff_piece(const gw_chain *chain, const gw_forces *forces, double
     }
     memcpy(pushed, runs[RUNS - 1].pushed, n * sizeof *pushed);
     if (t == 0 && chain->def->held >= 0)
-        *constraint = gw_chain_constraint(chain, a, &runs[0].on_held);
+        *constraint = gw_chain_constraint_wrench(chain, a, &runs[0].on_held);
 }
 
 /* A spring gives what it held, b (rate - v) no more than b rate, and one that may come to its most
  * no more than that. */
-double gw_chain_motors_at_most(const gw_chain *chain, const double *q0, const double *q1)
+double gw_chain_motor_work_max(const gw_chain *chain, const double *q0, const double *q1)
 {
     double sum = 0, size = 0;
     for (int i = 0; i < chain->def->count; i++) {
@@ -334,22 +335,22 @@ double gw_chain_motors_at_most(const gw_chain *chain, const double *q0, const do
  *
  * and both together the coming step's mean.
  */
-void gw_chain_look_ahead(const gw_chain *chain, double *a)
+void gw_chain_implicit_acceleration(const gw_chain *chain, double *a)
 {
-    gw_chain_joint at[GW_MAX_LINKS];
+    gw_chain_link_state at[GW_MAX_LINKS];
     gw_wrench bias[GW_MAX_LINKS];
     double direct[GW_MAX_LINKS];
-    gw_chain_law law;
+    gw_joint_force_model law;
     signed char how[GW_MAX_LINKS] = {0};
     size_t n = (size_t)chain->def->count;
     memcpy(at, chain->joints, n * sizeof *at);
     memcpy(direct, chain->pushed, n * sizeof *direct);
-    gw_chain_bias(chain, chain->v, at, bias);
-    gw_chain_joint_law(chain, chain->q, chain->v, &law);
+    gw_chain_bias_forces(chain, chain->v, at, bias);
+    gw_chain_linearise_joint_forces(chain, chain->q, chain->v, &law);
     for (size_t i = 0; i < n; i++)
         law.force[i] += chain->pushed[i];
     settle(chain, &law, bias, chain->stiff, chain->v, at, a, how);
-    gw_chain_solve(chain, chain->joints, NULL, direct);
+    gw_chain_accelerations(chain, chain->joints, NULL, direct);
     for (size_t i = 0; i < n; i++)
         a[i] -= direct[i];
 }

@@ -1,16 +1,17 @@
 /*
  * Newton and Euler for one rigid body, and the small dense algebra that goes with it. RT safe.
  */
-#include "rt/dynamics/dynamics.h"
+#include "rt/dynamics/rigid_body.h"
 
-gw_wrench gw_rigid_constraint(const gw_rigid *r, const gw_wrench *rate, const gw_wrench *load)
+gw_wrench gw_rigid_body_constraint_wrench(const gw_rigid_body *r, const gw_wrench *rate,
+                                          const gw_wrench *load)
 {
     gw_vec3 f = gw_sub(rate->f, load->f);
     gw_vec3 t = gw_sub(rate->t, load->t);
     return (gw_wrench){f, gw_add(t, gw_cross(gw_sub(r->com, r->held), f))};
 }
 
-double gw_rigid_kinetic(double mass, const gw_rigid *r, const gw_twist *twist)
+double gw_rigid_body_kinetic_energy(double mass, const gw_rigid_body *r, const gw_twist *twist)
 {
     gw_vec3 v = gw_add(twist->v, gw_cross(twist->w, r->com));
     return 0.5 * (mass * gw_norm2(v) + gw_dot(twist->w, gw_mat3_mul(&r->inertia, twist->w)));
@@ -49,8 +50,8 @@ void gw_cholesky_solve(double (*l)[6], int n, double *x)
     }
 }
 
-gw_wrench gw_rigid_touch(const gw_rigid *r, const gw_pose *pose, const gw_twist *twist,
-                         const gw_forces *forces, double t)
+gw_wrench gw_rigid_body_contact_wrench(const gw_rigid_body *r, const gw_pose *pose,
+                                       const gw_twist *twist, const gw_forces *forces, double t)
 {
     gw_wrench on = {{0, 0, 0}, {0, 0, 0}};
     forces->touch(forces->touching, t, pose, twist, &on);

@@ -8,7 +8,7 @@
  * safe.
  */
 #include "rt/dynamics/guided_stage.h"
-#include "rt/dynamics/rungekutta.h"
+#include "rt/dynamics/runge_kutta.h"
 
 #define PIECE_TURN    0.02 /* rad that a tumbling body turns in a piece of a step, */
 #define FLOATING_TURN 0.2  /* that what floats does, */
@@ -21,15 +21,16 @@ static gw_wrench constraint_of(const gw_guided_def *def, stage *s, const gw_load
                                const double *z_ddot)
 {
     gw_twist a = twist_of(s->jacobian, z_ddot, turning(&def->set), def->set.dof);
-    gw_wrench rate = gw_rigid_rate(def->mass.mass, &s->rigid, s->twist.w,
-                                   gw_add(a.v, linear(s->bias)), gw_add(a.w, angular(s->bias)));
-    return gw_rigid_constraint(&s->rigid, &rate, &load->about_com);
+    gw_wrench rate =
+        gw_rigid_body_momentum_rate(def->mass.mass, &s->rigid, s->twist.w,
+                                    gw_add(a.v, linear(s->bias)), gw_add(a.w, angular(s->bias)));
+    return gw_rigid_body_constraint_wrench(&s->rigid, &rate, &load->about_com);
 }
 
 static double ride_power(const gw_guided *body, stage *s, const gw_load *load, const double *z_ddot)
 {
     gw_wrench constraint = constraint_of(&body->def, s, load, z_ddot);
-    return gw_ride_power(&body->ride, &s->rigid, &s->pose, &constraint);
+    return gw_base_motion_power(&body->ride, &s->rigid, &s->pose, &constraint);
 }
 
 /* ---- the step ------------------------------------------------------------------------------- */
@@ -127,14 +128,14 @@ static void chart_step(gw_guided *body, const gw_forces *forces, double dt, gw_s
     if (!step->finite)
         return;
     pose.q = gw_quat_unit(pose.q);
-    gw_guided_take(body, dt, &pose, &twist);
+    gw_guided_store_state(body, dt, &pose, &twist);
     memcpy(body->z_dot, z_dot, sizeof z_dot);
 }
 
 /* lambda of the step's start, out of the frame that the set stood in. */
 static void turn_wrench(const gw_guided *body, gw_wrench *w, double dt)
 {
-    gw_quat q = gw_ride_frame(&body->ride, -dt).q;
+    gw_quat q = gw_base_motion_frame(&body->ride, -dt).q;
     *w = (gw_wrench){gw_rotate(q, w->f), gw_rotate(q, w->t)};
 }
 
@@ -144,7 +145,7 @@ static void one_piece(gw_guided *body, const gw_forces *forces, double dt, gw_st
     if (body->def.set.general)
         gw_guided_general_step(body, forces, dt, step);
     else if (floats(&body->def.set))
-        gw_guided_floating_step(body, forces, dt, step);
+        gw_floating_step(body, forces, dt, step);
     else
         chart_step(body, forces, dt, step);
     if (body->ride.moves)

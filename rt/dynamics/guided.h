@@ -25,16 +25,16 @@ typedef struct gw_guided_def {
 
 /* A frame that carries the set along, steadily: from `from` with the twist (of the world's point at
  * its origin), where def.set is as seen from the frame. */
-typedef struct gw_ride {
+typedef struct gw_base_motion {
     bool moves;            /* false: the set stands, where def.set has it in the world */
     gw_twist twist, inner; /* in world axes; the same motion in the frame's */
     gw_pose from;          /* world_from_frame when `time` is 0 */
     double time;           /* s, goes on with the steps */
-} gw_ride;
+} gw_base_motion;
 
 /* A ride that begins now, at a frame, with a twist; or that takes `dt` seconds to another one. */
-gw_ride gw_ride_with(const gw_pose *from, const gw_twist *twist);
-gw_ride gw_ride_between(const gw_pose *from, const gw_pose *to, double dt);
+gw_base_motion gw_base_motion_from_twist(const gw_pose *from, const gw_twist *twist);
+gw_base_motion gw_base_motion_between(const gw_pose *from, const gw_pose *to, double dt);
 
 typedef struct gw_guided {
     gw_model model;
@@ -45,7 +45,7 @@ typedef struct gw_guided {
                         centre of mass, and its spin in its own axes; unused for a general set */
     double decay[2]; /* the most that linear and angular damping take of the motion (1/s) */
     gw_mat3 inverse; /* of the inertia about the centre of mass, in the body's axes */
-    gw_ride ride;
+    gw_base_motion ride;
 } gw_guided;
 
 /* At rest, on a set that stands, at the pose of it next to `world_from_body`, which must be on it
@@ -58,23 +58,23 @@ void gw_guided_set_twist(gw_guided *body, const gw_twist *twist);
 
 /* The set rides from now on, or stands where ride->moves is false; the body keeps of its motion
  * what the set leaves it, as above. Its pose must be on the set, where that is now. */
-void gw_guided_ride(gw_guided *body, const gw_ride *ride);
+void gw_guided_set_base_motion(gw_guided *body, const gw_base_motion *ride);
 
 /* What its set's ride gives a point of the world where it is; nothing where the set stands. */
-gw_twist gw_guided_carried(const gw_guided *body, gw_vec3 point);
+gw_twist gw_guided_base_velocity(const gw_guided *body, gw_vec3 point);
 
 /* At rest in the world, whatever its set does; what lets it move next gives it a motion. */
-void gw_guided_rest(gw_guided *body);
+void gw_guided_stop(gw_guided *body);
 
 /* The last `dt` seconds did nothing but take it along from `pose` with what its set rides on; it
  * rests. */
-void gw_guided_undo(gw_guided *body, const gw_pose *pose, double dt);
+void gw_guided_revert_step(gw_guided *body, const gw_pose *pose, double dt);
 
 /* So pass the next `dt` seconds. */
-void gw_guided_wait(gw_guided *body, double dt);
+void gw_guided_move_with_base(gw_guided *body, double dt);
 
 /* Multiplies its velocity along the set by `factor`; the kinetic energy that went (J). */
-double gw_guided_slow(gw_guided *body, double factor);
+double gw_guided_scale_velocity(gw_guided *body, double factor);
 
 /* The largest entry of its set's H (m) at a pose, its own or one that it is shown at. */
 double gw_guided_residual(const gw_guided *body, const gw_pose *world_from_body);

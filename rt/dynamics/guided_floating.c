@@ -8,7 +8,7 @@
  * Runs on the loop's thread, RT safe.
  */
 #include "rt/dynamics/guided_stage.h"
-#include "rt/dynamics/rungekutta.h"
+#include "rt/dynamics/runge_kutta.h"
 
 #define FAR 0.05 /* turned by more in a step, the fourth order is not enough (rad) */
 
@@ -25,7 +25,7 @@ typedef struct rates {
 /* A stage's body as what acts on it sees it. */
 typedef struct sight {
     gw_mat3 turned; /* world_from_body */
-    gw_rigid rigid;
+    gw_rigid_body rigid;
     gw_pose pose;
     gw_twist twist;
 } sight;
@@ -49,7 +49,7 @@ gw_mat3 gw_inertia_inverse(const gw_mat3 *inertia)
 /* ---- coordinates: turning about the point `of`, and that point along the locus' axes ----------
  */
 
-void gw_guided_floating_columns(const gw_guided *body, double (*columns)[6])
+void gw_floating_jacobian(const gw_guided *body, double (*columns)[6])
 {
     const gw_translation_set *t = &body->def.set.translation;
     gw_vec3 arm = gw_rotate(body->pose.q, t->of);
@@ -61,7 +61,7 @@ void gw_guided_floating_columns(const gw_guided *body, double (*columns)[6])
     }
 }
 
-void gw_guided_floating_velocity(const gw_guided *body, double *v)
+void gw_floating_velocity(const gw_guided *body, double *v)
 {
     const gw_translation_set *t = &body->def.set.translation;
     gw_vec3 w = body->twist.w, arm = gw_rotate(body->pose.q, t->of);
@@ -72,7 +72,7 @@ void gw_guided_floating_velocity(const gw_guided *body, double *v)
 
 /* The centre's velocity and the spin in the body's axes go on as numbers from step to step: taken
  * from the twist they would be rounded the same way each time, which shows in the energy. */
-void gw_guided_floating_twist(gw_guided *body, const gw_twist *twist)
+void gw_floating_set_twist(gw_guided *body, const gw_twist *twist)
 {
     gw_vec3 com = gw_rotate(body->pose.q, body->def.mass.com);
     gw_vec3 v = gw_add(twist->v, gw_cross(twist->w, com)), w = gw_unrotate(body->pose.q, twist->w);
@@ -80,7 +80,7 @@ void gw_guided_floating_twist(gw_guided *body, const gw_twist *twist)
     put_column(body->z_dot, v, w);
 }
 
-void gw_guided_floating_kick(gw_guided *body, const double *dv)
+void gw_floating_kick(gw_guided *body, const double *dv)
 {
     const gw_locus *l = &body->def.set.translation.locus;
     gw_vec3 arm = gw_rotate(body->pose.q, body->def.set.translation.of);
@@ -88,11 +88,11 @@ void gw_guided_floating_kick(gw_guided *body, const double *dv)
     gw_vec3 at = gw_mul_add(gw_mul_add(gw_scale(dv[3], l->e1), dv[4], l->e2), dv[5], l->e3);
     gw_twist twist = {gw_add(body->twist.v, gw_sub(at, gw_cross(dw, arm))),
                       gw_add(body->twist.w, dw)};
-    gw_guided_floating_twist(body, &twist);
+    gw_floating_set_twist(body, &twist);
 }
 
 /* J^T f and D^-1 f need no matrix of six: a force at `of`, and what it turns about c. */
-void gw_guided_floating_inverse(const gw_guided *body, const double *force, double *answer)
+void gw_floating_apply_inverse(const gw_guided *body, const double *force, double *answer)
 {
     const gw_translation_set *t = &body->def.set.translation;
     const gw_locus *l = &t->locus;
@@ -169,7 +169,7 @@ static const gw_tableau *tableau_for(const gw_forces *forces, const motion *from
     return pressed && gw_norm2(from->w) * h * h < FAR * FAR ? &gw_kutta4 : &gw_butcher6;
 }
 
-void gw_guided_floating_step(gw_guided *body, const gw_forces *forces, double h, gw_step *step)
+void gw_floating_step(gw_guided *body, const gw_forces *forces, double h, gw_step *step)
 {
     const motion from = begin(body);
     const gw_tableau *rk = tableau_for(forces, &from, h);
@@ -177,7 +177,8 @@ void gw_guided_floating_step(gw_guided *body, const gw_forces *forces, double h,
     for (int i = 0; i < rk->stages; i++) {
         motion m = advance(rk, i, rk->c[i], h, &from, k);
         sight s = look(body, &m);
-        gw_load load = gw_rigid_load(&body->def, &s.rigid, &s.pose, &s.twist, forces, rk->c[i] * h);
+        gw_load load =
+            gw_rigid_body_load(&body->def, &s.rigid, &s.pose, &s.twist, forces, rk->c[i] * h);
         k[i] = change(body, &m, &s.turned, &load);
         step->work += rk->b[i] * h * load.power;
         step->dissipated += rk->b[i] * h * load.dissipation;

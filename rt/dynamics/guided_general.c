@@ -5,14 +5,14 @@
  */
 #include <string.h>
 
-#include "rt/dynamics/dynamics.h"
-#include "rt/dynamics/rungekutta.h"
+#include "rt/dynamics/rigid_body.h"
+#include "rt/dynamics/runge_kutta.h"
 
 /* Rows below this part of the largest, in the mass metric, follow from the others. */
 #define RANK_TOLERANCE 1e-7
 
 /* Spatial inertia about the body's origin, [v; w] order, as its Cholesky factor. */
-static bool factor_spatial(double mass, const gw_rigid *r, double (*m)[6])
+static bool factor_spatial(double mass, const gw_rigid_body *r, double (*m)[6])
 {
     gw_vec3 c = r->com;
     double skew[3][3] = {{0, -c.z, c.y}, {c.z, 0, -c.x}, {-c.y, c.x, 0}};
@@ -117,23 +117,23 @@ static bool acceleration(const gw_guided *body, const gw_pose *pose, const gw_tw
 {
     double l[6][6], target[GW_MAX_ROWS];
     const gw_guided_def *def = &body->def;
-    gw_rigid r = gw_rigid_at(def, pose);
+    gw_rigid_body r = gw_rigid_body_at(def, pose);
     if (!factor_spatial(def->mass.mass, &r, l))
         return false;
     *load = gw_guided_load(body, &r, pose, twist, forces, t);
     gw_vec3 none = {0, 0, 0};
-    gw_wrench rate = gw_rigid_rate(def->mass.mass, &r, twist->w, none, none);
+    gw_wrench rate = gw_rigid_body_momentum_rate(def->mass.mass, &r, twist->w, none, none);
     gw_vec3 f = gw_sub(load->about_com.f, rate.f);
     gw_vec3 torque = gw_add(gw_sub(load->about_com.t, rate.t), gw_cross(r.com, f));
     memcpy(a, (double[6]){f.x, f.y, f.z, torque.x, torque.y, torque.z}, 6 * sizeof *a);
     gw_cholesky_solve(l, 6, a);
-    gw_rows_drift(def->set.rows, def->set.row_count, pose, twist, target);
+    gw_rows_bias(def->set.rows, def->set.row_count, pose, twist, target);
     for (int i = 0; i < def->set.row_count; i++)
         target[i] = -target[i];
     meet_rows(def, pose, l, target, a);
-    gw_wrench need = gw_rigid_rate(def->mass.mass, &r, twist->w, gw_v3(a[0], a[1], a[2]),
-                                   gw_v3(a[3], a[4], a[5]));
-    *constraint = gw_rigid_constraint(&r, &need, &load->about_com);
+    gw_wrench need = gw_rigid_body_momentum_rate(def->mass.mass, &r, twist->w,
+                                                 gw_v3(a[0], a[1], a[2]), gw_v3(a[3], a[4], a[5]));
+    *constraint = gw_rigid_body_constraint_wrench(&r, &need, &load->about_com);
     return true;
 }
 
@@ -144,7 +144,7 @@ static gw_twist project(const gw_guided *body, const gw_pose *pose, const gw_twi
     static const double none[GW_MAX_ROWS] = {0};
     double l[6][6];
     double x[6] = {twist->v.x, twist->v.y, twist->v.z, twist->w.x, twist->w.y, twist->w.z};
-    gw_rigid r = gw_rigid_at(&body->def, pose);
+    gw_rigid_body r = gw_rigid_body_at(&body->def, pose);
     if (!factor_spatial(body->def.mass.mass, &r, l))
         return (gw_twist){{0, 0, 0}, {0, 0, 0}};
     *margin = meet_rows(&body->def, pose, l, none, x);
@@ -203,8 +203,8 @@ static bool runge_kutta(const gw_guided *body, const gw_pose *start, const gw_fo
         if (i == 0)
             step->constraint = constraint;
         if (body->ride.moves) {
-            gw_rigid r = gw_rigid_at(&body->def, &pose);
-            step->ride += rk->b[i] * h * gw_ride_power(&body->ride, &r, &pose, &constraint);
+            gw_rigid_body r = gw_rigid_body_at(&body->def, &pose);
+            step->ride += rk->b[i] * h * gw_base_motion_power(&body->ride, &r, &pose, &constraint);
         }
         step->work += rk->b[i] * h * load.power;
         step->dissipated += rk->b[i] * h * load.dissipation;
@@ -228,5 +228,5 @@ void gw_guided_general_step(gw_guided *body, const gw_forces *forces, double dt,
     gw_rows_project(body->def.set.rows, body->def.set.row_count, 6 - body->def.set.dof,
                     body->def.length, 4, &next);
     twist = project(body, &next, &twist, &step->margin);
-    gw_guided_take(body, dt, &next, &twist);
+    gw_guided_store_state(body, dt, &next, &twist);
 }

@@ -21,11 +21,11 @@ static void floating_now(const gw_guided *body, stage *s)
 {
     gw_vec3 w = body->twist.w, arm = gw_rotate(body->pose.q, body->def.set.translation.of);
     gw_vec3 bias = gw_neg(gw_cross(w, gw_cross(w, arm)));
-    gw_guided_floating_columns(body, s->jacobian);
+    gw_floating_jacobian(body, s->jacobian);
     put_column(s->bias, bias, gw_v3(0, 0, 0));
     s->pose = body->pose;
     s->twist = body->twist;
-    s->rigid = gw_rigid_at(&body->def, &s->pose);
+    s->rigid = gw_rigid_body_at(&body->def, &s->pose);
     factor_inertia(body->def.mass.mass, s, 3, 6);
 }
 
@@ -51,17 +51,17 @@ static void stage_now(const gw_guided *body, stage *s)
     s->pose = pose;
     s->twist = gw_guided_twist(body);
     gw_submanifold_tangent(&def->set, &pose, def->length, s->jacobian);
-    s->rigid = gw_rigid_at(def, &pose);
+    s->rigid = gw_rigid_body_at(def, &pose);
     factor_inertia(def->mass.mass, s, turning(&def->set), def->set.dof);
 }
 
 /* Columns and drift at the held frame, out of the frame that the set stands in. */
 static void turn_columns(const gw_guided *body, const stage *s, double (*columns)[6], double *drift)
 {
-    gw_quat q = gw_ride_frame(&body->ride, 0).q;
+    gw_quat q = gw_base_motion_frame(&body->ride, 0).q;
     gw_twist twist = gw_guided_twist(body);
     twist.v = gw_add(twist.v, gw_cross(twist.w, s->rigid.held));
-    gw_twist more = gw_ride_bias(&body->ride, gw_add(s->pose.p, s->rigid.held), &twist);
+    gw_twist more = gw_base_motion_bias(&body->ride, gw_add(s->pose.p, s->rigid.held), &twist);
     for (int k = 0; k < body->def.set.dof; k++)
         put_column(columns[k], gw_rotate(q, linear(columns[k])), gw_rotate(q, angular(columns[k])));
     put_column(drift, gw_rotate(q, gw_add(linear(drift), more.v)),
@@ -91,7 +91,7 @@ static void guided_apply_inverse(const gw_model *model, const double *force, dou
     const gw_guided *body = (const gw_guided *)model;
     stage s;
     if (floats(&body->def.set)) {
-        gw_guided_floating_inverse(body, force, acceleration);
+        gw_floating_apply_inverse(body, force, acceleration);
         return;
     }
     stage_now(body, &s);
@@ -102,9 +102,9 @@ static void guided_apply_inverse(const gw_model *model, const double *force, dou
 static void guided_energy(const gw_model *model, double *kinetic, double *potential)
 {
     const gw_guided *body = (const gw_guided *)model;
-    gw_rigid r = gw_rigid_at(&body->def, &body->pose);
+    gw_rigid_body r = gw_rigid_body_at(&body->def, &body->pose);
     gw_vec3 com = gw_add(body->pose.p, r.com);
-    *kinetic = gw_rigid_kinetic(body->def.mass.mass, &r, &body->twist);
+    *kinetic = gw_rigid_body_kinetic_energy(body->def.mass.mass, &r, &body->twist);
     *potential = -body->def.mass.mass * gw_dot(body->def.gravity, com);
 }
 
@@ -117,7 +117,7 @@ static void own_velocity(const gw_guided *body, double *v)
     gw_chart chart;
     gw_pose pose = gw_guided_pose(body);
     if (floats(&body->def.set)) {
-        gw_guided_floating_velocity(body, v);
+        gw_floating_velocity(body, v);
         return;
     }
     if (!body->def.set.general) {
@@ -156,7 +156,7 @@ static void guided_velocity(const gw_model *model, double *v)
     if (!body->ride.moves)
         return;
     gw_pose pose = gw_guided_pose(body);
-    gw_twist drag = gw_ride_drag(&body->ride, &pose);
+    gw_twist drag = gw_base_motion_twist_at(&body->ride, &pose);
     nearest_velocity(body, &drag, &s, dz);
     for (int k = 0; k < body->def.set.dof; k++)
         v[k] += dz[k];
@@ -171,11 +171,11 @@ static bool guided_carried(const gw_model *model, int index, gw_twist *twist)
     if (!body->ride.moves)
         return false;
     gw_pose pose = gw_guided_pose(body);
-    gw_twist drag = gw_ride_drag(&body->ride, &pose);
+    gw_twist drag = gw_base_motion_twist_at(&body->ride, &pose);
     nearest_velocity(body, &drag, &s, dz);
     gw_twist along = twist_of(s.jacobian, dz, turning(&body->def.set), body->def.set.dof);
     along = (gw_twist){gw_neg(along.v), gw_neg(along.w)};
-    *twist = gw_ride_twist_out(&body->ride, 0, &body->pose, &along);
+    *twist = gw_base_to_world_twist(&body->ride, 0, &body->pose, &along);
     return true;
 }
 
@@ -185,7 +185,7 @@ static void guided_kick(gw_model *model, const double *dv)
     double z_dot[6];
     stage s;
     if (floats(&body->def.set)) {
-        gw_guided_floating_kick(body, dv);
+        gw_floating_kick(body, dv);
         return;
     }
     stage_now(body, &s);
@@ -193,7 +193,7 @@ static void guided_kick(gw_model *model, const double *dv)
     for (int k = 0; k < body->def.set.dof; k++)
         body->z_dot[k] = z_dot[k] += dv[k];
     gw_twist twist = twist_of(s.jacobian, z_dot, turning(&body->def.set), body->def.set.dof);
-    gw_guided_take_twist(body, &twist);
+    gw_guided_store_twist(body, &twist);
 }
 
 /* What is left where nothing acts at the held frame: the acceleration of a stage there. */
@@ -229,11 +229,11 @@ static void guided_pull_back(const gw_model *model, int index, const gw_wrench *
     stage s;
     (void)index;
     if (floats(&body->def.set))
-        gw_guided_floating_columns(body, s.jacobian);
+        gw_floating_jacobian(body, s.jacobian);
     else
         stage_now(body, &s);
     if (body->ride.moves) {
-        gw_quat q = gw_ride_frame(&body->ride, 0).q;
+        gw_quat q = gw_base_motion_frame(&body->ride, 0).q;
         w = (gw_wrench){gw_unrotate(q, w.f), gw_unrotate(q, w.t)};
     }
     for (int k = 0; k < body->def.set.dof; k++)
@@ -286,7 +286,7 @@ void gw_guided_init(gw_guided *body, const gw_guided_def *def, const gw_pose *wo
         body->def.length = 0.05;
     gw_chart_at(&body->def.set, world_from_body, &chart);
     body->pose = chart.centre;
-    body->ride = (gw_ride){0};
+    body->ride = (gw_base_motion){0};
     stop(body);
 }
 
@@ -294,10 +294,11 @@ void gw_guided_set_twist(gw_guided *body, const gw_twist *twist)
 {
     stage s;
     if (floats(&body->def.set)) {
-        gw_guided_floating_twist(body, twist);
+        gw_floating_set_twist(body, twist);
         return;
     }
-    gw_twist own = body->ride.moves ? gw_ride_twist_in(&body->ride, &body->pose, twist) : *twist;
+    gw_twist own =
+        body->ride.moves ? gw_base_from_world_twist(&body->ride, &body->pose, twist) : *twist;
     if (body->def.set.general) {
         own = gw_guided_general_project(body, &own);
     } else {
@@ -305,11 +306,11 @@ void gw_guided_set_twist(gw_guided *body, const gw_twist *twist)
         nearest_velocity(body, &own, &s, body->z_dot);
         own = twist_of(s.jacobian, body->z_dot, turning(&body->def.set), body->def.set.dof);
     }
-    gw_guided_take_twist(body, &own);
+    gw_guided_store_twist(body, &own);
 }
 
 /* What floats rides on nothing. */
-void gw_guided_ride(gw_guided *body, const gw_ride *ride)
+void gw_guided_set_base_motion(gw_guided *body, const gw_base_motion *ride)
 {
     gw_twist twist = body->twist;
     if (floats(&body->def.set))
@@ -318,7 +319,7 @@ void gw_guided_ride(gw_guided *body, const gw_ride *ride)
     gw_guided_set_twist(body, &twist);
 }
 
-gw_twist gw_guided_carried(const gw_guided *body, gw_vec3 point)
+gw_twist gw_guided_base_velocity(const gw_guided *body, gw_vec3 point)
 {
     const gw_twist *t = &body->ride.twist;
     if (!body->ride.moves)
@@ -326,47 +327,48 @@ gw_twist gw_guided_carried(const gw_guided *body, gw_vec3 point)
     return (gw_twist){gw_add(t->v, gw_cross(t->w, point)), t->w};
 }
 
-void gw_guided_rest(gw_guided *body)
+void gw_guided_stop(gw_guided *body)
 {
     body->twist = (gw_twist){{0, 0, 0}, {0, 0, 0}};
     memset(body->z_dot, 0, sizeof body->z_dot);
 }
 
-void gw_guided_undo(gw_guided *body, const gw_pose *pose, double dt)
+void gw_guided_revert_step(gw_guided *body, const gw_pose *pose, double dt)
 {
     body->pose = *pose;
     if (body->ride.moves) {
-        gw_pose then = gw_ride_frame(&body->ride, -dt), back = gw_pose_inverse(&then);
+        gw_pose then = gw_base_motion_frame(&body->ride, -dt), back = gw_pose_inverse(&then);
         back = gw_pose_mul(&back, pose);
-        body->pose = gw_ride_out(&body->ride, 0, &back);
+        body->pose = gw_base_to_world_pose(&body->ride, 0, &back);
     }
-    gw_guided_rest(body);
+    gw_guided_stop(body);
 }
 
-void gw_guided_wait(gw_guided *body, double dt)
+void gw_guided_move_with_base(gw_guided *body, double dt)
 {
     gw_pose pose = body->pose;
     body->ride.time += dt;
-    gw_guided_undo(body, &pose, dt);
+    gw_guided_revert_step(body, &pose, dt);
 }
 
-double gw_guided_slow(gw_guided *body, double factor)
+double gw_guided_scale_velocity(gw_guided *body, double factor)
 {
-    gw_rigid r = gw_rigid_at(&body->def, &body->pose);
-    double before = gw_rigid_kinetic(body->def.mass.mass, &r, &body->twist);
+    gw_rigid_body r = gw_rigid_body_at(&body->def, &body->pose);
+    double before = gw_rigid_body_kinetic_energy(body->def.mass.mass, &r, &body->twist);
     gw_twist own = gw_guided_twist(body);
     own = (gw_twist){gw_scale(factor, own.v), gw_scale(factor, own.w)};
-    gw_guided_take_twist(body, &own);
+    gw_guided_store_twist(body, &own);
     for (int k = 0; k < 6; k++)
         body->z_dot[k] *= factor;
-    return before - gw_rigid_kinetic(body->def.mass.mass, &r, &body->twist);
+    return before - gw_rigid_body_kinetic_energy(body->def.mass.mass, &r, &body->twist);
 }
 
 double gw_guided_residual(const gw_guided *body, const gw_pose *world_from_body)
 {
     double h[GW_MAX_ROWS], worst = 0;
     const gw_submanifold *set = &body->def.set;
-    gw_pose pose = body->ride.moves ? gw_ride_in(&body->ride, world_from_body) : *world_from_body;
+    gw_pose pose =
+        body->ride.moves ? gw_base_from_world_pose(&body->ride, world_from_body) : *world_from_body;
     gw_rows_value(set->rows, set->row_count, &pose, h);
     for (int i = 0; i < set->row_count; i++)
         worst = fmax(worst, fabs(h[i]));

@@ -15,24 +15,24 @@
  *
  *   P = lambda . (V + w x x, w)                       x: where lambda acts
  */
-#include "rt/dynamics/dynamics.h"
+#include "rt/dynamics/rigid_body.h"
 
-gw_ride gw_ride_with(const gw_pose *from, const gw_twist *twist)
+gw_base_motion gw_base_motion_from_twist(const gw_pose *from, const gw_twist *twist)
 {
     gw_vec3 at_frame = gw_add(twist->v, gw_cross(twist->w, from->p));
     gw_twist inner = {gw_unrotate(from->q, at_frame), gw_unrotate(from->q, twist->w)};
-    return (gw_ride){.moves = true, .twist = *twist, .inner = inner, .from = *from};
+    return (gw_base_motion){.moves = true, .twist = *twist, .inner = inner, .from = *from};
 }
 
-gw_ride gw_ride_between(const gw_pose *from, const gw_pose *to, double dt)
+gw_base_motion gw_base_motion_between(const gw_pose *from, const gw_pose *to, double dt)
 {
     gw_pose back = gw_pose_inverse(from), motion = gw_pose_mul(to, &back);
     gw_twist screw = gw_screw_log(&motion);
     screw = (gw_twist){gw_scale(1 / dt, screw.v), gw_scale(1 / dt, screw.w)};
-    return gw_ride_with(from, &screw);
+    return gw_base_motion_from_twist(from, &screw);
 }
 
-gw_pose gw_ride_frame(const gw_ride *ride, double t)
+gw_pose gw_base_motion_frame(const gw_base_motion *ride, double t)
 {
     double s = ride->time + t;
     gw_twist screw = {gw_scale(s, ride->twist.v), gw_scale(s, ride->twist.w)};
@@ -46,77 +46,77 @@ static gw_vec3 drag_at(const gw_twist *twist, gw_vec3 point)
     return gw_add(twist->v, gw_cross(twist->w, point));
 }
 
-gw_pose gw_ride_in(const gw_ride *ride, const gw_pose *world_from_body)
+gw_pose gw_base_from_world_pose(const gw_base_motion *ride, const gw_pose *world_from_body)
 {
-    gw_pose frame = gw_ride_frame(ride, 0), back = gw_pose_inverse(&frame);
+    gw_pose frame = gw_base_motion_frame(ride, 0), back = gw_pose_inverse(&frame);
     return gw_pose_mul(&back, world_from_body);
 }
 
-gw_pose gw_ride_out(const gw_ride *ride, double t, const gw_pose *frame_from_body)
+gw_pose gw_base_to_world_pose(const gw_base_motion *ride, double t, const gw_pose *frame_from_body)
 {
-    gw_pose frame = gw_ride_frame(ride, t), out = gw_pose_mul(&frame, frame_from_body);
+    gw_pose frame = gw_base_motion_frame(ride, t), out = gw_pose_mul(&frame, frame_from_body);
     return (gw_pose){out.p, gw_quat_unit(out.q)};
 }
 
-gw_twist gw_ride_twist_in(const gw_ride *ride, const gw_pose *world_from_body,
-                          const gw_twist *twist)
+gw_twist gw_base_from_world_twist(const gw_base_motion *ride, const gw_pose *world_from_body,
+                                  const gw_twist *twist)
 {
-    gw_quat q = gw_ride_frame(ride, 0).q;
+    gw_quat q = gw_base_motion_frame(ride, 0).q;
     gw_vec3 v = gw_sub(twist->v, drag_at(&ride->twist, world_from_body->p));
     return (gw_twist){gw_unrotate(q, v), gw_unrotate(q, gw_sub(twist->w, ride->twist.w))};
 }
 
-gw_twist gw_ride_twist_out(const gw_ride *ride, double t, const gw_pose *world_from_body,
-                           const gw_twist *twist)
+gw_twist gw_base_to_world_twist(const gw_base_motion *ride, double t,
+                                const gw_pose *world_from_body, const gw_twist *twist)
 {
-    gw_quat q = gw_ride_frame(ride, t).q;
+    gw_quat q = gw_base_motion_frame(ride, t).q;
     return (gw_twist){gw_add(gw_rotate(q, twist->v), drag_at(&ride->twist, world_from_body->p)),
                       gw_add(gw_rotate(q, twist->w), ride->twist.w)};
 }
 
-gw_twist gw_ride_drag(const gw_ride *ride, const gw_pose *frame_from_body)
+gw_twist gw_base_motion_twist_at(const gw_base_motion *ride, const gw_pose *frame_from_body)
 {
     return (gw_twist){drag_at(&ride->inner, frame_from_body->p), ride->inner.w};
 }
 
-gw_twist gw_ride_bias(const gw_ride *ride, gw_vec3 point, const gw_twist *twist)
+gw_twist gw_base_motion_bias(const gw_base_motion *ride, gw_vec3 point, const gw_twist *twist)
 {
     gw_vec3 w = ride->inner.w, whole = gw_mul_add(drag_at(&ride->inner, point), 2, twist->v);
     return (gw_twist){gw_cross(w, whole), gw_cross(w, twist->w)};
 }
 
 /* f' and t' */
-static gw_wrench of_inertia(const gw_ride *ride, double mass, const gw_rigid *r,
+static gw_wrench of_inertia(const gw_base_motion *ride, double mass, const gw_rigid_body *r,
                             const gw_pose *pose, const gw_twist *twist)
 {
     gw_vec3 w = ride->inner.w, spin = twist->w;
     gw_vec3 at_com = gw_add(twist->v, gw_cross(spin, r->com));
-    gw_twist bias = gw_ride_bias(ride, gw_add(pose->p, r->com), &(gw_twist){at_com, spin});
+    gw_twist bias = gw_base_motion_bias(ride, gw_add(pose->p, r->com), &(gw_twist){at_com, spin});
     gw_vec3 whole = gw_mat3_mul(&r->inertia, gw_add(spin, w));
     gw_vec3 t = gw_mat3_mul(&r->inertia, gw_cross(spin, w));
     t = gw_sub(t, gw_cross(spin, gw_mat3_mul(&r->inertia, w)));
     return (gw_wrench){gw_scale(-mass, bias.v), gw_sub(t, gw_cross(w, whole))};
 }
 
-gw_load gw_ride_load(const gw_guided *body, const gw_rigid *r, const gw_pose *pose,
-                     const gw_twist *twist, const gw_forces *forces, double t)
+gw_load gw_base_motion_load(const gw_guided *body, const gw_rigid_body *r, const gw_pose *pose,
+                            const gw_twist *twist, const gw_forces *forces, double t)
 {
-    const gw_ride *ride = &body->ride;
-    gw_quat q = gw_ride_frame(ride, t).q;
-    gw_pose out = gw_ride_out(ride, t, pose);
-    gw_twist moving = gw_ride_twist_out(ride, t, &out, twist);
-    gw_rigid seen = {.com = gw_rotate(q, r->com),
-                     .held = gw_rotate(q, r->held),
-                     .held_q = gw_quat_mul(q, r->held_q)};
-    gw_load load = gw_rigid_load(&body->def, &seen, &out, &moving, forces, t);
+    const gw_base_motion *ride = &body->ride;
+    gw_quat q = gw_base_motion_frame(ride, t).q;
+    gw_pose out = gw_base_to_world_pose(ride, t, pose);
+    gw_twist moving = gw_base_to_world_twist(ride, t, &out, twist);
+    gw_rigid_body seen = {.com = gw_rotate(q, r->com),
+                          .held = gw_rotate(q, r->held),
+                          .held_q = gw_quat_mul(q, r->held_q)};
+    gw_load load = gw_rigid_body_load(&body->def, &seen, &out, &moving, forces, t);
     gw_wrench in = {gw_unrotate(q, load.about_com.f), gw_unrotate(q, load.about_com.t)};
     gw_wrench inertia = of_inertia(ride, body->def.mass.mass, r, pose, twist);
     load.about_com = gw_wrench_add(in, inertia);
     return load;
 }
 
-double gw_ride_power(const gw_ride *ride, const gw_rigid *r, const gw_pose *pose,
-                     const gw_wrench *constraint)
+double gw_base_motion_power(const gw_base_motion *ride, const gw_rigid_body *r, const gw_pose *pose,
+                            const gw_wrench *constraint)
 {
     gw_vec3 drag = drag_at(&ride->inner, gw_add(pose->p, r->held));
     return gw_dot(constraint->f, drag) + gw_dot(constraint->t, ride->inner.w);

@@ -7,14 +7,14 @@
 
 #include <string.h>
 
-#include "rt/dynamics/dynamics.h"
+#include "rt/dynamics/rigid_body.h"
 
 /* What is computed at one point of the chart. */
 typedef struct stage {
     gw_pose pose;
     gw_twist twist;
     double jacobian[6][6], bias[6];
-    gw_rigid rigid;
+    gw_rigid_body rigid;
     double inertia[6][6]; /* factored M_z */
 } stage;
 
@@ -92,7 +92,7 @@ GW_STEP_INLINE bool stage_at(const gw_guided *body, const gw_chart *chart, const
 {
     gw_chart_eval(chart, z, z_dot, &s->pose, s->jacobian, s->bias);
     s->twist = twist_of(s->jacobian, z_dot, turns, n);
-    s->rigid = gw_rigid_at(&body->def, &s->pose);
+    s->rigid = gw_rigid_body_at(&body->def, &s->pose);
     return factor_inertia(body->def.mass.mass, s, turns, n);
 }
 
@@ -100,7 +100,8 @@ GW_STEP_INLINE bool stage_at(const gw_guided *body, const gw_chart *chart, const
 GW_STEP_INLINE void accelerate(double mass, stage *s, const gw_load *load, int turns, int n,
                                double *z_ddot)
 {
-    gw_wrench rate = gw_rigid_rate(mass, &s->rigid, s->twist.w, linear(s->bias), angular(s->bias));
+    gw_wrench rate =
+        gw_rigid_body_momentum_rate(mass, &s->rigid, s->twist.w, linear(s->bias), angular(s->bias));
     gw_wrench net = {gw_sub(load->about_com.f, rate.f), gw_sub(load->about_com.t, rate.t)};
     pull_back(s, &net, turns, n, z_ddot);
     gw_ldl_solve(s->inertia, n, z_ddot);
@@ -137,7 +138,7 @@ static inline void velocity_in(const gw_chart *chart, const gw_guided *body, dou
 /* At rest on its set. */
 static inline void stop(gw_guided *body)
 {
-    gw_guided_take_twist(body, &(gw_twist){{0, 0, 0}, {0, 0, 0}});
+    gw_guided_store_twist(body, &(gw_twist){{0, 0, 0}, {0, 0, 0}});
     memset(body->z_dot, 0, sizeof body->z_dot);
 }
 

@@ -152,7 +152,7 @@ static inline void gw_model_pull_back(const gw_model *m, int index, const gw_wre
     m->ops->pull_back(m, index, wrench, force);
 }
 
-static inline bool gw_model_carried(const gw_model *m, int index, gw_twist *twist)
+static inline bool gw_model_base_velocity(const gw_model *m, int index, gw_twist *twist)
 {
     return m->ops->carried && m->ops->carried(m, index, twist);
 }

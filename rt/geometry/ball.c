@@ -21,7 +21,7 @@
 #define EDGE    0.03  /* sine: nearer to a plane of symmetry one start is not enough */
 #define BALL    8     /* radius, in lengths, of balls where those starts found every minimum */
 
-static double ball_value(const gw_ball *b, gw_vec3 u, double theta)
+static double ball_value(const gw_sphere_distance *b, gw_vec3 u, double theta)
 {
     gw_vec3 x = gw_mul_add(b->c, b->r, u), d = gw_sub(x, gw_locus_nearest(b->locus, x));
     return gw_norm2(d) + b->length * b->length * theta * theta;
@@ -39,13 +39,13 @@ static gw_vec3 moved(gw_vec3 u, gw_vec3 t, double angle)
  *   H = r^2 N - (r d . u) I + L^2 (t t^T + theta cot theta (I - t t^T))
  * N being what is left of a step of X when Y has followed it.
  */
-static void ball_model(const gw_ball *b, gw_vec3 u, double theta, const gw_vec3 e[2], double g[2],
-                       double h[2][2])
+static void ball_model(const gw_sphere_distance *b, gw_vec3 u, double theta, const gw_vec3 e[2],
+                       double g[2], double h[2][2])
 {
     const gw_locus *l = b->locus;
     gw_vec3 x = gw_mul_add(b->c, b->r, u), y = gw_locus_nearest(l, x), d = gw_sub(x, y), way[3];
     int tangents = gw_locus_tangent(l, y, way);
-    double follows = gw_locus_following(l, y, d);
+    double follows = gw_locus_nearest_derivative(l, y, d);
     gw_vec3 toward = gw_reject(b->u0, u);
     double sine = gw_norm(toward), ll = b->length * b->length;
     gw_vec3 t = sine > 0 ? gw_scale(1 / sine, toward) : e[0];
@@ -80,8 +80,8 @@ static void down(double h[2][2], double raise, const double g[2], double step[2]
 
 /* Newton's method from u; gives up where it comes near `known` (may be NULL), a minimum of `least`,
  * and not below it. */
-static gw_vec3 ball_descend(const gw_ball *b, gw_vec3 u, const gw_vec3 *known, double least,
-                            double *value)
+static gw_vec3 ball_descend(const gw_sphere_distance *b, gw_vec3 u, const gw_vec3 *known,
+                            double least, double *value)
 {
     double theta = gw_angle_between(u, b->u0), f = ball_value(b, u, theta), raise = 0;
     for (int i = 0; i < 60; i++) {
@@ -118,7 +118,8 @@ static gw_vec3 ball_descend(const gw_ball *b, gw_vec3 u, const gw_vec3 *known, d
 
 /* The first samples of a grid about u0, and their f; that is infinite where f cannot come below
  * `best` within a step, |d| falling by at most r and theta by at most one per radian. */
-static void ball_grid(const gw_ball *b, int count, double best, gw_vec3 u[GRID], double f[GRID])
+static void ball_grid(const gw_sphere_distance *b, int count, double best, gw_vec3 u[GRID],
+                      double f[GRID])
 {
     static const double polar_cos[RINGS] = {0.86602540378443865, 0.5, 0, -0.5,
                                             -0.86602540378443865};
@@ -152,7 +153,7 @@ typedef struct stand {
  *   g = r share q,   H = r^2 (share (I - k k^T) + a / rho^3 q q^T) - (r share q . u) I
  * and of the turn -L^2 theta towards u0, L^2 along that and L^2 theta cot theta across.
  */
-static stand stand_at(const gw_ball *b, gw_vec3 u)
+static stand stand_at(const gw_sphere_distance *b, gw_vec3 u)
 {
     const gw_locus *l = b->locus;
     const double r = b->r, ll = b->length * b->length, a = l->kind == GW_LOCUS_LINE ? 0 : l->a;
@@ -175,7 +176,7 @@ static stand stand_at(const gw_ball *b, gw_vec3 u)
 }
 
 /* Newton's method from u; given up near a minimum that is known (NULL: none). */
-static stand axis_descend(const gw_ball *b, gw_vec3 u, const stand *known)
+static stand axis_descend(const gw_sphere_distance *b, gw_vec3 u, const stand *known)
 {
     stand at = stand_at(b, u);
     double raise = 0;
@@ -209,19 +210,19 @@ static stand axis_descend(const gw_ball *b, gw_vec3 u, const stand *known)
 }
 
 /* Down from u0 along the great circle through it and t, unless to what is known. */
-static stand along_circle(const gw_ball *b, gw_vec3 t, const stand *known)
+static stand along_circle(const gw_sphere_distance *b, gw_vec3 t, const stand *known)
 {
-    gw_ring ring = {.c = b->c,
-                    .a = gw_scale(b->r, b->u0),
-                    .b = gw_scale(b->r, t),
-                    .straight = true,
-                    .length = b->length,
-                    .locus = b->locus};
-    return axis_descend(b, moved(b->u0, t, gw_ring_start(&ring)), known);
+    gw_circle_distance ring = {.c = b->c,
+                               .a = gw_scale(b->r, b->u0),
+                               .b = gw_scale(b->r, t),
+                               .straight = true,
+                               .length = b->length,
+                               .locus = b->locus};
+    return axis_descend(b, moved(b->u0, t, gw_circle_distance_start(&ring)), known);
 }
 
 /* Mirrored where it is on the other side of the plane through c normal to `n` than u0. */
-static bool mirror(const gw_ball *b, gw_vec3 n, gw_vec3 *u)
+static bool mirror(const gw_sphere_distance *b, gw_vec3 n, gw_vec3 *u)
 {
     double off = gw_dot(*u, n);
     if (off * gw_dot(b->u0, n) >= 0)
@@ -235,7 +236,7 @@ static bool mirror(const gw_ball *b, gw_vec3 n, gw_vec3 *u)
  * the best u is on u0's side of both. There it is found from the steepest great circle of u0; where
  * u0 is near one of the planes, also from the circle across that.
  */
-static gw_vec3 about_axis(const gw_ball *b)
+static gw_vec3 about_axis(const gw_sphere_distance *b)
 {
     const gw_locus *l = b->locus;
     gw_vec3 x = gw_mul_add(b->c, b->r, b->u0), d = gw_sub(x, gw_locus_nearest(l, x));
@@ -258,7 +259,7 @@ static gw_vec3 about_axis(const gw_ball *b)
 
 /* ---- which ---------------------------------------------------------------------------------- */
 
-gw_vec3 gw_ball_search(const gw_ball *b)
+gw_vec3 gw_sphere_distance_minimum(const gw_sphere_distance *b)
 {
     gw_vec3 u[GRID], tried[STARTS];
     double f[GRID], best_f;

@@ -8,7 +8,7 @@
  * those left has something in front, the region is divided by one of their planes, whichever cuts
  * fewest others.
  */
-#include "rt/geometry/cells.h"
+#include "rt/geometry/convex_decomposition.h"
 
 #include <stdlib.h>
 
@@ -99,7 +99,7 @@ static bool add_wall(cutting *c, plane p)
 /* The part of wall i that all others leave. */
 static bool face_of(const cutting *c, int i, polygon *face)
 {
-    gw_box box = c->mesh->bounds;
+    gw_aabb box = c->mesh->bounds;
     double half = gw_distance(box.low, box.high);
     const plane *w = &c->walls[i];
     gw_vec3 middle = gw_scale(0.5, gw_add(box.low, box.high));
@@ -143,8 +143,8 @@ static bool add_cell(cutting *c)
     gw_vec3 *points = malloc(POINTS * sizeof *points);
     int count = points ? corners_of(c, points) : POINTS;
     int(*triangles)[3] = malloc(2 * GW_MAX_HULL * sizeof *triangles);
-    bool room = triangles && count < POINTS && c->count < GW_CELLS;
-    int sides = room ? gw_hull(count, points, GW_MAX_HULL, triangles) : -1;
+    bool room = triangles && count < POINTS && c->count < GW_MAX_CONVEX_PIECES;
+    int sides = room ? gw_convex_hull(count, points, GW_MAX_HULL, triangles) : -1;
     gw_mesh *cell = NULL;
     if (sides > 0)
         cell = gw_mesh_create(&(gw_mesh_def){.file = c->mesh->file,
@@ -280,7 +280,7 @@ static polygon *surface(const gw_mesh *m)
     return list;
 }
 
-int gw_mesh_cells(const gw_mesh *mesh, gw_mesh *cells[GW_CELLS])
+int gw_mesh_convex_decomposition(const gw_mesh *mesh, gw_mesh *cells[GW_MAX_CONVEX_PIECES])
 {
     if (!mesh->closed || mesh->triangle_count > TRIANGLES)
         return 0;

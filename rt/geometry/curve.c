@@ -3,7 +3,7 @@
  * onto the rows. The step follows the bend; where two arcs cross, the walk goes straight on. Any
  * thread, RT safe.
  */
-#include "rt/geometry/curve.h"
+#include "rt/geometry/implicit_curve.h"
 
 #include <string.h>
 
@@ -40,15 +40,15 @@ static double tangent_at(const gw_submanifold *set, double unit, const gw_pose *
     for (int i = 0; i < set->row_count; i++)
         for (int j = 3; j < 6 && set->rows[i].kind != GW_ROW_ANGLE; j++)
             a[i][j] /= unit;
-    gw_small_reduce(set->row_count, a, 0, order, &q);
-    gw_small_columns(&q, 5, basis);
+    gw_small_lq_factor(set->row_count, a, 0, order, &q);
+    gw_small_lq_columns(&q, 5, basis);
     for (int i = 0; i < 6; i++)
         t[i] = basis[0][i];
     return q.rank < 5 ? 0 : fabs(a[4][4] / a[0][0]);
 }
 
 /* Far away all rows are alike. */
-bool gw_curve_is_plain(const gw_submanifold *set, double size, const gw_pose *pose)
+bool gw_implicit_curve_is_regular(const gw_submanifold *set, double size, const gw_pose *pose)
 {
     double t[6], far = gw_norm(pose->p) / size;
     return tangent_at(set, size, pose, t) * (1 + far * far) > PLAIN;
@@ -60,9 +60,9 @@ static double unit_at(double size, const gw_pose *x)
     return fmax(size, 0.5 * gw_norm(x->p));
 }
 
-gw_walk gw_walk_from(const gw_submanifold *set, double size, bool backward)
+gw_curve_trace gw_curve_trace_from_seed(const gw_submanifold *set, double size, bool backward)
 {
-    gw_walk w = {.set = set, .size = size, .x = set->seed, .step = FIRST, .came = FIRST};
+    gw_curve_trace w = {.set = set, .size = size, .x = set->seed, .step = FIRST, .came = FIRST};
     w.unit = unit_at(size, &w.x);
     w.clear = tangent_at(set, w.unit, &w.x, w.tangent);
     w.least = fmin(CROSSING, 1e-3 * w.clear);
@@ -79,7 +79,7 @@ static gw_pose shifted(double unit, const gw_pose *x, const double d[6])
 }
 
 /* The place the way s ahead, along a tangent that turns. */
-static gw_pose ahead(const gw_walk *w, double s)
+static gw_pose ahead(const gw_curve_trace *w, double s)
 {
     double d[6];
     for (int i = 0; i < 6; i++)
@@ -99,7 +99,7 @@ static void between(double unit, const gw_pose *x, const gw_pose *y, double d[6]
 /* Goes along the curve from the walk's place until beside the pose: it is there if it is on this
  * curve. Each time along the tangent there, since what is off is put right across it: that
  * converges as Newton's method does, also where the curve bends within a step. */
-bool gw_walk_passes(const gw_walk *w, const gw_pose *y)
+bool gw_curve_trace_passes(const gw_curve_trace *w, const gw_pose *y)
 {
     double d[6], t[6], reach = fmax(w->step, w->came), far = reach * w->unit;
     if (gw_norm2(gw_sub(y->p, w->x.p)) > far * far)
@@ -123,18 +123,19 @@ bool gw_walk_passes(const gw_walk *w, const gw_pose *y)
     return dot6(d, d) < PASSED * PASSED;
 }
 
-static gw_trip arrived(gw_walk *w)
+static gw_curve_trace_status arrived(gw_curve_trace *w)
 {
-    bool home = gw_walk_passes(w, &w->set->seed);
+    bool home = gw_curve_trace_passes(w, &w->set->seed);
     if (home && w->away)
-        return GW_CLOSED;
+        return GW_TRACE_CLOSED;
     w->away = w->away || !home;
-    return gw_distance(w->x.p, w->set->seed.p) > FAR * w->size ? GW_GONE : GW_ON_THE_WAY;
+    return gw_distance(w->x.p, w->set->seed.p) > FAR * w->size ? GW_TRACE_UNBOUNDED
+                                                               : GW_TRACE_CONTINUES;
 }
 
 /* Halves the way to a crossing ahead, or to where two arcs turn away from each other: which of them
  * it is shows close by. */
-static void heed_crossing(const gw_walk *w, double moved, gw_walk *next)
+static void heed_crossing(const gw_curve_trace *w, double moved, gw_curve_trace *next)
 {
     double fallen = w->clear - next->clear;
     if (fallen > 0)
@@ -142,7 +143,7 @@ static void heed_crossing(const gw_walk *w, double moved, gw_walk *next)
 }
 
 /* A step as the curve bends. */
-static double step_on(const gw_walk *w, double s, double straight)
+static double step_on(const gw_curve_trace *w, double s, double straight)
 {
     const double *t = w->tangent;
     double turn = sqrt(t[3] * t[3] + t[4] * t[4] + t[5] * t[5]);
@@ -151,7 +152,7 @@ static double step_on(const gw_walk *w, double s, double straight)
 }
 
 /* The walk in the unit of where it is. */
-static void measure_anew(gw_walk *w)
+static void measure_anew(gw_curve_trace *w)
 {
     double unit = unit_at(w->size, &w->x), k = w->unit / unit;
     if (k == 1)
@@ -167,7 +168,7 @@ static void measure_anew(gw_walk *w)
 }
 
 /* One step of the length s; false where it does not end on this curve for sure. */
-static bool try_step(const gw_walk *w, double s, gw_walk *next)
+static bool try_step(const gw_curve_trace *w, double s, gw_curve_trace *next)
 {
     double d[6], off[6];
     *next = *w;
@@ -197,9 +198,9 @@ static bool try_step(const gw_walk *w, double s, gw_walk *next)
     return moved > 0.5 * s && moved < 1.5 * s && straight > 0.9;
 }
 
-gw_trip gw_walk_on(gw_walk *walk)
+gw_curve_trace_status gw_curve_trace_step(gw_curve_trace *walk)
 {
-    gw_walk from = *walk;
+    gw_curve_trace from = *walk;
     from.tries = 0;
     for (double s = from.step; s >= SHORTEST; s *= 0.5, from.tries++)
         if (try_step(&from, s, walk))
@@ -208,14 +209,15 @@ gw_trip gw_walk_on(gw_walk *walk)
         if (try_step(&from, s, walk))
             return arrived(walk);
     *walk = from;
-    return GW_STUCK;
+    return GW_TRACE_STUCK;
 }
 
 /* ---- the nearest pose ------------------------------------------------------------------------ */
 
 /* The pose of the curve beside the walk's place, s along, and half the slope of the
  * squared distance there. */
-static double slope_at(const gw_walk *w, double s, const gw_pose *near, double length, gw_pose *x)
+static double slope_at(const gw_curve_trace *w, double s, const gw_pose *near, double length,
+                       gw_pose *x)
 {
     double t[6], l = length / w->unit;
     *x = ahead(w, s);
@@ -229,7 +231,8 @@ static double slope_at(const gw_walk *w, double s, const gw_pose *near, double l
 }
 
 /* The slope's zero between a step back and a step on, by false position (Illinois). */
-double gw_walk_nearest(const gw_walk *w, const gw_pose *near, double length, gw_pose *nearest)
+double gw_curve_trace_nearest(const gw_curve_trace *w, const gw_pose *near, double length,
+                              gw_pose *nearest)
 {
     gw_pose x;
     double slope = slope_at(w, 0, near, length, &x), best = gw_pose_distance(&x, near, length);
@@ -256,24 +259,24 @@ double gw_walk_nearest(const gw_walk *w, const gw_pose *near, double length, gw_
     return best;
 }
 
-void gw_vales_begin(gw_vales *v, const gw_pose *near, double length)
+void gw_curve_minima_begin(gw_curve_minima *v, const gw_pose *near, double length)
 {
     v->near = near;
     v->length = length;
     v->count = 0;
 }
 
-static void note(gw_vales *v, const gw_walk *at, double depth)
+static void note(gw_curve_minima *v, const gw_curve_trace *at, double depth)
 {
-    int k = v->count < GW_VALES ? v->count++ : GW_VALES;
+    int k = v->count < GW_CURVE_MINIMA ? v->count++ : GW_CURVE_MINIMA;
     for (; k > 0 && v->depth[k - 1] > depth; k--)
-        if (k < GW_VALES)
+        if (k < GW_CURVE_MINIMA)
             v->depth[k] = v->depth[k - 1], v->place[k] = v->place[k - 1];
-    if (k < GW_VALES)
+    if (k < GW_CURVE_MINIMA)
         v->depth[k] = depth, v->place[k] = *at;
 }
 
-void gw_vales_look(gw_vales *v, const gw_walk *w, bool first)
+void gw_curve_minima_visit(gw_curve_minima *v, const gw_curve_trace *w, bool first)
 {
     double d = gw_pose_distance(&w->x, v->near, v->length);
     if (!first && v->last <= v->before && v->last <= d)
@@ -283,39 +286,39 @@ void gw_vales_look(gw_vales *v, const gw_walk *w, bool first)
     v->at = *w;
 }
 
-void gw_vales_end(gw_vales *v)
+void gw_curve_minima_end(gw_curve_minima *v)
 {
     if (v->last <= v->before)
         note(v, &v->at, v->last);
 }
 
-double gw_vales_nearest(const gw_vales *v, gw_pose *nearest)
+double gw_curve_minima_nearest(const gw_curve_minima *v, gw_pose *nearest)
 {
     double least = HUGE_VAL;
     for (int i = 0; i < v->count; i++) {
         gw_pose x;
-        double d = gw_walk_nearest(&v->place[i], v->near, v->length, &x);
+        double d = gw_curve_trace_nearest(&v->place[i], v->near, v->length, &x);
         if (d < least)
             least = d, *nearest = x;
     }
     return least;
 }
 
-double gw_curve_nearest(const gw_submanifold *set, double size, const gw_pose *near, double length,
-                        gw_pose *nearest)
+double gw_implicit_curve_nearest(const gw_submanifold *set, double size, const gw_pose *near,
+                                 double length, gw_pose *nearest)
 {
-    gw_vales v;
-    gw_trip t = GW_GONE;
-    gw_vales_begin(&v, near, length);
-    for (int way = 0; way < 2 && t != GW_CLOSED; way++) {
-        gw_walk w = gw_walk_from(set, size, way > 0);
-        t = GW_ON_THE_WAY;
-        gw_vales_look(&v, &w, true);
-        for (int k = 0; k < GW_CURVE_STEPS && t == GW_ON_THE_WAY; k++) {
-            t = gw_walk_on(&w);
-            gw_vales_look(&v, &w, false);
+    gw_curve_minima v;
+    gw_curve_trace_status t = GW_TRACE_UNBOUNDED;
+    gw_curve_minima_begin(&v, near, length);
+    for (int way = 0; way < 2 && t != GW_TRACE_CLOSED; way++) {
+        gw_curve_trace w = gw_curve_trace_from_seed(set, size, way > 0);
+        t = GW_TRACE_CONTINUES;
+        gw_curve_minima_visit(&v, &w, true);
+        for (int k = 0; k < GW_CURVE_TRACE_MAX_STEPS && t == GW_TRACE_CONTINUES; k++) {
+            t = gw_curve_trace_step(&w);
+            gw_curve_minima_visit(&v, &w, false);
         }
-        gw_vales_end(&v);
+        gw_curve_minima_end(&v);
     }
-    return gw_vales_nearest(&v, nearest);
+    return gw_curve_minima_nearest(&v, nearest);
 }

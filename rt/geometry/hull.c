@@ -179,7 +179,7 @@ static bool fill(hull *h)
     return all_inside(h);
 }
 
-int gw_hull(int count, const gw_vec3 *points, int room, int (*triangles)[3])
+int gw_convex_hull(int count, const gw_vec3 *points, int room, int (*triangles)[3])
 {
     hull h = {.count = count, .points = points, .side_room = 2 * room - 4};
     size_t sides = (size_t)h.side_room;

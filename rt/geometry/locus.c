@@ -179,7 +179,7 @@ int gw_locus_tangent(const gw_locus *l, gw_vec3 point, gw_vec3 out[3])
     }
 }
 
-double gw_locus_following(const gw_locus *l, gw_vec3 y, gw_vec3 d)
+double gw_locus_nearest_derivative(const gw_locus *l, gw_vec3 y, gw_vec3 d)
 {
     gw_vec3 at = gw_sub(y, l->origin);
     double c = gw_dot(at, l->e1) / l->a, s, kappa;

@@ -25,43 +25,43 @@ int gw_locus_tangent(const gw_locus *locus, gw_vec3 point, gw_vec3 out[3]);
  * 1 / (1 - kappa delta), kappa the curvature of that way and delta the part of d = X - Y towards
  * its centre.
  */
-double gw_locus_following(const gw_locus *locus, gw_vec3 y, gw_vec3 d);
+double gw_locus_nearest_derivative(const gw_locus *locus, gw_vec3 y, gw_vec3 d);
 
 /* The dimension of a locus of this kind; -1 for a general one. */
 int gw_locus_dof(gw_locus_kind kind);
 
 /* gw_submanifold_nearest() of a general set: from its seed and from where the rows take `near`. */
-double gw_general_nearest(const gw_submanifold *set, const gw_pose *near, double length,
-                          gw_pose *nearest);
+double gw_submanifold_nearest_general(const gw_submanifold *set, const gw_pose *near, double length,
+                                      gw_pose *nearest);
 
 /*
  * A point on a ring, X(psi) = c + cos psi a + sin psi b, while its body turns. theta is the angle
  * to the wanted rotation: |psi| where `straight`, else by cos(theta/2)^2 = k0 + k1 cos psi + k2 sin
  * psi.
  */
-typedef struct gw_ring {
+typedef struct gw_circle_distance {
     gw_vec3 c, a, b;
     bool straight;
     double k0, k1, k2;
     double length;
     const gw_locus *locus;
-} gw_ring;
+} gw_circle_distance;
 
 /* The psi of the smallest f = |X - locus|^2 + (length theta)^2. */
-double gw_ring_search(const gw_ring *ring);
+double gw_circle_distance_minimum(const gw_circle_distance *ring);
 /* The same to a few digits: a start for other searches. */
-double gw_ring_start(const gw_ring *ring);
+double gw_circle_distance_start(const gw_circle_distance *ring);
 
 /* A point on a ball, X(u) = c + r u; theta is the angle between u and u0. */
-typedef struct gw_ball {
+typedef struct gw_sphere_distance {
     gw_vec3 c;
     double r;
     gw_vec3 u0;
     double length;
     const gw_locus *locus;
-} gw_ball;
+} gw_sphere_distance;
 
 /* The u of the smallest f = |X - locus|^2 + (length theta)^2. */
-gw_vec3 gw_ball_search(const gw_ball *ball);
+gw_vec3 gw_sphere_distance_minimum(const gw_sphere_distance *ball);
 
 #endif

@@ -162,9 +162,9 @@ static bool find_closed(gw_mesh *m, gw_error *error)
 
 /* ---- mass ---------------------------------------------------------------------------------- */
 
-static gw_box bounds_of(const gw_mesh *m)
+static gw_aabb bounds_of(const gw_mesh *m)
 {
-    gw_box box = {m->vertices[0], m->vertices[0]};
+    gw_aabb box = {m->vertices[0], m->vertices[0]};
     for (int i = 1; i < m->vertex_count; i++) {
         gw_vec3 v = m->vertices[i];
         box.low = gw_v3(fmin(box.low.x, v.x), fmin(box.low.y, v.y), fmin(box.low.z, v.z));
@@ -260,7 +260,7 @@ gw_mesh *gw_mesh_hull(const gw_mesh *mesh, gw_error *error)
 {
     int(*triangles)[3] = malloc((2 * GW_MAX_HULL) * sizeof *triangles);
     int count =
-        triangles ? gw_hull(mesh->vertex_count, mesh->vertices, GW_MAX_HULL, triangles) : -1;
+        triangles ? gw_convex_hull(mesh->vertex_count, mesh->vertices, GW_MAX_HULL, triangles) : -1;
     gw_mesh *hull = NULL;
     if (count > 0)
         hull = gw_mesh_create(&(gw_mesh_def){.file = mesh->file,

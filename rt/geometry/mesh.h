@@ -18,7 +18,7 @@ struct gw_mesh {
     gw_vec3 *vertices;
     int (*triangles)[3]; /* corners counter-clockwise from outside */
     gw_mass mass;        /* at 1 kg/m^3, where it is closed */
-    gw_box bounds;
+    gw_aabb bounds;
     atomic_int references;
 };
 
@@ -47,6 +47,6 @@ void gw_mesh_put(gw_mesh *mesh);     /* one less; NULL is fine */
 /* Corners and triangles (counter-clockwise from outside) of the hull of `count` points, by index:
  * at most 2 `room` - 4 triangles for `room` corners. Returns how many triangles, 0 where the
  * points lie in a plane, -1 where there are more corners, or memory is short. */
-int gw_hull(int count, const gw_vec3 *points, int room, int (*triangles)[3]);
+int gw_convex_hull(int count, const gw_vec3 *points, int room, int (*triangles)[3]);
 
 #endif

@@ -84,10 +84,10 @@ static gw_quat nearest_rotation(const gw_rotation_set *r, gw_quat q)
 /* ---- one point on a ring or a ball ---------------------------------------------------------- */
 
 /* X's ring as R(axis, psi) q1 turns. */
-static gw_ring ring_about(const search *s, gw_vec3 axis, gw_quat q1)
+static gw_circle_distance ring_about(const search *s, gw_vec3 axis, gw_quat q1)
 {
     const gw_translation_set *t = &s->set->translation;
-    gw_ring r = {.length = s->length, .locus = &t->locus};
+    gw_circle_distance r = {.length = s->length, .locus = &t->locus};
     gw_vec3 arm = t->in_mobile ? gw_sub(t->of, s->near->p) : gw_rotate(q1, t->of);
     gw_vec3 along = gw_scale(gw_dot(arm, axis), axis), out = gw_sub(arm, along);
     gw_vec3 side = gw_cross(axis, out);
@@ -111,17 +111,17 @@ static candidate at_turn(const search *s, gw_vec3 axis, double psi, gw_quat q1)
 /* Searches q(psi) = R(axis, psi) q1, q1 the nearest: cos(theta/2) = c0 cos(psi/2). */
 static candidate along_ring(const search *s, gw_vec3 axis, gw_quat q1)
 {
-    gw_ring r = ring_about(s, axis, q1);
+    gw_circle_distance r = ring_about(s, axis, q1);
     double c0 = fabs(gw_quat_dot(q1, s->near->q));
     r.straight = c0 > 1 - 1e-15;
     r.k0 = r.k1 = 0.5 * c0 * c0;
     r.k2 = 0;
-    return at_turn(s, axis, gw_ring_search(&r), q1);
+    return at_turn(s, axis, gw_circle_distance_minimum(&r), q1);
 }
 
 /* cos(theta/2)^2, the best of turns about `free` (a vector part's direction), for the half turn
  * cos(psi/2) d0 + sin(psi/2) d1 from the wanted rotation. */
-static void half_angles(gw_quat d0, gw_quat d1, gw_vec3 free, gw_ring *r)
+static void half_angles(gw_quat d0, gw_quat d1, gw_vec3 free, gw_circle_distance *r)
 {
     double a0 = d0.w, b0 = gw_dot(gw_v3(d0.x, d0.y, d0.z), free);
     double a1 = d1.w, b1 = gw_dot(gw_v3(d1.x, d1.y, d1.z), free);
@@ -142,17 +142,17 @@ static candidate over_plane(const search *s, gw_quat q1)
     gw_quat back = gw_quat_conj(s->near->q);
     if (s->set->translation.in_mobile) {
         gw_quat k = {0, r->axis.x, r->axis.y, r->axis.z};
-        gw_ring ring = ring_about(s, r->axis, q1);
+        gw_circle_distance ring = ring_about(s, r->axis, q1);
         half_angles(gw_quat_mul(back, q1), gw_quat_mul(gw_quat_mul(back, k), q1), r->axis_body,
                     &ring);
-        gw_quat q = gw_quat_mul(gw_quat_axis(r->axis, gw_ring_search(&ring)), q1);
+        gw_quat q = gw_quat_mul(gw_quat_axis(r->axis, gw_circle_distance_minimum(&ring)), q1);
         return best_with(s, gw_quat_unit(nearest_about(gw_rotate(q, r->axis_body), q, s->near->q)));
     }
     gw_vec3 axis = gw_rotate(q1, r->axis_body);
     gw_quat k = {0, axis.x, axis.y, axis.z};
-    gw_ring ring = ring_about(s, axis, q1);
+    gw_circle_distance ring = ring_about(s, axis, q1);
     half_angles(gw_quat_mul(q1, back), gw_quat_mul(gw_quat_mul(k, q1), back), r->axis, &ring);
-    gw_quat q = gw_quat_mul(gw_quat_axis(axis, gw_ring_search(&ring)), q1);
+    gw_quat q = gw_quat_mul(gw_quat_axis(axis, gw_circle_distance_minimum(&ring)), q1);
     return best_with(s, gw_quat_unit(nearest_about(r->axis, q, s->near->q)));
 }
 
@@ -164,8 +164,8 @@ static candidate over_ball(const search *s)
     gw_quat q = s->near->q;
     gw_vec3 pivot = t->in_mobile ? gw_v3(0, 0, 0) : s->near->p;
     gw_vec3 arm = gw_sub(point_at(s, q), pivot);
-    gw_ball ball = {pivot, gw_norm(arm), gw_unit(arm), s->length, &t->locus};
-    gw_quat turn = gw_quat_between(ball.u0, gw_ball_search(&ball));
+    gw_sphere_distance ball = {pivot, gw_norm(arm), gw_unit(arm), s->length, &t->locus};
+    gw_quat turn = gw_quat_between(ball.u0, gw_sphere_distance_minimum(&ball));
     return best_with(
         s, gw_quat_unit(t->in_mobile ? gw_quat_mul(q, gw_quat_conj(turn)) : gw_quat_mul(turn, q)));
 }
@@ -386,7 +386,7 @@ double gw_submanifold_nearest(const gw_submanifold *set, const gw_pose *near, do
                               gw_pose *nearest)
 {
     if (set->general)
-        return gw_general_nearest(set, near, length, nearest);
+        return gw_submanifold_nearest_general(set, near, length, nearest);
     search s = {set, near, length};
     candidate c = closed_nearest(&s);
     *nearest = c.pose;

@@ -7,7 +7,7 @@
  * the second derivative along the set is Z^T d(g - A^T lambda) Z: by differences of Jacobians.
  */
 #include "rt/base/small.h"
-#include "rt/geometry/curve.h"
+#include "rt/geometry/implicit_curve.h"
 #include "rt/geometry/locus.h"
 
 typedef struct slope {
@@ -62,8 +62,8 @@ static void slope_at(const goal *s, const gw_pose *x, slope *at)
     gw_small_lq lq;
     gradient(s, x, g);
     weighed_jacobian(s, x, a);
-    gw_small_reduce(s->set->row_count, a, 1e-9, order, &lq);
-    gw_small_columns(&lq, 0, q);
+    gw_small_lq_factor(s->set->row_count, a, 1e-9, order, &lq);
+    gw_small_lq_columns(&lq, 0, q);
     n = lq.rank < n ? lq.rank : n;
     for (int i = 0; i < s->set->row_count; i++)
         at->lambda[i] = 0;
@@ -117,7 +117,8 @@ static double down(const goal *s, const slope *at, double h[6][6], double *raise
 {
     const int n = s->set->dof;
     double c[6] = {0}, size = 0;
-    while (!gw_small_positive(n, (const double(*)[6])h, *raise, at->along, c) && *raise < 1e18)
+    while (!gw_small_cholesky_solve(n, (const double(*)[6])h, *raise, at->along, c) &&
+           *raise < 1e18)
         *raise = fmax(4 * *raise, 0.1);
     for (int i = 0; i < 6; i++) {
         step[i] = 0;
@@ -148,7 +149,7 @@ static double approach(const goal *s, gw_pose *x)
         double off =
             gw_rows_project(s->set->rows, s->set->row_count, 6 - s->set->dof, s->length, 12, &next);
         double now = gw_pose_distance(&next, s->near, s->length);
-        fresh = !(off < 1e-9 * s->length && now < best && gw_submanifold_has(s->set, &next));
+        fresh = !(off < 1e-9 * s->length && now < best && gw_submanifold_contains(s->set, &next));
         if (fresh && (size < 1e-7 * best || raise > 1e9))
             break;
         raise = fresh ? fmax(6 * raise, 0.3) : 0.1 * raise;
@@ -174,25 +175,25 @@ static double reach_of(const gw_submanifold *set, double length)
     return fmax(sqrt(most), 1e-4 * length);
 }
 
-double gw_submanifold_approach(const gw_submanifold *set, const gw_pose *near, double length,
-                               gw_pose *nearest)
+double gw_submanifold_nearest_local(const gw_submanifold *set, const gw_pose *near, double length,
+                                    gw_pose *nearest)
 {
     const goal s = {set, near, length};
     *nearest = set->seed;
     return approach(&s, nearest);
 }
 
-double gw_general_nearest(const gw_submanifold *set, const gw_pose *near, double length,
-                          gw_pose *nearest)
+double gw_submanifold_nearest_general(const gw_submanifold *set, const gw_pose *near, double length,
+                                      gw_pose *nearest)
 {
     const goal s = {set, near, length};
     gw_pose a = set->seed, b = *near;
     if (set->dof == 1) /* the rows of one curve may be those of others too */
-        return gw_curve_nearest(set, reach_of(set, length), near, length, nearest);
+        return gw_implicit_curve_nearest(set, reach_of(set, length), near, length, nearest);
     double from_seed = approach(&s, &a), from_near = HUGE_VAL;
     *nearest = a;
     if (gw_rows_project(set->rows, set->row_count, 6 - set->dof, length, 40, &b) < 1e-10 * length &&
-        gw_submanifold_has(set, &b))
+        gw_submanifold_contains(set, &b))
         from_near = approach(&s, &b);
     if (!(from_near < from_seed))
         return from_seed;

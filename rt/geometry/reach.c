@@ -46,7 +46,7 @@ typedef struct wave {
  * An ellipse has no such form.
  */
 typedef struct ring_wave {
-    const gw_ring *ring;
+    const gw_circle_distance *ring;
     wave flat, round;
     double radius;
     bool has_wave;
@@ -63,20 +63,20 @@ static void add_square(wave *to, double weight, double k, double c, double s)
 }
 
 /* Adds weight (n . (X - O))^2. */
-static void add_along(wave *to, double weight, const gw_ring *r, gw_vec3 off, gw_vec3 n)
+static void add_along(wave *to, double weight, const gw_circle_distance *r, gw_vec3 off, gw_vec3 n)
 {
     add_square(to, weight, gw_dot(off, n), gw_dot(r->a, n), gw_dot(r->b, n));
 }
 
 /* |X - O|^2 */
-static wave whole_square(const gw_ring *r, gw_vec3 off)
+static wave whole_square(const gw_circle_distance *r, gw_vec3 off)
 {
     double aa = gw_norm2(r->a), bb = gw_norm2(r->b);
     return (wave){gw_norm2(off) + 0.5 * (aa + bb), 2 * gw_dot(off, r->a), 2 * gw_dot(off, r->b),
                   0.5 * (aa - bb), gw_dot(r->a, r->b)};
 }
 
-static ring_wave waves_of(const gw_ring *r)
+static ring_wave waves_of(const gw_circle_distance *r)
 {
     const gw_locus *l = r->locus;
     ring_wave w = {.ring = r, .has_wave = l->kind != GW_LOCUS_ELLIPSE};
@@ -134,7 +134,7 @@ static void add_round(const ring_wave *w, double c, double s, local *to)
 }
 
 /* Of any locus: d . d / 2,  d . X',  |X'|^2 - what Y follows of it + d . X''. */
-static void add_gap(const gw_ring *r, double c, double s, local *to)
+static void add_gap(const gw_circle_distance *r, double c, double s, local *to)
 {
     gw_vec3 arm = gw_add(gw_scale(c, r->a), gw_scale(s, r->b)), way[3];
     gw_vec3 go = gw_sub(gw_scale(c, r->b), gw_scale(s, r->a));
@@ -145,13 +145,14 @@ static void add_gap(const gw_ring *r, double c, double s, local *to)
     to->d2 += gw_norm2(go) - gw_dot(d, arm);
     for (int k = 0; k < tangents; k++) {
         double along = gw_dot(go, way[k]);
-        to->d2 -= (k == tangents - 1 ? gw_locus_following(r->locus, y, d) : 1) * along * along;
+        to->d2 -=
+            (k == tangents - 1 ? gw_locus_nearest_derivative(r->locus, y, d) : 1) * along * along;
     }
 }
 
 /* theta^2 / 2 and its derivatives, times L^2. At theta = pi the slope has two values: that of
  * rising psi. */
-static void add_turn(const gw_ring *r, double psi, double c, double s, local *to)
+static void add_turn(const gw_circle_distance *r, double psi, double c, double s, local *to)
 {
     double ll = r->length * r->length;
     if (r->straight) {
@@ -203,7 +204,7 @@ static double wave_slope(const wave *w, double c, double s)
 
 /* theta theta' at a sample, to some 1e-4: acos by a polynomial (Abramowitz and Stegun 4.4.45),
  * theta = 2 sqrt(1 - ch) polynomial,  sh = sqrt(1 - ch) sqrt(1 + ch). */
-static double rough_turn(const gw_ring *r, double c, double s)
+static double rough_turn(const gw_circle_distance *r, double c, double s)
 {
     double cc = r->k0 + r->k1 * c + r->k2 * s;
     cc = cc > 1e-12 ? cc : 1e-12;
@@ -216,7 +217,7 @@ static double rough_turn(const gw_ring *r, double c, double s)
  */
 static void sample_slopes(const ring_wave *w, int odd, double slope[HALF])
 {
-    const gw_ring r = *w->ring; /* copies: the slopes are none of theirs */
+    const gw_circle_distance r = *w->ring; /* copies: the slopes are none of theirs */
     const wave flat = w->flat, round = w->round;
     const double *c = cosines[odd], *s = sines[odd], ll = r.length * r.length, a = w->radius;
     const double tiny = 1e-30 * round.k + 1e-300;
@@ -278,7 +279,7 @@ static bool curved(gw_locus_kind kind)
 
 /* Half of f is at least this between two angles: theta >= |psi| where q1 is the nearest rotation of
  * the ring. */
-static double least_turn(const gw_ring *r, double from, double to)
+static double least_turn(const gw_circle_distance *r, double from, double to)
 {
     double psi = fmin(fabs(from), fabs(to)) - 0.01;
     bool from_nearest = r->straight || (r->k2 == 0 && r->k0 == r->k1);
@@ -306,7 +307,7 @@ static int nearest_bit(unsigned set, int middle)
 }
 
 /* Among all samples or every other one, the small angles first; each minimum by so many steps. */
-static double search_ring(const gw_ring *r, bool fine, int steps)
+static double search_ring(const gw_circle_distance *r, bool fine, int steps)
 {
     const ring_wave w = waves_of(r);
     const int blocks = fine ? 2 : 1, stride = 2 / blocks, middle = blocks * HALF / 2 - 1;
@@ -328,12 +329,12 @@ static double search_ring(const gw_ring *r, bool fine, int steps)
     return best;
 }
 
-double gw_ring_search(const gw_ring *r)
+double gw_circle_distance_minimum(const gw_circle_distance *r)
 {
     return search_ring(r, curved(r->locus->kind), 60);
 }
 
-double gw_ring_start(const gw_ring *r)
+double gw_circle_distance_start(const gw_circle_distance *r)
 {
     return search_ring(r, false, 1);
 }

@@ -104,7 +104,8 @@ void gw_rows_jacobian(const gw_row *rows, int count, const gw_pose *x, double (*
         row_linear(&rows[i], x, a[i]);
 }
 
-void gw_rows_linear(const gw_row *rows, int count, const gw_pose *x, double *h, double (*a)[6])
+void gw_rows_value_and_jacobian(const gw_row *rows, int count, const gw_pose *x, double *h,
+                                double (*a)[6])
 {
     for (int i = 0; i < count; i++)
         h[i] = row_linear(&rows[i], x, a[i]);
@@ -140,8 +141,8 @@ static double row_drift(const gw_row *row, const gw_pose *x, const gw_twist *twi
     return gw_dot(u, a) + swing;
 }
 
-void gw_rows_drift(const gw_row *rows, int count, const gw_pose *x, const gw_twist *twist,
-                   double *drift)
+void gw_rows_bias(const gw_row *rows, int count, const gw_pose *x, const gw_twist *twist,
+                  double *drift)
 {
     for (int i = 0; i < count; i++)
         drift[i] = row_drift(&rows[i], x, twist);
@@ -178,7 +179,7 @@ double gw_rows_project(const gw_row *rows, int count, int rank, double length, i
     double worst = scaled_residual(rows, count, length, x, h);
     for (int k = 0; k < iterations && worst > 1e-15 * length; k++) {
         scaled_jacobian(rows, count, length, x, a);
-        gw_small_least(count, a, 1e-7, rank, h, step);
+        gw_small_least_squares(count, a, 1e-7, rank, h, step);
         gw_twist d = {{-step[0], -step[1], -step[2]},
                       {-step[3] / length, -step[4] / length, -step[5] / length}};
         gw_pose next = gw_pose_add(x, &d);

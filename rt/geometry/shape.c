@@ -228,27 +228,27 @@ gw_mass gw_shape_mass(const gw_shape *shape, double density)
 
 /* ---- bounds -------------------------------------------------------------------------------- */
 
-static gw_box primitive_bounds(const gw_shape *s)
+static gw_aabb primitive_bounds(const gw_shape *s)
 {
     double r = s->radius, h = s->height;
     switch (s->kind) {
     case GW_SHAPE_BOX:
-        return (gw_box){gw_scale(-0.5, s->size), gw_scale(0.5, s->size)};
+        return (gw_aabb){gw_scale(-0.5, s->size), gw_scale(0.5, s->size)};
     case GW_SHAPE_CYLINDER:
-        return (gw_box){{-r, -r, -h / 2}, {r, r, h / 2}};
+        return (gw_aabb){{-r, -r, -h / 2}, {r, r, h / 2}};
     case GW_SHAPE_CONE:
-        return (gw_box){{-r, -r, 0}, {r, r, h}};
+        return (gw_aabb){{-r, -r, 0}, {r, r, h}};
     case GW_SHAPE_CAPSULE:
-        return (gw_box){{-r, -r, -h / 2 - r}, {r, r, h / 2 + r}};
+        return (gw_aabb){{-r, -r, -h / 2 - r}, {r, r, h / 2 + r}};
     case GW_SHAPE_MESH:
         return s->mesh->bounds;
     default:
-        return (gw_box){{-r, -r, -r}, {r, r, r}};
+        return (gw_aabb){{-r, -r, -r}, {r, r, r}};
     }
 }
 
 /* The box around eight corners that a pose has moved. */
-static void grow_by(gw_box *box, const gw_box *part, const gw_pose *pose)
+static void grow_by(gw_aabb *box, const gw_aabb *part, const gw_pose *pose)
 {
     for (int i = 0; i < 8; i++) {
         gw_vec3 c = {i & 1 ? part->high.x : part->low.x, i & 2 ? part->high.y : part->low.y,
@@ -259,13 +259,13 @@ static void grow_by(gw_box *box, const gw_box *part, const gw_pose *pose)
     }
 }
 
-gw_box gw_shape_bounds(const gw_shape *shape)
+gw_aabb gw_shape_bounds(const gw_shape *shape)
 {
     if (shape->kind != GW_SHAPE_COMPOUND)
         return primitive_bounds(shape);
-    gw_box box = {{INFINITY, INFINITY, INFINITY}, {-INFINITY, -INFINITY, -INFINITY}};
+    gw_aabb box = {{INFINITY, INFINITY, INFINITY}, {-INFINITY, -INFINITY, -INFINITY}};
     for (int i = 0; i < shape->part_count; i++) {
-        gw_box part = primitive_bounds(&shape->parts[i].shape);
+        gw_aabb part = primitive_bounds(&shape->parts[i].shape);
         grow_by(&box, &part, &shape->parts[i].pose);
     }
     return box;

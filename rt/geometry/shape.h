@@ -50,9 +50,9 @@ typedef struct gw_mass {
 } gw_mass;
 
 /* Axis-aligned box in the shape's frame (m). */
-typedef struct gw_box {
+typedef struct gw_aabb {
     gw_vec3 low, high;
-} gw_box;
+} gw_aabb;
 
 /* A deep copy; false (GW_FAILED) when memory is short. */
 bool gw_shape_copy(gw_shape *to, const gw_shape *from, gw_error *error);
@@ -66,7 +66,7 @@ bool gw_shape_check(const gw_shape *shape, gw_error *error);
 gw_mass gw_shape_mass(const gw_shape *shape, double density);
 
 double gw_shape_volume(const gw_shape *shape);
-gw_box gw_shape_bounds(const gw_shape *shape);
+gw_aabb gw_shape_bounds(const gw_shape *shape);
 const char *gw_shape_kind_name(gw_shape_kind kind);
 
 #endif

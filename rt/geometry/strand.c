@@ -2,7 +2,7 @@
  * Strands: a set with factors is followed along its parameter, a general one along the tangent that
  * turns least from step to step, each step brought back onto the rows. Any thread, RT safe.
  */
-#include "rt/geometry/strand.h"
+#include "rt/geometry/freedom_path.h"
 
 #include <math.h>
 
@@ -26,7 +26,7 @@ static double parameter_step(const gw_submanifold *set, const double *at, int k,
 static int parameter_side(const gw_submanifold *set, const double *at, int k, double by, int most,
                           gw_pose *out)
 {
-    gw_parameter parameters[6];
+    gw_submanifold_parameter parameters[6];
     gw_submanifold_parameters(set, parameters);
     double z[6] = {0};
     for (int i = 0; i < set->dof; i++)
@@ -92,7 +92,7 @@ static int walk_side(const gw_submanifold *set, const gw_pose *from, const doubl
         double off = gw_rows_project(set->rows, set->row_count, 6 - set->dof, length, 20, &next);
         double gone = gw_pose_distance(&x, &next, length);
         if (off > 1e-9 * length || gone > 2 * step || gone < 0.3 * step ||
-            !gw_submanifold_has(set, &next) || turn_to_tangent(set, &next, length, d) < 0.5)
+            !gw_submanifold_contains(set, &next) || turn_to_tangent(set, &next, length, d) < 0.5)
             return n;
         x = next;
         if (n > 2 && gw_pose_distance(&x, from, length) < 0.6 * step) {
@@ -124,11 +124,11 @@ static int side(const gw_submanifold *set, const gw_pose *from, int k, double le
     return walk_side(set, from, first, length, step, most, out, closed);
 }
 
-void gw_strand_along(const gw_submanifold *set, const gw_pose *from, int freedom, double length,
-                     double step, int most, gw_strand *strand)
+void gw_freedom_path_along(const gw_submanifold *set, const gw_pose *from, int freedom,
+                           double length, double step, int most, gw_freedom_path *strand)
 {
-    gw_pose ahead[GW_STRAND_MOST], behind[GW_STRAND_MOST];
-    most = most < GW_STRAND_MOST ? most : GW_STRAND_MOST;
+    gw_pose ahead[GW_FREEDOM_PATH_MAX], behind[GW_FREEDOM_PATH_MAX];
+    most = most < GW_FREEDOM_PATH_MAX ? most : GW_FREEDOM_PATH_MAX;
     strand->closed = false;
     int after = side(set, from, freedom, length, step, 1, most, ahead, &strand->closed);
     int before = strand->closed

@@ -36,22 +36,23 @@ const char *gw_locus_kind_name(gw_locus_kind kind)
     return names[kind];
 }
 
-static gw_parameter turn(const char *name, const char *part)
+static gw_submanifold_parameter turn(const char *name, const char *part)
 {
-    return (gw_parameter){name, part, "rad", -GW_PI, GW_PI, true};
+    return (gw_submanifold_parameter){name, part, "rad", -GW_PI, GW_PI, true};
 }
 
-static gw_parameter slide(const char *name)
+static gw_submanifold_parameter slide(const char *name)
 {
-    return (gw_parameter){name, "translation", "m", -HUGE_VAL, HUGE_VAL, false};
+    return (gw_submanifold_parameter){name, "translation", "m", -HUGE_VAL, HUGE_VAL, false};
 }
 
-static int rotation_parameters(gw_rotation_kind kind, gw_parameter *out)
+static int rotation_parameters(gw_rotation_kind kind, gw_submanifold_parameter *out)
 {
     switch (kind) {
     case GW_ROTATION_FREE:
         out[0] = turn("yaw", "rotation");
-        out[1] = (gw_parameter){"pitch", "rotation", "rad", -GW_PI / 2, GW_PI / 2, false};
+        out[1] =
+            (gw_submanifold_parameter){"pitch", "rotation", "rad", -GW_PI / 2, GW_PI / 2, false};
         out[2] = turn("roll", "rotation");
         return 3;
     case GW_ROTATION_ANGLE:
@@ -66,7 +67,7 @@ static int rotation_parameters(gw_rotation_kind kind, gw_parameter *out)
     }
 }
 
-static int locus_parameters(gw_locus_kind kind, gw_parameter *out)
+static int locus_parameters(gw_locus_kind kind, gw_submanifold_parameter *out)
 {
     switch (kind) {
     case GW_LOCUS_FREE:
@@ -77,7 +78,7 @@ static int locus_parameters(gw_locus_kind kind, gw_parameter *out)
         return 2;
     case GW_LOCUS_SPHERE:
         out[0] = turn("azimuth", "translation");
-        out[1] = (gw_parameter){"polar", "translation", "rad", 0, GW_PI, false};
+        out[1] = (gw_submanifold_parameter){"polar", "translation", "rad", 0, GW_PI, false};
         return 2;
     case GW_LOCUS_CYLINDER:
         out[0] = slide("s");
@@ -95,12 +96,12 @@ static int locus_parameters(gw_locus_kind kind, gw_parameter *out)
     }
 }
 
-int gw_submanifold_parameters(const gw_submanifold *set, gw_parameter *out)
+int gw_submanifold_parameters(const gw_submanifold *set, gw_submanifold_parameter *out)
 {
     static const char *const names[] = {"z1", "z2", "z3", "z4", "z5", "z6"};
     if (set->general) {
         for (int i = 0; i < set->dof; i++)
-            out[i] = (gw_parameter){names[i], "pose", "m", -HUGE_VAL, HUGE_VAL, false};
+            out[i] = (gw_submanifold_parameter){names[i], "pose", "m", -HUGE_VAL, HUGE_VAL, false};
         return set->dof;
     }
     int n = rotation_parameters(set->rotation.kind, out);
@@ -188,8 +189,8 @@ static void general_tangent(const gw_submanifold *set, const gw_pose *x, double 
     for (int i = 0; i < set->row_count; i++)
         for (int j = 3; j < 6; j++)
             a[i][j] /= length;
-    gw_small_reduce(set->row_count, a, 0, order, &q);
-    gw_small_columns(&q, 6 - set->dof, basis);
+    gw_small_lq_factor(set->row_count, a, 0, order, &q);
+    gw_small_lq_columns(&q, 6 - set->dof, basis);
     for (int k = 0; k < set->dof; k++)
         for (int i = 3; i < 6; i++)
             basis[k][i] /= length;
@@ -256,8 +257,8 @@ static int freedoms_at(const gw_submanifold *set, double length, const gw_pose *
     for (int i = 0; i < set->row_count; i++)
         for (int j = 3; j < 6 && set->rows[i].kind != GW_ROW_ANGLE; j++)
             a[i][j] /= length;
-    gw_small_reduce(set->row_count, a, 1e-5, order, &q);
-    gw_small_columns(&q, q.rank, basis);
+    gw_small_lq_factor(set->row_count, a, 1e-5, order, &q);
+    gw_small_lq_columns(&q, q.rank, basis);
     return 6 - q.rank;
 }
 
@@ -288,7 +289,7 @@ static bool as_free(const gw_submanifold *set, const gw_pose *x)
                                                                        (const double(*)[6])basis));
 }
 
-bool gw_submanifold_has(const gw_submanifold *set, const gw_pose *x)
+bool gw_submanifold_contains(const gw_submanifold *set, const gw_pose *x)
 {
     return same_sense(set, x) && (!set->general || as_free(set, x));
 }
@@ -339,7 +340,7 @@ static bool settle(const gw_submanifold *set, const double (*basis)[6], double l
             worst = fmax(worst, fabs(b[i]));
         if (worst < 1e-15 * length)
             return true;
-        gw_small_least(n + dof, a, 1e-8, 6, b, step);
+        gw_small_least_squares(n + dof, a, 1e-8, 6, b, step);
         gw_twist move = {{-step[0], -step[1], -step[2]},
                          {-step[3] / length, -step[4] / length, -step[5] / length}};
         *x = gw_pose_add(x, &move);
@@ -384,7 +385,7 @@ static void general_parameters_at(const gw_submanifold *set, const gw_pose *x, d
 
 /* ---- both factors -------------------------------------------------------------------------- */
 
-gw_pose gw_submanifold_pose_with(const gw_submanifold *set, gw_quat q, const double *z)
+gw_pose gw_submanifold_pose_at_rotation(const gw_submanifold *set, gw_quat q, const double *z)
 {
     const gw_translation_set *t = &set->translation;
     gw_pose x = {.q = q};
@@ -395,19 +396,19 @@ gw_pose gw_submanifold_pose_with(const gw_submanifold *set, gw_quat q, const dou
     return x;
 }
 
-bool gw_submanifold_reach(const gw_submanifold *set, const double *z, gw_pose *x)
+bool gw_submanifold_try_pose(const gw_submanifold *set, const double *z, gw_pose *x)
 {
     if (set->general)
-        return general_pose(set, z, x) && gw_submanifold_has(set, x);
-    *x = gw_submanifold_pose_with(set, gw_quat_unit(rotation_at(&set->rotation, z)),
-                                  z + rotation_count(set->rotation.kind));
+        return general_pose(set, z, x) && gw_submanifold_contains(set, x);
+    *x = gw_submanifold_pose_at_rotation(set, gw_quat_unit(rotation_at(&set->rotation, z)),
+                                         z + rotation_count(set->rotation.kind));
     return true;
 }
 
 gw_pose gw_submanifold_pose(const gw_submanifold *set, const double *z)
 {
     gw_pose x;
-    gw_submanifold_reach(set, z, &x);
+    gw_submanifold_try_pose(set, z, &x);
     return x;
 }
 

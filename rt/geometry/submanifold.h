@@ -110,12 +110,12 @@ void gw_rows_jacobian(const gw_row *rows, int count, const gw_pose *world_from_b
                       double (*a)[6]);
 
 /* Both at once. */
-void gw_rows_linear(const gw_row *rows, int count, const gw_pose *world_from_body, double *h,
-                    double (*a)[6]);
+void gw_rows_value_and_jacobian(const gw_row *rows, int count, const gw_pose *world_from_body,
+                                double *h, double (*a)[6]);
 
 /* The drift A-dot [v; w] of each row at that twist (framework eq. 8). */
-void gw_rows_drift(const gw_row *rows, int count, const gw_pose *world_from_body,
-                   const gw_twist *twist, double *drift);
+void gw_rows_bias(const gw_row *rows, int count, const gw_pose *world_from_body,
+                  const gw_twist *twist, double *drift);
 
 /* Newton's method from the pose to H = 0 by least-norm steps in the metric with `length` (m),
  * rank-revealing. `rank`: of the rows on the set, 6 less its freedoms; beside it, rows that are
@@ -132,30 +132,30 @@ double gw_rows_project(const gw_row *rows, int count, int rank, double length, i
  * line: s; plane: s, t; free: x, y, z; circle and ellipse: phi_t; cylinder: s, phi_t; sphere:
  * azimuth, polar; general: z1 ... zn about the seed.
  */
-typedef struct gw_parameter {
+typedef struct gw_submanifold_parameter {
     const char *name;
     const char *part; /* "rotation" or "translation"; "pose" for a general set */
     const char *unit; /* "rad" or "m" */
     double low, high; /* range; infinite where there is none */
     bool periodic;
-} gw_parameter;
+} gw_submanifold_parameter;
 
 /* Fills `out` (6 entries) and returns the number of parameters, which is dof. */
-int gw_submanifold_parameters(const gw_submanifold *set, gw_parameter *out);
+int gw_submanifold_parameters(const gw_submanifold *set, gw_submanifold_parameter *out);
 
 /*
  * The pose at the given parameters (dof values). Those of a general set are coordinates in the
  * tangent space of its seed: they reach as far as the set does not fold over it, seen straight from
  * the seed. False where they reach no farther than `pose`.
  */
-bool gw_submanifold_reach(const gw_submanifold *set, const double *parameters, gw_pose *pose);
+bool gw_submanifold_try_pose(const gw_submanifold *set, const double *parameters, gw_pose *pose);
 
 /* The same, where there is no such pose the last one on the way. */
 gw_pose gw_submanifold_pose(const gw_submanifold *set, const double *parameters);
 
 /* The same at a rotation of its factor, and translational parameters. Not for general sets. */
-gw_pose gw_submanifold_pose_with(const gw_submanifold *set, gw_quat rotation,
-                                 const double *parameters);
+gw_pose gw_submanifold_pose_at_rotation(const gw_submanifold *set, gw_quat rotation,
+                                        const double *parameters);
 
 /* The parameters of a pose that is on the set (dof values, periodic ones in their range). */
 void gw_submanifold_parameters_at(const gw_submanifold *set, const gw_pose *world_from_body,
@@ -167,8 +167,8 @@ double gw_submanifold_nearest(const gw_submanifold *set, const gw_pose *near, do
 
 /* The same of a general set by going down from its seed alone: another part of the set may have a
  * nearer one. For sets that are followed while they move. */
-double gw_submanifold_approach(const gw_submanifold *set, const gw_pose *near, double length,
-                               gw_pose *nearest);
+double gw_submanifold_nearest_local(const gw_submanifold *set, const gw_pose *near, double length,
+                                    gw_pose *nearest);
 
 /* An orthonormal basis of the tangent space at a pose on the set: dof columns of twists [v; w] of
  * the body's origin, rotations weighed with `length` (m). Closed form where the set has one. */
@@ -178,7 +178,7 @@ void gw_submanifold_tangent(const gw_submanifold *set, const gw_pose *world_from
 /* True where a pose that satisfies the rows is on the set: rows of parallels and fixed rotations
  * hold for opposite vectors as well, and rows of a general set may hold for poses with fewer
  * freedoms. */
-bool gw_submanifold_has(const gw_submanifold *set, const gw_pose *world_from_body);
+bool gw_submanifold_contains(const gw_submanifold *set, const gw_pose *world_from_body);
 
 const char *gw_rotation_kind_name(gw_rotation_kind kind);
 const char *gw_locus_kind_name(gw_locus_kind kind);

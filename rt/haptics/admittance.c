@@ -33,8 +33,8 @@ gw_twist gw_pid_command(gw_pid *pid, const gw_twist *forward, const gw_twist *er
     gw_vec3 rate_w = gw_scale(1 / dt, gw_sub(error->w, before.w));
     gw_twist u = {combine(forward->v, pid->p, error->v, pid->i, sum.v, pid->d, rate_v),
                   combine(forward->w, pid->p, error->w, pid->i, sum.w, pid->d, rate_w)};
-    bool cut_v = gw_limit3(&u.v, limits->speed_max);
-    bool cut_w = gw_limit3(&u.w, limits->spin_max);
+    bool cut_v = gw_clamp_norm(&u.v, limits->speed_max);
+    bool cut_w = gw_clamp_norm(&u.w, limits->spin_max);
     /* a saturated axis group would only wind up */
     if (!cut_v)
         pid->integral.v = sum.v;
@@ -46,14 +46,15 @@ gw_twist gw_pid_command(gw_pid *pid, const gw_twist *forward, const gw_twist *er
     return u;
 }
 
-gw_coupling gw_coupling_for(double mass, double scale, double dt)
+gw_virtual_coupling gw_virtual_coupling_for(double mass, double scale, double dt)
 {
     /* a spring is stable far above k dt^2 / m = 0.05, and feels the same */
     double k = fmin(STIFFNESS_MAX, 0.05 * mass / (dt * dt));
-    return (gw_coupling){k, 2 * sqrt(k * mass), SLACK_M / scale, FORCE_MAX};
+    return (gw_virtual_coupling){k, 2 * sqrt(k * mass), SLACK_M / scale, FORCE_MAX};
 }
 
-gw_vec3 gw_coupling_force(const gw_coupling *c, gw_vec3 tool, gw_vec3 tool_velocity, gw_vec3 device)
+gw_vec3 gw_virtual_coupling_force(const gw_virtual_coupling *c, gw_vec3 tool, gw_vec3 tool_velocity,
+                                  gw_vec3 device)
 {
     gw_vec3 apart = gw_sub(device, tool);
     double distance = gw_norm(apart);

@@ -37,20 +37,20 @@ gw_twist gw_pid_command(gw_pid *pid, const gw_twist *feed_forward, const gw_twis
  * damping from the device to the tool. Its stiffness is what a body of `mass` bears at the period
  * dt.
  */
-typedef struct gw_coupling {
+typedef struct gw_virtual_coupling {
     double stiffness, damping; /* N/m, N s/m */
     double slack;              /* m */
     double force_max;          /* N */
-} gw_coupling;
+} gw_virtual_coupling;
 
-gw_coupling gw_coupling_for(double mass, double scale, double dt);
+gw_virtual_coupling gw_virtual_coupling_for(double mass, double scale, double dt);
 
 /* The force on the tool; zero within the slack. Task space. */
-gw_vec3 gw_coupling_force(const gw_coupling *c, gw_vec3 tool, gw_vec3 tool_velocity,
-                          gw_vec3 device);
+gw_vec3 gw_virtual_coupling_force(const gw_virtual_coupling *c, gw_vec3 tool, gw_vec3 tool_velocity,
+                                  gw_vec3 device);
 
 /* Scales a vector down to the length `most` (0: no limit); true when it did. */
-static inline bool gw_limit3(gw_vec3 *a, double most)
+static inline bool gw_clamp_norm(gw_vec3 *a, double most)
 {
     double length = most > 0 ? gw_norm(*a) : 0;
     if (!(length > most))

@@ -46,7 +46,7 @@ static gw_wrench unscaled(const double f[6], double length)
 }
 
 /* sum of g(w_i) n_i n_i^T with g the root or the weight itself. */
-static void projector(const gw_resisted *directions, bool root, double out[6][6])
+static void projector(const gw_resisted_directions *directions, bool root, double out[6][6])
 {
     memset(out, 0, 36 * sizeof(double));
     for (int k = 0; k < directions->count; k++) {
@@ -77,7 +77,8 @@ static void cholesky(double a[6][6])
  * X = C^-1 W with C C^T = W M_s^-1 W + (I - P)/m. For P = I that is a stiffness M_s, for a single
  * direction n n^T / (n^T M_s^-1 n), and it is continuous in between.
  */
-static void factor_of(const gw_penalty_def *def, const gw_resisted *directions, double x[6][6])
+static void factor_of(const gw_penalty_def *def, const gw_resisted_directions *directions,
+                      double x[6][6])
 {
     double w[6][6], c[6][6], linear = def->mass * directions->length * directions->length;
     double mean = 0.5 * (linear + def->inertia);
@@ -112,8 +113,9 @@ static double printed_energy(const gw_penalty_def *def, const double p[6][6], co
 
 /* M_d sum (k n n^T e + b n n^T e') as the paper prints it: where M_d is no multiple of the identity
  * that is no force of a potential. `factor` holds P. */
-static gw_wrench printed(gw_penalty *p, const gw_penalty_def *def, const gw_resisted *directions,
-                         const double e[6], const double rate[6], double *weights)
+static gw_wrench printed(gw_penalty *p, const gw_penalty_def *def,
+                         const gw_resisted_directions *directions, const double e[6],
+                         const double rate[6], double *weights)
 {
     double now[6][6], both[6], f[6], length = directions->length;
     projector(directions, false, now);
@@ -241,8 +243,9 @@ static void stretch_by_motion(gw_penalty *p, const double e[6])
         p->stretch[i] += d[i];
 }
 
-gw_wrench gw_penalty_tick(gw_penalty *p, const gw_penalty_def *def, const gw_resisted *directions,
-                          const gw_twist *error, const gw_twist *rate, double dt, double *weights)
+gw_wrench gw_penalty_tick(gw_penalty *p, const gw_penalty_def *def,
+                          const gw_resisted_directions *directions, const gw_twist *error,
+                          const gw_twist *rate, double dt, double *weights)
 {
     double e[6], de[6], target[6][6], f[6], length = directions->length;
     scaled(error, length, e);
@@ -274,8 +277,8 @@ gw_wrench gw_penalty_tick(gw_penalty *p, const gw_penalty_def *def, const gw_res
     return unscaled(f, length);
 }
 
-double gw_penalty_ahead(const gw_penalty *p, const gw_penalty_def *def, double length,
-                        const gw_twist *way, double dt)
+double gw_penalty_predicted_energy(const gw_penalty *p, const gw_penalty_def *def, double length,
+                                   const gw_twist *way, double dt)
 {
     double e[6], d[6], spring = 0, damper = 0;
     if (def->by_mass)
@@ -289,8 +292,8 @@ double gw_penalty_ahead(const gw_penalty *p, const gw_penalty_def *def, double l
     return 0.5 * def->stiffness * spring + p->tank + 0.5 * def->damping * damper / dt;
 }
 
-double gw_penalty_pay(gw_penalty *p, const gw_penalty_def *def, double length, double energy,
-                      gw_wrench *wrench)
+double gw_penalty_release_energy(gw_penalty *p, const gw_penalty_def *def, double length,
+                                 double energy, gw_wrench *wrench)
 {
     double from_tank = fmin(p->tank, energy), given[6], f[6];
     p->tank -= from_tank;

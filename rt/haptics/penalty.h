@@ -15,7 +15,7 @@
 #ifndef GW_HAPTICS_PENALTY_H
 #define GW_HAPTICS_PENALTY_H
 
-#include "rt/haptics/resisted.h"
+#include "rt/haptics/operational_space.h"
 
 /* Changing weights change the wrench by this much at most (N/s; torques: times L). */
 #define GW_PENALTY_SLEW 150.0
@@ -39,16 +39,17 @@ typedef struct gw_penalty {
 
 /* The wrench on the device, where the model is `error` away (model less device) and moves away with
  * `rate`. *weights: energy that changed weights put into the spring in this tick (J). */
-gw_wrench gw_penalty_tick(gw_penalty *p, const gw_penalty_def *def, const gw_resisted *directions,
-                          const gw_twist *error, const gw_twist *rate, double dt, double *weights);
+gw_wrench gw_penalty_tick(gw_penalty *p, const gw_penalty_def *def,
+                          const gw_resisted_directions *directions, const gw_twist *error,
+                          const gw_twist *rate, double dt, double *weights);
 
 /* What spring and tank will hold where the model goes on by `way` against the device in dt (J). */
-double gw_penalty_ahead(const gw_penalty *p, const gw_penalty_def *def, double length,
-                        const gw_twist *way, double dt);
+double gw_penalty_predicted_energy(const gw_penalty *p, const gw_penalty_def *def, double length,
+                                   const gw_twist *way, double dt);
 
 /* Tank and spring give up to `energy` away, the spring by growing slack; its part of the wrench
  * goes with it. Returns what they gave (J). Weights that act at once have nothing to give. */
-double gw_penalty_pay(gw_penalty *p, const gw_penalty_def *def, double length, double energy,
-                      gw_wrench *wrench);
+double gw_penalty_release_energy(gw_penalty *p, const gw_penalty_def *def, double length,
+                                 double energy, gw_wrench *wrench);
 
 #endif

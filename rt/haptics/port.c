@@ -1,7 +1,7 @@
 /*
  * Passivity observer and controller. On the loop's thread, RT safe.
  */
-#include "rt/haptics/port.h"
+#include "rt/haptics/passivity.h"
 
 #define IMMOVABLE  1e-9 /* 1/kg, 1/(kg m^2): what resists like this is not damped */
 #define REPAY_TIME 0.1  /* s, in which what came since the last second's least is taken back */
@@ -13,12 +13,12 @@ static double work(const gw_wrench *w, const gw_twist *way)
     return gw_dot(w->f, way->v) + gw_dot(w->t, way->w);
 }
 
-void gw_port_observe(gw_port *p, const gw_pose *device, const gw_pose *model, double stored,
-                     double booked, int delay)
+void gw_passivity_observe(gw_passivity_observer *p, const gw_pose *device, const gw_pose *model,
+                          double stored, double booked, int delay)
 {
     if (p->started) {
         gw_twist way = gw_pose_sub(device, &p->device), of_model = gw_pose_sub(model, &p->model);
-        const gw_wrench *acted = &p->on_device[(p->at - delay) & (GW_PORT_PAST - 1)];
+        const gw_wrench *acted = &p->on_device[(p->at - delay) & (GW_PASSIVITY_HISTORY - 1)];
         p->excess += work(acted, &way) - work(&p->fed, &way) + work(&p->on_model, &of_model) +
                      stored - p->stored - booked;
     }
@@ -28,16 +28,16 @@ void gw_port_observe(gw_port *p, const gw_pose *device, const gw_pose *model, do
     p->started = true;
 }
 
-void gw_port_charge(gw_port *p, double energy)
+void gw_passivity_charge(gw_passivity_observer *p, double energy)
 {
     p->stored += energy;
     p->excess += energy;
 }
 
-void gw_port_hold(gw_port *p, const gw_wrench *on_device, const gw_wrench *on_model,
-                  const gw_wrench *fed)
+void gw_passivity_hold(gw_passivity_observer *p, const gw_wrench *on_device,
+                       const gw_wrench *on_model, const gw_wrench *fed)
 {
-    p->at = (p->at + 1) & (GW_PORT_PAST - 1);
+    p->at = (p->at + 1) & (GW_PASSIVITY_HISTORY - 1);
     p->on_device[p->at] = *on_device;
     p->on_model = *on_model;
     p->fed = *fed;
@@ -51,61 +51,65 @@ static int64_t part_of(double dt)
     return (int64_t)ceil(1 / (64 * dt) - 1e-9);
 }
 
-void gw_port_pass(gw_port *p, double dt)
+void gw_passivity_end_tick(gw_passivity_observer *p, double dt)
 {
     int64_t part = part_of(dt);
-    double *least = &p->least[p->ticks / part % GW_PORT_PARTS];
+    double *least = &p->least[p->ticks / part % GW_PASSIVITY_WINDOW_PARTS];
     *least = p->ticks % part ? fmin(*least, p->excess) : p->excess;
     p->ticks++;
 }
 
-double gw_port_reserve(const gw_port *p, int ahead, double dt)
+double gw_passivity_reserve(const gw_passivity_observer *p, int ahead, double dt)
 {
     int64_t part = part_of(dt), began = p->ticks - (int64_t)(1 / dt + 0.5);
     int64_t first = began / part, last = (began + 1) / part + ahead, newest = (p->ticks - 1) / part;
-    double least = began < 0 ? 0 : p->least[first % GW_PORT_PARTS]; /* none before the first tick */
+    double least =
+        began < 0 ? 0
+                  : p->least[first % GW_PASSIVITY_WINDOW_PARTS]; /* none before the first tick */
     for (int64_t i = began < 0 ? 0 : first + 1; i <= last && i <= newest && p->ticks; i++)
-        least = fmin(least, p->least[i % GW_PORT_PARTS]);
+        least = fmin(least, p->least[i % GW_PASSIVITY_WINDOW_PARTS]);
     return least - p->excess;
 }
 
 /* What came since the last second's least (J). */
-static double since_least(const gw_port *p, double dt)
+static double since_least(const gw_passivity_observer *p, double dt)
 {
-    return -gw_port_reserve(p, GW_PORT_PARTS, dt);
+    return -gw_passivity_reserve(p, GW_PASSIVITY_WINDOW_PARTS, dt);
 }
 
-double gw_port_owed(const gw_port *p, double dt)
+double gw_passivity_deficit(const gw_passivity_observer *p, double dt)
 {
-    return fmax(-gw_port_reserve(p, 0, dt), fmin(dt / REPAY_TIME, 1) * since_least(p, dt));
+    return fmax(-gw_passivity_reserve(p, 0, dt), fmin(dt / REPAY_TIME, 1) * since_least(p, dt));
 }
 
 /* ---- the coming tick ------------------------------------------------------------------------ */
 
-gw_wrench gw_port_acting(const gw_port *p, const gw_wrench *newest, int delay)
+gw_wrench gw_passivity_acting(const gw_passivity_observer *p, const gw_wrench *newest, int delay)
 {
-    return delay > 0 ? p->on_device[(p->at + 1 - delay) & (GW_PORT_PAST - 1)] : *newest;
+    return delay > 0 ? p->on_device[(p->at + 1 - delay) & (GW_PASSIVITY_HISTORY - 1)] : *newest;
 }
 
 /* What the tick brings by itself (J). */
-static double rise(const gw_port_ahead *ahead)
+static double rise(const gw_passivity_prediction *ahead)
 {
     return work(&ahead->on_device, &ahead->device) - work(&ahead->fed, &ahead->device) +
            work(&ahead->on_model, &ahead->model) + ahead->springs;
 }
 
-double gw_port_comes(const gw_port *p, const gw_port_ahead *ahead, double dt)
+double gw_passivity_known_excess(const gw_passivity_observer *p,
+                                 const gw_passivity_prediction *ahead, double dt)
 {
     return rise(ahead) + fmax(since_least(p, dt), 0);
 }
 
-double gw_port_foreseen(const gw_port *p, const gw_port_ahead *ahead, double dt)
+double gw_passivity_predicted_excess(const gw_passivity_observer *p,
+                                     const gw_passivity_prediction *ahead, double dt)
 {
     const gw_wrench *push = &ahead->on_model;
     const gw_twist *way = &ahead->model;
     double flow = gw_norm(push->f) * gw_norm(way->v) + gw_norm(push->t) * gw_norm(way->w);
-    double lacking = DOUBT * flow - gw_port_reserve(p, 0, dt);
-    return rise(ahead) + fmax(gw_port_owed(p, dt), lacking) + MARGIN * dt * flow;
+    double lacking = DOUBT * flow - gw_passivity_reserve(p, 0, dt);
+    return rise(ahead) + fmax(gw_passivity_deficit(p, dt), lacking) + MARGIN * dt * flow;
 }
 
 /* What so moves (kg, kg m^2): nothing where nothing does. */
@@ -114,13 +118,13 @@ static double weight(double mobility)
     return mobility > IMMOVABLE ? 1 / mobility : 0;
 }
 
-double gw_port_taken(gw_mobility m, const gw_twist *way, double dt)
+double gw_passivity_unit_dissipation(gw_inverse_mass m, const gw_twist *way, double dt)
 {
     return (weight(m.linear) * gw_norm2(way->v) + weight(m.angular) * gw_norm2(way->w)) / dt;
 }
 
 /* What is slowed by a part r goes less far in the tick already: energy = r (1 - r/2) taken / dt. */
-double gw_port_rate(double energy, double taken, double most, double dt)
+double gw_passivity_damping_rate(double energy, double taken, double most, double dt)
 {
     if (!(energy > 0) || !(taken > 0))
         return 0;
@@ -128,7 +132,8 @@ double gw_port_rate(double energy, double taken, double most, double dt)
     return fmin(part > 0 ? 1 - sqrt(part) : 1, most) / dt;
 }
 
-gw_wrench gw_port_damping(double rate, gw_mobility m, const gw_twist *way, double dt)
+gw_wrench gw_passivity_damping_wrench(double rate, gw_inverse_mass m, const gw_twist *way,
+                                      double dt)
 {
     return (gw_wrench){gw_scale(-rate * weight(m.linear) / dt, way->v),
                        gw_scale(-rate * weight(m.angular) / dt, way->w)};

@@ -3,7 +3,7 @@
  */
 #include <string.h>
 
-#include "rt/haptics/rendering.h"
+#include "rt/haptics/impedance.h"
 
 /* J a of generalised accelerations, added. */
 static void at_hand(int dof, const double (*jacobian)[6], const double *a, double out[6])
@@ -13,7 +13,8 @@ static void at_hand(int dof, const double (*jacobian)[6], const double *a, doubl
             out[i] += jacobian[k][i] * a[k];
 }
 
-void gw_rendered_at(const gw_model *model, double (*jacobian)[6], gw_rendered *out)
+void gw_operational_state_of(const gw_model *model, double (*jacobian)[6],
+                             gw_operational_state *out)
 {
     double free[GW_MODEL_MAX_DOF];
     const double(*columns)[6] = (const double(*)[6])jacobian;
@@ -22,12 +23,12 @@ void gw_rendered_at(const gw_model *model, double (*jacobian)[6], gw_rendered *o
     out->jacobian = columns;
     gw_model_held(model, &out->pose, &out->twist);
     gw_model_jacobian(model, jacobian, out->drift);
-    gw_inverse_inertia(model, out->dof, columns, out->inverse_inertia);
+    gw_operational_inverse_inertia(model, out->dof, columns, out->inverse_inertia);
     gw_model_free_acceleration(model, free);
     at_hand(out->dof, columns, free, out->free);
 }
 
-void gw_rendered_stepped(const gw_model *model, const double *impulse, gw_rendered_step *out)
+void gw_operational_step_of(const gw_model *model, const double *impulse, gw_operational_step *out)
 {
     double columns[GW_MODEL_MAX_DOF][6], gone[GW_MODEL_MAX_DOF];
     memset(out, 0, sizeof *out);

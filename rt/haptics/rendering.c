@@ -15,21 +15,21 @@
 #define SLEW_SPIN     0.5
 #define SLEW_ARM      0.05 /* m: torques slew at this times as many N m/s */
 
-gw_rendering_def gw_rendering_def_default(void)
+gw_impedance_def gw_impedance_def_default(void)
 {
-    return (gw_rendering_def){.kind = GW_RENDER_PENALTY,
+    return (gw_impedance_def){.kind = GW_LAW_PENALTY,
                               .jdot = GW_JDOT_FULL,
                               .hand = GW_HAND_MEASURED,
                               .penalty = 200,
                               .penalty_damping = 50};
 }
 
-void gw_rendering_init(gw_rendering *r, const gw_rendering_def *def)
+void gw_impedance_init(gw_impedance_control *r, const gw_impedance_def *def)
 {
-    *r = (gw_rendering){.def = *def};
+    *r = (gw_impedance_control){.def = *def};
 }
 
-void gw_rendering_switch(gw_rendering *r, const gw_rendering_def *def)
+void gw_impedance_switch(gw_impedance_control *r, const gw_impedance_def *def)
 {
     r->def = *def;
     r->penalty = (gw_penalty){.eased = r->started};
@@ -37,21 +37,21 @@ void gw_rendering_switch(gw_rendering *r, const gw_rendering_def *def)
     r->switched = r->started;
 }
 
-void gw_rendering_let_go(gw_rendering *r, double dt)
+void gw_impedance_disengage(gw_impedance_control *r, double dt)
 {
     bool held = r->started || r->switched;
-    gw_port port = r->port;
-    gw_rendering_init(r, &r->def);
+    gw_passivity_observer port = r->port;
+    gw_impedance_init(r, &r->def);
     r->penalty.eased = r->switched = held;
     r->port = port;
     r->port.started = false;
-    gw_port_pass(&r->port, dt);
+    gw_passivity_end_tick(&r->port, dt);
 }
 
 /* ---- the hand's wrench ---------------------------------------------------------------------- */
 
 /* F = M_d a + C_d v - u over the last tick, first-order filter. */
-static void estimate(gw_rendering *r, const gw_rendering_device *d, double dt)
+static void estimate(gw_impedance_control *r, const gw_impedance_device *d, double dt)
 {
     if (!r->started)
         return;
@@ -67,7 +67,7 @@ static void estimate(gw_rendering *r, const gw_rendering_device *d, double dt)
     r->estimate.t = gw_add(gw_scale(1 - part, r->estimate.t), gw_scale(part, raw.t));
 }
 
-static gw_wrench hand_of(const gw_rendering *r, const gw_rendering_device *d)
+static gw_wrench hand_of(const gw_impedance_control *r, const gw_impedance_device *d)
 {
     switch (r->def.hand) {
     case GW_HAND_MEASURED:
@@ -84,7 +84,7 @@ static gw_wrench hand_of(const gw_rendering *r, const gw_rendering_device *d)
 
 /* How long a switch takes: by the slew limit, or sooner where what is left of the old command would
  * throw the device about. */
-static double switch_time(const gw_rendering *r, const gw_rendering_device *d)
+static double switch_time(const gw_impedance_control *r, const gw_impedance_device *d)
 {
     double slew = r->def.slew > 0 ? r->def.slew : SLEW;
     double f = fmax(gw_norm(r->bump.f), DBL_MIN), t = fmax(gw_norm(r->bump.t), DBL_MIN);
@@ -93,7 +93,8 @@ static double switch_time(const gw_rendering *r, const gw_rendering_device *d)
 }
 
 /* After a switch the command is u + (1 - t/T) (what was less what is): that second part. */
-static gw_wrench bumpless(gw_rendering *r, const gw_rendering_device *d, gw_wrench u, double dt)
+static gw_wrench bumpless(gw_impedance_control *r, const gw_impedance_device *d, gw_wrench u,
+                          double dt)
 {
     if (r->switched) {
         r->bump = gw_wrench_add(r->steady, gw_render_negative(u));
@@ -108,18 +109,18 @@ static gw_wrench bumpless(gw_rendering *r, const gw_rendering_device *d, gw_wren
     return (gw_wrench){gw_scale(left, r->bump.f), gw_scale(left, r->bump.t)};
 }
 
-static gw_rendering_device known(const gw_rendering *r, const gw_rendering_device *device)
+static gw_impedance_device known(const gw_impedance_control *r, const gw_impedance_device *device)
 {
-    gw_rendering_device d = *device;
+    gw_impedance_device d = *device;
     double part = r->def.mass_known > 0 ? r->def.mass_known : 1;
     d.mass *= part;
     d.inertia *= part;
     return d;
 }
 
-static void keep(gw_rendering *r, const gw_rendering_out *out, const gw_twist *twist)
+static void keep(gw_impedance_control *r, const gw_impedance_out *out, const gw_twist *twist)
 {
-    r->at = (r->at + 1) & (GW_RENDERING_PAST - 1);
+    r->at = (r->at + 1) & (GW_IMPEDANCE_HISTORY - 1);
     r->sent[r->at] = out->command;
     r->struck[r->at] = out->impulse;
     r->last_twist = *twist;
@@ -127,31 +128,32 @@ static void keep(gw_rendering *r, const gw_rendering_out *out, const gw_twist *t
 }
 
 /* Directions that this control holds back, for the penalties and for display. */
-static void find_directions(gw_rendering *r, const gw_rendered *model)
+static void find_directions(gw_impedance_control *r, const gw_operational_state *model)
 {
     if (model->directions)
         r->resisted = *model->directions;
     else
-        gw_resisted_at(&r->def.resisted, model->dof, model->jacobian, &r->resisted);
+        gw_resisted_directions_of(&r->def.resisted, model->dof, model->jacobian, &r->resisted);
 }
 
 /* The collision's share of the device (N s, N m s); a coupling is shown none. */
-static gw_wrench strike_of(const gw_rendering *r, const gw_render_work *w, const double hit[6])
+static gw_wrench strike_of(const gw_impedance_control *r, const gw_impedance_work *w,
+                           const double hit[6])
 {
-    if (r->def.kind == GW_RENDER_COUPLING)
+    if (r->def.kind == GW_LAW_COUPLING)
         return gw_render_nothing;
     return gw_render_in_reach(&w->device, gw_render_weigh(&w->device, gw_render_of_six(hit)));
 }
 
 /* Within the device's limits; impulses have what the rest leaves of them. */
-static void limit(gw_rendering *r, const gw_render_work *w, const gw_wrench *strike,
-                  gw_rendering_out *out)
+static void limit(gw_impedance_control *r, const gw_impedance_work *w, const gw_wrench *strike,
+                  gw_impedance_out *out)
 {
-    const gw_rendering_device *d = &w->device;
-    bool cut = gw_limit3(&r->steady.f, d->force_max);
-    cut = gw_limit3(&r->steady.t, d->torque_max) || cut;
-    gw_struck struck = gw_strike_tick(&r->strike, strike, &r->steady, d->force_max, d->torque_max,
-                                      r->def.impulse_budget, w->dt);
+    const gw_impedance_device *d = &w->device;
+    bool cut = gw_clamp_norm(&r->steady.f, d->force_max);
+    cut = gw_clamp_norm(&r->steady.t, d->torque_max) || cut;
+    gw_impulse_rendered struck = gw_impulse_rendering_tick(
+        &r->strike, strike, &r->steady, d->force_max, d->torque_max, r->def.impulse_budget, w->dt);
     out->command = gw_wrench_add(r->steady, struck.wrench);
     out->impulse = struck.wrench;
     out->withheld = gw_norm(struck.withheld.f);
@@ -160,17 +162,17 @@ static void limit(gw_rendering *r, const gw_render_work *w, const gw_wrench *str
 }
 
 /* The damping's part of the command, within the limits. */
-static void brake(gw_rendering *r, const gw_render_work *w, gw_wrench damping,
-                  gw_rendering_out *out)
+static void brake(gw_impedance_control *r, const gw_impedance_work *w, gw_wrench damping,
+                  gw_impedance_out *out)
 {
     r->steady = gw_wrench_add(r->steady, damping);
     out->command = gw_wrench_add(out->command, damping);
-    out->limited = gw_limit3(&out->command.f, w->device.force_max) || out->limited;
-    out->limited = gw_limit3(&out->command.t, w->device.torque_max) || out->limited;
+    out->limited = gw_clamp_norm(&out->command.f, w->device.force_max) || out->limited;
+    out->limited = gw_clamp_norm(&out->command.t, w->device.torque_max) || out->limited;
 }
 
 /* What the model does by itself: as in the last step, else as its terms tell. */
-static void foresee(const gw_rendering *r, gw_render_work *w)
+static void foresee(const gw_impedance_control *r, gw_impedance_work *w)
 {
     for (int i = 0; i < 6; i++) {
         w->own[i] = r->own_known ? r->own[i] : w->model.free[i] + w->model.drift[i];
@@ -178,12 +180,12 @@ static void foresee(const gw_rendering *r, gw_render_work *w)
     }
 }
 
-gw_rendering_out gw_rendering_feel(gw_rendering *r, const gw_rendered *model,
-                                   const gw_rendering_device *device, double dt)
+gw_impedance_out gw_impedance_pre_step(gw_impedance_control *r, const gw_operational_state *model,
+                                       const gw_impedance_device *device, double dt)
 {
-    gw_rendering_out out = {.weights = 0};
-    gw_render_work *w = &r->work;
-    *w = (gw_render_work){.model = *model, .device = known(r, device), .dt = dt};
+    gw_impedance_out out = {.weights = 0};
+    gw_impedance_work *w = &r->work;
+    *w = (gw_impedance_work){.model = *model, .device = known(r, device), .dt = dt};
     find_directions(r, model);
     estimate(r, &w->device, dt);
     w->hand = out.hand = hand_of(r, &w->device);
@@ -198,9 +200,9 @@ gw_rendering_out gw_rendering_feel(gw_rendering *r, const gw_rendered *model,
 }
 
 /* ([v; w] - [v; w]_before - hit) / dt - Lambda^-1 F */
-static void see_own(gw_rendering *r, gw_render_work *w, const gw_rendered_step *step)
+static void see_own(gw_impedance_control *r, gw_impedance_work *w, const gw_operational_step *step)
 {
-    const gw_rendered *model = &w->model;
+    const gw_operational_state *model = &w->model;
     gw_wrench felt = gw_render_accelerate(model->inverse_inertia, w->on_model);
     gw_twist d = {gw_sub(step->twist.v, model->twist.v), gw_sub(step->twist.w, model->twist.w)};
     const double gone[6] = {d.v.x, d.v.y, d.v.z, d.w.x, d.w.y, d.w.z};
@@ -219,7 +221,7 @@ static void see_own(gw_rendering *r, gw_render_work *w, const gw_rendered_step *
  * it: they come out s dt/2 apart, one way if the device has it in this tick, the other if in the
  * next. It is given where the hand's wrench pays that way and does not gain from it.
  */
-static gw_wrench due(gw_rendering *r, const gw_render_work *w, gw_wrench strike)
+static gw_wrench due(gw_impedance_control *r, const gw_impedance_work *w, gw_wrench strike)
 {
     gw_wrench now = r->waiting, push = gw_wrench_add(w->hand, gw_render_negative(w->spring));
     gw_twist turn = {gw_scale(1 / w->device.mass, strike.f),
@@ -229,9 +231,10 @@ static gw_wrench due(gw_rendering *r, const gw_render_work *w, gw_wrench strike)
     return waits ? now : gw_wrench_add(now, strike);
 }
 
-void gw_rendering_answer(gw_rendering *r, const gw_rendered_step *step, gw_rendering_out *out)
+void gw_impedance_post_step(gw_impedance_control *r, const gw_operational_step *step,
+                            gw_impedance_out *out)
 {
-    gw_render_work *w = &r->work;
+    gw_impedance_work *w = &r->work;
     see_own(r, w, step);
     gw_wrench strike = due(r, w, strike_of(r, w, step->hit));
     gw_wrench u = gw_render_command(r, w);
@@ -242,11 +245,11 @@ void gw_rendering_answer(gw_rendering *r, const gw_rendered_step *step, gw_rende
     out->damped = -w->dt * (gw_render_power(&w->damping, &w->device.twist) +
                             gw_render_power(&w->slowing, &w->model.twist));
     gw_render_hold(r, w);
-    gw_port_pass(&r->port, w->dt);
+    gw_passivity_end_tick(&r->port, w->dt);
     keep(r, out, &w->device.twist);
 }
 
-void gw_rendering_forget(gw_rendering *r)
+void gw_impedance_reset_prediction(gw_impedance_control *r)
 {
     r->own_known = false;
 }

@@ -3,7 +3,7 @@
  * first brought to six rows by Householder's reflections, which leave J J^T as it is.
  * On the loop's or the world's thread, RT safe.
  */
-#include "rt/haptics/resisted.h"
+#include "rt/haptics/operational_space.h"
 
 #include <math.h>
 #include <string.h>
@@ -53,11 +53,11 @@ static void triangular(int rows, double (*a)[6])
     }
 }
 
-void gw_resisted_at(const gw_resisted_def *def, int dof, const double (*jacobian)[6],
-                    gw_resisted *out)
+void gw_resisted_directions_of(const gw_resisted_def *def, int dof, const double (*jacobian)[6],
+                               gw_resisted_directions *out)
 {
     double a[GW_MODEL_MAX_DOF][6], v[6][6];
-    *out = (gw_resisted){.length = def->length > 0 ? def->length : LENGTH};
+    *out = (gw_resisted_directions){.length = def->length > 0 ? def->length : LENGTH};
     for (int i = 0; i < dof; i++)
         for (int j = 0; j < 6; j++)
             a[i][j] = j < 3 ? jacobian[i][j] / out->length : jacobian[i][j];
@@ -109,7 +109,7 @@ static void inverse_inertia(int dof, const double (*jacobian)[6], const double (
 }
 
 /* a less P a */
-static void without(const gw_resisted *directions, double a[6])
+static void without(const gw_resisted_directions *directions, double a[6])
 {
     double rest[6];
     memcpy(rest, a, sizeof rest);
@@ -124,7 +124,8 @@ static void without(const gw_resisted *directions, double a[6])
     memcpy(a, rest, sizeof rest);
 }
 
-gw_twist gw_resisted_free_twist(const gw_resisted *directions, const gw_twist *twist)
+gw_twist gw_resisted_free_part_of_twist(const gw_resisted_directions *directions,
+                                        const gw_twist *twist)
 {
     double l = directions->length;
     double a[6] = {twist->v.x / l, twist->v.y / l, twist->v.z / l,
@@ -133,7 +134,8 @@ gw_twist gw_resisted_free_twist(const gw_resisted *directions, const gw_twist *t
     return (gw_twist){{l * a[0], l * a[1], l * a[2]}, {a[3], a[4], a[5]}};
 }
 
-gw_wrench gw_resisted_free_wrench(const gw_resisted *directions, const gw_wrench *wrench)
+gw_wrench gw_resisted_free_part_of_wrench(const gw_resisted_directions *directions,
+                                          const gw_wrench *wrench)
 {
     double l = directions->length;
     double a[6] = {l * wrench->f.x, l * wrench->f.y, l * wrench->f.z,
@@ -142,8 +144,8 @@ gw_wrench gw_resisted_free_wrench(const gw_resisted *directions, const gw_wrench
     return (gw_wrench){{a[0] / l, a[1] / l, a[2] / l}, {a[3], a[4], a[5]}};
 }
 
-void gw_inverse_inertia(const gw_model *model, int dof, const double (*jacobian)[6],
-                        double out[6][6])
+void gw_operational_inverse_inertia(const gw_model *model, int dof, const double (*jacobian)[6],
+                                    double out[6][6])
 {
     double applied[GW_MODEL_MAX_DOF][6];
     apply_inverse(model, dof, jacobian, applied);
@@ -170,8 +172,8 @@ static bool invert_scaled(const double m[6][6], const double scale[6], double ou
     return true;
 }
 
-bool gw_consistent_inverse(const gw_model *model, int dof, const double (*jacobian)[6],
-                           double length, double (*out)[6])
+bool gw_dynamically_consistent_inverse(const gw_model *model, int dof, const double (*jacobian)[6],
+                                       double length, double (*out)[6])
 {
     double applied[GW_MODEL_MAX_DOF][6], inverse[6][6], lambda[6][6];
     double l = length > 0 ? length : LENGTH;

@@ -1,7 +1,7 @@
 /*
  * Springs between device and model. On the loop's thread, RT safe.
  */
-#include "rt/haptics/springs.h"
+#include "rt/haptics/virtual_coupling.h"
 
 #include <float.h>
 
@@ -13,25 +13,25 @@
 #define EASE_SPIN   1.0
 #define SLACK_TIME  0.05 /* s */
 
-bool gw_spring_given(const gw_spring6 *k)
+bool gw_spring_is_stated(const gw_spring_damper *k)
 {
     return k->linear > 0 || k->angular > 0 || k->linear_damping > 0 || k->angular_damping > 0;
 }
 
-gw_wrench gw_spring_wrench(const gw_spring6 *k, const gw_twist *error, const gw_twist *rate)
+gw_wrench gw_spring_wrench(const gw_spring_damper *k, const gw_twist *error, const gw_twist *rate)
 {
     return (gw_wrench){gw_mul_add(gw_scale(k->linear, error->v), k->linear_damping, rate->v),
                        gw_mul_add(gw_scale(k->angular, error->w), k->angular_damping, rate->w)};
 }
 
-double gw_spring_energy(const gw_spring6 *k, const gw_twist *error)
+double gw_spring_energy(const gw_spring_damper *k, const gw_twist *error)
 {
     return 0.5 * (k->linear * gw_norm2(error->v) + k->angular * gw_norm2(error->w));
 }
 
 /* ---- what a step bears ---------------------------------------------------------------------- */
 
-gw_mobility gw_mobility_of(const double m[6][6])
+gw_inverse_mass gw_inverse_mass_bound(const double m[6][6])
 {
     double l = 0, a = 0;
     for (int i = 0; i < 3; i++)
@@ -39,26 +39,28 @@ gw_mobility gw_mobility_of(const double m[6][6])
             l += m[i][j] * m[i][j];
             a += m[3 + i][3 + j] * m[3 + i][3 + j];
         }
-    return (gw_mobility){fmax(sqrt(l), DBL_MIN), fmax(sqrt(a), DBL_MIN)};
+    return (gw_inverse_mass){fmax(sqrt(l), DBL_MIN), fmax(sqrt(a), DBL_MIN)};
 }
 
-gw_spring6 gw_spring_borne(const gw_spring6 *k, gw_mobility a, gw_mobility b, double dt)
+gw_spring_damper gw_spring_within_step_limit(const gw_spring_damper *k, gw_inverse_mass a,
+                                             gw_inverse_mass b, double dt)
 {
     double linear = QUARTER / ((a.linear + b.linear) * dt);
     double angular = QUARTER / ((a.angular + b.angular) * dt);
     double x = fmin(1, linear / k->linear_damping), y = fmin(1, angular / k->angular_damping);
-    return (gw_spring6){x * k->linear, y * k->angular, x * k->linear_damping,
-                        y * k->angular_damping};
+    return (gw_spring_damper){x * k->linear, y * k->angular, x * k->linear_damping,
+                              y * k->angular_damping};
 }
 
-gw_spring6 gw_coupling_bound(double device_mass, double device_inertia, double model_mass,
-                             double model_inertia, double dt, double delay)
+gw_spring_damper gw_virtual_coupling_bound(double device_mass, double device_inertia,
+                                           double model_mass, double model_inertia, double dt,
+                                           double delay)
 {
     double mass = device_mass * model_mass / (device_mass + model_mass);
     double inertia = device_inertia * model_inertia / (device_inertia + model_inertia);
     double omega = BOUND / (delay + BOUND_TICKS * dt);
-    return (gw_spring6){mass * omega * omega, inertia * omega * omega, 2 * mass * omega,
-                        2 * inertia * omega};
+    return (gw_spring_damper){mass * omega * omega, inertia * omega * omega, 2 * mass * omega,
+                              2 * inertia * omega};
 }
 
 /* ---- the springs' rest ------------------------------------------------------------------------
@@ -90,18 +92,18 @@ static gw_twist stretched(const gw_easing *easing, double x, const gw_twist *err
 }
 
 /* Softer at the same damping ratio. */
-static gw_spring6 softened(const gw_spring6 *k, double x)
+static gw_spring_damper softened(const gw_spring_damper *k, double x)
 {
-    return (gw_spring6){x * x * k->linear, x * x * k->angular, x * k->linear_damping,
-                        x * k->angular_damping};
+    return (gw_spring_damper){x * x * k->linear, x * x * k->angular, x * k->linear_damping,
+                              x * k->angular_damping};
 }
 
-void gw_easing_let(gw_easing *easing, const gw_twist *way)
+void gw_easing_shift(gw_easing *easing, const gw_twist *way)
 {
     easing->slack = sum(&easing->slack, 1, way);
 }
 
-gw_twist gw_easing_tick(gw_easing *easing, gw_spring6 *k, const gw_twist *error, double dt,
+gw_twist gw_easing_tick(gw_easing *easing, gw_spring_damper *k, const gw_twist *error, double dt,
                         double *booked)
 {
     double x = eased(easing);
@@ -109,7 +111,7 @@ gw_twist gw_easing_tick(gw_easing *easing, gw_spring6 *k, const gw_twist *error,
     if (!(x < 1))
         return sum(error, -1, &easing->slack);
     gw_twist stretch = stretched(easing, x, error);
-    gw_spring6 soft = softened(k, x);
+    gw_spring_damper soft = softened(k, x);
     double before = gw_spring_energy(&soft, &stretch);
     easing->time += dt;
     x = eased(easing);
@@ -119,7 +121,8 @@ gw_twist gw_easing_tick(gw_easing *easing, gw_spring6 *k, const gw_twist *error,
     return stretch;
 }
 
-double gw_easing_pay(gw_easing *easing, const gw_spring6 *k, gw_twist *stretch, double energy)
+double gw_easing_release_energy(gw_easing *easing, const gw_spring_damper *k, gw_twist *stretch,
+                                double energy)
 {
     double before = gw_spring_energy(k, stretch);
     if (!(energy > 0) || !(before > 0))
@@ -130,8 +133,8 @@ double gw_easing_pay(gw_easing *easing, const gw_spring6 *k, gw_twist *stretch, 
     return before - gw_spring_energy(k, stretch);
 }
 
-double gw_easing_recover(gw_easing *easing, const gw_spring6 *k, gw_twist *stretch, double energy,
-                         double dt)
+double gw_easing_recover(gw_easing *easing, const gw_spring_damper *k, gw_twist *stretch,
+                         double energy, double dt)
 {
     double part = fmin(dt / SLACK_TIME, 1), before = gw_spring_energy(k, stretch);
     gw_twist taut = sum(stretch, part, &easing->slack);

@@ -1,11 +1,11 @@
 /*
  * Impulses within limits. On the loop's thread, RT safe.
  */
-#include "rt/haptics/strike.h"
+#include "rt/haptics/impulse_rendering.h"
 
 static double size_of(const gw_wrench *impulse)
 {
-    return gw_norm(impulse->f) + gw_norm(impulse->t) / GW_STRIKE_ARM;
+    return gw_norm(impulse->f) + gw_norm(impulse->t) / GW_IMPULSE_RENDERING_ARM;
 }
 
 static gw_wrench times(double a, const gw_wrench *w)
@@ -34,9 +34,9 @@ static double room(gw_vec3 base, gw_vec3 more, double most)
 }
 
 /* What the budget of this second still allows of a new impulse; the rest is withheld. */
-static gw_wrench granted(gw_strike *s, const gw_wrench *hit, double budget, double dt)
+static gw_wrench granted(gw_impulse_rendering *s, const gw_wrench *hit, double budget, double dt)
 {
-    double size = size_of(hit), most = budget > 0 ? budget : GW_STRIKE_BUDGET;
+    double size = size_of(hit), most = budget > 0 ? budget : GW_IMPULSE_RENDERING_BUDGET;
     s->spent = fmax(s->spent - most * dt, 0);
     double left = most - s->spent;
     double part = size > left ? left / size : 1;
@@ -44,10 +44,11 @@ static gw_wrench granted(gw_strike *s, const gw_wrench *hit, double budget, doub
     return times(part, hit);
 }
 
-gw_struck gw_strike_tick(gw_strike *s, const gw_wrench *hit, const gw_wrench *quiet,
-                         double force_max, double torque_max, double budget, double dt)
+gw_impulse_rendered gw_impulse_rendering_tick(gw_impulse_rendering *s, const gw_wrench *hit,
+                                              const gw_wrench *quiet, double force_max,
+                                              double torque_max, double budget, double dt)
 {
-    gw_struck out = {.limited = false};
+    gw_impulse_rendered out = {.limited = false};
     gw_wrench taken = granted(s, hit, budget, dt);
     out.withheld = less(hit, &taken);
     s->owed = plus(&s->owed, &taken);
@@ -66,7 +67,7 @@ gw_struck gw_strike_tick(gw_strike *s, const gw_wrench *hit, const gw_wrench *qu
     }
     s->owed = (gw_wrench){gw_scale(1 - f, s->owed.f), gw_scale(1 - t, s->owed.t)};
     s->owed_for += dt;
-    if (s->owed_for > GW_STRIKE_SPREAD - 0.5 * dt) {
+    if (s->owed_for > GW_IMPULSE_RENDERING_SPREAD - 0.5 * dt) {
         out.withheld = plus(&out.withheld, &s->owed);
         s->owed = (gw_wrench){{0, 0, 0}, {0, 0, 0}};
         s->owed_for = 0;

@@ -1,7 +1,7 @@
 /*
  * The offset that hides a switch of set from the hand. Runs on the loop's thread, RT safe.
  */
-#include "rt/haptics/travel.h"
+#include "rt/haptics/transition.h"
 
 #define SAME_M          1e-12 /* offsets below this need no travel */
 #define SAME_MPS        1e-12
@@ -18,7 +18,7 @@
  * v = V (1 - cos p)/2, a = V pi/(2 T) sin p, j = V pi^2/(2 T^2) cos p, so the hand's force rate
  * k v + d a + m j peaks at V (k/2 + sqrt((k/2 - m pi^2/(2 T^2))^2 + (d pi/(2 T))^2)).
  */
-static double peak_speed(const gw_travel_limits *l, double turn_per_metre, double ramp)
+static double peak_speed(const gw_transition_limits *l, double turn_per_metre, double ramp)
 {
     double v = l->speed > 0 ? l->speed : INFINITY;
     if (l->spin > 0 && turn_per_metre > 0)
@@ -36,8 +36,8 @@ static double peak_speed(const gw_travel_limits *l, double turn_per_metre, doubl
 }
 
 /* The quickest trapezoid over `reach`, among ramps of growing length. */
-static void plan(gw_travel *travel, double reach, double turn_per_metre,
-                 const gw_travel_limits *limits)
+static void plan(gw_transition *travel, double reach, double turn_per_metre,
+                 const gw_transition_limits *limits)
 {
     double ramp = RAMP_FIRST_S;
     travel->duration = INFINITY;
@@ -57,14 +57,15 @@ static double settle_time(const gw_twist *forbidden)
     return fmin(SETTLE_S, fmin(SETTLE_M / v, SETTLE_RAD / w) / FADING_PEAK);
 }
 
-void gw_travel_start(gw_travel *travel, const gw_pose *from, const gw_twist *twist,
-                     const gw_pose *to, const gw_twist *to_twist, const gw_travel_limits *limits)
+void gw_transition_start(gw_transition *travel, const gw_pose *from, const gw_twist *twist,
+                         const gw_pose *to, const gw_twist *to_twist,
+                         const gw_transition_limits *limits)
 {
-    *travel = (gw_travel){.offset0 = gw_pose_sub(from, to), .pace = 1};
+    *travel = (gw_transition){.offset0 = gw_pose_sub(from, to), .pace = 1};
     gw_vec3 r = travel->offset0.w;
     gw_vec3 carried = gw_rotate(gw_quat_exp(r), to_twist->w);
-    travel->rate0 =
-        (gw_twist){gw_sub(twist->v, to_twist->v), gw_rate_of_spin(r, gw_sub(twist->w, carried))};
+    travel->rate0 = (gw_twist){gw_sub(twist->v, to_twist->v),
+                               gw_so3_left_jacobian_inverse(r, gw_sub(twist->w, carried))};
     travel->settle = settle_time(&travel->rate0);
     double distance = gw_norm(travel->offset0.v), angle = gw_norm(r);
     /* a pure turn is planned as if its arm were a tenth of a metre */
@@ -76,7 +77,7 @@ void gw_travel_start(gw_travel *travel, const gw_pose *from, const gw_twist *twi
 }
 
 /* Fraction of the way gone and its rate, for a trapezoid with raised-cosine ramps. */
-static double gone(const gw_travel *travel, double t, double *rate)
+static double gone(const gw_transition *travel, double t, double *rate)
 {
     double ramp = travel->ramp, whole = travel->duration;
     double v = 1 / (whole - ramp);
@@ -102,17 +103,17 @@ static double fading(double t, double whole, double *rate)
     return t * left * left * left;
 }
 
-bool gw_travel_advance(gw_travel *travel, double dt, double pace)
+bool gw_transition_advance(gw_transition *travel, double dt, double pace)
 {
     travel->pace = pace;
     travel->time += pace * dt;
     if (travel->time < fmax(travel->duration, travel->settle))
         return false;
-    *travel = (gw_travel){.active = false};
+    *travel = (gw_transition){.active = false};
     return true;
 }
 
-void gw_travel_apply(const gw_travel *travel, gw_pose *pose, gw_twist *twist)
+void gw_transition_apply(const gw_transition *travel, gw_pose *pose, gw_twist *twist)
 {
     if (!travel->active)
         return;
@@ -128,5 +129,5 @@ void gw_travel_apply(const gw_travel *travel, gw_pose *pose, gw_twist *twist)
     gw_quat turn = gw_quat_exp(offset.w);
     *pose = (gw_pose){gw_add(pose->p, offset.v), gw_quat_unit(gw_quat_mul(turn, pose->q))};
     *twist = (gw_twist){gw_add(twist->v, rate.v),
-                        gw_add(gw_spin_of_rate(offset.w, rate.w), gw_rotate(turn, twist->w))};
+                        gw_add(gw_so3_left_jacobian(offset.w, rate.w), gw_rotate(turn, twist->w))};
 }

@@ -20,7 +20,7 @@ static double locus_reach(const gw_locus *locus)
 }
 
 /* Where the tool would be if the point on the locus were at the locus's centre. */
-static gw_vec3 locus_centre_of_tool(const gw_map_fit *fit)
+static gw_vec3 locus_centre_of_tool(const gw_workspace_fit *fit)
 {
     const gw_translation_set *t = &fit->set->translation;
     gw_quat q = fit->world_from_body.q;
@@ -30,9 +30,9 @@ static gw_vec3 locus_centre_of_tool(const gw_map_fit *fit)
     return gw_add(t->locus.origin, gw_rotate(q, gw_sub(tool, t->of)));
 }
 
-gw_map gw_map_fitted(const gw_map_fit *fit)
+gw_workspace_map gw_workspace_fitted(const gw_workspace_fit *fit)
 {
-    gw_map map = {1, {0, 0, 0}, {1, 0, 0, 0}};
+    gw_workspace_map map = {1, {0, 0, 0}, {1, 0, 0, 0}};
     if (!(fit->workspace_radius > 0))
         return map;
     double reach = fit->set->general ? 0 : locus_reach(&fit->set->translation.locus);
@@ -46,8 +46,9 @@ gw_map gw_map_fitted(const gw_map_fit *fit)
     return map;
 }
 
-gw_map gw_map_recentred(const gw_map *map, const gw_pose *task, const gw_pose *device)
+gw_workspace_map gw_workspace_recentred(const gw_workspace_map *map, const gw_pose *task,
+                                        const gw_pose *device)
 {
-    return (gw_map){map->scale, gw_mul_add(task->p, -1 / map->scale, device->p),
-                    gw_quat_unit(gw_quat_mul(gw_quat_conj(task->q), device->q))};
+    return (gw_workspace_map){map->scale, gw_mul_add(task->p, -1 / map->scale, device->p),
+                              gw_quat_unit(gw_quat_mul(gw_quat_conj(task->q), device->q))};
 }

@@ -12,61 +12,64 @@
 
 #include "rt/geometry/submanifold.h"
 
-typedef struct gw_map {
+typedef struct gw_workspace_map {
     double scale;   /* k, device metres per task metre */
     gw_vec3 centre; /* task point at the device's origin (m) */
     gw_quat offset; /* of the device's orientation, on its body side; identity until a clutch */
-} gw_map;
+} gw_workspace_map;
 
 /* What a map is fitted to. */
-typedef struct gw_map_fit {
+typedef struct gw_workspace_fit {
     const gw_submanifold *set; /* of the held body */
     gw_pose world_from_body;   /* on the set */
     gw_pose body_from_tool;
     double workspace_radius; /* of the device (m); 0: unlimited */
     double scene_diagonal;   /* of the scene's bounding box (m) */
-} gw_map_fit;
+} gw_workspace_fit;
 
 /*
  * Bounded loci (circle, ellipse, sphere of radius or semi-major axis a) take half the workspace
  * and are centred on it, as the tool sees them: k = 0.5 r_w / a. Others: k = 2 n r_w / diagonal,
  * n = 0.5, centred at the tool. A device without limits gets k = 1 about the world's origin.
  */
-gw_map gw_map_fitted(const gw_map_fit *fit);
+gw_workspace_map gw_workspace_fitted(const gw_workspace_fit *fit);
 
 /* The map with its centre moved and its offset turned so that the device, where it is, is at the
  * task pose. */
-gw_map gw_map_recentred(const gw_map *map, const gw_pose *task, const gw_pose *device);
+gw_workspace_map gw_workspace_recentred(const gw_workspace_map *map, const gw_pose *task,
+                                        const gw_pose *device);
 
-static inline gw_pose gw_map_to_device(const gw_map *m, const gw_pose *task)
+static inline gw_pose gw_workspace_to_device(const gw_workspace_map *m, const gw_pose *task)
 {
     return (gw_pose){gw_scale(m->scale, gw_sub(task->p, m->centre)),
                      gw_quat_mul(task->q, m->offset)};
 }
 
-static inline gw_pose gw_map_to_task(const gw_map *m, const gw_pose *device)
+static inline gw_pose gw_workspace_to_task(const gw_workspace_map *m, const gw_pose *device)
 {
     return (gw_pose){gw_mul_add(m->centre, 1 / m->scale, device->p),
                      gw_quat_mul(device->q, gw_quat_conj(m->offset))};
 }
 
-static inline gw_twist gw_map_twist_to_device(const gw_map *m, const gw_twist *task)
+static inline gw_twist gw_workspace_twist_to_device(const gw_workspace_map *m, const gw_twist *task)
 {
     return (gw_twist){gw_scale(m->scale, task->v), task->w};
 }
 
-static inline gw_twist gw_map_twist_to_task(const gw_map *m, const gw_twist *device)
+static inline gw_twist gw_workspace_twist_to_task(const gw_workspace_map *m, const gw_twist *device)
 {
     return (gw_twist){gw_scale(1 / m->scale, device->v), device->w};
 }
 
-static inline gw_wrench gw_map_wrench_to_task(const gw_map *m, const gw_wrench *device)
+static inline gw_wrench gw_workspace_wrench_to_task(const gw_workspace_map *m,
+                                                    const gw_wrench *device)
 {
     double k = m->scale;
     return (gw_wrench){gw_scale(1 / k, device->f), gw_scale(1 / (k * k), device->t)};
 }
 
-static inline gw_wrench gw_map_wrench_to_device(const gw_map *m, const gw_wrench *task)
+static inline gw_wrench gw_workspace_wrench_to_device(const gw_workspace_map *m,
+                                                      const gw_wrench *task)
 {
     double k = m->scale;
     return (gw_wrench){gw_scale(k, task->f), gw_scale(k * k, task->t)};

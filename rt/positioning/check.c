@@ -3,7 +3,7 @@
  */
 #include <stdio.h>
 
-#include "rt/positioning/solve_internal.h"
+#include "rt/positioning/solver.h"
 
 bool gw_constraint_has_sense(gw_constraint_kind kind, gw_element_kind a, gw_element_kind b)
 {
@@ -50,7 +50,7 @@ static bool fail_at(gw_error *error, int i, const char *member, const char *mess
 
 static bool reachable(gw_vec3 p)
 {
-    return fmax(fabs(p.x), fmax(fabs(p.y), fabs(p.z))) <= GW_MAX_REACH;
+    return fmax(fabs(p.x), fmax(fabs(p.y), fabs(p.z))) <= GW_MAX_COORDINATE;
 }
 
 static bool check_element(const gw_element *e, int i, const char *member, gw_error *error)
@@ -73,7 +73,7 @@ static bool check_value(const gw_constraint *c, int i, gw_error *error)
         return true;
     if (!isfinite(c->value))
         return fail_at(error, i, "value", "The value must be a finite number.");
-    if (fabs(c->value) > GW_MAX_REACH)
+    if (fabs(c->value) > GW_MAX_COORDINATE)
         return fail_at(error, i, "value", "The value must be at most 1e75 m.");
     bool plane = c->mobile.kind == GW_PLANE || c->fixed.kind == GW_PLANE;
     if (c->kind == GW_DISTANCE && !plane && c->value < 0)

@@ -14,7 +14,7 @@
 
 #include <string.h>
 
-#include "rt/positioning/solve_internal.h"
+#include "rt/positioning/solver.h"
 
 #define DAMPING   1e-13 /* of the largest diagonal entry */
 #define FREE      1e-11 /* diagonal entries below this share of the largest are freedoms */
@@ -32,24 +32,25 @@ static gw_sense sense_at(const gw_constraint *c, const gw_pose *b_from_a)
     return gw_dot(gw_rotate(b_from_a->q, c->mobile.d), c->fixed.d) < 0 ? GW_OPPOSITE : GW_SAME;
 }
 
-void gw_link_resolve(gw_link *link, const gw_pose *world_from_a, const gw_pose *world_from_b)
+void gw_constraint_edge_resolve(gw_constraint_edge *link, const gw_pose *world_from_a,
+                                const gw_pose *world_from_b)
 {
     gw_pose b_from_world = gw_pose_inverse(world_from_b);
     gw_pose b_from_a = gw_pose_mul(&b_from_world, world_from_a);
     gw_problem problem = {gw_pose_identity(), 1, 1, &link->stated};
-    gw_run run = {.problem = &problem};
-    gw_state state;
-    memset(&state, 0, offsetof(gw_state, places));
+    gw_solver run = {.problem = &problem};
+    gw_solver_state state;
+    memset(&state, 0, offsetof(gw_solver_state, places));
     gw_decompose(&run, &state, 0, sense_at(&link->stated, &b_from_a));
     int n = 0;
     for (int i = 0; i < state.place_count; i++)
-        n += gw_place_rows(&state.places[i], link->rows + n);
+        n += gw_distance_rows(&state.places[i], link->rows + n);
     for (int i = 0; i < state.direction_count; i++)
-        n += gw_direction_rows(&state.directions[i], link->rows + n);
+        n += gw_angle_rows(&state.directions[i], link->rows + n);
     link->row_count = n;
 }
 
-gw_constraint gw_link_constraint(const gw_link *link, int mobile, const gw_pose *pose)
+gw_constraint gw_constraint_of_edge(const gw_constraint_edge *link, int mobile, const gw_pose *pose)
 {
     bool a_moves = mobile == link->a;
     gw_constraint c = link->stated;
@@ -65,7 +66,7 @@ gw_constraint gw_link_constraint(const gw_link *link, int mobile, const gw_pose 
  * turns in rad. */
 typedef struct link_rows {
     int count;
-    double h[GW_LINK_ROWS], a[GW_LINK_ROWS][6], b[GW_LINK_ROWS][6];
+    double h[GW_EDGE_ROWS], a[GW_EDGE_ROWS][6], b[GW_EDGE_ROWS][6];
 } link_rows;
 
 static void put(double out[6], gw_vec3 v, gw_vec3 w)
@@ -74,15 +75,16 @@ static void put(double out[6], gw_vec3 v, gw_vec3 w)
     out[3] = w.x, out[4] = w.y, out[5] = w.z;
 }
 
-static void rows_of(const gw_link *link, double size, const gw_pose *poses, link_rows *out)
+static void rows_of(const gw_constraint_edge *link, double size, const gw_pose *poses,
+                    link_rows *out)
 {
     const gw_pose *a = &poses[link->a], *b = &poses[link->b];
     gw_pose b_from_world = gw_pose_inverse(b);
     gw_pose b_from_a = gw_pose_mul(&b_from_world, a);
-    double u[GW_LINK_ROWS][6];
+    double u[GW_EDGE_ROWS][6];
     gw_vec3 arm = gw_sub(a->p, b->p);
     out->count = link->row_count;
-    gw_rows_linear(link->rows, link->row_count, &b_from_a, out->h, u);
+    gw_rows_value_and_jacobian(link->rows, link->row_count, &b_from_a, out->h, u);
     for (int i = 0; i < link->row_count; i++) {
         bool angle = link->rows[i].kind == GW_ROW_ANGLE;
         double per_size = angle ? 1 : 1 / size;
@@ -100,7 +102,7 @@ double gw_cluster_size(const gw_cluster *cluster, const gw_pose *poses)
 {
     double size = 1e-4;
     for (int i = 0; i < cluster->link_count; i++) {
-        const gw_link *link = cluster->links[i];
+        const gw_constraint_edge *link = cluster->links[i];
         const gw_constraint *c = &link->stated;
         size = fmax(size, fmax(gw_norm(c->mobile.p), gw_norm(c->fixed.p)));
         size = fmax(size, c->kind == GW_DISTANCE ? fabs(c->value) : 0);
@@ -296,13 +298,13 @@ static double along(const double gradient[6], const double motion[6], double siz
 }
 
 /* J^T times what the others' motion does to the rows, and the largest of that. */
-static double pulled(const gw_cluster *c, const gw_pose *poses, int column, gw_motion *motions,
-                     bool all, gw_cluster_work *w)
+static double pulled(const gw_cluster *c, const gw_pose *poses, int column,
+                     gw_body_jacobian *motions, bool all, gw_cluster_work *w)
 {
     double most = 0;
     for (int l = 0; l < c->link_count; l++) {
         link_rows rows;
-        const gw_link *link = c->links[l];
+        const gw_constraint_edge *link = c->links[l];
         int at[2] = {member(c, link->a), member(c, link->b)};
         rows_of(link, c->size, poses, &rows);
         for (int r = 0; r < rows.count; r++) {
@@ -323,8 +325,8 @@ static double pulled(const gw_cluster *c, const gw_pose *poses, int column, gw_m
     return most;
 }
 
-double gw_cluster_follow(const gw_cluster *c, const gw_pose *poses, int columns, gw_motion *motions,
-                         gw_cluster_work *w)
+double gw_cluster_jacobian(const gw_cluster *c, const gw_pose *poses, int columns,
+                           gw_body_jacobian *motions, gw_cluster_work *w)
 {
     int n = 6 * c->count;
     double worst = 0;

@@ -10,23 +10,25 @@
 
 #include "rt/positioning/solve.h"
 
-#define GW_LINK_ROWS 4
+#define GW_EDGE_ROWS 4
 
 /* A constraint between bodies a and b. `stated` has the mobile element in a's frame and the fixed
  * one in b's, so its rows hold for the pose b_from_a. */
-typedef struct gw_link {
+typedef struct gw_constraint_edge {
     int a, b; /* numbers of bodies, as the caller counts them */
     gw_constraint stated;
     int row_count;
-    gw_row rows[GW_LINK_ROWS]; /* independent, for the sense that the bodies have */
-} gw_link;
+    gw_row rows[GW_EDGE_ROWS]; /* independent, for the sense that the bodies have */
+} gw_constraint_edge;
 
 /* Works out the rows of `stated`; a sense that is open becomes the one of these poses. */
-void gw_link_resolve(gw_link *link, const gw_pose *world_from_a, const gw_pose *world_from_b);
+void gw_constraint_edge_resolve(gw_constraint_edge *link, const gw_pose *world_from_a,
+                                const gw_pose *world_from_b);
 
 /* The link as a constraint on body `mobile`, at one of its ends, the other one standing at `pose`.
  */
-gw_constraint gw_link_constraint(const gw_link *link, int mobile, const gw_pose *pose);
+gw_constraint gw_constraint_of_edge(const gw_constraint_edge *link, int mobile,
+                                    const gw_pose *pose);
 
 /* Bodies that move together. */
 typedef struct gw_cluster {
@@ -34,7 +36,7 @@ typedef struct gw_cluster {
     int bodies[GW_MAX_CLUSTER];
     double size; /* m: scales turns and tolerances */
     int link_count;
-    const gw_link *const *links; /* every link of one of these bodies */
+    const gw_constraint_edge *const *links; /* every link of one of these bodies */
 } gw_cluster;
 
 /* The farthest that an element of the cluster's links is from its frame, a distance of them, or a
@@ -57,11 +59,11 @@ int gw_cluster_dof(const gw_cluster *cluster, const gw_pose *poses, gw_cluster_w
 
 /* How all bodies move with the generalised velocities of what moves them: `columns` twists each,
  * of their origins in world axes. */
-typedef double gw_motion[GW_MAX_MOTION][6];
+typedef double gw_body_jacobian[GW_MAX_MOTION][6];
 
 /* Fills the motions of the cluster's bodies from those of the others, so that the links go on
  * holding; returns what is left of the worst, 0 .. 1: far from 0, these bodies cannot follow. */
-double gw_cluster_follow(const gw_cluster *cluster, const gw_pose *poses, int columns,
-                         gw_motion *motions, gw_cluster_work *work);
+double gw_cluster_jacobian(const gw_cluster *cluster, const gw_pose *poses, int columns,
+                           gw_body_jacobian *motions, gw_cluster_work *work);
 
 #endif

@@ -9,22 +9,23 @@
  */
 #include <string.h>
 
-#include "rt/positioning/solve_internal.h"
+#include "rt/positioning/solver.h"
 
 /* ---- which rule ---------------------------------------------------------------------------- */
 
-static gw_place turned_over(const gw_place *x)
+static gw_distance_constraint turned_over(const gw_distance_constraint *x)
 {
-    gw_place y = *x;
+    gw_distance_constraint y = *x;
     y.body_owns = !x->body_owns;
     y.a = x->b;
     y.b = x->a;
     return y;
 }
 
-static void same_side(gw_run *run, const gw_place *x, const gw_place *y)
+static void same_side(gw_solver *run, const gw_distance_constraint *x,
+                      const gw_distance_constraint *y)
 {
-    typedef void rule(gw_run *, const gw_place *, const gw_place *);
+    typedef void rule(gw_solver *, const gw_distance_constraint *, const gw_distance_constraint *);
     static rule *const rules[3][3] = {
         {gw_rule_point_point, gw_rule_point_line, gw_rule_point_plane},
         {NULL, gw_rule_line_line, gw_rule_line_plane},
@@ -35,24 +36,25 @@ static void same_side(gw_run *run, const gw_place *x, const gw_place *y)
         rules[y->surface][x->surface](run, y, x);
 }
 
-void gw_rule_places(gw_run *run, const gw_place *x, const gw_place *y)
+void gw_rule_distances(gw_solver *run, const gw_distance_constraint *x,
+                       const gw_distance_constraint *y)
 {
     if (x->body_owns == y->body_owns) {
         same_side(run, x, y);
     } else if (x->surface == GW_POINT) { /* a distance of points is either side's */
-        gw_place z = turned_over(x);
+        gw_distance_constraint z = turned_over(x);
         same_side(run, &z, y);
     } else if (y->surface == GW_POINT) {
-        gw_place z = turned_over(y);
+        gw_distance_constraint z = turned_over(y);
         same_side(run, x, &z);
     } else {
-        gw_rule_opposite(run, x, y);
+        gw_rule_opposite_sides(run, x, y);
     }
 }
 
 /* ---- exploring ----------------------------------------------------------------------------- */
 
-static void note(const gw_run *run, const char *rule, unsigned long from)
+static void note(const gw_solver *run, const char *rule, unsigned long from)
 {
     gw_solution *s = run->solution;
     if (!s || s->trace_count == GW_MAX_TRACE)
@@ -60,7 +62,7 @@ static void note(const gw_run *run, const char *rule, unsigned long from)
     s->trace[s->trace_count++] = (gw_trace_step){rule, from};
 }
 
-static void note_implied(const gw_run *run, unsigned long from)
+static void note_implied(const gw_solver *run, unsigned long from)
 {
     gw_solution *s = run->solution;
     if (!s)
@@ -74,28 +76,28 @@ static void note_implied(const gw_run *run, unsigned long from)
 
 typedef enum progress { UNCHANGED, CHANGED, ENDED } progress;
 
-static void explore(gw_run *run, gw_state *state);
+static void explore(gw_solver *run, gw_solver_state *state);
 
 /* One alternative goes on in place; more are explored one by one. */
-static progress go_on(gw_run *run, gw_state *state, int at, unsigned long from)
+static progress go_on(gw_solver *run, gw_solver_state *state, int at, unsigned long from)
 {
     int count = run->finding.count;
     if (run->ends)
-        gw_take_play(run);
+        gw_perturb_alternatives(run);
     if (count == 1 || run->guide) {
-        int k = count == 1 ? 0 : gw_guided_option(run, state);
+        int k = count == 1 ? 0 : gw_tracked_alternative(run, state);
         char mark = run->finding.edits[k].mark;
-        gw_insert(state, &run->finding.edits[k], at, from);
+        gw_apply_alternative(state, &run->finding.edits[k], at, from);
         if (count > 1 || (run->guide && mark))
             gw_add_choice(state, mark ? mark : (char)('0' + k));
         return CHANGED;
     }
-    gw_edit edits[GW_MAX_OPTIONS];
+    gw_alternative edits[GW_MAX_ALTERNATIVES];
     memcpy(edits, run->finding.edits, sizeof edits[0] * (size_t)count);
     for (int k = 0; k < count && !run->stop; k++) {
-        gw_state next;
-        gw_copy_state(&next, state);
-        gw_insert(&next, &edits[k], at, from);
+        gw_solver_state next;
+        gw_solver_state_copy(&next, state);
+        gw_apply_alternative(&next, &edits[k], at, from);
         gw_add_choice(&next, edits[k].mark ? edits[k].mark : (char)('0' + k));
         explore(run, &next);
     }
@@ -103,56 +105,56 @@ static progress go_on(gw_run *run, gw_state *state, int at, unsigned long from)
 }
 
 /* The outcomes that end a branch, and the one that leaves it. */
-static bool settled(gw_run *run, const gw_state *state, progress *p)
+static bool settled(gw_solver *run, const gw_solver_state *state, progress *p)
 {
-    gw_finding *f = &run->finding;
-    if (f->outcome == GW_REWRITE)
+    gw_rule_result *f = &run->finding;
+    if (f->outcome == GW_RULE_REWRITES)
         return false;
-    if (f->outcome == GW_CLASH && state->rough)
+    if (f->outcome == GW_RULE_CONFLICT && state->rough)
         run->lost = run->doubt = true;
-    if (f->outcome == GW_NO_ROOT)
+    if (f->outcome == GW_RULE_NO_ROOT)
         run->doubt = true;
-    if (f->outcome == GW_CLASH)
-        gw_note_end(run);
-    *p = f->outcome == GW_KEEP ? UNCHANGED : ENDED;
+    if (f->outcome == GW_RULE_CONFLICT)
+        gw_record_contradiction(run);
+    *p = f->outcome == GW_RULE_NONE ? UNCHANGED : ENDED;
     return true;
 }
 
-static void begin(gw_run *run)
+static void begin(gw_solver *run)
 {
-    run->finding.outcome = GW_KEEP;
+    run->finding.outcome = GW_RULE_NONE;
     run->finding.count = 0;
     run->finding.keeps_pair = false;
     run->finding.play_place = run->finding.play_turn = 0;
 }
 
-static progress combine_directions(gw_run *run, gw_state *state, int i, int j)
+static progress combine_directions(gw_solver *run, gw_solver_state *state, int i, int j)
 {
     progress p;
     begin(run);
-    gw_rule_directions(run, &state->directions[i], &state->directions[j]);
+    gw_rule_angles(run, &state->directions[i], &state->directions[j]);
     if (settled(run, state, &p))
         return p;
     unsigned long from = state->directions[i].from | state->directions[j].from;
     note(run, run->finding.rule, from);
-    gw_remove_direction(state, j);
-    gw_remove_direction(state, i);
+    gw_remove_angle(state, j);
+    gw_remove_angle(state, i);
     return go_on(run, state, 0, from);
 }
 
-static progress check_fixed(gw_run *run, gw_state *state, int i)
+static progress check_fixed(gw_solver *run, gw_solver_state *state, int i)
 {
     progress p;
     begin(run);
-    gw_rule_fixed_direction(run, state, &state->directions[i]);
+    gw_rule_known_rotation(run, state, &state->directions[i]);
     if (settled(run, state, &p))
         return p;
     note(run, run->finding.rule, state->directions[i].from | state->fixed_from);
-    gw_remove_direction(state, i);
+    gw_remove_angle(state, i);
     return CHANGED;
 }
 
-static progress all_directions(gw_run *run, gw_state *state)
+static progress all_directions(gw_solver *run, gw_solver_state *state)
 {
     for (int i = 0; i < state->direction_count; i++) {
         progress p = state->fixed ? check_fixed(run, state, i) : UNCHANGED;
@@ -164,7 +166,7 @@ static progress all_directions(gw_run *run, gw_state *state)
     return UNCHANGED;
 }
 
-static bool pair_done(const gw_state *state, int a, int b)
+static bool pair_done(const gw_solver_state *state, int a, int b)
 {
     for (int i = 0; i < state->pair_count; i++)
         if (state->pairs[i][0] == a && state->pairs[i][1] == b)
@@ -172,14 +174,14 @@ static bool pair_done(const gw_state *state, int a, int b)
     return false;
 }
 
-static progress combine_places(gw_run *run, gw_state *state, int i, int j)
+static progress combine_places(gw_solver *run, gw_solver_state *state, int i, int j)
 {
     progress p;
-    const gw_place *x = &state->places[i], *y = &state->places[j];
+    const gw_distance_constraint *x = &state->places[i], *y = &state->places[j];
     if (state->pair_count > 0 && pair_done(state, x->serial, y->serial))
         return UNCHANGED;
     begin(run);
-    gw_rule_places(run, x, y);
+    gw_rule_distances(run, x, y);
     if (settled(run, state, &p))
         return p;
     unsigned long from = x->from | y->from;
@@ -194,13 +196,13 @@ static progress combine_places(gw_run *run, gw_state *state, int i, int j)
         for (int k = 0; k < run->finding.count; k++)
             run->finding.edits[k].place_count = 0;
     } else {
-        gw_remove_place(state, j);
-        gw_remove_place(state, i);
+        gw_remove_distance(state, j);
+        gw_remove_distance(state, i);
     }
     return go_on(run, state, i, from);
 }
 
-static progress all_places(gw_run *run, gw_state *state)
+static progress all_places(gw_solver *run, gw_solver_state *state)
 {
     for (int i = 0; i < state->place_count; i++)
         for (int j = i + 1; j < state->place_count; j++) {
@@ -213,12 +215,12 @@ static progress all_places(gw_run *run, gw_state *state)
 
 /* Takes the next constraint whose sense is open: what is known of the rotation decides, or both
  * senses are branches. */
-static progress choose_sense(gw_run *run, gw_state *state)
+static progress choose_sense(gw_solver *run, gw_solver_state *state)
 {
     int at = 0;
     gw_sense sense = GW_EITHER;
     for (int k = 0; k < state->pending_count && sense == GW_EITHER; k++) {
-        sense = gw_sense_known(run, state, state->pending[k]);
+        sense = gw_implied_sense(run, state, state->pending[k]);
         at = sense == GW_EITHER ? 0 : k;
     }
     int i = state->pending[at];
@@ -226,7 +228,7 @@ static progress choose_sense(gw_run *run, gw_state *state)
     for (int k = at; k < state->pending_count; k++)
         state->pending[k] = state->pending[k + 1];
     if (sense == GW_EITHER && run->guide) {
-        sense = gw_guided_sense(run, state, i);
+        sense = gw_tracked_sense(run, state, i);
         gw_add_choice(state, sense == GW_SAME ? '0' : '1');
     }
     if (sense != GW_EITHER) {
@@ -235,10 +237,10 @@ static progress choose_sense(gw_run *run, gw_state *state)
         return CHANGED;
     }
     for (int k = 0; k < 2 && !run->stop; k++) {
-        gw_state next;
+        gw_solver_state next;
         note(run, k == 0 ? "either sense is possible: first the same way" : "and the opposite way",
              1ul << i);
-        gw_copy_state(&next, state);
+        gw_solver_state_copy(&next, state);
         gw_decompose(run, &next, i, k == 0 ? GW_SAME : GW_OPPOSITE);
         gw_add_choice(&next, (char)('0' + k));
         explore(run, &next);
@@ -247,15 +249,15 @@ static progress choose_sense(gw_run *run, gw_state *state)
 }
 
 /* The rotations that are left finite in number: by three directions, or by one and the places. */
-static progress solve_rotation(gw_run *run, gw_state *state)
+static progress solve_rotation(gw_solver *run, gw_solver_state *state)
 {
     progress p;
     unsigned long from = 0;
     begin(run);
     if (state->direction_count > 2)
-        gw_rule_three_directions(run, state);
+        gw_rule_three_angles(run, state);
     else
-        gw_rule_turns(run, state);
+        gw_rule_rotation_about_axis(run, state);
     if (settled(run, state, &p))
         return p;
     for (int i = 0; i < state->place_count && state->direction_count == 1; i++)
@@ -268,14 +270,14 @@ static progress solve_rotation(gw_run *run, gw_state *state)
 
 #define MOST_ROUNDS 2000 /* rewriting ends: each round removes or moves a constraint for good */
 
-static void explore(gw_run *run, gw_state *state)
+static void explore(gw_solver *run, gw_solver_state *state)
 {
     progress p = CHANGED;
     for (int round = 0; p == CHANGED && !run->stop && round < 2 * MOST_ROUNDS; round++) {
         p = all_directions(run, state);
         state->stuck |= round > MOST_ROUNDS;
         unsigned long from = 0;
-        if (p == UNCHANGED && !state->stuck && gw_anchor(run, state, &from)) {
+        if (p == UNCHANGED && !state->stuck && gw_use_known_directions(run, state, &from)) {
             note(run, "known directions bring places onto one point", from);
             p = CHANGED;
         }
@@ -311,8 +313,8 @@ static double size_of(const gw_problem *p)
     return fmax(sqrt(ss), 1e-4 * p->length);
 }
 
-void gw_run_init(gw_run *run, const gw_problem *problem,
-                 void (*leaf)(gw_run *run, const gw_state *state), void *context)
+void gw_solver_init(gw_solver *run, const gw_problem *problem,
+                    void (*leaf)(gw_solver *run, const gw_solver_state *state), void *context)
 {
     run->problem = problem;
     run->use = problem->count >= 64 ? ~0ul : (1ul << problem->count) - 1;
@@ -331,10 +333,10 @@ void gw_run_init(gw_run *run, const gw_problem *problem,
     run->conflict.value_count = 0;
 }
 
-void gw_explore(gw_run *run)
+void gw_solver_explore(gw_solver *run)
 {
-    gw_state state;
-    memset(&state, 0, offsetof(gw_state, places));
+    gw_solver_state state;
+    memset(&state, 0, offsetof(gw_solver_state, places));
     state.rotation = gw_quat_identity();
     for (int i = 0; i < run->problem->count; i++) {
         if (!(run->use >> i & 1))
@@ -348,18 +350,18 @@ void gw_explore(gw_run *run)
     explore(run, &state);
 }
 
-bool gw_stated_clash(gw_run *run)
+bool gw_stated_conflict(gw_solver *run)
 {
-    gw_state state;
-    memset(&state, 0, offsetof(gw_state, places));
+    gw_solver_state state;
+    memset(&state, 0, offsetof(gw_solver_state, places));
     for (int i = 0; i < run->problem->count; i++)
         if (run->use >> i & 1) /* the sense matters to angles only */
             gw_decompose(run, &state, i, GW_SAME);
     for (int i = 0; i < state.place_count; i++)
         for (int j = i + 1; j < state.place_count; j++) {
             begin(run);
-            gw_rule_places(run, &state.places[i], &state.places[j]);
-            if (run->finding.outcome == GW_CLASH)
+            gw_rule_distances(run, &state.places[i], &state.places[j]);
+            if (run->finding.outcome == GW_RULE_CONFLICT)
                 return true;
         }
     return false;

@@ -2,77 +2,81 @@
  * Combination rules of a place on a plane with one on a line or on another plane (stated in
  * README.md). Any thread, RT safe.
  */
-#include "rt/positioning/solve_internal.h"
+#include "rt/positioning/solver.h"
 
 /* A line parallel to the plane, h above it. */
-static void parallel_line(gw_run *run, const gw_place *x, const gw_place *y, double d_a)
+static void parallel_line(gw_solver *run, const gw_distance_constraint *x,
+                          const gw_distance_constraint *y, double d_a)
 {
     double p = x->p;
     gw_vec3 l = x->d, n = y->d, low;
     double h = gw_dot(n, gw_sub(x->b, y->b));
-    bool limit = gw_same(run, fabs(h), p + d_a);
+    bool limit = gw_equal_lengths(run, fabs(h), p + d_a);
     low = gw_mul_add(x->b, -h, n);
     if (limit)
-        gw_play(run, p, d_a, 1);
+        gw_tangency_slack(run, p, d_a, 1);
     double excess = fabs(h) - d_a - p;
     if (excess > run->snap_clash) {
         static const gw_inequality fails = {
             "|d_b| - d_a <= p",
             "The object is too short to be at both the line and the plane.",
             {"between the points", "from the line to the plane"}};
-        gw_clash(run, x->from, y->from, excess / run->size, &fails);
-        gw_clash_distances(run, d_a, h, p, 0);
+        gw_add_conflict(run, x->from, y->from, excess / run->size, &fails);
+        gw_add_conflict_distances(run, d_a, h, p, 0);
         return;
     }
     gw_vec3 u = gw_unit(gw_sub(y->a, x->a));
-    if (gw_zero(run, d_a) && gw_zero(run, p)) {
-        gw_put_same(gw_option(run, "a point on a line that lies in the plane"), x);
-    } else if (gw_zero(run, d_a)) {
+    if (gw_zero_length(run, d_a) && gw_zero_length(run, p)) {
+        gw_keep_distance(gw_add_alternative(run, "a point on a line that lies in the plane"), x);
+    } else if (gw_zero_length(run, d_a)) {
         double s = limit ? 0 : gw_leg(p, h);
         gw_vec3 side = gw_unit(gw_cross(l, n));
         for (int sign = 1; sign >= (limit ? 1 : -1); sign -= 2)
-            gw_put(gw_option(run, "a cylinder meets a plane along it: lines"), x, GW_LINE, x->a,
-                   gw_mul_add(low, sign * s, side), l, 0);
-    } else if (gw_zero(run, p)) {
-        gw_edit *e = gw_option(run, "a point on a line, another on a plane along it: an angle");
-        gw_put_same(e, x);
-        gw_put_angle(e, x, u, n, limit ? (h > 0 ? GW_PI : 0) : gw_acos(-h / d_a));
+            gw_put_distance(gw_add_alternative(run, "a cylinder meets a plane along it: lines"), x,
+                            GW_LINE, x->a, gw_mul_add(low, sign * s, side), l, 0);
+    } else if (gw_zero_length(run, p)) {
+        gw_alternative *e =
+            gw_add_alternative(run, "a point on a line, another on a plane along it: an angle");
+        gw_keep_distance(e, x);
+        gw_put_angle(e, x, u, n, limit ? (h > 0 ? GW_PI : 0) : gw_clamped_acos(-h / d_a));
     } else if (limit) {
-        gw_edit *e = gw_option(run, "a cylinder and a plane at the limit of reach");
-        gw_put(e, x, GW_LINE, x->a, gw_mul_add(x->b, -copysign(p, h), n), l, 0);
+        gw_alternative *e = gw_add_alternative(run, "a cylinder and a plane at the limit of reach");
+        gw_put_distance(e, x, GW_LINE, x->a, gw_mul_add(x->b, -copysign(p, h), n), l, 0);
         gw_put_angle(e, x, u, n, h > 0 ? GW_PI : 0);
     }
 }
 
-void gw_rule_line_plane(gw_run *run, const gw_place *x, const gw_place *y)
+void gw_rule_line_plane(gw_solver *run, const gw_distance_constraint *x,
+                        const gw_distance_constraint *y)
 {
     double d_a = gw_distance(x->a, y->a), slope = gw_dot(x->d, y->d);
     if (fabs(slope) <= run->same_angle) {
         parallel_line(run, x, y, d_a);
-    } else if (gw_zero(run, d_a) && gw_zero(run, x->p)) {
+    } else if (gw_zero_length(run, d_a) && gw_zero_length(run, x->p)) {
         double s = gw_dot(gw_sub(y->b, x->b), y->d) / slope;
-        gw_put(gw_option(run, "a line meets a plane"), x, GW_POINT, x->a, gw_mul_add(x->b, s, x->d),
-               x->d, 0);
+        gw_put_distance(gw_add_alternative(run, "a line meets a plane"), x, GW_POINT, x->a,
+                        gw_mul_add(x->b, s, x->d), x->d, 0);
     }
 }
 
 /* Line common to two planes that cross: n_1 . x = c_1, n_2 . x = c_2 about the first's point. */
-static gw_vec3 common_point(const gw_place *x, const gw_place *y)
+static gw_vec3 common_point(const gw_distance_constraint *x, const gw_distance_constraint *y)
 {
     double c = gw_dot(x->d, y->d), h = gw_dot(y->d, gw_sub(y->b, x->b));
     gw_vec3 in_x = gw_mul_add(y->d, -c, x->d); /* along plane x towards plane y */
     return gw_mul_add(x->b, h / gw_norm2(in_x), in_x);
 }
 
-void gw_rule_plane_plane(gw_run *run, const gw_place *x, const gw_place *y)
+void gw_rule_plane_plane(gw_solver *run, const gw_distance_constraint *x,
+                         const gw_distance_constraint *y)
 {
     double d_a = gw_distance(x->a, y->a);
     gw_vec3 n = x->d, across = gw_cross(n, y->d);
     double sine = gw_norm(across);
     if (sine > run->same_angle) {
-        if (gw_zero(run, d_a))
-            gw_put(gw_option(run, "one point on two planes: their line"), x, GW_LINE, x->a,
-                   common_point(x, y), gw_scale(1 / sine, across), 0);
+        if (gw_zero_length(run, d_a))
+            gw_put_distance(gw_add_alternative(run, "one point on two planes: their line"), x,
+                            GW_LINE, x->a, common_point(x, y), gw_scale(1 / sine, across), 0);
         return;
     }
     double h = gw_dot(n, gw_sub(y->b, x->b));
@@ -85,18 +89,19 @@ void gw_rule_plane_plane(gw_run *run, const gw_place *x, const gw_place *y)
             {"|d_b| <= d_a",
              "The same part would have to be in two parallel planes at once.",
              {"between the points", "between the planes"}}};
-        gw_clash(run, x->from, y->from, excess / run->size, &fails[gw_zero(run, d_a)]);
-        gw_clash_value(run, "d_a", d_a);
-        gw_clash_value(run, "d_b", h);
-    } else if (gw_zero(run, d_a)) {
-        gw_put_same(gw_option(run, "the same plane twice"), x);
+        gw_add_conflict(run, x->from, y->from, excess / run->size,
+                        &fails[gw_zero_length(run, d_a)]);
+        gw_add_conflict_value(run, "d_a", d_a);
+        gw_add_conflict_value(run, "d_b", h);
+    } else if (gw_zero_length(run, d_a)) {
+        gw_keep_distance(gw_add_alternative(run, "the same plane twice"), x);
     } else {
-        gw_edit *e = gw_option(run, "two points on parallel planes: an angle");
-        bool limit = gw_same(run, fabs(h), d_a);
+        gw_alternative *e = gw_add_alternative(run, "two points on parallel planes: an angle");
+        bool limit = gw_equal_lengths(run, fabs(h), d_a);
         if (limit)
-            gw_play(run, 0, d_a, 1);
-        gw_put_same(e, x);
+            gw_tangency_slack(run, 0, d_a, 1);
+        gw_keep_distance(e, x);
         gw_put_angle(e, x, gw_scale(1 / d_a, gw_sub(y->a, x->a)), n,
-                     limit ? (h > 0 ? 0 : GW_PI) : gw_acos(h / d_a));
+                     limit ? (h > 0 ? 0 : GW_PI) : gw_clamped_acos(h / d_a));
     }
 }

@@ -4,29 +4,29 @@
  * And an inequality that fails by little, or between what is uncertain, is no proof. Any thread, RT
  * safe.
  */
-#include "rt/positioning/solve_internal.h"
+#include "rt/positioning/solver.h"
 
 #define NEARLY 1e6 /* times the snap: where directions touch, poses lie off by its square root */
 
-static void note_leaf(gw_run *run, const gw_state *state)
+static void note_leaf(gw_solver *run, const gw_solver_state *state)
 {
     gw_submanifold set;
     run->stop = true;
-    if (gw_synthesise(run, state, &set) || !gw_stated_clash(run))
+    if (gw_synthesise(run, state, &set) || !gw_stated_conflict(run))
         *(bool *)run->context = true;
 }
 
 /* True where the constraints in `use` have a conflict on every branch, `conflict` being one that
  * fails by more than `times` the snap. */
-static bool refuted(const gw_run *whole, unsigned long use, double times, gw_conflict *conflict)
+static bool refuted(const gw_solver *whole, unsigned long use, double times, gw_conflict *conflict)
 {
     bool reached = false;
-    gw_run run;
-    gw_run_init(&run, whole->problem, note_leaf, &reached);
+    gw_solver run;
+    gw_solver_init(&run, whole->problem, note_leaf, &reached);
     run.use = use;
     run.snap_clash *= times;
     run.snap_angle *= times;
-    gw_explore(&run);
+    gw_solver_explore(&run);
     if (reached || run.doubt || !run.conflict.condition)
         return false;
     *conflict = run.conflict;
@@ -34,13 +34,13 @@ static bool refuted(const gw_run *whole, unsigned long use, double times, gw_con
 }
 
 /* And none of the contradictions hangs on round-off. */
-static bool surely_refuted(const gw_run *run, unsigned long use, gw_conflict *conflict)
+static bool surely_refuted(const gw_solver *run, unsigned long use, gw_conflict *conflict)
 {
-    return refuted(run, use, 1, conflict) && gw_conflict_stays(run, use);
+    return refuted(run, use, 1, conflict) && gw_conflict_survives_perturbation(run, use);
 }
 
 /* By the snap, too: past a pardoned contradiction rules may drop poses that are there. */
-static bool plainly_refuted(const gw_run *run, unsigned long use, gw_conflict *conflict)
+static bool plainly_refuted(const gw_solver *run, unsigned long use, gw_conflict *conflict)
 {
     gw_conflict ignored;
     return refuted(run, use, NEARLY, &ignored) && surely_refuted(run, use, conflict);
@@ -48,7 +48,7 @@ static bool plainly_refuted(const gw_run *run, unsigned long use, gw_conflict *c
 
 /* Leaves out what is not needed: halves first, then ever smaller blocks, the later constraints
  * before the earlier. */
-static unsigned long thinned(const gw_run *run, unsigned long use, gw_conflict *conflict)
+static unsigned long thinned(const gw_solver *run, unsigned long use, gw_conflict *conflict)
 {
     for (int size = GW_MAX_PROBLEM / 2; size > 0; size /= 2)
         for (int first = GW_MAX_PROBLEM - size; first >= 0; first -= size) {
@@ -60,17 +60,17 @@ static unsigned long thinned(const gw_run *run, unsigned long use, gw_conflict *
 }
 
 /* What fails by little on some branch only all constraints together are sure to contradict. */
-gw_proof gw_narrow_conflict(gw_run *run)
+gw_conflict_certainty gw_minimal_conflict(gw_solver *run)
 {
     gw_conflict *c = &run->conflict, found = *c;
     unsigned long use = c->constraints;
-    gw_proof proof = GW_PLAIN;
+    gw_conflict_certainty proof = GW_CONFLICT_BY_FAR;
     if (!plainly_refuted(run, use, &found))
         use = run->use;
     if (use != run->use || plainly_refuted(run, use, &found))
         use = thinned(run, use, &found);
     else
-        proof = surely_refuted(run, use, &found) ? GW_PROOF : GW_NO_PROOF;
+        proof = surely_refuted(run, use, &found) ? GW_CONFLICT_CERTAIN : GW_CONFLICT_UNCERTAIN;
     *c = found;
     c->constraints = use;
     return proof;

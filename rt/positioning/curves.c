@@ -2,8 +2,8 @@
  * Sets of one freedom: starts enough to reach every curve, and each curve walked round, so that it
  * is one branch, whatever it crosses on its way. Any thread, RT safe; bounded by the run's `work`.
  */
-#include "rt/geometry/curve.h"
-#include "rt/positioning/numeric.h"
+#include "rt/geometry/implicit_curve.h"
+#include "rt/positioning/numeric_completion.h"
 
 #define STARTS  144
 #define CLEAR   0.02 /* from a crossing, times the size */
@@ -14,9 +14,9 @@
 /* A rotation that has the first known direction along, where there is one. */
 static gw_quat turned_along(gw_completion *c, gw_quat any)
 {
-    const gw_state *s = c->state;
+    const gw_solver_state *s = c->state;
     for (int i = 0; i < s->direction_count && !s->fixed; i++) {
-        const gw_direction *d = &s->directions[i];
+        const gw_angle_constraint *d = &s->directions[i];
         if (d->angle > 0)
             continue;
         gw_quat turn = gw_quat_axis(d->f, gw_completion_uniform(c, -GW_PI, GW_PI));
@@ -40,15 +40,15 @@ gw_pose gw_completion_start(gw_completion *c, int k)
 
 static void add_along(gw_completion *c, const gw_pose *x)
 {
-    if (c->along_count < GW_MAX_ALONG)
+    if (c->along_count < GW_MAX_CURVE_POSES)
         c->along[c->along_count++] = *x;
 }
 
-void gw_seek_curves(gw_completion *c)
+void gw_sample_curves(gw_completion *c)
 {
     for (int k = 0; k < STARTS && c->run->work > 0; k++) {
         gw_pose x = gw_completion_start(c, k);
-        if (gw_completion_settle(c, &x))
+        if (gw_completion_refine(c, &x))
             add_along(c, &x);
     }
 }
@@ -60,66 +60,67 @@ typedef struct tour {
     const gw_completion *c;
     bool *covered; /* of c->along */
     double top;    /* how high it rises: its own, wherever it is entered */
-    gw_vales vales;
+    gw_curve_minima vales;
 } tour;
 
-static void look(tour *t, const gw_walk *w)
+static void look(tour *t, const gw_curve_trace *w)
 {
     const gw_completion *c = t->c;
     for (int i = 0; i < c->along_count; i++)
         if (!t->covered[i])
-            t->covered[i] = gw_walk_passes(w, &c->along[i]);
-    t->top = fmax(t->top, gw_view_pose(c->run, &w->x).height);
+            t->covered[i] = gw_curve_trace_passes(w, &c->along[i]);
+    t->top = fmax(t->top, gw_pose_label(c->run, &w->x).height);
 }
 
 /* Along the set's curve one way. */
-static gw_trip go_along(tour *t, const gw_submanifold *set, bool backward)
+static gw_curve_trace_status go_along(tour *t, const gw_submanifold *set, bool backward)
 {
-    gw_run *run = t->c->run;
-    gw_walk w = gw_walk_from(set, t->c->size, backward);
-    gw_trip trip = GW_ON_THE_WAY;
+    gw_solver *run = t->c->run;
+    gw_curve_trace w = gw_curve_trace_from_seed(set, t->c->size, backward);
+    gw_curve_trace_status trip = GW_TRACE_CONTINUES;
     look(t, &w);
-    gw_vales_look(&t->vales, &w, true);
-    for (int k = 0; k < GW_CURVE_STEPS && trip == GW_ON_THE_WAY && run->work > 0; k++) {
-        trip = gw_walk_on(&w);
+    gw_curve_minima_visit(&t->vales, &w, true);
+    for (int k = 0; k < GW_CURVE_TRACE_MAX_STEPS && trip == GW_TRACE_CONTINUES && run->work > 0;
+         k++) {
+        trip = gw_curve_trace_step(&w);
         run->work -= (8 + 6 * w.tries) * (set->row_count + 6); /* looks included */
         look(t, &w);
-        gw_vales_look(&t->vales, &w, false);
+        gw_curve_minima_visit(&t->vales, &w, false);
     }
-    gw_vales_end(&t->vales);
+    gw_curve_minima_end(&t->vales);
     return trip;
 }
 
 /* A place of the curve beside the nearest pose, clear of what crosses there. */
-static gw_pose clear_of(const gw_vales *vales, const gw_pose *nearest, double size)
+static gw_pose clear_of(const gw_curve_minima *vales, const gw_pose *nearest, double size)
 {
-    gw_walk w = vales->place[0];
+    gw_curve_trace w = vales->place[0];
     for (int i = 1; i < vales->count; i++)
         if (gw_pose_distance(&vales->place[i].x, nearest, size) <
             gw_pose_distance(&w.x, nearest, size))
             w = vales->place[i];
     for (int k = 0; k < CLEARED && gw_pose_distance(&w.x, nearest, size) < CLEAR * size; k++)
-        if (gw_walk_on(&w) != GW_ON_THE_WAY)
+        if (gw_curve_trace_step(&w) != GW_TRACE_CONTINUES)
             break;
     return w.x;
 }
 
 /* Walks round the curve, and finds where it is nearest to the problem's pose. False where not all
  * of it could be seen: then nothing is known of the poses that were not passed. */
-static bool follow(const gw_completion *c, gw_freed *curve, bool *covered)
+static bool follow(const gw_completion *c, gw_solution_component *curve, bool *covered)
 {
     tour t = {.c = c, .covered = covered, .top = -HUGE_VAL};
     gw_submanifold *set = &curve->set;
-    gw_trip trip = GW_GONE;
+    gw_curve_trace_status trip = GW_TRACE_UNBOUNDED;
     bool whole = true;
-    gw_vales_begin(&t.vales, &c->run->problem->pose, c->run->problem->length);
-    for (int way = 0; way < 2 && trip != GW_CLOSED; way++) {
+    gw_curve_minima_begin(&t.vales, &c->run->problem->pose, c->run->problem->length);
+    for (int way = 0; way < 2 && trip != GW_TRACE_CLOSED; way++) {
         trip = go_along(&t, set, way > 0);
-        whole = whole && trip != GW_ON_THE_WAY;
+        whole = whole && trip != GW_TRACE_CONTINUES;
     }
     curve->top = t.top;
-    gw_vales_nearest(&t.vales, &curve->nearest);
-    bool plain = gw_curve_is_plain(set, c->size, &curve->nearest);
+    gw_curve_minima_nearest(&t.vales, &curve->nearest);
+    bool plain = gw_implicit_curve_is_regular(set, c->size, &curve->nearest);
     set->seed = plain ? curve->nearest : clear_of(&t.vales, &curve->nearest, c->size);
     return whole;
 }
@@ -142,9 +143,9 @@ static int nearest_left(const gw_completion *c, const bool *covered)
     return best;
 }
 
-int gw_curve_sets(gw_completion *c, gw_freed *sets, int room)
+int gw_curve_components(gw_completion *c, gw_solution_component *sets, int room)
 {
-    bool covered[GW_MAX_ALONG] = {false};
+    bool covered[GW_MAX_CURVE_POSES] = {false};
     int count = 0, crossing = -1;
     for (int i = 0; i < c->found_count; i++)
         if (c->dof[i] == 1)
@@ -154,11 +155,11 @@ int gw_curve_sets(gw_completion *c, gw_freed *sets, int room)
         gw_pose x = c->along[at];
         covered[at] = true;
         gw_general_set(c, &x, 1, set);
-        if (!gw_curve_is_plain(set, c->size, &x)) {
+        if (!gw_implicit_curve_is_regular(set, c->size, &x)) {
             crossing = at; /* of curves that other poses are on */
             continue;
         }
-        int dof = gw_dimension_at(c, &x);
+        int dof = gw_local_dimension(c, &x);
         if (dof == 0)
             gw_completion_add(c, &x);
         if (dof == 1 && !follow(c, &sets[count++], covered))

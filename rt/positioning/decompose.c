@@ -11,32 +11,33 @@
  */
 #include <string.h>
 
-#include "rt/positioning/solve_internal.h"
+#include "rt/positioning/solver.h"
 
 double gw_snapped_angle(double angle)
 {
     return angle <= GW_SNAP_ALONG ? 0 : angle >= GW_PI - GW_SNAP_ALONG ? GW_PI : angle;
 }
 
-gw_direction gw_direction_of(gw_vec3 u, gw_vec3 f, double angle, unsigned long from)
+gw_angle_constraint gw_angle_constraint_of(gw_vec3 u, gw_vec3 f, double angle, unsigned long from)
 {
     angle = gw_snapped_angle(angle);
     if (angle == GW_PI)
-        return (gw_direction){gw_neg(u), f, 0, 1, from};
+        return (gw_angle_constraint){gw_neg(u), f, 0, 1, from};
     if (angle == 0)
-        return (gw_direction){u, f, 0, 1, from};
+        return (gw_angle_constraint){u, f, 0, 1, from};
     double cosine = fabs(angle - GW_PI / 2) < 1e-15 ? 0 : cos(angle);
-    return (gw_direction){u, f, angle, cosine, from};
+    return (gw_angle_constraint){u, f, angle, cosine, from};
 }
 
 /* The place of one element's point on the other element's surface. `fixed_surface` tells which
  * side owns the surface; planes are moved by `value` along their normal. */
-static gw_place place_of(const gw_constraint *c, bool fixed_surface, double value,
-                         unsigned long from)
+static gw_distance_constraint place_of(const gw_constraint *c, bool fixed_surface, double value,
+                                       unsigned long from)
 {
     const gw_element *surface = fixed_surface ? &c->fixed : &c->mobile;
     const gw_element *point = fixed_surface ? &c->mobile : &c->fixed;
-    gw_place p = {surface->kind, !fixed_surface, point->p, surface->p, surface->d, value, from, 0};
+    gw_distance_constraint p = {surface->kind, !fixed_surface, point->p, surface->p,
+                                surface->d,    value,          from,     0};
     if (surface->kind == GW_PLANE) {
         p.b = gw_mul_add(surface->p, value, surface->d);
         p.p = 0;
@@ -44,10 +45,11 @@ static gw_place place_of(const gw_constraint *c, bool fixed_surface, double valu
     return p;
 }
 
-static void add_angle(gw_state *state, const gw_constraint *c, double angle, unsigned long from)
+static void add_angle(gw_solver_state *state, const gw_constraint *c, double angle,
+                      unsigned long from)
 {
-    gw_direction d = gw_direction_of(c->mobile.d, c->fixed.d, angle, from);
-    gw_add_direction(state, &d);
+    gw_angle_constraint d = gw_angle_constraint_of(c->mobile.d, c->fixed.d, angle, from);
+    gw_add_angle(state, &d);
 }
 
 /* Angle of the directions that makes "along" of the sense. */
@@ -56,23 +58,23 @@ static double along(gw_sense sense)
     return sense == GW_OPPOSITE ? GW_PI : 0;
 }
 
-static void decompose_distance(const gw_run *run, gw_state *state, const gw_constraint *c,
+static void decompose_distance(const gw_solver *run, gw_solver_state *state, const gw_constraint *c,
                                gw_sense sense, unsigned long from)
 {
     gw_element_kind m = c->mobile.kind, f = c->fixed.kind;
     /* a distance that is zero but for round-off is a coincidence: its sphere has no gradient */
-    double value = c->kind == GW_COINCIDENT || gw_zero(run, c->value) ? 0 : c->value;
+    double value = c->kind == GW_COINCIDENT || gw_zero_length(run, c->value) ? 0 : c->value;
     /* the higher element is the surface: planes over lines over points, the fixed one of equals */
     bool from_mobile = m == GW_PLANE && f == GW_PLANE && c->reversed;
     bool fixed_surface = f >= m && !from_mobile;
-    gw_place place = place_of(c, fixed_surface, value, from);
-    gw_add_place(state, &place);
+    gw_distance_constraint place = place_of(c, fixed_surface, value, from);
+    gw_add_distance(state, &place);
     if (m == GW_POINT || f == GW_POINT)
         return;
     add_angle(state, c, m == f ? along(sense) : GW_PI / 2, from);
 }
 
-void gw_decompose(const gw_run *run, gw_state *state, int i, gw_sense sense)
+void gw_decompose(const gw_solver *run, gw_solver_state *state, int i, gw_sense sense)
 {
     const gw_constraint *c = &run->problem->constraints[i];
     unsigned long from = 1ul << i;
@@ -94,28 +96,28 @@ void gw_decompose(const gw_run *run, gw_state *state, int i, gw_sense sense)
     }
 }
 
-int gw_stated_rows(const gw_run *run, int i, gw_row *rows)
+int gw_constraint_rows(const gw_solver *run, int i, gw_row *rows)
 {
-    gw_state state;
+    gw_solver_state state;
     int n = 0;
-    memset(&state, 0, offsetof(gw_state, places));
+    memset(&state, 0, offsetof(gw_solver_state, places));
     gw_sense sense = run->problem->constraints[i].sense;
     gw_decompose(run, &state, i, sense == GW_EITHER ? GW_SAME : sense);
     for (int k = 0; k < state.direction_count && n + 2 <= GW_MAX_ROWS; k++)
-        n += gw_direction_rows(&state.directions[k], rows + n);
+        n += gw_angle_rows(&state.directions[k], rows + n);
     for (int k = 0; k < state.place_count && n + 3 <= GW_MAX_ROWS; k++)
-        n += gw_place_rows(&state.places[k], rows + n);
+        n += gw_distance_rows(&state.places[k], rows + n);
     return n;
 }
 
-gw_sense gw_sense_known(const gw_run *run, const gw_state *state, int i)
+gw_sense gw_implied_sense(const gw_solver *run, const gw_solver_state *state, int i)
 {
     const gw_constraint *c = &run->problem->constraints[i];
     gw_vec3 u = c->mobile.d, f = c->fixed.d;
     if (state->fixed)
         return gw_dot(gw_rotate(state->rotation, u), f) < 0 ? GW_OPPOSITE : GW_SAME;
     for (int k = 0; k < state->direction_count; k++) {
-        const gw_direction *d = &state->directions[k];
+        const gw_angle_constraint *d = &state->directions[k];
         if (d->angle == 0 && gw_norm(gw_cross(d->u, u)) <= run->same_angle)
             return gw_dot(d->u, u) * gw_dot(d->f, f) < 0 ? GW_OPPOSITE : GW_SAME;
     }

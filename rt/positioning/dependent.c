@@ -25,21 +25,21 @@ static bool combined(const gw_forms *forms, const gw_row *rows, int count)
 
 static int rank_of(int rows, double (*a)[6])
 {
-    int order[GW_MAX_SOUGHT];
+    int order[GW_MAX_COMPLETION_ROWS];
     gw_small_lq q;
-    gw_small_reduce(rows, a, RANK, order, &q);
+    gw_small_lq_factor(rows, a, RANK, order, &q);
     return q.rank;
 }
 
 /* True where the rows add to the rank of the leaf's at a pose. */
 static bool adds(const gw_completion *c, const gw_pose *x, const gw_row *rows, int count)
 {
-    double h[GW_MAX_SOUGHT], a[GW_MAX_SOUGHT][6], b[GW_MAX_SOUGHT][6];
+    double h[GW_MAX_COMPLETION_ROWS], a[GW_MAX_COMPLETION_ROWS][6], b[GW_MAX_COMPLETION_ROWS][6];
     int n = c->row_count;
-    if (n + count > GW_MAX_SOUGHT)
+    if (n + count > GW_MAX_COMPLETION_ROWS)
         return true;
     gw_scaled_rows(c, x, h, a);
-    gw_rows_linear(rows, count, x, h, a + n);
+    gw_rows_value_and_jacobian(rows, count, x, h, a + n);
     for (int i = n; i < n + count; i++)
         for (int j = 3; j < 6 && rows[i - n].kind != GW_ROW_ANGLE; j++)
             a[i][j] /= c->size;
@@ -50,12 +50,12 @@ static bool adds(const gw_completion *c, const gw_pose *x, const gw_row *rows, i
 /* Solves the leaf; those of `asked` that all its poses satisfy. */
 static unsigned long tried(gw_completion *c, unsigned long asked)
 {
-    gw_run *run = c->run;
+    gw_solver *run = c->run;
     int checked = 0, freedoms = 0;
     for (int k = 0; asked && k < TRIES && checked < PLENTY && run->work > 0; k++) {
         gw_completion_try(c, gw_completion_random(c));
         for (; checked < c->found_count; checked++) {
-            asked &= gw_satisfied(run, &c->found[checked], asked);
+            asked &= gw_satisfied_constraints(run, &c->found[checked], asked);
             freedoms += c->dof[checked] > 0;
         }
     }
@@ -63,25 +63,26 @@ static unsigned long tried(gw_completion *c, unsigned long asked)
         return 0;
     if (freedoms > 0)
         return freedoms == checked ? asked : 0;
-    gw_roots_found roots = gw_roots_quick(c);
+    gw_root_summary roots = gw_roots_by_eigenvalues(c);
     if (!roots.exact)
-        roots = gw_roots_all(c);
+        roots = gw_roots_by_homotopy(c);
     for (; checked < c->found_count; checked++)
-        asked &= gw_satisfied(run, &c->found[checked], asked);
+        asked &= gw_satisfied_constraints(run, &c->found[checked], asked);
     return roots.exact ? asked : 0;
 }
 
-unsigned long gw_satisfied(const gw_run *run, const gw_pose *x, unsigned long asked)
+unsigned long gw_satisfied_constraints(const gw_solver *run, const gw_pose *x, unsigned long asked)
 {
     unsigned long held = 0;
     for (int i = 0; i < run->problem->count; i++)
-        if (asked >> i & 1 && gw_residual(run->problem, 1ul << i, run->size, x) <= GW_VERIFIED)
+        if (asked >> i & 1 &&
+            gw_problem_residual(run->problem, 1ul << i, run->size, x) <= GW_VERIFIED)
             held |= 1ul << i;
     return held;
 }
 
-unsigned long gw_dependent(gw_run *run, const gw_state *leaf, const gw_solution *answer,
-                           unsigned long asked)
+unsigned long gw_dependent_constraints(gw_solver *run, const gw_solver_state *leaf,
+                                       const gw_solution *answer, unsigned long asked)
 {
     gw_completion c;
     gw_forms forms;
@@ -96,7 +97,7 @@ unsigned long gw_dependent(gw_run *run, const gw_state *leaf, const gw_solution 
         if (!(asked >> i & 1))
             continue;
         const gw_constraint *one = &run->problem->constraints[i];
-        int n = gw_stated_rows(run, i, rows);
+        int n = gw_constraint_rows(run, i, rows);
         bool sensed = one->sense != GW_EITHER &&
                       gw_constraint_has_sense(one->kind, one->mobile.kind, one->fixed.kind);
         sensed |= one->kind == GW_ANGLE && n > 1; /* 0 or pi: as a parallel, one way */

@@ -4,13 +4,13 @@
  */
 #include <string.h>
 
-#include "rt/positioning/solve_internal.h"
+#include "rt/positioning/solver.h"
 
-gw_edit *gw_option(gw_run *run, const char *rule)
+gw_alternative *gw_add_alternative(gw_solver *run, const char *rule)
 {
-    gw_finding *f = &run->finding;
-    gw_edit *e = &f->edits[f->count++];
-    f->outcome = GW_REWRITE;
+    gw_rule_result *f = &run->finding;
+    gw_alternative *e = &f->edits[f->count++];
+    f->outcome = GW_RULE_REWRITES;
     f->rule = rule;
     e->place_count = e->direction_count = 0;
     e->fix = e->rough = false;
@@ -19,21 +19,24 @@ gw_edit *gw_option(gw_run *run, const char *rule)
     return e;
 }
 
-void gw_put(gw_edit *edit, const gw_place *like, gw_element_kind surface, gw_vec3 a, gw_vec3 b,
-            gw_vec3 d, double p)
+void gw_put_distance(gw_alternative *edit, const gw_distance_constraint *like,
+                     gw_element_kind surface, gw_vec3 a, gw_vec3 b, gw_vec3 d, double p)
 {
-    edit->places[edit->place_count++] = (gw_place){surface, like->body_owns, a, b, d, p, 0, 0};
+    edit->places[edit->place_count++] =
+        (gw_distance_constraint){surface, like->body_owns, a, b, d, p, 0, 0};
 }
 
-void gw_put_same(gw_edit *edit, const gw_place *place)
+void gw_keep_distance(gw_alternative *edit, const gw_distance_constraint *place)
 {
     edit->places[edit->place_count++] = *place;
 }
 
-void gw_put_angle(gw_edit *edit, const gw_place *like, gw_vec3 u, gw_vec3 w, double angle)
+void gw_put_angle(gw_alternative *edit, const gw_distance_constraint *like, gw_vec3 u, gw_vec3 w,
+                  double angle)
 {
-    edit->directions[edit->direction_count++] =
-        like->body_owns ? gw_direction_of(w, u, angle, 0) : gw_direction_of(u, w, angle, 0);
+    edit->directions[edit->direction_count++] = like->body_owns
+                                                    ? gw_angle_constraint_of(w, u, angle, 0)
+                                                    : gw_angle_constraint_of(u, w, angle, 0);
 }
 
 static int bits(unsigned long x)
@@ -42,11 +45,11 @@ static int bits(unsigned long x)
 }
 
 /* The conflict of the fewest constraints is the one to tell. */
-void gw_clash(gw_run *run, unsigned long first, unsigned long second, double excess,
-              const gw_inequality *fails)
+void gw_add_conflict(gw_solver *run, unsigned long first, unsigned long second, double excess,
+                     const gw_inequality *fails)
 {
     unsigned long from = first | second;
-    run->finding.outcome = GW_CLASH;
+    run->finding.outcome = GW_RULE_CONFLICT;
     run->finding.excess = excess;
     gw_conflict *c = &run->conflict;
     if (c->condition && bits(c->constraints) <= bits(from)) {
@@ -62,7 +65,7 @@ void gw_clash(gw_run *run, unsigned long first, unsigned long second, double exc
     c->value_count = 0;
 }
 
-void gw_clash_value(gw_run *run, const char *name, double value)
+void gw_add_conflict_value(gw_solver *run, const char *name, double value)
 {
     gw_conflict *c = &run->conflict;
     if (run->finding.keeps_pair || c->value_count == 8)
@@ -71,10 +74,10 @@ void gw_clash_value(gw_run *run, const char *name, double value)
     c->values[c->value_count++].value = value;
 }
 
-void gw_clash_distances(gw_run *run, double d_a, double d_b, double p, double q)
+void gw_add_conflict_distances(gw_solver *run, double d_a, double d_b, double p, double q)
 {
-    gw_clash_value(run, "d_a", d_a);
-    gw_clash_value(run, "d_b", d_b);
-    gw_clash_value(run, "p", p);
-    gw_clash_value(run, "q", q);
+    gw_add_conflict_value(run, "d_a", d_a);
+    gw_add_conflict_value(run, "d_b", d_b);
+    gw_add_conflict_value(run, "p", p);
+    gw_add_conflict_value(run, "q", q);
 }

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "rt/base/small.h"
-#include "rt/positioning/solve_internal.h"
+#include "rt/positioning/solver.h"
 
 typedef struct follow {
     const gw_branch *before;
@@ -24,33 +24,33 @@ static gw_sense sense_at(const gw_constraint *c, const gw_pose *x)
 }
 
 /* How far a pose is from an alternative (m). */
-static double misfit(const gw_run *run, const gw_edit *e, const gw_pose *x)
+static double misfit(const gw_solver *run, const gw_alternative *e, const gw_pose *x)
 {
     double worst = e->fix ? run->size * gw_quat_angle(e->rotation, x->q) : 0;
     for (int i = 0; i < e->place_count; i++) {
         gw_row rows[3];
         double h[3];
-        int n = gw_place_rows(&e->places[i], rows);
+        int n = gw_distance_rows(&e->places[i], rows);
         gw_rows_value(rows, n, x, h);
         for (int k = 0; k < n; k++)
             worst = fmax(worst, fabs(h[k]));
     }
     for (int i = 0; i < e->direction_count; i++) {
-        const gw_direction *d = &e->directions[i];
+        const gw_angle_constraint *d = &e->directions[i];
         double angle = gw_angle_between(gw_rotate(x->q, d->u), d->f);
         worst = fmax(worst, run->size * fabs(angle - d->angle));
     }
     return worst;
 }
 
-static char next_mark(const gw_run *run, const gw_state *state)
+static char next_mark(const gw_solver *run, const gw_solver_state *state)
 {
     return run->guide->by_pose ? 0 : run->guide->before->id[1 + state->choice_count];
 }
 
-int gw_guided_option(const gw_run *run, const gw_state *state)
+int gw_tracked_alternative(const gw_solver *run, const gw_solver_state *state)
 {
-    const gw_finding *f = &run->finding;
+    const gw_rule_result *f = &run->finding;
     char mark = next_mark(run, state);
     for (int k = 0; k < f->count; k++)
         if (mark && mark == (f->edits[k].mark ? f->edits[k].mark : '0' + k))
@@ -65,7 +65,7 @@ int gw_guided_option(const gw_run *run, const gw_state *state)
     return best;
 }
 
-gw_sense gw_guided_sense(const gw_run *run, const gw_state *state, int i)
+gw_sense gw_tracked_sense(const gw_solver *run, const gw_solver_state *state, int i)
 {
     char mark = next_mark(run, state);
     if (mark == '0' || mark == '1')
@@ -74,7 +74,7 @@ gw_sense gw_guided_sense(const gw_run *run, const gw_state *state, int i)
 }
 
 /* True where the choices made are those of the id: all of them, or all before a numeric name. */
-static bool in_step(const char *id, const gw_state *state, bool closed)
+static bool in_step(const char *id, const gw_solver_state *state, bool closed)
 {
     size_t n = (size_t)state->choice_count;
     if (strncmp(id + 1, state->choices, n) != 0)
@@ -85,15 +85,15 @@ static bool in_step(const char *id, const gw_state *state, bool closed)
 /* ---- by continuity --------------------------------------------------------------------------- */
 
 /* The rows of part k of a state: its rotation, its angles, its places; -1 past the last. */
-static int part_rows(const gw_state *s, int k, gw_row rows[3])
+static int part_rows(const gw_solver_state *s, int k, gw_row rows[3])
 {
     if (k == 0)
-        return s->fixed ? gw_fixed_rows(s->rotation, rows) : 0;
+        return s->fixed ? gw_rotation_rows(s->rotation, rows) : 0;
     k--;
     if (k < s->direction_count)
-        return gw_direction_rows(&s->directions[k], rows);
+        return gw_angle_rows(&s->directions[k], rows);
     k -= s->direction_count;
-    return k < s->place_count ? gw_place_rows(&s->places[k], rows) : -1;
+    return k < s->place_count ? gw_distance_rows(&s->places[k], rows) : -1;
 }
 
 /* N = A^T A and g = A^T h of a state's rows at a pose, in metres, turns by the size. */
@@ -117,13 +117,13 @@ static void add_row(double size, const gw_row *row, double h, double a[6], norma
     to->worst = fmax(to->worst, fabs(h));
 }
 
-static void normal_at(const gw_state *state, double size, const gw_pose *x, normal *to)
+static void normal_at(const gw_solver_state *state, double size, const gw_pose *x, normal *to)
 {
     gw_row rows[3];
     *to = (normal){.sum = 0};
     for (int k = 0, n; (n = part_rows(state, k, rows)) >= 0; k++) {
         double h[3], a[3][6];
-        gw_rows_linear(rows, n, x, h, a);
+        gw_rows_value_and_jacobian(rows, n, x, h, a);
         for (int i = 0; i < n; i++)
             add_row(size, &rows[i], h[i], a[i], to);
     }
@@ -139,13 +139,13 @@ static gw_pose stepped(double size, const gw_pose *x, const double s[6], double 
 
 /* From x down to the state's rows by Levenberg and Marquardt's method; false where that ends beside
  * them. `at` is of the pose reached. */
-static bool settle(const gw_state *state, double size, gw_pose *x, normal *at)
+static bool settle(const gw_solver_state *state, double size, gw_pose *x, normal *at)
 {
     double damping = 1e-7, step[6];
     normal there;
     normal_at(state, size, x, at);
     for (int k = 0; k < 40 && at->sum > 1e-29 * size * size && damping < 1e9; k++) {
-        if (gw_small_positive(6, (const double(*)[6])at->n, damping, at->g, step)) {
+        if (gw_small_cholesky_solve(6, (const double(*)[6])at->n, damping, at->g, step)) {
             gw_pose next = stepped(size, x, step, -1);
             normal_at(state, size, &next, &there);
             if (there.sum < at->sum) {
@@ -170,14 +170,14 @@ static int nullity_of(const normal *at, double (*basis)[6])
     for (int i = 0; i < 6; i++)
         for (int j = 0; j < 6; j++)
             n[i][j] = i > j ? at->n[i][j] : at->n[j][i];
-    gw_small_reduce(6, n, 1e-12, order, &q); /* squares: 1e-6 of the rows */
-    gw_small_columns(&q, q.rank, basis);
+    gw_small_lq_factor(6, n, 1e-12, order, &q); /* squares: 1e-6 of the rows */
+    gw_small_lq_columns(&q, q.rank, basis);
     return 6 - q.rank;
 }
 
 /* True where the set has `dof` dimensions at x: where the rank lacks there, by its neighbours. */
-static bool has_freedoms(const gw_state *state, double size, const gw_pose *x, const normal *at,
-                         int dof)
+static bool has_freedoms(const gw_solver_state *state, double size, const gw_pose *x,
+                         const normal *at, int dof)
 {
     static const double weights[2][6] = {{0.8, -0.6, 0.5, 0.7, -0.4, 0.9},
                                          {-0.5, -0.9, 0.8, 0.3, 0.6, -0.7}};
@@ -226,7 +226,7 @@ static bool independent(double size, const gw_row *row, const gw_pose *x, double
 
 /* The rows of a general set, chosen as the former set's were: independent ones where those were as
  * many as its codimension, else all that fit. */
-static bool choose_rows(const gw_state *state, double size, const gw_pose *x,
+static bool choose_rows(const gw_solver_state *state, double size, const gw_pose *x,
                         const gw_submanifold *former, gw_submanifold *set)
 {
     const int codimension = 6 - former->dof;
@@ -242,7 +242,7 @@ static bool choose_rows(const gw_state *state, double size, const gw_pose *x,
 }
 
 /* The general set at x, of the former set's mobility. */
-static bool general_set(const gw_run *run, const gw_state *state, const gw_pose *x,
+static bool general_set(const gw_solver *run, const gw_solver_state *state, const gw_pose *x,
                         const gw_submanifold *former, gw_submanifold *set)
 {
     gw_synthesise(run, state, set);
@@ -257,7 +257,7 @@ static bool general_set(const gw_run *run, const gw_state *state, const gw_pose 
     return choose_rows(state, run->size, x, former, set);
 }
 
-static bool continued(const gw_run *run, const gw_state *state, follow *f)
+static bool continued(const gw_solver *run, const gw_solver_state *state, follow *f)
 {
     const gw_submanifold *former = &f->before->set;
     const gw_problem *p = run->problem;
@@ -276,13 +276,13 @@ static bool continued(const gw_run *run, const gw_state *state, follow *f)
     }
     if (!general_set(run, state, &x, former, &b->set))
         return false;
-    b->distance = gw_submanifold_approach(&b->set, &p->pose, p->length, &b->nearest);
+    b->distance = gw_submanifold_nearest_local(&b->set, &p->pose, p->length, &b->nearest);
     return true;
 }
 
 /* ---- the branch ------------------------------------------------------------------------------ */
 
-static bool closed(const gw_run *run, const gw_state *state, follow *f)
+static bool closed(const gw_solver *run, const gw_solver_state *state, follow *f)
 {
     const gw_problem *p = run->problem;
     gw_branch *b = &f->after;
@@ -297,7 +297,7 @@ static bool closed(const gw_run *run, const gw_state *state, follow *f)
     return true;
 }
 
-static void follow_leaf(gw_run *run, const gw_state *state)
+static void follow_leaf(gw_solver *run, const gw_solver_state *state)
 {
     follow *f = run->context;
     bool any = run->guide->by_pose;
@@ -309,10 +309,10 @@ static void follow_leaf(gw_run *run, const gw_state *state)
 }
 
 /* All constraints as they are stated, each with the sense that it has at the former pose. */
-static void follow_stated(const gw_run *run, follow *f)
+static void follow_stated(const gw_solver *run, follow *f)
 {
-    gw_state state;
-    memset(&state, 0, offsetof(gw_state, places));
+    gw_solver_state state;
+    memset(&state, 0, offsetof(gw_solver_state, places));
     state.rotation = gw_quat_identity();
     for (int i = 0; i < run->problem->count; i++) {
         const gw_constraint *c = &run->problem->constraints[i];
@@ -324,31 +324,31 @@ static void follow_stated(const gw_run *run, follow *f)
 
 /* No pose of the branch moves much farther than its elements have, told by the residual there; but
  * where two branches touch, as the square root of that. */
-static double reach_of(const gw_run *run, const gw_branch *before)
+static double reach_of(const gw_solver *run, const gw_branch *before)
 {
-    double off = gw_residual(run->problem, run->use, run->size, &before->nearest);
+    double off = gw_problem_residual(run->problem, run->use, run->size, &before->nearest);
     return run->size * (10 * off + 4 * sqrt(off) + 1e-6);
 }
 
 bool gw_solve_branch(const gw_problem *problem, const gw_branch *before, gw_branch *after)
 {
-    gw_run run;
+    gw_solver run;
     follow f;
-    gw_run_init(&run, problem, follow_leaf, &f);
-    gw_guide guide = {before, false, reach_of(&run, before)};
+    gw_solver_init(&run, problem, follow_leaf, &f);
+    gw_tracked_branch guide = {before, false, reach_of(&run, before)};
     run.guide = &guide;
     f.before = before;
     f.found = false;
     bool stated = before->id[1] == 'n';
     if (!stated)
-        gw_explore(&run);
+        gw_solver_explore(&run);
     guide.by_pose = true;
     if (!stated && !f.found)
-        gw_explore(&run);
+        gw_solver_explore(&run);
     if (!f.found && (before->set.general || before->set.dof == 0))
         follow_stated(&run, &f);
     gw_branch *b = &f.after;
-    if (!f.found || gw_residual(problem, run.use, run.size, &b->nearest) > GW_VERIFIED)
+    if (!f.found || gw_problem_residual(problem, run.use, run.size, &b->nearest) > GW_VERIFIED)
         return false;
     memmove(after->id, before->id, sizeof after->id);
     memcpy(&after->set, &b->set, offsetof(gw_submanifold, rows));

@@ -66,31 +66,32 @@ static bool known(const gw_completion *c, const gw_pose *x)
 /* The rows of parallels hold for opposite vectors too: those belong to another branch. */
 static bool this_branch(const gw_completion *c, const gw_pose *x)
 {
-    const gw_state *s = c->state;
+    const gw_solver_state *s = c->state;
     if (c->any_sense)
         return true;
     if (s->fixed && gw_quat_angle(x->q, s->rotation) > 1e-3)
         return false;
     for (int i = 0; i < s->direction_count; i++) {
-        const gw_direction *d = &s->directions[i];
+        const gw_angle_constraint *d = &s->directions[i];
         if (d->angle == 0 && gw_dot(gw_rotate(x->q, d->u), d->f) < 0)
             return false;
     }
     return true;
 }
 
-bool gw_completion_settle(gw_completion *c, gw_pose *x)
+bool gw_completion_refine(gw_completion *c, gw_pose *x)
 {
-    const gw_run *run = c->run;
-    double worst = gw_settle(c, x);
+    const gw_solver *run = c->run;
+    double worst = gw_levenberg_marquardt(c, x);
     if (worst > 1e-11) {
         if (worst < c->best)
-            c->best = worst, c->residual = gw_residual(run->problem, run->use, run->size, x);
+            c->best = worst,
+            c->residual = gw_problem_residual(run->problem, run->use, run->size, x);
         return false;
     }
     if (!this_branch(c, x) || gw_norm(x->p) > FARTHEST * c->size)
         return false;
-    double residual = gw_residual(run->problem, run->use, run->size, x);
+    double residual = gw_problem_residual(run->problem, run->use, run->size, x);
     if (residual > GW_VERIFIED)
         c->residual = fmin(c->residual, residual);
     return residual <= GW_VERIFIED;
@@ -100,14 +101,14 @@ bool gw_completion_add(gw_completion *c, const gw_pose *x)
 {
     if (c->found_count == GW_MAX_FOUND || known(c, x))
         return false;
-    c->dof[c->found_count] = gw_dimension_at(c, x);
+    c->dof[c->found_count] = gw_local_dimension(c, x);
     c->found[c->found_count++] = *x;
     return true;
 }
 
 bool gw_completion_try(gw_completion *c, gw_pose x)
 {
-    return gw_completion_settle(c, &x) && gw_completion_add(c, &x);
+    return gw_completion_refine(c, &x) && gw_completion_add(c, &x);
 }
 
 static int most_dof(const gw_completion *c)
@@ -158,7 +159,7 @@ static void search_freedoms(gw_completion *c, int tries, int more)
         try_some(c, tries, mixed ? MIXED_TRIES : FIRST_TRIES, (mixed ? 6 : 2) * ENOUGH + more);
     }
     if (most_dof(c) == 1)
-        gw_seek_curves(c);
+        gw_sample_curves(c);
 }
 
 /* From the given pose; starts are the same whatever it is, and so is what they find. */
@@ -172,13 +173,13 @@ static bool try_given(gw_completion *c)
 
 static void search(gw_completion *c)
 {
-    gw_roots_found roots = gw_roots_quick(c);
+    gw_root_summary roots = gw_roots_by_eigenvalues(c);
     c->complex_roots = roots.complex_roots;
     if (roots.exact && roots.simple)
         return;
     int more = try_given(c), tries = try_some(c, 0, FIRST_TRIES, ENOUGH + more);
     if (most_dof(c) < 1 && !roots.exact) {
-        roots = gw_roots_all(c);
+        roots = gw_roots_by_homotopy(c);
         c->complex_roots = roots.complex_roots;
         c->restarted = !roots.exact;
         if (c->restarted)
@@ -193,20 +194,20 @@ static void search(gw_completion *c)
  * order of finding, nor on poses elsewhere. */
 static void name_pose(const gw_completion *c, int at, char name[3])
 {
-    gw_view here = gw_view_pose(c->run, &c->found[at]);
+    gw_branch_label here = gw_pose_label(c->run, &c->found[at]);
     int below = 0;
     for (int i = 0; i < c->found_count; i++) {
-        gw_view there = gw_view_pose(c->run, &c->found[i]);
+        gw_branch_label there = gw_pose_label(c->run, &c->found[i]);
         below += i != at && c->dof[i] == 0 && there.side == here.side && there.height < here.height;
     }
     name[0] = (char)('A' + here.side);
-    name[1] = gw_id_digit(below);
+    name[1] = gw_label_digit(below);
     name[2] = 0;
 }
 
 /* The names of sets with freedoms: a letter for those of fewer than the first one has, and curves
  * by how many rise less. */
-static void name_sets(const gw_freed *sets, int count, char names[][3])
+static void name_sets(const gw_solution_component *sets, int count, char names[][3])
 {
     for (int i = 0; i < count; i++) {
         int alike = 0, below = 0, n = 0;
@@ -218,17 +219,17 @@ static void name_sets(const gw_freed *sets, int count, char names[][3])
         if (sets[i].set.dof < sets[0].set.dof)
             names[i][n++] = (char)('t' + sets[i].set.dof);
         if (alike > 0)
-            names[i][n++] = gw_id_digit(below);
+            names[i][n++] = gw_label_digit(below);
         names[i][n] = 0;
     }
 }
 
 static void add_found(gw_completion *c)
 {
-    gw_freed sets[GW_MAX_SETS];
+    gw_solution_component sets[GW_MAX_COMPONENTS];
     gw_submanifold single;
-    char name[3], names[GW_MAX_SETS][3];
-    int count = gw_continuous_sets(c, sets, GW_MAX_SETS);
+    char name[3], names[GW_MAX_COMPONENTS][3];
+    int count = gw_solution_components(c, sets, GW_MAX_COMPONENTS);
     name_sets(sets, count, names);
     for (int i = 0; i < count; i++)
         gw_add_branch(c->run, c->state, names[i], &sets[i].set, &sets[i].nearest);
@@ -243,26 +244,26 @@ static void add_found(gw_completion *c)
 
 static void add_rows(gw_completion *c)
 {
-    const gw_state *s = c->state;
+    const gw_solver_state *s = c->state;
     int n = 0;
     if (s->fixed)
-        n += gw_fixed_rows(s->rotation, c->rows);
-    for (int i = 0; i < s->direction_count && n + 2 <= GW_MAX_SOUGHT; i++)
-        n += gw_direction_rows(&s->directions[i], c->rows + n);
-    for (int i = 0; i < s->place_count && n + 3 <= GW_MAX_SOUGHT; i++)
-        n += gw_place_rows(&s->places[i], c->rows + n);
-    for (int i = 0; i < c->run->problem->count && n + GW_MAX_ROWS <= GW_MAX_SOUGHT; i++)
+        n += gw_rotation_rows(s->rotation, c->rows);
+    for (int i = 0; i < s->direction_count && n + 2 <= GW_MAX_COMPLETION_ROWS; i++)
+        n += gw_angle_rows(&s->directions[i], c->rows + n);
+    for (int i = 0; i < s->place_count && n + 3 <= GW_MAX_COMPLETION_ROWS; i++)
+        n += gw_distance_rows(&s->places[i], c->rows + n);
+    for (int i = 0; i < c->run->problem->count && n + GW_MAX_ROWS <= GW_MAX_COMPLETION_ROWS; i++)
         if (s->left_out >> i & 1)
-            n += gw_stated_rows(c->run, i, c->rows + n);
+            n += gw_constraint_rows(c->run, i, c->rows + n);
     c->row_count = n;
 }
 
 static void find_middles(gw_completion *c)
 {
-    const gw_state *s = c->state;
+    const gw_solver_state *s = c->state;
     c->middle_m = c->middle_f = gw_v3(0, 0, 0);
     for (int i = 0; i < s->place_count; i++) {
-        const gw_place *p = &s->places[i];
+        const gw_distance_constraint *p = &s->places[i];
         double share = 1.0 / s->place_count;
         c->middle_m = gw_mul_add(c->middle_m, share, p->body_owns ? p->b : p->a);
         c->middle_f = gw_mul_add(c->middle_f, share, p->body_owns ? p->a : p->b);
@@ -295,10 +296,11 @@ static void count_roots(const gw_completion *c)
 {
     gw_solution *s = c->run->solution;
     bool whole = c->any_sense || c->state->choice_count == 0;
-    s->complex_roots = whole ? c->complex_roots : GW_ROOTS_OPEN;
+    s->complex_roots = whole ? c->complex_roots : GW_ROOTS_UNCOUNTED;
 }
 
-void gw_completion_begin(gw_completion *c, gw_run *run, const gw_state *state, bool any_sense)
+void gw_completion_begin(gw_completion *c, gw_solver *run, const gw_solver_state *state,
+                         bool any_sense)
 {
     c->run = run;
     c->state = state;
@@ -313,15 +315,15 @@ void gw_completion_begin(gw_completion *c, gw_run *run, const gw_state *state, b
     find_middles(c);
 }
 
-int gw_count_roots(gw_run *run, const gw_state *state)
+int gw_count_roots(gw_solver *run, const gw_solver_state *state)
 {
     gw_completion c;
     gw_completion_begin(&c, run, state, true);
-    gw_roots_found roots = gw_roots_quick(&c);
+    gw_root_summary roots = gw_roots_by_eigenvalues(&c);
     return roots.exact ? roots.complex_roots : 0;
 }
 
-void gw_complete(gw_run *run, const gw_state *state, bool any_sense)
+void gw_complete_numerically(gw_solver *run, const gw_solver_state *state, bool any_sense)
 {
     gw_completion c;
     gw_completion_begin(&c, run, state, any_sense);

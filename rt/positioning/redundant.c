@@ -8,14 +8,14 @@
  * of each of the others. So the work is a few dozen passes over few constraints, however many there
  * are.
  */
-#include "rt/positioning/solve_internal.h"
+#include "rt/positioning/solver.h"
 
 #define FEW         4   /* constraints: as quickly thinned out without growing a set first */
 #define OPEN        16  /* constraints without closed form: among more, hardly a part has one */
 #define MOST_PASSES 160 /* and their answers, which many constraints share */
 
 typedef struct passes {
-    const gw_run *whole;
+    const gw_solver *whole;
     int count;
     long work; /* what is left to leaves without closed form */
     struct {
@@ -33,16 +33,16 @@ typedef struct pass {
 /* ---- one pass ------------------------------------------------------------------------------- */
 
 /* Those of `asked` that generic poses of a leaf's closed form satisfy. */
-static unsigned long on_set(const gw_run *run, const gw_submanifold *set, unsigned long asked)
+static unsigned long on_set(const gw_solver *run, const gw_submanifold *set, unsigned long asked)
 {
     gw_pose x[2];
     int n = gw_generic_poses(set, run->size, x);
     for (int k = 0; k < n && asked; k++)
-        asked &= gw_satisfied(run, &x[k], asked);
+        asked &= gw_satisfied_constraints(run, &x[k], asked);
     return asked && gw_verified(run->problem, run->use, run->size, set) ? asked : 0;
 }
 
-static void check_leaf(gw_run *run, const gw_state *state)
+static void check_leaf(gw_solver *run, const gw_solver_state *state)
 {
     pass *p = run->context;
     gw_submanifold set;
@@ -50,7 +50,7 @@ static void check_leaf(gw_run *run, const gw_state *state)
     if (gw_synthesise(run, state, &set))
         p->follow = on_set(run, &set, p->follow);
     else if (p->answer->method == GW_NUMERIC) /* else it is not worth the time */
-        p->follow = gw_dependent(run, state, p->answer, p->follow);
+        p->follow = gw_dependent_constraints(run, state, p->answer, p->follow);
     else
         p->follow = 0;
     run->stop = p->follow == 0;
@@ -65,11 +65,11 @@ static unsigned long following(passes *all, unsigned long use, unsigned long ask
     if (all->count == MOST_PASSES)
         return 0;
     pass p = {asked, false, all->whole->solution};
-    gw_run run;
-    gw_run_init(&run, all->whole->problem, check_leaf, &p);
+    gw_solver run;
+    gw_solver_init(&run, all->whole->problem, check_leaf, &p);
     run.use = use;
     run.work = all->work;
-    gw_explore(&run);
+    gw_solver_explore(&run);
     all->work = run.work;
     unsigned long follow = p.any && !run.doubt ? p.follow : 0;
     all->done[all->count].use = use;
@@ -105,7 +105,7 @@ static int codimension(const gw_constraint *c)
 }
 
 /* Of two constraints neither follows where the answer has fewer freedoms than the other leaves. */
-static bool plainly_needed(const gw_run *run, int dof)
+static bool plainly_needed(const gw_solver *run, int dof)
 {
     const gw_problem *p = run->problem;
     if (p->count < 2)
@@ -140,7 +140,7 @@ static unsigned long thinned(passes *all, unsigned long use, int one, unsigned l
     return use;
 }
 
-static const char *rule_of(const gw_run *run, const gw_redundant *r)
+static const char *rule_of(const gw_solver *run, const gw_redundant *r)
 {
     if (r->because == 0)
         return "every pose satisfies it";
@@ -153,7 +153,7 @@ static const char *rule_of(const gw_run *run, const gw_redundant *r)
                                                                : "it is part of what another says";
 }
 
-void gw_find_redundant(const gw_run *run)
+void gw_find_redundant(const gw_solver *run)
 {
     gw_solution *s = run->solution;
     passes all;

@@ -4,13 +4,13 @@
  * u_1, u_2 on the body, sigma_a apart; f_1, f_2 in the world, sigma_b apart; alpha and beta between
  * R u_i and f_i: the sides of a spherical quadrilateral.
  */
-#include "rt/positioning/solve_internal.h"
+#include "rt/positioning/solver.h"
 
 #define NEARLY_ONE                                                                                 \
     1e-6 /* rad: round-off of 1e-15 over less turns by more than the 1e-9 promised                 \
           */
 
-static bool same_angle(const gw_run *run, double a, double b)
+static bool same_angle(const gw_solver *run, double a, double b)
 {
     return fabs(a - b) <= run->same_angle;
 }
@@ -25,9 +25,9 @@ static gw_quat pairs_to_pairs(gw_vec3 u1, gw_vec3 u2, gw_vec3 f1, gw_vec3 f2)
 }
 
 /* Directions that touch may be off by the root of what counts as the same over that arm. */
-static void may_turn(gw_run *run, double arm)
+static void may_turn(gw_solver *run, double arm)
 {
-    gw_play(run, 0, arm * run->size, 1);
+    gw_tangency_slack(run, 0, arm * run->size, 1);
 }
 
 /*
@@ -36,7 +36,8 @@ static void may_turn(gw_run *run, double arm)
  * y = M m + E e +- sqrt(1 - M^2 - E^2) m x e, M = (cos alpha + cos beta) / |a + b|,
  * E = (cos beta - cos alpha) / |b - a|. Returns how many (two, or one where they touch).
  */
-static int two_cones(gw_run *run, gw_vec3 a, double alpha, gw_vec3 b, double beta, gw_vec3 out[2])
+static int two_cones(gw_solver *run, gw_vec3 a, double alpha, gw_vec3 b, double beta,
+                     gw_vec3 out[2])
 {
     gw_vec3 sum = gw_add(a, b), gap = gw_sub(b, a);
     double sigma = gw_angle_between(a, b), half = (alpha + beta) / 2, off = (beta - alpha) / 2;
@@ -55,14 +56,14 @@ static int two_cones(gw_run *run, gw_vec3 a, double alpha, gw_vec3 b, double bet
     return k > 0 ? 2 : 1;
 }
 
-static void put_direction(gw_edit *e, gw_vec3 u, gw_vec3 f, double angle, unsigned long from)
+static void put_direction(gw_alternative *e, gw_vec3 u, gw_vec3 f, double angle, unsigned long from)
 {
-    e->directions[e->direction_count++] = gw_direction_of(u, f, angle, from);
+    e->directions[e->direction_count++] = gw_angle_constraint_of(u, f, angle, from);
 }
 
-void gw_put_rotation(gw_run *run, const char *rule, gw_quat rotation)
+void gw_add_rotation(gw_solver *run, const char *rule, gw_quat rotation)
 {
-    gw_edit *e = gw_option(run, rule);
+    gw_alternative *e = gw_add_alternative(run, rule);
     e->fix = true;
     e->rotation = gw_quat_unit(rotation);
 }
@@ -79,23 +80,24 @@ static double quadrilateral_excess(double alpha, double beta, double sigma_a, do
     return worst;
 }
 
-static void clash(gw_run *run, const gw_direction *x, const gw_direction *y, double sigma_a,
-                  double sigma_b, double excess)
+static void clash(gw_solver *run, const gw_angle_constraint *x, const gw_angle_constraint *y,
+                  double sigma_a, double sigma_b, double excess)
 {
     static const gw_inequality fails = {
         "each of alpha, beta, sigma_a, sigma_b <= the sum of the other three, and the sum of any "
         "three - the fourth <= 2 pi",
         "No orientation of the object has both directions.",
         {NULL, NULL}};
-    gw_clash(run, x->from, y->from, excess, &fails);
-    gw_clash_value(run, "alpha", x->angle);
-    gw_clash_value(run, "beta", y->angle);
-    gw_clash_value(run, "sigma_a", sigma_a);
-    gw_clash_value(run, "sigma_b", sigma_b);
+    gw_add_conflict(run, x->from, y->from, excess, &fails);
+    gw_add_conflict_value(run, "alpha", x->angle);
+    gw_add_conflict_value(run, "beta", y->angle);
+    gw_add_conflict_value(run, "sigma_a", sigma_a);
+    gw_add_conflict_value(run, "sigma_b", sigma_b);
 }
 
 /* An equality holds: the four vectors lie in one plane, and the signs there are found by trial. */
-static void in_one_plane(gw_run *run, const gw_direction *x, const gw_direction *y, double sigma_a)
+static void in_one_plane(gw_solver *run, const gw_angle_constraint *x, const gw_angle_constraint *y,
+                         double sigma_a)
 {
     gw_vec3 n = gw_unit(gw_cross(x->f, y->f));
     double best = HUGE_VAL;
@@ -111,14 +113,15 @@ static void in_one_plane(gw_run *run, const gw_direction *x, const gw_direction 
         fmin(fmin(sin(x->angle), sin(y->angle)), fmin(sin(sigma_a), gw_norm(gw_cross(x->f, y->f))));
     may_turn(run, least * least);
     if (best < 8 * run->same_angle)
-        gw_put_rotation(run, "two angles at their limit: one rotation",
+        gw_add_rotation(run, "two angles at their limit: one rotation",
                         pairs_to_pairs(x->u, y->u, best1, best2));
 }
 
 /* y turned so that parallel vectors point the same way. */
-static gw_direction aligned(const gw_run *run, const gw_direction *x, const gw_direction *y)
+static gw_angle_constraint aligned(const gw_solver *run, const gw_angle_constraint *x,
+                                   const gw_angle_constraint *y)
 {
-    gw_direction z = *y;
+    gw_angle_constraint z = *y;
     if (gw_dot(x->u, z.u) < 0 && gw_norm(gw_cross(x->u, z.u)) <= run->same_angle) {
         z.u = gw_neg(z.u);
         z.angle = GW_PI - z.angle;
@@ -131,14 +134,15 @@ static gw_direction aligned(const gw_run *run, const gw_direction *x, const gw_d
 }
 
 /* One vector on the body: R u is on two cones; or one in the world, its mirror. */
-static void shared_vector(gw_run *run, const gw_direction *x, const gw_direction *y, bool on_body)
+static void shared_vector(gw_solver *run, const gw_angle_constraint *x,
+                          const gw_angle_constraint *y, bool on_body)
 {
     unsigned long from = x->from | y->from;
     gw_vec3 on[2];
     int n = on_body ? two_cones(run, x->f, x->angle, y->f, y->angle, on)
                     : two_cones(run, x->u, x->angle, y->u, y->angle, on);
     for (int i = 0; i < n; i++) {
-        gw_edit *e = gw_option(run, "two angles that share a vector: parallel");
+        gw_alternative *e = gw_add_alternative(run, "two angles that share a vector: parallel");
         if (on_body)
             put_direction(e, x->u, on[i], 0, from);
         else
@@ -149,8 +153,8 @@ static void shared_vector(gw_run *run, const gw_direction *x, const gw_direction
 /* x pinned: R u_2 is at sigma_a from f_1 and at beta from f_2. Where u_2 is nearly u_1 (or f_2 is
  * f_1), that tells the turn about f_1 by a small difference of large numbers: what else tells it,
  * tells it better, and the angle then holds as it is. */
-static void pinned_and_angle(gw_run *run, const gw_direction *x, const gw_direction *y,
-                             double sigma_a, double sigma_b)
+static void pinned_and_angle(gw_solver *run, const gw_angle_constraint *x,
+                             const gw_angle_constraint *y, double sigma_a, double sigma_b)
 {
     gw_vec3 on[2];
     double sine_a = sin(sigma_a), sine_b = sin(sigma_b);
@@ -161,32 +165,32 @@ static void pinned_and_angle(gw_run *run, const gw_direction *x, const gw_direct
     if (n == 1 && y->angle > 0) /* cos turn = (cos beta - cos a cos b) / sin a sin b */
         may_turn(run, sine_a * sine_b / sin(y->angle));
     for (int i = 0; i < n; i++)
-        gw_put_rotation(run, "a parallel and an angle: the rotation",
+        gw_add_rotation(run, "a parallel and an angle: the rotation",
                         pairs_to_pairs(x->u, y->u, x->f, on[i]));
     if (fmin(sine_a, sine_b) < NEARLY_ONE) {
-        gw_edit *e = gw_option(run, "an angle that a parallel nearly implies");
+        gw_alternative *e = gw_add_alternative(run, "an angle that a parallel nearly implies");
         e->directions[e->direction_count++] = *x;
         e->left_out = y->from;
     }
 }
 
-void gw_rule_directions(gw_run *run, const gw_direction *x, const gw_direction *given)
+void gw_rule_angles(gw_solver *run, const gw_angle_constraint *x, const gw_angle_constraint *given)
 {
-    gw_direction turned = aligned(run, x, given);
-    const gw_direction *y = &turned;
+    gw_angle_constraint turned = aligned(run, x, given);
+    const gw_angle_constraint *y = &turned;
     double sigma_a = gw_angle_between(x->u, y->u), sigma_b = gw_angle_between(x->f, y->f);
     bool one_u = sigma_a <= run->same_angle, one_f = sigma_b <= run->same_angle;
     double excess = quadrilateral_excess(x->angle, y->angle, sigma_a, sigma_b);
     if (excess > run->snap_angle) {
         clash(run, x, y, sigma_a, sigma_b, excess);
     } else if (one_u && one_f) {
-        gw_edit *e = gw_option(run, "the same angle twice");
+        gw_alternative *e = gw_add_alternative(run, "the same angle twice");
         e->directions[e->direction_count++] = *x;
     } else if (x->angle <= run->same_angle && (one_u || one_f)) {
-        gw_edit *e = gw_option(run, "an angle that a parallel implies");
+        gw_alternative *e = gw_add_alternative(run, "an angle that a parallel implies");
         e->directions[e->direction_count++] = *x;
     } else if (y->angle <= run->same_angle && (one_u || one_f)) {
-        gw_edit *e = gw_option(run, "an angle that a parallel implies");
+        gw_alternative *e = gw_add_alternative(run, "an angle that a parallel implies");
         e->directions[e->direction_count++] = *given;
     } else if (x->angle <= run->same_angle) {
         pinned_and_angle(run, x, y, sigma_a, sigma_b);
@@ -199,17 +203,18 @@ void gw_rule_directions(gw_run *run, const gw_direction *x, const gw_direction *
     }
 }
 
-void gw_rule_fixed_direction(gw_run *run, const gw_state *state, const gw_direction *x)
+void gw_rule_known_rotation(gw_solver *run, const gw_solver_state *state,
+                            const gw_angle_constraint *x)
 {
     double angle = gw_angle_between(gw_rotate(state->rotation, x->u), x->f);
     double excess = fabs(angle - x->angle);
     if (excess <= 5 * run->snap_angle) {
-        gw_option(run, "the rotation gives the angle");
+        gw_add_alternative(run, "the rotation gives the angle");
         return;
     }
     static const gw_inequality fails = {
         "angle = alpha", "The orientation that the others leave has another angle.", {NULL, NULL}};
-    gw_clash(run, x->from, state->fixed_from, excess, &fails);
-    gw_clash_value(run, "angle", angle);
-    gw_clash_value(run, "alpha", x->angle);
+    gw_add_conflict(run, x->from, state->fixed_from, excess, &fails);
+    gw_add_conflict_value(run, "angle", angle);
+    gw_add_conflict_value(run, "alpha", x->angle);
 }

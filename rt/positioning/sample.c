@@ -3,9 +3,9 @@
  */
 #include <string.h>
 
-#include "rt/geometry/curve.h"
+#include "rt/geometry/implicit_curve.h"
 #include "rt/geometry/locus.h"
-#include "rt/positioning/solve_internal.h"
+#include "rt/positioning/solver.h"
 
 typedef unsigned long long random_state;
 
@@ -70,7 +70,7 @@ static void random_place(const gw_locus *l, double size, random_state *s, const 
 
 /* Makes x a place on the way from `before` to where the walk is now, by lot; leaves it where the
  * rows cannot be met there as closely as is promised. */
-static void put_on_step(const gw_walk *w, const gw_pose *before, random_state *s, gw_pose *x)
+static void put_on_step(const gw_curve_trace *w, const gw_pose *before, random_state *s, gw_pose *x)
 {
     gw_twist d = gw_pose_sub(&w->x, before);
     double share = uniform(s, 0, 1);
@@ -89,16 +89,16 @@ static void along_curve(const gw_submanifold *set, double size, random_state *s,
 {
     gw_pose near[GW_MAX_SAMPLED];
     double length = 0, near_length = 0;
-    gw_trip t = GW_GONE;
+    gw_curve_trace_status t = GW_TRACE_UNBOUNDED;
     bool gone = false;
     for (int i = 0; i < count; i++)
         on[i] = near[i] = set->seed;
-    for (int way = 0; way < 2 && t != GW_CLOSED; way++) {
-        gw_walk w = gw_walk_from(set, size, way > 0);
-        t = GW_ON_THE_WAY;
-        for (int k = 0; k < GW_CURVE_STEPS && t == GW_ON_THE_WAY; k++) {
+    for (int way = 0; way < 2 && t != GW_TRACE_CLOSED; way++) {
+        gw_curve_trace w = gw_curve_trace_from_seed(set, size, way > 0);
+        t = GW_TRACE_CONTINUES;
+        for (int k = 0; k < GW_CURVE_TRACE_MAX_STEPS && t == GW_TRACE_CONTINUES; k++) {
             gw_pose before = w.x;
-            t = gw_walk_on(&w);
+            t = gw_curve_trace_step(&w);
             double step = gw_pose_distance(&before, &w.x, size);
             bool close = gw_distance(w.x.p, set->seed.p) <= size;
             length += step;
@@ -110,7 +110,8 @@ static void along_curve(const gw_submanifold *set, double size, random_state *s,
                     put_on_step(&w, &before, s, &near[i]);
             }
         }
-        gone |= t == GW_GONE || (t == GW_STUCK && gw_distance(w.x.p, set->seed.p) > 10 * size);
+        gone |= t == GW_TRACE_UNBOUNDED ||
+                (t == GW_TRACE_STUCK && gw_distance(w.x.p, set->seed.p) > 10 * size);
     }
     if (gone)
         memcpy(on, near, (size_t)count * sizeof *on);
@@ -136,7 +137,7 @@ static gw_pose walk(const gw_submanifold *set, double size, random_state *s)
         gw_pose next = gw_pose_add(&x, &d);
         double off = gw_rows_project(set->rows, set->row_count, 6 - set->dof, size, 40, &next);
         if (off < 1e-11 * size && gw_distance(next.p, set->seed.p) < 3 * size &&
-            gw_submanifold_has(set, &next))
+            gw_submanifold_contains(set, &next))
             x = next;
     }
     return x;

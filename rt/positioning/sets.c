@@ -5,12 +5,12 @@
 #include <string.h>
 
 #include "rt/base/small.h"
-#include "rt/positioning/numeric.h"
+#include "rt/positioning/numeric_completion.h"
 
 /* Independent rows at x, in their order; returns how many. */
 static int independent_rows(const gw_completion *c, const gw_pose *x, gw_row *rows)
 {
-    double h[GW_MAX_SOUGHT], a[GW_MAX_SOUGHT][6], kept[7][6];
+    double h[GW_MAX_COMPLETION_ROWS], a[GW_MAX_COMPLETION_ROWS][6], kept[7][6];
     int n = 0;
     gw_scaled_rows(c, x, h, a);
     for (int r = 0; r < c->row_count && n < 6; r++) {
@@ -50,13 +50,13 @@ static void choose_rows(const gw_completion *c, const gw_pose *x, gw_submanifold
 /* Motions of the set that do not turn: the null space of the rows' first three columns. */
 static void count_factors(const gw_completion *c, const gw_pose *x, gw_submanifold *set)
 {
-    double h[GW_MAX_SOUGHT], a[GW_MAX_SOUGHT][6];
-    int order[GW_MAX_SOUGHT];
+    double h[GW_MAX_COMPLETION_ROWS], a[GW_MAX_COMPLETION_ROWS][6];
+    int order[GW_MAX_COMPLETION_ROWS];
     gw_small_lq q;
     gw_scaled_rows(c, x, h, a);
     for (int r = 0; r < c->row_count; r++)
         a[r][3] = a[r][4] = a[r][5] = 0;
-    gw_small_reduce(c->row_count, a, 1e-6, order, &q);
+    gw_small_lq_factor(c->row_count, a, 1e-6, order, &q);
     int slides = 3 - q.rank;
     set->translation.dof = slides < set->dof ? slides : set->dof;
     int turns = set->dof - set->translation.dof;
@@ -102,9 +102,9 @@ static void descend(const gw_completion *c, const gw_pose *from, gw_submanifold 
     const gw_problem *p = c->run->problem;
     gw_pose on, seed = set->seed;
     set->seed = *from;
-    double d = gw_submanifold_approach(set, &p->pose, p->length, &on);
+    double d = gw_submanifold_nearest_local(set, &p->pose, p->length, &on);
     set->seed = seed;
-    if (d < *least && gw_submanifold_has(set, &on))
+    if (d < *least && gw_submanifold_contains(set, &on))
         *least = d, set->seed = on;
 }
 
@@ -134,12 +134,12 @@ static void seek_nearest(gw_completion *c, gw_submanifold *set, bool *taken)
     }
     for (int k = 0; k < CLOSER && least > 1e-9 * c->size && c->run->work > 0; k++) {
         gw_pose x = within(c, least);
-        if (gw_completion_settle(c, &x) && gw_pose_distance(&x, &p->pose, p->length) < 1.5 * least)
+        if (gw_completion_refine(c, &x) && gw_pose_distance(&x, &p->pose, p->length) < 1.5 * least)
             descend(c, &x, set, &least);
     }
 }
 
-int gw_continuous_sets(gw_completion *c, gw_freed *sets, int room)
+int gw_solution_components(gw_completion *c, gw_solution_component *sets, int room)
 {
     bool taken[GW_MAX_FOUND] = {false};
     int count = 0;
@@ -152,5 +152,5 @@ int gw_continuous_sets(gw_completion *c, gw_freed *sets, int room)
         seek_nearest(c, set, taken);
         sets[count++].top = 0;
     }
-    return count + gw_curve_sets(c, sets + count, room - count);
+    return count + gw_curve_components(c, sets + count, room - count);
 }

@@ -3,7 +3,7 @@
  * what is there. Any thread, RT safe; every evaluation is counted against the run's bound.
  */
 #include "rt/base/small.h"
-#include "rt/positioning/numeric.h"
+#include "rt/positioning/numeric_completion.h"
 
 #define RANK 1e-6
 
@@ -27,7 +27,7 @@ static void accumulate(normal *to, const double a[6], double h)
 
 void gw_scaled_rows(const gw_completion *c, const gw_pose *x, double *h, double (*a)[6])
 {
-    gw_rows_linear(c->rows, c->row_count, x, h, a);
+    gw_rows_value_and_jacobian(c->rows, c->row_count, x, h, a);
     for (int i = 0; i < c->row_count; i++) {
         bool angle = c->rows[i].kind == GW_ROW_ANGLE;
         h[i] *= angle ? c->size : 1;
@@ -38,7 +38,7 @@ void gw_scaled_rows(const gw_completion *c, const gw_pose *x, double *h, double 
 
 static void evaluate(const gw_completion *c, const gw_pose *x, normal *to)
 {
-    double h[GW_MAX_SOUGHT], a[GW_MAX_SOUGHT][6];
+    double h[GW_MAX_COMPLETION_ROWS], a[GW_MAX_COMPLETION_ROWS][6];
     gw_scaled_rows(c, x, h, a);
     *to = (normal){.sum = 0};
     for (int r = 0; r < c->row_count; r++)
@@ -56,7 +56,7 @@ static bool hopeless(const gw_completion *c, const normal *at)
     return at->sum > 1e-6 * c->size * c->size && gg < 1e-6 * at->sum;
 }
 
-gw_pose gw_stepped(const gw_completion *c, const gw_pose *x, const double s[6], double factor)
+gw_pose gw_scaled_step(const gw_completion *c, const gw_pose *x, const double s[6], double factor)
 {
     double turn = factor / c->size;
     gw_twist d = {{factor * s[0], factor * s[1], factor * s[2]},
@@ -64,7 +64,7 @@ gw_pose gw_stepped(const gw_completion *c, const gw_pose *x, const double s[6], 
     return gw_pose_add(x, &d);
 }
 
-double gw_settle(const gw_completion *c, gw_pose *x)
+double gw_levenberg_marquardt(const gw_completion *c, gw_pose *x)
 {
     normal at, there;
     double damping = 1e-2, step[6];
@@ -73,8 +73,8 @@ double gw_settle(const gw_completion *c, gw_pose *x)
     for (int k = 0; k < 80 && at.sum > goal && damping < 1e12; k++) {
         if (hopeless(c, &at))
             break;
-        if (gw_small_positive(6, (const double(*)[6])at.n, damping, at.g, step)) {
-            gw_pose next = gw_stepped(c, x, step, -1);
+        if (gw_small_cholesky_solve(6, (const double(*)[6])at.n, damping, at.g, step)) {
+            gw_pose next = gw_scaled_step(c, x, step, -1);
             evaluate(c, &next, &there);
             if (there.sum < at.sum) {
                 *x = next, at = there;
@@ -92,12 +92,12 @@ double gw_settle(const gw_completion *c, gw_pose *x)
 /* 6 - rank at x, and as many directions of the null space. */
 static int nullity_at(const gw_completion *c, const gw_pose *x, double (*basis)[6])
 {
-    double h[GW_MAX_SOUGHT], a[GW_MAX_SOUGHT][6];
-    int order[GW_MAX_SOUGHT];
+    double h[GW_MAX_COMPLETION_ROWS], a[GW_MAX_COMPLETION_ROWS][6];
+    int order[GW_MAX_COMPLETION_ROWS];
     gw_small_lq q;
     gw_scaled_rows(c, x, h, a);
-    gw_small_reduce(c->row_count, a, RANK, order, &q);
-    gw_small_columns(&q, q.rank, basis);
+    gw_small_lq_factor(c->row_count, a, RANK, order, &q);
+    gw_small_lq_columns(&q, q.rank, basis);
     return 6 - q.rank;
 }
 
@@ -119,14 +119,14 @@ static int neighbour_nullity(gw_completion *c, const gw_pose *x, const double (*
         for (int i = 0; i < 6; i++)
             step[i] += w * basis[j][i];
     }
-    gw_pose next = gw_stepped(c, x, step, reach / sqrt(weight));
-    double off = gw_settle(c, &next), far = gw_pose_distance(&next, x, c->size);
+    gw_pose next = gw_scaled_step(c, x, step, reach / sqrt(weight));
+    double off = gw_levenberg_marquardt(c, &next), far = gw_pose_distance(&next, x, c->size);
     if (off > 1e-11 || far < 0.2 * reach || far > 5 * reach)
         return 0;
     return gw_nullity_at(c, &next);
 }
 
-int gw_dimension_at(gw_completion *c, const gw_pose *x)
+int gw_local_dimension(gw_completion *c, const gw_pose *x)
 {
     /* a loop may be as small as the least element: then what is a step away is beside it */
     static const double reaches[] = {2e-2, 2e-3, 2e-4};

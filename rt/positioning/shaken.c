@@ -11,7 +11,7 @@
  */
 #include <string.h>
 
-#include "rt/positioning/solve_internal.h"
+#include "rt/positioning/solver.h"
 
 #define SHARE    0.1  /* of the snap: numbers move by so much */
 #define CHANGE   0.03 /* of a contradiction: more makes it uncertain */
@@ -21,12 +21,12 @@
 #define MOST_END 256 /* branches; more are left in doubt */
 
 /* How the branches of an exploration ended: each by a contradiction of so much, in their order. */
-typedef struct gw_ends {
+typedef struct gw_contradictions {
     int count;
     bool open;               /* one did not */
     unsigned long long draw; /* of numbers; 0: as stated */
     double excess[MOST_END];
-} gw_ends;
+} gw_contradictions;
 
 /* ---- the input moved ------------------------------------------------------------------------- */
 
@@ -74,12 +74,12 @@ static void shake(gw_constraint *c, double size, unsigned long long draw)
         c->value += step;
 }
 
-void gw_take_play(gw_run *run)
+void gw_perturb_alternatives(gw_solver *run)
 {
-    gw_ends *e = run->ends;
-    const gw_finding *f = &run->finding;
+    gw_contradictions *e = run->ends;
+    const gw_rule_result *f = &run->finding;
     for (int i = 0; i < f->count && e->draw > 0; i++) {
-        gw_edit *edit = &run->finding.edits[i];
+        gw_alternative *edit = &run->finding.edits[i];
         for (int k = 0; k < edit->place_count && f->play_place > 0; k++)
             if (edit->places[k].from == 0)
                 edit->places[k].b = moved(edit->places[k].b, f->play_place, e->draw);
@@ -95,9 +95,9 @@ void gw_take_play(gw_run *run)
 
 /* ---- explorations compared ------------------------------------------------------------------- */
 
-void gw_note_end(gw_run *run)
+void gw_record_contradiction(gw_solver *run)
 {
-    gw_ends *e = run->ends;
+    gw_contradictions *e = run->ends;
     if (!e)
         return;
     if (e->count == MOST_END)
@@ -106,21 +106,21 @@ void gw_note_end(gw_run *run)
         e->excess[e->count++] = run->finding.excess;
 }
 
-static void note_leaf(gw_run *run, const gw_state *state)
+static void note_leaf(gw_solver *run, const gw_solver_state *state)
 {
     (void)state;
-    if (gw_stated_clash(run))
-        gw_note_end(run);
+    if (gw_stated_conflict(run))
+        gw_record_contradiction(run);
     else
         run->ends->open = run->stop = true;
 }
 
 /* Explores `problem`; false where a branch ended without a contradiction. */
 static bool all_end(const gw_problem *problem, unsigned long use, double wide,
-                    unsigned long long draw, gw_ends *ends)
+                    unsigned long long draw, gw_contradictions *ends)
 {
-    gw_run run;
-    gw_run_init(&run, problem, note_leaf, NULL);
+    gw_solver run;
+    gw_solver_init(&run, problem, note_leaf, NULL);
     run.use = use;
     run.ends = ends;
     run.snap *= wide;
@@ -130,11 +130,11 @@ static bool all_end(const gw_problem *problem, unsigned long use, double wide,
     ends->count = 0;
     ends->draw = draw;
     ends->open = false;
-    gw_explore(&run);
+    gw_solver_explore(&run);
     return !ends->open && !run.doubt;
 }
 
-static bool alike(const gw_ends *a, const gw_ends *b)
+static bool alike(const gw_contradictions *a, const gw_contradictions *b)
 {
     for (int i = 0; i < a->count && a->count == b->count; i++)
         if (!(fabs(a->excess[i] - b->excess[i]) <= CHANGE * a->excess[i]))
@@ -142,11 +142,12 @@ static bool alike(const gw_ends *a, const gw_ends *b)
     return a->count == b->count;
 }
 
-static bool stays(const gw_run *run, unsigned long use, double wide, const gw_ends *as_stated)
+static bool stays(const gw_solver *run, unsigned long use, double wide,
+                  const gw_contradictions *as_stated)
 {
     gw_constraint c[GW_MAX_PROBLEM];
     gw_problem shaken = *run->problem;
-    gw_ends now;
+    gw_contradictions now;
     shaken.constraints = c;
     for (unsigned long long draw = 1; draw <= DRAWS; draw++) {
         memcpy(c, run->problem->constraints, sizeof *c * (size_t)shaken.count);
@@ -158,9 +159,9 @@ static bool stays(const gw_run *run, unsigned long use, double wide, const gw_en
     return true;
 }
 
-bool gw_conflict_stays(const gw_run *run, unsigned long use)
+bool gw_conflict_survives_perturbation(const gw_solver *run, unsigned long use)
 {
-    gw_ends as_stated;
+    gw_contradictions as_stated;
     bool same = false;
     if (!all_end(run->problem, use, 1, 0, &as_stated))
         return false;

@@ -5,16 +5,16 @@
  */
 #include <string.h>
 
-#include "rt/geometry/curve.h"
-#include "rt/positioning/solve_internal.h"
+#include "rt/geometry/implicit_curve.h"
+#include "rt/positioning/solver.h"
 
-char gw_id_digit(int number)
+char gw_label_digit(int number)
 {
     return "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"[number % 62];
 }
 
 /* "b", the choices, and what tells numeric sets apart: that is kept where all is too long. */
-static void write_id(const gw_state *state, const char *name, char id[16])
+static void write_id(const gw_solver_state *state, const char *name, char id[16])
 {
     int n = 1, room = 15 - (int)strlen(name);
     memset(id, 0, 16);
@@ -28,7 +28,7 @@ static void write_id(const gw_state *state, const char *name, char id[16])
 }
 
 /* How far a pose is from a branch (m); at least that far, where places tell. */
-static double off_branch(const gw_run *run, const gw_branch *b, const gw_pose *x)
+static double off_branch(const gw_solver *run, const gw_branch *b, const gw_pose *x)
 {
     gw_pose on;
     double apart = b->set.dof == 0 ? gw_distance(b->nearest.p, x->p) : 0;
@@ -39,10 +39,11 @@ static double off_branch(const gw_run *run, const gw_branch *b, const gw_pose *x
 }
 
 /* True where a curve's seed, which no other curve passes, is on another branch's. */
-static bool same_curve(const gw_run *run, const gw_branch *b, const gw_submanifold *set)
+static bool same_curve(const gw_solver *run, const gw_branch *b, const gw_submanifold *set)
 {
     gw_pose on;
-    return gw_curve_nearest(&b->set, run->size, &set->seed, run->size, &on) < 1e-5 * run->size;
+    return gw_implicit_curve_nearest(&b->set, run->size, &set->seed, run->size, &on) <
+           1e-5 * run->size;
 }
 
 static bool is_curve(const gw_submanifold *set)
@@ -52,7 +53,7 @@ static bool is_curve(const gw_submanifold *set)
 
 /* True where another branch has the pose. Sets with freedoms: only the second look at all
  * constraints asks; but curves that share their nearest pose may be one. */
-static bool listed(const gw_run *run, const gw_submanifold *set, const gw_pose *nearest)
+static bool listed(const gw_solver *run, const gw_submanifold *set, const gw_pose *nearest)
 {
     const gw_solution *s = run->solution;
     const double same = 1e-5 * run->size;
@@ -81,7 +82,7 @@ static bool has_dull_rows(const gw_submanifold *set)
 
 /* A pose is held against the constraints by who found it; a set that the rows tell badly is so
  * elsewhere, too. */
-static bool holds_elsewhere(const gw_run *run, const gw_branch *b)
+static bool holds_elsewhere(const gw_solver *run, const gw_branch *b)
 {
     gw_pose x[4];
     unsigned long long random = 1;
@@ -89,13 +90,13 @@ static bool holds_elsewhere(const gw_run *run, const gw_branch *b)
         return true;
     gw_branch_samples(b, run->size, &random, 4, x);
     for (int i = 0; i < 4; i++)
-        if (gw_residual(run->problem, run->use, run->size, &x[i]) > GW_VERIFIED)
+        if (gw_problem_residual(run->problem, run->use, run->size, &x[i]) > GW_VERIFIED)
             return false;
     return true;
 }
 
-void gw_add_branch(gw_run *run, const gw_state *state, const char *name, const gw_submanifold *set,
-                   const gw_pose *known)
+void gw_add_branch(gw_solver *run, const gw_solver_state *state, const char *name,
+                   const gw_submanifold *set, const gw_pose *known)
 {
     gw_solution *s = run->solution;
     const gw_problem *p = run->problem;
@@ -106,7 +107,7 @@ void gw_add_branch(gw_run *run, const gw_state *state, const char *name, const g
     double distance = curve ? gw_pose_distance(known, &p->pose, p->length)
                             : gw_submanifold_nearest(set, &p->pose, p->length, &nearest);
     nearest = curve ? *known : nearest;
-    if (gw_residual(run->problem, run->use, run->size, &nearest) > GW_VERIFIED) {
+    if (gw_problem_residual(run->problem, run->use, run->size, &nearest) > GW_VERIFIED) {
         run->doubt = true;
         return;
     }
@@ -125,7 +126,7 @@ void gw_add_branch(gw_run *run, const gw_state *state, const char *name, const g
     }
 }
 
-static void solve_leaf(gw_run *run, const gw_state *state)
+static void solve_leaf(gw_solver *run, const gw_solver_state *state)
 {
     gw_solution *s = run->solution;
     gw_submanifold set;
@@ -133,7 +134,7 @@ static void solve_leaf(gw_run *run, const gw_state *state)
         gw_add_branch(run, state, "", &set, NULL);
         return;
     }
-    if (!run->asked && gw_stated_clash(run)) {
+    if (!run->asked && gw_stated_conflict(run)) {
         run->stop = true;
         return;
     }
@@ -143,7 +144,7 @@ static void solve_leaf(gw_run *run, const gw_state *state)
     for (int i = 0; i < state->direction_count; i++)
         s->left |= state->directions[i].from;
     s->method = GW_NUMERIC;
-    gw_complete(run, state, false);
+    gw_complete_numerically(run, state, false);
 }
 
 /* Nearest first; of equally near ones the smaller id. */
@@ -194,9 +195,9 @@ static void sort_branches(gw_solution *s)
 
 /* Where rules ended without an answer and without a proof: all constraints as they were stated. A
  * sense that is open needs no choice, the rows of parallels hold for both. */
-static void state_all(const gw_run *run, gw_state *state)
+static void state_all(const gw_solver *run, gw_solver_state *state)
 {
-    memset(state, 0, offsetof(gw_state, places));
+    memset(state, 0, offsetof(gw_solver_state, places));
     state->rotation = gw_quat_identity();
     for (int i = 0; i < run->problem->count; i++) {
         gw_sense sense = run->problem->constraints[i].sense;
@@ -204,21 +205,21 @@ static void state_all(const gw_run *run, gw_state *state)
     }
 }
 
-static void complete_all(gw_run *run)
+static void complete_all(gw_solver *run)
 {
-    gw_state state;
+    gw_solver_state state;
     state_all(run, &state);
     state.choices[state.choice_count++] = 'n';
     run->solution->left = run->use;
     run->solution->method = GW_NUMERIC;
-    gw_complete(run, &state, true);
+    gw_complete_numerically(run, &state, true);
 }
 
 /* The roots of isolated poses; where choices led to them, those of the constraints as stated. */
-static void count_roots(gw_run *run, gw_solution *s)
+static void count_roots(gw_solver *run, gw_solution *s)
 {
-    if (s->complex_roots == GW_ROOTS_OPEN) {
-        gw_state state;
+    if (s->complex_roots == GW_ROOTS_UNCOUNTED) {
+        gw_solver_state state;
         state_all(run, &state);
         s->complex_roots = s->dof == 0 ? gw_count_roots(run, &state) : 0;
     }
@@ -231,17 +232,18 @@ static void count_roots(gw_run *run, gw_solution *s)
 
 /* An inequality fails by little: there is a pose all the same where the numeric search finds one,
  * and nothing is proven where it comes as near as is asked. */
-static void look_again(gw_run *run)
+static void look_again(gw_solver *run)
 {
-    gw_proof proof = gw_narrow_conflict(run);
-    if (proof == GW_PLAIN)
+    gw_conflict_certainty proof = gw_minimal_conflict(run);
+    if (proof == GW_CONFLICT_BY_FAR)
         return;
     complete_all(run);
-    run->doubt = run->solution->best_residual <= GW_VERIFIED * run->size || proof == GW_NO_PROOF;
+    run->doubt =
+        run->solution->best_residual <= GW_VERIFIED * run->size || proof == GW_CONFLICT_UNCERTAIN;
 }
 
 /* True where a pose is on none of the curves with these rows: quicker than a walk. */
-static bool off_rows(const gw_run *run, const gw_submanifold *set, const gw_pose *x)
+static bool off_rows(const gw_solver *run, const gw_submanifold *set, const gw_pose *x)
 {
     double h[GW_MAX_ROWS], worst = 0;
     gw_rows_value(set->rows, set->row_count, x, h);
@@ -251,7 +253,7 @@ static bool off_rows(const gw_run *run, const gw_submanifold *set, const gw_pose
 }
 
 /* True where arbitrary poses of a set are all on another one of more freedoms. */
-static bool is_within(const gw_run *run, const gw_branch *b, const gw_branch *other)
+static bool is_within(const gw_solver *run, const gw_branch *b, const gw_branch *other)
 {
     unsigned long long random = 1;
     gw_pose x = b->nearest, on;
@@ -267,7 +269,7 @@ static bool is_within(const gw_run *run, const gw_branch *b, const gw_branch *ot
 
 /* Alternatives of a rule may lie within one another once other constraints hold as well: what is
  * within another set is no branch of its own. */
-static void drop_contained(const gw_run *run, gw_solution *s)
+static void drop_contained(const gw_solver *run, gw_solution *s)
 {
     for (int i = s->branch_count - 1; i >= 0; i--) {
         bool inside = false;
@@ -282,23 +284,23 @@ static void drop_contained(const gw_run *run, gw_solution *s)
 #define TOLD_APART 13 /* characters of an id that is followed by a colon and a digit */
 
 /* How many branches have the beginning of one's id and rise less. */
-static int below_alike(const gw_run *run, const gw_solution *s, int at)
+static int below_alike(const gw_solver *run, const gw_solution *s, int at)
 {
     const gw_branch *b = &s->branches[at];
-    double height = gw_view_pose(run, &b->nearest).height;
+    double height = gw_pose_label(run, &b->nearest).height;
     int below = 0;
     for (int i = 0; i < s->branch_count; i++) {
         const gw_branch *other = &s->branches[i];
         if (i == at || strncmp(other->id, b->id, TOLD_APART) != 0)
             continue;
-        double there = gw_view_pose(run, &other->nearest).height;
+        double there = gw_pose_label(run, &other->nearest).height;
         below += there < height || (there == height && i < at);
     }
     return below;
 }
 
 /* An id is one branch's alone: where choices and places do not tell two apart, heights do. */
-static void tell_apart(const gw_run *run, gw_solution *s)
+static void tell_apart(const gw_solver *run, gw_solution *s)
 {
     int rank[GW_MAX_BRANCHES];
     for (int i = 0; i < s->branch_count; i++) {
@@ -312,11 +314,11 @@ static void tell_apart(const gw_run *run, gw_solution *s)
         char *id = s->branches[i].id;
         size_t n = strlen(id) < TOLD_APART ? strlen(id) : TOLD_APART;
         if (rank[i] > 0)
-            id[n] = ':', id[n + 1] = gw_id_digit(rank[i]), id[n + 2] = 0;
+            id[n] = ':', id[n + 1] = gw_label_digit(rank[i]), id[n + 2] = 0;
     }
 }
 
-static const char *why_unhandled(const gw_run *run, const gw_solution *s)
+static const char *why_unhandled(const gw_solver *run, const gw_solution *s)
 {
     if (s->best_residual <= GW_VERIFIED * run->size)
         return "The constraints contradict one another by no more than the tolerance: poses come "
@@ -328,7 +330,7 @@ static const char *why_unhandled(const gw_run *run, const gw_solution *s)
            "that does not prove that there is none.";
 }
 
-static void conclude(gw_run *run, gw_solution *s)
+static void conclude(gw_solver *run, gw_solution *s)
 {
     drop_contained(run, s);
     s->dof = 0;
@@ -370,10 +372,10 @@ static void note_unused_senses(const gw_problem *p, gw_solution *s)
 
 void gw_solve(const gw_problem *problem, gw_solution *solution)
 {
-    gw_run run;
-    gw_run_init(&run, problem, solve_leaf, NULL);
+    gw_solver run;
+    gw_solver_init(&run, problem, solve_leaf, NULL);
     run.solution = solution;
-    run.work = GW_MOST_WORK;
+    run.work = GW_MAX_WORK;
     solution->method = GW_CLOSED_FORM;
     solution->branch_count = solution->redundant_count = solution->implied_count = 0;
     solution->trace_count = 0;
@@ -382,7 +384,7 @@ void gw_solve(const gw_problem *problem, gw_solution *solution)
     solution->left = 0;
     solution->reason = NULL;
     solution->best_residual = HUGE_VAL;
-    gw_explore(&run);
+    gw_solver_explore(&run);
     if (run.lost || (solution->branch_count == 0 && run.doubt))
         complete_all(&run);
     else if (solution->branch_count == 0)

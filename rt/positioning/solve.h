@@ -158,11 +158,11 @@ void gw_branch_samples(const gw_branch *branch, double size, unsigned long long 
                        gw_pose *poses);
 
 /* "3 freedoms: slides in the plane (2), turns about its normal (1)". `text` of `size` bytes. */
-void gw_submanifold_words(const gw_submanifold *set, char *text, size_t size);
+void gw_submanifold_description(const gw_submanifold *set, char *text, size_t size);
 
 /* A sentence for people out of a conflict, with `names` of the constraints (may be NULL: their
  * indices) and its numbers in mm and degrees. `text` of `size` bytes. */
-void gw_conflict_words(const gw_conflict *conflict, const char *const *names, char *text,
-                       size_t size);
+void gw_conflict_description(const gw_conflict *conflict, const char *const *names, char *text,
+                             size_t size);
 
 #endif

@@ -5,11 +5,11 @@
  */
 #include <string.h>
 
-#include "rt/positioning/solve_internal.h"
+#include "rt/positioning/solver.h"
 
 /* ---- rows ----------------------------------------------------------------------------------- */
 
-int gw_fixed_rows(gw_quat rotation, gw_row *rows)
+int gw_rotation_rows(gw_quat rotation, gw_row *rows)
 {
     gw_mat3 r = gw_quat_to_mat3(rotation);
     gw_vec3 y = {r.m[0][1], r.m[1][1], r.m[2][1]};
@@ -21,7 +21,7 @@ int gw_fixed_rows(gw_quat rotation, gw_row *rows)
     return 3;
 }
 
-int gw_direction_rows(const gw_direction *d, gw_row *rows)
+int gw_angle_rows(const gw_angle_constraint *d, gw_row *rows)
 {
     gw_vec3 none = {0, 0, 0};
     if (d->angle > 0) {
@@ -35,7 +35,7 @@ int gw_direction_rows(const gw_direction *d, gw_row *rows)
     return 2;
 }
 
-int gw_place_rows(const gw_place *x, gw_row *rows)
+int gw_distance_rows(const gw_distance_constraint *x, gw_row *rows)
 {
     gw_row_kind plane = x->body_owns ? GW_ROW_PLANE_BODY : GW_ROW_PLANE;
     gw_row_kind cylinder = x->body_owns ? GW_ROW_CYLINDER_BODY : GW_ROW_CYLINDER;
@@ -60,15 +60,15 @@ int gw_place_rows(const gw_place *x, gw_row *rows)
     return 3;
 }
 
-static void fill_rows(const gw_state *state, gw_submanifold *set)
+static void fill_rows(const gw_solver_state *state, gw_submanifold *set)
 {
     int n = 0;
     if (state->fixed)
-        n = gw_fixed_rows(state->rotation, set->rows);
+        n = gw_rotation_rows(state->rotation, set->rows);
     for (int i = 0; i < state->direction_count && n + 2 <= GW_MAX_ROWS; i++)
-        n += gw_direction_rows(&state->directions[i], set->rows + n);
+        n += gw_angle_rows(&state->directions[i], set->rows + n);
     for (int i = 0; i < state->place_count && n + 3 <= GW_MAX_ROWS; i++)
-        n += gw_place_rows(&state->places[i], set->rows + n);
+        n += gw_distance_rows(&state->places[i], set->rows + n);
     set->row_count = n;
 }
 
@@ -76,7 +76,7 @@ static void fill_rows(const gw_state *state, gw_submanifold *set)
 
 /* R(phi, theta) = R(f, phi) R(w, sigma - alpha) R(u, theta), w = u x f, sigma the angle between u
  * and f (relational-positioning (3), (4)). */
-static void from_direction(const gw_direction *d, gw_rotation_set *r)
+static void from_direction(const gw_angle_constraint *d, gw_rotation_set *r)
 {
     r->axis = d->f;
     r->axis_body = d->u;
@@ -95,7 +95,7 @@ static void from_direction(const gw_direction *d, gw_rotation_set *r)
     r->zero = gw_quat_axis(w, sigma - d->angle);
 }
 
-static bool rotational(const gw_state *state, gw_rotation_set *r)
+static bool rotational(const gw_solver_state *state, gw_rotation_set *r)
 {
     *r = (gw_rotation_set){.kind = GW_ROTATION_FREE, .dof = 3, .zero = {1, 0, 0, 0}};
     if (state->fixed) {
@@ -120,7 +120,7 @@ static void axes_about(gw_locus *l, gw_vec3 e3)
     l->e2 = gw_cross(e3, l->e1);
 }
 
-static void single_locus(const gw_place *x, gw_locus *l)
+static void single_locus(const gw_distance_constraint *x, gw_locus *l)
 {
     static const gw_locus_kind exact[] = {GW_LOCUS_POINT, GW_LOCUS_LINE, GW_LOCUS_PLANE};
     static const gw_locus_kind apart[] = {GW_LOCUS_SPHERE, GW_LOCUS_CYLINDER, GW_LOCUS_PLANE};
@@ -136,7 +136,8 @@ static void single_locus(const gw_place *x, gw_locus *l)
  * semi-axes p / |n . k| along n x k x n and p along n x k (relational-positioning (10), whose
  * second semi-axis this corrects); a circle where K is normal to the plane.
  */
-static void ellipse_locus(const gw_place *cylinder, const gw_place *plane, gw_locus *l)
+static void ellipse_locus(const gw_distance_constraint *cylinder,
+                          const gw_distance_constraint *plane, gw_locus *l)
 {
     gw_vec3 k = cylinder->d, n = plane->d, d1 = gw_cross(n, k);
     double slope = gw_dot(k, n), sine = gw_norm(d1);
@@ -162,9 +163,9 @@ static int dof_of(gw_locus_kind kind)
     return dof[kind];
 }
 
-static bool translational(const gw_run *run, const gw_state *state, gw_translation_set *t)
+static bool translational(const gw_solver *run, const gw_solver_state *state, gw_translation_set *t)
 {
-    const gw_place *x = &state->places[0], *y = &state->places[1];
+    const gw_distance_constraint *x = &state->places[0], *y = &state->places[1];
     t->of = gw_v3(0, 0, 0);
     t->in_mobile = false;
     if (state->place_count == 0) {
@@ -172,7 +173,8 @@ static bool translational(const gw_run *run, const gw_state *state, gw_translati
     } else if (state->place_count == 1) {
         single_locus(x, &t->locus);
     } else if (state->place_count == 2) {
-        const gw_place *cylinder = x->surface == GW_LINE ? x : y, *plane = cylinder == x ? y : x;
+        const gw_distance_constraint *cylinder = x->surface == GW_LINE ? x : y,
+                                     *plane = cylinder == x ? y : x;
         if (cylinder->surface != GW_LINE || plane->surface != GW_PLANE ||
             x->body_owns != y->body_owns || gw_distance(x->a, y->a) > run->snap ||
             fabs(gw_dot(cylinder->d, plane->d)) <= GW_SNAP)
@@ -189,7 +191,7 @@ static bool translational(const gw_run *run, const gw_state *state, gw_translati
     return true;
 }
 
-bool gw_synthesise(const gw_run *run, const gw_state *state, gw_submanifold *set)
+bool gw_synthesise(const gw_solver *run, const gw_solver_state *state, gw_submanifold *set)
 {
     bool closed = rotational(state, &set->rotation);
     fill_rows(state, set);
@@ -203,19 +205,19 @@ bool gw_synthesise(const gw_run *run, const gw_state *state, gw_submanifold *set
     return true;
 }
 
-void gw_synthesise_pose(const gw_run *run, const gw_state *state, const gw_pose *x,
+void gw_synthesise_pose(const gw_solver *run, const gw_solver_state *state, const gw_pose *x,
                         gw_submanifold *set)
 {
-    gw_place point = {GW_POINT, false, {0, 0, 0}, x->p, {0, 0, 1}, 0, 0, 0};
+    gw_distance_constraint point = {GW_POINT, false, {0, 0, 0}, x->p, {0, 0, 1}, 0, 0, 0};
     if (state->place_count > 0) {
-        const gw_place *p = &state->places[0];
+        const gw_distance_constraint *p = &state->places[0];
         point.a = p->body_owns ? p->b : p->a;
         point.b = gw_pose_point(x, point.a);
     }
-    gw_state pose;
-    memset(&pose, 0, offsetof(gw_state, places));
+    gw_solver_state pose;
+    memset(&pose, 0, offsetof(gw_solver_state, places));
     pose.fixed = true;
     pose.rotation = x->q;
-    gw_add_place(&pose, &point);
+    gw_add_distance(&pose, &point);
     gw_synthesise(run, &pose, set);
 }

@@ -3,7 +3,7 @@
  * stated in README.md). Any thread, RT safe.
  */
 #include "rt/base/small.h"
-#include "rt/positioning/solve_internal.h"
+#include "rt/positioning/solver.h"
 
 /*
  * R = R(f_1, phi) R0 R(u_1, theta). The other two angles are linear in cos theta, sin theta:
@@ -15,10 +15,10 @@
 #define MAX_POLISHED 16 /* angles that refine a root together */
 
 typedef struct triple {
-    const gw_state *state;
-    const gw_direction *d[3];
-    gw_quat zero;               /* R0 */
-    int copies[GW_MAX_OPTIONS]; /* of each root found, where rough */
+    const gw_solver_state *state;
+    const gw_angle_constraint *d[3];
+    gw_quat zero;                    /* R0 */
+    int copies[GW_MAX_ALTERNATIVES]; /* of each root found, where rough */
 } triple;
 
 typedef struct pencil {
@@ -63,13 +63,14 @@ static double resultant(const pencil *x, const pencil *y)
 }
 
 /* The resultant at the sampled phi. */
-static void sample_resultant(const triple *t, double sample[GW_TURN_SAMPLES])
+static void sample_resultant(const triple *t, double sample[GW_TRIGONOMETRIC_SAMPLES])
 {
     pencil first[3], second[3];
     linear_pencil(t, 1, first);
     linear_pencil(t, 2, second);
-    for (int k = 0; k < GW_TURN_SAMPLES; k++) {
-        double cosine = gw_turn_cosine(k), sine = gw_turn_cosine(k - GW_TURN_SAMPLES / 4);
+    for (int k = 0; k < GW_TRIGONOMETRIC_SAMPLES; k++) {
+        double cosine = gw_trigonometric_cosine(k),
+               sine = gw_trigonometric_cosine(k - GW_TRIGONOMETRIC_SAMPLES / 4);
         pencil x = pencil_of(first, cosine, sine), y = pencil_of(second, cosine, sine);
         sample[k] = resultant(&x, &y);
     }
@@ -103,7 +104,7 @@ static gw_vec3 least_step(const gw_vec3 *g, const double *h, int count, bool *ro
 
 /* Newton's method on `count` angles, at most MAX_POLISHED; the residual afterwards. Rough: where
  * their surfaces nearly touch. */
-static double polish(const gw_direction *const *d, int count, gw_quat *q, bool *rough)
+static double polish(const gw_angle_constraint *const *d, int count, gw_quat *q, bool *rough)
 {
     double worst = HUGE_VAL;
     for (int k = 0; k < 60; k++) {
@@ -129,7 +130,7 @@ static double polish(const gw_direction *const *d, int count, gw_quat *q, bool *
 }
 
 /* The turn that changes the three angles least. */
-static gw_vec3 weakest(const gw_direction *const d[3], gw_quat q)
+static gw_vec3 weakest(const gw_angle_constraint *const d[3], gw_quat q)
 {
     double a[3][6] = {{0}}, s[6], v[6][6];
     for (int i = 0; i < 3; i++) {
@@ -146,7 +147,7 @@ static gw_vec3 weakest(const gw_direction *const d[3], gw_quat q)
  * y x f, y = R u:  d(J_i . v) = ((y . v) f - (y . f) v) . turn + J_i . dv. True where there is such
  * a root, and no more than two fall together; where they only lie close there is none.
  */
-static bool sharpen(const gw_direction *const d[3], gw_vec3 v, gw_quat *q)
+static bool sharpen(const gw_angle_constraint *const d[3], gw_vec3 v, gw_quat *q)
 {
     gw_quat root = *q;
     for (int k = 0; k < 40; k++) {
@@ -178,9 +179,9 @@ static bool sharpen(const gw_direction *const d[3], gw_vec3 v, gw_quat *q)
 }
 
 /* polish() with all angles of a state; false where it found no root. */
-static bool polish_all(const gw_state *state, gw_quat *q, bool *rough)
+static bool polish_all(const gw_solver_state *state, gw_quat *q, bool *rough)
 {
-    const gw_direction *all[MAX_POLISHED];
+    const gw_angle_constraint *all[MAX_POLISHED];
     int count = state->direction_count < MAX_POLISHED ? state->direction_count : MAX_POLISHED;
     for (int i = 0; i < count; i++)
         all[i] = &state->directions[i];
@@ -188,7 +189,7 @@ static bool polish_all(const gw_state *state, gw_quat *q, bool *rough)
 }
 
 /* Where there are more angles than three they make a nearly double root a sharp one. */
-static void polish_more(const gw_state *state, gw_quat *q, bool *rough)
+static void polish_more(const gw_solver_state *state, gw_quat *q, bool *rough)
 {
     gw_quat better = *q;
     bool still_rough = true;
@@ -200,10 +201,10 @@ static void polish_more(const gw_state *state, gw_quat *q, bool *rough)
 }
 
 /* Copies of a multiple root scatter by a root of round-off; their mean is much nearer to it. */
-static bool joins_cluster(gw_run *run, triple *t, gw_quat q, bool rough)
+static bool joins_cluster(gw_solver *run, triple *t, gw_quat q, bool rough)
 {
     for (int i = 0; i < run->finding.count; i++) {
-        gw_edit *e = &run->finding.edits[i];
+        gw_alternative *e = &run->finding.edits[i];
         double gap = gw_quat_angle(q, e->rotation);
         if (gap < 1e-6)
             return true;
@@ -219,24 +220,24 @@ static bool joins_cluster(gw_run *run, triple *t, gw_quat q, bool rough)
     return false;
 }
 
-static void try_rotation(gw_run *run, triple *t, double phi, double theta)
+static void try_rotation(gw_solver *run, triple *t, double phi, double theta)
 {
     gw_quat q = gw_quat_mul(gw_quat_mul(gw_quat_axis(t->d[0]->f, phi), t->zero),
                             gw_quat_axis(t->d[0]->u, theta));
     bool rough = false;
     if (polish(t->d, 3, &q, &rough) > 1e-12 || joins_cluster(run, t, q, rough) ||
-        run->finding.count == GW_MAX_OPTIONS)
+        run->finding.count == GW_MAX_ALTERNATIVES)
         return;
     t->copies[run->finding.count] = 1;
-    gw_put_rotation(run, "three angles: the rotations", q);
+    gw_add_rotation(run, "three angles: the rotations", q);
     run->finding.edits[run->finding.count - 1].rough = rough;
 }
 
 /* Makes rough roots sharp where they are exactly multiple, or where more angles tell. */
-static void refine(gw_run *run, const triple *t)
+static void refine(gw_solver *run, const triple *t)
 {
     for (int i = 0; i < run->finding.count; i++) {
-        gw_edit *e = &run->finding.edits[i];
+        gw_alternative *e = &run->finding.edits[i];
         if (!e->rough)
             continue;
         gw_vec3 weak = weakest(t->d, e->rotation);
@@ -249,7 +250,7 @@ static void refine(gw_run *run, const triple *t)
 
 /* The thetas at a root: of both equations together, and of each alone where D vanishes. False
  * where both vanish for every theta: then the rotations are not finite in number. */
-static bool try_thetas(gw_run *run, triple *t, double phi)
+static bool try_thetas(gw_solver *run, triple *t, double phi)
 {
     pencil x = pencil_at(t, 1, phi), y = pencil_at(t, 2, phi);
     double d = x.b * y.c - y.b * x.c;
@@ -263,7 +264,7 @@ static bool try_thetas(gw_run *run, triple *t, double phi)
         double r = hypot(p->b, p->c);
         if (r < 1e-12)
             continue;
-        double middle = atan2(p->c, p->b), half = gw_acos(-p->a / r);
+        double middle = atan2(p->c, p->b), half = gw_clamped_acos(-p->a / r);
         try_rotation(run, t, phi, middle + half);
         try_rotation(run, t, phi, middle - half);
     }
@@ -271,73 +272,74 @@ static bool try_thetas(gw_run *run, triple *t, double phi)
 }
 
 /* No root is anywhere near the unit circle: no turn about the first direction gives the others. */
-static void clash(gw_run *run, const gw_direction *const d[3], const double sample[GW_TURN_SAMPLES])
+static void clash(gw_solver *run, const gw_angle_constraint *const d[3],
+                  const double sample[GW_TRIGONOMETRIC_SAMPLES])
 {
     double least = HUGE_VAL;
-    for (int k = 0; k < GW_TURN_SAMPLES; k++)
+    for (int k = 0; k < GW_TRIGONOMETRIC_SAMPLES; k++)
         least = fmin(least, fabs(sample[k]));
     static const gw_inequality fails = {"N_c^2 + N_s^2 = D^2 for some phi",
                                         "No orientation of the object has all three directions.",
                                         {NULL, NULL}};
-    gw_clash(run, d[0]->from, d[1]->from, least, &fails);
+    gw_add_conflict(run, d[0]->from, d[1]->from, least, &fails);
     run->conflict.constraints |= run->finding.keeps_pair ? 0 : d[2]->from;
-    gw_clash_value(run, "alpha", d[0]->angle);
-    gw_clash_value(run, "beta", d[1]->angle);
-    gw_clash_value(run, "gamma", d[2]->angle);
+    gw_add_conflict_value(run, "alpha", d[0]->angle);
+    gw_add_conflict_value(run, "beta", d[1]->angle);
+    gw_add_conflict_value(run, "gamma", d[2]->angle);
 }
 
 /* False where the three are not independent everywhere. */
-static bool solve_triple(gw_run *run, const gw_state *state, const int pick[3])
+static bool solve_triple(gw_solver *run, const gw_solver_state *state, const int pick[3])
 {
-    const gw_direction *all = state->directions, *x = &all[pick[0]];
+    const gw_angle_constraint *all = state->directions, *x = &all[pick[0]];
     triple t = {state, {x, &all[pick[1]], &all[pick[2]]}, gw_quat_identity(), {0}};
     gw_vec3 w = gw_cross(x->u, x->f);
     double sine = gw_norm(w), sigma = atan2(sine, gw_dot(x->u, x->f));
     w = sine > 1e-12 ? gw_scale(1 / sine, w) : gw_any_normal(x->u);
     t.zero = gw_quat_axis(w, sigma - x->angle);
-    double sample[GW_TURN_SAMPLES], phi[GW_TURN_ROOTS], most;
+    double sample[GW_TRIGONOMETRIC_SAMPLES], phi[GW_TRIGONOMETRIC_ROOTS], most;
     sample_resultant(&t, sample);
-    int n = gw_turn_roots(sample, phi, &most);
+    int n = gw_trigonometric_roots(sample, phi, &most);
     if (!(most > 1e-12))
         return false;
-    run->finding.outcome = GW_NO_ROOT;
+    run->finding.outcome = GW_RULE_NO_ROOT;
     for (int i = 0; i < n; i++)
         if (!try_thetas(run, &t, phi[i])) {
-            run->finding.outcome = GW_KEEP;
+            run->finding.outcome = GW_RULE_NONE;
             run->finding.count = 0;
             return false;
         }
     if (n == 0 && most > 1e-6)
         clash(run, t.d, sample);
     refine(run, &t);
-    gw_name_rotations(run);
+    gw_label_rotations(run);
     return true;
 }
 
 /* The rotation of a branch that is followed: from where it was, all angles together. */
-static void follow_rotation(gw_run *run, const gw_state *state)
+static void follow_rotation(gw_solver *run, const gw_solver_state *state)
 {
     const gw_branch *before = run->guide->before;
-    const gw_direction *const d[3] = {&state->directions[0], &state->directions[1],
-                                      &state->directions[2]};
+    const gw_angle_constraint *const d[3] = {&state->directions[0], &state->directions[1],
+                                             &state->directions[2]};
     gw_quat q = before->nearest.q;
     bool rough = false;
-    run->finding.outcome = GW_NO_ROOT;
+    run->finding.outcome = GW_RULE_NO_ROOT;
     if (!polish_all(state, &q, &rough) ||
         run->size * gw_quat_angle(q, before->nearest.q) > run->guide->reach)
         return;
     if (rough && state->direction_count == 3 && sharpen(d, weakest(d, q), &q))
         rough = false;
     if (rough && before->set.rotation.kind != GW_ROTATION_FIXED) {
-        run->finding.outcome = GW_KEEP; /* the angles are not independent */
+        run->finding.outcome = GW_RULE_NONE; /* the angles are not independent */
         return;
     }
-    gw_put_rotation(run, "three angles: the rotation that is followed", q);
+    gw_add_rotation(run, "three angles: the rotation that is followed", q);
     run->finding.edits[0].rough = rough;
     run->finding.edits[0].mark = before->id[1 + state->choice_count];
 }
 
-void gw_rule_three_directions(gw_run *run, const gw_state *state)
+void gw_rule_three_angles(gw_solver *run, const gw_solver_state *state)
 {
     if (run->guide) {
         follow_rotation(run, state);

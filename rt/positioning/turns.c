@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "rt/base/small.h"
-#include "rt/positioning/solve_internal.h"
+#include "rt/positioning/solver.h"
 
 #define MAX_SHEETS GW_MAX_ROWS /* rows; more places than that are left to others */
 #define RANK       1e-7
@@ -23,7 +23,7 @@
 #define TOUCHING   1e-4  /* slope below which a root is nearly double */
 
 typedef struct turns {
-    const gw_direction *axis;
+    const gw_angle_constraint *axis;
     gw_quat zero; /* R0 */
     double size;
     int count;
@@ -64,7 +64,7 @@ static int rank_at(const turns *t, double phi)
     sheets_at(t, rotation_at(t, phi), &s);
     for (int i = 0; i < t->count; i++)
         memcpy(a[i], s.a[i], sizeof s.a[i]);
-    gw_small_reduce(t->count, a, RANK, order, &q);
+    gw_small_lq_factor(t->count, a, RANK, order, &q);
     return q.rank;
 }
 
@@ -98,10 +98,11 @@ static double condition_at(const turns *t, int rank, gw_quat r)
     sheets_at(t, r, &s);
     for (int i = 0; i < t->count; i++)
         for (int k = 0; k <= rank; k++) {
-            double share = t->count == rank + 1 ? i == k : gw_mixed(i, k);
+            double share = t->count == rank + 1 ? i == k : gw_generic_number(i, k);
             for (int c = 0; c < rank; c++)
                 for (int j = 0; j < 3; j++)
-                    m[k][c] += share * s.a[i][j] * (rank == 3 ? j == c : gw_mixed(j, 7 + c));
+                    m[k][c] +=
+                        share * s.a[i][j] * (rank == 3 ? j == c : gw_generic_number(j, 7 + c));
             m[k][rank] += share * s.b[i];
         }
     return determinant(rank + 1, m);
@@ -137,7 +138,7 @@ static double polish(const turns *t, double *phi)
         if (k > 1 && (now < 1e-15 || (now >= worst && worst < 1e-12)))
             return fmin(now, worst);
         worst = now;
-        gw_small_least(t->count, a, 1e-9, 6, h, step);
+        gw_small_least_squares(t->count, a, 1e-9, 6, h, step);
         for (int c = 0; c < 3; c++)
             at[c] -= step[c];
         *phi -= step[3];
@@ -145,7 +146,7 @@ static double polish(const turns *t, double *phi)
     return worst;
 }
 
-static bool found_before(const gw_run *run, gw_quat q)
+static bool found_before(const gw_solver *run, gw_quat q)
 {
     for (int i = 0; i < run->finding.count; i++)
         if (gw_quat_angle(q, run->finding.edits[i].rotation) < 1e-7)
@@ -153,33 +154,33 @@ static bool found_before(const gw_run *run, gw_quat q)
     return false;
 }
 
-static void try_turn(gw_run *run, const turns *t, int rank, double most, double phi)
+static void try_turn(gw_solver *run, const turns *t, int rank, double most, double phi)
 {
     const double h = 1e-4;
     double from = phi;
     if (polish(t, &phi) > HELD || fabs(remainder(phi - from, 2 * GW_PI)) > 0.1)
         return;
     gw_quat q = gw_quat_unit(rotation_at(t, phi));
-    if (found_before(run, q) || run->finding.count == GW_MAX_OPTIONS)
+    if (found_before(run, q) || run->finding.count == GW_MAX_ALTERNATIVES)
         return;
     double slope = condition_at(t, rank, rotation_at(t, phi + h)) -
                    condition_at(t, rank, rotation_at(t, phi - h));
-    gw_put_rotation(run, "places about a known direction: the turns", q);
+    gw_add_rotation(run, "places about a known direction: the turns", q);
     run->finding.edits[run->finding.count - 1].rough = fabs(slope) / (2 * h) < TOUCHING * most;
 }
 
 /* The rows of all places; false where one is no point, line or plane, or they are too many. */
-static bool gather(const gw_state *state, turns *t)
+static bool gather(const gw_solver_state *state, turns *t)
 {
     for (int i = 0; i < state->place_count; i++) {
         if (state->places[i].p > 0 || t->count + 3 > MAX_SHEETS)
             return false;
-        t->count += gw_place_rows(&state->places[i], t->rows + t->count);
+        t->count += gw_distance_rows(&state->places[i], t->rows + t->count);
     }
     return true;
 }
 
-void gw_rule_turns(gw_run *run, const gw_state *state)
+void gw_rule_rotation_about_axis(gw_solver *run, const gw_solver_state *state)
 {
     if (state->direction_count != 1 || state->directions[0].angle > 0)
         return;
@@ -191,14 +192,15 @@ void gw_rule_turns(gw_run *run, const gw_state *state)
     rank = again > rank ? again : rank;
     if (t.count <= rank)
         return;
-    double sample[GW_TURN_SAMPLES], phi[GW_TURN_ROOTS], most;
-    for (int k = 0; k < GW_TURN_SAMPLES; k++)
-        sample[k] = condition_at(&t, rank, rotation_at(&t, 2 * GW_PI * k / GW_TURN_SAMPLES));
-    int n = gw_turn_roots(sample, phi, &most);
+    double sample[GW_TRIGONOMETRIC_SAMPLES], phi[GW_TRIGONOMETRIC_ROOTS], most;
+    for (int k = 0; k < GW_TRIGONOMETRIC_SAMPLES; k++)
+        sample[k] =
+            condition_at(&t, rank, rotation_at(&t, 2 * GW_PI * k / GW_TRIGONOMETRIC_SAMPLES));
+    int n = gw_trigonometric_roots(sample, phi, &most);
     if (!(most > VANISHING))
         return;
-    run->finding.outcome = GW_NO_ROOT;
+    run->finding.outcome = GW_RULE_NO_ROOT;
     for (int i = 0; i < n; i++)
         try_turn(run, &t, rank, most, phi[i]);
-    gw_name_rotations(run);
+    gw_label_rotations(run);
 }

@@ -4,7 +4,7 @@
  */
 #include <float.h>
 
-#include "rt/positioning/solve_internal.h"
+#include "rt/positioning/solver.h"
 
 /* Smallest of |angle - wanted| that the sense allows, "along" being 0 or pi. */
 static double along_error(gw_vec3 a, gw_vec3 b, gw_sense sense)
@@ -82,7 +82,8 @@ double gw_constraint_residual(const gw_constraint *c, const gw_pose *x, double l
 
 /* What rounding makes of places that far from the origin is no residual, nor what it makes of the
  * way from the present pose. */
-double gw_residual(const gw_problem *problem, unsigned long use, double size, const gw_pose *x)
+double gw_problem_residual(const gw_problem *problem, unsigned long use, double size,
+                           const gw_pose *x)
 {
     const double rounding = 8 * DBL_EPSILON * (gw_norm(x->p) + gw_norm(problem->pose.p));
     double worst = 0;
@@ -110,8 +111,9 @@ int gw_generic_poses(const gw_submanifold *set, double size, gw_pose x[2])
             z[i] = generic[k][i];
         for (int i = set->rotation.dof; i < set->dof && !turns; i++)
             z[i] *= kind == GW_LOCUS_CYLINDER && i + 1 == set->dof ? 1 : size;
-        x[k] = set->rotation.kind == GW_ROTATION_FREE ? gw_submanifold_pose_with(set, any[k], z + 3)
-                                                      : gw_submanifold_pose(set, z);
+        x[k] = set->rotation.kind == GW_ROTATION_FREE
+                   ? gw_submanifold_pose_at_rotation(set, any[k], z + 3)
+                   : gw_submanifold_pose(set, z);
         if (set->dof == 0)
             return 1;
     }
@@ -126,7 +128,7 @@ bool gw_verified(const gw_problem *problem, unsigned long use, double size,
     /* elsewhere on a set it may be some times as much */
     double most = (set->dof > 0 ? 0.25 : 1) * GW_VERIFIED;
     for (int k = 0; k < n; k++)
-        if (gw_residual(problem, use, size, &x[k]) > most)
+        if (gw_problem_residual(problem, use, size, &x[k]) > most)
             return false;
     return true;
 }

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "rt/positioning/solve_internal.h"
+#include "rt/positioning/solver.h"
 
 static const char *slide_words(gw_locus_kind kind)
 {
@@ -59,7 +59,7 @@ static void general_words(const gw_submanifold *set, char *text, size_t size)
         join(text, size, NULL, ", shifting as it turns");
 }
 
-void gw_submanifold_words(const gw_submanifold *set, char *text, size_t size)
+void gw_submanifold_description(const gw_submanifold *set, char *text, size_t size)
 {
     if (size == 0)
         return;
@@ -223,8 +223,8 @@ static void append_bound(telling *t, int most)
     append(t, others > 1 ? " together." : ".");
 }
 
-void gw_conflict_words(const gw_conflict *conflict, const char *const *names, char *text,
-                       size_t size)
+void gw_conflict_description(const gw_conflict *conflict, const char *const *names, char *text,
+                             size_t size)
 {
     if (size == 0)
         return;

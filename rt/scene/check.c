@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-bool gw_scene_bad(gw_error *error, const char *collection, int index, const char *member,
-                  const char *format, ...)
+bool gw_scene_invalid(gw_error *error, const char *collection, int index, const char *member,
+                      const char *format, ...)
 {
     char where[320], message[300];
     va_list list;
@@ -81,9 +81,9 @@ static bool check_not_link(const gw_scene *s, const char *id, const char *collec
                            gw_error *error)
 {
     int link, mechanism = gw_scene_link(s, id, &link);
-    return mechanism < 0 || gw_scene_bad(error, collection, index, "/id",
-                                         "\"%s\" is the name of link %d of mechanism %s", id, link,
-                                         s->mechanisms[mechanism].id);
+    return mechanism < 0 || gw_scene_invalid(error, collection, index, "/id",
+                                             "\"%s\" is the name of link %d of mechanism %s", id,
+                                             link, s->mechanisms[mechanism].id);
 }
 
 /* Objects and mechanisms share their names. */
@@ -198,27 +198,28 @@ bool gw_inertia_is_real(const double i[6])
 static bool check_body(const gw_body *b, int index, gw_error *error)
 {
     if (b->source == GW_MASS_GIVEN && !(isfinite(b->mass) && b->mass > 0))
-        return gw_scene_bad(error, "objects", index, "/body/mass",
-                            "mass must be greater than 0 (kg)");
+        return gw_scene_invalid(error, "objects", index, "/body/mass",
+                                "mass must be greater than 0 (kg)");
     if (b->source == GW_MASS_BY_DENSITY && !(isfinite(b->density) && b->density > 0))
-        return gw_scene_bad(error, "objects", index, "/body/density",
-                            "density must be greater than 0 (kg/m3)");
+        return gw_scene_invalid(error, "objects", index, "/body/density",
+                                "density must be greater than 0 (kg/m3)");
     if (b->has_com && !gw_finite3(b->com))
-        return gw_scene_bad(error, "objects", index, "/body/com", "com must be finite (m)");
+        return gw_scene_invalid(error, "objects", index, "/body/com", "com must be finite (m)");
     for (int i = 0; b->has_inertia && i < 6; i++)
         if (!isfinite(b->inertia[i]))
-            return gw_scene_bad(error, "objects", index, "/body/inertia", "inertia must be finite");
+            return gw_scene_invalid(error, "objects", index, "/body/inertia",
+                                    "inertia must be finite");
     if (b->has_inertia && !gw_inertia_is_real(b->inertia))
-        return gw_scene_bad(
+        return gw_scene_invalid(
             error, "objects", index, "/body/inertia",
             "inertia [ixx,iyy,izz,ixy,ixz,iyz] must be the tensor of a real solid: positive "
             "definite, each principal moment at most the sum of the other two");
     if (!(b->damping_linear >= 0 && isfinite(b->damping_linear)))
-        return gw_scene_bad(error, "objects", index, "/body/damping/linear",
-                            "damping must be 0 or more (N s/m)");
+        return gw_scene_invalid(error, "objects", index, "/body/damping/linear",
+                                "damping must be 0 or more (N s/m)");
     if (!(b->damping_angular >= 0 && isfinite(b->damping_angular)))
-        return gw_scene_bad(error, "objects", index, "/body/damping/angular",
-                            "damping must be 0 or more (N m s/rad)");
+        return gw_scene_invalid(error, "objects", index, "/body/damping/angular",
+                                "damping must be 0 or more (N m s/rad)");
     return true;
 }
 
@@ -229,7 +230,7 @@ static bool check_free(const gw_scene *s, int index, gw_error *error)
     if (!o->free)
         return true;
     if (o->fixed)
-        return gw_scene_bad(
+        return gw_scene_invalid(
             error, "objects", index, "/free",
             "\"%s\" is fixed: a free object moves by its weight and what touches it", o->id);
     int before = 0;
@@ -241,7 +242,7 @@ static bool check_free(const gw_scene *s, int index, gw_error *error)
         return gw_fail(error, GW_TOO_LARGE, where, "a scene has at most %d free objects",
                        GW_MAX_FREE);
     }
-    return gw_scene_check_walls(s, o->id, error);
+    return gw_scene_check_unilaterals(s, o->id, error);
 }
 
 static bool check_object(const gw_scene *s, int index, gw_error *error)
@@ -251,15 +252,15 @@ static bool check_object(const gw_scene *s, int index, gw_error *error)
     if (!gw_shape_check(&o->shape, &inner)) {
         char member[224];
         snprintf(member, sizeof member, "/geometry%s", inner.where);
-        return gw_scene_bad(error, "objects", index, member, "%s", inner.message);
+        return gw_scene_invalid(error, "objects", index, member, "%s", inner.message);
     }
     if (!gw_finite_pose(&o->pose))
-        return gw_scene_bad(error, "objects", index, "/pose", "a pose must be finite");
+        return gw_scene_invalid(error, "objects", index, "/pose", "a pose must be finite");
     if (!gw_finite3(o->velocity) || !gw_finite3(o->spin))
-        return gw_scene_bad(error, "objects", index, "/velocity", "a velocity must be finite");
+        return gw_scene_invalid(error, "objects", index, "/velocity", "a velocity must be finite");
     if (o->material[0] && gw_scene_material(s, o->material) < 0)
-        return gw_scene_bad(error, "objects", index, "/material", "there is no material \"%s\"",
-                            o->material);
+        return gw_scene_invalid(error, "objects", index, "/material", "there is no material \"%s\"",
+                                o->material);
     return check_body(&o->body, index, error) && check_free(s, index, error);
 }
 
@@ -269,10 +270,10 @@ static bool no_object(const gw_scene *s, const char *name, const char *collectio
 {
     int link;
     bool is_link = gw_scene_link(s, name, &link) >= 0 || gw_scene_mechanism(s, name) >= 0;
-    gw_scene_bad(error, collection, index, member,
-                 is_link ? "\"%s\" belongs to a mechanism: links cannot be constrained yet"
-                         : "there is no object \"%s\"",
-                 name);
+    gw_scene_invalid(error, collection, index, member,
+                     is_link ? "\"%s\" belongs to a mechanism: links cannot be constrained yet"
+                             : "there is no object \"%s\"",
+                     name);
     if (error && is_link)
         error->code = GW_NOT_YET;
     return false;
@@ -283,7 +284,7 @@ static bool check_feature(const gw_scene *s, const gw_feature *f, int index, gw_
     if (gw_scene_object(s, f->object) < 0)
         return no_object(s, f->object, "features", index, "/id", error);
     if (!gw_finite3(f->element.p) || !gw_finite3(f->element.d))
-        return gw_scene_bad(error, "features", index, "", "a feature's numbers must be finite");
+        return gw_scene_invalid(error, "features", index, "", "a feature's numbers must be finite");
     return true;
 }
 
@@ -296,8 +297,8 @@ static bool check_ref(const gw_scene *s, const gw_feature_ref *ref, int index, c
         return true;
     if (gw_scene_object(s, ref->object) < 0)
         return no_object(s, ref->object, "constraints", index, member, error);
-    return gw_scene_bad(error, "constraints", index, member, "\"%s\" has no feature \"%s\"",
-                        ref->object, ref->feature);
+    return gw_scene_invalid(error, "constraints", index, member, "\"%s\" has no feature \"%s\"",
+                            ref->object, ref->feature);
 }
 
 static bool check_value(const gw_scene_constraint *c, const gw_element *a, const gw_element *b,
@@ -306,18 +307,19 @@ static bool check_value(const gw_scene_constraint *c, const gw_element *a, const
     bool plane = a->kind == GW_PLANE || b->kind == GW_PLANE;
     bool mixed = plane && a->kind != b->kind;
     if (!isfinite(c->value))
-        return gw_scene_bad(error, "constraints", index, "/value", "a value must be finite");
+        return gw_scene_invalid(error, "constraints", index, "/value", "a value must be finite");
     if (!gw_constraint_has_value(c->kind) && c->value != 0)
-        return gw_scene_bad(error, "constraints", index, "/value",
-                            "the value is %g, but only a distance (m) and an angle (rad) have one: "
-                            "leave it out, or make the type one of these",
-                            c->value);
+        return gw_scene_invalid(
+            error, "constraints", index, "/value",
+            "the value is %g, but only a distance (m) and an angle (rad) have one: "
+            "leave it out, or make the type one of these",
+            c->value);
     if (c->kind == GW_DISTANCE && !plane && c->value < 0)
-        return gw_scene_bad(error, "constraints", index, "/value",
-                            "a distance between points and lines must be 0 or more (m)");
+        return gw_scene_invalid(error, "constraints", index, "/value",
+                                "a distance between points and lines must be 0 or more (m)");
     double low = mixed ? -GW_PI / 2 : 0, high = mixed ? GW_PI / 2 : GW_PI;
     if (c->kind == GW_ANGLE && (c->value < low || c->value > high))
-        return gw_scene_bad(
+        return gw_scene_invalid(
             error, "constraints", index, "/value",
             mixed ? "an angle between a line and a plane must be within -pi/2 and pi/2 (rad)"
                   : "an angle must be within 0 and pi (rad)");
@@ -330,11 +332,11 @@ static bool check_bound(const gw_scene_constraint *c, const gw_element *a, const
     if (c->bound == GW_BOUND_EQUAL)
         return true;
     if (c->kind != GW_DISTANCE)
-        return gw_scene_bad(error, "constraints", index, "/bound",
-                            "only a distance can be one-sided: type must be \"distance\"");
+        return gw_scene_invalid(error, "constraints", index, "/bound",
+                                "only a distance can be one-sided: type must be \"distance\"");
     if (a->kind == GW_POINT || b->kind == GW_POINT)
         return true;
-    return gw_scene_bad(
+    return gw_scene_invalid(
         error, "constraints", index, "/bound",
         "a one-sided distance is between a point and a point, a line or a plane, not "
         "between a %s and a %s",
@@ -376,14 +378,15 @@ static bool check_constraint(const gw_scene *s, const gw_scene_constraint *c, in
         !check_ref(s, &c->b, index, "/b", &b, error))
         return false;
     if (strcmp(c->a.object, c->b.object) == 0)
-        return gw_scene_bad(error, "constraints", index, "/b",
-                            "a and b are features of one object: a constraint joins two objects");
+        return gw_scene_invalid(
+            error, "constraints", index, "/b",
+            "a and b are features of one object: a constraint joins two objects");
     if (!gw_constraint_fits(c->kind, a.kind, b.kind, &why))
-        return gw_scene_bad(error, "constraints", index, "/type", "%s", why);
+        return gw_scene_invalid(error, "constraints", index, "/type", "%s", why);
     int ia = gw_scene_object(s, c->a.object), ib = gw_scene_object(s, c->b.object);
     if (s->objects[ia].fixed && s->objects[ib].fixed)
-        return gw_scene_bad(error, "constraints", index, "/a",
-                            "both objects are fixed: one must move");
+        return gw_scene_invalid(error, "constraints", index, "/a",
+                                "both objects are fixed: one must move");
     if (!check_free_joint(s, &s->objects[ia], &s->objects[ib], index, error))
         return false;
     return check_value(c, &a, &b, index, error) && check_bound(c, &a, &b, index, error);
@@ -398,8 +401,8 @@ static bool check_profile(const gw_driver *driver, const gw_device *d, int index
     for (int i = 0; driver->profiles[i]; i++)
         if (strcmp(driver->profiles[i], d->profile) == 0)
             return true;
-    return gw_scene_bad(error, "devices", index, "/settings/profile",
-                        "driver \"%s\" has no profile \"%s\"", driver->name, d->profile);
+    return gw_scene_invalid(error, "devices", index, "/settings/profile",
+                            "driver \"%s\" has no profile \"%s\"", driver->name, d->profile);
 }
 
 static bool check_setting(const gw_driver *driver, const gw_setting *s, int index, gw_error *error)
@@ -412,11 +415,11 @@ static bool check_setting(const gw_driver *driver, const gw_setting *s, int inde
             continue;
         if (s->value >= known->low && s->value <= known->high)
             return true;
-        return gw_scene_bad(error, "devices", index, member, "%s is %g, must be %g to %g %s",
-                            s->name, s->value, known->low, known->high, known->unit);
+        return gw_scene_invalid(error, "devices", index, member, "%s is %g, must be %g to %g %s",
+                                s->name, s->value, known->low, known->high, known->unit);
     }
-    return gw_scene_bad(error, "devices", index, member, "driver \"%s\" has no setting \"%s\"",
-                        driver->name, s->name);
+    return gw_scene_invalid(error, "devices", index, member, "driver \"%s\" has no setting \"%s\"",
+                            driver->name, s->name);
 }
 
 static bool check_device(const gw_device *d, int index, gw_error *error)
@@ -428,7 +431,7 @@ static bool check_device(const gw_device *d, int index, gw_error *error)
                          d->driver);
         for (int i = 0; gw_drivers[i] && n < (int)sizeof message; i++)
             n += snprintf(message + n, sizeof message - (size_t)n, " %s", gw_drivers[i]->name);
-        return gw_scene_bad(error, "devices", index, "/driver", "%s", message);
+        return gw_scene_invalid(error, "devices", index, "/driver", "%s", message);
     }
     if (!check_profile(driver, d, index, error))
         return false;

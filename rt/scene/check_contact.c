@@ -11,19 +11,19 @@
 
 static bool check_material(const gw_material *m, int index, gw_error *error)
 {
-    const gw_surface *s = &m->surface;
+    const gw_contact_material *s = &m->surface;
     if (!(s->restitution >= 0 && s->restitution <= 1))
-        return gw_scene_bad(error, "materials", index, "/restitution",
-                            "restitution is %g, must be 0 to 1", s->restitution);
+        return gw_scene_invalid(error, "materials", index, "/restitution",
+                                "restitution is %g, must be 0 to 1", s->restitution);
     if (!(s->friction >= 0 && isfinite(s->friction)))
-        return gw_scene_bad(error, "materials", index, "/friction",
-                            "friction is %g, must be 0 or more", s->friction);
+        return gw_scene_invalid(error, "materials", index, "/friction",
+                                "friction is %g, must be 0 or more", s->friction);
     if (!(s->stiffness > 0 && isfinite(s->stiffness)))
-        return gw_scene_bad(error, "materials", index, "/stiffness",
-                            "stiffness is %g, must be greater than 0 (N/m)", s->stiffness);
+        return gw_scene_invalid(error, "materials", index, "/stiffness",
+                                "stiffness is %g, must be greater than 0 (N/m)", s->stiffness);
     if (!(s->damping >= 0 && isfinite(s->damping)))
-        return gw_scene_bad(error, "materials", index, "/damping",
-                            "damping is %g, must be 0 or more (N s/m)", s->damping);
+        return gw_scene_invalid(error, "materials", index, "/damping",
+                                "damping is %g, must be 0 or more (N s/m)", s->damping);
     return true;
 }
 

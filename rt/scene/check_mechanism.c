@@ -18,7 +18,7 @@ static bool bad(const place *p, const char *member, const char *message)
 {
     char at[256];
     snprintf(at, sizeof at, "/links/%d%s", p->link, member);
-    return gw_scene_bad(p->error, "mechanisms", p->index, at, "%s", message);
+    return gw_scene_invalid(p->error, "mechanisms", p->index, at, "%s", message);
 }
 
 /* "stiffness is -1, must be 0 or more (..)" unless it is. */
@@ -107,7 +107,7 @@ static bool check_moved_masses(const gw_scene *s, int index, gw_error *error)
     gw_chain chain;
     memcpy(def.links, m->links, (size_t)n * sizeof *m->links);
     gw_chain_init(&chain, &def, m->position, NULL);
-    gw_chain_inertia(&chain, d, n);
+    gw_chain_mass_matrix(&chain, d, n);
     for (int i = 0; i < n; i++) {
         double whole = d[i * n + i], pivot = whole;
         for (int j = 0; j <= i; j++) {
@@ -126,7 +126,7 @@ static bool check_moved_masses(const gw_scene *s, int index, gw_error *error)
     return true;
 }
 
-static bool check_look(const place *p, const gw_link_look *look)
+static bool check_look(const place *p, const gw_link_geometry *look)
 {
     char message[320], at[224];
     gw_error inner = {0};
@@ -176,7 +176,7 @@ bool gw_scene_check_mechanisms(const gw_scene *s, gw_error *error)
         if (!check_counts(s, i, error))
             return false;
         if (!gw_finite_pose(&m->base))
-            return gw_scene_bad(error, "mechanisms", i, "/base", "a pose must be finite");
+            return gw_scene_invalid(error, "mechanisms", i, "/base", "a pose must be finite");
         for (int k = 0; k < m->link_count; k++) {
             place p = {s, m, i, k, error};
             if (!check_joint(&p, &m->links[k]) || !check_mass(&p, &m->links[k].mass) ||

@@ -24,12 +24,12 @@ static bool refuse_two_hands(const gw_layout_work *w, int constraint, gw_error *
                    c->id, c->a.object, c->b.object);
 }
 
-static void resolve_joint(const gw_layout_work *w, int constraint, gw_joint *j)
+static void resolve_joint(const gw_layout_work *w, int constraint, gw_layout_edge *j)
 {
     const gw_scene *s = w->scene;
     const gw_scene_constraint *c = &s->constraints[constraint];
-    gw_link *link = &j->link;
-    *j = (gw_joint){.index = constraint};
+    gw_constraint_edge *link = &j->link;
+    *j = (gw_layout_edge){.index = constraint};
     link->stated = (gw_constraint){.kind = c->kind, .sense = c->sense, .value = c->value};
     link->a = gw_scene_object(s, c->a.object);
     link->b = gw_scene_object(s, c->b.object);
@@ -47,7 +47,7 @@ static bool resolve_joints(gw_layout_work *w, gw_error *error)
         const gw_scene_constraint *c = &w->scene->constraints[i];
         if (!c->enabled || c->bound != GW_BOUND_EQUAL)
             continue; /* one-sided ones are walls, for the loop */
-        gw_joint *j = &l->joints[l->joint_count++];
+        gw_layout_edge *j = &l->joints[l->joint_count++];
         resolve_joint(w, i, j);
         if (w->tool[j->link.a] >= 0 && w->tool[j->link.b] >= 0)
             return refuse_two_hands(w, i, error);
@@ -58,7 +58,7 @@ static bool resolve_joints(gw_layout_work *w, gw_error *error)
 static bool gather(gw_layout_work *w, int object, gw_placement *p, gw_error *error)
 {
     for (int i = w->first[object]; i < w->first[object + 1]; i++) {
-        const gw_joint *j = &w->layout->joints[w->joint_of[i]];
+        const gw_layout_edge *j = &w->layout->joints[w->joint_of[i]];
         int other = gw_layout_other(j, object);
         if (!w->placed[other])
             continue;
@@ -66,7 +66,8 @@ static bool gather(gw_layout_work *w, int object, gw_placement *p, gw_error *err
             return gw_fail(error, GW_TOO_LARGE, "/constraints",
                            "\"%s\" has more than %d constraints", w->scene->objects[object].id,
                            GW_MAX_PROBLEM);
-        p->constraints[p->count] = gw_link_constraint(&j->link, object, &w->layout->poses[other]);
+        p->constraints[p->count] =
+            gw_constraint_of_edge(&j->link, object, &w->layout->poses[other]);
         p->ids[p->count++] = j->index;
     }
     return true;
@@ -179,7 +180,7 @@ static void soften(const gw_layout_work *w, gw_placement *p)
 static bool stands(const gw_layout_work *w, int object, gw_error *error)
 {
     for (int i = w->first[object]; i < w->first[object + 1] && w->tool[object] >= 0; i++) {
-        const gw_joint *j = &w->layout->joints[w->joint_of[i]];
+        const gw_layout_edge *j = &w->layout->joints[w->joint_of[i]];
         int other = gw_layout_other(j, object);
         if (w->placed[other] && w->carrier[other] >= 0)
             return refuse_two_hands(w, j->index, error);
@@ -327,8 +328,8 @@ static bool lay_out(gw_layout_work *w, gw_error *error)
     if (!place_all(w, error))
         return false;
     for (int i = 0; i < w->layout->joint_count; i++) {
-        gw_link *link = &w->layout->joints[i].link;
-        gw_link_resolve(link, &w->layout->poses[link->a], &w->layout->poses[link->b]);
+        gw_constraint_edge *link = &w->layout->joints[i].link;
+        gw_constraint_edge_resolve(link, &w->layout->poses[link->a], &w->layout->poses[link->b]);
     }
     number_clusters(w);
     return true;
@@ -363,7 +364,7 @@ void gw_layout_destroy(gw_layout *layout)
     free(layout);
 }
 
-const gw_placement *gw_layout_problem(const gw_layout *layout)
+const gw_placement *gw_layout_unsolved(const gw_layout *layout)
 {
     for (int i = 0; i < layout->count; i++)
         if (layout->placements[i]->branch < 0)
@@ -371,7 +372,7 @@ const gw_placement *gw_layout_problem(const gw_layout *layout)
     return NULL;
 }
 
-const gw_placement *gw_layout_of(const gw_layout *layout, int object)
+const gw_placement *gw_layout_placement(const gw_layout *layout, int object)
 {
     for (int i = 0; i < layout->count; i++)
         if (layout->placements[i]->object == object)
@@ -383,8 +384,8 @@ double gw_layout_residual(const gw_layout *layout, const gw_pose *poses)
 {
     double worst = 0;
     for (int i = 0; i < layout->joint_count; i++) {
-        const gw_joint *j = &layout->joints[i];
-        gw_constraint c = gw_link_constraint(&j->link, j->link.a, &poses[j->link.b]);
+        const gw_layout_edge *j = &layout->joints[i];
+        gw_constraint c = gw_constraint_of_edge(&j->link, j->link.a, &poses[j->link.b]);
         worst = fmax(worst, gw_constraint_residual(&c, &poses[j->link.a], j->length));
     }
     return worst;

@@ -16,13 +16,13 @@
 #include "rt/positioning/cluster.h"
 
 /* What an object does while hands move. */
-typedef enum gw_follow {
-    GW_STAYS,    /* nothing that it is joined to moves */
-    GW_HELD,     /* a tool moves it */
-    GW_CARRIED,  /* all that it is joined to moves as one: it moves along */
-    GW_RESOLVED, /* its constraints are solved again as its surroundings move */
-    GW_ROAMS     /* a free object: it moves by itself along what its constraints leave */
-} gw_follow;
+typedef enum gw_object_motion {
+    GW_OBJECT_STATIC,  /* nothing that it is joined to moves */
+    GW_OBJECT_HELD,    /* a tool moves it */
+    GW_OBJECT_CARRIED, /* all that it is joined to moves as one: it moves along */
+    GW_OBJECT_SOLVED,  /* its constraints are solved again as its surroundings move */
+    GW_OBJECT_FREE     /* a free object: it moves by itself along what its constraints leave */
+} gw_object_motion;
 
 /* The solved positioning problem of one moving object. Allocated only as far as its last branch:
  * never copied by value. */
@@ -30,8 +30,8 @@ typedef struct gw_placement {
     int object;              /* index in the scene */
     int tool;                /* index of the tool that holds it, -1: none */
     int rank;                /* its place in the order of solving */
-    gw_follow follow;        /* what it does while hands move */
-    int carrier;             /* GW_CARRIED: the object that it moves with */
+    gw_object_motion follow; /* what it does while hands move */
+    int carrier;             /* GW_OBJECT_CARRIED: the object that it moves with */
     int cluster;             /* number of the cluster that it was solved in, -1: none */
     int cluster_dof;         /* freedoms of that cluster while all else stands */
     double length;           /* L of the metric: the body's radius of gyration (m) */
@@ -44,19 +44,19 @@ typedef struct gw_placement {
 } gw_placement;
 
 /* An enabled constraint with its references resolved: bodies are objects of the scene. */
-typedef struct gw_joint {
+typedef struct gw_layout_edge {
     int index; /* in the scene's constraints */
-    gw_link link;
+    gw_constraint_edge link;
     double length;  /* of the one that moves (m) */
     int feature[2]; /* a's and b's stated feature in the scene, -1: derived from the shape */
-} gw_joint;
+} gw_layout_edge;
 
 typedef struct gw_layout {
     int count;
     gw_placement **placements; /* owned; one per object that is not fixed, scene order */
     gw_pose *poses;            /* owned; world_from_object of every object, placed */
     int joint_count;
-    gw_joint *joints; /* owned; the enabled constraints, senses as the poses have them */
+    gw_layout_edge *joints; /* owned; the enabled constraints, senses as the poses have them */
 } gw_layout;
 
 /*
@@ -64,16 +64,16 @@ typedef struct gw_layout {
  * now (nearest branches are measured from there). A tool's stated branch is taken where it exists.
  * NULL with GW_FAILED when memory is short, with GW_NOT_YET or GW_BAD_INPUT when an edit asks what
  * cannot be laid out. Incompatible or unhandled problems are an answer, not an error: see
- * gw_layout_problem().
+ * gw_layout_unsolved().
  */
 gw_layout *gw_layout_create(const gw_scene *scene, const gw_pose *poses, gw_error *error);
 void gw_layout_destroy(gw_layout *layout);
 
 /* The first placement that has no solution, NULL where all have one. */
-const gw_placement *gw_layout_problem(const gw_layout *layout);
+const gw_placement *gw_layout_unsolved(const gw_layout *layout);
 
 /* The placement of an object, NULL where it is fixed. */
-const gw_placement *gw_layout_of(const gw_layout *layout, int object);
+const gw_placement *gw_layout_placement(const gw_layout *layout, int object);
 
 /* The largest residual of the scene's enabled constraints at these poses, one per object (m; angles
  * times the moving body's length): recomputed from the features, not from the branches. */

@@ -15,7 +15,7 @@
 
 typedef struct links {
     int count;
-    const gw_link *of[GW_MAX_CLUSTER * GW_MAX_PROBLEM];
+    const gw_constraint_edge *of[GW_MAX_CLUSTER * GW_MAX_PROBLEM];
 } links;
 
 /* The joints of these objects with what is placed; each once. */
@@ -24,7 +24,7 @@ static void collect(const gw_layout_work *w, const int *objects, int count, link
     out->count = 0;
     for (int i = 0; i < count; i++)
         for (int j = w->first[objects[i]]; j < w->first[objects[i] + 1]; j++) {
-            const gw_joint *joint = &w->layout->joints[w->joint_of[j]];
+            const gw_layout_edge *joint = &w->layout->joints[w->joint_of[j]];
             bool seen = !w->placed[gw_layout_other(joint, objects[i])];
             for (int k = 0; k < out->count && !seen; k++)
                 seen = out->of[k] == &joint->link;
@@ -77,10 +77,11 @@ static void set_start(gw_layout_work *w, const gw_cluster *c, const gw_pose *now
 static void resolve_links(const gw_layout_work *w, const gw_cluster *c)
 {
     for (int i = 0; i < w->layout->joint_count; i++) {
-        gw_link *link = &w->layout->joints[i].link;
+        gw_constraint_edge *link = &w->layout->joints[i].link;
         for (int k = 0; k < c->count; k++)
             if (link->a == c->bodies[k] || link->b == c->bodies[k]) {
-                gw_link_resolve(link, &w->layout->poses[link->a], &w->layout->poses[link->b]);
+                gw_constraint_edge_resolve(link, &w->layout->poses[link->a],
+                                           &w->layout->poses[link->b]);
                 break;
             }
     }
@@ -160,7 +161,7 @@ static void ride(gw_layout_work *w, int object, int carrier)
 
 static void hold(gw_layout_work *w, gw_placement *p)
 {
-    p->follow = GW_HELD;
+    p->follow = GW_OBJECT_HELD;
     w->carrier[p->object] = p->object;
     if (p->branch < 0)
         return;
@@ -178,13 +179,13 @@ static bool resolve(gw_layout_work *w, gw_placement *const *p, int count)
     links l;
     for (int i = 0; i < count; i++) {
         objects[i] = p[i]->object;
-        p[i]->follow = GW_RESOLVED;
+        p[i]->follow = GW_OBJECT_SOLVED;
         w->carrier[p[i]->object] = p[i]->object;
     }
     collect(w, objects, count, &l);
     gw_cluster c = cluster_of(w, objects, count, &l);
     resolve_links(w, &c);
-    return gw_cluster_follow(&c, w->layout->poses, w->columns, w->motions, w->cluster_work) <=
+    return gw_cluster_jacobian(&c, w->layout->poses, w->columns, w->motions, w->cluster_work) <=
            CANNOT_FOLLOW;
 }
 
@@ -202,7 +203,9 @@ bool gw_layout_move_with(gw_layout_work *w, gw_placement *const *p, int count)
         return resolve(w, free_ones, free_count);
     for (int i = 0; i < free_count; i++) {
         bool roams = w->scene->objects[free_ones[i]->object].free;
-        free_ones[i]->follow = by >= 0 ? GW_CARRIED : roams ? GW_ROAMS : GW_STAYS;
+        free_ones[i]->follow = by >= 0 ? GW_OBJECT_CARRIED
+                               : roams ? GW_OBJECT_FREE
+                                       : GW_OBJECT_STATIC;
         free_ones[i]->carrier = by;
         w->carrier[free_ones[i]->object] = by;
         if (by >= 0)

@@ -5,7 +5,7 @@
 
 #include "rt/scene/layout_work.h"
 
-int gw_layout_other(const gw_joint *joint, int object)
+int gw_layout_other(const gw_layout_edge *joint, int object)
 {
     return joint->link.a == object ? joint->link.b : joint->link.a;
 }

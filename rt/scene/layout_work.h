@@ -24,9 +24,9 @@ typedef struct gw_layout_work {
 
     /* per object, in a round */
     bool *placed;
-    bool *loose;        /* could be elsewhere: it has freedoms or branches, or stands on what has */
-    int *carrier;       /* the object that it moves as one with, -1: it does not move */
-    gw_motion *motions; /* with the freedoms of what is held; NULL without tools */
+    bool *loose;  /* could be elsewhere: it has freedoms or branches, or stands on what has */
+    int *carrier; /* the object that it moves as one with, -1: it does not move */
+    gw_body_jacobian *motions; /* with the freedoms of what is held; NULL without tools */
     int columns;
     bool again; /* something was learnt: begin anew */
 
@@ -41,7 +41,7 @@ typedef struct gw_layout_work {
 bool gw_layout_connect(gw_layout_work *w);
 
 /* The other object of a joint of `object`. */
-int gw_layout_other(const gw_joint *joint, int object);
+int gw_layout_other(const gw_layout_edge *joint, int object);
 
 /* The next object to place, -1 when all are. */
 int gw_layout_next(const gw_layout_work *w);

@@ -100,10 +100,10 @@ int gw_scene_joints(const gw_scene *s)
     return gw_scene_first_joint(s, s->mechanism_count);
 }
 
-gw_surface gw_scene_surface(const gw_scene *s, const char *material)
+gw_contact_material gw_scene_contact_material(const gw_scene *s, const char *material)
 {
     int index = gw_scene_material(s, material);
-    return index >= 0 ? s->materials[index].surface : gw_surface_default();
+    return index >= 0 ? s->materials[index].surface : gw_contact_material_default();
 }
 
 /* FNV-1a */
@@ -123,7 +123,7 @@ int gw_scene_feature(const gw_scene *s, const char *object, const char *name)
     return -1;
 }
 
-int gw_scene_wall(const gw_scene *s, int object, int n)
+int gw_scene_unilateral(const gw_scene *s, int object, int n)
 {
     const char *id = s->objects[object].id;
     for (int i = 0; i < s->constraint_count; i++) {

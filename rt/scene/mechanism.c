@@ -6,10 +6,11 @@
 
 #include "rt/scene/scene.h"
 
-gw_surface gw_surface_default(void)
+gw_contact_material gw_contact_material_default(void)
 {
     /* dry wood or plastic; as stiff as a tick of a millisecond bears with a kilogram in hand */
-    return (gw_surface){.restitution = 0.5, .friction = 0.3, .stiffness = 2e4, .damping = 50};
+    return (gw_contact_material){
+        .restitution = 0.5, .friction = 0.3, .stiffness = 2e4, .damping = 50};
 }
 
 /* ---- memory -------------------------------------------------------------------------------- */

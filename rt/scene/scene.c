@@ -15,7 +15,7 @@ gw_tool gw_tool_default(void)
 {
     gw_tool tool = {.at = gw_pose_identity(),
                     .start = gw_pose_identity(),
-                    .rendering = gw_rendering_def_default(),
+                    .rendering = gw_impedance_def_default(),
                     .substeps = 1};
     tool.rendering.resisted = (gw_resisted_def){.length = 0.05, .threshold = 1e-3, .fade = 10};
     tool.rendering.mass_known = 1;
@@ -23,7 +23,7 @@ gw_tool gw_tool_default(void)
     return tool;
 }
 
-const char *gw_tool_holds(const gw_tool *tool)
+const char *gw_tool_held_id(const gw_tool *tool)
 {
     return tool->mechanism[0] ? tool->mechanism : tool->object;
 }
@@ -237,7 +237,7 @@ gw_material *gw_scene_add_material(gw_scene *s, gw_error *error)
     gw_material *m = grow((void **)&s->materials, &s->material_count, sizeof *m, GW_MAX_MATERIALS,
                           "materials", error);
     if (m)
-        m->surface = gw_surface_default();
+        m->surface = gw_contact_material_default();
     return m;
 }
 

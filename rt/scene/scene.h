@@ -11,7 +11,7 @@
 #include "rt/base/error.h"
 #include "rt/base/limits.h"
 #include "rt/contact/world.h"
-#include "rt/haptics/rendering.h"
+#include "rt/haptics/impedance.h"
 #include "rt/geometry/feature.h"
 #include "rt/geometry/shape.h"
 #include "rt/dynamics/chain.h"
@@ -57,7 +57,7 @@ typedef struct gw_feature_ref {
 } gw_feature_ref;
 
 /* Which side of its value a distance may take. One-sided ones are walls: they never position an
- * object, the loop pushes the held one back from them (rt/sim/walls.h). */
+ * object, the loop pushes the held one back from them (rt/sim/unilateral.h). */
 typedef enum gw_bound { GW_BOUND_EQUAL, GW_BOUND_AT_LEAST, GW_BOUND_AT_MOST } gw_bound;
 
 typedef struct gw_scene_constraint {
@@ -74,18 +74,18 @@ typedef struct gw_scene_constraint {
  * stiffnesses and dampings in series. */
 typedef struct gw_material {
     char id[GW_MAX_ID + 1];
-    gw_surface surface;
+    gw_contact_material surface;
 } gw_material;
 
 /* The geometry that a link shows and touches with. */
-typedef struct gw_link_look {
+typedef struct gw_link_geometry {
     char id[GW_MAX_ID + 1]; /* a label, unique in its mechanism; may be empty */
     bool has_geometry;
     gw_shape shape;
     gw_pose pose;   /* link_from_shape */
     char mesh[128]; /* name of a mesh file that an import gave, for the page; may be empty */
     char material[GW_MAX_ID + 1];
-} gw_link_look;
+} gw_link_geometry;
 
 /* A serial linkage: what the model needs, and what is shown. A link's frame in messages is the
  * object `mechanism.link`, links counted from 0. */
@@ -93,10 +93,10 @@ typedef struct gw_mechanism {
     char id[GW_MAX_ID + 1];
     gw_pose base; /* world_from_base */
     int link_count;
-    gw_chain_link *links; /* owned */
-    gw_link_look *looks;  /* owned */
-    double *position;     /* joints at tick 0; owned */
-    double *velocity;     /* owned */
+    gw_chain_link *links;    /* owned */
+    gw_link_geometry *looks; /* owned */
+    double *position;        /* joints at tick 0; owned */
+    double *velocity;        /* owned */
 } gw_mechanism;
 
 /* Room for "mechanism.link": the id, a dot, a number. */
@@ -122,7 +122,7 @@ typedef struct gw_scene_contact {
 
 typedef enum gw_control_kind {
     GW_CONTROL_ADMITTANCE,
-    GW_CONTROL_IMPEDANCE, /* these four: impedance devices, rt/haptics/rendering.h */
+    GW_CONTROL_IMPEDANCE, /* these four: impedance devices, rt/haptics/impedance.h */
     GW_CONTROL_PENALTY,
     GW_CONTROL_COUPLING,
     GW_CONTROL_FOUR_CHANNEL
@@ -147,7 +147,7 @@ typedef struct gw_tool {
     gw_pose at;                 /* object_from_tool, link_from_tool */
     char device[GW_MAX_ID + 1]; /* id of a device of the scene */
     gw_control_kind control;
-    gw_rendering_def rendering; /* of the other controls than admittance */
+    gw_impedance_def rendering; /* of the other controls than admittance */
     gw_pose start;              /* of the device at tick 0: tool_from_device, world axes */
     int substeps;               /* of control and simulated device within a tick, 1 .. 32; 0: 1 */
     bool has_gains;
@@ -231,7 +231,7 @@ void gw_scene_destroy(gw_scene *scene); /* NULL is fine */
 
 /* What a tool is before anything is said about it; the id of the object or mechanism it holds. */
 gw_tool gw_tool_default(void);
-const char *gw_tool_holds(const gw_tool *tool);
+const char *gw_tool_held_id(const gw_tool *tool);
 
 /* Grow by one zeroed entry and return it; NULL with an error beyond the cap or without memory. */
 gw_object *gw_scene_add_object(gw_scene *scene, gw_error *error);
@@ -283,8 +283,8 @@ int gw_scene_joints(const gw_scene *scene);
 int gw_scene_first_joint(const gw_scene *scene, int index);
 
 /* What a surface of that material is like; an empty id: the default one. */
-gw_surface gw_scene_surface(const gw_scene *scene, const char *material);
-gw_surface gw_surface_default(void);
+gw_contact_material gw_scene_contact_material(const gw_scene *scene, const char *material);
+gw_contact_material gw_contact_material_default(void);
 
 /* parent_from_link of one joint at q (rad, m), and world_from_link of all links at q (link_count
  * entries; NULL: the start). */
@@ -293,7 +293,7 @@ void gw_mechanism_poses(const gw_mechanism *mechanism, const double *q, gw_pose 
 
 /* The constraint that is the n-th wall of an object, n from 0: enabled, one-sided, scene order; -1
  * where there are no more. */
-int gw_scene_wall(const gw_scene *scene, int object, int n);
+int gw_scene_unilateral(const gw_scene *scene, int object, int n);
 
 /* The element that a reference names, in its object's frame; stated features go before derived
  * ones. False when the object or the feature is unknown. */
@@ -334,7 +334,7 @@ gw_mass gw_placed_mass(const gw_shape *shape, const gw_pose *pose, double densit
 double gw_object_length(const gw_object *object);
 
 /* Box around all objects at their poses, and its diagonal, at least 1e-6: the scene's size (m). */
-gw_box gw_scene_bounds(const gw_scene *scene);
+gw_aabb gw_scene_bounds(const gw_scene *scene);
 double gw_scene_size(const gw_scene *scene);
 
 /* Steps a second of loop and simulated devices: the rate times the most substeps a tool wants. */

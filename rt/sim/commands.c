@@ -4,12 +4,12 @@
  */
 #include <string.h>
 
-#include "rt/sim/simulation_data.h"
+#include "rt/sim/simulation_private.h"
 
 /* ---- a new scenario -------------------------------------------------------------------------- */
 
 /* The hold that the new scenario's tool continues: the one of the same object. */
-static const gw_hold *predecessor(const gw_simulation *s, const gw_scenario_tool *tool)
+static const gw_haptic_tool *predecessor(const gw_simulation *s, const gw_scenario_tool *tool)
 {
     for (int i = 0; i < s->scenario->tool_count; i++)
         if (strcmp(s->holds[i].tool->object_id, tool->object_id) == 0 &&
@@ -21,23 +21,23 @@ static const gw_hold *predecessor(const gw_simulation *s, const gw_scenario_tool
 static void switch_scenario(gw_simulation *s, gw_scenario *next)
 {
     gw_energy before, after;
-    gw_simulation_account(s, &before);
-    gw_travel_limits limits = gw_scenario_travel(next);
-    gw_network_carry(next->network, s->scenario->network, s->now, next->rate);
-    gw_movers_carry(next->movers, s->scenario->movers, next->network, &limits);
+    gw_simulation_energy(s, &before);
+    gw_transition_limits limits = gw_scenario_transition_limits(next);
+    gw_kinematics_carry_over(next->network, s->scenario->network, s->now, next->rate);
+    gw_scene_dynamics_carry_over(next->movers, s->scenario->movers, next->network, &limits);
     for (int i = 0; i < next->tool_count; i++)
-        gw_hold_switch(&s->switched[i], predecessor(s, &next->tools[i]), &next->tools[i],
-                       gw_simulation_chain(next, i), next);
+        gw_haptic_tool_switch(&s->switched[i], predecessor(s, &next->tools[i]), &next->tools[i],
+                              gw_simulation_held_chain(next, i), next);
     s->scenario = next;
     memcpy(s->holds, s->switched, sizeof s->holds);
     /* energy that came or went with the switch, bodies taken up or let go included */
     s->carried = before;
-    gw_simulation_account(s, &after);
+    gw_simulation_energy(s, &after);
     s->carried.edits += after.kinetic + after.potential - before.kinetic - before.potential;
     for (int i = 0; i < next->tool_count; i++) {
         if (s->holds[i].settled)
             gw_simulation_emit(s, (gw_event){.kind = GW_EVENT_SETTLED, .tool = i});
-        gw_simulation_tell_way(s, i);
+        gw_simulation_emit_motion_end(s, i);
     }
 }
 
@@ -45,11 +45,11 @@ static void switch_scenario(gw_simulation *s, gw_scenario *next)
 static void follow_now(gw_simulation *s)
 {
     for (int i = 0; i < s->scenario->tool_count; i++) {
-        gw_pose object = gw_hold_object(&s->holds[i]);
+        gw_pose object = gw_haptic_tool_object_pose(&s->holds[i]);
         if (!s->holds[i].chain)
-            gw_network_hold(s->scenario->network, s->holds[i].tool->object, &object);
+            gw_kinematics_set_held(s->scenario->network, s->holds[i].tool->object, &object);
     }
-    gw_network_follow(s->scenario->network, true);
+    gw_kinematics_follow(s->scenario->network, true);
 }
 
 static void apply_scenario(gw_simulation *s, const gw_command *command, gw_command *retired)
@@ -61,7 +61,7 @@ static void apply_scenario(gw_simulation *s, const gw_command *command, gw_comma
     } else {
         switch_scenario(s, command->scenario);
         follow_now(s);
-        gw_simulation_place(s, 0);
+        gw_simulation_place_kinematic(s, 0);
     }
     *retired = (gw_command){.kind = GW_COMMAND_SCENARIO, .scenario = old};
     gw_simulation_emit(s, (gw_event){.kind = GW_EVENT_ACTIVE, .tag = command->tag});
@@ -72,7 +72,7 @@ static void apply_scenario(gw_simulation *s, const gw_command *command, gw_comma
 static void begin(gw_simulation *s)
 {
     for (int i = 0; i < s->scenario->tool_count; i++)
-        gw_hold_begin(&s->holds[i], s->scenario->dt / s->scenario->substeps);
+        gw_haptic_tool_restart(&s->holds[i], s->scenario->dt / s->scenario->substeps);
 }
 
 static void apply_state(gw_simulation *s, const gw_command *command)
@@ -113,9 +113,9 @@ static void apply_halt(gw_simulation *s, const gw_command *command)
     if (s->state == GW_RUNNING)
         s->state = GW_PAUSED;
     for (int i = 0; i < s->scenario->tool_count; i++) {
-        gw_hold_rest(&s->holds[i]);
-        gw_robot_stay(&s->holds[i].robot);
-        gw_simulation_tell_way(s, i);
+        gw_haptic_tool_stop(&s->holds[i]);
+        gw_motion_hold(&s->holds[i].robot);
+        gw_simulation_emit_motion_end(s, i);
     }
     gw_simulation_emit(s, (gw_event){.kind = GW_EVENT_HALTED, .tag = command->tag});
 }
@@ -131,38 +131,39 @@ static void apply_arm(gw_simulation *s, const gw_command *command)
 /* A hand that takes the tool has it from a robot that only holds it. */
 static void apply_drag(gw_simulation *s, const gw_command *command)
 {
-    gw_hold *hold = &s->holds[command->tool];
+    gw_haptic_tool *hold = &s->holds[command->tool];
     if (!hold->robot.moving)
-        gw_robot_release(&hold->robot);
-    gw_mass mass = gw_hold_mass(hold);
+        gw_motion_release(&hold->robot);
+    gw_mass mass = gw_haptic_tool_mass(hold);
     gw_drag_start(&hold->drag, command, &mass, s->scenario->dt);
 }
 
 static void apply_release(gw_simulation *s, int tool)
 {
-    gw_hold *hold = &s->holds[tool];
+    gw_haptic_tool *hold = &s->holds[tool];
     if (!hold->drag.active)
-        gw_robot_release(&hold->robot);
+        gw_motion_release(&hold->robot);
     hold->drag.active = false;
-    gw_simulation_tell_way(s, tool);
+    gw_simulation_emit_motion_end(s, tool);
 }
 
 /* The way that was under way is told of with its own tag before the new one begins. */
 static void apply_guide(gw_simulation *s, const gw_command *command)
 {
-    gw_robot *robot = &s->holds[command->tool].robot;
+    gw_motion_executor *robot = &s->holds[command->tool].robot;
     if (s->holds[command->tool].chain) {
-        gw_robot refused = {.tag = command->tag, .outcome = GW_GUIDE_LOST, .ended = true};
+        gw_motion_executor refused = {
+            .tag = command->tag, .outcome = GW_MOTION_LOST, .ended = true};
         *robot = refused;
-        gw_simulation_tell_way(s, command->tool);
+        gw_simulation_emit_motion_end(s, command->tool);
         return;
     }
     if (robot->moving) {
-        gw_robot_stay(robot);
-        gw_simulation_tell_way(s, command->tool);
+        gw_motion_hold(robot);
+        gw_simulation_emit_motion_end(s, command->tool);
     }
-    gw_robot_take(robot, command);
-    gw_simulation_tell_way(s, command->tool);
+    gw_motion_start(robot, command);
+    gw_simulation_emit_motion_end(s, command->tool);
 }
 
 /* A value of geometry, control or a motor is in effect. */
@@ -174,8 +175,9 @@ static void note_value(gw_simulation *s, uint64_t tag)
 
 static void apply_rendering(gw_simulation *s, const gw_command *command)
 {
-    gw_rendering_switch(&s->holds[command->tool].rendering, &command->rendering);
-    gw_movers_resist(s->scenario->movers, command->tool, &command->rendering.resisted);
+    gw_impedance_switch(&s->holds[command->tool].rendering, &command->rendering);
+    gw_scene_dynamics_set_resisted(s->scenario->movers, command->tool,
+                                   &command->rendering.resisted);
     note_value(s, command->tag);
 }
 
@@ -183,19 +185,19 @@ static void apply_rendering(gw_simulation *s, const gw_command *command)
 static void apply_to_tool(gw_simulation *s, const gw_command *command)
 {
     if (command->object[0]) {
-        gw_movers_hand(s->scenario->movers, command, s->scenario->dt);
+        gw_scene_dynamics_hand(s->scenario->movers, command, s->scenario->dt);
         return;
     }
     if (command->tool < 0 || command->tool >= s->scenario->tool_count)
         return;
-    gw_hold *hold = &s->holds[command->tool];
+    gw_haptic_tool *hold = &s->holds[command->tool];
     if (command->kind == GW_COMMAND_DRAG)
         apply_drag(s, command);
     else if (command->kind == GW_COMMAND_RELEASE)
         apply_release(s, command->tool);
-    else if (command->kind == GW_COMMAND_GUIDE)
+    else if (command->kind == GW_COMMAND_MOTION)
         apply_guide(s, command);
-    else if (command->kind == GW_COMMAND_RENDERING)
+    else if (command->kind == GW_COMMAND_CONTROL)
         apply_rendering(s, command);
     else if (command->kind == GW_COMMAND_PUSH)
         hold->push = command->push;
@@ -206,7 +208,7 @@ static void apply_to_tool(gw_simulation *s, const gw_command *command)
 static void apply_geometry(gw_simulation *s, const gw_command *command)
 {
     s->scenario->revision = command->geometry.revision;
-    gw_network_move(s->scenario->network, &command->geometry.moved, s->now, s->scenario->rate);
+    gw_kinematics_move(s->scenario->network, &command->geometry.moved, s->now, s->scenario->rate);
     note_value(s, command->tag);
 }
 
@@ -231,8 +233,8 @@ void gw_simulation_apply(gw_simulation *s, const gw_command *command, gw_command
         apply_geometry(s, command);
         return;
     case GW_COMMAND_MOTOR:
-        gw_movers_motor(s->scenario->movers, command->motor.mechanism, command->motor.joint,
-                        &command->motor.motor);
+        gw_scene_dynamics_motor(s->scenario->movers, command->motor.mechanism, command->motor.joint,
+                                &command->motor.motor);
         note_value(s, command->tag);
         return;
     case GW_COMMAND_HALT:
@@ -245,8 +247,8 @@ void gw_simulation_apply(gw_simulation *s, const gw_command *command, gw_command
     case GW_COMMAND_RELEASE:
     case GW_COMMAND_PUSH:
     case GW_COMMAND_CLUTCH:
-    case GW_COMMAND_GUIDE:
-    case GW_COMMAND_RENDERING:
+    case GW_COMMAND_MOTION:
+    case GW_COMMAND_CONTROL:
         apply_to_tool(s, command);
         return;
     }

@@ -14,18 +14,18 @@
 typedef struct told_bodies {
     uint64_t number; /* of the telling */
     int count;
-    gw_detected_body body[];
+    gw_detection_body body[];
 } told_bodies;
 
 typedef struct found_near {
     uint64_t number; /* of what it was found in */
     int count, lost;
-    gw_near near[GW_MAX_NEAR];
+    gw_contact_candidate near[GW_MAX_CONTACT_CANDIDATES];
 } found_near;
 
 struct gw_detection {
-    gw_detector *detector; /* NULL: nothing touches */
-    gw_locals *locals;     /* NULL: none */
+    gw_detector *detector;   /* NULL: nothing touches */
+    gw_local_models *locals; /* NULL: none */
     int body_count, moving;
     double period, tick, margin;
     gw_pose *poses; /* of all bodies, as the detector last saw them */
@@ -39,7 +39,7 @@ struct gw_detection {
 
 static size_t told_bytes(int moving)
 {
-    return sizeof(told_bodies) + (size_t)moving * sizeof(gw_detected_body);
+    return sizeof(told_bodies) + (size_t)moving * sizeof(gw_detection_body);
 }
 
 static bool take_memory(gw_detection *d)
@@ -82,7 +82,7 @@ gw_detection *gw_detection_create(const gw_detection_def *def, gw_error *error)
     gw_mailbox_init(&d->bodies, d->memory, told_bytes(d->moving), d->telling);
     gw_mailbox_init(&d->found, d->memory + 3 * told_bytes(d->moving), sizeof d->finding,
                     &d->finding);
-    gw_detection_look(d);
+    gw_detection_run(d);
     d->start = d->finding;
     return d;
 fail:
@@ -103,10 +103,10 @@ void gw_detection_destroy(gw_detection *d)
     free(d);
 }
 
-gw_looker gw_detection_looker(const gw_detection *d)
+gw_narrow_phase gw_detection_looker(const gw_detection *d)
 {
-    return (gw_looker){d->detector, gw_detector_ball, gw_detect_again, gw_detector_cost,
-                       gw_detector_holds};
+    return (gw_narrow_phase){d->detector, gw_detector_bounding_sphere, gw_detect_pair,
+                             gw_detector_query_cost, gw_detector_breaking_distance};
 }
 
 double gw_detection_period(const gw_detection *d)
@@ -130,29 +130,29 @@ static void find_near(gw_detection *d)
 {
     gw_mailbox_read(&d->bodies, d->seen);
     for (int i = 0; i < d->seen->count; i++) {
-        const gw_detected_body *b = &d->seen->body[i];
+        const gw_detection_body *b = &d->seen->body[i];
         d->poses[b->body] = b->pose;
         d->twists[b->body] = b->twist;
     }
     double horizon = 2 * (d->period + d->tick),
            margin = d->margin + 0.5 * horizon * (DRIVEN * horizon + fastest(d));
     d->finding.count = gw_detect(d->detector, d->poses, d->twists, horizon, margin, d->finding.near,
-                                 GW_MAX_NEAR, &d->finding.lost);
+                                 GW_MAX_CONTACT_CANDIDATES, &d->finding.lost);
     d->finding.number = d->seen->number;
     gw_mailbox_write_head(&d->found, &d->finding,
                           offsetof(found_near, near) +
                               (size_t)d->finding.count * sizeof d->finding.near[0]);
 }
 
-void gw_detection_look(gw_detection *d)
+void gw_detection_run(gw_detection *d)
 {
     if (d->detector)
         find_near(d);
     if (d->locals)
-        gw_locals_look(d->locals);
+        gw_local_models_update(d->locals);
 }
 
-void gw_detection_tell(gw_detection *d, const gw_detected_body *bodies, int count)
+void gw_detection_publish(gw_detection *d, const gw_detection_body *bodies, int count)
 {
     d->telling->number = ++d->number;
     d->telling->count = count < d->moving ? count : d->moving;
@@ -160,7 +160,7 @@ void gw_detection_tell(gw_detection *d, const gw_detected_body *bodies, int coun
     gw_mailbox_write_head(&d->bodies, d->telling, told_bytes(d->telling->count));
 }
 
-const gw_near *gw_detection_take(gw_detection *d, int *count)
+const gw_contact_candidate *gw_detection_candidates(gw_detection *d, int *count)
 {
     if (!gw_mailbox_fresh(&d->found))
         return NULL;
@@ -171,7 +171,7 @@ const gw_near *gw_detection_take(gw_detection *d, int *count)
     return d->taken.near;
 }
 
-const gw_near *gw_detection_start(gw_detection *d, int *count)
+const gw_contact_candidate *gw_detection_start_candidates(gw_detection *d, int *count)
 {
     d->since = d->number + 1;
     *count = d->start.count;

@@ -8,23 +8,23 @@
 
 #include "rt/collision/detector.h"
 #include "rt/contact/world.h"
-#include "rt/sim/locals.h"
+#include "rt/sim/local_models.h"
 
 /* A body that moves. */
-typedef struct gw_detected_body {
+typedef struct gw_detection_body {
     int body; /* index in the world */
     gw_pose pose;
     gw_twist twist;
-} gw_detected_body;
+} gw_detection_body;
 
 typedef struct gw_detection gw_detection;
 
 typedef struct gw_detection_def {
     gw_detector_def detector; /* no bodies: nothing touches, there is none */
-    gw_locals *locals;        /* looked at as well, outlive it; NULL: none */
+    gw_local_models *locals;  /* looked at as well, outlive it; NULL: none */
     const gw_pose *poses;     /* of all bodies at tick 0; copied */
     const gw_twist *twists;   /* of their frames then; copied; NULL: all at rest */
-    int moving;               /* bodies that gw_detection_tell() may name at once, at most */
+    int moving;               /* bodies that gw_detection_publish() may name at once, at most */
     double period;            /* between two looks (s) */
     double tick;              /* of the loop (s) */
     double margin;            /* found beyond what may be reached (m) */
@@ -34,21 +34,21 @@ gw_detection *gw_detection_create(const gw_detection_def *def, gw_error *error);
 void gw_detection_destroy(gw_detection *detection); /* NULL is fine; nobody looks any more */
 
 /* What looks at pieces within a step. */
-gw_looker gw_detection_looker(const gw_detection *detection);
+gw_narrow_phase gw_detection_looker(const gw_detection *detection);
 
 double gw_detection_period(const gw_detection *detection);
 
 /* The world's side: finds what is near the bodies as they were told last, looks at mechanisms. Any
  * thread but the loop's, one at a time. */
-void gw_detection_look(gw_detection *detection);
+void gw_detection_run(gw_detection *detection);
 
 /* The loop's side, RT safe: where these bodies are now. */
-void gw_detection_tell(gw_detection *detection, const gw_detected_body *bodies, int count);
+void gw_detection_publish(gw_detection *detection, const gw_detection_body *bodies, int count);
 
 /* What was found since it was asked last, valid until the next call; NULL: nothing new. RT safe. */
-const gw_near *gw_detection_take(gw_detection *detection, int *count);
+const gw_contact_candidate *gw_detection_candidates(gw_detection *detection, int *count);
 
 /* What is near at tick 0, which begins: what was told before is looked at in vain. RT safe. */
-const gw_near *gw_detection_start(gw_detection *detection, int *count);
+const gw_contact_candidate *gw_detection_start_candidates(gw_detection *detection, int *count);
 
 #endif

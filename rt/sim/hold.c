@@ -13,7 +13,7 @@
 #define SINGULAR          0.01  /* rows this close to dependent, as a part of the largest */
 #define EDGE_SHARE        0.999 /* of the workspace radius: no further outward */
 
-gw_pose gw_hold_object(const gw_hold *hold)
+gw_pose gw_haptic_tool_object_pose(const gw_haptic_tool *hold)
 {
     if (hold->chain) {
         gw_pose held;
@@ -28,44 +28,46 @@ gw_pose gw_hold_object(const gw_hold *hold)
     return body;
 }
 
-void gw_hold_energy(const gw_hold *hold, double *kinetic, double *potential)
+void gw_haptic_tool_energy(const gw_haptic_tool *hold, double *kinetic, double *potential)
 {
     *kinetic = *potential = 0;
     if (hold->chain)
         return;
     gw_model_energy(&hold->body.model, kinetic, potential);
-    *potential += gw_contact_energy(hold);
+    *potential += gw_tool_unilateral_energy(hold);
 }
 
 /* ---- sense ---------------------------------------------------------------------------------- */
 
 /* What the robot wants at the tool frame. It works on the model: a travel takes both along. */
-static gw_wrench robot_wrench(gw_hold *hold, double dt)
+static gw_wrench robot_wrench(gw_haptic_tool *hold, double dt)
 {
     const gw_guided_def *def = &hold->body.def;
-    gw_robot_view view = {.set = &def->set,
-                          .mass = &def->mass,
-                          .gravity = def->gravity,
-                          .body_from_tool = def->body_from_held,
-                          .body = hold->body.pose,
-                          .contact = hold->contact,
-                          .touching = hold->walls.touching,
-                          .length = def->length,
-                          .dt = dt};
+    gw_motion_input view = {.set = &def->set,
+                            .mass = &def->mass,
+                            .gravity = def->gravity,
+                            .body_from_tool = def->body_from_held,
+                            .body = hold->body.pose,
+                            .contact = hold->contact,
+                            .touching = hold->walls.touching,
+                            .length = def->length,
+                            .dt = dt};
     gw_model_held(&hold->body.model, &view.tool, &view.twist);
-    gw_twist carried = gw_guided_carried(&hold->body, view.tool.p);
+    gw_twist carried = gw_guided_base_velocity(&hold->body, view.tool.p);
     view.twist = (gw_twist){gw_sub(view.twist.v, carried.v), gw_sub(view.twist.w, carried.w)};
-    return gw_robot_wrench(&hold->robot, &view);
+    return gw_motion_tick(&hold->robot, &view);
 }
 
 /* What operators in the task space want at the tool frame. */
-static gw_wrench wanted_wrench(gw_hold *hold, const gw_tick *tick)
+static gw_wrench wanted_wrench(gw_haptic_tool *hold, const gw_tick *tick)
 {
     gw_device_slot *slot = hold->tool->slot;
-    gw_mass mass = gw_hold_mass(hold);
-    gw_pose hand, object = gw_hold_object(hold);
-    hand = gw_slot_truth(slot, &hand) ? gw_map_to_task(&hold->map, &hand) : hold->shown;
-    gw_grip grip = {hand, hold->shown_twist, mass.mass, gw_inertia_floor(&mass.inertia), tick->dt};
+    gw_mass mass = gw_haptic_tool_mass(hold);
+    gw_pose hand, object = gw_haptic_tool_object_pose(hold);
+    hand = gw_device_slot_true_pose(slot, &hand) ? gw_workspace_to_task(&hold->map, &hand)
+                                                 : hold->shown;
+    gw_operator_input grip = {hand, hold->shown_twist, mass.mass,
+                              gw_inertia_lower_bound(&mass.inertia), tick->dt};
     double t = (double)(tick->tick - slot->start) / tick->rate + tick->within;
     gw_wrench program = gw_operator_wrench(slot->program, t, &grip);
     gw_wrench drag =
@@ -76,50 +78,53 @@ static gw_wrench wanted_wrench(gw_hold *hold, const gw_tick *tick)
 }
 
 /* The operator's wrench as sensed, clamped, with the coupling where device and tool are apart. */
-static void take_wrench(gw_hold *hold, gw_wrench direct, bool limits)
+static void take_wrench(gw_haptic_tool *hold, gw_wrench direct, bool limits)
 {
     const gw_scenario_tool *tool = hold->tool;
     hold->wrench = direct;
     if (hold->sensed.valid && gw_device_slot_info(tool->slot)->measures_wrench)
-        hold->wrench =
-            gw_wrench_add(hold->wrench, gw_map_wrench_to_task(&hold->map, &hold->sensed.wrench));
-    if (limits && gw_limit3(&hold->wrench.f, tool->force_max))
+        hold->wrench = gw_wrench_add(hold->wrench,
+                                     gw_workspace_wrench_to_task(&hold->map, &hold->sensed.wrench));
+    if (limits && gw_clamp_norm(&hold->wrench.f, tool->force_max))
         hold->limited = true;
-    if (limits && gw_limit3(&hold->wrench.t, tool->torque_max))
+    if (limits && gw_clamp_norm(&hold->wrench.t, tool->torque_max))
         hold->limited = true;
     hold->acting = hold->wrench;
     if (!hold->sensed.valid || hold->clutched || tool->renders)
         return;
-    gw_pose device = gw_map_to_task(&hold->map, &hold->sensed.pose);
-    gw_vec3 pull = gw_coupling_force(&hold->coupling, hold->shown.p, hold->shown_twist.v, device.p);
+    gw_pose device = gw_workspace_to_task(&hold->map, &hold->sensed.pose);
+    gw_vec3 pull =
+        gw_virtual_coupling_force(&hold->coupling, hold->shown.p, hold->shown_twist.v, device.p);
     hold->wrench.f = hold->acting.f = gw_add(hold->wrench.f, pull);
 }
 
-void gw_hold_sense(gw_hold *hold, const gw_tick *tick, const gw_movers *movers, int index)
+void gw_haptic_tool_sense(gw_haptic_tool *hold, const gw_tick *tick,
+                          const gw_scene_dynamics *movers, int index)
 {
     gw_wrench none = {{0, 0, 0}, {0, 0, 0}};
     gw_device_slot *slot = hold->tool->slot;
     hold->limited = hold->robot.ended = false;
-    gw_hold_show(hold);
+    gw_haptic_tool_update_pose(hold);
     if (!hold->chain)
-        gw_contact_look(hold, tick->dt);
-    if (gw_hold_waits(hold, tick)) { /* its sensors are not asked: their noise goes on in the run */
-        gw_slot_truth(slot, &hold->sensed.pose);
+        gw_tool_unilateral_look(hold, tick->dt);
+    if (gw_haptic_tool_waits(
+            hold, tick)) { /* its sensors are not asked: their noise goes on in the run */
+        gw_device_slot_true_pose(slot, &hold->sensed.pose);
         return;
     }
     gw_wrench wanted = tick->moving ? wanted_wrench(hold, tick) : none;
-    gw_wrench exerted = gw_map_wrench_to_device(&hold->map, &wanted);
-    gw_slot_exert(slot, &exerted);
-    hold->sensed = gw_slot_read(slot);
+    gw_wrench exerted = gw_workspace_wrench_to_device(&hold->map, &wanted);
+    gw_device_slot_apply_operator(slot, &exerted);
+    hold->sensed = gw_device_slot_read(slot);
     hold->lost = !hold->sensed.valid;
     if (hold->lost) {
-        gw_hold_rest(hold);
-        gw_robot_stay(&hold->robot);
+        gw_haptic_tool_stop(hold);
+        gw_motion_hold(&hold->robot);
     }
-    gw_hold_clutch(hold);
+    gw_haptic_tool_clutch(hold);
     take_wrench(hold, slot->driver->exert ? none : wanted, tick->moving);
     if (hold->tool->renders)
-        gw_hold_feel(hold, tick, movers, index);
+        gw_haptic_tool_control_pre_step(hold, tick, movers, index);
 }
 
 /* ---- step ----------------------------------------------------------------------------------- */
@@ -128,13 +133,14 @@ static gw_wrench held_wrench(const void *context, double t, const gw_pose *held,
                              const gw_twist *twist)
 {
     (void)t;
-    const gw_hold *hold = context;
-    return hold->walls.near ? gw_wrench_add(hold->acting, gw_contact_at(hold, *held, *twist))
-                            : hold->acting;
+    const gw_haptic_tool *hold = context;
+    return hold->walls.near
+               ? gw_wrench_add(hold->acting, gw_tool_unilateral_wrench(hold, *held, *twist))
+               : hold->acting;
 }
 
 /* Scales the velocity so that the tool keeps within the scene's limits. */
-static void limit_speed(gw_hold *hold)
+static void limit_speed(gw_haptic_tool *hold)
 {
     const gw_scenario_tool *tool = hold->tool;
     gw_pose pose;
@@ -142,7 +148,7 @@ static void limit_speed(gw_hold *hold)
     double factor = 1;
     if (!(tool->speed_max > 0) && !(tool->spin_max > 0))
         return;
-    gw_model_held(gw_hold_model(hold), &pose, &twist);
+    gw_model_held(gw_haptic_tool_model(hold), &pose, &twist);
     double speed = gw_norm(twist.v), spin = gw_norm(twist.w);
     if (tool->speed_max > 0 && speed > tool->speed_max)
         factor = tool->speed_max / speed;
@@ -150,36 +156,36 @@ static void limit_speed(gw_hold *hold)
         factor = fmin(factor, tool->spin_max / spin);
     if (factor >= 1)
         return;
-    gw_hold_lose(hold, gw_hold_slow(hold, factor));
+    gw_haptic_tool_book_loss(hold, gw_haptic_tool_slow(hold, factor));
     hold->limited = true;
 }
 
 /* A travel gives way to a hand that resists. */
-static double pace_of(const gw_hold *hold)
+static double pace_of(const gw_haptic_tool *hold)
 {
     double pace = (PACE_FORCE_STOP - gw_norm(hold->wrench.f)) / (PACE_FORCE_STOP - PACE_FORCE);
     return fmin(fmax(pace, 0), 1);
 }
 
-void gw_hold_open(gw_hold *hold, const gw_tick *tick, gw_mover *mover)
+void gw_haptic_tool_pre_step(gw_haptic_tool *hold, const gw_tick *tick, gw_world_system *mover)
 {
     double kinetic, potential;
     hold->constraint = (gw_wrench){{0, 0, 0}, {0, 0, 0}};
     hold->settled = false;
     hold->held_still = false;
-    mover->model = gw_hold_model(hold);
+    mover->model = gw_haptic_tool_model(hold);
     mover->hand = (gw_forces){.at = held_wrench, .context = hold};
     mover->still = !tick->moving || hold->clutched || !hold->sensed.valid;
     if (mover->still)
         return;
-    gw_hold_energy(hold, &kinetic, &potential);
+    gw_haptic_tool_energy(hold, &kinetic, &potential);
     hold->before = kinetic;
-    hold->wall = gw_contact_open(hold, kinetic + potential);
+    hold->wall = gw_tool_unilateral_pre_step(hold, kinetic + potential);
     hold->start = hold->body.pose;
 }
 
 /* The impulses of this step, for the hand's next tick. */
-static void remember_hit(gw_hold *hold, const gw_mover *mover)
+static void remember_hit(gw_haptic_tool *hold, const gw_world_system *mover)
 {
     hold->was_hit = mover->hit;
     if (mover->hit)
@@ -187,16 +193,17 @@ static void remember_hit(gw_hold *hold, const gw_mover *mover)
 }
 
 /* What stays still on a set that rides is taken along. */
-static void wait(gw_hold *hold, const gw_tick *tick)
+static void wait(gw_haptic_tool *hold, const gw_tick *tick)
 {
     if (!tick->moving || hold->chain || !hold->body.ride.moves)
         return;
-    double before = gw_hold_whole_energy(hold);
-    gw_guided_wait(&hold->body, tick->dt);
-    hold->edits += gw_hold_whole_energy(hold) - before;
+    double before = gw_haptic_tool_total_energy(hold);
+    gw_guided_move_with_base(&hold->body, tick->dt);
+    hold->edits += gw_haptic_tool_total_energy(hold) - before;
 }
 
-void gw_hold_close(gw_hold *hold, const gw_tick *tick, const gw_mover *mover)
+void gw_haptic_tool_post_step(gw_haptic_tool *hold, const gw_tick *tick,
+                              const gw_world_system *mover)
 {
     const gw_step *step = &mover->step;
     remember_hit(hold, mover);
@@ -216,15 +223,15 @@ void gw_hold_close(gw_hold *hold, const gw_tick *tick, const gw_mover *mover)
     limit_speed(hold);
     lost = hold->dissipated - hold->edits - lost;
     if (hold->travel.active)
-        hold->settled = gw_contact_travel(hold, tick->dt, pace_of(hold));
+        hold->settled = gw_tool_unilateral_transition(hold, tick->dt, pace_of(hold));
     if (hold->wall.near && step->finite)
-        gw_contact_close(hold, &hold->wall, step, lost, tick->dt);
+        gw_tool_unilateral_post_step(hold, &hold->wall, step, lost, tick->dt);
 }
 
 /* ---- act ------------------------------------------------------------------------------------ */
 
 /* Takes out the part of the velocity that leads out of the workspace at its edge. */
-static bool stop_at_edge(const gw_hold *hold, double radius, gw_twist *u)
+static bool stop_at_edge(const gw_haptic_tool *hold, double radius, gw_twist *u)
 {
     gw_vec3 p = hold->sensed.pose.p;
     double r = gw_norm(p);
@@ -235,9 +242,9 @@ static bool stop_at_edge(const gw_hold *hold, double radius, gw_twist *u)
 }
 
 /* A clutched device moves as a free body would under the hand. */
-static gw_twist free_motion(gw_hold *hold, double dt)
+static gw_twist free_motion(gw_haptic_tool *hold, double dt)
 {
-    double mass = gw_hold_mass(hold).mass;
+    double mass = gw_haptic_tool_mass(hold).mass;
     gw_wrench f = hold->sensed.wrench;
     gw_vec3 v = gw_mul_add(hold->free.v, dt / mass, f.f);
     gw_vec3 w = gw_mul_add(hold->free.w, dt / FREE_INERTIA, f.t);
@@ -247,35 +254,35 @@ static gw_twist free_motion(gw_hold *hold, double dt)
 }
 
 /* An impedance device exerts what control has found. */
-static void act_by_force(gw_hold *hold, const gw_tick *tick)
+static void act_by_force(gw_haptic_tool *hold, const gw_tick *tick)
 {
-    gw_wrench u = gw_map_wrench_to_device(&hold->map, &hold->rendered.command);
+    gw_wrench u = gw_workspace_wrench_to_device(&hold->map, &hold->rendered.command);
     bool able = tick->engaged && hold->sensed.valid && gw_finite3(u.f) && gw_finite3(u.t);
-    gw_slot_exert_command(hold->tool->slot, &u, able);
+    gw_device_slot_command_wrench(hold->tool->slot, &u, able);
 }
 
-void gw_hold_act(gw_hold *hold, const gw_tick *tick)
+void gw_haptic_tool_actuate(gw_haptic_tool *hold, const gw_tick *tick)
 {
     gw_device_slot *slot = hold->tool->slot;
     const gw_device_info *info = gw_device_slot_info(slot);
     gw_pose before = hold->shown;
     bool limited = false;
     gw_twist u = {{0, 0, 0}, {0, 0, 0}};
-    gw_hold_show(hold);
+    gw_haptic_tool_update_pose(hold);
     if (hold->tool->renders) {
-        gw_hold_answer(hold);
-        if (!gw_hold_waits(hold, tick))
+        gw_haptic_tool_control_post_step(hold);
+        if (!gw_haptic_tool_waits(hold, tick))
             act_by_force(hold, tick);
         return;
     }
     if (hold->sensed.valid && tick->engaged && hold->clutched) {
         u = free_motion(hold, tick->dt);
-        limited = gw_limit3(&u.v, info->speed_max) | gw_limit3(&u.w, info->spin_max);
+        limited = gw_clamp_norm(&u.v, info->speed_max) | gw_clamp_norm(&u.w, info->spin_max);
     } else if (hold->sensed.valid && tick->engaged) {
         gw_twist way = gw_pose_sub(&hold->shown, &before);
-        way = gw_map_twist_to_device(&hold->map, &way);
+        way = gw_workspace_twist_to_device(&hold->map, &way);
         gw_twist forward = {gw_scale(1 / tick->dt, way.v), gw_scale(1 / tick->dt, way.w)};
-        gw_pose target = gw_map_to_device(&hold->map, &before);
+        gw_pose target = gw_workspace_to_device(&hold->map, &before);
         gw_twist error = gw_pose_sub(&target, &hold->sensed.pose);
         u = gw_pid_command(&hold->pid, &forward, &error, info, tick->dt, &limited);
     }
@@ -283,5 +290,5 @@ void gw_hold_act(gw_hold *hold, const gw_tick *tick)
     hold->limited = hold->limited || (limited && tick->moving);
     if (!gw_finite3(u.v) || !gw_finite3(u.w))
         u = (gw_twist){{0, 0, 0}, {0, 0, 0}};
-    gw_slot_write(slot, &u, tick->engaged);
+    gw_device_slot_command_velocity(slot, &u, tick->engaged);
 }

@@ -1,14 +1,14 @@
 /*
  * What a hold tells of itself in a snapshot. On the loop's thread, RT safe.
  */
-#include "rt/sim/hold.h"
+#include "rt/sim/haptic_tool.h"
 
 /* Splits the force along what the tool's origin can do and what it cannot. */
-static void split_force(const gw_hold *hold, gw_tool_state *state)
+static void split_force(const gw_haptic_tool *hold, gw_tool_state *state)
 {
     double columns[GW_MODEL_MAX_DOF][6], drift[6];
     gw_vec3 free[3], force = state->operator.f, normal = force;
-    const gw_model *model = gw_hold_model_of(hold);
+    const gw_model *model = gw_haptic_tool_model_const(hold);
     int count = 0, dof = gw_model_dof(model);
     if (gw_norm2(force) == 0)
         return;
@@ -28,40 +28,40 @@ static void split_force(const gw_hold *hold, gw_tool_state *state)
     state->force_tangential = gw_norm(count == 3 ? force : gw_sub(force, normal));
 }
 
-static void show_robot(const gw_hold *hold, gw_guide_state *s)
+static void show_robot(const gw_haptic_tool *hold, gw_motion_state *s)
 {
-    const gw_robot *robot = &hold->robot;
-    *s = (gw_guide_state){.active = robot->active,
-                          .moving = robot->moving,
-                          .tag = robot->tag,
-                          .outcome = robot->outcome,
-                          .reaction = robot->reaction};
+    const gw_motion_executor *robot = &hold->robot;
+    *s = (gw_motion_state){.active = robot->active,
+                           .moving = robot->moving,
+                           .tag = robot->tag,
+                           .outcome = robot->outcome,
+                           .reaction = robot->reaction};
     if (!robot->active)
         return;
     s->parameter_count = hold->body.def.set.dof;
     gw_submanifold_parameters_at(&hold->body.def.set, &hold->body.pose, s->parameters);
 }
 
-static void show_rendering(const gw_hold *hold, gw_tool_state *s)
+static void show_rendering(const gw_haptic_tool *hold, gw_tool_state *s)
 {
     s->hand = hold->rendered.hand;
     s->resisted = hold->rendering.resisted;
     s->port = hold->rendering.port.excess;
 }
 
-void gw_hold_before(const gw_hold *hold, gw_tool_state *s)
+void gw_haptic_tool_publish_state(const gw_haptic_tool *hold, gw_tool_state *s)
 {
     gw_pose truth;
     *s = (gw_tool_state){
         .object = hold->tool->object, .mechanism = hold->tool->mechanism, .link = hold->tool->link};
-    s->world_from_object = gw_hold_object(hold);
+    s->world_from_object = gw_haptic_tool_object_pose(hold);
     s->world_from_tool = hold->shown;
     s->twist = hold->shown_twist;
     s->device = s->device_true = hold->shown;
     if (hold->sensed.valid)
-        s->device = s->device_true = gw_map_to_task(&hold->map, &hold->sensed.pose);
-    if (gw_slot_truth(hold->tool->slot, &truth))
-        s->device_true = gw_map_to_task(&hold->map, &truth);
+        s->device = s->device_true = gw_workspace_to_task(&hold->map, &hold->sensed.pose);
+    if (gw_device_slot_true_pose(hold->tool->slot, &truth))
+        s->device_true = gw_workspace_to_task(&hold->map, &truth);
     s->operator= hold->wrench;
     gw_twist error = gw_pose_sub(&s->device, &s->world_from_tool);
     s->error_p = gw_norm(error.v);
@@ -80,7 +80,7 @@ void gw_hold_before(const gw_hold *hold, gw_tool_state *s)
     split_force(hold, s);
 }
 
-void gw_hold_publish(const gw_hold *hold, gw_tool_state *state)
+void gw_haptic_tool_publish_step(const gw_haptic_tool *hold, gw_tool_state *state)
 {
     state->constraint = hold->constraint;
     state->limited = hold->limited;

@@ -1,7 +1,7 @@
 /*
  * The mailboxes between loop and world for local models, and what goes through them.
  */
-#include "rt/sim/locals.h"
+#include "rt/sim/local_models.h"
 
 #include <math.h>
 #include <stdint.h>
@@ -16,11 +16,11 @@ typedef struct told_joints {
     double q[GW_MAX_LINKS], v[GW_MAX_LINKS];
 } told_joints;
 
-/* A chain with few links uses the first part of it (gw_local_bytes). */
+/* A chain with few links uses the first part of it (gw_chain_local_model_bytes). */
 typedef struct look {
     uint64_t number; /* of the telling that it is of */
-    gw_resisted resisted;
-    gw_local local;
+    gw_resisted_directions resisted;
+    gw_chain_local_model local;
 } look;
 
 typedef struct looked_chain {
@@ -36,7 +36,7 @@ typedef struct looked_chain {
     told_joints seen;
 } looked_chain;
 
-struct gw_locals {
+struct gw_local_models {
     int count;
     double horizon; /* s that a look serves for, and as many tells */
     uint64_t tells;
@@ -57,18 +57,18 @@ static gw_chain_def bare(const gw_chain_def *def)
 
 static size_t bytes_of(const looked_chain *c)
 {
-    return offsetof(look, local) + gw_local_bytes(c->def.count);
+    return offsetof(look, local) + gw_chain_local_model_bytes(c->def.count);
 }
 
-gw_locals *gw_locals_create(const gw_locals_def *def, gw_error *error)
+gw_local_models *gw_local_models_create(const gw_local_models_def *def, gw_error *error)
 {
-    gw_locals *locals = calloc(1, sizeof *locals);
+    gw_local_models *locals = calloc(1, sizeof *locals);
     size_t bytes = (size_t)(def->count + 1) * sizeof *locals->chains;
     if (locals)
         locals->chains = aligned_alloc(64, (bytes + 63) & ~(size_t)63);
     if (!locals || !locals->chains) {
         gw_fail(error, GW_FAILED, "", "no memory for local models");
-        gw_locals_destroy(locals);
+        gw_local_models_destroy(locals);
         return NULL;
     }
     memset(locals->chains, 0, bytes);
@@ -84,7 +84,7 @@ gw_locals *gw_locals_create(const gw_locals_def *def, gw_error *error)
     return locals;
 }
 
-void gw_locals_destroy(gw_locals *locals)
+void gw_local_models_destroy(gw_local_models *locals)
 {
     if (!locals)
         return;
@@ -97,12 +97,12 @@ void gw_locals_destroy(gw_locals *locals)
 static void look_at(const gw_chain *chain, double horizon, const gw_resisted_def *def, look *out)
 {
     double columns[GW_MAX_LINKS][6], drift[6];
-    gw_local_make(chain, horizon, &out->local);
+    gw_chain_local_model_make(chain, horizon, &out->local);
     gw_model_jacobian(&chain->model, columns, drift);
-    gw_resisted_at(def, chain->def->count, (const double(*)[6])columns, &out->resisted);
+    gw_resisted_directions_of(def, chain->def->count, (const double(*)[6])columns, &out->resisted);
 }
 
-void gw_locals_look(gw_locals *locals)
+void gw_local_models_update(gw_local_models *locals)
 {
     for (int i = 0; i < locals->count; i++) {
         looked_chain *c = &locals->chains[i];
@@ -118,16 +118,18 @@ void gw_locals_look(gw_locals *locals)
 
 /* ---- the loop's side ------------------------------------------------------------------------ */
 
-void gw_locals_begin(gw_locals *locals, int index, gw_chain *chain, const gw_resisted_def *def)
+void gw_local_models_start(gw_local_models *locals, int index, gw_chain *chain,
+                           const gw_resisted_def *def)
 {
     looked_chain *c = &locals->chains[index];
     look_at(chain, locals->horizon, def, &c->taken);
     c->since = c->taken.number = c->number + 1;
-    gw_chain_localise(chain, gw_chain_is_stiff(chain) ? NULL : &c->taken.local);
-    gw_locals_tell(locals, index, chain, def);
+    gw_chain_set_local_model(chain, gw_chain_is_stiff(chain) ? NULL : &c->taken.local);
+    gw_local_models_publish(locals, index, chain, def);
 }
 
-void gw_locals_tell(gw_locals *locals, int index, const gw_chain *chain, const gw_resisted_def *def)
+void gw_local_models_publish(gw_local_models *locals, int index, const gw_chain *chain,
+                             const gw_resisted_def *def)
 {
     looked_chain *c = &locals->chains[index];
     told_joints *out = gw_mailbox_back(&c->joints);
@@ -140,7 +142,7 @@ void gw_locals_tell(gw_locals *locals, int index, const gw_chain *chain, const g
 }
 
 /* Joints that are too stiff for a local model go exactly, from the tick on in which they are. */
-double gw_locals_take(gw_locals *locals, int index, gw_chain *chain)
+double gw_local_models_adopt(gw_local_models *locals, int index, gw_chain *chain)
 {
     looked_chain *c = &locals->chains[index];
     bool stiff = gw_chain_is_stiff(chain), fresh = gw_mailbox_fresh(&c->looks);
@@ -151,18 +153,18 @@ double gw_locals_take(gw_locals *locals, int index, gw_chain *chain)
             memcpy(&c->taken, newest, bytes_of(c));
     }
     if (stiff)
-        return chain->local ? gw_chain_localise(chain, NULL) : 0;
-    return fresh ? gw_chain_localise(chain, &c->taken.local) : 0;
+        return chain->local ? gw_chain_set_local_model(chain, NULL) : 0;
+    return fresh ? gw_chain_set_local_model(chain, &c->taken.local) : 0;
 }
 
-double gw_locals_strain(const gw_locals *locals, int index, const gw_chain *chain)
+double gw_local_models_strain(const gw_local_models *locals, int index, const gw_chain *chain)
 {
     const looked_chain *c = &locals->chains[index];
     double age = (double)(c->number - c->taken.number) / (double)locals->tells;
-    return fmax(gw_chain_strain(chain), age);
+    return fmax(gw_chain_local_model_strain(chain), age);
 }
 
-const gw_resisted *gw_locals_directions(const gw_locals *locals, int index)
+const gw_resisted_directions *gw_local_models_resisted(const gw_local_models *locals, int index)
 {
     return &locals->chains[index].taken.resisted;
 }

@@ -170,7 +170,7 @@ static void *watch(void *arg)
         pthread_mutex_lock(&loop->looking);
         gw_detection *d = atomic_load_explicit(&loop->detection, memory_order_acquire);
         if (d) {
-            gw_detection_look(d);
+            gw_detection_run(d);
             period = gw_detection_period(d);
         }
         pthread_mutex_unlock(&loop->looking);

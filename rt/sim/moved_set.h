@@ -5,29 +5,30 @@
 #ifndef GW_SIM_MOVED_SET_H
 #define GW_SIM_MOVED_SET_H
 
-#include "rt/sim/network.h"
+#include "rt/sim/kinematics.h"
 #include "rt/dynamics/guided.h"
 
-typedef enum gw_set_moved {
-    GW_SET_STANDS, /* nothing that it is joined to has moved since the last call */
-    GW_SET_MOVED,
-    GW_SET_GONE /* the branch is no longer there: the body stays on the former set */
-} gw_set_moved;
+typedef enum gw_moved_set_status {
+    GW_MOVED_SET_STANDS, /* nothing that it is joined to has moved since the last call */
+    GW_MOVED_SET_MOVED,
+    GW_MOVED_SET_GONE /* the branch is no longer there: the body stays on the former set */
+} gw_moved_set_status;
 
 /* The set as geometry is at a change of scenario, where that is not as the layout has it: the same
  * branch, next to a pose. */
-void gw_set_now(gw_network *network, int object, const char *branch, gw_guided_def *def,
-                const gw_pose *near);
+void gw_moved_set_at_switch(gw_kinematics *network, int object, const char *branch,
+                            gw_guided_def *def, const gw_pose *near);
 
 /* How it moves there, with geometry that stays on its way: as that of the body that it was. */
-gw_twist gw_set_motion(const gw_network *network, const gw_guided *was);
+gw_twist gw_moved_set_twist(const gw_kinematics *network, const gw_guided *was);
 
 /* Goes over to the same branch (by its id) of the constraints of `object` as they are now: the body
  * goes on from where it is with the motion that it has, on a set that rides in `dt` seconds to
  * where it is to be, and stands again where the geometry does. Beside that the set may be shown
  * displaced, by `before` now and `after` then: both the identity where it is not. `network`: NULL
  * where no geometry moves. */
-gw_set_moved gw_set_ride(gw_network *network, int object, const char *branch, gw_guided *body,
-                         const gw_pose *before, const gw_pose *after, double dt);
+gw_moved_set_status gw_moved_set_advance(gw_kinematics *network, int object, const char *branch,
+                                         gw_guided *body, const gw_pose *before,
+                                         const gw_pose *after, double dt);
 
 #endif

@@ -2,7 +2,7 @@
  * The models of a tick and the contacts between them. On the loop's thread, RT safe, but for
  * create and destroy.
  */
-#include "rt/sim/movers_data.h"
+#include "rt/sim/scene_dynamics_private.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -11,38 +11,38 @@
 
 /* ---- state ---------------------------------------------------------------------------------- */
 
-static void take_start_contacts(gw_movers *m)
+static void take_start_contacts(gw_scene_dynamics *m)
 {
     int count;
     if (!m->world)
         return;
     gw_world_reset(m->world);
-    const gw_near *near = gw_detection_start(m->detection, &count);
-    gw_world_near(m->world, near, count);
+    const gw_contact_candidate *near = gw_detection_start_candidates(m->detection, &count);
+    gw_world_set_candidates(m->world, near, count);
     m->contact.near = count;
 }
 
-void gw_movers_reset(gw_movers *m)
+void gw_scene_dynamics_reset(gw_scene_dynamics *m)
 {
-    gw_chains_reset(m);
-    gw_bodies_reset(m);
+    gw_mechanisms_reset(m);
+    gw_free_bodies_reset(m);
     m->work = m->dissipated = m->motors = m->edits = 0;
-    m->contact = (gw_contact_figures){0};
-    m->last = (gw_world_step){0};
-    m->was_jammed = m->jammed = m->was_crowded = m->crowded = false;
+    m->contact = (gw_contact_statistics){0};
+    m->last = (gw_world_step_result){0};
+    m->was_jammed = m->immovable = m->was_crowded = m->crowded = false;
     m->quiet = 0;
     m->was_strained = m->strained = 0;
     m->moved_count = 0;
     take_start_contacts(m);
 }
 
-typedef struct gw_movers_pair {
-    const gw_movers *now, *old;
-} gw_movers_pair;
+typedef struct gw_scene_dynamics_pair {
+    const gw_scene_dynamics *now, *old;
+} gw_scene_dynamics_pair;
 
 static int body_again(const void *context, int old)
 {
-    const gw_movers_pair *p = context;
+    const gw_scene_dynamics_pair *p = context;
     uint64_t name = p->old->names[old];
     if (old < p->now->body_count && p->now->names[old] == name)
         return old;
@@ -52,48 +52,49 @@ static int body_again(const void *context, int old)
     return -1;
 }
 
-void gw_movers_carry(gw_movers *m, const gw_movers *old, gw_network *network,
-                     const gw_travel_limits *limits)
+void gw_scene_dynamics_carry_over(gw_scene_dynamics *m, const gw_scene_dynamics *old,
+                                  gw_kinematics *network, const gw_transition_limits *limits)
 {
-    gw_chains_carry(m, old, limits);
-    gw_bodies_carry(m, old, network, limits);
+    gw_mechanisms_carry_over(m, old, limits);
+    gw_free_bodies_carry_over(m, old, network, limits);
     m->contact = old->contact;
     m->contact.spring = 0;
     m->contact.touching = 0;
     m->last.touching = old->last.touching;
     m->touched_before = old->touched_before;
     if (m->world && old->world)
-        m->contact.spring =
-            gw_world_carry(m->world, old->world, body_again, &(gw_movers_pair){m, old});
+        m->contact.spring = gw_world_carry_over(m->world, old->world, body_again,
+                                                &(gw_scene_dynamics_pair){m, old});
     if (m->detection)
-        gw_movers_exchange(m);
+        gw_scene_dynamics_exchange(m);
 }
 
-gw_chain *gw_movers_chain(gw_movers *m, int index)
+gw_chain *gw_scene_dynamics_chain(gw_scene_dynamics *m, int index)
 {
     return index < m->chain_count ? &m->chains[index].chain : NULL;
 }
 
-void gw_movers_motor(gw_movers *m, int mechanism, int joint, const gw_motor *motor)
+void gw_scene_dynamics_motor(gw_scene_dynamics *m, int mechanism, int joint, const gw_motor *motor)
 {
     if (mechanism >= 0 && mechanism < m->chain_count && joint >= 0 &&
         joint < m->chains[mechanism].def.count)
         m->chains[mechanism].def.links[joint].motor = *motor;
 }
 
-gw_mover *gw_movers_of_tool(gw_movers *m, int index)
+gw_world_system *gw_scene_dynamics_tool_mover(gw_scene_dynamics *m, int index)
 {
     return &m->mover[m->tool_mover[index]];
 }
 
-gw_detection *gw_movers_detection(gw_movers *m)
+gw_detection *gw_scene_dynamics_detection(gw_scene_dynamics *m)
 {
     return m->detection;
 }
 
 /* ---- bodies out, contacts in ---------------------------------------------------------------- */
 
-void gw_movers_place(gw_movers *m, int object, const gw_pose *pose, double dt)
+void gw_scene_dynamics_place_kinematic(gw_scene_dynamics *m, int object, const gw_pose *pose,
+                                       double dt)
 {
     gw_twist twist = {{0, 0, 0}, {0, 0, 0}};
     if (!m->world || m->moved_count >= m->moved_most)
@@ -103,11 +104,11 @@ void gw_movers_place(gw_movers *m, int object, const gw_pose *pose, double dt)
         twist = (gw_twist){gw_scale(1 / dt, way.v), gw_scale(1 / dt, way.w)};
     }
     m->placed[object] = *pose;
-    m->moved[m->moved_count++] = (gw_detected_body){object, *pose, twist};
-    gw_world_place(m->world, object, pose, &twist);
+    m->moved[m->moved_count++] = (gw_detection_body){object, *pose, twist};
+    gw_world_set_body(m->world, object, pose, &twist);
 }
 
-static int tell_model(const gw_model *model, int body, gw_detected_body *told)
+static int tell_model(const gw_model *model, int body, gw_detection_body *told)
 {
     int count = gw_model_bodies(model);
     for (int i = 0; i < count; i++) {
@@ -120,43 +121,43 @@ static int tell_model(const gw_model *model, int body, gw_detected_body *told)
 /* What a look brings is paid with what earlier ones took, else by the motion: whatever Coriolis
  * terms are left out, a mechanism never has more energy than hand, motors and contacts gave it.
  * What looks took is remembered up to the energy of its motion. */
-static void take_look(gw_movers *m, int index)
+static void take_look(gw_scene_dynamics *m, int index)
 {
-    gw_moving_chain *c = &m->chains[index];
-    double brought = gw_locals_take(m->locals, index, &c->chain), kinetic = c->chain.kinetic;
+    gw_dynamic_mechanism *c = &m->chains[index];
+    double brought = gw_local_models_adopt(m->locals, index, &c->chain), kinetic = c->chain.kinetic;
     m->edits += brought;
     c->owed = fmax(c->owed + brought, -kinetic);
     if (!(c->owed > 0) || !(kinetic > 0))
         return;
-    double paid = gw_chain_slow(&c->chain, sqrt(1 - fmin(c->owed / kinetic, 1)));
+    double paid = gw_chain_scale_velocity(&c->chain, sqrt(1 - fmin(c->owed / kinetic, 1)));
     m->dissipated += paid;
     c->owed -= paid;
 }
 
 /* Local models go over to newer looks; those that have none in time are said to be strained. */
-static void exchange_looks(gw_movers *m)
+static void exchange_looks(gw_scene_dynamics *m)
 {
     m->was_strained = m->strained;
     m->strained = 0;
     for (int i = 0; i < m->chain_count; i++) {
-        gw_moving_chain *c = &m->chains[i];
+        gw_dynamic_mechanism *c = &m->chains[i];
         take_look(m, i);
-        gw_locals_tell(m->locals, i, &c->chain, &c->resisted);
-        c->strain = gw_locals_strain(m->locals, i, &c->chain);
+        gw_local_models_publish(m->locals, i, &c->chain, &c->resisted);
+        c->strain = gw_local_models_strain(m->locals, i, &c->chain);
         m->strained = fmax(m->strained, c->strain);
     }
 }
 
-void gw_movers_exchange(gw_movers *m)
+void gw_scene_dynamics_exchange(gw_scene_dynamics *m)
 {
     int count = 0, near_count;
     if (m->locals)
         exchange_looks(m);
     if (!m->world)
         return;
-    const gw_near *near = gw_detection_take(m->detection, &near_count);
+    const gw_contact_candidate *near = gw_detection_candidates(m->detection, &near_count);
     if (near) {
-        gw_world_near(m->world, near, near_count);
+        gw_world_set_candidates(m->world, near, near_count);
         m->contact.near = near_count;
     }
     for (int i = 0; i < m->first_chain; i++)
@@ -167,16 +168,16 @@ void gw_movers_exchange(gw_movers *m)
     for (int i = 0; i < m->free_count; i++)
         count += tell_model(&m->bodies[i].body.model, m->bodies[i].object, m->told + count);
     memcpy(m->told + count, m->moved, (size_t)m->moved_count * sizeof *m->told);
-    gw_detection_tell(m->detection, m->told, count + m->moved_count);
+    gw_detection_publish(m->detection, m->told, count + m->moved_count);
     m->moved_count = 0;
 }
 
 /* ---- the step ------------------------------------------------------------------------------- */
 
-static void step_apart(gw_movers *m, double dt)
+static void step_apart(gw_scene_dynamics *m, double dt)
 {
     for (int i = 0; i < m->mover_count; i++) {
-        gw_mover *mover = &m->mover[i];
+        gw_world_system *mover = &m->mover[i];
         mover->hit = false;
         mover->step = (gw_step){.finite = true, .margin = 1};
         if (!mover->still)
@@ -184,31 +185,31 @@ static void step_apart(gw_movers *m, double dt)
     }
 }
 
-static void step_together(gw_movers *m, double dt)
+static void step_together(gw_scene_dynamics *m, double dt)
 {
-    gw_contact_figures *f = &m->contact;
+    gw_contact_statistics *f = &m->contact;
     m->touched_before = m->last.touching;
     gw_world_step_all(m->world, m->mover, dt, &m->last);
-    m->was_jammed = m->jammed;
-    m->jammed = m->last.jammed;
+    m->was_jammed = m->immovable;
+    m->immovable = m->last.immovable;
     m->was_crowded = m->crowded;
-    m->quiet = m->last.late > 0 ? 0 : m->quiet + dt;
-    m->crowded = m->last.late > 0 || (m->crowded && m->quiet < 1);
+    m->quiet = m->last.deferred > 0 ? 0 : m->quiet + dt;
+    m->crowded = m->last.deferred > 0 || (m->crowded && m->quiet < 1);
     m->edits += m->last.moved;
     f->dissipated += m->last.dissipated;
     m->dissipated += m->last.dissipated;
     f->generated += m->last.generated;
-    f->put_off += (uint64_t)m->last.late;
-    f->unseen += (uint64_t)m->last.unseen;
+    f->put_off += (uint64_t)m->last.deferred;
+    f->redetections_skipped += (uint64_t)m->last.redetections_skipped;
     f->spring = m->last.spring;
     f->touching = m->last.touching;
-    f->collisions += (uint64_t)m->last.cuts;
+    f->collisions += (uint64_t)m->last.collisions;
 }
 
 /* What no hand holds: nobody else books its sums. */
-static void book(gw_movers *m)
+static void book(gw_scene_dynamics *m)
 {
-    bool held[GW_MAX_MOVERS] = {false};
+    bool held[GW_MAX_MODELS] = {false};
     for (int i = 0; i < m->tool_count; i++)
         held[m->tool_mover[i]] = true;
     for (int i = 0; i < m->mover_count; i++) {
@@ -221,68 +222,69 @@ static void book(gw_movers *m)
 
 /* A mechanism whose look is too old, or too far from where it is, is no longer driven by what is
  * true: it comes to rest until there is a new one. */
-static void brake(gw_movers *m, double dt)
+static void brake(gw_scene_dynamics *m, double dt)
 {
     for (int i = 0; i < m->chain_count; i++)
         if (m->chains[i].strain > 1)
-            m->dissipated += gw_chain_slow(&m->chains[i].chain, 1 / (1 + dt / BRAKE_TIME));
+            m->dissipated +=
+                gw_chain_scale_velocity(&m->chains[i].chain, 1 / (1 + dt / BRAKE_TIME));
 }
 
-void gw_movers_step(gw_movers *m, double dt)
+void gw_scene_dynamics_step(gw_scene_dynamics *m, double dt)
 {
     brake(m, dt);
-    gw_bodies_open(m, dt);
+    gw_free_bodies_pre_step(m, dt);
     if (m->world)
         step_together(m, dt);
     else
         step_apart(m, dt);
     book(m);
-    gw_bodies_close(m, dt);
+    gw_free_bodies_post_step(m, dt);
 }
 
-bool gw_movers_touched(const gw_movers *m, int tool)
+bool gw_scene_dynamics_touched(const gw_scene_dynamics *m, int tool)
 {
     return m->world && m->last.touching + m->touched_before > 0 && tool < m->tool_count;
 }
 
 /* The chain that a tool holds, or NULL. */
-static gw_moving_chain *held_chain(const gw_movers *m, int tool)
+static gw_dynamic_mechanism *held_chain(const gw_scene_dynamics *m, int tool)
 {
     int chain = m->tool_mover[tool] - m->first_chain;
     return chain >= 0 ? &m->chains[chain] : NULL;
 }
 
-void gw_movers_resist(gw_movers *m, int tool, const gw_resisted_def *def)
+void gw_scene_dynamics_set_resisted(gw_scene_dynamics *m, int tool, const gw_resisted_def *def)
 {
-    gw_moving_chain *c = held_chain(m, tool);
+    gw_dynamic_mechanism *c = held_chain(m, tool);
     if (c)
         c->resisted = *def;
 }
 
-const gw_resisted *gw_movers_directions(const gw_movers *m, int tool)
+const gw_resisted_directions *gw_scene_dynamics_resisted(const gw_scene_dynamics *m, int tool)
 {
-    const gw_moving_chain *c = held_chain(m, tool);
-    return c && m->locals ? gw_locals_directions(m->locals, (int)(c - m->chains)) : NULL;
+    const gw_dynamic_mechanism *c = held_chain(m, tool);
+    return c && m->locals ? gw_local_models_resisted(m->locals, (int)(c - m->chains)) : NULL;
 }
 
-double gw_movers_strained(const gw_movers *m)
+double gw_scene_dynamics_strained(const gw_scene_dynamics *m)
 {
     return m->strained > 1 && !(m->was_strained > 1) ? m->strained : 0;
 }
 
-bool gw_movers_jammed(const gw_movers *m)
+bool gw_scene_dynamics_jammed(const gw_scene_dynamics *m)
 {
-    return m->jammed && !m->was_jammed;
+    return m->immovable && !m->was_jammed;
 }
 
-int gw_movers_crowded(const gw_movers *m)
+int gw_scene_dynamics_crowded(const gw_scene_dynamics *m)
 {
-    return m->crowded && !m->was_crowded ? m->last.late : 0;
+    return m->crowded && !m->was_crowded ? m->last.deferred : 0;
 }
 
 /* ---- what it tells -------------------------------------------------------------------------- */
 
-void gw_movers_account(const gw_movers *m, gw_energy *e)
+void gw_scene_dynamics_energy(const gw_scene_dynamics *m, gw_energy *e)
 {
     double kinetic, potential;
     for (int i = m->first_chain; i < m->mover_count; i++) {
@@ -290,14 +292,14 @@ void gw_movers_account(const gw_movers *m, gw_energy *e)
         e->kinetic += kinetic;
         e->potential += potential;
     }
-    e->potential += m->contact.spring + gw_bodies_spring(m);
+    e->potential += m->contact.spring + gw_free_bodies_spring_energy(m);
     e->work_in += m->work;
     e->dissipated += m->dissipated;
     e->motors += m->motors;
     e->edits += m->edits;
 }
 
-static void show_chains(const gw_movers *m, gw_snapshot *s)
+static void show_chains(const gw_scene_dynamics *m, gw_snapshot *s)
 {
     s->joint_count = 0;
     for (int i = 0; i < m->chain_count; i++) {
@@ -305,24 +307,24 @@ static void show_chains(const gw_movers *m, gw_snapshot *s)
         int n = c->def->count;
         memcpy(s->q + s->joint_count, c->q, (size_t)n * sizeof *s->q);
         memcpy(s->v + s->joint_count, c->v, (size_t)n * sizeof *s->v);
-        gw_chain_links(c, s->links + s->joint_count, NULL);
+        gw_chain_link_poses(c, s->links + s->joint_count, NULL);
         s->joint_count += n;
     }
 }
 
-static gw_toucher toucher(const gw_movers *m, int body)
+static gw_contact_body toucher(const gw_scene_dynamics *m, int body)
 {
     return body < m->object_count ? body : m->object_count - 1 - body;
 }
 
-static void show_contacts(const gw_movers *m, gw_snapshot *s)
+static void show_contacts(const gw_scene_dynamics *m, gw_snapshot *s)
 {
-    gw_contact_point point[GW_MAX_SHOWN];
+    gw_contact_point point[GW_MAX_SHOWN_CONTACTS];
     s->contact = m->contact;
-    s->contact_count = m->world ? gw_world_contacts(m->world, point, GW_MAX_SHOWN) : 0;
+    s->contact_count = m->world ? gw_world_contacts(m->world, point, GW_MAX_SHOWN_CONTACTS) : 0;
     for (int i = 0; i < s->contact_count; i++) {
         s->contacts[i] =
-            (gw_contact_shown){toucher(m, point[i].a), toucher(m, point[i].b), point[i]};
+            (gw_snapshot_contact){toucher(m, point[i].a), toucher(m, point[i].b), point[i]};
         s->contact.impulse += point[i].impulse;
     }
 }
@@ -331,7 +333,7 @@ static void show_contacts(const gw_movers *m, gw_snapshot *s)
  */
 static void remember_hits(gw_snapshot *s)
 {
-    uint64_t last = s->hit_count ? s->hits[(s->hit_count - 1) % GW_MAX_HITS].tick : 0;
+    uint64_t last = s->hit_count ? s->hits[(s->hit_count - 1) % GW_MAX_SHOWN_COLLISIONS].tick : 0;
     if (s->hits_of != s->scenario || last > s->tick)
         s->hit_count = 0;
     s->hits_of = s->scenario;
@@ -339,13 +341,14 @@ static void remember_hits(gw_snapshot *s)
         return; /* time stands still */
     for (int i = 0; i < s->contact_count; i++)
         if (s->contacts[i].at.impulse != 0)
-            s->hits[s->hit_count++ % GW_MAX_HITS] = (gw_hit_shown){s->contacts[i], s->tick};
+            s->hits[s->hit_count++ % GW_MAX_SHOWN_COLLISIONS] =
+                (gw_snapshot_collision){s->contacts[i], s->tick};
 }
 
-void gw_movers_publish(const gw_movers *m, gw_snapshot *s)
+void gw_scene_dynamics_publish(const gw_scene_dynamics *m, gw_snapshot *s)
 {
     show_chains(m, s);
-    gw_bodies_publish(m, s);
+    gw_free_bodies_publish(m, s);
     show_contacts(m, s);
     remember_hits(s);
 }

@@ -1,7 +1,7 @@
 /*
  * Movers out of a scene and its layout. On a server thread or in `run`, never in a tick.
  */
-#include "rt/sim/movers_data.h"
+#include "rt/sim/scene_dynamics_private.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 /* ---- mechanisms ------------------------------------------------------------------------------ */
 
 /* What the loop cannot do without of a mechanism. */
-static void build_chain(const gw_movers_def *def, int index, gw_moving_chain *c)
+static void build_chain(const gw_scene_dynamics_def *def, int index, gw_dynamic_mechanism *c)
 {
     const gw_mechanism *from = &def->scene->mechanisms[index];
     memcpy(c->id, from->id, sizeof c->id);
@@ -37,7 +37,7 @@ static void build_chain(const gw_movers_def *def, int index, gw_moving_chain *c)
 /* ---- who is whose mover --------------------------------------------------------------------- */
 
 /* Held objects first, then mechanisms, then free bodies. */
-static void number_movers(gw_movers *m, const gw_movers_def *def)
+static void number_movers(gw_scene_dynamics *m, const gw_scene_dynamics_def *def)
 {
     int held = 0;
     for (int t = 0; t < def->tool_count; t++)
@@ -57,13 +57,13 @@ static void number_movers(gw_movers *m, const gw_movers_def *def)
         m->mover[m->first_free + i].model = &m->bodies[i].body.model;
 }
 
-static bool fill(gw_movers *m, const gw_movers_def *def)
+static bool fill(gw_scene_dynamics *m, const gw_scene_dynamics_def *def)
 {
     m->tool_count = def->tool_count;
     m->object_count = def->scene->object_count;
     m->chain_count = def->scene->mechanism_count;
     m->chains = calloc((size_t)m->chain_count + 1, sizeof *m->chains);
-    if (!m->chains || !gw_bodies_create(m, def))
+    if (!m->chains || !gw_free_bodies_create(m, def))
         return false;
     m->body_count = m->object_count;
     for (int i = 0; i < m->chain_count; i++) {
@@ -77,60 +77,62 @@ static bool fill(gw_movers *m, const gw_movers_def *def)
 
 /* ---- looks ---------------------------------------------------------------------------------- */
 
-double gw_movers_period(const gw_movers_def *def)
+double gw_scene_dynamics_detection_period(const gw_scene_dynamics_def *def)
 {
     double rate = def->scene->contact.rate;
     return 1 / (rate > 0 ? rate : GW_CONTACT_RATE);
 }
 
-static bool build_locals(gw_movers *m, const gw_movers_def *def, gw_error *error)
+static bool build_locals(gw_scene_dynamics *m, const gw_scene_dynamics_def *def, gw_error *error)
 {
     int tick_rate = def->scene->rate > 0 ? def->scene->rate : 1000;
-    gw_locals_def locals = {
-        .count = m->chain_count, .period = gw_movers_period(def), .dt = 1.0 / tick_rate};
+    gw_local_models_def locals = {.count = m->chain_count,
+                                  .period = gw_scene_dynamics_detection_period(def),
+                                  .dt = 1.0 / tick_rate};
     if (!def->scene->contact.local || m->chain_count == 0)
         return true;
     for (int i = 0; i < m->chain_count; i++)
         locals.chains[i] = &m->chains[i].def;
-    m->locals = gw_locals_create(&locals, error);
+    m->locals = gw_local_models_create(&locals, error);
     return m->locals;
 }
 
 /* Where nothing touches, local models alone are looked at. */
-static bool build_looks(gw_movers *m, const gw_movers_def *def, gw_error *error)
+static bool build_looks(gw_scene_dynamics *m, const gw_scene_dynamics_def *def, gw_error *error)
 {
-    gw_detection_def looks = {.locals = m->locals, .period = gw_movers_period(def)};
+    gw_detection_def looks = {.locals = m->locals,
+                              .period = gw_scene_dynamics_detection_period(def)};
     if (!m->locals || m->detection)
         return true;
     m->detection = gw_detection_create(&looks, error);
     return m->detection;
 }
 
-gw_movers *gw_movers_create(const gw_movers_def *def, gw_error *error)
+gw_scene_dynamics *gw_scene_dynamics_create(const gw_scene_dynamics_def *def, gw_error *error)
 {
-    gw_movers *m = calloc(1, sizeof *m);
+    gw_scene_dynamics *m = calloc(1, sizeof *m);
     if (!m || !fill(m, def)) {
         gw_fail(error, GW_FAILED, "", "no memory for what moves");
-        gw_movers_destroy(m);
+        gw_scene_dynamics_destroy(m);
         return NULL;
     }
     bool built = build_locals(m, def, error);
     if (built)
-        gw_movers_reset(m);
-    if (!built || !gw_movers_build_contacts(m, def, error) || !build_looks(m, def, error)) {
-        gw_movers_destroy(m);
+        gw_scene_dynamics_reset(m);
+    if (!built || !gw_scene_dynamics_build_contacts(m, def, error) || !build_looks(m, def, error)) {
+        gw_scene_dynamics_destroy(m);
         return NULL;
     }
     return m;
 }
 
-void gw_movers_destroy(gw_movers *m)
+void gw_scene_dynamics_destroy(gw_scene_dynamics *m)
 {
     if (!m)
         return;
-    gw_movers_drop_contacts(m);
-    gw_locals_destroy(m->locals);
-    gw_bodies_destroy(m);
+    gw_scene_dynamics_drop_contacts(m);
+    gw_local_models_destroy(m->locals);
+    gw_free_bodies_destroy(m);
     free(m->chains);
     free(m);
 }

@@ -2,7 +2,7 @@
  * The contacts of a scene's movers: which solids there are, which pairs may touch, what their
  * surfaces are like. On a server thread or in `run`, never in a tick.
  */
-#include "rt/sim/movers_data.h"
+#include "rt/sim/scene_dynamics_private.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,9 +13,9 @@
 /* What filter and table of surfaces are asked with, while the detector is made and ever after. */
 typedef struct touching {
     int body_count, surface_count;
-    gw_surface *surface;   /* the scene's materials, then the plain one */
-    unsigned char *pairs;  /* bit a * body_count + b: never touch */
-    unsigned char *stands; /* by body: no model moves it, and nothing else does */
+    gw_contact_material *surface; /* the scene's materials, then the plain one */
+    unsigned char *pairs;         /* bit a * body_count + b: never touch */
+    unsigned char *stands;        /* by body: no model moves it, and nothing else does */
 } touching;
 
 static double in_series(double a, double b)
@@ -23,14 +23,14 @@ static double in_series(double a, double b)
     return a + b > 0 ? a * b / (a + b) : 0;
 }
 
-static gw_surface surface_between(const void *context, int a, int b)
+static gw_contact_material surface_between(const void *context, int a, int b)
 {
     const touching *t = context;
-    const gw_surface *x = &t->surface[a], *y = &t->surface[b];
-    return (gw_surface){.restitution = fmin(x->restitution, y->restitution),
-                        .friction = sqrt(x->friction * y->friction),
-                        .stiffness = in_series(x->stiffness, y->stiffness),
-                        .damping = in_series(x->damping, y->damping)};
+    const gw_contact_material *x = &t->surface[a], *y = &t->surface[b];
+    return (gw_contact_material){.restitution = fmin(x->restitution, y->restitution),
+                                 .friction = sqrt(x->friction * y->friction),
+                                 .stiffness = in_series(x->stiffness, y->stiffness),
+                                 .damping = in_series(x->damping, y->damping)};
 }
 
 /* ---- which pairs may touch ------------------------------------------------------------------ */
@@ -57,7 +57,7 @@ static bool stands(const void *context, int body)
 }
 
 /* The body that "object" or "mechanism.link" names, -1: none. */
-static int body_named(const gw_movers *m, const gw_scene *scene, const char *name)
+static int body_named(const gw_scene_dynamics *m, const gw_scene *scene, const char *name)
 {
     int link, object = gw_scene_object(scene, name);
     int mechanism = object >= 0 ? -1 : gw_scene_link(scene, name, &link);
@@ -65,7 +65,7 @@ static int body_named(const gw_movers *m, const gw_scene *scene, const char *nam
 }
 
 /* Neighbours in a chain meet at their joint: it is not for contacts to keep them apart. */
-static void spare_neighbours(const gw_movers *m, touching *t)
+static void spare_neighbours(const gw_scene_dynamics *m, touching *t)
 {
     for (int i = 0; i < m->chain_count; i++)
         for (int k = 1; k < m->chains[i].def.count; k++)
@@ -73,7 +73,7 @@ static void spare_neighbours(const gw_movers *m, touching *t)
 }
 
 /* What follows a hand is not moved by contacts: it would be held against what it hangs on. */
-static void spare_followers(const gw_movers *m, const gw_scene *scene, touching *t)
+static void spare_followers(const gw_scene_dynamics *m, const gw_scene *scene, touching *t)
 {
     for (int i = 0; i < scene->constraint_count; i++) {
         const gw_scene_constraint *c = &scene->constraints[i];
@@ -91,7 +91,7 @@ static void spare_followers(const gw_movers *m, const gw_scene *scene, touching 
     }
 }
 
-static void spare_listed(const gw_movers *m, const gw_scene *scene, touching *t)
+static void spare_listed(const gw_scene_dynamics *m, const gw_scene *scene, touching *t)
 {
     for (int i = 0; i < scene->contact.ignore_count; i++) {
         int a = body_named(m, scene, scene->contact.ignore[i].a);
@@ -101,7 +101,7 @@ static void spare_listed(const gw_movers *m, const gw_scene *scene, touching *t)
     }
 }
 
-static void mark_standing(const gw_movers *m, const gw_scene *scene, touching *t)
+static void mark_standing(const gw_scene_dynamics *m, const gw_scene *scene, touching *t)
 {
     for (int i = 0; i < scene->object_count; i++)
         t->stands[i] = true;
@@ -122,7 +122,7 @@ static int material_of(const gw_scene *scene, const char *id)
 }
 
 /* The solids of objects and links; counts only where `out` is NULL. */
-static int solids(const gw_movers *m, const gw_scene *scene, gw_collider *out)
+static int solids(const gw_scene_dynamics *m, const gw_scene *scene, gw_collider *out)
 {
     int count = 0;
     for (int i = 0; i < scene->object_count; i++, count++)
@@ -131,7 +131,7 @@ static int solids(const gw_movers *m, const gw_scene *scene, gw_collider *out)
                                        material_of(scene, scene->objects[i].material)};
     for (int i = 0; i < m->chain_count; i++)
         for (int k = 0; k < scene->mechanisms[i].link_count; k++) {
-            const gw_link_look *look = &scene->mechanisms[i].looks[k];
+            const gw_link_geometry *look = &scene->mechanisms[i].looks[k];
             if (!look->has_geometry)
                 continue;
             if (out)
@@ -152,7 +152,7 @@ static void touching_destroy(touching *t)
     free(t);
 }
 
-static touching *touching_create(const gw_movers *m, const gw_scene *scene)
+static touching *touching_create(const gw_scene_dynamics *m, const gw_scene *scene)
 {
     size_t n = (size_t)m->body_count;
     touching *t = calloc(1, sizeof *t);
@@ -169,7 +169,7 @@ static touching *touching_create(const gw_movers *m, const gw_scene *scene)
     }
     for (int i = 0; i < scene->material_count; i++)
         t->surface[i] = scene->materials[i].surface;
-    t->surface[scene->material_count] = gw_surface_default();
+    t->surface[scene->material_count] = gw_contact_material_default();
     spare_neighbours(m, t);
     spare_followers(m, scene, t);
     spare_listed(m, scene, t);
@@ -179,15 +179,15 @@ static touching *touching_create(const gw_movers *m, const gw_scene *scene)
 
 /* ---- world and detection -------------------------------------------------------------------- */
 
-static size_t largest_model(const gw_movers *m)
+static size_t largest_model(const gw_scene_dynamics *m)
 {
     return m->chain_count > 0 && sizeof(gw_chain) > sizeof(gw_guided) ? sizeof(gw_chain)
                                                                       : sizeof(gw_guided);
 }
 
 /* Bodies of objects and links, with poses and twists of tick 0; whose model they are of. */
-static void name_bodies(const gw_movers *m, const gw_movers_def *def, gw_world_body *bodies,
-                        gw_twist *twists)
+static void name_bodies(const gw_scene_dynamics *m, const gw_scene_dynamics_def *def,
+                        gw_world_body *bodies, gw_twist *twists)
 {
     for (int i = 0; i < m->object_count; i++) {
         const gw_object *o = &def->scene->objects[i];
@@ -200,14 +200,14 @@ static void name_bodies(const gw_movers *m, const gw_movers_def *def, gw_world_b
         bodies[m->bodies[i].object].model = m->first_free + i;
     for (int i = 0; i < m->chain_count; i++) {
         gw_pose links[GW_MAX_LINKS];
-        gw_chain_links(&m->chains[i].chain, links, twists + m->chains[i].body);
+        gw_chain_link_poses(&m->chains[i].chain, links, twists + m->chains[i].body);
         for (int k = 0; k < m->chains[i].def.count; k++)
             bodies[m->chains[i].body + k] =
                 (gw_world_body){.model = m->first_chain + i, .index = k, .pose = links[k]};
     }
 }
 
-static void hash_names(const gw_movers *m, const gw_scene *scene)
+static void hash_names(const gw_scene_dynamics *m, const gw_scene *scene)
 {
     for (int i = 0; i < m->object_count; i++)
         m->names[i] = gw_name_hash(scene->objects[i].id, 0);
@@ -216,8 +216,8 @@ static void hash_names(const gw_movers *m, const gw_scene *scene)
             m->names[m->chains[i].body + k] = gw_name_hash(m->chains[i].id, (uint64_t)k + 1);
 }
 
-static bool make_world(gw_movers *m, const gw_movers_def *def, const gw_world_body *bodies,
-                       gw_error *error)
+static bool make_world(gw_scene_dynamics *m, const gw_scene_dynamics_def *def,
+                       const gw_world_body *bodies, gw_error *error)
 {
     gw_world_def world = {.mover_count = m->mover_count,
                           .model_bytes = largest_model(m),
@@ -228,9 +228,9 @@ static bool make_world(gw_movers *m, const gw_movers_def *def, const gw_world_bo
     return m->world;
 }
 
-static bool make_detection(gw_movers *m, const gw_movers_def *def, const gw_world_body *bodies,
-                           gw_pose *poses, const gw_twist *twists, gw_collider *colliders,
-                           gw_error *error)
+static bool make_detection(gw_scene_dynamics *m, const gw_scene_dynamics_def *def,
+                           const gw_world_body *bodies, gw_pose *poses, const gw_twist *twists,
+                           gw_collider *colliders, gw_error *error)
 {
     for (int i = 0; i < m->body_count; i++)
         m->placed[i] = poses[i] = bodies[i].pose;
@@ -246,18 +246,19 @@ static bool make_detection(gw_movers *m, const gw_movers_def *def, const gw_worl
                           .moving = m->moved_most + m->body_count - m->object_count +
                                     m->first_chain + m->free_count,
                           .locals = m->locals,
-                          .period = gw_movers_period(def),
+                          .period = gw_scene_dynamics_detection_period(def),
                           .tick = 1.0 / def->rate,
                           .margin = MARGIN};
     m->detection = gw_detection_create(&d, error);
     if (!m->detection)
         return false;
-    gw_looker looker = gw_detection_looker(m->detection);
-    gw_world_watch(m->world, &looker);
+    gw_narrow_phase looker = gw_detection_looker(m->detection);
+    gw_world_set_narrow_phase(m->world, &looker);
     return true;
 }
 
-bool gw_movers_build_contacts(gw_movers *m, const gw_movers_def *def, gw_error *error)
+bool gw_scene_dynamics_build_contacts(gw_scene_dynamics *m, const gw_scene_dynamics_def *def,
+                                      gw_error *error)
 {
     if (!def->scene->contact.enabled || m->mover_count == 0)
         return true;
@@ -288,11 +289,11 @@ bool gw_movers_build_contacts(gw_movers *m, const gw_movers_def *def, gw_error *
     free(twists);
     free(colliders);
     if (made)
-        gw_movers_reset(m);
+        gw_scene_dynamics_reset(m);
     return made;
 }
 
-void gw_movers_drop_contacts(gw_movers *m)
+void gw_scene_dynamics_drop_contacts(gw_scene_dynamics *m)
 {
     gw_world_destroy(m->world);
     gw_detection_destroy(m->detection);

@@ -2,7 +2,7 @@
  * What acts on free bodies in a step: hands that drag or push them, and their walls; what came of
  * it in the books. On the loop's thread, RT safe.
  */
-#include "rt/sim/movers_data.h"
+#include "rt/sim/scene_dynamics_private.h"
 
 #include <string.h>
 
@@ -15,7 +15,7 @@
 /* ---- hands ----------------------------------------------------------------------------------- */
 
 /* The drag's own defaults are those of a hand at a device. */
-static void start_drag(gw_moving_body *b, const gw_command *command, double dt)
+static void start_drag(gw_dynamic_free_body *b, const gw_command *command, double dt)
 {
     gw_command bounded = *command;
     double mass = b->def.mass.mass;
@@ -26,10 +26,10 @@ static void start_drag(gw_moving_body *b, const gw_command *command, double dt)
     gw_drag_start(&b->hand.drag, &bounded, &b->def.mass, dt);
 }
 
-void gw_movers_hand(gw_movers *m, const gw_command *command, double dt)
+void gw_scene_dynamics_hand(gw_scene_dynamics *m, const gw_command *command, double dt)
 {
     for (int i = 0; i < m->free_count; i++) {
-        gw_moving_body *b = &m->bodies[i];
+        gw_dynamic_free_body *b = &m->bodies[i];
         if (strcmp(b->id, command->object) != 0)
             continue;
         if (command->kind == GW_COMMAND_DRAG)
@@ -43,7 +43,7 @@ void gw_movers_hand(gw_movers *m, const gw_command *command, double dt)
 }
 
 /* Held over the step, as at a device. */
-static bool take_hand(gw_moving_body *b)
+static bool take_hand(gw_dynamic_free_body *b)
 {
     const gw_guided *body = &b->body;
     gw_wrench drag =
@@ -54,7 +54,7 @@ static bool take_hand(gw_moving_body *b)
 }
 
 /* W = f . dp + tau . dtheta of a wrench that is constant during the step. */
-static double hand_work(const gw_moving_body *b)
+static double hand_work(const gw_dynamic_free_body *b)
 {
     gw_twist way = gw_pose_sub(&b->body.pose, &b->hand.start);
     return gw_dot(b->hand.acting.f, way.v) + gw_dot(b->hand.acting.t, way.w);
@@ -62,7 +62,7 @@ static double hand_work(const gw_moving_body *b)
 
 /* ---- a step ---------------------------------------------------------------------------------- */
 
-static bool near_walls(const gw_moving_body *b)
+static bool near_walls(const gw_dynamic_free_body *b)
 {
     return b->walls && b->walls->state.near;
 }
@@ -70,29 +70,29 @@ static bool near_walls(const gw_moving_body *b)
 static gw_wrench acting(const void *context, double t, const gw_pose *pose, const gw_twist *twist)
 {
     (void)t;
-    const gw_moving_body *b = context;
+    const gw_dynamic_free_body *b = context;
     if (!near_walls(b))
         return b->hand.acting;
-    return gw_wrench_add(b->hand.acting, gw_walls_wrench(&b->walls->state, pose, twist));
+    return gw_wrench_add(b->hand.acting, gw_unilaterals_wrench(&b->walls->state, pose, twist));
 }
 
-static void look_at_walls(gw_movers *m, gw_moving_body *b, double dt)
+static void look_at_walls(gw_scene_dynamics *m, gw_dynamic_free_body *b, double dt)
 {
     if (!b->walls)
         return;
     uint64_t lay = b->walls->state.touching & ~b->walls->met;
-    gw_walls_look(&b->walls->state, &b->body.model, b->def.mass.mass, &b->def.body_from_held,
-                  &b->body.pose, &b->body.twist, dt);
-    gw_stops_meet(m, b, lay, dt);
-    b->walls->spring = gw_body_spring(b);
-    b->walls->before = gw_body_energy(b);
-    b->walls->power = gw_walls_power(&b->walls->state, &b->body.pose, &b->body.twist);
+    gw_unilaterals_detect(&b->walls->state, &b->body.model, b->def.mass.mass,
+                          &b->def.body_from_held, &b->body.pose, &b->body.twist, dt);
+    gw_bound_impacts_resolve(m, b, lay, dt);
+    b->walls->spring = gw_free_body_spring_energy(b);
+    b->walls->before = gw_free_body_energy(b);
+    b->walls->power = gw_unilaterals_power(&b->walls->state, &b->body.pose, &b->body.twist);
 }
 
-void gw_bodies_open(gw_movers *m, double dt)
+void gw_free_bodies_pre_step(gw_scene_dynamics *m, double dt)
 {
     for (int i = 0; i < m->free_count; i++) {
-        gw_moving_body *b = &m->bodies[i];
+        gw_dynamic_free_body *b = &m->bodies[i];
         look_at_walls(m, b, dt);
         bool loaded = take_hand(b) || near_walls(b);
         m->mover[m->first_free + i].hand =
@@ -105,25 +105,26 @@ void gw_bodies_open(gw_movers *m, double dt)
  * that the motion got no more than the work told of; without one, its energy says itself what it
  * got, kinks inside a step included.
  */
-static double close_walls(const gw_movers *m, const gw_moving_body *b, const gw_step *step,
-                          double work)
+static double close_walls(const gw_scene_dynamics *m, const gw_dynamic_free_body *b,
+                          const gw_step *step, double work)
 {
-    double got = m->world ? step->work
-                          : gw_body_energy(b) - b->walls->before + step->dissipated - step->ride;
-    return b->walls->spring - gw_body_spring(b) - (got - work);
+    double got = m->world
+                     ? step->work
+                     : gw_free_body_energy(b) - b->walls->before + step->dissipated - step->ride;
+    return b->walls->spring - gw_free_body_spring_energy(b) - (got - work);
 }
 
 /* Work of what moves walls, by their damping. */
-static double walls_work(const gw_moving_body *b, double dt)
+static double walls_work(const gw_dynamic_free_body *b, double dt)
 {
-    double power = gw_walls_power(&b->walls->state, &b->body.pose, &b->body.twist);
+    double power = gw_unilaterals_power(&b->walls->state, &b->body.pose, &b->body.twist);
     return 0.5 * dt * (b->walls->power + power);
 }
 
-void gw_bodies_close(gw_movers *m, double dt)
+void gw_free_bodies_post_step(gw_scene_dynamics *m, double dt)
 {
     for (int i = 0; i < m->free_count; i++) {
-        const gw_moving_body *b = &m->bodies[i];
+        const gw_dynamic_free_body *b = &m->bodies[i];
         const gw_step *step = &m->mover[m->first_free + i].step;
         if (!step->finite)
             continue;
@@ -137,10 +138,10 @@ void gw_bodies_close(gw_movers *m, double dt)
     }
 }
 
-double gw_bodies_spring(const gw_movers *m)
+double gw_free_bodies_spring_energy(const gw_scene_dynamics *m)
 {
     double sum = 0;
     for (int i = 0; i < m->free_count; i++)
-        sum += gw_body_spring(&m->bodies[i]);
+        sum += gw_free_body_spring_energy(&m->bodies[i]);
     return sum;
 }

@@ -10,7 +10,7 @@
  *
  * What lies against a wall presses on its spring (walls.h); that is no collision.
  */
-#include "rt/sim/movers_data.h"
+#include "rt/sim/scene_dynamics_private.h"
 
 #include <stdlib.h>
 
@@ -18,20 +18,21 @@
 
 #define REST 1e-3 /* m/s: approaching slower is left to the spring */
 
-struct gw_stops {
+struct gw_bound_impacts {
     gw_impulse_work work;
     int rows;
-    int wall[GW_MAX_WALLS]; /* of each row */
-    double j[GW_MAX_WALLS * 6], e[GW_MAX_WALLS], offset[GW_MAX_WALLS], p[GW_MAX_WALLS];
-    double carried[GW_MAX_WALLS]; /* speed from the wall that they are carried with */
+    int wall[GW_MAX_UNILATERALS]; /* of each row */
+    double j[GW_MAX_UNILATERALS * 6], e[GW_MAX_UNILATERALS], offset[GW_MAX_UNILATERALS],
+        p[GW_MAX_UNILATERALS];
+    double carried[GW_MAX_UNILATERALS]; /* speed from the wall that they are carried with */
     double v[6], dv[6], generalised[6];
     double memory[];
 };
 
-gw_stops *gw_stops_create(void)
+gw_bound_impacts *gw_bound_impacts_create(void)
 {
-    size_t memory = gw_impulse_memory(GW_MAX_WALLS, 6);
-    return calloc(1, sizeof(gw_stops) + memory * sizeof(double));
+    size_t memory = gw_impulse_memory(GW_MAX_UNILATERALS, 6);
+    return calloc(1, sizeof(gw_bound_impacts) + memory * sizeof(double));
 }
 
 static double along(const double a[6], const gw_twist *t)
@@ -41,13 +42,13 @@ static double along(const double a[6], const gw_twist *t)
 
 static void inverse(const void *context, int block, const double *force, double *answer)
 {
-    const gw_moving_body *b = context;
+    const gw_dynamic_free_body *b = context;
     (void)block;
     gw_model_apply_inverse(&b->body.model, force, answer);
 }
 
 /* What carries body or wall takes it beyond: its set hardly leads off it. */
-static bool wedged(const gw_moving_body *b, const double *row, double speed, double coming)
+static bool wedged(const gw_dynamic_free_body *b, const double *row, double speed, double coming)
 {
     double answer[6], yield = 0, kinetic, potential;
     if (speed == 0)
@@ -57,18 +58,18 @@ static bool wedged(const gw_moving_body *b, const double *row, double speed, dou
         yield += row[k] * answer[k];
     gw_model_energy(&b->body.model, &kinetic, &potential);
     kinetic += 0.5 * b->def.mass.mass * coming * coming; /* it is at rest for what comes */
-    return gw_wedged(speed, yield, kinetic);
+    return gw_row_wedged(speed, yield, kinetic);
 }
 
 /* A row where the wall would be passed: J of the way off it. */
-static void add_row(gw_stops *s, const gw_moving_body *b, int i, double dt)
+static void add_row(gw_bound_impacts *s, const gw_dynamic_free_body *b, int i, double dt)
 {
-    const gw_walls *walls = &b->walls->state;
-    const gw_wall *wall = &walls->wall[i];
+    const gw_unilaterals *walls = &b->walls->state;
+    const gw_unilateral *wall = &walls->wall[i];
     const gw_model *model = &b->body.model;
     double h, a[1][6], *row = s->j + (size_t)s->rows * (size_t)gw_model_dof(model);
     gw_twist carried;
-    gw_rows_linear(&walls->row[i], 1, &b->body.pose, &h, a);
+    gw_rows_value_and_jacobian(&walls->row[i], 1, &b->body.pose, &h, a);
     for (int k = 0; k < 6; k++)
         a[0][k] *= -wall->sign;
     double gap = fmax(walls->slack[i] - wall->sign * h, 0);
@@ -81,7 +82,7 @@ static void add_row(gw_stops *s, const gw_moving_body *b, int i, double dt)
     for (int k = 0; k < gw_model_dof(model); k++)
         row[k] = 0;
     gw_model_pull_back(model, 0, &w, row);
-    s->carried[s->rows] = gw_model_carried(model, 0, &carried) ? along(a[0], &carried) : 0;
+    s->carried[s->rows] = gw_model_base_velocity(model, 0, &carried) ? along(a[0], &carried) : 0;
     s->carried[s->rows] -= walls->coming[i];
     if (wedged(b, row, s->carried[s->rows], walls->coming[i]))
         return;
@@ -91,11 +92,11 @@ static void add_row(gw_stops *s, const gw_moving_body *b, int i, double dt)
 }
 
 /* The body after it; what the walls took, and what carries body and walls gave, into the books. */
-static void strike(gw_movers *m, gw_moving_body *b)
+static void strike(gw_scene_dynamics *m, gw_dynamic_free_body *b)
 {
-    gw_stops *s = m->stops;
+    gw_bound_impacts *s = m->stops;
     gw_model *model = &b->body.model;
-    double before = gw_body_energy(b), given = 0;
+    double before = gw_free_body_energy(b), given = 0;
     gw_model_velocity(model, s->v);
     gw_impulse_problem problem = {.rows = s->rows,
                                   .dof = gw_model_dof(model),
@@ -106,17 +107,18 @@ static void strike(gw_movers *m, gw_moving_body *b)
                                   .only_push = true,
                                   .inverse = inverse,
                                   .context = b};
-    gw_impulse(&problem, &s->work, s->dv, s->generalised, s->p);
+    gw_impulse_solve(&problem, &s->work, s->dv, s->generalised, s->p);
     gw_model_kick(model, s->dv);
     for (int i = 0; i < s->rows; i++)
         given -= s->p[i] * s->carried[i];
     m->edits += given;
-    m->dissipated += before + given - gw_body_energy(b);
+    m->dissipated += before + given - gw_free_body_energy(b);
 }
 
-void gw_stops_meet(gw_movers *m, gw_moving_body *b, uint64_t lay, double dt)
+void gw_bound_impacts_resolve(gw_scene_dynamics *m, gw_dynamic_free_body *b, uint64_t lay,
+                              double dt)
 {
-    gw_stops *s = m->stops;
+    gw_bound_impacts *s = m->stops;
     s->rows = 0;
     s->work.memory = s->memory;
     for (int i = 0; i < b->walls->count; i++)

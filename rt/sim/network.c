@@ -10,7 +10,7 @@
 #define FOLLOWED     1e-9  /* of a unit's size: as far off as a solved pose may be */
 #define SAME_MOTION  1e-12 /* m: motions of a tick that differ by less are one */
 
-void gw_network_reset(gw_network *n)
+void gw_kinematics_reset(gw_kinematics *n)
 {
     size_t count = (size_t)n->object_count;
     memcpy(n->poses, n->rest, count * sizeof *n->poses);
@@ -20,37 +20,37 @@ void gw_network_reset(gw_network *n)
         n->units[i].stale = false;
     for (int i = 0; i < n->feature_count && n->way_count > 0; i++) {
         n->features[i] = n->laid_out[i];
-        gw_network_take_element(n, i);
+        gw_kinematics_take_element(n, i);
     }
     n->way_count = 0;
 }
 
-void gw_network_hold(gw_network *n, int object, const gw_pose *world_from_object)
+void gw_kinematics_set_held(gw_kinematics *n, int object, const gw_pose *world_from_object)
 {
     n->poses[object] = *world_from_object;
 }
 
 /* A held or a free object: where it is, its model says. */
-static bool has_model(const gw_group *u)
+static bool has_model(const gw_kinematic_group *u)
 {
-    return u->follow == GW_HELD || u->follow == GW_ROAMS;
+    return u->follow == GW_OBJECT_HELD || u->follow == GW_OBJECT_FREE;
 }
 
 /* ---- one unit -------------------------------------------------------------------------------- */
 
-static bool resolve(gw_network *n, gw_group *u)
+static bool resolve(gw_kinematics *n, gw_kinematic_group *u)
 {
     return gw_cluster_project(&u->cluster, STEPS_A_TICK, n->poses, n->work) <= FOLLOWED;
 }
 
-static void note_moved(gw_network *n, const gw_group *u)
+static void note_moved(gw_kinematics *n, const gw_kinematic_group *u)
 {
     for (int i = 0; i < u->cluster.count; i++)
         n->moved[u->cluster.bodies[i]] = n->displaced[u->cluster.bodies[i]] = true;
 }
 
 /* Carried objects whose own constraints moved are solved once, and carried from there. */
-static bool carry(gw_network *n, gw_group *u)
+static bool carry(gw_kinematics *n, gw_kinematic_group *u)
 {
     gw_pose *object = &n->poses[u->cluster.bodies[0]];
     *object = gw_pose_mul(&n->poses[u->carrier], &u->carrier_from_object);
@@ -62,7 +62,7 @@ static bool carry(gw_network *n, gw_group *u)
     return solved;
 }
 
-static void save(gw_network *n)
+static void save(gw_kinematics *n)
 {
     for (int i = 0; i < n->unit_count; i++)
         for (int k = 0; k < n->units[i].cluster.count; k++) {
@@ -71,7 +71,7 @@ static void save(gw_network *n)
         }
 }
 
-static void restore(gw_network *n)
+static void restore(gw_kinematics *n)
 {
     for (int i = 0; i < n->unit_count; i++)
         for (int k = 0; k < n->units[i].cluster.count && !has_model(&n->units[i]); k++) {
@@ -80,15 +80,15 @@ static void restore(gw_network *n)
         }
 }
 
-bool gw_network_follow(gw_network *n, bool forced)
+bool gw_kinematics_follow(gw_kinematics *n, bool forced)
 {
     bool followed = true;
     save(n);
     for (int i = 0; i < n->unit_count; i++) {
-        gw_group *u = &n->units[i];
-        if (u->follow == GW_CARRIED)
+        gw_kinematic_group *u = &n->units[i];
+        if (u->follow == GW_OBJECT_CARRIED)
             followed = carry(n, u) && followed;
-        else if (u->follow == GW_RESOLVED)
+        else if (u->follow == GW_OBJECT_SOLVED)
             followed = resolve(n, u) && followed;
         else
             continue;
@@ -100,15 +100,15 @@ bool gw_network_follow(gw_network *n, bool forced)
     return followed;
 }
 
-int gw_network_followers(const gw_network *n, gw_follower *followers, int capacity)
+int gw_kinematics_followers(const gw_kinematics *n, gw_follower *followers, int capacity)
 {
     int count = 0;
     for (int i = 0; i < n->unit_count; i++) {
-        const gw_group *u = &n->units[i];
-        bool follows = u->follow == GW_CARRIED || u->follow == GW_RESOLVED;
+        const gw_kinematic_group *u = &n->units[i];
+        bool follows = u->follow == GW_OBJECT_CARRIED || u->follow == GW_OBJECT_SOLVED;
         for (int k = 0; k < u->cluster.count && count < capacity; k++) {
             int object = u->cluster.bodies[k];
-            if (follows || (u->follow == GW_STAYS && n->displaced[object]))
+            if (follows || (u->follow == GW_OBJECT_STATIC && n->displaced[object]))
                 followers[count++] = (gw_follower){object, n->poses[object]};
         }
     }
@@ -119,10 +119,10 @@ int gw_network_followers(const gw_network *n, gw_follower *followers, int capaci
  */
 
 /* Links of which an end that is not the unit's moved, or an element did. */
-bool gw_network_stands_on_moved(const gw_network *n, const gw_group *u)
+bool gw_kinematics_depends_on_moved(const gw_kinematics *n, const gw_kinematic_group *u)
 {
     for (int i = 0; i < u->cluster.link_count; i++) {
-        const gw_link *link = u->cluster.links[i];
+        const gw_constraint_edge *link = u->cluster.links[i];
         if (n->dirty[link - n->links] || n->moved[link->a] || n->moved[link->b])
             return true;
     }
@@ -130,14 +130,14 @@ bool gw_network_stands_on_moved(const gw_network *n, const gw_group *u)
 }
 
 /* In the order of solving, so that what moves for it is seen by what comes after. */
-void gw_network_settle(gw_network *n)
+void gw_kinematics_solve_moved(gw_kinematics *n)
 {
     for (int i = 0; i < n->unit_count; i++) {
-        gw_group *u = &n->units[i];
-        if (!gw_network_stands_on_moved(n, u))
+        gw_kinematic_group *u = &n->units[i];
+        if (!gw_kinematics_depends_on_moved(n, u))
             continue;
         u->stale = true;
-        if (u->follow != GW_STAYS)
+        if (u->follow != GW_OBJECT_STATIC)
             continue;
         resolve(n, u);
         u->stale = false;
@@ -145,7 +145,7 @@ void gw_network_settle(gw_network *n)
     }
 }
 
-static double eased(const gw_way *w)
+static double eased(const gw_geometry_motion *w)
 {
     double x = (double)w->done / w->ticks;
     return w->smooth ? 0.5 - 0.5 * cos(GW_PI * x) : x;
@@ -172,17 +172,17 @@ static gw_pose between_poses(const gw_pose *a, const gw_pose *b, double s)
 }
 
 /* The links of a feature take its element; their rows, whatever sense the bodies have. */
-void gw_network_take_element(gw_network *n, int feature)
+void gw_kinematics_take_element(gw_kinematics *n, int feature)
 {
     for (int i = 0; i < n->link_count; i++) {
-        gw_link *link = &n->links[i];
+        gw_constraint_edge *link = &n->links[i];
         if (n->feature[i][0] != feature && n->feature[i][1] != feature)
             continue;
         if (n->feature[i][0] == feature)
             link->stated.mobile = n->features[feature];
         if (n->feature[i][1] == feature)
             link->stated.fixed = n->features[feature];
-        gw_link_resolve(link, &n->poses[link->a], &n->poses[link->b]);
+        gw_constraint_edge_resolve(link, &n->poses[link->a], &n->poses[link->b]);
         n->dirty[i] = true;
     }
 }
@@ -200,7 +200,7 @@ static gw_pose pose_motion(const gw_pose *a, const gw_pose *b)
     return gw_pose_mul(b, &back);
 }
 
-static void go_on(gw_network *n, gw_way *w)
+static void go_on(gw_kinematics *n, gw_geometry_motion *w)
 {
     double s = ++w->done >= w->ticks ? 1 : eased(w);
     bool last = w->done >= w->ticks;
@@ -208,7 +208,7 @@ static void go_on(gw_network *n, gw_way *w)
         gw_element *now = &n->features[w->to.feature], was = *now;
         *now = last ? w->to.element : between_elements(&w->from.element, &w->to.element, s);
         w->motion = element_motion(&was, now);
-        gw_network_take_element(n, w->to.feature);
+        gw_kinematics_take_element(n, w->to.feature);
     } else {
         gw_pose *now = &n->poses[w->to.object], was = *now;
         *now = last ? w->to.pose : between_poses(&w->from.pose, &w->to.pose, s);
@@ -219,7 +219,7 @@ static void go_on(gw_network *n, gw_way *w)
     w->went = true;
 }
 
-bool gw_network_advance(gw_network *n)
+bool gw_kinematics_advance(gw_kinematics *n)
 {
     bool any = false;
     for (int i = 0; i < n->way_count; i++) {
@@ -234,11 +234,11 @@ bool gw_network_advance(gw_network *n)
         go_on(n, &n->ways[i]);
     }
     if (any)
-        gw_network_settle(n);
+        gw_kinematics_solve_moved(n);
     return any;
 }
 
-int gw_network_moved_fixed(const gw_network *n, gw_follower *moved, int capacity)
+int gw_kinematics_moved_fixed(const gw_kinematics *n, gw_follower *moved, int capacity)
 {
     int count = 0;
     for (int i = 0; i < n->way_count && count < capacity; i++)
@@ -247,21 +247,21 @@ int gw_network_moved_fixed(const gw_network *n, gw_follower *moved, int capacity
     return count;
 }
 
-bool gw_network_moved(const gw_network *n)
+bool gw_kinematics_moved(const gw_kinematics *n)
 {
     return n->way_count > 0;
 }
 
-gw_element gw_network_element(const gw_network *n, const gw_end *end)
+gw_element gw_kinematics_element(const gw_kinematics *n, const gw_geometry_feature *end)
 {
     return end->feature >= 0 ? n->features[end->feature] : end->element;
 }
 
-gw_pose gw_network_place(const gw_network *n, int object)
+gw_pose gw_kinematics_pose(const gw_kinematics *n, int object)
 {
     for (int i = 0; i < n->unit_count; i++) {
-        const gw_group *u = &n->units[i];
-        for (int k = 0; k < u->cluster.count && u->follow != GW_STAYS; k++)
+        const gw_kinematic_group *u = &n->units[i];
+        for (int k = 0; k < u->cluster.count && u->follow != GW_OBJECT_STATIC; k++)
             if (u->cluster.bodies[k] == object)
                 return n->rest[object];
     }
@@ -272,17 +272,17 @@ gw_pose gw_network_place(const gw_network *n, int object)
  */
 
 /* The way of this feature or object, an old one that has arrived, or one that is finished early. */
-static gw_way *way_of(gw_network *n, const gw_moved_geometry *m)
+static gw_geometry_motion *way_of(gw_kinematics *n, const gw_moved_geometry *m)
 {
-    gw_way *free_one = NULL;
+    gw_geometry_motion *free_one = NULL;
     for (int i = 0; i < n->way_count; i++) {
-        gw_way *w = &n->ways[i];
+        gw_geometry_motion *w = &n->ways[i];
         if (w->to.feature == m->feature && (m->feature >= 0 || w->to.object == m->object))
             return w;
         if (w->arrived)
             free_one = w;
     }
-    if (n->way_count < GW_MOVING_AT_ONCE)
+    if (n->way_count < GW_MAX_GEOMETRY_MOTIONS)
         free_one = &n->ways[n->way_count++];
     else if (!free_one) {
         free_one = &n->ways[0];
@@ -311,11 +311,11 @@ static void measure(const gw_moved_geometry *from, const gw_moved_geometry *to, 
                                 : fabs(gw_dot(d, e->d));
 }
 
-void gw_network_move(gw_network *n, const gw_moved_geometry *m, uint64_t tick, int rate)
+void gw_kinematics_move(gw_kinematics *n, const gw_moved_geometry *m, uint64_t tick, int rate)
 {
     const double stream_s = 0.1, speed = 0.25, spin = 1.0; /* s, m/s, rad/s */
     double way, turn;
-    gw_way *w = way_of(n, m);
+    gw_geometry_motion *w = way_of(n, m);
     uint64_t since = w->since > 0 ? tick + 1 - w->since : UINT64_MAX;
     w->from = *m;
     if (m->feature >= 0)
@@ -337,7 +337,7 @@ void gw_network_move(gw_network *n, const gw_moved_geometry *m, uint64_t tick, i
 /* ---- objects with a model ---------------------------------------------------------------------
  */
 
-static gw_group *unit_of(gw_network *n, int object)
+static gw_kinematic_group *unit_of(gw_kinematics *n, int object)
 {
     for (int i = 0; i < n->unit_count; i++)
         if (has_model(&n->units[i]) && n->units[i].cluster.bodies[0] == object)
@@ -345,26 +345,26 @@ static gw_group *unit_of(gw_network *n, int object)
     return NULL;
 }
 
-int gw_network_problem(gw_network *n, int object, gw_constraint *constraints)
+int gw_kinematics_problem(gw_kinematics *n, int object, gw_constraint *constraints)
 {
-    gw_group *u = unit_of(n, object);
+    gw_kinematic_group *u = unit_of(n, object);
     if (!u || !u->stale)
         return -1;
     u->stale = false;
     int count = 0;
     for (; count < u->cluster.link_count && count < GW_MAX_PROBLEM; count++) {
-        const gw_link *link = u->cluster.links[count];
+        const gw_constraint_edge *link = u->cluster.links[count];
         int other = link->a == object ? link->b : link->a;
-        constraints[count] = gw_link_constraint(link, object, &n->poses[other]);
+        constraints[count] = gw_constraint_of_edge(link, object, &n->poses[other]);
     }
     return count;
 }
 
 /* The way that a feature, or where that is -1 an object, went in this tick. */
-static const gw_way *went(const gw_network *n, int feature, int object)
+static const gw_geometry_motion *went(const gw_kinematics *n, int feature, int object)
 {
     for (int i = 0; i < n->way_count; i++) {
-        const gw_way *w = &n->ways[i];
+        const gw_geometry_motion *w = &n->ways[i];
         if (w->went && w->to.feature == feature && (feature >= 0 || w->to.object == object))
             return w;
     }
@@ -372,12 +372,13 @@ static const gw_way *went(const gw_network *n, int feature, int object)
 }
 
 /* What the tick did in the world to what the link joins the object to; false: not one motion. */
-static bool link_motion(const gw_network *n, const gw_link *link, int object, gw_pose *motion)
+static bool link_motion(const gw_kinematics *n, const gw_constraint_edge *link, int object,
+                        gw_pose *motion)
 {
     int own = link->a == object ? 0 : 1, other = own == 0 ? link->b : link->a;
     const int *feature = n->feature[link - n->links];
-    const gw_way *place = went(n, -1, other);
-    const gw_way *shape = feature[1 - own] >= 0 ? went(n, feature[1 - own], -1) : NULL;
+    const gw_geometry_motion *place = went(n, -1, other);
+    const gw_geometry_motion *shape = feature[1 - own] >= 0 ? went(n, feature[1 - own], -1) : NULL;
     *motion = gw_pose_identity();
     if ((place && shape) || (feature[own] >= 0 && went(n, feature[own], -1)))
         return false;
@@ -391,9 +392,9 @@ static bool link_motion(const gw_network *n, const gw_link *link, int object, gw
     return true;
 }
 
-bool gw_network_motion(gw_network *n, int object, gw_pose *motion)
+bool gw_kinematics_motion(gw_kinematics *n, int object, gw_pose *motion)
 {
-    const gw_group *u = unit_of(n, object);
+    const gw_kinematic_group *u = unit_of(n, object);
     for (int i = 0; u && i < u->cluster.link_count; i++) {
         gw_pose one;
         if (!link_motion(n, u->cluster.links[i], object, &one))

@@ -6,7 +6,7 @@
 
 #include "rt/sim/network_data.h"
 
-void gw_network_destroy(gw_network *n)
+void gw_kinematics_destroy(gw_kinematics *n)
 {
     if (!n)
         return;
@@ -28,7 +28,7 @@ void gw_network_destroy(gw_network *n)
     free(n);
 }
 
-static bool take_memory(gw_network *n, const gw_scene *scene, const gw_layout *layout)
+static bool take_memory(gw_kinematics *n, const gw_scene *scene, const gw_layout *layout)
 {
     size_t objects = (size_t)scene->object_count + 1, links = (size_t)layout->joint_count + 1;
     size_t features = (size_t)scene->feature_count + 1;
@@ -54,7 +54,7 @@ static bool take_memory(gw_network *n, const gw_scene *scene, const gw_layout *l
 
 /* ---- units ----------------------------------------------------------------------------------- */
 
-static bool has_body(const gw_group *u, int object)
+static bool has_body(const gw_kinematic_group *u, int object)
 {
     for (int i = 0; i < u->cluster.count; i++)
         if (u->cluster.bodies[i] == object)
@@ -64,12 +64,12 @@ static bool has_body(const gw_group *u, int object)
 
 /* The unit's links, in the order of the layout's constraints: those with what was placed before it,
  * and among its own. */
-static void link_unit(gw_network *n, const int *rank, gw_group *u, int *used)
+static void link_unit(gw_kinematics *n, const int *rank, gw_kinematic_group *u, int *used)
 {
     int own = rank[u->cluster.bodies[0]], count = 0;
-    const gw_link **list = n->linked + *used;
+    const gw_constraint_edge **list = n->linked + *used;
     for (int i = 0; i < n->link_count; i++) {
-        const gw_link *link = &n->links[i];
+        const gw_constraint_edge *link = &n->links[i];
         bool a = has_body(u, link->a), b = has_body(u, link->b);
         if ((a && rank[link->b] <= own) || (b && rank[link->a] <= own))
             list[count++] = link;
@@ -80,12 +80,12 @@ static void link_unit(gw_network *n, const int *rank, gw_group *u, int *used)
     *used += count;
 }
 
-static void add_unit(gw_network *n, const gw_placement *p)
+static void add_unit(gw_kinematics *n, const gw_placement *p)
 {
-    gw_group *u = &n->units[n->unit_count++];
-    *u = (gw_group){.follow = p->follow, .carrier = p->carrier};
+    gw_kinematic_group *u = &n->units[n->unit_count++];
+    *u = (gw_kinematic_group){.follow = p->follow, .carrier = p->carrier};
     u->cluster.bodies[u->cluster.count++] = p->object;
-    if (p->follow != GW_CARRIED)
+    if (p->follow != GW_OBJECT_CARRIED)
         return;
     gw_pose carrier_from_world = gw_pose_inverse(&n->rest[p->carrier]);
     u->carrier_from_object = gw_pose_mul(&carrier_from_world, &n->rest[p->object]);
@@ -97,24 +97,24 @@ static int by_rank(const void *a, const void *b)
 }
 
 /* One unit a placement; those of a cluster that are solved again share theirs. */
-static void make_units(gw_network *n, const gw_placement **ordered, int count)
+static void make_units(gw_kinematics *n, const gw_placement **ordered, int count)
 {
     qsort(ordered, (size_t)count, sizeof *ordered, by_rank);
     for (int i = 0; i < count; i++) {
         const gw_placement *p = ordered[i];
-        gw_group *last = n->unit_count > 0 ? &n->units[n->unit_count - 1] : NULL;
+        gw_kinematic_group *last = n->unit_count > 0 ? &n->units[n->unit_count - 1] : NULL;
         const gw_placement *before = i > 0 ? ordered[i - 1] : NULL;
         bool together = before && p->cluster >= 0 && before->cluster == p->cluster &&
                         before->follow == p->follow &&
-                        (p->follow == GW_RESOLVED || p->follow == GW_STAYS);
+                        (p->follow == GW_OBJECT_SOLVED || p->follow == GW_OBJECT_STATIC);
         if (together && last->cluster.count < GW_MAX_CLUSTER)
             last->cluster.bodies[last->cluster.count++] = p->object;
-        else if (p->count > 0 || (p->follow != GW_STAYS && p->follow != GW_ROAMS))
+        else if (p->count > 0 || (p->follow != GW_OBJECT_STATIC && p->follow != GW_OBJECT_FREE))
             add_unit(n, p);
     }
 }
 
-static void copy_links(gw_network *n, const gw_layout *layout)
+static void copy_links(gw_kinematics *n, const gw_layout *layout)
 {
     for (int i = 0; i < layout->joint_count; i++) {
         n->links[i] = layout->joints[i].link;
@@ -123,7 +123,7 @@ static void copy_links(gw_network *n, const gw_layout *layout)
     n->link_count = layout->joint_count;
 }
 
-static bool build(gw_network *n, const gw_scene *scene, const gw_layout *layout, gw_error *error)
+static bool build(gw_kinematics *n, const gw_scene *scene, const gw_layout *layout, gw_error *error)
 {
     const gw_placement **ordered = malloc(((size_t)layout->count + 1) * sizeof *ordered);
     int *rank = malloc(((size_t)scene->object_count + 1) * sizeof *rank);
@@ -148,7 +148,7 @@ static bool build(gw_network *n, const gw_scene *scene, const gw_layout *layout,
     return ok || gw_fail(error, GW_FAILED, "", "no memory for the objects that follow");
 }
 
-static void name_all(gw_network *n, const gw_scene *scene)
+static void name_all(gw_kinematics *n, const gw_scene *scene)
 {
     for (int i = 0; i < scene->object_count; i++)
         n->names[i] = gw_name_hash(scene->objects[i].id, 0);
@@ -158,11 +158,11 @@ static void name_all(gw_network *n, const gw_scene *scene)
     }
 }
 
-gw_network *gw_network_create(const gw_scene *scene, const gw_layout *layout, gw_error *error)
+gw_kinematics *gw_kinematics_create(const gw_scene *scene, const gw_layout *layout, gw_error *error)
 {
-    gw_network *n = calloc(1, sizeof *n);
+    gw_kinematics *n = calloc(1, sizeof *n);
     if (!n || !take_memory(n, scene, layout)) {
-        gw_network_destroy(n);
+        gw_kinematics_destroy(n);
         gw_fail(error, GW_FAILED, "", "no memory for the objects that follow");
         return NULL;
     }
@@ -177,9 +177,9 @@ gw_network *gw_network_create(const gw_scene *scene, const gw_layout *layout, gw
     name_all(n, scene);
     copy_links(n, layout);
     if (!build(n, scene, layout, error)) {
-        gw_network_destroy(n);
+        gw_kinematics_destroy(n);
         return NULL;
     }
-    gw_network_reset(n);
+    gw_kinematics_reset(n);
     return n;
 }

@@ -17,7 +17,7 @@ static int find(const uint64_t *names, int count, uint64_t name, int guess)
     return -1;
 }
 
-static int object_before(const gw_network *n, const gw_network *old, int object)
+static int object_before(const gw_kinematics *n, const gw_kinematics *old, int object)
 {
     return find(old->names, old->object_count, n->names[object], object);
 }
@@ -45,24 +45,25 @@ static bool same_goal(const gw_moved_geometry *a, const gw_moved_geometry *b)
 
 /* It goes on as it did where it went there already, else it begins anew. `feature`, `object`: what
  * it is in the old network. */
-static void go_there(gw_network *n, const gw_network *old, int feature, int object,
+static void go_there(gw_kinematics *n, const gw_kinematics *old, int feature, int object,
                      const gw_moved_geometry *to, uint64_t tick, int rate)
 {
     for (int i = 0; i < old->way_count; i++) {
-        const gw_way *w = &old->ways[i];
+        const gw_geometry_motion *w = &old->ways[i];
         if (w->arrived || w->to.feature != feature || (feature < 0 && w->to.object != object) ||
             !same_goal(&w->to, to))
             continue;
-        gw_way *on = &n->ways[n->way_count++];
+        gw_geometry_motion *on = &n->ways[n->way_count++];
         *on = *w;
         on->from.feature = on->to.feature = to->feature;
         on->from.object = on->to.object = to->object;
         return;
     }
-    gw_network_move(n, to, tick, rate);
+    gw_kinematics_move(n, to, tick, rate);
 }
 
-static void carry_object(gw_network *n, const gw_network *old, int object, uint64_t tick, int rate)
+static void carry_object(gw_kinematics *n, const gw_kinematics *old, int object, uint64_t tick,
+                         int rate)
 {
     int was = n->fixed[object] ? object_before(n, old, object) : -1;
     if (was < 0 || !old->fixed[was] || same_pose(&old->poses[was], &n->rest[object]))
@@ -73,7 +74,7 @@ static void carry_object(gw_network *n, const gw_network *old, int object, uint6
     go_there(n, old, -1, was, &to, tick, rate);
 }
 
-static void carry_feature(gw_network *n, const gw_network *old, int feature, uint64_t tick,
+static void carry_feature(gw_kinematics *n, const gw_kinematics *old, int feature, uint64_t tick,
                           int rate)
 {
     const gw_element *now = &n->laid_out[feature];
@@ -83,16 +84,16 @@ static void carry_feature(gw_network *n, const gw_network *old, int feature, uin
         return;
     gw_moved_geometry to = {.feature = feature, .object = -1, .element = *now};
     n->features[feature] = old->features[was];
-    gw_network_take_element(n, feature);
+    gw_kinematics_take_element(n, feature);
     go_there(n, old, was, -1, &to, tick, rate);
 }
 
 /* What stands on it begins where it stood. */
-static void carry_standing(gw_network *n, const gw_network *old)
+static void carry_standing(gw_kinematics *n, const gw_kinematics *old)
 {
     for (int i = 0; i < n->unit_count; i++) {
-        const gw_group *u = &n->units[i];
-        if (u->follow != GW_STAYS || !gw_network_stands_on_moved(n, u))
+        const gw_kinematic_group *u = &n->units[i];
+        if (u->follow != GW_OBJECT_STATIC || !gw_kinematics_depends_on_moved(n, u))
             continue;
         for (int k = 0; k < u->cluster.count; k++) {
             int object = u->cluster.bodies[k], was = object_before(n, old, object);
@@ -103,16 +104,16 @@ static void carry_standing(gw_network *n, const gw_network *old)
     }
 }
 
-void gw_network_carry(gw_network *n, const gw_network *old, uint64_t tick, int rate)
+void gw_kinematics_carry_over(gw_kinematics *n, const gw_kinematics *old, uint64_t tick, int rate)
 {
     memset(n->moved, 0, (size_t)n->object_count * sizeof *n->moved);
     memset(n->dirty, 0, (size_t)n->link_count * sizeof *n->dirty);
-    for (int i = 0; i < n->object_count && n->way_count < GW_MOVING_AT_ONCE; i++)
+    for (int i = 0; i < n->object_count && n->way_count < GW_MAX_GEOMETRY_MOTIONS; i++)
         carry_object(n, old, i, tick, rate);
-    for (int i = 0; i < n->feature_count && n->way_count < GW_MOVING_AT_ONCE; i++)
+    for (int i = 0; i < n->feature_count && n->way_count < GW_MAX_GEOMETRY_MOTIONS; i++)
         carry_feature(n, old, i, tick, rate);
     if (n->way_count == 0)
         return;
     carry_standing(n, old);
-    gw_network_settle(n);
+    gw_kinematics_solve_moved(n);
 }

@@ -23,7 +23,7 @@ static double or_else(double given, double otherwise)
     return given > 0 ? given : otherwise;
 }
 
-double gw_inertia_floor(const gw_mat3 *i)
+double gw_inertia_lower_bound(const gw_mat3 *i)
 {
     /* 1 / trace(I^-1) <= smallest eigenvalue <= 3 / trace(I^-1) */
     double(*m)[3] = (double(*)[3])i->m;
@@ -92,18 +92,18 @@ static gw_wrench scripted(gw_operator_program *p, double t)
 
 /* ---- the hand ------------------------------------------------------------------------------- */
 
-static gw_hand character(const gw_operator *what)
+static gw_hand_model character(const gw_operator *what)
 {
     double mass = or_else(what->mass, HAND_MASS_KG);
     double stiffness = or_else(what->stiffness, HAND_STIFFNESS);
     double critical = 2 * sqrt(stiffness * mass);
-    return (gw_hand){stiffness, or_else(what->damping, HAND_DAMPING_RATIO * critical), mass};
+    return (gw_hand_model){stiffness, or_else(what->damping, HAND_DAMPING_RATIO * critical), mass};
 }
 
-gw_hand gw_operator_hand(const gw_operator_program *program)
+gw_hand_model gw_operator_hand(const gw_operator_program *program)
 {
     if (!program || program->what.kind != GW_OPERATOR_HAND)
-        return (gw_hand){0, 0, 0};
+        return (gw_hand_model){0, 0, 0};
     return character(&program->what);
 }
 
@@ -136,9 +136,9 @@ static gw_pose path_at(gw_operator_program *p, double t, gw_vec3 *velocity)
  * is stepped implicitly, so any mass will do.
  */
 static gw_vec3 hand_force(gw_operator_program *p, gw_vec3 target, gw_vec3 target_velocity,
-                          const gw_grip *grip)
+                          const gw_operator_input *grip)
 {
-    gw_hand own = character(&p->what);
+    gw_hand_model own = character(&p->what);
     double k = own.stiffness, d = own.damping, m = own.mass, dt = grip->dt;
     double fingers = fmax(fmin(GRIP_RATIO * k, STIFFNESS_SHARE * grip->mass / (dt * dt)), 1.5 * k);
     double arm = k * fingers / (fingers - k);
@@ -156,7 +156,7 @@ static gw_vec3 hand_force(gw_operator_program *p, gw_vec3 target, gw_vec3 target
     return force;
 }
 
-static gw_wrench hand_wrench(gw_operator_program *p, double t, const gw_grip *grip)
+static gw_wrench hand_wrench(gw_operator_program *p, double t, const gw_operator_input *grip)
 {
     gw_vec3 velocity;
     if (!p->started) {
@@ -177,7 +177,7 @@ static gw_wrench hand_wrench(gw_operator_program *p, double t, const gw_grip *gr
                        gw_mul_add(gw_scale(k, turn), -d, grip->twist.w)};
 }
 
-gw_wrench gw_operator_wrench(gw_operator_program *program, double t, const gw_grip *grip)
+gw_wrench gw_operator_wrench(gw_operator_program *program, double t, const gw_operator_input *grip)
 {
     if (program && program->what.kind == GW_OPERATOR_WRENCH)
         return scripted(program, t);
@@ -191,7 +191,7 @@ gw_wrench gw_operator_wrench(gw_operator_program *program, double t, const gw_gr
 void gw_drag_start(gw_drag *drag, const gw_command *command, const gw_mass *mass, double dt)
 {
     gw_vec3 arm = gw_sub(command->drag.point, mass->com);
-    double floor = gw_inertia_floor(&mass->inertia);
+    double floor = gw_inertia_lower_bound(&mass->inertia);
     double felt = 1 / (1 / mass->mass + gw_norm2(arm) / fmax(floor, 1e-12)); /* least mass there */
     *drag = (gw_drag){.active = true,
                       .turn = command->drag.turn,

@@ -17,27 +17,27 @@ struct gw_operator_program {
 };
 
 /* What an operator feels of the tool, in task space. */
-typedef struct gw_grip {
+typedef struct gw_operator_input {
     gw_pose tool; /* where the hand has it: the device's true pose */
     gw_twist twist;
     double mass;    /* of the held body (kg) */
     double inertia; /* a lower bound of its principal inertias (kg m^2) */
     double dt;      /* period (s) */
-} gw_grip;
+} gw_operator_input;
 
 /* Starts from t = 0 again. */
 void gw_operator_rewind(gw_operator_program *program);
 
 /* The wrench at t seconds since the operator took effect; called once a tick, t ascending. */
-gw_wrench gw_operator_wrench(gw_operator_program *program, double t, const gw_grip *grip);
+gw_wrench gw_operator_wrench(gw_operator_program *program, double t, const gw_operator_input *grip);
 
 /* What a hand is like: N/m, N s/m, kg. */
-typedef struct gw_hand {
+typedef struct gw_hand_model {
     double stiffness, damping, mass;
-} gw_hand;
+} gw_hand_model;
 
 /* The program's hand as it is used; all zero where the program is no hand. */
-gw_hand gw_operator_hand(const gw_operator_program *program);
+gw_hand_model gw_operator_hand(const gw_operator_program *program);
 
 typedef struct gw_drag {
     bool active, turn;
@@ -53,6 +53,6 @@ gw_wrench gw_drag_wrench(const gw_drag *drag, const gw_pose *world_from_object, 
                          const gw_pose *world_from_tool, const gw_twist *twist);
 
 /* A lower bound of the principal inertias. */
-double gw_inertia_floor(const gw_mat3 *inertia);
+double gw_inertia_lower_bound(const gw_mat3 *inertia);
 
 #endif

@@ -1,7 +1,7 @@
 /*
  * The simulated robot: its way, its guards, its pull. On the loop's thread, RT safe.
  */
-#include "rt/sim/robot.h"
+#include "rt/sim/motion_executor.h"
 
 #include <string.h>
 
@@ -25,7 +25,7 @@
 
 static const gw_twist still = {{0, 0, 0}, {0, 0, 0}};
 
-static void end_way(gw_robot *robot, gw_guide_outcome outcome)
+static void end_way(gw_motion_executor *robot, gw_motion_outcome outcome)
 {
     robot->moving = robot->fresh = false;
     robot->rate = 0;
@@ -34,31 +34,31 @@ static void end_way(gw_robot *robot, gw_guide_outcome outcome)
     robot->ended = true;
 }
 
-void gw_robot_take(gw_robot *robot, const gw_command *command)
+void gw_motion_start(gw_motion_executor *robot, const gw_command *command)
 {
     if (robot->moving)
-        end_way(robot, GW_GUIDE_LOST);
+        end_way(robot, GW_MOTION_LOST);
     robot->guide = command->guide;
     robot->tag = command->tag;
-    robot->outcome = GW_GUIDE_NONE;
+    robot->outcome = GW_MOTION_NONE;
     robot->fresh = robot->guide.on;
     if (!robot->guide.on)
-        gw_robot_release(robot);
+        gw_motion_release(robot);
     else
         robot->moving = true;
 }
 
-void gw_robot_release(gw_robot *robot)
+void gw_motion_release(gw_motion_executor *robot)
 {
     if (robot->moving)
-        end_way(robot, GW_GUIDE_LOST);
+        end_way(robot, GW_MOTION_LOST);
     robot->active = robot->fresh = false;
 }
 
-void gw_robot_stay(gw_robot *robot)
+void gw_motion_hold(gw_motion_executor *robot)
 {
     if (robot->moving)
-        end_way(robot, GW_GUIDE_LOST);
+        end_way(robot, GW_MOTION_LOST);
     robot->loose = true;
 }
 
@@ -71,7 +71,7 @@ static gw_pose tool_at(const gw_submanifold *set, const double *z, const gw_pose
 }
 
 /* The reference takes hold of the body where it is. */
-static void take_hold(gw_robot *robot, const gw_submanifold *set, const gw_pose *body,
+static void take_hold(gw_motion_executor *robot, const gw_submanifold *set, const gw_pose *body,
                       const gw_pose *body_from_tool)
 {
     robot->count = set->dof;
@@ -82,7 +82,7 @@ static void take_hold(gw_robot *robot, const gw_submanifold *set, const gw_pose 
 }
 
 /* A guard ended the way: what moved stays where it is, the rest where it was told to be. */
-static void hold_here(gw_robot *robot, const gw_robot_view *view)
+static void hold_here(gw_motion_executor *robot, const gw_motion_input *view)
 {
     double here[6];
     gw_submanifold_parameters_at(view->set, &view->body, here);
@@ -93,7 +93,7 @@ static void hold_here(gw_robot *robot, const gw_robot_view *view)
 }
 
 /* Where a parameter goes, from where it is. */
-static double way_of(const gw_parameter *is, double now, double to, double by)
+static double way_of(const gw_submanifold_parameter *is, double now, double to, double by)
 {
     double way = isnan(by) ? 0 : by;
     if (!isnan(to))
@@ -108,7 +108,8 @@ static bool same_kind(const gw_submanifold *a, const gw_submanifold *b)
 }
 
 /* Both sets have the same poses at the reference and at the way's end. */
-static bool same_set(const gw_submanifold *a, const gw_submanifold *b, const gw_robot *robot)
+static bool same_set(const gw_submanifold *a, const gw_submanifold *b,
+                     const gw_motion_executor *robot)
 {
     double there[6];
     if (!same_kind(a, b))
@@ -124,10 +125,10 @@ static bool same_set(const gw_submanifold *a, const gw_submanifold *b, const gw_
 
 /* The way goes on from where the body came to be on the set: to the same parameters, or by what is
  * left. */
-static void go_on(gw_robot *robot, const gw_submanifold *set, const gw_pose *body,
+static void go_on(gw_motion_executor *robot, const gw_submanifold *set, const gw_pose *body,
                   const gw_pose *body_from_tool)
 {
-    gw_parameter parameters[6];
+    gw_submanifold_parameter parameters[6];
     double left = 1 - robot->gone;
     gw_submanifold_parameters(set, parameters);
     take_hold(robot, set, body, body_from_tool);
@@ -139,8 +140,9 @@ static void go_on(gw_robot *robot, const gw_submanifold *set, const gw_pose *bod
     robot->gone = robot->rate = robot->stuck = 0;
 }
 
-void gw_robot_switch(gw_robot *robot, const gw_submanifold *old, const gw_submanifold *set,
-                     const gw_pose *body, const gw_pose *body_from_tool)
+void gw_motion_switch_set(gw_motion_executor *robot, const gw_submanifold *old,
+                          const gw_submanifold *set, const gw_pose *body,
+                          const gw_pose *body_from_tool)
 {
     if (!robot->active || robot->fresh)
         return;
@@ -153,13 +155,13 @@ void gw_robot_switch(gw_robot *robot, const gw_submanifold *old, const gw_subman
         return;
     }
     if (robot->moving)
-        end_way(robot, GW_GUIDE_LOST);
+        end_way(robot, GW_MOTION_LOST);
     take_hold(robot, set, body, body_from_tool);
 }
 
-static void begin(gw_robot *robot, const gw_robot_view *view)
+static void begin(gw_motion_executor *robot, const gw_motion_input *view)
 {
-    gw_parameter parameters[6];
+    gw_submanifold_parameter parameters[6];
     bool anywhere = false;
     if (!robot->active || robot->loose)
         take_hold(robot, view->set, &view->body, &view->body_from_tool);
@@ -167,7 +169,7 @@ static void begin(gw_robot *robot, const gw_robot_view *view)
     robot->fresh = false;
     gw_submanifold_parameters(view->set, parameters);
     for (int i = 0; i < robot->count; i++) {
-        const gw_guide *g = &robot->guide;
+        const gw_motion_target *g = &robot->guide;
         anywhere = anywhere || !isnan(g->to[i]) || !isnan(g->by[i]);
         robot->from[i] = robot->now[i];
         robot->way[i] = way_of(&parameters[i], robot->now[i], g->to[i], g->by[i]);
@@ -181,7 +183,8 @@ static void begin(gw_robot *robot, const gw_robot_view *view)
 }
 
 /* d(tool frame) / d(way) of the parameters that `which` picks, about the reference. */
-static gw_twist direction(const gw_robot *robot, const gw_robot_view *view, const bool *which)
+static gw_twist direction(const gw_motion_executor *robot, const gw_motion_input *view,
+                          const bool *which)
 {
     double low[6], high[6];
     bool any = false;
@@ -199,9 +202,9 @@ static gw_twist direction(const gw_robot *robot, const gw_robot_view *view, cons
     return (gw_twist){gw_scale(0.5 / DIFFERENCE, d.v), gw_scale(0.5 / DIFFERENCE, d.w)};
 }
 
-static void find_directions(gw_robot *robot, const gw_robot_view *view)
+static void find_directions(gw_motion_executor *robot, const gw_motion_input *view)
 {
-    gw_parameter parameters[6];
+    gw_submanifold_parameter parameters[6];
     bool turns[6], slides[6];
     gw_submanifold_parameters(view->set, parameters);
     for (int i = 0; i < robot->count; i++) {
@@ -224,28 +227,28 @@ static double against(const gw_wrench *contact, const gw_twist *way, double size
     return size > 0 ? -(gw_dot(contact->f, way->v) + gw_dot(contact->t, way->w)) / size : 0;
 }
 
-static bool arrived(const gw_robot *robot, const gw_robot_view *view)
+static bool arrived(const gw_motion_executor *robot, const gw_motion_input *view)
 {
     gw_twist left = gw_pose_sub(&robot->reference, &view->tool);
     return robot->gone >= 1 && gw_norm(left.v) < REACHED_M && gw_norm(left.w) < REACHED_RAD &&
            gw_norm(view->twist.v) < REACHED_MPS && gw_norm(view->twist.w) < REACHED_RADPS;
 }
 
-static gw_guide_outcome look(gw_robot *robot, const gw_robot_view *view)
+static gw_motion_outcome look(gw_motion_executor *robot, const gw_motion_input *view)
 {
-    const gw_guide *g = &robot->guide;
+    const gw_motion_target *g = &robot->guide;
     double force = against(&view->contact, &robot->slide, gw_norm(robot->slide.v));
     double torque = against(&view->contact, &robot->turn, gw_norm(robot->turn.w));
     robot->reaction = gw_norm(robot->slide.v) > 0 ? force : torque;
     if (g->torque > 0 && torque >= g->torque)
         robot->reaction = torque;
     if ((g->force > 0 && force >= g->force) || (g->torque > 0 && torque >= g->torque))
-        return GW_GUIDE_REACTION;
+        return GW_MOTION_REACTION;
     if (g->contact && (view->touching & ~robot->touched))
-        return GW_GUIDE_CONTACT;
+        return GW_MOTION_CONTACT;
     if (arrived(robot, view))
-        return GW_GUIDE_REACHED;
-    return robot->stuck > BLOCKED_S ? GW_GUIDE_BLOCKED : GW_GUIDE_NONE;
+        return GW_MOTION_REACHED;
+    return robot->stuck > BLOCKED_S ? GW_MOTION_BLOCKED : GW_MOTION_NONE;
 }
 
 /* ---- motion -------------------------------------------------------------------------------- */
@@ -257,7 +260,7 @@ static double at_most(double limit, double size)
 
 /* One period on: up to speed, and down from it so that it stands at the end; where the pull is at
  * its bound (`held`) it waits. */
-static void advance(gw_robot *robot, const gw_robot_view *view, bool held)
+static void advance(gw_motion_executor *robot, const gw_motion_input *view, bool held)
 {
     const gw_mass *mass = view->mass;
     double inertia = mass->inertia.m[0][0] + mass->inertia.m[1][1] + mass->inertia.m[2][2];
@@ -295,7 +298,7 @@ static bool bound(gw_vec3 *a, double most)
 }
 
 /* What carries the body's weight and gives it the reference's acceleration, at the tool frame. */
-static gw_wrench carry(const gw_robot *robot, const gw_robot_view *view)
+static gw_wrench carry(const gw_motion_executor *robot, const gw_motion_input *view)
 {
     gw_vec3 arm = gw_sub(gw_pose_point(&view->body, view->mass->com), view->tool.p);
     gw_vec3 a = robot->acceleration.v, alpha = robot->acceleration.w;
@@ -305,12 +308,12 @@ static gw_wrench carry(const gw_robot *robot, const gw_robot_view *view)
 }
 
 /* The spring from tool to reference; true where it is at its bound. */
-static bool pull(const gw_robot *robot, const gw_robot_view *view, gw_wrench *out)
+static bool pull(const gw_motion_executor *robot, const gw_motion_input *view, gw_wrench *out)
 {
     const gw_mass *mass = view->mass;
     gw_vec3 com = gw_pose_point(&view->body, mass->com);
     double arm2 = gw_norm2(gw_sub(com, view->tool.p)), dt = view->dt;
-    double floor = fmax(gw_inertia_floor(&mass->inertia), 1e-12);
+    double floor = fmax(gw_inertia_lower_bound(&mass->inertia), 1e-12);
     double felt = 1 / (1 / mass->mass + arm2 / floor); /* least mass at the tool frame */
     double k = fmin(STIFF * STIFF * mass->mass, STIFFNESS_SHARE * felt / (dt * dt));
     double d = fmin(2 * sqrt(k * mass->mass), DAMPING_SHARE * felt / dt);
@@ -326,7 +329,7 @@ static bool pull(const gw_robot *robot, const gw_robot_view *view, gw_wrench *ou
     return bound(&out->t, fmax(TORQUE, 2 * robot->guide.torque)) || held;
 }
 
-gw_wrench gw_robot_wrench(gw_robot *robot, const gw_robot_view *view)
+gw_wrench gw_motion_tick(gw_motion_executor *robot, const gw_motion_input *view)
 {
     gw_wrench out = {{0, 0, 0}, {0, 0, 0}};
     if (robot->fresh)
@@ -334,7 +337,7 @@ gw_wrench gw_robot_wrench(gw_robot *robot, const gw_robot_view *view)
     if (!robot->active)
         return out;
     if (robot->count != view->set->dof)
-        gw_robot_stay(robot);
+        gw_motion_hold(robot);
     if (robot->loose)
         take_hold(robot, view->set, &view->body, &view->body_from_tool);
     else /* the set itself may move */
@@ -342,12 +345,12 @@ gw_wrench gw_robot_wrench(gw_robot *robot, const gw_robot_view *view)
     bool held = pull(robot, view, &out);
     if (robot->moving) {
         find_directions(robot, view);
-        gw_guide_outcome outcome = look(robot, view);
-        if (outcome == GW_GUIDE_NONE) {
+        gw_motion_outcome outcome = look(robot, view);
+        if (outcome == GW_MOTION_NONE) {
             advance(robot, view, held);
         } else {
             end_way(robot, outcome);
-            if (outcome != GW_GUIDE_REACHED)
+            if (outcome != GW_MOTION_REACHED)
                 hold_here(robot, view);
             pull(robot, view, &out);
         }

@@ -1,7 +1,7 @@
 /*
  * Builds scenarios from a scene and its layout. On a server thread or in `run`, never in a tick.
  */
-#include "rt/sim/scenario_data.h"
+#include "rt/sim/scenario_private.h"
 
 #include <float.h>
 #include <stdio.h>
@@ -18,7 +18,7 @@ static double scene_diagonal(const gw_scene *scene, const gw_pose *poses)
 {
     double low[3] = {DBL_MAX, DBL_MAX, DBL_MAX}, high[3] = {-DBL_MAX, -DBL_MAX, -DBL_MAX};
     for (int i = 0; i < scene->object_count; i++) {
-        gw_box box = gw_shape_bounds(&scene->objects[i].shape);
+        gw_aabb box = gw_shape_bounds(&scene->objects[i].shape);
         for (int corner = 0; corner < 8; corner++) {
             gw_vec3 c = {corner & 1 ? box.high.x : box.low.x, corner & 2 ? box.high.y : box.low.y,
                          corner & 4 ? box.high.z : box.low.z};
@@ -42,14 +42,15 @@ static gw_device_slot *find_slot(const gw_scenario_def *def, const char *id)
     return NULL;
 }
 
-static gw_map map_of(const gw_scenario_def *def, const gw_tool *tool, const gw_scenario_tool *t)
+static gw_workspace_map map_of(const gw_scenario_def *def, const gw_tool *tool,
+                               const gw_scenario_tool *t)
 {
-    gw_map_fit fit = {.set = &t->guided.set,
-                      .world_from_body = t->pose,
-                      .body_from_tool = t->guided.body_from_held,
-                      .workspace_radius = gw_device_slot_info(t->slot)->workspace_radius,
-                      .scene_diagonal = scene_diagonal(def->scene, def->layout->poses)};
-    gw_map map = gw_map_fitted(&fit);
+    gw_workspace_fit fit = {.set = &t->guided.set,
+                            .world_from_body = t->pose,
+                            .body_from_tool = t->guided.body_from_held,
+                            .workspace_radius = gw_device_slot_info(t->slot)->workspace_radius,
+                            .scene_diagonal = scene_diagonal(def->scene, def->layout->poses)};
+    gw_workspace_map map = gw_workspace_fitted(&fit);
     if (tool->workspace.has_scale)
         map.scale = tool->workspace.scale;
     if (tool->workspace.has_centre)
@@ -73,7 +74,8 @@ static bool build_held_object(const gw_scenario_def *def, const gw_tool *tool, c
                               gw_scenario_tool *t, gw_error *error)
 {
     t->object = gw_scene_object(def->scene, tool->object);
-    const gw_placement *placement = t->object >= 0 ? gw_layout_of(def->layout, t->object) : NULL;
+    const gw_placement *placement =
+        t->object >= 0 ? gw_layout_placement(def->layout, t->object) : NULL;
     if (!placement || placement->branch < 0)
         return gw_fail(error, GW_BAD_INPUT, where, "%s is fixed or has no solution to be held on",
                        tool->object);
@@ -89,7 +91,7 @@ static bool build_held_object(const gw_scenario_def *def, const gw_tool *tool, c
     memcpy(t->branch, placement->solution.branches[placement->branch].id, sizeof t->branch);
     t->pose = def->layout->poses[t->object];
     t->twist = (gw_twist){object->velocity, object->spin};
-    t->wall_count = gw_walls_build(def->scene, def->layout->poses, t->object, t->walls);
+    t->wall_count = gw_unilaterals_build(def->scene, def->layout->poses, t->object, t->walls);
     return true;
 }
 
@@ -103,7 +105,7 @@ static void build_held_mechanism(const gw_scenario_def *def, const gw_tool *tool
     gw_pose links[GW_MAX_LINKS];
     memcpy(chain.links, m->links, (size_t)m->link_count * sizeof *m->links);
     gw_chain_init(&at_start, &chain, m->position, NULL);
-    gw_chain_links(&at_start, links, NULL);
+    gw_chain_link_poses(&at_start, links, NULL);
     memcpy(t->object_id, m->id, sizeof t->object_id);
     t->link = tool->link;
     t->pose = links[tool->link];
@@ -164,14 +166,14 @@ static bool build_movers(const gw_scenario_def *def, gw_scenario *s, gw_error *e
         objects[i] = s->tools[i].object;
         mechanisms[i] = s->tools[i].mechanism;
     }
-    gw_movers_def movers = {.scene = def->scene,
-                            .layout = def->layout,
-                            .tool_count = s->tool_count,
-                            .objects = objects,
-                            .mechanisms = mechanisms,
-                            .placed = def->placed,
-                            .rate = s->rate * s->substeps};
-    s->movers = gw_movers_create(&movers, error);
+    gw_scene_dynamics_def movers = {.scene = def->scene,
+                                    .layout = def->layout,
+                                    .tool_count = s->tool_count,
+                                    .objects = objects,
+                                    .mechanisms = mechanisms,
+                                    .placed = def->placed,
+                                    .rate = s->rate * s->substeps};
+    s->movers = gw_scene_dynamics_create(&movers, error);
     return s->movers;
 }
 
@@ -200,7 +202,7 @@ gw_scenario *gw_scenario_create(const gw_scenario_def *def, gw_error *error)
         gw_fail(error, GW_FAILED, "", "no memory for a scenario");
         return NULL;
     }
-    s->network = gw_network_create(def->scene, def->layout, error);
+    s->network = gw_kinematics_create(def->scene, def->layout, error);
     if (!s->network) {
         free(s);
         return NULL;
@@ -233,7 +235,7 @@ void gw_scenario_destroy(gw_scenario *scenario)
 {
     if (!scenario)
         return;
-    gw_movers_destroy(scenario->movers);
-    gw_network_destroy(scenario->network);
+    gw_scene_dynamics_destroy(scenario->movers);
+    gw_kinematics_destroy(scenario->network);
     free(scenario);
 }

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "rt/sim/simulation_data.h"
+#include "rt/sim/simulation_private.h"
 
 #define PERCENTILE_PERIOD 64 /* ticks between two updates of the percentiles */
 
@@ -27,11 +27,11 @@ int gw_simulation_events(gw_simulation *s, gw_event *events, int capacity)
     return count;
 }
 
-void gw_simulation_tell_way(gw_simulation *s, int tool)
+void gw_simulation_emit_motion_end(gw_simulation *s, int tool)
 {
-    gw_robot *robot = &s->holds[tool].robot;
+    gw_motion_executor *robot = &s->holds[tool].robot;
     if (robot->ended)
-        gw_simulation_emit(s, (gw_event){.kind = GW_EVENT_GUIDED,
+        gw_simulation_emit(s, (gw_event){.kind = GW_EVENT_MOTION_ENDED,
                                          .tool = tool,
                                          .tag = robot->tag,
                                          .outcome = robot->outcome,
@@ -41,7 +41,7 @@ void gw_simulation_tell_way(gw_simulation *s, int tool)
 
 /* ---- energy --------------------------------------------------------------------------------- */
 
-void gw_simulation_account(const gw_simulation *s, gw_energy *e)
+void gw_simulation_energy(const gw_simulation *s, gw_energy *e)
 {
     *e = s->carried;
     e->initial = s->initial;
@@ -49,33 +49,34 @@ void gw_simulation_account(const gw_simulation *s, gw_energy *e)
     e->potential = s->scenario->rest_potential;
     for (int i = 0; i < s->scenario->tool_count; i++) {
         double kinetic, potential;
-        gw_hold_energy(&s->holds[i], &kinetic, &potential);
+        gw_haptic_tool_energy(&s->holds[i], &kinetic, &potential);
         e->kinetic += kinetic;
         e->potential += potential;
         e->work_in += s->holds[i].work;
         e->dissipated += s->holds[i].dissipated;
         e->edits += s->holds[i].edits;
     }
-    gw_movers_account(s->scenario->movers, e);
+    gw_scene_dynamics_energy(s->scenario->movers, e);
 }
 
 /* ---- the tick ------------------------------------------------------------------------------- */
 
-gw_chain *gw_simulation_chain(gw_scenario *scenario, int tool)
+gw_chain *gw_simulation_held_chain(gw_scenario *scenario, int tool)
 {
     int mechanism = scenario->tools[tool].mechanism;
-    return mechanism >= 0 ? gw_movers_chain(scenario->movers, mechanism) : NULL;
+    return mechanism >= 0 ? gw_scene_dynamics_chain(scenario->movers, mechanism) : NULL;
 }
 
-void gw_simulation_place(gw_simulation *s, double dt)
+void gw_simulation_place_kinematic(gw_simulation *s, double dt)
 {
-    if (!gw_movers_detection(s->scenario->movers))
+    if (!gw_scene_dynamics_detection(s->scenario->movers))
         return;
     gw_follower *moved = s->moved;
-    int count = gw_network_moved_fixed(s->scenario->network, moved, GW_MAX_FOLLOWERS);
-    count += gw_network_followers(s->scenario->network, moved + count, GW_MAX_FOLLOWERS - count);
+    int count = gw_kinematics_moved_fixed(s->scenario->network, moved, GW_MAX_FOLLOWERS);
+    count += gw_kinematics_followers(s->scenario->network, moved + count, GW_MAX_FOLLOWERS - count);
     for (int i = 0; i < count; i++)
-        gw_movers_place(s->scenario->movers, moved[i].object, &moved[i].world_from_object, dt);
+        gw_scene_dynamics_place_kinematic(s->scenario->movers, moved[i].object,
+                                          &moved[i].world_from_object, dt);
 }
 
 void gw_simulation_restart(gw_simulation *s)
@@ -86,19 +87,20 @@ void gw_simulation_restart(gw_simulation *s)
     s->limited_ticks = 0;
     s->carried = (gw_energy){0};
     s->bound = 0;
-    gw_network_reset(s->scenario->network);
-    gw_movers_reset(s->scenario->movers);
-    gw_simulation_place(s, 0);
+    gw_kinematics_reset(s->scenario->network);
+    gw_scene_dynamics_reset(s->scenario->movers);
+    gw_simulation_place_kinematic(s, 0);
     for (int i = 0; i < s->scenario->tool_count; i++)
-        gw_hold_reset(&s->holds[i], &s->scenario->tools[i], gw_simulation_chain(s->scenario, i),
-                      s->scenario->dt / s->scenario->substeps);
+        gw_haptic_tool_reset(&s->holds[i], &s->scenario->tools[i],
+                             gw_simulation_held_chain(s->scenario, i),
+                             s->scenario->dt / s->scenario->substeps);
     for (int i = 0; i < s->scenario->slot_count; i++) {
         gw_device_slot *slot = s->scenario->slots[i];
         slot->start = 0;
         if (slot->program)
             gw_operator_rewind(slot->program);
     }
-    gw_simulation_account(s, &now);
+    gw_simulation_energy(s, &now);
     s->initial = now.kinetic + now.potential;
 }
 
@@ -120,7 +122,7 @@ typedef struct state_before {
 
 static void report(gw_simulation *s, int tool, state_before was)
 {
-    gw_hold *hold = &s->holds[tool];
+    gw_haptic_tool *hold = &s->holds[tool];
     if (hold->settled)
         gw_simulation_emit(s, (gw_event){.kind = GW_EVENT_SETTLED, .tool = tool});
     if (hold->limited && !hold->limiting)
@@ -135,7 +137,7 @@ static void report(gw_simulation *s, int tool, state_before was)
             (gw_event){.kind = GW_EVENT_WITHHELD, .tool = tool, .value = hold->rendered.withheld});
     if (hold->singular && !was.singular)
         gw_simulation_emit(s, (gw_event){.kind = GW_EVENT_SINGULAR, .tool = tool});
-    gw_simulation_tell_way(s, tool);
+    gw_simulation_emit_motion_end(s, tool);
     hold->limiting = hold->limited;
 }
 
@@ -152,9 +154,9 @@ static void tick_figures(gw_simulation *s)
     out->limited_ticks = s->limited_ticks;
     out->overruns = s->overruns;
     out->follower_count =
-        gw_network_followers(s->scenario->network, out->followers, GW_MAX_FOLLOWERS);
-    gw_movers_publish(s->scenario->movers, out);
-    gw_simulation_account(s, &out->energy);
+        gw_kinematics_followers(s->scenario->network, out->followers, GW_MAX_FOLLOWERS);
+    gw_scene_dynamics_publish(s->scenario->movers, out);
+    gw_simulation_energy(s, &out->energy);
 }
 
 /* Geometry goes on its way; the sets of what stands on it ride there, those of free objects also to
@@ -162,34 +164,35 @@ static void tick_figures(gw_simulation *s)
 static void move_geometry(gw_simulation *s)
 {
     double dt = s->scenario->dt;
-    gw_network *network = gw_network_advance(s->scenario->network) ? s->scenario->network : NULL;
+    gw_kinematics *network =
+        gw_kinematics_advance(s->scenario->network) ? s->scenario->network : NULL;
     for (int i = 0; i < s->scenario->tool_count; i++)
-        if (!gw_hold_move_set(&s->holds[i], network, dt))
+        if (!gw_haptic_tool_move_set(&s->holds[i], network, dt))
             gw_simulation_emit(s, (gw_event){.kind = GW_EVENT_LEFT_BEHIND, .tool = i});
-    gw_movers *movers = s->scenario->movers;
-    int left = gw_movers_move_sets(movers, network, dt), at = 0, object;
+    gw_scene_dynamics *movers = s->scenario->movers;
+    int left = gw_scene_dynamics_move_sets(movers, network, dt), at = 0, object;
     if (left >= 0)
         gw_simulation_emit(s, (gw_event){.kind = GW_EVENT_LEFT_BEHIND, .tool = -1, .object = left});
-    while ((object = gw_movers_settled(movers, &at)) >= 0)
+    while ((object = gw_scene_dynamics_settled(movers, &at)) >= 0)
         gw_simulation_emit(s, (gw_event){.kind = GW_EVENT_SETTLED, .tool = -1, .object = object});
 }
 
 /* After the tools' step: what follows them, or back with the step where that cannot. */
 static void follow(gw_simulation *s, double dt)
 {
-    gw_network *network = s->scenario->network;
+    gw_kinematics *network = s->scenario->network;
     bool travelling = false;
     for (int i = 0; i < s->scenario->tool_count; i++) {
-        gw_pose object = gw_hold_object(&s->holds[i]);
+        gw_pose object = gw_haptic_tool_object_pose(&s->holds[i]);
         if (!s->holds[i].chain)
-            gw_network_hold(network, s->holds[i].tool->object, &object);
+            gw_kinematics_set_held(network, s->holds[i].tool->object, &object);
         travelling = travelling || s->holds[i].travel.active;
     }
-    bool bound = !gw_network_follow(network, travelling) && !travelling;
+    bool bound = !gw_kinematics_follow(network, travelling) && !travelling;
     for (int i = 0; i < s->scenario->tool_count && bound; i++) {
-        gw_hold_undo(&s->holds[i], dt);
+        gw_haptic_tool_undo_step(&s->holds[i], dt);
         if (!s->holds[i].chain)
-            gw_network_hold(network, s->holds[i].tool->object, &s->holds[i].body.pose);
+            gw_kinematics_set_held(network, s->holds[i].tool->object, &s->holds[i].body.pose);
     }
     if (bound && s->bound == 0)
         gw_simulation_emit(s, (gw_event){.kind = GW_EVENT_BOUND});
@@ -199,39 +202,39 @@ static void follow(gw_simulation *s, double dt)
 /* All models go on by one step of `tick`. */
 static void step_models(gw_simulation *s, const gw_tick *tick)
 {
-    gw_movers *movers = s->scenario->movers;
+    gw_scene_dynamics *movers = s->scenario->movers;
     int count = s->scenario->tool_count;
     for (int i = 0; i < count; i++)
-        gw_hold_open(&s->holds[i], tick, gw_movers_of_tool(movers, i));
+        gw_haptic_tool_pre_step(&s->holds[i], tick, gw_scene_dynamics_tool_mover(movers, i));
     if (tick->moving)
-        gw_movers_step(movers, tick->dt);
+        gw_scene_dynamics_step(movers, tick->dt);
     for (int i = 0; i < count; i++)
-        gw_hold_close(&s->holds[i], tick, gw_movers_of_tool(movers, i));
+        gw_haptic_tool_post_step(&s->holds[i], tick, gw_scene_dynamics_tool_mover(movers, i));
     if (!tick->moving)
         return;
     follow(s, tick->dt);
-    gw_simulation_place(s, tick->dt);
+    gw_simulation_place_kinematic(s, tick->dt);
 }
 
 /* Sense, step and act, `substeps` times in a tick; the snapshot is of the first sense. */
 static void step_all(gw_simulation *s, gw_tick *tick)
 {
-    gw_movers *movers = s->scenario->movers;
+    gw_scene_dynamics *movers = s->scenario->movers;
     int tools = s->scenario->tool_count, substeps = tick->moving ? s->scenario->substeps : 1;
     double whole = tick->dt;
     tick->dt = whole / s->scenario->substeps;
     for (int k = 0; k < substeps; k++) {
         tick->within = k * tick->dt;
         for (int i = 0; i < tools; i++) {
-            gw_hold_sense(&s->holds[i], tick, movers, i);
+            gw_haptic_tool_sense(&s->holds[i], tick, movers, i);
             if (k == 0)
-                gw_hold_before(&s->holds[i], &s->snapshot.tools[i]);
+                gw_haptic_tool_publish_state(&s->holds[i], &s->snapshot.tools[i]);
         }
         if (tick->moving && k == 0)
             move_geometry(s);
         step_models(s, tick);
         for (int i = 0; i < tools; i++)
-            gw_hold_act(&s->holds[i], tick);
+            gw_haptic_tool_actuate(&s->holds[i], tick);
     }
     tick->dt = whole;
 }
@@ -246,23 +249,23 @@ void gw_simulation_tick(gw_simulation *s)
                     .engaged = !s->halted};
     bool limited = false;
     state_before was[GW_MAX_TOOLS];
-    gw_movers_exchange(s->scenario->movers);
+    gw_scene_dynamics_exchange(s->scenario->movers);
     tick_figures(s);
     s->snapshot.moving = moving;
     for (int i = 0; i < s->scenario->tool_count; i++)
         was[i] = (state_before){s->holds[i].lost, s->holds[i].held_still, s->holds[i].singular};
     step_all(s, &tick);
     for (int i = 0; i < s->scenario->tool_count; i++) {
-        gw_hold_publish(&s->holds[i], &s->snapshot.tools[i]);
+        gw_haptic_tool_publish_step(&s->holds[i], &s->snapshot.tools[i]);
         report(s, i, was[i]);
         limited = limited || s->holds[i].limited;
     }
-    if (moving && gw_movers_jammed(s->scenario->movers))
+    if (moving && gw_scene_dynamics_jammed(s->scenario->movers))
         gw_simulation_emit(s, (gw_event){.kind = GW_EVENT_JAMMED});
-    int waiting = gw_movers_crowded(s->scenario->movers);
+    int waiting = gw_scene_dynamics_crowded(s->scenario->movers);
     if (moving && waiting > 0)
         gw_simulation_emit(s, (gw_event){.kind = GW_EVENT_CROWDED, .value = waiting});
-    double strained = gw_movers_strained(s->scenario->movers);
+    double strained = gw_scene_dynamics_strained(s->scenario->movers);
     if (moving && strained > 0)
         gw_simulation_emit(s, (gw_event){.kind = GW_EVENT_STRAINED, .value = strained});
     tell_moved(s);
@@ -276,7 +279,7 @@ void gw_simulation_tick(gw_simulation *s)
 
 gw_detection *gw_simulation_detection(gw_simulation *s)
 {
-    return gw_movers_detection(s->scenario->movers);
+    return gw_scene_dynamics_detection(s->scenario->movers);
 }
 
 const gw_snapshot *gw_simulation_snapshot(const gw_simulation *s)
@@ -320,7 +323,7 @@ gw_simulation *gw_simulation_create(gw_scenario *scenario, gw_error *error)
     gw_simulation_restart(s);
     tick_figures(s);
     for (int i = 0; i < scenario->tool_count; i++)
-        gw_hold_before(&s->holds[i], &s->snapshot.tools[i]);
+        gw_haptic_tool_publish_state(&s->holds[i], &s->snapshot.tools[i]);
     return s;
 }
 

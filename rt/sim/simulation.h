@@ -12,8 +12,8 @@
 #include <stdint.h>
 
 #include "rt/contact/world.h"
-#include "rt/haptics/rendering.h"
-#include "rt/sim/network.h"
+#include "rt/haptics/impedance.h"
+#include "rt/sim/kinematics.h"
 #include "rt/sim/scenario.h"
 
 struct gw_detection;
@@ -23,43 +23,43 @@ typedef enum gw_run_state { GW_STOPPED, GW_RUNNING, GW_PAUSED } gw_run_state;
 /* ---- commands in --------------------------------------------------------------------------- */
 
 typedef enum gw_command_kind {
-    GW_COMMAND_SCENARIO,  /* swap; the tool is brought onto its new set without a bump */
-    GW_COMMAND_STATE,     /* run, pause, stop (tick 0 and the scenario's poses) */
-    GW_COMMAND_STEP,      /* `ticks` more, while paused */
-    GW_COMMAND_OPERATOR,  /* a new operator at a device; its t counts from this tick */
-    GW_COMMAND_DRAG,      /* spring from a point of the held or a free object to a target */
-    GW_COMMAND_RELEASE,   /* ends the drag; where there is none, the robot lets go */
-    GW_COMMAND_PUSH,      /* a wrench at the tool frame, or a free object's origin, until the next
-                             push (keys, scripts) */
-    GW_COMMAND_CLUTCH,    /* freezes the tool and re-centres the workspace map on release */
-    GW_COMMAND_GUIDE,     /* the simulated robot takes the tool along its freedoms, or lets go */
-    GW_COMMAND_RENDERING, /* another control at an impedance device, bumplessly */
-    GW_COMMAND_MOTOR,     /* a motor of a mechanism's joint */
-    GW_COMMAND_GEOMETRY,  /* a feature or a fixed object moves; what stands on it comes along */
-    GW_COMMAND_HALT,      /* devices to their safe state now; nothing moves until armed */
+    GW_COMMAND_SCENARIO, /* swap; the tool is brought onto its new set without a bump */
+    GW_COMMAND_STATE,    /* run, pause, stop (tick 0 and the scenario's poses) */
+    GW_COMMAND_STEP,     /* `ticks` more, while paused */
+    GW_COMMAND_OPERATOR, /* a new operator at a device; its t counts from this tick */
+    GW_COMMAND_DRAG,     /* spring from a point of the held or a free object to a target */
+    GW_COMMAND_RELEASE,  /* ends the drag; where there is none, the robot lets go */
+    GW_COMMAND_PUSH,     /* a wrench at the tool frame, or a free object's origin, until the next
+                            push (keys, scripts) */
+    GW_COMMAND_CLUTCH,   /* freezes the tool and re-centres the workspace map on release */
+    GW_COMMAND_MOTION,   /* the simulated robot takes the tool along its freedoms, or lets go */
+    GW_COMMAND_CONTROL,  /* another control at an impedance device, bumplessly */
+    GW_COMMAND_MOTOR,    /* a motor of a mechanism's joint */
+    GW_COMMAND_GEOMETRY, /* a feature or a fixed object moves; what stands on it comes along */
+    GW_COMMAND_HALT,     /* devices to their safe state now; nothing moves until armed */
     GW_COMMAND_ARM
 } gw_command_kind;
 
 /* A way of the simulated robot along the parameters of the present branch (submanifold.h). All
  * entries NAN: it holds the tool where it is. */
-typedef struct gw_guide {
+typedef struct gw_motion_target {
     bool on;              /* false: it lets go */
     double to[6];         /* parameter value, NAN: leave; periodic ones take the short way */
     double by[6];         /* to be added, NAN: leave; may be more than a turn */
     double speed, spin;   /* at most, of the tool frame (m/s, rad/s) */
     double force, torque; /* ends when the reaction along a slide, about a turn reaches it; 0: no */
     bool contact;         /* ends when a wall touches that did not at the start */
-} gw_guide;
+} gw_motion_target;
 
 /* How a way ended. */
-typedef enum gw_guide_outcome {
-    GW_GUIDE_NONE,
-    GW_GUIDE_REACHED,  /* the end, to 5e-5 m and 5e-4 rad */
-    GW_GUIDE_REACTION, /* the environment pushed back as asked */
-    GW_GUIDE_CONTACT,  /* a wall touched */
-    GW_GUIDE_BLOCKED,  /* it did not come on for half a second */
-    GW_GUIDE_LOST      /* released, halted, another command or another set */
-} gw_guide_outcome;
+typedef enum gw_motion_outcome {
+    GW_MOTION_NONE,
+    GW_MOTION_REACHED,  /* the end, to 5e-5 m and 5e-4 rad */
+    GW_MOTION_REACTION, /* the environment pushed back as asked */
+    GW_MOTION_CONTACT,  /* a wall touched */
+    GW_MOTION_BLOCKED,  /* it did not come on for half a second */
+    GW_MOTION_LOST      /* released, halted, another command or another set */
+} gw_motion_outcome;
 
 typedef struct gw_command {
     gw_command_kind kind;
@@ -83,8 +83,8 @@ typedef struct gw_command {
         } drag;
         gw_wrench push;
         bool clutch;
-        gw_guide guide;
-        gw_rendering_def rendering; /* of tool `tool` */
+        gw_motion_target guide;
+        gw_impedance_def rendering; /* of tool `tool` */
         struct {
             int mechanism, joint;
             gw_motor motor;
@@ -99,14 +99,14 @@ typedef struct gw_command {
 /* ---- state out ----------------------------------------------------------------------------- */
 
 /* The simulated robot at a tool. */
-typedef struct gw_guide_state {
-    bool active, moving;      /* holds the tool; is on its way */
-    uint64_t tag;             /* of the newest GW_COMMAND_GUIDE */
-    gw_guide_outcome outcome; /* of the last way, NONE while moving */
-    double reaction;          /* along the way (N, N m) */
+typedef struct gw_motion_state {
+    bool active, moving;       /* holds the tool; is on its way */
+    uint64_t tag;              /* of the newest GW_COMMAND_MOTION */
+    gw_motion_outcome outcome; /* of the last way, NONE while moving */
+    double reaction;           /* along the way (N, N m) */
     int parameter_count;
     double parameters[6]; /* of the tool on its branch, where active */
-} gw_guide_state;
+} gw_motion_state;
 
 typedef struct gw_tool_state {
     int object; /* index in the scene */
@@ -118,9 +118,9 @@ typedef struct gw_tool_state {
     gw_wrench operator;      /* what acts at the tool frame, world axes */
     gw_wrench constraint;    /* lambda: constraint wrench at the tool frame, world axes */
     gw_wrench contact;       /* of the walls at the tool frame, world axes */
-    uint64_t walls;          /* bit i: wall i of the object touches (gw_scene_wall()) */
+    uint64_t walls;          /* bit i: wall i of the object touches (gw_scene_unilateral()) */
     double depth;            /* how far the deepest wall is passed (m) */
-    gw_guide_state guide;
+    gw_motion_state guide;
     double force_normal, force_tangential; /* of the operator's force against the set (N) */
     double error_p, error_r;               /* virtual tool and device (m, rad) */
     double residual;                       /* of the set's rows (m) */
@@ -128,30 +128,30 @@ typedef struct gw_tool_state {
     bool clutched;
     bool limited; /* a clamp acted in this tick */
     bool dragging;
-    int mechanism, link;  /* what is held instead of an object, else -1 */
-    gw_wrench command;    /* u: exerted by an impedance device, task space */
-    gw_wrench hand;       /* F_h as its control took it */
-    gw_wrench impulse;    /* the impulsive part of `command` */
-    gw_resisted resisted; /* directions held back, where control asks for them */
-    double port;          /* energy that came out of the device's port so far (J) */
-    double damped;        /* by the passivity controller so far (J) */
-    double withheld;      /* impulse dropped by the device's limits so far (N s) */
+    int mechanism, link;             /* what is held instead of an object, else -1 */
+    gw_wrench command;               /* u: exerted by an impedance device, task space */
+    gw_wrench hand;                  /* F_h as its control took it */
+    gw_wrench impulse;               /* the impulsive part of `command` */
+    gw_resisted_directions resisted; /* directions held back, where control asks for them */
+    double port;                     /* energy that came out of the device's port so far (J) */
+    double damped;                   /* by the passivity controller so far (J) */
+    double withheld;                 /* impulse dropped by the device's limits so far (N s) */
 } gw_tool_state;
 
 /* Who touches: an object's index, or -1 - n for link n of all mechanisms' links in scene order. */
-typedef int gw_toucher;
+typedef int gw_contact_body;
 
 /* A contact that touches or hit in the last tick; b may be fixed. */
-typedef struct gw_contact_shown {
-    gw_toucher a, b;
+typedef struct gw_snapshot_contact {
+    gw_contact_body a, b;
     gw_contact_point at;
-} gw_contact_shown;
+} gw_snapshot_contact;
 
 /* A collision that was: clients look now and then, and it lasts one tick. */
-typedef struct gw_hit_shown {
-    gw_contact_shown contact;
+typedef struct gw_snapshot_collision {
+    gw_snapshot_contact contact;
     uint64_t tick;
-} gw_hit_shown;
+} gw_snapshot_collision;
 
 typedef struct gw_free_body {
     int object;
@@ -160,17 +160,17 @@ typedef struct gw_free_body {
     gw_wrench constraint;      /* lambda of the last step, at the object's origin, world axes */
     gw_wrench operator;        /* of a hand that drags or pushes it, in the last step, there too */
     bool dragging, travelling; /* by a hand; onto the set that an edit gave it */
-    uint64_t walls;            /* bit i: wall i of the object touches (gw_scene_wall()) */
+    uint64_t walls;            /* bit i: wall i of the object touches (gw_scene_unilateral()) */
 } gw_free_body;
 
 /* Sums since tick 0, and the newest numbers, of the world's contacts. */
-typedef struct gw_contact_figures {
+typedef struct gw_contact_statistics {
     int near, touching;
-    uint64_t collisions;                  /* met */
-    uint64_t put_off, unseen;             /* collisions, looks: see gw_world_step */
-    double dissipated, generated, spring; /* J, see gw_world_step */
-    double impulse;                       /* magnitude of all that hit in the last tick (N s) */
-} gw_contact_figures;
+    uint64_t collisions;                    /* met */
+    uint64_t put_off, redetections_skipped; /* collisions, looks: see gw_world_step_result */
+    double dissipated, generated, spring;   /* J, see gw_world_step_result */
+    double impulse;                         /* magnitude of all that hit in the last tick (N s) */
+} gw_contact_statistics;
 
 /* Sums since tick 0 (J). */
 typedef struct gw_energy {
@@ -201,16 +201,17 @@ typedef struct gw_snapshot {
     bool real_time;                                        /* SCHED_FIFO was granted */
     int joint_count;                                       /* of all mechanisms, in scene order */
     double q[GW_MAX_JOINTS], v[GW_MAX_JOINTS];
-    gw_contact_figures contact;
+    gw_contact_statistics contact;
     int follower_count;
     gw_follower followers[GW_MAX_FOLLOWERS]; /* records of every tick end before it */
     gw_pose links[GW_MAX_JOINTS];            /* world_from_link, joint_count of them */
     int free_count, contact_count;
     gw_free_body free[GW_MAX_FREE];
-    gw_contact_shown contacts[GW_MAX_SHOWN];
-    uint64_t hit_count; /* collisions remembered so far: entry n is at n % GW_MAX_HITS */
-    uint64_t hits_of;   /* scenario whose they are */
-    gw_hit_shown hits[GW_MAX_HITS]; /* none older than tick 0 */
+    gw_snapshot_contact contacts[GW_MAX_SHOWN_CONTACTS];
+    uint64_t
+        hit_count;    /* collisions remembered so far: entry n is at n % GW_MAX_SHOWN_COLLISIONS */
+    uint64_t hits_of; /* scenario whose they are */
+    gw_snapshot_collision hits[GW_MAX_SHOWN_COLLISIONS]; /* none older than tick 0 */
 } gw_snapshot;
 
 typedef enum gw_event_kind {
@@ -220,10 +221,10 @@ typedef enum gw_event_kind {
     GW_EVENT_LIMITED, /* a clamp began to act; tool */
     GW_EVENT_HALTED,
     GW_EVENT_ARMED,
-    GW_EVENT_OVERRUN,     /* value: us over */
-    GW_EVENT_DEVICE_LOST, /* silent or garbage; tool */
-    GW_EVENT_NOT_FINITE,  /* the step failed: the tool is held; tool */
-    GW_EVENT_GUIDED,      /* the robot's way ended; tool, tag, outcome, value: the reaction */
+    GW_EVENT_OVERRUN,      /* value: us over */
+    GW_EVENT_DEVICE_LOST,  /* silent or garbage; tool */
+    GW_EVENT_NOT_FINITE,   /* the step failed: the tool is held; tool */
+    GW_EVENT_MOTION_ENDED, /* the robot's way ended; tool, tag, outcome, value: the reaction */
     GW_EVENT_MOVED, /* new values of geometry, control or motors, `value` of them; tag, revision of
                        the newest */
     GW_EVENT_BOUND, /* what follows can go no farther: the hands were stopped */
@@ -245,7 +246,7 @@ typedef struct gw_event {
     int tool;   /* -1: it is about `object` */
     int object; /* a free one */
     gw_run_state state;
-    gw_guide_outcome outcome;
+    gw_motion_outcome outcome;
     double value;
 } gw_event;
 

@@ -2,7 +2,7 @@
  * Open devices and the operators at them. Opened and closed by the thread that builds scenarios;
  * the rest runs on the loop's thread, RT safe.
  */
-#include "rt/sim/slot.h"
+#include "rt/sim/device_slot.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -74,15 +74,15 @@ static gw_vec3 vector(const double *a)
     return gw_v3(a[0], a[1], a[2]);
 }
 
-gw_sensed gw_slot_read(gw_device_slot *slot)
+gw_device_reading gw_device_slot_read(gw_device_slot *slot)
 {
     gw_device_sample s;
     slot->driver->read(slot->device, &s);
-    gw_sensed out = {.pose = {vector(s.p), {s.q[0], s.q[1], s.q[2], s.q[3]}},
-                     .twist = {vector(s.v), vector(s.w)},
-                     .wrench = {vector(s.f), vector(s.t)},
-                     .clutch = s.buttons & 1u,
-                     .valid = s.valid};
+    gw_device_reading out = {.pose = {vector(s.p), {s.q[0], s.q[1], s.q[2], s.q[3]}},
+                             .twist = {vector(s.v), vector(s.w)},
+                             .wrench = {vector(s.f), vector(s.t)},
+                             .clutch = s.buttons & 1u,
+                             .valid = s.valid};
     double size = gw_quat_dot(out.pose.q, out.pose.q);
     out.valid = out.valid && gw_finite_pose(&out.pose) && fabs(size - 1) < 1e-3 &&
                 gw_finite3(out.twist.v) && gw_finite3(out.twist.w) && gw_finite3(out.wrench.f) &&
@@ -90,7 +90,7 @@ gw_sensed gw_slot_read(gw_device_slot *slot)
     return out;
 }
 
-void gw_slot_write(gw_device_slot *slot, const gw_twist *twist, bool engaged)
+void gw_device_slot_command_velocity(gw_device_slot *slot, const gw_twist *twist, bool engaged)
 {
     gw_device_command c = {.engaged = engaged};
     memcpy(c.v, (double[3]){twist->v.x, twist->v.y, twist->v.z}, sizeof c.v);
@@ -98,7 +98,7 @@ void gw_slot_write(gw_device_slot *slot, const gw_twist *twist, bool engaged)
     slot->driver->write(slot->device, &c);
 }
 
-void gw_slot_exert_command(gw_device_slot *slot, const gw_wrench *wrench, bool engaged)
+void gw_device_slot_command_wrench(gw_device_slot *slot, const gw_wrench *wrench, bool engaged)
 {
     gw_device_command c = {.engaged = engaged};
     memcpy(c.f, (double[3]){wrench->f.x, wrench->f.y, wrench->f.z}, sizeof c.f);
@@ -106,7 +106,7 @@ void gw_slot_exert_command(gw_device_slot *slot, const gw_wrench *wrench, bool e
     slot->driver->write(slot->device, &c);
 }
 
-void gw_slot_exert(gw_device_slot *slot, const gw_wrench *wrench)
+void gw_device_slot_apply_operator(gw_device_slot *slot, const gw_wrench *wrench)
 {
     double f[3] = {wrench->f.x, wrench->f.y, wrench->f.z};
     double t[3] = {wrench->t.x, wrench->t.y, wrench->t.z};
@@ -114,7 +114,7 @@ void gw_slot_exert(gw_device_slot *slot, const gw_wrench *wrench)
         slot->driver->exert(slot->device, f, t);
 }
 
-bool gw_slot_truth(const gw_device_slot *slot, gw_pose *pose)
+bool gw_device_slot_true_pose(const gw_device_slot *slot, gw_pose *pose)
 {
     gw_device_truth truth;
     if (!slot->driver->truth)
@@ -124,7 +124,7 @@ bool gw_slot_truth(const gw_device_slot *slot, gw_pose *pose)
     return true;
 }
 
-bool gw_slot_place(gw_device_slot *slot, const gw_pose *pose)
+bool gw_device_slot_place(gw_device_slot *slot, const gw_pose *pose)
 {
     double p[3] = {pose->p.x, pose->p.y, pose->p.z};
     double q[4] = {pose->q.w, pose->q.x, pose->q.y, pose->q.z};

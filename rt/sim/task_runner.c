@@ -53,7 +53,7 @@ static void take_figures(gw_task_run *run, const gw_task_view *view)
 {
     gw_step_progress *p = progress_of(run);
     const gw_tool_state *tool = &view->snapshot->tools[run->tool];
-    gw_parameter parameters[6];
+    gw_submanifold_parameter parameters[6];
     if (run->began >= 0)
         p->seconds = view->snapshot->time - run->began;
     if (!view->set || run->tool >= view->snapshot->tool_count)
@@ -108,17 +108,17 @@ static gw_task_action nothing(void)
     return (gw_task_action){.kind = GW_TASK_NOTHING};
 }
 
-static gw_task_action command_of(gw_task_run *run, const gw_guide *guide)
+static gw_task_action command_of(gw_task_run *run, const gw_motion_target *guide)
 {
     gw_task_action action = {.kind = GW_TASK_COMMAND};
     action.command = (gw_command){
-        .kind = GW_COMMAND_GUIDE, .tool = run->tool, .tag = ++run->tag, .guide = *guide};
+        .kind = GW_COMMAND_MOTION, .tool = run->tool, .tag = ++run->tag, .guide = *guide};
     return action;
 }
 
-static gw_guide still(void)
+static gw_motion_target still(void)
 {
-    gw_guide guide = {.on = true};
+    gw_motion_target guide = {.on = true};
     for (int i = 0; i < 6; i++)
         guide.to[i] = guide.by[i] = NAN;
     return guide;
@@ -126,7 +126,7 @@ static gw_guide still(void)
 
 gw_task_action gw_task_stop(gw_task_run *run, gw_step_reason reason, const char *why)
 {
-    gw_guide guide = still();
+    gw_motion_target guide = still();
     if (run->progress.state != GW_TASK_RUNNING)
         return nothing();
     end_task(run, GW_TASK_STOPPED, reason, why);
@@ -136,9 +136,9 @@ gw_task_action gw_task_stop(gw_task_run *run, gw_step_reason reason, const char 
 /* ---- steps --------------------------------------------------------------------------------- */
 
 /* The robot's command out of the step's names; -1, or the target that the branch has not. */
-static int guide_of(const gw_task_step *step, const gw_submanifold *set, gw_guide *guide)
+static int guide_of(const gw_task_step *step, const gw_submanifold *set, gw_motion_target *guide)
 {
-    gw_parameter parameters[6];
+    gw_submanifold_parameter parameters[6];
     int count = gw_submanifold_parameters(set, parameters);
     *guide = still();
     guide->speed = step->speed;
@@ -158,13 +158,13 @@ static int guide_of(const gw_task_step *step, const gw_submanifold *set, gw_guid
 
 static gw_task_action begin_move(gw_task_run *run, const gw_task_view *view)
 {
-    gw_guide guide;
+    gw_motion_target guide;
     int missing = guide_of(step_of(run), view->set, &guide);
     if (missing < 0) {
         run->phase = GW_PHASE_MOVE;
         return command_of(run, &guide);
     }
-    gw_parameter parameters[6];
+    gw_submanifold_parameter parameters[6];
     char why[200];
     int count = gw_submanifold_parameters(view->set, parameters);
     int n = snprintf(why, sizeof why, "there is no parameter \"%s\" here, the branch has",
@@ -245,7 +245,7 @@ static void look_at_travel(gw_task_run *run, const gw_task_view *view)
 
 static void look_at_move(gw_task_run *run, const gw_task_view *view)
 {
-    const gw_guide_state *guide = &view->snapshot->tools[run->tool].guide;
+    const gw_motion_state *guide = &view->snapshot->tools[run->tool].guide;
     const gw_task_step *step = step_of(run);
     if (guide->tag != run->tag) {
         if (guide->tag > run->tag || view->snapshot->time - run->began > ANSWER_MAX_S)
@@ -255,20 +255,20 @@ static void look_at_move(gw_task_run *run, const gw_task_view *view)
     if (guide->moving)
         return;
     switch (guide->outcome) {
-    case GW_GUIDE_REACTION:
+    case GW_MOTION_REACTION:
         pass(run, view, GW_STEP_REACTION);
         return;
-    case GW_GUIDE_CONTACT:
+    case GW_MOTION_CONTACT:
         pass(run, view, GW_STEP_CONTACT);
         return;
-    case GW_GUIDE_REACHED:
+    case GW_MOTION_REACHED:
         if (step->required)
             fail(run, view, GW_STEP_NO_GUARD,
                  "it reached its end, and nothing had pushed back on the way.");
         else
             pass(run, view, GW_STEP_REACHED);
         return;
-    case GW_GUIDE_BLOCKED:
+    case GW_MOTION_BLOCKED:
         fail(run, view, GW_STEP_BLOCKED, "something holds it up, it does not come on.");
         return;
     default:

@@ -1,8 +1,8 @@
 /*
  * The walls' springs: how stiff, when they begin to act, what they do. On the loop's thread, RT
- * safe, but for gw_walls_build().
+ * safe, but for gw_unilaterals_build().
  */
-#include "rt/sim/walls.h"
+#include "rt/sim/unilateral.h"
 
 #include <string.h>
 
@@ -31,25 +31,27 @@ static gw_row row_of(const gw_element *body, const gw_element *world, double val
     return row;
 }
 
-static gw_end end_of(const gw_scene *scene, const gw_feature_ref *ref)
+static gw_geometry_feature end_of(const gw_scene *scene, const gw_feature_ref *ref)
 {
-    gw_end end = {.object = gw_scene_object(scene, ref->object),
-                  .feature = gw_scene_feature(scene, ref->object, ref->feature)};
+    gw_geometry_feature end = {.object = gw_scene_object(scene, ref->object),
+                               .feature = gw_scene_feature(scene, ref->object, ref->feature)};
     gw_scene_element(scene, ref, &end.element);
     return end;
 }
 
-int gw_walls_build(const gw_scene *scene, const gw_pose *poses, int object, gw_wall *walls)
+int gw_unilaterals_build(const gw_scene *scene, const gw_pose *poses, int object,
+                         gw_unilateral *walls)
 {
     int count = 0;
-    for (int i; count < GW_MAX_WALLS && (i = gw_scene_wall(scene, object, count)) >= 0; count++) {
+    for (int i; count < GW_MAX_UNILATERALS && (i = gw_scene_unilateral(scene, object, count)) >= 0;
+         count++) {
         const gw_scene_constraint *c = &scene->constraints[i];
         bool own_a = gw_scene_object(scene, c->a.object) == object;
         const gw_feature_ref *own = own_a ? &c->a : &c->b, *other = own_a ? &c->b : &c->a;
-        gw_wall *wall = &walls[count];
-        *wall = (gw_wall){.sign = c->bound == GW_BOUND_AT_MOST ? 1 : -1,
-                          .own = end_of(scene, own),
-                          .other = end_of(scene, other)};
+        gw_unilateral *wall = &walls[count];
+        *wall = (gw_unilateral){.sign = c->bound == GW_BOUND_AT_MOST ? 1 : -1,
+                                .own = end_of(scene, own),
+                                .other = end_of(scene, other)};
         gw_element world = gw_element_moved(&poses[wall->other.object], &wall->other.element);
         wall->row = row_of(&wall->own.element, &world, c->value);
     }
@@ -57,13 +59,13 @@ int gw_walls_build(const gw_scene *scene, const gw_pose *poses, int object, gw_w
 }
 
 /* Of geometry as it is now. */
-static gw_row row_now(const gw_wall *wall, const gw_network *network)
+static gw_row row_now(const gw_unilateral *wall, const gw_kinematics *network)
 {
-    if (!gw_network_moved(network))
+    if (!gw_kinematics_moved(network))
         return wall->row;
-    gw_element body = gw_network_element(network, &wall->own);
-    gw_element other = gw_network_element(network, &wall->other);
-    gw_pose at = gw_network_place(network, wall->other.object);
+    gw_element body = gw_kinematics_element(network, &wall->own);
+    gw_element other = gw_kinematics_element(network, &wall->other);
+    gw_pose at = gw_kinematics_pose(network, wall->other.object);
     gw_element world = gw_element_moved(&at, &other);
     return row_of(&body, &world, wall->row.value);
 }
@@ -76,19 +78,19 @@ static bool same_vector(gw_vec3 a, gw_vec3 b)
 }
 
 /* Both are where they are now. */
-static bool same_wall(const gw_walls *a, int i, const gw_walls *b, int k)
+static bool same_wall(const gw_unilaterals *a, int i, const gw_unilaterals *b, int k)
 {
     const gw_row *x = &a->row[i], *y = &b->row[k];
     return x->kind == y->kind && a->wall[i].sign == b->wall[k].sign && x->value == y->value &&
            same_vector(x->m, y->m) && same_vector(x->f, y->f) && same_vector(x->n, y->n);
 }
 
-uint64_t gw_walls_switch(gw_walls *walls, const gw_wall *wall, int count, const gw_network *network,
-                         uint64_t mask)
+uint64_t gw_unilaterals_switch(gw_unilaterals *walls, const gw_unilateral *wall, int count,
+                               const gw_kinematics *network, uint64_t mask)
 {
-    const gw_walls old = *walls;
+    const gw_unilaterals old = *walls;
     uint64_t carried = 0;
-    *walls = (gw_walls){.count = count, .wall = wall};
+    *walls = (gw_unilaterals){.count = count, .wall = wall};
     for (int i = 0; i < count; i++) {
         walls->row[i] = network ? row_now(&wall[i], network) : wall[i].row;
         for (int k = 0; k < old.count; k++) {
@@ -107,7 +109,8 @@ uint64_t gw_walls_switch(gw_walls *walls, const gw_wall *wall, int count, const 
     return carried;
 }
 
-void gw_walls_move(gw_walls *walls, const gw_network *network, const gw_pose *pose, double dt)
+void gw_unilaterals_move(gw_unilaterals *walls, const gw_kinematics *network, const gw_pose *pose,
+                         double dt)
 {
     if (!network && !walls->moving)
         return;
@@ -159,7 +162,7 @@ static int bits(uint64_t mask)
 }
 
 /* Stiffness and damping of a wall that comes near, for as long as it touches. */
-static void set_stiffness(gw_walls *walls, int i, double mass, double dt)
+static void set_stiffness(gw_unilaterals *walls, int i, double mass, double dt)
 {
     double share = fmax(1, (bits(walls->near) + 1) / SHARED_FROM);
     walls->stiffness[i] = STIFFNESS_SHARE * mass / (dt * dt) / (share * share);
@@ -167,17 +170,17 @@ static void set_stiffness(gw_walls *walls, int i, double mass, double dt)
     walls->near = walls->stiffness[i] > 0 ? walls->near | 1ull << i : walls->near & ~(1ull << i);
 }
 
-void gw_walls_look(gw_walls *walls, const gw_model *model, double mass,
-                   const gw_pose *body_from_held, const gw_pose *pose, const gw_twist *twist,
-                   double dt)
+void gw_unilaterals_detect(gw_unilaterals *walls, const gw_model *model, double mass,
+                           const gw_pose *body_from_held, const gw_pose *pose,
+                           const gw_twist *twist, double dt)
 {
     walls->touching = 0;
     walls->depth = 0;
     gw_vec3 arm = gw_rotate(pose->q, body_from_held->p);
     for (int i = 0; i < walls->count; i++) {
-        const gw_wall *wall = &walls->wall[i];
+        const gw_unilateral *wall = &walls->wall[i];
         double h, a[1][6];
-        gw_rows_linear(&walls->row[i], 1, pose, &h, a);
+        gw_rows_value_and_jacobian(&walls->row[i], 1, pose, &h, a);
         double depth = wall->sign * h;
         double rate = wall->sign * along(a[0], twist) + walls->coming[i];
         bool near = walls->near >> i & 1;
@@ -198,7 +201,7 @@ void gw_walls_look(gw_walls *walls, const gw_model *model, double mass,
     }
 }
 
-void gw_walls_yield(gw_walls *walls, const gw_pose *from, const gw_pose *to)
+void gw_unilaterals_yield(gw_unilaterals *walls, const gw_pose *from, const gw_pose *to)
 {
     for (int i = 0; i < walls->count; i++) {
         double before, after;
@@ -210,14 +213,14 @@ void gw_walls_yield(gw_walls *walls, const gw_pose *from, const gw_pose *to)
 }
 
 /* Its spring's force, and what damping adds to it (N), with the row there; 0: it does not touch. */
-static double force_of(const gw_walls *walls, int i, const gw_pose *pose, const gw_twist *twist,
-                       double a[1][6], double *damping)
+static double force_of(const gw_unilaterals *walls, int i, const gw_pose *pose,
+                       const gw_twist *twist, double a[1][6], double *damping)
 {
     double h, sign = walls->wall[i].sign;
     *damping = 0;
     if (!(walls->near >> i & 1))
         return 0;
-    gw_rows_linear(&walls->row[i], 1, pose, &h, a);
+    gw_rows_value_and_jacobian(&walls->row[i], 1, pose, &h, a);
     double depth = sign * h - walls->slack[i];
     if (!(depth > 0))
         return 0;
@@ -228,7 +231,8 @@ static double force_of(const gw_walls *walls, int i, const gw_pose *pose, const 
     return force;
 }
 
-gw_wrench gw_walls_wrench(const gw_walls *walls, const gw_pose *pose, const gw_twist *twist)
+gw_wrench gw_unilaterals_wrench(const gw_unilaterals *walls, const gw_pose *pose,
+                                const gw_twist *twist)
 {
     gw_wrench sum = {{0, 0, 0}, {0, 0, 0}};
     for (int i = 0; i < walls->count; i++) {
@@ -240,7 +244,7 @@ gw_wrench gw_walls_wrench(const gw_walls *walls, const gw_pose *pose, const gw_t
     return sum;
 }
 
-double gw_walls_power(const gw_walls *walls, const gw_pose *pose, const gw_twist *twist)
+double gw_unilaterals_power(const gw_unilaterals *walls, const gw_pose *pose, const gw_twist *twist)
 {
     double sum = 0;
     for (int i = 0; walls->moving && i < walls->count; i++) {
@@ -251,7 +255,7 @@ double gw_walls_power(const gw_walls *walls, const gw_pose *pose, const gw_twist
     return sum;
 }
 
-double gw_walls_energy(const gw_walls *walls, const gw_pose *pose)
+double gw_unilaterals_energy(const gw_unilaterals *walls, const gw_pose *pose)
 {
     double sum = 0;
     for (int i = 0; i < walls->count; i++) {

@@ -197,7 +197,7 @@ static size_t scene_bytes(const gw_scene *scene)
         bytes += (size_t)scene->tasks[i].step_count * sizeof(gw_task_step);
     for (int i = 0; i < scene->mechanism_count; i++)
         bytes += (size_t)scene->mechanisms[i].link_count *
-                 (sizeof(gw_chain_link) + sizeof(gw_link_look) + 2 * sizeof(double));
+                 (sizeof(gw_chain_link) + sizeof(gw_link_geometry) + 2 * sizeof(double));
     return bytes;
 }
 
@@ -258,7 +258,7 @@ static app_document *first_document(gw_scene *scene, gw_error *error)
     app_document *document = app_document_new(scene, layout, error);
     if (!document)
         return NULL;
-    const gw_placement *failed = gw_layout_problem(layout);
+    const gw_placement *failed = gw_layout_unsolved(layout);
     if (failed) {
         bool clash = failed->solution.status == GW_STATUS_INCOMPATIBLE;
         gw_fail(error, clash ? GW_INCOMPATIBLE : GW_UNHANDLED, "/constraints", "%s of object %s",

@@ -154,7 +154,7 @@ bool app_edit_commit(app_edit *edit, gw_error *error)
     edit->scene = NULL;
     if (!edit->document)
         return false;
-    edit->failed = gw_layout_problem(edit->document->layout);
+    edit->failed = gw_layout_unsolved(edit->document->layout);
     if (edit->dry_run)
         return true;
     if (edit->failed)

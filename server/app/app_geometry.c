@@ -60,7 +60,7 @@ bool app_same_branches(const gw_layout *a, const gw_layout *b)
         const gw_placement *x = a->placements[i], *y = b->placements[i];
         same = x->object == y->object && x->rank == y->rank && x->follow == y->follow &&
                x->carrier == y->carrier && x->cluster == y->cluster && x->count == y->count;
-        if (same && (x->follow == GW_HELD || x->follow == GW_ROAMS))
+        if (same && (x->follow == GW_OBJECT_HELD || x->follow == GW_OBJECT_FREE))
             same =
                 x->branch >= 0 && y->branch >= 0 &&
                 strcmp(x->solution.branches[x->branch].id, y->solution.branches[y->branch].id) == 0;

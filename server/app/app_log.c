@@ -113,7 +113,7 @@ static bool about_tool(gw_event_kind kind)
 static const char *object_of(const gw_event *event, const gw_scene *scene)
 {
     if (event->tool >= 0 && event->tool < scene->tool_count)
-        return gw_tool_holds(&scene->tools[event->tool]);
+        return gw_tool_held_id(&scene->tools[event->tool]);
     bool named = event->tool < 0 && event->object >= 0 && event->object < scene->object_count;
     return named ? scene->objects[event->object].id : "the tool";
 }
@@ -208,7 +208,7 @@ void app_log_floods(gw_app *app, const app_document *document)
 
 void app_log_loop(gw_app *app, const gw_event *event, const app_document *document)
 {
-    if (event->kind == GW_EVENT_GUIDED)
+    if (event->kind == GW_EVENT_MOTION_ENDED)
         return; /* the task that moves the robot tells of its steps */
     app_flood *flood = flood_of(app, event->kind);
     if (event->kind == GW_EVENT_LEFT_BEHIND)

@@ -72,7 +72,7 @@ static void lay_out_again(gw_app *app, gw_error *error)
     app_edit edit = {.app = app, .base = now};
     gw_scene *scene = now->from_current ? gw_scene_copy(now->scene) : NULL;
     gw_layout *layout = scene ? gw_layout_create(scene, NULL, error) : NULL;
-    if (layout && !gw_layout_problem(layout)) {
+    if (layout && !gw_layout_unsolved(layout)) {
         edit.document = app_document_new(scene, layout, error);
         if (edit.document) {
             edit.document->revision = now->revision;

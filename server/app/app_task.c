@@ -20,7 +20,7 @@
 static bool on_branch(const app_document *document, int tool, const char *branch)
 {
     int object = gw_scene_object(document->scene, document->scene->tools[tool].object);
-    const gw_placement *p = gw_layout_of(document->layout, object);
+    const gw_placement *p = gw_layout_placement(document->layout, object);
     return !*branch || (p && strcmp(p->solution.branches[p->branch].id, branch) == 0);
 }
 
@@ -63,7 +63,8 @@ static const gw_submanifold *set_of(const app_task *task, const app_document *do
     int tool = task->run.tool;
     *there = tool < scene->tool_count && strcmp(scene->tools[tool].object, task->task.object) == 0;
     const gw_placement *p =
-        *there ? gw_layout_of(document->layout, gw_scene_object(scene, task->task.object)) : NULL;
+        *there ? gw_layout_placement(document->layout, gw_scene_object(scene, task->task.object))
+               : NULL;
     return match && p && p->branch >= 0 ? &p->solution.branches[p->branch].set : NULL;
 }
 

@@ -60,7 +60,7 @@ bool app_tune(app_edit *edit, gw_error *error)
     document->scenario = edit->base->scenario;
     for (int i = 0; i < document->scene->tool_count; i++) {
         const gw_tool *tool = &document->scene->tools[i];
-        gw_command command = {.kind = GW_COMMAND_RENDERING, .tool = i, .tag = document->revision};
+        gw_command command = {.kind = GW_COMMAND_CONTROL, .tool = i, .tag = document->revision};
         if (!rendered(tool))
             continue;
         command.rendering = tool->rendering;

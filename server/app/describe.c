@@ -31,7 +31,7 @@ static const char *state_of(const gw_placement *placement)
 static json_t *words_of(const gw_submanifold *set)
 {
     char words[256];
-    gw_submanifold_words(set, words, sizeof words);
+    gw_submanifold_description(set, words, sizeof words);
     return json_string(words);
 }
 
@@ -68,7 +68,7 @@ static json_t *neighbours(const gw_scene *scene, const gw_placement *placement)
 static void add_company(json_t *json, const gw_scene *scene, const gw_layout *layout,
                         const gw_placement *placement)
 {
-    if (placement->follow == GW_CARRIED || placement->follow == GW_RESOLVED)
+    if (placement->follow == GW_OBJECT_CARRIED || placement->follow == GW_OBJECT_SOLVED)
         json_object_set_new(json, "follows", neighbours(scene, placement));
     if (placement->cluster < 0)
         return;
@@ -101,7 +101,7 @@ json_t *describe_solution(const gw_scene *scene, const gw_layout *layout,
     return json;
 }
 
-static json_t *strand_json(const gw_strand *strand, const char *parameter)
+static json_t *strand_json(const gw_freedom_path *strand, const char *parameter)
 {
     json_t *poses = json_array();
     for (int i = 0; i < strand->count; i++)
@@ -117,14 +117,14 @@ void describe_strands(json_t *solution, const gw_placement *placement, const gw_
         return;
     const gw_submanifold *set = &placement->solution.branches[placement->branch].set;
     double length = placement->length;
-    gw_parameter parameters[6];
-    gw_strand strand;
+    gw_submanifold_parameter parameters[6];
+    gw_freedom_path strand;
     gw_pose on = *pose;
     gw_submanifold_nearest(set, pose, length, &on);
     json_t *list = json_array();
     int count = gw_submanifold_parameters(set, parameters);
     for (int i = 0; i < count; i++) {
-        gw_strand_along(set, &on, i, length, STRAND_STEP * length, most, &strand);
+        gw_freedom_path_along(set, &on, i, length, STRAND_STEP * length, most, &strand);
         json_array_append_new(list, strand_json(&strand, parameters[i].name));
     }
     json_object_set_new(solution, "strands", list);

@@ -52,7 +52,7 @@ static bool open_devices(run *r, gw_error *error)
 /* A placement without a solution, as an error with its conflict in words. */
 static bool laid_out(const run *r, gw_error *error)
 {
-    const gw_placement *p = gw_layout_problem(r->layout);
+    const gw_placement *p = gw_layout_unsolved(r->layout);
     if (!p)
         return true;
     const char *ids[GW_MAX_PROBLEM];
@@ -61,7 +61,7 @@ static bool laid_out(const run *r, gw_error *error)
         ids[i] = r->scene->constraints[p->ids[i]].id;
     bool incompatible = p->solution.status == GW_STATUS_INCOMPATIBLE;
     if (incompatible)
-        gw_conflict_words(&p->solution.conflict, ids, words, sizeof words);
+        gw_conflict_description(&p->solution.conflict, ids, words, sizeof words);
     else
         snprintf(words, sizeof words, "%s", p->solution.reason ? p->solution.reason : "unhandled");
     return gw_fail(error, incompatible ? GW_INCOMPATIBLE : GW_UNHANDLED, "/constraints",
@@ -232,7 +232,7 @@ static bool attend_task(run *r)
 {
     const gw_snapshot *s = gw_simulation_snapshot(r->simulation);
     int object = s->tools[r->task.tool].object;
-    const gw_placement *p = gw_layout_of(r->layout, object);
+    const gw_placement *p = gw_layout_placement(r->layout, object);
     bool match = s->revision == r->revision && p && p->branch >= 0;
     gw_task_view view = {s, match ? &p->solution.branches[p->branch].set : NULL};
     gw_task_action action = gw_task_poll(&r->task, &view);
@@ -248,7 +248,7 @@ static void look(run *r, unsigned long long tick)
         return;
     double every = fmax(gw_detection_period(detection) * r->scene->rate, 1);
     if (fmod((double)tick, floor(every)) < 0.5)
-        gw_detection_look(detection);
+        gw_detection_run(detection);
 }
 
 static unsigned long long run_ticks(run *r, const options *o, unsigned long long ticks)

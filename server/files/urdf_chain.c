@@ -173,7 +173,7 @@ static bool compound(const builder *b, const int *list, int count, const gw_pose
     return true;
 }
 
-static bool make_look(const builder *b, const urdf_link *link, gw_link_look *look)
+static bool make_look(const builder *b, const urdf_link *link, gw_link_geometry *look)
 {
     group *g = b->group;
     int *list = g->chosen;

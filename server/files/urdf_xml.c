@@ -90,7 +90,7 @@ bool urdf_numbers(urdf_xml *xml, const char *name, int count, double *out)
         return true;
     for (char *end; found < count; found++, at = end) {
         values[found] = strtod(at, &end);
-        if (end == at || !(fabs(values[found]) <= GW_MAX_REACH) ||
+        if (end == at || !(fabs(values[found]) <= GW_MAX_COORDINATE) ||
             memchr(at, 'x', (size_t)(end - at)))
             break;
     }

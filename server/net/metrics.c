@@ -33,7 +33,7 @@ gw_text *metrics_text(gw_app *app, int connections, int streams)
         {"guideway_contacts_put_off_total", "counter", "Collisions left to the next tick",
          (double)now.contact.put_off},
         {"guideway_looks_left_out_total", "counter", "Looks at bodies that a tick had no room for",
-         (double)now.contact.unseen},
+         (double)now.contact.redetections_skipped},
         {"guideway_rt_thread_id", "gauge", "The loop's thread", app_rt_thread(app)},
         {"guideway_events_total", "counter", "Events logged", (double)app_log_last(app)},
         {"guideway_http_connections", "gauge", "HTTP connections open", connections},

@@ -255,8 +255,8 @@ static bool take_strands(api_call *call)
     if (!api_query(call, "strands", value, sizeof value))
         return true;
     long n = strtol(value, &end, 10);
-    if (*end || end == value || n < 1 || n > GW_STRAND_MOST) {
-        api_refuse(call, 400, "", "strands is a whole number from 1 to %d", GW_STRAND_MOST);
+    if (*end || end == value || n < 1 || n > GW_FREEDOM_PATH_MAX) {
+        api_refuse(call, 400, "", "strands is a whole number from 1 to %d", GW_FREEDOM_PATH_MAX);
         return false;
     }
     call->strands = (int)n;

@@ -198,7 +198,7 @@ void api_device_delete(api_call *call)
     for (int i = 0; i < edit.scene->tool_count; i++)
         if (strcmp(edit.scene->tools[i].device, call->part[0]) == 0) {
             api_refuse(call, 409, "", "%s holds %s: delete the tool first", call->part[0],
-                       gw_tool_holds(&edit.scene->tools[i]));
+                       gw_tool_held_id(&edit.scene->tools[i]));
             app_edit_end(&edit);
             return;
         }

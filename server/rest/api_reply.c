@@ -235,7 +235,7 @@ static void answer_dry_run(api_call *call, const app_edit *edit, const char *obj
 {
     const app_document *would = edit->document;
     int index = object ? gw_scene_object(would->scene, object) : -1;
-    const gw_placement *placement = index < 0 ? NULL : gw_layout_of(would->layout, index);
+    const gw_placement *placement = index < 0 ? NULL : gw_layout_placement(would->layout, index);
     if (edit->failed) { /* the bad news first, whichever object has it */
         placement = edit->failed;
         index = placement->object;

@@ -23,7 +23,7 @@ void api_solutions_get(api_call *call)
 static const gw_placement *addressed(api_call *call, const app_document *document)
 {
     int index = gw_scene_object(document->scene, call->part[0]);
-    const gw_placement *placement = index < 0 ? NULL : gw_layout_of(document->layout, index);
+    const gw_placement *placement = index < 0 ? NULL : gw_layout_placement(document->layout, index);
     if (!placement)
         api_refuse(call, 404, "", "%s is %s", call->part[0],
                    index < 0 ? "not an object of the scene" : "fixed: it has no solution");
@@ -73,7 +73,7 @@ static int wanted_branch(api_call *call, const gw_placement *placement)
 static bool wanted_parameters(api_call *call, const json_t *list, const gw_submanifold *set,
                               double *values)
 {
-    gw_parameter parameters[6];
+    gw_submanifold_parameter parameters[6];
     char where[32];
     int count = gw_submanifold_parameters(set, parameters);
     if (!json_is_array(list) || json_array_size(list) != (size_t)count) {
@@ -82,7 +82,7 @@ static bool wanted_parameters(api_call *call, const json_t *list, const gw_subma
     }
     for (int i = 0; i < count; i++) {
         const json_t *value = json_array_get(list, (size_t)i);
-        const gw_parameter *is = &parameters[i];
+        const gw_submanifold_parameter *is = &parameters[i];
         values[i] = json_number_value(value);
         snprintf(where, sizeof where, "/parameters/%d", i);
         bool fits = is->periodic || (values[i] >= is->low && values[i] <= is->high);
@@ -125,7 +125,7 @@ static bool choose(api_call *call, app_edit *edit, const gw_placement *placement
         return false;
     if (near && !wanted_pose(call, list, near, &wanted))
         return false;
-    if (list && !gw_submanifold_reach(&branch->set, values, pose)) {
+    if (list && !gw_submanifold_try_pose(&branch->set, values, pose)) {
         api_refuse(
             call, 400, "/parameters",
             "branch %s has no pose there: it folds over the tangent space of its zero before",
@@ -157,12 +157,13 @@ void api_solution_patch(api_call *call)
         app_edit_end(&edit);
         return;
     }
-    edit.go_to_layout = placement->follow != GW_ROAMS;
+    edit.go_to_layout = placement->follow != GW_OBJECT_FREE;
     snprintf(edit.group, sizeof edit.group, "solution %s", call->part[0]);
     int index = placement->object;
     if (!api_commit(call, &edit, NULL, call->part[0]))
         return;
     const app_document *document = edit.document;
-    answer(call, document, gw_layout_of(document->layout, index), &document->layout->poses[index]);
+    answer(call, document, gw_layout_placement(document->layout, index),
+           &document->layout->poses[index]);
     app_edit_end(&edit);
 }

@@ -91,7 +91,7 @@ static bool only_rendering(const gw_tool *a, const gw_tool *b)
 static void finish(api_call *call, app_edit *edit, int status)
 {
     char object[GW_MAX_ID + 1];
-    strcpy(object, gw_tool_holds(&edit->scene->tools[0]));
+    strcpy(object, gw_tool_held_id(&edit->scene->tools[0]));
     if (!api_commit(call, edit, "/tools/0", object))
         return;
     if (status == 201)

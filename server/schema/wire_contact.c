@@ -19,8 +19,8 @@ bool wire_get_material(const json_t *v, const char *at, gw_material *m, gw_error
 {
     static const char *const allowed[] = {"id",        "restitution", "friction",
                                           "stiffness", "damping",     NULL};
-    *m = (gw_material){.surface = gw_surface_default()};
-    gw_surface *s = &m->surface;
+    *m = (gw_material){.surface = gw_contact_material_default()};
+    gw_contact_material *s = &m->surface;
     return wire_open(v, at, allowed, error) &&
            wire_string(v, at, "id", WIRE_REQUIRED, m->id, sizeof m->id, error) &&
            wire_number(v, at, "restitution", WIRE_OPTIONAL, &s->restitution, error) &&
@@ -31,7 +31,7 @@ bool wire_get_material(const json_t *v, const char *at, gw_material *m, gw_error
 
 json_t *wire_material(const gw_material *m)
 {
-    const gw_surface *s = &m->surface;
+    const gw_contact_material *s = &m->surface;
     return json_pack("{ss sf sf sf sf}", "id", m->id, "restitution", s->restitution, "friction",
                      s->friction, "stiffness", s->stiffness, "damping", s->damping);
 }
@@ -77,11 +77,12 @@ static bool get_ignored(const json_t *v, const char *at, gw_scene_contact *c, gw
 
 static bool get_rules(const json_t *v, const char *at, gw_contact_rules *r, gw_error *error)
 {
-    int impulse = 0, colliding = 0, friction = 0, rubs = 0, self = 0;
+    int impulse = 0, colliding = 0, friction = 0, impact_friction = 0, self = 0;
     if (!wire_choice(v, at, "impulse", WIRE_OPTIONAL, impulses, &impulse, error) ||
         !wire_choice(v, at, "colliding", WIRE_OPTIONAL, collidings, &colliding, error) ||
         !wire_choice(v, at, "friction", WIRE_OPTIONAL, frictions, &friction, error) ||
-        !wire_choice(v, at, "impact_friction", WIRE_OPTIONAL, impact_frictions, &rubs, error) ||
+        !wire_choice(v, at, "impact_friction", WIRE_OPTIONAL, impact_frictions, &impact_friction,
+                     error) ||
         !wire_choice(v, at, "self", WIRE_OPTIONAL, selves, &self, error) ||
         !wire_number(v, at, "slip_speed", WIRE_OPTIONAL, &r->slip_speed, error) ||
         !wire_number(v, at, "rest_speed", WIRE_OPTIONAL, &r->rest_speed, error))
@@ -89,7 +90,7 @@ static bool get_rules(const json_t *v, const char *at, gw_contact_rules *r, gw_e
     r->impulse = (gw_impulse_rule)impulse;
     r->colliding = (gw_colliding_rule)colliding;
     r->friction = (gw_friction_rule)friction;
-    r->rubs = rubs == 1;
+    r->impact_friction = impact_friction == 1;
     r->self_each_link = self == 1;
     return true;
 }
@@ -120,11 +121,11 @@ json_t *wire_contact(const gw_scene_contact *c)
     json_t *ignore = json_array();
     for (int i = 0; i < c->ignore_count; i++)
         json_array_append_new(ignore, json_pack("[ss]", c->ignore[i].a, c->ignore[i].b));
-    return json_pack("{sb ss sf ss ss ss ss ss sf sf so}", "enabled", c->enabled, "model",
-                     models[c->local], "rate", c->rate > 0 ? c->rate : GW_CONTACT_RATE, "impulse",
-                     impulses[r->impulse], "colliding", collidings[r->colliding], "friction",
-                     frictions[r->friction], "impact_friction", impact_frictions[r->rubs], "self",
-                     selves[r->self_each_link], "slip_speed",
-                     r->slip_speed > 0 ? r->slip_speed : GW_CONTACT_SPEED, "rest_speed",
-                     r->rest_speed > 0 ? r->rest_speed : GW_CONTACT_SPEED, "ignore", ignore);
+    return json_pack(
+        "{sb ss sf ss ss ss ss ss sf sf so}", "enabled", c->enabled, "model", models[c->local],
+        "rate", c->rate > 0 ? c->rate : GW_CONTACT_RATE, "impulse", impulses[r->impulse],
+        "colliding", collidings[r->colliding], "friction", frictions[r->friction],
+        "impact_friction", impact_frictions[r->impact_friction], "self", selves[r->self_each_link],
+        "slip_speed", r->slip_speed > 0 ? r->slip_speed : GW_CONTACT_SPEED, "rest_speed",
+        r->rest_speed > 0 ? r->rest_speed : GW_CONTACT_SPEED, "ignore", ignore);
 }

@@ -66,7 +66,7 @@ static bool get_joint(const json_t *v, const char *at, gw_mechanism *m, int inde
 
 /* An inertia that is not stated is the geometry's, as heavy as the link; a centre of mass that is
  * not stated is then the geometry's too, and else the link's origin. */
-static bool get_mass(const json_t *v, const char *at, const gw_link_look *look, gw_mass *m,
+static bool get_mass(const json_t *v, const char *at, const gw_link_geometry *look, gw_mass *m,
                      gw_error *error)
 {
     const json_t *inertia = json_object_get(v, "inertia");
@@ -106,7 +106,7 @@ static bool stated(const json_t *v, const char *at, const char *member, const ch
                    "\"\" must be 1 to 64 of the characters A-Z a-z 0-9 _ . : + -");
 }
 
-static bool get_look(const json_t *v, const char *at, gw_link_look *look, gw_error *error)
+static bool get_look(const json_t *v, const char *at, gw_link_geometry *look, gw_error *error)
 {
     const json_t *geometry = json_object_get(v, "geometry");
     char where[WIRE_POINTER];
@@ -127,12 +127,12 @@ bool wire_get_link(const json_t *v, const char *at, gw_mechanism *m, int index, 
     static const char *const allowed[] = {"id",       "joint",       "mass", "com",      "inertia",
                                           "geometry", "geometry_at", "mesh", "material", NULL};
     gw_chain_link *link = &m->links[index];
-    gw_link_look *look = &m->looks[index];
+    gw_link_geometry *look = &m->looks[index];
     const json_t *joint;
     char where[WIRE_POINTER];
     wire_pointer(where, at, "joint");
     gw_shape_finish(&look->shape);
-    *look = (gw_link_look){.pose = gw_pose_identity()};
+    *look = (gw_link_geometry){.pose = gw_pose_identity()};
     *link = (gw_chain_link){.parent_from_joint = gw_pose_identity(), .axis = {0, 0, 1}};
     m->position[index] = m->velocity[index] = 0;
     return wire_open(v, at, allowed, error) &&
@@ -200,7 +200,7 @@ static json_t *joint_json(const gw_mechanism *m, int index)
 json_t *wire_link(const gw_mechanism *m, int index)
 {
     const gw_mass *mass = &m->links[index].mass;
-    const gw_link_look *look = &m->looks[index];
+    const gw_link_geometry *look = &m->looks[index];
     const double(*t)[3] = mass->inertia.m;
     json_t *link = json_pack("{so sf so s[ffffff]}", "joint", joint_json(m, index), "mass",
                              mass->mass, "com", wire_vec3(mass->com), "inertia", t[0][0], t[1][1],

@@ -41,8 +41,8 @@ static json_t *walls_json(const gw_scene *scene, int object, uint64_t touching)
 {
     json_t *walls = json_array();
     bool known = object >= 0 && object < scene->object_count;
-    for (int i = 0; i < GW_MAX_WALLS && known; i++) {
-        int constraint = touching >> i & 1 ? gw_scene_wall(scene, object, i) : -1;
+    for (int i = 0; i < GW_MAX_UNILATERALS && known; i++) {
+        int constraint = touching >> i & 1 ? gw_scene_unilateral(scene, object, i) : -1;
         if (constraint >= 0)
             json_array_append_new(walls, json_string(scene->constraints[constraint].id));
     }
@@ -50,7 +50,7 @@ static json_t *walls_json(const gw_scene *scene, int object, uint64_t touching)
 }
 
 /* Directions that the model holds back, as unit vectors of scaled coordinates. */
-static json_t *resisted_json(const gw_resisted *r)
+static json_t *resisted_json(const gw_resisted_directions *r)
 {
     json_t *directions = json_array(), *singular = json_array();
     for (int i = 0; i < r->count && i < 6; i++) {
@@ -109,7 +109,7 @@ json_t *wire_tool_state(const gw_scene *scene, int index, const gw_tool_state *t
 /* ---- contacts and joints ------------------------------------------------------------------- */
 
 /* An object's id, or a link's name. */
-static json_t *toucher_json(const gw_scene *scene, gw_toucher who)
+static json_t *toucher_json(const gw_scene *scene, gw_contact_body who)
 {
     char name[GW_MAX_LINK_NAME + 1] = "";
     int joint = -1 - who;
@@ -126,7 +126,7 @@ static json_t *toucher_json(const gw_scene *scene, gw_toucher who)
     return json_string(name);
 }
 
-static json_t *contact_json(const gw_scene *scene, const gw_contact_shown *c)
+static json_t *contact_json(const gw_scene *scene, const gw_snapshot_contact *c)
 {
     static const char *const states[] = {"none", "colliding", "continuous", "jammed"};
     const gw_contact_point *at = &c->at;
@@ -139,7 +139,7 @@ static json_t *contact_json(const gw_scene *scene, const gw_contact_shown *c)
 json_t *wire_contacts(const gw_scene *scene, const gw_snapshot *s)
 {
     json_t *list = json_array();
-    for (int i = 0; i < s->contact_count && i < GW_MAX_SHOWN; i++)
+    for (int i = 0; i < s->contact_count && i < GW_MAX_SHOWN_CONTACTS; i++)
         json_array_append_new(list, contact_json(scene, &s->contacts[i]));
     return list;
 }
@@ -148,9 +148,10 @@ json_t *wire_contacts(const gw_scene *scene, const gw_snapshot *s)
 static json_t *hits_json(const gw_scene *scene, const gw_snapshot *s, int rate)
 {
     json_t *list = json_array();
-    uint64_t first = s->hit_count > GW_MAX_HITS ? s->hit_count - GW_MAX_HITS : 0;
+    uint64_t first =
+        s->hit_count > GW_MAX_SHOWN_COLLISIONS ? s->hit_count - GW_MAX_SHOWN_COLLISIONS : 0;
     for (uint64_t i = first; i < s->hit_count; i++) {
-        const gw_hit_shown *hit = &s->hits[i % GW_MAX_HITS];
+        const gw_snapshot_collision *hit = &s->hits[i % GW_MAX_SHOWN_COLLISIONS];
         const gw_contact_point *at = &hit->contact.at;
         if (hit->tick + (uint64_t)rate / 2 < s->tick)
             continue;
@@ -163,7 +164,7 @@ static json_t *hits_json(const gw_scene *scene, const gw_snapshot *s, int rate)
     return list;
 }
 
-json_t *wire_contact_figures(const gw_contact_figures *f)
+json_t *wire_contact_figures(const gw_contact_statistics *f)
 {
     return json_pack("{si si sI sf sf sf sf}", "near", f->near, "touching", f->touching,
                      "collisions", (json_int_t)f->collisions, "dissipated", shown(f->dissipated),

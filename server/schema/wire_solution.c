@@ -58,7 +58,7 @@ static json_t *translation_json(const gw_translation_set *t)
     return translation;
 }
 
-static json_t *range_json(const gw_parameter *p)
+static json_t *range_json(const gw_submanifold_parameter *p)
 {
     bool bounded = isfinite(p->low) && isfinite(p->high);
     return bounded ? json_pack("[ff]", p->low, p->high) : json_null();
@@ -66,7 +66,7 @@ static json_t *range_json(const gw_parameter *p)
 
 static json_t *parameters_json(const gw_submanifold *set)
 {
-    gw_parameter p[6];
+    gw_submanifold_parameter p[6];
     int count = gw_submanifold_parameters(set, p);
     json_t *list = json_array();
     for (int i = 0; i < count; i++)
@@ -98,7 +98,7 @@ static json_t *branch_json(const gw_branch *b)
     char words[160];
     const double zeros[6] = {0};
     gw_pose zero = gw_submanifold_pose(&b->set, zeros);
-    gw_submanifold_words(&b->set, words, sizeof words);
+    gw_submanifold_description(&b->set, words, sizeof words);
     json_t *nearest = json_pack("{so so sf}", "pose", wire_pose(&b->nearest), "parameters",
                                 wire_parameters_at(&b->set, &b->nearest), "distance", b->distance);
     return json_pack("{ss si ss ss so so so so so}", "id", b->id, "dof", b->set.dof, "kind",
@@ -125,7 +125,7 @@ json_t *wire_conflict(const gw_conflict *c, const char *const *ids)
     for (int i = 0; i < c->value_count; i++)
         json_object_set_new(values, c->values[i].name, json_real(c->values[i].value));
     char message[384];
-    gw_conflict_words(c, ids, message, sizeof message);
+    gw_conflict_description(c, ids, message, sizeof message);
     return json_pack("{so ss so ss}", "constraints", ids_json(c->constraints, ids), "condition",
                      c->condition ? c->condition : "", "values", values, "message", message);
 }

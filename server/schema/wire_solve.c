@@ -196,7 +196,7 @@ static bool folded(const gw_submanifold *set, const gw_pose *pose, double size)
     if (!set->general)
         return false;
     gw_submanifold_parameters_at(set, pose, z);
-    return !gw_submanifold_reach(set, z, &there) ||
+    return !gw_submanifold_try_pose(set, z, &there) ||
            gw_pose_distance(pose, &there, size) > 1e-7 * size;
 }
 
@@ -263,7 +263,7 @@ static json_t *poses_at(const wire_problem *p, const gw_branch *b, gw_error *err
             return NULL;
         }
         gw_pose pose;
-        if (!gw_submanifold_reach(&b->set, values, &pose)) {
+        if (!gw_submanifold_try_pose(&b->set, values, &pose)) {
             beyond(i, b, error);
             json_decref(list);
             return NULL;

@@ -81,7 +81,7 @@ static bool open_member(const json_t *owner, const char *at, const char *name,
     return !*member || wire_open(*member, where, allowed, error);
 }
 
-static bool get_spring(const json_t *owner, const char *at, const char *name, gw_spring6 *s,
+static bool get_spring(const json_t *owner, const char *at, const char *name, gw_spring_damper *s,
                        gw_error *error)
 {
     static const char *const allowed[] = {"linear", "angular", "linear_damping", "angular_damping",
@@ -96,7 +96,7 @@ static bool get_spring(const json_t *owner, const char *at, const char *name, gw
              wire_number(v, where, "angular_damping", WIRE_OPTIONAL, &s->angular_damping, error)));
 }
 
-static bool get_penalty(const json_t *owner, const char *at, gw_rendering_def *r, gw_error *error)
+static bool get_penalty(const json_t *owner, const char *at, gw_impedance_def *r, gw_error *error)
 {
     static const char *const allowed[] = {"stiffness", "damping", "by_mass", NULL};
     const json_t *v;
@@ -107,7 +107,7 @@ static bool get_penalty(const json_t *owner, const char *at, gw_rendering_def *r
                    wire_bool(v, where, "by_mass", &r->penalty_by_mass, error)));
 }
 
-static bool get_choices(const json_t *v, const char *at, gw_rendering_def *r, gw_error *error)
+static bool get_choices(const json_t *v, const char *at, gw_impedance_def *r, gw_error *error)
 {
     int jdot = (int)r->jdot, hand = (int)r->hand, weighting = (int)r->resisted.weighting;
     if (!wire_choice(v, at, "jdot", WIRE_OPTIONAL, jdots, &jdot, error) ||
@@ -115,12 +115,12 @@ static bool get_choices(const json_t *v, const char *at, gw_rendering_def *r, gw
         !wire_choice(v, at, "weights", WIRE_OPTIONAL, weights, &weighting, error))
         return false;
     r->jdot = (gw_jdot)jdot;
-    r->hand = (gw_hand_force)hand;
-    r->resisted.weighting = (gw_weighting)weighting;
+    r->hand = (gw_hand_force_source)hand;
+    r->resisted.weighting = (gw_direction_weighting)weighting;
     return true;
 }
 
-static bool get_rendering(const json_t *tool, const char *at, gw_rendering_def *r, gw_error *error)
+static bool get_rendering(const json_t *tool, const char *at, gw_impedance_def *r, gw_error *error)
 {
     static const char *const allowed[] = {
         "jdot",     "hand",    "length",    "threshold",  "fade", "weights",        "coordination",
@@ -180,7 +180,7 @@ static bool get_control(const json_t *v, const char *at, gw_tool *t, gw_error *e
     t->substeps = (int)substeps;
     t->control = (gw_control_kind)control;
     if (control != GW_CONTROL_ADMITTANCE)
-        t->rendering.kind = (gw_rendering_kind)(control - GW_CONTROL_IMPEDANCE);
+        t->rendering.kind = (gw_control_law)(control - GW_CONTROL_IMPEDANCE);
     return true;
 }
 
@@ -216,13 +216,13 @@ static json_t *limits_json(const gw_tool *t)
                      t->speed_max, "spin", t->spin_max);
 }
 
-static json_t *spring_json(const gw_spring6 *s)
+static json_t *spring_json(const gw_spring_damper *s)
 {
     return json_pack("{sf sf sf sf}", "linear", s->linear, "angular", s->angular, "linear_damping",
                      s->linear_damping, "angular_damping", s->angular_damping);
 }
 
-static json_t *rendering_json(const gw_rendering_def *r)
+static json_t *rendering_json(const gw_impedance_def *r)
 {
     return json_pack("{ss ss sf sf sf ss so so s{sf sf sb} sb sf sf sf}", "jdot", jdots[r->jdot],
                      "hand", hands[r->hand], "length", r->resisted.length, "threshold",

@@ -111,12 +111,12 @@ static void ground_close(ground *g)
 /* The robot presses the cover against rails, back and lock, and holds it there. */
 static void press(gw_simulation *simulation)
 {
-    gw_command retired, command = {.kind = GW_COMMAND_GUIDE};
-    command.guide = (gw_guide){.on = true,
-                               .to = {0.1, -0.02, -0.02, NAN, NAN, NAN},
-                               .by = {NAN, NAN, NAN, NAN, NAN, NAN},
-                               .speed = 0.1,
-                               .spin = 1};
+    gw_command retired, command = {.kind = GW_COMMAND_MOTION};
+    command.guide = (gw_motion_target){.on = true,
+                                       .to = {0.1, -0.02, -0.02, NAN, NAN, NAN},
+                                       .by = {NAN, NAN, NAN, NAN, NAN, NAN},
+                                       .speed = 0.1,
+                                       .spin = 1};
     gw_simulation_apply(simulation, &command, &retired);
 }
 

@@ -13,8 +13,8 @@ enum { MOST_BODIES = 8, CORNERS = 4 };
 
 typedef struct yard {
     gw_guided body[MOST_BODIES];
-    gw_mover mover[MOST_BODIES];
-    gw_near near[MOST_BODIES * CORNERS];
+    gw_world_system mover[MOST_BODIES];
+    gw_contact_candidate near[MOST_BODIES * CORNERS];
     gw_world *world;
     int bodies, contacts;
 } yard;
@@ -46,14 +46,14 @@ static void add_corners(yard *y, int body)
     int count = y->contacts == 1 ? 1 : CORNERS;
     for (int i = 0; i < count; i++) {
         int at = body * CORNERS + i;
-        gw_near *n = &y->near[at];
-        *n = (gw_near){.key = (uint64_t)at + 1,
-                       .a = body,
-                       .b = y->bodies,
-                       .point_a = {i & 1 ? 0.1 : -0.1, i & 2 ? 0.1 : -0.1, -0.05},
-                       .kind = GW_NORMAL_IN_B,
-                       .normal = {0, 0, 1},
-                       .surface = {.restitution = 0.2, .friction = 0.3}};
+        gw_contact_candidate *n = &y->near[at];
+        *n = (gw_contact_candidate){.key = (uint64_t)at + 1,
+                                    .a = body,
+                                    .b = y->bodies,
+                                    .point_a = {i & 1 ? 0.1 : -0.1, i & 2 ? 0.1 : -0.1, -0.05},
+                                    .kind = GW_NORMAL_IN_B,
+                                    .normal = {0, 0, 1},
+                                    .surface = {.restitution = 0.2, .friction = 0.3}};
         if (count == 1)
             n->point_a = gw_v3(0, 0, -0.05);
     }
@@ -80,7 +80,7 @@ static bool yard_open(yard *y, int contacts)
                         .bodies = bodies};
     y->world = gw_world_create(&def, NULL);
     if (y->world)
-        gw_world_near(y->world, y->near, contacts);
+        gw_world_set_candidates(y->world, y->near, contacts);
     return y->world != NULL;
 }
 
@@ -100,7 +100,7 @@ static bool time_steps(bench_row *r, int contacts, bool falling)
     enum { STEPS = 5000 };
     static double times[STEPS];
     static yard y;
-    gw_world_step told;
+    gw_world_step_result told;
     if (!yard_open(&y, contacts))
         return false;
     for (int i = 0; i < 500; i++)
@@ -114,7 +114,7 @@ static bool time_steps(bench_row *r, int contacts, bool falling)
     }
     bench_quantiles(r, times, STEPS);
     gw_world_destroy(y.world);
-    return falling ? told.cuts > 0 : told.touching == contacts;
+    return falling ? told.collisions > 0 : told.touching == contacts;
 }
 
 static bool bench_resting(bench_row *r, int contacts)

@@ -14,7 +14,7 @@ typedef struct ground {
     gw_shape shapes[BODIES];
     gw_pose poses[BODIES];
     gw_twist twists[BODIES];
-    gw_near near[GW_MAX_NEAR];
+    gw_contact_candidate near[GW_MAX_CONTACT_CANDIDATES];
 } ground;
 
 static double some(unsigned *seed)
@@ -134,7 +134,8 @@ static bool bench_detector(bench_row *r, int which)
             stir(g, &seed);
         }
         double before = command_now_us();
-        gw_detect(detector, g->poses, g->twists, 0.005, 0.002, g->near, GW_MAX_NEAR, &lost);
+        gw_detect(detector, g->poses, g->twists, 0.005, 0.002, g->near, GW_MAX_CONTACT_CANDIDATES,
+                  &lost);
         times[i] = command_now_us() - before;
     }
     bool done = detector != NULL;

@@ -23,11 +23,11 @@ enum { FALL = 800, REST = 2500, REST_END = 3200, TICKS = 4000, LOOK = 5, RUNS = 
 
 typedef struct heap {
     gw_guided body[HEAP];
-    gw_mover mover[HEAP];
+    gw_world_system mover[HEAP];
     gw_shape shape[BODIES];
     gw_pose pose[BODIES];
     gw_twist twist[BODIES];
-    gw_near near[GW_MAX_NEAR];
+    gw_contact_candidate near[GW_MAX_CONTACT_CANDIDATES];
     gw_world *world;
     gw_detector *detector;
     int tick;
@@ -45,10 +45,10 @@ static bool stands(const void *context, int body)
     return body >= HEAP;
 }
 
-static gw_surface wood(const void *context, int a, int b)
+static gw_contact_material wood(const void *context, int a, int b)
 {
     (void)context, (void)a, (void)b;
-    return (gw_surface){.restitution = 0.3, .friction = 0.4};
+    return (gw_contact_material){.restitution = 0.3, .friction = 0.4};
 }
 
 /* Holds the ball high above the heap at first; then leads it through on a circle. */
@@ -80,7 +80,7 @@ static void add_body(heap *h, int i, unsigned *seed)
                       {some(seed), some(seed), some(seed)}};
     gw_guided_init(&h->body[i], &def, &at);
     gw_guided_set_twist(&h->body[i], &twist);
-    h->mover[i] = (gw_mover){.model = &h->body[i].model};
+    h->mover[i] = (gw_world_system){.model = &h->body[i].model};
     if (i == PADDLE)
         h->mover[i].hand = (gw_forces){.at = lead, .context = h};
 }
@@ -126,8 +126,9 @@ static bool heap_open(heap *h)
     h->world = gw_world_create(&world, NULL);
     if (!h->detector || !h->world)
         return false;
-    gw_world_watch(h->world, &(gw_looker){h->detector, gw_detector_ball, gw_detect_again,
-                                          gw_detector_cost, gw_detector_holds});
+    gw_world_set_narrow_phase(h->world, &(gw_narrow_phase){h->detector, gw_detector_bounding_sphere,
+                                                           gw_detect_pair, gw_detector_query_cost,
+                                                           gw_detector_breaking_distance});
     return true;
 }
 
@@ -150,15 +151,15 @@ static void look(heap *h)
     int lost;
     for (int i = 0; i < HEAP; i++)
         gw_model_body(h->mover[i].model, 0, &h->pose[i], &h->twist[i]);
-    int count =
-        gw_detect(h->detector, h->pose, h->twist, 2e-3 * LOOK, 0.002, h->near, GW_MAX_NEAR, &lost);
-    gw_world_near(h->world, h->near, count);
+    int count = gw_detect(h->detector, h->pose, h->twist, 2e-3 * LOOK, 0.002, h->near,
+                          GW_MAX_CONTACT_CANDIDATES, &lost);
+    gw_world_set_candidates(h->world, h->near, count);
 }
 
 /* The least time of each tick over all runs (us). */
 static bool run(heap *h, double *times)
 {
-    gw_world_step told;
+    gw_world_step_result told;
     if (!heap_open(h)) {
         heap_close(h);
         return false;

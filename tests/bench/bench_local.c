@@ -41,27 +41,27 @@ static gw_wrench felt(const void *context, double t, const gw_pose *held, const 
 
 /* What the loop does for a mechanism that is held: control, then a step under it. `directions` are
  * those of a look, NULL: found here. */
-static bool tick(gw_chain *chain, gw_rendering *control, const gw_resisted *directions,
-                 const gw_rendering_device *device)
+static bool tick(gw_chain *chain, gw_impedance_control *control,
+                 const gw_resisted_directions *directions, const gw_impedance_device *device)
 {
     double columns[GW_MODEL_MAX_DOF][6];
-    gw_rendered seen;
-    gw_rendered_step stepped;
+    gw_operational_state seen;
+    gw_operational_step stepped;
     gw_step step;
-    gw_rendered_at(&chain->model, columns, &seen);
+    gw_operational_state_of(&chain->model, columns, &seen);
     seen.directions = directions;
-    gw_rendering_out out = gw_rendering_feel(control, &seen, device, 1e-3);
+    gw_impedance_out out = gw_impedance_pre_step(control, &seen, device, 1e-3);
     gw_forces forces = {.at = felt, .context = &out.on_model};
     gw_model_step(&chain->model, &forces, 1e-3, &step);
-    gw_rendered_stepped(&chain->model, NULL, &stepped);
-    gw_rendering_answer(control, &stepped, &out);
+    gw_operational_step_of(&chain->model, NULL, &stepped);
+    gw_impedance_post_step(control, &stepped, &out);
     return step.finite;
 }
 
 /* The device goes along at the model's own place, pushed by a hand that sways. */
-static gw_rendering_device device_at(const gw_chain *chain, int i)
+static gw_impedance_device device_at(const gw_chain *chain, int i)
 {
-    gw_rendering_device d = {.mass = 1, .inertia = 0.01, .force_max = 20};
+    gw_impedance_device d = {.mass = 1, .inertia = 0.01, .force_max = 20};
     gw_model_held(&chain->model, &d.pose, &d.twist);
     d.pose.p.x += 1e-4;
     d.hand.f = gw_v3(cos(0.006 * i), sin(0.004 * i), 0);
@@ -70,17 +70,17 @@ static gw_rendering_device device_at(const gw_chain *chain, int i)
 
 typedef struct look {
     gw_chain chain;
-    gw_local local;
-    gw_resisted resisted;
+    gw_chain_local_model local;
+    gw_resisted_directions resisted;
 } look;
 
 static void look_at(look *l, const gw_chain *chain, const gw_resisted_def *def)
 {
     double columns[GW_MODEL_MAX_DOF][6], drift[6];
     gw_chain_init(&l->chain, chain->def, chain->q, chain->v);
-    gw_local_make(&l->chain, 0.011, &l->local);
+    gw_chain_local_model_make(&l->chain, 0.011, &l->local);
     gw_model_jacobian(&l->chain.model, columns, drift);
-    gw_resisted_at(def, chain->def->count, (const double(*)[6])columns, &l->resisted);
+    gw_resisted_directions_of(def, chain->def->count, (const double(*)[6])columns, &l->resisted);
 }
 
 /* Three seconds, five ticks timed as a whole; the local one takes over a look in each five. */
@@ -90,20 +90,20 @@ static bool time_ticks(bench_row *r, int count, bool local)
     static double times[BATCHES];
     static gw_chain chain;
     static look world;
-    static gw_local taken;
+    static gw_chain_local_model taken;
     gw_chain_def def = arm(count);
-    gw_rendering_def control_def = gw_rendering_def_default();
-    gw_rendering control;
-    gw_rendering_init(&control, &control_def);
+    gw_impedance_def control_def = gw_impedance_def_default();
+    gw_impedance_control control;
+    gw_impedance_init(&control, &control_def);
     gw_chain_init(&chain, &def, NULL, NULL);
     bool fine = true;
     for (int i = 0; i < BATCHES; i++) {
         look_at(&world, &chain, &control_def.resisted);
-        gw_rendering_device device = device_at(&chain, i * LOOK_EVERY);
+        gw_impedance_device device = device_at(&chain, i * LOOK_EVERY);
         double start = command_now_us();
         if (local) {
-            memcpy(&taken, &world.local, gw_local_bytes(count));
-            gw_chain_localise(&chain, &taken);
+            memcpy(&taken, &world.local, gw_chain_local_model_bytes(count));
+            gw_chain_set_local_model(&chain, &taken);
         }
         for (int k = 0; k < LOOK_EVERY; k++)
             fine = tick(&chain, &control, local ? &world.resisted : NULL, &device) && fine;
@@ -130,7 +130,7 @@ static bool bench_look(bench_row *r, int count)
     static gw_chain chain;
     static look world;
     gw_chain_def def = arm(count);
-    gw_resisted_def resisted = gw_rendering_def_default().resisted;
+    gw_resisted_def resisted = gw_impedance_def_default().resisted;
     gw_chain_init(&chain, &def, NULL, NULL);
     for (int i = 0; i < LOOKS; i++) {
         for (int k = 0; k < count; k++)

@@ -77,9 +77,9 @@ static void read_out(const gw_solution *s)
 {
     char text[512];
     for (int i = 0; i < s->branch_count; i++)
-        gw_submanifold_words(&s->branches[i].set, text, sizeof text);
+        gw_submanifold_description(&s->branches[i].set, text, sizeof text);
     if (s->status == GW_STATUS_INCOMPATIBLE)
-        gw_conflict_words(&s->conflict, NULL, text, sizeof text);
+        gw_conflict_description(&s->conflict, NULL, text, sizeof text);
 }
 
 /* `hidden` satisfies all, or is NULL. */

@@ -50,9 +50,9 @@ static system_of random_system(int cylinders)
     return s;
 }
 
-static gw_root random_root(void)
+static gw_complex_pose random_root(void)
 {
-    gw_root x;
+    gw_complex_pose x;
     for (int i = 0; i < 4; i++)
         x.e[i] = number();
     for (int i = 0; i < 3; i++)
@@ -61,7 +61,7 @@ static gw_root random_root(void)
 }
 
 /* Moves the constants so that the system has the root. */
-static void pass_through(system_of *s, const gw_root *x)
+static void pass_through(system_of *s, const gw_complex_pose *x)
 {
     gw_complex y[GW_Y];
     gw_forms_coordinates(x, y);
@@ -87,31 +87,31 @@ static void put(const system_of *s, gw_complex (*h)[GW_Y], gw_complex (*axis)[GW
     }
 }
 
-static bool go(int cylinders, const system_of *a, const system_of *b, gw_section *s, gw_root *x,
-               int count, bool *there)
+static bool go(int cylinders, const system_of *a, const system_of *b, gw_study_homotopy *s,
+               gw_complex_pose *x, int count, bool *there)
 {
-    static gw_path path[GW_MOST_PATHS];
+    static gw_homotopy_path path[GW_MAX_PATHS];
     bool all = true;
     long work = 100000000;
-    gw_ways ways;
-    gw_paths paths = {8, &ways, gw_section_evaluate, &work, 1};
+    gw_study_matrices ways;
+    gw_homotopy paths = {8, &ways, gw_study_evaluate, &work, 1};
     s->linear = 6 - cylinders;
     put(a, s->from, s->from_axis, true);
     put(b, s->to, s->to_axis, true);
-    gw_section_ways(s, &ways);
+    gw_study_matrices_of(s, &ways);
     for (int i = 0; i < count; i++)
-        gw_section_point(&x[i], path[i].x);
-    gw_follow_paths(&paths, 10, path, count);
+        gw_study_point(&x[i], path[i].x);
+    gw_track_paths(&paths, 10, path, count);
     for (int i = 0; i < count; i++) {
         bool arrived = path[i].end == GW_END_REGULAR;
-        x[i] = gw_section_root(path[i].x);
+        x[i] = gw_study_pose(path[i].x);
         there[i] = there[i] && arrived;
         all = all && arrived;
     }
     return all;
 }
 
-static bool same(const gw_root *a, const gw_root *b)
+static bool same(const gw_complex_pose *a, const gw_complex_pose *b)
 {
     double off = 0;
     for (int i = 1; i < 4; i++)
@@ -120,16 +120,16 @@ static bool same(const gw_root *a, const gw_root *b)
 }
 
 /* All roots of a random system. */
-static void gather(int cylinders, system_of *s, gw_root *roots)
+static void gather(int cylinders, system_of *s, gw_complex_pose *roots)
 {
-    int wanted = gw_start_count(cylinders), count = 1;
-    gw_section section;
+    int wanted = gw_start_root_count(cylinders), count = 1;
+    gw_study_homotopy section;
     roots[0] = random_root();
     *s = random_system(cylinders);
     pass_through(s, &roots[0]);
     while (count < wanted) {
-        gw_root moved[GW_MOST_PATHS];
-        bool there[GW_MOST_PATHS];
+        gw_complex_pose moved[GW_MAX_PATHS];
+        bool there[GW_MAX_PATHS];
         system_of by = random_system(cylinders);
         memcpy(moved, roots, sizeof moved[0] * (size_t)count);
         memset(there, 1, sizeof there);
@@ -147,17 +147,17 @@ static void gather(int cylinders, system_of *s, gw_root *roots)
 }
 
 /* From there to the start section, by another way where a path is lost. */
-static void bring(int cylinders, const system_of *s, gw_root *roots)
+static void bring(int cylinders, const system_of *s, gw_complex_pose *roots)
 {
-    int count = gw_start_count(cylinders);
-    gw_section section;
+    int count = gw_start_root_count(cylinders);
+    gw_study_homotopy section;
     system_of start;
-    gw_start_section(cylinders, &section);
+    gw_start_system(cylinders, &section);
     memcpy(start.h, section.from, sizeof start.h);
     memcpy(start.axis, section.from_axis, sizeof start.axis);
     for (int tries = 0; tries < 20; tries++) {
-        gw_root moved[GW_MOST_PATHS];
-        bool there[GW_MOST_PATHS];
+        gw_complex_pose moved[GW_MAX_PATHS];
+        bool there[GW_MAX_PATHS];
         memcpy(moved, roots, sizeof moved[0] * (size_t)count);
         memset(there, 1, sizeof there);
         bool all = go(cylinders, s, &start, &section, moved, count, there);
@@ -173,9 +173,9 @@ static void bring(int cylinders, const system_of *s, gw_root *roots)
     exit(1);
 }
 
-static void print(int cylinders, const gw_root *roots)
+static void print(int cylinders, const gw_complex_pose *roots)
 {
-    int count = gw_start_count(cylinders);
+    int count = gw_start_root_count(cylinders);
     int numbers = cylinders < 3 ? 3 : 6; /* three hyperplanes do not tell t */
     printf("\nconst double gw_start_roots_%d[%d][%d] = {\n", cylinders, count, 2 * numbers);
     for (int i = 0; i < count; i++) {
@@ -192,7 +192,7 @@ static void print(int cylinders, const gw_root *roots)
 int main(int count, char **argument)
 {
     int first = count > 1 ? atoi(argument[1]) : 0, last = count > 1 ? first : 2;
-    static gw_root roots[GW_MOST_PATHS];
+    static gw_complex_pose roots[GW_MAX_PATHS];
     printf(
         "/*\n * Roots of the sections of start_system.c. Made by tests/tools/make_start_system.c:"
         "\n * not to be edited.\n */\n#include \"rt/positioning/polynomial/section.h\"\n\n"

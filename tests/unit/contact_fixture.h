@@ -14,13 +14,13 @@ enum { SOME_MOVERS = 64, SOME_NEAR = 512 };
 typedef struct arena {
     int count, near_count;
     gw_guided body[SOME_MOVERS];
-    gw_mover mover[SOME_MOVERS];
-    gw_near near[SOME_NEAR];
+    gw_world_system mover[SOME_MOVERS];
+    gw_contact_candidate near[SOME_NEAR];
     gw_world *world;
     gw_contact_rules rules;
     gw_vec3 gravity;
     double dt;
-    gw_world_step last;
+    gw_world_step_result last;
     double start, work, generated, dissipated, moved; /* energy books */
     double worst;                                     /* rise of the books in one step */
 } arena;
@@ -75,18 +75,18 @@ static inline int arena_box(arena *a, double mass, gw_vec3 h, gw_vec3 at)
     return arena_add(a, &def, at, gw_v3(0, 0, 0));
 }
 
-static inline gw_near *arena_near(arena *a, gw_surface surface)
+static inline gw_contact_candidate *arena_near(arena *a, gw_contact_material surface)
 {
-    gw_near *n = &a->near[a->near_count++];
-    *n = (gw_near){.key = (uint64_t)a->near_count, .surface = surface};
+    gw_contact_candidate *n = &a->near[a->near_count++];
+    *n = (gw_contact_candidate){.key = (uint64_t)a->near_count, .surface = surface};
     return n;
 }
 
 /* A point of body m, with a ball around it, over the ground's plane through `at`. */
 static inline void arena_over_plane(arena *a, int m, gw_vec3 point, double radius, gw_vec3 at,
-                                    gw_vec3 normal, gw_surface surface)
+                                    gw_vec3 normal, gw_contact_material surface)
 {
-    gw_near *n = arena_near(a, surface);
+    gw_contact_candidate *n = arena_near(a, surface);
     n->a = m;
     n->b = -1; /* the ground's index is known when all bodies are */
     n->point_a = point;
@@ -97,9 +97,9 @@ static inline void arena_over_plane(arena *a, int m, gw_vec3 point, double radiu
 }
 
 static inline void arena_balls(arena *a, int m, double radius_m, int k, double radius_k,
-                               gw_surface surface)
+                               gw_contact_material surface)
 {
-    gw_near *n = arena_near(a, surface);
+    gw_contact_candidate *n = arena_near(a, surface);
     n->a = m;
     n->b = k;
     n->radius_a = radius_m;
@@ -132,7 +132,7 @@ static inline void arena_start(arena *a)
         if (a->near[i].b < 0)
             a->near[i].b = ground(a);
     a->world = gw_world_create(&def, NULL);
-    gw_world_near(a->world, a->near, a->near_count);
+    gw_world_set_candidates(a->world, a->near, a->near_count);
     a->start = arena_energy(a);
 }
 

@@ -99,10 +99,10 @@ static inline gw_quat some_turn(unsigned *seed)
     return gw_quat_unit(q);
 }
 
-static inline gw_surface plain_surface(const void *context, int a, int b)
+static inline gw_contact_material plain_surface(const void *context, int a, int b)
 {
     (void)context;
-    return (gw_surface){.restitution = 0.1 * a, .friction = 0.1 * b};
+    return (gw_contact_material){.restitution = 0.1 * a, .friction = 0.1 * b};
 }
 
 /* A detector of one shape a body, the bodies above `moving` standing. */
@@ -135,7 +135,7 @@ static inline void stage_open(stage *s)
     s->detector = gw_detector_create(&def, &error);
 }
 
-static inline int stage_detect(stage *s, double margin, gw_near *near, int capacity)
+static inline int stage_detect(stage *s, double margin, gw_contact_candidate *near, int capacity)
 {
     int lost, told = 0;
     int count = gw_detect(s->detector, s->poses, s->twists, 0.005, margin, near, capacity, &lost);
@@ -151,7 +151,7 @@ typedef struct followed {
     double gap;
 } followed;
 
-static inline followed follow(const gw_near *n, const gw_pose *poses)
+static inline followed follow(const gw_contact_candidate *n, const gw_pose *poses)
 {
     followed f = {.a = gw_pose_point(&poses[n->a], n->point_a),
                   .b = gw_pose_point(&poses[n->b], n->point_b),

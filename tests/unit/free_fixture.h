@@ -55,7 +55,7 @@ static inline void hand_over(running *r, const gw_snapshot *now, const bool *pla
     gw_layout_destroy(r->layout);
     r->layout = gw_layout_create(r->scene, poses, &error);
     assert_non_null(r->layout);
-    assert_null(gw_layout_problem(r->layout));
+    assert_null(gw_layout_unsolved(r->layout));
     gw_scenario_def def = {.scene = r->scene,
                            .layout = r->layout,
                            .placed = placed,

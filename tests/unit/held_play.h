@@ -9,18 +9,18 @@
 #include <stdlib.h>
 
 #include "drivers/driver.h"
-#include "rt/haptics/rendering.h"
+#include "rt/haptics/impedance.h"
 
 typedef struct held_play {
     gw_model *model;
     gw_driver_device *device;
-    gw_rendering rendering;
+    gw_impedance_control rendering;
     double dt;
     gw_wrench push; /* the hand's, held over a tick */
-    gw_rendered seen;
-    gw_rendered_step stepped;
-    gw_rendering_device at;
-    gw_rendering_out out;
+    gw_operational_state seen;
+    gw_operational_step stepped;
+    gw_impedance_device at;
+    gw_impedance_out out;
     gw_step step;
     double jacobian[GW_MODEL_MAX_DOF][6];
     double hand_work; /* at the device, true (J) */
@@ -35,7 +35,7 @@ static inline gw_wrench held_constant(const void *context, double t, const gw_po
 
 static inline bool held_open(held_play *p, gw_model *model, const char *profile,
                              const gw_named_value *settings, int count, double rate,
-                             const gw_rendering_def *def)
+                             const gw_impedance_def *def)
 {
     char why[160] = "";
     *p = (held_play){.model = model, .dt = 1 / rate};
@@ -44,7 +44,7 @@ static inline bool held_open(held_play *p, gw_model *model, const char *profile,
         fprintf(stderr, "%s\n", why);
         return false;
     }
-    gw_rendering_init(&p->rendering, def);
+    gw_impedance_init(&p->rendering, def);
     return true;
 }
 
@@ -79,7 +79,7 @@ static inline void held_read(held_play *p)
                                   (double[]){p->push.t.x, p->push.t.y, p->push.t.z});
     gw_driver_sim_impedance.read(p->device, &s);
     p->at =
-        (gw_rendering_device){.pose = {{s.p[0], s.p[1], s.p[2]}, {s.q[0], s.q[1], s.q[2], s.q[3]}},
+        (gw_impedance_device){.pose = {{s.p[0], s.p[1], s.p[2]}, {s.q[0], s.q[1], s.q[2], s.q[3]}},
                               .twist = {{s.v[0], s.v[1], s.v[2]}, {s.w[0], s.w[1], s.w[2]}},
                               .hand = {{s.f[0], s.f[1], s.f[2]}, {s.t[0], s.t[1], s.t[2]}},
                               .mass = info->mass,
@@ -109,8 +109,8 @@ static inline void held_move(held_play *p, const gw_wrench *u)
 static inline void held_begin(held_play *p)
 {
     held_read(p);
-    gw_rendered_at(p->model, p->jacobian, &p->seen);
-    p->out = gw_rendering_feel(&p->rendering, &p->seen, &p->at, p->dt);
+    gw_operational_state_of(p->model, p->jacobian, &p->seen);
+    p->out = gw_impedance_pre_step(&p->rendering, &p->seen, &p->at, p->dt);
     gw_forces forces = {.at = held_constant, .context = &p->out.on_model};
     gw_model_step(p->model, &forces, p->dt, &p->step);
 }
@@ -118,8 +118,8 @@ static inline void held_begin(held_play *p)
 /* The second: `impulse` (generalised; NULL: none) hit it at the step's end. */
 static inline void held_end(held_play *p, const double *impulse)
 {
-    gw_rendered_stepped(p->model, impulse, &p->stepped);
-    gw_rendering_answer(&p->rendering, &p->stepped, &p->out);
+    gw_operational_step_of(p->model, impulse, &p->stepped);
+    gw_impedance_post_step(&p->rendering, &p->stepped, &p->out);
     held_move(p, &p->out.command);
 }
 

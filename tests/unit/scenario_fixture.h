@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "rt/haptics/admittance.h"
-#include "rt/sim/scenario_data.h"
+#include "rt/sim/scenario_private.h"
 #include "rt/sim/simulation.h"
 
 static inline gw_submanifold fixture_set(gw_rotation_kind rotation, gw_locus_kind locus,
@@ -75,26 +75,26 @@ static inline gw_device_slot *fixture_device(const char *profile, const gw_opera
 }
 
 /* Nothing that follows. */
-static inline gw_network *fixture_network(void)
+static inline gw_kinematics *fixture_network(void)
 {
     gw_scene scene = gw_scene_default();
     gw_layout layout = {0};
-    return gw_network_create(&scene, &layout, NULL);
+    return gw_kinematics_create(&scene, &layout, NULL);
 }
 
 /* `tools` held objects, and nothing that touches them. */
-static inline gw_movers *fixture_movers(int rate, int tools)
+static inline gw_scene_dynamics *fixture_movers(int rate, int tools)
 {
     gw_scene scene = gw_scene_default();
     gw_layout layout = {0};
     int objects[GW_MAX_TOOLS] = {0, 1}, none[GW_MAX_TOOLS] = {-1, -1};
-    return gw_movers_create(&(gw_movers_def){.scene = &scene,
-                                             .layout = &layout,
-                                             .tool_count = tools,
-                                             .objects = objects,
-                                             .mechanisms = none,
-                                             .rate = rate},
-                            NULL);
+    return gw_scene_dynamics_create(&(gw_scene_dynamics_def){.scene = &scene,
+                                                             .layout = &layout,
+                                                             .tool_count = tools,
+                                                             .objects = objects,
+                                                             .mechanisms = none,
+                                                             .rate = rate},
+                                    NULL);
 }
 
 /* One tool on the set, its body at (0.1, 0, 0) with the set's zero rotation. */
@@ -123,12 +123,12 @@ static inline gw_scenario *fixture_scenario(const gw_guided_def *body, gw_device
     t->gain_p = GW_PID_P;
     t->gain_i = GW_PID_I;
     t->gain_d = GW_PID_D;
-    gw_map_fit fit = {.set = &t->guided.set,
-                      .world_from_body = t->pose,
-                      .body_from_tool = body->body_from_held,
-                      .workspace_radius = gw_device_slot_info(slot)->workspace_radius,
-                      .scene_diagonal = 0.4};
-    t->map = gw_map_fitted(&fit);
+    gw_workspace_fit fit = {.set = &t->guided.set,
+                            .world_from_body = t->pose,
+                            .body_from_tool = body->body_from_held,
+                            .workspace_radius = gw_device_slot_info(slot)->workspace_radius,
+                            .scene_diagonal = 0.4};
+    t->map = gw_workspace_fitted(&fit);
     return s;
 }
 

@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "rt/geometry/cells.h"
+#include "rt/geometry/convex_decomposition.h"
 #include "tests/unit/mesh_fixture.h"
 
 static soup triangles;
@@ -18,9 +18,9 @@ static void begin(void)
 /* Cells of what was added: as many as expected, convex, the volume theirs together. */
 static void check(int expected)
 {
-    gw_mesh *cells[GW_CELLS], *mesh = mesh_of(&triangles, NULL);
+    gw_mesh *cells[GW_MAX_CONVEX_PIECES], *mesh = mesh_of(&triangles, NULL);
     assert_non_null(mesh);
-    int count = gw_mesh_cells(mesh, cells);
+    int count = gw_mesh_convex_decomposition(mesh, cells);
     assert_int_equal(count, expected);
     double volume = 0;
     for (int i = 0; i < count; i++) {
@@ -91,8 +91,8 @@ static void what_a_file_rounds_does_not_matter(void **state)
         gw_vec3 p = gw_add(gw_rotate(turn, triangles.vertices[i]), gw_v3(0.1, -0.2, 0.3));
         triangles.vertices[i] = gw_v3((float)p.x, (float)p.y, (float)p.z);
     }
-    gw_mesh *cells[GW_CELLS], *mesh = mesh_of(&triangles, NULL);
-    assert_int_equal(gw_mesh_cells(mesh, cells), 2);
+    gw_mesh *cells[GW_MAX_CONVEX_PIECES], *mesh = mesh_of(&triangles, NULL);
+    assert_int_equal(gw_mesh_convex_decomposition(mesh, cells), 2);
     for (int i = 0; i < 2; i++)
         gw_mesh_put(cells[i]);
     gw_mesh_put(mesh);
@@ -102,7 +102,7 @@ static void what_takes_too_many_is_given_up(void **state)
 {
     (void)state;
     begin();
-    add_ring(GW_CELLS + 1);
+    add_ring(GW_MAX_CONVEX_PIECES + 1);
     check(0);
     begin();
     add_block(&triangles, gw_v3(0, 0, 0), gw_v3(0.3, 0.2, 0.1), 1);

@@ -384,7 +384,7 @@ static void kick_adds_and_slowing_takes_energy(void **state)
     assert_memory_equal(now, v, sizeof now);
     assert_true(memcmp(&chain.joints[4].twist, &other.joints[4].twist, sizeof(gw_twist)) == 0);
     double before = chain.kinetic;
-    near(gw_chain_slow(&chain, 0.5), 0.75 * before, 1e-14 * before);
+    near(gw_chain_scale_velocity(&chain, 0.5), 0.75 * before, 1e-14 * before);
     near(chain.kinetic, 0.25 * before, 1e-14 * before);
 }
 

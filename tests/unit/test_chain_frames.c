@@ -32,7 +32,7 @@ static void links_are_where_composed_poses_are(void **state)
     fixture_joints(q, v);
     def.held = 5;
     gw_chain_init(&chain, &def, q, v);
-    gw_chain_links(&chain, poses, twists);
+    gw_chain_link_poses(&chain, poses, twists);
     for (int i = 0; i < 9; i++) {
         gw_pose by_hand = link_by_composition(&def, q, i);
         assert_true(gw_pose_distance(&poses[i], &by_hand, 1) <= 1e-14);
@@ -110,7 +110,7 @@ static void inverse_by_recursion_undoes_composite_bodies(int count)
     gw_chain chain;
     fixture_joints(q, v);
     gw_chain_init(&chain, &def, q, v);
-    gw_chain_inertia(&chain, &d[0][0], GW_MAX_LINKS);
+    gw_chain_mass_matrix(&chain, &d[0][0], GW_MAX_LINKS);
     for (int k = 0; k < count; k++) {
         double unit[GW_MAX_LINKS] = {0}, a[GW_MAX_LINKS], size = 0;
         unit[k] = 1;

@@ -1,7 +1,7 @@
 /*
  * The local model against the exact one, its own books, and what it costs in energy.
  */
-#include "rt/dynamics/chain_local.h"
+#include "rt/dynamics/chain_local_model.h"
 #include "tests/unit/chain_checks.h"
 
 static double true_energy(const gw_chain *chain)
@@ -19,14 +19,14 @@ static void agrees_where_it_was_looked_at(int count)
     gw_chain_def def = fixture_skew(count);
     double q[GW_MAX_LINKS], v[GW_MAX_LINKS], a[GW_MAX_LINKS], b[GW_MAX_LINKS], f[GW_MAX_LINKS];
     gw_chain exact, chain;
-    gw_local local;
+    gw_chain_local_model local;
     fixture_joints(q, v);
     gw_chain_init(&exact, &def, q, v);
-    gw_local_make(&exact, 0.01, &local);
+    gw_chain_local_model_make(&exact, 0.01, &local);
     def.links[count / 2].damping = 0.3;
     def.links[0].motor = (gw_motor){.torque = 0.7, .stiffness = 5, .target = 1};
     gw_chain_init(&chain, &def, q, v);
-    near(gw_chain_localise(&chain, &local), 0, 1e-13 * exact.kinetic);
+    near(gw_chain_set_local_model(&chain, &local), 0, 1e-13 * exact.kinetic);
     for (int i = 0; i < count; i++)
         f[i] = cos(i);
     gw_model_apply_inverse(&exact.model, f, a);
@@ -57,14 +57,14 @@ static void kinematics_are_of_where_it_is(void **state)
     gw_chain_def def = fixture_skew(7);
     double q[GW_MAX_LINKS], v[GW_MAX_LINKS], a[GW_MAX_LINKS][6], b[GW_MAX_LINKS][6], drift[2][6];
     gw_chain exact, chain;
-    gw_local local;
+    gw_chain_local_model local;
     gw_pose held[2];
     gw_twist twist[2];
     fixture_joints(q, v);
     gw_chain_init(&chain, &def, NULL, NULL);
-    gw_local_make(&chain, 0.01, &local);
+    gw_chain_local_model_make(&chain, 0.01, &local);
     gw_chain_init(&chain, &def, q, v);
-    gw_chain_localise(&chain, &local);
+    gw_chain_set_local_model(&chain, &local);
     gw_chain_init(&exact, &def, q, v);
     gw_model_held(&exact.model, &held[0], &twist[0]);
     gw_model_held(&chain.model, &held[1], &twist[1]);
@@ -113,19 +113,19 @@ static error run(const gw_chain_def *def, const double *q, double newtons, int t
     swaying hand = {newtons, 0};
     gw_forces forces = {.at = sway, .context = &hand};
     gw_chain exact, chain, seen;
-    gw_local local;
+    gw_chain_local_model local;
     gw_step step;
     error e = {0};
     gw_chain_init(&exact, def, q, NULL);
     seen = chain = exact;
-    gw_local_make(&seen, (2 * ticks + 1) * 1e-3, &local);
-    gw_chain_localise(&chain, &local);
+    gw_chain_local_model_make(&seen, (2 * ticks + 1) * 1e-3, &local);
+    gw_chain_set_local_model(&chain, &local);
     double start = energy(&exact), peak = 0, work = 0, exact_work = 0;
     for (int i = 0; i < steps; i++, hand.t += 1e-3) {
         if (i > 0 && i % ticks == 0) {
-            raise(&e.strain, gw_chain_strain(&chain));
-            gw_local_make(&seen, (2 * ticks + 1) * 1e-3, &local);
-            e.edits += gw_chain_localise(&chain, &local);
+            raise(&e.strain, gw_chain_local_model_strain(&chain));
+            gw_chain_local_model_make(&seen, (2 * ticks + 1) * 1e-3, &local);
+            e.edits += gw_chain_set_local_model(&chain, &local);
         }
         gw_chain_init(&seen, def, chain.q, chain.v);
         gw_model_step(&chain.model, &forces, 1e-3, &step);
@@ -208,20 +208,20 @@ static void a_look_brings_what_the_measures_differ_by(void **state)
     gw_chain_def def = fixture_skew(6);
     double q[GW_MAX_LINKS], v[GW_MAX_LINKS];
     gw_chain exact, chain;
-    gw_local old, new;
+    gw_chain_local_model old, new;
     fixture_joints(q, v);
     gw_chain_init(&exact, &def, q, v);
-    gw_local_make(&exact, 0.01, &old);
+    gw_chain_local_model_make(&exact, 0.01, &old);
     for (int i = 0; i < 6; i++)
         q[i] += 0.05 * cos(i);
     gw_chain_init(&exact, &def, q, v);
     gw_chain_init(&chain, &def, q, v);
-    gw_local_make(&exact, 0.01, &new);
-    double to_old = gw_chain_localise(&chain, &old);
+    gw_chain_local_model_make(&exact, 0.01, &new);
+    double to_old = gw_chain_set_local_model(&chain, &old);
     near(energy(&chain), energy(&exact) + to_old, 1e-12 * exact.kinetic);
     assert_true(fabs(to_old) > 1e-3 * exact.kinetic);
-    near(gw_chain_localise(&chain, &new), -to_old, 1e-12 * exact.kinetic);
-    near(gw_chain_localise(&chain, NULL), 0, 1e-12 * exact.kinetic);
+    near(gw_chain_set_local_model(&chain, &new), -to_old, 1e-12 * exact.kinetic);
+    near(gw_chain_set_local_model(&chain, NULL), 0, 1e-12 * exact.kinetic);
     assert_true(chain.kinetic == exact.kinetic && chain.potential == exact.potential);
 }
 
@@ -236,20 +236,21 @@ static void two_periods_stay_within_reach_more_do_not(void **state)
         gw_wrench push = {{30, -20, 30}, {2, -3, 1}};
         gw_forces forces = {.at = constant, .context = &push};
         gw_chain chain;
-        gw_local local;
+        gw_chain_local_model local;
         gw_step step;
         fixture_joints(q, v);
         gw_chain_init(&chain, &def, q, v);
-        assert_true(gw_chain_strain(&chain) == 0);
-        gw_local_make(&chain, 0.01, &local);
-        gw_chain_localise(&chain, &local);
-        assert_true(gw_chain_strain(&chain) == 0);
+        assert_true(gw_chain_local_model_strain(&chain) == 0);
+        gw_chain_local_model_make(&chain, 0.01, &local);
+        gw_chain_set_local_model(&chain, &local);
+        assert_true(gw_chain_local_model_strain(&chain) == 0);
         for (int i = 0; i < 10; i++)
             gw_model_step(&chain.model, &forces, 1e-3, &step);
-        assert_true(gw_chain_strain(&chain) > 0.1 && gw_chain_strain(&chain) <= 1);
+        assert_true(gw_chain_local_model_strain(&chain) > 0.1 &&
+                    gw_chain_local_model_strain(&chain) <= 1);
         for (int i = 0; i < 90; i++)
             gw_model_step(&chain.model, &forces, 1e-3, &step);
-        assert_true(gw_chain_strain(&chain) > 1);
+        assert_true(gw_chain_local_model_strain(&chain) > 1);
     }
 }
 
@@ -258,17 +259,17 @@ static void what_a_chain_uses_is_all_there_is_of_it(void **state)
     (void)state;
     gw_chain_def def = fixture_skew(9);
     gw_chain chain, copy;
-    gw_local local, partial;
+    gw_chain_local_model local, partial;
     gw_step step;
     gw_chain_init(&chain, &def, NULL, NULL);
-    gw_local_make(&chain, 0.01, &local);
-    assert_true(gw_local_bytes(9) < gw_local_bytes(10));
-    assert_true(gw_local_bytes(GW_MAX_LINKS) == sizeof local);
+    gw_chain_local_model_make(&chain, 0.01, &local);
+    assert_true(gw_chain_local_model_bytes(9) < gw_chain_local_model_bytes(10));
+    assert_true(gw_chain_local_model_bytes(GW_MAX_LINKS) == sizeof local);
     memset(&partial, 0xa5, sizeof partial);
-    memcpy(&partial, &local, gw_local_bytes(9));
+    memcpy(&partial, &local, gw_chain_local_model_bytes(9));
     copy = chain;
-    gw_chain_localise(&chain, &local);
-    gw_chain_localise(&copy, &partial);
+    gw_chain_set_local_model(&chain, &local);
+    gw_chain_set_local_model(&copy, &partial);
     memcpy(&copy, &chain, chain.model.ops->size); /* a copy goes on by the same look */
     for (int i = 0; i < 20; i++) {
         gw_model_step(&chain.model, NULL, 1e-3, &step);
@@ -284,20 +285,20 @@ static void limits_hold_it_and_slowing_takes_energy(void **state)
     gw_chain_def def = fixture_table_one(0);
     double v[3] = {3, 0, 0}, lost = 0;
     gw_chain chain, seen;
-    gw_local local;
+    gw_chain_local_model local;
     gw_step step;
     def.links[0].limited = true;
     def.links[0].lower = -0.2;
     def.links[0].upper = 0.2;
     gw_chain_init(&seen, &def, NULL, v);
     chain = seen;
-    gw_local_make(&seen, 0.011, &local);
-    gw_chain_localise(&chain, &local);
+    gw_chain_local_model_make(&seen, 0.011, &local);
+    gw_chain_set_local_model(&chain, &local);
     double start = energy(&chain), edits = 0;
     for (int i = 0; i < 500; i++) {
         if (i % 5 == 4) {
-            gw_local_make(&seen, 0.011, &local);
-            edits += gw_chain_localise(&chain, &local);
+            gw_chain_local_model_make(&seen, 0.011, &local);
+            edits += gw_chain_set_local_model(&chain, &local);
         }
         gw_chain_init(&seen, &def, chain.q, chain.v);
         gw_model_step(&chain.model, NULL, 1e-3, &step);
@@ -307,7 +308,7 @@ static void limits_hold_it_and_slowing_takes_energy(void **state)
     assert_true(lost > 0.1 * start);
     near(energy(&chain), start + edits - lost, 1e-9 * start);
     double before = chain.kinetic;
-    near(gw_chain_slow(&chain, 0.5), 0.75 * before, 1e-14 * before);
+    near(gw_chain_scale_velocity(&chain, 0.5), 0.75 * before, 1e-14 * before);
 }
 
 int main(void)

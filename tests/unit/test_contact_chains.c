@@ -21,12 +21,12 @@ static const double radius = 0.05, length = 0.5;
 typedef struct row {
     gw_chain_def def[BALLS];
     gw_chain chain[BALLS];
-    gw_mover mover[BALLS];
-    gw_near near[BALLS];
+    gw_world_system mover[BALLS];
+    gw_contact_candidate near[BALLS];
     gw_world *world;
-    gw_world_step last;
+    gw_world_step_result last;
     double generated, dissipated;
-    int cuts;
+    int collisions;
 } row;
 
 static gw_mass ball_mass(double mass, gw_vec3 at)
@@ -46,7 +46,7 @@ static void open_world(row *r, int movers, int bodies_each, int near, gw_contact
     for (int i = 0; i < def.body_count; i++)
         bodies[i] = (gw_world_body){.model = i / bodies_each, .index = i % bodies_each};
     r->world = gw_world_create(&def, NULL);
-    gw_world_near(r->world, r->near, near);
+    gw_world_set_candidates(r->world, r->near, near);
 }
 
 /* Balls that hang side by side; the first is drawn aside by `angle`. */
@@ -67,15 +67,15 @@ static void hang(row *r, double angle, gw_contact_rules rules)
         r->mover[i].model = &r->chain[i].model;
     }
     for (int i = 0; i + 1 < BALLS; i++)
-        r->near[i] = (gw_near){.key = (uint64_t)i + 1,
-                               .a = i + 1,
-                               .b = i,
-                               .point_a = {0, 0, -length},
-                               .point_b = {0, 0, -length},
-                               .radius_a = radius,
-                               .radius_b = radius,
-                               .kind = GW_NORMAL_BETWEEN,
-                               .surface = {.restitution = 1}};
+        r->near[i] = (gw_contact_candidate){.key = (uint64_t)i + 1,
+                                            .a = i + 1,
+                                            .b = i,
+                                            .point_a = {0, 0, -length},
+                                            .point_b = {0, 0, -length},
+                                            .radius_a = radius,
+                                            .radius_b = radius,
+                                            .kind = GW_NORMAL_BETWEEN,
+                                            .surface = {.restitution = 1}};
     open_world(r, BALLS, 1, BALLS - 1, rules);
 }
 
@@ -119,7 +119,7 @@ static void pendulums_swing_ten_times(void **state)
         for (int k = 0; k < 15000; k++) { /* a swing takes 1.43 s */
             gw_world_step_all(r.world, r.mover, 1e-3, &r.last);
             gap = fmin(gap, narrowest(&r));
-            r.cuts += r.last.cuts;
+            r.collisions += r.last.collisions;
             r.generated += r.last.generated;
             rise = fmax(rise, energy(&r, BALLS) - books);
             books = energy(&r, BALLS);
@@ -128,7 +128,7 @@ static void pendulums_swing_ten_times(void **state)
         print_message(
             "rule %d: %d collisions, %.2e of the energy lost, generated %.1e J, gap never "
             "below %.1e m\n",
-            rule, r.cuts, lost, r.generated, gap);
+            rule, r.collisions, lost, r.generated, gap);
         assert_true(gap > -1e-5);
         assert_true(fabs(lost) < 1e-4);
         assert_true(rise <= 1e-9);
@@ -155,13 +155,13 @@ static void rail(row *r, double v0, double v1, double m1, double e, bool each)
     double q[2] = {0, 2 * radius + 0.0005}, v[2] = {v0, v1 - v0};
     gw_chain_init(&r->chain[0], d, q, v);
     r->mover[0].model = &r->chain[0].model;
-    r->near[0] = (gw_near){.key = 1,
-                           .a = 1,
-                           .b = 0,
-                           .radius_a = radius,
-                           .radius_b = radius,
-                           .kind = GW_NORMAL_BETWEEN,
-                           .surface = {.restitution = e}};
+    r->near[0] = (gw_contact_candidate){.key = 1,
+                                        .a = 1,
+                                        .b = 0,
+                                        .radius_a = radius,
+                                        .radius_b = radius,
+                                        .kind = GW_NORMAL_BETWEEN,
+                                        .surface = {.restitution = e}};
     open_world(r, 1, 2, 1, (gw_contact_rules){.self_each_link = each});
 }
 

@@ -28,9 +28,10 @@ enum { LUMPS = 24, EACH = 6, FREEDOMS = LUMPS * EACH };
 
 /* Lumps with a diagonal inertia, each row between two of them. */
 typedef struct crowd {
-    int rows, from[LUMPS + 1], of[GW_MAX_COLLIDING][2];
-    double mass[FREEDOMS], j[GW_MAX_COLLIDING * FREEDOMS], v[FREEDOMS], e[GW_MAX_COLLIDING];
-    double dv[FREEDOMS], g[FREEDOMS], p[GW_MAX_COLLIDING];
+    int rows, from[LUMPS + 1], of[GW_MAX_SIMULTANEOUS_CONTACTS][2];
+    double mass[FREEDOMS], j[GW_MAX_SIMULTANEOUS_CONTACTS * FREEDOMS], v[FREEDOMS],
+        e[GW_MAX_SIMULTANEOUS_CONTACTS];
+    double dv[FREEDOMS], g[FREEDOMS], p[GW_MAX_SIMULTANEOUS_CONTACTS];
 } crowd;
 
 static void by_mass(const void *context, int block, const double *w, double *y)
@@ -93,8 +94,8 @@ static double along(const crowd *c, int i)
 static double resolve(crowd *c, bool only_push, double *miss)
 {
     static gw_impulse_work work;
-    static double memory[2 * GW_MAX_COLLIDING * FREEDOMS];
-    double before[GW_MAX_COLLIDING], was = kinetic(c);
+    static double memory[2 * GW_MAX_SIMULTANEOUS_CONTACTS * FREEDOMS];
+    double before[GW_MAX_SIMULTANEOUS_CONTACTS], was = kinetic(c);
     gw_impulse_problem problem = {.rows = c->rows,
                                   .dof = FREEDOMS,
                                   .blocks = LUMPS,
@@ -109,7 +110,7 @@ static double resolve(crowd *c, bool only_push, double *miss)
     work.memory = memory;
     for (int i = 0; i < c->rows; i++)
         before[i] = along(c, i);
-    gw_impulse(&problem, &work, c->dv, c->g, c->p);
+    gw_impulse_solve(&problem, &work, c->dv, c->g, c->p);
     for (int i = 0; i < FREEDOMS; i++)
         c->v[i] += c->dv[i];
     for (int i = 0; i < c->rows; i++)
@@ -140,10 +141,10 @@ static void many_rows_are_passive(void **state)
 
 enum { HEAP = 64, WALLS = 6 };
 
-static gw_surface wood(const void *context, int a, int b)
+static gw_contact_material wood(const void *context, int a, int b)
 {
     (void)context, (void)a, (void)b;
-    return (gw_surface){.restitution = 0.3, .friction = 0.4};
+    return (gw_contact_material){.restitution = 0.3, .friction = 0.4};
 }
 
 static void throw_heap(arena *a, gw_shape *shapes)
@@ -192,12 +193,12 @@ static void look(arena *a, gw_detector *detector)
         gw_model_body(a->mover[m].model, 0, &poses[m], &twists[m]);
     int count = gw_detect(detector, poses, twists, 0.01, 0.002, a->near, SOME_NEAR, &lost);
     assert_int_equal(lost, 0);
-    gw_world_near(a->world, a->near, count);
+    gw_world_set_candidates(a->world, a->near, count);
 }
 
 typedef struct outcome {
     gw_pose poses[HEAP];
-    long cuts, late;
+    long collisions, deferred;
     int work;
     double deep, rise;
 } outcome;
@@ -213,17 +214,17 @@ static void run(outcome *o, int ticks)
     arena_start(&a);
     double books = arena_energy(&a);
     for (int k = 0; k < ticks; k++) {
-        gw_contact_point at[GW_MAX_SHOWN];
+        gw_contact_point at[GW_MAX_SHOWN_CONTACTS];
         if (k % 5 == 0)
             look(&a, detector);
         arena_step(&a);
         double now = arena_energy(&a) - a.work - a.moved;
         o->rise = fmax(o->rise, now - books);
         books = fmin(books, now);
-        o->cuts += a.last.cuts;
-        o->late += a.last.late;
+        o->collisions += a.last.collisions;
+        o->deferred += a.last.deferred;
         o->work = a.last.work > o->work ? a.last.work : o->work;
-        int count = gw_world_contacts(a.world, at, GW_MAX_SHOWN);
+        int count = gw_world_contacts(a.world, at, GW_MAX_SHOWN_CONTACTS);
         for (int i = 0; i < count; i++)
             o->deep = fmax(o->deep, at[i].state == GW_CONTACT_CONTINUOUS ? -at[i].gap : 0);
     }
@@ -243,12 +244,12 @@ static void a_heap_falls_within_its_bound_of_work(void **state)
     run(&other, 1500);
     print_message("%ld collisions, %ld put off, at most %d steps' work, %.2f mm deep, "
                   "rises by %.1e J\n",
-                  one.cuts, one.late, one.work, 1e3 * one.deep, one.rise);
-    assert_true(one.cuts > 500);
-    assert_true(one.late > 0);
+                  one.collisions, one.deferred, one.work, 1e3 * one.deep, one.rise);
+    assert_true(one.collisions > 500);
+    assert_true(one.deferred > 0);
     /* what is driven slowly is left to its spring: small hits do not run through all of it */
-    assert_true(one.late < 2 * one.cuts);
-    assert_true(one.work <= (int)(GW_WORLD_WORK * 1e-3) + 3 * HEAP);
+    assert_true(one.deferred < 2 * one.collisions);
+    assert_true(one.work <= (int)(GW_WORLD_EFFORT_PER_SECOND * 1e-3) + 3 * HEAP);
     assert_true(one.deep < 5e-3);
     assert_true(one.rise <= 1e-9);
     assert_memory_equal(one.poses, other.poses, sizeof one.poses);

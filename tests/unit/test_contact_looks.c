@@ -41,15 +41,16 @@ static void place_pair(stage *s, unsigned *seed)
     }
 }
 
-static int look(const stage *s, gw_near near[GW_LOOKED], double *gap, double *holds)
+static int look(const stage *s, gw_contact_candidate near[GW_PAIR_CANDIDATES], double *gap,
+                double *holds)
 {
-    gw_again again = {.piece_a = 0,
-                      .piece_b = 1,
-                      .world_from_a = s->poses[0],
-                      .world_from_b = s->poses[1],
-                      .reach = 0.02};
-    int count = gw_detect_again(s->detector, &again, near, gap);
-    *holds = count == 1 ? gw_detector_holds(s->detector, &again, near) : 0;
+    gw_pair_query again = {.geom_a = 0,
+                           .geom_b = 1,
+                           .world_from_a = s->poses[0],
+                           .world_from_b = s->poses[1],
+                           .reach = 0.02};
+    int count = gw_detect_pair(s->detector, &again, near, gap);
+    *holds = count == 1 ? gw_detector_breaking_distance(s->detector, &again, near) : 0;
     return count;
 }
 
@@ -59,7 +60,7 @@ static void move_pair(stage *s, double far, unsigned *seed)
     gw_vec3 unused;
     double radius[2];
     for (int k = 0; k < 2; k++)
-        assert_true(gw_detector_ball(s->detector, k, &unused, &radius[k]));
+        assert_true(gw_detector_bounding_sphere(s->detector, k, &unused, &radius[k]));
     double shares[3] = {fabs(some(seed)), fabs(some(seed)), fabs(some(seed))};
     double all = shares[0] + shares[1] + shares[2];
     gw_vec3 together = some_vector(seed, 1);
@@ -83,7 +84,7 @@ static void what_holds_is_all_that_touches(void **state)
         double off = 0, longest = 0;
         open_pair(&s, kind, kind % 2);
         for (int i = 0; i < 4000; i++) {
-            gw_near near[GW_LOOKED], then[GW_LOOKED];
+            gw_contact_candidate near[GW_PAIR_CANDIDATES], then[GW_PAIR_CANDIDATES];
             double gap, holds, unused;
             place_pair(&s, &seed);
             look(&s, near, &gap, &holds);
@@ -109,17 +110,17 @@ static void what_holds_is_all_that_touches(void **state)
 
 static int looks_taken;
 
-static int look_and_count(const void *detector, const gw_again *again, gw_near near[GW_LOOKED],
-                          double *gap)
+static int look_and_count(const void *detector, const gw_pair_query *again,
+                          gw_contact_candidate near[GW_PAIR_CANDIDATES], double *gap)
 {
     looks_taken++;
-    return gw_detect_again(detector, again, near, gap);
+    return gw_detect_pair(detector, again, near, gap);
 }
 
-static gw_surface rough(const void *context, int a, int b)
+static gw_contact_material rough(const void *context, int a, int b)
 {
     (void)context, (void)a, (void)b;
-    return (gw_surface){.restitution = 0.5, .friction = 0.4};
+    return (gw_contact_material){.restitution = 0.5, .friction = 0.4};
 }
 
 static gw_detector *floor_and(const arena *a, const gw_shape *shapes)
@@ -145,7 +146,7 @@ static void detect(arena *a, gw_detector *detector)
     for (int m = 0; m < a->count; m++)
         gw_model_body(a->mover[m].model, 0, &poses[m], &twists[m]);
     int count = gw_detect(detector, poses, twists, 0.01, 0.002, a->near, SOME_NEAR, NULL);
-    gw_world_near(a->world, a->near, count);
+    gw_world_set_candidates(a->world, a->near, count);
 }
 
 /* Bounces, slides, rolls; where it is after a second. */
@@ -159,8 +160,10 @@ static gw_pose roll(bool told, int *looks)
     gw_detector *detector = floor_and(&a, &ball);
     assert_non_null(detector);
     arena_start(&a);
-    gw_world_watch(a.world, &(gw_looker){detector, gw_detector_ball, look_and_count,
-                                         gw_detector_cost, told ? gw_detector_holds : NULL});
+    gw_world_set_narrow_phase(a.world,
+                              &(gw_narrow_phase){detector, gw_detector_bounding_sphere,
+                                                 look_and_count, gw_detector_query_cost,
+                                                 told ? gw_detector_breaking_distance : NULL});
     looks_taken = 0;
     for (int i = 0; i < 1000; i++) {
         if (i % 5 == 0)
@@ -208,7 +211,7 @@ static void costly_looks_stay_within_a_step(void **state)
     static gw_shape shapes[MANY];
     unsigned seed = 2;
     int most = 0;
-    long unseen = 0;
+    long redetections_skipped = 0;
     double books, rise = 0;
     arena_open(&a, (gw_contact_rules){0});
     a.gravity = gw_v3(0, 0, -9.81);
@@ -222,25 +225,28 @@ static void costly_looks_stay_within_a_step(void **state)
     gw_detector *detector = floor_and(&a, shapes);
     assert_non_null(detector);
     arena_start(&a);
-    gw_world_watch(a.world, &(gw_looker){detector, gw_detector_ball, look_and_count, expensive,
-                                         gw_detector_holds});
+    gw_world_set_narrow_phase(a.world, &(gw_narrow_phase){detector, gw_detector_bounding_sphere,
+                                                          look_and_count, expensive,
+                                                          gw_detector_breaking_distance});
     books = arena_energy(&a);
     for (int i = 0; i < 600; i++) {
         if (i % 5 == 0)
             detect(&a, detector);
         looks_taken = 0;
         arena_step(&a);
-        assert_true(9 * looks_taken <= GW_WORLD_LOOKS_LEAST + GW_WORLD_LOOKS * 1e-3);
+        assert_true(9 * looks_taken <=
+                    GW_WORLD_REDETECTIONS_MIN + GW_WORLD_REDETECTIONS_PER_SECOND * 1e-3);
         most = a.last.work > most ? a.last.work : most;
-        unseen += a.last.unseen;
+        redetections_skipped += a.last.redetections_skipped;
         double now = arena_energy(&a) - a.work - a.moved;
         rise = fmax(rise, now - books);
         books = fmin(books, now);
     }
-    print_message("%ld looks left out, at most %d steps' work, books rise by %.1e J\n", unseen,
-                  most, rise);
-    assert_true(unseen > 1000);
-    assert_true(most <= (GW_WORLD_WORK + GW_WORLD_LOOKS) * 1e-3 + GW_WORLD_LOOKS_LEAST + 3 * MANY);
+    print_message("%ld looks left out, at most %d steps' work, books rise by %.1e J\n",
+                  redetections_skipped, most, rise);
+    assert_true(redetections_skipped > 1000);
+    assert_true(most <= (GW_WORLD_EFFORT_PER_SECOND + GW_WORLD_REDETECTIONS_PER_SECOND) * 1e-3 +
+                            GW_WORLD_REDETECTIONS_MIN + 3 * MANY);
     assert_true(rise <= 1e-9);
     arena_close(&a);
     gw_detector_destroy(detector);

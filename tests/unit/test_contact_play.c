@@ -13,9 +13,9 @@
 #include "rt/collision/detector.h"
 #include "tests/unit/contact_fixture.h"
 
-static gw_surface surface(double e, double mu)
+static gw_contact_material surface(double e, double mu)
 {
-    return (gw_surface){.restitution = e, .friction = mu};
+    return (gw_contact_material){.restitution = e, .friction = mu};
 }
 
 static uint64_t seed = 7;
@@ -60,7 +60,7 @@ static gw_wrench pushed(const void *context, double t, const gw_pose *held, cons
     return (gw_wrench){h->p->push[h->m], h->p->twist[h->m]};
 }
 
-static void walls(play *p, int m, gw_surface s)
+static void walls(play *p, int m, gw_contact_material s)
 {
     for (int side = 0; side < 6; side++) {
         gw_vec3 n = gw_v3(side / 2 == 0, side / 2 == 1, side / 2 == 2);
@@ -71,11 +71,11 @@ static void walls(play *p, int m, gw_surface s)
     }
 }
 
-static void pairs(play *p, int m, int k, gw_surface s)
+static void pairs(play *p, int m, int k, gw_contact_material s)
 {
     for (int i = 0; i < p->solid[m].balls; i++)
         for (int j = 0; j < p->solid[k].balls; j++) {
-            gw_near *n = arena_near(&p->a, s);
+            gw_contact_candidate *n = arena_near(&p->a, s);
             n->a = m;
             n->b = k;
             n->point_a = p->solid[m].centre[i];
@@ -110,7 +110,7 @@ static void furnish(play *p, gw_contact_rules rules, gw_vec3 gravity)
             p->a.mover[m].hand = (gw_forces){.at = pushed, .context = &holds[m]};
     }
     for (int m = 0; m < BODIES; m++) {
-        gw_surface s = surface(0.1 * m, 0.1 * (m % 5));
+        gw_contact_material s = surface(0.1 * m, 0.1 * (m % 5));
         walls(p, m, s);
         for (int k = 0; k < m; k++)
             pairs(p, m, k, s);
@@ -151,7 +151,7 @@ static void ten_bodies_play_for_a_minute(void **state)
     for (int i = 0; i < 3; i++) {
         furnish(&p, rules[i], gw_v3(0, 0, -9.81));
         double books = arena_energy(&p.a), peak = books, deep = 0;
-        long cuts = 0, most = 0;
+        long collisions = 0, most = 0;
         for (int k = 0; k < (i == 0 ? 60000 : 10000); k++) {
             push_around(&p, k);
             arena_step(&p.a);
@@ -160,18 +160,18 @@ static void ten_bodies_play_for_a_minute(void **state)
             books = fmin(books, now);
             peak = fmax(peak, arena_energy(&p.a));
             deep = fmax(deep, deepest(&p));
-            cuts += p.a.last.cuts;
-            most = p.a.last.cuts > most ? p.a.last.cuts : most;
+            collisions += p.a.last.collisions;
+            most = p.a.last.collisions > most ? p.a.last.collisions : most;
         }
         print_message("rule %d: %ld collisions, at most %ld in a step; %.1f J by hands, generated "
                       "%.2g J, worst step %.1e J, deepest %.2g mm, peak %.2g J\n",
-                      i, cuts, most, p.a.work, p.a.generated, p.a.worst, 1e3 * deep, peak);
+                      i, collisions, most, p.a.work, p.a.generated, p.a.worst, 1e3 * deep, peak);
         double out = arena_energy(&p.a) - p.a.start - p.a.work - p.a.moved + p.a.dissipated;
         print_message("  books out by %.1e J\n", out);
         assert_true(fabs(out) <= 1e-8);
         assert_true(p.a.worst <= 1e-9);
         assert_true(deep < 0.01);
-        assert_true(cuts > 1000);
+        assert_true(collisions > 1000);
         arena_close(&p.a);
     }
 }
@@ -187,9 +187,9 @@ static void a_step_takes_no_memory(void **state)
         gw_contact_point at[64];
         double load[6];
         push_around(&p, k);
-        gw_world_near(p.a.world, p.a.near, p.a.near_count);
+        gw_world_set_candidates(p.a.world, p.a.near, p.a.near_count);
         arena_step(&p.a);
-        gw_world_load(p.a.world, p.a.mover, 0, load);
+        gw_world_contact_force(p.a.world, p.a.mover, 0, load);
         gw_world_contacts(p.a.world, at, 64);
     }
     struct mallinfo2 after = mallinfo2();
@@ -209,13 +209,13 @@ static bool nobody(const void *context, int a, int b)
     return false;
 }
 
-static gw_surface alike(const void *context, int a, int b)
+static gw_contact_material alike(const void *context, int a, int b)
 {
     (void)a, (void)b;
-    return *(const gw_surface *)context;
+    return *(const gw_contact_material *)context;
 }
 
-static gw_detector *watch(const arena *a, gw_shape *shapes, const gw_surface *s)
+static gw_detector *watch(const arena *a, gw_shape *shapes, const gw_contact_material *s)
 {
     gw_collider colliders[BOXES + 6];
     static gw_shape wall = {.kind = GW_SHAPE_BOX, .size = {2, 2, 2}};
@@ -243,7 +243,7 @@ static void detect(arena *a, gw_detector *detector)
     for (int m = 0; m < BOXES; m++)
         gw_model_body(a->mover[m].model, 0, &poses[m], &twists[m]);
     int count = gw_detect(detector, poses, twists, 0.01, 0.002, a->near, SOME_NEAR, &lost);
-    gw_world_near(a->world, a->near, count);
+    gw_world_set_candidates(a->world, a->near, count);
 }
 
 static void drop_boxes(arena *a, gw_contact_rules rules, gw_shape *shapes)
@@ -266,7 +266,7 @@ static void boxes_tumble_and_come_to_rest(void **state)
     (void)state;
     static arena a;
     gw_shape shapes[BOXES];
-    gw_surface s = surface(0.3, 0.4);
+    gw_contact_material s = surface(0.3, 0.4);
     for (int rule = 0; rule < 4; rule++) {
         gw_contact_rules rules = {.impulse = rule & 1 ? GW_IMPULSE_NON_ADHESIVE
                                                       : GW_IMPULSE_PSEUDO_INVERSE,
@@ -276,14 +276,14 @@ static void boxes_tumble_and_come_to_rest(void **state)
         assert_non_null(detector);
         arena_start(&a);
         double deep = 0, fastest = 0, spin = 0;
-        long cuts = 0;
+        long collisions = 0;
         for (int k = 0; k < 5000; k++) {
-            gw_contact_point at[GW_MAX_SHOWN];
+            gw_contact_point at[GW_MAX_SHOWN_CONTACTS];
             if (k % 5 == 0)
                 detect(&a, detector);
             arena_step(&a);
-            cuts += a.last.cuts;
-            int count = gw_world_contacts(a.world, at, GW_MAX_SHOWN);
+            collisions += a.last.collisions;
+            int count = gw_world_contacts(a.world, at, GW_MAX_SHOWN_CONTACTS);
             for (int i = 0; i < count; i++)
                 deep = fmax(deep, -at[i].gap);
         }
@@ -293,7 +293,7 @@ static void boxes_tumble_and_come_to_rest(void **state)
         }
         print_message("rule %d: %ld collisions, deepest %.2f mm, in the end %.1e m/s %.1e rad/s, "
                       "generated %.1e J, worst step %.1e J\n",
-                      rule, cuts, 1e3 * deep, fastest, spin, a.generated, a.worst);
+                      rule, collisions, 1e3 * deep, fastest, spin, a.generated, a.worst);
         assert_true(a.worst <= 1e-9);
         assert_true(deep < 2e-3);
         /* what leans on another may creep */

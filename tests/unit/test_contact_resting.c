@@ -13,13 +13,13 @@
 static const gw_vec3 up = {0, 0, 1};
 static const gw_vec3 half = {0.1, 0.1, 0.05};
 
-static gw_surface surface(double e, double mu)
+static gw_contact_material surface(double e, double mu)
 {
-    return (gw_surface){.restitution = e, .friction = mu};
+    return (gw_contact_material){.restitution = e, .friction = mu};
 }
 
 /* The four lower corners of a box over the ground's plane z = 0. */
-static void box_on_ground(arena *a, int m, gw_vec3 h, gw_surface s)
+static void box_on_ground(arena *a, int m, gw_vec3 h, gw_contact_material s)
 {
     for (int i = 0; i < 4; i++)
         arena_over_plane(a, m, gw_v3(i & 1 ? h.x : -h.x, i & 2 ? h.y : -h.y, -h.z), 0,
@@ -27,10 +27,10 @@ static void box_on_ground(arena *a, int m, gw_vec3 h, gw_surface s)
 }
 
 /* Lower corners of box `upper` over the top of box `lower`. */
-static void box_on_box(arena *a, int upper, int lower, gw_vec3 h, gw_surface s)
+static void box_on_box(arena *a, int upper, int lower, gw_vec3 h, gw_contact_material s)
 {
     for (int i = 0; i < 4; i++) {
-        gw_near *n = arena_near(a, s);
+        gw_contact_candidate *n = arena_near(a, s);
         n->a = upper;
         n->b = lower;
         n->point_a = gw_v3(i & 1 ? h.x : -h.x, i & 2 ? h.y : -h.y, -h.z);
@@ -181,7 +181,8 @@ static void a_tower_comes_to_rest(void **state)
     (void)state;
     static arena a;
     const gw_vec3 flat = {0.05, 0.05, 0.025};
-    gw_surface wood = {.restitution = 0.5, .friction = 0.5, .stiffness = 1e4, .damping = 25};
+    gw_contact_material wood = {
+        .restitution = 0.5, .friction = 0.5, .stiffness = 1e4, .damping = 25};
     arena_open(&a, (gw_contact_rules){.friction = GW_FRICTION_STICK});
     a.gravity = gw_v3(0, 0, -9.81);
     for (int i = 0; i < 8; i++)
@@ -231,7 +232,8 @@ static void a_heavy_ball_rests_on_a_soft_surface(void **state)
 {
     (void)state;
     static arena a;
-    gw_surface wood = {.restitution = 0.5, .friction = 0.3, .stiffness = 1e4, .damping = 25};
+    gw_contact_material wood = {
+        .restitution = 0.5, .friction = 0.3, .stiffness = 1e4, .damping = 25};
     for (int fell = 0; fell < 2; fell++) {
         arena_open(&a, (gw_contact_rules){0});
         a.gravity = gw_v3(0, 0, -9.81);
@@ -273,7 +275,7 @@ static void load_and_contacts_hold_what_presses(void **state)
     for (int i = 0; i < 3000; i++)
         arena_step(&a);
     double load[6];
-    gw_world_load(a.world, a.mover, m, load);
+    gw_world_contact_force(a.world, a.mover, m, load);
     gw_contact_point at[8];
     int count = gw_world_contacts(a.world, at, 8);
     assert_int_equal(count, 4);
@@ -357,7 +359,7 @@ static void what_is_moved_from_outside_tells_its_work(void **state)
         double t = 1e-3 * i, z = 0.01 * (1 - cos(2 * GW_PI * t));
         gw_twist twist = {{0, 0, (z - table.p.z) / 1e-3}, {0, 0, 0}};
         table.p.z = z;
-        gw_world_place(a.world, ground(&a), &table, &twist);
+        gw_world_set_body(a.world, ground(&a), &table, &twist);
         arena_step(&a);
         if (i % 1000 == 500) { /* up: the table has lifted it */
             print_message("lifted by %.5f J, %.5f are right\n", a.moved, 9.81 * 0.02);

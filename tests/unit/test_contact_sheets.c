@@ -48,7 +48,7 @@ static flight throw_at(gw_mesh *mesh, int kind, double radius, double speed, dou
     arena_open(&t.a, (gw_contact_rules){0});
     t.a.dt = 1 / rate;
     t.count = 1;
-    t.surface = (gw_surface){.restitution = 0.4, .friction = 0.3};
+    t.surface = (gw_contact_material){.restitution = 0.4, .friction = 0.3};
     double side = up ? -1 : 1, y = some(seed), z = some(seed);
     gw_shape shape =
         radius > 0 ? round_shape(GW_SHAPE_SPHERE, radius, 0) : thrown_some(kind, seed, &t.parts[0]);

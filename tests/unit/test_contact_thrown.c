@@ -105,7 +105,7 @@ static double throw_once(int kind, bool two, double rate, unsigned *seed)
     arena_open(&t.a, (gw_contact_rules){0});
     t.a.dt = 1 / rate;
     t.count = 1 + two;
-    t.surface = (gw_surface){.restitution = 0.4, .friction = 0.3};
+    t.surface = (gw_contact_material){.restitution = 0.4, .friction = 0.3};
     for (int m = 0; m < t.count; m++) {
         double side = m ? 1 : -1, y = some(seed), z = some(seed);
         gw_shape shape = thrown_some(kind, seed, &t.parts[m]);
@@ -199,13 +199,13 @@ static void a_corner_passes_an_edge_untouched(void **state)
             double reach = h.x * (fabs(x.x) + fabs(x.y) + fabs(x.z)), z = 0.4;
             over_table(&t, rates[i], h, gw_v3(reach + 1e-4, 0.1, z), turn);
             const double time = 0.4;
-            long cuts = 0;
+            long collisions = 0;
             for (int k = 0; k < (int)lround(time * rates[i]); k++) {
                 thrown_tick(&t);
-                cuts += t.a.last.cuts + t.a.last.touching;
+                collisions += t.a.last.collisions + t.a.last.touching;
             }
             double fallen = z - t.a.body[0].pose.p.z;
-            assert_int_equal(cuts, 0);
+            assert_int_equal(collisions, 0);
             assert_true(fabs(fallen - 0.5 * 9.81 * time * time) < 1e-9);
             assert_true(gw_norm(t.a.body[0].twist.w) < 1e-12);
             thrown_close(&t);
@@ -272,7 +272,7 @@ static void contacts_go_on_in_a_world_of_other_pieces(void **state)
     over_table(&other, 1000, h, t.a.body[0].pose.p, gw_quat_identity());
     double height = t.a.body[0].pose.p.z, held = t.a.last.spring;
     assert_true(held > 0);
-    assert_true(gw_world_carry(other.a.world, t.a.world, same_body, NULL) == held);
+    assert_true(gw_world_carry_over(other.a.world, t.a.world, same_body, NULL) == held);
     for (int k = 0; k < 500; k++) {
         thrown_tick(&other);
         assert_true(fabs(other.a.body[0].pose.p.z - height) < 1e-6);

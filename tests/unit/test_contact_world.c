@@ -12,9 +12,9 @@
 
 static const gw_vec3 up = {0, 0, 1};
 
-static gw_surface surface(double e, double mu)
+static gw_contact_material surface(double e, double mu)
 {
-    return (gw_surface){.restitution = e, .friction = mu};
+    return (gw_contact_material){.restitution = e, .friction = mu};
 }
 
 /* ---- one ball ------------------------------------------------------------------------------- */
@@ -41,7 +41,7 @@ static void bouncing_ball_rises_as_often_as_it_should(void **state)
             static arena b;
             b = a;
             gw_world_reset(a.world);
-            gw_world_near(a.world, a.near, a.near_count);
+            gw_world_set_candidates(a.world, a.near, a.near_count);
             int steps = (int)ceil(t / 1e-3);
             b.dt = t / steps;
             b.mover[m].model = &b.body[m].model;
@@ -213,7 +213,7 @@ static void what_a_set_carries_is_jammed_and_not_hit(void **state)
         bool hit = false;
         for (int k = 0; k < 300; k++) {
             arena_step(&a);
-            assert_true(a.last.jammed);
+            assert_true(a.last.immovable);
             if (a.mover[m].hit) {
                 hit = true;
                 /* coordinates: a turn, two slides */

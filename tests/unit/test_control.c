@@ -13,21 +13,21 @@
 
 /* ---- the map -------------------------------------------------------------------------------- */
 
-static gw_map fitted(gw_submanifold *set, double radius, gw_vec3 tool)
+static gw_workspace_map fitted(gw_submanifold *set, double radius, gw_vec3 tool)
 {
-    gw_map_fit fit = {.set = set,
-                      .world_from_body = {{0.1, 0, 0}, {1, 0, 0, 0}},
-                      .body_from_tool = {tool, {1, 0, 0, 0}},
-                      .workspace_radius = radius,
-                      .scene_diagonal = 0.4};
-    return gw_map_fitted(&fit);
+    gw_workspace_fit fit = {.set = set,
+                            .world_from_body = {{0.1, 0, 0}, {1, 0, 0, 0}},
+                            .body_from_tool = {tool, {1, 0, 0, 0}},
+                            .workspace_radius = radius,
+                            .scene_diagonal = 0.4};
+    return gw_workspace_fitted(&fit);
 }
 
 static void bounded_sets_take_half_the_workspace_about_their_centre(void **state)
 {
     (void)state;
     gw_submanifold circle = fixture_turning(GW_LOCUS_CIRCLE);
-    gw_map map = fitted(&circle, 0.08, gw_v3(0, 0, 0.03));
+    gw_workspace_map map = fitted(&circle, 0.08, gw_v3(0, 0, 0.03));
     assert_true(fabs(map.scale - 0.4) < 1e-15);
     assert_true(gw_distance(map.centre, gw_v3(0, 0, 0.03)) < 1e-15);
 }
@@ -36,7 +36,7 @@ static void unbounded_sets_fit_the_scene_into_the_workspace(void **state)
 {
     (void)state;
     gw_submanifold plane = fixture_turning(GW_LOCUS_PLANE);
-    gw_map map = fitted(&plane, 0.08, gw_v3(0, 0, 0));
+    gw_workspace_map map = fitted(&plane, 0.08, gw_v3(0, 0, 0));
     assert_true(fabs(map.scale - 0.08 / 0.4) < 1e-15);
     assert_true(gw_distance(map.centre, gw_v3(0.1, 0, 0)) < 1e-15);
 }
@@ -45,7 +45,7 @@ static void a_device_without_limits_is_in_the_task(void **state)
 {
     (void)state;
     gw_submanifold plane = fixture_turning(GW_LOCUS_PLANE);
-    gw_map map = fitted(&plane, 0, gw_v3(0, 0, 0));
+    gw_workspace_map map = fitted(&plane, 0, gw_v3(0, 0, 0));
     assert_true(map.scale == 1 && gw_norm(map.centre) == 0);
 }
 
@@ -53,24 +53,25 @@ static void a_device_without_limits_is_in_the_task(void **state)
 static void the_hand_feels_the_mass_as_given(void **state)
 {
     (void)state;
-    gw_map map = {0.3, {1, 2, 3}, {1, 0, 0, 0}};
+    gw_workspace_map map = {0.3, {1, 2, 3}, {1, 0, 0, 0}};
     gw_wrench hand = {{2, -1, 4}, {0.1, 0.2, 0.3}};
-    gw_wrench task = gw_map_wrench_to_task(&map, &hand);
+    gw_wrench task = gw_workspace_wrench_to_task(&map, &hand);
     gw_twist rate = {gw_scale(1 / 2.0, task.f), {0, 0, 0}};
-    gw_twist device = gw_map_twist_to_device(&map, &rate);
+    gw_twist device = gw_workspace_twist_to_device(&map, &rate);
     assert_true(gw_distance(gw_scale(2, device.v), hand.f) < 1e-14);
-    gw_wrench back = gw_map_wrench_to_device(&map, &task);
+    gw_wrench back = gw_workspace_wrench_to_device(&map, &task);
     assert_true(gw_distance(back.f, hand.f) < 1e-14 && gw_distance(back.t, hand.t) < 1e-14);
 }
 
 static void recentring_brings_the_tool_to_the_device(void **state)
 {
     (void)state;
-    gw_map map = {0.3, {1, 2, 3}, {1, 0, 0, 0}};
+    gw_workspace_map map = {0.3, {1, 2, 3}, {1, 0, 0, 0}};
     gw_pose task = {{0.4, 0.1, -2}, gw_quat_exp(gw_v3(0.4, 1, -0.3))};
     gw_pose device = {{0.01, -0.04, 0.02}, gw_quat_exp(gw_v3(-1, 0.2, 0.6))};
-    gw_map moved = gw_map_recentred(&map, &task, &device);
-    gw_pose there = gw_map_to_device(&moved, &task), back = gw_map_to_task(&moved, &device);
+    gw_workspace_map moved = gw_workspace_recentred(&map, &task, &device);
+    gw_pose there = gw_workspace_to_device(&moved, &task),
+            back = gw_workspace_to_task(&moved, &device);
     assert_true(gw_pose_distance(&there, &device, 1) < 1e-15);
     assert_true(gw_pose_distance(&back, &task, 1) < 1e-14);
 }
@@ -94,31 +95,31 @@ static void integral_waits_while_the_command_saturates(void **state)
 static void coupling_pulls_only_beyond_its_slack(void **state)
 {
     (void)state;
-    gw_coupling c = gw_coupling_for(2, 1, 1e-3);
+    gw_virtual_coupling c = gw_virtual_coupling_for(2, 1, 1e-3);
     gw_vec3 zero = {0, 0, 0};
-    assert_true(gw_norm(gw_coupling_force(&c, zero, zero, gw_v3(c.slack, 0, 0))) == 0);
-    gw_vec3 f = gw_coupling_force(&c, zero, zero, gw_v3(c.slack + 0.001, 0, 0));
+    assert_true(gw_norm(gw_virtual_coupling_force(&c, zero, zero, gw_v3(c.slack, 0, 0))) == 0);
+    gw_vec3 f = gw_virtual_coupling_force(&c, zero, zero, gw_v3(c.slack + 0.001, 0, 0));
     assert_true(fabs(f.x - c.stiffness * 0.001) < 1e-9);
-    assert_true(gw_norm(gw_coupling_force(&c, zero, zero, gw_v3(1, 0, 0))) <= c.force_max);
+    assert_true(gw_norm(gw_virtual_coupling_force(&c, zero, zero, gw_v3(1, 0, 0))) <= c.force_max);
 }
 
 /* ---- travel --------------------------------------------------------------------------------- */
 
 /* Runs a travel; checks that pose and twist agree, that nothing jumps, and returns its time. */
-static double travelled(gw_pose from, gw_twist twist, const gw_travel_limits *limits, double *speed,
-                        double *force_rate)
+static double travelled(gw_pose from, gw_twist twist, const gw_transition_limits *limits,
+                        double *speed, double *force_rate)
 {
-    gw_travel travel;
+    gw_transition travel;
     gw_pose to = gw_pose_identity(), last = from;
     gw_twist still = {{0, 0, 0}, {0, 0, 0}}, shown_twist, last_twist = twist;
     double dt = 1e-4, t = 0, force = 0;
     bool first = true;
-    gw_travel_start(&travel, &from, &twist, &to, &still, limits);
+    gw_transition_start(&travel, &from, &twist, &to, &still, limits);
     *speed = *force_rate = 0;
     while (travel.active && t < 10) {
         gw_pose shown = to;
         shown_twist = still;
-        gw_travel_apply(&travel, &shown, &shown_twist);
+        gw_transition_apply(&travel, &shown, &shown_twist);
         gw_twist step = gw_pose_sub(&shown, &last);
         double far = first ? 1e-15 : 0.5 * dt * dt * 200;
         assert_true(gw_norm(gw_mul_add(step.v, first ? 0 : -dt, last_twist.v)) < far + 1e-12);
@@ -132,14 +133,14 @@ static double travelled(gw_pose from, gw_twist twist, const gw_travel_limits *li
         last = shown;
         last_twist = shown_twist;
         first = false;
-        gw_travel_advance(&travel, dt, 1);
+        gw_transition_advance(&travel, dt, 1);
         t += dt;
     }
     assert_true(gw_pose_distance(&last, &to, 1) < 1e-6);
     return t;
 }
 
-static const gw_travel_limits hand_free = {.speed = 0.25, .spin = 1, .acceleration = 10};
+static const gw_transition_limits hand_free = {.speed = 0.25, .spin = 1, .acceleration = 10};
 
 static void five_centimetres_take_less_than_half_a_second(void **state)
 {
@@ -166,7 +167,7 @@ static void a_hand_feels_a_slow_change_of_force(void **state)
 {
     (void)state;
     double speed, rate;
-    gw_travel_limits limits = hand_free;
+    gw_transition_limits limits = hand_free;
     gw_twist still = {{0, 0, 0}, {0, 0, 0}};
     gw_pose from = {{0.05, 0, 0}, {1, 0, 0, 0}};
     limits.hand_stiffness = 500;

@@ -20,14 +20,15 @@ static void what_goes_takes_over_nothing(void **state)
     gw_world_def def = {.model_bytes = 64, .body_count = 2, .bodies = bodies};
     gw_world *w = gw_world_create(&def, NULL);
     assert_non_null(w);
-    gw_near carried = {.a = 0, .b = 1, .piece_a = -1, .piece_b = -1, .key = 1};
-    gw_couples_clear(w);
-    gw_touch *c = gw_couple_add(w, gw_couple_of(w, &carried), &carried);
+    gw_contact_candidate carried = {.a = 0, .b = 1, .geom_a = -1, .geom_b = -1, .key = 1};
+    gw_pairs_clear(w);
+    gw_contact *c = gw_pair_add_contact(w, gw_pair_of_candidate(w, &carried), &carried);
     assert_non_null(c);
     c->continuous = c->fresh = true;
-    w->arrived[0] = (gw_near){.a = 0, .b = 1, .key = 2, .point_a = {1, 0, 0}, .point_b = {1, 0, 0}};
+    w->arrived[0] = (gw_contact_candidate){
+        .a = 0, .b = 1, .key = 2, .point_a = {1, 0, 0}, .point_b = {1, 0, 0}};
     w->arrived_count = 1;
-    assert_true(gw_couples_arrive(w));
+    assert_true(gw_pairs_apply_candidates(w));
     assert_int_equal(w->couple_count, 1);
     assert_int_equal(w->touch_count, 1);
     assert_int_equal(w->touches[0].couple, 0);

@@ -4,7 +4,7 @@
  */
 #include "planting.h"
 
-#include "rt/geometry/curve.h"
+#include "rt/geometry/implicit_curve.h"
 
 static double off_branches(const gw_pose *x)
 {

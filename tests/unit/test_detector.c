@@ -16,7 +16,7 @@ enum { KINDS = 6, ROOM = 256 };
 /* The nearest pair of two bodies; its gap is infinite where there is none. */
 static followed nearest_of(stage *s, double margin)
 {
-    gw_near near[ROOM];
+    gw_contact_candidate near[ROOM];
     int count = stage_detect(s, margin, near, ROOM);
     return count > 0 ? follow(&near[0], s->poses) : (followed){.gap = INFINITY};
 }
@@ -192,7 +192,7 @@ typedef struct worst {
 /* Each body stays, the others come to it from all sides, near and deep. */
 static void prove(stage *s, unsigned *seed, worst *w)
 {
-    gw_near near[ROOM];
+    gw_contact_candidate near[ROOM];
     int count = stage_detect(s, 2, near, ROOM);
     assert_true(count >= 1 && count <= 4);
     followed f = follow(&near[0], s->poses);
@@ -246,7 +246,7 @@ static int resting(gw_shape a, gw_pose pa, gw_shape b, gw_pose pb, double margin
                    double *width)
 {
     stage s = {.count = 2, .moving = 1, .shapes = {a, b}, .poses = {pa, pb}};
-    gw_near near[ROOM];
+    gw_contact_candidate near[ROOM];
     stage_open(&s);
     int count = stage_detect(&s, margin, near, ROOM);
     *width = 0;
@@ -326,10 +326,10 @@ static void a_pair_follows_a_ball_wherever_it_goes(void **state)
         .moving = 2,
         .shapes = {round_shape(GW_SHAPE_SPHERE, 0.1, 0), round_shape(GW_SHAPE_SPHERE, 0.2, 0)},
         .poses = {at(0.35, 0, 0), at(0, 0, 0)}};
-    gw_near near[ROOM];
+    gw_contact_candidate near[ROOM];
     stage_open(&s);
     assert_int_equal(stage_detect(&s, 0.1, near, ROOM), 1);
-    gw_near found = near[0];
+    gw_contact_candidate found = near[0];
     s.poses[0] = at_turned(0.1, 0.28, 0.05, gw_v3(1, 2, 3));
     s.poses[1] = at_turned(-0.02, 0, 0.01, gw_v3(1, -2, 0.3));
     followed f = follow(&found, s.poses);
@@ -345,7 +345,7 @@ static void a_pair_follows_a_ball_wherever_it_goes(void **state)
                 .poses = {at_turned(0, 0, 0.16, gw_v3(0, GW_PI / 2, 0)), at(0, 0, 0)}};
     stage_open(&s);
     assert_int_equal(stage_detect(&s, 0.1, near, ROOM), 2);
-    gw_near ends[2] = {near[0], near[1]};
+    gw_contact_candidate ends[2] = {near[0], near[1]};
     s.poses[0] = at_turned(0.1, 0.1, 0.18, gw_v3(0.3, GW_PI / 2 + 0.1, 0.4));
     s.poses[1].q = gw_quat_exp(gw_v3(0.05, 0.1, 0.2));
     double low = fmin(follow(&ends[0], s.poses).gap, follow(&ends[1], s.poses).gap);
@@ -361,7 +361,7 @@ static void names_stay_while_a_box_slides(void **state)
     stage s = {.count = 2, .moving = 1, .shapes = {box_shape(0.2, 0.2, 0.2), box_shape(9, 9, 0.1)}};
     s.poses[1] = at(0, 0, 0);
     stage_open(&s);
-    gw_near first[ROOM], near[ROOM];
+    gw_contact_candidate first[ROOM], near[ROOM];
     for (int i = 0; i < 100; i++) {
         double t = 0.005 * i;
         s.poses[0] =
@@ -388,7 +388,7 @@ static void a_fast_ball_sees_a_thin_wall_and_its_side(void **state)
                .shapes = {round_shape(GW_SHAPE_SPHERE, 0.01, 0), box_shape(1, 1, 0.001)},
                .poses = {at(0.1, 0.1, 0), at(0, 0, 0)}};
     s.twists[0].v = gw_v3(0, 0, -20);
-    gw_near near[ROOM];
+    gw_contact_candidate near[ROOM];
     stage_open(&s);
     for (double z = 0.11; z > 0.00001; z *= 0.9) { /* down to half of the wall */
         s.poses[0].p.z = z;
@@ -411,7 +411,7 @@ static void spin_brings_far_corners_near(void **state)
                .moving = 1,
                .shapes = {box_shape(1, 0.02, 0.02), box_shape(3, 3, 0.1)},
                .poses = {at(0, 0, 0.1), at(0, 0, 0)}};
-    gw_near near[ROOM];
+    gw_contact_candidate near[ROOM];
     stage_open(&s);
     assert_int_equal(stage_detect(&s, 0.001, near, ROOM), 0);
     s.twists[0].w = gw_v3(0, 30, 0); /* its ends move by 75 mm */
@@ -432,7 +432,7 @@ static void the_nearest_are_told_and_the_rest_counted(void **state)
     s.shapes[59] = box_shape(4, 4, 0.1);
     s.poses[59] = at(0, 0, 0);
     stage_open(&s);
-    gw_near near[ROOM];
+    gw_contact_candidate near[ROOM];
     int lost, count = gw_detect(s.detector, s.poses, s.twists, 0.005, 0.005, near, 100, &lost);
     assert_int_equal(count, 100);
     assert_int_equal(lost, 59 * 4 - 100);
@@ -478,7 +478,7 @@ static void *detect_much(void *context)
         s.shapes[i] = some_shape(i % KINDS);
     s.shapes[19] = box_shape(2, 2, 0.1);
     stage_open(&s);
-    gw_near near[ROOM];
+    gw_contact_candidate near[ROOM];
     for (int k = 0; k < 100; k++) {
         for (int i = 0; i < 20; i++)
             s.poses[i] = (gw_pose){some_vector(&seed, 0.5), some_turn(&seed)};
@@ -527,7 +527,7 @@ static void what_is_ignored_never_touches(void **state)
                            .ignore = neighbours,
                            .surface = plain_surface};
     gw_detector *d = gw_detector_create(&def, NULL);
-    gw_near near[8];
+    gw_contact_candidate near[8];
     int lost;
     assert_int_equal(gw_detect(d, poses, twists, 0, 0.1, near, 8, &lost), 1);
     assert_int_equal(lost, 0);

@@ -30,7 +30,7 @@ static double outside_of(const stage *s, int body, gw_vec3 point)
 
 /* How far the line from one point to the other, and half as far beyond, stays outside of what both
  * solids share; 0: it goes through that. */
-static double aside(const stage *s, const gw_near *near)
+static double aside(const stage *s, const gw_contact_candidate *near)
 {
     followed f = follow(near, s->poses);
     gw_vec3 a = gw_mul_add(f.a, -near->radius_a, f.n), b = gw_mul_add(f.b, near->radius_b, f.n);
@@ -54,7 +54,7 @@ static void what_pushes_goes_through_what_is_shared(void **state)
             .count = 2, .moving = 1, .shapes = {some_solid(k / KINDS), some_solid(k % KINDS)}};
         stage_open(&s);
         for (int done = 0; done < 60;) {
-            gw_near near[ROOM];
+            gw_contact_candidate near[ROOM];
             s.poses[0] = (gw_pose){some_vector(&seed, 0.1), some_turn(&seed)};
             s.poses[1] = (gw_pose){some_vector(&seed, 0.05), some_turn(&seed)};
             int count = stage_detect(&s, 1e-3, near, ROOM);

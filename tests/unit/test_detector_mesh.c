@@ -74,7 +74,7 @@ static void compare(int kind, int cuts, bool convex, double near_by, double deep
     stage_open(&plain);
     stage_open(&mesh);
     for (int i = 0, compared = 0; compared < 60; i++) {
-        gw_near a[ROOM], b[ROOM];
+        gw_contact_candidate a[ROOM], b[ROOM];
         plain.poses[0] = mesh.poses[0] = (gw_pose){some_vector(&seed, near_by), some_turn(&seed)};
         plain.poses[1] = mesh.poses[1] = (gw_pose){some_vector(&seed, 0.05), some_turn(&seed)};
         if (stage_detect(&plain, 0.4, a, ROOM) < 1 || a[0].gap < deepest)
@@ -117,7 +117,7 @@ static void rest(gw_shape what, double height, gw_shape on, int expected)
 {
     stage s = {.count = 2, .moving = 1, .shapes = {what, on}};
     stage_open(&s);
-    gw_near near[ROOM];
+    gw_contact_candidate near[ROOM];
     for (double gap = -1e-4; gap < 2e-4; gap += 1e-4) {
         s.poses[0] = (gw_pose){{0.013, 0.027, height + gap}, gw_quat_exp(gw_v3(0, 0, 0.3))};
         s.poses[1] = at(0, 0, 0);
@@ -159,7 +159,7 @@ static void a_ball_rolls_smoothly_over_flat_borders(void **state)
         .shapes = {round_shape(GW_SHAPE_SPHERE, 0.05, 0), block(gw_v3(1, 1, 0.1), 8, false)}};
     s.poses[1] = at(0, 0, 0);
     stage_open(&s);
-    gw_near near[ROOM];
+    gw_contact_candidate near[ROOM];
     uint64_t key = 0;
     for (int i = 0; i < 400; i++) {
         s.poses[0] = at(-0.4 + 0.002 * i, 0.3 - 0.0013 * i, 0.1 - 1e-5);
@@ -180,7 +180,7 @@ static void a_box_slides_smoothly_over_flat_borders(void **state)
                .shapes = {box_shape(0.15, 0.1, 0.1), block(gw_v3(1, 1, 0.1), 8, false)}};
     s.poses[1] = at(0, 0, 0);
     stage_open(&s);
-    gw_near near[ROOM];
+    gw_contact_candidate near[ROOM];
     for (int i = 0; i < 400; i++) {
         s.poses[0] = (gw_pose){{-0.3 + 0.0015 * i, 0.2 - 0.001 * i, 0.1 - 1e-5},
                                gw_quat_exp(gw_v3(0, 0, 0.01 * i))};
@@ -205,7 +205,7 @@ static void a_ball_in_a_corner_touches_floor_and_wall(void **state)
     s.poses[1] = at(0, 0, 0);
     s.poses[0] = at(0.152, 0.1, 0.151);
     stage_open(&s);
-    gw_near near[ROOM];
+    gw_contact_candidate near[ROOM];
     assert_int_equal(stage_detect(&s, 0.02, near, ROOM), 2);
     followed f = follow(&near[0], s.poses), g = follow(&near[1], s.poses);
     assert_true(f.n.z > 1 - 1e-12 && fabs(f.gap - 0.001) < 1e-12);
@@ -227,7 +227,7 @@ static void a_thin_wall_of_triangles_has_two_sides(void **state)
                .shapes = {box_shape(0.2, 0.2, 0.001), block(gw_v3(1, 1, 0.001), 3, false)}};
     s.poses[1] = at(0, 0, 0);
     stage_open(&s);
-    gw_near near[ROOM];
+    gw_contact_candidate near[ROOM];
     for (int side = -1; side < 2; side += 2) {
         s.poses[0] = at(0.02, 0.03, side * 0.00095);
         int count = stage_detect(&s, 0.005, near, ROOM);

@@ -34,7 +34,7 @@ static void borders_of_parts_do_not_exist(void **state)
         stage s = {.count = 2, .moving = 1, .shapes = {what[k], floor}};
         s.poses[1] = at(0, 0, 0);
         stage_open(&s);
-        gw_near near[ROOM];
+        gw_contact_candidate near[ROOM];
         for (int i = 0; i < 400; i++) {
             s.poses[0] =
                 at_turned(-0.3 + 0.0015 * i, 0.2 - 0.001 * i, 0.1 - 1e-5, gw_v3(0, 0, 0.01 * i));
@@ -66,7 +66,7 @@ static void a_corner_between_parts_touches_both(void **state)
         stage_open(&s);
         for (double x = -3e-3; x < 4e-3; x += 1e-3)
             for (double y = -3e-3; y < 4e-3; y += 1e-3) {
-                gw_near near[ROOM];
+                gw_contact_candidate near[ROOM];
                 double least[2] = {INFINITY, INFINITY};
                 s.poses[0] = at(0.05 + x, 0.05 + y, 0);
                 int count = stage_detect(&s, 0.01, near, ROOM);
@@ -104,7 +104,7 @@ static bool covered(const followed *pairs, int count, gw_vec3 corner, gw_vec3 ou
  * near either is told, with its gap. */
 static void slide_into(stage *s, gw_vec3 size, gw_quat turn, double down, double aside)
 {
-    gw_near near[ROOM];
+    gw_contact_candidate near[ROOM];
     followed pairs[ROOM];
     gw_vec3 corner[8], low = {0, 0, 0};
     for (int k = 0; k < 8; k++) {

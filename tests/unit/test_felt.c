@@ -35,9 +35,9 @@ static gw_scene *slider_scene(int rate, double restitution, gw_control_kind cont
     gw_tool *t = put_tool(s, "sim-impedance");
     strcpy(t->mechanism, "slider");
     t->control = control;
-    t->rendering.kind = (gw_rendering_kind)(control - GW_CONTROL_IMPEDANCE);
+    t->rendering.kind = (gw_control_law)(control - GW_CONTROL_IMPEDANCE);
     t->rendering.passivity = false;
-    t->rendering.coordination = (gw_spring6){1e-6, 1e-6, 1e-6, 1e-6}; /* nothing slows it */
+    t->rendering.coordination = (gw_spring_damper){1e-6, 1e-6, 1e-6, 1e-6}; /* nothing slows it */
     set_device(s, "mass", 1.5);
     return s;
 }
@@ -228,7 +228,7 @@ static double pressed_in(gw_control_kind control)
     gw_tool *t = put_tool(s, "sim-impedance");
     strcpy(t->object, "peg");
     t->control = control;
-    t->rendering.kind = (gw_rendering_kind)(control - GW_CONTROL_IMPEDANCE);
+    t->rendering.kind = (gw_control_law)(control - GW_CONTROL_IMPEDANCE);
     assert_true(start_play(&p, s));
     command_play(&p, (gw_command){.kind = GW_COMMAND_PUSH, .push.f = {0, 0, -2}});
     double deepest = 0;

@@ -96,7 +96,7 @@ static void a_bead_on_a_ring_keeps_its_period(void **state)
     join(s, "ring", GW_DISTANCE, "bead", "center", "ground", "left")->value = radius;
     join(s, "level", GW_COINCIDENT, "bead", "center", "ground", "face");
     running_open(&r, s);
-    assert_int_equal(gw_layout_of(r.layout, 1)->solution.dof, 4);
+    assert_int_equal(gw_layout_placement(r.layout, 1)->solution.dof, 4);
     for (int i = 0; i < MINUTE; i++) {
         const gw_snapshot *now = running_tick(&r);
         const gw_free_body *b = body(now, &r, "bead");
@@ -121,7 +121,7 @@ static void a_plate_on_three_threads_keeps_its_energy(void **state)
     running r;
     double worst = 0, apart = 0, peak = 0;
     running_open(&r, plate_on_threads());
-    assert_int_equal(gw_layout_of(r.layout, 1)->solution.dof, 3);
+    assert_int_equal(gw_layout_placement(r.layout, 1)->solution.dof, 3);
     for (int i = 0; i < 10000; i++) {
         const gw_snapshot *now = running_tick(&r);
         worst = fmax(worst, fabs(energy_error(now)));
@@ -227,7 +227,7 @@ static void a_body_without_freedoms_carries_what_hits_it(void **state)
     join(s, "y", GW_COINCIDENT, "box", "+y", "ground", "+y")->sense = GW_SAME;
     touch_elastically(s);
     running_open(&r, s);
-    assert_int_equal(gw_layout_of(r.layout, 1)->solution.dof, 0);
+    assert_int_equal(gw_layout_placement(r.layout, 1)->solution.dof, 0);
     const gw_snapshot *now = running_tick(&r);
     for (int i = 0; i < 400; i++)
         now = running_tick(&r);

@@ -166,17 +166,17 @@ static void threads_pulled_on_are_threads_under_leaning_weight(void **state)
 /* ---- at an impedance device -------------------------------------------------------------------
  */
 
-static gw_scene *at_an_impedance_device(gw_scene *s, gw_rendering_kind kind)
+static gw_scene *at_an_impedance_device(gw_scene *s, gw_control_law kind)
 {
     strcpy(s->devices[0].driver, "sim-impedance");
-    s->tools[0].control = GW_CONTROL_IMPEDANCE + (gw_control_kind)(kind - GW_RENDER_IMPEDANCE);
-    s->tools[0].rendering = gw_rendering_def_default();
+    s->tools[0].control = GW_CONTROL_IMPEDANCE + (gw_control_kind)(kind - GW_LAW_IMPEDANCE);
+    s->tools[0].rendering = gw_impedance_def_default();
     s->tools[0].rendering.kind = kind;
     return s;
 }
 
 /* The drift of the held frame is in what the device is to do: it stays with the bead. */
-static void the_device_is_taken_along(gw_rendering_kind kind, const char *name, double most)
+static void the_device_is_taken_along(gw_control_law kind, const char *name, double most)
 {
     running r;
     double w = 0.5, apart = 0, worst = 0;
@@ -199,10 +199,10 @@ static void the_device_is_taken_along(gw_rendering_kind kind, const char *name, 
 static void an_impedance_device_is_taken_along(void **state)
 {
     (void)state;
-    the_device_is_taken_along(GW_RENDER_IMPEDANCE, "impedance", 3e-4);
-    the_device_is_taken_along(GW_RENDER_PENALTY, "penalty", 3e-4);
-    the_device_is_taken_along(GW_RENDER_COUPLING, "coupling", 5e-4);
-    the_device_is_taken_along(GW_RENDER_FOUR_CHANNEL, "four-channel", 2e-3);
+    the_device_is_taken_along(GW_LAW_IMPEDANCE, "impedance", 3e-4);
+    the_device_is_taken_along(GW_LAW_PENALTY, "penalty", 3e-4);
+    the_device_is_taken_along(GW_LAW_COUPLING, "coupling", 5e-4);
+    the_device_is_taken_along(GW_LAW_FOUR_CHANNEL, "four-channel", 2e-3);
 }
 
 /* ---- held still -------------------------------------------------------------------------------

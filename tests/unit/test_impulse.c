@@ -138,7 +138,7 @@ static void resolve(collision *c, bool only_push)
     c->was = kinetic(&c->system, c->v);
     for (int i = 0; i < c->rows; i++)
         c->before[i] = speed(c, i, c->v);
-    c->rank = gw_impulse(&problem, &work, c->dv, c->g, c->p);
+    c->rank = gw_impulse_solve(&problem, &work, c->dv, c->g, c->p);
     for (int k = 0; k < c->system.n; k++)
         c->v[k] += c->dv[k];
     for (int i = 0; i < c->rows; i++)

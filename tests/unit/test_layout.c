@@ -18,7 +18,7 @@ static gw_layout *laid_out(const gw_scene *s)
 
 static const gw_placement *of(const gw_layout *l, const gw_scene *s, const char *id)
 {
-    const gw_placement *p = gw_layout_of(l, gw_scene_object(s, id));
+    const gw_placement *p = gw_layout_placement(l, gw_scene_object(s, id));
     assert_non_null(p);
     return p;
 }
@@ -37,12 +37,12 @@ static void what_lies_on_a_held_object_is_carried(void **state)
     join(s, "c3", GW_COINCIDENT, "bead", "-z", "knob", "+z")->sense = GW_OPPOSITE;
     hold(s, "lid");
     gw_layout *l = laid_out(s);
-    assert_null(gw_layout_problem(l));
+    assert_null(gw_layout_unsolved(l));
     assert_true(gw_layout_residual(l, l->poses) < 1e-12);
-    assert_int_equal(of(l, s, "lid")->follow, GW_HELD);
+    assert_int_equal(of(l, s, "lid")->follow, GW_OBJECT_HELD);
     assert_int_equal(of(l, s, "lid")->solution.dof, 3);
-    assert_int_equal(of(l, s, "knob")->follow, GW_CARRIED);
-    assert_int_equal(of(l, s, "bead")->follow, GW_CARRIED);
+    assert_int_equal(of(l, s, "knob")->follow, GW_OBJECT_CARRIED);
+    assert_int_equal(of(l, s, "bead")->follow, GW_OBJECT_CARRIED);
     assert_int_equal(of(l, s, "bead")->carrier, gw_scene_object(s, "lid"));
     gw_layout_destroy(l);
     gw_scene_destroy(s);
@@ -55,10 +55,10 @@ static void without_a_hand_all_stays(void **state)
     gw_scene *s = four_bar();
     gw_scene_remove_tool(s, 0);
     gw_layout *l = laid_out(s);
-    assert_null(gw_layout_problem(l));
+    assert_null(gw_layout_unsolved(l));
     assert_true(gw_layout_residual(l, l->poses) < 1e-11);
     for (int i = 0; i < l->count; i++)
-        assert_int_equal(l->placements[i]->follow, GW_STAYS);
+        assert_int_equal(l->placements[i]->follow, GW_OBJECT_STATIC);
     gw_layout_destroy(l);
     gw_scene_destroy(s);
 }
@@ -68,10 +68,10 @@ static void a_rod_follows_crank_and_rail(void **state)
     (void)state;
     gw_scene *s = slider_crank();
     gw_layout *l = laid_out(s);
-    assert_null(gw_layout_problem(l));
+    assert_null(gw_layout_unsolved(l));
     assert_true(gw_layout_residual(l, l->poses) < 1e-11);
     assert_int_equal(of(l, s, "crank")->solution.dof, 1);
-    assert_int_equal(of(l, s, "rod")->follow, GW_RESOLVED);
+    assert_int_equal(of(l, s, "rod")->follow, GW_OBJECT_SOLVED);
     assert_int_equal(of(l, s, "rod")->cluster, -1);
     gw_layout_destroy(l);
     gw_scene_destroy(s);
@@ -82,12 +82,12 @@ static void a_cycle_is_solved_as_a_whole(void **state)
     (void)state;
     gw_scene *s = four_bar();
     gw_layout *l = laid_out(s);
-    assert_null(gw_layout_problem(l));
+    assert_null(gw_layout_unsolved(l));
     assert_true(gw_layout_residual(l, l->poses) < 1e-11);
     assert_int_equal(of(l, s, "crank")->solution.dof, 1);
     const gw_placement *coupler = of(l, s, "coupler"), *rocker = of(l, s, "rocker");
-    assert_int_equal(coupler->follow, GW_RESOLVED);
-    assert_int_equal(rocker->follow, GW_RESOLVED);
+    assert_int_equal(coupler->follow, GW_OBJECT_SOLVED);
+    assert_int_equal(rocker->follow, GW_OBJECT_SOLVED);
     assert_true(coupler->cluster >= 0 && coupler->cluster == rocker->cluster);
     assert_int_equal(coupler->cluster_dof, 0); /* while the crank stands */
     gw_layout_destroy(l);
@@ -106,13 +106,13 @@ static void a_cycle_without_a_pose_is_not_proven_impossible(void **state)
     join(s, "bc", GW_DISTANCE, "c", "center", "b", "center")->value = 0.3;
     join(s, "ac", GW_DISTANCE, "c", "center", "a", "center")->value = 0.9;
     gw_layout *l = laid_out(s);
-    const gw_placement *p = gw_layout_problem(l);
+    const gw_placement *p = gw_layout_unsolved(l);
     assert_non_null(p);
     assert_int_equal(p->solution.status, GW_STATUS_UNHANDLED);
     s->constraints[2].value = 0.5; /* and now there is one, with b moved from where it was put */
     gw_layout_destroy(l);
     l = laid_out(s);
-    assert_null(gw_layout_problem(l));
+    assert_null(gw_layout_unsolved(l));
     assert_true(gw_layout_residual(l, l->poses) < 1e-11);
     gw_layout_destroy(l);
     gw_scene_destroy(s);
@@ -133,8 +133,8 @@ static void what_cannot_follow_binds_the_hand(void **state)
     join(s, "c5", GW_COINCIDENT, "hand", "-x", "block", "+x")->sense = GW_OPPOSITE;
     hold(s, "hand");
     gw_layout *l = laid_out(s);
-    assert_null(gw_layout_problem(l));
-    assert_int_equal(of(l, s, "block")->follow, GW_STAYS);
+    assert_null(gw_layout_unsolved(l));
+    assert_int_equal(of(l, s, "block")->follow, GW_OBJECT_STATIC);
     assert_int_equal(of(l, s, "hand")->solution.dof, 1); /* along the block's face */
     gw_layout_destroy(l);
     gw_scene_destroy(s);
@@ -151,11 +151,11 @@ static void something_has_to_stand(void **state)
     hold(s, "tray");
     gw_layout *l = laid_out(s);
     assert_int_equal(of(l, s, "tray")->solution.dof, 6);
-    assert_int_equal(of(l, s, "cup")->follow, GW_CARRIED);
+    assert_int_equal(of(l, s, "cup")->follow, GW_OBJECT_CARRIED);
     gw_layout_destroy(l);
     snprintf(s->tools[0].object, sizeof s->tools[0].object, "cup");
     l = laid_out(s);
-    assert_int_equal(of(l, s, "tray")->follow, GW_STAYS);
+    assert_int_equal(of(l, s, "tray")->follow, GW_OBJECT_STATIC);
     assert_int_equal(of(l, s, "cup")->solution.dof, 3);
     gw_layout_destroy(l);
     gw_scene_destroy(s);

@@ -111,7 +111,7 @@ static void what_is_solved_holds_and_goes_on_holding(void **state)
         if (!l) { /* joined to what two hands would move, or the like: said by name */
             assert_true(error.code == GW_NOT_YET && error.where[0]);
             refused++;
-        } else if (!gw_layout_problem(l)) {
+        } else if (!gw_layout_unsolved(l)) {
             double still = gw_layout_residual(l, l->poses);
             if (!(still < 1e-8))
                 printf("scene %d: %g\n", i, still);
@@ -123,7 +123,7 @@ static void what_is_solved_holds_and_goes_on_holding(void **state)
             assert_true(then < 1e-7);
             moved += s->tool_count > 0;
         } else {
-            const gw_placement *p = gw_layout_problem(l);
+            const gw_placement *p = gw_layout_unsolved(l);
             if (p->solution.status == GW_STATUS_INCOMPATIBLE)
                 printf("scene %d: %s is called impossible\n", i, s->objects[p->object].id);
             assert_int_not_equal(p->solution.status, GW_STATUS_INCOMPATIBLE);

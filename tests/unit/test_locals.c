@@ -57,8 +57,8 @@ static void hold_arm(gw_scene *s, gw_vec3 force)
     t->link = 1;
     t->at = (gw_pose){{0.021, 0, 0}, gw_quat_identity()};
     t->control = GW_CONTROL_PENALTY;
-    t->rendering = gw_rendering_def_default();
-    t->rendering.kind = GW_RENDER_PENALTY;
+    t->rendering = gw_impedance_def_default();
+    t->rendering.kind = GW_LAW_PENALTY;
     t->rendering.passivity = false;
 }
 
@@ -111,7 +111,7 @@ static const gw_snapshot *tick(play *p, bool looks)
 {
     gw_detection *d = gw_simulation_detection(p->simulation);
     if (d && looks && p->tick % (uint64_t)(gw_detection_period(d) * 1000 + 0.5) == 0)
-        gw_detection_look(d);
+        gw_detection_run(d);
     gw_simulation_tick(p->simulation);
     p->tick++;
     return gw_simulation_snapshot(p->simulation);
@@ -333,9 +333,9 @@ static void looks_find_the_directions_that_control_asks_for(void **state)
 {
     (void)state;
     play p;
-    gw_command retired, command = {.kind = GW_COMMAND_RENDERING};
+    gw_command retired, command = {.kind = GW_COMMAND_CONTROL};
     open_play(&p, 0.4, 200);
-    const gw_resisted *r = &tick(&p, true)->tools[0].resisted;
+    const gw_resisted_directions *r = &tick(&p, true)->tools[0].resisted;
     assert_int_equal(r->count, 4); /* three of the plane's, one of the middle link */
     assert_true(r->length == 0.05);
     double before[6];

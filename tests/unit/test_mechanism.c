@@ -110,8 +110,9 @@ static void renaming_reaches_tools_and_pairs(void **state)
     gw_scene_rename_material(s, "rubber", "cork");
     assert_string_equal(s->mechanisms[0].looks[2].material, "cork");
     assert_true(gw_scene_check(s, NULL));
-    assert_true(gw_scene_surface(s, "cork").friction == 0.9);
-    assert_true(gw_scene_surface(s, "").friction == gw_surface_default().friction);
+    assert_true(gw_scene_contact_material(s, "cork").friction == 0.9);
+    assert_true(gw_scene_contact_material(s, "").friction ==
+                gw_contact_material_default().friction);
     gw_scene_destroy(s);
 }
 
@@ -263,9 +264,9 @@ static void a_layout_leaves_mechanisms_and_free_objects_alone(void **state)
     gw_scene *s = workshop();
     gw_layout *l = gw_layout_create(s, NULL, NULL);
     assert_non_null(l);
-    assert_null(gw_layout_problem(l));
+    assert_null(gw_layout_unsolved(l));
     assert_true(gw_distance(l->poses[1].p, gw_v3(0, 0, 1)) == 0);
-    assert_int_equal(gw_layout_of(l, 1)->tool, -1);
+    assert_int_equal(gw_layout_placement(l, 1)->tool, -1);
     gw_layout_destroy(l);
     gw_scene_destroy(s);
 }

@@ -159,7 +159,7 @@ static void hulls_hold_their_points_and_no_more(void **state)
                 points[i] =
                     gw_v3(floor(3 * points[i].x), floor(3 * points[i].y), floor(3 * points[i].z));
         }
-        int sides = gw_hull(count, points, GW_MAX_HULL, triangles);
+        int sides = gw_convex_hull(count, points, GW_MAX_HULL, triangles);
         assert_true(sides >= 4);
         double volume = 0;
         for (int k = 0; k < sides; k++) {
@@ -192,8 +192,9 @@ static void too_many_corners_are_refused(void **state)
     unsigned seed = 5;
     for (int i = 0; i < GW_MAX_HULL + 40; i++)
         points[i] = gw_unit(gw_v3(some(&seed), some(&seed), some(&seed)));
-    assert_int_equal(gw_hull(GW_MAX_HULL + 40, points, GW_MAX_HULL, triangles), -1);
-    assert_int_equal(gw_hull(GW_MAX_HULL, points, GW_MAX_HULL, triangles), 2 * GW_MAX_HULL - 4);
+    assert_int_equal(gw_convex_hull(GW_MAX_HULL + 40, points, GW_MAX_HULL, triangles), -1);
+    assert_int_equal(gw_convex_hull(GW_MAX_HULL, points, GW_MAX_HULL, triangles),
+                     2 * GW_MAX_HULL - 4);
 }
 
 static void shapes_share_their_mesh(void **state)

@@ -30,7 +30,7 @@ static world running(gw_scene *scene)
     gw_error error = {0};
     world w = {.scene = scene, .layout = gw_layout_create(scene, NULL, &error)};
     assert_non_null(w.layout);
-    assert_null(gw_layout_problem(w.layout));
+    assert_null(gw_layout_unsolved(w.layout));
     w.slot = gw_device_slot_open(&scene->devices[0], 1000, &error);
     assert_non_null(w.slot);
     gw_scenario_def def = {.scene = scene, .layout = w.layout, .slots = &w.slot, .slot_count = 1};

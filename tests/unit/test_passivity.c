@@ -83,7 +83,7 @@ typedef struct game {
     const char *name;
     gw_scene *(*scene)(void);
     void (*meddle)(play *p, const gw_snapshot *s, bool switching);
-    int control; /* gw_rendering_kind; -1: another one now and then */
+    int control; /* gw_control_law; -1: another one now and then */
     int rate;
 } game;
 
@@ -98,7 +98,7 @@ static void play_on(const game *g)
     dice = (uint64_t)told_or("PLAY_SEED", 1);
     scene->rate = g->rate;
     if (g->control >= 0)
-        scene->tools[0].rendering.kind = (gw_rendering_kind)g->control;
+        scene->tools[0].rendering.kind = (gw_control_law)g->control;
     assert_true(start_play(&p, scene));
     const gw_snapshot *s = tick_play(&p, look);
     for (int i = 0; i < ticks; i++) {
@@ -135,10 +135,10 @@ static void edit(play *p, const gw_snapshot *s)
 
 static void switch_control(play *p)
 {
-    gw_rendering_def def = p->scene->tools[0].rendering;
-    def.kind = (gw_rendering_kind)(uniform(0, 1) * 4);
+    gw_impedance_def def = p->scene->tools[0].rendering;
+    def.kind = (gw_control_law)(uniform(0, 1) * 4);
     def.passivity = true;
-    command_play(p, (gw_command){.kind = GW_COMMAND_RENDERING, .rendering = def});
+    command_play(p, (gw_command){.kind = GW_COMMAND_CONTROL, .rendering = def});
 }
 
 static void meddle_with_arm(play *p, const gw_snapshot *s, bool switching)
@@ -171,7 +171,7 @@ static gw_scene *arm_scene(void)
     t->link = 2;
     t->at.p.x = 0.015;
     t->control = GW_CONTROL_PENALTY;
-    t->rendering.kind = GW_RENDER_PENALTY;
+    t->rendering.kind = GW_LAW_PENALTY;
     t->rendering.passivity = true;
     set_device(s, "planar", 1);
     set_device(s, "mass", 1);
@@ -241,19 +241,19 @@ static void meddle_with_body(play *p, const gw_snapshot *s, bool switching)
 
 static const game games[] = {
     {"arm, controls in turn", arm_scene, meddle_with_arm, -1, 1000},
-    {"arm, impedance", arm_scene, meddle_with_arm, GW_RENDER_IMPEDANCE, 1000},
-    {"arm, penalty", arm_scene, meddle_with_arm, GW_RENDER_PENALTY, 1000},
-    {"arm, coupling", arm_scene, meddle_with_arm, GW_RENDER_COUPLING, 1000},
-    {"arm, four-channel", arm_scene, meddle_with_arm, GW_RENDER_FOUR_CHANNEL, 1000},
+    {"arm, impedance", arm_scene, meddle_with_arm, GW_LAW_IMPEDANCE, 1000},
+    {"arm, penalty", arm_scene, meddle_with_arm, GW_LAW_PENALTY, 1000},
+    {"arm, coupling", arm_scene, meddle_with_arm, GW_LAW_COUPLING, 1000},
+    {"arm, four-channel", arm_scene, meddle_with_arm, GW_LAW_FOUR_CHANNEL, 1000},
     {"arm, controls in turn", arm_scene, meddle_with_arm, -1, 250},
     {"arm, controls in turn", arm_scene, meddle_with_arm, -1, 8000},
-    {"arm, device beside it", arm_beside_device, meddle_with_arm, GW_RENDER_PENALTY, 1000},
+    {"arm, device beside it", arm_beside_device, meddle_with_arm, GW_LAW_PENALTY, 1000},
     {"box, admittance", tray_by_position, meddle_with_body, 0, 1000},
     {"box, controls in turn", tray_by_force, meddle_with_body, -1, 1000},
-    {"box, impedance", tray_by_force, meddle_with_body, GW_RENDER_IMPEDANCE, 1000},
-    {"box, penalty", tray_by_force, meddle_with_body, GW_RENDER_PENALTY, 1000},
-    {"box, coupling", tray_by_force, meddle_with_body, GW_RENDER_COUPLING, 1000},
-    {"box, four-channel", tray_by_force, meddle_with_body, GW_RENDER_FOUR_CHANNEL, 1000},
+    {"box, impedance", tray_by_force, meddle_with_body, GW_LAW_IMPEDANCE, 1000},
+    {"box, penalty", tray_by_force, meddle_with_body, GW_LAW_PENALTY, 1000},
+    {"box, coupling", tray_by_force, meddle_with_body, GW_LAW_COUPLING, 1000},
+    {"box, four-channel", tray_by_force, meddle_with_body, GW_LAW_FOUR_CHANNEL, 1000},
     {"box, controls in turn", tray_by_force, meddle_with_body, -1, 250},
     {"box, controls in turn", tray_by_force, meddle_with_body, -1, 8000},
 };
@@ -270,7 +270,7 @@ static void play_makes_no_energy(void **state)
 /* ---- nobody at the device ------------------------------------------------------------------- */
 
 /* A pendulum of 1 kg at 1 m, let go level, a device of 1 kg at its bob. */
-static gw_scene *pendulum_scene(gw_rendering_kind kind, int rate)
+static gw_scene *pendulum_scene(gw_control_law kind, int rate)
 {
     gw_scene *s = malloc(sizeof *s);
     *s = gw_scene_default();
@@ -292,7 +292,7 @@ static gw_scene *pendulum_scene(gw_rendering_kind kind, int rate)
 }
 
 /* What the device gave to the model in 10 s (J), of 9.81 J that swing. */
-static double gained(gw_rendering_kind kind, int rate)
+static double gained(gw_control_law kind, int rate)
 {
     play p;
     double most = 0;
@@ -310,12 +310,12 @@ static void a_device_that_nobody_holds_gives_nothing(void **state)
 {
     (void)state;
     for (int rate = 250; rate <= 4000; rate *= 4) {
-        assert_true(gained(GW_RENDER_PENALTY, rate) <= 1e-12);
-        assert_true(gained(GW_RENDER_COUPLING, rate) <= 1e-12);
-        assert_true(gained(GW_RENDER_FOUR_CHANNEL, rate) <= 1e-12);
+        assert_true(gained(GW_LAW_PENALTY, rate) <= 1e-12);
+        assert_true(gained(GW_LAW_COUPLING, rate) <= 1e-12);
+        assert_true(gained(GW_LAW_FOUR_CHANNEL, rate) <= 1e-12);
     }
-    assert_true(gained(GW_RENDER_IMPEDANCE, 250) <= 1e-5);
-    assert_true(gained(GW_RENDER_IMPEDANCE, 1000) <= 1e-6);
+    assert_true(gained(GW_LAW_IMPEDANCE, 250) <= 1e-5);
+    assert_true(gained(GW_LAW_IMPEDANCE, 1000) <= 1e-6);
 }
 
 int main(void)

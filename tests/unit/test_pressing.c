@@ -8,8 +8,8 @@
 
 #include <cmocka.h>
 
-#include "rt/contact/gap.h"
-#include "rt/contact/pressing.h"
+#include "rt/contact/kinematics.h"
+#include "rt/contact/penalty_contact.h"
 #include "tests/unit/detector_fixture.h"
 
 enum { CONTACTS = 7, TRIES = 2000 };
@@ -20,35 +20,35 @@ static gw_pose some_pose(unsigned *seed)
 }
 
 /* A contact of random features, more or less deep, one in two sticking. */
-static gw_near some_near(unsigned *seed, int i)
+static gw_contact_candidate some_near(unsigned *seed, int i)
 {
-    return (gw_near){.point_a = some_vector(seed, 0.1),
-                     .point_b = some_vector(seed, 0.1),
-                     .radius_a = 0.5 + 0.5 * some(seed),
-                     .radius_b = 0.5 + 0.5 * some(seed),
-                     .kind = (gw_normal_kind)(i % 4),
-                     .normal = gw_unit(some_vector(seed, 1))};
+    return (gw_contact_candidate){.point_a = some_vector(seed, 0.1),
+                                  .point_b = some_vector(seed, 0.1),
+                                  .radius_a = 0.5 + 0.5 * some(seed),
+                                  .radius_b = 0.5 + 0.5 * some(seed),
+                                  .kind = (gw_normal_kind)(i % 4),
+                                  .normal = gw_unit(some_vector(seed, 1))};
 }
 
-static gw_press some_press(unsigned *seed, const gw_near *near, bool sticks)
+static gw_penalty_contact some_press(unsigned *seed, const gw_contact_candidate *near, bool sticks)
 {
-    return (gw_press){.near = near,
-                      .is_a = true,
-                      .stiffness = 100,
-                      .damping = 1,
-                      .slack = 0.01,
-                      .friction = 0.4,
-                      .viscous = 5,
-                      .hold = sticks ? 50 : 0,
-                      .hold_damping = sticks ? 1 : 0,
-                      .slip = sticks ? some_vector(seed, 0.1) : gw_v3(0, 0, 0),
-                      .mark_a = near->point_a,
-                      .mark_b = near->point_b};
+    return (gw_penalty_contact){.near = near,
+                                .is_a = true,
+                                .stiffness = 100,
+                                .damping = 1,
+                                .slack = 0.01,
+                                .friction = 0.4,
+                                .viscous = 5,
+                                .hold = sticks ? 50 : 0,
+                                .hold_damping = sticks ? 1 : 0,
+                                .slip = sticks ? some_vector(seed, 0.1) : gw_v3(0, 0, 0),
+                                .mark_a = near->point_a,
+                                .mark_b = near->point_b};
 }
 
 /* The law, a contact by itself: force on a. */
-static gw_vec3 by_law(const gw_press *c, const gw_gap *g, const gw_pose *a, const gw_twist *va,
-                      const gw_pose *b, const gw_twist *vb)
+static gw_vec3 by_law(const gw_penalty_contact *c, const gw_gap *g, const gw_pose *a,
+                      const gw_twist *va, const gw_pose *b, const gw_twist *vb)
 {
     gw_vec3 u = gw_sub(gw_velocity_at(a, va, g->at_a), gw_velocity_at(b, vb, g->at_b));
     double depth = -g->gap - c->slack, rate = gw_dot(g->normal, u);
@@ -75,31 +75,31 @@ static void side_by_side_is_each_by_itself(void **state)
         gw_pose a = some_pose(&seed), b = some_pose(&seed);
         gw_twist va = {some_vector(&seed, 1), some_vector(&seed, 1)}, vb = va;
         vb.v = some_vector(&seed, 1);
-        gw_sight on_a = gw_sight_of(&a, &va), on_b = gw_sight_of(&b, &vb);
+        gw_body_motion on_a = gw_body_motion_of(&a, &va), on_b = gw_body_motion_of(&b, &vb);
         gw_wrench law = {{0, 0, 0}, {0, 0, 0}}, all = law, back = law;
-        gw_pressing f, g;
-        gw_near near[CONTACTS];
-        gw_pressing_open(&f, 0);
-        gw_pressing_open(&g, 0);
+        gw_penalty_batch f, g;
+        gw_contact_candidate near[CONTACTS];
+        gw_penalty_batch_init(&f, 0);
+        gw_penalty_batch_init(&g, 0);
         for (int i = 0; i < CONTACTS; i++) {
             near[i] = some_near(&seed, i + k);
-            gw_press c = some_press(&seed, &near[i], k % 2), other = c;
+            gw_penalty_contact c = some_press(&seed, &near[i], k % 2), other = c;
             gw_gap gap = gw_gap_at(&near[i], &a, &b);
             gw_vec3 force = by_law(&c, &gap, &a, &va, &b, &vb);
             gw_wrench on = gw_wrench_at(&a, gap.at_a, force);
             law = gw_wrench_add(law, on);
             pressed += gw_norm(force) > 0;
             other.is_a = false;
-            gw_pressing_add(&f, &c, 0);
-            gw_pressing_see(&f, f.count - 1, &on_b);
-            gw_pressing_add(&g, &other, 0);
-            gw_pressing_see(&g, g.count - 1, &on_a);
+            gw_penalty_batch_add(&f, &c, 0);
+            gw_penalty_batch_set_other(&f, f.count - 1, &on_b);
+            gw_penalty_batch_add(&g, &other, 0);
+            gw_penalty_batch_set_other(&g, g.count - 1, &on_a);
             if (f.count < GW_LANES && i + 1 < CONTACTS)
                 continue;
-            gw_pressing_act(&f, &on_a, 1e-3, &all);
-            gw_pressing_act(&g, &on_b, 1e-3, &back);
-            gw_pressing_open(&f, 0);
-            gw_pressing_open(&g, 0);
+            gw_penalty_batch_apply(&f, &on_a, 1e-3, &all);
+            gw_penalty_batch_apply(&g, &on_b, 1e-3, &back);
+            gw_penalty_batch_init(&f, 0);
+            gw_penalty_batch_init(&g, 0);
         }
         double size = 1 + gw_norm(law.f) + gw_norm(law.t);
         assert_true(gw_distance(all.f, law.f) <= 1e-12 * size);

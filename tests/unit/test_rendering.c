@@ -23,14 +23,14 @@ static gw_chain_def table_one(int held)
     return def;
 }
 
-static gw_rendering_def paper_def(gw_rendering_kind kind, gw_jdot jdot)
+static gw_impedance_def paper_def(gw_control_law kind, gw_jdot jdot)
 {
-    gw_rendering_def def = gw_rendering_def_default();
+    gw_impedance_def def = gw_impedance_def_default();
     def.kind = kind;
     def.jdot = jdot;
     def.resisted =
         (gw_resisted_def){.length = 1, .threshold = 1e-3, .weighting = GW_WEIGHTS_ON_OFF};
-    def.coordination = (gw_spring6){100, 0.5, 70, 0.375};
+    def.coordination = (gw_spring_damper){100, 0.5, 70, 0.375};
     return def;
 }
 
@@ -76,16 +76,16 @@ static void compare(outcome *o, const held_play *p, const three_play *play, cons
 }
 
 /* 3 s at 1 kHz with `substeps` of control and device in each tick, beside the reference. */
-static outcome paper_six(int held, gw_rendering_kind kind, gw_jdot jdot, int substeps)
+static outcome paper_six(int held, gw_control_law kind, gw_jdot jdot, int substeps)
 {
     static gw_chain chain;
     static gw_chain_def def;
     held_play p;
     outcome o = {0};
     const gw_named_value planar = {"planar", 1};
-    three_play play = paper_play(held, kind == GW_RENDER_PENALTY, jdot == GW_JDOT_FULL);
+    three_play play = paper_play(held, kind == GW_LAW_PENALTY, jdot == GW_JDOT_FULL);
     three_state s = {.q = {-GW_PI / 4, GW_PI / 6, -GW_PI / 6}};
-    gw_rendering_def control = paper_def(kind, jdot);
+    gw_impedance_def control = paper_def(kind, jdot);
     double j[3][3], drift[3], start[3];
     def = table_one(held);
     gw_chain_init(&chain, &def, s.q, NULL);
@@ -106,8 +106,7 @@ static outcome paper_six(int held, gw_rendering_kind kind, gw_jdot jdot, int sub
     compare(&o, &p, &play, &s, start);
     print_message("%s link, %s, J-dot %s, %d a tick: off %.3f %% and %.3f %%, drift most %.2f mm, "
                   "at 3 s %.2f mm\n",
-                  held == 1 ? "middle" : "last",
-                  kind == GW_RENDER_PENALTY ? "penalties" : "impedance",
+                  held == 1 ? "middle" : "last", kind == GW_LAW_PENALTY ? "penalties" : "impedance",
                   jdot == GW_JDOT_FULL ? "in full" : "left out", substeps, 100 * o.off_x / o.range,
                   100 * o.off_turn / o.range_turn, 1e3 * o.ours, 1e3 * o.ours_end);
     held_close(&p);
@@ -141,7 +140,7 @@ static void impedance_alone_drifts_by_centimetres(void **state)
 {
     (void)state;
     for (int held = 1; held <= 2; held++) {
-        outcome o = paper_six(held, GW_RENDER_IMPEDANCE, GW_JDOT_PAPER, 1);
+        outcome o = paper_six(held, GW_LAW_IMPEDANCE, GW_JDOT_PAPER, 1);
         within_one_percent(&o);
         assert_true(o.ours_end > 0.02);
     }
@@ -150,8 +149,8 @@ static void impedance_alone_drifts_by_centimetres(void **state)
 static void penalties_bound_the_drift(void **state)
 {
     (void)state;
-    outcome middle = paper_six(1, GW_RENDER_PENALTY, GW_JDOT_PAPER, 1);
-    outcome last = paper_six(2, GW_RENDER_PENALTY, GW_JDOT_PAPER, 1);
+    outcome middle = paper_six(1, GW_LAW_PENALTY, GW_JDOT_PAPER, 1);
+    outcome last = paper_six(2, GW_LAW_PENALTY, GW_JDOT_PAPER, 1);
     within_one_percent(&middle);
     within_one_percent(&last);
     assert_true(middle.ours_end < 1e-3 && middle.ours < 6e-3);
@@ -162,10 +161,10 @@ static void with_the_whole_acceleration_the_drift_is_millimetres(void **state)
 {
     (void)state;
     for (int held = 1; held <= 2; held++) {
-        outcome o = paper_six(held, GW_RENDER_IMPEDANCE, GW_JDOT_FULL, 1);
+        outcome o = paper_six(held, GW_LAW_IMPEDANCE, GW_JDOT_FULL, 1);
         within_one_percent(&o);
         assert_true(o.ours_end < 3e-3);
-        o = paper_six(held, GW_RENDER_PENALTY, GW_JDOT_FULL, 1);
+        o = paper_six(held, GW_LAW_PENALTY, GW_JDOT_FULL, 1);
         within_one_percent(&o);
         assert_true(o.ours_end < 5e-4);
     }
@@ -174,8 +173,8 @@ static void with_the_whole_acceleration_the_drift_is_millimetres(void **state)
 static void substeps_come_closer_to_the_continuous_system(void **state)
 {
     (void)state;
-    outcome once = paper_six(2, GW_RENDER_PENALTY, GW_JDOT_FULL, 1);
-    outcome often = paper_six(2, GW_RENDER_PENALTY, GW_JDOT_FULL, 16);
+    outcome once = paper_six(2, GW_LAW_PENALTY, GW_JDOT_FULL, 1);
+    outcome often = paper_six(2, GW_LAW_PENALTY, GW_JDOT_FULL, 16);
     assert_true(often.off_x < 0.1 * once.off_x);
 }
 
@@ -190,17 +189,17 @@ typedef struct played {
 
 /* A device of the paper's kind with viscous friction and a tick of delay, its mass taken for
  * `known` of what it is. */
-static played paper_eight(int held, gw_rendering_kind kind, gw_jdot jdot, double known)
+static played paper_eight(int held, gw_control_law kind, gw_jdot jdot, double known)
 {
     static gw_chain chain;
     static gw_chain_def def;
     const gw_named_value set[] = {{"workspace_radius", 0}, {"coulomb", 0}, {"coulomb_angular", 0}};
-    gw_rendering_def control = paper_def(kind, jdot);
+    gw_impedance_def control = paper_def(kind, jdot);
     played out = {0, 0, 0};
     double low = 1, high = 0;
     held_play p;
     control.resisted = (gw_resisted_def){0};
-    control.coupling = (gw_spring6){50, 0.2, 3, 0.005};
+    control.coupling = (gw_spring_damper){50, 0.2, 3, 0.005};
     control.mass_known = known;
     def = table_one(held);
     gw_chain_init(&chain, &def, (double[]){0, GW_PI / 6, -GW_PI / 3}, NULL);
@@ -227,9 +226,9 @@ static void penalties_hold_closer_than_a_coupling_without_oscillation(void **sta
     (void)state;
     for (int held = 1; held <= 2; held++) {
         for (double known = 0.9; known < 1.2; known += 0.2) {
-            played penalty = paper_eight(held, GW_RENDER_PENALTY, GW_JDOT_FULL, known);
-            played coupling = paper_eight(held, GW_RENDER_COUPLING, GW_JDOT_FULL, known);
-            played impedance = paper_eight(held, GW_RENDER_IMPEDANCE, GW_JDOT_PAPER, known);
+            played penalty = paper_eight(held, GW_LAW_PENALTY, GW_JDOT_FULL, known);
+            played coupling = paper_eight(held, GW_LAW_COUPLING, GW_JDOT_FULL, known);
+            played impedance = paper_eight(held, GW_LAW_IMPEDANCE, GW_JDOT_PAPER, known);
             print_message("%s link, M_d taken for %.1f of it: penalties %.3f mm (most %.2f, sway "
                           "%.3f), coupling %.2f mm (most %.2f, sway %.3f), impedance %.1f mm\n",
                           held == 1 ? "middle" : "last", known, 1e3 * penalty.left,

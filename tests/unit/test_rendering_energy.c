@@ -102,10 +102,10 @@ typedef struct pushed {
 } pushed;
 
 /* 0.3 s of a push by a hand that gives way, from rest, with the device `off` the arm. */
-static void push_once(pushed *out, int held, gw_weighting weighting, double off)
+static void push_once(pushed *out, int held, gw_direction_weighting weighting, double off)
 {
     const gw_named_value set[] = {{"inertia", 0.02}};
-    gw_rendering_def def = gw_rendering_def_default();
+    gw_impedance_def def = gw_impedance_def_default();
     double q[6], kinetic, potential;
     held_play p;
     near_singular(q);
@@ -139,7 +139,7 @@ static void push_once(pushed *out, int held, gw_weighting weighting, double off)
     held_close(&p);
 }
 
-static pushed push_often(int held, int times, gw_weighting weighting, double off)
+static pushed push_often(int held, int times, gw_direction_weighting weighting, double off)
 {
     pushed out = {.excess = -1, .at_end = -1};
     for (int n = 0; n < times; n++)
@@ -187,10 +187,10 @@ static double least_balance(bool at_once)
     double given = 0, start = 0, weights, least = 0, dt = 1e-4;
     for (int t = 0; t < 200000; t++) {
         double a = t * 3e-4, w = 0.5 + 0.5 * sin(t * 1.7e-3), c = cos(a), s = sin(a);
-        gw_resisted r = {.count = 2,
-                         .direction = {{c, s, 0, 0, 0, 0}, {0, 0, 0, s, c, 0}},
-                         .weight = {w, 1 - w},
-                         .length = 0.05};
+        gw_resisted_directions r = {.count = 2,
+                                    .direction = {{c, s, 0, 0, 0, 0}, {0, 0, 0, s, c, 0}},
+                                    .weight = {w, 1 - w},
+                                    .length = 0.05};
         gw_twist rate = {gw_v3(0.02 * sin(t * 1.1e-3), 0.03 * cos(t * 0.7e-3), 0),
                          gw_v3(0.2 * cos(t * 0.9e-3), 0.3 * sin(t * 0.5e-3), 0)};
         gw_wrench f = gw_penalty_tick(&p, &def, &r, &error, &rate, dt, &weights);
@@ -265,13 +265,13 @@ static double play_randomly(const char *profile, bool controlled, int kind, bool
 {
     static double excess[1000];
     const gw_named_value set[] = {{"workspace_radius", 0}, {"planar", 1}, {"inertia", 0.03}};
-    gw_rendering_def def = gw_rendering_def_default();
+    gw_impedance_def def = gw_impedance_def_default();
     dragging hand = {.x = 0.05};
     double p[3], worst = -1;
     held_play play;
     seed = 7;
     def.passivity = controlled;
-    def.kind = kind < 0 ? GW_RENDER_PENALTY : (gw_rendering_kind)kind;
+    def.kind = kind < 0 ? GW_LAW_PENALTY : (gw_control_law)kind;
     chain_def = fixture_table_one(0);
     chain_def.held = 2;
     chain_def.link_from_held.p = chain_def.links[2].mass.com;
@@ -282,8 +282,8 @@ static double play_randomly(const char *profile, bool controlled, int kind, bool
     for (int t = 0; t < 1000 * seconds; t++) {
         play.push = drag(&hand, t, &play);
         if (kind < 0 && t % 1700 == 1699) {
-            def.kind = (gw_rendering_kind)((def.kind + 1) % 4);
-            gw_rendering_switch(&play.rendering, &def);
+            def.kind = (gw_control_law)((def.kind + 1) % 4);
+            gw_impedance_switch(&play.rendering, &def);
         }
         held_begin(&play);
         held_end(&play, collisions && t % 333 == 332 ? collide(p) : NULL);

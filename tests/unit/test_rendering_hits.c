@@ -18,7 +18,7 @@ static const gw_twist at_rest = {{0, 0, 0}, {0, 0, 0}};
 
 /* Table I's arm, the last link's centre of mass held, at an ideal planar device. */
 static void open_arm(held_play *p, const gw_named_value *set, int count, double rate,
-                     const gw_rendering_def *def)
+                     const gw_impedance_def *def)
 {
     chain_def = fixture_table_one(0);
     chain_def.held = 2;
@@ -40,10 +40,10 @@ typedef struct struck {
 } struck;
 
 /* One collision, an impulse p (N s, N m s) on the joints, and what the hand gets of it. */
-static struck strike(double rate, gw_rendering_kind kind, double force_max, const double p[3])
+static struck strike(double rate, gw_control_law kind, double force_max, const double p[3])
 {
     gw_named_value set[] = {{"planar", 1}, {"force_max", force_max}};
-    gw_rendering_def def = gw_rendering_def_default();
+    gw_impedance_def def = gw_impedance_def_default();
     struck out = {.ticks = 0};
     held_play play;
     double dv[3];
@@ -88,7 +88,7 @@ static void the_hand_gets_the_whole_impulse_in_one_tick(void **state)
     static const double rates[] = {250, 1000, 8000}, p[3] = {0.01, -0.004, 0.002};
     (void)state;
     for (int i = 0; i < 3; i++) {
-        struck s = strike(rates[i], GW_RENDER_PENALTY, 0, p);
+        struck s = strike(rates[i], GW_LAW_PENALTY, 0, p);
         double size = gw_norm(s.expected.f) + gw_norm(s.expected.t);
         double jump = gw_distance(s.device.v, s.model.v) / gw_norm(s.model.v);
         print_message("%.0f Hz: impulse off by %.2g, velocity of device and model by %.2g\n",
@@ -104,12 +104,12 @@ static void a_limited_device_gets_it_within_twenty_milliseconds(void **state)
 {
     static const double p[3] = {0.01, -0.004, 0.002};
     (void)state;
-    struck free = strike(1000, GW_RENDER_PENALTY, 0, p);
+    struck free = strike(1000, GW_LAW_PENALTY, 0, p);
     double size = gw_norm(free.expected.f);
-    struck late = strike(1000, GW_RENDER_PENALTY, size / 0.008, p);
+    struck late = strike(1000, GW_LAW_PENALTY, size / 0.008, p);
     assert_true(late.ticks > 5 && late.ticks <= 20 && late.withheld == 0);
     assert_true(off(&late.given, &late.expected) < 1e-9);
-    struck less = strike(1000, GW_RENDER_PENALTY, size / 0.060, p);
+    struck less = strike(1000, GW_LAW_PENALTY, size / 0.060, p);
     assert_true(less.ticks == 20 && less.most <= size / 0.060 * (1 + 1e-12));
     assert_true(less.withheld > 0.5 * size);
     assert_true(fabs(gw_norm(less.given.f) + less.withheld - size) < 1e-9);
@@ -119,18 +119,18 @@ static void a_coupling_is_shown_no_impulse(void **state)
 {
     static const double p[3] = {0.01, -0.004, 0.002};
     (void)state;
-    assert_true(strike(1000, GW_RENDER_COUPLING, 0, p).ticks == 0);
+    assert_true(strike(1000, GW_LAW_COUPLING, 0, p).ticks == 0);
 }
 
 /* A contact that chatters at every tick is cut by the budget, and that is told. */
 static void the_budget_keeps_a_chattering_contact_from_hammering(void **state)
 {
     (void)state;
-    gw_strike s = {.spent = 0};
+    gw_impulse_rendering s = {.spent = 0};
     gw_wrench hit = {{0.5, 0, 0}, {0, 0, 0}}, quiet = {{0, 0, 0}, {0, 0, 0}};
     double given = 0, withheld = 0;
     for (int k = 0; k < 1000; k++) {
-        gw_struck out = gw_strike_tick(&s, &hit, &quiet, 0, 0, 5, 1e-3);
+        gw_impulse_rendered out = gw_impulse_rendering_tick(&s, &hit, &quiet, 0, 0, 5, 1e-3);
         given += out.wrench.f.x * 1e-3;
         withheld += out.withheld.f.x;
     }
@@ -144,7 +144,7 @@ static void another_control_takes_over_without_a_bump(void **state)
 {
     (void)state;
     const gw_named_value set[] = {{"planar", 1}, {"inertia", 0.03}};
-    gw_rendering_def def = gw_rendering_def_default();
+    gw_impedance_def def = gw_impedance_def_default();
     held_play p;
     double at_switch = 0, before = 0;
     gw_wrench last = {{0, 0, 0}, {0, 0, 0}};
@@ -154,8 +154,8 @@ static void another_control_takes_over_without_a_bump(void **state)
         p.push.f = gw_mul_add(p.push.f, -20, p.at.twist.v);
         p.push.t = gw_mul_add(p.push.t, -0.1, p.at.twist.w);
         if (t % 250 == 249) {
-            def.kind = (gw_rendering_kind)((def.kind + 1) % 4);
-            gw_rendering_switch(&p.rendering, &def);
+            def.kind = (gw_control_law)((def.kind + 1) % 4);
+            gw_impedance_switch(&p.rendering, &def);
         }
         held_tick(&p);
         double jump = gw_distance(p.out.command.f, last.f);
@@ -178,7 +178,7 @@ static void another_control_takes_over_without_a_bump(void **state)
 static double coupled(double mass, double device, int delay, double stiffer)
 {
     gw_named_value set[] = {{"mass", device}, {"delay", delay}};
-    gw_rendering_def def = gw_rendering_def_default();
+    gw_impedance_def def = gw_impedance_def_default();
     held_play p;
     double last = 0;
     chain_def = fixture_rods(1, 0.1, mass, 0.01, 0);
@@ -186,8 +186,8 @@ static double coupled(double mass, double device, int delay, double stiffer)
     chain_def.links[0].axis = gw_v3(1, 0, 0);
     chain_def.held = 0;
     gw_chain_init(&chain, &chain_def, NULL, NULL);
-    def.kind = GW_RENDER_COUPLING;
-    def.coupling = gw_coupling_bound(device, 1, mass, 1, 1e-3, delay * 1e-3);
+    def.kind = GW_LAW_COUPLING;
+    def.coupling = gw_virtual_coupling_bound(device, 1, mass, 1, 1e-3, delay * 1e-3);
     def.coupling.linear *= stiffer * stiffer;
     def.coupling.linear_damping *= stiffer;
     assert_true(held_open(&p, &chain.model, "ideal", set, 2, 1000, &def));
@@ -222,7 +222,7 @@ static void the_estimate_comes_to_what_the_hand_exerts(void **state)
     for (int delay = 0; delay <= 3; delay += 3) {
         const gw_named_value set[] = {
             {"planar", 1}, {"viscous", 2}, {"force_sensor", 0}, {"delay", delay}};
-        gw_rendering_def def = gw_rendering_def_default();
+        gw_impedance_def def = gw_impedance_def_default();
         held_play p;
         def.hand = GW_HAND_ESTIMATED;
         open_arm(&p, set, 4, 1000, &def);

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "rt/haptics/resisted.h"
+#include "rt/haptics/operational_space.h"
 #include "tests/unit/chain_fixture.h"
 #include "tests/unit/planar_three.h"
 
@@ -26,7 +26,7 @@ static void random_columns(unsigned *seed, int dof, double (*j)[6])
 }
 
 /* sum w n n^T */
-static void projector(const gw_resisted *r, double p[6][6])
+static void projector(const gw_resisted_directions *r, double p[6][6])
 {
     memset(p, 0, 36 * sizeof(double));
     for (int k = 0; k < r->count; k++)
@@ -49,9 +49,9 @@ static void directions_are_unit_and_no_column_moves_along_them(void **state)
     unsigned seed = 3;
     for (int round = 0; round < 200; round++) {
         double j[4][6];
-        gw_resisted r;
+        gw_resisted_directions r;
         random_columns(&seed, 4, j);
-        gw_resisted_at(&(gw_resisted_def){.length = 0.1}, 4, (const double(*)[6])j, &r);
+        gw_resisted_directions_of(&(gw_resisted_def){.length = 0.1}, 4, (const double(*)[6])j, &r);
         assert_int_equal(r.count, 2);
         for (int k = 0; k < r.count; k++) {
             double norm = 0;
@@ -74,9 +74,9 @@ static void many_columns_have_the_singular_values_of_their_gram_matrix(void **st
     (void)state;
     unsigned seed = 5;
     double j[64][6], trace = 0, product = 0;
-    gw_resisted r;
+    gw_resisted_directions r;
     random_columns(&seed, 64, j);
-    gw_resisted_at(&(gw_resisted_def){.length = 1}, 64, (const double(*)[6])j, &r);
+    gw_resisted_directions_of(&(gw_resisted_def){.length = 1}, 64, (const double(*)[6])j, &r);
     for (int c = 0; c < 64; c++)
         for (int i = 0; i < 6; i++)
             trace += j[c][i] * j[c][i];
@@ -99,15 +99,15 @@ static void many_columns_have_the_singular_values_of_their_gram_matrix(void **st
 static void a_body_that_cannot_move_resists_everything(void **state)
 {
     (void)state;
-    gw_resisted r;
+    gw_resisted_directions r;
     double none[1][6] = {{0}};
-    gw_resisted_at(&(gw_resisted_def){0}, 1, (const double(*)[6])none, &r);
+    gw_resisted_directions_of(&(gw_resisted_def){0}, 1, (const double(*)[6])none, &r);
     assert_int_equal(r.count, 6);
     assert_true(r.length == 0.05);
 }
 
 /* The last link of the planar arm as its elbow straightens: P by steps of the angle. */
-static double largest_jump(gw_weighting weighting, double step)
+static double largest_jump(gw_direction_weighting weighting, double step)
 {
     gw_resisted_def def = {.length = 0.05, .threshold = 1e-2, .weighting = weighting};
     double before[6][6], p[6][6], most = 0;
@@ -116,10 +116,10 @@ static double largest_jump(gw_weighting weighting, double step)
     for (int n = 0; n * step < 0.8; n++) {
         static gw_chain chain;
         double q[3] = {0.3, -0.4 + n * step, 0.9}, j[3][6], drift[6];
-        gw_resisted r;
+        gw_resisted_directions r;
         gw_chain_init(&chain, &arm, q, NULL);
         gw_model_jacobian(&chain.model, j, drift);
-        gw_resisted_at(&def, 3, (const double(*)[6])j, &r);
+        gw_resisted_directions_of(&def, 3, (const double(*)[6])j, &r);
         projector(&r, p);
         if (n > 0)
             most = fmax(most, distance_of((const double(*)[6])p, (const double(*)[6])before));
@@ -151,7 +151,7 @@ static void lambda_inverse_is_that_of_the_closed_form(void **state)
         def.link_from_held.p = def.links[held].mass.com;
         gw_chain_init(&chain, &def, q, v);
         gw_model_jacobian(&chain.model, columns, six);
-        gw_inverse_inertia(&chain.model, 3, (const double(*)[6])columns, inverse);
+        gw_operational_inverse_inertia(&chain.model, 3, (const double(*)[6])columns, inverse);
         three_dynamics(&c, q, v, d, b);
         three_held(&c, q, v, x, j, drift);
         for (int k = 0; k < 3; k++) {
@@ -175,7 +175,8 @@ static void the_consistent_inverse_leaves_the_hand_alone(void **state)
     fixture_joints(q, v);
     gw_chain_init(&chain, &def, q, v);
     gw_model_jacobian(&chain.model, j, drift);
-    assert_true(gw_consistent_inverse(&chain.model, 8, (const double(*)[6])j, 0.2, bar));
+    assert_true(
+        gw_dynamically_consistent_inverse(&chain.model, 8, (const double(*)[6])j, 0.2, bar));
     for (int a = 0; a < 6; a++)
         for (int b = 0; b < 6; b++) {
             double sum = 0;
@@ -211,7 +212,7 @@ static void a_hand_with_too_few_freedoms_has_no_consistent_inverse(void **state)
     double j[3][6], drift[6], bar[3][6];
     gw_chain_init(&chain, &def, (double[]){0.2, 0.4, -0.3}, NULL);
     gw_model_jacobian(&chain.model, j, drift);
-    assert_false(gw_consistent_inverse(&chain.model, 3, (const double(*)[6])j, 0, bar));
+    assert_false(gw_dynamically_consistent_inverse(&chain.model, 3, (const double(*)[6])j, 0, bar));
 }
 
 int main(void)

@@ -11,7 +11,7 @@
 
 #include "tests/unit/world_fixture.h"
 
-static world made_on(gw_submanifold set, const char *profile, const gw_wall *walls, int count)
+static world made_on(gw_submanifold set, const char *profile, const gw_unilateral *walls, int count)
 {
     world w = fixture_world(&(world_def){
         .body = fixture_body(set), .profile = profile, .walls = walls, .wall_count = count});
@@ -19,31 +19,31 @@ static world made_on(gw_submanifold set, const char *profile, const gw_wall *wal
     return w;
 }
 
-static world made(const gw_wall *walls, int count)
+static world made(const gw_unilateral *walls, int count)
 {
     return made_on(fixture_turning(GW_LOCUS_PLANE), "", walls, count);
 }
 
-static gw_guide nowhere(void)
+static gw_motion_target nowhere(void)
 {
-    gw_guide g = {.on = true, .speed = 0.05, .spin = 0.5};
+    gw_motion_target g = {.on = true, .speed = 0.05, .spin = 0.5};
     for (int i = 0; i < 6; i++)
         g.to[i] = g.by[i] = NAN;
     return g;
 }
 
-static void guide(world *w, gw_guide g, uint64_t tag)
+static void guide(world *w, gw_motion_target g, uint64_t tag)
 {
-    command(w, (gw_command){.kind = GW_COMMAND_GUIDE, .tag = tag, .guide = g});
+    command(w, (gw_command){.kind = GW_COMMAND_MOTION, .tag = tag, .guide = g});
 }
 
 /* The end of the way with this tag, NONE where there was none. */
 static gw_event ended(world *w, uint64_t tag)
 {
-    gw_event events[64], found = {.outcome = GW_GUIDE_NONE};
+    gw_event events[64], found = {.outcome = GW_MOTION_NONE};
     int count = gw_simulation_events(w->simulation, events, 64);
     for (int i = 0; i < count; i++)
-        if (events[i].kind == GW_EVENT_GUIDED && events[i].tag == tag)
+        if (events[i].kind == GW_EVENT_MOTION_ENDED && events[i].tag == tag)
             found = events[i];
     return found;
 }
@@ -57,9 +57,10 @@ static int until_end(world *w, int most)
     return most;
 }
 
-static gw_wall wall_at_x(double x)
+static gw_unilateral wall_at_x(double x)
 {
-    return (gw_wall){.row = {.kind = GW_ROW_PLANE, .n = {1, 0, 0}, .f = {x, 0, 0}}, .sign = 1};
+    return (gw_unilateral){.row = {.kind = GW_ROW_PLANE, .n = {1, 0, 0}, .f = {x, 0, 0}},
+                           .sign = 1};
 }
 
 /* ---- ways ----------------------------------------------------------------------------------- */
@@ -68,7 +69,7 @@ static void it_goes_there_with_bounded_speed_and_ramps(void **state)
 {
     (void)state;
     world w = made(NULL, 0);
-    gw_guide g = nowhere();
+    gw_motion_target g = nowhere();
     g.to[0] = 0.8, g.to[1] = 0.3, g.to[2] = -0.1;
     guide(&w, g, 11);
     double fastest = 0, spin = 0, jolt = 0;
@@ -84,8 +85,8 @@ static void it_goes_there_with_bounded_speed_and_ramps(void **state)
             break;
     }
     const gw_tool_state *t = ticked(&w, 1);
-    assert_int_equal(t->guide.outcome, GW_GUIDE_REACHED);
-    assert_int_equal(ended(&w, 11).outcome, GW_GUIDE_REACHED);
+    assert_int_equal(t->guide.outcome, GW_MOTION_REACHED);
+    assert_int_equal(ended(&w, 11).outcome, GW_MOTION_REACHED);
     assert_true(t->guide.tag == 11 && t->guide.active && t->guide.parameter_count == 3);
     assert_true(fabs(t->guide.parameters[0] - 0.8) < 5e-4);
     assert_true(fabs(t->guide.parameters[1] - 0.3) < 5e-5);
@@ -102,7 +103,7 @@ static void a_relative_way_adds_up_and_may_be_more_than_a_turn(void **state)
 {
     (void)state;
     world w = made(NULL, 0);
-    gw_guide g = nowhere();
+    gw_motion_target g = nowhere();
     g.spin = 3;
     g.by[0] = 3 * GW_PI;
     g.by[1] = -0.02;
@@ -123,7 +124,7 @@ static void a_turn_to_a_value_takes_the_short_way(void **state)
 {
     (void)state;
     world w = made(NULL, 0);
-    gw_guide g = nowhere();
+    gw_motion_target g = nowhere();
     g.to[0] = 2.9;
     g.spin = 2;
     guide(&w, g, 1);
@@ -140,12 +141,12 @@ static void it_pulls_through_a_device_of_modest_character(void **state)
 {
     (void)state;
     world w = made_on(fixture_turning(GW_LOCUS_PLANE), "cobotic-hand-controller", NULL, 0);
-    gw_guide g = nowhere();
+    gw_motion_target g = nowhere();
     g.to[1] = 0.16, g.to[2] = 0.03, g.to[0] = 0.4;
     guide(&w, g, 5);
     until_end(&w, 6000);
     const gw_tool_state *t = ticked(&w, 1);
-    assert_int_equal(t->guide.outcome, GW_GUIDE_REACHED);
+    assert_int_equal(t->guide.outcome, GW_MOTION_REACHED);
     assert_true(gw_distance(t->world_from_tool.p, gw_v3(0.16, 0.03, 0)) < 1e-4);
     assert_true(gw_distance(t->device.p, t->world_from_tool.p) < 2e-3);
     gone(&w);
@@ -161,14 +162,14 @@ static void it_follows_a_circle_and_carries_the_weight(void **state)
     w.slot = fixture_device("", &nobody, 1000);
     w.simulation = gw_simulation_create(fixture_scenario(&w.body, w.slot, 1000), NULL);
     fixture_state(w.simulation, GW_RUNNING);
-    gw_guide g = nowhere();
+    gw_motion_target g = nowhere();
     g.to[1] = 2.0; /* phi_t, 0.1 m each radian */
     guide(&w, g, 1);
     double fastest = 0;
     for (int k = 0; k < 6000; k++)
         fastest = fmax(fastest, gw_norm(ticked(&w, 1)->twist.v));
     const gw_tool_state *t = ticked(&w, 1);
-    assert_int_equal(t->guide.outcome, GW_GUIDE_REACHED);
+    assert_int_equal(t->guide.outcome, GW_MOTION_REACHED);
     assert_true(fastest < 0.051 && fastest > 0.045);
     gw_vec3 there = {0.1 * cos(2), 0.1 * sin(2), 0};
     assert_true(gw_distance(t->world_from_tool.p, there) < 2e-5);
@@ -182,16 +183,16 @@ static void it_follows_a_circle_and_carries_the_weight(void **state)
 static void a_reaction_ends_the_way_where_the_wall_is(void **state)
 {
     (void)state;
-    gw_wall wall = wall_at_x(0.15);
+    gw_unilateral wall = wall_at_x(0.15);
     world w = made(&wall, 1);
-    gw_guide g = nowhere();
+    gw_motion_target g = nowhere();
     g.to[1] = 0.3;
     g.force = 5;
     guide(&w, g, 7);
     int ticks = until_end(&w, 6000);
     assert_true(ticks > 950 && ticks < 1100);
     gw_event end = ended(&w, 7);
-    assert_int_equal(end.outcome, GW_GUIDE_REACTION);
+    assert_int_equal(end.outcome, GW_MOTION_REACTION);
     assert_true(end.value >= 5 && end.value < 40); /* 2 kg strike at 0.05 m/s */
     const gw_tool_state *t = ticked(&w, 500);
     assert_true(fabs(t->world_from_tool.p.x - 0.15) < 2e-5 && gw_norm(t->twist.v) < 1e-6);
@@ -203,17 +204,17 @@ static void a_reaction_ends_the_way_where_the_wall_is(void **state)
 static void a_turn_is_ended_by_torque(void **state)
 {
     (void)state;
-    gw_wall wall = {
+    gw_unilateral wall = {
         .row = {.kind = GW_ROW_PLANE, .n = {0, 1, 0}, .f = {0, 0.03, 0}, .m = {0.06, 0, 0}},
         .sign = 1};
     world w = made(&wall, 1);
-    gw_guide g = nowhere();
+    gw_motion_target g = nowhere();
     g.by[0] = 2;
     g.torque = 0.3;
     guide(&w, g, 3);
     until_end(&w, 8000);
     gw_event end = ended(&w, 3);
-    assert_int_equal(end.outcome, GW_GUIDE_REACTION);
+    assert_int_equal(end.outcome, GW_MOTION_REACTION);
     assert_true(end.value >= 0.3 && end.value < 1);
     const gw_tool_state *t = ticked(&w, 500);
     assert_true(fabs(t->guide.parameters[0] - asin(0.5)) < 2e-3); /* the robot yields sideways */
@@ -224,19 +225,19 @@ static void a_turn_is_ended_by_torque(void **state)
 static void what_pushes_across_is_no_reaction(void **state)
 {
     (void)state;
-    gw_wall walls[2] = {
+    gw_unilateral walls[2] = {
         wall_at_x(0.12),
         {.row = {.kind = GW_ROW_PLANE, .n = {0, 1, 0}, .f = {0, 0.1, 0}}, .sign = 1}};
     world w = made(walls, 2);
     command(&w, (gw_command){.kind = GW_COMMAND_PUSH, .push = {{12, 0, 0}, {0, 0, 0}}});
     ticked(&w, 1500);
-    gw_guide g = nowhere();
+    gw_motion_target g = nowhere();
     g.by[2] = 0.3;
     g.force = 4;
     guide(&w, g, 3);
     until_end(&w, 8000);
     const gw_tool_state *t = ticked(&w, 0);
-    assert_int_equal(t->guide.outcome, GW_GUIDE_REACTION);
+    assert_int_equal(t->guide.outcome, GW_MOTION_REACTION);
     assert_true(fabs(t->world_from_tool.p.y - 0.1) < 1e-3); /* the other wall, not on the way */
     assert_true(t->contact.f.x < -5);
     gone(&w);
@@ -246,19 +247,19 @@ static void what_pushes_across_is_no_reaction(void **state)
 static void contact_is_with_another_wall(void **state)
 {
     (void)state;
-    gw_wall walls[2] = {
+    gw_unilateral walls[2] = {
         wall_at_x(0.12),
         {.row = {.kind = GW_ROW_PLANE, .n = {0, 1, 0}, .f = {0, 0.1, 0}}, .sign = 1}};
     world w = made(walls, 2);
     command(&w, (gw_command){.kind = GW_COMMAND_PUSH, .push = {{12, 0, 0}, {0, 0, 0}}});
     assert_true(ticked(&w, 1500)->walls == 1);
-    gw_guide g = nowhere();
+    gw_motion_target g = nowhere();
     g.by[2] = 0.3;
     g.contact = true;
     guide(&w, g, 3);
     until_end(&w, 8000);
     const gw_tool_state *t = ticked(&w, 0);
-    assert_int_equal(t->guide.outcome, GW_GUIDE_CONTACT);
+    assert_int_equal(t->guide.outcome, GW_MOTION_CONTACT);
     assert_true(t->walls & 2);
     assert_true(fabs(t->world_from_tool.p.y - 0.1) < 1e-3);
     gone(&w);
@@ -268,11 +269,11 @@ static void contact_is_with_another_wall(void **state)
 static void walls_that_change_places_are_no_contact(void **state)
 {
     (void)state;
-    gw_wall walls[2] = {wall_at_x(0.5), wall_at_x(0.12)};
+    gw_unilateral walls[2] = {wall_at_x(0.5), wall_at_x(0.12)};
     world w = made(walls, 2);
     command(&w, (gw_command){.kind = GW_COMMAND_PUSH, .push = {{12, 0, 0}, {0, 0, 0}}});
     assert_true(ticked(&w, 1500)->walls == 2);
-    gw_guide g = nowhere();
+    gw_motion_target g = nowhere();
     g.by[2] = 0.05;
     g.contact = true;
     guide(&w, g, 3);
@@ -283,20 +284,20 @@ static void walls_that_change_places_are_no_contact(void **state)
     command(&w, (gw_command){.kind = GW_COMMAND_SCENARIO, .scenario = next});
     assert_true(ticked(&w, 100)->walls == 1);
     until_end(&w, 8000);
-    assert_int_equal(ticked(&w, 0)->guide.outcome, GW_GUIDE_REACHED);
+    assert_int_equal(ticked(&w, 0)->guide.outcome, GW_MOTION_REACHED);
     gone(&w);
 }
 
 static void without_a_guard_a_wall_blocks(void **state)
 {
     (void)state;
-    gw_wall wall = wall_at_x(0.15);
+    gw_unilateral wall = wall_at_x(0.15);
     world w = made(&wall, 1);
-    gw_guide g = nowhere();
+    gw_motion_target g = nowhere();
     g.to[1] = 0.3;
     guide(&w, g, 9);
     int ticks = until_end(&w, 8000);
-    assert_int_equal(ended(&w, 9).outcome, GW_GUIDE_BLOCKED);
+    assert_int_equal(ended(&w, 9).outcome, GW_MOTION_BLOCKED);
     assert_true(ticks < 2500);
     /* it pulled with what it has, and then lets up */
     assert_true(ticked(&w, 0)->guide.reaction > 20 && ticked(&w, 0)->guide.reaction < 45);
@@ -310,15 +311,15 @@ static void without_a_guard_a_wall_blocks(void **state)
 static void a_way_is_lost_by_release_halt_stop_and_another(void **state)
 {
     (void)state;
-    gw_guide g = nowhere(), off = {.on = false};
+    gw_motion_target g = nowhere(), off = {.on = false};
     g.to[1] = 0.3;
-    static const gw_command_kind by[] = {GW_COMMAND_RELEASE, GW_COMMAND_GUIDE, GW_COMMAND_HALT};
+    static const gw_command_kind by[] = {GW_COMMAND_RELEASE, GW_COMMAND_MOTION, GW_COMMAND_HALT};
     for (int i = 0; i < 3; i++) {
         world w = made(NULL, 0);
         guide(&w, g, 1);
         assert_true(ticked(&w, 500)->guide.moving);
         command(&w, (gw_command){.kind = by[i], .guide = off, .tag = 2});
-        assert_int_equal(ended(&w, 1).outcome, GW_GUIDE_LOST);
+        assert_int_equal(ended(&w, 1).outcome, GW_MOTION_LOST);
         const gw_tool_state *t = ticked(&w, 1);
         assert_true(!t->guide.moving && t->guide.active == (by[i] == GW_COMMAND_HALT));
         gone(&w);
@@ -327,9 +328,9 @@ static void a_way_is_lost_by_release_halt_stop_and_another(void **state)
     guide(&w, g, 1);
     ticked(&w, 500);
     guide(&w, g, 2);
-    assert_int_equal(ended(&w, 1).outcome, GW_GUIDE_LOST);
+    assert_int_equal(ended(&w, 1).outcome, GW_MOTION_LOST);
     until_end(&w, 8000);
-    assert_int_equal(ended(&w, 2).outcome, GW_GUIDE_REACHED);
+    assert_int_equal(ended(&w, 2).outcome, GW_MOTION_REACHED);
     fixture_state(w.simulation, GW_STOPPED);
     assert_false(ticked(&w, 1)->guide.active);
     gone(&w);
@@ -339,7 +340,7 @@ static void after_a_halt_it_holds_where_it_was(void **state)
 {
     (void)state;
     world w = made(NULL, 0);
-    gw_guide g = nowhere();
+    gw_motion_target g = nowhere();
     g.to[1] = 0.3;
     guide(&w, g, 1);
     gw_vec3 at = ticked(&w, 700)->world_from_tool.p;
@@ -359,7 +360,7 @@ static void a_drag_takes_over_from_a_hold(void **state)
     world w = made(NULL, 0);
     gw_command drag = {.kind = GW_COMMAND_DRAG};
     drag.drag.target = gw_v3(0.3, 0.1, 0);
-    gw_guide g = nowhere();
+    gw_motion_target g = nowhere();
     g.to[1] = 0.11;
     guide(&w, g, 1);
     command(&w, drag);
@@ -387,7 +388,7 @@ static void an_edit_elsewhere_does_not_disturb_it(void **state)
 {
     (void)state;
     world w = made(NULL, 0), same = made(NULL, 0);
-    gw_guide g = nowhere();
+    gw_motion_target g = nowhere();
     g.to[1] = 0.2;
     guide(&w, g, 1);
     guide(&same, g, 1);
@@ -397,7 +398,7 @@ static void an_edit_elsewhere_does_not_disturb_it(void **state)
     for (int k = 0; k < 3000; k++)
         assert_true(gw_distance(ticked(&w, 1)->world_from_tool.p,
                                 ticked(&same, 1)->world_from_tool.p) < 1e-9);
-    assert_int_equal(ended(&w, 1).outcome, GW_GUIDE_REACHED);
+    assert_int_equal(ended(&w, 1).outcome, GW_MOTION_REACHED);
     gone(&w);
     gone(&same);
 }
@@ -406,12 +407,12 @@ static void another_set_loses_the_way_and_keeps_the_hold(void **state)
 {
     (void)state;
     world w = made(NULL, 0);
-    gw_guide g = nowhere();
+    gw_motion_target g = nowhere();
     g.to[1] = 0.3;
     guide(&w, g, 1);
     ticked(&w, 1000);
     switched(&w, fixture_turning(GW_LOCUS_CIRCLE));
-    assert_int_equal(ended(&w, 1).outcome, GW_GUIDE_LOST);
+    assert_int_equal(ended(&w, 1).outcome, GW_MOTION_LOST);
     const gw_tool_state *t = ticked(&w, 2000);
     assert_true(t->guide.active && !t->travelling && gw_norm(t->twist.v) < 1e-6);
     assert_true(gw_distance(t->world_from_tool.p, gw_v3(0.1, 0, 0)) < 2e-3);
@@ -424,7 +425,7 @@ static void a_set_that_moved_takes_the_way_along(void **state)
     (void)state;
     for (int relative = 0; relative < 2; relative++) {
         world w = made(NULL, 0);
-        gw_guide g = nowhere();
+        gw_motion_target g = nowhere();
         if (relative)
             g.by[1] = 0.1;
         else
@@ -442,7 +443,7 @@ static void a_set_that_moved_takes_the_way_along(void **state)
             fastest = fmax(fastest, 1000 * gw_distance(p, before));
             before = p;
         }
-        assert_int_equal(ended(&w, 1).outcome, GW_GUIDE_REACHED);
+        assert_int_equal(ended(&w, 1).outcome, GW_MOTION_REACHED);
         assert_true(fabs(before.x - (relative ? 0.2 : 0.23)) < 5e-4);
         assert_true(fabs(before.z - 0.05) < 1e-12 && fastest < 0.4);
         gone(&w);
@@ -452,9 +453,9 @@ static void a_set_that_moved_takes_the_way_along(void **state)
 static void energy_balances_under_the_robot(void **state)
 {
     (void)state;
-    gw_wall wall = wall_at_x(0.15);
+    gw_unilateral wall = wall_at_x(0.15);
     world w = made(&wall, 1);
-    gw_guide g = nowhere();
+    gw_motion_target g = nowhere();
     g.to[1] = 0.3, g.to[0] = 1;
     guide(&w, g, 1);
     double most = 0;
@@ -471,11 +472,11 @@ static void energy_balances_under_the_robot(void **state)
 static void two_runs_give_the_same_bits(void **state)
 {
     (void)state;
-    gw_wall wall = wall_at_x(0.15);
+    gw_unilateral wall = wall_at_x(0.15);
     gw_pose last[2];
     for (int i = 0; i < 2; i++) {
         world w = made(&wall, 1);
-        gw_guide g = nowhere();
+        gw_motion_target g = nowhere();
         g.to[1] = 0.3, g.to[0] = 1, g.force = 5;
         guide(&w, g, 1);
         last[i] = ticked(&w, 3000)->world_from_tool;

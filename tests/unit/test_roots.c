@@ -54,16 +54,16 @@ static int fill(const family *f, const gw_pose *x, gw_constraint *c)
 
 static int rows_of(const gw_problem *p, gw_row *rows)
 {
-    static gw_state state;
-    gw_run run = {.problem = p, .use = ~0ul};
+    static gw_solver_state state;
+    gw_solver run = {.problem = p, .use = ~0ul};
     int n = 0;
     memset(&state, 0, sizeof state);
     for (int i = 0; i < p->count; i++)
         gw_decompose(&run, &state, i, GW_SAME);
     for (int i = 0; i < state.place_count; i++)
-        n += gw_place_rows(&state.places[i], rows + n);
+        n += gw_distance_rows(&state.places[i], rows + n);
     for (int i = 0; i < state.direction_count; i++)
-        n += gw_direction_rows(&state.directions[i], rows + n);
+        n += gw_angle_rows(&state.directions[i], rows + n);
     return n;
 }
 
@@ -286,31 +286,31 @@ static void a_platform_with_forty_real_poses_has_them_all(void **unused)
 static void paths_start_from_roots(void **unused)
 {
     (void)unused;
-    for (int cylinders = 0; cylinders <= GW_MOST_CYLINDERS; cylinders++) {
-        gw_section s;
-        gw_start_section(cylinders, &s);
+    for (int cylinders = 0; cylinders <= GW_MAX_START_CYLINDERS; cylinders++) {
+        gw_study_homotopy s;
+        gw_start_system(cylinders, &s);
         memset(s.to, 0, sizeof s.to);
         memset(s.to_axis, 0, sizeof s.to_axis);
-        gw_ways ways;
-        gw_section_ways(&s, &ways);
-        for (int i = 0; i < gw_start_count(cylinders); i++) {
-            gw_root x = gw_start_root(cylinders, &s, i);
+        gw_study_matrices ways;
+        gw_study_matrices_of(&s, &ways);
+        for (int i = 0; i < gw_start_root_count(cylinders); i++) {
+            gw_complex_pose x = gw_start_root(cylinders, &s, i);
             gw_complex v[8];
-            gw_many lanes[8] = {{{0}, {0}}};
+            gw_complex_lanes lanes[8] = {{{0}, {0}}};
             gw_lanes tau = {0};
-            gw_linear at;
-            gw_section_point(&x, v);
+            gw_linearisation at;
+            gw_study_point(&x, v);
             for (int n = 0; n < 8; n++)
                 gw_lane_set(&lanes[n], i % GW_LANES, v[n]);
-            gw_section_evaluate(&ways, lanes, &tau, false, &at);
+            gw_study_evaluate(&ways, lanes, &tau, false, &at);
             for (int k = 0; k < 7; k++) {
                 double terms = 0;
                 for (int n = 0; n < 8; n++)
-                    terms = fmax(terms, cabs(gw_lane(&at.j[k][n], i % GW_LANES)) * cabs(v[n]));
-                assert_true(cabs(gw_lane(&at.f[k], i % GW_LANES)) < 1e-6 * terms);
+                    terms = fmax(terms, cabs(gw_lane_get(&at.j[k][n], i % GW_LANES)) * cabs(v[n]));
+                assert_true(cabs(gw_lane_get(&at.f[k], i % GW_LANES)) < 1e-6 * terms);
             }
             for (int k = 0; k < i; k++) {
-                gw_root y = gw_start_root(cylinders, &s, k);
+                gw_complex_pose y = gw_start_root(cylinders, &s, k);
                 assert_true(cabs(y.e[1] - x.e[1]) + cabs(y.e[2] - x.e[2]) > 1e-4);
             }
         }

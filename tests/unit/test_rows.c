@@ -72,7 +72,7 @@ static void drift_is_the_second_derivative_at_constant_twist(void **unused)
         gw_pose x = random_pose();
         gw_twist t = {vector(), vector()};
         double drift[KINDS], here[KINDS], plus[KINDS], minus[KINDS], h = 1e-4;
-        gw_rows_drift(rows, KINDS, &x, &t, drift);
+        gw_rows_bias(rows, KINDS, &x, &t, drift);
         gw_pose forward = moved(&x, &t, h), backward = moved(&x, &t, -h);
         gw_rows_value(rows, KINDS, &x, here);
         gw_rows_value(rows, KINDS, &forward, plus);

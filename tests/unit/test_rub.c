@@ -135,7 +135,7 @@ static void no_state_gains_energy(void **unused)
                                       .only_push = n % 2 == 0,
                                       .inverse = apply_inverse,
                                       .context = &s};
-        gw_impulse(&problem, &work, dv, generalised, p);
+        gw_impulse_solve(&problem, &work, dv, generalised, p);
         for (int i = 0; i < s.contacts; i++)
             limit[i] = fmax(0, mu * p[i]);
         for (int i = 0; i < DOF; i++)
@@ -144,7 +144,7 @@ static void no_state_gains_energy(void **unused)
         problem.rows = 2 * s.contacts;
         problem.of = (const int(*)[2])s.of;
         problem.j = s.across[0];
-        gw_rub(&problem, limit, images, dv, generalised, across);
+        gw_impulse_friction(&problem, limit, images, dv, generalised, across);
         for (int i = 0; i < DOF; i++) {
             after[i] = s.v[i] + dv[i];
             assert_true(fabs(generalised[i] - s.mass[i] * dv[i]) <
@@ -177,12 +177,12 @@ typedef struct bounce {
 static gw_twist after(const bounce *b)
 {
     static arena a;
-    arena_open(&a, (gw_contact_rules){.rubs = true});
+    arena_open(&a, (gw_contact_rules){.impact_friction = true});
     int m = arena_ball(&a, 0.3, 0.05, gw_v3(0, 0, 0.051), gw_v3(b->vx, b->vy, -2));
     gw_twist twist = {{b->vx, b->vy, -2}, {0, b->spin, 0}};
     gw_guided_set_twist(&a.body[m], &twist);
     arena_over_plane(&a, m, gw_v3(0, 0, 0), 0.05, gw_v3(0, 0, 0), gw_v3(0, 0, 1),
-                     (gw_surface){.restitution = b->e, .friction = b->mu});
+                     (gw_contact_material){.restitution = b->e, .friction = b->mu});
     arena_start(&a);
     for (int i = 0; i < 3; i++)
         arena_step(&a);
@@ -219,7 +219,7 @@ static void friction_is_asked_for(void **unused)
     arena_open(&a, (gw_contact_rules){0});
     int m = arena_ball(&a, 0.3, 0.05, gw_v3(0, 0, 0.051), gw_v3(3, 0, -2));
     arena_over_plane(&a, m, gw_v3(0, 0, 0), 0.05, gw_v3(0, 0, 0), gw_v3(0, 0, 1),
-                     (gw_surface){.restitution = 0.5, .friction = 1});
+                     (gw_contact_material){.restitution = 0.5, .friction = 1});
     arena_start(&a);
     for (int i = 0; i < 3; i++)
         arena_step(&a);
@@ -235,7 +235,7 @@ static void what_is_thrown_with_friction_keeps_its_books(void **unused)
     for (int kind = 0; kind <= THROWN_ELLS; kind++) {
         static thrown t;
         double deep = 0;
-        thrown_open_by(&t, (gw_contact_rules){.rubs = true}, kind, 1e-3, 5e-3);
+        thrown_open_by(&t, (gw_contact_rules){.impact_friction = true}, kind, 1e-3, 5e-3);
         for (int k = 0; k < 2000; k++) {
             thrown_push(&t);
             thrown_tick(&t);

@@ -95,11 +95,11 @@ static void objects_are_placed_outward_from_fixed_ones(void **state)
     gw_scene *s = stack();
     gw_layout *l = gw_layout_create(s, NULL, NULL);
     assert_non_null(l);
-    assert_null(gw_layout_problem(l));
+    assert_null(gw_layout_unsolved(l));
     assert_true(fabs(l->poses[1].p.z - 0.1) < 1e-12); /* lid on base */
     assert_true(fabs(l->poses[0].p.z - 0.2) < 1e-12); /* knob on lid */
-    assert_int_equal(gw_layout_of(l, 0)->solution.dof, 3);
-    assert_null(gw_layout_of(l, 2));
+    assert_int_equal(gw_layout_placement(l, 0)->solution.dof, 3);
+    assert_null(gw_layout_placement(l, 2));
     assert_true(gw_layout_residual(l, l->poses) < 1e-12);
     gw_pose moved[3] = {l->poses[0], l->poses[1], l->poses[2]};
     moved[1].p.z += 0.01;

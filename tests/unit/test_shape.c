@@ -79,7 +79,7 @@ static void a_box_of_turned_parts_weighs_as_the_whole(void **state)
     gw_shape whole = {.kind = GW_SHAPE_BOX, .size = {0.2, 0.2, 0.3}};
     gw_mass a = gw_shape_mass(&compound, 1000), b = gw_shape_mass(&whole, 1000);
     assert_same_mass(&a, &b, 1e-12);
-    gw_box bounds = gw_shape_bounds(&compound);
+    gw_aabb bounds = gw_shape_bounds(&compound);
     assert_true(gw_distance(bounds.high, gw_v3(0.1, 0.1, 0.15)) < 1e-15);
 }
 

@@ -250,7 +250,7 @@ static void a_contradiction_is_told_with_its_numbers(void **unused)
     assert_int_equal(solution.conflict.value_count, 4);
     const char *names[] = {"c1", "c2"};
     char words[512];
-    gw_conflict_words(&solution.conflict, names, words, sizeof words);
+    gw_conflict_description(&solution.conflict, names, words, sizeof words);
     assert_non_null(strstr(words, "c1, c2: "));
     assert_non_null(strstr(words, "The 1500 mm between the points on the other side would have to "
                                   "equal the 1000 mm between the points on one side."));
@@ -262,7 +262,7 @@ static void told(const gw_constraint *c, int count, const char *expected)
     char words[512];
     solve_set(c, count);
     assert_int_equal(solution.status, GW_STATUS_INCOMPATIBLE);
-    gw_conflict_words(&solution.conflict, names, words, sizeof words);
+    gw_conflict_description(&solution.conflict, names, words, sizeof words);
     assert_string_equal(words, expected);
 }
 
@@ -417,7 +417,7 @@ static void contradicting_angles_are_incompatible(void **unused)
     solve_set(c, 2);
     assert_int_equal(solution.status, GW_STATUS_INCOMPATIBLE);
     char words[512];
-    gw_conflict_words(&solution.conflict, NULL, words, sizeof words);
+    gw_conflict_description(&solution.conflict, NULL, words, sizeof words);
     assert_non_null(strstr(words, "deg"));
 }
 

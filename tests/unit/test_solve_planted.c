@@ -4,7 +4,7 @@
  */
 #include "planting.h"
 
-#include "rt/positioning/solve_internal.h"
+#include "rt/positioning/solver.h"
 
 static int numeric_count, total_count;
 
@@ -79,17 +79,17 @@ static void found_poses_are_listed(int trials, int count, bool lattice_rotations
             c[i] = planted(&x, lattice);
         gw_problem p = {x, 1, count, c};
         double size = fmax(size_of(&p), 1e-3);
-        gw_run run_all = {.problem = &p, .use = ~0ul};
-        static gw_state state;
+        gw_solver run_all = {.problem = &p, .use = ~0ul};
+        static gw_solver_state state;
         memset(&state, 0, sizeof state);
         for (int i = 0; i < count; i++)
             gw_decompose(&run_all, &state, i, c[i].sense == GW_EITHER ? GW_SAME : c[i].sense);
         gw_row rows[GW_MAX_ROWS];
         int n = 0;
         for (int i = 0; i < state.place_count; i++)
-            n += gw_place_rows(&state.places[i], rows + n);
+            n += gw_distance_rows(&state.places[i], rows + n);
         for (int i = 0; i < state.direction_count; i++)
-            n += gw_direction_rows(&state.directions[i], rows + n);
+            n += gw_angle_rows(&state.directions[i], rows + n);
         for (int start = 0; start < 12; start++) {
             gw_pose y = random_pose();
             double residual = 0;

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "rt/geometry/strand.h"
+#include "rt/geometry/freedom_path.h"
 #include "rt/geometry/submanifold.h"
 
 static unsigned long long state = 11;
@@ -61,7 +61,7 @@ static gw_submanifold random_set(gw_rotation_kind rotation_kind, gw_locus_kind l
 
 static void random_parameters(const gw_submanifold *set, double *z)
 {
-    gw_parameter p[6];
+    gw_submanifold_parameter p[6];
     int n = gw_submanifold_parameters(set, p);
     assert_int_equal(n, set->dof);
     for (int i = 0; i < n; i++)
@@ -224,7 +224,7 @@ static void a_general_sets_parameters_lead_onto_it_or_nowhere(void **unused)
         gw_pose x;
         for (int i = 0; i < 4; i++)
             z[i] = far * uniform();
-        bool there = gw_submanifold_reach(&set, z, &x);
+        bool there = gw_submanifold_try_pose(&set, z, &x);
         gw_rows_value(set.rows, 2, &x, h);
         assert_true(fabs(h[0]) < 1e-10 && fabs(h[1]) < 1e-10);
         gw_submanifold_parameters_at(&set, &x, back);
@@ -253,7 +253,7 @@ static gw_submanifold on_a_plane_and_a_sphere(void)
     return set;
 }
 
-static void check_strand(const gw_submanifold *set, const gw_pose *from, const gw_strand *s,
+static void check_strand(const gw_submanifold *set, const gw_pose *from, const gw_freedom_path *s,
                          double step)
 {
     double h[GW_MAX_ROWS];
@@ -272,9 +272,9 @@ static void strands_of_a_general_set_stay_on_it(void **unused)
 {
     (void)unused;
     gw_submanifold set = on_a_plane_and_a_sphere();
-    gw_strand s;
+    gw_freedom_path s;
     for (int k = 0; k < set.dof; k++) {
-        gw_strand_along(&set, &set.seed, k, 1, 0.05, 20, &s);
+        gw_freedom_path_along(&set, &set.seed, k, 1, 0.05, 20, &s);
         check_strand(&set, &set.seed, &s, 0.05);
     }
 }
@@ -285,8 +285,8 @@ static void the_strand_of_a_turn_goes_half_round_each_way(void **unused)
     gw_submanifold set = random_set(GW_ROTATION_AXIS, GW_LOCUS_POINT, false);
     const double z[1] = {0.7};
     gw_pose from = gw_submanifold_pose(&set, z);
-    gw_strand s;
-    gw_strand_along(&set, &from, 0, 1e-3, 1e-3, 48, &s);
+    gw_freedom_path s;
+    gw_freedom_path_along(&set, &from, 0, 1e-3, 1e-3, 48, &s);
     assert_int_equal(s.count, 2 * s.here + 1);
     for (int i = 0; i < s.count; i++) {
         double at[1];

@@ -58,13 +58,13 @@ static gw_task_step constraining(const char *enable)
 }
 
 /* The robot's way of the newest command, over or not. */
-static void guided(world *w, bool moves, gw_guide_outcome outcome, double reaction)
+static void guided(world *w, bool moves, gw_motion_outcome outcome, double reaction)
 {
-    w->snapshot.tools[0].guide = (gw_guide_state){.active = true,
-                                                  .moving = moves,
-                                                  .tag = w->run.tag,
-                                                  .outcome = outcome,
-                                                  .reaction = reaction};
+    w->snapshot.tools[0].guide = (gw_motion_state){.active = true,
+                                                   .moving = moves,
+                                                   .tag = w->run.tag,
+                                                   .outcome = outcome,
+                                                   .reaction = reaction};
 }
 
 /* ---- steps ---------------------------------------------------------------------------------- */
@@ -104,18 +104,18 @@ static void a_move_is_one_command_by_the_parameters_names(void **state)
     begin(&w, 1);
     gw_task_action a = polled(&w);
     assert_int_equal(a.kind, GW_TASK_COMMAND);
-    assert_int_equal(a.command.kind, GW_COMMAND_GUIDE);
-    const gw_guide *g = &a.command.guide;
+    assert_int_equal(a.command.kind, GW_COMMAND_MOTION);
+    const gw_motion_target *g = &a.command.guide;
     assert_true(g->on && g->to[0] == 1.5 && isnan(g->to[1]) && isnan(g->to[2]));
     assert_true(isnan(g->by[0]) && isnan(g->by[1]) && g->by[2] == 0.25);
     assert_true(g->speed == 0.1 && g->spin == 1 && g->force == 7 && g->torque == 7 && g->contact);
     assert_true(a.command.tag == 101);
     for (int i = 0; i < 100; i++) /* the loop has not taken it yet, then moves */
         assert_int_equal(polled(&w).kind, GW_TASK_NOTHING);
-    guided(&w, true, GW_GUIDE_NONE, 0);
+    guided(&w, true, GW_MOTION_NONE, 0);
     assert_int_equal(polled(&w).kind, GW_TASK_NOTHING);
     assert_int_equal(w.run.progress.state, GW_TASK_RUNNING);
-    guided(&w, false, GW_GUIDE_CONTACT, 2.5);
+    guided(&w, false, GW_MOTION_CONTACT, 2.5);
     w.snapshot.time = 1.25;
     polled(&w);
     const gw_step_progress *p = &w.run.progress.steps[0];
@@ -130,17 +130,17 @@ static void how_a_way_ends_is_how_the_step_does(void **state)
 {
     (void)state;
     const struct {
-        gw_guide_outcome outcome;
+        gw_motion_outcome outcome;
         bool required;
         gw_task_state then;
         gw_step_reason reason;
     } cases[] = {
-        {GW_GUIDE_REACHED, false, GW_TASK_DONE, GW_STEP_REACHED},
-        {GW_GUIDE_REACHED, true, GW_TASK_FAILED, GW_STEP_NO_GUARD},
-        {GW_GUIDE_REACTION, true, GW_TASK_DONE, GW_STEP_REACTION},
-        {GW_GUIDE_CONTACT, false, GW_TASK_DONE, GW_STEP_CONTACT},
-        {GW_GUIDE_BLOCKED, false, GW_TASK_FAILED, GW_STEP_BLOCKED},
-        {GW_GUIDE_LOST, true, GW_TASK_FAILED, GW_STEP_LOST},
+        {GW_MOTION_REACHED, false, GW_TASK_DONE, GW_STEP_REACHED},
+        {GW_MOTION_REACHED, true, GW_TASK_FAILED, GW_STEP_NO_GUARD},
+        {GW_MOTION_REACTION, true, GW_TASK_DONE, GW_STEP_REACTION},
+        {GW_MOTION_CONTACT, false, GW_TASK_DONE, GW_STEP_CONTACT},
+        {GW_MOTION_BLOCKED, false, GW_TASK_FAILED, GW_STEP_BLOCKED},
+        {GW_MOTION_LOST, true, GW_TASK_FAILED, GW_STEP_LOST},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         world w = {.steps = {moving("s", true, 0.1), waiting(1)}};

@@ -15,14 +15,14 @@
 #define PLACE 0.2 /* m: of the walls below */
 
 /* The body's origin keeps x at most PLACE. */
-static gw_wall wall_at_x(void)
+static gw_unilateral wall_at_x(void)
 {
-    return (gw_wall){
+    return (gw_unilateral){
         .row = {.kind = GW_ROW_PLANE, .n = {1, 0, 0}, .f = {PLACE, 0, 0}, .m = {0, 0, 0}},
         .sign = 1};
 }
 
-static world made(const gw_guided_def *body, int rate, const gw_wall *walls, int count,
+static world made(const gw_guided_def *body, int rate, const gw_unilateral *walls, int count,
                   const gw_operator *operator)
 {
     world w = fixture_world(&(world_def){
@@ -52,7 +52,7 @@ static void a_wall_holds_what_pushes(void **state)
         gw_wrench_sample push = {0, {{5, 0, 0}, {0, 0, 0}}};
         gw_operator o = {.kind = GW_OPERATOR_WRENCH, .count = 1, .samples = &push};
         gw_guided_def body = on_plane();
-        gw_wall wall = wall_at_x();
+        gw_unilateral wall = wall_at_x();
         world w = made(&body, rates[i], &wall, 1, &o);
         const gw_tool_state *t = ticked(&w, 3 * rates[i]);
         double k = 0.1 * 2 * rates[i] * rates[i]; /* at the body's 2 kg */
@@ -72,7 +72,7 @@ static void a_wall_never_pulls_and_lets_go(void **state)
         {0, {{5, 0, 0}, {0, 0, 0}}}, {0.5, {{-5, 0, 0}, {0, 0, 0}}}, {0.6, {{0, 0, 0}, {0, 0, 0}}}};
     gw_operator o = {.kind = GW_OPERATOR_WRENCH, .count = 3, .samples = push};
     gw_guided_def body = on_plane();
-    gw_wall wall = wall_at_x();
+    gw_unilateral wall = wall_at_x();
     world w = made(&body, 1000, &wall, 1, &o);
     bool touched = false;
     for (int k = 0; k < 1500; k++) {
@@ -92,7 +92,7 @@ static void every_pair_keeps_its_distance(void **state)
     (void)state;
     gw_vec3 far = {PLACE + 0.3, 0, 0}, z = {0, 0, 1}, x = {1, 0, 0};
     const struct {
-        gw_wall wall;
+        gw_unilateral wall;
         double at; /* x of the body's origin, at which it stands */
     } cases[] = {
         {{.row = {.kind = GW_ROW_PLANE, .n = gw_neg(x), .f = far, .value = 0.3}, .sign = -1},
@@ -123,10 +123,10 @@ static void sixty_four_walls_at_one_place_stand_still(void **state)
     gw_wrench_sample push = {0, {{20, 0, 0}, {0, 0, 0}}};
     gw_operator o = {.kind = GW_OPERATOR_WRENCH, .count = 1, .samples = &push};
     gw_guided_def body = on_plane();
-    gw_wall walls[GW_MAX_WALLS];
-    for (int i = 0; i < GW_MAX_WALLS; i++)
+    gw_unilateral walls[GW_MAX_UNILATERALS];
+    for (int i = 0; i < GW_MAX_UNILATERALS; i++)
         walls[i] = wall_at_x();
-    world w = made(&body, 1000, walls, GW_MAX_WALLS, &o);
+    world w = made(&body, 1000, walls, GW_MAX_UNILATERALS, &o);
     double deepest = 0;
     for (int k = 0; k < 2000; k++)
         deepest = fmax(deepest, ticked(&w, 1)->depth);
@@ -145,7 +145,7 @@ static void a_corner_that_turns_is_held_too(void **state)
     gw_wrench_sample push = {0, {{0, 0, 0}, {0, 0, 0.2}}};
     gw_operator o = {.kind = GW_OPERATOR_WRENCH, .count = 1, .samples = &push};
     gw_guided_def body = on_plane();
-    gw_wall walls[2] = {
+    gw_unilateral walls[2] = {
         {.row = {.kind = GW_ROW_PLANE, .n = {0, 1, 0}, .f = {0, 0.05, 0}, .m = {0.08, 0, 0}},
          .sign = 1},
         {.row = {.kind = GW_ROW_PLANE, .n = {0, 1, 0}, .f = {0, -0.05, 0}, .m = {-0.08, 0, 0}},
@@ -166,7 +166,7 @@ static void energy_balances_through_a_hundred_bounces(void **state)
     (void)state;
     gw_guided_def body = on_plane();
     body.gravity = gw_v3(9.81, 0, 0);
-    gw_wall wall = wall_at_x();
+    gw_unilateral wall = wall_at_x();
     world w = made(&body, 1000, &wall, 1, NULL);
     double lost = 0, most = 0;
     bool touching = false;
@@ -195,7 +195,7 @@ static void work_is_what_the_hand_did(void **state)
     gw_wrench_sample push = {0, {{5, 0, 0}, {0, 0, 0}}};
     gw_operator o = {.kind = GW_OPERATOR_WRENCH, .count = 1, .samples = &push};
     gw_guided_def body = on_plane();
-    gw_wall wall = wall_at_x();
+    gw_unilateral wall = wall_at_x();
     world w = made(&body, 1000, &wall, 1, &o);
     for (int k = 0; k < 3000; k++) {
         const gw_tool_state *t = ticked(&w, 1);
@@ -211,15 +211,15 @@ static void tumbling_against_walls_balances(void **state)
     (void)state;
     gw_guided_def body = fixture_body(fixture_set(GW_ROTATION_FREE, GW_LOCUS_FREE, false));
     body.mass.com = gw_v3(0.01, 0.005, -0.02);
-    gw_wall walls[6];
+    gw_unilateral walls[6];
     for (int i = 0; i < 6; i++) {
         double s = i % 2 ? -1 : 1;
         gw_vec3 n = i < 2 ? gw_v3(s, 0, 0) : i < 4 ? gw_v3(0, s, 0) : gw_v3(0, 0, s);
-        walls[i] = (gw_wall){.row = {.kind = GW_ROW_PLANE,
-                                     .n = n,
-                                     .f = gw_scale(PLACE, n),
-                                     .m = gw_scale(0.05, gw_v3(n.y, n.z, n.x))},
-                             .sign = 1};
+        walls[i] = (gw_unilateral){.row = {.kind = GW_ROW_PLANE,
+                                           .n = n,
+                                           .f = gw_scale(PLACE, n),
+                                           .m = gw_scale(0.05, gw_v3(n.y, n.z, n.x))},
+                                   .sign = 1};
     }
     world w = made(&body, 1000, walls, 6, NULL);
     gw_command retired,
@@ -252,7 +252,7 @@ static void a_wall_found_passed_does_not_throw(void **state)
     gw_guided_def body = on_plane();
     world w = made(&body, 1000, NULL, 0, NULL);
     ticked(&w, 10);
-    gw_wall wall = wall_at_x();
+    gw_unilateral wall = wall_at_x();
     wall.row.f.x = 0.05; /* the body stands at 0.1 */
     apply_scenario(&w, scenario_of(&w, &wall, 1));
     const gw_tool_state *t = ticked(&w, 200);
@@ -278,7 +278,7 @@ static void an_edit_leaves_who_leans_alone(void **state)
     gw_wrench_sample push = {0, {{5, 0, 0}, {0, 0, 0}}};
     gw_operator o = {.kind = GW_OPERATOR_WRENCH, .count = 1, .samples = &push};
     gw_guided_def body = on_plane();
-    gw_wall walls[2] = {wall_at_x(), wall_at_x()};
+    gw_unilateral walls[2] = {wall_at_x(), wall_at_x()};
     walls[0].row.f.x = 0.7;
     world w = made(&body, 1000, &walls[1], 1, &o);
     gw_vec3 before = ticked(&w, 3000)->world_from_tool.p;
@@ -301,7 +301,7 @@ static void a_wall_yields_to_a_travel_and_not_to_a_hand(void **state)
 {
     (void)state;
     gw_guided_def body = fixture_body(fixture_turning(GW_LOCUS_PLANE));
-    gw_wall walls[2] = {
+    gw_unilateral walls[2] = {
         {.row = {.kind = GW_ROW_PLANE, .n = {0, 0, 1}, .f = {0, 0, 0.05}}, .sign = 1},
         {.row = {.kind = GW_ROW_PLANE, .n = {1, 0, 0}, .f = {0.12, 0, 0}}, .sign = 1}};
     world w = made(&body, 1000, walls, 2, NULL);
@@ -354,9 +354,9 @@ static gw_scene *two_boxes(void)
 static double depth_of(const gw_scene *s)
 {
     gw_pose poses[2] = {s->objects[0].pose, s->objects[1].pose};
-    gw_wall walls[GW_MAX_WALLS];
+    gw_unilateral walls[GW_MAX_UNILATERALS];
     double h;
-    assert_int_equal(gw_walls_build(s, poses, 1, walls), 1);
+    assert_int_equal(gw_unilaterals_build(s, poses, 1, walls), 1);
     gw_rows_value(&walls[0].row, 1, &poses[1], &h);
     return walls[0].sign * h;
 }
@@ -434,7 +434,7 @@ static void too_many_walls_are_refused(void **state)
     strcpy(s->devices[0].driver, "sim");
     gw_tool *tool = gw_scene_add_tool(s, NULL);
     strcpy(tool->object, "cover"), strcpy(tool->device, "sim");
-    for (int i = 0; i < GW_MAX_WALLS + 1; i++) {
+    for (int i = 0; i < GW_MAX_UNILATERALS + 1; i++) {
         char id[16];
         snprintf(id, sizeof id, "w%d", i);
         assert_true(gw_scene_check(s, &error));

@@ -16,7 +16,7 @@ enum { THROWN = 9, ENCLOSURE = 6, QUEUE = 8 };
 typedef struct thrown_look {
     long due; /* 0: none */
     int count;
-    gw_near near[GW_MAX_NEAR];
+    gw_contact_candidate near[GW_MAX_CONTACT_CANDIDATES];
 } thrown_look;
 
 typedef struct thrown {
@@ -26,7 +26,7 @@ typedef struct thrown {
     long tick;
     double half, next_look, period;
     double force, speed, spin; /* of hands (N), of a throw (m/s, rad/s) */
-    gw_surface surface;
+    gw_contact_material surface;
     gw_shape shapes[THROWN], wall;
     gw_shape parts[THROWN]; /* of one that is not convex: what it is made of, for the truth */
     gw_mass mass[THROWN];
@@ -61,7 +61,7 @@ static inline bool thrown_stands(const void *context, int body)
     return body >= ((const thrown *)context)->count;
 }
 
-static inline gw_surface thrown_surface(const void *context, int a, int b)
+static inline gw_contact_material thrown_surface(const void *context, int a, int b)
 {
     (void)a, (void)b;
     return ((const thrown *)context)->surface;
@@ -174,10 +174,10 @@ static inline void thrown_start(thrown *t, const gw_collider *walls, int wall_co
             colliders[m].shape = &t->parts[m];
     t->truth = gw_detector_create(&def, NULL);
     arena_start(&t->a);
-    gw_looker looker = gw_detection_looker(t->detection);
-    gw_world_watch(t->a.world, &looker);
-    const gw_near *near = gw_detection_start(t->detection, &near_count);
-    gw_world_near(t->a.world, near, near_count);
+    gw_narrow_phase looker = gw_detection_looker(t->detection);
+    gw_world_set_narrow_phase(t->a.world, &looker);
+    const gw_contact_candidate *near = gw_detection_start_candidates(t->detection, &near_count);
+    gw_world_set_candidates(t->a.world, near, near_count);
 }
 
 /* Nine of a kind (THROWN_KINDS: of each in turn) in a cube of 0.52 m. */
@@ -194,7 +194,7 @@ static inline void thrown_open_by(thrown *t, gw_contact_rules rules, int kind, d
     t->force = 5;
     t->speed = 3;
     t->spin = 40;
-    t->surface = (gw_surface){.restitution = 0.4, .friction = 0.3};
+    t->surface = (gw_contact_material){.restitution = 0.4, .friction = 0.3};
     for (int m = 0; m < t->count; m++) {
         gw_shape shape =
             thrown_some(kind == THROWN_KINDS ? m % kind : kind, &t->seed, &t->parts[m]);
@@ -242,12 +242,12 @@ static inline void thrown_push(thrown *t)
 
 static inline void thrown_tell(thrown *t)
 {
-    gw_detected_body told[THROWN];
+    gw_detection_body told[THROWN];
     for (int m = 0; m < t->count; m++) {
         told[m].body = m;
         gw_model_body(t->a.mover[m].model, 0, &told[m].pose, &told[m].twist);
     }
-    gw_detection_tell(t->detection, told, t->count);
+    gw_detection_publish(t->detection, told, t->count);
 }
 
 /* Looks that begin in this tick, which take 0.4 ms and are taken up as the next one begins. */
@@ -259,8 +259,8 @@ static inline void thrown_look_around(thrown *t)
         for (int i = 0; i < QUEUE && !free_one; i++)
             free_one = t->queue[i].due == 0 ? &t->queue[i] : NULL;
         assert_non_null(free_one);
-        gw_detection_look(t->detection);
-        const gw_near *near = gw_detection_take(t->detection, &free_one->count);
+        gw_detection_run(t->detection);
+        const gw_contact_candidate *near = gw_detection_candidates(t->detection, &free_one->count);
         memcpy(free_one->near, near, (size_t)free_one->count * sizeof *near);
         long due = (long)ceil((t->next_look + 4e-4) / dt);
         free_one->due = due > t->tick ? due : t->tick + 1;
@@ -271,7 +271,7 @@ static inline void thrown_tick(thrown *t)
 {
     for (int i = 0; i < QUEUE; i++)
         if (t->queue[i].due == t->tick && t->tick > 0) {
-            gw_world_near(t->a.world, t->queue[i].near, t->queue[i].count);
+            gw_world_set_candidates(t->a.world, t->queue[i].near, t->queue[i].count);
             t->queue[i].due = 0;
         }
     thrown_tell(t);
@@ -284,7 +284,7 @@ static inline void thrown_tick(thrown *t)
  * to go. A pair of points that was told may lead farther, out of an inner corner. */
 static inline double thrown_gap(thrown *t)
 {
-    static gw_near near[1024];
+    static gw_contact_candidate near[1024];
     gw_pose poses[THROWN + 1];
     gw_twist twists[THROWN + 1] = {0};
     double least = INFINITY;
@@ -294,13 +294,13 @@ static inline double thrown_gap(thrown *t)
     poses[t->count] = gw_pose_identity();
     int count = gw_detect(t->truth, poses, twists, 0, 1e-5, near, 1024, &lost);
     for (int i = 0; i < count; i++) {
-        gw_near found[GW_LOOKED];
-        gw_again again = {.piece_a = near[i].piece_a,
-                          .piece_b = near[i].piece_b,
-                          .world_from_a = poses[near[i].a],
-                          .world_from_b = poses[near[i].b]};
+        gw_contact_candidate found[GW_PAIR_CANDIDATES];
+        gw_pair_query again = {.geom_a = near[i].geom_a,
+                               .geom_b = near[i].geom_b,
+                               .world_from_a = poses[near[i].a],
+                               .world_from_b = poses[near[i].b]};
         double gap;
-        gw_detect_again(t->truth, &again, found, &gap);
+        gw_detect_pair(t->truth, &again, found, &gap);
         least = fmin(least, gap);
     }
     return least;

@@ -30,7 +30,7 @@ static int pair(int i, int j)
 }
 
 /* R(e) (nine rows) and N by w. */
-static void turning_table(double (*p)[GW_W])
+static void turning_table(double (*p)[GW_MONOMIALS])
 {
     memset(p, 0, 10 * sizeof *p);
     for (int i = 0; i < 3; i++) {
@@ -120,15 +120,15 @@ static bool pinned(const double (*t)[10], gw_vec3 *m, gw_vec3 *f)
 
 /* What a form is made of, linear in w; N, R and t by w. */
 typedef struct parts {
-    double turn[10][GW_W]; /* R, N */
-    double t[3][GW_W];
+    double turn[10][GW_MONOMIALS]; /* R, N */
+    double t[3][GW_MONOMIALS];
     bool pinned;
     gw_vec3 m, f;
 } parts;
 
 static void add(double *to, double k, const double *w)
 {
-    for (int i = 0; i < GW_W; i++)
+    for (int i = 0; i < GW_MONOMIALS; i++)
         to[i] += k * w[i];
 }
 
@@ -148,7 +148,7 @@ static void unpin(const parts *p, double *h)
 /* The part of a form that is linear in w: of R, t and 1. */
 static void linear_part(const parts *p, const double *h, double *w)
 {
-    memset(w, 0, GW_W * sizeof *w);
+    memset(w, 0, GW_MONOMIALS * sizeof *w);
     for (int k = 0; k < 9; k++)
         add(w, h[GW_Y_R + k], p->turn[k]);
     for (int i = 0; i < 3; i++)
@@ -157,17 +157,17 @@ static void linear_part(const parts *p, const double *h, double *w)
 }
 
 /* Q += k a b^T, symmetric */
-static void add_product(double (*q)[GW_W], double k, const double *a, const double *b)
+static void add_product(double (*q)[GW_MONOMIALS], double k, const double *a, const double *b)
 {
-    for (int i = 0; i < GW_W; i++)
-        for (int j = 0; j < GW_W; j++)
+    for (int i = 0; i < GW_MONOMIALS; i++)
+        for (int j = 0; j < GW_MONOMIALS; j++)
             q[i][j] += 0.5 * k * (a[i] * b[j] + b[i] * a[j]);
 }
 
 /* N times a form: N (linear part) + s N^2 + r N^2. */
-static void whole_form(const parts *p, const double *h, double (*q)[GW_W])
+static void whole_form(const parts *p, const double *h, double (*q)[GW_MONOMIALS])
 {
-    double w[GW_W];
+    double w[GW_MONOMIALS];
     linear_part(p, h, w);
     add_product(q, 1, w, p->turn[9]);
     for (int i = 0; i < 3; i++) {
@@ -189,37 +189,37 @@ static void scale_to_one(double *q, int count)
 /* ---- the three equations --------------------------------------------------------------------- */
 
 /* Adds what is new of a condition; false where nothing is. */
-static void add_condition(gw_conditions *c, const double *w)
+static void add_condition(gw_rotation_conditions *c, const double *w)
 {
-    double q[GW_W], rest = 0;
+    double q[GW_MONOMIALS], rest = 0;
     memcpy(q, w, sizeof q);
-    scale_to_one(q, GW_W);
+    scale_to_one(q, GW_MONOMIALS);
     for (int pass = 0; pass < 2; pass++)
         for (int k = 0; k < c->quadrics; k++) {
             double dot = 0;
-            for (int i = 0; i < GW_W; i++)
+            for (int i = 0; i < GW_MONOMIALS; i++)
                 dot += q[i] * c->quadric[k][i];
             add(q, -dot, c->quadric[k]);
         }
-    for (int i = 0; i < GW_W; i++)
+    for (int i = 0; i < GW_MONOMIALS; i++)
         rest += q[i] * q[i];
-    if (rest < 1e-16 || c->quadrics == GW_W)
+    if (rest < 1e-16 || c->quadrics == GW_MONOMIALS)
         return;
-    scale_to_one(q, GW_W);
+    scale_to_one(q, GW_MONOMIALS);
     memcpy(c->quadric[c->quadrics++], q, sizeof q);
 }
 
-static void add_quartic(gw_conditions *c, const double (*q)[GW_W])
+static void add_quartic(gw_rotation_conditions *c, const double (*q)[GW_MONOMIALS])
 {
     if (c->quartics == GW_MAX_QUARTICS)
         return;
     memcpy(c->quartic[c->quartics], q, sizeof c->quartic[0]);
-    scale_to_one(&c->quartic[c->quartics++][0][0], GW_W * GW_W);
+    scale_to_one(&c->quartic[c->quartics++][0][0], GW_MONOMIALS * GW_MONOMIALS);
 }
 
-static void add_coupled(const parts *p, const double *h, gw_conditions *c)
+static void add_coupled(const parts *p, const double *h, gw_rotation_conditions *c)
 {
-    double q[GW_W][GW_W] = {{0}}, own[GW_Y], w[GW_W];
+    double q[GW_MONOMIALS][GW_MONOMIALS] = {{0}}, own[GW_Y], w[GW_MONOMIALS];
     memcpy(own, h, sizeof own);
     if (p->pinned) {
         unpin(p, own);
@@ -228,13 +228,13 @@ static void add_coupled(const parts *p, const double *h, gw_conditions *c)
         return;
     }
     whole_form(p, own, q);
-    add_quartic(c, (const double(*)[GW_W])q);
+    add_quartic(c, (const double(*)[GW_MONOMIALS])q);
 }
 
 /* A cylinder of the body, whose axis goes with s, needs a pinned point. */
-static void add_cylinder(const parts *p, const gw_squared *x, gw_conditions *c)
+static void add_cylinder(const parts *p, const gw_cylinder_form *x, gw_rotation_conditions *c)
 {
-    double q[GW_W][GW_W] = {{0}}, h[GW_Y], l[GW_Y], w[GW_W];
+    double q[GW_MONOMIALS][GW_MONOMIALS] = {{0}}, h[GW_Y], l[GW_Y], w[GW_MONOMIALS];
     memcpy(h, x->h, sizeof h);
     memcpy(l, x->l, sizeof l);
     if (p->pinned) {
@@ -246,7 +246,7 @@ static void add_cylinder(const parts *p, const gw_squared *x, gw_conditions *c)
     whole_form(p, h, q);
     linear_part(p, l, w);
     add_product(q, -1, w, w);
-    add_quartic(c, (const double(*)[GW_W])q);
+    add_quartic(c, (const double(*)[GW_MONOMIALS])q);
 }
 
 /* Takes t out of a coupled row by a row for t; true where none is left in any. */
@@ -273,16 +273,16 @@ static bool without_t(reduced *r)
 static void turned(const parts *p, gw_vec3 n, gw_vec3 m, double *w)
 {
     const double to[3] = {n.x, n.y, n.z}, from[3] = {m.x, m.y, m.z};
-    memset(w, 0, GW_W * sizeof *w);
+    memset(w, 0, GW_MONOMIALS * sizeof *w);
     for (int i = 0; i < 9; i++)
         add(w, to[i / 3] * from[i % 3], p->turn[i]);
 }
 
 /* Two rows for t, and two for s: one condition, and t. */
-static bool add_four_planes(reduced *r, const parts *p, gw_conditions *c)
+static bool add_four_planes(reduced *r, const parts *p, gw_rotation_conditions *c)
 {
     gw_four_planes *f = &c->planes;
-    double q[GW_W][GW_W] = {{0}}, minor[4][GW_W];
+    double q[GW_MONOMIALS][GW_MONOMIALS] = {{0}}, minor[4][GW_MONOMIALS];
     if (r->coupled != 2 || r->sliding != 2 || !without_t(r))
         return false;
     for (int i = 0; i < 4; i++) {
@@ -300,7 +300,7 @@ static bool add_four_planes(reduced *r, const parts *p, gw_conditions *c)
     turned(p, world, f->n[2], minor[3]);
     for (int i = 0; i < 4; i++)
         add_product(q, i % 2 ? 1 : -1, f->c[i], minor[i]);
-    add_quartic(c, (const double(*)[GW_W])q);
+    add_quartic(c, (const double(*)[GW_MONOMIALS])q);
     c->four = true;
     return true;
 }
@@ -316,11 +316,11 @@ static void tell_translation(const reduced *r, parts *p)
     p->pinned = pinned((const double(*)[10])t, &p->m, &p->f);
 }
 
-bool gw_conditions_of(const gw_forms *s, gw_conditions *c)
+bool gw_rotation_conditions_of(const gw_forms *s, gw_rotation_conditions *c)
 {
     reduced r;
     parts p = {.pinned = false};
-    double w[GW_W];
+    double w[GW_MONOMIALS];
     c->quadrics = c->quartics = 0;
     c->four = false;
     reduce(s, &r);
@@ -341,22 +341,23 @@ bool gw_conditions_of(const gw_forms *s, gw_conditions *c)
     return c->quadrics + c->quartics >= 3;
 }
 
-void gw_conditions_equations(const gw_conditions *c, gw_equations *s)
+void gw_rotation_equations(const gw_rotation_conditions *c, gw_three_equations *s)
 {
     int quadrics = c->quadrics < 3 ? c->quadrics : 3;
     memset(s, 0, sizeof *s);
     for (int i = 0; i < quadrics; i++) {
         s->degree[i] = 2;
         for (int k = 0; k < c->quadrics; k++)
-            add(s->quadric[i], c->quadrics == 3 ? i == k : gw_mixed(i, k), c->quadric[k]);
-        scale_to_one(s->quadric[i], GW_W);
+            add(s->quadric[i], c->quadrics == 3 ? i == k : gw_generic_number(i, k), c->quadric[k]);
+        scale_to_one(s->quadric[i], GW_MONOMIALS);
     }
     for (int i = quadrics; i < 3; i++) {
         bool all = c->quartics == 3 - quadrics;
         s->degree[i] = 4;
         for (int k = 0; k < c->quartics; k++)
-            for (int n = 0; n < GW_W; n++)
-                add(s->quartic[i][n], all ? i - quadrics == k : gw_mixed(i, k), c->quartic[k][n]);
-        scale_to_one(&s->quartic[i][0][0], GW_W * GW_W);
+            for (int n = 0; n < GW_MONOMIALS; n++)
+                add(s->quartic[i][n], all ? i - quadrics == k : gw_generic_number(i, k),
+                    c->quartic[k][n]);
+        scale_to_one(&s->quartic[i][0][0], GW_MONOMIALS * GW_MONOMIALS);
     }
 }

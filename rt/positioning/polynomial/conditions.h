@@ -7,57 +7,60 @@
 
 #include "rt/positioning/polynomial/roots.h"
 
-#define GW_W            10 /* quadratic monomials of e: 00 01 02 03 11 12 13 22 23 33 */
+#define GW_MONOMIALS    10 /* quadratic monomials of e: 00 01 02 03 11 12 13 22 23 33 */
 #define GW_MAX_QUARTICS 12
 
 /* Two planes of either side, (n . t or n . s) + c = 0, N c by w: they tell t where R is known. */
 typedef struct gw_four_planes {
     gw_vec3 n[4]; /* the first two are the world's */
-    double c[4][GW_W];
+    double c[4][GW_MONOMIALS];
 } gw_four_planes;
 
-typedef struct gw_conditions {
+typedef struct gw_rotation_conditions {
     bool four; /* t follows from four planes, or is linear in w */
     gw_four_planes planes;
-    double t[3][GW_W]; /* N t */
+    double t[3][GW_MONOMIALS]; /* N t */
     int quadrics, quartics;
-    double quadric[GW_W][GW_W]; /* orthonormal */
-    double quartic[GW_MAX_QUARTICS][GW_W][GW_W];
-} gw_conditions;
+    double quadric[GW_MONOMIALS][GW_MONOMIALS]; /* orthonormal */
+    double quartic[GW_MAX_QUARTICS][GW_MONOMIALS][GW_MONOMIALS];
+} gw_rotation_conditions;
 
 /* Three of them, or three combinations. */
-typedef struct gw_equations {
+typedef struct gw_three_equations {
     int degree[3];
-    double quadric[3][GW_W];
-    double quartic[3][GW_W][GW_W];
-} gw_equations;
+    double quadric[3][GW_MONOMIALS];
+    double quartic[3][GW_MONOMIALS][GW_MONOMIALS];
+} gw_three_equations;
 
 /* False where t does not follow from R, or fewer than three conditions are left. */
-bool gw_conditions_of(const gw_forms *forms, gw_conditions *conditions);
+bool gw_rotation_conditions_of(const gw_forms *forms, gw_rotation_conditions *conditions);
 
 /* fixed_roots.c: the equations in (t, 1) of a known rotation, three quadrics; false where they are
  * fewer, or t is told by planes alone. */
-bool gw_fixed_equations(const gw_forms *forms, gw_quat rotation, gw_equations *equations);
+bool gw_known_rotation_equations(const gw_forms *forms, gw_quat rotation,
+                                 gw_three_equations *equations);
 
-void gw_conditions_equations(const gw_conditions *conditions, gw_equations *equations);
+void gw_rotation_equations(const gw_rotation_conditions *conditions, gw_three_equations *equations);
 
 /* The pose of a quaternion. */
-gw_root gw_conditions_root(const gw_conditions *conditions, const gw_complex e[4]);
+gw_complex_pose gw_pose_of_quaternion(const gw_rotation_conditions *conditions,
+                                      const gw_complex e[4]);
 
 /* ---- equations.c ----------------------------------------------------------------------------- */
 
 /* The same as they are evaluated, from e_i^d = e_0^d. */
-typedef struct gw_equation_ways {
+typedef struct gw_quaternion_homotopy {
     int degree[3];
     gw_complex gamma[3]; /* of the start system's equations */
-    double linear[3][GW_W], square[3][GW_W][GW_W];
-} gw_equation_ways;
+    double linear[3][GW_MONOMIALS], square[3][GW_MONOMIALS][GW_MONOMIALS];
+} gw_quaternion_homotopy;
 
 /* Another way from the start to the target, for each `attempt`. */
-void gw_equations_ways(const gw_equations *equations, int attempt, gw_equation_ways *ways);
+void gw_quaternion_homotopy_of(const gw_three_equations *equations, int attempt,
+                               gw_quaternion_homotopy *ways);
 
-/* For gw_follow_paths(), of four unknowns; `system` is a gw_equation_ways. */
-void gw_equations_evaluate(const void *system, const gw_many *e, const gw_lanes *tau, bool rates,
-                           gw_linear *out);
+/* For gw_track_paths(), of four unknowns; `system` is a gw_quaternion_homotopy. */
+void gw_quaternion_evaluate(const void *system, const gw_complex_lanes *e, const gw_lanes *tau,
+                            bool rates, gw_linearisation *out);
 
 #endif

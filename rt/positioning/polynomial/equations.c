@@ -8,7 +8,8 @@
 #include "rt/positioning/polynomial/conditions.h"
 
 /* sum_k g_k dw_k/de; g is real or complex. */
-GW_LANE_INLINE void by_e(const gw_many *e, const gw_many *g, gw_many *out)
+GW_LANE_INLINE void by_e(const gw_complex_lanes *e, const gw_complex_lanes *g,
+                         gw_complex_lanes *out)
 {
     static const int at[4][4] = {{0, 1, 2, 3}, {1, 4, 5, 6}, {2, 5, 7, 8}, {3, 6, 8, 9}};
     for (int i = 0; i < 4; i++) {
@@ -20,51 +21,53 @@ GW_LANE_INLINE void by_e(const gw_many *e, const gw_many *g, gw_many *out)
 
 /* e_i^d - e_0^d, i = 1 .. 3: the start system, of all the d^3 roots that there may be. Its
  * derivatives by e_0 and e_i. */
-GW_LANE_INLINE void start_at(const gw_many *e, int i, int degree, gw_many *f, gw_many j[2])
+GW_LANE_INLINE void start_at(const gw_complex_lanes *e, int i, int degree, gw_complex_lanes *f,
+                             gw_complex_lanes j[2])
 {
-    gw_many low = e[0], high = e[i];
+    gw_complex_lanes low = e[0], high = e[i];
     for (int k = 2; k < degree; k++) {
         gw_multiply(&low, &e[0], &low);
         gw_multiply(&high, &e[i], &high);
     }
     gw_multiply(&high, &e[i], f);
-    gw_take_product(f, &low, &e[0]);
-    j[0] = (gw_many){-degree * low.re, -degree * low.im};
-    j[1] = (gw_many){degree * high.re, degree * high.im};
+    gw_subtract_product(f, &low, &e[0]);
+    j[0] = (gw_complex_lanes){-degree * low.re, -degree * low.im};
+    j[1] = (gw_complex_lanes){degree * high.re, degree * high.im};
 }
 
 /* f = q . w or w . Q w, and its gradient by w. */
-GW_LANE_INLINE void target_at(const gw_equation_ways *s, int i, const gw_many *w, gw_many *f,
-                              gw_many *g)
+GW_LANE_INLINE void target_at(const gw_quaternion_homotopy *s, int i, const gw_complex_lanes *w,
+                              gw_complex_lanes *f, gw_complex_lanes *g)
 {
-    *f = (gw_many){{0}, {0}};
-    for (int k = 0; k < GW_W; k++) {
+    *f = (gw_complex_lanes){{0}, {0}};
+    for (int k = 0; k < GW_MONOMIALS; k++) {
         if (s->degree[i] == 2) {
-            g[k] = (gw_many){s->linear[i][k] + (gw_lanes){0}, {0}};
+            g[k] = (gw_complex_lanes){s->linear[i][k] + (gw_lanes){0}, {0}};
             gw_add_scaled(f, s->linear[i][k], &w[k]);
             continue;
         }
-        gw_many sum = {{0}, {0}};
-        for (int l = 0; l < GW_W; l++)
+        gw_complex_lanes sum = {{0}, {0}};
+        for (int l = 0; l < GW_MONOMIALS; l++)
             gw_add_scaled(&sum, s->square[i][k][l], &w[l]);
         gw_add_product(f, &sum, &w[k]);
-        g[k] = (gw_many){2 * sum.re, 2 * sum.im};
+        g[k] = (gw_complex_lanes){2 * sum.re, 2 * sum.im};
     }
 }
 
-GW_WIDE
-void gw_equations_evaluate(const void *system, const gw_many *e, const gw_lanes *tau, bool rates,
-                           gw_linear *out)
+GW_TARGET_CLONES
+void gw_quaternion_evaluate(const void *system, const gw_complex_lanes *e, const gw_lanes *tau,
+                            bool rates, gw_linearisation *out)
 {
-    const gw_equation_ways *s = system;
-    gw_many w[GW_W], g[GW_W];
+    const gw_quaternion_homotopy *s = system;
+    gw_complex_lanes w[GW_MONOMIALS], g[GW_MONOMIALS];
     const gw_lanes left = 1 - *tau;
     for (int i = 0, at = 0; i < 4; i++)
         for (int j = i; j < 4; j++)
             gw_multiply(&e[i], &e[j], &w[at++]);
     for (int i = 0; i < 3; i++) {
-        gw_many f, start, by[2], k = {creal(s->gamma[i]) * left, cimag(s->gamma[i]) * left};
-        gw_many *j = out->j[i];
+        gw_complex_lanes f, start, by[2],
+            k = {creal(s->gamma[i]) * left, cimag(s->gamma[i]) * left};
+        gw_complex_lanes *j = out->j[i];
         target_at(s, i, w, &f, g);
         by_e(e, g, j);
         for (int n = 0; n < 4; n++)
@@ -72,16 +75,17 @@ void gw_equations_evaluate(const void *system, const gw_many *e, const gw_lanes 
         start_at(e, i + 1, s->degree[i], &start, by);
         gw_add_product(&j[0], &k, &by[0]);
         gw_add_product(&j[i + 1], &k, &by[1]);
-        out->f[i] = (gw_many){f.re * *tau, f.im * *tau};
+        out->f[i] = (gw_complex_lanes){f.re * *tau, f.im * *tau};
         gw_add_product(&out->f[i], &k, &start);
         if (rates) {
             out->rate[i] = f;
-            gw_add_turned(&out->rate[i], -s->gamma[i], &start);
+            gw_add_complex_scaled(&out->rate[i], -s->gamma[i], &start);
         }
     }
 }
 
-void gw_equations_ways(const gw_equations *s, int attempt, gw_equation_ways *ways)
+void gw_quaternion_homotopy_of(const gw_three_equations *s, int attempt,
+                               gw_quaternion_homotopy *ways)
 {
     for (int i = 0; i < 3; i++) {
         double angle = 0.7 + 2.3 * i + 1.9 * attempt;
@@ -103,14 +107,14 @@ static void monomials(const gw_complex *e, gw_complex *w)
 }
 
 /* t out of the three of four planes that tell it best. */
-static void meet(const gw_four_planes *f, const gw_complex *w, gw_complex n, gw_root *x)
+static void meet(const gw_four_planes *f, const gw_complex *w, gw_complex n, gw_complex_pose *x)
 {
     gw_complex y[GW_Y], a[4][4];
-    gw_turn_coordinates(x->e, y);
+    gw_rotation_coordinates(x->e, y);
     for (int i = 0; i < 4; i++) {
         const double m[3] = {f->n[i].x, f->n[i].y, f->n[i].z};
         a[i][3] = 0;
-        for (int k = 0; k < GW_W; k++)
+        for (int k = 0; k < GW_MONOMIALS; k++)
             a[i][3] -= f->c[i][k] * w[k] / n;
         for (int k = 0; k < 3; k++)
             a[i][k] =
@@ -132,10 +136,10 @@ static void meet(const gw_four_planes *f, const gw_complex *w, gw_complex n, gw_
         x->t[k] = a[k][3] / a[k][k];
 }
 
-gw_root gw_conditions_root(const gw_conditions *c, const gw_complex e[4])
+gw_complex_pose gw_pose_of_quaternion(const gw_rotation_conditions *c, const gw_complex e[4])
 {
-    gw_root x = {{e[0], e[1], e[2], e[3]}, {0, 0, 0}};
-    gw_complex w[GW_W], n = 0;
+    gw_complex_pose x = {{e[0], e[1], e[2], e[3]}, {0, 0, 0}};
+    gw_complex w[GW_MONOMIALS], n = 0;
     monomials(e, w);
     for (int i = 0; i < 4; i++)
         n += e[i] * e[i];
@@ -144,7 +148,7 @@ gw_root gw_conditions_root(const gw_conditions *c, const gw_complex e[4])
         return x;
     }
     for (int i = 0; i < 3; i++) {
-        for (int k = 0; k < GW_W; k++)
+        for (int k = 0; k < GW_MONOMIALS; k++)
             x.t[i] += c->t[i][k] * w[k];
         x.t[i] /= n;
     }

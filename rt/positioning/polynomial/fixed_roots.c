@@ -82,17 +82,17 @@ static int reduce(place *p, int count, place *sphere)
 static void scale_to_one(double *q)
 {
     double ss = 0;
-    for (int i = 0; i < GW_W; i++)
+    for (int i = 0; i < GW_MONOMIALS; i++)
         ss += q[i] * q[i];
-    for (int i = 0; i < GW_W && ss > 0; i++)
+    for (int i = 0; i < GW_MONOMIALS && ss > 0; i++)
         q[i] /= sqrt(ss);
 }
 
-bool gw_fixed_equations(const gw_forms *f, gw_quat rotation, gw_equations *s)
+bool gw_known_rotation_equations(const gw_forms *f, gw_quat rotation, gw_three_equations *s)
 {
     gw_mat3 r = gw_quat_to_mat3(rotation);
     place p[GW_Y], sphere;
-    double quadric[1 + GW_MAX_SQUARED][GW_W] = {{0}};
+    double quadric[1 + GW_MAX_CYLINDER_FORMS][GW_MONOMIALS] = {{0}};
     int quadrics = 0;
     for (int i = 0; i < f->linear; i++)
         p[i] = place_of(f->h[i], &r);
@@ -109,14 +109,16 @@ bool gw_fixed_equations(const gw_forms *f, gw_quat rotation, gw_equations *s)
         return false;
     memset(s, 0, sizeof *s);
     for (int i = 0; i < 3; i++) {
-        double any[4] = {gw_mixed(i, 20), gw_mixed(i, 21), gw_mixed(i, 22), gw_mixed(i, 23)};
+        double any[4] = {gw_generic_number(i, 20), gw_generic_number(i, 21),
+                         gw_generic_number(i, 22), gw_generic_number(i, 23)};
         s->degree[i] = 2;
         if (i < planes)
             add_product(s->quadric[i], 1, p[i].ab, any);
         for (int k = 0; k < quadrics && i >= planes; k++)
-            for (int n = 0; n < GW_W; n++)
+            for (int n = 0; n < GW_MONOMIALS; n++)
                 s->quadric[i][n] +=
-                    (planes + quadrics == 3 ? i - planes == k : gw_mixed(i, k)) * quadric[k][n];
+                    (planes + quadrics == 3 ? i - planes == k : gw_generic_number(i, k)) *
+                    quadric[k][n];
         scale_to_one(s->quadric[i]);
     }
     return true;

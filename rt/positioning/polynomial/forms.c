@@ -109,8 +109,8 @@ static void add_linear(gw_forms *s, double *h)
 
 static void add_cylinder(gw_forms *s, const gw_row *row)
 {
-    gw_squared *q = &s->q[s->squared];
-    if (s->squared == GW_MAX_SQUARED)
+    gw_cylinder_form *q = &s->q[s->squared];
+    if (s->squared == GW_MAX_CYLINDER_FORMS)
         return;
     memset(q, 0, sizeof *q);
     put_sphere(q->h, row);
@@ -167,7 +167,7 @@ static void add_sense(gw_forms *s, gw_vec3 m, gw_vec3 f)
 
 static void add_senses(const gw_completion *c, gw_forms *s)
 {
-    const gw_state *state = c->state;
+    const gw_solver_state *state = c->state;
     gw_vec3 x = {1, 0, 0}, y = {0, 1, 0};
     if (c->any_sense)
         return;
@@ -237,7 +237,7 @@ gw_quat gw_forms_rotation(const gw_forms *s, gw_quat q)
     return gw_quat_mul(gw_quat_mul(gw_quat_conj(s->world.q), q), s->body.q);
 }
 
-gw_pose gw_forms_pose(const gw_forms *s, const gw_root *x)
+gw_pose gw_forms_pose(const gw_forms *s, const gw_complex_pose *x)
 {
     int most = 0;
     for (int i = 1; i < 4; i++)
@@ -253,7 +253,7 @@ gw_pose gw_forms_pose(const gw_forms *s, const gw_root *x)
     return gw_pose_mul(&out, &back);
 }
 
-void gw_turn_coordinates(const gw_complex e[4], gw_complex y[GW_Y])
+void gw_rotation_coordinates(const gw_complex e[4], gw_complex y[GW_Y])
 {
     gw_complex ww = e[0] * e[0], xx = e[1] * e[1], yy = e[2] * e[2], zz = e[3] * e[3];
     gw_complex wx = e[0] * e[1], wy = e[0] * e[2], wz = e[0] * e[3];
@@ -270,10 +270,10 @@ void gw_turn_coordinates(const gw_complex e[4], gw_complex y[GW_Y])
     y[GW_Y_ONE] = ww + xx + yy + zz;
 }
 
-void gw_forms_coordinates(const gw_root *x, gw_complex y[GW_Y])
+void gw_forms_coordinates(const gw_complex_pose *x, gw_complex y[GW_Y])
 {
     const gw_complex *t = x->t;
-    gw_turn_coordinates(x->e, y);
+    gw_rotation_coordinates(x->e, y);
     gw_complex n = y[GW_Y_ONE];
     for (int i = 0; i < 3; i++) {
         y[GW_Y_T + i] = n * t[i];
@@ -282,7 +282,7 @@ void gw_forms_coordinates(const gw_root *x, gw_complex y[GW_Y])
     y[GW_Y_TT] = n * (t[0] * t[0] + t[1] * t[1] + t[2] * t[2]);
 }
 
-bool gw_forms_same_sense(const gw_forms *s, const gw_root *x)
+bool gw_forms_same_sense(const gw_forms *s, const gw_complex_pose *x)
 {
     gw_complex y[GW_Y];
     gw_forms_coordinates(x, y);
@@ -308,7 +308,7 @@ static gw_complex dot_of(const double *h, const gw_complex *y, double *terms)
     return sum;
 }
 
-double gw_forms_residual(const gw_forms *s, const gw_root *x)
+double gw_forms_residual(const gw_forms *s, const gw_complex_pose *x)
 {
     gw_complex y[GW_Y];
     double worst = 0;

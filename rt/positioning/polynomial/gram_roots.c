@@ -33,7 +33,7 @@ typedef struct fit {
 /* What a leaf is made of, as seen from one side. */
 typedef struct parts {
     int points, lines, planes; /* points on lines, lines through points, points on planes */
-    gw_place point[2], line, plane;
+    gw_distance_constraint point[2], line, plane;
     gw_vec3 u, f; /* of the one angle */
     double cosine;
 } parts;
@@ -46,12 +46,12 @@ static gw_vec3 scaled(const gw_completion *c, gw_vec3 p, bool world)
 /* False where the leaf has anything else. */
 static bool take_apart(const gw_completion *c, bool mirrored, parts *to)
 {
-    const gw_state *s = c->state;
+    const gw_solver_state *s = c->state;
     *to = (parts){0};
     if (s->place_count != 3 || s->direction_count > 1 || s->fixed)
         return false;
     for (int i = 0; i < 3; i++) {
-        gw_place p = s->places[i];
+        gw_distance_constraint p = s->places[i];
         bool own = p.body_owns != mirrored;
         p.a = scaled(c, p.a, p.body_owns);
         p.b = scaled(c, p.b, !p.body_owns);
@@ -66,7 +66,7 @@ static bool take_apart(const gw_completion *c, bool mirrored, parts *to)
         else
             return false;
     }
-    const gw_direction *d = &s->directions[0];
+    const gw_angle_constraint *d = &s->directions[0];
     to->u = mirrored ? d->f : d->u;
     to->f = mirrored ? d->u : d->f;
     to->cosine = d->cosine;
@@ -76,7 +76,7 @@ static bool take_apart(const gw_completion *c, bool mirrored, parts *to)
 /* ---- the two kinds --------------------------------------------------------------------------- */
 
 /* The angle that the lines' distance asks of P_2 - P_1 may be told, too. */
-static bool implied(const gw_state *s)
+static bool implied(const gw_solver_state *s)
 {
     unsigned long from = 0;
     for (int i = 0; i < s->place_count; i++)
@@ -86,7 +86,7 @@ static bool implied(const gw_state *s)
 
 static bool two_points(const parts *p, fit *to)
 {
-    const gw_place *one = &p->point[0], *two = &p->point[1];
+    const gw_distance_constraint *one = &p->point[0], *two = &p->point[1];
     gw_vec3 u = gw_sub(two->a, one->a), gap = gw_sub(two->b, one->b), w = gw_cross(one->d, two->d);
     double sine = gw_norm(w);
     if (sine < TINY)
@@ -111,7 +111,7 @@ static bool two_points(const parts *p, fit *to)
 
 static bool point_and_plane(const parts *p, fit *to)
 {
-    const gw_place *on = &p->point[0], *plane = &p->plane;
+    const gw_distance_constraint *on = &p->point[0], *plane = &p->plane;
     gw_vec3 none = {0, 0, 0}, v = gw_sub(plane->a, on->a), across = gw_cross(p->u, v);
     double c = gw_dot(p->u, v), det = gw_norm2(across), side = gw_dot(p->f, plane->d);
     if (det < TINY || fabs(side) < 1 - 1e-12)
@@ -157,17 +157,17 @@ static void add_product(double *q, double k, const linear *a, const linear *b)
             q[at[i][j]] += k * gw_dot(a->x[i], b->x[j]);
 }
 
-static void state_quadrics(const fit *x, gw_equations *s)
+static void state_quadrics(const fit *x, gw_three_equations *s)
 {
-    *s = (gw_equations){.degree = {2, 2, 2}};
+    *s = (gw_three_equations){.degree = {2, 2, 2}};
     for (int n = 0; n < 3; n++) {
         int i = n > 1, j = n > 0;
         double ss = 0, *q = s->quadric[n];
         add_product(q, 1, &x->f[i], &x->f[j]);
         add_product(q, -1, &x->m[i], &x->m[j]);
-        for (int k = 0; k < GW_W; k++)
+        for (int k = 0; k < GW_MONOMIALS; k++)
             ss += q[k] * q[k];
-        for (int k = 0; k < GW_W && ss > 0; k++)
+        for (int k = 0; k < GW_MONOMIALS && ss > 0; k++)
             q[k] /= sqrt(ss);
     }
 }
@@ -203,7 +203,7 @@ static gw_pose pose_of(const gw_completion *c, const fit *s, const double x[3])
 
 /* A root's real part, down to the rows, where it is nearly real; false where it is no simple root
  * or at infinity. */
-static bool take(gw_completion *c, const fit *s, const gw_path *path)
+static bool take(gw_completion *c, const fit *s, const gw_homotopy_path *path)
 {
     const gw_complex *x = path->x;
     double real[3], off = 0, size = 1;
@@ -219,27 +219,27 @@ static bool take(gw_completion *c, const fit *s, const gw_path *path)
     return path->end == GW_END_REGULAR;
 }
 
-bool gw_gram_roots(gw_completion *c, gw_roots_found *found)
+bool gw_gram_matrix_roots(gw_completion *c, gw_root_summary *found)
 {
     fit s;
-    gw_equations equations;
-    gw_equation_ways ways;
-    gw_paths paths = {4, &ways, gw_equations_evaluate, &c->run->work, GW_TURNING_COST};
-    gw_path path[8];
+    gw_three_equations equations;
+    gw_quaternion_homotopy ways;
+    gw_homotopy paths = {4, &ways, gw_quaternion_evaluate, &c->run->work, GW_QUATERNION_STEP_COST};
+    gw_homotopy_path path[8];
     gw_complex x[8][4];
     if (!fit_of(c, &s))
         return false;
     state_quadrics(&s, &equations);
     c->run->work -= 1200;
-    if (!gw_quadrics_roots((const double(*)[GW_W])equations.quadric, x))
+    if (!gw_three_quadrics_roots((const double(*)[GW_MONOMIALS])equations.quadric, x))
         return false;
     int simple = 0;
-    gw_equations_ways(&equations, 0, &ways);
+    gw_quaternion_homotopy_of(&equations, 0, &ways);
     for (int i = 0; i < 8; i++)
         memcpy(path[i].x, x[i], sizeof x[i]);
-    gw_finish_paths(&paths, path, 8);
+    gw_refine_endpoints(&paths, path, 8);
     for (int i = 0; i < 8; i++)
         simple += take(c, &s, &path[i]);
-    *found = (gw_roots_found){simple == 8, simple == 8, 8};
+    *found = (gw_root_summary){simple == 8, simple == 8, 8};
     return simple == 8;
 }

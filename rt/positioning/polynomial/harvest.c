@@ -8,7 +8,7 @@
 #define NEARLY      0.05 /* and below this the pose of a multiple root may be near */
 #define AT_INFINITY 1e-8 /* of N over the square of e */
 
-void gw_harvest_begin(gw_harvest *h, gw_completion *c, const gw_forms *f)
+void gw_root_set_begin(gw_root_set *h, gw_completion *c, const gw_forms *f)
 {
     h->c = c;
     h->forms = f;
@@ -16,7 +16,7 @@ void gw_harvest_begin(gw_harvest *h, gw_completion *c, const gw_forms *f)
 }
 
 /* e scaled so that its largest entry is one. */
-static void normalise(gw_root *x)
+static void normalise(gw_complex_pose *x)
 {
     int most = 0;
     for (int i = 1; i < 4; i++)
@@ -26,7 +26,7 @@ static void normalise(gw_root *x)
         x->e[i] *= scale;
 }
 
-static double imaginary(const gw_root *x)
+static double imaginary(const gw_complex_pose *x)
 {
     double most = 0, size = 1;
     for (int i = 0; i < 4; i++)
@@ -45,7 +45,7 @@ static double size2(gw_complex z)
 
 /* True where a root is the same as another, or as its conjugate; the largest entries of e are
  * one. Most are told apart by the first number, and every one is compared with every other. */
-static bool same(const gw_root *a, const gw_root *b, bool conjugate)
+static bool same(const gw_complex_pose *a, const gw_complex_pose *b, bool conjugate)
 {
     double size = 1;
     int most = 0;
@@ -67,7 +67,7 @@ static bool same(const gw_root *a, const gw_root *b, bool conjugate)
     return true;
 }
 
-bool gw_root_at_infinity(const gw_root *x)
+bool gw_at_infinity(const gw_complex_pose *x)
 {
     gw_complex n = 0;
     double size = 0;
@@ -79,12 +79,12 @@ bool gw_root_at_infinity(const gw_root *x)
 }
 
 /* A root's real part, down to the rows. */
-static void try_root(gw_harvest *h, const gw_root *x)
+static void try_root(gw_root_set *h, const gw_complex_pose *x)
 {
     gw_completion_try(h->c, gw_forms_pose(h->forms, x));
 }
 
-static int known(const gw_harvest *h, const gw_root *x)
+static int known(const gw_root_set *h, const gw_complex_pose *x)
 {
     for (int i = 0; i < h->count; i++)
         if (same(&h->root[i], x, false))
@@ -93,7 +93,7 @@ static int known(const gw_harvest *h, const gw_root *x)
 }
 
 /* What is at a path's end, a simple root excepted. */
-static void take_other(gw_harvest *h, const gw_root *x, gw_path_end end)
+static void take_other(gw_root_set *h, const gw_complex_pose *x, gw_path_end end)
 {
     if (end != GW_END_SINGULAR)
         return;
@@ -102,10 +102,10 @@ static void take_other(gw_harvest *h, const gw_root *x, gw_path_end end)
         try_root(h, x);
 }
 
-void gw_harvest_take(gw_harvest *h, gw_root x, gw_path_end end)
+void gw_root_set_add(gw_root_set *h, gw_complex_pose x, gw_path_end end)
 {
     normalise(&x);
-    if (end == GW_END_FAR || gw_root_at_infinity(&x))
+    if (end == GW_END_INFINITY || gw_at_infinity(&x))
         return;
     if (end != GW_END_REGULAR)
         take_other(h, &x, end);
@@ -115,10 +115,10 @@ void gw_harvest_take(gw_harvest *h, gw_root x, gw_path_end end)
         h->root[h->count++] = x;
 }
 
-void gw_harvest_arrive(gw_harvest *h, int i, gw_root x, gw_path_end end)
+void gw_root_set_add_endpoint(gw_root_set *h, int i, gw_complex_pose x, gw_path_end end)
 {
     normalise(&x);
-    int met = end == GW_END_REGULAR && !gw_root_at_infinity(&x) ? known(h, &x) : -1;
+    int met = end == GW_END_REGULAR && !gw_at_infinity(&x) ? known(h, &x) : -1;
     if (end == GW_END_LOST || met >= 0)
         h->again[h->lost++] = i;
     if (met >= 0) {
@@ -128,13 +128,13 @@ void gw_harvest_arrive(gw_harvest *h, int i, gw_root x, gw_path_end end)
         return;
     }
     int before = h->count;
-    gw_harvest_take(h, x, end);
+    gw_root_set_add(h, x, end);
     if (h->count > before)
         h->from[before] = i;
 }
 
 /* True where the conjugate of a root is there too. */
-static bool paired(const gw_harvest *h, int i)
+static bool paired(const gw_root_set *h, int i)
 {
     bool found = imaginary(&h->root[i]) < REAL;
     for (int k = 0; k < h->count && !found; k++)
@@ -142,20 +142,20 @@ static bool paired(const gw_harvest *h, int i)
     return found;
 }
 
-bool gw_harvest_degenerate(const gw_harvest *h, int paths)
+bool gw_root_set_degenerate(const gw_root_set *h, int paths)
 {
     return paths >= 12 && 3 * h->singular > 2 * paths;
 }
 
-void gw_harvest_mend(gw_harvest *h)
+void gw_root_set_add_conjugates(gw_root_set *h)
 {
-    int alone[GW_MOST_PATHS], count = 0;
+    int alone[GW_MAX_PATHS], count = 0;
     for (int i = 0; i < h->count; i++)
         if (!paired(h, i))
             alone[count++] = i;
     if (count == h->lost && h->crossed == 0) {
         for (int i = 0; i < count; i++) {
-            gw_root *x = &h->root[h->count++];
+            gw_complex_pose *x = &h->root[h->count++];
             *x = h->root[alone[i]];
             for (int k = 0; k < 4; k++)
                 x->e[k] = conj(x->e[k]);
@@ -168,23 +168,23 @@ void gw_harvest_mend(gw_harvest *h)
     }
 }
 
-bool gw_harvest_complete(const gw_harvest *h)
+bool gw_root_set_complete(const gw_root_set *h)
 {
     return h->lost == 0 && h->crossed == 0;
 }
 
-bool gw_harvest_belongs(const gw_harvest *h, const gw_root *x, double tolerance)
+bool gw_root_set_satisfies(const gw_root_set *h, const gw_complex_pose *x, double tolerance)
 {
     return gw_forms_residual(h->forms, x) < tolerance && gw_forms_same_sense(h->forms, x);
 }
 
-int gw_harvest_sort(gw_harvest *h)
+int gw_root_set_report(gw_root_set *h)
 {
     int count = h->multiple;
     for (int i = 0; i < h->count; i++) {
-        const gw_root *x = &h->root[i];
+        const gw_complex_pose *x = &h->root[i];
         double off = imaginary(x);
-        if (!gw_harvest_belongs(h, x, 1e-7))
+        if (!gw_root_set_satisfies(h, x, 1e-7))
             continue;
         count++;
         if (off < NEARLY)

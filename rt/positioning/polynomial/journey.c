@@ -1,6 +1,6 @@
 /*
  * All roots of a leaf by paths: where these start, what they lead to, and what is done where one is
- * lost. Any thread, RT safe; bounded by gw_run's `work`.
+ * lost. Any thread, RT safe; bounded by gw_solver's `work`.
  */
 #include <string.h>
 
@@ -13,14 +13,14 @@
 #define SAMPLE    16 /* paths that tell whether a curve passes through their ends */
 
 /* The target: the hyperplanes, or six combinations of them, and the cylinders needed. */
-static void aim(const gw_forms *f, int cylinders, gw_section *s)
+static void aim(const gw_forms *f, int cylinders, gw_study_homotopy *s)
 {
     s->linear = 6 - cylinders;
     memset(s->to, 0, sizeof s->to);
     memset(s->to_axis, 0, sizeof s->to_axis);
     for (int i = 0; i < s->linear; i++)
         for (int n = 0; n < f->linear; n++) {
-            double weight = f->linear == s->linear ? i == n : gw_mixed(i, n);
+            double weight = f->linear == s->linear ? i == n : gw_generic_number(i, n);
             for (int k = 0; k < GW_Y; k++)
                 s->to[i][k] += weight * f->h[n][k];
         }
@@ -33,9 +33,9 @@ static void aim(const gw_forms *f, int cylinders, gw_section *s)
 
 /* Turns each equation of the start by an angle: paths meet no singular point then. Each attempt
  * goes another way. */
-static void turn_start(gw_section *s, int cylinders, int attempt)
+static void turn_start(gw_study_homotopy *s, int cylinders, int attempt)
 {
-    gw_start_section(cylinders, s);
+    gw_start_system(cylinders, s);
     for (int i = 0; i < 6; i++) {
         double angle = 1 + 2.1 * i + 1.7 * attempt;
         gw_complex phase = cos(angle) + I * sin(angle);
@@ -49,14 +49,14 @@ static void turn_start(gw_section *s, int cylinders, int attempt)
 /* All paths from a start system: of rotations, t following from them, or of a section of all
  * coordinates. */
 typedef struct journey {
-    gw_paths paths;
+    gw_homotopy paths;
     int count;
-    const gw_conditions *turning; /* NULL: a section's */
-    gw_equations equations;
-    gw_equation_ways turns;
+    const gw_rotation_conditions *turning; /* NULL: a section's */
+    gw_three_equations equations;
+    gw_quaternion_homotopy turns;
     int cylinders;
-    gw_section section;
-    gw_ways ways;
+    gw_study_homotopy section;
+    gw_study_matrices ways;
 } journey;
 
 /* Start i: every combination of e_1 .. e_3 of modulus one, or a root of the table. */
@@ -64,8 +64,8 @@ static void start_of(const journey *j, int i, gw_complex *x)
 {
     static const gw_complex unit[] = {1, -1, I, -I};
     if (!j->turning) {
-        gw_root root = gw_start_root(j->cylinders, &j->section, i);
-        gw_section_point(&root, x);
+        gw_complex_pose root = gw_start_root(j->cylinders, &j->section, i);
+        gw_study_point(&root, x);
         return;
     }
     const int *d = j->equations.degree;
@@ -76,26 +76,26 @@ static void start_of(const journey *j, int i, gw_complex *x)
 }
 
 /* From so many starts, by their numbers. */
-static void follow(gw_harvest *h, const journey *j, const int *starts, int count, double care)
+static void follow(gw_root_set *h, const journey *j, const int *starts, int count, double care)
 {
-    gw_path path[GW_MOST_PATHS];
+    gw_homotopy_path path[GW_MAX_PATHS];
     for (int i = 0; i < count; i++)
         start_of(j, starts[i], path[i].x);
-    gw_follow_paths(&j->paths, care, path, count);
+    gw_track_paths(&j->paths, care, path, count);
     for (int i = 0; i < count; i++) {
         const gw_complex *x = path[i].x;
-        gw_root root = j->turning ? gw_conditions_root(j->turning, x) : gw_section_root(x);
-        gw_harvest_arrive(h, starts[i], root, path[i].end);
+        gw_complex_pose root = j->turning ? gw_pose_of_quaternion(j->turning, x) : gw_study_pose(x);
+        gw_root_set_add_endpoint(h, starts[i], root, path[i].end);
     }
 }
 
-static void follow_all(gw_harvest *h, const journey *j, double care)
+static void follow_all(gw_root_set *h, const journey *j, double care)
 {
-    int starts[GW_MOST_PATHS], count = j->count, first = count < SAMPLE ? count : SAMPLE;
+    int starts[GW_MAX_PATHS], count = j->count, first = count < SAMPLE ? count : SAMPLE;
     for (int i = 0; i < count; i++)
         starts[i] = i;
     follow(h, j, starts, first, care);
-    if (!gw_harvest_degenerate(h, first))
+    if (!gw_root_set_degenerate(h, first))
         follow(h, j, starts + first, count - first, care);
     for (int n = 0; n < REPEATS && h->lost > 0 && *j->paths.work > 0; n++) {
         count = h->lost;
@@ -110,43 +110,44 @@ static void follow_all(gw_harvest *h, const journey *j, double care)
 static void choose_way(journey *j, int attempt)
 {
     if (j->turning) {
-        gw_equations_ways(&j->equations, attempt, &j->turns);
+        gw_quaternion_homotopy_of(&j->equations, attempt, &j->turns);
         return;
     }
     turn_start(&j->section, j->cylinders, attempt);
-    gw_section_ways(&j->section, &j->ways);
+    gw_study_matrices_of(&j->section, &j->ways);
 }
 
-static void travel(gw_harvest *h, journey *j)
+static void travel(gw_root_set *h, journey *j)
 {
     h->lost = j->count;
     for (int attempt = 0; attempt<ATTEMPTS && * j->paths.work> 0; attempt++) {
-        gw_harvest_begin(h, h->c, h->forms);
+        gw_root_set_begin(h, h->c, h->forms);
         choose_way(j, attempt);
         follow_all(h, j, 1 + attempt);
-        gw_harvest_mend(h);
-        if (gw_harvest_complete(h) || h->singular > 0)
+        gw_root_set_add_conjugates(h);
+        if (gw_root_set_complete(h) || h->singular > 0)
             break;
     }
 }
 
-void gw_travel_rotations(gw_harvest *h, const gw_conditions *c)
+void gw_homotopy_in_quaternion(gw_root_set *h, const gw_rotation_conditions *c)
 {
     journey j;
     j.turning = c;
-    gw_conditions_equations(c, &j.equations);
+    gw_rotation_equations(c, &j.equations);
     j.count = j.equations.degree[0] * j.equations.degree[1] * j.equations.degree[2];
-    j.paths = (gw_paths){4, &j.turns, gw_equations_evaluate, &h->c->run->work, GW_TURNING_COST};
+    j.paths = (gw_homotopy){4, &j.turns, gw_quaternion_evaluate, &h->c->run->work,
+                            GW_QUATERNION_STEP_COST};
     travel(h, &j);
 }
 
-void gw_travel_section(gw_harvest *h, int cylinders)
+void gw_homotopy_in_study(gw_root_set *h, int cylinders)
 {
     journey j;
     j.turning = NULL;
     j.cylinders = cylinders;
     aim(h->forms, cylinders, &j.section);
-    j.count = gw_start_count(cylinders);
-    j.paths = (gw_paths){8, &j.ways, gw_section_evaluate, &h->c->run->work, GW_SECTION_COST};
+    j.count = gw_start_root_count(cylinders);
+    j.paths = (gw_homotopy){8, &j.ways, gw_study_evaluate, &h->c->run->work, GW_STUDY_STEP_COST};
     travel(h, &j);
 }

@@ -9,7 +9,7 @@
 
 enum { MOST = GW_PATH_UNKNOWNS - 1 };
 
-typedef gw_many matrix[MOST][MOST + 2];
+typedef gw_complex_lanes matrix[MOST][MOST + 2];
 
 /* ---- one path, with pivots ------------------------------------------------------------------- */
 
@@ -50,7 +50,7 @@ static void solve_one(int n, gw_complex (*a)[MOST + 2])
 /* ---- all of them, without -------------------------------------------------------------------- */
 
 /* out = 1 / a */
-GW_LANE_INLINE void invert(const gw_many *a, gw_many *out)
+GW_LANE_INLINE void invert(const gw_complex_lanes *a, gw_complex_lanes *out)
 {
     gw_lanes k = 1 / (a->re * a->re + a->im * a->im);
     out->re = k * a->re;
@@ -62,60 +62,60 @@ GW_LANE_INLINE void invert(const gw_many *a, gw_many *out)
 GW_LANE_INLINE void eliminate(int n, bool tangents, matrix a, gw_lanes *growth)
 {
     const int columns = n + 1 + tangents;
-    gw_many inverse[MOST];
+    gw_complex_lanes inverse[MOST];
     *growth = (gw_lanes){0};
     for (int k = 0; k < n; k++) {
         invert(&a[k][k], &inverse[k]);
         for (int i = k + 1; i < n; i++) {
-            gw_many m;
+            gw_complex_lanes m;
             gw_multiply(&a[i][k], &inverse[k], &m);
-            gw_add_square(growth, &m);
+            gw_add_modulus2(growth, &m);
             for (int j = k + 1; j < columns; j++)
-                gw_take_product(&a[i][j], &m, &a[k][j]);
+                gw_subtract_product(&a[i][j], &m, &a[k][j]);
         }
     }
     for (int k = n - 1; k >= 0; k--)
         for (int j = n; j < columns; j++) {
             gw_multiply(&a[k][j], &inverse[k], &a[k][j]);
             for (int i = 0; i < k; i++)
-                gw_take_product(&a[i][j], &a[i][k], &a[k][j]);
+                gw_subtract_product(&a[i][j], &a[i][k], &a[k][j]);
         }
 }
 
 /* The columns of the unknowns that move, and the right-hand sides. */
-GW_LANE_INLINE void fill(int n, bool tangents, const gw_patch *patch, const gw_linear *now,
-                         matrix a)
+GW_LANE_INLINE void fill(int n, bool tangents, const gw_affine_patch *patch,
+                         const gw_linearisation *now, matrix a)
 {
     for (int i = 0; i < n; i++) {
         for (int k = 0; k < 3; k++)
-            gw_pick_many(&patch->before[k], &now->j[i][k + 1], &now->j[i][k], &a[i][k]);
+            gw_complex_select(&patch->before[k], &now->j[i][k + 1], &now->j[i][k], &a[i][k]);
         for (int k = 3; k < n; k++)
             a[i][k] = now->j[i][k + 1];
-        a[i][n] = (gw_many){-now->f[i].re, -now->f[i].im};
+        a[i][n] = (gw_complex_lanes){-now->f[i].re, -now->f[i].im};
         if (tangents)
-            a[i][n + 1] = (gw_many){-now->rate[i].re, -now->rate[i].im};
+            a[i][n + 1] = (gw_complex_lanes){-now->rate[i].re, -now->rate[i].im};
     }
 }
 
 /* Column j of the solutions, with zero where a lane's unknown is held. */
-GW_LANE_INLINE void place(int n, const gw_patch *patch, matrix a, int j, gw_many *d)
+GW_LANE_INLINE void place(int n, const gw_affine_patch *patch, matrix a, int j, gw_complex_lanes *d)
 {
-    const gw_many none = {{0}, {0}};
+    const gw_complex_lanes none = {{0}, {0}};
     for (int k = 0; k < 4; k++) {
         gw_mask held = k > 0 ? ~patch->before[k - 1] : ~(gw_mask){0};
         held = k < 3 ? held & patch->before[k] : held;
-        gw_many x = k < 3 ? a[k][j] : none; /* what stands before the one held */
+        gw_complex_lanes x = k < 3 ? a[k][j] : none; /* what stands before the one held */
         if (k > 0)
-            gw_pick_many(&patch->before[k - 1], &a[k - 1][j], &x, &x);
-        gw_pick_many(&held, &none, &x, &d[k]);
+            gw_complex_select(&patch->before[k - 1], &a[k - 1][j], &x, &x);
+        gw_complex_select(&held, &none, &x, &d[k]);
     }
     for (int k = 4; k <= n; k++)
         d[k] = a[k - 1][j];
 }
 
 /* Lanes that need pivots, one by one. */
-static void solve_again(int n, bool tangents, const gw_patch *patch, const gw_linear *now,
-                        const gw_lanes *growth, matrix a)
+static void solve_again(int n, bool tangents, const gw_affine_patch *patch,
+                        const gw_linearisation *now, const gw_lanes *growth, matrix a)
 {
     for (int lane = 0; lane < GW_LANES; lane++) {
         gw_complex own[MOST][MOST + 2];
@@ -123,9 +123,9 @@ static void solve_again(int n, bool tangents, const gw_patch *patch, const gw_li
             continue;
         for (int i = 0; i < n; i++) {
             for (int k = 0; k < n; k++)
-                own[i][k] = gw_lane(&now->j[i][k + (k >= patch->fixed[lane])], lane);
-            own[i][n] = -gw_lane(&now->f[i], lane);
-            own[i][n + 1] = tangents ? -gw_lane(&now->rate[i], lane) : 0;
+                own[i][k] = gw_lane_get(&now->j[i][k + (k >= patch->fixed[lane])], lane);
+            own[i][n] = -gw_lane_get(&now->f[i], lane);
+            own[i][n + 1] = tangents ? -gw_lane_get(&now->rate[i], lane) : 0;
         }
         solve_one(n, own);
         for (int i = 0; i < n; i++)
@@ -135,25 +135,27 @@ static void solve_again(int n, bool tangents, const gw_patch *patch, const gw_li
 }
 
 /* Lengths of steps: the quaternion's largest part is near one, the rest is measured by itself. */
-GW_LANE_INLINE void measure(int n, const gw_many *x, const gw_many *d, gw_lanes *length2)
+GW_LANE_INLINE void measure(int n, const gw_complex_lanes *x, const gw_complex_lanes *d,
+                            gw_lanes *length2)
 {
     gw_lanes size = {0}, moved = {0};
     *length2 = (gw_lanes){0};
     for (int k = 0; k < 4; k++)
-        gw_add_square(length2, &d[k]);
+        gw_add_modulus2(length2, &d[k]);
     for (int k = 4; k <= n; k++) {
-        gw_add_square(&size, &x[k]);
-        gw_add_square(&moved, &d[k]);
+        gw_add_modulus2(&size, &x[k]);
+        gw_add_modulus2(&moved, &d[k]);
     }
     *length2 += moved / (1 + size);
 }
 
-GW_LANE_INLINE void step(int n, bool tangents, const gw_patch *patch, const gw_linear *now,
-                         gw_many *x, gw_many *v, gw_lanes *length2)
+GW_LANE_INLINE void step(int n, bool tangents, const gw_affine_patch *patch,
+                         const gw_linearisation *now, gw_complex_lanes *x, gw_complex_lanes *v,
+                         gw_lanes *length2)
 {
     matrix a;
     gw_lanes growth;
-    gw_many d[GW_PATH_UNKNOWNS];
+    gw_complex_lanes d[GW_PATH_UNKNOWNS];
     bool fine = true;
     fill(n, tangents, patch, now, a);
     eliminate(n, tangents, a, &growth);
@@ -169,11 +171,11 @@ GW_LANE_INLINE void step(int n, bool tangents, const gw_patch *patch, const gw_l
         x[k].re += d[k].re, x[k].im += d[k].im;
 }
 
-GW_WIDE
-void gw_newton(const gw_paths *p, const gw_patch *patch, const gw_lanes *tau, gw_many *x,
-               gw_many *v, gw_lanes *length2)
+GW_TARGET_CLONES
+void gw_newton_step(const gw_homotopy *p, const gw_affine_patch *patch, const gw_lanes *tau,
+                    gw_complex_lanes *x, gw_complex_lanes *v, gw_lanes *length2)
 {
-    gw_linear now;
+    gw_linearisation now;
     p->evaluate(p->system, x, tau, v != NULL, &now);
     *p->work -= p->cost;
     if (p->unknowns == 8 && v)

@@ -22,14 +22,14 @@ enum { STATIONS = 3, SLOTS = STATIONS + 1 };
 /* Points of the paths with their tangents, x[fixed] = 1. */
 typedef struct station {
     gw_lanes tau;
-    gw_many x[GW_PATH_UNKNOWNS], v[GW_PATH_UNKNOWNS];
+    gw_complex_lanes x[GW_PATH_UNKNOWNS], v[GW_PATH_UNKNOWNS];
 } station;
 
 /* What a lane does: towards its first tangent, on the way, or at tau = 1 down to round-off. */
 typedef enum phase { STARTING, MOVING, FINISHING } phase;
 
 typedef struct traveller {
-    gw_path *path;
+    gw_homotopy_path *path;
     phase phase;
     int known; /* stations */
     int steps;
@@ -39,14 +39,14 @@ typedef struct traveller {
 
 /* Four paths. Stations are a ring, the one being made at `head`. */
 typedef struct convoy {
-    const gw_paths *p;
+    const gw_homotopy *p;
     double tolerance2;
-    gw_patch patch;
+    gw_affine_patch patch;
     traveller lane[GW_LANES];
     station ring[SLOTS];
     gw_mask known[STATIONS]; /* lanes with so old a station */
     int head;
-    gw_path *next, *end;
+    gw_homotopy_path *next, *end;
 } convoy;
 
 /* The station of so many steps ago. */
@@ -71,7 +71,7 @@ static int largest(const gw_complex *x)
 }
 
 /* N over e . e, and less where the quaternion is small beside the rest. */
-static double turning(const gw_paths *p, const gw_complex *x)
+static double turning(const gw_homotopy *p, const gw_complex *x)
 {
     gw_complex n = 0;
     double size = 0, rest = 0;
@@ -85,9 +85,9 @@ static double turning(const gw_paths *p, const gw_complex *x)
 }
 
 /* What there is where Newton's method does not converge as it does at simple roots. */
-static gw_path_end not_simple(const gw_paths *p, const gw_complex *x)
+static gw_path_end not_simple(const gw_homotopy *p, const gw_complex *x)
 {
-    return turning(p, x) < 5e-3 ? GW_END_FAR : GW_END_SINGULAR;
+    return turning(p, x) < 5e-3 ? GW_END_INFINITY : GW_END_SINGULAR;
 }
 
 /* ---- one lane -------------------------------------------------------------------------------- */
@@ -95,7 +95,7 @@ static gw_path_end not_simple(const gw_paths *p, const gw_complex *x)
 static void get_point(const convoy *c, const station *s, int lane, gw_complex *x)
 {
     for (int i = 0; i < c->p->unknowns; i++)
-        x[i] = gw_lane(&s->x[i], lane);
+        x[i] = gw_lane_get(&s->x[i], lane);
 }
 
 static void know(convoy *c, int lane, int known)
@@ -115,11 +115,11 @@ static void hold(convoy *c, int lane, int fixed)
 /* Scales a point so that entry `fixed` is one; the tangent is then d/dtau (x / x_fixed). */
 static void rescale(const convoy *c, station *s, int lane, int fixed)
 {
-    gw_complex k = 1 / gw_lane(&s->x[fixed], lane), by = gw_lane(&s->v[fixed], lane);
+    gw_complex k = 1 / gw_lane_get(&s->x[fixed], lane), by = gw_lane_get(&s->v[fixed], lane);
     for (int i = 0; i < c->p->unknowns; i++) {
-        gw_complex x = i == fixed ? 1 : k * gw_lane(&s->x[i], lane);
+        gw_complex x = i == fixed ? 1 : k * gw_lane_get(&s->x[i], lane);
         gw_lane_set(&s->x[i], lane, x);
-        gw_lane_set(&s->v[i], lane, i == fixed ? 0 : k * (gw_lane(&s->v[i], lane) - x * by));
+        gw_lane_set(&s->v[i], lane, i == fixed ? 0 : k * (gw_lane_get(&s->v[i], lane) - x * by));
     }
 }
 
@@ -154,15 +154,15 @@ static void keep(convoy *c, int lane)
         station *to = ago(c, age), *from = ago(c, age + 1);
         to->tau[lane] = from->tau[lane];
         for (int i = 0; i < c->p->unknowns; i++) {
-            gw_lane_set(&to->x[i], lane, gw_lane(&from->x[i], lane));
-            gw_lane_set(&to->v[i], lane, gw_lane(&from->v[i], lane));
+            gw_lane_set(&to->x[i], lane, gw_lane_get(&from->x[i], lane));
+            gw_lane_set(&to->v[i], lane, gw_lane_get(&from->v[i], lane));
         }
     }
 }
 
 static void leave(convoy *c, int lane, const gw_complex *x, gw_path_end end)
 {
-    gw_path *path = c->lane[lane].path;
+    gw_homotopy_path *path = c->lane[lane].path;
     for (int i = 0; i < c->p->unknowns; i++)
         path->x[i] = x[i];
     path->end = end;
@@ -204,20 +204,20 @@ GW_LANE_INLINE void weights(const convoy *c, station *const *past, int i, const 
             continue;
         gw_lanes over = 1 / (past[i]->tau - past[k]->tau), part = (*tau - past[k]->tau) * over;
         if (k > 0) {
-            gw_pick(&c->known[k], &over, &none, &over);
-            gw_pick(&c->known[k], &part, &one, &part);
+            gw_lane_select(&c->known[k], &over, &none, &over);
+            gw_lane_select(&c->known[k], &part, &one, &part);
         }
         l *= part, slope += over;
     }
     *by_x = (1 - 2 * on * slope) * l * l;
     *by_v = on * l * l;
     if (i > 0) {
-        gw_pick(&c->known[i], by_x, &none, by_x);
-        gw_pick(&c->known[i], by_v, &none, by_v);
+        gw_lane_select(&c->known[i], by_x, &none, by_x);
+        gw_lane_select(&c->known[i], by_v, &none, by_v);
     }
 }
 
-GW_WIDE
+GW_TARGET_CLONES
 static void predict(convoy *c)
 {
     station *to = &c->ring[c->head], *past[STATIONS];
@@ -227,7 +227,7 @@ static void predict(convoy *c)
     for (int i = 0; i < STATIONS; i++)
         weights(c, past, i, &to->tau, &by_x[i], &by_v[i]);
     for (int n = 0; n < c->p->unknowns; n++) {
-        gw_many x = {{0}, {0}};
+        gw_complex_lanes x = {{0}, {0}};
         for (int i = 0; i < STATIONS; i++) {
             x.re += by_x[i] * past[i]->x[n].re + by_v[i] * past[i]->v[n].re;
             x.im += by_x[i] * past[i]->x[n].im + by_v[i] * past[i]->v[n].im;
@@ -257,7 +257,7 @@ static void change_patch(convoy *c, int lane)
     double size = 0;
     station *s = &c->ring[c->head];
     for (int i = 0; i < 4; i++) {
-        e[i] = gw_lane(&s->x[i], lane);
+        e[i] = gw_lane_get(&s->x[i], lane);
         size += size2(e[i]);
     }
     if (size < OUTGROWN)
@@ -321,7 +321,7 @@ static void finish(convoy *c, int lane, double first2, double second2)
     t->steps += MOST_STEPS / 3;
     if (done) {
         get_point(c, &c->ring[c->head], lane, x);
-        leave(c, lane, x, turning(c->p, x) < NEAR_ZERO ? GW_END_FAR : GW_END_REGULAR);
+        leave(c, lane, x, turning(c->p, x) < NEAR_ZERO ? GW_END_INFINITY : GW_END_REGULAR);
     } else if (!(first2 < 1e-2 && second2 < 1e-2) || t->steps >= MOST_STEPS) {
         leave(c, lane, t->path->x, not_simple(c->p, t->path->x));
     }
@@ -348,15 +348,16 @@ static void go_round(convoy *c)
     gw_lanes first2, second2;
     choose_targets(c);
     predict(c);
-    gw_newton(c->p, &c->patch, &to->tau, to->x, NULL, &first2);
-    gw_newton(c->p, &c->patch, &to->tau, to->x, to->v, &second2);
+    gw_newton_step(c->p, &c->patch, &to->tau, to->x, NULL, &first2);
+    gw_newton_step(c->p, &c->patch, &to->tau, to->x, to->v, &second2);
     for (int lane = 0; lane < GW_LANES; lane++)
         if (c->patch.active >> lane & 1)
             conclude(c, lane, first2[lane], second2[lane]);
     c->head = (c->head + 1) % SLOTS;
 }
 
-static void travel(const gw_paths *p, double care, bool finish, gw_path *path, int count)
+static void travel(const gw_homotopy *p, double care, bool finish, gw_homotopy_path *path,
+                   int count)
 {
     convoy c;
     memset(&c, 0, sizeof c);
@@ -376,12 +377,12 @@ static void travel(const gw_paths *p, double care, bool finish, gw_path *path, i
     }
 }
 
-void gw_finish_paths(const gw_paths *p, gw_path *path, int count)
+void gw_refine_endpoints(const gw_homotopy *p, gw_homotopy_path *path, int count)
 {
     travel(p, 1, true, path, count);
 }
 
-void gw_follow_paths(const gw_paths *p, double care, gw_path *path, int count)
+void gw_track_paths(const gw_homotopy *p, double care, gw_homotopy_path *path, int count)
 {
     travel(p, care, false, path, count);
 }

@@ -274,7 +274,7 @@ static void root_of(const double (*x)[ROOTS], const double (*n)[ROOTS], gw_compl
     }
 }
 
-bool gw_quadrics_roots(const double (*quadrics)[10], gw_complex (*e)[4])
+bool gw_three_quadrics_roots(const double (*quadrics)[10], gw_complex (*e)[4])
 {
     double n[MONOMIALS][ROOTS], x[ROOTS][ROOTS], used[ROOTS][ROOTS];
     gw_complex lambda[ROOTS];

@@ -56,33 +56,34 @@ static void matrix_of(const gw_complex *h, gw_complex *m)
 /* ---- four points at once -------------------------------------------------------------------- */
 
 /* What the entries of a matrix are multiplied by, half of it. */
-GW_LANE_INLINE void monomials(const gw_many *x, gw_many *w)
+GW_LANE_INLINE void monomials(const gw_complex_lanes *x, gw_complex_lanes *w)
 {
-    const gw_many *e = x, *g = x + 4;
+    const gw_complex_lanes *e = x, *g = x + 4;
     for (int i = 0, at = 0; i < 4; i++)
         for (int j = i; j < 4; j++, at++) {
             gw_multiply(&e[i], &e[j], &w[at]);
             if (i == j)
                 w[at].re *= 0.5, w[at].im *= 0.5;
         }
-    w[C] = (gw_many){{0}, {0}};
+    w[C] = (gw_complex_lanes){{0}, {0}};
     for (int i = 0; i < 4; i++)
         gw_add_product(&w[C], &g[i], &g[i]);
     w[C].re *= 0.5, w[C].im *= 0.5;
     for (int i = 0; i < 3; i++) {
         int j = 1 + (i + 1) % 3, k = 1 + (i + 2) % 3;
         gw_multiply(&e[0], &g[1 + i], &w[P + i]);
-        gw_take_product(&w[P + i], &g[0], &e[1 + i]);
+        gw_subtract_product(&w[P + i], &g[0], &e[1 + i]);
         gw_multiply(&e[j], &g[k], &w[D + i]);
-        gw_take_product(&w[D + i], &e[k], &g[j]);
+        gw_subtract_product(&w[D + i], &e[k], &g[j]);
     }
 }
 
 /* Half of a form's gradient. */
-GW_LANE_INLINE void gradient(const gw_many *m, const gw_many *x, gw_many *j)
+GW_LANE_INLINE void gradient(const gw_complex_lanes *m, const gw_complex_lanes *x,
+                             gw_complex_lanes *j)
 {
     static const int at[4][4] = {{0, 1, 2, 3}, {1, 4, 5, 6}, {2, 5, 7, 8}, {3, 6, 8, 9}};
-    const gw_many *e = x, *g = x + 4, *p = m + P - 1, *d = m + D - 1;
+    const gw_complex_lanes *e = x, *g = x + 4, *p = m + P - 1, *d = m + D - 1;
     for (int i = 0; i < 4; i++) {
         gw_multiply(&m[at[i][0]], &e[0], &j[i]);
         for (int l = 1; l < 4; l++)
@@ -92,22 +93,23 @@ GW_LANE_INLINE void gradient(const gw_many *m, const gw_many *x, gw_many *j)
     for (int i = 1; i < 4; i++) {
         int k = i % 3 + 1, l = k % 3 + 1;
         gw_add_product(&j[0], &p[i], &g[i]);
-        gw_take_product(&j[4], &p[i], &e[i]);
-        gw_take_product(&j[i], &p[i], &g[0]);
+        gw_subtract_product(&j[4], &p[i], &e[i]);
+        gw_subtract_product(&j[i], &p[i], &g[0]);
         gw_add_product(&j[4 + i], &p[i], &e[0]);
         gw_add_product(&j[i], &d[l], &g[k]);
-        gw_take_product(&j[i], &d[k], &g[l]);
+        gw_subtract_product(&j[i], &d[k], &g[l]);
         gw_add_product(&j[4 + i], &d[k], &e[l]);
-        gw_take_product(&j[4 + i], &d[l], &e[k]);
+        gw_subtract_product(&j[4 + i], &d[l], &e[k]);
     }
 }
 
 /* A form at tau: half of its gradient, value and rate. */
-GW_LANE_INLINE void form_at(const gw_way *way, const gw_lanes *tau, const gw_many *x,
-                            const gw_many *w, bool rates, gw_many *j, gw_many *value, gw_many *rate)
+GW_LANE_INLINE void form_at(const gw_matrix_segment *way, const gw_lanes *tau,
+                            const gw_complex_lanes *x, const gw_complex_lanes *w, bool rates,
+                            gw_complex_lanes *j, gw_complex_lanes *value, gw_complex_lanes *rate)
 {
-    gw_many m[GW_STUDY];
-    for (int k = 0; k < GW_STUDY; k++) {
+    gw_complex_lanes m[GW_STUDY_ENTRIES];
+    for (int k = 0; k < GW_STUDY_ENTRIES; k++) {
         m[k].re = creal(way->from[k]) + creal(way->by[k]) * *tau;
         m[k].im = cimag(way->from[k]) + cimag(way->by[k]) * *tau;
     }
@@ -116,44 +118,45 @@ GW_LANE_INLINE void form_at(const gw_way *way, const gw_lanes *tau, const gw_man
     for (int k = 1; k < GW_PATH_UNKNOWNS; k++)
         gw_add_product(value, &j[k], &x[k]);
     value->re *= 0.5, value->im *= 0.5;
-    *rate = (gw_many){{0}, {0}};
-    for (int k = 0; k < GW_STUDY && rates; k++)
-        gw_add_turned(rate, way->by[k], &w[k]);
+    *rate = (gw_complex_lanes){{0}, {0}};
+    for (int k = 0; k < GW_STUDY_ENTRIES && rates; k++)
+        gw_add_complex_scaled(rate, way->by[k], &w[k]);
 }
 
 /* h becomes N h - l^2. */
-GW_LANE_INLINE void square(const gw_way *axis, const gw_lanes *tau, const gw_many *x,
-                           const gw_many *w, bool rates, gw_many *j, gw_many *value, gw_many *rate)
+GW_LANE_INLINE void square(const gw_matrix_segment *axis, const gw_lanes *tau,
+                           const gw_complex_lanes *x, const gw_complex_lanes *w, bool rates,
+                           gw_complex_lanes *j, gw_complex_lanes *value, gw_complex_lanes *rate)
 {
-    gw_many own[GW_PATH_UNKNOWNS], half, half_rate, n;
+    gw_complex_lanes own[GW_PATH_UNKNOWNS], half, half_rate, n;
     form_at(axis, tau, x, w, rates, own, &half, &half_rate);
-    gw_many h = {2 * value->re, 2 * value->im};
-    gw_many l = {2 * half.re, 2 * half.im}, twice = {2 * l.re, 2 * l.im};
+    gw_complex_lanes h = {2 * value->re, 2 * value->im};
+    gw_complex_lanes l = {2 * half.re, 2 * half.im}, twice = {2 * l.re, 2 * l.im};
     n.re = 2 * (w[0].re + w[4].re + w[7].re + w[9].re);
     n.im = 2 * (w[0].im + w[4].im + w[7].im + w[9].im);
     for (int k = 0; k < GW_PATH_UNKNOWNS; k++) {
         gw_multiply(&n, &j[k], &j[k]);
-        gw_take_product(&j[k], &twice, &own[k]);
+        gw_subtract_product(&j[k], &twice, &own[k]);
         if (k < 4)
             gw_add_product(&j[k], &h, &x[k]);
     }
     gw_multiply(&n, value, value);
-    gw_take_product(value, &l, &half);
+    gw_subtract_product(value, &l, &half);
     gw_multiply(&n, rate, rate);
-    gw_take_product(rate, &twice, &half_rate);
+    gw_subtract_product(rate, &twice, &half_rate);
 }
 
-GW_LANE_INLINE void evaluate(const gw_ways *ways, const gw_many *x, const gw_lanes *tau, bool rates,
-                             gw_linear *out)
+GW_LANE_INLINE void evaluate(const gw_study_matrices *ways, const gw_complex_lanes *x,
+                             const gw_lanes *tau, bool rates, gw_linearisation *out)
 {
-    gw_many w[GW_STUDY];
+    gw_complex_lanes w[GW_STUDY_ENTRIES];
     monomials(x, w);
     for (int i = 0; i < 6; i++) {
         form_at(&ways->form[i], tau, x, w, rates, out->j[i], &out->f[i], &out->rate[i]);
         if (i >= ways->linear)
             square(&ways->axis[i], tau, x, w, rates, out->j[i], &out->f[i], &out->rate[i]);
     }
-    gw_many zero = {{0}, {0}};
+    gw_complex_lanes zero = {{0}, {0}};
     out->f[6] = out->rate[6] = zero;
     for (int k = 0; k < 4; k++) {
         out->j[6][k] = x[k + 4];
@@ -162,9 +165,9 @@ GW_LANE_INLINE void evaluate(const gw_ways *ways, const gw_many *x, const gw_lan
     }
 }
 
-GW_WIDE
-void gw_section_evaluate(const void *system, const gw_many *x, const gw_lanes *tau, bool rates,
-                         gw_linear *out)
+GW_TARGET_CLONES
+void gw_study_evaluate(const void *system, const gw_complex_lanes *x, const gw_lanes *tau,
+                       bool rates, gw_linearisation *out)
 {
     if (rates)
         evaluate(system, x, tau, true, out);
@@ -172,15 +175,15 @@ void gw_section_evaluate(const void *system, const gw_many *x, const gw_lanes *t
         evaluate(system, x, tau, false, out);
 }
 
-static void set_way(const gw_complex *from, const gw_complex *to, gw_way *way)
+static void set_way(const gw_complex *from, const gw_complex *to, gw_matrix_segment *way)
 {
     matrix_of(from, way->from);
     matrix_of(to, way->by);
-    for (int k = 0; k < GW_STUDY; k++)
+    for (int k = 0; k < GW_STUDY_ENTRIES; k++)
         way->by[k] -= way->from[k];
 }
 
-void gw_section_ways(const gw_section *s, gw_ways *ways)
+void gw_study_matrices_of(const gw_study_homotopy *s, gw_study_matrices *ways)
 {
     ways->linear = s->linear;
     for (int i = 0; i < 6; i++) {
@@ -191,7 +194,7 @@ void gw_section_ways(const gw_section *s, gw_ways *ways)
 
 /* ---- one point ------------------------------------------------------------------------------- */
 
-void gw_section_point(const gw_root *r, gw_complex x[GW_PATH_UNKNOWNS])
+void gw_study_point(const gw_complex_pose *r, gw_complex x[GW_PATH_UNKNOWNS])
 {
     const gw_complex *e = r->e, *t = r->t;
     gw_complex across[3];
@@ -203,11 +206,11 @@ void gw_section_point(const gw_root *r, gw_complex x[GW_PATH_UNKNOWNS])
         x[5 + i] = 0.5 * (e[0] * t[i] + across[i]);
 }
 
-gw_root gw_section_root(const gw_complex x[GW_PATH_UNKNOWNS])
+gw_complex_pose gw_study_pose(const gw_complex x[GW_PATH_UNKNOWNS])
 {
     const gw_complex *e = x, *g = x + 4;
     gw_complex n = e[0] * e[0] + dot3(e + 1, e + 1), across[3];
-    gw_root r = {{e[0], e[1], e[2], e[3]}, {0, 0, 0}};
+    gw_complex_pose r = {{e[0], e[1], e[2], e[3]}, {0, 0, 0}};
     cross(e + 1, g + 1, across);
     for (int i = 0; i < 3; i++)
         r.t[i] = 2 * (e[0] * g[1 + i] - g[0] * e[1 + i] + across[i]) / n;

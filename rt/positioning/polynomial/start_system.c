@@ -21,13 +21,13 @@ static gw_complex arbitrary(unsigned long long index)
     return part[0] + part[1] * I;
 }
 
-int gw_start_count(int cylinders)
+int gw_start_root_count(int cylinders)
 {
     return 40 << cylinders;
 }
 
 /* An axis of the world has no part in s. */
-void gw_start_section(int cylinders, gw_section *s)
+void gw_start_system(int cylinders, gw_study_homotopy *s)
 {
     s->linear = 6 - cylinders;
     for (int i = 0; i < 6; i++)
@@ -40,7 +40,7 @@ void gw_start_section(int cylinders, gw_section *s)
 }
 
 /* t from e: four of the hyperplanes are linear in t and r. */
-static void find_translation(const gw_section *s, gw_root *x)
+static void find_translation(const gw_study_homotopy *s, gw_complex_pose *x)
 {
     gw_complex y[GW_Y], a[4][5];
     x->t[0] = x->t[1] = x->t[2] = 0;
@@ -75,13 +75,13 @@ static void find_translation(const gw_section *s, gw_root *x)
         x->t[k] = a[k][4] / a[k][k];
 }
 
-gw_root gw_start_root(int cylinders, const gw_section *s, int i)
+gw_complex_pose gw_start_root(int cylinders, const gw_study_homotopy *s, int i)
 {
     const double *e = cylinders == 0   ? gw_start_roots_0[i]
                       : cylinders == 1 ? gw_start_roots_1[i]
                       : cylinders == 2 ? gw_start_roots_2[i]
                                        : gw_start_roots_3[i];
-    gw_root x = {{1, e[0] + e[1] * I, e[2] + e[3] * I, e[4] + e[5] * I}, {0, 0, 0}};
+    gw_complex_pose x = {{1, e[0] + e[1] * I, e[2] + e[3] * I, e[4] + e[5] * I}, {0, 0, 0}};
     if (cylinders < 3)
         find_translation(s, &x);
     for (int k = 0; k < 3 && cylinders == 3; k++)

@@ -4,13 +4,13 @@
  */
 #include <complex.h>
 
-#include "rt/positioning/solve_internal.h"
+#include "rt/positioning/solver.h"
 
 #define DEGREE    8 /* in exp(i phi) */
-#define DFT       GW_TURN_SAMPLES
+#define DFT       GW_TRIGONOMETRIC_SAMPLES
 #define NEAR_UNIT 2e-2 /* a double root's halves may leave the circle by the root of round-off */
 
-double gw_turn_cosine(int k)
+double gw_trigonometric_cosine(int k)
 {
     static const double quarter[] = {1, 0.92387953251128674, 0.70710678118654757,
                                      0.38268343236508977, 0};
@@ -30,8 +30,8 @@ static double coefficients(const double sample[DFT], double complex c[DEGREE + 1
     for (int n = 0; n <= DEGREE / 2; n++) { /* real: those beyond the middle are conjugates */
         double even = 0, odd = 0;
         for (int k = 0; k < DFT; k++) {
-            even += sample[k] * gw_turn_cosine(k * n);
-            odd += sample[k] * gw_turn_cosine(k * n - DFT / 4);
+            even += sample[k] * gw_trigonometric_cosine(k * n);
+            odd += sample[k] * gw_trigonometric_cosine(k * n - DFT / 4);
         }
         c[DEGREE / 2 + n] = (even - I * odd) / DFT;
         c[DEGREE / 2 - n] = conj(c[DEGREE / 2 + n]);
@@ -74,7 +74,7 @@ static int all_roots(const double complex *c, double complex z[DEGREE])
     return degree;
 }
 
-int gw_turn_roots(const double sample[DFT], double phi[DEGREE], double *most)
+int gw_trigonometric_roots(const double sample[DFT], double phi[DEGREE], double *most)
 {
     double complex c[DEGREE + 1], z[DEGREE];
     int count = 0;
@@ -90,15 +90,15 @@ int gw_turn_roots(const double sample[DFT], double phi[DEGREE], double *most)
 
 /* Names the rotations by where they are: by their side, and how many on that side are lower. The
  * order of the roots would depend on how they were found. */
-void gw_name_rotations(gw_run *run)
+void gw_label_rotations(gw_solver *run)
 {
     static const char marks[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmopqrstuvwxyz";
-    gw_finding *f = &run->finding;
+    gw_rule_result *f = &run->finding;
     for (int i = 0; i < f->count; i++) {
-        gw_view here = gw_view_rotation(f->edits[i].rotation);
+        gw_branch_label here = gw_rotation_label(f->edits[i].rotation);
         int below = 0;
         for (int k = 0; k < f->count; k++) {
-            gw_view there = gw_view_rotation(f->edits[k].rotation);
+            gw_branch_label there = gw_rotation_label(f->edits[k].rotation);
             below += k != i && there.side == here.side && there.height < here.height;
         }
         f->edits[i].mark = marks[7 * here.side + (below < 6 ? below : 6)];

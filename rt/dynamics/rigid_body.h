@@ -1,0 +1,272 @@
+/*
+ * Newton and Euler for one rigid body seen from its frame's origin: shared by the guided body's
+ * two integrators. Pure functions, RT safe.
+ */
+#ifndef GW_DYNAMICS_RIGID_BODY_H
+#define GW_DYNAMICS_RIGID_BODY_H
+
+#include "rt/dynamics/guided.h"
+
+/* What every stage of a step calls: a call of its own would cost as much as what it computes. */
+#define GW_STEP_INLINE static inline __attribute__((always_inline))
+
+/* A body's quantities at one pose, world axes. */
+typedef struct gw_rigid_body {
+    gw_vec3 com;     /* from the body's origin to its centre of mass */
+    gw_vec3 held;    /* from the body's origin to the held frame's */
+    gw_quat held_q;  /* world_from_held */
+    gw_mat3 inertia; /* about the centre of mass */
+} gw_rigid_body;
+
+/* R I R^T, the lower triangle mirrored. */
+GW_STEP_INLINE gw_mat3 gw_inertia_turned(const gw_mat3 *r, const gw_mat3 *inertia)
+{
+    double t[3][3];
+    gw_mat3 out;
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < 3; j++)
+            t[i][j] = r->m[i][0] * inertia->m[0][j] + r->m[i][1] * inertia->m[1][j] +
+                      r->m[i][2] * inertia->m[2][j];
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j <= i; j++)
+            out.m[i][j] = out.m[j][i] =
+                t[i][0] * r->m[j][0] + t[i][1] * r->m[j][1] + t[i][2] * r->m[j][2];
+    return out;
+}
+
+GW_STEP_INLINE gw_rigid_body gw_rigid_body_at(const gw_guided_def *def,
+                                              const gw_pose *world_from_body)
+{
+    gw_mat3 r = gw_quat_to_mat3(world_from_body->q);
+    return (gw_rigid_body){gw_mat3_mul(&r, def->mass.com), gw_mat3_mul(&r, def->body_from_held.p),
+                           gw_quat_mul(world_from_body->q, def->body_from_held.q),
+                           gw_inertia_turned(&r, &def->mass.inertia)};
+}
+
+/* The held frame there, moving so. */
+GW_STEP_INLINE void gw_rigid_body_held_frame(const gw_rigid_body *r, const gw_pose *pose,
+                                             const gw_twist *twist, gw_pose *held,
+                                             gw_twist *held_twist)
+{
+    *held = (gw_pose){gw_add(pose->p, r->held), r->held_q};
+    *held_twist = (gw_twist){gw_add(twist->v, gw_cross(twist->w, r->held)), twist->w};
+}
+
+/* What acts on the body: force, and torque about the centre of mass; the power of the forces and
+ * of the damping (W). */
+typedef struct gw_load {
+    gw_wrench about_com;
+    double power, dissipation;
+} gw_load;
+
+/* What touches it: force, and torque about the centre of mass. */
+gw_wrench gw_rigid_body_contact_wrench(const gw_rigid_body *r, const gw_pose *pose,
+                                       const gw_twist *twist, const gw_forces *forces, double t);
+
+GW_STEP_INLINE gw_load gw_rigid_body_load(const gw_guided_def *def, const gw_rigid_body *r,
+                                          const gw_pose *pose, const gw_twist *twist,
+                                          const gw_forces *forces, double t)
+{
+    gw_pose held;
+    gw_twist v;
+    gw_rigid_body_held_frame(r, pose, twist, &held, &v);
+    gw_wrench a = forces && forces->at ? forces->at(forces->context, t, &held, &v) : (gw_wrench){0};
+    double power = gw_dot(a.f, v.v) + gw_dot(a.t, v.w);
+    double dissipation = def->damping_linear * gw_norm2(v.v) + def->damping_angular * gw_norm2(v.w);
+    gw_vec3 f = gw_mul_add(a.f, -def->damping_linear, v.v);
+    gw_vec3 torque = gw_mul_add(a.t, -def->damping_angular, v.w);
+    torque = gw_add(torque, gw_cross(gw_sub(r->held, r->com), f));
+    if (__builtin_expect(forces && forces->touch, 0)) {
+        gw_wrench on = gw_rigid_body_contact_wrench(r, pose, twist, forces, t);
+        f = gw_add(f, on.f);
+        torque = gw_add(torque, on.t);
+    }
+    return (gw_load){{gw_mul_add(f, def->mass.mass, def->gravity), torque}, power, dissipation};
+}
+
+/* The wrench that would give the body the acceleration [a; alpha] of its origin: momentum's rate,
+ * force and torque about the centre of mass. */
+/* m (a + alpha x c + w x (w x c)) and I alpha + w x I w */
+GW_STEP_INLINE gw_wrench gw_rigid_body_momentum_rate(double mass, const gw_rigid_body *r, gw_vec3 w,
+                                                     gw_vec3 a, gw_vec3 alpha)
+{
+    gw_vec3 at_com = gw_add(gw_add(a, gw_cross(alpha, r->com)), gw_cross(w, gw_cross(w, r->com)));
+    gw_vec3 spin =
+        gw_add(gw_mat3_mul(&r->inertia, alpha), gw_cross(w, gw_mat3_mul(&r->inertia, w)));
+    return (gw_wrench){gw_scale(mass, at_com), spin};
+}
+
+/* Constraint wrench at the held frame: momentum rate minus load. */
+gw_wrench gw_rigid_body_constraint_wrench(const gw_rigid_body *r, const gw_wrench *rate,
+                                          const gw_wrench *load);
+
+/* ---- a set that rides (guided_ride.c): only where ride.moves -------------------------------- */
+
+/* The frame in which the set stands, `t` seconds from now, in the world. */
+gw_pose gw_base_motion_frame(const gw_base_motion *ride, double t);
+
+/* A body's pose, and twist of its origin, into the frame as it is now; out of it in t seconds. */
+gw_pose gw_base_from_world_pose(const gw_base_motion *ride, const gw_pose *world_from_body);
+gw_pose gw_base_to_world_pose(const gw_base_motion *ride, double t, const gw_pose *frame_from_body);
+gw_twist gw_base_from_world_twist(const gw_base_motion *ride, const gw_pose *world_from_body,
+                                  const gw_twist *twist);
+gw_twist gw_base_to_world_twist(const gw_base_motion *ride, double t,
+                                const gw_pose *world_from_body, const gw_twist *twist);
+
+/* The twist that the frame gives to what is at rest in it, in its own axes. */
+gw_twist gw_base_motion_twist_at(const gw_base_motion *ride, const gw_pose *frame_from_body);
+
+/* What the frame adds to the acceleration of a point that moves so in it, in its axes. */
+gw_twist gw_base_motion_bias(const gw_base_motion *ride, gw_vec3 point, const gw_twist *twist);
+
+/* The load in the frame, what inertia adds with it; power and dissipation are the true ones. */
+gw_load gw_base_motion_load(const gw_guided *body, const gw_rigid_body *r,
+                            const gw_pose *frame_from_body, const gw_twist *twist,
+                            const gw_forces *forces, double t);
+
+/* Power (W) of what carries the set, by lambda at the held frame, in the frame. */
+double gw_base_motion_power(const gw_base_motion *ride, const gw_rigid_body *r,
+                            const gw_pose *frame_from_body, const gw_wrench *constraint);
+
+/* The body's pose and twist where its set stands: the world's, or the riding frame's. */
+GW_STEP_INLINE gw_pose gw_guided_pose(const gw_guided *body)
+{
+    return body->ride.moves ? gw_base_from_world_pose(&body->ride, &body->pose) : body->pose;
+}
+
+GW_STEP_INLINE gw_twist gw_guided_twist(const gw_guided *body)
+{
+    return body->ride.moves ? gw_base_from_world_twist(&body->ride, &body->pose, &body->twist)
+                            : body->twist;
+}
+
+/* Takes a twist where the set stands. */
+GW_STEP_INLINE void gw_guided_store_twist(gw_guided *body, const gw_twist *twist)
+{
+    body->twist =
+        body->ride.moves ? gw_base_to_world_twist(&body->ride, 0, &body->pose, twist) : *twist;
+}
+
+/* Takes pose and twist where the set stands, t seconds on. */
+GW_STEP_INLINE void gw_guided_store_state(gw_guided *body, double t, const gw_pose *pose,
+                                          const gw_twist *twist)
+{
+    body->pose = body->ride.moves ? gw_base_to_world_pose(&body->ride, t, pose) : *pose;
+    body->ride.time += t;
+    gw_guided_store_twist(body, twist);
+}
+
+GW_STEP_INLINE gw_load gw_guided_load(const gw_guided *body, const gw_rigid_body *r,
+                                      const gw_pose *pose, const gw_twist *twist,
+                                      const gw_forces *forces, double t)
+{
+    return __builtin_expect(body->ride.moves, 0)
+               ? gw_base_motion_load(body, r, pose, twist, forces, t)
+               : gw_rigid_body_load(&body->def, r, pose, twist, forces, t);
+}
+
+/* One step of a body on a general set, by its rows; in guided_general.c. */
+void gw_guided_general_step(gw_guided *body, const gw_forces *forces, double dt, gw_step *step);
+
+/* The twist of the general set nearest to `twist` in the mass metric, at the body's pose. */
+gw_twist gw_guided_general_project(const gw_guided *body, const gw_twist *twist);
+
+/* A body that nothing guides; in guided_floating.c. Its step by Newton and Euler, its coordinates'
+ * columns (6) and velocities, D^-1 of a generalised force, and a twist or velocities that it is
+ * given.
+ */
+void gw_floating_step(gw_guided *body, const gw_forces *forces, double dt, gw_step *step);
+void gw_floating_jacobian(const gw_guided *body, double (*columns)[6]);
+void gw_floating_velocity(const gw_guided *body, double *v);
+void gw_floating_set_twist(gw_guided *body, const gw_twist *twist);
+void gw_floating_kick(gw_guided *body, const double *dv);
+void gw_floating_apply_inverse(const gw_guided *body, const double *force, double *answer);
+
+/* The inverse of an inertia; not finite where there is none. */
+gw_mat3 gw_inertia_inverse(const gw_mat3 *inertia);
+
+/* Kinetic energy (J). */
+double gw_rigid_body_kinetic_energy(double mass, const gw_rigid_body *r, const gw_twist *twist);
+
+/* L of L L^T = m (n x n in rows of 6, lower triangle read), in place; false where m is not positive
+ * definite. For the step's inner loop there is L D L^T, with 1/D on the diagonal: no roots, one
+ * division a row. */
+bool gw_cholesky(double (*m)[6], int n);
+void gw_cholesky_solve(double (*l)[6], int n, double *x);
+
+/* The common small cases by hand: a plane or a circle has two or three freedoms. */
+GW_STEP_INLINE bool gw_ldl_of_three(double (*m)[6], int n)
+{
+    double d0 = m[0][0], a = m[1][0], b = m[2][0];
+    m[0][0] = 1 / d0;
+    if (n == 1)
+        return d0 > 0;
+    m[1][0] = a * m[0][0];
+    double d1 = m[1][1] - a * m[1][0];
+    m[1][1] = 1 / d1;
+    if (n == 2)
+        return d0 > 0 && d1 > 0;
+    m[2][0] = b * m[0][0];
+    double c = m[2][1] - b * m[1][0];
+    m[2][1] = c * m[1][1];
+    double d2 = m[2][2] - b * m[2][0] - c * m[2][1];
+    m[2][2] = 1 / d2;
+    return d0 > 0 && d1 > 0 && d2 > 0;
+}
+
+GW_STEP_INLINE bool gw_ldl(double (*m)[6], int n)
+{
+    double scaled[6];
+    if (n >= 1 && n <= 3)
+        return gw_ldl_of_three(m, n);
+    for (int i = 0; i < n; i++) {
+        double d = m[i][i];
+        for (int j = 0; j < i; j++) {
+            double s = m[i][j];
+            for (int k = 0; k < j; k++)
+                s -= scaled[k] * m[j][k];
+            scaled[j] = s;
+            m[i][j] = s * m[j][j];
+            d -= s * m[i][j];
+        }
+        if (!(d > 0))
+            return false;
+        m[i][i] = 1 / d;
+    }
+    return true;
+}
+
+GW_STEP_INLINE void gw_ldl_solve_three(double (*l)[6], int n, double *x)
+{
+    if (n > 1)
+        x[1] -= l[1][0] * x[0];
+    if (n > 2) {
+        x[2] = (x[2] - l[2][0] * x[0] - l[2][1] * x[1]) * l[2][2];
+        x[1] = x[1] * l[1][1] - l[2][1] * x[2];
+        x[0] = x[0] * l[0][0] - l[1][0] * x[1] - l[2][0] * x[2];
+        return;
+    }
+    x[0] *= l[0][0];
+    if (n > 1) {
+        x[1] *= l[1][1];
+        x[0] -= l[1][0] * x[1];
+    }
+}
+
+GW_STEP_INLINE void gw_ldl_solve(double (*l)[6], int n, double *x)
+{
+    if (n >= 1 && n <= 3) {
+        gw_ldl_solve_three(l, n, x);
+        return;
+    }
+    for (int i = 1; i < n; i++)
+        for (int k = 0; k < i; k++)
+            x[i] -= l[i][k] * x[k];
+    for (int i = n - 1; i >= 0; i--) {
+        x[i] *= l[i][i];
+        for (int k = i + 1; k < n; k++)
+            x[i] -= l[k][i] * x[k];
+    }
+}
+
+#endif

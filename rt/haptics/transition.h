@@ -1,0 +1,49 @@
+/*
+ * Bumpless change of set: at a switch the model jumps to its new set at once; what the hand is
+ * shown is the model displaced by an offset that starts as the jump and dies out smoothly, so that
+ * pose and twist are continuous, speed stays bounded, and along the new set the hand keeps its say.
+ *
+ *   shown = model + offset(t),   offset(t) = s(t) offset0 + g(t) rate0
+ *
+ * s falls from 1 to 0 with a trapezoid of speed whose ramps are raised cosines; g takes up the
+ * part of the old twist that the new set forbids. On the loop's thread, RT safe.
+ */
+#ifndef GW_HAPTICS_TRANSITION_H
+#define GW_HAPTICS_TRANSITION_H
+
+#include "rt/base/space.h"
+
+/* What bounds a travel: speeds, and where a hand with stiffness, damping and mass is known to hold
+ * the tool, the rate at which its force may change. 0: not bounded by it. */
+typedef struct gw_transition_limits {
+    double speed, spin;     /* m/s, rad/s */
+    double acceleration;    /* m/s^2 in the ramps; a turn counts as 0.1 m a radian */
+    double hand_stiffness;  /* N/m */
+    double hand_damping;    /* N s/m */
+    double hand_mass;       /* kg */
+    double hand_force_rate; /* N/s */
+} gw_transition_limits;
+
+typedef struct gw_transition {
+    bool active;
+    gw_twist offset0; /* displacement from model to shown tool at the start */
+    gw_twist rate0;   /* and its rate beyond that of the profile */
+    double time;      /* since the start, slowed by pace (s) */
+    double pace;      /* of the last advance, 0 .. 1 */
+    double duration, ramp;
+    double settle; /* duration of g (s) */
+} gw_transition;
+
+/* Starts one: the tool is shown at `from` moving with `twist`, its model is at `to` with
+ * `to_twist`. Not active where both agree. */
+void gw_transition_start(gw_transition *travel, const gw_pose *from, const gw_twist *twist,
+                         const gw_pose *to, const gw_twist *to_twist,
+                         const gw_transition_limits *limits);
+
+/* Time goes on by dt, slowed by `pace` (0 .. 1, where the operator resists). True when it ends. */
+bool gw_transition_advance(gw_transition *travel, double dt, double pace);
+
+/* The shown pose and twist of a model at `pose` with `twist`. */
+void gw_transition_apply(const gw_transition *travel, gw_pose *pose, gw_twist *twist);
+
+#endif

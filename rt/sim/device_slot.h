@@ -1,0 +1,37 @@
+/*
+ * A device slot from the inside, and the device's arrays as poses, twists and wrenches. On the
+ * loop's thread, RT safe, but for open and close (scenario.h).
+ */
+#ifndef GW_SIM_DEVICE_SLOT_H
+#define GW_SIM_DEVICE_SLOT_H
+
+#include "rt/sim/operators.h"
+
+struct gw_device_slot {
+    char id[GW_MAX_ID + 1];
+    const gw_driver *driver;
+    gw_driver_device *device;
+    gw_operator_program *program; /* owned; NULL: none */
+    uint64_t start;               /* tick in which the program took effect */
+};
+
+/* What the device says, in device space. */
+typedef struct gw_device_reading {
+    gw_pose pose;
+    gw_twist twist;
+    gw_wrench wrench;
+    bool clutch;
+    bool valid; /* false: silent, or not finite */
+} gw_device_reading;
+
+gw_device_reading gw_device_slot_read(gw_device_slot *slot);
+void gw_device_slot_command_velocity(gw_device_slot *slot, const gw_twist *twist, bool engaged);
+/* What an impedance device is to exert. */
+void gw_device_slot_command_wrench(gw_device_slot *slot, const gw_wrench *wrench, bool engaged);
+void gw_device_slot_apply_operator(gw_device_slot *slot, const gw_wrench *wrench);
+/* The true pose; false where the driver does not know it. */
+bool gw_device_slot_true_pose(const gw_device_slot *slot, gw_pose *pose);
+/* True where the driver could place the device there. */
+bool gw_device_slot_place(gw_device_slot *slot, const gw_pose *pose);
+
+#endif

@@ -1,0 +1,64 @@
+/*
+ * A scenario from the inside: what a tick needs of a scene, as values. Written when it is built,
+ * read by the loop's thread.
+ */
+#ifndef GW_SIM_SCENARIO_PRIVATE_H
+#define GW_SIM_SCENARIO_PRIVATE_H
+
+#include "rt/haptics/impedance.h"
+#include "rt/haptics/transition.h"
+#include "rt/haptics/workspace.h"
+#include "rt/sim/scene_dynamics.h"
+#include "rt/sim/kinematics.h"
+#include "rt/sim/device_slot.h"
+#include "rt/sim/unilateral.h"
+#include "rt/dynamics/guided.h"
+
+#define GW_TRANSITION_ACCELERATION 10.0 /* m/s^2 in a travel's ramps */
+
+typedef struct gw_scenario_tool {
+    char object_id[GW_MAX_ID + 1]; /* of the held object or mechanism */
+    int object;                    /* index in the scene, -1 where a mechanism is held */
+    int mechanism, link;           /* index in the scene, or -1 */
+    bool renders;                  /* an impedance device: `rendering` is its control */
+    gw_impedance_def rendering;
+    gw_pose start;        /* of the device at tick 0 beside the tool */
+    gw_guided_def guided; /* set, mass, damping, tool frame */
+    char branch[16];      /* id of the set */
+    gw_pose pose;         /* world_from_object of the layout */
+    gw_twist twist;       /* initial, of the object's origin */
+    gw_device_slot *slot;
+    gw_workspace_map map;
+    bool scale_stated; /* by the scene: taken over while it runs as well */
+    double gain_p, gain_i, gain_d;
+    double force_max, torque_max, speed_max, spin_max; /* 0: none */
+    int wall_count;
+    gw_unilateral walls[GW_MAX_UNILATERALS];
+} gw_scenario_tool;
+
+struct gw_scenario {
+    unsigned long long built;    /* from this revision */
+    unsigned long long revision; /* in effect */
+    int rate;
+    int substeps;          /* of all in a tick, 1 where no simulated device wants more */
+    double dt;             /* of a tick */
+    double rest_potential; /* of the movable objects that no tool holds (J) */
+    bool go_to_layout;
+    double travel_speed, travel_spin;
+    int slot_count;
+    gw_device_slot *slots[GW_MAX_DEVICES];
+    gw_kinematics *network;    /* owned */
+    gw_scene_dynamics *movers; /* owned */
+    int tool_count;
+    gw_scenario_tool tools[GW_MAX_TOOLS];
+};
+
+/* What bounds the way onto a new set where no hand holds what goes. RT safe. */
+static inline gw_transition_limits gw_scenario_transition_limits(const gw_scenario *scenario)
+{
+    return (gw_transition_limits){.speed = scenario->travel_speed,
+                                  .spin = scenario->travel_spin,
+                                  .acceleration = GW_TRANSITION_ACCELERATION};
+}
+
+#endif

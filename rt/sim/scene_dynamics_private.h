@@ -1,0 +1,151 @@
+/*
+ * Movers from the inside: what movers_build.c makes and movers.c steps.
+ */
+#ifndef GW_SIM_SCENE_DYNAMICS_PRIVATE_H
+#define GW_SIM_SCENE_DYNAMICS_PRIVATE_H
+
+#include "rt/sim/scene_dynamics.h"
+#include "rt/sim/operators.h"
+#include "rt/sim/unilateral.h"
+#include "rt/dynamics/guided.h"
+
+typedef struct gw_dynamic_mechanism {
+    char id[GW_MAX_ID + 1];
+    gw_chain_def def;     /* its base: where that is shown */
+    gw_pose base;         /* the scene's */
+    gw_transition travel; /* of the base, that an edit put there */
+    double q0[GW_MAX_LINKS], v0[GW_MAX_LINKS];
+    gw_chain chain;
+    int body;                 /* of its link 0 in the world */
+    gw_resisted_def resisted; /* of the tool that holds it */
+    double strain;            /* of its local model, beyond 1: it is braked */
+    double owed;              /* what looks brought and motion has not paid back yet (J) */
+} gw_dynamic_mechanism;
+
+/* One-sided distances of a free body. */
+typedef struct gw_body_unilaterals {
+    gw_unilaterals state;
+    double before, spring; /* all its energy, and what of it springs held, before the step (J) */
+    double power;          /* of what moves walls, then (W) */
+    uint64_t met;          /* bit i: wall i was run into as the last step began */
+    int count;
+    gw_unilateral wall[GW_MAX_UNILATERALS];
+    double restitution[GW_MAX_UNILATERALS]; /* of the two objects' materials */
+} gw_body_unilaterals;
+
+/* A person's hand at a free body. */
+typedef struct gw_free_body_hand {
+    gw_drag drag;
+    gw_wrench push;
+    gw_wrench acting; /* both in the last step, at the origin, world axes */
+    gw_pose start;    /* of that step */
+} gw_free_body_hand;
+
+/* A free body on the set that its constraints leave it. */
+typedef struct gw_dynamic_free_body {
+    char id[GW_MAX_ID + 1];
+    int object;      /* and body */
+    char branch[16]; /* id of its set; empty: nothing guides it */
+    gw_guided_def def;
+    gw_pose pose;
+    gw_twist twist;             /* of the origin */
+    bool placed;                /* by an edit: it does not go on from where it was */
+    gw_body_unilaterals *walls; /* owned; NULL where it has none */
+    gw_free_body_hand hand;
+    gw_transition travel; /* onto the set that an edit gave it, seen at the pose where it lands */
+    gw_pose landing;
+    bool settled; /* it arrived in this tick */
+    gw_guided body;
+} gw_dynamic_free_body;
+
+typedef struct gw_bound_impacts gw_bound_impacts;
+
+/* Bodies of the world: the scene's objects, then the links of all mechanisms. */
+struct gw_scene_dynamics {
+    int tool_count, chain_count, free_count;
+    int tool_mover[GW_MAX_TOOLS]; /* index of each tool's mover */
+    int mover_count;              /* of held objects, then of chains, then of free bodies */
+    int first_chain, first_free;
+    gw_world_system mover[GW_MAX_MODELS];
+    gw_dynamic_mechanism *chains;
+    gw_dynamic_free_body *bodies;
+    gw_bound_impacts *stops; /* owned; NULL where no body has walls */
+
+    int object_count, body_count;
+    int held[GW_MAX_TOOLS]; /* object of mover i, i < first_chain */
+    gw_world *world;        /* NULL: nothing touches */
+    gw_detection *detection;
+    gw_local_models *locals;   /* NULL: mechanisms run exactly */
+    struct touching *touching; /* who may touch, and how: what the detector asks */
+    uint64_t *names;           /* of each body: a hash of its id, to find it again after an edit */
+    gw_pose *placed;           /* by body: where an object without model was placed last */
+    gw_detection_body *moved;  /* bodies that no model moves, told of in this tick */
+    int moved_count, moved_most;
+    gw_detection_body *told; /* room for all that moves */
+
+    /* sums since tick 0 or the last switch (J) */
+    double work, dissipated, motors, edits; /* work: of hands at free bodies */
+    gw_contact_statistics contact;
+    gw_world_step_result last;
+    int touched_before; /* contacts that touched as the last step began */
+    bool was_jammed, immovable;
+    bool was_crowded, crowded;     /* collisions were put off, less than a second ago */
+    double quiet;                  /* since the last that was (s) */
+    double was_strained, strained; /* the most of all chains */
+};
+
+/* ---- mechanisms: movers_chains.c ------------------------------------------------------------- */
+
+void gw_mechanisms_reset(gw_scene_dynamics *movers);
+void gw_mechanisms_carry_over(gw_scene_dynamics *movers, const gw_scene_dynamics *old,
+                              const gw_transition_limits *limits);
+
+/* Bases that an edit put elsewhere go there. */
+void gw_mechanisms_move_bases(gw_scene_dynamics *movers, double dt);
+
+/* ---- free bodies: movers_bodies.c ------------------------------------------------------------ */
+
+/* One for each object that is free and not held; false: memory. Not RT safe. */
+bool gw_free_bodies_create(gw_scene_dynamics *movers, const gw_scene_dynamics_def *def);
+void gw_free_bodies_destroy(gw_scene_dynamics *movers);
+
+void gw_free_bodies_reset(gw_scene_dynamics *movers);
+void gw_free_bodies_carry_over(gw_scene_dynamics *movers, const gw_scene_dynamics *old,
+                               gw_kinematics *network, const gw_transition_limits *limits);
+
+void gw_free_bodies_publish(const gw_scene_dynamics *movers, gw_snapshot *snapshot);
+
+/* Without what springs hold, and what they hold (J). */
+double gw_free_body_energy(const gw_dynamic_free_body *body);
+double gw_free_body_spring_energy(const gw_dynamic_free_body *body);
+
+/* ---- what acts on them: movers_load.c -------------------------------------------------------- */
+
+/* Before and after a step: hands and walls. */
+void gw_free_bodies_pre_step(gw_scene_dynamics *movers, double dt);
+void gw_free_bodies_post_step(gw_scene_dynamics *movers, double dt);
+
+/* What their walls' springs hold (J). */
+double gw_free_bodies_spring_energy(const gw_scene_dynamics *movers);
+
+/* ---- their stops: movers_stops.c ------------------------------------------------------------- */
+
+/* Not RT safe; to be freed. NULL: memory. */
+gw_bound_impacts *gw_bound_impacts_create(void);
+
+/* As a step begins: what runs into a wall bounces or arrives. `lay`: walls that it lay against. */
+void gw_bound_impacts_resolve(gw_scene_dynamics *movers, gw_dynamic_free_body *body, uint64_t lay,
+                              double dt);
+
+/* ---- the rest -------------------------------------------------------------------------------- */
+
+/* Between two looks of the world's thread (s). */
+double gw_scene_dynamics_detection_period(const gw_scene_dynamics_def *def);
+
+/* The world's contacts of these movers: detector, bodies, rules. Nothing where the scene's contacts
+ * are off. */
+bool gw_scene_dynamics_build_contacts(gw_scene_dynamics *movers, const gw_scene_dynamics_def *def,
+                                      gw_error *error);
+void gw_scene_dynamics_drop_contacts(gw_scene_dynamics *movers);
+
+#endif

@@ -1,0 +1,55 @@
+/*
+ * What a simulation is made of, shared by its tick (simulation.c) and its commands (commands.c).
+ * Both run on the thread that owns the simulation.
+ */
+#ifndef GW_SIM_SIMULATION_PRIVATE_H
+#define GW_SIM_SIMULATION_PRIVATE_H
+
+#include "rt/sim/histogram.h"
+#include "rt/sim/haptic_tool.h"
+#include "rt/sim/simulation.h"
+
+#define GW_EVENTS_KEPT 64 /* between two calls to gw_simulation_events() */
+
+struct gw_simulation {
+    gw_scenario *scenario;
+    gw_run_state state;
+    bool halted;
+    uint64_t tick;
+    uint64_t now;    /* ticks since creation, moving or not */
+    int moved_count; /* values not yet told (see note_value), the newest's tag, when they may be */
+    uint64_t moved_tag, moved_next;
+    uint64_t steps; /* still to go while paused */
+    gw_haptic_tool holds[GW_MAX_TOOLS];
+    gw_haptic_tool switched[GW_MAX_TOOLS]; /* room for a switch of scenario */
+    double initial;                        /* energy at tick 0 (J) */
+    int bound;         /* ticks for which it is no news that what follows goes no farther */
+    gw_energy carried; /* work, dissipation and edits up to the last switch (J) */
+    uint64_t limited_ticks, overruns;
+    gw_histogram cost, lateness;
+    gw_snapshot snapshot;
+    gw_event events[GW_EVENTS_KEPT];
+    int event_count;
+    gw_follower moved[GW_MAX_FOLLOWERS]; /* room for what contacts are told of */
+};
+
+/* Keeps an event of this tick; the oldest stay where there is no room. RT safe. */
+void gw_simulation_emit(gw_simulation *s, gw_event event);
+
+/* The robot's way at a tool ended: said where it happens. RT safe. */
+void gw_simulation_emit_motion_end(gw_simulation *s, int tool);
+
+/* Energies and works (J) of everything, as they are now. RT safe. */
+void gw_simulation_energy(const gw_simulation *s, gw_energy *e);
+
+/* The mechanism that a tool holds, NULL where it holds an object. */
+gw_chain *gw_simulation_held_chain(gw_scenario *scenario, int tool);
+
+/* What followers and moved geometry are to contacts: bodies that are taken along; `dt` since they
+ * were told of last, 0: they do not move. RT safe. */
+void gw_simulation_place_kinematic(gw_simulation *s, double dt);
+
+/* Tick 0: everything where the scenario says. RT safe. */
+void gw_simulation_restart(gw_simulation *s);
+
+#endif
