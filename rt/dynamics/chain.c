@@ -1,6 +1,6 @@
 /*
- * The chain as a model: what the table of model.h asks, answered out of the frames and the
- * articulated inertias that the last step left. On the loop's thread, RT safe.
+ * The chain as a model: its set-up, and the operations of model.h other than the step. They use the
+ * frames and articulated inertias that the last step left. On the loop's thread, RT safe.
  */
 #include "rt/dynamics/articulated_body.h"
 
@@ -25,8 +25,8 @@ void gw_chain_held_frame(const gw_chain *chain, const gw_chain_link_state *at, g
                          gw_twist *twist)
 {
     const gw_chain_link_state *j = &at[gw_chain_held_link(chain->def)];
-    gw_vec3 arm = gw_mat3_mul(&j->world_from_axes, chain->held_at);
-    *held = (gw_pose){gw_add(j->at, arm), gw_quat_mul(turn_of(j), chain->axes_from_held)};
+    gw_vec3 arm = gw_mat3_mul(&j->world_from_axes, chain->held_point);
+    *held = (gw_pose){gw_add(j->origin, arm), gw_quat_mul(turn_of(j), chain->axes_from_held)};
     *twist = (gw_twist){gw_add(j->twist.v, gw_cross(j->twist.w, arm)), j->twist.w};
 }
 
@@ -34,7 +34,7 @@ void gw_chain_link_frame(const gw_chain *chain, const gw_chain_link_state *at, i
                          gw_pose *pose, gw_twist *twist)
 {
     const gw_chain_link_state *j = &at[index];
-    *pose = (gw_pose){j->at, gw_quat_mul(turn_of(j), chain->joints[index].axes_from_link)};
+    *pose = (gw_pose){j->origin, gw_quat_mul(turn_of(j), chain->states[index].axes_from_link)};
     *twist = j->twist;
 }
 
@@ -45,19 +45,19 @@ static int chain_dof(const gw_model *model)
 
 static void chain_held(const gw_model *model, gw_pose *held, gw_twist *twist)
 {
-    gw_chain_held_frame(chain_of(model), chain_of(model)->joints, held, twist);
+    gw_chain_held_frame(chain_of(model), chain_of(model)->states, held, twist);
 }
 
 static void chain_body(const gw_model *model, int index, gw_pose *pose, gw_twist *twist)
 {
-    gw_chain_link_frame(chain_of(model), chain_of(model)->joints, index, pose, twist);
+    gw_chain_link_frame(chain_of(model), chain_of(model)->states, index, pose, twist);
 }
 
 void gw_chain_link_poses(const gw_chain *chain, gw_pose *world_from_link, gw_twist *twists)
 {
     for (int i = 0; i < chain->def->count; i++) {
         gw_twist twist;
-        gw_chain_link_frame(chain, chain->joints, i, &world_from_link[i], &twist);
+        gw_chain_link_frame(chain, chain->states, i, &world_from_link[i], &twist);
         if (twists)
             twists[i] = twist;
     }
@@ -65,47 +65,48 @@ void gw_chain_link_poses(const gw_chain *chain, gw_pose *world_from_link, gw_twi
 
 /* ---- at the held frame ---------------------------------------------------------------------- */
 
-/* What the twist of a point of the links from joint i on gains per unit of its velocity. */
-static gw_twist column_at(const gw_chain_link_state *j, bool slides, gw_vec3 point)
+/* The column of J of joint j for a point of the links that it moves: its twist per unit of speed.
+ */
+static gw_twist column_at(const gw_chain_link_state *j, gw_vec3 point)
 {
     gw_vec3 s = gw_chain_axis(j);
-    if (slides)
+    if (j->prismatic)
         return (gw_twist){s, {0, 0, 0}};
-    return (gw_twist){gw_cross(s, gw_sub(point, j->at)), s};
+    return (gw_twist){gw_cross(s, gw_sub(point, j->origin)), s};
 }
 
-/* J-dot v of the held frame: the link's, with what turning adds on the way to the point. */
-static void drift_at(const gw_chain *chain, int link, gw_vec3 arm, double *drift)
+/* J-dot v of the held frame: of the link's origin, shifted to the point. */
+static void bias_at(const gw_chain *chain, int link, gw_vec3 arm, double *bias)
 {
     gw_twist a = gw_chain_link_acceleration(chain, link, NULL);
-    gw_vec3 w = chain->joints[link].twist.w;
+    gw_vec3 w = chain->states[link].twist.w;
     a.v = gw_add(a.v, gw_add(gw_cross(a.w, arm), gw_cross(w, gw_cross(w, arm))));
-    memcpy(drift, (double[6]){a.v.x, a.v.y, a.v.z, a.w.x, a.w.y, a.w.z}, 6 * sizeof *drift);
+    memcpy(bias, (double[6]){a.v.x, a.v.y, a.v.z, a.w.x, a.w.y, a.w.z}, 6 * sizeof *bias);
 }
 
-static void chain_jacobian(const gw_model *model, double (*columns)[6], double *drift)
+static void chain_jacobian(const gw_model *model, double (*columns)[6], double *bias)
 {
     const gw_chain *chain = chain_of(model);
     int link = gw_chain_held_link(chain->def);
-    const gw_chain_link_state *held = &chain->joints[link];
-    gw_vec3 arm = gw_mat3_mul(&held->world_from_axes, chain->held_at);
-    gw_vec3 point = gw_add(held->at, arm);
+    const gw_chain_link_state *held = &chain->states[link];
+    gw_vec3 arm = gw_mat3_mul(&held->world_from_axes, chain->held_point);
+    gw_vec3 point = gw_add(held->origin, arm);
     for (int i = 0; i < chain->def->count; i++) {
         gw_twist t = {{0, 0, 0}, {0, 0, 0}};
         if (i <= link)
-            t = column_at(&chain->joints[i], chain->joints[i].slides, point);
+            t = column_at(&chain->states[i], point);
         memcpy(columns[i], (double[6]){t.v.x, t.v.y, t.v.z, t.w.x, t.w.y, t.w.z},
                sizeof columns[i]);
     }
-    drift_at(chain, link, arm, drift);
+    bias_at(chain, link, arm, bias);
 }
 
 static void chain_pull_back(const gw_model *model, int index, const gw_wrench *w, double *force)
 {
     const gw_chain *chain = chain_of(model);
-    gw_vec3 point = chain->joints[index].at;
+    gw_vec3 point = chain->states[index].origin;
     for (int i = 0; i <= index; i++) {
-        gw_twist t = column_at(&chain->joints[i], chain->joints[i].slides, point);
+        gw_twist t = column_at(&chain->states[i], point);
         force[i] += gw_dot(t.v, w->f) + gw_dot(t.w, w->t);
     }
 }
@@ -117,28 +118,28 @@ static void chain_apply_inverse(const gw_model *model, const double *force, doub
     const gw_chain *chain = chain_of(model);
     memmove(acceleration, force, (size_t)chain->def->count * sizeof *force);
     if (chain->local)
-        gw_chain_local_accelerations(chain, chain->joints, NULL, acceleration);
+        gw_chain_local_accelerations(chain, chain->states, NULL, acceleration);
     else
-        gw_chain_accelerations(chain, chain->joints, NULL, acceleration);
+        gw_chain_accelerations(chain, chain->states, NULL, acceleration);
 }
 
 static void chain_free_acceleration(const gw_model *model, double *a)
 {
     const gw_chain *chain = chain_of(model);
     gw_wrench bias[GW_MAX_LINKS];
-    double motors, lost;
-    if (chain->stiff > 0 && !chain->local) {
+    double motors, dissipated;
+    if (chain->implicit_dt > 0 && !chain->local) {
         gw_chain_implicit_acceleration(chain, a);
         return;
     }
-    gw_chain_joint_forces(chain, chain->q, chain->v, a, &motors, &lost);
+    gw_chain_joint_forces(chain, chain->q, chain->v, a, &motors, &dissipated);
     if (chain->local) {
         memset(bias, 0, (size_t)chain->def->count * sizeof *bias);
-        gw_chain_local_accelerations(chain, chain->joints, bias, a);
+        gw_chain_local_accelerations(chain, chain->states, bias, a);
         return;
     }
-    gw_chain_bias_forces(chain, chain->v, chain->joints, bias);
-    gw_chain_accelerations(chain, chain->joints, bias, a);
+    gw_chain_bias_forces(chain, chain->v, chain->states, bias);
+    gw_chain_accelerations(chain, chain->states, bias, a);
 }
 
 static void chain_energy(const gw_model *model, double *kinetic, double *potential)
@@ -157,7 +158,7 @@ static void chain_kick(gw_model *model, const double *dv)
     gw_chain *chain = (gw_chain *)model;
     for (int i = 0; i < chain->def->count; i++)
         chain->v[i] += dv[i];
-    gw_chain_twists(chain, chain->v, chain->joints);
+    gw_chain_twists(chain, chain->v, chain->states);
     chain->kinetic = gw_chain_kinetic(chain);
 }
 
@@ -166,31 +167,9 @@ double gw_chain_scale_velocity(gw_chain *chain, double factor)
     double before = chain->kinetic;
     for (int i = 0; i < chain->def->count; i++)
         chain->v[i] *= factor;
-    gw_chain_twists(chain, chain->v, chain->joints);
+    gw_chain_twists(chain, chain->v, chain->states);
     chain->kinetic = gw_chain_kinetic(chain);
     return before - chain->kinetic;
-}
-
-/* D by composite bodies: the links from i on as one, times the axis of i, seen by the axes before.
- * A composite is an articulated inertia with all joints locked. */
-void gw_chain_mass_matrix(const gw_chain *chain, double *d, int stride)
-{
-    gw_articulated_inertia all = {0};
-    for (int i = chain->def->count - 1; i >= 0; i--) {
-        const gw_chain_link_state *j = &chain->joints[i];
-        gw_vec3 s = gw_chain_axis(j);
-        gw_wrench f;
-        gw_articulated_inertia_add(&all, j->mass, j->world_com, &j->world_inertia);
-        f = j->slides ? (gw_wrench){gw_sym3_mul(&all.m, s), gw_mat3_tmul(&all.b, s)}
-                      : (gw_wrench){gw_mat3_mul(&all.b, s), gw_sym3_mul(&all.i, s)};
-        for (int k = i; k >= 0; k--) {
-            const gw_chain_link_state *axis = &chain->joints[k];
-            d[i * stride + k] = d[k * stride + i] =
-                gw_dot(gw_chain_axis(axis), axis->slides ? f.f : f.t);
-            f.t = gw_add(f.t, gw_cross(axis->arm, f.f));
-        }
-        gw_articulated_inertia_shift(&all, j->arm);
-    }
 }
 
 /* ---- setting up ----------------------------------------------------------------------------- */
@@ -200,7 +179,7 @@ static int chain_bodies(const gw_model *model)
     return chain_of(model)->def->count;
 }
 
-/* A chain that has few links is copied with few. */
+/* The model is copied by ops->size: short chains take the next power of two of links. */
 #define OPS_FOR(links)                                                                             \
     {                                                                                              \
         .dof = chain_dof, .held = chain_held, .jacobian = chain_jacobian,                          \
@@ -208,7 +187,7 @@ static int chain_bodies(const gw_model *model)
         .velocity = chain_velocity, .kick = chain_kick,                                            \
         .free_acceleration = chain_free_acceleration, .bodies = chain_bodies, .body = chain_body,  \
         .pull_back = chain_pull_back,                                                              \
-        .size = offsetof(gw_chain, joints) + (links) * sizeof(gw_chain_link_state)                 \
+        .size = offsetof(gw_chain, states) + (links) * sizeof(gw_chain_link_state)                 \
     }
 
 static const gw_model_ops chain_ops[] = {OPS_FOR(4), OPS_FOR(8), OPS_FOR(16), OPS_FOR(32),
@@ -227,8 +206,8 @@ static gw_sym3 lower_of(const gw_mat3 *m)
     return (gw_sym3){m->m[0][0], m->m[1][0], m->m[1][1], m->m[2][0], m->m[2][1], m->m[2][2]};
 }
 
-/* Products of inertia that rounding left are none. */
-static gw_sym3 tidied(gw_sym3 s)
+/* Without products of inertia that are rounding. */
+static gw_sym3 without_rounding(gw_sym3 s)
 {
     double small = 1e-15 * (s.xx + s.yy + s.zz);
     double *products[] = {&s.yx, &s.zx, &s.zy};
@@ -238,8 +217,9 @@ static gw_sym3 tidied(gw_sym3 s)
     return s;
 }
 
-/* The link in axes of which z is the joint's. */
-static void derive(const gw_chain_link *link, gw_quat parent_axes_from_link, gw_chain_link_state *j)
+/* The constant part of a link's state: axes with z along the joint's axis. */
+static void init_state(const gw_chain_link *link, gw_quat parent_axes_from_link,
+                       gw_chain_link_state *j)
 {
     gw_quat link_from_axes = gw_quat_between(gw_v3(0, 0, 1), gw_unit(link->axis));
     gw_quat turn =
@@ -255,21 +235,21 @@ static void derive(const gw_chain_link *link, gw_quat parent_axes_from_link, gw_
                               .com = gw_mat3_mul(&r, link->mass.com),
                               .inertia = gw_sym3_turned(&r, &inertia),
                               .mass = link->mass.mass,
-                              .slides = link->kind == GW_JOINT_PRISMATIC};
-    j->inertia = tidied(j->inertia);
-    j->principal = j->inertia.yx == 0 && j->inertia.zx == 0 && j->inertia.zy == 0;
-    j->straight = turn.x == 0 && turn.y == 0 && turn.z == 0;
+                              .prismatic = !gw_joint_types[link->kind].turns};
+    j->inertia = without_rounding(j->inertia);
+    j->diagonal = j->inertia.yx == 0 && j->inertia.zx == 0 && j->inertia.zy == 0;
+    j->aligned = turn.x == 0 && turn.y == 0 && turn.z == 0;
 }
 
-static void take_base(gw_chain *chain)
+static void update_plane(gw_chain *chain)
 {
     gw_mat3 base = gw_quat_to_mat3(chain->def->world_from_base.q);
-    chain->world_from_plane = gw_mat3_product(&base, &chain->joints[0].parent_from_axes);
+    chain->world_from_plane = gw_mat3_product(&base, &chain->states[0].parent_from_axes);
 }
 
 void gw_chain_update_base(gw_chain *chain)
 {
-    take_base(chain);
+    update_plane(chain);
     chain->local = NULL;
     gw_chain_update(chain);
 }
@@ -282,20 +262,20 @@ void gw_chain_init(gw_chain *chain, const gw_chain_def *def, const double *q, co
     chain->model.ops = ops_for(def->count);
     chain->def = def;
     for (int i = 0; i < def->count; i++) {
-        derive(&def->links[i], parent, &chain->joints[i]);
-        parent = chain->joints[i].axes_from_link;
+        init_state(&def->links[i], parent, &chain->states[i]);
+        parent = chain->states[i].axes_from_link;
         chain->q[i] = q ? q[i] : 0;
         chain->v[i] = v ? v[i] : 0;
     }
     chain->planar = gw_chain_is_planar(chain);
-    gw_quat axes_from_link = chain->joints[gw_chain_held_link(def)].axes_from_link;
+    gw_quat axes_from_link = chain->states[gw_chain_held_link(def)].axes_from_link;
     chain->axes_from_held = gw_quat_mul(axes_from_link, def->link_from_held.q);
-    chain->held_at = gw_rotate(axes_from_link, def->link_from_held.p);
+    chain->held_point = gw_rotate(axes_from_link, def->link_from_held.p);
     if (def->held < 0) {
         chain->axes_from_held = axes_from_link;
-        chain->held_at = gw_v3(0, 0, 0);
+        chain->held_point = gw_v3(0, 0, 0);
     }
-    take_base(chain);
+    update_plane(chain);
     gw_chain_set_limit_stiffness(chain);
     gw_chain_update(chain);
     gw_chain_detect_stiffness(chain, def->dt > 0 ? def->dt : 1e-3);

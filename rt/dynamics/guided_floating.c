@@ -46,8 +46,7 @@ gw_mat3 gw_inertia_inverse(const gw_mat3 *inertia)
     return out;
 }
 
-/* ---- coordinates: turning about the point `of`, and that point along the locus' axes ----------
- */
+/* ---- coordinates: turning about the point `of`, and that point along the locus' axes -------- */
 
 void gw_floating_jacobian(const gw_guided *body, double (*columns)[6])
 {

@@ -382,7 +382,7 @@ static void kick_adds_and_slowing_takes_energy(void **state)
     gw_chain_init(&other, &def, q, v);
     gw_model_velocity(&chain.model, now);
     assert_memory_equal(now, v, sizeof now);
-    assert_true(memcmp(&chain.joints[4].twist, &other.joints[4].twist, sizeof(gw_twist)) == 0);
+    assert_true(memcmp(&chain.states[4].twist, &other.states[4].twist, sizeof(gw_twist)) == 0);
     double before = chain.kinetic;
     near(gw_chain_scale_velocity(&chain, 0.5), 0.75 * before, 1e-14 * before);
     near(chain.kinetic, 0.25 * before, 1e-14 * before);

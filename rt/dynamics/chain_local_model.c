@@ -41,12 +41,12 @@ static double weigh(const gw_chain *at, double *gravity)
     gw_vec3 g = at->def->gravity, moment = {0, 0, 0};
     double mass = 0;
     for (int i = at->def->count - 1; i >= 0; i--) {
-        const gw_chain_link_state *j = &at->joints[i];
+        const gw_chain_link_state *j = &at->states[i];
         gw_vec3 s = gw_chain_axis(j);
         mass += j->mass;
-        moment = gw_mul_add(moment, j->mass, gw_add(j->at, j->world_com));
-        gw_vec3 arm = gw_mul_add(moment, -mass, j->at);
-        gravity[i] = j->slides ? -mass * gw_dot(s, g) : -gw_dot(s, gw_cross(arm, g));
+        moment = gw_mul_add(moment, j->mass, gw_add(j->origin, j->world_com));
+        gw_vec3 arm = gw_mul_add(moment, -mass, j->origin);
+        gravity[i] = j->prismatic ? -mass * gw_dot(s, g) : -gw_dot(s, gw_cross(arm, g));
     }
     return -gw_dot(g, moment);
 }
@@ -160,7 +160,7 @@ void gw_chain_local_accelerations(const gw_chain *chain, const gw_chain_link_sta
         const gw_chain_link_state *j = &at[i];
         p.f = gw_add(p.f, bias[i].f);
         p.t = gw_add(p.t, bias[i].t);
-        force[i] -= gw_dot(gw_chain_axis(j), chain->joints[i].slides ? p.f : p.t);
+        force[i] -= gw_dot(gw_chain_axis(j), chain->states[i].prismatic ? p.f : p.t);
         force[i] -= chain->local->gravity[i];
         p.t = gw_add(p.t, gw_cross(j->arm, p.f));
     }
