@@ -747,7 +747,7 @@ void gw_chain_step(gw_model *model, const gw_forces *forces, double dt, gw_step 
     work sum = {0};
     gw_wrench constraint = {{0, 0, 0}, {0, 0, 0}};
     double kinetic = chain->kinetic;
-    assert(chain->def && dt > 0);
+    assert(chain->def && isfinite(dt));
     memcpy(q, chain->q, sizeof q);
     gw_chain_detect_stiffness(chain, dt);
     bool done = chain->implicit_dt > 0 ? step_implicitly(chain, forces, dt, &sum, &constraint)
