@@ -118,7 +118,7 @@ static void watch_drift(gw_world *w, int m, double before, gw_world_step_result 
         return;
     double taken = slow(model, sqrt(fmax(0, 1 - w->drift[m] / kinetic)));
     out->generated += w->drift[m];
-    out->moved += w->drift[m] - taken; /* what carries it gave the rest */
+    out->external_work += w->drift[m] - taken; /* what carries it gave the rest */
     w->drift[m] = 0;
 }
 
@@ -171,7 +171,7 @@ void gw_energy_audit_close(gw_world *w, const gw_energy_audit *open, gw_world_st
     if (!w->touched)
         return;
     double excess = excess_of(w, open);
-    out->moved += w->moved;
+    out->external_work += w->moved;
     if (!(excess > 0)) {
         out->dissipated -= excess;
         w->owed = fmax(0, w->owed + excess);
@@ -184,6 +184,6 @@ void gw_energy_audit_close(gw_world *w, const gw_energy_audit *open, gw_world_st
     w->owed -= take_out(w, w->owed);
     if (!carried(w))
         return;
-    out->moved += w->owed; /* what has no motion of its own to take it from */
+    out->external_work += w->owed; /* what has no motion of its own to take it from */
     w->owed = 0;
 }

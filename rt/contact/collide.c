@@ -311,7 +311,7 @@ static void strike(const impact *x)
         gw_model_kick(mover->model, w->dv + at);
         for (int i = 0; i < n; i++) {
             mover->impulse[i] += w->generalised[at + i];
-            mover->hit = mover->hit || w->generalised[at + i] != 0;
+            mover->collided = mover->collided || w->generalised[at + i] != 0;
         }
     }
     for (int i = 0; i < x->rows; i++) {

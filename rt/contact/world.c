@@ -48,10 +48,10 @@ static bool allocate(gw_world *w)
 
 gw_world *gw_world_create(const gw_world_def *def, gw_error *error)
 {
-    assert(def->mover_count >= 0 && def->mover_count <= GW_MAX_MODELS);
+    assert(def->system_count >= 0 && def->system_count <= GW_MAX_MODELS);
     gw_world *w = calloc(1, sizeof *w);
     if (w) {
-        w->mover_count = def->mover_count;
+        w->mover_count = def->system_count;
         w->body_count = def->body_count;
         w->rules = def->rules;
         w->stride = (def->model_bytes + 63) / 64 * 64;
@@ -200,7 +200,7 @@ static void open_step(gw_world *w, gw_world_step_result *out)
     for (int m = 0; m < w->mover_count; m++) {
         gw_world_system *mover = &w->movers[m];
         mover->step = (gw_step){.finite = true, .margin = 1};
-        mover->hit = w->felt[m] = false;
+        mover->collided = w->felt[m] = false;
         memset(mover->impulse, 0, sizeof mover->impulse);
     }
     bool adopted = gather_near(w);
@@ -212,7 +212,7 @@ static void open_step(gw_world *w, gw_world_step_result *out)
     if (adopted && spring < w->spring_last)
         out->dissipated += w->spring_last - spring;
     else
-        out->moved += spring - w->spring_last;
+        out->external_work += spring - w->spring_last;
 }
 
 static void close_step(gw_world *w, gw_world_step_result *out)
@@ -232,7 +232,7 @@ static void close_step(gw_world *w, gw_world_step_result *out)
         out->touching += c->now.gap < 0 && !c->aside;
         out->immovable = out->immovable || c->immovable;
     }
-    out->work = w->effort + w->looking;
+    out->effort = w->effort + w->looking;
     out->deferred = w->deferred;
     out->redetections_skipped = w->redetections_skipped;
     w->spring_last = out->spring;

@@ -89,25 +89,25 @@ typedef struct gw_world_system {
     gw_step step;   /* out */
     /* out: what contacts gave to it in this step */
     double impulse[GW_MODEL_MAX_DOF]; /* sum of J_c^T p, generalised (N s, N m s) */
-    bool hit;                         /* there was one */
+    bool collided;                    /* there was one */
 } gw_world_system;
 
 /* What a step did (J): energies of all movers together. */
 typedef struct gw_world_step_result {
-    double dissipated; /* by contacts: damping, friction, restitution below one */
-    double generated;  /* numerically, before it was taken out again */
-    double moved;      /* work of bodies that are moved from outside */
-    double spring;     /* held by the contacts' springs now */
-    int collisions;    /* collisions met */
-    int work;          /* what it cost: steps of models, or as much */
-    int deferred;      /* collisions put off to the next step: there was no room for more work */
+    double dissipated;    /* by contacts: damping, friction, restitution below one */
+    double generated;     /* numerically, before it was taken out again */
+    double external_work; /* work of bodies that are moved from outside */
+    double spring;        /* held by the contacts' springs now */
+    int collisions;       /* collisions met */
+    int effort;           /* what it cost: steps of models, or as much */
+    int deferred;         /* collisions put off to the next step: there was no room for more work */
     int redetections_skipped; /* looks left out for the same reason: what was known goes on */
     int touching;             /* contacts with a gap below zero now */
     bool immovable;           /* a contact stands where its model cannot move along the normal */
 } gw_world_step_result;
 
 typedef struct gw_world_def {
-    int mover_count;    /* at most GW_MAX_MODELS */
+    int system_count;   /* at most GW_MAX_MODELS */
     size_t model_bytes; /* of the largest model */
     int body_count;
     const gw_world_body *bodies; /* copied */

@@ -187,8 +187,8 @@ void gw_haptic_tool_pre_step(gw_haptic_tool *hold, const gw_tick *tick, gw_world
 /* The impulses of this step, for the hand's next tick. */
 static void remember_hit(gw_haptic_tool *hold, const gw_world_system *mover)
 {
-    hold->was_hit = mover->hit;
-    if (mover->hit)
+    hold->was_hit = mover->collided;
+    if (mover->collided)
         memcpy(hold->hit, mover->impulse, sizeof hold->hit);
 }
 

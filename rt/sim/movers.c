@@ -178,7 +178,7 @@ static void step_apart(gw_scene_dynamics *m, double dt)
 {
     for (int i = 0; i < m->mover_count; i++) {
         gw_world_system *mover = &m->mover[i];
-        mover->hit = false;
+        mover->collided = false;
         mover->step = (gw_step){.finite = true, .margin = 1};
         if (!mover->still)
             gw_model_step(mover->model, &mover->hand, dt, &mover->step);
@@ -195,7 +195,7 @@ static void step_together(gw_scene_dynamics *m, double dt)
     m->was_crowded = m->crowded;
     m->quiet = m->last.deferred > 0 ? 0 : m->quiet + dt;
     m->crowded = m->last.deferred > 0 || (m->crowded && m->quiet < 1);
-    m->edits += m->last.moved;
+    m->edits += m->last.external_work;
     f->dissipated += m->last.dissipated;
     m->dissipated += m->last.dissipated;
     f->generated += m->last.generated;

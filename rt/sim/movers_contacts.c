@@ -219,7 +219,7 @@ static void hash_names(const gw_scene_dynamics *m, const gw_scene *scene)
 static bool make_world(gw_scene_dynamics *m, const gw_scene_dynamics_def *def,
                        const gw_world_body *bodies, gw_error *error)
 {
-    gw_world_def world = {.mover_count = m->mover_count,
+    gw_world_def world = {.system_count = m->mover_count,
                           .model_bytes = largest_model(m),
                           .body_count = m->body_count,
                           .bodies = bodies,

@@ -74,7 +74,7 @@ static bool yard_open(yard *y, int contacts)
         add_corners(y, i);
     }
     bodies[y->bodies] = (gw_world_body){.model = -1, .pose = gw_pose_identity()};
-    gw_world_def def = {.mover_count = y->bodies,
+    gw_world_def def = {.system_count = y->bodies,
                         .model_bytes = sizeof(gw_guided),
                         .body_count = y->bodies + 1,
                         .bodies = bodies};

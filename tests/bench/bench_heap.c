@@ -118,7 +118,7 @@ static bool heap_open(heap *h)
                              .colliders = collider,
                              .stands = stands,
                              .surface = wood};
-    gw_world_def world = {.mover_count = HEAP,
+    gw_world_def world = {.system_count = HEAP,
                           .model_bytes = sizeof(gw_guided),
                           .body_count = BODIES,
                           .bodies = body};

@@ -121,7 +121,7 @@ static inline double arena_energy(const arena *a)
 static inline void arena_start(arena *a)
 {
     gw_world_body bodies[SOME_MOVERS + 1];
-    gw_world_def def = {.mover_count = a->count,
+    gw_world_def def = {.system_count = a->count,
                         .model_bytes = sizeof(gw_guided),
                         .body_count = a->count + 1,
                         .bodies = bodies,
@@ -146,10 +146,10 @@ static inline void arena_step(arena *a)
         given += a->mover[i].step.work;
     }
     a->work += given;
-    a->moved += a->last.moved;
+    a->moved += a->last.external_work;
     a->generated += a->last.generated;
     a->dissipated += a->last.dissipated;
-    a->worst = fmax(a->worst, arena_energy(a) - before - given - a->last.moved);
+    a->worst = fmax(a->worst, arena_energy(a) - before - given - a->last.external_work);
 }
 
 static inline void arena_close(arena *a)

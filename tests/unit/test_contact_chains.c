@@ -38,7 +38,7 @@ static gw_mass ball_mass(double mass, gw_vec3 at)
 static void open_world(row *r, int movers, int bodies_each, int near, gw_contact_rules rules)
 {
     gw_world_body bodies[2 * BALLS];
-    gw_world_def def = {.mover_count = movers,
+    gw_world_def def = {.system_count = movers,
                         .model_bytes = sizeof(gw_chain),
                         .body_count = movers * bodies_each,
                         .bodies = bodies,

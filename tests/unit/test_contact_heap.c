@@ -223,7 +223,7 @@ static void run(outcome *o, int ticks)
         books = fmin(books, now);
         o->collisions += a.last.collisions;
         o->deferred += a.last.deferred;
-        o->work = a.last.work > o->work ? a.last.work : o->work;
+        o->work = a.last.effort > o->work ? a.last.effort : o->work;
         int count = gw_world_contacts(a.world, at, GW_MAX_SHOWN_CONTACTS);
         for (int i = 0; i < count; i++)
             o->deep = fmax(o->deep, at[i].state == GW_CONTACT_CONTINUOUS ? -at[i].gap : 0);

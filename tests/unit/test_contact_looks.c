@@ -236,7 +236,7 @@ static void costly_looks_stay_within_a_step(void **state)
         arena_step(&a);
         assert_true(9 * looks_taken <=
                     GW_WORLD_REDETECTIONS_MIN + GW_WORLD_REDETECTIONS_PER_SECOND * 1e-3);
-        most = a.last.work > most ? a.last.work : most;
+        most = a.last.effort > most ? a.last.effort : most;
         redetections_skipped += a.last.redetections_skipped;
         double now = arena_energy(&a) - a.work - a.moved;
         rise = fmax(rise, now - books);

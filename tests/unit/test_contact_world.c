@@ -214,7 +214,7 @@ static void what_a_set_carries_is_jammed_and_not_hit(void **state)
         for (int k = 0; k < 300; k++) {
             arena_step(&a);
             assert_true(a.last.immovable);
-            if (a.mover[m].hit) {
+            if (a.mover[m].collided) {
                 hit = true;
                 /* coordinates: a turn, two slides */
                 assert_true(fabs(a.mover[m].impulse[1] + 2 * 1.5) < 1e-9);
