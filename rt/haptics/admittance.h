@@ -10,8 +10,7 @@
 #ifndef GW_HAPTICS_ADMITTANCE_H
 #define GW_HAPTICS_ADMITTANCE_H
 
-#include "drivers/driver.h"
-#include "rt/base/space.h"
+#include "rt/haptics/limits.h"
 
 /* p in 1/s, i in 1/s^2, d without unit. */
 typedef struct gw_pid {
@@ -48,15 +47,5 @@ gw_virtual_coupling gw_virtual_coupling_for(double mass, double scale, double dt
 /* The force on the tool; zero within the slack. Task space. */
 gw_vec3 gw_virtual_coupling_force(const gw_virtual_coupling *c, gw_vec3 tool, gw_vec3 tool_velocity,
                                   gw_vec3 device);
-
-/* Scales a vector down to the length `most` (0: no limit); true when it did. */
-static inline bool gw_clamp_norm(gw_vec3 *a, double most)
-{
-    double length = most > 0 ? gw_norm(*a) : 0;
-    if (!(length > most))
-        return false;
-    *a = gw_scale(most / length, *a);
-    return true;
-}
 
 #endif

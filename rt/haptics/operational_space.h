@@ -1,16 +1,25 @@
 /*
- * Directions that the model resists at the held frame (mechanisms V, eq. 14): the null space of
- * J_h^T, with linear rows divided by a length L before any singular value is taken.
+ * The operational space of a model's held frame (Khatib): its inverse inertia Lambda^-1, its bias
+ * acceleration, and the directions in which the joints resist any motion of it.
+ *
+ * Resisted directions (mechanisms V, eq. 14) are the null space of J_h^T, found with the linear
+ * rows divided by a length L so that singular values can be compared:
  *
  *   J_s = diag(1/L, 1/L, 1/L, 1, 1, 1) J_h = U S V^T;  n_i: columns of U with weights w(s_i / s_1)
  *
- * Near a singularity the weight goes smoothly from 1 to 0, so P = sum w_i n_i n_i^T is a continuous
- * function of the configuration; or on and off at a threshold, as in the paper. RT safe.
+ * Near a singular configuration the weight changes smoothly from 0 to 1, so that
+ * P = sum w_i n_i n_i^T is a continuous function of the configuration; or it is switched on and off
+ * at a threshold, as in the paper.
+ *
+ * All quantities: world axes, at the held frame's origin, [v; w] and [f; t]. Pure functions, RT
+ * safe, on any thread.
  */
 #ifndef GW_HAPTICS_OPERATIONAL_SPACE_H
 #define GW_HAPTICS_OPERATIONAL_SPACE_H
 
 #include "rt/dynamics/model.h"
+
+/* ---- resisted directions -------------------------------------------------------------------- */
 
 typedef enum gw_direction_weighting { GW_WEIGHTS_SMOOTH, GW_WEIGHTS_ON_OFF } gw_direction_weighting;
 
@@ -23,31 +32,58 @@ typedef struct gw_resisted_def {
 
 typedef struct gw_resisted_directions {
     int count;              /* directions with a weight above zero */
-    double direction[6][6]; /* unit vectors n_i in scaled coordinates (lengths by L) */
-    double weight[6];
-    double singular[6]; /* all six s_i, falling */
-    double length;      /* L that was used */
+    double direction[6][6]; /* unit vectors n_i in scaled coordinates (lengths divided by L) */
+    double weight[6];       /* w_i, 0 .. 1 */
+    double singular[6];     /* all six s_i, descending */
+    double length;          /* L that was used (m) */
 } gw_resisted_directions;
 
-/* Of a held frame whose Jacobian has these columns; the most resisted direction first. */
+/* The resisted directions of a held frame whose Jacobian has the `dof` columns `jacobian`
+ * (0 <= dof <= GW_MODEL_MAX_DOF), the most resisted one first. */
 void gw_resisted_directions_of(const gw_resisted_def *def, int dof, const double (*jacobian)[6],
                                gw_resisted_directions *out);
 
-/* What is left of a twist, or of a wrench, without its part along them: with P = sum w_i n_i n_i^T
- * and S = diag(1/L, 1/L, 1/L, 1, 1, 1), S^-1 (I - P) S twist and S (I - P) S^-1 wrench. The work of
- * a wrench in the one is that of the other in the twist. */
+/* The part of a twist, or of a wrench, that is not along them: with S = diag(1/L, 1/L, 1/L, 1, 1,
+ * 1) S^-1 (I - P) S twist and S (I - P) S^-1 wrench. The two are dual: the work of the projected
+ * wrench in a twist is the work of the wrench in the projected twist. */
 gw_twist gw_resisted_free_part_of_twist(const gw_resisted_directions *directions,
                                         const gw_twist *twist);
 gw_wrench gw_resisted_free_part_of_wrench(const gw_resisted_directions *directions,
                                           const gw_wrench *wrench);
 
-/* Lambda^-1 = J D^-1 P J^T of the model's held frame (mechanisms eq. 6), 6 x 6. */
+/* ---- inverse inertia and state --------------------------------------------------------------- */
+
+/* Lambda^-1 = J D^-1 P J^T of the model's held frame (mechanisms eq. 6), 6 x 6, symmetric. */
 void gw_operational_inverse_inertia(const gw_model *model, int dof, const double (*jacobian)[6],
                                     double out[6][6]);
 
-/* The dynamically consistent inverse J-bar = D^-1 J^T Lambda, 6 entries (a row) for each
- * generalised velocity; false where Lambda^-1, its rows and columns scaled by L, has no inverse. */
-bool gw_dynamically_consistent_inverse(const gw_model *model, int dof, const double (*jacobian)[6],
-                                       double length, double (*out)[6]);
+/* The held frame as a tick begins. */
+typedef struct gw_operational_state {
+    int dof;
+    gw_pose pose;
+    gw_twist twist;
+    const double (*jacobian)[6];  /* J, `dof` columns */
+    double jdot_v[6];             /* J-dot v */
+    double inverse_inertia[6][6]; /* Lambda^-1 */
+    double free_acceleration[6];  /* J D^-1 tau: of weight, bias and motors (eq. 12, 13) */
+    const gw_resisted_directions *resisted; /* of a local model (U-hat, eq. 22); NULL: to be found
+                                               from the Jacobian */
+} gw_operational_state;
+
+/* The state from a model. `jacobian`: room for the model's columns, which the state refers to. */
+void gw_operational_state_of(const gw_model *model, double (*jacobian)[6],
+                             gw_operational_state *out);
+
+/* The held frame as the tick's step ends. */
+typedef struct gw_operational_step {
+    gw_pose pose;
+    gw_twist twist;
+    double jdot_v[6];           /* J-dot v there */
+    double impulse_velocity[6]; /* J D^-1 J_c^T p: the change of twist by impulses in the step */
+} gw_operational_step;
+
+/* From the model after its step. `impulse`: the generalised impulse of its contacts in the step
+ * (gw_world_system), `dof` entries; NULL: none. */
+void gw_operational_step_of(const gw_model *model, const double *impulse, gw_operational_step *out);
 
 #endif

@@ -39,7 +39,7 @@ bool gw_haptic_tool_waits(const gw_haptic_tool *hold, const gw_tick *tick)
 {
     bool simulated = hold->tool->slot->driver->place != NULL;
     return !tick->moving && tick->engaged && hold->tool->renders && simulated &&
-           hold->rendering.own_known && hold->sensed.valid && !hold->clutched &&
+           hold->rendering.prediction_known && hold->sensed.valid && !hold->clutched &&
            !hold->clutch_wanted;
 }
 
@@ -66,7 +66,7 @@ void gw_haptic_tool_control_pre_step(gw_haptic_tool *hold, const gw_tick *tick,
     gw_operational_state_of(gw_haptic_tool_model(hold), columns, &seen);
     seen.pose = hold->shown;
     seen.twist = hold->shown_twist;
-    seen.directions = gw_scene_dynamics_resisted(movers, index);
+    seen.resisted = gw_scene_dynamics_resisted(movers, index);
     gw_impedance_device device = device_now(hold);
     hold->rendered = gw_impedance_pre_step(&hold->rendering, &seen, &device, tick->dt);
     hold->wrench = hold->rendered.hand;

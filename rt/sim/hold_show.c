@@ -46,7 +46,7 @@ static void show_rendering(const gw_haptic_tool *hold, gw_tool_state *s)
 {
     s->hand = hold->rendered.hand;
     s->resisted = hold->rendering.resisted;
-    s->port = hold->rendering.port.excess;
+    s->port = hold->rendering.observer.excess;
 }
 
 void gw_haptic_tool_publish_state(const gw_haptic_tool *hold, gw_tool_state *s)

@@ -49,7 +49,7 @@ static bool tick(gw_chain *chain, gw_impedance_control *control,
     gw_operational_step stepped;
     gw_step step;
     gw_operational_state_of(&chain->model, columns, &seen);
-    seen.directions = directions;
+    seen.resisted = directions;
     gw_impedance_out out = gw_impedance_pre_step(control, &seen, device, 1e-3);
     gw_forces forces = {.at = felt, .context = &out.on_model};
     gw_model_step(&chain->model, &forces, 1e-3, &step);

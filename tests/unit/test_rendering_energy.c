@@ -131,11 +131,11 @@ static void push_once(pushed *out, int held, gw_direction_weighting weighting, d
             out->jump_turn = fmax(out->jump_turn, gw_distance(was.t, is.t));
             out->force = fmax(out->force, gw_norm(is.f));
         }
-        out->excess = fmax(out->excess, p.rendering.port.excess);
+        out->excess = fmax(out->excess, p.rendering.observer.excess);
     }
     gw_model_energy(&chain.model, &kinetic, &potential);
     out->kinetic = fmax(out->kinetic, kinetic);
-    out->at_end = fmax(out->at_end, p.rendering.port.excess);
+    out->at_end = fmax(out->at_end, p.rendering.observer.excess);
     held_close(&p);
 }
 
@@ -288,8 +288,8 @@ static double play_randomly(const char *profile, bool controlled, int kind, bool
         held_begin(&play);
         held_end(&play, collisions && t % 333 == 332 ? collide(p) : NULL);
         if (t >= 1000)
-            worst = fmax(worst, play.rendering.port.excess - excess[t % 1000]);
-        excess[t % 1000] = play.rendering.port.excess;
+            worst = fmax(worst, play.rendering.observer.excess - excess[t % 1000]);
+        excess[t % 1000] = play.rendering.observer.excess;
         *damped += play.out.damped;
     }
     held_close(&play);

@@ -60,7 +60,7 @@ static struck strike(double rate, gw_control_law kind, double force_max, const d
         }
         held_end(&play, k == 0 ? p : NULL);
         if (k == 0) {
-            const double *hit = play.stepped.hit;
+            const double *hit = play.stepped.impulse_velocity;
             out.expected = (gw_wrench){{hit[0], hit[1], hit[2]}, {hit[3], hit[4], hit[5]}};
         }
         gw_wrench w = play.out.impulse;

@@ -1,5 +1,5 @@
 /*
- * Resisted directions, the inverse inertia at the hand and the consistent inverse.
+ * Resisted directions, and the inverse inertia at the held frame.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -165,56 +165,6 @@ static void lambda_inverse_is_that_of_the_closed_form(void **state)
     }
 }
 
-/* J J-bar = I, and torques N tau = (I - J^T J-bar^T) tau do not move the hand. */
-static void the_consistent_inverse_leaves_the_hand_alone(void **state)
-{
-    static gw_chain chain;
-    (void)state;
-    gw_chain_def def = fixture_skew(8);
-    double q[GW_MAX_LINKS], v[GW_MAX_LINKS], j[8][6], drift[6], bar[8][6];
-    fixture_joints(q, v);
-    gw_chain_init(&chain, &def, q, v);
-    gw_model_jacobian(&chain.model, j, drift);
-    assert_true(
-        gw_dynamically_consistent_inverse(&chain.model, 8, (const double(*)[6])j, 0.2, bar));
-    for (int a = 0; a < 6; a++)
-        for (int b = 0; b < 6; b++) {
-            double sum = 0;
-            for (int k = 0; k < 8; k++)
-                sum += j[k][a] * bar[k][b];
-            assert_true(fabs(sum - (a == b)) < 1e-8);
-        }
-    double torque[8], free[8], a[8], at[6] = {0};
-    for (int k = 0; k < 8; k++)
-        torque[k] = sin(3 * k + 1);
-    for (int i = 0; i < 6; i++)
-        for (int k = 0; k < 8; k++)
-            at[i] += bar[k][i] * torque[k];
-    for (int k = 0; k < 8; k++) {
-        free[k] = torque[k];
-        for (int i = 0; i < 6; i++)
-            free[k] -= j[k][i] * at[i];
-    }
-    gw_model_apply_inverse(&chain.model, free, a);
-    for (int i = 0; i < 6; i++) {
-        double moved = 0;
-        for (int k = 0; k < 8; k++)
-            moved += j[k][i] * a[k];
-        assert_true(fabs(moved) < 1e-8);
-    }
-}
-
-static void a_hand_with_too_few_freedoms_has_no_consistent_inverse(void **state)
-{
-    static gw_chain chain;
-    (void)state;
-    gw_chain_def def = fixture_table_one(0);
-    double j[3][6], drift[6], bar[3][6];
-    gw_chain_init(&chain, &def, (double[]){0.2, 0.4, -0.3}, NULL);
-    gw_model_jacobian(&chain.model, j, drift);
-    assert_false(gw_dynamically_consistent_inverse(&chain.model, 3, (const double(*)[6])j, 0, bar));
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -223,8 +173,6 @@ int main(void)
         cmocka_unit_test(a_body_that_cannot_move_resists_everything),
         cmocka_unit_test(smooth_weights_make_the_projector_continuous),
         cmocka_unit_test(lambda_inverse_is_that_of_the_closed_form),
-        cmocka_unit_test(the_consistent_inverse_leaves_the_hand_alone),
-        cmocka_unit_test(a_hand_with_too_few_freedoms_has_no_consistent_inverse),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

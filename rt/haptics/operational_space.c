@@ -1,10 +1,11 @@
 /*
- * Resisted directions and the operational space's inverse inertia. A Jacobian of many columns is
- * first brought to six rows by Householder's reflections, which leave J J^T as it is.
+ * Resisted directions, inverse inertia and state of the held frame. A Jacobian of more than six
+ * columns is first brought to six rows by Householder reflections, which leave J J^T as it is.
  * On the loop's or the world's thread, RT safe.
  */
 #include "rt/haptics/operational_space.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -57,6 +58,7 @@ void gw_resisted_directions_of(const gw_resisted_def *def, int dof, const double
                                gw_resisted_directions *out)
 {
     double a[GW_MODEL_MAX_DOF][6], v[6][6];
+    assert(dof >= 0 && dof <= GW_MODEL_MAX_DOF);
     *out = (gw_resisted_directions){.length = def->length > 0 ? def->length : LENGTH};
     for (int i = 0; i < dof; i++)
         for (int j = 0; j < 6; j++)
@@ -108,8 +110,8 @@ static void inverse_inertia(int dof, const double (*jacobian)[6], const double (
             out[i][j] = 0.5 * (full[i][j] + full[j][i]);
 }
 
-/* a less P a */
-static void without(const gw_resisted_directions *directions, double a[6])
+/* a - P a */
+static void subtract_projection(const gw_resisted_directions *directions, double a[6])
 {
     double rest[6];
     memcpy(rest, a, sizeof rest);
@@ -130,7 +132,7 @@ gw_twist gw_resisted_free_part_of_twist(const gw_resisted_directions *directions
     double l = directions->length;
     double a[6] = {twist->v.x / l, twist->v.y / l, twist->v.z / l,
                    twist->w.x,     twist->w.y,     twist->w.z};
-    without(directions, a);
+    subtract_projection(directions, a);
     return (gw_twist){{l * a[0], l * a[1], l * a[2]}, {a[3], a[4], a[5]}};
 }
 
@@ -140,7 +142,7 @@ gw_wrench gw_resisted_free_part_of_wrench(const gw_resisted_directions *directio
     double l = directions->length;
     double a[6] = {l * wrench->f.x, l * wrench->f.y, l * wrench->f.z,
                    wrench->t.x,     wrench->t.y,     wrench->t.z};
-    without(directions, a);
+    subtract_projection(directions, a);
     return (gw_wrench){{a[0] / l, a[1] / l, a[2] / l}, {a[3], a[4], a[5]}};
 }
 
@@ -152,41 +154,40 @@ void gw_operational_inverse_inertia(const gw_model *model, int dof, const double
     inverse_inertia(dof, jacobian, (const double(*)[6])applied, out);
 }
 
-/* Columns of diag(1/L, 1) m diag(1/L, 1) inverted, in `out`; false where it has no inverse. */
-static bool invert_scaled(const double m[6][6], const double scale[6], double out[6][6])
+/* ---- state at the held frame ---------------------------------------------------------------- */
+
+/* out += J a */
+static void add_at_held_frame(int dof, const double (*jacobian)[6], const double *a, double out[6])
 {
-    double s[6][6], us[6][6], v[6][6], singular[6];
-    for (int i = 0; i < 6; i++)
-        for (int j = 0; j < 6; j++)
-            us[i][j] = s[i][j] = scale[i] * m[i][j] * scale[j];
-    gw_small_svd(6, us, singular, v);
-    if (gw_small_rank(singular, GW_RANK_TOLERANCE) < 6)
-        return false;
-    for (int k = 0; k < 6; k++) {
-        double unit[6] = {0}, x[6];
-        unit[k] = 1;
-        gw_small_solve(6, (const double(*)[6])us, singular, (const double(*)[6])v, 6, unit, x);
+    for (int k = 0; k < dof; k++)
         for (int i = 0; i < 6; i++)
-            out[i][k] = scale[i] * x[i] * scale[k];
-    }
-    return true;
+            out[i] += jacobian[k][i] * a[k];
 }
 
-bool gw_dynamically_consistent_inverse(const gw_model *model, int dof, const double (*jacobian)[6],
-                                       double length, double (*out)[6])
+void gw_operational_state_of(const gw_model *model, double (*jacobian)[6],
+                             gw_operational_state *out)
 {
-    double applied[GW_MODEL_MAX_DOF][6], inverse[6][6], lambda[6][6];
-    double l = length > 0 ? length : LENGTH;
-    const double scale[6] = {1 / l, 1 / l, 1 / l, 1, 1, 1};
-    apply_inverse(model, dof, jacobian, applied);
-    inverse_inertia(dof, jacobian, (const double(*)[6])applied, inverse);
-    if (!invert_scaled((const double(*)[6])inverse, scale, lambda))
-        return false;
-    for (int i = 0; i < dof; i++)
-        for (int j = 0; j < 6; j++) {
-            out[i][j] = 0;
-            for (int k = 0; k < 6; k++)
-                out[i][j] += applied[i][k] * lambda[k][j];
-        }
-    return true;
+    double acceleration[GW_MODEL_MAX_DOF];
+    const double(*columns)[6] = (const double(*)[6])jacobian;
+    memset(out, 0, sizeof *out);
+    out->dof = gw_model_dof(model);
+    out->jacobian = columns;
+    gw_model_held(model, &out->pose, &out->twist);
+    gw_model_jacobian(model, jacobian, out->jdot_v);
+    gw_operational_inverse_inertia(model, out->dof, columns, out->inverse_inertia);
+    gw_model_free_acceleration(model, acceleration);
+    add_at_held_frame(out->dof, columns, acceleration, out->free_acceleration);
+}
+
+void gw_operational_step_of(const gw_model *model, const double *impulse, gw_operational_step *out)
+{
+    double columns[GW_MODEL_MAX_DOF][6], change[GW_MODEL_MAX_DOF];
+    memset(out, 0, sizeof *out);
+    gw_model_held(model, &out->pose, &out->twist);
+    gw_model_jacobian(model, columns, out->jdot_v);
+    if (!impulse)
+        return;
+    gw_model_apply_inverse(model, impulse, change);
+    add_at_held_frame(gw_model_dof(model), (const double(*)[6])columns, change,
+                      out->impulse_velocity);
 }
