@@ -1,6 +1,7 @@
 /*
- * The route table and the way of a request through it: path, method, content type, body, query,
- * handler. Everything that can be refused without knowing the route's meaning is refused here.
+ * A request's path through the route table: path, method, content type, body, query, handler.
+ * Everything that can be refused without knowing the meaning of the route is refused here. Any
+ * thread of HTTP.
  */
 #include "server/rest/api.h"
 
@@ -10,109 +11,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "server/rest/api_call.h"
-
-typedef enum route_flags {
-    TAKES_BODY = 1, /* a JSON body must be there */
-    CAN_DRY = 2,    /* ?dryRun=true is understood */
-    TAKES_FILE = 4  /* the body is no JSON */
-} route_flags;
-
-typedef struct api_route {
-    const char *method, *path; /* {} stands for one segment */
-    api_handler *handler;
-    int flags;
-} api_route;
-
-static const api_route routes[] = {
-    {"GET", "/scene", api_scene_get, 0},
-    {"PUT", "/scene", api_scene_put, TAKES_BODY | CAN_DRY},
-    {"PATCH", "/scene", api_scene_patch, TAKES_BODY | CAN_DRY},
-    {"POST", "/scene/undo", api_scene_undo, 0},
-    {"POST", "/scene/redo", api_scene_redo, 0},
-    {"POST", "/scene/save", api_scene_save, TAKES_BODY},
-    {"POST", "/scene/open", api_scene_open, TAKES_BODY},
-    {"GET", "/scenes", api_scenes_get, 0},
-    {"GET", "/scenes/{file}", api_scenes_file_get, 0},
-    {"DELETE", "/scenes/{file}", api_scenes_file_delete, 0},
-    {"GET", "/objects", api_objects_get, 0},
-    {"POST", "/objects", api_objects_post, TAKES_BODY | CAN_DRY},
-    {"GET", "/objects/{id}", api_object_get, 0},
-    {"PATCH", "/objects/{id}", api_object_patch, TAKES_BODY | CAN_DRY},
-    {"DELETE", "/objects/{id}", api_object_delete, CAN_DRY},
-    {"GET", "/features", api_features_get, 0},
-    {"POST", "/features", api_features_post, TAKES_BODY | CAN_DRY},
-    {"GET", "/features/{object}/{feature}", api_feature_get, 0},
-    {"PUT", "/features/{object}/{feature}", api_feature_put, TAKES_BODY | CAN_DRY},
-    {"PATCH", "/features/{object}/{feature}", api_feature_patch, TAKES_BODY | CAN_DRY},
-    {"DELETE", "/features/{object}/{feature}", api_feature_delete, CAN_DRY},
-    {"GET", "/constraints", api_constraints_get, 0},
-    {"POST", "/constraints", api_constraints_post, TAKES_BODY | CAN_DRY},
-    {"GET", "/constraints/{id}", api_constraint_get, 0},
-    {"PATCH", "/constraints/{id}", api_constraint_patch, TAKES_BODY | CAN_DRY},
-    {"DELETE", "/constraints/{id}", api_constraint_delete, CAN_DRY},
-    {"GET", "/solutions", api_solutions_get, 0},
-    {"GET", "/solutions/{object}", api_solution_get, 0},
-    {"PATCH", "/solutions/{object}", api_solution_patch, TAKES_BODY | CAN_DRY},
-    {"GET", "/drivers", api_drivers_get, 0},
-    {"GET", "/devices", api_devices_get, 0},
-    {"POST", "/devices", api_devices_post, TAKES_BODY | CAN_DRY},
-    {"GET", "/devices/{id}", api_device_get, 0},
-    {"PATCH", "/devices/{id}", api_device_patch, TAKES_BODY | CAN_DRY},
-    {"DELETE", "/devices/{id}", api_device_delete, CAN_DRY},
-    {"GET", "/devices/{id}/operator", api_operator_get, 0},
-    {"PUT", "/devices/{id}/operator", api_operator_put, TAKES_BODY | CAN_DRY},
-    {"DELETE", "/devices/{id}/operator", api_operator_delete, CAN_DRY},
-    {"GET", "/tool", api_tool_get, 0},
-    {"PUT", "/tool", api_tool_put, TAKES_BODY | CAN_DRY},
-    {"PATCH", "/tool", api_tool_patch, TAKES_BODY | CAN_DRY},
-    {"DELETE", "/tool", api_tool_delete, CAN_DRY},
-    {"GET", "/tools", api_tools_get, 0},
-    {"GET", "/mechanisms", api_mechanisms_get, 0},
-    {"POST", "/mechanisms", api_mechanisms_post, TAKES_BODY | CAN_DRY},
-    {"GET", "/mechanisms/{id}", api_mechanism_get, 0},
-    {"PATCH", "/mechanisms/{id}", api_mechanism_patch, TAKES_BODY | CAN_DRY},
-    {"DELETE", "/mechanisms/{id}", api_mechanism_delete, CAN_DRY},
-    {"GET", "/mechanisms/{id}/links", api_links_get, 0},
-    {"POST", "/mechanisms/{id}/links", api_links_post, TAKES_BODY | CAN_DRY},
-    {"GET", "/mechanisms/{id}/links/{link}", api_link_get, 0},
-    {"PATCH", "/mechanisms/{id}/links/{link}", api_link_patch, TAKES_BODY | CAN_DRY},
-    {"DELETE", "/mechanisms/{id}/links/{link}", api_link_delete, CAN_DRY},
-    {"GET", "/mechanisms/{id}/joints/{link}/motor", api_motor_get, 0},
-    {"PUT", "/mechanisms/{id}/joints/{link}/motor", api_motor_put, TAKES_BODY | CAN_DRY},
-    {"DELETE", "/mechanisms/{id}/joints/{link}/motor", api_motor_delete, CAN_DRY},
-    {"GET", "/materials", api_materials_get, 0},
-    {"POST", "/materials", api_materials_post, TAKES_BODY | CAN_DRY},
-    {"GET", "/materials/{id}", api_material_get, 0},
-    {"PATCH", "/materials/{id}", api_material_patch, TAKES_BODY | CAN_DRY},
-    {"DELETE", "/materials/{id}", api_material_delete, CAN_DRY},
-    {"GET", "/contact", api_contact_get, 0},
-    {"PATCH", "/contact", api_contact_patch, TAKES_BODY | CAN_DRY},
-    {"GET", "/contacts", api_contacts_get, 0},
-    {"GET", "/meshes", api_meshes_get, 0},
-    {"GET", "/meshes/{name}", api_mesh_get, 0},
-    {"PUT", "/meshes/{name}", api_mesh_put, TAKES_FILE},
-    {"DELETE", "/meshes/{name}", api_mesh_delete, 0},
-    {"GET", "/simulation", api_simulation_get, 0},
-    {"PUT", "/simulation", api_simulation_put, TAKES_BODY},
-    {"POST", "/simulation/step", api_simulation_step, TAKES_BODY},
-    {"POST", "/simulation/halt", api_simulation_halt, 0},
-    {"POST", "/simulation/arm", api_simulation_arm, 0},
-    {"GET", "/tasks", api_tasks_get, 0},
-    {"POST", "/tasks", api_tasks_post, TAKES_BODY | CAN_DRY},
-    {"GET", "/tasks/{id}", api_task_get, 0},
-    {"PUT", "/tasks/{id}", api_task_put, TAKES_BODY | CAN_DRY},
-    {"PATCH", "/tasks/{id}", api_task_patch, TAKES_BODY | CAN_DRY},
-    {"DELETE", "/tasks/{id}", api_task_delete, CAN_DRY},
-    {"GET", "/tasks/{id}/progress", api_task_progress_get, 0},
-    {"POST", "/tasks/{id}/start", api_task_start, 0},
-    {"POST", "/tasks/{id}/stop", api_task_stop, 0},
-    {"GET", "/events", api_events_get, 0},
-    {"POST", "/solve", api_solve, TAKES_BODY},
-    {"GET", "/openapi.json", api_openapi, 0},
-};
-
-static const int route_count = sizeof routes / sizeof routes[0];
+#include "server/rest/call.h"
 
 /* Resources that a later version brings. */
 static const char *const later[] = {"/recordings", NULL};
@@ -182,20 +81,22 @@ static bool match(const char *pattern, const char *path, char part[2][GW_MAX_ID 
 static const api_route *find_route(api_call *call, const char *path, char allow[64])
 {
     allow[0] = 0;
-    const api_route *found = NULL;
+    int count;
+    const api_route *routes = api_routes(&count), *found = NULL;
     const char *method = call->request->method;
     bool head = strcmp(method, "HEAD") == 0;
-    for (int i = 0; i < route_count; i++) {
+    for (int i = 0; i < count; i++) {
+        const wire_operation *about = &routes[i].about;
         char part[2][GW_MAX_ID + 1] = {"", ""};
-        if (!match(routes[i].path, path, part))
+        if (!match(about->path, path, part))
             continue;
-        if (strcmp(routes[i].method, head ? "GET" : method) == 0) {
+        if (strcmp(about->method, head ? "GET" : method) == 0) {
             found = &routes[i];
             memcpy(call->part, part, sizeof part);
         }
         size_t used = strlen(allow);
-        snprintf(allow + used, 64 - used, "%s%s%s", used ? ", " : "", routes[i].method,
-                 strcmp(routes[i].method, "GET") == 0 ? ", HEAD" : "");
+        snprintf(allow + used, 64 - used, "%s%s%s", used ? ", " : "", about->method,
+                 strcmp(about->method, "GET") == 0 ? ", HEAD" : "");
     }
     return found;
 }
@@ -221,8 +122,8 @@ static bool is_json_type(const char *type)
 static bool take_body(api_call *call, const api_route *route)
 {
     const api_request *request = call->request;
-    bool takes = route->flags & TAKES_BODY;
-    if (route->flags & TAKES_FILE)
+    bool takes = route->about.request != NULL;
+    if (route->about.flags & OP_FILE)
         return true;
     if (request->size > 0 && !is_json_type(request->content_type)) {
         api_refuse(call, 415, "", "the content type is %.60s: application/json is right",
@@ -277,7 +178,7 @@ static bool take_dry_run(api_call *call, const api_route *route)
         api_refuse(call, 400, "", "dryRun is true or false");
         return false;
     }
-    if (call->dry_run && !(route->flags & CAN_DRY)) {
+    if (call->dry_run && !(route->about.flags & OP_DRY_RUN)) {
         api_refuse(call, 400, "", "this route has no dry run");
         return false;
     }
@@ -320,6 +221,8 @@ void api_handle(const gw_api *api, const api_request *request, api_reply *reply)
     wire_memory_clear();
     meshes_use(api->meshes);
     const api_route *route = find_route(&call, path, allow);
+    if (route)
+        call.resource = route->resource;
     if (!route)
         answer_unrouted(&call, path, allow);
     else if (take_dry_run(&call, route) && take_strands(&call) && take_body(&call, route))
@@ -329,6 +232,8 @@ void api_handle(const gw_api *api, const api_request *request, api_reply *reply)
 
 void api_print_routes(void)
 {
-    for (int i = 0; i < route_count; i++)
-        printf("%s " API_PREFIX "%s\n", routes[i].method, routes[i].path);
+    int count;
+    const api_route *routes = api_routes(&count);
+    for (int i = 0; i < count; i++)
+        printf("%s " API_PREFIX "%s\n", routes[i].about.method, routes[i].about.path);
 }

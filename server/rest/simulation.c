@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "server/rest/api_call.h"
+#include "server/rest/call.h"
 #include "server/files/assets.h"
 
 static void answer(api_call *call)

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "server/rest/api_call.h"
+#include "server/rest/call.h"
 
 void api_solutions_get(api_call *call)
 {

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "server/rest/api_call.h"
+#include "server/rest/call.h"
 
 /* The scene's words; at an impedance device also what its control does now. */
 static json_t *described(const gw_scene *scene, int index, const gw_snapshot *snapshot)

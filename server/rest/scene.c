@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "server/rest/api_call.h"
+#include "server/rest/call.h"
 #include "server/files/gallery.h"
 
 static void answer_scene(api_call *call, int status)

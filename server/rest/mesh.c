@@ -3,7 +3,7 @@
  */
 #include <string.h>
 
-#include "server/rest/api_call.h"
+#include "server/rest/call.h"
 
 static json_t *about(const gw_mesh *m)
 {

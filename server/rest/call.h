@@ -1,11 +1,12 @@
 /*
  * What the handlers of the API share: one call at a time, its parts decoded, its reply to fill.
  */
-#ifndef GW_SERVER_REST_API_CALL_H
-#define GW_SERVER_REST_API_CALL_H
+#ifndef GW_SERVER_REST_CALL_H
+#define GW_SERVER_REST_CALL_H
 
 #include "server/rest/api.h"
 #include "server/app/describe.h"
+#include "server/schema/openapi.h"
 #include "server/schema/wire.h"
 
 typedef struct api_call {
@@ -13,8 +14,9 @@ typedef struct api_call {
     gw_store *store;
     gw_meshes *meshes;
     const api_request *request;
-    char part[2][GW_MAX_ID + 1]; /* the path's parameters, decoded */
-    json_t *body;                /* parsed; NULL where the route takes none */
+    const struct gw_resource *resource; /* of the route, NULL: none */
+    char part[2][GW_MAX_ID + 1];        /* the path's parameters, decoded */
+    json_t *body;                       /* parsed; NULL where the route takes none */
     bool dry_run;
     int strands; /* ?strands=N: poses to each side wanted with a solution; 0: none */
     api_reply *reply;
@@ -61,9 +63,6 @@ void api_abandon(api_call *call, app_edit *edit, const gw_error *error);
  */
 bool api_commit(api_call *call, app_edit *edit, const char *item, const char *object);
 
-/* True where an object or a mechanism has the id: the reply is set and the edit has ended. */
-bool api_taken(api_call *call, app_edit *edit, const char *id);
-
 /* Adds "what id" to a list in words. */
 void api_name(char *list, size_t size, const char *what, const char *id);
 
@@ -71,40 +70,34 @@ void api_name(char *list, size_t size, const char *what, const char *id);
  * api_error() will say so. */
 json_t *api_merge(const api_call *call, json_t *now);
 
-/* ---- mechanisms ---------------------------------------------------------------------------- */
+/* ---- parts of resources that other handlers share ------------------------------------------- */
 
-/* True where `index` is none: the reply is set. */
-bool api_no_mechanism(api_call *call, int index);
+/* What a driver tells of an open device. */
+json_t *api_device_info(const gw_device_info *info);
 
-/* Begins an edit of the mechanism that the address names: its index, or -1 with the reply set. */
-int api_begin_mechanism(api_call *call, app_edit *edit);
+/* Adds what refers to links of mechanism `index` from number `first` on to a list. */
+void api_users_of_links(const gw_scene *scene, int index, int first, char *list, size_t size);
 
-/* True where something refers to links of mechanism `index` from number `first` on: the reply is
- * set and the edit has ended. */
-bool api_links_used(api_call *call, app_edit *edit, int index, int first);
+/* ---- routes -------------------------------------------------------------------------------- */
 
-/* ---- handlers ------------------------------------------------------------------------------ */
+typedef struct api_route {
+    wire_operation about; /* what the OpenAPI document says of it; {} in its path is one segment */
+    api_handler *handler;
+    const struct gw_resource *resource; /* that the handler is for, NULL: none */
+} api_route;
 
+const api_route *api_routes(int *count);
+
+/* Handlers of routes that are not a resource's. */
 api_handler api_scene_get, api_scene_put, api_scene_patch, api_scene_undo, api_scene_redo,
     api_scene_save, api_scene_open, api_scenes_get, api_scenes_file_get, api_scenes_file_delete;
-api_handler api_objects_get, api_objects_post, api_object_get, api_object_patch, api_object_delete;
-api_handler api_features_get, api_features_post, api_feature_get, api_feature_put,
-    api_feature_patch, api_feature_delete;
-api_handler api_constraints_get, api_constraints_post, api_constraint_get, api_constraint_patch,
-    api_constraint_delete;
 api_handler api_solutions_get, api_solution_get, api_solution_patch;
-api_handler api_drivers_get, api_devices_get, api_devices_post, api_device_get, api_device_patch,
-    api_device_delete, api_operator_get, api_operator_put, api_operator_delete;
+api_handler api_drivers_get, api_operator_get, api_operator_put, api_operator_delete;
 api_handler api_tool_get, api_tool_put, api_tool_patch, api_tool_delete, api_tools_get;
 api_handler api_simulation_get, api_simulation_put, api_simulation_step, api_simulation_halt,
     api_simulation_arm;
-api_handler api_tasks_get, api_tasks_post, api_task_get, api_task_put, api_task_patch,
-    api_task_delete, api_task_progress_get, api_task_start, api_task_stop;
-api_handler api_mechanisms_get, api_mechanisms_post, api_mechanism_get, api_mechanism_patch,
-    api_mechanism_delete, api_links_get, api_links_post, api_link_get, api_link_patch,
-    api_link_delete, api_motor_get, api_motor_put, api_motor_delete;
-api_handler api_materials_get, api_materials_post, api_material_get, api_material_patch,
-    api_material_delete;
+api_handler api_links_get, api_links_post, api_link_get, api_link_patch, api_link_delete,
+    api_motor_get, api_motor_put, api_motor_delete;
 api_handler api_contacts_get, api_contact_get, api_contact_patch;
 api_handler api_meshes_get, api_mesh_get, api_mesh_put, api_mesh_delete;
 api_handler api_events_get, api_solve, api_openapi;

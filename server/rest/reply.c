@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "server/rest/api_call.h"
+#include "server/rest/call.h"
 
 /* ---- replies ------------------------------------------------------------------------------- */
 
@@ -194,17 +194,6 @@ void api_abandon(api_call *call, app_edit *edit, const gw_error *error)
     app_edit_end(edit);
 }
 
-bool api_taken(api_call *call, app_edit *edit, const char *id)
-{
-    bool object = gw_scene_object(edit->scene, id) >= 0;
-    if (!object && gw_scene_mechanism(edit->scene, id) < 0)
-        return false;
-    api_refuse(call, 409, "/id", "there is %s %s already", object ? "an object" : "a mechanism",
-               id);
-    app_edit_end(edit);
-    return true;
-}
-
 void api_name(char *list, size_t size, const char *what, const char *id)
 {
     size_t used = strlen(list);
@@ -262,4 +251,61 @@ bool api_commit(api_call *call, app_edit *edit, const char *item, const char *ob
         answer_refusal(call, edit, &error, item);
     app_edit_end(edit);
     return false;
+}
+
+/* ---- merge patches -------------------------------------------------------------------------- */
+
+/* Members of which one excludes the others: a mass given by patch takes the place of a density, a
+ * line that of a point, a held mechanism that of an object; another type of geometry or operator
+ * that of all the old type's members. Apart from that a patch is RFC 7396. */
+static const char *const groups[][4] = {
+    {"mass", "density", NULL}, {"point", "line", "plane", NULL}, {"object", "mechanism", NULL}};
+
+static bool gives(const json_t *patch, const char *name)
+{
+    const json_t *value = json_object_get(patch, name);
+    return value && !json_is_null(value);
+}
+
+static void drop_excluded(json_t *now, const json_t *patch, const char *const *group)
+{
+    bool given = false;
+    for (int i = 0; group[i]; i++)
+        given = given || gives(patch, group[i]);
+    for (int i = 0; given && group[i]; i++)
+        if (!gives(patch, group[i]))
+            json_object_del(now, group[i]);
+}
+
+static bool other_type(const json_t *now, const json_t *patch)
+{
+    const char *old = json_string_value(json_object_get(now, "type"));
+    const char *new = json_string_value(json_object_get(patch, "type"));
+    return old && new &&strcmp(old, new) != 0;
+}
+
+static void drop_alternatives(json_t *now, const json_t *patch)
+{
+    static const char *const typed[] = {"geometry", "operator"};
+    if (!json_is_object(now) || !json_is_object(patch))
+        return;
+    for (size_t i = 0; i < sizeof groups / sizeof groups[0]; i++)
+        drop_excluded(now, patch, groups[i]);
+    for (size_t i = 0; i < sizeof typed / sizeof typed[0]; i++)
+        if (other_type(json_object_get(now, typed[i]), json_object_get(patch, typed[i])))
+            json_object_del(now, typed[i]);
+    if (gives(patch, "object"))
+        json_object_del(now, "link");
+    drop_alternatives(json_object_get(now, "body"), json_object_get(patch, "body"));
+}
+
+json_t *api_merge(const api_call *call, json_t *now)
+{
+    drop_alternatives(now, call->body);
+    json_t *merged = wire_merge(now, call->body);
+    json_decref(now);
+    if (!wire_memory_short())
+        return merged;
+    json_decref(merged); /* it may lack what nobody asked to remove */
+    return NULL;
 }

@@ -1,7 +1,7 @@
 /*
  * Contacts: what touches now, and how contacts are resolved.
  */
-#include "server/rest/api_call.h"
+#include "server/rest/call.h"
 
 void api_contacts_get(api_call *call)
 {

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "server/rest/api_call.h"
+#include "server/rest/resource.h"
 
 /* The second part of the address as a link's number; -1 with the reply set. */
 static int number_of(api_call *call, const gw_mechanism *m)
@@ -23,7 +23,7 @@ static int number_of(api_call *call, const gw_mechanism *m)
 /* Begins an edit of the link that the address names; false with the reply set. */
 static bool begin(api_call *call, app_edit *edit, gw_mechanism **mechanism, int *index, int *link)
 {
-    *index = api_begin_mechanism(call, edit);
+    *index = resource_begin(call, edit);
     if (*index < 0)
         return false;
     *mechanism = &edit->scene->mechanisms[*index];
@@ -41,8 +41,9 @@ static const gw_mechanism *view(api_call *call, app_document **document)
 {
     *document = app_document_get(call->app);
     int index = gw_scene_mechanism((*document)->scene, call->part[0]);
-    if (!api_no_mechanism(call, index))
+    if (index >= 0)
         return &(*document)->scene->mechanisms[index];
+    resource_missing(call);
     app_document_put(*document);
     return NULL;
 }
@@ -163,7 +164,7 @@ void api_links_post(api_call *call)
 {
     app_edit edit;
     gw_error error = {0};
-    int index = api_begin_mechanism(call, &edit);
+    int index = resource_begin(call, &edit);
     if (index < 0)
         return;
     gw_mechanism *m = &edit.scene->mechanisms[index];
@@ -182,6 +183,7 @@ void api_link_delete(api_call *call)
     app_edit edit;
     gw_error error = {0};
     gw_mechanism *m;
+    char list[300] = "";
     int index, link;
     if (!begin(call, &edit, &m, &index, &link))
         return;
@@ -194,8 +196,13 @@ void api_link_delete(api_call *call)
         app_edit_end(&edit);
         return;
     }
-    if (api_links_used(call, &edit, index, link))
+    api_users_of_links(edit.scene, index, link, list, sizeof list);
+    if (*list) {
+        api_refuse(call, 409, "", "%s is referred to by %s: delete or change these first",
+                   call->part[0], list);
+        app_edit_end(&edit);
         return;
+    }
     if (!resize(m, link, &error)) {
         api_abandon(call, &edit, &error);
         return;

@@ -1,0 +1,339 @@
+/*
+ * The one handler of all collections of the scene. What differs between them is in the rows of
+ * resources.c. Any thread of HTTP.
+ */
+#include "server/rest/resource.h"
+
+#include <assert.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Room for one entry of any resource. */
+typedef union entry {
+    max_align_t aligned;
+    unsigned char bytes[RESOURCE_BYTES];
+} entry;
+
+static const gw_resource *row_of(const api_call *call)
+{
+    assert(call->resource && call->resource->size <= RESOURCE_BYTES);
+    return call->resource;
+}
+
+int resource_count(const gw_resource *r, const gw_scene *scene)
+{
+    int count;
+    memcpy(&count, (const char *)scene + r->count_at, sizeof count);
+    return count;
+}
+
+void *resource_entry(const gw_resource *r, const gw_scene *scene, int index)
+{
+    char *entries;
+    assert(index >= 0 && index < resource_count(r, scene));
+    memcpy(&entries, (const char *)scene + r->entries_at, sizeof entries);
+    return entries + (size_t)index * r->size;
+}
+
+void resource_address(const api_call *call, char id[RESOURCE_ID])
+{
+    bool two = row_of(call)->two_parts;
+    snprintf(id, RESOURCE_ID, "%s%s%s", call->part[0], two ? "/" : "", two ? call->part[1] : "");
+}
+
+/* ---- answers ------------------------------------------------------------------------------- */
+
+static json_t *shown(const gw_resource *r, const resource_view *view, int index)
+{
+    return r->show ? r->show(view, index)
+                   : r->encode(resource_entry(r, view->document->scene, index));
+}
+
+/* Entry `index` of the document, all of them for -1. `snapshot` belongs to the document or, of rows
+ * that are not live, is of no use. */
+static void answer(api_call *call, int status, const app_document *document,
+                   const gw_snapshot *snapshot, int index)
+{
+    const gw_resource *r = row_of(call);
+    resource_view view = {call->app, document, r->live ? snapshot : NULL};
+    json_t *value = index >= 0 ? shown(r, &view, index) : json_array();
+    for (int i = 0; index < 0 && i < resource_count(r, document->scene); i++)
+        json_array_append_new(value, shown(r, &view, i));
+    api_part(call, status, document, value);
+}
+
+void resource_missing(api_call *call)
+{
+    char id[RESOURCE_ID];
+    resource_address(call, id);
+    api_refuse(call, 404, "", "there is no %s %s", row_of(call)->noun, id);
+}
+
+static app_document *newest(api_call *call, gw_snapshot *snapshot)
+{
+    return row_of(call)->live ? app_view(call->app, snapshot) : app_document_get(call->app);
+}
+
+void resource_list(api_call *call)
+{
+    gw_snapshot snapshot;
+    app_document *document = newest(call, &snapshot);
+    answer(call, 200, document, &snapshot, -1);
+    app_document_put(document);
+}
+
+void resource_get(api_call *call)
+{
+    char id[RESOURCE_ID];
+    gw_snapshot snapshot;
+    resource_address(call, id);
+    app_document *document = newest(call, &snapshot);
+    int index = row_of(call)->find(document->scene, id);
+    if (index < 0)
+        resource_missing(call);
+    else
+        answer(call, 200, document, &snapshot, index);
+    app_document_put(document);
+}
+
+/* ---- edits --------------------------------------------------------------------------------- */
+
+static void drop(const gw_resource *r, void *e)
+{
+    if (r->finish)
+        r->finish(e);
+}
+
+/* True where the id is taken: the reply is set and the edit has ended. */
+static bool taken(api_call *call, app_edit *edit, const char *id)
+{
+    const gw_resource *r = row_of(call), *by = r;
+    if (r->find(edit->scene, id) < 0)
+        by = r->shares_ids && r->shares_ids->find(edit->scene, id) >= 0 ? r->shares_ids : NULL;
+    if (!by)
+        return false;
+    api_refuse(call, 409, "/id", "there is %s %s %s already",
+               strchr("aeiou", by->noun[0]) ? "an" : "a", by->noun, id);
+    app_edit_end(edit);
+    return true;
+}
+
+int resource_begin(api_call *call, app_edit *edit)
+{
+    const gw_resource *r = row_of(call);
+    char id[RESOURCE_ID];
+    gw_error error = {0};
+    resource_address(call, id);
+    if ((r->locked && r->locked(call)) || !api_begin(call, edit))
+        return -1;
+    int index = r->find(edit->scene, id);
+    if (index >= 0)
+        return index;
+    if (r->derived && r->derived(edit->scene, id, &error))
+        api_error(call, &error);
+    else
+        resource_missing(call);
+    app_edit_end(edit);
+    return -1;
+}
+
+/* Where the dry run looks; "" : everywhere. */
+static void object_of(const gw_resource *r, const gw_scene *scene, int index,
+                      char object[GW_MAX_ID + 1])
+{
+    object[0] = 0;
+    if (r->object)
+        r->object(scene, index, object);
+}
+
+/* Commits and answers the entry at `index`. The edit ends before the answer is made: what it shows
+ * may be asked of the loop or of a device, under locks that an edit holds. */
+static void finish(api_call *call, app_edit *edit, int index, int status)
+{
+    const gw_resource *r = row_of(call);
+    char item[64], object[GW_MAX_ID + 1], id[RESOURCE_ID];
+    gw_snapshot snapshot;
+    snprintf(item, sizeof item, "/%s/%d", r->collection, index);
+    object_of(r, edit->scene, index, object);
+    r->id(resource_entry(r, edit->scene, index), id);
+    if (!api_commit(call, edit, item, object[0] ? object : NULL))
+        return;
+    app_document *document = edit->document;
+    atomic_fetch_add(&document->refs, 1);
+    app_edit_end(edit);
+    if (r->live) {
+        app_document_put(app_view(call->app, &snapshot));
+        if (snapshot.scenario != document->scenario)
+            snapshot.joint_count = 0;
+    }
+    if (status == 201)
+        api_location(call, r->collection, id);
+    answer(call, status, document, &snapshot, index);
+    app_document_put(document);
+}
+
+/* Puts a new entry (taken over) at the end of the scene. */
+static void add(api_call *call, app_edit *edit, void *e)
+{
+    const gw_resource *r = row_of(call);
+    char id[RESOURCE_ID];
+    gw_error error = {0};
+    bool whole = !r->complete || r->complete(edit->scene, e, &error);
+    r->id(e, id);
+    if (whole && taken(call, edit, id)) {
+        drop(r, e);
+        return;
+    }
+    bool derived = whole && r->derived && r->derived(edit->scene, id, &error);
+    void *place = whole && !derived ? r->add(edit->scene, &error) : NULL;
+    if (!place) {
+        drop(r, e);
+        api_abandon(call, edit, &error);
+        return;
+    }
+    memcpy(place, e, r->size);
+    if (r->mark)
+        r->mark(call, NULL, e, edit);
+    finish(call, edit, resource_count(r, edit->scene) - 1, 201);
+}
+
+/* Puts an entry (taken over) in the place of the one at `index`. */
+static void replace(api_call *call, app_edit *edit, int index, void *e)
+{
+    const gw_resource *r = row_of(call);
+    void *now = resource_entry(r, edit->scene, index);
+    char from[RESOURCE_ID], to[RESOURCE_ID];
+    r->id(now, from);
+    r->id(e, to);
+    bool renamed = strcmp(from, to) != 0;
+    if (renamed && taken(call, edit, to)) {
+        drop(r, e);
+        return;
+    }
+    if (renamed && r->rename)
+        r->rename(edit->scene, from, to);
+    if (r->group)
+        snprintf(edit->group, sizeof edit->group, "%s %.80s", r->group, to);
+    if (r->mark)
+        r->mark(call, now, e, edit);
+    drop(r, now);
+    memcpy(now, e, r->size);
+    finish(call, edit, index, 200);
+}
+
+static bool decode(const gw_resource *r, json_t *body, void *e, gw_error *error)
+{
+    memset(e, 0, r->size);
+    if (r->read_only)
+        json_object_del(body, r->read_only);
+    return r->decode(body, "", e, error);
+}
+
+void resource_post(api_call *call)
+{
+    const gw_resource *r = row_of(call);
+    app_edit edit;
+    entry e;
+    gw_error error = {0};
+    memset(&e, 0, r->size);
+    bool read = r->decode_posted ? r->decode_posted(call->body, &e, &error)
+                                 : decode(r, call->body, &e, &error);
+    if (!read)
+        api_error(call, &error);
+    else if (!api_begin(call, &edit))
+        drop(r, &e);
+    else
+        add(call, &edit, &e);
+}
+
+/* A body without an id has the address's; another one is refused. */
+static bool decode_addressed(const api_call *call, json_t *body, void *e, gw_error *error)
+{
+    const gw_resource *r = row_of(call);
+    char address[RESOURCE_ID], id[RESOURCE_ID];
+    resource_address(call, address);
+    if (json_is_object(body) && !json_object_get(body, "id"))
+        json_object_set_new(body, "id", json_string(address));
+    if (!decode(r, body, e, error))
+        return false;
+    r->id(e, id);
+    if (strcmp(id, address) == 0)
+        return true;
+    drop(r, e);
+    return gw_fail(error, GW_BAD_INPUT, "/id", r->mismatch, address);
+}
+
+void resource_put(api_call *call)
+{
+    const gw_resource *r = row_of(call);
+    app_edit edit;
+    entry e;
+    char id[RESOURCE_ID];
+    gw_error error = {0};
+    resource_address(call, id);
+    if (!decode_addressed(call, call->body, &e, &error)) {
+        api_error(call, &error);
+        return;
+    }
+    if ((r->locked && r->locked(call)) || !api_begin(call, &edit)) {
+        drop(r, &e);
+        return;
+    }
+    int index = r->find(edit.scene, id);
+    if (index < 0)
+        add(call, &edit, &e);
+    else
+        replace(call, &edit, index, &e);
+}
+
+void resource_patch(api_call *call)
+{
+    const gw_resource *r = row_of(call);
+    app_edit edit;
+    entry e;
+    gw_error error = {0};
+    int index = resource_begin(call, &edit);
+    if (index < 0)
+        return;
+    const void *now = resource_entry(r, edit.scene, index);
+    if (r->read_only)
+        json_object_del(call->body, r->read_only);
+    json_t *merged = api_merge(call, r->encode(now));
+    bool read =
+        r->two_parts ? decode_addressed(call, merged, &e, &error) : decode(r, merged, &e, &error);
+    json_decref(merged);
+    if (!read) {
+        api_abandon(call, &edit, &error);
+        return;
+    }
+    if (r->patched)
+        r->patched(call->body, now, &e);
+    replace(call, &edit, index, &e);
+}
+
+void resource_delete(api_call *call)
+{
+    const gw_resource *r = row_of(call);
+    app_edit edit;
+    char id[RESOURCE_ID], object[GW_MAX_ID + 1], list[300] = "";
+    int index = resource_begin(call, &edit);
+    if (index < 0)
+        return;
+    resource_address(call, id);
+    if (r->users)
+        r->users(edit.scene, index, list, sizeof list);
+    if (*list) {
+        api_refuse(call, 409, "", r->in_use, id, list);
+        app_edit_end(&edit);
+        return;
+    }
+    object_of(r, edit.scene, index, object);
+    if (r->mark)
+        r->mark(call, resource_entry(r, edit.scene, index), NULL, &edit);
+    r->remove(edit.scene, index);
+    if (!api_commit(call, &edit, NULL, object[0] ? object : NULL))
+        return;
+    call->reply->status = 204;
+    app_edit_end(&edit);
+}

@@ -1,0 +1,632 @@
+/*
+ * The rows of the resources, and the table of all routes. A new collection is one row here with the
+ * functions that make it different from the others, and five lines of routes. Any thread of HTTP.
+ */
+#include "server/rest/resource.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "server/files/urdf.h"
+
+/* ---- what every row does alike ------------------------------------------------------------- */
+
+/* The functions of scene and schema as a row takes them, without the type of the entry. */
+#define ENTRY(name, type)                                                                          \
+    static json_t *encode_##name(const void *entry)                                                \
+    {                                                                                              \
+        return wire_##name(entry);                                                                 \
+    }                                                                                              \
+    static bool decode_##name(const json_t *value, const char *at, void *entry, gw_error *error)   \
+    {                                                                                              \
+        return wire_get_##name(value, at, entry, error);                                           \
+    }                                                                                              \
+    static void *add_##name(gw_scene *scene, gw_error *error)                                      \
+    {                                                                                              \
+        return gw_scene_add_##name(scene, error);                                                  \
+    }                                                                                              \
+    _Static_assert(sizeof(type) <= RESOURCE_BYTES, "an entry of any resource has room")
+
+#define AT(entries, count) offsetof(gw_scene, entries), offsetof(gw_scene, count)
+
+ENTRY(object, gw_object);
+ENTRY(feature, gw_feature);
+ENTRY(constraint, gw_scene_constraint);
+ENTRY(device, gw_device);
+ENTRY(material, gw_material);
+ENTRY(mechanism, gw_mechanism);
+ENTRY(task, gw_task);
+
+/* All but features begin with their id. */
+static void id_at_head(const void *entry, char id[RESOURCE_ID])
+{
+    snprintf(id, RESOURCE_ID, "%s", (const char *)entry);
+}
+
+_Static_assert(offsetof(gw_object, id) == 0 && offsetof(gw_scene_constraint, id) == 0 &&
+                   offsetof(gw_device, id) == 0 && offsetof(gw_material, id) == 0 &&
+                   offsetof(gw_mechanism, id) == 0 && offsetof(gw_task, id) == 0,
+               "id_at_head()");
+
+static bool is(const char *a, const char *b)
+{
+    return strcmp(a, b) == 0;
+}
+
+/* ---- objects ------------------------------------------------------------------------------- */
+
+static void finish_object(void *entry)
+{
+    gw_shape_finish(&((gw_object *)entry)->shape);
+}
+
+static void object_itself(const gw_scene *scene, int index, char object[GW_MAX_ID + 1])
+{
+    strcpy(object, scene->objects[index].id);
+}
+
+static void users_of_object(const gw_scene *scene, int index, char *list, size_t size)
+{
+    const char *id = scene->objects[index].id;
+    for (int i = 0; i < scene->constraint_count; i++)
+        if (is(scene->constraints[i].a.object, id) || is(scene->constraints[i].b.object, id))
+            api_name(list, size, "constraint", scene->constraints[i].id);
+    for (int i = 0; i < scene->feature_count; i++)
+        if (is(scene->features[i].object, id))
+            api_name(list, size, "feature", scene->features[i].name);
+    for (int i = 0; i < scene->tool_count; i++)
+        if (is(scene->tools[i].object, id))
+            api_name(list, size, "tool", scene->tools[i].device);
+    for (int i = 0; i < scene->task_count; i++)
+        if (is(scene->tasks[i].object, id))
+            api_name(list, size, "task", scene->tasks[i].id);
+    for (int i = 0; i < scene->contact.ignore_count; i++) {
+        const gw_pair_name *pair = &scene->contact.ignore[i];
+        bool a = is(pair->a, id);
+        if (a || is(pair->b, id))
+            api_name(list, size, "contact ignore", a ? pair->b : pair->a);
+    }
+}
+
+static void mark_object(const api_call *call, const void *now, const void *entry, app_edit *edit)
+{
+    const gw_object *was = now, *is_now = entry;
+    edit->geometry_only = was && is_now && was->fixed && is_now->fixed &&
+                          json_object_size(call->body) == 1 && json_object_get(call->body, "pose");
+}
+
+/* ---- features: those that shapes have are read only, the others are the scene's -------------- */
+
+static void id_of_feature(const void *entry, char id[RESOURCE_ID])
+{
+    const gw_feature *feature = entry;
+    snprintf(id, RESOURCE_ID, "%s/%s", feature->object, feature->name);
+}
+
+/* Takes "object/feature" apart; false where it is no such name. */
+static bool reference(const char *id, gw_feature_ref *ref)
+{
+    const char *slash = strchr(id, '/');
+    size_t size = slash ? (size_t)(slash - id) : 0;
+    if (!slash || size > GW_MAX_ID || strlen(slash + 1) > GW_MAX_ID)
+        return false;
+    memcpy(ref->object, id, size);
+    ref->object[size] = 0;
+    strcpy(ref->feature, slash + 1);
+    return true;
+}
+
+static int find_feature(const gw_scene *scene, const char *id)
+{
+    gw_feature_ref ref;
+    return reference(id, &ref) ? gw_scene_feature(scene, ref.object, ref.feature) : -1;
+}
+
+/* One that a scene states would take the derived one's place under the constraints that name it. */
+static bool derived_feature(const gw_scene *scene, const char *id, gw_error *error)
+{
+    gw_feature_ref ref;
+    gw_element element;
+    if (!reference(id, &ref) || !gw_scene_element(scene, &ref, &element))
+        return false;
+    gw_fail(error, GW_CONFLICT, "", "%s comes from the shape: it can only be read", id);
+    return true;
+}
+
+/* {"id","derived","point"/"line"/"plane"} */
+static json_t *feature_json(const char *object, const char *name, bool derived,
+                            const gw_element *element)
+{
+    json_t *json =
+        json_pack("{s:o, s:b}", "id", json_sprintf("%s/%s", object, name), "derived", derived);
+    json_t *shape = wire_element(element);
+    json_object_update(json, shape);
+    json_decref(shape);
+    return json;
+}
+
+static json_t *show_feature(const resource_view *view, int index)
+{
+    const gw_feature *feature = &view->document->scene->features[index];
+    return feature_json(feature->object, feature->name, false, &feature->element);
+}
+
+static void object_of_feature(const gw_scene *scene, int index, char object[GW_MAX_ID + 1])
+{
+    strcpy(object, scene->features[index].object);
+}
+
+static bool names_feature(const gw_feature_ref *ref, const gw_feature *feature)
+{
+    return is(ref->object, feature->object) && is(ref->feature, feature->name);
+}
+
+static void users_of_feature(const gw_scene *scene, int index, char *list, size_t size)
+{
+    for (int i = 0; i < scene->constraint_count; i++) {
+        const gw_scene_constraint *c = &scene->constraints[i];
+        size_t used = strlen(list);
+        if (names_feature(&c->a, &scene->features[index]) ||
+            names_feature(&c->b, &scene->features[index]))
+            snprintf(list + used, size - used, "%s%s", used ? ", " : "", c->id);
+    }
+}
+
+static void mark_feature(const api_call *call, const void *now, const void *entry, app_edit *edit)
+{
+    (void)call;
+    edit->geometry_only = now && entry;
+}
+
+/* Derived features of an object, then those that the scene states for it. */
+static void list_features(const gw_scene *scene, const gw_object *object, json_t *list)
+{
+    int count = gw_feature_count(&object->shape);
+    for (int i = 0; i < count; i++) {
+        char name[GW_FEATURE_NAME];
+        gw_element element;
+        gw_feature_at(&object->shape, i, name, &element);
+        if (gw_scene_feature(scene, object->id, name) < 0)
+            json_array_append_new(list, feature_json(object->id, name, true, &element));
+    }
+    for (int i = 0; i < scene->feature_count; i++) {
+        const gw_feature *stated = &scene->features[i];
+        if (is(stated->object, object->id))
+            json_array_append_new(
+                list, feature_json(stated->object, stated->name, false, &stated->element));
+    }
+}
+
+static void api_features_get(api_call *call)
+{
+    char object[GW_MAX_ID + 1] = "";
+    app_document *document = app_document_get(call->app);
+    const gw_scene *scene = document->scene;
+    bool one = api_query(call, "object", object, sizeof object);
+    if (one && gw_scene_object(scene, object) < 0)
+        api_refuse(call, 404, "", "there is no object %s", object);
+    else {
+        json_t *list = json_array();
+        for (int i = 0; i < scene->object_count; i++)
+            if (!one || is(scene->objects[i].id, object))
+                list_features(scene, &scene->objects[i], list);
+        api_part(call, 200, document, list);
+    }
+    app_document_put(document);
+}
+
+static void api_feature_get(api_call *call)
+{
+    char id[RESOURCE_ID];
+    gw_feature_ref ref;
+    gw_element element;
+    app_document *document = app_document_get(call->app);
+    resource_address(call, id);
+    if (reference(id, &ref) && gw_scene_element(document->scene, &ref, &element))
+        api_part(
+            call, 200, document,
+            feature_json(ref.object, ref.feature, find_feature(document->scene, id) < 0, &element));
+    else
+        resource_missing(call);
+    app_document_put(document);
+}
+
+/* ---- constraints --------------------------------------------------------------------------- */
+
+static bool complete_constraint(const gw_scene *scene, void *entry, gw_error *error)
+{
+    gw_scene_constraint *constraint = entry;
+    (void)error;
+    if (!constraint->id[0])
+        wire_make_constraint_id(scene, constraint->id);
+    return true;
+}
+
+/* The former type's value does not outlive it. */
+static void patched_constraint(const json_t *patch, const void *now, void *entry)
+{
+    const gw_scene_constraint *was = now;
+    gw_scene_constraint *constraint = entry;
+    if (!gw_constraint_has_value(constraint->kind) && !json_object_get(patch, "value"))
+        constraint->value = 0;
+    if (!constraint->id[0])
+        strcpy(constraint->id, was->id);
+}
+
+static json_t *show_constraint(const resource_view *view, int index)
+{
+    return describe_constraint(view->document->scene, view->document->layout, index);
+}
+
+static bool is_held(const gw_scene *scene, const char *object)
+{
+    for (int i = 0; i < scene->tool_count; i++)
+        if (is(scene->tools[i].object, object))
+            return true;
+    return false;
+}
+
+/* The object that the constraint moves: the held one, else the one that is not fixed, else the
+ * later one of the scene. */
+static void object_of_constraint(const gw_scene *scene, int index, char object[GW_MAX_ID + 1])
+{
+    const gw_scene_constraint *constraint = &scene->constraints[index];
+    int a = gw_scene_object(scene, constraint->a.object);
+    int b = gw_scene_object(scene, constraint->b.object);
+    bool second = a < 0 || (b >= 0 && scene->objects[a].fixed && !scene->objects[b].fixed);
+    if (a >= 0 && b >= 0 && scene->objects[a].fixed == scene->objects[b].fixed)
+        second = is_held(scene, constraint->b.object) ||
+                 (!is_held(scene, constraint->a.object) && b > a);
+    strcpy(object, second ? constraint->b.object : constraint->a.object);
+}
+
+static void users_of_constraint(const gw_scene *scene, int index, char *list, size_t size)
+{
+    const gw_task *task = gw_scene_task_using(scene, scene->constraints[index].id);
+    if (task)
+        api_name(list, size, "task", task->id);
+}
+
+/* ---- devices ------------------------------------------------------------------------------- */
+
+static void finish_device(void *entry)
+{
+    gw_operator_finish(&((gw_device *)entry)->operator);
+}
+
+static json_t *show_device(const resource_view *view, int index)
+{
+    gw_device_info info;
+    const gw_device *device = &view->document->scene->devices[index];
+    json_t *json = wire_device(device);
+    if (app_device_info(view->app, device->id, &info))
+        json_object_set_new(json, "info", api_device_info(&info));
+    return json;
+}
+
+static void rename_device(gw_scene *scene, const char *from, const char *to)
+{
+    for (int i = 0; i < scene->tool_count; i++)
+        if (is(scene->tools[i].device, from))
+            snprintf(scene->tools[i].device, sizeof scene->tools[i].device, "%s", to);
+}
+
+static void users_of_device(const gw_scene *scene, int index, char *list, size_t size)
+{
+    for (int i = 0; i < scene->tool_count && !*list; i++)
+        if (is(scene->tools[i].device, scene->devices[index].id))
+            snprintf(list, size, "%s", gw_tool_held_id(&scene->tools[i]));
+}
+
+/* ---- materials ----------------------------------------------------------------------------- */
+
+static void users_of_material(const gw_scene *scene, int index, char *list, size_t size)
+{
+    const char *id = scene->materials[index].id;
+    for (int i = 0; i < scene->object_count; i++)
+        if (is(scene->objects[i].material, id))
+            api_name(list, size, "object", scene->objects[i].id);
+    for (int i = 0; i < scene->mechanism_count; i++)
+        for (int k = 0; k < scene->mechanisms[i].link_count; k++) {
+            char name[GW_MAX_LINK_NAME + 1];
+            gw_link_name(&scene->mechanisms[i], k, name);
+            if (is(scene->mechanisms[i].looks[k].material, id))
+                api_name(list, size, "link", name);
+        }
+}
+
+/* ---- mechanisms ---------------------------------------------------------------------------- */
+
+static void finish_mechanism(void *entry)
+{
+    gw_mechanism_finish(entry);
+}
+
+/* The scene's words, and the joints now. */
+static json_t *show_mechanism(const resource_view *view, int index)
+{
+    const gw_scene *scene = view->document->scene;
+    json_t *json = wire_mechanism(&scene->mechanisms[index]);
+    wire_add(json, "state", wire_joints(scene, index, view->snapshot));
+    return json;
+}
+
+/* {"id", "urdf", "tip", "base"}: a robot description; a member `urdf` tells it from a mechanism. */
+static bool decode_robot(const json_t *body, gw_mechanism *m, gw_error *error)
+{
+    static const char *const allowed[] = {"id", "urdf", "tip", "base", NULL};
+    const json_t *urdf = json_object_get(body, "urdf"), *tip = json_object_get(body, "tip");
+    const json_t *id = json_object_get(body, "id"), *base = json_object_get(body, "base");
+    gw_pose at = gw_pose_identity();
+    if (!wire_only(body, "", allowed, error))
+        return false;
+    if (!json_is_string(urdf))
+        return gw_fail(error, GW_BAD_INPUT, "/urdf", "must be a string, the robot's URDF");
+    if (tip && !json_is_string(tip))
+        return gw_fail(error, GW_BAD_INPUT, "/tip", "must be a string, the name of a link");
+    if (id && (!json_is_string(id) || !gw_id_valid(json_string_value(id))))
+        return gw_fail(error, GW_BAD_INPUT, "/id",
+                       "an id is 1 to 64 of the characters A-Z a-z 0-9 _ . : + -");
+    if (base && !wire_get_pose(base, "/base", &at, error))
+        return false;
+    if (!urdf_read(json_string_value(urdf), json_string_length(urdf), json_string_value(tip), m,
+                   error)) {
+        snprintf(error->where, sizeof error->where, "/urdf");
+        return false;
+    }
+    if (id)
+        snprintf(m->id, sizeof m->id, "%s", json_string_value(id));
+    m->base = at;
+    return true;
+}
+
+static bool decode_posted_mechanism(const json_t *body, void *entry, gw_error *error)
+{
+    return json_object_get(body, "urdf") ? decode_robot(body, entry, error)
+                                         : wire_get_mechanism(body, "", entry, error);
+}
+
+void api_users_of_links(const gw_scene *scene, int index, int first, char *list, size_t size)
+{
+    int link = 0;
+    for (int i = 0; i < scene->tool_count; i++)
+        if (is(scene->tools[i].mechanism, scene->mechanisms[index].id) &&
+            scene->tools[i].link >= first)
+            api_name(list, size, "tool", scene->tools[i].device);
+    for (int i = 0; i < scene->contact.ignore_count; i++) {
+        const gw_pair_name *pair = &scene->contact.ignore[i];
+        bool a = gw_scene_link(scene, pair->a, &link) == index && link >= first;
+        bool b = gw_scene_link(scene, pair->b, &link) == index && link >= first;
+        if (a || b)
+            api_name(list, size, "contact ignore", a ? pair->b : pair->a);
+    }
+}
+
+static void users_of_mechanism(const gw_scene *scene, int index, char *list, size_t size)
+{
+    api_users_of_links(scene, index, 0, list, size);
+}
+
+/* ---- tasks --------------------------------------------------------------------------------- */
+
+static void finish_task(void *entry)
+{
+    gw_task_finish(entry);
+}
+
+/* The progress of a task: what is known of it, or nothing yet. */
+static json_t *progress_of(gw_app *app, const gw_task *task)
+{
+    char id[GW_MAX_ID + 1];
+    gw_task_progress progress;
+    if (!app_task_last(app, id, &progress) || !is(id, task->id))
+        progress = gw_task_progress_of(task);
+    return wire_task_progress(&progress);
+}
+
+static json_t *show_task(const resource_view *view, int index)
+{
+    const gw_task *task = &view->document->scene->tasks[index];
+    json_t *json = wire_task(task);
+    json_object_set_new(json, "progress", progress_of(view->app, task));
+    return json;
+}
+
+static bool task_runs(api_call *call)
+{
+    bool busy = app_task_runs(call->app, call->part[0]);
+    if (busy)
+        api_refuse(call, 409, "", "task %s runs: stop it first", call->part[0]);
+    return busy;
+}
+
+/* The loop has nothing to do with it. */
+static void mark_task(const api_call *call, const void *now, const void *entry, app_edit *edit)
+{
+    (void)call, (void)now, (void)entry;
+    edit->operator_only = true;
+}
+
+static void api_task_progress_get(api_call *call)
+{
+    app_document *document = app_document_get(call->app);
+    int index = gw_scene_task(document->scene, call->part[0]);
+    if (index < 0)
+        resource_missing(call);
+    else
+        api_json(call, 200, progress_of(call->app, &document->scene->tasks[index]));
+    app_document_put(document);
+}
+
+static void api_task_start(api_call *call)
+{
+    gw_error error = {0};
+    if (app_task_start(call->app, call->part[0], &error))
+        api_task_progress_get(call);
+    else
+        api_error(call, &error);
+}
+
+static void api_task_stop(api_call *call)
+{
+    app_task_stop(call->app, call->part[0]);
+    api_task_progress_get(call);
+}
+
+/* ---- the rows ------------------------------------------------------------------------------ */
+
+enum { OBJECTS, FEATURES, CONSTRAINTS, DEVICES, MATERIALS, MECHANISMS, TASKS };
+
+static const gw_resource resources[] = {
+    [OBJECTS] = {"objects", "object", sizeof(gw_object), AT(objects, object_count), id_at_head,
+                 gw_scene_object, add_object, gw_scene_remove_object, gw_scene_rename_object,
+                 finish_object, encode_object, decode_object, .shares_ids = &resources[MECHANISMS],
+                 .object = object_itself, .users = users_of_object,
+                 .in_use = "%s is referred to by %s: delete these first", .mark = mark_object},
+    [FEATURES] = {"features",
+                  "feature",
+                  sizeof(gw_feature),
+                  AT(features, feature_count),
+                  id_of_feature,
+                  find_feature,
+                  add_feature,
+                  gw_scene_remove_feature,
+                  NULL,
+                  NULL,
+                  encode_feature,
+                  decode_feature,
+                  .show = show_feature,
+                  .object = object_of_feature,
+                  .users = users_of_feature,
+                  .in_use = "%s is used by constraint %s: delete these first",
+                  .derived = derived_feature,
+                  .two_parts = true,
+                  .mismatch = "the address says %s",
+                  .group = "feature",
+                  .mark = mark_feature},
+    [CONSTRAINTS] = {"constraints", "constraint", sizeof(gw_scene_constraint),
+                     AT(constraints, constraint_count), id_at_head, gw_scene_constraint_index,
+                     add_constraint, gw_scene_remove_constraint, gw_scene_rename_constraint, NULL,
+                     encode_constraint, decode_constraint, .show = show_constraint,
+                     .object = object_of_constraint, .users = users_of_constraint,
+                     .in_use = "%s is referred to by %s: delete this first",
+                     .complete = complete_constraint, .patched = patched_constraint},
+    [DEVICES] = {"devices", "device", sizeof(gw_device), AT(devices, device_count), id_at_head,
+                 gw_scene_device, add_device, gw_scene_remove_device, rename_device, finish_device,
+                 encode_device, decode_device, .show = show_device, .users = users_of_device,
+                 .in_use = "%s holds %s: delete the tool first"},
+    [MATERIALS] = {"materials", "material", sizeof(gw_material), AT(materials, material_count),
+                   id_at_head, gw_scene_material, add_material, gw_scene_remove_material,
+                   gw_scene_rename_material, NULL, encode_material, decode_material,
+                   .users = users_of_material,
+                   .in_use = "%s is referred to by %s: change these first"},
+    [MECHANISMS] = {"mechanisms", "mechanism", sizeof(gw_mechanism),
+                    AT(mechanisms, mechanism_count), id_at_head, gw_scene_mechanism, add_mechanism,
+                    gw_scene_remove_mechanism, gw_scene_rename_mechanism, finish_mechanism,
+                    encode_mechanism, decode_mechanism, .shares_ids = &resources[OBJECTS],
+                    .read_only = "state", .live = true, .decode_posted = decode_posted_mechanism,
+                    .show = show_mechanism, .users = users_of_mechanism,
+                    .in_use = "%s is referred to by %s: delete or change these first"},
+    [TASKS] = {"tasks", "task", sizeof(gw_task), AT(tasks, task_count), id_at_head, gw_scene_task,
+               add_task, gw_scene_remove_task, NULL, finish_task, encode_task, decode_task,
+               .show = show_task, .locked = task_runs,
+               .mismatch = "the address says %s; PATCH renames", .mark = mark_task},
+};
+
+/* ---- the routes ---------------------------------------------------------------------------- */
+
+// clang-format off
+static const api_route routes[] = {
+    {{"GET", "/scene", "The scene file.", NULL, "Scene", OP_ETAG, NULL}, api_scene_get, NULL},
+    {{"PUT", "/scene", "Replaces the scene; the simulation is stopped.", "Scene", "Scene", OP_EDIT | OP_DRY_RUN | OP_ETAG | OP_422, NULL}, api_scene_put, NULL},
+    {{"PATCH", "/scene", "Changes members of the scene; another rate stops the simulation.", "ScenePatch", "Scene", OP_EDIT | OP_DRY_RUN | OP_ETAG | OP_422, NULL}, api_scene_patch, NULL},
+    {{"POST", "/scene/undo", "Takes back the last edit.", NULL, "History", OP_ETAG | OP_409, NULL}, api_scene_undo, NULL},
+    {{"POST", "/scene/redo", "Takes back the last undo.", NULL, "History", OP_ETAG | OP_409, NULL}, api_scene_redo, NULL},
+    {{"POST", "/scene/save", "Saves the scene under a name, whole or not at all.", "SaveRequest", "Scene", OP_ETAG | OP_CREATES | OP_409, NULL}, api_scene_save, NULL},
+    {{"POST", "/scene/open", "Opens a scene of the gallery or a saved one; the simulation is stopped.", "OpenRequest", "Scene", OP_EDIT | OP_ETAG | OP_404 | OP_422, NULL}, api_scene_open, NULL},
+    {{"GET", "/scenes", "What can be opened.", NULL, "SceneEntry[]", 0, NULL}, api_scenes_get, NULL},
+    {{"GET", "/scenes/{file}", "A scene file.", NULL, "Scene", 0, NULL}, api_scenes_file_get, NULL},
+    {{"DELETE", "/scenes/{file}", "Deletes a saved scene.", NULL, NULL, OP_409, NULL}, api_scenes_file_delete, NULL},
+    {{"GET", "/objects", "All objects.", NULL, "Object[]", OP_ETAG, NULL}, resource_list, &resources[OBJECTS]},
+    {{"POST", "/objects", "Adds an object.", "Object", "Object", OP_EDIT | OP_DRY_RUN | OP_ETAG | OP_CREATES | OP_409, NULL}, resource_post, &resources[OBJECTS]},
+    {{"GET", "/objects/{id}", "One object.", NULL, "Object", OP_ETAG, NULL}, resource_get, &resources[OBJECTS]},
+    {{"PATCH", "/objects/{id}", "Changes an object.", "ObjectPatch", "Object", OP_EDIT | OP_DRY_RUN | OP_ETAG | OP_409 | OP_422, NULL}, resource_patch, &resources[OBJECTS]},
+    {{"DELETE", "/objects/{id}", "Removes an object that nothing refers to.", NULL, NULL, OP_EDIT | OP_DRY_RUN | OP_ETAG | OP_409, NULL}, resource_delete, &resources[OBJECTS]},
+    {{"GET", "/features", "Features of all objects, or of one.", NULL, "FeatureRead[]", OP_ETAG | OP_404, NULL}, api_features_get, &resources[FEATURES]},
+    {{"POST", "/features", "States a feature.", "Feature", "FeatureRead", OP_EDIT | OP_DRY_RUN | OP_ETAG | OP_CREATES | OP_409, NULL}, resource_post, &resources[FEATURES]},
+    {{"GET", "/features/{object}/{feature}", "One feature.", NULL, "FeatureRead", OP_ETAG, NULL}, api_feature_get, &resources[FEATURES]},
+    {{"PUT", "/features/{object}/{feature}", "States or replaces a feature: 201 where it is new.", "FeatureGiven", "FeatureRead", OP_EDIT | OP_DRY_RUN | OP_ETAG | OP_CREATES | OP_REPLACES | OP_409 | OP_422, NULL}, resource_put, &resources[FEATURES]},
+    {{"PATCH", "/features/{object}/{feature}", "Changes a stated feature.", "FeaturePatch", "FeatureRead", OP_EDIT | OP_DRY_RUN | OP_ETAG | OP_409 | OP_422, NULL}, resource_patch, &resources[FEATURES]},
+    {{"DELETE", "/features/{object}/{feature}", "Removes a stated feature that no constraint uses.", NULL, NULL, OP_EDIT | OP_DRY_RUN | OP_ETAG | OP_409, NULL}, resource_delete, &resources[FEATURES]},
+    {{"GET", "/constraints", "All constraints.", NULL, "ConstraintRead[]", OP_ETAG, NULL}, resource_list, &resources[CONSTRAINTS]},
+    {{"POST", "/constraints", "Adds a constraint.", "Constraint", "ConstraintRead", OP_EDIT | OP_DRY_RUN | OP_STRANDS | OP_ETAG | OP_CREATES | OP_409 | OP_422, NULL}, resource_post, &resources[CONSTRAINTS]},
+    {{"GET", "/constraints/{id}", "One constraint.", NULL, "ConstraintRead", OP_ETAG, NULL}, resource_get, &resources[CONSTRAINTS]},
+    {{"PATCH", "/constraints/{id}", "Changes, enables or disables a constraint.", "ConstraintPatch", "ConstraintRead", OP_EDIT | OP_DRY_RUN | OP_STRANDS | OP_ETAG | OP_409 | OP_422, NULL}, resource_patch, &resources[CONSTRAINTS]},
+    {{"DELETE", "/constraints/{id}", "Removes a constraint.", NULL, NULL, OP_EDIT | OP_DRY_RUN | OP_ETAG | OP_409, NULL}, resource_delete, &resources[CONSTRAINTS]},
+    {{"GET", "/solutions", "What each object that is not fixed may still do.", NULL, "Solution[]", OP_ETAG, NULL}, api_solutions_get, NULL},
+    {{"GET", "/solutions/{object}", "The same of one object.", NULL, "Solution", OP_STRANDS | OP_ETAG | OP_400, NULL}, api_solution_get, NULL},
+    {{"PATCH", "/solutions/{object}", "Chooses a branch or moves the object along its freedoms.", "SolutionPatch", "Solution", OP_EDIT | OP_DRY_RUN | OP_STRANDS | OP_ETAG, NULL}, api_solution_patch, NULL},
+    {{"GET", "/drivers", "What devices there may be: drivers with their profiles and settings.", NULL, "Driver[]", 0, NULL}, api_drivers_get, NULL},
+    {{"GET", "/devices", "All devices.", NULL, "DeviceRead[]", OP_ETAG, NULL}, resource_list, &resources[DEVICES]},
+    {{"POST", "/devices", "Adds and opens a device.", "Device", "DeviceRead", OP_EDIT | OP_DRY_RUN | OP_ETAG | OP_CREATES | OP_409, NULL}, resource_post, &resources[DEVICES]},
+    {{"GET", "/devices/{id}", "One device.", NULL, "DeviceRead", OP_ETAG, NULL}, resource_get, &resources[DEVICES]},
+    {{"PATCH", "/devices/{id}", "Changes a device.", "DevicePatch", "DeviceRead", OP_EDIT | OP_DRY_RUN | OP_ETAG | OP_409, NULL}, resource_patch, &resources[DEVICES]},
+    {{"DELETE", "/devices/{id}", "Closes and removes a device that holds nothing.", NULL, NULL, OP_EDIT | OP_DRY_RUN | OP_ETAG | OP_409, NULL}, resource_delete, &resources[DEVICES]},
+    {{"GET", "/devices/{id}/operator", "Who operates the device by script.", NULL, "Operator", OP_ETAG, NULL}, api_operator_get, &resources[DEVICES]},
+    {{"PUT", "/devices/{id}/operator", "Another operator, effective at once.", "Operator", "Operator", OP_EDIT | OP_DRY_RUN | OP_ETAG, NULL}, api_operator_put, &resources[DEVICES]},
+    {{"DELETE", "/devices/{id}/operator", "Nobody operates the device by script.", NULL, NULL, OP_EDIT | OP_DRY_RUN | OP_ETAG, NULL}, api_operator_delete, &resources[DEVICES]},
+    {{"GET", "/tool", "The first tool.", NULL, "ToolRead", OP_ETAG | OP_404, NULL}, api_tool_get, NULL},
+    {{"PUT", "/tool", "Sets the tool: 201 where it is new.", "ToolGiven", "ToolRead", OP_EDIT | OP_DRY_RUN | OP_ETAG | OP_CREATES | OP_REPLACES, NULL}, api_tool_put, NULL},
+    {{"PATCH", "/tool", "Changes the tool.", "ToolPatch", "ToolRead", OP_EDIT | OP_DRY_RUN | OP_ETAG | OP_404, NULL}, api_tool_patch, NULL},
+    {{"DELETE", "/tool", "The hand lets go.", NULL, NULL, OP_EDIT | OP_DRY_RUN | OP_ETAG | OP_404, NULL}, api_tool_delete, NULL},
+    {{"GET", "/tools", "All tools.", NULL, "ToolRead[]", OP_ETAG, NULL}, api_tools_get, NULL},
+    {{"GET", "/mechanisms", "All mechanisms, with their joints now.", NULL, "MechanismRead[]", OP_ETAG, NULL}, resource_list, &resources[MECHANISMS]},
+    {{"POST", "/mechanisms", "Adds a mechanism, or the serial chain of a robot description.", "MechanismGiven|RobotDescription", "MechanismRead", OP_EDIT | OP_DRY_RUN | OP_ETAG | OP_CREATES | OP_409, NULL}, resource_post, &resources[MECHANISMS]},
+    {{"GET", "/mechanisms/{id}", "One mechanism, with its joints now.", NULL, "MechanismRead", OP_ETAG, NULL}, resource_get, &resources[MECHANISMS]},
+    {{"PATCH", "/mechanisms/{id}", "Changes or renames a mechanism.", "MechanismPatch", "MechanismRead", OP_EDIT | OP_DRY_RUN | OP_ETAG | OP_409, NULL}, resource_patch, &resources[MECHANISMS]},
+    {{"DELETE", "/mechanisms/{id}", "Removes a mechanism that nothing refers to.", NULL, NULL, OP_EDIT | OP_DRY_RUN | OP_ETAG | OP_409, NULL}, resource_delete, &resources[MECHANISMS]},
+    {{"GET", "/mechanisms/{id}/links", "The links of a mechanism.", NULL, "Link[]", OP_ETAG, NULL}, api_links_get, &resources[MECHANISMS]},
+    {{"POST", "/mechanisms/{id}/links", "Adds a link behind the last one.", "Link", "Link", OP_EDIT | OP_DRY_RUN | OP_ETAG | OP_CREATES, NULL}, api_links_post, &resources[MECHANISMS]},
+    {{"GET", "/mechanisms/{id}/links/{link}", "One link.", NULL, "Link", OP_ETAG, NULL}, api_link_get, &resources[MECHANISMS]},
+    {{"PATCH", "/mechanisms/{id}/links/{link}", "Changes a link, its joint's start too.", "LinkPatch", "Link", OP_EDIT | OP_DRY_RUN | OP_ETAG, NULL}, api_link_patch, &resources[MECHANISMS]},
+    {{"DELETE", "/mechanisms/{id}/links/{link}", "Removes the last link.", NULL, NULL, OP_EDIT | OP_DRY_RUN | OP_ETAG | OP_409, NULL}, api_link_delete, &resources[MECHANISMS]},
+    {{"GET", "/mechanisms/{id}/joints/{link}/motor", "The motor of a joint.", NULL, "Motor", OP_ETAG, NULL}, api_motor_get, &resources[MECHANISMS]},
+    {{"PUT", "/mechanisms/{id}/joints/{link}/motor", "Sets the motor of a joint, also while it runs.", "Motor", "Motor", OP_EDIT | OP_DRY_RUN | OP_ETAG, NULL}, api_motor_put, &resources[MECHANISMS]},
+    {{"DELETE", "/mechanisms/{id}/joints/{link}/motor", "Takes the motor of a joint away.", NULL, NULL, OP_EDIT | OP_DRY_RUN | OP_ETAG, NULL}, api_motor_delete, &resources[MECHANISMS]},
+    {{"GET", "/materials", "All materials.", NULL, "Material[]", OP_ETAG, NULL}, resource_list, &resources[MATERIALS]},
+    {{"POST", "/materials", "Adds a material.", "Material", "Material", OP_EDIT | OP_DRY_RUN | OP_ETAG | OP_CREATES | OP_409, NULL}, resource_post, &resources[MATERIALS]},
+    {{"GET", "/materials/{id}", "One material.", NULL, "Material", OP_ETAG, NULL}, resource_get, &resources[MATERIALS]},
+    {{"PATCH", "/materials/{id}", "Changes or renames a material.", "MaterialPatch", "Material", OP_EDIT | OP_DRY_RUN | OP_ETAG | OP_409, NULL}, resource_patch, &resources[MATERIALS]},
+    {{"DELETE", "/materials/{id}", "Removes a material that nothing is made of.", NULL, NULL, OP_EDIT | OP_DRY_RUN | OP_ETAG | OP_409, NULL}, resource_delete, &resources[MATERIALS]},
+    {{"GET", "/contact", "How contacts are resolved.", NULL, "Contact", OP_ETAG, NULL}, api_contact_get, NULL},
+    {{"PATCH", "/contact", "Changes how contacts are resolved.", "ContactPatch", "Contact", OP_EDIT | OP_DRY_RUN | OP_ETAG, NULL}, api_contact_patch, NULL},
+    {{"GET", "/contacts", "What touches now, or hit in the last tick.", NULL, "ContactPoint[]", OP_ETAG, NULL}, api_contacts_get, NULL},
+    {{"GET", "/meshes", "The mesh files of the data folder.", NULL, "MeshFile[]", 0, NULL}, api_meshes_get, NULL},
+    {{"GET", "/meshes/{name}", "The triangles of a mesh, equal vertices made one.", NULL, "Mesh", 0, NULL}, api_mesh_get, NULL},
+    {{"PUT", "/meshes/{name}", "Keeps a mesh file: STL (binary or ASCII) or OBJ, at most 16 MiB, lengths in metres.", NULL, "MeshAbout", OP_CREATES | OP_REPLACES | OP_FILE | OP_409, NULL}, api_mesh_put, NULL},
+    {{"DELETE", "/meshes/{name}", "Deletes a mesh file that nothing of the scene uses.", NULL, NULL, OP_409, NULL}, api_mesh_delete, NULL},
+    {{"GET", "/simulation", "How the simulation is.", NULL, "Simulation", 0, NULL}, api_simulation_get, NULL},
+    {{"PUT", "/simulation", "Runs, pauses or stops; stopped is tick 0 and the scene's poses.", "StateRequest", "Simulation", OP_409, NULL}, api_simulation_put, NULL},
+    {{"POST", "/simulation/step", "Ticks while paused.", "StepRequest", "Simulation", OP_409, NULL}, api_simulation_step, NULL},
+    {{"POST", "/simulation/halt", "Devices to their safe state; nothing moves until armed.", NULL, "Simulation", 0, NULL}, api_simulation_halt, NULL},
+    {{"POST", "/simulation/arm", "Ends a halt.", NULL, "Simulation", 0, NULL}, api_simulation_arm, NULL},
+    {{"GET", "/tasks", "All tasks, with their progress.", NULL, "TaskRead[]", OP_ETAG, NULL}, resource_list, &resources[TASKS]},
+    {{"POST", "/tasks", "Adds a task.", "Task", "TaskRead", OP_EDIT | OP_DRY_RUN | OP_ETAG | OP_CREATES | OP_409, NULL}, resource_post, &resources[TASKS]},
+    {{"GET", "/tasks/{id}", "One task, with its progress.", NULL, "TaskRead", OP_ETAG, NULL}, resource_get, &resources[TASKS]},
+    {{"PUT", "/tasks/{id}", "Replaces a task, or adds it.", "TaskGiven", "TaskRead", OP_EDIT | OP_DRY_RUN | OP_ETAG | OP_CREATES | OP_REPLACES | OP_409, NULL}, resource_put, &resources[TASKS]},
+    {{"PATCH", "/tasks/{id}", "Changes or renames a task; not while it runs.", "TaskPatch", "TaskRead", OP_EDIT | OP_DRY_RUN | OP_ETAG | OP_409, NULL}, resource_patch, &resources[TASKS]},
+    {{"DELETE", "/tasks/{id}", "Removes a task; not while it runs.", NULL, NULL, OP_EDIT | OP_DRY_RUN | OP_ETAG | OP_409, NULL}, resource_delete, &resources[TASKS]},
+    {{"GET", "/tasks/{id}/progress", "How far a task is.", NULL, "TaskProgress", 0, NULL}, api_task_progress_get, &resources[TASKS]},
+    {{"POST", "/tasks/{id}/start", "Starts a task, and the simulation where it does not run.", NULL, "TaskProgress", OP_409, NULL}, api_task_start, &resources[TASKS]},
+    {{"POST", "/tasks/{id}/stop", "Stops a task where it is; answers when it has.", NULL, "TaskProgress", 0, NULL}, api_task_stop, &resources[TASKS]},
+    {{"GET", "/events", "The last 1000 events after `since`.", NULL, "Event[]", OP_400, NULL}, api_events_get, NULL},
+    {{"POST", "/solve", "Solves a positioning problem; changes nothing.", "PositioningProblem", "Answer", 0, NULL}, api_solve, NULL},
+    {{"GET", "/openapi.json", "This document.", NULL, "OpenApi", 0, NULL}, api_openapi, NULL},
+};
+// clang-format on
+
+const api_route *api_routes(int *count)
+{
+    *count = sizeof routes / sizeof routes[0];
+    return routes;
+}
