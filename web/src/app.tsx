@@ -4,23 +4,23 @@ import { Constraints } from './panels/constraints';
 import { Contacts } from './panels/contacts';
 import { ControlPanel } from './panels/control';
 import { DevicePanel } from './panels/device';
-import { ChainDialog } from './panels/chain';
+import { ChainDialog } from './panels/newmechanism';
 import { Dialogs } from './panels/dialogs';
 import { Events } from './panels/events';
 import { FeaturesPanel } from './panels/features';
 import { Header } from './panels/header';
 import { Inspector } from './panels/inspector';
-import { Join } from './panels/join';
+import { Join } from './panels/newconstraint';
 import { MechanismPanel } from './panels/mechanism';
 import { Plots } from './panels/plots';
 import { SceneSettings } from './panels/scene';
 import { SolutionPanel } from './panels/solution';
 import { Stage } from './panels/stage';
-import { TaskPanel } from './panels/task';
+import { TaskPanel } from './panels/taskeditor';
 import { Tasks } from './panels/tasks';
 import { Tree } from './panels/tree';
-import { importFiles } from './imports';
-import * as store from './store';
+import { importFiles } from './edits/imports';
+import * as store from './state/store';
 
 const TABS = [['scene', 'Scene'], ['inspect', 'Inspector'], ['plots', 'Plots']] as const;
 

@@ -3,13 +3,13 @@ import { effect } from '@preact/signals';
 import { render } from 'preact';
 import { App } from './app';
 import './app.css';
-import { forgetColours } from './colours';
-import { keepComparing } from './compare';
-import { watchPicks } from './draft';
-import { listen } from './keyboard';
-import { connect, keepDevices, keepFeatures, keepSolutions } from './link';
-import { keepRecording } from './recorder';
-import * as store from './store';
+import { forgetColours } from './ui/colours';
+import { keepComparing } from './state/runs';
+import { watchPicks } from './edits/draft';
+import { listen } from './edits/keyboard';
+import { connect, keepDevices, keepFeatures, keepSolutions } from './state/stream';
+import { keepRecording } from './state/recorder';
+import * as store from './state/store';
 
 function restore(): void {
   const theme = store.recall('theme');

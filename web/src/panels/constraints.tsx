@@ -2,14 +2,14 @@
 // in conflict. A shape and a word for each, not colour alone; what is wrong has its ways out beside it.
 import { useRef } from 'preact/hooks';
 import type { JSX } from 'preact';
-import { deleteConstraint, patchConstraint } from '../actions';
-import { draft, dropChange, proposeChange } from '../draft';
-import { constraintWords, isWall } from '../kinds';
+import { deleteConstraint, patchConstraint } from '../edits/objects';
+import { draft, dropChange, proposeChange } from '../edits/draft';
+import { constraintWords, isWall } from '../state/constraints';
 import type { Constraint } from '../protocol';
 import { Icon } from '../ui/icons';
 import { Redundancy } from '../ui/redundancy';
 import { Section } from '../ui/widgets';
-import * as store from '../store';
+import * as store from '../state/store';
 
 interface State { icon: string; word: string; tone: string; note: string }
 

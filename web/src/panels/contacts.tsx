@@ -1,13 +1,13 @@
 // Who touches whom, how hard, and by which rules; the materials of what touches.
 import { useState } from 'preact/hooks';
 import type { JSX } from 'preact';
-import * as chains from '../chains';
-import { linkId } from '../mechanisms';
+import * as chains from '../edits/mechanisms';
+import { linkId } from '../state/mechanisms';
 import type { Contact, ContactSettings, Hit, Material } from '../protocol';
 import { Icon } from '../ui/icons';
 import { NameField, NumberField, Row, Section, Tool } from '../ui/widgets';
-import { fixed, joules, mm, newtons, newtonSeconds } from '../words';
-import * as store from '../store';
+import { fixed, joules, mm, newtons, newtonSeconds } from '../state/words';
+import * as store from '../state/store';
 
 const marks: Record<Contact['state'], { icon: string; word: string; tone: string }> = {
   colliding: { icon: 'hit', word: 'hits', tone: 'over' },

@@ -1,14 +1,14 @@
 // How an impedance device is made to feel like what it holds: the control, chosen at run time, and its
 // settings, each with its unit.
 import type { ComponentChildren, JSX } from 'preact';
-import { CONTROLS, controlWords, patchRendering, patchStart, renderedTool, setControl } from '../chains';
-import { compare, compareAll, keepRun } from '../compare';
-import { heldBy } from '../mechanisms';
+import { CONTROLS, controlWords, patchRendering, patchStart, renderedTool, setControl } from '../edits/mechanisms';
+import { compare, compareAll, keepRun } from '../state/runs';
+import { heldBy } from '../state/mechanisms';
 import type { Control, Rendering, Springs, Tool, ToolState } from '../protocol';
 import { Icon } from '../ui/icons';
 import { NumberField, Row, Section } from '../ui/widgets';
-import { degrees, fixed, joules, listed, MM, mm, newtons, newtonSeconds } from '../words';
-import * as store from '../store';
+import { degrees, fixed, joules, listed, MM, mm, newtons, newtonSeconds } from '../state/words';
+import * as store from '../state/store';
 
 function Group(p: { title: string; note?: string; open?: boolean; children: ComponentChildren }): JSX.Element {
   return (

@@ -1,12 +1,12 @@
 // The device: its driver and figures, who operates it, and the state of the hand.
 import type { JSX } from 'preact';
-import * as actions from '../actions';
-import { heldBy } from '../mechanisms';
-import { chooseDriver, patchSetting } from '../chains';
+import * as actions from '../edits/objects';
+import { heldBy } from '../state/mechanisms';
+import { chooseDriver, patchSetting } from '../edits/mechanisms';
 import type { Device, Driver, DriverSetting, Limits, Tool, ToolState } from '../protocol';
 import { Badge, NumberField, Row, Section } from '../ui/widgets';
-import { degrees, fixed, mm, newtons } from '../words';
-import * as store from '../store';
+import { degrees, fixed, mm, newtons } from '../state/words';
+import * as store from '../state/store';
 
 const figures: Record<string, [string, (x: number) => string]> = {
   workspace_radius: ['workspace', (x) => `${mm(x)} radius`],

@@ -1,16 +1,16 @@
 // Dialogs: the gallery, saving, the sheet of keys, the palette, arming, the token.
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import type { JSX } from 'preact';
-import * as actions from '../actions';
-import { commands, extraKeys, type Command } from '../commands';
-import { connect } from '../link';
+import * as actions from '../edits/objects';
+import { commands, extraKeys, type Command } from '../edits/commands';
+import { connect } from '../state/stream';
 import type { Scene } from '../protocol';
-import { call, enc, setToken } from '../rest';
+import { call, enc, setToken } from '../state/rest';
 import { Icon } from '../ui/icons';
 import { closeDialog as close, Modal } from '../ui/modal';
 import { Sketch } from '../ui/sketch';
-import { mm } from '../words';
-import * as store from '../store';
+import { mm } from '../state/words';
+import * as store from '../state/store';
 
 // ---- gallery -----------------------------------------------------------------------------------------
 

@@ -2,7 +2,7 @@
 import type { JSX } from 'preact';
 import { Icon } from '../ui/icons';
 import type { LogEvent } from '../protocol';
-import * as store from '../store';
+import * as store from '../state/store';
 
 const icons: Record<string, string> = { error: 'conflict', warning: 'conflict', info: 'info', notice: 'info' };
 

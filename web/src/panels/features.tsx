@@ -1,13 +1,13 @@
 // The selected object's features that the scene states (those that its shape has by itself are in the
 // list on the left): made, moved by typing, wheel and arrows, renamed, deleted.
 import type { JSX } from 'preact';
-import * as actions from '../actions';
+import * as actions from '../edits/objects';
 import type { Element, Feature, Vec3 } from '../protocol';
 import { Icon } from '../ui/icons';
 import { NameField, NumberField, Section } from '../ui/widgets';
 import { replaced } from '../ui/triple';
-import { MM } from '../words';
-import * as store from '../store';
+import { MM } from '../state/words';
+import * as store from '../state/store';
 
 const KINDS = ['point', 'line', 'plane'] as const;
 const AXES = ['x', 'y', 'z'];

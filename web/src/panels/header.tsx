@@ -1,11 +1,11 @@
 // The bar on top: the scene and its files, history, the simulation, the loop's figures, and HALT.
 import type { JSX } from 'preact';
-import * as actions from '../actions';
-import { cycleTheme } from '../commands';
-import { importFiles, TAKES } from '../imports';
+import * as actions from '../edits/objects';
+import { cycleTheme } from '../edits/commands';
+import { importFiles, TAKES } from '../edits/imports';
 import { Icon } from '../ui/icons';
 import { Tool } from '../ui/widgets';
-import * as store from '../store';
+import * as store from '../state/store';
 
 function SceneMenu(): JSX.Element {
   const list = store.scenes.value;

@@ -1,20 +1,20 @@
 // What is selected, as numbers: an object with its shape, pose and mass, or a constraint.
 import type { JSX } from 'preact';
-import * as actions from '../actions';
-import { commitDraft, draft, proposeChange } from '../draft';
-import { canBeWall, constraintHasSense, constraintWords, isWall, senseWords } from '../kinds';
-import { fromYawPitchRoll, yawPitchRoll } from '../maths';
-import { poses } from '../poses';
+import * as actions from '../edits/objects';
+import { commitDraft, draft, proposeChange } from '../edits/draft';
+import { canBeWall, constraintHasSense, constraintWords, isWall, senseWords } from '../state/constraints';
+import { fromYawPitchRoll, yawPitchRoll } from '../state/maths';
+import { poses } from '../state/poses';
 import type { Constraint, Pose, SceneObject, Sense, Vec3 } from '../protocol';
 import { Icon } from '../ui/icons';
-import { Outcome } from '../ui/outcome';
+import { Outcome } from '../ui/dryrun';
 import { Redundancy } from '../ui/redundancy';
-import { Follows } from '../ui/follows';
-import { SizeFields } from '../ui/shape';
+import { Follows } from '../ui/cluster';
+import { SizeFields } from '../ui/size';
 import { replaced } from '../ui/triple';
 import { Badge, BoundChoice, NameField, NumberField, Row, Section } from '../ui/widgets';
-import { DEG, MM, fixed, geometryWords, newtons, stateWords } from '../words';
-import * as store from '../store';
+import { DEG, MM, fixed, geometryWords, newtons, stateWords } from '../state/words';
+import * as store from '../state/store';
 
 function PoseFields({ o, pose }: { o: SceneObject; pose: Pose }): JSX.Element {
   const angles = yawPitchRoll(pose.q);

@@ -2,16 +2,16 @@
 // stopped; mass, motor, limits; holding the link at a place.
 import { useRef } from 'preact/hooks';
 import type { JSX } from 'preact';
-import * as chains from '../chains';
-import { fromYawPitchRoll, yawPitchRoll } from '../maths';
-import { linkId, linkName, linkPoses, whole, type LinkRef } from '../mechanisms';
+import * as chains from '../edits/mechanisms';
+import { fromYawPitchRoll, yawPitchRoll } from '../state/maths';
+import { linkId, linkName, linkPoses, whole, type LinkRef } from '../state/mechanisms';
 import type { Joint, Mechanism, Motor, Vec3 } from '../protocol';
 import { Icon } from '../ui/icons';
 import { MassFields, ShapeFields } from '../ui/linkshape';
 import { Triple, XYZ, YPR } from '../ui/triple';
 import { NameField, NumberField, Row, Section } from '../ui/widgets';
-import { DEG, MM, fixed } from '../words';
-import * as store from '../store';
+import { DEG, MM, fixed } from '../state/words';
+import * as store from '../state/store';
 
 const turns = (j: Joint): boolean => j.type === 'revolute';
 const unitOf = (j: Joint): string => (turns(j) ? '\u00b0' : 'mm');

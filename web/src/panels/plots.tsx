@@ -3,12 +3,12 @@
 import { effect } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import type { JSX } from 'preact';
-import { Chart, type Trace } from '../chart';
-import { compare, dropRun, type Run } from '../compare';
-import { hand, motion, sampled, SPAN_S, type Series } from '../recorder';
+import { Chart, type Trace } from '../ui/chart';
+import { compare, dropRun, type Run } from '../state/runs';
+import { hand, motion, sampled, SPAN_S, type Series } from '../state/recorder';
 import { Icon } from '../ui/icons';
-import { fixed } from '../words';
-import * as store from '../store';
+import { fixed } from '../state/words';
+import * as store from '../state/store';
 
 const trace = (s: Series, column: number, name: string, colour: string, dash: number[], stems = false): Trace => ({
   name, colour, dash, stems, times: s.times, values: s.values[column]!, count: () => s.count,

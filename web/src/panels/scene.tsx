@@ -1,9 +1,9 @@
 // What holds for the whole scene: its weight, the rate of its loop, what it is about.
 import type { JSX } from 'preact';
-import { patchScene } from '../actions';
+import { patchScene } from '../edits/objects';
 import type { Vec3 } from '../protocol';
 import { NumberField, Row, Section } from '../ui/widgets';
-import * as store from '../store';
+import * as store from '../state/store';
 
 const EARTH: Vec3 = [0, 0, -9.81];
 const NONE: Vec3 = [0, 0, 0];

@@ -1,16 +1,16 @@
 // What the shown object may still do: in words, its branches, and a slider for each freedom. Pointing
 // at a freedom makes a ghost swing along it in the view.
 import type { JSX } from 'preact';
-import { chooseBranch, moveAlong } from '../actions';
-import { motionOf } from '../freedoms';
-import { norm, qconj, qmul, sub } from '../maths';
-import { poses } from '../poses';
+import { chooseBranch, moveAlong } from '../edits/objects';
+import { motionOf } from '../state/freedoms';
+import { norm, qconj, qmul, sub } from '../state/maths';
+import { poses } from '../state/poses';
 import type { Branch, Parameter, Solution } from '../protocol';
-import { suitingSize } from '../viewer';
-import { Follows } from '../ui/follows';
+import { suitingSize } from '../state/viewer';
+import { Follows } from '../ui/cluster';
 import { Badge, NumberField, Section } from '../ui/widgets';
-import { DEG, fixed, freedomName, MM, mm, stateWords } from '../words';
-import * as store from '../store';
+import { DEG, fixed, freedomName, MM, mm, stateWords } from '../state/words';
+import * as store from '../state/store';
 
 function rangeOf(p: Parameter, value: number): [number, number] {
   const [low, high] = p.range ?? [null, null];

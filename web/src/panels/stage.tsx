@@ -1,13 +1,13 @@
 // The middle of the page: the canvas, the cube, and what must be said over the scene.
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { JSX } from 'preact';
-import { setRun } from '../actions';
-import { draft, preview } from '../draft';
+import { setRun } from '../edits/objects';
+import { draft, preview } from '../edits/draft';
 import { Icon } from '../ui/icons';
-import { linkName } from '../mechanisms';
-import { setView } from '../viewer';
+import { linkName } from '../state/mechanisms';
+import { setView } from '../state/viewer';
 import { Viewport } from '../view/viewport';
-import * as store from '../store';
+import * as store from '../state/store';
 
 const STEPS: { done: () => boolean; text: string }[] = [
   { done: () => store.picked.value.length > 0 || store.constraints.value.length > 0, text: 'Click the flat base of the cone, then the top of the cylinder.' },

@@ -1,10 +1,10 @@
 // The tasks of the scene: what each does, Start and Stop, how far it is and what came of it.
 import type { JSX } from 'preact';
-import { addTask, deleteTask, resultWords, startTask, stepNote, stepWords, stopTask } from '../tasks';
+import { addTask, deleteTask, resultWords, startTask, stepNote, stepWords, stopTask } from '../edits/tasks';
 import type { Task, TaskProgress } from '../protocol';
 import { Icon } from '../ui/icons';
 import { Section, Tool } from '../ui/widgets';
-import * as store from '../store';
+import * as store from '../state/store';
 
 const marks: Record<string, { icon: string; word: string; tone: string }> = {
   done: { icon: 'ok', word: 'done', tone: 'well' },

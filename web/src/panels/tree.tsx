@@ -2,17 +2,17 @@
 // arrows move, right and left open and close, Enter picks.
 import { useRef, useState } from 'preact/hooks';
 import type { JSX } from 'preact';
-import { addObject, deleteObject } from '../actions';
-import { needFeatures } from '../link';
-import { deleteMechanism } from '../chains';
-import { linkId, linkName, type LinkRef } from '../mechanisms';
+import { addObject, deleteObject } from '../edits/objects';
+import { needFeatures } from '../state/stream';
+import { deleteMechanism } from '../edits/mechanisms';
+import { linkId, linkName, type LinkRef } from '../state/mechanisms';
 import type { Feature, Mechanism } from '../protocol';
-import { sizeForNew } from '../viewer';
+import { sizeForNew } from '../state/viewer';
 import { Icon } from '../ui/icons';
-import { followWords } from '../ui/follows';
+import { followWords } from '../ui/cluster';
 import { Section, Tool } from '../ui/widgets';
-import { geometryWords, stateWords } from '../words';
-import * as store from '../store';
+import { geometryWords, stateWords } from '../state/words';
+import * as store from '../state/store';
 
 // A link's `object` is its own name, its mechanism's line is `head`.
 interface Line { key: string; level: 1 | 2; object: string; head: string; feature?: Feature; open?: boolean }

@@ -1,16 +1,16 @@
 // The shape of a link, which is what it touches with, and its mass.
 import type { JSX } from 'preact';
-import * as chains from '../chains';
-import { PRIMITIVES, shapeFor, shownMesh } from '../looks';
-import { fromYawPitchRoll, yawPitchRoll } from '../maths';
-import { whole } from '../mechanisms';
-import { meshFiles } from '../meshes';
+import * as chains from '../edits/mechanisms';
+import { PRIMITIVES, shapeFor, shownMesh } from '../state/linkshape';
+import { fromYawPitchRoll, yawPitchRoll } from '../state/maths';
+import { whole } from '../state/mechanisms';
+import { meshFiles } from '../state/meshes';
 import type { Geometry, Mechanism } from '../protocol';
-import { SizeFields } from './shape';
+import { SizeFields } from './size';
 import { Triple, XYZ, YPR } from './triple';
 import { NumberField, Row } from './widgets';
-import { DEG, MM, geometryWords } from '../words';
-import * as store from '../store';
+import { DEG, MM, geometryWords } from '../state/words';
+import * as store from '../state/store';
 
 // A primitive, a mesh file that the appliance has or its hull, or none; null: a compound, which stays as it is.
 function chosenShape(m: Mechanism, i: number, choice: string): Record<string, unknown> | null {

@@ -2,7 +2,7 @@
 import { useLayoutEffect, useRef } from 'preact/hooks';
 import type { ComponentChildren, JSX } from 'preact';
 import { Icon } from './icons';
-import * as store from '../store';
+import * as store from '../state/store';
 
 export const closeDialog = (): void => {
   store.dialog.value = '';

@@ -1,9 +1,9 @@
 // A redundant constraint: what it follows from and by which rule, the others lit while it is looked at,
 // and the two ways to be rid of it.
 import type { JSX } from 'preact';
-import { deleteConstraint, patchConstraint } from '../actions';
-import * as store from '../store';
-import { listed } from '../words';
+import { deleteConstraint, patchConstraint } from '../edits/objects';
+import * as store from '../state/store';
+import { listed } from '../state/words';
 
 export function Redundancy({ id }: { id: string }): JSX.Element {
   const found = store.redundancyOf(id);

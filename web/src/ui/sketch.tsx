@@ -1,8 +1,8 @@
 // A small drawing of a scene for the gallery: bodies in parallel projection, the far ones first.
 import type { JSX } from 'preact';
-import { add, compose, cross, dot, IDENTITY, perpendicular, rotate, scale, sub, toWorld, unit } from '../maths';
-import { linkShape } from '../looks';
-import { linkPoses, whole } from '../mechanisms';
+import { add, compose, cross, dot, IDENTITY, perpendicular, rotate, scale, sub, toWorld, unit } from '../state/maths';
+import { linkShape } from '../state/linkshape';
+import { linkPoses, whole } from '../state/mechanisms';
 import type { Geometry, Mechanism, Pose, Scene, Vec3 } from '../protocol';
 
 const EYE = unit([0.8, -1.25, 0.62]);

@@ -2,10 +2,10 @@
 import { useRef, useState } from 'preact/hooks';
 import type { ComponentChildren, JSX } from 'preact';
 import { Icon } from './icons';
-import { boundWords } from '../kinds';
+import { boundWords } from '../state/constraints';
 import type { Bound } from '../protocol';
-import { editable } from '../words';
-import * as store from '../store';
+import { editable } from '../state/words';
+import * as store from '../state/store';
 
 export function Section(p: { id: string; title: string; children: ComponentChildren; extra?: ComponentChildren }): JSX.Element {
   const shut = store.folded.value[p.id] ?? false;

@@ -1,13 +1,13 @@
 // The meshes of the scene's objects and links, kept in step with the document and the pose table.
 import { Group, Mesh, type Material, type MeshLambertMaterial, type Object3D } from 'three';
-import { Batches } from './batches';
+import { Batches } from './instances';
 import { boundsOf, sizeOf, type Bounds } from './outline';
-import { meshKey } from '../meshes';
+import { meshKey } from '../state/meshes';
 import { meshOf, skin } from './shapes';
 import type { Palette } from './palette';
-import { linkShape } from '../looks';
-import { linkId } from '../mechanisms';
-import { poses } from '../poses';
+import { linkShape } from '../state/linkshape';
+import { linkId } from '../state/mechanisms';
+import { poses } from '../state/poses';
 import type { Geometry, Scene } from '../protocol';
 
 export interface Body {

@@ -4,15 +4,15 @@
 import { Plane, Vector3, type Camera } from 'three';
 import type { Overlay } from './overlay';
 import type { Hit, Picker } from './picking';
-import { drag, moveAlong, moveNear, release, type Grasp } from '../actions';
-import { setPositions, showBent } from '../chains';
-import { dragParameters, follow, followStrand } from '../freedoms';
-import { add, sub, toLocal, toWorld } from '../maths';
-import { reachFor } from '../mechanisms';
-import { poses } from '../poses';
+import { drag, moveAlong, moveNear, release, type Grasp } from '../edits/objects';
+import { setPositions, showBent } from '../edits/mechanisms';
+import { dragParameters, follow, followStrand } from '../state/freedoms';
+import { add, sub, toLocal, toWorld } from '../state/maths';
+import { reachFor } from '../state/mechanisms';
+import { poses } from '../state/poses';
 import type { Branch, Pose, Solution, Vec3 } from '../protocol';
-import * as store from '../store';
-import { newtons } from '../words';
+import * as store from '../state/store';
+import { newtons } from '../state/words';
 
 const toArray = (v: Vector3): Vec3 => [v.x, v.y, v.z];
 

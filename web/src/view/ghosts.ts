@@ -5,10 +5,10 @@ import { buildNode, type Bodies } from './bodies';
 import type { Label } from './overlay';
 import type { Palette } from './palette';
 import { skin } from './shapes';
-import { compose, inverse, IDENTITY } from '../maths';
-import { heldBy } from '../mechanisms';
+import { compose, inverse, IDENTITY } from '../state/maths';
+import { heldBy } from '../state/mechanisms';
 import type { Branch, Geometry, Pose } from '../protocol';
-import { toolState, tools } from '../store';
+import { toolState, tools } from '../state/store';
 
 const MAX_GHOSTS = 8;
 

@@ -1,7 +1,7 @@
 // What a feature looks like: a dot, a segment or a closed curve, in its object's frame; and how big
 // its object is.
-import { along, cross, dot, perpendicular, rotate, sub, toLocal, toWorld, unit, IDENTITY } from '../maths';
-import { trianglesOf } from '../meshes';
+import { along, cross, dot, perpendicular, rotate, sub, toLocal, toWorld, unit, IDENTITY } from '../state/maths';
+import { trianglesOf } from '../state/meshes';
 import type { Feature, Geometry, Pose, Vec3 } from '../protocol';
 
 export interface Outline {

@@ -4,14 +4,14 @@ import { Quaternion, Vector3, type Camera } from 'three';
 import type { Bodies, Body } from './bodies';
 import { outline } from './picking';
 import type { ColourName, Palette } from './palette';
-import { Astray } from './astray';
-import { Touching } from './touching';
-import { place } from '../kinds';
-import { heldBy, whole } from '../mechanisms';
-import { poses } from '../poses';
+import { Astray } from './offscreen';
+import { Touching } from './contacts';
+import { place } from '../state/constraints';
+import { heldBy, whole } from '../state/mechanisms';
+import { poses } from '../state/poses';
 import type { Tool, Vec3 } from '../protocol';
-import * as store from '../store';
-import { newtons } from '../words';
+import * as store from '../state/store';
+import { newtons } from '../state/words';
 
 export interface Spring { from: Vector3; to: Vector3; text: string }
 export interface Label { at: Vector3; text: string; strong: boolean }

@@ -1,6 +1,6 @@
 // The view's colours, read from the page's style sheet so that both change with the theme.
 import { Color } from 'three';
-import { colour, forgetColours } from '../colours';
+import { colour, forgetColours } from '../ui/colours';
 
 const NAMES = [
   'canvas', 'grid', 'grid-axis', 'fixed', 'fixed-edge', 'mobile', 'mobile-edge', 'motion', 'hover',

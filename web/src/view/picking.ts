@@ -3,10 +3,10 @@
 import { Raycaster, Vector2, Vector3, type Camera, type Intersection, type Mesh } from 'three';
 import { outlineOf, type Outline } from './outline';
 import type { Bodies, Body } from './bodies';
-import { needFeatures } from '../link';
-import { dot, sub } from '../maths';
+import { needFeatures } from '../state/stream';
+import { dot, sub } from '../state/maths';
 import type { Feature, Vec3 } from '../protocol';
-import { features } from '../store';
+import { features } from '../state/store';
 
 const VERTEX_PX = 10;
 const EDGE_PX = 6;

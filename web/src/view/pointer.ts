@@ -2,9 +2,9 @@
 import type { OrbitControls } from 'three/examples/jsm/controls/OrbitControls.js';
 import { Vector3 } from 'three';
 import { dragKind, type Drag, type DragKind } from './drag';
-import type { Marks } from './marks';
+import type { Marks } from './gizmos';
 import type { Hit, Picker } from './picking';
-import * as store from '../store';
+import * as store from '../state/store';
 
 const CLICK_PX = 4;
 const LOOK_MS = 100; // between two looks at what passes under a cursor that rests

@@ -4,9 +4,9 @@ import {
   BufferGeometry, Color, ConeGeometry, CylinderGeometry, Group, Mesh, MeshBasicMaterial, Quaternion, TorusGeometry, Vector3,
   type Camera,
 } from 'three';
-import { heldBy, whole } from '../mechanisms';
-import { poses } from '../poses';
-import { shifts, turns, type Principal } from '../principal';
+import { heldBy, whole } from '../state/mechanisms';
+import { poses } from '../state/poses';
+import { shifts, turns, type Principal } from '../state/principal';
 import type { Tool, ToolState } from '../protocol';
 
 const FAINT = 0.06; // less is not drawn

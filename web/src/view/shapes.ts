@@ -1,7 +1,7 @@
 // Meshes of the primitives and of mesh files. Every vertex carries `rim`: where one of its three values reaches
 // 1 or -1 an edge is drawn by the material, so that a body and its edges are a single draw call.
 import { BufferGeometry, Color, Float32BufferAttribute, FrontSide, MeshLambertMaterial } from 'three';
-import { facetsOf } from './facets';
+import { facetsOf } from './meshgeometry';
 import type { Geometry } from '../protocol';
 
 const AROUND = 64; // facets of a full turn

@@ -1,0 +1,235 @@
+// The constraint being made or changed: tried by a dry run before it is committed.
+import { effect, signal } from '@preact/signals';
+import { tidy, valuesThatHold } from './feasible';
+import { isWall, offers } from '../state/constraints';
+import { call, enc } from '../state/rest';
+import { Refusal, type Bound, type Conflict, type Constraint, type ConstraintType, type Sense, type Solution } from '../protocol';
+import * as store from '../state/store';
+import { attempt, patchConstraint, deleteConstraint } from './objects';
+import { mm } from '../state/words';
+
+export interface Draft {
+  id: string; // of the constraint that is changed; '' for a new one
+  type: ConstraintType;
+  a: string;
+  b: string;
+  value: number;
+  sense: Sense;
+  bound: Bound;
+  enabled: boolean;
+}
+
+export interface Fix { label: string; run: () => void }
+
+export interface Preview {
+  solution: Solution | null; // where it can hold
+  refusal: string; // where it cannot: a sentence
+  conflict: Conflict | null;
+  branch: number; // the ghost that is looked at
+  values: number[]; // where it cannot: values that would hold
+}
+
+export const wanted = signal<ConstraintType | ''>(''); // kind chosen before its features
+export const draft = signal<Draft | null>(null);
+export const preview = signal<Preview | null>(null);
+
+const STRANDS = 14; // poses along a freedom that does not separate
+let asked = 0;
+
+const mobileFirst = (a: string, b: string): [string, string] =>
+  store.objectOf(store.splitRef(a)[0])?.fixed ? [b, a] : [a, b];
+
+const measures = (type: ConstraintType): boolean => type === 'distance' || type === 'angle';
+
+// What goes over the wire: members that the kind does not have are left out.
+function body(d: Draft): Record<string, unknown> {
+  if (d.id) return changes(d);
+  const out: Record<string, unknown> = { type: d.type, a: d.a, b: d.b };
+  if (measures(d.type)) out['value'] = d.value;
+  if (isWall(d)) out['bound'] = d.bound;
+  const offer = offers(d.a, d.b).find((o) => o.type === d.type);
+  if (offer?.sense && !isWall(d)) out['sense'] = d.sense;
+  return out;
+}
+
+function changes(d: Draft): Record<string, unknown> {
+  const was = store.constraints.peek().find((c) => c.id === d.id);
+  const out: Record<string, unknown> = {};
+  if (measures(d.type) && d.value !== (was?.value ?? 0)) out['value'] = d.value;
+  if (d.sense !== (was?.sense ?? 'either')) out['sense'] = d.sense;
+  if (d.bound !== (was?.bound ?? 'equal')) out['bound'] = d.bound;
+  if (d.enabled !== (was?.enabled !== false)) out['enabled'] = d.enabled;
+  return out;
+}
+
+// ---- beginning and ending -----------------------------------------------------------------------
+
+export function propose(type: ConstraintType, change: Partial<Draft> = {}): void {
+  const [first, second] = store.picked.value;
+  if (!first || !second) return;
+  const [a, b] = mobileFirst(first, second);
+  const offer = offers(a, b).find((o) => o.type === type);
+  if (!offer?.fits) return;
+  const was = draft.peek();
+  const same = was && !was.id && was.type === type && was.a === a && was.b === b;
+  if (same && Object.keys(change).length === 0) return;
+  const value = offer.signed ? offer.value : Math.abs(offer.value);
+  const fresh: Draft = { id: '', type, a, b, value: tidy(value), sense: 'either', bound: 'equal', enabled: true };
+  begin({ ...(same ? was : fresh), ...change });
+}
+
+// A change of a constraint that is there; what is as it was is no draft.
+export function proposeChange(id: string, change: Partial<Draft>): void {
+  const c = store.constraints.peek().find((k) => k.id === id);
+  if (!c) return;
+  const was = draft.peek();
+  const now: Draft = {
+    id, type: c.type, a: c.a, b: c.b, value: c.value ?? 0, sense: c.sense ?? 'either', bound: c.bound ?? 'equal', enabled: c.enabled !== false,
+  };
+  const next = { ...(was?.id === id ? was : now), ...change };
+  if (Object.keys(changes(next)).length === 0) dropDraft();
+  else begin(next);
+}
+
+function begin(next: Draft): void {
+  draft.value = next;
+  void tryOut();
+}
+
+export function dropDraft(): void {
+  asked++;
+  if (!draft.peek() && !preview.peek()) return;
+  draft.value = null;
+  preview.value = null;
+  store.culprits.value = [];
+}
+
+// Drops the draft where it is of this constraint: the pointer went elsewhere.
+export function dropChange(id: string): void {
+  if (draft.peek()?.id === id) dropDraft();
+}
+
+// ---- trying it out ----------------------------------------------------------------------------------
+
+const NOTHING: Preview = { solution: null, refusal: '', conflict: null, branch: 0, values: [] };
+
+function refused(e: unknown): Preview {
+  const problem = e instanceof Refusal ? e.problem : null;
+  const conflict = problem?.conflict ?? problem?.solution?.conflict ?? null;
+  return { ...NOTHING, refusal: (e as Error).message, conflict };
+}
+
+function outcome(solution: Solution): Preview {
+  if (solution.status === 'solved') return { ...NOTHING, solution };
+  const text = solution.conflict?.message || solution.reason || 'No pose was found for this set.';
+  return { ...NOTHING, refusal: text, conflict: solution.conflict ?? null };
+}
+
+function show(result: Preview): void {
+  preview.value = result;
+  store.culprits.value = result.conflict?.constraints.filter((id) => store.constraints.value.some((c) => c.id === id)) ?? [];
+  if (result.refusal) store.announce(`Cannot hold: ${result.refusal}`);
+  else store.announce(`Would leave ${result.solution?.words ?? ''}`);
+}
+
+const ask = (d: Draft, query: string): Promise<unknown> =>
+  d.id ? call('PATCH', `/constraints/${enc(d.id)}${query}`, body(d)) : call('POST', `/constraints${query}`, body(d));
+
+async function dryRun(d: Draft): Promise<Preview> {
+  try {
+    const answer = await ask(d, `?dryRun=true&strands=${STRANDS}`) as Solution | Solution[];
+    return outcome(Array.isArray(answer) ? answer[0]! : answer);
+  } catch (e) {
+    return refused(e);
+  }
+}
+
+async function tryOut(): Promise<void> {
+  const mine = ++asked;
+  const now = draft.peek();
+  if (!now) return;
+  const result = await dryRun(now);
+  if (mine !== asked) return;
+  show(result);
+  if (!result.refusal) return;
+  const holds = async (value: number): Promise<boolean> => !(await dryRun({ ...now, type: 'distance', value })).refusal;
+  const values = isWall(now) ? [] : await valuesThatHold(now, result.conflict, holds);
+  if (mine === asked && values.length) preview.value = { ...result, values };
+}
+
+// ---- ways out of a refusal ------------------------------------------------------------------------------
+
+// The same draft once more, after something else changed.
+function again(): void {
+  if (draft.peek()) void tryOut();
+}
+
+export function draftFixes(): Fix[] {
+  const now = draft.value;
+  if (!now) return [];
+  const values: Fix[] = (preview.value?.values ?? []).map((value) => ({
+    label: `Make it ${mm(value)}`,
+    run: () => (now.id ? proposeChange(now.id, { value }) : propose('distance', { value })),
+  }));
+  const others = store.culprits.value.filter((id) => id !== now.id);
+  return [...values, ...others.flatMap((id): Fix[] => [
+    { label: `Disable ${id}`, run: () => void patchConstraint(id, { enabled: false }).then((ok) => ok && again()) },
+    { label: `Delete ${id}`, run: () => void deleteConstraint(id).then((ok) => ok && again()) },
+  ])];
+}
+
+// ---- branches and committing ----------------------------------------------------------------------------
+
+// Steps through the branches that the draft would leave.
+export function stepBranch(by: number): boolean {
+  const now = preview.peek();
+  const count = now?.solution?.branches.length ?? 0;
+  if (!now || count < 2) return false;
+  const branch = (now.branch + by + count) % count;
+  preview.value = { ...now, branch };
+  store.announce(`Branch ${branch + 1} of ${count}`);
+  return true;
+}
+
+function settle(made: string): void {
+  dropDraft();
+  wanted.value = '';
+  store.picked.value = [];
+  store.selectedConstraint.value = made;
+}
+
+export async function commitDraft(): Promise<void> {
+  const now = draft.peek();
+  if (!now) return;
+  const chosen = preview.peek();
+  try {
+    const made = await ask(now, '') as Constraint;
+    const branch = chosen && chosen.branch > 0 ? chosen.solution?.branches[chosen.branch] : undefined;
+    const object = chosen?.solution?.object;
+    if (draft.peek() === now) settle(made.id); // else somebody let go of it, or went on, while it was under way
+    if (branch && object) await attempt(() => call('PATCH', `/solutions/${enc(object)}`, { branch: branch.id }));
+  } catch (e) {
+    show(refused(e));
+  }
+}
+
+// Kind first, then features: the draft appears with the second feature. Other features end a draft.
+export function watchPicks(): void {
+  effect(() => {
+    const [a, b] = store.picked.value;
+    const now = draft.peek();
+    if (now && !now.id && !(a && b && [now.a, now.b].includes(a) && [now.a, now.b].includes(b))) dropDraft();
+    if (a && b) {
+      store.features.value;
+      if (wanted.value) propose(wanted.value);
+    }
+  });
+  effect(() => {
+    store.sceneEpoch.value;
+    if (draft.peek()?.id) dropDraft();
+  });
+  effect(() => {
+    const now = draft.peek();
+    if (now?.id && !store.constraints.value.some((c) => c.id === now.id)) dropDraft();
+  });
+}

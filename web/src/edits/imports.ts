@@ -1,0 +1,124 @@
+// Files from outside: a scene, a robot's description with the meshes that it names, meshes as objects.
+import { attempt, inform, openFile, refuse } from './objects';
+import { freshName, importUrdf } from './mechanisms';
+import { meshFiles, sendMesh, type MeshInfo } from '../state/meshes';
+import { scaledMesh } from './meshscale';
+import { call } from '../state/rest';
+import { Refusal, type Vec3 } from '../protocol';
+import { sizeForNew } from '../state/viewer';
+import { listed, mm } from '../state/words';
+import * as store from '../state/store';
+
+export const TAKES = '.json,.urdf,.xml,.stl,.obj';
+
+const isMesh = (f: File): boolean => /\.(stl|obj)$/i.test(f.name);
+const stem = (name: string): string => name.replace(/\.[^.]*$/, '').toLowerCase();
+const basename = (path: string): string => path.split(/[/\\]/).pop() ?? '';
+
+// As the appliance wants names of files.
+const plain = (name: string): string =>
+  name.replace(/[^A-Za-z0-9_.]+/g, '-').replace(/[-.]{2,}/g, '-').replace(/^[-.]+/, '').slice(-60);
+
+const plainId = (name: string): string => name.replace(/[^A-Za-z0-9_:+-]+/g, '-').slice(0, 40);
+
+export async function importFiles(files: readonly File[]): Promise<boolean> {
+  const scene = files.find((f) => /\.json$/i.test(f.name));
+  const robot = files.find((f) => /\.(urdf|xml)$/i.test(f.name));
+  const meshes = files.filter(isMesh);
+  if (robot) return importRobot(robot, meshes);
+  if (meshes.length) return importMeshes(meshes);
+  if (scene) return openFile(scene);
+  if (files.length) refuse(`${files[0]!.name} is none of what can be opened: a scene (.json), a robot (.urdf), a mesh (.stl, .obj).`);
+  return false;
+}
+
+// ---- meshes ---------------------------------------------------------------------------------------------
+
+// One that the scene uses stands as it is: it cannot be replaced.
+async function keep(name: string, data: ArrayBuffer): Promise<void> {
+  try {
+    await sendMesh(name, data);
+  } catch (e) {
+    if (!(e instanceof Refusal && e.status === 409)) throw e;
+  }
+}
+
+const LARGEST_M = 5; // a part that would be larger was drawn in millimetres
+
+const widest = (m: MeshInfo): number => Math.max(...m.high.map((x, k) => x - m.low[k]!));
+
+function freshFile(name: string): string {
+  const at = name.lastIndexOf('.');
+  for (let n = 1; ; n++) {
+    const tried = n === 1 ? name : `${name.slice(0, at)}-${n}${name.slice(at)}`;
+    if (!meshFiles.value.has(tried)) return tried;
+  }
+}
+
+async function importMesh(file: File): Promise<void> {
+  const name = freshFile(plain(file.name));
+  const data = await file.arrayBuffer();
+  let info = await sendMesh(name, data);
+  const small = widest(info) > LARGEST_M;
+  if (small) info = await sendMesh(name, scaledMesh(name, data, [1e-3, 1e-3, 1e-3]));
+  const { at } = sizeForNew();
+  const id = freshName(plainId(file.name.replace(/\.[^.]*$/, '')) || 'mesh');
+  const geometry = info.closed ? { type: 'mesh', file: name } : { type: 'mesh', file: name, convex: true };
+  await call('POST', '/objects', { id, geometry, pose: { p: [at[0] - info.low[0], at[1], at[2] - info.low[2]], q: [1, 0, 0, 0] } });
+  store.selectObject(id);
+  const notes = [small && `as drawn in millimetres, ${mm(widest(info))} long`, !info.closed && 'as its hull, since its surface is open'].filter(Boolean);
+  if (notes.length) inform(`${file.name} was taken ${notes.join(', and ')}.`);
+}
+
+const importMeshes = (files: readonly File[]): Promise<boolean> =>
+  attempt(async () => {
+    for (const file of files) await importMesh(file);
+  });
+
+// ---- robots -----------------------------------------------------------------------------------------------
+
+const numbers = (text: string | null): Vec3 => {
+  const v = (text ?? '').trim().split(/\s+/).map(Number);
+  return v.length === 3 && v.every((x) => Number.isFinite(x) && x !== 0) ? (v as Vec3) : [1, 1, 1];
+};
+
+// Sends the meshes that the description names and that came with it, their scale worked in, and names
+// them as they are called there. Answers with those that did not come.
+async function settle(robot: Document, id: string, files: readonly File[]): Promise<string[]> {
+  const missing = new Set<string>();
+  const sent = new Map<string, string>(); // names by file and scale
+  for (const mesh of robot.querySelectorAll('mesh')) {
+    const wanted = basename(mesh.getAttribute('filename') ?? '');
+    const file = files.find((f) => f.name === wanted) ?? files.find((f) => stem(f.name) === stem(wanted));
+    if (!file) {
+      missing.add(wanted);
+      continue;
+    }
+    const scale = numbers(mesh.getAttribute('scale'));
+    const key = `${file.name} ${scale}`;
+    const before = [...sent.keys()].filter((k) => k.startsWith(`${file.name} `)).length;
+    const name = sent.get(key) ?? plain(`${id}-${before ? `${before + 1}-` : ''}${file.name}`);
+    if (!sent.has(key)) await keep(name, scaledMesh(name, await file.arrayBuffer(), scale));
+    sent.set(key, name);
+    mesh.setAttribute('filename', name);
+    mesh.removeAttribute('scale');
+  }
+  return [...missing];
+}
+
+async function importRobot(file: File, meshes: readonly File[]): Promise<boolean> {
+  const text = await file.text();
+  if (!/<robot[\s>]/.test(text)) {
+    refuse(`${file.name} is no URDF: it has no <robot> in it.`);
+    return false;
+  }
+  const robot = new DOMParser().parseFromString(text, 'application/xml');
+  const broken = robot.querySelector('parsererror') !== null; // the server says where
+  const id = freshName(plainId(robot.documentElement.getAttribute('name') ?? stem(file.name)) || 'robot');
+  let missing: string[] = [];
+  if (!broken && !(await attempt(async () => (missing = await settle(robot, id, meshes))))) return false;
+  const made = await importUrdf(id, broken ? text : new XMLSerializer().serializeToString(robot));
+  if (made && missing.length)
+    inform(`${id} is here. Without ${listed(missing)} its links are drawn as bars: choose such files (.stl, .obj) together with the description.`);
+  return made;
+}

@@ -1,0 +1,149 @@
+// The keyboard: commands by their keys, Tab among overlapping features, arrows that push or nudge.
+import { commands, type Command } from './commands';
+import { moveAlong, push, type Grasp } from './objects';
+import { patchJoint } from './mechanisms';
+import { massOf } from '../state/mass';
+import { currentView } from '../state/viewer';
+import * as store from '../state/store';
+import type { Vec3 } from '../protocol';
+
+const NUDGE_M = 0.001;
+const NUDGE_RAD = Math.PI / 180;
+const PUSH_N = 4;
+const PUSH_A = 3; // m/s^2
+
+const held = new Set<string>();
+let pushing = 0; // the timer
+let pushed: Grasp | null = null;
+
+const isText = (e: Element | null): boolean =>
+  e instanceof HTMLInputElement || e instanceof HTMLSelectElement || e instanceof HTMLTextAreaElement;
+
+function name(e: KeyboardEvent): string {
+  const key = e.key === ' ' ? 'Space' : e.key === 'Escape' ? 'Esc' : e.key.length === 1 ? e.key.toUpperCase() : e.key;
+  const shift = e.shiftKey && (e.ctrlKey || e.metaKey || e.key.length > 1);
+  return `${e.ctrlKey || e.metaKey ? 'Ctrl+' : ''}${shift ? 'Shift+' : ''}${key}`;
+}
+
+const matches = (c: Command, pressed: string): boolean => !!c.keys?.split(' / ').includes(pressed);
+
+// Controls keep the keys that they need themselves.
+function belongsToControl(e: KeyboardEvent, pressed: string): boolean {
+  const target = e.target as Element | null;
+  if (pressed === 'Ctrl+.' || pressed === 'Pause') return false;
+  if (document.querySelector('dialog[open]')) return true;
+  if (isText(target)) return !pressed.startsWith('Ctrl+') || pressed === 'Ctrl+Z' || pressed === 'Ctrl+Shift+Z' || pressed === 'Ctrl+Y';
+  const pressable = target instanceof HTMLButtonElement || !!target?.closest('summary, a, [role=treeitem]');
+  return pressable && (pressed === 'Space' || pressed === 'Enter');
+}
+
+// ---- arrows ----------------------------------------------------------------------------------------
+
+const ARROWS = new Set(['ArrowLeft', 'ArrowRight', 'ArrowUp', 'ArrowDown', 'PageUp', 'PageDown']);
+
+// What is light is pushed gently: a free body by its mass at most.
+function pushSize(): number {
+  const free = pushed && 'object' in pushed ? store.objectOf(pushed.object) : undefined;
+  return free ? Math.min(PUSH_N, PUSH_A * massOf(free)) : PUSH_N;
+}
+
+function pushForce(): Vec3 {
+  const axes = currentView()?.axes();
+  const size = pushSize();
+  const f: Vec3 = [0, 0, 0];
+  if (!axes) return f;
+  const addAlong = (v: { x: number; y: number; z: number }, s: number): void => {
+    f[0] += v.x * s * size;
+    f[1] += v.y * s * size;
+    f[2] += v.z * s * size;
+  };
+  if (held.has('ArrowRight')) addAlong(axes.right, 1);
+  if (held.has('ArrowLeft')) addAlong(axes.right, -1);
+  if (held.has('ArrowUp')) addAlong(axes.up, 1);
+  if (held.has('ArrowDown')) addAlong(axes.up, -1);
+  if (held.has('PageUp')) addAlong({ x: 0, y: 0, z: 1 }, 1);
+  if (held.has('PageDown')) addAlong({ x: 0, y: 0, z: 1 }, -1);
+  return f;
+}
+
+function keepPushing(): void {
+  if (!held.size || !store.running.value) {
+    clearInterval(pushing);
+    pushing = 0;
+    if (pushed) push(pushed, [0, 0, 0]);
+    return;
+  }
+  if (pushed) push(pushed, pushForce());
+}
+
+// The free body or the held one that is selected, else what is held first.
+function target(): Grasp | null {
+  const id = store.selectedObject.value;
+  if (store.objectOf(id)?.free) return { object: id };
+  const tool = Math.max(0, store.toolIndex(id));
+  return store.tools.value.length ? { tool } : null;
+}
+
+// The selected link's joint, while stopped.
+function nudgeJoint(sign: number, fine: boolean): boolean {
+  const found = store.linkRef(store.selectedObject.value);
+  if (!found || store.runState.value !== 'stopped') return !!found;
+  const { joint } = found.link;
+  const by = sign * (joint.type === 'prismatic' ? NUDGE_M : NUDGE_RAD) * (fine ? 0.1 : 1);
+  void patchJoint(found.mechanism, found.index, { position: (joint.position ?? 0) + by });
+  return true;
+}
+
+function nudge(key: string, fine: boolean): void {
+  const sign = key === 'ArrowRight' || key === 'ArrowUp' || key === 'PageUp' ? 1 : -1;
+  if (nudgeJoint(sign, fine)) return;
+  const object = store.shownObject.value;
+  const solution = store.solutions.value.get(object);
+  const branch = solution?.branches.find((b) => b.id === solution.branch);
+  const parameter = branch?.parameters[store.freedom.value];
+  if (!solution?.parameters || !parameter) return;
+  const by = sign * (parameter.unit === 'm' ? NUDGE_M : NUDGE_RAD) * (fine ? 0.1 : 1);
+  void moveAlong(object, solution.parameters.map((v, i) => (i === store.freedom.value ? v + by : v)));
+}
+
+function arrow(e: KeyboardEvent): boolean {
+  const onCanvas = e.target === document.body || (e.target as Element).id === 'canvas';
+  if (!ARROWS.has(e.key) || !onCanvas) return false;
+  if (store.running.value) {
+    held.add(e.key);
+    if (!pushing) {
+      pushed = target();
+      pushing = window.setInterval(keepPushing, 100);
+      keepPushing();
+    }
+  } else nudge(e.key, e.altKey);
+  return true;
+}
+
+// ---- listening ----------------------------------------------------------------------------------------
+
+function tab(e: KeyboardEvent): boolean {
+  const free = e.target === document.body || (e.target as Element).id === 'canvas';
+  return e.key === 'Tab' && free && !!currentView()?.cycle(e.shiftKey ? -1 : 1);
+}
+
+function down(e: KeyboardEvent): void {
+  const pressed = name(e);
+  if (belongsToControl(e, pressed)) return;
+  if (tab(e) || arrow(e)) {
+    e.preventDefault();
+    return;
+  }
+  const command = commands.find((c) => matches(c, pressed) && (!c.when || c.when()));
+  if (!command || (e.repeat && command.id !== 'undo' && command.id !== 'redo')) return;
+  e.preventDefault();
+  command.run();
+}
+
+export function listen(): void {
+  document.addEventListener('keydown', down);
+  document.addEventListener('keyup', (e) => {
+    held.delete(e.key);
+  });
+  window.addEventListener('blur', () => held.clear());
+}

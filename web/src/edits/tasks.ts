@@ -1,0 +1,144 @@
+// Tasks in words, and their edits: each one REST call.
+import { attempt } from './objects';
+import { basisOf } from '../state/freedoms';
+import { call, enc, part } from '../state/rest';
+import type { Branch, ConstrainStep, MoveStep, Parameter, Step, StepResult, Task, TaskProgress } from '../protocol';
+import * as store from '../state/store';
+import { fixed, listed, measure, newtons } from '../state/words';
+
+// ---- the parameters that a move names ------------------------------------------------------------
+
+export function branchOf(object: string): Branch | undefined {
+  const solution = store.solutions.value.get(object);
+  return solution?.branches.find((b) => b.id === solution.branch) ?? solution?.branches[0];
+}
+
+const TURNS = new Set(['phi', 'theta', 'yaw', 'pitch', 'roll', 'phi_t', 'azimuth', 'polar']);
+
+export const unitOf = (name: string): Parameter['unit'] => (TURNS.has(name) ? 'rad' : 'm');
+
+// Up and down where a slide goes that way: 1 or -1, else 0.
+function upright(object: string, name: string): number {
+  const t = branchOf(object)?.translation;
+  if (name === 'z') return 1;
+  if (!t || t.in === 'mobile') return 0;
+  const { e1, e2, e3 } = basisOf(t);
+  const way = t.kind === 'plane' ? { s: e1, t: e2 }[name] : name === 's' ? e3 : undefined;
+  return way && Math.abs(way[2]) > 0.9 ? Math.sign(way[2]) : 0;
+}
+
+function going(object: string, name: string, value: number, by: boolean): string {
+  const unit = unitOf(name);
+  if (unit === 'rad') return by ? `turn ${measure(unit, value)}` : `turn ${name} to ${measure(unit, value)}`;
+  const up = by ? upright(object, name) : 0;
+  if (up) return `${up * value < 0 ? 'lower' : 'raise'} by ${measure(unit, Math.abs(value))}`;
+  return by ? `slide ${name} by ${measure(unit, value)}` : `slide ${name} to ${measure(unit, value)}`;
+}
+
+// What pushes back does so in N along a slide, in N m about a turn.
+export const turnsOnly = (step: MoveStep): boolean => {
+  const names = [...Object.keys(step.to ?? {}), ...Object.keys(step.by ?? {})];
+  return names.length > 0 && names.every((name) => unitOf(name) === 'rad');
+};
+
+const pushWords = (step: MoveStep, value: number): string => (turnsOnly(step) ? `${fixed(value, 2)} N m` : newtons(value));
+
+function untilWords(step: MoveStep): string {
+  const { until } = step;
+  const guards = [until?.reaction ? pushWords(step, until.reaction) : '', until?.contact ? 'contact' : ''].filter(Boolean);
+  return guards.length ? ` until ${guards.join(' or ')}` : '';
+}
+
+function moveWords(object: string, step: MoveStep): string {
+  const parts = [
+    ...Object.entries(step.to ?? {}).map(([name, v]) => going(object, name, v, false)),
+    ...Object.entries(step.by ?? {}).map(([name, v]) => going(object, name, v, true)),
+  ];
+  return `${parts.length ? listed(parts) : 'stay'}${untilWords(step)}`;
+}
+
+// "lower by 40 mm until 5 N", "turn 30 degrees", "enable c1 and c2", "wait 2 s"
+export function stepWords(object: string, step: Step): string {
+  if (step.type === 'wait') return `wait ${fixed(step.seconds, 2)} s`;
+  if (step.type === 'move') return moveWords(object, step);
+  const parts = [
+    step.enable?.length ? `enable ${listed(step.enable)}` : '', step.disable?.length ? `disable ${listed(step.disable)}` : '',
+  ].filter(Boolean);
+  return `${parts.join(', ') || 'keep the constraints'}${step.branch ? ` on branch ${step.branch}` : ''}`;
+}
+
+// What came of it, in a sentence.
+export function resultWords(task: Task, p: TaskProgress | undefined): string {
+  if (!p || p.state === 'idle') return '';
+  const at = Math.min(p.step, task.steps.length - 1);
+  const step = task.steps[at];
+  const where = step ? `step ${at + 1}, \u201c${stepWords(task.object, step)}\u201d` : 'its start';
+  const seconds = p.steps.reduce((sum, s) => sum + (s.seconds ?? 0), 0);
+  if (p.state === 'running') return `Running ${where}.`;
+  if (p.state === 'done') return `Done: ${task.steps.length === 1 ? 'its one step' : `all ${task.steps.length} steps`} in ${fixed(seconds, 1)} s.`;
+  const why = p.message?.replace(/^Step \d+ of \d+ \w+: /, '').replace(/\.$/, '') || p.steps[at]?.reason;
+  return `${p.state === 'failed' ? 'Failed' : 'Stopped'} at ${where}${why ? `: ${why}` : ''}.`;
+}
+
+// What a move brought: what pushed back, and how long it took.
+export function stepNote(step: Step, result: StepResult | undefined): string {
+  if (step.type !== 'move' || !result?.seconds || !['done', 'failed'].includes(result.state)) return '';
+  const pushed = result.reason === 'reaction' && result.reaction ? `${pushWords(step, result.reaction)} after ` : '';
+  return ` (${pushed}${fixed(result.seconds, 2)} s)`;
+}
+
+// ---- steps out of what is there now ------------------------------------------------------------------
+
+export function presentPose(object: string, until: MoveStep['until']): MoveStep {
+  const values = store.solutions.value.get(object)?.parameters ?? [];
+  const to: Record<string, number> = {};
+  branchOf(object)?.parameters.forEach((p, i) => (to[p.name] = values[i] ?? 0));
+  return { type: 'move', to, ...(until ? { until } : {}) };
+}
+
+// The constraints of the object as they are switched now.
+export function presentConstraints(object: string): ConstrainStep {
+  const own = store.constraints.value.filter((c) => [c.a, c.b].some((ref) => store.splitRef(ref)[0] === object));
+  const ids = (on: boolean): string[] => own.filter((c) => (c.enabled !== false) === on).map((c) => c.id);
+  const branch = (branchCount(object) > 1 && store.solutions.value.get(object)?.branch) || '';
+  const [enable, disable] = [ids(true), ids(false)];
+  return { type: 'constrain', ...(enable.length ? { enable } : {}), ...(disable.length ? { disable } : {}), ...(branch ? { branch } : {}) };
+}
+
+const branchCount = (object: string): number => store.solutions.value.get(object)?.branches.length ?? 0;
+
+// ---- edits --------------------------------------------------------------------------------------------
+
+export async function addTask(object: string): Promise<void> {
+  const taken = new Set(store.tasks.value.map((t) => t.id));
+  let n = 1;
+  while (taken.has(`task${n}`)) n++;
+  const steps: Step[] = [branchOf(object)?.dof ? presentPose(object, undefined) : presentConstraints(object)];
+  if (await attempt(() => call('POST', '/tasks', { id: `task${n}`, name: `Task ${n}`, object, steps }))) store.selectTask(`task${n}`);
+}
+
+export const patchTask = (id: string, patch: Partial<Task>): Promise<boolean> =>
+  attempt(() => call('PATCH', `/tasks/${enc(id)}`, patch));
+
+// Steps as the server answered them, until the stream has brought them: the next edit goes on from there.
+const ahead = new Map<string, { steps: Step[]; revision: number }>();
+let edits: Promise<unknown> = Promise.resolve();
+
+const stepsNow = (id: string): Step[] => {
+  const known = ahead.get(id);
+  return known && known.revision > store.revision.value ? known.steps : (store.tasks.value.find((t) => t.id === id)?.steps ?? []);
+};
+
+// One edit of a task's steps after the other, each on what the one before it left.
+export function editSteps(id: string, change: (steps: readonly Step[]) => Step[]): void {
+  edits = edits.then(() => attempt(async () => {
+    const { value, revision } = await part<Task>(`/tasks/${enc(id)}`, 'PATCH', { steps: change(stepsNow(id)) });
+    ahead.set(id, { steps: value.steps, revision });
+  }));
+}
+
+export const deleteTask = (id: string): Promise<boolean> => attempt(() => call('DELETE', `/tasks/${enc(id)}`));
+
+export const startTask = (id: string): Promise<boolean> => attempt(() => call('POST', `/tasks/${enc(id)}/start`));
+
+export const stopTask = (id: string): Promise<boolean> => attempt(() => call('POST', `/tasks/${enc(id)}/stop`));

@@ -1,0 +1,143 @@
+// Serial chains as the page knows them: names of links, where links are, and the links of a chain that
+// is being built.
+import { axisAngle, compose, inverse, norm, qconj, qmul, scale, toWorld, unit, IDENTITY } from './maths';
+import type { ChainLink, Geometry, Joint, Mechanism, Pose, Tool, ToolState, Vec3 } from '../protocol';
+
+const named = new Map<string, string[]>(); // every frame asks for some: made once
+
+export function linkId(mechanism: string, link: number): string {
+  let names = named.get(mechanism);
+  if (!names) named.set(mechanism, (names = []));
+  return (names[link] ??= `${mechanism}.${link}`);
+}
+
+// What a tool holds, by the name that pose frames use.
+export const heldBy = (t: Tool | ToolState): string =>
+  t.mechanism ? linkId(t.mechanism, t.link ?? 0) : (t.object ?? '');
+
+export interface LinkRef { mechanism: Mechanism; index: number; link: ChainLink }
+
+export function linkOf(mechanisms: readonly Mechanism[], id: string): LinkRef | undefined {
+  const at = id.lastIndexOf('.');
+  const mechanism = at > 0 ? mechanisms.find((m) => m.id === id.slice(0, at)) : undefined;
+  const index = Number(id.slice(at + 1));
+  const link = mechanism?.links[index];
+  return mechanism && link ? { mechanism, index, link } : undefined;
+}
+
+// "link 2", or the name that it was given.
+export const linkName = (m: Mechanism, index: number): string => m.links[index]?.id || `link ${index}`;
+
+// A scene file may leave parts of a pose out.
+export const whole = (pose: Partial<Pose> | undefined): Pose => ({ p: pose?.p ?? IDENTITY.p, q: pose?.q ?? IDENTITY.q });
+
+export const axisOf = (joint: Joint): Vec3 => unit(joint.axis ?? [0, 0, 1]);
+
+// parent_from_link at a joint position.
+function jointPose(joint: Joint, q: number): Pose {
+  const axis = axisOf(joint);
+  const moved: Pose = joint.type === 'revolute' ? { p: [0, 0, 0], q: axisAngle(axis, q) } : { p: scale(axis, q), q: IDENTITY.q };
+  return compose(whole(joint.origin), moved);
+}
+
+// World poses of all links; at the start's positions unless others are given.
+export function linkPoses(m: Mechanism, q?: readonly number[]): Pose[] {
+  let at = whole(m.base);
+  return m.links.map((link, i) => (at = compose(at, jointPose(link.joint, q?.[i] ?? link.joint.position ?? 0))));
+}
+
+// The joint's position out of its two links' poses; turns within half a turn either way.
+export function jointPosition(joint: Joint, parent: Pose, child: Pose): number {
+  const between = compose(inverse(compose(parent, whole(joint.origin))), child);
+  const axis = axisOf(joint);
+  if (joint.type === 'prismatic') return axis[0] * between.p[0] + axis[1] * between.p[1] + axis[2] * between.p[2];
+  const [w, x, y, z] = between.q;
+  const half = Math.atan2(x * axis[0] + y * axis[1] + z * axis[2], w);
+  return 2 * (half > Math.PI / 2 ? half - Math.PI : half < -Math.PI / 2 ? half + Math.PI : half);
+}
+
+// ---- building -----------------------------------------------------------------------------------------
+
+export type Axis = 'x' | 'y' | 'z';
+export const AXES: Record<Axis, Vec3> = { x: [1, 0, 0], y: [0, 1, 0], z: [0, 0, 1] };
+
+// A link as it is stated in the dialog: lengths in m, along the link's x axis.
+export interface Stated { type: Joint['type']; axis: Axis; offset: Vec3; mass: number; length: number }
+
+export const firstLink = (): Stated => ({ type: 'revolute', axis: 'z', offset: [0, 0, 0], mass: 1, length: 0.2 });
+
+// The next one begins where the last one ends.
+export const nextLink = (last: Stated): Stated => ({ ...last, offset: [last.length, 0, 0] });
+
+export function builtLink(s: Stated): ChainLink {
+  const joint: Joint = { type: s.type, origin: { p: s.offset }, axis: AXES[s.axis] };
+  const thick = Math.max(0.12 * s.length, 1e-3);
+  if (!(s.length > 0)) return { joint, mass: s.mass, com: [0, 0, 0], inertia: ball(s.mass) };
+  const geometry: Geometry = { type: 'box', size: [s.length, thick, thick] };
+  return { joint, mass: s.mass, geometry, geometry_at: { p: [s.length / 2, 0, 0] } };
+}
+
+// A link without a length is as heavy as a ball of 50 mm.
+function ball(mass: number): NonNullable<ChainLink['inertia']> {
+  const i = 0.4 * mass * 0.025 ** 2;
+  return [i, i, i, 0, 0, 0];
+}
+
+// How far it reaches at most.
+export const reachOf = (links: readonly Stated[]): number =>
+  links.reduce((sum, l) => sum + norm(l.offset), 0) + (links[links.length - 1]?.length ?? 0);
+
+// ---- following a pulled point while stopped ------------------------------------------------------------
+
+const STEPS = 12;
+const DAMPING = 1e-4;
+
+// Joint positions that bring a point of a link nearest to a target: damped, link by link Jacobian
+// transpose with the exact step along it; limits are kept.
+export function reachFor(m: Mechanism, index: number, q0: readonly number[], local: Vec3, target: Vec3): number[] {
+  const q = [...q0];
+  for (let n = 0; n < STEPS; n++) {
+    const at = linkPoses(m, q);
+    const p = toWorld(at[index]!, local);
+    const e: Vec3 = [target[0] - p[0], target[1] - p[1], target[2] - p[2]];
+    if (norm(e) < 1e-7) break;
+    const columns = m.links.slice(0, index + 1).map((l, i) => column(l.joint, at[i]!, p));
+    solveDamped(columns, e).forEach((dq, i) => (q[i] = clamp(m.links[i]!.joint, q[i]! + dq)));
+  }
+  return q;
+}
+
+function clamp(joint: Joint, q: number): number {
+  return joint.limits ? Math.max(joint.limits.lower, Math.min(joint.limits.upper, q)) : q;
+}
+
+function column(joint: Joint, link: Pose, p: Vec3): Vec3 {
+  const a = qmul(qmul(link.q, [0, ...axisOf(joint)]), qconj(link.q));
+  const d: Vec3 = [a[1], a[2], a[3]];
+  if (joint.type === 'prismatic') return d;
+  const r: Vec3 = [p[0] - link.p[0], p[1] - link.p[1], p[2] - link.p[2]];
+  return [d[1] * r[2] - d[2] * r[1], d[2] * r[0] - d[0] * r[2], d[0] * r[1] - d[1] * r[0]];
+}
+
+// J^T (J J^T + damping)^-1 e
+function solveDamped(columns: readonly Vec3[], e: Vec3): number[] {
+  const a = [[0, 0, 0], [0, 0, 0], [0, 0, 0]];
+  let size = 0;
+  for (const c of columns)
+    for (let i = 0; i < 3; i++) {
+      size += c[i]! * c[i]!;
+      for (let j = 0; j < 3; j++) a[i]![j]! += c[i]! * c[j]!;
+    }
+  for (let i = 0; i < 3; i++) a[i]![i]! += DAMPING * size + 1e-15;
+  const y = solve3(a, e);
+  return columns.map((c) => c[0] * y[0] + c[1] * y[1] + c[2] * y[2]);
+}
+
+function solve3(a: number[][], b: Vec3): Vec3 {
+  const d = det(a[0]!, a[1]!, a[2]!);
+  const with_ = (k: number): number => det(...(a.map((row, i) => row.map((v, j) => (j === k ? b[i]! : v))) as [number[], number[], number[]]));
+  return [with_(0) / d, with_(1) / d, with_(2) / d];
+}
+
+const det = (r: number[], s: number[], t: number[]): number =>
+  r[0]! * (s[1]! * t[2]! - s[2]! * t[1]!) - r[1]! * (s[0]! * t[2]! - s[2]! * t[0]!) + r[2]! * (s[0]! * t[1]! - s[1]! * t[0]!);

@@ -1,0 +1,99 @@
+// Poses of all objects and links in one preallocated array, seven numbers each (p, then q as w x y z),
+// in the order of the scene's objects, then of its mechanisms' links. Frames of the stream are written
+// straight into it, the newest when somebody looks.
+import { linkId, linkPoses } from './mechanisms';
+import type { Pose, Scene } from '../protocol';
+
+const OBJECTS = 4096;
+const LINKS = 512;
+const CAP = OBJECTS + LINKS;
+const WIDTH = 7;
+
+export class PoseTable {
+  private readonly table = new Float32Array(CAP * WIDTH);
+  version = 0; // raised by every change
+  private slots = new Map<string, number>();
+  private order = new Int32Array(CAP).fill(-1); // slot of the i-th moving object
+  private moving = 0;
+  private newest: DataView | null = null; // a frame that nobody has looked at yet
+  private readonly shown = new Uint8Array(CAP); // 1: shown elsewhere, frames do not move it
+
+  // Takes the scene's objects and links over; those that were moving keep where they are, links only
+  // while they are `live`: stopped, they are where the scene says.
+  layout(scene: Scene, index: string[], live: boolean): void {
+    const before = this.values.slice();
+    const old = this.slots;
+    const movers = new Set(index);
+    this.slots = new Map();
+    this.shown.fill(0);
+    const add = (id: string, pose: Pose | undefined, keep: boolean): void => {
+      const was = old.get(id);
+      const i = this.slots.size;
+      this.slots.set(id, i);
+      if (keep && was !== undefined && movers.has(id)) this.values.set(before.subarray(was * WIDTH, was * WIDTH + WIDTH), i * WIDTH);
+      else this.put(i, pose);
+    };
+    for (const object of scene.objects.slice(0, OBJECTS)) add(object.id, object.pose, true);
+    for (const m of scene.mechanisms ?? [])
+      linkPoses(m).forEach((pose, i) => {
+        if (this.slots.size < CAP) add(linkId(m.id, i), pose, live);
+      });
+    this.moving = Math.min(index.length, CAP);
+    index.forEach((id, i) => (this.order[i] = this.slots.get(id) ?? -1));
+    this.version++;
+  }
+
+  private put(slot: number, pose?: Pose): void {
+    this.values.set(pose?.p ?? [0, 0, 0], slot * WIDTH);
+    this.values.set(pose?.q ?? [1, 0, 0, 0], slot * WIDTH + 3);
+  }
+
+  // One binary frame of the stream; false when it is not a pose frame.
+  apply(buffer: ArrayBuffer): boolean {
+    if (buffer.byteLength < 24) return false;
+    const view = new DataView(buffer);
+    if (view.getUint32(0, true) !== 1) return false;
+    if (buffer.byteLength < 24 + view.getUint32(4, true) * 32) return false;
+    this.newest = view; // every frame tells of everything that moves
+    this.version++;
+    return true;
+  }
+
+  get values(): Float32Array {
+    const view = this.newest;
+    this.newest = null;
+    if (view) for (let i = view.getUint32(4, true), at = 24; i > 0; i--, at += 32) this.take(view, at);
+    return this.table;
+  }
+
+  private take(view: DataView, at: number): void {
+    const index = view.getUint32(at, true);
+    const slot = index < this.moving ? this.order[index]! : -1;
+    if (slot < 0 || this.shown[slot]) return;
+    for (let k = 0; k < WIDTH; k++)
+      this.table[slot * WIDTH + k] = view.getFloat32(at + 4 + 4 * k, true);
+  }
+
+  // Shows it there until the next document: an edit that is under way.
+  show(id: string, pose: Pose): void {
+    const slot = this.slot(id);
+    if (slot < 0) return;
+    this.put(slot, pose);
+    this.shown[slot] = 1;
+    this.version++;
+  }
+
+  slot(id: string): number {
+    return this.slots.get(id) ?? -1;
+  }
+
+  pose(id: string): Pose {
+    const slot = this.slot(id);
+    if (slot < 0) return { p: [0, 0, 0], q: [1, 0, 0, 0] };
+    const v = this.values;
+    const o = slot * WIDTH;
+    return { p: [v[o]!, v[o + 1]!, v[o + 2]!], q: [v[o + 3]!, v[o + 4]!, v[o + 5]!, v[o + 6]!] };
+  }
+}
+
+export const poses = new PoseTable();

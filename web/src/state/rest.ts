@@ -1,0 +1,79 @@
+// One function for every REST call, and the token where the server asks for one.
+import { Refusal, type Problem } from '../protocol';
+
+let token = recall();
+
+function recall(): string {
+  try {
+    return sessionStorage.getItem('guideway.token') ?? '';
+  } catch {
+    return '';
+  }
+}
+
+export function setToken(text: string): void {
+  token = text;
+  try {
+    sessionStorage.setItem('guideway.token', text);
+  } catch {
+    // a browser without storage asks again after a reload
+  }
+}
+
+export const currentToken = (): string => token;
+
+async function problemOf(reply: Response): Promise<Problem> {
+  try {
+    return { ...(await reply.json()), status: reply.status } as Problem;
+  } catch {
+    return { status: reply.status, title: `The server answered ${reply.status}.` };
+  }
+}
+
+async function send(method: string, path: string, body?: unknown): Promise<Response> {
+  const headers: Record<string, string> = {};
+  const file = body instanceof ArrayBuffer;
+  if (body !== undefined) headers['Content-Type'] = file ? 'application/octet-stream' : 'application/json';
+  if (token) headers['Authorization'] = `Bearer ${token}`;
+  let reply: Response;
+  try {
+    reply = await fetch(`/api/v1${path}`, {
+      method,
+      headers,
+      body: body === undefined ? undefined : file ? body : JSON.stringify(body),
+    });
+  } catch {
+    throw new Refusal(0, { status: 0, title: 'The appliance does not answer.' });
+  }
+  if (!reply.ok) throw new Refusal(reply.status, await problemOf(reply));
+  return reply;
+}
+
+// What changes the scene goes out in the order in which it was asked for, one at a time: a browser
+// sends over several connections, and what Undo takes back must be the last edit. What only asks, and
+// HALT, wait for nobody.
+let before: Promise<unknown> = Promise.resolve();
+
+const waits = (method: string, path: string): boolean =>
+  method !== 'GET' && path !== '/simulation/halt' && !path.includes('dryRun');
+
+function reach(method: string, path: string, body?: unknown): Promise<Response> {
+  if (!waits(method, path)) return send(method, path, body);
+  const turn = before.then(() => send(method, path, body));
+  before = turn.catch(() => undefined);
+  return turn;
+}
+
+export async function call<T>(method: string, path: string, body?: unknown): Promise<T> {
+  const reply = await reach(method, path, body);
+  return (reply.status === 204 ? undefined : await reply.json()) as T;
+}
+
+// A part of the document with the revision that it is of.
+export async function part<T>(path: string, method = 'GET', body?: unknown): Promise<{ value: T; revision: number }> {
+  const reply = await reach(method, path, body);
+  return { value: (await reply.json()) as T, revision: Number(reply.headers.get('ETag')?.replace(/"/g, '')) };
+}
+
+export const enc = encodeURIComponent;
+export const featurePath = (ref: string): string => ref.split('/').map(enc).join('/');

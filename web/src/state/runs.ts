@@ -1,0 +1,156 @@
+// Runs of different controls, laid over one another: how far the device is from the tool, over the time
+// of the simulation. The run under way is recorded; kept ones stay until they are dropped.
+import { effect, signal } from '@preact/signals';
+import { setRun } from '../edits/objects';
+import { CONTROLS, controlWords, renderedTool, setControl } from '../edits/mechanisms';
+import { heldBy } from './mechanisms';
+import type { Control } from '../protocol';
+import * as store from './store';
+
+const CAP = 4096; // of one run; beyond, every second sample goes
+const KEPT = 8;
+
+export interface Run {
+  control: Control;
+  label: string;
+  count: number;
+  times: Float64Array; // s
+  errors: Float64Array; // mm
+}
+
+function emptyRun(control: Control): Run {
+  return { control, label: controlWords[control][0], count: 0, times: new Float64Array(CAP), errors: new Float64Array(CAP) };
+}
+
+export const compare = signal<{ runs: readonly Run[]; now: Run; busy: string; seconds: number }>({
+  runs: [], now: emptyRun('impedance'), busy: '', seconds: 5,
+});
+
+let last = -1;
+let spacing = 0;
+
+function thin(run: Run): void {
+  for (let i = 0; i < CAP / 2; i++) {
+    run.times[i] = run.times[2 * i]!;
+    run.errors[i] = run.errors[2 * i]!;
+  }
+  run.count = CAP / 2;
+  spacing = Math.max(2 * spacing, (run.times[1]! - run.times[0]!) || 0);
+}
+
+// One sample of the run under way; time that went back begins another.
+export function record(time: number, error: number): void {
+  const { now } = compare.peek();
+  const tool = renderedTool();
+  if (!tool) return;
+  const control = tool.control ?? 'impedance';
+  if (time < last || now.count === 0) begin(control);
+  else if (control !== now.control) relabel(now, control);
+  const run = compare.peek().now;
+  if (run.count > 0 && time < run.times[run.count - 1]! + spacing) return;
+  last = time;
+  if (run.count === CAP) thin(run);
+  run.times[run.count] = time;
+  run.errors[run.count++] = error * 1e3;
+}
+
+// Switched under way: the run is both; before it went on, it is the new one alone.
+function relabel(run: Run, control: Control): void {
+  run.control = control;
+  if (run.times[run.count - 1]! < 0.02) run.label = '';
+  const word = controlWords[control][0];
+  if (!run.label.endsWith(word)) run.label = run.label ? `${run.label}, then ${word}` : word;
+}
+
+function begin(control: Control): void {
+  last = -1;
+  spacing = 0;
+  const run = compare.peek().now;
+  run.count = 0;
+  run.control = control;
+  run.label = controlWords[control][0];
+}
+
+function slice(run: Run, seconds: number): Run {
+  let count = run.count;
+  while (count > 1 && run.times[count - 1]! > seconds) count--;
+  return { ...run, count, times: run.times.slice(0, count), errors: run.errors.slice(0, count) };
+}
+
+export function keepRun(seconds = Infinity): void {
+  const c = compare.peek();
+  if (c.now.count < 2) return;
+  const same = c.runs.filter((r) => r.label.replace(/ \d+$/, '') === c.now.label).length;
+  const kept = slice(c.now, seconds);
+  if (same) kept.label = `${kept.label} ${same + 1}`;
+  compare.value = { ...c, runs: [...c.runs, kept].slice(-KEPT) };
+  store.announce(`Kept: ${kept.label}.`);
+}
+
+export const dropRun = (run: Run): void => {
+  compare.value = { ...compare.peek(), runs: compare.peek().runs.filter((r) => r !== run) };
+};
+
+// A comparison is of one scene.
+export function keepComparing(): void {
+  let epoch = store.sceneEpoch.peek();
+  effect(() => {
+    if (store.sceneEpoch.value === epoch) return;
+    epoch = store.sceneEpoch.peek();
+    if (store.plotShown.peek() === 'compare') store.plotShown.value = 'force';
+    begin('impedance');
+    compare.value = { ...compare.peek(), runs: [], busy: '' };
+  });
+}
+
+// ---- all, one after the other --------------------------------------------------------------------------
+
+const sleep = (ms: number): Promise<void> => new Promise((done) => setTimeout(done, ms));
+
+// Until the simulation's time is there; false where somebody interfered.
+async function until(seconds: number, mine: () => boolean): Promise<boolean> {
+  for (;;) {
+    await sleep(50);
+    const sim = store.simulation.peek();
+    if (!mine() || !sim || sim.halted || store.link.peek() !== 'open') return false;
+    if (sim.state === 'running' && sim.time >= seconds) return true;
+    if (sim.state === 'paused') return false;
+  }
+}
+
+async function one(control: Control, seconds: number, mine: () => boolean): Promise<boolean> {
+  compare.value = { ...compare.peek(), busy: controlWords[control][0] };
+  if (!(await setRun('stopped')) || !(await setControl(control))) return false;
+  await sleep(200); // the stopped state comes by the stream
+  if (!(await setRun('running')) || !(await until(seconds, mine))) return false;
+  await setRun('paused');
+  await sleep(150);
+  keepRun(seconds);
+  return true;
+}
+
+let turn = 0;
+
+// From the start with each control, as long as asked; then the control that was, stopped. Pressed again
+// it ends.
+export async function compareAll(): Promise<void> {
+  const mine = ++turn;
+  const still = (): boolean => mine === turn;
+  const tool = renderedTool();
+  if (compare.peek().busy || !tool) {
+    compare.value = { ...compare.peek(), busy: '' };
+    void setRun('paused');
+    return;
+  }
+  const before = tool.control ?? 'impedance';
+  const held = heldBy(tool);
+  store.plotShown.value = 'compare';
+  compare.value = { ...compare.peek(), runs: [] };
+  for (const control of CONTROLS)
+    if (!still() || !(await one(control, compare.peek().seconds, still))) break;
+  if (!still()) return;
+  compare.value = { ...compare.peek(), busy: '' };
+  await setRun('stopped');
+  const now = renderedTool();
+  if (now && heldBy(now) === held && now.control !== before) await setControl(before);
+}

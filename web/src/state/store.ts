@@ -1,0 +1,240 @@
+// The one store: what the server last said, and what the person is doing. Panels and the viewport
+// read it and subscribe; they do not import each other.
+import { computed, signal } from '@preact/signals';
+import { heldBy, linkOf, type LinkRef } from './mechanisms';
+import type {
+  Constraint, Contact, ContactSettings, Device, Driver, Feature, LogEvent, Material, Mechanism, Scene, SceneEntry, SceneObject, Simulation, Solution,
+  Task, TaskProgress, Tool, ToolState, Vec3,
+} from '../protocol';
+
+// ---- from the server --------------------------------------------------------------------------
+
+export type Link = 'connecting' | 'open' | 'lost' | 'token';
+
+export const link = signal<Link>('connecting');
+export const retryIn = signal(0); // seconds until the next try
+export const version = signal('');
+export const scene = signal<Scene>({ format: '', name: '', objects: [] });
+export const solutions = signal<ReadonlyMap<string, Solution>>(new Map());
+export const revision = signal(0);
+export const canUndo = signal(false);
+export const canRedo = signal(false);
+export const simulation = signal<Simulation | null>(null);
+export const figures = signal<Simulation | null>(null); // the same, a few times a second: for numbers that are read
+export const events = signal<readonly LogEvent[]>([]);
+export const scenes = signal<readonly SceneEntry[]>([]);
+export const sceneEpoch = signal(0); // raised when another scene is opened: the view frames it
+
+export const objects = computed<readonly SceneObject[]>(() => scene.value.objects);
+export const constraints = computed<readonly Constraint[]>(() => scene.value.constraints ?? []);
+export const devices = computed<readonly Device[]>(() => scene.value.devices ?? []);
+export const tools = computed<readonly Tool[]>(() =>
+  scene.value.tools ?? (scene.value.tool ? [scene.value.tool] : []));
+
+export const mechanisms = computed<readonly Mechanism[]>(() => scene.value.mechanisms ?? []);
+export const materials = computed<readonly Material[]>(() => scene.value.materials ?? []);
+export const contactSettings = computed<ContactSettings>(() => scene.value.contact ?? {});
+export const contacts = computed<readonly Contact[]>(() => simulation.value?.contacts ?? []);
+
+export const tasks = computed<readonly Task[]>(() => scene.value.tasks ?? []);
+export const progress = signal<ReadonlyMap<string, TaskProgress>>(new Map()); // of each task, as last heard
+
+export const runState = computed(() => simulation.value?.state ?? 'stopped');
+export const halted = computed(() => simulation.value?.halted ?? false);
+export const running = computed(() => runState.value === 'running' && !halted.value);
+
+export function objectOf(id: string): SceneObject | undefined {
+  return scene.peek().objects.find((o) => o.id === id);
+}
+
+// A link by the name that pose frames use, "arm.1"; a mechanism by its id.
+export const linkRef = (id: string): LinkRef | undefined => linkOf(mechanisms.value, id);
+export const mechanismOf = (id: string): Mechanism | undefined => mechanisms.value.find((m) => m.id === id);
+
+// Of an object or a link.
+export const toolIndex = (held: string): number => tools.value.findIndex((t) => heldBy(t) === held);
+
+export function toolState(held: string): ToolState | undefined {
+  return simulation.value?.tools.find((t) => heldBy(t) === held);
+}
+
+// A person's force on what is held, or on a free object.
+export const handForce = (id: string): Vec3 | undefined =>
+  (toolState(id) ?? simulation.value?.bodies?.find((b) => b.object === id))?.operator.force;
+
+// Tools whose device is pushed back by force: their control can be chosen.
+export const impedanceDevice = (id: string): boolean =>
+  classOf(devices.value.find((d) => d.id === id)?.driver ?? '') === 'impedance';
+
+export const classOf = (driver: string): string | undefined => drivers.value.find((d) => d.name === driver)?.class;
+
+// ---- features by object, as the server lists them ---------------------------------------------
+
+export const features = signal<ReadonlyMap<string, readonly Feature[]>>(new Map());
+
+export const splitRef = (ref: string): [string, string] => {
+  const at = ref.indexOf('/');
+  return at < 0 ? [ref, ''] : [ref.slice(0, at), ref.slice(at + 1)];
+};
+
+export function featureOf(ref: string): Feature | undefined {
+  return features.value.get(splitRef(ref)[0])?.find((f) => f.id === ref);
+}
+
+// ---- what the person is doing -------------------------------------------------------------------
+
+export const picked = signal<readonly string[]>([]); // up to two features, in the order picked
+export const selectedObject = signal(''); // or a mechanism, or a link as "arm.1"
+export const selectedConstraint = signal('');
+export const selectedTask = signal('');
+export const pointed = signal<{ id: string; at: Vec3 } | null>(null); // the place on a link that was clicked, in its frame
+export const hovered = signal<readonly string[]>([]); // features under the cursor, the best first
+export const hoverIndex = signal(0); // Tab steps through them
+export const hoverObject = signal('');
+export const related = signal<readonly string[]>([]); // constraints that a redundant one follows from, while it is looked at
+export const hoverBranch = signal(-1); // a branch of the shown object that is pointed at
+export const culprits = signal<readonly string[]>([]); // constraints in a conflict
+export const freedom = signal(0); // the selected freedom of the selected object
+export const hoverFreedom = signal(-1); // the freedom of the shown object that is pointed at: a ghost swings along it
+
+export const hoverRef = computed(() => hovered.value[hoverIndex.value] ?? '');
+
+// The object whose freedoms are shown: the selected one, else the held one.
+export const shownObject = computed(() => {
+  const s = selectedObject.value;
+  if (s && solutions.value.has(s)) return s;
+  for (const ref of picked.value) if (solutions.value.has(splitRef(ref)[0])) return splitRef(ref)[0];
+  return tools.value[0] ? heldBy(tools.value[0]) : '';
+});
+
+// How an object stands: in conflict while constraints of it clash, else as its solution says.
+export function stateOf(id: string): Solution['state'] {
+  const clash = culprits.value.some((c) => {
+    const k = constraints.value.find((x) => x.id === c);
+    return !!k && [k.a, k.b].some((ref) => splitRef(ref)[0] === id);
+  });
+  return clash ? 'conflict' : standings.value.get(id)?.state;
+}
+
+// What lists tell of solutions. It stays the same while bodies move, though their poses and parameters
+// come anew several times a second: who reads this alone is not drawn again.
+export type Standing = Pick<Solution, 'object' | 'state' | 'dof' | 'follows' | 'cluster' | 'cluster_dof' | 'redundant'>;
+
+let told: ReadonlyMap<string, Standing> = new Map();
+let toldAs = '';
+
+export const standings = computed<ReadonlyMap<string, Standing>>(() => {
+  const now = [...solutions.value].map(([id, s]): [string, Standing] =>
+    [id, { object: s.object, state: s.state, dof: s.dof, follows: s.follows, cluster: s.cluster, cluster_dof: s.cluster_dof, redundant: s.redundant }]);
+  const text = JSON.stringify(now);
+  if (text !== toldAs) told = new Map(now);
+  toldAs = text;
+  return told;
+});
+
+// What a redundant constraint follows from; undefined where it does not.
+export function redundancyOf(id: string): { because: string[]; rule: string } | undefined {
+  for (const s of standings.value.values()) {
+    const found = s.redundant?.find((r) => r.id === id);
+    if (found) return found;
+  }
+  return undefined;
+}
+
+// ---- the page itself ------------------------------------------------------------------------------
+
+export type Dialog = '' | 'gallery' | 'save' | 'keys' | 'palette' | 'arm' | 'token' | 'chain';
+export type Theme = 'auto' | 'light' | 'dark';
+
+export const dialog = signal<Dialog>('');
+export const theme = signal<Theme>('auto');
+export const said = signal(''); // read out by screen readers
+export const narrowTab = signal<'view' | 'scene' | 'inspect' | 'plots'>('inspect');
+export const plotShown = signal<'force' | 'energy' | 'compare'>('force');
+export const folded = signal<Readonly<Record<string, boolean>>>({});
+
+export interface Notice { tone: 'error' | 'info'; text: string; fixes: { label: string; run: () => void }[]; passing?: boolean } // passing: goes by itself
+export const notice = signal<Notice | null>(null);
+
+export function announce(text: string): void {
+  said.value = said.value === text ? `${text}\u00a0` : text;
+}
+
+export function refuse(text: string, fixes: Notice['fixes'] = []): void {
+  notice.value = { tone: 'error', text, fixes };
+  announce(text);
+}
+
+export function inform(text: string): void {
+  notice.value = { tone: 'info', text, fixes: [], passing: true };
+  announce(text);
+}
+
+// Storage may be refused; the page then forgets.
+export function remember(key: string, value: string): void {
+  try {
+    localStorage.setItem(`guideway.${key}`, value);
+  } catch {
+    // nothing to do
+  }
+}
+
+export function recall(key: string): string {
+  try {
+    return localStorage.getItem(`guideway.${key}`) ?? '';
+  } catch {
+    return '';
+  }
+}
+
+// ---- selecting --------------------------------------------------------------------------------------
+
+export function pick(ref: string): void {
+  const now = picked.value;
+  selectedObject.value = '';
+  selectedConstraint.value = '';
+  if (now.includes(ref)) picked.value = now.filter((r) => r !== ref);
+  else picked.value = now.length >= 2 ? [ref] : [...now, ref];
+}
+
+export function selectObject(id: string): void {
+  picked.value = [];
+  selectedConstraint.value = '';
+  selectedTask.value = '';
+  selectedObject.value = id;
+  freedom.value = 0;
+  pointed.value = null;
+}
+
+// A link, by a click on it: the place is where it would be held.
+export function selectLink(id: string, at: Vec3): void {
+  selectObject(id);
+  pointed.value = { id, at };
+}
+
+export function selectTask(id: string): void {
+  picked.value = [];
+  selectedObject.value = '';
+  selectedConstraint.value = '';
+  selectedTask.value = id;
+}
+
+export function selectConstraint(id: string): void {
+  picked.value = [];
+  selectedObject.value = '';
+  selectedTask.value = '';
+  selectedConstraint.value = id;
+}
+
+export function clearSelection(): void {
+  picked.value = [];
+  selectedObject.value = '';
+  selectedConstraint.value = '';
+  selectedTask.value = '';
+  culprits.value = [];
+}
+
+export const drivers = signal<readonly Driver[]>([]); // what devices there may be
+
+// Figures of the devices, as their drivers state them (not part of the scene).
+export const deviceDetails = signal<ReadonlyMap<string, Record<string, unknown>>>(new Map());

@@ -1,0 +1,342 @@
+// The stream: keeps the store and the pose table in step with the server, comes back by itself.
+import { batch, effect } from '@preact/signals';
+import { refreshMeshes } from './meshes';
+import { poses } from './poses';
+import { call, currentToken, enc, part } from './rest';
+import type { Document_, Driver, Feature, LogEvent, Scene, SceneEntry, ServerMessage, Simulation, Solution, Task, TaskProgress } from '../protocol';
+import * as store from './store';
+
+const BACKOFF_S = [0.5, 1, 2, 4, 5];
+const SILENT_MS = 700;
+const MAX_EVENTS = 200;
+
+let socket: WebSocket | null = null;
+let tries = 0;
+let onPoses: () => void = () => undefined;
+let onColumns: (names: readonly string[]) => void = () => undefined;
+let onSamples: (buffer: ArrayBuffer) => void = () => undefined;
+
+export function whenPosesCome(run: () => void): void {
+  onPoses = run;
+}
+
+// Somebody else wrote into the table.
+export const posesChanged = (): void => onPoses();
+
+export function whenSamplesCome(columns: typeof onColumns, rows: typeof onSamples): void {
+  onColumns = columns;
+  onSamples = rows;
+}
+
+export function send(message: Record<string, unknown>): boolean {
+  if (socket?.readyState !== WebSocket.OPEN) return false;
+  socket.send(JSON.stringify(message));
+  return true;
+}
+
+// ---- documents ----------------------------------------------------------------------------------
+
+// What a person must hear when freedoms change: the words of what is held.
+function sayChange(before: ReadonlyMap<string, Solution>, after: ReadonlyMap<string, Solution>): void {
+  for (const [id, solution] of after) {
+    const words = solution.words;
+    if (words && before.has(id) && before.get(id)!.words !== words) store.announce(`${id}: ${words}`);
+  }
+}
+
+function dropStale(): void {
+  const ids = new Set(store.scene.value.objects.map((o) => o.id));
+  const joints = new Set((store.scene.value.constraints ?? []).map((c) => c.id));
+  store.picked.value = store.picked.value.filter((r) => ids.has(store.splitRef(r)[0]));
+  const chosen = store.selectedObject.value;
+  if (!ids.has(chosen) && !store.mechanismOf(chosen) && !store.linkRef(chosen)) store.selectedObject.value = '';
+  if (!joints.has(store.selectedConstraint.value)) store.selectedConstraint.value = '';
+  if (!store.tasks.value.some((t) => t.id === store.selectedTask.value)) store.selectedTask.value = '';
+  store.culprits.value = store.culprits.value.filter((id) => joints.has(id));
+}
+
+// The ways that were walked stay until they are walked anew.
+function keepStrands(now: Solution): Solution {
+  const was = store.solutions.peek().get(now.object);
+  return was?.strands && was.branch === now.branch && was.dof === now.dof ? { ...now, strands: was.strands } : now;
+}
+
+// Another name, or nothing in it that was there before: not an edit of the same.
+function isAnother(was: Scene, now: Scene): boolean {
+  const ids = (s: Scene): string[] => [...s.objects, ...(s.mechanisms ?? [])].map((x) => x.id);
+  const before = new Set(ids(was));
+  const kept = ids(now).some((id) => before.has(id));
+  return was.format === '' || was.name !== now.name || (before.size > 0 && ids(now).length > 0 && !kept);
+}
+
+function takeDocument(document: Document_): void {
+  const solutions = new Map(document.solutions.map((s) => [s.object, keepStrands(s)]));
+  const another = isAnother(store.scene.value, document.scene);
+  batch(() => {
+    sayChange(store.solutions.value, solutions);
+    poses.layout(document.scene, document.index, document.simulation?.state !== 'stopped');
+    store.scene.value = document.scene;
+    store.solutions.value = solutions;
+    store.revision.value = document.revision;
+    store.canUndo.value = document.undo;
+    store.canRedo.value = document.redo;
+    if (document.simulation) takeState(document.simulation);
+    if (another) {
+      store.sceneEpoch.value++;
+      store.progress.value = new Map();
+      store.plotShown.value = store.tools.value.length ? 'force' : 'energy';
+    }
+    dropStale();
+  });
+  onPoses();
+}
+
+const FIGURES_MS = 250;
+let figuresAt = 0;
+
+// Figures change too fast to be read, and every change of text is laid out and painted again.
+function takeState(now: Simulation): void {
+  const shown = store.figures.peek();
+  if (now.task) store.progress.value = new Map(store.progress.peek()).set(now.task.id, now.task.progress);
+  store.simulation.value = now;
+  const due = performance.now() - figuresAt > FIGURES_MS;
+  if (!due && shown?.state === now.state && shown.halted === now.halted) return;
+  figuresAt = performance.now();
+  store.figures.value = now;
+}
+
+function takeEvent(event: LogEvent): void {
+  if (event.kind === 'task') void hearTasks();
+  const known = store.events.value;
+  if (known.some((e) => e.seq === event.seq)) return;
+  store.events.value = [...known, event].slice(-MAX_EVENTS);
+}
+
+// A hand that is refused says so many times a second.
+function takeError(detail: string): void {
+  if (store.notice.peek()?.text !== detail) store.announce(detail);
+  store.notice.value = { tone: 'error', text: detail, fixes: [], passing: true };
+}
+
+function takeMessage(message: ServerMessage): void {
+  if (message.op === 'hello') {
+    store.version.value = message.version;
+    takeDocument(message);
+    opened();
+  } else if (message.op === 'scene') takeDocument(message);
+  else if (message.op === 'state') takeState({ ...message.simulation, task: message.task ?? message.simulation.task });
+  else if (message.op === 'event') takeEvent(message.event);
+  else if (message.op === 'subscribed' && message.columns) onColumns(message.columns);
+  else if (message.op === 'error') takeError(message.detail);
+}
+
+let lostAt = 0; // 0: not lost
+
+function opened(): void {
+  tries = 0;
+  store.link.value = 'open';
+  send({ op: 'subscribe', stream: 'poses', hz: 60 });
+  const away = lostAt && (performance.now() - lostAt) / 1000;
+  const heard = store.events.peek();
+  lostAt = 0;
+  void catchUp().then(() => away && sayMissed(away, heard));
+}
+
+// What happened while nothing was heard. An appliance that no longer knows what it said was started anew.
+function sayMissed(away: number, heard: readonly LogEvent[]): void {
+  const now = store.events.peek();
+  const same = (a: LogEvent, b: LogEvent): boolean => a.seq === b.seq && a.tick === b.tick && a.message === b.message;
+  const anew = heard.some((e) => !(e.seq < (now[0]?.seq ?? 0)) && !now.some((n) => same(n, e)));
+  const missed = now.filter((n) => !heard.some((e) => same(n, e))).length;
+  const what = anew ? `It was started anew and shows \u201c${store.scene.peek().name}\u201d.`
+    : missed ? `${missed} ${missed === 1 ? 'event' : 'events'} meanwhile, in the list below.` : 'Nothing happened meanwhile.';
+  store.inform(`The appliance answers again after ${away.toFixed(away < 10 ? 1 : 0)} s. ${what}`);
+}
+
+// Events missed while away, and the gallery.
+async function catchUp(): Promise<void> {
+  try {
+    const list = await call<LogEvent[]>('GET', '/events');
+    store.events.value = list.slice(-MAX_EVENTS);
+    store.scenes.value = await call<SceneEntry[]>('GET', '/scenes');
+    store.drivers.value = await call<Driver[]>('GET', '/drivers');
+    await refreshMeshes();
+    void hearTasks();
+  } catch {
+    // the stream tells when the server is away
+  }
+}
+
+// How far each task came: the stream tells of the one that runs, this of all.
+async function hearTasks(): Promise<void> {
+  if (!store.tasks.peek().length) return;
+  try {
+    const list = await call<Task[]>('GET', '/tasks');
+    const known = store.progress.peek();
+    // the server knows of the last one that ran; what was heard of the others stays
+    store.progress.value = new Map(list.flatMap((t): [string, TaskProgress][] => {
+      const now = t.progress?.state === 'idle' ? (known.get(t.id) ?? t.progress) : t.progress;
+      return now ? [[t.id, now]] : [];
+    }));
+  } catch {
+    // the stream tells when the server is away
+  }
+}
+
+export async function refreshScenes(): Promise<void> {
+  store.scenes.value = await call<SceneEntry[]>('GET', '/scenes');
+}
+
+// ---- the connection -------------------------------------------------------------------------------
+
+export function connect(): void {
+  store.retryIn.value = 0;
+  const scheme = location.protocol === 'https:' ? 'wss' : 'ws';
+  const here = new WebSocket(`${scheme}://${location.host}/ws`, 'guideway.v1');
+  here.binaryType = 'arraybuffer';
+  socket = here;
+  here.onopen = () => {
+    if (currentToken()) send({ op: 'auth', token: currentToken() });
+    setTimeout(() => void askIfSilent(here), SILENT_MS);
+  };
+  here.onmessage = (e: MessageEvent<ArrayBuffer | string>) => {
+    if (typeof e.data !== 'string') {
+      if (poses.apply(e.data)) onPoses();
+      else onSamples(e.data);
+    } else takeMessage(JSON.parse(e.data) as ServerMessage);
+  };
+  here.onclose = () => void lost();
+}
+
+async function lost(): Promise<void> {
+  socket = null;
+  if (store.link.peek() === 'open') lostAt = performance.now();
+  store.link.value = 'lost';
+  if (tries % 4 === 0 && (await tokenWanted())) askForToken();
+  else waitThenConnect(BACKOFF_S[Math.min(tries++, BACKOFF_S.length - 1)]!);
+}
+
+// A server that wants a token says nothing before it has one.
+async function askIfSilent(here: WebSocket): Promise<void> {
+  if (socket !== here || store.link.value === 'open' || !(await tokenWanted())) return;
+  here.onclose = null;
+  here.close();
+  askForToken();
+}
+
+function askForToken(): void {
+  store.link.value = 'token';
+  store.dialog.value = 'token';
+}
+
+async function tokenWanted(): Promise<boolean> {
+  try {
+    await call('GET', '/simulation');
+    return false;
+  } catch (e) {
+    return (e as { status?: number }).status === 401;
+  }
+}
+
+function waitThenConnect(seconds: number): void {
+  store.retryIn.value = Math.ceil(seconds);
+  setTimeout(connect, seconds * 1000);
+}
+
+// ---- solutions: the server sends them with every edit; a body that moves is asked for now and then ----
+
+const REFRESH_MS = 400;
+const STRANDS = 14;
+
+// Freedoms that do not separate can be drawn only by their ways, which the server walks.
+function wantsStrands(object: string): boolean {
+  const solution = store.solutions.peek().get(object);
+  return solution?.branches.find((b) => b.id === solution.branch)?.kind === 'general';
+}
+
+async function refreshSolution(object: string): Promise<void> {
+  if (!store.solutions.peek().has(object)) return;
+  try {
+    const query = wantsStrands(object) ? `?strands=${STRANDS}` : '';
+    const { value, revision } = await part<Solution>(`/solutions/${enc(object)}${query}`);
+    // an answer of another revision does not fit the rest: the stream brings what does
+    if (revision === store.revision.peek()) store.solutions.value = new Map(store.solutions.peek()).set(object, value);
+  } catch {
+    // it may be gone by now
+  }
+}
+
+export function keepSolutions(): void {
+  let timer = 0;
+  effect(() => {
+    const object = store.shownObject.value;
+    const running = store.runState.value === 'running';
+    clearInterval(timer);
+    if (!object || store.link.value !== 'open') return;
+    void refreshSolution(object);
+    if (running) timer = window.setInterval(() => void refreshSolution(object), REFRESH_MS);
+  });
+  effect(() => {
+    store.revision.value;
+    if (wantsStrands(store.shownObject.value)) void refreshSolution(store.shownObject.peek());
+  });
+}
+
+// ---- features: fetched per object, again when its geometry or stated features change --------------
+
+const keys = new Map<string, string>();
+
+function keyOf(id: string): string {
+  const scene = store.scene.peek();
+  const stated = (scene.features ?? []).filter((f) => f.id.startsWith(`${id}/`));
+  return JSON.stringify([store.objectOf(id)?.geometry, stated]);
+}
+
+// Makes sure that the features of an object are in the store, or on their way.
+export async function needFeatures(id: string): Promise<void> {
+  if (!id || !store.objectOf(id)) return;
+  const key = keyOf(id);
+  if (keys.get(id) === key) return;
+  keys.set(id, key);
+  try {
+    const list = await call<Feature[]>('GET', `/features?object=${enc(id)}`);
+    store.features.value = new Map(store.features.peek()).set(id, list);
+  } catch {
+    keys.delete(id);
+  }
+}
+
+const PREFETCH = 24;
+
+export function keepFeatures(): void {
+  effect(() => {
+    const now = store.scene.value;
+    const known = store.features.peek();
+    for (const id of known.keys()) if (!now.objects.some((o) => o.id === id)) forget(id);
+    now.objects.forEach((o, i) => {
+      if (i < PREFETCH || known.has(o.id)) void needFeatures(o.id);
+    });
+    for (const c of now.constraints ?? [])
+      for (const ref of [c.a, c.b]) void needFeatures(store.splitRef(ref)[0]);
+  });
+}
+
+function forget(id: string): void {
+  keys.delete(id);
+  const left = new Map(store.features.peek());
+  left.delete(id);
+  store.features.value = left;
+}
+
+// Figures of the devices' drivers: not in the scene, asked for when devices change.
+export function keepDevices(): void {
+  let known = '';
+  effect(() => {
+    const key = JSON.stringify(store.devices.value.map((d) => [d.id, d.driver, d.settings]));
+    if (key === known || store.link.value !== 'open') return;
+    known = key;
+    void call<{ id: string; info?: Record<string, unknown> }[]>('GET', '/devices').then((list) => {
+      store.deviceDetails.value = new Map(list.map((d) => [d.id, d.info ?? {}]));
+    }, () => undefined);
+  });
+}

@@ -1,0 +1,63 @@
+// Numbers and states as people read them: millimetres, degrees, newtons.
+import type { Geometry, Parameter, Translation } from '../protocol';
+
+export const MM = 1000;
+export const DEG = 180 / Math.PI;
+
+export function fixed(value: number, digits: number): string {
+  const text = value.toFixed(digits);
+  const plain = text.includes('.') ? text.replace(/\.?0+$/, '') : text;
+  return plain === '-0' || plain === '' ? '0' : plain.replace('-', '\u2212');
+}
+
+// The same with an ordinary minus, for fields that are typed into.
+export const editable = (value: number, digits: number): string => fixed(value, digits).replace('\u2212', '-');
+
+export const mm = (m: number): string => `${fixed(m * MM, Math.abs(m) < 1e-3 ? 3 : 2)} mm`;
+export const degrees = (rad: number): string => `${fixed(rad * DEG, 2)}\u00b0`;
+
+export function newtons(n: number): string {
+  return `${fixed(n, Math.abs(n) < 10 ? 2 : 1)} N`;
+}
+
+export function joules(j: number): string {
+  return Math.abs(j) >= 1 ? `${fixed(j, 3)} J` : `${fixed(j * 1e3, Math.abs(j) < 1e-2 ? 3 : 1)} mJ`;
+}
+
+export function newtonSeconds(x: number): string {
+  return Math.abs(x) >= 1 ? `${fixed(x, 3)} N\u00b7s` : `${fixed(x * 1e3, Math.abs(x) < 1e-2 ? 3 : 1)} mN\u00b7s`;
+}
+
+export const stateWords: Record<string, { word: string; icon: string; tone: string }> = {
+  free: { word: 'free', icon: 'free', tone: 'free' },
+  under: { word: 'under-constrained', icon: 'under', tone: 'under' },
+  well: { word: 'well-constrained', icon: 'well', tone: 'well' },
+  over: { word: 'over-constrained', icon: 'over', tone: 'over' },
+  conflict: { word: 'in conflict', icon: 'conflict', tone: 'conflict' },
+};
+
+export const geometryWords: Record<Geometry['type'], string> = {
+  box: 'box', cylinder: 'cylinder', cone: 'cone', sphere: 'sphere', capsule: 'capsule', mesh: 'mesh', compound: 'compound',
+};
+
+const names: Record<string, string> = {
+  phi: 'turn', theta: 'spin', yaw: 'yaw', pitch: 'pitch', roll: 'roll',
+  x: 'x', y: 'y', z: 'z', azimuth: 'azimuth', polar: 'polar',
+};
+
+// What a parameter of a branch does, in a few words.
+export function freedomName(parameter: Parameter, translation: Translation): string {
+  const { name } = parameter;
+  if (name === 'phi_t') return translation.kind === 'cylinder' ? 'around' : `along the ${translation.kind}`;
+  if (name === 's') return translation.kind === 'plane' ? 'slide 1' : 'slide';
+  if (name === 't') return 'slide 2';
+  return names[name] ?? name;
+}
+
+export function measure(unit: 'm' | 'rad', value: number): string {
+  return unit === 'm' ? mm(value) : degrees(value);
+}
+
+// "a", "a and b", "a, b and c"
+export const listed = (ids: readonly string[]): string =>
+  ids.length < 2 ? ids.join('') : `${ids.slice(0, -1).join(', ')} and ${ids[ids.length - 1]}`;

@@ -1,0 +1,47 @@
+// Where what is held, or selected, has gone when it is out of the picture: its name at the border on that side.
+import { Vector3 } from 'three';
+import type { Overlay } from './overlay';
+import { heldBy } from '../state/mechanisms';
+import { poses } from '../state/poses';
+import * as store from '../state/store';
+
+const MARGIN_PX = 14;
+const TOP_PX = 26; // what is said on top and at the bottom keeps its room
+const HALF_PX = 6; // of the triangle
+
+const at = new Vector3();
+
+export class Astray {
+  // Anything out of the picture?
+  busy(o: Overlay): boolean {
+    for (const tool of store.tools.value) if (this.lost(o, heldBy(tool))) return true;
+    return this.lost(o, store.selectedObject.value);
+  }
+
+  // Leaves in `at` where it is on the screen; false where it can be seen.
+  private lost(o: Overlay, id: string): boolean {
+    const slot = id ? poses.slot(id) * 7 : -1;
+    if (slot < 0) return false;
+    at.set(poses.values[slot]!, poses.values[slot + 1]!, poses.values[slot + 2]!);
+    const ahead = o.toScreen(at);
+    if (ahead && at.x >= 0 && at.x <= o.width && at.y >= 0 && at.y <= o.height) return false;
+    at.x -= o.width / 2;
+    at.y -= o.height / 2;
+    if (!ahead) at.multiplyScalar(-1);
+    return true;
+  }
+
+  draw(o: Overlay): void {
+    const selected = store.selectedObject.value;
+    for (const tool of store.tools.value) if (heldBy(tool) !== selected) this.mark(o, heldBy(tool), 'mobile-edge');
+    this.mark(o, selected, 'selected');
+  }
+
+  private mark(o: Overlay, id: string, colour: 'mobile-edge' | 'selected'): void {
+    if (!this.lost(o, id)) return;
+    const shrink = Math.min((o.width / 2 - MARGIN_PX) / Math.max(1, Math.abs(at.x)), (o.height / 2 - TOP_PX) / Math.max(1, Math.abs(at.y)));
+    const [x, y] = [o.width / 2 + at.x * shrink, o.height / 2 + at.y * shrink];
+    o.pointer(x, y, Math.atan2(at.y, at.x), HALF_PX, o.colour(colour));
+    o.tag(x + (at.x > 0 ? -HALF_PX : HALF_PX), y, `${id} (F)`, o.colour(colour), at.x > 0);
+  }
+}
