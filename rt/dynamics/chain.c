@@ -104,6 +104,7 @@ static void chain_jacobian(const gw_model *model, double (*columns)[6], double *
 static void chain_pull_back(const gw_model *model, int index, const gw_wrench *w, double *force)
 {
     const gw_chain *chain = chain_of(model);
+    assert(index >= 0 && index < chain->def->count);
     gw_vec3 point = chain->states[index].origin;
     for (int i = 0; i <= index; i++) {
         gw_twist t = column_at(&chain->states[i], point);
@@ -164,6 +165,7 @@ static void chain_kick(gw_model *model, const double *dv)
 
 double gw_chain_scale_velocity(gw_chain *chain, double factor)
 {
+    assert(chain->def && isfinite(factor));
     double before = chain->kinetic;
     for (int i = 0; i < chain->def->count; i++)
         chain->v[i] *= factor;

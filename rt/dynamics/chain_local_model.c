@@ -1,6 +1,6 @@
 /*
- * Making a local model, and a chain's dynamics by it. On the world's and the loop's thread, RT
- * safe.
+ * A chain's local model: how it is made, and forward dynamics by it. On the world thread and the
+ * loop's thread, RT safe.
  */
 #include "rt/dynamics/chain_local_model.h"
 
@@ -15,9 +15,10 @@ size_t gw_chain_local_model_bytes(int count)
            (size_t)count * (size_t)(count + 1) / 2 * sizeof(((gw_chain_local_model *)0)->factor[0]);
 }
 
-/* ---- a look --------------------------------------------------------------------------------- */
+/* ---- making a model ------------------------------------------------------------------------- */
 
-/* L of D = L L^T, row after row; D is positive definite, a joint without any mass stands. */
+/* Cholesky factor L of D, row after row, with inverse diagonal; a joint without any mass does not
+ * move. */
 static void factorise(int n, const double (*d)[GW_MAX_LINKS], double *factor)
 {
     double *row = factor;
@@ -35,8 +36,8 @@ static void factorise(int n, const double (*d)[GW_MAX_LINKS], double *factor)
     }
 }
 
-/* G_i = -s_i . sum over the links from i on of m g, or of its moment about the joint; V. */
-static double weigh(const gw_chain *at, double *gravity)
+/* G_i = -s_i . sum over the links from i on of m g, or of its moment about the joint; returns V. */
+static double weight_forces(const gw_chain *at, double *gravity)
 {
     gw_vec3 g = at->def->gravity, moment = {0, 0, 0};
     double mass = 0;
@@ -51,9 +52,9 @@ static double weigh(const gw_chain *at, double *gravity)
     return -gw_dot(g, moment);
 }
 
-/* h |v| + h^2 (|free acceleration| + what the hand can add): twice what constant accelerations
- * would come to, for they grow on the way. */
-static void reach_out(const gw_chain *at, double h, double *reach)
+/* h |v| + h^2 (|free acceleration| + |D^-1 J^T hand|): twice the way at constant acceleration,
+ * since accelerations grow on the way. */
+static void compute_reach(const gw_chain *at, double h, double *reach)
 {
     const double hand[6] = {GW_LOCAL_MODEL_FORCE,  GW_LOCAL_MODEL_FORCE,  GW_LOCAL_MODEL_FORCE,
                             GW_LOCAL_MODEL_TORQUE, GW_LOCAL_MODEL_TORQUE, GW_LOCAL_MODEL_TORQUE};
@@ -75,16 +76,16 @@ static void reach_out(const gw_chain *at, double h, double *reach)
 void gw_chain_local_model_make(const gw_chain *at, double horizon, gw_chain_local_model *out)
 {
     double d[GW_MAX_LINKS][GW_MAX_LINKS];
-    assert(!at->local);
+    assert(!at->local && horizon > 0);
     out->count = at->def->count;
     memcpy(out->q, at->q, (size_t)out->count * sizeof *out->q);
     gw_chain_mass_matrix(at, &d[0][0], GW_MAX_LINKS);
     factorise(out->count, (const double(*)[GW_MAX_LINKS])d, out->factor);
-    out->potential = weigh(at, out->gravity);
-    reach_out(at, horizon, out->reach);
+    out->potential = weight_forces(at, out->gravity);
+    compute_reach(at, horizon, out->reach);
 }
 
-/* ---- by it ---------------------------------------------------------------------------------- */
+/* ---- dynamics by the model ------------------------------------------------------------------ */
 
 double gw_chain_set_local_model(gw_chain *chain, const gw_chain_local_model *local)
 {
@@ -133,7 +134,7 @@ double gw_chain_local_weight_energy(const gw_chain *chain)
 }
 
 /* L y = x, then L^T z = y, in place. */
-static void divide(int n, const double *factor, double *x)
+static void solve_factored(int n, const double *factor, double *x)
 {
     const double *row = factor;
     for (int i = 0; i < n; row += ++i) {
@@ -164,5 +165,5 @@ void gw_chain_local_accelerations(const gw_chain *chain, const gw_chain_link_sta
         force[i] -= chain->local->gravity[i];
         p.t = gw_add(p.t, gw_cross(j->arm, p.f));
     }
-    divide(n, chain->local->factor, force);
+    solve_factored(n, chain->local->factor, force);
 }

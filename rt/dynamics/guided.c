@@ -1,29 +1,150 @@
 /*
- * The guided body in local charts: reduced coordinates z, equation of motion
+ * The guided body: its step in local charts, and the operations of model.h. On the loop's thread,
+ * RT safe.
+ *
+ * Reduced coordinates z of a chart about the present pose, with the equation of motion
  *
  *   M_z z'' = J^T (load - M bias - gyroscopic),   M_z = J^T M J
  *
- * (framework eq. 11 in the mass metric, which is where eq. 5 to 13 lead), a Runge-Kutta
- * step over (z, z') with work and dissipation as further states. Runs on the loop's thread, RT
- * safe.
+ * (framework eq. 11 in the mass metric, the result of eq. 5 to 13), integrated by a Runge-Kutta
+ * formula over (z, z') with work and dissipation as further states. With a moving base, everything
+ * is computed in the base frame. Bodies without constraints and general sets have their own steps
+ * (guided_floating.c, guided_general.c).
  */
-#include "rt/dynamics/guided_stage.h"
+#include <assert.h>
+#include <string.h>
+
+#include "rt/dynamics/rigid_body.h"
 #include "rt/dynamics/runge_kutta.h"
 
-#define PIECE_TURN    0.02 /* rad that a tumbling body turns in a piece of a step, */
-#define FLOATING_TURN 0.2  /* that what floats does, */
-#define PIECE_DECAY   0.25 /* of the motion that damping takes in a piece, */
-#define PIECES_MAX    8    /* of at most so many */
-#define STRONG        20.0 /* damping (1/s) beyond which the fourth order does not do */
+#define SUBSTEP_ANGLE          0.02 /* rad that a guided body turns in a substep, */
+#define SUBSTEP_ANGLE_FLOATING 0.2  /* and a floating one */
+#define SUBSTEP_DECAY          0.25 /* of the motion that damping takes in a substep */
+#define MAX_SUBSTEPS           8
+#define STRONG_DAMPING         20.0 /* 1/s: beyond, fourth order is not enough */
 
-/* lambda: what the momentum's rate needs beyond the load. */
+/* ---- a stage: the body at one point of a chart ---------------------------------------------- */
+
+/* The body at one point of a chart: pose, twist, Jacobian, bias and factored inertia. */
+typedef struct stage {
+    gw_pose pose;
+    gw_twist twist;
+    double jacobian[6][6], bias[6];
+    gw_rigid_body rigid;
+    double inertia[6][6]; /* M_z = J^T M J, factored */
+} stage;
+
+/* The twist J z'; the first `turns` of the n columns rotate the body, the others only translate it.
+ */
+GW_STEP_INLINE gw_twist twist_of(double (*jacobian)[6], const double *z_dot, int turns, int n)
+{
+    gw_twist t = {{0, 0, 0}, {0, 0, 0}};
+#pragma GCC unroll 6
+    for (int k = 0; k < n; k++)
+        t.v = gw_mul_add(t.v, z_dot[k], gw_column_linear(jacobian[k]));
+#pragma GCC unroll 6
+    for (int k = 0; k < turns; k++)
+        t.w = gw_mul_add(t.w, z_dot[k], gw_column_angular(jacobian[k]));
+    return t;
+}
+
+/* How many columns rotate the body: they come first; a general set's tangent basis mixes both. */
+static int rotational_columns(const gw_submanifold *set)
+{
+    return set->general ? set->dof : set->rotation.dof;
+}
+
+/* M_z = J^T M J, from the columns' linear momentum and angular momentum about the centre of mass.
+ */
+GW_STEP_INLINE bool factor_inertia(double mass, stage *s, int turns, int n)
+{
+    gw_vec3 v[6];
+#pragma GCC unroll 6
+    for (int k = 0; k < n; k++) {
+        v[k] = gw_column_linear(s->jacobian[k]);
+        if (k < turns)
+            v[k] = gw_add(v[k], gw_cross(gw_column_angular(s->jacobian[k]), s->rigid.com));
+#pragma GCC unroll 6
+        for (int l = 0; l <= k; l++)
+            s->inertia[k][l] = mass * gw_dot(v[k], v[l]);
+    }
+    for (int k = 0; k < turns; k++) {
+        gw_vec3 spin = gw_mat3_mul(&s->rigid.inertia, gw_column_angular(s->jacobian[k]));
+        for (int l = 0; l <= k; l++)
+            s->inertia[k][l] += gw_dot(spin, gw_column_angular(s->jacobian[l]));
+    }
+    return gw_ldl(s->inertia, n);
+}
+
+/* J^T of a wrench whose torque is about the centre of mass. */
+GW_STEP_INLINE void pull_back(const stage *s, const gw_wrench *about_com, int turns, int n,
+                              double *force)
+{
+    gw_vec3 torque = gw_add(about_com->t, gw_cross(s->rigid.com, about_com->f));
+#pragma GCC unroll 6
+    for (int k = 0; k < n; k++)
+        force[k] = gw_dot(gw_column_linear(s->jacobian[k]), about_com->f);
+#pragma GCC unroll 6
+    for (int k = 0; k < turns; k++)
+        force[k] += gw_dot(gw_column_angular(s->jacobian[k]), torque);
+}
+
+GW_STEP_INLINE bool stage_at(const gw_guided *body, const gw_chart *chart, const double *z,
+                             const double *z_dot, int turns, int n, stage *s)
+{
+    gw_chart_eval(chart, z, z_dot, &s->pose, s->jacobian, s->bias);
+    s->twist = twist_of(s->jacobian, z_dot, turns, n);
+    s->rigid = gw_rigid_body_at(&body->def, &s->pose);
+    return factor_inertia(body->def.mass.mass, s, turns, n);
+}
+
+/* z'' = M_z^-1 J^T (load - M bias - gyroscopic terms). */
+GW_STEP_INLINE void accelerate(double mass, stage *s, const gw_load *load, int turns, int n,
+                               double *z_ddot)
+{
+    gw_wrench rate = gw_rigid_body_momentum_rate(
+        mass, &s->rigid, s->twist.w, gw_column_linear(s->bias), gw_column_angular(s->bias));
+    gw_wrench net = {gw_sub(load->about_com.f, rate.f), gw_sub(load->about_com.t, rate.t)};
+    pull_back(s, &net, turns, n, z_ddot);
+    gw_ldl_solve(s->inertia, n, z_ddot);
+}
+
+/*
+ * The velocity z' in the chart at the body's pose. Coordinates with the same meaning in the last
+ * chart keep their numbers: taken from the twist they would be rounded the same way every step,
+ * which shows in the energy after a minute.
+ */
+static void chart_velocity(const gw_chart *chart, const gw_guided *body, double *z_dot)
+{
+    const gw_submanifold *set = &body->def.set;
+    double fresh[6];
+    memcpy(z_dot, body->z_dot, sizeof body->z_dot);
+    bool turned = set->rotation.kind == GW_ROTATION_FREE;
+    bool slid = set->translation.locus.kind == GW_LOCUS_SPHERE;
+    if (!turned && !slid)
+        return;
+    gw_twist twist = gw_guided_twist(body);
+    gw_chart_velocity(chart, &twist, fresh);
+    for (int k = 0; k < set->dof; k++)
+        if (k < set->rotation.dof ? turned : slid)
+            z_dot[k] = fresh[k];
+}
+
+/* Puts the body at rest on its set. */
+static void put_at_rest(gw_guided *body)
+{
+    gw_guided_store_twist(body, &(gw_twist){{0, 0, 0}, {0, 0, 0}});
+    memset(body->z_dot, 0, sizeof body->z_dot);
+}
+
+/* lambda = rate of momentum - load, at the held frame. */
 static gw_wrench constraint_of(const gw_guided_def *def, stage *s, const gw_load *load,
                                const double *z_ddot)
 {
-    gw_twist a = twist_of(s->jacobian, z_ddot, turning(&def->set), def->set.dof);
-    gw_wrench rate =
-        gw_rigid_body_momentum_rate(def->mass.mass, &s->rigid, s->twist.w,
-                                    gw_add(a.v, linear(s->bias)), gw_add(a.w, angular(s->bias)));
+    gw_twist a = twist_of(s->jacobian, z_ddot, rotational_columns(&def->set), def->set.dof);
+    gw_wrench rate = gw_rigid_body_momentum_rate(def->mass.mass, &s->rigid, s->twist.w,
+                                                 gw_add(a.v, gw_column_linear(s->bias)),
+                                                 gw_add(a.w, gw_column_angular(s->bias)));
     return gw_rigid_body_constraint_wrench(&s->rigid, &rate, &load->about_com);
 }
 
@@ -40,20 +161,20 @@ static bool finite_state(const gw_pose *pose, const gw_twist *twist)
     return gw_finite_pose(pose) && gw_finite3(twist->v) && gw_finite3(twist->w);
 }
 
-/* Weightless bodies, hardly damped, that turn about one axis at most, and slide along something
- * that does not turn with them, has no poles and stands, do with the fourth order. */
+/* Fourth order is enough for weightless, hardly damped bodies that rotate about one axis at most,
+ * on a locus of the world without poles, with a fixed base; others take sixth order. */
 static const gw_tableau *tableau_for(const gw_guided *body)
 {
     const gw_guided_def *def = &body->def;
     const gw_submanifold *set = &def->set;
     bool tumbles = set->rotation.dof > 1 || set->translation.in_mobile ||
                    set->translation.locus.kind == GW_LOCUS_SPHERE;
-    bool damped = body->decay[0] + body->decay[1] > STRONG;
+    bool damped = body->decay[0] + body->decay[1] > STRONG_DAMPING;
     return tumbles || damped || gw_norm2(def->gravity) > 0 || body->ride.moves ? &gw_butcher6
                                                                                : &gw_fehlberg4;
 }
 
-/* Where stage i, or the step's end (i = rk->stages), lies: from the accelerations before it. */
+/* z and z' at stage i, or at the step's end (i = rk->stages), from the accelerations before it. */
 GW_STEP_INLINE void stage_state(const gw_tableau *rk, int i, double c, double h, int n,
                                 const double *v0, double (*a)[6], double *z, double *z_dot)
 {
@@ -73,7 +194,7 @@ GW_STEP_INLINE void stage_state(const gw_tableau *rk, int i, double c, double h,
     }
 }
 
-/* All stages for n coordinates of which `turns` turn the body. */
+/* All stages for n coordinates, of which the first `turns` rotate the body. */
 GW_STEP_INLINE bool stages(const gw_guided *body, const gw_chart *chart, const gw_forces *forces,
                            double h, int turns, int n, double *z, double *z_dot, gw_step *step)
 {
@@ -100,11 +221,11 @@ GW_STEP_INLINE bool stages(const gw_guided *body, const gw_chart *chart, const g
 }
 
 /* Runge-Kutta for z'' = f(z, z', t) from z = 0; z_dot: velocity at the start, then at the end. The
- * plane's and the circle's numbers are spelled out so that their loops unroll. */
+ * counts of the plane and the circle are constants so that their loops unroll. */
 static bool runge_kutta(const gw_guided *body, const gw_chart *chart, const gw_forces *forces,
                         double h, double *z, double *z_dot, gw_step *step)
 {
-    int turns = turning(&body->def.set), n = body->def.set.dof;
+    int turns = rotational_columns(&body->def.set), n = body->def.set.dof;
     if (turns == 1 && n == 3)
         return stages(body, chart, forces, h, 1, 3, z, z_dot, step);
     if (turns == 1 && n == 2)
@@ -118,12 +239,13 @@ static void chart_step(gw_guided *body, const gw_forces *forces, double dt, gw_s
     double z[6], z_dot[6], jacobian[6][6], bias[6];
     gw_pose pose = gw_guided_pose(body);
     gw_chart_at(&body->def.set, &pose, &chart);
-    velocity_in(&chart, body, z_dot);
+    chart_velocity(&chart, body, z_dot);
     step->finite = runge_kutta(body, &chart, forces, dt, z, z_dot, step);
     if (!step->finite)
         return;
     gw_chart_eval(&chart, z, z_dot, &pose, jacobian, bias);
-    gw_twist twist = twist_of(jacobian, z_dot, turning(&body->def.set), body->def.set.dof);
+    gw_twist twist =
+        twist_of(jacobian, z_dot, rotational_columns(&body->def.set), body->def.set.dof);
     step->finite = finite_state(&pose, &twist);
     if (!step->finite)
         return;
@@ -132,113 +254,499 @@ static void chart_step(gw_guided *body, const gw_forces *forces, double dt, gw_s
     memcpy(body->z_dot, z_dot, sizeof z_dot);
 }
 
-/* lambda of the step's start, out of the frame that the set stood in. */
-static void turn_wrench(const gw_guided *body, gw_wrench *w, double dt)
+/* lambda of the step's start, from the base frame into world axes. */
+static void rotate_wrench(const gw_guided *body, gw_wrench *w, double dt)
 {
     gw_quat q = gw_base_motion_frame(&body->ride, -dt).q;
     *w = (gw_wrench){gw_rotate(q, w->f), gw_rotate(q, w->t)};
 }
 
-static void one_piece(gw_guided *body, const gw_forces *forces, double dt, gw_step *step)
+static void substep(gw_guided *body, const gw_forces *forces, double dt, gw_step *step)
 {
     *step = (gw_step){.finite = true, .margin = 1};
     if (body->def.set.general)
         gw_guided_general_step(body, forces, dt, step);
-    else if (floats(&body->def.set))
+    else if (gw_is_floating(&body->def.set))
         gw_floating_step(body, forces, dt, step);
     else
         chart_step(body, forces, dt, step);
     if (body->ride.moves)
-        turn_wrench(body, &step->constraint, dt);
+        rotate_wrench(body, &step->constraint, dt);
     step->finite = step->finite && isfinite(step->work) && isfinite(step->dissipated);
 }
 
-/* What acts, in a piece that begins later than the step. */
-typedef struct later {
+/* The forces as seen by a substep that begins `since` seconds into the step. */
+typedef struct delayed_forces {
     const gw_forces *forces;
     double since;
-} later;
+} delayed_forces;
 
-static gw_wrench later_at(const void *context, double t, const gw_pose *held, const gw_twist *twist)
+static gw_wrench delayed_at(const void *context, double t, const gw_pose *held,
+                            const gw_twist *twist)
 {
-    const later *l = context;
+    const delayed_forces *l = context;
     return l->forces->at(l->forces->context, l->since + t, held, twist);
 }
 
-static void later_touch(const void *context, double t, const gw_pose *pose, const gw_twist *twist,
-                        gw_wrench *on)
+static void delayed_touch(const void *context, double t, const gw_pose *pose, const gw_twist *twist,
+                          gw_wrench *on)
 {
-    const later *l = context;
+    const delayed_forces *l = context;
     l->forces->touch(l->forces->touching, l->since + t, pose, twist, on);
 }
 
-static void in_pieces(gw_guided *body, const gw_forces *forces, double dt, int count, gw_step *step)
+static void step_in_substeps(gw_guided *body, const gw_forces *forces, double dt, int count,
+                             gw_step *step)
 {
     const gw_guided before = *body;
-    later l = {.forces = forces};
-    gw_forces of_piece = {forces && forces->at ? later_at : NULL, &l,
-                          forces && forces->touch ? later_touch : NULL, &l};
+    delayed_forces l = {.forces = forces};
+    gw_forces of_part = {forces && forces->at ? delayed_at : NULL, &l,
+                         forces && forces->touch ? delayed_touch : NULL, &l};
     *step = (gw_step){.finite = true, .margin = 1};
     for (int i = 0; i < count && step->finite; i++) {
-        gw_step piece;
+        gw_step part;
         l.since = i * dt / count;
-        one_piece(body, &of_piece, dt / count, &piece);
-        gw_step_add(step, &piece, i == 0);
+        substep(body, &of_part, dt / count, &part);
+        gw_step_add(step, &part, i == 0);
     }
     if (!step->finite)
         *body = before;
 }
 
-/* A body that tumbles fast, guided above all, takes its step in pieces: the formula's error grows
- * with the seventh power of what it turns in one. */
-static int pieces_of(const gw_guided *body, double dt)
+/* How many substeps: the formula's error grows with the seventh power of the angle turned in one,
+ * and explicit stages bear only so much damping. */
+static int substep_count(const gw_guided *body, double dt)
 {
     const gw_submanifold *set = &body->def.set;
     bool tumbles = set->general || set->rotation.dof > 1;
-    double count = (body->decay[0] + body->decay[1]) * dt / PIECE_DECAY;
+    double count = (body->decay[0] + body->decay[1]) * dt / SUBSTEP_DECAY;
     if (tumbles || body->ride.moves) {
         double turn = gw_norm(body->twist.w) * dt;
-        count = fmax(count, turn / (floats(set) ? FLOATING_TURN : PIECE_TURN));
+        count = fmax(count, turn / (gw_is_floating(set) ? SUBSTEP_ANGLE_FLOATING : SUBSTEP_ANGLE));
     }
-    return count < PIECES_MAX ? (int)count + 1 : PIECES_MAX;
+    return count < MAX_SUBSTEPS ? (int)count + 1 : MAX_SUBSTEPS;
 }
 
 static void take_step(gw_guided *body, const gw_forces *forces, double dt, gw_step *step)
 {
-    int pieces = pieces_of(body, dt);
-    if (pieces == 1)
-        one_piece(body, forces, dt, step);
+    int count = substep_count(body, dt);
+    if (count == 1)
+        substep(body, forces, dt, step);
     else
-        in_pieces(body, forces, dt, pieces, step);
+        step_in_substeps(body, forces, dt, count, step);
 }
 
-/* Each kind of damping, which takes the motion at a rate, as far as half of what the pieces of a
- * step bear: no formula with so few stages would hold more. */
-static double bearable(double damping, double decay, double dt)
+/* A damping coefficient reduced to half of what the most substeps bear. */
+static double stable_damping(double damping, double decay, double dt)
 {
-    const double most = 0.5 * PIECES_MAX * PIECE_DECAY;
+    const double most = 0.5 * MAX_SUBSTEPS * SUBSTEP_DECAY;
     return decay * dt > most ? damping * most / (decay * dt) : damping;
 }
 
 static void take_damped_step(gw_guided *body, const gw_forces *forces, double dt, gw_step *step)
 {
     double linear = body->def.damping_linear, angular = body->def.damping_angular;
-    body->def.damping_linear = bearable(linear, body->decay[0], dt);
-    body->def.damping_angular = bearable(angular, body->decay[1], dt);
+    body->def.damping_linear = stable_damping(linear, body->decay[0], dt);
+    body->def.damping_angular = stable_damping(angular, body->decay[1], dt);
     take_step(body, forces, dt, step);
     body->def.damping_linear = linear;
     body->def.damping_angular = angular;
 }
 
-void gw_guided_step(gw_model *model, const gw_forces *forces, double dt, gw_step *step)
+static void guided_step(gw_model *model, const gw_forces *forces, double dt, gw_step *step)
 {
     gw_guided *body = (gw_guided *)model;
-    if (body->decay[0] + body->decay[1] > 0.5 * PIECES_MAX * PIECE_DECAY / dt)
+    assert(isfinite(dt));
+    if (body->decay[0] + body->decay[1] > 0.5 * MAX_SUBSTEPS * SUBSTEP_DECAY / dt)
         take_damped_step(body, forces, dt, step);
     else
         take_step(body, forces, dt, step);
     if (step->finite)
         return;
     *step = (gw_step){.finite = false};
-    stop(body);
+    put_at_rest(body);
+}
+
+/* ---- operations between steps --------------------------------------------------------------- */
+
+static int guided_dof(const gw_model *model)
+{
+    return ((const gw_guided *)model)->def.set.dof;
+}
+
+static void guided_held(const gw_model *model, gw_pose *held, gw_twist *twist)
+{
+    const gw_guided *body = (const gw_guided *)model;
+    gw_vec3 arm = gw_rotate(body->pose.q, body->def.body_from_held.p);
+    *held = gw_pose_mul(&body->pose, &body->def.body_from_held);
+    *twist = (gw_twist){gw_add(body->twist.v, gw_cross(body->twist.w, arm)), body->twist.w};
+}
+
+static void floating_stage(const gw_guided *body, stage *s)
+{
+    gw_vec3 w = body->twist.w, arm = gw_rotate(body->pose.q, body->def.set.translation.of);
+    gw_vec3 bias = gw_neg(gw_cross(w, gw_cross(w, arm)));
+    gw_floating_jacobian(body, s->jacobian);
+    gw_column_set(s->bias, bias, gw_v3(0, 0, 0));
+    s->pose = body->pose;
+    s->twist = body->twist;
+    s->rigid = gw_rigid_body_at(&body->def, &s->pose);
+    factor_inertia(body->def.mass.mass, s, 3, 6);
+}
+
+/* The stage at the body's present state, in the base frame: in the chart about its pose, or for a
+ * general set in its tangent basis. */
+static void present_stage(const gw_guided *body, stage *s)
+{
+    gw_chart chart;
+    double z[6] = {0}, z_dot[6] = {0};
+    gw_pose pose = gw_guided_pose(body);
+    const gw_guided_def *def = &body->def;
+    if (gw_is_floating(&def->set)) {
+        floating_stage(body, s);
+        return;
+    }
+    if (!def->set.general) {
+        gw_chart_at(&def->set, &pose, &chart);
+        chart_velocity(&chart, body, z_dot);
+        stage_at(body, &chart, z, z_dot, rotational_columns(&def->set), def->set.dof, s);
+        return;
+    }
+    memset(s->bias, 0, sizeof s->bias);
+    s->pose = pose;
+    s->twist = gw_guided_twist(body);
+    gw_submanifold_tangent(&def->set, &pose, def->length, s->jacobian);
+    s->rigid = gw_rigid_body_at(def, &pose);
+    factor_inertia(def->mass.mass, s, rotational_columns(&def->set), def->set.dof);
+}
+
+/* Jacobian and bias at the held frame, from the base frame into world axes. */
+static void rotate_columns(const gw_guided *body, const stage *s, double (*columns)[6],
+                           double *drift)
+{
+    gw_quat q = gw_base_motion_frame(&body->ride, 0).q;
+    gw_twist twist = gw_guided_twist(body);
+    twist.v = gw_add(twist.v, gw_cross(twist.w, s->rigid.held));
+    gw_twist more = gw_base_motion_bias(&body->ride, gw_add(s->pose.p, s->rigid.held), &twist);
+    for (int k = 0; k < body->def.set.dof; k++)
+        gw_column_set(columns[k], gw_rotate(q, gw_column_linear(columns[k])),
+                      gw_rotate(q, gw_column_angular(columns[k])));
+    gw_column_set(drift, gw_rotate(q, gw_add(gw_column_linear(drift), more.v)),
+                  gw_rotate(q, gw_add(gw_column_angular(drift), more.w)));
+}
+
+static void guided_jacobian(const gw_model *model, double (*columns)[6], double *drift)
+{
+    const gw_guided *body = (const gw_guided *)model;
+    stage s;
+    present_stage(body, &s);
+    gw_vec3 arm = s.rigid.held, w = gw_guided_twist(body).w;
+    for (int k = 0; k < body->def.set.dof; k++) {
+        gw_vec3 wk = gw_column_angular(s.jacobian[k]);
+        gw_vec3 v = gw_add(gw_column_linear(s.jacobian[k]), gw_cross(wk, arm));
+        gw_column_set(columns[k], v, wk);
+    }
+    gw_vec3 b = gw_add(gw_column_linear(s.bias), gw_cross(gw_column_angular(s.bias), arm));
+    b = gw_add(b, gw_cross(w, gw_cross(w, arm)));
+    gw_column_set(drift, b, gw_column_angular(s.bias));
+    if (body->ride.moves)
+        rotate_columns(body, &s, columns, drift);
+}
+
+static void guided_apply_inverse(const gw_model *model, const double *force, double *acceleration)
+{
+    const gw_guided *body = (const gw_guided *)model;
+    stage s;
+    if (gw_is_floating(&body->def.set)) {
+        gw_floating_apply_inverse(body, force, acceleration);
+        return;
+    }
+    present_stage(body, &s);
+    memcpy(acceleration, force, (size_t)body->def.set.dof * sizeof *force);
+    gw_ldl_solve(s.inertia, body->def.set.dof, acceleration);
+}
+
+static void guided_energy(const gw_model *model, double *kinetic, double *potential)
+{
+    const gw_guided *body = (const gw_guided *)model;
+    gw_rigid_body r = gw_rigid_body_at(&body->def, &body->pose);
+    gw_vec3 com = gw_add(body->pose.p, r.com);
+    *kinetic = gw_rigid_body_kinetic_energy(body->def.mass.mass, &r, &body->twist);
+    *potential = -body->def.mass.mass * gw_dot(body->def.gravity, com);
+}
+
+/* ---- velocity, impulses, contacts ----------------------------------------------------------- */
+
+/* Velocity relative to the base. A general set's coordinates are those of its tangent basis:
+ * orthonormal rows of [v; L w]. */
+static void relative_velocity(const gw_guided *body, double *v)
+{
+    double basis[6][6], length = body->def.length;
+    gw_chart chart;
+    gw_pose pose = gw_guided_pose(body);
+    if (gw_is_floating(&body->def.set)) {
+        gw_floating_velocity(body, v);
+        return;
+    }
+    if (!body->def.set.general) {
+        gw_chart_at(&body->def.set, &pose, &chart);
+        chart_velocity(&chart, body, v);
+        return;
+    }
+    gw_twist t = gw_guided_twist(body);
+    gw_submanifold_tangent(&body->def.set, &pose, length, basis);
+    for (int k = 0; k < body->def.set.dof; k++)
+        v[k] = gw_dot(gw_column_linear(basis[k]), t.v) +
+               length * length * gw_dot(gw_column_angular(basis[k]), t.w);
+}
+
+/* The z' of min |M^1/2 (J z' - twist)|:  M_z z' = J^T M twist, in the base frame. */
+static void nearest_velocity(const gw_guided *body, const gw_twist *twist, stage *s, double *z_dot)
+{
+    present_stage(body, s);
+    gw_vec3 v = gw_add(twist->v, gw_cross(twist->w, s->rigid.com));
+    gw_wrench momentum = {gw_scale(body->def.mass.mass, v),
+                          gw_mat3_mul(&s->rigid.inertia, twist->w)};
+    pull_back(s, &momentum, rotational_columns(&body->def.set), body->def.set.dof, z_dot);
+    gw_ldl_solve(s->inertia, body->def.set.dof, z_dot);
+}
+
+/*
+ * Generalised velocity. On a base that moves with the twist d, -J dz is the motion relative to the
+ * base with the least kinetic energy, dz being the velocity nearest to d. Measured against it,
+ * kinetic energy is v^T M_z v / 2 plus a constant, so that an impulse does work on v alone.
+ */
+static void guided_velocity(const gw_model *model, double *v)
+{
+    const gw_guided *body = (const gw_guided *)model;
+    stage s;
+    double dz[6];
+    relative_velocity(body, v);
+    if (!body->ride.moves)
+        return;
+    gw_pose pose = gw_guided_pose(body);
+    gw_twist base = gw_base_motion_twist_at(&body->ride, &pose);
+    nearest_velocity(body, &base, &s, dz);
+    for (int k = 0; k < body->def.set.dof; k++)
+        v[k] += dz[k];
+}
+
+static bool guided_base_velocity(const gw_model *model, int index, gw_twist *twist)
+{
+    const gw_guided *body = (const gw_guided *)model;
+    stage s;
+    double dz[6];
+    (void)index;
+    if (!body->ride.moves)
+        return false;
+    gw_pose pose = gw_guided_pose(body);
+    gw_twist base = gw_base_motion_twist_at(&body->ride, &pose);
+    nearest_velocity(body, &base, &s, dz);
+    gw_twist along =
+        twist_of(s.jacobian, dz, rotational_columns(&body->def.set), body->def.set.dof);
+    along = (gw_twist){gw_neg(along.v), gw_neg(along.w)};
+    *twist = gw_base_to_world_twist(&body->ride, 0, &body->pose, &along);
+    return true;
+}
+
+static void guided_kick(gw_model *model, const double *dv)
+{
+    gw_guided *body = (gw_guided *)model;
+    double z_dot[6];
+    stage s;
+    if (gw_is_floating(&body->def.set)) {
+        gw_floating_kick(body, dv);
+        return;
+    }
+    present_stage(body, &s);
+    relative_velocity(body, z_dot);
+    for (int k = 0; k < body->def.set.dof; k++)
+        body->z_dot[k] = z_dot[k] += dv[k];
+    gw_twist twist =
+        twist_of(s.jacobian, z_dot, rotational_columns(&body->def.set), body->def.set.dof);
+    gw_guided_store_twist(body, &twist);
+}
+
+/* The acceleration without a wrench at the held frame. */
+static void guided_free(const gw_model *model, double *a)
+{
+    const gw_guided *body = (const gw_guided *)model;
+    stage s;
+    present_stage(body, &s);
+    s.twist = gw_guided_twist(body);
+    gw_load load = gw_guided_load(body, &s.rigid, &s.pose, &s.twist, NULL, 0);
+    accelerate(body->def.mass.mass, &s, &load, rotational_columns(&body->def.set),
+               body->def.set.dof, a);
+}
+
+static int guided_bodies(const gw_model *model)
+{
+    (void)model;
+    return 1;
+}
+
+static void guided_body(const gw_model *model, int index, gw_pose *pose, gw_twist *twist)
+{
+    const gw_guided *body = (const gw_guided *)model;
+    (void)index;
+    *pose = body->pose;
+    *twist = body->twist;
+}
+
+static void guided_pull_back(const gw_model *model, int index, const gw_wrench *wrench,
+                             double *force)
+{
+    const gw_guided *body = (const gw_guided *)model;
+    gw_wrench w = *wrench;
+    stage s;
+    (void)index;
+    if (gw_is_floating(&body->def.set))
+        gw_floating_jacobian(body, s.jacobian);
+    else
+        present_stage(body, &s);
+    if (body->ride.moves) {
+        gw_quat q = gw_base_motion_frame(&body->ride, 0).q;
+        w = (gw_wrench){gw_unrotate(q, w.f), gw_unrotate(q, w.t)};
+    }
+    for (int k = 0; k < body->def.set.dof; k++)
+        force[k] += gw_dot(gw_column_linear(s.jacobian[k]), w.f) +
+                    gw_dot(gw_column_angular(s.jacobian[k]), w.t);
+}
+
+static const gw_model_ops guided_ops = {
+    .dof = guided_dof,
+    .held = guided_held,
+    .jacobian = guided_jacobian,
+    .apply_inverse = guided_apply_inverse,
+    .energy = guided_energy,
+    .step = guided_step,
+    .velocity = guided_velocity,
+    .kick = guided_kick,
+    .free_acceleration = guided_free,
+    .bodies = guided_bodies,
+    .body = guided_body,
+    .pull_back = guided_pull_back,
+    .carried = guided_base_velocity,
+    .size = sizeof(gw_guided),
+};
+
+/* Upper bounds of the rates at which damping at the held frame decays a motion, r being the
+ * distance from there to the centre of mass,
+ *
+ *   d_linear (1/m + r^2 |I^-1|),   d_angular |I^-1|
+ */
+static void find_decay(gw_guided *body)
+{
+    const gw_guided_def *def = &body->def;
+    const gw_mat3 *inverse = &body->inverse;
+    double r2 = gw_norm2(gw_sub(def->body_from_held.p, def->mass.com));
+    double inverse_trace = inverse->m[0][0] + inverse->m[1][1] + inverse->m[2][2];
+    body->decay[0] = def->damping_linear * (1 / def->mass.mass + r2 * inverse_trace);
+    body->decay[1] = def->damping_angular * inverse_trace;
+    for (int i = 0; i < 2; i++)
+        if (!isfinite(body->decay[i]))
+            body->decay[i] = 0;
+}
+
+void gw_guided_init(gw_guided *body, const gw_guided_def *def, const gw_pose *world_from_body)
+{
+    gw_chart chart;
+    assert(gw_finite_pose(world_from_body) && def->mass.mass > 0);
+    body->model.ops = &guided_ops;
+    body->def = *def;
+    body->inverse = gw_inertia_inverse(&def->mass.inertia);
+    find_decay(body);
+    if (!(body->def.length > 0))
+        body->def.length = 0.05;
+    gw_chart_at(&body->def.set, world_from_body, &chart);
+    body->pose = chart.centre;
+    body->ride = (gw_base_motion){0};
+    put_at_rest(body);
+}
+
+void gw_guided_set_twist(gw_guided *body, const gw_twist *twist)
+{
+    stage s;
+    if (gw_is_floating(&body->def.set)) {
+        gw_floating_set_twist(body, twist);
+        return;
+    }
+    gw_twist own =
+        body->ride.moves ? gw_base_from_world_twist(&body->ride, &body->pose, twist) : *twist;
+    if (body->def.set.general) {
+        own = gw_guided_general_project(body, &own);
+    } else {
+        put_at_rest(body);
+        nearest_velocity(body, &own, &s, body->z_dot);
+        own = twist_of(s.jacobian, body->z_dot, rotational_columns(&body->def.set),
+                       body->def.set.dof);
+    }
+    gw_guided_store_twist(body, &own);
+}
+
+/* A body without constraints has no base. */
+void gw_guided_set_base_motion(gw_guided *body, const gw_base_motion *ride)
+{
+    gw_twist twist = body->twist;
+    if (gw_is_floating(&body->def.set))
+        return;
+    body->ride = *ride;
+    gw_guided_set_twist(body, &twist);
+}
+
+gw_twist gw_guided_base_velocity(const gw_guided *body, gw_vec3 point)
+{
+    const gw_twist *t = &body->ride.twist;
+    if (!body->ride.moves)
+        return (gw_twist){{0, 0, 0}, {0, 0, 0}};
+    return (gw_twist){gw_add(t->v, gw_cross(t->w, point)), t->w};
+}
+
+void gw_guided_stop(gw_guided *body)
+{
+    body->twist = (gw_twist){{0, 0, 0}, {0, 0, 0}};
+    memset(body->z_dot, 0, sizeof body->z_dot);
+}
+
+void gw_guided_revert_step(gw_guided *body, const gw_pose *pose, double dt)
+{
+    body->pose = *pose;
+    if (body->ride.moves) {
+        gw_pose then = gw_base_motion_frame(&body->ride, -dt), back = gw_pose_inverse(&then);
+        back = gw_pose_mul(&back, pose);
+        body->pose = gw_base_to_world_pose(&body->ride, 0, &back);
+    }
+    gw_guided_stop(body);
+}
+
+void gw_guided_move_with_base(gw_guided *body, double dt)
+{
+    gw_pose pose = body->pose;
+    body->ride.time += dt;
+    gw_guided_revert_step(body, &pose, dt);
+}
+
+double gw_guided_scale_velocity(gw_guided *body, double factor)
+{
+    assert(isfinite(factor));
+    gw_rigid_body r = gw_rigid_body_at(&body->def, &body->pose);
+    double before = gw_rigid_body_kinetic_energy(body->def.mass.mass, &r, &body->twist);
+    gw_twist own = gw_guided_twist(body);
+    own = (gw_twist){gw_scale(factor, own.v), gw_scale(factor, own.w)};
+    gw_guided_store_twist(body, &own);
+    for (int k = 0; k < 6; k++)
+        body->z_dot[k] *= factor;
+    return before - gw_rigid_body_kinetic_energy(body->def.mass.mass, &r, &body->twist);
+}
+
+double gw_guided_residual(const gw_guided *body, const gw_pose *world_from_body)
+{
+    double h[GW_MAX_ROWS], worst = 0;
+    const gw_submanifold *set = &body->def.set;
+    gw_pose pose =
+        body->ride.moves ? gw_base_from_world_pose(&body->ride, world_from_body) : *world_from_body;
+    gw_rows_value(set->rows, set->row_count, &pose, h);
+    for (int i = 0; i < set->row_count; i++)
+        worst = fmax(worst, fabs(h[i]));
+    return worst;
 }

@@ -1,36 +1,37 @@
 /*
- * The guided body that nothing guides: Newton and Euler directly, about its centre of mass c and in
- * its own axes, where the inertia I is constant and its inverse known.
+ * The guided body without constraints: Newton-Euler equations about its centre of mass c, in body
+ * axes, where the inertia I is constant and its inverse known.
  *
  *   m c'' = f,   I w' = R^T torque - w x I w,   q = q_0 exp(theta)
  *   theta' = w + theta x w / 2 + (1/12 + |theta|^2/720 + ...) theta x (theta x w)
  *
  * Runs on the loop's thread, RT safe.
  */
-#include "rt/dynamics/guided_stage.h"
+#include "rt/dynamics/rigid_body.h"
 #include "rt/dynamics/runge_kutta.h"
 
-#define FAR 0.05 /* turned by more in a step, the fourth order is not enough (rad) */
+#define FAR 0.05 /* rad turned in a step, beyond which fourth order is not enough */
 
-/* Where it is in a step: w in the body's axes, theta from the step's start. */
+/* State during a step: centre of mass and its velocity, rotation vector theta since the step's
+ * start, angular velocity w in body axes. */
 typedef struct motion {
     gw_vec3 c, v, theta, w;
 } motion;
 
-/* What changes it: c'', theta', w'. */
+/* Its rates c'', theta', w'. */
 typedef struct rates {
-    gw_vec3 fall, turn, spin;
+    gw_vec3 c_ddot, theta_dot, w_dot;
 } rates;
 
-/* A stage's body as what acts on it sees it. */
-typedef struct sight {
-    gw_mat3 turned; /* world_from_body */
+/* The body at a stage, in world axes. */
+typedef struct body_state {
+    gw_mat3 rotation; /* world_from_body */
     gw_rigid_body rigid;
     gw_pose pose;
     gw_twist twist;
-} sight;
+} body_state;
 
-/* By cofactors; what has no inertia has none that is finite. */
+/* By cofactors; not finite where a principal moment is zero. */
 gw_mat3 gw_inertia_inverse(const gw_mat3 *inertia)
 {
     const double(*m)[3] = inertia->m;
@@ -46,7 +47,7 @@ gw_mat3 gw_inertia_inverse(const gw_mat3 *inertia)
     return out;
 }
 
-/* ---- coordinates: turning about the point `of`, and that point along the locus' axes -------- */
+/* ---- coordinates: rotation about the point `of`, and that point along the axes of the locus - */
 
 void gw_floating_jacobian(const gw_guided *body, double (*columns)[6])
 {
@@ -55,8 +56,8 @@ void gw_floating_jacobian(const gw_guided *body, double (*columns)[6])
     gw_vec3 axis[3] = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}},
             e[3] = {t->locus.e1, t->locus.e2, t->locus.e3};
     for (int k = 0; k < 3; k++) {
-        put_column(columns[k], gw_cross(arm, axis[k]), axis[k]);
-        put_column(columns[3 + k], e[k], gw_v3(0, 0, 0));
+        gw_column_set(columns[k], gw_cross(arm, axis[k]), axis[k]);
+        gw_column_set(columns[3 + k], e[k], gw_v3(0, 0, 0));
     }
 }
 
@@ -66,17 +67,18 @@ void gw_floating_velocity(const gw_guided *body, double *v)
     gw_vec3 w = body->twist.w, arm = gw_rotate(body->pose.q, t->of);
     gw_vec3 at = gw_add(body->twist.v, gw_cross(w, arm));
     gw_vec3 slide = {gw_dot(t->locus.e1, at), gw_dot(t->locus.e2, at), gw_dot(t->locus.e3, at)};
-    put_column(v, w, slide);
+    gw_column_set(v, w, slide);
 }
 
-/* The centre's velocity and the spin in the body's axes go on as numbers from step to step: taken
- * from the twist they would be rounded the same way each time, which shows in the energy. */
+/* The velocity of the centre of mass and the spin in body axes are kept as numbers from step to
+ * step: taken from the twist they would be rounded the same way each time, which shows in the
+ * energy. */
 void gw_floating_set_twist(gw_guided *body, const gw_twist *twist)
 {
     gw_vec3 com = gw_rotate(body->pose.q, body->def.mass.com);
     gw_vec3 v = gw_add(twist->v, gw_cross(twist->w, com)), w = gw_unrotate(body->pose.q, twist->w);
     body->twist = *twist;
-    put_column(body->z_dot, v, w);
+    gw_column_set(body->z_dot, v, w);
 }
 
 void gw_floating_kick(gw_guided *body, const double *dv)
@@ -90,7 +92,7 @@ void gw_floating_kick(gw_guided *body, const double *dv)
     gw_floating_set_twist(body, &twist);
 }
 
-/* J^T f and D^-1 f need no matrix of six: a force at `of`, and what it turns about c. */
+/* D^-1 f without a 6 x 6 matrix: a force at `of`, and its torque about c. */
 void gw_floating_apply_inverse(const gw_guided *body, const double *force, double *answer)
 {
     const gw_translation_set *t = &body->def.set.translation;
@@ -103,39 +105,39 @@ void gw_floating_apply_inverse(const gw_guided *body, const double *force, doubl
     gw_vec3 spin = gw_mat3_mul(&body->inverse, gw_mat3_tmul(&r, torque));
     gw_vec3 alpha = gw_mat3_mul(&r, spin);
     gw_vec3 a = gw_add(gw_scale(1 / body->def.mass.mass, f), gw_cross(alpha, from_com));
-    put_column(answer, alpha, gw_v3(gw_dot(l->e1, a), gw_dot(l->e2, a), gw_dot(l->e3, a)));
+    gw_column_set(answer, alpha, gw_v3(gw_dot(l->e1, a), gw_dot(l->e2, a), gw_dot(l->e3, a)));
 }
 
 /* ---- the step ------------------------------------------------------------------------------- */
 
-static motion begin(const gw_guided *body)
+static motion initial_motion(const gw_guided *body)
 {
     const double *z = body->z_dot;
     gw_vec3 com = gw_rotate(body->pose.q, body->def.mass.com);
     return (motion){gw_add(body->pose.p, com), {z[0], z[1], z[2]}, {0, 0, 0}, {z[3], z[4], z[5]}};
 }
 
-GW_STEP_INLINE sight look(const gw_guided *body, const motion *m)
+GW_STEP_INLINE body_state state_at(const gw_guided *body, const motion *m)
 {
     const gw_guided_def *def = &body->def;
-    sight s;
+    body_state s;
     s.pose.q = gw_quat_mul(body->pose.q, gw_quat_exp(m->theta));
-    s.turned = gw_quat_to_mat3(s.pose.q);
-    s.rigid.com = gw_mat3_mul(&s.turned, def->mass.com);
-    s.rigid.held = gw_mat3_mul(&s.turned, def->body_from_held.p);
+    s.rotation = gw_quat_to_mat3(s.pose.q);
+    s.rigid.com = gw_mat3_mul(&s.rotation, def->mass.com);
+    s.rigid.held = gw_mat3_mul(&s.rotation, def->body_from_held.p);
     s.rigid.held_q = gw_quat_mul(s.pose.q, def->body_from_held.q);
-    s.twist.w = gw_mat3_mul(&s.turned, m->w);
+    s.twist.w = gw_mat3_mul(&s.rotation, m->w);
     s.pose.p = gw_sub(m->c, s.rigid.com);
     s.twist.v = gw_sub(m->v, gw_cross(s.twist.w, s.rigid.com));
     return s;
 }
 
-GW_STEP_INLINE rates change(const gw_guided *body, const motion *m, const gw_mat3 *turned,
-                            const gw_load *load)
+GW_STEP_INLINE rates rates_at(const gw_guided *body, const motion *m, const gw_mat3 *rotation,
+                              const gw_load *load)
 {
     const gw_mass *mass = &body->def.mass;
     gw_vec3 momentum = gw_mat3_mul(&mass->inertia, m->w);
-    gw_vec3 torque = gw_sub(gw_mat3_tmul(turned, load->about_com.t), gw_cross(m->w, momentum));
+    gw_vec3 torque = gw_sub(gw_mat3_tmul(rotation, load->about_com.t), gw_cross(m->w, momentum));
     gw_vec3 across = gw_cross(m->theta, m->w);
     double t2 = gw_norm2(m->theta), bend = 1.0 / 12 + t2 * (1.0 / 720 + t2 / 30240);
     return (rates){
@@ -145,24 +147,24 @@ GW_STEP_INLINE rates change(const gw_guided *body, const motion *m, const gw_mat
     };
 }
 
-/* Where stage i, or the step's end (i = rk->stages), lies. */
+/* The state at stage i, or at the step's end (i = rk->stages). */
 GW_STEP_INLINE motion advance(const gw_tableau *rk, int i, double c, double h, const motion *from,
                               const rates *k)
 {
     gw_vec3 none = {0, 0, 0}, gain = none, way = none, turn = none, spin = none;
     for (int j = 0; j < i; j++) {
-        gain = gw_mul_add(gain, rk->a[i][j], k[j].fall);
-        way = gw_mul_add(way, rk->aa[i][j], k[j].fall);
-        turn = gw_mul_add(turn, rk->a[i][j], k[j].turn);
-        spin = gw_mul_add(spin, rk->a[i][j], k[j].spin);
+        gain = gw_mul_add(gain, rk->a[i][j], k[j].c_ddot);
+        way = gw_mul_add(way, rk->aa[i][j], k[j].c_ddot);
+        turn = gw_mul_add(turn, rk->a[i][j], k[j].theta_dot);
+        spin = gw_mul_add(spin, rk->a[i][j], k[j].w_dot);
     }
     return (motion){gw_mul_add(from->c, h, gw_mul_add(gw_scale(c, from->v), h, way)),
                     gw_mul_add(from->v, h, gain), gw_scale(h, turn), gw_mul_add(from->w, h, spin)};
 }
 
-/* A force of springs and dampers bends within a step however smooth the formula: what touches is
- * asked four times, and the books are closed on it; but what turns far in a step is not spared. */
-static const gw_tableau *tableau_for(const gw_forces *forces, const motion *from, double h)
+/* Contact forces of springs and dampers have kinks within a step, which no high order resolves:
+ * with contacts the classic four stages do, unless the body turns far in a step. */
+static const gw_tableau *tableau_of(const gw_forces *forces, const motion *from, double h)
 {
     bool pressed = forces && forces->touch;
     return pressed && gw_norm2(from->w) * h * h < FAR * FAR ? &gw_kutta4 : &gw_butcher6;
@@ -170,25 +172,25 @@ static const gw_tableau *tableau_for(const gw_forces *forces, const motion *from
 
 void gw_floating_step(gw_guided *body, const gw_forces *forces, double h, gw_step *step)
 {
-    const motion from = begin(body);
-    const gw_tableau *rk = tableau_for(forces, &from, h);
+    const motion from = initial_motion(body);
+    const gw_tableau *rk = tableau_of(forces, &from, h);
     rates k[GW_RK_MAX_STAGES];
     for (int i = 0; i < rk->stages; i++) {
         motion m = advance(rk, i, rk->c[i], h, &from, k);
-        sight s = look(body, &m);
+        body_state s = state_at(body, &m);
         gw_load load =
             gw_rigid_body_load(&body->def, &s.rigid, &s.pose, &s.twist, forces, rk->c[i] * h);
-        k[i] = change(body, &m, &s.turned, &load);
+        k[i] = rates_at(body, &m, &s.rotation, &load);
         step->work += rk->b[i] * h * load.power;
         step->dissipated += rk->b[i] * h * load.dissipation;
     }
     motion m = advance(rk, rk->stages, 1, h, &from, k);
-    sight end = look(body, &m);
+    body_state end = state_at(body, &m);
     end.pose.q = gw_quat_unit(end.pose.q);
     step->finite = gw_finite_pose(&end.pose) && gw_finite3(end.twist.v) && gw_finite3(end.twist.w);
     if (!step->finite)
         return;
     body->pose = end.pose;
     body->twist = end.twist;
-    put_column(body->z_dot, m.v, m.w);
+    gw_column_set(body->z_dot, m.v, m.w);
 }

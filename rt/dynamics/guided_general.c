@@ -8,7 +8,7 @@
 #include "rt/dynamics/rigid_body.h"
 #include "rt/dynamics/runge_kutta.h"
 
-/* Rows below this part of the largest, in the mass metric, follow from the others. */
+/* Rows below this fraction of the largest, in the mass metric, count as dependent. */
 #define RANK_TOLERANCE 1e-7
 
 /* Spatial inertia about the body's origin, [v; w] order, as its Cholesky factor. */
@@ -91,10 +91,10 @@ static double least_norm(double (*rows)[6], double *rhs, int count, int rank, do
     return margin;
 }
 
-/* The smallest change of x in the mass metric that makes A x = target: x += M^-1 A^T mu; how far
- * the rows are from dependent. */
-static double meet_rows(const gw_guided_def *def, const gw_pose *pose, double (*l)[6],
-                        const double *target, double *x)
+/* The smallest change of x in the mass metric that makes A x = target: x += M^-1 A^T mu. Returns
+ * how far the rows are from dependent, 0 to 1. */
+static double satisfy_rows(const gw_guided_def *def, const gw_pose *pose, double (*l)[6],
+                           const double *target, double *x)
 {
     double a[GW_MAX_ROWS][6], rhs[GW_MAX_ROWS], y[6];
     int count = def->set.row_count;
@@ -110,7 +110,8 @@ static double meet_rows(const gw_guided_def *def, const gw_pose *pose, double (*
     return margin;
 }
 
-/* Acceleration of the origin at this pose and twist, with what acted; all where the set stands. */
+/* Acceleration of the origin at this pose and twist, the load and the constraint wrench; all
+ * relative to the base. */
 static bool acceleration(const gw_guided *body, const gw_pose *pose, const gw_twist *twist,
                          const gw_forces *forces, double t, gw_load *load, double *a,
                          gw_wrench *constraint)
@@ -130,7 +131,7 @@ static bool acceleration(const gw_guided *body, const gw_pose *pose, const gw_tw
     gw_rows_bias(def->set.rows, def->set.row_count, pose, twist, target);
     for (int i = 0; i < def->set.row_count; i++)
         target[i] = -target[i];
-    meet_rows(def, pose, l, target, a);
+    satisfy_rows(def, pose, l, target, a);
     gw_wrench need = gw_rigid_body_momentum_rate(def->mass.mass, &r, twist->w,
                                                  gw_v3(a[0], a[1], a[2]), gw_v3(a[3], a[4], a[5]));
     *constraint = gw_rigid_body_constraint_wrench(&r, &need, &load->about_com);
@@ -147,7 +148,7 @@ static gw_twist project(const gw_guided *body, const gw_pose *pose, const gw_twi
     gw_rigid_body r = gw_rigid_body_at(&body->def, pose);
     if (!factor_spatial(body->def.mass.mass, &r, l))
         return (gw_twist){{0, 0, 0}, {0, 0, 0}};
-    *margin = meet_rows(&body->def, pose, l, none, x);
+    *margin = satisfy_rows(&body->def, pose, l, none, x);
     return (gw_twist){{x[0], x[1], x[2]}, {x[3], x[4], x[5]}};
 }
 

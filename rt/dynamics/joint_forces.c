@@ -1,7 +1,9 @@
 /*
- * What acts at the joints themselves: motors, damping, friction, and springs beyond their limits.
+ * Joint forces of a chain: motors, damping, friction by a bristle model, and springs at the limits.
  * On the loop's thread, RT safe.
  */
+#include <assert.h>
+
 #include "rt/dynamics/articulated_body.h"
 
 /* The limits' springs have a period of nine steps and half of critical damping. The damper comes in
@@ -104,6 +106,7 @@ static double friction_energy(const gw_chain_link *link, const gw_chain_link_sta
 
 void gw_chain_copy_friction(gw_chain *chain, const gw_chain *from)
 {
+    assert(chain->def->count == from->def->count);
     for (int i = 0; i < chain->def->count; i++)
         chain->states[i].bristle_root = from->states[i].bristle_root;
     gw_chain_update(chain);

@@ -1,10 +1,11 @@
 /*
- * What the hand moves: one interface, whatever the system behind it.
+ * A mechanical model: one table of operations for everything that has mass, a guided body or a
+ * chain.
  *
- * A model has n generalised velocities v, an inertia D(q), and a held frame with pose x(q),
- * velocity J v and acceleration J v-dot + drift. Control, safety, display and the recorder are
- * written against this table alone. Twists and wrenches are of the held frame's origin, in world
- * axes, ordered [v; w] and [f; t].
+ * A model has n generalised velocities v, a mass matrix D(q), and a held frame with pose x(q),
+ * twist J v and acceleration J v-dot + J-dot v. Control, contacts, display and the recorder use
+ * this table alone. Twists and wrenches are of the held frame's origin, in world axes, ordered [v;
+ * w] and [f; t].
  *
  * A model belongs to one thread at a time. Every function here is RT safe.
  */
@@ -20,32 +21,32 @@
 
 typedef struct gw_model gw_model;
 
-/* What acts, asked for at every stage of the integrator: at `t` seconds into the step, with the
- * held frame, or the bodies, there and moving so. */
+/* Applied forces, evaluated at every stage of the integrator: `t` seconds into the step, for the
+ * given poses and twists of the held frame or the bodies. */
 typedef struct gw_forces {
     gw_wrench (*at)(const void *context, double t, const gw_pose *world_from_held,
                     const gw_twist *twist); /* at the held frame; its work is the operator's */
     const void *context;
-    /* What touches the model's bodies; NULL: nothing. Poses, twists (of the bodies' origins) and
-     * the wrenches to be filled in (at the origins) are arrays over the bodies. */
+    /* Contact wrenches on the model's bodies; NULL: none. Poses, twists (of the bodies' origins)
+     * and the wrenches to be filled in (at the origins) are arrays over the bodies. */
     void (*touch)(const void *touching, double t, const gw_pose *world_from_body,
                   const gw_twist *twist, gw_wrench *on);
     const void *touching;
 } gw_forces;
 
-/* What one step tells of itself. */
+/* The result of one step. */
 typedef struct gw_step {
     gw_wrench constraint; /* lambda at the step's start, at the held frame (N, N m): the held body's
                              rate of momentum less the weight, the hand and contacts */
-    double work;          /* of what acts at the held frame during the step (J) */
+    double work;          /* of the wrench at the held frame during the step (J) */
     double dissipated;    /* by the model's own damping (J) */
     double motors;        /* work of its own motors (J) */
-    double ride;          /* work of the geometry that carries it (J) */
+    double ride;          /* work of the moving base (J) */
     double margin;        /* how far its rows are from dependent, 0 (at a singular point) to 1 */
     bool finite;          /* false: the step failed, the state is the one before it, at rest */
 } gw_step;
 
-/* Adds a piece to what a step tells. */
+/* Adds the result of a substep. */
 static inline void gw_step_add(gw_step *sum, const gw_step *piece, bool first)
 {
     if (first)
@@ -61,31 +62,30 @@ static inline void gw_step_add(gw_step *sum, const gw_step *piece, bool first)
 typedef struct gw_model_ops {
     int (*dof)(const gw_model *model);
     void (*held)(const gw_model *model, gw_pose *world_from_held, gw_twist *twist);
-    /* Columns of J (dof of them, 6 entries each) and the drift J-dot v. */
-    void (*jacobian)(const gw_model *model, double (*columns)[6], double *drift);
+    /* Columns of J (dof of them, 6 entries each) and the bias acceleration J-dot v. */
+    void (*jacobian)(const gw_model *model, double (*columns)[6], double *bias);
     /* D^-1 P w: generalised acceleration (dof entries) by the generalised force w. */
     void (*apply_inverse)(const gw_model *model, const double *force, double *acceleration);
     /* Kinetic and potential energy now (J). */
     void (*energy)(const gw_model *model, double *kinetic, double *potential);
     /* Advances by dt seconds. */
     void (*step)(gw_model *model, const gw_forces *forces, double dt, gw_step *step);
-    /* Generalised velocities (dof entries), in the coordinates of jacobian(); and added to them.
-     * Of a model that is carried, against the motion with the least kinetic energy. */
+    /* Generalised velocities (dof entries), in the coordinates of jacobian(), and a change of them.
+     * On a moving base, relative to the motion with the least kinetic energy. */
     void (*velocity)(const gw_model *model, double *v);
     void (*kick)(gw_model *model, const double *dv);
-    /* What the model would do by itself, weight, bias, damping and motors included:
-     * D^-1 P (-B - G + motors), generalised (dof entries). */
+    /* Acceleration without the hand and contacts: D^-1 P (-B - G - damping + motors), generalised
+     * (dof entries). */
     void (*free_acceleration)(const gw_model *model, double *a);
-    /* The bodies that can touch something: how many, where, moving how (of the origin). */
+    /* The bodies: their number, poses and twists (of the origins). */
     int (*bodies)(const gw_model *model);
     void (*body)(const gw_model *model, int index, gw_pose *world_from_body, gw_twist *twist);
     /* force += J_b^T wrench, of a wrench at the origin of body `index` (dof entries). */
     void (*pull_back)(const gw_model *model, int index, const gw_wrench *wrench, double *force);
-    /* The twist that body `index` has by being carried, with no generalised velocity; NULL, or
-     * false: none. */
+    /* The twist of body `index` on a moving base at zero generalised velocity; NULL, or false:
+     * none. */
     bool (*carried)(const gw_model *model, int index, gw_twist *twist);
-    /* The model is a value: this many bytes, which may be copied and put back (one that is put back
-     * moves on as if nothing had happened). */
+    /* The model is a value of this many bytes, which may be copied and restored. */
     size_t size;
 } gw_model_ops;
 
@@ -104,9 +104,9 @@ static inline void gw_model_held(const gw_model *m, gw_pose *world_from_held, gw
     m->ops->held(m, world_from_held, twist);
 }
 
-static inline void gw_model_jacobian(const gw_model *m, double (*columns)[6], double *drift)
+static inline void gw_model_jacobian(const gw_model *m, double (*columns)[6], double *bias)
 {
-    m->ops->jacobian(m, columns, drift);
+    m->ops->jacobian(m, columns, bias);
 }
 
 static inline void gw_model_apply_inverse(const gw_model *m, const double *force,

@@ -1,13 +1,15 @@
 /*
- * Newton and Euler for one rigid body seen from its frame's origin: shared by the guided body's
- * two integrators. Pure functions, RT safe.
+ * Newton-Euler equations of one rigid body about its frame's origin, the base motion of its set,
+ * and small factorisations: inside of the guided body. Pure functions, RT safe.
  */
 #ifndef GW_DYNAMICS_RIGID_BODY_H
 #define GW_DYNAMICS_RIGID_BODY_H
 
+#include <string.h>
+
 #include "rt/dynamics/guided.h"
 
-/* What every stage of a step calls: a call of its own would cost as much as what it computes. */
+/* For functions that every stage of a step calls. */
 #define GW_STEP_INLINE static inline __attribute__((always_inline))
 
 /* A body's quantities at one pose, world axes. */
@@ -43,7 +45,7 @@ GW_STEP_INLINE gw_rigid_body gw_rigid_body_at(const gw_guided_def *def,
                            gw_inertia_turned(&r, &def->mass.inertia)};
 }
 
-/* The held frame there, moving so. */
+/* Pose and twist of the held frame. */
 GW_STEP_INLINE void gw_rigid_body_held_frame(const gw_rigid_body *r, const gw_pose *pose,
                                              const gw_twist *twist, gw_pose *held,
                                              gw_twist *held_twist)
@@ -52,14 +54,14 @@ GW_STEP_INLINE void gw_rigid_body_held_frame(const gw_rigid_body *r, const gw_po
     *held_twist = (gw_twist){gw_add(twist->v, gw_cross(twist->w, r->held)), twist->w};
 }
 
-/* What acts on the body: force, and torque about the centre of mass; the power of the forces and
- * of the damping (W). */
+/* Load on the body: force, and torque about the centre of mass; the power of the hand's wrench and
+ * the power that damping dissipates (W). */
 typedef struct gw_load {
     gw_wrench about_com;
     double power, dissipation;
 } gw_load;
 
-/* What touches it: force, and torque about the centre of mass. */
+/* The contacts' wrench: force, and torque about the centre of mass. */
 gw_wrench gw_rigid_body_contact_wrench(const gw_rigid_body *r, const gw_pose *pose,
                                        const gw_twist *twist, const gw_forces *forces, double t);
 
@@ -84,9 +86,8 @@ GW_STEP_INLINE gw_load gw_rigid_body_load(const gw_guided_def *def, const gw_rig
     return (gw_load){{gw_mul_add(f, def->mass.mass, def->gravity), torque}, power, dissipation};
 }
 
-/* The wrench that would give the body the acceleration [a; alpha] of its origin: momentum's rate,
- * force and torque about the centre of mass. */
-/* m (a + alpha x c + w x (w x c)) and I alpha + w x I w */
+/* Rate of momentum for the acceleration [a; alpha] of the origin, as force and torque about the
+ * centre of mass: m (a + alpha x c + w x (w x c)) and I alpha + w x I w. */
 GW_STEP_INLINE gw_wrench gw_rigid_body_momentum_rate(double mass, const gw_rigid_body *r, gw_vec3 w,
                                                      gw_vec3 a, gw_vec3 alpha)
 {
@@ -96,16 +97,17 @@ GW_STEP_INLINE gw_wrench gw_rigid_body_momentum_rate(double mass, const gw_rigid
     return (gw_wrench){gw_scale(mass, at_com), spin};
 }
 
-/* Constraint wrench at the held frame: momentum rate minus load. */
+/* The constraint wrench at the held frame: rate of momentum minus load. */
 gw_wrench gw_rigid_body_constraint_wrench(const gw_rigid_body *r, const gw_wrench *rate,
                                           const gw_wrench *load);
 
-/* ---- a set that rides (guided_ride.c): only where ride.moves -------------------------------- */
+/* ---- base motion (base_motion.c): where ride.moves ------------------------------------------ */
 
-/* The frame in which the set stands, `t` seconds from now, in the world. */
+/* world_from_base, `t` seconds from now. */
 gw_pose gw_base_motion_frame(const gw_base_motion *ride, double t);
 
-/* A body's pose, and twist of its origin, into the frame as it is now; out of it in t seconds. */
+/* A body's pose, and the twist of its origin, from the world into the base frame as it is now, and
+ * from the base frame as it is in t seconds to the world. */
 gw_pose gw_base_from_world_pose(const gw_base_motion *ride, const gw_pose *world_from_body);
 gw_pose gw_base_to_world_pose(const gw_base_motion *ride, double t, const gw_pose *frame_from_body);
 gw_twist gw_base_from_world_twist(const gw_base_motion *ride, const gw_pose *world_from_body,
@@ -113,22 +115,23 @@ gw_twist gw_base_from_world_twist(const gw_base_motion *ride, const gw_pose *wor
 gw_twist gw_base_to_world_twist(const gw_base_motion *ride, double t,
                                 const gw_pose *world_from_body, const gw_twist *twist);
 
-/* The twist that the frame gives to what is at rest in it, in its own axes. */
+/* The twist in the world, in base axes, of a body that is at rest in the base frame. */
 gw_twist gw_base_motion_twist_at(const gw_base_motion *ride, const gw_pose *frame_from_body);
 
-/* What the frame adds to the acceleration of a point that moves so in it, in its axes. */
+/* The acceleration that the base adds to that of a point moving in the base frame, in base axes. */
 gw_twist gw_base_motion_bias(const gw_base_motion *ride, gw_vec3 point, const gw_twist *twist);
 
-/* The load in the frame, what inertia adds with it; power and dissipation are the true ones. */
+/* The load in the base frame, with inertial forces; power and dissipation are those in the world.
+ */
 gw_load gw_base_motion_load(const gw_guided *body, const gw_rigid_body *r,
                             const gw_pose *frame_from_body, const gw_twist *twist,
                             const gw_forces *forces, double t);
 
-/* Power (W) of what carries the set, by lambda at the held frame, in the frame. */
+/* Power (W) that moves the base, from the constraint wrench at the held frame in base axes. */
 double gw_base_motion_power(const gw_base_motion *ride, const gw_rigid_body *r,
                             const gw_pose *frame_from_body, const gw_wrench *constraint);
 
-/* The body's pose and twist where its set stands: the world's, or the riding frame's. */
+/* The body's pose and twist relative to its set: in the world, or in a moving base's frame. */
 GW_STEP_INLINE gw_pose gw_guided_pose(const gw_guided *body)
 {
     return body->ride.moves ? gw_base_from_world_pose(&body->ride, &body->pose) : body->pose;
@@ -140,14 +143,14 @@ GW_STEP_INLINE gw_twist gw_guided_twist(const gw_guided *body)
                             : body->twist;
 }
 
-/* Takes a twist where the set stands. */
+/* Stores a twist that is given relative to the set. */
 GW_STEP_INLINE void gw_guided_store_twist(gw_guided *body, const gw_twist *twist)
 {
     body->twist =
         body->ride.moves ? gw_base_to_world_twist(&body->ride, 0, &body->pose, twist) : *twist;
 }
 
-/* Takes pose and twist where the set stands, t seconds on. */
+/* Stores pose and twist, given relative to the set, as the state t seconds later. */
 GW_STEP_INLINE void gw_guided_store_state(gw_guided *body, double t, const gw_pose *pose,
                                           const gw_twist *twist)
 {
@@ -165,16 +168,40 @@ GW_STEP_INLINE gw_load gw_guided_load(const gw_guided *body, const gw_rigid_body
                : gw_rigid_body_load(&body->def, r, pose, twist, forces, t);
 }
 
+/* ---- columns of a Jacobian: [v; w] as six numbers ------------------------------------------- */
+
+static inline gw_vec3 gw_column_linear(const double *column)
+{
+    return gw_v3(column[0], column[1], column[2]);
+}
+
+static inline gw_vec3 gw_column_angular(const double *column)
+{
+    return gw_v3(column[3], column[4], column[5]);
+}
+
+static inline void gw_column_set(double *column, gw_vec3 v, gw_vec3 w)
+{
+    memcpy(column, (double[6]){v.x, v.y, v.z, w.x, w.y, w.z}, 6 * sizeof *column);
+}
+
+/* ---- the other steps of a guided body ------------------------------------------------------- */
+
+/* True for a body without constraints, whose coordinates are those of one of its points. */
+static inline bool gw_is_floating(const gw_submanifold *set)
+{
+    return !set->general && set->rotation.kind == GW_ROTATION_FREE &&
+           set->translation.locus.kind == GW_LOCUS_FREE && !set->translation.in_mobile;
+}
+
 /* One step of a body on a general set, by its rows; in guided_general.c. */
 void gw_guided_general_step(gw_guided *body, const gw_forces *forces, double dt, gw_step *step);
 
 /* The twist of the general set nearest to `twist` in the mass metric, at the body's pose. */
 gw_twist gw_guided_general_project(const gw_guided *body, const gw_twist *twist);
 
-/* A body that nothing guides; in guided_floating.c. Its step by Newton and Euler, its coordinates'
- * columns (6) and velocities, D^-1 of a generalised force, and a twist or velocities that it is
- * given.
- */
+/* A body without constraints; in guided_floating.c: its step, Jacobian (6 columns), generalised
+ * velocity, D^-1 of a generalised force, and the setting of its twist or a change of velocity. */
 void gw_floating_step(gw_guided *body, const gw_forces *forces, double dt, gw_step *step);
 void gw_floating_jacobian(const gw_guided *body, double (*columns)[6]);
 void gw_floating_velocity(const gw_guided *body, double *v);
@@ -194,7 +221,7 @@ double gw_rigid_body_kinetic_energy(double mass, const gw_rigid_body *r, const g
 bool gw_cholesky(double (*m)[6], int n);
 void gw_cholesky_solve(double (*l)[6], int n, double *x);
 
-/* The common small cases by hand: a plane or a circle has two or three freedoms. */
+/* Unrolled for up to three unknowns: a plane or a circle has two or three freedoms. */
 GW_STEP_INLINE bool gw_ldl_of_three(double (*m)[6], int n)
 {
     double d0 = m[0][0], a = m[1][0], b = m[2][0];

@@ -1,20 +1,21 @@
 /*
- * A guided body whose set rides in a frame that moves: the equation of motion in that frame. RT
- * safe.
+ * A guided body on a moving base: its equation of motion in the base frame. RT safe.
  *
- * The frame is at E(s) = exp(s (V, w)) from of the world, s being ride.time and what of a step went
- * since: what is at rest in it moves with V + w x x, for ever the same in the world's axes (twist)
- * and in its own (inner). In it the set stands, so chart, rows and integrator are those of a set
- * that stands; the load is turned into it and gets what inertia adds (all in the frame's axes; m:
- * mass, c: centre of mass, W: the body's spin there):
+ * world_from_base is exp(s (V, w)) from, with s the time since the motion's start: a body at rest
+ * in the base moves with V + w x x, constant in world axes (twist) and in base axes (inner). Chart,
+ * rows and integrator work in the base frame as on a fixed base; the load is rotated into it, and
+ * inertial forces are added (in base axes; m: mass, c: centre of mass, W: the body's angular
+ * velocity in the base):
  *
  *   f' = -m (w x (V + w x c) + 2 w x c')
  *   t' = I (W x w) - W x I w - w x I (W + w)          about the centre of mass
  *
- * The constraints' wrench lambda is the true one. What carries the frame works
+ * The constraint wrench lambda is the same in both frames. The base does the work
  *
- *   P = lambda . (V + w x x, w)                       x: where lambda acts
+ *   P = lambda . (V + w x x, w)                       x: the point where lambda acts
  */
+#include <assert.h>
+
 #include "rt/dynamics/rigid_body.h"
 
 gw_base_motion gw_base_motion_from_twist(const gw_pose *from, const gw_twist *twist)
@@ -26,6 +27,7 @@ gw_base_motion gw_base_motion_from_twist(const gw_pose *from, const gw_twist *tw
 
 gw_base_motion gw_base_motion_between(const gw_pose *from, const gw_pose *to, double dt)
 {
+    assert(dt > 0);
     gw_pose back = gw_pose_inverse(from), motion = gw_pose_mul(to, &back);
     gw_twist screw = gw_screw_log(&motion);
     screw = (gw_twist){gw_scale(1 / dt, screw.v), gw_scale(1 / dt, screw.w)};
@@ -40,8 +42,8 @@ gw_pose gw_base_motion_frame(const gw_base_motion *ride, double t)
     return gw_pose_mul(&motion, &ride->from);
 }
 
-/* What a steady twist gives a point. */
-static gw_vec3 drag_at(const gw_twist *twist, gw_vec3 point)
+/* Velocity of a point that moves with the twist. */
+static gw_vec3 velocity_at(const gw_twist *twist, gw_vec3 point)
 {
     return gw_add(twist->v, gw_cross(twist->w, point));
 }
@@ -62,7 +64,7 @@ gw_twist gw_base_from_world_twist(const gw_base_motion *ride, const gw_pose *wor
                                   const gw_twist *twist)
 {
     gw_quat q = gw_base_motion_frame(ride, 0).q;
-    gw_vec3 v = gw_sub(twist->v, drag_at(&ride->twist, world_from_body->p));
+    gw_vec3 v = gw_sub(twist->v, velocity_at(&ride->twist, world_from_body->p));
     return (gw_twist){gw_unrotate(q, v), gw_unrotate(q, gw_sub(twist->w, ride->twist.w))};
 }
 
@@ -70,24 +72,24 @@ gw_twist gw_base_to_world_twist(const gw_base_motion *ride, double t,
                                 const gw_pose *world_from_body, const gw_twist *twist)
 {
     gw_quat q = gw_base_motion_frame(ride, t).q;
-    return (gw_twist){gw_add(gw_rotate(q, twist->v), drag_at(&ride->twist, world_from_body->p)),
+    return (gw_twist){gw_add(gw_rotate(q, twist->v), velocity_at(&ride->twist, world_from_body->p)),
                       gw_add(gw_rotate(q, twist->w), ride->twist.w)};
 }
 
 gw_twist gw_base_motion_twist_at(const gw_base_motion *ride, const gw_pose *frame_from_body)
 {
-    return (gw_twist){drag_at(&ride->inner, frame_from_body->p), ride->inner.w};
+    return (gw_twist){velocity_at(&ride->inner, frame_from_body->p), ride->inner.w};
 }
 
 gw_twist gw_base_motion_bias(const gw_base_motion *ride, gw_vec3 point, const gw_twist *twist)
 {
-    gw_vec3 w = ride->inner.w, whole = gw_mul_add(drag_at(&ride->inner, point), 2, twist->v);
+    gw_vec3 w = ride->inner.w, whole = gw_mul_add(velocity_at(&ride->inner, point), 2, twist->v);
     return (gw_twist){gw_cross(w, whole), gw_cross(w, twist->w)};
 }
 
-/* f' and t' */
-static gw_wrench of_inertia(const gw_base_motion *ride, double mass, const gw_rigid_body *r,
-                            const gw_pose *pose, const gw_twist *twist)
+/* The inertial force f' and torque t'. */
+static gw_wrench inertial_wrench(const gw_base_motion *ride, double mass, const gw_rigid_body *r,
+                                 const gw_pose *pose, const gw_twist *twist)
 {
     gw_vec3 w = ride->inner.w, spin = twist->w;
     gw_vec3 at_com = gw_add(twist->v, gw_cross(spin, r->com));
@@ -110,7 +112,7 @@ gw_load gw_base_motion_load(const gw_guided *body, const gw_rigid_body *r, const
                           .held_q = gw_quat_mul(q, r->held_q)};
     gw_load load = gw_rigid_body_load(&body->def, &seen, &out, &moving, forces, t);
     gw_wrench in = {gw_unrotate(q, load.about_com.f), gw_unrotate(q, load.about_com.t)};
-    gw_wrench inertia = of_inertia(ride, body->def.mass.mass, r, pose, twist);
+    gw_wrench inertia = inertial_wrench(ride, body->def.mass.mass, r, pose, twist);
     load.about_com = gw_wrench_add(in, inertia);
     return load;
 }
@@ -118,6 +120,6 @@ gw_load gw_base_motion_load(const gw_guided *body, const gw_rigid_body *r, const
 double gw_base_motion_power(const gw_base_motion *ride, const gw_rigid_body *r, const gw_pose *pose,
                             const gw_wrench *constraint)
 {
-    gw_vec3 drag = drag_at(&ride->inner, gw_add(pose->p, r->held));
-    return gw_dot(constraint->f, drag) + gw_dot(constraint->t, ride->inner.w);
+    gw_vec3 v = velocity_at(&ride->inner, gw_add(pose->p, r->held));
+    return gw_dot(constraint->f, v) + gw_dot(constraint->t, ride->inner.w);
 }

@@ -1,5 +1,5 @@
 /*
- * Newton and Euler for one rigid body, and the small dense algebra that goes with it. RT safe.
+ * Newton-Euler equations of one rigid body, and Cholesky factors. RT safe.
  */
 #include "rt/dynamics/rigid_body.h"
 
