@@ -1,13 +1,19 @@
 /*
- * What a scene must hold beyond the types of its members. Not for use inside a tick.
+ * The checks of a scene beyond the types of its members: ids, references, ranges, which kinds fit.
+ * Those of mechanisms are in mechanism.c, those of tasks in task.c. Not for use inside a tick.
  */
-#include "drivers/driver.h"
-#include "rt/scene/check_work.h"
-
+#include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "drivers/driver.h"
+#include "rt/scene/scene.h"
+
+#define CONTACT_RATE_MIN 10   /* Hz of the world thread: slower, and candidates have been passed */
+#define CONTACT_RATE_MAX 1000 /* and faster than most ticks there is nothing to gain */
+#define MASS_KNOWN_MAX   10   /* factor on the mass: beyond, control is unstable in any case */
 
 bool gw_scene_invalid(gw_error *error, const char *collection, int index, const char *member,
                       const char *format, ...)
@@ -28,9 +34,9 @@ bool gw_id_valid(const char *id)
     return length >= 1 && length <= GW_MAX_ID && id[length] == '\0';
 }
 
-/* ---- ids ----------------------------------------------------------------------------------- */
+/* ---- ids ------------------------------------------------------------------------------------ */
 
-/* An id and where it stands, so that duplicates are found by sorting: scenes have thousands. */
+/* An id with its index, so that duplicates are found by sorting: scenes have thousands. */
 typedef struct entry {
     const char *id, *second;
     int index;
@@ -76,7 +82,7 @@ static bool check_id(const char *id, const char *collection, int index, gw_error
                    GW_MAX_ID);
 }
 
-/* A name that pose frames and contacts give to a link. */
+/* An id must not be the name "mechanism.link" of a link. */
 static bool check_not_link(const gw_scene *s, const char *id, const char *collection, int index,
                            gw_error *error)
 {
@@ -86,7 +92,7 @@ static bool check_not_link(const gw_scene *s, const char *id, const char *collec
                                              link, s->mechanisms[mechanism].id);
 }
 
-/* Objects and mechanisms share their names. */
+/* Objects and mechanisms share one set of ids. */
 static bool check_mechanism_ids(const gw_scene *s, gw_error *error)
 {
     for (int i = 0; i < s->mechanism_count; i++) {
@@ -155,7 +161,23 @@ static bool check_ids(const gw_scene *s, gw_error *error)
     return ok && check_mechanism_ids(s, error) && check_material_ids(s, error);
 }
 
-/* ---- objects and features ------------------------------------------------------------------ */
+/* ---- objects and features ------------------------------------------------------------------- */
+
+/* A tick looks at no more unilateral constraints of one object. */
+static bool check_unilaterals(const gw_scene *s, const char *object, gw_error *error)
+{
+    int count = 0;
+    for (int i = 0; i < s->constraint_count; i++) {
+        const gw_scene_constraint *c = &s->constraints[i];
+        count += c->bound != GW_BOUND_EQUAL && c->enabled &&
+                 (strcmp(c->a.object, object) == 0 || strcmp(c->b.object, object) == 0);
+        if (count > GW_MAX_UNILATERALS)
+            return gw_fail(error, GW_TOO_LARGE, "/constraints",
+                           "\"%s\" has more than %d one-sided distances", object,
+                           GW_MAX_UNILATERALS);
+    }
+    return true;
+}
 
 /* All principal minors at least `least` times the trace's power. */
 static bool minors_at_least(const gw_mat3 *t, double trace, double least)
@@ -188,7 +210,7 @@ bool gw_inertia_is_possible(const double i[6])
     return minors_at_least(&t, trace, slack);
 }
 
-/* The same of a body that turns freely: it must resist every turn. */
+/* The same of a body that rotates freely: no principal moment may be zero. */
 bool gw_inertia_is_real(const double i[6])
 {
     const gw_mat3 t = {{{i[0], i[3], i[4]}, {i[3], i[1], i[5]}, {i[4], i[5], i[2]}}};
@@ -223,7 +245,7 @@ static bool check_body(const gw_body *b, int index, gw_error *error)
     return true;
 }
 
-/* Weight, contacts and its velocity move it, along what its constraints leave. */
+/* A free object: not fixed, not too many, not too many unilateral constraints. */
 static bool check_free(const gw_scene *s, int index, gw_error *error)
 {
     const gw_object *o = &s->objects[index];
@@ -242,7 +264,7 @@ static bool check_free(const gw_scene *s, int index, gw_error *error)
         return gw_fail(error, GW_TOO_LARGE, where, "a scene has at most %d free objects",
                        GW_MAX_FREE);
     }
-    return gw_scene_check_unilaterals(s, o->id, error);
+    return check_unilaterals(s, o->id, error);
 }
 
 static bool check_object(const gw_scene *s, int index, gw_error *error)
@@ -264,9 +286,9 @@ static bool check_object(const gw_scene *s, int index, gw_error *error)
     return check_body(&o->body, index, error) && check_free(s, index, error);
 }
 
-/* Why a name is no object's: it may be a link's. */
-static bool no_object(const gw_scene *s, const char *name, const char *collection, int index,
-                      const char *member, gw_error *error)
+/* Refuses a name that is not an object's; links cannot be constrained yet. */
+static bool refuse_reference(const gw_scene *s, const char *name, const char *collection, int index,
+                             const char *member, gw_error *error)
 {
     int link;
     bool is_link = gw_scene_link(s, name, &link) >= 0 || gw_scene_mechanism(s, name) >= 0;
@@ -282,13 +304,13 @@ static bool no_object(const gw_scene *s, const char *name, const char *collectio
 static bool check_feature(const gw_scene *s, const gw_feature *f, int index, gw_error *error)
 {
     if (gw_scene_object(s, f->object) < 0)
-        return no_object(s, f->object, "features", index, "/id", error);
+        return refuse_reference(s, f->object, "features", index, "/id", error);
     if (!gw_finite3(f->element.p) || !gw_finite3(f->element.d))
         return gw_scene_invalid(error, "features", index, "", "a feature's numbers must be finite");
     return true;
 }
 
-/* ---- constraints and devices ----------------------------------------------------------- */
+/* ---- constraints ---------------------------------------------------------------------------- */
 
 static bool check_ref(const gw_scene *s, const gw_feature_ref *ref, int index, const char *member,
                       gw_element *element, gw_error *error)
@@ -296,7 +318,7 @@ static bool check_ref(const gw_scene *s, const gw_feature_ref *ref, int index, c
     if (gw_scene_element(s, ref, element))
         return true;
     if (gw_scene_object(s, ref->object) < 0)
-        return no_object(s, ref->object, "constraints", index, member, error);
+        return refuse_reference(s, ref->object, "constraints", index, member, error);
     return gw_scene_invalid(error, "constraints", index, member, "\"%s\" has no feature \"%s\"",
                             ref->object, ref->feature);
 }
@@ -343,10 +365,10 @@ static bool check_bound(const gw_scene_constraint *c, const gw_element *a, const
         gw_element_kind_name(a->kind), gw_element_kind_name(b->kind));
 }
 
-/* A free object is guided by what stands. What else moves would have to be moved along with it:
- * that is a mechanism with closed loops. */
-static bool check_free_joint(const gw_scene *s, const gw_object *a, const gw_object *b, int index,
-                             gw_error *error)
+/* A free object may be joined to fixed objects only: with others it would form a mechanism with
+ * closed loops. */
+static bool check_free_constraint(const gw_scene *s, const gw_object *a, const gw_object *b,
+                                  int index, gw_error *error)
 {
     const gw_object *free = a->free ? a : b, *other = a->free ? b : a;
     bool held = false;
@@ -387,12 +409,12 @@ static bool check_constraint(const gw_scene *s, const gw_scene_constraint *c, in
     if (s->objects[ia].fixed && s->objects[ib].fixed)
         return gw_scene_invalid(error, "constraints", index, "/a",
                                 "both objects are fixed: one must move");
-    if (!check_free_joint(s, &s->objects[ia], &s->objects[ib], index, error))
+    if (!check_free_constraint(s, &s->objects[ia], &s->objects[ib], index, error))
         return false;
     return check_value(c, &a, &b, index, error) && check_bound(c, &a, &b, index, error);
 }
 
-/* ---- devices ------------------------------------------------------------------------------- */
+/* ---- devices -------------------------------------------------------------------------------- */
 
 static bool check_profile(const gw_driver *driver, const gw_device *d, int index, gw_error *error)
 {
@@ -441,8 +463,217 @@ static bool check_device(const gw_device *d, int index, gw_error *error)
     return true;
 }
 
+/* ---- materials and contacts ----------------------------------------------------------------- */
+
+static bool check_material(const gw_material *m, int index, gw_error *error)
+{
+    const gw_contact_material *s = &m->surface;
+    if (!(s->restitution >= 0 && s->restitution <= 1))
+        return gw_scene_invalid(error, "materials", index, "/restitution",
+                                "restitution is %g, must be 0 to 1", s->restitution);
+    if (!(s->friction >= 0 && isfinite(s->friction)))
+        return gw_scene_invalid(error, "materials", index, "/friction",
+                                "friction is %g, must be 0 or more", s->friction);
+    if (!(s->stiffness > 0 && isfinite(s->stiffness)))
+        return gw_scene_invalid(error, "materials", index, "/stiffness",
+                                "stiffness is %g, must be greater than 0 (N/m)", s->stiffness);
+    if (!(s->damping >= 0 && isfinite(s->damping)))
+        return gw_scene_invalid(error, "materials", index, "/damping",
+                                "damping is %g, must be 0 or more (N s/m)", s->damping);
+    return true;
+}
+
+static bool out_of_range(gw_error *error, const char *where, const char *what, double value,
+                         const char *right)
+{
+    return gw_fail(error, GW_BAD_INPUT, where, "%s is %g, must be %s", what, value, right);
+}
+
+static bool is_there(const gw_scene *s, const char *name)
+{
+    int link;
+    return gw_scene_object(s, name) >= 0 || gw_scene_link(s, name, &link) >= 0;
+}
+
+static bool check_ignored(const gw_scene *s, int index, gw_error *error)
+{
+    const gw_pair_name *pair = &s->contact.ignore[index];
+    char where[64];
+    for (int side = 0; side < 2; side++) {
+        const char *name = side ? pair->b : pair->a;
+        snprintf(where, sizeof where, "/contact/ignore/%d/%d", index, side);
+        if (!is_there(s, name))
+            return gw_fail(error, GW_BAD_INPUT, where,
+                           "there is no object \"%s\", nor a link of that name", name);
+    }
+    return strcmp(pair->a, pair->b) != 0 ||
+           gw_fail(error, GW_BAD_INPUT, where, "nothing touches itself: name two");
+}
+
+static bool check_contact(const gw_scene *s, gw_error *error)
+{
+    const gw_scene_contact *c = &s->contact;
+    for (int i = 0; i < s->material_count; i++)
+        if (!check_material(&s->materials[i], i, error))
+            return false;
+    if (c->rate != 0 && !(c->rate >= CONTACT_RATE_MIN && c->rate <= CONTACT_RATE_MAX))
+        return out_of_range(error, "/contact/rate", "rate", c->rate, "10 to 1000 Hz");
+    if (!(c->rules.slip_speed >= 0 && c->rules.slip_speed <= 1))
+        return out_of_range(error, "/contact/slip_speed", "slip_speed", c->rules.slip_speed,
+                            "0 to 1 m/s");
+    if (!(c->rules.rest_speed >= 0 && c->rules.rest_speed <= 1))
+        return out_of_range(error, "/contact/rest_speed", "rest_speed", c->rules.rest_speed,
+                            "0 to 1 m/s");
+    for (int i = 0; i < c->ignore_count; i++)
+        if (!check_ignored(s, i, error))
+            return false;
+    return true;
+}
+
+/* ---- tools: the held object or link --------------------------------------------------------- */
+
+static bool check_held_object(const gw_scene *s, const gw_tool *t, int index, gw_error *error)
+{
+    int object = gw_scene_object(s, t->object);
+    if (object < 0)
+        return gw_scene_invalid(error, "tools", index, "/object", "there is no object \"%s\"",
+                                t->object);
+    if (s->objects[object].fixed)
+        return gw_scene_invalid(error, "tools", index, "/object",
+                                "\"%s\" is fixed: a tool holds an object that may move", t->object);
+    if (s->objects[object].free)
+        return gw_scene_invalid(
+            error, "tools", index, "/object",
+            "\"%s\" is free: a tool holds an object that does not move by itself", t->object);
+    return check_unilaterals(s, t->object, error);
+}
+
+static bool check_held_link(const gw_scene *s, const gw_tool *t, int index, gw_error *error)
+{
+    int mechanism = gw_scene_mechanism(s, t->mechanism);
+    if (mechanism < 0)
+        return gw_scene_invalid(error, "tools", index, "/mechanism", "there is no mechanism \"%s\"",
+                                t->mechanism);
+    int count = s->mechanisms[mechanism].link_count;
+    if (t->link < 0 || t->link >= count)
+        return gw_scene_invalid(error, "tools", index, "/link",
+                                "link is %d, \"%s\" has links 0 to %d", t->link, t->mechanism,
+                                count - 1);
+    if (t->branch[0])
+        return gw_scene_invalid(error, "tools", index, "/branch",
+                                "branches are of an object's constraints: a mechanism has none");
+    return true;
+}
+
+static bool check_held(const gw_scene *s, const gw_tool *t, int index, gw_error *error)
+{
+    if (t->object[0] && t->mechanism[0])
+        return gw_scene_invalid(error, "tools", index, "/mechanism",
+                                "a tool holds an object or a link of a mechanism, not both");
+    if (t->mechanism[0])
+        return check_held_link(s, t, index, error);
+    return check_held_object(s, t, index, error);
+}
+
+/* ---- tools: control ------------------------------------------------------------------------- */
+
+static bool check_control(const gw_scene *s, const gw_tool *t, int index, gw_error *error)
+{
+    int device = gw_scene_device(s, t->device);
+    if (device < 0)
+        return gw_scene_invalid(error, "tools", index, "/device", "there is no device \"%s\"",
+                                t->device);
+    const gw_driver *driver = gw_driver_find(s->devices[device].driver);
+    bool impedance = driver && driver->class == GW_DEVICE_IMPEDANCE;
+    if (impedance && t->control == GW_CONTROL_ADMITTANCE)
+        return gw_scene_invalid(error, "tools", index, "/control",
+                                "device \"%s\" is an impedance device: control must be impedance, "
+                                "penalty, coupling or four-channel",
+                                t->device);
+    if (driver && !impedance && t->control != GW_CONTROL_ADMITTANCE)
+        return gw_scene_invalid(error, "tools", index, "/control",
+                                "device \"%s\" is an admittance device: control must be admittance",
+                                t->device);
+    return true;
+}
+
+/* A number of a tool's rendering and its upper bound. */
+typedef struct bounded {
+    const char *member;
+    double value, most;
+} bounded;
+
+static bool check_bounded(const bounded *all, int count, int index, gw_error *error)
+{
+    for (int i = 0; i < count; i++)
+        if (!(all[i].value >= 0 && all[i].value <= all[i].most))
+            return gw_scene_invalid(error, "tools", index, all[i].member, "is %g, must be 0 to %g",
+                                    all[i].value, all[i].most);
+    return true;
+}
+
+static bool check_rendering(const gw_tool *t, int index, gw_error *error)
+{
+    const gw_impedance_def *r = &t->rendering;
+    const gw_spring_damper *co = &r->coordination, *vc = &r->coupling;
+    const bounded all[] = {
+        {"/rendering/length", r->resisted.length, 1e3},
+        {"/rendering/threshold", r->resisted.threshold, 1},
+        {"/rendering/fade", r->resisted.fade, 1e6},
+        {"/rendering/coordination/linear", co->linear, 1e9},
+        {"/rendering/coordination/angular", co->angular, 1e9},
+        {"/rendering/coordination/linear_damping", co->linear_damping, 1e9},
+        {"/rendering/coordination/angular_damping", co->angular_damping, 1e9},
+        {"/rendering/coupling/linear", vc->linear, 1e9},
+        {"/rendering/coupling/angular", vc->angular, 1e9},
+        {"/rendering/coupling/linear_damping", vc->linear_damping, 1e9},
+        {"/rendering/coupling/angular_damping", vc->angular_damping, 1e9},
+        {"/rendering/penalty/stiffness", r->penalty, 1e9},
+        {"/rendering/penalty/damping", r->penalty_damping, 1e9},
+        {"/rendering/mass_known", r->mass_known, MASS_KNOWN_MAX},
+        {"/rendering/slew", r->slew, 1e9},
+        {"/rendering/impulse_budget", r->impulse_budget, 1e9},
+    };
+    if (!check_bounded(all, sizeof all / sizeof all[0], index, error))
+        return false;
+    if (r->resisted.fade != 0 && r->resisted.fade < 1)
+        return gw_scene_invalid(error, "tools", index, "/rendering/fade",
+                                "is %g, must be 1 or more: it multiplies the threshold",
+                                r->resisted.fade);
+    if (t->substeps < 0 || t->substeps > GW_MAX_SUBSTEPS)
+        return gw_scene_invalid(error, "tools", index, "/substeps", "is %d, must be 1 to %d",
+                                t->substeps, GW_MAX_SUBSTEPS);
+    return true;
+}
+
+static bool check_tool(const gw_scene *s, const gw_tool *t, int index, gw_error *error)
+{
+    if (!check_held(s, t, index, error) || !check_control(s, t, index, error))
+        return false;
+    for (int i = 0; i < index; i++)
+        if ((strcmp(s->tools[i].object, t->object) == 0 &&
+             strcmp(s->tools[i].mechanism, t->mechanism) == 0) ||
+            strcmp(s->tools[i].device, t->device) == 0)
+            return gw_scene_invalid(error, "tools", index, "",
+                                    "two tools need two objects or mechanisms, and two devices");
+    if (!gw_finite_pose(&t->at) || !gw_finite_pose(&t->start))
+        return gw_scene_invalid(error, "tools", index, "/at", "a pose must be finite");
+    return check_rendering(t, index, error);
+}
+
+static bool check_tools(const gw_scene *s, gw_error *error)
+{
+    for (int i = 0; i < s->tool_count; i++)
+        if (!check_tool(s, &s->tools[i], i, error))
+            return false;
+    return true;
+}
+
+/* ---- the scene ------------------------------------------------------------------------------ */
+
 bool gw_scene_check(const gw_scene *s, gw_error *error)
 {
+    assert(s);
     if (!(gw_norm(s->gravity) <= GW_MAX_NUMBER))
         return gw_fail(error, GW_BAD_INPUT, "/gravity", "gravity is %g, must be at most %g m/s2",
                        gw_norm(s->gravity), GW_MAX_NUMBER);
@@ -463,6 +694,6 @@ bool gw_scene_check(const gw_scene *s, gw_error *error)
     for (int i = 0; i < s->device_count; i++)
         if (!check_device(&s->devices[i], i, error))
             return false;
-    return gw_scene_check_mechanisms(s, error) && gw_scene_check_contact(s, error) &&
-           gw_scene_check_tools(s, error) && gw_scene_check_tasks(s, error);
+    return gw_scene_check_mechanisms(s, error) && check_contact(s, error) &&
+           check_tools(s, error) && gw_scene_check_tasks(s, error);
 }

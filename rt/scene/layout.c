@@ -1,19 +1,164 @@
 /*
- * Solving a scene outward from its fixed objects, in rounds: what a round learns, an object that
- * has to go before the held one or a cycle, the next one heeds. Not for use inside a tick.
+ * The layout: a scene solved outward from its fixed objects along the constraint graph. Not for use
+ * inside a tick.
+ *
+ * Objects are the vertices, enabled two-sided constraints the edges. A round places one object
+ * after the other against those that are placed already (a spanning tree from the fixed objects
+ * outward). Where an object finds no pose, or cannot follow the hands, the round learns something:
+ * a loop is to be solved as one cluster, or an object is to be placed before a held one. The next
+ * round starts anew with what has been learnt.
  */
+#include "rt/scene/layout.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "rt/scene/layout_work.h"
+#define MAX_ROUNDS     200 /* each learns something: a bound that no scene was seen to come near */
+#define CLUSTER_STEPS  60  /* of Levenberg-Marquardt, from each start */
+#define CLUSTER_STARTS 40
+#define SOLVED         1e-11 /* residual, of a cluster's size */
+#define CANNOT_FOLLOW  1e-6  /* residual rate, of the motion that is asked for */
 
-#define MOST_ROUNDS 200 /* each learns something: a bound that no scene was seen to come near */
+typedef struct builder {
+    const gw_scene *scene;
+    const gw_pose *from; /* present poses of the objects, NULL: those of the scene */
+    gw_layout *layout;
 
-/* ---- constraints by object ----------------------------------------------------------------- */
+    /* per object */
+    int *tool;       /* the tool that holds it, -1 */
+    bool *with_hand; /* connected to a held object through objects that may move */
+    int *first;      /* of its edges in `edge_of`; one more entry closes the list */
+    int *edge_of;    /* indices of edges, object by object */
 
-static bool refuse_two_hands(const gw_layout_work *w, int constraint, gw_error *error)
+    /* per object, learnt from one round to the next */
+    bool *ahead;  /* is placed before held objects, since it cannot follow them */
+    int *cluster; /* the cluster that it is solved in, -1 */
+    int cluster_count;
+
+    /* per object, in a round */
+    bool *placed;
+    bool *loose;                 /* has freedoms or branches, or depends on an object that has */
+    int *carrier;                /* the object that it moves rigidly with, -1: it does not move */
+    gw_body_jacobian *jacobians; /* by the freedoms of the held objects; NULL without tools */
+    int columns;
+    bool again; /* something was learnt: start a new round */
+
+    gw_solution *scratch;
+    gw_placement *draft;
+    gw_cluster_work *cluster_work;
+} builder;
+
+/* ---- the constraint graph ------------------------------------------------------------------- */
+
+/* The object at the other end of an edge of `object`. */
+static int other_end(const gw_layout_edge *e, int object)
+{
+    return e->link.a == object ? e->link.b : e->link.a;
+}
+
+/* Fills the lists of edges by object; false when memory is short. */
+static bool list_edges(builder *w)
+{
+    const gw_layout *l = w->layout;
+    int objects = w->scene->object_count;
+    int *next = calloc((size_t)objects + 1, sizeof *next);
+    if (!next)
+        return false;
+    for (int i = 0; i < l->joint_count; i++) {
+        w->first[l->joints[i].link.a + 1]++;
+        w->first[l->joints[i].link.b + 1]++;
+    }
+    for (int i = 0; i < objects; i++) {
+        w->first[i + 1] += w->first[i];
+        next[i] = w->first[i];
+    }
+    for (int i = 0; i < l->joint_count; i++) {
+        w->edge_of[next[l->joints[i].link.a]++] = i;
+        w->edge_of[next[l->joints[i].link.b]++] = i;
+    }
+    free(next);
+    return true;
+}
+
+/* Marks the objects connected to held ones, by breadth-first search over all that may move. */
+static bool mark_with_hand(builder *w)
+{
+    int objects = w->scene->object_count, count = 0;
+    int *queue = malloc(((size_t)objects + 1) * sizeof *queue);
+    if (!queue)
+        return false;
+    for (int i = 0; i < objects; i++)
+        if (w->tool[i] >= 0) {
+            w->with_hand[i] = true;
+            queue[count++] = i;
+        }
+    for (int k = 0; k < count; k++)
+        for (int j = w->first[queue[k]]; j < w->first[queue[k] + 1]; j++) {
+            int other = other_end(&w->layout->joints[w->edge_of[j]], queue[k]);
+            if (w->with_hand[other] || w->scene->objects[other].fixed)
+                continue;
+            w->with_hand[other] = true;
+            queue[count++] = other;
+        }
+    free(queue);
+    return true;
+}
+
+/* ---- order of placing ----------------------------------------------------------------------- */
+
+/* True where a neighbour is placed. */
+static bool has_placed_neighbour(const builder *w, int object)
+{
+    for (int j = w->first[object]; j < w->first[object + 1]; j++)
+        if (w->placed[other_end(&w->layout->joints[w->edge_of[j]], object)])
+            return true;
+    return false;
+}
+
+/* Every constraint of the object has it as b, the fixed part. */
+static bool always_b(const builder *w, int object)
+{
+    for (int j = w->first[object]; j < w->first[object + 1]; j++)
+        if (w->layout->joints[w->edge_of[j]].link.b != object)
+            return false;
+    return w->first[object] < w->first[object + 1];
+}
+
+/*
+ * Smaller goes first. Of objects with a placed neighbour: those that no hand moves, or that cannot
+ * follow one; held objects; objects that follow them. Where none has a placed neighbour, one has to
+ * be the ground: an object without a hand; in a group with a hand, the held object if every
+ * constraint has it as b, else another one.
+ */
+static int placing_order(const builder *w, int object)
+{
+    bool held = w->tool[object] >= 0;
+    if (w->first[object] == w->first[object + 1] && !held)
+        return 0; /* needs no order */
+    if (has_placed_neighbour(w, object))
+        return held ? 2 : w->with_hand[object] && !w->ahead[object] ? 3 : 1;
+    if (!held)
+        return w->with_hand[object] ? 6 : 4;
+    return always_b(w, object) ? 5 : 7;
+}
+
+/* The next object to place, -1 when all are. */
+static int next_object(const builder *w)
+{
+    int best = -1, least = 8;
+    for (int i = 0; i < w->scene->object_count && least > 0; i++) {
+        int u = w->placed[i] ? 8 : placing_order(w, i);
+        if (u < least)
+            best = i, least = u;
+    }
+    return best;
+}
+
+/* ---- edges ---------------------------------------------------------------------------------- */
+
+static bool refuse_two_hands(const builder *w, int constraint, gw_error *error)
 {
     const gw_scene_constraint *c = &w->scene->constraints[constraint];
     char where[64];
@@ -24,42 +169,318 @@ static bool refuse_two_hands(const gw_layout_work *w, int constraint, gw_error *
                    c->id, c->a.object, c->b.object);
 }
 
-static void resolve_joint(const gw_layout_work *w, int constraint, gw_layout_edge *j)
+static void resolve_edge(const builder *w, int constraint, gw_layout_edge *e)
 {
     const gw_scene *s = w->scene;
     const gw_scene_constraint *c = &s->constraints[constraint];
-    gw_constraint_edge *link = &j->link;
-    *j = (gw_layout_edge){.index = constraint};
-    link->stated = (gw_constraint){.kind = c->kind, .sense = c->sense, .value = c->value};
-    link->a = gw_scene_object(s, c->a.object);
-    link->b = gw_scene_object(s, c->b.object);
-    gw_scene_element(s, &c->a, &link->stated.mobile);
-    gw_scene_element(s, &c->b, &link->stated.fixed);
-    j->feature[0] = gw_scene_feature(s, c->a.object, c->a.feature);
-    j->feature[1] = gw_scene_feature(s, c->b.object, c->b.feature);
-    j->length = gw_object_length(&s->objects[s->objects[link->a].fixed ? link->b : link->a]);
+    gw_constraint_edge *edge = &e->link;
+    *e = (gw_layout_edge){.index = constraint};
+    edge->stated = (gw_constraint){.kind = c->kind, .sense = c->sense, .value = c->value};
+    edge->a = gw_scene_object(s, c->a.object);
+    edge->b = gw_scene_object(s, c->b.object);
+    gw_scene_element(s, &c->a, &edge->stated.mobile);
+    gw_scene_element(s, &c->b, &edge->stated.fixed);
+    e->feature[0] = gw_scene_feature(s, c->a.object, c->a.feature);
+    e->feature[1] = gw_scene_feature(s, c->b.object, c->b.feature);
+    e->length = gw_object_length(&s->objects[s->objects[edge->a].fixed ? edge->b : edge->a]);
 }
 
-static bool resolve_joints(gw_layout_work *w, gw_error *error)
+static bool collect_constraints(builder *w, gw_error *error)
 {
     gw_layout *l = w->layout;
     for (int i = 0; i < w->scene->constraint_count; i++) {
         const gw_scene_constraint *c = &w->scene->constraints[i];
         if (!c->enabled || c->bound != GW_BOUND_EQUAL)
-            continue; /* one-sided ones are walls, for the loop */
-        gw_layout_edge *j = &l->joints[l->joint_count++];
-        resolve_joint(w, i, j);
-        if (w->tool[j->link.a] >= 0 && w->tool[j->link.b] >= 0)
+            continue; /* unilateral ones are the loop's */
+        gw_layout_edge *e = &l->joints[l->joint_count++];
+        resolve_edge(w, i, e);
+        if (w->tool[e->link.a] >= 0 && w->tool[e->link.b] >= 0)
             return refuse_two_hands(w, i, error);
     }
     return true;
 }
 
-static bool gather(gw_layout_work *w, int object, gw_placement *p, gw_error *error)
+/* ---- clusters: objects of a loop, solved together ------------------------------------------- */
+
+typedef struct edge_list {
+    int count;
+    const gw_constraint_edge *of[GW_MAX_CLUSTER * GW_MAX_PROBLEM];
+} edge_list;
+
+/* The edges of these objects to placed ones, each once. */
+static void collect_edges(const builder *w, const int *objects, int count, edge_list *out)
+{
+    out->count = 0;
+    for (int i = 0; i < count; i++)
+        for (int j = w->first[objects[i]]; j < w->first[objects[i] + 1]; j++) {
+            const gw_layout_edge *e = &w->layout->joints[w->edge_of[j]];
+            bool seen = !w->placed[other_end(e, objects[i])];
+            for (int k = 0; k < out->count && !seen; k++)
+                seen = out->of[k] == &e->link;
+            if (!seen && out->count < GW_MAX_CLUSTER * GW_MAX_PROBLEM)
+                out->of[out->count++] = &e->link;
+        }
+}
+
+static gw_cluster cluster_of(const builder *w, const int *objects, int count, const edge_list *l)
+{
+    gw_cluster c = {.count = count, .link_count = l->count, .links = l->of};
+    memcpy(c.bodies, objects, (size_t)count * sizeof *objects);
+    c.size = gw_cluster_size(&c, w->layout->poses);
+    return c;
+}
+
+static int members_of(const builder *w, int cluster, int *objects)
+{
+    int count = 0;
+    for (int i = 0; i < w->scene->object_count && count < GW_MAX_CLUSTER; i++)
+        if (w->cluster[i] == cluster)
+            objects[count++] = i;
+    return count;
+}
+
+static double uniform(unsigned long long *s)
+{
+    *s = *s * 6364136223846793005ull + 1442695040888963407ull;
+    return (double)(*s >> 11) / 4503599627370496.0 - 1; /* -1 .. 1 */
+}
+
+/* Start number `k`: the present poses, then random ones farther and farther away from them. */
+static void set_start(builder *w, const gw_cluster *c, const gw_pose *now, int k,
+                      unsigned long long *random)
+{
+    double reach = k == 0 ? 0 : (0.1 + 0.1 * (k % 10));
+    for (int i = 0; i < c->count; i++) {
+        gw_twist d;
+        gw_vec3 v = {uniform(random), uniform(random), uniform(random)};
+        gw_vec3 turn = {uniform(random), uniform(random), uniform(random)};
+        d.v = gw_scale(reach * c->size, v);
+        d.w = gw_scale(reach * GW_PI, turn);
+        w->layout->poses[c->bodies[i]] = gw_pose_add(&now[i], &d);
+    }
+}
+
+/* Works out the rows of the cluster's edges; an open sense becomes that of the poses. */
+static void resolve_edges(const builder *w, const gw_cluster *c)
+{
+    for (int i = 0; i < w->layout->joint_count; i++) {
+        gw_constraint_edge *link = &w->layout->joints[i].link;
+        for (int k = 0; k < c->count; k++)
+            if (link->a == c->bodies[k] || link->b == c->bodies[k]) {
+                gw_constraint_edge_resolve(link, &w->layout->poses[link->a],
+                                           &w->layout->poses[link->b]);
+                break;
+            }
+    }
+}
+
+/* Places all objects of a cluster together; false where no common pose was found. */
+static bool solve_cluster(builder *w, int cluster)
+{
+    int objects[GW_MAX_CLUSTER], count = members_of(w, cluster, objects);
+    gw_pose now[GW_MAX_CLUSTER];
+    edge_list l;
+    unsigned long long random = 1;
+    for (int i = 0; i < count; i++) {
+        w->placed[objects[i]] = true;
+        now[i] = w->layout->poses[objects[i]];
+    }
+    collect_edges(w, objects, count, &l);
+    gw_cluster c = cluster_of(w, objects, count, &l);
+    for (int k = 0; k < CLUSTER_STARTS; k++) {
+        set_start(w, &c, now, k, &random);
+        resolve_edges(w, &c);
+        if (gw_cluster_project(&c, CLUSTER_STEPS, w->layout->poses, w->cluster_work) <= SOLVED)
+            return true;
+    }
+    for (int i = 0; i < count; i++)
+        w->layout->poses[objects[i]] = now[i];
+    return false;
+}
+
+/* Freedoms of the cluster while all other objects are fixed. */
+static int cluster_dof(const builder *w, int cluster)
+{
+    int objects[GW_MAX_CLUSTER], count = members_of(w, cluster, objects);
+    edge_list l;
+    collect_edges(w, objects, count, &l);
+    gw_cluster c = cluster_of(w, objects, count, &l);
+    return gw_cluster_dof(&c, w->layout->poses, w->cluster_work);
+}
+
+/* ---- motion with the hands ------------------------------------------------------------------ */
+
+static bool contains(const gw_placement *const *placements, int count, int object)
+{
+    for (int i = 0; i < count; i++)
+        if (placements[i]->object == object)
+            return true;
+    return false;
+}
+
+/* The carrier of the objects from outside: -1 none, -2 several, else the one that all their edges
+ * lead to. */
+static int moved_by(const builder *w, const gw_placement *const *p, int count)
+{
+    int carrier = -3;
+    bool moves = false;
+    for (int i = 0; i < count; i++)
+        for (int j = w->first[p[i]->object]; j < w->first[p[i]->object + 1]; j++) {
+            int other = other_end(&w->layout->joints[w->edge_of[j]], p[i]->object);
+            if (!w->placed[other] || contains(p, count, other))
+                continue;
+            moves = moves || w->carrier[other] >= 0;
+            carrier = carrier == -3 || carrier == w->carrier[other] ? w->carrier[other] : -2;
+        }
+    return moves ? carrier : -1;
+}
+
+/* The object moves rigidly with its carrier: v + w x arm. */
+static void move_with_carrier(builder *w, int object, int carrier)
+{
+    gw_vec3 arm = gw_sub(w->layout->poses[object].p, w->layout->poses[carrier].p);
+    for (int k = 0; w->jacobians && k < w->columns; k++) {
+        const double *m = w->jacobians[carrier][k];
+        double *to = w->jacobians[object][k];
+        gw_vec3 turn = {m[3], m[4], m[5]}, v = gw_cross(turn, arm);
+        memcpy(to, m, 6 * sizeof *to);
+        to[0] += v.x, to[1] += v.y, to[2] += v.z;
+    }
+}
+
+/* A held object's freedoms are columns of all Jacobians. */
+static void add_held_freedoms(builder *w, gw_placement *p)
+{
+    p->follow = GW_OBJECT_HELD;
+    w->carrier[p->object] = p->object;
+    if (p->branch < 0)
+        return;
+    const gw_submanifold *set = &p->solution.branches[p->branch].set;
+    double basis[6][6];
+    gw_submanifold_tangent(set, &w->layout->poses[p->object], p->length, basis);
+    for (int k = 0; k < set->dof && w->columns < GW_MAX_MOTION; k++)
+        memcpy(w->jacobians[p->object][w->columns++], basis[k], sizeof basis[k]);
+}
+
+/* Objects between several moving ones, or between moving and fixed ones; false where they cannot
+ * follow. */
+static bool solve_motion(builder *w, gw_placement *const *p, int count)
+{
+    int objects[GW_MAX_CLUSTER];
+    edge_list l;
+    for (int i = 0; i < count; i++) {
+        objects[i] = p[i]->object;
+        p[i]->follow = GW_OBJECT_SOLVED;
+        w->carrier[p[i]->object] = p[i]->object;
+    }
+    collect_edges(w, objects, count, &l);
+    gw_cluster c = cluster_of(w, objects, count, &l);
+    resolve_edges(w, &c);
+    return gw_cluster_jacobian(&c, w->layout->poses, w->columns, w->jacobians, w->cluster_work) <=
+           CANNOT_FOLLOW;
+}
+
+/* Enters how the placed objects p (one, or a cluster's) move with the hands: `follow` and
+ * `carrier`. False where they cannot follow in every direction. */
+static bool enter_motion(builder *w, gw_placement *const *p, int count)
+{
+    gw_placement *free_ones[GW_MAX_CLUSTER];
+    int free_count = 0;
+    for (int i = 0; i < count; i++)
+        if (p[i]->tool >= 0)
+            add_held_freedoms(w, p[i]);
+        else
+            free_ones[free_count++] = p[i];
+    int by = moved_by(w, (const gw_placement *const *)free_ones, free_count);
+    if (by == -2)
+        return solve_motion(w, free_ones, free_count);
+    for (int i = 0; i < free_count; i++) {
+        bool roams = w->scene->objects[free_ones[i]->object].free;
+        free_ones[i]->follow = by >= 0 ? GW_OBJECT_CARRIED
+                               : roams ? GW_OBJECT_FREE
+                                       : GW_OBJECT_STATIC;
+        free_ones[i]->carrier = by;
+        w->carrier[free_ones[i]->object] = by;
+        if (by >= 0)
+            move_with_carrier(w, free_ones[i]->object, by);
+    }
+    return true;
+}
+
+/* ---- learning from an object without a pose ------------------------------------------------- */
+
+/* Moves `object`, and the cluster that it was in, into `cluster`. */
+static void join_cluster(builder *w, int object, int cluster)
+{
+    int was = w->cluster[object];
+    w->cluster[object] = cluster;
+    for (int i = 0; i < w->scene->object_count && was >= 0; i++)
+        if (w->cluster[i] == was)
+            w->cluster[i] = cluster;
+}
+
+/* Takes loose neighbours into the cluster; false where there are none, or too many. */
+static bool grow_cluster(builder *w, int cluster, bool held_too)
+{
+    int objects[GW_MAX_CLUSTER], count = members_of(w, cluster, objects), more = 0;
+    for (int i = 0; i < count; i++)
+        for (int j = w->first[objects[i]]; j < w->first[objects[i] + 1]; j++) {
+            int other = other_end(&w->layout->joints[w->edge_of[j]], objects[i]);
+            if (w->cluster[other] == cluster || !w->placed[other] || !w->loose[other])
+                continue;
+            if (w->tool[other] >= 0 && !held_too)
+                continue;
+            if (count + ++more > GW_MAX_CLUSTER)
+                return false;
+            join_cluster(w, other, cluster);
+        }
+    return more > 0;
+}
+
+/* Has the objects placed before held ones; true where that is new for one of them. */
+static bool place_ahead(builder *w, const int *objects, int count)
+{
+    bool learnt = false;
+    for (int i = 0; i < count; i++) {
+        learnt = learnt || (w->with_hand[objects[i]] && !w->ahead[objects[i]]);
+        w->ahead[objects[i]] = true;
+    }
+    return learnt;
+}
+
+/* An object has no pose, or cannot follow: changes clusters or order and asks for another round;
+ * false where nothing is left to try. */
+static bool learn(builder *w, const gw_placement *p)
+{
+    int objects[GW_MAX_CLUSTER], count;
+    if (w->cluster[p->object] < 0)
+        w->cluster[p->object] = w->cluster_count++;
+    int cluster = w->cluster[p->object];
+    w->again = true;
+    if (p->tool < 0 && grow_cluster(w, cluster, false))
+        return true;
+    count = members_of(w, cluster, objects);
+    if (p->tool < 0 && place_ahead(w, objects, count)) {
+        for (int i = 0; i < count; i++)
+            w->cluster[objects[i]] = -1;
+        return true;
+    }
+    if (p->branch < 0 && grow_cluster(w, cluster, true))
+        return true;
+    w->again = false;
+    if (count == 1)
+        w->cluster[p->object] = -1;
+    return false;
+}
+
+/* ---- one object ----------------------------------------------------------------------------- */
+
+/* The constraints of an object with its placed neighbours. */
+static bool gather(builder *w, int object, gw_placement *p, gw_error *error)
 {
     for (int i = w->first[object]; i < w->first[object + 1]; i++) {
-        const gw_layout_edge *j = &w->layout->joints[w->joint_of[i]];
-        int other = gw_layout_other(j, object);
+        const gw_layout_edge *e = &w->layout->joints[w->edge_of[i]];
+        int other = other_end(e, object);
         if (!w->placed[other])
             continue;
         if (p->count == GW_MAX_PROBLEM)
@@ -67,16 +488,14 @@ static bool gather(gw_layout_work *w, int object, gw_placement *p, gw_error *err
                            "\"%s\" has more than %d constraints", w->scene->objects[object].id,
                            GW_MAX_PROBLEM);
         p->constraints[p->count] =
-            gw_constraint_of_edge(&j->link, object, &w->layout->poses[other]);
-        p->ids[p->count++] = j->index;
+            gw_constraint_of_edge(&e->link, object, &w->layout->poses[other]);
+        p->ids[p->count++] = e->index;
     }
     return true;
 }
 
-/* ---- one object ---------------------------------------------------------------------------- */
-
 /* The branch that a tool asks for, else the nearest; -1 where there is none. */
-static int choose(const gw_layout_work *w, const gw_placement *p)
+static int choose(const builder *w, const gw_placement *p)
 {
     const gw_solution *s = w->scratch;
     if (s->status != GW_SOLVED || s->branch_count == 0)
@@ -101,23 +520,22 @@ static gw_placement *keep(const gw_placement *p, const gw_solution *solution)
     return kept;
 }
 
-/* True where the object could be elsewhere: along its freedoms, on another branch, or because what
- * it is joined to could. */
-static bool could_move(const gw_layout_work *w, const gw_placement *p)
+/* True where the object has freedoms or other branches, or a neighbour is loose. */
+static bool is_loose(const builder *w, const gw_placement *p)
 {
     const gw_solution *s = w->scratch;
     if (p->branch >= 0 && (s->branch_count > 1 || s->branches[p->branch].set.dof > 0))
         return true;
     for (int i = w->first[p->object]; i < w->first[p->object + 1]; i++) {
-        int other = gw_layout_other(&w->layout->joints[w->joint_of[i]], p->object);
+        int other = other_end(&w->layout->joints[w->edge_of[i]], p->object);
         if (w->placed[other] && w->loose[other])
             return true;
     }
     return false;
 }
 
-/* Solves one object against all that is placed, and places it. NULL with an error. */
-static gw_placement *place(gw_layout_work *w, int object, gw_error *error)
+/* Solves one object against its placed neighbours, and places it. NULL with an error. */
+static gw_placement *place(builder *w, int object, gw_error *error)
 {
     gw_layout *l = w->layout;
     gw_placement *p = w->draft;
@@ -136,7 +554,7 @@ static gw_placement *place(gw_layout_work *w, int object, gw_error *error)
     p->branch = choose(w, p);
     if (p->branch >= 0)
         l->poses[object] = w->scratch->branches[p->branch].nearest;
-    w->loose[object] = could_move(w, p);
+    w->loose[object] = is_loose(w, p);
     w->placed[object] = true;
     gw_placement *kept = keep(p, w->scratch);
     if (!kept)
@@ -146,11 +564,11 @@ static gw_placement *place(gw_layout_work *w, int object, gw_error *error)
     return kept;
 }
 
-/* No proof where the conflict is with several objects of which one could move: then it is only that
- * nothing was found. */
-static void soften(const gw_layout_work *w, gw_placement *p)
+/* A conflict with several objects of which one may move is no proof: incompatible becomes
+ * unhandled. */
+static void weaken_conflict(const builder *w, gw_placement *p)
 {
-    int frame = -2; /* of what the conflict is with: an object that may move, -1 for fixed ones */
+    int frame = -2; /* the object that may move with which the conflict is, -1 for fixed ones */
     bool several = false;
     if (p->solution.status != GW_STATUS_INCOMPATIBLE)
         return;
@@ -173,30 +591,29 @@ static void soften(const gw_layout_work *w, gw_placement *p)
                          "none.";
 }
 
-/* ---- rounds -------------------------------------------------------------------------------- */
+/* ---- rounds --------------------------------------------------------------------------------- */
 
-/* What a held object is joined to has to stand, or to be moved from outside: not by another hand.
- */
-static bool stands(const gw_layout_work *w, int object, gw_error *error)
+/* A held object must not be connected to an object that another hand moves. */
+static bool moved_by_one_hand(const builder *w, int object, gw_error *error)
 {
     for (int i = w->first[object]; i < w->first[object + 1] && w->tool[object] >= 0; i++) {
-        const gw_layout_edge *j = &w->layout->joints[w->joint_of[i]];
-        int other = gw_layout_other(j, object);
+        const gw_layout_edge *e = &w->layout->joints[w->edge_of[i]];
+        int other = other_end(e, object);
         if (w->placed[other] && w->carrier[other] >= 0)
-            return refuse_two_hands(w, j->index, error);
+            return refuse_two_hands(w, e->index, error);
     }
     return true;
 }
 
 /* Places the object, or the whole of its cluster. */
-static bool place_next(gw_layout_work *w, int object, gw_error *error)
+static bool place_next(builder *w, int object, gw_error *error)
 {
     gw_placement *placed[GW_MAX_CLUSTER];
     int count = 0, cluster = w->cluster[object];
-    if (!stands(w, object, error))
+    if (!moved_by_one_hand(w, object, error))
         return false;
     if (cluster >= 0)
-        gw_layout_solve_cluster(w, cluster);
+        solve_cluster(w, cluster);
     for (int i = 0; i < w->scene->object_count; i++) {
         if (cluster >= 0 ? w->cluster[i] != cluster : i != object)
             continue;
@@ -209,16 +626,16 @@ static bool place_next(gw_layout_work *w, int object, gw_error *error)
     for (int i = 0; i < count; i++)
         solved = solved && placed[i]->branch >= 0;
     for (int i = 0; i < count && !solved; i++)
-        if (placed[i]->branch < 0 && gw_layout_learn(w, placed[i]))
+        if (placed[i]->branch < 0 && learn(w, placed[i]))
             return true;
     for (int i = 0; i < count && !solved; i++)
-        soften(w, placed[i]);
-    if (!gw_layout_move_with(w, placed, count))
-        gw_layout_learn(w, placed[0]);
+        weaken_conflict(w, placed[i]);
+    if (!enter_motion(w, placed, count))
+        learn(w, placed[0]);
     return true;
 }
 
-static void forget_round(gw_layout_work *w)
+static void begin_round(builder *w)
 {
     const gw_scene *s = w->scene;
     gw_layout *l = w->layout;
@@ -233,15 +650,15 @@ static void forget_round(gw_layout_work *w)
         w->loose[i] = false;
         w->carrier[i] = -1;
     }
-    if (w->motions)
-        memset(w->motions, 0, (size_t)s->object_count * sizeof *w->motions);
+    if (w->jacobians)
+        memset(w->jacobians, 0, (size_t)s->object_count * sizeof *w->jacobians);
 }
 
-static bool place_all(gw_layout_work *w, gw_error *error)
+static bool place_all(builder *w, gw_error *error)
 {
-    for (int round = 0; round < MOST_ROUNDS; round++) {
-        forget_round(w);
-        for (int object; !w->again && (object = gw_layout_next(w)) >= 0;)
+    for (int round = 0; round < MAX_ROUNDS; round++) {
+        begin_round(w);
+        for (int object; !w->again && (object = next_object(w)) >= 0;)
             if (!place_next(w, object, error))
                 return false;
         if (!w->again)
@@ -256,18 +673,18 @@ static int by_object(const void *a, const void *b)
     return x->object - y->object;
 }
 
-static void number_clusters(gw_layout_work *w)
+static void count_cluster_freedoms(builder *w)
 {
     for (int i = 0; i < w->layout->count; i++) {
         gw_placement *p = w->layout->placements[i];
         if (p->cluster >= 0)
-            p->cluster_dof = gw_layout_cluster_dof(w, p->cluster);
+            p->cluster_dof = cluster_dof(w, p->cluster);
     }
 }
 
-/* ---- the whole ----------------------------------------------------------------------------- */
+/* ---- the whole scene ------------------------------------------------------------------------ */
 
-static bool take_memory(gw_layout_work *w, gw_error *error)
+static bool take_memory(builder *w, gw_error *error)
 {
     const gw_scene *s = w->scene;
     size_t n = (size_t)s->object_count + 2;
@@ -278,19 +695,19 @@ static bool take_memory(gw_layout_work *w, gw_error *error)
     w->tool = malloc(n * sizeof *w->tool);
     w->with_hand = calloc(n, sizeof *w->with_hand);
     w->first = calloc(n, sizeof *w->first);
-    w->joint_of = malloc(2 * ((size_t)s->constraint_count + 1) * sizeof *w->joint_of);
+    w->edge_of = malloc(2 * ((size_t)s->constraint_count + 1) * sizeof *w->edge_of);
     w->ahead = calloc(n, sizeof *w->ahead);
     w->cluster = malloc(n * sizeof *w->cluster);
     w->placed = calloc(n, sizeof *w->placed);
     w->loose = calloc(n, sizeof *w->loose);
     w->carrier = malloc(n * sizeof *w->carrier);
-    w->motions = s->tool_count > 0 ? malloc(n * sizeof *w->motions) : NULL;
+    w->jacobians = s->tool_count > 0 ? malloc(n * sizeof *w->jacobians) : NULL;
     w->scratch = malloc(sizeof *w->scratch);
     w->draft = malloc(sizeof *w->draft);
     w->cluster_work = malloc(sizeof *w->cluster_work);
     if (!l->placements || !l->poses || !l->joints || !w->tool || !w->with_hand || !w->first ||
-        !w->joint_of || !w->ahead || !w->cluster || !w->placed || !w->loose || !w->carrier ||
-        (s->tool_count > 0 && !w->motions) || !w->scratch || !w->draft || !w->cluster_work)
+        !w->edge_of || !w->ahead || !w->cluster || !w->placed || !w->loose || !w->carrier ||
+        (s->tool_count > 0 && !w->jacobians) || !w->scratch || !w->draft || !w->cluster_work)
         return gw_fail(error, GW_FAILED, "", "no memory to lay out the scene");
     for (int i = 0; i < s->object_count; i++)
         w->tool[i] = w->cluster[i] = -1;
@@ -302,28 +719,28 @@ static bool take_memory(gw_layout_work *w, gw_error *error)
     return true;
 }
 
-static void give_back(gw_layout_work *w)
+static void give_back(builder *w)
 {
     free(w->tool);
     free(w->with_hand);
     free(w->first);
-    free(w->joint_of);
+    free(w->edge_of);
     free(w->ahead);
     free(w->cluster);
     free(w->placed);
     free(w->loose);
     free(w->carrier);
-    free(w->motions);
+    free(w->jacobians);
     free(w->scratch);
     free(w->draft);
     free(w->cluster_work);
 }
 
-static bool lay_out(gw_layout_work *w, gw_error *error)
+static bool lay_out(builder *w, gw_error *error)
 {
-    if (!take_memory(w, error) || !resolve_joints(w, error))
+    if (!take_memory(w, error) || !collect_constraints(w, error))
         return false;
-    if (!gw_layout_connect(w))
+    if (!list_edges(w) || !mark_with_hand(w))
         return gw_fail(error, GW_FAILED, "", "no memory to lay out the scene");
     if (!place_all(w, error))
         return false;
@@ -331,13 +748,14 @@ static bool lay_out(gw_layout_work *w, gw_error *error)
         gw_constraint_edge *link = &w->layout->joints[i].link;
         gw_constraint_edge_resolve(link, &w->layout->poses[link->a], &w->layout->poses[link->b]);
     }
-    number_clusters(w);
+    count_cluster_freedoms(w);
     return true;
 }
 
 gw_layout *gw_layout_create(const gw_scene *scene, const gw_pose *poses, gw_error *error)
 {
-    gw_layout_work w = {.scene = scene, .from = poses, .layout = calloc(1, sizeof(gw_layout))};
+    assert(scene);
+    builder w = {.scene = scene, .from = poses, .layout = calloc(1, sizeof(gw_layout))};
     if (!w.layout) {
         gw_fail(error, GW_FAILED, "", "no memory to lay out the scene");
         return NULL;
@@ -374,6 +792,7 @@ const gw_placement *gw_layout_unsolved(const gw_layout *layout)
 
 const gw_placement *gw_layout_placement(const gw_layout *layout, int object)
 {
+    assert(object >= 0);
     for (int i = 0; i < layout->count; i++)
         if (layout->placements[i]->object == object)
             return layout->placements[i];
@@ -384,9 +803,9 @@ double gw_layout_residual(const gw_layout *layout, const gw_pose *poses)
 {
     double worst = 0;
     for (int i = 0; i < layout->joint_count; i++) {
-        const gw_layout_edge *j = &layout->joints[i];
-        gw_constraint c = gw_constraint_of_edge(&j->link, j->link.a, &poses[j->link.b]);
-        worst = fmax(worst, gw_constraint_residual(&c, &poses[j->link.a], j->length));
+        const gw_layout_edge *e = &layout->joints[i];
+        gw_constraint c = gw_constraint_of_edge(&e->link, e->link.a, &poses[e->link.b]);
+        worst = fmax(worst, gw_constraint_residual(&c, &poses[e->link.a], e->length));
     }
     return worst;
 }

@@ -1,11 +1,11 @@
 /*
- * Where every object of a scene may be, and what moves when it moves: the constraints of the
- * document gathered per moving object, solved, a branch chosen, the object placed on it.
+ * The layout of a scene: its constraint graph solved, object by object, with a branch chosen for
+ * each and how it moves with the hands.
  *
- * Objects are solved outward from fixed ones (framework III-B): an object that is not fixed is
- * placed against fixed objects and those placed before it. What is placed against a held object
- * follows it. Objects in a cycle that have no pose one after the other are solved as one cluster.
- * README.md has the order.
+ * Objects are solved outward from fixed ones (framework III-B): each is placed against fixed
+ * objects and those placed before it. An object that is placed against a held one follows it.
+ * Objects in a loop that have no pose one after the other are solved as one cluster. README.md has
+ * the order.
  *
  * Built by the server's threads, then read only. Not for use inside a tick.
  */
@@ -15,13 +15,13 @@
 #include "rt/scene/scene.h"
 #include "rt/positioning/cluster.h"
 
-/* What an object does while hands move. */
+/* How an object moves while hands move. */
 typedef enum gw_object_motion {
-    GW_OBJECT_STATIC,  /* nothing that it is joined to moves */
+    GW_OBJECT_STATIC,  /* no neighbour moves */
     GW_OBJECT_HELD,    /* a tool moves it */
-    GW_OBJECT_CARRIED, /* all that it is joined to moves as one: it moves along */
-    GW_OBJECT_SOLVED,  /* its constraints are solved again as its surroundings move */
-    GW_OBJECT_FREE     /* a free object: it moves by itself along what its constraints leave */
+    GW_OBJECT_CARRIED, /* all its neighbours move as one rigid body: it moves with them */
+    GW_OBJECT_SOLVED,  /* its constraints are solved again every tick */
+    GW_OBJECT_FREE     /* a dynamic body */
 } gw_object_motion;
 
 /* The solved positioning problem of one moving object. Allocated only as far as its last branch:
@@ -30,7 +30,7 @@ typedef struct gw_placement {
     int object;              /* index in the scene */
     int tool;                /* index of the tool that holds it, -1: none */
     int rank;                /* its place in the order of solving */
-    gw_object_motion follow; /* what it does while hands move */
+    gw_object_motion follow; /* how it moves while hands move */
     int carrier;             /* GW_OBJECT_CARRIED: the object that it moves with */
     int cluster;             /* number of the cluster that it was solved in, -1: none */
     int cluster_dof;         /* freedoms of that cluster while all else stands */
@@ -43,7 +43,8 @@ typedef struct gw_placement {
     gw_solution solution;
 } gw_placement;
 
-/* An enabled constraint with its references resolved: bodies are objects of the scene. */
+/* An edge of the constraint graph: an enabled constraint with its references resolved; bodies are
+ * objects of the scene. */
 typedef struct gw_layout_edge {
     int index; /* in the scene's constraints */
     gw_constraint_edge link;
@@ -55,8 +56,8 @@ typedef struct gw_layout {
     int count;
     gw_placement **placements; /* owned; one per object that is not fixed, scene order */
     gw_pose *poses;            /* owned; world_from_object of every object, placed */
-    int joint_count;
-    gw_layout_edge *joints; /* owned; the enabled constraints, senses as the poses have them */
+    int joint_count;           /* edges */
+    gw_layout_edge *joints;    /* owned; with the senses that the poses have */
 } gw_layout;
 
 /*

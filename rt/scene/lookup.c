@@ -3,11 +3,12 @@
  */
 #include "rt/scene/scene.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- look-up ------------------------------------------------------------------------------- */
+/* ---- look-up -------------------------------------------------------------------------------- */
 
 int gw_scene_object(const gw_scene *s, const char *id)
 {
@@ -84,11 +85,13 @@ int gw_scene_link(const gw_scene *s, const char *name, int *link)
 
 void gw_link_name(const gw_mechanism *m, int link, char name[GW_MAX_LINK_NAME + 1])
 {
+    assert(link >= 0 && link < m->link_count);
     snprintf(name, GW_MAX_LINK_NAME + 1, "%s.%d", m->id, link);
 }
 
 int gw_scene_first_joint(const gw_scene *s, int index)
 {
+    assert(index >= 0 && index <= s->mechanism_count);
     int joints = 0;
     for (int i = 0; i < index; i++)
         joints += s->mechanisms[i].link_count;
@@ -125,6 +128,7 @@ int gw_scene_feature(const gw_scene *s, const char *object, const char *name)
 
 int gw_scene_unilateral(const gw_scene *s, int object, int n)
 {
+    assert(object >= 0 && object < s->object_count);
     const char *id = s->objects[object].id;
     for (int i = 0; i < s->constraint_count; i++) {
         const gw_scene_constraint *c = &s->constraints[i];
@@ -148,7 +152,7 @@ bool gw_scene_element(const gw_scene *s, const gw_feature_ref *ref, gw_element *
     return object >= 0 && gw_feature_find(&s->objects[object].shape, ref->feature, element);
 }
 
-/* ---- renaming ------------------------------------------------------------------------------ */
+/* ---- renaming ------------------------------------------------------------------------------- */
 
 static void put_id(char id[GW_MAX_ID + 1], const char *to)
 {

@@ -1,5 +1,5 @@
 /*
- * Mass and size of a scene's objects. Not for use inside a tick.
+ * Mass properties of a scene's objects. Not for use inside a tick.
  */
 #include "rt/scene/scene.h"
 
@@ -44,28 +44,6 @@ double gw_object_length(const gw_object *o)
 {
     gw_mass m = gw_object_mass(o);
     return sqrt((m.inertia.m[0][0] + m.inertia.m[1][1] + m.inertia.m[2][2]) / (2 * m.mass));
-}
-
-gw_aabb gw_scene_bounds(const gw_scene *scene)
-{
-    gw_aabb box = {{INFINITY, INFINITY, INFINITY}, {-INFINITY, -INFINITY, -INFINITY}};
-    for (int i = 0; i < scene->object_count; i++) {
-        gw_aabb b = gw_shape_bounds(&scene->objects[i].shape);
-        for (int k = 0; k < 8; k++) {
-            gw_vec3 c = {k & 1 ? b.high.x : b.low.x, k & 2 ? b.high.y : b.low.y,
-                         k & 4 ? b.high.z : b.low.z};
-            c = gw_pose_point(&scene->objects[i].pose, c);
-            box.low = gw_v3(fmin(box.low.x, c.x), fmin(box.low.y, c.y), fmin(box.low.z, c.z));
-            box.high = gw_v3(fmax(box.high.x, c.x), fmax(box.high.y, c.y), fmax(box.high.z, c.z));
-        }
-    }
-    return scene->object_count ? box : (gw_aabb){{0, 0, 0}, {0, 0, 0}};
-}
-
-double gw_scene_size(const gw_scene *scene)
-{
-    gw_aabb b = gw_scene_bounds(scene);
-    return fmax(1e-6, gw_distance(b.low, b.high));
 }
 
 int gw_scene_step_rate(const gw_scene *scene)

@@ -1,19 +1,15 @@
 /*
- * A mechanism of the document: its memory, and where its links are. Not for use inside a tick.
+ * A mechanism of the document: its memory, the poses of its links, its checks. Not for use inside a
+ * tick.
  */
+#include <assert.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "rt/scene/scene.h"
 
-gw_contact_material gw_contact_material_default(void)
-{
-    /* dry wood or plastic; as stiff as a tick of a millisecond bears with a kilogram in hand */
-    return (gw_contact_material){
-        .restitution = 0.5, .friction = 0.3, .stiffness = 2e4, .damping = 50};
-}
-
-/* ---- memory -------------------------------------------------------------------------------- */
+/* ---- memory --------------------------------------------------------------------------------- */
 
 void gw_mechanism_finish(gw_mechanism *m)
 {
@@ -31,6 +27,7 @@ void gw_mechanism_finish(gw_mechanism *m)
 
 bool gw_mechanism_resize(gw_mechanism *m, int count)
 {
+    assert(count >= 0);
     gw_mechanism_finish(m);
     size_t n = (size_t)count + 1; /* one too many: none is no lack of memory */
     m->links = calloc(n, sizeof *m->links);
@@ -69,20 +66,17 @@ bool gw_mechanism_copy(gw_mechanism *to, const gw_mechanism *from)
     return ok;
 }
 
-/* ---- where its links are ------------------------------------------------------------------- */
+/* ---- poses ---------------------------------------------------------------------------------- */
 
 gw_pose gw_joint_pose(const gw_chain_link *link, double q)
 {
-    gw_pose moved = gw_pose_identity();
-    if (link->kind == GW_JOINT_REVOLUTE)
-        moved.q = gw_quat_axis(link->axis, q);
-    else
-        moved.p = gw_scale(q, link->axis);
+    gw_pose moved = gw_joint_motion(link->kind, link->axis, q);
     return gw_pose_mul(&link->parent_from_joint, &moved);
 }
 
 void gw_mechanism_poses(const gw_mechanism *m, const double *q, gw_pose *world_from_link)
 {
+    assert(m->link_count == 0 || m->links);
     gw_pose parent = m->base;
     for (int i = 0; i < m->link_count; i++) {
         gw_pose joint = gw_joint_pose(&m->links[i], q ? q[i] : m->position[i]);
@@ -90,4 +84,191 @@ void gw_mechanism_poses(const gw_mechanism *m, const double *q, gw_pose *world_f
         world_from_link[i].q = gw_quat_unit(world_from_link[i].q);
         parent = world_from_link[i];
     }
+}
+
+/* ---- checks --------------------------------------------------------------------------------- */
+
+/* The link that is being checked. */
+typedef struct link_context {
+    const gw_scene *scene;
+    const gw_mechanism *mechanism;
+    int index, link;
+    gw_error *error;
+} link_context;
+
+static bool invalid_link(const link_context *p, const char *member, const char *message)
+{
+    char at[256];
+    snprintf(at, sizeof at, "/links/%d%s", p->link, member);
+    return gw_scene_invalid(p->error, "mechanisms", p->index, at, "%s", message);
+}
+
+/* Refuses a number below 0: "stiffness is -1, must be 0 or more (..)". */
+static bool not_negative(const link_context *p, const char *member, double x, const char *unit)
+{
+    char message[160];
+    const char *name = strrchr(member, '/') + 1;
+    if (isfinite(x) && x >= 0)
+        return true;
+    snprintf(message, sizeof message, "%s is %g, must be 0%s or more (%s)", name, x,
+             strcmp(name, "max") == 0 || strcmp(name, "speed") == 0 ? " (unlimited)" : "", unit);
+    return invalid_link(p, member, message);
+}
+
+static bool check_motor(const link_context *p, const gw_motor *m)
+{
+    if (!isfinite(m->torque) || !isfinite(m->target) || !isfinite(m->rate))
+        return invalid_link(p, "/joint/motor", "a motor's numbers must be finite");
+    return not_negative(p, "/joint/motor/stiffness", m->stiffness, "N m/rad, N/m") &&
+           not_negative(p, "/joint/motor/damping", m->damping, "N m s/rad, N s/m") &&
+           not_negative(p, "/joint/motor/max", m->max, "N m, N") &&
+           not_negative(p, "/joint/motor/speed", m->speed, "rad/s, m/s");
+}
+
+static bool check_limits(const link_context *p, const gw_chain_link *l, double q)
+{
+    char message[160];
+    if (!l->limited)
+        return true;
+    if (!isfinite(l->lower) || !isfinite(l->upper))
+        return invalid_link(p, "/joint/limits", "limits must be finite (rad, m)");
+    if (!(l->lower < l->upper)) {
+        snprintf(message, sizeof message, "lower is %g, must be less than upper, %g", l->lower,
+                 l->upper);
+        return invalid_link(p, "/joint/limits", message);
+    }
+    snprintf(message, sizeof message,
+             "the start position is %g, must be within the limits %g to %g", q, l->lower, l->upper);
+    return (q >= l->lower && q <= l->upper) || invalid_link(p, "/joint/position", message);
+}
+
+static bool check_joint(const link_context *p, const gw_chain_link *l)
+{
+    double q = p->mechanism->position[p->link], v = p->mechanism->velocity[p->link];
+    if (!gw_finite_pose(&l->parent_from_joint))
+        return invalid_link(p, "/joint/origin", "a pose must be finite");
+    if (!gw_finite3(l->axis) || !(fabs(gw_norm(l->axis) - 1) < 1e-6))
+        return invalid_link(p, "/joint/axis", "an axis must not be zero");
+    if (!isfinite(q))
+        return invalid_link(p, "/joint/position", "a position must be finite (rad, m)");
+    if (!isfinite(v))
+        return invalid_link(p, "/joint/velocity", "a velocity must be finite (rad/s, m/s)");
+    return not_negative(p, "/joint/damping", l->damping, "N m s/rad, N s/m") &&
+           not_negative(p, "/joint/friction", l->friction, "N m, N") && check_limits(p, l, q) &&
+           check_motor(p, &l->motor);
+}
+
+static bool check_mass(const link_context *p, const gw_mass *m)
+{
+    const double(*t)[3] = m->inertia.m;
+    const double inertia[6] = {t[0][0], t[1][1], t[2][2], t[0][1], t[0][2], t[1][2]};
+    char message[160];
+    if (!(isfinite(m->mass) && m->mass > 0)) {
+        snprintf(message, sizeof message, "mass is %g, must be greater than 0 (kg)", m->mass);
+        return invalid_link(p, "/mass", message);
+    }
+    if (!gw_finite3(m->com))
+        return invalid_link(p, "/com", "com must be finite (m)");
+    for (int i = 0; i < 6; i++)
+        if (!isfinite(inertia[i]))
+            return invalid_link(p, "/inertia", "inertia must be finite");
+    return gw_inertia_is_possible(inertia) ||
+           invalid_link(
+               p, "/inertia",
+               "inertia [ixx,iyy,izz,ixy,ixz,iyz] must be the tensor of a real solid: no principal "
+               "moment negative, each at most the sum of the other two");
+}
+
+/* A link may be a point or a rod, but the mass matrix D at the start must be positive definite, so
+ * that every joint moves some inertia: a Cholesky factorisation finds the joint that does not. */
+static bool check_moved_masses(const gw_scene *s, int index, gw_error *error)
+{
+    const gw_mechanism *m = &s->mechanisms[index];
+    double d[GW_MAX_LINKS * GW_MAX_LINKS];
+    int n = m->link_count;
+    gw_chain_def def = {.count = n, .world_from_base = m->base, .held = -1};
+    gw_chain chain;
+    memcpy(def.links, m->links, (size_t)n * sizeof *m->links);
+    gw_chain_init(&chain, &def, m->position, NULL);
+    gw_chain_mass_matrix(&chain, d, n);
+    for (int i = 0; i < n; i++) {
+        double whole = d[i * n + i], pivot = whole;
+        for (int j = 0; j <= i; j++) {
+            double sum = d[i * n + j];
+            for (int k = 0; k < j; k++)
+                sum -= d[i * n + k] * d[j * n + k];
+            d[i * n + j] = pivot = j < i ? sum / d[j * n + j] : sum;
+        }
+        link_context p = {s, m, index, i, error};
+        if (!(pivot > 1e-12 * whole))
+            return invalid_link(
+                &p, "/inertia",
+                "as it stands, this joint moves nothing that is not moved by others: give "
+                "the link an inertia, or a com off the joint's axis");
+        d[i * n + i] = sqrt(pivot);
+    }
+    return true;
+}
+
+static bool check_geometry(const link_context *p, const gw_link_geometry *g)
+{
+    char message[320], at[224];
+    gw_error inner = {0};
+    if (g->id[0] && !gw_id_valid(g->id)) {
+        snprintf(message, sizeof message,
+                 "the id \"%s\" must be 1 to 64 of the characters A-Z a-z 0-9 _ . : + -", g->id);
+        return invalid_link(p, "/id", message);
+    }
+    for (int i = 0; g->id[0] && i < p->link; i++)
+        if (strcmp(p->mechanism->looks[i].id, g->id) == 0) {
+            snprintf(message, sizeof message, "the id %s is taken by link %d", g->id, i);
+            return invalid_link(p, "/id", message);
+        }
+    if (g->material[0] && gw_scene_material(p->scene, g->material) < 0) {
+        snprintf(message, sizeof message, "there is no material \"%s\"", g->material);
+        return invalid_link(p, "/material", message);
+    }
+    if (!g->has_geometry)
+        return true;
+    if (!gw_finite_pose(&g->pose))
+        return invalid_link(p, "/geometry_at", "a pose must be finite");
+    if (gw_shape_check(&g->shape, &inner))
+        return true;
+    snprintf(at, sizeof at, "/geometry%s", inner.where);
+    return invalid_link(p, at, inner.message);
+}
+
+static bool check_counts(const gw_scene *s, int index, gw_error *error)
+{
+    const gw_mechanism *m = &s->mechanisms[index];
+    char where[64];
+    snprintf(where, sizeof where, "/mechanisms/%d/links", index);
+    if (m->link_count < 1)
+        return gw_fail(error, GW_BAD_INPUT, where, "a mechanism has 1 to %d links", GW_MAX_LINKS);
+    if (m->link_count > GW_MAX_LINKS)
+        return gw_fail(error, GW_TOO_LARGE, where, "%d links, a mechanism has 1 to %d",
+                       m->link_count, GW_MAX_LINKS);
+    if (gw_scene_first_joint(s, index + 1) > GW_MAX_JOINTS)
+        return gw_fail(error, GW_TOO_LARGE, where, "a scene has at most %d joints", GW_MAX_JOINTS);
+    return true;
+}
+
+bool gw_scene_check_mechanisms(const gw_scene *s, gw_error *error)
+{
+    for (int i = 0; i < s->mechanism_count; i++) {
+        const gw_mechanism *m = &s->mechanisms[i];
+        if (!check_counts(s, i, error))
+            return false;
+        if (!gw_finite_pose(&m->base))
+            return gw_scene_invalid(error, "mechanisms", i, "/base", "a pose must be finite");
+        for (int k = 0; k < m->link_count; k++) {
+            link_context p = {s, m, i, k, error};
+            if (!check_joint(&p, &m->links[k]) || !check_mass(&p, &m->links[k].mass) ||
+                !check_geometry(&p, &m->looks[k]))
+                return false;
+        }
+        if (!check_moved_masses(s, i, error))
+            return false;
+    }
+    return true;
 }

@@ -3,6 +3,7 @@
  */
 #include "rt/scene/scene.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,12 +24,19 @@ gw_tool gw_tool_default(void)
     return tool;
 }
 
+gw_contact_material gw_contact_material_default(void)
+{
+    /* dry wood or plastic; as stiff as a tick of a millisecond bears with a kilogram in hand */
+    return (gw_contact_material){
+        .restitution = 0.5, .friction = 0.3, .stiffness = 2e4, .damping = 50};
+}
+
 const char *gw_tool_held_id(const gw_tool *tool)
 {
     return tool->mechanism[0] ? tool->mechanism : tool->object;
 }
 
-/* ---- what entries own ---------------------------------------------------------------------- */
+/* ---- what entries own ----------------------------------------------------------------------- */
 
 void gw_operator_finish(gw_operator *o)
 {
@@ -58,7 +66,7 @@ bool gw_operator_copy(gw_operator *to, const gw_operator *from)
     return ok;
 }
 
-/* ---- the whole ----------------------------------------------------------------------------- */
+/* ---- the whole ------------------------------------------------------------------------------ */
 
 /* Every array is taken at a multiple of this many entries. */
 enum { GROW_BY = 16 };
@@ -155,7 +163,7 @@ void gw_scene_destroy(gw_scene *scene)
     free_arrays(scene);
 }
 
-/* ---- growth -------------------------------------------------------------------------------- */
+/* ---- growth --------------------------------------------------------------------------------- */
 
 /* One more zeroed entry at the end of *array. */
 static void *grow(void **array, int *count, size_t size, int cap, const char *what, gw_error *error)
@@ -247,10 +255,11 @@ gw_pair_name *gw_scene_add_ignored(gw_scene *s, gw_error *error)
                 GW_MAX_IGNORED, "pairs that never touch", error);
 }
 
-/* ---- removal ------------------------------------------------------------------------------- */
+/* ---- removal -------------------------------------------------------------------------------- */
 
 static void cut(void *array, int *count, size_t size, int index)
 {
+    assert(index >= 0 && index < *count);
     char *at = (char *)array + (size_t)index * size;
     memmove(at, at + size, (size_t)(*count - index - 1) * size);
     --*count;
@@ -258,6 +267,7 @@ static void cut(void *array, int *count, size_t size, int index)
 
 void gw_scene_remove_object(gw_scene *s, int index)
 {
+    assert(index >= 0 && index < s->object_count);
     gw_shape_finish(&s->objects[index].shape);
     cut(s->objects, &s->object_count, sizeof *s->objects, index);
 }
@@ -279,18 +289,21 @@ void gw_scene_remove_tool(gw_scene *s, int index)
 
 void gw_scene_remove_device(gw_scene *s, int index)
 {
+    assert(index >= 0 && index < s->device_count);
     gw_operator_finish(&s->devices[index].operator);
     cut(s->devices, &s->device_count, sizeof *s->devices, index);
 }
 
 void gw_scene_remove_task(gw_scene *s, int index)
 {
+    assert(index >= 0 && index < s->task_count);
     gw_task_finish(&s->tasks[index]);
     cut(s->tasks, &s->task_count, sizeof *s->tasks, index);
 }
 
 void gw_scene_remove_mechanism(gw_scene *s, int index)
 {
+    assert(index >= 0 && index < s->mechanism_count);
     gw_mechanism_finish(&s->mechanisms[index]);
     cut(s->mechanisms, &s->mechanism_count, sizeof *s->mechanisms, index);
 }

@@ -1,9 +1,8 @@
 /*
- * The document: what a scene file says, as plain structs.
+ * The scene document: the content of a scene file as plain structs.
  *
- * A scene owns its arrays (heap). It is edited by the server's threads only, as a copy that takes
- * the place of the old one; the loop never sees it, it gets a scenario built from it.
- * Not for use inside a tick.
+ * A scene owns its arrays (heap). The server's threads edit a copy that replaces the old one; the
+ * loop never sees it, it gets a scenario that was built from it. Not for use inside a tick.
  */
 #ifndef GW_SCENE_SCENE_H
 #define GW_SCENE_SCENE_H
@@ -37,7 +36,7 @@ typedef struct gw_object {
     gw_shape shape;
     gw_pose pose; /* world_from_object as the scene says it */
     bool fixed;
-    bool free; /* weight, contacts and its velocity move it, along what fixed objects leave */
+    bool free;                    /* a dynamic body, constrained by fixed objects at most */
     char material[GW_MAX_ID + 1]; /* empty: the default one */
     gw_body body;
     gw_vec3 velocity, spin; /* initial twist of the frame's origin, world axes (m/s, rad/s) */
@@ -56,8 +55,8 @@ typedef struct gw_feature_ref {
     char feature[GW_MAX_ID + 1];
 } gw_feature_ref;
 
-/* Which side of its value a distance may take. One-sided ones are walls: they never position an
- * object, the loop pushes the held one back from them (rt/sim/unilateral.h). */
+/* Which side of its value a distance may take. Unilateral (one-sided) ones never position an
+ * object: the loop pushes objects back from them (rt/sim/unilateral.h). */
 typedef enum gw_bound { GW_BOUND_EQUAL, GW_BOUND_AT_LEAST, GW_BOUND_AT_MOST } gw_bound;
 
 typedef struct gw_scene_constraint {
@@ -70,14 +69,14 @@ typedef struct gw_scene_constraint {
     bool enabled;
 } gw_scene_constraint;
 
-/* What surfaces are like; a pair takes the geometric mean of frictions, the smaller restitution,
+/* A contact material; a pair takes the geometric mean of frictions, the smaller restitution, and
  * stiffnesses and dampings in series. */
 typedef struct gw_material {
     char id[GW_MAX_ID + 1];
     gw_contact_material surface;
 } gw_material;
 
-/* The geometry that a link shows and touches with. */
+/* The geometry of a link, for display and contacts. */
 typedef struct gw_link_geometry {
     char id[GW_MAX_ID + 1]; /* a label, unique in its mechanism; may be empty */
     bool has_geometry;
@@ -87,8 +86,8 @@ typedef struct gw_link_geometry {
     char material[GW_MAX_ID + 1];
 } gw_link_geometry;
 
-/* A serial linkage: what the model needs, and what is shown. A link's frame in messages is the
- * object `mechanism.link`, links counted from 0. */
+/* A serial mechanism. A link's frame in messages is the object `mechanism.link`, links counted from
+ * 0. */
 typedef struct gw_mechanism {
     char id[GW_MAX_ID + 1];
     gw_pose base; /* world_from_base */
@@ -102,21 +101,21 @@ typedef struct gw_mechanism {
 /* Room for "mechanism.link": the id, a dot, a number. */
 #define GW_MAX_LINK_NAME (GW_MAX_ID + 12)
 
-/* Two that never touch, each an object or a link. */
+/* A pair without collisions, each an object or a link. */
 typedef struct gw_pair_name {
     char a[GW_MAX_LINK_NAME + 1], b[GW_MAX_LINK_NAME + 1];
 } gw_pair_name;
 
-#define GW_CONTACT_RATE  200  /* Hz, of the world thread where a scene says nothing */
-#define GW_CONTACT_SPEED 1e-3 /* m/s: slip_speed and rest_speed where it says nothing */
+#define GW_CONTACT_RATE  200  /* Hz, default of the world thread */
+#define GW_CONTACT_SPEED 1e-3 /* m/s, default of slip_speed and rest_speed */
 
-/* Whether things touch, and how contacts are resolved. */
+/* Whether objects collide, and how contacts are resolved. */
 typedef struct gw_scene_contact {
     bool enabled;
-    bool local;  /* the loop runs on a local model (D, G, U and planes of the world thread) */
+    bool local;  /* chains step by local models made by the world thread */
     double rate; /* of the world thread (Hz); 0: 200 */
     gw_contact_rules rules;
-    int ignore_count;     /* pairs that never touch */
+    int ignore_count;     /* pairs without collisions */
     gw_pair_name *ignore; /* owned */
 } gw_scene_contact;
 
@@ -229,7 +228,7 @@ gw_scene gw_scene_default(void); /* empty, gravity 0, rate 1000 */
 gw_scene *gw_scene_copy(const gw_scene *scene);
 void gw_scene_destroy(gw_scene *scene); /* NULL is fine */
 
-/* What a tool is before anything is said about it; the id of the object or mechanism it holds. */
+/* The defaults of a tool; the id of the object or mechanism that it holds. */
 gw_tool gw_tool_default(void);
 const char *gw_tool_held_id(const gw_tool *tool);
 
@@ -254,8 +253,8 @@ void gw_scene_remove_task(gw_scene *scene, int index);
 void gw_scene_remove_mechanism(gw_scene *scene, int index);
 void gw_scene_remove_material(gw_scene *scene, int index);
 
-/* Makes room for `count` links, zeroed but for identities, axes along z and no mass; what was
- * there is finished. False: memory. */
+/* Makes room for `count` links: identity poses, axes along z, no mass; former links are freed.
+ * False when memory is short. */
 bool gw_mechanism_resize(gw_mechanism *mechanism, int count);
 /* A deep copy (false: memory is short, what was copied is to be finished), and its end. */
 bool gw_mechanism_copy(gw_mechanism *to, const gw_mechanism *from);
@@ -270,8 +269,8 @@ int gw_scene_mechanism(const gw_scene *scene, const char *id);
 int gw_scene_material(const gw_scene *scene, const char *id);
 int gw_scene_feature(const gw_scene *scene, const char *object, const char *name);
 
-/* A name as a number, to find it again in another scene where no text may be looked at; names of
- * different things by another `of`. */
+/* Hash of a name, to recognise it in another scene where strings are not available; names of
+ * different things take different values of `of`. */
 uint64_t gw_name_hash(const char *name, uint64_t of);
 
 /* The mechanism and the link that "mechanism.link" names; -1 where there is none such. */
@@ -282,7 +281,7 @@ void gw_link_name(const gw_mechanism *mechanism, int link, char name[GW_MAX_LINK
 int gw_scene_joints(const gw_scene *scene);
 int gw_scene_first_joint(const gw_scene *scene, int index);
 
-/* What a surface of that material is like; an empty id: the default one. */
+/* The contact material of that id; an empty id: the default one. */
 gw_contact_material gw_scene_contact_material(const gw_scene *scene, const char *material);
 gw_contact_material gw_contact_material_default(void);
 
@@ -291,8 +290,8 @@ gw_contact_material gw_contact_material_default(void);
 gw_pose gw_joint_pose(const gw_chain_link *link, double q);
 void gw_mechanism_poses(const gw_mechanism *mechanism, const double *q, gw_pose *world_from_link);
 
-/* The constraint that is the n-th wall of an object, n from 0: enabled, one-sided, scene order; -1
- * where there are no more. */
+/* The index of the n-th unilateral constraint of an object, n from 0: enabled ones in scene order;
+ * -1 where there are no more. */
 int gw_scene_unilateral(const gw_scene *scene, int object, int n);
 
 /* The element that a reference names, in its object's frame; stated features go before derived
@@ -305,26 +304,29 @@ void gw_scene_rename_constraint(gw_scene *scene, const char *from, const char *t
 void gw_scene_rename_mechanism(gw_scene *scene, const char *from, const char *to);
 void gw_scene_rename_material(gw_scene *scene, const char *from, const char *to);
 
-/* The first task that a step of which names the constraint, NULL where there is none. */
+/* The first task with a step that names the constraint, NULL where there is none. */
 const gw_task *gw_scene_task_using(const gw_scene *scene, const char *constraint);
 
-/* Parts of gw_scene_check(). */
-bool gw_scene_check_tasks(const gw_scene *scene, gw_error *error);
+/* Parts of gw_scene_check(), in mechanism.c and task.c. */
 bool gw_scene_check_mechanisms(const gw_scene *scene, gw_error *error);
-bool gw_scene_check_contact(const gw_scene *scene, gw_error *error); /* and materials */
-bool gw_scene_check_tools(const gw_scene *scene, gw_error *error);
+bool gw_scene_check_tasks(const gw_scene *scene, gw_error *error);
 
-/* Inertia [ixx,iyy,izz,ixy,ixz,iyz] of a real solid: positive definite, and no principal moment
- * above the sum of the other two. */
+/* Fails with GW_BAD_INPUT at /collection/index/member; `member` begins with a slash or is empty. */
+bool gw_scene_invalid(gw_error *error, const char *collection, int index, const char *member,
+                      const char *format, ...) __attribute__((format(printf, 5, 6)));
+
+/* Whether [ixx,iyy,izz,ixy,ixz,iyz] is the inertia of a real solid: positive definite, and no
+ * principal moment above the sum of the other two; and whether it is that or the limit of a point
+ * or a rod. */
 bool gw_inertia_is_real(const double inertia[6]);
-bool gw_inertia_is_possible(const double inertia[6]); /* a point's and a rod's as well */
+bool gw_inertia_is_possible(const double inertia[6]);
 
-/* All that a scene must hold beyond the types of its members: ids unique and well formed, every
- * reference found, kinds fit, numbers finite and in range. `where` is a pointer into the scene
- * file ("/constraints/3/a"). */
+/* Checks a scene beyond the types of its members: ids unique and well formed, every reference
+ * found, kinds fit, numbers finite and in range. `where` is a pointer into the scene file
+ * ("/constraints/3/a"). */
 bool gw_scene_check(const gw_scene *scene, gw_error *error);
 
-/* Mass, centre of mass and inertia of an object, from what its body says. */
+/* Mass, centre of mass and inertia of an object. */
 gw_mass gw_object_mass(const gw_object *object);
 
 /* Mass properties of a shape of `density` (kg/m^3) at a pose, in the axes that the pose is in. */
@@ -333,11 +335,8 @@ gw_mass gw_placed_mass(const gw_shape *shape, const gw_pose *pose, double densit
 /* The object's radius of gyration, L of the metric of poses (m). */
 double gw_object_length(const gw_object *object);
 
-/* Box around all objects at their poses, and its diagonal, at least 1e-6: the scene's size (m). */
-gw_aabb gw_scene_bounds(const gw_scene *scene);
-double gw_scene_size(const gw_scene *scene);
-
-/* Steps a second of loop and simulated devices: the rate times the most substeps a tool wants. */
+/* Steps per second of control and simulated devices: the rate times the largest substeps of a tool.
+ */
 int gw_scene_step_rate(const gw_scene *scene);
 
 /* [A-Za-z0-9_.:+-]{1,64} */

@@ -1,6 +1,5 @@
 /*
- * Tasks as a scene holds them: copies, references, and what must be right about them. Not for use
- * inside a tick.
+ * Tasks of a scene: copies, references and checks. Not for use inside a tick.
  */
 #include "rt/scene/scene.h"
 
@@ -30,7 +29,7 @@ void gw_task_finish(gw_task *task)
     *task = (gw_task){0};
 }
 
-static bool names(const gw_task_step *step, const char *constraint)
+static bool names_constraint(const gw_task_step *step, const char *constraint)
 {
     for (int i = 0; i < step->enable_count; i++)
         if (strcmp(step->enable[i], constraint) == 0)
@@ -45,29 +44,30 @@ const gw_task *gw_scene_task_using(const gw_scene *s, const char *constraint)
 {
     for (int i = 0; i < s->task_count; i++)
         for (int k = 0; k < s->tasks[i].step_count; k++)
-            if (names(&s->tasks[i].steps[k], constraint))
+            if (names_constraint(&s->tasks[i].steps[k], constraint))
                 return &s->tasks[i];
     return NULL;
 }
 
-/* ---- checks -------------------------------------------------------------------------------- */
+/* ---- checks --------------------------------------------------------------------------------- */
 
-/* A step under check, with its pointer. */
-typedef struct place {
+/* The step that is being checked, and its JSON pointer. */
+typedef struct step_context {
     const gw_scene *scene;
     const gw_task_step *step;
     char at[64];
     gw_error *error;
-} place;
+} step_context;
 
-static bool bad(const place *p, const char *member, const char *message)
+static bool invalid_step(const step_context *p, const char *member, const char *message)
 {
     char where[160];
     snprintf(where, sizeof where, "%s%s", p->at, member);
     return gw_fail(p->error, GW_BAD_INPUT, where, "%s", message);
 }
 
-static bool check_ids(const place *p, const char *list, int count, const char (*ids)[GW_MAX_ID + 1])
+static bool check_ids(const step_context *p, const char *list, int count,
+                      const char (*ids)[GW_MAX_ID + 1])
 {
     for (int i = 0; i < count; i++) {
         char member[32], message[128];
@@ -75,12 +75,12 @@ static bool check_ids(const place *p, const char *list, int count, const char (*
             continue;
         snprintf(member, sizeof member, "/%s/%d", list, i);
         snprintf(message, sizeof message, "there is no constraint \"%s\"", ids[i]);
-        return bad(p, member, message);
+        return invalid_step(p, member, message);
     }
     return true;
 }
 
-static bool check_constrain(const place *p)
+static bool check_constrain(const step_context *p)
 {
     const gw_task_step *step = p->step;
     if (!check_ids(p, "enable", step->enable_count, step->enable) ||
@@ -89,7 +89,8 @@ static bool check_constrain(const place *p)
     for (int i = 0; i < step->disable_count; i++)
         for (int k = 0; k < step->enable_count; k++)
             if (strcmp(step->enable[k], step->disable[i]) == 0)
-                return bad(p, "/disable", "a step enables a constraint or disables it, not both");
+                return invalid_step(p, "/disable",
+                                    "a step enables a constraint or disables it, not both");
     return true;
 }
 
@@ -106,7 +107,7 @@ static bool known_parameter(const char *name)
     return false;
 }
 
-static bool check_target(const place *p, int index)
+static bool check_target(const step_context *p, int index)
 {
     const gw_step_target *t = &p->step->targets[index];
     char member[32], message[160];
@@ -116,45 +117,50 @@ static bool check_target(const place *p, int index)
                  "\"%s\" is no parameter: phi, theta, yaw, pitch, roll, s, t, x, y, z, phi_t, "
                  "azimuth, polar, z1 to z6 are",
                  t->name);
-        return bad(p, member, message);
+        return invalid_step(p, member, message);
     }
     if (!isfinite(t->value))
-        return bad(p, member, "a parameter must be finite (m or rad)");
+        return invalid_step(p, member, "a parameter must be finite (m or rad)");
     for (int i = 0; i < index; i++)
         if (strcmp(p->step->targets[i].name, t->name) == 0)
-            return bad(p, member, "a parameter goes to a value or by one, not both");
+            return invalid_step(p, member, "a parameter goes to a value or by one, not both");
     return true;
 }
 
-static bool check_move(const place *p)
+static bool check_move(const step_context *p)
 {
     const gw_task_step *step = p->step;
     if (step->target_count == 0)
-        return bad(p, "", "a move needs \"to\" or \"by\" with at least one parameter");
+        return invalid_step(p, "", "a move needs \"to\" or \"by\" with at least one parameter");
     for (int i = 0; i < step->target_count; i++)
         if (!check_target(p, i))
             return false;
     if (!(step->speed >= SPEED_MIN && isfinite(step->speed)))
-        return bad(p, "/speed", "speed must be 0.0001 m/s or more");
+        return invalid_step(p, "/speed", "speed must be 0.0001 m/s or more");
     if (!(step->spin >= SPIN_MIN && isfinite(step->spin)))
-        return bad(p, "/spin", "spin must be 0.001 rad/s or more");
+        return invalid_step(p, "/spin", "spin must be 0.001 rad/s or more");
     if (!(step->reaction >= 0 && isfinite(step->reaction)))
-        return bad(p, "/until/reaction", "reaction must be greater than 0 (N, N m)");
+        return invalid_step(p, "/until/reaction", "reaction must be greater than 0 (N, N m)");
     if (step->guarded && step->reaction == 0 && !step->contact)
-        return bad(p, "/until", "a guard is a reaction (N, N m), a contact, or both");
+        return invalid_step(p, "/until", "a guard is a reaction (N, N m), a contact, or both");
     if (step->required && !step->guarded)
-        return bad(p, "/required", "only a guarded move can require its guard: give \"until\"");
+        return invalid_step(p, "/required",
+                            "only a guarded move can require its guard: give \"until\"");
     return true;
 }
 
-static bool check_step(const place *p)
+static bool check_step(const step_context *p)
 {
-    if (p->step->kind == GW_STEP_CONSTRAIN)
+    switch (p->step->kind) {
+    case GW_STEP_CONSTRAIN:
         return check_constrain(p);
-    if (p->step->kind == GW_STEP_MOVE)
+    case GW_STEP_MOVE:
         return check_move(p);
+    case GW_STEP_WAIT:
+        break;
+    }
     if (!(p->step->seconds >= 0 && p->step->seconds <= SECONDS_MAX))
-        return bad(p, "/seconds", "seconds must be 0 to 3600");
+        return invalid_step(p, "/seconds", "seconds must be 0 to 3600");
     return true;
 }
 
@@ -191,7 +197,7 @@ bool gw_scene_check_tasks(const gw_scene *s, gw_error *error)
         if (!check_head(s, i, error))
             return false;
         for (int k = 0; k < s->tasks[i].step_count; k++) {
-            place p = {.scene = s, .step = &s->tasks[i].steps[k], .error = error};
+            step_context p = {.scene = s, .step = &s->tasks[i].steps[k], .error = error};
             snprintf(p.at, sizeof p.at, "/tasks/%d/steps/%d", i, k);
             if (!check_step(&p))
                 return false;
