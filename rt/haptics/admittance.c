@@ -24,7 +24,7 @@ static gw_vec3 combine(gw_vec3 forward, double p, gw_vec3 e, double i, gw_vec3 s
 }
 
 gw_twist gw_pid_command(gw_pid *pid, const gw_twist *forward, const gw_twist *error,
-                        const gw_device_info *limits, double dt, bool *limited)
+                        const gw_command_limits *limits, double dt, bool *limited)
 {
     gw_twist before = pid->started ? pid->previous : *error;
     gw_twist sum = {gw_mul_add(pid->integral.v, dt, error->v),
@@ -33,8 +33,8 @@ gw_twist gw_pid_command(gw_pid *pid, const gw_twist *forward, const gw_twist *er
     gw_vec3 rate_w = gw_scale(1 / dt, gw_sub(error->w, before.w));
     gw_twist u = {combine(forward->v, pid->p, error->v, pid->i, sum.v, pid->d, rate_v),
                   combine(forward->w, pid->p, error->w, pid->i, sum.w, pid->d, rate_w)};
-    bool cut_v = gw_clamp_norm(&u.v, limits->speed_max);
-    bool cut_w = gw_clamp_norm(&u.w, limits->spin_max);
+    bool cut_v = gw_clamp_norm(&u.v, limits->speed);
+    bool cut_w = gw_clamp_norm(&u.w, limits->spin);
     /* a saturated axis group would only wind up */
     if (!cut_v)
         pid->integral.v = sum.v;

@@ -29,7 +29,7 @@ void gw_pid_reset(gw_pid *pid);
 
 /* The velocity to command. `limited` tells whether the device's speed limits cut it. */
 gw_twist gw_pid_command(gw_pid *pid, const gw_twist *feed_forward, const gw_twist *error,
-                        const gw_device_info *limits, double dt, bool *limited);
+                        const gw_command_limits *limits, double dt, bool *limited);
 
 /*
  * Keeps the model from running away from the hand: beyond `slack` (m, task space) a spring with

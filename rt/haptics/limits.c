@@ -7,23 +7,17 @@
 #include <string.h>
 
 #define SQUARES_MAX 1e150 /* components beyond it have squares that overflow */
-
-/* The stricter of two limits, 0 standing for none. */
-static double stricter(double a, double b)
-{
-    if (!(a > 0) || !(b > 0))
-        return a > 0 ? a : b > 0 ? b : 0;
-    return a < b ? a : b;
-}
+#define ROUNDING    1e-12 /* of a limit: what control has cut to it is not cut again */
 
 gw_command_limits gw_command_limits_of(const gw_command_limits *tool, double scale,
                                        const gw_device_info *device)
 {
     assert(scale > 0);
-    return (gw_command_limits){.force = stricter(scale * tool->force, device->force_max),
-                               .torque = stricter(scale * scale * tool->torque, device->torque_max),
-                               .speed = stricter(scale * tool->speed, device->speed_max),
-                               .spin = stricter(tool->spin, device->spin_max)};
+    return (gw_command_limits){
+        .force = gw_stricter_limit(scale * tool->force, device->force_max),
+        .torque = gw_stricter_limit(scale * scale * tool->torque, device->torque_max),
+        .speed = gw_stricter_limit(scale * tool->speed, device->speed_max),
+        .spin = gw_stricter_limit(tool->spin, device->spin_max)};
 }
 
 bool gw_clamp_norm(gw_vec3 *a, double most)
@@ -43,18 +37,24 @@ bool gw_clamp_norm(gw_vec3 *a, double most)
     return true;
 }
 
+/* Cuts a vector that is longer than `most` by more than rounding. */
+static bool cut(gw_vec3 *a, double most)
+{
+    double length = gw_norm(*a);
+    return length > most * (1 + ROUNDING) && gw_clamp_norm(a, most);
+}
+
 /* Both vectors finite and within the limits, or zero. */
 static void gate(gw_vec3 *linear, gw_vec3 *angular, double linear_max, double angular_max,
                  gw_gated_command *out)
 {
-    const gw_vec3 zero = {0, 0, 0};
     out->finite = gw_finite3(*linear) && gw_finite3(*angular);
     if (!out->finite) {
-        *linear = *angular = zero;
+        *linear = *angular = gw_v3(0, 0, 0);
         return;
     }
-    bool cut = gw_clamp_norm(linear, linear_max);
-    out->limited = gw_clamp_norm(angular, angular_max) || cut;
+    bool linear_cut = cut(linear, linear_max);
+    out->limited = cut(angular, angular_max) || linear_cut;
 }
 
 static void put(gw_vec3 a, double out[3])

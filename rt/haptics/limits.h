@@ -19,6 +19,14 @@ typedef struct gw_command_limits {
     double speed, spin;   /* m/s, rad/s */
 } gw_command_limits;
 
+/* The stricter of two limits, 0 standing for none. */
+static inline double gw_stricter_limit(double a, double b)
+{
+    if (!(a > 0) || !(b > 0))
+        return a > 0 ? a : b > 0 ? b : 0;
+    return a < b ? a : b;
+}
+
 /* The stricter of a tool's limits (task space), brought to device space by the workspace map's
  * `scale` > 0 (m/m), and of the device's own. */
 gw_command_limits gw_command_limits_of(const gw_command_limits *tool, double scale,

@@ -12,9 +12,9 @@
 static const gw_haptic_tool *predecessor(const gw_simulation *s, const gw_scenario_tool *tool)
 {
     for (int i = 0; i < s->scenario->tool_count; i++)
-        if (strcmp(s->holds[i].tool->object_id, tool->object_id) == 0 &&
-            (s->holds[i].tool->mechanism < 0) == (tool->mechanism < 0))
-            return &s->holds[i];
+        if (strcmp(s->tools[i].def->object_id, tool->object_id) == 0 &&
+            (s->tools[i].def->mechanism < 0) == (tool->mechanism < 0))
+            return &s->tools[i];
     return NULL;
 }
 
@@ -29,13 +29,13 @@ static void switch_scenario(gw_simulation *s, gw_scenario *next)
         gw_haptic_tool_switch(&s->switched[i], predecessor(s, &next->tools[i]), &next->tools[i],
                               gw_simulation_held_chain(next, i), next);
     s->scenario = next;
-    memcpy(s->holds, s->switched, sizeof s->holds);
+    memcpy(s->tools, s->switched, sizeof s->tools);
     /* energy that came or went with the switch, bodies taken up or let go included */
     s->carried = before;
     gw_simulation_energy(s, &after);
     s->carried.edits += after.kinetic + after.potential - before.kinetic - before.potential;
     for (int i = 0; i < next->tool_count; i++) {
-        if (s->holds[i].settled)
+        if (s->tools[i].arrived)
             gw_simulation_emit(s, (gw_event){.kind = GW_EVENT_SETTLED, .tool = i});
         gw_simulation_emit_motion_end(s, i);
     }
@@ -45,9 +45,9 @@ static void switch_scenario(gw_simulation *s, gw_scenario *next)
 static void follow_now(gw_simulation *s)
 {
     for (int i = 0; i < s->scenario->tool_count; i++) {
-        gw_pose object = gw_haptic_tool_object_pose(&s->holds[i]);
-        if (!s->holds[i].chain)
-            gw_kinematics_set_held(s->scenario->network, s->holds[i].tool->object, &object);
+        gw_pose object = gw_haptic_tool_object_pose(&s->tools[i]);
+        if (!s->tools[i].chain)
+            gw_kinematics_set_held(s->scenario->network, s->tools[i].def->object, &object);
     }
     gw_kinematics_follow(s->scenario->network, true);
 }
@@ -72,7 +72,7 @@ static void apply_scenario(gw_simulation *s, const gw_command *command, gw_comma
 static void begin(gw_simulation *s)
 {
     for (int i = 0; i < s->scenario->tool_count; i++)
-        gw_haptic_tool_restart(&s->holds[i], s->scenario->dt / s->scenario->substeps);
+        gw_haptic_tool_restart(&s->tools[i], s->scenario->dt / s->scenario->substeps);
 }
 
 static void apply_state(gw_simulation *s, const gw_command *command)
@@ -113,8 +113,8 @@ static void apply_halt(gw_simulation *s, const gw_command *command)
     if (s->state == GW_RUNNING)
         s->state = GW_PAUSED;
     for (int i = 0; i < s->scenario->tool_count; i++) {
-        gw_haptic_tool_stop(&s->holds[i]);
-        gw_motion_hold(&s->holds[i].robot);
+        gw_haptic_tool_stop(&s->tools[i]);
+        gw_motion_hold(&s->tools[i].motion);
         gw_simulation_emit_motion_end(s, i);
     }
     gw_simulation_emit(s, (gw_event){.kind = GW_EVENT_HALTED, .tag = command->tag});
@@ -124,45 +124,45 @@ static void apply_arm(gw_simulation *s, const gw_command *command)
 {
     s->halted = false;
     for (int i = 0; i < s->scenario->tool_count; i++)
-        gw_pid_reset(&s->holds[i].pid);
+        gw_pid_reset(&s->tools[i].pid);
     gw_simulation_emit(s, (gw_event){.kind = GW_EVENT_ARMED, .tag = command->tag});
 }
 
 /* A hand that takes the tool has it from a robot that only holds it. */
 static void apply_drag(gw_simulation *s, const gw_command *command)
 {
-    gw_haptic_tool *hold = &s->holds[command->tool];
-    if (!hold->robot.moving)
-        gw_motion_release(&hold->robot);
-    gw_mass mass = gw_haptic_tool_mass(hold);
-    gw_drag_start(&hold->drag, command, &mass, s->scenario->dt);
+    gw_haptic_tool *held = &s->tools[command->tool];
+    if (!held->motion.moving)
+        gw_motion_release(&held->motion);
+    gw_mass mass = gw_haptic_tool_mass(held);
+    gw_drag_start(&held->drag, command, &mass, s->scenario->dt);
 }
 
 static void apply_release(gw_simulation *s, int tool)
 {
-    gw_haptic_tool *hold = &s->holds[tool];
-    if (!hold->drag.active)
-        gw_motion_release(&hold->robot);
-    hold->drag.active = false;
+    gw_haptic_tool *held = &s->tools[tool];
+    if (!held->drag.active)
+        gw_motion_release(&held->motion);
+    held->drag.active = false;
     gw_simulation_emit_motion_end(s, tool);
 }
 
 /* The way that was under way is told of with its own tag before the new one begins. */
 static void apply_guide(gw_simulation *s, const gw_command *command)
 {
-    gw_motion_executor *robot = &s->holds[command->tool].robot;
-    if (s->holds[command->tool].chain) {
+    gw_motion_executor *motion = &s->tools[command->tool].motion;
+    if (s->tools[command->tool].chain) {
         gw_motion_executor refused = {
             .tag = command->tag, .outcome = GW_MOTION_LOST, .ended = true};
-        *robot = refused;
+        *motion = refused;
         gw_simulation_emit_motion_end(s, command->tool);
         return;
     }
-    if (robot->moving) {
-        gw_motion_hold(robot);
+    if (motion->moving) {
+        gw_motion_hold(motion);
         gw_simulation_emit_motion_end(s, command->tool);
     }
-    gw_motion_start(robot, command);
+    gw_motion_start(motion, command);
     gw_simulation_emit_motion_end(s, command->tool);
 }
 
@@ -175,7 +175,7 @@ static void note_value(gw_simulation *s, uint64_t tag)
 
 static void apply_rendering(gw_simulation *s, const gw_command *command)
 {
-    gw_impedance_switch(&s->holds[command->tool].rendering, &command->rendering);
+    gw_impedance_switch(&s->tools[command->tool].control, &command->rendering);
     gw_scene_dynamics_set_resisted(s->scenario->movers, command->tool,
                                    &command->rendering.resisted);
     note_value(s, command->tag);
@@ -190,7 +190,7 @@ static void apply_to_tool(gw_simulation *s, const gw_command *command)
     }
     if (command->tool < 0 || command->tool >= s->scenario->tool_count)
         return;
-    gw_haptic_tool *hold = &s->holds[command->tool];
+    gw_haptic_tool *held = &s->tools[command->tool];
     if (command->kind == GW_COMMAND_DRAG)
         apply_drag(s, command);
     else if (command->kind == GW_COMMAND_RELEASE)
@@ -200,9 +200,9 @@ static void apply_to_tool(gw_simulation *s, const gw_command *command)
     else if (command->kind == GW_COMMAND_CONTROL)
         apply_rendering(s, command);
     else if (command->kind == GW_COMMAND_PUSH)
-        hold->push = command->push;
+        held->push = command->push;
     else
-        hold->clutch_wanted = command->clutch;
+        held->clutch_wanted = command->clutch;
 }
 
 static void apply_geometry(gw_simulation *s, const gw_command *command)

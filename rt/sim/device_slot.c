@@ -90,20 +90,9 @@ gw_device_reading gw_device_slot_read(gw_device_slot *slot)
     return out;
 }
 
-void gw_device_slot_command_velocity(gw_device_slot *slot, const gw_twist *twist, bool engaged)
+void gw_device_slot_write(gw_device_slot *slot, const gw_device_command *command)
 {
-    gw_device_command c = {.engaged = engaged};
-    memcpy(c.v, (double[3]){twist->v.x, twist->v.y, twist->v.z}, sizeof c.v);
-    memcpy(c.w, (double[3]){twist->w.x, twist->w.y, twist->w.z}, sizeof c.w);
-    slot->driver->write(slot->device, &c);
-}
-
-void gw_device_slot_command_wrench(gw_device_slot *slot, const gw_wrench *wrench, bool engaged)
-{
-    gw_device_command c = {.engaged = engaged};
-    memcpy(c.f, (double[3]){wrench->f.x, wrench->f.y, wrench->f.z}, sizeof c.f);
-    memcpy(c.t, (double[3]){wrench->t.x, wrench->t.y, wrench->t.z}, sizeof c.t);
-    slot->driver->write(slot->device, &c);
+    slot->driver->write(slot->device, command);
 }
 
 void gw_device_slot_apply_operator(gw_device_slot *slot, const gw_wrench *wrench)

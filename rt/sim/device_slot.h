@@ -25,9 +25,9 @@ typedef struct gw_device_reading {
 } gw_device_reading;
 
 gw_device_reading gw_device_slot_read(gw_device_slot *slot);
-void gw_device_slot_command_velocity(gw_device_slot *slot, const gw_twist *twist, bool engaged);
-/* What an impedance device is to exert. */
-void gw_device_slot_command_wrench(gw_device_slot *slot, const gw_wrench *wrench, bool engaged);
+/* A command that has passed the last gate (rt/haptics/limits.h). */
+void gw_device_slot_write(gw_device_slot *slot, const gw_device_command *command);
+/* The operator's wrench at a simulated device, from now on; nothing at a real one. */
 void gw_device_slot_apply_operator(gw_device_slot *slot, const gw_wrench *wrench);
 /* The true pose; false where the driver does not know it. */
 bool gw_device_slot_true_pose(const gw_device_slot *slot, gw_pose *pose);

@@ -63,10 +63,10 @@ static void tool_settings(gw_scenario_tool *t, const gw_tool *tool)
     t->gain_p = tool->has_gains ? tool->gains.p : GW_PID_P;
     t->gain_i = tool->has_gains ? tool->gains.i : GW_PID_I;
     t->gain_d = tool->has_gains ? tool->gains.d : GW_PID_D;
-    t->force_max = tool->force_max;
-    t->torque_max = tool->torque_max;
-    t->speed_max = tool->speed_max;
-    t->spin_max = tool->spin_max;
+    t->limits = (gw_command_limits){.force = tool->force_max,
+                                    .torque = tool->torque_max,
+                                    .speed = tool->speed_max,
+                                    .spin = tool->spin_max};
 }
 
 /* A held object: its body on its branch. */

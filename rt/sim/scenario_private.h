@@ -31,7 +31,7 @@ typedef struct gw_scenario_tool {
     gw_workspace_map map;
     bool scale_stated; /* by the scene: taken over while it runs as well */
     double gain_p, gain_i, gain_d;
-    double force_max, torque_max, speed_max, spin_max; /* 0: none */
+    gw_command_limits limits; /* of the scene, task space */
     int wall_count;
     gw_unilateral walls[GW_MAX_UNILATERALS];
 } gw_scenario_tool;

@@ -29,14 +29,14 @@ int gw_simulation_events(gw_simulation *s, gw_event *events, int capacity)
 
 void gw_simulation_emit_motion_end(gw_simulation *s, int tool)
 {
-    gw_motion_executor *robot = &s->holds[tool].robot;
-    if (robot->ended)
+    gw_motion_executor *motion = &s->tools[tool].motion;
+    if (motion->ended)
         gw_simulation_emit(s, (gw_event){.kind = GW_EVENT_MOTION_ENDED,
                                          .tool = tool,
-                                         .tag = robot->tag,
-                                         .outcome = robot->outcome,
-                                         .value = robot->reaction});
-    robot->ended = false;
+                                         .tag = motion->tag,
+                                         .outcome = motion->outcome,
+                                         .value = motion->reaction});
+    motion->ended = false;
 }
 
 /* ---- energy --------------------------------------------------------------------------------- */
@@ -49,12 +49,12 @@ void gw_simulation_energy(const gw_simulation *s, gw_energy *e)
     e->potential = s->scenario->rest_potential;
     for (int i = 0; i < s->scenario->tool_count; i++) {
         double kinetic, potential;
-        gw_haptic_tool_energy(&s->holds[i], &kinetic, &potential);
+        gw_haptic_tool_energy(&s->tools[i], &kinetic, &potential);
         e->kinetic += kinetic;
         e->potential += potential;
-        e->work_in += s->holds[i].work;
-        e->dissipated += s->holds[i].dissipated;
-        e->edits += s->holds[i].edits;
+        e->work_in += s->tools[i].work;
+        e->dissipated += s->tools[i].dissipated;
+        e->edits += s->tools[i].edits;
     }
     gw_scene_dynamics_energy(s->scenario->movers, e);
 }
@@ -91,7 +91,7 @@ void gw_simulation_restart(gw_simulation *s)
     gw_scene_dynamics_reset(s->scenario->movers);
     gw_simulation_place_kinematic(s, 0);
     for (int i = 0; i < s->scenario->tool_count; i++)
-        gw_haptic_tool_reset(&s->holds[i], &s->scenario->tools[i],
+        gw_haptic_tool_reset(&s->tools[i], &s->scenario->tools[i],
                              gw_simulation_held_chain(s->scenario, i),
                              s->scenario->dt / s->scenario->substeps);
     for (int i = 0; i < s->scenario->slot_count; i++) {
@@ -122,23 +122,22 @@ typedef struct state_before {
 
 static void report(gw_simulation *s, int tool, state_before was)
 {
-    gw_haptic_tool *hold = &s->holds[tool];
-    if (hold->settled)
+    gw_haptic_tool *held = &s->tools[tool];
+    if (held->arrived)
         gw_simulation_emit(s, (gw_event){.kind = GW_EVENT_SETTLED, .tool = tool});
-    if (hold->limited && !hold->limiting)
+    if (held->limited && !held->was_limited)
         gw_simulation_emit(s, (gw_event){.kind = GW_EVENT_LIMITED, .tool = tool});
-    if (hold->lost && !was.lost)
+    if (held->lost && !was.lost)
         gw_simulation_emit(s, (gw_event){.kind = GW_EVENT_DEVICE_LOST, .tool = tool});
-    if (hold->held_still && !was.still)
+    if (held->step_failed && !was.still)
         gw_simulation_emit(s, (gw_event){.kind = GW_EVENT_NOT_FINITE, .tool = tool});
-    if (hold->rendered.withheld > 0)
+    if (held->output.withheld > 0)
         gw_simulation_emit(
-            s,
-            (gw_event){.kind = GW_EVENT_WITHHELD, .tool = tool, .value = hold->rendered.withheld});
-    if (hold->singular && !was.singular)
+            s, (gw_event){.kind = GW_EVENT_WITHHELD, .tool = tool, .value = held->output.withheld});
+    if (held->singular && !was.singular)
         gw_simulation_emit(s, (gw_event){.kind = GW_EVENT_SINGULAR, .tool = tool});
     gw_simulation_emit_motion_end(s, tool);
-    hold->limiting = hold->limited;
+    held->was_limited = held->limited;
 }
 
 static void tick_figures(gw_simulation *s)
@@ -167,7 +166,7 @@ static void move_geometry(gw_simulation *s)
     gw_kinematics *network =
         gw_kinematics_advance(s->scenario->network) ? s->scenario->network : NULL;
     for (int i = 0; i < s->scenario->tool_count; i++)
-        if (!gw_haptic_tool_move_set(&s->holds[i], network, dt))
+        if (!gw_haptic_tool_move_set(&s->tools[i], network, dt))
             gw_simulation_emit(s, (gw_event){.kind = GW_EVENT_LEFT_BEHIND, .tool = i});
     gw_scene_dynamics *movers = s->scenario->movers;
     int left = gw_scene_dynamics_move_sets(movers, network, dt), at = 0, object;
@@ -183,16 +182,16 @@ static void follow(gw_simulation *s, double dt)
     gw_kinematics *network = s->scenario->network;
     bool travelling = false;
     for (int i = 0; i < s->scenario->tool_count; i++) {
-        gw_pose object = gw_haptic_tool_object_pose(&s->holds[i]);
-        if (!s->holds[i].chain)
-            gw_kinematics_set_held(network, s->holds[i].tool->object, &object);
-        travelling = travelling || s->holds[i].travel.active;
+        gw_pose object = gw_haptic_tool_object_pose(&s->tools[i]);
+        if (!s->tools[i].chain)
+            gw_kinematics_set_held(network, s->tools[i].def->object, &object);
+        travelling = travelling || s->tools[i].transition.active;
     }
     bool bound = !gw_kinematics_follow(network, travelling) && !travelling;
     for (int i = 0; i < s->scenario->tool_count && bound; i++) {
-        gw_haptic_tool_undo_step(&s->holds[i], dt);
-        if (!s->holds[i].chain)
-            gw_kinematics_set_held(network, s->holds[i].tool->object, &s->holds[i].body.pose);
+        gw_haptic_tool_undo_step(&s->tools[i], dt);
+        if (!s->tools[i].chain)
+            gw_kinematics_set_held(network, s->tools[i].def->object, &s->tools[i].body.pose);
     }
     if (bound && s->bound == 0)
         gw_simulation_emit(s, (gw_event){.kind = GW_EVENT_BOUND});
@@ -205,11 +204,11 @@ static void step_models(gw_simulation *s, const gw_tick *tick)
     gw_scene_dynamics *movers = s->scenario->movers;
     int count = s->scenario->tool_count;
     for (int i = 0; i < count; i++)
-        gw_haptic_tool_pre_step(&s->holds[i], tick, gw_scene_dynamics_tool_mover(movers, i));
+        gw_haptic_tool_pre_step(&s->tools[i], tick, gw_scene_dynamics_tool_mover(movers, i));
     if (tick->moving)
         gw_scene_dynamics_step(movers, tick->dt);
     for (int i = 0; i < count; i++)
-        gw_haptic_tool_post_step(&s->holds[i], tick, gw_scene_dynamics_tool_mover(movers, i));
+        gw_haptic_tool_post_step(&s->tools[i], tick, gw_scene_dynamics_tool_mover(movers, i));
     if (!tick->moving)
         return;
     follow(s, tick->dt);
@@ -226,15 +225,15 @@ static void step_all(gw_simulation *s, gw_tick *tick)
     for (int k = 0; k < substeps; k++) {
         tick->within = k * tick->dt;
         for (int i = 0; i < tools; i++) {
-            gw_haptic_tool_sense(&s->holds[i], tick, movers, i);
+            gw_haptic_tool_sense(&s->tools[i], tick, movers, i);
             if (k == 0)
-                gw_haptic_tool_publish_state(&s->holds[i], &s->snapshot.tools[i]);
+                gw_haptic_tool_publish_state(&s->tools[i], &s->snapshot.tools[i]);
         }
         if (tick->moving && k == 0)
             move_geometry(s);
         step_models(s, tick);
         for (int i = 0; i < tools; i++)
-            gw_haptic_tool_actuate(&s->holds[i], tick);
+            gw_haptic_tool_actuate(&s->tools[i], tick);
     }
     tick->dt = whole;
 }
@@ -253,12 +252,12 @@ void gw_simulation_tick(gw_simulation *s)
     tick_figures(s);
     s->snapshot.moving = moving;
     for (int i = 0; i < s->scenario->tool_count; i++)
-        was[i] = (state_before){s->holds[i].lost, s->holds[i].held_still, s->holds[i].singular};
+        was[i] = (state_before){s->tools[i].lost, s->tools[i].step_failed, s->tools[i].singular};
     step_all(s, &tick);
     for (int i = 0; i < s->scenario->tool_count; i++) {
-        gw_haptic_tool_publish_step(&s->holds[i], &s->snapshot.tools[i]);
+        gw_haptic_tool_publish_step(&s->tools[i], &s->snapshot.tools[i]);
         report(s, i, was[i]);
-        limited = limited || s->holds[i].limited;
+        limited = limited || s->tools[i].limited;
     }
     if (moving && gw_scene_dynamics_jammed(s->scenario->movers))
         gw_simulation_emit(s, (gw_event){.kind = GW_EVENT_JAMMED});
@@ -323,7 +322,7 @@ gw_simulation *gw_simulation_create(gw_scenario *scenario, gw_error *error)
     gw_simulation_restart(s);
     tick_figures(s);
     for (int i = 0; i < scenario->tool_count; i++)
-        gw_haptic_tool_publish_state(&s->holds[i], &s->snapshot.tools[i]);
+        gw_haptic_tool_publish_state(&s->tools[i], &s->snapshot.tools[i]);
     return s;
 }
 

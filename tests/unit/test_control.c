@@ -82,11 +82,11 @@ static void integral_waits_while_the_command_saturates(void **state)
 {
     (void)state;
     gw_pid pid = {.p = 100, .i = 2500};
-    gw_device_info info = {.speed_max = 0.1};
+    gw_command_limits limits = {.speed = 0.1};
     gw_twist zero = {{0, 0, 0}, {0, 0, 0}}, error = {{0.01, 0, 0}, {0, 0, 0}};
     bool limited = false;
     for (int i = 0; i < 1000; i++) {
-        gw_twist u = gw_pid_command(&pid, &zero, &error, &info, 1e-3, &limited);
+        gw_twist u = gw_pid_command(&pid, &zero, &error, &limits, 1e-3, &limited);
         assert_true(limited && fabs(gw_norm(u.v) - 0.1) < 1e-15);
     }
     assert_true(gw_norm(pid.integral.v) == 0);

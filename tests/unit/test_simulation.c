@@ -382,8 +382,8 @@ static void clamps_act_and_are_counted(void **state)
     gw_operator o = {.kind = GW_OPERATOR_WRENCH, .count = 1, .samples = &sample};
     world w = made(plane_at(0), &o);
     gw_scenario *limited = fixture_scenario(&w.body, w.slot, 1000);
-    limited->tools[0].force_max = 4;
-    limited->tools[0].speed_max = 0.1;
+    limited->tools[0].limits.force = 4;
+    limited->tools[0].limits.speed = 0.1;
     command(&w, (gw_command){.kind = GW_COMMAND_SCENARIO, .scenario = limited});
     fixture_state(w.simulation, GW_RUNNING);
     const gw_tool_state *t = ticked(&w, 200);

@@ -1,0 +1,770 @@
+/*
+ * A haptic tool through a tick: sense, step, command. How it takes hold of a model is in
+ * haptic_tool_switch.c. On the loop's thread, RT safe.
+ *
+ * With control by impedance the tick is this file and rt/haptics/impedance.c, with admittance this
+ * file alone but for the PID (rt/haptics/admittance.c). Every command leaves through the last gate
+ * (rt/haptics/limits.h).
+ */
+#include "rt/sim/haptic_tool.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "rt/haptics/limits.h"
+#include "rt/sim/moved_set.h"
+
+#define BRAKE_TIME        0.05  /* s, in which a device without a hand loses most of its speed */
+#define PACE_FORCE        30.0  /* N: beyond, a transition slows down for the hand */
+#define PACE_FORCE_STOP   45.0  /* N: beyond, it waits */
+#define FREE_DAMPING      5.0   /* N s/m of the device while clutched */
+#define FREE_INERTIA      0.01  /* kg m^2 */
+#define FREE_DAMPING_TURN 0.1   /* N m s/rad */
+#define SINGULAR          0.01  /* rows this close to dependent, as a part of the largest */
+#define EDGE_SHARE        0.999 /* of the workspace radius: no further outward */
+#define GROWTH_SHARE      0.2 /* of a speed limit, at most, that a speed is taken to grow a step */
+
+static const gw_wrench no_wrench = {{0, 0, 0}, {0, 0, 0}};
+
+/* ---- model and energy -------------------------------------------------------------------------
+ */
+
+static gw_model *model_of(gw_haptic_tool *tool)
+{
+    return tool->chain ? &tool->chain->model : &tool->body.model;
+}
+
+static const gw_model *const_model_of(const gw_haptic_tool *tool)
+{
+    return tool->chain ? &tool->chain->model : &tool->body.model;
+}
+
+void gw_haptic_tool_update_pose(gw_haptic_tool *tool)
+{
+    gw_model_held(model_of(tool), &tool->pose, &tool->twist);
+    gw_transition_apply(&tool->transition, &tool->pose, &tool->twist);
+}
+
+gw_pose gw_haptic_tool_object_pose(const gw_haptic_tool *tool)
+{
+    if (tool->chain) {
+        gw_pose held;
+        gw_twist twist;
+        gw_model_body(&tool->chain->model, tool->def->link, &held, &twist);
+        return held;
+    }
+    gw_pose tool_from_body = gw_pose_inverse(&tool->body.def.body_from_held);
+    gw_pose body = tool->body.pose;
+    if (tool->transition.active)
+        body = gw_pose_mul(&tool->pose, &tool_from_body);
+    return body;
+}
+
+/* Of a mechanism: 1 / the trace of each half of Lambda^-1, at most the mass along any direction. */
+gw_mass gw_haptic_tool_mass(const gw_haptic_tool *tool)
+{
+    double columns[GW_MODEL_MAX_DOF][6], drift[6], inverse[6][6];
+    if (!tool->chain)
+        return tool->body.def.mass;
+    const gw_model *model = &tool->chain->model;
+    int dof = gw_model_dof(model);
+    gw_model_jacobian(model, columns, drift);
+    gw_operational_inverse_inertia(model, dof, (const double(*)[6])columns, inverse);
+    double light = inverse[0][0] + inverse[1][1] + inverse[2][2];
+    double nimble = inverse[3][3] + inverse[4][4] + inverse[5][5];
+    double mass = light > 1e-6 ? 1 / light : 1e6, inertia = nimble > 1e-6 ? 1 / nimble : 1e6;
+    gw_mass out = {.mass = mass};
+    for (int i = 0; i < 3; i++)
+        out.inertia.m[i][i] = inertia;
+    return out;
+}
+
+/* Scales the velocity of the model; the kinetic energy that it lost (J). */
+static double slow_down(gw_haptic_tool *tool, double factor)
+{
+    double v[GW_MODEL_MAX_DOF], before, after, potential;
+    gw_model *model = model_of(tool);
+    int dof = gw_model_dof(model);
+    if (!tool->chain)
+        return gw_guided_scale_velocity(&tool->body, factor);
+    gw_model_energy(model, &before, &potential);
+    gw_model_velocity(model, v);
+    for (int i = 0; i < dof; i++)
+        v[i] *= factor - 1;
+    gw_model_kick(model, v);
+    gw_model_energy(model, &after, &potential);
+    return before - after;
+}
+
+/* ---- unilateral constraints -------------------------------------------------------------------
+ */
+
+/* The pose at which the object is shown where the model's held frame is at *held, which is
+ * displaced along with it. */
+static gw_pose body_shown(const gw_haptic_tool *tool, gw_pose *held)
+{
+    gw_pose held_from_body = gw_pose_inverse(&tool->body.def.body_from_held);
+    gw_twist unused = {{0, 0, 0}, {0, 0, 0}};
+    gw_transition_apply(&tool->transition, held, &unused);
+    return gw_pose_mul(held, &held_from_body);
+}
+
+static gw_pose body_now(const gw_haptic_tool *tool)
+{
+    gw_pose held;
+    gw_twist twist;
+    gw_model_held(&tool->body.model, &held, &twist);
+    return body_shown(tool, &held);
+}
+
+/* The constraints' wrench at the held frame of a model there. They act where the object is shown,
+ * and damp the model's own motion, not the transition's. */
+static gw_wrench unilateral_wrench_at(const gw_haptic_tool *tool, gw_pose held, gw_twist twist)
+{
+    if (!tool->unilaterals.near)
+        return no_wrench;
+    gw_pose body = body_shown(tool, &held);
+    gw_vec3 arm = gw_sub(held.p, body.p);
+    twist.v = gw_sub(twist.v, gw_cross(twist.w, arm));
+    gw_wrench c = gw_unilaterals_wrench(&tool->unilaterals, &body, &twist);
+    c.t = gw_sub(c.t, gw_cross(arm, c.f));
+    return c;
+}
+
+/* As the tick begins: which constraints are near or touch, and their wrench. */
+static void detect_unilaterals(gw_haptic_tool *tool, double dt)
+{
+    const gw_guided_def *def = &tool->body.def;
+    gw_pose held;
+    gw_twist twist;
+    tool->unilateral_wrench = no_wrench;
+    if (tool->unilaterals.count == 0)
+        return;
+    gw_model_held(&tool->body.model, &held, &twist);
+    gw_pose model = held, body = body_shown(tool, &held);
+    gw_twist origin = {gw_sub(twist.v, gw_cross(twist.w, gw_sub(held.p, body.p))), twist.w};
+    gw_unilaterals_detect(&tool->unilaterals, &tool->body.model, def->mass.mass,
+                          &def->body_from_held, &body, &origin, dt);
+    tool->unilateral_wrench = unilateral_wrench_at(tool, model, twist);
+}
+
+/* Of the constraints' springs (J). */
+static double unilateral_energy(const gw_haptic_tool *tool)
+{
+    if (!tool->unilaterals.near)
+        return 0;
+    gw_pose body = body_now(tool);
+    return gw_unilaterals_energy(&tool->unilaterals, &body);
+}
+
+void gw_haptic_tool_energy(const gw_haptic_tool *tool, double *kinetic, double *potential)
+{
+    *kinetic = *potential = 0;
+    if (tool->chain)
+        return;
+    gw_model_energy(&tool->body.model, kinetic, potential);
+    *potential += unilateral_energy(tool);
+}
+
+static double total_energy(const gw_haptic_tool *tool)
+{
+    double kinetic, potential;
+    gw_haptic_tool_energy(tool, &kinetic, &potential);
+    return kinetic + potential;
+}
+
+/* Energy that was lost (J) is dissipated; energy that came can only be of moving geometry. */
+static void book_loss(gw_haptic_tool *tool, double lost)
+{
+    tool->dissipated += fmax(lost, 0);
+    tool->edits += fmax(-lost, 0);
+}
+
+void gw_haptic_tool_stop(gw_haptic_tool *tool)
+{
+    if (tool->chain) {
+        book_loss(tool, slow_down(tool, 0));
+    } else {
+        double before = total_energy(tool);
+        gw_guided_stop(&tool->body);
+        book_loss(tool, before - total_energy(tool));
+    }
+    tool->transition.pace = 0;
+    gw_haptic_tool_update_pose(tool);
+}
+
+static void move_unilaterals(gw_haptic_tool *tool, const gw_kinematics *kinematics, double dt)
+{
+    gw_pose body = body_now(tool);
+    gw_unilaterals_move(&tool->unilaterals, kinematics, &body, dt);
+}
+
+/* Goes on with the transition, to which unilateral constraints yield; true when it ends. */
+static bool advance_transition(gw_haptic_tool *tool, double dt, double pace)
+{
+    gw_pose before = body_now(tool);
+    bool ended = gw_transition_advance(&tool->transition, dt, pace);
+    gw_pose after = body_now(tool);
+    gw_unilaterals_yield(&tool->unilaterals, &before, &after);
+    return ended;
+}
+
+/* Power of moving constraints, by their damping (W). */
+static double unilateral_power(const gw_haptic_tool *tool)
+{
+    gw_pose held;
+    gw_twist twist;
+    if (!tool->unilaterals.moving)
+        return 0;
+    gw_model_held(&tool->body.model, &held, &twist);
+    gw_pose body = body_shown(tool, &held);
+    twist.v = gw_sub(twist.v, gw_cross(twist.w, gw_sub(held.p, body.p)));
+    return gw_unilaterals_power(&tool->unilaterals, &body, &twist);
+}
+
+static gw_tool_unilateral_step unilateral_pre_step(const gw_haptic_tool *tool, double energy)
+{
+    gw_tool_unilateral_step open = {.near = tool->unilaterals.near != 0,
+                                    .in_transition = tool->transition.active,
+                                    .before = energy};
+    gw_twist twist;
+    if (open.near) {
+        gw_model_held(&tool->body.model, &open.held, &twist);
+        open.power = unilateral_power(tool);
+    }
+    return open;
+}
+
+/* Corrects work and dissipation of the step of `dt` seconds (gw_tool_unilateral_step). `lost`:
+ * energy that limits took since the step, which is booked already (J). */
+static void unilateral_post_step(gw_haptic_tool *tool, const gw_tool_unilateral_step *open,
+                                 const gw_step *step, double limited, double dt)
+{
+    double kinetic, potential, given = 0.5 * dt * (open->power + unilateral_power(tool));
+    gw_pose held;
+    gw_twist twist;
+    gw_haptic_tool_energy(tool, &kinetic, &potential);
+    gw_model_held(&tool->body.model, &held, &twist);
+    gw_twist d = gw_pose_sub(&held, &open->held);
+    double work = gw_dot(tool->wrench.f, d.v) + gw_dot(tool->wrench.t, d.w);
+    double lost = work + given + step->ride - step->dissipated - limited -
+                  (kinetic + potential - open->before);
+    tool->edits += given;
+    tool->work += work - step->work - (open->in_transition ? lost : 0);
+    tool->dissipated += open->in_transition ? 0 : lost;
+}
+
+/* ---- control of an impedance device -----------------------------------------------------------
+ */
+
+/* The device as control sees it, in task space; the stricter of its and the tool's limits. */
+static gw_impedance_device device_state(const gw_haptic_tool *tool)
+{
+    const gw_device_info *info = gw_device_slot_info(tool->def->slot);
+    const gw_command_limits *limits = &tool->def->limits;
+    double k = tool->map.scale;
+    gw_impedance_device d = {.pose = gw_workspace_to_task(&tool->map, &tool->reading.pose),
+                             .twist = gw_workspace_twist_to_task(&tool->map, &tool->reading.twist),
+                             .mass = info->mass,
+                             .inertia = info->inertia / (k * k),
+                             .damping = info->damping,
+                             .damping_angular = info->damping_angular / (k * k),
+                             .force_max = gw_stricter_limit(info->force_max / k, limits->force),
+                             .torque_max =
+                                 gw_stricter_limit(info->torque_max / (k * k), limits->torque),
+                             .delay = info->delay,
+                             .velocity_delay = info->velocity_delay,
+                             .planar = info->planar};
+    if (info->measures_wrench)
+        d.hand = gw_workspace_wrench_to_task(&tool->map, &tool->reading.wrench);
+    return d;
+}
+
+/* Brings the device to rest where it is: M_d x'' = -M_d x' / tau dissipates whatever moves it. */
+static gw_wrench brake(const gw_haptic_tool *tool)
+{
+    gw_impedance_device d = device_state(tool);
+    return (gw_wrench){gw_scale(-d.mass / BRAKE_TIME, d.twist.v),
+                       gw_scale(-d.inertia / BRAKE_TIME, d.twist.w)};
+}
+
+/* While the model is paused a simulated impedance device and its control stand still with it, so
+ * that ticks one by one are those of a run. */
+static bool waits(const gw_haptic_tool *tool, const gw_tick *tick)
+{
+    bool simulated = tool->def->slot->driver->place != NULL;
+    return !tick->moving && tick->engaged && tool->def->renders && simulated &&
+           tool->control.prediction_known && tool->reading.valid && !tool->clutched &&
+           !tool->clutch_wanted;
+}
+
+/* Control does not act in this tick: a device of a paused model is braked, one that is clutched,
+ * lost or halted gets no wrench. */
+static void disengage(gw_haptic_tool *tool, const gw_tick *tick)
+{
+    tool->output = (gw_impedance_out){0};
+    if (!tick->moving && tick->engaged && tool->reading.valid && !tool->clutched)
+        tool->output.command = brake(tool);
+    gw_impedance_disengage(&tool->control, tick->dt);
+    tool->had_impulse = false;
+}
+
+/* Impedance control before the model's step: the wrench on the model. */
+static void control_pre_step(gw_haptic_tool *tool, const gw_tick *tick,
+                             const gw_scene_dynamics *dynamics, int index)
+{
+    double columns[GW_MODEL_MAX_DOF][6];
+    gw_operational_state seen;
+    tool->control_active = tick->moving && tick->engaged && tool->reading.valid && !tool->clutched;
+    if (!tool->control_active) {
+        disengage(tool, tick);
+        return;
+    }
+    gw_operational_state_of(model_of(tool), columns, &seen);
+    seen.pose = tool->pose;
+    seen.twist = tool->twist;
+    seen.resisted = gw_scene_dynamics_resisted(dynamics, index);
+    gw_impedance_device device = device_state(tool);
+    tool->output = gw_impedance_pre_step(&tool->control, &seen, &device, tick->dt);
+    tool->wrench = tool->output.hand;
+    tool->wrench_on_model = tool->output.on_model;
+}
+
+/* And after it: the command to the device. */
+static void control_post_step(gw_haptic_tool *tool)
+{
+    gw_operational_step step;
+    if (!tool->control_active)
+        return;
+    tool->control_active = false;
+    gw_operational_step_of(model_of(tool), tool->had_impulse ? tool->impulse : NULL, &step);
+    step.pose = tool->pose;
+    step.twist = tool->twist;
+    gw_impedance_post_step(&tool->control, &step, &tool->output);
+    tool->damped += tool->output.damped;
+    tool->withheld += tool->output.withheld;
+    tool->limited = tool->limited || tool->output.limited;
+}
+
+/* ---- sense ------------------------------------------------------------------------------------
+ */
+
+/* The motion executor's wrench at the tool frame. It works on the model, displaced or not. */
+static gw_wrench motion_wrench(gw_haptic_tool *tool, double dt)
+{
+    const gw_guided_def *def = &tool->body.def;
+    gw_motion_input view = {.set = &def->set,
+                            .mass = &def->mass,
+                            .gravity = def->gravity,
+                            .body_from_tool = def->body_from_held,
+                            .body = tool->body.pose,
+                            .contact = tool->unilateral_wrench,
+                            .touching = tool->unilaterals.touching,
+                            .length = def->length,
+                            .dt = dt};
+    gw_model_held(&tool->body.model, &view.tool, &view.twist);
+    gw_twist carried = gw_guided_base_velocity(&tool->body, view.tool.p);
+    view.twist = (gw_twist){gw_sub(view.twist.v, carried.v), gw_sub(view.twist.w, carried.w)};
+    return gw_motion_tick(&tool->motion, &view);
+}
+
+/* All operators of the task space, at the tool frame: program, drag, push, guided motion. */
+static gw_wrench operator_wrench(gw_haptic_tool *tool, const gw_tick *tick)
+{
+    gw_device_slot *slot = tool->def->slot;
+    gw_mass mass = gw_haptic_tool_mass(tool);
+    gw_pose hand, object = gw_haptic_tool_object_pose(tool);
+    hand = gw_device_slot_true_pose(slot, &hand) ? gw_workspace_to_task(&tool->map, &hand)
+                                                 : tool->pose;
+    gw_operator_input grip = {hand, tool->twist, mass.mass, gw_inertia_lower_bound(&mass.inertia),
+                              tick->dt};
+    double t = (double)(tick->tick - slot->start) / tick->rate + tick->within;
+    gw_wrench program = gw_operator_wrench(slot->program, t, &grip);
+    gw_wrench drag = gw_drag_wrench(&tool->drag, &object, mass.com, &tool->pose, &tool->twist);
+    gw_wrench robot = tool->chain ? no_wrench : motion_wrench(tool, tick->dt);
+    return gw_wrench_add(gw_wrench_add(program, drag), gw_wrench_add(tool->push, robot));
+}
+
+/* The operator's wrench as sensed. At an admittance device it is the tool's limits of force that
+ * clamp it, and the virtual coupling is added where tool and device are apart; at an impedance
+ * device control takes the wrench of the hand by itself. */
+static void take_wrench(gw_haptic_tool *tool, gw_wrench direct, bool limits)
+{
+    const gw_scenario_tool *def = tool->def;
+    tool->wrench = direct;
+    if (tool->reading.valid && gw_device_slot_info(def->slot)->measures_wrench)
+        tool->wrench = gw_wrench_add(
+            tool->wrench, gw_workspace_wrench_to_task(&tool->map, &tool->reading.wrench));
+    if (limits && !def->renders) {
+        bool cut = gw_clamp_norm(&tool->wrench.f, def->limits.force);
+        tool->limited = gw_clamp_norm(&tool->wrench.t, def->limits.torque) || cut || tool->limited;
+    }
+    tool->wrench_on_model = tool->wrench;
+    if (!tool->reading.valid || tool->clutched || def->renders)
+        return;
+    gw_pose device = gw_workspace_to_task(&tool->map, &tool->reading.pose);
+    gw_vec3 pull =
+        gw_virtual_coupling_force(&tool->coupling, tool->pose.p, tool->twist.v, device.p);
+    tool->wrench.f = tool->wrench_on_model.f = gw_add(tool->wrench.f, pull);
+}
+
+/* Holds the tool where it is while the clutch is wanted; at its end the map is centred anew. */
+static void update_clutch(gw_haptic_tool *tool)
+{
+    bool wanted = tool->clutch_wanted || (tool->reading.valid && tool->reading.clutch);
+    if (wanted && !tool->clutched) {
+        gw_haptic_tool_stop(tool);
+        tool->clutched_twist = (gw_twist){{0, 0, 0}, {0, 0, 0}};
+    }
+    if (!wanted && tool->clutched) {
+        if (tool->reading.valid)
+            tool->map = gw_workspace_recentred(&tool->map, &tool->pose, &tool->reading.pose);
+        gw_pid_reset(&tool->pid);
+    }
+    tool->clutched = wanted;
+}
+
+void gw_haptic_tool_sense(gw_haptic_tool *tool, const gw_tick *tick,
+                          const gw_scene_dynamics *dynamics, int index)
+{
+    gw_device_slot *slot = tool->def->slot;
+    assert(tick->dt > 0);
+    tool->limited = tool->motion.ended = false;
+    gw_haptic_tool_update_pose(tool);
+    if (!tool->chain)
+        detect_unilaterals(tool, tick->dt);
+    if (waits(tool, tick)) { /* sensors are not asked: their noise goes on in the run */
+        gw_device_slot_true_pose(slot, &tool->reading.pose);
+        return;
+    }
+    gw_wrench wanted = tick->moving ? operator_wrench(tool, tick) : no_wrench;
+    gw_wrench exerted = gw_workspace_wrench_to_device(&tool->map, &wanted);
+    gw_device_slot_apply_operator(slot, &exerted);
+    tool->reading = gw_device_slot_read(slot);
+    tool->lost = !tool->reading.valid;
+    if (tool->lost) {
+        gw_haptic_tool_stop(tool);
+        gw_motion_hold(&tool->motion);
+    }
+    update_clutch(tool);
+    take_wrench(tool, slot->driver->exert ? no_wrench : wanted, tick->moving);
+    if (tool->def->renders)
+        control_pre_step(tool, tick, dynamics, index);
+}
+
+/* ---- step -------------------------------------------------------------------------------------
+ */
+
+static gw_wrench held_wrench(const void *context, double t, const gw_pose *held,
+                             const gw_twist *twist)
+{
+    (void)t;
+    const gw_haptic_tool *tool = context;
+    return tool->unilaterals.near
+               ? gw_wrench_add(tool->wrench_on_model, unilateral_wrench_at(tool, *held, *twist))
+               : tool->wrench_on_model;
+}
+
+/* The factor that brings a speed within its limit, in the coming step too: a speed that grew by g
+ * in this step is taken to grow so again, so that its mean over the next one is the limit at most.
+ */
+static double speed_factor(double speed, double before, double most)
+{
+    double growth = fmin(fmax(speed - before, 0), GROWTH_SHARE * most);
+    double target = most - 0.5 * growth;
+    return most > 0 && speed > target ? target / speed : 1;
+}
+
+/* Scales the velocity so that the tool keeps within its limits of speed. */
+static void limit_speed(gw_haptic_tool *tool)
+{
+    const gw_command_limits *limits = &tool->def->limits;
+    gw_pose pose;
+    gw_twist twist;
+    if (!(limits->speed > 0) && !(limits->spin > 0))
+        return;
+    gw_model_held(model_of(tool), &pose, &twist);
+    double factor = fmin(speed_factor(gw_norm(twist.v), tool->speed, limits->speed),
+                         speed_factor(gw_norm(twist.w), tool->spin, limits->spin));
+    if (factor >= 1)
+        return;
+    book_loss(tool, slow_down(tool, factor));
+    tool->limited = true;
+}
+
+/* A transition gives way to a hand that resists it: 1 full speed, 0 stands. */
+static double transition_pace(const gw_haptic_tool *tool)
+{
+    double pace = (PACE_FORCE_STOP - gw_norm(tool->wrench.f)) / (PACE_FORCE_STOP - PACE_FORCE);
+    return fmin(fmax(pace, 0), 1);
+}
+
+void gw_haptic_tool_pre_step(gw_haptic_tool *tool, const gw_tick *tick, gw_world_system *system)
+{
+    double kinetic, potential;
+    gw_pose held;
+    gw_twist twist;
+    tool->constraint = no_wrench;
+    tool->arrived = false;
+    tool->step_failed = false;
+    system->model = model_of(tool);
+    system->hand = (gw_forces){.at = held_wrench, .context = tool};
+    system->still = !tick->moving || tool->clutched || !tool->reading.valid;
+    if (system->still)
+        return;
+    gw_haptic_tool_energy(tool, &kinetic, &potential);
+    tool->kinetic_before = kinetic;
+    tool->unilateral_step = unilateral_pre_step(tool, kinetic + potential);
+    tool->start = tool->body.pose;
+    gw_model_held(system->model, &held, &twist);
+    tool->speed = gw_norm(twist.v);
+    tool->spin = gw_norm(twist.w);
+}
+
+/* The impulses of this step, for control. */
+static void remember_impulse(gw_haptic_tool *tool, const gw_world_system *system)
+{
+    tool->had_impulse = system->collided;
+    if (system->collided)
+        memcpy(tool->impulse, system->impulse, sizeof tool->impulse);
+}
+
+/* A body at rest on a set that moves goes along. */
+static void ride_at_rest(gw_haptic_tool *tool, const gw_tick *tick)
+{
+    if (!tick->moving || tool->chain || !tool->body.ride.moves)
+        return;
+    double before = total_energy(tool);
+    gw_guided_move_with_base(&tool->body, tick->dt);
+    tool->edits += total_energy(tool) - before;
+}
+
+void gw_haptic_tool_post_step(gw_haptic_tool *tool, const gw_tick *tick,
+                              const gw_world_system *system)
+{
+    const gw_step *step = &system->step;
+    remember_impulse(tool, system);
+    if (system->still) {
+        ride_at_rest(tool, tick);
+        return;
+    }
+    tool->constraint = step->constraint;
+    tool->step_failed = !step->finite;
+    tool->singular = step->margin < (tool->singular ? 2 * SINGULAR : SINGULAR);
+    tool->work += step->work;
+    /* of a failed step a chain tells the energy itself, a body does not */
+    tool->dissipated += step->dissipated;
+    if (!step->finite && isfinite(tool->kinetic_before))
+        tool->dissipated += tool->kinetic_before;
+    double lost = tool->dissipated - tool->edits;
+    limit_speed(tool);
+    lost = tool->dissipated - tool->edits - lost;
+    if (tool->transition.active)
+        tool->arrived = advance_transition(tool, tick->dt, transition_pace(tool));
+    if (tool->unilateral_step.near && step->finite)
+        unilateral_post_step(tool, &tool->unilateral_step, step, lost, tick->dt);
+}
+
+void gw_haptic_tool_undo_step(gw_haptic_tool *tool, double dt)
+{
+    if (tool->chain)
+        return;
+    double before = total_energy(tool);
+    gw_guided_revert_step(&tool->body, &tool->start, dt);
+    book_loss(tool, before - total_energy(tool));
+}
+
+bool gw_haptic_tool_move_set(gw_haptic_tool *tool, gw_kinematics *kinematics, double dt)
+{
+    const gw_pose shown = gw_pose_identity();
+    if (tool->chain || !(kinematics || tool->body.ride.moves || tool->unilaterals.moving))
+        return true;
+    double before = total_energy(tool);
+    gw_moved_set_status moved = gw_moved_set_advance(
+        kinematics, tool->def->object, tool->def->branch, &tool->body, &shown, &shown, dt);
+    move_unilaterals(tool, kinematics, dt);
+    tool->edits += total_energy(tool) - before;
+    return moved != GW_MOVED_SET_GONE;
+}
+
+/* ---- command ----------------------------------------------------------------------------------
+ */
+
+/* At the edge of the workspace, takes out the part of the velocity that leads outward. */
+static bool stop_at_edge(const gw_haptic_tool *tool, double radius, gw_twist *u)
+{
+    gw_vec3 p = tool->reading.pose.p;
+    double r = gw_norm(p);
+    if (!(radius > 0) || r < EDGE_SHARE * radius || !(gw_dot(u->v, p) > 0))
+        return false;
+    u->v = gw_reject(u->v, gw_scale(1 / r, p));
+    return true;
+}
+
+/* A clutched admittance device moves as a free body under the hand. */
+static gw_twist free_motion(gw_haptic_tool *tool, double dt)
+{
+    double mass = gw_haptic_tool_mass(tool).mass;
+    gw_wrench f = tool->reading.wrench;
+    gw_vec3 v = gw_mul_add(tool->clutched_twist.v, dt / mass, f.f);
+    gw_vec3 w = gw_mul_add(tool->clutched_twist.w, dt / FREE_INERTIA, f.t);
+    tool->clutched_twist.v = gw_scale(1 / (1 + dt * FREE_DAMPING / mass), v);
+    tool->clutched_twist.w = gw_scale(1 / (1 + dt * FREE_DAMPING_TURN / FREE_INERTIA), w);
+    return tool->clutched_twist;
+}
+
+/* A command that was gated goes out. One that was not finite stops the device, and control begins
+ * anew. */
+static void send(gw_haptic_tool *tool, const gw_gated_command *gated, const gw_tick *tick)
+{
+    tool->limited = tool->limited || (gated->limited && tick->moving);
+    tool->command_failed = !gated->finite;
+    gw_device_slot_write(tool->def->slot, &gated->command);
+    if (gated->finite)
+        return;
+    const gw_impedance_def def = tool->control.def;
+    gw_impedance_init(&tool->control, &def);
+    gw_pid_reset(&tool->pid);
+}
+
+/* To an impedance device: the wrench that control found. */
+static void command_wrench(gw_haptic_tool *tool, const gw_command_limits *limits,
+                           const gw_tick *tick)
+{
+    control_post_step(tool);
+    if (waits(tool, tick))
+        return;
+    gw_wrench u = gw_workspace_wrench_to_device(&tool->map, &tool->output.command);
+    gw_gated_command gated = gw_gate_wrench(&u, limits, tick->engaged && tool->reading.valid);
+    send(tool, &gated, tick);
+}
+
+/* To an admittance device: the velocity that takes it to the virtual tool, which was at `before`.
+ */
+static void command_velocity(gw_haptic_tool *tool, const gw_command_limits *limits,
+                             const gw_pose *before, const gw_tick *tick)
+{
+    double radius = gw_device_slot_info(tool->def->slot)->workspace_radius;
+    gw_twist u = {{0, 0, 0}, {0, 0, 0}};
+    bool saturated = false;
+    if (tool->reading.valid && tick->engaged && tool->clutched) {
+        u = free_motion(tool, tick->dt);
+    } else if (tool->reading.valid && tick->engaged) {
+        /* feed-forward is the way from this tick's pose to the next one's */
+        gw_twist way = gw_pose_sub(&tool->pose, before);
+        way = gw_workspace_twist_to_device(&tool->map, &way);
+        gw_twist forward = {gw_scale(1 / tick->dt, way.v), gw_scale(1 / tick->dt, way.w)};
+        gw_pose target = gw_workspace_to_device(&tool->map, before);
+        gw_twist error = gw_pose_sub(&target, &tool->reading.pose);
+        u = gw_pid_command(&tool->pid, &forward, &error, limits, tick->dt, &saturated);
+    }
+    saturated = stop_at_edge(tool, radius, &u) || saturated;
+    tool->limited = tool->limited || (saturated && tick->moving);
+    gw_gated_command gated = gw_gate_velocity(&u, limits, tick->engaged);
+    send(tool, &gated, tick);
+}
+
+void gw_haptic_tool_actuate(gw_haptic_tool *tool, const gw_tick *tick)
+{
+    const gw_device_info *info = gw_device_slot_info(tool->def->slot);
+    gw_command_limits limits = gw_command_limits_of(&tool->def->limits, tool->map.scale, info);
+    gw_pose before = tool->pose;
+    gw_haptic_tool_update_pose(tool);
+    if (tool->def->renders)
+        command_wrench(tool, &limits, tick);
+    else
+        command_velocity(tool, &limits, &before, tick);
+}
+
+/* ---- snapshot ---------------------------------------------------------------------------------
+ */
+
+/* Splits the operator's force along the directions that are free for the tool's origin, and the
+ * others. */
+static void split_force(const gw_haptic_tool *tool, gw_tool_state *state)
+{
+    double columns[GW_MODEL_MAX_DOF][6], drift[6];
+    gw_vec3 free[3], force = state->operator.f, normal = force;
+    const gw_model *model = const_model_of(tool);
+    int count = 0, dof = gw_model_dof(model);
+    if (gw_norm2(force) == 0)
+        return;
+    gw_model_jacobian(model, columns, drift);
+    for (int k = 0; k < dof && count < 3; k++) {
+        gw_vec3 d = {columns[k][0], columns[k][1], columns[k][2]};
+        double whole = gw_norm(d);
+        for (int i = 0; i < count; i++)
+            d = gw_reject(d, free[i]);
+        if (gw_norm(d) <= 1e-6 * whole || whole < 1e-9)
+            continue;
+        free[count++] = gw_unit(d);
+    }
+    for (int i = 0; i < count; i++)
+        normal = gw_reject(normal, free[i]);
+    state->force_normal = count == 3 ? 0 : gw_norm(normal);
+    state->force_tangential = gw_norm(count == 3 ? force : gw_sub(force, normal));
+}
+
+static void publish_motion(const gw_haptic_tool *tool, gw_motion_state *s)
+{
+    const gw_motion_executor *motion = &tool->motion;
+    *s = (gw_motion_state){.active = motion->active,
+                           .moving = motion->moving,
+                           .tag = motion->tag,
+                           .outcome = motion->outcome,
+                           .reaction = motion->reaction};
+    if (!motion->active)
+        return;
+    s->parameter_count = tool->body.def.set.dof;
+    gw_submanifold_parameters_at(&tool->body.def.set, &tool->body.pose, s->parameters);
+}
+
+static void publish_control(const gw_haptic_tool *tool, gw_tool_state *s)
+{
+    s->hand = tool->output.hand;
+    s->resisted = tool->control.resisted;
+    s->port = tool->control.observer.excess;
+}
+
+void gw_haptic_tool_publish_state(const gw_haptic_tool *tool, gw_tool_state *s)
+{
+    gw_pose truth;
+    *s = (gw_tool_state){
+        .object = tool->def->object, .mechanism = tool->def->mechanism, .link = tool->def->link};
+    s->world_from_object = gw_haptic_tool_object_pose(tool);
+    s->world_from_tool = tool->pose;
+    s->twist = tool->twist;
+    s->device = s->device_true = tool->pose;
+    if (tool->reading.valid)
+        s->device = s->device_true = gw_workspace_to_task(&tool->map, &tool->reading.pose);
+    if (gw_device_slot_true_pose(tool->def->slot, &truth))
+        s->device_true = gw_workspace_to_task(&tool->map, &truth);
+    s->operator= tool->wrench;
+    gw_twist error = gw_pose_sub(&s->device, &s->world_from_tool);
+    s->error_p = gw_norm(error.v);
+    s->error_r = gw_norm(error.w);
+    s->residual = tool->chain ? 0 : gw_guided_residual(&tool->body, &s->world_from_object);
+    s->travelling = tool->transition.active;
+    s->clutched = tool->clutched;
+    s->dragging = tool->drag.active;
+    s->contact = tool->unilateral_wrench;
+    s->walls = tool->unilaterals.touching;
+    s->depth = tool->unilaterals.depth;
+    if (!tool->chain)
+        publish_motion(tool, &s->guide);
+    if (tool->def->renders)
+        publish_control(tool, s);
+    split_force(tool, s);
+}
+
+void gw_haptic_tool_publish_step(const gw_haptic_tool *tool, gw_tool_state *state)
+{
+    state->constraint = tool->constraint;
+    state->limited = tool->limited;
+    if (!tool->def->renders)
+        return;
+    state->command = tool->output.command;
+    state->impulse = tool->output.impulse;
+    state->damped = tool->damped;
+    state->withheld = tool->withheld;
+}

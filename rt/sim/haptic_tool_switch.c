@@ -1,0 +1,195 @@
+/*
+ * How a tool takes hold: at tick 0, and at a change of scenario, where neither the hand nor the
+ * model may feel a bump. On the loop's thread, RT safe.
+ */
+#include <assert.h>
+#include <string.h>
+
+#include "rt/haptics/limits.h"
+#include "rt/sim/haptic_tool.h"
+#include "rt/sim/moved_set.h"
+
+#define HAND_FORCE_RATE    45.0 /* N/s: 0.05 N per ms with a margin for rounding off */
+#define HAND_DAMPING_LEAST 1.4  /* of sqrt(k m), twice the damping ratio */
+
+/* ---- taking hold ------------------------------------------------------------------------------
+ */
+
+static void take_settings(gw_haptic_tool *tool, const gw_scenario_tool *def, double dt)
+{
+    tool->def = def;
+    tool->pid.p = def->gain_p;
+    tool->pid.i = def->gain_i;
+    tool->pid.d = def->gain_d;
+    tool->coupling = gw_virtual_coupling_for(gw_haptic_tool_mass(tool).mass, tool->map.scale, dt);
+}
+
+/* The device at the tool: placed there if the driver can, else the map is centred on it. */
+static void join_device(gw_haptic_tool *tool)
+{
+    gw_pose at = {gw_add(tool->pose.p, tool->def->start.p),
+                  gw_quat_mul(tool->def->start.q, tool->pose.q)};
+    gw_pose device = gw_workspace_to_device(&tool->map, &at);
+    if (gw_device_slot_place(tool->def->slot, &device))
+        return;
+    tool->reading = gw_device_slot_read(tool->def->slot);
+    if (tool->reading.valid)
+        tool->map = gw_workspace_recentred(&tool->map, &tool->pose, &tool->reading.pose);
+}
+
+static void take_body(gw_haptic_tool *tool, const gw_scenario_tool *def)
+{
+    gw_guided_init(&tool->body, &def->guided, &def->pose);
+    gw_unilaterals_switch(&tool->unilaterals, def->walls, def->wall_count, NULL, 0);
+}
+
+void gw_haptic_tool_reset(gw_haptic_tool *tool, const gw_scenario_tool *def, gw_chain *chain,
+                          double dt)
+{
+    memset(tool, 0, sizeof *tool);
+    tool->map = def->map;
+    tool->chain = chain;
+    if (!chain) {
+        take_body(tool, def);
+        gw_guided_set_twist(&tool->body, &def->twist);
+    }
+    take_settings(tool, def, dt);
+    gw_impedance_init(&tool->control, &def->rendering);
+    gw_pid_reset(&tool->pid);
+    gw_haptic_tool_update_pose(tool);
+    join_device(tool);
+}
+
+void gw_haptic_tool_restart(gw_haptic_tool *tool, double dt)
+{
+    const gw_haptic_tool was = *tool;
+    gw_haptic_tool_reset(tool, was.def, was.chain, dt);
+    tool->drag = was.drag;
+    tool->motion = was.motion;
+    tool->push = was.push;
+    tool->clutch_wanted = was.clutch_wanted;
+}
+
+/* ---- change of scenario -----------------------------------------------------------------------
+ */
+
+static gw_transition_limits transition_limits(const gw_haptic_tool *tool,
+                                              const gw_scenario *scenario)
+{
+    gw_hand_model hand = gw_operator_hand(tool->def->slot->program);
+    if (tool->drag.active)
+        hand = (gw_hand_model){hand.stiffness + tool->drag.stiffness,
+                               hand.damping + tool->drag.damping, hand.mass};
+    /* a hand that would ring is brought along as slowly as one that would not */
+    hand.damping = fmax(hand.damping, HAND_DAMPING_LEAST * sqrt(hand.stiffness * hand.mass));
+    gw_transition_limits limits = gw_scenario_transition_limits(scenario);
+    limits.speed = gw_stricter_limit(limits.speed, tool->def->limits.speed);
+    limits.spin = gw_stricter_limit(limits.spin, tool->def->limits.spin);
+    limits.hand_stiffness = hand.stiffness;
+    limits.hand_damping = hand.damping;
+    limits.hand_mass = hand.mass;
+    limits.hand_force_rate = HAND_FORCE_RATE;
+    return limits;
+}
+
+/* The device stays where it is: where the tool's frame, its device, its object or the stated scale
+ * changed, the map is centred anew on it; else the hand keeps the map it has. */
+static void keep_device(gw_haptic_tool *tool, const gw_haptic_tool *old, const gw_pose *shown)
+{
+    bool same = old && old->def->slot == tool->def->slot;
+    bool rescaled = same && tool->def->scale_stated && tool->def->map.scale != old->map.scale;
+    tool->map = same ? old->map : tool->def->map;
+    if (rescaled)
+        tool->map.scale = tool->def->map.scale;
+    if (!same || rescaled || gw_pose_distance(shown, &old->pose, 1) > 1e-12) {
+        gw_device_reading s = gw_device_slot_read(tool->def->slot);
+        if (s.valid)
+            tool->map = gw_workspace_recentred(&tool->map, shown, &s.pose);
+        gw_pid_reset(&tool->pid);
+    }
+}
+
+/* An object or mechanism that was not held before. */
+static void hold_new(gw_haptic_tool *tool, const gw_scenario_tool *def, gw_chain *chain, double dt)
+{
+    memset(tool, 0, sizeof *tool);
+    tool->def = def;
+    tool->chain = chain;
+    if (!chain)
+        take_body(tool, def);
+    gw_haptic_tool_update_pose(tool);
+    keep_device(tool, NULL, &tool->pose);
+    take_settings(tool, def, dt);
+    gw_impedance_init(&tool->control, &def->rendering);
+}
+
+/* A mechanism goes on as it is; only the point where it is held may be another one. */
+static void switch_mechanism(gw_haptic_tool *tool, const gw_haptic_tool *old,
+                             const gw_scenario_tool *def, gw_chain *chain, double dt)
+{
+    *tool = *old;
+    gw_impedance_reset_prediction(&tool->control);
+    tool->def = def;
+    tool->chain = chain;
+    tool->work = tool->dissipated = tool->edits = 0;
+    gw_haptic_tool_update_pose(tool);
+    keep_device(tool, old, &tool->pose);
+    take_settings(tool, def, dt);
+    gw_impedance_switch(&tool->control, &def->rendering);
+}
+
+/* The new set goes on moving with geometry that is in motion. */
+static void keep_riding(gw_guided *body, const gw_guided *was, const gw_kinematics *kinematics)
+{
+    const gw_pose here = gw_pose_identity();
+    gw_twist motion = gw_moved_set_twist(kinematics, was);
+    gw_base_motion ride = gw_base_motion_from_twist(&here, &motion);
+    if (gw_norm2(motion.v) + gw_norm2(motion.w) > 0)
+        gw_guided_set_base_motion(body, &ride);
+}
+
+void gw_haptic_tool_switch(gw_haptic_tool *tool, const gw_haptic_tool *old,
+                           const gw_scenario_tool *def, gw_chain *chain,
+                           const gw_scenario *scenario)
+{
+    if (!old) {
+        hold_new(tool, def, chain, scenario->dt);
+        return;
+    }
+    if (chain) {
+        switch_mechanism(tool, old, def, chain, scenario->dt);
+        return;
+    }
+    gw_pose from = gw_haptic_tool_object_pose(old), at, to = def->pose;
+    gw_vec3 arm = gw_sub(from.p, old->pose.p);
+    gw_twist twist = {gw_add(old->twist.v, gw_cross(old->twist.w, arm)), old->twist.w};
+    *tool = *old;
+    gw_impedance_reset_prediction(&tool->control);
+    tool->def = def;
+    tool->work = tool->dissipated = tool->edits = 0;
+    at = gw_pose_mul(&from, &def->guided.body_from_held);
+    arm = gw_sub(at.p, from.p);
+    gw_twist at_twist = {gw_add(twist.v, gw_cross(twist.w, arm)), twist.w};
+    keep_device(tool, old, &at);
+    take_settings(tool, def, scenario->dt);
+    gw_impedance_switch(&tool->control, &def->rendering);
+    gw_guided_def guided = def->guided;
+    gw_moved_set_at_switch(scenario->network, def->object, def->branch, &guided, &from);
+    if (!scenario->go_to_layout)
+        gw_submanifold_nearest(&guided.set, &from, guided.length, &to);
+    gw_guided_init(&tool->body, &guided, &to);
+    keep_riding(&tool->body, &old->body, scenario->network);
+    if (!scenario->go_to_layout)
+        gw_guided_set_twist(&tool->body, &twist);
+    gw_pose model;
+    gw_twist model_twist;
+    gw_model_held(&tool->body.model, &model, &model_twist);
+    gw_transition_limits limits = transition_limits(tool, scenario);
+    gw_transition_start(&tool->transition, &at, &at_twist, &model, &model_twist, &limits);
+    tool->motion.touched = gw_unilaterals_switch(&tool->unilaterals, def->walls, def->wall_count,
+                                                 scenario->network, tool->motion.touched);
+    gw_motion_switch_set(&tool->motion, &old->body.def.set, &guided.set, &tool->body.pose,
+                         &def->guided.body_from_held);
+    tool->arrived = !tool->transition.active;
+    gw_haptic_tool_update_pose(tool);
+}
