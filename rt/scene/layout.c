@@ -25,6 +25,7 @@ typedef struct builder {
     const gw_scene *scene;
     const gw_pose *from; /* present poses of the objects, NULL: those of the scene */
     gw_layout *layout;
+    const gw_layout *known; /* a layout that was solved before, NULL: none */
 
     /* per object */
     int *tool;       /* the tool that holds it, -1 */
@@ -534,6 +535,20 @@ static bool is_loose(const builder *w, const gw_placement *p)
     return false;
 }
 
+/* Takes the solution of the known layout where it is of the same problem: solving is a function of
+ * the problem alone. */
+static bool reuse(const builder *w, const gw_placement *p)
+{
+    const gw_placement *k = w->known ? gw_layout_placement(w->known, p->object) : NULL;
+    if (!k || k->count != p->count || k->length != p->length ||
+        memcmp(&k->from, &p->from, sizeof p->from) != 0 ||
+        memcmp(k->constraints, p->constraints, (size_t)p->count * sizeof *p->constraints) != 0)
+        return false;
+    size_t branches = (size_t)k->solution.branch_count * sizeof(gw_branch);
+    memcpy(w->scratch, &k->solution, offsetof(gw_solution, branches) + branches);
+    return true;
+}
+
 /* Solves one object against its placed neighbours, and places it. NULL with an error. */
 static gw_placement *place(builder *w, int object, gw_error *error)
 {
@@ -550,7 +565,9 @@ static gw_placement *place(builder *w, int object, gw_error *error)
     if (!gather(w, object, p, error))
         return NULL;
     gw_problem problem = {p->from, p->length, p->count, p->constraints};
-    gw_solve(&problem, w->scratch);
+    p->reused = reuse(w, p);
+    if (!p->reused)
+        gw_solve(&problem, w->scratch);
     p->branch = choose(w, p);
     if (p->branch >= 0)
         l->poses[object] = w->scratch->branches[p->branch].nearest;
@@ -754,8 +771,15 @@ static bool lay_out(builder *w, gw_error *error)
 
 gw_layout *gw_layout_create(const gw_scene *scene, const gw_pose *poses, gw_error *error)
 {
+    return gw_layout_update(scene, poses, NULL, error);
+}
+
+gw_layout *gw_layout_update(const gw_scene *scene, const gw_pose *poses, const gw_layout *known,
+                            gw_error *error)
+{
     assert(scene);
-    builder w = {.scene = scene, .from = poses, .layout = calloc(1, sizeof(gw_layout))};
+    builder w = {
+        .scene = scene, .from = poses, .known = known, .layout = calloc(1, sizeof(gw_layout))};
     if (!w.layout) {
         gw_fail(error, GW_FAILED, "", "no memory to lay out the scene");
         return NULL;
@@ -793,10 +817,16 @@ const gw_placement *gw_layout_unsolved(const gw_layout *layout)
 const gw_placement *gw_layout_placement(const gw_layout *layout, int object)
 {
     assert(object >= 0);
-    for (int i = 0; i < layout->count; i++)
-        if (layout->placements[i]->object == object)
-            return layout->placements[i];
-    return NULL;
+    int low = 0, high = layout->count; /* placements are in the order of objects */
+    while (low < high) {
+        int middle = low + (high - low) / 2;
+        if (layout->placements[middle]->object < object)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    bool found = low < layout->count && layout->placements[low]->object == object;
+    return found ? layout->placements[low] : NULL;
 }
 
 double gw_layout_residual(const gw_layout *layout, const gw_pose *poses)

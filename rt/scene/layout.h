@@ -37,6 +37,7 @@ typedef struct gw_placement {
     double length;           /* L of the metric: the body's radius of gyration (m) */
     gw_pose from;            /* the pose that nearest branches were measured from */
     int branch;              /* chosen branch, -1 where there is none */
+    bool reused;             /* the solution is that of gw_layout_update()'s known layout */
     int count;               /* constraints, enabled ones only */
     int ids[GW_MAX_PROBLEM]; /* index of each in the scene */
     gw_constraint constraints[GW_MAX_PROBLEM];
@@ -68,6 +69,11 @@ typedef struct gw_layout {
  * gw_layout_unsolved().
  */
 gw_layout *gw_layout_create(const gw_scene *scene, const gw_pose *poses, gw_error *error);
+
+/* The same, bit for bit, but an object whose problem is the one that `known` solved for the object
+ * of that index (poses, constraints and length alike) is not solved again. */
+gw_layout *gw_layout_update(const gw_scene *scene, const gw_pose *poses, const gw_layout *known,
+                            gw_error *error);
 void gw_layout_destroy(gw_layout *layout);
 
 /* The first placement that has no solution, NULL where all have one. */

@@ -1,100 +1,15 @@
 /*
- * The app's life, its documents and its history. Any thread; see app_private.h for the locks.
+ * The app's life, its documents and its history. Any thread; see private.h for the locks.
  */
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-#include "server/app/app_private.h"
-#include "server/app/describe.h"
-#include "server/schema/wire.h"
+#include "server/app/private.h"
 
 #define VIEW_WAIT_MS 500 /* for the loop's next tick after an edit; a busy host may stall it */
 
-/* ---- documents ----------------------------------------------------------------------------- */
-
-static void document_free(app_document *document)
-{
-    gw_layout_destroy(document->layout);
-    gw_scene_destroy(document->scene);
-    text_unref(document->members);
-    free(document->moving);
-    free(document);
-}
-
-void app_document_put(app_document *document)
-{
-    if (document && atomic_fetch_sub(&document->refs, 1) == 1)
-        document_free(document);
-}
-
-static bool list_moving(app_document *document)
-{
-    const gw_scene *scene = document->scene;
-    document->link_count = gw_scene_joints(scene);
-    document->moving = calloc((size_t)scene->object_count + 1, sizeof *document->moving);
-    if (!document->moving)
-        return false;
-    for (int i = 0; i < scene->object_count; i++)
-        if (!scene->objects[i].fixed)
-            document->moving[document->moving_count++] = i;
-    return true;
-}
-
-app_document *app_document_new(gw_scene *scene, gw_layout *layout, gw_error *error)
-{
-    app_document *document = calloc(1, sizeof *document);
-    if (!document) {
-        gw_layout_destroy(layout);
-        gw_scene_destroy(scene);
-        gw_fail(error, GW_FAILED, "", "memory is short for this scene");
-        return NULL;
-    }
-    atomic_init(&document->refs, 1);
-    document->scene = scene;
-    document->layout = layout;
-    if (!list_moving(document)) {
-        gw_fail(error, GW_FAILED, "", "memory is short for this scene");
-        document_free(document);
-        return NULL;
-    }
-    return document;
-}
-
-static json_t *index_of(const app_document *document)
-{
-    json_t *index = json_array();
-    for (int i = 0; i < document->moving_count; i++)
-        json_array_append_new(index, json_string(document->scene->objects[document->moving[i]].id));
-    for (int i = 0; i < document->scene->mechanism_count; i++)
-        for (int k = 0; k < document->scene->mechanisms[i].link_count; k++)
-            json_array_append_new(index,
-                                  json_sprintf("%s.%d", document->scene->mechanisms[i].id, k));
-    return index;
-}
-
-bool app_document_write(app_document *document, gw_error *error)
-{
-    wire_memory_clear();
-    json_t *members =
-        json_pack("{s:I, s:o, s:o, s:o, s:b, s:b}", "revision", (json_int_t)document->revision,
-                  "scene", wire_scene(document->scene), "solutions",
-                  describe_solutions(document->scene, document->layout, document->layout->poses),
-                  "index", index_of(document), "undo", document->undo, "redo", document->redo);
-    char *written = members ? wire_text(members) : NULL;
-    json_decref(members);
-    size_t size = written ? strlen(written) : 0;
-    gw_text *inner = size > 2 ? text_new(size - 2) : NULL;
-    if (!inner) {
-        free(written);
-        return gw_fail(error, GW_FAILED, "", "the scene could not be written as text");
-    }
-    memcpy(inner->data, written + 1, size - 2);
-    free(written);
-    text_unref(document->members);
-    document->members = inner;
-    return true;
-}
+/* ---- the newest document --------------------------------------------------------------------- */
 
 app_document *app_document_get(gw_app *app)
 {
@@ -178,62 +93,6 @@ gw_pose *app_links(const app_document *document, const gw_snapshot *snapshot)
     return poses;
 }
 
-/* ---- history ------------------------------------------------------------------------------- */
-
-static size_t scene_bytes(const gw_scene *scene)
-{
-    size_t bytes = sizeof *scene + (size_t)scene->object_count * sizeof(gw_object) +
-                   (size_t)scene->feature_count * sizeof(gw_feature) +
-                   (size_t)scene->constraint_count * sizeof(gw_scene_constraint) +
-                   (size_t)scene->device_count * sizeof(gw_device) +
-                   (size_t)scene->task_count * sizeof(gw_task) +
-                   (size_t)scene->material_count * sizeof(gw_material) +
-                   (size_t)scene->contact.ignore_count * sizeof(gw_pair_name);
-    for (int i = 0; i < scene->object_count; i++)
-        bytes += (size_t)scene->objects[i].shape.part_count * sizeof(gw_part);
-    for (int i = 0; i < scene->device_count; i++)
-        bytes += (size_t)scene->devices[i].operator.count * sizeof(gw_hand_knot);
-    for (int i = 0; i < scene->task_count; i++)
-        bytes += (size_t)scene->tasks[i].step_count * sizeof(gw_task_step);
-    for (int i = 0; i < scene->mechanism_count; i++)
-        bytes += (size_t)scene->mechanisms[i].link_count *
-                 (sizeof(gw_chain_link) + sizeof(gw_link_geometry) + 2 * sizeof(double));
-    return bytes;
-}
-
-static void drop_oldest(app_history *history)
-{
-    history->bytes -= scene_bytes(history->scenes[0]);
-    gw_scene_destroy(history->scenes[0]);
-    history->count--;
-    memmove(history->scenes, history->scenes + 1, (size_t)history->count * sizeof(gw_scene *));
-}
-
-void app_history_put(app_history *history, gw_scene *scene)
-{
-    size_t bytes = scene_bytes(scene);
-    while (history->count > 0 &&
-           (history->count == APP_UNDO_STEPS || history->bytes + bytes > APP_UNDO_BYTES))
-        drop_oldest(history);
-    history->scenes[history->count++] = scene;
-    history->bytes += bytes;
-}
-
-gw_scene *app_history_pop(app_history *history)
-{
-    if (history->count == 0)
-        return NULL;
-    gw_scene *scene = history->scenes[--history->count];
-    history->bytes -= scene_bytes(scene);
-    return scene;
-}
-
-void app_history_clear(app_history *history)
-{
-    while (history->count > 0)
-        gw_scene_destroy(app_history_pop(history));
-}
-
 /* ---- life ---------------------------------------------------------------------------------- */
 
 void app_on_change(gw_app *app, void (*wake)(void *context), void *context)
@@ -264,7 +123,7 @@ static app_document *first_document(gw_scene *scene, gw_error *error)
         gw_fail(error, clash ? GW_INCOMPATIBLE : GW_UNHANDLED, "/constraints", "%s of object %s",
                 clash ? "contradictory constraints" : "constraints that cannot be solved",
                 scene->objects[failed->object].id);
-        document_free(document);
+        app_document_put(document);
         return NULL;
     }
     document->revision = 1;
@@ -287,8 +146,7 @@ gw_app *app_create(const app_def *def, gw_error *error)
     pthread_mutex_init(&app->loop_lock, NULL);
     pthread_mutex_init(&app->log, NULL);
     app->best_effort = def->best_effort;
-    if (!app_document_write(document, error) || !app_start_loop(app, document, error) ||
-        !app_task_create(app, error)) {
+    if (!app_start_loop(app, document, error) || !app_task_create(app, error)) {
         app_document_put(document);
         app_destroy(app);
         return NULL;

@@ -17,6 +17,7 @@
 #include "server/schema/text.h"
 
 typedef struct gw_app gw_app;
+typedef struct app_texts app_texts;
 
 /* ---- the document -------------------------------------------------------------------------- */
 
@@ -34,12 +35,18 @@ typedef struct app_document {
     int *moving;      /* objects that are not fixed, by index: the order of pose frames */
     int link_count;   /* links of all mechanisms: they follow in pose frames */
     bool undo, redo;  /* is there something to undo, to redo */
-    gw_text *members; /* "revision":..,"scene":..,"solutions":..,"index":..,"undo":..,"redo":.. */
+    app_texts *texts; /* made when somebody reads them: app_document_text() */
 } app_document;
 
 /* The newest document, to be given back by app_document_put(). */
 app_document *app_document_get(gw_app *app);
 void app_document_put(app_document *document); /* NULL is fine */
+
+/* What `hello` and `scene` say of the document, "revision":..,"scene":..,"solutions":..,"index":..,
+ * "undo":..,"redo":..: one reference, written when it is first asked for. NULL when memory is
+ * short.
+ */
+gw_text *app_document_text(const app_document *document);
 
 /* The newest document together with a snapshot that belongs to it (its tools' objects are indices
  * of this scene). Right after an edit this waits for the loop's next tick; where the loop does not
@@ -82,9 +89,7 @@ typedef struct app_edit {
     bool go_to_layout;  /* while running, travel to the scene's new stated pose */
     bool *placed;       /* owned, by object: the edit states another pose; NULL: none does */
     bool keeps_history; /* undo and redo themselves: they move between the stacks */
-    bool operator_only; /* nothing to lay out: only a device's operator changed */
-    bool geometry_only; /* only values of features, or poses of fixed objects, changed */
-    bool tuning_only;   /* only control at impedance devices, or motors, changed */
+    bool whole;         /* a new scenario, also where values would do */
     char group[96];     /* edits of one group that follow one another count as one for undo */
     /* Results of app_edit_commit() */
     app_document *document;     /* what is, or for a dry run and a refusal what would be */

@@ -24,11 +24,13 @@ gw_text *stream_scene_text(const char *op, const app_document *document,
                            const gw_snapshot *snapshot)
 {
     char *simulation = simulation_text(document, snapshot);
-    if (!simulation)
-        return NULL;
-    gw_text *text = text_format("{\"op\":\"%s\",\"protocol\":\"guideway.v1\",\"version\":\"%s\","
-                                "%s,\"simulation\":%s}",
-                                op, GUIDEWAY_VERSION, document->members->data, simulation);
+    gw_text *members = simulation ? app_document_text(document) : NULL;
+    gw_text *text =
+        members ? text_format("{\"op\":\"%s\",\"protocol\":\"guideway.v1\",\"version\":\"%s\","
+                              "%s,\"simulation\":%s}",
+                              op, GUIDEWAY_VERSION, members->data, simulation)
+                : NULL;
+    text_unref(members);
     free(simulation);
     return text;
 }

@@ -82,7 +82,6 @@ static bool set_operator(api_call *call, gw_operator *operator, app_edit * edit)
     gw_device *device = &edit->scene->devices[index];
     gw_operator_finish(&device->operator);
     device->operator= * operator;
-    edit->operator_only = true;
     char item[64];
     snprintf(item, sizeof item, "/devices/%d/operator", index);
     return api_commit(call, edit, item, NULL);

@@ -193,8 +193,6 @@ static void add(api_call *call, app_edit *edit, void *e)
         return;
     }
     memcpy(place, e, r->size);
-    if (r->mark)
-        r->mark(call, NULL, e, edit);
     finish(call, edit, resource_count(r, edit->scene) - 1, 201);
 }
 
@@ -215,8 +213,6 @@ static void replace(api_call *call, app_edit *edit, int index, void *e)
         r->rename(edit->scene, from, to);
     if (r->group)
         snprintf(edit->group, sizeof edit->group, "%s %.80s", r->group, to);
-    if (r->mark)
-        r->mark(call, now, e, edit);
     drop(r, now);
     memcpy(now, e, r->size);
     finish(call, edit, index, 200);
@@ -329,8 +325,6 @@ void resource_delete(api_call *call)
         return;
     }
     object_of(r, edit.scene, index, object);
-    if (r->mark)
-        r->mark(call, resource_entry(r, edit.scene, index), NULL, &edit);
     r->remove(edit.scene, index);
     if (!api_commit(call, &edit, NULL, object[0] ? object : NULL))
         return;

@@ -68,8 +68,6 @@ typedef struct gw_resource {
     bool two_parts;       /* its address is "object/feature", and a patch cannot rename it */
     const char *mismatch; /* sentence of a body whose id is not the address's; of the address */
     const char *group;    /* successive changes of one entry undo as one: the group's first word */
-    /* What the edit changes for the loop, as flags of the edit. */
-    void (*mark)(const api_call *call, const void *now, const void *entry, app_edit *edit);
 } gw_resource;
 
 api_handler resource_list, resource_get, resource_post, resource_put, resource_patch,

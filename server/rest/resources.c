@@ -88,13 +88,6 @@ static void users_of_object(const gw_scene *scene, int index, char *list, size_t
     }
 }
 
-static void mark_object(const api_call *call, const void *now, const void *entry, app_edit *edit)
-{
-    const gw_object *was = now, *is_now = entry;
-    edit->geometry_only = was && is_now && was->fixed && is_now->fixed &&
-                          json_object_size(call->body) == 1 && json_object_get(call->body, "pose");
-}
-
 /* ---- features: those that shapes have are read only, the others are the scene's -------------- */
 
 static void id_of_feature(const void *entry, char id[RESOURCE_ID])
@@ -170,12 +163,6 @@ static void users_of_feature(const gw_scene *scene, int index, char *list, size_
             names_feature(&c->b, &scene->features[index]))
             snprintf(list + used, size - used, "%s%s", used ? ", " : "", c->id);
     }
-}
-
-static void mark_feature(const api_call *call, const void *now, const void *entry, app_edit *edit)
-{
-    (void)call;
-    edit->geometry_only = now && entry;
 }
 
 /* Derived features of an object, then those that the scene states for it. */
@@ -440,13 +427,6 @@ static bool task_runs(api_call *call)
     return busy;
 }
 
-/* The loop has nothing to do with it. */
-static void mark_task(const api_call *call, const void *now, const void *entry, app_edit *edit)
-{
-    (void)call, (void)now, (void)entry;
-    edit->operator_only = true;
-}
-
 static void api_task_progress_get(api_call *call)
 {
     app_document *document = app_document_get(call->app);
@@ -482,7 +462,7 @@ static const gw_resource resources[] = {
                  gw_scene_object, add_object, gw_scene_remove_object, gw_scene_rename_object,
                  finish_object, encode_object, decode_object, .shares_ids = &resources[MECHANISMS],
                  .object = object_itself, .users = users_of_object,
-                 .in_use = "%s is referred to by %s: delete these first", .mark = mark_object},
+                 .in_use = "%s is referred to by %s: delete these first"},
     [FEATURES] = {"features",
                   "feature",
                   sizeof(gw_feature),
@@ -502,8 +482,7 @@ static const gw_resource resources[] = {
                   .derived = derived_feature,
                   .two_parts = true,
                   .mismatch = "the address says %s",
-                  .group = "feature",
-                  .mark = mark_feature},
+                  .group = "feature"},
     [CONSTRAINTS] = {"constraints", "constraint", sizeof(gw_scene_constraint),
                      AT(constraints, constraint_count), id_at_head, gw_scene_constraint_index,
                      add_constraint, gw_scene_remove_constraint, gw_scene_rename_constraint, NULL,
@@ -530,7 +509,7 @@ static const gw_resource resources[] = {
     [TASKS] = {"tasks", "task", sizeof(gw_task), AT(tasks, task_count), id_at_head, gw_scene_task,
                add_task, gw_scene_remove_task, NULL, finish_task, encode_task, decode_task,
                .show = show_task, .locked = task_runs,
-               .mismatch = "the address says %s; PATCH renames", .mark = mark_task},
+               .mismatch = "the address says %s; PATCH renames"},
 };
 
 /* ---- the routes ---------------------------------------------------------------------------- */

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "server/app/diff.h"
 #include "server/rest/call.h"
 
 /* The scene's words; at an impedance device also what its control does now. */
@@ -71,23 +72,6 @@ static bool read_tool(json_t *value, gw_tool *tool, gw_error *error)
     return wire_get_tool(value, "", tool, error);
 }
 
-/* True where the tools differ in control and rendering alone, at an impedance device both. */
-static bool only_rendering(const gw_tool *a, const gw_tool *b)
-{
-    static const char *const apart[] = {"control", "rendering"};
-    if (a->control == GW_CONTROL_ADMITTANCE || b->control == GW_CONTROL_ADMITTANCE)
-        return false;
-    json_t *x = wire_tool(a), *y = wire_tool(b);
-    for (int i = 0; i < 2; i++) {
-        json_object_del(x, apart[i]);
-        json_object_del(y, apart[i]);
-    }
-    bool same = json_equal(x, y);
-    json_decref(x);
-    json_decref(y);
-    return same;
-}
-
 static void finish(api_call *call, app_edit *edit, int status)
 {
     char object[GW_MAX_ID + 1];
@@ -139,8 +123,7 @@ void api_tool_patch(api_call *call)
         api_abandon(call, &edit, &error);
         return;
     }
-    edit.tuning_only = only_rendering(&edit.scene->tools[0], &tool);
-    if (edit.tuning_only)
+    if (app_only_control(&edit.scene->tools[0], &tool))
         strcpy(edit.group, "rendering");
     edit.scene->tools[0] = tool;
     finish(call, &edit, 200);

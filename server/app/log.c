@@ -8,7 +8,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "server/app/app_private.h"
+#include "server/app/private.h"
 #include "server/app/describe.h"
 #include "server/schema/wire.h"
 
@@ -62,6 +62,18 @@ void app_log(gw_app *app, const char *kind, const char *severity, const char *fo
     if (event)
         append(app, event);
     app_wake(app);
+}
+
+void app_log_in_effect(gw_app *app, uint64_t revision)
+{
+    gw_snapshot snapshot;
+    app_snapshot(app, &snapshot);
+    json_t *event =
+        event_new(snapshot.tick, snapshot.time, "active", "info", "The edit is in effect.");
+    if (!event)
+        return;
+    json_object_set_new(event, "revision", json_integer((json_int_t)revision));
+    append(app, event);
 }
 
 typedef struct kind_words {

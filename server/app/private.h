@@ -7,12 +7,14 @@
  *   loop   the pointer to the loop, its commands, snapshots, events and records; held for a copy
  *   log    the event log
  */
-#ifndef GW_SERVER_APP_APP_PRIVATE_H
-#define GW_SERVER_APP_APP_PRIVATE_H
+#ifndef GW_SERVER_APP_PRIVATE_H
+#define GW_SERVER_APP_PRIVATE_H
 
 #include <pthread.h>
 
 #include "server/app/app.h"
+
+struct app_diff;
 
 #define APP_UNDO_STEPS  200         /* more than a person remembers */
 #define APP_UNDO_BYTES  (64u << 20) /* of scenes kept for undo and redo, each */
@@ -90,32 +92,19 @@ struct gw_app {
 /* A document of a scene and its layout, one reference; takes both over, also on failure. */
 app_document *app_document_new(gw_scene *scene, gw_layout *layout, gw_error *error);
 
-/* Writes the members' text, once everything else is in place; false when memory is short. */
-bool app_document_write(app_document *document, gw_error *error);
+/* Texts of entries that are the same as in `base` are taken over from there, where it has any. */
+void app_document_inherit(app_document *document, app_document *base, const struct app_diff *diff);
 
 /* Publishes it in place of the newest one, whose reference is given back; takes one over. */
 void app_publish(gw_app *app, app_document *document);
 
 void app_wake(gw_app *app);
 
-/* ---- handing over to the loop -------------------------------------------------------------- */
+/* ---- the loop ------------------------------------------------------------------------------ */
 
-/* The edit's document is checked and laid out; makes the loop run it. Changes nothing on failure.
- * Under the edit lock. */
-bool app_hand_over(app_edit *edit, gw_error *error);
-
-/* True where the edit only moves geometry, and nothing but its numbers changes for the loop; then
- * app_move_geometry() hands it over. */
-bool app_moves_geometry(const app_edit *edit);
-bool app_move_geometry(app_edit *edit, gw_error *error);
-
-/* Every held object on the same branch, every other one solved in the same order. */
-bool app_same_branches(const gw_layout *a, const gw_layout *b);
-
-/* True where the edit only changes motors and control at impedance devices, and nothing else
- * changes for the loop; then app_tune() hands it over. */
-bool app_tunes(const app_edit *edit);
-bool app_tune(app_edit *edit, gw_error *error);
+/* A running edit was laid out from where the hand had the objects; a stop goes back to the poses
+ * that the scene states, so the loop gets a scenario of those first. Under the edit lock. */
+void app_lay_out_again(gw_app *app);
 
 /* Geometry took a branch away from under a tool: wakes the thread that calls app_catch_up(), which
  * hands the document over whole, so that the tool travels to where its constraints hold now. */
@@ -131,6 +120,9 @@ bool app_send_command(gw_app *app, const gw_command *command, gw_error *error);
 
 /* The newest snapshot. */
 void app_snapshot(gw_app *app, gw_snapshot *snapshot);
+
+/* An edit is in effect of which the loop has nothing to say. */
+void app_log_in_effect(gw_app *app, uint64_t revision);
 
 /* Takes over what the loop reported. */
 void app_log_loop(gw_app *app, const gw_event *event, const app_document *document);
@@ -152,9 +144,6 @@ void app_task_destroy(gw_app *app);
 
 /* ---- history ------------------------------------------------------------------------------- */
 
-/* Adds the scene, which it takes over, dropping the oldest beyond the caps. */
-void app_history_put(app_history *history, gw_scene *scene);
-gw_scene *app_history_pop(app_history *history); /* NULL: empty */
 void app_history_clear(app_history *history);
 
 #endif

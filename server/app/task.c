@@ -9,7 +9,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "server/app/app_private.h"
+#include "server/app/private.h"
 
 #define POLL_NS      2000000 /* between two looks: two ticks of the usual loop */
 #define STOP_WAIT_MS 1000    /* for the thread to take notice; an edit may hold it up */
@@ -144,6 +144,14 @@ static void *work(void *context)
     }
     pthread_mutex_unlock(&t->lock);
     return NULL;
+}
+
+void app_left_behind(gw_app *app)
+{
+    atomic_store(&app->left_behind, true);
+    pthread_mutex_lock(&app->task.lock);
+    pthread_cond_signal(&app->task.wake);
+    pthread_mutex_unlock(&app->task.lock);
 }
 
 /* ---- from other threads -------------------------------------------------------------------- */

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "server/app/app_private.h"
+#include "server/app/private.h"
 
 #define SEND_TRIES     50   /* a millisecond apart: many ticks of the slowest loop */
 #define ANSWER_WAIT_MS 500  /* for the loop to report a new run state */
@@ -64,32 +64,6 @@ static bool reached(const gw_snapshot *snapshot, gw_run_state state)
     return snapshot->state == state && (state != GW_STOPPED || snapshot->tick == 0);
 }
 
-/* A running edit was laid out from where the hand had the objects; a stop goes back to the poses
- * that the scene states, so the loop gets a scenario of those first. Under the edit lock. */
-static void lay_out_again(gw_app *app, gw_error *error)
-{
-    app_document *now = app_document_get(app);
-    app_edit edit = {.app = app, .base = now};
-    gw_scene *scene = now->from_current ? gw_scene_copy(now->scene) : NULL;
-    gw_layout *layout = scene ? gw_layout_create(scene, NULL, error) : NULL;
-    if (layout && !gw_layout_unsolved(layout)) {
-        edit.document = app_document_new(scene, layout, error);
-        if (edit.document) {
-            edit.document->revision = now->revision;
-            edit.document->undo = now->undo;
-            edit.document->redo = now->redo;
-            if (app_document_write(edit.document, error) && app_hand_over(&edit, error))
-                app_publish(app, edit.document);
-            else
-                app_document_put(edit.document);
-        }
-    } else {
-        gw_layout_destroy(layout);
-        gw_scene_destroy(scene);
-    }
-    app_document_put(now);
-}
-
 bool app_set_state(gw_app *app, gw_run_state state, gw_error *error)
 {
     gw_snapshot snapshot;
@@ -99,7 +73,7 @@ bool app_set_state(gw_app *app, gw_run_state state, gw_error *error)
                        "halted: nothing moves until POST /api/v1/simulation/arm");
     pthread_mutex_lock(&app->edit);
     if (state == GW_STOPPED)
-        lay_out_again(app, NULL);
+        app_lay_out_again(app);
     bool sent =
         app_send_command(app, &(gw_command){.kind = GW_COMMAND_STATE, .state = state}, error);
     pthread_mutex_unlock(&app->edit);

@@ -1,0 +1,602 @@
+/*
+ * Edits: a copy of the scene is changed, checked, compared with the scene that was, laid out, and
+ * handed over to the loop as values or as a new scenario; the document that comes of it takes the
+ * place of the old one. Undo and redo are edits too. Under the edit lock.
+ */
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "server/app/diff.h"
+#include "server/app/private.h"
+
+/* ---- history ------------------------------------------------------------------------------- */
+
+static size_t scene_bytes(const gw_scene *scene)
+{
+    size_t bytes = sizeof *scene + (size_t)scene->object_count * sizeof(gw_object) +
+                   (size_t)scene->feature_count * sizeof(gw_feature) +
+                   (size_t)scene->constraint_count * sizeof(gw_scene_constraint) +
+                   (size_t)scene->device_count * sizeof(gw_device) +
+                   (size_t)scene->task_count * sizeof(gw_task) +
+                   (size_t)scene->material_count * sizeof(gw_material) +
+                   (size_t)scene->contact.ignore_count * sizeof(gw_pair_name);
+    for (int i = 0; i < scene->object_count; i++)
+        bytes += (size_t)scene->objects[i].shape.part_count * sizeof(gw_part);
+    for (int i = 0; i < scene->device_count; i++)
+        bytes += (size_t)scene->devices[i].operator.count * sizeof(gw_hand_knot);
+    for (int i = 0; i < scene->task_count; i++)
+        bytes += (size_t)scene->tasks[i].step_count * sizeof(gw_task_step);
+    for (int i = 0; i < scene->mechanism_count; i++)
+        bytes += (size_t)scene->mechanisms[i].link_count *
+                 (sizeof(gw_chain_link) + sizeof(gw_link_geometry) + 2 * sizeof(double));
+    return bytes;
+}
+
+static void drop_oldest(app_history *history)
+{
+    history->bytes -= scene_bytes(history->scenes[0]);
+    gw_scene_destroy(history->scenes[0]);
+    history->count--;
+    memmove(history->scenes, history->scenes + 1, (size_t)history->count * sizeof(gw_scene *));
+}
+
+static void history_put(app_history *history, gw_scene *scene)
+{
+    size_t bytes = scene_bytes(scene);
+    while (history->count > 0 &&
+           (history->count == APP_UNDO_STEPS || history->bytes + bytes > APP_UNDO_BYTES))
+        drop_oldest(history);
+    history->scenes[history->count++] = scene;
+    history->bytes += bytes;
+}
+
+static gw_scene *history_pop(app_history *history)
+{
+    if (history->count == 0)
+        return NULL;
+    gw_scene *scene = history->scenes[--history->count];
+    history->bytes -= scene_bytes(scene);
+    return scene;
+}
+
+void app_history_clear(app_history *history)
+{
+    while (history->count > 0)
+        gw_scene_destroy(history_pop(history));
+}
+
+/* ---- devices ------------------------------------------------------------------------------- */
+
+static gw_device_slot *slot_of(const app_slots *slots, const char *id)
+{
+    for (int i = 0; i < slots->count; i++)
+        if (strcmp(gw_device_slot_id(slots->slot[i]), id) == 0)
+            return slots->slot[i];
+    return NULL;
+}
+
+bool app_device_info(gw_app *app, const char *id, gw_device_info *info)
+{
+    pthread_mutex_lock(&app->edit);
+    const gw_device_slot *slot = slot_of(&app->slots, id);
+    if (slot)
+        *info = *gw_device_slot_info(slot);
+    pthread_mutex_unlock(&app->edit);
+    return slot != NULL;
+}
+
+static void close_new(const app_slots *slots, const app_slots *old)
+{
+    for (int i = 0; i < slots->count; i++) {
+        bool kept = false;
+        for (int k = 0; k < old->count; k++)
+            kept = kept || old->slot[k] == slots->slot[i];
+        if (!kept)
+            gw_device_slot_close(slots->slot[i]);
+    }
+}
+
+/* Slots for every device of the scene: those of the base that did not change, new ones for the
+ * rest. On failure the new ones are closed again. */
+static bool open_slots(const app_slots *old, const gw_scene *base, const gw_scene *scene,
+                       app_slots *slots, gw_error *error)
+{
+    slots->count = 0;
+    for (int i = 0; i < scene->device_count; i++) {
+        const gw_device *device = &scene->devices[i];
+        int before = base ? gw_scene_device(base, device->id) : -1;
+        gw_device_slot *slot = NULL;
+        if (before >= 0 && app_same_device(&base->devices[before], device))
+            slot = slot_of(old, device->id);
+        if (!slot)
+            slot = gw_device_slot_open(device, gw_scene_step_rate(scene), error);
+        if (!slot) {
+            close_new(slots, old);
+            return false;
+        }
+        slots->slot[slots->count++] = slot;
+    }
+    return true;
+}
+
+/* `edit`: whose document it is, NULL for a fresh start. */
+static gw_scenario *build(const app_document *document, const app_slots *slots,
+                          const app_edit *edit, gw_error *error)
+{
+    gw_scenario_def def = {.scene = document->scene,
+                           .layout = document->layout,
+                           .slots = slots->slot,
+                           .slot_count = slots->count,
+                           .revision = document->revision,
+                           .go_to_layout = edit && edit->go_to_layout,
+                           .placed = edit ? edit->placed : NULL};
+    return gw_scenario_create(&def, error);
+}
+
+bool app_start_loop(gw_app *app, app_document *document, gw_error *error)
+{
+    app_slots slots, none = {0};
+    if (!open_slots(&none, NULL, document->scene, &slots, error))
+        return false;
+    gw_scenario *scenario = build(document, &slots, NULL, error);
+    gw_loop *loop = NULL;
+    if (scenario) {
+        gw_loop_def def = gw_loop_def_default();
+        def.rate = document->scene->rate;
+        def.best_effort = app->best_effort;
+        def.scenario = scenario;
+        loop = gw_loop_create(&def, error);
+    }
+    if (!loop) {
+        close_new(&slots, &none);
+        return false;
+    }
+    document->scenario = document->revision;
+    pthread_mutex_lock(&app->loop_lock);
+    gw_loop *old = app->loop;
+    app_slots old_slots = app->slots;
+    app->loop = loop;
+    app->slots = slots;
+    gw_loop_record(loop, app->recording);
+    pthread_mutex_unlock(&app->loop_lock);
+    gw_loop_destroy(old);
+    close_new(&old_slots, &none);
+    pthread_mutex_lock(&app->loop_lock);
+    for (int i = 0; i < app->retired_count; i++)
+        gw_device_slot_close(app->retired[i].slot);
+    app->retired_count = 0;
+    pthread_mutex_unlock(&app->loop_lock);
+    return true;
+}
+
+/* Under the edit and loop locks: slots that the new scenario does not use wait for the swap. */
+static void retire_slots(gw_app *app, const app_slots *slots, uint64_t revision)
+{
+    for (int i = 0; i < app->slots.count; i++) {
+        bool kept = false;
+        for (int k = 0; k < slots->count; k++)
+            kept = kept || slots->slot[k] == app->slots.slot[i];
+        if (!kept && app->retired_count < APP_MAX_RETIRED)
+            app->retired[app->retired_count++] = (app_retired){app->slots.slot[i], revision};
+    }
+    app->slots = *slots;
+}
+
+/* Operators that the edit changed, at devices that stay open, are changed by command. Their
+ * programs are made before anything is sent; by device of the scene, NULL where nothing changes. */
+typedef struct programs {
+    gw_operator_program *of[GW_MAX_DEVICES];
+} programs;
+
+static void drop_programs(programs *made)
+{
+    for (int i = 0; i < GW_MAX_DEVICES; i++)
+        gw_operator_program_destroy(made->of[i]);
+}
+
+static bool make_programs(const app_edit *edit, programs *made, gw_error *error)
+{
+    const gw_scene *base = edit->base->scene, *scene = edit->document->scene;
+    *made = (programs){0};
+    for (int i = 0; i < scene->device_count; i++) {
+        const gw_device *device = &scene->devices[i];
+        int before = gw_scene_device(base, device->id);
+        if (before < 0 || !app_same_device(&base->devices[before], device) ||
+            app_same_operator(&base->devices[before].operator, & device->operator))
+            continue;
+        made->of[i] = gw_operator_program_create(&device->operator);
+        if (!made->of[i]) {
+            drop_programs(made);
+            return gw_fail(error, GW_FAILED, "", "memory is short for the operator");
+        }
+    }
+    return true;
+}
+
+/* Sends them; what the loop did not take is given back to memory. */
+static bool send_programs(app_edit *edit, programs *made, gw_error *error)
+{
+    const app_document *document = edit->document;
+    bool sent = true;
+    for (int i = 0; i < document->scene->device_count; i++) {
+        gw_command command = {.kind = GW_COMMAND_OPERATOR, .tag = document->revision};
+        if (!made->of[i])
+            continue;
+        command.operator.device =
+            gw_device_slot_id(slot_of(&edit->app->slots, document->scene->devices[i].id));
+        command.operator.program = made->of[i];
+        if (app_send_command(edit->app, &command, error))
+            made->of[i] = NULL;
+        else
+            sent = false;
+    }
+    drop_programs(made);
+    return sent;
+}
+
+/* A scenario of the document is made and sent, the devices change with it. */
+static bool send_scenario(app_edit *edit, gw_error *error)
+{
+    gw_app *app = edit->app;
+    app_document *document = edit->document;
+    app_slots slots;
+    if (!open_slots(&app->slots, edit->base->scene, document->scene, &slots, error))
+        return false;
+    gw_scenario *scenario = build(document, &slots, edit, error);
+    gw_command command = {
+        .kind = GW_COMMAND_SCENARIO, .tag = document->revision, .scenario = scenario};
+    if (!scenario || !app_send_command(app, &command, error)) {
+        gw_scenario_destroy(scenario);
+        close_new(&slots, &app->slots);
+        return false;
+    }
+    document->scenario = document->revision;
+    atomic_store(&app->left_behind, false);
+    pthread_mutex_lock(&app->loop_lock);
+    retire_slots(app, &slots, document->revision);
+    pthread_mutex_unlock(&app->loop_lock);
+    return true;
+}
+
+/* ---- handing over to the loop -------------------------------------------------------------- */
+
+/* What the edit changed, each value as a command of its own. */
+static bool send_values(app_edit *edit, const app_diff *diff, gw_error *error)
+{
+    const gw_scene *scene = edit->document->scene;
+    uint64_t revision = edit->document->revision;
+    bool sent = true;
+    for (int i = 0; sent && i < diff->geometry_count; i++) {
+        gw_command command = {.kind = GW_COMMAND_GEOMETRY, .tag = revision};
+        command.geometry.moved = diff->geometry[i];
+        command.geometry.revision = revision;
+        sent = app_send_command(edit->app, &command, error);
+    }
+    for (int i = 0; sent && i < diff->control_count; i++) {
+        int tool = diff->control[i];
+        gw_command command = {.kind = GW_COMMAND_CONTROL, .tool = tool, .tag = revision};
+        command.rendering = scene->tools[tool].rendering;
+        sent = app_send_command(edit->app, &command, error);
+    }
+    for (int i = 0; sent && i < diff->motor_count; i++) {
+        int mechanism = diff->motor[i].mechanism, joint = diff->motor[i].joint;
+        gw_command command = {.kind = GW_COMMAND_MOTOR, .tag = revision};
+        command.motor.mechanism = mechanism;
+        command.motor.joint = joint;
+        command.motor.motor = scene->mechanisms[mechanism].links[joint].motor;
+        sent = app_send_command(edit->app, &command, error);
+    }
+    return sent;
+}
+
+/* True where the loop's scenario serves on: at most values changed, while it runs, and every object
+ * is on the branch that it was on. Operators and tasks are no part of a scenario. */
+static bool only_values(const app_edit *edit, const app_diff *diff)
+{
+    bool values = diff->geometry_count + diff->control_count + diff->motor_count > 0;
+    if (edit->whole || edit->go_to_layout || diff->scenario)
+        return false;
+    if (!values && (diff->operators || diff->tasks))
+        return true;
+    return (!values || edit->document->from_current) && !atomic_load(&edit->app->left_behind) &&
+           app_same_branches(edit->base->layout, edit->document->layout);
+}
+
+static bool hand_over_values(app_edit *edit, const app_diff *diff, programs *made, gw_error *error)
+{
+    bool others = diff->control_count + diff->motor_count > 0 || diff->operators || diff->tasks;
+    edit->document->moved = diff->geometry_count > 0 && !others && !diff->text;
+    if (!send_values(edit, diff, error)) {
+        drop_programs(made);
+        return false;
+    }
+    if (diff->geometry_count == 0 && !others) /* the loop has nothing to say of it */
+        app_log_in_effect(edit->app, edit->document->revision);
+    return send_programs(edit, made, error);
+}
+
+/* The edit's document is checked and laid out; makes the loop run it. Changes nothing on failure.
+ */
+static bool hand_over(app_edit *edit, const app_diff *diff, gw_error *error)
+{
+    app_document *document = edit->document;
+    programs made;
+    if (edit->restart || diff->restart)
+        return app_start_loop(edit->app, document, error);
+    document->scenario = edit->base->scenario;
+    if (!make_programs(edit, &made, error))
+        return false;
+    if (only_values(edit, diff))
+        return hand_over_values(edit, diff, &made, error);
+    if (!send_scenario(edit, error)) {
+        drop_programs(&made);
+        return false;
+    }
+    /* The loop has the scenario: there is no way back, only a word about what is missing. */
+    if (!send_programs(edit, &made, error))
+        app_log(edit->app, "operator", "error", "A device goes on with its former operator.");
+    return true;
+}
+
+/* ---- one edit ------------------------------------------------------------------------------ */
+
+bool app_edit_begin(gw_app *app, app_edit *edit, gw_error *error)
+{
+    pthread_mutex_lock(&app->edit);
+    *edit = (app_edit){.app = app, .base = app_document_get(app)};
+    edit->scene = gw_scene_copy(edit->base->scene);
+    if (edit->scene)
+        return true;
+    app_edit_end(edit);
+    return gw_fail(error, GW_FAILED, "", "memory is short for an edit");
+}
+
+void app_edit_end(app_edit *edit)
+{
+    gw_scene_destroy(edit->scene);
+    app_document_put(edit->base);
+    app_document_put(edit->document);
+    free(edit->placed);
+    pthread_mutex_unlock(&edit->app->edit);
+    *edit = (app_edit){0};
+}
+
+void app_edit_replace(app_edit *edit, gw_scene *scene)
+{
+    gw_scene_destroy(edit->scene);
+    edit->scene = scene;
+}
+
+static bool same_pose(const gw_pose *a, const gw_pose *b)
+{
+    return a->p.x == b->p.x && a->p.y == b->p.y && a->p.z == b->p.z && a->q.w == b->q.w &&
+           a->q.x == b->q.x && a->q.y == b->q.y && a->q.z == b->q.z;
+}
+
+static bool held(const gw_scene *scene, const char *id)
+{
+    for (int i = 0; i < scene->tool_count; i++)
+        if (strcmp(scene->tools[i].object, id) == 0)
+            return true;
+    return false;
+}
+
+/* Where the objects of the changed scene are now: where the loop has them, unless the edit states
+ * another pose: a held object travels there, a free one is put there. A renamed object is found by
+ * its place. */
+static gw_pose *poses_now(app_edit *edit, const gw_snapshot *snapshot)
+{
+    const gw_scene *base = edit->base->scene, *scene = edit->scene;
+    gw_pose *before = app_poses(edit->base, snapshot);
+    gw_pose *poses = malloc(((size_t)scene->object_count + 1) * sizeof *poses);
+    free(edit->placed);
+    edit->placed = calloc((size_t)scene->object_count + 1, sizeof *edit->placed);
+    bool memory = before && poses && edit->placed;
+    for (int i = 0; memory && i < scene->object_count; i++) {
+        const gw_object *object = &scene->objects[i];
+        int old = gw_scene_object(base, object->id);
+        if (old < 0 && base->object_count == scene->object_count)
+            old = i;
+        poses[i] = object->pose;
+        if (old < 0 || object->fixed)
+            continue;
+        if (same_pose(&object->pose, &base->objects[old].pose))
+            poses[i] = before[old];
+        else if (held(scene, object->id))
+            edit->go_to_layout = true;
+        else
+            edit->placed[i] = true;
+    }
+    if (!memory) {
+        free(poses);
+        poses = NULL;
+    }
+    free(before);
+    return poses;
+}
+
+static gw_layout *lay_out(app_edit *edit, gw_error *error, bool *from_current)
+{
+    gw_snapshot snapshot;
+    app_document_put(app_view(edit->app, &snapshot));
+    *from_current = snapshot.state != GW_STOPPED && !edit->restart &&
+                    edit->scene->rate == edit->base->scene->rate;
+    if (!*from_current)
+        return gw_layout_update(edit->scene, NULL, edit->base->layout, error);
+    gw_pose *poses = poses_now(edit, &snapshot);
+    if (!poses) {
+        gw_fail(error, GW_FAILED, "", "memory is short for an edit");
+        return NULL;
+    }
+    gw_layout *layout = gw_layout_update(edit->scene, poses, edit->base->layout, error);
+    free(poses);
+    return layout;
+}
+
+static bool refuse(app_edit *edit, gw_error *error)
+{
+    bool clash = edit->failed->solution.status == GW_STATUS_INCOMPATIBLE;
+    const char *object = edit->document->scene->objects[edit->failed->object].id;
+    return clash ? gw_fail(error, GW_INCOMPATIBLE, "",
+                           "the constraints of %s contradict one another", object)
+                 : gw_fail(error, GW_UNHANDLED, "",
+                           "no pose of %s was found, and none was proven impossible", object);
+}
+
+static double now_s(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+}
+
+/* A copy of what undo will go back to, NULL where this edit adds none; taken before the edit is in
+ * effect, so that no step of the history is missing after it. False: memory is short. */
+static bool copy_past(const app_edit *edit, gw_scene **past, gw_error *error)
+{
+    const gw_app *app = edit->app;
+    bool follows = edit->group[0] && strcmp(edit->group, app->group) == 0 &&
+                   now_s() - app->group_s < APP_GROUP_S;
+    bool adds = !edit->keeps_history && !follows;
+    *past = adds ? gw_scene_copy(edit->base->scene) : NULL;
+    return !adds || *past || gw_fail(error, GW_FAILED, "", "memory is short for an edit");
+}
+
+static void remember(app_edit *edit, gw_scene *past)
+{
+    gw_app *app = edit->app;
+    memcpy(app->group, edit->group, sizeof app->group);
+    app->group_s = now_s();
+    if (past)
+        history_put(&app->undo, past);
+    if (!edit->keeps_history)
+        app_history_clear(&app->redo);
+}
+
+bool app_edit_commit(app_edit *edit, gw_error *error)
+{
+    gw_app *app = edit->app;
+    bool from_current;
+    if (!gw_scene_check(edit->scene, error))
+        return false;
+    app_diff diff = app_diff_of(edit->base->scene, edit->scene);
+    gw_layout *layout = lay_out(edit, error, &from_current);
+    if (!layout)
+        return false;
+    edit->document = app_document_new(edit->scene, layout, error);
+    edit->scene = NULL;
+    if (!edit->document)
+        return false;
+    edit->failed = gw_layout_unsolved(edit->document->layout);
+    if (edit->dry_run)
+        return true;
+    if (edit->failed)
+        return refuse(edit, error);
+    edit->document->revision = edit->base->revision + 1;
+    edit->document->from_current = from_current;
+    edit->document->undo = edit->keeps_history ? app->undo.count > 0 : true;
+    edit->document->redo = edit->keeps_history && app->redo.count > 0;
+    gw_scene *past = NULL;
+    if (!copy_past(edit, &past, error) || !hand_over(edit, &diff, error)) {
+        gw_scene_destroy(past);
+        return false;
+    }
+    app_document_inherit(edit->document, edit->base, &diff);
+    remember(edit, past);
+    if (edit->restart)
+        app_task_forget(app);
+    atomic_fetch_add(&edit->document->refs, 1);
+    app_publish(app, edit->document);
+    return true;
+}
+
+/* ---- undo and redo -------------------------------------------------------------------------- */
+
+/* Takes a scene from one history and puts the present one on the other; where that fails, both are
+ * as they were. */
+static bool travel(gw_app *app, app_history *from, app_history *to, const char *none,
+                   gw_error *error)
+{
+    app_edit edit;
+    if (!app_edit_begin(app, &edit, error))
+        return false;
+    gw_scene *scene = history_pop(from);
+    if (!scene) {
+        app_edit_end(&edit);
+        return gw_fail(error, GW_CONFLICT, "", "%s", none);
+    }
+    gw_scene *there = gw_scene_copy(scene), *here = gw_scene_copy(edit.base->scene);
+    bool done = there && here;
+    if (done) {
+        history_put(to, here);
+        app_edit_replace(&edit, there);
+        edit.keeps_history = true;
+        edit.restart = strcmp(scene->name, edit.base->scene->name) != 0; /* another scene */
+        done = app_edit_commit(&edit, error);
+        here = done ? NULL : history_pop(to);
+    } else {
+        gw_scene_destroy(there);
+        gw_fail(error, GW_FAILED, "", "memory is short");
+    }
+    if (!done)
+        history_put(from, scene);
+    gw_scene_destroy(done ? scene : here);
+    app_edit_end(&edit);
+    return done;
+}
+
+bool app_undo(gw_app *app, gw_error *error)
+{
+    return travel(app, &app->undo, &app->redo, "there is nothing to undo", error);
+}
+
+bool app_redo(gw_app *app, gw_error *error)
+{
+    return travel(app, &app->redo, &app->undo, "there is nothing to redo", error);
+}
+
+/* ---- back to the scene's poses ----------------------------------------------------------------
+ */
+
+void app_lay_out_again(gw_app *app)
+{
+    app_document *now = app_document_get(app);
+    app_edit edit = {.app = app, .base = now, .whole = true};
+    gw_error error = {0};
+    gw_scene *scene = now->from_current ? gw_scene_copy(now->scene) : NULL;
+    gw_layout *layout = scene ? gw_layout_create(scene, NULL, &error) : NULL;
+    if (!layout || gw_layout_unsolved(layout)) {
+        gw_layout_destroy(layout);
+        gw_scene_destroy(scene);
+    } else if ((edit.document = app_document_new(scene, layout, &error))) {
+        const app_diff none = {0};
+        edit.document->revision = now->revision;
+        edit.document->undo = now->undo;
+        edit.document->redo = now->redo;
+        app_document_inherit(edit.document, now, &none);
+        if (hand_over(&edit, &none, &error))
+            app_publish(app, edit.document);
+        else
+            app_document_put(edit.document);
+    }
+    app_document_put(now);
+}
+
+/* ---- left behind --------------------------------------------------------------------------- */
+
+void app_catch_up(gw_app *app)
+{
+    app_edit edit;
+    gw_error error = {0};
+    if (!app_edit_begin(app, &edit, &error))
+        return;
+    if (atomic_exchange(&app->left_behind, false)) {
+        edit.keeps_history = edit.whole = true;
+        if (!app_edit_commit(&edit, &error))
+            app_log(app, "left-behind", "error", "No way onto the moved constraints: %s",
+                    error.message);
+    }
+    app_edit_end(&edit);
+}
