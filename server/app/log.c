@@ -12,9 +12,7 @@
 #include "server/app/describe.h"
 #include "server/schema/wire.h"
 
-#define QUIET_S 0.5 /* between two events of the kinds that come in floods */
-
-static double now_s(void)
+static double wall_clock_s(void)
 {
     struct timespec now;
     clock_gettime(CLOCK_REALTIME, &now);
@@ -45,8 +43,8 @@ static json_t *event_new(uint64_t tick, double time, const char *kind, const cha
 {
     wire_memory_clear();
     return json_pack("{s:i, s:f, s:I, s:f, s:s, s:s, s:o}", "seq", 0, "time", time, "tick",
-                     (json_int_t)tick, "at", now_s(), "kind", kind, "severity", severity, "message",
-                     describe_text(message));
+                     (json_int_t)tick, "at", wall_clock_s(), "kind", kind, "severity", severity,
+                     "message", describe_text(message));
 }
 
 void app_log(gw_app *app, const char *kind, const char *severity, const char *format, ...)
@@ -177,63 +175,78 @@ static double steady_s(void)
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-static bool flood_due(const app_flood *flood)
+/* The kinds that may come every tick: so many are written down at once, then one a period. */
+static const struct {
+    gw_event_kind kind;
+    double period_s;
+    int at_once;
+} flooding[APP_FLOODS] = {
+    {GW_EVENT_OVERRUN, 0.5, 1},
+    {GW_EVENT_LIMITED, 0.5, 1},
+    {GW_EVENT_STRAINED, 0.5, 1},
+    {GW_EVENT_WITHHELD, 0.5, 1},
+    {GW_EVENT_JAMMED, 0.5, 1},
+    {GW_EVENT_MOVED, 0.05, 200}, /* somebody waits for it: values that are edited one by one */
+};
+
+/* A leaky bucket: `empty_s` is when it will have run empty. */
+static bool flood_due(const app_flood *flood, int i)
 {
-    return flood->count > 0 && steady_s() >= flood->quiet_until_s;
+    double room_s = (flooding[i].at_once - 1) * flooding[i].period_s;
+    return flood->count > 0 && steady_s() + room_s >= flood->empty_s;
 }
 
-static void log_flood(gw_app *app, app_flood *flood, const app_document *document)
+static void log_flood(gw_app *app, int i, const app_document *document)
 {
-    if (!flood_due(flood))
+    app_flood *flood = &app->floods[i];
+    double now_s = steady_s();
+    if (!flood_due(flood, i))
         return;
     log_event(app, &flood->worst, flood->count, document);
     flood->count = 0;
-    flood->quiet_until_s = steady_s() + QUIET_S;
+    flood->empty_s = (flood->empty_s > now_s ? flood->empty_s : now_s) + flooding[i].period_s;
 }
 
-/* The kinds that may come every tick. */
-static const gw_event_kind flooding[APP_FLOODS] = {GW_EVENT_OVERRUN,  GW_EVENT_LIMITED,
-                                                   GW_EVENT_STRAINED, GW_EVENT_MOVED,
-                                                   GW_EVENT_WITHHELD, GW_EVENT_JAMMED};
-
-static app_flood *flood_of(gw_app *app, gw_event_kind kind)
+/* The place of the kind among those that flood; -1: it does not. */
+static int flood_of(gw_event_kind kind)
 {
     for (int i = 0; i < APP_FLOODS; i++)
-        if (flooding[i] == kind)
-            return &app->floods[i];
-    return NULL;
+        if (flooding[i].kind == kind)
+            return i;
+    return -1;
 }
 
 bool app_log_due(const gw_app *app)
 {
     bool due = false;
     for (int i = 0; i < APP_FLOODS; i++)
-        due = due || flood_due(&app->floods[i]);
+        due = due || flood_due(&app->floods[i], i);
     return due;
 }
 
 void app_log_floods(gw_app *app, const app_document *document)
 {
     for (int i = 0; i < APP_FLOODS; i++)
-        log_flood(app, &app->floods[i], document);
+        log_flood(app, i, document);
 }
 
 void app_log_loop(gw_app *app, const gw_event *event, const app_document *document)
 {
     if (event->kind == GW_EVENT_MOTION_ENDED)
         return; /* the task that moves the robot tells of its steps */
-    app_flood *flood = flood_of(app, event->kind);
+    int kind = flood_of(event->kind);
     if (event->kind == GW_EVENT_LEFT_BEHIND)
         app_left_behind(app);
-    if (!flood) {
+    if (kind < 0) {
         log_event(app, event, 1, document);
         return;
     }
+    app_flood *flood = &app->floods[kind];
     bool moved = event->kind == GW_EVENT_MOVED; /* the newest stands for all of them */
     if (flood->count == 0 || moved || event->value > flood->worst.value)
         flood->worst = *event;
     flood->count += moved ? (unsigned)event->value : 1;
-    log_flood(app, flood, document);
+    log_flood(app, kind, document);
 }
 
 /* ---- reading ------------------------------------------------------------------------------- */

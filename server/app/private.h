@@ -42,7 +42,7 @@ typedef struct app_retired {
 typedef struct app_flood {
     gw_event worst;
     unsigned count; /* since the last one that was written down */
-    double quiet_until_s;
+    double empty_s; /* CLOCK_MONOTONIC; see log.c */
 } app_flood;
 
 /* The task that runs, or ran last, and the thread that runs it. */
