@@ -1,6 +1,9 @@
 /*
- * A tree of boxes: which of many things are near a box. Made once, never changed; what asks it may
- * do so on any thread, RT safe.
+ * An AABB tree: a bounding volume hierarchy of axis-aligned boxes, balanced, made from the top. The
+ * broad phase refits it to bodies that move; a triangle mesh makes it once and queries it.
+ *
+ * Heap memory, taken at creation only. One thread at a time may update a tree; while nobody does,
+ * any thread may query it, RT safe.
  */
 #ifndef GW_COLLISION_AABB_TREE_H
 #define GW_COLLISION_AABB_TREE_H
@@ -9,11 +12,19 @@
 
 typedef struct gw_aabb_tree gw_aabb_tree;
 
-/* Over boxes 0 .. count - 1; NULL where memory is short. Not for use inside a tick. */
+/* Over items 0 .. count - 1; NULL where memory is short. Not for use inside a tick. */
 gw_aabb_tree *gw_aabb_tree_create(const gw_aabb *boxes, int count);
-void gw_aabb_tree_destroy(gw_aabb_tree *boxes); /* NULL is fine */
+void gw_aabb_tree_destroy(gw_aabb_tree *tree); /* NULL is fine */
 
-/* Those that meet the probe, `room` at most; returns how many, room + 1 where there are more. */
-int gw_aabb_tree_query(const gw_aabb_tree *boxes, const gw_aabb *probe, int *near, int room);
+/* The items' boxes now: the tree is refitted, or rebuilt where that would leave it too loose. */
+void gw_aabb_tree_update(gw_aabb_tree *tree, const gw_aabb *boxes);
+
+/* The items whose boxes overlap the probe, at most `capacity`; returns how many, capacity + 1 where
+ * there are more. */
+int gw_aabb_tree_query(const gw_aabb_tree *tree, const gw_aabb *probe, int *items, int capacity);
+
+/* Calls `overlap` once for each two items whose boxes overlap, in any order. */
+void gw_aabb_tree_pairs(const gw_aabb_tree *tree, void (*overlap)(void *context, int a, int b),
+                        void *context);
 
 #endif

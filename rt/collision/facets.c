@@ -1,76 +1,85 @@
 /*
- * Meshes in contact. Making them takes memory; asking is RT safe.
+ * Triangle meshes in contact. Making one takes memory; queries are RT safe.
  *
- * A triangle of a closed surface is not a solid: what touches it from a side that is inside is no
- * contact, and an edge between two triangles in a plane is none. A direction n at a corner or an
- * edge belongs to the whole surface where everything next to it lies lower along n; else only the
+ * A triangle of a closed surface is not a solid: what comes to it from inside is no contact, and an
+ * internal edge, between two coplanar triangles, is none. A direction n at a vertex or an edge
+ * belongs to the whole surface where all neighbours lie lower along n. Otherwise only the
  * triangle's own normal counts, for what is above the triangle itself. An open surface has no
  * inside: each side of it is outside for what is there.
+ *
+ * An AABB tree finds the triangles near the other solid; each is tested by gw_convex_distance() and
+ * gw_manifold_build(); the points of all triangles are reduced to four for each normal.
  */
 #include "rt/collision/trimesh.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "rt/collision/aabb_tree.h"
 
-enum { NEAR_FACETS = 4096, FEW_FACETS = 512, FOUND = 256 };
+enum {
+    TRIANGLES_MAX = 4096,        /* of a query */
+    TRIANGLES_MAX_NEAREST = 512, /* of one that asks for the nearest only */
+    FOUND_MAX = 256
+};
 
-static const double about_as = 1e-3; /* where few are asked for: as near as the nearest (m) */
+static const double nearest_margin = 1e-3; /* as near as the nearest, by so much (m) */
 
 struct gw_trimesh {
-    gw_mesh *mesh; /* shared */
-    double size;
-    gw_vec3 *normals; /* of the triangles */
-    int *flats;       /* which flat face each triangle is a part of: its first triangle */
-    int *rings;       /* vertices next to vertex v: from rings_of[v] to rings_of[v + 1] */
-    int *rings_of;
+    gw_mesh *mesh;   /* shared */
+    double diagonal; /* of its bounds (m) */
+    gw_vec3 *normals;
+    int *face_of;    /* by triangle: the first triangle of the flat face that it is a part of */
+    int *neighbours; /* vertices next to vertex v: from neighbours_of[v] to neighbours_of[v + 1] */
+    int *neighbours_of;
     gw_aabb_tree *tree; /* of the triangles */
 };
 
-/* A triangle as a convex solid: what its polytope points to. */
-typedef struct facet {
+/* A triangle as a convex solid, with all that its polytope points to. */
+typedef struct triangle {
     gw_polytope polytope;
     gw_vec3 vertices[3], directions[3];
     gw_polytope_face face;
-    int id[3], triangle;
+    int vertex[3], index;
     gw_convex convex;
-} facet;
+} triangle;
 
 static const int triangle_edges[3][2] = {{0, 1}, {1, 2}, {2, 0}};
-static const int triangle_loop[3] = {0, 1, 2}, triangle_back[3] = {0, 2, 1};
+static const int front_loop[3] = {0, 1, 2}, back_loop[3] = {0, 2, 1};
 
-/* ---- making -------------------------------------------------------------------------------- */
+/* ---- creation -------------------------------------------------------------------------------- */
 
-static gw_vec3 corner(const gw_trimesh *f, int triangle, int k)
+static gw_vec3 corner(const gw_trimesh *f, int t, int k)
 {
-    return f->mesh->vertices[f->mesh->triangles[triangle][k]];
+    return f->mesh->vertices[f->mesh->triangles[t][k]];
 }
 
-/* Vertices next to each one: each directed edge once, which on a closed surface is all of them. */
-static bool find_rings(gw_trimesh *f)
+/* Each directed edge adds a neighbour; on a closed surface these are all. */
+static bool find_neighbours(gw_trimesh *f)
 {
     const gw_mesh *m = f->mesh;
     size_t vertices = (size_t)m->vertex_count, edges = 3 * (size_t)m->triangle_count;
-    f->rings_of = calloc(vertices + 2, sizeof *f->rings_of);
-    f->rings = malloc((edges + 1) * sizeof *f->rings);
-    if (!f->rings_of || !f->rings)
+    f->neighbours_of = calloc(vertices + 2, sizeof *f->neighbours_of);
+    f->neighbours = malloc((edges + 1) * sizeof *f->neighbours);
+    if (!f->neighbours_of || !f->neighbours)
         return false;
-    int *next = f->rings_of + 1; /* while filling: where the next one of vertex v goes */
+    int *next = f->neighbours_of + 1; /* while filling: where the next one of vertex v goes */
     for (size_t i = 0; i < edges; i++)
         if ((size_t)m->triangles[i / 3][i % 3] + 1 < vertices)
             next[m->triangles[i / 3][i % 3] + 1]++;
     for (size_t v = 1; v < vertices; v++)
         next[v] += next[v - 1];
     for (size_t i = 0; i < edges; i++)
-        f->rings[next[m->triangles[i / 3][i % 3]]++] = m->triangles[i / 3][(i + 1) % 3];
+        f->neighbours[next[m->triangles[i / 3][i % 3]]++] = m->triangles[i / 3][(i + 1) % 3];
     return true;
 }
 
-static int root(int *flats, int t)
+/* Union-find: the representative of a triangle's face. */
+static int find_face(int *face_of, int t)
 {
-    while (flats[t] != t)
-        t = flats[t] = flats[flats[t]];
+    while (face_of[t] != t)
+        t = face_of[t] = face_of[face_of[t]];
     return t;
 }
 
@@ -85,31 +94,31 @@ static int by_ends(const void *a, const void *b)
     return low ? low : (x->high > y->high) - (x->high < y->high);
 }
 
-/* Triangles next to one another in one plane are one face. */
-static bool find_flats(gw_trimesh *f)
+/* Coplanar triangles that share an edge are one face. */
+static bool find_faces(gw_trimesh *f)
 {
     const gw_mesh *m = f->mesh;
     size_t count = 3 * (size_t)m->triangle_count;
     half_edge *edges = malloc((count + 1) * sizeof *edges);
-    f->flats = malloc(((size_t)m->triangle_count + 1) * sizeof *f->flats);
+    f->face_of = malloc(((size_t)m->triangle_count + 1) * sizeof *f->face_of);
     for (size_t i = 0; edges && i < count; i++) {
         int from = m->triangles[i / 3][i % 3], to = m->triangles[i / 3][(i + 1) % 3];
         edges[i] = (half_edge){from < to ? from : to, from < to ? to : from, (int)(i / 3)};
     }
-    if (edges && f->flats) {
+    if (edges && f->face_of) {
         qsort(edges, count, sizeof *edges, by_ends);
         for (int t = 0; t < m->triangle_count; t++)
-            f->flats[t] = t;
+            f->face_of[t] = t;
     }
-    for (size_t i = 0; edges && f->flats && i + 1 < count; i += 2) {
+    for (size_t i = 0; edges && f->face_of && i + 1 < count; i += 2) {
         int a = edges[i].triangle, b = edges[i + 1].triangle;
         if (gw_dot(f->normals[a], f->normals[b]) > 1 - 1e-12) {
-            a = root(f->flats, a), b = root(f->flats, b);
-            f->flats[a > b ? a : b] = a > b ? b : a;
+            a = find_face(f->face_of, a), b = find_face(f->face_of, b);
+            f->face_of[a > b ? a : b] = a > b ? b : a;
         }
     }
     free(edges);
-    return edges && f->flats;
+    return edges && f->face_of;
 }
 
 static gw_aabb box_of(const gw_vec3 p[3])
@@ -130,6 +139,7 @@ static bool make_tree(gw_trimesh *f)
     for (int t = 0; boxes && t < count; t++) {
         const gw_vec3 p[3] = {corner(f, t, 0), corner(f, t, 1), corner(f, t, 2)};
         boxes[t] = box_of(p);
+        assert(gw_finite3(boxes[t].low) && gw_finite3(boxes[t].high));
     }
     f->tree = boxes ? gw_aabb_tree_create(boxes, count) : NULL;
     free(boxes);
@@ -141,14 +151,14 @@ gw_trimesh *gw_trimesh_create(gw_mesh *mesh, gw_error *error)
     gw_trimesh *f = calloc(1, sizeof *f);
     if (f) {
         f->mesh = gw_mesh_get(mesh);
-        f->size = gw_distance(mesh->bounds.low, mesh->bounds.high);
+        f->diagonal = gw_distance(mesh->bounds.low, mesh->bounds.high);
         f->normals = malloc(((size_t)mesh->triangle_count + 1) * sizeof *f->normals);
     }
     for (int t = 0; f && f->normals && t < mesh->triangle_count; t++) {
         gw_vec3 a = corner(f, t, 0);
         f->normals[t] = gw_unit(gw_cross(gw_sub(corner(f, t, 1), a), gw_sub(corner(f, t, 2), a)));
     }
-    if (f && f->normals && find_rings(f) && find_flats(f) && make_tree(f))
+    if (f && f->normals && find_neighbours(f) && find_faces(f) && make_tree(f))
         return f;
     gw_trimesh_destroy(f);
     gw_fail(error, GW_FAILED, "", "no memory for a mesh's tree");
@@ -162,33 +172,33 @@ void gw_trimesh_destroy(gw_trimesh *f)
     gw_aabb_tree_destroy(f->tree);
     gw_mesh_put(f->mesh);
     free(f->normals);
-    free(f->flats);
-    free(f->rings);
-    free(f->rings_of);
+    free(f->face_of);
+    free(f->neighbours);
+    free(f->neighbours_of);
     free(f);
 }
 
-/* ---- one triangle -------------------------------------------------------------------------- */
+/* ---- a triangle as a convex solid ------------------------------------------------------------ */
 
-/* Made in place: the convex points into the facet. Of an open mesh it is the side `towards` a point
- * (world). */
-static void make_facet(facet *t, const gw_trimesh *f, int triangle, gw_vec3 at, const gw_mat3 *turn,
-                       gw_vec3 towards)
+/* Made in place: the convex solid points into *t. Of an open mesh its outside is the side where the
+ * point `towards` (world) is. */
+static void make_triangle(triangle *t, const gw_trimesh *f, int index, gw_vec3 origin,
+                          const gw_mat3 *rotation, gw_vec3 towards)
 {
     gw_vec3 middle = {0, 0, 0};
-    t->triangle = triangle;
+    t->index = index;
     for (int k = 0; k < 3; k++) {
-        t->id[k] = f->mesh->triangles[triangle][k];
-        middle = gw_mul_add(middle, 1.0 / 3, corner(f, triangle, k));
+        t->vertex[k] = f->mesh->triangles[index][k];
+        middle = gw_mul_add(middle, 1.0 / 3, corner(f, index, k));
     }
     double size = 0;
     for (int k = 0; k < 3; k++) {
-        t->vertices[k] = gw_sub(corner(f, triangle, k), middle);
+        t->vertices[k] = gw_sub(corner(f, index, k), middle);
         size = fmax(size, gw_norm(t->vertices[k]));
     }
     for (int k = 0; k < 3; k++)
         t->directions[k] = gw_unit(gw_sub(t->vertices[(k + 1) % 3], t->vertices[k]));
-    gw_vec3 n = f->normals[triangle], there = gw_mat3_tmul(turn, gw_sub(towards, at));
+    gw_vec3 n = f->normals[index], there = gw_mat3_tmul(rotation, gw_sub(towards, origin));
     bool back = !f->mesh->closed && gw_dot(n, gw_sub(there, middle)) < 0;
     n = back ? gw_neg(n) : n;
     t->face = (gw_polytope_face){n, gw_dot(n, t->vertices[0]), 0, 3};
@@ -199,283 +209,285 @@ static void make_facet(facet *t, const gw_trimesh *f, int triangle, gw_vec3 at, 
                                 .vertices = t->vertices,
                                 .edges = triangle_edges,
                                 .faces = &t->face,
-                                .loop = back ? triangle_back : triangle_loop,
+                                .loop = back ? back_loop : front_loop,
                                 .directions = t->directions};
     t->convex = (gw_convex){.core = GW_CORE_POLYTOPE,
                             .polytope = &t->polytope,
                             .size = size,
-                            .at = gw_add(at, gw_mat3_mul(turn, middle)),
-                            .turn = *turn};
+                            .origin = gw_add(origin, gw_mat3_mul(rotation, middle)),
+                            .rotation = *rotation};
 }
 
-static bool next_to(const gw_trimesh *f, int v, int other)
+static gw_vec3 normal_of(const triangle *t)
 {
-    for (int i = f->rings_of[v]; i < f->rings_of[v + 1]; i++)
-        if (f->rings[i] == other)
+    return gw_mat3_mul(&t->convex.rotation, t->face.normal);
+}
+
+/* ---- which normals belong to the whole surface ------------------------------------------------
+ */
+
+static bool is_neighbour(const gw_trimesh *f, int v, int other)
+{
+    for (int i = f->neighbours_of[v]; i < f->neighbours_of[v + 1]; i++)
+        if (f->neighbours[i] == other)
             return true;
     return false;
 }
 
-/* Whether what is next to vertex v lies no farther along n; of an edge (`with` its other end, else
- * -1) only what is next to both. */
-static bool tops(const gw_trimesh *f, int v, int with, gw_vec3 n)
+/* Whether no neighbour of vertex v lies farther along n. Where v is an end of the farthest edge
+ * (`other_end`, else -1), only the neighbours of both ends count. */
+static bool is_farthest(const gw_trimesh *f, int v, int other_end, gw_vec3 n)
 {
-    for (int i = f->rings_of[v]; i < f->rings_of[v + 1]; i++) {
-        gw_vec3 d = gw_sub(f->mesh->vertices[f->rings[i]], f->mesh->vertices[v]);
-        bool counts = with < 0 || next_to(f, with, f->rings[i]) || next_to(f, f->rings[i], with);
-        if (counts && gw_dot(n, d) > 1e-7 * gw_norm(d) + 1e-9 * f->size)
+    for (int i = f->neighbours_of[v]; i < f->neighbours_of[v + 1]; i++) {
+        int w = f->neighbours[i];
+        gw_vec3 d = gw_sub(f->mesh->vertices[w], f->mesh->vertices[v]);
+        bool counts =
+            other_end < 0 || is_neighbour(f, other_end, w) || is_neighbour(f, w, other_end);
+        if (counts && gw_dot(n, d) > 1e-7 * gw_norm(d) + 1e-9 * f->diagonal)
             return false;
     }
     return true;
 }
 
-/* Whether nothing next to the triangle's farthest points along n (its frame) is farther. */
-static bool leads(const gw_trimesh *f, const facet *t, gw_vec3 n)
+/* Whether no neighbour of the triangle's farthest vertices along n (its frame) lies farther. */
+static bool supports_surface(const gw_trimesh *f, const triangle *t, gw_vec3 n)
 {
     double most = -INFINITY;
     int top[3], count = 0;
     for (int k = 0; k < 3; k++)
         most = fmax(most, gw_dot(n, t->vertices[k]));
     for (int k = 0; k < 3; k++)
-        if (gw_dot(n, t->vertices[k]) >= most - 1e-9 * f->size)
-            top[count++] = t->id[k];
+        if (gw_dot(n, t->vertices[k]) >= most - 1e-9 * f->diagonal)
+            top[count++] = t->vertex[k];
     for (int k = 0; k < count; k++)
-        if (!tops(f, top[k], count == 2 ? top[1 - k] : -1, n))
+        if (!is_farthest(f, top[k], count == 2 ? top[1 - k] : -1, n))
             return false;
     return true;
 }
 
-/* ---- against something convex -------------------------------------------------------------- */
+/* The solid that is tested against a mesh's triangles; it may be a triangle of another mesh. */
+typedef struct other_solid {
+    const gw_convex *convex;
+    gw_vec3 centre, half;
+    const gw_trimesh *trimesh; /* NULL: none */
+    const triangle *triangle;
+} other_solid;
 
-typedef struct work {
-    const gw_trimesh_query *pair;
-    double gap;   /* of all that was near (m) */
-    double reach; /* farther pairs are not told (m) */
-    int count;
-    gw_manifold_point found[FOUND];
-} work;
-
-static gw_manifold_point turned(gw_manifold_point t)
+static gw_vec3 centre_of(const other_solid *o)
 {
-    gw_manifold_point o = t;
-    o.a = t.b, o.b = t.a;
-    o.radius_a = t.radius_b, o.radius_b = t.radius_a;
-    o.feature_a = t.feature_b, o.feature_b = t.feature_a;
-    o.normal = gw_neg(t.normal);
-    o.kind = t.kind == GW_NORMAL_IN_A   ? GW_NORMAL_IN_B
-             : t.kind == GW_NORMAL_IN_B ? GW_NORMAL_IN_A
-                                        : t.kind;
-    return o;
+    return gw_add(o->convex->origin, gw_mat3_mul(&o->convex->rotation, o->centre));
 }
 
-static bool known(const work *w, const gw_manifold_point *t)
+/* Whether n, from the triangle towards the other solid, belongs to both surfaces. */
+static bool normal_counts(const gw_trimesh *f, const triangle *t, const other_solid *o, gw_vec3 n)
 {
-    for (int i = 0; i < w->count; i++) {
-        const gw_manifold_point *o = &w->found[i];
-        gw_vec3 at = gw_mul_add(t->b, t->radius_b, t->normal);
+    gw_vec3 local = gw_mat3_tmul(&t->convex.rotation, n);
+    if (gw_dot(local, t->face.normal) < -1e-6 || !supports_surface(f, t, local))
+        return false;
+    if (!o->trimesh)
+        return true;
+    local = gw_mat3_tmul(&o->convex->rotation, gw_neg(n));
+    return gw_dot(local, o->triangle->face.normal) > -1e-6 &&
+           supports_surface(o->trimesh, o->triangle, local);
+}
+
+/*
+ * Where the normal of least overlap belongs to no surface (it leads out across an internal edge,
+ * say): the best of the face normals. The triangle's own counts only for what is above the
+ * triangle, not for what has its centre behind it: that is beyond some other part of the surface.
+ * False where it would be deeper than a quarter of the other solid's size.
+ */
+static bool best_face_normal(const gw_trimesh *f, const triangle *t, const other_solid *o,
+                             gw_signed_distance *best)
+{
+    bool cut = best->distance < 0; /* else nothing overlaps, and what is nearest is elsewhere */
+    const gw_convex *c = o->convex;
+    gw_vec3 own = normal_of(t), centre = centre_of(o), n;
+    *best = (gw_signed_distance){-INFINITY, own};
+    if (gw_dot(own, gw_sub(centre, t->convex.origin)) > 0)
+        best->distance = gw_separation_along(c, &t->convex, own) - c->rounding;
+    for (int i = 0; cut && gw_convex_face_normal(c, i, &n); i++) {
+        n = gw_neg(n);
+        double s = gw_separation_along(c, &t->convex, n) - c->rounding;
+        if (s > best->distance && normal_counts(f, t, o, n))
+            *best = (gw_signed_distance){s, n};
+    }
+    return best->distance > -0.25 * (c->size + c->rounding);
+}
+
+/* ---- one triangle against the other solid -----------------------------------------------------
+ */
+
+typedef struct collector {
+    const gw_trimesh_query *query;
+    double gap;   /* of all triangles met (m) */
+    double reach; /* of points (m) */
+    int count;
+    gw_manifold_point found[FOUND_MAX];
+} collector;
+
+static bool known(const collector *c, const gw_manifold_point *p)
+{
+    for (int i = 0; i < c->count; i++) {
+        const gw_manifold_point *o = &c->found[i];
+        gw_vec3 at = gw_mul_add(p->b, p->radius_b, p->normal);
         gw_vec3 was = gw_mul_add(o->b, o->radius_b, o->normal);
-        if (gw_dot(o->normal, t->normal) > 1 - 1e-6 && gw_distance(at, was) < 1e-7)
+        if (gw_dot(o->normal, p->normal) > 1 - 1e-6 && gw_distance(at, was) < 1e-7)
             return true;
     }
     return false;
 }
 
-/* A corner keeps the number of its vertex, a face that of its flat; marks are touching.c's. */
-static uint32_t name(const gw_trimesh *f, const facet *t, uint32_t feature)
+/* The triangle's feature as one of the mesh: a vertex has the mesh's number, a face that of its
+ * first triangle. */
+static uint32_t mesh_feature(const gw_trimesh *f, const triangle *t, uint32_t feature)
 {
-    const uint32_t face = 1u << 21, side = 1u << 22;
-    if (feature & side)
-        return feature ^ (uint32_t)t->triangle << 3;
-    if (feature & face)
-        return feature ^ (uint32_t)f->flats[t->triangle] << 3;
-    return (feature & ~3u) ^ (uint32_t)t->id[feature & 3] << 2;
+    if (feature & GW_FEATURE_SIDE)
+        return feature ^ (uint32_t)t->index << 3;
+    if (feature & GW_FEATURE_FACE)
+        return feature ^ (uint32_t)f->face_of[t->index] << 3;
+    return (feature & ~3u) ^ (uint32_t)t->vertex[feature & 3] << 2;
 }
 
-/* From the convex (a of these) to the triangle (b). */
-static void keep(work *w, const gw_manifold_point *t)
+/* Points are from the other solid (a) to the triangle (b). */
+static void collide_triangle(collector *c, const gw_trimesh *f, const triangle *t,
+                             const other_solid *o)
 {
-    if (w->count < FOUND && !known(w, t))
-        w->found[w->count++] = *t;
-}
-
-/* Something convex, and where its middle is; it may itself be a triangle of another mesh. */
-typedef struct guest {
-    const gw_convex *convex;
-    gw_vec3 centre, half;
-    const gw_trimesh *of; /* NULL: none */
-    const facet *facet;
-} guest;
-
-/* Whether n, from the triangle t towards the guest, belongs to both surfaces. */
-static bool fits(const gw_trimesh *f, const facet *t, const guest *g, gw_vec3 n)
-{
-    gw_vec3 here = gw_mat3_tmul(&t->convex.turn, n);
-    if (gw_dot(here, t->face.normal) < -1e-6 || !leads(f, t, here))
-        return false;
-    if (!g->of)
-        return true;
-    here = gw_mat3_tmul(&g->convex->turn, gw_neg(n));
-    return gw_dot(here, g->facet->face.normal) > -1e-6 && leads(g->of, g->facet, here);
-}
-
-static gw_vec3 own_normal(const facet *t)
-{
-    return gw_mat3_mul(&t->convex.turn, t->face.normal);
-}
-
-static gw_vec3 middle_of(const guest *g)
-{
-    return gw_add(g->convex->at, gw_mat3_mul(&g->convex->turn, g->centre));
-}
-
-/*
- * Where the least overlap of the two alone belongs to no surface (it leads out across a border
- * between two triangles of one plane, say): the best of the faces' normals. The triangle's own one
- * is told only for what is above the triangle, and not for what has its middle behind it: that is
- * beyond some other part of the surface.
- */
-static bool by_faces(const gw_trimesh *f, const facet *t, const guest *g, gw_signed_distance *gap)
-{
-    bool cut = gap->gap < 0; /* else nothing is cut through, and what is nearest is elsewhere */
-    const gw_convex *c = g->convex;
-    gw_vec3 own = own_normal(t), middle = middle_of(g), n;
-    *gap = (gw_signed_distance){-INFINITY, own};
-    if (gw_dot(own, gw_sub(middle, t->convex.at)) > 0)
-        gap->gap = gw_separation_along(c, &t->convex, own) - c->rounding;
-    for (int i = 0; cut && gw_convex_face_normal(c, i, &n); i++) {
-        n = gw_neg(n);
-        double s = gw_separation_along(c, &t->convex, n) - c->rounding;
-        if (s > gap->gap && fits(f, t, g, n))
-            *gap = (gw_signed_distance){s, n};
-    }
-    return gap->gap > -0.25 * (c->size + c->rounding);
-}
-
-static void meet(work *w, const gw_trimesh *f, const facet *t, const guest *g)
-{
-    const gw_trimesh_query *p = w->pair;
-    gw_signed_distance gap;
-    if (!gw_convex_distance(g->convex, &t->convex, w->reach, &gap))
+    const gw_trimesh_query *q = c->query;
+    gw_signed_distance distance;
+    if (!gw_convex_distance(o->convex, &t->convex, c->reach, &distance))
         return;
-    w->gap = fmin(w->gap, gap.gap);
-    gw_vec3 own = own_normal(t);
-    bool fitting = fits(f, t, g, gap.normal);
-    if (!fitting && !by_faces(f, t, g, &gap))
+    c->gap = fmin(c->gap, distance.distance);
+    gw_vec3 own = normal_of(t);
+    bool counts = normal_counts(f, t, o, distance.normal);
+    if (!counts && !best_face_normal(f, t, o, &distance))
         return;
-    fitting |= gw_dot(gap.normal, own) < 1 - 1e-12;
-    gw_manifold_point pairs[GW_MANIFOLD_POINTS];
-    gw_vec3 slide = p->mesh_is_a ? gw_neg(p->slide) : p->slide;
-    int count = gw_manifold_build(g->convex, &t->convex, &gap, w->reach, slide, NULL, pairs);
+    counts |= gw_dot(distance.normal, own) < 1 - 1e-12;
+    gw_manifold_point points[GW_MANIFOLD_POINTS];
+    gw_vec3 slide = q->mesh_is_a ? gw_neg(q->slide) : q->slide;
+    int count = gw_manifold_build(o->convex, &t->convex, &distance, c->reach, slide, NULL, points);
     for (int i = 0; i < count; i++) {
-        bool above = pairs[i].kind == GW_NORMAL_IN_B && gw_dot(pairs[i].normal, own) > 1 - 1e-9;
-        if (!fitting && !above)
+        gw_manifold_point *p = &points[i];
+        bool above = p->kind == GW_NORMAL_IN_B && gw_dot(p->normal, own) > 1 - 1e-9;
+        if (!counts && !above)
             continue;
-        pairs[i].feature_b = name(f, t, pairs[i].feature_b);
-        if (g->of)
-            pairs[i].feature_a = name(g->of, g->facet, pairs[i].feature_a);
-        keep(w, &pairs[i]);
+        p->feature_b = mesh_feature(f, t, p->feature_b);
+        if (o->trimesh)
+            p->feature_a = mesh_feature(o->trimesh, o->triangle, p->feature_a);
+        if (c->count < FOUND_MAX && !known(c, p))
+            c->found[c->count++] = *p;
     }
 }
 
-/* The triangles of `f` (at, turn) near a box (of `c`, centre and half in its frame). */
-static int find_near(const gw_trimesh *f, gw_vec3 at, const gw_mat3 *turn, const gw_convex *c,
-                     gw_vec3 centre, gw_vec3 half, double reach, int *near, int room)
+/* ---- all triangles that are near --------------------------------------------------------------
+ */
+
+/* The triangles of `f`, at its pose, near a box (of `s`: centre and half lengths in its frame). */
+static int triangles_near(const gw_trimesh *f, gw_vec3 origin, const gw_mat3 *rotation,
+                          const gw_convex *s, gw_vec3 centre, gw_vec3 half, double reach,
+                          int *triangles, int capacity)
 {
-    gw_vec3 p = gw_add(c->at, gw_mat3_mul(&c->turn, centre)), h = {reach, reach, reach};
-    p = gw_mat3_tmul(turn, gw_sub(p, at));
+    gw_vec3 p = gw_add(s->origin, gw_mat3_mul(&s->rotation, centre)), h = {reach, reach, reach};
+    p = gw_mat3_tmul(rotation, gw_sub(p, origin));
     double size[3] = {half.x, half.y, half.z};
     for (int k = 0; k < 3; k++) {
-        gw_vec3 column = {c->turn.m[0][k], c->turn.m[1][k], c->turn.m[2][k]};
-        column = gw_mat3_tmul(turn, column);
-        h = gw_mul_add(h, size[k], gw_v3(fabs(column.x), fabs(column.y), fabs(column.z)));
+        gw_vec3 axis = {s->rotation.m[0][k], s->rotation.m[1][k], s->rotation.m[2][k]};
+        axis = gw_mat3_tmul(rotation, axis);
+        h = gw_mul_add(h, size[k], gw_v3(fabs(axis.x), fabs(axis.y), fabs(axis.z)));
     }
     gw_aabb probe = {gw_sub(p, h), gw_add(p, h)};
-    return gw_aabb_tree_query(f->tree, &probe, near, room);
+    return gw_aabb_tree_query(f->tree, &probe, triangles, capacity);
 }
 
-/* How near the nearest of them is; what is about as near is left, and how many that are. */
-static int narrow(work *w, const guest *g, int *near, int count)
+/* Keeps the triangles about as near as the nearest, and lowers the reach to that; returns how many
+ * are left. */
+static int keep_nearest(collector *c, const other_solid *o, int *triangles, int count)
 {
-    const gw_trimesh_query *p = w->pair;
-    const double size = gw_norm(g->half) + g->convex->rounding;
-    double apart[FEW_FACETS];
-    int left = 0;
+    const gw_trimesh_query *q = c->query;
+    const double size = gw_norm(o->half) + o->convex->rounding;
+    double distances[TRIANGLES_MAX_NEAREST];
+    int kept = 0;
     for (int i = 0; i < count; i++) {
-        facet t;
-        gw_signed_distance gap = {.gap = INFINITY};
-        make_facet(&t, p->facets, near[i], p->at, &p->turn, middle_of(g));
-        double off = gw_dot(own_normal(&t), gw_sub(middle_of(g), t.convex.at));
-        if (fabs(off) - size > w->gap ||
-            !gw_convex_distance(g->convex, &t.convex, fmax(0, w->gap) + about_as, &gap))
+        triangle t;
+        gw_signed_distance distance = {.distance = INFINITY};
+        make_triangle(&t, q->trimesh, triangles[i], q->origin, &q->rotation, centre_of(o));
+        double height = gw_dot(normal_of(&t), gw_sub(centre_of(o), t.convex.origin));
+        if (fabs(height) - size > c->gap ||
+            !gw_convex_distance(o->convex, &t.convex, fmax(0, c->gap) + nearest_margin, &distance))
             continue;
-        w->gap = fmin(w->gap, gap.gap);
-        apart[left] = gap.gap;
-        near[left++] = near[i];
+        c->gap = fmin(c->gap, distance.distance);
+        distances[kept] = distance.distance;
+        triangles[kept++] = triangles[i];
     }
-    w->reach = fmin(w->reach, fmax(0, w->gap) + about_as);
-    count = left;
-    left = 0;
+    c->reach = fmin(c->reach, fmax(0, c->gap) + nearest_margin);
+    count = kept;
+    kept = 0;
     for (int i = 0; i < count; i++)
-        if (apart[i] <= w->reach)
-            near[left++] = near[i];
-    return left;
+        if (distances[i] <= c->reach)
+            triangles[kept++] = triangles[i];
+    return kept;
 }
 
-/* False where more are near than are asked for. */
-static bool meet_all(work *w, const guest *g)
+/* False where more triangles are near than the limit. */
+static bool collide_solid(collector *c, const other_solid *o)
 {
-    const gw_trimesh_query *p = w->pair;
-    int near[NEAR_FACETS], room = p->few ? FEW_FACETS : NEAR_FACETS;
-    int count = find_near(p->facets, p->at, &p->turn, g->convex, g->centre, g->half,
-                          p->reach + g->convex->rounding, near, room);
-    bool all = count <= room;
-    count = all ? count : room;
-    if (p->few)
-        count = narrow(w, g, near, count);
+    const gw_trimesh_query *q = c->query;
+    int near[TRIANGLES_MAX], capacity = q->nearest_only ? TRIANGLES_MAX_NEAREST : TRIANGLES_MAX;
+    int count = triangles_near(q->trimesh, q->origin, &q->rotation, o->convex, o->centre, o->half,
+                               q->reach + o->convex->rounding, near, capacity);
+    bool all = count <= capacity;
+    count = all ? count : capacity;
+    if (q->nearest_only)
+        count = keep_nearest(c, o, near, count);
     for (int i = 0; i < count; i++) {
-        facet t;
-        make_facet(&t, p->facets, near[i], p->at, &p->turn, middle_of(g));
-        meet(w, p->facets, &t, g);
+        triangle t;
+        make_triangle(&t, q->trimesh, near[i], q->origin, &q->rotation, centre_of(o));
+        collide_triangle(c, q->trimesh, &t, o);
     }
     return all;
 }
 
-/* Each triangle of the other mesh that is near this one's box, as a convex solid. */
-static void meet_mesh(work *w)
+/* Each triangle of the other mesh that is near this mesh's box, as a convex solid. */
+static void collide_trimesh(collector *c)
 {
-    const gw_trimesh_query *p = w->pair;
-    const gw_trimesh *o = p->other;
-    gw_aabb box = p->facets->mesh->bounds;
-    gw_convex whole = {.at = p->at, .turn = p->turn};
-    int near[NEAR_FACETS];
-    int count = find_near(o, p->convex->at, &p->convex->turn, &whole,
-                          gw_scale(0.5, gw_add(box.low, box.high)),
-                          gw_scale(0.5, gw_sub(box.high, box.low)), p->reach, near, NEAR_FACETS);
-    for (int i = 0; i < count && i < NEAR_FACETS; i++) {
-        facet t;
-        make_facet(&t, o, near[i], p->convex->at, &p->convex->turn, p->at);
+    const gw_trimesh_query *q = c->query;
+    const gw_trimesh *f = q->other;
+    gw_aabb box = q->trimesh->mesh->bounds;
+    gw_convex frame = {.origin = q->origin, .rotation = q->rotation};
+    int near[TRIANGLES_MAX];
+    int count =
+        triangles_near(f, q->convex->origin, &q->convex->rotation, &frame,
+                       gw_scale(0.5, gw_add(box.low, box.high)),
+                       gw_scale(0.5, gw_sub(box.high, box.low)), q->reach, near, TRIANGLES_MAX);
+    for (int i = 0; i < count && i < TRIANGLES_MAX; i++) {
+        triangle t;
+        make_triangle(&t, f, near[i], q->convex->origin, &q->convex->rotation, q->origin);
         gw_aabb its = box_of(t.vertices);
-        guest g = {&t.convex, gw_scale(0.5, gw_add(its.low, its.high)),
-                   gw_scale(0.5, gw_sub(its.high, its.low)), o, &t};
-        meet_all(w, &g);
+        other_solid o = {&t.convex, gw_scale(0.5, gw_add(its.low, its.high)),
+                         gw_scale(0.5, gw_sub(its.high, its.low)), f, &t};
+        collide_solid(c, &o);
     }
 }
 
-static int nearer(const void *a, const void *b)
+/* ---- reduction --------------------------------------------------------------------------------
+ */
+
+static int by_gap(const void *a, const void *b)
 {
     const gw_manifold_point *x = a, *y = b;
     return (x->gap > y->gap) - (x->gap < y->gap);
 }
 
-/* The one of a group that is farthest from those taken of it; -1: all are at their places. */
-static int farthest(const work *w, const bool *in_group, const gw_manifold_point *taken, int count)
+/* The one of a group that is farthest from those taken of it; -1: all are where those are. */
+static int farthest_found(const collector *c, const bool *in_group, const gw_manifold_point *taken,
+                          int count)
 {
     int best = -1;
     double most = 1e-7;
-    for (int i = 0; i < w->count; i++) {
+    for (int i = 0; i < c->count; i++) {
         double far = INFINITY;
         for (int k = 0; in_group[i] && k < count; k++)
-            far = fmin(far, gw_distance(taken[k].b, w->found[i].b));
+            far = fmin(far, gw_distance(taken[k].b, c->found[i].b));
         if (in_group[i] && far > most * (1 + 1e-6)) {
             most = far;
             best = i;
@@ -484,44 +496,60 @@ static int farthest(const work *w, const bool *in_group, const gw_manifold_point
     return best;
 }
 
-/* Of those that push alike the nearest, then what is farthest from those taken: four at most. */
-static int choose(work *w, gw_manifold_point *pairs, int room)
+/* Of those with about the same normal the nearest, then what is farthest from those taken: four at
+ * most. */
+static int reduce(const collector *c, gw_manifold_point *points, int capacity)
 {
-    bool done[FOUND] = {false}, in_group[FOUND];
+    bool done[FOUND_MAX] = {false}, in_group[FOUND_MAX];
     int count = 0;
-    for (int i = 0; i < w->count; i++) {
+    for (int i = 0; i < c->count; i++) {
         if (done[i])
             continue;
-        for (int k = 0; k < w->count; k++) {
-            in_group[k] = !done[k] && gw_dot(w->found[i].normal, w->found[k].normal) > 0.999;
+        for (int k = 0; k < c->count; k++) {
+            in_group[k] = !done[k] && gw_dot(c->found[i].normal, c->found[k].normal) > 0.999;
             done[k] |= in_group[k];
         }
         int first = count;
-        for (int best = i; best >= 0 && count < room && count < first + GW_MANIFOLD_POINTS;
-             best = farthest(w, in_group, &pairs[first], count - first))
-            pairs[count++] = w->found[best];
+        for (int best = i; best >= 0 && count < capacity && count < first + GW_MANIFOLD_POINTS;
+             best = farthest_found(c, in_group, &points[first], count - first))
+            points[count++] = c->found[best];
     }
     return count;
 }
 
-int gw_trimesh_manifold(const gw_trimesh_query *pair, gw_manifold_point *pairs, int room,
+static gw_manifold_point swapped(const gw_manifold_point *p)
+{
+    gw_manifold_point o = *p;
+    o.a = p->b, o.b = p->a;
+    o.radius_a = p->radius_b, o.radius_b = p->radius_a;
+    o.feature_a = p->feature_b, o.feature_b = p->feature_a;
+    o.normal = gw_neg(p->normal);
+    o.kind = p->kind == GW_NORMAL_IN_A   ? GW_NORMAL_IN_B
+             : p->kind == GW_NORMAL_IN_B ? GW_NORMAL_IN_A
+                                         : p->kind;
+    return o;
+}
+
+int gw_trimesh_manifold(const gw_trimesh_query *query, gw_manifold_point *points, int capacity,
                         double *gap)
 {
-    work w; /* 50 kB: what is found is not cleared beforehand */
-    w.pair = pair;
-    w.gap = w.reach = pair->reach;
-    w.count = 0;
-    guest whole = {pair->convex, pair->centre, pair->half, NULL, NULL};
+    assert(query->trimesh && query->convex && capacity >= 0);
+    collector c; /* 50 kB: not cleared */
+    c.query = query;
+    c.gap = c.reach = query->reach;
+    c.count = 0;
     bool all = true;
-    if (pair->other)
-        meet_mesh(&w);
-    else
-        all = meet_all(&w, &whole);
-    qsort(w.found, (size_t)w.count, sizeof *w.found, nearer);
-    int count = choose(&w, pairs, room);
-    for (int i = 0; pair->mesh_is_a && i < count; i++)
-        pairs[i] = turned(pairs[i]);
+    if (query->other) {
+        collide_trimesh(&c);
+    } else {
+        other_solid whole = {query->convex, query->centre, query->half, NULL, NULL};
+        all = collide_solid(&c, &whole);
+    }
+    qsort(c.found, (size_t)c.count, sizeof *c.found, by_gap);
+    int count = reduce(&c, points, capacity);
+    for (int i = 0; query->mesh_is_a && i < count; i++)
+        points[i] = swapped(&points[i]);
     if (gap)
-        *gap = all ? w.gap : fmin(0, w.gap);
+        *gap = all ? c.gap : fmin(0, c.gap);
     return count;
 }

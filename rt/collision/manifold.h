@@ -1,34 +1,43 @@
 /*
- * Pairs of points of two convex solids that may meet: up to four. Any thread, no memory taken.
+ * The contact manifold of two convex solids: up to four pairs of points that may come into contact.
+ * Pure functions. Any thread, no memory taken, RT safe.
  */
 #ifndef GW_COLLISION_MANIFOLD_H
 #define GW_COLLISION_MANIFOLD_H
 
-#include "rt/collision/gjk_epa.h"
 #include "rt/collision/candidate.h"
+#include "rt/collision/gjk_epa.h"
 
-/* One pair: in world coordinates. */
+/* A pair of points in world coordinates. */
 typedef struct gw_manifold_point {
     gw_vec3 a, b;
-    double radius_a, radius_b;
+    double radius_a, radius_b; /* of balls around the points (m) */
     gw_normal_kind kind;
-    gw_vec3 normal; /* from b towards a */
-    bool of_face;   /* the normal is that of a face */
-    double gap;
-    uint32_t feature_a, feature_b; /* the same while the same corners and faces are near */
+    gw_vec3 normal;                /* unit, from b towards a */
+    bool of_face;                  /* the normal is that of a face */
+    double gap;                    /* normal . (a - b) - radius_a - radius_b (m) */
+    uint32_t feature_a, feature_b; /* the same while the same features are near */
 } gw_manifold_point;
 
-/* Which pairs count: those of which `drop` is false. */
+/* Bits of feature_a and feature_b; the others are the index of the vertex or the face. */
+enum {
+    GW_FEATURE_EDGE = 1 << 20, /* the edge that begins at the vertex */
+    GW_FEATURE_FACE = 1 << 21,
+    GW_FEATURE_SIDE = 1 << 22 /* where an edge of the other solid crosses a side of the face */
+};
+
+/* Points of which `drop` is true are left out, and make room for others. */
 typedef struct gw_manifold_filter {
-    bool (*drop)(const void *context, const gw_manifold_point *pair);
+    bool (*drop)(const void *context, const gw_manifold_point *point);
     const void *context;
 } gw_manifold_filter;
 
-/* Out of the gap of two solids all pairs nearer than `reach`, nearest first; returns how many.
- * `slide`: velocity of a against b there (m/s): whether a ball goes along an edge or over it.
- * `filter` NULL: all count. */
-int gw_manifold_build(const gw_convex *a, const gw_convex *b, const gw_signed_distance *gap,
+/* All points with a gap of at most `reach` (m), and of more than four the outermost; nearest first;
+ * returns how many. `distance`: of the solids, from gw_convex_distance() or
+ * gw_next_separating_axis(). `slide`: velocity of a against b there (m/s); it tells whether a ball
+ * rolls along an edge or over it. `filter` NULL: none is left out. */
+int gw_manifold_build(const gw_convex *a, const gw_convex *b, const gw_signed_distance *distance,
                       double reach, gw_vec3 slide, const gw_manifold_filter *filter,
-                      gw_manifold_point pairs[GW_MANIFOLD_POINTS]);
+                      gw_manifold_point points[GW_MANIFOLD_POINTS]);
 
 #endif

@@ -1,12 +1,24 @@
 /*
- * Polytopes out of their corners and faces. Not for use inside a tick.
+ * Polytopes out of their vertices and faces. Not for use inside a tick.
  */
 #include "rt/collision/polytope.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* The polytope and all of its arrays, so that one piece of memory holds them. */
+/* Face i has counts[i] vertices, counter-clockwise from outside; `loop` lists those of all faces
+ * one after the other. `edges` are those of a polytope without faces; the others follow from the
+ * faces.
+ */
+typedef struct polytope_def {
+    int vertex_count, face_count, edge_count;
+    const gw_vec3 *vertices;
+    const int *counts, *loop;
+    const int (*edges)[2];
+} polytope_def;
+
+/* The polytope, followed in the same block of memory by its arrays. */
 typedef struct owner {
     gw_polytope p;
     gw_vec3 *vertices, *directions;
@@ -38,7 +50,7 @@ static void add_edge(owner *o, int from, int to)
     o->edges[o->p.edge_count++][1] = to;
 }
 
-/* Newell's normal: the sum over the corners is right where some of them are on a line. */
+/* Newell's normal: a sum over all vertices, right where some of them are collinear. */
 static gw_polytope_face make_face(const owner *o, int first, int count)
 {
     gw_vec3 n = {0, 0, 0}, middle = {0, 0, 0};
@@ -53,21 +65,22 @@ static gw_polytope_face make_face(const owner *o, int first, int count)
     return (gw_polytope_face){n, gw_dot(n, middle), first, count};
 }
 
-static void take_faces(owner *o, const gw_polytope_def *def)
+static void set_faces(owner *o, const polytope_def *def)
 {
     for (int f = 0, first = 0; f < def->face_count; first += def->counts[f++]) {
         int count = def->counts[f];
         o->faces[f] = make_face(o, first, count);
         for (int i = 0; i < count; i++) {
             int from = o->loop[first + i], to = o->loop[first + (i + 1) % count];
-            /* each edge is met once in either direction; a triangle's once in all */
+            /* each edge is in two faces, once in either direction; a triangle's in one */
             if (from < to || def->face_count == 1)
                 add_edge(o, from, to);
         }
     }
 }
 
-static void take_directions(owner *o)
+/* Directions of the edges, parallel ones once. */
+static void set_directions(owner *o)
 {
     int count = 0;
     for (int i = 0; i < o->p.edge_count; i++) {
@@ -81,8 +94,9 @@ static void take_directions(owner *o)
     o->p.direction_count = count;
 }
 
-gw_polytope *gw_polytope_create(const gw_polytope_def *def)
+static gw_polytope *create(const polytope_def *def)
 {
+    assert(def->vertex_count > 0 && def->face_count >= 0 && def->edge_count >= 0);
     int corners = 0;
     for (int i = 0; i < def->face_count; i++)
         corners += def->counts[i];
@@ -94,8 +108,8 @@ gw_polytope *gw_polytope_create(const gw_polytope_def *def)
         memcpy(o->loop, def->loop, (size_t)corners * sizeof *o->loop);
     for (int i = 0; i < def->edge_count; i++)
         add_edge(o, def->edges[i][0], def->edges[i][1]);
-    take_faces(o, def);
-    take_directions(o);
+    set_faces(o, def);
+    set_directions(o);
     o->p.vertex_count = def->vertex_count;
     o->p.face_count = def->face_count;
     o->p.vertices = o->vertices;
@@ -114,15 +128,15 @@ void gw_polytope_destroy(gw_polytope *polytope)
 gw_polytope *gw_polytope_point(void)
 {
     const gw_vec3 origin = {0, 0, 0};
-    return gw_polytope_create(&(gw_polytope_def){.vertex_count = 1, .vertices = &origin});
+    return create(&(polytope_def){.vertex_count = 1, .vertices = &origin});
 }
 
 gw_polytope *gw_polytope_segment(double length)
 {
     const gw_vec3 ends[2] = {{0, 0, -length / 2}, {0, 0, length / 2}};
     static const int edge[1][2] = {{0, 1}};
-    return gw_polytope_create(
-        &(gw_polytope_def){.vertex_count = 2, .edge_count = 1, .vertices = ends, .edges = edge});
+    return create(
+        &(polytope_def){.vertex_count = 2, .edge_count = 1, .vertices = ends, .edges = edge});
 }
 
 gw_polytope *gw_polytope_box(gw_vec3 size)
@@ -134,7 +148,7 @@ gw_polytope *gw_polytope_box(gw_vec3 size)
     for (int i = 0; i < 8; i++)
         corners[i] = gw_v3(i & 1 ? size.x / 2 : -size.x / 2, i & 2 ? size.y / 2 : -size.y / 2,
                            i & 4 ? size.z / 2 : -size.z / 2);
-    gw_polytope *box = gw_polytope_create(&(gw_polytope_def){
+    gw_polytope *box = create(&(polytope_def){
         .vertex_count = 8, .face_count = 6, .vertices = corners, .counts = counts, .loop = loop});
     if (box)
         box->box = true;
@@ -143,105 +157,106 @@ gw_polytope *gw_polytope_box(gw_vec3 size)
 
 /* ---- hulls --------------------------------------------------------------------------------- */
 
-/* A hull's triangles, put together face by face. */
-typedef struct joining {
+/* A hull's coplanar triangles are merged, face by face. */
+typedef struct merging {
     const gw_mesh *mesh;
     gw_vec3 *normals;
-    bool *taken;   /* triangles that are in a face */
-    int (*rim)[2]; /* directed edges round the face at hand */
-    int rim_count;
+    bool *merged;     /* triangles that are in a face */
+    int (*border)[2]; /* directed edges round the current face */
+    int border_count;
     int *counts, *loop;
     int face_count, loop_count;
-} joining;
+} merging;
 
-static bool in_plane(const joining *j, int t, int of, double slack)
+static bool coplanar(const merging *h, int t, int of, double slack)
 {
-    const gw_mesh *m = j->mesh;
+    const gw_mesh *m = h->mesh;
     gw_vec3 from = m->vertices[m->triangles[of][0]];
     for (int k = 0; k < 3; k++)
-        if (fabs(gw_dot(j->normals[of], gw_sub(m->vertices[m->triangles[t][k]], from))) > slack)
+        if (fabs(gw_dot(h->normals[of], gw_sub(m->vertices[m->triangles[t][k]], from))) > slack)
             return false;
-    return gw_dot(j->normals[t], j->normals[of]) > 0;
+    return gw_dot(h->normals[t], h->normals[of]) > 0;
 }
 
-/* Adds a directed edge to the rim, or strikes out its other direction. */
-static void add_rim(joining *j, int from, int to)
+/* Adds a directed edge to the border, or removes its reverse. */
+static void add_border_edge(merging *h, int from, int to)
 {
-    for (int i = 0; i < j->rim_count; i++) {
-        if (j->rim[i][0] == to && j->rim[i][1] == from) {
-            memcpy(j->rim[i], j->rim[--j->rim_count], sizeof j->rim[i]);
+    for (int i = 0; i < h->border_count; i++) {
+        if (h->border[i][0] == to && h->border[i][1] == from) {
+            memcpy(h->border[i], h->border[--h->border_count], sizeof h->border[i]);
             return;
         }
     }
-    j->rim[j->rim_count][0] = from;
-    j->rim[j->rim_count++][1] = to;
+    h->border[h->border_count][0] = from;
+    h->border[h->border_count++][1] = to;
 }
 
-/* The rim's edges in order, one after the other; false where they are not one loop. */
-static bool walk_rim(joining *j)
+/* Puts the border's edges in order as a face; false where they are not one loop. */
+static bool close_border(merging *h)
 {
-    int first = j->loop_count, at = j->rim[0][0];
-    for (int step = 0; step < j->rim_count; step++) {
+    int first = h->loop_count, at = h->border[0][0];
+    for (int step = 0; step < h->border_count; step++) {
         int edge = 0;
-        while (edge < j->rim_count && j->rim[edge][0] != at)
+        while (edge < h->border_count && h->border[edge][0] != at)
             edge++;
-        if (edge == j->rim_count)
+        if (edge == h->border_count)
             return false;
-        j->loop[j->loop_count++] = at;
-        at = j->rim[edge][1];
+        h->loop[h->loop_count++] = at;
+        at = h->border[edge][1];
     }
-    j->counts[j->face_count++] = j->rim_count;
-    return at == j->loop[first];
+    h->counts[h->face_count++] = h->border_count;
+    return at == h->loop[first];
 }
 
-/* All triangles in the plane of triangle t as one face: on a hull they are next to one another. */
-static bool join_face(joining *j, int t)
+/* All triangles coplanar with triangle t as one face: on a hull they are neighbours. */
+static bool merge_face(merging *h, int t)
 {
-    const gw_mesh *m = j->mesh;
+    const gw_mesh *m = h->mesh;
     double slack = 1e-8 * gw_distance(m->bounds.low, m->bounds.high);
-    j->rim_count = 0;
+    h->border_count = 0;
     for (int i = t; i < m->triangle_count; i++) {
-        if (j->taken[i] || (i != t && !in_plane(j, i, t, slack)))
+        if (h->merged[i] || (i != t && !coplanar(h, i, t, slack)))
             continue;
-        j->taken[i] = true;
+        h->merged[i] = true;
         for (int k = 0; k < 3; k++)
-            add_rim(j, m->triangles[i][k], m->triangles[i][(k + 1) % 3]);
+            add_border_edge(h, m->triangles[i][k], m->triangles[i][(k + 1) % 3]);
     }
-    return walk_rim(j);
+    return close_border(h);
 }
 
-static gw_polytope *join_all(joining *j)
+static gw_polytope *merge_all(merging *h)
 {
-    const gw_mesh *m = j->mesh;
+    const gw_mesh *m = h->mesh;
     for (int t = 0; t < m->triangle_count; t++) {
         gw_vec3 a = m->vertices[m->triangles[t][0]];
-        j->normals[t] = gw_unit(gw_cross(gw_sub(m->vertices[m->triangles[t][1]], a),
+        h->normals[t] = gw_unit(gw_cross(gw_sub(m->vertices[m->triangles[t][1]], a),
                                          gw_sub(m->vertices[m->triangles[t][2]], a)));
     }
     for (int t = 0; t < m->triangle_count; t++)
-        if (!j->taken[t] && !join_face(j, t))
+        if (!h->merged[t] && !merge_face(h, t))
             return NULL;
-    return gw_polytope_create(&(gw_polytope_def){.vertex_count = m->vertex_count,
-                                                 .face_count = j->face_count,
-                                                 .vertices = m->vertices,
-                                                 .counts = j->counts,
-                                                 .loop = j->loop});
+    return create(&(polytope_def){.vertex_count = m->vertex_count,
+                                  .face_count = h->face_count,
+                                  .vertices = m->vertices,
+                                  .counts = h->counts,
+                                  .loop = h->loop});
 }
 
 gw_polytope *gw_polytope_hull(const gw_mesh *mesh)
 {
     size_t n = (size_t)mesh->triangle_count;
-    joining j = {.mesh = mesh};
-    j.normals = malloc(n * sizeof *j.normals);
-    j.taken = calloc(n, sizeof *j.taken);
-    j.rim = malloc(3 * n * sizeof *j.rim);
-    j.counts = malloc(n * sizeof *j.counts);
-    j.loop = malloc(3 * n * sizeof *j.loop);
-    gw_polytope *hull = j.normals && j.taken && j.rim && j.counts && j.loop ? join_all(&j) : NULL;
-    free(j.normals);
-    free(j.taken);
-    free(j.rim);
-    free(j.counts);
-    free(j.loop);
-    return hull;
+    merging h = {.mesh = mesh};
+    h.normals = malloc(n * sizeof *h.normals);
+    h.merged = calloc(n, sizeof *h.merged);
+    h.border = malloc(3 * n * sizeof *h.border);
+    h.counts = malloc(n * sizeof *h.counts);
+    h.loop = malloc(3 * n * sizeof *h.loop);
+    gw_polytope *polytope =
+        h.normals && h.merged && h.border && h.counts && h.loop ? merge_all(&h) : NULL;
+    free(h.normals);
+    free(h.merged);
+    free(h.border);
+    free(h.counts);
+    free(h.loop);
+    return polytope;
 }

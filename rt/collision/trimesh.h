@@ -1,8 +1,8 @@
 /*
- * Solids given by triangles, not convex: each triangle as a convex solid of its own, and what tells
- * which of its directions belong to the whole.
+ * Triangle meshes that are not convex. Each triangle is a convex solid of its own; normals at an
+ * internal edge or vertex count only where they belong to the whole surface (no ghost collisions).
  *
- * Heap memory, taken at creation; nothing changes afterwards: any thread may ask.
+ * Heap memory, taken at creation; nothing changes afterwards: any thread may query it, RT safe.
  */
 #ifndef GW_COLLISION_TRIMESH_H
 #define GW_COLLISION_TRIMESH_H
@@ -11,33 +11,33 @@
 #include "rt/collision/manifold.h"
 #include "rt/geometry/mesh.h"
 
+#define GW_TRIMESH_POINTS 32 /* of a manifold where one solid is a trimesh, at most */
+
 typedef struct gw_trimesh gw_trimesh;
 
-#define GW_TRIMESH_POINTS 32 /* pairs of points that two solids have where one is a mesh */
-
+/* Keeps a reference to the mesh. NULL with an error (GW_FAILED) where memory is short. */
 gw_trimesh *gw_trimesh_create(gw_mesh *mesh, gw_error *error);
-void gw_trimesh_destroy(gw_trimesh *facets); /* NULL is fine */
+void gw_trimesh_destroy(gw_trimesh *trimesh); /* NULL is fine */
 
-/* A mesh where it is, against something convex, or another mesh (`other`: then `convex` is where
- * that is). Pairs are from the first (a) and to the second (b): `mesh_is_a` says which is which. */
+/* A trimesh at a pose against a convex solid, or against another trimesh: `other`, whose frame is
+ * then that of `convex`. */
 typedef struct gw_trimesh_query {
-    const gw_trimesh *facets;
-    gw_vec3 at; /* world_from_mesh */
-    gw_mat3 turn;
+    const gw_trimesh *trimesh;
+    gw_vec3 origin; /* world_from_mesh */
+    gw_mat3 rotation;
     const gw_convex *convex;
-    gw_vec3 centre, half; /* of a box around the convex, in its frame */
-    const gw_trimesh *other;
-    bool mesh_is_a;
-    bool
-        few; /* only what is about as near as the nearest, of no more triangles than a step bears */
-    double reach;
-    gw_vec3 slide; /* of a against b */
+    gw_vec3 centre, half;    /* of a box around the convex solid, in its frame (m) */
+    const gw_trimesh *other; /* NULL: none */
+    bool mesh_is_a;          /* else it is b of the points found */
+    bool nearest_only; /* points about as near as the nearest, of a limited number of triangles */
+    double reach;      /* m */
+    gw_vec3 slide;     /* velocity of a against b (m/s) */
 } gw_trimesh_query;
 
-/* The pairs of points nearer than the reach, nearest first, `room` at most; returns how many. *gap
- * (NULL: not asked): of the surfaces, at most the reach; 0 or less where more triangles are near
- * than that. RT safe. */
-int gw_trimesh_manifold(const gw_trimesh_query *pair, gw_manifold_point *pairs, int room,
+/* Points with a gap of at most the reach, nearest first, at most `capacity`; returns how many. *gap
+ * (NULL: not asked): the distance of the surfaces, the reach where they are farther; at most 0
+ * where more triangles are near than the limit. RT safe. */
+int gw_trimesh_manifold(const gw_trimesh_query *query, gw_manifold_point *points, int capacity,
                         double *gap);
 
 #endif

@@ -220,7 +220,7 @@ bool gw_pairs_apply_candidates(gw_world *w)
     }
     for (int i = 0; i < w->arrived_count; i++) {
         int couple = gw_pair_of_candidate(w, &w->arrived[i]);
-        if (!w->couples[couple].looked && !w->arrived[i].no_points) /* else it knows better */
+        if (!w->couples[couple].looked && !w->arrived[i].proximity_only) /* else it knows better */
             take(w, couple, &w->arrived[i]);
     }
     close_lists(w);

@@ -238,7 +238,7 @@ static bool make_detection(gw_scene_dynamics *m, const gw_scene_dynamics_def *de
                                        .collider_count = solids(m, def->scene, colliders),
                                        .colliders = colliders,
                                        .ignore = ignored,
-                                       .stands = stands,
+                                       .is_static = stands,
                                        .surface = surface_between,
                                        .context = m->touching},
                           .poses = poses,

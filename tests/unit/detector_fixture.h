@@ -140,7 +140,7 @@ static inline int stage_detect(stage *s, double margin, gw_contact_candidate *ne
     int lost, told = 0;
     int count = gw_detect(s->detector, s->poses, s->twists, 0.005, margin, near, capacity, &lost);
     for (int i = 0; i < count; i++)
-        if (!near[i].no_points)
+        if (!near[i].proximity_only)
             near[told++] = near[i];
     return told;
 }
