@@ -20,7 +20,7 @@ struct gw_detector {
     gw_detector_def def; /* its colliders are not kept */
     int piece_count, piece_room;
     gw_geom *pieces;
-    bool *stands; /* body_count */
+    bool *is_static; /* body_count */
     dSpaceID space;
     dGeomID *geoms; /* one a piece, owned by the space */
     /* while it detects */
@@ -53,7 +53,7 @@ static bool add_geom(gw_detector *d, int i)
     dGeomID geom = dCreateBox(d->space, 1, 1, 1);
     if (!geom)
         return false;
-    bool stands = d->stands[d->pieces[i].body];
+    bool stands = d->is_static[d->pieces[i].body];
     dGeomSetData(geom, (void *)(intptr_t)i);
     dGeomSetCategoryBits(geom, stands ? STANDING : MOVING);
     dGeomSetCollideBits(geom, stands ? MOVING : STANDING | MOVING);
@@ -133,13 +133,13 @@ static bool add_collider(gw_detector *d, const gw_collider *c, gw_error *error)
 
 static bool fill(gw_detector *d, const gw_detector_def *def, gw_error *error)
 {
-    d->stands = calloc((size_t)def->body_count + 1, sizeof *d->stands);
+    d->is_static = calloc((size_t)def->body_count + 1, sizeof *d->is_static);
     /* ODE's hash space loses pairs whose boxes differ much in size */
     d->space = enter_ode() ? dSweepAndPruneSpaceCreate(NULL, dSAP_AXES_XYZ) : NULL;
-    if (!d->stands || !d->space)
+    if (!d->is_static || !d->space)
         return gw_fail(error, GW_FAILED, "", "no memory for a detector");
-    for (int i = 0; def->stands && i < def->body_count; i++)
-        d->stands[i] = def->stands(def->context, i);
+    for (int i = 0; def->is_static && i < def->body_count; i++)
+        d->is_static[i] = def->is_static(def->context, i);
     for (int i = 0; i < def->collider_count; i++)
         if (!add_collider(d, &def->colliders[i], error))
             return false;
@@ -172,7 +172,7 @@ void gw_detector_destroy(gw_detector *d)
         gw_geom_finish(&d->pieces[i]);
     free(d->pieces);
     free(d->geoms);
-    free(d->stands);
+    free(d->is_static);
     free(d->found);
     free(d);
 }
@@ -250,16 +250,16 @@ static double spin_speed(const gw_geom *p)
 static gw_trimesh_query mesh_pair(const gw_geom *pa, const gw_geom *pb, const gw_convex *a,
                                   const gw_convex *b, double reach, gw_vec3 slide)
 {
-    bool first = pa->trimesh != NULL;
+    bool first = pa->facets != NULL;
     const gw_geom *mesh = first ? pa : pb, *other = first ? pb : pa;
     const gw_convex *at = first ? a : b;
-    return (gw_trimesh_query){.trimesh = mesh->trimesh,
-                              .origin = at->origin,
-                              .rotation = at->rotation,
+    return (gw_trimesh_query){.facets = mesh->facets,
+                              .at = at->at,
+                              .turn = at->turn,
                               .convex = first ? b : a,
                               .centre = other->centre,
                               .half = other->half,
-                              .other = other->trimesh,
+                              .other = other->facets,
                               .mesh_is_a = first,
                               .reach = reach,
                               .slide = slide};
@@ -274,15 +274,15 @@ static bool bare_beside(const gw_detector *d, int piece, int other, const gw_pos
     const double far = 1e-2, slack = 1e-6; /* of the piece's size */
     double size = d->pieces[piece].radius;
     gw_signed_distance left;
-    if (way.distance < 0 &&
+    if (way.gap < 0 &&
         !gw_geom_point_distance(&d->pieces[other], body, gw_mul_add(on, far * size, out), 0, &way))
         return false;
     double along = gw_dot(way.normal, out);
     if (along < -0.9 || along > 0.5)
         return false;
-    gw_vec3 beside = gw_mul_add(on, slack * size - fmin(way.distance, 0), way.normal);
+    gw_vec3 beside = gw_mul_add(on, slack * size - fmin(way.gap, 0), way.normal);
     return gw_geom_point_distance(&d->pieces[piece], body, beside, size, &left) &&
-           left.distance < 0.1 * slack * size;
+           left.gap < 0.1 * slack * size;
 }
 
 /* Whether another piece of the same body lies where the direction leads out of this one: a face
@@ -295,7 +295,7 @@ static bool leads_inside(const gw_detector *d, int piece, const gw_pose *body, g
     for (int i = d->pieces[piece].next; i != piece; i = d->pieces[i].next) {
         gw_signed_distance way;
         if (gw_geom_point_distance(&d->pieces[i], body, there, 0.99 * step, &way) &&
-            way.distance < 0.99 * step && !(face && bare_beside(d, piece, i, body, on, out, way)))
+            way.gap < 0.99 * step && !(face && bare_beside(d, piece, i, body, on, out, way)))
             return true;
     }
     return false;
@@ -342,8 +342,7 @@ static int touch(const gw_detector *d, const pair *p, const gw_convex *a, const 
     gw_manifold_filter filter = {between_own_pieces, &x};
     gw_manifold_point pairs[GW_MANIFOLD_POINTS];
     int count = gw_manifold_build(a, b, &gap, reach, slide, &filter, pairs);
-    while (count == 0 && gap.distance < 0 && gw_next_separating_axis(a, b, &gap) &&
-           gap.distance > deepest)
+    while (count == 0 && gap.gap < 0 && gw_next_separating_axis(a, b, &gap) && gap.gap > deepest)
         count = gw_manifold_build(a, b, &gap, reach, slide, &filter, pairs);
     for (int i = 0; i < count; i++)
         near[i] = near_of(d, p, &pairs[i]);
@@ -358,9 +357,9 @@ static void look(gw_detector *d, int a, int b)
     double reach = speed * d->horizon + d->margin;
     pair p = {a, b, d->poses[pa->body], d->poses[pb->body]};
     gw_contact_candidate near[GW_TRIMESH_POINTS];
-    gw_signed_distance gap = {.distance = INFINITY};
+    gw_signed_distance gap = {.gap = INFINITY};
     int count = 0;
-    if (pa->trimesh || pb->trimesh) {
+    if (pa->facets || pb->facets) {
         gw_trimesh_query mesh = mesh_pair(pa, pb, &pa->convex, &pb->convex, reach, slide);
         count = touch_mesh(d, &p, &mesh, near, GW_TRIMESH_POINTS, NULL);
     } else if (gw_convex_distance(&pa->convex, &pb->convex, reach, &gap)) {
@@ -368,7 +367,7 @@ static void look(gw_detector *d, int a, int b)
     }
     for (int i = 0; i < count; i++)
         keep(d, &near[i]);
-    if (count > 0 || pa->trimesh || pb->trimesh || !(gap.distance <= reach))
+    if (count > 0 || pa->facets || pb->facets || !(gap.gap <= reach))
         return;
     near[0] = (gw_contact_candidate){.key = key_of(&p, 0, 0),
                                      .a = pa->body,
@@ -376,7 +375,7 @@ static void look(gw_detector *d, int a, int b)
                                      .geom_a = a,
                                      .geom_b = b,
                                      .proximity_only = true,
-                                     .gap = gap.distance};
+                                     .gap = gap.gap};
     keep(d, &near[0]);
 }
 
@@ -388,7 +387,7 @@ static void meet(void *data, dGeomID one, dGeomID other)
     int body_a = d->pieces[a].body, body_b = d->pieces[b].body;
     if (body_a == body_b || (d->def.ignore && d->def.ignore(d->def.context, body_a, body_b)))
         return;
-    bool swap = d->stands[body_a] || (a > b && !d->stands[body_b]);
+    bool swap = d->is_static[body_a] || (a > b && !d->is_static[body_b]);
     look(d, swap ? b : a, swap ? a : b);
 }
 
@@ -401,7 +400,7 @@ static void place(gw_detector *d, const gw_twist *twists)
         gw_geom_set_pose(p, &d->poses[p->body], &twists[p->body]);
         double reach = (gw_norm(p->twist.v) + spin_speed(p)) * d->horizon + 0.5 * d->margin;
         gw_vec3 h = gw_geom_half_extents(p);
-        dGeomSetPosition(d->geoms[i], p->world_centre.x, p->world_centre.y, p->world_centre.z);
+        dGeomSetPosition(d->geoms[i], p->at.x, p->at.y, p->at.z);
         dGeomBoxSetLengths(d->geoms[i], 2 * (h.x + reach), 2 * (h.y + reach), 2 * (h.z + reach));
     }
 }
@@ -444,7 +443,7 @@ static bool is_ball(const gw_geom *p)
 bool gw_detector_bounding_sphere(const void *detector, int piece, gw_vec3 *centre, double *radius)
 {
     const gw_geom *p = &((const gw_detector *)detector)->pieces[piece];
-    *centre = gw_pose_point(&p->body_from_geom, p->centre);
+    *centre = gw_pose_point(&p->body_from, p->centre);
     *radius = is_ball(p) ? 0 : p->radius; /* a ball turns in its place */
     return true;
 }
@@ -455,7 +454,7 @@ int gw_detector_query_cost(const void *detector, int piece)
 {
     const gw_detector *d = detector;
     const gw_polytope *p = d->pieces[piece].polytope;
-    int asked = p ? p->vertex_count : d->pieces[piece].trimesh ? MESH_COST : 0;
+    int asked = p ? p->vertex_count : d->pieces[piece].facets ? MESH_COST : 0;
     for (int i = d->pieces[piece].next; i != piece; i = d->pieces[i].next)
         asked++;
     return asked / 32;
@@ -469,7 +468,7 @@ static double above_face(gw_vec3 c, const gw_convex *other, double radius, gw_ve
     if (!gw_convex_reference_face(other, out, 1 - 1e-9, &plate))
         return 0;
     double far = fmin(gw_dot(plate.normal, c) - plate.offset, gw_reference_face_inset(&plate, c));
-    return far * radius / fmax(radius, gw_distance(c, other->origin) + radius);
+    return far * radius / fmax(radius, gw_distance(c, other->at) + radius);
 }
 
 double gw_detector_breaking_distance(const void *detector, const gw_pair_query *again,
@@ -478,16 +477,16 @@ double gw_detector_breaking_distance(const void *detector, const gw_pair_query *
     const gw_detector *d = detector;
     const gw_geom *pa = &d->pieces[again->geom_a], *pb = &d->pieces[again->geom_b];
     bool alone = pa->next == again->geom_a && pb->next == again->geom_b;
-    if (!alone || pa->trimesh || pb->trimesh)
+    if (!alone || pa->facets || pb->facets)
         return 0;
     if (is_ball(pa) && is_ball(pb))
         return near->kind == GW_NORMAL_BETWEEN ? INFINITY : 0;
     gw_convex a = gw_geom_convex_at(pa, &again->world_from_a);
     gw_convex b = gw_geom_convex_at(pb, &again->world_from_b);
     if (is_ball(pa) && near->kind == GW_NORMAL_IN_B)
-        return above_face(a.origin, &b, pb->radius, gw_rotate(again->world_from_b.q, near->normal));
+        return above_face(a.at, &b, pb->radius, gw_rotate(again->world_from_b.q, near->normal));
     if (is_ball(pb) && near->kind == GW_NORMAL_IN_A)
-        return above_face(b.origin, &a, pa->radius,
+        return above_face(b.at, &a, pa->radius,
                           gw_neg(gw_rotate(again->world_from_a.q, near->normal)));
     return 0;
 }
@@ -500,7 +499,7 @@ static int look_at_mesh(const gw_detector *d, const pair *p, const gw_pair_query
     const double first = 2e-3, more = 3;
     gw_trimesh_query mesh =
         mesh_pair(&d->pieces[p->a], &d->pieces[p->b], a, b, first, again->slide);
-    mesh.nearest_only = true;
+    mesh.few = true;
     for (;; mesh.reach = fmin(again->reach, more * mesh.reach)) {
         int count = touch_mesh(d, p, &mesh, near, GW_PAIR_CANDIDATES, gap);
         if (*gap < mesh.reach || mesh.reach >= again->reach)
@@ -516,15 +515,15 @@ int gw_detect_pair(const void *detector, const gw_pair_query *again,
     const gw_geom *pa = &d->pieces[p.a], *pb = &d->pieces[p.b];
     gw_convex a = gw_geom_convex_at(pa, &p.in_a), b = gw_geom_convex_at(pb, &p.in_b);
     gw_signed_distance clearance;
-    if (pa->trimesh && pb->trimesh)
+    if (pa->facets && pb->facets)
         return -1;
-    if (pa->trimesh || pb->trimesh)
+    if (pa->facets || pb->facets)
         return look_at_mesh(d, &p, again, &a, &b, near, gap);
     /* exactly, however far: so long it need not be asked again */
     if (!gw_convex_distance(&a, &b, INFINITY, &clearance))
         return 0;
-    *gap = clearance.distance;
-    if (clearance.distance > again->reach)
+    *gap = clearance.gap;
+    if (clearance.gap > again->reach)
         return 0;
     return touch(d, &p, &a, &b, clearance, again->reach, again->slide, near);
 }

@@ -106,7 +106,7 @@ static gw_detector *start(ground *g)
                            .collider_count = count,
                            .colliders = colliders,
                            .ignore = neighbours,
-                           .stands = stands,
+                           .is_static = stands,
                            .context = g};
     return gw_detector_create(&def, NULL);
 }

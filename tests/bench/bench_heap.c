@@ -116,7 +116,7 @@ static bool heap_open(heap *h)
     gw_detector_def looks = {.body_count = BODIES,
                              .collider_count = BODIES,
                              .colliders = collider,
-                             .stands = stands,
+                             .is_static = stands,
                              .surface = wood};
     gw_world_def world = {.system_count = HEAP,
                           .model_bytes = sizeof(gw_guided),

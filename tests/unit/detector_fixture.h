@@ -128,7 +128,7 @@ static inline void stage_open(stage *s)
     gw_detector_def def = {.body_count = s->count,
                            .collider_count = s->count,
                            .colliders = colliders,
-                           .stands = stands_here,
+                           .is_static = stands_here,
                            .surface = plain_surface,
                            .context = s};
     gw_error error = {0};

@@ -157,7 +157,7 @@ static inline void thrown_start(thrown *t, const gw_collider *walls, int wall_co
     gw_detector_def def = {.body_count = t->count + 1,
                            .collider_count = t->count + wall_count,
                            .colliders = colliders,
-                           .stands = thrown_stands,
+                           .is_static = thrown_stands,
                            .surface = thrown_surface,
                            .context = t};
     gw_detection_def looks = {.detector = def,
