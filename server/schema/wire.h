@@ -14,6 +14,8 @@
 
 #include "rt/rt.h"
 
+typedef struct wire_field wire_field; /* field.h */
+
 /* ---- text ---------------------------------------------------------------------------------- */
 
 /* Parses text with the caps of limits.h (size, depth, duplicate members refused); NULL with an
@@ -44,10 +46,8 @@ void wire_memory_missed(void);
 /* ---- small values -------------------------------------------------------------------------- */
 
 json_t *wire_vec3(gw_vec3 v);
-json_t *wire_quat(gw_quat q);
 json_t *wire_pose(const gw_pose *pose);
 bool wire_get_vec3(const json_t *value, const char *at, gw_vec3 *v, gw_error *error);
-bool wire_get_quat(const json_t *value, const char *at, gw_quat *q, gw_error *error);
 bool wire_get_pose(const json_t *value, const char *at, gw_pose *pose, gw_error *error);
 
 /* Adds member `name`, taken over. */
@@ -92,6 +92,10 @@ json_t *wire_contact(const gw_scene_contact *contact);
 json_t *wire_operator(const gw_operator *operator);
 json_t *wire_task(const gw_task *task);
 json_t *wire_task_progress(const gw_task_progress *progress);
+json_t *wire_driver(const gw_driver *driver);
+json_t *wire_device_info(const gw_device_info *info);
+json_t *wire_mesh(const gw_mesh *mesh);       /* its triangles */
+json_t *wire_mesh_about(const gw_mesh *mesh); /* how many, whether closed, how large */
 
 /* A whole scene, decoded and checked (gw_scene_check); NULL with an error. */
 gw_scene *wire_get_scene(const json_t *value, gw_error *error);

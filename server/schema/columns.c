@@ -1,0 +1,89 @@
+/*
+ * Per-tick columns: the rows of `run`'s CSV and of the sample stream.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "server/schema/wire.h"
+
+static const char *const columns_of_tool[] = {
+    "t",        "px",       "py",      "pz",        "qw",      "qx",      "qy",  "qz",  "vx",
+    "vy",       "vz",       "wx",      "wy",        "wz",      "mpx",     "mpy", "mpz", "mqw",
+    "mqx",      "mqy",      "mqz",     "fx",        "fy",      "fz",      "tx",  "ty",  "tz",
+    "lambda_f", "lambda_t", "kinetic", "potential", "error_p", "error_r",
+};
+enum { OF_TOOL = sizeof columns_of_tool / sizeof *columns_of_tool };
+
+_Static_assert(OF_TOOL + 1 + 2 * GW_MAX_JOINTS <= WIRE_MOST_COLUMNS, "room for a row");
+
+int wire_columns(int joints)
+{
+    return OF_TOOL + 2 * joints;
+}
+
+void wire_column(int index, int columns, char name[WIRE_COLUMN_NAME])
+{
+    int joints = (columns - OF_TOOL) / 2, joint = index - OF_TOOL;
+    if (joint < 0)
+        snprintf(name, WIRE_COLUMN_NAME, "%s", columns_of_tool[index]);
+    else
+        snprintf(name, WIRE_COLUMN_NAME, "%c%d", joint < joints ? 'q' : 'v', joint % joints + 1);
+}
+
+int wire_sample_columns(int joints)
+{
+    return wire_columns(joints) + 1;
+}
+
+void wire_sample_column(int index, int columns, char name[WIRE_COLUMN_NAME])
+{
+    if (index == columns - 1)
+        snprintf(name, WIRE_COLUMN_NAME, "contact_impulse");
+    else
+        wire_column(index, columns - 1, name);
+}
+
+static double *put3(double *row, gw_vec3 v)
+{
+    row[0] = v.x;
+    row[1] = v.y;
+    row[2] = v.z;
+    return row + 3;
+}
+
+static double *put_pose(double *row, const gw_pose *p)
+{
+    row = put3(row, p->p);
+    row[0] = p->q.w;
+    return put3(row + 1, gw_v3(p->q.x, p->q.y, p->q.z));
+}
+
+void wire_row(const gw_snapshot *s, int joints, double *row)
+{
+    memset(row, 0, (size_t)wire_columns(joints) * sizeof *row);
+    double *tail = row + OF_TOOL - 6, *joint = row + OF_TOOL;
+    row[0] = s->time;
+    tail[2] = s->energy.kinetic;
+    tail[3] = s->energy.potential;
+    for (int i = 0; i < joints && i < s->joint_count; i++) {
+        joint[i] = s->q[i];
+        joint[joints + i] = s->v[i];
+    }
+    if (s->tool_count == 0)
+        return;
+    const gw_tool_state *t = &s->tools[0];
+    double *at = put_pose(row + 1, &t->world_from_tool);
+    at = put3(put3(at, t->twist.v), t->twist.w);
+    at = put_pose(at, &t->device);
+    put3(put3(at, t->operator.f), t->operator.t);
+    tail[0] = gw_norm(t->constraint.f);
+    tail[1] = gw_norm(t->constraint.t);
+    tail[4] = t->error_p;
+    tail[5] = t->error_r;
+}
+
+void wire_sample_row(const gw_snapshot *s, double *row)
+{
+    wire_row(s, s->joint_count, row);
+    row[wire_columns(s->joint_count)] = s->contact.impulse;
+}

@@ -1,0 +1,360 @@
+/*
+ * Devices with their drivers' settings, and who operates them.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "server/schema/field.h"
+
+/* ---- operators ----------------------------------------------------------------------------- */
+
+static const wire_field of_sample[] = {
+    {"t", NUMBER, AT(gw_wrench_sample, t), REQUIRED, .unit = "s since the operator took effect"},
+    {"force", VEC3, AT(gw_wrench_sample, wrench.f), .unit = "N"},
+    {"torque", VEC3, AT(gw_wrench_sample, wrench.t), .unit = "N m"},
+    {0},
+};
+const wire_table wire_table_wrench_sample = {.name = "WrenchSample", .fields = of_sample};
+
+static void no_knot(void *knot)
+{
+    *(gw_hand_knot *)knot = (gw_hand_knot){.pose = gw_pose_identity()};
+}
+
+static const wire_field of_knot[] = {
+    {"t", NUMBER, AT(gw_hand_knot, t), REQUIRED, .unit = "s"},
+    {"p", VEC3, AT(gw_hand_knot, pose.p), REQUIRED, .unit = "m"},
+    {"q", QUAT, AT(gw_hand_knot, pose.q)},
+    {0},
+};
+const wire_table wire_table_hand_knot = {
+    .name = "HandKnot",
+    .fields = of_knot,
+    .size = sizeof(gw_hand_knot),
+    .initial = no_knot,
+};
+
+static bool check_time(const wire_path *at, const char *list, int index, double t, double before,
+                       gw_error *error)
+{
+    const wire_path array = {.parent = at, .name = list};
+    const wire_path entry = {.parent = &array, .index = (size_t)index};
+    return t >= before || wire_refuse(&(wire_path){.parent = &entry, .name = "t"}, error,
+                                      "t: is %g s, must be %g s or later", t, before);
+}
+
+/* Times from 0 on, none before the one before it. */
+static bool check_samples(const json_t *value, const wire_path *at, void *owner, gw_error *error)
+{
+    const gw_operator *o = owner;
+    (void)value;
+    for (int i = 0; i < o->count; i++)
+        if (!check_time(at, "samples", i, o->samples[i].t, i ? o->samples[i - 1].t : 0, error))
+            return false;
+    return true;
+}
+
+static bool check_path(const json_t *value, const wire_path *at, void *owner, gw_error *error)
+{
+    const gw_operator *o = owner;
+    (void)value;
+    for (int i = 0; i < o->count; i++)
+        if (!check_time(at, "path", i, o->path[i].t, i ? o->path[i - 1].t : 0, error))
+            return false;
+    return true;
+}
+
+static const wire_field of_none[] = {{0}};
+static const wire_table no_operator = {.fields = of_none};
+
+static const wire_field of_wrench_operator[] = {
+    {"samples", LIST, AT(gw_operator, samples), REQUIRED, .table = &wire_table_wrench_sample,
+     COUNTED(gw_operator, count, gw_wrench_sample), .most = GW_MAX_SAMPLES},
+    {0},
+};
+static const wire_table wrench_operator = {
+    .fields = of_wrench_operator,
+    .after = check_samples,
+};
+
+#define FIGURE(member_, unit_)                                                                     \
+    NUMBER, AT(gw_operator, member_), TELLS_VALUE, LOW(0), .must = "must be 0 (default) or more",  \
+                                                           .unit = unit_
+
+static const wire_field of_hand[] = {
+    {"mass", FIGURE(mass, "kg")},
+    {"stiffness", FIGURE(stiffness, "N/m")},
+    {"damping", FIGURE(damping, "N s/m")},
+    {"stiffness_angular", FIGURE(stiffness_angular, "N m/rad")},
+    {"damping_angular", FIGURE(damping_angular, "N m s/rad")},
+    {"path", LIST, AT(gw_operator, path), REQUIRED, .table = &wire_table_hand_knot,
+     COUNTED(gw_operator, count, gw_hand_knot), .most = GW_MAX_SAMPLES},
+    {0},
+};
+static const wire_table hand_operator = {.fields = of_hand, .after = check_path};
+
+static void nobody(void *operator)
+{
+    *(gw_operator *)operator=(gw_operator){0};
+}
+
+static void finish_operator(void *operator)
+{
+    gw_operator_finish(operator);
+}
+
+static const char *const operator_types[] = {"none", "wrench", "hand", NULL};
+static const wire_field of_operator[] = {
+    {"type", CHOICE, AT(gw_operator, kind), REQUIRED, .choices = operator_types},
+    {0},
+};
+static const wire_table *const operators[] = {
+    [GW_OPERATOR_NONE] = &no_operator,
+    [GW_OPERATOR_WRENCH] = &wrench_operator,
+    [GW_OPERATOR_HAND] = &hand_operator,
+};
+const wire_table wire_table_operator = {
+    .name = "Operator",
+    .about = "Who operates a simulated device: nobody, a script of wrenches held from their t to "
+             "the next, or a hand that follows a path. 0 for a hand's figures: the default.",
+    .patch = {"OperatorPatch", "Members of the operator; another type takes the place of all."},
+    .fields = of_operator,
+    .size = sizeof(gw_operator),
+    .initial = nobody,
+    .finish = finish_operator,
+    .of_kind = operators,
+};
+
+bool wire_get_operator(const json_t *value, const char *at, gw_operator *o, gw_error *error)
+{
+    return wire_decode(&wire_table_operator, value, at, o, error);
+}
+
+json_t *wire_operator(const gw_operator *o)
+{
+    return wire_encode(&wire_table_operator, o, NULL);
+}
+
+/* ---- settings: rows of the drivers' own tables --------------------------------------------- */
+
+/* Numbers by name, and "profile". What the driver makes of them is checked with the scene. */
+static bool decode_settings(const wire_field *f, const json_t *value, const wire_path *at,
+                            void *owner, gw_error *error)
+{
+    gw_device *d = owner;
+    const char *name;
+    json_t *setting;
+    (void)f;
+    if (!json_is_object(value))
+        return wire_refuse(at, error, "must be an object");
+    json_object_foreach((json_t *)value, name, setting)
+    {
+        const wire_path here = {.parent = at, .name = name};
+        const wire_field profile = {.name = "profile", AT(gw_device, profile)};
+        if (strcmp(name, "profile") == 0) {
+            if (!STRING->decode(&profile, setting, &here, d, error))
+                return false;
+            continue;
+        }
+        if (d->setting_count == GW_MAX_SETTINGS || strlen(name) >= sizeof d->settings[0].name) {
+            char where[WIRE_POINTER];
+            wire_path_text(at, where);
+            return gw_fail(error, GW_TOO_LARGE, where,
+                           "at most %d settings with names below %zu characters", GW_MAX_SETTINGS,
+                           sizeof d->settings[0].name);
+        }
+        gw_setting *s = &d->settings[d->setting_count++];
+        strcpy(s->name, name);
+        const wire_field number = {.name = name, AT(gw_setting, value)};
+        if (!NUMBER->decode(&number, setting, &here, s, error))
+            return false;
+    }
+    return true;
+}
+
+static json_t *encode_settings(const wire_field *f, const void *owner, const wire_context *context)
+{
+    const gw_device *d = owner;
+    json_t *settings = json_object();
+    (void)f, (void)context;
+    if (d->profile[0])
+        json_object_set_new(settings, "profile", json_string(d->profile));
+    for (int i = 0; i < d->setting_count; i++)
+        json_object_set_new(settings, d->settings[i].name, json_real(d->settings[i].value));
+    return settings;
+}
+
+static json_t *schema_settings(const wire_field *f)
+{
+    (void)f;
+    return wire_schema_ref("Settings");
+}
+
+static const wire_type settings = {decode_settings, encode_settings, schema_settings};
+static const wire_table patched_settings = {.patch = {"SettingsPatch", NULL}};
+
+/* Adds what is not there yet. */
+static void add_profiles(json_t *list, const gw_driver *driver)
+{
+    for (const char *const *profile = driver->profiles; *profile; profile++) {
+        bool there = false;
+        for (size_t i = 0; i < json_array_size(list); i++)
+            there = there || strcmp(json_string_value(json_array_get(list, i)), *profile) == 0;
+        if (!there)
+            json_array_append_new(list, json_string(*profile));
+    }
+}
+
+/* The settings of all drivers, each with its meaning and range; `patch`: null takes it away. */
+json_t *wire_settings_schema(bool patch)
+{
+    json_t *members = json_object(), *profiles = json_array();
+    for (const gw_driver *const *driver = gw_drivers; *driver; driver++) {
+        add_profiles(profiles, *driver);
+        for (int i = 0; i < (*driver)->setting_count; i++) {
+            const gw_driver_setting *s = &(*driver)->settings[i];
+            json_object_set_new(members, s->name,
+                                json_pack("{ss so}", "type", "number", "description",
+                                          json_sprintf("%s (%s)", s->meaning, s->unit)));
+        }
+    }
+    json_object_set_new(members, "profile",
+                        json_pack("{ss so}", "type", "string", "enum", profiles));
+    const char *name;
+    json_t *member;
+    json_t *properties = json_object();
+    json_object_foreach(members, name, member)
+    {
+        json_t *schema = json_incref(member);
+        json_object_set_new(properties, name,
+                            patch ? json_pack("{s[o{ss}]}", "anyOf", schema, "type", "null")
+                                  : schema);
+    }
+    json_decref(members);
+    return json_pack("{ss ss so sb}", "type", "object", "description",
+                     patch ? "Members of the settings."
+                           : "Of the simulated devices, SI; 0: ideal. Which a driver takes: GET "
+                             "/drivers.",
+                     "properties", properties, "additionalProperties", 0);
+}
+
+/* ---- devices ------------------------------------------------------------------------------- */
+
+static const char *const classes[] = {
+    [GW_DEVICE_ADMITTANCE] = "admittance", [GW_DEVICE_IMPEDANCE] = "impedance", NULL};
+
+static const wire_field of_info[] = {
+    {"class", CHOICE, AT(gw_device_info, class), .choices = classes},
+    {"measures_wrench", BOOLEAN, AT(gw_device_info, measures_wrench)},
+    {"workspace_radius", NUMBER, AT(gw_device_info, workspace_radius), .unit = "m"},
+    {"force_max", NUMBER, AT(gw_device_info, force_max), .unit = "N"},
+    {"torque_max", NUMBER, AT(gw_device_info, torque_max), .unit = "N m"},
+    {"speed_max", NUMBER, AT(gw_device_info, speed_max), .unit = "m/s"},
+    {"spin_max", NUMBER, AT(gw_device_info, spin_max), .unit = "rad/s"},
+    {"quantum", NUMBER, AT(gw_device_info, quantum), .unit = "m"},
+    {"quantum_angular", NUMBER, AT(gw_device_info, quantum_angular), .unit = "rad"},
+    {"stiffness", NUMBER, AT(gw_device_info, stiffness), .unit = "N/m"},
+    {"stiffness_angular", NUMBER, AT(gw_device_info, stiffness_angular), .unit = "N m/rad"},
+    {"bandwidth", NUMBER, AT(gw_device_info, bandwidth), .unit = "Hz"},
+    {"mass", NUMBER, AT(gw_device_info, mass), .unit = "kg",
+     .about = "of what moves with the hand, impedance devices"},
+    {"inertia", NUMBER, AT(gw_device_info, inertia), .unit = "kg m2, about any axis"},
+    {"damping", NUMBER, AT(gw_device_info, damping), .about = "viscous", .unit = "N s/m"},
+    {"damping_angular", NUMBER, AT(gw_device_info, damping_angular), .unit = "N m s/rad"},
+    {"delay", NUMBER, AT(gw_device_info, delay), .unit = "s",
+     .about = "from a command to its force, beyond the tick"},
+    {"velocity_delay", NUMBER, AT(gw_device_info, velocity_delay), .unit = "s",
+     .about = "by which the velocity that it tells is old"},
+    {"planar", BOOLEAN, AT(gw_device_info, planar),
+     .about = "moves in x, y and turns about z only"},
+    {0},
+};
+const wire_table wire_table_device_info = {
+    .name = "DeviceInfo",
+    .about = "What the driver tells of the device, SI; 0: unlimited, exact or unknown.",
+    .fields = of_info,
+    .answered = true,
+};
+
+static void finish_device(void *device)
+{
+    gw_operator_finish(&((gw_device *)device)->operator);
+}
+
+static void no_device(void *device)
+{
+    *(gw_device *)device = (gw_device){0};
+}
+
+static const wire_field of_device[] = {
+    {"id", ID, AT(gw_device, id), REQUIRED},
+    {"driver", STRING, AT(gw_device, driver), REQUIRED},
+    {"profile", STRING, AT(gw_device, profile), WRITE_ONLY}, /* told among the settings */
+    {"settings", &settings, .table = &patched_settings},
+    {"operator", OBJECT, AT(gw_device, operator), .table = &wire_table_operator},
+    {"info", OBJECT, .flags = READ_ONLY | SOMETIMES, .table = &wire_table_device_info},
+    {0},
+};
+const wire_table wire_table_device = {
+    .name = "Device",
+    .read = {"DeviceRead", NULL},
+    .patch = {"DevicePatch", "Merge patch of a device."},
+    .fields = of_device,
+    .size = sizeof(gw_device),
+    .initial = no_device,
+    .finish = finish_device,
+};
+
+bool wire_get_device(const json_t *value, const char *at, gw_device *d, gw_error *error)
+{
+    return wire_decode(&wire_table_device, value, at, d, error);
+}
+
+json_t *wire_device(const gw_device *d)
+{
+    return wire_encode(&wire_table_device, d, NULL);
+}
+
+json_t *wire_device_info(const gw_device_info *info)
+{
+    return wire_encode(&wire_table_device_info, info, NULL);
+}
+
+/* ---- drivers ------------------------------------------------------------------------------- */
+
+static const wire_field of_setting[] = {
+    {"name", TEXT, AT(gw_driver_setting, name)},
+    {"unit", TEXT, AT(gw_driver_setting, unit)},
+    {"meaning", TEXT, AT(gw_driver_setting, meaning)},
+    {"ideal", NUMBER, AT(gw_driver_setting, ideal), .about = "the value without a profile"},
+    {"low", NUMBER, AT(gw_driver_setting, low)},
+    {"high", NUMBER, AT(gw_driver_setting, high)},
+    {0},
+};
+static const wire_table setting = {.fields = of_setting, .answered = true};
+
+static json_t *encode_profiles(const wire_field *f, const void *owner, const wire_context *context)
+{
+    json_t *list = json_array();
+    (void)f, (void)context;
+    add_profiles(list, owner);
+    return list;
+}
+
+static const wire_field a_text = {"text", TEXT};
+static const wire_type profiles = {NULL, encode_profiles, wire_schema_list};
+
+static const wire_field of_driver[] = {
+    {"name", TEXT, AT(gw_driver, name)},
+    {"class", CHOICE, AT(gw_driver, class), .choices = classes},
+    {"profiles", &profiles, .item = &a_text},
+    {"settings", LIST, AT(gw_driver, settings), .table = &setting,
+     COUNTED(gw_driver, setting_count, gw_driver_setting)},
+    {0},
+};
+const wire_table wire_table_driver = {.name = "Driver", .fields = of_driver, .answered = true};
+
+json_t *wire_driver(const gw_driver *driver)
+{
+    return wire_encode(&wire_table_driver, driver, NULL);
+}

@@ -1,0 +1,327 @@
+/*
+ * Mechanisms: links, joints and motors.
+ *
+ * A mechanism keeps what a link says in four arrays. The tables work on one row of them, which is
+ * put together before encoding and taken apart after decoding.
+ */
+#include <string.h>
+
+#include "server/schema/field.h"
+
+#define DENSITY 1000 /* kg/m^3, of a link with a geometry and nothing said about its mass */
+
+typedef struct link_row {
+    gw_chain_link link;
+    gw_link_geometry look;
+    double position, velocity;
+} link_row;
+
+/* ---- joints -------------------------------------------------------------------------------- */
+
+static void no_motor(void *motor)
+{
+    *(gw_motor *)motor = (gw_motor){0};
+}
+
+static const wire_field of_motor[] = {
+    {"torque", NUMBER, AT(gw_motor, torque), .unit = "N m or N"},
+    {"target", NUMBER, AT(gw_motor, target), .unit = "rad or m"},
+    {"stiffness", NUMBER, AT(gw_motor, stiffness), .unit = "N m/rad or N/m"},
+    {"rate", NUMBER, AT(gw_motor, rate), .unit = "rad/s or m/s"},
+    {"damping", NUMBER, AT(gw_motor, damping), .unit = "N m s/rad or N s/m"},
+    {"max", NUMBER, AT(gw_motor, max), .unit = "N m or N, either way; 0: unlimited"},
+    {"speed", NUMBER, AT(gw_motor, speed),
+     .unit = "rad/s or m/s that it drives at, at most; what moves faster is not held back; 0: "
+             "unlimited"},
+    {0},
+};
+const wire_table wire_table_motor = {
+    .name = "Motor",
+    .about = "torque + stiffness (target - q) + damping (rate - v), at most max either way; what "
+             "would speed the joint up fades out over the last tenth before speed; 0 unless given.",
+    .patch = {NULL, "Members of the motor."},
+    .fields = of_motor,
+    .size = sizeof(gw_motor),
+    .initial = no_motor,
+};
+
+bool wire_get_motor(const json_t *value, const char *at, gw_motor *m, gw_error *error)
+{
+    return wire_decode(&wire_table_motor, value, at, m, error);
+}
+
+json_t *wire_motor(const gw_motor *m)
+{
+    return wire_encode(&wire_table_motor, m, NULL);
+}
+
+static const wire_field of_limits[] = {
+    {"lower", NUMBER, AT(gw_chain_link, lower), REQUIRED, .unit = "rad or m"},
+    {"upper", NUMBER, AT(gw_chain_link, upper), REQUIRED, .unit = "rad or m"},
+    {0},
+};
+const wire_table wire_table_joint_limits = {
+    .name = "JointLimits",
+    .patch = {NULL, "Members of the limits."},
+    .fields = of_limits,
+};
+
+static const char *const joint_types[] = {
+    [GW_JOINT_REVOLUTE] = "revolute", [GW_JOINT_PRISMATIC] = "prismatic", NULL};
+
+static void no_link(void *row)
+{
+    *(link_row *)row = (link_row){
+        .link = {.parent_from_joint = gw_pose_identity(), .axis = {0, 0, 1}},
+        .look = {.pose = gw_pose_identity()},
+    };
+}
+
+static const wire_field of_joint[] = {
+    {"type", CHOICE, AT(link_row, link.kind), REQUIRED, .choices = joint_types},
+    {"origin", OBJECT, AT(link_row, link.parent_from_joint), .table = &wire_table_pose,
+     .about = "of the link's frame at position 0, in its parent's"},
+    {"axis", DIRECTION, AT(link_row, link.axis), .about = "in the link's frame; z unless given"},
+    {"position", NUMBER, AT(link_row, position), .about = "at tick 0", .unit = "rad or m"},
+    {"velocity", NUMBER, AT(link_row, velocity), .about = "at tick 0", .unit = "rad/s or m/s"},
+    {"damping", NUMBER, AT(link_row, link.damping), .unit = "N m s/rad or N s/m"},
+    {"friction", NUMBER, AT(link_row, link.friction), OMITTED, LOW(0), .unit = "N m or N",
+     .about = "Coulomb's: what it holds before it slips, and takes while it slides"},
+    {"limits", OBJECT, AT(link_row, link), HAS(link_row, link.limited),
+     .table = &wire_table_joint_limits},
+    {"motor", OBJECT, AT(link_row, link.motor), OMITTED, .table = &wire_table_motor},
+    {0},
+};
+const wire_table wire_table_joint = {
+    .name = "Joint",
+    .patch = {"JointPatch", NULL},
+    .fields = of_joint,
+    .size = sizeof(link_row),
+};
+
+/* ---- links --------------------------------------------------------------------------------- */
+
+static bool decode_tensor(const wire_field *f, const json_t *value, const wire_path *at,
+                          void *owner, gw_error *error)
+{
+    double t[6];
+    gw_mass *m = &((link_row *)owner)->link.mass;
+    (void)f;
+    if (!wire_get_numbers(value, at, 6, t, error))
+        return false;
+    m->inertia = (gw_mat3){{{t[0], t[3], t[4]}, {t[3], t[1], t[5]}, {t[4], t[5], t[2]}}};
+    return true;
+}
+
+static json_t *encode_tensor(const wire_field *f, const void *owner, const wire_context *context)
+{
+    const double(*t)[3] = ((const link_row *)owner)->link.mass.inertia.m;
+    (void)f;
+    return wire_numbers((const double[]){t[0][0], t[1][1], t[2][2], t[0][1], t[0][2], t[1][2]}, 6,
+                        context);
+}
+
+static const wire_type tensor = {decode_tensor, encode_tensor, wire_schema_numbers};
+
+/* An empty name is none that could be left out instead. */
+static bool is_stated(const json_t *value, const wire_path *at, const char *name, gw_error *error)
+{
+    const json_t *given = json_object_get(value, name);
+    return !given || json_string_length(given) > 0 ||
+           wire_refuse(&(wire_path){.parent = at, .name = name}, error,
+                       "\"\" must be 1 to 64 of the characters A-Z a-z 0-9 _ . : + -");
+}
+
+static bool missing(const json_t *value, const wire_path *at, const char *name, gw_error *error)
+{
+    return !json_object_get(value, name) &&
+           !wire_refuse(&(wire_path){.parent = at, .name = name}, error, "%s: is missing", name);
+}
+
+/* An inertia that is not stated is the geometry's, as heavy as the link; a centre of mass that is
+ * not stated is then the geometry's too, and else the link's origin. */
+static bool complete_mass(const json_t *value, const wire_path *at, void *owner, gw_error *error)
+{
+    link_row *row = owner;
+    gw_mass *m = &row->link.mass, stated = *m;
+    bool inertia = json_object_get(value, "inertia") != NULL;
+    if (!is_stated(value, at, "id", error) || !is_stated(value, at, "material", error))
+        return false;
+    row->look.has_geometry = json_object_get(value, "geometry") != NULL;
+    if (!row->look.has_geometry)
+        return !missing(value, at, "mass", error) && !missing(value, at, "inertia", error);
+    *m = gw_placed_mass(&row->look.shape, &row->look.pose, DENSITY);
+    double whole = m->mass;
+    if (json_object_get(value, "mass"))
+        m->mass = stated.mass;
+    for (int i = 0; i < 9; i++)
+        m->inertia.m[i / 3][i % 3] *= m->mass / whole;
+    if (inertia)
+        m->inertia = stated.inertia;
+    if (inertia || json_object_get(value, "com"))
+        m->com = stated.com; /* zero where it is not stated */
+    return true;
+}
+
+static bool has_look(const void *row, const wire_context *context)
+{
+    const gw_link_geometry *look = &((const link_row *)row)->look;
+    (void)context;
+    return look->has_geometry || look->mesh[0];
+}
+
+static bool has_geometry(const void *row, const wire_context *context)
+{
+    (void)context;
+    return ((const link_row *)row)->look.has_geometry;
+}
+
+static void finish_row(void *row)
+{
+    gw_shape_finish(&((link_row *)row)->look.shape);
+}
+
+static const wire_field of_link[] = {
+    {"id", ID, AT(link_row, look.id), OMITTED,
+     .about = "a label; messages name a link mechanism.number"},
+    {"joint", OBJECT, .flags = REQUIRED, .table = &wire_table_joint},
+    {"mass", NUMBER, AT(link_row, link.mass.mass),
+     .unit = "kg; that of the geometry at 1000 kg/m3 unless given"},
+    {"com", VEC3, AT(link_row, link.mass.com), .about = "centre of mass in the link's axes",
+     .unit = "m"},
+    {"inertia", &tensor, .most = 6, .unit = "kg m2",
+     .about = "ixx iyy izz ixy ixz iyz, entries of the tensor about the centre of mass; the "
+              "geometry's unless given"},
+    {"geometry", OBJECT, AT(link_row, look.shape), .when = has_geometry,
+     .table = &wire_table_shape},
+    {"geometry_at", OBJECT, AT(link_row, look.pose), .when = has_look, .table = &wire_table_pose},
+    {"mesh", STRING, AT(link_row, look.mesh), OMITTED,
+     .about = "name of a mesh file that the page shows"},
+    {"material", ID, AT(link_row, look.material), OMITTED},
+    {0},
+};
+const wire_table wire_table_link = {
+    .name = "Link",
+    .about = "A link and the joint that moves it against the one before.",
+    .patch = {"LinkPatch", "Merge patch of a link."},
+    .fields = of_link,
+    .size = sizeof(link_row),
+    .initial = no_link,
+    .after = complete_mass,
+    .finish = finish_row,
+};
+
+static bool get_link(const json_t *value, const wire_path *at, gw_mechanism *m, int index,
+                     gw_error *error)
+{
+    link_row row;
+    gw_shape_finish(&m->looks[index].shape);
+    m->looks[index].shape = (gw_shape){0};
+    if (!wire_decode_at(&wire_table_link, value, at, &row, error))
+        return false;
+    m->links[index] = row.link;
+    m->looks[index] = row.look;
+    m->position[index] = row.position;
+    m->velocity[index] = row.velocity;
+    return true;
+}
+
+bool wire_get_link(const json_t *value, const char *at, gw_mechanism *m, int index, gw_error *error)
+{
+    return get_link(value, &(wire_path){.name = at}, m, index, error);
+}
+
+json_t *wire_link(const gw_mechanism *m, int index)
+{
+    const link_row row = {m->links[index], m->looks[index], m->position[index], m->velocity[index]};
+    return wire_encode(&wire_table_link, &row, NULL);
+}
+
+/* ---- mechanisms ---------------------------------------------------------------------------- */
+
+static bool decode_links(const wire_field *f, const json_t *value, const wire_path *at, void *owner,
+                         gw_error *error)
+{
+    gw_mechanism *m = owner;
+    size_t count = json_array_size(value);
+    char where[WIRE_POINTER];
+    if (!json_is_array(value))
+        return wire_refuse(at, error, "%s: must be an array", f->name);
+    wire_path_text(at, where);
+    if (count > f->most)
+        return gw_fail(error, GW_TOO_LARGE, where, "%s: %zu entries, at most %zu are taken",
+                       f->name, count, f->most);
+    if (!gw_mechanism_resize(m, (int)count))
+        return gw_fail(error, GW_FAILED, "", "no memory for a mechanism");
+    for (size_t i = 0; i < count; i++)
+        if (!get_link(json_array_get(value, i), &(wire_path){.parent = at, .index = i}, m, (int)i,
+                      error))
+            return false;
+    return true;
+}
+
+static json_t *encode_links(const wire_field *f, const void *owner, const wire_context *context)
+{
+    const gw_mechanism *m = owner;
+    json_t *links = json_array();
+    (void)f, (void)context;
+    for (int i = 0; links && i < m->link_count; i++)
+        links = wire_append(links, wire_link(m, i));
+    return links;
+}
+
+static const wire_type links = {decode_links, encode_links, wire_schema_list};
+
+static const wire_field a_number = {"number", NUMBER};
+static const wire_field of_joints[] = {
+    {"positions", LIST, .item = &a_number, .most = GW_MAX_LINKS, .unit = "rad or m"},
+    {"velocities", LIST, .item = &a_number, .most = GW_MAX_LINKS, .unit = "rad/s or m/s"},
+    {0},
+};
+const wire_table wire_table_joints = {
+    .name = "JointsState",
+    .about = "The joints now; read only.",
+    .fields = of_joints,
+    .answered = true,
+};
+
+static void no_mechanism(void *mechanism)
+{
+    *(gw_mechanism *)mechanism = (gw_mechanism){.base = gw_pose_identity()};
+}
+
+static void finish_mechanism(void *mechanism)
+{
+    gw_mechanism_finish(mechanism);
+}
+
+static const wire_field of_mechanism[] = {
+    {"id", ID, AT(gw_mechanism, id), REQUIRED},
+    {"base", OBJECT, AT(gw_mechanism, base), .table = &wire_table_pose, .about = "in the world"},
+    {"links", &links, .flags = REQUIRED, .table = &wire_table_link, .least = 1,
+     .most = GW_MAX_LINKS},
+    {"state", OBJECT, .flags = READ_ONLY | SENT_BACK, .table = &wire_table_joints},
+    {0},
+};
+const wire_table wire_table_mechanism = {
+    .name = "Mechanism",
+    .about = "A serial chain of links, fixed to the world at its base.",
+    .read = {"MechanismRead", NULL},
+    .given = {"MechanismGiven", "A mechanism; the state is not looked at."},
+    .patch = {"MechanismPatch", "Merge patch of a mechanism; links are replaced whole. Another id "
+                                "renames it."},
+    .fields = of_mechanism,
+    .size = sizeof(gw_mechanism),
+    .initial = no_mechanism,
+    .finish = finish_mechanism,
+};
+
+bool wire_get_mechanism(const json_t *value, const char *at, gw_mechanism *m, gw_error *error)
+{
+    return wire_decode(&wire_table_mechanism, value, at, m, error);
+}
+
+json_t *wire_mechanism(const gw_mechanism *m)
+{
+    return wire_encode(&wire_table_mechanism, m, NULL);
+}

@@ -1,0 +1,400 @@
+/*
+ * The scene, its features and its constraints.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "server/schema/field.h"
+
+const char *const wire_senses[] = {
+    [GW_EITHER] = "either", [GW_SAME] = "same", [GW_OPPOSITE] = "opposite", NULL};
+const char *const wire_constraint_types[] = {
+    [GW_DISTANCE] = "distance",           [GW_ANGLE] = "angle",
+    [GW_COINCIDENT] = "coincident",       [GW_PARALLEL] = "parallel",
+    [GW_PERPENDICULAR] = "perpendicular", NULL};
+static const char *const bounds[] = {[GW_BOUND_EQUAL] = "equal",
+                                     [GW_BOUND_AT_LEAST] = "at-least",
+                                     [GW_BOUND_AT_MOST] = "at-most",
+                                     NULL};
+
+/* ---- elements ------------------------------------------------------------------------------ */
+
+static const wire_field of_line[] = {
+    {"point", VEC3, AT(gw_element, p), REQUIRED},
+    {"direction", DIRECTION, AT(gw_element, d), REQUIRED, .about = "of any length but zero"},
+    {0},
+};
+static const wire_field of_plane[] = {
+    {"point", VEC3, AT(gw_element, p), REQUIRED},
+    {"normal", DIRECTION, AT(gw_element, d), REQUIRED, .about = "of any length but zero"},
+    {0},
+};
+const wire_table wire_table_line = {.name = "Line", .fields = of_line};
+const wire_table wire_table_plane = {.name = "Plane", .fields = of_plane};
+
+/* Which of the three members is there tells the kind. */
+static bool choose_element(const json_t *value, const wire_path *at, gw_element *e, gw_error *error)
+{
+    int given = -1, count = 0;
+    for (int i = 0; i < 3; i++)
+        if (json_object_get(value, gw_element_kind_name((gw_element_kind)i))) {
+            given = i;
+            count++;
+        }
+    if (count != 1)
+        return wire_refuse(at, error, "must have one of \"point\", \"line\" and \"plane\"");
+    e->kind = (gw_element_kind)given;
+    return true;
+}
+
+static bool choose_side(const json_t *value, const wire_path *at, void *owner, gw_error *error)
+{
+    return choose_element(value, at, owner, error);
+}
+
+static bool choose_feature(const json_t *value, const wire_path *at, void *owner, gw_error *error)
+{
+    return choose_element(value, at, &((gw_feature *)owner)->element, error);
+}
+
+#define ELEMENT(type, member)                                                                      \
+    {"point", VEC3, AT(type, member.p), ALTERNATIVE, .kinds = KIND(GW_POINT)},                     \
+        {"line",                                                                                   \
+         OBJECT,                                                                                   \
+         AT(type, member),                                                                         \
+         ALTERNATIVE,                                                                              \
+         .kinds = KIND(GW_LINE),                                                                   \
+         .table = &wire_table_line},                                                               \
+    {                                                                                              \
+        "plane", OBJECT, AT(type, member), ALTERNATIVE, .kinds = KIND(GW_PLANE),                   \
+                                                        .table = &wire_table_plane                 \
+    }
+
+static void no_element(void *element)
+{
+    *(gw_element *)element = (gw_element){0};
+}
+
+typedef struct one_element {
+    gw_element element;
+} one_element;
+
+static const wire_field of_element[] = {ELEMENT(one_element, element), {0}};
+const wire_table wire_table_element = {
+    .name = "Element",
+    .about = "A point, a line or a plane.",
+    .fields = of_element,
+    .size = sizeof(gw_element),
+    .initial = no_element,
+    .after = choose_side,
+    .kind = offsetof(gw_element, kind),
+};
+
+json_t *wire_element(const gw_element *element)
+{
+    return wire_encode(&wire_table_element, element, NULL);
+}
+
+/* ---- features ------------------------------------------------------------------------------ */
+
+_Static_assert(offsetof(gw_feature, name) == offsetof(gw_feature_ref, feature) &&
+                   offsetof(gw_feature, object) == offsetof(gw_feature_ref, object),
+               "a feature begins with its id");
+
+static void no_feature(void *feature)
+{
+    *(gw_feature *)feature = (gw_feature){0};
+}
+
+static const wire_field of_feature[] = {
+    {"id", FEATURE_ID, AT(gw_feature, object), REQUIRED | IN_ADDRESS},
+    {"derived", BOOLEAN, .flags = READ_ONLY},
+    ELEMENT(gw_feature, element),
+    {0},
+};
+const wire_table wire_table_feature = {
+    .name = "Feature",
+    .about = "A feature that the scene states, in its object's frame.",
+    .read = {"FeatureRead", "A feature in its object's frame; derived ones come from the shape and "
+                            "can only be read."},
+    .given = {"FeatureGiven", "A feature; the address says its id."},
+    .patch = {"FeaturePatch", "Merge patch of a stated feature."},
+    .fields = of_feature,
+    .size = sizeof(gw_feature),
+    .initial = no_feature,
+    .after = choose_feature,
+    .kind = offsetof(gw_feature, element.kind),
+};
+
+bool wire_get_feature(const json_t *value, const char *at, gw_feature *f, gw_error *error)
+{
+    return wire_decode(&wire_table_feature, value, at, f, error);
+}
+
+json_t *wire_feature(const gw_feature *f)
+{
+    return wire_encode(&wire_table_feature, f, NULL);
+}
+
+/* ---- constraints --------------------------------------------------------------------------- */
+
+static void no_constraint(void *constraint)
+{
+    *(gw_scene_constraint *)constraint = (gw_scene_constraint){.enabled = true};
+}
+
+/* Whether the solver used it: found by whoever answers, in the layout. */
+static const char *const constraint_states[] = {"ok", "redundant", "disabled", NULL};
+
+static const wire_field of_constraint[] = {
+    {"id", ID, AT(gw_scene_constraint, id),
+     .must = "id: must match [A-Za-z0-9_.:+-]{1,64}, or be left out"},
+    {"type", CHOICE, AT(gw_scene_constraint, kind), REQUIRED, .choices = wire_constraint_types},
+    {"a", FEATURE_ID, AT(gw_scene_constraint, a), REQUIRED},
+    {"b", FEATURE_ID, AT(gw_scene_constraint, b), REQUIRED},
+    {"value", NUMBER, AT(gw_scene_constraint, value),
+     .unit = "m or rad; 0 unless given, and for every type but distance and angle"},
+    {"bound", CHOICE, AT(gw_scene_constraint, bound), OMITTED, .choices = bounds,
+     .about = "a distance: one-sided ones are walls"},
+    {"sense", CHOICE, AT(gw_scene_constraint, sense), .choices = wire_senses},
+    {"enabled", BOOLEAN, AT(gw_scene_constraint, enabled)},
+    {"state", CHOICE, .flags = READ_ONLY, .choices = constraint_states},
+    {0},
+};
+const wire_table wire_table_constraint = {
+    .name = "Constraint",
+    .about = "Joins features of two objects; for signs b plays the fixed part. An id left out is "
+             "made.",
+    .read = {"ConstraintRead", NULL},
+    .patch = {"ConstraintPatch", "Merge patch of a constraint."},
+    .fields = of_constraint,
+    .size = sizeof(gw_scene_constraint),
+    .initial = no_constraint,
+};
+
+bool wire_get_constraint(const json_t *value, const char *at, gw_scene_constraint *c,
+                         gw_error *error)
+{
+    return wire_decode(&wire_table_constraint, value, at, c, error);
+}
+
+json_t *wire_constraint(const gw_scene_constraint *c)
+{
+    return wire_encode(&wire_table_constraint, c, NULL);
+}
+
+/* The first free one of c1, c2 .. from *n on, which moves past it. */
+static void next_constraint_id(const gw_scene *scene, int *n, char id[GW_MAX_ID + 1])
+{
+    do
+        snprintf(id, GW_MAX_ID + 1, "c%d", (*n)++);
+    while (gw_scene_constraint_index(scene, id) >= 0);
+}
+
+void wire_make_constraint_id(const gw_scene *scene, char id[GW_MAX_ID + 1])
+{
+    int n = 1;
+    next_constraint_id(scene, &n, id);
+}
+
+/* ---- the scene ----------------------------------------------------------------------------- */
+
+static void default_scene(void *scene)
+{
+    *(gw_scene *)scene = gw_scene_default();
+}
+
+/* Room for one more in an array of the scene. */
+#define ADD(what)                                                                                  \
+    static void *add_##what(void *scene, gw_error *error)                                          \
+    {                                                                                              \
+        return gw_scene_add_##what(scene, error);                                                  \
+    }
+ADD(object)
+ADD(feature)
+ADD(constraint)
+ADD(tool)
+ADD(device)
+ADD(task)
+ADD(mechanism)
+ADD(material)
+
+/* One tool is written as "tool", two as "tools". */
+static bool one_tool(const void *scene, const wire_context *context)
+{
+    (void)context;
+    return ((const gw_scene *)scene)->tool_count == 1;
+}
+
+static bool more_tools(const void *scene, const wire_context *context)
+{
+    (void)context;
+    return ((const gw_scene *)scene)->tool_count > 1;
+}
+
+static bool decode_tool(const wire_field *f, const json_t *value, const wire_path *at, void *owner,
+                        gw_error *error)
+{
+    if (json_is_null(value))
+        return true;
+    gw_tool *tool = gw_scene_add_tool(owner, error);
+    return tool && wire_decode_at(f->table, value, at, tool, error);
+}
+
+static json_t *encode_tool(const wire_field *f, const void *owner, const wire_context *context)
+{
+    return wire_encode(f->table, &((const gw_scene *)owner)->tools[0], context);
+}
+
+static const wire_type single_tool = {decode_tool, encode_tool, wire_schema_object};
+
+static bool not_both_tools(const json_t *value, const wire_path *at, void *owner, gw_error *error)
+{
+    (void)owner;
+    return !json_object_get(value, "tool") || !json_object_get(value, "tools") ||
+           wire_refuse(&(wire_path){.parent = at, .name = "tools"}, error,
+                       "takes \"tool\" or \"tools\", not both");
+}
+
+static const char *const formats[] = {"guideway-scene/1", NULL};
+
+static json_t *encode_format(const wire_field *f, const void *owner, const wire_context *context)
+{
+    (void)f, (void)owner, (void)context;
+    return json_string(formats[0]);
+}
+
+static bool decode_format(const wire_field *f, const json_t *value, const wire_path *at,
+                          void *owner, gw_error *error)
+{
+    int format;
+    const wire_field plain = {.name = f->name, .size = sizeof format, .choices = formats};
+    (void)owner;
+    return CHOICE->decode(&plain, value, at, &format, error);
+}
+
+static json_t *schema_format(const wire_field *f)
+{
+    (void)f;
+    return json_pack("{ss}", "const", formats[0]);
+}
+
+static const wire_type scene_format = {decode_format, encode_format, schema_format};
+
+/* How contacts are resolved is left out where nothing touches. */
+static json_t *contact_or_null(const gw_scene_contact *contact)
+{
+    const gw_scene_contact none = {0};
+    json_t *now = wire_contact(contact), *unsaid = wire_contact(&none);
+    if (json_equal(now, unsaid)) {
+        json_decref(now);
+        now = NULL;
+    }
+    json_decref(unsaid);
+    return now;
+}
+
+static bool has_contact(const void *scene, const wire_context *context)
+{
+    json_t *contact = contact_or_null(&((const gw_scene *)scene)->contact);
+    (void)context;
+    json_decref(contact);
+    return contact != NULL;
+}
+
+#define ALL(member, counter, entry, table_, most_, add_)                                           \
+    LIST, AT(gw_scene, member), .table = &table_, COUNTED(gw_scene, counter, entry),               \
+                                .most = most_, .add = add_
+
+static const wire_field of_scene[] = {
+    {"format", &scene_format, .flags = REQUIRED},
+    {"name", STRING, AT(gw_scene, name)},
+    {"description", STRING, AT(gw_scene, description), OMITTED},
+    {"gravity", VEC3, AT(gw_scene, gravity), .unit = "m/s2"},
+    {"rate", WHOLE, AT(gw_scene, rate), RANGE(GW_RATE_MIN_HZ, GW_RATE_MAX_HZ), .unit = "Hz"},
+    {"objects",
+     ALL(objects, object_count, gw_object, wire_table_object, GW_MAX_OBJECTS, add_object)},
+    {"features",
+     ALL(features, feature_count, gw_feature, wire_table_feature, GW_MAX_FEATURES, add_feature)},
+    {"constraints", ALL(constraints, constraint_count, gw_scene_constraint, wire_table_constraint,
+                        GW_MAX_CONSTRAINTS, add_constraint)},
+    {"tool", &single_tool, .when = one_tool, .table = &wire_table_tool},
+    {"tools", ALL(tools, tool_count, gw_tool, wire_table_tool, GW_MAX_TOOLS, add_tool),
+     .when = more_tools},
+    {"devices",
+     ALL(devices, device_count, gw_device, wire_table_device, GW_MAX_DEVICES, add_device)},
+    {"mechanisms",
+     ALL(mechanisms, mechanism_count, gw_mechanism, wire_table_mechanism, GW_MAX_MECHANISMS,
+         add_mechanism),
+     .flags = OMITTED | LAST},
+    {"tasks", ALL(tasks, task_count, gw_task, wire_table_task, GW_MAX_TASKS, add_task),
+     .flags = OMITTED},
+    {"materials",
+     ALL(materials, material_count, gw_material, wire_table_material, GW_MAX_MATERIALS,
+         add_material),
+     .flags = OMITTED | LAST},
+    {"contact", OBJECT, AT(gw_scene, contact), LAST, .when = has_contact,
+     .table = &wire_table_contact},
+    {0},
+};
+const wire_table wire_table_scene = {
+    .name = "Scene",
+    .about = "A scene file.",
+    .patch = {"ScenePatch", "Merge patch of the scene; arrays are replaced whole."},
+    .fields = of_scene,
+    .size = sizeof(gw_scene),
+    .initial = default_scene,
+    .before = not_both_tools,
+};
+
+/* What a stored scene may lack, and what it may have too much: ids of constraints are made (aside,
+ * for the scene is searched meanwhile); the value that a constraint had before its type was changed
+ * is no reason not to open it. */
+static void settle(gw_scene *scene)
+{
+    char id[GW_MAX_ID + 1];
+    int n = 1;
+    for (int i = 0; i < scene->constraint_count; i++) {
+        gw_scene_constraint *c = &scene->constraints[i];
+        if (!gw_constraint_has_value(c->kind))
+            c->value = 0;
+        if (c->id[0])
+            continue;
+        next_constraint_id(scene, &n, id);
+        memcpy(c->id, id, sizeof id);
+    }
+}
+
+/* A scene's check counts tools; a file that states one as "tool" is answered in its own words. */
+static void name_tool(const json_t *value, gw_error *error)
+{
+    static const char counted[] = "/tools/0";
+    if (!error || !json_object_get(value, "tool") || strncmp(error->where, counted, 8) != 0)
+        return;
+    char rest[sizeof error->where];
+    snprintf(rest, sizeof rest, "/tool%s", error->where + 8);
+    memcpy(error->where, rest, sizeof rest);
+}
+
+gw_scene *wire_get_scene(const json_t *value, gw_error *error)
+{
+    gw_scene *scene = malloc(sizeof *scene);
+    if (!scene) {
+        gw_fail(error, GW_FAILED, "", "no memory for a scene");
+        return NULL;
+    }
+    if (wire_decode(&wire_table_scene, value, "", scene, error)) {
+        settle(scene);
+        if (gw_scene_check(scene, error))
+            return scene;
+    }
+    name_tool(value, error);
+    gw_scene_destroy(scene);
+    return NULL;
+}
+
+json_t *wire_scene(const gw_scene *scene)
+{
+    return wire_encode(&wire_table_scene, scene, &(wire_context){.scene = scene});
+}

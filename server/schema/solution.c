@@ -1,0 +1,418 @@
+/*
+ * Encoding of the solver's answers. Any server thread; no state.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "server/schema/field.h"
+
+/* ---- factors ------------------------------------------------------------------------------- */
+
+static const char *rotation_kind(int kind)
+{
+    return kind <= GW_ROTATION_GENERAL ? gw_rotation_kind_name((gw_rotation_kind)kind) : NULL;
+}
+
+#define ROTATION(kind) KIND(GW_ROTATION_##kind)
+
+static const wire_field of_rotation[] = {
+    {"kind", CHOICE, AT(gw_rotation_set, kind), .name_of = rotation_kind},
+    {"dof", WHOLE, AT(gw_rotation_set, dof)},
+    {"axis", VEC3, AT(gw_rotation_set, axis), .kinds = ROTATION(AXIS) | ROTATION(ANGLE)},
+    {"axis_body", VEC3, AT(gw_rotation_set, axis_body), .kinds = ROTATION(ANGLE)},
+    {"angle", NUMBER, AT(gw_rotation_set, angle), .kinds = ROTATION(ANGLE), .unit = "rad"},
+    {"zero", QUAT, AT(gw_rotation_set, zero), .kinds = ~ROTATION(GENERAL),
+     .about = "orientation where the parameters are 0"},
+    {0},
+};
+const wire_table wire_table_rotation = {
+    .name = "Rotation",
+    .about = "Rotational factor.",
+    .fields = of_rotation,
+    .answered = true,
+    .kind = offsetof(gw_rotation_set, kind),
+};
+
+static const char *locus_kind(int kind)
+{
+    return kind <= GW_LOCUS_GENERAL ? gw_locus_kind_name((gw_locus_kind)kind) : NULL;
+}
+
+#define LOCUS(kind) KIND(GW_LOCUS_##kind)
+enum {
+    FLAT = LOCUS(PLANE) | LOCUS(CIRCLE) | LOCUS(ELLIPSE),
+    ROUND = LOCUS(SPHERE) | LOCUS(CYLINDER) | LOCUS(CIRCLE),
+};
+
+static json_t *encode_axes(const wire_field *f, const void *owner, const wire_context *context)
+{
+    const gw_locus *l = &((const gw_translation_set *)owner)->locus;
+    (void)f, (void)context;
+    return json_pack("[oo]", wire_vec3(l->e1), wire_vec3(l->e2));
+}
+
+static json_t *encode_radii(const wire_field *f, const void *owner, const wire_context *context)
+{
+    const gw_locus *l = &((const gw_translation_set *)owner)->locus;
+    (void)f;
+    return wire_numbers((const double[]){l->a, l->kind == GW_LOCUS_CIRCLE ? l->a : l->b}, 2,
+                        context);
+}
+
+static const wire_field a_vector = {"vector", VEC3};
+static const wire_type locus_axes = {NULL, encode_axes, wire_schema_list};
+static const wire_type locus_radii = {NULL, encode_radii, wire_schema_numbers};
+
+static const char *const sides[] = {"world", "mobile", NULL};
+
+/* What is needed to draw the locus: a point of it (its centre where it has one), its direction or
+ * normal, its axes and radii. */
+static const wire_field of_translation[] = {
+    {"kind", CHOICE, AT(gw_translation_set, locus.kind), .name_of = locus_kind},
+    {"dof", WHOLE, AT(gw_translation_set, dof)},
+    {"of", VEC3, AT(gw_translation_set, of), .kinds = ~LOCUS(GENERAL),
+     .about = "the point whose locus this is", .unit = "m"},
+    {"in", CHOICE, AT(gw_translation_set, in_mobile), .choices = sides, .kinds = ~LOCUS(GENERAL)},
+    {"point", VEC3, AT(gw_translation_set, locus.origin), .kinds = ~LOCUS(GENERAL), .unit = "m"},
+    {"direction", VEC3, AT(gw_translation_set, locus.e3), .kinds = LOCUS(LINE) | LOCUS(CYLINDER)},
+    {"normal", VEC3, AT(gw_translation_set, locus.e3), .kinds = FLAT},
+    {"axes", &locus_axes, .item = &a_vector, .least = 2, .most = 2,
+     .kinds = FLAT | LOCUS(CYLINDER)},
+    {"radius", NUMBER, AT(gw_translation_set, locus.a), .kinds = ROUND, .unit = "m"},
+    {"radii", &locus_radii, .most = 2, .kinds = LOCUS(ELLIPSE) | LOCUS(CIRCLE), .unit = "m"},
+    {0},
+};
+const wire_table wire_table_translation = {
+    .name = "Translation",
+    .about = "Translational factor: the locus of a point and what is needed to draw it.",
+    .fields = of_translation,
+    .answered = true,
+    .kind = offsetof(gw_translation_set, locus.kind),
+};
+
+/* ---- parameters ---------------------------------------------------------------------------- */
+
+static json_t *encode_range(const wire_field *f, const void *owner, const wire_context *context)
+{
+    const gw_submanifold_parameter *p = owner;
+    (void)f;
+    if (!isfinite(p->low) || !isfinite(p->high))
+        return json_null();
+    return wire_numbers((const double[]){p->low, p->high}, 2, context);
+}
+
+static json_t *schema_range(const wire_field *f)
+{
+    return json_pack("{s[o{ss}]}", "anyOf", wire_schema_numbers(f), "type", "null");
+}
+
+static const wire_type parameter_range = {NULL, encode_range, schema_range};
+
+static const wire_field of_parameter[] = {
+    {"name", TEXT, AT(gw_submanifold_parameter, name)},
+    {"part", TEXT, AT(gw_submanifold_parameter, part), .about = "rotation, translation, or pose"},
+    {"unit", TEXT, AT(gw_submanifold_parameter, unit), .about = "rad or m"},
+    {"range", &parameter_range, .most = 2, .about = "null: unbounded"},
+    {"periodic", BOOLEAN, AT(gw_submanifold_parameter, periodic)},
+    {0},
+};
+const wire_table wire_table_parameter = {
+    .name = "Parameter",
+    .fields = of_parameter,
+    .answered = true,
+};
+
+static json_t *encode_parameters(const wire_field *f, const void *owner,
+                                 const wire_context *context)
+{
+    gw_submanifold_parameter p[6];
+    int count = gw_submanifold_parameters(&((const gw_branch *)owner)->set, p);
+    json_t *list = json_array();
+    (void)f;
+    for (int i = 0; list && i < count; i++)
+        list = wire_append(list, wire_encode(&wire_table_parameter, &p[i], context));
+    return list;
+}
+
+json_t *wire_parameters_at(const gw_submanifold *set, const gw_pose *pose)
+{
+    double values[6];
+    gw_submanifold_parameters_at(set, pose, values);
+    return wire_numbers(values, set->dof, NULL);
+}
+
+static json_t *encode_nearest(const wire_field *f, const void *owner, const wire_context *context)
+{
+    const gw_branch *b = owner;
+    (void)f, (void)context;
+    return wire_parameters_at(&b->set, &b->nearest);
+}
+
+static const wire_type branch_parameters = {NULL, encode_parameters, wire_schema_list};
+static const wire_type nearest_parameters = {NULL, encode_nearest, wire_schema_list};
+
+/* ---- branches ------------------------------------------------------------------------------ */
+
+static json_t *encode_words(const wire_field *f, const void *owner, const wire_context *context)
+{
+    char words[160];
+    (void)f, (void)context;
+    gw_submanifold_description(&((const gw_branch *)owner)->set, words, sizeof words);
+    return json_string(words);
+}
+
+static json_t *encode_zero(const wire_field *f, const void *owner, const wire_context *context)
+{
+    const double zeros[6] = {0};
+    gw_pose zero = gw_submanifold_pose(&((const gw_branch *)owner)->set, zeros);
+    (void)f, (void)context;
+    return wire_pose(&zero);
+}
+
+static const wire_type branch_words = {NULL, encode_words, wire_schema_string};
+static const wire_type branch_zero = {NULL, encode_zero, wire_schema_object};
+static const wire_field a_number = {"number", NUMBER};
+
+static const wire_field of_nearest[] = {
+    {"pose", OBJECT, AT(gw_branch, nearest), .table = &wire_table_pose_read},
+    {"parameters", &nearest_parameters, .item = &a_number, .most = 6},
+    {"distance", NUMBER, AT(gw_branch, distance), .about = "rotations weighed with the length",
+     .unit = "m"},
+    {0},
+};
+const wire_table wire_table_nearest = {
+    .name = "Nearest",
+    .fields = of_nearest,
+    .answered = true,
+};
+
+/* Put together by wire_solve(). */
+static const wire_field of_sample[] = {
+    {"parameters", LIST, .item = &a_number, .most = 6},
+    {"pose", OBJECT, .table = &wire_table_pose_read},
+    {"folded", BOOLEAN, .flags = SOMETIMES,
+     .about =
+         "True, or left out. The parameters do not lead here: the set, a general one, folds "
+         "over the tangent space of its zero in between, and `at` finds another pose or none."},
+    {0},
+};
+const wire_table wire_table_sample = {.name = "Sample", .fields = of_sample, .answered = true};
+
+static const char *const set_kinds[] = {"separable", "general", NULL};
+
+static const wire_field of_branch[] = {
+    {"id", STRING, AT(gw_branch, id)},
+    {"dof", WHOLE, AT(gw_branch, set.dof)},
+    {"kind", CHOICE, AT(gw_branch, set.general), .choices = set_kinds},
+    {"words", &branch_words},
+    {"rotation", OBJECT, AT(gw_branch, set.rotation), .table = &wire_table_rotation},
+    {"translation", OBJECT, AT(gw_branch, set.translation), .table = &wire_table_translation},
+    {"parameters", &branch_parameters, .table = &wire_table_parameter, .most = 6},
+    {"zero", &branch_zero, .table = &wire_table_pose_read},
+    {"nearest", OBJECT, .table = &wire_table_nearest},
+    {"samples", LIST, .flags = SOMETIMES | ELSEWHERE, .table = &wire_table_sample,
+     .most = GW_MAX_SAMPLED},
+    {0},
+};
+const wire_table wire_table_branch = {
+    .name = "Branch",
+    .about = "One connected set of allowed poses.",
+    .fields = of_branch,
+    .answered = true,
+};
+
+/* ---- bits of constraints to ids ------------------------------------------------------------ */
+
+static json_t *encode_ids(const wire_field *f, const void *owner, const wire_context *context)
+{
+    unsigned long bits = *(const unsigned long *)(const void *)((const char *)owner + f->offset);
+    json_t *list = json_array();
+    for (int i = 0; list && i < GW_MAX_PROBLEM; i++)
+        if (bits >> i & 1)
+            list = wire_append(list, json_string(context->ids[i]));
+    return list;
+}
+
+static json_t *schema_ids(const wire_field *f)
+{
+    (void)f;
+    return json_pack("{ss so}", "type", "array", "items", wire_schema_ref("Id"));
+}
+
+static const wire_type wire_ids = {NULL, encode_ids, schema_ids};
+#define IDS &wire_ids
+
+static json_t *encode_condition_values(const wire_field *f, const void *owner,
+                                       const wire_context *context)
+{
+    const gw_conflict *c = owner;
+    json_t *object = json_object();
+    (void)f, (void)context;
+    for (int i = 0; i < c->value_count; i++)
+        json_object_set_new(object, c->values[i].name, json_real(c->values[i].value));
+    return object;
+}
+
+static json_t *encode_message(const wire_field *f, const void *owner, const wire_context *context)
+{
+    char message[384];
+    (void)f;
+    gw_conflict_description(owner, context->ids, message, sizeof message);
+    return json_string(message);
+}
+
+static const wire_type condition_values = {NULL, encode_condition_values, wire_schema_number_map};
+static const wire_type conflict_message = {NULL, encode_message, wire_schema_string};
+
+static const wire_field of_conflict[] = {
+    {"constraints", IDS, AT(gw_conflict, constraints)},
+    {"condition", TEXT, AT(gw_conflict, condition)},
+    {"values", &condition_values},
+    {"message", &conflict_message},
+    {0},
+};
+const wire_table wire_table_conflict = {
+    .name = "Conflict",
+    .about = "Why no pose satisfies the constraints: the condition that fails, with its numbers.",
+    .fields = of_conflict,
+    .answered = true,
+};
+
+json_t *wire_conflict(const gw_conflict *conflict, const char *const *ids)
+{
+    return wire_encode(&wire_table_conflict, conflict, &(wire_context){.ids = ids});
+}
+
+static json_t *encode_constraint_id(const wire_field *f, const void *owner,
+                                    const wire_context *context)
+{
+    (void)f;
+    return json_string(context->ids[((const gw_redundant *)owner)->index]);
+}
+
+static const wire_type constraint_id = {NULL, encode_constraint_id, wire_schema_id};
+
+static const wire_field of_redundant[] = {
+    {"id", &constraint_id},
+    {"because", IDS, AT(gw_redundant, because)},
+    {"rule", TEXT, AT(gw_redundant, rule)},
+    {0},
+};
+const wire_table wire_table_redundant = {
+    .name = "Redundant",
+    .fields = of_redundant,
+    .answered = true,
+};
+
+static const wire_field of_implied[] = {
+    {"kind", TEXT, AT(gw_implied, kind)},
+    {"from", IDS, AT(gw_implied, from)},
+    {0},
+};
+const wire_table wire_table_implied = {
+    .name = "Implied",
+    .fields = of_implied,
+    .answered = true,
+};
+
+/* A step of the trace as "rule (c1, c3)". */
+static json_t *encode_step(const wire_field *f, const void *owner, const wire_context *context)
+{
+    const gw_trace_step *step = owner;
+    char text[512];
+    size_t n = (size_t)snprintf(text, sizeof text, "%.300s", step->rule);
+    const char *before = " (";
+    (void)f;
+    for (int k = 0; k < GW_MAX_PROBLEM && n + GW_MAX_ID + 4 < sizeof text; k++) {
+        if (step->from >> k & 1) {
+            n += (size_t)snprintf(text + n, sizeof text - n, "%s%s", before, context->ids[k]);
+            before = ", ";
+        }
+    }
+    if (before[0] == ',')
+        snprintf(text + n, sizeof text - n, ")");
+    return json_string(text);
+}
+
+static const wire_type trace_step = {NULL, encode_step, wire_schema_string};
+static const wire_field a_step = {"step", &trace_step};
+
+/* ---- solutions ----------------------------------------------------------------------------- */
+
+static const wire_field of_roots[] = {
+    {"complex", WHOLE, AT(gw_solution, complex_roots), LOW(1)},
+    {"real", WHOLE, AT(gw_solution, real_roots), LOW(1)},
+    {0},
+};
+const wire_table wire_table_roots = {
+    .name = "Roots",
+    .about = "Where isolated poses were found numerically by a method that finds all of them: the "
+             "roots of the constraints as polynomials, with multiplicity, and the poses among "
+             "them. Left out where that is not known.",
+    .fields = of_roots,
+    .answered = true,
+};
+
+static bool has_roots(const void *solution, const wire_context *context)
+{
+    (void)context;
+    return ((const gw_solution *)solution)->complex_roots > 0;
+}
+
+static bool has_residual(const void *solution, const wire_context *context)
+{
+    const gw_solution *s = solution;
+    (void)context;
+    return s->status == GW_STATUS_UNHANDLED && isfinite(s->best_residual);
+}
+
+static const char *const statuses[] = {[GW_SOLVED] = "solved",
+                                       [GW_STATUS_INCOMPATIBLE] = "incompatible",
+                                       [GW_STATUS_UNHANDLED] = "unhandled",
+                                       NULL};
+static const char *const methods[] = {
+    [GW_CLOSED_FORM] = "closed-form", [GW_NUMERIC] = "numeric", NULL};
+
+#define SOLUTION_FIELDS                                                                            \
+    {"status", CHOICE, AT(gw_solution, status), .choices = statuses},                              \
+        {"dof", WHOLE, AT(gw_solution, dof)},                                                      \
+        {"method", CHOICE, AT(gw_solution, method), .choices = methods},                           \
+        {"branches",                                                                               \
+         LIST_WITHIN,                                                                              \
+         AT(gw_solution, branches),                                                                \
+         .table = &wire_table_branch,                                                              \
+         COUNTED(gw_solution, branch_count, gw_branch),                                            \
+         .most = GW_MAX_BRANCHES},                                                                 \
+        {"redundant", LIST_WITHIN, AT(gw_solution, redundant), .table = &wire_table_redundant,     \
+         COUNTED(gw_solution, redundant_count, gw_redundant)},                                     \
+        {"implied", LIST_WITHIN, AT(gw_solution, implied), .table = &wire_table_implied,           \
+         COUNTED(gw_solution, implied_count, gw_implied)},                                         \
+        {"trace", LIST_WITHIN, AT(gw_solution, trace), .item = &a_step,                            \
+         COUNTED(gw_solution, trace_count, gw_trace_step)},                                        \
+        {"roots", OBJECT, .when = has_roots, .table = &wire_table_roots},                          \
+        {"conflict", OBJECT, AT(gw_solution, conflict), .kinds = KIND(GW_STATUS_INCOMPATIBLE),     \
+         .table = &wire_table_conflict},                                                           \
+        {"left", IDS, AT(gw_solution, left), .kinds = KIND(GW_STATUS_UNHANDLED)},                  \
+        {"reason", TEXT, AT(gw_solution, reason), .kinds = KIND(GW_STATUS_UNHANDLED)},             \
+    {                                                                                              \
+        "best_residual", NUMBER, AT(gw_solution, best_residual), .when = has_residual, .unit = "m" \
+    }
+
+static const wire_field of_answer[] = {
+    SOLUTION_FIELDS,
+    {"time_us", NUMBER, .flags = ELSEWHERE, .about = "median of repeats", .unit = "us"},
+    {0},
+};
+const wire_table wire_table_answer = {
+    .name = "Answer",
+    .about = "Of a positioning problem, nearest branch first.",
+    .fields = of_answer,
+    .answered = true,
+    .kind = offsetof(gw_solution, status),
+};
+
+json_t *wire_solution(const gw_solution *s, const char *const *ids)
+{
+    return wire_encode(&wire_table_answer, s, &(wire_context){.ids = ids, .clamp = true});
+}

@@ -1,0 +1,367 @@
+/*
+ * The `solve` request and its answer. Any server thread; no state.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "server/schema/field.h"
+
+/* One constraint of the request, as its table decodes it. */
+typedef struct stated_constraint {
+    char id[GW_MAX_ID + 1];
+    gw_constraint constraint;
+} stated_constraint;
+
+typedef struct problem_request {
+    gw_pose pose;
+    double length;
+    int count;
+    stated_constraint *stated; /* owned */
+    int samples;
+    uint64_t seed;
+    char at_branch[16]; /* "at": its branch; empty where there is none */
+    json_t *at_rows;    /* and its parameters, a reference */
+} problem_request;
+
+struct wire_problem {
+    problem_request request;
+    gw_problem problem;
+    gw_constraint constraints[GW_MAX_PROBLEM];
+    const char *id[GW_MAX_PROBLEM];
+};
+
+/* ---- the request --------------------------------------------------------------------------- */
+
+static const wire_field of_mobile[] = {
+    {"pose", OBJECT, AT(problem_request, pose), .table = &wire_table_pose},
+    {"length", NUMBER, AT(problem_request, length), EXCLUSIVE | TELLS_VALUE, LOW(0),
+     .must = "must be greater than 0 (m)", .about = "of the metric; 1 unless given", .unit = "m"},
+    {0},
+};
+static const wire_table mobile = {.fields = of_mobile};
+
+static void no_constraint(void *stated)
+{
+    *(stated_constraint *)stated = (stated_constraint){0};
+}
+
+static bool check_value(const json_t *value, const wire_path *at, void *owner, gw_error *error)
+{
+    const gw_constraint *c = &((const stated_constraint *)owner)->constraint;
+    (void)value;
+    return gw_constraint_has_value(c->kind) || c->value == 0 ||
+           wire_refuse(&(wire_path){.parent = at, .name = "value"}, error,
+                       "The value is %g, but only a distance (m) and an angle (rad) have one: "
+                       "leave it out, or make the type one of these.",
+                       c->value);
+}
+
+static const wire_field of_constraint[] = {
+    {"id", ID, AT(stated_constraint, id),
+     .must = "id: must match [A-Za-z0-9_.:+-]{1,64}, or be left out"},
+    {"type", CHOICE, AT(stated_constraint, constraint.kind), REQUIRED,
+     .choices = wire_constraint_types},
+    {"mobile", OBJECT, AT(stated_constraint, constraint.mobile), REQUIRED,
+     .table = &wire_table_element, .about = "in the body's frame"},
+    {"fixed", OBJECT, AT(stated_constraint, constraint.fixed), REQUIRED,
+     .table = &wire_table_element, .about = "in the world's"},
+    {"value", NUMBER, AT(stated_constraint, constraint.value),
+     .unit = "m or rad; 0 unless given, and for every type but distance and angle"},
+    {"sense", CHOICE, AT(stated_constraint, constraint.sense), .choices = wire_senses,
+     .about = "of two lines or normals that come to lie along one another; elsewhere it is not "
+              "used, and the trace says so"},
+    {0},
+};
+const wire_table wire_table_problem_constraint = {
+    .name = "ProblemConstraint",
+    .fields = of_constraint,
+    .size = sizeof(stated_constraint),
+    .initial = no_constraint,
+    .after = check_value,
+};
+
+/* The rows of "at" are read when the branch is known. */
+static bool keep_rows(const wire_field *f, const json_t *value, const wire_path *at, void *owner,
+                      gw_error *error)
+{
+    char where[WIRE_POINTER];
+    if (!json_is_array(value))
+        return wire_refuse(at, error, "%s: must be an array", f->name);
+    wire_path_text(at, where);
+    if (json_array_size(value) > GW_MAX_SAMPLED)
+        return gw_fail(error, GW_TOO_LARGE, where, "%s: %zu entries, at most %d are taken", f->name,
+                       json_array_size(value), GW_MAX_SAMPLED);
+    ((problem_request *)owner)->at_rows = json_incref((json_t *)value);
+    return true;
+}
+
+static json_t *schema_rows(const wire_field *f)
+{
+    (void)f;
+    return json_pack("{ss s{ss s{ss} si} si}", "type", "array", "items", "type", "array", "items",
+                     "type", "number", "maxItems", 6, "maxItems", GW_MAX_SAMPLED);
+}
+
+static const wire_type rows = {keep_rows, NULL, schema_rows};
+
+static const wire_field of_at[] = {
+    {"branch", STRING, AT(problem_request, at_branch), REQUIRED},
+    {"parameters", &rows, .flags = REQUIRED},
+    {0},
+};
+static const wire_table at_parameters = {.fields = of_at};
+
+static void no_problem(void *problem)
+{
+    *(problem_request *)problem =
+        (problem_request){.pose = gw_pose_identity(), .length = 1, .seed = 1};
+}
+
+static const wire_field of_problem[] = {
+    {"mobile", OBJECT, .table = &mobile},
+    {"constraints", LIST, AT(problem_request, stated), REQUIRED,
+     .table = &wire_table_problem_constraint, COUNTED(problem_request, count, stated_constraint),
+     .most = GW_MAX_PROBLEM},
+    {"samples", WHOLE, AT(problem_request, samples), RANGE(0, GW_MAX_SAMPLED)},
+    {"seed", WHOLE, AT(problem_request, seed), RANGE(0, 1LL << 53)},
+    {"at", OBJECT, .table = &at_parameters},
+    {0},
+};
+const wire_table wire_table_problem = {
+    .name = "PositioningProblem",
+    .fields = of_problem,
+    .size = sizeof(problem_request),
+    .initial = no_problem,
+};
+
+static bool is_taken(const problem_request *p, const char *id)
+{
+    for (int i = 0; i < p->count; i++)
+        if (strcmp(p->stated[i].id, id) == 0)
+            return true;
+    return false;
+}
+
+/* Ids that were left out get made; all must be well formed and different. */
+static bool settle_ids(problem_request *p, gw_error *error)
+{
+    for (int i = 0; i < p->count; i++) {
+        char *id = p->stated[i].id, where[64];
+        snprintf(where, sizeof where, "/constraints/%d/id", i);
+        for (int n = i + 1; !id[0]; n++) {
+            char made[16];
+            snprintf(made, sizeof made, "c%d", n);
+            if (!is_taken(p, made))
+                strcpy(id, made);
+        }
+        if (!gw_id_valid(id))
+            return gw_fail(error, GW_BAD_INPUT, where,
+                           "id: must be 1 to %d of the characters A-Z a-z 0-9 _ . : + -",
+                           GW_MAX_ID);
+        for (int k = 0; k < i; k++)
+            if (strcmp(p->stated[k].id, id) == 0)
+                return gw_fail(error, GW_BAD_INPUT, where, "id: \"%s\" is taken by /constraints/%d",
+                               id, k);
+    }
+    return true;
+}
+
+wire_problem *wire_get_problem(const json_t *value, gw_error *error)
+{
+    wire_problem *p = calloc(1, sizeof *p);
+    if (!p) {
+        gw_fail(error, GW_FAILED, "", "no memory for a problem");
+        return NULL;
+    }
+    problem_request *r = &p->request;
+    bool read = wire_decode(&wire_table_problem, value, "", r, error) && settle_ids(r, error);
+    for (int i = 0; read && i < r->count; i++) {
+        p->constraints[i] = r->stated[i].constraint;
+        p->id[i] = r->stated[i].id;
+    }
+    p->problem = (gw_problem){r->pose, r->length, r->count, p->constraints};
+    if (read && gw_problem_check(&p->problem, error))
+        return p;
+    wire_problem_destroy(p);
+    return NULL;
+}
+
+void wire_problem_destroy(wire_problem *p)
+{
+    if (!p)
+        return;
+    free(p->request.stated);
+    json_decref(p->request.at_rows);
+    free(p);
+}
+
+const gw_problem *wire_problem_stated(const wire_problem *p)
+{
+    return &p->problem;
+}
+
+/* ---- poses of a branch --------------------------------------------------------------------- */
+
+/* The problem's size: reach of its points, at least the body's length (m). */
+static double problem_size(const gw_problem *p)
+{
+    double size = p->length;
+    for (int i = 0; i < p->count; i++) {
+        size = fmax(size, gw_norm(p->constraints[i].mobile.p));
+        size = fmax(size, gw_distance(p->constraints[i].fixed.p, p->pose.p));
+        if (p->constraints[i].kind == GW_DISTANCE)
+            size = fmax(size, fabs(p->constraints[i].value));
+    }
+    return size;
+}
+
+/* Whether a pose is not the one that its parameters lead to. */
+static bool folded(const gw_submanifold *set, const gw_pose *pose, double size)
+{
+    double z[6];
+    gw_pose there;
+    if (!set->general)
+        return false;
+    gw_submanifold_parameters_at(set, pose, z);
+    return !gw_submanifold_try_pose(set, z, &there) ||
+           gw_pose_distance(pose, &there, size) > 1e-7 * size;
+}
+
+static json_t *sample_json(const gw_submanifold *set, const gw_pose *pose)
+{
+    return json_pack("{so so}", "parameters", wire_parameters_at(set, pose), "pose",
+                     wire_pose(pose));
+}
+
+static json_t *random_samples(const wire_problem *p, const gw_branch *b)
+{
+    json_t *list = json_array();
+    unsigned long long state = p->request.seed;
+    double size = problem_size(&p->problem);
+    gw_pose poses[GW_MAX_SAMPLED];
+    gw_branch_samples(b, size, &state, p->request.samples, poses);
+    for (int i = 0; i < p->request.samples; i++) {
+        json_t *sample = sample_json(&b->set, &poses[i]);
+        if (folded(&b->set, &poses[i], size))
+            json_object_set_new(sample, "folded", json_true());
+        json_array_append_new(list, sample);
+    }
+    return list;
+}
+
+/* One row of "at": as many finite numbers as the branch has freedoms. */
+static bool get_row(const json_t *row, const wire_path *at, const gw_branch *b, double *values,
+                    gw_error *error)
+{
+    if (!json_is_array(row) || json_array_size(row) != (size_t)b->set.dof)
+        return wire_refuse(at, error, "must be an array of %d numbers: branch %s has %d parameters",
+                           b->set.dof, b->id, b->set.dof);
+    for (int i = 0; i < b->set.dof; i++) {
+        const json_t *n = json_array_get(row, (size_t)i);
+        values[i] = json_number_value(n);
+        if (!json_is_number(n) || !isfinite(values[i]))
+            return wire_refuse(at, error, "must be finite numbers");
+    }
+    return true;
+}
+
+static json_t *poses_at(const wire_problem *p, const gw_branch *b, gw_error *error)
+{
+    const wire_path at = {.name = "/at/parameters"};
+    json_t *list = json_array();
+    for (size_t i = 0; i < json_array_size(p->request.at_rows); i++) {
+        const wire_path here = {.parent = &at, .index = i};
+        double values[6] = {0};
+        gw_pose pose;
+        bool read = get_row(json_array_get(p->request.at_rows, i), &here, b, values, error);
+        if (read && !gw_submanifold_try_pose(&b->set, values, &pose))
+            read = wire_refuse(&here, error,
+                               "branch %s has no pose there: its parameters are coordinates in the "
+                               "tangent space of its zero, and it folds over that before",
+                               b->id);
+        if (!read) {
+            json_decref(list);
+            return NULL;
+        }
+        json_array_append_new(list, sample_json(&b->set, &pose));
+    }
+    return list;
+}
+
+/* ---- the answer ---------------------------------------------------------------------------- */
+
+static double now_us(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return 1e6 * (double)t.tv_sec + 1e-3 * (double)t.tv_nsec;
+}
+
+static int ascending(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* Median over repeats after a warm-up, bounded to some 5 ms in all. */
+static double time_solve(const gw_problem *problem, gw_solution *solution)
+{
+    enum { WARM_UP = 3, REPEATS = 25 };
+    double times[REPEATS], end = now_us() + 5000;
+    int count = 0;
+    for (int i = 0; i < WARM_UP + REPEATS; i++) {
+        double start = now_us();
+        gw_solve(problem, solution);
+        double stop = now_us();
+        if (i >= WARM_UP || stop >= end)
+            times[count++] = stop - start;
+        if (stop >= end)
+            break;
+    }
+    qsort(times, (size_t)count, sizeof *times, ascending);
+    return times[count / 2];
+}
+
+static bool add_poses(const wire_problem *p, const gw_solution *s, json_t *answer, gw_error *error)
+{
+    bool found = !p->request.at_rows;
+    for (int i = 0; i < s->branch_count; i++) {
+        const gw_branch *b = &s->branches[i];
+        json_t *branch = json_array_get(json_object_get(answer, "branches"), (size_t)i);
+        if (p->request.samples > 0)
+            json_object_set_new(branch, "samples", random_samples(p, b));
+        if (!p->request.at_rows || strcmp(b->id, p->request.at_branch) != 0)
+            continue;
+        json_t *poses = poses_at(p, b, error);
+        if (!poses)
+            return false;
+        json_object_set_new(branch, "samples", poses);
+        found = true;
+    }
+    return found || gw_fail(error, GW_BAD_INPUT, "/at/branch", "there is no branch \"%s\"",
+                            p->request.at_branch);
+}
+
+json_t *wire_solve(const wire_problem *p, gw_error *error)
+{
+    gw_solution *solution = calloc(1, sizeof *solution);
+    if (!solution) {
+        gw_fail(error, GW_FAILED, "", "no memory for a solution");
+        return NULL;
+    }
+    double time_us = time_solve(&p->problem, solution);
+    json_t *answer = wire_encode(&wire_table_answer, solution, &(wire_context){.ids = p->id});
+    json_object_set_new(answer, "time_us", json_real(time_us));
+    if (!answer) {
+        gw_fail(error, GW_FAILED, "",
+                "the answer could not be written: memory is short, or a figure is not finite");
+    } else if (!add_poses(p, solution, answer, error)) {
+        json_decref(answer);
+        answer = NULL;
+    }
+    free(solution);
+    return answer;
+}

@@ -1,0 +1,214 @@
+/*
+ * Tools: what is held, by which device, under which control.
+ */
+#include "server/schema/field.h"
+
+/* ---- control of impedance devices ---------------------------------------------------------- */
+
+static const char *const jdots[] = {[GW_JDOT_FULL] = "full", [GW_JDOT_PAPER] = "paper", NULL};
+static const char *const hands[] = {[GW_HAND_MEASURED] = "measured",
+                                    [GW_HAND_ESTIMATED] = "estimated",
+                                    [GW_HAND_UNKNOWN] = "unknown",
+                                    NULL};
+static const char *const weights[] = {
+    [GW_WEIGHTS_SMOOTH] = "smooth", [GW_WEIGHTS_ON_OFF] = "on-off", NULL};
+
+static const wire_field of_spring[] = {
+    {"linear", NUMBER, AT(gw_spring_damper, linear), LOW(0), .unit = "N/m"},
+    {"angular", NUMBER, AT(gw_spring_damper, angular), LOW(0), .unit = "N m/rad"},
+    {"linear_damping", NUMBER, AT(gw_spring_damper, linear_damping), LOW(0), .unit = "N s/m"},
+    {"angular_damping", NUMBER, AT(gw_spring_damper, angular_damping), LOW(0), .unit = "N m s/rad"},
+    {0},
+};
+const wire_table wire_table_spring = {.name = "Spring", .fields = of_spring};
+
+#define RENDERING(member) AT(gw_impedance_def, member)
+
+static const wire_field of_penalty[] = {
+    {"stiffness", NUMBER, RENDERING(penalty), LOW(0), .unit = "1/s2"},
+    {"damping", NUMBER, RENDERING(penalty_damping), LOW(0), .unit = "1/s"},
+    {"by_mass", BOOLEAN, RENDERING(penalty_by_mass)},
+    {0},
+};
+static const wire_table penalty = {.fields = of_penalty};
+
+static void default_rendering(void *rendering)
+{
+    *(gw_impedance_def *)rendering = gw_tool_default().rendering;
+}
+
+static const wire_field of_rendering[] = {
+    {"jdot", CHOICE, RENDERING(jdot), .choices = jdots},
+    {"hand", CHOICE, RENDERING(hand), .choices = hands},
+    {"length", NUMBER, RENDERING(resisted.length), LOW(0), .about = "L", .unit = "m"},
+    {"threshold", NUMBER, RENDERING(resisted.threshold), RANGE(0, 1),
+     .about = "of a singular value over the largest"},
+    {"fade", NUMBER, RENDERING(resisted.fade), LOW(0), .about = "free from so many thresholds on"},
+    {"weights", CHOICE, RENDERING(resisted.weighting), .choices = weights},
+    {"coordination", OBJECT, RENDERING(coordination), .table = &wire_table_spring,
+     .about = "0: what the control needs"},
+    {"coupling", OBJECT, RENDERING(coupling), .table = &wire_table_spring,
+     .about = "0: as stiff as the bound allows"},
+    {"penalty", OBJECT, .table = &penalty},
+    {"passivity", BOOLEAN, RENDERING(passivity),
+     .about = "no second brings energy out of the device's port; true unless stated"},
+    {"mass_known", NUMBER, RENDERING(mass_known), RANGE(0, 10),
+     .about = "what control takes the device's mass for, as a part of it"},
+    {"slew", NUMBER, RENDERING(slew), LOW(0), .about = "of the command after a switch",
+     .unit = "N/s; 0: 100"},
+    {"impulse_budget", NUMBER, RENDERING(impulse_budget), LOW(0), .unit = "N s in a second; 0: 20"},
+    {0},
+};
+const wire_table wire_table_rendering = {
+    .name = "Rendering",
+    .about = "Control of an impedance device.",
+    .fields = of_rendering,
+    .size = sizeof(gw_impedance_def),
+    .initial = default_rendering,
+};
+
+/* ---- what a tool has ----------------------------------------------------------------------- */
+
+static const wire_field of_gains[] = {
+    {"p", NUMBER, AT(gw_gains, p), REQUIRED},
+    {"i", NUMBER, AT(gw_gains, i), REQUIRED},
+    {"d", NUMBER, AT(gw_gains, d), REQUIRED},
+    {0},
+};
+const wire_table wire_table_gains = {
+    .name = "Gains",
+    .about = "Of the PID in device coordinates.",
+    .fields = of_gains,
+};
+
+static const wire_field of_workspace[] = {
+    {"scale", NUMBER, AT(gw_workspace, scale), EXCLUSIVE, HAS(gw_workspace, has_scale), LOW(0),
+     .must = "must be greater than 0", .about = "device metres per metre of the task"},
+    {"centre", VEC3, AT(gw_workspace, centre), HAS(gw_workspace, has_centre), .unit = "m"},
+    {0},
+};
+const wire_table wire_table_workspace = {
+    .name = "Workspace",
+    .about = "Map between task and device.",
+    .fields = of_workspace,
+};
+
+#define LIMIT(member, unit_)                                                                       \
+    NUMBER, AT(gw_tool, member), LOW(0), .must = "must be 0 (no limit) or more", .unit = unit_
+
+static const wire_field of_limits[] = {
+    {"force", LIMIT(force_max, "N")},
+    {"torque", LIMIT(torque_max, "N m")},
+    {"speed", LIMIT(speed_max, "m/s")},
+    {"spin", LIMIT(spin_max, "rad/s")},
+    {0},
+};
+const wire_table wire_table_limits = {
+    .name = "Limits",
+    .about = "0: none.",
+    .fields = of_limits,
+};
+
+/* ---- tools --------------------------------------------------------------------------------- */
+
+static void default_tool(void *tool)
+{
+    *(gw_tool *)tool = gw_tool_default();
+}
+
+/* "object", or "mechanism" with "link". */
+static bool check_held(const json_t *value, const wire_path *at, void *owner, gw_error *error)
+{
+    bool chain = json_object_get(value, "mechanism"), object = json_object_get(value, "object");
+    const wire_path mechanism = {.parent = at, .name = "mechanism"};
+    (void)owner;
+    if (chain && object)
+        return wire_refuse(&mechanism, error,
+                           "takes \"object\" or \"mechanism\" with \"link\", not both");
+    if (!chain && json_object_get(value, "link"))
+        return wire_refuse(&(wire_path){.parent = at, .name = "link"}, error,
+                           "a link is a mechanism's: give \"mechanism\"");
+    if (!chain && !object)
+        return wire_refuse(&(wire_path){.parent = at, .name = "object"}, error,
+                           "object: is missing");
+    if (chain && !json_object_get(value, "link"))
+        return wire_refuse(&(wire_path){.parent = at, .name = "link"}, error, "link: is missing");
+    return true;
+}
+
+static bool set_rendering(const json_t *value, const wire_path *at, void *owner, gw_error *error)
+{
+    gw_tool *t = owner;
+    (void)value, (void)at, (void)error;
+    if (t->control != GW_CONTROL_ADMITTANCE)
+        t->rendering.kind = (gw_control_law)(t->control - GW_CONTROL_IMPEDANCE);
+    return true;
+}
+
+static bool holds_link(const void *tool, const wire_context *context)
+{
+    (void)context;
+    return ((const gw_tool *)tool)->mechanism[0] != 0;
+}
+
+static bool holds_object(const void *tool, const wire_context *context)
+{
+    return !holds_link(tool, context);
+}
+
+static bool is_impedance(const void *tool, const wire_context *context)
+{
+    (void)context;
+    return ((const gw_tool *)tool)->control != GW_CONTROL_ADMITTANCE;
+}
+
+static const char *const controls[] = {
+    [GW_CONTROL_ADMITTANCE] = "admittance",     [GW_CONTROL_IMPEDANCE] = "impedance",
+    [GW_CONTROL_PENALTY] = "penalty",           [GW_CONTROL_COUPLING] = "coupling",
+    [GW_CONTROL_FOUR_CHANNEL] = "four-channel", NULL};
+
+static const wire_field of_tool[] = {
+    {"object", ID, AT(gw_tool, object), .when = holds_object},
+    {"mechanism", ID, AT(gw_tool, mechanism), .when = holds_link, .about = "instead of an object",
+     .must = "there is no mechanism \"\""},
+    {"link", WHOLE, AT(gw_tool, link), RANGE(0, GW_MAX_LINKS - 1), .when = holds_link},
+    {"at", OBJECT, AT(gw_tool, at), .table = &wire_table_pose},
+    {"device", ID, AT(gw_tool, device), REQUIRED | IN_ADDRESS},
+    {"control", CHOICE, AT(gw_tool, control), .choices = controls,
+     .about = "the last four at impedance devices"},
+    {"rendering", OBJECT, AT(gw_tool, rendering), OMITTED, .when = is_impedance,
+     .table = &wire_table_rendering},
+    {"start", OBJECT, AT(gw_tool, start), OMITTED, .when = is_impedance, .table = &wire_table_pose,
+     .about = "of the device relative to the tool at tick 0, world axes"},
+    {"substeps", WHOLE, AT(gw_tool, substeps), OMITTED, RANGE(1, GW_MAX_SUBSTEPS),
+     .when = is_impedance, .about = "of control within a tick"},
+    {"gains", OBJECT, AT(gw_tool, gains), HAS(gw_tool, has_gains), .table = &wire_table_gains},
+    {"workspace", OBJECT, AT(gw_tool, workspace), OMITTED, .table = &wire_table_workspace},
+    {"branch", STRING, AT(gw_tool, branch), OMITTED},
+    {"limits", OBJECT, .flags = OMITTED, .table = &wire_table_limits},
+    {"state", OBJECT, .flags = READ_ONLY | SENT_BACK | SOMETIMES, .table = &wire_table_tool_state},
+    {0},
+};
+const wire_table wire_table_tool = {
+    .name = "Tool",
+    .about = "Which object, or link of a mechanism, a hand holds, where, and with which device.",
+    .read = {"ToolRead", "The tool; at an impedance device with its state."},
+    .given = {"ToolGiven", "A tool; the device is a simulated one unless given. Its state is not "
+                           "looked at."},
+    .patch = {"ToolPatch", "Merge patch of the tool."},
+    .fields = of_tool,
+    .size = sizeof(gw_tool),
+    .initial = default_tool,
+    .before = check_held,
+    .after = set_rendering,
+};
+
+bool wire_get_tool(const json_t *value, const char *at, gw_tool *t, gw_error *error)
+{
+    return wire_decode(&wire_table_tool, value, at, t, error);
+}
+
+json_t *wire_tool(const gw_tool *t)
+{
+    return wire_encode(&wire_table_tool, t, NULL);
+}
