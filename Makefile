@@ -12,9 +12,7 @@ MATHS := -ffp-contract=off -fno-math-errno -fno-trapping-math -fcx-limited-range
 OPT ?= -O2 -finline-limit=400
 CFLAGS += -std=c17 -D_GNU_SOURCE -g $(OPT) $(MATHS) $(WARN) -I. -MMD -MP -pthread
 LDLIBS_RT := -lm
-# what looks for contacts (rt/collision/detector.c, an archive member of its own) needs ODE as well
-LDLIBS_CONTACT := $(LDLIBS_RT) -lode
-LDLIBS := $(LDLIBS_CONTACT) -lmicrohttpd -lwebsockets -ljansson -lexpat -pthread
+LDLIBS := $(LDLIBS_RT) -lmicrohttpd -lwebsockets -ljansson -lexpat -pthread
 
 RT_SRC := $(wildcard rt/*/*.c rt/*/*/*.c)
 DRIVER_SRC := $(wildcard drivers/*.c)
@@ -34,15 +32,13 @@ $(BUILD)/guideway.pc:
 	@mkdir -p $(@D)
 	@printf '%s\n' 'Name: guideway' 'Description: rigid-body positioning and guided motion' \
 	    'Version: 0.1.0' 'Cflags: -I$(CURDIR)' \
-	    'Libs: -L$(abspath $(BUILD)) -lguideway $(LDLIBS_RT) -pthread' \
-	    'Libs.private: -lode' > $@
+	    'Libs: -L$(abspath $(BUILD)) -lguideway $(LDLIBS_RT) -pthread' > $@
 
 # ---- what a machine must have: commands and headers, whatever package they came from -----------
 
 NEEDS := command:gcc:gcc command:ar:binutils command:node:nodejs command:npm:npm \
          header:microhttpd.h:libmicrohttpd-dev header:libwebsockets.h:libwebsockets-dev \
-         header:jansson.h:libjansson-dev header:ode/ode.h:libode-dev \
-         header:expat.h:libexpat1-dev
+         header:jansson.h:libjansson-dev header:expat.h:libexpat1-dev
 NEEDS_TEST := header:cmocka.h:libcmocka-dev command:chromium:chromium command:curl:curl \
               command:python3:python3 command:clang-format:clang-format
 NEEDS_FUZZ := command:clang:clang clang:-fsanitize=fuzzer:libclang-rt-14-dev
@@ -111,13 +107,13 @@ $(BUILD)/liboracle.a: $(call obj,$(ORACLE_SRC))
 $(BUILD)/unit/%: tests/unit/%.c $(BUILD)/liboracle.a $(BUILD)/libguideway.a
 	@mkdir -p $(@D)
 	@echo "  LINK  $@"
-	@$(CC) $(CFLAGS) -o $@ $< $(BUILD)/liboracle.a $(BUILD)/libguideway.a $(LDFLAGS) $(LDLIBS_CONTACT) -lcmocka
+	@$(CC) $(CFLAGS) -o $@ $< $(BUILD)/liboracle.a $(BUILD)/libguideway.a $(LDFLAGS) $(LDLIBS_RT) -lcmocka
 
 # this one reads scenes as the server does
 $(BUILD)/unit/test_bundled: tests/unit/test_bundled.c $(call obj,$(wildcard server/schema/*.c)) $(BUILD)/libguideway.a
 	@mkdir -p $(@D)
 	@echo "  LINK  $@"
-	@$(CC) $(CFLAGS) -o $@ $(filter %.c %.o %.a,$^) $(LDFLAGS) $(LDLIBS_CONTACT) -lcmocka -ljansson
+	@$(CC) $(CFLAGS) -o $@ $(filter %.c %.o %.a,$^) $(LDFLAGS) $(LDLIBS_RT) -lcmocka -ljansson
 
 test: deps-test
 	@$(MAKE) --no-print-directory check unit api page
@@ -137,7 +133,7 @@ SEED ?= 1
 
 $(BUILD)/verify: $(call obj,tests/oracle/verify.c $(WIRE_SRC)) $(BUILD)/liboracle.a $(BUILD)/libguideway.a
 	@echo "  LINK  $@"
-	@$(CC) $(CFLAGS) -o $@ $^ $(LDFLAGS) $(LDLIBS_CONTACT) -ljansson
+	@$(CC) $(CFLAGS) -o $@ $^ $(LDFLAGS) $(LDLIBS_RT) -ljansson
 
 verify: SECONDS ?= 600
 verify: $(BUILD)/verify
@@ -152,7 +148,7 @@ FUZZ_FLAGS := -std=c17 -D_GNU_SOURCE -g -O1 $(filter-out -fcx-limited-range,$(MA
 
 $(BUILD)/fuzz-replay: $(call obj,tests/fuzz/replay.c $(FUZZ_SRC) $(WIRE_SRC)) $(BUILD)/liboracle.a $(BUILD)/libguideway.a
 	@echo "  LINK  $@"
-	@$(CC) $(CFLAGS) -o $@ $^ $(LDFLAGS) $(LDLIBS_CONTACT) -ljansson
+	@$(CC) $(CFLAGS) -o $@ $^ $(LDFLAGS) $(LDLIBS_RT) -ljansson
 
 $(BUILD)/obj/fuzz/%.o: %.c
 	@mkdir -p $(@D)
@@ -161,7 +157,7 @@ $(BUILD)/obj/fuzz/%.o: %.c
 
 $(BUILD)/fuzz-solve: $(patsubst %.c,$(BUILD)/obj/fuzz/%.o,$(FUZZED_SRC))
 	@echo "  LINK  $@"
-	@clang $(FUZZ_FLAGS) -fsanitize=fuzzer -o $@ $^ $(LDLIBS_CONTACT) -ljansson
+	@clang $(FUZZ_FLAGS) -fsanitize=fuzzer -o $@ $^ $(LDLIBS_RT) -ljansson
 
 # what is new goes to $(BUILD)/fuzz; what is untrue stays there as crash-..., its problem on the screen
 fuzz: SECONDS ?= 600

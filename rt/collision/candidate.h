@@ -1,6 +1,7 @@
 /*
- * What may touch soon: pairs of points on two bodies with a common normal, found by the detector
- * at its own rate, followed by the loop at every stage of its steps in between.
+ * A contact candidate: a pair of points on two bodies, with a common normal, that may come into
+ * contact soon. The detector finds candidates at its own rate; contact dynamics follows each one at
+ * every stage of its steps in between.
  *
  *   gap = n . (x_a - x_b) - r_a - r_b,      x the points of a and b, n from b towards a
  *
@@ -13,17 +14,19 @@
 
 #include "rt/base/space.h"
 
-#define GW_MANIFOLD_POINTS 4  /* pairs of points of two solids: more of them carry nothing more */
-#define GW_PAIR_CANDIDATES 12 /* that a look within a step tells, where one is a mesh */
+#define GW_MANIFOLD_POINTS 4  /* of two convex solids: more of them carry nothing more */
+#define GW_PAIR_CANDIDATES 12 /* of gw_detect_pair(), where one solid is a triangle mesh */
 
-/* What a pair of surfaces is like. */
+/* Of a pair of surfaces. */
 typedef struct gw_contact_material {
-    double restitution;        /* e, 0 .. 1 */
-    double friction;           /* mu */
-    double stiffness, damping; /* of the penalty: N/m, N s/m; no more than a step bears is used */
+    double restitution; /* e, 0 .. 1 */
+    double friction;    /* mu */
+    double stiffness;   /* of the penalty, at most: N/m; a step's stability limits it further */
+    double damping;     /* likewise: N s/m */
 } gw_contact_material;
 
-/* Where n is known: fixed to body a, to body b, to the world, or from x_b to x_a (two balls). */
+/* The frame in which the normal is constant between two detections: that of body a, of body b, the
+ * world's; or it is the direction from x_b to x_a (two balls). */
 typedef enum gw_normal_kind {
     GW_NORMAL_IN_A,
     GW_NORMAL_IN_B,
@@ -33,10 +36,9 @@ typedef enum gw_normal_kind {
 
 typedef struct gw_contact_candidate {
     uint64_t key; /* the same from one detection to the next while the same features are near */
-    int a, b;     /* bodies, indices into the world's; a moves, b may stand */
-    int geom_a, geom_b;  /* of the detector's: which of the bodies' solids */
-    bool proximity_only; /* another piece of a body lies between them: they are near, no more is
-                            told */
+    int a, b;     /* bodies, indices into the world's; b may be static */
+    int geom_a, geom_b;        /* the detector's */
+    bool proximity_only;       /* an internal face of a body lies between: no points, a gap alone */
     gw_vec3 point_a, point_b;  /* in the bodies' frames (m) */
     double radius_a, radius_b; /* of balls around the points (m) */
     gw_normal_kind kind;
@@ -45,12 +47,12 @@ typedef struct gw_contact_candidate {
     double gap; /* when it was found (m) */
 } gw_contact_candidate;
 
-/* Two convex pieces to be looked at with their bodies there. */
+/* Two geoms to be collided with their bodies at given poses. */
 typedef struct gw_pair_query {
     int geom_a, geom_b;
-    gw_pose world_from_a, world_from_b;
-    double reach;  /* pairs of points farther apart are not told (m) */
-    gw_vec3 slide; /* velocity of a against b (m/s) */
+    gw_pose world_from_a, world_from_b; /* of the bodies */
+    double reach;                       /* largest gap of the candidates asked for (m) */
+    gw_vec3 slide;                      /* velocity of a against b (m/s) */
 } gw_pair_query;
 
 #endif
