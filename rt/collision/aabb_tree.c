@@ -161,15 +161,33 @@ int gw_aabb_tree_query(const gw_aabb_tree *t, const gw_aabb *probe, int *items, 
     return count;
 }
 
+/* Pairs of the leaf and an item below node b. */
+static void pairs_with_leaf(const gw_aabb_tree *t, const node *leaf, int b,
+                            void (*overlap)(void *context, int a, int b), void *context)
+{
+    for (int i = b, end = t->nodes[b].next; i < end;) {
+        const node *n = &t->nodes[i];
+        if (disjoint(&leaf->box, &n->box)) {
+            i = n->next;
+            continue;
+        }
+        if (n->item >= 0)
+            overlap(context, leaf->item, n->item);
+        i++;
+    }
+}
+
 /* Pairs of an item below node a and one below node b, the larger subtree descended first. */
 static void pairs_between(const gw_aabb_tree *t, int a, int b,
                           void (*overlap)(void *context, int a, int b), void *context)
 {
     const node *na = &t->nodes[a], *nb = &t->nodes[b];
-    if (disjoint(&na->box, &nb->box))
+    if (na->item >= 0) {
+        pairs_with_leaf(t, na, b, overlap, context);
+    } else if (nb->item >= 0) {
+        pairs_with_leaf(t, nb, a, overlap, context);
+    } else if (disjoint(&na->box, &nb->box)) {
         return;
-    if (na->item >= 0 && nb->item >= 0) {
-        overlap(context, na->item, nb->item);
     } else if (na->next - a > nb->next - b) {
         pairs_between(t, a + 1, b, overlap, context);
         pairs_between(t, t->nodes[a + 1].next, b, overlap, context);

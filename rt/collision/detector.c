@@ -6,12 +6,18 @@
 
 #include <assert.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "rt/collision/aabb_tree.h"
 #include "rt/collision/geom.h"
 #include "rt/collision/manifold.h"
 #include "rt/geometry/convex_decomposition.h"
+
+/* What candidates are sorted by: small, and the candidates stay in place. */
+typedef struct ranked {
+    double gap;
+    uint64_t key;
+    int found; /* index */
+} ranked;
 
 struct gw_detector {
     gw_detector_def def; /* its colliders are not kept */
@@ -25,6 +31,7 @@ struct gw_detector {
     double horizon, margin;
     int found_count, found_capacity;
     gw_contact_candidate *found;
+    ranked *ranking; /* as many */
     bool short_of_memory;
 };
 
@@ -139,6 +146,7 @@ void gw_detector_destroy(gw_detector *d)
     free(d->geoms);
     free(d->is_static);
     free(d->found);
+    free(d->ranking);
     free(d);
 }
 
@@ -305,19 +313,22 @@ static int collide_trimesh(const gw_detector *d, const geom_pair *p, const gw_tr
     return count;
 }
 
-static void add_found(gw_detector *d, const gw_contact_candidate *c)
+/* Room for the candidates of one more pair; NULL: memory is short. */
+static gw_contact_candidate *reserve_found(gw_detector *d)
 {
-    if (d->found_count == d->found_capacity) {
-        int capacity = d->found_capacity ? 2 * d->found_capacity : 64;
+    if (d->found_count + GW_TRIMESH_POINTS > d->found_capacity) {
+        int capacity = 2 * d->found_capacity + 2 * GW_TRIMESH_POINTS;
         gw_contact_candidate *found = realloc(d->found, (size_t)capacity * sizeof *found);
-        if (!found) {
+        ranked *ranking = realloc(d->ranking, (size_t)capacity * sizeof *ranking);
+        d->found = found ? found : d->found;
+        d->ranking = ranking ? ranking : d->ranking;
+        if (!found || !ranking) {
             d->short_of_memory = true;
-            return;
+            return NULL;
         }
-        d->found = found;
         d->found_capacity = capacity;
     }
-    d->found[d->found_count++] = *c;
+    return &d->found[d->found_count];
 }
 
 /* The largest speed of the geom's points relative to its centre (m/s). */
@@ -333,8 +344,10 @@ static void collide(gw_detector *d, int a, int b)
     double speed = gw_norm(slide) + spin_speed(ga) + spin_speed(gb);
     double reach = speed * d->horizon + d->margin;
     geom_pair p = {a, b, d->poses[ga->body], d->poses[gb->body]};
-    gw_contact_candidate candidates[GW_TRIMESH_POINTS];
-    gw_signed_distance distance = {.distance = INFINITY};
+    gw_signed_distance distance;
+    gw_contact_candidate *candidates = reserve_found(d);
+    if (!candidates)
+        return;
     int count = 0;
     if (ga->trimesh || gb->trimesh) {
         gw_trimesh_query query = trimesh_query(ga, gb, &ga->convex, &gb->convex, reach, slide);
@@ -350,8 +363,7 @@ static void collide(gw_detector *d, int a, int b)
                                                          .proximity_only = true,
                                                          .gap = distance.distance};
     }
-    for (int i = 0; i < count; i++)
-        add_found(d, &candidates[i]);
+    d->found_count += count;
 }
 
 /* ---- broad phase --------------------------------------------------------------------------- */
@@ -382,12 +394,25 @@ static void on_overlap(void *context, int a, int b)
     collide(d, swap ? b : a, swap ? a : b);
 }
 
-/* A total order, so that candidates do not depend on the order of the pairs. */
+/* The order of candidates is total, so they do not depend on the order of the pairs. */
 static int by_gap(const void *a, const void *b)
 {
-    const gw_contact_candidate *x = a, *y = b;
+    const ranked *x = a, *y = b;
     int gap = (x->gap > y->gap) - (x->gap < y->gap);
     return gap ? gap : (x->key > y->key) - (x->key < y->key);
+}
+
+/* The nearest candidates found, at most `capacity`; returns how many. */
+static int take_nearest(gw_detector *d, gw_contact_candidate *candidates, int capacity)
+{
+    for (int i = 0; i < d->found_count; i++)
+        d->ranking[i] = (ranked){d->found[i].gap, d->found[i].key, i};
+    if (d->found_count > 1)
+        qsort(d->ranking, (size_t)d->found_count, sizeof *d->ranking, by_gap);
+    int count = d->found_count < capacity ? d->found_count : capacity;
+    for (int i = 0; i < count; i++)
+        candidates[i] = d->found[d->ranking[i].found];
+    return count;
 }
 
 int gw_detect(gw_detector *d, const gw_pose *world_from_body, const gw_twist *twists,
@@ -404,11 +429,7 @@ int gw_detect(gw_detector *d, const gw_pose *world_from_body, const gw_twist *tw
     update_boxes(d, twists);
     gw_aabb_tree_update(d->tree, d->boxes);
     gw_aabb_tree_pairs(d->tree, on_overlap, d);
-    if (d->found_count > 1)
-        qsort(d->found, (size_t)d->found_count, sizeof *d->found, by_gap);
-    int count = d->found_count < capacity ? d->found_count : capacity;
-    if (count > 0)
-        memcpy(candidates, d->found, (size_t)count * sizeof *candidates);
+    int count = take_nearest(d, candidates, capacity);
     if (lost)
         *lost = d->found_count - count + d->short_of_memory;
     return count;
