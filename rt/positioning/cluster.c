@@ -22,7 +22,7 @@
 #define CLOSE     1e-14 /* of the size: near enough */
 #define STILL     1e-9  /* rates below this are round-off */
 
-/* ---- links ---------------------------------------------------------------------------------- */
+/* ---- links ----------------------------------------------------------------------------------- */
 
 /* The sense that a stated `either` has at this pose. */
 static gw_sense sense_at(const gw_constraint *c, const gw_pose *b_from_a)
@@ -38,15 +38,15 @@ void gw_constraint_edge_resolve(gw_constraint_edge *link, const gw_pose *world_f
     gw_pose b_from_world = gw_pose_inverse(world_from_b);
     gw_pose b_from_a = gw_pose_mul(&b_from_world, world_from_a);
     gw_problem problem = {gw_pose_identity(), 1, 1, &link->stated};
-    gw_solver run = {.problem = &problem};
+    gw_solver solver = {.problem = &problem};
     gw_solver_state state;
-    memset(&state, 0, offsetof(gw_solver_state, places));
-    gw_decompose(&run, &state, 0, sense_at(&link->stated, &b_from_a));
+    memset(&state, 0, offsetof(gw_solver_state, distances));
+    gw_decompose(&solver, &state, 0, sense_at(&link->stated, &b_from_a));
     int n = 0;
-    for (int i = 0; i < state.place_count; i++)
-        n += gw_distance_rows(&state.places[i], link->rows + n);
-    for (int i = 0; i < state.direction_count; i++)
-        n += gw_angle_rows(&state.directions[i], link->rows + n);
+    for (int i = 0; i < state.distance_count; i++)
+        n += gw_distance_rows(&state.distances[i], link->rows + n);
+    for (int i = 0; i < state.angle_count; i++)
+        n += gw_angle_rows(&state.angles[i], link->rows + n);
     link->row_count = n;
 }
 
@@ -60,7 +60,7 @@ gw_constraint gw_constraint_of_edge(const gw_constraint_edge *link, int mobile, 
     return c;
 }
 
-/* ---- rows of a link ------------------------------------------------------------------------- */
+/* ---- rows of a link -------------------------------------------------------------------------- */
 
 /* Rows at these poses: values, and gradients for the motions of a and of b; lengths over the size,
  * turns in rad. */
@@ -119,7 +119,7 @@ static int member(const gw_cluster *c, int body)
     return -1;
 }
 
-/* ---- normal equations ----------------------------------------------------------------------- */
+/* ---- normal equations ------------------------------------------------------------------------ */
 
 static void add_block(gw_cluster_work *w, int i, int k, const double *a, const double *b)
 {
@@ -195,7 +195,7 @@ static void solve_factored(const gw_cluster_work *w, int n, double *x)
     }
 }
 
-/* ---- poses ---------------------------------------------------------------------------------- */
+/* ---- poses ----------------------------------------------------------------------------------- */
 
 /* Poses by minus that share of the step in g. */
 static void take_step(const gw_cluster *c, const gw_cluster_work *w, double share, gw_pose *poses)
@@ -246,7 +246,7 @@ double gw_cluster_project(const gw_cluster *c, int iterations, gw_pose *poses, g
     return worst;
 }
 
-/* ---- ranks and motions ---------------------------------------------------------------------- */
+/* ---- ranks and motions ----------------------------------------------------------------------- */
 
 static void swap_rows(gw_cluster_work *w, int n, int a, int b)
 {

@@ -1,19 +1,218 @@
 /*
- * The rewriting engine: applies rules to pairs until none fits, branching where a rule leaves
- * alternatives, and hands every branch that holds to the run's leaf. Any thread, RT safe; the
- * stack holds one state a choice, at most GW_MAX_CHOICES and eight more.
+ * The rewriting engine (PMF's combination): applies rules to pairs of fundamental constraints until
+ * none fits, branches where a rule leaves alternatives, and gives every branch that holds to the
+ * exploration's leaf. Any thread, RT safe; the stack holds one state a choice, at most
+ * GW_MAX_CHOICES and eight more.
  *
- * Order: angles with angles; known directions move points together; places with places; then an
- * open sense is chosen; then three angles are solved. Each choice appends a digit to the branch's
- * id.
+ * Order: angles with angles; known directions move points together; distances with distances; then
+ * an open sense is chosen; then three angles, or one parallel and the distances, are solved for the
+ * rotation. Each choice appends a character to the branch's id.
  */
+#include <assert.h>
 #include <string.h>
 
 #include "rt/positioning/solver.h"
 
-/* ---- which rule ---------------------------------------------------------------------------- */
+/* ---- the state ------------------------------------------------------------------------------- */
 
-static gw_distance_constraint turned_over(const gw_distance_constraint *x)
+void gw_solver_state_init(gw_solver_state *state)
+{
+    memset(state, 0, offsetof(gw_solver_state, distances));
+    state->rotation = gw_quat_identity();
+}
+
+void gw_add_distance(gw_solver_state *state, const gw_distance_constraint *distance)
+{
+    if (state->distance_count == GW_MAX_DISTANCES) {
+        state->capped = true;
+        return;
+    }
+    gw_distance_constraint *at = &state->distances[state->distance_count++];
+    *at = *distance;
+    at->serial = ++state->serial;
+    /* a distance between points is either side's: kept as the world's */
+    if (distance->surface == GW_POINT && distance->body_owns) {
+        at->body_owns = false;
+        at->a = distance->b;
+        at->b = distance->a;
+    }
+}
+
+void gw_add_angle(gw_solver_state *state, const gw_angle_constraint *angle)
+{
+    if (state->angle_count == GW_MAX_ANGLES) {
+        state->capped = true;
+        return;
+    }
+    state->angles[state->angle_count++] = *angle;
+}
+
+/* Copies what is counted of a state, and no more. */
+static void copy_state(gw_solver_state *to, const gw_solver_state *from)
+{
+    memcpy(to, from, offsetof(gw_solver_state, distances));
+    memcpy(to->distances, from->distances,
+           sizeof(gw_distance_constraint) * (size_t)from->distance_count);
+    memcpy(to->angles, from->angles, sizeof(gw_angle_constraint) * (size_t)from->angle_count);
+    memcpy(to->pairs, from->pairs, sizeof from->pairs[0] * (size_t)from->pair_count);
+    memcpy(to->open_senses, from->open_senses, (size_t)from->open_sense_count);
+}
+
+static void remove_distance(gw_solver_state *state, int i)
+{
+    state->distance_count--;
+    for (int k = i; k < state->distance_count; k++)
+        state->distances[k] = state->distances[k + 1];
+}
+
+static void remove_angle(gw_solver_state *state, int i)
+{
+    state->angle_count--;
+    for (int k = i; k < state->angle_count; k++)
+        state->angles[k] = state->angles[k + 1];
+}
+
+/* Moves the newest distance to `at`: answers keep the order in which constraints were stated. */
+static void move_newest_to(gw_solver_state *state, int at)
+{
+    gw_distance_constraint newest = state->distances[state->distance_count - 1];
+    for (int k = state->distance_count - 1; k > at; k--)
+        state->distances[k] = state->distances[k - 1];
+    state->distances[at] = newest;
+}
+
+/* Adds an alternative's constraints, distances at `at`; `from` is of the pair that they replace. */
+static void apply_alternative(gw_solver_state *state, const gw_alternative *chosen, int at,
+                              unsigned long from)
+{
+    for (int k = 0; k < chosen->distance_count; k++) {
+        gw_distance_constraint distance = chosen->distances[k];
+        distance.from = distance.from ? distance.from : from;
+        gw_add_distance(state, &distance);
+        move_newest_to(state, at + k < state->distance_count ? at + k : state->distance_count - 1);
+    }
+    for (int k = 0; k < chosen->angle_count; k++) {
+        gw_angle_constraint angle = chosen->angles[k];
+        angle.from = angle.from ? angle.from : from;
+        gw_add_angle(state, &angle);
+    }
+    state->left_out |= chosen->left_out;
+    if (chosen->fixes_rotation) {
+        state->rotation_known = true;
+        state->nearly_double = chosen->nearly_double;
+        state->rotation = chosen->rotation;
+        state->rotation_from |= from;
+    }
+}
+
+/* One more character of the branch's id. */
+static void add_choice(gw_solver_state *state, char label)
+{
+    if (state->choice_count == GW_MAX_CHOICES) {
+        state->capped = true;
+        return;
+    }
+    state->choices[state->choice_count++] = label;
+    state->choices[state->choice_count] = 0;
+}
+
+/* ---- the result of a rule -------------------------------------------------------------------- */
+
+static void clear_result(gw_solver *solver)
+{
+    solver->result.outcome = GW_RULE_NONE;
+    solver->result.count = 0;
+    solver->result.keeps_pair = false;
+    solver->result.slack_length = solver->result.slack_angle = 0;
+}
+
+gw_alternative *gw_add_alternative(gw_solver *solver, const char *rule)
+{
+    gw_rule_result *r = &solver->result;
+    assert(r->count < GW_MAX_ALTERNATIVES);
+    gw_alternative *added = &r->alternatives[r->count++];
+    r->outcome = GW_RULE_REWRITES;
+    r->rule = rule;
+    added->distance_count = added->angle_count = 0;
+    added->fixes_rotation = added->nearly_double = false;
+    added->left_out = 0;
+    added->label = 0;
+    return added;
+}
+
+void gw_put_distance(gw_alternative *to, const gw_distance_constraint *like,
+                     gw_element_kind surface, gw_vec3 a, gw_vec3 b, gw_vec3 d, double p)
+{
+    to->distances[to->distance_count++] =
+        (gw_distance_constraint){surface, like->body_owns, a, b, d, p, 0, 0};
+}
+
+void gw_keep_distance(gw_alternative *to, const gw_distance_constraint *distance)
+{
+    to->distances[to->distance_count++] = *distance;
+}
+
+void gw_put_angle(gw_alternative *to, const gw_distance_constraint *like, gw_vec3 u, gw_vec3 w,
+                  double angle)
+{
+    to->angles[to->angle_count++] = like->body_owns ? gw_angle_constraint_of(w, u, angle, 0)
+                                                    : gw_angle_constraint_of(u, w, angle, 0);
+}
+
+void gw_add_rotation(gw_solver *solver, const char *rule, gw_quat rotation)
+{
+    gw_alternative *added = gw_add_alternative(solver, rule);
+    added->fixes_rotation = true;
+    added->rotation = gw_quat_unit(rotation);
+}
+
+static int count_bits(unsigned long x)
+{
+    return __builtin_popcountl(x);
+}
+
+/* The conflict of the fewest constraints is the one that is reported. */
+void gw_add_conflict(gw_solver *solver, unsigned long first, unsigned long second, double excess,
+                     const gw_inequality *fails)
+{
+    unsigned long from = first | second;
+    solver->result.outcome = GW_RULE_CONFLICT;
+    solver->result.excess = excess;
+    gw_conflict *c = &solver->conflict;
+    if (c->condition && count_bits(c->constraints) <= count_bits(from)) {
+        solver->result.keeps_pair = true; /* an earlier one stays: its values too */
+        return;
+    }
+    c->constraints = from;
+    c->first = first;
+    c->second = second;
+    c->condition = fails->condition;
+    c->sentence = fails->sentence;
+    memcpy(c->apart, fails->apart, sizeof c->apart);
+    c->value_count = 0;
+}
+
+void gw_add_conflict_value(gw_solver *solver, const char *name, double value)
+{
+    gw_conflict *c = &solver->conflict;
+    if (solver->result.keeps_pair || c->value_count == 8)
+        return;
+    c->values[c->value_count].name = name;
+    c->values[c->value_count++].value = value;
+}
+
+void gw_add_conflict_distances(gw_solver *solver, double d_a, double d_b, double p, double q)
+{
+    gw_add_conflict_value(solver, "d_a", d_a);
+    gw_add_conflict_value(solver, "d_b", d_b);
+    gw_add_conflict_value(solver, "p", p);
+    gw_add_conflict_value(solver, "q", q);
+}
+
+/* ---- which rule: by the surfaces of a pair of distances -------------------------------------- */
+
+/* A distance between points, seen from the other object. */
+static gw_distance_constraint exchanged(const gw_distance_constraint *x)
 {
     gw_distance_constraint y = *x;
     y.body_owns = !x->body_owns;
@@ -22,8 +221,8 @@ static gw_distance_constraint turned_over(const gw_distance_constraint *x)
     return y;
 }
 
-static void same_side(gw_solver *run, const gw_distance_constraint *x,
-                      const gw_distance_constraint *y)
+static void rule_same_side(gw_solver *solver, const gw_distance_constraint *x,
+                           const gw_distance_constraint *y)
 {
     typedef void rule(gw_solver *, const gw_distance_constraint *, const gw_distance_constraint *);
     static rule *const rules[3][3] = {
@@ -31,40 +230,40 @@ static void same_side(gw_solver *run, const gw_distance_constraint *x,
         {NULL, gw_rule_line_line, gw_rule_line_plane},
         {NULL, NULL, gw_rule_plane_plane}};
     if (x->surface <= y->surface)
-        rules[x->surface][y->surface](run, x, y);
+        rules[x->surface][y->surface](solver, x, y);
     else
-        rules[y->surface][x->surface](run, y, x);
+        rules[y->surface][x->surface](solver, y, x);
 }
 
-void gw_rule_distances(gw_solver *run, const gw_distance_constraint *x,
-                       const gw_distance_constraint *y)
+static void rule_distances(gw_solver *solver, const gw_distance_constraint *x,
+                           const gw_distance_constraint *y)
 {
     if (x->body_owns == y->body_owns) {
-        same_side(run, x, y);
-    } else if (x->surface == GW_POINT) { /* a distance of points is either side's */
-        gw_distance_constraint z = turned_over(x);
-        same_side(run, &z, y);
+        rule_same_side(solver, x, y);
+    } else if (x->surface == GW_POINT) {
+        gw_distance_constraint z = exchanged(x);
+        rule_same_side(solver, &z, y);
     } else if (y->surface == GW_POINT) {
-        gw_distance_constraint z = turned_over(y);
-        same_side(run, x, &z);
+        gw_distance_constraint z = exchanged(y);
+        rule_same_side(solver, x, &z);
     } else {
-        gw_rule_opposite_sides(run, x, y);
+        gw_rule_opposite_sides(solver, x, y);
     }
 }
 
-/* ---- exploring ----------------------------------------------------------------------------- */
+/* ---- one step: a rule applied ---------------------------------------------------------------- */
 
-static void note(const gw_solver *run, const char *rule, unsigned long from)
+static void add_trace(const gw_solver *solver, const char *rule, unsigned long from)
 {
-    gw_solution *s = run->solution;
+    gw_solution *s = solver->solution;
     if (!s || s->trace_count == GW_MAX_TRACE)
         return;
     s->trace[s->trace_count++] = (gw_trace_step){rule, from};
 }
 
-static void note_implied(const gw_solver *run, unsigned long from)
+static void add_implied(const gw_solver *solver, unsigned long from)
 {
-    gw_solution *s = run->solution;
+    gw_solution *s = solver->solution;
     if (!s)
         return;
     for (int i = 0; i < s->implied_count; i++)
@@ -74,92 +273,93 @@ static void note_implied(const gw_solver *run, unsigned long from)
         s->implied[s->implied_count++] = (gw_implied){from, "angle"};
 }
 
+/* What a step did to a branch's state. ENDED: the branch ended, or its alternatives were explored.
+ */
 typedef enum progress { UNCHANGED, CHANGED, ENDED } progress;
 
-static void explore(gw_solver *run, gw_solver_state *state);
+static void explore(gw_solver *solver, gw_solver_state *state);
 
-/* One alternative goes on in place; more are explored one by one. */
-static progress go_on(gw_solver *run, gw_solver_state *state, int at, unsigned long from)
+/* Continues with the result's alternatives: a single one in place, several one by one, each as a
+ * branch of its own; a tracked branch takes the one that is its own. */
+static progress branch_on(gw_solver *solver, gw_solver_state *state, int at, unsigned long from)
 {
-    int count = run->finding.count;
-    if (run->ends)
-        gw_perturb_alternatives(run);
-    if (count == 1 || run->guide) {
-        int k = count == 1 ? 0 : gw_tracked_alternative(run, state);
-        char mark = run->finding.edits[k].mark;
-        gw_apply_alternative(state, &run->finding.edits[k], at, from);
-        if (count > 1 || (run->guide && mark))
-            gw_add_choice(state, mark ? mark : (char)('0' + k));
+    int count = solver->result.count;
+    if (solver->contradictions)
+        gw_perturb_alternatives(solver);
+    if (count == 1 || solver->tracked) {
+        int k = count == 1 ? 0 : gw_tracked_alternative(solver, state);
+        char label = solver->result.alternatives[k].label;
+        apply_alternative(state, &solver->result.alternatives[k], at, from);
+        if (count > 1 || (solver->tracked && label))
+            add_choice(state, label ? label : (char)('0' + k));
         return CHANGED;
     }
-    gw_alternative edits[GW_MAX_ALTERNATIVES];
-    memcpy(edits, run->finding.edits, sizeof edits[0] * (size_t)count);
-    for (int k = 0; k < count && !run->stop; k++) {
+    gw_alternative choices[GW_MAX_ALTERNATIVES]; /* the result is overwritten on the way */
+    memcpy(choices, solver->result.alternatives, sizeof choices[0] * (size_t)count);
+    for (int k = 0; k < count && !solver->stop; k++) {
         gw_solver_state next;
-        gw_solver_state_copy(&next, state);
-        gw_apply_alternative(&next, &edits[k], at, from);
-        gw_add_choice(&next, edits[k].mark ? edits[k].mark : (char)('0' + k));
-        explore(run, &next);
+        copy_state(&next, state);
+        apply_alternative(&next, &choices[k], at, from);
+        add_choice(&next, choices[k].label ? choices[k].label : (char)('0' + k));
+        explore(solver, &next);
     }
     return ENDED;
 }
 
-/* The outcomes that end a branch, and the one that leaves it. */
-static bool settled(gw_solver *run, const gw_solver_state *state, progress *p)
+/* True where the rule gave no alternatives: the pair stays, or the branch ends. */
+static bool without_alternatives(gw_solver *solver, const gw_solver_state *state, progress *p)
 {
-    gw_rule_result *f = &run->finding;
-    if (f->outcome == GW_RULE_REWRITES)
+    switch (solver->result.outcome) {
+    case GW_RULE_REWRITES:
         return false;
-    if (f->outcome == GW_RULE_CONFLICT && state->rough)
-        run->lost = run->doubt = true;
-    if (f->outcome == GW_RULE_NO_ROOT)
-        run->doubt = true;
-    if (f->outcome == GW_RULE_CONFLICT)
-        gw_record_contradiction(run);
-    *p = f->outcome == GW_RULE_NONE ? UNCHANGED : ENDED;
+    case GW_RULE_NONE:
+        *p = UNCHANGED;
+        return true;
+    case GW_RULE_CONFLICT:
+        if (state->nearly_double)
+            solver->may_miss_poses = solver->unproven = true;
+        gw_record_contradiction(solver);
+        break;
+    case GW_RULE_NO_ROOT:
+        solver->unproven = true;
+        break;
+    }
+    *p = ENDED;
     return true;
 }
 
-static void begin(gw_solver *run)
-{
-    run->finding.outcome = GW_RULE_NONE;
-    run->finding.count = 0;
-    run->finding.keeps_pair = false;
-    run->finding.play_place = run->finding.play_turn = 0;
-}
-
-static progress combine_directions(gw_solver *run, gw_solver_state *state, int i, int j)
+static progress combine_angle_pair(gw_solver *solver, gw_solver_state *state, int i, int j)
 {
     progress p;
-    begin(run);
-    gw_rule_angles(run, &state->directions[i], &state->directions[j]);
-    if (settled(run, state, &p))
+    clear_result(solver);
+    gw_rule_angles(solver, &state->angles[i], &state->angles[j]);
+    if (without_alternatives(solver, state, &p))
         return p;
-    unsigned long from = state->directions[i].from | state->directions[j].from;
-    note(run, run->finding.rule, from);
-    gw_remove_angle(state, j);
-    gw_remove_angle(state, i);
-    return go_on(run, state, 0, from);
+    unsigned long from = state->angles[i].from | state->angles[j].from;
+    add_trace(solver, solver->result.rule, from);
+    remove_angle(state, j);
+    remove_angle(state, i);
+    return branch_on(solver, state, 0, from);
 }
 
-static progress check_fixed(gw_solver *run, gw_solver_state *state, int i)
+static progress check_known_rotation(gw_solver *solver, gw_solver_state *state, int i)
 {
     progress p;
-    begin(run);
-    gw_rule_known_rotation(run, state, &state->directions[i]);
-    if (settled(run, state, &p))
+    clear_result(solver);
+    gw_rule_known_rotation(solver, state, &state->angles[i]);
+    if (without_alternatives(solver, state, &p))
         return p;
-    note(run, run->finding.rule, state->directions[i].from | state->fixed_from);
-    gw_remove_angle(state, i);
+    add_trace(solver, solver->result.rule, state->angles[i].from | state->rotation_from);
+    remove_angle(state, i);
     return CHANGED;
 }
 
-static progress all_directions(gw_solver *run, gw_solver_state *state)
+static progress combine_angles(gw_solver *solver, gw_solver_state *state)
 {
-    for (int i = 0; i < state->direction_count; i++) {
-        progress p = state->fixed ? check_fixed(run, state, i) : UNCHANGED;
-        for (int j = i + 1; j < state->direction_count && p == UNCHANGED; j++)
-            p = combine_directions(run, state, i, j);
+    for (int i = 0; i < state->angle_count; i++) {
+        progress p = state->rotation_known ? check_known_rotation(solver, state, i) : UNCHANGED;
+        for (int j = i + 1; j < state->angle_count && p == UNCHANGED; j++)
+            p = combine_angle_pair(solver, state, i, j);
         if (p != UNCHANGED)
             return p;
     }
@@ -174,39 +374,39 @@ static bool pair_done(const gw_solver_state *state, int a, int b)
     return false;
 }
 
-static progress combine_places(gw_solver *run, gw_solver_state *state, int i, int j)
+static progress combine_distance_pair(gw_solver *solver, gw_solver_state *state, int i, int j)
 {
     progress p;
-    const gw_distance_constraint *x = &state->places[i], *y = &state->places[j];
+    const gw_distance_constraint *x = &state->distances[i], *y = &state->distances[j];
     if (state->pair_count > 0 && pair_done(state, x->serial, y->serial))
         return UNCHANGED;
-    begin(run);
-    gw_rule_distances(run, x, y);
-    if (settled(run, state, &p))
+    clear_result(solver);
+    rule_distances(solver, x, y);
+    if (without_alternatives(solver, state, &p))
         return p;
     unsigned long from = x->from | y->from;
-    note(run, run->finding.rule, from);
-    if (run->finding.edits[0].direction_count > 0)
-        note_implied(run, from);
-    if (run->finding.keeps_pair) {
+    add_trace(solver, solver->result.rule, from);
+    if (solver->result.alternatives[0].angle_count > 0)
+        add_implied(solver, from);
+    if (solver->result.keeps_pair) {
         if (state->pair_count == GW_MAX_PAIRS)
             return UNCHANGED;
         state->pairs[state->pair_count][0] = x->serial;
         state->pairs[state->pair_count++][1] = y->serial;
-        for (int k = 0; k < run->finding.count; k++)
-            run->finding.edits[k].place_count = 0;
+        for (int k = 0; k < solver->result.count; k++)
+            solver->result.alternatives[k].distance_count = 0;
     } else {
-        gw_remove_distance(state, j);
-        gw_remove_distance(state, i);
+        remove_distance(state, j);
+        remove_distance(state, i);
     }
-    return go_on(run, state, i, from);
+    return branch_on(solver, state, i, from);
 }
 
-static progress all_places(gw_solver *run, gw_solver_state *state)
+static progress combine_distances(gw_solver *solver, gw_solver_state *state)
 {
-    for (int i = 0; i < state->place_count; i++)
-        for (int j = i + 1; j < state->place_count; j++) {
-            progress p = combine_places(run, state, i, j);
+    for (int i = 0; i < state->distance_count; i++)
+        for (int j = i + 1; j < state->distance_count; j++) {
+            progress p = combine_distance_pair(solver, state, i, j);
             if (p != UNCHANGED)
                 return p;
         }
@@ -215,82 +415,87 @@ static progress all_places(gw_solver *run, gw_solver_state *state)
 
 /* Takes the next constraint whose sense is open: what is known of the rotation decides, or both
  * senses are branches. */
-static progress choose_sense(gw_solver *run, gw_solver_state *state)
+static progress choose_sense(gw_solver *solver, gw_solver_state *state)
 {
     int at = 0;
     gw_sense sense = GW_EITHER;
-    for (int k = 0; k < state->pending_count && sense == GW_EITHER; k++) {
-        sense = gw_implied_sense(run, state, state->pending[k]);
+    for (int k = 0; k < state->open_sense_count && sense == GW_EITHER; k++) {
+        sense = gw_implied_sense(solver, state, state->open_senses[k]);
         at = sense == GW_EITHER ? 0 : k;
     }
-    int i = state->pending[at];
-    state->pending_count--;
-    for (int k = at; k < state->pending_count; k++)
-        state->pending[k] = state->pending[k + 1];
-    if (sense == GW_EITHER && run->guide) {
-        sense = gw_tracked_sense(run, state, i);
-        gw_add_choice(state, sense == GW_SAME ? '0' : '1');
+    int i = state->open_senses[at];
+    state->open_sense_count--;
+    for (int k = at; k < state->open_sense_count; k++)
+        state->open_senses[k] = state->open_senses[k + 1];
+    if (sense == GW_EITHER && solver->tracked) {
+        sense = gw_tracked_sense(solver, state, i);
+        add_choice(state, sense == GW_SAME ? '0' : '1');
     }
     if (sense != GW_EITHER) {
-        note(run, "the directions known so far decide the sense", 1ul << i);
-        gw_decompose(run, state, i, sense);
+        add_trace(solver, "the directions known so far decide the sense", 1ul << i);
+        gw_decompose(solver, state, i, sense);
         return CHANGED;
     }
-    for (int k = 0; k < 2 && !run->stop; k++) {
+    for (int k = 0; k < 2 && !solver->stop; k++) {
         gw_solver_state next;
-        note(run, k == 0 ? "either sense is possible: first the same way" : "and the opposite way",
-             1ul << i);
-        gw_solver_state_copy(&next, state);
-        gw_decompose(run, &next, i, k == 0 ? GW_SAME : GW_OPPOSITE);
-        gw_add_choice(&next, (char)('0' + k));
-        explore(run, &next);
+        add_trace(solver,
+                  k == 0 ? "either sense is possible: first the same way" : "and the opposite way",
+                  1ul << i);
+        copy_state(&next, state);
+        gw_decompose(solver, &next, i, k == 0 ? GW_SAME : GW_OPPOSITE);
+        add_choice(&next, (char)('0' + k));
+        explore(solver, &next);
     }
     return ENDED;
 }
 
-/* The rotations that are left finite in number: by three directions, or by one and the places. */
-static progress solve_rotation(gw_solver *run, gw_solver_state *state)
+/* Solves for the rotations that are left finite in number: by three angles, or by one parallel and
+ * the distances. */
+static progress solve_rotation(gw_solver *solver, gw_solver_state *state)
 {
     progress p;
     unsigned long from = 0;
-    begin(run);
-    if (state->direction_count > 2)
-        gw_rule_three_angles(run, state);
+    clear_result(solver);
+    if (state->angle_count > 2)
+        gw_rule_three_angles(solver, state);
     else
-        gw_rule_rotation_about_axis(run, state);
-    if (settled(run, state, &p))
+        gw_rule_rotation_about_axis(solver, state);
+    if (without_alternatives(solver, state, &p))
         return p;
-    for (int i = 0; i < state->place_count && state->direction_count == 1; i++)
-        from |= state->places[i].from;
-    for (int i = 0; i < state->direction_count; i++)
-        from |= state->directions[i].from;
-    note(run, run->finding.rule, from);
-    return go_on(run, state, 0, from);
+    for (int i = 0; i < state->distance_count && state->angle_count == 1; i++)
+        from |= state->distances[i].from;
+    for (int i = 0; i < state->angle_count; i++)
+        from |= state->angles[i].from;
+    add_trace(solver, solver->result.rule, from);
+    return branch_on(solver, state, 0, from);
 }
 
-#define MOST_ROUNDS 2000 /* rewriting ends: each round removes or moves a constraint for good */
+/* ---- exploring ------------------------------------------------------------------------------- */
 
-static void explore(gw_solver *run, gw_solver_state *state)
+#define MAX_ROUNDS 2000 /* rewriting ends: each round removes or moves a constraint for good */
+
+/* Applies rules until none changes the state, then gives it to the leaf. */
+static void explore(gw_solver *solver, gw_solver_state *state)
 {
     progress p = CHANGED;
-    for (int round = 0; p == CHANGED && !run->stop && round < 2 * MOST_ROUNDS; round++) {
-        p = all_directions(run, state);
-        state->stuck |= round > MOST_ROUNDS;
+    for (int round = 0; p == CHANGED && !solver->stop && round < 2 * MAX_ROUNDS; round++) {
+        p = combine_angles(solver, state);
+        state->capped |= round > MAX_ROUNDS;
         unsigned long from = 0;
-        if (p == UNCHANGED && !state->stuck && gw_use_known_directions(run, state, &from)) {
-            note(run, "known directions bring places onto one point", from);
+        if (p == UNCHANGED && !state->capped && gw_use_known_directions(solver, state, &from)) {
+            add_trace(solver, "known directions bring places onto one point", from);
             p = CHANGED;
         }
         if (p == UNCHANGED)
-            p = all_places(run, state);
-        if (p == UNCHANGED && state->pending_count > 0)
-            p = choose_sense(run, state);
-        if (p == UNCHANGED && !state->fixed &&
-            (state->direction_count > 2 || (state->direction_count == 1 && state->place_count > 1)))
-            p = solve_rotation(run, state);
+            p = combine_distances(solver, state);
+        if (p == UNCHANGED && state->open_sense_count > 0)
+            p = choose_sense(solver, state);
+        if (p == UNCHANGED && !state->rotation_known &&
+            (state->angle_count > 2 || (state->angle_count == 1 && state->distance_count > 1)))
+            p = solve_rotation(solver, state);
     }
-    if (p == UNCHANGED || (p == CHANGED && !run->stop))
-        run->leaf(run, state);
+    if (p == UNCHANGED || (p == CHANGED && !solver->stop))
+        solver->leaf(solver, state);
 }
 
 static bool open_sense(const gw_constraint *c)
@@ -304,64 +509,64 @@ static double size_of(const gw_problem *p)
     double ss = 0;
     for (int i = 0; i < p->count; i++) {
         const gw_constraint *c = &p->constraints[i];
-        if (c->kind == GW_ANGLE || c->kind == GW_PARALLEL || c->kind == GW_PERPENDICULAR)
+        if (!gw_constraint_has_distance(c->kind))
             continue;
         ss = fmax(ss, fmax(gw_norm2(c->mobile.p), gw_norm2(c->fixed.p)));
-        ss = fmax(ss, c->kind == GW_DISTANCE ? c->value * c->value : 0);
+        ss = fmax(ss, gw_constraint_has_length(c->kind) ? c->value * c->value : 0);
     }
     /* no less than a trace of the body: coordinates that cancel to zero leave only round-off */
     return fmax(sqrt(ss), 1e-4 * p->length);
 }
 
-void gw_solver_init(gw_solver *run, const gw_problem *problem,
-                    void (*leaf)(gw_solver *run, const gw_solver_state *state), void *context)
+void gw_solver_init(gw_solver *solver, const gw_problem *problem,
+                    void (*leaf)(gw_solver *solver, const gw_solver_state *state), void *context)
 {
-    run->problem = problem;
-    run->use = problem->count >= 64 ? ~0ul : (1ul << problem->count) - 1;
-    run->size = size_of(problem);
-    run->snap = run->snap_clash = GW_SNAP * run->size;
-    run->snap_angle = run->same_angle = GW_SNAP;
-    run->solution = NULL;
-    run->guide = NULL;
-    run->leaf = leaf;
-    run->context = context;
-    run->ends = NULL;
-    run->work = 0;
-    run->stop = run->asked = run->doubt = run->lost = false;
-    run->conflict.condition = NULL;
-    run->conflict.constraints = 0;
-    run->conflict.value_count = 0;
+    assert(problem->count >= 0 && problem->count <= GW_MAX_PROBLEM && problem->length > 0);
+    solver->problem = problem;
+    solver->use = problem->count >= 64 ? ~0ul : (1ul << problem->count) - 1;
+    solver->size = size_of(problem);
+    solver->snap = solver->conflict_snap = GW_SNAP * solver->size;
+    solver->conflict_snap_angle = solver->direction_snap = GW_SNAP;
+    solver->solution = NULL;
+    solver->tracked = NULL;
+    solver->leaf = leaf;
+    solver->context = context;
+    solver->contradictions = NULL;
+    solver->work = 0;
+    solver->stop = solver->stated_checked = solver->unproven = solver->may_miss_poses = false;
+    solver->conflict.condition = NULL;
+    solver->conflict.constraints = 0;
+    solver->conflict.value_count = 0;
 }
 
-void gw_solver_explore(gw_solver *run)
+void gw_solver_explore(gw_solver *solver)
 {
     gw_solver_state state;
-    memset(&state, 0, offsetof(gw_solver_state, places));
-    state.rotation = gw_quat_identity();
-    for (int i = 0; i < run->problem->count; i++) {
-        if (!(run->use >> i & 1))
+    gw_solver_state_init(&state);
+    for (int i = 0; i < solver->problem->count; i++) {
+        if (!(solver->use >> i & 1))
             continue;
-        const gw_constraint *c = &run->problem->constraints[i];
+        const gw_constraint *c = &solver->problem->constraints[i];
         if (open_sense(c))
-            state.pending[state.pending_count++] = (unsigned char)i;
+            state.open_senses[state.open_sense_count++] = (unsigned char)i;
         else
-            gw_decompose(run, &state, i, c->sense);
+            gw_decompose(solver, &state, i, c->sense);
     }
-    explore(run, &state);
+    explore(solver, &state);
 }
 
-bool gw_stated_conflict(gw_solver *run)
+bool gw_stated_conflict(gw_solver *solver)
 {
     gw_solver_state state;
-    memset(&state, 0, offsetof(gw_solver_state, places));
-    for (int i = 0; i < run->problem->count; i++)
-        if (run->use >> i & 1) /* the sense matters to angles only */
-            gw_decompose(run, &state, i, GW_SAME);
-    for (int i = 0; i < state.place_count; i++)
-        for (int j = i + 1; j < state.place_count; j++) {
-            begin(run);
-            gw_rule_distances(run, &state.places[i], &state.places[j]);
-            if (run->finding.outcome == GW_RULE_CONFLICT)
+    gw_solver_state_init(&state);
+    for (int i = 0; i < solver->problem->count; i++)
+        if (solver->use >> i & 1) /* the sense matters to angles only */
+            gw_decompose(solver, &state, i, GW_SAME);
+    for (int i = 0; i < state.distance_count; i++)
+        for (int j = i + 1; j < state.distance_count; j++) {
+            clear_result(solver);
+            rule_distances(solver, &state.distances[i], &state.distances[j]);
+            if (solver->result.outcome == GW_RULE_CONFLICT)
                 return true;
         }
     return false;

@@ -12,7 +12,7 @@ typedef struct lines {
     gw_vec3 u;             /* from P to Q, unit; unused where d_a = 0 */
 } lines;
 
-static lines lines_of(const gw_solver *run, const gw_distance_constraint *x,
+static lines lines_of(const gw_solver *solver, const gw_distance_constraint *x,
                       const gw_distance_constraint *y)
 {
     lines t;
@@ -20,13 +20,13 @@ static lines lines_of(const gw_solver *run, const gw_distance_constraint *x,
     t.k = y->d;
     gw_vec3 across = gw_cross(t.l, t.k), gap = gw_sub(y->b, x->b);
     t.sine = gw_norm(across);
-    if (t.sine <= run->same_angle) {
+    if (t.sine <= solver->direction_snap) {
         t.sine = 0;
         gw_vec3 out = gw_reject(gap, t.l);
         t.d_b = gw_norm(out);
         t.foot_l = x->b;
         t.foot_k = gw_add(x->b, out);
-        t.w = gw_zero_length(run, t.d_b) ? gw_any_normal(t.l) : gw_scale(1 / t.d_b, out);
+        t.w = gw_zero_length(solver, t.d_b) ? gw_any_normal(t.l) : gw_scale(1 / t.d_b, out);
     } else {
         gw_vec3 n = gw_scale(1 / t.sine, across);
         double h = gw_dot(n, gap), ss = t.sine * t.sine;
@@ -42,51 +42,53 @@ static lines lines_of(const gw_solver *run, const gw_distance_constraint *x,
     return t;
 }
 
-static void clash(gw_solver *run, const gw_distance_constraint *x, const gw_distance_constraint *y,
-                  const lines *t, double excess, const gw_inequality *fails)
+static void clash(gw_solver *solver, const gw_distance_constraint *x,
+                  const gw_distance_constraint *y, const lines *t, double excess,
+                  const gw_inequality *fails)
 {
-    gw_add_conflict(run, x->from, y->from, excess / run->size, fails);
-    gw_add_conflict_distances(run, t->d_a, t->d_b, x->p, y->p);
+    gw_add_conflict(solver, x->from, y->from, excess / solver->size, fails);
+    gw_add_conflict_distances(solver, t->d_a, t->d_b, x->p, y->p);
 }
 
 /* ---- parallel lines -------------------------------------------------------------------------- */
 
 /* One point: two circles in the plane across, centres d_b apart. */
-static void parallel_one_point(gw_solver *run, const gw_distance_constraint *x,
+static void parallel_one_point(gw_solver *solver, const gw_distance_constraint *x,
                                const gw_distance_constraint *y, const lines *t)
 {
     double p = x->p, q = y->p, d_b = t->d_b;
-    if (gw_zero_length(run, d_b) || gw_zero_length(run, p)) {
-        gw_keep_distance(gw_add_alternative(run, "the same distance to parallel lines twice"), x);
+    if (gw_zero_length(solver, d_b) || gw_zero_length(solver, p)) {
+        gw_keep_distance(gw_add_alternative(solver, "the same distance to parallel lines twice"),
+                         x);
         return;
     }
-    if (gw_zero_length(run, q)) {
+    if (gw_zero_length(solver, q)) {
         gw_keep_distance(
-            gw_add_alternative(run, "a point on a line: its distance to a parallel follows"), y);
+            gw_add_alternative(solver, "a point on a line: its distance to a parallel follows"), y);
         return;
     }
     double h = ((p - q) * (p + q) / d_b + d_b) / 2;
-    bool touch = gw_equal_lengths(run, d_b, p + q) || gw_equal_lengths(run, d_b, fabs(p - q));
+    bool touch = gw_equal_lengths(solver, d_b, p + q) || gw_equal_lengths(solver, d_b, fabs(p - q));
     double s = touch ? 0 : gw_leg(p, h);
     if (touch) {
         h = copysign(p, h);
-        gw_tangency_slack(run, p, 0, 1 + (p + q) / d_b);
+        gw_tangency_slack(solver, p, 0, 1 + (p + q) / d_b);
     }
     gw_vec3 side = gw_cross(t->l, t->w);
     for (int sign = 1; sign >= (touch ? 1 : -1); sign -= 2)
-        gw_put_distance(gw_add_alternative(run, "parallel cylinders meet in lines"), x, GW_LINE,
+        gw_put_distance(gw_add_alternative(solver, "parallel cylinders meet in lines"), x, GW_LINE,
                         x->a, gw_mul_add(gw_mul_add(x->b, h, t->w), sign * s, side), t->l, 0);
 }
 
 /* P on L, Q on K, both p = q = 0: the direction of u in the plane of the lines (framework III-C,
  * eqs. 3, 4). */
-static void parallel_both_on(gw_solver *run, const gw_distance_constraint *x, const lines *t)
+static void parallel_both_on(gw_solver *solver, const gw_distance_constraint *x, const lines *t)
 {
-    bool across = gw_equal_lengths(run, t->d_a, t->d_b);
-    double s = gw_leg_or_tangent(run, t->d_a, t->d_b, t->d_a, 1);
+    bool across = gw_equal_lengths(solver, t->d_a, t->d_b);
+    double s = gw_leg_or_tangent(solver, t->d_a, t->d_b, t->d_a, 1);
     for (int sign = 1; sign >= (across ? 1 : -1); sign -= 2) {
-        gw_alternative *e = gw_add_alternative(run, "two points on parallel lines: parallel");
-        gw_vec3 v = gw_add(gw_zero_length(run, t->d_b) ? gw_v3(0, 0, 0) : gw_scale(t->d_b, t->w),
+        gw_alternative *e = gw_add_alternative(solver, "two points on parallel lines: parallel");
+        gw_vec3 v = gw_add(gw_zero_length(solver, t->d_b) ? gw_v3(0, 0, 0) : gw_scale(t->d_b, t->w),
                            gw_scale(sign * s, t->l));
         gw_keep_distance(e, x);
         gw_put_angle(e, x, t->u, gw_unit(v), 0);
@@ -94,66 +96,66 @@ static void parallel_both_on(gw_solver *run, const gw_distance_constraint *x, co
 }
 
 /* P on L, Q at q > 0 of K, u from P to Q and w from L to K. */
-static void parallel_one_on(gw_solver *run, const gw_distance_constraint *x, double q,
+static void parallel_one_on(gw_solver *solver, const gw_distance_constraint *x, double q,
                             const lines *t)
 {
     double d_a = t->d_a, d_b = t->d_b;
-    if (gw_zero_length(run, d_b)) {
-        bool across = gw_equal_lengths(run, q, d_a);
+    if (gw_zero_length(solver, d_b)) {
+        bool across = gw_equal_lengths(solver, q, d_a);
         double angle = across ? GW_PI / 2 : asin(fmin(1, q / d_a));
         if (across)
-            gw_tangency_slack(run, 0, d_a, 1);
+            gw_tangency_slack(solver, 0, d_a, 1);
         for (int i = 0; i < (across ? 1 : 2); i++) {
             gw_alternative *e =
-                gw_add_alternative(run, "a point on a cylinder's axis, another on it: an angle");
+                gw_add_alternative(solver, "a point on a cylinder's axis, another on it: an angle");
             gw_keep_distance(e, x);
             gw_put_angle(e, x, t->u, t->l, i == 0 ? angle : GW_PI - angle);
         }
-    } else if (gw_equal_lengths(run, d_a, fabs(d_b - q))) {
-        gw_tangency_slack(run, 0, d_a, 1 + q / d_b);
+    } else if (gw_equal_lengths(solver, d_a, fabs(d_b - q))) {
+        gw_tangency_slack(solver, 0, d_a, 1 + q / d_b);
         gw_alternative *e =
-            gw_add_alternative(run, "a cylinder at the limit of reach from a parallel line");
+            gw_add_alternative(solver, "a cylinder at the limit of reach from a parallel line");
         gw_keep_distance(e, x);
         gw_put_angle(e, x, t->u, t->w, d_b > q ? 0 : GW_PI);
     }
 }
 
 /* p, q > 0: only the limits of reach. */
-static void parallel_neither_on(gw_solver *run, const gw_distance_constraint *x,
+static void parallel_neither_on(gw_solver *solver, const gw_distance_constraint *x,
                                 const gw_distance_constraint *y, const lines *t)
 {
     double p = x->p, q = y->p, d_a = t->d_a, d_b = t->d_b;
-    if (gw_zero_length(run, d_b)) {
-        if (!gw_equal_lengths(run, fabs(q - p), d_a))
+    if (gw_zero_length(solver, d_b)) {
+        if (!gw_equal_lengths(solver, fabs(q - p), d_a))
             return;
-        gw_tangency_slack(run, fmax(p, q), d_a, 1);
-        gw_alternative *e = gw_add_alternative(run, "two points on one ray from a common axis");
+        gw_tangency_slack(solver, fmax(p, q), d_a, 1);
+        gw_alternative *e = gw_add_alternative(solver, "two points on one ray from a common axis");
         gw_put_distance(e, x, GW_LINE, gw_mul_add(x->a, q > p ? -p : p, t->u), x->b, t->l, 0);
         gw_put_angle(e, x, t->u, t->l, GW_PI / 2);
         return;
     }
     double shift, angle;
-    if (gw_equal_lengths(run, d_b, d_a + p + q))
+    if (gw_equal_lengths(solver, d_b, d_a + p + q))
         shift = p, angle = 0;
-    else if (gw_equal_lengths(run, q, p + d_a + d_b))
+    else if (gw_equal_lengths(solver, q, p + d_a + d_b))
         shift = -p, angle = GW_PI;
-    else if (gw_equal_lengths(run, p, q + d_a + d_b))
+    else if (gw_equal_lengths(solver, p, q + d_a + d_b))
         shift = p, angle = GW_PI;
     else
         return;
-    gw_tangency_slack(run, p, d_a, 1);
-    gw_alternative *e = gw_add_alternative(run, "parallel cylinders at the limit of reach");
+    gw_tangency_slack(solver, p, d_a, 1);
+    gw_alternative *e = gw_add_alternative(solver, "parallel cylinders at the limit of reach");
     gw_put_distance(e, x, GW_LINE, x->a, gw_mul_add(x->b, shift, t->w), t->l, 0);
     gw_put_angle(e, x, t->u, t->w, angle);
 }
 
-static void parallel_lines(gw_solver *run, const gw_distance_constraint *x,
+static void parallel_lines(gw_solver *solver, const gw_distance_constraint *x,
                            const gw_distance_constraint *y, lines *t)
 {
     double p = x->p, q = y->p;
     double differ = fabs(q - p) - t->d_a - t->d_b, far = t->d_b - t->d_a - p - q;
     double excess = fmax(differ, far);
-    if (excess > run->snap_clash) {
+    if (excess > solver->conflict_snap) {
         static const gw_inequality fails[] = {
             {"d_a + d_b >= |q - p| and d_b - d_a <= p + q",
              "The object is too short to be at both of the parallel lines.",
@@ -161,58 +163,60 @@ static void parallel_lines(gw_solver *run, const gw_distance_constraint *x,
             {"d_a + d_b >= |q - p| and d_b - d_a <= p + q",
              "The distances from the two lines differ by more than the object reaches.",
              {"between the points", "between the lines"}}};
-        clash(run, x, y, t, excess, &fails[differ > far]);
+        clash(solver, x, y, t, excess, &fails[differ > far]);
         return;
     }
-    if (gw_zero_length(run, t->d_a)) {
-        parallel_one_point(run, x, y, t);
-    } else if (gw_zero_length(run, p) && gw_zero_length(run, q)) {
-        parallel_both_on(run, x, t);
-    } else if (gw_zero_length(run, p)) {
-        parallel_one_on(run, x, q, t);
-    } else if (gw_zero_length(run, q)) {
+    if (gw_zero_length(solver, t->d_a)) {
+        parallel_one_point(solver, x, y, t);
+    } else if (gw_zero_length(solver, p) && gw_zero_length(solver, q)) {
+        parallel_both_on(solver, x, t);
+    } else if (gw_zero_length(solver, p)) {
+        parallel_one_on(solver, x, q, t);
+    } else if (gw_zero_length(solver, q)) {
         lines back = *t;
         back.u = gw_neg(t->u);
         back.w = gw_neg(t->w);
-        parallel_one_on(run, y, p, &back);
+        parallel_one_on(solver, y, p, &back);
     } else {
-        parallel_neither_on(run, x, y, t);
+        parallel_neither_on(solver, x, y, t);
     }
 }
 
-/* ---- lines that are not parallel ------------------------------------------------------------ */
+/* ---- lines that are not parallel ------------------------------------------------------------- */
 
 /* The points of line `on` (through `foot`) at distance q of the other line. */
-static void points_at_distance(gw_solver *run, const gw_distance_constraint *on, gw_vec3 foot,
+static void points_at_distance(gw_solver *solver, const gw_distance_constraint *on, gw_vec3 foot,
                                double q, const lines *t)
 {
     double gain = 1 / (t->sine * t->sine);
-    double s = gw_leg_or_tangent(run, q, t->d_b, 0, gain) / t->sine;
+    double s = gw_leg_or_tangent(solver, q, t->d_b, 0, gain) / t->sine;
     for (int sign = 1; sign >= (s > 0 ? -1 : 1); sign -= 2)
-        gw_put_distance(gw_add_alternative(run, "a line meets a cylinder"), on, GW_POINT, on->a,
+        gw_put_distance(gw_add_alternative(solver, "a line meets a cylinder"), on, GW_POINT, on->a,
                         gw_mul_add(foot, sign * s, on->d), on->d, 0);
 }
 
-static void skew_one_point(gw_solver *run, const gw_distance_constraint *x,
+static void skew_one_point(gw_solver *solver, const gw_distance_constraint *x,
                            const gw_distance_constraint *y, const lines *t)
 {
     double p = x->p, q = y->p;
-    if (gw_zero_length(run, p) && gw_zero_length(run, q)) {
-        gw_put_distance(gw_add_alternative(run, "two lines through one point: their intersection"),
-                        x, GW_POINT, x->a, gw_scale(0.5, gw_add(t->foot_l, t->foot_k)), t->l, 0);
-    } else if (gw_zero_length(run, p)) {
-        points_at_distance(run, x, t->foot_l, q, t);
-    } else if (gw_zero_length(run, q)) {
-        points_at_distance(run, y, t->foot_k, p, t);
-    } else if (gw_equal_lengths(run, t->d_b, p + q)) {
-        gw_tangency_slack(run, p + q, 0, 1 / (t->sine * t->sine));
-        gw_put_distance(gw_add_alternative(run, "two cylinders touch"), x, GW_POINT, x->a,
+    if (gw_zero_length(solver, p) && gw_zero_length(solver, q)) {
+        gw_put_distance(
+            gw_add_alternative(solver, "two lines through one point: their intersection"), x,
+            GW_POINT, x->a, gw_scale(0.5, gw_add(t->foot_l, t->foot_k)), t->l, 0);
+    } else if (gw_zero_length(solver, p)) {
+        points_at_distance(solver, x, t->foot_l, q, t);
+    } else if (gw_zero_length(solver, q)) {
+        points_at_distance(solver, y, t->foot_k, p, t);
+    } else if (gw_equal_lengths(solver, t->d_b, p + q)) {
+        gw_tangency_slack(solver, p + q, 0, 1 / (t->sine * t->sine));
+        gw_put_distance(gw_add_alternative(solver, "two cylinders touch"), x, GW_POINT, x->a,
                         gw_mul_add(t->foot_l, p, t->w), t->w, 0);
-    } else if (gw_equal_lengths(run, p, q) && gw_zero_length(run, t->d_b)) {
+    } else if (gw_equal_lengths(solver, p, q) && gw_zero_length(solver, t->d_b)) {
         /* equal cylinders whose axes meet: two ellipses, in the planes normal to l -+ k */
-        gw_tangency_slack(run, p, 0, 1 / (t->sine * t->sine));
+        gw_tangency_slack(solver, p, 0, 1 / (t->sine * t->sine));
         for (int sign = -1; sign <= 1; sign += 2) {
-            gw_alternative *e = gw_add_alternative(run, "equal cylinders that cross: two ellipses");
+            gw_alternative *e =
+                gw_add_alternative(solver, "equal cylinders that cross: two ellipses");
             gw_keep_distance(e, x);
             gw_put_distance(e, x, GW_PLANE, x->a, t->foot_l, gw_unit(gw_mul_add(t->l, sign, t->k)),
                             0);
@@ -220,106 +224,107 @@ static void skew_one_point(gw_solver *run, const gw_distance_constraint *x,
     }
 }
 
-static void skew_lines(gw_solver *run, const gw_distance_constraint *x,
+static void skew_lines(gw_solver *solver, const gw_distance_constraint *x,
                        const gw_distance_constraint *y, const lines *t)
 {
     double p = x->p, q = y->p, d_a = t->d_a, d_b = t->d_b;
     double excess = d_b - d_a - p - q;
-    if (excess > run->snap_clash) {
+    if (excess > solver->conflict_snap) {
         static const gw_inequality fails = {"d_b - d_a <= p + q",
                                             "The object is too short to be at both lines.",
                                             {"between the points", "between the lines"}};
-        clash(run, x, y, t, excess, &fails);
-    } else if (gw_zero_length(run, d_a)) {
-        skew_one_point(run, x, y, t);
-    } else if (gw_equal_lengths(run, d_b, d_a + p + q)) {
+        clash(solver, x, y, t, excess, &fails);
+    } else if (gw_zero_length(solver, d_a)) {
+        skew_one_point(solver, x, y, t);
+    } else if (gw_equal_lengths(solver, d_b, d_a + p + q)) {
         /* framework III-C eqs. (1), (2) where p = q = 0 */
-        gw_tangency_slack(run, d_b, d_a, 1 / (t->sine * t->sine));
+        gw_tangency_slack(solver, d_b, d_a, 1 / (t->sine * t->sine));
         gw_alternative *e =
-            gw_add_alternative(run, "two lines at the limit of reach: their common normal");
+            gw_add_alternative(solver, "two lines at the limit of reach: their common normal");
         gw_put_distance(e, x, GW_POINT, x->a, gw_mul_add(t->foot_l, p, t->w), t->w, 0);
         gw_put_angle(e, x, t->u, t->w, 0);
-    } else if (gw_zero_length(run, p) && gw_zero_length(run, q)) {
+    } else if (gw_zero_length(solver, p) && gw_zero_length(solver, q)) {
         /* u's component along the common normal is d_b / d_a */
         gw_alternative *e =
-            gw_add_alternative(run, "two points on skew lines: an angle with their normal");
+            gw_add_alternative(solver, "two points on skew lines: an angle with their normal");
         gw_keep_distance(e, x);
         gw_keep_distance(e, y);
         gw_put_angle(e, x, t->u, t->w,
-                     gw_zero_length(run, d_b) ? GW_PI / 2 : gw_clamped_acos(d_b / d_a));
-        run->finding.keeps_pair = true;
+                     gw_zero_length(solver, d_b) ? GW_PI / 2 : gw_clamped_acos(d_b / d_a));
+        solver->result.keeps_pair = true;
     }
 }
 
-void gw_rule_line_line(gw_solver *run, const gw_distance_constraint *x,
+void gw_rule_line_line(gw_solver *solver, const gw_distance_constraint *x,
                        const gw_distance_constraint *y)
 {
-    lines t = lines_of(run, x, y);
+    lines t = lines_of(solver, x, y);
     if (t.sine == 0)
-        parallel_lines(run, x, y, &t);
+        parallel_lines(solver, x, y, &t);
     else
-        skew_lines(run, x, y, &t);
+        skew_lines(solver, x, y, &t);
 }
 
-/* ---- opposite sides ------------------------------------------------------------------------- */
+/* ---- opposite sides -------------------------------------------------------------------------- */
 
 /* x: point of a on a line of b; y: point of b on a line of a, both p = 0: the points are one, or
  * the lines are. */
-static void line_and_line(gw_solver *run, const gw_distance_constraint *x,
+static void line_and_line(gw_solver *solver, const gw_distance_constraint *x,
                           const gw_distance_constraint *y)
 {
     gw_vec3 c_a = gw_reject(gw_sub(x->a, y->b), y->d), c_b = gw_reject(gw_sub(y->a, x->b), x->d);
     double d_a = gw_norm(c_a), d_b = gw_norm(c_b);
-    if (gw_zero_length(run, d_a) && gw_zero_length(run, d_b)) {
-        gw_alternative *e =
-            gw_add_alternative(run, "points on each other's lines: the points, or the lines, meet");
+    if (gw_zero_length(solver, d_a) && gw_zero_length(solver, d_b)) {
+        gw_alternative *e = gw_add_alternative(
+            solver, "points on each other's lines: the points, or the lines, meet");
         gw_put_distance(e, x, GW_POINT, x->a, y->a, x->d, 0);
         for (int i = 0; i < 2; i++) {
-            e = gw_add_alternative(run,
+            e = gw_add_alternative(solver,
                                    "points on each other's lines: the points, or the lines, meet");
             gw_keep_distance(e, x);
             gw_put_angle(e, x, y->d, x->d, i * GW_PI);
         }
-    } else if (gw_zero_length(run, d_a) || gw_zero_length(run, d_b)) {
+    } else if (gw_zero_length(solver, d_a) || gw_zero_length(solver, d_b)) {
         /* the line through both points lies in the other's plane with its point */
-        gw_alternative *e = gw_add_alternative(run, "a point on both of a's lines: a right angle");
+        gw_alternative *e =
+            gw_add_alternative(solver, "a point on both of a's lines: a right angle");
         gw_keep_distance(e, x);
         gw_keep_distance(e, y);
-        if (gw_zero_length(run, d_a))
+        if (gw_zero_length(solver, d_a))
             gw_put_angle(e, x, y->d, gw_cross(x->d, gw_scale(1 / d_b, c_b)), GW_PI / 2);
         else
             gw_put_angle(e, x, gw_cross(y->d, gw_scale(1 / d_a, c_a)), x->d, GW_PI / 2);
-        run->finding.keeps_pair = true;
+        solver->result.keeps_pair = true;
     }
 }
 
 /* x: P of a on a line of b; y: Q of b on a plane of a. Where P is in that plane and Q on that
  * line: the points are one, or the line lies in the plane. */
-static void line_and_plane(gw_solver *run, const gw_distance_constraint *x,
+static void line_and_plane(gw_solver *solver, const gw_distance_constraint *x,
                            const gw_distance_constraint *y)
 {
     double d_a = gw_dot(gw_sub(x->a, y->b), y->d);
     double d_b = gw_norm(gw_reject(gw_sub(y->a, x->b), x->d));
-    if (!gw_zero_length(run, d_a) || !gw_zero_length(run, d_b))
+    if (!gw_zero_length(solver, d_a) || !gw_zero_length(solver, d_b))
         return;
     const char *rule = "a point on a line that meets its plane: the points meet, or they lie along";
-    gw_put_distance(gw_add_alternative(run, rule), x, GW_POINT, x->a, y->a, x->d, 0);
-    gw_alternative *e = gw_add_alternative(run, rule);
+    gw_put_distance(gw_add_alternative(solver, rule), x, GW_POINT, x->a, y->a, x->d, 0);
+    gw_alternative *e = gw_add_alternative(solver, rule);
     gw_keep_distance(e, x);
     gw_put_angle(e, x, y->d, x->d, GW_PI / 2);
 }
 
-void gw_rule_opposite_sides(gw_solver *run, const gw_distance_constraint *x,
+void gw_rule_opposite_sides(gw_solver *solver, const gw_distance_constraint *x,
                             const gw_distance_constraint *y)
 {
     if (x->surface == GW_PLANE && y->surface == GW_LINE) {
-        gw_rule_opposite_sides(run, y, x);
+        gw_rule_opposite_sides(solver, y, x);
         return;
     }
-    if (x->surface != GW_LINE || !gw_zero_length(run, x->p))
+    if (x->surface != GW_LINE || !gw_zero_length(solver, x->p))
         return;
-    if (y->surface == GW_LINE && gw_zero_length(run, y->p))
-        line_and_line(run, x, y);
+    if (y->surface == GW_LINE && gw_zero_length(solver, y->p))
+        line_and_line(solver, x, y);
     else if (y->surface == GW_PLANE)
-        line_and_plane(run, x, y);
+        line_and_plane(solver, x, y);
 }

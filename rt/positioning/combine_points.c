@@ -13,50 +13,51 @@ static gw_vec3 towards(gw_vec3 a, gw_vec3 b, double length)
 
 /* Both spheres about b's points, one point on a (d_a = 0): they meet in a circle about
  * P_b + h w, h = (d_b^2 + p^2 - q^2) / 2 d_b, of radius sqrt(p^2 - h^2). */
-static void two_spheres(gw_solver *run, const gw_distance_constraint *x,
+static void two_spheres(gw_solver *solver, const gw_distance_constraint *x,
                         const gw_distance_constraint *y, double d_b)
 {
     double p = x->p, q = y->p;
     gw_vec3 w = towards(x->b, y->b, d_b);
-    if (gw_zero_length(run, p)) {
-        gw_keep_distance(gw_add_alternative(run, "point at a point: the other distance follows"),
+    if (gw_zero_length(solver, p)) {
+        gw_keep_distance(gw_add_alternative(solver, "point at a point: the other distance follows"),
                          x);
         return;
     }
-    if (gw_zero_length(run, q)) {
-        gw_keep_distance(gw_add_alternative(run, "point at a point: the other distance follows"),
+    if (gw_zero_length(solver, q)) {
+        gw_keep_distance(gw_add_alternative(solver, "point at a point: the other distance follows"),
                          y);
         return;
     }
     double h = ((p - q) * (p + q) / d_b + d_b) / 2;
-    bool touch = gw_equal_lengths(run, d_b, p + q) || gw_equal_lengths(run, d_b, fabs(p - q));
+    bool touch = gw_equal_lengths(solver, d_b, p + q) || gw_equal_lengths(solver, d_b, fabs(p - q));
     if (touch) {
-        gw_tangency_slack(run, p, 0, 1 + (p + q) / d_b);
-        gw_alternative *e = gw_add_alternative(run, "two spheres touch: their common point");
+        gw_tangency_slack(solver, p, 0, 1 + (p + q) / d_b);
+        gw_alternative *e = gw_add_alternative(solver, "two spheres touch: their common point");
         gw_put_distance(e, x, GW_POINT, x->a, gw_mul_add(x->b, copysign(p, h), w), w, 0);
         return;
     }
-    gw_alternative *e = gw_add_alternative(run, "two spheres about one point: their circle");
+    gw_alternative *e = gw_add_alternative(solver, "two spheres about one point: their circle");
     gw_put_distance(e, x, GW_LINE, x->a, x->b, w, gw_leg(p, h));
     gw_put_distance(e, x, GW_PLANE, x->a, gw_mul_add(x->b, h, w), w, 0);
 }
 
 /* Stretched to the limit: a's segment and b's lie along one line. */
-static void stretched(gw_solver *run, const gw_distance_constraint *x,
+static void stretched(gw_solver *solver, const gw_distance_constraint *x,
                       const gw_distance_constraint *y, double d_a, double d_b)
 {
     double p = x->p, q = y->p, shift, angle;
-    if (gw_equal_lengths(run, d_b, d_a + p + q) || gw_equal_lengths(run, d_a, d_b + p + q))
+    if (gw_equal_lengths(solver, d_b, d_a + p + q) || gw_equal_lengths(solver, d_a, d_b + p + q))
         shift = d_b > d_a ? p : -p, angle = 0;
-    else if (gw_equal_lengths(run, p, d_a + d_b + q))
+    else if (gw_equal_lengths(solver, p, d_a + d_b + q))
         shift = p, angle = GW_PI;
-    else if (gw_equal_lengths(run, q, d_a + d_b + p))
+    else if (gw_equal_lengths(solver, q, d_a + d_b + p))
         shift = -p, angle = GW_PI;
     else
         return;
     gw_vec3 w = towards(x->b, y->b, d_b);
-    gw_tangency_slack(run, p, d_a, 1);
-    gw_alternative *e = gw_add_alternative(run, "distances at their limit: the points are in line");
+    gw_tangency_slack(solver, p, d_a, 1);
+    gw_alternative *e =
+        gw_add_alternative(solver, "distances at their limit: the points are in line");
     gw_put_distance(e, x, GW_POINT, x->a, gw_mul_add(x->b, shift, w), w, 0);
     gw_put_angle(e, x, towards(x->a, y->a, d_a), w, angle);
 }
@@ -70,44 +71,44 @@ static gw_distance_constraint flipped(const gw_distance_constraint *x)
     return y;
 }
 
-void gw_rule_point_point(gw_solver *run, const gw_distance_constraint *x,
+void gw_rule_point_point(gw_solver *solver, const gw_distance_constraint *x,
                          const gw_distance_constraint *y)
 {
     double d_a = gw_distance(x->a, y->a), d_b = gw_distance(x->b, y->b), p = x->p, q = y->p;
     double most = fmax(fmax(p, q), fmax(d_a, d_b));
     double excess = 2 * most - (p + q + d_a + d_b);
-    if (excess > run->snap_clash) {
+    if (excess > solver->conflict_snap) {
         static const gw_inequality fails = {
             "max(p, q, d_a, d_b) <= the sum of the other three",
             "The distances do not fit: one is longer than the others reach together.",
             {"between the points on one side", "between the points on the other side"}};
-        gw_add_conflict(run, x->from, y->from, excess / run->size, &fails);
-        gw_add_conflict_distances(run, d_a, d_b, p, q);
-    } else if (gw_zero_length(run, d_a) && gw_zero_length(run, d_b)) {
-        gw_keep_distance(gw_add_alternative(run, "the same distance twice"), x);
-    } else if (gw_zero_length(run, d_a)) {
-        two_spheres(run, x, y, d_b);
-    } else if (gw_zero_length(run, d_b)) {
+        gw_add_conflict(solver, x->from, y->from, excess / solver->size, &fails);
+        gw_add_conflict_distances(solver, d_a, d_b, p, q);
+    } else if (gw_zero_length(solver, d_a) && gw_zero_length(solver, d_b)) {
+        gw_keep_distance(gw_add_alternative(solver, "the same distance twice"), x);
+    } else if (gw_zero_length(solver, d_a)) {
+        two_spheres(solver, x, y, d_b);
+    } else if (gw_zero_length(solver, d_b)) {
         gw_distance_constraint fx = flipped(x), fy = flipped(y);
-        two_spheres(run, &fx, &fy, d_a);
-    } else if (gw_zero_length(run, p) || gw_zero_length(run, q)) {
+        two_spheres(solver, &fx, &fy, d_a);
+    } else if (gw_zero_length(solver, p) || gw_zero_length(solver, q)) {
         /* one point pinned: cos = (d_a^2 + d_b^2 - r^2) / 2 d_a d_b, r the other distance */
-        const gw_distance_constraint *pin = gw_zero_length(run, p) ? x : y;
-        double r = gw_zero_length(run, p) ? q : p;
-        bool straight = gw_equal_lengths(run, fabs(d_a - d_b), r),
-             folded = gw_equal_lengths(run, d_a + d_b, r);
+        const gw_distance_constraint *pin = gw_zero_length(solver, p) ? x : y;
+        double r = gw_zero_length(solver, p) ? q : p;
+        bool straight = gw_equal_lengths(solver, fabs(d_a - d_b), r),
+             folded = gw_equal_lengths(solver, d_a + d_b, r);
         double angle = straight ? 0
                        : folded
                            ? GW_PI
                            : gw_clamped_acos((d_a * d_a + d_b * d_b - r * r) / (2 * d_a * d_b));
         if (straight || folded)
-            gw_tangency_slack(run, 0, d_a * d_b, d_a + d_b);
+            gw_tangency_slack(solver, 0, d_a * d_b, d_a + d_b);
         gw_alternative *e =
-            gw_add_alternative(run, "one point pinned, another at a distance: an angle");
+            gw_add_alternative(solver, "one point pinned, another at a distance: an angle");
         gw_keep_distance(e, pin);
         gw_put_angle(e, x, towards(x->a, y->a, d_a), towards(x->b, y->b, d_b), angle);
     } else {
-        stretched(run, x, y, d_a, d_b);
+        stretched(solver, x, y, d_a, d_b);
     }
 }
 
@@ -117,158 +118,159 @@ typedef struct foot {
     double d_b;
 } foot;
 
-static foot foot_of(const gw_solver *run, gw_vec3 point, const gw_distance_constraint *line)
+static foot foot_of(const gw_solver *solver, gw_vec3 point, const gw_distance_constraint *line)
 {
     foot t;
     t.l = line->d;
     t.f = gw_mul_add(line->b, gw_dot(gw_sub(point, line->b), t.l), t.l);
     t.d_b = gw_distance(point, t.f);
-    t.w = gw_zero_length(run, t.d_b) ? gw_any_normal(t.l) : towards(point, t.f, t.d_b);
+    t.w = gw_zero_length(solver, t.d_b) ? gw_any_normal(t.l) : towards(point, t.f, t.d_b);
     return t;
 }
 
 /* One point P on a sphere and on a cylinder. */
-static void sphere_and_cylinder(gw_solver *run, const gw_distance_constraint *x,
+static void sphere_and_cylinder(gw_solver *solver, const gw_distance_constraint *x,
                                 const gw_distance_constraint *y, const foot *t)
 {
     double p = x->p, q = y->p, d_b = t->d_b;
-    if (gw_zero_length(run, p)) {
+    if (gw_zero_length(solver, p)) {
         gw_keep_distance(
-            gw_add_alternative(run, "point at a point: its distance to the line follows"), x);
-    } else if (gw_zero_length(run, q)) {
-        double s = gw_leg_or_tangent(run, p, d_b, 0, 1);
+            gw_add_alternative(solver, "point at a point: its distance to the line follows"), x);
+    } else if (gw_zero_length(solver, q)) {
+        double s = gw_leg_or_tangent(solver, p, d_b, 0, 1);
         for (int sign = 1; sign >= (s > 0 ? -1 : 1); sign -= 2)
-            gw_put_distance(gw_add_alternative(run, "a sphere meets a line"), x, GW_POINT, x->a,
+            gw_put_distance(gw_add_alternative(solver, "a sphere meets a line"), x, GW_POINT, x->a,
                             gw_mul_add(t->f, sign * s, t->l), t->l, 0);
-    } else if (gw_zero_length(run, d_b)) {
-        double s = gw_leg_or_tangent(run, p, q, 0, 1);
+    } else if (gw_zero_length(solver, d_b)) {
+        double s = gw_leg_or_tangent(solver, p, q, 0, 1);
         for (int sign = 1; sign >= (s > 0 ? -1 : 1); sign -= 2) {
-            gw_alternative *e = gw_add_alternative(run, "a sphere on a cylinder's axis: circles");
+            gw_alternative *e =
+                gw_add_alternative(solver, "a sphere on a cylinder's axis: circles");
             gw_keep_distance(e, y);
             gw_put_distance(e, x, GW_PLANE, x->a, gw_mul_add(x->b, sign * s, t->l), t->l, 0);
         }
-    } else if (gw_equal_lengths(run, d_b, p + q) || gw_equal_lengths(run, q, p + d_b)) {
-        gw_tangency_slack(run, p, 0, 1 + q / d_b);
-        gw_put_distance(gw_add_alternative(run, "a sphere touches a cylinder"), x, GW_POINT, x->a,
-                        gw_mul_add(x->b, d_b > q ? p : -p, t->w), t->w, 0);
+    } else if (gw_equal_lengths(solver, d_b, p + q) || gw_equal_lengths(solver, q, p + d_b)) {
+        gw_tangency_slack(solver, p, 0, 1 + q / d_b);
+        gw_put_distance(gw_add_alternative(solver, "a sphere touches a cylinder"), x, GW_POINT,
+                        x->a, gw_mul_add(x->b, d_b > q ? p : -p, t->w), t->w, 0);
     }
 }
 
 /* P pinned (p = 0), Q at q of a line. */
-static void pinned_and_line(gw_solver *run, const gw_distance_constraint *x,
+static void pinned_and_line(gw_solver *solver, const gw_distance_constraint *x,
                             const gw_distance_constraint *y, const foot *t, double d_a)
 {
     double q = y->p, d_b = t->d_b;
     gw_vec3 u = towards(x->a, y->a, d_a);
-    if (gw_zero_length(run, q)) {
-        double s = gw_leg_or_tangent(run, d_a, d_b, d_a, 1);
+    if (gw_zero_length(solver, q)) {
+        double s = gw_leg_or_tangent(solver, d_a, d_b, d_a, 1);
         for (int sign = 1; sign >= (s > 0 ? -1 : 1); sign -= 2) {
             gw_alternative *e =
-                gw_add_alternative(run, "one point pinned, another on a line: parallel");
+                gw_add_alternative(solver, "one point pinned, another on a line: parallel");
             gw_vec3 to = gw_unit(gw_sub(gw_mul_add(t->f, sign * s, t->l), x->b));
             gw_keep_distance(e, x);
             gw_put_angle(e, x, u, to, 0);
         }
-    } else if (gw_zero_length(run, d_b)) {
-        bool across = gw_equal_lengths(run, q, d_a);
+    } else if (gw_zero_length(solver, d_b)) {
+        bool across = gw_equal_lengths(solver, q, d_a);
         double angle = across ? GW_PI / 2 : asin(fmin(1, q / d_a));
         if (across)
-            gw_tangency_slack(run, 0, d_a, 1);
+            gw_tangency_slack(solver, 0, d_a, 1);
         for (int i = 0; i < (across ? 1 : 2); i++) {
             gw_alternative *e =
-                gw_add_alternative(run, "a point pinned on a cylinder's axis: an angle");
+                gw_add_alternative(solver, "a point pinned on a cylinder's axis: an angle");
             gw_keep_distance(e, x);
             gw_put_angle(e, x, u, t->l, i == 0 ? angle : GW_PI - angle);
         }
-    } else if (gw_equal_lengths(run, d_b, d_a + q) || gw_equal_lengths(run, q, d_a + d_b)) {
-        gw_tangency_slack(run, 0, d_a, 1 + q / d_b);
+    } else if (gw_equal_lengths(solver, d_b, d_a + q) || gw_equal_lengths(solver, q, d_a + d_b)) {
+        gw_tangency_slack(solver, 0, d_a, 1 + q / d_b);
         gw_alternative *e =
-            gw_add_alternative(run, "a point pinned, a cylinder at the limit of reach");
+            gw_add_alternative(solver, "a point pinned, a cylinder at the limit of reach");
         gw_keep_distance(e, x);
         gw_put_angle(e, x, u, t->w, d_b > q ? 0 : GW_PI);
     }
 }
 
 /* p > 0 and d_a > 0: only the limits of reach are rules. */
-static void sphere_and_line(gw_solver *run, const gw_distance_constraint *x,
+static void sphere_and_line(gw_solver *solver, const gw_distance_constraint *x,
                             const gw_distance_constraint *y, const foot *t, double d_a)
 {
     double p = x->p, q = y->p, d_b = t->d_b;
     gw_vec3 u = towards(x->a, y->a, d_a);
-    bool far = gw_equal_lengths(run, d_b, d_a + p + q),
-         wide = gw_equal_lengths(run, q, p + d_a + d_b);
+    bool far = gw_equal_lengths(solver, d_b, d_a + p + q),
+         wide = gw_equal_lengths(solver, q, p + d_a + d_b);
     if (far || wide)
-        gw_tangency_slack(run, p, d_a, 1);
-    if (wide && gw_zero_length(run, d_b)) {
+        gw_tangency_slack(solver, p, d_a, 1);
+    if (wide && gw_zero_length(solver, d_b)) {
         gw_alternative *e =
-            gw_add_alternative(run, "a cylinder at the limit of reach about its axis");
+            gw_add_alternative(solver, "a cylinder at the limit of reach about its axis");
         gw_put_distance(e, x, GW_POINT, gw_mul_add(x->a, -p, u), x->b, x->d, 0);
         gw_put_angle(e, x, u, t->l, GW_PI / 2);
     } else if (far || wide) {
         gw_alternative *e =
-            gw_add_alternative(run, "distances at their limit: the points are in line");
+            gw_add_alternative(solver, "distances at their limit: the points are in line");
         gw_put_distance(e, x, GW_POINT, x->a, gw_mul_add(x->b, far ? p : -p, t->w), t->w, 0);
         gw_put_angle(e, x, u, t->w, far ? 0 : GW_PI);
     }
 }
 
-void gw_rule_point_line(gw_solver *run, const gw_distance_constraint *x,
+void gw_rule_point_line(gw_solver *solver, const gw_distance_constraint *x,
                         const gw_distance_constraint *y)
 {
     double d_a = gw_distance(x->a, y->a);
-    foot t = foot_of(run, x->b, y);
+    foot t = foot_of(solver, x->b, y);
     double excess = fabs(t.d_b - y->p) - x->p - d_a;
-    if (excess > run->snap_clash) {
+    if (excess > solver->conflict_snap) {
         static const gw_inequality fails = {
             "d_a >= |d_b - q| - p",
             "The object is too short to be at both the point and the line.",
             {"between the points", "from the point to the line"}};
-        gw_add_conflict(run, x->from, y->from, excess / run->size, &fails);
-        gw_add_conflict_distances(run, d_a, t.d_b, x->p, y->p);
-    } else if (gw_zero_length(run, d_a)) {
-        sphere_and_cylinder(run, x, y, &t);
-    } else if (gw_zero_length(run, x->p)) {
-        pinned_and_line(run, x, y, &t, d_a);
+        gw_add_conflict(solver, x->from, y->from, excess / solver->size, &fails);
+        gw_add_conflict_distances(solver, d_a, t.d_b, x->p, y->p);
+    } else if (gw_zero_length(solver, d_a)) {
+        sphere_and_cylinder(solver, x, y, &t);
+    } else if (gw_zero_length(solver, x->p)) {
+        pinned_and_line(solver, x, y, &t, d_a);
     } else {
-        sphere_and_line(run, x, y, &t, d_a);
+        sphere_and_line(solver, x, y, &t, d_a);
     }
 }
 
-void gw_rule_point_plane(gw_solver *run, const gw_distance_constraint *x,
+void gw_rule_point_plane(gw_solver *solver, const gw_distance_constraint *x,
                          const gw_distance_constraint *y)
 {
     double d_a = gw_distance(x->a, y->a), p = x->p;
     gw_vec3 n = y->d;
     double h = gw_dot(n, gw_sub(x->b, y->b));
-    bool limit = gw_equal_lengths(run, fabs(h), p + d_a);
+    bool limit = gw_equal_lengths(solver, fabs(h), p + d_a);
     if (limit)
-        gw_tangency_slack(run, p, d_a, 1);
+        gw_tangency_slack(solver, p, d_a, 1);
     double excess = fabs(h) - d_a - p;
-    if (excess > run->snap_clash) {
+    if (excess > solver->conflict_snap) {
         static const gw_inequality fails = {
             "|d_b| - d_a <= p",
             "The object is too short to be at both the point and the plane.",
             {"between the points", "from the point to the plane"}};
-        gw_add_conflict(run, x->from, y->from, excess / run->size, &fails);
-        gw_add_conflict_distances(run, d_a, h, p, 0);
-    } else if (gw_zero_length(run, d_a) && gw_zero_length(run, p)) {
-        gw_keep_distance(gw_add_alternative(run, "point at a point: the plane through it follows"),
-                         x);
-    } else if (gw_zero_length(run, d_a) && limit) {
-        gw_put_distance(gw_add_alternative(run, "a sphere touches a plane"), x, GW_POINT, x->a,
+        gw_add_conflict(solver, x->from, y->from, excess / solver->size, &fails);
+        gw_add_conflict_distances(solver, d_a, h, p, 0);
+    } else if (gw_zero_length(solver, d_a) && gw_zero_length(solver, p)) {
+        gw_keep_distance(
+            gw_add_alternative(solver, "point at a point: the plane through it follows"), x);
+    } else if (gw_zero_length(solver, d_a) && limit) {
+        gw_put_distance(gw_add_alternative(solver, "a sphere touches a plane"), x, GW_POINT, x->a,
                         gw_mul_add(x->b, -h, n), n, 0);
-    } else if (gw_zero_length(run, d_a)) {
-        gw_alternative *e = gw_add_alternative(run, "a sphere meets a plane: a circle");
+    } else if (gw_zero_length(solver, d_a)) {
+        gw_alternative *e = gw_add_alternative(solver, "a sphere meets a plane: a circle");
         gw_put_distance(e, x, GW_LINE, x->a, x->b, n, gw_leg(p, h));
         gw_keep_distance(e, y);
-    } else if (gw_zero_length(run, p)) {
+    } else if (gw_zero_length(solver, p)) {
         gw_alternative *e =
-            gw_add_alternative(run, "one point pinned, another on a plane: an angle");
+            gw_add_alternative(solver, "one point pinned, another on a plane: an angle");
         gw_keep_distance(e, x);
         gw_put_angle(e, x, towards(x->a, y->a, d_a), n,
                      limit ? (h > 0 ? GW_PI : 0) : gw_clamped_acos(-h / d_a));
     } else if (limit) {
-        gw_alternative *e = gw_add_alternative(run, "a plane at the limit of reach");
+        gw_alternative *e = gw_add_alternative(solver, "a plane at the limit of reach");
         gw_put_distance(e, x, GW_POINT, x->a, gw_mul_add(x->b, -copysign(p, h), n), n, 0);
         gw_put_angle(e, x, towards(x->a, y->a, d_a), n, h > 0 ? GW_PI : 0);
     }

@@ -1,19 +1,194 @@
 /*
- * What a verdict of incompatibility rests on. A conflict is found on each branch by itself and may
- * name the constraints of that branch only: the ones to tell are those that have no pose together.
- * And an inequality that fails by little, or between what is uncertain, is no proof. Any thread, RT
- * safe.
+ * How certain a verdict of incompatibility is, and which constraints it names. A conflict is found
+ * on each branch by itself and may name the constraints of that branch only: reported are
+ * constraints that have no pose together. An inequality that fails by little, or between quantities
+ * that are uncertain, is no proof.
+ *
+ * The perturbation test: directions between near points and crossings of nearly parallel lines are
+ * uncertain by far more than the features that they are derived from; tangencies may be off by the
+ * root of what counts as equal; and so is a contradiction with them. Rather than carry that through
+ * every rule, the exploration is repeated with every number of the input moved by a tenth of what
+ * counts as equal and each tangency by its slack, and each contradiction must remain what it was.
+ * Numbers that coincide in the input may be moved apart by that, and then other rules fit. So
+ * equalities and contradictions are taken ever more widely, until the branches end as they did.
+ *
+ * Any thread, RT safe; 20 kB of stack.
  */
+#include <assert.h>
+#include <string.h>
+
+#include "rt/positioning/random.h"
 #include "rt/positioning/solver.h"
 
-#define NEARLY 1e6 /* times the snap: where directions touch, poses lie off by its square root */
+#define BY_FAR             1e6  /* times the snap: near tangency poses lie off by its square root */
+#define PERTURBATION       0.1  /* of the snap: numbers of the input move by so much */
+#define MAX_CHANGE         0.03 /* of a contradiction: more makes it uncertain */
+#define WIDEST             1e6  /* times the snap: no equality is taken more widely */
+#define WIDER              30
+#define DRAWS              3
+#define MAX_CONTRADICTIONS 256 /* branches; more are left unproven */
 
-static void note_leaf(gw_solver *run, const gw_solver_state *state)
+/* How the branches of an exploration ended: each by a contradiction of so much, in their order. */
+typedef struct gw_contradictions {
+    int count;
+    bool open;               /* one ended without a contradiction */
+    unsigned long long draw; /* of the perturbation; 0: as stated */
+    double excess[MAX_CONTRADICTIONS];
+} gw_contradictions;
+
+/* ---- the input perturbed --------------------------------------------------------------------- */
+
+/* A number between -1 and 1, the k-th that a vector determines: equal vectors move alike. */
+static double number_of(gw_vec3 v, unsigned long long k)
+{
+    double x[3] = {v.x + 0.0, v.y + 0.0, v.z + 0.0}; /* -0 is 0 */
+    unsigned long long bits[3], z = k;
+    memcpy(bits, x, sizeof bits);
+    for (int i = 0; i < 3; i++)
+        z = gw_splitmix64_mix((z ^ bits[i]) + 0x9e3779b97f4a7c15ull);
+    return (double)(z >> 11) / 4503599627370496.0 - 1;
+}
+
+static gw_vec3 moved_vector(gw_vec3 v, double by, unsigned long long draw)
+{
+    gw_vec3 step = {number_of(v, 3 * draw), number_of(v, 3 * draw + 1), number_of(v, 3 * draw + 2)};
+    return gw_mul_add(v, by, step);
+}
+
+/* A direction and its opposite stay opposite. */
+static gw_vec3 moved_direction(gw_vec3 d, double by, unsigned long long draw)
+{
+    bool back = d.x < 0 || (d.x == 0 && (d.y < 0 || (d.y == 0 && d.z < 0)));
+    gw_vec3 m = gw_unit(moved_vector(back ? gw_neg(d) : d, by, draw));
+    return back ? gw_neg(m) : m;
+}
+
+static void perturb_constraint(gw_constraint *c, double size, unsigned long long draw)
+{
+    const double by = PERTURBATION * GW_SNAP;
+    gw_element *e[2] = {&c->mobile, &c->fixed};
+    for (int i = 0; i < 2; i++) {
+        e[i]->p = moved_vector(e[i]->p, by * size, draw);
+        e[i]->d = e[i]->kind == GW_POINT ? e[i]->d : moved_direction(e[i]->d, by, draw);
+    }
+    double step = copysign(by * number_of(gw_v3(fabs(c->value), 0, 0), 3 * draw), c->value);
+    if (!gw_constraint_has_value(c->kind))
+        return;
+    if (!gw_constraint_has_length(c->kind))
+        c->value += step;
+    else if (fabs(c->value) > GW_SNAP * size)
+        c->value += step * size;
+}
+
+void gw_perturb_alternatives(gw_solver *solver)
+{
+    assert(solver->contradictions);
+    const gw_contradictions *record = solver->contradictions;
+    const gw_rule_result *r = &solver->result;
+    for (int i = 0; i < r->count && record->draw > 0; i++) {
+        gw_alternative *a = &solver->result.alternatives[i];
+        for (int k = 0; k < a->distance_count && r->slack_length > 0; k++)
+            if (a->distances[k].from == 0)
+                a->distances[k].b = moved_vector(a->distances[k].b, r->slack_length, record->draw);
+        for (int k = 0; k < a->angle_count && r->slack_angle > 0; k++)
+            a->angles[k].f = moved_direction(a->angles[k].f, r->slack_angle, record->draw);
+        if (a->fixes_rotation && r->slack_angle > 0) {
+            gw_vec3 turn = moved_vector(gw_v3(0, 0, 0), r->slack_angle,
+                                        record->draw + (unsigned)record->count);
+            a->rotation = gw_quat_unit(gw_quat_mul(gw_quat_exp(turn), a->rotation));
+        }
+    }
+}
+
+/* ---- explorations compared ------------------------------------------------------------------- */
+
+void gw_record_contradiction(gw_solver *solver)
+{
+    gw_contradictions *record = solver->contradictions;
+    if (!record)
+        return;
+    if (record->count == MAX_CONTRADICTIONS)
+        record->open = solver->stop = true;
+    else
+        record->excess[record->count++] = solver->result.excess;
+}
+
+static void record_leaf(gw_solver *solver, const gw_solver_state *state)
+{
+    (void)state;
+    if (gw_stated_conflict(solver))
+        gw_record_contradiction(solver);
+    else
+        solver->contradictions->open = solver->stop = true;
+}
+
+/* Explores `problem`, equalities taken `wide` times the snap; false where a branch ended without a
+ * contradiction. */
+static bool all_contradict(const gw_problem *problem, unsigned long use, double wide,
+                           unsigned long long draw, gw_contradictions *record)
+{
+    gw_solver solver;
+    gw_solver_init(&solver, problem, record_leaf, NULL);
+    solver.use = use;
+    solver.contradictions = record;
+    solver.snap *= wide;
+    solver.conflict_snap *= wide;
+    solver.conflict_snap_angle *= wide;
+    solver.direction_snap *= wide;
+    record->count = 0;
+    record->draw = draw;
+    record->open = false;
+    gw_solver_explore(&solver);
+    return !record->open && !solver.unproven;
+}
+
+static bool alike(const gw_contradictions *a, const gw_contradictions *b)
+{
+    for (int i = 0; i < a->count && a->count == b->count; i++)
+        if (!(fabs(a->excess[i] - b->excess[i]) <= MAX_CHANGE * a->excess[i]))
+            return false;
+    return a->count == b->count;
+}
+
+static bool survives(const gw_solver *solver, unsigned long use, double wide,
+                     const gw_contradictions *as_stated)
+{
+    gw_constraint c[GW_MAX_PROBLEM];
+    gw_problem perturbed = *solver->problem;
+    gw_contradictions now;
+    perturbed.constraints = c;
+    for (unsigned long long draw = 1; draw <= DRAWS; draw++) {
+        memcpy(c, solver->problem->constraints, sizeof *c * (size_t)perturbed.count);
+        for (int i = 0; i < perturbed.count; i++)
+            perturb_constraint(&c[i], solver->size, draw);
+        if (!all_contradict(&perturbed, use, wide, draw, &now) || !alike(as_stated, &now))
+            return false;
+    }
+    return true;
+}
+
+/* The perturbation test: true where every branch of the constraints in `use` ends by a
+ * contradiction, and stays at that one, but for little, when the input moves by less than what
+ * counts as equal. */
+static bool survives_perturbation(const gw_solver *solver, unsigned long use)
+{
+    gw_contradictions as_stated;
+    bool same = false;
+    if (!all_contradict(solver->problem, use, 1, 0, &as_stated))
+        return false;
+    for (double wide = 1; wide <= WIDEST && !same; wide *= WIDER)
+        same = survives(solver, use, wide, &as_stated);
+    return same;
+}
+
+/* ---- the constraints that conflict ----------------------------------------------------------- */
+
+static void note_leaf(gw_solver *solver, const gw_solver_state *state)
 {
     gw_submanifold set;
-    run->stop = true;
-    if (gw_synthesise(run, state, &set) || !gw_stated_conflict(run))
-        *(bool *)run->context = true;
+    solver->stop = true;
+    if (gw_synthesise(solver, state, &set) || !gw_stated_conflict(solver))
+        *(bool *)solver->context = true;
 }
 
 /* True where the constraints in `use` have a conflict on every branch, `conflict` being one that
@@ -21,57 +196,60 @@ static void note_leaf(gw_solver *run, const gw_solver_state *state)
 static bool refuted(const gw_solver *whole, unsigned long use, double times, gw_conflict *conflict)
 {
     bool reached = false;
-    gw_solver run;
-    gw_solver_init(&run, whole->problem, note_leaf, &reached);
-    run.use = use;
-    run.snap_clash *= times;
-    run.snap_angle *= times;
-    gw_solver_explore(&run);
-    if (reached || run.doubt || !run.conflict.condition)
+    gw_solver solver;
+    gw_solver_init(&solver, whole->problem, note_leaf, &reached);
+    solver.use = use;
+    solver.conflict_snap *= times;
+    solver.conflict_snap_angle *= times;
+    gw_solver_explore(&solver);
+    if (reached || solver.unproven || !solver.conflict.condition)
         return false;
-    *conflict = run.conflict;
+    *conflict = solver.conflict;
     return true;
 }
 
 /* And none of the contradictions hangs on round-off. */
-static bool surely_refuted(const gw_solver *run, unsigned long use, gw_conflict *conflict)
+static bool certainly_refuted(const gw_solver *solver, unsigned long use, gw_conflict *conflict)
 {
-    return refuted(run, use, 1, conflict) && gw_conflict_survives_perturbation(run, use);
+    return refuted(solver, use, 1, conflict) && survives_perturbation(solver, use);
 }
 
-/* By the snap, too: past a pardoned contradiction rules may drop poses that are there. */
-static bool plainly_refuted(const gw_solver *run, unsigned long use, gw_conflict *conflict)
+/* Past a contradiction that is let pass rules may drop poses that are there: so by the snap, too.
+ */
+static bool refuted_by_far(const gw_solver *solver, unsigned long use, gw_conflict *conflict)
 {
     gw_conflict ignored;
-    return refuted(run, use, NEARLY, &ignored) && surely_refuted(run, use, conflict);
+    return refuted(solver, use, BY_FAR, &ignored) && certainly_refuted(solver, use, conflict);
 }
 
-/* Leaves out what is not needed: halves first, then ever smaller blocks, the later constraints
- * before the earlier. */
-static unsigned long thinned(const gw_solver *run, unsigned long use, gw_conflict *conflict)
+/* Leaves out constraints that are not needed: halves first, then ever smaller blocks, the later
+ * constraints before the earlier. */
+static unsigned long minimal_subset(const gw_solver *solver, unsigned long use,
+                                    gw_conflict *conflict)
 {
     for (int size = GW_MAX_PROBLEM / 2; size > 0; size /= 2)
         for (int first = GW_MAX_PROBLEM - size; first >= 0; first -= size) {
             unsigned long block = ((1ul << size) - 1) << first, rest = use & ~block;
-            if (rest != use && plainly_refuted(run, rest, conflict))
+            if (rest != use && refuted_by_far(solver, rest, conflict))
                 use = rest;
         }
     return use;
 }
 
-/* What fails by little on some branch only all constraints together are sure to contradict. */
-gw_conflict_certainty gw_minimal_conflict(gw_solver *run)
+/* A conflict that fails by little on some branch is certain of all constraints together only. */
+gw_conflict_certainty gw_minimal_conflict(gw_solver *solver)
 {
-    gw_conflict *c = &run->conflict, found = *c;
+    gw_conflict *c = &solver->conflict, found = *c;
     unsigned long use = c->constraints;
-    gw_conflict_certainty proof = GW_CONFLICT_BY_FAR;
-    if (!plainly_refuted(run, use, &found))
-        use = run->use;
-    if (use != run->use || plainly_refuted(run, use, &found))
-        use = thinned(run, use, &found);
+    gw_conflict_certainty certainty = GW_CONFLICT_BY_FAR;
+    if (!refuted_by_far(solver, use, &found))
+        use = solver->use;
+    if (use != solver->use || refuted_by_far(solver, use, &found))
+        use = minimal_subset(solver, use, &found);
     else
-        proof = surely_refuted(run, use, &found) ? GW_CONFLICT_CERTAIN : GW_CONFLICT_UNCERTAIN;
+        certainty =
+            certainly_refuted(solver, use, &found) ? GW_CONFLICT_CERTAIN : GW_CONFLICT_UNCERTAIN;
     *c = found;
     c->constraints = use;
-    return proof;
+    return certainty;
 }

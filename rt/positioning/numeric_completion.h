@@ -1,80 +1,41 @@
 /*
- * Inside of the numeric completion: what its parts share.
- *
- * Any thread, RT safe; bounded by gw_solver's `work`.
+ * Inside of the numeric completion: what numeric_completion.c, solution_components.c and
+ * redundancy.c share. Any thread, RT safe; bounded by the solver's `work`.
  */
 #ifndef GW_POSITIONING_NUMERIC_COMPLETION_H
 #define GW_POSITIONING_NUMERIC_COMPLETION_H
 
+#include "rt/positioning/polynomial/polynomial.h"
 #include "rt/positioning/solver.h"
 
-#define GW_MAX_COMPLETION_ROWS                                                                     \
-    200 /* rows of the whole state, before independent ones are chosen                             \
-         */
-#define GW_MAX_FOUND       GW_MAX_BRANCHES
-#define GW_MAX_COMPONENTS  12  /* sets with freedoms of one leaf */
-#define GW_MAX_CURVE_POSES 192 /* poses on curves, to find all curves by */
+#define GW_MAX_COMPLETION_ROWS 200 /* of the whole state, before independent ones are chosen */
+#define GW_MAX_FOUND           GW_MAX_BRANCHES
+#define GW_MAX_COMPONENTS      12  /* with freedoms, of one leaf */
+#define GW_MAX_CURVE_POSES     192 /* poses on curves, by which all curves are found */
 
+/* One leaf, its rows and the poses found so far. Not to be copied: `system` points into it. */
 typedef struct gw_completion {
-    gw_solver *run;
+    gw_solver *solver;
     const gw_solver_state *state;
-    double size;
-    gw_vec3 middle_m, middle_f; /* of the places' points on either side */
+    gw_pose_system system;      /* the leaf as rt/positioning/polynomial takes it */
+    double size;                /* m */
+    gw_vec3 middle_m, middle_f; /* mean of the distances' points on either side */
     unsigned long long random;
     int row_count;
     gw_row rows[GW_MAX_COMPLETION_ROWS];
     int found_count;
     gw_pose found[GW_MAX_FOUND];
-    int dof[GW_MAX_FOUND];
-    int along_count; /* of more poses where there are curves, most of them on these */
-    gw_pose along[GW_MAX_CURVE_POSES];
-    double best; /* row's residual of a start that failed, and the constraints' there */
-    double residual;
+    int dof[GW_MAX_FOUND]; /* of the solution component at each */
+    int curve_pose_count;
+    gw_pose curve_poses[GW_MAX_CURVE_POSES]; /* more poses where there are curves, most on these */
+    double best_rows;     /* of starts that failed: the smallest residual of the rows, */
+    double best_residual; /* and of the constraints there */
     bool any_sense;
-    int complex_roots; /* of isolated sets, real ones included; 0 where not known */
+    int complex_roots; /* of isolated poses, real ones included; 0 where not known */
     bool restarted;    /* isolated poses may be missing */
 } gw_completion;
 
-/* A deterministic number of the completion's own sequence. */
-double gw_completion_uniform(gw_completion *c, double low, double high);
-
-/* A completion of a leaf, with nothing found yet. */
-void gw_completion_begin(gw_completion *c, gw_solver *run, const gw_solver_state *state,
-                         bool any_sense);
-
-/* A pose to start from. */
-gw_pose gw_completion_random(gw_completion *c);
-
-/* One start, down to the rows: x becomes a pose of this leaf; false where it does not. */
-bool gw_completion_refine(gw_completion *c, gw_pose *x);
-
-/* Adds a pose, unless it is a known isolated one. */
-bool gw_completion_add(gw_completion *c, const gw_pose *x);
-
-/* One start, down to the rows; true when it found a pose that was not known. */
-bool gw_completion_try(gw_completion *c, gw_pose x);
-
-/* ---- settle.c -------------------------------------------------------------------------------- */
-
-/* Goes down from x to the rows, by Levenberg and Marquardt's method; returns the largest row's
- * residual relative to the problem's size. */
-double gw_levenberg_marquardt(const gw_completion *c, gw_pose *x);
-
-/* The pose moved by `factor` times [v; w size]. */
-gw_pose gw_scaled_step(const gw_completion *c, const gw_pose *x, const double s[6], double factor);
-
-/* Rows and Jacobian in metres, rotations by the size. */
-void gw_scaled_rows(const gw_completion *c, const gw_pose *x, double *h, double (*a)[6]);
-
-/* 6 less the rank of the rows at x. */
-int gw_nullity_at(const gw_completion *c, const gw_pose *x);
-
-/* The dimension of the set at x: of its neighbours along the null space, if it has any. */
-int gw_local_dimension(gw_completion *c, const gw_pose *x);
-
-/* ---- sets.c ---------------------------------------------------------------------------------- */
-
-/* A set with freedoms. */
+/* A solution component with freedoms. */
 typedef struct gw_solution_component {
     gw_submanifold set;
     double top; /* how high a curve rises */
@@ -82,22 +43,52 @@ typedef struct gw_solution_component {
         nearest; /* of a curve, to the problem's pose; its seed is there, or beside a crossing */
 } gw_solution_component;
 
-/* Sets with freedoms through the found poses: one a dimension, and one a curve. Returns how many,
- * at most `room`. */
-int gw_solution_components(gw_completion *c, gw_solution_component *sets, int room);
+/* ---- numeric_completion.c -------------------------------------------------------------------- */
 
-/* The general set of so many freedoms through a pose. */
-void gw_general_set(const gw_completion *c, const gw_pose *x, int dof, gw_submanifold *set);
+/* A completion of a leaf, with nothing found yet. */
+void gw_completion_begin(gw_completion *c, gw_solver *solver, const gw_solver_state *state,
+                         bool any_sense);
 
-/* ---- curves.c -------------------------------------------------------------------------------- */
-
+/* A deterministic number of the completion's own sequence. */
+double gw_completion_uniform(gw_completion *c, double low, double high);
+/* A random pose near the elements. */
+gw_pose gw_completion_random(gw_completion *c);
 /* The k-th pose to start from, near and far by turns, a known direction along. */
 gw_pose gw_completion_start(gw_completion *c, int k);
 
-/* Starts that are to reach every curve of the leaf, from which one pose is known. */
-void gw_sample_curves(gw_completion *c);
+/* Rows and Jacobian in metres, rotations times the size. */
+void gw_scaled_rows(const gw_completion *c, const gw_pose *x, double *h, double (*a)[6]);
+/* The pose moved by `factor` times [v; w size]. */
+gw_pose gw_scaled_step(const gw_completion *c, const gw_pose *x, const double s[6], double factor);
+/* Levenberg and Marquardt's method from x down to the rows; returns the largest row's residual
+ * relative to the problem's size. */
+double gw_levenberg_marquardt(const gw_completion *c, gw_pose *x);
 
-/* As gw_solution_components(), the curves alone. */
-int gw_curve_components(gw_completion *c, gw_solution_component *sets, int room);
+/* One start, down to the rows: x becomes a pose of this leaf; false where it does not. */
+bool gw_completion_refine(gw_completion *c, gw_pose *x);
+/* Adds a pose, unless it is a known isolated one. */
+bool gw_completion_add(gw_completion *c, const gw_pose *x);
+/* One start, down to the rows; true when it found a pose that was not known. */
+bool gw_completion_try(gw_completion *c, gw_pose x);
+/* All isolated poses by homotopy; behind a choice, with this leaf's share of the work. */
+gw_root_summary gw_completion_homotopy(gw_completion *c);
+
+/* ---- solution_components.c ------------------------------------------------------------------- */
+
+/* 6 less the rank of the rows at x. */
+int gw_nullity_at(const gw_completion *c, const gw_pose *x);
+/* The dimension of the solution component at x: of its neighbours along the null space, if any. */
+int gw_local_dimension(gw_completion *c, const gw_pose *x);
+/* More starts, to reach every curve of a leaf from which one pose is known. */
+void gw_sample_curves(gw_completion *c);
+/* Components with freedoms through the found poses: one a dimension, and one a curve. Returns how
+ * many, at most `room`. */
+int gw_solution_components(gw_completion *c, gw_solution_component *components, int room);
+
+/* ---- branch_label.c -------------------------------------------------------------------------- */
+
+/* The label of the isolated pose found[at]. */
+void gw_label_isolated_pose(const gw_completion *c, int at, char name[3]);
+void gw_label_components(const gw_solution_component *components, int count, char names[][3]);
 
 #endif

@@ -5,31 +5,18 @@
 
 #include "rt/geometry/implicit_curve.h"
 #include "rt/geometry/locus.h"
+#include "rt/positioning/random.h"
 #include "rt/positioning/solver.h"
 
 typedef unsigned long long random_state;
-
-/* splitmix64 */
-static unsigned long long next_random(random_state *s)
-{
-    unsigned long long z = (*s += 0x9e3779b97f4a7c15ull);
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
-    return z ^ (z >> 31);
-}
-
-static double uniform(random_state *s, double low, double high)
-{
-    return low + (high - low) * (double)(next_random(s) >> 11) / 9007199254740992.0;
-}
 
 /* Uniform by the turn's measure: phi and theta at will; all of SO(3) by sin(pitch) and angles. */
 static void random_rotation(const gw_rotation_set *r, random_state *s, double *z)
 {
     for (int i = 0; i < r->dof; i++)
-        z[i] = uniform(s, -GW_PI, GW_PI);
+        z[i] = gw_random_uniform(s, -GW_PI, GW_PI);
     if (r->kind == GW_ROTATION_FREE)
-        z[1] = asin(uniform(s, -1, 1));
+        z[1] = asin(gw_random_uniform(s, -1, 1));
 }
 
 /* Arc length on an ellipse is sqrt(a^2 sin^2 + b^2 cos^2) dz <= a dz: by rejection. */
@@ -37,9 +24,9 @@ static double random_ellipse(const gw_locus *l, random_state *s)
 {
     double z, length;
     do {
-        z = uniform(s, -GW_PI, GW_PI);
+        z = gw_random_uniform(s, -GW_PI, GW_PI);
         length = hypot(l->a * sin(z), l->b * cos(z));
-    } while (uniform(s, 0, l->a) > length);
+    } while (gw_random_uniform(s, 0, l->a) > length);
     return z;
 }
 
@@ -48,22 +35,22 @@ static void random_place(const gw_locus *l, double size, random_state *s, const 
 {
     switch (l->kind) {
     case GW_LOCUS_SPHERE:
-        z[0] = uniform(s, -GW_PI, GW_PI);
-        z[1] = acos(uniform(s, -1, 1));
+        z[0] = gw_random_uniform(s, -GW_PI, GW_PI);
+        z[1] = acos(gw_random_uniform(s, -1, 1));
         break;
     case GW_LOCUS_CYLINDER:
-        z[0] = about[0] + uniform(s, -size, size);
-        z[1] = uniform(s, -GW_PI, GW_PI);
+        z[0] = about[0] + gw_random_uniform(s, -size, size);
+        z[1] = gw_random_uniform(s, -GW_PI, GW_PI);
         break;
     case GW_LOCUS_CIRCLE:
-        z[0] = uniform(s, -GW_PI, GW_PI);
+        z[0] = gw_random_uniform(s, -GW_PI, GW_PI);
         break;
     case GW_LOCUS_ELLIPSE:
         z[0] = random_ellipse(l, s);
         break;
     default:
         for (int i = 0; i < gw_locus_dof(l->kind); i++)
-            z[i] = about[i] + uniform(s, -size, size);
+            z[i] = about[i] + gw_random_uniform(s, -size, size);
         break;
     }
 }
@@ -73,7 +60,7 @@ static void random_place(const gw_locus *l, double size, random_state *s, const 
 static void put_on_step(const gw_curve_trace *w, const gw_pose *before, random_state *s, gw_pose *x)
 {
     gw_twist d = gw_pose_sub(&w->x, before);
-    double share = uniform(s, 0, 1);
+    double share = gw_random_uniform(s, 0, 1);
     gw_twist part = {gw_scale(share, d.v), gw_scale(share, d.w)};
     gw_pose y = gw_pose_add(before, &part);
     double off = gw_rows_project(w->set->rows, w->set->row_count, 5, w->size, 40, &y);
@@ -104,9 +91,9 @@ static void along_curve(const gw_submanifold *set, double size, random_state *s,
             length += step;
             near_length += close ? step : 0;
             for (int i = 0; i < count; i++) {
-                if (uniform(s, 0, length) < step)
+                if (gw_random_uniform(s, 0, length) < step)
                     put_on_step(&w, &before, s, &on[i]);
-                if (close && uniform(s, 0, near_length) < step)
+                if (close && gw_random_uniform(s, 0, near_length) < step)
                     put_on_step(&w, &before, s, &near[i]);
             }
         }
@@ -129,7 +116,7 @@ static gw_pose walk(const gw_submanifold *set, double size, random_state *s)
         double basis[6][6], step[6] = {0};
         gw_submanifold_tangent(set, &x, size, basis);
         for (int i = 0; i < set->dof; i++) {
-            double c = uniform(s, -0.5, 0.5) * size;
+            double c = gw_random_uniform(s, -0.5, 0.5) * size;
             for (int j = 0; j < 6; j++)
                 step[j] += c * basis[i][j];
         }

@@ -17,17 +17,7 @@
 #include "rt/base/error.h"
 #include "rt/geometry/element.h"
 #include "rt/geometry/submanifold.h"
-
-typedef enum gw_constraint_kind {
-    GW_DISTANCE,   /* value in m: signed along the plane's normal where a plane is involved */
-    GW_ANGLE,      /* value in rad; line and plane: sin(value) = d . n; else cos = a . b */
-    GW_COINCIDENT, /* contained: distance 0 */
-    GW_PARALLEL,
-    GW_PERPENDICULAR
-} gw_constraint_kind;
-
-/* Which way two directed elements run where they end up along one another. */
-typedef enum gw_sense { GW_EITHER, GW_SAME, GW_OPPOSITE } gw_sense;
+#include "rt/positioning/constraint_kinds.h"
 
 typedef struct gw_constraint {
     gw_constraint_kind kind;
@@ -119,16 +109,6 @@ typedef struct gw_solution {
 /* Checks what gw_solve() takes for granted: kinds that fit their elements, ranges, finite numbers,
  * unit vectors. GW_BAD_INPUT with where "/constraints/2/value" and the like. */
 bool gw_problem_check(const gw_problem *problem, gw_error *error);
-
-/* True when `kind` can join elements of these kinds; else `*why` is a sentence (static). */
-bool gw_constraint_fits(gw_constraint_kind kind, gw_element_kind a, gw_element_kind b,
-                        const char **why);
-
-/* True for a distance and an angle; no other value is read. */
-bool gw_constraint_has_value(gw_constraint_kind kind);
-
-/* True where the constraint has a sense to choose (two directed elements along one another). */
-bool gw_constraint_has_sense(gw_constraint_kind kind, gw_element_kind a, gw_element_kind b);
 
 /* Solves a checked problem. The answer is in `solution`, whatever the status. */
 void gw_solve(const gw_problem *problem, gw_solution *solution);

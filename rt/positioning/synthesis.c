@@ -7,7 +7,7 @@
 
 #include "rt/positioning/solver.h"
 
-/* ---- rows ----------------------------------------------------------------------------------- */
+/* ---- rows ------------------------------------------------------------------------------------ */
 
 int gw_rotation_rows(gw_quat rotation, gw_row *rows)
 {
@@ -63,16 +63,16 @@ int gw_distance_rows(const gw_distance_constraint *x, gw_row *rows)
 static void fill_rows(const gw_solver_state *state, gw_submanifold *set)
 {
     int n = 0;
-    if (state->fixed)
+    if (state->rotation_known)
         n = gw_rotation_rows(state->rotation, set->rows);
-    for (int i = 0; i < state->direction_count && n + 2 <= GW_MAX_ROWS; i++)
-        n += gw_angle_rows(&state->directions[i], set->rows + n);
-    for (int i = 0; i < state->place_count && n + 3 <= GW_MAX_ROWS; i++)
-        n += gw_distance_rows(&state->places[i], set->rows + n);
+    for (int i = 0; i < state->angle_count && n + 2 <= GW_MAX_ROWS; i++)
+        n += gw_angle_rows(&state->angles[i], set->rows + n);
+    for (int i = 0; i < state->distance_count && n + 3 <= GW_MAX_ROWS; i++)
+        n += gw_distance_rows(&state->distances[i], set->rows + n);
     set->row_count = n;
 }
 
-/* ---- rotational factor ---------------------------------------------------------------------- */
+/* ---- rotational factor ----------------------------------------------------------------------- */
 
 /* R(phi, theta) = R(f, phi) R(w, sigma - alpha) R(u, theta), w = u x f, sigma the angle between u
  * and f (relational-positioning (3), (4)). */
@@ -98,20 +98,20 @@ static void from_direction(const gw_angle_constraint *d, gw_rotation_set *r)
 static bool rotational(const gw_solver_state *state, gw_rotation_set *r)
 {
     *r = (gw_rotation_set){.kind = GW_ROTATION_FREE, .dof = 3, .zero = {1, 0, 0, 0}};
-    if (state->fixed) {
+    if (state->rotation_known) {
         r->kind = GW_ROTATION_FIXED;
         r->dof = 0;
         r->zero = state->rotation;
         return true;
     }
-    if (state->direction_count == 1)
-        from_direction(&state->directions[0], r);
-    else if (state->direction_count > 1)
+    if (state->angle_count == 1)
+        from_direction(&state->angles[0], r);
+    else if (state->angle_count > 1)
         r->kind = GW_ROTATION_GENERAL, r->dof = 0;
-    return state->direction_count < 2;
+    return state->angle_count < 2;
 }
 
-/* ---- translational factor ------------------------------------------------------------------- */
+/* ---- translational factor -------------------------------------------------------------------- */
 
 static void axes_about(gw_locus *l, gw_vec3 e3)
 {
@@ -163,27 +163,28 @@ static int dof_of(gw_locus_kind kind)
     return dof[kind];
 }
 
-static bool translational(const gw_solver *run, const gw_solver_state *state, gw_translation_set *t)
+static bool translational(const gw_solver *solver, const gw_solver_state *state,
+                          gw_translation_set *t)
 {
-    const gw_distance_constraint *x = &state->places[0], *y = &state->places[1];
+    const gw_distance_constraint *x = &state->distances[0], *y = &state->distances[1];
     t->of = gw_v3(0, 0, 0);
     t->in_mobile = false;
-    if (state->place_count == 0) {
+    if (state->distance_count == 0) {
         t->locus = (gw_locus){GW_LOCUS_FREE, {0, 0, 0}, {1, 0, 0}, {0, 1, 0}, {0, 0, 1}, 0, 0};
-    } else if (state->place_count == 1) {
+    } else if (state->distance_count == 1) {
         single_locus(x, &t->locus);
-    } else if (state->place_count == 2) {
+    } else if (state->distance_count == 2) {
         const gw_distance_constraint *cylinder = x->surface == GW_LINE ? x : y,
                                      *plane = cylinder == x ? y : x;
         if (cylinder->surface != GW_LINE || plane->surface != GW_PLANE ||
-            x->body_owns != y->body_owns || gw_distance(x->a, y->a) > run->snap ||
+            x->body_owns != y->body_owns || gw_distance(x->a, y->a) > solver->snap ||
             fabs(gw_dot(cylinder->d, plane->d)) <= GW_SNAP)
             return false;
         ellipse_locus(cylinder, plane, &t->locus);
     } else {
         return false;
     }
-    if (state->place_count > 0) {
+    if (state->distance_count > 0) {
         t->of = x->a;
         t->in_mobile = x->body_owns;
     }
@@ -191,11 +192,11 @@ static bool translational(const gw_solver *run, const gw_solver_state *state, gw
     return true;
 }
 
-bool gw_synthesise(const gw_solver *run, const gw_solver_state *state, gw_submanifold *set)
+bool gw_synthesise(const gw_solver *solver, const gw_solver_state *state, gw_submanifold *set)
 {
     bool closed = rotational(state, &set->rotation);
     fill_rows(state, set);
-    closed = closed && !state->stuck && translational(run, state, &set->translation);
+    closed = closed && !state->capped && translational(solver, state, &set->translation);
     set->general = !closed;
     if (!closed) {
         set->translation = (gw_translation_set){.dof = 0, .locus = {.kind = GW_LOCUS_GENERAL}};
@@ -205,19 +206,19 @@ bool gw_synthesise(const gw_solver *run, const gw_solver_state *state, gw_subman
     return true;
 }
 
-void gw_synthesise_pose(const gw_solver *run, const gw_solver_state *state, const gw_pose *x,
+void gw_synthesise_pose(const gw_solver *solver, const gw_solver_state *state, const gw_pose *x,
                         gw_submanifold *set)
 {
     gw_distance_constraint point = {GW_POINT, false, {0, 0, 0}, x->p, {0, 0, 1}, 0, 0, 0};
-    if (state->place_count > 0) {
-        const gw_distance_constraint *p = &state->places[0];
+    if (state->distance_count > 0) {
+        const gw_distance_constraint *p = &state->distances[0];
         point.a = p->body_owns ? p->b : p->a;
         point.b = gw_pose_point(x, point.a);
     }
     gw_solver_state pose;
-    memset(&pose, 0, offsetof(gw_solver_state, places));
-    pose.fixed = true;
+    memset(&pose, 0, offsetof(gw_solver_state, distances));
+    pose.rotation_known = true;
     pose.rotation = x->q;
     gw_add_distance(&pose, &point);
-    gw_synthesise(run, &pose, set);
+    gw_synthesise(solver, &pose, set);
 }

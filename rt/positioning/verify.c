@@ -1,87 +1,103 @@
 /*
- * What a constraint asks, straight from its elements: the check of every answer, independent of
- * the decomposition and of the rows. Any thread, RT safe.
+ * What goes in is checked, and what comes out is verified against the constraints as they were
+ * stated, independent of the decomposition, the rules and the rows. Any thread, RT safe;
+ * gw_problem_check() formats text.
  */
+#include <assert.h>
 #include <float.h>
+#include <stdio.h>
 
 #include "rt/positioning/solver.h"
 
-/* Smallest of |angle - wanted| that the sense allows, "along" being 0 or pi. */
-static double along_error(gw_vec3 a, gw_vec3 b, gw_sense sense)
+/* ---- the problem ----------------------------------------------------------------------------- */
+
+static bool fail_at(gw_error *error, int i, const char *member, const char *message)
 {
-    double angle = gw_angle_between(a, b);
-    if (sense == GW_SAME)
-        return angle;
-    if (sense == GW_OPPOSITE)
-        return GW_PI - angle;
-    return fmin(angle, GW_PI - angle);
+    char where[64];
+    if (i < 0)
+        snprintf(where, sizeof where, "/%s", member);
+    else
+        snprintf(where, sizeof where, "/constraints/%d%s%s", i, *member ? "/" : "", member);
+    return gw_fail(error, GW_BAD_INPUT, where, "%s", message);
 }
 
-/* |pi/2 - angle| */
-static double across_error(gw_vec3 a, gw_vec3 b)
+static bool reachable(gw_vec3 p)
 {
-    return fabs(asin(fmax(-1, fmin(1, gw_dot(a, b)))));
+    return fmax(fabs(p.x), fmax(fabs(p.y), fabs(p.z))) <= GW_MAX_COORDINATE;
 }
 
-static double line_gap(gw_vec3 point, const gw_element *line)
+static bool check_element(const gw_element *e, int i, const char *member, gw_error *error)
 {
-    return gw_norm(gw_reject(gw_sub(point, line->p), line->d));
+    if (!gw_finite3(e->p))
+        return fail_at(error, i, member, "The point's coordinates must be finite numbers.");
+    if (!reachable(e->p))
+        return fail_at(error, i, member, "The point's coordinates must be at most 1e75 m.");
+    if (e->kind == GW_POINT)
+        return true;
+    if (!gw_finite3(e->d) || fabs(gw_norm(e->d) - 1) > 1e-9)
+        return fail_at(error, i, member,
+                       "The direction or normal must be a vector of unit length.");
+    return true;
 }
 
-static double plane_height(gw_vec3 point, const gw_element *plane)
+static bool check_value(const gw_constraint *c, int i, gw_error *error)
 {
-    return gw_dot(plane->d, gw_sub(point, plane->p));
+    double low, high;
+    if (!gw_constraint_has_value(c->kind))
+        return true;
+    if (!isfinite(c->value))
+        return fail_at(error, i, "value", "The value must be a finite number.");
+    if (fabs(c->value) > GW_MAX_COORDINATE)
+        return fail_at(error, i, "value", "The value must be at most 1e75 m.");
+    gw_constraint_value_range(c->kind, c->mobile.kind, c->fixed.kind, &low, &high);
+    if (gw_constraint_has_length(c->kind))
+        return c->value >= low ||
+               fail_at(error, i, "value",
+                       "A distance between points and lines is not negative; it is signed only "
+                       "where a plane is involved.");
+    if (c->value < low - 1e-12 || c->value > high + 1e-12)
+        return fail_at(error, i, "value",
+                       low < 0 ? "An angle between a line and a plane is within -pi/2 .. pi/2 rad."
+                               : "An angle between directions is within 0 .. pi rad.");
+    return true;
 }
 
-/* |distance - wanted| between the elements, m the mobile one in world axes. */
-static double distance_error(const gw_constraint *c, const gw_element *m, double value)
+static bool check_constraint(const gw_constraint *c, int i, gw_error *error)
 {
-    const gw_element *f = &c->fixed;
-    if (m->kind == GW_PLANE && f->kind == GW_PLANE)
-        return fabs((c->reversed ? plane_height(f->p, m) : plane_height(m->p, f)) - value);
-    if (f->kind == GW_PLANE)
-        return fabs(plane_height(m->p, f) - value);
-    if (m->kind == GW_PLANE)
-        return fabs(plane_height(f->p, m) - value);
-    if (f->kind == GW_LINE)
-        return fabs(line_gap(m->p, f) - value);
-    if (m->kind == GW_LINE)
-        return fabs(line_gap(f->p, m) - value);
-    return fabs(gw_distance(m->p, f->p) - value);
+    const char *why = "";
+    if ((unsigned)c->kind >= GW_CONSTRAINT_KIND_COUNT)
+        return fail_at(error, i, "type", "The constraint's type is not one of the known ones.");
+    if ((unsigned)c->sense > GW_OPPOSITE)
+        return fail_at(error, i, "sense", "The sense is either, same or opposite.");
+    if (!gw_constraint_fits(c->kind, c->mobile.kind, c->fixed.kind, &why))
+        return fail_at(error, i, "type", why);
+    return check_element(&c->mobile, i, "mobile", error) &&
+           check_element(&c->fixed, i, "fixed", error) && check_value(c, i, error);
 }
 
-/* Angle of the directions that a distance or coincidence asks for. */
-static double distance_turn(const gw_constraint *c, const gw_element *m)
+bool gw_problem_check(const gw_problem *p, gw_error *error)
 {
-    if (m->kind == GW_POINT || c->fixed.kind == GW_POINT)
-        return 0;
-    return m->kind == c->fixed.kind ? along_error(m->d, c->fixed.d, c->sense)
-                                    : across_error(m->d, c->fixed.d);
+    if (p->count < 0 || p->count > GW_MAX_PROBLEM)
+        return gw_fail(error, GW_TOO_LARGE, "/constraints",
+                       "%d constraints; at most %d join one object to its surroundings.", p->count,
+                       GW_MAX_PROBLEM);
+    if (!gw_finite_pose(&p->pose) || fabs(gw_quat_dot(p->pose.q, p->pose.q) - 1) > 1e-6)
+        return fail_at(error, -1, "mobile/pose",
+                       "The pose must be finite, its quaternion of unit length.");
+    if (!reachable(p->pose.p))
+        return fail_at(error, -1, "mobile/pose", "The position must be at most 1e75 m away.");
+    if (!isfinite(p->length) || p->length <= 0)
+        return fail_at(error, -1, "mobile/length", "The length must be a positive number.");
+    for (int i = 0; i < p->count; i++)
+        if (!check_constraint(&p->constraints[i], i, error))
+            return false;
+    return true;
 }
 
-double gw_constraint_residual(const gw_constraint *c, const gw_pose *x, double length)
-{
-    gw_element m = gw_element_moved(x, &c->mobile);
-    const gw_element *f = &c->fixed;
-    bool mixed = m.kind != f->kind;
-    switch (c->kind) {
-    case GW_DISTANCE:
-        return fmax(distance_error(c, &m, c->value), length * distance_turn(c, &m));
-    case GW_COINCIDENT:
-        return fmax(distance_error(c, &m, 0), length * distance_turn(c, &m));
-    case GW_PARALLEL:
-        return length * (mixed ? across_error(m.d, f->d) : along_error(m.d, f->d, c->sense));
-    case GW_PERPENDICULAR:
-        return length * (mixed ? along_error(m.d, f->d, c->sense) : across_error(m.d, f->d));
-    default: {
-        double wanted = gw_snapped_angle(mixed ? GW_PI / 2 - c->value : c->value);
-        return length * fabs(gw_angle_between(m.d, f->d) - wanted);
-    }
-    }
-}
+/* ---- residuals ------------------------------------------------------------------------------- */
 
-/* What rounding makes of places that far from the origin is no residual, nor what it makes of the
- * way from the present pose. */
+/* Rounding of coordinates that far from the origin, and of the way from the present pose, is no
+ * residual. */
 double gw_problem_residual(const gw_problem *problem, unsigned long use, double size,
                            const gw_pose *x)
 {
@@ -92,6 +108,19 @@ double gw_problem_residual(const gw_problem *problem, unsigned long use, double 
             worst = fmax(worst, gw_constraint_residual(&problem->constraints[i], x, size));
     return isnan(worst) ? HUGE_VAL : fmax(0, worst - rounding) / size;
 }
+
+unsigned long gw_satisfied_constraints(const gw_solver *solver, const gw_pose *x,
+                                       unsigned long asked)
+{
+    unsigned long held = 0;
+    for (int i = 0; i < solver->problem->count; i++)
+        if (asked >> i & 1 &&
+            gw_problem_residual(solver->problem, 1ul << i, solver->size, x) <= GW_VERIFIED)
+            held |= 1ul << i;
+    return held;
+}
+
+/* ---- sets of poses --------------------------------------------------------------------------- */
 
 int gw_generic_poses(const gw_submanifold *set, double size, gw_pose x[2])
 {

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "rt/positioning/polynomial/section.h"
+#include "rt/positioning/polynomial/study_equations.h"
 
 static unsigned long long state = 7;
 

@@ -7,7 +7,8 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "rt/positioning/polynomial/section.h"
+#include "rt/positioning/polynomial/study_equations.h"
+#include "rt/positioning/solver.h"
 
 #define SAME 1e-5
 
@@ -60,10 +61,10 @@ static int rows_of(const gw_problem *p, gw_row *rows)
     memset(&state, 0, sizeof state);
     for (int i = 0; i < p->count; i++)
         gw_decompose(&run, &state, i, GW_SAME);
-    for (int i = 0; i < state.place_count; i++)
-        n += gw_distance_rows(&state.places[i], rows + n);
-    for (int i = 0; i < state.direction_count; i++)
-        n += gw_angle_rows(&state.directions[i], rows + n);
+    for (int i = 0; i < state.distance_count; i++)
+        n += gw_distance_rows(&state.distances[i], rows + n);
+    for (int i = 0; i < state.angle_count; i++)
+        n += gw_angle_rows(&state.angles[i], rows + n);
     return n;
 }
 

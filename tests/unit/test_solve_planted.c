@@ -86,10 +86,10 @@ static void found_poses_are_listed(int trials, int count, bool lattice_rotations
             gw_decompose(&run_all, &state, i, c[i].sense == GW_EITHER ? GW_SAME : c[i].sense);
         gw_row rows[GW_MAX_ROWS];
         int n = 0;
-        for (int i = 0; i < state.place_count; i++)
-            n += gw_distance_rows(&state.places[i], rows + n);
-        for (int i = 0; i < state.direction_count; i++)
-            n += gw_angle_rows(&state.directions[i], rows + n);
+        for (int i = 0; i < state.distance_count; i++)
+            n += gw_distance_rows(&state.distances[i], rows + n);
+        for (int i = 0; i < state.angle_count; i++)
+            n += gw_angle_rows(&state.angles[i], rows + n);
         for (int start = 0; start < 12; start++) {
             gw_pose y = random_pose();
             double residual = 0;

@@ -2,7 +2,7 @@
  * Roots of the sections of start_system.c. Made by tests/tools/make_start_system.c:
  * not to be edited.
  */
-#include "rt/positioning/polynomial/section.h"
+#include "rt/positioning/polynomial/study_equations.h"
 
 /* clang-format off */
 

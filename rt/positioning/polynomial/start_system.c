@@ -5,17 +5,15 @@
  */
 #include <string.h>
 
-#include "rt/positioning/polynomial/section.h"
+#include "rt/positioning/polynomial/study_equations.h"
+#include "rt/positioning/random.h"
 
 /* splitmix64, to a complex number in the square of side two. */
 static gw_complex arbitrary(unsigned long long index)
 {
     double part[2];
     for (unsigned long long k = 0; k < 2; k++) {
-        unsigned long long z = (2 * index + k + 1) * 0x9e3779b97f4a7c15ull;
-        z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
-        z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
-        z ^= z >> 31;
+        unsigned long long z = gw_splitmix64_mix((2 * index + k + 1) * 0x9e3779b97f4a7c15ull);
         part[k] = 2 * ((double)(z >> 11) / 9007199254740992.0) - 1;
     }
     return part[0] + part[1] * I;

@@ -12,7 +12,7 @@
  */
 #include <string.h>
 
-#include "rt/positioning/polynomial/roots.h"
+#include "rt/positioning/polynomial/quaternion_equations.h"
 
 #define MONOMIALS 35
 #define ROOTS     8
@@ -33,7 +33,7 @@ static int quartic(int i, int j, int k, int l)
 }
 
 /* The 30 equations. Quadric entries in the order 00 01 02 03 11 12 13 22 23 33. */
-static void equations(const double (*q)[10], double (*a)[MONOMIALS])
+static void equations(const double (*q)[GW_MONOMIALS], double (*a)[MONOMIALS])
 {
     int row = 0;
     memset(a, 0, 30 * sizeof *a);
@@ -81,7 +81,7 @@ static int reduce(int rows, int columns, int stride, double *a, int most, int *o
 }
 
 /* N, from the reduced equations; false where it has more than eight columns. */
-static bool null_space(const double (*q)[10], double (*n)[ROOTS])
+static bool null_space(const double (*q)[GW_MONOMIALS], double (*n)[ROOTS])
 {
     double a[30][MONOMIALS];
     int order[MONOMIALS];
@@ -274,7 +274,7 @@ static void root_of(const double (*x)[ROOTS], const double (*n)[ROOTS], gw_compl
     }
 }
 
-bool gw_three_quadrics_roots(const double (*quadrics)[10], gw_complex (*e)[4])
+bool gw_three_quadrics_roots(const double (*quadrics)[GW_MONOMIALS], gw_complex (*e)[4])
 {
     double n[MONOMIALS][ROOTS], x[ROOTS][ROOTS], used[ROOTS][ROOTS];
     gw_complex lambda[ROOTS];

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "rt/base/small.h"
+#include "rt/positioning/polynomial/polynomial.h"
 #include "rt/positioning/solver.h"
 
 #define MAX_SHEETS GW_MAX_ROWS /* rows; more places than that are left to others */
@@ -146,45 +147,46 @@ static double polish(const turns *t, double *phi)
     return worst;
 }
 
-static bool found_before(const gw_solver *run, gw_quat q)
+static bool found_before(const gw_solver *solver, gw_quat q)
 {
-    for (int i = 0; i < run->finding.count; i++)
-        if (gw_quat_angle(q, run->finding.edits[i].rotation) < 1e-7)
+    for (int i = 0; i < solver->result.count; i++)
+        if (gw_quat_angle(q, solver->result.alternatives[i].rotation) < 1e-7)
             return true;
     return false;
 }
 
-static void try_turn(gw_solver *run, const turns *t, int rank, double most, double phi)
+static void try_turn(gw_solver *solver, const turns *t, int rank, double most, double phi)
 {
     const double h = 1e-4;
     double from = phi;
     if (polish(t, &phi) > HELD || fabs(remainder(phi - from, 2 * GW_PI)) > 0.1)
         return;
     gw_quat q = gw_quat_unit(rotation_at(t, phi));
-    if (found_before(run, q) || run->finding.count == GW_MAX_ALTERNATIVES)
+    if (found_before(solver, q) || solver->result.count == GW_MAX_ALTERNATIVES)
         return;
     double slope = condition_at(t, rank, rotation_at(t, phi + h)) -
                    condition_at(t, rank, rotation_at(t, phi - h));
-    gw_add_rotation(run, "places about a known direction: the turns", q);
-    run->finding.edits[run->finding.count - 1].rough = fabs(slope) / (2 * h) < TOUCHING * most;
+    gw_add_rotation(solver, "places about a known direction: the turns", q);
+    solver->result.alternatives[solver->result.count - 1].nearly_double =
+        fabs(slope) / (2 * h) < TOUCHING * most;
 }
 
 /* The rows of all places; false where one is no point, line or plane, or they are too many. */
 static bool gather(const gw_solver_state *state, turns *t)
 {
-    for (int i = 0; i < state->place_count; i++) {
-        if (state->places[i].p > 0 || t->count + 3 > MAX_SHEETS)
+    for (int i = 0; i < state->distance_count; i++) {
+        if (state->distances[i].p > 0 || t->count + 3 > MAX_SHEETS)
             return false;
-        t->count += gw_distance_rows(&state->places[i], t->rows + t->count);
+        t->count += gw_distance_rows(&state->distances[i], t->rows + t->count);
     }
     return true;
 }
 
-void gw_rule_rotation_about_axis(gw_solver *run, const gw_solver_state *state)
+void gw_rule_rotation_about_axis(gw_solver *solver, const gw_solver_state *state)
 {
-    if (state->direction_count != 1 || state->directions[0].angle > 0)
+    if (state->angle_count != 1 || state->angles[0].angle > 0)
         return;
-    turns t = {.axis = &state->directions[0], .size = run->size};
+    turns t = {.axis = &state->angles[0], .size = solver->size};
     t.zero = gw_quat_between(t.axis->u, t.axis->f);
     if (!gather(state, &t))
         return;
@@ -199,8 +201,8 @@ void gw_rule_rotation_about_axis(gw_solver *run, const gw_solver_state *state)
     int n = gw_trigonometric_roots(sample, phi, &most);
     if (!(most > VANISHING))
         return;
-    run->finding.outcome = GW_RULE_NO_ROOT;
+    solver->result.outcome = GW_RULE_NO_ROOT;
     for (int i = 0; i < n; i++)
-        try_turn(run, &t, rank, most, phi[i]);
-    gw_label_rotations(run);
+        try_turn(solver, &t, rank, most, phi[i]);
+    gw_label_rotations(solver);
 }

@@ -10,9 +10,9 @@
     1e-6 /* rad: round-off of 1e-15 over less turns by more than the 1e-9 promised                 \
           */
 
-static bool same_angle(const gw_solver *run, double a, double b)
+static bool same_angle(const gw_solver *solver, double a, double b)
 {
-    return fabs(a - b) <= run->same_angle;
+    return fabs(a - b) <= solver->direction_snap;
 }
 
 /* R with R u1 = f1 and R u2 in the half plane of f1, f2. */
@@ -25,9 +25,9 @@ static gw_quat pairs_to_pairs(gw_vec3 u1, gw_vec3 u2, gw_vec3 f1, gw_vec3 f2)
 }
 
 /* Directions that touch may be off by the root of what counts as the same over that arm. */
-static void may_turn(gw_solver *run, double arm)
+static void may_turn(gw_solver *solver, double arm)
 {
-    gw_tangency_slack(run, 0, arm * run->size, 1);
+    gw_tangency_slack(solver, 0, arm * solver->size, 1);
 }
 
 /*
@@ -36,18 +36,18 @@ static void may_turn(gw_solver *run, double arm)
  * y = M m + E e +- sqrt(1 - M^2 - E^2) m x e, M = (cos alpha + cos beta) / |a + b|,
  * E = (cos beta - cos alpha) / |b - a|. Returns how many (two, or one where they touch).
  */
-static int two_cones(gw_solver *run, gw_vec3 a, double alpha, gw_vec3 b, double beta,
+static int two_cones(gw_solver *solver, gw_vec3 a, double alpha, gw_vec3 b, double beta,
                      gw_vec3 out[2])
 {
     gw_vec3 sum = gw_add(a, b), gap = gw_sub(b, a);
     double sigma = gw_angle_between(a, b), half = (alpha + beta) / 2, off = (beta - alpha) / 2;
     double on_m = 2 * cos(half) * cos(off) / gw_norm(sum);
     double on_e = -2 * sin(half) * sin(off) / gw_norm(gap);
-    bool touch = same_angle(run, sigma, alpha + beta) ||
-                 same_angle(run, sigma, fabs(alpha - beta)) ||
-                 same_angle(run, sigma + alpha + beta, 2 * GW_PI);
+    bool touch = same_angle(solver, sigma, alpha + beta) ||
+                 same_angle(solver, sigma, fabs(alpha - beta)) ||
+                 same_angle(solver, sigma + alpha + beta, 2 * GW_PI);
     if (touch)
-        may_turn(run, fmin(gw_norm(sum), gw_norm(gap)));
+        may_turn(solver, fmin(gw_norm(sum), gw_norm(gap)));
     double k = touch ? 0 : sqrt(fmax(0, 1 - on_m * on_m - on_e * on_e));
     gw_vec3 m = gw_unit(sum), e = gw_unit(gap), across = gw_cross(m, e);
     gw_vec3 middle = gw_add(gw_scale(on_m, m), gw_scale(on_e, e));
@@ -58,14 +58,7 @@ static int two_cones(gw_solver *run, gw_vec3 a, double alpha, gw_vec3 b, double 
 
 static void put_direction(gw_alternative *e, gw_vec3 u, gw_vec3 f, double angle, unsigned long from)
 {
-    e->directions[e->direction_count++] = gw_angle_constraint_of(u, f, angle, from);
-}
-
-void gw_add_rotation(gw_solver *run, const char *rule, gw_quat rotation)
-{
-    gw_alternative *e = gw_add_alternative(run, rule);
-    e->fix = true;
-    e->rotation = gw_quat_unit(rotation);
+    e->angles[e->angle_count++] = gw_angle_constraint_of(u, f, angle, from);
 }
 
 /* Every side at most the sum of the other three, and any three less the fourth at most 2 pi. */
@@ -80,7 +73,7 @@ static double quadrilateral_excess(double alpha, double beta, double sigma_a, do
     return worst;
 }
 
-static void clash(gw_solver *run, const gw_angle_constraint *x, const gw_angle_constraint *y,
+static void clash(gw_solver *solver, const gw_angle_constraint *x, const gw_angle_constraint *y,
                   double sigma_a, double sigma_b, double excess)
 {
     static const gw_inequality fails = {
@@ -88,16 +81,16 @@ static void clash(gw_solver *run, const gw_angle_constraint *x, const gw_angle_c
         "three - the fourth <= 2 pi",
         "No orientation of the object has both directions.",
         {NULL, NULL}};
-    gw_add_conflict(run, x->from, y->from, excess, &fails);
-    gw_add_conflict_value(run, "alpha", x->angle);
-    gw_add_conflict_value(run, "beta", y->angle);
-    gw_add_conflict_value(run, "sigma_a", sigma_a);
-    gw_add_conflict_value(run, "sigma_b", sigma_b);
+    gw_add_conflict(solver, x->from, y->from, excess, &fails);
+    gw_add_conflict_value(solver, "alpha", x->angle);
+    gw_add_conflict_value(solver, "beta", y->angle);
+    gw_add_conflict_value(solver, "sigma_a", sigma_a);
+    gw_add_conflict_value(solver, "sigma_b", sigma_b);
 }
 
 /* An equality holds: the four vectors lie in one plane, and the signs there are found by trial. */
-static void in_one_plane(gw_solver *run, const gw_angle_constraint *x, const gw_angle_constraint *y,
-                         double sigma_a)
+static void in_one_plane(gw_solver *solver, const gw_angle_constraint *x,
+                         const gw_angle_constraint *y, double sigma_a)
 {
     gw_vec3 n = gw_unit(gw_cross(x->f, y->f));
     double best = HUGE_VAL;
@@ -111,22 +104,22 @@ static void in_one_plane(gw_solver *run, const gw_angle_constraint *x, const gw_
     }
     double least =
         fmin(fmin(sin(x->angle), sin(y->angle)), fmin(sin(sigma_a), gw_norm(gw_cross(x->f, y->f))));
-    may_turn(run, least * least);
-    if (best < 8 * run->same_angle)
-        gw_add_rotation(run, "two angles at their limit: one rotation",
+    may_turn(solver, least * least);
+    if (best < 8 * solver->direction_snap)
+        gw_add_rotation(solver, "two angles at their limit: one rotation",
                         pairs_to_pairs(x->u, y->u, best1, best2));
 }
 
 /* y turned so that parallel vectors point the same way. */
-static gw_angle_constraint aligned(const gw_solver *run, const gw_angle_constraint *x,
+static gw_angle_constraint aligned(const gw_solver *solver, const gw_angle_constraint *x,
                                    const gw_angle_constraint *y)
 {
     gw_angle_constraint z = *y;
-    if (gw_dot(x->u, z.u) < 0 && gw_norm(gw_cross(x->u, z.u)) <= run->same_angle) {
+    if (gw_dot(x->u, z.u) < 0 && gw_norm(gw_cross(x->u, z.u)) <= solver->direction_snap) {
         z.u = gw_neg(z.u);
         z.angle = GW_PI - z.angle;
     }
-    if (gw_dot(x->f, z.f) < 0 && gw_norm(gw_cross(x->f, z.f)) <= run->same_angle) {
+    if (gw_dot(x->f, z.f) < 0 && gw_norm(gw_cross(x->f, z.f)) <= solver->direction_snap) {
         z.f = gw_neg(z.f);
         z.angle = GW_PI - z.angle;
     }
@@ -134,15 +127,15 @@ static gw_angle_constraint aligned(const gw_solver *run, const gw_angle_constrai
 }
 
 /* One vector on the body: R u is on two cones; or one in the world, its mirror. */
-static void shared_vector(gw_solver *run, const gw_angle_constraint *x,
+static void shared_vector(gw_solver *solver, const gw_angle_constraint *x,
                           const gw_angle_constraint *y, bool on_body)
 {
     unsigned long from = x->from | y->from;
     gw_vec3 on[2];
-    int n = on_body ? two_cones(run, x->f, x->angle, y->f, y->angle, on)
-                    : two_cones(run, x->u, x->angle, y->u, y->angle, on);
+    int n = on_body ? two_cones(solver, x->f, x->angle, y->f, y->angle, on)
+                    : two_cones(solver, x->u, x->angle, y->u, y->angle, on);
     for (int i = 0; i < n; i++) {
-        gw_alternative *e = gw_add_alternative(run, "two angles that share a vector: parallel");
+        gw_alternative *e = gw_add_alternative(solver, "two angles that share a vector: parallel");
         if (on_body)
             put_direction(e, x->u, on[i], 0, from);
         else
@@ -153,7 +146,7 @@ static void shared_vector(gw_solver *run, const gw_angle_constraint *x,
 /* x pinned: R u_2 is at sigma_a from f_1 and at beta from f_2. Where u_2 is nearly u_1 (or f_2 is
  * f_1), that tells the turn about f_1 by a small difference of large numbers: what else tells it,
  * tells it better, and the angle then holds as it is. */
-static void pinned_and_angle(gw_solver *run, const gw_angle_constraint *x,
+static void pinned_and_angle(gw_solver *solver, const gw_angle_constraint *x,
                              const gw_angle_constraint *y, double sigma_a, double sigma_b)
 {
     gw_vec3 on[2];
@@ -161,60 +154,61 @@ static void pinned_and_angle(gw_solver *run, const gw_angle_constraint *x,
     int n = 1;
     on[0] = y->f;
     if (y->angle > 0)
-        n = two_cones(run, x->f, sigma_a, y->f, y->angle, on);
+        n = two_cones(solver, x->f, sigma_a, y->f, y->angle, on);
     if (n == 1 && y->angle > 0) /* cos turn = (cos beta - cos a cos b) / sin a sin b */
-        may_turn(run, sine_a * sine_b / sin(y->angle));
+        may_turn(solver, sine_a * sine_b / sin(y->angle));
     for (int i = 0; i < n; i++)
-        gw_add_rotation(run, "a parallel and an angle: the rotation",
+        gw_add_rotation(solver, "a parallel and an angle: the rotation",
                         pairs_to_pairs(x->u, y->u, x->f, on[i]));
     if (fmin(sine_a, sine_b) < NEARLY_ONE) {
-        gw_alternative *e = gw_add_alternative(run, "an angle that a parallel nearly implies");
-        e->directions[e->direction_count++] = *x;
+        gw_alternative *e = gw_add_alternative(solver, "an angle that a parallel nearly implies");
+        e->angles[e->angle_count++] = *x;
         e->left_out = y->from;
     }
 }
 
-void gw_rule_angles(gw_solver *run, const gw_angle_constraint *x, const gw_angle_constraint *given)
+void gw_rule_angles(gw_solver *solver, const gw_angle_constraint *x,
+                    const gw_angle_constraint *given)
 {
-    gw_angle_constraint turned = aligned(run, x, given);
+    gw_angle_constraint turned = aligned(solver, x, given);
     const gw_angle_constraint *y = &turned;
     double sigma_a = gw_angle_between(x->u, y->u), sigma_b = gw_angle_between(x->f, y->f);
-    bool one_u = sigma_a <= run->same_angle, one_f = sigma_b <= run->same_angle;
+    bool one_u = sigma_a <= solver->direction_snap, one_f = sigma_b <= solver->direction_snap;
     double excess = quadrilateral_excess(x->angle, y->angle, sigma_a, sigma_b);
-    if (excess > run->snap_angle) {
-        clash(run, x, y, sigma_a, sigma_b, excess);
+    if (excess > solver->conflict_snap_angle) {
+        clash(solver, x, y, sigma_a, sigma_b, excess);
     } else if (one_u && one_f) {
-        gw_alternative *e = gw_add_alternative(run, "the same angle twice");
-        e->directions[e->direction_count++] = *x;
-    } else if (x->angle <= run->same_angle && (one_u || one_f)) {
-        gw_alternative *e = gw_add_alternative(run, "an angle that a parallel implies");
-        e->directions[e->direction_count++] = *x;
-    } else if (y->angle <= run->same_angle && (one_u || one_f)) {
-        gw_alternative *e = gw_add_alternative(run, "an angle that a parallel implies");
-        e->directions[e->direction_count++] = *given;
-    } else if (x->angle <= run->same_angle) {
-        pinned_and_angle(run, x, y, sigma_a, sigma_b);
-    } else if (y->angle <= run->same_angle) {
-        pinned_and_angle(run, y, x, sigma_a, sigma_b);
+        gw_alternative *e = gw_add_alternative(solver, "the same angle twice");
+        e->angles[e->angle_count++] = *x;
+    } else if (x->angle <= solver->direction_snap && (one_u || one_f)) {
+        gw_alternative *e = gw_add_alternative(solver, "an angle that a parallel implies");
+        e->angles[e->angle_count++] = *x;
+    } else if (y->angle <= solver->direction_snap && (one_u || one_f)) {
+        gw_alternative *e = gw_add_alternative(solver, "an angle that a parallel implies");
+        e->angles[e->angle_count++] = *given;
+    } else if (x->angle <= solver->direction_snap) {
+        pinned_and_angle(solver, x, y, sigma_a, sigma_b);
+    } else if (y->angle <= solver->direction_snap) {
+        pinned_and_angle(solver, y, x, sigma_a, sigma_b);
     } else if (one_u || one_f) {
-        shared_vector(run, x, y, one_u);
-    } else if (excess >= -run->same_angle) {
-        in_one_plane(run, x, y, sigma_a);
+        shared_vector(solver, x, y, one_u);
+    } else if (excess >= -solver->direction_snap) {
+        in_one_plane(solver, x, y, sigma_a);
     }
 }
 
-void gw_rule_known_rotation(gw_solver *run, const gw_solver_state *state,
+void gw_rule_known_rotation(gw_solver *solver, const gw_solver_state *state,
                             const gw_angle_constraint *x)
 {
     double angle = gw_angle_between(gw_rotate(state->rotation, x->u), x->f);
     double excess = fabs(angle - x->angle);
-    if (excess <= 5 * run->snap_angle) {
-        gw_add_alternative(run, "the rotation gives the angle");
+    if (excess <= 5 * solver->conflict_snap_angle) {
+        gw_add_alternative(solver, "the rotation gives the angle");
         return;
     }
     static const gw_inequality fails = {
         "angle = alpha", "The orientation that the others leave has another angle.", {NULL, NULL}};
-    gw_add_conflict(run, x->from, state->fixed_from, excess, &fails);
-    gw_add_conflict_value(run, "angle", angle);
-    gw_add_conflict_value(run, "alpha", x->angle);
+    gw_add_conflict(solver, x->from, state->rotation_from, excess, &fails);
+    gw_add_conflict_value(solver, "angle", angle);
+    gw_add_conflict_value(solver, "alpha", x->angle);
 }

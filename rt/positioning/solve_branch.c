@@ -24,53 +24,53 @@ static gw_sense sense_at(const gw_constraint *c, const gw_pose *x)
 }
 
 /* How far a pose is from an alternative (m). */
-static double misfit(const gw_solver *run, const gw_alternative *e, const gw_pose *x)
+static double misfit(const gw_solver *solver, const gw_alternative *e, const gw_pose *x)
 {
-    double worst = e->fix ? run->size * gw_quat_angle(e->rotation, x->q) : 0;
-    for (int i = 0; i < e->place_count; i++) {
+    double worst = e->fixes_rotation ? solver->size * gw_quat_angle(e->rotation, x->q) : 0;
+    for (int i = 0; i < e->distance_count; i++) {
         gw_row rows[3];
         double h[3];
-        int n = gw_distance_rows(&e->places[i], rows);
+        int n = gw_distance_rows(&e->distances[i], rows);
         gw_rows_value(rows, n, x, h);
         for (int k = 0; k < n; k++)
             worst = fmax(worst, fabs(h[k]));
     }
-    for (int i = 0; i < e->direction_count; i++) {
-        const gw_angle_constraint *d = &e->directions[i];
+    for (int i = 0; i < e->angle_count; i++) {
+        const gw_angle_constraint *d = &e->angles[i];
         double angle = gw_angle_between(gw_rotate(x->q, d->u), d->f);
-        worst = fmax(worst, run->size * fabs(angle - d->angle));
+        worst = fmax(worst, solver->size * fabs(angle - d->angle));
     }
     return worst;
 }
 
-static char next_mark(const gw_solver *run, const gw_solver_state *state)
+static char next_mark(const gw_solver *solver, const gw_solver_state *state)
 {
-    return run->guide->by_pose ? 0 : run->guide->before->id[1 + state->choice_count];
+    return solver->tracked->by_pose ? 0 : solver->tracked->before->id[1 + state->choice_count];
 }
 
-int gw_tracked_alternative(const gw_solver *run, const gw_solver_state *state)
+int gw_tracked_alternative(const gw_solver *solver, const gw_solver_state *state)
 {
-    const gw_rule_result *f = &run->finding;
-    char mark = next_mark(run, state);
+    const gw_rule_result *f = &solver->result;
+    char mark = next_mark(solver, state);
     for (int k = 0; k < f->count; k++)
-        if (mark && mark == (f->edits[k].mark ? f->edits[k].mark : '0' + k))
+        if (mark && mark == (f->alternatives[k].label ? f->alternatives[k].label : '0' + k))
             return k;
     int best = 0;
     double least = HUGE_VAL;
     for (int k = 0; k < f->count; k++) {
-        double off = misfit(run, &f->edits[k], &run->guide->before->nearest);
+        double off = misfit(solver, &f->alternatives[k], &solver->tracked->before->nearest);
         if (off < least)
             best = k, least = off;
     }
     return best;
 }
 
-gw_sense gw_tracked_sense(const gw_solver *run, const gw_solver_state *state, int i)
+gw_sense gw_tracked_sense(const gw_solver *solver, const gw_solver_state *state, int i)
 {
-    char mark = next_mark(run, state);
+    char mark = next_mark(solver, state);
     if (mark == '0' || mark == '1')
         return mark == '0' ? GW_SAME : GW_OPPOSITE;
-    return sense_at(&run->problem->constraints[i], &run->guide->before->nearest);
+    return sense_at(&solver->problem->constraints[i], &solver->tracked->before->nearest);
 }
 
 /* True where the choices made are those of the id: all of them, or all before a numeric name. */
@@ -88,12 +88,12 @@ static bool in_step(const char *id, const gw_solver_state *state, bool closed)
 static int part_rows(const gw_solver_state *s, int k, gw_row rows[3])
 {
     if (k == 0)
-        return s->fixed ? gw_rotation_rows(s->rotation, rows) : 0;
+        return s->rotation_known ? gw_rotation_rows(s->rotation, rows) : 0;
     k--;
-    if (k < s->direction_count)
-        return gw_angle_rows(&s->directions[k], rows);
-    k -= s->direction_count;
-    return k < s->place_count ? gw_distance_rows(&s->places[k], rows) : -1;
+    if (k < s->angle_count)
+        return gw_angle_rows(&s->angles[k], rows);
+    k -= s->angle_count;
+    return k < s->distance_count ? gw_distance_rows(&s->distances[k], rows) : -1;
 }
 
 /* N = A^T A and g = A^T h of a state's rows at a pose, in metres, turns by the size. */
@@ -242,10 +242,10 @@ static bool choose_rows(const gw_solver_state *state, double size, const gw_pose
 }
 
 /* The general set at x, of the former set's mobility. */
-static bool general_set(const gw_solver *run, const gw_solver_state *state, const gw_pose *x,
+static bool general_set(const gw_solver *solver, const gw_solver_state *state, const gw_pose *x,
                         const gw_submanifold *former, gw_submanifold *set)
 {
-    gw_synthesise(run, state, set);
+    gw_synthesise(solver, state, set);
     gw_rotation_kind kind = set->rotation.kind;
     set->general = true;
     set->dof = former->dof;
@@ -254,27 +254,27 @@ static bool general_set(const gw_solver *run, const gw_solver_state *state, cons
     set->translation.locus = (gw_locus){.kind = GW_LOCUS_GENERAL};
     set->rotation.dof = former->rotation.dof;
     set->rotation.kind = kind == former->rotation.kind ? kind : GW_ROTATION_GENERAL;
-    return choose_rows(state, run->size, x, former, set);
+    return choose_rows(state, solver->size, x, former, set);
 }
 
-static bool continued(const gw_solver *run, const gw_solver_state *state, follow *f)
+static bool continued(const gw_solver *solver, const gw_solver_state *state, follow *f)
 {
     const gw_submanifold *former = &f->before->set;
-    const gw_problem *p = run->problem;
+    const gw_problem *p = solver->problem;
     gw_branch *b = &f->after;
     gw_pose x = f->before->nearest;
     normal at;
-    if (!settle(state, run->size, &x, &at) ||
-        gw_pose_distance(&x, &f->before->nearest, run->size) > run->guide->reach ||
-        !has_freedoms(state, run->size, &x, &at, former->dof))
+    if (!settle(state, solver->size, &x, &at) ||
+        gw_pose_distance(&x, &f->before->nearest, solver->size) > solver->tracked->reach ||
+        !has_freedoms(state, solver->size, &x, &at, former->dof))
         return false;
     if (former->dof == 0) {
-        gw_synthesise_pose(run, state, &x, &b->set);
+        gw_synthesise_pose(solver, state, &x, &b->set);
         b->nearest = x;
         b->distance = gw_pose_distance(&x, &p->pose, p->length);
         return true;
     }
-    if (!general_set(run, state, &x, former, &b->set))
+    if (!general_set(solver, state, &x, former, &b->set))
         return false;
     b->distance = gw_submanifold_nearest_local(&b->set, &p->pose, p->length, &b->nearest);
     return true;
@@ -282,73 +282,74 @@ static bool continued(const gw_solver *run, const gw_solver_state *state, follow
 
 /* ---- the branch ------------------------------------------------------------------------------ */
 
-static bool closed(const gw_solver *run, const gw_solver_state *state, follow *f)
+static bool closed(const gw_solver *solver, const gw_solver_state *state, follow *f)
 {
-    const gw_problem *p = run->problem;
+    const gw_problem *p = solver->problem;
     gw_branch *b = &f->after;
     gw_pose ignored;
-    if (!gw_synthesise(run, state, &b->set) || b->set.dof != f->before->set.dof ||
-        !gw_verified(p, run->use, run->size, &b->set))
+    if (!gw_synthesise(solver, state, &b->set) || b->set.dof != f->before->set.dof ||
+        !gw_verified(p, solver->use, solver->size, &b->set))
         return false;
-    if (run->guide->by_pose && gw_submanifold_nearest(&b->set, &f->before->nearest, run->size,
-                                                      &ignored) > run->guide->reach)
+    if (solver->tracked->by_pose &&
+        gw_submanifold_nearest(&b->set, &f->before->nearest, solver->size, &ignored) >
+            solver->tracked->reach)
         return false;
     b->distance = gw_submanifold_nearest(&b->set, &p->pose, p->length, &b->nearest);
     return true;
 }
 
-static void follow_leaf(gw_solver *run, const gw_solver_state *state)
+static void follow_leaf(gw_solver *solver, const gw_solver_state *state)
 {
-    follow *f = run->context;
-    bool any = run->guide->by_pose;
+    follow *f = solver->context;
+    bool any = solver->tracked->by_pose;
     if (any || in_step(f->before->id, state, true))
-        f->found = closed(run, state, f);
+        f->found = closed(solver, state, f);
     bool no_form = f->before->set.general || f->before->set.dof == 0;
     if (!f->found && no_form && (any || in_step(f->before->id, state, false)))
-        f->found = continued(run, state, f);
+        f->found = continued(solver, state, f);
 }
 
 /* All constraints as they are stated, each with the sense that it has at the former pose. */
-static void follow_stated(const gw_solver *run, follow *f)
+static void follow_stated(const gw_solver *solver, follow *f)
 {
     gw_solver_state state;
-    memset(&state, 0, offsetof(gw_solver_state, places));
-    state.rotation = gw_quat_identity();
-    for (int i = 0; i < run->problem->count; i++) {
-        const gw_constraint *c = &run->problem->constraints[i];
-        gw_decompose(run, &state, i,
+    gw_solver_state_init(&state);
+    for (int i = 0; i < solver->problem->count; i++) {
+        const gw_constraint *c = &solver->problem->constraints[i];
+        gw_decompose(solver, &state, i,
                      c->sense == GW_EITHER ? sense_at(c, &f->before->nearest) : c->sense);
     }
-    f->found = !state.stuck && continued(run, &state, f);
+    f->found = !state.capped && continued(solver, &state, f);
 }
 
 /* No pose of the branch moves much farther than its elements have, told by the residual there; but
  * where two branches touch, as the square root of that. */
-static double reach_of(const gw_solver *run, const gw_branch *before)
+static double reach_of(const gw_solver *solver, const gw_branch *before)
 {
-    double off = gw_problem_residual(run->problem, run->use, run->size, &before->nearest);
-    return run->size * (10 * off + 4 * sqrt(off) + 1e-6);
+    double off = gw_problem_residual(solver->problem, solver->use, solver->size, &before->nearest);
+    return solver->size * (10 * off + 4 * sqrt(off) + 1e-6);
 }
 
 bool gw_solve_branch(const gw_problem *problem, const gw_branch *before, gw_branch *after)
 {
-    gw_solver run;
+    gw_solver solver;
     follow f;
-    gw_solver_init(&run, problem, follow_leaf, &f);
-    gw_tracked_branch guide = {before, false, reach_of(&run, before)};
-    run.guide = &guide;
+    gw_solver_init(&solver, problem, follow_leaf, &f);
+    gw_tracked_branch guide = {before, false, reach_of(&solver, before)};
+    solver.tracked = &guide;
     f.before = before;
     f.found = false;
     bool stated = before->id[1] == 'n';
     if (!stated)
-        gw_solver_explore(&run);
+        gw_solver_explore(&solver);
     guide.by_pose = true;
     if (!stated && !f.found)
-        gw_solver_explore(&run);
+        gw_solver_explore(&solver);
     if (!f.found && (before->set.general || before->set.dof == 0))
-        follow_stated(&run, &f);
+        follow_stated(&solver, &f);
     gw_branch *b = &f.after;
-    if (!f.found || gw_problem_residual(problem, run.use, run.size, &b->nearest) > GW_VERIFIED)
+    if (!f.found ||
+        gw_problem_residual(problem, solver.use, solver.size, &b->nearest) > GW_VERIFIED)
         return false;
     memmove(after->id, before->id, sizeof after->id);
     memcpy(&after->set, &b->set, offsetof(gw_submanifold, rows));

@@ -1,6 +1,6 @@
 /*
- * Leaves whose rotation is known: what they ask of t alone, as three quadrics in (t, 1), whose
- * eight common points (quadrics.c) hold all poses. Any thread, RT safe.
+ * Systems whose rotation is known: their conditions on t alone, as three quadrics in (t, 1), among
+ * whose eight common points (three_quadrics.c) are all poses. Any thread, RT safe.
  *
  * A form in y = (R, t, s, r, 1) becomes c r + a . t + b. One with r is a sphere, and takes r from
  * the others, which are planes; cylinders are quadrics as they are. A plane counts as a quadric
@@ -8,20 +8,20 @@
  */
 #include <string.h>
 
-#include "rt/positioning/polynomial/conditions.h"
+#include "rt/positioning/polynomial/quaternion_equations.h"
 
 #define TINY 1e-9
 
 /* c r + (a, b) . (t, 1) */
-typedef struct place {
+typedef struct affine_form {
     double c, ab[4];
-} place;
+} affine_form;
 
 static const int at[4][4] = {{0, 1, 2, 3}, {1, 4, 5, 6}, {2, 5, 7, 8}, {3, 6, 8, 9}};
 
-static place place_of(const double *h, const gw_mat3 *r)
+static affine_form form_of(const double *h, const gw_mat3 *r)
 {
-    place p = {h[GW_Y_TT], {h[GW_Y_T], h[GW_Y_T + 1], h[GW_Y_T + 2], h[GW_Y_ONE]}};
+    affine_form p = {h[GW_Y_TT], {h[GW_Y_T], h[GW_Y_T + 1], h[GW_Y_T + 2], h[GW_Y_ONE]}};
     for (int i = 0; i < 3; i++)
         for (int k = 0; k < 3; k++) {
             p.ab[i] += r->m[i][k] * h[GW_Y_S + k]; /* s = R^T t */
@@ -38,7 +38,7 @@ static void add_product(double *q, double k, const double *u, const double *v)
             q[at[i][j]] += k * u[i] * v[j];
 }
 
-static void add_form(double *q, const place *p)
+static void add_form(double *q, const affine_form *p)
 {
     static const double one[4] = {0, 0, 0, 1};
     for (int i = 0; i < 3; i++)
@@ -46,16 +46,16 @@ static void add_form(double *q, const place *p)
     add_product(q, 1, p->ab, one);
 }
 
-/* Leaves of the places one sphere, or none, and independent planes; returns how many planes. */
-static int reduce(place *p, int count, place *sphere)
+/* Reduces the forms to one sphere, or none, and independent planes; returns how many planes. */
+static int reduce(affine_form *p, int count, affine_form *sphere)
 {
     int most = 0, planes = 0;
     for (int i = 1; i < count; i++)
         most = fabs(p[i].c) > fabs(p[most].c) ? i : most;
-    *sphere = count > 0 ? p[most] : (place){0, {0}};
+    *sphere = count > 0 ? p[most] : (affine_form){0, {0}};
     bool any = fabs(sphere->c) > TINY;
     for (int i = 0; i < count; i++) {
-        place x = p[i];
+        affine_form x = p[i];
         double ss = 0;
         for (int k = 0; k < 4 && any; k++)
             x.ab[k] -= p[i].c / sphere->c * sphere->ab[k];
@@ -91,16 +91,16 @@ static void scale_to_one(double *q)
 bool gw_known_rotation_equations(const gw_forms *f, gw_quat rotation, gw_three_equations *s)
 {
     gw_mat3 r = gw_quat_to_mat3(rotation);
-    place p[GW_Y], sphere;
+    affine_form p[GW_Y], sphere;
     double quadric[1 + GW_MAX_CYLINDER_FORMS][GW_MONOMIALS] = {{0}};
     int quadrics = 0;
     for (int i = 0; i < f->linear; i++)
-        p[i] = place_of(f->h[i], &r);
+        p[i] = form_of(f->h[i], &r);
     int planes = reduce(p, f->linear, &sphere);
     if (sphere.c != 0)
         add_form(quadric[quadrics++], &sphere);
-    for (int i = 0; i < f->squared; i++, quadrics++) {
-        place h = place_of(f->q[i].h, &r), l = place_of(f->q[i].l, &r);
+    for (int i = 0; i < f->cylinders; i++, quadrics++) {
+        affine_form h = form_of(f->cylinder[i].h, &r), l = form_of(f->cylinder[i].l, &r);
         add_form(quadric[quadrics], &h);
         add_product(quadric[quadrics], -1, l.ab, l.ab);
         scale_to_one(quadric[quadrics]);

@@ -3,6 +3,7 @@
  * stated in README.md). Any thread, RT safe.
  */
 #include "rt/base/small.h"
+#include "rt/positioning/polynomial/polynomial.h"
 #include "rt/positioning/solver.h"
 
 /*
@@ -182,9 +183,9 @@ static bool sharpen(const gw_angle_constraint *const d[3], gw_vec3 v, gw_quat *q
 static bool polish_all(const gw_solver_state *state, gw_quat *q, bool *rough)
 {
     const gw_angle_constraint *all[MAX_POLISHED];
-    int count = state->direction_count < MAX_POLISHED ? state->direction_count : MAX_POLISHED;
+    int count = state->angle_count < MAX_POLISHED ? state->angle_count : MAX_POLISHED;
     for (int i = 0; i < count; i++)
-        all[i] = &state->directions[i];
+        all[i] = &state->angles[i];
     return polish(all, count, q, rough) < 1e-12;
 }
 
@@ -193,7 +194,7 @@ static void polish_more(const gw_solver_state *state, gw_quat *q, bool *rough)
 {
     gw_quat better = *q;
     bool still_rough = true;
-    if (state->direction_count > 3 && polish_all(state, &better, &still_rough) &&
+    if (state->angle_count > 3 && polish_all(state, &better, &still_rough) &&
         gw_quat_angle(better, *q) < 1e-3) {
         *q = better;
         *rough = still_rough;
@@ -201,14 +202,14 @@ static void polish_more(const gw_solver_state *state, gw_quat *q, bool *rough)
 }
 
 /* Copies of a multiple root scatter by a root of round-off; their mean is much nearer to it. */
-static bool joins_cluster(gw_solver *run, triple *t, gw_quat q, bool rough)
+static bool joins_cluster(gw_solver *solver, triple *t, gw_quat q, bool rough)
 {
-    for (int i = 0; i < run->finding.count; i++) {
-        gw_alternative *e = &run->finding.edits[i];
+    for (int i = 0; i < solver->result.count; i++) {
+        gw_alternative *e = &solver->result.alternatives[i];
         double gap = gw_quat_angle(q, e->rotation);
         if (gap < 1e-6)
             return true;
-        if (!rough || !e->rough || gap > 5e-3)
+        if (!rough || !e->nearly_double || gap > 5e-3)
             continue;
         double k = ++t->copies[i], sign = gw_quat_dot(q, e->rotation) < 0 ? -1 : 1;
         gw_quat m = e->rotation;
@@ -220,37 +221,37 @@ static bool joins_cluster(gw_solver *run, triple *t, gw_quat q, bool rough)
     return false;
 }
 
-static void try_rotation(gw_solver *run, triple *t, double phi, double theta)
+static void try_rotation(gw_solver *solver, triple *t, double phi, double theta)
 {
     gw_quat q = gw_quat_mul(gw_quat_mul(gw_quat_axis(t->d[0]->f, phi), t->zero),
                             gw_quat_axis(t->d[0]->u, theta));
     bool rough = false;
-    if (polish(t->d, 3, &q, &rough) > 1e-12 || joins_cluster(run, t, q, rough) ||
-        run->finding.count == GW_MAX_ALTERNATIVES)
+    if (polish(t->d, 3, &q, &rough) > 1e-12 || joins_cluster(solver, t, q, rough) ||
+        solver->result.count == GW_MAX_ALTERNATIVES)
         return;
-    t->copies[run->finding.count] = 1;
-    gw_add_rotation(run, "three angles: the rotations", q);
-    run->finding.edits[run->finding.count - 1].rough = rough;
+    t->copies[solver->result.count] = 1;
+    gw_add_rotation(solver, "three angles: the rotations", q);
+    solver->result.alternatives[solver->result.count - 1].nearly_double = rough;
 }
 
 /* Makes rough roots sharp where they are exactly multiple, or where more angles tell. */
-static void refine(gw_solver *run, const triple *t)
+static void refine(gw_solver *solver, const triple *t)
 {
-    for (int i = 0; i < run->finding.count; i++) {
-        gw_alternative *e = &run->finding.edits[i];
-        if (!e->rough)
+    for (int i = 0; i < solver->result.count; i++) {
+        gw_alternative *e = &solver->result.alternatives[i];
+        if (!e->nearly_double)
             continue;
         gw_vec3 weak = weakest(t->d, e->rotation);
         if (sharpen(t->d, weak, &e->rotation))
-            e->rough = false;
+            e->nearly_double = false;
         else
-            polish_more(t->state, &e->rotation, &e->rough);
+            polish_more(t->state, &e->rotation, &e->nearly_double);
     }
 }
 
 /* The thetas at a root: of both equations together, and of each alone where D vanishes. False
  * where both vanish for every theta: then the rotations are not finite in number. */
-static bool try_thetas(gw_solver *run, triple *t, double phi)
+static bool try_thetas(gw_solver *solver, triple *t, double phi)
 {
     pencil x = pencil_at(t, 1, phi), y = pencil_at(t, 2, phi);
     double d = x.b * y.c - y.b * x.c;
@@ -258,21 +259,21 @@ static bool try_thetas(gw_solver *run, triple *t, double phi)
     if (hypot(hypot(x.a, x.b), x.c) < 1e-3 && hypot(hypot(y.a, y.b), y.c) < 1e-3)
         return false;
     if (fabs(d) > 1e-9)
-        try_rotation(run, t, phi, atan2(ns / d, nc / d));
+        try_rotation(solver, t, phi, atan2(ns / d, nc / d));
     for (int i = 0; i < 2 && fabs(d) < 1e-3; i++) {
         const pencil *p = i == 0 ? &x : &y;
         double r = hypot(p->b, p->c);
         if (r < 1e-12)
             continue;
         double middle = atan2(p->c, p->b), half = gw_clamped_acos(-p->a / r);
-        try_rotation(run, t, phi, middle + half);
-        try_rotation(run, t, phi, middle - half);
+        try_rotation(solver, t, phi, middle + half);
+        try_rotation(solver, t, phi, middle - half);
     }
     return true;
 }
 
 /* No root is anywhere near the unit circle: no turn about the first direction gives the others. */
-static void clash(gw_solver *run, const gw_angle_constraint *const d[3],
+static void clash(gw_solver *solver, const gw_angle_constraint *const d[3],
                   const double sample[GW_TRIGONOMETRIC_SAMPLES])
 {
     double least = HUGE_VAL;
@@ -281,17 +282,17 @@ static void clash(gw_solver *run, const gw_angle_constraint *const d[3],
     static const gw_inequality fails = {"N_c^2 + N_s^2 = D^2 for some phi",
                                         "No orientation of the object has all three directions.",
                                         {NULL, NULL}};
-    gw_add_conflict(run, d[0]->from, d[1]->from, least, &fails);
-    run->conflict.constraints |= run->finding.keeps_pair ? 0 : d[2]->from;
-    gw_add_conflict_value(run, "alpha", d[0]->angle);
-    gw_add_conflict_value(run, "beta", d[1]->angle);
-    gw_add_conflict_value(run, "gamma", d[2]->angle);
+    gw_add_conflict(solver, d[0]->from, d[1]->from, least, &fails);
+    solver->conflict.constraints |= solver->result.keeps_pair ? 0 : d[2]->from;
+    gw_add_conflict_value(solver, "alpha", d[0]->angle);
+    gw_add_conflict_value(solver, "beta", d[1]->angle);
+    gw_add_conflict_value(solver, "gamma", d[2]->angle);
 }
 
 /* False where the three are not independent everywhere. */
-static bool solve_triple(gw_solver *run, const gw_solver_state *state, const int pick[3])
+static bool solve_triple(gw_solver *solver, const gw_solver_state *state, const int pick[3])
 {
-    const gw_angle_constraint *all = state->directions, *x = &all[pick[0]];
+    const gw_angle_constraint *all = state->angles, *x = &all[pick[0]];
     triple t = {state, {x, &all[pick[1]], &all[pick[2]]}, gw_quat_identity(), {0}};
     gw_vec3 w = gw_cross(x->u, x->f);
     double sine = gw_norm(w), sigma = atan2(sine, gw_dot(x->u, x->f));
@@ -302,53 +303,53 @@ static bool solve_triple(gw_solver *run, const gw_solver_state *state, const int
     int n = gw_trigonometric_roots(sample, phi, &most);
     if (!(most > 1e-12))
         return false;
-    run->finding.outcome = GW_RULE_NO_ROOT;
+    solver->result.outcome = GW_RULE_NO_ROOT;
     for (int i = 0; i < n; i++)
-        if (!try_thetas(run, &t, phi[i])) {
-            run->finding.outcome = GW_RULE_NONE;
-            run->finding.count = 0;
+        if (!try_thetas(solver, &t, phi[i])) {
+            solver->result.outcome = GW_RULE_NONE;
+            solver->result.count = 0;
             return false;
         }
     if (n == 0 && most > 1e-6)
-        clash(run, t.d, sample);
-    refine(run, &t);
-    gw_label_rotations(run);
+        clash(solver, t.d, sample);
+    refine(solver, &t);
+    gw_label_rotations(solver);
     return true;
 }
 
 /* The rotation of a branch that is followed: from where it was, all angles together. */
-static void follow_rotation(gw_solver *run, const gw_solver_state *state)
+static void follow_rotation(gw_solver *solver, const gw_solver_state *state)
 {
-    const gw_branch *before = run->guide->before;
-    const gw_angle_constraint *const d[3] = {&state->directions[0], &state->directions[1],
-                                             &state->directions[2]};
+    const gw_branch *before = solver->tracked->before;
+    const gw_angle_constraint *const d[3] = {&state->angles[0], &state->angles[1],
+                                             &state->angles[2]};
     gw_quat q = before->nearest.q;
     bool rough = false;
-    run->finding.outcome = GW_RULE_NO_ROOT;
+    solver->result.outcome = GW_RULE_NO_ROOT;
     if (!polish_all(state, &q, &rough) ||
-        run->size * gw_quat_angle(q, before->nearest.q) > run->guide->reach)
+        solver->size * gw_quat_angle(q, before->nearest.q) > solver->tracked->reach)
         return;
-    if (rough && state->direction_count == 3 && sharpen(d, weakest(d, q), &q))
+    if (rough && state->angle_count == 3 && sharpen(d, weakest(d, q), &q))
         rough = false;
     if (rough && before->set.rotation.kind != GW_ROTATION_FIXED) {
-        run->finding.outcome = GW_RULE_NONE; /* the angles are not independent */
+        solver->result.outcome = GW_RULE_NONE; /* the angles are not independent */
         return;
     }
-    gw_add_rotation(run, "three angles: the rotation that is followed", q);
-    run->finding.edits[0].rough = rough;
-    run->finding.edits[0].mark = before->id[1 + state->choice_count];
+    gw_add_rotation(solver, "three angles: the rotation that is followed", q);
+    solver->result.alternatives[0].nearly_double = rough;
+    solver->result.alternatives[0].label = before->id[1 + state->choice_count];
 }
 
-void gw_rule_three_angles(gw_solver *run, const gw_solver_state *state)
+void gw_rule_three_angles(gw_solver *solver, const gw_solver_state *state)
 {
-    if (run->guide) {
-        follow_rotation(run, state);
+    if (solver->tracked) {
+        follow_rotation(solver, state);
         return;
     }
-    int n = state->direction_count < MAX_POLISHED ? state->direction_count : MAX_POLISHED;
+    int n = state->angle_count < MAX_POLISHED ? state->angle_count : MAX_POLISHED;
     for (int i = 0; i < n - 2; i++)
         for (int j = i + 1; j < n - 1; j++)
             for (int k = j + 1; k < n; k++)
-                if (solve_triple(run, state, (int[3]){i, j, k}))
+                if (solve_triple(solver, state, (int[3]){i, j, k}))
                     return;
 }

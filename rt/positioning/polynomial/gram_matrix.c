@@ -1,20 +1,22 @@
 /*
- * Points on lines of either side: leaves whose rotation takes two vectors of the body to two of the
- * world, all of them linear in three unknowns. They fit where their products do (Gram's matrix),
- * and that is three quadrics in P^3 with eight common points (quadrics.c). Any thread, RT safe.
+ * Points on lines of either side: systems whose rotation takes two vectors of the body to two of
+ * the world, all of them linear in three unknowns x. There is such a rotation where their products
+ * agree (Gram's matrix): three quadrics in P^3 with eight common points (three_quadrics.c). Any
+ * thread, RT safe.
  *
- *   two points on lines L_1, L_2, a line of the body through Q: the vectors from P_1 to P_2 and to
- * Q. P_2 - P_1 = delta w + rho (x_0 e_1 + x_1 e_2), w the lines' common normal, tells P_1; Q is at
- * x_2 on its line. a point P on a line, a line of the body through Q, a point of the body on a
- * plane that one of its directions makes an angle with: the vectors from P to Q, and the plane's
- * normal. P is at x_0, Q at x_1; the normal in the body is told by the angle and by P, but for x_2
- * across.
+ * Two points on lines L_1, L_2, and a line of the body through Q: the vectors from P_1 to P_2 and
+ * from P_1 to Q. P_2 - P_1 = delta w + rho (x_0 e_1 + x_1 e_2), w the lines' common normal,
+ * determines P_1; Q is at x_2 on its line.
  *
- * With the body and the world exchanged it is the inverse pose that is found.
+ * A point P on a line, a line of the body through Q, and a point of the body on a plane that one of
+ * its directions makes an angle with: the vector from P to Q, and the plane's normal. P is at x_0,
+ * Q at x_1; the normal in the body follows from the angle and from P, but for x_2 across.
+ *
+ * With the body and the world exchanged the inverse pose is found.
  */
 #include <string.h>
 
-#include "rt/positioning/polynomial/conditions.h"
+#include "rt/positioning/polynomial/quaternion_equations.h"
 
 #define TINY 1e-6 /* lines that are as good as parallel */
 
@@ -38,20 +40,19 @@ typedef struct parts {
     double cosine;
 } parts;
 
-static gw_vec3 scaled(const gw_completion *c, gw_vec3 p, bool world)
+static gw_vec3 scaled(const gw_pose_system *c, gw_vec3 p, bool world)
 {
     return gw_scale(1 / c->size, gw_sub(p, world ? c->middle_f : c->middle_m));
 }
 
 /* False where the leaf has anything else. */
-static bool take_apart(const gw_completion *c, bool mirrored, parts *to)
+static bool take_apart(const gw_pose_system *c, bool mirrored, parts *to)
 {
-    const gw_solver_state *s = c->state;
     *to = (parts){0};
-    if (s->place_count != 3 || s->direction_count > 1 || s->fixed)
+    if (c->distance_count != 3 || c->angle_count > 1 || c->rotation_known)
         return false;
     for (int i = 0; i < 3; i++) {
-        gw_distance_constraint p = s->places[i];
+        gw_distance_constraint p = c->distances[i];
         bool own = p.body_owns != mirrored;
         p.a = scaled(c, p.a, p.body_owns);
         p.b = scaled(c, p.b, !p.body_owns);
@@ -66,22 +67,25 @@ static bool take_apart(const gw_completion *c, bool mirrored, parts *to)
         else
             return false;
     }
-    const gw_angle_constraint *d = &s->directions[0];
+    if (c->angle_count == 0)
+        return true;
+    const gw_angle_constraint *d = &c->angles[0];
     to->u = mirrored ? d->f : d->u;
     to->f = mirrored ? d->u : d->f;
     to->cosine = d->cosine;
-    return s->direction_count == 0 || d->angle > 0;
+    return d->angle > 0;
 }
 
 /* ---- the two kinds --------------------------------------------------------------------------- */
 
-/* The angle that the lines' distance asks of P_2 - P_1 may be told, too. */
-static bool implied(const gw_solver_state *s)
+/* True without an angle, or where the distances imply it: the angle of P_2 - P_1 with the lines'
+ * common normal. */
+static bool implied(const gw_pose_system *s)
 {
     unsigned long from = 0;
-    for (int i = 0; i < s->place_count; i++)
-        from |= s->places[i].from;
-    return s->direction_count == 0 || (s->directions[0].from & ~from) == 0;
+    for (int i = 0; i < s->distance_count; i++)
+        from |= s->distances[i].from;
+    return s->angle_count == 0 || (s->angles[0].from & ~from) == 0;
 }
 
 static bool two_points(const parts *p, fit *to)
@@ -131,16 +135,16 @@ static bool point_and_plane(const parts *p, fit *to)
     return true;
 }
 
-static bool fit_of(const gw_completion *c, fit *to)
+static bool fit_of(const gw_pose_system *c, fit *to)
 {
     parts p;
     for (int side = 0; side < 2; side++) {
         to->mirrored = side > 0;
         if (!take_apart(c, to->mirrored, &p))
             continue;
-        if (p.points == 2 && p.lines == 1 && implied(c->state))
+        if (p.points == 2 && p.lines == 1 && implied(c))
             return two_points(&p, to);
-        if (p.points == 1 && p.lines == 1 && p.planes == 1 && c->state->direction_count == 1)
+        if (p.points == 1 && p.lines == 1 && p.planes == 1 && c->angle_count == 1)
             return point_and_plane(&p, to);
     }
     return false;
@@ -157,7 +161,7 @@ static void add_product(double *q, double k, const linear *a, const linear *b)
             q[at[i][j]] += k * gw_dot(a->x[i], b->x[j]);
 }
 
-static void state_quadrics(const fit *x, gw_three_equations *s)
+static void gram_quadrics(const fit *x, gw_three_equations *s)
 {
     *s = (gw_three_equations){.degree = {2, 2, 2}};
     for (int n = 0; n < 3; n++) {
@@ -189,7 +193,7 @@ static gw_quat turn_between(gw_vec3 u, gw_vec3 v, gw_vec3 a, gw_vec3 b)
     return gw_quat_mul(gw_quat_axis(axis, angle), q);
 }
 
-static gw_pose pose_of(const gw_completion *c, const fit *s, const double x[3])
+static gw_pose pose_of(const gw_pose_system *c, const fit *s, const double x[3])
 {
     gw_quat q = turn_between(value_of(&s->m[0], x), value_of(&s->m[1], x), value_of(&s->f[0], x),
                              value_of(&s->f[1], x));
@@ -201,9 +205,9 @@ static gw_pose pose_of(const gw_completion *c, const fit *s, const double x[3])
     return pose;
 }
 
-/* A root's real part, down to the rows, where it is nearly real; false where it is no simple root
- * or at infinity. */
-static bool take(gw_completion *c, const fit *s, const gw_homotopy_path *path)
+/* Reports a root's real part, where it is nearly real; false where it is no simple root or at
+ * infinity. */
+static bool take_root(const gw_pose_system *c, const fit *s, const gw_homotopy_path *path)
 {
     const gw_complex *x = path->x;
     double real[3], off = 0, size = 1;
@@ -214,32 +218,34 @@ static bool take(gw_completion *c, const fit *s, const gw_homotopy_path *path)
         off = fmax(off, fabs(cimag(x[i] / x[3])));
         size = fmax(size, cabs(x[i] / x[3]));
     }
-    if (off < 0.05 * size)
-        gw_completion_try(c, pose_of(c, s, real));
+    if (off < 0.05 * size) {
+        gw_pose pose = pose_of(c, s, real);
+        c->report(c->context, &pose);
+    }
     return path->end == GW_END_REGULAR;
 }
 
-bool gw_gram_matrix_roots(gw_completion *c, gw_root_summary *found)
+bool gw_gram_matrix_roots(const gw_pose_system *c, gw_root_summary *found)
 {
     fit s;
     gw_three_equations equations;
-    gw_quaternion_homotopy ways;
-    gw_homotopy paths = {4, &ways, gw_quaternion_evaluate, &c->run->work, GW_QUATERNION_STEP_COST};
+    gw_quaternion_homotopy homotopy;
+    gw_homotopy paths = {4, &homotopy, gw_quaternion_evaluate, c->work, GW_QUATERNION_STEP_COST};
     gw_homotopy_path path[8];
     gw_complex x[8][4];
     if (!fit_of(c, &s))
         return false;
-    state_quadrics(&s, &equations);
-    c->run->work -= 1200;
+    gram_quadrics(&s, &equations);
+    *c->work -= 1200;
     if (!gw_three_quadrics_roots((const double(*)[GW_MONOMIALS])equations.quadric, x))
         return false;
     int simple = 0;
-    gw_quaternion_homotopy_of(&equations, 0, &ways);
+    gw_quaternion_homotopy_of(&equations, 0, &homotopy);
     for (int i = 0; i < 8; i++)
         memcpy(path[i].x, x[i], sizeof x[i]);
     gw_refine_endpoints(&paths, path, 8);
     for (int i = 0; i < 8; i++)
-        simple += take(c, &s, &path[i]);
+        simple += take_root(c, &s, &path[i]);
     *found = (gw_root_summary){simple == 8, simple == 8, 8};
     return simple == 8;
 }

@@ -1,5 +1,5 @@
 /*
- * Rows as forms in the 17 coordinates of a pose. Any thread, RT safe.
+ * Rows as forms in the 17 coordinates of a pose (pose_forms.h). Any thread, RT safe.
  *
  *   plane          n . (R m + t - f) - v
  *   body's plane   f . R n - n . m - n . s - v
@@ -7,15 +7,16 @@
  *   cylinder       the sphere's less the square of the plane's of normal n, v = 0
  *   angle          n . R m - v
  */
+#include <assert.h>
 #include <string.h>
 
-#include "rt/positioning/polynomial/roots.h"
+#include "rt/positioning/polynomial/pose_forms.h"
 
 #define SAME_FORM 1e-18 /* squares: a form with less of its own is a combination of others */
 
-/* Turns without a special position. */
-static const gw_quat turn_world = {0.5233, 0.3391, -0.6082, 0.4910};
-static const gw_quat turn_body = {0.4127, -0.5570, 0.3046, 0.6533};
+/* Generic rotations of the scaled frames. */
+static const gw_quat generic_world = {0.5233, 0.3391, -0.6082, 0.4910};
+static const gw_quat generic_body = {0.4127, -0.5570, 0.3046, 0.6533};
 
 static void put_vector(double *h, int at, double k, gw_vec3 v)
 {
@@ -80,8 +81,9 @@ static double scale_to_one(double *h)
     return k;
 }
 
-/* Leaves of a form of unit size what is new; returns the square of it. */
-static double new_part(const gw_forms *s, double *h)
+/* Reduces a form of unit size to its part that is normal to the hyperplanes; returns the square of
+ * that. */
+static double normal_part(const gw_forms *s, double *h)
 {
     double rest = 1;
     for (int pass = 0; pass < 2; pass++) {
@@ -101,7 +103,7 @@ static double new_part(const gw_forms *s, double *h)
 
 static void add_linear(gw_forms *s, double *h)
 {
-    if (new_part(s, h) < SAME_FORM || s->linear == GW_Y)
+    if (normal_part(s, h) < SAME_FORM || s->linear == GW_Y)
         return;
     scale_to_one(h);
     memcpy(s->h[s->linear++], h, GW_Y * sizeof *h);
@@ -109,8 +111,8 @@ static void add_linear(gw_forms *s, double *h)
 
 static void add_cylinder(gw_forms *s, const gw_row *row)
 {
-    gw_cylinder_form *q = &s->q[s->squared];
-    if (s->squared == GW_MAX_CYLINDER_FORMS)
+    gw_cylinder_form *q = &s->cylinder[s->cylinders];
+    if (s->cylinders == GW_MAX_CYLINDER_FORMS)
         return;
     memset(q, 0, sizeof *q);
     put_sphere(q->h, row);
@@ -118,7 +120,7 @@ static void add_cylinder(gw_forms *s, const gw_row *row)
     double k = scale_to_one(q->h);
     for (int i = 0; i < GW_Y; i++)
         q->l[i] *= sqrt(k);
-    s->squared++;
+    s->cylinders++;
 }
 
 /* The row's hyperplane, of unit size; false for cylinders. */
@@ -150,13 +152,6 @@ static void add_row(gw_forms *s, const gw_row *from)
         add_cylinder(s, &row);
 }
 
-bool gw_forms_contain(const gw_forms *s, const gw_row *from)
-{
-    gw_row row = scaled_row(s, from);
-    double h[GW_Y];
-    return linear_form(&row, h) && new_part(s, h) < SAME_FORM;
-}
-
 static void add_sense(gw_forms *s, gw_vec3 m, gw_vec3 f)
 {
     if (s->senses == GW_MAX_SENSES)
@@ -165,27 +160,26 @@ static void add_sense(gw_forms *s, gw_vec3 m, gw_vec3 f)
     s->along_f[s->senses++] = gw_unrotate(s->world.q, f);
 }
 
-static void add_senses(const gw_completion *c, gw_forms *s)
+static void add_senses(const gw_pose_system *c, gw_forms *s)
 {
-    const gw_solver_state *state = c->state;
     gw_vec3 x = {1, 0, 0}, y = {0, 1, 0};
     if (c->any_sense)
         return;
-    if (state->fixed) {
-        add_sense(s, x, gw_rotate(state->rotation, x));
-        add_sense(s, y, gw_rotate(state->rotation, y));
+    if (c->rotation_known) {
+        add_sense(s, x, gw_rotate(c->rotation, x));
+        add_sense(s, y, gw_rotate(c->rotation, y));
     }
-    for (int i = 0; i < state->direction_count; i++)
-        if (state->directions[i].angle == 0)
-            add_sense(s, state->directions[i].u, state->directions[i].f);
+    for (int i = 0; i < c->angle_count; i++)
+        if (c->angles[i].angle == 0)
+            add_sense(s, c->angles[i].u, c->angles[i].f);
 }
 
-void gw_forms_of(const gw_completion *c, gw_forms *s)
+void gw_forms_of(const gw_pose_system *c, gw_forms *s)
 {
-    s->world = (gw_pose){c->middle_f, gw_quat_unit(turn_world)};
-    s->body = (gw_pose){c->middle_m, gw_quat_unit(turn_body)};
+    s->world = (gw_pose){c->middle_f, gw_quat_unit(generic_world)};
+    s->body = (gw_pose){c->middle_m, gw_quat_unit(generic_body)};
     s->mirrored = false;
-    s->linear = s->squared = s->senses = 0;
+    s->linear = s->cylinders = s->senses = 0;
     s->size = 0;
     for (int i = 0; i < c->row_count; i++) {
         const gw_row *row = &c->rows[i];
@@ -201,6 +195,34 @@ void gw_forms_of(const gw_completion *c, gw_forms *s)
         add_row(s, &c->rows[i]);
     add_senses(c, s);
 }
+
+/* ---- linear dependence ----------------------------------------------------------------------- */
+
+/* True where a row is a combination of the hyperplanes. */
+static bool contains(const gw_forms *s, const gw_row *from)
+{
+    gw_row row = scaled_row(s, from);
+    double h[GW_Y];
+    return linear_form(&row, h) && normal_part(s, h) < SAME_FORM;
+}
+
+unsigned long gw_linearly_dependent(const gw_pose_system *system, const gw_row *rows,
+                                    const unsigned char *constraint, int count)
+{
+    gw_forms forms;
+    unsigned long asked = 0, independent = 0;
+    gw_forms_of(system, &forms);
+    for (int i = 0; i < count; i++) {
+        unsigned long bit = 1ul << constraint[i];
+        assert(constraint[i] < 64);
+        asked |= bit;
+        if (!(independent & bit) && !contains(&forms, &rows[i]))
+            independent |= bit;
+    }
+    return asked & ~independent;
+}
+
+/* ---- poses and their mirror images ----------------------------------------------------------- */
 
 /* y of the inverse pose: (R^T, -s, -t, r, 1). */
 static void mirror(double *h)
@@ -222,9 +244,9 @@ void gw_forms_mirror(gw_forms *s)
     s->mirrored = !s->mirrored;
     for (int i = 0; i < s->linear; i++)
         mirror(s->h[i]);
-    for (int i = 0; i < s->squared; i++) {
-        mirror(s->q[i].h);
-        mirror(s->q[i].l);
+    for (int i = 0; i < s->cylinders; i++) {
+        mirror(s->cylinder[i].h);
+        mirror(s->cylinder[i].l);
     }
     for (int i = 0; i < s->senses; i++) {
         gw_vec3 m = s->along_m[i];
@@ -317,9 +339,9 @@ double gw_forms_residual(const gw_forms *s, const gw_complex_pose *x)
         double terms = 0, value = cabs(dot_of(s->h[i], y, &terms));
         worst = fmax(worst, value / terms);
     }
-    for (int i = 0; i < s->squared; i++) {
+    for (int i = 0; i < s->cylinders; i++) {
         double terms = 0, part = 0;
-        gw_complex h = dot_of(s->q[i].h, y, &terms), l = dot_of(s->q[i].l, y, &part);
+        gw_complex h = dot_of(s->cylinder[i].h, y, &terms), l = dot_of(s->cylinder[i].l, y, &part);
         terms = fmax(terms * cabs(y[GW_Y_ONE]), part * part);
         worst = fmax(worst, cabs(h * y[GW_Y_ONE] - l * l) / terms);
     }

@@ -16,7 +16,7 @@
  */
 #include <string.h>
 
-#include "rt/positioning/polynomial/section.h"
+#include "rt/positioning/polynomial/study_equations.h"
 
 /* Entries of a form's matrix: K by rows from the diagonal on, p, d and 4 c. */
 enum { P = 10, D = 13, C = 16 };
@@ -53,7 +53,7 @@ static void matrix_of(const gw_complex *h, gw_complex *m)
     m[C] = 4 * h[GW_Y_TT];
 }
 
-/* ---- four points at once -------------------------------------------------------------------- */
+/* ---- four points at once --------------------------------------------------------------------- */
 
 /* What the entries of a matrix are multiplied by, half of it. */
 GW_LANE_INLINE void monomials(const gw_complex_lanes *x, gw_complex_lanes *w)

@@ -1,10 +1,9 @@
 /*
- * Roots of trigonometric polynomials of degree four, out of their samples; and the names of the
- * rotations that come of them. Any thread, RT safe.
+ * Roots of trigonometric polynomials of degree four, from their samples. Any thread, RT safe.
  */
 #include <complex.h>
 
-#include "rt/positioning/solver.h"
+#include "rt/positioning/polynomial/polynomial.h"
 
 #define DEGREE    8 /* in exp(i phi) */
 #define DFT       GW_TRIGONOMETRIC_SAMPLES
@@ -86,21 +85,4 @@ int gw_trigonometric_roots(const double sample[DFT], double phi[DEGREE], double 
         if (fabs(cabs(z[i]) - 1) < NEAR_UNIT)
             phi[count++] = carg(z[i]);
     return count;
-}
-
-/* Names the rotations by where they are: by their side, and how many on that side are lower. The
- * order of the roots would depend on how they were found. */
-void gw_label_rotations(gw_solver *run)
-{
-    static const char marks[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmopqrstuvwxyz";
-    gw_rule_result *f = &run->finding;
-    for (int i = 0; i < f->count; i++) {
-        gw_branch_label here = gw_rotation_label(f->edits[i].rotation);
-        int below = 0;
-        for (int k = 0; k < f->count; k++) {
-            gw_branch_label there = gw_rotation_label(f->edits[k].rotation);
-            below += k != i && there.side == here.side && there.height < here.height;
-        }
-        f->edits[i].mark = marks[7 * here.side + (below < 6 ? below : 6)];
-    }
 }

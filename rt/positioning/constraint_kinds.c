@@ -1,0 +1,317 @@
+/*
+ * The table of constraint kinds, and what follows from a row of it: the decomposition of an input
+ * constraint into fundamental ones (relational-positioning Table I), and its residual, straight
+ * from the elements. Any thread, RT safe.
+ *
+ *   d(P, S) = p            distance of P from S
+ *   d(L_m, L_f) = p        distance of a point of L_m from L_f, and d_m along d_f
+ *   d(L, Pi) = p           distance of a point of L from Pi, and L across its normal
+ *   d(Pi_m, Pi_f) = p      distance of a point of Pi_m from Pi_f, and the normals along
+ *   angle(..) = alpha      angle of directions; pi/2 - alpha between a line and a plane's normal
+ *
+ * Distances to planes are signed along the normal: the fundamental constraint has the plane moved
+ * by the value, and p = 0.
+ */
+#include "rt/positioning/constraint_kinds.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "rt/positioning/solver.h"
+
+/* ---- the table ------------------------------------------------------------------------------- */
+
+const char *const gw_constraint_kind_names[GW_CONSTRAINT_KIND_COUNT + 1] = {
+    [GW_DISTANCE] = "distance",           [GW_ANGLE] = "angle",
+    [GW_COINCIDENT] = "coincident",       [GW_PARALLEL] = "parallel",
+    [GW_PERPENDICULAR] = "perpendicular",
+};
+
+static const gw_constraint_kind_info kinds[GW_CONSTRAINT_KIND_COUNT] = {
+    [GW_DISTANCE] =
+        {
+            .description =
+                "The elements are `value` metres apart: signed along the plane's normal "
+                "where a plane is involved, between two planes along that of b. Two lines, "
+                "a line and a plane, and two planes are also made parallel.",
+            .value = GW_LENGTH_VALUE,
+            .unit = "m",
+            .one_sided = true,
+            .distance = GW_VALUE_DISTANCE,
+            .alike = GW_ALONG,
+            .mixed = GW_ACROSS,
+        },
+    [GW_ANGLE] =
+        {
+            .description = "The directed elements are at an angle of `value` radians: between two "
+                           "lines or two planes cos(value) = a . b, between a line and a plane "
+                           "sin(value) = d . n.",
+            .value = GW_ANGLE_VALUE,
+            .unit = "rad",
+            .needs = "An angle joins lines and planes; a point has no direction.",
+            .alike = GW_VALUE_ANGLE,
+            .mixed = GW_COMPLEMENT_ANGLE,
+        },
+    [GW_COINCIDENT] =
+        {
+            .description = "One element is, or lies in, the other: distance 0.",
+            .distance = GW_ZERO_DISTANCE,
+            .alike = GW_ALONG,
+            .mixed = GW_ACROSS,
+        },
+    [GW_PARALLEL] =
+        {
+            .description = "The lines or planes are parallel.",
+            .needs = "Lines and planes can be parallel; a point has no direction.",
+            .alike = GW_ALONG,
+            .mixed = GW_ACROSS,
+        },
+    [GW_PERPENDICULAR] =
+        {
+            .description = "The lines or planes are perpendicular.",
+            .needs = "Lines and planes can be perpendicular; a point has no direction.",
+            .alike = GW_ACROSS,
+            .mixed = GW_ALONG,
+        },
+};
+
+const gw_constraint_kind_info *gw_constraint_kind_info_of(gw_constraint_kind kind)
+{
+    assert((unsigned)kind < GW_CONSTRAINT_KIND_COUNT);
+    return &kinds[kind];
+}
+
+bool gw_constraint_fits(gw_constraint_kind kind, gw_element_kind a, gw_element_kind b,
+                        const char **why)
+{
+    const char *needs = gw_constraint_kind_info_of(kind)->needs;
+    if (!needs || (a != GW_POINT && b != GW_POINT))
+        return true;
+    if (why)
+        *why = needs;
+    return false;
+}
+
+bool gw_constraint_has_value(gw_constraint_kind kind)
+{
+    return gw_constraint_kind_info_of(kind)->value != GW_NO_VALUE;
+}
+
+bool gw_constraint_has_length(gw_constraint_kind kind)
+{
+    return gw_constraint_kind_info_of(kind)->value == GW_LENGTH_VALUE;
+}
+
+bool gw_constraint_has_distance(gw_constraint_kind kind)
+{
+    return gw_constraint_kind_info_of(kind)->distance != GW_ANY_DISTANCE;
+}
+
+gw_angle_demand gw_constraint_angle_demand(gw_constraint_kind kind, gw_element_kind a,
+                                           gw_element_kind b)
+{
+    const gw_constraint_kind_info *info = gw_constraint_kind_info_of(kind);
+    return a == b ? info->alike : info->mixed;
+}
+
+bool gw_constraint_has_sense(gw_constraint_kind kind, gw_element_kind a, gw_element_kind b)
+{
+    return a != GW_POINT && b != GW_POINT && gw_constraint_angle_demand(kind, a, b) == GW_ALONG;
+}
+
+void gw_constraint_value_range(gw_constraint_kind kind, gw_element_kind a, gw_element_kind b,
+                               double *low, double *high)
+{
+    assert(gw_constraint_has_value(kind));
+    if (gw_constraint_has_length(kind)) {
+        *low = a == GW_PLANE || b == GW_PLANE ? -HUGE_VAL : 0;
+        *high = HUGE_VAL;
+        return;
+    }
+    *low = a == b ? 0 : -GW_PI / 2;
+    *high = a == b ? GW_PI : GW_PI / 2;
+}
+
+/* ---- decomposition --------------------------------------------------------------------------- */
+
+double gw_snapped_angle(double angle)
+{
+    return angle <= GW_SNAP_ALONG ? 0 : angle >= GW_PI - GW_SNAP_ALONG ? GW_PI : angle;
+}
+
+gw_angle_constraint gw_angle_constraint_of(gw_vec3 u, gw_vec3 f, double angle, unsigned long from)
+{
+    angle = gw_snapped_angle(angle);
+    if (angle == GW_PI)
+        return (gw_angle_constraint){gw_neg(u), f, 0, 1, from};
+    if (angle == 0)
+        return (gw_angle_constraint){u, f, 0, 1, from};
+    double cosine = fabs(angle - GW_PI / 2) < 1e-15 ? 0 : cos(angle);
+    return (gw_angle_constraint){u, f, angle, cosine, from};
+}
+
+/* The distance of one element's point from the other element: the higher one is the surface, planes
+ * over lines over points, the fixed one of equals. */
+static void add_distance(const gw_solver *solver, gw_solver_state *state, const gw_constraint *c,
+                         double value, unsigned long from)
+{
+    gw_element_kind m = c->mobile.kind, f = c->fixed.kind;
+    /* a distance that is zero but for round-off is a coincidence: its sphere has no gradient */
+    value = gw_zero_length(solver, value) ? 0 : value;
+    bool from_mobile = m == GW_PLANE && f == GW_PLANE && c->reversed;
+    bool fixed_surface = f >= m && !from_mobile;
+    const gw_element *surface = fixed_surface ? &c->fixed : &c->mobile;
+    const gw_element *point = fixed_surface ? &c->mobile : &c->fixed;
+    gw_distance_constraint p = {surface->kind, !fixed_surface, point->p, surface->p,
+                                surface->d,    value,          from,     0};
+    if (surface->kind == GW_PLANE) {
+        p.b = gw_mul_add(surface->p, value, surface->d);
+        p.p = 0;
+    }
+    gw_add_distance(state, &p);
+}
+
+/* The angle that a demand means: `along` is 0 or pi. */
+static double angle_asked(gw_angle_demand demand, double along, double value)
+{
+    switch (demand) {
+    case GW_ALONG:
+        return along;
+    case GW_ACROSS:
+        return GW_PI / 2;
+    case GW_VALUE_ANGLE:
+        return value;
+    case GW_COMPLEMENT_ANGLE:
+        return GW_PI / 2 - value;
+    }
+    return 0;
+}
+
+void gw_decompose(const gw_solver *solver, gw_solver_state *state, int i, gw_sense sense)
+{
+    assert(i >= 0 && i < solver->problem->count);
+    const gw_constraint *c = &solver->problem->constraints[i];
+    const gw_constraint_kind_info *info = gw_constraint_kind_info_of(c->kind);
+    gw_element_kind m = c->mobile.kind, f = c->fixed.kind;
+    unsigned long from = 1ul << i;
+    if (info->distance != GW_ANY_DISTANCE)
+        add_distance(solver, state, c, info->distance == GW_ZERO_DISTANCE ? 0 : c->value, from);
+    if (m == GW_POINT || f == GW_POINT)
+        return;
+    double angle = angle_asked(gw_constraint_angle_demand(c->kind, m, f),
+                               sense == GW_OPPOSITE ? GW_PI : 0, c->value);
+    gw_angle_constraint d = gw_angle_constraint_of(c->mobile.d, c->fixed.d, angle, from);
+    gw_add_angle(state, &d);
+}
+
+int gw_constraint_rows(const gw_solver *solver, int i, gw_row *rows)
+{
+    gw_solver_state state;
+    int n = 0;
+    memset(&state, 0, offsetof(gw_solver_state, distances));
+    gw_sense sense = solver->problem->constraints[i].sense;
+    gw_decompose(solver, &state, i, sense == GW_EITHER ? GW_SAME : sense);
+    for (int k = 0; k < state.angle_count && n + 2 <= GW_MAX_ROWS; k++)
+        n += gw_angle_rows(&state.angles[k], rows + n);
+    for (int k = 0; k < state.distance_count && n + 3 <= GW_MAX_ROWS; k++)
+        n += gw_distance_rows(&state.distances[k], rows + n);
+    return n;
+}
+
+int gw_constraint_codimension(const gw_constraint *c)
+{
+    gw_element_kind m = c->mobile.kind, f = c->fixed.kind, surface = m > f ? m : f;
+    gw_distance_demand distance = gw_constraint_kind_info_of(c->kind)->distance;
+    bool zero = distance == GW_ZERO_DISTANCE || c->value == 0;
+    int rows = 0;
+    if (distance != GW_ANY_DISTANCE)
+        rows += surface == GW_PLANE || !zero ? 1 : surface == GW_LINE ? 2 : 3;
+    if (m != GW_POINT && f != GW_POINT)
+        rows += gw_constraint_angle_demand(c->kind, m, f) == GW_ALONG ? 2 : 1;
+    return rows;
+}
+
+gw_sense gw_implied_sense(const gw_solver *solver, const gw_solver_state *state, int i)
+{
+    const gw_constraint *c = &solver->problem->constraints[i];
+    gw_vec3 u = c->mobile.d, f = c->fixed.d;
+    if (state->rotation_known)
+        return gw_dot(gw_rotate(state->rotation, u), f) < 0 ? GW_OPPOSITE : GW_SAME;
+    for (int k = 0; k < state->angle_count; k++) {
+        const gw_angle_constraint *d = &state->angles[k];
+        if (d->angle == 0 && gw_norm(gw_cross(d->u, u)) <= solver->direction_snap)
+            return gw_dot(d->u, u) * gw_dot(d->f, f) < 0 ? GW_OPPOSITE : GW_SAME;
+    }
+    return GW_EITHER;
+}
+
+/* ---- residual: shares nothing with the decomposition but the table --------------------------- */
+
+/* Smallest |angle - wanted| that the sense allows, "along" being 0 or pi. */
+static double along_error(gw_vec3 a, gw_vec3 b, gw_sense sense)
+{
+    double angle = gw_angle_between(a, b);
+    if (sense == GW_SAME)
+        return angle;
+    if (sense == GW_OPPOSITE)
+        return GW_PI - angle;
+    return fmin(angle, GW_PI - angle);
+}
+
+/* |angle - what the kind asks|, of elements that both have a direction. */
+static double angle_error(const gw_constraint *c, const gw_element *m)
+{
+    const gw_element *f = &c->fixed;
+    gw_angle_demand demand = gw_constraint_angle_demand(c->kind, m->kind, f->kind);
+    switch (demand) {
+    case GW_ALONG:
+        return along_error(m->d, f->d, c->sense);
+    case GW_ACROSS: /* |pi/2 - angle| */
+        return fabs(asin(fmax(-1, fmin(1, gw_dot(m->d, f->d)))));
+    case GW_VALUE_ANGLE:
+    case GW_COMPLEMENT_ANGLE:
+        break;
+    }
+    double wanted = gw_snapped_angle(angle_asked(demand, 0, c->value));
+    return fabs(gw_angle_between(m->d, f->d) - wanted);
+}
+
+static double distance_to_line(gw_vec3 point, const gw_element *line)
+{
+    return gw_norm(gw_reject(gw_sub(point, line->p), line->d));
+}
+
+static double height_over_plane(gw_vec3 point, const gw_element *plane)
+{
+    return gw_dot(plane->d, gw_sub(point, plane->p));
+}
+
+/* |distance - wanted| between the elements, m the mobile one in world axes. */
+static double distance_error(const gw_constraint *c, const gw_element *m, double wanted)
+{
+    const gw_element *f = &c->fixed;
+    if (m->kind == GW_PLANE && f->kind == GW_PLANE)
+        return fabs((c->reversed ? height_over_plane(f->p, m) : height_over_plane(m->p, f)) -
+                    wanted);
+    if (f->kind == GW_PLANE)
+        return fabs(height_over_plane(m->p, f) - wanted);
+    if (m->kind == GW_PLANE)
+        return fabs(height_over_plane(f->p, m) - wanted);
+    if (f->kind == GW_LINE)
+        return fabs(distance_to_line(m->p, f) - wanted);
+    if (m->kind == GW_LINE)
+        return fabs(distance_to_line(f->p, m) - wanted);
+    return fabs(gw_distance(m->p, f->p) - wanted);
+}
+
+double gw_constraint_residual(const gw_constraint *c, const gw_pose *x, double length)
+{
+    gw_element m = gw_element_moved(x, &c->mobile);
+    const gw_constraint_kind_info *info = gw_constraint_kind_info_of(c->kind);
+    bool directed = m.kind != GW_POINT && c->fixed.kind != GW_POINT;
+    double turn = directed ? length * angle_error(c, &m) : 0;
+    if (info->distance == GW_ANY_DISTANCE)
+        return turn;
+    double wanted = info->distance == GW_ZERO_DISTANCE ? 0 : c->value;
+    return fmax(distance_error(c, &m, wanted), turn);
+}

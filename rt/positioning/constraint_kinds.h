@@ -1,0 +1,89 @@
+/*
+ * The kinds of constraints between two elements (points, lines, planes), one row of a table each:
+ * what a kind is called, which elements it joins, what its value means, and what it asks of
+ * distances and of directions. Decomposition, rows and verification all follow from the row.
+ *
+ * A new kind is a line of the enumeration below and a row of the table in constraint_kinds.c.
+ * Constant data: any thread, RT safe.
+ */
+#ifndef GW_POSITIONING_CONSTRAINT_KINDS_H
+#define GW_POSITIONING_CONSTRAINT_KINDS_H
+
+#include <stdbool.h>
+
+#include "rt/geometry/element.h"
+
+typedef enum gw_constraint_kind {
+    GW_DISTANCE,   /* value in m: signed along the plane's normal where a plane is involved */
+    GW_ANGLE,      /* value in rad; line and plane: sin(value) = d . n; else cos = a . b */
+    GW_COINCIDENT, /* contained: distance 0 */
+    GW_PARALLEL,
+    GW_PERPENDICULAR,
+    GW_CONSTRAINT_KIND_COUNT
+} gw_constraint_kind;
+
+/* Which way two directed elements run where they end up along one another. */
+typedef enum gw_sense { GW_EITHER, GW_SAME, GW_OPPOSITE } gw_sense;
+
+/* What the value of a constraint is. */
+typedef enum gw_value_meaning { GW_NO_VALUE, GW_LENGTH_VALUE, GW_ANGLE_VALUE } gw_value_meaning;
+
+/* What a kind asks of the distance between its elements. */
+typedef enum gw_distance_demand {
+    GW_ANY_DISTANCE,
+    GW_ZERO_DISTANCE,
+    GW_VALUE_DISTANCE /* the constraint's value */
+} gw_distance_demand;
+
+/* What a kind asks of the angle between its elements' directions (lines' directions, planes'
+ * normals), where both have one. */
+typedef enum gw_angle_demand {
+    GW_ALONG,            /* 0 or pi, by the sense */
+    GW_ACROSS,           /* pi / 2 */
+    GW_VALUE_ANGLE,      /* the constraint's value */
+    GW_COMPLEMENT_ANGLE, /* pi / 2 less the value: between a line and a plane's normal */
+} gw_angle_demand;
+
+typedef struct gw_constraint_kind_info {
+    const char *description; /* one sentence for documents: what the kind asks */
+    gw_value_meaning value;
+    const char *unit;  /* of the value: "m" or "rad"; NULL where it has none */
+    const char *needs; /* the sentence where a point is no element of it; NULL: takes any */
+    bool one_sided;    /* may be a bound (at least, at most) where one element is a point */
+    gw_distance_demand distance;
+    gw_angle_demand alike; /* of two lines or two planes */
+    gw_angle_demand mixed; /* of a line and a plane */
+} gw_constraint_kind_info;
+
+/* The names on the wire, in the order of the enumeration, with NULL behind the last. */
+extern const char *const gw_constraint_kind_names[GW_CONSTRAINT_KIND_COUNT + 1];
+
+/* The row of a kind. */
+const gw_constraint_kind_info *gw_constraint_kind_info_of(gw_constraint_kind kind);
+
+/* True when `kind` can join elements of these kinds; else `*why` (may be NULL) is a sentence
+ * (static). */
+bool gw_constraint_fits(gw_constraint_kind kind, gw_element_kind a, gw_element_kind b,
+                        const char **why);
+
+/* True where the kind has a value; no other value is read. */
+bool gw_constraint_has_value(gw_constraint_kind kind);
+
+/* True where the value is a length (m). */
+bool gw_constraint_has_length(gw_constraint_kind kind);
+
+/* True where the kind asks something of the distance between its elements. */
+bool gw_constraint_has_distance(gw_constraint_kind kind);
+
+/* The range of the value of a kind that has one, m or rad; -HUGE_VAL, HUGE_VAL: no bound. */
+void gw_constraint_value_range(gw_constraint_kind kind, gw_element_kind a, gw_element_kind b,
+                               double *low, double *high);
+
+/* True where the constraint has a sense to choose (two directed elements along one another). */
+bool gw_constraint_has_sense(gw_constraint_kind kind, gw_element_kind a, gw_element_kind b);
+
+/* What the kind asks of the directions of two elements that both have one. */
+gw_angle_demand gw_constraint_angle_demand(gw_constraint_kind kind, gw_element_kind a,
+                                           gw_element_kind b);
+
+#endif

@@ -1,0 +1,37 @@
+/*
+ * Fundamental constraints, to which the input is decomposed (relational-positioning Table I), and
+ * which the rules rewrite.
+ *
+ * Notation, after the papers: object "b" owns the surface of a distance, object "a" the point on
+ * it; either may be the body. A pose g = (R, t) takes the body's coordinates to the world's.
+ */
+#ifndef GW_POSITIONING_FUNDAMENTAL_H
+#define GW_POSITIONING_FUNDAMENTAL_H
+
+#include "rt/geometry/element.h"
+#include "rt/geometry/submanifold.h"
+
+/*
+ * A fundamental translational constraint, d(point, surface) = p. The surface is a gw_element_kind:
+ * a point (p >= 0: sphere), a line (p >= 0: cylinder), a plane (p = 0).
+ */
+typedef struct gw_distance_constraint {
+    gw_element_kind surface;
+    bool body_owns;     /* the surface is the body's and the point the world's */
+    gw_vec3 a;          /* the point */
+    gw_vec3 b, d;       /* the surface: a point of it, its unit direction or normal */
+    double p;           /* m */
+    unsigned long from; /* bits of the input constraints that it stems from */
+    int serial;         /* number of the constraint within an exploration */
+} gw_distance_constraint;
+
+/* A fundamental rotational constraint: the angle between R u and f. An angle of pi is kept as 0
+ * with u reversed; an angle of 0 is called a parallel. */
+typedef struct gw_angle_constraint {
+    gw_vec3 u; /* unit, body */
+    gw_vec3 f; /* unit, world */
+    double angle, cosine;
+    unsigned long from; /* bits of the input constraints that it stems from */
+} gw_angle_constraint;
+
+#endif

@@ -1,0 +1,264 @@
+/*
+ * Redundancy by its definition: a constraint follows from others when every branch that they leave
+ * satisfies it. One pass, an exploration of a set of constraints, tells all the others that follow
+ * from it. Any thread, RT safe; leaves without closed form are bounded by the solver's `work`.
+ *
+ * Forward, the sets that say all that the first i constraints say grow to one of a dozen or so;
+ * backward, later ones first, that one is reduced until each is needed; and so are the reasons of
+ * each of the others. So the work is a few dozen passes over few constraints, however many there
+ * are.
+ *
+ * At a leaf without closed form, a constraint whose rows are linear combinations of the leaf's, in
+ * the 17 coordinates of a pose, follows from it: that is a proof. One whose gradients are no
+ * combinations of the leaf's at a pose of the answer does not. What is left is tried: the leaf is
+ * solved, and every pose of it must satisfy the constraint; where poses are isolated, all of them
+ * must be known.
+ */
+#include <string.h>
+
+#include "rt/base/small.h"
+#include "rt/positioning/numeric_completion.h"
+
+#define FEW        4    /* constraints: as quickly reduced without growing a set first */
+#define MAX_OPEN   16   /* constraints without closed form: of more, hardly a part has one */
+#define MAX_PASSES 160  /* and their answers, which many constraints share */
+#define RANK       1e-6 /* pivots below this share of the largest are zero */
+#define TRIES      24   /* starts at a leaf */
+#define PLENTY     8    /* poses of a leaf with freedoms that decide */
+
+typedef struct passes {
+    const gw_solver *whole;
+    int count;
+    long work; /* left to leaves without closed form */
+    struct {
+        unsigned long use, asked, follow; /* bits of constraints */
+    } done[MAX_PASSES];
+} passes;
+
+/* One pass: which of `follow` still hold on every branch. */
+typedef struct pass {
+    unsigned long follow;
+    bool any;                  /* branch */
+    const gw_solution *answer; /* to all constraints */
+} pass;
+
+/* ---- a leaf without closed form -------------------------------------------------------------- */
+
+static int rank_of(int rows, double (*a)[6])
+{
+    int order[GW_MAX_COMPLETION_ROWS];
+    gw_small_lq q;
+    gw_small_lq_factor(rows, a, RANK, order, &q);
+    return q.rank;
+}
+
+/* True where the rows add to the rank of the leaf's at a pose. */
+static bool adds_to_rank(const gw_completion *c, const gw_pose *x, const gw_row *rows, int count)
+{
+    double h[GW_MAX_COMPLETION_ROWS], a[GW_MAX_COMPLETION_ROWS][6], b[GW_MAX_COMPLETION_ROWS][6];
+    int n = c->row_count;
+    if (n + count > GW_MAX_COMPLETION_ROWS)
+        return true;
+    gw_scaled_rows(c, x, h, a);
+    gw_rows_value_and_jacobian(rows, count, x, h, a + n);
+    for (int i = n; i < n + count; i++)
+        for (int j = 3; j < 6 && rows[i - n].kind != GW_ROW_ANGLE; j++)
+            a[i][j] /= c->size;
+    memcpy(b, a, sizeof a[0] * (size_t)(n + count));
+    return rank_of(n + count, b) > rank_of(n, a);
+}
+
+/* Solves the leaf; those of `asked` that all its poses satisfy. */
+static unsigned long held_by_all_poses(gw_completion *c, unsigned long asked)
+{
+    gw_solver *solver = c->solver;
+    int checked = 0, freedoms = 0;
+    for (int k = 0; asked && k < TRIES && checked < PLENTY && solver->work > 0; k++) {
+        gw_completion_try(c, gw_completion_random(c));
+        for (; checked < c->found_count; checked++) {
+            asked &= gw_satisfied_constraints(solver, &c->found[checked], asked);
+            freedoms += c->dof[checked] > 0;
+        }
+    }
+    if (!asked || checked == 0 || solver->work <= 0)
+        return 0;
+    if (freedoms > 0)
+        return freedoms == checked ? asked : 0;
+    gw_root_summary roots = gw_roots_by_eigenvalues(&c->system);
+    if (!roots.exact)
+        roots = gw_completion_homotopy(c);
+    for (; checked < c->found_count; checked++)
+        asked &= gw_satisfied_constraints(solver, &c->found[checked], asked);
+    return roots.exact ? asked : 0;
+}
+
+/* True where the constraint holds one way only, which its rows do not tell: a sense, or an angle of
+ * 0 or pi. */
+static bool is_one_way(const gw_constraint *c, int row_count)
+{
+    if (c->sense != GW_EITHER && gw_constraint_has_sense(c->kind, c->mobile.kind, c->fixed.kind))
+        return true;
+    return gw_constraint_kind_info_of(c->kind)->value == GW_ANGLE_VALUE && row_count > 1;
+}
+
+/* Those of `asked` that follow from a leaf without closed form. A pose of the answer to all
+ * constraints tells at once which do not. */
+static unsigned long dependent_on_leaf(gw_solver *solver, const gw_solver_state *leaf,
+                                       const gw_solution *answer, unsigned long asked)
+{
+    gw_completion c;
+    gw_row rows[GW_MAX_PROBLEM * GW_CONSTRAINT_ROWS];
+    unsigned char constraint[GW_MAX_PROBLEM * GW_CONSTRAINT_ROWS];
+    int first[GW_MAX_PROBLEM], count[GW_MAX_PROBLEM], n = 0;
+    unsigned long one_way = 0, open = 0;
+    if (solver->work <= 0)
+        return 0;
+    solver->work -= 400; /* forms and ranks, in the completion's units */
+    gw_completion_begin(&c, solver, leaf, false);
+    /* the rows of all that is asked */
+    for (int i = 0; i < solver->problem->count; i++) {
+        if (!(asked >> i & 1))
+            continue;
+        first[i] = n;
+        count[i] = gw_constraint_rows(solver, i, rows + n);
+        memset(constraint + n, i, (size_t)count[i]);
+        n += count[i];
+        if (is_one_way(&solver->problem->constraints[i], count[i]))
+            one_way |= 1ul << i;
+    }
+    /* proved, refuted by the rank, or open */
+    unsigned long proved = gw_linearly_dependent(&c.system, rows, constraint, n) & ~one_way;
+    for (int i = 0; i < solver->problem->count; i++)
+        if (asked & ~proved & 1ul << i &&
+            !adds_to_rank(&c, &answer->branches[0].nearest, rows + first[i], count[i]))
+            open |= 1ul << i;
+    return proved | (open ? held_by_all_poses(&c, open) : 0);
+}
+
+/* ---- one pass -------------------------------------------------------------------------------- */
+
+/* Those of `asked` that generic poses of a leaf's closed form satisfy. */
+static unsigned long on_set(const gw_solver *solver, const gw_submanifold *set, unsigned long asked)
+{
+    gw_pose x[2];
+    int n = gw_generic_poses(set, solver->size, x);
+    for (int k = 0; k < n && asked; k++)
+        asked &= gw_satisfied_constraints(solver, &x[k], asked);
+    return asked && gw_verified(solver->problem, solver->use, solver->size, set) ? asked : 0;
+}
+
+static void check_leaf(gw_solver *solver, const gw_solver_state *state)
+{
+    pass *p = solver->context;
+    gw_submanifold set;
+    p->any = true;
+    if (gw_synthesise(solver, state, &set))
+        p->follow = on_set(solver, &set, p->follow);
+    else if (p->answer->method == GW_NUMERIC) /* else it is not worth the time */
+        p->follow = dependent_on_leaf(solver, state, p->answer, p->follow);
+    else
+        p->follow = 0;
+    solver->stop = p->follow == 0;
+}
+
+/* Those of `asked` that follow from the constraints in `use`. */
+static unsigned long following(passes *all, unsigned long use, unsigned long asked)
+{
+    for (int i = 0; i < all->count; i++)
+        if (all->done[i].use == use && !(asked & ~all->done[i].asked))
+            return all->done[i].follow & asked;
+    if (all->count == MAX_PASSES)
+        return 0;
+    pass p = {asked, false, all->whole->solution};
+    gw_solver solver;
+    gw_solver_init(&solver, all->whole->problem, check_leaf, &p);
+    solver.use = use;
+    solver.work = all->work;
+    gw_solver_explore(&solver);
+    all->work = solver.work;
+    unsigned long follow = p.any && !solver.unproven ? p.follow : 0;
+    all->done[all->count].use = use;
+    all->done[all->count].asked = asked;
+    all->done[all->count++].follow = follow;
+    return follow;
+}
+
+/* ---- what is needed -------------------------------------------------------------------------- */
+
+/* Of two constraints neither follows where the answer has fewer freedoms than the other leaves. */
+static bool plainly_needed(const gw_solver *solver, int dof)
+{
+    const gw_problem *p = solver->problem;
+    if (p->count < 2)
+        return true;
+    if (p->count > 2)
+        return false;
+    return 6 - dof > gw_constraint_codimension(&p->constraints[0]) &&
+           6 - dof > gw_constraint_codimension(&p->constraints[1]);
+}
+
+/* The constraints, in their order, that do not follow from those before them. */
+static unsigned long leading(passes *all)
+{
+    unsigned long use = 0, open = all->whole->use;
+    while (open) {
+        use |= open & -open;
+        open &= ~use;
+        if (open)
+            open &= ~following(all, use, open);
+    }
+    return use;
+}
+
+/* What is left of `use` when those that are not needed are taken out, later ones first: needed for
+ * constraint `one`, or for themselves where that is -1. `asked`: what to ask for along with it. */
+static unsigned long reduced(passes *all, unsigned long use, int one, unsigned long asked)
+{
+    for (int i = GW_MAX_PROBLEM - 1; i >= 0; i--) {
+        unsigned long rest = use & ~(1ul << i), goal = 1ul << (one < 0 ? i : one);
+        if (rest != use && following(all, rest, asked | goal) & goal)
+            use = rest;
+    }
+    return use;
+}
+
+static const char *rule_of(const gw_solver *solver, const gw_redundant *r)
+{
+    if (r->because == 0)
+        return "every pose satisfies it";
+    if (r->because & (r->because - 1))
+        return solver->solution->dof == 0 ? "the others leave no freedom, and it holds there"
+                                          : "every pose that the others allow satisfies it";
+    int other = __builtin_ctzl(r->because);
+    const gw_constraint *c = solver->problem->constraints;
+    return gw_constraint_codimension(&c[other]) == gw_constraint_codimension(&c[r->index])
+               ? "it says the same as another"
+               : "it is part of what another says";
+}
+
+void gw_find_redundant(const gw_solver *solver)
+{
+    gw_solution *s = solver->solution;
+    passes all;
+    if (plainly_needed(solver, s->dof) ||
+        (s->method == GW_NUMERIC && solver->problem->count > MAX_OPEN))
+        return;
+    all.whole = solver;
+    all.work = solver->work;
+    all.count = 0;
+    bool few = solver->problem->count <= FEW;
+    unsigned long needed = reduced(&all, few ? solver->use : leading(&all), -1, 0);
+    unsigned long rest = solver->use & ~needed;
+    all.count = 0; /* from here on all are asked for at once */
+    for (int i = solver->problem->count - 1; i >= 0; i--) {
+        if (!(rest >> i & 1))
+            continue;
+        gw_redundant *r = &s->redundant[s->redundant_count++];
+        r->index = i;
+        r->because = reduced(&all, needed, i, rest);
+        r->rule = rule_of(solver, r);
+    }
+    for (int k = 0; k < s->implied_count; k++)
+        if (s->implied[k].from & needed)
+            s->implied[k].from &= needed;
+}

@@ -1,0 +1,356 @@
+/*
+ * Solution components with freedoms, from the poses that the numeric completion found: the
+ * dimension of what is there, its rows, and its seed. Of one freedom: starts enough to reach every
+ * curve, and each curve walked round (../geometry/curve.c), so that it is one branch, whatever it
+ * crosses on its way. Any thread, RT safe; bounded by the solver's `work`.
+ */
+#include <string.h>
+
+#include "rt/base/small.h"
+#include "rt/geometry/implicit_curve.h"
+#include "rt/positioning/numeric_completion.h"
+
+#define RANK         1e-6 /* pivots below this share of the largest are zero */
+#define DESCENTS     4    /* to the nearest pose, from as many found ones */
+#define CLOSER       16   /* and starts from within the distance found so */
+#define CURVE_STARTS 144
+#define CLEAR        0.02 /* from a crossing, times the size */
+#define CLEARED      60   /* steps that get so far */
+
+/* ---- the dimension at a pose ----------------------------------------------------------------- */
+
+/* 6 - rank at x, and as many directions of the null space. */
+static int nullity_at(const gw_completion *c, const gw_pose *x, double (*basis)[6])
+{
+    double h[GW_MAX_COMPLETION_ROWS], a[GW_MAX_COMPLETION_ROWS][6];
+    int order[GW_MAX_COMPLETION_ROWS];
+    gw_small_lq q;
+    gw_scaled_rows(c, x, h, a);
+    gw_small_lq_factor(c->row_count, a, RANK, order, &q);
+    gw_small_lq_columns(&q, q.rank, basis);
+    return 6 - q.rank;
+}
+
+int gw_nullity_at(const gw_completion *c, const gw_pose *x)
+{
+    double ignored[6][6];
+    return nullity_at(c, x, ignored);
+}
+
+/* The null space of a neighbour of x, as far along a direction of x's own: 0 where there is none. A
+ * neighbour is on the rows as closely as rounding lets it, or a root of higher order would do. */
+static int neighbour_nullity(gw_completion *c, const gw_pose *x, const double (*basis)[6],
+                             int nullity, double reach)
+{
+    double step[6] = {0}, weight = 0;
+    for (int j = 0; j < nullity; j++) {
+        double w = gw_completion_uniform(c, -1, 1);
+        weight += w * w;
+        for (int i = 0; i < 6; i++)
+            step[i] += w * basis[j][i];
+    }
+    gw_pose next = gw_scaled_step(c, x, step, reach / sqrt(weight));
+    double off = gw_levenberg_marquardt(c, &next), far = gw_pose_distance(&next, x, c->size);
+    if (off > 1e-11 || far < 0.2 * reach || far > 5 * reach)
+        return 0;
+    return gw_nullity_at(c, &next);
+}
+
+int gw_local_dimension(gw_completion *c, const gw_pose *x)
+{
+    /* a loop may be as small as the least element: then what is a step away is beside it */
+    static const double reaches[] = {2e-2, 2e-3, 2e-4};
+    double basis[6][6];
+    int nullity = nullity_at(c, x, basis), dof = 0;
+    for (int r = 0; r < 3 && dof == 0; r++)
+        for (int k = 0; k < 4 && dof < nullity; k++) {
+            /* a neighbour cannot have more freedoms than x: as many settle it */
+            int here =
+                neighbour_nullity(c, x, (const double(*)[6])basis, nullity, reaches[r] * c->size);
+            dof = here > dof ? here : dof;
+        }
+    return dof < nullity ? dof : nullity;
+}
+
+/* ---- the set through a pose ------------------------------------------------------------------ */
+
+/* Independent rows at x, in their order; returns how many. */
+static int independent_rows(const gw_completion *c, const gw_pose *x, gw_row *rows)
+{
+    double h[GW_MAX_COMPLETION_ROWS], a[GW_MAX_COMPLETION_ROWS][6], kept[7][6];
+    int n = 0;
+    gw_scaled_rows(c, x, h, a);
+    for (int r = 0; r < c->row_count && n < 6; r++) {
+        memcpy(kept[n], a[r], sizeof kept[n]);
+        double before = 0, after = 0;
+        for (int i = 0; i < 6; i++)
+            before += a[r][i] * a[r][i];
+        for (int pass = 0; pass < 2; pass++)
+            for (int k = 0; k < n; k++) {
+                double dot = 0;
+                for (int i = 0; i < 6; i++)
+                    dot += kept[n][i] * kept[k][i];
+                for (int i = 0; i < 6; i++)
+                    kept[n][i] -= dot * kept[k][i];
+            }
+        for (int i = 0; i < 6; i++)
+            after += kept[n][i] * kept[n][i];
+        if (after <= 1e-10 * before)
+            continue;
+        for (int i = 0; i < 6; i++)
+            kept[n][i] /= sqrt(after);
+        rows[n++] = c->rows[r];
+    }
+    return n;
+}
+
+/* All rows, also dependent ones: those that are independent at one pose hold for other sets as
+ * well. Where there are too many of them the independent ones go first. */
+static void choose_rows(const gw_completion *c, const gw_pose *x, gw_submanifold *set)
+{
+    int n = c->row_count <= GW_MAX_ROWS ? 0 : independent_rows(c, x, set->rows);
+    for (int i = 0; i < c->row_count && n < GW_MAX_ROWS; i++)
+        set->rows[n++] = c->rows[i];
+    set->row_count = n;
+}
+
+/* Motions of the set that do not turn: the null space of the rows' first three columns. */
+static void count_factors(const gw_completion *c, const gw_pose *x, gw_submanifold *set)
+{
+    double h[GW_MAX_COMPLETION_ROWS], a[GW_MAX_COMPLETION_ROWS][6];
+    int order[GW_MAX_COMPLETION_ROWS];
+    gw_small_lq q;
+    gw_scaled_rows(c, x, h, a);
+    for (int r = 0; r < c->row_count; r++)
+        a[r][3] = a[r][4] = a[r][5] = 0;
+    gw_small_lq_factor(c->row_count, a, 1e-6, order, &q);
+    int slides = 3 - q.rank;
+    set->translation.dof = slides < set->dof ? slides : set->dof;
+    int turns = set->dof - set->translation.dof;
+    if (set->rotation.dof != turns || set->rotation.kind == GW_ROTATION_GENERAL)
+        set->rotation.kind = GW_ROTATION_GENERAL;
+    set->rotation.dof = turns;
+}
+
+static void general_set(const gw_completion *c, const gw_pose *x, int dof, gw_submanifold *set)
+{
+    gw_synthesise(c->solver, c->state, set);
+    set->general = true;
+    set->dof = dof;
+    set->seed = *x;
+    set->translation = (gw_translation_set){.dof = 0, .locus = {.kind = GW_LOCUS_GENERAL}};
+    choose_rows(c, x, set);
+    count_factors(c, x, set);
+}
+
+/* ---- two freedoms and more ------------------------------------------------------------------- */
+
+/* The found pose of this dimension nearest to the problem's, of those not taken; or -1. */
+static int nearest_found(const gw_completion *c, int dof, const bool *taken)
+{
+    int best = -1;
+    double least = HUGE_VAL;
+    for (int i = 0; i < c->found_count; i++) {
+        if (c->dof[i] != dof || taken[i])
+            continue;
+        double d =
+            gw_pose_distance(&c->found[i], &c->solver->problem->pose, c->solver->problem->length);
+        if (d < least)
+            best = i, least = d;
+    }
+    return best;
+}
+
+/* Goes down from a pose on the set, and keeps the end as seed where it is nearest so far. */
+static void descend(const gw_completion *c, const gw_pose *from, gw_submanifold *set, double *least)
+{
+    const gw_problem *p = c->solver->problem;
+    gw_pose on, seed = set->seed;
+    set->seed = *from;
+    double d = gw_submanifold_nearest_local(set, &p->pose, p->length, &on);
+    set->seed = seed;
+    if (d < *least && gw_submanifold_contains(set, &on))
+        *least = d, set->seed = on;
+}
+
+/* A pose within a distance of the problem's. */
+static gw_pose within(gw_completion *c, double distance)
+{
+    const gw_problem *p = c->solver->problem;
+    double d[6], ss = 0, l = p->length;
+    for (int i = 0; i < 6; i++) {
+        d[i] = gw_completion_uniform(c, -1, 1);
+        ss += d[i] * d[i];
+    }
+    double k = distance * gw_completion_uniform(c, 0.2, 1) / sqrt(ss);
+    gw_twist move = {{k * d[0], k * d[1], k * d[2]}, {k / l * d[3], k / l * d[4], k / l * d[5]}};
+    return gw_pose_add(&p->pose, &move);
+}
+
+/* Moves the seed to where the set is nearest to the problem's pose, as far as descents tell: from
+ * found poses, then from others that are no farther than the best of these. */
+static void seek_nearest(gw_completion *c, gw_submanifold *set, bool *taken)
+{
+    const gw_problem *p = c->solver->problem;
+    double least = HUGE_VAL;
+    for (int k = 0, at; k < DESCENTS && (at = nearest_found(c, set->dof, taken)) >= 0; k++) {
+        taken[at] = true;
+        descend(c, &c->found[at], set, &least);
+    }
+    for (int k = 0; k < CLOSER && least > 1e-9 * c->size && c->solver->work > 0; k++) {
+        gw_pose x = within(c, least);
+        if (gw_completion_refine(c, &x) && gw_pose_distance(&x, &p->pose, p->length) < 1.5 * least)
+            descend(c, &x, set, &least);
+    }
+}
+
+/* ---- curves: starts and walks ---------------------------------------------------------------- */
+
+static void add_along(gw_completion *c, const gw_pose *x)
+{
+    if (c->curve_pose_count < GW_MAX_CURVE_POSES)
+        c->curve_poses[c->curve_pose_count++] = *x;
+}
+
+void gw_sample_curves(gw_completion *c)
+{
+    for (int k = 0; k < CURVE_STARTS && c->solver->work > 0; k++) {
+        gw_pose x = gw_completion_start(c, k);
+        if (gw_completion_refine(c, &x))
+            add_along(c, &x);
+    }
+}
+
+/* What is seen of a curve on a walk. */
+typedef struct tour {
+    const gw_completion *c;
+    bool *covered; /* of c->curve_poses */
+    double top;    /* how high it rises: its own, wherever it is entered */
+    gw_curve_minima vales;
+} tour;
+
+static void look(tour *t, const gw_curve_trace *w)
+{
+    const gw_completion *c = t->c;
+    for (int i = 0; i < c->curve_pose_count; i++)
+        if (!t->covered[i])
+            t->covered[i] = gw_curve_trace_passes(w, &c->curve_poses[i]);
+    t->top = fmax(t->top, gw_pose_label(c->solver, &w->x).height);
+}
+
+/* Along the set's curve one way. */
+static gw_curve_trace_status go_along(tour *t, const gw_submanifold *set, bool backward)
+{
+    gw_solver *solver = t->c->solver;
+    gw_curve_trace w = gw_curve_trace_from_seed(set, t->c->size, backward);
+    gw_curve_trace_status trip = GW_TRACE_CONTINUES;
+    look(t, &w);
+    gw_curve_minima_visit(&t->vales, &w, true);
+    for (int k = 0; k < GW_CURVE_TRACE_MAX_STEPS && trip == GW_TRACE_CONTINUES && solver->work > 0;
+         k++) {
+        trip = gw_curve_trace_step(&w);
+        solver->work -= (8 + 6 * w.tries) * (set->row_count + 6); /* looks included */
+        look(t, &w);
+        gw_curve_minima_visit(&t->vales, &w, false);
+    }
+    gw_curve_minima_end(&t->vales);
+    return trip;
+}
+
+/* A place of the curve beside the nearest pose, clear of what crosses there. */
+static gw_pose clear_of(const gw_curve_minima *vales, const gw_pose *nearest, double size)
+{
+    gw_curve_trace w = vales->place[0];
+    for (int i = 1; i < vales->count; i++)
+        if (gw_pose_distance(&vales->place[i].x, nearest, size) <
+            gw_pose_distance(&w.x, nearest, size))
+            w = vales->place[i];
+    for (int k = 0; k < CLEARED && gw_pose_distance(&w.x, nearest, size) < CLEAR * size; k++)
+        if (gw_curve_trace_step(&w) != GW_TRACE_CONTINUES)
+            break;
+    return w.x;
+}
+
+/* Walks round the curve, and finds where it is nearest to the problem's pose. False where not all
+ * of it could be seen: then nothing is known of the poses that were not passed. */
+static bool follow(const gw_completion *c, gw_solution_component *curve, bool *covered)
+{
+    tour t = {.c = c, .covered = covered, .top = -HUGE_VAL};
+    gw_submanifold *set = &curve->set;
+    gw_curve_trace_status trip = GW_TRACE_UNBOUNDED;
+    bool whole = true;
+    gw_curve_minima_begin(&t.vales, &c->solver->problem->pose, c->solver->problem->length);
+    for (int way = 0; way < 2 && trip != GW_TRACE_CLOSED; way++) {
+        trip = go_along(&t, set, way > 0);
+        whole = whole && trip != GW_TRACE_CONTINUES;
+    }
+    curve->top = t.top;
+    gw_curve_minima_nearest(&t.vales, &curve->nearest);
+    bool plain = gw_implicit_curve_is_regular(set, c->size, &curve->nearest);
+    set->seed = plain ? curve->nearest : clear_of(&t.vales, &curve->nearest, c->size);
+    return whole;
+}
+
+/* The pose nearest to the problem's of those that no curve has passed; or -1. */
+static int nearest_left(const gw_completion *c, const bool *covered)
+{
+    const gw_problem *p = c->solver->problem;
+    int best = -1;
+    double least = HUGE_VAL;
+    for (int i = 0; i < c->curve_pose_count; i++) {
+        if (covered[i])
+            continue;
+        double d = gw_pose_distance(&c->curve_poses[i], &p->pose, p->length);
+        if (d < least)
+            best = i, least = d;
+    }
+    return best;
+}
+
+static int curve_components(gw_completion *c, gw_solution_component *sets, int room)
+{
+    bool covered[GW_MAX_CURVE_POSES] = {false};
+    int count = 0, crossing = -1;
+    for (int i = 0; i < c->found_count; i++)
+        if (c->dof[i] == 1)
+            add_along(c, &c->found[i]);
+    for (int at; count < room && (at = nearest_left(c, covered)) >= 0;) {
+        gw_submanifold *set = &sets[count].set;
+        gw_pose x = c->curve_poses[at];
+        covered[at] = true;
+        general_set(c, &x, 1, set);
+        if (!gw_implicit_curve_is_regular(set, c->size, &x)) {
+            crossing = at; /* of curves that other poses are on */
+            continue;
+        }
+        int dof = gw_local_dimension(c, &x);
+        if (dof == 0)
+            gw_completion_add(c, &x);
+        if (dof == 1 && !follow(c, &sets[count++], covered))
+            break;
+    }
+    if (count == 0 && crossing >= 0 && room > 0) {
+        general_set(c, &c->curve_poses[crossing], 1, &sets[0].set);
+        sets[0].nearest = c->curve_poses[crossing];
+        sets[count++].top = 0;
+    }
+    return count;
+}
+
+/* ---- all of them ----------------------------------------------------------------------------- */
+
+int gw_solution_components(gw_completion *c, gw_solution_component *sets, int room)
+{
+    bool taken[GW_MAX_FOUND] = {false};
+    int count = 0;
+    for (int dof = 6; dof > 1; dof--) {
+        int at = nearest_found(c, dof, taken);
+        if (at < 0 || count == room)
+            continue;
+        gw_submanifold *set = &sets[count].set;
+        general_set(c, &c->found[at], dof, set);
+        seek_nearest(c, set, taken);
+        sets[count++].top = 0;
+    }
+    return count + curve_components(c, sets + count, room - count);
+}
