@@ -1,8 +1,8 @@
 /*
- * Several bodies at once, by Newton's method on the rows of all links. Any thread, RT safe.
+ * Several bodies at once, by Newton's method on the rows of all edges. Any thread, RT safe.
  *
- * A row h(g) of a link depends on g = b_from_a alone. With [u_v; u_w] its gradient in b's axes, and
- * both bodies moving, g moves as a does relative to b:
+ * A row h(g) of an edge depends on g = b_from_a alone. With [u_v; u_w] its gradient in b's axes,
+ * and both bodies moving, g moves as a does relative to b:
  *
  *   h-dot = u_v . R_b^T (v_a - v_b - w_b x (t_a - t_b)) + u_w . R_b^T (w_a - w_b)
  *
@@ -16,15 +16,15 @@
 
 #include "rt/positioning/solver.h"
 
-#define DAMPING   1e-13 /* of the largest diagonal entry */
-#define FREE      1e-11 /* diagonal entries below this share of the largest are freedoms */
-#define MOST_STEP 0.5   /* of the size, or rad: no farther in one step */
-#define CLOSE     1e-14 /* of the size: near enough */
-#define STILL     1e-9  /* rates below this are round-off */
+#define DAMPING  1e-13 /* of the largest diagonal entry */
+#define FREE     1e-11 /* diagonal entries below this share of the largest are freedoms */
+#define MAX_STEP 0.5   /* of the size, or rad: no farther in one step */
+#define CLOSE    1e-14 /* of the size: near enough */
+#define AT_REST  1e-9  /* rates below this are round-off */
 
-/* ---- links ----------------------------------------------------------------------------------- */
+/* ---- edges ----------------------------------------------------------------------------------- */
 
-/* The sense that a stated `either` has at this pose. */
+/* The sense, or the one that `either` has at this pose. */
 static gw_sense sense_at(const gw_constraint *c, const gw_pose *b_from_a)
 {
     if (c->sense != GW_EITHER)
@@ -32,42 +32,42 @@ static gw_sense sense_at(const gw_constraint *c, const gw_pose *b_from_a)
     return gw_dot(gw_rotate(b_from_a->q, c->mobile.d), c->fixed.d) < 0 ? GW_OPPOSITE : GW_SAME;
 }
 
-void gw_constraint_edge_resolve(gw_constraint_edge *link, const gw_pose *world_from_a,
+void gw_constraint_edge_resolve(gw_constraint_edge *edge, const gw_pose *world_from_a,
                                 const gw_pose *world_from_b)
 {
     gw_pose b_from_world = gw_pose_inverse(world_from_b);
     gw_pose b_from_a = gw_pose_mul(&b_from_world, world_from_a);
-    gw_problem problem = {gw_pose_identity(), 1, 1, &link->stated};
+    gw_problem problem = {gw_pose_identity(), 1, 1, &edge->stated};
     gw_solver solver = {.problem = &problem};
     gw_solver_state state;
-    memset(&state, 0, offsetof(gw_solver_state, distances));
-    gw_decompose(&solver, &state, 0, sense_at(&link->stated, &b_from_a));
+    gw_solver_state_init(&state);
+    gw_decompose(&solver, &state, 0, sense_at(&edge->stated, &b_from_a));
     int n = 0;
     for (int i = 0; i < state.distance_count; i++)
-        n += gw_distance_rows(&state.distances[i], link->rows + n);
+        n += gw_distance_rows(&state.distances[i], edge->rows + n);
     for (int i = 0; i < state.angle_count; i++)
-        n += gw_angle_rows(&state.angles[i], link->rows + n);
-    link->row_count = n;
+        n += gw_angle_rows(&state.angles[i], edge->rows + n);
+    edge->row_count = n;
 }
 
-gw_constraint gw_constraint_of_edge(const gw_constraint_edge *link, int mobile, const gw_pose *pose)
+gw_constraint gw_constraint_of_edge(const gw_constraint_edge *edge, int mobile, const gw_pose *pose)
 {
-    bool a_moves = mobile == link->a;
-    gw_constraint c = link->stated;
+    bool a_moves = mobile == edge->a;
+    gw_constraint c = edge->stated;
     c.reversed = !a_moves;
-    c.mobile = a_moves ? link->stated.mobile : link->stated.fixed;
-    c.fixed = gw_element_moved(pose, a_moves ? &link->stated.fixed : &link->stated.mobile);
+    c.mobile = a_moves ? edge->stated.mobile : edge->stated.fixed;
+    c.fixed = gw_element_moved(pose, a_moves ? &edge->stated.fixed : &edge->stated.mobile);
     return c;
 }
 
-/* ---- rows of a link -------------------------------------------------------------------------- */
+/* ---- rows of an edge ------------------------------------------------------------------------- */
 
 /* Rows at these poses: values, and gradients for the motions of a and of b; lengths over the size,
  * turns in rad. */
-typedef struct link_rows {
+typedef struct edge_rows {
     int count;
     double h[GW_EDGE_ROWS], a[GW_EDGE_ROWS][6], b[GW_EDGE_ROWS][6];
-} link_rows;
+} edge_rows;
 
 static void put(double out[6], gw_vec3 v, gw_vec3 w)
 {
@@ -75,18 +75,18 @@ static void put(double out[6], gw_vec3 v, gw_vec3 w)
     out[3] = w.x, out[4] = w.y, out[5] = w.z;
 }
 
-static void rows_of(const gw_constraint_edge *link, double size, const gw_pose *poses,
-                    link_rows *out)
+static void rows_of(const gw_constraint_edge *edge, double size, const gw_pose *poses,
+                    edge_rows *out)
 {
-    const gw_pose *a = &poses[link->a], *b = &poses[link->b];
+    const gw_pose *a = &poses[edge->a], *b = &poses[edge->b];
     gw_pose b_from_world = gw_pose_inverse(b);
     gw_pose b_from_a = gw_pose_mul(&b_from_world, a);
     double u[GW_EDGE_ROWS][6];
     gw_vec3 arm = gw_sub(a->p, b->p);
-    out->count = link->row_count;
-    gw_rows_value_and_jacobian(link->rows, link->row_count, &b_from_a, out->h, u);
-    for (int i = 0; i < link->row_count; i++) {
-        bool angle = link->rows[i].kind == GW_ROW_ANGLE;
+    out->count = edge->row_count;
+    gw_rows_value_and_jacobian(edge->rows, edge->row_count, &b_from_a, out->h, u);
+    for (int i = 0; i < edge->row_count; i++) {
+        bool angle = edge->rows[i].kind == GW_ROW_ANGLE;
         double per_size = angle ? 1 : 1 / size;
         gw_vec3 uv = gw_rotate(b->q, gw_v3(u[i][0], u[i][1], u[i][2]));
         gw_vec3 uw = gw_rotate(b->q, gw_v3(u[i][3], u[i][4], u[i][5]));
@@ -102,11 +102,11 @@ double gw_cluster_size(const gw_cluster *cluster, const gw_pose *poses)
 {
     double size = 1e-4;
     for (int i = 0; i < cluster->link_count; i++) {
-        const gw_constraint_edge *link = cluster->links[i];
-        const gw_constraint *c = &link->stated;
+        const gw_constraint_edge *edge = cluster->links[i];
+        const gw_constraint *c = &edge->stated;
         size = fmax(size, fmax(gw_norm(c->mobile.p), gw_norm(c->fixed.p)));
-        size = fmax(size, c->kind == GW_DISTANCE ? fabs(c->value) : 0);
-        size = fmax(size, 0.1 * gw_distance(poses[link->a].p, poses[link->b].p));
+        size = fmax(size, gw_constraint_has_length(c->kind) ? fabs(c->value) : 0);
+        size = fmax(size, 0.1 * gw_distance(poses[edge->a].p, poses[edge->b].p));
     }
     return size;
 }
@@ -138,7 +138,7 @@ static double normal_equations(const gw_cluster *c, const gw_pose *poses, gw_clu
         w->g[i] = 0;
     }
     for (int l = 0; l < c->link_count; l++) {
-        link_rows rows;
+        edge_rows rows;
         int at[2] = {member(c, c->links[l]->a), member(c, c->links[l]->b)};
         rows_of(c->links[l], c->size, poses, &rows);
         for (int r = 0; r < rows.count; r++) {
@@ -197,7 +197,7 @@ static void solve_factored(const gw_cluster_work *w, int n, double *x)
 
 /* ---- poses ----------------------------------------------------------------------------------- */
 
-/* Poses by minus that share of the step in g. */
+/* Moves the bodies by minus that share of the step in g. */
 static void take_step(const gw_cluster *c, const gw_cluster_work *w, double share, gw_pose *poses)
 {
     double metres = share * c->size;
@@ -217,8 +217,7 @@ static double largest_step(const gw_cluster *c, const gw_cluster_work *w)
     return most;
 }
 
-/* Levenberg and Marquardt's method; undamped from the start, which near a solution is all it takes.
- */
+/* Levenberg and Marquardt's method, undamped at first: near a solution that converges. */
 double gw_cluster_project(const gw_cluster *c, int iterations, gw_pose *poses, gw_cluster_work *w)
 {
     double damping = 0, worst = normal_equations(c, poses, w);
@@ -229,7 +228,7 @@ double gw_cluster_project(const gw_cluster *c, int iterations, gw_pose *poses, g
         for (int i = 0; i < c->count; i++)
             w->before[i] = poses[c->bodies[i]];
         double longest = largest_step(c, w);
-        take_step(c, w, longest > MOST_STEP ? MOST_STEP / longest : 1, poses);
+        take_step(c, w, longest > MAX_STEP ? MAX_STEP / longest : 1, poses);
         double now = normal_equations(c, poses, w);
         if (w->sum < sum) {
             worst = now;
@@ -240,13 +239,13 @@ double gw_cluster_project(const gw_cluster *c, int iterations, gw_pose *poses, g
             poses[c->bodies[i]] = w->before[i];
         normal_equations(c, poses, w);
         if (worst < 1e-12 || damping > 1e6)
-            break; /* round-off's floor, or a minimum beside the rows */
+            break; /* round-off, or a minimum beside the rows */
         damping = damping > 0 ? 10 * damping : 1e-4;
     }
     return worst;
 }
 
-/* ---- ranks and motions ----------------------------------------------------------------------- */
+/* ---- rank and Jacobian ----------------------------------------------------------------------- */
 
 static void swap_rows(gw_cluster_work *w, int n, int a, int b)
 {
@@ -297,22 +296,23 @@ static double along(const double gradient[6], const double motion[6], double siz
     return sum;
 }
 
-/* J^T times what the others' motion does to the rows, and the largest of that. */
-static double pulled(const gw_cluster *c, const gw_pose *poses, int column,
-                     gw_body_jacobian *motions, bool all, gw_cluster_work *w)
+/* g = J^T times the rates of the rows by the motion of the other bodies (of all bodies, g
+ * untouched); returns the largest rate. */
+static double edge_rates(const gw_cluster *c, const gw_pose *poses, int column,
+                         gw_body_jacobian *motions, bool all, gw_cluster_work *w)
 {
     double most = 0;
     for (int l = 0; l < c->link_count; l++) {
-        link_rows rows;
-        const gw_constraint_edge *link = c->links[l];
-        int at[2] = {member(c, link->a), member(c, link->b)};
-        rows_of(link, c->size, poses, &rows);
+        edge_rows rows;
+        const gw_constraint_edge *edge = c->links[l];
+        int at[2] = {member(c, edge->a), member(c, edge->b)};
+        rows_of(edge, c->size, poses, &rows);
         for (int r = 0; r < rows.count; r++) {
             double rate = 0;
             if (all || at[0] < 0)
-                rate += along(rows.a[r], motions[link->a][column], c->size);
+                rate += along(rows.a[r], motions[edge->a][column], c->size);
             if (all || at[1] < 0)
-                rate += along(rows.b[r], motions[link->b][column], c->size);
+                rate += along(rows.b[r], motions[edge->b][column], c->size);
             most = fmax(most, fabs(rate));
             for (int k = 0; k < 6 && !all; k++) {
                 if (at[0] >= 0)
@@ -334,12 +334,12 @@ double gw_cluster_jacobian(const gw_cluster *c, const gw_pose *poses, int column
     factor(w, n, 0);
     for (int column = 0; column < columns; column++) {
         memset(w->g, 0, sizeof(double) * (size_t)n);
-        double asked = pulled(c, poses, column, motions, false, w);
+        double asked = edge_rates(c, poses, column, motions, false, w);
         solve_factored(w, n, w->g);
         for (int i = 0; i < n; i++)
             motions[c->bodies[i / 6]][column][i % 6] = -w->g[i] * (i % 6 < 3 ? c->size : 1);
-        double left = pulled(c, poses, column, motions, true, w);
-        worst = fmax(worst, asked > STILL ? left / asked : 0);
+        double left = edge_rates(c, poses, column, motions, true, w);
+        worst = fmax(worst, asked > AT_REST ? left / asked : 0);
     }
     return worst;
 }

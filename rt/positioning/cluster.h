@@ -1,7 +1,7 @@
 /*
- * Several bodies at once: constraints between pairs of bodies, kept by moving some of them together
- * (framework III-B, where a graph of objects has cycles). Numeric: from the poses given, by
- * continuity, so it stays on the branch that it is on.
+ * Clusters: several bodies of a constraint graph with cycles, moved together so that the
+ * constraints between pairs of them hold (framework III-B). Numeric, from the poses given, so that
+ * bodies stay on the branch that they are on.
  *
  * Values in the caller's memory; any thread, RT safe.
  */
@@ -12,8 +12,8 @@
 
 #define GW_EDGE_ROWS 4
 
-/* A constraint between bodies a and b. `stated` has the mobile element in a's frame and the fixed
- * one in b's, so its rows hold for the pose b_from_a. */
+/* An edge of the constraint graph: a constraint between bodies a and b. `stated` has the mobile
+ * element in a's frame and the fixed one in b's, so its rows hold for the pose b_from_a. */
 typedef struct gw_constraint_edge {
     int a, b; /* numbers of bodies, as the caller counts them */
     gw_constraint stated;
@@ -21,11 +21,11 @@ typedef struct gw_constraint_edge {
     gw_row rows[GW_EDGE_ROWS]; /* independent, for the sense that the bodies have */
 } gw_constraint_edge;
 
-/* Works out the rows of `stated`; a sense that is open becomes the one of these poses. */
+/* Fills in the rows of `stated`; a sense that is open becomes the one of these poses. */
 void gw_constraint_edge_resolve(gw_constraint_edge *link, const gw_pose *world_from_a,
                                 const gw_pose *world_from_b);
 
-/* The link as a constraint on body `mobile`, at one of its ends, the other one standing at `pose`.
+/* The edge as a constraint on body `mobile`, one of its ends, with the other one fixed at `pose`.
  */
 gw_constraint gw_constraint_of_edge(const gw_constraint_edge *link, int mobile,
                                     const gw_pose *pose);
@@ -36,10 +36,10 @@ typedef struct gw_cluster {
     int bodies[GW_MAX_CLUSTER];
     double size; /* m: scales turns and tolerances */
     int link_count;
-    const gw_constraint_edge *const *links; /* every link of one of these bodies */
+    const gw_constraint_edge *const *links; /* every edge of one of these bodies */
 } gw_cluster;
 
-/* The farthest that an element of the cluster's links is from its frame, a distance of them, or a
+/* The farthest that an element of the cluster's edges is from its frame, a distance of them, or a
  * tenth of how far their bodies are apart: its size (m). */
 double gw_cluster_size(const gw_cluster *cluster, const gw_pose *poses);
 
@@ -50,15 +50,15 @@ typedef struct gw_cluster_work {
 } gw_cluster_work;
 
 /* Moves the cluster's bodies, and no other of `poses` (indexed by body), as little as may be until
- * its links hold; at most `iterations` steps. Returns the largest row's residual over the size. */
+ * its edges hold; at most `iterations` steps. Returns the largest row's residual over the size. */
 double gw_cluster_project(const gw_cluster *cluster, int iterations, gw_pose *poses,
                           gw_cluster_work *work);
 
 /* Freedoms of the cluster while all else stands: 6 count - rank. */
 int gw_cluster_dof(const gw_cluster *cluster, const gw_pose *poses, gw_cluster_work *work);
 
-/* How all bodies move with the generalised velocities of what moves them: `columns` twists each,
- * of their origins in world axes. */
+/* The Jacobian of a body's motion by the generalised velocities of the mechanism that moves it: one
+ * twist a column, of the body's origin in world axes. */
 typedef double gw_body_jacobian[GW_MAX_MOTION][6];
 
 /* Fills the motions of the cluster's bodies from those of the others, so that the links go on

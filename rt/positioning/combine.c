@@ -211,16 +211,6 @@ void gw_add_conflict_distances(gw_solver *solver, double d_a, double d_b, double
 
 /* ---- which rule: by the surfaces of a pair of distances -------------------------------------- */
 
-/* A distance between points, seen from the other object. */
-static gw_distance_constraint exchanged(const gw_distance_constraint *x)
-{
-    gw_distance_constraint y = *x;
-    y.body_owns = !x->body_owns;
-    y.a = x->b;
-    y.b = x->a;
-    return y;
-}
-
 static void rule_same_side(gw_solver *solver, const gw_distance_constraint *x,
                            const gw_distance_constraint *y)
 {
@@ -241,10 +231,10 @@ static void rule_distances(gw_solver *solver, const gw_distance_constraint *x,
     if (x->body_owns == y->body_owns) {
         rule_same_side(solver, x, y);
     } else if (x->surface == GW_POINT) {
-        gw_distance_constraint z = exchanged(x);
+        gw_distance_constraint z = gw_distance_exchanged(x);
         rule_same_side(solver, &z, y);
     } else if (y->surface == GW_POINT) {
-        gw_distance_constraint z = exchanged(y);
+        gw_distance_constraint z = gw_distance_exchanged(y);
         rule_same_side(solver, x, &z);
     } else {
         gw_rule_opposite_sides(solver, x, y);

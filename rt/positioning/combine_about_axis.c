@@ -1,15 +1,16 @@
 /*
- * The turns about a known direction that places on points, lines and planes leave, whichever body
- * owns them. Any thread, RT safe.
+ * The rotations about a known direction that points on points, lines and planes leave, whichever
+ * body owns these. Any thread, RT safe.
  *
  * With R u = f known, R = R(f, phi) R0, and each row is linear in t and in (1, cos phi, sin phi):
  *
- *   plane of the world   n . (R m + t - F) = 0      a = n,    b = n . (F - R m)
+ *   plane of the world   n . (R m + t - F) = 0         a = n,    b = n . (F - R m)
  *   plane of the body    (R n) . (F - t) - n . m = 0   a = R n,  b = (R n) . F - n . m
  *
  * a . t = b. Where the rows a have rank r for general phi, t is eliminated by a determinant: r + 1
  * combinations of rows, projected on r directions, with their b. That is a trigonometric polynomial
- * of degree r + 1 <= 4; its roots are polished with all rows, which also tells false ones.
+ * of degree r + 1 <= 4; its roots are polished with all rows, which also drops the roots that only
+ * the combinations have.
  */
 #include <string.h>
 
@@ -17,31 +18,31 @@
 #include "rt/positioning/polynomial/polynomial.h"
 #include "rt/positioning/solver.h"
 
-#define MAX_SHEETS GW_MAX_ROWS /* rows; more places than that are left to others */
+#define MAX_LINEAR GW_MAX_ROWS /* rows; more are left to the numeric completion */
 #define RANK       1e-7
 #define VANISHING  1e-9  /* a determinant whose coefficients are all below this is no condition */
-#define HELD       1e-10 /* of the size: largest residual of a root */
-#define TOUCHING   1e-4  /* slope below which a root is nearly double */
+#define SATISFIED  1e-10 /* of the size: largest residual of a root */
+#define TANGENT    1e-4  /* slope below which a root is nearly double */
 
-typedef struct turns {
+typedef struct axis_problem {
     const gw_angle_constraint *axis;
     gw_quat zero; /* R0 */
     double size;
     int count;
-    gw_row rows[MAX_SHEETS];
-} turns;
+    gw_row rows[MAX_LINEAR];
+} axis_problem;
 
-/* Rows a . t = b at R, lengths over the size; and their slopes with phi at t. */
-typedef struct sheets {
-    double a[MAX_SHEETS][3], b[MAX_SHEETS];
-} sheets;
+/* Rows a . t = b at R, lengths over the size. */
+typedef struct linear_rows {
+    double a[MAX_LINEAR][3], b[MAX_LINEAR];
+} linear_rows;
 
-static gw_quat rotation_at(const turns *t, double phi)
+static gw_quat rotation_at(const axis_problem *t, double phi)
 {
     return gw_quat_mul(gw_quat_axis(t->axis->f, phi), t->zero);
 }
 
-static void sheets_at(const turns *t, gw_quat r, sheets *s)
+static void linear_rows_at(const axis_problem *t, gw_quat r, linear_rows *s)
 {
     for (int i = 0; i < t->count; i++) {
         const gw_row *row = &t->rows[i];
@@ -56,13 +57,13 @@ static void sheets_at(const turns *t, gw_quat r, sheets *s)
 
 /* ---- elimination of t ------------------------------------------------------------------------ */
 
-static int rank_at(const turns *t, double phi)
+static int rank_at(const axis_problem *t, double phi)
 {
-    sheets s;
-    double a[MAX_SHEETS][6] = {{0}};
-    int order[MAX_SHEETS];
+    linear_rows s;
+    double a[MAX_LINEAR][6] = {{0}};
+    int order[MAX_LINEAR];
     gw_small_lq q;
-    sheets_at(t, rotation_at(t, phi), &s);
+    linear_rows_at(t, rotation_at(t, phi), &s);
     for (int i = 0; i < t->count; i++)
         memcpy(a[i], s.a[i], sizeof s.a[i]);
     gw_small_lq_factor(t->count, a, RANK, order, &q);
@@ -92,11 +93,11 @@ static double determinant(int n, double m[4][4])
 }
 
 /* det [A P | b] of rank + 1 combinations of the rows. */
-static double condition_at(const turns *t, int rank, gw_quat r)
+static double condition_at(const axis_problem *t, int rank, gw_quat r)
 {
-    sheets s;
+    linear_rows s;
     double m[4][4] = {{0}};
-    sheets_at(t, r, &s);
+    linear_rows_at(t, r, &s);
     for (int i = 0; i < t->count; i++)
         for (int k = 0; k <= rank; k++) {
             double share = t->count == rank + 1 ? i == k : gw_generic_number(i, k);
@@ -111,8 +112,8 @@ static double condition_at(const turns *t, int rank, gw_quat r)
 
 /* ---- roots ----------------------------------------------------------------------------------- */
 
-/* How fast the rows' residuals change with phi, the body at t (over the size). */
-static double slope_of(const turns *t, const gw_row *row, gw_quat r, const double at[3])
+/* The derivative of a row's residual by phi, the body at t (over the size). */
+static double slope_of(const axis_problem *t, const gw_row *row, gw_quat r, const double at[3])
 {
     gw_vec3 f = t->axis->f, x = {t->size * at[0], t->size * at[1], t->size * at[2]};
     if (row->kind == GW_ROW_PLANE_BODY)
@@ -121,14 +122,14 @@ static double slope_of(const turns *t, const gw_row *row, gw_quat r, const doubl
 }
 
 /* Newton's method in (t, phi) on all rows, from the best t; the largest residual afterwards. */
-static double polish(const turns *t, double *phi)
+static double polish(const axis_problem *t, double *phi)
 {
     double at[3] = {0, 0, 0}, worst = HUGE_VAL;
     for (int k = 0; k < 12; k++) {
-        sheets s;
-        double a[MAX_SHEETS][6] = {{0}}, h[MAX_SHEETS], step[6], now = 0;
+        linear_rows s;
+        double a[MAX_LINEAR][6] = {{0}}, h[MAX_LINEAR], step[6], now = 0;
         gw_quat r = rotation_at(t, *phi);
-        sheets_at(t, r, &s);
+        linear_rows_at(t, r, &s);
         for (int i = 0; i < t->count; i++) {
             memcpy(a[i], s.a[i], sizeof s.a[i]);
             /* the first step takes t alone, wherever it is */
@@ -155,11 +156,12 @@ static bool found_before(const gw_solver *solver, gw_quat q)
     return false;
 }
 
-static void try_turn(gw_solver *solver, const turns *t, int rank, double most, double phi)
+/* Polishes a root and adds its rotation, unless it is false or there already. */
+static void try_root(gw_solver *solver, const axis_problem *t, int rank, double most, double phi)
 {
     const double h = 1e-4;
     double from = phi;
-    if (polish(t, &phi) > HELD || fabs(remainder(phi - from, 2 * GW_PI)) > 0.1)
+    if (polish(t, &phi) > SATISFIED || fabs(remainder(phi - from, 2 * GW_PI)) > 0.1)
         return;
     gw_quat q = gw_quat_unit(rotation_at(t, phi));
     if (found_before(solver, q) || solver->result.count == GW_MAX_ALTERNATIVES)
@@ -168,14 +170,14 @@ static void try_turn(gw_solver *solver, const turns *t, int rank, double most, d
                    condition_at(t, rank, rotation_at(t, phi - h));
     gw_add_rotation(solver, "places about a known direction: the turns", q);
     solver->result.alternatives[solver->result.count - 1].nearly_double =
-        fabs(slope) / (2 * h) < TOUCHING * most;
+        fabs(slope) / (2 * h) < TANGENT * most;
 }
 
-/* The rows of all places; false where one is no point, line or plane, or they are too many. */
-static bool gather(const gw_solver_state *state, turns *t)
+/* The rows of all distances; false where one is not zero, or they are too many. */
+static bool collect_rows(const gw_solver_state *state, axis_problem *t)
 {
     for (int i = 0; i < state->distance_count; i++) {
-        if (state->distances[i].p > 0 || t->count + 3 > MAX_SHEETS)
+        if (state->distances[i].p > 0 || t->count + 3 > MAX_LINEAR)
             return false;
         t->count += gw_distance_rows(&state->distances[i], t->rows + t->count);
     }
@@ -186,9 +188,9 @@ void gw_rule_rotation_about_axis(gw_solver *solver, const gw_solver_state *state
 {
     if (state->angle_count != 1 || state->angles[0].angle > 0)
         return;
-    turns t = {.axis = &state->angles[0], .size = solver->size};
+    axis_problem t = {.axis = &state->angles[0], .size = solver->size};
     t.zero = gw_quat_between(t.axis->u, t.axis->f);
-    if (!gather(state, &t))
+    if (!collect_rows(state, &t))
         return;
     int rank = rank_at(&t, 0.7), again = rank_at(&t, 2.9);
     rank = again > rank ? again : rank;
@@ -203,6 +205,6 @@ void gw_rule_rotation_about_axis(gw_solver *solver, const gw_solver_state *state
         return;
     solver->result.outcome = GW_RULE_NO_ROOT;
     for (int i = 0; i < n; i++)
-        try_turn(solver, &t, rank, most, phi[i]);
+        try_root(solver, &t, rank, most, phi[i]);
     gw_label_rotations(solver);
 }

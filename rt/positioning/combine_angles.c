@@ -1,14 +1,14 @@
 /*
- * Combination rules of vector-vector angles (stated in README.md). Any thread, RT safe.
+ * Combination rules of two angles between vectors of the body and of the world, as README.md states
+ * them. Any thread, RT safe.
  *
  * u_1, u_2 on the body, sigma_a apart; f_1, f_2 in the world, sigma_b apart; alpha and beta between
  * R u_i and f_i: the sides of a spherical quadrilateral.
  */
 #include "rt/positioning/solver.h"
 
-#define NEARLY_ONE                                                                                 \
-    1e-6 /* rad: round-off of 1e-15 over less turns by more than the 1e-9 promised                 \
-          */
+/* rad: round-off of 1e-15 divided by less is an angle of more than the 1e-9 promised */
+#define NEARLY_ONE 1e-6
 
 static bool same_angle(const gw_solver *solver, double a, double b)
 {
@@ -24,8 +24,8 @@ static gw_quat pairs_to_pairs(gw_vec3 u1, gw_vec3 u2, gw_vec3 f1, gw_vec3 f2)
     return gw_quat_mul(from_f, gw_quat_conj(from_u));
 }
 
-/* Directions that touch may be off by the root of what counts as the same over that arm. */
-static void may_turn(gw_solver *solver, double arm)
+/* Directions at a tangency may be off by the root of what counts as equal over that arm. */
+static void add_turn_slack(gw_solver *solver, double arm)
 {
     gw_tangency_slack(solver, 0, arm * solver->size, 1);
 }
@@ -34,7 +34,7 @@ static void may_turn(gw_solver *solver, double arm)
  * Unit vectors y with y . a = cos alpha, y . b = cos beta. With the orthogonal unit vectors m along
  * a + b and e along b - a, whatever the angle between a and b:
  * y = M m + E e +- sqrt(1 - M^2 - E^2) m x e, M = (cos alpha + cos beta) / |a + b|,
- * E = (cos beta - cos alpha) / |b - a|. Returns how many (two, or one where they touch).
+ * E = (cos beta - cos alpha) / |b - a|. Returns how many (two, or one where the cones are tangent).
  */
 static int two_cones(gw_solver *solver, gw_vec3 a, double alpha, gw_vec3 b, double beta,
                      gw_vec3 out[2])
@@ -43,12 +43,12 @@ static int two_cones(gw_solver *solver, gw_vec3 a, double alpha, gw_vec3 b, doub
     double sigma = gw_angle_between(a, b), half = (alpha + beta) / 2, off = (beta - alpha) / 2;
     double on_m = 2 * cos(half) * cos(off) / gw_norm(sum);
     double on_e = -2 * sin(half) * sin(off) / gw_norm(gap);
-    bool touch = same_angle(solver, sigma, alpha + beta) ||
-                 same_angle(solver, sigma, fabs(alpha - beta)) ||
-                 same_angle(solver, sigma + alpha + beta, 2 * GW_PI);
-    if (touch)
-        may_turn(solver, fmin(gw_norm(sum), gw_norm(gap)));
-    double k = touch ? 0 : sqrt(fmax(0, 1 - on_m * on_m - on_e * on_e));
+    bool tangent = same_angle(solver, sigma, alpha + beta) ||
+                   same_angle(solver, sigma, fabs(alpha - beta)) ||
+                   same_angle(solver, sigma + alpha + beta, 2 * GW_PI);
+    if (tangent)
+        add_turn_slack(solver, fmin(gw_norm(sum), gw_norm(gap)));
+    double k = tangent ? 0 : sqrt(fmax(0, 1 - on_m * on_m - on_e * on_e));
     gw_vec3 m = gw_unit(sum), e = gw_unit(gap), across = gw_cross(m, e);
     gw_vec3 middle = gw_add(gw_scale(on_m, m), gw_scale(on_e, e));
     out[0] = gw_unit(gw_mul_add(middle, k, across));
@@ -56,7 +56,7 @@ static int two_cones(gw_solver *solver, gw_vec3 a, double alpha, gw_vec3 b, doub
     return k > 0 ? 2 : 1;
 }
 
-static void put_direction(gw_alternative *e, gw_vec3 u, gw_vec3 f, double angle, unsigned long from)
+static void put_angle(gw_alternative *e, gw_vec3 u, gw_vec3 f, double angle, unsigned long from)
 {
     e->angles[e->angle_count++] = gw_angle_constraint_of(u, f, angle, from);
 }
@@ -73,8 +73,9 @@ static double quadrilateral_excess(double alpha, double beta, double sigma_a, do
     return worst;
 }
 
-static void clash(gw_solver *solver, const gw_angle_constraint *x, const gw_angle_constraint *y,
-                  double sigma_a, double sigma_b, double excess)
+static void add_conflict(gw_solver *solver, const gw_angle_constraint *x,
+                         const gw_angle_constraint *y, double sigma_a, double sigma_b,
+                         double excess)
 {
     static const gw_inequality fails = {
         "each of alpha, beta, sigma_a, sigma_b <= the sum of the other three, and the sum of any "
@@ -104,13 +105,13 @@ static void in_one_plane(gw_solver *solver, const gw_angle_constraint *x,
     }
     double least =
         fmin(fmin(sin(x->angle), sin(y->angle)), fmin(sin(sigma_a), gw_norm(gw_cross(x->f, y->f))));
-    may_turn(solver, least * least);
+    add_turn_slack(solver, least * least);
     if (best < 8 * solver->direction_snap)
         gw_add_rotation(solver, "two angles at their limit: one rotation",
                         pairs_to_pairs(x->u, y->u, best1, best2));
 }
 
-/* y turned so that parallel vectors point the same way. */
+/* y with its vectors reversed where needed, so that parallel vectors point the same way. */
 static gw_angle_constraint aligned(const gw_solver *solver, const gw_angle_constraint *x,
                                    const gw_angle_constraint *y)
 {
@@ -126,7 +127,8 @@ static gw_angle_constraint aligned(const gw_solver *solver, const gw_angle_const
     return z;
 }
 
-/* One vector on the body: R u is on two cones; or one in the world, its mirror. */
+/* A vector of the body that both angles share: R u is on two cones; or one of the world, likewise.
+ */
 static void shared_vector(gw_solver *solver, const gw_angle_constraint *x,
                           const gw_angle_constraint *y, bool on_body)
 {
@@ -137,15 +139,15 @@ static void shared_vector(gw_solver *solver, const gw_angle_constraint *x,
     for (int i = 0; i < n; i++) {
         gw_alternative *e = gw_add_alternative(solver, "two angles that share a vector: parallel");
         if (on_body)
-            put_direction(e, x->u, on[i], 0, from);
+            put_angle(e, x->u, on[i], 0, from);
         else
-            put_direction(e, on[i], x->f, 0, from);
+            put_angle(e, on[i], x->f, 0, from);
     }
 }
 
 /* x pinned: R u_2 is at sigma_a from f_1 and at beta from f_2. Where u_2 is nearly u_1 (or f_2 is
- * f_1), that tells the turn about f_1 by a small difference of large numbers: what else tells it,
- * tells it better, and the angle then holds as it is. */
+ * f_1), the turn about f_1 is a small difference of large numbers: as a further alternative the
+ * angle is left out, for other constraints to determine the turn, and has to hold as it is. */
 static void pinned_and_angle(gw_solver *solver, const gw_angle_constraint *x,
                              const gw_angle_constraint *y, double sigma_a, double sigma_b)
 {
@@ -156,7 +158,7 @@ static void pinned_and_angle(gw_solver *solver, const gw_angle_constraint *x,
     if (y->angle > 0)
         n = two_cones(solver, x->f, sigma_a, y->f, y->angle, on);
     if (n == 1 && y->angle > 0) /* cos turn = (cos beta - cos a cos b) / sin a sin b */
-        may_turn(solver, sine_a * sine_b / sin(y->angle));
+        add_turn_slack(solver, sine_a * sine_b / sin(y->angle));
     for (int i = 0; i < n; i++)
         gw_add_rotation(solver, "a parallel and an angle: the rotation",
                         pairs_to_pairs(x->u, y->u, x->f, on[i]));
@@ -176,7 +178,7 @@ void gw_rule_angles(gw_solver *solver, const gw_angle_constraint *x,
     bool one_u = sigma_a <= solver->direction_snap, one_f = sigma_b <= solver->direction_snap;
     double excess = quadrilateral_excess(x->angle, y->angle, sigma_a, sigma_b);
     if (excess > solver->conflict_snap_angle) {
-        clash(solver, x, y, sigma_a, sigma_b, excess);
+        add_conflict(solver, x, y, sigma_a, sigma_b, excess);
     } else if (one_u && one_f) {
         gw_alternative *e = gw_add_alternative(solver, "the same angle twice");
         e->angles[e->angle_count++] = *x;

@@ -1,6 +1,6 @@
 /*
- * Combination rules of two point-line distances on one side, and of places on opposite sides
- * (stated in README.md). Any thread, RT safe.
+ * Combination rules of two point-line distances on one side, and of distances whose surfaces are on
+ * opposite sides, as README.md states them. Any thread, RT safe.
  */
 #include "rt/positioning/solver.h"
 
@@ -42,9 +42,9 @@ static lines lines_of(const gw_solver *solver, const gw_distance_constraint *x,
     return t;
 }
 
-static void clash(gw_solver *solver, const gw_distance_constraint *x,
-                  const gw_distance_constraint *y, const lines *t, double excess,
-                  const gw_inequality *fails)
+static void add_conflict(gw_solver *solver, const gw_distance_constraint *x,
+                         const gw_distance_constraint *y, const lines *t, double excess,
+                         const gw_inequality *fails)
 {
     gw_add_conflict(solver, x->from, y->from, excess / solver->size, fails);
     gw_add_conflict_distances(solver, t->d_a, t->d_b, x->p, y->p);
@@ -52,7 +52,7 @@ static void clash(gw_solver *solver, const gw_distance_constraint *x,
 
 /* ---- parallel lines -------------------------------------------------------------------------- */
 
-/* One point: two circles in the plane across, centres d_b apart. */
+/* One point (d_a = 0): two circles in the plane across, centres d_b apart. */
 static void parallel_one_point(gw_solver *solver, const gw_distance_constraint *x,
                                const gw_distance_constraint *y, const lines *t)
 {
@@ -95,7 +95,7 @@ static void parallel_both_on(gw_solver *solver, const gw_distance_constraint *x,
     }
 }
 
-/* P on L, Q at q > 0 of K, u from P to Q and w from L to K. */
+/* P on L, Q at distance q > 0 from K; u from P to Q and w from L to K. */
 static void parallel_one_on(gw_solver *solver, const gw_distance_constraint *x, double q,
                             const lines *t)
 {
@@ -120,7 +120,7 @@ static void parallel_one_on(gw_solver *solver, const gw_distance_constraint *x, 
     }
 }
 
-/* p, q > 0: only the limits of reach. */
+/* p, q > 0: there are rules for the limits of reach only. */
 static void parallel_neither_on(gw_solver *solver, const gw_distance_constraint *x,
                                 const gw_distance_constraint *y, const lines *t)
 {
@@ -163,7 +163,7 @@ static void parallel_lines(gw_solver *solver, const gw_distance_constraint *x,
             {"d_a + d_b >= |q - p| and d_b - d_a <= p + q",
              "The distances from the two lines differ by more than the object reaches.",
              {"between the points", "between the lines"}}};
-        clash(solver, x, y, t, excess, &fails[differ > far]);
+        add_conflict(solver, x, y, t, excess, &fails[differ > far]);
         return;
     }
     if (gw_zero_length(solver, t->d_a)) {
@@ -184,7 +184,7 @@ static void parallel_lines(gw_solver *solver, const gw_distance_constraint *x,
 
 /* ---- lines that are not parallel ------------------------------------------------------------- */
 
-/* The points of line `on` (through `foot`) at distance q of the other line. */
+/* The points of line `on` (through `foot`) at distance q from the other line. */
 static void points_at_distance(gw_solver *solver, const gw_distance_constraint *on, gw_vec3 foot,
                                double q, const lines *t)
 {
@@ -195,6 +195,7 @@ static void points_at_distance(gw_solver *solver, const gw_distance_constraint *
                         gw_mul_add(foot, sign * s, on->d), on->d, 0);
 }
 
+/* One point (d_a = 0) on two cylinders or lines that are not parallel. */
 static void skew_one_point(gw_solver *solver, const gw_distance_constraint *x,
                            const gw_distance_constraint *y, const lines *t)
 {
@@ -233,7 +234,7 @@ static void skew_lines(gw_solver *solver, const gw_distance_constraint *x,
         static const gw_inequality fails = {"d_b - d_a <= p + q",
                                             "The object is too short to be at both lines.",
                                             {"between the points", "between the lines"}};
-        clash(solver, x, y, t, excess, &fails);
+        add_conflict(solver, x, y, t, excess, &fails);
     } else if (gw_zero_length(solver, d_a)) {
         skew_one_point(solver, x, y, t);
     } else if (gw_equal_lengths(solver, d_b, d_a + p + q)) {
@@ -267,10 +268,10 @@ void gw_rule_line_line(gw_solver *solver, const gw_distance_constraint *x,
 
 /* ---- opposite sides -------------------------------------------------------------------------- */
 
-/* x: point of a on a line of b; y: point of b on a line of a, both p = 0: the points are one, or
- * the lines are. */
-static void line_and_line(gw_solver *solver, const gw_distance_constraint *x,
-                          const gw_distance_constraint *y)
+/* x: point of a on a line of b; y: point of b on a line of a, both p = 0: the points coincide, or
+ * the lines do. */
+static void opposite_lines(gw_solver *solver, const gw_distance_constraint *x,
+                           const gw_distance_constraint *y)
 {
     gw_vec3 c_a = gw_reject(gw_sub(x->a, y->b), y->d), c_b = gw_reject(gw_sub(y->a, x->b), x->d);
     double d_a = gw_norm(c_a), d_b = gw_norm(c_b);
@@ -299,9 +300,9 @@ static void line_and_line(gw_solver *solver, const gw_distance_constraint *x,
 }
 
 /* x: P of a on a line of b; y: Q of b on a plane of a. Where P is in that plane and Q on that
- * line: the points are one, or the line lies in the plane. */
-static void line_and_plane(gw_solver *solver, const gw_distance_constraint *x,
-                           const gw_distance_constraint *y)
+ * line: the points coincide, or the line lies in the plane. */
+static void opposite_line_and_plane(gw_solver *solver, const gw_distance_constraint *x,
+                                    const gw_distance_constraint *y)
 {
     double d_a = gw_dot(gw_sub(x->a, y->b), y->d);
     double d_b = gw_norm(gw_reject(gw_sub(y->a, x->b), x->d));
@@ -324,7 +325,7 @@ void gw_rule_opposite_sides(gw_solver *solver, const gw_distance_constraint *x,
     if (x->surface != GW_LINE || !gw_zero_length(solver, x->p))
         return;
     if (y->surface == GW_LINE && gw_zero_length(solver, y->p))
-        line_and_line(solver, x, y);
+        opposite_lines(solver, x, y);
     else if (y->surface == GW_PLANE)
-        line_and_plane(solver, x, y);
+        opposite_line_and_plane(solver, x, y);
 }

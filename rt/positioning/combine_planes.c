@@ -1,10 +1,10 @@
 /*
- * Combination rules of a place on a plane with one on a line or on another plane (stated in
- * README.md). Any thread, RT safe.
+ * Combination rules of a point on a plane and a point-line distance, or a point on another plane,
+ * as README.md states them. Any thread, RT safe.
  */
 #include "rt/positioning/solver.h"
 
-/* A line parallel to the plane, h above it. */
+/* P at p from a line that is parallel to the plane and h above it; Q on the plane. */
 static void parallel_line(gw_solver *solver, const gw_distance_constraint *x,
                           const gw_distance_constraint *y, double d_a)
 {
@@ -60,7 +60,8 @@ void gw_rule_line_plane(gw_solver *solver, const gw_distance_constraint *x,
     }
 }
 
-/* Line common to two planes that cross: n_1 . x = c_1, n_2 . x = c_2 about the first's point. */
+/* A point of the line common to two planes: n_1 . x = c_1, n_2 . x = c_2 about the first's point.
+ */
 static gw_vec3 common_point(const gw_distance_constraint *x, const gw_distance_constraint *y)
 {
     double c = gw_dot(x->d, y->d), h = gw_dot(y->d, gw_sub(y->b, x->b));

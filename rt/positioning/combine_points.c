@@ -1,7 +1,7 @@
 /*
- * Combination rules of a point-point distance with another place (the rules are stated in
- * README.md): P at distance p of the point P_b, Q at distance q of another point, of a line or on
- * a plane. Any thread, RT safe.
+ * Combination rules of a point-point distance and another distance, as README.md states them: P at
+ * distance p from the point P_b, Q at distance q from another point, from a line, or on a plane.
+ * Any thread, RT safe.
  */
 #include "rt/positioning/solver.h"
 
@@ -41,9 +41,9 @@ static void two_spheres(gw_solver *solver, const gw_distance_constraint *x,
     gw_put_distance(e, x, GW_PLANE, x->a, gw_mul_add(x->b, h, w), w, 0);
 }
 
-/* Stretched to the limit: a's segment and b's lie along one line. */
-static void stretched(gw_solver *solver, const gw_distance_constraint *x,
-                      const gw_distance_constraint *y, double d_a, double d_b)
+/* Distances at their limit: a's segment and b's lie along one line. */
+static void at_limit(gw_solver *solver, const gw_distance_constraint *x,
+                     const gw_distance_constraint *y, double d_a, double d_b)
 {
     double p = x->p, q = y->p, shift, angle;
     if (gw_equal_lengths(solver, d_b, d_a + p + q) || gw_equal_lengths(solver, d_a, d_b + p + q))
@@ -62,15 +62,7 @@ static void stretched(gw_solver *solver, const gw_distance_constraint *x,
     gw_put_angle(e, x, towards(x->a, y->a, d_a), w, angle);
 }
 
-static gw_distance_constraint flipped(const gw_distance_constraint *x)
-{
-    gw_distance_constraint y = *x;
-    y.body_owns = !x->body_owns;
-    y.a = x->b;
-    y.b = x->a;
-    return y;
-}
-
+/* P at p from P_b, Q at q from Q_b. */
 void gw_rule_point_point(gw_solver *solver, const gw_distance_constraint *x,
                          const gw_distance_constraint *y)
 {
@@ -89,7 +81,7 @@ void gw_rule_point_point(gw_solver *solver, const gw_distance_constraint *x,
     } else if (gw_zero_length(solver, d_a)) {
         two_spheres(solver, x, y, d_b);
     } else if (gw_zero_length(solver, d_b)) {
-        gw_distance_constraint fx = flipped(x), fy = flipped(y);
+        gw_distance_constraint fx = gw_distance_exchanged(x), fy = gw_distance_exchanged(y);
         two_spheres(solver, &fx, &fy, d_a);
     } else if (gw_zero_length(solver, p) || gw_zero_length(solver, q)) {
         /* one point pinned: cos = (d_a^2 + d_b^2 - r^2) / 2 d_a d_b, r the other distance */
@@ -108,11 +100,11 @@ void gw_rule_point_point(gw_solver *solver, const gw_distance_constraint *x,
         gw_keep_distance(e, pin);
         gw_put_angle(e, x, towards(x->a, y->a, d_a), towards(x->b, y->b, d_b), angle);
     } else {
-        stretched(solver, x, y, d_a, d_b);
+        at_limit(solver, x, y, d_a, d_b);
     }
 }
 
-/* The line seen from the point P_b: F its foot, w from P_b to F. */
+/* The foot F of the point P_b on a line, and the direction w from P_b to F. */
 typedef struct foot {
     gw_vec3 f, w, l;
     double d_b;
@@ -156,7 +148,7 @@ static void sphere_and_cylinder(gw_solver *solver, const gw_distance_constraint 
     }
 }
 
-/* P pinned (p = 0), Q at q of a line. */
+/* P pinned (p = 0), Q at distance q from a line. */
 static void pinned_and_line(gw_solver *solver, const gw_distance_constraint *x,
                             const gw_distance_constraint *y, const foot *t, double d_a)
 {
@@ -191,7 +183,7 @@ static void pinned_and_line(gw_solver *solver, const gw_distance_constraint *x,
     }
 }
 
-/* p > 0 and d_a > 0: only the limits of reach are rules. */
+/* p > 0 and d_a > 0: there are rules for the limits of reach only. */
 static void sphere_and_line(gw_solver *solver, const gw_distance_constraint *x,
                             const gw_distance_constraint *y, const foot *t, double d_a)
 {
@@ -214,6 +206,7 @@ static void sphere_and_line(gw_solver *solver, const gw_distance_constraint *x,
     }
 }
 
+/* P at p from P_b, Q at q from a line. */
 void gw_rule_point_line(gw_solver *solver, const gw_distance_constraint *x,
                         const gw_distance_constraint *y)
 {
@@ -236,6 +229,7 @@ void gw_rule_point_line(gw_solver *solver, const gw_distance_constraint *x,
     }
 }
 
+/* P at p from P_b, Q on a plane; h the height of P_b over it. */
 void gw_rule_point_plane(gw_solver *solver, const gw_distance_constraint *x,
                          const gw_distance_constraint *y)
 {

@@ -1,25 +1,24 @@
 /*
- * The rotations that three vector-vector angles leave (relational-positioning Table III's last row,
- * stated in README.md). Any thread, RT safe.
- */
-#include "rt/base/small.h"
-#include "rt/positioning/polynomial/polynomial.h"
-#include "rt/positioning/solver.h"
-
-/*
+ * The rotations that three angles leave (relational-positioning Table III, last row; stated in
+ * README.md). Any thread, RT safe.
+ *
  * R = R(f_1, phi) R0 R(u_1, theta). The other two angles are linear in cos theta, sin theta:
  *   a_i + b_i cos theta + c_i sin theta = 0, with a, b, c linear in cos phi, sin phi.
  * Eliminating theta: N_c^2 + N_s^2 - D^2 = 0, D = b_2 c_3 - b_3 c_2, N_c = c_2 a_3 - c_3 a_2,
  * N_s = b_3 a_2 - b_2 a_3: a trigonometric polynomial of degree four, that is one of degree eight
  * in exp(i phi).
  */
+#include "rt/base/small.h"
+#include "rt/positioning/polynomial/polynomial.h"
+#include "rt/positioning/solver.h"
+
 #define MAX_POLISHED 16 /* angles that refine a root together */
 
 typedef struct triple {
     const gw_solver_state *state;
     const gw_angle_constraint *d[3];
     gw_quat zero;                    /* R0 */
-    int copies[GW_MAX_ALTERNATIVES]; /* of each root found, where rough */
+    int copies[GW_MAX_ALTERNATIVES]; /* of each root found, where nearly double */
 } triple;
 
 typedef struct pencil {
@@ -77,7 +76,7 @@ static void sample_resultant(const triple *t, double sample[GW_TRIGONOMETRIC_SAM
     }
 }
 
-/* The step of Newton's method on three angles far from touching; false where they are near it. */
+/* The step of Newton's method on three angles far from a double root; false near one. */
 static bool plain_step(const gw_vec3 g[3], const double h[3], gw_vec3 *step)
 {
     gw_vec3 g12 = gw_cross(g[1], g[2]), g20 = gw_cross(g[2], g[0]), g01 = gw_cross(g[0], g[1]);
@@ -90,22 +89,23 @@ static bool plain_step(const gw_vec3 g[3], const double h[3], gw_vec3 *step)
     return true;
 }
 
-/* The least step for any number of angles; rough where their surfaces nearly touch. */
-static gw_vec3 least_step(const gw_vec3 *g, const double *h, int count, bool *rough)
+/* The least-norm step for any number of angles; nearly double where their surfaces are nearly
+ * tangent. */
+static gw_vec3 least_step(const gw_vec3 *g, const double *h, int count, bool *nearly_double)
 {
     double a[MAX_POLISHED][6] = {{0}}, s[6], v[6][6], step[6];
     for (int i = 0; i < count; i++)
         a[i][0] = g[i].x, a[i][1] = g[i].y, a[i][2] = g[i].z;
     gw_small_svd(count, a, s, v);
-    *rough = s[2] < 1e-4 * s[0];
+    *nearly_double = s[2] < 1e-4 * s[0];
     gw_small_solve(count, (const double(*)[6])a, s, (const double(*)[6])v, gw_small_rank(s, 1e-10),
                    h, step);
     return gw_v3(step[0], step[1], step[2]);
 }
 
-/* Newton's method on `count` angles, at most MAX_POLISHED; the residual afterwards. Rough: where
- * their surfaces nearly touch. */
-static double polish(const gw_angle_constraint *const *d, int count, gw_quat *q, bool *rough)
+/* Newton's method on `count` angles, at most MAX_POLISHED; the residual afterwards. */
+static double polish(const gw_angle_constraint *const *d, int count, gw_quat *q,
+                     bool *nearly_double)
 {
     double worst = HUGE_VAL;
     for (int k = 0; k < 60; k++) {
@@ -120,9 +120,9 @@ static double polish(const gw_angle_constraint *const *d, int count, gw_quat *q,
         if (!(now < worst) && now < 1e-13)
             break;
         worst = now;
-        *rough = false;
+        *nearly_double = false;
         if (count != 3 || !plain_step(g, h, &step))
-            step = least_step(g, h, count, rough);
+            step = least_step(g, h, count, nearly_double);
         double size = gw_norm(step);
         *q = gw_quat_unit(
             gw_quat_mul(gw_quat_exp(gw_scale(size > 0.5 ? -0.5 / size : -1, step)), *q));
@@ -143,12 +143,13 @@ static gw_vec3 weakest(const gw_angle_constraint *const d[3], gw_quat q)
 }
 
 /*
- * A double root is where the three surfaces touch: besides h = 0 the Jacobian J has a null vector
- * v. Newton's method on h_i = 0, J_i . v = 0, |v| = 1 in the turn and v is sharp there. With J_i =
- * y x f, y = R u:  d(J_i . v) = ((y . v) f - (y . f) v) . turn + J_i . dv. True where there is such
- * a root, and no more than two fall together; where they only lie close there is none.
+ * A double root is where the three surfaces are tangent: besides h = 0 the Jacobian J has a null
+ * vector v. Newton's method on h_i = 0, J_i . v = 0, |v| = 1 in the turn and v converges there.
+ * With J_i = y x f, y = R u:  d(J_i . v) = ((y . v) f - (y . f) v) . turn + J_i . dv. True where
+ * there is such a root, and no more than two fall together; where they only lie close there is
+ * none.
  */
-static bool sharpen(const gw_angle_constraint *const d[3], gw_vec3 v, gw_quat *q)
+static bool refine_double_root(const gw_angle_constraint *const d[3], gw_vec3 v, gw_quat *q)
 {
     gw_quat root = *q;
     for (int k = 0; k < 40; k++) {
@@ -180,36 +181,36 @@ static bool sharpen(const gw_angle_constraint *const d[3], gw_vec3 v, gw_quat *q
 }
 
 /* polish() with all angles of a state; false where it found no root. */
-static bool polish_all(const gw_solver_state *state, gw_quat *q, bool *rough)
+static bool polish_all(const gw_solver_state *state, gw_quat *q, bool *nearly_double)
 {
     const gw_angle_constraint *all[MAX_POLISHED];
     int count = state->angle_count < MAX_POLISHED ? state->angle_count : MAX_POLISHED;
     for (int i = 0; i < count; i++)
         all[i] = &state->angles[i];
-    return polish(all, count, q, rough) < 1e-12;
+    return polish(all, count, q, nearly_double) < 1e-12;
 }
 
-/* Where there are more angles than three they make a nearly double root a sharp one. */
-static void polish_more(const gw_solver_state *state, gw_quat *q, bool *rough)
+/* More angles than three may make a nearly double root a simple one. */
+static void polish_more(const gw_solver_state *state, gw_quat *q, bool *nearly_double)
 {
     gw_quat better = *q;
-    bool still_rough = true;
-    if (state->angle_count > 3 && polish_all(state, &better, &still_rough) &&
+    bool still_double = true;
+    if (state->angle_count > 3 && polish_all(state, &better, &still_double) &&
         gw_quat_angle(better, *q) < 1e-3) {
         *q = better;
-        *rough = still_rough;
+        *nearly_double = still_double;
     }
 }
 
 /* Copies of a multiple root scatter by a root of round-off; their mean is much nearer to it. */
-static bool joins_cluster(gw_solver *solver, triple *t, gw_quat q, bool rough)
+static bool joins_copies(gw_solver *solver, triple *t, gw_quat q, bool nearly_double)
 {
     for (int i = 0; i < solver->result.count; i++) {
         gw_alternative *e = &solver->result.alternatives[i];
         double gap = gw_quat_angle(q, e->rotation);
         if (gap < 1e-6)
             return true;
-        if (!rough || !e->nearly_double || gap > 5e-3)
+        if (!nearly_double || !e->nearly_double || gap > 5e-3)
             continue;
         double k = ++t->copies[i], sign = gw_quat_dot(q, e->rotation) < 0 ? -1 : 1;
         gw_quat m = e->rotation;
@@ -225,24 +226,24 @@ static void try_rotation(gw_solver *solver, triple *t, double phi, double theta)
 {
     gw_quat q = gw_quat_mul(gw_quat_mul(gw_quat_axis(t->d[0]->f, phi), t->zero),
                             gw_quat_axis(t->d[0]->u, theta));
-    bool rough = false;
-    if (polish(t->d, 3, &q, &rough) > 1e-12 || joins_cluster(solver, t, q, rough) ||
+    bool nearly_double = false;
+    if (polish(t->d, 3, &q, &nearly_double) > 1e-12 || joins_copies(solver, t, q, nearly_double) ||
         solver->result.count == GW_MAX_ALTERNATIVES)
         return;
     t->copies[solver->result.count] = 1;
     gw_add_rotation(solver, "three angles: the rotations", q);
-    solver->result.alternatives[solver->result.count - 1].nearly_double = rough;
+    solver->result.alternatives[solver->result.count - 1].nearly_double = nearly_double;
 }
 
-/* Makes rough roots sharp where they are exactly multiple, or where more angles tell. */
-static void refine(gw_solver *solver, const triple *t)
+/* Refines nearly double roots where they are exactly double, or where more angles determine them. */
+static void refine_double_roots(gw_solver *solver, const triple *t)
 {
     for (int i = 0; i < solver->result.count; i++) {
         gw_alternative *e = &solver->result.alternatives[i];
         if (!e->nearly_double)
             continue;
         gw_vec3 weak = weakest(t->d, e->rotation);
-        if (sharpen(t->d, weak, &e->rotation))
+        if (refine_double_root(t->d, weak, &e->rotation))
             e->nearly_double = false;
         else
             polish_more(t->state, &e->rotation, &e->nearly_double);
@@ -273,8 +274,8 @@ static bool try_thetas(gw_solver *solver, triple *t, double phi)
 }
 
 /* No root is anywhere near the unit circle: no turn about the first direction gives the others. */
-static void clash(gw_solver *solver, const gw_angle_constraint *const d[3],
-                  const double sample[GW_TRIGONOMETRIC_SAMPLES])
+static void add_conflict(gw_solver *solver, const gw_angle_constraint *const d[3],
+                         const double sample[GW_TRIGONOMETRIC_SAMPLES])
 {
     double least = HUGE_VAL;
     for (int k = 0; k < GW_TRIGONOMETRIC_SAMPLES; k++)
@@ -289,7 +290,7 @@ static void clash(gw_solver *solver, const gw_angle_constraint *const d[3],
     gw_add_conflict_value(solver, "gamma", d[2]->angle);
 }
 
-/* False where the three are not independent everywhere. */
+/* All rotations of three angles; false where the three are dependent at a root or everywhere. */
 static bool solve_triple(gw_solver *solver, const gw_solver_state *state, const int pick[3])
 {
     const gw_angle_constraint *all = state->angles, *x = &all[pick[0]];
@@ -311,39 +312,39 @@ static bool solve_triple(gw_solver *solver, const gw_solver_state *state, const 
             return false;
         }
     if (n == 0 && most > 1e-6)
-        clash(solver, t.d, sample);
-    refine(solver, &t);
+        add_conflict(solver, t.d, sample);
+    refine_double_roots(solver, &t);
     gw_label_rotations(solver);
     return true;
 }
 
-/* The rotation of a branch that is followed: from where it was, all angles together. */
-static void follow_rotation(gw_solver *solver, const gw_solver_state *state)
+/* The rotation of a tracked branch: continued from where it was, by all angles together. */
+static void track_rotation(gw_solver *solver, const gw_solver_state *state)
 {
     const gw_branch *before = solver->tracked->before;
     const gw_angle_constraint *const d[3] = {&state->angles[0], &state->angles[1],
                                              &state->angles[2]};
     gw_quat q = before->nearest.q;
-    bool rough = false;
+    bool nearly_double = false;
     solver->result.outcome = GW_RULE_NO_ROOT;
-    if (!polish_all(state, &q, &rough) ||
+    if (!polish_all(state, &q, &nearly_double) ||
         solver->size * gw_quat_angle(q, before->nearest.q) > solver->tracked->reach)
         return;
-    if (rough && state->angle_count == 3 && sharpen(d, weakest(d, q), &q))
-        rough = false;
-    if (rough && before->set.rotation.kind != GW_ROTATION_FIXED) {
+    if (nearly_double && state->angle_count == 3 && refine_double_root(d, weakest(d, q), &q))
+        nearly_double = false;
+    if (nearly_double && before->set.rotation.kind != GW_ROTATION_FIXED) {
         solver->result.outcome = GW_RULE_NONE; /* the angles are not independent */
         return;
     }
     gw_add_rotation(solver, "three angles: the rotation that is followed", q);
-    solver->result.alternatives[0].nearly_double = rough;
+    solver->result.alternatives[0].nearly_double = nearly_double;
     solver->result.alternatives[0].label = before->id[1 + state->choice_count];
 }
 
 void gw_rule_three_angles(gw_solver *solver, const gw_solver_state *state)
 {
     if (solver->tracked) {
-        follow_rotation(solver, state);
+        track_rotation(solver, state);
         return;
     }
     int n = state->angle_count < MAX_POLISHED ? state->angle_count : MAX_POLISHED;

@@ -1,5 +1,5 @@
 /*
- * Answers in words for people. Any thread; formats text.
+ * Descriptions of answers for people. Any thread; formats text.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -7,7 +7,7 @@
 
 #include "rt/positioning/solver.h"
 
-static const char *slide_words(gw_locus_kind kind)
+static const char *describe_translation(gw_locus_kind kind)
 {
     static const char *const words[] = {"moves anywhere (3)",
                                         "slides in the plane (2)",
@@ -21,7 +21,7 @@ static const char *slide_words(gw_locus_kind kind)
     return words[kind];
 }
 
-static const char *turn_words(const gw_submanifold *set)
+static const char *describe_rotation(const gw_submanifold *set)
 {
     const gw_locus *l = &set->translation.locus;
     gw_vec3 axis = set->translation.in_mobile ? set->rotation.axis_body : set->rotation.axis;
@@ -47,8 +47,8 @@ static void join(char *text, size_t size, const char *a, const char *b)
     snprintf(text + n, size - n, "%s%s%s", a ? a : "", a && b ? ", " : "", b ? b : "");
 }
 
-/* What a general set is known to do. */
-static void general_words(const gw_submanifold *set, char *text, size_t size)
+/* Of a general set only the number of freedoms is known. */
+static void describe_general(const gw_submanifold *set, char *text, size_t size)
 {
     char slides[48], turns[48];
     snprintf(slides, sizeof slides, "slides (%d)", set->translation.dof);
@@ -73,12 +73,12 @@ void gw_submanifold_description(const gw_submanifold *set, char *text, size_t si
     }
     snprintf(text, size, "%d freedom%s: ", set->dof, set->dof == 1 ? "" : "s");
     if (set->general)
-        general_words(set, text, size);
+        describe_general(set, text, size);
     else
-        join(text, size, slide_words(set->translation.locus.kind), turn_words(set));
+        join(text, size, describe_translation(set->translation.locus.kind), describe_rotation(set));
 }
 
-/* What a conflict's value is to a person; the names are those of README.md. */
+/* The meaning of a conflict's value to a person; the names are those of README.md. */
 static const struct {
     const char *name, *meaning;
     bool angle;
@@ -96,16 +96,16 @@ static const struct {
     {"angle", "between the directions as the others hold them", true, 0},
 };
 
-/* Text that grows, and what tells its constraints' names. */
-typedef struct telling {
+/* The text so far, and what it describes. */
+typedef struct sentence {
     char *text;
     size_t size, n;
     const gw_conflict *conflict;
     const char *const *names;
     int digits;
-} telling;
+} sentence;
 
-__attribute__((format(printf, 2, 3))) static void append(telling *t, const char *format, ...)
+__attribute__((format(printf, 2, 3))) static void append(sentence *t, const char *format, ...)
 {
     if (t->n >= t->size)
         return;
@@ -116,20 +116,20 @@ __attribute__((format(printf, 2, 3))) static void append(telling *t, const char 
     t->n += more > 0 ? (size_t)more : 0;
 }
 
-/* What stands between item i of so many and the one before. */
-static const char *joint(int i, int count)
+/* The text between item i of so many and the one before. */
+static const char *separator(int i, int count)
 {
     return i == 0 ? "" : i + 1 == count ? " and " : ", ";
 }
 
 /* "c1 and c2" */
-static void append_names(telling *t, unsigned long bits, bool list)
+static void append_names(sentence *t, unsigned long bits, bool list)
 {
     int count = __builtin_popcountl(bits), told = 0;
     for (int i = 0; i < GW_MAX_PROBLEM; i++) {
         if (!(bits >> i & 1))
             continue;
-        append(t, "%s", list && told > 0 ? ", " : joint(told, count));
+        append(t, "%s", list && told > 0 ? ", " : separator(told, count));
         told++;
         if (t->names)
             append(t, "%s", t->names[i]);
@@ -146,14 +146,14 @@ static size_t meaning_of(const char *name)
     return i;
 }
 
-static void append_amount(telling *t, double value, bool angle)
+static void append_amount(sentence *t, double value, bool angle)
 {
     double shown = fabs(value) * (angle ? 180 / GW_PI : 1e3);
     append(t, "%.*g %s", t->digits, shown < 1e-9 ? 0 : shown, angle ? "degrees" : "mm");
 }
 
 /* "20 mm between the points", "300 mm of c1" */
-static void append_value(telling *t, int i)
+static void append_value(sentence *t, int i)
 {
     const gw_conflict *c = t->conflict;
     size_t m = meaning_of(c->values[i].name);
@@ -168,8 +168,8 @@ static void append_value(telling *t, int i)
     append_names(t, asked[meanings[m].asked], false);
 }
 
-/* Values other than one. */
-static double sum_but(const gw_conflict *c, int but)
+/* The sum of the values other than one. */
+static double sum_without(const gw_conflict *c, int but)
 {
     double sum = 0;
     for (int i = 0; i < c->value_count; i++)
@@ -177,9 +177,9 @@ static double sum_but(const gw_conflict *c, int but)
     return sum;
 }
 
-/* The value that would have to be less: one that is more than all others together, where that is
- * what the condition forbids, or the one that is to be as another; or -1. */
-static int most_of(const gw_conflict *c)
+/* The value that would have to be less: one that exceeds the sum of all others, where that is what
+ * the condition forbids, or the one that has to equal another; or -1. */
+static int excessive_value(const gw_conflict *c)
 {
     int most = 0;
     if (strcmp(c->condition, "angle = alpha") == 0)
@@ -188,35 +188,38 @@ static int most_of(const gw_conflict *c)
         return -1;
     for (int i = 1; i < c->value_count; i++)
         most = fabs(c->values[i].value) > fabs(c->values[most].value) ? i : most;
-    return c->value_count > 1 && fabs(c->values[most].value) > sum_but(c, most) ? most : -1;
+    return c->value_count > 1 && fabs(c->values[most].value) > sum_without(c, most) ? most : -1;
 }
 
-/* True where nothing but the same value would do: each is to be at most the others together, and
- * there is one other. */
-static bool exactly(const gw_conflict *c, int others)
+/* True where only the same value would do: each has to be at most the sum of the others, and there
+ * is one other. */
+static bool must_be_equal(const gw_conflict *c, int others)
 {
     return others == 1 && (strstr(c->condition, "the sum of the other three") != NULL ||
                            strcmp(c->condition, "angle = alpha") == 0);
 }
 
 /* "The 80 mm between the planes would have to be at most the 50 mm between the points." */
-static void append_bound(telling *t, int most)
+static void append_bound(sentence *t, int most)
 {
     const gw_conflict *c = t->conflict;
     bool angle = meanings[meaning_of(c->values[most].name)].angle;
-    double sum = sum_but(c, most);
+    double sum = sum_without(c, most);
     int others = 0, told = 0;
     for (int i = 0; i < c->value_count; i++)
         others += i != most && c->values[i].value != 0;
     append(t, "The ");
     append_value(t, most);
-    append(t, " would have to %s ", exactly(c, others) ? "equal" : others ? "be at most" : "be");
+    append(t, " would have to %s ",
+           must_be_equal(c, others) ? "equal"
+           : others                 ? "be at most"
+                                    : "be");
     if (others != 1)
         append_amount(t, sum, angle);
     for (int i = 0; i < c->value_count && others > 0; i++) {
         if (i == most || c->values[i].value == 0)
             continue;
-        append(t, "%sthe ", told == 0 && others > 1 ? ", " : joint(told, others));
+        append(t, "%sthe ", told == 0 && others > 1 ? ", " : separator(told, others));
         append_value(t, i);
         told++;
     }
@@ -228,20 +231,20 @@ void gw_conflict_description(const gw_conflict *conflict, const char *const *nam
 {
     if (size == 0)
         return;
-    telling t = {text, size, 0, conflict, names, 6};
+    sentence t = {text, size, 0, conflict, names, 6};
     text[0] = 0;
     append_names(&t, conflict->constraints, true);
     append(&t, ": %s ", conflict->sentence);
-    int most = most_of(conflict);
+    int most = excessive_value(conflict);
     if (most >= 0) {
         double value = fabs(conflict->values[most].value);
-        t.digits = fabs(value - sum_but(conflict, most)) > 1e-4 * value ? 6 : 12;
+        t.digits = fabs(value - sum_without(conflict, most)) > 1e-4 * value ? 6 : 12;
         append_bound(&t, most);
         return;
     }
     append(&t, "There are ");
     for (int i = 0; i < conflict->value_count; i++) {
-        append(&t, "%s", joint(i, conflict->value_count));
+        append(&t, "%s", separator(i, conflict->value_count));
         append_value(&t, i);
     }
     append(&t, ".");

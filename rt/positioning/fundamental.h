@@ -34,4 +34,14 @@ typedef struct gw_angle_constraint {
     unsigned long from; /* bits of the input constraints that it stems from */
 } gw_angle_constraint;
 
+/* A distance between two points, seen from the other object. */
+static inline gw_distance_constraint gw_distance_exchanged(const gw_distance_constraint *x)
+{
+    gw_distance_constraint y = *x;
+    y.body_owns = !x->body_owns;
+    y.a = x->b;
+    y.b = x->a;
+    return y;
+}
+
 #endif

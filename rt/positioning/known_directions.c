@@ -1,7 +1,8 @@
 /*
- * What known directions allow: a surface whose direction is pinned in the other frame is the other
- * side's as well; a point may be exchanged for another one of its object, the surface moved along,
- * where the step between them has a known image. Any thread, RT safe.
+ * The use of known directions: a surface whose direction is pinned in the other frame is a surface
+ * of the other object as well; and the point of a distance may be exchanged for another point of
+ * its object, the surface moved along, where the step between them has a known image. So distances
+ * come to share a point, whichever support points they were stated with. Any thread, RT safe.
  *
  *   R known            every step
  *   R u = f            steps along u, for any surface; any step for a plane with normal along f,
@@ -17,35 +18,35 @@ static bool is_along(const gw_solver *solver, gw_vec3 a, gw_vec3 unit)
 }
 
 /* A surface of the body as one of the world: n . R^T (F - X) = 0 is (R n) . (X(m) - F) = 0. */
-static bool take_over(const gw_solver *solver, gw_solver_state *state,
-                      gw_distance_constraint *place)
+static bool move_to_world(const gw_solver *solver, gw_solver_state *state,
+                          gw_distance_constraint *x)
 {
-    gw_vec3 d = place->d;
-    bool known = place->surface == GW_POINT;
+    gw_vec3 d = x->d;
+    bool known = x->surface == GW_POINT;
     if (state->rotation_known) {
-        d = gw_rotate(state->rotation, place->d);
+        d = gw_rotate(state->rotation, x->d);
         known = true;
     }
     for (int i = 0; i < state->angle_count && !known; i++) {
         const gw_angle_constraint *k = &state->angles[i];
-        if (k->angle == 0 && is_along(solver, place->d, k->u)) {
-            d = gw_scale(gw_dot(place->d, k->u) < 0 ? -1 : 1, k->f);
+        if (k->angle == 0 && is_along(solver, x->d, k->u)) {
+            d = gw_scale(gw_dot(x->d, k->u) < 0 ? -1 : 1, k->f);
             known = true;
         }
     }
     if (!known)
         return false;
-    gw_vec3 body_point = place->b;
-    place->b = place->a;
-    place->a = body_point;
-    place->d = d;
-    place->body_owns = false;
+    gw_vec3 body_point = x->b;
+    x->b = x->a;
+    x->a = body_point;
+    x->d = d;
+    x->body_owns = false;
     return true;
 }
 
-/* True when the plane's normal is pinned, so that its point may be any. */
-static bool plane_slides(const gw_solver *solver, const gw_solver_state *state,
-                         const gw_distance_constraint *y)
+/* True when the surface is a plane with pinned normal, so that its point may be any. */
+static bool is_sliding_plane(const gw_solver *solver, const gw_solver_state *state,
+                             const gw_distance_constraint *y)
 {
     for (int i = 0; i < state->angle_count && y->surface == GW_PLANE; i++) {
         const gw_angle_constraint *k = &state->angles[i];
@@ -55,7 +56,8 @@ static bool plane_slides(const gw_solver *solver, const gw_solver_state *state,
     return false;
 }
 
-/* The surface's displacement that makes up for a step of its point. */
+/* The displacement of the surface that compensates for a step of its point; false where it is not
+ * known. */
 static bool shift_of(const gw_solver *solver, const gw_solver_state *state,
                      const gw_distance_constraint *y, gw_vec3 step, gw_vec3 *shift)
 {
@@ -77,7 +79,7 @@ static bool shift_of(const gw_solver *solver, const gw_solver_state *state,
     return false;
 }
 
-/* A line along a pinned direction takes the place of its point nearest to `plane_point`. */
+/* Slides the point of a line along a pinned direction to where it is nearest to `plane_point`. */
 static void slide_line(const gw_solver *solver, const gw_solver_state *state,
                        gw_distance_constraint *line, gw_vec3 plane_point)
 {
@@ -97,27 +99,29 @@ static bool follows(const bool *slides, int j, int i)
     return slides[j] != slides[i] ? slides[j] : i < j;
 }
 
-static bool together(const gw_solver *solver, const gw_distance_constraint *x,
-                     const gw_distance_constraint *y)
+static bool share_point(const gw_solver *solver, const gw_distance_constraint *x,
+                        const gw_distance_constraint *y)
 {
     return x->body_owns == y->body_owns && gw_distance(x->a, y->a) <= solver->snap;
 }
 
-/* True when a place other than i and j is at the point of place i. */
-static bool has_company(const gw_solver *solver, const gw_solver_state *state, int i, int j)
+/* True when a distance other than i and j has the point of distance i. */
+static bool point_is_shared(const gw_solver *solver, const gw_solver_state *state, int i, int j)
 {
     for (int k = 0; k < state->distance_count; k++)
-        if (k != i && k != j && together(solver, &state->distances[i], &state->distances[k]))
+        if (k != i && k != j && share_point(solver, &state->distances[i], &state->distances[k]))
             return true;
     return false;
 }
 
-/* Moves place j onto the point of another that it follows. `slides`: the planes whose points do. */
-static bool gather(const gw_solver *solver, gw_solver_state *state, const bool *slides, int j)
+/* Moves the point of distance j onto the point of another one that it follows. `slides`: which are
+ * planes whose points slide. */
+static bool move_onto_another(const gw_solver *solver, gw_solver_state *state, const bool *slides,
+                              int j)
 {
     gw_distance_constraint *y = &state->distances[j];
     for (int i = 0; i < state->distance_count; i++)
-        if (i != j && follows(slides, j, i) && together(solver, &state->distances[i], y))
+        if (i != j && follows(slides, j, i) && share_point(solver, &state->distances[i], y))
             return false;
     for (int i = 0; i < state->distance_count; i++) {
         gw_distance_constraint *x = &state->distances[i];
@@ -125,7 +129,7 @@ static bool gather(const gw_solver *solver, gw_solver_state *state, const bool *
         if (i == j || x->body_owns != y->body_owns || !follows(slides, j, i) ||
             !shift_of(solver, state, y, gw_sub(x->a, y->a), &shift))
             continue;
-        if (slides[j] && !has_company(solver, state, i, j)) {
+        if (slides[j] && !point_is_shared(solver, state, i, j)) {
             slide_line(solver, state, x, y->a);
             shift_of(solver, state, y, gw_sub(x->a, y->a), &shift);
         }
@@ -139,11 +143,11 @@ static bool gather(const gw_solver *solver, gw_solver_state *state, const bool *
     return false;
 }
 
-/* A place that moved is another one: rules that were done with its pairs look at them again. */
-static void renamed(gw_solver_state *state, gw_distance_constraint *place, bool moved)
+/* A distance that was changed is a new one: rules that are done with its pairs apply again. */
+static void renumber(gw_solver_state *state, gw_distance_constraint *distance, bool changed)
 {
-    if (moved)
-        place->serial = ++state->serial;
+    if (changed)
+        distance->serial = ++state->serial;
 }
 
 bool gw_use_known_directions(const gw_solver *solver, gw_solver_state *state, unsigned long *from)
@@ -153,16 +157,16 @@ bool gw_use_known_directions(const gw_solver *solver, gw_solver_state *state, un
         return false;
     for (int i = 0; i < state->distance_count; i++) {
         bool moved =
-            state->distances[i].body_owns && take_over(solver, state, &state->distances[i]);
-        renamed(state, &state->distances[i], moved);
+            state->distances[i].body_owns && move_to_world(solver, state, &state->distances[i]);
+        renumber(state, &state->distances[i], moved);
         *from |= moved ? state->distances[i].from : 0;
         changed |= moved;
     }
     for (int i = 0; i < state->distance_count; i++)
-        slides[i] = plane_slides(solver, state, &state->distances[i]);
+        slides[i] = is_sliding_plane(solver, state, &state->distances[i]);
     for (int j = 0; j < state->distance_count; j++) {
-        bool moved = gather(solver, state, slides, j);
-        renamed(state, &state->distances[j], moved);
+        bool moved = move_onto_another(solver, state, slides, j);
+        renumber(state, &state->distances[j], moved);
         *from |= moved ? state->distances[j].from : 0;
         changed |= moved;
     }

@@ -30,7 +30,7 @@ static double random_ellipse(const gw_locus *l, random_state *s)
     return z;
 }
 
-static void random_place(const gw_locus *l, double size, random_state *s, const double *about,
+static void random_point(const gw_locus *l, double size, random_state *s, const double *about,
                          double *z)
 {
     switch (l->kind) {
@@ -55,8 +55,8 @@ static void random_place(const gw_locus *l, double size, random_state *s, const 
     }
 }
 
-/* Makes x a place on the way from `before` to where the walk is now, by lot; leaves it where the
- * rows cannot be met there as closely as is promised. */
+/* Makes x a random pose between `before` and where the trace is now; leaves it where the rows
+ * cannot be satisfied there within the tolerance. */
 static void put_on_step(const gw_curve_trace *w, const gw_pose *before, random_state *s, gw_pose *x)
 {
     gw_twist d = gw_pose_sub(&w->x, before);
@@ -68,11 +68,11 @@ static void put_on_step(const gw_curve_trace *w, const gw_pose *before, random_s
         *x = y;
 }
 
-/* Of the steps of a walk along a curve one by lot for each sample, each as likely as it is long:
- * round it where it is closed, else both ways, and only those within one size where it does not
- * end, or is lost far away. */
-static void along_curve(const gw_submanifold *set, double size, random_state *s, int count,
-                        gw_pose *on)
+/* Samples of a curve: for each, one of the steps of its trace at random, each as likely as it is
+ * long; of the whole curve where it is closed, else of both ways, and only of those within one size
+ * where it does not end, or is lost far away. */
+static void sample_curve(const gw_submanifold *set, double size, random_state *s, int count,
+                         gw_pose *on)
 {
     gw_pose near[GW_MAX_SAMPLED];
     double length = 0, near_length = 0;
@@ -104,15 +104,14 @@ static void along_curve(const gw_submanifold *set, double size, random_state *s,
         memcpy(on, near, (size_t)count * sizeof *on);
 }
 
-#define WALK                                                                                       \
-    24 /* steps of a walk over a general set: half the size each, all orientations seen            \
-        */
+/* steps of a random walk over a general set: half the size each, all orientations reached */
+#define WALK_STEPS 24
 
-/* A walk along the set: steps in the tangent space, back onto the rows. */
-static gw_pose walk(const gw_submanifold *set, double size, random_state *s)
+/* The end of a random walk: steps in the tangent space, projected back onto the rows. */
+static gw_pose random_walk(const gw_submanifold *set, double size, random_state *s)
 {
     gw_pose x = set->seed;
-    for (int k = 0; k < WALK; k++) {
+    for (int k = 0; k < WALK_STEPS; k++) {
         double basis[6][6], step[6] = {0};
         gw_submanifold_tangent(set, &x, size, basis);
         for (int i = 0; i < set->dof; i++) {
@@ -130,14 +129,15 @@ static gw_pose walk(const gw_submanifold *set, double size, random_state *s)
     return x;
 }
 
-static gw_pose separable(const gw_branch *branch, double size, random_state *s)
+/* A sample of a set whose factors separate. */
+static gw_pose sample_factors(const gw_branch *branch, double size, random_state *s)
 {
     const gw_submanifold *set = &branch->set;
     double about[6], z[6];
     gw_submanifold_parameters_at(set, &branch->nearest, about);
     int n = set->rotation.dof;
     random_rotation(&set->rotation, s, z);
-    random_place(&set->translation.locus, size, s, about + n, z + n);
+    random_point(&set->translation.locus, size, s, about + n, z + n);
     return gw_submanifold_pose(set, z);
 }
 
@@ -146,11 +146,12 @@ void gw_branch_samples(const gw_branch *branch, double size, unsigned long long 
 {
     const gw_submanifold *set = &branch->set;
     if (set->general && set->dof == 1) {
-        along_curve(set, size, random, count, poses);
+        sample_curve(set, size, random, count, poses);
         return;
     }
     for (int i = 0; i < count; i++)
-        poses[i] = set->general ? walk(set, size, random) : separable(branch, size, random);
+        poses[i] =
+            set->general ? random_walk(set, size, random) : sample_factors(branch, size, random);
 }
 
 gw_pose gw_branch_sample(const gw_branch *branch, double size, unsigned long long *random)

@@ -1,8 +1,8 @@
 /*
  * Solution components with freedoms, from the poses that the numeric completion found: the
- * dimension of what is there, its rows, and its seed. Of one freedom: starts enough to reach every
- * curve, and each curve walked round (../geometry/curve.c), so that it is one branch, whatever it
- * crosses on its way. Any thread, RT safe; bounded by the solver's `work`.
+ * dimension, the rows and the seed of each. Of one freedom: starts enough to reach every curve, and
+ * each curve traced as a whole (../geometry/implicit_curve.h), so that it is one branch, whatever
+ * it crosses on its way. Any thread, RT safe; bounded by the solver's `work`.
  */
 #include <string.h>
 
@@ -14,8 +14,8 @@
 #define DESCENTS     4    /* to the nearest pose, from as many found ones */
 #define CLOSER       16   /* and starts from within the distance found so */
 #define CURVE_STARTS 144
-#define CLEAR        0.02 /* from a crossing, times the size */
-#define CLEARED      60   /* steps that get so far */
+#define CLEARANCE    0.02 /* of a seed from a crossing, times the size */
+#define CLEAR_STEPS  60   /* that get so far */
 
 /* ---- the dimension at a pose ----------------------------------------------------------------- */
 
@@ -37,8 +37,9 @@ int gw_nullity_at(const gw_completion *c, const gw_pose *x)
     return nullity_at(c, x, ignored);
 }
 
-/* The null space of a neighbour of x, as far along a direction of x's own: 0 where there is none. A
- * neighbour is on the rows as closely as rounding lets it, or a root of higher order would do. */
+/* The nullity of a neighbour of x, `reach` (m) along a random direction of x's null space; 0 where
+ * there is none. A neighbour satisfies the rows to round-off, or a root of higher order would do.
+ */
 static int neighbour_nullity(gw_completion *c, const gw_pose *x, const double (*basis)[6],
                              int nullity, double reach)
 {
@@ -58,13 +59,13 @@ static int neighbour_nullity(gw_completion *c, const gw_pose *x, const double (*
 
 int gw_local_dimension(gw_completion *c, const gw_pose *x)
 {
-    /* a loop may be as small as the least element: then what is a step away is beside it */
+    /* a loop may be as small as the least element: then a long step ends beside it */
     static const double reaches[] = {2e-2, 2e-3, 2e-4};
     double basis[6][6];
     int nullity = nullity_at(c, x, basis), dof = 0;
     for (int r = 0; r < 3 && dof == 0; r++)
         for (int k = 0; k < 4 && dof < nullity; k++) {
-            /* a neighbour cannot have more freedoms than x: as many settle it */
+            /* a neighbour cannot have more freedoms than x: as many decide */
             int here =
                 neighbour_nullity(c, x, (const double(*)[6])basis, nullity, reaches[r] * c->size);
             dof = here > dof ? here : dof;
@@ -161,7 +162,8 @@ static int nearest_found(const gw_completion *c, int dof, const bool *taken)
     return best;
 }
 
-/* Goes down from a pose on the set, and keeps the end as seed where it is nearest so far. */
+/* Descends to a nearest pose from a pose on the set, and keeps it as seed where it is nearest so
+ * far. */
 static void descend(const gw_completion *c, const gw_pose *from, gw_submanifold *set, double *least)
 {
     const gw_problem *p = c->solver->problem;
@@ -174,7 +176,7 @@ static void descend(const gw_completion *c, const gw_pose *from, gw_submanifold 
 }
 
 /* A pose within a distance of the problem's. */
-static gw_pose within(gw_completion *c, double distance)
+static gw_pose random_within(gw_completion *c, double distance)
 {
     const gw_problem *p = c->solver->problem;
     double d[6], ss = 0, l = p->length;
@@ -189,7 +191,7 @@ static gw_pose within(gw_completion *c, double distance)
 
 /* Moves the seed to where the set is nearest to the problem's pose, as far as descents tell: from
  * found poses, then from others that are no farther than the best of these. */
-static void seek_nearest(gw_completion *c, gw_submanifold *set, bool *taken)
+static void move_seed_to_nearest(gw_completion *c, gw_submanifold *set, bool *taken)
 {
     const gw_problem *p = c->solver->problem;
     double least = HUGE_VAL;
@@ -198,7 +200,7 @@ static void seek_nearest(gw_completion *c, gw_submanifold *set, bool *taken)
         descend(c, &c->found[at], set, &least);
     }
     for (int k = 0; k < CLOSER && least > 1e-9 * c->size && c->solver->work > 0; k++) {
-        gw_pose x = within(c, least);
+        gw_pose x = random_within(c, least);
         if (gw_completion_refine(c, &x) && gw_pose_distance(&x, &p->pose, p->length) < 1.5 * least)
             descend(c, &x, set, &least);
     }
@@ -206,7 +208,7 @@ static void seek_nearest(gw_completion *c, gw_submanifold *set, bool *taken)
 
 /* ---- curves: starts and walks ---------------------------------------------------------------- */
 
-static void add_along(gw_completion *c, const gw_pose *x)
+static void add_curve_pose(gw_completion *c, const gw_pose *x)
 {
     if (c->curve_pose_count < GW_MAX_CURVE_POSES)
         c->curve_poses[c->curve_pose_count++] = *x;
@@ -217,19 +219,20 @@ void gw_sample_curves(gw_completion *c)
     for (int k = 0; k < CURVE_STARTS && c->solver->work > 0; k++) {
         gw_pose x = gw_completion_start(c, k);
         if (gw_completion_refine(c, &x))
-            add_along(c, &x);
+            add_curve_pose(c, &x);
     }
 }
 
-/* What is seen of a curve on a walk. */
-typedef struct tour {
+/* What is recorded of a curve while it is traced. */
+typedef struct curve_record {
     const gw_completion *c;
     bool *covered; /* of c->curve_poses */
     double top;    /* how high it rises: its own, wherever it is entered */
-    gw_curve_minima vales;
-} tour;
+    gw_curve_minima minima;
+} curve_record;
 
-static void look(tour *t, const gw_curve_trace *w)
+/* Records one point of the trace. */
+static void record(curve_record *t, const gw_curve_trace *w)
 {
     const gw_completion *c = t->c;
     for (int i = 0; i < c->curve_pose_count; i++)
@@ -238,61 +241,63 @@ static void look(tour *t, const gw_curve_trace *w)
     t->top = fmax(t->top, gw_pose_label(c->solver, &w->x).height);
 }
 
-/* Along the set's curve one way. */
-static gw_curve_trace_status go_along(tour *t, const gw_submanifold *set, bool backward)
+/* Traces the set's curve one way. */
+static gw_curve_trace_status trace_one_way(curve_record *t, const gw_submanifold *set,
+                                           bool backward)
 {
     gw_solver *solver = t->c->solver;
     gw_curve_trace w = gw_curve_trace_from_seed(set, t->c->size, backward);
-    gw_curve_trace_status trip = GW_TRACE_CONTINUES;
-    look(t, &w);
-    gw_curve_minima_visit(&t->vales, &w, true);
-    for (int k = 0; k < GW_CURVE_TRACE_MAX_STEPS && trip == GW_TRACE_CONTINUES && solver->work > 0;
-         k++) {
-        trip = gw_curve_trace_step(&w);
-        solver->work -= (8 + 6 * w.tries) * (set->row_count + 6); /* looks included */
-        look(t, &w);
-        gw_curve_minima_visit(&t->vales, &w, false);
+    gw_curve_trace_status status = GW_TRACE_CONTINUES;
+    record(t, &w);
+    gw_curve_minima_visit(&t->minima, &w, true);
+    for (int k = 0;
+         k < GW_CURVE_TRACE_MAX_STEPS && status == GW_TRACE_CONTINUES && solver->work > 0; k++) {
+        status = gw_curve_trace_step(&w);
+        solver->work -= (8 + 6 * w.tries) * (set->row_count + 6); /* records included */
+        record(t, &w);
+        gw_curve_minima_visit(&t->minima, &w, false);
     }
-    gw_curve_minima_end(&t->vales);
-    return trip;
+    gw_curve_minima_end(&t->minima);
+    return status;
 }
 
-/* A place of the curve beside the nearest pose, clear of what crosses there. */
-static gw_pose clear_of(const gw_curve_minima *vales, const gw_pose *nearest, double size)
+/* A pose of the curve beside the nearest pose, clear of what crosses there. */
+static gw_pose clear_of_crossing(const gw_curve_minima *minima, const gw_pose *nearest, double size)
 {
-    gw_curve_trace w = vales->place[0];
-    for (int i = 1; i < vales->count; i++)
-        if (gw_pose_distance(&vales->place[i].x, nearest, size) <
+    gw_curve_trace w = minima->place[0];
+    for (int i = 1; i < minima->count; i++)
+        if (gw_pose_distance(&minima->place[i].x, nearest, size) <
             gw_pose_distance(&w.x, nearest, size))
-            w = vales->place[i];
-    for (int k = 0; k < CLEARED && gw_pose_distance(&w.x, nearest, size) < CLEAR * size; k++)
+            w = minima->place[i];
+    for (int k = 0; k < CLEAR_STEPS && gw_pose_distance(&w.x, nearest, size) < CLEARANCE * size;
+         k++)
         if (gw_curve_trace_step(&w) != GW_TRACE_CONTINUES)
             break;
     return w.x;
 }
 
-/* Walks round the curve, and finds where it is nearest to the problem's pose. False where not all
- * of it could be seen: then nothing is known of the poses that were not passed. */
-static bool follow(const gw_completion *c, gw_solution_component *curve, bool *covered)
+/* Traces the whole curve, and finds where it is nearest to the problem's pose. False where not all
+ * of it could be traced: then nothing is known of the poses that were not passed. */
+static bool trace_curve(const gw_completion *c, gw_solution_component *curve, bool *covered)
 {
-    tour t = {.c = c, .covered = covered, .top = -HUGE_VAL};
+    curve_record t = {.c = c, .covered = covered, .top = -HUGE_VAL};
     gw_submanifold *set = &curve->set;
-    gw_curve_trace_status trip = GW_TRACE_UNBOUNDED;
+    gw_curve_trace_status status = GW_TRACE_UNBOUNDED;
     bool whole = true;
-    gw_curve_minima_begin(&t.vales, &c->solver->problem->pose, c->solver->problem->length);
-    for (int way = 0; way < 2 && trip != GW_TRACE_CLOSED; way++) {
-        trip = go_along(&t, set, way > 0);
-        whole = whole && trip != GW_TRACE_CONTINUES;
+    gw_curve_minima_begin(&t.minima, &c->solver->problem->pose, c->solver->problem->length);
+    for (int way = 0; way < 2 && status != GW_TRACE_CLOSED; way++) {
+        status = trace_one_way(&t, set, way > 0);
+        whole = whole && status != GW_TRACE_CONTINUES;
     }
     curve->top = t.top;
-    gw_curve_minima_nearest(&t.vales, &curve->nearest);
+    gw_curve_minima_nearest(&t.minima, &curve->nearest);
     bool plain = gw_implicit_curve_is_regular(set, c->size, &curve->nearest);
-    set->seed = plain ? curve->nearest : clear_of(&t.vales, &curve->nearest, c->size);
+    set->seed = plain ? curve->nearest : clear_of_crossing(&t.minima, &curve->nearest, c->size);
     return whole;
 }
 
 /* The pose nearest to the problem's of those that no curve has passed; or -1. */
-static int nearest_left(const gw_completion *c, const bool *covered)
+static int nearest_uncovered(const gw_completion *c, const bool *covered)
 {
     const gw_problem *p = c->solver->problem;
     int best = -1;
@@ -307,15 +312,15 @@ static int nearest_left(const gw_completion *c, const bool *covered)
     return best;
 }
 
-static int curve_components(gw_completion *c, gw_solution_component *sets, int room)
+static int curve_components(gw_completion *c, gw_solution_component *components, int room)
 {
     bool covered[GW_MAX_CURVE_POSES] = {false};
     int count = 0, crossing = -1;
     for (int i = 0; i < c->found_count; i++)
         if (c->dof[i] == 1)
-            add_along(c, &c->found[i]);
-    for (int at; count < room && (at = nearest_left(c, covered)) >= 0;) {
-        gw_submanifold *set = &sets[count].set;
+            add_curve_pose(c, &c->found[i]);
+    for (int at; count < room && (at = nearest_uncovered(c, covered)) >= 0;) {
+        gw_submanifold *set = &components[count].set;
         gw_pose x = c->curve_poses[at];
         covered[at] = true;
         general_set(c, &x, 1, set);
@@ -326,20 +331,20 @@ static int curve_components(gw_completion *c, gw_solution_component *sets, int r
         int dof = gw_local_dimension(c, &x);
         if (dof == 0)
             gw_completion_add(c, &x);
-        if (dof == 1 && !follow(c, &sets[count++], covered))
+        if (dof == 1 && !trace_curve(c, &components[count++], covered))
             break;
     }
     if (count == 0 && crossing >= 0 && room > 0) {
-        general_set(c, &c->curve_poses[crossing], 1, &sets[0].set);
-        sets[0].nearest = c->curve_poses[crossing];
-        sets[count++].top = 0;
+        general_set(c, &c->curve_poses[crossing], 1, &components[0].set);
+        components[0].nearest = c->curve_poses[crossing];
+        components[count++].top = 0;
     }
     return count;
 }
 
 /* ---- all of them ----------------------------------------------------------------------------- */
 
-int gw_solution_components(gw_completion *c, gw_solution_component *sets, int room)
+int gw_solution_components(gw_completion *c, gw_solution_component *components, int room)
 {
     bool taken[GW_MAX_FOUND] = {false};
     int count = 0;
@@ -347,10 +352,10 @@ int gw_solution_components(gw_completion *c, gw_solution_component *sets, int ro
         int at = nearest_found(c, dof, taken);
         if (at < 0 || count == room)
             continue;
-        gw_submanifold *set = &sets[count].set;
+        gw_submanifold *set = &components[count].set;
         general_set(c, &c->found[at], dof, set);
-        seek_nearest(c, set, taken);
-        sets[count++].top = 0;
+        move_seed_to_nearest(c, set, taken);
+        components[count++].top = 0;
     }
-    return count + curve_components(c, sets + count, room - count);
+    return count + curve_components(c, components + count, room - count);
 }

@@ -1,20 +1,20 @@
 /*
  * One branch solved again after its elements have moved. Its id leads the rules from choice to
  * choice; where the rules of the moved elements offer other choices than before (two branches that
- * touch, elements that have come to be parallel), its former pose does. A state without closed form
- * is continued from the former pose: down to the moved rows, with as many freedoms as there were.
- * Any thread, RT safe.
+ * touch, elements that have become parallel), its former pose does. A state without closed form is
+ * continued from the former pose: down to the moved rows, with as many freedoms as there were. Any
+ * thread, RT safe.
  */
 #include <string.h>
 
 #include "rt/base/small.h"
 #include "rt/positioning/solver.h"
 
-typedef struct follow {
+typedef struct tracking {
     const gw_branch *before;
     bool found;
     gw_branch after;
-} follow;
+} tracking;
 
 /* ---- choices --------------------------------------------------------------------------------- */
 
@@ -43,7 +43,8 @@ static double misfit(const gw_solver *solver, const gw_alternative *e, const gw_
     return worst;
 }
 
-static char next_mark(const gw_solver *solver, const gw_solver_state *state)
+/* The next label of the id; 0 where the former pose chooses. */
+static char next_label(const gw_solver *solver, const gw_solver_state *state)
 {
     return solver->tracked->by_pose ? 0 : solver->tracked->before->id[1 + state->choice_count];
 }
@@ -51,9 +52,9 @@ static char next_mark(const gw_solver *solver, const gw_solver_state *state)
 int gw_tracked_alternative(const gw_solver *solver, const gw_solver_state *state)
 {
     const gw_rule_result *f = &solver->result;
-    char mark = next_mark(solver, state);
+    char label = next_label(solver, state);
     for (int k = 0; k < f->count; k++)
-        if (mark && mark == (f->alternatives[k].label ? f->alternatives[k].label : '0' + k))
+        if (label && label == (f->alternatives[k].label ? f->alternatives[k].label : '0' + k))
             return k;
     int best = 0;
     double least = HUGE_VAL;
@@ -67,14 +68,14 @@ int gw_tracked_alternative(const gw_solver *solver, const gw_solver_state *state
 
 gw_sense gw_tracked_sense(const gw_solver *solver, const gw_solver_state *state, int i)
 {
-    char mark = next_mark(solver, state);
-    if (mark == '0' || mark == '1')
-        return mark == '0' ? GW_SAME : GW_OPPOSITE;
+    char label = next_label(solver, state);
+    if (label == '0' || label == '1')
+        return label == '0' ? GW_SAME : GW_OPPOSITE;
     return sense_at(&solver->problem->constraints[i], &solver->tracked->before->nearest);
 }
 
 /* True where the choices made are those of the id: all of them, or all before a numeric name. */
-static bool in_step(const char *id, const gw_solver_state *state, bool closed)
+static bool matches_id(const char *id, const gw_solver_state *state, bool closed)
 {
     size_t n = (size_t)state->choice_count;
     if (strncmp(id + 1, state->choices, n) != 0)
@@ -84,7 +85,7 @@ static bool in_step(const char *id, const gw_solver_state *state, bool closed)
 
 /* ---- by continuity --------------------------------------------------------------------------- */
 
-/* The rows of part k of a state: its rotation, its angles, its places; -1 past the last. */
+/* The rows of part k of a state: its rotation, its angles, its distances; -1 past the last. */
 static int part_rows(const gw_solver_state *s, int k, gw_row rows[3])
 {
     if (k == 0)
@@ -96,13 +97,14 @@ static int part_rows(const gw_solver_state *s, int k, gw_row rows[3])
     return k < s->distance_count ? gw_distance_rows(&s->distances[k], rows) : -1;
 }
 
-/* N = A^T A and g = A^T h of a state's rows at a pose, in metres, turns by the size. */
-typedef struct normal {
+/* Normal equations: N = A^T A (lower triangle) and g = A^T h of a state's rows at a pose, in
+ * metres, rotations times the size. */
+typedef struct normal_equations {
     double n[6][6], g[6];
     double sum, worst; /* of squares; of magnitudes */
-} normal;
+} normal_equations;
 
-static void add_row(double size, const gw_row *row, double h, double a[6], normal *to)
+static void add_row(double size, const gw_row *row, double h, double a[6], normal_equations *to)
 {
     bool angle = row->kind == GW_ROW_ANGLE;
     h *= angle ? size : 1;
@@ -117,10 +119,11 @@ static void add_row(double size, const gw_row *row, double h, double a[6], norma
     to->worst = fmax(to->worst, fabs(h));
 }
 
-static void normal_at(const gw_solver_state *state, double size, const gw_pose *x, normal *to)
+static void normal_equations_at(const gw_solver_state *state, double size, const gw_pose *x,
+                                normal_equations *to)
 {
     gw_row rows[3];
-    *to = (normal){.sum = 0};
+    *to = (normal_equations){.sum = 0};
     for (int k = 0, n; (n = part_rows(state, k, rows)) >= 0; k++) {
         double h[3], a[3][6];
         gw_rows_value_and_jacobian(rows, n, x, h, a);
@@ -139,15 +142,16 @@ static gw_pose stepped(double size, const gw_pose *x, const double s[6], double 
 
 /* From x down to the state's rows by Levenberg and Marquardt's method; false where that ends beside
  * them. `at` is of the pose reached. */
-static bool settle(const gw_solver_state *state, double size, gw_pose *x, normal *at)
+static bool levenberg_marquardt(const gw_solver_state *state, double size, gw_pose *x,
+                                normal_equations *at)
 {
     double damping = 1e-7, step[6];
-    normal there;
-    normal_at(state, size, x, at);
+    normal_equations there;
+    normal_equations_at(state, size, x, at);
     for (int k = 0; k < 40 && at->sum > 1e-29 * size * size && damping < 1e9; k++) {
         if (gw_small_cholesky_solve(6, (const double(*)[6])at->n, damping, at->g, step)) {
             gw_pose next = stepped(size, x, step, -1);
-            normal_at(state, size, &next, &there);
+            normal_equations_at(state, size, &next, &there);
             if (there.sum < at->sum) {
                 *x = next, *at = there;
                 damping = fmax(0.05 * damping, 1e-14);
@@ -162,7 +166,7 @@ static bool settle(const gw_solver_state *state, double size, gw_pose *x, normal
 }
 
 /* 6 - rank, and as many directions of the null space. */
-static int nullity_of(const normal *at, double (*basis)[6])
+static int nullity_of(const normal_equations *at, double (*basis)[6])
 {
     double n[6][6];
     int order[6];
@@ -175,9 +179,9 @@ static int nullity_of(const normal *at, double (*basis)[6])
     return 6 - q.rank;
 }
 
-/* True where the set has `dof` dimensions at x: where the rank lacks there, by its neighbours. */
-static bool has_freedoms(const gw_solver_state *state, double size, const gw_pose *x,
-                         const normal *at, int dof)
+/* True where the set has `dof` dimensions at x: where x is singular, by its neighbours. */
+static bool has_dimension(const gw_solver_state *state, double size, const gw_pose *x,
+                          const normal_equations *at, int dof)
 {
     static const double weights[2][6] = {{0.8, -0.6, 0.5, 0.7, -0.4, 0.9},
                                          {-0.5, -0.9, 0.8, 0.3, 0.6, -0.7}};
@@ -188,12 +192,13 @@ static bool has_freedoms(const gw_solver_state *state, double size, const gw_pos
         return nullity == dof;
     for (int k = 0; k < 2; k++) {
         double step[6] = {0};
-        normal there;
+        normal_equations there;
         for (int j = 0; j < nullity; j++)
             for (int i = 0; i < 6; i++)
                 step[i] += weights[k][j] * basis[j][i];
         gw_pose next = stepped(size, x, step, reach);
-        if (!settle(state, size, &next, &there) || gw_pose_distance(&next, x, size) < 0.2 * reach)
+        if (!levenberg_marquardt(state, size, &next, &there) ||
+            gw_pose_distance(&next, x, size) < 0.2 * reach)
             continue;
         int here = nullity_of(&there, ignored);
         most = here > most ? here : most;
@@ -201,8 +206,9 @@ static bool has_freedoms(const gw_solver_state *state, double size, const gw_pos
     return most == dof;
 }
 
-/* Takes the part of `row` that earlier ones leave, at x; false where that is nothing. */
-static bool independent(double size, const gw_row *row, const gw_pose *x, double (*kept)[6], int n)
+/* Adds the part of `row` that is normal to the kept ones, at x; false where that is nothing. */
+static bool is_independent(double size, const gw_row *row, const gw_pose *x, double (*kept)[6],
+                           int n)
 {
     double before = 0, after = 0;
     gw_rows_jacobian(row, 1, x, &kept[n]);
@@ -236,7 +242,7 @@ static bool choose_rows(const gw_solver_state *state, double size, const gw_pose
     set->row_count = 0;
     for (int k = 0, n; (n = part_rows(state, k, rows)) >= 0; k++)
         for (int i = 0; i < n && set->row_count < (few ? codimension : GW_MAX_ROWS); i++)
-            if (!few || independent(size, &rows[i], x, kept, set->row_count))
+            if (!few || is_independent(size, &rows[i], x, kept, set->row_count))
                 set->rows[set->row_count++] = rows[i];
     return set->row_count >= codimension;
 }
@@ -257,16 +263,18 @@ static bool general_set(const gw_solver *solver, const gw_solver_state *state, c
     return choose_rows(state, solver->size, x, former, set);
 }
 
-static bool continued(const gw_solver *solver, const gw_solver_state *state, follow *f)
+/* The branch without closed form, continue_numerically from its former pose; false where it ended.
+ */
+static bool continue_numerically(const gw_solver *solver, const gw_solver_state *state, tracking *f)
 {
     const gw_submanifold *former = &f->before->set;
     const gw_problem *p = solver->problem;
     gw_branch *b = &f->after;
     gw_pose x = f->before->nearest;
-    normal at;
-    if (!settle(state, solver->size, &x, &at) ||
+    normal_equations at;
+    if (!levenberg_marquardt(state, solver->size, &x, &at) ||
         gw_pose_distance(&x, &f->before->nearest, solver->size) > solver->tracked->reach ||
-        !has_freedoms(state, solver->size, &x, &at, former->dof))
+        !has_dimension(state, solver->size, &x, &at, former->dof))
         return false;
     if (former->dof == 0) {
         gw_synthesise_pose(solver, state, &x, &b->set);
@@ -282,7 +290,8 @@ static bool continued(const gw_solver *solver, const gw_solver_state *state, fol
 
 /* ---- the branch ------------------------------------------------------------------------------ */
 
-static bool closed(const gw_solver *solver, const gw_solver_state *state, follow *f)
+/* The branch in closed form; false where it has none or is another one. */
+static bool continue_closed_form(const gw_solver *solver, const gw_solver_state *state, tracking *f)
 {
     const gw_problem *p = solver->problem;
     gw_branch *b = &f->after;
@@ -298,19 +307,19 @@ static bool closed(const gw_solver *solver, const gw_solver_state *state, follow
     return true;
 }
 
-static void follow_leaf(gw_solver *solver, const gw_solver_state *state)
+static void track_leaf(gw_solver *solver, const gw_solver_state *state)
 {
-    follow *f = solver->context;
+    tracking *f = solver->context;
     bool any = solver->tracked->by_pose;
-    if (any || in_step(f->before->id, state, true))
-        f->found = closed(solver, state, f);
+    if (any || matches_id(f->before->id, state, true))
+        f->found = continue_closed_form(solver, state, f);
     bool no_form = f->before->set.general || f->before->set.dof == 0;
-    if (!f->found && no_form && (any || in_step(f->before->id, state, false)))
-        f->found = continued(solver, state, f);
+    if (!f->found && no_form && (any || matches_id(f->before->id, state, false)))
+        f->found = continue_numerically(solver, state, f);
 }
 
 /* All constraints as they are stated, each with the sense that it has at the former pose. */
-static void follow_stated(const gw_solver *solver, follow *f)
+static void track_stated(const gw_solver *solver, tracking *f)
 {
     gw_solver_state state;
     gw_solver_state_init(&state);
@@ -319,11 +328,11 @@ static void follow_stated(const gw_solver *solver, follow *f)
         gw_decompose(solver, &state, i,
                      c->sense == GW_EITHER ? sense_at(c, &f->before->nearest) : c->sense);
     }
-    f->found = !state.capped && continued(solver, &state, f);
+    f->found = !state.capped && continue_numerically(solver, &state, f);
 }
 
-/* No pose of the branch moves much farther than its elements have, told by the residual there; but
- * where two branches touch, as the square root of that. */
+/* How far a pose of the branch may have moved (m): not much farther than its elements, which the
+ * residual there measures; but where two branches touch, as the square root of that. */
 static double reach_of(const gw_solver *solver, const gw_branch *before)
 {
     double off = gw_problem_residual(solver->problem, solver->use, solver->size, &before->nearest);
@@ -333,8 +342,8 @@ static double reach_of(const gw_solver *solver, const gw_branch *before)
 bool gw_solve_branch(const gw_problem *problem, const gw_branch *before, gw_branch *after)
 {
     gw_solver solver;
-    follow f;
-    gw_solver_init(&solver, problem, follow_leaf, &f);
+    tracking f;
+    gw_solver_init(&solver, problem, track_leaf, &f);
     gw_tracked_branch guide = {before, false, reach_of(&solver, before)};
     solver.tracked = &guide;
     f.before = before;
@@ -346,7 +355,7 @@ bool gw_solve_branch(const gw_problem *problem, const gw_branch *before, gw_bran
     if (!stated && !f.found)
         gw_solver_explore(&solver);
     if (!f.found && (before->set.general || before->set.dof == 0))
-        follow_stated(&solver, &f);
+        track_stated(&solver, &f);
     gw_branch *b = &f.after;
     if (!f.found ||
         gw_problem_residual(problem, solver.use, solver.size, &b->nearest) > GW_VERIFIED)

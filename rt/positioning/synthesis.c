@@ -1,10 +1,9 @@
 /*
  * From a state that no rule rewrites any more to a submanifold (relational-positioning Tables III
  * to V, framework Table II): the rotational factor of at most one angle, the translational factor
- * of places that share one point, and the rows of both. Any thread, RT safe.
+ * of distances that share one point, and the rows of both. Any thread, RT safe.
  */
-#include <string.h>
-
+#include "rt/geometry/locus.h"
 #include "rt/positioning/solver.h"
 
 /* ---- rows ------------------------------------------------------------------------------------ */
@@ -76,7 +75,7 @@ static void fill_rows(const gw_solver_state *state, gw_submanifold *set)
 
 /* R(phi, theta) = R(f, phi) R(w, sigma - alpha) R(u, theta), w = u x f, sigma the angle between u
  * and f (relational-positioning (3), (4)). */
-static void from_direction(const gw_angle_constraint *d, gw_rotation_set *r)
+static void rotation_by_angle(const gw_angle_constraint *d, gw_rotation_set *r)
 {
     r->axis = d->f;
     r->axis_body = d->u;
@@ -95,6 +94,7 @@ static void from_direction(const gw_angle_constraint *d, gw_rotation_set *r)
     r->zero = gw_quat_axis(w, sigma - d->angle);
 }
 
+/* The rotational factor; false where there is none in closed form. */
 static bool rotational(const gw_solver_state *state, gw_rotation_set *r)
 {
     *r = (gw_rotation_set){.kind = GW_ROTATION_FREE, .dof = 3, .zero = {1, 0, 0, 0}};
@@ -105,7 +105,7 @@ static bool rotational(const gw_solver_state *state, gw_rotation_set *r)
         return true;
     }
     if (state->angle_count == 1)
-        from_direction(&state->angles[0], r);
+        rotation_by_angle(&state->angles[0], r);
     else if (state->angle_count > 1)
         r->kind = GW_ROTATION_GENERAL, r->dof = 0;
     return state->angle_count < 2;
@@ -157,12 +157,7 @@ static void ellipse_locus(const gw_distance_constraint *cylinder,
     l->e3 = n;
 }
 
-static int dof_of(gw_locus_kind kind)
-{
-    static const int dof[] = {3, 2, 2, 2, 1, 1, 1, 0, 0};
-    return dof[kind];
-}
-
+/* The translational factor; false where there is none in closed form. */
 static bool translational(const gw_solver *solver, const gw_solver_state *state,
                           gw_translation_set *t)
 {
@@ -188,7 +183,7 @@ static bool translational(const gw_solver *solver, const gw_solver_state *state,
         t->of = x->a;
         t->in_mobile = x->body_owns;
     }
-    t->dof = dof_of(t->locus.kind);
+    t->dof = gw_locus_dof(t->locus.kind);
     return true;
 }
 
@@ -216,7 +211,7 @@ void gw_synthesise_pose(const gw_solver *solver, const gw_solver_state *state, c
         point.b = gw_pose_point(x, point.a);
     }
     gw_solver_state pose;
-    memset(&pose, 0, offsetof(gw_solver_state, distances));
+    gw_solver_state_init(&pose);
     pose.rotation_known = true;
     pose.rotation = x->q;
     gw_add_distance(&pose, &point);

@@ -1,6 +1,6 @@
 /*
- * Inside of the numeric completion: complex numbers of some paths side by side, so that what is
- * done for one path is done for all. Any thread, RT safe.
+ * Complex numbers in SIMD lanes, one path a lane, so that one operation serves all paths. Any
+ * thread, RT safe.
  */
 #ifndef GW_POSITIONING_POLYNOMIAL_COMPLEX_LANES_H
 #define GW_POSITIONING_POLYNOMIAL_COMPLEX_LANES_H

@@ -1,6 +1,7 @@
 /*
- * Leaves whose translation follows from the rotation: three rows without s and r give t as an
- * affine function of R, and three equations in the quaternion e remain. Any thread, RT safe.
+ * Systems whose translation follows from the rotation: three rows without s and r give t as an
+ * affine function of R, and three equations in the quaternion e remain. First the elimination of t,
+ * then the equations as path tracking evaluates them. Any thread, RT safe.
  *
  * With w = (e_i e_j, i <= j), the ten quadratic monomials, R(e), N and t N = T w are linear in w:
  *
@@ -78,10 +79,11 @@ static int eliminate(double (*h)[GW_Y], int from, int rows, int first, int count
     return n - from;
 }
 
-/* What a reduced matrix says. */
+/* A reduced matrix of hyperplanes. */
 typedef struct reduced {
     double h[GW_Y][GW_Y];
-    int coupled, sliding, rows; /* coupled rows first, then those for t, then conditions */
+    int coupled, sliding,
+        rows; /* coupled rows (with s or r) first, then those for t, then conditions */
 } reduced;
 
 static void reduce(const gw_forms *s, reduced *r)
@@ -104,7 +106,7 @@ static void translation(const reduced *r, double (*t)[10])
     }
 }
 
-/* t = f - R m: m is told by the first row. */
+/* True where t = f - R m, a pinned point; the first row gives m. */
 static bool pinned(const double (*t)[10], gw_vec3 *m, gw_vec3 *f)
 {
     *m = gw_v3(-t[0][0], -t[0][1], -t[0][2]);
@@ -118,7 +120,7 @@ static bool pinned(const double (*t)[10], gw_vec3 *m, gw_vec3 *f)
 
 /* ---- forms in w ------------------------------------------------------------------------------ */
 
-/* What a form is made of, linear in w; N, R and t by w. */
+/* The parts of a form as linear functions of w: R, N and N t. */
 typedef struct parts {
     double turn[10][GW_MONOMIALS]; /* R, N */
     double t[3][GW_MONOMIALS];
@@ -132,8 +134,8 @@ static void add(double *to, double k, const double *w)
         to[i] += k * w[i];
 }
 
-/* s and r of a pinned point, and t, are put into R and 1. */
-static void unpin(const parts *p, double *h)
+/* Of a pinned point s and r are affine in R: substitutes them. */
+static void substitute_pinned(const parts *p, double *h)
 {
     double s[3] = {h[GW_Y_S], h[GW_Y_S + 1], h[GW_Y_S + 2]}, r = h[GW_Y_TT];
     double f[3] = {p->f.x, p->f.y, p->f.z}, m[3] = {p->m.x, p->m.y, p->m.z};
@@ -188,7 +190,7 @@ static void scale_to_one(double *q, int count)
 
 /* ---- the three equations --------------------------------------------------------------------- */
 
-/* Adds what is new of a condition; false where nothing is. */
+/* Adds the part of a condition that is normal to the others, if there is one. */
 static void add_condition(gw_rotation_conditions *c, const double *w)
 {
     double q[GW_MONOMIALS], rest = 0;
@@ -222,7 +224,7 @@ static void add_coupled(const parts *p, const double *h, gw_rotation_conditions 
     double q[GW_MONOMIALS][GW_MONOMIALS] = {{0}}, own[GW_Y], w[GW_MONOMIALS];
     memcpy(own, h, sizeof own);
     if (p->pinned) {
-        unpin(p, own);
+        substitute_pinned(p, own);
         linear_part(p, own, w);
         add_condition(c, w);
         return;
@@ -231,15 +233,15 @@ static void add_coupled(const parts *p, const double *h, gw_rotation_conditions 
     add_quartic(c, (const double(*)[GW_MONOMIALS])q);
 }
 
-/* A cylinder of the body, whose axis goes with s, needs a pinned point. */
+/* A cylinder of the body, whose axis has a part in s, needs a pinned point. */
 static void add_cylinder(const parts *p, const gw_cylinder_form *x, gw_rotation_conditions *c)
 {
     double q[GW_MONOMIALS][GW_MONOMIALS] = {{0}}, h[GW_Y], l[GW_Y], w[GW_MONOMIALS];
     memcpy(h, x->h, sizeof h);
     memcpy(l, x->l, sizeof l);
     if (p->pinned) {
-        unpin(p, h);
-        unpin(p, l);
+        substitute_pinned(p, h);
+        substitute_pinned(p, l);
     }
     if (fabs(l[GW_Y_S]) + fabs(l[GW_Y_S + 1]) + fabs(l[GW_Y_S + 2]) > 0)
         return;
@@ -249,8 +251,8 @@ static void add_cylinder(const parts *p, const gw_cylinder_form *x, gw_rotation_
     add_quartic(c, (const double(*)[GW_MONOMIALS])q);
 }
 
-/* Takes t out of a coupled row by a row for t; true where none is left in any. */
-static bool without_t(reduced *r)
+/* Eliminates t from the coupled rows by the rows for t; true where none is left in any. */
+static bool eliminate_t(reduced *r)
 {
     double left = 0;
     for (int i = 0; i < r->coupled; i++) {
@@ -278,12 +280,12 @@ static void turned(const parts *p, gw_vec3 n, gw_vec3 m, double *w)
         add(w, to[i / 3] * from[i % 3], p->turn[i]);
 }
 
-/* Two rows for t, and two for s: one condition, and t. */
+/* Two rows for t and two for s: they determine t, and leave one condition. */
 static bool add_four_planes(reduced *r, const parts *p, gw_rotation_conditions *c)
 {
     gw_four_planes *f = &c->planes;
     double q[GW_MONOMIALS][GW_MONOMIALS] = {{0}}, minor[4][GW_MONOMIALS];
-    if (r->coupled != 2 || r->sliding != 2 || !without_t(r))
+    if (r->coupled != 2 || r->sliding != 2 || !eliminate_t(r))
         return false;
     for (int i = 0; i < 4; i++) {
         const double *h = r->h[i < 2 ? 2 + i : i - 2], *n = h + (i < 2 ? GW_Y_T : GW_Y_S);
@@ -306,7 +308,7 @@ static bool add_four_planes(reduced *r, const parts *p, gw_rotation_conditions *
 }
 
 /* N t by w, from three rows. */
-static void tell_translation(const reduced *r, parts *p)
+static void put_translation(const reduced *r, parts *p)
 {
     double t[3][10];
     translation(r, t);
@@ -326,7 +328,7 @@ bool gw_rotation_conditions_of(const gw_forms *s, gw_rotation_conditions *c)
     reduce(s, &r);
     turning_table(p.turn);
     if (r.sliding == 3)
-        tell_translation(&r, &p);
+        put_translation(&r, &p);
     else if (!add_four_planes(&r, &p, c))
         return false;
     memcpy(c->t, p.t, sizeof c->t);
@@ -376,8 +378,7 @@ GW_LANE_INLINE void by_e(const gw_complex_lanes *e, const gw_complex_lanes *g,
     }
 }
 
-/* e_i^d - e_0^d, i = 1 .. 3: the start system, of all the d^3 roots that there may be. Its
- * derivatives by e_0 and e_i. */
+/* The start system e_i^d - e_0^d, i = 1 .. 3, with its derivatives by e_0 and e_i. */
 GW_LANE_INLINE void start_at(const gw_complex_lanes *e, int i, int degree, gw_complex_lanes *f,
                              gw_complex_lanes j[2])
 {
@@ -453,7 +454,7 @@ void gw_quaternion_homotopy_of(const gw_three_equations *s, int attempt,
     memcpy(ways->square, s->quartic, sizeof ways->square);
 }
 
-/* ---- their roots, as poses ------------------------------------------------------------------- */
+/* ---- roots as poses -------------------------------------------------------------------------- */
 
 static void monomials(const gw_complex *e, gw_complex *w)
 {
@@ -462,8 +463,9 @@ static void monomials(const gw_complex *e, gw_complex *w)
             w[at++] = e[i] * e[j];
 }
 
-/* t out of the three of four planes that tell it best. */
-static void meet(const gw_four_planes *f, const gw_complex *w, gw_complex n, gw_complex_pose *x)
+/* t from the three of four planes that determine it best. */
+static void intersect_planes(const gw_four_planes *f, const gw_complex *w, gw_complex n,
+                             gw_complex_pose *x)
 {
     gw_complex y[GW_Y], a[4][4];
     gw_rotation_coordinates(x->e, y);
@@ -500,7 +502,7 @@ gw_complex_pose gw_pose_of_quaternion(const gw_rotation_conditions *c, const gw_
     for (int i = 0; i < 4; i++)
         n += e[i] * e[i];
     if (c->four) {
-        meet(&c->planes, w, n, &x);
+        intersect_planes(&c->planes, w, n, &x);
         return x;
     }
     for (int i = 0; i < 3; i++) {

@@ -1,15 +1,15 @@
 /*
- * The systems that paths start from: sections by generic forms, and their roots. The numbers are
- * arbitrary; start_roots.c holds what tests/tools/make_start_system.c found for them. Any thread,
- * RT safe.
+ * The start system of homotopies in Study's coordinates: sections by generic forms, and their
+ * roots. The numbers are arbitrary; start_roots.c has the roots that
+ * tests/tools/make_start_system.c found. Any thread, RT safe.
  */
 #include <string.h>
 
 #include "rt/positioning/polynomial/study_equations.h"
 #include "rt/positioning/random.h"
 
-/* splitmix64, to a complex number in the square of side two. */
-static gw_complex arbitrary(unsigned long long index)
+/* A generic complex number in the square of side two, by splitmix64. */
+static gw_complex generic(unsigned long long index)
 {
     double part[2];
     for (unsigned long long k = 0; k < 2; k++) {
@@ -32,8 +32,8 @@ void gw_start_system(int cylinders, gw_study_homotopy *s)
         for (int k = 0; k < GW_Y; k++) {
             bool axis = i >= s->linear && (k < GW_Y_S || k == GW_Y_ONE);
             unsigned long long at = (unsigned long long)(i * GW_Y + k);
-            s->from[i][k] = 0.3 * arbitrary(at);
-            s->from_axis[i][k] = axis ? 0.3 * arbitrary(at + 6 * GW_Y) : 0;
+            s->from[i][k] = 0.3 * generic(at);
+            s->from_axis[i][k] = axis ? 0.3 * generic(at + 6 * GW_Y) : 0;
         }
 }
 

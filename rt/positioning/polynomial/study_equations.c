@@ -1,6 +1,6 @@
 /*
- * Sections of the 17 coordinates of a pose by six forms, as equations in Study's coordinates for
- * the paths. Any thread, RT safe.
+ * Sections of SE(3), in 17 coordinates, by six forms: as equations in Study's coordinates, as path
+ * tracking evaluates them. Any thread, RT safe.
  *
  * With g = t e / 2 (t as a quaternion), e . g = 0 and all coordinates are quadratic:
  *
@@ -53,9 +53,9 @@ static void matrix_of(const gw_complex *h, gw_complex *m)
     m[C] = 4 * h[GW_Y_TT];
 }
 
-/* ---- four points at once --------------------------------------------------------------------- */
+/* ---- in all lanes ---------------------------------------------------------------------------- */
 
-/* What the entries of a matrix are multiplied by, half of it. */
+/* The monomials that the entries of a matrix are multiplied by, half of them. */
 GW_LANE_INLINE void monomials(const gw_complex_lanes *x, gw_complex_lanes *w)
 {
     const gw_complex_lanes *e = x, *g = x + 4;
@@ -104,14 +104,14 @@ GW_LANE_INLINE void gradient(const gw_complex_lanes *m, const gw_complex_lanes *
 }
 
 /* A form at tau: half of its gradient, value and rate. */
-GW_LANE_INLINE void form_at(const gw_matrix_segment *way, const gw_lanes *tau,
+GW_LANE_INLINE void form_at(const gw_matrix_segment *segment, const gw_lanes *tau,
                             const gw_complex_lanes *x, const gw_complex_lanes *w, bool rates,
                             gw_complex_lanes *j, gw_complex_lanes *value, gw_complex_lanes *rate)
 {
     gw_complex_lanes m[GW_STUDY_ENTRIES];
     for (int k = 0; k < GW_STUDY_ENTRIES; k++) {
-        m[k].re = creal(way->from[k]) + creal(way->by[k]) * *tau;
-        m[k].im = cimag(way->from[k]) + cimag(way->by[k]) * *tau;
+        m[k].re = creal(segment->from[k]) + creal(segment->by[k]) * *tau;
+        m[k].im = cimag(segment->from[k]) + cimag(segment->by[k]) * *tau;
     }
     gradient(m, x, j);
     gw_multiply(&j[0], &x[0], value);
@@ -120,7 +120,7 @@ GW_LANE_INLINE void form_at(const gw_matrix_segment *way, const gw_lanes *tau,
     value->re *= 0.5, value->im *= 0.5;
     *rate = (gw_complex_lanes){{0}, {0}};
     for (int k = 0; k < GW_STUDY_ENTRIES && rates; k++)
-        gw_add_complex_scaled(rate, way->by[k], &w[k]);
+        gw_add_complex_scaled(rate, segment->by[k], &w[k]);
 }
 
 /* h becomes N h - l^2. */
@@ -146,15 +146,15 @@ GW_LANE_INLINE void square(const gw_matrix_segment *axis, const gw_lanes *tau,
     gw_subtract_product(rate, &twice, &half_rate);
 }
 
-GW_LANE_INLINE void evaluate(const gw_study_matrices *ways, const gw_complex_lanes *x,
+GW_LANE_INLINE void evaluate(const gw_study_matrices *matrices, const gw_complex_lanes *x,
                              const gw_lanes *tau, bool rates, gw_linearisation *out)
 {
     gw_complex_lanes w[GW_STUDY_ENTRIES];
     monomials(x, w);
     for (int i = 0; i < 6; i++) {
-        form_at(&ways->form[i], tau, x, w, rates, out->j[i], &out->f[i], &out->rate[i]);
-        if (i >= ways->linear)
-            square(&ways->axis[i], tau, x, w, rates, out->j[i], &out->f[i], &out->rate[i]);
+        form_at(&matrices->form[i], tau, x, w, rates, out->j[i], &out->f[i], &out->rate[i]);
+        if (i >= matrices->linear)
+            square(&matrices->axis[i], tau, x, w, rates, out->j[i], &out->f[i], &out->rate[i]);
     }
     gw_complex_lanes zero = {{0}, {0}};
     out->f[6] = out->rate[6] = zero;
@@ -175,20 +175,20 @@ void gw_study_evaluate(const void *system, const gw_complex_lanes *x, const gw_l
         evaluate(system, x, tau, false, out);
 }
 
-static void set_way(const gw_complex *from, const gw_complex *to, gw_matrix_segment *way)
+static void set_segment(const gw_complex *from, const gw_complex *to, gw_matrix_segment *segment)
 {
-    matrix_of(from, way->from);
-    matrix_of(to, way->by);
+    matrix_of(from, segment->from);
+    matrix_of(to, segment->by);
     for (int k = 0; k < GW_STUDY_ENTRIES; k++)
-        way->by[k] -= way->from[k];
+        segment->by[k] -= segment->from[k];
 }
 
-void gw_study_matrices_of(const gw_study_homotopy *s, gw_study_matrices *ways)
+void gw_study_matrices_of(const gw_study_homotopy *s, gw_study_matrices *matrices)
 {
-    ways->linear = s->linear;
+    matrices->linear = s->linear;
     for (int i = 0; i < 6; i++) {
-        set_way(s->from[i], s->to[i], &ways->form[i]);
-        set_way(s->from_axis[i], s->to_axis[i], &ways->axis[i]);
+        set_segment(s->from[i], s->to[i], &matrices->form[i]);
+        set_segment(s->from_axis[i], s->to_axis[i], &matrices->axis[i]);
     }
 }
 
