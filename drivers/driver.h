@@ -1,10 +1,12 @@
 /*
- * The contract between the loop and a haptic device.
+ * The contract between the loop and a haptic device, and the registry of drivers.
  *
- * A driver is a table of operations. open() may allocate and block; read() and write() are called
- * once a tick each, on the loop's thread: RT safe, no allocation, no lock, bounded time. All
- * quantities are in device space (the device's own workspace, metres, its frame at the middle),
+ * A driver is a table of operations and settings. open() may allocate and block; read() and write()
+ * are called once a tick each, on the loop's thread: RT safe, no allocation, no lock, bounded time.
+ * All quantities are in device space (the device's own workspace, metres, its frame at the middle),
  * world-aligned axes.
+ *
+ * To add a driver, write its file with its table, and enter the table in registry.c.
  *
  * Admittance devices are commanded in pose and twist and measure the operator's wrench; impedance
  * devices are commanded in wrench and measure the pose.
@@ -35,12 +37,12 @@ typedef struct gw_device_info {
     double inertia;           /* kg m^2, about any axis */
     double damping;           /* N s/m, viscous, of what moves with the hand */
     double damping_angular;   /* N m s/rad */
-    double delay;             /* s, from a command to its force, beyond the tick that it is held */
-    double velocity_delay;    /* s, by which the velocity that it tells is old */
+    double delay;             /* s, from a command to its force, beyond the tick itself */
+    double velocity_delay;    /* s, age of the measured velocity */
     bool planar;              /* moves in x, y and turns about z only */
 } gw_device_info;
 
-/* What the device measured for this tick. p in m, q unit quaternion w x y z, twist v then w, wrench
+/* The device's measurements of this tick. p in m, q unit quaternion w x y z, twist v then w, wrench
  * f then t at the tool's origin. */
 typedef struct gw_device_sample {
     double p[3], q[4];
@@ -50,24 +52,32 @@ typedef struct gw_device_sample {
     bool valid;       /* false: silent or garbage this tick */
 } gw_device_sample;
 
-/* What the device is to do until the next tick. */
+/* The command until the next tick. */
 typedef struct gw_device_command {
     double v[3], w[3]; /* admittance: velocity to servo */
     double f[3], t[3]; /* impedance: wrench to exert */
     bool engaged;      /* false: the device's own safe state */
 } gw_device_command;
 
-/* Truth that only a simulated device knows, for figures. */
+/* The true pose of a simulated device. */
 typedef struct gw_device_truth {
     double p[3], q[4];
 } gw_device_truth;
 
+/* Settings are numbers; a count is rounded to a whole number, a switch is on from 0.5. */
+typedef enum gw_setting_type {
+    GW_SETTING_NUMBER,
+    GW_SETTING_COUNT,
+    GW_SETTING_SWITCH
+} gw_setting_type;
+
 typedef struct gw_driver_setting {
     const char *name;
     const char *unit;
-    const char *meaning; /* with the source of the profile's value */
-    double ideal;        /* the value without a profile */
-    double low, high;
+    const char *meaning; /* for people, with the source of the profile's value */
+    double ideal;        /* the default: without a profile */
+    double low, high;    /* inclusive */
+    gw_setting_type type;
 } gw_driver_setting;
 
 typedef struct gw_named_value {
@@ -80,7 +90,8 @@ typedef struct gw_driver_device gw_driver_device;
 typedef struct gw_driver {
     const char *name;
     gw_device_class class;       /* of its devices */
-    const char *const *profiles; /* NULL-terminated */
+    const char *const *profiles; /* NULL-terminated; the first is the ideal one, without values */
+    const double *const *profile_values; /* of the others: setting_count values each */
     const gw_driver_setting *settings;
     int setting_count;
     /* Opens a device; NULL with a sentence in `why` where it cannot. `rate` in Hz. */
@@ -98,11 +109,29 @@ typedef struct gw_driver {
     void (*truth)(const gw_driver_device *device, gw_device_truth *truth);
 } gw_driver;
 
-/* The drivers that this build knows, NULL-terminated; by name, NULL where unknown. */
+/* ---- the registry (registry.c): any thread, not inside a tick ------------------------------- */
+
+/* The drivers of this build, NULL-terminated; by name, NULL where unknown. */
 extern const gw_driver *const gw_drivers[];
 const gw_driver *gw_driver_find(const char *name);
 
-extern const gw_driver gw_driver_sim_admittance; /* admittance, drivers/sim.c */
-extern const gw_driver gw_driver_sim_impedance;  /* drivers/sim_impedance.c */
+/* A simulated device can be put anywhere and pushed by a scripted operator. */
+bool gw_driver_is_simulated(const gw_driver *driver);
+
+/* The first simulated driver of that class, NULL where there is none. */
+const gw_driver *gw_driver_simulated(gw_device_class class);
+
+/* "admittance", "impedance" */
+const char *gw_device_class_name(gw_device_class class);
+
+/* The driver's setting of that name, NULL where unknown. */
+const gw_driver_setting *gw_driver_setting_find(const gw_driver *driver, const char *name);
+
+/* The values of all settings, in the table's order, into `out`: those of the profile (NULL or
+ * empty: the ideal one), then those given. False with a sentence in `why` where a name is unknown
+ * or a value out of range. */
+bool gw_driver_resolve_settings(const gw_driver *driver, const char *profile,
+                                const gw_named_value *given, int count, double *out, char *why,
+                                size_t why_size);
 
 #endif

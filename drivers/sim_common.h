@@ -1,18 +1,11 @@
 /*
- * What the simulated devices share: settings by name, a seeded generator, quanta, turning.
- * No state of its own; RT safe but for gw_driver_resolve_settings().
+ * Parts that the simulated devices share: a seeded generator, quantisation, limits, rotation. No
+ * state of its own; RT safe.
  */
 #ifndef GW_DRIVERS_SIM_COMMON_H
 #define GW_DRIVERS_SIM_COMMON_H
 
-#include "drivers/driver.h"
-
-/* The profile's values (`profiles`: NULL-terminated, the first is the ideal one; `values`: one
- * array for each of the others), then those given, into `out`. False with a sentence in `why`
- * where a name is unknown or a value out of range. */
-bool gw_driver_resolve_settings(const gw_driver *driver, const double *const *values,
-                                const char *profile, const gw_named_value *given, int count,
-                                double *out, char *why, size_t why_size);
+#include <stdbool.h>
 
 /* Uniform in -1 .. 1; the state moves on. */
 double gw_sim_noise(unsigned long long *state);

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "drivers/driver.h"
 #include "drivers/sim_common.h"
 
 #define DELAY_MAX  8
@@ -50,7 +51,8 @@ static const gw_driver_setting settings[SETTING_COUNT] = {
                  0, 1e3},
     [COULOMB_ANGULAR] = {"coulomb_angular", "N m", "the same for turning; profile 2e-4 (ours)", 0,
                          0, 1e3},
-    [PLANAR] = {"planar", "1", "1: moves in x, y and turns about z only; profile 1", 0, 0, 1},
+    [PLANAR] = {"planar", "1", "1: moves in x, y and turns about z only; profile 1", 0, 0, 1,
+                GW_SETTING_SWITCH},
     [WORKSPACE_RADIUS] = {"workspace_radius", "m",
                           "radius of the reachable ball; 0: unlimited; profile 0.12 (ours)", 0, 0,
                           10},
@@ -62,18 +64,19 @@ static const gw_driver_setting settings[SETTING_COUNT] = {
     [VELOCITY_WINDOW] = {"velocity_window", "ticks",
                          "over which positions are differenced; 0: the true velocity is told; "
                          "profile 8 (ours)",
-                         0, 0, WINDOW_MAX},
-    [DELAY] = {"delay", "ticks", "from a command to its force; profile 1 (ours)", 0, 0, DELAY_MAX},
+                         0, 0, WINDOW_MAX, GW_SETTING_COUNT},
+    [DELAY] = {"delay", "ticks", "from a command to its force; profile 1 (ours)", 0, 0, DELAY_MAX,
+               GW_SETTING_COUNT},
     [FORCE_MAX] = {"force_max", "N", "of the motors; 0: unlimited; profile 40 (ours)", 0, 0, 1e6},
     [TORQUE_MAX] = {"torque_max", "N m", "of the motors; 0: unlimited; profile 2 (ours)", 0, 0,
                     1e6},
     [FORCE_SENSOR] = {"force_sensor", "1", "1: the operator's wrench is measured; profile 1 (ours)",
-                      1, 0, 1},
+                      1, 0, 1, GW_SETTING_SWITCH},
     [FORCE_NOISE] = {"force_noise", "N", "half width of its uniform noise; profile 5e-3 (ours)", 0,
                      0, 10},
     [TORQUE_NOISE] = {"torque_noise", "N m", "half width of its uniform noise; profile 1e-4 (ours)",
                       0, 0, 10},
-    [SEED] = {"seed", "1", "of the sensor's noise", 1, 0, 4294967295.0},
+    [SEED] = {"seed", "1", "of the sensor's noise", 1, 0, 4294967295.0, GW_SETTING_COUNT},
 };
 
 /* Of the size of the interface that the paper's experiments used; all values are ours. */
@@ -99,26 +102,29 @@ static const double planar_interface[SETTING_COUNT] = {
 };
 
 static const char *const profiles[] = {"ideal", "planar-haptic-interface", NULL};
+static const double *const profile_values[] = {planar_interface};
+
+extern const gw_driver gw_driver_sim_impedance;
 
 /* A wrench: force, then torque. */
 typedef struct load {
     double x[6];
 } load;
 
-/* What was measured in a tick: position and orientation. */
-typedef struct mark {
+/* A measured pose. */
+typedef struct measured_pose {
     double p[3], q[4];
-} mark;
+} measured_pose;
 
 struct gw_driver_device {
     double value[SETTING_COUNT];
     gw_device_info info;
     double dt;
     double p[3], q[4], v[3], w[3];
-    load hand;                 /* the operator's */
-    load sent[DELAY_MAX + 1];  /* commands, newest at `at` */
-    mark seen[WINDOW_MAX + 1]; /* newest at `seen_at` */
-    int at, seen_at, seen_count;
+    load hand;                              /* the operator's wrench */
+    load commands[DELAY_MAX + 1];           /* newest at `at` */
+    measured_pose measured[WINDOW_MAX + 1]; /* newest at `newest` */
+    int at, newest, measured_count;
     unsigned long long random;
 };
 
@@ -144,9 +150,8 @@ static gw_driver_device *impedance_open(const char *profile, const gw_named_valu
                                         double rate, char *why, size_t why_size)
 {
     double value[SETTING_COUNT];
-    const double *const values[] = {planar_interface};
-    if (!gw_driver_resolve_settings(&gw_driver_sim_impedance, values, profile, given, count, value,
-                                    why, why_size))
+    if (!gw_driver_resolve_settings(&gw_driver_sim_impedance, profile, given, count, value, why,
+                                    why_size))
         return NULL;
     gw_driver_device *d = calloc(1, sizeof *d);
     if (!d) {
@@ -188,12 +193,13 @@ static void turned(const double *a, const double *b, double *r)
         r[i] = (o[0] < 0 ? -k : k) * o[1 + i];
 }
 
-/* The mean velocity over the window, as far as it has been seen. */
+/* Velocity by the difference of measured poses over the window. */
 static void difference(gw_driver_device *d, gw_device_sample *s)
 {
     int window = (int)d->value[VELOCITY_WINDOW];
-    int back = window < d->seen_count ? window : d->seen_count;
-    const mark *before = &d->seen[(d->seen_at - back + WINDOW_MAX + 1) % (WINDOW_MAX + 1)];
+    int back = window < d->measured_count ? window : d->measured_count;
+    const measured_pose *before =
+        &d->measured[(d->newest - back + WINDOW_MAX + 1) % (WINDOW_MAX + 1)];
     double r[3], span = back > 0 ? back * d->dt : 1;
     turned(before->q, s->q, r);
     for (int i = 0; i < 3; i++) {
@@ -204,7 +210,7 @@ static void difference(gw_driver_device *d, gw_device_sample *s)
 
 static void remember(gw_driver_device *d, const gw_device_sample *s)
 {
-    mark *here = &d->seen[d->seen_at];
+    measured_pose *here = &d->measured[d->newest];
     memcpy(here->p, s->p, sizeof here->p);
     memcpy(here->q, s->q, sizeof here->q);
 }
@@ -236,7 +242,7 @@ static void impedance_read(gw_driver_device *d, gw_device_sample *s)
 
 /* ---- motion --------------------------------------------------------------------------------- */
 
-/* What a constant force does to  m v' = f - c v  within h, per unit of f:
+/* The response of  m v' = f - c v  to a constant force within h, per unit of f:
  * v(h) = keep v + gain f, x(h) - x = reach v + lift f. */
 typedef struct response {
     double keep, gain, reach, lift;
@@ -274,7 +280,7 @@ static void move(const response *r, double coulomb, const double *f, double *v, 
     }
 }
 
-/* At the ball's edge the outward part of the velocity is lost. */
+/* At the edge of the workspace the outward part of the velocity is lost. */
 static void stop_at_edge(gw_driver_device *d)
 {
     double out = 0, r2 = 0;
@@ -289,8 +295,8 @@ static void stop_at_edge(gw_driver_device *d)
             d->v[i] -= out / r2 * d->p[i];
 }
 
-/* The command that acts now: of `delay` ticks ago, within the motors' limits. */
-static load motors(gw_driver_device *d, const gw_device_command *command)
+/* The motors' wrench now: the command of `delay` ticks ago, within the motors' limits. */
+static load motor_wrench(gw_driver_device *d, const gw_device_command *command)
 {
     load now = {{0}};
     if (command->engaged) {
@@ -298,9 +304,9 @@ static load motors(gw_driver_device *d, const gw_device_command *command)
         memcpy(now.x + 3, command->t, sizeof command->t);
     }
     d->at = (d->at + 1) % (DELAY_MAX + 1);
-    d->sent[d->at] = now;
-    load acts = d->sent[(d->at - (int)d->value[DELAY] + DELAY_MAX + 1) % (DELAY_MAX + 1)];
-    if (!command->engaged) /* it lets go at once */
+    d->commands[d->at] = now;
+    load acts = d->commands[(d->at - (int)d->value[DELAY] + DELAY_MAX + 1) % (DELAY_MAX + 1)];
+    if (!command->engaged) /* the motors are off at once */
         acts = (load){{0}};
     gw_sim_clamp_length(acts.x, d->value[FORCE_MAX]);
     gw_sim_clamp_length(acts.x + 3, d->value[TORQUE_MAX]);
@@ -310,7 +316,7 @@ static load motors(gw_driver_device *d, const gw_device_command *command)
 static void impedance_write(gw_driver_device *d, const gw_device_command *command)
 {
     const double *value = d->value;
-    load all = motors(d, command);
+    load all = motor_wrench(d, command);
     double step[3], turn[3];
     for (int i = 0; i < 6; i++)
         all.x[i] += d->hand.x[i];
@@ -324,8 +330,8 @@ static void impedance_write(gw_driver_device *d, const gw_device_command *comman
         d->p[i] += step[i];
     gw_sim_rotate(d->q, turn);
     stop_at_edge(d);
-    d->seen_at = (d->seen_at + 1) % (WINDOW_MAX + 1);
-    d->seen_count += d->seen_count < WINDOW_MAX;
+    d->newest = (d->newest + 1) % (WINDOW_MAX + 1);
+    d->measured_count += d->measured_count < WINDOW_MAX;
 }
 
 static void impedance_place(gw_driver_device *d, const double p[3], const double q[4])
@@ -334,9 +340,9 @@ static void impedance_place(gw_driver_device *d, const double p[3], const double
     memcpy(d->q, q, sizeof d->q);
     memset(d->v, 0, sizeof d->v);
     memset(d->w, 0, sizeof d->w);
-    memset(d->sent, 0, sizeof d->sent);
+    memset(d->commands, 0, sizeof d->commands);
     d->hand = (load){{0}};
-    d->at = d->seen_at = d->seen_count = 0;
+    d->at = d->newest = d->measured_count = 0;
     d->random = (unsigned long long)d->value[SEED];
 }
 
@@ -356,6 +362,7 @@ const gw_driver gw_driver_sim_impedance = {
     .name = "sim-impedance",
     .class = GW_DEVICE_IMPEDANCE,
     .profiles = profiles,
+    .profile_values = profile_values,
     .settings = settings,
     .setting_count = SETTING_COUNT,
     .open = impedance_open,

@@ -429,19 +429,16 @@ static bool check_profile(const gw_driver *driver, const gw_device *d, int index
 
 static bool check_setting(const gw_driver *driver, const gw_setting *s, int index, gw_error *error)
 {
+    const gw_driver_setting *known = gw_driver_setting_find(driver, s->name);
     char member[64];
     snprintf(member, sizeof member, "/settings/%s", s->name);
-    for (int i = 0; i < driver->setting_count; i++) {
-        const gw_driver_setting *known = &driver->settings[i];
-        if (strcmp(known->name, s->name) != 0)
-            continue;
-        if (s->value >= known->low && s->value <= known->high)
-            return true;
-        return gw_scene_invalid(error, "devices", index, member, "%s is %g, must be %g to %g %s",
-                                s->name, s->value, known->low, known->high, known->unit);
-    }
-    return gw_scene_invalid(error, "devices", index, member, "driver \"%s\" has no setting \"%s\"",
-                            driver->name, s->name);
+    if (!known)
+        return gw_scene_invalid(error, "devices", index, member,
+                                "driver \"%s\" has no setting \"%s\"", driver->name, s->name);
+    if (s->value >= known->low && s->value <= known->high)
+        return true;
+    return gw_scene_invalid(error, "devices", index, member, "%s is %g, must be %g to %g %s",
+                            s->name, s->value, known->low, known->high, known->unit);
 }
 
 static bool check_device(const gw_device *d, int index, gw_error *error)

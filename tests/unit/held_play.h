@@ -39,7 +39,8 @@ static inline bool held_open(held_play *p, gw_model *model, const char *profile,
 {
     char why[160] = "";
     *p = (held_play){.model = model, .dt = 1 / rate};
-    p->device = gw_driver_sim_impedance.open(profile, settings, count, rate, why, sizeof why);
+    p->device =
+        gw_driver_find("sim-impedance")->open(profile, settings, count, rate, why, sizeof why);
     if (!p->device) {
         fprintf(stderr, "%s\n", why);
         return false;
@@ -50,7 +51,7 @@ static inline bool held_open(held_play *p, gw_model *model, const char *profile,
 
 static inline void held_close(held_play *p)
 {
-    gw_driver_sim_impedance.close(p->device);
+    gw_driver_find("sim-impedance")->close(p->device);
 }
 
 /* The device at rest beside the model's held frame, off by `offset`. */
@@ -60,24 +61,26 @@ static inline void held_place(held_play *p, gw_twist offset)
     gw_twist twist;
     gw_model_held(p->model, &pose, &twist);
     pose = gw_pose_add(&pose, &offset);
-    gw_driver_sim_impedance.place(p->device, (double[]){pose.p.x, pose.p.y, pose.p.z},
-                                  (double[]){pose.q.w, pose.q.x, pose.q.y, pose.q.z});
+    gw_driver_find("sim-impedance")
+        ->place(p->device, (double[]){pose.p.x, pose.p.y, pose.p.z},
+                (double[]){pose.q.w, pose.q.x, pose.q.y, pose.q.z});
 }
 
 static inline gw_pose held_truth(const held_play *p)
 {
     gw_device_truth t;
-    gw_driver_sim_impedance.truth(p->device, &t);
+    gw_driver_find("sim-impedance")->truth(p->device, &t);
     return (gw_pose){{t.p[0], t.p[1], t.p[2]}, {t.q[0], t.q[1], t.q[2], t.q[3]}};
 }
 
 static inline void held_read(held_play *p)
 {
     gw_device_sample s;
-    const gw_device_info *info = gw_driver_sim_impedance.info(p->device);
-    gw_driver_sim_impedance.exert(p->device, (double[]){p->push.f.x, p->push.f.y, p->push.f.z},
-                                  (double[]){p->push.t.x, p->push.t.y, p->push.t.z});
-    gw_driver_sim_impedance.read(p->device, &s);
+    const gw_device_info *info = gw_driver_find("sim-impedance")->info(p->device);
+    gw_driver_find("sim-impedance")
+        ->exert(p->device, (double[]){p->push.f.x, p->push.f.y, p->push.f.z},
+                (double[]){p->push.t.x, p->push.t.y, p->push.t.z});
+    gw_driver_find("sim-impedance")->read(p->device, &s);
     p->at =
         (gw_impedance_device){.pose = {{s.p[0], s.p[1], s.p[2]}, {s.q[0], s.q[1], s.q[2], s.q[3]}},
                               .twist = {{s.v[0], s.v[1], s.v[2]}, {s.w[0], s.w[1], s.w[2]}},
@@ -99,7 +102,7 @@ static inline void held_move(held_play *p, const gw_wrench *u)
     gw_pose before = held_truth(p);
     gw_device_command c = {
         .f = {u->f.x, u->f.y, u->f.z}, .t = {u->t.x, u->t.y, u->t.z}, .engaged = true};
-    gw_driver_sim_impedance.write(p->device, &c);
+    gw_driver_find("sim-impedance")->write(p->device, &c);
     gw_pose after = held_truth(p);
     gw_twist way = gw_pose_sub(&after, &before);
     p->hand_work += gw_dot(p->push.f, way.v) + gw_dot(p->push.t, way.w);

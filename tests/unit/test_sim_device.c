@@ -13,11 +13,12 @@
 
 #include "drivers/driver.h"
 
+#define SIM (*gw_driver_find("sim"))
+
 static gw_driver_device *opened(const char *profile, const gw_named_value *values, int count)
 {
     char why[128] = "";
-    gw_driver_device *d =
-        gw_driver_sim_admittance.open(profile, values, count, 1000, why, sizeof why);
+    gw_driver_device *d = SIM.open(profile, values, count, 1000, why, sizeof why);
     if (!d)
         print_message("%s\n", why);
     return d;
@@ -26,7 +27,8 @@ static gw_driver_device *opened(const char *profile, const gw_named_value *value
 static void drivers_are_found_by_name(void **state)
 {
     (void)state;
-    assert_ptr_equal(gw_driver_find("sim"), &gw_driver_sim_admittance);
+    assert_string_equal(gw_driver_find("sim")->name, "sim");
+    assert_ptr_equal(gw_driver_simulated(GW_DEVICE_ADMITTANCE), gw_driver_find("sim"));
     assert_null(gw_driver_find("no-such-driver"));
 }
 
@@ -46,14 +48,14 @@ static void the_ideal_device_goes_where_it_is_told_and_feels_exactly(void **stat
     gw_device_command c = {.v = {0.1, 0, -0.2}, .w = {0, 0, 1}, .engaged = true};
     gw_device_sample s;
     double f[3] = {1.23456789, 0, -3}, t[3] = {0.1, 0, 0};
-    gw_driver_sim_admittance.exert(d, f, t);
+    SIM.exert(d, f, t);
     for (int i = 0; i < 1000; i++)
-        gw_driver_sim_admittance.write(d, &c);
-    gw_driver_sim_admittance.read(d, &s);
+        SIM.write(d, &c);
+    SIM.read(d, &s);
     assert_true(fabs(s.p[0] - 0.1) < 1e-14 && fabs(s.p[2] + 0.2) < 1e-14);
     assert_true(fabs(s.q[3] - sin(0.5)) < 1e-13 && s.v[0] == 0.1);
     assert_memory_equal(s.f, f, sizeof f);
-    gw_driver_sim_admittance.close(d);
+    SIM.close(d);
 }
 
 static void the_servo_follows_with_its_bandwidth(void **state)
@@ -64,11 +66,11 @@ static void the_servo_follows_with_its_bandwidth(void **state)
     gw_device_sample s;
     double tau = 1 / (2 * 3.14159265358979 * 40);
     for (int i = 0; i < 10; i++)
-        gw_driver_sim_admittance.write(d, &c);
-    gw_driver_sim_admittance.read(d, &s);
+        SIM.write(d, &c);
+    SIM.read(d, &s);
     assert_true(fabs(s.v[0] - (1 - exp(-0.01 / tau))) < 1e-12);
     assert_true(fabs(s.p[0] - (0.01 - tau * (1 - exp(-0.01 / tau)))) < 1e-12);
-    gw_driver_sim_admittance.close(d);
+    SIM.close(d);
 }
 
 static void load_bends_the_structure_and_drives_it_back(void **state)
@@ -80,14 +82,14 @@ static void load_bends_the_structure_and_drives_it_back(void **state)
     gw_device_sample s;
     gw_device_truth truth;
     double f[3] = {20, 0, 0}, t[3] = {0, 0, 0};
-    gw_driver_sim_admittance.exert(d, f, t);
+    SIM.exert(d, f, t);
     for (int i = 0; i < 500; i++)
-        gw_driver_sim_admittance.write(d, &c);
-    gw_driver_sim_admittance.read(d, &s);
-    gw_driver_sim_admittance.truth(d, &truth);
+        SIM.write(d, &c);
+    SIM.read(d, &s);
+    SIM.truth(d, &truth);
     assert_true(fabs(s.p[0] - 20 * 1e-4 * 0.5) < 1e-12);
     assert_true(fabs(truth.p[0] - s.p[0] - 20 / 1e5) < 1e-12);
-    gw_driver_sim_admittance.close(d);
+    SIM.close(d);
 }
 
 static void a_disengaged_device_stands(void **state)
@@ -98,16 +100,16 @@ static void a_disengaged_device_stands(void **state)
     gw_device_sample a, b;
     double f[3] = {0, 20, 0}, t[3] = {0, 0, 0};
     for (int i = 0; i < 100; i++)
-        gw_driver_sim_admittance.write(d, &c);
+        SIM.write(d, &c);
     c.engaged = false;
-    gw_driver_sim_admittance.exert(d, f, t);
-    gw_driver_sim_admittance.write(d, &c);
-    gw_driver_sim_admittance.read(d, &a);
+    SIM.exert(d, f, t);
+    SIM.write(d, &c);
+    SIM.read(d, &a);
     for (int i = 0; i < 100; i++)
-        gw_driver_sim_admittance.write(d, &c);
-    gw_driver_sim_admittance.read(d, &b);
+        SIM.write(d, &c);
+    SIM.read(d, &b);
     assert_memory_equal(a.p, b.p, sizeof a.p);
-    gw_driver_sim_admittance.close(d);
+    SIM.close(d);
 }
 
 static void sensors_have_their_quantum_and_the_same_noise_each_time(void **state)
@@ -118,15 +120,15 @@ static void sensors_have_their_quantum_and_the_same_noise_each_time(void **state
         gw_driver_device *d = opened("cobotic-hand-controller", NULL, 0);
         gw_device_command c = {.v = {0.0123456, 0, 0}, .engaged = true};
         double f[3] = {3.33333, 0, 0}, t[3] = {0, 0, 0};
-        gw_driver_sim_admittance.exert(d, f, t);
+        SIM.exert(d, f, t);
         for (int k = 0; k < 50; k++) {
-            gw_driver_sim_admittance.write(d, &c);
-            gw_driver_sim_admittance.read(d, &s[i]);
+            SIM.write(d, &c);
+            SIM.read(d, &s[i]);
         }
-        double quantum = gw_driver_sim_admittance.info(d)->quantum;
+        double quantum = SIM.info(d)->quantum;
         assert_true(fabs(remainder(s[i].p[0], quantum)) < 1e-15);
         assert_true(fabs(s[i].f[0] - 3.33333) < 0.03);
-        gw_driver_sim_admittance.close(d);
+        SIM.close(d);
     }
     assert_memory_equal(s[0].f, s[1].f, sizeof s[0].f);
 }
@@ -138,10 +140,10 @@ static void it_stays_within_its_workspace(void **state)
     gw_device_command c = {.v = {1, 1, 0}, .engaged = true};
     gw_device_truth truth;
     for (int i = 0; i < 1000; i++)
-        gw_driver_sim_admittance.write(d, &c);
-    gw_driver_sim_admittance.truth(d, &truth);
+        SIM.write(d, &c);
+    SIM.truth(d, &truth);
     assert_true(hypot(truth.p[0], truth.p[1]) < 0.08 + 1e-12);
-    gw_driver_sim_admittance.close(d);
+    SIM.close(d);
 }
 
 int main(void)

@@ -13,7 +13,7 @@
 
 #include "drivers/driver.h"
 
-#define SIM gw_driver_sim_impedance
+#define SIM (*gw_driver_find("sim-impedance"))
 
 static gw_driver_device *opened(const char *profile, const gw_named_value *values, int count)
 {

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "drivers/driver.h"
 #include "drivers/sim_common.h"
 
 enum setting {
@@ -72,7 +73,7 @@ static const gw_driver_setting settings[SETTING_COUNT] = {
                    0, 0, 1e3},
     [SPIN_MAX] = {"spin_max", "rad/s",
                   "largest angular speed of the servo; 0: unlimited; profile 10 (ours)", 0, 0, 1e4},
-    [SEED] = {"seed", "1", "of the sensors' noise", 1, 0, 4294967295.0},
+    [SEED] = {"seed", "1", "of the sensors' noise", 1, 0, 4294967295.0, GW_SETTING_COUNT},
 };
 
 /* The Cobotic Hand Controller; README.md says which values are published and which are ours. */
@@ -97,14 +98,17 @@ static const double cobotic[SETTING_COUNT] = {
 };
 
 static const char *const profiles[] = {"ideal", "cobotic-hand-controller", NULL};
+static const double *const profile_values[] = {cobotic};
+
+extern const gw_driver gw_driver_sim_admittance;
 
 struct gw_driver_device {
     double value[SETTING_COUNT];
     gw_device_info info;
     double dt;
-    double keep;       /* exp(-dt/tau): what is left of a speed error after a tick */
+    double keep;       /* exp(-dt/tau): the fraction of a speed error that is left after a tick */
     double slip_time;  /* tau (1 - keep) */
-    double p[3], q[4]; /* where the actuators are */
+    double p[3], q[4]; /* pose of the actuators */
     double v[3], w[3]; /* their velocity */
     double f[3], t[3]; /* the operator's wrench */
     unsigned long long random;
@@ -130,9 +134,8 @@ static gw_driver_device *sim_open(const char *profile, const gw_named_value *giv
                                   double rate, char *why, size_t why_size)
 {
     double value[SETTING_COUNT];
-    const double *const values[] = {cobotic};
-    if (!gw_driver_resolve_settings(&gw_driver_sim_admittance, values, profile, given, count, value,
-                                    why, why_size))
+    if (!gw_driver_resolve_settings(&gw_driver_sim_admittance, profile, given, count, value, why,
+                                    why_size))
         return NULL;
     gw_driver_device *d = calloc(1, sizeof *d);
     if (!d) {
@@ -249,6 +252,7 @@ const gw_driver gw_driver_sim_admittance = {
     .name = "sim",
     .class = GW_DEVICE_ADMITTANCE,
     .profiles = profiles,
+    .profile_values = profile_values,
     .settings = settings,
     .setting_count = SETTING_COUNT,
     .open = sim_open,
