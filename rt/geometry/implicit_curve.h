@@ -44,7 +44,7 @@ gw_curve_trace_status gw_curve_trace_step(gw_curve_trace *walk);
 /* True where the pose is on the curve that is walked, within half a step of the walk's place. */
 bool gw_curve_trace_passes(const gw_curve_trace *walk, const gw_pose *pose);
 
-/* ---- the nearest pose ------------------------------------------------------------------------ */
+/* ---- the nearest pose ----------------------------------------------------------------------- */
 
 #define GW_CURVE_MINIMA 4 /* places of a curve that may be nearest */
 

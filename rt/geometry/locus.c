@@ -6,13 +6,17 @@
  */
 #include "rt/geometry/locus.h"
 
+#include <assert.h>
+
 int gw_locus_dof(gw_locus_kind kind)
 {
     static const int dof[] = {3, 2, 2, 2, 1, 1, 1, 0, -1};
+    assert(kind >= GW_LOCUS_FREE && kind <= GW_LOCUS_GENERAL);
     return dof[kind];
 }
 
-static gw_vec3 spread(const gw_locus *l, double a, double b, double c)
+/* The point at coordinates a, b, c along the axes of the locus. */
+static gw_vec3 at_coordinates(const gw_locus *l, double a, double b, double c)
 {
     return gw_mul_add(gw_mul_add(gw_mul_add(l->origin, a, l->e1), b, l->e2), c, l->e3);
 }
@@ -21,25 +25,27 @@ gw_vec3 gw_locus_point(const gw_locus *l, const double *z)
 {
     switch (l->kind) {
     case GW_LOCUS_FREE:
-        return spread(l, z[0], z[1], z[2]);
+        return at_coordinates(l, z[0], z[1], z[2]);
     case GW_LOCUS_PLANE:
-        return spread(l, z[0], z[1], 0);
+        return at_coordinates(l, z[0], z[1], 0);
     case GW_LOCUS_SPHERE: {
         /* z = azimuth, polar */
         double s = l->a * sin(z[1]);
-        return spread(l, s * cos(z[0]), s * sin(z[0]), l->a * cos(z[1]));
+        return at_coordinates(l, s * cos(z[0]), s * sin(z[0]), l->a * cos(z[1]));
     }
     case GW_LOCUS_CYLINDER:
-        return spread(l, l->a * cos(z[1]), l->a * sin(z[1]), z[0]);
+        return at_coordinates(l, l->a * cos(z[1]), l->a * sin(z[1]), z[0]);
     case GW_LOCUS_LINE:
-        return spread(l, 0, 0, z[0]);
+        return at_coordinates(l, 0, 0, z[0]);
     case GW_LOCUS_CIRCLE:
-        return spread(l, l->a * cos(z[0]), l->a * sin(z[0]), 0);
+        return at_coordinates(l, l->a * cos(z[0]), l->a * sin(z[0]), 0);
     case GW_LOCUS_ELLIPSE:
-        return spread(l, l->a * cos(z[0]), l->b * sin(z[0]), 0);
-    default:
-        return l->origin;
+        return at_coordinates(l, l->a * cos(z[0]), l->b * sin(z[0]), 0);
+    case GW_LOCUS_POINT:
+    case GW_LOCUS_GENERAL:
+        break;
     }
+    return l->origin;
 }
 
 void gw_locus_parameters(const gw_locus *l, gw_vec3 point, double *z)
@@ -70,7 +76,8 @@ void gw_locus_parameters(const gw_locus *l, gw_vec3 point, double *z)
     case GW_LOCUS_ELLIPSE:
         z[0] = atan2(y / l->b, x / l->a);
         break;
-    default:
+    case GW_LOCUS_POINT:
+    case GW_LOCUS_GENERAL:
         break;
     }
 }
@@ -103,7 +110,7 @@ static void ellipse_nearest(double a, double b, double x, double y, double *px, 
     *py = bb * y / (t + bb);
 }
 
-/* Of unit length along the in-plane part of d; e1 where that vanishes. */
+/* Unit vector along the part of d normal to e3; e1 where that vanishes. */
 static gw_vec3 radial(const gw_locus *l, gw_vec3 d)
 {
     gw_vec3 r = gw_reject(d, l->e3);
@@ -115,7 +122,7 @@ static gw_vec3 nearest_on_ellipse(const gw_locus *l, gw_vec3 d)
 {
     double x = gw_dot(d, l->e1), y = gw_dot(d, l->e2), px, py;
     ellipse_nearest(l->a, l->b, fabs(x), fabs(y), &px, &py);
-    return spread(l, copysign(px, x), copysign(py, y), 0);
+    return at_coordinates(l, copysign(px, x), copysign(py, y), 0);
 }
 
 gw_vec3 gw_locus_nearest(const gw_locus *l, gw_vec3 point)
@@ -138,9 +145,11 @@ gw_vec3 gw_locus_nearest(const gw_locus *l, gw_vec3 point)
         return nearest_on_ellipse(l, d);
     case GW_LOCUS_POINT:
         return l->origin;
-    default:
-        return point;
+    case GW_LOCUS_FREE:
+    case GW_LOCUS_GENERAL:
+        break;
     }
+    return point;
 }
 
 int gw_locus_tangent(const gw_locus *l, gw_vec3 point, gw_vec3 out[3])
@@ -174,9 +183,11 @@ int gw_locus_tangent(const gw_locus *l, gw_vec3 point, gw_vec3 out[3])
         out[0] = gw_unit(gw_add(gw_scale(-l->a * s, l->e1), gw_scale(l->b * c, l->e2)));
         return 1;
     }
-    default:
-        return 0;
+    case GW_LOCUS_POINT:
+    case GW_LOCUS_GENERAL:
+        break;
     }
+    return 0;
 }
 
 double gw_locus_nearest_derivative(const gw_locus *l, gw_vec3 y, gw_vec3 d)

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- ownership ----------------------------------------------------------------------------- */
+/* ---- ownership ------------------------------------------------------------------------------ */
 
 static gw_mesh *allocate(const char *file, int vertices, int triangles, gw_error *error)
 {
@@ -40,7 +40,7 @@ void gw_mesh_put(gw_mesh *mesh)
     free(mesh);
 }
 
-/* ---- check --------------------------------------------------------------------------------- */
+/* ---- check ---------------------------------------------------------------------------------- */
 
 static bool check(const gw_mesh_def *def, gw_error *error)
 {
@@ -60,7 +60,7 @@ static bool check(const gw_mesh_def *def, gw_error *error)
     return true;
 }
 
-/* ---- welding ------------------------------------------------------------------------------- */
+/* ---- welding -------------------------------------------------------------------------------- */
 
 typedef struct placed {
     gw_vec3 p;
@@ -128,7 +128,7 @@ static bool fill(gw_mesh *m, const gw_mesh_def *def)
     return done;
 }
 
-/* ---- an inside ----------------------------------------------------------------------------- */
+/* ---- an inside ------------------------------------------------------------------------------ */
 
 static int by_ends(const void *a, const void *b)
 {
@@ -160,7 +160,7 @@ static bool find_closed(gw_mesh *m, gw_error *error)
     return true;
 }
 
-/* ---- mass ---------------------------------------------------------------------------------- */
+/* ---- mass ----------------------------------------------------------------------------------- */
 
 static gw_aabb bounds_of(const gw_mesh *m)
 {
@@ -227,7 +227,7 @@ static void turn_out(gw_mesh *m)
     }
 }
 
-/* ---- making -------------------------------------------------------------------------------- */
+/* ---- making --------------------------------------------------------------------------------- */
 
 gw_mesh *gw_mesh_create(const gw_mesh_def *def, gw_error *error)
 {

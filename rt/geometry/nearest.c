@@ -170,7 +170,7 @@ static candidate over_ball(const search *s)
         s, gw_quat_unit(t->in_mobile ? gw_quat_mul(q, gw_quat_conj(turn)) : gw_quat_mul(turn, q)));
 }
 
-/* ---- more angles --------------------------------------------------------------------------- */
+/* ---- more angles ---------------------------------------------------------------------------- */
 
 /* World axes that an angle set turns about at q. */
 static void turns_at(const gw_rotation_set *r, gw_quat q, gw_vec3 out[2])
@@ -311,7 +311,7 @@ static candidate over_turns(const search *s, gw_quat q1, const candidate *first)
     return best;
 }
 
-/* ---- which search -------------------------------------------------------------------------- */
+/* ---- which search --------------------------------------------------------------------------- */
 
 /* True where turning within the factor does not change |X - Y|. */
 static bool decoupled(const search *s)

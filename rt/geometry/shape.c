@@ -6,6 +6,7 @@
  */
 #include "rt/geometry/shape.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +18,7 @@ static gw_mat3 diagonal(double xx, double yy, double zz)
     return (gw_mat3){{{xx, 0, 0}, {0, yy, 0}, {0, 0, zz}}};
 }
 
-/* ---- ownership ----------------------------------------------------------------------------- */
+/* ---- ownership ------------------------------------------------------------------------------ */
 
 static void share_mesh(const gw_shape *shape)
 {
@@ -60,7 +61,7 @@ void gw_shape_finish(gw_shape *shape)
     *shape = (gw_shape){0};
 }
 
-/* ---- check --------------------------------------------------------------------------------- */
+/* ---- check ---------------------------------------------------------------------------------- */
 
 static bool check_length(double value, const char *at, const char *member, gw_error *error)
 {
@@ -102,9 +103,10 @@ static bool check_primitive(const gw_shape *s, const char *at, gw_error *error)
         return check_length(s->radius, at, "radius", error);
     case GW_SHAPE_MESH:
         return check_mesh(s, at, error);
-    default:
-        return gw_fail(error, GW_BAD_INPUT, at, "a compound's part must be a primitive");
+    case GW_SHAPE_COMPOUND:
+        break;
     }
+    return gw_fail(error, GW_BAD_INPUT, at, "a compound's part must be a primitive");
 }
 
 bool gw_shape_check(const gw_shape *shape, gw_error *error)
@@ -125,7 +127,7 @@ bool gw_shape_check(const gw_shape *shape, gw_error *error)
     return true;
 }
 
-/* ---- mass ---------------------------------------------------------------------------------- */
+/* ---- mass ----------------------------------------------------------------------------------- */
 
 double gw_shape_volume(const gw_shape *s)
 {
@@ -177,9 +179,14 @@ static gw_mat3 primitive_inertia(const gw_shape *s, double m)
         return diagonal(m * (12 * r2 + 3 * h2) / 80, m * (12 * r2 + 3 * h2) / 80, 0.3 * m * r2);
     case GW_SHAPE_CAPSULE:
         return capsule_inertia(s->radius, s->height, m);
-    default:
+    case GW_SHAPE_SPHERE:
         return diagonal(0.4 * m * r2, 0.4 * m * r2, 0.4 * m * r2);
+    case GW_SHAPE_MESH:
+    case GW_SHAPE_COMPOUND:
+        break; /* not primitives */
     }
+    assert(s->kind < GW_SHAPE_COMPOUND);
+    return diagonal(0, 0, 0);
 }
 
 /* to += R i R^T + m (|d|^2 E - d d^T) */
@@ -200,6 +207,7 @@ static void add_inertia(gw_mat3 *to, const gw_mat3 *inertia, gw_quat rotation, d
 
 gw_mass gw_shape_mass(const gw_shape *shape, double density)
 {
+    assert(shape && density >= 0);
     gw_mass whole = {.mass = density * gw_shape_volume(shape)};
     if (shape->kind == GW_SHAPE_MESH) {
         whole.com = shape->mesh->mass.com;
@@ -226,7 +234,7 @@ gw_mass gw_shape_mass(const gw_shape *shape, double density)
     return whole;
 }
 
-/* ---- bounds -------------------------------------------------------------------------------- */
+/* ---- bounds --------------------------------------------------------------------------------- */
 
 static gw_aabb primitive_bounds(const gw_shape *s)
 {
@@ -242,12 +250,16 @@ static gw_aabb primitive_bounds(const gw_shape *s)
         return (gw_aabb){{-r, -r, -h / 2 - r}, {r, r, h / 2 + r}};
     case GW_SHAPE_MESH:
         return s->mesh->bounds;
-    default:
+    case GW_SHAPE_SPHERE:
         return (gw_aabb){{-r, -r, -r}, {r, r, r}};
+    case GW_SHAPE_COMPOUND:
+        break; /* not a primitive */
     }
+    assert(s->kind != GW_SHAPE_COMPOUND);
+    return (gw_aabb){{0, 0, 0}, {0, 0, 0}};
 }
 
-/* The box around eight corners that a pose has moved. */
+/* Grows the box by the eight corners of a part's box at its pose. */
 static void grow_by(gw_aabb *box, const gw_aabb *part, const gw_pose *pose)
 {
     for (int i = 0; i < 8; i++) {

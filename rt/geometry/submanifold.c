@@ -21,7 +21,7 @@ gw_submanifold gw_submanifold_free(void)
         .seed = gw_pose_identity()};
 }
 
-/* ---- names --------------------------------------------------------------------------------- */
+/* ---- names ---------------------------------------------------------------------------------- */
 
 const char *gw_rotation_kind_name(gw_rotation_kind kind)
 {
@@ -62,9 +62,11 @@ static int rotation_parameters(gw_rotation_kind kind, gw_submanifold_parameter *
     case GW_ROTATION_AXIS:
         out[0] = turn("phi", "rotation");
         return 1;
-    default:
-        return 0;
+    case GW_ROTATION_FIXED:
+    case GW_ROTATION_GENERAL:
+        break;
     }
+    return 0;
 }
 
 static int locus_parameters(gw_locus_kind kind, gw_submanifold_parameter *out)
@@ -91,9 +93,11 @@ static int locus_parameters(gw_locus_kind kind, gw_submanifold_parameter *out)
     case GW_LOCUS_ELLIPSE:
         out[0] = turn("phi_t", "translation");
         return 1;
-    default:
-        return 0;
+    case GW_LOCUS_POINT:
+    case GW_LOCUS_GENERAL:
+        break;
     }
+    return 0;
 }
 
 int gw_submanifold_parameters(const gw_submanifold *set, gw_submanifold_parameter *out)
@@ -108,7 +112,7 @@ int gw_submanifold_parameters(const gw_submanifold *set, gw_submanifold_paramete
     return n + locus_parameters(set->translation.locus.kind, out + n);
 }
 
-/* ---- rotation factor ----------------------------------------------------------------------- */
+/* ---- rotation factor ------------------------------------------------------------------------ */
 
 static int rotation_count(gw_rotation_kind kind)
 {
@@ -128,9 +132,11 @@ static gw_quat rotation_at(const gw_rotation_set *r, const double *z)
                            gw_quat_axis(r->axis_body, z[1]));
     case GW_ROTATION_AXIS: /* relational-positioning (3) */
         return gw_quat_mul(gw_quat_axis(r->axis, z[0]), r->zero);
-    default:
-        return r->zero;
+    case GW_ROTATION_FIXED:
+    case GW_ROTATION_GENERAL:
+        break;
     }
+    return r->zero;
 }
 
 /* An angle brought into -pi .. pi. */
@@ -175,10 +181,10 @@ static void rotation_parameters_at(const gw_rotation_set *r, gw_quat q, double *
     }
 }
 
-/* ---- general sets -------------------------------------------------------------------------- */
+/* ---- general sets --------------------------------------------------------------------------- */
 
-/* Null space of the rows at a pose, in the weighed metric: the dof directions that they ask least
- * of. */
+/* Null space of the rows at a pose in the weighted metric: the dof directions of smallest change.
+ */
 static void general_tangent(const gw_submanifold *set, const gw_pose *x, double length,
                             double (*basis)[6])
 {
@@ -196,7 +202,8 @@ static void general_tangent(const gw_submanifold *set, const gw_pose *x, double 
             basis[k][i] /= length;
 }
 
-/* Length of a general set's parameter metric: the reach of its points, so that it scales along. */
+/* Length of a general set's parameter metric: the largest distance of its points from the origin.
+ */
 static double general_length(const gw_submanifold *set)
 {
     double most = 0;
@@ -212,9 +219,9 @@ static bool same_side(double here, double seed)
     return fabs(seed) < 0.5 || here * seed > 0;
 }
 
-/* True where the rows say that R a.m is along `b`'s world vector: R a.m is normal to a.n, and to
- * what b.m is turned to, which is normal to a.n too (the rows of a fixed rotation). */
-static bool turned_along(const gw_submanifold *set, const gw_row *a, const gw_row *b)
+/* True where the rows imply that R a.m is parallel to the world vector of `b`: R a.m is normal to
+ * a.n, and to R b.m, which is normal to a.n too (the rows of a fixed rotation). */
+static bool rotated_along(const gw_submanifold *set, const gw_row *a, const gw_row *b)
 {
     if (fabs(gw_dot(a->m, b->m)) > 1e-9 || fabs(gw_dot(a->n, b->n)) > 1e-9)
         return false;
@@ -227,6 +234,7 @@ static bool turned_along(const gw_submanifold *set, const gw_row *a, const gw_ro
     return false;
 }
 
+/* True where parallel vectors have the sense that they have at the seed. */
 static bool same_sense(const gw_submanifold *set, const gw_pose *x)
 {
     for (int i = 0; i < set->row_count; i++)
@@ -236,7 +244,7 @@ static bool same_sense(const gw_submanifold *set, const gw_pose *x)
                 b->value != 0)
                 continue;
             bool shared = gw_norm2(gw_sub(a->m, b->m)) == 0;
-            if (!shared && !turned_along(set, a, b))
+            if (!shared && !rotated_along(set, a, b))
                 continue;
             gw_vec3 here = gw_rotate(x->q, a->m), seed = gw_rotate(set->seed.q, a->m);
             gw_vec3 along = shared ? gw_cross(a->n, b->n) : b->n;
@@ -262,10 +270,10 @@ static int freedoms_at(const gw_submanifold *set, double length, const gw_pose *
     return 6 - q.rank;
 }
 
-/* True where a pose with more freedoms to first order has more of them a small step on as well:
- * where sets cross it has not. */
-static bool stays_free(const gw_submanifold *set, double length, const gw_pose *x, int freedoms,
-                       const double (*basis)[6])
+/* True where a pose with more freedoms to first order still has them a small step away; where sets
+ * cross it has not. */
+static bool freedoms_persist(const gw_submanifold *set, double length, const gw_pose *x,
+                             int freedoms, const double (*basis)[6])
 {
     static const double any[6] = {0.71, -0.53, 0.31, -0.67, 0.43, 0.59};
     double d[6] = {0}, ignored[6][6], reach = 2e-3 * length;
@@ -280,22 +288,23 @@ static bool stays_free(const gw_submanifold *set, double length, const gw_pose *
     return freedoms_at(set, length, &next, ignored) > set->dof;
 }
 
-/* True where the rows leave as many freedoms as the set has, neither fewer nor more. */
-static bool as_free(const gw_submanifold *set, const gw_pose *x)
+/* True where the rows leave exactly as many freedoms as the set has. */
+static bool has_its_freedoms(const gw_submanifold *set, const gw_pose *x)
 {
     double basis[6][6], length = general_length(set);
     int freedoms = freedoms_at(set, length, x, basis);
-    return freedoms == set->dof || (freedoms > set->dof && !stays_free(set, length, x, freedoms,
-                                                                       (const double(*)[6])basis));
+    return freedoms == set->dof ||
+           (freedoms > set->dof &&
+            !freedoms_persist(set, length, x, freedoms, (const double(*)[6])basis));
 }
 
 bool gw_submanifold_contains(const gw_submanifold *set, const gw_pose *x)
 {
-    return same_sense(set, x) && (!set->general || as_free(set, x));
+    return same_sense(set, x) && (!set->general || has_its_freedoms(set, x));
 }
 
-/* A row and its residual in metres, rotations weighed. */
-static void weigh(double factor, double length, double a[6], double *b)
+/* Scales a row and its residual to metres. */
+static void scale_row(double factor, double length, double a[6], double *b)
 {
     *b *= factor;
     for (int j = 0; j < 6; j++)
@@ -321,10 +330,10 @@ static void along_basis(const double (*basis)[6], int dof, double length, const 
 
 /*
  * Newton's method on the rows and z(x) = z together, from x: rows of A, then the basis (orthonormal
- * in the metric) against the displacement from the seed. False where it does not settle.
+ * in the metric) times the displacement from the seed. False where it does not converge.
  */
-static bool settle(const gw_submanifold *set, const double (*basis)[6], double length,
-                   const double *z, gw_pose *x)
+static bool solve_parameters(const gw_submanifold *set, const double (*basis)[6], double length,
+                             const double *z, gw_pose *x)
 {
     double a[GW_MAX_ROWS + 6][6], b[GW_MAX_ROWS + 6], step[6], worst = HUGE_VAL;
     int n = set->row_count, dof = set->dof;
@@ -333,7 +342,7 @@ static bool settle(const gw_submanifold *set, const double (*basis)[6], double l
         gw_rows_value(set->rows, n, x, b);
         gw_rows_jacobian(set->rows, n, x, a);
         for (int i = 0; i < n; i++)
-            weigh(set->rows[i].kind == GW_ROW_ANGLE ? length : 1, length, a[i], &b[i]);
+            scale_row(set->rows[i].kind == GW_ROW_ANGLE ? length : 1, length, a[i], &b[i]);
         along_basis(basis, dof, length, &d, z, a + n, b + n);
         worst = 0;
         for (int i = 0; i < n + dof; i++)
@@ -349,8 +358,8 @@ static bool settle(const gw_submanifold *set, const double (*basis)[6], double l
 }
 
 /*
- * From the seed straight to z, in steps that the set bears: each lands on the rows, not farther
- * than a slope of 8 brings it. At a fold of the set over its tangent space no step does.
+ * Continuation from the seed straight to z, with adaptive steps: each must converge to the rows
+ * within a slope of 8. At a fold of the set over its tangent space no step does.
  */
 static bool general_pose(const gw_submanifold *set, const double *z, gw_pose *x)
 {
@@ -366,7 +375,7 @@ static bool general_pose(const gw_submanifold *set, const double *z, gw_pose *x)
         gw_pose next = *x;
         for (int i = 0; i < set->dof; i++)
             part[i] = to * z[i];
-        bool there = settle(set, (const double(*)[6])basis, length, part, &next);
+        bool there = solve_parameters(set, (const double(*)[6])basis, length, part, &next);
         if (there && gw_pose_distance(x, &next, length) <= 8 * (to - at) * way + 1e-9 * length)
             *x = next, at = to;
         else
@@ -383,7 +392,7 @@ static void general_parameters_at(const gw_submanifold *set, const gw_pose *x, d
     along_basis((const double(*)[6])basis, set->dof, length, &d, NULL, NULL, z);
 }
 
-/* ---- both factors -------------------------------------------------------------------------- */
+/* ---- both factors --------------------------------------------------------------------------- */
 
 gw_pose gw_submanifold_pose_at_rotation(const gw_submanifold *set, gw_quat q, const double *z)
 {
@@ -438,9 +447,11 @@ static int rotation_axes(const gw_rotation_set *r, gw_quat q, gw_vec3 out[3])
     case GW_ROTATION_AXIS:
         out[0] = r->axis;
         return 1;
-    default:
-        return 0;
+    case GW_ROTATION_FIXED:
+    case GW_ROTATION_GENERAL:
+        break;
     }
+    return 0;
 }
 
 static void put(double out[6], gw_vec3 v, gw_vec3 w)

@@ -99,7 +99,7 @@ typedef struct gw_submanifold {
 /* All of SE(3): six freedoms, no rows. */
 gw_submanifold gw_submanifold_free(void);
 
-/* ---- algebraic side ------------------------------------------------------------------------ */
+/* ---- algebraic side ------------------------------------------------------------------------- */
 
 /* H at the pose: row_count values (m or 1). */
 void gw_rows_value(const gw_row *rows, int count, const gw_pose *world_from_body, double *h);
@@ -124,7 +124,7 @@ void gw_rows_bias(const gw_row *rows, int count, const gw_pose *world_from_body,
 double gw_rows_project(const gw_row *rows, int count, int rank, double length, int iterations,
                        gw_pose *world_from_body);
 
-/* ---- parametric side ----------------------------------------------------------------------- */
+/* ---- parametric side ------------------------------------------------------------------------ */
 
 /*
  * One named parameter of a branch. Rotational parameters come first, then translational ones.
@@ -183,7 +183,7 @@ bool gw_submanifold_contains(const gw_submanifold *set, const gw_pose *world_fro
 const char *gw_rotation_kind_name(gw_rotation_kind kind);
 const char *gw_locus_kind_name(gw_locus_kind kind);
 
-/* ---- local charts: for integration, without singular points -------------------------------- */
+/* ---- local charts: for integration, without singular points --------------------------------- */
 
 /*
  * Coordinates z (dof of them) about a centre on the set, z = 0 at the centre: rotation vectors

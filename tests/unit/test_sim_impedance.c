@@ -43,7 +43,7 @@ static gw_device_sample sample(gw_driver_device *d)
 static void it_is_found_and_tells_what_control_needs(void **state)
 {
     (void)state;
-    assert_ptr_equal(gw_driver_find("sim-impedance"), &SIM);
+    assert_ptr_equal(gw_driver_simulated(GW_DEVICE_IMPEDANCE), &SIM);
     gw_driver_device *d = opened("planar-haptic-interface", NULL, 0);
     const gw_device_info *info = SIM.info(d);
     assert_int_equal(info->class, GW_DEVICE_IMPEDANCE);

@@ -212,7 +212,7 @@ gw_curve_trace_status gw_curve_trace_step(gw_curve_trace *walk)
     return GW_TRACE_STUCK;
 }
 
-/* ---- the nearest pose ------------------------------------------------------------------------ */
+/* ---- the nearest pose ----------------------------------------------------------------------- */
 
 /* The pose of the curve beside the walk's place, s along, and half the slope of the
  * squared distance there. */

@@ -104,8 +104,7 @@ static int walk_side(const gw_submanifold *set, const gw_pose *from, const doubl
     return most;
 }
 
-/* ---- both -------------------------------------------------------------------------------------
- */
+/* ---- both ----------------------------------------------------------------------------------- */
 
 /* The poses of one side; `way` is 1 or -1. */
 static int side(const gw_submanifold *set, const gw_pose *from, int k, double length, double step,

@@ -1,41 +1,42 @@
 /*
- * Convex hulls by adding the farthest point beyond each side until none is left. Any thread; not
- * for use inside a tick.
+ * Convex hulls by Quickhull: the farthest point beyond a face is added, its visible faces replaced,
+ * until no point is left outside. Any thread; not for use inside a tick.
  */
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "rt/geometry/mesh.h"
 
-typedef struct side {
+typedef struct face {
     int corner[3];
     gw_vec3 normal;
     double offset;
     bool done; /* nothing is beyond it */
-} side;
+} face;
 
 typedef struct hull {
-    int count, side_count, side_room, edge_count;
+    int count, face_count, face_room, edge_count;
     const gw_vec3 *points;
     double size;
-    side *sides;
-    int (*edges)[2]; /* round the hole, 3 side_room of them */
+    face *faces;
+    int (*edges)[2]; /* the horizon, room for 3 face_room */
 } hull;
 
-static bool add_side(hull *h, int i, int j, int k)
+static bool add_face(hull *h, int i, int j, int k)
 {
     const gw_vec3 *p = h->points;
     gw_vec3 n = gw_cross(gw_sub(p[j], p[i]), gw_sub(p[k], p[i]));
-    if (h->side_count == h->side_room || gw_norm2(n) == 0)
+    if (h->face_count == h->face_room || gw_norm2(n) == 0)
         return false;
     n = gw_unit(n);
-    h->sides[h->side_count++] = (side){{i, j, k}, n, gw_dot(n, p[i]), false};
+    h->faces[h->face_count++] = (face){{i, j, k}, n, gw_dot(n, p[i]), false};
     return true;
 }
 
 /* The point for which `measure` is largest. */
-static int most(const hull *h, double (*measure)(const hull *h, const int *chosen, int i),
-                const int *chosen, double *value)
+static int farthest_by(const hull *h, double (*measure)(const hull *h, const int *chosen, int i),
+                       const int *chosen, double *value)
 {
     int best = 0;
     *value = -1;
@@ -74,17 +75,17 @@ static double from_plane(const hull *h, const int *chosen, int i)
     return fabs(above_plane(h, chosen, i));
 }
 
-/* A large tetrahedron; false where the points lie in a plane. */
-static bool begin(hull *h)
+/* A large tetrahedron to start with; false where the points lie in a plane. */
+static bool initial_tetrahedron(hull *h)
 {
     int c[4] = {0};
     double far;
-    c[0] = most(h, from_point, c, &h->size);
-    c[1] = most(h, from_point, c, &h->size);
-    c[2] = most(h, from_line, c, &far);
+    c[0] = farthest_by(h, from_point, c, &h->size);
+    c[1] = farthest_by(h, from_point, c, &h->size);
+    c[2] = farthest_by(h, from_line, c, &far);
     if (far <= 1e-9 * h->size)
         return false;
-    c[3] = most(h, from_plane, c, &far);
+    c[3] = farthest_by(h, from_plane, c, &far);
     if (far <= 1e-9 * h->size)
         return false;
     if (above_plane(h, c, c[3]) > 0) { /* the fourth below the first three */
@@ -92,12 +93,12 @@ static bool begin(hull *h)
         c[1] = c[2];
         c[2] = swap;
     }
-    return add_side(h, c[0], c[1], c[2]) && add_side(h, c[0], c[3], c[1]) &&
-           add_side(h, c[1], c[3], c[2]) && add_side(h, c[2], c[3], c[0]);
+    return add_face(h, c[0], c[1], c[2]) && add_face(h, c[0], c[3], c[1]) &&
+           add_face(h, c[1], c[3], c[2]) && add_face(h, c[2], c[3], c[0]);
 }
 
-/* Notes an edge, or strikes out its other direction: what is left goes round the hole. */
-static void note(hull *h, int from, int to)
+/* Adds an edge, or cancels its other direction: the rest is the horizon. */
+static void toggle_edge(hull *h, int from, int to)
 {
     for (int i = 0; i < h->edge_count; i++) {
         if (h->edges[i][0] == to && h->edges[i][1] == from) {
@@ -109,30 +110,30 @@ static void note(hull *h, int from, int to)
     h->edges[h->edge_count++][1] = to;
 }
 
-/* Takes away what sees the point and joins the rim of the hole to it. */
-static bool grow(hull *h, int point)
+/* Removes the faces that the point sees, and joins the horizon to it. */
+static bool add_point(hull *h, int point)
 {
     int kept = 0;
     h->edge_count = 0;
-    for (int i = 0; i < h->side_count; i++) {
-        side *s = &h->sides[i];
+    for (int i = 0; i < h->face_count; i++) {
+        face *s = &h->faces[i];
         if (gw_dot(s->normal, h->points[point]) - s->offset <= 1e-13 * h->size) {
-            h->sides[kept++] = *s;
+            h->faces[kept++] = *s;
             continue;
         }
         for (int k = 0; k < 3; k++)
-            note(h, s->corner[k], s->corner[(k + 1) % 3]);
+            toggle_edge(h, s->corner[k], s->corner[(k + 1) % 3]);
     }
-    h->side_count = kept;
+    h->face_count = kept;
     for (int i = 0; i < h->edge_count; i++)
-        if (!add_side(h, h->edges[i][0], h->edges[i][1], point))
+        if (!add_face(h, h->edges[i][0], h->edges[i][1], point))
             return false;
     return true;
 }
 
-/* The point farthest beyond the side; of several at one height that which is farthest out, a
+/* The point farthest beyond the face; of several at one height that which is farthest out, a
  * corner. -1: none is beyond it. */
-static int farthest(const hull *h, const side *s)
+static int farthest(const hull *h, const face *s)
 {
     const double level = 1e-9 * h->size;
     int best = -1;
@@ -153,26 +154,26 @@ static int farthest(const hull *h, const side *s)
 
 static bool all_inside(const hull *h)
 {
-    for (int k = 0; k < h->side_count; k++)
+    for (int k = 0; k < h->face_count; k++)
         for (int i = 0; i < h->count; i++)
-            if (gw_dot(h->sides[k].normal, h->points[i]) - h->sides[k].offset > 1e-7 * h->size)
+            if (gw_dot(h->faces[k].normal, h->points[i]) - h->faces[k].offset > 1e-7 * h->size)
                 return false;
     return true;
 }
 
-static bool fill(hull *h)
+static bool expand(hull *h)
 {
-    for (int i = 0; i < h->side_count;) {
-        if (h->sides[i].done) {
+    for (int i = 0; i < h->face_count;) {
+        if (h->faces[i].done) {
             i++;
             continue;
         }
-        int point = farthest(h, &h->sides[i]);
+        int point = farthest(h, &h->faces[i]);
         if (point < 0) {
-            h->sides[i].done = true;
+            h->faces[i].done = true;
             continue;
         }
-        if (!grow(h, point))
+        if (!add_point(h, point))
             return false;
         i = 0;
     }
@@ -181,20 +182,21 @@ static bool fill(hull *h)
 
 int gw_convex_hull(int count, const gw_vec3 *points, int room, int (*triangles)[3])
 {
-    hull h = {.count = count, .points = points, .side_room = 2 * room - 4};
-    size_t sides = (size_t)h.side_room;
-    h.sides = malloc(sides * sizeof *h.sides);
-    h.edges = malloc(3 * sides * sizeof *h.edges);
+    assert(points && room >= 4 && triangles);
+    hull h = {.count = count, .points = points, .face_room = 2 * room - 4};
+    size_t faces = (size_t)h.face_room;
+    h.faces = malloc(faces * sizeof *h.faces);
+    h.edges = malloc(3 * faces * sizeof *h.edges);
     int result = -1;
-    if (h.sides && h.edges) {
-        if (count < 4 || !begin(&h))
+    if (h.faces && h.edges) {
+        if (count < 4 || !initial_tetrahedron(&h))
             result = 0;
-        else if (fill(&h))
-            result = h.side_count;
+        else if (expand(&h))
+            result = h.face_count;
     }
     for (int i = 0; i < result; i++)
-        memcpy(triangles[i], h.sides[i].corner, sizeof triangles[i]);
-    free(h.sides);
+        memcpy(triangles[i], h.faces[i].corner, sizeof triangles[i]);
+    free(h.faces);
     free(h.edges);
     return result;
 }

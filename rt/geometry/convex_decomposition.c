@@ -1,26 +1,25 @@
 /*
- * Convex cells of a solid, by planes of its own faces (the tree of Thibault and Naylor 1987). Any
- * thread; not for use inside a tick.
+ * Convex decomposition of a solid by a binary space partition along planes of its own faces
+ * (Thibault and Naylor 1987). Any thread; not for use inside a tick.
  *
- * A region of space begins as all of it, with all polygons of the surface. A plane of a polygon
- * that has none in front of it is a wall of what is solid in the region; what lies on it has said
- * what it has to say. Where all have, the region within its walls is solid: a cell. Where each of
- * those left has something in front, the region is divided by one of their planes, whichever cuts
- * fewest others.
+ * A region of space begins as all of it, with all polygons of the surface. A polygon's plane
+ * without any polygon in front of it bounds the solid part of the region; polygons in that plane
+ * are done. Where all are done, the region within its bounds is solid: a convex piece. Else the
+ * region is split by the plane of a polygon, the one that cuts fewest others.
  */
 #include "rt/geometry/convex_decomposition.h"
 
 #include <stdlib.h>
 
 enum {
-    TRIANGLES = 1024, /* that are worth trying: time grows as their square */
-    WALLS = 1024,     /* of a region */
-    CORNERS = 64,     /* of a polygon */
-    POINTS = 1024     /* of a cell, those of each wall by themselves */
+    MAX_TRIANGLES = 1024, /* that are worth trying: time grows as their square */
+    MAX_BOUNDS = 1024,    /* of a region */
+    MAX_CORNERS = 64,     /* of a polygon */
+    MAX_POINTS = 1024     /* of a piece, those of each wall by themselves */
 };
 
 static const double flat = 1e-6;   /* of the size: files keep seven digits */
-static const double filled = 1e-5; /* of the volume: cells that miss more are wrong */
+static const double filled = 1e-5; /* of the volume: pieces that miss more are wrong */
 
 /* Solid is where n . x <= o. */
 typedef struct plane {
@@ -32,28 +31,28 @@ typedef struct polygon {
     plane plane;
     double area;
     int count;
-    gw_vec3 p[CORNERS];
+    gw_vec3 p[MAX_CORNERS];
 } polygon;
 
-typedef struct cutting {
+typedef struct decomposition {
     const gw_mesh *mesh;
     double slack; /* what is nearer to a plane is on it (m) */
-    int wall_count, count;
-    plane walls[WALLS];
-    gw_mesh **cells;
-} cutting;
+    int bound_count, count;
+    plane bounds[MAX_BOUNDS];
+    gw_mesh **pieces;
+} decomposition;
 
-static double above(const plane *p, gw_vec3 x)
+static double signed_distance(const plane *p, gw_vec3 x)
 {
     return gw_dot(p->n, x) - p->o;
 }
 
-static plane turned(const plane *p)
+static plane flipped(const plane *p)
 {
     return (plane){gw_neg(p->n), -p->o};
 }
 
-/* ---- polygons ------------------------------------------------------------------------------ */
+/* ---- polygons ------------------------------------------------------------------------------- */
 
 enum { IN_FRONT = 1, BEHIND = 2 };
 
@@ -62,7 +61,7 @@ static int sides(const polygon *g, const plane *p, double slack)
 {
     int on = 0;
     for (int i = 0; i < g->count; i++) {
-        double h = above(p, g->p[i]);
+        double h = signed_distance(p, g->p[i]);
         on |= h > slack ? IN_FRONT : h < -slack ? BEHIND : 0;
     }
     return on;
@@ -75,8 +74,8 @@ static bool clip(polygon *g, const plane *p, double slack)
     g->count = 0;
     for (int i = 0; i < all.count; i++) {
         gw_vec3 from = all.p[i], to = all.p[(i + 1) % all.count];
-        double a = above(p, from), b = above(p, to);
-        if (g->count + 2 > CORNERS)
+        double a = signed_distance(p, from), b = signed_distance(p, to);
+        if (g->count + 2 > MAX_CORNERS)
             return false;
         if (a <= slack)
             g->p[g->count++] = from;
@@ -86,36 +85,36 @@ static bool clip(polygon *g, const plane *p, double slack)
     return g->count >= 3;
 }
 
-/* ---- cells --------------------------------------------------------------------------------- */
+/* ---- pieces --------------------------------------------------------------------------------- */
 
-static bool add_wall(cutting *c, plane p)
+static bool add_bound(decomposition *c, plane p)
 {
-    if (c->wall_count == WALLS)
+    if (c->bound_count == MAX_BOUNDS)
         return false;
-    c->walls[c->wall_count++] = p;
+    c->bounds[c->bound_count++] = p;
     return true;
 }
 
 /* The part of wall i that all others leave. */
-static bool face_of(const cutting *c, int i, polygon *face)
+static bool face_of(const decomposition *c, int i, polygon *face)
 {
     gw_aabb box = c->mesh->bounds;
     double half = gw_distance(box.low, box.high);
-    const plane *w = &c->walls[i];
+    const plane *w = &c->bounds[i];
     gw_vec3 middle = gw_scale(0.5, gw_add(box.low, box.high));
     gw_vec3 x = gw_any_normal(w->n), y = gw_cross(w->n, x);
-    middle = gw_mul_add(middle, -above(w, middle), w->n);
+    middle = gw_mul_add(middle, -signed_distance(w, middle), w->n);
     face->count = 4;
     for (int k = 0; k < 4; k++)
         face->p[k] = gw_add(middle, gw_add(gw_scale(k == 0 || k == 3 ? half : -half, x),
                                            gw_scale(k < 2 ? half : -half, y)));
-    for (int k = 0; k < c->wall_count; k++)
-        if (k != i && !clip(face, &c->walls[k], 1e-3 * c->slack))
+    for (int k = 0; k < c->bound_count; k++)
+        if (k != i && !clip(face, &c->bounds[k], 1e-3 * c->slack))
             return false;
     return true;
 }
 
-static bool known(const gw_vec3 *points, int count, gw_vec3 p, double slack)
+static bool contains_point(const gw_vec3 *points, int count, gw_vec3 p, double slack)
 {
     for (int i = 0; i < count; i++)
         if (gw_distance(points[i], p) < slack)
@@ -123,50 +122,50 @@ static bool known(const gw_vec3 *points, int count, gw_vec3 p, double slack)
     return false;
 }
 
-static int corners_of(const cutting *c, gw_vec3 points[POINTS])
+static int vertices_of(const decomposition *c, gw_vec3 points[MAX_POINTS])
 {
     polygon face;
     int count = 0;
-    for (int i = 0; i < c->wall_count; i++) {
+    for (int i = 0; i < c->bound_count; i++) {
         if (!face_of(c, i, &face))
             continue;
-        for (int k = 0; k < face.count && count < POINTS; k++)
-            if (!known(points, count, face.p[k], c->slack))
+        for (int k = 0; k < face.count && count < MAX_POINTS; k++)
+            if (!contains_point(points, count, face.p[k], c->slack))
                 points[count++] = face.p[k];
     }
     return count;
 }
 
-/* The region within the walls is solid. One without a volume is no cell. */
-static bool add_cell(cutting *c)
+/* The region within the bounds is solid. One without a volume is no piece. */
+static bool add_piece(decomposition *c)
 {
-    gw_vec3 *points = malloc(POINTS * sizeof *points);
-    int count = points ? corners_of(c, points) : POINTS;
+    gw_vec3 *points = malloc(MAX_POINTS * sizeof *points);
+    int count = points ? vertices_of(c, points) : MAX_POINTS;
     int(*triangles)[3] = malloc(2 * GW_MAX_HULL * sizeof *triangles);
-    bool room = triangles && count < POINTS && c->count < GW_MAX_CONVEX_PIECES;
+    bool room = triangles && count < MAX_POINTS && c->count < GW_MAX_CONVEX_PIECES;
     int sides = room ? gw_convex_hull(count, points, GW_MAX_HULL, triangles) : -1;
-    gw_mesh *cell = NULL;
+    gw_mesh *piece = NULL;
     if (sides > 0)
-        cell = gw_mesh_create(&(gw_mesh_def){.file = c->mesh->file,
-                                             .vertex_count = count,
-                                             .triangle_count = sides,
-                                             .vertices = points,
-                                             .triangles = (const int(*)[3])triangles},
-                              NULL);
+        piece = gw_mesh_create(&(gw_mesh_def){.file = c->mesh->file,
+                                              .vertex_count = count,
+                                              .triangle_count = sides,
+                                              .vertices = points,
+                                              .triangles = (const int(*)[3])triangles},
+                               NULL);
     free(points);
     free(triangles);
-    if (!cell)
+    if (!piece)
         return sides == 0;
-    cell->convex = true;
-    c->cells[c->count++] = cell;
+    piece->convex = true;
+    c->pieces[c->count++] = piece;
     return true;
 }
 
-/* ---- regions ------------------------------------------------------------------------------- */
+/* ---- regions -------------------------------------------------------------------------------- */
 
-static bool divide(cutting *c, polygon *list, int count);
+static bool split(decomposition *c, polygon *list, int count);
 
-static bool nothing_in_front(const polygon *list, int count, const plane *p, double slack)
+static bool is_convex_bound(const polygon *list, int count, const plane *p, double slack)
 {
     for (int i = 0; i < count; i++)
         if (sides(&list[i], p, slack) & IN_FRONT)
@@ -175,7 +174,7 @@ static bool nothing_in_front(const polygon *list, int count, const plane *p, dou
 }
 
 /* Takes out what lies on the plane. */
-static int take_out(polygon *list, int count, const plane *p, double slack)
+static int remove_coplanar(polygon *list, int count, const plane *p, double slack)
 {
     int kept = 0;
     for (int i = 0; i < count; i++)
@@ -185,21 +184,21 @@ static int take_out(polygon *list, int count, const plane *p, double slack)
 }
 
 /* Walls of the region with nothing in front: -1 where there are too many. */
-static int wall_in(cutting *c, polygon *list, int count)
+static int add_convex_bounds(decomposition *c, polygon *list, int count)
 {
     for (int i = 0; i < count; i++) {
         plane p = list[i].plane;
-        if (!nothing_in_front(list, count, &p, c->slack))
+        if (!is_convex_bound(list, count, &p, c->slack))
             continue;
-        if (!add_wall(c, p))
+        if (!add_bound(c, p))
             return -1;
-        count = take_out(list, count, &p, c->slack);
+        count = remove_coplanar(list, count, &p, c->slack);
         i = -1;
     }
     return count;
 }
 
-static int cut_by(const polygon *list, int count, const plane *p, double slack)
+static int split_count(const polygon *list, int count, const plane *p, double slack)
 {
     int cut = 0;
     for (int i = 0; i < count; i++)
@@ -208,11 +207,11 @@ static int cut_by(const polygon *list, int count, const plane *p, double slack)
 }
 
 /* The plane that cuts fewest, the largest polygon's of those. */
-static plane dividing(const cutting *c, const polygon *list, int count)
+static plane splitting_plane(const decomposition *c, const polygon *list, int count)
 {
     int best = 0, least = count + 1;
     for (int i = 0; i < count; i++) {
-        int cut = cut_by(list, count, &list[i].plane, c->slack);
+        int cut = split_count(list, count, &list[i].plane, c->slack);
         if (cut < least || (cut == least && list[i].area > list[best].area)) {
             least = cut;
             best = i;
@@ -221,39 +220,39 @@ static plane dividing(const cutting *c, const polygon *list, int count)
     return list[best].plane;
 }
 
-/* One side of the dividing plane: behind it. */
-static bool enter(cutting *c, const polygon *list, int count, plane p)
+/* One side of the splitting_plane plane: behind it. */
+static bool split_behind(decomposition *c, const polygon *list, int count, plane p)
 {
     polygon *part = malloc(((size_t)count + 1) * sizeof *part);
-    int walls = c->wall_count, kept = 0;
-    bool done = part && add_wall(c, p);
+    int bounds = c->bound_count, kept = 0;
+    bool done = part && add_bound(c, p);
     for (int i = 0; done && i < count; i++) {
         if (!(sides(&list[i], &p, c->slack) & BEHIND))
             continue;
         part[kept] = list[i];
         kept += clip(&part[kept], &p, c->slack);
     }
-    done = done && divide(c, part, kept);
-    c->wall_count = walls;
+    done = done && split(c, part, kept);
+    c->bound_count = bounds;
     free(part);
     return done;
 }
 
 /* False where it is given up. */
-static bool divide(cutting *c, polygon *list, int count)
+static bool split(decomposition *c, polygon *list, int count)
 {
-    int walls = c->wall_count;
-    count = wall_in(c, list, count);
-    bool done = count == 0 && add_cell(c);
+    int bounds = c->bound_count;
+    count = add_convex_bounds(c, list, count);
+    bool done = count == 0 && add_piece(c);
     if (count > 0) {
-        plane p = dividing(c, list, count);
-        done = enter(c, list, count, turned(&p)) && enter(c, list, count, p);
+        plane p = splitting_plane(c, list, count);
+        done = split_behind(c, list, count, flipped(&p)) && split_behind(c, list, count, p);
     }
-    c->wall_count = walls;
+    c->bound_count = bounds;
     return done;
 }
 
-/* ---- all together -------------------------------------------------------------------------- */
+/* ---- all together --------------------------------------------------------------------------- */
 
 static int larger(const void *a, const void *b)
 {
@@ -280,24 +279,24 @@ static polygon *surface(const gw_mesh *m)
     return list;
 }
 
-int gw_mesh_convex_decomposition(const gw_mesh *mesh, gw_mesh *cells[GW_MAX_CONVEX_PIECES])
+int gw_mesh_convex_decomposition(const gw_mesh *mesh, gw_mesh *pieces[GW_MAX_CONVEX_PIECES])
 {
-    if (!mesh->closed || mesh->triangle_count > TRIANGLES)
+    if (!mesh->closed || mesh->triangle_count > MAX_TRIANGLES)
         return 0;
     polygon *list = surface(mesh);
-    cutting *c = malloc(sizeof *c);
+    decomposition *c = malloc(sizeof *c);
     if (c)
-        *c = (cutting){.mesh = mesh,
-                       .slack = flat * gw_distance(mesh->bounds.low, mesh->bounds.high),
-                       .cells = cells};
-    bool done = list && c && divide(c, list, mesh->triangle_count);
+        *c = (decomposition){.mesh = mesh,
+                             .slack = flat * gw_distance(mesh->bounds.low, mesh->bounds.high),
+                             .pieces = pieces};
+    bool done = list && c && split(c, list, mesh->triangle_count);
     double volume = 0;
     int count = c ? c->count : 0;
     for (int i = 0; i < count; i++)
-        volume += cells[i]->mass.mass;
+        volume += pieces[i]->mass.mass;
     done = done && fabs(volume - mesh->mass.mass) < filled * mesh->mass.mass;
     for (int i = 0; !done && i < count; i++)
-        gw_mesh_put(cells[i]);
+        gw_mesh_put(pieces[i]);
     free(list);
     free(c);
     return done ? count : 0;
