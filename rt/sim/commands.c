@@ -23,8 +23,8 @@ static void switch_scenario(gw_simulation *s, gw_scenario *next)
     gw_energy before, after;
     gw_simulation_energy(s, &before);
     gw_transition_limits limits = gw_scenario_transition_limits(next);
-    gw_kinematics_carry_over(next->network, s->scenario->network, s->now, next->rate);
-    gw_scene_dynamics_carry_over(next->movers, s->scenario->movers, next->network, &limits);
+    gw_kinematics_carry_over(next->kinematics, s->scenario->kinematics, s->now, next->rate);
+    gw_scene_dynamics_carry_over(next->dynamics, s->scenario->dynamics, next->kinematics, &limits);
     for (int i = 0; i < next->tool_count; i++)
         gw_haptic_tool_switch(&s->switched[i], predecessor(s, &next->tools[i]), &next->tools[i],
                               gw_simulation_held_chain(next, i), next);
@@ -47,9 +47,9 @@ static void follow_now(gw_simulation *s)
     for (int i = 0; i < s->scenario->tool_count; i++) {
         gw_pose object = gw_haptic_tool_object_pose(&s->tools[i]);
         if (!s->tools[i].chain)
-            gw_kinematics_set_held(s->scenario->network, s->tools[i].def->object, &object);
+            gw_kinematics_set_held(s->scenario->kinematics, s->tools[i].def->object, &object);
     }
-    gw_kinematics_follow(s->scenario->network, true);
+    gw_kinematics_follow(s->scenario->kinematics, true);
 }
 
 static void apply_scenario(gw_simulation *s, const gw_command *command, gw_command *retired)
@@ -176,7 +176,7 @@ static void note_value(gw_simulation *s, uint64_t tag)
 static void apply_rendering(gw_simulation *s, const gw_command *command)
 {
     gw_impedance_switch(&s->tools[command->tool].control, &command->rendering);
-    gw_scene_dynamics_set_resisted(s->scenario->movers, command->tool,
+    gw_scene_dynamics_set_resisted(s->scenario->dynamics, command->tool,
                                    &command->rendering.resisted);
     note_value(s, command->tag);
 }
@@ -185,7 +185,7 @@ static void apply_rendering(gw_simulation *s, const gw_command *command)
 static void apply_to_tool(gw_simulation *s, const gw_command *command)
 {
     if (command->object[0]) {
-        gw_scene_dynamics_hand(s->scenario->movers, command, s->scenario->dt);
+        gw_scene_dynamics_hand(s->scenario->dynamics, command, s->scenario->dt);
         return;
     }
     if (command->tool < 0 || command->tool >= s->scenario->tool_count)
@@ -208,7 +208,8 @@ static void apply_to_tool(gw_simulation *s, const gw_command *command)
 static void apply_geometry(gw_simulation *s, const gw_command *command)
 {
     s->scenario->revision = command->geometry.revision;
-    gw_kinematics_move(s->scenario->network, &command->geometry.moved, s->now, s->scenario->rate);
+    gw_kinematics_move(s->scenario->kinematics, &command->geometry.moved, s->now,
+                       s->scenario->rate);
     note_value(s, command->tag);
 }
 
@@ -233,8 +234,8 @@ void gw_simulation_apply(gw_simulation *s, const gw_command *command, gw_command
         apply_geometry(s, command);
         return;
     case GW_COMMAND_MOTOR:
-        gw_scene_dynamics_motor(s->scenario->movers, command->motor.mechanism, command->motor.joint,
-                                &command->motor.motor);
+        gw_scene_dynamics_motor(s->scenario->dynamics, command->motor.mechanism,
+                                command->motor.joint, &command->motor.motor);
         note_value(s, command->tag);
         return;
     case GW_COMMAND_HALT:

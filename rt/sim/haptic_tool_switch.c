@@ -174,11 +174,11 @@ void gw_haptic_tool_switch(gw_haptic_tool *tool, const gw_haptic_tool *old,
     take_settings(tool, def, scenario->dt);
     gw_impedance_switch(&tool->control, &def->rendering);
     gw_guided_def guided = def->guided;
-    gw_moved_set_at_switch(scenario->network, def->object, def->branch, &guided, &from);
+    gw_moved_set_at_switch(scenario->kinematics, def->object, def->branch, &guided, &from);
     if (!scenario->go_to_layout)
         gw_submanifold_nearest(&guided.set, &from, guided.length, &to);
     gw_guided_init(&tool->body, &guided, &to);
-    keep_riding(&tool->body, &old->body, scenario->network);
+    keep_riding(&tool->body, &old->body, scenario->kinematics);
     if (!scenario->go_to_layout)
         gw_guided_set_twist(&tool->body, &twist);
     gw_pose model;
@@ -187,7 +187,7 @@ void gw_haptic_tool_switch(gw_haptic_tool *tool, const gw_haptic_tool *old,
     gw_transition_limits limits = transition_limits(tool, scenario);
     gw_transition_start(&tool->transition, &at, &at_twist, &model, &model_twist, &limits);
     tool->motion.touched = gw_unilaterals_switch(&tool->unilaterals, def->walls, def->wall_count,
-                                                 scenario->network, tool->motion.touched);
+                                                 scenario->kinematics, tool->motion.touched);
     gw_motion_switch_set(&tool->motion, &old->body.def.set, &guided.set, &tool->body.pose,
                          &def->guided.body_from_held);
     tool->arrived = !tool->transition.active;

@@ -35,8 +35,13 @@ bool gw_loop_send(gw_loop *loop, const gw_command *command);
 /* Frees what the loop has handed back. Call now and then from the sending thread. */
 void gw_loop_collect(gw_loop *loop);
 
-/* Copies the newest snapshot. Never blocks, never torn. */
+/* Copies the newest snapshot: of its arrays as many entries as they have. Never blocks, never torn.
+ */
 void gw_loop_snapshot(gw_loop *loop, gw_snapshot *snapshot);
+
+/* The newest state in brief, without a copy of poses: what a command is checked against. Never
+ * blocks, never torn; on the thread (or under the lock) that reads snapshots. */
+void gw_loop_status(gw_loop *loop, gw_run_status *status);
 
 /* The oldest event not yet taken; false when there is none. */
 bool gw_loop_event(gw_loop *loop, gw_event *event);

@@ -7,11 +7,11 @@
 
 /* The branch by this id of the object's constraints as they are now, at the pose nearest to `from`.
  */
-static gw_moved_set_status solve(gw_kinematics *network, int object, const char *branch,
+static gw_moved_set_status solve(gw_kinematics *kinematics, int object, const char *branch,
                                  const gw_guided_def *def, const gw_pose *from, gw_branch *after)
 {
     gw_constraint constraints[GW_MAX_PROBLEM];
-    int count = gw_kinematics_problem(network, object, constraints);
+    int count = gw_kinematics_problem(kinematics, object, constraints);
     if (count < 0)
         return GW_MOVED_SET_STANDS;
     gw_problem problem = {*from, def->length, count, constraints};
@@ -20,17 +20,17 @@ static gw_moved_set_status solve(gw_kinematics *network, int object, const char 
     return gw_solve_branch(&problem, &before, after) ? GW_MOVED_SET_MOVED : GW_MOVED_SET_GONE;
 }
 
-void gw_moved_set_at_switch(gw_kinematics *network, int object, const char *branch,
+void gw_moved_set_at_switch(gw_kinematics *kinematics, int object, const char *branch,
                             gw_guided_def *def, const gw_pose *near)
 {
     gw_branch now;
-    if (solve(network, object, branch, def, near, &now) == GW_MOVED_SET_MOVED)
+    if (solve(kinematics, object, branch, def, near, &now) == GW_MOVED_SET_MOVED)
         def->set = now.set;
 }
 
-gw_twist gw_moved_set_twist(const gw_kinematics *network, const gw_guided *was)
+gw_twist gw_moved_set_twist(const gw_kinematics *kinematics, const gw_guided *was)
 {
-    bool moves = was->ride.moves && gw_kinematics_moved(network);
+    bool moves = was->ride.moves && gw_kinematics_moved(kinematics);
     return moves ? was->ride.twist : (gw_twist){{0, 0, 0}, {0, 0, 0}};
 }
 
@@ -50,18 +50,18 @@ static void put(gw_guided *body, const gw_pose *pose)
  * Where the geometry has no motion of its own, M takes the body to its nearest new pose, which is
  * good enough: the rest is made good by the next solution.
  */
-gw_moved_set_status gw_moved_set_advance(gw_kinematics *network, int object, const char *branch,
+gw_moved_set_status gw_moved_set_advance(gw_kinematics *kinematics, int object, const char *branch,
                                          gw_guided *body, const gw_pose *before,
                                          const gw_pose *after, double dt)
 {
     gw_branch now;
     gw_pose motion, from = *before, back = gw_pose_inverse(before);
     gw_pose own = gw_pose_mul(&back, &body->pose), to = own;
-    bool rigid = network && gw_kinematics_motion(network, object, &motion);
+    bool rigid = kinematics && gw_kinematics_motion(kinematics, object, &motion);
     if (rigid)
         to = gw_pose_mul(&motion, &own);
     gw_moved_set_status moved =
-        network ? solve(network, object, branch, &body->def, &to, &now) : GW_MOVED_SET_STANDS;
+        kinematics ? solve(kinematics, object, branch, &body->def, &to, &now) : GW_MOVED_SET_STANDS;
     if (moved == GW_MOVED_SET_MOVED) {
         if (!rigid) {
             back = gw_pose_inverse(&own);

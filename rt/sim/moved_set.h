@@ -16,18 +16,18 @@ typedef enum gw_moved_set_status {
 
 /* The set as geometry is at a change of scenario, where that is not as the layout has it: the same
  * branch, next to a pose. */
-void gw_moved_set_at_switch(gw_kinematics *network, int object, const char *branch,
+void gw_moved_set_at_switch(gw_kinematics *kinematics, int object, const char *branch,
                             gw_guided_def *def, const gw_pose *near);
 
 /* How it moves there, with geometry that stays on its way: as that of the body that it was. */
-gw_twist gw_moved_set_twist(const gw_kinematics *network, const gw_guided *was);
+gw_twist gw_moved_set_twist(const gw_kinematics *kinematics, const gw_guided *was);
 
 /* Goes over to the same branch (by its id) of the constraints of `object` as they are now: the body
  * goes on from where it is with the motion that it has, on a set that rides in `dt` seconds to
  * where it is to be, and stands again where the geometry does. Beside that the set may be shown
- * displaced, by `before` now and `after` then: both the identity where it is not. `network`: NULL
- * where no geometry moves. */
-gw_moved_set_status gw_moved_set_advance(gw_kinematics *network, int object, const char *branch,
+ * displaced, by `before` now and `after` then: both the identity where it is not. `kinematics`:
+ * NULL where no geometry moves. */
+gw_moved_set_status gw_moved_set_advance(gw_kinematics *kinematics, int object, const char *branch,
                                          gw_guided *body, const gw_pose *before,
                                          const gw_pose *after, double dt);
 

@@ -159,22 +159,22 @@ static bool build_tool(const gw_scenario_def *def, int index, gw_scenario_tool *
     return true;
 }
 
-static bool build_movers(const gw_scenario_def *def, gw_scenario *s, gw_error *error)
+static bool build_dynamics(const gw_scenario_def *def, gw_scenario *s, gw_error *error)
 {
     int objects[GW_MAX_TOOLS], mechanisms[GW_MAX_TOOLS];
     for (int i = 0; i < s->tool_count; i++) {
         objects[i] = s->tools[i].object;
         mechanisms[i] = s->tools[i].mechanism;
     }
-    gw_scene_dynamics_def movers = {.scene = def->scene,
-                                    .layout = def->layout,
-                                    .tool_count = s->tool_count,
-                                    .objects = objects,
-                                    .mechanisms = mechanisms,
-                                    .placed = def->placed,
-                                    .rate = s->rate * s->substeps};
-    s->movers = gw_scene_dynamics_create(&movers, error);
-    return s->movers;
+    gw_scene_dynamics_def dynamics = {.scene = def->scene,
+                                      .layout = def->layout,
+                                      .tool_count = s->tool_count,
+                                      .objects = objects,
+                                      .mechanisms = mechanisms,
+                                      .placed = def->placed,
+                                      .rate = s->rate * s->substeps};
+    s->dynamics = gw_scene_dynamics_create(&dynamics, error);
+    return s->dynamics;
 }
 
 /* -m g . com of what may move but is not held: it rests where the layout put it. */
@@ -202,8 +202,8 @@ gw_scenario *gw_scenario_create(const gw_scenario_def *def, gw_error *error)
         gw_fail(error, GW_FAILED, "", "no memory for a scenario");
         return NULL;
     }
-    s->network = gw_kinematics_create(def->scene, def->layout, error);
-    if (!s->network) {
+    s->kinematics = gw_kinematics_create(def->scene, def->layout, error);
+    if (!s->kinematics) {
         free(s);
         return NULL;
     }
@@ -223,7 +223,7 @@ gw_scenario *gw_scenario_create(const gw_scenario_def *def, gw_error *error)
         }
         s->tool_count = i + 1;
     }
-    if (!build_movers(def, s, error)) {
+    if (!build_dynamics(def, s, error)) {
         gw_scenario_destroy(s);
         return NULL;
     }
@@ -235,7 +235,7 @@ void gw_scenario_destroy(gw_scenario *scenario)
 {
     if (!scenario)
         return;
-    gw_scene_dynamics_destroy(scenario->movers);
-    gw_kinematics_destroy(scenario->network);
+    gw_scene_dynamics_destroy(scenario->dynamics);
+    gw_kinematics_destroy(scenario->kinematics);
     free(scenario);
 }

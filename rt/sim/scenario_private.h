@@ -47,8 +47,8 @@ struct gw_scenario {
     double travel_speed, travel_spin;
     int slot_count;
     gw_device_slot *slots[GW_MAX_DEVICES];
-    gw_kinematics *network;    /* owned */
-    gw_scene_dynamics *movers; /* owned */
+    gw_kinematics *kinematics;   /* owned */
+    gw_scene_dynamics *dynamics; /* owned */
     int tool_count;
     gw_scenario_tool tools[GW_MAX_TOOLS];
 };

@@ -26,73 +26,72 @@ typedef struct gw_scene_dynamics_def {
 
 /* Not RT safe: takes all memory. NULL with an error. */
 gw_scene_dynamics *gw_scene_dynamics_create(const gw_scene_dynamics_def *def, gw_error *error);
-void gw_scene_dynamics_destroy(gw_scene_dynamics *movers); /* NULL is fine */
+void gw_scene_dynamics_destroy(gw_scene_dynamics *dynamics); /* NULL is fine */
 
 /* Everything where the scene says, moving as it says. */
-void gw_scene_dynamics_reset(gw_scene_dynamics *movers);
+void gw_scene_dynamics_reset(gw_scene_dynamics *dynamics);
 
 /* Mechanisms and free bodies of the same name go on as they are in `old`; bodies go to new sets, as
- * geometry of `network` has them now, within the limits. */
-void gw_scene_dynamics_carry_over(gw_scene_dynamics *movers, const gw_scene_dynamics *old,
-                                  gw_kinematics *network, const gw_transition_limits *limits);
+ * geometry of `kinematics` has them now, within the limits. */
+void gw_scene_dynamics_carry_over(gw_scene_dynamics *dynamics, const gw_scene_dynamics *old,
+                                  gw_kinematics *kinematics, const gw_transition_limits *limits);
 
 /* The mechanism `index` of the scene. */
-gw_chain *gw_scene_dynamics_chain(gw_scene_dynamics *movers, int index);
-void gw_scene_dynamics_motor(gw_scene_dynamics *movers, int mechanism, int joint,
+gw_chain *gw_scene_dynamics_chain(gw_scene_dynamics *dynamics, int index);
+void gw_scene_dynamics_motor(gw_scene_dynamics *dynamics, int mechanism, int joint,
                              const gw_motor *motor);
 
 /* The mover of tool `index`: the caller sets model (of an object; a chain's is there), hand, still
  * before the step and reads the rest after it. */
-gw_world_system *gw_scene_dynamics_tool_mover(gw_scene_dynamics *movers, int index);
+gw_world_system *gw_scene_dynamics_tool_mover(gw_scene_dynamics *dynamics, int index);
 
 /* A hand drags, pushes or lets go of the free object that the command names; nothing where there is
  * none. `dt` is the tick's. */
-void gw_scene_dynamics_hand(gw_scene_dynamics *movers, const gw_command *command, double dt);
+void gw_scene_dynamics_hand(gw_scene_dynamics *dynamics, const gw_command *command, double dt);
 
-/* What geometry does in this tick of `dt` seconds to free bodies that stand on it (`network`; NULL:
- * none moves), and how far those go that an edit gave other sets: their sets ride along. What that
- * brings is booked as an edit's. The object of one whose branch is gone, -1 where all have theirs.
+/* What geometry does in this tick of `dt` seconds to free bodies that stand on it (`kinematics`;
+ * NULL: none moves), and how far those go that an edit gave other sets: their sets ride along. What
+ * that brings is booked as an edit's. The object of one whose branch is gone, -1 where all have
+ * theirs.
  */
-int gw_scene_dynamics_move_sets(gw_scene_dynamics *movers, gw_kinematics *network, double dt);
+int gw_scene_dynamics_move_sets(gw_scene_dynamics *dynamics, gw_kinematics *kinematics, double dt);
 
 /* The next object that arrived on its set in this tick, -1: no more. Starts with *at 0. */
-int gw_scene_dynamics_settled(const gw_scene_dynamics *movers, int *at);
+int gw_scene_dynamics_settled(const gw_scene_dynamics *dynamics, int *at);
 
 /* An object that no model moves is there now (a follower, moved geometry); `dt` since it was told
  * last, 0: it does not move. */
-void gw_scene_dynamics_place_kinematic(gw_scene_dynamics *movers, int object, const gw_pose *pose,
+void gw_scene_dynamics_place_kinematic(gw_scene_dynamics *dynamics, int object, const gw_pose *pose,
                                        double dt);
 
-/* Whether contacts acted in the last step on the model of a tool, or do now. */
-bool gw_scene_dynamics_touched(const gw_scene_dynamics *movers, int tool);
-
 /* One step of everything. */
-void gw_scene_dynamics_step(gw_scene_dynamics *movers, double dt);
+void gw_scene_dynamics_step(gw_scene_dynamics *dynamics, double dt);
 
 /* What is to be looked at outside the tick; NULL where nothing touches and all runs exactly. */
-gw_detection *gw_scene_dynamics_detection(gw_scene_dynamics *movers);
+gw_detection *gw_scene_dynamics_detection(gw_scene_dynamics *dynamics);
 /* Takes what was detected and looked at, and tells where bodies are: once a tick. */
-void gw_scene_dynamics_exchange(gw_scene_dynamics *movers);
+void gw_scene_dynamics_exchange(gw_scene_dynamics *dynamics);
 
 /* Mechanisms and free bodies now, springs of contacts; sums of what went and came (J). */
-void gw_scene_dynamics_energy(const gw_scene_dynamics *movers, gw_energy *energy);
+void gw_scene_dynamics_energy(const gw_scene_dynamics *dynamics, gw_energy *energy);
 
 /* Joints, links, free bodies, contacts: into the snapshot. */
-void gw_scene_dynamics_publish(const gw_scene_dynamics *movers, gw_snapshot *snapshot);
+void gw_scene_dynamics_publish(const gw_scene_dynamics *dynamics, gw_snapshot *snapshot);
 
 /* The directions that a look at the mechanism of a tool is to find (U^), from the next one on. */
-void gw_scene_dynamics_set_resisted(gw_scene_dynamics *movers, int tool,
+void gw_scene_dynamics_set_resisted(gw_scene_dynamics *dynamics, int tool,
                                     const gw_resisted_def *def);
 /* Those of its last look; NULL: it runs exactly, they are to be found. */
-const gw_resisted_directions *gw_scene_dynamics_resisted(const gw_scene_dynamics *movers, int tool);
+const gw_resisted_directions *gw_scene_dynamics_resisted(const gw_scene_dynamics *dynamics,
+                                                         int tool);
 
 /* By how much a mechanism began to be beyond what its local model serves for, 0: none did. */
-double gw_scene_dynamics_strained(const gw_scene_dynamics *movers);
+double gw_scene_dynamics_strained(const gw_scene_dynamics *dynamics);
 
 /* Whether a contact began to jam in the last step. */
-bool gw_scene_dynamics_jammed(const gw_scene_dynamics *movers);
+bool gw_scene_dynamics_jammed(const gw_scene_dynamics *dynamics);
 
 /* How many collisions the last step put off, the first time in a second that it had to; else 0. */
-int gw_scene_dynamics_crowded(const gw_scene_dynamics *movers);
+int gw_scene_dynamics_crowded(const gw_scene_dynamics *dynamics);
 
 #endif

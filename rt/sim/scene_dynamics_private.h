@@ -87,65 +87,34 @@ struct gw_scene_dynamics {
     double work, dissipated, motors, edits; /* work: of hands at free bodies */
     gw_contact_statistics contact;
     gw_world_step_result last;
-    int touched_before; /* contacts that touched as the last step began */
     bool was_jammed, immovable;
     bool was_crowded, crowded;     /* collisions were put off, less than a second ago */
     double quiet;                  /* since the last that was (s) */
     double was_strained, strained; /* the most of all chains */
 };
 
-/* ---- mechanisms: movers_chains.c ------------------------------------------------------------- */
+/* ---- scene_dynamics.c ----------------------------------------------------------------------- */
 
-void gw_mechanisms_reset(gw_scene_dynamics *movers);
-void gw_mechanisms_carry_over(gw_scene_dynamics *movers, const gw_scene_dynamics *old,
-                              const gw_transition_limits *limits);
+/* Bases of mechanisms that an edit put elsewhere go there. */
+void gw_mechanisms_move_bases(gw_scene_dynamics *dynamics, double dt);
 
-/* Bases that an edit put elsewhere go there. */
-void gw_mechanisms_move_bases(gw_scene_dynamics *movers, double dt);
-
-/* ---- free bodies: movers_bodies.c ------------------------------------------------------------ */
+/* ---- free_bodies.c -------------------------------------------------------------------------- */
 
 /* One for each object that is free and not held; false: memory. Not RT safe. */
-bool gw_free_bodies_create(gw_scene_dynamics *movers, const gw_scene_dynamics_def *def);
-void gw_free_bodies_destroy(gw_scene_dynamics *movers);
+bool gw_free_bodies_create(gw_scene_dynamics *dynamics, const gw_scene_dynamics_def *def);
+void gw_free_bodies_destroy(gw_scene_dynamics *dynamics);
 
-void gw_free_bodies_reset(gw_scene_dynamics *movers);
-void gw_free_bodies_carry_over(gw_scene_dynamics *movers, const gw_scene_dynamics *old,
-                               gw_kinematics *network, const gw_transition_limits *limits);
+void gw_free_bodies_reset(gw_scene_dynamics *dynamics);
+void gw_free_bodies_carry_over(gw_scene_dynamics *dynamics, const gw_scene_dynamics *old,
+                               gw_kinematics *kinematics, const gw_transition_limits *limits);
 
-void gw_free_bodies_publish(const gw_scene_dynamics *movers, gw_snapshot *snapshot);
+/* Before and after a step: hands and unilateral constraints, with impacts. */
+void gw_free_bodies_pre_step(gw_scene_dynamics *dynamics, double dt);
+void gw_free_bodies_post_step(gw_scene_dynamics *dynamics, double dt);
 
-/* Without what springs hold, and what they hold (J). */
-double gw_free_body_energy(const gw_dynamic_free_body *body);
-double gw_free_body_spring_energy(const gw_dynamic_free_body *body);
+/* Energy of their constraints' springs (J). */
+double gw_free_bodies_spring_energy(const gw_scene_dynamics *dynamics);
 
-/* ---- what acts on them: movers_load.c -------------------------------------------------------- */
-
-/* Before and after a step: hands and walls. */
-void gw_free_bodies_pre_step(gw_scene_dynamics *movers, double dt);
-void gw_free_bodies_post_step(gw_scene_dynamics *movers, double dt);
-
-/* What their walls' springs hold (J). */
-double gw_free_bodies_spring_energy(const gw_scene_dynamics *movers);
-
-/* ---- their stops: movers_stops.c ------------------------------------------------------------- */
-
-/* Not RT safe; to be freed. NULL: memory. */
-gw_bound_impacts *gw_bound_impacts_create(void);
-
-/* As a step begins: what runs into a wall bounces or arrives. `lay`: walls that it lay against. */
-void gw_bound_impacts_resolve(gw_scene_dynamics *movers, gw_dynamic_free_body *body, uint64_t lay,
-                              double dt);
-
-/* ---- the rest -------------------------------------------------------------------------------- */
-
-/* Between two looks of the world's thread (s). */
-double gw_scene_dynamics_detection_period(const gw_scene_dynamics_def *def);
-
-/* The world's contacts of these movers: detector, bodies, rules. Nothing where the scene's contacts
- * are off. */
-bool gw_scene_dynamics_build_contacts(gw_scene_dynamics *movers, const gw_scene_dynamics_def *def,
-                                      gw_error *error);
-void gw_scene_dynamics_drop_contacts(gw_scene_dynamics *movers);
+void gw_free_bodies_publish(const gw_scene_dynamics *dynamics, gw_snapshot *snapshot);
 
 #endif

@@ -56,7 +56,7 @@ void gw_simulation_energy(const gw_simulation *s, gw_energy *e)
         e->dissipated += s->tools[i].dissipated;
         e->edits += s->tools[i].edits;
     }
-    gw_scene_dynamics_energy(s->scenario->movers, e);
+    gw_scene_dynamics_energy(s->scenario->dynamics, e);
 }
 
 /* ---- the tick ------------------------------------------------------------------------------- */
@@ -64,18 +64,19 @@ void gw_simulation_energy(const gw_simulation *s, gw_energy *e)
 gw_chain *gw_simulation_held_chain(gw_scenario *scenario, int tool)
 {
     int mechanism = scenario->tools[tool].mechanism;
-    return mechanism >= 0 ? gw_scene_dynamics_chain(scenario->movers, mechanism) : NULL;
+    return mechanism >= 0 ? gw_scene_dynamics_chain(scenario->dynamics, mechanism) : NULL;
 }
 
 void gw_simulation_place_kinematic(gw_simulation *s, double dt)
 {
-    if (!gw_scene_dynamics_detection(s->scenario->movers))
+    if (!gw_scene_dynamics_detection(s->scenario->dynamics))
         return;
     gw_follower *moved = s->moved;
-    int count = gw_kinematics_moved_fixed(s->scenario->network, moved, GW_MAX_FOLLOWERS);
-    count += gw_kinematics_followers(s->scenario->network, moved + count, GW_MAX_FOLLOWERS - count);
+    int count = gw_kinematics_moved_fixed(s->scenario->kinematics, moved, GW_MAX_FOLLOWERS);
+    count +=
+        gw_kinematics_followers(s->scenario->kinematics, moved + count, GW_MAX_FOLLOWERS - count);
     for (int i = 0; i < count; i++)
-        gw_scene_dynamics_place_kinematic(s->scenario->movers, moved[i].object,
+        gw_scene_dynamics_place_kinematic(s->scenario->dynamics, moved[i].object,
                                           &moved[i].world_from_object, dt);
 }
 
@@ -87,8 +88,8 @@ void gw_simulation_restart(gw_simulation *s)
     s->limited_ticks = 0;
     s->carried = (gw_energy){0};
     s->bound = 0;
-    gw_kinematics_reset(s->scenario->network);
-    gw_scene_dynamics_reset(s->scenario->movers);
+    gw_kinematics_reset(s->scenario->kinematics);
+    gw_scene_dynamics_reset(s->scenario->dynamics);
     gw_simulation_place_kinematic(s, 0);
     for (int i = 0; i < s->scenario->tool_count; i++)
         gw_haptic_tool_reset(&s->tools[i], &s->scenario->tools[i],
@@ -153,8 +154,8 @@ static void tick_figures(gw_simulation *s)
     out->limited_ticks = s->limited_ticks;
     out->overruns = s->overruns;
     out->follower_count =
-        gw_kinematics_followers(s->scenario->network, out->followers, GW_MAX_FOLLOWERS);
-    gw_scene_dynamics_publish(s->scenario->movers, out);
+        gw_kinematics_followers(s->scenario->kinematics, out->followers, GW_MAX_FOLLOWERS);
+    gw_scene_dynamics_publish(s->scenario->dynamics, out);
     gw_simulation_energy(s, &out->energy);
 }
 
@@ -163,35 +164,35 @@ static void tick_figures(gw_simulation *s)
 static void move_geometry(gw_simulation *s)
 {
     double dt = s->scenario->dt;
-    gw_kinematics *network =
-        gw_kinematics_advance(s->scenario->network) ? s->scenario->network : NULL;
+    gw_kinematics *kinematics =
+        gw_kinematics_advance(s->scenario->kinematics) ? s->scenario->kinematics : NULL;
     for (int i = 0; i < s->scenario->tool_count; i++)
-        if (!gw_haptic_tool_move_set(&s->tools[i], network, dt))
+        if (!gw_haptic_tool_move_set(&s->tools[i], kinematics, dt))
             gw_simulation_emit(s, (gw_event){.kind = GW_EVENT_LEFT_BEHIND, .tool = i});
-    gw_scene_dynamics *movers = s->scenario->movers;
-    int left = gw_scene_dynamics_move_sets(movers, network, dt), at = 0, object;
+    gw_scene_dynamics *dynamics = s->scenario->dynamics;
+    int left = gw_scene_dynamics_move_sets(dynamics, kinematics, dt), at = 0, object;
     if (left >= 0)
         gw_simulation_emit(s, (gw_event){.kind = GW_EVENT_LEFT_BEHIND, .tool = -1, .object = left});
-    while ((object = gw_scene_dynamics_settled(movers, &at)) >= 0)
+    while ((object = gw_scene_dynamics_settled(dynamics, &at)) >= 0)
         gw_simulation_emit(s, (gw_event){.kind = GW_EVENT_SETTLED, .tool = -1, .object = object});
 }
 
 /* After the tools' step: what follows them, or back with the step where that cannot. */
 static void follow(gw_simulation *s, double dt)
 {
-    gw_kinematics *network = s->scenario->network;
+    gw_kinematics *kinematics = s->scenario->kinematics;
     bool travelling = false;
     for (int i = 0; i < s->scenario->tool_count; i++) {
         gw_pose object = gw_haptic_tool_object_pose(&s->tools[i]);
         if (!s->tools[i].chain)
-            gw_kinematics_set_held(network, s->tools[i].def->object, &object);
+            gw_kinematics_set_held(kinematics, s->tools[i].def->object, &object);
         travelling = travelling || s->tools[i].transition.active;
     }
-    bool bound = !gw_kinematics_follow(network, travelling) && !travelling;
+    bool bound = !gw_kinematics_follow(kinematics, travelling) && !travelling;
     for (int i = 0; i < s->scenario->tool_count && bound; i++) {
         gw_haptic_tool_undo_step(&s->tools[i], dt);
         if (!s->tools[i].chain)
-            gw_kinematics_set_held(network, s->tools[i].def->object, &s->tools[i].body.pose);
+            gw_kinematics_set_held(kinematics, s->tools[i].def->object, &s->tools[i].body.pose);
     }
     if (bound && s->bound == 0)
         gw_simulation_emit(s, (gw_event){.kind = GW_EVENT_BOUND});
@@ -201,14 +202,14 @@ static void follow(gw_simulation *s, double dt)
 /* All models go on by one step of `tick`. */
 static void step_models(gw_simulation *s, const gw_tick *tick)
 {
-    gw_scene_dynamics *movers = s->scenario->movers;
+    gw_scene_dynamics *dynamics = s->scenario->dynamics;
     int count = s->scenario->tool_count;
     for (int i = 0; i < count; i++)
-        gw_haptic_tool_pre_step(&s->tools[i], tick, gw_scene_dynamics_tool_mover(movers, i));
+        gw_haptic_tool_pre_step(&s->tools[i], tick, gw_scene_dynamics_tool_mover(dynamics, i));
     if (tick->moving)
-        gw_scene_dynamics_step(movers, tick->dt);
+        gw_scene_dynamics_step(dynamics, tick->dt);
     for (int i = 0; i < count; i++)
-        gw_haptic_tool_post_step(&s->tools[i], tick, gw_scene_dynamics_tool_mover(movers, i));
+        gw_haptic_tool_post_step(&s->tools[i], tick, gw_scene_dynamics_tool_mover(dynamics, i));
     if (!tick->moving)
         return;
     follow(s, tick->dt);
@@ -218,14 +219,14 @@ static void step_models(gw_simulation *s, const gw_tick *tick)
 /* Sense, step and act, `substeps` times in a tick; the snapshot is of the first sense. */
 static void step_all(gw_simulation *s, gw_tick *tick)
 {
-    gw_scene_dynamics *movers = s->scenario->movers;
+    gw_scene_dynamics *dynamics = s->scenario->dynamics;
     int tools = s->scenario->tool_count, substeps = tick->moving ? s->scenario->substeps : 1;
     double whole = tick->dt;
     tick->dt = whole / s->scenario->substeps;
     for (int k = 0; k < substeps; k++) {
         tick->within = k * tick->dt;
         for (int i = 0; i < tools; i++) {
-            gw_haptic_tool_sense(&s->tools[i], tick, movers, i);
+            gw_haptic_tool_sense(&s->tools[i], tick, dynamics, i);
             if (k == 0)
                 gw_haptic_tool_publish_state(&s->tools[i], &s->snapshot.tools[i]);
         }
@@ -248,7 +249,7 @@ void gw_simulation_tick(gw_simulation *s)
                     .engaged = !s->halted};
     bool limited = false;
     state_before was[GW_MAX_TOOLS];
-    gw_scene_dynamics_exchange(s->scenario->movers);
+    gw_scene_dynamics_exchange(s->scenario->dynamics);
     tick_figures(s);
     s->snapshot.moving = moving;
     for (int i = 0; i < s->scenario->tool_count; i++)
@@ -259,12 +260,12 @@ void gw_simulation_tick(gw_simulation *s)
         report(s, i, was[i]);
         limited = limited || s->tools[i].limited;
     }
-    if (moving && gw_scene_dynamics_jammed(s->scenario->movers))
+    if (moving && gw_scene_dynamics_jammed(s->scenario->dynamics))
         gw_simulation_emit(s, (gw_event){.kind = GW_EVENT_JAMMED});
-    int waiting = gw_scene_dynamics_crowded(s->scenario->movers);
+    int waiting = gw_scene_dynamics_crowded(s->scenario->dynamics);
     if (moving && waiting > 0)
         gw_simulation_emit(s, (gw_event){.kind = GW_EVENT_CROWDED, .value = waiting});
-    double strained = gw_scene_dynamics_strained(s->scenario->movers);
+    double strained = gw_scene_dynamics_strained(s->scenario->dynamics);
     if (moving && strained > 0)
         gw_simulation_emit(s, (gw_event){.kind = GW_EVENT_STRAINED, .value = strained});
     tell_moved(s);
@@ -278,12 +279,40 @@ void gw_simulation_tick(gw_simulation *s)
 
 gw_detection *gw_simulation_detection(gw_simulation *s)
 {
-    return gw_scene_dynamics_detection(s->scenario->movers);
+    return gw_scene_dynamics_detection(s->scenario->dynamics);
 }
 
 const gw_snapshot *gw_simulation_snapshot(const gw_simulation *s)
 {
     return &s->snapshot;
+}
+
+gw_run_status gw_simulation_status(const gw_simulation *s)
+{
+    const gw_snapshot *now = &s->snapshot;
+    gw_run_status out = {.tick = now->tick,
+                         .time = now->time,
+                         .scenario = now->scenario,
+                         .revision = now->revision,
+                         .state = now->state,
+                         .halted = now->halted,
+                         .tool_count = now->tool_count,
+                         .free_count = now->free_count};
+    for (int i = 0; i < now->tool_count; i++)
+        out.tools_dragged |= (uint64_t)now->tools[i].dragging << i;
+    for (int i = 0; i < now->free_count; i++) {
+        out.free_dragged |= (uint64_t)now->free[i].dragging << i;
+        out.free_object[i] = now->free[i].object;
+    }
+    return out;
+}
+
+bool gw_run_status_dragged(const gw_run_status *s, int tool, int object)
+{
+    for (int i = 0; i < s->free_count && object >= 0; i++)
+        if (s->free_object[i] == object)
+            return s->free_dragged >> i & 1;
+    return object < 0 && tool >= 0 && tool < s->tool_count && (s->tools_dragged >> tool & 1);
 }
 
 void gw_simulation_timing(gw_simulation *s, double tick_us, double late_us, bool overrun,

@@ -59,13 +59,13 @@ int gw_unilaterals_build(const gw_scene *scene, const gw_pose *poses, int object
 }
 
 /* Of geometry as it is now. */
-static gw_row row_now(const gw_unilateral *wall, const gw_kinematics *network)
+static gw_row row_now(const gw_unilateral *wall, const gw_kinematics *kinematics)
 {
-    if (!gw_kinematics_moved(network))
+    if (!gw_kinematics_moved(kinematics))
         return wall->row;
-    gw_element body = gw_kinematics_element(network, &wall->own);
-    gw_element other = gw_kinematics_element(network, &wall->other);
-    gw_pose at = gw_kinematics_pose(network, wall->other.object);
+    gw_element body = gw_kinematics_element(kinematics, &wall->own);
+    gw_element other = gw_kinematics_element(kinematics, &wall->other);
+    gw_pose at = gw_kinematics_pose(kinematics, wall->other.object);
     gw_element world = gw_element_moved(&at, &other);
     return row_of(&body, &world, wall->row.value);
 }
@@ -86,13 +86,13 @@ static bool same_wall(const gw_unilaterals *a, int i, const gw_unilaterals *b, i
 }
 
 uint64_t gw_unilaterals_switch(gw_unilaterals *walls, const gw_unilateral *wall, int count,
-                               const gw_kinematics *network, uint64_t mask)
+                               const gw_kinematics *kinematics, uint64_t mask)
 {
     const gw_unilaterals old = *walls;
     uint64_t carried = 0;
     *walls = (gw_unilaterals){.count = count, .wall = wall};
     for (int i = 0; i < count; i++) {
-        walls->row[i] = network ? row_now(&wall[i], network) : wall[i].row;
+        walls->row[i] = kinematics ? row_now(&wall[i], kinematics) : wall[i].row;
         for (int k = 0; k < old.count; k++) {
             if (!same_wall(walls, i, &old, k))
                 continue;
@@ -109,17 +109,17 @@ uint64_t gw_unilaterals_switch(gw_unilaterals *walls, const gw_unilateral *wall,
     return carried;
 }
 
-void gw_unilaterals_move(gw_unilaterals *walls, const gw_kinematics *network, const gw_pose *pose,
-                         double dt)
+void gw_unilaterals_move(gw_unilaterals *walls, const gw_kinematics *kinematics,
+                         const gw_pose *pose, double dt)
 {
-    if (!network && !walls->moving)
+    if (!kinematics && !walls->moving)
         return;
-    walls->moving = network != NULL;
+    walls->moving = kinematics != NULL;
     for (int i = 0; i < walls->count; i++) {
         double before, after;
         gw_rows_value(&walls->row[i], 1, pose, &before);
-        if (network)
-            walls->row[i] = row_now(&walls->wall[i], network);
+        if (kinematics)
+            walls->row[i] = row_now(&walls->wall[i], kinematics);
         gw_rows_value(&walls->row[i], 1, pose, &after);
         walls->coming[i] = walls->wall[i].sign * (after - before) / dt;
     }

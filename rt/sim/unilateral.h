@@ -48,11 +48,12 @@ typedef struct gw_unilaterals {
     double depth;                     /* the deepest when the tick began (m), 0: none is passed */
 } gw_unilaterals;
 
-/* Other walls from now on, with geometry as `network` has it (NULL: as they are built). One that is
- * as it was before keeps what it remembers; any other takes the object as it finds it: beyond it,
- * it lets it come back but not go further. Bit i of what it returns: wall i was one of `mask`. */
+/* Other walls from now on, with geometry as `kinematics` has it (NULL: as they are built). One that
+ * is as it was before keeps what it remembers; any other takes the object as it finds it: beyond
+ * it, it lets it come back but not go further. Bit i of what it returns: wall i was one of `mask`.
+ */
 uint64_t gw_unilaterals_switch(gw_unilaterals *walls, const gw_unilateral *wall, int count,
-                               const gw_kinematics *network, uint64_t mask);
+                               const gw_kinematics *kinematics, uint64_t mask);
 
 /* Once a tick, before anything else asks: who is near, who touches, how stiff. The model tells the
  * effective mass along a wall that is about to touch, at most `mass` counts, for the body may turn
@@ -63,9 +64,9 @@ void gw_unilaterals_detect(gw_unilaterals *walls, const gw_model *model, double 
                            const gw_twist *twist, double dt);
 
 /* Geometry moves in this tick of `dt` seconds, the body being there: walls stand where it takes
- * them to. `network`: NULL where none moves. */
-void gw_unilaterals_move(gw_unilaterals *walls, const gw_kinematics *network, const gw_pose *pose,
-                         double dt);
+ * them to. `kinematics`: NULL where none moves. */
+void gw_unilaterals_move(gw_unilaterals *walls, const gw_kinematics *kinematics,
+                         const gw_pose *pose, double dt);
 
 /* Power (W) of what moves them, by the damping of a body there that moves so; what it does to the
  * springs is in their energy. */

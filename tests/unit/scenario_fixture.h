@@ -111,8 +111,8 @@ static inline gw_scenario *fixture_scenario(const gw_guided_def *body, gw_device
                        .travel_spin = 1,
                        .tool_count = 1,
                        .slot_count = 1};
-    s->network = fixture_network();
-    s->movers = fixture_movers(rate, 1);
+    s->kinematics = fixture_network();
+    s->dynamics = fixture_movers(rate, 1);
     s->slots[0] = slot;
     strcpy(t->object_id, "cone");
     t->mechanism = -1;

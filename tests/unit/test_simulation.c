@@ -481,8 +481,8 @@ static void a_world_without_tools_ticks(void **state)
 {
     (void)state;
     gw_scenario *empty = calloc(1, sizeof *empty);
-    empty->network = fixture_network();
-    empty->movers = fixture_movers(1000, 0);
+    empty->kinematics = fixture_network();
+    empty->dynamics = fixture_movers(1000, 0);
     empty->substeps = 1;
     empty->rate = 1000;
     empty->dt = 1e-3;

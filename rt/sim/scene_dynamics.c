@@ -1,13 +1,106 @@
 /*
- * The models of a tick and the contacts between them. On the loop's thread, RT safe, but for
- * create and destroy.
+ * One step of everything that moves in a scene: held objects, mechanisms, free bodies, and the
+ * contacts between them; what they exchange with collision detection and local models; their
+ * energy. On the loop's thread, RT safe. How it is built is in scene_dynamics_build.c, free bodies
+ * are in free_bodies.c.
  */
 #include "rt/sim/scene_dynamics_private.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define BRAKE_TIME 0.02 /* s in which a strained mechanism loses most of its speed */
+
+/* ---- mechanisms from tick to tick ----------------------------------------------------------- */
+
+/* From now on, exactly or by local models. */
+static void start_chain(gw_scene_dynamics *m, int index, const double *q, const double *v)
+{
+    gw_dynamic_mechanism *c = &m->chains[index];
+    gw_chain_init(&c->chain, &c->def, q, v);
+    c->strain = c->owed = 0;
+}
+
+static void look_first(gw_scene_dynamics *m, int index)
+{
+    gw_dynamic_mechanism *c = &m->chains[index];
+    if (m->locals)
+        gw_local_models_start(m->locals, index, &c->chain, &c->resisted);
+}
+
+static void reset_mechanisms(gw_scene_dynamics *m)
+{
+    for (int i = 0; i < m->chain_count; i++) {
+        gw_dynamic_mechanism *c = &m->chains[i];
+        c->travel = (gw_transition){0};
+        c->def.world_from_base = c->base;
+        start_chain(m, i, c->q0, c->v0);
+        look_first(m, i);
+    }
+}
+
+/* Where its base is shown, and how that moves. */
+static gw_pose base_now(const gw_dynamic_mechanism *c, gw_twist *rate)
+{
+    gw_pose base = c->base;
+    *rate = (gw_twist){{0, 0, 0}, {0, 0, 0}};
+    gw_transition_apply(&c->travel, &base, rate);
+    return base;
+}
+
+/* Joints that it had go on as they are, those that it has more of begin. */
+static void carry_chain(gw_scene_dynamics *m, int index, const gw_dynamic_mechanism *was,
+                        const gw_transition_limits *limits)
+{
+    gw_dynamic_mechanism *c = &m->chains[index];
+    double q[GW_MAX_LINKS], v[GW_MAX_LINKS];
+    gw_twist rate, still = {{0, 0, 0}, {0, 0, 0}};
+    gw_pose from = base_now(was, &rate);
+    for (int i = 0; i < c->def.count; i++) {
+        bool had = i < was->def.count && c->def.links[i].kind == was->def.links[i].kind;
+        q[i] = had ? was->chain.q[i] : c->q0[i];
+        v[i] = had ? was->chain.v[i] : c->v0[i];
+    }
+    gw_transition_start(&c->travel, &from, &rate, &c->base, &still, limits);
+    c->def.world_from_base = from;
+    start_chain(m, index, q, v);
+    if (c->def.count == was->def.count)
+        gw_chain_copy_friction(&c->chain, &was->chain);
+    look_first(m, index);
+}
+
+static void carry_over_mechanisms(gw_scene_dynamics *m, const gw_scene_dynamics *old,
+                                  const gw_transition_limits *limits)
+{
+    for (int i = 0; i < m->chain_count; i++)
+        for (int k = 0; k < old->chain_count; k++)
+            if (strcmp(old->chains[k].id, m->chains[i].id) == 0)
+                carry_chain(m, i, &old->chains[k], limits);
+}
+
+static double energy_of(const gw_chain *chain)
+{
+    double kinetic, potential;
+    gw_model_energy(&chain->model, &kinetic, &potential);
+    return kinetic + potential;
+}
+
+void gw_mechanisms_move_bases(gw_scene_dynamics *m, double dt)
+{
+    for (int i = 0; i < m->chain_count; i++) {
+        gw_dynamic_mechanism *c = &m->chains[i];
+        gw_twist rate;
+        if (!c->travel.active)
+            continue;
+        double before = energy_of(&c->chain);
+        gw_transition_advance(&c->travel, dt, 1);
+        c->def.world_from_base = base_now(c, &rate);
+        gw_chain_update_base(&c->chain);
+        look_first(m, i);
+        m->edits += energy_of(&c->chain) - before;
+    }
+}
 
 /* ---- state ---------------------------------------------------------------------------------- */
 
@@ -24,7 +117,7 @@ static void take_start_contacts(gw_scene_dynamics *m)
 
 void gw_scene_dynamics_reset(gw_scene_dynamics *m)
 {
-    gw_mechanisms_reset(m);
+    reset_mechanisms(m);
     gw_free_bodies_reset(m);
     m->work = m->dissipated = m->motors = m->edits = 0;
     m->contact = (gw_contact_statistics){0};
@@ -53,15 +146,14 @@ static int body_again(const void *context, int old)
 }
 
 void gw_scene_dynamics_carry_over(gw_scene_dynamics *m, const gw_scene_dynamics *old,
-                                  gw_kinematics *network, const gw_transition_limits *limits)
+                                  gw_kinematics *kinematics, const gw_transition_limits *limits)
 {
-    gw_mechanisms_carry_over(m, old, limits);
-    gw_free_bodies_carry_over(m, old, network, limits);
+    carry_over_mechanisms(m, old, limits);
+    gw_free_bodies_carry_over(m, old, kinematics, limits);
     m->contact = old->contact;
     m->contact.spring = 0;
     m->contact.touching = 0;
     m->last.touching = old->last.touching;
-    m->touched_before = old->touched_before;
     if (m->world && old->world)
         m->contact.spring = gw_world_carry_over(m->world, old->world, body_again,
                                                 &(gw_scene_dynamics_pair){m, old});
@@ -188,7 +280,6 @@ static void step_apart(gw_scene_dynamics *m, double dt)
 static void step_together(gw_scene_dynamics *m, double dt)
 {
     gw_contact_statistics *f = &m->contact;
-    m->touched_before = m->last.touching;
     gw_world_step_all(m->world, m->mover, dt, &m->last);
     m->was_jammed = m->immovable;
     m->immovable = m->last.immovable;
@@ -240,11 +331,6 @@ void gw_scene_dynamics_step(gw_scene_dynamics *m, double dt)
         step_apart(m, dt);
     book(m);
     gw_free_bodies_post_step(m, dt);
-}
-
-bool gw_scene_dynamics_touched(const gw_scene_dynamics *m, int tool)
-{
-    return m->world && m->last.touching + m->touched_before > 0 && tool < m->tool_count;
 }
 
 /* The chain that a tool holds, or NULL. */
