@@ -77,10 +77,10 @@ $(WEB_OUT)/.stamp: $(WEB_SRC) $(NODE_MODULES)
 	cd web && node build.mjs $(abspath $(WEB_OUT))
 	@touch $@
 
-$(BUILD)/assets.S: $(WEB_OUT)/.stamp $(SCENES) server/files/assets.sh server/schema/openapi.json
+$(BUILD)/assets.S: $(WEB_OUT)/.stamp $(SCENES) server/files/assets.sh
 	@mkdir -p $(@D)
 	@echo "  EMBED $@"
-	@sh server/files/assets.sh $(WEB_OUT) scenes server/schema/openapi.json > $@
+	@sh server/files/assets.sh $(WEB_OUT) scenes > $@
 
 $(BUILD)/obj/assets.o: $(BUILD)/assets.S
 	@mkdir -p $(@D)
@@ -89,6 +89,10 @@ $(BUILD)/obj/assets.o: $(BUILD)/assets.S
 $(BUILD)/guideway: $(call obj,$(SERVER_SRC)) $(BUILD)/obj/assets.o $(BUILD)/libguideway.a
 	@echo "  LINK  $@"
 	@$(CC) $(CFLAGS) -o $@ $^ $(LDFLAGS) $(LDLIBS)
+
+# the REST interface as an OpenAPI document: the page's types come from it
+$(BUILD)/openapi.json: $(BUILD)/guideway
+	@$(BUILD)/guideway openapi > $@
 
 run: deps
 	@$(MAKE) --no-print-directory build

@@ -194,7 +194,8 @@ static const command commands[] = {{"serve", serve_main, NULL},
                                    {"run", command_run, RUN_USAGE},
                                    {"bench", command_bench, BENCH_USAGE},
                                    {"import", command_import, IMPORT_USAGE},
-                                   {"routes", serve_routes, NULL}};
+                                   {"routes", serve_routes, NULL},
+                                   {"openapi", serve_openapi, NULL}};
 
 static bool asks_for_help(const char *word)
 {

@@ -12,6 +12,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "server/cli/command.h"
 #include "server/files/gallery.h"
 #include "server/net/listen.h"
 #include "server/cli/version.h"
@@ -262,4 +263,15 @@ int serve_routes(int argc, char **argv)
     (void)argc, (void)argv;
     api_print_routes();
     return 0;
+}
+
+int serve_openapi(int argc, char **argv)
+{
+    (void)argc, (void)argv;
+    json_t *document = api_openapi_document();
+    char *text = wire_text(document);
+    int code = text ? command_print(text) : EXIT_WORK_FAILED;
+    free(text);
+    json_decref(document);
+    return code;
 }

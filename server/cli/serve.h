@@ -11,5 +11,6 @@ int serve_main(int argc, char **argv);
 /* Prints the route table, "METHOD /path" a line, for the test that compares it with the OpenAPI
  * document. */
 int serve_routes(int argc, char **argv);
+int serve_openapi(int argc, char **argv);
 
 #endif

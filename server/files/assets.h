@@ -1,8 +1,8 @@
 /*
- * Files inside the binary: the page, the gallery's scenes, the OpenAPI document. The table is
- * written by assets.sh. Read only; any thread.
+ * Files inside the binary: the page and the gallery's scenes. The table is written by assets.sh.
+ * Read only; any thread.
  *
- * Paths: "/index.html" for what the page asks for, "scenes/paper-plane.json", "openapi.json".
+ * Paths: "/index.html" for what the page asks for, "scenes/paper-plane.json".
  */
 #ifndef GW_SERVER_FILES_ASSETS_H
 #define GW_SERVER_FILES_ASSETS_H

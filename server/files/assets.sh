@@ -1,8 +1,8 @@
 #!/bin/sh
-# Writes an assembler file that embeds the page, the scenes and the OpenAPI document.
-# usage: sh server/files/assets.sh WEBDIR SCENEDIR OPENAPI > out.S
+# Writes an assembler file that embeds the page and the scenes.
+# usage: sh server/files/assets.sh WEBDIR SCENEDIR > out.S
 set -eu
-web=$1 scenes=$2 openapi=$3
+web=$1 scenes=$2
 count=0 table=''
 
 mime_of() {
@@ -46,6 +46,5 @@ done
 for file in $(find "$scenes" -type f -name '*.json' | LC_ALL=C sort); do
     embed "scenes/${file#"$scenes"/}" "$file" ''
 done
-embed openapi.json "$openapi" ''
 printf '.section .data.rel.ro,"aw"\n.balign 8\n.globl assets\nassets:%s\n    .quad 0, 0, 0, 0, 0, 0\n' "$table"
 echo '.section .note.GNU-stack,"",%progbits'

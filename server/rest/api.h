@@ -56,4 +56,7 @@ void api_problem(api_reply *reply, int status, const char *detail);
 /* Prints the route table, one "METHOD /path" a line. */
 void api_print_routes(void);
 
+/* The OpenAPI document of all routes; NULL where memory is short. */
+json_t *api_openapi_document(void);
+
 #endif

@@ -237,3 +237,13 @@ void api_print_routes(void)
     for (int i = 0; i < count; i++)
         printf("%s " API_PREFIX "%s\n", routes[i].about.method, routes[i].about.path);
 }
+
+json_t *api_openapi_document(void)
+{
+    int count;
+    const api_route *routes = api_routes(&count);
+    json_t *document = wire_openapi();
+    for (int i = 0; i < count; i++)
+        wire_openapi_add(document, API_PREFIX, &routes[i].about);
+    return document;
+}

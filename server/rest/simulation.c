@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "server/rest/call.h"
-#include "server/files/assets.h"
 
 static void answer(api_call *call)
 {
@@ -119,15 +118,5 @@ void api_solve(api_call *call)
 
 void api_openapi(api_call *call)
 {
-    const asset *document = asset_find("openapi.json");
-    size_t size = document ? asset_size(document) : 0;
-    gw_text *body = document ? text_new(size) : NULL;
-    if (!body) {
-        api_refuse(call, 500, "", "memory is short");
-        return;
-    }
-    memcpy(body->data, document->start, size);
-    call->reply->status = 200;
-    call->reply->mime = "application/json";
-    call->reply->body = body;
+    api_json(call, 200, api_openapi_document());
 }

@@ -299,14 +299,6 @@ static json_t *encode_quat(const wire_field *f, const void *owner, const wire_co
 
 const wire_type wire_type_quat = {decode_quat, encode_quat, wire_schema_vec3};
 
-json_t *wire_schema_number_map(const wire_field *f)
-{
-    (void)f;
-    return json_pack("{ss s{ss}}", "type", "object", "additionalProperties", "type", "number");
-}
-
-const wire_type wire_type_number_map = {NULL, NULL, wire_schema_number_map};
-
 /* ---- truth, text and choices --------------------------------------------------------------- */
 
 static bool decode_boolean(const wire_field *f, const json_t *value, const wire_path *at,
@@ -355,7 +347,7 @@ static json_t *encode_string(const wire_field *f, const void *owner, const wire_
 
 json_t *wire_schema_string(const wire_field *f)
 {
-    json_t *schema = json_pack("{ss}", "type", "string");
+    json_t *schema = f->choices ? wire_schema_choice(f) : json_pack("{ss}", "type", "string");
     if (f->size > 1 && f->type->decode)
         json_object_set_new(schema, "maxLength", json_integer((json_int_t)f->size - 1));
     return schema;
@@ -558,6 +550,13 @@ json_t *wire_schema_list(const wire_field *f)
     return schema;
 }
 
+json_t *wire_schema_map(const wire_field *f)
+{
+    const wire_field item = item_of(f);
+    return json_pack("{ss so}", "type", "object", "additionalProperties", item.type->schema(&item));
+}
+
+const wire_type wire_type_map = {NULL, NULL, wire_schema_map};
 const wire_type wire_type_list = {decode_list, encode_list, wire_schema_list};
 const wire_type wire_type_list_within = {decode_list, encode_list, wire_schema_list};
 
@@ -776,14 +775,14 @@ static void add_words(json_t *schema, const wire_field *f)
 static bool has_plain_value(const wire_field *f)
 {
     return f->type == NUMBER || f->type == WHOLE || f->type == BOOLEAN || f->type == CHOICE ||
-           f->type == VEC3 || f->type == DIRECTION;
+           f->type == VEC3 || f->type == DIRECTION || f->type == QUAT;
 }
 
 static void add_default(json_t *schema, const wire_table *t, const wire_field *f)
 {
     _Alignas(max_align_t) char initial[TABLE_BYTES];
-    if (!t->initial || !has_plain_value(f) || f->flags & (REQUIRED | READ_ONLY) || f->has_flag ||
-        f->kinds || (f->when && !(f->flags & OMITTED)))
+    if (!t->initial || !has_plain_value(f) || f->flags & (REQUIRED | READ_ONLY | SOMETIMES) ||
+        f->has_flag || f->kinds || (f->when && !(f->flags & OMITTED)))
         return;
     say_nothing(t, initial);
     json_object_set_new(schema, "default", f->type->encode(f, initial, NULL));
@@ -792,7 +791,7 @@ static void add_default(json_t *schema, const wire_table *t, const wire_field *f
 /* A member of a merge patch: an object is patched, anything else is replaced, null takes away. */
 static json_t *patch_schema(const wire_field *f)
 {
-    const wire_table *t = f->type == LIST ? NULL : f->table;
+    const wire_table *t = f->type->schema == wire_schema_list ? NULL : f->table;
     if (t && t->patch.name)
         return wire_schema_ref(t->patch.name);
     return t && t->patch.about ? wire_table_schema(t, WIRE_PATCH, NULL) : f->type->schema(f);

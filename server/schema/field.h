@@ -50,7 +50,7 @@ typedef enum wire_flags {
     SENT_BACK = 16,    /* with READ_ONLY: may be sent back, and is not looked at then */
     WRITE_ONLY = 32,   /* taken, never answered */
     IN_ADDRESS = 64,   /* required in a document, not where the address or the server supplies it */
-    SOMETIMES = 128,   /* answered now and then, for a reason that `about` states */
+    SOMETIMES = 128,   /* not in every answer; its default depends on other members */
     TELLS_VALUE = 256, /* a refusal begins with the value */
     EXCLUSIVE = 512,   /* `low` itself is out of range */
     ALTERNATIVE = 1024, /* exactly one of the table's members of this kind is there */
@@ -132,12 +132,12 @@ struct wire_table {
 #define LIST        (&wire_type_list) /* an owned array */
 #define LIST_WITHIN (&wire_type_list_within)
 #define FEATURE_ID  (&wire_type_feature_id) /* gw_feature_ref */
-#define NUMBER_MAP  (&wire_type_number_map) /* described only */
+#define MAP         (&wire_type_map) /* described only: members of any name, `table` or `item` each */
 
 extern const wire_type wire_type_number, wire_type_whole, wire_type_boolean, wire_type_string,
     wire_type_id, wire_type_text, wire_type_choice, wire_type_vec3, wire_type_direction,
     wire_type_quat, wire_type_numbers, wire_type_object, wire_type_list, wire_type_list_within,
-    wire_type_feature_id, wire_type_number_map;
+    wire_type_feature_id, wire_type_map;
 
 /* ---- decoding and encoding ----------------------------------------------------------------- */
 
@@ -178,7 +178,7 @@ json_t *wire_schema_ref(const char *component); /* {"$ref": ..} */
 /* What the types above describe themselves as, for types that a file adds. */
 json_t *wire_schema_number(const wire_field *field);
 json_t *wire_schema_numbers(const wire_field *field);
-json_t *wire_schema_number_map(const wire_field *field);
+json_t *wire_schema_map(const wire_field *field);
 json_t *wire_schema_boolean(const wire_field *field);
 json_t *wire_schema_string(const wire_field *field);
 json_t *wire_schema_id(const wire_field *field);
@@ -195,12 +195,24 @@ void wire_add_components(json_t *schemas, const wire_table *table);
 
 /* ---- shapes that several files use --------------------------------------------------------- */
 
-extern const wire_table wire_table_pose, wire_table_pose_read, wire_table_twist, wire_table_wrench,
-    wire_table_shape, wire_table_element, wire_table_task_progress, wire_table_answer,
-    wire_table_tool_state, wire_table_object, wire_table_feature, wire_table_constraint,
-    wire_table_tool, wire_table_device, wire_table_task, wire_table_mechanism, wire_table_material,
-    wire_table_contact;
-extern const char *const wire_senses[], *const wire_constraint_types[];
+extern const wire_table wire_table_answer, wire_table_body, wire_table_branch, wire_table_conflict,
+    wire_table_constraint, wire_table_contact, wire_table_contact_figures, wire_table_contact_point,
+    wire_table_damping, wire_table_device, wire_table_device_info, wire_table_driver,
+    wire_table_element, wire_table_energy, wire_table_feature, wire_table_gains, wire_table_guard,
+    wire_table_hand_knot, wire_table_hit, wire_table_implied, wire_table_joint,
+    wire_table_joint_limits, wire_table_joints, wire_table_limits, wire_table_line, wire_table_link,
+    wire_table_loop, wire_table_material, wire_table_mechanism, wire_table_mesh,
+    wire_table_mesh_about, wire_table_motor, wire_table_nearest, wire_table_object,
+    wire_table_operator, wire_table_parameter, wire_table_part, wire_table_plane, wire_table_pose,
+    wire_table_pose_read, wire_table_primitive, wire_table_problem, wire_table_problem_constraint,
+    wire_table_redundant, wire_table_rendering, wire_table_resisted, wire_table_roots,
+    wire_table_rotation, wire_table_sample, wire_table_scene, wire_table_shape,
+    wire_table_simulation, wire_table_solution, wire_table_spread, wire_table_spring,
+    wire_table_step, wire_table_step_progress, wire_table_strand, wire_table_task,
+    wire_table_task_progress, wire_table_tool, wire_table_tool_state, wire_table_translation,
+    wire_table_twist, wire_table_velocity, wire_table_workspace, wire_table_wrench,
+    wire_table_wrench_sample;
+extern const char *const wire_senses[], *const wire_constraint_types[], *const wire_run_states[];
 
 /* The mesh of that name, or its hull, from where this thread's come (wire_use_meshes()). */
 gw_mesh *wire_find_mesh(const char *file, bool convex, gw_error *error);

@@ -185,10 +185,10 @@ static const wire_field of_link[] = {
     {"id", ID, AT(link_row, look.id), OMITTED,
      .about = "a label; messages name a link mechanism.number"},
     {"joint", OBJECT, .flags = REQUIRED, .table = &wire_table_joint},
-    {"mass", NUMBER, AT(link_row, link.mass.mass),
+    {"mass", NUMBER, AT(link_row, link.mass.mass), SOMETIMES,
      .unit = "kg; that of the geometry at 1000 kg/m3 unless given"},
-    {"com", VEC3, AT(link_row, link.mass.com), .about = "centre of mass in the link's axes",
-     .unit = "m"},
+    {"com", VEC3, AT(link_row, link.mass.com), SOMETIMES,
+     .about = "centre of mass in the link's axes", .unit = "m"},
     {"inertia", &tensor, .most = 6, .unit = "kg m2",
      .about = "ixx iyy izz ixy ixz iyz, entries of the tensor about the centre of mass; the "
               "geometry's unless given"},

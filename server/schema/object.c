@@ -252,7 +252,7 @@ static const wire_field of_velocity[] = {
     {"w", VEC3, AT(gw_object, spin)},
     {0},
 };
-static const wire_table velocity = {
+const wire_table wire_table_velocity = {
     .name = "Velocity",
     .about = "Initial velocity of the frame's origin (m/s) and angular velocity (rad/s), world "
              "axes.",
@@ -264,7 +264,7 @@ static const wire_field of_damping[] = {
     {"angular", NUMBER, AT(gw_object, body.damping_angular), .unit = "N m s/rad"},
     {0},
 };
-static const wire_table damping = {
+const wire_table wire_table_damping = {
     .name = "Damping",
     .about = "At the tool frame.",
     .fields = of_damping,
@@ -328,8 +328,9 @@ static const wire_field of_body[] = {
     {"inertia", &body_inertia, AT(gw_object, body.inertia), .most = 6,
      HAS(gw_object, body.has_inertia), .unit = "kg m2",
      .about = "ixx iyy izz ixy ixz iyz, entries of the tensor about the centre of mass"},
-    {"damping", OBJECT, .table = &damping},
-    {"velocity", OBJECT, .table = &velocity, .when = never}, /* an object's own member tells it */
+    {"damping", OBJECT, .table = &wire_table_damping},
+    {"velocity", OBJECT, .table = &wire_table_velocity,
+     .when = never}, /* an object's own member tells it */
     {0},
 };
 const wire_table wire_table_body = {
@@ -357,7 +358,7 @@ static void finish_object(void *object)
 static bool take_velocity(const json_t *value, const wire_path *at, void *owner, gw_error *error)
 {
     const json_t *stated = json_object_get(json_object_get(value, "body"), "velocity");
-    return !stated || wire_decode_at(&velocity, stated, at, owner, error);
+    return !stated || wire_decode_at(&wire_table_velocity, stated, at, owner, error);
 }
 
 static const wire_field of_object[] = {
@@ -369,7 +370,7 @@ static const wire_field of_object[] = {
      .about = "a rigid body of the world, moved by its weight and what touches it along what its "
               "constraints to fixed objects leave; with other objects it has none"},
     {"body", OBJECT, .table = &wire_table_body},
-    {"velocity", OBJECT, .flags = OMITTED, .table = &velocity},
+    {"velocity", OBJECT, .flags = OMITTED, .table = &wire_table_velocity},
     {"material", ID, AT(gw_object, material), OMITTED | LAST},
     {0},
 };

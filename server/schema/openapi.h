@@ -1,30 +1,40 @@
-/* Operations of the REST interface, as the OpenAPI document tells them. */
+/*
+ * The OpenAPI document: operations, one row each, and the component schemas of the tables of
+ * fields. Any thread; no state.
+ */
 #ifndef GW_SERVER_SCHEMA_OPENAPI_H
 #define GW_SERVER_SCHEMA_OPENAPI_H
 
-typedef struct wire_field wire_field;
+#include "server/schema/wire.h"
 
 typedef enum wire_operation_flags {
-    OP_EDIT = 1,
-    OP_DRY_RUN = 2,
-    OP_STRANDS = 4,
-    OP_ETAG = 8,
-    OP_CREATES = 16,
-    OP_REPLACES = 32,
-    OP_FILE = 64,
-    OP_400 = 128,
+    OP_EDIT = 1,      /* takes If-Match: 412 */
+    OP_DRY_RUN = 2,   /* takes ?dryRun: 200 with what would be */
+    OP_STRANDS = 4,   /* takes ?strands */
+    OP_ETAG = 8,      /* its answers have an ETag */
+    OP_CREATES = 16,  /* 201 with Location */
+    OP_REPLACES = 32, /* with OP_CREATES: 200 where it was there; what is not there is no 404 */
+    OP_FILE = 64,     /* the body is a file */
+    OP_400 = 128,     /* refuses so, beyond what follows from the rest of the row */
     OP_404 = 256,
     OP_409 = 512,
     OP_422 = 1024
 } wire_operation_flags;
 
+/* What the document says of one route. From it follow 401, 403 and 421; with a JSON body 400, 413
+ * and 415, with a file 400 and 413; 404 where the path names something. */
 typedef struct wire_operation {
-    const char *method, *path;
+    const char *method, *path; /* below the prefix, {} around names */
     const char *summary;
-    const char *request;
-    const char *answer;
+    const char *request; /* component schema of the JSON body, "A|B" either; NULL: none */
+    const char *answer;  /* of the answer, "A[]" an array of them, "A[64]" at most so many;
+                             NULL: 204 */
     unsigned flags;
-    const wire_field *query;
+    const char *query; /* a further query parameter, "object" or "since"; NULL: none */
 } wire_operation;
+
+/* The document without paths, and one more operation in it; `prefix` goes before its path. */
+json_t *wire_openapi(void);
+void wire_openapi_add(json_t *document, const char *prefix, const wire_operation *operation);
 
 #endif

@@ -86,6 +86,12 @@ const wire_table wire_table_resisted = {
     .answered = true,
 };
 
+static json_t *schema_whole(const wire_field *f)
+{
+    (void)f;
+    return json_pack("{ss}", "type", "integer");
+}
+
 static json_t *encode_held(const wire_field *f, const void *owner, const wire_context *context)
 {
     (void)owner;
@@ -120,7 +126,7 @@ static bool is_impedance(const void *owner, const wire_context *context)
 }
 
 static const wire_type held_id = {NULL, encode_held, wire_schema_id};
-static const wire_type held_link = {NULL, encode_held, wire_schema_number};
+static const wire_type held_link = {NULL, encode_held, schema_whole};
 static const wire_type tool_walls = {NULL, encode_tool_walls, wire_schema_list};
 
 #define TOOL(member) AT(gw_tool_state, member)
@@ -387,12 +393,6 @@ static json_t *encode_rate(const wire_field *f, const void *owner, const wire_co
 {
     (void)f, (void)owner;
     return json_integer(context->rate);
-}
-
-static json_t *schema_whole(const wire_field *f)
-{
-    (void)f;
-    return json_pack("{ss}", "type", "integer");
 }
 
 static const wire_type loop_rate = {NULL, encode_rate, schema_whole};

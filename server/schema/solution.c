@@ -60,7 +60,8 @@ static json_t *encode_radii(const wire_field *f, const void *owner, const wire_c
                         context);
 }
 
-static const wire_field a_vector = {"vector", VEC3};
+static const wire_field a_vector = {"vector", VEC3}, a_number = {"number", NUMBER},
+                        an_id = {"id", ID};
 static const wire_type locus_axes = {NULL, encode_axes, wire_schema_list};
 static const wire_type locus_radii = {NULL, encode_radii, wire_schema_numbers};
 
@@ -109,6 +110,8 @@ static json_t *schema_range(const wire_field *f)
 
 static const wire_type parameter_range = {NULL, encode_range, schema_range};
 
+static const char *const parts[] = {"rotation", "translation", "pose", NULL};
+static const char *const units[] = {"rad", "m", NULL};
 static const wire_field of_parameter[] = {
     {"name", TEXT, AT(gw_submanifold_parameter, name)},
     {"part", TEXT, AT(gw_submanifold_parameter, part), .about = "rotation, translation, or pose"},
@@ -172,7 +175,6 @@ static json_t *encode_zero(const wire_field *f, const void *owner, const wire_co
 
 static const wire_type branch_words = {NULL, encode_words, wire_schema_string};
 static const wire_type branch_zero = {NULL, encode_zero, wire_schema_object};
-static const wire_field a_number = {"number", NUMBER};
 
 static const wire_field of_nearest[] = {
     {"pose", OBJECT, AT(gw_branch, nearest), .table = &wire_table_pose_read},
@@ -262,13 +264,13 @@ static json_t *encode_message(const wire_field *f, const void *owner, const wire
     return json_string(message);
 }
 
-static const wire_type condition_values = {NULL, encode_condition_values, wire_schema_number_map};
+static const wire_type condition_values = {NULL, encode_condition_values, wire_schema_map};
 static const wire_type conflict_message = {NULL, encode_message, wire_schema_string};
 
 static const wire_field of_conflict[] = {
     {"constraints", IDS, AT(gw_conflict, constraints)},
     {"condition", TEXT, AT(gw_conflict, condition)},
-    {"values", &condition_values},
+    {"values", &condition_values, .item = &a_number},
     {"message", &conflict_message},
     {0},
 };
@@ -411,6 +413,45 @@ const wire_table wire_table_answer = {
     .answered = true,
     .kind = offsetof(gw_solution, status),
 };
+
+static const char *const states[] = {"free", "under", "well", "over", "conflict", NULL};
+static const wire_field of_strand[] = {
+    {"parameter", TEXT},
+    {"here", WHOLE, .about = "index of the pose where the object is now"},
+    {"closed", BOOLEAN, .about = "the last pose is one step before the first"},
+    {"poses", LIST, .table = &wire_table_pose_read, .least = 1,
+     .most = 2 * GW_FREEDOM_PATH_MAX + 1},
+    {0}};
+const wire_table wire_table_strand = {
+    .name = "Strand",
+    .about = "The way along one freedom of the chosen branch: poses in order, the others held as "
+             "still as the set lets.",
+    .fields = of_strand,
+    .answered = true};
+
+/* Of an object of the scene: server/app adds what the layout knows. */
+static const wire_field of_solution[] = {
+    SOLUTION_FIELDS,
+    {"object", ID},
+    {"tool", BOOLEAN, .about = "a hand holds it"},
+    {"state", CHOICE, .choices = states},
+    {"follows", LIST, .flags = SOMETIMES, .item = &an_id,
+     .about = "there where hands move what it is joined to: it follows these objects"},
+    {"cluster", LIST, .flags = SOMETIMES, .item = &an_id,
+     .about = "there where it is part of a cycle: the objects that were solved together"},
+    {"cluster_dof", WHOLE, .flags = SOMETIMES,
+     .about = "freedoms of the cluster while all else stands"},
+    {"branch", TEXT, .flags = SOMETIMES, .about = "the chosen one"},
+    {"words", TEXT, .flags = SOMETIMES},
+    {"parameters", LIST, .flags = SOMETIMES, .item = &a_number, .most = 6,
+     .about = "of the chosen branch, where the object is now"},
+    {"strands", LIST, .flags = SOMETIMES, .table = &wire_table_strand, .most = 6},
+    {0}};
+const wire_table wire_table_solution = {.name = "Solution",
+                                        .about = "What an object may still do.",
+                                        .fields = of_solution,
+                                        .answered = true,
+                                        .kind = offsetof(gw_solution, status)};
 
 json_t *wire_solution(const gw_solution *s, const char *const *ids)
 {

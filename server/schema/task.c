@@ -80,7 +80,8 @@ static json_t *encode_targets(const wire_field *f, const void *owner, const wire
     return targets;
 }
 
-static const wire_type targets = {decode_targets, encode_targets, wire_schema_number_map};
+static const wire_field a_number = {"number", NUMBER};
+static const wire_type targets = {decode_targets, encode_targets, wire_schema_map};
 
 static bool is_guarded(const void *step, const wire_context *context)
 {
@@ -118,9 +119,9 @@ static bool guard(const json_t *value, const wire_path *at, void *owner, gw_erro
 }
 
 static const wire_field of_move[] = {
-    {"to", &targets, AT(gw_task_step, target_count), OMITTED,
+    {"to", &targets, .item = &a_number, AT(gw_task_step, target_count), OMITTED,
      .about = "m or rad, by the names that the branch's parameters have"},
-    {"by", &targets, AT(gw_task_step, target_count), OMITTED},
+    {"by", &targets, .item = &a_number, AT(gw_task_step, target_count), OMITTED},
     {"speed", NUMBER, AT(gw_task_step, speed), LOW(1e-4), .unit = "m/s"},
     {"spin", NUMBER, AT(gw_task_step, spin), LOW(1e-3), .unit = "rad/s"},
     {"until", OBJECT, HAS(gw_task_step, guarded), .table = &wire_table_guard},
@@ -195,13 +196,13 @@ static json_t *encode_parameters(const wire_field *f, const void *owner,
     return parameters;
 }
 
-static const wire_type parameters = {NULL, encode_parameters, wire_schema_number_map};
+static const wire_type parameters = {NULL, encode_parameters, wire_schema_map};
 
 static const wire_field of_step_progress[] = {
     {"state", CHOICE, AT(gw_step_progress, state), .name_of = step_state},
     {"reason", CHOICE, AT(gw_step_progress, reason), .name_of = step_reason,
      .about = "why it ended"},
-    {"parameters", &parameters, .about = "where the object was at its end"},
+    {"parameters", &parameters, .item = &a_number, .about = "where the object was at its end"},
     {"reaction", NUMBER, AT(gw_step_progress, reaction), .about = "along the motion at its end",
      .unit = "N, N m"},
     {"seconds", NUMBER, AT(gw_step_progress, seconds), .unit = "s"},

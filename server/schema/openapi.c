@@ -1,0 +1,453 @@
+/*
+ * The OpenAPI 3.1 document: operations from rows of routes, component schemas from the tables of
+ * fields, and the shapes that only exist in answers which other folders put together.
+ */
+#include "server/schema/openapi.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "server/schema/field.h"
+
+/* ---- shapes that other folders build or read ----------------------------------------------- */
+
+static const wire_field an_id = {"id", ID}, a_number = {"number", NUMBER};
+
+#define ANSWER(variable, name_, about_, ...)                                                       \
+    static const wire_field of_##variable[] = {__VA_ARGS__, {0}};                                  \
+    static const wire_table variable = {                                                           \
+        .name = name_, .about = about_, .fields = of_##variable, .answered = true};
+#define REQUEST(variable, name_, about_, ...)                                                      \
+    static const wire_field of_##variable[] = {__VA_ARGS__, {0}};                                  \
+    static const wire_table variable = {.name = name_, .about = about_, .fields = of_##variable};
+
+ANSWER(scene_entry, "SceneEntry", NULL, {"file", TEXT, .about = "what to open it by"},
+       {"name", TEXT}, {"description", TEXT},
+       {"saved", BOOLEAN, .about = "saved here; else of the gallery"})
+REQUEST(save_request, "SaveRequest", NULL, {"name", TEXT, .flags = REQUIRED})
+REQUEST(open_request, "OpenRequest", NULL,
+        {"scene", TEXT, .flags = REQUIRED,
+         .about = "file name of a scene of the gallery or a saved one"})
+ANSWER(history, "History", NULL, {"revision", WHOLE},
+       {"undo", BOOLEAN, .about = "is there something to undo"}, {"redo", BOOLEAN})
+REQUEST(robot, "RobotDescription",
+        "A robot description (URDF) of which the chain to the link `tip` is taken, or to its end "
+        "where no link has two joints that move. Links that fixed joints hold together become one. "
+        "Boxes, cylinders, capsules and spheres are the geometry, collision ones first; the first "
+        "visual mesh is named.",
+        {"id", ID, .about = "the robot's name unless given"},
+        {"urdf", TEXT, .flags = REQUIRED,
+         .about = "the XML text; no document types, no entities, macros expanded"},
+        {"tip", TEXT},
+        {"base", OBJECT, .table = &wire_table_pose, .about = "of the root link in the world"})
+REQUEST(solution_patch, "SolutionPatch",
+        "Chooses a branch, or moves the object along its freedoms.", {"branch", TEXT},
+        {"parameters", LIST, .item = &a_number, .most = 6},
+        {"near", OBJECT, .table = &wire_table_pose_read,
+         .about = "the branch's pose nearest to this one"})
+REQUEST(state_request, "StateRequest", NULL,
+        {"state", CHOICE, .flags = REQUIRED, .choices = wire_run_states})
+REQUEST(step_request, "StepRequest", NULL, {"ticks", WHOLE, .flags = REQUIRED, RANGE(1, 1000000)})
+
+static const char *const event_kinds[] = {
+    "active",      "state",      "settled", "limited",     "halted",   "armed",    "overrun",
+    "device-lost", "not-finite", "bound",   "left-behind", "singular", "operator", "saved",
+    "opened",      "task",       "jammed",  "withheld",    "crowded",  "strained", NULL};
+static const char *const severities[] = {"info", "warning", "error", NULL};
+ANSWER(event, "Event", NULL, {"seq", WHOLE},
+       {"time", NUMBER, .about = "of the simulation", .unit = "s"}, {"tick", WHOLE},
+       {"at", NUMBER, .unit = "seconds since 1970"}, {"kind", CHOICE, .choices = event_kinds},
+       {"severity", CHOICE, .choices = severities}, {"message", TEXT},
+       {"revision", WHOLE, .flags = SOMETIMES},
+       {"state", CHOICE, .flags = SOMETIMES, .choices = wire_run_states},
+       {"tool", WHOLE, .flags = SOMETIMES}, {"object", ID, .flags = SOMETIMES},
+       {"over_us", NUMBER, .flags = SOMETIMES},
+       {"withheld", NUMBER, .flags = SOMETIMES, .unit = "N s; the most of one tick"},
+       {"count", WHOLE, .flags = SOMETIMES,
+        .about = "how many of these happened since the one before"})
+ANSWER(mesh_file, "MeshFile", NULL, {"name", TEXT}, {"bytes", WHOLE})
+
+ANSWER(field_error, "FieldError", NULL,
+       {"pointer", TEXT, .about = "JSON pointer into the request's body"}, {"detail", TEXT})
+ANSWER(problem, "Problem", "RFC 9457.", {"type", TEXT}, {"title", TEXT}, {"detail", TEXT},
+       {"errors", LIST, .flags = SOMETIMES, .table = &field_error}, {"status", WHOLE})
+
+static const char *const no_poses[] = {"incompatible", "unhandled", NULL};
+#define WHY_NOT                                                                                    \
+    {"status", CHOICE, .choices = no_poses},                                                       \
+        {"conflict", OBJECT, .flags = SOMETIMES, .table = &wire_table_conflict},                   \
+        {"left", LIST, .flags = SOMETIMES, .item = &an_id},                                        \
+    {                                                                                              \
+        "reason", TEXT, .flags = SOMETIMES                                                         \
+    }
+ANSWER(why_not, NULL, NULL, WHY_NOT)
+ANSWER(refusal, "Refusal",
+       "A problem in the manner of RFC 9457 whose status is that of the solution: why there is no "
+       "pose.",
+       {"type", TEXT}, {"title", TEXT}, {"detail", TEXT}, {"errors", LIST, .table = &field_error},
+       WHY_NOT, {"object", ID, .about = "whose constraints"},
+       {"solution", OBJECT, .table = &why_not})
+
+/* ---- components ---------------------------------------------------------------------------- */
+
+static const wire_table *const tables[] = {&wire_table_pose,
+                                           &wire_table_pose_read,
+                                           &wire_table_twist,
+                                           &wire_table_wrench,
+                                           &wire_table_line,
+                                           &wire_table_plane,
+                                           &wire_table_element,
+                                           &wire_table_primitive,
+                                           &wire_table_part,
+                                           &wire_table_shape,
+                                           &wire_table_damping,
+                                           &wire_table_velocity,
+                                           &wire_table_body,
+                                           &wire_table_object,
+                                           &wire_table_feature,
+                                           &wire_table_constraint,
+                                           &wire_table_guard,
+                                           &wire_table_step,
+                                           &wire_table_task,
+                                           &wire_table_step_progress,
+                                           &wire_table_task_progress,
+                                           &wire_table_gains,
+                                           &wire_table_workspace,
+                                           &wire_table_limits,
+                                           &wire_table_joint_limits,
+                                           &wire_table_motor,
+                                           &wire_table_joint,
+                                           &wire_table_link,
+                                           &wire_table_joints,
+                                           &wire_table_mechanism,
+                                           &robot,
+                                           &wire_table_material,
+                                           &wire_table_contact,
+                                           &wire_table_contact_point,
+                                           &wire_table_hit,
+                                           &wire_table_contact_figures,
+                                           &wire_table_spring,
+                                           &wire_table_rendering,
+                                           &wire_table_tool,
+                                           &wire_table_wrench_sample,
+                                           &wire_table_hand_knot,
+                                           &wire_table_operator,
+                                           &wire_table_driver,
+                                           &wire_table_device,
+                                           &wire_table_device_info,
+                                           &wire_table_scene,
+                                           &scene_entry,
+                                           &save_request,
+                                           &open_request,
+                                           &history,
+                                           &wire_table_rotation,
+                                           &wire_table_translation,
+                                           &wire_table_parameter,
+                                           &wire_table_nearest,
+                                           &wire_table_sample,
+                                           &wire_table_branch,
+                                           &wire_table_conflict,
+                                           &wire_table_roots,
+                                           &wire_table_redundant,
+                                           &wire_table_implied,
+                                           &wire_table_answer,
+                                           &wire_table_solution,
+                                           &wire_table_strand,
+                                           &solution_patch,
+                                           &wire_table_problem_constraint,
+                                           &wire_table_problem,
+                                           &wire_table_spread,
+                                           &wire_table_loop,
+                                           &wire_table_energy,
+                                           &wire_table_tool_state,
+                                           &wire_table_resisted,
+                                           &wire_table_simulation,
+                                           &state_request,
+                                           &step_request,
+                                           &event,
+                                           &field_error,
+                                           &mesh_file,
+                                           &wire_table_mesh_about,
+                                           &wire_table_mesh,
+                                           &problem,
+                                           &refusal};
+
+/* Components that no table describes, as JSON. */
+static const char primitives[] =
+    "{\"Id\":{\"type\":\"string\",\"pattern\":\"^[A-Za-z0-9_.:+-]{1,64}$\","
+    "\"description\":\"Name of an object, constraint or device.\"},"
+    "\"FeatureId\":{\"type\":\"string\",\"description\":\"object/feature\","
+    "\"pattern\":\"^[A-Za-z0-9_.:+-]{1,64}/[A-Za-z0-9_.:+-]{1,64}$\"},"
+    "\"Vec3\":{\"type\":\"array\",\"items\":{\"type\":\"number\"},\"minItems\":3,\"maxItems\":3,"
+    "\"description\":\"[x, y, z]\"},"
+    "\"Quat\":{\"type\":\"array\",\"items\":{\"type\":\"number\"},\"minItems\":4,\"maxItems\":4,"
+    "\"description\":\"[w, x, y, z], of unit length within 1e-6\"},"
+    "\"WouldBe\":{\"description\":\"A dry run's answer: the solution of the object that the edit "
+    "concerns, or all of them.\",\"oneOf\":[{\"$ref\":\"#/components/schemas/Solution\"},"
+    "{\"type\":\"array\",\"items\":{\"$ref\":\"#/components/schemas/Solution\"}}]},"
+    "\"JsonValue\":{\"description\":\"Any JSON.\",\"anyOf\":[{\"type\":\"string\"},"
+    "{\"type\":\"number\"},{\"type\":\"boolean\"},{\"type\":\"array\",\"items\":"
+    "{\"$ref\":\"#/components/schemas/JsonValue\"}},{\"type\":\"object\","
+    "\"additionalProperties\":{\"$ref\":\"#/components/schemas/JsonValue\"}}]},"
+    "\"OpenApi\":{\"type\":\"object\",\"description\":\"This document.\","
+    "\"properties\":{\"openapi\":{\"const\":\"3.1.0\"}},"
+    "\"required\":[\"openapi\",\"info\",\"servers\",\"security\",\"paths\",\"components\"],"
+    "\"additionalProperties\":{\"$ref\":\"#/components/schemas/JsonValue\"}}}";
+
+static json_t *schemas(void)
+{
+    json_t *all = json_loads(primitives, 0, NULL);
+    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
+        wire_add_components(all, tables[i]);
+    json_object_set_new(all, "Settings", wire_settings_schema(false));
+    json_object_set_new(all, "SettingsPatch", wire_settings_schema(true));
+    return all;
+}
+
+typedef struct response {
+    const char *status, *name, *description;
+} response;
+
+/* 422 has more to tell than the others. */
+static const response refusals[] = {
+    {"400", "BadRequest",
+     "The request is wrong: errors says which member and what would be right."},
+    {"401", "Unauthorized", "A bearer token is needed."},
+    {"403", "Forbidden", "The Origin header names another site."},
+    {"404", "NotFound", "There is nothing of that name."},
+    {"409", "Conflict",
+     "It is there already, others refer to it, or this is not the state for it."},
+    {"412", "Stale", "If-Match does not name the scene's revision."},
+    {"413", "TooLarge", "The body has more than 1 MiB, or the document more than a cap."},
+    {"415", "WrongType", "The body is not application/json."},
+    {"421", "Misdirected", "The Host header names another server."},
+    {"422", "NoSolution",
+     "The constraints contradict one another or cannot be solved; nothing was changed."},
+    {"default", "Otherwise", "503 beyond 512 connections, 500 where the machine fails."}};
+
+static json_t *content(const char *type, json_t *schema)
+{
+    return json_pack("{s{so}}", type, "schema", schema);
+}
+
+static json_t *responses(void)
+{
+    json_t *all = json_object();
+    for (size_t i = 0; i < sizeof refusals / sizeof *refusals; i++) {
+        const response *r = &refusals[i];
+        const char *shape = strcmp(r->status, "422") == 0 ? "Refusal" : "Problem";
+        json_object_set_new(all, r->name,
+                            json_pack("{ss so}", "description", r->description, "content",
+                                      content("application/problem+json", wire_schema_ref(shape))));
+    }
+    return all;
+}
+
+static const char others[] =
+    "{\"headers\":{"
+    "\"ETag\":{\"description\":\"Revision of the scene, quoted.\","
+    "\"schema\":{\"type\":\"string\",\"pattern\":\"^\\\"[0-9]+\\\"$\"}},"
+    "\"Location\":{\"description\":\"Where the new resource "
+    "is.\",\"schema\":{\"type\":\"string\"}}},"
+    "\"parameters\":{"
+    "\"dryRun\":{\"name\":\"dryRun\",\"in\":\"query\",\"schema\":{\"type\":\"boolean\"},"
+    "\"description\":\"true: answer the solution that would be, change nothing\"},"
+    "\"strands\":{\"name\":\"strands\",\"in\":\"query\","
+    "\"schema\":{\"type\":\"integer\",\"minimum\":1,\"maximum\":48},"
+    "\"description\":\"that many poses to each side along each freedom of the solution that is "
+    "answered\"},"
+    "\"ifMatch\":{\"name\":\"If-Match\",\"in\":\"header\",\"schema\":{\"type\":\"string\"},"
+    "\"description\":\"the revision that the edit was made for, as in ETag\"}},"
+    "\"securitySchemes\":{\"token\":{\"type\":\"http\",\"scheme\":\"bearer\"}}}";
+
+static const char head[] =
+    "{\"openapi\":\"3.1.0\",\"info\":{\"title\":\"Guideway\",\"version\":\"0.1.0\","
+    "\"description\":\"The appliance's REST interface. SI units, radians, z up. Caps: body 1 MiB "
+    "(a "
+    "mesh file 16 MiB), JSON depth 32, numbers up to 1e75 in size, 4096 objects, 1024 constraints, "
+    "512 HTTP connections, 2048 streams; headers within 10 s, bodies within 30 s. The stream at "
+    "/ws "
+    "is described in server/net/protocol.md.\","
+    "\"license\":{\"name\":\"MIT\",\"identifier\":\"MIT\"}},"
+    "\"servers\":[{\"url\":\"/\"}],\"security\":[{},{\"token\":[]}],\"paths\":{}}";
+
+json_t *wire_openapi(void)
+{
+    json_t *document = json_loads(head, 0, NULL), *components = json_loads(others, 0, NULL);
+    json_object_set_new(components, "schemas", schemas());
+    json_object_set_new(components, "responses", responses());
+    json_object_set_new(document, "components", components);
+    return document;
+}
+
+/* ---- operations ---------------------------------------------------------------------------- */
+
+/* Query parameters of single routes. */
+static const wire_field queries[] = {{"object", ID}, {"since", WHOLE, LOW(0)}, {0}};
+
+/* "getTasksIdProgress" of GET /tasks/{id}/progress. */
+static json_t *operation_id(const wire_operation *o)
+{
+    char id[128];
+    size_t n = 0;
+    bool capital = false;
+    for (const char *c = o->method; *c; c++)
+        id[n++] = (char)tolower((unsigned char)*c);
+    for (const char *c = o->path; *c && n + 1 < sizeof id; c++) {
+        capital = capital || *c == '/';
+        if (!isalnum((unsigned char)*c))
+            continue;
+        id[n++] = capital ? (char)toupper((unsigned char)*c) : *c;
+        capital = false;
+    }
+    return json_stringn(id, n);
+}
+
+static json_t *component(const char *kind, const char *name)
+{
+    return json_pack("{so}", "$ref", json_sprintf("#/components/%s/%s", kind, name));
+}
+
+/* Names in the path, then the query, then the header. */
+static json_t *parameters(const wire_operation *o)
+{
+    json_t *list = json_array();
+    for (const char *c = strchr(o->path, '{'); c; c = strchr(c + 1, '{')) {
+        int size = (int)strcspn(c + 1, "}");
+        bool link = strncmp(c + 1, "link", 4) == 0;
+        json_array_append_new(list,
+                              json_pack("{ss# ss sb so}", "name", c + 1, size, "in", "path",
+                                        "required", 1, "schema",
+                                        link ? json_pack("{ss si}", "type", "integer", "minimum", 0)
+                                             : wire_schema_ref("Id")));
+    }
+    for (const wire_field *f = queries; o->query && f->name; f++)
+        if (strcmp(f->name, o->query) == 0)
+            json_array_append_new(list, json_pack("{ss ss so}", "name", f->name, "in", "query",
+                                                  "schema", f->type->schema(f)));
+    if (o->flags & OP_DRY_RUN)
+        json_array_append_new(list, component("parameters", "dryRun"));
+    if (o->flags & OP_STRANDS)
+        json_array_append_new(list, component("parameters", "strands"));
+    if (o->flags & OP_EDIT)
+        json_array_append_new(list, component("parameters", "ifMatch"));
+    return list;
+}
+
+/* "A", "A|B", "A[]", "A[64]" for at most so many */
+static json_t *shape(const char *name)
+{
+    size_t size = strcspn(name, "|[");
+    char first[64];
+    snprintf(first, sizeof first, "%.*s", (int)size, name);
+    if (name[size] == '|')
+        return json_pack("{s[oo]}", "anyOf", wire_schema_ref(first),
+                         wire_schema_ref(name + size + 1));
+    if (name[size] == '[') {
+        json_t *list = json_pack("{ss so}", "type", "array", "items", wire_schema_ref(first));
+        if (atoi(name + size + 1) > 0)
+            json_object_set_new(list, "maxItems", json_integer(atoi(name + size + 1)));
+        return list;
+    }
+    return wire_schema_ref(name);
+}
+
+static json_t *request_body(const wire_operation *o)
+{
+    json_t *types;
+    if (o->flags & OP_FILE)
+        types = content("application/octet-stream", json_pack("{ss}", "type", "string"));
+    else
+        types = content("application/json", shape(o->request));
+    if (strcmp(o->method, "PATCH") == 0)
+        json_object_set_new(types, "application/merge-patch+json",
+                            json_pack("{so}", "schema", shape(o->request)));
+    return json_pack("{sb so}", "required", 1, "content", types);
+}
+
+/* An answer with a body, or without where there is no schema. */
+static json_t *success(const wire_operation *o, const char *description, json_t *schema, bool made)
+{
+    json_t *headers = json_object(), *answer = json_pack("{ss}", "description", description);
+    if (o->flags & OP_ETAG)
+        json_object_set_new(headers, "ETag", component("headers", "ETag"));
+    if (made)
+        json_object_set_new(headers, "Location", component("headers", "Location"));
+    if (json_object_size(headers) > 0)
+        json_object_set(answer, "headers", headers);
+    json_decref(headers);
+    if (schema)
+        json_object_set_new(answer, "content", content("application/json", schema));
+    return answer;
+}
+
+static void add_successes(const wire_operation *o, json_t *all)
+{
+    bool dry = o->flags & OP_DRY_RUN, makes = o->flags & OP_CREATES;
+    bool done = o->answer && (!makes || o->flags & OP_REPLACES);
+    if (done && dry)
+        json_object_set_new(
+            all, "200",
+            success(o, "Done, or a dry run's answer.",
+                    json_pack("{s[oo]}", "anyOf", shape(o->answer), wire_schema_ref("WouldBe")),
+                    false));
+    else if (done)
+        json_object_set_new(all, "200", success(o, "Done.", shape(o->answer), false));
+    else if (dry)
+        json_object_set_new(all, "200",
+                            success(o, "A dry run's answer.", wire_schema_ref("WouldBe"), false));
+    if (makes)
+        json_object_set_new(all, "201", success(o, "Done.", shape(o->answer), true));
+    if (!o->answer)
+        json_object_set_new(all, "204", success(o, "Done.", NULL, false));
+}
+
+static bool refuses(const wire_operation *o, const char *status)
+{
+    bool named = strchr(o->path, '{') && !(o->flags & OP_REPLACES);
+    switch (atoi(status)) {
+    case 400:
+        return o->request || o->flags & (OP_400 | OP_FILE);
+    case 404:
+        return named || o->flags & OP_404;
+    case 409:
+        return o->flags & OP_409;
+    case 412:
+        return o->flags & OP_EDIT;
+    case 413:
+        return o->request || o->flags & OP_FILE;
+    case 415:
+        return o->request != NULL;
+    case 422:
+        return o->flags & OP_422;
+    default:
+        return true;
+    }
+}
+
+void wire_openapi_add(json_t *document, const char *prefix, const wire_operation *o)
+{
+    char path[128], method[16] = "";
+    json_t *paths = json_object_get(document, "paths"), *answers = json_object();
+    json_t *operation = json_pack("{ss so}", "summary", o->summary, "operationId", operation_id(o));
+    json_t *list = parameters(o);
+    if (json_array_size(list) > 0)
+        json_object_set(operation, "parameters", list);
+    json_decref(list);
+    if (o->request || o->flags & OP_FILE)
+        json_object_set_new(operation, "requestBody", request_body(o));
+    add_successes(o, answers);
+    for (size_t i = 0; i < sizeof refusals / sizeof *refusals; i++)
+        if (refuses(o, refusals[i].status))
+            json_object_set_new(answers, refusals[i].status,
+                                component("responses", refusals[i].name));
+    json_object_set_new(operation, "responses", answers);
+    snprintf(path, sizeof path, "%s%s", prefix, o->path);
+    for (size_t i = 0; o->method[i] && i + 1 < sizeof method; i++)
+        method[i] = (char)tolower((unsigned char)o->method[i]);
+    if (!json_object_get(paths, path))
+        json_object_set_new(paths, path, json_object());
+    json_object_set_new(json_object_get(paths, path), method, operation);
+}
