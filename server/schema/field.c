@@ -631,14 +631,40 @@ static bool decode_field(const wire_field *f, const json_t *object, const wire_p
     return !value || f->type->decode(f, value, &here, owner, error);
 }
 
+/* Of members that exclude one another exactly one is there, and tells the kind. */
+static bool choose_alternative(const wire_table *t, const json_t *value, const wire_path *at,
+                               void *owner, gw_error *error)
+{
+    char list[128] = "";
+    int count = 0;
+    for (const wire_field *f = t->fields; f->name; f++) {
+        if (!(f->flags & ALTERNATIVE))
+            continue;
+        bool last = !(f[1].flags & ALTERNATIVE);
+        size_t n = strlen(list);
+        snprintf(list + n, sizeof list - n, "%s\"%s\"", !n ? "" : last ? " and " : ", ", f->name);
+        if (!json_object_get(value, f->name))
+            continue;
+        count++;
+        *(int *)((char *)owner + t->kind) = __builtin_ctz(f->kinds);
+    }
+    return count == 1 || wire_refuse(at, error, "must have one of %s", list);
+}
+
 static bool decode_fields(const wire_table *t, const json_t *value, const wire_path *at,
                           void *owner, gw_error *error)
 {
+    bool chosen_one = false;
     if (t->before && !t->before(value, at, owner, error))
         return false;
-    for (const wire_field *f = t->fields; f->name; f++)
+    for (const wire_field *f = t->fields; f->name; f++) {
+        if (f->flags & ALTERNATIVE && !chosen_one &&
+            !choose_alternative(t, value, at, owner, error))
+            return false;
+        chosen_one = f->flags & ALTERNATIVE;
         if (taken(f) && f->type->decode && !decode_field(f, value, at, owner, error))
             return false;
+    }
     return !t->after || t->after(value, at, owner, error);
 }
 

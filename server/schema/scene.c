@@ -33,31 +33,6 @@ static const wire_field of_plane[] = {
 const wire_table wire_table_line = {.name = "Line", .fields = of_line};
 const wire_table wire_table_plane = {.name = "Plane", .fields = of_plane};
 
-/* Which of the three members is there tells the kind. */
-static bool choose_element(const json_t *value, const wire_path *at, gw_element *e, gw_error *error)
-{
-    int given = -1, count = 0;
-    for (int i = 0; i < 3; i++)
-        if (json_object_get(value, gw_element_kind_name((gw_element_kind)i))) {
-            given = i;
-            count++;
-        }
-    if (count != 1)
-        return wire_refuse(at, error, "must have one of \"point\", \"line\" and \"plane\"");
-    e->kind = (gw_element_kind)given;
-    return true;
-}
-
-static bool choose_side(const json_t *value, const wire_path *at, void *owner, gw_error *error)
-{
-    return choose_element(value, at, owner, error);
-}
-
-static bool choose_feature(const json_t *value, const wire_path *at, void *owner, gw_error *error)
-{
-    return choose_element(value, at, &((gw_feature *)owner)->element, error);
-}
-
 #define ELEMENT(type, member)                                                                      \
     {"point", VEC3, AT(type, member.p), ALTERNATIVE, .kinds = KIND(GW_POINT)},                     \
         {"line",                                                                                   \
@@ -87,7 +62,6 @@ const wire_table wire_table_element = {
     .fields = of_element,
     .size = sizeof(gw_element),
     .initial = no_element,
-    .after = choose_side,
     .kind = offsetof(gw_element, kind),
 };
 
@@ -123,7 +97,6 @@ const wire_table wire_table_feature = {
     .fields = of_feature,
     .size = sizeof(gw_feature),
     .initial = no_feature,
-    .after = choose_feature,
     .kind = offsetof(gw_feature, element.kind),
 };
 

@@ -114,8 +114,8 @@ static const char *const parts[] = {"rotation", "translation", "pose", NULL};
 static const char *const units[] = {"rad", "m", NULL};
 static const wire_field of_parameter[] = {
     {"name", TEXT, AT(gw_submanifold_parameter, name)},
-    {"part", TEXT, AT(gw_submanifold_parameter, part), .about = "rotation, translation, or pose"},
-    {"unit", TEXT, AT(gw_submanifold_parameter, unit), .about = "rad or m"},
+    {"part", TEXT, AT(gw_submanifold_parameter, part), .choices = parts},
+    {"unit", TEXT, AT(gw_submanifold_parameter, unit), .choices = units},
     {"range", &parameter_range, .most = 2, .about = "null: unbounded"},
     {"periodic", BOOLEAN, AT(gw_submanifold_parameter, periodic)},
     {0},
