@@ -4,7 +4,7 @@
  *     gw_error error = {0};
  *     gw_sim *sim = gw_sim_create(scene, &error);      lay out, open devices, build; NULL: error
  *     gw_sim_command(sim, &command);                   run, pause, drag, push, guide, switch
- * control gw_sim_step(sim, 1000);                          a thousand ticks, as fast as they go
+ *     gw_sim_step(sim, 1000);                          a thousand ticks, as fast as they go
  *     const gw_snapshot *now = gw_sim_snapshot(sim);   the state before the last tick's step
  *     gw_sim_destroy(sim);
  *

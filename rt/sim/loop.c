@@ -41,7 +41,7 @@ struct gw_loop {
     atomic_ullong lost; /* records that found no room */
     uint64_t lost_told;
     gw_ring commands, retired, events, records;
-    gw_mailbox snapshots, statuses;
+    gw_mailbox snapshots;
     unsigned char *memory; /* of rings and mailbox */
 };
 
@@ -102,8 +102,6 @@ static void publish(gw_loop *loop)
     gw_event events[16];
     copy_snapshot(gw_mailbox_back(&loop->snapshots), s);
     gw_mailbox_give(&loop->snapshots);
-    gw_run_status status = gw_simulation_status(loop->simulation);
-    gw_mailbox_write(&loop->statuses, &status);
     if (atomic_load_explicit(&loop->recording, memory_order_relaxed) &&
         !gw_ring_push(&loop->records, s))
         atomic_fetch_add_explicit(&loop->lost, 1, memory_order_relaxed);
@@ -208,9 +206,7 @@ static bool take_memory(gw_loop *loop)
     size_t events = rounded(GW_EVENT_RING * sizeof(gw_event));
     size_t records = rounded(GW_RECORD_RING * RECORD_BYTES);
     size_t snapshots = rounded(3 * sizeof(gw_snapshot));
-    size_t statuses = rounded(3 * sizeof(gw_run_status));
-    size_t all = 2 * commands + events + records + snapshots + statuses;
-    gw_run_status status = gw_simulation_status(loop->simulation);
+    size_t all = 2 * commands + events + records + snapshots;
     unsigned char *m = aligned_alloc(64, all);
     if (!m)
         return false;
@@ -222,7 +218,6 @@ static bool take_memory(gw_loop *loop)
     gw_ring_init(&loop->records, m += events, RECORD_BYTES, GW_RECORD_RING);
     gw_mailbox_init(&loop->snapshots, m += records, sizeof(gw_snapshot),
                     gw_simulation_snapshot(loop->simulation));
-    gw_mailbox_init(&loop->statuses, m + snapshots, sizeof(gw_run_status), &status);
     return true;
 }
 
@@ -344,9 +339,9 @@ void gw_loop_snapshot(gw_loop *loop, gw_snapshot *snapshot)
     copy_snapshot(snapshot, gw_mailbox_take(&loop->snapshots));
 }
 
-void gw_loop_status(gw_loop *loop, gw_run_status *status)
+const gw_snapshot *gw_loop_latest(gw_loop *loop)
 {
-    gw_mailbox_read(&loop->statuses, status);
+    return gw_mailbox_take(&loop->snapshots);
 }
 
 bool gw_loop_event(gw_loop *loop, gw_event *event)

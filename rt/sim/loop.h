@@ -39,9 +39,9 @@ void gw_loop_collect(gw_loop *loop);
  */
 void gw_loop_snapshot(gw_loop *loop, gw_snapshot *snapshot);
 
-/* The newest state in brief, without a copy of poses: what a command is checked against. Never
- * blocks, never torn; on the thread (or under the lock) that reads snapshots. */
-void gw_loop_status(gw_loop *loop, gw_run_status *status);
+/* The newest snapshot in place, until the next call of this or of gw_loop_snapshot(): for a few
+ * numbers out of it. */
+const gw_snapshot *gw_loop_latest(gw_loop *loop);
 
 /* The oldest event not yet taken; false when there is none. */
 bool gw_loop_event(gw_loop *loop, gw_event *event);

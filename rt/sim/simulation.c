@@ -287,34 +287,6 @@ const gw_snapshot *gw_simulation_snapshot(const gw_simulation *s)
     return &s->snapshot;
 }
 
-gw_run_status gw_simulation_status(const gw_simulation *s)
-{
-    const gw_snapshot *now = &s->snapshot;
-    gw_run_status out = {.tick = now->tick,
-                         .time = now->time,
-                         .scenario = now->scenario,
-                         .revision = now->revision,
-                         .state = now->state,
-                         .halted = now->halted,
-                         .tool_count = now->tool_count,
-                         .free_count = now->free_count};
-    for (int i = 0; i < now->tool_count; i++)
-        out.tools_dragged |= (uint64_t)now->tools[i].dragging << i;
-    for (int i = 0; i < now->free_count; i++) {
-        out.free_dragged |= (uint64_t)now->free[i].dragging << i;
-        out.free_object[i] = now->free[i].object;
-    }
-    return out;
-}
-
-bool gw_run_status_dragged(const gw_run_status *s, int tool, int object)
-{
-    for (int i = 0; i < s->free_count && object >= 0; i++)
-        if (s->free_object[i] == object)
-            return s->free_dragged >> i & 1;
-    return object < 0 && tool >= 0 && tool < s->tool_count && (s->tools_dragged >> tool & 1);
-}
-
 void gw_simulation_timing(gw_simulation *s, double tick_us, double late_us, bool overrun,
                           bool real_time)
 {

@@ -214,23 +214,6 @@ typedef struct gw_snapshot {
     gw_snapshot_collision hits[GW_MAX_SHOWN_COLLISIONS]; /* none older than tick 0 */
 } gw_snapshot;
 
-/* The state in brief (0.4 kB): for whoever commands, and needs no poses. */
-typedef struct gw_run_status {
-    uint64_t tick;
-    double time;                 /* tick / rate (s) */
-    uint64_t scenario, revision; /* as in the snapshot */
-    gw_run_state state;
-    bool halted;
-    int tool_count, free_count;
-    uint64_t tools_dragged;       /* bit i: tool i is dragged */
-    uint64_t free_dragged;        /* bit i: free object free_object[i] is */
-    int free_object[GW_MAX_FREE]; /* index in the scene */
-} gw_run_status;
-
-/* Whether a hand drags the free object `object` (index in the scene), or where that is -1 tool
- * number `tool`. False for what is not there. */
-bool gw_run_status_dragged(const gw_run_status *status, int tool, int object);
-
 typedef enum gw_event_kind {
     GW_EVENT_ACTIVE,  /* a scenario or operator is active; tag, revision */
     GW_EVENT_STATE,   /* run state changed */
@@ -291,9 +274,6 @@ struct gw_detection *gw_simulation_detection(gw_simulation *simulation);
 
 /* The state of the last tick, valid until the next one. */
 const gw_snapshot *gw_simulation_snapshot(const gw_simulation *simulation);
-
-/* The same in brief. */
-gw_run_status gw_simulation_status(const gw_simulation *simulation);
 
 /* For the owner of the clock: figures that go into the snapshot. */
 void gw_simulation_timing(gw_simulation *simulation, double tick_us, double late_us, bool overrun,

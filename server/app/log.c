@@ -54,9 +54,8 @@ void app_log(gw_app *app, const char *kind, const char *severity, const char *fo
     va_start(list, format);
     vsnprintf(message, sizeof message, format, list);
     va_end(list);
-    gw_snapshot snapshot;
-    app_snapshot(app, &snapshot);
-    json_t *event = event_new(snapshot.tick, snapshot.time, kind, severity, message);
+    app_loop_state now = app_loop_now(app);
+    json_t *event = event_new(now.tick, now.time, kind, severity, message);
     if (event)
         append(app, event);
     app_wake(app);
@@ -64,10 +63,8 @@ void app_log(gw_app *app, const char *kind, const char *severity, const char *fo
 
 void app_log_in_effect(gw_app *app, uint64_t revision)
 {
-    gw_snapshot snapshot;
-    app_snapshot(app, &snapshot);
-    json_t *event =
-        event_new(snapshot.tick, snapshot.time, "active", "info", "The edit is in effect.");
+    app_loop_state now = app_loop_now(app);
+    json_t *event = event_new(now.tick, now.time, "active", "info", "The edit is in effect.");
     if (!event)
         return;
     json_object_set_new(event, "revision", json_integer((json_int_t)revision));

@@ -26,6 +26,34 @@ void app_snapshot(gw_app *app, gw_snapshot *snapshot)
     pthread_mutex_unlock(&app->loop_lock);
 }
 
+app_loop_state app_loop_now(gw_app *app)
+{
+    pthread_mutex_lock(&app->loop_lock);
+    const gw_snapshot *s = gw_loop_latest(app->loop);
+    app_loop_state now = {.tick = s->tick,
+                          .scenario = s->scenario,
+                          .time = s->time,
+                          .state = s->state,
+                          .halted = s->halted,
+                          .tool_count = s->tool_count};
+    pthread_mutex_unlock(&app->loop_lock);
+    return now;
+}
+
+bool app_dragged(gw_app *app, const app_document *document, int tool, int object)
+{
+    bool dragged = false;
+    pthread_mutex_lock(&app->loop_lock);
+    const gw_snapshot *s = gw_loop_latest(app->loop);
+    bool match = s->scenario == document->scenario;
+    if (match && object < 0)
+        dragged = tool >= 0 && tool < s->tool_count && s->tools[tool].dragging;
+    for (int i = 0; match && object >= 0 && i < s->free_count; i++)
+        dragged = dragged || (s->free[i].object == object && s->free[i].dragging);
+    pthread_mutex_unlock(&app->loop_lock);
+    return dragged;
+}
+
 static bool try_send(gw_app *app, const gw_command *command)
 {
     pthread_mutex_lock(&app->loop_lock);
@@ -49,26 +77,24 @@ bool app_send_command(gw_app *app, const gw_command *command, gw_error *error)
 
 bool app_send(gw_app *app, const gw_command *command, gw_error *error)
 {
-    gw_snapshot snapshot;
-    app_snapshot(app, &snapshot);
+    int tools = app_loop_now(app).tool_count;
     bool about_tool =
         command->kind != GW_COMMAND_HALT && command->kind != GW_COMMAND_ARM && !command->object[0];
-    if (about_tool && (command->tool < 0 || command->tool >= snapshot.tool_count))
+    if (about_tool && (command->tool < 0 || command->tool >= tools))
         return gw_fail(error, GW_NOT_FOUND, "/tool", "there is no tool %d: the scene has %d",
-                       command->tool, snapshot.tool_count);
+                       command->tool, tools);
     return app_send_command(app, command, error);
 }
 
-static bool reached(const gw_snapshot *snapshot, gw_run_state state)
+static bool reached(gw_app *app, gw_run_state state)
 {
-    return snapshot->state == state && (state != GW_STOPPED || snapshot->tick == 0);
+    app_loop_state now = app_loop_now(app);
+    return now.state == state && (state != GW_STOPPED || now.tick == 0);
 }
 
 bool app_set_state(gw_app *app, gw_run_state state, gw_error *error)
 {
-    gw_snapshot snapshot;
-    app_snapshot(app, &snapshot);
-    if (snapshot.halted && state == GW_RUNNING)
+    if (app_loop_now(app).halted && state == GW_RUNNING)
         return gw_fail(error, GW_CONFLICT, "/state",
                        "halted: nothing moves until POST /api/v1/simulation/arm");
     pthread_mutex_lock(&app->edit);
@@ -80,8 +106,7 @@ bool app_set_state(gw_app *app, gw_run_state state, gw_error *error)
     if (!sent)
         return false;
     for (int waited_ms = 0; waited_ms < ANSWER_WAIT_MS; waited_ms++) {
-        app_snapshot(app, &snapshot);
-        if (reached(&snapshot, state))
+        if (reached(app, state))
             return true;
         sleep_ms(1);
     }
@@ -93,18 +118,17 @@ bool app_step(gw_app *app, uint64_t ticks, gw_error *error)
 {
     if (ticks < 1 || ticks > STEP_MAX)
         return gw_fail(error, GW_BAD_INPUT, "/ticks", "1 to %d ticks at once", STEP_MAX);
-    gw_snapshot snapshot;
-    app_snapshot(app, &snapshot);
-    if (snapshot.state != GW_PAUSED)
+    app_loop_state now = app_loop_now(app);
+    if (now.state != GW_PAUSED)
         return gw_fail(error, GW_CONFLICT, "", "steps are made while paused: pause first");
-    if (snapshot.halted)
+    if (now.halted)
         return gw_fail(error, GW_CONFLICT, "", "halted: nothing moves until armed");
-    uint64_t target = snapshot.tick + ticks;
+    uint64_t target = now.tick + ticks;
     if (!app_send_command(app, &(gw_command){.kind = GW_COMMAND_STEP, .ticks = ticks}, error))
         return false;
     for (int waited_ms = 0; waited_ms < STEP_WAIT_MS; waited_ms++) {
-        app_snapshot(app, &snapshot);
-        if (snapshot.tick >= target || snapshot.state != GW_PAUSED)
+        now = app_loop_now(app);
+        if (now.tick >= target || now.state != GW_PAUSED)
             break;
         sleep_ms(1);
     }
@@ -117,9 +141,7 @@ bool app_halt(gw_app *app, bool on, gw_error *error)
     if (!app_send_command(app, &command, error))
         return false;
     for (int waited_ms = 0; waited_ms < ANSWER_WAIT_MS; waited_ms++) {
-        gw_snapshot snapshot;
-        app_snapshot(app, &snapshot);
-        if (snapshot.halted == on)
+        if (app_loop_now(app).halted == on)
             return true;
         sleep_ms(1);
     }
@@ -131,13 +153,12 @@ bool app_halt(gw_app *app, bool on, gw_error *error)
 /* Closes the devices that no scenario in the loop uses any more. Under the loop lock. */
 static void close_retired(gw_app *app)
 {
-    gw_snapshot snapshot;
     if (app->retired_count == 0)
         return;
-    gw_loop_snapshot(app->loop, &snapshot);
+    uint64_t scenario = gw_loop_latest(app->loop)->scenario;
     int kept = 0;
     for (int i = 0; i < app->retired_count; i++) {
-        if (snapshot.scenario >= app->retired[i].revision)
+        if (scenario >= app->retired[i].revision)
             gw_device_slot_close(app->retired[i].slot);
         else
             app->retired[kept++] = app->retired[i];

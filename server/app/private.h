@@ -118,6 +118,17 @@ bool app_start_loop(gw_app *app, app_document *document, gw_error *error);
  * for the ring, which the loop empties every tick. */
 bool app_send_command(gw_app *app, const gw_command *command, gw_error *error);
 
+/* A few numbers of the newest snapshot, which is 100 kB. */
+typedef struct app_loop_state {
+    uint64_t tick, scenario;
+    double time;
+    gw_run_state state;
+    bool halted;
+    int tool_count;
+} app_loop_state;
+
+app_loop_state app_loop_now(gw_app *app);
+
 /* The newest snapshot. */
 void app_snapshot(gw_app *app, gw_snapshot *snapshot);
 

@@ -192,7 +192,6 @@ static int tool_of(const gw_scene *scene, const gw_task *task)
 /* What must hold for a start; the task's copy and its tool. */
 static bool may_start(gw_app *app, const char *id, gw_task *copy, int *tool, gw_error *error)
 {
-    gw_snapshot snapshot;
     app_document *document = app_document_get(app);
     const gw_scene *scene = document->scene;
     int index = gw_scene_task(scene, id);
@@ -201,8 +200,7 @@ static bool may_start(gw_app *app, const char *id, gw_task *copy, int *tool, gw_
     if (may && *tool < 0)
         may = gw_fail(error, GW_CONFLICT, "", "no tool holds %s: take it first",
                       scene->tasks[index].object);
-    app_snapshot(app, &snapshot);
-    if (may && snapshot.halted)
+    if (may && app_loop_now(app).halted)
         may = gw_fail(error, GW_CONFLICT, "",
                       "halted: nothing moves until POST /api/v1/simulation/arm");
     if (may && !gw_task_copy(copy, &scene->tasks[index])) {
@@ -242,9 +240,7 @@ bool app_task_start(gw_app *app, const char *id, gw_error *error)
         gw_task_finish(&copy);
         return false;
     }
-    gw_snapshot snapshot;
-    app_snapshot(app, &snapshot);
-    if (snapshot.state != GW_RUNNING && !app_set_state(app, GW_RUNNING, error)) {
+    if (app_loop_now(app).state != GW_RUNNING && !app_set_state(app, GW_RUNNING, error)) {
         gw_task_finish(&copy);
         give_up(t);
         return false;

@@ -1,5 +1,6 @@
 /*
- * A robot description as it is written, before a chain is made of it. For urdf*.c.
+ * A robot description as it is written, before a chain is made of it: urdf_parse.c reads it,
+ * urdf.c makes the chain.
  */
 #ifndef GW_SERVER_FILES_URDF_TREE_H
 #define GW_SERVER_FILES_URDF_TREE_H

@@ -1,21 +1,447 @@
 /*
- * libwebsockets on a thread of its own, with sockets that the listener accepted. A client has no
- * queue but for direct answers: it has cursors, into the documents, the events and the samples, and
- * when its socket takes more it gets what is next and newest. Another thread may only call
- * stream_adopt(), stream_wake() and stream_count().
+ * The stream: libwebsockets on a thread of its own, with sockets that the listener accepted, and
+ * what a client is sent. A client has no queue but for direct answers: it has cursors, into the
+ * documents, the events and the samples, and when its socket takes more it gets what is next and
+ * newest: the document, then answers, every event, the state, samples, the newest poses. Another
+ * thread may only call stream_adopt(), stream_wake() and stream_count().
  */
 #include "server/net/stream.h"
 
+#include <assert.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "server/app/describe.h"
+#include "server/cli/version.h"
 #include "server/net/stream_private.h"
 #include "server/schema/wire.h"
 
+_Static_assert(TEXT_ROOM >= LWS_PRE, "room for a frame's header before a text");
+
 #define SENT_UNREAD_BYTES 2048 /* TCP_NOTSENT_LOWAT: more in the kernel are frames out of date */
+
+uint64_t stream_now_us(void)
+{
+    return (uint64_t)lws_now_usecs();
+}
+
+/* ---- messages ----------------------------------------------------------------------------------
+ */
+
+static char *simulation_text(const app_document *document, const gw_snapshot *snapshot)
+{
+    wire_memory_clear();
+    json_t *json = describe_simulation(document, snapshot);
+    char *written = json ? wire_text(json) : NULL;
+    json_decref(json);
+    return written;
+}
+
+static gw_text *scene_text(const char *op, const app_document *document,
+                           const gw_snapshot *snapshot)
+{
+    char *simulation = simulation_text(document, snapshot);
+    gw_text *members = simulation ? app_document_text(document) : NULL;
+    gw_text *text =
+        members ? text_format("{\"op\":\"%s\",\"protocol\":\"guideway.v1\",\"version\":\"%s\","
+                              "%s,\"simulation\":%s}",
+                              op, GUIDEWAY_VERSION, members->data, simulation)
+                : NULL;
+    text_unref(members);
+    free(simulation);
+    return text;
+}
+
+static gw_text *state_text(gw_app *app, const app_document *document, const gw_snapshot *snapshot)
+{
+    char *simulation = simulation_text(document, snapshot);
+    wire_memory_clear();
+    json_t *json = describe_task(app, document);
+    char *task = simulation ? wire_text(json) : NULL;
+    json_decref(json);
+    gw_text *text =
+        task ? text_format("{\"op\":\"state\",\"simulation\":%s,\"task\":%s}", simulation, task)
+             : NULL;
+    free(task);
+    free(simulation);
+    return text;
+}
+
+static gw_text *event_text(const gw_text *event)
+{
+    return text_format("{\"op\":\"event\",\"event\":%s}", event->data);
+}
+
+/* ---- binary: little-endian, as every machine that this runs on ------------------------------ */
+
+static char *put(char *at, const void *value, size_t size)
+{
+    memcpy(at, value, size);
+    return at + size;
+}
+
+static char *put_u32(char *at, uint32_t value)
+{
+    return put(at, &value, sizeof value);
+}
+
+static char *put_pose(char *at, uint32_t index, const gw_pose *pose)
+{
+    const float values[7] = {(float)pose->p.x, (float)pose->p.y, (float)pose->p.z, (float)pose->q.w,
+                             (float)pose->q.x, (float)pose->q.y, (float)pose->q.z};
+    return put(put_u32(at, index), values, sizeof values);
+}
+
+static gw_text *pose_frame(const app_document *document, const gw_snapshot *snapshot)
+{
+    size_t count = (size_t)document->moving_count, links = (size_t)document->link_count;
+    gw_pose *poses = app_poses(document, snapshot), *link = app_links(document, snapshot);
+    gw_text *frame = poses && link ? text_new(24 + 32 * (count + links)) : NULL;
+    if (frame) {
+        char *at = put_u32(put_u32(frame->data, 1), (uint32_t)(count + links));
+        at = put(at, &snapshot->tick, sizeof snapshot->tick);
+        at = put(at, &snapshot->time, sizeof snapshot->time);
+        for (size_t i = 0; i < count; i++)
+            at = put_pose(at, (uint32_t)i, &poses[document->moving[i]]);
+        for (size_t i = 0; i < links; i++)
+            at = put_pose(at, (uint32_t)(count + i), &link[i]);
+    }
+    free(poses);
+    free(link);
+    return frame;
+}
+
+/* ---- samples ------------------------------------------------------------------------------- */
+
+json_t *stream_columns(int columns)
+{
+    char name[WIRE_COLUMN_NAME];
+    json_t *names = json_array();
+    for (int i = 0; i < columns; i++) {
+        wire_sample_column(i, columns, name);
+        json_array_append_new(names, json_string(name));
+    }
+    return json_pack("{s:s, s:s, s:o}", "op", "subscribed", "stream", "samples", "columns", names);
+}
+
+static gw_text *columns_text(int columns)
+{
+    wire_memory_clear();
+    json_t *json = stream_columns(columns);
+    char *written = json ? wire_text(json) : NULL;
+    json_decref(json);
+    gw_text *text = written ? text_format("%s", written) : NULL;
+    free(written);
+    return text;
+}
+
+/* Room for rows of so many columns; those before are gone. False where memory is short: the rows
+ * that there are stay, and no new ones come. */
+static bool fit_columns(gw_stream *stream, int columns)
+{
+    if (stream->columns == columns)
+        return true;
+    double *rows = calloc(STREAM_ROWS * (size_t)columns, sizeof *rows);
+    if (!rows)
+        return false;
+    free(stream->rows);
+    stream->rows = rows;
+    stream->columns = columns;
+    stream->row_first = stream->row_count;
+    return true;
+}
+
+static void take_record(gw_stream *stream, const gw_snapshot *record)
+{
+    if (!record->moving || !fit_columns(stream, wire_sample_columns(record->joint_count)))
+        return;
+    size_t place = stream->row_count % STREAM_ROWS;
+    stream->ticks[place] = record->tick;
+    wire_sample_row(record, stream->rows + place * (size_t)stream->columns);
+    stream->row_count++;
+}
+
+static void take_records(gw_stream *stream)
+{
+    uint64_t lost;
+    int count;
+    do {
+        count = app_records(stream->app, stream->records, STREAM_FRAME_ROWS, &lost);
+        for (int i = 0; i < count; i++)
+            take_record(stream, &stream->records[i]);
+    } while (count == STREAM_FRAME_ROWS);
+}
+
+static gw_text *sample_frame(const gw_stream *stream, stream_client *client)
+{
+    uint64_t end = stream->row_count, first = client->sample_next;
+    if (first + STREAM_ROWS < end)
+        first = end - STREAM_ROWS; /* too slow: the frame's first tick shows the gap */
+    if (first < stream->row_first)
+        first = stream->row_first;
+    uint64_t last = first;
+    while (last < end && last - first < STREAM_FRAME_ROWS &&
+           stream->ticks[last % STREAM_ROWS] == stream->ticks[first % STREAM_ROWS] + (last - first))
+        last++;
+    client->sample_next = last;
+    if (last == first)
+        return NULL;
+    size_t row = (size_t)stream->columns * sizeof(double);
+    gw_text *frame = text_new(20 + (size_t)(last - first) * row);
+    if (!frame)
+        return NULL;
+    char *at = put_u32(put_u32(frame->data, 2), (uint32_t)(last - first));
+    at = put(at, &stream->ticks[first % STREAM_ROWS], sizeof(uint64_t));
+    at = put_u32(at, (uint32_t)stream->columns);
+    for (uint64_t i = first; i < last; i++)
+        at = put(at, stream->rows + (i % STREAM_ROWS) * (size_t)stream->columns, row);
+    return frame;
+}
+
+/* ---- sending ------------------------------------------------------------------------------- */
+
+/* One message or frame; true when the connection lives on. */
+static bool write_text(stream_client *client, gw_text *text, enum lws_write_protocol kind)
+{
+    return lws_write(client->wsi, (unsigned char *)text->data, text->size, kind) >= 0;
+}
+
+static bool send_hello(gw_stream *stream, stream_client *client)
+{
+    app_document *document;
+    gw_snapshot snapshot;
+    app_peek(stream->app, &document, &snapshot);
+    gw_text *hello = scene_text("hello", document, &snapshot);
+    client->greeted = true;
+    client->version_seen = document->version;
+    client->shape_seen = document->shape;
+    client->scene_next_us = stream_now_us() + STREAM_SCENE_US;
+    client->event_next = app_log_last(stream->app) + 1;
+    client->poses = client->pose_due = true;
+    client->pose_period_us = client->pose_period_us ? client->pose_period_us : 1000000 / 60;
+    bool sent = hello && write_text(client, hello, LWS_WRITE_TEXT);
+    text_unref(hello);
+    app_document_put(document);
+    return sent;
+}
+
+static bool send_scene(gw_stream *stream, stream_client *client)
+{
+    app_document *document;
+    gw_snapshot snapshot;
+    app_peek(stream->app, &document, &snapshot);
+    if (!stream->scene || stream->scene_version != document->version) {
+        text_unref(stream->scene);
+        stream->scene = scene_text("scene", document, &snapshot);
+        stream->scene_version = document->version;
+    }
+    client->version_seen = document->version;
+    client->shape_seen = document->shape;
+    client->scene_next_us = stream_now_us() + STREAM_SCENE_US;
+    bool sent = stream->scene && write_text(client, stream->scene, LWS_WRITE_TEXT);
+    app_document_put(document);
+    return sent;
+}
+
+static bool send_reply(stream_client *client)
+{
+    gw_text *text = client->replies[0];
+    client->reply_count--;
+    memmove(client->replies, client->replies + 1, (size_t)client->reply_count * sizeof(gw_text *));
+    bool sent = write_text(client, text, LWS_WRITE_TEXT);
+    text_unref(text);
+    return sent;
+}
+
+static bool send_event(gw_stream *stream, stream_client *client)
+{
+    gw_text *event = app_log_get(stream->app, client->event_next);
+    if (!event) {
+        client->close = STREAM_CLOSE_TOO_SLOW;
+        lws_callback_on_writable(client->wsi);
+        return true;
+    }
+    client->event_next++;
+    gw_text *text = event_text(event);
+    bool sent = text && write_text(client, text, LWS_WRITE_TEXT);
+    text_unref(text);
+    text_unref(event);
+    return sent;
+}
+
+static bool send_samples(gw_stream *stream, stream_client *client)
+{
+    if (client->columns_told != stream->columns) { /* another scene has other joints */
+        gw_text *names = columns_text(stream->columns);
+        client->columns_told = stream->columns;
+        bool told = names && write_text(client, names, LWS_WRITE_TEXT);
+        text_unref(names);
+        return told;
+    }
+    gw_text *frame = sample_frame(stream, client);
+    bool sent = !frame || write_text(client, frame, LWS_WRITE_BINARY);
+    text_unref(frame);
+    return sent;
+}
+
+static bool has_samples(const gw_stream *stream, const stream_client *client)
+{
+    return client->samples && client->sample_next < stream->row_count;
+}
+
+static bool has_event(gw_stream *stream, const stream_client *client)
+{
+    return client->event_next <= app_log_last(stream->app);
+}
+
+/* The newest document's versions. */
+typedef struct versions {
+    uint64_t version, shape;
+} versions;
+
+static versions versions_now(gw_stream *stream)
+{
+    app_document *document = app_document_get(stream->app);
+    versions now = {document->version, document->shape};
+    app_document_put(document);
+    return now;
+}
+
+/* A newer document is sent at once, geometry that goes on moving some twenty times a second. */
+static bool scene_due(const stream_client *client, versions newest)
+{
+    return client->version_seen < newest.shape ||
+           (client->version_seen != newest.version && stream_now_us() >= client->scene_next_us);
+}
+
+/* Sends what is most due, one thing at a time. False: the connection ends. */
+static bool send_next(gw_stream *stream, stream_client *client)
+{
+    if (!client->greeted)
+        return send_hello(stream, client);
+    if (client->reply_count > 0)
+        return send_reply(client);
+    if (scene_due(client, versions_now(stream)))
+        return send_scene(stream, client);
+    if (has_event(stream, client))
+        return send_event(stream, client);
+    if (client->state_due && stream->state) {
+        client->state_due = false;
+        return write_text(client, stream->state, LWS_WRITE_TEXT);
+    }
+    if (has_samples(stream, client))
+        return send_samples(stream, client);
+    if (client->pose_due && stream->poses && stream->poses_shape == client->shape_seen) {
+        client->pose_due = false;
+        return write_text(client, stream->poses, LWS_WRITE_BINARY);
+    }
+    return true;
+}
+
+static bool something_due(gw_stream *stream, const stream_client *client, versions newest)
+{
+    if (client->close || client->reply_count > 0)
+        return true;
+    if (!client->authorised)
+        return false;
+    return !client->greeted || scene_due(client, newest) || has_event(stream, client) ||
+           client->state_due || client->pose_due || has_samples(stream, client);
+}
+
+static int write_next(gw_stream *stream, stream_client *client)
+{
+    static const char *const reasons[] = {"message too large", "token needed", "too slow",
+                                          "too many messages"};
+    if (client->close) {
+        const char *reason = client->close == STREAM_CLOSE_TOO_LARGE  ? reasons[0]
+                             : client->close == STREAM_CLOSE_NO_TOKEN ? reasons[1]
+                             : client->close == STREAM_CLOSE_TOO_SLOW ? reasons[2]
+                                                                      : reasons[3];
+        lws_close_reason(client->wsi, (enum lws_close_status)client->close,
+                         (unsigned char *)(size_t)reason, strlen(reason));
+        return -1;
+    }
+    if (!client->authorised)
+        return client->reply_count == 0 || send_reply(client) ? 0 : -1;
+    if (!send_next(stream, client))
+        return -1;
+    if (something_due(stream, client, versions_now(stream)))
+        lws_callback_on_writable(client->wsi);
+    return 0;
+}
+
+/* ---- the timer ----------------------------------------------------------------------------- */
+
+/* The message `state`, ten times a second and whenever something happened. */
+static void refresh_state(gw_stream *stream, uint64_t now)
+{
+    app_document *document;
+    gw_snapshot snapshot;
+    uint64_t event = app_log_last(stream->app);
+    bool news = event != stream->state_event;
+    if (!news && now < stream->state_next_us)
+        return;
+    if (app_peek(stream->app, &document, &snapshot)) {
+        text_unref(stream->state);
+        stream->state = state_text(stream->app, document, &snapshot);
+        stream->state_event = event;
+        stream->state_next_us = now + STREAM_STATE_US;
+        for (stream_client *each = stream->clients; each; each = each->next)
+            each->state_due = each->greeted;
+    }
+    app_document_put(document);
+}
+
+static bool pose_wanted(stream_client *client, uint64_t now)
+{
+    if (!client->poses || !client->greeted || now < client->pose_next_us)
+        return false;
+    client->pose_next_us += client->pose_period_us;
+    if (client->pose_next_us + client->pose_period_us < now)
+        client->pose_next_us = now + client->pose_period_us;
+    client->pose_due = true;
+    return true;
+}
+
+static void refresh_poses(gw_stream *stream, uint64_t now)
+{
+    app_document *document;
+    gw_snapshot snapshot;
+    bool wanted = false;
+    for (stream_client *each = stream->clients; each; each = each->next)
+        wanted = pose_wanted(each, now) || each->pose_due || wanted;
+    if (!wanted)
+        return;
+    if (app_peek(stream->app, &document, &snapshot)) {
+        text_unref(stream->poses);
+        stream->poses = pose_frame(document, &snapshot);
+        stream->poses_shape = document->shape;
+    }
+    app_document_put(document);
+}
+
+static void serve(gw_stream *stream)
+{
+    uint64_t now = stream_now_us();
+    app_pump(stream->app);
+    stream_expire_pushes(stream, now);
+    if (!stream->clients)
+        return;
+    refresh_state(stream, now);
+    refresh_poses(stream, now);
+    if (stream->sample_clients > 0)
+        take_records(stream);
+    versions newest = versions_now(stream);
+    for (stream_client *each = stream->clients; each; each = each->next) {
+        if (!each->authorised && now > each->auth_until_us)
+            each->close = STREAM_CLOSE_NO_TOKEN;
+        if (something_due(stream, each, newest))
+            lws_callback_on_writable(each->wsi);
+    }
+}
 
 /* ---- clients ------------------------------------------------------------------------------- */
 
@@ -138,7 +564,7 @@ int stream_count(gw_stream *stream)
 static void on_timer(lws_sorted_usec_list_t *timer)
 {
     gw_stream *stream = lws_container_of(timer, gw_stream, timer);
-    stream_serve(stream);
+    serve(stream);
     lws_sul_schedule(stream->context, 0, timer, on_timer, STREAM_TICK_US);
 }
 
@@ -160,7 +586,7 @@ static int on_event(struct lws *wsi, enum lws_callback_reasons reason, void *use
         receive(stream, client, data, size);
         return 0;
     case LWS_CALLBACK_SERVER_WRITEABLE:
-        return stream_writable(stream, client);
+        return write_next(stream, client);
     case LWS_CALLBACK_CLOSED:
         leave(stream, client);
         return 0;
@@ -171,7 +597,7 @@ static int on_event(struct lws *wsi, enum lws_callback_reasons reason, void *use
         return 0;
     case LWS_CALLBACK_EVENT_WAIT_CANCELLED:
         adopt_waiting(stream);
-        stream_serve(stream);
+        serve(stream);
         return 0;
     default:
         return 0;

@@ -96,38 +96,8 @@ struct gw_stream {
 
 uint64_t stream_now_us(void);
 
-/* Takes in what is new and lets every client know that has something due. From the timer, and when
- * another thread says that there is something. */
-void stream_serve(gw_stream *stream);
-
-/* The client's socket takes more: sends what is next. -1: the connection ends. */
-int stream_writable(gw_stream *stream, stream_client *client);
-
 /* Handles one message of a client. */
 void stream_message(gw_stream *stream, stream_client *client, const char *data, size_t size);
-
-/* ---- a client's message at work ---------------------------------------------------------------
- */
-
-typedef struct stream_request {
-    gw_stream *stream;
-    stream_client *client;
-    const json_t *json;
-    gw_error error;
-} stream_request;
-
-/* Members, checked: what is wrong goes into the request's error. */
-const json_t *stream_member(const stream_request *now, const char *name);
-bool stream_only(stream_request *now, const char *const *allowed);
-bool stream_get_vec3(stream_request *now, const char *name, bool needed, double most, gw_vec3 *v);
-bool stream_get_bool(stream_request *now, const char *name, bool needed, bool *out);
-
-/* What a hand does: in stream_hand.c. False with the request's error. */
-bool stream_on_drag(stream_request *now);
-bool stream_on_release(stream_request *now);
-bool stream_on_push(stream_request *now);
-bool stream_on_clutch(stream_request *now);
-bool stream_on_halt(stream_request *now);
 
 /* The client goes: what it held is let go. */
 void stream_let_go(gw_stream *stream, stream_client *client);
@@ -135,23 +105,7 @@ void stream_let_go(gw_stream *stream, stream_client *client);
 /* Ends pushes that were not repeated. */
 void stream_expire_pushes(gw_stream *stream, uint64_t now_us);
 
-/* ---- frames -------------------------------------------------------------------------------- */
-
-/* Message `hello` or `scene` of a document. NULL when memory is short. */
-gw_text *stream_scene_text(const char *op, const app_document *document,
-                           const gw_snapshot *snapshot);
-gw_text *stream_state_text(gw_app *app, const app_document *document, const gw_snapshot *snapshot);
-gw_text *stream_event_text(const gw_text *event);
-gw_text *stream_pose_frame(const app_document *document, const gw_snapshot *snapshot);
-
-/* The message `subscribed` that names so many columns of samples; the same as a text. */
+/* The message `subscribed` that names so many columns of samples. */
 json_t *stream_columns(int columns);
-gw_text *stream_columns_text(int columns);
-
-/* The client's next frame of samples; NULL where there is nothing new. */
-gw_text *stream_sample_frame(const gw_stream *stream, stream_client *client);
-
-/* Takes in the ticks recorded since the last call. */
-void stream_take_records(gw_stream *stream);
 
 #endif

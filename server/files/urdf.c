@@ -2,6 +2,7 @@
  * A serial chain out of a robot description: links that fixed joints hold together become one, the
  * way from the root to the tip becomes the mechanism. Any server thread.
  */
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -341,6 +342,7 @@ static bool build(const urdf_tree *tree, const char *tip, gw_mechanism *out, gw_
 
 bool urdf_read(const char *text, size_t length, const char *tip, gw_mechanism *out, gw_error *error)
 {
+    assert(text && out);
     *out = (gw_mechanism){.base = gw_pose_identity()};
     urdf_tree *tree = urdf_tree_read(text, length, error);
     bool ok = tree && build(tree, tip, out, error);
