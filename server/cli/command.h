@@ -1,6 +1,6 @@
 /*
- * The command line: one function a command, given the words after its name. Each returns the
- * process's exit code.
+ * The command line: one table of commands and their options (command.c), one function a command.
+ * Help, messages about wrong usage and the manual pages come from the table.
  */
 #ifndef GW_SERVER_CLI_COMMAND_H
 #define GW_SERVER_CLI_COMMAND_H
@@ -12,10 +12,46 @@
 
 enum { EXIT_DONE = 0, EXIT_WORK_FAILED = 1, EXIT_BAD_INPUT = 2 };
 
-int command_solve(int argc, char **argv);
-int command_run(int argc, char **argv);
-int command_bench(int argc, char **argv);
-int command_import(int argc, char **argv);
+#define COMMAND_OPTIONS 8
+
+typedef struct command_option {
+    const char *name;     /* "listen" of --listen */
+    const char *value;    /* "ADDR:PORT"; NULL: a flag */
+    const char *standard; /* in words, where it is not given; NULL: nothing to say */
+    const char *words;
+    double low, high;  /* of a number; both 0: a text */
+    const char *later; /* refused so: it comes with a later version */
+} command_option;
+
+/* What was asked for. */
+typedef struct command_line {
+    const struct command *command;
+    const char *argument;                /* NULL: none */
+    const char *values[COMMAND_OPTIONS]; /* by option of the command, NULL: not given */
+} command_line;
+
+typedef struct command {
+    const char *name;
+    const char *argument; /* "SCENE"; "[NAME]" where it may be left out; NULL: none */
+    const char *note;     /* on the argument, for messages; NULL: none */
+    const char *words;    /* what it does, a sentence or two */
+    command_option options[COMMAND_OPTIONS];
+    int (*run)(const command_line *line); /* the process's exit code */
+    bool hidden;
+} command;
+
+/* The value of an option, or for a flag its name; NULL where it is not given. */
+const char *command_value(const command_line *line, const char *option);
+
+/* The same as a number, which the table's bounds hold; `otherwise` where it is not given. */
+double command_number(const command_line *line, const char *option, double otherwise);
+
+int command_serve(const command_line *line);
+int command_solve(const command_line *line);
+int command_run(const command_line *line);
+int command_bench(const command_line *line);
+int command_import(const command_line *line);
+int command_routes(const command_line *line);
 
 /* "file: /pointer: message" on standard error; EXIT_WORK_FAILED for what the system refused, else
  * EXIT_BAD_INPUT. */

@@ -26,28 +26,14 @@ static int print(const char *file, const char *text, size_t size, const char *ti
     return code;
 }
 
-int command_import(int argc, char **argv)
+int command_import(const command_line *line)
 {
-    const char *file = NULL, *tip = NULL;
-    bool usage = false;
-    for (int i = 0; i < argc; i++) {
-        if (strcmp(argv[i], "--tip") == 0 && i + 1 < argc)
-            tip = argv[++i];
-        else if (file || (argv[i][0] == '-' && argv[i][1]))
-            usage = true;
-        else
-            file = argv[i];
-    }
-    if (usage || !file) {
-        fputs("guideway: usage: guideway import FILE [--tip LINK] (-: standard input)\n", stderr);
-        return EXIT_BAD_INPUT;
-    }
     gw_error error = {0};
     size_t size;
-    char *text = command_read(file, &size, &error);
+    char *text = command_read(line->argument, &size, &error);
     if (!text)
-        return command_error(file, &error);
-    int code = print(file, text, size, tip);
+        return command_error(line->argument, &error);
+    int code = print(line->argument, text, size, command_value(line, "tip"));
     free(text);
     return code;
 }

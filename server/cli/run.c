@@ -16,7 +16,7 @@
 
 typedef struct options {
     const char *scene, *csv, *task;
-    double seconds; /* negative: as the task, or 10 */
+    double seconds;
     bool real_time;
 } options;
 
@@ -379,53 +379,14 @@ static int report(run *r, const options *o, unsigned long long ticks, unsigned l
 
 /* ---- the command --------------------------------------------------------------------------- */
 
-static bool parse_seconds(const char *text, double *seconds)
+int command_run(const command_line *line)
 {
-    char *end;
-    *seconds = strtod(text, &end);
-    return *text && !*end && *seconds >= 0 && *seconds <= 1e6;
-}
-
-/* True when the words made sense. */
-static bool parse(int argc, char **argv, options *o)
-{
-    for (int i = 0; i < argc; i++) {
-        bool more = i + 1 < argc;
-        if (strcmp(argv[i], "--seconds") == 0 && more) {
-            if (!parse_seconds(argv[++i], &o->seconds)) {
-                fprintf(stderr, "guideway: --seconds takes 0 to 1000000, not \"%s\"\n", argv[i]);
-                return false;
-            }
-        } else if (strcmp(argv[i], "--csv") == 0 && more) {
-            o->csv = argv[++i];
-        } else if (strcmp(argv[i], "--task") == 0 && more) {
-            o->task = argv[++i];
-        } else if (strcmp(argv[i], "--real-time") == 0) {
-            o->real_time = true;
-        } else if (strcmp(argv[i], "--record") == 0) {
-            fputs("guideway: --record: recordings come with a later version\n", stderr);
-            return false;
-        } else if (argv[i][0] == '-' || o->scene) {
-            fprintf(stderr, "guideway: run does not take \"%s\"\n", argv[i]);
-            return false;
-        } else {
-            o->scene = argv[i];
-        }
-    }
-    if (!o->scene)
-        fputs("guideway: usage: guideway run SCENE [--seconds S] [--task ID] [--csv FILE] "
-              "[--real-time]\n",
-              stderr);
-    if (o->seconds < 0)
-        o->seconds = o->task ? TASK_SECONDS : 10;
-    return o->scene;
-}
-
-int command_run(int argc, char **argv)
-{
-    options o = {.seconds = -1};
-    if (!parse(argc, argv, &o))
-        return EXIT_BAD_INPUT;
+    const char *task = command_value(line, "task");
+    options o = {.scene = line->argument,
+                 .csv = command_value(line, "csv"),
+                 .task = task,
+                 .seconds = command_number(line, "seconds", task ? TASK_SECONDS : 10),
+                 .real_time = command_value(line, "real-time")};
     run r = {0};
     gw_error error = {0};
     command_catch();

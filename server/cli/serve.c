@@ -1,9 +1,7 @@
 /*
- * Starts everything in order, waits for SIGINT or SIGTERM, stops everything in reverse.
+ * `guideway serve`: starts everything in order, waits for SIGINT or SIGTERM, stops everything in
+ * reverse.
  */
-#include "server/cli/serve.h"
-
-#include <getopt.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -15,6 +13,7 @@
 #include "server/cli/command.h"
 #include "server/files/gallery.h"
 #include "server/net/listen.h"
+#include "server/cli/command.h"
 #include "server/cli/version.h"
 #include "server/schema/wire.h"
 
@@ -36,57 +35,11 @@ typedef struct appliance {
     char scene[256]; /* what was opened, for people */
 } appliance;
 
-static const char usage[] =
-    "usage: guideway serve [--listen ADDR:PORT] [--scene FILE] [--data DIR] [--token-file FILE]\n"
-    "  --listen ADDR:PORT  where to listen: 127.0.0.1:8080 unless told otherwise\n"
-    "  --scene FILE        a scene file, or the name of a scene of the gallery\n"
-    "  --data DIR          where scenes are saved\n"
-    "  --token-file FILE   one line: what clients must present; needed beyond loopback\n";
-
 static int complain(const gw_error *error)
 {
     fprintf(stderr, "guideway: %s%s%s\n", error->where, error->where[0] ? ": " : "",
             error->message);
     return error->code == GW_FAILED ? 1 : 2;
-}
-
-/* -1: go on; else the exit code. */
-static int read_options(int argc, char **argv, serve_options *options)
-{
-    static const struct option known[] = {
-        {"listen", required_argument, NULL, 'l'}, {"scene", required_argument, NULL, 's'},
-        {"data", required_argument, NULL, 'd'},   {"token-file", required_argument, NULL, 't'},
-        {"help", no_argument, NULL, 'h'},         {0}};
-    int option;
-    *options = (serve_options){.listen = "127.0.0.1:8080"};
-    argc++, argv--; /* getopt begins after a name */
-    optind = 1;
-    while ((option = getopt_long(argc, argv, "", known, NULL)) != -1) {
-        switch (option) {
-        case 'l':
-            options->listen = optarg;
-            break;
-        case 's':
-            options->scene = optarg;
-            break;
-        case 'd':
-            options->data = optarg;
-            break;
-        case 't':
-            options->token_file = optarg;
-            break;
-        case 'h':
-            fputs(usage, stdout);
-            return 0;
-        default:
-            fputs(usage, stderr);
-            return 2;
-        }
-    }
-    if (optind == argc)
-        return -1;
-    fprintf(stderr, "guideway: serve takes no %s\n%s", argv[optind], usage);
-    return 2;
 }
 
 /* ---- the first scene ----------------------------------------------------------------------- */
@@ -238,31 +191,32 @@ static void prepare_process(sigset_t *signals)
     }
 }
 
-int serve_main(int argc, char **argv)
+int command_serve(const command_line *line)
 {
     appliance a = {0};
-    serve_options options;
     gw_error error = {0};
     sigset_t signals;
-    int signal_number, code = read_options(argc, argv, &options);
-    if (code >= 0)
-        return code;
+    int signal_number, code = EXIT_DONE;
+    const char *listen = command_value(line, "listen");
+    serve_options options = {.listen = listen ? listen : "127.0.0.1:8080",
+                             .scene = command_value(line, "scene"),
+                             .data = command_value(line, "data"),
+                             .token_file = command_value(line, "token-file")};
     prepare_process(&signals);
     if (start(&a, &options, &error)) {
         announce(&a);
         sigwait(&signals, &signal_number);
-        code = 0;
     } else
         code = complain(&error);
     stop(&a);
     return code;
 }
 
-int serve_routes(int argc, char **argv)
+int command_routes(const command_line *line)
 {
-    (void)argc, (void)argv;
+    (void)line;
     api_print_routes();
-    return 0;
+    return EXIT_DONE;
 }
 
 int serve_openapi(int argc, char **argv)

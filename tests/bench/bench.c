@@ -242,15 +242,9 @@ static int measure_all(const char *name, FILE *csv, int *missed)
     return count;
 }
 
-int command_bench(int argc, char **argv)
+int command_bench(const command_line *line)
 {
-    const char *name = "", *path = NULL;
-    for (int i = 0; i < argc; i++) {
-        if (strcmp(argv[i], "--csv") == 0 && i + 1 < argc)
-            path = argv[++i];
-        else
-            name = argv[i];
-    }
+    const char *name = line->argument ? line->argument : "", *path = command_value(line, "csv");
     FILE *csv = path ? fopen(path, "w") : NULL;
     if (path && !csv) {
         fprintf(stderr, "guideway: %s cannot be written: %s\n", path, strerror(errno));

@@ -1,0 +1,336 @@
+/*
+ * The table of commands, and what is made of it: which command is called with what, help, messages
+ * about wrong usage, and manual pages (`guideway man`).
+ */
+#include "server/cli/command.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "server/cli/version.h"
+#include "server/schema/wire.h"
+
+static int command_man(const command_line *line);
+
+static const command commands[] = {
+    {"serve",
+     NULL,
+     NULL,
+     "The appliance: the page, REST and the stream. Where no scene is named it opens the one that "
+     "was saved last, else the first of the gallery.",
+     {{"listen", "ADDR:PORT", "127.0.0.1:8080", "Where to listen; port 0 takes a free one."},
+      {"scene", "FILE", NULL, "A scene file, or the name of a scene of the gallery."},
+      {"data", "DIR", "the user's data folder", "Where scenes and meshes are saved."},
+      {"token-file", "FILE", NULL, "One line: what clients must present. Needed beyond loopback."}},
+     command_serve},
+    {"solve",
+     "FILE",
+     "-: standard input",
+     "One positioning problem (JSON; -: standard input) to its solution. Every status is an answer "
+     "and exits 0.",
+     {{0}},
+     command_solve},
+    {"run",
+     "SCENE",
+     NULL,
+     "A scene file, or a bundled scene by name, without a server: deterministic, operated by the "
+     "scene's own script. Standard output holds the summary alone, as JSON.",
+     {{"seconds", "S", "10, or until the task ends", "How long.", 0, 1e6},
+      {"task", "ID", NULL, "Runs a task of the scene, until it ends."},
+      {"csv", "FILE", NULL, "Writes a row a tick."},
+      {"real-time", NULL, NULL, "A tick a period, not as fast as it can."},
+      {"record", "FILE", NULL, "Writes a recording.",
+       .later = "recordings come with a later version"}},
+     command_run},
+    {"import",
+     "FILE",
+     "-: standard input",
+     "A robot description (URDF; -: standard input) to a mechanism (JSON).",
+     {{"tip", "LINK", NULL, "The link that the chain leads to, where the robot branches."}},
+     command_import},
+    {"bench",
+     "[NAME]",
+     NULL,
+     "The benchmark table, or the rows whose name begins so.",
+     {{"csv", "FILE", NULL, "Writes the table there as well."}},
+     command_bench},
+    {"routes", NULL, NULL, "The routes of REST.", {{0}}, command_routes, .hidden = true},
+    {"man", "[COMMAND]", NULL, "A manual page, as roff.", {{0}}, command_man, .hidden = true},
+};
+
+enum { COMMANDS = sizeof commands / sizeof commands[0] };
+
+static const char about[] =
+    "Guideway: constrained motion, from picked features to a submanifold you can feel.";
+
+/* ---- help ---------------------------------------------------------------------------------- */
+
+/* "guideway run SCENE [--seconds S] ..." */
+static void print_synopsis(const command *c, FILE *out)
+{
+    fprintf(out, "guideway %s%s%s", c->name, c->argument ? " " : "",
+            c->argument ? c->argument : "");
+    for (const command_option *o = c->options; o->name; o++)
+        if (!o->later)
+            fprintf(out, " [--%s%s%s]", o->name, o->value ? " " : "", o->value ? o->value : "");
+}
+
+/* Text in lines of at most 90 columns, each begun with so many blanks. */
+static void print_wrapped(const char *text, int indent, FILE *out)
+{
+    int column = 0;
+    while (*text) {
+        int size = (int)strcspn(text, " ");
+        if (column > 0 && column + 1 + size > 90) {
+            fputc('\n', out);
+            column = 0;
+        }
+        column += column > 0 ? fprintf(out, " %.*s", size, text)
+                             : fprintf(out, "%*s%.*s", indent, "", size, text);
+        text += size + strspn(text + size, " ");
+    }
+    fputc('\n', out);
+}
+
+static void print_usage(const command *c, FILE *out)
+{
+    fputs("usage: ", out);
+    print_synopsis(c, out);
+    fputc('\n', out);
+    print_wrapped(c->words, 2, out);
+    for (const command_option *o = c->options; o->name; o++) {
+        char left[48];
+        snprintf(left, sizeof left, "--%s%s%s", o->name, o->value ? " " : "",
+                 o->value ? o->value : "");
+        if (o->later)
+            continue;
+        fprintf(out, "  %-20s %s%s%s%s\n", left, o->words, o->standard ? " Otherwise " : "",
+                o->standard ? o->standard : "", o->standard ? "." : "");
+    }
+}
+
+static void print_help(FILE *out)
+{
+    fprintf(out, "%s\n\n", about);
+    for (int i = 0; i < COMMANDS; i++) {
+        if (commands[i].hidden)
+            continue;
+        fputs("  ", out);
+        print_synopsis(&commands[i], out);
+        fputc('\n', out);
+        print_wrapped(commands[i].words, 6, out);
+    }
+    fputs("  guideway --help | --version | COMMAND --help\n\n"
+          "Exit codes: 0 done; 1 the work failed; 2 bad usage or bad input.\n",
+          out);
+}
+
+/* ---- manual pages -------------------------------------------------------------------------- */
+
+/* Text for roff: a dash is a minus sign, a line never begins with a control character. */
+static void print_roff(const char *text)
+{
+    for (; *text; text++)
+        if (*text == '-')
+            fputs("\\-", stdout);
+        else if (*text == '\\')
+            fputs("\\e", stdout);
+        else
+            putchar(*text);
+}
+
+static void print_roff_options(const command *c)
+{
+    for (const command_option *o = c->options; o->name; o++) {
+        if (o->later)
+            continue;
+        printf(".TP\n.B \\-\\-");
+        print_roff(o->name);
+        if (o->value)
+            printf(" \\fI%s\\fR", o->value);
+        putchar('\n');
+        print_roff(o->words);
+        if (o->standard) {
+            fputs(" Otherwise ", stdout);
+            print_roff(o->standard);
+            putchar('.');
+        }
+        putchar('\n');
+    }
+}
+
+static void print_roff_synopsis(const command *c)
+{
+    printf(".B guideway %s\n", c->name);
+    if (c->argument)
+        printf(".I %s\n", c->argument);
+    for (const command_option *o = c->options; o->name; o++) {
+        if (o->later)
+            continue;
+        fputs("[\\fB\\-\\-", stdout);
+        print_roff(o->name);
+        printf("\\fR%s%s\\fR]\n", o->value ? " \\fI" : "", o->value ? o->value : "");
+    }
+}
+
+static void print_page(const command *c)
+{
+    printf(".TH GUIDEWAY%s%s 1 \"\" \"Guideway %s\"\n.SH NAME\nguideway%s%s \\- ", c ? "\\-" : "",
+           c ? c->name : "", GUIDEWAY_VERSION, c ? "\\-" : "", c ? c->name : "");
+    print_roff(c ? c->words : about);
+    fputs("\n.SH SYNOPSIS\n", stdout);
+    for (int i = 0; i < COMMANDS; i++)
+        if (c == &commands[i] || (!c && !commands[i].hidden)) {
+            print_roff_synopsis(&commands[i]);
+            puts(".br");
+        }
+    fputs(c && c->options[0].name ? ".SH OPTIONS\n" : "", stdout);
+    if (c)
+        print_roff_options(c);
+    if (!c)
+        fputs(".SH COMMANDS\n", stdout);
+    for (int i = 0; !c && i < COMMANDS; i++)
+        if (!commands[i].hidden) {
+            printf(".TP\n.BR guideway\\-%s (1)\n", commands[i].name);
+            print_roff(commands[i].words);
+            putchar('\n');
+        }
+    fputs(".SH EXIT STATUS\n0 done; 1 the work failed; 2 bad usage or bad input.\n", stdout);
+}
+
+static const command *find(const char *name)
+{
+    for (int i = 0; i < COMMANDS; i++)
+        if (strcmp(name, commands[i].name) == 0)
+            return &commands[i];
+    return NULL;
+}
+
+static int command_man(const command_line *line)
+{
+    const command *c = line->argument ? find(line->argument) : NULL;
+    if (line->argument && (!c || c->hidden)) {
+        fprintf(stderr, "guideway: there is no command \"%s\"\n", line->argument);
+        return EXIT_BAD_INPUT;
+    }
+    print_page(c);
+    return fflush(stdout) == 0 ? EXIT_DONE : EXIT_WORK_FAILED;
+}
+
+/* ---- what was asked for -------------------------------------------------------------------- */
+
+static int index_of(const command *c, const char *option)
+{
+    for (int i = 0; i < COMMAND_OPTIONS && c->options[i].name; i++)
+        if (strcmp(c->options[i].name, option) == 0)
+            return i;
+    return -1;
+}
+
+const char *command_value(const command_line *line, const char *option)
+{
+    int index = index_of(line->command, option);
+    assert(index >= 0);
+    return line->values[index];
+}
+
+double command_number(const command_line *line, const char *option, double otherwise)
+{
+    const char *value = command_value(line, option);
+    return value ? strtod(value, NULL) : otherwise;
+}
+
+/* False with a message where the option does not take the value. */
+static bool fits(const command_option *o, const char *value)
+{
+    char *end;
+    double number = strtod(value, &end);
+    if (o->later) {
+        fprintf(stderr, "guideway: --%s: %s\n", o->name, o->later);
+        return false;
+    }
+    if ((o->low == 0 && o->high == 0) || (*value && !*end && number >= o->low && number <= o->high))
+        return true;
+    fprintf(stderr, "guideway: --%s takes %.10g to %.10g, not \"%s\"\n", o->name, o->low, o->high,
+            value);
+    return false;
+}
+
+/* One word, and the next one where it is an option's value; how many were taken, 0 with a message.
+ * */
+static int take(command_line *line, int argc, char **argv)
+{
+    const command *c = line->command;
+    const char *word = argv[0], *equals = strchr(word, '=');
+    char name[32];
+    if (word[0] != '-' || !word[1]) {
+        if (c->argument && !line->argument) {
+            line->argument = word;
+            return 1;
+        }
+    } else if (strncmp(word, "--", 2) == 0) {
+        snprintf(name, sizeof name, "%.*s", equals ? (int)(equals - word - 2) : 31, word + 2);
+        int index = index_of(c, name);
+        const command_option *o = index >= 0 ? &c->options[index] : NULL;
+        const char *value = !o || !o->value ? word
+                            : equals        ? equals + 1
+                            : argc > 1      ? argv[1]
+                                            : NULL;
+        if (o && value && !(equals && !o->value)) {
+            line->values[index] = value;
+            return !fits(o, value) ? 0 : o->value && !equals ? 2 : 1;
+        }
+    }
+    fprintf(stderr, "guideway: %s does not take \"%s\"\n", c->name, word);
+    print_usage(c, stderr);
+    return 0;
+}
+
+static bool asks_for_help(const char *word)
+{
+    return strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0;
+}
+
+static int carry_out(const command *c, int argc, char **argv)
+{
+    command_line line = {.command = c};
+    for (int i = 0; i < argc; i++)
+        if (asks_for_help(argv[i])) {
+            print_usage(c, stdout);
+            return fflush(stdout) == 0 ? EXIT_DONE : EXIT_WORK_FAILED;
+        }
+    for (int i = 0, taken; i < argc; i += taken) {
+        taken = take(&line, argc - i, argv + i);
+        if (taken == 0)
+            return EXIT_BAD_INPUT;
+    }
+    if (line.argument || !c->argument || c->argument[0] == '[')
+        return c->run(&line);
+    fputs("guideway: usage: ", stderr);
+    print_synopsis(c, stderr);
+    fprintf(stderr, c->note ? " (%s)\n" : "\n", c->note);
+    return EXIT_BAD_INPUT;
+}
+
+int main(int argc, char **argv)
+{
+    const char *name = argc > 1 ? argv[1] : "";
+    const command *c = find(name);
+    wire_watch_memory();
+    if (c)
+        return carry_out(c, argc - 2, argv + 2);
+    if (asks_for_help(name) || strcmp(name, "help") == 0) {
+        print_help(stdout);
+        return fflush(stdout) == 0 ? EXIT_DONE : EXIT_WORK_FAILED;
+    }
+    if (strcmp(name, "--version") == 0) {
+        puts("guideway " GUIDEWAY_VERSION);
+        return EXIT_DONE;
+    }
+    if (name[0])
+        fprintf(stderr, "guideway: there is no command \"%s\"\n", name);
+    print_help(stderr);
+    return EXIT_BAD_INPUT;
+}

@@ -1,0 +1,112 @@
+/*
+ * What the commands share: messages, files, scenes by name, signals, time.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "server/cli/command.h"
+#include "server/files/assets.h"
+#include "server/files/meshes.h"
+#include "server/schema/wire.h"
+
+int command_error(const char *file, const gw_error *error)
+{
+    fprintf(stderr, "guideway: %s: %s%s%s\n", file, error->where, error->where[0] ? ": " : "",
+            error->message);
+    return error->code == GW_FAILED ? EXIT_WORK_FAILED : EXIT_BAD_INPUT;
+}
+
+int command_print(const char *text)
+{
+    if (puts(text) >= 0 && fflush(stdout) == 0)
+        return EXIT_DONE;
+    fprintf(stderr, "guideway: the answer could not be written: %s\n", strerror(errno));
+    return EXIT_WORK_FAILED;
+}
+
+char *command_read(const char *file, size_t *size, gw_error *error)
+{
+    FILE *in = strcmp(file, "-") == 0 ? stdin : fopen(file, "rb");
+    if (!in) {
+        gw_fail(error, GW_NOT_FOUND, "", "cannot be opened: %s", strerror(errno));
+        return NULL;
+    }
+    char *text = malloc(GW_MAX_BODY_BYTES + 1);
+    *size = text ? fread(text, 1, GW_MAX_BODY_BYTES + 1, in) : 0;
+    bool failed = !text || ferror(in);
+    if (in != stdin)
+        fclose(in);
+    if (!failed && *size <= GW_MAX_BODY_BYTES)
+        return text;
+    free(text);
+    if (failed)
+        gw_fail(error, GW_FAILED, "", "cannot be read");
+    else
+        gw_fail(error, GW_TOO_LARGE, "", "is larger than %u bytes", GW_MAX_BODY_BYTES);
+    return NULL;
+}
+
+static gw_scene *parse_scene(const char *text, size_t size, gw_error *error)
+{
+    json_t *value = wire_parse(text, size, error);
+    gw_scene *scene = value ? wire_get_scene(value, error) : NULL;
+    json_decref(value);
+    return scene;
+}
+
+static gw_scene *read_scene(const char *file, gw_error *error)
+{
+    size_t size;
+    char path[128];
+    snprintf(path, sizeof path, "scenes/%.96s.json", file);
+    const asset *bundled = strchr(file, '/') ? NULL : asset_find(path);
+    if (bundled)
+        return parse_scene(bundled->start, asset_size(bundled), error);
+    char *text = command_read(file, &size, error);
+    gw_scene *scene = text ? parse_scene(text, size, error) : NULL;
+    free(text);
+    return scene;
+}
+
+gw_scene *command_scene(const char *file, gw_error *error)
+{
+    gw_meshes meshes; /* the scene keeps those that it has */
+    meshes_init(&meshes, NULL);
+    meshes_beside(&meshes, file);
+    meshes_use(&meshes);
+    gw_scene *scene = read_scene(file, error);
+    meshes_use(NULL);
+    meshes_finish(&meshes);
+    return scene;
+}
+
+static volatile sig_atomic_t interrupted;
+
+static void on_signal(int number)
+{
+    (void)number;
+    interrupted = 1;
+}
+
+void command_catch(void)
+{
+    struct sigaction action = {.sa_handler = on_signal};
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+}
+
+bool command_interrupted(void)
+{
+    return interrupted;
+}
+
+double command_now_us(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return 1e6 * (double)t.tv_sec + 1e-3 * (double)t.tv_nsec;
+}
