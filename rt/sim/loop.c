@@ -344,16 +344,6 @@ const gw_snapshot *gw_loop_latest(gw_loop *loop)
     return gw_mailbox_take(&loop->snapshots);
 }
 
-const gw_snapshot *gw_loop_latest(gw_loop *loop)
-{
-    return gw_mailbox_take(&loop->snapshots);
-}
-
-const gw_snapshot *gw_loop_latest(gw_loop *loop)
-{
-    return gw_mailbox_take(&loop->snapshots);
-}
-
 bool gw_loop_event(gw_loop *loop, gw_event *event)
 {
     return gw_ring_pop(&loop->events, event);

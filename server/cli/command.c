@@ -14,50 +14,42 @@
 
 static int command_man(const command_line *line);
 
-static const command commands[] = {
+static const cli_command commands[] = {
     {"serve",
-     NULL,
-     NULL,
-     "The appliance: the page, REST and the stream. Where no scene is named it opens the one that "
-     "was saved last, else the first of the gallery.",
-     {{"listen", "ADDR:PORT", "127.0.0.1:8080", "Where to listen; port 0 takes a free one."},
-      {"scene", "FILE", NULL, "A scene file, or the name of a scene of the gallery."},
-      {"data", "DIR", "the user's data folder", "Where scenes and meshes are saved."},
-      {"token-file", "FILE", NULL, "One line: what clients must present. Needed beyond loopback."}},
-     command_serve},
-    {"solve",
-     "FILE",
-     "-: standard input",
-     "One positioning problem (JSON; -: standard input) to its solution. Every status is an answer "
-     "and exits 0.",
-     {{0}},
-     command_solve},
-    {"run",
-     "SCENE",
-     NULL,
-     "A scene file, or a bundled scene by name, without a server: deterministic, operated by the "
-     "scene's own script. Standard output holds the summary alone, as JSON.",
-     {{"seconds", "S", "10, or until the task ends", "How long.", 0, 1e6},
-      {"task", "ID", NULL, "Runs a task of the scene, until it ends."},
-      {"csv", "FILE", NULL, "Writes a row a tick."},
-      {"real-time", NULL, NULL, "A tick a period, not as fast as it can."},
-      {"record", "FILE", NULL, "Writes a recording.",
-       .later = "recordings come with a later version"}},
-     command_run},
-    {"import",
-     "FILE",
-     "-: standard input",
-     "A robot description (URDF; -: standard input) to a mechanism (JSON).",
-     {{"tip", "LINK", NULL, "The link that the chain leads to, where the robot branches."}},
-     command_import},
-    {"bench",
-     "[NAME]",
-     NULL,
-     "The benchmark table, or the rows whose name begins so.",
-     {{"csv", "FILE", NULL, "Writes the table there as well."}},
-     command_bench},
-    {"routes", NULL, NULL, "The routes of REST.", {{0}}, command_routes, .hidden = true},
-    {"man", "[COMMAND]", NULL, "A manual page, as roff.", {{0}}, command_man, .hidden = true},
+     .words = "The appliance: the page, REST and the stream. Where no scene is named it opens the "
+              "one that was saved last, else the first of the gallery.",
+     .options = {{"listen", "ADDR:PORT", "127.0.0.1:8080",
+                  .words = "Where to listen; port 0 takes a free one."},
+                 {"scene", "FILE", .words = "A scene file, or the name of a scene of the gallery."},
+                 {"data", "DIR", "the user's data folder",
+                  .words = "Where scenes and meshes are saved."},
+                 {"token-file", "FILE",
+                  .words = "One line: what clients must present. Needed beyond loopback."}},
+     .run = command_serve},
+    {"solve", "FILE", "-: standard input",
+     .words = "One positioning problem (JSON; -: standard input) to its solution. Every status is "
+              "an answer and exits 0.",
+     .run = command_solve},
+    {"run", "SCENE",
+     .words = "A scene file, or a bundled scene by name, without a server: deterministic, operated "
+              "by the scene's own script. Standard output holds the summary alone, as JSON.",
+     .options = {{"seconds", "S", "10, or until the task ends", .words = "How long.", .high = 1e6},
+                 {"task", "ID", .words = "Runs a task of the scene, until it ends."},
+                 {"csv", "FILE", .words = "Writes a row a tick."},
+                 {"real-time", .words = "A tick a period, not as fast as it can."},
+                 {"record", "FILE", .later = "recordings come with a later version"}},
+     .run = command_run},
+    {"import", "FILE", "-: standard input",
+     .words = "A robot description (URDF; -: standard input) to a mechanism (JSON).",
+     .options = {{"tip", "LINK",
+                  .words = "The link that the chain leads to, where the robot branches."}},
+     .run = command_import},
+    {"bench", "[NAME]", .words = "The benchmark table, or the rows whose name begins so.",
+     .options = {{"csv", "FILE", .words = "Writes the table there as well."}},
+     .run = command_bench},
+    {"routes", .words = "The routes of REST.", .run = command_routes, .hidden = true},
+    {"openapi", .words = "The OpenAPI document.", .run = command_openapi, .hidden = true},
+    {"man", "[COMMAND]", .words = "A manual page, as roff.", .run = command_man, .hidden = true},
 };
 
 enum { COMMANDS = sizeof commands / sizeof commands[0] };
@@ -68,7 +60,7 @@ static const char about[] =
 /* ---- help ---------------------------------------------------------------------------------- */
 
 /* "guideway run SCENE [--seconds S] ..." */
-static void print_synopsis(const command *c, FILE *out)
+static void print_synopsis(const cli_command *c, FILE *out)
 {
     fprintf(out, "guideway %s%s%s", c->name, c->argument ? " " : "",
             c->argument ? c->argument : "");
@@ -89,12 +81,13 @@ static void print_wrapped(const char *text, int indent, FILE *out)
         }
         column += column > 0 ? fprintf(out, " %.*s", size, text)
                              : fprintf(out, "%*s%.*s", indent, "", size, text);
-        text += size + strspn(text + size, " ");
+        text += size;
+        text += strspn(text, " ");
     }
     fputc('\n', out);
 }
 
-static void print_usage(const command *c, FILE *out)
+static void print_usage(const cli_command *c, FILE *out)
 {
     fputs("usage: ", out);
     print_synopsis(c, out);
@@ -141,7 +134,7 @@ static void print_roff(const char *text)
             putchar(*text);
 }
 
-static void print_roff_options(const command *c)
+static void print_roff_options(const cli_command *c)
 {
     for (const command_option *o = c->options; o->name; o++) {
         if (o->later)
@@ -161,7 +154,7 @@ static void print_roff_options(const command *c)
     }
 }
 
-static void print_roff_synopsis(const command *c)
+static void print_roff_synopsis(const cli_command *c)
 {
     printf(".B guideway %s\n", c->name);
     if (c->argument)
@@ -175,20 +168,26 @@ static void print_roff_synopsis(const command *c)
     }
 }
 
-static void print_page(const command *c)
+static void print_page(const cli_command *c)
 {
     printf(".TH GUIDEWAY%s%s 1 \"\" \"Guideway %s\"\n.SH NAME\nguideway%s%s \\- ", c ? "\\-" : "",
            c ? c->name : "", GUIDEWAY_VERSION, c ? "\\-" : "", c ? c->name : "");
-    print_roff(c ? c->words : about);
+    char brief[120]; /* up to where the sentence could end */
+    const char *words = c ? c->words : about;
+    snprintf(brief, sizeof brief, "%.*s", (int)strcspn(words, ".:("), words);
+    print_roff(brief);
     fputs("\n.SH SYNOPSIS\n", stdout);
     for (int i = 0; i < COMMANDS; i++)
         if (c == &commands[i] || (!c && !commands[i].hidden)) {
             print_roff_synopsis(&commands[i]);
             puts(".br");
         }
-    fputs(c && c->options[0].name ? ".SH OPTIONS\n" : "", stdout);
-    if (c)
+    if (c) {
+        fputs(".SH DESCRIPTION\n", stdout);
+        print_roff(c->words);
+        fputs(c->options[0].name ? "\n.SH OPTIONS\n" : "\n", stdout);
         print_roff_options(c);
+    }
     if (!c)
         fputs(".SH COMMANDS\n", stdout);
     for (int i = 0; !c && i < COMMANDS; i++)
@@ -200,7 +199,7 @@ static void print_page(const command *c)
     fputs(".SH EXIT STATUS\n0 done; 1 the work failed; 2 bad usage or bad input.\n", stdout);
 }
 
-static const command *find(const char *name)
+static const cli_command *find(const char *name)
 {
     for (int i = 0; i < COMMANDS; i++)
         if (strcmp(name, commands[i].name) == 0)
@@ -210,7 +209,7 @@ static const command *find(const char *name)
 
 static int command_man(const command_line *line)
 {
-    const command *c = line->argument ? find(line->argument) : NULL;
+    const cli_command *c = line->argument ? find(line->argument) : NULL;
     if (line->argument && (!c || c->hidden)) {
         fprintf(stderr, "guideway: there is no command \"%s\"\n", line->argument);
         return EXIT_BAD_INPUT;
@@ -221,7 +220,7 @@ static int command_man(const command_line *line)
 
 /* ---- what was asked for -------------------------------------------------------------------- */
 
-static int index_of(const command *c, const char *option)
+static int index_of(const cli_command *c, const char *option)
 {
     for (int i = 0; i < COMMAND_OPTIONS && c->options[i].name; i++)
         if (strcmp(c->options[i].name, option) == 0)
@@ -251,7 +250,7 @@ static bool fits(const command_option *o, const char *value)
         fprintf(stderr, "guideway: --%s: %s\n", o->name, o->later);
         return false;
     }
-    if ((o->low == 0 && o->high == 0) || (*value && !*end && number >= o->low && number <= o->high))
+    if (o->high == 0 || (*value && !*end && number >= o->low && number <= o->high))
         return true;
     fprintf(stderr, "guideway: --%s takes %.10g to %.10g, not \"%s\"\n", o->name, o->low, o->high,
             value);
@@ -262,7 +261,7 @@ static bool fits(const command_option *o, const char *value)
  * */
 static int take(command_line *line, int argc, char **argv)
 {
-    const command *c = line->command;
+    const cli_command *c = line->command;
     const char *word = argv[0], *equals = strchr(word, '=');
     char name[32];
     if (word[0] != '-' || !word[1]) {
@@ -293,7 +292,7 @@ static bool asks_for_help(const char *word)
     return strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0;
 }
 
-static int carry_out(const command *c, int argc, char **argv)
+static int carry_out(const cli_command *c, int argc, char **argv)
 {
     command_line line = {.command = c};
     for (int i = 0; i < argc; i++)
@@ -310,14 +309,14 @@ static int carry_out(const command *c, int argc, char **argv)
         return c->run(&line);
     fputs("guideway: usage: ", stderr);
     print_synopsis(c, stderr);
-    fprintf(stderr, c->note ? " (%s)\n" : "\n", c->note);
+    fprintf(stderr, "%s%s%s\n", c->note ? " (" : "", c->note ? c->note : "", c->note ? ")" : "");
     return EXIT_BAD_INPUT;
 }
 
 int main(int argc, char **argv)
 {
     const char *name = argc > 1 ? argv[1] : "";
-    const command *c = find(name);
+    const cli_command *c = find(name);
     wire_watch_memory();
     if (c)
         return carry_out(c, argc - 2, argv + 2);

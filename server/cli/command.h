@@ -19,18 +19,18 @@ typedef struct command_option {
     const char *value;    /* "ADDR:PORT"; NULL: a flag */
     const char *standard; /* in words, where it is not given; NULL: nothing to say */
     const char *words;
-    double low, high;  /* of a number; both 0: a text */
+    double low, high;  /* of a number; high 0: a text */
     const char *later; /* refused so: it comes with a later version */
 } command_option;
 
 /* What was asked for. */
 typedef struct command_line {
-    const struct command *command;
+    const struct cli_command *command;
     const char *argument;                /* NULL: none */
     const char *values[COMMAND_OPTIONS]; /* by option of the command, NULL: not given */
 } command_line;
 
-typedef struct command {
+typedef struct cli_command {
     const char *name;
     const char *argument; /* "SCENE"; "[NAME]" where it may be left out; NULL: none */
     const char *note;     /* on the argument, for messages; NULL: none */
@@ -38,7 +38,7 @@ typedef struct command {
     command_option options[COMMAND_OPTIONS];
     int (*run)(const command_line *line); /* the process's exit code */
     bool hidden;
-} command;
+} cli_command;
 
 /* The value of an option, or for a flag its name; NULL where it is not given. */
 const char *command_value(const command_line *line, const char *option);
@@ -52,6 +52,7 @@ int command_run(const command_line *line);
 int command_bench(const command_line *line);
 int command_import(const command_line *line);
 int command_routes(const command_line *line);
+int command_openapi(const command_line *line);
 
 /* "file: /pointer: message" on standard error; EXIT_WORK_FAILED for what the system refused, else
  * EXIT_BAD_INPUT. */

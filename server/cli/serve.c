@@ -10,7 +10,6 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "server/cli/command.h"
 #include "server/files/gallery.h"
 #include "server/net/listen.h"
 #include "server/cli/command.h"
@@ -219,9 +218,9 @@ int command_routes(const command_line *line)
     return EXIT_DONE;
 }
 
-int serve_openapi(int argc, char **argv)
+int command_openapi(const command_line *line)
 {
-    (void)argc, (void)argv;
+    (void)line;
     json_t *document = api_openapi_document();
     char *text = wire_text(document);
     int code = text ? command_print(text) : EXIT_WORK_FAILED;
