@@ -198,7 +198,7 @@ page: $(BUILD)/guideway $(NODE_MODULES)
 
 check: $(NODE_MODULES)
 	@sh tests/check.sh
-	cd web && npx --no-install tsc --noEmit
+	cd web && npm run --silent check
 
 bench: $(BUILD)/guideway $(NODE_MODULES)
 	$(BUILD)/guideway bench --csv $(BUILD)/bench.csv
@@ -231,8 +231,9 @@ comma := ,
 stress: $(BUILD)/guideway $(NODE_MODULES)
 	GUIDEWAY=$(abspath $<) node --test tests/api/stress.test.mjs
 
-format:
+format: $(NODE_MODULES)
 	clang-format -i $(shell git ls-files '*.c' '*.h')
+	cd web && npm run --silent format
 
 clean:
 	rm -rf $(BUILD)

@@ -47,6 +47,11 @@ bad=$(git ls-files '*.c' '*.h' '*.ts' '*.tsx' '*.mjs' | xargs grep -nE '\b(TODO|
 [ -z "$bad" ] || complain "unfinished:
 $bad"
 
+# What the formatter of the page leaves: strings, comments, the style sheet.
+bad=$(git ls-files 'web/src/*' 'web/*.mjs' 'tests/web/*.mjs' | xargs awk 'length > 120 { print FILENAME ":" FNR ": " length " characters" }')
+[ -z "$bad" ] || complain "lines of the page are at most 120 characters long:
+$bad"
+
 # Files stay small enough to see whole.
 for f in $(git ls-files '*.c' '*.h'); do
     lines=$(wc -l <"$f")

@@ -1,9 +1,10 @@
 // Bundles the page into the folder given: index.html, app.js, app.css, favicon.svg. Nothing inline:
 // the server's content security policy allows this origin's files only.
-import { build } from 'esbuild';
+
 import { copyFile, mkdir } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { build } from 'esbuild';
 
 const here = dirname(fileURLToPath(import.meta.url));
 const out = process.argv[2];
@@ -26,5 +27,4 @@ await build({
   legalComments: 'none',
   logLevel: 'warning',
 });
-for (const name of ['index.html', 'favicon.svg'])
-  await copyFile(join(here, 'public', name), join(to, name));
+for (const name of ['index.html', 'favicon.svg']) await copyFile(join(here, 'public', name), join(to, name));

@@ -8,9 +8,10 @@
 // the medians of the turns are told. A frame counts where the WebGL context drew; its cost is the
 // time in requestAnimationFrame callbacks and in the socket's messages; beside it stands the processor
 // time of scripts on the main thread for a frame, which other load on the machine does not touch.
-import { createRequire } from 'node:module';
-import { createServer } from 'node:http';
+
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -26,12 +27,23 @@ const grid = (i) => [0.06 * (i % 20), 0.06 * Math.floor(i / 20), 0.02];
 
 function scene() {
   const objects = Array.from({ length: count }, (_, i) => ({
-    id: `b${i}`, geometry: { type: 'box', size: [0.04, 0.04, 0.04] }, fixed: i % 2 === 0,
+    id: `b${i}`,
+    geometry: { type: 'box', size: [0.04, 0.04, 0.04] },
+    fixed: i % 2 === 0,
     pose: { p: grid(i), q: [1, 0, 0, 0] },
   }));
   return {
-    format: 'guideway-scene/1', name: `Page bench ${count}`, objects, tool: { object: 'b1', device: 'sim' },
-    devices: [{ id: 'sim', driver: 'sim', operator: { type: 'wrench', samples: [{ t: 0, force: [0.002, 0.001, 0], torque: [1e-7, 0, 1e-7] }] } }],
+    format: 'guideway-scene/1',
+    name: `Page bench ${count}`,
+    objects,
+    tool: { object: 'b1', device: 'sim' },
+    devices: [
+      {
+        id: 'sim',
+        driver: 'sim',
+        operator: { type: 'wrench', samples: [{ t: 0, force: [0.002, 0.001, 0], torque: [1e-7, 0, 1e-7] }] },
+      },
+    ],
   };
 }
 
@@ -77,15 +89,16 @@ function meter() {
     };
   }
   const request = window.requestAnimationFrame.bind(window);
-  window.requestAnimationFrame = (run) => request((t) => {
-    const before = m.drew;
-    const start = performance.now();
-    run(t);
-    const cost = performance.now() - start;
-    if (m.drew > before) m.frames.push(cost + m.spent);
-    else m.spent += cost;
-    if (m.drew > before) m.spent = 0;
-  });
+  window.requestAnimationFrame = (run) =>
+    request((t) => {
+      const before = m.drew;
+      const start = performance.now();
+      run(t);
+      const cost = performance.now() - start;
+      if (m.drew > before) m.frames.push(cost + m.spent);
+      else m.spent += cost;
+      if (m.drew > before) m.spent = 0;
+    });
   const on = Object.getOwnPropertyDescriptor(WebSocket.prototype, 'onmessage');
   Object.defineProperty(WebSocket.prototype, 'onmessage', {
     ...on,
@@ -117,7 +130,7 @@ async function turn(page, into) {
   const frames = await page.evaluate(() => window.meter.frames);
   into.rates.push((frames.length * 1000) / (Date.now() - start));
   into.costs.push(...frames);
-  if (frames.length) into.scripts.push(((await scripted(page, into)) - before) * 1000 / frames.length);
+  if (frames.length) into.scripts.push((((await scripted(page, into)) - before) * 1000) / frames.length);
 }
 
 function quantile(values, q) {
@@ -128,14 +141,23 @@ function quantile(values, q) {
 async function bundleBare(folder) {
   const { build } = need('esbuild');
   await writeFile(join(folder, 'bare.js'), bare);
-  await build({ entryPoints: [join(folder, 'bare.js')], bundle: true, minify: true, format: 'esm', outfile: join(folder, 'bare.out.js'), nodePaths: [join(web, 'node_modules')], logLevel: 'error' });
+  await build({
+    entryPoints: [join(folder, 'bare.js')],
+    bundle: true,
+    minify: true,
+    format: 'esm',
+    outfile: join(folder, 'bare.out.js'),
+    nodePaths: [join(web, 'node_modules')],
+    logLevel: 'error',
+  });
   return readFile(join(folder, 'bare.out.js'));
 }
 
 async function main() {
   const folder = await mkdtemp(join(tmpdir(), 'guideway-bench-'));
   const script = await bundleBare(folder);
-  const html = '<!doctype html><style>html,body{margin:0}canvas{display:block;width:800px;height:600px}</style><canvas></canvas><script type="module" src="bare.js"></script>';
+  const html =
+    '<!doctype html><style>html,body{margin:0}canvas{display:block;width:800px;height:600px}</style><canvas></canvas><script type="module" src="bare.js"></script>';
   const server = createServer((request, reply) => {
     const js = request.url === '/bare.js';
     reply.writeHead(200, { 'Content-Type': js ? 'text/javascript' : 'text/html' });
@@ -166,8 +188,22 @@ async function main() {
     const { width, height } = await ours.locator('#canvas').boundingBox();
     const [rate, reference] = [quantile(page.rates, 0.5), quantile(plain.rates, 0.5)];
     const f = (x) => x.toFixed(2);
-    console.log('name,objects,width,height,page_hz,bare_hz,ratio,page_ms_p50,page_ms_p99,bare_ms_p50,bare_ms_p99,page_script_ms,bare_script_ms');
-    console.log(['page', count, width, height, f(rate), f(reference), f(rate / reference), ...[page, plain].flatMap((x) => [f(quantile(x.costs, 0.5)), f(quantile(x.costs, 0.99))]), ...[page, plain].map((x) => f(quantile(x.scripts, 0.5)))].join(','));
+    console.log(
+      'name,objects,width,height,page_hz,bare_hz,ratio,page_ms_p50,page_ms_p99,bare_ms_p50,bare_ms_p99,page_script_ms,bare_script_ms',
+    );
+    console.log(
+      [
+        'page',
+        count,
+        width,
+        height,
+        f(rate),
+        f(reference),
+        f(rate / reference),
+        ...[page, plain].flatMap((x) => [f(quantile(x.costs, 0.5)), f(quantile(x.costs, 0.99))]),
+        ...[page, plain].map((x) => f(quantile(x.scripts, 0.5))),
+      ].join(','),
+    );
   } finally {
     await browser.close();
     await appliance.stop();

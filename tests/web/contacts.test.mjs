@@ -6,10 +6,16 @@ import { appliance, browser, page, person, suite, visit } from './fixture.mjs';
 import { Person, sleep, until } from './harness.mjs';
 import { changed } from './png.mjs';
 
-const table = { id: 'table', fixed: true, geometry: { type: 'box', size: [0.4, 0.4, 0.04] }, pose: { p: [0, 0, -0.02], q: [1, 0, 0, 0] } };
+const table = {
+  id: 'table',
+  fixed: true,
+  geometry: { type: 'box', size: [0.4, 0.4, 0.04] },
+  pose: { p: [0, 0, -0.02], q: [1, 0, 0, 0] },
+};
 const ball = { id: 'ball', geometry: { type: 'sphere', radius: 0.03 }, pose: { p: [0, 0, 0.045], q: [1, 0, 0, 0] } };
 
-const arrive = (scene) => visit({ name: 'Ball over a table', gravity: [0, 0, -9.81], objects: [table, ball], ...scene });
+const arrive = (scene) =>
+  visit({ name: 'Ball over a table', gravity: [0, 0, -9.81], objects: [table, ball], ...scene });
 
 const run = () => page.click('.transport button[aria-label="Run"]');
 const contacts = () => appliance.get('/contacts');
@@ -46,19 +52,31 @@ suite('contacts', () => {
     const [touch] = await contacts();
     assert.deepEqual([touch.a, touch.b].sort(), ['ball', 'table']);
     await until(async () => /touches/.test(await page.locator('.touches').innerText()), 'in words');
-    await until(async () => /mN/.test(await page.locator('.plot').nth(1).innerText()) && !/ 0 mN/.test(await page.locator('.plot').nth(1).innerText()), 'its impulse is plotted');
-    await until(async () => /collisions so far/.test(await person.text('[aria-labelledby="title-contacts"]')), 'and counted');
+    await until(
+      async () =>
+        /mN/.test(await page.locator('.plot').nth(1).innerText()) &&
+        !/ 0 mN/.test(await page.locator('.plot').nth(1).innerText()),
+      'its impulse is plotted',
+    );
+    await until(
+      async () => /collisions so far/.test(await person.text('[aria-labelledby="title-contacts"]')),
+      'and counted',
+    );
   });
 
   test('a ball that runs free is dragged by the mouse: up from the table, and falls when let go', async () => {
-    await arrive({ contact: { enabled: true }, objects: [table, { ...ball, free: true, pose: { p: [0, 0, 0.031], q: [1, 0, 0, 0] } }] });
+    await arrive({
+      contact: { enabled: true },
+      objects: [table, { ...ball, free: true, pose: { p: [0, 0, 0.031], q: [1, 0, 0, 0] } }],
+    });
     await run();
     await until(async () => (await contacts()).some((c) => c.state === 'continuous'), 'it rests');
     const body = async () => (await appliance.get('/simulation')).bodies.find((b) => b.object === 'ball');
     await page.locator('#canvas').focus();
     await page.keyboard.press('1'); // from the front: up on the screen is straight up
     await person.settled();
-    const from = await person.at([0, 0, 0.031]), up = await person.at([0, 0, 0.13]);
+    const from = await person.at([0, 0, 0.031]),
+      up = await person.at([0, 0, 0.13]);
     await page.mouse.move(from.x, from.y);
     await page.mouse.down();
     await page.mouse.move(up.x, up.y, { steps: 8 });
@@ -70,7 +88,10 @@ suite('contacts', () => {
   });
 
   test('a free ball that is selected is pushed by the arrow keys', async () => {
-    await arrive({ contact: { enabled: true }, objects: [table, { ...ball, free: true, pose: { p: [0, 0, 0.031], q: [1, 0, 0, 0] } }] });
+    await arrive({
+      contact: { enabled: true },
+      objects: [table, { ...ball, free: true, pose: { p: [0, 0, 0.031], q: [1, 0, 0, 0] } }],
+    });
     await page.click('[data-key="ball"]');
     await run();
     await page.waitForSelector('.transport button[aria-label="Run"][aria-pressed="true"]');
@@ -83,7 +104,10 @@ suite('contacts', () => {
   });
 
   test('of two who drag the same ball the second is told who has it', async () => {
-    await arrive({ contact: { enabled: true }, objects: [table, { ...ball, free: true, pose: { p: [0, 0, 0.031], q: [1, 0, 0, 0] } }] });
+    await arrive({
+      contact: { enabled: true },
+      objects: [table, { ...ball, free: true, pose: { p: [0, 0, 0.031], q: [1, 0, 0, 0] } }],
+    });
     await run();
     await until(async () => (await contacts()).some((c) => c.state === 'continuous'), 'it rests');
     const other = await Person.arrive(browser, appliance);
@@ -94,7 +118,10 @@ suite('contacts', () => {
       await who.page.mouse.move(x + 6, y, { steps: 3 });
     };
     await grab(person);
-    await until(async () => (await appliance.get('/simulation')).bodies.find((b) => b.object === 'ball')?.dragging, 'the first has it');
+    await until(
+      async () => (await appliance.get('/simulation')).bodies.find((b) => b.object === 'ball')?.dragging,
+      'the first has it',
+    );
     await grab(other);
     await other.page.waitForSelector('.notice.error:has-text("another operator")');
     await other.page.mouse.up();
@@ -104,17 +131,26 @@ suite('contacts', () => {
   });
 
   test('a contact is drawn where it is', async () => {
-    await arrive({ contact: { enabled: true }, objects: [table, { ...ball, free: true, pose: { p: [0, 0, 0.031], q: [1, 0, 0, 0] } }] });
+    await arrive({
+      contact: { enabled: true },
+      objects: [table, { ...ball, free: true, pose: { p: [0, 0, 0.031], q: [1, 0, 0, 0] } }],
+    });
     await sleep(300);
     const before_ = await person.screenshot();
     await run();
     await until(async () => (await contacts()).some((c) => c.state === 'continuous'), 'it rests');
     await sleep(500);
-    await until(async () => changed(before_, await person.screenshot(), await person.at([0, 0, 0]), 8, 10) > 25, 'a point and its normal');
+    await until(
+      async () => changed(before_, await person.screenshot(), await person.at([0, 0, 0]), 8, 10) > 25,
+      'a point and its normal',
+    );
   });
 
   test('a pair that touches is left out by a click, and taken back', async () => {
-    await arrive({ contact: { enabled: true }, objects: [table, { ...ball, free: true, pose: { p: [0, 0, 0.031], q: [1, 0, 0, 0] } }] });
+    await arrive({
+      contact: { enabled: true },
+      objects: [table, { ...ball, free: true, pose: { p: [0, 0, 0.031], q: [1, 0, 0, 0] } }],
+    });
     await run();
     await page.click('button[aria-label^="Leave out"]');
     await until(async () => (await appliance.get('/contact')).ignore?.length === 1, 'left out');
@@ -129,7 +165,10 @@ suite('contacts', () => {
     await page.selectOption('select[aria-label="First that passes through"]', 'ball');
     await page.selectOption('select[aria-label="Second that passes through"]', 'table');
     await page.click('button:has-text("Leave the two out")');
-    await until(async () => JSON.stringify((await appliance.get('/contact')).ignore) === '[["ball","table"]]', 'left out');
+    await until(
+      async () => JSON.stringify((await appliance.get('/contact')).ignore) === '[["ball","table"]]',
+      'left out',
+    );
   });
 
   test('rules are chosen by name', async () => {
@@ -160,7 +199,10 @@ suite('contacts', () => {
     await page.selectOption('select[aria-label="Contacts: slow friction"]', 'stick');
     await page.click('button[aria-label="Undo"]');
     await until(async () => (await appliance.get('/contact')).impulse === 'non-adhesive', 'the first holds');
-    await until(async () => (await appliance.get('/contact')).friction !== 'stick' && held === 2, 'the second was undone');
+    await until(
+      async () => (await appliance.get('/contact')).friction !== 'stick' && held === 2,
+      'the second was undone',
+    );
     await page.unroute('**/api/v1/contact');
     assert.equal((await appliance.get('/contact')).impulse, 'non-adhesive');
   });

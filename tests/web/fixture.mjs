@@ -56,7 +56,10 @@ export async function visit(scene, options) {
   else if (usual) person = await back(scene);
   else {
     person = usual = await Person.arrive(browser, appliance);
-    await person.page.locator('.hints button').click({ timeout: 2000 }).catch(() => undefined);
+    await person.page
+      .locator('.hints button')
+      .click({ timeout: 2000 })
+      .catch(() => undefined);
   }
   page = person.page;
 }
@@ -67,8 +70,15 @@ async function back(scene) {
   await there.keyboard.press('Escape'); // a dialog
   await there.locator('#canvas').focus();
   for (let i = 0; i < 3; i++) await there.keyboard.press('Escape'); // a draft, a kind, what is selected
-  await there.locator('.plot-tabs button:first-child:not([aria-pressed=true])').click({ timeout: 1 }).catch(() => undefined);
-  const reads = (name) => until(() => there.evaluate((n) => document.querySelector('.scene-menu').selectedOptions[0]?.textContent === n, name), `the page shows ${name}`);
+  await there
+    .locator('.plot-tabs button:first-child:not([aria-pressed=true])')
+    .click({ timeout: 1 })
+    .catch(() => undefined);
+  const reads = (name) =>
+    until(
+      () => there.evaluate((n) => document.querySelector('.scene-menu').selectedOptions[0]?.textContent === n, name),
+      `the page shows ${name}`,
+    );
   await reads(await show({ name: 'Between two tests', objects: [] }));
   await reads(await show(scene));
   await usual.settled();

@@ -8,13 +8,33 @@ import { changed, teal } from './png.mjs';
 
 // A bar with one end on a table and the other at a distance from the tip of a post.
 const bar = {
-  format: 'guideway-scene/1', name: 'Bar, post and table',
+  format: 'guideway-scene/1',
+  name: 'Bar, post and table',
   objects: [
-    { id: 'table', geometry: { type: 'box', size: [0.4, 0.3, 0.02] }, pose: { p: [0, 0, -0.01], q: [1, 0, 0, 0] }, fixed: true },
-    { id: 'post', geometry: { type: 'cylinder', radius: 0.01, height: 0.1 }, pose: { p: [-0.12, 0.05, 0.05], q: [1, 0, 0, 0] }, fixed: true },
-    { id: 'bar', geometry: { type: 'box', size: [0.2, 0.02, 0.02] }, pose: { p: [0, 0, 0.06], q: [1, 0, 0, 0] }, body: { mass: 1 } },
+    {
+      id: 'table',
+      geometry: { type: 'box', size: [0.4, 0.3, 0.02] },
+      pose: { p: [0, 0, -0.01], q: [1, 0, 0, 0] },
+      fixed: true,
+    },
+    {
+      id: 'post',
+      geometry: { type: 'cylinder', radius: 0.01, height: 0.1 },
+      pose: { p: [-0.12, 0.05, 0.05], q: [1, 0, 0, 0] },
+      fixed: true,
+    },
+    {
+      id: 'bar',
+      geometry: { type: 'box', size: [0.2, 0.02, 0.02] },
+      pose: { p: [0, 0, 0.06], q: [1, 0, 0, 0] },
+      body: { mass: 1 },
+    },
   ],
-  features: [{ id: 'bar/left', point: [-0.1, 0, 0] }, { id: 'bar/right', point: [0.1, 0, 0] }, { id: 'post/tip', point: [0, 0, 0.05] }],
+  features: [
+    { id: 'bar/left', point: [-0.1, 0, 0] },
+    { id: 'bar/right', point: [0.1, 0, 0] },
+    { id: 'post/tip', point: [0, 0, 0.05] },
+  ],
   constraints: [
     { id: 'c1', type: 'distance', a: 'bar/left', b: 'post/tip', value: 0.08 },
     { id: 'c2', type: 'coincident', a: 'bar/right', b: 'table/+z' },
@@ -93,7 +113,10 @@ suite('freedoms', () => {
     const to = await person.at([end[0] + 0.03, end[1] + 0.05, end[2]]);
     await page.mouse.down();
     await page.mouse.move(to.x, to.y, { steps: 5 });
-    await until(async () => Math.abs((await conePose()).p[0] - start.p[0]) > 0.01, `it went (from ${from.x}, ${from.y})`);
+    await until(
+      async () => Math.abs((await conePose()).p[0] - start.p[0]) > 0.01,
+      `it went (from ${from.x}, ${from.y})`,
+    );
     await page.mouse.up();
     await sleep(200);
     const { p } = await conePose();
@@ -103,14 +126,25 @@ suite('freedoms', () => {
   test('freedoms that do not separate are named, drawn and gone along by steps', async () => {
     await visit(bar);
     assert.match(await person.words(), /3 freedoms/);
-    await until(async () => (await page.locator('[data-freedom]').allInnerTexts()).filter((t) => /turn|slide/.test(t)).length === 3, 'three by name');
+    await until(
+      async () =>
+        (await page.locator('[data-freedom]').allInnerTexts()).filter((t) => /turn|slide/.test(t)).length === 3,
+      'three by name',
+    );
     const { pose } = await appliance.tool();
     await away();
     await sleep(500);
-    await until(async () => teal(await person.screenshot(), await person.at(pose.p), 60) > 150, 'their ways and marks are drawn');
+    await until(
+      async () => teal(await person.screenshot(), await person.at(pose.p), 60) > 150,
+      'their ways and marks are drawn',
+    );
     await page.click('[data-freedom="0"] button[aria-label$="on"]');
-    await until(async () => Math.hypot(...(await appliance.tool()).pose.p.map((v, i) => v - pose.p[i])) > 5e-4
-      || Math.abs((await appliance.tool()).pose.q.reduce((s, v, i) => s + v * pose.q[i], 0)) < 1 - 1e-5, 'a step moves it');
+    await until(
+      async () =>
+        Math.hypot(...(await appliance.tool()).pose.p.map((v, i) => v - pose.p[i])) > 5e-4 ||
+        Math.abs((await appliance.tool()).pose.q.reduce((s, v, i) => s + v * pose.q[i], 0)) < 1 - 1e-5,
+      'a step moves it',
+    );
     assert.ok((await appliance.tool()).residual < 1e-9);
   });
 
@@ -123,7 +157,11 @@ suite('freedoms', () => {
     await page.mouse.move(from.x, from.y);
     await page.mouse.down();
     await page.mouse.move(from.x + 40, from.y + 15, { steps: 5 });
-    await until(async () => Math.hypot(...place((await appliance.tool()).pose, grip).map((v, i) => v - place(start, grip)[i])) > 0.01, 'it moved');
+    await until(
+      async () =>
+        Math.hypot(...place((await appliance.tool()).pose, grip).map((v, i) => v - place(start, grip)[i])) > 0.01,
+      'it moved',
+    );
     await page.mouse.up();
     const { pose, residual } = await appliance.tool();
     assert.ok(residual < 1e-9, `on its set: ${residual}`);
@@ -135,7 +173,10 @@ suite('freedoms', () => {
     await joined();
     const { branch, branches } = await appliance.get('/solutions/cone');
     let text;
-    await until(async () => /here/.test((text = await page.locator('.branches label').allInnerTexts()).join(' ')), 'where it is');
+    await until(
+      async () => /here/.test((text = await page.locator('.branches label').allInnerTexts()).join(' ')),
+      'where it is',
+    );
     assert.equal(text.length, 2);
     branches.forEach((b, i) => assert.match(text[i], new RegExp(`\\b${b.id}\\b`)));
     assert.match(text.join(' '), /180\u00b0 away/);
@@ -157,14 +198,20 @@ suite('freedoms', () => {
     const solution = await appliance.get('/solutions/coupler');
     assert.deepEqual(solution.cluster, ['coupler', 'rocker']);
     assert.match(await person.text('.follows'), /solved together with rocker: they stand while the rest does/);
-    assert.match(await page.locator('[data-key="coupler"] .tree-note').getAttribute('title'), /follows crank and rocker/);
+    assert.match(
+      await page.locator('[data-key="coupler"] .tree-note').getAttribute('title'),
+      /follows crank and rocker/,
+    );
   });
 
   test('what a free object may still do is told as of any other', async () => {
     await visit('door-and-drawer');
     assert.match(await page.locator('[data-key="door"]').innerText(), /free, 1 dof/);
     await page.click('[data-key="drawer"]');
-    await until(async () => /1 freedom: slides along/.test(await page.locator('.right').innerText()), 'its freedom in words');
+    await until(
+      async () => /1 freedom: slides along/.test(await page.locator('.right').innerText()),
+      'its freedom in words',
+    );
     assert.match(await page.locator('.badges').first().innerText(), /moves along its freedoms/);
   });
 });

@@ -28,7 +28,10 @@ export async function until(check, what, ms = 10000) {
     } catch (e) {
       last = e;
     }
-    if (Date.now() > end) throw new Error(`gave up waiting until ${what}; last: ${last instanceof Error ? last.message : JSON.stringify(last)}`);
+    if (Date.now() > end)
+      throw new Error(
+        `gave up waiting until ${what}; last: ${last instanceof Error ? last.message : JSON.stringify(last)}`,
+      );
     await sleep(40);
   }
 }
@@ -59,7 +62,11 @@ export class Appliance {
   }
 
   async up() {
-    this.process = spawn(binary, ['serve', '--listen', `${this.address}:${this.port}`, '--data', this.data, ...this.args], { cwd: this.data, stdio: ['ignore', 'pipe', 'pipe'] });
+    this.process = spawn(
+      binary,
+      ['serve', '--listen', `${this.address}:${this.port}`, '--data', this.data, ...this.args],
+      { cwd: this.data, stdio: ['ignore', 'pipe', 'pipe'] },
+    );
     this.log = '';
     for (const pipe of [this.process.stdout, this.process.stderr]) pipe.on('data', (d) => (this.log += d));
     await until(async () => (await fetch(`${this.url}/healthz`)).ok, `the server answers: ${this.log}`);
@@ -105,17 +112,28 @@ export class Appliance {
 
 // ---- the browser --------------------------------------------------------------------------------------
 
-export const launch = () => chromium.launch({
-  executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
-  args: [
-    '--headless=new', '--no-sandbox', '--use-gl=angle', '--use-angle=swiftshader', '--enable-unsafe-swiftshader',
-    '--ignore-gpu-blocklist', '--disable-background-networking', '--disable-component-update', '--disable-sync', '--disable-quic',
-    '--no-first-run', '--disable-dev-shm-usage',
-  ],
-});
+export const launch = () =>
+  chromium.launch({
+    executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
+    args: [
+      '--headless=new',
+      '--no-sandbox',
+      '--use-gl=angle',
+      '--use-angle=swiftshader',
+      '--enable-unsafe-swiftshader',
+      '--ignore-gpu-blocklist',
+      '--disable-background-networking',
+      '--disable-component-update',
+      '--disable-sync',
+      '--disable-quic',
+      '--no-first-run',
+      '--disable-dev-shm-usage',
+    ],
+  });
 
 // Messages that the browser itself writes about its own state, not our code.
-const notOurs = /WebSocket connection to|Failed to load resource|net::ERR_CONNECTION|GPU stall due to ReadPixels|status of 4\d\d/;
+const notOurs =
+  /WebSocket connection to|Failed to load resource|net::ERR_CONNECTION|GPU stall due to ReadPixels|status of 4\d\d/;
 
 export class Person {
   constructor(page, appliance) {
@@ -190,8 +208,8 @@ export class Person {
     return this.text('.status-hover');
   }
 
-  // Hovers until what is under the cursor reads like that, or starts with it. `p` is a point of the world, or a function
-  // that tells where it is now. Answers with where it was.
+  // Hovers until what is under the cursor reads like that, or starts with it. `p` is a point of the world, or a
+  // function that tells where it is now. Answers with where it was.
   async point(like, p) {
     const where = typeof p === 'function' ? p : () => p;
     let at;
@@ -225,7 +243,10 @@ export async function audit(page) {
   return async (where) => {
     const result = await page.evaluate(() => window.axe.run(document, { resultTypes: ['violations'] }));
     const bad = result.violations.filter((v) => ['serious', 'critical'].includes(v.impact));
-    assert.deepEqual(bad.map((v) => `${where}: ${v.id} ${v.nodes.map((n) => `${n.target} ${n.any[0]?.message ?? ''}`).join(' | ')}`), []);
+    assert.deepEqual(
+      bad.map((v) => `${where}: ${v.id} ${v.nodes.map((n) => `${n.target} ${n.any[0]?.message ?? ''}`).join(' | ')}`),
+      [],
+    );
   };
 }
 
@@ -234,7 +255,9 @@ export async function audit(page) {
 export const rotate = ([w, x, y, z], v) => {
   const t = [2 * (y * v[2] - z * v[1]), 2 * (z * v[0] - x * v[2]), 2 * (x * v[1] - y * v[0])];
   return [
-    v[0] + w * t[0] + y * t[2] - z * t[1], v[1] + w * t[1] + z * t[0] - x * t[2], v[2] + w * t[2] + x * t[1] - y * t[0],
+    v[0] + w * t[0] + y * t[2] - z * t[1],
+    v[1] + w * t[1] + z * t[0] - x * t[2],
+    v[2] + w * t[2] + x * t[1] - y * t[0],
   ];
 };
 

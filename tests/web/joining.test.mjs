@@ -61,7 +61,10 @@ suite('joining', () => {
     await field.fill('20');
     await until(async () => /2 freedoms/.test(await person.text('.outcome')), 'what would be left');
     await sleep(400);
-    await until(async () => changed(before, await person.screenshot(), there, 20) > 80, 'the ghost is where the cone would go');
+    await until(
+      async () => changed(before, await person.screenshot(), there, 20) > 80,
+      'the ghost is where the cone would go',
+    );
     assert.equal((await constraints())[1].value, 0.06, 'nothing is changed yet');
     await page.locator('#canvas').focus();
     await page.keyboard.press('Escape');
@@ -80,7 +83,10 @@ suite('joining', () => {
     await page.getByRole('button', { name: /^Commit/ }).click();
     await until(async () => (await constraints())[0].sense === 'same', 'committed');
     await page.hover('.switch:has([aria-label="c1 enabled"])');
-    await until(async () => /would leave 6 freedoms/.test(await person.text('.status-words')), 'what disabling would leave');
+    await until(
+      async () => /would leave 6 freedoms/.test(await person.text('.status-words')),
+      'what disabling would leave',
+    );
     assert.equal((await constraints())[0].enabled, true);
     await page.mouse.move(600, 500);
     await until(async () => !/would/.test(await person.text('.status-words')), 'and no more');
@@ -106,13 +112,19 @@ suite('joining', () => {
     await make({ id: 'c2', type: 'parallel', a: 'cone/axis', b: 'cylinder/axis' });
     await page.waitForSelector('.redundancy');
     assert.match(await person.text('.redundancy'), /c2 follows from c1: .{10,}/);
-    assert.match(await page.locator('[data-key="cone"] .tree-note svg').last().getAttribute('aria-label'), /over-constrained/);
+    assert.match(
+      await page.locator('[data-key="cone"] .tree-note svg').last().getAttribute('aria-label'),
+      /over-constrained/,
+    );
     await page.hover('.redundancy');
     await page.waitForSelector('.joint.related:has-text("c1")');
     await page.getByRole('button', { name: 'Disable c2' }).first().click();
     await until(async () => (await constraints())[1].enabled === false, 'disabled');
     await page.waitForSelector('.redundancy', { state: 'detached' });
-    assert.match(await page.locator('[data-key="cone"] .tree-note svg').last().getAttribute('aria-label'), /under-constrained/);
+    assert.match(
+      await page.locator('[data-key="cone"] .tree-note svg').last().getAttribute('aria-label'),
+      /under-constrained/,
+    );
   });
 
   test('a distance that cannot be is refused with one that can, and a click takes it', async () => {
@@ -125,7 +137,7 @@ suite('joining', () => {
     assert.match(await person.text('.refused'), /150 mm|50 mm/);
     await until(async () => /conflict/.test(await person.text('.joint')), 'the culprit is lit');
     await page.waitForSelector('[data-key="cone"] [aria-label="in conflict"]');
-    assert.ok(await page.getByRole('button', { name: 'Delete c1' }).count() >= 1);
+    assert.ok((await page.getByRole('button', { name: 'Delete c1' }).count()) >= 1);
     const fix = page.locator('.refused button', { hasText: /^Make it .?200 mm/ });
     await fix.click();
     await page.waitForSelector('.outcome:not(.refused)');
@@ -150,7 +162,10 @@ suite('joining', () => {
     await page.waitForSelector('.notice.error:has-text("c1")');
     await appliance.api('DELETE', '/constraints/c1');
     await page.getByRole('button', { name: 'Delete cone/point1' }).click();
-    await until(async () => !(await appliance.get('/features?object=cone')).some((f) => f.id === 'cone/point1'), 'gone');
+    await until(
+      async () => !(await appliance.get('/features?object=cone')).some((f) => f.id === 'cone/point1'),
+      'gone',
+    );
   });
 
   test('steps of a number are all taken though each answer is slow', async () => {
@@ -167,7 +182,10 @@ suite('joining', () => {
       await page.keyboard.press('ArrowUp');
       await sleep(500);
     }
-    await until(async () => Math.abs((await appliance.get('/features/cone/point1')).point[2] - 0.103) < 1e-9, 'three millimetres on');
+    await until(
+      async () => Math.abs((await appliance.get('/features/cone/point1')).point[2] - 0.103) < 1e-9,
+      'three millimetres on',
+    );
     await page.unroute('**/api/v1/features/**');
   });
 
@@ -177,11 +195,17 @@ suite('joining', () => {
     await until(() => appliance.get('/features/cone/point1'), 'it is made');
     await make({ id: 'c1', type: 'coincident', a: 'cone/point1', b: 'cylinder/center' });
     await page.click('.transport button[aria-label="Run"]');
-    await until(async () => (await appliance.get('/simulation')).state === 'running' && !(await appliance.tool()).travelling, 'it runs');
+    await until(
+      async () => (await appliance.get('/simulation')).state === 'running' && !(await appliance.tool()).travelling,
+      'it runs',
+    );
     const z = page.getByRole('textbox', { name: 'point1, z' });
     await z.focus();
     for (let i = 0; i < 5; i++) await page.keyboard.press('ArrowUp');
-    await until(async () => Math.abs((await appliance.get('/features/cone/point1')).point[2] - 0.105) < 1e-9, 'five millimetres on');
+    await until(
+      async () => Math.abs((await appliance.get('/features/cone/point1')).point[2] - 0.105) < 1e-9,
+      'five millimetres on',
+    );
     await until(async () => Math.hypot(...place(await conePose(), [0, 0, 0.105])) < 1e-6, 'the cone went with it');
   });
 
@@ -192,7 +216,10 @@ suite('joining', () => {
     const n = page.getByRole('textbox', { name: 'plane1, normal x' });
     await n.fill('1');
     await n.press('Enter');
-    await until(async () => Math.abs((await appliance.get('/features/cone/plane1')).plane.normal[0] - Math.SQRT1_2) < 1e-9, 'normalised');
+    await until(
+      async () => Math.abs((await appliance.get('/features/cone/plane1')).plane.normal[0] - Math.SQRT1_2) < 1e-9,
+      'normalised',
+    );
     const name = page.getByRole('textbox', { name: 'Name of the plane' });
     await name.fill('slope');
     await name.press('Enter');

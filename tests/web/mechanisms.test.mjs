@@ -13,11 +13,29 @@ const type = async (label, value) => {
 };
 // A binary STL file of a wedge with one corner at the origin.
 function wedge(x, y, z) {
-  const p = [[0, 0, 0], [x, 0, 0], [x, y, 0], [0, y, 0], [0, 0, z], [x, 0, z]];
-  const triangles = [[0, 2, 1], [0, 3, 2], [0, 1, 5], [0, 5, 4], [0, 4, 3], [1, 2, 5], [4, 5, 2], [4, 2, 3]];
+  const p = [
+    [0, 0, 0],
+    [x, 0, 0],
+    [x, y, 0],
+    [0, y, 0],
+    [0, 0, z],
+    [x, 0, z],
+  ];
+  const triangles = [
+    [0, 2, 1],
+    [0, 3, 2],
+    [0, 1, 5],
+    [0, 5, 4],
+    [0, 4, 3],
+    [1, 2, 5],
+    [4, 5, 2],
+    [4, 2, 3],
+  ];
   const out = Buffer.alloc(84 + 50 * triangles.length);
   out.writeUInt32LE(triangles.length, 80);
-  triangles.forEach((t, i) => t.forEach((v, k) => p[v].forEach((c, j) => out.writeFloatLE(c, 84 + 50 * i + 12 + 12 * k + 4 * j))));
+  triangles.forEach((t, i) =>
+    t.forEach((v, k) => p[v].forEach((c, j) => out.writeFloatLE(c, 84 + 50 * i + 12 + 12 * k + 4 * j))),
+  );
   return out;
 }
 const arm = () => appliance.get('/mechanisms/arm');
@@ -34,7 +52,10 @@ suite('mechanisms', () => {
     await page.selectOption('select[aria-label="Joint of link 2"]', 'prismatic');
     await page.click('button:has-text("Make it")');
     const made = await until(arm, 'it is made');
-    assert.deepEqual(made.links.map((l) => l.joint.type), ['revolute', 'revolute', 'prismatic']);
+    assert.deepEqual(
+      made.links.map((l) => l.joint.type),
+      ['revolute', 'revolute', 'prismatic'],
+    );
     assert.ok(close(made.links[1].joint.origin.p[0], 0.12) && close(made.links[2].joint.origin.p[0], 0.2));
     assert.deepEqual(made.links[1].joint.axis, [0, 1, 0]);
     await page.waitForSelector('[data-key="arm.2"]');
@@ -53,7 +74,16 @@ suite('mechanisms', () => {
     await visit({ name: 'Empty', objects: [] });
     const tabTo = async (name) => {
       for (let i = 0; i < 60; i++) {
-        if (await page.evaluate((n) => (document.activeElement?.getAttribute('aria-label') ?? document.activeElement?.textContent ?? '').trim().startsWith(n), name)) return;
+        if (
+          await page.evaluate(
+            (n) =>
+              (document.activeElement?.getAttribute('aria-label') ?? document.activeElement?.textContent ?? '')
+                .trim()
+                .startsWith(n),
+            name,
+          )
+        )
+          return;
         await page.keyboard.press('Tab');
       }
       assert.fail(`Tab does not come to ${name}`);
@@ -105,7 +135,8 @@ suite('mechanisms', () => {
     const base = await person.screenshot();
     // link 2 begins where two turned bars of 42 mm end; 20 mm along it
     const bend = (q) => [Math.cos(q), Math.sin(q), 0];
-    const at = (q0, q1, q2) => [0, 1, 2].map((k) => 0.042 * bend(q0)[k] + 0.042 * bend(q0 + q1)[k] + 0.02 * bend(q0 + q1 + q2)[k]);
+    const at = (q0, q1, q2) =>
+      [0, 1, 2].map((k) => 0.042 * bend(q0)[k] + 0.042 * bend(q0 + q1)[k] + 0.02 * bend(q0 + q1 + q2)[k]);
     const p = at(-Math.PI / 4, Math.PI / 6, -Math.PI / 6);
     const { x, y } = await person.at([p[0], p[1], 0.004]);
     await page.mouse.move(x - 1, y);
@@ -113,7 +144,10 @@ suite('mechanisms', () => {
     await until(async () => /^arm: link 2/.test(await person.hovered()), 'it is under the cursor');
     await page.mouse.click(x, y);
     await page.waitForSelector('[data-key="arm.2"].chosen');
-    assert.ok(Math.abs(Number(await page.inputValue('input[aria-label^="Held point x"]')) - 20) < 2, 'where it was clicked');
+    assert.ok(
+      Math.abs(Number(await page.inputValue('input[aria-label^="Held point x"]')) - 20) < 2,
+      'where it was clicked',
+    );
     await page.click('button:has-text("Hold here")');
     const tool = await until(() => appliance.get('/tool'), 'it is held');
     assert.deepEqual([tool.mechanism, tool.link], ['arm', 2]);
@@ -156,7 +190,10 @@ suite('mechanisms', () => {
 
   test('directions that the joints hold back are drawn at the held point, and told', async () => {
     await visit('paper-mechanism-middle');
-    await appliance.api('PUT', '/devices/sim/operator', { type: 'wrench', samples: [{ t: 0, force: [0, 0, 0], torque: [0, 0, 0] }] });
+    await appliance.api('PUT', '/devices/sim/operator', {
+      type: 'wrench',
+      samples: [{ t: 0, force: [0, 0, 0], torque: [0, 0, 0] }],
+    });
     await sleep(300);
     const before_ = await person.screenshot();
     await page.click('.transport button[aria-label="Run"]');
@@ -180,7 +217,11 @@ suite('mechanisms', () => {
     await type('Motor stiffness', 0.2);
     await type('Motor target', 40);
     await until(async () => close((await arm()).links[2].joint.motor.target, (40 * Math.PI) / 180, 1e-6), 'it is set');
-    await until(async () => Number(await page.inputValue('input[aria-label^="Joint position"]')) > 30, 'it goes there', 15000);
+    await until(
+      async () => Number(await page.inputValue('input[aria-label^="Joint position"]')) > 30,
+      'it goes there',
+      15000,
+    );
   });
 
   test('Delete takes the last link; of one that carries others it asks', async () => {
@@ -201,27 +242,39 @@ suite('mechanisms', () => {
     await visit({ name: 'Empty', objects: [] });
     await page.click('button[aria-label="Add a mechanism"]');
     const urdf = `<robot name="crane"><link name="base"/>
-      <link name="boom"><inertial><origin xyz="0.1 0 0"/><mass value="2"/><inertia ixx="0.01" iyy="0.01" izz="0.01" ixy="0" ixz="0" iyz="0"/></inertial></link>
-      <link name="hook"><inertial><mass value="1"/><inertia ixx="0.01" iyy="0.01" izz="0.01" ixy="0" ixz="0" iyz="0"/></inertial></link>
+      <link name="boom"><inertial><origin xyz="0.1 0 0"/><mass value="2"/>
+        <inertia ixx="0.01" iyy="0.01" izz="0.01" ixy="0" ixz="0" iyz="0"/></inertial></link>
+      <link name="hook"><inertial><mass value="1"/>
+        <inertia ixx="0.01" iyy="0.01" izz="0.01" ixy="0" ixz="0" iyz="0"/></inertial></link>
       <joint name="swing" type="continuous"><parent link="base"/><child link="boom"/><axis xyz="0 0 1"/></joint>
-      <joint name="lift" type="prismatic"><parent link="boom"/><child link="hook"/><origin xyz="0.2 0 0"/><axis xyz="0 0 1"/><limit lower="-0.1" upper="0.1" effort="1" velocity="1"/></joint></robot>`;
+      <joint name="lift" type="prismatic"><parent link="boom"/><child link="hook"/>
+        <origin xyz="0.2 0 0"/><axis xyz="0 0 1"/>
+        <limit lower="-0.1" upper="0.1" effort="1" velocity="1"/></joint></robot>`;
     const file = (name, text) => ({ name, mimeType: 'text/xml', buffer: Buffer.from(text) });
     await page.setInputFiles('input[aria-label="URDF file and meshes"]', file('letter.xml', '<letter/>'));
     await until(async () => /no URDF/.test(await page.locator('[data-said]').innerText()), 'refused');
     await page.setInputFiles('input[aria-label="URDF file and meshes"]', file('crane.urdf', urdf));
     const crane = await until(() => appliance.get('/mechanisms/crane'), 'it is there');
-    assert.deepEqual(crane.links.map((l) => l.joint.type), ['revolute', 'prismatic']);
+    assert.deepEqual(
+      crane.links.map((l) => l.joint.type),
+      ['revolute', 'prismatic'],
+    );
     await page.waitForSelector('[data-key="crane.1"]');
     await page.waitForSelector('dialog', { state: 'detached' });
   });
 
   test('a robot comes with its meshes: scaled as it says, drawn, taken as shapes to touch', async () => {
     await visit({ name: 'Empty', objects: [] });
-    const link = (name, mesh) => `<link name="${name}"><inertial><mass value="1"/><inertia ixx="0.01" iyy="0.01" izz="0.01" ixy="0" ixz="0" iyz="0"/></inertial>
-      <visual><geometry><mesh filename="package://hoist/meshes/${mesh}" scale="0.001 0.001 0.001"/></geometry></visual></link>`;
+    const link = (name, mesh) => `<link name="${name}"><inertial><mass value="1"/>
+        <inertia ixx="0.01" iyy="0.01" izz="0.01" ixy="0" ixz="0" iyz="0"/></inertial>
+      <visual><geometry>
+        <mesh filename="package://hoist/meshes/${mesh}" scale="0.001 0.001 0.001"/></geometry></visual></link>`;
     const urdf = `<robot name="hoist"><link name="base"/>${link('boom', 'boom.dae')}${link('hook', 'hook.stl')}
-      <joint name="swing" type="revolute"><parent link="base"/><child link="boom"/><axis xyz="0 0 1"/><limit lower="-1" upper="1" effort="1" velocity="1"/></joint>
-      <joint name="lift" type="prismatic"><parent link="boom"/><child link="hook"/><origin xyz="0.2 0 0"/><axis xyz="0 0 1"/><limit lower="-0.1" upper="0.1" effort="1" velocity="1"/></joint></robot>`;
+      <joint name="swing" type="revolute"><parent link="base"/><child link="boom"/><axis xyz="0 0 1"/>
+        <limit lower="-1" upper="1" effort="1" velocity="1"/></joint>
+      <joint name="lift" type="prismatic"><parent link="boom"/><child link="hook"/>
+        <origin xyz="0.2 0 0"/><axis xyz="0 0 1"/>
+        <limit lower="-0.1" upper="0.1" effort="1" velocity="1"/></joint></robot>`;
     await page.setInputFiles('#scene-file', [
       { name: 'hoist.urdf', mimeType: 'text/xml', buffer: Buffer.from(urdf) },
       { name: 'boom.stl', mimeType: 'model/stl', buffer: wedge(200, 40, 40) },
@@ -240,7 +293,10 @@ suite('mechanisms', () => {
     await page.click('[data-key="hoist.0"]');
     const shape = page.locator('select[aria-label="Shape of the link"]');
     await shape.selectOption('sphere');
-    await until(async () => (await appliance.get('/mechanisms/hoist')).links[0].geometry?.type === 'sphere', 'a ball instead');
+    await until(
+      async () => (await appliance.get('/mechanisms/hoist')).links[0].geometry?.type === 'sphere',
+      'a ball instead',
+    );
     await page.mouse.move(20, 500);
     await until(async () => changed(with_, await person.screenshot(), where, 4, 10) > 20, 'it was drawn there');
     await type('Radius', 30);
@@ -248,15 +304,28 @@ suite('mechanisms', () => {
     await type('Shape x', 50);
     await until(async () => close((await appliance.get('/mechanisms/hoist')).links[0].geometry_at.p[0], 0.05), 'moved');
     await page.click('button:has-text("As its shape has them")');
-    await until(async () => close((await appliance.get('/mechanisms/hoist')).links[0].inertia[0], 0.4 * 0.03 ** 2), 'its inertia');
+    await until(
+      async () => close((await appliance.get('/mechanisms/hoist')).links[0].inertia[0], 0.4 * 0.03 ** 2),
+      'its inertia',
+    );
     await shape.selectOption('hull hoist-boom.stl');
-    await until(async () => (await appliance.get('/mechanisms/hoist')).links[0].geometry.convex, 'the hull of its mesh');
+    await until(
+      async () => (await appliance.get('/mechanisms/hoist')).links[0].geometry.convex,
+      'the hull of its mesh',
+    );
   });
 
   test('a mesh in millimetres becomes an object of its size', async () => {
     await visit({ name: 'Empty', objects: [] });
-    await page.setInputFiles('#scene-file', { name: 'wedge no 1.stl', mimeType: 'model/stl', buffer: wedge(80, 30, 20) });
-    const o = await until(async () => (await appliance.get('/objects')).find((x) => x.id === 'wedge-no-1'), 'it is there');
+    await page.setInputFiles('#scene-file', {
+      name: 'wedge no 1.stl',
+      mimeType: 'model/stl',
+      buffer: wedge(80, 30, 20),
+    });
+    const o = await until(
+      async () => (await appliance.get('/objects')).find((x) => x.id === 'wedge-no-1'),
+      'it is there',
+    );
     assert.equal(o.geometry.file, 'wedge-no-1.stl');
     await page.waitForSelector('.notice.info:has-text("80 mm")');
     assert.ok(close(Math.max(...(await appliance.get('/meshes/wedge-no-1.stl')).vertices), 0.08, 1e-6));
@@ -273,12 +342,19 @@ suite('mechanisms', () => {
     await until(async () => (await appliance.get('/devices/sim')).settings?.viscous === 2, 'a setting');
   });
 
-  for (const [name, options] of [['light', {}], ['dark', { colorScheme: 'dark' }], ['on a phone', { viewport: { width: 390, height: 844 }, hasTouch: true }]])
+  for (const [name, options] of [
+    ['light', {}],
+    ['dark', { colorScheme: 'dark' }],
+    ['on a phone', { viewport: { width: 390, height: 844 }, hasTouch: true }],
+  ])
     test(`axe finds nothing serious among mechanisms, ${name}`, async () => {
       await visit('paper-mechanism-middle', { ...options, bypassCSP: true });
       const serious = await audit(page);
       await serious('control');
-      assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), 'nothing is wider than the screen');
+      assert.ok(
+        await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth),
+        'nothing is wider than the screen',
+      );
       if (name !== 'on a phone') {
         await page.click('[data-key="arm.1"]');
         await page.click('button[aria-label="Contacts are off"]');

@@ -38,11 +38,17 @@ suite('the page', () => {
       await field.press('Enter');
     };
     await set('Size along x', 120);
-    await until(async () => Math.abs((await appliance.get('/objects/box')).geometry.size[0] - 0.12) < 1e-12, 'its size');
+    await until(
+      async () => Math.abs((await appliance.get('/objects/box')).geometry.size[0] - 0.12) < 1e-12,
+      'its size',
+    );
     await set('Position z', 75);
     await until(async () => Math.abs((await appliance.get('/objects/box')).pose.p[2] - 0.075) < 1e-12, 'its place');
     await set('Orientation yaw', 90);
-    await until(async () => Math.abs((await appliance.get('/objects/box')).pose.q[3] - Math.SQRT1_2) < 1e-6, 'its turn');
+    await until(
+      async () => Math.abs((await appliance.get('/objects/box')).pose.q[3] - Math.SQRT1_2) < 1e-6,
+      'its turn',
+    );
     const name = page.locator('.right input.name');
     await name.fill('peg');
     await name.press('Enter');
@@ -58,7 +64,10 @@ suite('the page', () => {
     const field = page.locator('.right input[aria-label^="Radius"]');
     await field.focus();
     await page.keyboard.press('ArrowUp');
-    await until(async () => Math.abs((await appliance.get('/objects/cone')).geometry.radius - 0.041) < 1e-9, 'one millimetre more');
+    await until(
+      async () => Math.abs((await appliance.get('/objects/cone')).geometry.radius - 0.041) < 1e-9,
+      'one millimetre more',
+    );
     await field.hover();
     await page.mouse.wheel(0, 100);
     await until(async () => Math.abs((await appliance.get('/objects/cone')).geometry.radius - 0.04) < 1e-9, 'one less');
@@ -93,7 +102,8 @@ suite('the page', () => {
     await pickByKeys('cylinder/top');
     await page.waitForSelector('[data-kind=coincident]');
     const kind = page.locator('[data-kind=coincident]');
-    for (let i = 0; i < 120 && !(await kind.evaluate((b) => b === document.activeElement)); i++) await page.keyboard.press('Tab');
+    for (let i = 0; i < 120 && !(await kind.evaluate((b) => b === document.activeElement)); i++)
+      await page.keyboard.press('Tab');
     assert.ok(await kind.evaluate((b) => b === document.activeElement), 'Tab reaches the kind');
     await until(async () => /3 freedoms/.test(await person.text('.outcome')), 'focus previews it');
     assert.equal((await constraints()).length, 0);
@@ -113,7 +123,9 @@ suite('the page', () => {
   test('what passes under a cursor at rest is named: a body moves away, the camera turns', async () => {
     await person.point(/^cylinder\/top/, [-0.05, 0.02, 0.1]);
     const { pose } = await appliance.get('/objects/cylinder');
-    await appliance.api('PATCH', '/objects/cylinder', { pose: { ...pose, p: [pose.p[0], pose.p[1], pose.p[2] - 0.3] } });
+    await appliance.api('PATCH', '/objects/cylinder', {
+      pose: { ...pose, p: [pose.p[0], pose.p[1], pose.p[2] - 0.3] },
+    });
     await until(async () => !/^cylinder\/top/.test(await person.hovered()), 'it went away');
     await appliance.api('PATCH', '/objects/cylinder', { pose });
     await until(async () => /^cylinder\/top/.test(await person.hovered()), 'it is back');
@@ -126,7 +138,10 @@ suite('the page', () => {
     await page.click('.kinds button:has-text("parallel")');
     await pickByKeys('cone/axis');
     await pickByKeys('cylinder/axis');
-    await until(async () => (await page.locator('.offer.active').innerText()).startsWith('parallel'), 'it is tried at once');
+    await until(
+      async () => (await page.locator('.offer.active').innerText()).startsWith('parallel'),
+      'it is tried at once',
+    );
     await page.keyboard.press('Escape');
     await until(async () => (await page.locator('.offer.active').count()) === 0, 'Esc drops it');
   });
@@ -140,7 +155,10 @@ suite('the page', () => {
     for (const t of text) assert.match(t, /a point has no direction/);
     await page.locator('.picked button').last().click();
     await pickByKeys('cone/base');
-    await until(async () => (await page.locator('.offer.misfit').allInnerTexts()).every((t) => /Both belong to cone/.test(t)), 'one object only');
+    await until(
+      async () => (await page.locator('.offer.misfit').allInnerTexts()).every((t) => /Both belong to cone/.test(t)),
+      'one object only',
+    );
   });
 
   test('a set that cannot hold is refused in words, its culprits lit, with fixes', async () => {
@@ -163,7 +181,14 @@ suite('the page', () => {
 
   test('an edit that clashes with another constraint is refused, and a fix carries it out', async () => {
     await appliance.api('POST', '/constraints', { id: 'c1', type: 'coincident', a: 'cone/base', b: 'cylinder/top' });
-    await appliance.api('POST', '/constraints', { id: 'c2', type: 'distance', a: 'cone/base', b: 'cylinder/bottom', value: -0.2, enabled: false });
+    await appliance.api('POST', '/constraints', {
+      id: 'c2',
+      type: 'distance',
+      a: 'cone/base',
+      b: 'cylinder/bottom',
+      value: -0.2,
+      enabled: false,
+    });
     await page.click('.joint-main:has-text("c2")');
     const value = page.locator('.right input[aria-label^="Value"]');
     await value.fill('-150');
@@ -187,7 +212,10 @@ suite('the page', () => {
     await page.waitForSelector('.cards');
     assert.ok((await page.locator('.card').count()) >= 9);
     await page.click('.card-main:has-text("peg-and-hole")');
-    await until(async () => (await objects()).length === 2 && (await appliance.get('/scene')).name !== 'Cone over cylinder', 'the peg');
+    await until(
+      async () => (await objects()).length === 2 && (await appliance.get('/scene')).name !== 'Cone over cylinder',
+      'the peg',
+    );
     await page.selectOption('.scene-menu', 'my-cone').catch(async () => {
       const { file } = (await appliance.get('/scenes')).find((s) => s.saved);
       await page.selectOption('.scene-menu', file);
@@ -200,7 +228,10 @@ suite('the page', () => {
 
   test('a scene is downloaded and opened again from its file', async () => {
     await appliance.api('POST', '/constraints', { id: 'kept', type: 'coincident', a: 'cone/base', b: 'cylinder/top' });
-    const [download] = await Promise.all([page.waitForEvent('download'), page.click('button[aria-label="Download scene"]')]);
+    const [download] = await Promise.all([
+      page.waitForEvent('download'),
+      page.click('button[aria-label="Download scene"]'),
+    ]);
     const file = join(appliance.data, 'downloaded.json');
     await download.saveAs(file);
     assert.equal(JSON.parse(await readFile(file, 'utf8')).constraints[0].id, 'kept');
@@ -241,11 +272,15 @@ suite('the page', () => {
 
   test('where only the stream was lost, what happened meanwhile is counted', async () => {
     await visit('cone-on-cylinder', {});
-    let cut, shut = false;
+    let cut,
+      shut = false;
     await page.routeWebSocket('**/ws', (ws) => {
       if (shut) return void ws.close();
       const server = ws.connectToServer();
-      cut = () => { server.close(); ws.close(); };
+      cut = () => {
+        server.close();
+        ws.close();
+      };
     });
     await page.reload();
     await person.ready();
@@ -261,8 +296,12 @@ suite('the page', () => {
 
   test('arming says when the device is far from what it holds, and can bring both together', async () => {
     const hand = { type: 'wrench', samples: [{ t: 0, force: [0.4, 0, 0], torque: [0, 0, 0] }] };
-    await show({ name: 'Let go', objects: [{ id: 'block', geometry: { type: 'box', size: [0.1, 0.1, 0.1] } }],
-      devices: [{ id: 'sim', driver: 'sim-impedance', operator: hand }], tool: { object: 'block', device: 'sim', control: 'penalty' } });
+    await show({
+      name: 'Let go',
+      objects: [{ id: 'block', geometry: { type: 'box', size: [0.1, 0.1, 0.1] } }],
+      devices: [{ id: 'sim', driver: 'sim-impedance', operator: hand }],
+      tool: { object: 'block', device: 'sim', control: 'penalty' },
+    });
     await page.click('.transport button[aria-label="Run"]');
     await until(async () => (await appliance.get('/simulation')).time > 0.3, 'it runs');
     await page.click('.halt');
@@ -277,7 +316,10 @@ suite('the page', () => {
 
   test('the device takes a profile, an operator and the clutch', async () => {
     await page.selectOption('select[aria-label=Profile]', 'cobotic-hand-controller');
-    await until(async () => (await appliance.get('/devices/sim')).settings.profile === 'cobotic-hand-controller', 'the profile');
+    await until(
+      async () => (await appliance.get('/devices/sim')).settings.profile === 'cobotic-hand-controller',
+      'the profile',
+    );
     await page.click('.figures summary');
     await until(async () => /40 Hz|kN\/m/.test(await person.text('.figures')), 'its figures');
     await page.selectOption('select[aria-label=Profile]', '');
@@ -294,7 +336,9 @@ suite('the page', () => {
   });
 
   test('beyond this machine the page asks for the token', async () => {
-    const address = Object.values(networkInterfaces()).flat().find((i) => i.family === 'IPv4' && !i.internal)?.address;
+    const address = Object.values(networkInterfaces())
+      .flat()
+      .find((i) => i.family === 'IPv4' && !i.internal)?.address;
     if (!address) return;
     const file = join(appliance.data, 'token');
     await writeFile(file, 'a token of good length\n', { mode: 0o600 });
@@ -304,7 +348,11 @@ suite('the page', () => {
       await visitor.goto(guarded.url);
       await visitor.fill('dialog input', 'a token that is wrong');
       await visitor.keyboard.press('Enter');
-      await until(async () => (await visitor.inputValue('dialog input', { timeout: 1000 }).catch(() => '-')) === '', 'it asks again', 20000);
+      await until(
+        async () => (await visitor.inputValue('dialog input', { timeout: 1000 }).catch(() => '-')) === '',
+        'it asks again',
+        20000,
+      );
       await visitor.fill('dialog input', 'a token of good length');
       await visitor.keyboard.press('Enter');
       await visitor.waitForSelector('#canvas[data-ready="yes"]');
@@ -341,7 +389,8 @@ suite('the page', () => {
 
   test('with Shift a drag goes along the view, with Alt it turns the object', async () => {
     const tool = () => appliance.tool();
-    const begin = async () => { // where it stood at first, at rest
+    const begin = async () => {
+      // where it stood at first, at rest
       await appliance.api('PUT', '/simulation', { state: 'stopped' });
       await page.waitForSelector('.transport button[aria-label^="Stop"][aria-pressed="true"]');
       await page.click('.transport button[aria-label="Run"]');
@@ -355,7 +404,10 @@ suite('the page', () => {
       await page.mouse.down();
       await page.keyboard.down(key);
       await page.mouse.move(from.x + by[0], from.y + by[1], { steps: 6 });
-      const end = await until(async () => reached(start, (await tool()).pose) && (await tool()).pose, `a drag with ${key} acts`);
+      const end = await until(
+        async () => reached(start, (await tool()).pose) && (await tool()).pose,
+        `a drag with ${key} acts`,
+      );
       await page.mouse.up();
       await page.keyboard.up(key);
       await until(async () => !(await tool()).dragging, 'it is let go');
@@ -365,7 +417,8 @@ suite('the page', () => {
     const turned = (a, b) => 2 * Math.acos(Math.min(1, Math.abs(a.q.reduce((sum, v, i) => sum + v * b.q[i], 0))));
     // up the screen is away from the person: on the screen the grabbed point hardly moves
     const [near, far] = await pull('Shift', [0, -90], (a, b) => gone(a, b) > 0.02);
-    const before = await person.at(near.p), later = await person.at(far.p);
+    const before = await person.at(near.p),
+      later = await person.at(far.p);
     assert.ok(Math.hypot(later.x - before.x, later.y - before.y) < 40, 'it went along the view');
     await pull('Alt', [70, 0], (a, b) => turned(a, b) > 0.15);
   });
@@ -380,7 +433,10 @@ suite('the page', () => {
     const field = page.locator('.right input[aria-label^="Starts with speed x"]');
     await field.fill('40');
     await field.press('Enter');
-    await until(async () => Math.abs((await appliance.get('/objects/cone')).velocity.v[0] - 0.04) < 1e-12, 'it starts with a speed');
+    await until(
+      async () => Math.abs((await appliance.get('/objects/cone')).velocity.v[0] - 0.04) < 1e-12,
+      'it starts with a speed',
+    );
     const limit = page.locator('.right input[aria-label^="Limit of force"]');
     await page.click('.right summary:has-text("Limits and map")');
     await limit.fill('12');
@@ -390,11 +446,20 @@ suite('the page', () => {
 
   test('how a set was solved is told step by step', async () => {
     await appliance.api('POST', '/constraints', { id: 'c1', type: 'coincident', a: 'cone/base', b: 'cylinder/top' });
-    await appliance.api('POST', '/constraints', { id: 'c2', type: 'distance', a: 'cone/axis', b: 'cylinder/axis', value: 0.06 });
+    await appliance.api('POST', '/constraints', {
+      id: 'c2',
+      type: 'distance',
+      a: 'cone/axis',
+      b: 'cylinder/axis',
+      value: 0.06,
+    });
     const { trace } = await appliance.get('/solutions/cone');
     assert.ok(trace.length > 0);
     await page.click('.right summary:has-text("How it was solved")');
-    await until(async () => (await page.locator('.trace li').allInnerTexts()).join('|') === trace.join('|'), 'as the solver tells it');
+    await until(
+      async () => (await page.locator('.trace li').allInnerTexts()).join('|') === trace.join('|'),
+      'as the solver tells it',
+    );
   });
 
   test('an empty scene says what to do', async () => {
@@ -403,7 +468,11 @@ suite('the page', () => {
     assert.match(await person.text('.empty'), /empty/);
   });
 
-  const luminance = (text) => text.match(/\d+/g).slice(0, 3).reduce((sum, x) => sum + Number(x), 0);
+  const luminance = (text) =>
+    text
+      .match(/\d+/g)
+      .slice(0, 3)
+      .reduce((sum, x) => sum + Number(x), 0);
 
   test('dark where the system is dark, and by the switch', async () => {
     await visit('cone-on-cylinder', {});
@@ -419,7 +488,9 @@ suite('the page', () => {
   });
 
   for (const [name, options] of [
-    ['light', {}], ['dark', { colorScheme: 'dark' }], ['on a phone', { viewport: { width: 390, height: 844 }, hasTouch: true }],
+    ['light', {}],
+    ['dark', { colorScheme: 'dark' }],
+    ['on a phone', { viewport: { width: 390, height: 844 }, hasTouch: true }],
     ['at 200 % zoom', { viewport: { width: 640, height: 360 }, deviceScaleFactor: 2 }],
   ])
     test(`axe finds nothing serious, ${name}`, async () => {
@@ -428,7 +499,10 @@ suite('the page', () => {
       await page.waitForSelector('.joint', { state: 'attached' });
       const serious = await audit(page);
       await serious('at rest');
-      assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), 'nothing is wider than the screen');
+      assert.ok(
+        await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth),
+        'nothing is wider than the screen',
+      );
       if (name === 'light' || name === 'dark') {
         await page.click('.tree [data-key="cone"]');
         await serious('with an object');
@@ -467,7 +541,9 @@ suite('the page', () => {
 
   test('two hundred objects are shown and can be selected', async () => {
     const many = Array.from({ length: 200 }, (_, i) => ({
-      id: `b${i}`, geometry: { type: 'box', size: [0.03, 0.03, 0.03] }, fixed: i % 2 === 0,
+      id: `b${i}`,
+      geometry: { type: 'box', size: [0.03, 0.03, 0.03] },
+      fixed: i % 2 === 0,
       pose: { p: [0.05 * (i % 20), 0.05 * Math.floor(i / 20), 0], q: [1, 0, 0, 0] },
     }));
     await appliance.api('PUT', '/scene', { format: 'guideway-scene/1', name: 'Many', objects: many });

@@ -45,7 +45,8 @@ export function decode(file) {
   const bpp = colour === 6 ? 4 : 3;
   const data = unfilter(inflateSync(Buffer.concat(parts)), width, height, bpp);
   return {
-    width, height,
+    width,
+    height,
     pixel: (x, y) => {
       const o = (Math.round(y) * width + Math.round(x)) * bpp;
       return [data[o], data[o + 1], data[o + 2]];

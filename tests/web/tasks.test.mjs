@@ -9,10 +9,16 @@ const task = async () => (await tasks())[0];
 
 // A cone upright over a cylinder, free to slide down its axis until its base meets a wall at the top.
 const scene = {
-  format: 'guideway-scene/1', name: 'Down to the top',
+  format: 'guideway-scene/1',
+  name: 'Down to the top',
   objects: [
     { id: 'cylinder', geometry: { type: 'cylinder', radius: 0.1, height: 0.2 }, fixed: true },
-    { id: 'cone', geometry: { type: 'cone', radius: 0.04, height: 0.1 }, pose: { p: [0, 0, 0.15], q: [1, 0, 0, 0] }, body: { mass: 2, damping: { linear: 4, angular: 0.02 } } },
+    {
+      id: 'cone',
+      geometry: { type: 'cone', radius: 0.04, height: 0.1 },
+      pose: { p: [0, 0, 0.15], q: [1, 0, 0, 0] },
+      body: { mass: 2, damping: { linear: 4, angular: 0.02 } },
+    },
   ],
   features: [{ id: 'cone/foot', point: [0, 0, 0] }],
   constraints: [
@@ -50,30 +56,49 @@ suite('tasks', () => {
     await force.fill('5');
     await force.press('Enter');
     await until(async () => (await task()).steps[0].until?.reaction === 5, 'a guard');
-    await until(async () => /until 5 N[\s\S]*wait 0.5 s[\s\S]*enable c1 and floor/.test(await person.text('.steps')), 'in words');
+    await until(
+      async () => /until 5 N[\s\S]*wait 0.5 s[\s\S]*enable c1 and floor/.test(await person.text('.steps')),
+      'in words',
+    );
     await page.getByRole('button', { name: 'Delete step 3' }).click();
     await until(async () => (await task()).steps.length === 2, 'one less');
   });
 
   test('a task runs down to the wall; its steps and its end are told', async () => {
     await add();
-    const steps = [{ type: 'wait', seconds: 0.3 }, { type: 'move', by: { s: -0.2 }, until: { contact: true } }];
+    const steps = [
+      { type: 'wait', seconds: 0.3 },
+      { type: 'move', by: { s: -0.2 }, until: { contact: true } },
+    ];
     await appliance.api('PATCH', '/tasks/task1', { steps });
-    await until(async () => /wait 0.3 s[\s\S]*lower by 200 mm until contact/.test(await person.text('.steps')), 'in words');
+    await until(
+      async () => /wait 0.3 s[\s\S]*lower by 200 mm until contact/.test(await person.text('.steps')),
+      'in words',
+    );
     await page.getByRole('button', { name: /^Start Task 1/ }).click();
     await page.getByRole('button', { name: /^Stop Task 1/ }).waitFor();
     await until(async () => /Running step 2/.test(await person.text('.task-result')), 'how far it is', 8000);
-    await until(async () => /^Done: all 2 steps in \d/.test(await person.text('.task-result')), 'the end, in a sentence', 15000);
+    await until(
+      async () => /^Done: all 2 steps in \d/.test(await person.text('.task-result')),
+      'the end, in a sentence',
+      15000,
+    );
     const { p } = (await appliance.tool()).pose;
     assert.ok(Math.abs(p[2] - 0.11) < 2e-3, `at the wall: ${p[2]}`);
   });
 
   test('what never comes fails with its reason, and Stop stops', async () => {
     await add();
-    await appliance.api('PATCH', '/tasks/task1', { steps: [{ type: 'move', by: { s: 0.02 }, until: { contact: true } }] });
+    await appliance.api('PATCH', '/tasks/task1', {
+      steps: [{ type: 'move', by: { s: 0.02 }, until: { contact: true } }],
+    });
     await until(async () => /raise by 20 mm until contact/.test(await person.text('.steps')), 'in words');
     await page.getByRole('button', { name: /^Start Task 1/ }).click();
-    await until(async () => /^Failed at step 1, .*: .{8,}/.test(await person.text('.task-result')), 'failed, and why', 15000);
+    await until(
+      async () => /^Failed at step 1, .*: .{8,}/.test(await person.text('.task-result')),
+      'failed, and why',
+      15000,
+    );
     await appliance.api('PATCH', '/tasks/task1', { steps: [{ type: 'wait', seconds: 60 }] });
     await sleep(300);
     await page.getByRole('button', { name: /^Start Task 1/ }).click();

@@ -5,14 +5,20 @@ import { appliance, page, person, show, suite, visit } from './fixture.mjs';
 import { until } from './harness.mjs';
 import { apart, changed } from './png.mjs';
 
-const box = (id, p, more = {}) => ({ id, geometry: { type: 'box', size: [0.05, 0.05, 0.05] }, pose: { p, q: [1, 0, 0, 0] }, ...more });
+const box = (id, p, more = {}) => ({
+  id,
+  geometry: { type: 'box', size: [0.05, 0.05, 0.05] },
+  pose: { p, q: [1, 0, 0, 0] },
+  ...more,
+});
 const canvas = () => page.locator('#canvas').boundingBox();
 
 suite('the view', () => {
   test('joints are framed with what hangs on them, and what hangs is seen to hang', async () => {
     await visit('cradle');
     const [, m] = await appliance.get('/mechanisms'); // the first is pulled aside
-    const top = await person.at(m.base.p), area = await canvas();
+    const top = await person.at(m.base.p),
+      area = await canvas();
     assert.ok(top.y > area.y + 20 && top.y < area.y + area.height, 'in the picture');
     const { p } = m.links[0].geometry_at;
     const ball = await person.at(m.base.p.map((x, k) => x + m.links[0].joint.origin.p[k] + p[k]));
@@ -22,8 +28,12 @@ suite('the view', () => {
   });
 
   test('what is held is pointed to where it has left the picture, and framed by a key', async () => {
-    await visit({ name: 'Runaway', objects: [box('ground', [0, 0, 0], { fixed: true }), box('plate', [0, 0, 0.1])],
-      devices: [{ id: 'sim', driver: 'sim' }], tool: { object: 'plate', device: 'sim' } });
+    await visit({
+      name: 'Runaway',
+      objects: [box('ground', [0, 0, 0], { fixed: true }), box('plate', [0, 0, 0.1])],
+      devices: [{ id: 'sim', driver: 'sim' }],
+      tool: { object: 'plate', device: 'sim' },
+    });
     const here = await person.screenshot();
     await appliance.api('PATCH', '/objects/plate', { pose: { p: [3, 0, 0.1], q: [1, 0, 0, 0] } });
     const area = await canvas();
@@ -41,16 +51,31 @@ suite('the view', () => {
     }, 'it is in the picture');
   });
 
-  for (const [name, size, far] of [['a millimetre', 1e-3, 0], ['a hundred metres, far from the origin', 100, 1e4]])
+  for (const [name, size, far] of [
+    ['a millimetre', 1e-3, 0],
+    ['a hundred metres, far from the origin', 100, 1e4],
+  ])
     test(`a scene of ${name} is framed, with a grid under it`, async () => {
-      await visit({ name: `Scene of ${name}`, objects: [{ id: 'block', fixed: true, geometry: { type: 'box', size: [size, size, size] }, pose: { p: [far, 0, 0], q: [1, 0, 0, 0] } }] });
-      const left = await person.at([far - size / 2, -size / 2, -size / 2]), right = await person.at([far + size / 2, size / 2, -size / 2]);
+      await visit({
+        name: `Scene of ${name}`,
+        objects: [
+          {
+            id: 'block',
+            fixed: true,
+            geometry: { type: 'box', size: [size, size, size] },
+            pose: { p: [far, 0, 0], q: [1, 0, 0, 0] },
+          },
+        ],
+      });
+      const left = await person.at([far - size / 2, -size / 2, -size / 2]),
+        right = await person.at([far + size / 2, size / 2, -size / 2]);
       assert.ok(right.x - left.x > 150 && right.x - left.x < 900, `${right.x - left.x} px wide`);
       const image = await person.screenshot();
       const area = await canvas();
       const y = area.y + area.height - 40; // in front of the block, where there is nothing but the ground
       let lines = 0;
-      for (let x = area.x + 300; x < area.x + area.width - 300; x++) if (apart(image.pixel(x, y), image.pixel(x + 1, y)) > 8) lines++;
+      for (let x = area.x + 300; x < area.x + area.width - 300; x++)
+        if (apart(image.pixel(x, y), image.pixel(x + 1, y)) > 8) lines++;
       assert.ok(lines >= 2, `${lines} edges of lines`);
     });
 
@@ -61,13 +86,20 @@ suite('the view', () => {
     await page.waitForSelector('.plot-tabs [aria-pressed="true"]:has-text("Force")');
   });
 
-  for (const [width, height] of [[390, 844], [640, 360], [900, 700]])
+  for (const [width, height] of [
+    [390, 844],
+    [640, 360],
+    [900, 700],
+  ])
     test(`at ${width} x ${height} the first hint hides nothing, and HALT takes no line of its own`, async () => {
       await visit('cone-on-cylinder', { viewport: { width, height } });
       const hint = await page.locator('.hints').boundingBox();
       const apex = await person.at([0.05, -0.04 + 0.1 * Math.sin(Math.PI / 3), 0.2 + 0.1 * Math.cos(Math.PI / 3)]);
       const cone = { left: apex.x - 30, right: apex.x + 30, top: apex.y };
-      assert.ok(hint.y + hint.height < cone.top || hint.x + hint.width < cone.left || hint.x > cone.right, `hint ${JSON.stringify(hint)}, apex ${JSON.stringify(apex)}`);
+      assert.ok(
+        hint.y + hint.height < cone.top || hint.x + hint.width < cone.left || hint.x > cone.right,
+        `hint ${JSON.stringify(hint)}, apex ${JSON.stringify(apex)}`,
+      );
       const header = await page.locator('.header').boundingBox();
       assert.ok(header.height <= 90, `${header.height} px high`);
     });
@@ -78,7 +110,10 @@ suite('the view', () => {
       const panel = await page.locator('.left').boundingBox();
       for (const button of await page.locator('.left .section-head button').all()) {
         const b = await button.boundingBox();
-        assert.ok(b.x >= panel.x && b.x + b.width <= panel.x + panel.width, await button.getAttribute('aria-label') ?? '');
+        assert.ok(
+          b.x >= panel.x && b.x + b.width <= panel.x + panel.width,
+          (await button.getAttribute('aria-label')) ?? '',
+        );
       }
     });
 });

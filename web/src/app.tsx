@@ -1,17 +1,18 @@
 // The layout: header, scene on the left, the view, inspector on the right, plots below.
 import type { JSX } from 'preact';
+import { importFiles } from './edits/imports';
 import { Constraints } from './panels/constraints';
 import { Contacts } from './panels/contacts';
 import { ControlPanel } from './panels/control';
 import { DevicePanel } from './panels/device';
-import { ChainDialog } from './panels/newmechanism';
 import { Dialogs } from './panels/dialogs';
 import { Events } from './panels/events';
 import { FeaturesPanel } from './panels/features';
 import { Header } from './panels/header';
 import { Inspector } from './panels/inspector';
-import { Join } from './panels/newconstraint';
 import { MechanismPanel } from './panels/mechanism';
+import { Join } from './panels/newconstraint';
+import { ChainDialog } from './panels/newmechanism';
 import { Plots } from './panels/plots';
 import { SceneSettings } from './panels/scene';
 import { SolutionPanel } from './panels/solution';
@@ -19,17 +20,27 @@ import { Stage } from './panels/stage';
 import { TaskPanel } from './panels/taskeditor';
 import { Tasks } from './panels/tasks';
 import { Tree } from './panels/tree';
-import { importFiles } from './edits/imports';
 import * as store from './state/store';
 
-const TABS = [['scene', 'Scene'], ['inspect', 'Inspector'], ['plots', 'Plots']] as const;
+const TABS = [
+  ['scene', 'Scene'],
+  ['inspect', 'Inspector'],
+  ['plots', 'Plots'],
+] as const;
 
 // On narrow screens the panels share one place below the view.
 function Tabs(): JSX.Element {
   return (
     <div class="tabs" role="group" aria-label="Panels">
       {TABS.map(([id, name]) => (
-        <button key={id} type="button" aria-pressed={store.narrowTab.value === id} onClick={() => (store.narrowTab.value = id)}>{name}</button>
+        <button
+          key={id}
+          type="button"
+          aria-pressed={store.narrowTab.value === id}
+          onClick={() => (store.narrowTab.value = id)}
+        >
+          {name}
+        </button>
       ))}
     </div>
   );
@@ -50,14 +61,34 @@ export function App(): JSX.Element {
   return (
     <div class={`app tab-${store.narrowTab.value}`} onDragOver={(e) => e.preventDefault()} onDrop={dropped}>
       <Header />
-      <nav key={`left ${epoch}`} class="left" aria-label="Scene"><Tree /><Constraints /><Contacts /><Tasks /><SceneSettings /></nav>
+      <nav key={`left ${epoch}`} class="left" aria-label="Scene">
+        <Tree />
+        <Constraints />
+        <Contacts />
+        <Tasks />
+        <SceneSettings />
+      </nav>
       <Stage />
       <Tabs />
-      <aside key={`right ${epoch}`} class="right" aria-label="Inspector">{joins() && <Join />}<Inspector /><MechanismPanel /><FeaturesPanel /><TaskPanel /><SolutionPanel /><ControlPanel /><DevicePanel /></aside>
-      <section class="bottom" aria-label="Plots and events"><Plots /><Events /></section>
+      <aside key={`right ${epoch}`} class="right" aria-label="Inspector">
+        {joins() && <Join />}
+        <Inspector />
+        <MechanismPanel />
+        <FeaturesPanel />
+        <TaskPanel />
+        <SolutionPanel />
+        <ControlPanel />
+        <DevicePanel />
+      </aside>
+      <section class="bottom" aria-label="Plots and events">
+        <Plots />
+        <Events />
+      </section>
       <Dialogs />
       {store.dialog.value === 'chain' && <ChainDialog />}
-      <div class="away" role="status" aria-live="polite" data-said>{store.said.value}</div>
+      <div class="away" role="status" aria-live="polite" data-said>
+        {store.said.value}
+      </div>
     </div>
   );
 }

@@ -1,15 +1,16 @@
 // Starts the page: theme, stream, keyboard, panels.
+
 import { effect } from '@preact/signals';
 import { render } from 'preact';
 import { App } from './app';
-import './app.css';
-import { forgetColours } from './ui/colours';
 import { keepComparing } from './state/runs';
+import './app.css';
 import { watchPicks } from './edits/draft';
 import { listen } from './edits/keyboard';
-import { connect, keepDevices, keepFeatures, keepSolutions } from './state/stream';
 import { keepRecording } from './state/recorder';
 import * as store from './state/store';
+import { connect, keepDevices, keepFeatures, keepSolutions } from './state/stream';
+import { forgetColours } from './ui/colours';
 
 function restore(): void {
   const theme = store.recall('theme');
@@ -23,7 +24,7 @@ function restore(): void {
 
 restore();
 effect(() => {
-  document.documentElement.dataset['theme'] = store.theme.value;
+  document.documentElement.dataset.theme = store.theme.value;
   forgetColours();
 });
 render(<App />, document.getElementById('app')!);

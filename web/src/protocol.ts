@@ -2,7 +2,10 @@
 
 export type Vec3 = [number, number, number];
 export type Quat = [number, number, number, number]; // w x y z
-export interface Pose { p: Vec3; q: Quat }
+export interface Pose {
+  p: Vec3;
+  q: Quat;
+}
 
 export type Geometry =
   | { type: 'box'; size: Vec3 }
@@ -20,9 +23,15 @@ export interface Element {
   plane?: { point: Vec3; normal: Vec3 };
 }
 
-export interface Feature extends Element { id: string; derived?: boolean }
+export interface Feature extends Element {
+  id: string;
+  derived?: boolean;
+}
 
-export interface Velocity { v?: Vec3; w?: Vec3 }
+export interface Velocity {
+  v?: Vec3;
+  w?: Vec3;
+}
 
 export interface Body {
   mass?: number;
@@ -45,7 +54,15 @@ export interface SceneObject {
 
 // ---- mechanisms: serial chains, links counted from 0, a link's frame is its joint's ---------------
 
-export interface Motor { torque?: number; target?: number; stiffness?: number; rate?: number; damping?: number; max?: number; speed?: number }
+export interface Motor {
+  torque?: number;
+  target?: number;
+  stiffness?: number;
+  rate?: number;
+  damping?: number;
+  max?: number;
+  speed?: number;
+}
 
 export interface Joint {
   type: 'revolute' | 'prismatic';
@@ -71,11 +88,21 @@ export interface ChainLink {
   material?: string;
 }
 
-export interface Mechanism { id: string; base?: Partial<Pose>; links: ChainLink[] }
+export interface Mechanism {
+  id: string;
+  base?: Partial<Pose>;
+  links: ChainLink[];
+}
 
 // ---- contacts -----------------------------------------------------------------------------------------
 
-export interface Material { id: string; restitution: number; friction: number; stiffness: number; damping: number }
+export interface Material {
+  id: string;
+  restitution: number;
+  friction: number;
+  stiffness: number;
+  damping: number;
+}
 
 export interface ContactSettings {
   enabled?: boolean;
@@ -105,12 +132,24 @@ export interface Contact {
 }
 
 // A collision of the last half second.
-export interface Hit { tick: number; a: string; b: string; point: Vec3; normal: Vec3; impulse: number }
+export interface Hit {
+  tick: number;
+  a: string;
+  b: string;
+  point: Vec3;
+  normal: Vec3;
+  impulse: number;
+}
 
 // Sums since the start, and the newest numbers.
 export interface ContactFigures {
-  near: number; touching: number; collisions: number;
-  dissipated: number; generated: number; spring: number; impulse: number;
+  near: number;
+  touching: number;
+  collisions: number;
+  dissipated: number;
+  generated: number;
+  spring: number;
+  impulse: number;
 }
 
 export type ConstraintType = 'coincident' | 'distance' | 'parallel' | 'perpendicular' | 'angle';
@@ -138,19 +177,49 @@ export interface MoveStep {
   until?: { reaction?: number; contact?: boolean };
   required?: boolean;
 }
-export interface ConstrainStep { type: 'constrain'; enable?: string[]; disable?: string[]; branch?: string }
-export interface WaitStep { type: 'wait'; seconds: number }
+export interface ConstrainStep {
+  type: 'constrain';
+  enable?: string[];
+  disable?: string[];
+  branch?: string;
+}
+export interface WaitStep {
+  type: 'wait';
+  seconds: number;
+}
 export type Step = MoveStep | ConstrainStep | WaitStep;
 
-export interface StepResult { state: string; reason?: string; parameters?: Record<string, number>; reaction?: number; seconds?: number }
+export interface StepResult {
+  state: string;
+  reason?: string;
+  parameters?: Record<string, number>;
+  reaction?: number;
+  seconds?: number;
+}
 
-export interface TaskProgress { state: 'idle' | 'running' | 'done' | 'failed' | 'stopped'; step: number; steps: StepResult[]; message?: string }
+export interface TaskProgress {
+  state: 'idle' | 'running' | 'done' | 'failed' | 'stopped';
+  step: number;
+  steps: StepResult[];
+  message?: string;
+}
 
-export interface Task { id: string; name?: string; object: string; steps: Step[]; progress?: TaskProgress }
+export interface Task {
+  id: string;
+  name?: string;
+  object: string;
+  steps: Step[];
+  progress?: TaskProgress;
+}
 
 export type Control = 'admittance' | 'impedance' | 'penalty' | 'coupling' | 'four-channel';
 
-export interface Springs { linear?: number; angular?: number; linear_damping?: number; angular_damping?: number }
+export interface Springs {
+  linear?: number;
+  angular?: number;
+  linear_damping?: number;
+  angular_damping?: number;
+}
 
 // How an impedance device is made to feel like the held frame.
 export interface Rendering {
@@ -169,8 +238,17 @@ export interface Rendering {
   impulse_budget?: number; // N s in a second
 }
 
-export interface Gains { p?: number; i?: number; d?: number }
-export interface Limits { force?: number; torque?: number; speed?: number; spin?: number }
+export interface Gains {
+  p?: number;
+  i?: number;
+  d?: number;
+}
+export interface Limits {
+  force?: number;
+  torque?: number;
+  speed?: number;
+  spin?: number;
+}
 
 export interface Tool {
   object?: string;
@@ -190,7 +268,9 @@ export interface Tool {
 export interface Operator {
   type: 'wrench' | 'hand' | 'none';
   samples?: { t: number; force: Vec3; torque: Vec3 }[];
-  mass?: number; stiffness?: number; damping?: number;
+  mass?: number;
+  stiffness?: number;
+  damping?: number;
   path?: { t: number; p: Vec3; q: Quat }[];
 }
 
@@ -202,8 +282,20 @@ export interface Device {
   info?: Record<string, unknown>;
 }
 
-export interface DriverSetting { name: string; unit: string; meaning: string; ideal: number; low: number; high: number }
-export interface Driver { name: string; class: 'admittance' | 'impedance'; profiles: string[]; settings: DriverSetting[] }
+export interface DriverSetting {
+  name: string;
+  unit: string;
+  meaning: string;
+  ideal: number;
+  low: number;
+  high: number;
+}
+export interface Driver {
+  name: string;
+  class: 'admittance' | 'impedance';
+  profiles: string[];
+  settings: DriverSetting[];
+}
 
 export interface Scene {
   format: string;
@@ -223,7 +315,13 @@ export interface Scene {
   contact?: ContactSettings;
 }
 
-export interface Rotation { kind: string; dof: number; axis?: Vec3; axis_body?: Vec3; angle?: number }
+export interface Rotation {
+  kind: string;
+  dof: number;
+  axis?: Vec3;
+  axis_body?: Vec3;
+  angle?: number;
+}
 
 export interface Translation {
   kind: string;
@@ -258,7 +356,12 @@ export interface Branch {
 }
 
 // The way along one freedom: poses in order, `here` the one where the object is.
-export interface Strand { parameter: string; here: number; closed: boolean; poses: Pose[] }
+export interface Strand {
+  parameter: string;
+  here: number;
+  closed: boolean;
+  poses: Pose[];
+}
 
 export interface Conflict {
   constraints: string[];
@@ -290,12 +393,23 @@ export interface Solution {
   reason?: string;
 }
 
-export interface Spread { p50: number; p99: number; max: number }
+export interface Spread {
+  p50: number;
+  p99: number;
+  max: number;
+}
 
-export interface Wrench { force: Vec3; torque: Vec3 }
+export interface Wrench {
+  force: Vec3;
+  torque: Vec3;
+}
 
 // Directions that the joints hold back: unit vectors [v; w], lengths divided by `length`.
-export interface Resisted { length: number; singular: number[]; directions: { v: Vec3; w: Vec3; weight: number }[] }
+export interface Resisted {
+  length: number;
+  singular: number[];
+  directions: { v: Vec3; w: Vec3; weight: number }[];
+}
 
 export interface ToolState {
   object?: string;
@@ -325,7 +439,15 @@ export interface ToolState {
 }
 
 // A free object that constraints to fixed ones guide, or a hand has.
-export interface BodyState { object: string; twist: { v: Vec3; w: Vec3 }; constraint: Wrench; operator: Wrench; dragging: boolean; travelling: boolean; walls: string[] }
+export interface BodyState {
+  object: string;
+  twist: { v: Vec3; w: Vec3 };
+  constraint: Wrench;
+  operator: Wrench;
+  dragging: boolean;
+  travelling: boolean;
+  walls: string[];
+}
 
 export type RunState = 'running' | 'paused' | 'stopped';
 
@@ -363,7 +485,12 @@ export interface LogEvent {
   count?: number; // how many of these happened since the one before
 }
 
-export interface SceneEntry { file: string; name: string; description: string; saved: boolean }
+export interface SceneEntry {
+  file: string;
+  name: string;
+  description: string;
+  saved: boolean;
+}
 
 export interface Document_ {
   revision: number;
@@ -394,7 +521,10 @@ export interface Problem {
 
 // A request that the server refused, with its reasons in words.
 export class Refusal extends Error {
-  constructor(readonly status: number, readonly problem: Problem) {
+  constructor(
+    readonly status: number,
+    readonly problem: Problem,
+  ) {
     super(Refusal.words(problem));
   }
   static words(problem: Problem): string {

@@ -1,11 +1,15 @@
 // Every command by name, with its keys: for the palette, the sheet of keys and the keyboard itself.
-import * as actions from './objects';
-import { commitDraft, draft, dropDraft, stepBranch, wanted } from './draft';
+
 import type { Primitive, Solution } from '../protocol';
-import { deleteSelectedMechanism } from './mechanisms';
-import { addTask, deleteTask } from './tasks';
-import { currentView, sizeForNew } from '../state/viewer';
 import * as store from '../state/store';
+import { currentView, sizeForNew } from '../state/viewer';
+import { chooseBranch, deleteConstraint } from './constraints';
+import { commitDraft, draft, dropDraft, stepBranch, wanted } from './draft';
+import { deleteSelectedMechanism } from './mechanisms';
+import { addFeature, addObject, deleteObject } from './objects';
+import { downloadScene, redo, undo } from './scene';
+import { halt, setRun, step, toggleRun } from './simulation';
+import { addTask, deleteTask } from './tasks';
 
 export interface Command {
   id: string;
@@ -20,7 +24,7 @@ const open = (name: store.Dialog) => () => (store.dialog.value = name);
 
 function add(type: Primitive): void {
   const { size, at } = sizeForNew();
-  void actions.addObject(type, size, at);
+  void addObject(type, size, at);
 }
 
 export function cycleTheme(): void {
@@ -30,15 +34,15 @@ export function cycleTheme(): void {
 }
 
 export function deleteSelected(): void {
-  if (store.selectedConstraint.value) void actions.deleteConstraint(store.selectedConstraint.value);
+  if (store.selectedConstraint.value) void deleteConstraint(store.selectedConstraint.value);
   else if (store.selectedTask.value) void deleteTask(store.selectedTask.value);
-  else if (store.objectOf(store.selectedObject.value)) void actions.deleteObject(store.selectedObject.value);
+  else if (store.objectOf(store.selectedObject.value)) void deleteObject(store.selectedObject.value);
   else if (store.selectedObject.value) deleteSelectedMechanism(store.selectedObject.value);
 }
 
-// Lets go step by step: the drag, the draft, the kind, the selection.
-export function escape(): void {
-  if (currentView()?.letGo()) return;
+// Cancels step by step: the drag, the draft, the kind, the selection.
+export function cancel(): void {
+  if (currentView()?.cancel()) return;
   if (draft.value) dropDraft();
   else if (wanted.value) wanted.value = '';
   else {
@@ -56,42 +60,106 @@ function branch(by: number): void {
   if (draft.value) stepBranch(by);
   else if (s && s.branches.length > 1) {
     const at = s.branches.findIndex((b) => b.id === s.branch);
-    void actions.chooseBranch(s.object, s.branches[(at + by + s.branches.length) % s.branches.length]!.id);
+    void chooseBranch(s.object, s.branches[(at + by + s.branches.length) % s.branches.length]!.id);
   }
 }
 
-const somethingSelected = (): boolean => !!(store.selectedObject.value || store.selectedConstraint.value || store.selectedTask.value);
+const somethingSelected = (): boolean =>
+  !!(store.selectedObject.value || store.selectedConstraint.value || store.selectedTask.value);
 
 const objectSelected = (): boolean => !!store.objectOf(store.selectedObject.value);
-const addFeature = (kind: 'point' | 'line' | 'plane'): void => void actions.addFeature(store.selectedObject.value, kind);
+const addToSelected = (kind: 'point' | 'line' | 'plane'): void => void addFeature(store.selectedObject.value, kind);
 
 export const commands: Command[] = [
-  { id: 'run', label: 'Run or pause', keys: 'Space', group: 'Simulation', run: () => void actions.toggleRun(), when: () => !store.halted.value },
-  { id: 'step', label: 'Step one tick', keys: '.', group: 'Simulation', run: () => void actions.step(), when: () => !store.halted.value },
-  { id: 'stop', label: 'Stop and go back to the start', group: 'Simulation', run: () => void actions.setRun('stopped') },
-  { id: 'halt', label: 'HALT', keys: 'Ctrl+. / Pause', group: 'Simulation', run: actions.halt },
+  {
+    id: 'run',
+    label: 'Run or pause',
+    keys: 'Space',
+    group: 'Simulation',
+    run: () => void toggleRun(),
+    when: () => !store.halted.value,
+  },
+  {
+    id: 'step',
+    label: 'Step one tick',
+    keys: '.',
+    group: 'Simulation',
+    run: () => void step(),
+    when: () => !store.halted.value,
+  },
+  {
+    id: 'stop',
+    label: 'Stop and go back to the start',
+    group: 'Simulation',
+    run: () => void setRun('stopped'),
+  },
+  { id: 'halt', label: 'HALT', keys: 'Ctrl+. / Pause', group: 'Simulation', run: halt },
   { id: 'arm', label: 'Arm again', group: 'Simulation', run: open('arm'), when: () => store.halted.value },
   { id: 'gallery', label: 'Open the gallery', keys: 'G', group: 'Scene', run: open('gallery') },
   { id: 'save', label: 'Save scene', keys: 'Ctrl+S', group: 'Scene', run: open('save') },
-  { id: 'download', label: 'Download scene', group: 'Scene', run: () => void actions.downloadScene() },
-  { id: 'file', label: 'Open a scene, robot or mesh file', keys: 'Ctrl+O', group: 'Scene', run: () => document.getElementById('scene-file')?.click() },
+  { id: 'download', label: 'Download scene', group: 'Scene', run: () => void downloadScene() },
+  {
+    id: 'file',
+    label: 'Open a scene, robot or mesh file',
+    keys: 'Ctrl+O',
+    group: 'Scene',
+    run: () => document.getElementById('scene-file')?.click(),
+  },
   { id: 'box', label: 'Add a box', group: 'Scene', run: () => add('box') },
   { id: 'cylinder', label: 'Add a cylinder', group: 'Scene', run: () => add('cylinder') },
   { id: 'capsule', label: 'Add a capsule', group: 'Scene', run: () => add('capsule') },
   { id: 'cone', label: 'Add a cone', group: 'Scene', run: () => add('cone') },
   { id: 'sphere', label: 'Add a sphere', group: 'Scene', run: () => add('sphere') },
   { id: 'chain', label: 'Add a mechanism', group: 'Scene', run: open('chain') },
-  { id: 'point', label: 'Add a point to the selected object', group: 'Scene', run: () => addFeature('point'), when: objectSelected },
-  { id: 'line', label: 'Add a line to the selected object', group: 'Scene', run: () => addFeature('line'), when: objectSelected },
-  { id: 'plane', label: 'Add a plane to the selected object', group: 'Scene', run: () => addFeature('plane'), when: objectSelected },
-  { id: 'task', label: 'Add a task for the held object', group: 'Scene', run: () => void addTask(store.tools.value[0]!.object!), when: () => !!store.tools.value[0]?.object },
-  { id: 'undo', label: 'Undo', keys: 'Ctrl+Z', group: 'Edit', run: () => void actions.undo() },
-  { id: 'redo', label: 'Redo', keys: 'Ctrl+Shift+Z / Ctrl+Y', group: 'Edit', run: () => void actions.redo() },
-  { id: 'commit', label: 'Commit the constraint', keys: 'Enter', group: 'Edit', run: () => void commitDraft(), when: () => draft.value !== null },
+  {
+    id: 'point',
+    label: 'Add a point to the selected object',
+    group: 'Scene',
+    run: () => addToSelected('point'),
+    when: objectSelected,
+  },
+  {
+    id: 'line',
+    label: 'Add a line to the selected object',
+    group: 'Scene',
+    run: () => addToSelected('line'),
+    when: objectSelected,
+  },
+  {
+    id: 'plane',
+    label: 'Add a plane to the selected object',
+    group: 'Scene',
+    run: () => addToSelected('plane'),
+    when: objectSelected,
+  },
+  {
+    id: 'task',
+    label: 'Add a task for the held object',
+    group: 'Scene',
+    run: () => void addTask(store.tools.value[0]!.object!),
+    when: () => !!store.tools.value[0]?.object,
+  },
+  { id: 'undo', label: 'Undo', keys: 'Ctrl+Z', group: 'Edit', run: () => void undo() },
+  { id: 'redo', label: 'Redo', keys: 'Ctrl+Shift+Z / Ctrl+Y', group: 'Edit', run: () => void redo() },
+  {
+    id: 'commit',
+    label: 'Commit the constraint',
+    keys: 'Enter',
+    group: 'Edit',
+    run: () => void commitDraft(),
+    when: () => draft.value !== null,
+  },
   { id: 'next', label: 'Next branch', keys: ']', group: 'Edit', run: () => branch(1), when: branches },
   { id: 'previous', label: 'Previous branch', keys: '[', group: 'Edit', run: () => branch(-1), when: branches },
-  { id: 'delete', label: 'Delete what is selected', keys: 'Delete', group: 'Edit', run: deleteSelected, when: somethingSelected },
-  { id: 'escape', label: 'Let go, clear the selection', keys: 'Esc', group: 'Edit', run: escape },
+  {
+    id: 'delete',
+    label: 'Delete what is selected',
+    keys: 'Delete',
+    group: 'Edit',
+    run: deleteSelected,
+    when: somethingSelected,
+  },
+  { id: 'escape', label: 'Let go, clear the selection', keys: 'Esc', group: 'Edit', run: cancel },
   { id: 'frame', label: 'Frame the selection, or all', keys: 'F', group: 'View', run: () => currentView()?.frame() },
   { id: 'front', label: 'View from the front', keys: '1', group: 'View', run: () => currentView()?.look('front') },
   { id: 'right', label: 'View from the right', keys: '3', group: 'View', run: () => currentView()?.look('right') },
@@ -104,8 +172,16 @@ export const commands: Command[] = [
 
 export const extraKeys: { keys: string; label: string }[] = [
   { keys: 'Tab', label: 'Next feature under the cursor' },
-  { keys: 'Arrows', label: 'Push while running; nudge the selected freedom, or the selected link\u2019s joint, while stopped' },
-  { keys: 'Drag', label: 'Pull a held or a free object by a spring; along its freedoms while stopped, along one by its arrow or ring; a link by its joints' },
+  {
+    keys: 'Arrows',
+    label: 'Push while running; nudge the selected freedom, or the selected link\u2019s joint, while stopped',
+  },
+  {
+    keys: 'Drag',
+    label:
+      'Pull a held or a free object by a spring; along its freedoms while stopped, ' +
+      'along one by its arrow or ring; a link by its joints',
+  },
   { keys: 'Shift + drag', label: 'Pull along the view' },
   { keys: 'Alt + drag', label: 'Turn' },
 ];

@@ -1,12 +1,22 @@
 // The constraint being made or changed: tried by a dry run before it is committed.
+
 import { effect, signal } from '@preact/signals';
-import { tidy, valuesThatHold } from './feasible';
+import {
+  type Bound,
+  type Conflict,
+  type Constraint,
+  type ConstraintType,
+  Refusal,
+  type Sense,
+  type Solution,
+} from '../protocol';
 import { isWall, offers } from '../state/constraints';
 import { call, enc } from '../state/rest';
-import { Refusal, type Bound, type Conflict, type Constraint, type ConstraintType, type Sense, type Solution } from '../protocol';
 import * as store from '../state/store';
-import { attempt, patchConstraint, deleteConstraint } from './objects';
 import { mm } from '../state/words';
+import { deleteConstraint, patchConstraint } from './constraints';
+import { tidy, valuesThatHold } from './feasible';
+import { attempt } from './request';
 
 export interface Draft {
   id: string; // of the constraint that is changed; '' for a new one
@@ -19,7 +29,10 @@ export interface Draft {
   enabled: boolean;
 }
 
-export interface Fix { label: string; run: () => void }
+export interface Fix {
+  label: string;
+  run: () => void;
+}
 
 export interface Preview {
   solution: Solution | null; // where it can hold
@@ -45,20 +58,20 @@ const measures = (type: ConstraintType): boolean => type === 'distance' || type 
 function body(d: Draft): Record<string, unknown> {
   if (d.id) return changes(d);
   const out: Record<string, unknown> = { type: d.type, a: d.a, b: d.b };
-  if (measures(d.type)) out['value'] = d.value;
-  if (isWall(d)) out['bound'] = d.bound;
+  if (measures(d.type)) out.value = d.value;
+  if (isWall(d)) out.bound = d.bound;
   const offer = offers(d.a, d.b).find((o) => o.type === d.type);
-  if (offer?.sense && !isWall(d)) out['sense'] = d.sense;
+  if (offer?.sense && !isWall(d)) out.sense = d.sense;
   return out;
 }
 
 function changes(d: Draft): Record<string, unknown> {
   const was = store.constraints.peek().find((c) => c.id === d.id);
   const out: Record<string, unknown> = {};
-  if (measures(d.type) && d.value !== (was?.value ?? 0)) out['value'] = d.value;
-  if (d.sense !== (was?.sense ?? 'either')) out['sense'] = d.sense;
-  if (d.bound !== (was?.bound ?? 'equal')) out['bound'] = d.bound;
-  if (d.enabled !== (was?.enabled !== false)) out['enabled'] = d.enabled;
+  if (measures(d.type) && d.value !== (was?.value ?? 0)) out.value = d.value;
+  if (d.sense !== (was?.sense ?? 'either')) out.sense = d.sense;
+  if (d.bound !== (was?.bound ?? 'equal')) out.bound = d.bound;
+  if (d.enabled !== (was?.enabled !== false)) out.enabled = d.enabled;
   return out;
 }
 
@@ -84,7 +97,14 @@ export function proposeChange(id: string, change: Partial<Draft>): void {
   if (!c) return;
   const was = draft.peek();
   const now: Draft = {
-    id, type: c.type, a: c.a, b: c.b, value: c.value ?? 0, sense: c.sense ?? 'either', bound: c.bound ?? 'equal', enabled: c.enabled !== false,
+    id,
+    type: c.type,
+    a: c.a,
+    b: c.b,
+    value: c.value ?? 0,
+    sense: c.sense ?? 'either',
+    bound: c.bound ?? 'equal',
+    enabled: c.enabled !== false,
   };
   const next = { ...(was?.id === id ? was : now), ...change };
   if (Object.keys(changes(next)).length === 0) dropDraft();
@@ -127,7 +147,8 @@ function outcome(solution: Solution): Preview {
 
 function show(result: Preview): void {
   preview.value = result;
-  store.culprits.value = result.conflict?.constraints.filter((id) => store.constraints.value.some((c) => c.id === id)) ?? [];
+  store.culprits.value =
+    result.conflict?.constraints.filter((id) => store.constraints.value.some((c) => c.id === id)) ?? [];
   if (result.refusal) store.announce(`Cannot hold: ${result.refusal}`);
   else store.announce(`Would leave ${result.solution?.words ?? ''}`);
 }
@@ -137,7 +158,7 @@ const ask = (d: Draft, query: string): Promise<unknown> =>
 
 async function dryRun(d: Draft): Promise<Preview> {
   try {
-    const answer = await ask(d, `?dryRun=true&strands=${STRANDS}`) as Solution | Solution[];
+    const answer = (await ask(d, `?dryRun=true&strands=${STRANDS}`)) as Solution | Solution[];
     return outcome(Array.isArray(answer) ? answer[0]! : answer);
   } catch (e) {
     return refused(e);
@@ -172,10 +193,13 @@ export function draftFixes(): Fix[] {
     run: () => (now.id ? proposeChange(now.id, { value }) : propose('distance', { value })),
   }));
   const others = store.culprits.value.filter((id) => id !== now.id);
-  return [...values, ...others.flatMap((id): Fix[] => [
-    { label: `Disable ${id}`, run: () => void patchConstraint(id, { enabled: false }).then((ok) => ok && again()) },
-    { label: `Delete ${id}`, run: () => void deleteConstraint(id).then((ok) => ok && again()) },
-  ])];
+  return [
+    ...values,
+    ...others.flatMap((id): Fix[] => [
+      { label: `Disable ${id}`, run: () => void patchConstraint(id, { enabled: false }).then((ok) => ok && again()) },
+      { label: `Delete ${id}`, run: () => void deleteConstraint(id).then((ok) => ok && again()) },
+    ]),
+  ];
 }
 
 // ---- branches and committing ----------------------------------------------------------------------------
@@ -203,7 +227,7 @@ export async function commitDraft(): Promise<void> {
   if (!now) return;
   const chosen = preview.peek();
   try {
-    const made = await ask(now, '') as Constraint;
+    const made = (await ask(now, '')) as Constraint;
     const branch = chosen && chosen.branch > 0 ? chosen.solution?.branches[chosen.branch] : undefined;
     const object = chosen?.solution?.object;
     if (draft.peek() === now) settle(made.id); // else somebody let go of it, or went on, while it was under way

@@ -1,7 +1,8 @@
 // Distances that would hold in place of one that cannot: as it is now, and what the conflict's numbers
 // speak of; each is tried by a dry run, the nearest to what was asked comes first.
-import { distanceNow, place } from '../state/constraints';
+
 import type { Conflict, ConstraintType } from '../protocol';
+import { distanceNow, place } from '../state/constraints';
 
 const MOST_TRIED = 8;
 const MOST_OFFERED = 2;
@@ -9,17 +10,32 @@ const MOST_OFFERED = 2;
 // To a micrometre, so that it reads well.
 export const tidy = (value: number): number => Math.round(value * 1e6) / 1e6;
 
-export interface Asked { type: ConstraintType; a: string; b: string; value?: number }
+export interface Asked {
+  type: ConstraintType;
+  a: string;
+  b: string;
+  value?: number;
+}
 
-export async function valuesThatHold(asked: Asked, conflict: Conflict | null | undefined, holds: (value: number) => Promise<boolean>): Promise<number[]> {
+export async function valuesThatHold(
+  asked: Asked,
+  conflict: Conflict | null | undefined,
+  holds: (value: number) => Promise<boolean>,
+): Promise<number[]> {
   const [a, b] = [place(asked.a), place(asked.b)];
   if (!a || !b || !(asked.type === 'distance' || asked.type === 'coincident')) return [];
   const wanted = asked.type === 'distance' ? (asked.value ?? 0) : 0;
   const signed = a.kind === 'plane' || b.kind === 'plane';
   const spoken = Object.values(conflict?.values ?? {}).flatMap((v) => (signed ? [v, -v] : [Math.abs(v)]));
-  const candidates = [distanceNow(a, b), ...spoken].map(tidy)
+  const candidates = [distanceNow(a, b), ...spoken]
+    .map(tidy)
     .filter((v, i, all) => all.indexOf(v) === i && Math.abs(v - wanted) > 1e-6);
-  const tried = await Promise.all(candidates.slice(0, MOST_TRIED).map(async (value) => ({ value, good: await holds(value) })));
-  return tried.filter((t) => t.good).map((t) => t.value)
-    .sort((x, y) => Math.abs(x - wanted) - Math.abs(y - wanted)).slice(0, MOST_OFFERED);
+  const tried = await Promise.all(
+    candidates.slice(0, MOST_TRIED).map(async (value) => ({ value, good: await holds(value) })),
+  );
+  return tried
+    .filter((t) => t.good)
+    .map((t) => t.value)
+    .sort((x, y) => Math.abs(x - wanted) - Math.abs(y - wanted))
+    .slice(0, MOST_OFFERED);
 }

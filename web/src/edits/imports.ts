@@ -1,13 +1,16 @@
 // Files from outside: a scene, a robot's description with the meshes that it names, meshes as objects.
-import { attempt, inform, openFile, refuse } from './objects';
-import { freshName, importUrdf } from './mechanisms';
-import { meshFiles, sendMesh, type MeshInfo } from '../state/meshes';
-import { scaledMesh } from './meshscale';
-import { call } from '../state/rest';
+
 import { Refusal, type Vec3 } from '../protocol';
+import { type MeshInfo, meshFiles, sendMesh } from '../state/meshes';
+import { call } from '../state/rest';
+import * as store from '../state/store';
 import { sizeForNew } from '../state/viewer';
 import { listed, mm } from '../state/words';
-import * as store from '../state/store';
+import { importUrdf } from './mechanisms';
+import { scaledMesh } from './meshscale';
+import { freshName } from './objects';
+import { attempt } from './request';
+import { openFile } from './scene';
 
 export const TAKES = '.json,.urdf,.xml,.stl,.obj';
 
@@ -17,7 +20,11 @@ const basename = (path: string): string => path.split(/[/\\]/).pop() ?? '';
 
 // As the appliance wants names of files.
 const plain = (name: string): string =>
-  name.replace(/[^A-Za-z0-9_.]+/g, '-').replace(/[-.]{2,}/g, '-').replace(/^[-.]+/, '').slice(-60);
+  name
+    .replace(/[^A-Za-z0-9_.]+/g, '-')
+    .replace(/[-.]{2,}/g, '-')
+    .replace(/^[-.]+/, '')
+    .slice(-60);
 
 const plainId = (name: string): string => name.replace(/[^A-Za-z0-9_:+-]+/g, '-').slice(0, 40);
 
@@ -28,7 +35,10 @@ export async function importFiles(files: readonly File[]): Promise<boolean> {
   if (robot) return importRobot(robot, meshes);
   if (meshes.length) return importMeshes(meshes);
   if (scene) return openFile(scene);
-  if (files.length) refuse(`${files[0]!.name} is none of what can be opened: a scene (.json), a robot (.urdf), a mesh (.stl, .obj).`);
+  if (files.length)
+    store.refuse(
+      `${files[0]!.name} is none of what can be opened: a scene (.json), a robot (.urdf), a mesh (.stl, .obj).`,
+    );
   return false;
 }
 
@@ -64,10 +74,17 @@ async function importMesh(file: File): Promise<void> {
   const { at } = sizeForNew();
   const id = freshName(plainId(file.name.replace(/\.[^.]*$/, '')) || 'mesh');
   const geometry = info.closed ? { type: 'mesh', file: name } : { type: 'mesh', file: name, convex: true };
-  await call('POST', '/objects', { id, geometry, pose: { p: [at[0] - info.low[0], at[1], at[2] - info.low[2]], q: [1, 0, 0, 0] } });
+  await call('POST', '/objects', {
+    id,
+    geometry,
+    pose: { p: [at[0] - info.low[0], at[1], at[2] - info.low[2]], q: [1, 0, 0, 0] },
+  });
   store.selectObject(id);
-  const notes = [small && `as drawn in millimetres, ${mm(widest(info))} long`, !info.closed && 'as its hull, since its surface is open'].filter(Boolean);
-  if (notes.length) inform(`${file.name} was taken ${notes.join(', and ')}.`);
+  const notes = [
+    small && `as drawn in millimetres, ${mm(widest(info))} long`,
+    !info.closed && 'as its hull, since its surface is open',
+  ].filter(Boolean);
+  if (notes.length) store.inform(`${file.name} was taken ${notes.join(', and ')}.`);
 }
 
 const importMeshes = (files: readonly File[]): Promise<boolean> =>
@@ -109,7 +126,7 @@ async function settle(robot: Document, id: string, files: readonly File[]): Prom
 async function importRobot(file: File, meshes: readonly File[]): Promise<boolean> {
   const text = await file.text();
   if (!/<robot[\s>]/.test(text)) {
-    refuse(`${file.name} is no URDF: it has no <robot> in it.`);
+    store.refuse(`${file.name} is no URDF: it has no <robot> in it.`);
     return false;
   }
   const robot = new DOMParser().parseFromString(text, 'application/xml');
@@ -119,6 +136,9 @@ async function importRobot(file: File, meshes: readonly File[]): Promise<boolean
   if (!broken && !(await attempt(async () => (missing = await settle(robot, id, meshes))))) return false;
   const made = await importUrdf(id, broken ? text : new XMLSerializer().serializeToString(robot));
   if (made && missing.length)
-    inform(`${id} is here. Without ${listed(missing)} its links are drawn as bars: choose such files (.stl, .obj) together with the description.`);
+    store.inform(
+      `${id} is here. Without ${listed(missing)} its links are drawn as bars: ` +
+        'choose such files (.stl, .obj) together with the description.',
+    );
   return made;
 }

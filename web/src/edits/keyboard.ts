@@ -1,11 +1,13 @@
 // The keyboard: commands by their keys, Tab among overlapping features, arrows that push or nudge.
-import { commands, type Command } from './commands';
-import { moveAlong, push, type Grasp } from './objects';
-import { patchJoint } from './mechanisms';
-import { massOf } from '../state/mass';
-import { currentView } from '../state/viewer';
-import * as store from '../state/store';
+
 import type { Vec3 } from '../protocol';
+import { massOf } from '../state/mass';
+import * as store from '../state/store';
+import { currentView } from '../state/viewer';
+import { type Command, commands } from './commands';
+import { moveAlong } from './constraints';
+import { patchJoint } from './mechanisms';
+import { type Grasp, push } from './simulation';
 
 const NUDGE_M = 0.001;
 const NUDGE_RAD = Math.PI / 180;
@@ -32,7 +34,8 @@ function belongsToControl(e: KeyboardEvent, pressed: string): boolean {
   const target = e.target as Element | null;
   if (pressed === 'Ctrl+.' || pressed === 'Pause') return false;
   if (document.querySelector('dialog[open]')) return true;
-  if (isText(target)) return !pressed.startsWith('Ctrl+') || pressed === 'Ctrl+Z' || pressed === 'Ctrl+Shift+Z' || pressed === 'Ctrl+Y';
+  if (isText(target))
+    return !pressed.startsWith('Ctrl+') || pressed === 'Ctrl+Z' || pressed === 'Ctrl+Shift+Z' || pressed === 'Ctrl+Y';
   const pressable = target instanceof HTMLButtonElement || !!target?.closest('summary, a, [role=treeitem]');
   return pressable && (pressed === 'Space' || pressed === 'Enter');
 }
@@ -103,7 +106,10 @@ function nudge(key: string, fine: boolean): void {
   const parameter = branch?.parameters[store.freedom.value];
   if (!solution?.parameters || !parameter) return;
   const by = sign * (parameter.unit === 'm' ? NUDGE_M : NUDGE_RAD) * (fine ? 0.1 : 1);
-  void moveAlong(object, solution.parameters.map((v, i) => (i === store.freedom.value ? v + by : v)));
+  void moveAlong(
+    object,
+    solution.parameters.map((v, i) => (i === store.freedom.value ? v + by : v)),
+  );
 }
 
 function arrow(e: KeyboardEvent): boolean {

@@ -29,7 +29,9 @@ function binary(data: ArrayBuffer, count: number, by: Vec3): ArrayBuffer {
 
 // Lines "v x y z" of OBJ and "vertex x y z" of STL.
 function text(all: string, by: Vec3): ArrayBuffer {
-  const scaled = all.replace(/^(\s*v(?:ertex)?)\s+(\S+)\s+(\S+)\s+(\S+)/gm, (_, word: string, ...v: string[]) =>
-    `${word} ${[0, 1, 2].map((k) => Number(v[k]) * by[k]!).join(' ')}`);
+  const scaled = all.replace(
+    /^(\s*v(?:ertex)?)\s+(\S+)\s+(\S+)\s+(\S+)/gm,
+    (_, word: string, ...v: string[]) => `${word} ${[0, 1, 2].map((k) => Number(v[k]) * by[k]!).join(' ')}`,
+  );
   return new TextEncoder().encode(scaled).buffer as ArrayBuffer;
 }

@@ -1,10 +1,11 @@
 // Tasks in words, and their edits: each one REST call.
-import { attempt } from './objects';
+
+import type { Branch, ConstrainStep, MoveStep, Parameter, Step, StepResult, Task, TaskProgress } from '../protocol';
 import { basisOf } from '../state/freedoms';
 import { call, enc, part } from '../state/rest';
-import type { Branch, ConstrainStep, MoveStep, Parameter, Step, StepResult, Task, TaskProgress } from '../protocol';
 import * as store from '../state/store';
 import { fixed, listed, measure, newtons } from '../state/words';
+import { attempt } from './request';
 
 // ---- the parameters that a move names ------------------------------------------------------------
 
@@ -41,11 +42,14 @@ export const turnsOnly = (step: MoveStep): boolean => {
   return names.length > 0 && names.every((name) => unitOf(name) === 'rad');
 };
 
-const pushWords = (step: MoveStep, value: number): string => (turnsOnly(step) ? `${fixed(value, 2)} N m` : newtons(value));
+const pushWords = (step: MoveStep, value: number): string =>
+  turnsOnly(step) ? `${fixed(value, 2)} N m` : newtons(value);
 
 function untilWords(step: MoveStep): string {
   const { until } = step;
-  const guards = [until?.reaction ? pushWords(step, until.reaction) : '', until?.contact ? 'contact' : ''].filter(Boolean);
+  const guards = [until?.reaction ? pushWords(step, until.reaction) : '', until?.contact ? 'contact' : ''].filter(
+    Boolean,
+  );
   return guards.length ? ` until ${guards.join(' or ')}` : '';
 }
 
@@ -62,7 +66,8 @@ export function stepWords(object: string, step: Step): string {
   if (step.type === 'wait') return `wait ${fixed(step.seconds, 2)} s`;
   if (step.type === 'move') return moveWords(object, step);
   const parts = [
-    step.enable?.length ? `enable ${listed(step.enable)}` : '', step.disable?.length ? `disable ${listed(step.disable)}` : '',
+    step.enable?.length ? `enable ${listed(step.enable)}` : '',
+    step.disable?.length ? `disable ${listed(step.disable)}` : '',
   ].filter(Boolean);
   return `${parts.join(', ') || 'keep the constraints'}${step.branch ? ` on branch ${step.branch}` : ''}`;
 }
@@ -75,7 +80,8 @@ export function resultWords(task: Task, p: TaskProgress | undefined): string {
   const where = step ? `step ${at + 1}, \u201c${stepWords(task.object, step)}\u201d` : 'its start';
   const seconds = p.steps.reduce((sum, s) => sum + (s.seconds ?? 0), 0);
   if (p.state === 'running') return `Running ${where}.`;
-  if (p.state === 'done') return `Done: ${task.steps.length === 1 ? 'its one step' : `all ${task.steps.length} steps`} in ${fixed(seconds, 1)} s.`;
+  const steps = task.steps.length === 1 ? 'its one step' : `all ${task.steps.length} steps`;
+  if (p.state === 'done') return `Done: ${steps} in ${fixed(seconds, 1)} s.`;
   const why = p.message?.replace(/^Step \d+ of \d+ \w+: /, '').replace(/\.$/, '') || p.steps[at]?.reason;
   return `${p.state === 'failed' ? 'Failed' : 'Stopped'} at ${where}${why ? `: ${why}` : ''}.`;
 }
@@ -102,7 +108,12 @@ export function presentConstraints(object: string): ConstrainStep {
   const ids = (on: boolean): string[] => own.filter((c) => (c.enabled !== false) === on).map((c) => c.id);
   const branch = (branchCount(object) > 1 && store.solutions.value.get(object)?.branch) || '';
   const [enable, disable] = [ids(true), ids(false)];
-  return { type: 'constrain', ...(enable.length ? { enable } : {}), ...(disable.length ? { disable } : {}), ...(branch ? { branch } : {}) };
+  return {
+    type: 'constrain',
+    ...(enable.length ? { enable } : {}),
+    ...(disable.length ? { disable } : {}),
+    ...(branch ? { branch } : {}),
+  };
 }
 
 const branchCount = (object: string): number => store.solutions.value.get(object)?.branches.length ?? 0;
@@ -114,7 +125,8 @@ export async function addTask(object: string): Promise<void> {
   let n = 1;
   while (taken.has(`task${n}`)) n++;
   const steps: Step[] = [branchOf(object)?.dof ? presentPose(object, undefined) : presentConstraints(object)];
-  if (await attempt(() => call('POST', '/tasks', { id: `task${n}`, name: `Task ${n}`, object, steps }))) store.selectTask(`task${n}`);
+  if (await attempt(() => call('POST', '/tasks', { id: `task${n}`, name: `Task ${n}`, object, steps })))
+    store.selectTask(`task${n}`);
 }
 
 export const patchTask = (id: string, patch: Partial<Task>): Promise<boolean> =>
@@ -126,15 +138,19 @@ let edits: Promise<unknown> = Promise.resolve();
 
 const stepsNow = (id: string): Step[] => {
   const known = ahead.get(id);
-  return known && known.revision > store.revision.value ? known.steps : (store.tasks.value.find((t) => t.id === id)?.steps ?? []);
+  return known && known.revision > store.revision.value
+    ? known.steps
+    : (store.tasks.value.find((t) => t.id === id)?.steps ?? []);
 };
 
 // One edit of a task's steps after the other, each on what the one before it left.
 export function editSteps(id: string, change: (steps: readonly Step[]) => Step[]): void {
-  edits = edits.then(() => attempt(async () => {
-    const { value, revision } = await part<Task>(`/tasks/${enc(id)}`, 'PATCH', { steps: change(stepsNow(id)) });
-    ahead.set(id, { steps: value.steps, revision });
-  }));
+  edits = edits.then(() =>
+    attempt(async () => {
+      const { value, revision } = await part<Task>(`/tasks/${enc(id)}`, 'PATCH', { steps: change(stepsNow(id)) });
+      ahead.set(id, { steps: value.steps, revision });
+    }),
+  );
 }
 
 export const deleteTask = (id: string): Promise<boolean> => attempt(() => call('DELETE', `/tasks/${enc(id)}`));

@@ -1,22 +1,30 @@
 // The constraints and how each of them stands: ok, redundant (with what it follows from), disabled,
 // in conflict. A shape and a word for each, not colour alone; what is wrong has its ways out beside it.
-import { useRef } from 'preact/hooks';
+
 import type { JSX } from 'preact';
-import { deleteConstraint, patchConstraint } from '../edits/objects';
+import { useRef } from 'preact/hooks';
+import { deleteConstraint, patchConstraint } from '../edits/constraints';
 import { draft, dropChange, proposeChange } from '../edits/draft';
-import { constraintWords, isWall } from '../state/constraints';
 import type { Constraint } from '../protocol';
+import { constraintWords, isWall } from '../state/constraints';
+import * as store from '../state/store';
 import { Icon } from '../ui/icons';
 import { Redundancy } from '../ui/redundancy';
 import { Section } from '../ui/widgets';
-import * as store from '../state/store';
 
-interface State { icon: string; word: string; tone: string; note: string }
+interface State {
+  icon: string;
+  word: string;
+  tone: string;
+  note: string;
+}
 
 function stateOf(c: Constraint): State {
-  if (store.culprits.value.includes(c.id)) return { icon: 'broken', word: 'conflict', tone: 'conflict', note: 'cannot hold with the others' };
+  if (store.culprits.value.includes(c.id))
+    return { icon: 'broken', word: 'conflict', tone: 'conflict', note: 'cannot hold with the others' };
   if (c.enabled === false) return { icon: 'off', word: 'disabled', tone: 'off', note: 'not in force' };
-  if (store.redundancyOf(c.id) || c.state === 'redundant') return { icon: 'chain', word: 'redundant', tone: 'over', note: 'follows from others' };
+  if (store.redundancyOf(c.id) || c.state === 'redundant')
+    return { icon: 'chain', word: 'redundant', tone: 'over', note: 'follows from others' };
   return { icon: 'ok', word: 'ok', tone: 'well', note: 'holds' };
 }
 
@@ -35,14 +43,20 @@ function Switch({ c }: { c: Constraint }): JSX.Element {
   };
   return (
     <label class="switch" title={on ? 'Disable' : 'Enable'} onMouseEnter={tryIt} onMouseLeave={leave}>
-      <input type="checkbox" checked={on} aria-label={`${c.id} enabled`} onFocus={tryIt} onBlur={leave}
+      <input
+        type="checkbox"
+        checked={on}
+        aria-label={`${c.id} enabled`}
+        onFocus={tryIt}
+        onBlur={leave}
         onChange={(e) => {
           const box = e.currentTarget;
           leave();
           void patchConstraint(c.id, { enabled: box.checked }).then((done) => {
             if (!done) box.checked = c.enabled !== false;
           });
-        }} />
+        }}
+      />
     </label>
   );
 }
@@ -57,15 +71,41 @@ function Item({ c }: { c: Constraint }): JSX.Element {
   const related = store.related.value.includes(c.id);
   return (
     <li class={`joint joint-${state.word} ${chosen ? 'chosen' : ''} ${related ? 'related' : ''}`}>
-      <button type="button" class="joint-main" aria-pressed={chosen} onClick={() => store.selectConstraint(chosen ? '' : c.id)}>
-        <span class="joint-top"><span class="joint-id">{c.id}</span> <span class="joint-words">{constraintWords(c)}</span></span>
+      <button
+        type="button"
+        class="joint-main"
+        aria-pressed={chosen}
+        onClick={() => store.selectConstraint(chosen ? '' : c.id)}
+      >
+        <span class="joint-top">
+          <span class="joint-id">{c.id}</span> <span class="joint-words">{constraintWords(c)}</span>
+        </span>
         <span class="joint-under">
-          <span class={`joint-state tone-${state.tone}`} title={state.note}><Icon name={state.icon} />{state.word}{isWall(c) && <><Icon name="wall" />wall{touched(c.id) ? ', touched' : ''}</>}</span>
-          <span class="joint-refs">{c.a} {'\u2013'} {c.b}</span>
+          <span class={`joint-state tone-${state.tone}`} title={state.note}>
+            <Icon name={state.icon} />
+            {state.word}
+            {isWall(c) && (
+              <>
+                <Icon name="wall" />
+                wall{touched(c.id) ? ', touched' : ''}
+              </>
+            )}
+          </span>
+          <span class="joint-refs">
+            {c.a} {'\u2013'} {c.b}
+          </span>
         </span>
       </button>
       <Switch c={c} />
-      <button type="button" class="tool" title="Delete" aria-label={`Delete ${c.id}`} onClick={() => void deleteConstraint(c.id)}><Icon name="trash" /></button>
+      <button
+        type="button"
+        class="tool"
+        title="Delete"
+        aria-label={`Delete ${c.id}`}
+        onClick={() => void deleteConstraint(c.id)}
+      >
+        <Icon name="trash" />
+      </button>
       {state.word === 'redundant' && <Redundancy id={c.id} />}
     </li>
   );
@@ -75,9 +115,15 @@ export function Constraints(): JSX.Element {
   const list = store.constraints.value;
   return (
     <Section id="constraints" title="Constraints">
-      {list.length === 0
-        ? <p class="quiet">None. Pick a feature of one object and one of another.</p>
-        : <ul class="joints">{list.map((c) => <Item key={c.id} c={c} />)}</ul>}
+      {list.length === 0 ? (
+        <p class="quiet">None. Pick a feature of one object and one of another.</p>
+      ) : (
+        <ul class="joints">
+          {list.map((c) => (
+            <Item key={c.id} c={c} />
+          ))}
+        </ul>
+      )}
     </Section>
   );
 }

@@ -1,13 +1,14 @@
 // Who touches whom, how hard, and by which rules; the materials of what touches.
-import { useState } from 'preact/hooks';
+
 import type { JSX } from 'preact';
-import * as chains from '../edits/mechanisms';
-import { linkId } from '../state/mechanisms';
+import { useState } from 'preact/hooks';
+import { addMaterial, deleteMaterial, patchContact, patchMaterial } from '../edits/contacts';
 import type { Contact, ContactSettings, Hit, Material } from '../protocol';
+import { linkId } from '../state/mechanisms';
+import * as store from '../state/store';
+import { fixed, joules, mm, newtonSeconds, newtons } from '../state/words';
 import { Icon } from '../ui/icons';
 import { NameField, NumberField, Row, Section, Tool } from '../ui/widgets';
-import { fixed, joules, mm, newtons, newtonSeconds } from '../state/words';
-import * as store from '../state/store';
 
 const marks: Record<Contact['state'], { icon: string; word: string; tone: string }> = {
   colliding: { icon: 'hit', word: 'hits', tone: 'over' },
@@ -17,7 +18,15 @@ const marks: Record<Contact['state'], { icon: string; word: string; tone: string
 
 // ---- what touches now -----------------------------------------------------------------------------------
 
-interface Pair { a: string; b: string; state: Contact['state']; points: number; force: number; impulse: number; gap: number }
+interface Pair {
+  a: string;
+  b: string;
+  state: Contact['state'];
+  points: number;
+  force: number;
+  impulse: number;
+  gap: number;
+}
 
 const WORST: Contact['state'][] = ['continuous', 'colliding', 'jammed'];
 
@@ -35,7 +44,15 @@ function pairs(contacts: readonly Contact[], hits: readonly Hit[]): Pair[] {
     out.set(key, p);
   }
   for (const h of hits) {
-    const p = out.get(`${h.a} ${h.b}`) ?? { a: h.a, b: h.b, state: 'colliding', points: 0, force: 0, impulse: 0, gap: NaN };
+    const p = out.get(`${h.a} ${h.b}`) ?? {
+      a: h.a,
+      b: h.b,
+      state: 'colliding',
+      points: 0,
+      force: 0,
+      impulse: 0,
+      gap: NaN,
+    };
     p.impulse = Math.max(p.impulse, h.impulse);
     out.set(`${h.a} ${h.b}`, p);
   }
@@ -46,9 +63,27 @@ function PairLine({ p }: { p: Pair }): JSX.Element {
   const mark = marks[p.state] ?? marks.continuous;
   return (
     <li class="touch">
-      <span class={`touch-state tone-${mark.tone}`}><Icon name={mark.icon} title={mark.word} /></span>
-      <span class="touch-who"><button type="button" onClick={() => store.selectObject(p.a)}>{p.a}</button> {mark.word === 'jammed' ? 'is jammed at' : mark.word} <button type="button" onClick={() => store.selectObject(p.b)}>{p.b}</button></span>
-      <button type="button" class="tool tiny" aria-label={`Leave out ${p.a} and ${p.b}`} title="Let them pass through one another" onClick={() => leaveOut([p.a, p.b])}><Icon name="close" /></button>
+      <span class={`touch-state tone-${mark.tone}`}>
+        <Icon name={mark.icon} title={mark.word} />
+      </span>
+      <span class="touch-who">
+        <button type="button" onClick={() => store.selectObject(p.a)}>
+          {p.a}
+        </button>{' '}
+        {mark.word === 'jammed' ? 'is jammed at' : mark.word}{' '}
+        <button type="button" onClick={() => store.selectObject(p.b)}>
+          {p.b}
+        </button>
+      </span>
+      <button
+        type="button"
+        class="tool tiny"
+        aria-label={`Leave out ${p.a} and ${p.b}`}
+        title="Let them pass through one another"
+        onClick={() => leaveOut([p.a, p.b])}
+      >
+        <Icon name="close" />
+      </button>
       <span class="touch-figures">{figuresOf(p)}</span>
     </li>
   );
@@ -66,7 +101,7 @@ type Pairing = [string, string];
 
 const leaveOut = (p: Pairing): void => {
   const list = store.contactSettings.value.ignore ?? [];
-  void chains.patchContact({ ignore: [...without(list, p), p] });
+  void patchContact({ ignore: [...without(list, p), p] });
 };
 
 const SHOWN = 12;
@@ -77,11 +112,21 @@ function Touching(): JSX.Element {
   const f = sim?.contact;
   return (
     <>
-      {list.length === 0
-        ? <p class="quiet">Nothing touches.</p>
-        : <ul class="touches" aria-label="Contacts now">{list.slice(0, SHOWN).map((p) => <PairLine key={`${p.a} ${p.b}`} p={p} />)}</ul>}
+      {list.length === 0 ? (
+        <p class="quiet">Nothing touches.</p>
+      ) : (
+        <ul class="touches" aria-label="Contacts now">
+          {list.slice(0, SHOWN).map((p) => (
+            <PairLine key={`${p.a} ${p.b}`} p={p} />
+          ))}
+        </ul>
+      )}
       {list.length > SHOWN && <p class="quiet">and {list.length - SHOWN} pairs more</p>}
-      {f && f.collisions > 0 && <p class="quiet">{f.collisions} {f.collisions === 1 ? 'collision' : 'collisions'} so far, {joules(f.dissipated)} lost to them.</p>}
+      {f && f.collisions > 0 && (
+        <p class="quiet">
+          {f.collisions} {f.collisions === 1 ? 'collision' : 'collisions'} so far, {joules(f.dissipated)} lost to them.
+        </p>
+      )}
     </>
   );
 }
@@ -91,12 +136,54 @@ function Touching(): JSX.Element {
 type Chosen = 'model' | 'impulse' | 'colliding' | 'friction' | 'impact_friction' | 'self';
 
 const RULES: [Chosen, string, [string, string][]][] = [
-  ['model', 'computed', [['exact', 'exactly'], ['local', 'local model']]],
-  ['impulse', 'impulses', [['pseudo-inverse', 'pseudo-inverse'], ['non-adhesive', 'never pull']]],
-  ['colliding', 'hit together', [['touching', 'all touching'], ['approaching', 'approaching']]],
-  ['friction', 'slow friction', [['creep', 'creeps'], ['stick', 'sticks']]],
-  ['impact_friction', 'friction of hits', [['none', 'none'], ['coulomb', 'by materials']]],
-  ['self', 'among links', [['relative', 'by the pair'], ['each-link', 'by each link']]],
+  [
+    'model',
+    'computed',
+    [
+      ['exact', 'exactly'],
+      ['local', 'local model'],
+    ],
+  ],
+  [
+    'impulse',
+    'impulses',
+    [
+      ['pseudo-inverse', 'pseudo-inverse'],
+      ['non-adhesive', 'never pull'],
+    ],
+  ],
+  [
+    'colliding',
+    'hit together',
+    [
+      ['touching', 'all touching'],
+      ['approaching', 'approaching'],
+    ],
+  ],
+  [
+    'friction',
+    'slow friction',
+    [
+      ['creep', 'creeps'],
+      ['stick', 'sticks'],
+    ],
+  ],
+  [
+    'impact_friction',
+    'friction of hits',
+    [
+      ['none', 'none'],
+      ['coulomb', 'by materials'],
+    ],
+  ],
+  [
+    'self',
+    'among links',
+    [
+      ['relative', 'by the pair'],
+      ['each-link', 'by each link'],
+    ],
+  ],
 ];
 
 const without = (pairs: readonly Pairing[], [a, b]: Pairing): Pairing[] =>
@@ -109,8 +196,18 @@ function LeftOut({ pairs: list }: { pairs: readonly Pairing[] }): JSX.Element {
       <p class="quiet">These pass through one another:</p>
       <ul class="left-out" aria-label="Pairs left out">
         {list.map(([a, b]) => (
-          <li key={`${a} ${b}`}>{a} and {b}
-            <button type="button" class="tool tiny" aria-label={`Let ${a} and ${b} touch`} title="Let them touch" onClick={() => void chains.patchContact({ ignore: without(list, [a, b]) })}><Icon name="close" /></button></li>
+          <li key={`${a} ${b}`}>
+            {a} and {b}
+            <button
+              type="button"
+              class="tool tiny"
+              aria-label={`Let ${a} and ${b} touch`}
+              title="Let them touch"
+              onClick={() => void patchContact({ ignore: without(list, [a, b]) })}
+            >
+              <Icon name="close" />
+            </button>
+          </li>
         ))}
       </ul>
     </>
@@ -118,8 +215,10 @@ function LeftOut({ pairs: list }: { pairs: readonly Pairing[] }): JSX.Element {
 }
 
 // All that could touch, by the names that contacts use.
-const solids = (): string[] =>
-  [...store.objects.value.map((o) => o.id), ...store.mechanisms.value.flatMap((m) => m.links.map((_, i) => linkId(m.id, i)))];
+const solids = (): string[] => [
+  ...store.objects.value.map((o) => o.id),
+  ...store.mechanisms.value.flatMap((m) => m.links.map((_, i) => linkId(m.id, i))),
+];
 
 // Two that need not touch first to be left out.
 function PairChoice(): JSX.Element | null {
@@ -130,18 +229,34 @@ function PairChoice(): JSX.Element | null {
   const choice = (label: string, value: string, put: (id: string) => void, not: string): JSX.Element => (
     <select aria-label={label} value={all.includes(value) ? value : ''} onChange={(e) => put(e.currentTarget.value)}>
       <option value="">choose{'\u2026'}</option>
-      {all.filter((id) => id !== not).map((id) => <option key={id} value={id}>{id}</option>)}
+      {all
+        .filter((id) => id !== not)
+        .map((id) => (
+          <option key={id} value={id}>
+            {id}
+          </option>
+        ))}
     </select>
   );
   return (
     <>
       <p class="field-head">let two pass through one another</p>
-      <div class="pair">{choice('First that passes through', a, setA, b)}{choice('Second that passes through', b, setB, a)}</div>
-      <button type="button" class="chip" disabled={!a || !b} onClick={() => {
-        leaveOut([a, b]);
-        setA('');
-        setB('');
-      }}>Leave the two out</button>
+      <div class="pair">
+        {choice('First that passes through', a, setA, b)}
+        {choice('Second that passes through', b, setB, a)}
+      </div>
+      <button
+        type="button"
+        class="chip"
+        disabled={!a || !b}
+        onClick={() => {
+          leaveOut([a, b]);
+          setA('');
+          setB('');
+        }}
+      >
+        Leave the two out
+      </button>
     </>
   );
 }
@@ -152,15 +267,44 @@ function Rules({ c }: { c: ContactSettings }): JSX.Element {
       <summary>Rules</summary>
       {RULES.map(([key, label, options]) => (
         <Row key={key} label={label}>
-          <select aria-label={`Contacts: ${label}`} value={c[key] ?? options[0]![0]} onChange={(e) => void chains.patchContact({ [key]: e.currentTarget.value })}>
-            {options.map(([value, word]) => <option key={value} value={value}>{word}</option>)}
+          <select
+            aria-label={`Contacts: ${label}`}
+            value={c[key] ?? options[0]![0]}
+            onChange={(e) => void patchContact({ [key]: e.currentTarget.value })}
+          >
+            {options.map(([value, word]) => (
+              <option key={value} value={value}>
+                {word}
+              </option>
+            ))}
           </select>
         </Row>
       ))}
       <div class="pair">
-        <NumberField shown="looked for" label="Contacts are looked for" unit="Hz" step={50} value={c.rate || 200} onCommit={(rate) => void chains.patchContact({ rate })} />
-        <NumberField shown="slips above" label="Slips above" unit="mm/s" step={0.1} value={(c.slip_speed || 1e-3) * 1e3} onCommit={(v) => void chains.patchContact({ slip_speed: v / 1e3 })} />
-        <NumberField shown="bounces above" label="Bounces above" unit="mm/s" step={0.1} value={(c.rest_speed || 1e-3) * 1e3} onCommit={(v) => void chains.patchContact({ rest_speed: v / 1e3 })} />
+        <NumberField
+          shown="looked for"
+          label="Contacts are looked for"
+          unit="Hz"
+          step={50}
+          value={c.rate || 200}
+          onCommit={(rate) => void patchContact({ rate })}
+        />
+        <NumberField
+          shown="slips above"
+          label="Slips above"
+          unit="mm/s"
+          step={0.1}
+          value={(c.slip_speed || 1e-3) * 1e3}
+          onCommit={(v) => void patchContact({ slip_speed: v / 1e3 })}
+        />
+        <NumberField
+          shown="bounces above"
+          label="Bounces above"
+          unit="mm/s"
+          step={0.1}
+          value={(c.rest_speed || 1e-3) * 1e3}
+          onCommit={(v) => void patchContact({ rest_speed: v / 1e3 })}
+        />
       </div>
       <PairChoice />
       {!!c.ignore?.length && <LeftOut pairs={c.ignore} />}
@@ -176,20 +320,56 @@ function usersOf(id: string): number {
 }
 
 function One({ m }: { m: Material }): JSX.Element {
-  const put = (patch: Partial<Material>): void => void chains.patchMaterial(m.id, patch);
+  const put = (patch: Partial<Material>): void => void patchMaterial(m.id, patch);
   const users = usersOf(m.id);
   return (
     <li class="stated" data-material={m.id}>
       <div class="title-row">
         <NameField value={m.id} label="Name of the material" onCommit={(id) => put({ id })} />
         <span class="quiet">{users ? `${users} ${users === 1 ? 'user' : 'users'}` : 'unused'}</span>
-        <button type="button" class="tool" aria-label={`Delete material ${m.id}`} title="Delete" onClick={() => void chains.deleteMaterial(m.id)}><Icon name="trash" /></button>
+        <button
+          type="button"
+          class="tool"
+          aria-label={`Delete material ${m.id}`}
+          title="Delete"
+          onClick={() => void deleteMaterial(m.id)}
+        >
+          <Icon name="trash" />
+        </button>
       </div>
       <div class="pair">
-        <NumberField shown="restitution" label={`${m.id}, restitution`} unit="" step={0.05} value={m.restitution} onCommit={(restitution) => put({ restitution })} />
-        <NumberField shown="friction" label={`${m.id}, friction`} unit="" step={0.05} value={m.friction} onCommit={(friction) => put({ friction })} />
-        <NumberField shown="stiffness" label={`${m.id}, stiffness`} unit="N/mm" step={10} value={m.stiffness / 1e3} onCommit={(v) => put({ stiffness: v * 1e3 })} />
-        <NumberField shown="damping" label={`${m.id}, damping`} unit="N s/m" step={10} value={m.damping} onCommit={(damping) => put({ damping })} />
+        <NumberField
+          shown="restitution"
+          label={`${m.id}, restitution`}
+          unit=""
+          step={0.05}
+          value={m.restitution}
+          onCommit={(restitution) => put({ restitution })}
+        />
+        <NumberField
+          shown="friction"
+          label={`${m.id}, friction`}
+          unit=""
+          step={0.05}
+          value={m.friction}
+          onCommit={(friction) => put({ friction })}
+        />
+        <NumberField
+          shown="stiffness"
+          label={`${m.id}, stiffness`}
+          unit="N/mm"
+          step={10}
+          value={m.stiffness / 1e3}
+          onCommit={(v) => put({ stiffness: v * 1e3 })}
+        />
+        <NumberField
+          shown="damping"
+          label={`${m.id}, damping`}
+          unit="N s/m"
+          step={10}
+          value={m.damping}
+          onCommit={(damping) => put({ damping })}
+        />
       </div>
     </li>
   );
@@ -200,8 +380,17 @@ function Materials(): JSX.Element {
   return (
     <details class="group-of" open={list.length > 0}>
       <summary>Materials{list.length === 0 && <span class="quiet"> none stated</span>}</summary>
-      {list.length > 0 && <ul class="stated-list">{list.map((m) => <One key={m.id} m={m} />)}</ul>}
-      <button type="button" class="chip" onClick={() => void chains.addMaterial()}><Icon name="plus" />Add a material</button>
+      {list.length > 0 && (
+        <ul class="stated-list">
+          {list.map((m) => (
+            <One key={m.id} m={m} />
+          ))}
+        </ul>
+      )}
+      <button type="button" class="chip" onClick={() => void addMaterial()}>
+        <Icon name="plus" />
+        Add a material
+      </button>
     </details>
   );
 }
@@ -209,7 +398,15 @@ function Materials(): JSX.Element {
 export function Contacts(): JSX.Element {
   const c = store.contactSettings.value;
   const on = c.enabled ?? false;
-  const switch_ = <Tool icon={on ? 'touch' : 'off'} label={on ? 'Contacts are on' : 'Contacts are off'} text={on ? 'on' : 'off'} pressed={on} onClick={() => void chains.patchContact({ enabled: !on })} />;
+  const switch_ = (
+    <Tool
+      icon={on ? 'touch' : 'off'}
+      label={on ? 'Contacts are on' : 'Contacts are off'}
+      text={on ? 'on' : 'off'}
+      pressed={on}
+      onClick={() => void patchContact({ enabled: !on })}
+    />
+  );
   return (
     <Section id="contacts" title="Contacts" extra={switch_}>
       {on ? <Touching /> : <p class="quiet">Bodies pass through one another.</p>}

@@ -1,12 +1,13 @@
 // The device: its driver and figures, who operates it, and the state of the hand.
+
 import type { JSX } from 'preact';
-import * as actions from '../edits/objects';
-import { heldBy } from '../state/mechanisms';
-import { chooseDriver, patchSetting } from '../edits/mechanisms';
+import { chooseDriver, patchSetting, patchTool, setOperator } from '../edits/devices';
+import { clutch } from '../edits/simulation';
 import type { Device, Driver, DriverSetting, Limits, Tool, ToolState } from '../protocol';
-import { Badge, NumberField, Row, Section } from '../ui/widgets';
-import { degrees, fixed, mm, newtons } from '../state/words';
+import { heldBy } from '../state/mechanisms';
 import * as store from '../state/store';
+import { degrees, fixed, mm, newtons } from '../state/words';
+import { Badge, NumberField, Row, Section } from '../ui/widgets';
 
 const figures: Record<string, [string, (x: number) => string]> = {
   workspace_radius: ['workspace', (x) => `${mm(x)} radius`],
@@ -32,8 +33,12 @@ function Figures({ info }: { info: Record<string, unknown> }): JSX.Element {
   const known = flat(info).filter(([key, value]) => figures[key] && value > 0 && Number.isFinite(value));
   return (
     <>
-      <Row label="class">{String(info['class'] ?? 'admittance')}</Row>
-      {known.map(([key, value]) => <Row key={key} label={figures[key]![0]}>{figures[key]![1](value)}</Row>)}
+      <Row label="class">{String(info.class ?? 'admittance')}</Row>
+      {known.map(([key, value]) => (
+        <Row key={key} label={figures[key]![0]}>
+          {figures[key]![1](value)}
+        </Row>
+      ))}
     </>
   );
 }
@@ -51,8 +56,8 @@ const SCRIPT = {
 function OperatorRow({ device }: { device: Device }): JSX.Element {
   const type = device.operator?.type ?? 'none';
   const choose = (kind: string): void => {
-    if (kind === 'none') void actions.setOperator(device.id, null);
-    else if (kind === 'wrench') void actions.setOperator(device.id, SCRIPT);
+    if (kind === 'none') void setOperator(device.id, null);
+    else if (kind === 'wrench') void setOperator(device.id, SCRIPT);
   };
   return (
     <Row label="operator">
@@ -76,8 +81,16 @@ function Hand({ state }: { state: ToolState }): JSX.Element {
     <>
       <Row label="your force">{newtons(Math.hypot(...state.operator.force))}</Row>
       <Row label="constraint's force">{newtons(Math.hypot(...state.constraint.force))}</Row>
-      <Row label="tool to device">{mm(state.error_p)}, {degrees(state.error_r)}</Row>
-      <div class="badges">{notes.filter(([on]) => on).map(([, icon, word, tone]) => <Badge key={word} icon={icon} word={word} tone={tone} />)}</div>
+      <Row label="tool to device">
+        {mm(state.error_p)}, {degrees(state.error_r)}
+      </Row>
+      <div class="badges">
+        {notes
+          .filter(([on]) => on)
+          .map(([, icon, word, tone]) => (
+            <Badge key={word} icon={icon} word={word} tone={tone} />
+          ))}
+      </div>
     </>
   );
 }
@@ -87,17 +100,37 @@ const spaced = (name: string): string => name.replace(/[-_]/g, ' ');
 // What the driver publishes; one that is not set is what its profile says.
 function Settings({ device, driver }: { device: Device; driver: Driver }): JSX.Element {
   const set = device.settings ?? {};
-  const profile = String(set['profile'] ?? '') || 'ideal';
+  const profile = String(set.profile ?? '') || 'ideal';
   const count = driver.settings.filter((s) => s.name in set).length;
   return (
-    <details class="group-of"><summary>Settings{count > 0 && `, ${count} set`}</summary>
+    <details class="group-of">
+      <summary>Settings{count > 0 && `, ${count} set`}</summary>
       <div class="pair settings">
         {driver.settings.map((s) => (
           <div key={s.name} title={s.meaning}>
-            {!(s.name in set) && profile !== 'ideal' ? <><span class="number-label">{spaced(s.name)}</span><button type="button" class="link" onClick={() => void patchSetting(device.id, s.name, s.ideal)}>by the profile: change</button></>
-            : <NumberField shown={spaced(s.name)} label={`${device.id}, ${spaced(s.name)}`} unit={s.unit === '1' ? '' : s.unit} digits={7} step={stepOf(s)}
-              value={Number(set[s.name] ?? s.ideal)} onCommit={(v) => void patchSetting(device.id, s.name, v)} />}
-            {s.name in set && <button type="button" class="link" onClick={() => void patchSetting(device.id, s.name, null)}>unset</button>}
+            {!(s.name in set) && profile !== 'ideal' ? (
+              <>
+                <span class="number-label">{spaced(s.name)}</span>
+                <button type="button" class="link" onClick={() => void patchSetting(device.id, s.name, s.ideal)}>
+                  by the profile: change
+                </button>
+              </>
+            ) : (
+              <NumberField
+                shown={spaced(s.name)}
+                label={`${device.id}, ${spaced(s.name)}`}
+                unit={s.unit === '1' ? '' : s.unit}
+                digits={7}
+                step={stepOf(s)}
+                value={Number(set[s.name] ?? s.ideal)}
+                onCommit={(v) => void patchSetting(device.id, s.name, v)}
+              />
+            )}
+            {s.name in set && (
+              <button type="button" class="link" onClick={() => void patchSetting(device.id, s.name, null)}>
+                unset
+              </button>
+            )}
           </div>
         ))}
       </div>
@@ -106,7 +139,10 @@ function Settings({ device, driver }: { device: Device; driver: Driver }): JSX.E
 }
 
 const LIMITS: [keyof Limits, string, string, number][] = [
-  ['force', 'force', 'N', 1], ['torque', 'torque', 'N m', 0.1], ['speed', 'speed', 'm/s', 0.1], ['spin', 'spin', 'rad/s', 0.1],
+  ['force', 'force', 'N', 1],
+  ['torque', 'torque', 'N m', 0.1],
+  ['speed', 'speed', 'm/s', 0.1],
+  ['spin', 'spin', 'rad/s', 0.1],
 ];
 
 // What the hand may feel at most, and how its space maps onto the task's. 0 takes a limit away.
@@ -114,13 +150,28 @@ function Bounds({ tool }: { tool: Tool }): JSX.Element {
   const map = tool.workspace ?? {};
   const set = LIMITS.filter(([key]) => tool.limits?.[key]).length;
   return (
-    <details class="group-of"><summary>Limits and map{set > 0 && `, ${set} set`}</summary>
+    <details class="group-of">
+      <summary>Limits and map{set > 0 && `, ${set} set`}</summary>
       <div class="pair">
         {LIMITS.map(([key, word, unit, step]) => (
-          <NumberField key={key} shown={`${word}, at most`} label={`Limit of ${word}`} unit={unit} step={step} value={tool.limits?.[key] ?? 0}
-            onCommit={(v) => void actions.patchTool({ limits: { [key]: v > 0 ? v : null } })} />
+          <NumberField
+            key={key}
+            shown={`${word}, at most`}
+            label={`Limit of ${word}`}
+            unit={unit}
+            step={step}
+            value={tool.limits?.[key] ?? 0}
+            onCommit={(v) => void patchTool({ limits: { [key]: v > 0 ? v : null } })}
+          />
         ))}
-        <NumberField shown="device to task" label="Device metres per metre of the task" unit={'\u00d7'} step={0.1} value={map.scale ?? 1} onCommit={(scale) => void actions.patchTool({ workspace: { scale } })} />
+        <NumberField
+          shown="device to task"
+          label="Device metres per metre of the task"
+          unit={'\u00d7'}
+          step={0.1}
+          value={map.scale ?? 1}
+          onCommit={(scale) => void patchTool({ workspace: { scale } })}
+        />
       </div>
       <p class="quiet">0: no limit but the device{'\u2019'}s own.</p>
     </details>
@@ -138,26 +189,60 @@ function One({ device }: { device: Device }): JSX.Element {
   return (
     <>
       <Row label="driver">
-        <select aria-label={`Driver of ${device.id}`} value={device.driver} onChange={(e) => void chooseDriver(device.id, e.currentTarget.value)}>
-          {known.map((d) => <option key={d.name} value={d.name}>{d.name}: {d.class}</option>)}
+        <select
+          aria-label={`Driver of ${device.id}`}
+          value={device.driver}
+          onChange={(e) => void chooseDriver(device.id, e.currentTarget.value)}
+        >
+          {known.map((d) => (
+            <option key={d.name} value={d.name}>
+              {d.name}: {d.class}
+            </option>
+          ))}
         </select>
       </Row>
       <Row label="profile">
-        <select aria-label="Profile" value={String(device.settings?.['profile'] ?? '')} onChange={(e) => void patchSetting(device.id, 'profile', e.currentTarget.value || null)}>
+        <select
+          aria-label="Profile"
+          value={String(device.settings?.profile ?? '')}
+          onChange={(e) => void patchSetting(device.id, 'profile', e.currentTarget.value || null)}
+        >
           <option value="">ideal</option>
-          {driver?.profiles.filter((p) => p && p !== 'ideal').map((p) => <option key={p} value={p}>{spaced(p)}</option>)}
+          {driver?.profiles
+            .filter((p) => p && p !== 'ideal')
+            .map((p) => (
+              <option key={p} value={p}>
+                {spaced(p)}
+              </option>
+            ))}
         </select>
       </Row>
       <OperatorRow device={device} />
-      {tool && <Row label="holds">{heldBy(tool)}, {tool.control ?? 'admittance'}</Row>}
+      {tool && (
+        <Row label="holds">
+          {heldBy(tool)}, {tool.control ?? 'admittance'}
+        </Row>
+      )}
       {state && <Hand state={state} />}
       {state && (
-        <button type="button" class="chip" aria-pressed={state.clutched} title="Freezes the tool and re-centres the map"
-          onClick={() => actions.clutch(index, !state.clutched)}>{state.clutched ? 'Release the clutch' : 'Clutch'}</button>
+        <button
+          type="button"
+          class="chip"
+          aria-pressed={state.clutched}
+          title="Freezes the tool and re-centres the map"
+          onClick={() => clutch(index, !state.clutched)}
+        >
+          {state.clutched ? 'Release the clutch' : 'Clutch'}
+        </button>
       )}
       {tool && index === 0 && <Bounds tool={tool} />}
       {driver && <Settings device={device} driver={driver} />}
-      {device.info && <details class="figures"><summary>Figures of the device</summary><Figures info={device.info} /></details>}
+      {device.info && (
+        <details class="figures">
+          <summary>Figures of the device</summary>
+          <Figures info={device.info} />
+        </details>
+      )}
     </>
   );
 }
@@ -167,9 +252,11 @@ export function DevicePanel(): JSX.Element {
   const list = store.devices.value;
   return (
     <Section id="device" title="Device">
-      {list.length === 0
-        ? <p class="quiet">No device yet. Select a mobile object and hold it: the simulated device takes it.</p>
-        : list.map((d) => <One key={d.id} device={{ ...d, info: d.info ?? details.get(d.id) }} />)}
+      {list.length === 0 ? (
+        <p class="quiet">No device yet. Select a mobile object and hold it: the simulated device takes it.</p>
+      ) : (
+        list.map((d) => <One key={d.id} device={{ ...d, info: d.info ?? details.get(d.id) }} />)
+      )}
     </Section>
   );
 }

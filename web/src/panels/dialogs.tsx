@@ -1,16 +1,18 @@
 // Dialogs: the gallery, saving, the sheet of keys, the palette, arming, the token.
-import { useEffect, useMemo, useState } from 'preact/hooks';
+
 import type { JSX } from 'preact';
-import * as actions from '../edits/objects';
-import { commands, extraKeys, type Command } from '../edits/commands';
-import { connect } from '../state/stream';
+import { useEffect, useMemo, useState } from 'preact/hooks';
+import { type Command, commands, extraKeys } from '../edits/commands';
+import { deleteScene, openScene, saveScene } from '../edits/scene';
+import { arm, setRun } from '../edits/simulation';
 import type { Scene } from '../protocol';
 import { call, enc, setToken } from '../state/rest';
+import * as store from '../state/store';
+import { connect } from '../state/stream';
+import { mm } from '../state/words';
 import { Icon } from '../ui/icons';
 import { closeDialog as close, Modal } from '../ui/modal';
 import { Sketch } from '../ui/sketch';
-import { mm } from '../state/words';
-import * as store from '../state/store';
 
 // ---- gallery -----------------------------------------------------------------------------------------
 
@@ -19,7 +21,10 @@ function useScenes(files: string[]): ReadonlyMap<string, Scene> {
   const [known, setKnown] = useState<ReadonlyMap<string, Scene>>(new Map());
   useEffect(() => {
     for (const file of files)
-      call<Scene>('GET', `/scenes/${enc(file)}`).then((scene) => setKnown((was) => new Map(was).set(file, scene)), () => undefined);
+      call<Scene>('GET', `/scenes/${enc(file)}`).then(
+        (scene) => setKnown((was) => new Map(was).set(file, scene)),
+        () => undefined,
+      );
   }, [files.join(' ')]);
   return known;
 }
@@ -28,17 +33,34 @@ function Card({ s, scene }: { s: (typeof store.scenes.value)[number]; scene: Sce
   const current = store.scene.value.name === s.name;
   const open = (): void => {
     close();
-    void actions.openScene(s.file);
+    void openScene(s.file);
   };
   return (
     <li class={`card ${current ? 'chosen' : ''}`}>
       <button type="button" class="card-main" onClick={open}>
         <Sketch scene={scene} />
-        <span class="card-name">{s.name || s.file}{current && <span class="badge tone-well"><Icon name="ok" />open</span>}</span>
+        <span class="card-name">
+          {s.name || s.file}
+          {current && (
+            <span class="badge tone-well">
+              <Icon name="ok" />
+              open
+            </span>
+          )}
+        </span>
         <span class="card-text">{s.description}</span>
         <span class="card-file">{s.file}</span>
       </button>
-      {s.saved && <button type="button" class="tool" aria-label={`Delete the saved scene ${s.name}`} onClick={() => void actions.deleteScene(s.file)}><Icon name="trash" /></button>}
+      {s.saved && (
+        <button
+          type="button"
+          class="tool"
+          aria-label={`Delete the saved scene ${s.name}`}
+          onClick={() => void deleteScene(s.file)}
+        >
+          <Icon name="trash" />
+        </button>
+      )}
     </li>
   );
 }
@@ -49,8 +71,22 @@ function Gallery(): JSX.Element {
   const files = useScenes(store.scenes.value.map((s) => s.file));
   return (
     <Modal title="Gallery" wide>
-      {saved.length > 0 && <><h3>Saved here</h3><ul class="cards">{saved.map((s) => <Card key={s.file} s={s} scene={files.get(s.file)} />)}</ul><h3>Bundled</h3></>}
-      <ul class="cards">{bundled.map((s) => <Card key={s.file} s={s} scene={files.get(s.file)} />)}</ul>
+      {saved.length > 0 && (
+        <>
+          <h3>Saved here</h3>
+          <ul class="cards">
+            {saved.map((s) => (
+              <Card key={s.file} s={s} scene={files.get(s.file)} />
+            ))}
+          </ul>
+          <h3>Bundled</h3>
+        </>
+      )}
+      <ul class="cards">
+        {bundled.map((s) => (
+          <Card key={s.file} s={s} scene={files.get(s.file)} />
+        ))}
+      </ul>
     </Modal>
   );
 }
@@ -63,14 +99,24 @@ function Save(): JSX.Element {
     e.preventDefault();
     if (!name.trim()) return;
     close();
-    void actions.saveScene(name.trim());
+    void saveScene(name.trim());
   };
   return (
     <Modal title="Save scene">
       <form onSubmit={save}>
-        <label class="stack">Name<input data-first type="text" value={name} maxLength={64} onInput={(e) => setName(e.currentTarget.value)} /></label>
+        <label class="stack">
+          Name
+          <input data-first type="text" value={name} maxLength={64} onInput={(e) => setName(e.currentTarget.value)} />
+        </label>
         <p class="quiet">Kept on the appliance, whole or not at all. To take it away, download it.</p>
-        <div class="buttons"><button type="submit" class="primary">Save</button><button type="button" onClick={close}>Cancel</button></div>
+        <div class="buttons">
+          <button type="submit" class="primary">
+            Save
+          </button>
+          <button type="button" onClick={close}>
+            Cancel
+          </button>
+        </div>
       </form>
     </Modal>
   );
@@ -86,11 +132,33 @@ function Keys(): JSX.Element {
     <Modal title="Keys" wide>
       <div class="sheet">
         {groups.map((g) => (
-          <section key={g}><h3>{g}</h3><dl>
-            {commands.filter((c) => c.group === g && c.keys).map((c) => <div key={c.id}><dt>{shownKeys(c.keys!)}</dt><dd>{c.label}</dd></div>)}
-          </dl></section>
+          <section key={g}>
+            <h3>{g}</h3>
+            <dl>
+              {commands
+                .filter((c) => c.group === g && c.keys)
+                .map((c) => (
+                  <div key={c.id}>
+                    <dt>{shownKeys(c.keys!)}</dt>
+                    <dd>{c.label}</dd>
+                  </div>
+                ))}
+            </dl>
+          </section>
         ))}
-        <section><h3>In the view</h3><dl>{extraKeys.map((k) => <div key={k.keys}><dt><kbd>{k.keys}</kbd></dt><dd>{k.label}</dd></div>)}</dl></section>
+        <section>
+          <h3>In the view</h3>
+          <dl>
+            {extraKeys.map((k) => (
+              <div key={k.keys}>
+                <dt>
+                  <kbd>{k.keys}</kbd>
+                </dt>
+                <dd>{k.label}</dd>
+              </div>
+            ))}
+          </dl>
+        </section>
       </div>
     </Modal>
   );
@@ -118,16 +186,28 @@ function PaletteDialog(): JSX.Element {
   };
   return (
     <Modal title="Commands">
-      <input data-first class="palette-input" type="text" role="combobox" aria-expanded="true" aria-controls="palette-list" aria-label="Command"
-        aria-activedescendant={found[current] ? `cmd-${found[current]!.id}` : undefined} placeholder={'Type what to do\u2026'} value={text}
+      <input
+        data-first
+        class="palette-input"
+        type="text"
+        role="combobox"
+        aria-expanded="true"
+        aria-controls="palette-list"
+        aria-label="Command"
+        aria-activedescendant={found[current] ? `cmd-${found[current]!.id}` : undefined}
+        placeholder={'Type what to do\u2026'}
+        value={text}
         onInput={(e) => {
           setText(e.currentTarget.value);
           setAt(0);
-        }} onKeyDown={key} />
+        }}
+        onKeyDown={key}
+      />
       <ul id="palette-list" class="palette" role="listbox" aria-label="Commands">
         {found.map((c, i) => (
           <li key={c.id} id={`cmd-${c.id}`} role="option" aria-selected={i === current} onClick={() => run(c)}>
-            <span>{c.label}</span><span class="quiet">{c.keys ? shownKeys(c.keys) : c.group}</span>
+            <span>{c.label}</span>
+            <span class="quiet">{c.keys ? shownKeys(c.keys) : c.group}</span>
           </li>
         ))}
       </ul>
@@ -140,16 +220,35 @@ function PaletteDialog(): JSX.Element {
 const FAR_M = 0.02; // of a device from its tool: more is worth a word
 
 function Arm(): JSX.Element {
-  const arm = async (back: boolean): Promise<void> => {
+  const armThen = async (back: boolean): Promise<void> => {
     close();
-    if ((await actions.arm()) && back) void actions.setRun('stopped');
+    if ((await arm()) && back) void setRun('stopped');
   };
   const apart = Math.max(0, ...(store.figures.value?.tools ?? []).map((t) => t.error_p));
   return (
     <Modal title="Arm the device?">
-      <p>It was halted. Once armed, the device may move and push again as soon as the simulation runs. Keep clear of it.</p>
-      {apart > FAR_M && <p class="words">The device is {mm(apart)} from what it holds, and will be pulled there. Going back to the start brings them together.</p>}
-      <div class="buttons"><button type="button" class="primary" onClick={() => void arm(false)}>Arm</button>{apart > FAR_M && <button type="button" onClick={() => void arm(true)}>Arm and go back to the start</button>}<button data-first type="button" onClick={close}>Leave it halted</button></div>
+      <p>
+        It was halted. Once armed, the device may move and push again as soon as the simulation runs. Keep clear of it.
+      </p>
+      {apart > FAR_M && (
+        <p class="words">
+          The device is {mm(apart)} from what it holds, and will be pulled there. Going back to the start brings them
+          together.
+        </p>
+      )}
+      <div class="buttons">
+        <button type="button" class="primary" onClick={() => void armThen(false)}>
+          Arm
+        </button>
+        {apart > FAR_M && (
+          <button type="button" onClick={() => void armThen(true)}>
+            Arm and go back to the start
+          </button>
+        )}
+        <button data-first type="button" onClick={close}>
+          Leave it halted
+        </button>
+      </div>
     </Modal>
   );
 }
@@ -165,8 +264,21 @@ function Token(): JSX.Element {
   return (
     <Modal title="This appliance asks for a token" locked>
       <form onSubmit={send}>
-        <label class="stack">Token<input data-first type="password" autocomplete="off" value={text} onInput={(e) => setText(e.currentTarget.value)} /></label>
-        <div class="buttons"><button type="submit" class="primary">Enter</button></div>
+        <label class="stack">
+          Token
+          <input
+            data-first
+            type="password"
+            autocomplete="off"
+            value={text}
+            onInput={(e) => setText(e.currentTarget.value)}
+          />
+        </label>
+        <div class="buttons">
+          <button type="submit" class="primary">
+            Enter
+          </button>
+        </div>
       </form>
     </Modal>
   );
@@ -174,12 +286,19 @@ function Token(): JSX.Element {
 
 export function Dialogs(): JSX.Element | null {
   switch (store.dialog.value) {
-    case 'gallery': return <Gallery />;
-    case 'save': return <Save />;
-    case 'keys': return <Keys />;
-    case 'palette': return <PaletteDialog />;
-    case 'arm': return <Arm />;
-    case 'token': return <Token />;
-    default: return null;
+    case 'gallery':
+      return <Gallery />;
+    case 'save':
+      return <Save />;
+    case 'keys':
+      return <Keys />;
+    case 'palette':
+      return <PaletteDialog />;
+    case 'arm':
+      return <Arm />;
+    case 'token':
+      return <Token />;
+    default:
+      return null;
   }
 }

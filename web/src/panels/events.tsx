@@ -1,8 +1,8 @@
 // What happened, newest first.
 import type { JSX } from 'preact';
-import { Icon } from '../ui/icons';
 import type { LogEvent } from '../protocol';
 import * as store from '../state/store';
+import { Icon } from '../ui/icons';
 
 const icons: Record<string, string> = { error: 'conflict', warning: 'conflict', info: 'info', notice: 'info' };
 
@@ -11,7 +11,10 @@ function when(e: LogEvent): string {
   return `${(e.tick / rate).toFixed(2)} s`;
 }
 
-interface Entry { event: LogEvent; times: number }
+interface Entry {
+  event: LogEvent;
+  times: number;
+}
 
 // Newest first; the same thing said over and over is one entry with a count. Late ticks come among
 // everything else: they are one entry until the simulation begins anew.
@@ -41,8 +44,19 @@ export function Events(): JSX.Element {
       <ol tabIndex={0} aria-label="Events, newest first">
         {list.map(({ event: e, times }) => (
           <li key={e.seq} class={`event event-${e.severity}`}>
-            <span class="event-icon"><Icon name={icons[e.severity] ?? 'info'} title={e.severity} /></span>
-            <time>{when(e)}</time><span>{e.message || e.kind}{times > 1 && <span class="quiet"> {'\u00d7'} {times}</span>}</span>
+            <span class="event-icon">
+              <Icon name={icons[e.severity] ?? 'info'} title={e.severity} />
+            </span>
+            <time>{when(e)}</time>
+            <span>
+              {e.message || e.kind}
+              {times > 1 && (
+                <span class="quiet">
+                  {' '}
+                  {'\u00d7'} {times}
+                </span>
+              )}
+            </span>
           </li>
         ))}
       </ol>

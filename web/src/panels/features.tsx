@@ -1,13 +1,14 @@
 // The selected object's features that the scene states (those that its shape has by itself are in the
 // list on the left): made, moved by typing, wheel and arrows, renamed, deleted.
+
 import type { JSX } from 'preact';
-import * as actions from '../edits/objects';
+import { addFeature, deleteFeature, putFeature, renameFeature } from '../edits/objects';
 import type { Element, Feature, Vec3 } from '../protocol';
-import { Icon } from '../ui/icons';
-import { NameField, NumberField, Section } from '../ui/widgets';
-import { replaced } from '../ui/triple';
-import { MM } from '../state/words';
 import * as store from '../state/store';
+import { MM } from '../state/words';
+import { Icon } from '../ui/icons';
+import { replaced } from '../ui/triple';
+import { NameField, NumberField, Section } from '../ui/widgets';
 
 const KINDS = ['point', 'line', 'plane'] as const;
 const AXES = ['x', 'y', 'z'];
@@ -16,7 +17,14 @@ function Place(p: { name: string; value: Vec3; onPut: (v: Vec3) => void }): JSX.
   return (
     <div class="triple">
       {AXES.map((axis, i) => (
-        <NumberField key={axis} shown={axis} label={`${p.name}, ${axis}`} unit="mm" value={p.value[i]! * MM} onCommit={(v) => p.onPut(replaced(p.value, i, v / MM))} />
+        <NumberField
+          key={axis}
+          shown={axis}
+          label={`${p.name}, ${axis}`}
+          unit="mm"
+          value={p.value[i]! * MM}
+          onCommit={(v) => p.onPut(replaced(p.value, i, v / MM))}
+        />
       ))}
     </div>
   );
@@ -25,13 +33,21 @@ function Place(p: { name: string; value: Vec3; onPut: (v: Vec3) => void }): JSX.
 function Direction(p: { name: string; word: string; value: Vec3; onPut: (v: Vec3) => void }): JSX.Element {
   const put = (v: Vec3): void => {
     if (Math.hypot(...v) > 1e-9) p.onPut(v);
-    else actions.refuse(`The ${p.word} of ${p.name} needs a length: not all of its parts can be 0.`);
+    else store.refuse(`The ${p.word} of ${p.name} needs a length: not all of its parts can be 0.`);
   };
   return (
     <div class="triple">
       {AXES.map((axis, i) => (
-        <NumberField key={axis} shown={`${p.word} ${axis}`} label={`${p.name}, ${p.word} ${axis}`} unit="" step={0.1} digits={4} value={p.value[i]!}
-          onCommit={(v) => put(replaced(p.value, i, v))} />
+        <NumberField
+          key={axis}
+          shown={`${p.word} ${axis}`}
+          label={`${p.name}, ${p.word} ${axis}`}
+          unit=""
+          step={0.1}
+          digits={4}
+          value={p.value[i]!}
+          onCommit={(v) => put(replaced(p.value, i, v))}
+        />
       ))}
     </div>
   );
@@ -39,13 +55,18 @@ function Direction(p: { name: string; word: string; value: Vec3; onPut: (v: Vec3
 
 function Values({ f }: { f: Feature }): JSX.Element {
   const name = store.splitRef(f.id)[1];
-  const put = (e: Element): void => void actions.putFeature(f.id, e);
+  const put = (e: Element): void => void putFeature(f.id, e);
   if (f.line) {
     const line = f.line;
     return (
       <>
         <Place name={name} value={line.point} onPut={(point) => put({ line: { ...line, point } })} />
-        <Direction name={name} word="along" value={line.direction} onPut={(direction) => put({ line: { ...line, direction } })} />
+        <Direction
+          name={name}
+          word="along"
+          value={line.direction}
+          onPut={(direction) => put({ line: { ...line, direction } })}
+        />
       </>
     );
   }
@@ -54,7 +75,12 @@ function Values({ f }: { f: Feature }): JSX.Element {
     return (
       <>
         <Place name={name} value={plane.point} onPut={(point) => put({ plane: { ...plane, point } })} />
-        <Direction name={name} word="normal" value={plane.normal} onPut={(normal) => put({ plane: { ...plane, normal } })} />
+        <Direction
+          name={name}
+          word="normal"
+          value={plane.normal}
+          onPut={(normal) => put({ plane: { ...plane, normal } })}
+        />
       </>
     );
   }
@@ -69,12 +95,34 @@ function Stated({ f }: { f: Feature }): JSX.Element {
     store.hovered.value = on ? [f.id] : [];
   };
   return (
-    <li class="stated" onMouseEnter={() => point(true)} onMouseLeave={() => point(false)} onFocusCapture={() => point(true)} onBlurCapture={() => point(false)}>
+    <li
+      class="stated"
+      onMouseEnter={() => point(true)}
+      onMouseLeave={() => point(false)}
+      onFocusCapture={() => point(true)}
+      onBlurCapture={() => point(false)}
+    >
       <div class="title-row">
         <Icon name={kind} />
-        <NameField value={name} label={`Name of the ${kind}`} onCommit={(to) => void actions.renameFeature(f, to)} />
-        <button type="button" class="tool" aria-label={`Pick ${f.id}`} title="Pick it, to join it" onClick={() => store.pick(f.id)}><Icon name="chain" /></button>
-        <button type="button" class="tool" aria-label={`Delete ${f.id}`} title="Delete" onClick={() => void actions.deleteFeature(f.id)}><Icon name="trash" /></button>
+        <NameField value={name} label={`Name of the ${kind}`} onCommit={(to) => void renameFeature(f, to)} />
+        <button
+          type="button"
+          class="tool"
+          aria-label={`Pick ${f.id}`}
+          title="Pick it, to join it"
+          onClick={() => store.pick(f.id)}
+        >
+          <Icon name="chain" />
+        </button>
+        <button
+          type="button"
+          class="tool"
+          aria-label={`Delete ${f.id}`}
+          title="Delete"
+          onClick={() => void deleteFeature(f.id)}
+        >
+          <Icon name="trash" />
+        </button>
       </div>
       <Values f={f} />
     </li>
@@ -87,9 +135,20 @@ export function FeaturesPanel(): JSX.Element | null {
   const stated = (store.scene.value.features ?? []).filter((f) => store.splitRef(f.id)[0] === id);
   return (
     <Section id="features" title="Stated features">
-      {stated.length > 0 && <ul class="stated-list">{stated.map((f) => <Stated key={f.id} f={f} />)}</ul>}
+      {stated.length > 0 && (
+        <ul class="stated-list">
+          {stated.map((f) => (
+            <Stated key={f.id} f={f} />
+          ))}
+        </ul>
+      )}
       <div class="kinds" role="group" aria-label={`Add a feature to ${id}`}>
-        {KINDS.map((kind) => <button key={kind} type="button" class="chip" onClick={() => void actions.addFeature(id, kind)}><Icon name={kind} />Add {kind}</button>)}
+        {KINDS.map((kind) => (
+          <button key={kind} type="button" class="chip" onClick={() => void addFeature(id, kind)}>
+            <Icon name={kind} />
+            Add {kind}
+          </button>
+        ))}
       </div>
     </Section>
   );

@@ -1,20 +1,28 @@
 // The bar on top: the scene and its files, history, the simulation, the loop's figures, and HALT.
+
 import type { JSX } from 'preact';
-import * as actions from '../edits/objects';
 import { cycleTheme } from '../edits/commands';
 import { importFiles, TAKES } from '../edits/imports';
+import { downloadScene, openScene, redo, undo } from '../edits/scene';
+import { halt, setRun, step } from '../edits/simulation';
+import * as store from '../state/store';
 import { Icon } from '../ui/icons';
 import { Tool } from '../ui/widgets';
-import * as store from '../state/store';
 
 function SceneMenu(): JSX.Element {
   const list = store.scenes.value;
   const name = store.scene.value.name;
   const current = list.find((s) => s.name === name)?.file ?? '';
   const options = (saved: boolean): JSX.Element[] =>
-    list.filter((s) => s.saved === saved).map((s) => <option key={s.file} value={s.file}>{s.name || s.file}</option>);
+    list
+      .filter((s) => s.saved === saved)
+      .map((s) => (
+        <option key={s.file} value={s.file}>
+          {s.name || s.file}
+        </option>
+      ));
   const choose = (file: string): void => {
-    if (file) void actions.openScene(file);
+    if (file) void openScene(file);
   };
   return (
     <select class="scene-menu" aria-label="Scene" value={current} onChange={(e) => choose(e.currentTarget.value)}>
@@ -34,10 +42,23 @@ function Files(): JSX.Element {
     <div class="group" role="group" aria-label="Scene files">
       <Tool icon="gallery" label="Gallery of scenes" keys="G" onClick={() => (store.dialog.value = 'gallery')} />
       <Tool icon="save" label="Save scene" keys="Ctrl+S" onClick={() => (store.dialog.value = 'save')} />
-      <Tool icon="download" label="Download scene" onClick={() => void actions.downloadScene()} />
-      <Tool icon="open" label="Open a file: a scene, a robot with its meshes, a mesh" keys="Ctrl+O" onClick={() => document.getElementById('scene-file')?.click()} />
-      <input id="scene-file" class="away" type="file" multiple accept={TAKES} tabIndex={-1} aria-label="File to open"
-        onChange={(e) => choose(e.currentTarget)} />
+      <Tool icon="download" label="Download scene" onClick={() => void downloadScene()} />
+      <Tool
+        icon="open"
+        label="Open a file: a scene, a robot with its meshes, a mesh"
+        keys="Ctrl+O"
+        onClick={() => document.getElementById('scene-file')?.click()}
+      />
+      <input
+        id="scene-file"
+        class="away"
+        type="file"
+        multiple
+        accept={TAKES}
+        tabIndex={-1}
+        aria-label="File to open"
+        onChange={(e) => choose(e.currentTarget)}
+      />
     </div>
   );
 }
@@ -48,10 +69,34 @@ function Transport(): JSX.Element {
   const runs = state === 'running';
   return (
     <div class="group transport" role="group" aria-label="Simulation">
-      <Tool icon="run" text="Run" label="Run" keys="Space" tone="go" pressed={runs} disabled={off || runs} onClick={() => void actions.setRun('running')} />
-      <Tool icon="pause" text="Pause" label="Pause" keys="Space" pressed={state === 'paused'} disabled={off || !runs} onClick={() => void actions.setRun('paused')} />
-      <Tool icon="step" text="Step" label="Step one tick" keys="." disabled={off || runs} onClick={() => void actions.step()} />
-      <Tool icon="stop" text="Stop" label="Stop, back to the start" pressed={state === 'stopped'} disabled={off || state === 'stopped'} onClick={() => void actions.setRun('stopped')} />
+      <Tool
+        icon="run"
+        text="Run"
+        label="Run"
+        keys="Space"
+        tone="go"
+        pressed={runs}
+        disabled={off || runs}
+        onClick={() => void setRun('running')}
+      />
+      <Tool
+        icon="pause"
+        text="Pause"
+        label="Pause"
+        keys="Space"
+        pressed={state === 'paused'}
+        disabled={off || !runs}
+        onClick={() => void setRun('paused')}
+      />
+      <Tool icon="step" text="Step" label="Step one tick" keys="." disabled={off || runs} onClick={() => void step()} />
+      <Tool
+        icon="stop"
+        text="Stop"
+        label="Stop, back to the start"
+        pressed={state === 'stopped'}
+        disabled={off || state === 'stopped'}
+        onClick={() => void setRun('stopped')}
+      />
     </div>
   );
 }
@@ -64,14 +109,37 @@ function Loop(): JSX.Element | null {
   const { loop } = sim;
   return (
     <dl class="loop" aria-label="The loop">
-      <div title="Simulated time"><dt>time</dt><dd>{sim.time.toFixed(1)} s</dd></div>
-      <div title="Ticks a second"><dt>rate</dt><dd>{loop.rate} Hz</dd></div>
-      <div title="What 99 of 100 ticks stay below"><dt>tick p99</dt><dd>{micro(loop.tick_us.p99)} {'\u00b5s'}</dd></div>
-      <div title="How late 99 of 100 ticks at most begin"><dt>late p99</dt><dd>{micro(loop.late_us.p99)} {'\u00b5s'}</dd></div>
-      <div title="Overruns: ticks that took longer than their period"><dt>over</dt><dd>{loop.overruns}</dd></div>
+      <div title="Simulated time">
+        <dt>time</dt>
+        <dd>{sim.time.toFixed(1)} s</dd>
+      </div>
+      <div title="Ticks a second">
+        <dt>rate</dt>
+        <dd>{loop.rate} Hz</dd>
+      </div>
+      <div title="What 99 of 100 ticks stay below">
+        <dt>tick p99</dt>
+        <dd>
+          {micro(loop.tick_us.p99)} {'\u00b5s'}
+        </dd>
+      </div>
+      <div title="How late 99 of 100 ticks at most begin">
+        <dt>late p99</dt>
+        <dd>
+          {micro(loop.late_us.p99)} {'\u00b5s'}
+        </dd>
+      </div>
+      <div title="Overruns: ticks that took longer than their period">
+        <dt>over</dt>
+        <dd>{loop.overruns}</dd>
+      </div>
       {!loop.real_time && (
         <div class="effort" title="The system did not grant real-time scheduling: ticks may come late under load.">
-          <dt class="away">timing</dt><dd><Icon name="info" />best effort</dd>
+          <dt class="away">timing</dt>
+          <dd>
+            <Icon name="info" />
+            best effort
+          </dd>
         </div>
       )}
     </dl>
@@ -87,11 +155,13 @@ function Theme(): JSX.Element {
 function Halt(): JSX.Element {
   return store.halted.value ? (
     <button type="button" class="arm" onClick={() => (store.dialog.value = 'arm')}>
-      <Icon name="halt" />Halted {'\u2013'} arm{'\u2026'}
+      <Icon name="halt" />
+      Halted {'\u2013'} arm{'\u2026'}
     </button>
   ) : (
-    <button type="button" class="halt" title="Stops everything at once (Ctrl+. or Pause)" onClick={actions.halt}>
-      <Icon name="halt" />HALT
+    <button type="button" class="halt" title="Stops everything at once (Ctrl+. or Pause)" onClick={halt}>
+      <Icon name="halt" />
+      HALT
     </button>
   );
 }
@@ -99,17 +169,34 @@ function Halt(): JSX.Element {
 export function Header(): JSX.Element {
   return (
     <header class="header">
-      <h1 class="wordmark"><svg viewBox="0 0 20 20" width="20" height="20" aria-hidden="true"><path d="M2 16h16" /><path class="mark-cone" d="M10 3l5 11H5z" /></svg><span>Guideway</span></h1>
+      <h1 class="wordmark">
+        <svg viewBox="0 0 20 20" width="20" height="20" aria-hidden="true">
+          <path d="M2 16h16" />
+          <path class="mark-cone" d="M10 3l5 11H5z" />
+        </svg>
+        <span>Guideway</span>
+      </h1>
       <SceneMenu />
       <Files />
       <div class="group" role="group" aria-label="History">
-        <Tool icon="undo" label="Undo" keys="Ctrl+Z" disabled={!store.canUndo.value} onClick={() => void actions.undo()} />
-        <Tool icon="redo" label="Redo" keys="Ctrl+Shift+Z" disabled={!store.canRedo.value} onClick={() => void actions.redo()} />
+        <Tool icon="undo" label="Undo" keys="Ctrl+Z" disabled={!store.canUndo.value} onClick={() => void undo()} />
+        <Tool
+          icon="redo"
+          label="Redo"
+          keys="Ctrl+Shift+Z"
+          disabled={!store.canRedo.value}
+          onClick={() => void redo()}
+        />
       </div>
       <Transport />
       <Loop />
       <div class="group last" role="group" aria-label="Page">
-        <Tool icon="search" label="Any command by name" keys="Ctrl+K" onClick={() => (store.dialog.value = 'palette')} />
+        <Tool
+          icon="search"
+          label="Any command by name"
+          keys="Ctrl+K"
+          onClick={() => (store.dialog.value = 'palette')}
+        />
         <Tool icon="keys" label="Sheet of keys" keys="?" onClick={() => (store.dialog.value = 'keys')} />
         <Theme />
       </div>

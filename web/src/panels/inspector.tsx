@@ -1,39 +1,58 @@
 // What is selected, as numbers: an object with its shape, pose and mass, or a constraint.
+
 import type { JSX } from 'preact';
-import * as actions from '../edits/objects';
+import { deleteConstraint } from '../edits/constraints';
+import { hold, letGo } from '../edits/devices';
 import { commitDraft, draft, proposeChange } from '../edits/draft';
+import { deleteObject, patchObject, renameObject, setPose } from '../edits/objects';
+import type { Constraint, Pose, SceneObject, Sense, Vec3 } from '../protocol';
 import { canBeWall, constraintHasSense, constraintWords, isWall, senseWords } from '../state/constraints';
 import { fromYawPitchRoll, yawPitchRoll } from '../state/maths';
 import { poses } from '../state/poses';
-import type { Constraint, Pose, SceneObject, Sense, Vec3 } from '../protocol';
-import { Icon } from '../ui/icons';
-import { Outcome } from '../ui/dryrun';
-import { Redundancy } from '../ui/redundancy';
+import * as store from '../state/store';
+import { DEG, fixed, geometryWords, MM, newtons, stateWords } from '../state/words';
 import { Follows } from '../ui/cluster';
+import { Outcome } from '../ui/dryrun';
+import { Icon } from '../ui/icons';
+import { Redundancy } from '../ui/redundancy';
 import { SizeFields } from '../ui/size';
 import { replaced } from '../ui/triple';
 import { Badge, BoundChoice, NameField, NumberField, Row, Section } from '../ui/widgets';
-import { DEG, MM, fixed, geometryWords, newtons, stateWords } from '../state/words';
-import * as store from '../state/store';
 
 function PoseFields({ o, pose }: { o: SceneObject; pose: Pose }): JSX.Element {
   const angles = yawPitchRoll(pose.q);
   const locked = store.runState.value === 'running' && !o.fixed;
-  const put = (p: Vec3, ypr: Vec3): void => void actions.setPose(o.id, { p, q: fromYawPitchRoll(...ypr) });
+  const put = (p: Vec3, ypr: Vec3): void => void setPose(o.id, { p, q: fromYawPitchRoll(...ypr) });
   return (
     <>
       <h3>Position</h3>
       <div class="triple">
         {['x', 'y', 'z'].map((axis, i) => (
-          <NumberField key={axis} shown={axis} label={`Position ${axis}`} unit="mm" digits={2} disabled={locked} value={pose.p[i]! * MM}
-            onCommit={(v) => put(replaced(pose.p, i, v / MM), angles)} />
+          <NumberField
+            key={axis}
+            shown={axis}
+            label={`Position ${axis}`}
+            unit="mm"
+            digits={2}
+            disabled={locked}
+            value={pose.p[i]! * MM}
+            onCommit={(v) => put(replaced(pose.p, i, v / MM), angles)}
+          />
         ))}
       </div>
       <h3>Orientation</h3>
       <div class="triple">
         {['yaw', 'pitch', 'roll'].map((name, i) => (
-          <NumberField key={name} shown={name} label={`Orientation ${name}`} unit={'\u00b0'} digits={2} disabled={locked} value={angles[i]! * DEG}
-            onCommit={(v) => put(pose.p, replaced(angles, i, v / DEG))} />
+          <NumberField
+            key={name}
+            shown={name}
+            label={`Orientation ${name}`}
+            unit={'\u00b0'}
+            digits={2}
+            disabled={locked}
+            value={angles[i]! * DEG}
+            onCommit={(v) => put(pose.p, replaced(angles, i, v / DEG))}
+          />
         ))}
       </div>
     </>
@@ -45,17 +64,35 @@ function Mass({ o }: { o: SceneObject }): JSX.Element {
   const given = body.mass !== undefined;
   const choose = (kind: string): void => {
     const next = kind === 'mass' ? { mass: 1, density: null } : { mass: null, density: 1000 };
-    void actions.patchObject(o.id, { body: next });
+    void patchObject(o.id, { body: next });
   };
   return (
     <div class="mass">
-      <select aria-label="Mass given by" value={given ? 'mass' : 'density'} onChange={(e) => choose(e.currentTarget.value)}>
+      <select
+        aria-label="Mass given by"
+        value={given ? 'mass' : 'density'}
+        onChange={(e) => choose(e.currentTarget.value)}
+      >
         <option value="mass">mass</option>
         <option value="density">density</option>
       </select>
-      {given
-        ? <NumberField label="Mass" unit="kg" step={0.1} value={body.mass!} onCommit={(mass) => void actions.patchObject(o.id, { body: { mass } })} />
-        : <NumberField label="Density" unit={'kg/m\u00b3'} step={100} value={body.density ?? 1000} onCommit={(density) => void actions.patchObject(o.id, { body: { density } })} />}
+      {given ? (
+        <NumberField
+          label="Mass"
+          unit="kg"
+          step={0.1}
+          value={body.mass!}
+          onCommit={(mass) => void patchObject(o.id, { body: { mass } })}
+        />
+      ) : (
+        <NumberField
+          label="Density"
+          unit={'kg/m\u00b3'}
+          step={100}
+          value={body.density ?? 1000}
+          onCommit={(density) => void patchObject(o.id, { body: { density } })}
+        />
+      )}
     </div>
   );
 }
@@ -64,22 +101,50 @@ function Mass({ o }: { o: SceneObject }): JSX.Element {
 function Motion({ o }: { o: SceneObject }): JSX.Element {
   const { velocity } = o;
   const damping = o.body?.damping;
-  const put = (body: Record<string, unknown>): void => void actions.patchObject(o.id, { body });
+  const put = (body: Record<string, unknown>): void => void patchObject(o.id, { body });
   const axes = (part: 'v' | 'w', unit: string, k: number, step: number): JSX.Element[] =>
     ['x', 'y', 'z'].map((axis, i) => {
       const now = velocity?.[part] ?? [0, 0, 0];
       const word = part === 'v' ? 'speed' : 'spin';
-      return <NumberField key={`${part}${axis}`} shown={`${word} ${axis}`} label={`Starts with ${word} ${axis}`} unit={unit} step={step} digits={2} value={now[i]! * k}
-        onCommit={(x) => void actions.patchObject(o.id, { velocity: { ...velocity, [part]: replaced(now, i, x / k) } })} />;
+      return (
+        <NumberField
+          key={`${part}${axis}`}
+          shown={`${word} ${axis}`}
+          label={`Starts with ${word} ${axis}`}
+          unit={unit}
+          step={step}
+          digits={2}
+          value={now[i]! * k}
+          onCommit={(x) => void patchObject(o.id, { velocity: { ...velocity, [part]: replaced(now, i, x / k) } })}
+        />
+      );
     });
   return (
     <details class="group-of">
       <summary>Damping and start</summary>
       <div class="pair">
-        <NumberField shown="damping" label="Linear damping" unit="N s/m" step={0.1} value={damping?.linear ?? 0} onCommit={(linear) => put({ damping: { ...damping, linear } })} />
-        <NumberField shown="of turns" label="Angular damping" unit="N m s" step={0.01} digits={5} value={damping?.angular ?? 0} onCommit={(angular) => put({ damping: { ...damping, angular } })} />
+        <NumberField
+          shown="damping"
+          label="Linear damping"
+          unit="N s/m"
+          step={0.1}
+          value={damping?.linear ?? 0}
+          onCommit={(linear) => put({ damping: { ...damping, linear } })}
+        />
+        <NumberField
+          shown="of turns"
+          label="Angular damping"
+          unit="N m s"
+          step={0.01}
+          digits={5}
+          value={damping?.angular ?? 0}
+          onCommit={(angular) => put({ damping: { ...damping, angular } })}
+        />
       </div>
-      <div class="triple">{axes('v', 'mm/s', MM, 10)}{axes('w', '\u00b0/s', DEG, 10)}</div>
+      <div class="triple">
+        {axes('v', 'mm/s', MM, 10)}
+        {axes('w', '\u00b0/s', DEG, 10)}
+      </div>
     </details>
   );
 }
@@ -87,16 +152,30 @@ function Motion({ o }: { o: SceneObject }): JSX.Element {
 // What the constraints of a free body bear.
 function Borne({ o }: { o: SceneObject }): JSX.Element | null {
   const state = store.figures.value?.bodies?.find((b) => b.object === o.id);
-  const guided = store.scene.value.constraints?.some((c) => c.enabled && [c.a, c.b].some((f) => f.startsWith(`${o.id}/`)));
+  const guided = store.scene.value.constraints?.some(
+    (c) => c.enabled && [c.a, c.b].some((f) => f.startsWith(`${o.id}/`)),
+  );
   if (!state || !guided || store.runState.value === 'stopped') return null;
-  return <Row label="constraints bear">{newtons(Math.hypot(...state.constraint.force))}, {fixed(Math.hypot(...state.constraint.torque), 3)} N m</Row>;
+  return (
+    <Row label="constraints bear">
+      {newtons(Math.hypot(...state.constraint.force))}, {fixed(Math.hypot(...state.constraint.torque), 3)} N m
+    </Row>
+  );
 }
 
 function HoldButton({ o }: { o: SceneObject }): JSX.Element | null {
   if (o.fixed || o.free) return null;
-  return store.toolIndex(o.id) >= 0
-    ? <button type="button" class="chip" onClick={() => void actions.letGo()}><Icon name="hand" />Let go of it</button>
-    : <button type="button" class="chip" onClick={() => void actions.hold(o.id)}><Icon name="hand" />Hold it with the device</button>;
+  return store.toolIndex(o.id) >= 0 ? (
+    <button type="button" class="chip" onClick={() => void letGo()}>
+      <Icon name="hand" />
+      Let go of it
+    </button>
+  ) : (
+    <button type="button" class="chip" onClick={() => void hold(o.id)}>
+      <Icon name="hand" />
+      Hold it with the device
+    </button>
+  );
 }
 
 function ObjectPanel({ o }: { o: SceneObject }): JSX.Element {
@@ -109,31 +188,85 @@ function ObjectPanel({ o }: { o: SceneObject }): JSX.Element {
     <>
       <div class="title-row">
         <Icon name={o.geometry.type} />
-        <NameField value={o.id} label={`Name of the ${geometryWords[o.geometry.type]}`} onCommit={(to) => void actions.renameObject(o.id, to)} />
-        <button type="button" class="tool" title="Delete (Delete)" aria-label={`Delete ${o.id}`} onClick={() => void actions.deleteObject(o.id)}><Icon name="trash" /></button>
+        <NameField
+          value={o.id}
+          label={`Name of the ${geometryWords[o.geometry.type]}`}
+          onCommit={(to) => void renameObject(o.id, to)}
+        />
+        <button
+          type="button"
+          class="tool"
+          title="Delete (Delete)"
+          aria-label={`Delete ${o.id}`}
+          onClick={() => void deleteObject(o.id)}
+        >
+          <Icon name="trash" />
+        </button>
       </div>
       <div class="badges">
-        {o.fixed ? <Badge icon="off" word="fixed" tone="off" /> : o.free && now === 'free' ? <Badge icon="free" word="moves freely" tone="free" /> : state && <Badge {...state} />}
+        {o.fixed ? (
+          <Badge icon="off" word="fixed" tone="off" />
+        ) : o.free && now === 'free' ? (
+          <Badge icon="free" word="moves freely" tone="free" />
+        ) : (
+          state && <Badge {...state} />
+        )}
         {!o.fixed && o.free && now !== 'free' && <Badge icon="free" word="moves along its freedoms" tone="free" />}
       </div>
       <div class="checks">
-        <label class="check"><input type="checkbox" checked={o.fixed ?? false} onChange={(e) => void actions.patchObject(o.id, { fixed: e.currentTarget.checked })} />fixed</label>
-        {!o.fixed && <label class="check" title="By its weight and by what hits it, along what constraints to fixed objects leave; nobody holds it"><input type="checkbox" checked={o.free ?? false} onChange={(e) => void actions.patchObject(o.id, { free: e.currentTarget.checked })} />moves freely</label>}
+        <label class="check">
+          <input
+            type="checkbox"
+            checked={o.fixed ?? false}
+            onChange={(e) => void patchObject(o.id, { fixed: e.currentTarget.checked })}
+          />
+          fixed
+        </label>
+        {!o.fixed && (
+          <label
+            class="check"
+            title="By its weight and by what hits it, along what constraints to fixed objects leave; nobody holds it"
+          >
+            <input
+              type="checkbox"
+              checked={o.free ?? false}
+              onChange={(e) => void patchObject(o.id, { free: e.currentTarget.checked })}
+            />
+            moves freely
+          </label>
+        )}
       </div>
       <Follows standing={standing} />
       <h3>Size</h3>
-      <SizeFields g={o.geometry} onPut={(geometry) => void actions.patchObject(o.id, { geometry })} />
+      <SizeFields g={o.geometry} onPut={(geometry) => void patchObject(o.id, { geometry })} />
       <PoseFields o={o} pose={poses.pose(o.id)} />
-      {!o.fixed && <><h3>Mass</h3><Mass o={o} /><Borne o={o} /><Motion o={o} /></>}
+      {!o.fixed && (
+        <>
+          <h3>Mass</h3>
+          <Mass o={o} />
+          <Borne o={o} />
+          <Motion o={o} />
+        </>
+      )}
       {store.materials.value.length > 0 && (
         <Row label="material">
-          <select aria-label="Material" value={o.material ?? ''} onChange={(e) => void actions.patchObject(o.id, { material: e.currentTarget.value || null })}>
+          <select
+            aria-label="Material"
+            value={o.material ?? ''}
+            onChange={(e) => void patchObject(o.id, { material: e.currentTarget.value || null })}
+          >
             <option value="">as usual</option>
-            {store.materials.value.map((m) => <option key={m.id} value={m.id}>{m.id}</option>)}
+            {store.materials.value.map((m) => (
+              <option key={m.id} value={m.id}>
+                {m.id}
+              </option>
+            ))}
           </select>
         </Row>
       )}
-      <div class="buttons"><HoldButton o={o} /></div>
+      <div class="buttons">
+        <HoldButton o={o} />
+      </div>
     </>
   );
 }
@@ -149,24 +282,63 @@ function ConstraintPanel({ c }: { c: Constraint }): JSX.Element {
   };
   return (
     <>
-      <div class="title-row"><Icon name="chain" /><strong class="name">{c.id}: {constraintWords(c)}</strong>
-        <button type="button" class="tool" title="Delete (Delete)" aria-label={`Delete constraint ${c.id}`} onClick={() => void actions.deleteConstraint(c.id)}><Icon name="trash" /></button>
+      <div class="title-row">
+        <Icon name="chain" />
+        <strong class="name">
+          {c.id}: {constraintWords(c)}
+        </strong>
+        <button
+          type="button"
+          class="tool"
+          title="Delete (Delete)"
+          aria-label={`Delete constraint ${c.id}`}
+          onClick={() => void deleteConstraint(c.id)}
+        >
+          <Icon name="trash" />
+        </button>
       </div>
       <Row label="a">{c.a}</Row>
       <Row label="b">{c.b}</Row>
       {(c.type === 'distance' || c.type === 'angle') && (
-        <Row label="value"><NumberField label="Value" unit={c.type === 'angle' ? '\u00b0' : 'mm'} value={(now?.value ?? c.value ?? 0) * k} trial
-          onInput={(v) => proposeChange(c.id, { value: v / k })} onCommit={take} /></Row>
+        <Row label="value">
+          <NumberField
+            label="Value"
+            unit={c.type === 'angle' ? '\u00b0' : 'mm'}
+            value={(now?.value ?? c.value ?? 0) * k}
+            trial
+            onInput={(v) => proposeChange(c.id, { value: v / k })}
+            onCommit={take}
+          />
+        </Row>
       )}
-      {canBeWall(c) && <Row label="holds"><BoundChoice value={now?.bound ?? c.bound ?? 'equal'} onChange={(bound) => proposeChange(c.id, { bound })} /></Row>}
+      {canBeWall(c) && (
+        <Row label="holds">
+          <BoundChoice value={now?.bound ?? c.bound ?? 'equal'} onChange={(bound) => proposeChange(c.id, { bound })} />
+        </Row>
+      )}
       {constraintHasSense(c) && !isWall(c) && (
         <Row label="sense">
-          <select aria-label="Sense of the constraint" value={sense} onChange={(e) => proposeChange(c.id, { sense: e.currentTarget.value as Sense })}>
-            {(['either', 'same', 'opposite'] as const).map((s) => <option key={s} value={s}>{senseWords[s]}</option>)}
+          <select
+            aria-label="Sense of the constraint"
+            value={sense}
+            onChange={(e) => proposeChange(c.id, { sense: e.currentTarget.value as Sense })}
+          >
+            {(['either', 'same', 'opposite'] as const).map((s) => (
+              <option key={s} value={s}>
+                {senseWords[s]}
+              </option>
+            ))}
           </select>
         </Row>
       )}
-      <label class="check"><input type="checkbox" checked={now?.enabled ?? c.enabled !== false} onChange={(e) => proposeChange(c.id, { enabled: e.currentTarget.checked })} />enabled</label>
+      <label class="check">
+        <input
+          type="checkbox"
+          checked={now?.enabled ?? c.enabled !== false}
+          onChange={(e) => proposeChange(c.id, { enabled: e.currentTarget.checked })}
+        />
+        enabled
+      </label>
       {now && <Outcome />}
       {!now && store.redundancyOf(c.id) && <Redundancy id={c.id} />}
     </>

@@ -1,17 +1,29 @@
 // A mechanism or one of its links that is selected: joints with their values as they are, typed while
 // stopped; mass, motor, limits; holding the link at a place.
-import { useRef } from 'preact/hooks';
+
 import type { JSX } from 'preact';
-import * as chains from '../edits/mechanisms';
-import { fromYawPitchRoll, yawPitchRoll } from '../state/maths';
-import { linkId, linkName, linkPoses, whole, type LinkRef } from '../state/mechanisms';
+import { useRef } from 'preact/hooks';
+import { holdLink, letGo } from '../edits/devices';
+import {
+  addLink,
+  deleteMechanism,
+  dropLastLink,
+  patchJoint,
+  patchLink,
+  patchMechanism,
+  renameMechanism,
+  setMotor,
+  showBent,
+} from '../edits/mechanisms';
 import type { Joint, Mechanism, Motor, Vec3 } from '../protocol';
+import { fromYawPitchRoll, yawPitchRoll } from '../state/maths';
+import { type LinkRef, linkId, linkName, linkPoses, whole } from '../state/mechanisms';
+import * as store from '../state/store';
+import { DEG, fixed, MM } from '../state/words';
 import { Icon } from '../ui/icons';
 import { MassFields, ShapeFields } from '../ui/linkshape';
 import { Triple, XYZ, YPR } from '../ui/triple';
 import { NameField, NumberField, Row, Section } from '../ui/widgets';
-import { DEG, MM, fixed } from '../state/words';
-import * as store from '../state/store';
 
 const turns = (j: Joint): boolean => j.type === 'revolute';
 const unitOf = (j: Joint): string => (turns(j) ? '\u00b0' : 'mm');
@@ -37,7 +49,8 @@ function range(j: Joint): [number, number] {
 }
 
 const ECHO_MS = 1200;
-const bent = (m: Mechanism, i: number, q: number): number[] => m.links.map((l, k) => (k === i ? q : (l.joint.position ?? 0)));
+const bent = (m: Mechanism, i: number, q: number): number[] =>
+  m.links.map((l, k) => (k === i ? q : (l.joint.position ?? 0)));
 
 function JointRow({ m, i, q }: { m: Mechanism; i: number; q: number }): JSX.Element {
   const joint = m.links[i]!.joint;
@@ -49,18 +62,43 @@ function JointRow({ m, i, q }: { m: Mechanism; i: number; q: number }): JSX.Elem
   const shown = performance.now() < hand.current.until ? hand.current.value : q;
   const slide = (value: number): void => {
     hand.current = { value, until: performance.now() + ECHO_MS };
-    chains.showBent(m, bent(m, i, value));
+    showBent(m, bent(m, i, value));
   };
-  const put = (position: number): void => void chains.patchJoint(m, i, { position });
+  const put = (position: number): void => void patchJoint(m, i, { position });
   const point = (on: boolean): void => {
     store.hoverObject.value = on ? id : '';
   };
   return (
-    <li class="freedom" onMouseEnter={() => point(true)} onMouseLeave={() => point(false)} onFocusCapture={() => point(true)} onBlurCapture={() => point(false)}>
-      <button type="button" class="joint-name" title={`Select ${name}`} onClick={() => store.selectObject(id)}><Icon name={turns(joint) ? 'turn' : 'slide'} />{name}</button>
-      <input type="range" min={low} max={high} step={(high - low) / 360} value={shown} disabled={locked} aria-label={`Joint of ${name}`}
-        onInput={(e) => slide(Number(e.currentTarget.value))} onChange={(e) => put(Number(e.currentTarget.value))} />
-      <NumberField label={`Position of ${name}`} unit={unitOf(joint)} digits={2} disabled={locked} value={q * factor(joint)} onCommit={(v) => put(v / factor(joint))} />
+    <li
+      class="freedom"
+      onMouseEnter={() => point(true)}
+      onMouseLeave={() => point(false)}
+      onFocusCapture={() => point(true)}
+      onBlurCapture={() => point(false)}
+    >
+      <button type="button" class="joint-name" title={`Select ${name}`} onClick={() => store.selectObject(id)}>
+        <Icon name={turns(joint) ? 'turn' : 'slide'} />
+        {name}
+      </button>
+      <input
+        type="range"
+        min={low}
+        max={high}
+        step={(high - low) / 360}
+        value={shown}
+        disabled={locked}
+        aria-label={`Joint of ${name}`}
+        onInput={(e) => slide(Number(e.currentTarget.value))}
+        onChange={(e) => put(Number(e.currentTarget.value))}
+      />
+      <NumberField
+        label={`Position of ${name}`}
+        unit={unitOf(joint)}
+        digits={2}
+        disabled={locked}
+        value={q * factor(joint)}
+        onCommit={(v) => put(v / factor(joint))}
+      />
     </li>
   );
 }
@@ -69,33 +107,78 @@ function MechanismFields({ m }: { m: Mechanism }): JSX.Element {
   const { q } = now(m);
   const base = whole(m.base);
   const locked = store.runState.value === 'running';
-  const put = (p: Vec3, ypr: Vec3): void => void chains.patchMechanism(m.id, { base: { p, q: fromYawPitchRoll(...ypr) } });
+  const put = (p: Vec3, ypr: Vec3): void => void patchMechanism(m.id, { base: { p, q: fromYawPitchRoll(...ypr) } });
   const angles = yawPitchRoll(base.q);
   const mass = m.links.reduce((sum, l) => sum + (l.mass ?? 0), 0);
   const last = m.links[m.links.length - 1]!;
   const again = (): void => {
-    const before = linkPoses(m, m.links.map(() => 0));
+    const before = linkPoses(
+      m,
+      m.links.map(() => 0),
+    );
     const end = before[before.length - 1]!;
-    const length = Math.hypot(...(last.joint.origin?.p ?? [0.1, 0, 0])) || Math.hypot(...end.p) / Math.max(1, m.links.length - 1) || 0.1;
-    void chains.addLink(m, { type: 'revolute', axis: 'z', offset: [length, 0, 0], mass: last.mass ?? 1, length });
+    const length =
+      Math.hypot(...(last.joint.origin?.p ?? [0.1, 0, 0])) ||
+      Math.hypot(...end.p) / Math.max(1, m.links.length - 1) ||
+      0.1;
+    void addLink(m, { type: 'revolute', axis: 'z', offset: [length, 0, 0], mass: last.mass ?? 1, length });
   };
   return (
     <>
       <div class="title-row">
         <Icon name="arm" />
-        <NameField value={m.id} label="Name of the mechanism" onCommit={(to) => void chains.renameMechanism(m.id, to)} />
-        <button type="button" class="tool" title="Delete (Delete)" aria-label={`Delete ${m.id}`} onClick={() => void chains.deleteMechanism(m.id)}><Icon name="trash" /></button>
+        <NameField value={m.id} label="Name of the mechanism" onCommit={(to) => void renameMechanism(m.id, to)} />
+        <button
+          type="button"
+          class="tool"
+          title="Delete (Delete)"
+          aria-label={`Delete ${m.id}`}
+          onClick={() => void deleteMechanism(m.id)}
+        >
+          <Icon name="trash" />
+        </button>
       </div>
-      <p class="quiet">{m.links.length} {m.links.length === 1 ? 'joint' : 'joints'} in series, {fixed(mass, 3)} kg in all. Select a link to hold it.</p>
+      <p class="quiet">
+        {m.links.length} {m.links.length === 1 ? 'joint' : 'joints'} in series, {fixed(mass, 3)} kg in all. Select a
+        link to hold it.
+      </p>
       <h3>Joints</h3>
-      <ul class="freedoms">{m.links.map((_, i) => <JointRow key={i} m={m} i={i} q={q[i] ?? 0} />)}</ul>
+      <ul class="freedoms">
+        {m.links.map((_, i) => (
+          <JointRow key={i} m={m} i={i} q={q[i] ?? 0} />
+        ))}
+      </ul>
       <div class="buttons">
-        <button type="button" class="chip" disabled={locked} onClick={again}><Icon name="plus" />Add a link</button>
-        <button type="button" class="chip" disabled={locked || m.links.length < 2} onClick={() => void chains.dropLastLink(m)}><Icon name="trash" />Drop the last</button>
+        <button type="button" class="chip" disabled={locked} onClick={again}>
+          <Icon name="plus" />
+          Add a link
+        </button>
+        <button type="button" class="chip" disabled={locked || m.links.length < 2} onClick={() => void dropLastLink(m)}>
+          <Icon name="trash" />
+          Drop the last
+        </button>
       </div>
       <h3>Base</h3>
-      <Triple label="Base" names={XYZ} unit="mm" digits={2} value={base.p} scale={MM} disabled={locked} onPut={(p) => put(p, angles)} />
-      <Triple label="Base" names={YPR} unit={'\u00b0'} digits={2} value={angles} scale={DEG} disabled={locked} onPut={(ypr) => put(base.p, ypr)} />
+      <Triple
+        label="Base"
+        names={XYZ}
+        unit="mm"
+        digits={2}
+        value={base.p}
+        scale={MM}
+        disabled={locked}
+        onPut={(p) => put(p, angles)}
+      />
+      <Triple
+        label="Base"
+        names={YPR}
+        unit={'\u00b0'}
+        digits={2}
+        value={angles}
+        scale={DEG}
+        disabled={locked}
+        onPut={(ypr) => put(base.p, ypr)}
+      />
     </>
   );
 }
@@ -120,12 +203,26 @@ function MotorFields({ m, i }: { m: Mechanism; i: number }): JSX.Element {
       <summary>Motor{!joint.motor && <span class="quiet"> none</span>}</summary>
       <div class="triple">
         {MOTOR.map(([key, word, unit, scale]) => (
-          <NumberField key={key} shown={word} label={`Motor ${word}`} unit={unit(turns(joint))} step={key === 'torque' ? 0.1 : 1} value={(motor[key] ?? 0) * scale(turns(joint))}
-            onCommit={(v) => void chains.setMotor(m, i, { [key]: v / scale(turns(joint)) })} />
+          <NumberField
+            key={key}
+            shown={word}
+            label={`Motor ${word}`}
+            unit={unit(turns(joint))}
+            step={key === 'torque' ? 0.1 : 1}
+            value={(motor[key] ?? 0) * scale(turns(joint))}
+            onCommit={(v) => void setMotor(m, i, { [key]: v / scale(turns(joint)) })}
+          />
         ))}
       </div>
-      <p class="quiet">Torque + stiffness (target {'\u2212'} position) + damping (rate {'\u2212'} velocity), at most as said, driving no faster than said (0: no bound). At once, running or not.</p>
-      {joint.motor && <button type="button" class="chip" onClick={() => void chains.setMotor(m, i, null)}>No motor</button>}
+      <p class="quiet">
+        Torque + stiffness (target {'\u2212'} position) + damping (rate {'\u2212'} velocity), at most as said, driving
+        no faster than said (0: no bound). At once, running or not.
+      </p>
+      {joint.motor && (
+        <button type="button" class="chip" onClick={() => void setMotor(m, i, null)}>
+          No motor
+        </button>
+      )}
     </details>
   );
 }
@@ -137,11 +234,34 @@ function LimitFields({ m, i }: { m: Mechanism; i: number }): JSX.Element {
   const [low, high] = range(joint);
   return (
     <>
-      <label class="check"><input type="checkbox" checked={!!limits} onChange={(e) => void chains.patchJoint(m, i, { limits: e.currentTarget.checked ? { lower: low, upper: high } : null })} />limits</label>
+      <label class="check">
+        <input
+          type="checkbox"
+          checked={!!limits}
+          onChange={(e) =>
+            void patchJoint(m, i, { limits: e.currentTarget.checked ? { lower: low, upper: high } : null })
+          }
+        />
+        limits
+      </label>
       {limits && (
         <div class="triple">
-          <NumberField shown="lower" label="Lower limit" unit={unitOf(joint)} digits={2} value={limits.lower * k} onCommit={(v) => void chains.patchJoint(m, i, { limits: { ...limits, lower: v / k } })} />
-          <NumberField shown="upper" label="Upper limit" unit={unitOf(joint)} digits={2} value={limits.upper * k} onCommit={(v) => void chains.patchJoint(m, i, { limits: { ...limits, upper: v / k } })} />
+          <NumberField
+            shown="lower"
+            label="Lower limit"
+            unit={unitOf(joint)}
+            digits={2}
+            value={limits.lower * k}
+            onCommit={(v) => void patchJoint(m, i, { limits: { ...limits, lower: v / k } })}
+          />
+          <NumberField
+            shown="upper"
+            label="Upper limit"
+            unit={unitOf(joint)}
+            digits={2}
+            value={limits.upper * k}
+            onCommit={(v) => void patchJoint(m, i, { limits: { ...limits, upper: v / k } })}
+          />
         </div>
       )}
     </>
@@ -159,10 +279,28 @@ function Hold({ m, i }: { m: Mechanism; i: number }): JSX.Element {
   return (
     <>
       <h3>{held ? 'Held at' : 'Hold it at'}</h3>
-      <Triple label="Held point" names={XYZ} unit="mm" digits={2} value={place} scale={MM} onPut={(at) => (store.pointed.value = { id, at })} />
+      <Triple
+        label="Held point"
+        names={XYZ}
+        unit="mm"
+        digits={2}
+        value={place}
+        scale={MM}
+        onPut={(at) => (store.pointed.value = { id, at })}
+      />
       <div class="buttons">
-        {!same && <button type="button" class="chip" onClick={() => void chains.holdLink(m.id, i, place)}><Icon name="hand" />Hold here</button>}
-        {held && <button type="button" class="chip" onClick={() => void chains.letGo()}><Icon name="hand" />Let go</button>}
+        {!same && (
+          <button type="button" class="chip" onClick={() => void holdLink(m.id, i, place)}>
+            <Icon name="hand" />
+            Hold here
+          </button>
+        )}
+        {held && (
+          <button type="button" class="chip" onClick={() => void letGo()}>
+            <Icon name="hand" />
+            Let go
+          </button>
+        )}
       </div>
       <p class="quiet">A click on the link says where.</p>
     </>
@@ -179,34 +317,96 @@ function LinkFields({ found }: { found: LinkRef }): JSX.Element {
     <>
       <div class="title-row">
         <Icon name={turns(joint) ? 'turn' : 'slide'} />
-        <NameField value={linkName(m, i)} label="Name of the link" onCommit={(id) => void chains.patchLink(m, i, { id })} />
-        <button type="button" class="chip" onClick={() => store.selectObject(m.id)}><Icon name="arm" />{m.id}</button>
+        <NameField value={linkName(m, i)} label="Name of the link" onCommit={(id) => void patchLink(m, i, { id })} />
+        <button type="button" class="chip" onClick={() => store.selectObject(m.id)}>
+          <Icon name="arm" />
+          {m.id}
+        </button>
       </div>
       <Hold m={m} i={i} />
       <h3>Joint</h3>
       <Row label="type">
-        <select aria-label="Type of the joint" value={joint.type} onChange={(e) => void chains.patchJoint(m, i, { type: e.currentTarget.value as Joint['type'] })}>
+        <select
+          aria-label="Type of the joint"
+          value={joint.type}
+          onChange={(e) => void patchJoint(m, i, { type: e.currentTarget.value as Joint['type'] })}
+        >
           <option value="revolute">revolute: turns</option>
           <option value="prismatic">prismatic: slides</option>
         </select>
       </Row>
       <div class="triple">
-        <NumberField shown="position" label="Joint position" unit={unitOf(joint)} digits={2} disabled={locked} value={(q[i] ?? 0) * k} onCommit={(x) => void chains.patchJoint(m, i, { position: x / k })} />
-        <NumberField shown="velocity" label="Joint velocity" unit={`${unitOf(joint)}/s`} digits={2} disabled={locked} value={(v[i] ?? 0) * k} onCommit={(x) => void chains.patchJoint(m, i, { velocity: x / k })} />
-        <NumberField shown="damping" label="Joint damping" unit={turns(joint) ? 'N m s' : 'N s/m'} step={0.01} digits={4} value={joint.damping ?? 0} onCommit={(damping) => void chains.patchJoint(m, i, { damping })} />
-        <NumberField shown="friction" label="Joint friction" unit={turns(joint) ? 'N m' : 'N'} step={0.01} digits={4} value={joint.friction ?? 0} onCommit={(friction) => void chains.patchJoint(m, i, { friction })} />
+        <NumberField
+          shown="position"
+          label="Joint position"
+          unit={unitOf(joint)}
+          digits={2}
+          disabled={locked}
+          value={(q[i] ?? 0) * k}
+          onCommit={(x) => void patchJoint(m, i, { position: x / k })}
+        />
+        <NumberField
+          shown="velocity"
+          label="Joint velocity"
+          unit={`${unitOf(joint)}/s`}
+          digits={2}
+          disabled={locked}
+          value={(v[i] ?? 0) * k}
+          onCommit={(x) => void patchJoint(m, i, { velocity: x / k })}
+        />
+        <NumberField
+          shown="damping"
+          label="Joint damping"
+          unit={turns(joint) ? 'N m s' : 'N s/m'}
+          step={0.01}
+          digits={4}
+          value={joint.damping ?? 0}
+          onCommit={(damping) => void patchJoint(m, i, { damping })}
+        />
+        <NumberField
+          shown="friction"
+          label="Joint friction"
+          unit={turns(joint) ? 'N m' : 'N'}
+          step={0.01}
+          digits={4}
+          value={joint.friction ?? 0}
+          onCommit={(friction) => void patchJoint(m, i, { friction })}
+        />
       </div>
       <LimitFields m={m} i={i} />
       <details class="group-of">
         <summary>Where the joint is</summary>
         <p class="field-head">origin, in the {i === 0 ? 'base' : 'link before'}</p>
-        <Triple label="Joint origin" names={XYZ} unit="mm" digits={2} value={whole(joint.origin).p} scale={MM} onPut={(p) => void chains.patchJoint(m, i, { origin: { p, q: whole(joint.origin).q } })} />
+        <Triple
+          label="Joint origin"
+          names={XYZ}
+          unit="mm"
+          digits={2}
+          value={whole(joint.origin).p}
+          scale={MM}
+          onPut={(p) => void patchJoint(m, i, { origin: { p, q: whole(joint.origin).q } })}
+        />
         <p class="field-head">axis</p>
-        <Triple label="Joint axis" names={XYZ} unit="" digits={4} step={0.1} value={joint.axis ?? [0, 0, 1]} scale={1} onPut={(axis) => void chains.patchJoint(m, i, { axis })} />
+        <Triple
+          label="Joint axis"
+          names={XYZ}
+          unit=""
+          digits={4}
+          step={0.1}
+          value={joint.axis ?? [0, 0, 1]}
+          scale={1}
+          onPut={(axis) => void patchJoint(m, i, { axis })}
+        />
       </details>
       <MotorFields m={m} i={i} />
-      <details class="group-of" open><summary>Shape</summary><ShapeFields m={m} i={i} /></details>
-      <details class="group-of" open><summary>Mass</summary><MassFields m={m} i={i} /></details>
+      <details class="group-of" open>
+        <summary>Shape</summary>
+        <ShapeFields m={m} i={i} />
+      </details>
+      <details class="group-of" open>
+        <summary>Mass</summary>
+        <MassFields m={m} i={i} />
+      </details>
     </>
   );
 }

@@ -1,23 +1,32 @@
 // Joining two features: the kinds that fit, in words; hovering or focusing one tries it, Enter commits.
 import type { JSX } from 'preact';
 import { commitDraft, draft, propose, wanted } from '../edits/draft';
-import { boundWords, kindNames, KINDS, measured, misfit, offers, senseWords, type Offer } from '../state/constraints';
 import type { Bound, ConstraintType, Sense } from '../protocol';
-import { Icon } from '../ui/icons';
-import { Outcome } from '../ui/dryrun';
-import { BoundChoice, NumberField, Section } from '../ui/widgets';
-import { DEG, MM, degrees, mm } from '../state/words';
+import { boundWords, KINDS, kindNames, measured, misfit, type Offer, offers, senseWords } from '../state/constraints';
 import * as store from '../state/store';
+import { DEG, degrees, MM, mm } from '../state/words';
+import { Outcome } from '../ui/dryrun';
+import { Icon } from '../ui/icons';
+import { BoundChoice, NumberField, Section } from '../ui/widgets';
 
 function Picked(): JSX.Element {
   return (
     <ol class="picked">
       {[0, 1].map((i) => {
         const ref = store.picked.value[i];
-        return ref
-          ? <li key={i}><span class="pick-dot" aria-hidden="true" />{ref}
-            <button type="button" class="tool tiny" aria-label={`Let go of ${ref}`} onClick={() => store.pick(ref)}><Icon name="close" /></button></li>
-          : <li key={i} class="quiet">{i === 0 ? 'pick a feature' : 'and one of another object'}</li>;
+        return ref ? (
+          <li key={i}>
+            <span class="pick-dot" aria-hidden="true" />
+            {ref}
+            <button type="button" class="tool tiny" aria-label={`Let go of ${ref}`} onClick={() => store.pick(ref)}>
+              <Icon name="close" />
+            </button>
+          </li>
+        ) : (
+          <li key={i} class="quiet">
+            {i === 0 ? 'pick a feature' : 'and one of another object'}
+          </li>
+        );
       })}
     </ol>
   );
@@ -36,9 +45,15 @@ function Value({ o }: { o: Offer }): JSX.Element | null {
   if (!now || now.id || now.type !== o.type || !o.unit) return null;
   const k = o.unit === 'm' ? MM : DEG;
   return (
-    <NumberField label={o.unit === 'm' ? 'Distance' : 'Angle'} value={now.value * k} unit={o.unit === 'm' ? 'mm' : '\u00b0'}
-      digits={3} onInput={(v) => propose(o.type, { value: v / k })} onCommit={(v) => propose(o.type, { value: v / k })}
-      onEnter={() => void commitDraft()} />
+    <NumberField
+      label={o.unit === 'm' ? 'Distance' : 'Angle'}
+      value={now.value * k}
+      unit={o.unit === 'm' ? 'mm' : '\u00b0'}
+      digits={3}
+      onInput={(v) => propose(o.type, { value: v / k })}
+      onCommit={(v) => propose(o.type, { value: v / k })}
+      onEnter={() => void commitDraft()}
+    />
   );
 }
 
@@ -46,8 +61,17 @@ function SenseChoice({ o }: { o: Offer }): JSX.Element | null {
   const now = draft.value;
   if (!now || now.id || now.type !== o.type || !o.sense) return null;
   return (
-    <select class="sense" aria-label="Sense" value={now.sense} onChange={(e) => propose(o.type, { sense: e.currentTarget.value as Sense })}>
-      {(['either', 'same', 'opposite'] as const).map((s) => <option key={s} value={s}>{senseWords[s]}</option>)}
+    <select
+      class="sense"
+      aria-label="Sense"
+      value={now.sense}
+      onChange={(e) => propose(o.type, { sense: e.currentTarget.value as Sense })}
+    >
+      {(['either', 'same', 'opposite'] as const).map((s) => (
+        <option key={s} value={s}>
+          {senseWords[s]}
+        </option>
+      ))}
     </select>
   );
 }
@@ -69,21 +93,38 @@ function OfferRow({ o }: { o: Offer }): JSX.Element {
   if (!o.fits)
     return (
       <li class="offer misfit">
-        <button type="button" class="offer-main" aria-disabled="true"><span>{kindNames[o.type]}</span><span class="offer-note">{o.why}</span></button>
+        <button type="button" class="offer-main" aria-disabled="true">
+          <span>{kindNames[o.type]}</span>
+          <span class="offer-note">{o.why}</span>
+        </button>
       </li>
     );
   return (
     <li class={`offer ${active ? 'active' : ''}`}>
-      <button type="button" class="offer-main" data-kind={o.type} aria-pressed={active} onMouseMove={(e) => moved(e) && propose(o.type)} onFocus={() => propose(o.type)}
+      <button
+        type="button"
+        class="offer-main"
+        data-kind={o.type}
+        aria-pressed={active}
+        onMouseMove={(e) => moved(e) && propose(o.type)}
+        onFocus={() => propose(o.type)}
         onPointerDown={(e) => (touched = e.pointerType !== 'mouse' && !active)}
         onClick={() => {
           propose(o.type);
           if (!touched) void commitDraft();
           touched = false;
-        }}>
-        <span>{offerWords(o, value, active ? draft.value!.bound : 'equal')}</span><span class="offer-note">{o.why}</span>
+        }}
+      >
+        <span>{offerWords(o, value, active ? draft.value!.bound : 'equal')}</span>
+        <span class="offer-note">{o.why}</span>
       </button>
-      {active && (o.unit || o.sense || o.wall) && <div class="offer-more"><Value o={o} />{o.wall && <BoundChoice value={draft.value!.bound} onChange={(bound) => propose(o.type, { bound })} />}<SenseChoice o={o} /></div>}
+      {active && (o.unit || o.sense || o.wall) && (
+        <div class="offer-more">
+          <Value o={o} />
+          {o.wall && <BoundChoice value={draft.value!.bound} onChange={(bound) => propose(o.type, { bound })} />}
+          <SenseChoice o={o} />
+        </div>
+      )}
     </li>
   );
 }
@@ -99,12 +140,21 @@ function Measured({ a, b }: { a: string; b: string }): JSX.Element | null {
         const keep = { value: m.value, sense: 'either' as Sense, bound: 'equal' as const };
         return (
           <li key={m.type}>
-            <span class="quiet">{word}</span><output>{m.type === 'distance' ? mm(m.value) : degrees(m.value)}</output>
-            <button type="button" class="chip" title={m.note} onMouseMove={(e) => moved(e) && propose(m.type, draft.value?.type === m.type ? {} : keep)}
-              onFocus={() => propose(m.type, keep)} onClick={() => {
+            <span class="quiet">{word}</span>
+            <output>{m.type === 'distance' ? mm(m.value) : degrees(m.value)}</output>
+            <button
+              type="button"
+              class="chip"
+              title={m.note}
+              onMouseMove={(e) => moved(e) && propose(m.type, draft.value?.type === m.type ? {} : keep)}
+              onFocus={() => propose(m.type, keep)}
+              onClick={() => {
                 propose(m.type, keep);
                 void commitDraft();
-              }}>Keep this {m.type}</button>
+              }}
+            >
+              Keep this {m.type}
+            </button>
           </li>
         );
       })}
@@ -120,7 +170,9 @@ function KindFirst(): JSX.Element {
   return (
     <div class="kinds" role="group" aria-label="Kind of constraint, chosen before its features">
       {KINDS.map((type) => (
-        <button key={type} type="button" class="chip" aria-pressed={wanted.value === type} onClick={() => choose(type)}>{type}</button>
+        <button key={type} type="button" class="chip" aria-pressed={wanted.value === type} onClick={() => choose(type)}>
+          {type}
+        </button>
       ))}
     </div>
   );
@@ -133,9 +185,19 @@ export function Join(): JSX.Element {
   return (
     <Section id="join" title="Join">
       <Picked />
-      {a && b
-        ? <><Measured a={a} b={b} /><ul class="offers" aria-label="Kinds that join the two">{list.map((o) => <OfferRow key={o.type} o={o} />)}</ul><Outcome /></>
-        : <KindFirst />}
+      {a && b ? (
+        <>
+          <Measured a={a} b={b} />
+          <ul class="offers" aria-label="Kinds that join the two">
+            {list.map((o) => (
+              <OfferRow key={o.type} o={o} />
+            ))}
+          </ul>
+          <Outcome />
+        </>
+      ) : (
+        <KindFirst />
+      )}
     </Section>
   );
 }

@@ -1,39 +1,81 @@
 // Building a chain link by link, with a drawing of what there is so far; or taking one from a URDF file.
-import { useState } from 'preact/hooks';
+
 import type { JSX } from 'preact';
-import { addMechanism, freshName } from '../edits/mechanisms';
+import { useState } from 'preact/hooks';
 import { importFiles } from '../edits/imports';
-import { AXES, builtLink, firstLink, nextLink, reachOf, type Axis, type Stated } from '../state/mechanisms';
+import { addMechanism } from '../edits/mechanisms';
+import { freshName } from '../edits/objects';
 import type { Joint, Mechanism, Vec3 } from '../protocol';
+import { AXES, type Axis, builtLink, firstLink, nextLink, reachOf, type Stated } from '../state/mechanisms';
+import * as store from '../state/store';
+import { sizeForNew } from '../state/viewer';
+import { MM, mm } from '../state/words';
 import { Icon } from '../ui/icons';
 import { closeDialog, Modal } from '../ui/modal';
 import { Sketch } from '../ui/sketch';
 import { NumberField, Tool } from '../ui/widgets';
-import { MM, mm } from '../state/words';
-import { sizeForNew } from '../state/viewer';
-import * as store from '../state/store';
 
 const MOST = 64;
 
-function Row(p: { stated: Stated; i: number; only: boolean; onPut: (s: Stated) => void; onDrop: () => void }): JSX.Element {
+function Row(p: {
+  stated: Stated;
+  i: number;
+  only: boolean;
+  onPut: (s: Stated) => void;
+  onDrop: () => void;
+}): JSX.Element {
   const { stated: s, i } = p;
   const put = (patch: Partial<Stated>): void => p.onPut({ ...s, ...patch });
   const offset = (k: number, v: number): void => put({ offset: s.offset.map((x, j) => (j === k ? v : x)) as Vec3 });
   return (
     <li class="chain-row">
       <strong>{i}</strong>
-      <select aria-label={`Joint of link ${i}`} value={s.type} onChange={(e) => put({ type: e.currentTarget.value as Joint['type'] })}>
+      <select
+        aria-label={`Joint of link ${i}`}
+        value={s.type}
+        onChange={(e) => put({ type: e.currentTarget.value as Joint['type'] })}
+      >
         <option value="revolute">turns</option>
         <option value="prismatic">slides</option>
       </select>
-      <select aria-label={`Axis of link ${i}`} value={s.axis} onChange={(e) => put({ axis: e.currentTarget.value as Axis })}>
-        {Object.keys(AXES).map((a) => <option key={a} value={a}>{s.type === 'revolute' ? 'about' : 'along'} {a}</option>)}
+      <select
+        aria-label={`Axis of link ${i}`}
+        value={s.axis}
+        onChange={(e) => put({ axis: e.currentTarget.value as Axis })}
+      >
+        {Object.keys(AXES).map((a) => (
+          <option key={a} value={a}>
+            {s.type === 'revolute' ? 'about' : 'along'} {a}
+          </option>
+        ))}
       </select>
       {(['x', 'y', 'z'] as const).map((a, k) => (
-        <NumberField key={a} label={`Offset ${a} of link ${i}`} unit="mm" step={10} digits={2} value={s.offset[k]! * MM} onCommit={(v) => offset(k, v / MM)} />
+        <NumberField
+          key={a}
+          label={`Offset ${a} of link ${i}`}
+          unit="mm"
+          step={10}
+          digits={2}
+          value={s.offset[k]! * MM}
+          onCommit={(v) => offset(k, v / MM)}
+        />
       ))}
-      <NumberField label={`Length of link ${i}`} unit="mm" step={10} digits={2} value={s.length * MM} onCommit={(v) => put({ length: Math.max(0, v / MM) })} />
-      <NumberField label={`Mass of link ${i}`} unit="kg" step={0.1} digits={4} value={s.mass} onCommit={(mass) => put({ mass })} />
+      <NumberField
+        label={`Length of link ${i}`}
+        unit="mm"
+        step={10}
+        digits={2}
+        value={s.length * MM}
+        onCommit={(v) => put({ length: Math.max(0, v / MM) })}
+      />
+      <NumberField
+        label={`Mass of link ${i}`}
+        unit="kg"
+        step={0.1}
+        digits={4}
+        value={s.mass}
+        onCommit={(mass) => put({ mass })}
+      />
       <Tool icon="trash" label={`Remove link ${i}`} disabled={p.only} onClick={p.onDrop} />
     </li>
   );
@@ -45,18 +87,35 @@ function Urdf(): JSX.Element {
     if (files?.length) void importFiles([...files]).then((made) => made && closeDialog());
   };
   return (
-    <div class={`drop ${over ? 'over' : ''}`} onDragOver={(e) => {
-      e.preventDefault();
-      setOver(true);
-    }} onDragLeave={() => setOver(false)} onDrop={(e) => {
-      e.preventDefault();
-      e.stopPropagation();
-      setOver(false);
-      take(e.dataTransfer?.files);
-    }}>
-      <p>Or a robot from a URDF file: drop it here with the meshes that it names, or <label class="file-pick">choose them
-        <input class="away" type="file" multiple accept=".urdf,.xml,.stl,.obj,application/xml,text/xml" aria-label="URDF file and meshes" onChange={(e) => take(e.currentTarget.files)} /></label>.
-        <span class="quiet"> A serial chain of turning, sliding and fixed joints; meshes as STL or OBJ.</span></p>
+    <div
+      class={`drop ${over ? 'over' : ''}`}
+      onDragOver={(e) => {
+        e.preventDefault();
+        setOver(true);
+      }}
+      onDragLeave={() => setOver(false)}
+      onDrop={(e) => {
+        e.preventDefault();
+        e.stopPropagation();
+        setOver(false);
+        take(e.dataTransfer?.files);
+      }}
+    >
+      <p>
+        Or a robot from a URDF file: drop it here with the meshes that it names, or{' '}
+        <label class="file-pick">
+          choose them
+          <input
+            class="away"
+            type="file"
+            multiple
+            accept=".urdf,.xml,.stl,.obj,application/xml,text/xml"
+            aria-label="URDF file and meshes"
+            onChange={(e) => take(e.currentTarget.files)}
+          />
+        </label>
+        .<span class="quiet"> A serial chain of turning, sliding and fixed joints; meshes as STL or OBJ.</span>
+      </p>
     </div>
   );
 }
@@ -64,11 +123,16 @@ function Urdf(): JSX.Element {
 export function ChainDialog(): JSX.Element {
   const [name, setName] = useState(() => freshName('arm'));
   const [links, setLinks] = useState<readonly Stated[]>(() => [firstLink(), nextLink(firstLink())]);
-  const [base] = useState<Vec3>(() => (store.objects.value.length || store.mechanisms.value.length ? sizeForNew().at : [0, 0, 0]));
-  const drawn: Mechanism = { id: name, links: links.map((s, i) => {
-    const link = builtLink(s);
-    return { ...link, joint: { ...link.joint, position: s.type === 'revolute' && i > 0 ? 0.35 : 0 } };
-  }) };
+  const [base] = useState<Vec3>(() =>
+    store.objects.value.length || store.mechanisms.value.length ? sizeForNew().at : [0, 0, 0],
+  );
+  const drawn: Mechanism = {
+    id: name,
+    links: links.map((s, i) => {
+      const link = builtLink(s);
+      return { ...link, joint: { ...link.joint, position: s.type === 'revolute' && i > 0 ? 0.35 : 0 } };
+    }),
+  };
   const make = (): void => {
     void addMechanism(name.trim(), links, base).then((made) => made && closeDialog());
   };
@@ -76,21 +140,61 @@ export function ChainDialog(): JSX.Element {
     <Modal title="Add a mechanism" wide>
       <div class="form">
         <div class="chain-head">
-          <label class="stack">Name<input data-first type="text" value={name} maxLength={64} onKeyDown={(e) => e.key === 'Enter' && make()} onInput={(e) => setName(e.currentTarget.value)} /></label>
+          <label class="stack">
+            Name
+            <input
+              data-first
+              type="text"
+              value={name}
+              maxLength={64}
+              onKeyDown={(e) => e.key === 'Enter' && make()}
+              onInput={(e) => setName(e.currentTarget.value)}
+            />
+          </label>
           <Sketch scene={{ format: '', name: '', objects: [], mechanisms: [drawn] }} />
-          <p class="quiet">{links.length} {links.length === 1 ? 'joint' : 'joints'} in series, reaching {mm(reachOf(links))}. Each link is a bar along its own x; its joint stands at the offset in the link before.</p>
+          <p class="quiet">
+            {links.length} {links.length === 1 ? 'joint' : 'joints'} in series, reaching {mm(reachOf(links))}. Each link
+            is a bar along its own x; its joint stands at the offset in the link before.
+          </p>
         </div>
         <ol class="chain" aria-label="Links, from the base">
-          <li class="chain-row chain-title" aria-hidden="true"><span>link</span><span>joint</span><span>axis</span><span>offset x</span><span>y</span><span>z</span><span>length</span><span>mass</span><span /></li>
+          <li class="chain-row chain-title" aria-hidden="true">
+            <span>link</span>
+            <span>joint</span>
+            <span>axis</span>
+            <span>offset x</span>
+            <span>y</span>
+            <span>z</span>
+            <span>length</span>
+            <span>mass</span>
+            <span />
+          </li>
           {links.map((s, i) => (
-            <Row key={i} stated={s} i={i} only={links.length === 1} onPut={(next) => setLinks(links.map((x, k) => (k === i ? next : x)))}
-              onDrop={() => setLinks(links.filter((_, k) => k !== i))} />
+            <Row
+              key={i}
+              stated={s}
+              i={i}
+              only={links.length === 1}
+              onPut={(next) => setLinks(links.map((x, k) => (k === i ? next : x)))}
+              onDrop={() => setLinks(links.filter((_, k) => k !== i))}
+            />
           ))}
         </ol>
         <div class="buttons">
-          <button type="button" disabled={links.length >= MOST} onClick={() => setLinks([...links, nextLink(links[links.length - 1]!)])}><Icon name="plus" />Add link {links.length}</button>
-          <button type="button" class="primary" onClick={make}>Make it</button>
-          <button type="button" onClick={closeDialog}>Cancel</button>
+          <button
+            type="button"
+            disabled={links.length >= MOST}
+            onClick={() => setLinks([...links, nextLink(links[links.length - 1]!)])}
+          >
+            <Icon name="plus" />
+            Add link {links.length}
+          </button>
+          <button type="button" class="primary" onClick={make}>
+            Make it
+          </button>
+          <button type="button" onClick={closeDialog}>
+            Cancel
+          </button>
         </div>
       </div>
       <Urdf />

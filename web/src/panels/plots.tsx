@@ -1,21 +1,31 @@
 // What happened in the last ten seconds, drawn as it comes: the hand's force and errors, energy and
 // impulses; or runs of different controls, laid over one another.
+
 import { effect } from '@preact/signals';
-import { useEffect, useRef } from 'preact/hooks';
 import type { JSX } from 'preact';
-import { Chart, type Trace } from '../ui/chart';
+import { useEffect, useRef } from 'preact/hooks';
+import { hand, motion, type Series, SPAN_S, sampled } from '../state/recorder';
 import { compare, dropRun, type Run } from '../state/runs';
-import { hand, motion, sampled, SPAN_S, type Series } from '../state/recorder';
-import { Icon } from '../ui/icons';
-import { fixed } from '../state/words';
 import * as store from '../state/store';
+import { fixed } from '../state/words';
+import { Chart, type Trace } from '../ui/chart';
+import { Icon } from '../ui/icons';
 
 const trace = (s: Series, column: number, name: string, colour: string, dash: number[], stems = false): Trace => ({
-  name, colour, dash, stems, times: s.times, values: s.values[column]!, count: () => s.count,
+  name,
+  colour,
+  dash,
+  stems,
+  times: s.times,
+  values: s.values[column]!,
+  count: () => s.count,
 });
 
 const FORCE = [trace(hand, 0, 'normal', '--view-force', []), trace(hand, 1, 'tangential', '--view-motion', [5, 3])];
-const ERROR = [trace(hand, 2, 'constraint', '--view-conflict', []), trace(hand, 3, 'tool to device', '--muted', [2, 3])];
+const ERROR = [
+  trace(hand, 2, 'constraint', '--view-conflict', []),
+  trace(hand, 3, 'tool to device', '--muted', [2, 3]),
+];
 const KINETIC = [trace(motion, 0, 'kinetic', '--view-mobile', [])];
 const IMPULSE = [trace(motion, 1, 'of a tick', '--view-conflict', [], true)];
 
@@ -44,7 +54,11 @@ function useChart(paint: (chart: Chart) => void): { current: HTMLCanvasElement |
 }
 
 function Key({ colour, dash }: { colour: string; dash: number[] }): JSX.Element {
-  return <svg width="22" height="8" aria-hidden="true"><line x1="0" y1="4" x2="22" y2="4" class={`key-line key${colour}`} stroke-dasharray={dash.join(' ')} /></svg>;
+  return (
+    <svg width="22" height="8" aria-hidden="true">
+      <line x1="0" y1="4" x2="22" y2="4" class={`key-line key${colour}`} stroke-dasharray={dash.join(' ')} />
+    </svg>
+  );
 }
 
 const newest = (t: Trace): number => (t.count() ? t.values[t.count() - 1]! : 0);
@@ -81,8 +95,11 @@ function Plot(p: { title: string; unit: string; traces: Trace[]; series: Series;
         {p.traces.map((t) => {
           const value = t.stems ? largest(t) : newest(t);
           return (
-            <span key={t.name} class="key"><Key colour={t.colour} dash={t.dash} />
-              {t.name}{t.stems && ', at most'} <output>{figureOf(value, p.unit)}</output></span>
+            <span key={t.name} class="key">
+              <Key colour={t.colour} dash={t.dash} />
+              {t.name}
+              {t.stems && ', at most'} <output>{figureOf(value, p.unit)}</output>
+            </span>
           );
         })}
       </figcaption>
@@ -93,10 +110,20 @@ function Plot(p: { title: string; unit: string; traces: Trace[]; series: Series;
 
 // ---- controls compared ----------------------------------------------------------------------------------
 
-const DASHES: Record<string, number[]> = { impedance: [], penalty: [7, 3], coupling: [2, 3], 'four-channel': [9, 3, 2, 3] };
+const DASHES: Record<string, number[]> = {
+  impedance: [],
+  penalty: [7, 3],
+  coupling: [2, 3],
+  'four-channel': [9, 3, 2, 3],
+};
 
 const runTrace = (r: Run): Trace => ({
-  name: r.label, colour: `--run-${r.control}`, dash: DASHES[r.control] ?? [], times: r.times, values: r.errors, count: () => r.count,
+  name: r.label,
+  colour: `--run-${r.control}`,
+  dash: DASHES[r.control] ?? [],
+  times: r.times,
+  values: r.errors,
+  count: () => r.count,
 });
 
 function peak(r: Run): number {
@@ -109,9 +136,24 @@ const short = (mm: number): string => fixed(mm, mm < 0.1 ? 3 : 2);
 
 function RunKey({ run, live }: { run: Run; live: boolean }): JSX.Element {
   return (
-    <span class="key"><Key colour={`--run-${run.control}`} dash={DASHES[run.control] ?? []} />
-      {run.label}{live && ' (now)'} <output>{short(run.count ? run.errors[run.count - 1]! : 0)} mm, at most {short(peak(run))}</output>
-      {!live && <button type="button" class="tool tiny" aria-label={`Drop the run: ${run.label}`} title="Drop it" onClick={() => dropRun(run)}><Icon name="close" /></button>}
+    <span class="key">
+      <Key colour={`--run-${run.control}`} dash={DASHES[run.control] ?? []} />
+      {run.label}
+      {live && ' (now)'}{' '}
+      <output>
+        {short(run.count ? run.errors[run.count - 1]! : 0)} mm, at most {short(peak(run))}
+      </output>
+      {!live && (
+        <button
+          type="button"
+          class="tool tiny"
+          aria-label={`Drop the run: ${run.label}`}
+          title="Drop it"
+          onClick={() => dropRun(run)}
+        >
+          <Icon name="close" />
+        </button>
+      )}
     </span>
   );
 }
@@ -129,21 +171,33 @@ function Comparison(): JSX.Element {
   store.figures.value;
   sampled.value;
   const { runs, now } = compare.value;
-  const again = runs.some((r) => r.label.startsWith(now.label) && Math.abs(r.count - now.count) < 200 && store.runState.value !== 'running'); // it was just kept
+  const again = runs.some(
+    (r) => r.label.startsWith(now.label) && Math.abs(r.count - now.count) < 200 && store.runState.value !== 'running',
+  ); // it was just kept
   return (
     <figure class="plot wide-plot">
       <figcaption>
         <strong>Device to tool, mm</strong>
-        {runs.map((r) => <RunKey key={r.label} run={r} live={false} />)}
+        {runs.map((r) => (
+          <RunKey key={r.label} run={r} live={false} />
+        ))}
         {now.count > 1 && !again && <RunKey run={now} live />}
-        {runs.length === 0 && now.count < 2 && <span class="quiet">Run with one control, keep the run, switch, run again; or run all four from the panel on the right.</span>}
+        {runs.length === 0 && now.count < 2 && (
+          <span class="quiet">
+            Run with one control, keep the run, switch, run again; or run all four from the panel on the right.
+          </span>
+        )}
       </figcaption>
       <canvas ref={canvas} role="img" aria-label="Distance from device to tool over the time of each run" />
     </figure>
   );
 }
 
-const VIEWS = [['force', 'Force'], ['energy', 'Energy'], ['compare', 'Compare']] as const;
+const VIEWS = [
+  ['force', 'Force'],
+  ['energy', 'Energy'],
+  ['compare', 'Compare'],
+] as const;
 
 export function Plots(): JSX.Element {
   const shown = store.plotShown.value;
@@ -152,13 +206,28 @@ export function Plots(): JSX.Element {
     <div class="plots" role="group" aria-label="Live plots">
       <div class="plot-tabs" role="group" aria-label="What is plotted">
         {VIEWS.filter(([id]) => id !== 'compare' || held || shown === id).map(([id, name]) => (
-          <button key={id} type="button" aria-pressed={shown === id} onClick={() => (store.plotShown.value = id)}>{name}</button>
+          <button key={id} type="button" aria-pressed={shown === id} onClick={() => (store.plotShown.value = id)}>
+            {name}
+          </button>
         ))}
       </div>
-      {shown === 'force' && <Plot key="force" title="Force of the hand" unit="N" traces={FORCE} series={hand} floor={1} />}
+      {shown === 'force' && (
+        <Plot key="force" title="Force of the hand" unit="N" traces={FORCE} series={hand} floor={1} />
+      )}
       {shown === 'force' && <Plot key="error" title="Error" unit={'\u00b5m'} traces={ERROR} series={hand} floor={1} />}
-      {shown === 'energy' && <Plot key="kinetic" title="Energy of motion" unit="mJ" traces={KINETIC} series={motion} floor={0.01} />}
-      {shown === 'energy' && <Plot key="impulse" title="Impulses of contacts" unit={'mN\u00b7s'} traces={IMPULSE} series={motion} floor={0.01} />}
+      {shown === 'energy' && (
+        <Plot key="kinetic" title="Energy of motion" unit="mJ" traces={KINETIC} series={motion} floor={0.01} />
+      )}
+      {shown === 'energy' && (
+        <Plot
+          key="impulse"
+          title="Impulses of contacts"
+          unit={'mN\u00b7s'}
+          traces={IMPULSE}
+          series={motion}
+          floor={0.01}
+        />
+      )}
       {shown === 'compare' && <Comparison />}
     </div>
   );

@@ -1,9 +1,10 @@
 // What holds for the whole scene: its weight, the rate of its loop, what it is about.
+
 import type { JSX } from 'preact';
-import { patchScene } from '../edits/objects';
+import { patchScene } from '../edits/scene';
 import type { Vec3 } from '../protocol';
-import { NumberField, Row, Section } from '../ui/widgets';
 import * as store from '../state/store';
+import { NumberField, Row, Section } from '../ui/widgets';
 
 const EARTH: Vec3 = [0, 0, -9.81];
 const NONE: Vec3 = [0, 0, 0];
@@ -17,14 +18,29 @@ function Gravity(): JSX.Element {
   return (
     <>
       <div class="kinds" role="group" aria-label="Gravity">
-        {([['none', NONE], ['as on Earth', EARTH]] as const).map(([word, v]) => (
-          <button key={word} type="button" class="chip" aria-pressed={same(g, v)} onClick={() => put(v)}>{word}</button>
+        {(
+          [
+            ['none', NONE],
+            ['as on Earth', EARTH],
+          ] as const
+        ).map(([word, v]) => (
+          <button key={word} type="button" class="chip" aria-pressed={same(g, v)} onClick={() => put(v)}>
+            {word}
+          </button>
         ))}
       </div>
       <div class="triple">
         {['x', 'y', 'z'].map((axis, i) => (
-          <NumberField key={axis} shown={`gravity ${axis}`} label={`Gravity ${axis}`} unit={'m/s\u00b2'} step={0.1} digits={4} value={g[i]!}
-            onCommit={(v) => put(g.map((x, k) => (k === i ? v : x)) as Vec3)} />
+          <NumberField
+            key={axis}
+            shown={`gravity ${axis}`}
+            label={`Gravity ${axis}`}
+            unit={'m/s\u00b2'}
+            step={0.1}
+            digits={4}
+            value={g[i]!}
+            onCommit={(v) => put(g.map((x, k) => (k === i ? v : x)) as Vec3)}
+          />
         ))}
       </div>
     </>
@@ -39,9 +55,18 @@ export function SceneSettings(): JSX.Element {
       {description && <p class="quiet">{description}</p>}
       <Gravity />
       <Row label="loop">
-        <select aria-label="Rate of the loop" value={rate} disabled={store.runState.value !== 'stopped'} title="Changed while stopped"
-          onChange={(e) => void patchScene({ rate: Number(e.currentTarget.value) })}>
-          {rates.map((r) => <option key={r} value={r}>{r} Hz</option>)}
+        <select
+          aria-label="Rate of the loop"
+          value={rate}
+          disabled={store.runState.value !== 'stopped'}
+          title="Changed while stopped"
+          onChange={(e) => void patchScene({ rate: Number(e.currentTarget.value) })}
+        >
+          {rates.map((r) => (
+            <option key={r} value={r}>
+              {r} Hz
+            </option>
+          ))}
         </select>
       </Row>
     </Section>

@@ -1,16 +1,17 @@
 // What the shown object may still do: in words, its branches, and a slider for each freedom. Pointing
 // at a freedom makes a ghost swing along it in the view.
+
 import type { JSX } from 'preact';
-import { chooseBranch, moveAlong } from '../edits/objects';
+import { chooseBranch, moveAlong } from '../edits/constraints';
+import type { Branch, Parameter, Solution } from '../protocol';
 import { motionOf } from '../state/freedoms';
 import { norm, qconj, qmul, sub } from '../state/maths';
 import { poses } from '../state/poses';
-import type { Branch, Parameter, Solution } from '../protocol';
+import * as store from '../state/store';
 import { suitingSize } from '../state/viewer';
+import { DEG, fixed, freedomName, MM, mm, stateWords } from '../state/words';
 import { Follows } from '../ui/cluster';
 import { Badge, NumberField, Section } from '../ui/widgets';
-import { DEG, fixed, freedomName, MM, mm, stateWords } from '../state/words';
-import * as store from '../state/store';
 
 function rangeOf(p: Parameter, value: number): [number, number] {
   const [low, high] = p.range ?? [null, null];
@@ -21,7 +22,11 @@ function rangeOf(p: Parameter, value: number): [number, number] {
   return [middle - reach, middle + reach];
 }
 
-interface FreedomProps { solution: Solution; branch: Branch; i: number }
+interface FreedomProps {
+  solution: Solution;
+  branch: Branch;
+  i: number;
+}
 
 const point = (i: number): void => {
   store.hoverFreedom.value = i;
@@ -31,9 +36,18 @@ const point = (i: number): void => {
 function FreedomRow(p: { i: number; name: string; children: JSX.Element | JSX.Element[] }): JSX.Element {
   const chosen = store.freedom.value === p.i;
   return (
-    <li class={`freedom ${chosen ? 'chosen' : ''} ${store.hoverFreedom.value === p.i ? 'hot' : ''}`} data-freedom={p.i}
-      onMouseEnter={() => point(p.i)} onMouseLeave={() => point(-1)} onFocusCapture={() => point(p.i)} onBlurCapture={() => point(-1)}>
-      <label class="freedom-name"><input type="radio" name="freedom" checked={chosen} onChange={() => (store.freedom.value = p.i)} />{p.name}</label>
+    <li
+      class={`freedom ${chosen ? 'chosen' : ''} ${store.hoverFreedom.value === p.i ? 'hot' : ''}`}
+      data-freedom={p.i}
+      onMouseEnter={() => point(p.i)}
+      onMouseLeave={() => point(-1)}
+      onFocusCapture={() => point(p.i)}
+      onBlurCapture={() => point(-1)}
+    >
+      <label class="freedom-name">
+        <input type="radio" name="freedom" checked={chosen} onChange={() => (store.freedom.value = p.i)} />
+        {p.name}
+      </label>
       {p.children}
     </li>
   );
@@ -48,13 +62,32 @@ function Freedom({ solution, branch, i }: FreedomProps): JSX.Element {
   const locked = store.runState.value === 'running';
   const set = (x: number): void => {
     point(-1); // what moves shows it by itself
-    void moveAlong(solution.object, solution.parameters!.map((v, j) => (j === i ? x : v)));
+    void moveAlong(
+      solution.object,
+      solution.parameters!.map((v, j) => (j === i ? x : v)),
+    );
   };
   return (
     <FreedomRow i={i} name={name}>
-      <input type="range" min={low} max={high} step={(high - low) / 400} value={value} disabled={locked} aria-label={`Freedom: ${name}`}
-        onFocus={() => (store.freedom.value = i)} onInput={(e) => set(Number(e.currentTarget.value))} />
-      <NumberField label={`Freedom ${name}`} unit={parameter.unit === 'm' ? 'mm' : '\u00b0'} digits={2} disabled={locked} value={value * k} onCommit={(v) => set(v / k)} />
+      <input
+        type="range"
+        min={low}
+        max={high}
+        step={(high - low) / 400}
+        value={value}
+        disabled={locked}
+        aria-label={`Freedom: ${name}`}
+        onFocus={() => (store.freedom.value = i)}
+        onInput={(e) => set(Number(e.currentTarget.value))}
+      />
+      <NumberField
+        label={`Freedom ${name}`}
+        unit={parameter.unit === 'm' ? 'mm' : '\u00b0'}
+        digits={2}
+        disabled={locked}
+        value={value * k}
+        onCommit={(v) => set(v / k)}
+      />
     </FreedomRow>
   );
 }
@@ -69,13 +102,26 @@ function LocalFreedom({ solution, i }: FreedomProps): JSX.Element {
   const locked = store.runState.value === 'running';
   const by = (sign: number): void => {
     store.freedom.value = i;
-    void moveAlong(solution.object, solution.parameters!.map((v, j) => v + (j === i ? sign * LOCAL_STEP_M : 0)));
+    void moveAlong(
+      solution.object,
+      solution.parameters!.map((v, j) => v + (j === i ? sign * LOCAL_STEP_M : 0)),
+    );
   };
   return (
     <FreedomRow i={i} name={name}>
       <span class="jog">
-        <button type="button" class="tool" disabled={locked} aria-label={`Freedom ${name}, back`} onClick={() => by(-1)}>{'\u2212'}</button>
-        <button type="button" class="tool" disabled={locked} aria-label={`Freedom ${name}, on`} onClick={() => by(1)}>+</button>
+        <button
+          type="button"
+          class="tool"
+          disabled={locked}
+          aria-label={`Freedom ${name}, back`}
+          onClick={() => by(-1)}
+        >
+          {'\u2212'}
+        </button>
+        <button type="button" class="tool" disabled={locked} aria-label={`Freedom ${name}, on`} onClick={() => by(1)}>
+          +
+        </button>
       </span>
       <span class="quiet">{LOCAL_STEP_M * MM} mm a step</span>
     </FreedomRow>
@@ -103,9 +149,26 @@ function BranchList({ solution }: { solution: Solution }): JSX.Element | null {
     <fieldset class="branches">
       <legend>Branches</legend>
       {solution.branches.map((b, i) => (
-        <label key={b.id} data-branch={b.id} onMouseEnter={() => show(i)} onMouseLeave={() => show(-1)} onFocusCapture={() => show(i)} onBlurCapture={() => show(-1)}>
-          <input type="radio" name="branch" checked={b.id === solution.branch} onChange={() => void chooseBranch(solution.object, b.id)} />
-          <span>{i + 1}. {b.words ?? `${b.dof} freedoms`} <span class="quiet">{b.id}, {away(solution.object, b)}</span></span>
+        <label
+          key={b.id}
+          data-branch={b.id}
+          onMouseEnter={() => show(i)}
+          onMouseLeave={() => show(-1)}
+          onFocusCapture={() => show(i)}
+          onBlurCapture={() => show(-1)}
+        >
+          <input
+            type="radio"
+            name="branch"
+            checked={b.id === solution.branch}
+            onChange={() => void chooseBranch(solution.object, b.id)}
+          />
+          <span>
+            {i + 1}. {b.words ?? `${b.dof} freedoms`}{' '}
+            <span class="quiet">
+              {b.id}, {away(solution.object, b)}
+            </span>
+          </span>
         </label>
       ))}
     </fieldset>
@@ -119,8 +182,18 @@ function Solved({ solution }: { solution: Solution }): JSX.Element | null {
   return (
     <details class="group-of">
       <summary>How it was solved</summary>
-      {trace.length > 0 && <ol class="trace">{trace.map((step, i) => <li key={i}>{step}</li>)}</ol>}
-      {roots && <p class="quiet">{roots.real} of {roots.complex} roots are real.</p>}
+      {trace.length > 0 && (
+        <ol class="trace">
+          {trace.map((step, i) => (
+            <li key={i}>{step}</li>
+          ))}
+        </ol>
+      )}
+      {roots && (
+        <p class="quiet">
+          {roots.real} of {roots.complex} roots are real.
+        </p>
+      )}
     </details>
   );
 }
@@ -132,18 +205,30 @@ function Known({ solution }: { solution: Solution }): JSX.Element {
   const Row = branch?.kind === 'general' ? LocalFreedom : Freedom;
   return (
     <>
-      <div class="badges"><strong>{solution.object}</strong>{state && <Badge {...state} />}{solution.method === 'numeric' && <span class="quiet">found numerically</span>}</div>
-      <p class="words motion" data-words>{solution.words ?? solution.reason ?? solution.conflict?.message}</p>
+      <div class="badges">
+        <strong>{solution.object}</strong>
+        {state && <Badge {...state} />}
+        {solution.method === 'numeric' && <span class="quiet">found numerically</span>}
+      </div>
+      <p class="words motion" data-words>
+        {solution.words ?? solution.reason ?? solution.conflict?.message}
+      </p>
       <Follows standing={solution} />
       {!!solution.redundant?.length && (
         <p class="quiet">{solution.redundant.map((r) => `${r.id} follows from ${r.because.join(', ')}`).join('; ')}.</p>
       )}
       <BranchList solution={solution} />
       {branch && solution.parameters && (
-        <ul class="freedoms">{branch.parameters.map((q, i) => <Row key={q.name} solution={solution} branch={branch} i={i} />)}</ul>
+        <ul class="freedoms">
+          {branch.parameters.map((q, i) => (
+            <Row key={q.name} solution={solution} branch={branch} i={i} />
+          ))}
+        </ul>
       )}
       <Solved solution={solution} />
-      {store.runState.value === 'running' && branch && branch.dof > 0 && <p class="quiet">Running: drag it in the view, or push with the arrow keys.</p>}
+      {store.runState.value === 'running' && branch && branch.dof > 0 && (
+        <p class="quiet">Running: drag it in the view, or push with the arrow keys.</p>
+      )}
     </>
   );
 }
@@ -153,9 +238,15 @@ export function SolutionPanel(): JSX.Element | null {
   if (!solution && store.mechanisms.value.length) return null;
   return (
     <Section id="freedoms" title="Freedoms">
-      {solution
-        ? <Known solution={solution} />
-        : <p class="quiet">{store.objects.value.some((o) => !o.fixed) ? 'Select a mobile object to see what it may do.' : 'Nothing here can move.'}</p>}
+      {solution ? (
+        <Known solution={solution} />
+      ) : (
+        <p class="quiet">
+          {store.objects.value.some((o) => !o.fixed)
+            ? 'Select a mobile object to see what it may do.'
+            : 'Nothing here can move.'}
+        </p>
+      )}
     </Section>
   );
 }

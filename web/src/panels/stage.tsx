@@ -1,18 +1,28 @@
 // The middle of the page: the canvas, the cube, and what must be said over the scene.
-import { useEffect, useRef, useState } from 'preact/hooks';
+
 import type { JSX } from 'preact';
-import { setRun } from '../edits/objects';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { draft, preview } from '../edits/draft';
-import { Icon } from '../ui/icons';
+import { setRun } from '../edits/simulation';
 import { linkName } from '../state/mechanisms';
-import { setView } from '../state/viewer';
-import { Viewport } from '../view/viewport';
 import * as store from '../state/store';
+import { setView } from '../state/viewer';
+import { Icon } from '../ui/icons';
+import { Viewport } from '../view/viewport';
 
 const STEPS: { done: () => boolean; text: string }[] = [
-  { done: () => store.picked.value.length > 0 || store.constraints.value.length > 0, text: 'Click the flat base of the cone, then the top of the cylinder.' },
-  { done: () => store.constraints.value.length > 0, text: 'Hover \u201ccoincident\u201d to see where the cone would go, and press Enter.' },
-  { done: () => store.running.value && (store.simulation.value?.tools[0]?.dragging ?? false), text: 'Press Run, then drag the cone: it slides, and stops dead at the plane.' },
+  {
+    done: () => store.picked.value.length > 0 || store.constraints.value.length > 0,
+    text: 'Click the flat base of the cone, then the top of the cylinder.',
+  },
+  {
+    done: () => store.constraints.value.length > 0,
+    text: 'Hover \u201ccoincident\u201d to see where the cone would go, and press Enter.',
+  },
+  {
+    done: () => store.running.value && (store.simulation.value?.tools[0]?.dragging ?? false),
+    text: 'Press Run, then drag the cone: it slides, and stops dead at the plane.',
+  },
 ];
 
 const FIRST_SCENE = 'cone-on-cylinder'; // the bundled scene that the hints are about
@@ -32,25 +42,50 @@ function Hints(): JSX.Element | null {
       <ol>
         {STEPS.map((s, i) => (
           <li key={i} class={s.done() ? 'done' : i === now ? 'now' : ''}>
-            <span class="hint-mark" aria-hidden="true">{s.done() ? <Icon name="ok" /> : i + 1}</span><span class="hint-text">{s.text}</span>
+            <span class="hint-mark" aria-hidden="true">
+              {s.done() ? <Icon name="ok" /> : i + 1}
+            </span>
+            <span class="hint-text">{s.text}</span>
           </li>
         ))}
       </ol>
-      <button type="button" class="tool tiny" aria-label="Do not show these hints again" title="Do not show again" onClick={dismiss}><Icon name="close" /></button>
+      <button
+        type="button"
+        class="tool tiny"
+        aria-label="Do not show these hints again"
+        title="Do not show again"
+        onClick={dismiss}
+      >
+        <Icon name="close" />
+      </button>
     </aside>
   );
 }
 
 function Banner(): JSX.Element | null {
   if (store.link.value === 'lost' || store.link.value === 'connecting')
-    return <div class="banner lost" role="status"><Icon name="conflict" />{store.link.value === 'lost' ? 'The appliance does not answer. Trying again by itself\u2026' : 'Connecting\u2026'}</div>;
+    return (
+      <div class="banner lost" role="status">
+        <Icon name="conflict" />
+        {store.link.value === 'lost'
+          ? 'The appliance does not answer. Trying again by itself\u2026'
+          : 'Connecting\u2026'}
+      </div>
+    );
   if (store.halted.value) {
     const cause = [...store.events.value].reverse().find((e) => /halt|fault/.test(e.kind));
     const rate = store.simulation.value?.loop.rate ?? 1000;
     return (
-      <div class="banner halted" role="alert"><Icon name="halt" />
-        <span><strong>Halted{cause ? ` at ${(cause.tick / rate).toFixed(2)} s` : ''}.</strong> {cause && /fault/.test(cause.kind) ? `${cause.message} ` : ''}Nothing moves until it is armed again.</span>
-        <button type="button" onClick={() => (store.dialog.value = 'arm')}>Arm{'\u2026'}</button></div>
+      <div class="banner halted" role="alert">
+        <Icon name="halt" />
+        <span>
+          <strong>Halted{cause ? ` at ${(cause.tick / rate).toFixed(2)} s` : ''}.</strong>{' '}
+          {cause && /fault/.test(cause.kind) ? `${cause.message} ` : ''}Nothing moves until it is armed again.
+        </span>
+        <button type="button" onClick={() => (store.dialog.value = 'arm')}>
+          Arm{'\u2026'}
+        </button>
+      </div>
     );
   }
   return null;
@@ -68,14 +103,27 @@ function NoticeBox(): JSX.Element | null {
   if (!n) return null;
   return (
     <div class={`notice ${n.tone}`} role={n.tone === 'error' ? 'alert' : 'status'}>
-      <Icon name={n.tone === 'error' ? 'conflict' : 'ok'} /><p>{n.text}</p>
-      <button type="button" class="tool tiny" aria-label="Dismiss" onClick={() => (store.notice.value = null)}><Icon name="close" /></button>
-      {n.fixes.length > 0 && <div class="fixes">{n.fixes.map((f) => (
-        <button key={f.label} type="button" onClick={() => {
-          store.notice.value = null;
-          f.run();
-        }}>{f.label}</button>
-      ))}</div>}
+      <Icon name={n.tone === 'error' ? 'conflict' : 'ok'} />
+      <p>{n.text}</p>
+      <button type="button" class="tool tiny" aria-label="Dismiss" onClick={() => (store.notice.value = null)}>
+        <Icon name="close" />
+      </button>
+      {n.fixes.length > 0 && (
+        <div class="fixes">
+          {n.fixes.map((f) => (
+            <button
+              key={f.label}
+              type="button"
+              onClick={() => {
+                store.notice.value = null;
+                f.run();
+              }}
+            >
+              {f.label}
+            </button>
+          ))}
+        </div>
+      )}
     </div>
   );
 }
@@ -93,18 +141,42 @@ function StatusLine(): JSX.Element {
   const words = store.solutions.value.get(object)?.words;
   return (
     <div class="status">
-      <span class="status-words motion">{draft.value && trial?.solution ? `would leave ${trial.solution.branches[trial.branch]?.words ?? trial.solution.words}` : words ? `${object}: ${words}` : ''}</span>
-      <span class="status-hover">{store.hoverRef.value || hoveredLink()}{refs.length > 1 && <span class="quiet"> {store.hoverIndex.value + 1} of {refs.length}, <kbd>Tab</kbd> for the next</span>}</span>
+      <span class="status-words motion">
+        {draft.value && trial?.solution
+          ? `would leave ${trial.solution.branches[trial.branch]?.words ?? trial.solution.words}`
+          : words
+            ? `${object}: ${words}`
+            : ''}
+      </span>
+      <span class="status-hover">
+        {store.hoverRef.value || hoveredLink()}
+        {refs.length > 1 && (
+          <span class="quiet">
+            {' '}
+            {store.hoverIndex.value + 1} of {refs.length}, <kbd>Tab</kbd> for the next
+          </span>
+        )}
+      </span>
     </div>
   );
 }
 
 function Empty(): JSX.Element | null {
-  if (store.link.value === 'connecting' || !store.scene.value.format || store.objects.value.length > 0 || store.mechanisms.value.length > 0) return null;
+  if (
+    store.link.value === 'connecting' ||
+    !store.scene.value.format ||
+    store.objects.value.length > 0 ||
+    store.mechanisms.value.length > 0
+  )
+    return null;
   return (
-    <div class="empty"><p>This scene is empty.</p>
+    <div class="empty">
+      <p>This scene is empty.</p>
       <p class="quiet">Add a box, cylinder, cone, sphere or mechanism on the left, or open a scene.</p>
-      <button type="button" class="primary" onClick={() => (store.dialog.value = 'gallery')}>Gallery</button></div>
+      <button type="button" class="primary" onClick={() => (store.dialog.value = 'gallery')}>
+        Gallery
+      </button>
+    </div>
   );
 }
 
@@ -116,28 +188,50 @@ export function Stage(): JSX.Element {
   const [broken, setBroken] = useState('');
   useEffect(() => {
     try {
-      setView(new Viewport({ canvas: canvas.current!, overlay: overlay.current!, cube: cube.current!, host: host.current! }));
+      setView(
+        new Viewport({ canvas: canvas.current!, overlay: overlay.current!, cube: cube.current!, host: host.current! }),
+      );
     } catch {
-      setBroken('This browser gives no WebGL, so the scene cannot be drawn. The lists and numbers beside it work all the same.');
+      setBroken(
+        'This browser gives no WebGL, so the scene cannot be drawn. The lists and numbers beside it work all the same.',
+      );
     }
     return () => setView(null);
   }, []);
   return (
     <main class={`stage ${store.link.value === 'lost' ? 'away-now' : ''}`} aria-label="Scene">
       <div ref={host} class="stage-view">
-        <canvas ref={canvas} id="canvas" tabIndex={0} role="application" aria-label="The scene in three dimensions. The list of objects has everything in it for the keyboard." />
+        <canvas
+          ref={canvas}
+          id="canvas"
+          tabIndex={0}
+          role="application"
+          aria-label="The scene in three dimensions. The list of objects has everything in it for the keyboard."
+        />
         <canvas ref={overlay} class="overlay" aria-hidden="true" hidden />
       </div>
       <div ref={cube} class="cube-host" role="group" aria-label="View cube" />
-      {broken && <p class="banner lost" role="alert">{broken}</p>}
+      {broken && (
+        <p class="banner lost" role="alert">
+          {broken}
+        </p>
+      )}
       <Banner />
       <NoticeBox />
       <Empty />
       <Hints />
       <StatusLine />
-      {store.link.value === 'open' && store.runState.value === 'stopped' && (store.constraints.value.length > 0 || store.mechanisms.value.length > 0) && store.tools.value.length > 0 && !draft.value && !store.halted.value && (
-        <button type="button" class="start" onClick={() => void setRun('running')}><Icon name="run" />Start</button>
-      )}
+      {store.link.value === 'open' &&
+        store.runState.value === 'stopped' &&
+        (store.constraints.value.length > 0 || store.mechanisms.value.length > 0) &&
+        store.tools.value.length > 0 &&
+        !draft.value &&
+        !store.halted.value && (
+          <button type="button" class="start" onClick={() => void setRun('running')}>
+            <Icon name="run" />
+            Start
+          </button>
+        )}
     </main>
   );
 }

@@ -1,13 +1,14 @@
 // The selected task, to be made and changed: its name, its steps with their values, new steps out of
 // what is there now.
-import { useState } from 'preact/hooks';
+
 import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
 import { editSteps, patchTask, presentConstraints, presentPose, stepWords, turnsOnly, unitOf } from '../edits/tasks';
 import type { MoveStep, Step, Task } from '../protocol';
+import * as store from '../state/store';
+import { DEG, MM } from '../state/words';
 import { Icon } from '../ui/icons';
 import { NameField, NumberField, Section } from '../ui/widgets';
-import { DEG, MM } from '../state/words';
-import * as store from '../state/store';
 
 type Put = (step: Step) => void;
 
@@ -18,17 +19,37 @@ const unitShown = (name: string): string => (unitOf(name) === 'm' ? 'mm' : '\u00
 function Targets({ object, n, step, put }: { object: string; n: number; step: MoveStep; put: Put }): JSX.Element {
   return (
     <>
-      {(['to', 'by'] as const).flatMap((way) => Object.entries(step[way] ?? {}).map(([name, value]) => (
-        <div key={`${way} ${name}`} class="target">
-          <span>{name}</span>
-          <select aria-label={`Step ${n}, ${name}: to or by`} value={way} onChange={(e) => put(turned(object, step, name, way, e.currentTarget.value as 'to' | 'by'))}>
-            <option value="to">to</option><option value="by">by</option>
-          </select>
-          <NumberField label={`Step ${n}, ${name}`} unit={unitShown(name)} digits={2} value={value * factor(name)}
-            onCommit={(v) => put({ ...step, [way]: { ...step[way], [name]: v / factor(name) } })} />
-          <button type="button" class="tool tiny" aria-label={`Step ${n}: leave ${name} as it is`} title="Leave it as it is" onClick={() => put(without(step, way, name))}><Icon name="close" /></button>
-        </div>
-      )))}
+      {(['to', 'by'] as const).flatMap((way) =>
+        Object.entries(step[way] ?? {}).map(([name, value]) => (
+          <div key={`${way} ${name}`} class="target">
+            <span>{name}</span>
+            <select
+              aria-label={`Step ${n}, ${name}: to or by`}
+              value={way}
+              onChange={(e) => put(turned(object, step, name, way, e.currentTarget.value as 'to' | 'by'))}
+            >
+              <option value="to">to</option>
+              <option value="by">by</option>
+            </select>
+            <NumberField
+              label={`Step ${n}, ${name}`}
+              unit={unitShown(name)}
+              digits={2}
+              value={value * factor(name)}
+              onCommit={(v) => put({ ...step, [way]: { ...step[way], [name]: v / factor(name) } })}
+            />
+            <button
+              type="button"
+              class="tool tiny"
+              aria-label={`Step ${n}: leave ${name} as it is`}
+              title="Leave it as it is"
+              onClick={() => put(without(step, way, name))}
+            >
+              <Icon name="close" />
+            </button>
+          </div>
+        )),
+      )}
     </>
   );
 }
@@ -42,7 +63,10 @@ function without(step: MoveStep, way: 'to' | 'by', name: string): MoveStep {
 // From a place to an amount and back: an amount begins at nothing, a place at where the object is.
 function turned(object: string, step: MoveStep, name: string, from: 'to' | 'by', way: 'to' | 'by'): MoveStep {
   if (from === way) return step;
-  return { ...without(step, from, name), [way]: { ...step[way], [name]: way === 'to' ? (presentPose(object, undefined).to?.[name] ?? 0) : 0 } };
+  return {
+    ...without(step, from, name),
+    [way]: { ...step[way], [name]: way === 'to' ? (presentPose(object, undefined).to?.[name] ?? 0) : 0 },
+  };
 }
 
 function guard(step: MoveStep, change: NonNullable<MoveStep['until']>): MoveStep {
@@ -58,13 +82,48 @@ function Move({ object, n, step, put }: { object: string; n: number; step: MoveS
     <>
       <Targets object={object} n={n} step={step} put={put} />
       <div class="triple">
-        <NumberField shown="speed" label={`Step ${n}, speed`} unit="mm/s" value={(step.speed ?? 0.05) * MM} onCommit={(v) => put({ ...step, speed: v / MM })} />
-        <NumberField shown="spin" label={`Step ${n}, spin`} unit={'\u00b0/s'} value={(step.spin ?? 0.5) * DEG} onCommit={(v) => put({ ...step, spin: v / DEG })} />
-        <NumberField shown="until" label={`Step ${n}, until force`} unit={turnsOnly(step) ? 'N m' : 'N'} step={turnsOnly(step) ? 0.1 : 1} value={step.until?.reaction ?? 0} onCommit={(v) => put(guard(step, { reaction: v }))} />
+        <NumberField
+          shown="speed"
+          label={`Step ${n}, speed`}
+          unit="mm/s"
+          value={(step.speed ?? 0.05) * MM}
+          onCommit={(v) => put({ ...step, speed: v / MM })}
+        />
+        <NumberField
+          shown="spin"
+          label={`Step ${n}, spin`}
+          unit={'\u00b0/s'}
+          value={(step.spin ?? 0.5) * DEG}
+          onCommit={(v) => put({ ...step, spin: v / DEG })}
+        />
+        <NumberField
+          shown="until"
+          label={`Step ${n}, until force`}
+          unit={turnsOnly(step) ? 'N m' : 'N'}
+          step={turnsOnly(step) ? 0.1 : 1}
+          value={step.until?.reaction ?? 0}
+          onCommit={(v) => put(guard(step, { reaction: v }))}
+        />
       </div>
       <div class="checks">
-        <label class="check"><input type="checkbox" checked={step.until?.contact ?? false} onChange={(e) => put(guard(step, { contact: e.currentTarget.checked }))} />until contact</label>
-        {step.until && <label class="check"><input type="checkbox" checked={step.required ?? true} onChange={(e) => put({ ...step, required: e.currentTarget.checked })} />it must come</label>}
+        <label class="check">
+          <input
+            type="checkbox"
+            checked={step.until?.contact ?? false}
+            onChange={(e) => put(guard(step, { contact: e.currentTarget.checked }))}
+          />
+          until contact
+        </label>
+        {step.until && (
+          <label class="check">
+            <input
+              type="checkbox"
+              checked={step.required ?? true}
+              onChange={(e) => put({ ...step, required: e.currentTarget.checked })}
+            />
+            it must come
+          </label>
+        )}
       </div>
     </>
   );
@@ -73,17 +132,46 @@ function Move({ object, n, step, put }: { object: string; n: number; step: MoveS
 function StepCard({ task, i }: { task: Task; i: number }): JSX.Element {
   const step = task.steps[i]!;
   const put: Put = (now) => editSteps(task.id, (all) => all.map((s, k) => (k === i ? now : s)));
-  const swap = (): void => editSteps(task.id, (all) => all.map((s, k) => (k === i ? all[i - 1]! : k === i - 1 ? all[i]! : s)));
+  const swap = (): void =>
+    editSteps(task.id, (all) => all.map((s, k) => (k === i ? all[i - 1]! : k === i - 1 ? all[i]! : s)));
   return (
     <li class="stated step-card">
       <div class="title-row">
-        <span class="name">{i + 1}. {stepWords(task.object, step)}</span>
-        {i > 0 && <button type="button" class="tool tiny" aria-label={`Step ${i + 1}: earlier`} title="Earlier" onClick={swap}><Icon name="up" /></button>}
-        {task.steps.length > 1 && <button type="button" class="tool tiny" aria-label={`Delete step ${i + 1}`} title="Delete" onClick={() => editSteps(task.id, (all) => all.filter((_s, k) => k !== i))}><Icon name="trash" /></button>}
+        <span class="name">
+          {i + 1}. {stepWords(task.object, step)}
+        </span>
+        {i > 0 && (
+          <button type="button" class="tool tiny" aria-label={`Step ${i + 1}: earlier`} title="Earlier" onClick={swap}>
+            <Icon name="up" />
+          </button>
+        )}
+        {task.steps.length > 1 && (
+          <button
+            type="button"
+            class="tool tiny"
+            aria-label={`Delete step ${i + 1}`}
+            title="Delete"
+            onClick={() => editSteps(task.id, (all) => all.filter((_s, k) => k !== i))}
+          >
+            <Icon name="trash" />
+          </button>
+        )}
       </div>
       {step.type === 'move' && <Move object={task.object} n={i + 1} step={step} put={put} />}
-      {step.type === 'wait' && <NumberField label={`Step ${i + 1}, seconds`} unit="s" step={0.5} value={step.seconds} onCommit={(seconds) => put({ type: 'wait', seconds })} />}
-      {step.type === 'constrain' && <button type="button" class="chip" onClick={() => put(presentConstraints(task.object))}>Take the present set</button>}
+      {step.type === 'wait' && (
+        <NumberField
+          label={`Step ${i + 1}, seconds`}
+          unit="s"
+          step={0.5}
+          value={step.seconds}
+          onCommit={(seconds) => put({ type: 'wait', seconds })}
+        />
+      )}
+      {step.type === 'constrain' && (
+        <button type="button" class="chip" onClick={() => put(presentConstraints(task.object))}>
+          Take the present set
+        </button>
+      )}
     </li>
   );
 }
@@ -97,13 +185,26 @@ function Add({ task }: { task: Task }): JSX.Element {
   return (
     <div class="add-steps" role="group" aria-label="Add a step">
       <div class="checks">
-        <label class="check"><input type="checkbox" checked={contact} onChange={(e) => setContact(e.currentTarget.checked)} />until contact</label>
+        <label class="check">
+          <input type="checkbox" checked={contact} onChange={(e) => setContact(e.currentTarget.checked)} />
+          until contact
+        </label>
         <NumberField label="Until a force of" unit="N" value={force} onCommit={setForce} />
       </div>
       <div class="kinds">
-        <button type="button" class="chip" onClick={() => add(presentPose(task.object, Object.keys(until).length ? until : undefined))}>Add the present pose as a step</button>
-        <button type="button" class="chip" onClick={() => add(presentConstraints(task.object))}>Add the present constraints</button>
-        <button type="button" class="chip" onClick={() => add({ type: 'wait', seconds: 1 })}>Add a wait</button>
+        <button
+          type="button"
+          class="chip"
+          onClick={() => add(presentPose(task.object, Object.keys(until).length ? until : undefined))}
+        >
+          Add the present pose as a step
+        </button>
+        <button type="button" class="chip" onClick={() => add(presentConstraints(task.object))}>
+          Add the present constraints
+        </button>
+        <button type="button" class="chip" onClick={() => add({ type: 'wait', seconds: 1 })}>
+          Add a wait
+        </button>
       </div>
     </div>
   );
@@ -114,8 +215,19 @@ export function TaskPanel(): JSX.Element | null {
   if (!task) return null;
   return (
     <Section id="task" title="Task">
-      <div class="title-row"><Icon name="task" /><NameField value={task.name || task.id} label="Name of the task" onCommit={(name) => void patchTask(task.id, { name })} /></div>
-      <ol class="stated-list" aria-label="Steps">{task.steps.map((_s, i) => <StepCard key={i} task={task} i={i} />)}</ol>
+      <div class="title-row">
+        <Icon name="task" />
+        <NameField
+          value={task.name || task.id}
+          label="Name of the task"
+          onCommit={(name) => void patchTask(task.id, { name })}
+        />
+      </div>
+      <ol class="stated-list" aria-label="Steps">
+        {task.steps.map((_s, i) => (
+          <StepCard key={i} task={task} i={i} />
+        ))}
+      </ol>
       <Add task={task} />
     </Section>
   );

@@ -2,9 +2,9 @@
 import type { JSX } from 'preact';
 import { addTask, deleteTask, resultWords, startTask, stepNote, stepWords, stopTask } from '../edits/tasks';
 import type { Task, TaskProgress } from '../protocol';
+import * as store from '../state/store';
 import { Icon } from '../ui/icons';
 import { Section, Tool } from '../ui/widgets';
-import * as store from '../state/store';
 
 const marks: Record<string, { icon: string; word: string; tone: string }> = {
   done: { icon: 'ok', word: 'done', tone: 'well' },
@@ -21,9 +21,18 @@ function Steps({ task, progress }: { task: Task; progress: TaskProgress | undefi
         const state = progress && progress.state !== 'idle' ? progress.steps[i]?.state : undefined;
         const mark = state ? marks[state] : undefined;
         return (
-          <li key={i} class={progress?.state === 'running' && progress.step === i ? 'now' : ''} aria-current={progress?.state === 'running' && progress.step === i ? 'step' : undefined}>
-            <span class={`step-mark tone-${mark?.tone ?? 'off'}`}>{mark ? <Icon name={mark.icon} title={mark.word} /> : i + 1}</span>
-            <span>{stepWords(task.object, step)}{state && <span class="quiet">{stepNote(step, progress!.steps[i])}</span>}</span>
+          <li
+            key={i}
+            class={progress?.state === 'running' && progress.step === i ? 'now' : ''}
+            aria-current={progress?.state === 'running' && progress.step === i ? 'step' : undefined}
+          >
+            <span class={`step-mark tone-${mark?.tone ?? 'off'}`}>
+              {mark ? <Icon name={mark.icon} title={mark.word} /> : i + 1}
+            </span>
+            <span>
+              {stepWords(task.object, step)}
+              {state && <span class="quiet">{stepNote(step, progress!.steps[i])}</span>}
+            </span>
           </li>
         );
       })}
@@ -38,16 +47,43 @@ function Item({ task }: { task: Task }): JSX.Element {
   const another = [...store.progress.value].some(([id, p]) => id !== task.id && p.state === 'running');
   return (
     <li class={`joint task ${chosen ? 'chosen' : ''}`} data-task={task.id}>
-      <button type="button" class="joint-main" aria-pressed={chosen} onClick={() => store.selectTask(chosen ? '' : task.id)}>
+      <button
+        type="button"
+        class="joint-main"
+        aria-pressed={chosen}
+        onClick={() => store.selectTask(chosen ? '' : task.id)}
+      >
         <span class="joint-top">{task.name || task.id}</span>
-        <span class="joint-refs">{task.object}, {task.steps.length} {task.steps.length === 1 ? 'step' : 'steps'}</span>
+        <span class="joint-refs">
+          {task.object}, {task.steps.length} {task.steps.length === 1 ? 'step' : 'steps'}
+        </span>
       </button>
-      {runs
-        ? <Tool icon="stop" label={`Stop ${task.name || task.id}`} text="Stop" onClick={() => void stopTask(task.id)} />
-        : <Tool icon="run" label={`Start ${task.name || task.id}`} text="Start" disabled={another || store.halted.value} onClick={() => void startTask(task.id)} />}
-      <button type="button" class="tool" title="Delete" aria-label={`Delete ${task.name || task.id}`} onClick={() => void deleteTask(task.id)}><Icon name="trash" /></button>
+      {runs ? (
+        <Tool icon="stop" label={`Stop ${task.name || task.id}`} text="Stop" onClick={() => void stopTask(task.id)} />
+      ) : (
+        <Tool
+          icon="run"
+          label={`Start ${task.name || task.id}`}
+          text="Start"
+          disabled={another || store.halted.value}
+          onClick={() => void startTask(task.id)}
+        />
+      )}
+      <button
+        type="button"
+        class="tool"
+        title="Delete"
+        aria-label={`Delete ${task.name || task.id}`}
+        onClick={() => void deleteTask(task.id)}
+      >
+        <Icon name="trash" />
+      </button>
       <Steps task={task} progress={progress} />
-      {progress && progress.state !== 'idle' && <p class={`task-result ${progress.state === 'failed' ? 'tone-conflict' : ''}`} role="status">{resultWords(task, progress)}</p>}
+      {progress && progress.state !== 'idle' && (
+        <p class={`task-result ${progress.state === 'failed' ? 'tone-conflict' : ''}`} role="status">
+          {resultWords(task, progress)}
+        </p>
+      )}
     </li>
   );
 }
@@ -60,9 +96,15 @@ export function Tasks(): JSX.Element | null {
   const add = object && <Tool icon="plus" label={`Add a task for ${object}`} onClick={() => void addTask(object)} />;
   return (
     <Section id="tasks" title="Tasks" extra={add}>
-      {list.length === 0
-        ? <p class="quiet">None. A task moves the held object along its freedoms by itself, step by step.</p>
-        : <ul class="joints">{list.map((t) => <Item key={t.id} task={t} />)}</ul>}
+      {list.length === 0 ? (
+        <p class="quiet">None. A task moves the held object along its freedoms by itself, step by step.</p>
+      ) : (
+        <ul class="joints">
+          {list.map((t) => (
+            <Item key={t.id} task={t} />
+          ))}
+        </ul>
+      )}
     </Section>
   );
 }

@@ -1,21 +1,29 @@
 // The scene as a list: objects, their features. The same things as on the canvas, for the keyboard:
 // arrows move, right and left open and close, Enter picks.
-import { useRef, useState } from 'preact/hooks';
+
 import type { JSX } from 'preact';
-import { addObject, deleteObject } from '../edits/objects';
-import { needFeatures } from '../state/stream';
+import { useRef, useState } from 'preact/hooks';
 import { deleteMechanism } from '../edits/mechanisms';
-import { linkId, linkName, type LinkRef } from '../state/mechanisms';
+import { addObject, deleteObject } from '../edits/objects';
 import type { Feature, Mechanism } from '../protocol';
-import { sizeForNew } from '../state/viewer';
-import { Icon } from '../ui/icons';
-import { followWords } from '../ui/cluster';
-import { Section, Tool } from '../ui/widgets';
-import { geometryWords, stateWords } from '../state/words';
+import { type LinkRef, linkId, linkName } from '../state/mechanisms';
 import * as store from '../state/store';
+import { needFeatures } from '../state/stream';
+import { sizeForNew } from '../state/viewer';
+import { geometryWords, stateWords } from '../state/words';
+import { followWords } from '../ui/cluster';
+import { Icon } from '../ui/icons';
+import { Section, Tool } from '../ui/widgets';
 
 // A link's `object` is its own name, its mechanism's line is `head`.
-interface Line { key: string; level: 1 | 2; object: string; head: string; feature?: Feature; open?: boolean }
+interface Line {
+  key: string;
+  level: 1 | 2;
+  object: string;
+  head: string;
+  feature?: Feature;
+  open?: boolean;
+}
 
 // Mechanisms are open unless they were shut.
 
@@ -29,7 +37,10 @@ function lines(open: ReadonlySet<string>): Line[] {
   const chains = store.mechanisms.value.flatMap((m) => {
     const head: Line = { key: m.id, level: 1, object: m.id, head: m.id, open: !open.has(m.id) };
     if (!head.open) return [head];
-    return [head, ...m.links.map((_, i): Line => ({ key: linkId(m.id, i), level: 2, object: linkId(m.id, i), head: m.id }))];
+    return [
+      head,
+      ...m.links.map((_, i): Line => ({ key: linkId(m.id, i), level: 2, object: linkId(m.id, i), head: m.id })),
+    ];
   });
   return [...objects, ...chains];
 }
@@ -42,14 +53,27 @@ function ObjectLabel({ id }: { id: string }): JSX.Element {
   const now = store.stateOf(id);
   const state = now ? stateWords[now] : undefined;
   const loose = object.free && now === 'free'; // nothing guides it
-  const word = object.fixed ? 'fixed' : loose ? 'moves freely' : (object.free ? 'moves freely along its freedoms, ' : '') + (state?.word ?? 'mobile');
+  const word = object.fixed
+    ? 'fixed'
+    : loose
+      ? 'moves freely'
+      : (object.free ? 'moves freely along its freedoms, ' : '') + (state?.word ?? 'mobile');
   return (
     <>
       <Icon name={object.geometry.type} />
       <span class={`tree-name ${object.fixed ? 'is-fixed' : 'is-mobile'}`}>{id}</span>
       {store.toolIndex(id) >= 0 && <Icon name="hand" title="held by the device" />}
-      <span class={`tree-note tone-${object.fixed ? 'off' : (state?.tone ?? 'off')}`} title={[geometryWords[object.geometry.type], word, followWords(standing)].filter(Boolean).join(', ')}>
-        {object.fixed ? 'fixed' : loose ? 'free body' : standing ? `${object.free ? 'free, ' : ''}${standing.dof} dof` : 'mobile'}
+      <span
+        class={`tree-note tone-${object.fixed ? 'off' : (state?.tone ?? 'off')}`}
+        title={[geometryWords[object.geometry.type], word, followWords(standing)].filter(Boolean).join(', ')}
+      >
+        {object.fixed
+          ? 'fixed'
+          : loose
+            ? 'free body'
+            : standing
+              ? `${object.free ? 'free, ' : ''}${standing.dof} dof`
+              : 'mobile'}
         {state && !object.fixed && !loose && <Icon name={state.icon} title={state.word} />}
       </span>
     </>
@@ -71,7 +95,9 @@ function ChainLabel({ m }: { m: Mechanism }): JSX.Element {
     <>
       <Icon name="arm" />
       <span class="tree-name is-mobile">{m.id}</span>
-      <span class="tree-note" title="mechanism">{m.links.length} {m.links.length === 1 ? 'joint' : 'joints'}</span>
+      <span class="tree-note" title="mechanism">
+        {m.links.length} {m.links.length === 1 ? 'joint' : 'joints'}
+      </span>
     </>
   );
 }
@@ -111,6 +137,11 @@ function point(line: Line | null): void {
   store.hoverObject.value = line?.level === 2 ? line.object : '';
 }
 
+function lineClass(line: Line): string {
+  const hot = store.hoverRef.value === line.key ? 'hot' : '';
+  return `tree-line level-${line.level} ${isChosen(line) ? 'chosen' : ''} ${hot}`;
+}
+
 export function Tree(): JSX.Element {
   const [open, setOpen] = useState<ReadonlySet<string>>(new Set());
   const [focus, setFocus] = useState('');
@@ -136,7 +167,7 @@ export function Tree(): JSX.Element {
   };
   const key = (e: KeyboardEvent): void => {
     // the focus itself is the truth: keys may come faster than the list is drawn
-    const i = all.findIndex((l) => l.key === ((e.target as HTMLElement).dataset['key'] ?? current));
+    const i = all.findIndex((l) => l.key === ((e.target as HTMLElement).dataset.key ?? current));
     const line = all[i];
     if (!line) return;
     if (e.key === 'ArrowDown') go(i + 1);
@@ -144,9 +175,11 @@ export function Tree(): JSX.Element {
     else if (e.key === 'Home') go(0);
     else if (e.key === 'End') go(all.length - 1);
     else if (e.key === 'ArrowRight' && line.level === 1) line.open ? go(i + 1) : open_(line, true);
-    else if (e.key === 'ArrowLeft') line.level === 1 ? open_(line, false) : go(all.findIndex((l) => l.key === line.head));
+    else if (e.key === 'ArrowLeft')
+      line.level === 1 ? open_(line, false) : go(all.findIndex((l) => l.key === line.head));
     else if (e.key === 'Enter' || e.key === ' ') act(line);
-    else if (e.key === 'Delete' && line.level === 1) void (store.mechanismOf(line.object) ? deleteMechanism : deleteObject)(line.object);
+    else if (e.key === 'Delete' && line.level === 1)
+      void (store.mechanismOf(line.object) ? deleteMechanism : deleteObject)(line.object);
     else return;
     e.preventDefault();
     e.stopPropagation();
@@ -155,10 +188,15 @@ export function Tree(): JSX.Element {
   const add = (
     <div class="group small" role="group" aria-label="Add">
       {(['box', 'cylinder', 'cone', 'sphere', 'capsule'] as const).map((type) => (
-        <Tool key={type} icon={type} label={`Add a ${type}`} onClick={() => {
-          const { size, at } = sizeForNew();
-          void addObject(type, size, at);
-        }} />
+        <Tool
+          key={type}
+          icon={type}
+          label={`Add a ${type}`}
+          onClick={() => {
+            const { size, at } = sizeForNew();
+            void addObject(type, size, at);
+          }}
+        />
       ))}
       <Tool icon="arm" label="Add a mechanism" onClick={() => (store.dialog.value = 'chain')} />
     </div>
@@ -166,18 +204,38 @@ export function Tree(): JSX.Element {
   return (
     <Section id="objects" title="Objects" extra={add}>
       {all.length === 0 && <p class="quiet">Nothing here yet. Add a body with the buttons above.</p>}
-      <ul ref={list} class="tree" role="tree" aria-label="Objects and their features" aria-multiselectable="true" onKeyDown={key} onMouseLeave={() => point(null)}>
+      <ul
+        ref={list}
+        class="tree"
+        role="tree"
+        aria-label="Objects and their features"
+        aria-multiselectable="true"
+        onKeyDown={key}
+        onMouseLeave={() => point(null)}
+      >
         {all.map((line) => (
-          <li key={line.key} role="treeitem" aria-level={line.level} aria-expanded={line.level === 1 ? !!line.open : undefined}
-            aria-selected={isChosen(line)} tabIndex={line.key === current ? 0 : -1} data-key={line.key}
-            class={`tree-line level-${line.level} ${isChosen(line) ? 'chosen' : ''} ${store.hoverRef.value === line.key ? 'hot' : ''}`}
+          <li
+            key={line.key}
+            role="treeitem"
+            aria-level={line.level}
+            aria-expanded={line.level === 1 ? !!line.open : undefined}
+            aria-selected={isChosen(line)}
+            tabIndex={line.key === current ? 0 : -1}
+            data-key={line.key}
+            class={lineClass(line)}
             onClick={(e) => {
               setFocus(line.key);
               if (line.level === 1 && (e.target as Element).closest('.twist')) open_(line, !line.open);
               else act(line);
             }}
-            onDblClick={() => line.level === 1 && open_(line, !line.open)} onMouseEnter={() => point(line)}>
-            {line.level === 1 && <span class="twist" aria-hidden="true"><Icon name={line.open ? 'down' : 'right'} /></span>}
+            onDblClick={() => line.level === 1 && open_(line, !line.open)}
+            onMouseEnter={() => point(line)}
+          >
+            {line.level === 1 && (
+              <span class="twist" aria-hidden="true">
+                <Icon name={line.open ? 'down' : 'right'} />
+              </span>
+            )}
             <Label line={line} />
           </li>
         ))}

@@ -1,15 +1,19 @@
 // Which constraint kinds join two features, what they are called, and what they measure now.
-import { cross, dot, norm, placed, sub, type ElementKind, type Placed } from './maths';
-import { exactPose } from './exact';
-import { poses } from './poses';
+
 import type { Bound, ConstraintType, Sense } from '../protocol';
-import { degrees, mm } from './words';
+import { exactPose } from './exact';
+import { cross, dot, type ElementKind, norm, type Placed, placed, sub } from './maths';
+import { poses } from './poses';
 import { featureOf, objectOf, splitRef } from './store';
+import { degrees, mm } from './words';
 
 export const KINDS: ConstraintType[] = ['coincident', 'distance', 'parallel', 'perpendicular', 'angle'];
 
 export const kindNames: Record<ConstraintType, string> = {
-  coincident: 'coincident', distance: 'apart', parallel: 'parallel', perpendicular: 'perpendicular',
+  coincident: 'coincident',
+  distance: 'apart',
+  parallel: 'parallel',
+  perpendicular: 'perpendicular',
   angle: 'at an angle',
 };
 
@@ -35,7 +39,11 @@ function placeExactly(ref: string): Placed | null {
   return feature ? placed(feature, exactPose(splitRef(ref)[0])) : null;
 }
 
-export interface Measured { type: 'distance' | 'angle'; value: number; note: string }
+export interface Measured {
+  type: 'distance' | 'angle';
+  value: number;
+  note: string;
+}
 
 // What lies between two features now, as the constraint that would keep it.
 export function measured(refA: string, refB: string): Measured[] {
@@ -103,7 +111,11 @@ export function offers(refA: string, refB: string): Offer[] {
     const unit = type === 'distance' ? 'm' : type === 'angle' ? 'rad' : '';
     const value = type === 'distance' ? distanceNow(a, b) : type === 'angle' && !why ? angleNow(a, b) : 0;
     return {
-      type, fits: !why, why: why || brings(type, a, b), unit, value,
+      type,
+      fits: !why,
+      why: why || brings(type, a, b),
+      unit,
+      value,
       wall: type === 'distance' && !(directed(a) && directed(b)),
       signed: a.kind === 'plane' || b.kind === 'plane',
       sense: hasSense(type, a.kind, b.kind),
@@ -112,7 +124,9 @@ export function offers(refA: string, refB: string): Offer[] {
 }
 
 export const senseWords: Record<Sense, string> = {
-  same: 'same way', opposite: 'opposite ways', either: 'either way',
+  same: 'same way',
+  opposite: 'opposite ways',
+  either: 'either way',
 };
 
 export const isWall = (c: { bound?: Bound | '' }): boolean => c.bound === 'at-least' || c.bound === 'at-most';
@@ -122,7 +136,7 @@ export function canBeWall(c: { type: ConstraintType; a: string; b: string }): bo
   return c.type === 'distance' && [c.a, c.b].some((ref) => place(ref)?.kind === 'point');
 }
 
-export const boundWords: Record<Bound, string> = { 'equal': 'exactly', 'at-least': 'at least', 'at-most': 'at most' };
+export const boundWords: Record<Bound, string> = { equal: 'exactly', 'at-least': 'at least', 'at-most': 'at most' };
 
 // "20 mm apart", "parallel, same way", "at least 20 mm apart": a constraint in words.
 export function constraintWords(c: { type: ConstraintType; value?: number; sense?: Sense; bound?: Bound }): string {

@@ -1,7 +1,8 @@
 // Where an object is, in double precision where the server said so: frames of the stream are single.
+
+import type { Pose } from '../protocol';
 import { compose, IDENTITY, inverse, norm, sub } from './maths';
 import { poses } from './poses';
-import type { Pose } from '../protocol';
 import * as store from './store';
 
 const SAME = 1e-6; // a pose in single precision is the same as its double (m, and of the quaternion)
@@ -13,9 +14,7 @@ export function exactPose(id: string): Pose {
   const state = store.toolState(id);
   const solution = store.solutions.value.get(id);
   const branch = solution?.branches.find((b) => b.id === solution.branch);
-  const known = [
-    object?.pose, branch?.nearest.pose, state && compose(state.pose, inverse(held?.at ?? IDENTITY)),
-  ];
+  const known = [object?.pose, branch?.nearest.pose, state && compose(state.pose, inverse(held?.at ?? IDENTITY))];
   return known.find((g) => g && same(g, rough)) ?? rough;
 }
 

@@ -1,11 +1,33 @@
 // Motion of a body along the freedoms of its branch, told from where it is now: what a drag of a
 // stopped object needs. z holds changes of the branch's parameters.
-import { add, along, axisAngle, cross, dot, fromYawPitchRoll, norm, perpendicular, qconj, qmul, rotate, scale, sub, toLocal, unit, yawPitchRoll } from './maths';
+
 import type { Branch, Pose, Quat, Solution, Strand, Translation, Vec3 } from '../protocol';
+import {
+  add,
+  along,
+  axisAngle,
+  cross,
+  dot,
+  fromYawPitchRoll,
+  norm,
+  perpendicular,
+  qconj,
+  qmul,
+  rotate,
+  scale,
+  sub,
+  toLocal,
+  unit,
+  yawPitchRoll,
+} from './maths';
 
 export const radiusOf = (t: Translation): number => t.radius ?? t.radii?.[0] ?? 0;
 
-export interface Basis { e1: Vec3; e2: Vec3; e3: Vec3 }
+export interface Basis {
+  e1: Vec3;
+  e2: Vec3;
+  e3: Vec3;
+}
 
 // The directions that the server measures the locus's parameters along.
 export function basisOf(t: Translation): Basis {
@@ -49,14 +71,22 @@ function moved(t: Translation, x: Vec3, z: readonly number[]): Vec3 {
   const b = basisOf(t);
   const centre = t.point ?? [0, 0, 0];
   switch (t.kind) {
-    case 'free': return add(x, [z[0]!, z[1]!, z[2]!]);
-    case 'plane': return along(along(x, b.e1, z[0]!), b.e2, z[1]!);
-    case 'line': return along(x, b.e3, z[0]!);
-    case 'circle': return about(centre, b.e3, z[0]!, x);
-    case 'ellipse': return onEllipse(t, b, x, z[0]!);
-    case 'cylinder': return about(centre, b.e3, z[1]!, along(x, b.e3, z[0]!));
-    case 'sphere': return onSphere(t, b, x, z);
-    default: return x;
+    case 'free':
+      return add(x, [z[0]!, z[1]!, z[2]!]);
+    case 'plane':
+      return along(along(x, b.e1, z[0]!), b.e2, z[1]!);
+    case 'line':
+      return along(x, b.e3, z[0]!);
+    case 'circle':
+      return about(centre, b.e3, z[0]!, x);
+    case 'ellipse':
+      return onEllipse(t, b, x, z[0]!);
+    case 'cylinder':
+      return about(centre, b.e3, z[1]!, along(x, b.e3, z[0]!));
+    case 'sphere':
+      return onSphere(t, b, x, z);
+    default:
+      return x;
   }
 }
 
@@ -126,11 +156,17 @@ export function dragParameters(branch: Branch, turn: boolean): number[] {
 
 // ---- freedoms that do not separate ------------------------------------------------------------------
 
-export interface Motion { turns: boolean; axis: Vec3 }
+export interface Motion {
+  turns: boolean;
+  axis: Vec3;
+}
 
 // What a freedom does first, where the body is: a turn about an axis or a slide along one.
 export function motionOf(strand: Strand, size: number): Motion | null {
-  const [a, b] = [strand.poses[Math.max(strand.here - 1, 0)], strand.poses[Math.min(strand.here + 1, strand.poses.length - 1)]];
+  const [a, b] = [
+    strand.poses[Math.max(strand.here - 1, 0)],
+    strand.poses[Math.min(strand.here + 1, strand.poses.length - 1)],
+  ];
   if (!a || !b || a === b) return null;
   const d = qmul(b.q, qconj(a.q));
   const sign = d[0] < 0 ? -1 : 1;
@@ -168,7 +204,11 @@ const SWING_RAD = 0.35;
 const SWING_PART = 0.3; // of the object's size
 const SWING_STEPS = 12; // poses to each side
 
-function within(range: [number | null, number | null] | null | undefined, periodic: boolean | undefined, value: number): number {
+function within(
+  range: [number | null, number | null] | null | undefined,
+  periodic: boolean | undefined,
+  value: number,
+): number {
   const [low, high] = periodic ? [null, null] : (range ?? [null, null]);
   return Math.max(low ?? -Infinity, Math.min(high ?? Infinity, value));
 }
@@ -183,10 +223,18 @@ export function swing(solution: Solution, branch: Branch, k: number, pose: Pose,
   const parameter = branch.parameters[k];
   const at = solution.parameters?.[k];
   if (!parameter || at === undefined) return [];
-  const reach = parameter.unit === 'rad' && parameter.part === 'rotation' ? SWING_RAD
-    : parameter.unit === 'rad' ? Math.min(SWING_RAD, (SWING_PART * size) / Math.max(radiusOf(branch.translation), 1e-6)) : SWING_PART * size;
+  const reach =
+    parameter.unit === 'rad' && parameter.part === 'rotation'
+      ? SWING_RAD
+      : parameter.unit === 'rad'
+        ? Math.min(SWING_RAD, (SWING_PART * size) / Math.max(radiusOf(branch.translation), 1e-6))
+        : SWING_PART * size;
   return Array.from({ length: 2 * SWING_STEPS + 1 }, (_, i) => {
     const to = within(parameter.range, parameter.periodic, at + (reach * (i - SWING_STEPS)) / SWING_STEPS);
-    return shifted(branch, pose, branch.parameters.map((_p, j) => (j === k ? to - at : 0)));
+    return shifted(
+      branch,
+      pose,
+      branch.parameters.map((_p, j) => (j === k ? to - at : 0)),
+    );
   });
 }

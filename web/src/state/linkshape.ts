@@ -1,15 +1,18 @@
 // What is drawn of a link: its geometry, else the mesh that an import named, else a bar; the pin of its
 // joint; and the shapes that it can be given.
-import { norm, scale, unit, IDENTITY } from './maths';
+
+import type { ChainLink, Geometry, Mechanism, Pose, Primitive, Quat, Vec3 } from '../protocol';
+import { IDENTITY, norm, scale, unit } from './maths';
 import { axisOf, whole } from './mechanisms';
 import { meshFiles } from './meshes';
-import type { ChainLink, Geometry, Mechanism, Pose, Primitive, Quat, Vec3 } from '../protocol';
 
 const BAR = 0.16; // of a bar's width to the mean length of the links
 
 // Of what links there are; where all joints stand in one place, of what hangs on them.
 function meanLength(m: Mechanism): number {
-  const lengths = m.links.map((l, i) => norm(m.links[i + 1]?.joint.origin?.p ?? scale(l.com ?? [0, 0, 0], 2))).filter((x) => x > 1e-6);
+  const lengths = m.links
+    .map((l, i) => norm(m.links[i + 1]?.joint.origin?.p ?? scale(l.com ?? [0, 0, 0], 2)))
+    .filter((x) => x > 1e-6);
   if (lengths.length) return lengths.reduce((a, b) => a + b, 0) / lengths.length;
   return Math.max(...m.links.map((l) => thickness(l.geometry))) || 0.1;
 }
@@ -29,7 +32,9 @@ function rod(link: ChainLink, width: number): Placed[] {
   if (!g || g.type === 'mesh' || g.type === 'compound') return [];
   const reach = g.type === 'box' || g.type === 'sphere' ? thickness(g) : Math.hypot(g.radius, g.height); // at most
   if (length <= 1.05 * reach) return [];
-  return [{ geometry: { type: 'cylinder', radius: ROD * width, height: length }, pose: { p: scale(p, 0.5), q: alongZ(p) } }];
+  return [
+    { geometry: { type: 'cylinder', radius: ROD * width, height: length }, pose: { p: scale(p, 0.5), q: alongZ(p) } },
+  ];
 }
 
 // Where the link ends: at the next joint; the last one's centre of mass is taken for its middle.
@@ -48,20 +53,28 @@ export function alongZ(d: Vec3): Quat {
   return q.map((v) => v / n) as Quat;
 }
 
-interface Placed { geometry: Geometry; pose: Pose }
+interface Placed {
+  geometry: Geometry;
+  pose: Pose;
+}
 
 // From the joint to the next one; none where both stand in one place.
 function barOf(m: Mechanism, i: number, width: number): Placed | undefined {
   const end = tip(m, i);
   const length = norm(end);
-  return length > 1e-9 ? { geometry: { type: 'box', size: [width, width, length] }, pose: { p: scale(end, 0.5), q: alongZ(end) } } : undefined;
+  return length > 1e-9
+    ? { geometry: { type: 'box', size: [width, width, length] }, pose: { p: scale(end, 0.5), q: alongZ(end) } }
+    : undefined;
 }
 
 // The file that an import named for the page, where the appliance has it.
 export const shownMesh = (link: ChainLink): string | undefined =>
   link.mesh && meshFiles.value.has(link.mesh) ? link.mesh : undefined;
 
-export interface LinkShape { body: Geometry; joint: Geometry } // both in the link's frame
+export interface LinkShape {
+  body: Geometry;
+  joint: Geometry;
+} // both in the link's frame
 
 // A slim bar from the joint to the next one where no geometry is said; a short pin about the axis of a
 // joint that turns, a bar along that of one that slides, and what the body hangs on.
@@ -77,14 +90,20 @@ export function linkShape(m: Mechanism, i: number): LinkShape {
   else {
     const bar = barOf(m, i, width);
     if (bar) parts.push(bar);
-    else if (!m.links.some((l) => l.geometry)) parts.push({ geometry: { type: 'sphere', radius: 0.6 * width }, pose: IDENTITY });
+    else if (!m.links.some((l) => l.geometry))
+      parts.push({ geometry: { type: 'sphere', radius: 0.6 * width }, pose: IDENTITY });
     // else a link that only carries the next one's joint: its pin is enough
   }
   const turns = link.joint.type === 'revolute';
-  const pin: Geometry = turns ? { type: 'cylinder', radius: 0.42 * width, height: 1.9 * width } : { type: 'box', size: [0.5 * width, 0.5 * width, 4 * width] };
+  const pin: Geometry = turns
+    ? { type: 'cylinder', radius: 0.42 * width, height: 1.9 * width }
+    : { type: 'box', size: [0.5 * width, 0.5 * width, 4 * width] };
   return {
     body: { type: 'compound', parts },
-    joint: { type: 'compound', parts: [{ geometry: pin, pose: { p: [0, 0, 0], q: alongZ(axisOf(link.joint)) } }, ...rod(link, width)] },
+    joint: {
+      type: 'compound',
+      parts: [{ geometry: pin, pose: { p: [0, 0, 0], q: alongZ(axisOf(link.joint)) } }, ...rod(link, width)],
+    },
   };
 }
 
@@ -95,11 +114,15 @@ export const PRIMITIVES: readonly Primitive[] = ['box', 'cylinder', 'cone', 'sph
 // A primitive as long as the link is, from its joint to its end.
 export function shapeFor(m: Mechanism, i: number, type: Primitive): { geometry: Geometry; geometry_at: Pose } {
   const width = BAR * meanLength(m);
-  const { geometry: bar, pose } = barOf(m, i, width) ?? { geometry: { type: 'box' as const, size: [width, width, width] as Vec3 }, pose: IDENTITY };
+  const { geometry: bar, pose } = barOf(m, i, width) ?? {
+    geometry: { type: 'box' as const, size: [width, width, width] as Vec3 },
+    pose: IDENTITY,
+  };
   const length = Number((bar as { size: Vec3 }).size[2].toPrecision(4));
   const thick = Number(width.toPrecision(2));
   if (type === 'box') return { geometry: { type, size: [thick, thick, length] }, geometry_at: pose };
   if (type === 'sphere') return { geometry: { type, radius: thick }, geometry_at: pose };
-  if (type === 'cone') return { geometry: { type, radius: thick / 2, height: length }, geometry_at: { p: [0, 0, 0], q: pose.q } };
+  if (type === 'cone')
+    return { geometry: { type, radius: thick / 2, height: length }, geometry_at: { p: [0, 0, 0], q: pose.q } };
   return { geometry: { type, radius: thick / 2, height: length }, geometry_at: pose };
 }

@@ -3,13 +3,20 @@ import type { Geometry, SceneObject } from '../protocol';
 
 function volumeOf(g: Geometry): number {
   switch (g.type) {
-    case 'box': return g.size[0] * g.size[1] * g.size[2];
-    case 'sphere': return (4 / 3) * Math.PI * g.radius ** 3;
-    case 'cylinder': return Math.PI * g.radius ** 2 * g.height;
-    case 'cone': return (Math.PI / 3) * g.radius ** 2 * g.height;
-    case 'capsule': return Math.PI * g.radius ** 2 * (g.height + (4 / 3) * g.radius);
-    case 'mesh': return 1e-3; // a litre: its triangles may not be here
-    case 'compound': return g.parts.reduce((sum, p) => sum + volumeOf(p.geometry), 0);
+    case 'box':
+      return g.size[0] * g.size[1] * g.size[2];
+    case 'sphere':
+      return (4 / 3) * Math.PI * g.radius ** 3;
+    case 'cylinder':
+      return Math.PI * g.radius ** 2 * g.height;
+    case 'cone':
+      return (Math.PI / 3) * g.radius ** 2 * g.height;
+    case 'capsule':
+      return Math.PI * g.radius ** 2 * (g.height + (4 / 3) * g.radius);
+    case 'mesh':
+      return 1e-3; // a litre: its triangles may not be here
+    case 'compound':
+      return g.parts.reduce((sum, p) => sum + volumeOf(p.geometry), 0);
   }
 }
 

@@ -5,8 +5,11 @@ export const add = (a: Vec3, b: Vec3): Vec3 => [a[0] + b[0], a[1] + b[1], a[2] +
 export const sub = (a: Vec3, b: Vec3): Vec3 => [a[0] - b[0], a[1] - b[1], a[2] - b[2]];
 export const scale = (a: Vec3, s: number): Vec3 => [a[0] * s, a[1] * s, a[2] * s];
 export const dot = (a: Vec3, b: Vec3): number => a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
-export const cross = (a: Vec3, b: Vec3): Vec3 =>
-  [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]];
+export const cross = (a: Vec3, b: Vec3): Vec3 => [
+  a[1] * b[2] - a[2] * b[1],
+  a[2] * b[0] - a[0] * b[2],
+  a[0] * b[1] - a[1] * b[0],
+];
 export const norm = (a: Vec3): number => Math.hypot(a[0], a[1], a[2]);
 export const along = (p: Vec3, d: Vec3, s: number): Vec3 => add(p, scale(d, s));
 
@@ -66,7 +69,11 @@ export function yawPitchRoll(q: Quat): Vec3 {
 export type ElementKind = 'point' | 'line' | 'plane';
 
 // A point, line or plane with what is common to all: a point p of it and its direction d.
-export interface Placed { kind: ElementKind; p: Vec3; d: Vec3 }
+export interface Placed {
+  kind: ElementKind;
+  p: Vec3;
+  d: Vec3;
+}
 
 export function placed(e: Element, g: Pose): Placed {
   if (e.line) return { kind: 'line', p: toWorld(g, e.line.point), d: rotate(g.q, unit(e.line.direction)) };

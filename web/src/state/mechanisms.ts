@@ -1,7 +1,8 @@
 // Serial chains as the page knows them: names of links, where links are, and the links of a chain that
 // is being built.
-import { axisAngle, compose, inverse, norm, qconj, qmul, scale, toWorld, unit, IDENTITY } from './maths';
+
 import type { ChainLink, Geometry, Joint, Mechanism, Pose, Tool, ToolState, Vec3 } from '../protocol';
+import { axisAngle, compose, IDENTITY, inverse, norm, qconj, qmul, scale, toWorld, unit } from './maths';
 
 const named = new Map<string, string[]>(); // every frame asks for some: made once
 
@@ -15,7 +16,11 @@ export function linkId(mechanism: string, link: number): string {
 export const heldBy = (t: Tool | ToolState): string =>
   t.mechanism ? linkId(t.mechanism, t.link ?? 0) : (t.object ?? '');
 
-export interface LinkRef { mechanism: Mechanism; index: number; link: ChainLink }
+export interface LinkRef {
+  mechanism: Mechanism;
+  index: number;
+  link: ChainLink;
+}
 
 export function linkOf(mechanisms: readonly Mechanism[], id: string): LinkRef | undefined {
   const at = id.lastIndexOf('.');
@@ -29,14 +34,18 @@ export function linkOf(mechanisms: readonly Mechanism[], id: string): LinkRef | 
 export const linkName = (m: Mechanism, index: number): string => m.links[index]?.id || `link ${index}`;
 
 // A scene file may leave parts of a pose out.
-export const whole = (pose: Partial<Pose> | undefined): Pose => ({ p: pose?.p ?? IDENTITY.p, q: pose?.q ?? IDENTITY.q });
+export const whole = (pose: Partial<Pose> | undefined): Pose => ({
+  p: pose?.p ?? IDENTITY.p,
+  q: pose?.q ?? IDENTITY.q,
+});
 
 export const axisOf = (joint: Joint): Vec3 => unit(joint.axis ?? [0, 0, 1]);
 
 // parent_from_link at a joint position.
 function jointPose(joint: Joint, q: number): Pose {
   const axis = axisOf(joint);
-  const moved: Pose = joint.type === 'revolute' ? { p: [0, 0, 0], q: axisAngle(axis, q) } : { p: scale(axis, q), q: IDENTITY.q };
+  const moved: Pose =
+    joint.type === 'revolute' ? { p: [0, 0, 0], q: axisAngle(axis, q) } : { p: scale(axis, q), q: IDENTITY.q };
   return compose(whole(joint.origin), moved);
 }
 
@@ -62,7 +71,13 @@ export type Axis = 'x' | 'y' | 'z';
 export const AXES: Record<Axis, Vec3> = { x: [1, 0, 0], y: [0, 1, 0], z: [0, 0, 1] };
 
 // A link as it is stated in the dialog: lengths in m, along the link's x axis.
-export interface Stated { type: Joint['type']; axis: Axis; offset: Vec3; mass: number; length: number }
+export interface Stated {
+  type: Joint['type'];
+  axis: Axis;
+  offset: Vec3;
+  mass: number;
+  length: number;
+}
 
 export const firstLink = (): Stated => ({ type: 'revolute', axis: 'z', offset: [0, 0, 0], mass: 1, length: 0.2 });
 
@@ -121,7 +136,11 @@ function column(joint: Joint, link: Pose, p: Vec3): Vec3 {
 
 // J^T (J J^T + damping)^-1 e
 function solveDamped(columns: readonly Vec3[], e: Vec3): number[] {
-  const a = [[0, 0, 0], [0, 0, 0], [0, 0, 0]];
+  const a = [
+    [0, 0, 0],
+    [0, 0, 0],
+    [0, 0, 0],
+  ];
   let size = 0;
   for (const c of columns)
     for (let i = 0; i < 3; i++) {
@@ -135,9 +154,12 @@ function solveDamped(columns: readonly Vec3[], e: Vec3): number[] {
 
 function solve3(a: number[][], b: Vec3): Vec3 {
   const d = det(a[0]!, a[1]!, a[2]!);
-  const with_ = (k: number): number => det(...(a.map((row, i) => row.map((v, j) => (j === k ? b[i]! : v))) as [number[], number[], number[]]));
+  const with_ = (k: number): number =>
+    det(...(a.map((row, i) => row.map((v, j) => (j === k ? b[i]! : v))) as [number[], number[], number[]]));
   return [with_(0) / d, with_(1) / d, with_(2) / d];
 }
 
 const det = (r: number[], s: number[], t: number[]): number =>
-  r[0]! * (s[1]! * t[2]! - s[2]! * t[1]!) - r[1]! * (s[0]! * t[2]! - s[2]! * t[0]!) + r[2]! * (s[0]! * t[1]! - s[1]! * t[0]!);
+  r[0]! * (s[1]! * t[2]! - s[2]! * t[1]!) -
+  r[1]! * (s[0]! * t[2]! - s[2]! * t[0]!) +
+  r[2]! * (s[0]! * t[1]! - s[1]! * t[0]!);

@@ -4,7 +4,10 @@ import { signal } from '@preact/signals';
 import type { Geometry, Vec3 } from '../protocol';
 import { call, enc } from './rest';
 
-export interface Triangles { vertices: number[]; triangles: number[] } // x, y, z of each vertex; three vertices of each triangle
+export interface Triangles {
+  vertices: number[];
+  triangles: number[];
+} // x, y, z of each vertex; three vertices of each triangle
 
 const known = new Map<string, Triangles | null>(); // null: asked for, or not to be had
 
@@ -19,7 +22,13 @@ export async function refreshMeshes(): Promise<void> {
   meshFiles.value = new Set(list.map((m) => m.name));
 }
 
-export interface MeshInfo { name: string; triangles: number; closed: boolean; low: Vec3; high: Vec3 }
+export interface MeshInfo {
+  name: string;
+  triangles: number;
+  closed: boolean;
+  low: Vec3;
+  high: Vec3;
+}
 
 export async function sendMesh(name: string, data: ArrayBuffer): Promise<MeshInfo> {
   const sent = await call<MeshInfo>('PUT', `/meshes/${enc(name)}`, data);
@@ -32,10 +41,13 @@ export function trianglesOf(file: string): Triangles | null {
   const found = known.get(file);
   if (found !== undefined) return found;
   known.set(file, null);
-  call<Triangles>('GET', `/meshes/${enc(file)}`).then((mesh) => {
-    known.set(file, mesh);
-    arrivals.value++;
-  }, () => undefined);
+  call<Triangles>('GET', `/meshes/${enc(file)}`).then(
+    (mesh) => {
+      known.set(file, mesh);
+      arrivals.value++;
+    },
+    () => undefined,
+  );
   return null;
 }
 

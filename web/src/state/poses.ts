@@ -1,8 +1,9 @@
 // Poses of all objects and links in one preallocated array, seven numbers each (p, then q as w x y z),
 // in the order of the scene's objects, then of its mechanisms' links. Frames of the stream are written
 // straight into it, the newest when somebody looks.
-import { linkId, linkPoses } from './mechanisms';
+
 import type { Pose, Scene } from '../protocol';
+import { linkId, linkPoses } from './mechanisms';
 
 const OBJECTS = 4096;
 const LINKS = 512;
@@ -30,7 +31,8 @@ export class PoseTable {
       const was = old.get(id);
       const i = this.slots.size;
       this.slots.set(id, i);
-      if (keep && was !== undefined && movers.has(id)) this.values.set(before.subarray(was * WIDTH, was * WIDTH + WIDTH), i * WIDTH);
+      if (keep && was !== undefined && movers.has(id))
+        this.values.set(before.subarray(was * WIDTH, was * WIDTH + WIDTH), i * WIDTH);
       else this.put(i, pose);
     };
     for (const object of scene.objects.slice(0, OBJECTS)) add(object.id, object.pose, true);
@@ -70,8 +72,7 @@ export class PoseTable {
     const index = view.getUint32(at, true);
     const slot = index < this.moving ? this.order[index]! : -1;
     if (slot < 0 || this.shown[slot]) return;
-    for (let k = 0; k < WIDTH; k++)
-      this.table[slot * WIDTH + k] = view.getFloat32(at + 4 + 4 * k, true);
+    for (let k = 0; k < WIDTH; k++) this.table[slot * WIDTH + k] = view.getFloat32(at + 4 + 4 * k, true);
   }
 
   // Shows it there until the next document: an edit that is under way.

@@ -2,15 +2,27 @@
 // two blocks. Where several directions are held back, their single vectors are arbitrary; P is not.
 import type { Resisted, Vec3 } from '../protocol';
 
-export interface Principal { axis: Vec3; weight: number } // weight 0 .. 1
+export interface Principal {
+  axis: Vec3;
+  weight: number;
+} // weight 0 .. 1
 
 const SWEEPS = 12;
 
 // Eigenvalues and vectors of a symmetric 3 x 3 matrix (Jacobi).
 function eigen(a: number[][]): Principal[] {
-  const v = [[1, 0, 0], [0, 1, 0], [0, 0, 1]];
+  const v = [
+    [1, 0, 0],
+    [0, 1, 0],
+    [0, 0, 1],
+  ];
   for (let sweep = 0; sweep < SWEEPS; sweep++)
-    for (const [p, q] of [[0, 1], [0, 2], [1, 2]] as const) turn(a, v, p, q);
+    for (const [p, q] of [
+      [0, 1],
+      [0, 2],
+      [1, 2],
+    ] as const)
+      turn(a, v, p, q);
   return [0, 1, 2].map((k) => ({ axis: [v[0]![k]!, v[1]![k]!, v[2]![k]!] as Vec3, weight: a[k]![k]! }));
 }
 
@@ -36,10 +48,13 @@ function mix(row: number[], p: number, q: number, c: number, s: number): void {
 }
 
 function block(r: Resisted, part: 'v' | 'w'): number[][] {
-  const a = [[0, 0, 0], [0, 0, 0], [0, 0, 0]];
+  const a = [
+    [0, 0, 0],
+    [0, 0, 0],
+    [0, 0, 0],
+  ];
   for (const d of r.directions)
-    for (let i = 0; i < 3; i++)
-      for (let j = 0; j < 3; j++) a[i]![j]! += d.weight * d[part][i]! * d[part][j]!;
+    for (let i = 0; i < 3; i++) for (let j = 0; j < 3; j++) a[i]![j]! += d.weight * d[part][i]! * d[part][j]!;
   return a;
 }
 

@@ -1,9 +1,10 @@
 // The last ten seconds for the plots: from the state ten times a second, and, while they are looked at,
 // kinetic energy, impulses and the device's error from every tick (the stream's samples). Fixed arrays.
+
 import { effect, signal } from '@preact/signals';
 import { record } from './runs';
-import { whenSamplesCome, send } from './stream';
 import * as store from './store';
+import { send, whenSamplesCome } from './stream';
 
 export const SPAN_S = 10;
 
@@ -13,7 +14,10 @@ export class Series {
   readonly values: Float64Array[];
   count = 0;
 
-  constructor(private readonly cap: number, columns: number) {
+  constructor(
+    private readonly cap: number,
+    columns: number,
+  ) {
     this.times = new Float64Array(cap);
     this.values = Array.from({ length: columns }, () => new Float64Array(cap));
   }
@@ -77,7 +81,10 @@ let toldAt = 0;
 
 function takeColumns(names: readonly string[]): void {
   columns = {
-    width: names.length, t: names.indexOf('t'), kinetic: names.indexOf('kinetic'), error: names.indexOf('error_p'),
+    width: names.length,
+    t: names.indexOf('t'),
+    kinetic: names.indexOf('kinetic'),
+    error: names.indexOf('error_p'),
     impulse: names.indexOf('contact_impulse'),
   };
 }
@@ -95,7 +102,11 @@ function takeSamples(buffer: ArrayBuffer): void {
   for (let row = 0; row < count; row++) {
     const at = HEAD + 8 * row * width;
     const t = view.getFloat64(at + 8 * columns.t, true);
-    takeMotion(t, view.getFloat64(at + 8 * columns.kinetic, true), columns.impulse < 0 ? 0 : view.getFloat64(at + 8 * columns.impulse, true));
+    takeMotion(
+      t,
+      view.getFloat64(at + 8 * columns.kinetic, true),
+      columns.impulse < 0 ? 0 : view.getFloat64(at + 8 * columns.impulse, true),
+    );
     if (row % 5 === 0) record(t, view.getFloat64(at + 8 * columns.error, true));
   }
   if (performance.now() - toldAt < TOLD_MS) return;

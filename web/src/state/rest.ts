@@ -1,5 +1,5 @@
 // One function for every REST call, and the token where the server asks for one.
-import { Refusal, type Problem } from '../protocol';
+import { type Problem, Refusal } from '../protocol';
 
 let token = recall();
 
@@ -34,7 +34,7 @@ async function send(method: string, path: string, body?: unknown): Promise<Respo
   const headers: Record<string, string> = {};
   const file = body instanceof ArrayBuffer;
   if (body !== undefined) headers['Content-Type'] = file ? 'application/octet-stream' : 'application/json';
-  if (token) headers['Authorization'] = `Bearer ${token}`;
+  if (token) headers.Authorization = `Bearer ${token}`;
   let reply: Response;
   try {
     reply = await fetch(`/api/v1${path}`, {

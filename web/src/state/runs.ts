@@ -1,10 +1,8 @@
 // Runs of different controls, laid over one another: how far the device is from the tool, over the time
 // of the simulation. The run under way is recorded; kept ones stay until they are dropped.
 import { effect, signal } from '@preact/signals';
-import { setRun } from '../edits/objects';
-import { CONTROLS, controlWords, renderedTool, setControl } from '../edits/mechanisms';
-import { heldBy } from './mechanisms';
 import type { Control } from '../protocol';
+import { controlWords, renderedTool } from './control';
 import * as store from './store';
 
 const CAP = 4096; // of one run; beyond, every second sample goes
@@ -19,11 +17,20 @@ export interface Run {
 }
 
 function emptyRun(control: Control): Run {
-  return { control, label: controlWords[control][0], count: 0, times: new Float64Array(CAP), errors: new Float64Array(CAP) };
+  return {
+    control,
+    label: controlWords[control][0],
+    count: 0,
+    times: new Float64Array(CAP),
+    errors: new Float64Array(CAP),
+  };
 }
 
 export const compare = signal<{ runs: readonly Run[]; now: Run; busy: string; seconds: number }>({
-  runs: [], now: emptyRun('impedance'), busy: '', seconds: 5,
+  runs: [],
+  now: emptyRun('impedance'),
+  busy: '',
+  seconds: 5,
 });
 
 let last = -1;
@@ -35,7 +42,7 @@ function thin(run: Run): void {
     run.errors[i] = run.errors[2 * i]!;
   }
   run.count = CAP / 2;
-  spacing = Math.max(2 * spacing, (run.times[1]! - run.times[0]!) || 0);
+  spacing = Math.max(2 * spacing, run.times[1]! - run.times[0]! || 0);
 }
 
 // One sample of the run under way; time that went back begins another.
@@ -101,56 +108,4 @@ export function keepComparing(): void {
     begin('impedance');
     compare.value = { ...compare.peek(), runs: [], busy: '' };
   });
-}
-
-// ---- all, one after the other --------------------------------------------------------------------------
-
-const sleep = (ms: number): Promise<void> => new Promise((done) => setTimeout(done, ms));
-
-// Until the simulation's time is there; false where somebody interfered.
-async function until(seconds: number, mine: () => boolean): Promise<boolean> {
-  for (;;) {
-    await sleep(50);
-    const sim = store.simulation.peek();
-    if (!mine() || !sim || sim.halted || store.link.peek() !== 'open') return false;
-    if (sim.state === 'running' && sim.time >= seconds) return true;
-    if (sim.state === 'paused') return false;
-  }
-}
-
-async function one(control: Control, seconds: number, mine: () => boolean): Promise<boolean> {
-  compare.value = { ...compare.peek(), busy: controlWords[control][0] };
-  if (!(await setRun('stopped')) || !(await setControl(control))) return false;
-  await sleep(200); // the stopped state comes by the stream
-  if (!(await setRun('running')) || !(await until(seconds, mine))) return false;
-  await setRun('paused');
-  await sleep(150);
-  keepRun(seconds);
-  return true;
-}
-
-let turn = 0;
-
-// From the start with each control, as long as asked; then the control that was, stopped. Pressed again
-// it ends.
-export async function compareAll(): Promise<void> {
-  const mine = ++turn;
-  const still = (): boolean => mine === turn;
-  const tool = renderedTool();
-  if (compare.peek().busy || !tool) {
-    compare.value = { ...compare.peek(), busy: '' };
-    void setRun('paused');
-    return;
-  }
-  const before = tool.control ?? 'impedance';
-  const held = heldBy(tool);
-  store.plotShown.value = 'compare';
-  compare.value = { ...compare.peek(), runs: [] };
-  for (const control of CONTROLS)
-    if (!still() || !(await one(control, compare.peek().seconds, still))) break;
-  if (!still()) return;
-  compare.value = { ...compare.peek(), busy: '' };
-  await setRun('stopped');
-  const now = renderedTool();
-  if (now && heldBy(now) === held && now.control !== before) await setControl(before);
 }

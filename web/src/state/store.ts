@@ -1,11 +1,28 @@
 // The one store: what the server last said, and what the person is doing. Panels and the viewport
 // read it and subscribe; they do not import each other.
 import { computed, signal } from '@preact/signals';
-import { heldBy, linkOf, type LinkRef } from './mechanisms';
 import type {
-  Constraint, Contact, ContactSettings, Device, Driver, Feature, LogEvent, Material, Mechanism, Scene, SceneEntry, SceneObject, Simulation, Solution,
-  Task, TaskProgress, Tool, ToolState, Vec3,
+  Constraint,
+  Contact,
+  ContactSettings,
+  Device,
+  Driver,
+  Feature,
+  LogEvent,
+  Material,
+  Mechanism,
+  Scene,
+  SceneEntry,
+  SceneObject,
+  Simulation,
+  Solution,
+  Task,
+  TaskProgress,
+  Tool,
+  ToolState,
+  Vec3,
 } from '../protocol';
+import { heldBy, type LinkRef, linkOf } from './mechanisms';
 
 // ---- from the server --------------------------------------------------------------------------
 
@@ -28,8 +45,7 @@ export const sceneEpoch = signal(0); // raised when another scene is opened: the
 export const objects = computed<readonly SceneObject[]>(() => scene.value.objects);
 export const constraints = computed<readonly Constraint[]>(() => scene.value.constraints ?? []);
 export const devices = computed<readonly Device[]>(() => scene.value.devices ?? []);
-export const tools = computed<readonly Tool[]>(() =>
-  scene.value.tools ?? (scene.value.tool ? [scene.value.tool] : []));
+export const tools = computed<readonly Tool[]>(() => scene.value.tools ?? (scene.value.tool ? [scene.value.tool] : []));
 
 export const mechanisms = computed<readonly Mechanism[]>(() => scene.value.mechanisms ?? []);
 export const materials = computed<readonly Material[]>(() => scene.value.materials ?? []);
@@ -87,11 +103,11 @@ export const picked = signal<readonly string[]>([]); // up to two features, in t
 export const selectedObject = signal(''); // or a mechanism, or a link as "arm.1"
 export const selectedConstraint = signal('');
 export const selectedTask = signal('');
-export const pointed = signal<{ id: string; at: Vec3 } | null>(null); // the place on a link that was clicked, in its frame
+export const pointed = signal<{ id: string; at: Vec3 } | null>(null); // on a link that was clicked, in its frame
 export const hovered = signal<readonly string[]>([]); // features under the cursor, the best first
 export const hoverIndex = signal(0); // Tab steps through them
 export const hoverObject = signal('');
-export const related = signal<readonly string[]>([]); // constraints that a redundant one follows from, while it is looked at
+export const related = signal<readonly string[]>([]); // what a redundant constraint follows from, while shown
 export const hoverBranch = signal(-1); // a branch of the shown object that is pointed at
 export const culprits = signal<readonly string[]>([]); // constraints in a conflict
 export const freedom = signal(0); // the selected freedom of the selected object
@@ -124,8 +140,18 @@ let told: ReadonlyMap<string, Standing> = new Map();
 let toldAs = '';
 
 export const standings = computed<ReadonlyMap<string, Standing>>(() => {
-  const now = [...solutions.value].map(([id, s]): [string, Standing] =>
-    [id, { object: s.object, state: s.state, dof: s.dof, follows: s.follows, cluster: s.cluster, cluster_dof: s.cluster_dof, redundant: s.redundant }]);
+  const now = [...solutions.value].map(([id, s]): [string, Standing] => [
+    id,
+    {
+      object: s.object,
+      state: s.state,
+      dof: s.dof,
+      follows: s.follows,
+      cluster: s.cluster,
+      cluster_dof: s.cluster_dof,
+      redundant: s.redundant,
+    },
+  ]);
   const text = JSON.stringify(now);
   if (text !== toldAs) told = new Map(now);
   toldAs = text;
@@ -153,7 +179,12 @@ export const narrowTab = signal<'view' | 'scene' | 'inspect' | 'plots'>('inspect
 export const plotShown = signal<'force' | 'energy' | 'compare'>('force');
 export const folded = signal<Readonly<Record<string, boolean>>>({});
 
-export interface Notice { tone: 'error' | 'info'; text: string; fixes: { label: string; run: () => void }[]; passing?: boolean } // passing: goes by itself
+export interface Notice {
+  tone: 'error' | 'info';
+  text: string;
+  fixes: { label: string; run: () => void }[];
+  passing?: boolean;
+} // passing: goes by itself
 export const notice = signal<Notice | null>(null);
 
 export function announce(text: string): void {

@@ -1,9 +1,21 @@
 // The stream: keeps the store and the pose table in step with the server, comes back by itself.
 import { batch, effect } from '@preact/signals';
+import type {
+  Document_,
+  Driver,
+  Feature,
+  LogEvent,
+  Scene,
+  SceneEntry,
+  ServerMessage,
+  Simulation,
+  Solution,
+  Task,
+  TaskProgress,
+} from '../protocol';
 import { refreshMeshes } from './meshes';
 import { poses } from './poses';
 import { call, currentToken, enc, part } from './rest';
-import type { Document_, Driver, Feature, LogEvent, Scene, SceneEntry, ServerMessage, Simulation, Solution, Task, TaskProgress } from '../protocol';
 import * as store from './store';
 
 const BACKOFF_S = [0.5, 1, 2, 4, 5];
@@ -148,8 +160,11 @@ function sayMissed(away: number, heard: readonly LogEvent[]): void {
   const same = (a: LogEvent, b: LogEvent): boolean => a.seq === b.seq && a.tick === b.tick && a.message === b.message;
   const anew = heard.some((e) => !(e.seq < (now[0]?.seq ?? 0)) && !now.some((n) => same(n, e)));
   const missed = now.filter((n) => !heard.some((e) => same(n, e))).length;
-  const what = anew ? `It was started anew and shows \u201c${store.scene.peek().name}\u201d.`
-    : missed ? `${missed} ${missed === 1 ? 'event' : 'events'} meanwhile, in the list below.` : 'Nothing happened meanwhile.';
+  const what = anew
+    ? `It was started anew and shows \u201c${store.scene.peek().name}\u201d.`
+    : missed
+      ? `${missed} ${missed === 1 ? 'event' : 'events'} meanwhile, in the list below.`
+      : 'Nothing happened meanwhile.';
   store.inform(`The appliance answers again after ${away.toFixed(away < 10 ? 1 : 0)} s. ${what}`);
 }
 
@@ -174,10 +189,12 @@ async function hearTasks(): Promise<void> {
     const list = await call<Task[]>('GET', '/tasks');
     const known = store.progress.peek();
     // the server knows of the last one that ran; what was heard of the others stays
-    store.progress.value = new Map(list.flatMap((t): [string, TaskProgress][] => {
-      const now = t.progress?.state === 'idle' ? (known.get(t.id) ?? t.progress) : t.progress;
-      return now ? [[t.id, now]] : [];
-    }));
+    store.progress.value = new Map(
+      list.flatMap((t): [string, TaskProgress][] => {
+        const now = t.progress?.state === 'idle' ? (known.get(t.id) ?? t.progress) : t.progress;
+        return now ? [[t.id, now]] : [];
+      }),
+    );
   } catch {
     // the stream tells when the server is away
   }
@@ -316,8 +333,7 @@ export function keepFeatures(): void {
     now.objects.forEach((o, i) => {
       if (i < PREFETCH || known.has(o.id)) void needFeatures(o.id);
     });
-    for (const c of now.constraints ?? [])
-      for (const ref of [c.a, c.b]) void needFeatures(store.splitRef(ref)[0]);
+    for (const c of now.constraints ?? []) for (const ref of [c.a, c.b]) void needFeatures(store.splitRef(ref)[0]);
   });
 }
 
@@ -335,8 +351,11 @@ export function keepDevices(): void {
     const key = JSON.stringify(store.devices.value.map((d) => [d.id, d.driver, d.settings]));
     if (key === known || store.link.value !== 'open') return;
     known = key;
-    void call<{ id: string; info?: Record<string, unknown> }[]>('GET', '/devices').then((list) => {
-      store.deviceDetails.value = new Map(list.map((d) => [d.id, d.info ?? {}]));
-    }, () => undefined);
+    void call<{ id: string; info?: Record<string, unknown> }[]>('GET', '/devices').then(
+      (list) => {
+        store.deviceDetails.value = new Map(list.map((d) => [d.id, d.info ?? {}]));
+      },
+      () => undefined,
+    );
   });
 }

@@ -1,16 +1,33 @@
-// The viewport as the rest of the page knows it, once it is there.
+// The view of the scene as the rest of the page knows it, once it is there: view/viewport.ts implements it.
 import type { Vec3 } from '../protocol';
-import type { Viewport } from '../view/viewport';
 
-let view: Viewport | null = null;
+export type ViewName = 'top' | 'bottom' | 'front' | 'back' | 'left' | 'right' | 'home';
 
-export function setView(v: Viewport | null): void {
+interface Direction {
+  readonly x: number;
+  readonly y: number;
+  readonly z: number;
+}
+
+export interface Viewer {
+  look(from: ViewName): void;
+  frame(): void; // the selection, or all
+  cycle(by: number): boolean; // among the features under the cursor
+  cancel(): boolean; // a drag under way
+  axes(): { right: Direction; up: Direction }; // of the screen, in the world
+  sceneSize(): number; // m
+  freePlace(size: number): Vec3; // beside everything, on the ground
+}
+
+let view: Viewer | null = null;
+
+export function setView(v: Viewer | null): void {
   view = v;
 }
 
-export const currentView = (): Viewport | null => view;
+export const currentView = (): Viewer | null => view;
 
-// Of a new primitive, to suit what is there.
+// The size of a new primitive, to suit what is there (m).
 export const suitingSize = (): number => (view?.sceneSize() ?? 0.4) / 4;
 
 export function sizeForNew(): { size: number; at: Vec3 } {

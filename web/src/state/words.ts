@@ -37,12 +37,26 @@ export const stateWords: Record<string, { word: string; icon: string; tone: stri
 };
 
 export const geometryWords: Record<Geometry['type'], string> = {
-  box: 'box', cylinder: 'cylinder', cone: 'cone', sphere: 'sphere', capsule: 'capsule', mesh: 'mesh', compound: 'compound',
+  box: 'box',
+  cylinder: 'cylinder',
+  cone: 'cone',
+  sphere: 'sphere',
+  capsule: 'capsule',
+  mesh: 'mesh',
+  compound: 'compound',
 };
 
 const names: Record<string, string> = {
-  phi: 'turn', theta: 'spin', yaw: 'yaw', pitch: 'pitch', roll: 'roll',
-  x: 'x', y: 'y', z: 'z', azimuth: 'azimuth', polar: 'polar',
+  phi: 'turn',
+  theta: 'spin',
+  yaw: 'yaw',
+  pitch: 'pitch',
+  roll: 'roll',
+  x: 'x',
+  y: 'y',
+  z: 'z',
+  azimuth: 'azimuth',
+  polar: 'polar',
 };
 
 // What a parameter of a branch does, in a few words.

@@ -1,6 +1,7 @@
 // Lines over time on a small canvas: axes, rules, traces. Colours come from the style sheet.
-import { colour } from './colours';
+
 import { fixed } from '../state/words';
+import { colour } from './colours';
 
 export interface Trace {
   name: string;

@@ -6,7 +6,9 @@ import { listed } from '../state/words';
 // Freedoms of a cycle are those that it has while all around it stands.
 function together(dof: number | undefined): string {
   if (dof === undefined) return '';
-  return dof === 0 ? ': they stand while the rest does' : `: ${dof} ${dof === 1 ? 'freedom' : 'freedoms'} while the rest stands`;
+  return dof === 0
+    ? ': they stand while the rest does'
+    : `: ${dof} ${dof === 1 ? 'freedom' : 'freedoms'} while the rest stands`;
 }
 
 export function followWords(s: Standing | undefined): string {
@@ -19,5 +21,9 @@ export function followWords(s: Standing | undefined): string {
 
 export function Follows({ standing }: { standing: Standing | undefined }): JSX.Element | null {
   const words = followWords(standing);
-  return words ? <p class="quiet follows">{standing!.object} {words}.</p> : null;
+  return words ? (
+    <p class="quiet follows">
+      {standing!.object} {words}.
+    </p>
+  ) : null;
 }

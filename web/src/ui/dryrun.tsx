@@ -2,11 +2,11 @@
 // why it cannot hold, and the ways out.
 import type { JSX } from 'preact';
 import { commitDraft, draft, draftFixes, preview, stepBranch } from '../edits/draft';
-import { isWall } from '../state/constraints';
 import type { Conflict } from '../protocol';
-import { Icon } from './icons';
-import { mm } from '../state/words';
+import { isWall } from '../state/constraints';
 import * as store from '../state/store';
+import { mm } from '../state/words';
+import { Icon } from './icons';
 
 function Branches(): JSX.Element | null {
   const now = preview.value;
@@ -15,9 +15,24 @@ function Branches(): JSX.Element | null {
   const at = list[now.branch]!;
   return (
     <div class="branch-step">
-      <button type="button" class="tool" aria-label="Previous branch" title="Previous branch ([)" onClick={() => stepBranch(-1)}>[</button>
-      <span>ghost {now.branch + 1} of {list.length} <span class="quiet">{at.id}, {mm(at.nearest.distance)} away</span></span>
-      <button type="button" class="tool" aria-label="Next branch" title="Next branch (])" onClick={() => stepBranch(1)}>]</button>
+      <button
+        type="button"
+        class="tool"
+        aria-label="Previous branch"
+        title="Previous branch ([)"
+        onClick={() => stepBranch(-1)}
+      >
+        [
+      </button>
+      <span>
+        ghost {now.branch + 1} of {list.length}{' '}
+        <span class="quiet">
+          {at.id}, {mm(at.nearest.distance)} away
+        </span>
+      </span>
+      <button type="button" class="tool" aria-label="Next branch" title="Next branch (])" onClick={() => stepBranch(1)}>
+        ]
+      </button>
     </div>
   );
 }
@@ -26,12 +41,22 @@ function Branches(): JSX.Element | null {
 function sentence(text: string, conflict: Conflict | null): string {
   const known = new Set(store.constraints.value.map((c) => c.id));
   let out = text;
-  for (const id of conflict?.constraints ?? []) if (!known.has(id)) out = out.replace(new RegExp(`(?<![\\w-])${id.replace(/\W/g, '\\$&')}(?![\\w-])`, 'g'), 'the new one');
+  for (const id of conflict?.constraints ?? [])
+    if (!known.has(id))
+      out = out.replace(new RegExp(`(?<![\\w-])${id.replace(/\W/g, '\\$&')}(?![\\w-])`, 'g'), 'the new one');
   return out;
 }
 
 export function Fixes(): JSX.Element {
-  return <div class="fixes">{draftFixes().map((f) => <button key={f.label} type="button" onClick={f.run}>{f.label}</button>)}</div>;
+  return (
+    <div class="fixes">
+      {draftFixes().map((f) => (
+        <button key={f.label} type="button" onClick={f.run}>
+          {f.label}
+        </button>
+      ))}
+    </div>
+  );
 }
 
 export function Outcome(): JSX.Element | null {
@@ -41,18 +66,33 @@ export function Outcome(): JSX.Element | null {
   if (now.refusal)
     return (
       <div class="outcome refused" role="alert">
-        <p><Icon name="broken" /><strong>Cannot hold.</strong> {sentence(now.refusal, now.conflict)}</p>
+        <p>
+          <Icon name="broken" />
+          <strong>Cannot hold.</strong> {sentence(now.refusal, now.conflict)}
+        </p>
         <Fixes />
       </div>
     );
   const branch = now.solution?.branches[now.branch];
-  const extra = (now.solution?.redundant ?? []).filter((r) => !store.redundancyOf(r.id)); // what is so already is said below
+  // what is redundant already is said below
+  const extra = (now.solution?.redundant ?? []).filter((r) => !store.redundancyOf(r.id));
   return (
     <div class="outcome">
-      <p><span class="quiet">It would leave</span> <strong class="motion">{branch?.words ?? now.solution?.words}</strong>{isWall(draft.value) && <span class="quiet"> and a wall that pushes back where it is reached</span>}</p>
-      {extra.map((r) => <p key={r.id} class="tone-over"><Icon name="chain" />{store.constraints.value.some((c) => c.id === r.id) ? r.id : 'The new one'} would follow from {r.because.join(' and ')}.</p>)}
+      <p>
+        <span class="quiet">It would leave</span> <strong class="motion">{branch?.words ?? now.solution?.words}</strong>
+        {isWall(draft.value) && <span class="quiet"> and a wall that pushes back where it is reached</span>}
+      </p>
+      {extra.map((r) => (
+        <p key={r.id} class="tone-over">
+          <Icon name="chain" />
+          {store.constraints.value.some((c) => c.id === r.id) ? r.id : 'The new one'} would follow from{' '}
+          {r.because.join(' and ')}.
+        </p>
+      ))}
       <Branches />
-      <button type="button" class="primary" onClick={() => void commitDraft()}>Commit <kbd>Enter</kbd></button>
+      <button type="button" class="primary" onClick={() => void commitDraft()}>
+        Commit <kbd>Enter</kbd>
+      </button>
     </div>
   );
 }

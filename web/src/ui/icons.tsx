@@ -25,7 +25,9 @@ const paths: Record<string, string> = {
   trash: 'M3 4.5h10M6.5 4.5V3h3v1.5M4.5 4.5l.5 9h6l.5-9M6.8 7v4M9.2 7v4',
   plus: 'M8 3v10M3 8h10',
   close: 'M4 4l8 8M12 4l-8 8',
-  sun: 'M8 5.2a2.8 2.8 0 110 5.6 2.8 2.8 0 010-5.6zM8 1.5v1.6M8 12.9v1.6M1.5 8h1.6M12.9 8h1.6M3.4 3.4l1.1 1.1M11.5 11.5l1.1 1.1M3.4 12.6l1.1-1.1M11.5 4.5l1.1-1.1',
+  sun:
+    'M8 5.2a2.8 2.8 0 110 5.6 2.8 2.8 0 010-5.6zM8 1.5v1.6M8 12.9v1.6M1.5 8h1.6M12.9 8h1.6M3.4 3.4l1.1 1.1' +
+    'M11.5 11.5l1.1 1.1M3.4 12.6l1.1-1.1M11.5 4.5l1.1-1.1',
   moon: 'M12.8 9.6A5.5 5.5 0 016.4 3.2a5.5 5.5 0 106.4 6.4z',
   auto: 'M8 2.5a5.5 5.5 0 110 11 5.5 5.5 0 010-11zM8 2.5v11',
   keys: 'M2 4.5h12v7H2zM4.5 7h.1M7 7h.1M9.5 7h.1M12 7h.1M5 9.5h6',
@@ -35,17 +37,23 @@ const paths: Record<string, string> = {
   chain: 'M6.5 9.5l3-3M7 5l1.5-1.5a2.5 2.5 0 013.6 3.6L10.5 8.7M9 11l-1.5 1.5a2.5 2.5 0 01-3.6-3.6L5.5 7.3',
   broken: 'M7 5l1.5-1.5a2.5 2.5 0 013.6 3.6L10.5 8.7M9 11l-1.5 1.5a2.5 2.5 0 01-3.6-3.6L5.5 7.3M3 3l10 10',
   off: 'M8 2.5a5.5 5.5 0 110 11 5.5 5.5 0 010-11zM4.2 4.2l7.6 7.6',
-  free: 'M8 2v12M2 8h12M8 2L6.5 3.5M8 2l1.5 1.5M14 8l-1.5-1.5M14 8l-1.5 1.5M8 14l-1.5-1.5M8 14l1.5-1.5M2 8l1.5-1.5M2 8l1.5 1.5',
+  free:
+    'M8 2v12M2 8h12M8 2L6.5 3.5M8 2l1.5 1.5M14 8l-1.5-1.5M14 8l-1.5 1.5' +
+    'M8 14l-1.5-1.5M8 14l1.5-1.5M2 8l1.5-1.5M2 8l1.5 1.5',
   under: 'M2 8h12M2 8l2-2M2 8l2 2M14 8l-2-2M14 8l-2 2',
   well: 'M4 7.5h8v6H4zM5.5 7.5V5a2.5 2.5 0 015 0v2.5',
   over: 'M4 7.5h8v6H4zM5.5 7.5V5a2.5 2.5 0 015 0v2.5M6 10.5h4M8 8.5v4',
   conflict: 'M8 2.5l6 11H2zM8 6.5v3.5M8 11.8v.2',
   info: 'M8 2.5a5.5 5.5 0 110 11 5.5 5.5 0 010-11zM8 7.5v3.5M8 5v.2',
-  hand: 'M5 8V4.2a1 1 0 012 0V7M7 7V3a1 1 0 012 0v4M9 7V4a1 1 0 012 0v5.5c0 2.5-1.5 4.5-4 4.5-2 0-3-1-4-3L1.9 9.3a1 1 0 011.6-1.1L5 10',
+  hand:
+    'M5 8V4.2a1 1 0 012 0V7M7 7V3a1 1 0 012 0v4M9 7V4a1 1 0 012 0v5.5c0 2.5-1.5 4.5-4 4.5-2 0-3-1-4-3L1.9' +
+    ' 9.3a1 1 0 011.6-1.1L5 10',
   right: 'M6 3.5L10.5 8 6 12.5',
   down: 'M3.5 6L8 10.5 12.5 6',
   wall: 'M5 2v12M5 3.5L2 6.5M5 8l-3 3M5 12.5l-1.5 1.5M14 8H7.5M10 5.5L7.5 8l2.5 2.5',
-  arm: 'M2.5 13.5h4M4.5 13.5V11M4.5 11a1.5 1.5 0 110-3 1.5 1.5 0 010 3zM5.6 8.6l3.3-3.9M10 2.5a1.5 1.5 0 110 3 1.5 1.5 0 010-3zM11 5.2l2.5 4.3',
+  arm:
+    'M2.5 13.5h4M4.5 13.5V11M4.5 11a1.5 1.5 0 110-3 1.5 1.5 0 010 3zM5.6 8.6l3.3-3.9M10 2.5a1.5 1.5 0' +
+    ' 110 3 1.5 1.5 0 010-3zM11 5.2l2.5 4.3',
   turn: 'M12.8 6A5.2 5.2 0 1013 9.5M13.2 2.8V6.2H9.8',
   slide: 'M2 5.5h12M2 10.5h12M5 8h6M5 8l1.6-1.4M5 8l1.6 1.4M11 8L9.4 6.6M11 8L9.4 9.4',
   hit: 'M8 1.5v3M8 11.5v3M1.5 8h3M11.5 8h3M3.5 3.5l2 2M10.5 10.5l2 2M12.5 3.5l-2 2M5.5 10.5l-2 2',
@@ -58,8 +66,15 @@ const paths: Record<string, string> = {
 
 export function Icon({ name, title }: { name: string; title?: string }): JSX.Element {
   return (
-    <svg class={`icon icon-${name}`} viewBox="0 0 16 16" width="16" height="16" aria-hidden={title ? undefined : true}
-      role={title ? 'img' : undefined} aria-label={title}>
+    <svg
+      class={`icon icon-${name}`}
+      viewBox="0 0 16 16"
+      width="16"
+      height="16"
+      aria-hidden={title ? undefined : true}
+      role={title ? 'img' : undefined}
+      aria-label={title}
+    >
       <path d={paths[name] ?? ''} />
     </svg>
   );

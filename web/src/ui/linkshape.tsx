@@ -1,16 +1,17 @@
 // The shape of a link, which is what it touches with, and its mass.
+
 import type { JSX } from 'preact';
-import * as chains from '../edits/mechanisms';
+import { patchLink } from '../edits/mechanisms';
+import type { Geometry, Mechanism } from '../protocol';
 import { PRIMITIVES, shapeFor, shownMesh } from '../state/linkshape';
 import { fromYawPitchRoll, yawPitchRoll } from '../state/maths';
 import { whole } from '../state/mechanisms';
 import { meshFiles } from '../state/meshes';
-import type { Geometry, Mechanism } from '../protocol';
+import * as store from '../state/store';
+import { DEG, geometryWords, MM } from '../state/words';
 import { SizeFields } from './size';
 import { Triple, XYZ, YPR } from './triple';
 import { NumberField, Row } from './widgets';
-import { DEG, MM, geometryWords } from '../state/words';
-import * as store from '../state/store';
 
 // A primitive, a mesh file that the appliance has or its hull, or none; null: a compound, which stays as it is.
 function chosenShape(m: Mechanism, i: number, choice: string): Record<string, unknown> | null {
@@ -21,38 +22,84 @@ function chosenShape(m: Mechanism, i: number, choice: string): Record<string, un
   return type ? { ...shapeFor(m, i, type) } : null;
 }
 
-const choiceOf = (g: Geometry | undefined): string => (!g ? '' : g.type === 'mesh' ? `${g.convex ? 'hull' : 'mesh'} ${g.file}` : g.type);
+const choiceOf = (g: Geometry | undefined): string =>
+  !g ? '' : g.type === 'mesh' ? `${g.convex ? 'hull' : 'mesh'} ${g.file}` : g.type;
 
 export function ShapeFields({ m, i }: { m: Mechanism; i: number }): JSX.Element {
   const link = m.links[i]!;
   const g = link.geometry;
   const now = choiceOf(g);
-  const put = (patch: Record<string, unknown> | null): void => void (patch && chains.patchLink(m, i, patch));
+  const put = (patch: Record<string, unknown> | null): void => void (patch && patchLink(m, i, patch));
   const files = new Set([...meshFiles.value, ...(g?.type === 'mesh' ? [g.file] : [])]);
   const { p, q } = whole(link.geometry_at);
   const angles = yawPitchRoll(q);
   return (
     <>
       <Row label="shape">
-        <select aria-label="Shape of the link" value={now} onChange={(e) => put(chosenShape(m, i, e.currentTarget.value))}>
+        <select
+          aria-label="Shape of the link"
+          value={now}
+          onChange={(e) => put(chosenShape(m, i, e.currentTarget.value))}
+        >
           <option value="">{shownMesh(link) ? 'only to look at' : 'none: a bar'}</option>
-          {PRIMITIVES.map((type) => <option key={type} value={type}>{geometryWords[type]}</option>)}
+          {PRIMITIVES.map((type) => (
+            <option key={type} value={type}>
+              {geometryWords[type]}
+            </option>
+          ))}
           {g?.type === 'compound' && <option value="compound">{g.parts.length} parts</option>}
-          {[...files].flatMap((file) => [<option key={`mesh ${file}`} value={`mesh ${file}`}>{file}</option>, <option key={`hull ${file}`} value={`hull ${file}`}>{file}, its hull</option>])}
+          {[...files].flatMap((file) => [
+            <option key={`mesh ${file}`} value={`mesh ${file}`}>
+              {file}
+            </option>,
+            <option key={`hull ${file}`} value={`hull ${file}`}>
+              {file}, its hull
+            </option>,
+          ])}
         </select>
       </Row>
-      {!g && link.mesh && <p class="quiet">{shownMesh(link) ? 'Drawn as' : 'Not here:'} {link.mesh}</p>}
+      {!g && link.mesh && (
+        <p class="quiet">
+          {shownMesh(link) ? 'Drawn as' : 'Not here:'} {link.mesh}
+        </p>
+      )}
       {g && g.type !== 'mesh' && g.type !== 'compound' && <p class="field-head">its size</p>}
       {g && g.type !== 'mesh' && g.type !== 'compound' && <SizeFields g={g} onPut={(geometry) => put({ geometry })} />}
-      {g && <>
-        <p class="field-head">its place, in the link</p>
-        <Triple label="Shape" names={XYZ} unit="mm" digits={2} value={p} scale={MM} onPut={(to) => put({ geometry_at: { p: to, q } })} />
-        <Triple label="Shape" names={YPR} unit={'\u00b0'} digits={2} value={angles} scale={DEG} onPut={(ypr) => put({ geometry_at: { p, q: fromYawPitchRoll(...ypr) } })} />
-      </>}
+      {g && (
+        <>
+          <p class="field-head">its place, in the link</p>
+          <Triple
+            label="Shape"
+            names={XYZ}
+            unit="mm"
+            digits={2}
+            value={p}
+            scale={MM}
+            onPut={(to) => put({ geometry_at: { p: to, q } })}
+          />
+          <Triple
+            label="Shape"
+            names={YPR}
+            unit={'\u00b0'}
+            digits={2}
+            value={angles}
+            scale={DEG}
+            onPut={(ypr) => put({ geometry_at: { p, q: fromYawPitchRoll(...ypr) } })}
+          />
+        </>
+      )}
       <Row label="material">
-        <select aria-label="Material of the link" value={link.material ?? ''} onChange={(e) => put({ material: e.currentTarget.value || null })}>
+        <select
+          aria-label="Material of the link"
+          value={link.material ?? ''}
+          onChange={(e) => put({ material: e.currentTarget.value || null })}
+        >
           <option value="">as usual</option>
-          {store.materials.value.map((x) => <option key={x.id} value={x.id}>{x.id}</option>)}
+          {store.materials.value.map((x) => (
+            <option key={x.id} value={x.id}>
+              {x.id}
+            </option>
+          ))}
         </select>
       </Row>
     </>
@@ -66,17 +113,50 @@ export function MassFields({ m, i }: { m: Mechanism; i: number }): JSX.Element {
   const inertia = link.inertia ?? [0, 0, 0, 0, 0, 0];
   return (
     <>
-      <NumberField shown="mass" label="Mass" unit="kg" step={0.1} digits={4} value={link.mass ?? 0} onCommit={(mass) => void chains.patchLink(m, i, { mass })} />
+      <NumberField
+        shown="mass"
+        label="Mass"
+        unit="kg"
+        step={0.1}
+        digits={4}
+        value={link.mass ?? 0}
+        onCommit={(mass) => void patchLink(m, i, { mass })}
+      />
       <p class="field-head">centre of mass, in the link</p>
-      <Triple label="Centre of mass" names={XYZ} unit="mm" digits={2} value={link.com ?? [0, 0, 0]} scale={MM} onPut={(com) => void chains.patchLink(m, i, { com })} />
+      <Triple
+        label="Centre of mass"
+        names={XYZ}
+        unit="mm"
+        digits={2}
+        value={link.com ?? [0, 0, 0]}
+        scale={MM}
+        onPut={(com) => void patchLink(m, i, { com })}
+      />
       <p class="field-head">inertia about it, {'g m\u00b2'}</p>
       <div class="triple">
         {INERTIA.map((name, k) => (
-          <NumberField key={name} shown={name} label={`Inertia ${name}, g m\u00b2`} unit="" digits={5} step={0.1} value={inertia[k]! * 1e3}
-            onCommit={(v) => void chains.patchLink(m, i, { inertia: inertia.map((x, j) => (j === k ? v / 1e3 : x)) })} />
+          <NumberField
+            key={name}
+            shown={name}
+            label={`Inertia ${name}, g m\u00b2`}
+            unit=""
+            digits={5}
+            step={0.1}
+            value={inertia[k]! * 1e3}
+            onCommit={(v) => void patchLink(m, i, { inertia: inertia.map((x, j) => (j === k ? v / 1e3 : x)) })}
+          />
         ))}
       </div>
-      {link.geometry && <button type="button" class="chip" title="Centre of mass and inertia of its shape, at this mass" onClick={() => void chains.patchLink(m, i, { com: null, inertia: null })}>As its shape has them</button>}
+      {link.geometry && (
+        <button
+          type="button"
+          class="chip"
+          title="Centre of mass and inertia of its shape, at this mass"
+          onClick={() => void patchLink(m, i, { com: null, inertia: null })}
+        >
+          As its shape has them
+        </button>
+      )}
     </>
   );
 }

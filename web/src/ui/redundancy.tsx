@@ -1,7 +1,8 @@
 // A redundant constraint: what it follows from and by which rule, the others lit while it is looked at,
 // and the two ways to be rid of it.
+
 import type { JSX } from 'preact';
-import { deleteConstraint, patchConstraint } from '../edits/objects';
+import { deleteConstraint, patchConstraint } from '../edits/constraints';
 import * as store from '../state/store';
 import { listed } from '../state/words';
 
@@ -16,10 +17,17 @@ export function Redundancy({ id }: { id: string }): JSX.Element {
   };
   return (
     <div class="redundancy" onMouseEnter={light} onMouseLeave={unlight} onFocusCapture={light} onBlurCapture={unlight}>
-      <p>{id} follows from {because.length ? listed(because) : 'the others'}{found?.rule ? <span class="quiet">: {found.rule}</span> : ''}.</p>
+      <p>
+        {id} follows from {because.length ? listed(because) : 'the others'}
+        {found?.rule ? <span class="quiet">: {found.rule}</span> : ''}.
+      </p>
       <div class="fixes">
-        <button type="button" onClick={() => void patchConstraint(id, { enabled: false })}>Disable {id}</button>
-        <button type="button" onClick={() => void deleteConstraint(id)}>Delete {id}</button>
+        <button type="button" onClick={() => void patchConstraint(id, { enabled: false })}>
+          Disable {id}
+        </button>
+        <button type="button" onClick={() => void deleteConstraint(id)}>
+          Delete {id}
+        </button>
       </div>
     </div>
   );

@@ -7,20 +7,46 @@ import { NumberField, Row } from './widgets';
 
 export function SizeFields({ g, onPut }: { g: Geometry; onPut: (g: Geometry) => void }): JSX.Element {
   if (g.type === 'compound') return <Row label="shape">{g.parts.length} parts</Row>;
-  if (g.type === 'mesh') return <Row label="mesh">{g.file}{g.convex ? ', its hull' : ''}</Row>;
+  if (g.type === 'mesh')
+    return (
+      <Row label="mesh">
+        {g.file}
+        {g.convex ? ', its hull' : ''}
+      </Row>
+    );
   if (g.type === 'box')
     return (
       <div class="triple">
         {['x', 'y', 'z'].map((axis, i) => (
-          <NumberField key={axis} shown={axis} label={`Size along ${axis}`} unit="mm" value={g.size[i]! * MM}
-            onCommit={(v) => onPut({ type: 'box', size: replaced(g.size, i, v / MM) })} />
+          <NumberField
+            key={axis}
+            shown={axis}
+            label={`Size along ${axis}`}
+            unit="mm"
+            value={g.size[i]! * MM}
+            onCommit={(v) => onPut({ type: 'box', size: replaced(g.size, i, v / MM) })}
+          />
         ))}
       </div>
     );
   return (
     <div class="triple">
-      <NumberField shown="radius" label="Radius" unit="mm" value={g.radius * MM} onCommit={(v) => onPut({ ...g, radius: v / MM })} />
-      {g.type !== 'sphere' && <NumberField shown="height" label="Height" unit="mm" value={g.height * MM} onCommit={(v) => onPut({ ...g, height: v / MM })} />}
+      <NumberField
+        shown="radius"
+        label="Radius"
+        unit="mm"
+        value={g.radius * MM}
+        onCommit={(v) => onPut({ ...g, radius: v / MM })}
+      />
+      {g.type !== 'sphere' && (
+        <NumberField
+          shown="height"
+          label="Height"
+          unit="mm"
+          value={g.height * MM}
+          onCommit={(v) => onPut({ ...g, height: v / MM })}
+        />
+      )}
     </div>
   );
 }

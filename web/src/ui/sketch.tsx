@@ -1,9 +1,9 @@
 // A small drawing of a scene for the gallery: bodies in parallel projection, the far ones first.
 import type { JSX } from 'preact';
-import { add, compose, cross, dot, IDENTITY, perpendicular, rotate, scale, sub, toWorld, unit } from '../state/maths';
-import { linkShape } from '../state/linkshape';
-import { linkPoses, whole } from '../state/mechanisms';
 import type { Geometry, Mechanism, Pose, Scene, Vec3 } from '../protocol';
+import { linkShape } from '../state/linkshape';
+import { add, compose, cross, dot, IDENTITY, perpendicular, rotate, scale, sub, toWorld, unit } from '../state/maths';
+import { linkPoses, whole } from '../state/mechanisms';
 
 const EYE = unit([0.8, -1.25, 0.62]);
 const RIGHT = unit(cross([0, 0, 1], EYE));
@@ -12,7 +12,12 @@ const WIDTH = 210;
 const HEIGHT = 92;
 const ROUND = 28;
 
-interface Face { points: Vec3[]; fixed: boolean; lit: number; depth: number }
+interface Face {
+  points: Vec3[];
+  fixed: boolean;
+  lit: number;
+  depth: number;
+}
 
 const shade = (n: Vec3): number => Math.max(0, Math.min(3, Math.round(1.5 + 1.6 * dot(n, unit([-0.3, -0.5, 0.9])))));
 
@@ -29,13 +34,24 @@ function ring(g: Pose, radius: number, z: number): Vec3[] {
 
 function boxFaces(size: Vec3, g: Pose, fixed: boolean): Face[] {
   const near = dot(g.p, EYE);
-  return [0, 1, 2].flatMap((k) => [1, -1].flatMap((s) => {
-    const axis = (i: number): Vec3 => [0, 1, 2].map((j) => (j === i % 3 ? 1 : 0)) as Vec3;
-    const h = (i: number): number => size[i % 3]! / 2;
-    const corners = [[-1, -1], [1, -1], [1, 1], [-1, 1]].map(([u, v]) =>
-      toWorld(g, add(scale(axis(k), s * h(k)), add(scale(axis(k + 1), u! * h(k + 1)), scale(axis(k + 2), v! * h(k + 2))))));
-    return face(corners, rotate(g.q, scale(axis(k), s)), fixed, near);
-  }));
+  return [0, 1, 2].flatMap((k) =>
+    [1, -1].flatMap((s) => {
+      const axis = (i: number): Vec3 => [0, 1, 2].map((j) => (j === i % 3 ? 1 : 0)) as Vec3;
+      const h = (i: number): number => size[i % 3]! / 2;
+      const corners = [
+        [-1, -1],
+        [1, -1],
+        [1, 1],
+        [-1, 1],
+      ].map(([u, v]) =>
+        toWorld(
+          g,
+          add(scale(axis(k), s * h(k)), add(scale(axis(k + 1), u! * h(k + 1)), scale(axis(k + 2), v! * h(k + 2)))),
+        ),
+      );
+      return face(corners, rotate(g.q, scale(axis(k), s)), fixed, near);
+    }),
+  );
 }
 
 function roundFaces(low: number, high: number, z0: number, z1: number, g: Pose, fixed: boolean): Face[] {
@@ -63,16 +79,25 @@ function ballFaces(radius: number, g: Pose, fixed: boolean): Face[] {
 
 function faces(geometry: Geometry, g: Pose, fixed: boolean): Face[] {
   switch (geometry.type) {
-    case 'box': return boxFaces(geometry.size, g, fixed);
-    case 'cylinder': return roundFaces(geometry.radius, geometry.radius, -geometry.height / 2, geometry.height / 2, g, fixed);
-    case 'cone': return roundFaces(geometry.radius, geometry.radius * 1e-3, 0, geometry.height, g, fixed);
-    case 'sphere': return ballFaces(geometry.radius, g, fixed);
-    case 'capsule': return [
-      ...roundFaces(geometry.radius, geometry.radius, -geometry.height / 2, geometry.height / 2, g, fixed),
-      ...[1, -1].flatMap((s) => ballFaces(geometry.radius, compose(g, { p: [0, 0, (s * geometry.height) / 2], q: IDENTITY.q }), fixed)),
-    ];
-    case 'mesh': return ballFaces(0.02, g, fixed);
-    case 'compound': return geometry.parts.flatMap((p) => faces(p.geometry, compose(g, whole(p.pose)), fixed));
+    case 'box':
+      return boxFaces(geometry.size, g, fixed);
+    case 'cylinder':
+      return roundFaces(geometry.radius, geometry.radius, -geometry.height / 2, geometry.height / 2, g, fixed);
+    case 'cone':
+      return roundFaces(geometry.radius, geometry.radius * 1e-3, 0, geometry.height, g, fixed);
+    case 'sphere':
+      return ballFaces(geometry.radius, g, fixed);
+    case 'capsule':
+      return [
+        ...roundFaces(geometry.radius, geometry.radius, -geometry.height / 2, geometry.height / 2, g, fixed),
+        ...[1, -1].flatMap((s) =>
+          ballFaces(geometry.radius, compose(g, { p: [0, 0, (s * geometry.height) / 2], q: IDENTITY.q }), fixed),
+        ),
+      ];
+    case 'mesh':
+      return ballFaces(0.02, g, fixed);
+    case 'compound':
+      return geometry.parts.flatMap((p) => faces(p.geometry, compose(g, whole(p.pose)), fixed));
   }
 }
 
@@ -85,8 +110,11 @@ function linkFaces(m: Mechanism): Face[] {
 }
 
 export function Sketch({ scene }: { scene: Scene | undefined }): JSX.Element {
-  const all = (scene?.objects ?? []).slice(0, 60)
-    .flatMap((o) => faces(o.geometry, whole(o.pose), o.fixed ?? false)).concat((scene?.mechanisms ?? []).flatMap(linkFaces)).sort((a, b) => a.depth - b.depth);
+  const all = (scene?.objects ?? [])
+    .slice(0, 60)
+    .flatMap((o) => faces(o.geometry, whole(o.pose), o.fixed ?? false))
+    .concat((scene?.mechanisms ?? []).flatMap(linkFaces))
+    .sort((a, b) => a.depth - b.depth);
   const flat = all.map((f) => f.points.map((p): [number, number] => [dot(p, RIGHT), -dot(p, UP)]));
   const xs = flat.flat().map((p) => p[0]);
   const ys = flat.flat().map((p) => p[1]);
@@ -97,7 +125,13 @@ export function Sketch({ scene }: { scene: Scene | undefined }): JSX.Element {
     `${(WIDTH / 2 + (x - left - w / 2) * k).toFixed(1)},${(HEIGHT / 2 + (y - top - h / 2) * k).toFixed(1)}`;
   return (
     <svg class="sketch" viewBox={`0 0 ${WIDTH} ${HEIGHT}`} aria-hidden="true">
-      {all.map((f, i) => <polygon key={i} class={`sketch-${f.fixed ? 'fixed' : 'mobile'} lit-${f.lit}`} points={flat[i]!.map(at).join(' ')} />)}
+      {all.map((f, i) => (
+        <polygon
+          key={i}
+          class={`sketch-${f.fixed ? 'fixed' : 'mobile'} lit-${f.lit}`}
+          points={flat[i]!.map(at).join(' ')}
+        />
+      ))}
     </svg>
   );
 }

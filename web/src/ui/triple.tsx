@@ -5,12 +5,31 @@ import { NumberField } from './widgets';
 
 export const replaced = (v: Vec3, i: number, x: number): Vec3 => v.map((old, k) => (k === i ? x : old)) as Vec3;
 
-export function Triple(p: { label: string; names: readonly string[]; unit: string; value: Vec3; scale: number; digits?: number; step?: number; disabled?: boolean; onPut: (v: Vec3) => void }): JSX.Element {
+export function Triple(p: {
+  label: string;
+  names: readonly string[];
+  unit: string;
+  value: Vec3;
+  scale: number;
+  digits?: number;
+  step?: number;
+  disabled?: boolean;
+  onPut: (v: Vec3) => void;
+}): JSX.Element {
   return (
     <div class="triple">
       {p.names.map((name, i) => (
-        <NumberField key={name} shown={name} label={`${p.label} ${name}`} unit={p.unit} digits={p.digits} step={p.step} disabled={p.disabled} value={p.value[i]! * p.scale}
-          onCommit={(v) => p.onPut(replaced(p.value, i, v / p.scale))} />
+        <NumberField
+          key={name}
+          shown={name}
+          label={`${p.label} ${name}`}
+          unit={p.unit}
+          digits={p.digits}
+          step={p.step}
+          disabled={p.disabled}
+          value={p.value[i]! * p.scale}
+          onCommit={(v) => p.onPut(replaced(p.value, i, v / p.scale))}
+        />
       ))}
     </div>
   );

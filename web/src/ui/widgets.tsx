@@ -1,13 +1,19 @@
 // Parts that several panels use: sections, buttons, number fields.
-import { useRef, useState } from 'preact/hooks';
-import type { ComponentChildren, JSX } from 'preact';
-import { Icon } from './icons';
-import { boundWords } from '../state/constraints';
-import type { Bound } from '../protocol';
-import { editable } from '../state/words';
-import * as store from '../state/store';
 
-export function Section(p: { id: string; title: string; children: ComponentChildren; extra?: ComponentChildren }): JSX.Element {
+import type { ComponentChildren, JSX } from 'preact';
+import { useRef, useState } from 'preact/hooks';
+import type { Bound } from '../protocol';
+import { boundWords } from '../state/constraints';
+import * as store from '../state/store';
+import { editable } from '../state/words';
+import { Icon } from './icons';
+
+export function Section(p: {
+  id: string;
+  title: string;
+  children: ComponentChildren;
+  extra?: ComponentChildren;
+}): JSX.Element {
   const shut = store.folded.value[p.id] ?? false;
   const flip = (): void => {
     store.folded.value = { ...store.folded.value, [p.id]: !shut };
@@ -18,7 +24,8 @@ export function Section(p: { id: string; title: string; children: ComponentChild
       <div class="section-head">
         <h2 id={`title-${p.id}`}>
           <button type="button" class="fold" aria-expanded={!shut} onClick={flip}>
-            <Icon name={shut ? 'right' : 'down'} />{p.title}
+            <Icon name={shut ? 'right' : 'down'} />
+            {p.title}
           </button>
         </h2>
         {p.extra}
@@ -29,14 +36,28 @@ export function Section(p: { id: string; title: string; children: ComponentChild
 }
 
 export function Tool(p: {
-  icon: string; label: string; onClick: () => void; text?: string; keys?: string; disabled?: boolean;
-  pressed?: boolean; tone?: string;
+  icon: string;
+  label: string;
+  onClick: () => void;
+  text?: string;
+  keys?: string;
+  disabled?: boolean;
+  pressed?: boolean;
+  tone?: string;
 }): JSX.Element {
   const title = p.keys ? `${p.label} (${p.keys})` : p.label;
   return (
-    <button type="button" class={`tool ${p.tone ?? ''}`} title={title} aria-label={p.label} disabled={p.disabled}
-      aria-pressed={p.pressed} onClick={p.onClick}>
-      <Icon name={p.icon} />{p.text && <span class="tool-text">{p.text}</span>}
+    <button
+      type="button"
+      class={`tool ${p.tone ?? ''}`}
+      title={title}
+      aria-label={p.label}
+      disabled={p.disabled}
+      aria-pressed={p.pressed}
+      onClick={p.onClick}
+    >
+      <Icon name={p.icon} />
+      {p.text && <span class="tool-text">{p.text}</span>}
     </button>
   );
 }
@@ -104,8 +125,7 @@ export function NumberField(p: NumberProps): JSX.Element {
     else if (e.key === 'ArrowDown') nudge(-1, e);
     else if (e.key === 'Enter') {
       if (commit(raw)) p.onEnter?.();
-    }
-    else if (e.key === 'Escape') {
+    } else if (e.key === 'Escape') {
       setText(null);
       setBad(false);
     } else return;
@@ -118,12 +138,24 @@ export function NumberField(p: NumberProps): JSX.Element {
     <label class={`number ${bad ? 'bad' : ''}`}>
       {p.shown && <span class="number-label">{p.shown}</span>}
       <span class="number-box">
-        <input type="text" inputMode="decimal" autocomplete="off" spellcheck={false} id={p.id} disabled={p.disabled}
-          aria-label={`${p.label}, ${p.unit || 'number'}`} aria-invalid={bad || undefined}
+        <input
+          type="text"
+          inputMode="decimal"
+          autocomplete="off"
+          spellcheck={false}
+          id={p.id}
+          disabled={p.disabled}
+          aria-label={`${p.label}, ${p.unit || 'number'}`}
+          aria-invalid={bad || undefined}
           value={text ?? editable(p.value, digits)}
-          onInput={(e) => change(e.currentTarget.value)} onKeyDown={key} onWheel={wheel}
-          onBlur={(e) => void (text !== null && (p.trial ? setText(null) : commit(e.currentTarget.value)))} />
-        <span class="unit" aria-hidden="true">{p.unit}</span>
+          onInput={(e) => change(e.currentTarget.value)}
+          onKeyDown={key}
+          onWheel={wheel}
+          onBlur={(e) => void (text !== null && (p.trial ? setText(null) : commit(e.currentTarget.value)))}
+        />
+        <span class="unit" aria-hidden="true">
+          {p.unit}
+        </span>
       </span>
     </label>
   );
@@ -144,24 +176,54 @@ export function NameField(p: { value: string; label: string; onCommit: (value: s
     e.stopPropagation();
   };
   return (
-    <input class="name" type="text" autocomplete="off" spellcheck={false} maxLength={64} aria-label={p.label}
-      value={text ?? p.value} onInput={(e) => setText(e.currentTarget.value)} onKeyDown={key} onBlur={commit} />
+    <input
+      class="name"
+      type="text"
+      autocomplete="off"
+      spellcheck={false}
+      maxLength={64}
+      aria-label={p.label}
+      value={text ?? p.value}
+      onInput={(e) => setText(e.currentTarget.value)}
+      onKeyDown={key}
+      onBlur={commit}
+    />
   );
 }
 
 export function Badge({ icon, word, tone }: { icon: string; word: string; tone: string }): JSX.Element {
-  return <span class={`badge tone-${tone}`}><Icon name={icon} />{word}</span>;
+  return (
+    <span class={`badge tone-${tone}`}>
+      <Icon name={icon} />
+      {word}
+    </span>
+  );
 }
 
 export function Row(p: { label: string; children: ComponentChildren }): JSX.Element {
-  return <div class="row"><span class="row-label">{p.label}</span><span class="row-value">{p.children}</span></div>;
+  return (
+    <div class="row">
+      <span class="row-label">{p.label}</span>
+      <span class="row-value">{p.children}</span>
+    </div>
+  );
 }
 
 // Whether a distance holds exactly, or is a wall on one side.
 export function BoundChoice(p: { value: Bound; onChange: (bound: Bound) => void }): JSX.Element {
   return (
-    <select class="sense" aria-label="Bound" value={p.value} onChange={(e) => p.onChange(e.currentTarget.value as Bound)}>
-      {(['equal', 'at-least', 'at-most'] as const).map((b) => <option key={b} value={b}>{boundWords[b]}{b === 'equal' ? '' : ' (a wall)'}</option>)}
+    <select
+      class="sense"
+      aria-label="Bound"
+      value={p.value}
+      onChange={(e) => p.onChange(e.currentTarget.value as Bound)}
+    >
+      {(['equal', 'at-least', 'at-most'] as const).map((b) => (
+        <option key={b} value={b}>
+          {boundWords[b]}
+          {b === 'equal' ? '' : ' (a wall)'}
+        </option>
+      ))}
     </select>
   );
 }

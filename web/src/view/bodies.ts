@@ -1,14 +1,14 @@
 // The meshes of the scene's objects and links, kept in step with the document and the pose table.
-import { Group, Mesh, type Material, type MeshLambertMaterial, type Object3D } from 'three';
-import { Batches } from './instances';
-import { boundsOf, sizeOf, type Bounds } from './outline';
-import { meshKey } from '../state/meshes';
-import { meshOf, skin } from './shapes';
-import type { Palette } from './palette';
+import { Group, type Material, Mesh, type MeshLambertMaterial, type Object3D } from 'three';
+import type { Geometry, Scene } from '../protocol';
 import { linkShape } from '../state/linkshape';
 import { linkId } from '../state/mechanisms';
+import { meshKey } from '../state/meshes';
 import { poses } from '../state/poses';
-import type { Geometry, Scene } from '../protocol';
+import { Batches } from './instances';
+import { type Bounds, boundsOf, sizeOf } from './outline';
+import type { Palette } from './palette';
+import { meshOf, skin } from './shapes';
 
 export interface Body {
   id: string;
@@ -25,7 +25,12 @@ export interface Body {
 }
 
 // What is to be drawn: an object, or a link with the pin of its joint.
-interface Thing { id: string; geometry: Geometry; pin?: Geometry; fixed: boolean }
+interface Thing {
+  id: string;
+  geometry: Geometry;
+  pin?: Geometry;
+  fixed: boolean;
+}
 
 export type Look = 'fixed' | 'mobile' | 'fixed-selected' | 'mobile-selected' | 'mobile-hover' | 'conflict';
 
@@ -52,10 +57,12 @@ export function buildNode(geometry: Geometry, material: Material, into: Mesh[]):
 }
 
 function things(scene: Scene): Thing[] {
-  const links = (scene.mechanisms ?? []).flatMap((m) => m.links.map((_, i): Thing => {
-    const shape = linkShape(m, i);
-    return { id: linkId(m.id, i), geometry: shape.body, pin: shape.joint, fixed: false };
-  }));
+  const links = (scene.mechanisms ?? []).flatMap((m) =>
+    m.links.map((_, i): Thing => {
+      const shape = linkShape(m, i);
+      return { id: linkId(m.id, i), geometry: shape.body, pin: shape.joint, fixed: false };
+    }),
+  );
   return [...scene.objects.map((o): Thing => ({ id: o.id, geometry: o.geometry, fixed: o.fixed ?? false })), ...links];
 }
 
@@ -70,12 +77,12 @@ export class Bodies {
   constructor(palette: Palette) {
     const c = (name: Parameters<Palette['colour']>[0]) => palette.colour(name);
     this.skins = {
-      'fixed': skin({ colour: c('fixed'), edge: c('fixed-edge') }),
-      'mobile': skin({ colour: c('mobile'), edge: c('mobile-edge') }),
+      fixed: skin({ colour: c('fixed'), edge: c('fixed-edge') }),
+      mobile: skin({ colour: c('mobile'), edge: c('mobile-edge') }),
       'fixed-selected': skin({ colour: c('fixed'), edge: c('selected'), edgeWidth: 2.4 }),
       'mobile-selected': skin({ colour: c('mobile'), edge: c('selected'), edgeWidth: 2.4 }),
       'mobile-hover': skin({ colour: c('mobile'), edge: c('hover'), edgeWidth: 2.4 }),
-      'conflict': skin({ colour: c('mobile'), edge: c('conflict'), edgeWidth: 2.4 }),
+      conflict: skin({ colour: c('mobile'), edge: c('conflict'), edgeWidth: 2.4 }),
     };
   }
 
@@ -117,10 +124,19 @@ export class Bodies {
     if (object.pin) node.add(buildNode(object.pin, this.skins.fixed, pins));
     const bounds = boundsOf(object.geometry);
     const body: Body = {
-      id: object.id, slot: -1, node, meshes, pins, geometry: object.geometry, key, moving: false, bounds,
-      size: sizeOf(bounds), look: 'fixed',
+      id: object.id,
+      slot: -1,
+      node,
+      meshes,
+      pins,
+      geometry: object.geometry,
+      key,
+      moving: false,
+      bounds,
+      size: sizeOf(bounds),
+      look: 'fixed',
     };
-    for (const mesh of [...meshes, ...pins]) mesh.userData['body'] = body;
+    for (const mesh of [...meshes, ...pins]) mesh.userData.body = body;
     node.matrixAutoUpdate = false;
     this.root.add(node);
     this.laid = false;

@@ -1,13 +1,26 @@
 // Walls: one-sided distances, drawn as hatched surfaces where they would push back: a plane beside a
 // plane, a tube about a line, a ball about a point.
-import { CylinderGeometry, DoubleSide, Group, Matrix4, Mesh, Plane, PlaneGeometry, Quaternion, ShaderMaterial, SphereGeometry, Vector3, type BufferGeometry } from 'three';
+import {
+  type BufferGeometry,
+  CylinderGeometry,
+  DoubleSide,
+  Group,
+  Matrix4,
+  Mesh,
+  Plane,
+  PlaneGeometry,
+  Quaternion,
+  ShaderMaterial,
+  SphereGeometry,
+  Vector3,
+} from 'three';
+import type { Constraint, Feature, Vec3 } from '../protocol';
+import { isWall } from '../state/constraints';
+import { cross, norm, perpendicular, sub, unit } from '../state/maths';
+import * as store from '../state/store';
 import type { Bodies, Body } from './bodies';
 import type { Palette } from './palette';
 import { outline } from './picking';
-import { isWall } from '../state/constraints';
-import { cross, norm, perpendicular, sub, unit } from '../state/maths';
-import type { Constraint, Feature, Vec3 } from '../protocol';
-import * as store from '../state/store';
 
 const VERTEX = `
   varying vec2 vUv;
@@ -26,7 +39,11 @@ const FRAGMENT = `
 
 // A patch wider than what it holds off goes along with that: `beside` in its own frame, from which
 // the foot of the perpendicular is taken.
-interface Wall { mesh: Mesh; owner: Body; beside?: { body: Body; point: Vector3; plane: Plane } }
+interface Wall {
+  mesh: Mesh;
+  owner: Body;
+  beside?: { body: Body; point: Vector3; plane: Plane };
+}
 
 const foot = new Vector3();
 
@@ -38,7 +55,10 @@ export class Walls {
   private readonly tube: ShaderMaterial;
   private readonly whole: ShaderMaterial;
 
-  constructor(private readonly palette: Palette, private readonly bodies: Bodies) {
+  constructor(
+    private readonly palette: Palette,
+    private readonly bodies: Bodies,
+  ) {
     this.patch = this.hatch(1);
     this.tube = this.hatch(2);
     this.whole = this.hatch(0);
@@ -46,14 +66,20 @@ export class Walls {
 
   private hatch(fades: number): ShaderMaterial {
     return new ShaderMaterial({
-      vertexShader: VERTEX, fragmentShader: FRAGMENT, transparent: true, depthWrite: false, side: DoubleSide,
+      vertexShader: VERTEX,
+      fragmentShader: FRAGMENT,
+      transparent: true,
+      depthWrite: false,
+      side: DoubleSide,
       uniforms: { colour: { value: this.palette.colour('reaction') }, fades: { value: fades } },
     });
   }
 
   // The walls in force, and `trial`, which is tried.
   show(list: readonly Constraint[], trial: Constraint | null): void {
-    const walls = [...list.filter((c) => c.enabled !== false && c.id !== trial?.id), ...(trial ? [trial] : [])].filter(isWall);
+    const walls = [...list.filter((c) => c.enabled !== false && c.id !== trial?.id), ...(trial ? [trial] : [])].filter(
+      isWall,
+    );
     const pairs = walls.map((c) => [c, store.featureOf(c.a), store.featureOf(c.b)] as const);
     const key = JSON.stringify(pairs);
     if (key === this.key) return;
@@ -72,7 +98,15 @@ export class Walls {
     const value = c.value ?? 0;
     if (own.plane) this.beside(owner, own, value, own === a ? b : a);
     else if (value < 1e-6) return;
-    else if (own.line) this.put(owner, new CylinderGeometry(value, value, 1.5 * owner.size, 48, 1, true), this.tube, own.line.point, own.line.direction, true);
+    else if (own.line)
+      this.put(
+        owner,
+        new CylinderGeometry(value, value, 1.5 * owner.size, 48, 1, true),
+        this.tube,
+        own.line.point,
+        own.line.direction,
+        true,
+      );
     else this.put(owner, new SphereGeometry(value, 48, 24), this.whole, own.point!, [0, 0, 1]);
   }
 
@@ -85,7 +119,8 @@ export class Walls {
     const at = middle.map((x, k) => x + value * n[k]!) as Vec3;
     const body = this.bodies.get(store.splitRef(other.id)[0]);
     const local = other.point ?? other.line?.point ?? other.plane?.point;
-    if (!body || !local || body.size > reach) this.put(owner, new PlaneGeometry(2.2 * reach, 2.2 * reach), this.patch, at, n);
+    if (!body || !local || body.size > reach)
+      this.put(owner, new PlaneGeometry(2.2 * reach, 2.2 * reach), this.patch, at, n);
     else {
       this.put(owner, new PlaneGeometry(2.2 * body.size, 2.2 * body.size), this.patch, [0, 0, 0], n);
       const plane = new Plane().setFromNormalAndCoplanarPoint(new Vector3(...n), new Vector3(...at));
@@ -93,7 +128,14 @@ export class Walls {
     }
   }
 
-  private put(owner: Body, geometry: BufferGeometry, material: ShaderMaterial, at: Vec3, axis: Vec3, alongY = false): void {
+  private put(
+    owner: Body,
+    geometry: BufferGeometry,
+    material: ShaderMaterial,
+    at: Vec3,
+    axis: Vec3,
+    alongY = false,
+  ): void {
     if (alongY) geometry.rotateX(Math.PI / 2);
     const n = unit(axis);
     const e1 = perpendicular(n);

@@ -1,10 +1,10 @@
 // Contacts over the scene: a point, its normal and its force; a dot while it lasts, a burst where
 // something hit, a crossed square where it is jammed. A burst stays for a moment to be seen.
 import { Vector3 } from 'three';
-import type { Overlay } from './overlay';
 import type { Contact, Vec3 } from '../protocol';
 import * as store from '../state/store';
 import { newtons } from '../state/words';
+import type { Overlay } from './overlay';
 
 const FLASH_MS = 450;
 const calm = matchMedia('(prefers-reduced-motion: reduce)'); // a burst then stands as it is
@@ -15,7 +15,12 @@ const from = new Vector3();
 const to = new Vector3();
 const felt: Vec3 = [0, 0, 0];
 
-interface Flash { who: string; point: Vec3; impulse: number; until: number }
+interface Flash {
+  who: string;
+  point: Vec3;
+  impulse: number;
+  until: number;
+}
 
 export class Touching {
   private readonly flashes: Flash[] = [];
@@ -36,7 +41,9 @@ export class Touching {
     const hits = store.simulation.peek()?.hits ?? [];
     const newest = hits.length ? hits[hits.length - 1]!.tick : -1;
     if (newest < this.last) this.last = -1;
-    for (const h of hits) if (h.tick > this.last) this.flash({ who: `${h.a} ${h.b}`, point: h.point, impulse: h.impulse, until: now + FLASH_MS });
+    for (const h of hits)
+      if (h.tick > this.last)
+        this.flash({ who: `${h.a} ${h.b}`, point: h.point, impulse: h.impulse, until: now + FLASH_MS });
     this.last = newest;
   }
 
@@ -87,7 +94,14 @@ export class Touching {
     for (let k = 0; k < 8; k++) {
       const a = (k * Math.PI) / 4;
       const [x, y] = [Math.cos(a), Math.sin(a)];
-      o.segment(from.x + 0.45 * reach * x, from.y + 0.45 * reach * y, from.x + reach * x, from.y + reach * y, colour, 0.6 + 1.8 * left);
+      o.segment(
+        from.x + 0.45 * reach * x,
+        from.y + 0.45 * reach * y,
+        from.x + reach * x,
+        from.y + reach * y,
+        colour,
+        0.6 + 1.8 * left,
+      );
     }
   }
 }

@@ -1,9 +1,9 @@
 // The view cube: six buttons on a cube that turns with the camera.
-import { Matrix4, type Camera } from 'three';
 
-export type View = 'top' | 'bottom' | 'front' | 'back' | 'left' | 'right' | 'home';
+import { type Camera, Matrix4 } from 'three';
+import type { ViewName } from '../state/viewer';
 
-const FACES: { view: View; text: string; place: string }[] = [
+const FACES: { view: ViewName; text: string; place: string }[] = [
   { view: 'top', text: 'TOP', place: 'top' },
   { view: 'bottom', text: 'BOTTOM', place: 'bottom' },
   { view: 'front', text: 'FRONT', place: 'front' },
@@ -17,7 +17,11 @@ const turn = new Matrix4();
 export class ViewCube {
   private readonly cube: HTMLElement;
 
-  constructor(host: HTMLElement, private readonly camera: Camera, onView: (view: View) => void) {
+  constructor(
+    host: HTMLElement,
+    private readonly camera: Camera,
+    onView: (view: ViewName) => void,
+  ) {
     this.cube = document.createElement('div');
     this.cube.className = 'cube';
     for (const face of FACES) {
@@ -36,7 +40,9 @@ export class ViewCube {
     const e = turn.copy(this.camera.matrixWorldInverse).elements;
     const n = (x: number): string => x.toFixed(4);
     // world axes on the screen, y down
-    this.cube.style.transform =
-      `matrix3d(${n(e[0]!)},${n(-e[1]!)},${n(e[2]!)},0,${n(-e[4]!)},${n(e[5]!)},${n(-e[6]!)},0,${n(e[8]!)},${n(-e[9]!)},${n(e[10]!)},0,0,0,0,1)`;
+    const x = `${n(e[0]!)},${n(-e[1]!)},${n(e[2]!)},0`;
+    const y = `${n(-e[4]!)},${n(e[5]!)},${n(-e[6]!)},0`;
+    const z = `${n(e[8]!)},${n(-e[9]!)},${n(e[10]!)},0`;
+    this.cube.style.transform = `matrix3d(${x},${y},${z},0,0,0,1)`;
   }
 }

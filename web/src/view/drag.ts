@@ -1,18 +1,20 @@
 // Moving an object by the pointer. While the simulation runs, a held or a free object is pulled by a spring
 // from the grabbed point to the cursor: a force, never a jump. While stopped, an object goes along its
 // freedoms only, a link by the joints that carry it.
-import { Plane, Vector3, type Camera } from 'three';
-import type { Overlay } from './overlay';
-import type { Hit, Picker } from './picking';
-import { drag, moveAlong, moveNear, release, type Grasp } from '../edits/objects';
+
+import { type Camera, Plane, Vector3 } from 'three';
+import { moveAlong, moveNear } from '../edits/constraints';
 import { setPositions, showBent } from '../edits/mechanisms';
+import { drag, type Grasp, release } from '../edits/simulation';
+import type { Branch, Pose, Solution, Vec3 } from '../protocol';
 import { dragParameters, follow, followStrand } from '../state/freedoms';
 import { add, sub, toLocal, toWorld } from '../state/maths';
 import { reachFor } from '../state/mechanisms';
 import { poses } from '../state/poses';
-import type { Branch, Pose, Solution, Vec3 } from '../protocol';
 import * as store from '../state/store';
 import { newtons } from '../state/words';
+import type { Overlay } from './overlay';
+import type { Hit, Picker } from './picking';
 
 const toArray = (v: Vector3): Vec3 => [v.x, v.y, v.z];
 
@@ -21,7 +23,8 @@ export type DragKind = 'pull' | 'slide' | 'reach' | ''; // reach: a link, its jo
 // What a press on this body would do.
 export function dragKind(object: string): DragKind {
   if (store.link.value !== 'open') return '';
-  if (store.runState.value === 'running') return store.toolIndex(object) >= 0 || store.objectOf(object)?.free ? 'pull' : '';
+  if (store.runState.value === 'running')
+    return store.toolIndex(object) >= 0 || store.objectOf(object)?.free ? 'pull' : '';
   if (store.linkRef(object)) return store.runState.value === 'stopped' ? 'reach' : '';
   const solution = store.solutions.value.get(object);
   return solution && solution.dof > 0 ? 'slide' : '';
@@ -51,7 +54,11 @@ export class Drag {
   private only = -1; // the one freedom whose mark was grabbed
   private depthY = 0;
 
-  constructor(private readonly camera: Camera, private readonly picker: Picker, private readonly overlay: Overlay) {}
+  constructor(
+    private readonly camera: Camera,
+    private readonly picker: Picker,
+    private readonly overlay: Overlay,
+  ) {}
 
   get active(): boolean {
     return this.kind !== '';
@@ -146,7 +153,11 @@ export class Drag {
   private drawSpring(): void {
     const force = store.handForce(this.object);
     const size = force ? Math.hypot(...force) : 0;
-    this.overlay.spring = { from: this.grabbed, to: this.target, text: store.toolIndex(this.object) >= 0 ? '' : newtons(size) }; // a tool's force has an arrow with its value
+    this.overlay.spring = {
+      from: this.grabbed,
+      to: this.target,
+      text: store.toolIndex(this.object) >= 0 ? '' : newtons(size),
+    }; // a tool's force has an arrow with its value
   }
 
   private slide(): void {
@@ -157,7 +168,10 @@ export class Drag {
     else if (branch.parameters.length === this.parameters.length) {
       const which = this.only >= 0 ? [this.only] : dragParameters(branch, this.turn);
       const change = follow(branch, this.start, toArray(this.local), toArray(this.target), which);
-      void moveAlong(this.object, this.parameters.map((value, i) => value + change[i]!));
+      void moveAlong(
+        this.object,
+        this.parameters.map((value, i) => value + change[i]!),
+      );
     }
   }
 
@@ -167,7 +181,8 @@ export class Drag {
     const here = poses.pose(this.object);
     const strand = this.only >= 0 ? solution.strands?.[this.only] : undefined;
     const [grabbed, target] = [toArray(this.local), toArray(this.target)];
-    const wanted = strand ? followStrand(strand, grabbed, target)
+    const wanted = strand
+      ? followStrand(strand, grabbed, target)
       : { p: add(here.p, sub(target, toWorld(here, grabbed))), q: here.q };
     void moveNear(this.object, wanted);
   }

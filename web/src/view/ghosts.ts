@@ -1,14 +1,14 @@
 // Where an object would go: one translucent copy for every branch of a preview, and a wire outline of
 // the device where it is not with the tool.
-import { Group, Mesh, Quaternion, Vector3, type MeshLambertMaterial } from 'three';
-import { buildNode, type Bodies } from './bodies';
+import { Group, type Mesh, type MeshLambertMaterial, Quaternion, Vector3 } from 'three';
+import type { Branch, Geometry, Pose } from '../protocol';
+import { compose, IDENTITY, inverse } from '../state/maths';
+import { heldBy } from '../state/mechanisms';
+import { toolState, tools } from '../state/store';
+import { type Bodies, buildNode } from './bodies';
 import type { Label } from './overlay';
 import type { Palette } from './palette';
 import { skin } from './shapes';
-import { compose, inverse, IDENTITY } from '../state/maths';
-import { heldBy } from '../state/mechanisms';
-import type { Branch, Geometry, Pose } from '../protocol';
-import { toolState, tools } from '../state/store';
 
 const MAX_GHOSTS = 8;
 
@@ -23,7 +23,10 @@ export class Ghosts {
   private readonly branches = new Group();
   private deviceOf = '';
 
-  constructor(palette: Palette, private readonly bodies: Bodies) {
+  constructor(
+    palette: Palette,
+    private readonly bodies: Bodies,
+  ) {
     const ink = { colour: palette.colour('mobile'), edge: palette.colour('motion') };
     this.chosen = skin({ ...ink, opacity: 0.62, edgeWidth: 2, edgeAlpha: 1 });
     this.other = skin({ ...ink, opacity: 0.22, edgeWidth: 1.4, edgeAlpha: 0.6 });
@@ -54,7 +57,8 @@ export class Ghosts {
       if (branches.length < 2) return;
       const c = body.bounds;
       const at = new Vector3((c.low[0] + c.high[0]) / 2, (c.low[1] + c.high[1]) / 2, c.high[2])
-        .applyQuaternion(new Quaternion(pose.q[1], pose.q[2], pose.q[3], pose.q[0])).add(new Vector3(...pose.p));
+        .applyQuaternion(new Quaternion(pose.q[1], pose.q[2], pose.q[3], pose.q[0]))
+        .add(new Vector3(...pose.p));
       this.labels.push({ at, text: String(i + 1), strong: i === chosen });
     });
   }

@@ -1,11 +1,21 @@
 // A mark for each freedom: an arrow for a slide, a ring for a turn, at the point of the locus and of
 // one size on the screen. The cursor finds them (`freedomAt`), and the one that it is on is lit.
 import {
-  ConeGeometry, CylinderGeometry, Group, Mesh, MeshBasicMaterial, Quaternion, TorusGeometry, Vector3,
-  type BufferGeometry, type Color, type Object3D, type Raycaster,
+  type BufferGeometry,
+  type Color,
+  ConeGeometry,
+  CylinderGeometry,
+  Group,
+  Mesh,
+  MeshBasicMaterial,
+  type Object3D,
+  type Quaternion,
+  type Raycaster,
+  TorusGeometry,
+  Vector3,
 } from 'three';
-import { basisOf, motionOf, type Basis } from '../state/freedoms';
 import type { Branch, Strand, Translation, Vec3 } from '../protocol';
+import { type Basis, basisOf, motionOf } from '../state/freedoms';
 
 const V = (v: Vec3): Vector3 => new Vector3(...v);
 const X = new Vector3(1, 0, 0);
@@ -32,7 +42,10 @@ export class Marks {
   private readonly centre = new Vector3();
   private readonly normal = new Vector3();
 
-  constructor(private readonly colour: Color, private readonly bright: Color) {
+  constructor(
+    private readonly colour: Color,
+    private readonly bright: Color,
+  ) {
     this.root.renderOrder = 5;
   }
 
@@ -55,7 +68,8 @@ export class Marks {
   private local(strands: readonly Strand[], size: number): void {
     strands.forEach((strand, i) => {
       const motion = motionOf(strand, size);
-      if (motion) this.add(i, motion.turns ? this.ring(0.42 + 0.09 * i) : this.arrow(), motion.turns ? Z : Y, V(motion.axis));
+      if (motion)
+        this.add(i, motion.turns ? this.ring(0.42 + 0.09 * i) : this.arrow(), motion.turns ? Z : Y, V(motion.axis));
     });
   }
 
@@ -73,7 +87,14 @@ export class Marks {
 
   private slides(t: Translation, b: Basis, first: number): void {
     const straight: Record<string, Vec3[]> = {
-      plane: [b.e1, b.e2], line: [b.e3], cylinder: [b.e3], free: [[1, 0, 0], [0, 1, 0], [0, 0, 1]],
+      plane: [b.e1, b.e2],
+      line: [b.e3],
+      cylinder: [b.e3],
+      free: [
+        [1, 0, 0],
+        [0, 1, 0],
+        [0, 0, 1],
+      ],
     };
     const along = straight[t.kind] ?? [];
     along.forEach((d, i) => (this.add(first + i, this.arrow(), Y, V(d)).withBody = t.in === 'mobile'));
@@ -91,7 +112,7 @@ export class Marks {
     const group = new Group();
     const material = (parts.drawn[0] as Mesh).material as MeshBasicMaterial;
     const wide = new Mesh(parts.wide, unseen);
-    wide.userData['freedom'] = freedom;
+    wide.userData.freedom = freedom;
     group.add(...parts.drawn, wide);
     group.quaternion.setFromUnitVectors(from, to.clone().normalize());
     group.traverse((o) => (o.renderOrder = 5));
@@ -132,10 +153,10 @@ export class Marks {
   // The freedom whose mark the ray meets, and where; -1 where it meets none.
   freedomAt(ray: Raycaster, at: Vector3): number {
     if (!this.live || !this.root.parent?.visible) return -1;
-    const hit = ray.intersectObject(this.root, true).find((h) => h.object.userData['freedom'] !== undefined);
+    const hit = ray.intersectObject(this.root, true).find((h) => h.object.userData.freedom !== undefined);
     if (!hit) return -1;
     at.copy(hit.point);
-    return hit.object.userData['freedom'] as number;
+    return hit.object.userData.freedom as number;
   }
 
   light(freedom: number): void {
@@ -169,7 +190,8 @@ export class Marks {
     for (let i = 0; i < this.list.length; i++) {
       const mark = this.list[i]!;
       if (mark.tangent === 1) mark.group.quaternion.setFromUnitVectors(Y, tangent);
-      else if (mark.tangent === 2) mark.group.quaternion.setFromUnitVectors(Y, axial.crossVectors(tangent, radial).normalize());
+      else if (mark.tangent === 2)
+        mark.group.quaternion.setFromUnitVectors(Y, axial.crossVectors(tangent, radial).normalize());
     }
   }
 }

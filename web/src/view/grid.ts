@@ -1,4 +1,5 @@
-// The ground, level with the lowest body, below the scene: a ruled square that fades towards its rim, the world's x and y axes told apart.
+// The ground, level with the lowest body, below the scene: a ruled square that fades towards its rim, the world's x
+// and y axes told apart.
 import { BufferGeometry, Float32BufferAttribute, LineBasicMaterial, LineSegments, type Vector3 } from 'three';
 import type { Palette } from './palette';
 

@@ -2,7 +2,10 @@
 // themselves stay out of the stage: they are what the cursor meets and what carries a body's place.
 import { DynamicDrawUsage, Group, InstancedMesh, type Material, type Mesh } from 'three';
 
-interface Batch { drawn: InstancedMesh; room: number }
+interface Batch {
+  drawn: InstancedMesh;
+  room: number;
+}
 
 export class Batches {
   readonly root = new Group();
@@ -38,8 +41,8 @@ export class Batches {
   private fill({ drawn }: Batch, share: readonly Mesh[]): void {
     drawn.count = share.length;
     share.forEach((mesh, i) => {
-      mesh.userData['drawn'] = drawn;
-      mesh.userData['at'] = 16 * i;
+      mesh.userData.drawn = drawn;
+      mesh.userData.at = 16 * i;
       this.put(mesh);
     });
   }
@@ -52,9 +55,9 @@ export class Batches {
 
   // The place of one mesh, where it changed; allocates nothing.
   put(mesh: Mesh): void {
-    const drawn = mesh.userData['drawn'] as InstancedMesh | undefined;
+    const drawn = mesh.userData.drawn as InstancedMesh | undefined;
     if (!drawn) return;
-    mesh.matrixWorld.toArray(drawn.instanceMatrix.array, mesh.userData['at'] as number);
+    mesh.matrixWorld.toArray(drawn.instanceMatrix.array, mesh.userData.at as number);
     drawn.instanceMatrix.needsUpdate = true;
   }
 }

@@ -1,6 +1,6 @@
 // Meshes of mesh files: smooth where the surface bends a little, an edge drawn where it bends sharply or ends.
 import { BufferGeometry, Float32BufferAttribute } from 'three';
-import { trianglesOf, type Triangles } from '../state/meshes';
+import { type Triangles, trianglesOf } from '../state/meshes';
 
 const SHARP = Math.cos((35 * Math.PI) / 180);
 const MOST_SMOOTH = 1 << 17; // triangles; larger meshes are drawn flat

@@ -1,9 +1,9 @@
 // Where what is held, or selected, has gone when it is out of the picture: its name at the border on that side.
 import { Vector3 } from 'three';
-import type { Overlay } from './overlay';
 import { heldBy } from '../state/mechanisms';
 import { poses } from '../state/poses';
 import * as store from '../state/store';
+import type { Overlay } from './overlay';
 
 const MARGIN_PX = 14;
 const TOP_PX = 26; // what is said on top and at the bottom keeps its room
@@ -39,7 +39,10 @@ export class Astray {
 
   private mark(o: Overlay, id: string, colour: 'mobile-edge' | 'selected'): void {
     if (!this.lost(o, id)) return;
-    const shrink = Math.min((o.width / 2 - MARGIN_PX) / Math.max(1, Math.abs(at.x)), (o.height / 2 - TOP_PX) / Math.max(1, Math.abs(at.y)));
+    const shrink = Math.min(
+      (o.width / 2 - MARGIN_PX) / Math.max(1, Math.abs(at.x)),
+      (o.height / 2 - TOP_PX) / Math.max(1, Math.abs(at.y)),
+    );
     const [x, y] = [o.width / 2 + at.x * shrink, o.height / 2 + at.y * shrink];
     o.pointer(x, y, Math.atan2(at.y, at.x), HALF_PX, o.colour(colour));
     o.tag(x + (at.x > 0 ? -HALF_PX : HALF_PX), y, `${id} (F)`, o.colour(colour), at.x > 0);

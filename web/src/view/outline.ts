@@ -1,8 +1,9 @@
 // What a feature looks like: a dot, a segment or a closed curve, in its object's frame; and how big
 // its object is.
-import { along, cross, dot, perpendicular, rotate, sub, toLocal, toWorld, unit, IDENTITY } from '../state/maths';
-import { trianglesOf } from '../state/meshes';
+
 import type { Feature, Geometry, Pose, Vec3 } from '../protocol';
+import { along, cross, dot, IDENTITY, perpendicular, rotate, sub, toLocal, toWorld, unit } from '../state/maths';
+import { trianglesOf } from '../state/meshes';
 
 export interface Outline {
   kind: 'point' | 'line' | 'plane';
@@ -15,17 +16,30 @@ export interface Outline {
 const ROUND = 48;
 const OVERHANG = 0.28; // by how much of the body's size an axis stands out
 
-export interface Bounds { low: Vec3; high: Vec3 }
+export interface Bounds {
+  low: Vec3;
+  high: Vec3;
+}
 
 export function boundsOf(g: Geometry): Bounds {
   switch (g.type) {
-    case 'box': return { low: half(g.size, -1), high: half(g.size, 1) };
-    case 'sphere': return { low: [-g.radius, -g.radius, -g.radius], high: [g.radius, g.radius, g.radius] };
-    case 'cylinder': return { low: [-g.radius, -g.radius, -g.height / 2], high: [g.radius, g.radius, g.height / 2] };
-    case 'capsule': return { low: [-g.radius, -g.radius, -g.height / 2 - g.radius], high: [g.radius, g.radius, g.height / 2 + g.radius] };
-    case 'mesh': return meshBounds(g.file);
-    case 'cone': return { low: [-g.radius, -g.radius, 0], high: [g.radius, g.radius, g.height] };
-    case 'compound': return union(g.parts.map((p) => movedBounds(boundsOf(p.geometry), p.pose ?? IDENTITY)));
+    case 'box':
+      return { low: half(g.size, -1), high: half(g.size, 1) };
+    case 'sphere':
+      return { low: [-g.radius, -g.radius, -g.radius], high: [g.radius, g.radius, g.radius] };
+    case 'cylinder':
+      return { low: [-g.radius, -g.radius, -g.height / 2], high: [g.radius, g.radius, g.height / 2] };
+    case 'capsule':
+      return {
+        low: [-g.radius, -g.radius, -g.height / 2 - g.radius],
+        high: [g.radius, g.radius, g.height / 2 + g.radius],
+      };
+    case 'mesh':
+      return meshBounds(g.file);
+    case 'cone':
+      return { low: [-g.radius, -g.radius, 0], high: [g.radius, g.radius, g.height] };
+    case 'compound':
+      return union(g.parts.map((p) => movedBounds(boundsOf(p.geometry), p.pose ?? IDENTITY)));
   }
 }
 
@@ -46,8 +60,7 @@ const half = (v: Vec3, s: number): Vec3 => [(v[0] * s) / 2, (v[1] * s) / 2, (v[2
 
 export function corners({ low, high }: Bounds): Vec3[] {
   const out: Vec3[] = [];
-  for (let i = 0; i < 8; i++)
-    out.push([i & 1 ? high[0] : low[0], i & 2 ? high[1] : low[1], i & 4 ? high[2] : low[2]]);
+  for (let i = 0; i < 8; i++) out.push([i & 1 ? high[0] : low[0], i & 2 ? high[1] : low[1], i & 4 ? high[2] : low[2]]);
   return out;
 }
 
@@ -86,8 +99,11 @@ function lineOutline(b: Bounds, p: Vec3, d: Vec3, inner: boolean): Outline {
   const extra = inner ? OVERHANG * Math.max(s1 - s0, 0.5 * sizeOf(b)) : 0;
   const length = s1 - s0 + 2 * extra || 1;
   return {
-    kind: 'line', inner, points: [along(p, d, s0 - extra), along(p, d, s1 + extra)],
-    from: extra / length, to: 1 - extra / length,
+    kind: 'line',
+    inner,
+    points: [along(p, d, s0 - extra), along(p, d, s1 + extra)],
+    from: extra / length,
+    to: 1 - extra / length,
   };
 }
 
@@ -109,7 +125,12 @@ function rectangle(b: Bounds, p: Vec3, n: Vec3): Vec3[] {
   const e2 = cross(n, e1);
   const reach = (e: Vec3): number => Math.max(...corners(b).map((c) => Math.abs(dot(sub(c, centre), e))));
   const [u, v] = [reach(e1), reach(e2)];
-  return [[-1, -1], [1, -1], [1, 1], [-1, 1]].map(([i, j]) => along(along(on, e1, i! * u), e2, j! * v));
+  return [
+    [-1, -1],
+    [1, -1],
+    [1, 1],
+    [-1, 1],
+  ].map(([i, j]) => along(along(on, e1, i! * u), e2, j! * v));
 }
 
 function planeOutline(g: Geometry, p: Vec3, n: Vec3, inner: boolean): Outline {
@@ -125,7 +146,9 @@ export function outlineOf(whole: Geometry, feature: Feature): Outline {
   const there = (o: Outline): Outline => ({ ...o, points: o.points.map((q) => toWorld(pose, q)) });
   const turn = (d: Vec3): Vec3 => rotate([pose.q[0], -pose.q[1], -pose.q[2], -pose.q[3]], unit(d));
   if (feature.line)
-    return there(lineOutline(boundsOf(geometry), toLocal(pose, feature.line.point), turn(feature.line.direction), inner));
+    return there(
+      lineOutline(boundsOf(geometry), toLocal(pose, feature.line.point), turn(feature.line.direction), inner),
+    );
   if (feature.plane)
     return there(planeOutline(geometry, toLocal(pose, feature.plane.point), turn(feature.plane.normal), inner));
   return { kind: 'point', inner, points: [feature.point ?? [0, 0, 0]], from: 0, to: 1 };

@@ -1,20 +1,28 @@
 // Crisp marks over the scene, in pixels: outlines of hovered and selected features, handles, links of
 // constraints, force arrows with their values, contacts, the spring of a drag, numbers of ghosts.
-import { Quaternion, Vector3, type Camera } from 'three';
-import type { Bodies, Body } from './bodies';
-import { outline } from './picking';
-import type { ColourName, Palette } from './palette';
-import { Astray } from './offscreen';
-import { Touching } from './contacts';
+import { type Camera, Quaternion, Vector3 } from 'three';
+import type { Tool, Vec3 } from '../protocol';
 import { place } from '../state/constraints';
 import { heldBy, whole } from '../state/mechanisms';
 import { poses } from '../state/poses';
-import type { Tool, Vec3 } from '../protocol';
 import * as store from '../state/store';
 import { newtons } from '../state/words';
+import type { Bodies, Body } from './bodies';
+import { Touching } from './contacts';
+import { Astray } from './offscreen';
+import type { ColourName, Palette } from './palette';
+import { outline } from './picking';
 
-export interface Spring { from: Vector3; to: Vector3; text: string }
-export interface Label { at: Vector3; text: string; strong: boolean }
+export interface Spring {
+  from: Vector3;
+  to: Vector3;
+  text: string;
+}
+export interface Label {
+  at: Vector3;
+  text: string;
+  strong: boolean;
+}
 
 const FORCE_SHOWN_N = 0.02;
 const SHORTEST_PX = 20; // of an arrow that is drawn at all
@@ -41,8 +49,10 @@ export class Overlay {
   private taken = 0;
 
   constructor(
-    private readonly canvas: HTMLCanvasElement, private readonly camera: Camera,
-    private readonly bodies: Bodies, private readonly palette: Palette,
+    private readonly canvas: HTMLCanvasElement,
+    private readonly camera: Camera,
+    private readonly bodies: Bodies,
+    private readonly palette: Palette,
   ) {
     this.pen = canvas.getContext('2d')!;
   }
@@ -56,16 +66,32 @@ export class Overlay {
   }
 
   private get busy(): boolean {
-    return !!(this.spring || this.labels.length || store.hoverObject.value || store.hoverRef.value ||
-      store.picked.value.length || store.selectedConstraint.value || store.selectedObject.value ||
-      store.culprits.value.length || store.related.value.length || this.pushed() || this.touching.busy(performance.now()) ||
-      store.tools.value.some((t) => t.mechanism) || this.astray.busy(this));
+    return !!(
+      this.spring ||
+      this.labels.length ||
+      store.hoverObject.value ||
+      store.hoverRef.value ||
+      store.picked.value.length ||
+      store.selectedConstraint.value ||
+      store.selectedObject.value ||
+      store.culprits.value.length ||
+      store.related.value.length ||
+      this.pushed() ||
+      this.touching.busy(performance.now()) ||
+      store.tools.value.some((t) => t.mechanism) ||
+      this.astray.busy(this)
+    );
   }
 
   private pushed(): boolean {
     if (store.runState.value === 'stopped') return false;
     const tools = store.simulation.value?.tools;
-    return !!tools?.some((t) => Math.hypot(...t.operator.force) >= FORCE_SHOWN_N || Math.hypot(...t.constraint.force) >= FORCE_SHOWN_N || !!t.command);
+    return !!tools?.some(
+      (t) =>
+        Math.hypot(...t.operator.force) >= FORCE_SHOWN_N ||
+        Math.hypot(...t.constraint.force) >= FORCE_SHOWN_N ||
+        !!t.command,
+    );
   }
 
   draw(): void {
@@ -253,7 +279,8 @@ export class Overlay {
 
   // ---- text -----------------------------------------------------------------------------------------
 
-  // Right of a place, or left of it; below what is written there already where it would lie upon it, and within the picture.
+  // Right of a place, or left of it; below what is written there already where it would lie upon it, and within the
+  // picture.
   tag(at: number, wanted: number, text: string, colour: string, leftwards = false): void {
     this.pen.font = '600 12px system-ui, sans-serif';
     this.pen.textBaseline = 'middle';
@@ -324,10 +351,20 @@ export class Overlay {
   }
 
   // Its length grows with the force and stays on the screen.
-  forceAt(at: Vec3, f: Vec3, size: number, text: string, colour: string, width: number, longest = this.pixel(at) * 90): void {
+  forceAt(
+    at: Vec3,
+    f: Vec3,
+    size: number,
+    text: string,
+    colour: string,
+    width: number,
+    longest = this.pixel(at) * 90,
+  ): void {
     const length = Math.max((longest * size) / (size + 8), this.pixel(at) * SHORTEST_PX);
     a.fromArray(at);
-    b.fromArray(f).multiplyScalar(length / size).add(a);
+    b.fromArray(f)
+      .multiplyScalar(length / size)
+      .add(a);
     if (!this.toScreen(a) || !this.toScreen(b)) return;
     const leftwards = b.x < a.x - 6;
     this.arrow(colour, width, 4 + 2 * width);
@@ -408,7 +445,10 @@ export class Overlay {
     this.pen.moveTo(a.x, a.y);
     for (let i = 1; i < turns; i++) {
       const side = (i % 2 ? 1 : -1) * Math.min(6, length / 8);
-      this.pen.lineTo(a.x + (dx * i) / turns - (dy / (length || 1)) * side, a.y + (dy * i) / turns + (dx / (length || 1)) * side);
+      this.pen.lineTo(
+        a.x + (dx * i) / turns - (dy / (length || 1)) * side,
+        a.y + (dy * i) / turns + (dx / (length || 1)) * side,
+      );
     }
     this.pen.lineTo(b.x, b.y);
     this.stroke(this.palette.css('force'), 1.6);

@@ -3,8 +3,21 @@ import { Color } from 'three';
 import { colour, forgetColours } from '../ui/colours';
 
 const NAMES = [
-  'canvas', 'grid', 'grid-axis', 'fixed', 'fixed-edge', 'mobile', 'mobile-edge', 'motion', 'hover',
-  'selected', 'conflict', 'force', 'reaction', 'label', 'halo',
+  'canvas',
+  'grid',
+  'grid-axis',
+  'fixed',
+  'fixed-edge',
+  'mobile',
+  'mobile-edge',
+  'motion',
+  'hover',
+  'selected',
+  'conflict',
+  'force',
+  'reaction',
+  'label',
+  'halo',
 ] as const;
 
 export type ColourName = (typeof NAMES)[number];

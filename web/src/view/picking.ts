@@ -1,19 +1,29 @@
 // From the cursor to features: vertices within 10 px go before edges within 6 px before faces; what
 // is hidden, or inside a body, comes last and is reached by Tab.
-import { Raycaster, Vector2, Vector3, type Camera, type Intersection, type Mesh } from 'three';
-import { outlineOf, type Outline } from './outline';
-import type { Bodies, Body } from './bodies';
-import { needFeatures } from '../state/stream';
-import { dot, sub } from '../state/maths';
+import { type Camera, type Intersection, type Mesh, Raycaster, Vector2, Vector3 } from 'three';
 import type { Feature, Vec3 } from '../protocol';
+import { dot, sub } from '../state/maths';
 import { features } from '../state/store';
+import { needFeatures } from '../state/stream';
+import type { Bodies, Body } from './bodies';
+import { type Outline, outlineOf } from './outline';
 
 const VERTEX_PX = 10;
 const EDGE_PX = 6;
 
-export interface Hit { body: Body; world: Vector3; local: Vector3; normal: Vector3; distance: number }
+export interface Hit {
+  body: Body;
+  world: Vector3;
+  local: Vector3;
+  normal: Vector3;
+  distance: number;
+}
 
-interface Candidate { ref: string; rank: number; px: number }
+interface Candidate {
+  ref: string;
+  rank: number;
+  px: number;
+}
 
 const screenA = new Vector3();
 const screenB = new Vector3();
@@ -36,7 +46,10 @@ export class Picker {
   private width = 1;
   private height = 1;
 
-  constructor(private readonly camera: Camera, private readonly bodies: Bodies) {}
+  constructor(
+    private readonly camera: Camera,
+    private readonly bodies: Bodies,
+  ) {}
 
   resize(width: number, height: number): void {
     this.width = width;
@@ -52,7 +65,7 @@ export class Picker {
   // The first body under the cursor.
   hit(x: number, y: number): Hit | null {
     const first = this.ray(x, y).intersectObject(this.bodies.root, true)[0] as Intersection<Mesh> | undefined;
-    const body = first?.object.userData['body'] as Body | undefined;
+    const body = first?.object.userData.body as Body | undefined;
     if (!first || !body || !first.face) return null;
     const normal = first.face.normal.clone().applyQuaternion(first.object.quaternion);
     if (first.object === body.node) normal.copy(first.face.normal);
@@ -62,7 +75,10 @@ export class Picker {
 
   // In pixels; false behind the camera.
   project(local: Vec3, body: Body, out: Vector3): boolean {
-    out.set(...local).applyMatrix4(body.node.matrixWorld).project(this.camera);
+    out
+      .set(...local)
+      .applyMatrix4(body.node.matrixWorld)
+      .project(this.camera);
     const ahead = out.z < 1;
     out.x = ((out.x + 1) / 2) * this.width;
     out.y = ((1 - out.y) / 2) * this.height;

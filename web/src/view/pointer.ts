@@ -1,10 +1,11 @@
 // The pointer on the canvas: hovering, picking, dragging; orbiting is left to the controls.
-import type { OrbitControls } from 'three/examples/jsm/controls/OrbitControls.js';
+
 import { Vector3 } from 'three';
-import { dragKind, type Drag, type DragKind } from './drag';
+import type { OrbitControls } from 'three/examples/jsm/controls/OrbitControls.js';
+import * as store from '../state/store';
+import { type Drag, type DragKind, dragKind } from './drag';
 import type { Marks } from './gizmos';
 import type { Hit, Picker } from './picking';
-import * as store from '../state/store';
 
 const CLICK_PX = 4;
 const LOOK_MS = 100; // between two looks at what passes under a cursor that rests
@@ -21,14 +22,17 @@ export class Pointer {
   private pointed = -1; // the freedom whose mark the cursor is on
 
   constructor(
-    private readonly canvas: HTMLCanvasElement, private readonly picker: Picker,
-    private readonly drag: Drag, private readonly controls: OrbitControls, private readonly marks: Marks,
+    private readonly canvas: HTMLCanvasElement,
+    private readonly picker: Picker,
+    private readonly drag: Drag,
+    private readonly controls: OrbitControls,
+    private readonly marks: Marks,
     private readonly redraw: () => void,
   ) {
     canvas.addEventListener('pointerdown', (e) => this.down(e), true);
     canvas.addEventListener('pointermove', (e) => this.move(e));
     canvas.addEventListener('pointerup', (e) => this.up(e));
-    canvas.addEventListener('pointercancel', () => this.letGo());
+    canvas.addEventListener('pointercancel', () => this.cancel());
     canvas.addEventListener('pointerleave', () => this.leave());
     canvas.addEventListener('contextmenu', (e) => e.preventDefault());
   }
@@ -83,7 +87,7 @@ export class Pointer {
   }
 
   // Ends a drag; true when there was one.
-  letGo(): boolean {
+  cancel(): boolean {
     const was = this.drag.active;
     if (was) this.finish();
     this.pressed = null;

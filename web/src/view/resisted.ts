@@ -1,19 +1,31 @@
 // Directions that the joints hold back at the held point: for shifts an arrow from either side that
 // points in, for turns a ring whose two heads meet; the fainter, the less they are held back.
 import {
-  BufferGeometry, Color, ConeGeometry, CylinderGeometry, Group, Mesh, MeshBasicMaterial, Quaternion, TorusGeometry, Vector3,
+  type BufferGeometry,
   type Camera,
+  type Color,
+  ConeGeometry,
+  CylinderGeometry,
+  Group,
+  Mesh,
+  MeshBasicMaterial,
+  Quaternion,
+  TorusGeometry,
+  Vector3,
 } from 'three';
+import type { Tool, ToolState } from '../protocol';
 import { heldBy, whole } from '../state/mechanisms';
 import { poses } from '../state/poses';
-import { shifts, turns, type Principal } from '../state/principal';
-import type { Tool, ToolState } from '../protocol';
+import { type Principal, shifts, turns } from '../state/principal';
 
 const FAINT = 0.06; // less is not drawn
 const SIZE = 0.1; // of the marks, to the camera's distance
 const RADIUS = 0.62;
 
-interface Mark { node: Group; material: MeshBasicMaterial }
+interface Mark {
+  node: Group;
+  material: MeshBasicMaterial;
+}
 
 const Y = new Vector3(0, 1, 0);
 const Z = new Vector3(0, 0, 1);
@@ -92,7 +104,11 @@ const part = (shape: BufferGeometry, y: number, flip: boolean): Mesh => {
 
 // Along y: from either end to the middle, a plate behind each.
 const arrowParts = (): Mesh[] =>
-  [1, -1].flatMap((s) => [part(headShape, s * 0.3, s > 0), part(shaftShape, s * 0.62, false), part(capShape, s * 0.88, false)]);
+  [1, -1].flatMap((s) => [
+    part(headShape, s * 0.3, s > 0),
+    part(shaftShape, s * 0.62, false),
+    part(capShape, s * 0.88, false),
+  ]);
 
 const ringShape = new TorusGeometry(RADIUS, 0.018, 8, 64);
 

@@ -1,8 +1,8 @@
 // Meshes of the primitives and of mesh files. Every vertex carries `rim`: where one of its three values reaches
 // 1 or -1 an edge is drawn by the material, so that a body and its edges are a single draw call.
-import { BufferGeometry, Color, Float32BufferAttribute, FrontSide, MeshLambertMaterial } from 'three';
-import { facetsOf } from './meshgeometry';
+import { BufferGeometry, type Color, Float32BufferAttribute, FrontSide, MeshLambertMaterial } from 'three';
 import type { Geometry } from '../protocol';
+import { facetsOf } from './meshgeometry';
 
 const AROUND = 64; // facets of a full turn
 
@@ -101,7 +101,12 @@ function sphere(radius: number): BufferGeometry {
       const polar = (Math.PI * j) / rows;
       const a = (2 * Math.PI * i) / AROUND;
       const n = [Math.sin(polar) * Math.cos(a), Math.sin(polar) * Math.sin(a), Math.cos(polar)];
-      const v = b.vertex(n.map((x) => x * radius), n, 0, 0);
+      const v = b.vertex(
+        n.map((x) => x * radius),
+        n,
+        0,
+        0,
+      );
       if (i === 0 || j === 0) continue;
       const up = v - AROUND - 1;
       b.triangle(up - 1, v - 1, v);
@@ -162,21 +167,36 @@ const EDGE_MIX = `
   diffuseColor.a = max(diffuseColor.a, onEdge * edgeAlpha);
 `;
 
-export interface Skin { colour: Color; edge: Color; opacity?: number; edgeWidth?: number; edgeAlpha?: number }
+export interface Skin {
+  colour: Color;
+  edge: Color;
+  opacity?: number;
+  edgeWidth?: number;
+  edgeAlpha?: number;
+}
 
 // A quiet lit surface with its edges drawn in.
 export function skin({ colour, edge, opacity = 1, edgeWidth = 1.1, edgeAlpha = 0.9 }: Skin): MeshLambertMaterial {
   const material = new MeshLambertMaterial({
-    color: colour, transparent: opacity < 1, opacity, side: FrontSide, depthWrite: opacity === 1,
-    polygonOffset: true, polygonOffsetFactor: 1, polygonOffsetUnits: 1,
+    color: colour,
+    transparent: opacity < 1,
+    opacity,
+    side: FrontSide,
+    depthWrite: opacity === 1,
+    polygonOffset: true,
+    polygonOffsetFactor: 1,
+    polygonOffsetUnits: 1,
   });
   material.onBeforeCompile = (shader) => {
-    shader.uniforms['edge'] = { value: edge };
-    shader.uniforms['edgeWidth'] = { value: edgeWidth };
-    shader.uniforms['edgeAlpha'] = { value: opacity < 1 ? edgeAlpha : 0 };
-    shader.vertexShader = EDGE_VERTEX + shader.vertexShader.replace('#include <begin_vertex>', '#include <begin_vertex>\nvRim = rim;');
+    shader.uniforms.edge = { value: edge };
+    shader.uniforms.edgeWidth = { value: edgeWidth };
+    shader.uniforms.edgeAlpha = { value: opacity < 1 ? edgeAlpha : 0 };
+    shader.vertexShader =
+      EDGE_VERTEX + shader.vertexShader.replace('#include <begin_vertex>', '#include <begin_vertex>\nvRim = rim;');
     shader.fragmentShader = `uniform float edgeAlpha;\n${EDGE_FRAGMENT}${shader.fragmentShader.replace(
-      '#include <opaque_fragment>', `${EDGE_MIX}\n#include <opaque_fragment>`)}`;
+      '#include <opaque_fragment>',
+      `${EDGE_MIX}\n#include <opaque_fragment>`,
+    )}`;
   };
   material.customProgramCacheKey = () => 'edges';
   return material;

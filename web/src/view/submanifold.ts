@@ -1,15 +1,30 @@
 // What a body may still do, drawn: the locus of its point (a patch, a curve, a surface), or where
 // freedoms do not separate the way along each of them; and a mark for each freedom. Teal.
 import {
-  BufferGeometry, CylinderGeometry, DoubleSide, Float32BufferAttribute, Group, Matrix4, Mesh,
-  MeshBasicMaterial, NormalBlending, PlaneGeometry, Quaternion, ShaderMaterial, SphereGeometry, TorusGeometry, Vector3,
-  type Camera, type Color, type Object3D,
+  BufferGeometry,
+  type Camera,
+  type Color,
+  CylinderGeometry,
+  DoubleSide,
+  Float32BufferAttribute,
+  Group,
+  Matrix4,
+  Mesh,
+  MeshBasicMaterial,
+  NormalBlending,
+  type Object3D,
+  PlaneGeometry,
+  Quaternion,
+  ShaderMaterial,
+  SphereGeometry,
+  TorusGeometry,
+  Vector3,
 } from 'three';
-import { Marks } from './gizmos';
-import { basisOf, radiusOf, type Basis } from '../state/freedoms';
+import type { Branch, Pose, Strand, Translation, Vec3 } from '../protocol';
+import { type Basis, basisOf, radiusOf } from '../state/freedoms';
 import { cross, perpendicular, sub, toWorld, unit } from '../state/maths';
 import { poses } from '../state/poses';
-import type { Branch, Pose, Strand, Translation, Vec3 } from '../protocol';
+import { Marks } from './gizmos';
 
 const FADE_VERTEX = `
   varying vec2 vUv; varying vec3 vAt;
@@ -39,7 +54,11 @@ const TUBE_FRAGMENT = `
 
 function fading(fragment: string, colour: Color, strength: number, cells = 6): ShaderMaterial {
   return new ShaderMaterial({
-    vertexShader: FADE_VERTEX, fragmentShader: fragment, transparent: true, depthWrite: false, side: DoubleSide,
+    vertexShader: FADE_VERTEX,
+    fragmentShader: fragment,
+    transparent: true,
+    depthWrite: false,
+    side: DoubleSide,
     blending: NormalBlending,
     uniforms: { colour: { value: colour }, strength: { value: strength }, cells: { value: cells } },
   });
@@ -112,7 +131,10 @@ export class Locus {
   private most = 1;
   private key = '';
 
-  constructor(private readonly colour: Color, bright: Color) {
+  constructor(
+    private readonly colour: Color,
+    bright: Color,
+  ) {
     this.marks = new Marks(colour, bright);
     this.root.add(this.still, this.marks.root);
     this.root.visible = false;
@@ -120,7 +142,17 @@ export class Locus {
 
   show(what: Shown | null): void {
     const general = what?.branch.kind === 'general';
-    const key = JSON.stringify(what && [what.branch.rotation, what.branch.translation, what.object, what.size, what.most, what.ghost, general && what.strands]);
+    const key = JSON.stringify(
+      what && [
+        what.branch.rotation,
+        what.branch.translation,
+        what.object,
+        what.size,
+        what.most,
+        what.ghost,
+        general && what.strands,
+      ],
+    );
     if (key === this.key) return;
     this.key = key;
     disposeTree(this.still);
@@ -143,7 +175,9 @@ export class Locus {
     const points = strand.poses.map((g) => toWorld(g, middle));
     const length = points.reduce((sum, p, i) => (i ? sum + Math.hypot(...sub(p, points[i - 1]!)) : 0), 0);
     if (points.length < 2 || length < 0.02 * this.size) return; // it turns on the spot: its ring says so
-    this.still.add(new Mesh(tubeThrough(points, 0.005 * this.size, strand.closed), fading(TUBE_FRAGMENT, this.colour, 0.75)));
+    this.still.add(
+      new Mesh(tubeThrough(points, 0.005 * this.size, strand.closed), fading(TUBE_FRAGMENT, this.colour, 0.75)),
+    );
   }
 
   // ---- the locus ------------------------------------------------------------------------------
@@ -165,11 +199,21 @@ export class Locus {
         this.follows = true;
         put(this.tube(4 * this.size), frame(b).multiply(new Quaternion().setFromUnitVectors(Y, Z)));
         break;
-      case 'circle': put(this.ring(radiusOf(t))); break;
-      case 'ellipse': put(this.ellipse(t)); break;
-      case 'sphere': put(new Mesh(new SphereGeometry(radiusOf(t) * CLEAR, 64, 32), this.glass(0.2))); put(this.ring(radiusOf(t))); break;
-      case 'cylinder': put(this.pipe(radiusOf(t)), frame(b).multiply(new Quaternion().setFromUnitVectors(Y, Z))); break;
-      default: break;
+      case 'circle':
+        put(this.ring(radiusOf(t)));
+        break;
+      case 'ellipse':
+        put(this.ellipse(t));
+        break;
+      case 'sphere':
+        put(new Mesh(new SphereGeometry(radiusOf(t) * CLEAR, 64, 32), this.glass(0.2)));
+        put(this.ring(radiusOf(t)));
+        break;
+      case 'cylinder':
+        put(this.pipe(radiusOf(t)), frame(b).multiply(new Quaternion().setFromUnitVectors(Y, Z)));
+        break;
+      default:
+        break;
     }
   }
 
@@ -178,15 +222,27 @@ export class Locus {
   }
 
   private glass(opacity: number): MeshBasicMaterial {
-    return new MeshBasicMaterial({ color: this.colour, transparent: true, opacity, depthWrite: false, side: DoubleSide });
+    return new MeshBasicMaterial({
+      color: this.colour,
+      transparent: true,
+      opacity,
+      depthWrite: false,
+      side: DoubleSide,
+    });
   }
 
   private tube(length: number): Mesh {
-    return new Mesh(new CylinderGeometry(0.009 * this.size, 0.009 * this.size, length, 8, 1, true), fading(TUBE_FRAGMENT, this.colour, 0.95));
+    return new Mesh(
+      new CylinderGeometry(0.009 * this.size, 0.009 * this.size, length, 8, 1, true),
+      fading(TUBE_FRAGMENT, this.colour, 0.95),
+    );
   }
 
   private pipe(radius: number): Mesh {
-    return new Mesh(new CylinderGeometry(radius * CLEAR, radius * CLEAR, 4 * this.size, 64, 1, true), fading(TUBE_FRAGMENT, this.colour, 0.3));
+    return new Mesh(
+      new CylinderGeometry(radius * CLEAR, radius * CLEAR, 4 * this.size, 64, 1, true),
+      fading(TUBE_FRAGMENT, this.colour, 0.3),
+    );
   }
 
   private ring(radius: number): Mesh {
@@ -195,7 +251,10 @@ export class Locus {
 
   private ellipse(t: Translation): Object3D {
     const [a = 1, b = a] = t.radii ?? [radiusOf(t)];
-    const points = Array.from({ length: 128 }, (_, i): Vec3 => [a * Math.cos((i * Math.PI) / 64), b * Math.sin((i * Math.PI) / 64), 0]);
+    const points = Array.from(
+      { length: 128 },
+      (_, i): Vec3 => [a * Math.cos((i * Math.PI) / 64), b * Math.sin((i * Math.PI) / 64), 0],
+    );
     return new Mesh(tubeThrough(points, 0.009 * this.size, true), this.glass(0.95));
   }
 

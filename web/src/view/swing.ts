@@ -1,10 +1,10 @@
 // A ghost that swings along the freedom that is pointed at, a little to and fro; nothing else moves.
 // For people who want less motion: two ghosts that stand still at the ends.
-import { Group, Mesh, Quaternion, type MeshLambertMaterial, type Object3D } from 'three';
-import { buildNode, type Bodies } from './bodies';
+import { Group, type Mesh, type MeshLambertMaterial, type Object3D, Quaternion } from 'three';
+import type { Pose } from '../protocol';
+import { type Bodies, buildNode } from './bodies';
 import type { Palette } from './palette';
 import { skin } from './shapes';
-import type { Pose } from '../protocol';
 
 const PERIOD_MS = 1500;
 const SWINGS = 5; // then it rests: a focus may stay for long
@@ -21,8 +21,17 @@ export class Swing {
   private readonly a = new Quaternion();
   private readonly b = new Quaternion();
 
-  constructor(palette: Palette, private readonly bodies: Bodies) {
-    this.look = skin({ colour: palette.colour('mobile'), edge: palette.colour('motion'), opacity: 0.45, edgeWidth: 2, edgeAlpha: 1 });
+  constructor(
+    palette: Palette,
+    private readonly bodies: Bodies,
+  ) {
+    this.look = skin({
+      colour: palette.colour('mobile'),
+      edge: palette.colour('motion'),
+      opacity: 0.45,
+      edgeWidth: 2,
+      edgeAlpha: 1,
+    });
   }
 
   get active(): boolean {
@@ -67,7 +76,10 @@ export class Swing {
     const t = this.table;
     const o = 7 * i;
     node.position.set(
-      t[o]! + f * (t[o + 7]! - t[o]!), t[o + 1]! + f * (t[o + 8]! - t[o + 1]!), t[o + 2]! + f * (t[o + 9]! - t[o + 2]!));
+      t[o]! + f * (t[o + 7]! - t[o]!),
+      t[o + 1]! + f * (t[o + 8]! - t[o + 1]!),
+      t[o + 2]! + f * (t[o + 9]! - t[o + 2]!),
+    );
     this.a.set(t[o + 3]!, t[o + 4]!, t[o + 5]!, t[o + 6]!);
     this.b.set(t[o + 10]!, t[o + 11]!, t[o + 12]!, t[o + 13]!);
     node.quaternion.copy(this.a).slerp(this.b, f);

@@ -2,40 +2,58 @@
 // changed, and allocates nothing while it only follows poses.
 import { effect } from '@preact/signals';
 import {
-  Box3, DirectionalLight, HemisphereLight, MOUSE, PerspectiveCamera, Scene as Stage, Vector3, WebGLRenderer,
+  Box3,
+  DirectionalLight,
+  HemisphereLight,
+  MOUSE,
+  PerspectiveCamera,
+  Scene as Stage,
+  Vector3,
+  WebGLRenderer,
 } from 'three';
 import { OrbitControls } from 'three/examples/jsm/controls/OrbitControls.js';
+import { draft, preview } from '../edits/draft';
+import type { Branch, Pose, Strand, Vec3 } from '../protocol';
+import { swing } from '../state/freedoms';
+import { arrivals, meshFiles } from '../state/meshes';
+import { poses } from '../state/poses';
+import * as store from '../state/store';
+import { whenPosesCome } from '../state/stream';
+import type { Viewer, ViewName } from '../state/viewer';
 import { Bodies, type Look } from './bodies';
-import { ViewCube, type View } from './cube';
+import { Walls } from './bounds';
+import { ViewCube } from './cube';
 import { currentBranch, Drag } from './drag';
 import { Ghosts } from './ghosts';
 import { Grid } from './grid';
-import { Locus } from './submanifold';
 import { Overlay } from './overlay';
 import { Palette } from './palette';
 import { Picker } from './picking';
-import { ResistedMarks } from './resisted';
-import { Swing } from './swing';
-import { Walls } from './bounds';
 import { Pointer } from './pointer';
-import { draft, preview } from '../edits/draft';
-import { swing } from '../state/freedoms';
-import { whenPosesCome } from '../state/stream';
-import { poses } from '../state/poses';
-import type { Branch, Pose, Strand, Vec3 } from '../protocol';
-import { arrivals, meshFiles } from '../state/meshes';
-import * as store from '../state/store';
+import { ResistedMarks } from './resisted';
+import { Locus } from './submanifold';
+import { Swing } from './swing';
 
 const FOV = 40;
 const FILL = 0.66; // of the picture, by what is framed
-const DIRECTIONS: Record<View, [number, number, number]> = {
-  top: [0, -1e-4, 1], bottom: [0, -1e-4, -1], front: [0, -1, 0], back: [0, 1, 0], left: [-1, 0, 0],
-  right: [1, 0, 0], home: [0.8, -1.25, 0.8],
+const DIRECTIONS: Record<ViewName, [number, number, number]> = {
+  top: [0, -1e-4, 1],
+  bottom: [0, -1e-4, -1],
+  front: [0, -1, 0],
+  back: [0, 1, 0],
+  left: [-1, 0, 0],
+  right: [1, 0, 0],
+  home: [0.8, -1.25, 0.8],
 };
 
-export interface Bits { canvas: HTMLCanvasElement; overlay: HTMLCanvasElement; cube: HTMLElement; host: HTMLElement }
+export interface Bits {
+  canvas: HTMLCanvasElement;
+  overlay: HTMLCanvasElement;
+  cube: HTMLElement;
+  host: HTMLElement;
+}
 
-export class Viewport {
+export class Viewport implements Viewer {
   readonly camera = new PerspectiveCamera(FOV, 1, 0.01, 100);
   readonly controls: OrbitControls;
   private readonly renderer: WebGLRenderer;
@@ -73,9 +91,20 @@ export class Viewport {
     this.overlay = new Overlay(bits.overlay, this.camera, this.bodies, this.palette);
     this.cube = new ViewCube(bits.cube, this.camera, (view) => this.look(view));
     const drag = new Drag(this.camera, this.picker, this.overlay);
-    this.pointer = new Pointer(bits.canvas, this.picker, drag, this.controls, this.locus.marks, () => this.invalidate());
+    this.pointer = new Pointer(bits.canvas, this.picker, drag, this.controls, this.locus.marks, () =>
+      this.invalidate(),
+    );
     this.light();
-    this.stage.add(this.grid.lines, this.bodies.drawn.root, this.locus.root, this.ghosts.root, this.swing.root, this.walls.root, this.resisted.root, this.camera);
+    this.stage.add(
+      this.grid.lines,
+      this.bodies.drawn.root,
+      this.locus.root,
+      this.ghosts.root,
+      this.swing.root,
+      this.walls.root,
+      this.resisted.root,
+      this.camera,
+    );
     new ResizeObserver(() => this.resize()).observe(bits.host);
     this.resize();
     this.subscribe();
@@ -136,8 +165,13 @@ export class Viewport {
       this.invalidate();
     });
     effect(() => {
-      store.hoverRef.value; store.hoverObject.value; store.picked.value; store.selectedConstraint.value; store.related.value;
-      store.features.value; store.link.value;
+      store.hoverRef.value;
+      store.hoverObject.value;
+      store.picked.value;
+      store.selectedConstraint.value;
+      store.related.value;
+      store.features.value;
+      store.link.value;
       this.dressAll();
       this.invalidate();
     });
@@ -163,13 +197,22 @@ export class Viewport {
 
   private dressAll(): void {
     const selected = store.selectedObject.value;
-    const bad = new Set(store.culprits.value.flatMap((id) => {
-      const c = store.constraints.value.find((k) => k.id === id);
-      return c ? [store.splitRef(c.a)[0], store.splitRef(c.b)[0]] : [];
-    }));
+    const bad = new Set(
+      store.culprits.value.flatMap((id) => {
+        const c = store.constraints.value.find((k) => k.id === id);
+        return c ? [store.splitRef(c.a)[0], store.splitRef(c.b)[0]] : [];
+      }),
+    );
     for (const body of this.bodies.list) {
       const base: Look = body.moving ? 'mobile' : 'fixed';
-      const look: Look = body.pins.length && body.id === store.hoverObject.value && body.id !== selected ? 'mobile-hover' : body.id === selected || (body.pins.length && body.id.startsWith(`${selected}.`)) ? `${base}-selected` : bad.has(body.id) && body.moving ? 'conflict' : base;
+      const look: Look =
+        body.pins.length && body.id === store.hoverObject.value && body.id !== selected
+          ? 'mobile-hover'
+          : body.id === selected || (body.pins.length && body.id.startsWith(`${selected}.`))
+            ? `${base}-selected`
+            : bad.has(body.id) && body.moving
+              ? 'conflict'
+              : base;
       this.bodies.dress(body, look);
     }
   }
@@ -195,10 +238,19 @@ export class Viewport {
     this.invalidate();
   }
 
-  private showLocus(object: string, branch: Branch | null, ghost: Pose | null, strands: readonly Strand[] | undefined): void {
+  private showLocus(
+    object: string,
+    branch: Branch | null,
+    ghost: Pose | null,
+    strands: readonly Strand[] | undefined,
+  ): void {
     const body = this.bodies.get(object);
-    const middle: Vec3 = body ? [0, 1, 2].map((k) => (body.bounds.low[k]! + body.bounds.high[k]!) / 2) as Vec3 : [0, 0, 0];
-    this.locus.show(branch && { branch, object, size: body?.size ?? 0.1, most: 1.6 * this.extent, middle, ghost, strands });
+    const middle: Vec3 = body
+      ? ([0, 1, 2].map((k) => (body.bounds.low[k]! + body.bounds.high[k]!) / 2) as Vec3)
+      : [0, 0, 0];
+    this.locus.show(
+      branch && { branch, object, size: body?.size ?? 0.1, most: 1.6 * this.extent, middle, ghost, strands },
+    );
   }
 
   // The ghost that shows what a freedom does.
@@ -235,7 +287,11 @@ export class Viewport {
     const wide = tall * this.camera.aspect;
     let distance = 1e-3;
     for (let i = 0; i < 8; i++) {
-      const c = new Vector3(i & 1 ? box.max.x : box.min.x, i & 2 ? box.max.y : box.min.y, i & 4 ? box.max.z : box.min.z).sub(centre);
+      const c = new Vector3(
+        i & 1 ? box.max.x : box.min.x,
+        i & 2 ? box.max.y : box.min.y,
+        i & 4 ? box.max.z : box.min.z,
+      ).sub(centre);
       const depth = c.dot(direction);
       distance = Math.max(distance, depth + Math.abs(c.dot(right)) / wide, depth + Math.abs(c.dot(up)) / tall);
     }
@@ -264,14 +320,18 @@ export class Viewport {
     this.camera.updateProjectionMatrix();
   }
 
-  look(view: View): void {
+  look(view: ViewName): void {
     this.aim(new Vector3(...DIRECTIONS[view]), '');
   }
 
   frameScene(): void {
     const box = this.bounds('');
     const middle = box.isEmpty() ? new Vector3() : box.getCenter(new Vector3());
-    this.grid.fit(box.isEmpty() ? 0.4 : Math.max(box.getSize(new Vector3()).length(), 1e-3), middle, box.isEmpty() ? 0 : Math.min(0, box.min.z));
+    this.grid.fit(
+      box.isEmpty() ? 0.4 : Math.max(box.getSize(new Vector3()).length(), 1e-3),
+      middle,
+      box.isEmpty() ? 0 : Math.min(0, box.min.z),
+    );
     this.aim(new Vector3(...DIRECTIONS.home), '');
   }
 
@@ -294,7 +354,9 @@ export class Viewport {
   // A free place beside everything, on the ground.
   freePlace(size: number): [number, number, number] {
     const box = this.bounds('');
-    return box.isEmpty() ? [0, 0, size / 2] : [box.max.x + size, (box.min.y + box.max.y) / 2, Math.max(size / 2, box.min.z + size / 2)];
+    return box.isEmpty()
+      ? [0, 0, size / 2]
+      : [box.max.x + size, (box.min.y + box.max.y) / 2, Math.max(size / 2, box.min.z + size / 2)];
   }
 
   // Directions of the screen in the world, for keys: right and up.
@@ -307,8 +369,8 @@ export class Viewport {
     return this.pointer.cycle(by);
   }
 
-  letGo(): boolean {
-    return this.pointer.letGo();
+  cancel(): boolean {
+    return this.pointer.cancel();
   }
 
   private resize(): void {
@@ -366,7 +428,7 @@ export class Viewport {
     this.cube.update();
     const m = this.camera.projectionMatrix.clone().multiply(this.camera.matrixWorldInverse);
     const { clientWidth: width, clientHeight: height } = this.bits.host;
-    this.bits.canvas.dataset['camera'] = JSON.stringify({ width, height, clip: m.elements });
-    this.bits.canvas.dataset['ready'] = store.scene.peek().format ? 'yes' : 'no';
+    this.bits.canvas.dataset.camera = JSON.stringify({ width, height, clip: m.elements });
+    this.bits.canvas.dataset.ready = store.scene.peek().format ? 'yes' : 'no';
   }
 }

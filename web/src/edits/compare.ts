@@ -1,0 +1,57 @@
+// Runs of the simulation with one control after another, to be laid over one another (state/runs.ts).
+import type { Control } from '../protocol';
+import { CONTROLS, controlWords, renderedTool } from '../state/control';
+import { heldBy } from '../state/mechanisms';
+import { compare, keepRun } from '../state/runs';
+import * as store from '../state/store';
+import { setControl } from './devices';
+import { setRun } from './simulation';
+
+const sleep = (ms: number): Promise<void> => new Promise((done) => setTimeout(done, ms));
+
+// Until the simulation's time is there; false where somebody interfered.
+async function until(seconds: number, mine: () => boolean): Promise<boolean> {
+  for (;;) {
+    await sleep(50);
+    const sim = store.simulation.peek();
+    if (!mine() || !sim || sim.halted || store.link.peek() !== 'open') return false;
+    if (sim.state === 'running' && sim.time >= seconds) return true;
+    if (sim.state === 'paused') return false;
+  }
+}
+
+async function one(control: Control, seconds: number, mine: () => boolean): Promise<boolean> {
+  compare.value = { ...compare.peek(), busy: controlWords[control][0] };
+  if (!(await setRun('stopped')) || !(await setControl(control))) return false;
+  await sleep(200); // the stopped state comes by the stream
+  if (!(await setRun('running')) || !(await until(seconds, mine))) return false;
+  await setRun('paused');
+  await sleep(150);
+  keepRun(seconds);
+  return true;
+}
+
+let turn = 0;
+
+// From the start with each control, as long as asked; then the control that was, stopped. Pressed again
+// it ends.
+export async function compareAll(): Promise<void> {
+  const mine = ++turn;
+  const still = (): boolean => mine === turn;
+  const tool = renderedTool();
+  if (compare.peek().busy || !tool) {
+    compare.value = { ...compare.peek(), busy: '' };
+    void setRun('paused');
+    return;
+  }
+  const before = tool.control ?? 'impedance';
+  const held = heldBy(tool);
+  store.plotShown.value = 'compare';
+  compare.value = { ...compare.peek(), runs: [] };
+  for (const control of CONTROLS) if (!still() || !(await one(control, compare.peek().seconds, still))) break;
+  if (!still()) return;
+  compare.value = { ...compare.peek(), busy: '' };
+  await setRun('stopped');
+  const now = renderedTool();
+  if (now && heldBy(now) === held && now.control !== before) await setControl(before);
+}

@@ -1,0 +1,61 @@
+// Edits of constraints, and of where objects are on their submanifolds: branch, parameters, nearest pose.
+import type { Conflict, Constraint, Pose, Solution } from '../protocol';
+import { call, enc } from '../state/rest';
+import * as store from '../state/store';
+import { mm } from '../state/words';
+import { valuesThatHold } from './feasible';
+import { attempt, latest } from './request';
+
+export const patchConstraint = (id: string, patch: Partial<Constraint>): Promise<boolean> =>
+  attempt(
+    () => call('PATCH', `/constraints/${enc(id)}`, patch),
+    async (culprits, conflict) => [...(await valueFixes(id, patch, conflict)), ...otherFixes(id, patch, culprits)],
+  );
+
+// Another distance for the constraint itself.
+async function valueFixes(
+  id: string,
+  patch: Partial<Constraint>,
+  conflict: Conflict | undefined,
+): Promise<store.Notice['fixes']> {
+  const c = store.constraints.value.find((k) => k.id === id);
+  if (c?.type !== 'distance' || patch.enabled === false) return [];
+  const holds = (value: number): Promise<boolean> =>
+    call<Solution>('PATCH', `/constraints/${enc(id)}?dryRun=true`, { ...patch, value }).then(
+      (s) => s.status === 'solved',
+      () => false,
+    );
+  const values = await valuesThatHold({ ...c, ...patch }, conflict, holds);
+  return values.map((value) => ({
+    label: `Make it ${mm(value)}`,
+    run: () => void patchConstraint(id, { ...patch, value }),
+  }));
+}
+
+export const deleteConstraint = (id: string): Promise<boolean> =>
+  attempt(() => call('DELETE', `/constraints/${enc(id)}`));
+
+// Disables or deletes another constraint of the clash, and does the edit again.
+function otherFixes(id: string, patch: Partial<Constraint>, culprits: readonly string[]): store.Notice['fixes'] {
+  const again = (done: boolean): void => {
+    if (done) void patchConstraint(id, patch);
+  };
+  return culprits
+    .filter((other) => other !== id)
+    .flatMap((other) => [
+      { label: `Disable ${other}`, run: () => void patchConstraint(other, { enabled: false }).then(again) },
+      { label: `Delete ${other}`, run: () => void deleteConstraint(other).then(again) },
+    ]);
+}
+
+export const chooseBranch = (object: string, branch: string): Promise<boolean> =>
+  attempt(() => call('PATCH', `/solutions/${enc(object)}`, { branch }));
+
+// Moves along freedoms.
+const move = (object: string, body: { parameters: number[] } | { near: Pose }): Promise<boolean> =>
+  latest(`move ${object}`, () => attempt(() => call('PATCH', `/solutions/${enc(object)}`, body)));
+
+export const moveAlong = (object: string, parameters: number[]): Promise<boolean> => move(object, { parameters });
+
+// To the pose of its branch nearest to this one: for freedoms that do not separate.
+export const moveNear = (object: string, near: Pose): Promise<boolean> => move(object, { near });

@@ -1,0 +1,93 @@
+// Edits of the tool and of the devices: what is held, by which device, under which control.
+import type { Control, Device, Pose, Rendering, Tool, Vec3 } from '../protocol';
+import { controlWords } from '../state/control';
+import { IDENTITY } from '../state/maths';
+import { linkName } from '../state/mechanisms';
+import { call, enc } from '../state/rest';
+import * as store from '../state/store';
+import { freshName } from './objects';
+import { attempt, latest } from './request';
+
+export async function hold(object: string, device?: string): Promise<void> {
+  await attempt(async () => {
+    let id = device ?? store.devices.value[0]?.id;
+    if (!id) {
+      id = 'sim';
+      await call('POST', '/devices', { id, driver: 'sim' });
+    }
+    await call('PUT', '/tool', { object, device: id, ...(store.impedanceDevice(id) ? { control: 'penalty' } : {}) });
+  });
+}
+
+export const letGo = (): Promise<boolean> => attempt(() => call('DELETE', '/tool'));
+
+export const patchTool = (patch: Record<string, unknown>): Promise<boolean> =>
+  attempt(() => call('PATCH', '/tool', patch));
+
+export const patchDevice = (id: string, patch: Partial<Record<keyof Device, unknown>>): Promise<boolean> =>
+  attempt(() => call('PATCH', `/devices/${enc(id)}`, patch));
+
+export const setOperator = (id: string, operator: unknown): Promise<boolean> =>
+  operator === null
+    ? attempt(() => call('DELETE', `/devices/${enc(id)}/operator`))
+    : attempt(() => call('PUT', `/devices/${enc(id)}/operator`, operator));
+
+// An impedance device takes it: one that is there, else a simulated one is made.
+async function impedanceDevice(): Promise<string> {
+  const known = store.devices.value.find((d) => store.impedanceDevice(d.id));
+  if (known) return known.id;
+  const id = freshName('sim-impedance');
+  await call('POST', '/devices', { id, driver: 'sim-impedance' });
+  return id;
+}
+
+// The tool frame stands at a point of the link, its axes the link's.
+export function holdLink(mechanism: string, link: number, point: Vec3): Promise<boolean> {
+  return attempt(async () => {
+    const device = await impedanceDevice();
+    const now = store.tools.value.find((t) => t.device === device);
+    const kept = now ? { rendering: now.rendering, substeps: now.substeps } : {};
+    const control = now && now.control !== 'admittance' ? now.control : 'penalty';
+    await call('PUT', '/tool', { mechanism, link, at: { p: point, q: IDENTITY.q }, device, control, ...kept });
+    store.announce(`The device holds ${linkName(store.mechanismOf(mechanism)!, link)} of ${mechanism}.`);
+  });
+}
+
+// ---- devices
+
+// Another driver: its own settings, and a control that fits where the device holds something.
+export function chooseDriver(id: string, driver: string): Promise<boolean> {
+  const devices = store.devices.value.map((d) => {
+    if (d.id !== id) return d;
+    const { info: _, settings: __, profile: ___, ...kept } = d as typeof d & { profile?: string };
+    return { ...kept, driver };
+  });
+  const impedance = store.classOf(driver) === 'impedance';
+  const fitting = (t: Tool): Tool => {
+    const fits = (t.control ?? 'admittance') === 'admittance' ? !impedance : impedance;
+    return t.device !== id || fits ? t : { ...t, control: impedance ? 'penalty' : 'admittance' };
+  };
+  const { tools, tool } = store.scene.value;
+  const held = tools ? { tools: tools.map(fitting) } : tool ? { tool: fitting(tool) } : {};
+  return attempt(() => call('PATCH', '/scene', { devices, ...held }));
+}
+
+export const patchSetting = (id: string, name: string, value: number | string | null): Promise<boolean> =>
+  latest(`setting ${id} ${name}`, () =>
+    attempt(() => call('PATCH', `/devices/${enc(id)}`, { settings: { [name]: value } })),
+  );
+
+// ---- control
+
+export const setControl = (control: Control): Promise<boolean> =>
+  attempt(async () => {
+    await call('PATCH', '/tool', { control });
+    store.announce(`Control: ${controlWords[control][0]}.`);
+  });
+
+export const patchRendering = (rendering: Rendering): Promise<boolean> =>
+  latest(`rendering ${JSON.stringify(Object.keys(rendering))}`, () =>
+    attempt(() => call('PATCH', '/tool', { rendering })),
+  );
+
+export const patchStart = (start: Partial<Pose>): Promise<boolean> => attempt(() => call('PATCH', '/tool', { start }));

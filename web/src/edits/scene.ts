@@ -1,0 +1,70 @@
+// The scene as a document: undo and redo, gallery, saved scenes and files, members that hold for the whole scene.
+import { Refusal, type Scene } from '../protocol';
+import { call, enc } from '../state/rest';
+import * as store from '../state/store';
+import { inform, refuse } from '../state/store';
+import { refreshScenes } from '../state/stream';
+import { attempt, latest } from './request';
+
+// Nothing to undo is no error, only nothing.
+async function travel(way: 'undo' | 'redo'): Promise<boolean> {
+  try {
+    await call('POST', `/scene/${way}`);
+    return true;
+  } catch (e) {
+    if (e instanceof Refusal && e.status === 409) store.announce(`There is nothing to ${way}.`);
+    else refuse((e as Error).message);
+    return false;
+  }
+}
+
+export const undo = (): Promise<boolean> => travel('undo');
+export const redo = (): Promise<boolean> => travel('redo');
+
+export const openScene = (file: string): Promise<boolean> =>
+  attempt(async () => {
+    await call('POST', '/scene/open', { scene: file });
+    store.clearSelection();
+  });
+
+export const saveScene = (name: string): Promise<boolean> =>
+  attempt(async () => {
+    await call('POST', '/scene/save', { name });
+    await refreshScenes();
+    inform(`Saved as \u201c${name}\u201d.`);
+  });
+
+export const deleteScene = (file: string): Promise<boolean> =>
+  attempt(async () => {
+    await call('DELETE', `/scenes/${enc(file)}`);
+    await refreshScenes();
+  });
+
+export async function downloadScene(): Promise<void> {
+  await attempt(async () => {
+    const scene = await call<Scene>('GET', '/scene');
+    const text = `${JSON.stringify(scene, null, 1)}\n`;
+    const link = document.createElement('a');
+    link.href = URL.createObjectURL(new Blob([text], { type: 'application/json' }));
+    link.download = `${(scene.name || 'scene').toLowerCase().replace(/[^a-z0-9]+/g, '-')}.json`;
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 10000);
+  });
+}
+
+export async function openFile(file: File): Promise<boolean> {
+  let scene: unknown;
+  try {
+    scene = JSON.parse(await file.text());
+  } catch {
+    refuse(`${file.name} is not a scene file: it holds no JSON.`);
+    return false;
+  }
+  return attempt(async () => {
+    await call('PUT', '/scene', scene);
+    store.clearSelection();
+  });
+}
+
+export const patchScene = (patch: Partial<Scene>): Promise<boolean> =>
+  latest(`scene ${Object.keys(patch)}`, () => attempt(() => call('PATCH', '/scene', patch)));

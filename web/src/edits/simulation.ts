@@ -1,0 +1,45 @@
+// Run, pause, step, stop, halt, arm; and the hand of the person at the page: drag, push, clutch (over the stream).
+import type { RunState, Simulation, Vec3 } from '../protocol';
+import { call } from '../state/rest';
+import * as store from '../state/store';
+import { send } from '../state/stream';
+import { attempt } from './request';
+
+export const setRun = (state: RunState): Promise<boolean> =>
+  attempt(async () => {
+    store.simulation.value = await call<Simulation>('PUT', '/simulation', { state });
+  });
+
+export const toggleRun = (): Promise<boolean> => setRun(store.runState.value === 'running' ? 'paused' : 'running');
+
+export const step = (): Promise<boolean> =>
+  attempt(async () => {
+    if (store.runState.value !== 'paused') await call('PUT', '/simulation', { state: 'paused' });
+    store.simulation.value = await call<Simulation>('POST', '/simulation/step', { ticks: 1 });
+  });
+
+export function halt(): void {
+  send({ op: 'halt' });
+  void attempt(async () => {
+    store.simulation.value = await call<Simulation>('POST', '/simulation/halt');
+  });
+  store.announce('Halted. Nothing moves until it is armed.');
+}
+
+export const arm = (): Promise<boolean> =>
+  attempt(async () => {
+    store.simulation.value = await call<Simulation>('POST', '/simulation/arm');
+    store.announce('Armed.');
+  });
+
+export const clutch = (tool: number, on: boolean): boolean => send({ op: 'clutch', tool, on });
+
+// A held object or link is pulled at its tool, a free one by its name.
+export type Grasp = { tool: number } | { object: string };
+
+export const drag = (what: Grasp, point: Vec3, target: Vec3, turn: boolean): boolean =>
+  send({ op: 'drag', ...what, point, target, turn });
+
+export const release = (what: Grasp): boolean => send({ op: 'release', ...what });
+
+export const push = (what: Grasp, force: Vec3): boolean => send({ op: 'push', ...what, force, torque: [0, 0, 0] });
