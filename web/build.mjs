@@ -5,6 +5,7 @@ import { copyFile, mkdir } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
+import { generate } from './generate.mjs';
 
 const here = dirname(fileURLToPath(import.meta.url));
 const out = process.argv[2];
@@ -12,6 +13,7 @@ if (!out) {
   console.error('usage: node build.mjs OUTDIR');
   process.exit(2);
 }
+generate(); // types for whoever looks at the sources; nothing of them is bundled
 const to = resolve(out);
 await mkdir(to, { recursive: true });
 await build({

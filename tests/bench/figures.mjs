@@ -23,12 +23,18 @@ function tables(text) {
   return lines
     .join('\n')
     .split(/\n\s*\n/)
-    .map((block) => block.split('\n').filter((line) => line.trim() !== '').map(fields))
+    .map((block) =>
+      block
+        .split('\n')
+        .filter((line) => line.trim() !== '')
+        .map(fields),
+    )
     .filter((rows) => rows.length > 1)
     .map(([head, ...rows]) => rows.map((row) => Object.fromEntries(head.map((h, i) => [h, row[i] ?? '']))));
 }
 
-const short = (text) => (Number.isFinite(Number(text)) && text !== '' ? String(Number(Number(text).toPrecision(3))) : text);
+const short = (text) =>
+  Number.isFinite(Number(text)) && text !== '' ? String(Number(Number(text).toPrecision(3))) : text;
 
 function markdown(rows) {
   if ('median' in rows[0]) {

@@ -59,7 +59,7 @@ export function holdLink(mechanism: string, link: number, point: Vec3): Promise<
 export function chooseDriver(id: string, driver: string): Promise<boolean> {
   const devices = store.devices.value.map((d) => {
     if (d.id !== id) return d;
-    const { info: _, settings: __, profile: ___, ...kept } = d as typeof d & { profile?: string };
+    const { settings: _, profile: __, ...kept } = d;
     return { ...kept, driver };
   });
   const impedance = store.classOf(driver) === 'impedance';

@@ -1,17 +1,9 @@
 // The constraint being made or changed: tried by a dry run before it is committed.
 
 import { effect, signal } from '@preact/signals';
-import {
-  type Bound,
-  type Conflict,
-  type Constraint,
-  type ConstraintType,
-  Refusal,
-  type Sense,
-  type Solution,
-} from '../protocol';
+import type { Bound, Conflict, Constraint, ConstraintType, Sense, Solution } from '../protocol';
 import { isWall, offers } from '../state/constraints';
-import { call, enc } from '../state/rest';
+import { call, enc, Refused } from '../state/rest';
 import * as store from '../state/store';
 import { mm } from '../state/words';
 import { deleteConstraint, patchConstraint } from './constraints';
@@ -134,7 +126,7 @@ export function dropChange(id: string): void {
 const NOTHING: Preview = { solution: null, refusal: '', conflict: null, branch: 0, values: [] };
 
 function refused(e: unknown): Preview {
-  const problem = e instanceof Refusal ? e.problem : null;
+  const problem = e instanceof Refused ? e.problem : null;
   const conflict = problem?.conflict ?? problem?.solution?.conflict ?? null;
   return { ...NOTHING, refusal: (e as Error).message, conflict };
 }

@@ -1,8 +1,8 @@
 // Files from outside: a scene, a robot's description with the meshes that it names, meshes as objects.
 
-import { Refusal, type Vec3 } from '../protocol';
-import { type MeshInfo, meshFiles, sendMesh } from '../state/meshes';
-import { call } from '../state/rest';
+import type { MeshAbout, Vec3 } from '../protocol';
+import { meshFiles, sendMesh } from '../state/meshes';
+import { call, Refused } from '../state/rest';
 import * as store from '../state/store';
 import { sizeForNew } from '../state/viewer';
 import { listed, mm } from '../state/words';
@@ -49,13 +49,13 @@ async function keep(name: string, data: ArrayBuffer): Promise<void> {
   try {
     await sendMesh(name, data);
   } catch (e) {
-    if (!(e instanceof Refusal && e.status === 409)) throw e;
+    if (!(e instanceof Refused && e.status === 409)) throw e;
   }
 }
 
 const LARGEST_M = 5; // a part that would be larger was drawn in millimetres
 
-const widest = (m: MeshInfo): number => Math.max(...m.high.map((x, k) => x - m.low[k]!));
+const widest = (m: MeshAbout): number => Math.max(...m.high.map((x, k) => x - m.low[k]!));
 
 function freshFile(name: string): string {
   const at = name.lastIndexOf('.');

@@ -1,13 +1,13 @@
 // The keyboard: commands by their keys, Tab among overlapping features, arrows that push or nudge.
 
-import type { Vec3 } from '../protocol';
+import type { HandTarget, Vec3 } from '../protocol';
 import { massOf } from '../state/mass';
 import * as store from '../state/store';
 import { currentView } from '../state/viewer';
 import { type Command, commands } from './commands';
 import { moveAlong } from './constraints';
 import { patchJoint } from './mechanisms';
-import { type Grasp, push } from './simulation';
+import { push } from './simulation';
 
 const NUDGE_M = 0.001;
 const NUDGE_RAD = Math.PI / 180;
@@ -16,7 +16,7 @@ const PUSH_A = 3; // m/s^2
 
 const held = new Set<string>();
 let pushing = 0; // the timer
-let pushed: Grasp | null = null;
+let pushed: HandTarget | null = null;
 
 const isText = (e: Element | null): boolean =>
   e instanceof HTMLInputElement || e instanceof HTMLSelectElement || e instanceof HTMLTextAreaElement;
@@ -80,7 +80,7 @@ function keepPushing(): void {
 }
 
 // The free body or the held one that is selected, else what is held first.
-function target(): Grasp | null {
+function target(): HandTarget | null {
   const id = store.selectedObject.value;
   if (store.objectOf(id)?.free) return { object: id };
   const tool = Math.max(0, store.toolIndex(id));

@@ -1,6 +1,8 @@
 // How an edit reaches the server: one REST call, its refusal shown in words, at most one request for one thing
 // under way. The server's echo is the truth: no edit changes the store itself.
-import { type Conflict, Refusal } from '../protocol';
+
+import type { Conflict } from '../protocol';
+import { Refused } from '../state/rest';
 import * as store from '../state/store';
 import { refuse } from '../state/store';
 
@@ -17,7 +19,7 @@ export async function attempt(edit: () => Promise<unknown>, fixes: Fixes = () =>
     if (store.notice.value?.tone === 'error') store.notice.value = null;
     return true;
   } catch (e) {
-    const conflict = e instanceof Refusal ? (e.problem.conflict ?? e.problem.solution?.conflict) : undefined;
+    const conflict = e instanceof Refused ? (e.problem.conflict ?? e.problem.solution?.conflict) : undefined;
     store.culprits.value = conflict?.constraints ?? [];
     refuse((e as Error).message, await fixes(store.culprits.value, conflict));
     return false;

@@ -1,6 +1,7 @@
 // The scene as a document: undo and redo, gallery, saved scenes and files, members that hold for the whole scene.
-import { Refusal, type Scene } from '../protocol';
-import { call, enc } from '../state/rest';
+
+import type { Scene } from '../protocol';
+import { call, enc, Refused } from '../state/rest';
 import * as store from '../state/store';
 import { inform, refuse } from '../state/store';
 import { refreshScenes } from '../state/stream';
@@ -12,7 +13,7 @@ async function travel(way: 'undo' | 'redo'): Promise<boolean> {
     await call('POST', `/scene/${way}`);
     return true;
   } catch (e) {
-    if (e instanceof Refusal && e.status === 409) store.announce(`There is nothing to ${way}.`);
+    if (e instanceof Refused && e.status === 409) store.announce(`There is nothing to ${way}.`);
     else refuse((e as Error).message);
     return false;
   }

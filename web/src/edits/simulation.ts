@@ -1,5 +1,5 @@
 // Run, pause, step, stop, halt, arm; and the hand of the person at the page: drag, push, clutch (over the stream).
-import type { RunState, Simulation, Vec3 } from '../protocol';
+import type { HandTarget, RunState, Simulation, Vec3 } from '../protocol';
 import { call } from '../state/rest';
 import * as store from '../state/store';
 import { send } from '../state/stream';
@@ -34,12 +34,9 @@ export const arm = (): Promise<boolean> =>
 
 export const clutch = (tool: number, on: boolean): boolean => send({ op: 'clutch', tool, on });
 
-// A held object or link is pulled at its tool, a free one by its name.
-export type Grasp = { tool: number } | { object: string };
-
-export const drag = (what: Grasp, point: Vec3, target: Vec3, turn: boolean): boolean =>
+export const drag = (what: HandTarget, point: Vec3, target: Vec3, turn: boolean): boolean =>
   send({ op: 'drag', ...what, point, target, turn });
 
-export const release = (what: Grasp): boolean => send({ op: 'release', ...what });
+export const release = (what: HandTarget): boolean => send({ op: 'release', ...what });
 
-export const push = (what: Grasp, force: Vec3): boolean => send({ op: 'push', ...what, force, torque: [0, 0, 0] });
+export const push = (what: HandTarget, force: Vec3): boolean => send({ op: 'push', ...what, force, torque: [0, 0, 0] });

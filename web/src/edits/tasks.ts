@@ -1,6 +1,6 @@
 // Tasks in words, and their edits: each one REST call.
 
-import type { Branch, ConstrainStep, MoveStep, Parameter, Step, StepResult, Task, TaskProgress } from '../protocol';
+import type { Branch, ConstrainStep, MoveStep, Parameter, Step, StepProgress, Task, TaskProgress } from '../protocol';
 import { basisOf } from '../state/freedoms';
 import { call, enc, part } from '../state/rest';
 import * as store from '../state/store';
@@ -87,7 +87,7 @@ export function resultWords(task: Task, p: TaskProgress | undefined): string {
 }
 
 // What a move brought: what pushed back, and how long it took.
-export function stepNote(step: Step, result: StepResult | undefined): string {
+export function stepNote(step: Step, result: StepProgress | undefined): string {
   if (step.type !== 'move' || !result?.seconds || !['done', 'failed'].includes(result.state)) return '';
   const pushed = result.reason === 'reaction' && result.reaction ? `${pushWords(step, result.reaction)} after ` : '';
   return ` (${pushed}${fixed(result.seconds, 2)} s)`;

@@ -23,8 +23,7 @@ function stateOf(c: Constraint): State {
   if (store.culprits.value.includes(c.id))
     return { icon: 'broken', word: 'conflict', tone: 'conflict', note: 'cannot hold with the others' };
   if (c.enabled === false) return { icon: 'off', word: 'disabled', tone: 'off', note: 'not in force' };
-  if (store.redundancyOf(c.id) || c.state === 'redundant')
-    return { icon: 'chain', word: 'redundant', tone: 'over', note: 'follows from others' };
+  if (store.redundancyOf(c.id)) return { icon: 'chain', word: 'redundant', tone: 'over', note: 'follows from others' };
   return { icon: 'ok', word: 'ok', tone: 'well', note: 'holds' };
 }
 

@@ -3,16 +3,23 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { addMaterial, deleteMaterial, patchContact, patchMaterial } from '../edits/contacts';
-import type { Contact, ContactSettings, Hit, Material } from '../protocol';
+import type { ContactPoint, ContactSettings, Hit, Material } from '../protocol';
 import { linkId } from '../state/mechanisms';
 import * as store from '../state/store';
 import { fixed, joules, mm, newtonSeconds, newtons } from '../state/words';
 import { Icon } from '../ui/icons';
 import { NameField, NumberField, Row, Section, Tool } from '../ui/widgets';
 
-const marks: Record<Contact['state'], { icon: string; word: string; tone: string }> = {
+interface Mark {
+  icon: string;
+  word: string;
+  tone: string;
+}
+
+const touches: Mark = { icon: 'touch', word: 'touches', tone: 'under' };
+const marks: Partial<Record<ContactPoint['state'], Mark>> = {
   colliding: { icon: 'hit', word: 'hits', tone: 'over' },
-  continuous: { icon: 'touch', word: 'touches', tone: 'under' },
+  continuous: touches,
   jammed: { icon: 'jammed', word: 'jammed', tone: 'conflict' },
 };
 
@@ -21,17 +28,17 @@ const marks: Record<Contact['state'], { icon: string; word: string; tone: string
 interface Pair {
   a: string;
   b: string;
-  state: Contact['state'];
+  state: ContactPoint['state'];
   points: number;
   force: number;
   impulse: number;
   gap: number;
 }
 
-const WORST: Contact['state'][] = ['continuous', 'colliding', 'jammed'];
+const WORST: ContactPoint['state'][] = ['continuous', 'colliding', 'jammed'];
 
 // Points of one pair are told together; what hit within the last half second is told with them.
-function pairs(contacts: readonly Contact[], hits: readonly Hit[]): Pair[] {
+function pairs(contacts: readonly ContactPoint[], hits: readonly Hit[]): Pair[] {
   const out = new Map<string, Pair>();
   for (const c of contacts) {
     const key = `${c.a} ${c.b}`;
@@ -60,7 +67,7 @@ function pairs(contacts: readonly Contact[], hits: readonly Hit[]): Pair[] {
 }
 
 function PairLine({ p }: { p: Pair }): JSX.Element {
-  const mark = marks[p.state] ?? marks.continuous;
+  const mark = marks[p.state] ?? touches;
   return (
     <li class="touch">
       <span class={`touch-state tone-${mark.tone}`}>

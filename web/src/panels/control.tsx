@@ -4,7 +4,7 @@
 import type { ComponentChildren, JSX } from 'preact';
 import { compareAll } from '../edits/compare';
 import { patchRendering, patchStart, setControl } from '../edits/devices';
-import type { Control, Rendering, Springs, Tool, ToolState } from '../protocol';
+import type { Control, Rendering, Spring, Tool, ToolState } from '../protocol';
 import { CONTROLS, controlWords, renderedTool } from '../state/control';
 import { heldBy } from '../state/mechanisms';
 import { compare, keepRun } from '../state/runs';
@@ -44,14 +44,14 @@ function Choice<K extends string>(p: {
   );
 }
 
-const SPRING: [keyof Springs, string, string, number][] = [
+const SPRING: [keyof Spring, string, string, number][] = [
   ['linear', 'stiffness', 'N/m', 10],
   ['linear_damping', 'damping', 'N s/m', 1],
   ['angular', 'turning', 'N m/rad', 0.1],
   ['angular_damping', 'its damping', 'N m s', 0.01],
 ];
 
-function SpringFields(p: { of: 'coordination' | 'coupling'; value: Springs }): JSX.Element {
+function SpringFields(p: { of: 'coordination' | 'coupling'; value: Spring }): JSX.Element {
   return (
     <div class="pair">
       {SPRING.map(([key, word, unit, step]) => (

@@ -3,7 +3,7 @@
 import type { JSX } from 'preact';
 import { chooseDriver, patchSetting, patchTool, setOperator } from '../edits/devices';
 import { clutch } from '../edits/simulation';
-import type { Device, Driver, DriverSetting, Limits, Tool, ToolState } from '../protocol';
+import type { Device, DeviceInfo, Driver, DriverSetting, Limits, Tool, ToolState } from '../protocol';
 import { heldBy } from '../state/mechanisms';
 import * as store from '../state/store';
 import { degrees, fixed, mm, newtons } from '../state/words';
@@ -99,7 +99,7 @@ const spaced = (name: string): string => name.replace(/[-_]/g, ' ');
 
 // What the driver publishes; one that is not set is what its profile says.
 function Settings({ device, driver }: { device: Device; driver: Driver }): JSX.Element {
-  const set = device.settings ?? {};
+  const set: Record<string, number | string> = { ...device.settings };
   const profile = String(set.profile ?? '') || 'ideal';
   const count = driver.settings.filter((s) => s.name in set).length;
   return (
@@ -180,7 +180,7 @@ function Bounds({ tool }: { tool: Tool }): JSX.Element {
 
 const stepOf = (s: DriverSetting): number => (s.high <= 0.1 ? 1e-5 : s.unit === 'ticks' || s.high === 1 ? 1 : 0.1);
 
-function One({ device }: { device: Device }): JSX.Element {
+function One({ device, info }: { device: Device; info: DeviceInfo | undefined }): JSX.Element {
   const tool = store.tools.value.find((t) => t.device === device.id);
   const index = store.tools.value.findIndex((t) => t.device === device.id);
   const known = store.drivers.value;
@@ -237,10 +237,10 @@ function One({ device }: { device: Device }): JSX.Element {
       )}
       {tool && index === 0 && <Bounds tool={tool} />}
       {driver && <Settings device={device} driver={driver} />}
-      {device.info && (
+      {info && (
         <details class="figures">
           <summary>Figures of the device</summary>
-          <Figures info={device.info} />
+          <Figures info={{ ...info }} />
         </details>
       )}
     </>
@@ -255,7 +255,7 @@ export function DevicePanel(): JSX.Element {
       {list.length === 0 ? (
         <p class="quiet">No device yet. Select a mobile object and hold it: the simulated device takes it.</p>
       ) : (
-        list.map((d) => <One key={d.id} device={{ ...d, info: d.info ?? details.get(d.id) }} />)
+        list.map((d) => <One key={d.id} device={d} info={details.get(d.id)} />)
       )}
     </Section>
   );

@@ -1,7 +1,8 @@
 // Where an object is, in double precision where the server said so: frames of the stream are single.
 
 import type { Pose } from '../protocol';
-import { compose, IDENTITY, inverse, norm, sub } from './maths';
+import { compose, inverse, norm, sub } from './maths';
+import { whole } from './mechanisms';
 import { poses } from './poses';
 import * as store from './store';
 
@@ -14,7 +15,11 @@ export function exactPose(id: string): Pose {
   const state = store.toolState(id);
   const solution = store.solutions.value.get(id);
   const branch = solution?.branches.find((b) => b.id === solution.branch);
-  const known = [object?.pose, branch?.nearest.pose, state && compose(state.pose, inverse(held?.at ?? IDENTITY))];
+  const known = [
+    object?.pose && whole(object.pose),
+    branch?.nearest.pose,
+    state && compose(state.pose, inverse(whole(held?.at))),
+  ];
   return known.find((g) => g && same(g, rough)) ?? rough;
 }
 

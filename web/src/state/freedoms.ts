@@ -31,7 +31,7 @@ export interface Basis {
 
 // The directions that the server measures the locus's parameters along.
 export function basisOf(t: Translation): Basis {
-  const e3 = unit(t.normal ?? t.direction ?? t.axes?.[2] ?? [0, 0, 1]);
+  const e3 = unit(t.normal ?? t.direction ?? [0, 0, 1]);
   const e1 = t.axes?.[0] ? unit(t.axes[0]) : perpendicular(e3);
   return { e1, e2: t.axes?.[1] ? unit(t.axes[1]) : cross(e3, e1), e3 };
 }

@@ -1,7 +1,7 @@
 // What is drawn of a link: its geometry, else the mesh that an import named, else a bar; the pin of its
 // joint; and the shapes that it can be given.
 
-import type { ChainLink, Geometry, Mechanism, Pose, Primitive, Quat, Vec3 } from '../protocol';
+import type { Geometry, Link, Mechanism, Pose, Primitive, Quat, Vec3 } from '../protocol';
 import { IDENTITY, norm, scale, unit } from './maths';
 import { axisOf, whole } from './mechanisms';
 import { meshFiles } from './meshes';
@@ -25,7 +25,7 @@ function thickness(g: Geometry | undefined): number {
 // A body that does not reach its joint hangs on a rod.
 const ROD = 0.12; // of its radius to a bar's width
 
-function rod(link: ChainLink, width: number): Placed[] {
+function rod(link: Link, width: number): Placed[] {
   const g = link.geometry;
   const { p } = whole(link.geometry_at);
   const length = norm(p);
@@ -68,7 +68,7 @@ function barOf(m: Mechanism, i: number, width: number): Placed | undefined {
 }
 
 // The file that an import named for the page, where the appliance has it.
-export const shownMesh = (link: ChainLink): string | undefined =>
+export const shownMesh = (link: Link): string | undefined =>
   link.mesh && meshFiles.value.has(link.mesh) ? link.mesh : undefined;
 
 export interface LinkShape {

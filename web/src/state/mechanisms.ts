@@ -1,7 +1,7 @@
 // Serial chains as the page knows them: names of links, where links are, and the links of a chain that
 // is being built.
 
-import type { ChainLink, Geometry, Joint, Mechanism, Pose, Tool, ToolState, Vec3 } from '../protocol';
+import type { Geometry, Joint, Link, Mechanism, Pose, Tool, ToolState, Vec3 } from '../protocol';
 import { axisAngle, compose, IDENTITY, inverse, norm, qconj, qmul, scale, toWorld, unit } from './maths';
 
 const named = new Map<string, string[]>(); // every frame asks for some: made once
@@ -19,7 +19,7 @@ export const heldBy = (t: Tool | ToolState): string =>
 export interface LinkRef {
   mechanism: Mechanism;
   index: number;
-  link: ChainLink;
+  link: Link;
 }
 
 export function linkOf(mechanisms: readonly Mechanism[], id: string): LinkRef | undefined {
@@ -84,7 +84,7 @@ export const firstLink = (): Stated => ({ type: 'revolute', axis: 'z', offset: [
 // The next one begins where the last one ends.
 export const nextLink = (last: Stated): Stated => ({ ...last, offset: [last.length, 0, 0] });
 
-export function builtLink(s: Stated): ChainLink {
+export function builtLink(s: Stated): Link {
   const joint: Joint = { type: s.type, origin: { p: s.offset }, axis: AXES[s.axis] };
   const thick = Math.max(0.12 * s.length, 1e-3);
   if (!(s.length > 0)) return { joint, mass: s.mass, com: [0, 0, 0], inertia: ball(s.mass) };
@@ -93,7 +93,7 @@ export function builtLink(s: Stated): ChainLink {
 }
 
 // A link without a length is as heavy as a ball of 50 mm.
-function ball(mass: number): NonNullable<ChainLink['inertia']> {
+function ball(mass: number): NonNullable<Link['inertia']> {
   const i = 0.4 * mass * 0.025 ** 2;
   return [i, i, i, 0, 0, 0];
 }

@@ -1,15 +1,10 @@
 // Mesh files: which of them the appliance has, their triangles, fetched when something of the scene first
 // asks for them, and new ones that are sent there.
 import { signal } from '@preact/signals';
-import type { Geometry, Vec3 } from '../protocol';
+import type { Geometry, Mesh, MeshAbout } from '../protocol';
 import { call, enc } from './rest';
 
-export interface Triangles {
-  vertices: number[];
-  triangles: number[];
-} // x, y, z of each vertex; three vertices of each triangle
-
-const known = new Map<string, Triangles | null>(); // null: asked for, or not to be had
+const known = new Map<string, Mesh | null>(); // null: asked for, or not to be had
 
 // How many have come; whoever draws looks again when it changes.
 export const arrivals = signal(0);
@@ -22,26 +17,18 @@ export async function refreshMeshes(): Promise<void> {
   meshFiles.value = new Set(list.map((m) => m.name));
 }
 
-export interface MeshInfo {
-  name: string;
-  triangles: number;
-  closed: boolean;
-  low: Vec3;
-  high: Vec3;
-}
-
-export async function sendMesh(name: string, data: ArrayBuffer): Promise<MeshInfo> {
-  const sent = await call<MeshInfo>('PUT', `/meshes/${enc(name)}`, data);
+export async function sendMesh(name: string, data: ArrayBuffer): Promise<MeshAbout> {
+  const sent = await call<MeshAbout>('PUT', `/meshes/${enc(name)}`, data);
   known.delete(name);
   meshFiles.value = new Set([...meshFiles.peek(), name]);
   return sent;
 }
 
-export function trianglesOf(file: string): Triangles | null {
+export function trianglesOf(file: string): Mesh | null {
   const found = known.get(file);
   if (found !== undefined) return found;
   known.set(file, null);
-  call<Triangles>('GET', `/meshes/${enc(file)}`).then(
+  call<Mesh>('GET', `/meshes/${enc(file)}`).then(
     (mesh) => {
       known.set(file, mesh);
       arrivals.value++;

@@ -2,7 +2,7 @@
 // in the order of the scene's objects, then of its mechanisms' links. Frames of the stream are written
 // straight into it, the newest when somebody looks.
 
-import type { Pose, Scene } from '../protocol';
+import type { Pose, PoseGiven, Scene } from '../protocol';
 import { linkId, linkPoses } from './mechanisms';
 
 const OBJECTS = 4096;
@@ -27,7 +27,7 @@ export class PoseTable {
     const movers = new Set(index);
     this.slots = new Map();
     this.shown.fill(0);
-    const add = (id: string, pose: Pose | undefined, keep: boolean): void => {
+    const add = (id: string, pose: PoseGiven | undefined, keep: boolean): void => {
       const was = old.get(id);
       const i = this.slots.size;
       this.slots.set(id, i);
@@ -45,7 +45,7 @@ export class PoseTable {
     this.version++;
   }
 
-  private put(slot: number, pose?: Pose): void {
+  private put(slot: number, pose?: PoseGiven): void {
     this.values.set(pose?.p ?? [0, 0, 0], slot * WIDTH);
     this.values.set(pose?.q ?? [1, 0, 0, 0], slot * WIDTH + 3);
   }

@@ -1,5 +1,20 @@
 // One function for every REST call, and the token where the server asks for one.
-import { type Problem, Refusal } from '../protocol';
+import type { Problem } from '../protocol';
+
+// A request that the server refused, with its reasons in words.
+export class Refused extends Error {
+  constructor(
+    readonly status: number,
+    readonly problem: Problem,
+  ) {
+    super(Refused.words(problem));
+  }
+  static words(problem: Problem): string {
+    const first = problem.errors?.[0]?.detail;
+    const conflict = problem.conflict ?? problem.solution?.conflict;
+    return conflict?.message || problem.detail || first || problem.title || 'The server refused.';
+  }
+}
 
 let token = recall();
 
@@ -43,9 +58,9 @@ async function send(method: string, path: string, body?: unknown): Promise<Respo
       body: body === undefined ? undefined : file ? body : JSON.stringify(body),
     });
   } catch {
-    throw new Refusal(0, { status: 0, title: 'The appliance does not answer.' });
+    throw new Refused(0, { status: 0, title: 'The appliance does not answer.' });
   }
-  if (!reply.ok) throw new Refusal(reply.status, await problemOf(reply));
+  if (!reply.ok) throw new Refused(reply.status, await problemOf(reply));
   return reply;
 }
 

@@ -3,9 +3,10 @@
 import { computed, signal } from '@preact/signals';
 import type {
   Constraint,
-  Contact,
+  ContactPoint,
   ContactSettings,
   Device,
+  DeviceInfo,
   Driver,
   Feature,
   LogEvent,
@@ -16,6 +17,7 @@ import type {
   SceneObject,
   Simulation,
   Solution,
+  SolutionState,
   Task,
   TaskProgress,
   Tool,
@@ -50,7 +52,7 @@ export const tools = computed<readonly Tool[]>(() => scene.value.tools ?? (scene
 export const mechanisms = computed<readonly Mechanism[]>(() => scene.value.mechanisms ?? []);
 export const materials = computed<readonly Material[]>(() => scene.value.materials ?? []);
 export const contactSettings = computed<ContactSettings>(() => scene.value.contact ?? {});
-export const contacts = computed<readonly Contact[]>(() => simulation.value?.contacts ?? []);
+export const contacts = computed<readonly ContactPoint[]>(() => simulation.value?.contacts ?? []);
 
 export const tasks = computed<readonly Task[]>(() => scene.value.tasks ?? []);
 export const progress = signal<ReadonlyMap<string, TaskProgress>>(new Map()); // of each task, as last heard
@@ -124,7 +126,7 @@ export const shownObject = computed(() => {
 });
 
 // How an object stands: in conflict while constraints of it clash, else as its solution says.
-export function stateOf(id: string): Solution['state'] {
+export function stateOf(id: string): SolutionState | undefined {
   const clash = culprits.value.some((c) => {
     const k = constraints.value.find((x) => x.id === c);
     return !!k && [k.a, k.b].some((ref) => splitRef(ref)[0] === id);
@@ -268,4 +270,4 @@ export function clearSelection(): void {
 export const drivers = signal<readonly Driver[]>([]); // what devices there may be
 
 // Figures of the devices, as their drivers state them (not part of the scene).
-export const deviceDetails = signal<ReadonlyMap<string, Record<string, unknown>>>(new Map());
+export const deviceDetails = signal<ReadonlyMap<string, DeviceInfo>>(new Map());

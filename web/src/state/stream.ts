@@ -1,17 +1,20 @@
 // The stream: keeps the store and the pose table in step with the server, comes back by itself.
 import { batch, effect } from '@preact/signals';
 import type {
-  Document_,
+  ClientMessage,
+  Device,
+  DeviceInfo,
   Driver,
   Feature,
   LogEvent,
   Scene,
+  SceneDocument,
   SceneEntry,
   ServerMessage,
   Simulation,
   Solution,
-  Task,
   TaskProgress,
+  TaskRead,
 } from '../protocol';
 import { refreshMeshes } from './meshes';
 import { poses } from './poses';
@@ -40,7 +43,7 @@ export function whenSamplesCome(columns: typeof onColumns, rows: typeof onSample
   onSamples = rows;
 }
 
-export function send(message: Record<string, unknown>): boolean {
+export function send(message: ClientMessage): boolean {
   if (socket?.readyState !== WebSocket.OPEN) return false;
   socket.send(JSON.stringify(message));
   return true;
@@ -81,7 +84,7 @@ function isAnother(was: Scene, now: Scene): boolean {
   return was.format === '' || was.name !== now.name || (before.size > 0 && ids(now).length > 0 && !kept);
 }
 
-function takeDocument(document: Document_): void {
+function takeDocument(document: SceneDocument): void {
   const solutions = new Map(document.solutions.map((s) => [s.object, keepStrands(s)]));
   const another = isAnother(store.scene.value, document.scene);
   batch(() => {
@@ -136,7 +139,7 @@ function takeMessage(message: ServerMessage): void {
     takeDocument(message);
     opened();
   } else if (message.op === 'scene') takeDocument(message);
-  else if (message.op === 'state') takeState({ ...message.simulation, task: message.task ?? message.simulation.task });
+  else if (message.op === 'state') takeState({ ...message.simulation, task: message.task });
   else if (message.op === 'event') takeEvent(message.event);
   else if (message.op === 'subscribed' && message.columns) onColumns(message.columns);
   else if (message.op === 'error') takeError(message.detail);
@@ -186,7 +189,7 @@ async function catchUp(): Promise<void> {
 async function hearTasks(): Promise<void> {
   if (!store.tasks.peek().length) return;
   try {
-    const list = await call<Task[]>('GET', '/tasks');
+    const list = await call<TaskRead[]>('GET', '/tasks');
     const known = store.progress.peek();
     // the server knows of the last one that ran; what was heard of the others stays
     store.progress.value = new Map(
@@ -351,9 +354,9 @@ export function keepDevices(): void {
     const key = JSON.stringify(store.devices.value.map((d) => [d.id, d.driver, d.settings]));
     if (key === known || store.link.value !== 'open') return;
     known = key;
-    void call<{ id: string; info?: Record<string, unknown> }[]>('GET', '/devices').then(
+    void call<(Device & { info: DeviceInfo })[]>('GET', '/devices').then(
       (list) => {
-        store.deviceDetails.value = new Map(list.map((d) => [d.id, d.info ?? {}]));
+        store.deviceDetails.value = new Map(list.map((d) => [d.id, d.info]));
       },
       () => undefined,
     );

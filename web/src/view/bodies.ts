@@ -2,7 +2,7 @@
 import { Group, type Material, Mesh, type MeshLambertMaterial, type Object3D } from 'three';
 import type { Geometry, Scene } from '../protocol';
 import { linkShape } from '../state/linkshape';
-import { linkId } from '../state/mechanisms';
+import { linkId, whole } from '../state/mechanisms';
 import { meshKey } from '../state/meshes';
 import { poses } from '../state/poses';
 import { Batches } from './instances';
@@ -44,11 +44,10 @@ export function buildNode(geometry: Geometry, material: Material, into: Mesh[]):
   const group = new Group();
   for (const part of geometry.parts) {
     const child = buildNode(part.geometry, material, into);
-    if (part.pose) {
-      child.position.set(...part.pose.p);
-      const [w, x, y, z] = part.pose.q;
-      child.quaternion.set(x, y, z, w);
-    }
+    const pose = whole(part.pose);
+    const [w, x, y, z] = pose.q;
+    child.position.set(...pose.p);
+    child.quaternion.set(x, y, z, w);
     child.updateMatrix();
     child.matrixAutoUpdate = false; // it goes with the whole
     group.add(child);

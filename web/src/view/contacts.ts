@@ -1,7 +1,7 @@
 // Contacts over the scene: a point, its normal and its force; a dot while it lasts, a burst where
 // something hit, a crossed square where it is jammed. A burst stays for a moment to be seen.
 import { Vector3 } from 'three';
-import type { Contact, Vec3 } from '../protocol';
+import type { ContactPoint, Vec3 } from '../protocol';
 import * as store from '../state/store';
 import { newtons } from '../state/words';
 import type { Overlay } from './overlay';
@@ -61,7 +61,7 @@ export class Touching {
     for (let i = 0; i < this.flashes.length; i++) this.burst(o, this.flashes[i]!, now);
   }
 
-  private contact(o: Overlay, c: Contact, numbered: boolean): void {
+  private contact(o: Overlay, c: ContactPoint, numbered: boolean): void {
     from.fromArray(c.point);
     if (!o.toScreen(from)) return;
     const jammed = c.state === 'jammed';
@@ -77,7 +77,7 @@ export class Touching {
   }
 
   // A short stroke of one length on the screen.
-  private normal(o: Overlay, c: Contact, colour: string): void {
+  private normal(o: Overlay, c: ContactPoint, colour: string): void {
     to.fromArray(c.normal).multiplyScalar(o.pixel(c.point) * NORMAL_PX);
     to.x += c.point[0];
     to.y += c.point[1];

@@ -5,8 +5,8 @@
 import { type Camera, Plane, Vector3 } from 'three';
 import { moveAlong, moveNear } from '../edits/constraints';
 import { setPositions, showBent } from '../edits/mechanisms';
-import { drag, type Grasp, release } from '../edits/simulation';
-import type { Branch, Pose, Solution, Vec3 } from '../protocol';
+import { drag, release } from '../edits/simulation';
+import type { Branch, HandTarget, Pose, Solution, Vec3 } from '../protocol';
 import { dragParameters, follow, followStrand } from '../state/freedoms';
 import { add, sub, toLocal, toWorld } from '../state/maths';
 import { reachFor } from '../state/mechanisms';
@@ -34,7 +34,7 @@ export function currentBranch(solution: Solution | undefined): Branch | undefine
   return solution?.branches.find((b) => b.id === solution.branch) ?? solution?.branches[0];
 }
 
-function graspOf(object: string): Grasp {
+function graspOf(object: string): HandTarget {
   const tool = store.toolIndex(object);
   return tool >= 0 ? { tool } : { object };
 }

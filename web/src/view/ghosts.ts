@@ -3,7 +3,7 @@
 import { Group, type Mesh, type MeshLambertMaterial, Quaternion, Vector3 } from 'three';
 import type { Branch, Geometry, Pose } from '../protocol';
 import { compose, IDENTITY, inverse } from '../state/maths';
-import { heldBy } from '../state/mechanisms';
+import { heldBy, whole } from '../state/mechanisms';
 import { toolState, tools } from '../state/store';
 import { type Bodies, buildNode } from './bodies';
 import type { Label } from './overlay';
@@ -76,7 +76,7 @@ export class Ghosts {
       this.put(body.geometry, IDENTITY, this.wire, this.device);
       this.deviceOf = body.key;
     }
-    const pose = compose(state.device, inverse(tool.at ?? IDENTITY));
+    const pose = compose(state.device, inverse(whole(tool.at)));
     this.device.position.set(...pose.p);
     this.device.quaternion.set(pose.q[1], pose.q[2], pose.q[3], pose.q[0]);
   }

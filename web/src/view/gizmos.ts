@@ -98,7 +98,8 @@ export class Marks {
     };
     const along = straight[t.kind] ?? [];
     along.forEach((d, i) => (this.add(first + i, this.arrow(), Y, V(d)).withBody = t.in === 'mobile'));
-    const count = { circle: 1, ellipse: 1, cylinder: 1, sphere: 2 }[t.kind] ?? 0;
+    const round: Partial<Record<Translation['kind'], number>> = { circle: 1, ellipse: 1, cylinder: 1, sphere: 2 };
+    const count = round[t.kind] ?? 0;
     this.centre.fromArray(t.point ?? [0, 0, 0]);
     this.normal.fromArray(b.e3);
     for (let i = 1; i <= count; i++) {

@@ -1,11 +1,12 @@
 // Meshes of mesh files: smooth where the surface bends a little, an edge drawn where it bends sharply or ends.
 import { BufferGeometry, Float32BufferAttribute } from 'three';
-import { type Triangles, trianglesOf } from '../state/meshes';
+import type { Mesh } from '../protocol';
+import { trianglesOf } from '../state/meshes';
 
 const SHARP = Math.cos((35 * Math.PI) / 180);
 const MOST_SMOOTH = 1 << 17; // triangles; larger meshes are drawn flat
 
-const known = new WeakMap<Triangles, BufferGeometry>();
+const known = new WeakMap<Mesh, BufferGeometry>();
 
 // Nothing until its triangles have come.
 export function facetsOf(file: string): BufferGeometry {
@@ -17,7 +18,7 @@ export function facetsOf(file: string): BufferGeometry {
 }
 
 // Normals of all triangles, as long as twice their area.
-function normalsOf({ vertices: v, triangles: t }: Triangles): Float32Array {
+function normalsOf({ vertices: v, triangles: t }: Mesh): Float32Array {
   const out = new Float32Array(t.length);
   for (let i = 0; i < t.length; i += 3) {
     const [a, b, c] = [3 * t[i]!, 3 * t[i + 1]!, 3 * t[i + 2]!];
@@ -36,7 +37,7 @@ const bend = (n: Float32Array, i: number, j: number): number =>
   (n[i]! * n[j]! + n[i + 1]! * n[j + 1]! + n[i + 2]! * n[j + 2]!) / (length(n, i) * length(n, j));
 
 // Triangles around each vertex, and at each edge.
-function around({ triangles: t }: Triangles): { fans: Map<number, number[]>; sides: Map<string, number[]> } {
+function around({ triangles: t }: Mesh): { fans: Map<number, number[]>; sides: Map<string, number[]> } {
   const fans = new Map<number, number[]>();
   const sides = new Map<string, number[]>();
   const put = <K>(map: Map<K, number[]>, key: K, i: number): void => {
@@ -54,7 +55,7 @@ function around({ triangles: t }: Triangles): { fans: Map<number, number[]>; sid
 
 const sideOf = (a: number, b: number): string => (a < b ? `${a} ${b}` : `${b} ${a}`);
 
-function build(mesh: Triangles): BufferGeometry {
+function build(mesh: Mesh): BufferGeometry {
   const { vertices: v, triangles: t } = mesh;
   const n = normalsOf(mesh);
   const near = t.length <= 3 * MOST_SMOOTH ? around(mesh) : null;
