@@ -25,10 +25,10 @@ function arrayType(s, indent) {
 function objectType(s, indent, absent = []) {
   const inner = `${indent}  `;
   const required = new Set(s.required ?? []);
-  const members = Object.entries(s.properties ?? {}).map(
-    ([name, member]) =>
-      `${comment(member.description, inner)}${inner}${key(name)}${required.has(name) ? '' : '?'}: ${typeOf(member, inner)};\n`,
-  );
+  const members = Object.entries(s.properties ?? {}).map(([name, member]) => {
+    const mark = required.has(name) ? '' : '?';
+    return `${comment(member.description, inner)}${inner}${key(name)}${mark}: ${typeOf(member, inner)};\n`;
+  });
   const others = absent.map((name) => `${inner}${key(name)}?: undefined;\n`);
   const rest = s.additionalProperties;
   if (!members.length)
@@ -83,9 +83,4 @@ export function generate() {
   const text = `// Made by generate.mjs out of the OpenAPI document.\n\n${types.join('\n')}`;
   if (!existsSync(OUT) || readFileSync(OUT, 'utf8') !== text) writeFileSync(OUT, text);
   return true;
-}
-
-if (process.argv[1] === fileURLToPath(import.meta.url) && !generate()) {
-  console.error('generate: there is no OpenAPI document (make build/openapi.json)');
-  process.exit(1);
 }

@@ -11,8 +11,8 @@ import { FeaturesPanel } from './panels/features';
 import { Header } from './panels/header';
 import { Inspector } from './panels/inspector';
 import { MechanismPanel } from './panels/mechanism';
-import { Join } from './panels/newconstraint';
-import { ChainDialog } from './panels/newmechanism';
+import { NewConstraint } from './panels/newconstraint';
+import { NewMechanism } from './panels/newmechanism';
 import { Plots } from './panels/plots';
 import { SceneSettings } from './panels/scene';
 import { SolutionPanel } from './panels/solution';
@@ -71,7 +71,7 @@ export function App(): JSX.Element {
       <Stage />
       <Tabs />
       <aside key={`right ${epoch}`} class="right" aria-label="Inspector">
-        {joins() && <Join />}
+        {joins() && <NewConstraint />}
         <Inspector />
         <MechanismPanel />
         <FeaturesPanel />
@@ -85,9 +85,9 @@ export function App(): JSX.Element {
         <Events />
       </section>
       <Dialogs />
-      {store.dialog.value === 'chain' && <ChainDialog />}
+      {store.dialog.value === 'mechanism' && <NewMechanism />}
       <div class="away" role="status" aria-live="polite" data-said>
-        {store.said.value}
+        {store.announced.value}
       </div>
     </div>
   );

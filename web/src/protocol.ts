@@ -1,6 +1,6 @@
-// Types of all that crosses the wire, in SI units. Shapes of resources come from the OpenAPI document (openapi.ts, made by
-// generate.mjs); here are the names that the page has for parts of them, members that the server always sends though a
-// request may leave them out, and the messages of the stream.
+// Types of all that crosses the wire, in SI units. Shapes of resources come from the OpenAPI document (openapi.ts, made
+// by generate.mjs). Here are the names that the page has for parts of them, members that the server always sends though
+// a request may leave them out, and the messages of the stream.
 import type * as api from './openapi';
 
 export type {

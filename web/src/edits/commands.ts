@@ -2,7 +2,7 @@
 
 import type { Primitive, Solution } from '../protocol';
 import * as store from '../state/store';
-import { currentView, sizeForNew } from '../state/viewer';
+import { currentView, placeForNew } from '../state/viewer';
 import { chooseBranch, deleteConstraint } from './constraints';
 import { commitDraft, draft, dropDraft, stepBranch, wanted } from './draft';
 import { deleteSelectedMechanism } from './mechanisms';
@@ -23,7 +23,7 @@ export interface Command {
 const open = (name: store.Dialog) => () => (store.dialog.value = name);
 
 function add(type: Primitive): void {
-  const { size, at } = sizeForNew();
+  const { size, at } = placeForNew();
   void addObject(type, size, at);
 }
 
@@ -110,7 +110,7 @@ export const commands: Command[] = [
   { id: 'capsule', label: 'Add a capsule', group: 'Scene', run: () => add('capsule') },
   { id: 'cone', label: 'Add a cone', group: 'Scene', run: () => add('cone') },
   { id: 'sphere', label: 'Add a sphere', group: 'Scene', run: () => add('sphere') },
-  { id: 'chain', label: 'Add a mechanism', group: 'Scene', run: open('chain') },
+  { id: 'chain', label: 'Add a mechanism', group: 'Scene', run: open('mechanism') },
   {
     id: 'point',
     label: 'Add a point to the selected object',

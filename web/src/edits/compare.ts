@@ -1,7 +1,7 @@
 // Runs of the simulation with one control after another, to be laid over one another (state/runs.ts).
 import type { Control } from '../protocol';
-import { CONTROLS, controlWords, renderedTool } from '../state/control';
-import { heldBy } from '../state/mechanisms';
+import { CONTROLS, controlWords, impedanceTool } from '../state/control';
+import { heldId } from '../state/mechanisms';
 import { compare, keepRun } from '../state/runs';
 import * as store from '../state/store';
 import { setControl } from './devices';
@@ -14,7 +14,7 @@ async function until(seconds: number, mine: () => boolean): Promise<boolean> {
   for (;;) {
     await sleep(50);
     const sim = store.simulation.peek();
-    if (!mine() || !sim || sim.halted || store.link.peek() !== 'open') return false;
+    if (!mine() || !sim || sim.halted || store.connection.peek() !== 'open') return false;
     if (sim.state === 'running' && sim.time >= seconds) return true;
     if (sim.state === 'paused') return false;
   }
@@ -38,20 +38,20 @@ let turn = 0;
 export async function compareAll(): Promise<void> {
   const mine = ++turn;
   const still = (): boolean => mine === turn;
-  const tool = renderedTool();
+  const tool = impedanceTool();
   if (compare.peek().busy || !tool) {
     compare.value = { ...compare.peek(), busy: '' };
     void setRun('paused');
     return;
   }
   const before = tool.control ?? 'impedance';
-  const held = heldBy(tool);
+  const held = heldId(tool);
   store.plotShown.value = 'compare';
   compare.value = { ...compare.peek(), runs: [] };
   for (const control of CONTROLS) if (!still() || !(await one(control, compare.peek().seconds, still))) break;
   if (!still()) return;
   compare.value = { ...compare.peek(), busy: '' };
   await setRun('stopped');
-  const now = renderedTool();
-  if (now && heldBy(now) === held && now.control !== before) await setControl(before);
+  const now = impedanceTool();
+  if (now && heldId(now) === held && now.control !== before) await setControl(before);
 }

@@ -3,8 +3,8 @@ import type { Conflict, Constraint, Pose, Solution } from '../protocol';
 import { call, enc } from '../state/rest';
 import * as store from '../state/store';
 import { mm } from '../state/words';
-import { valuesThatHold } from './feasible';
-import { attempt, latest } from './request';
+import { feasibleValues } from './feasible';
+import { attempt, coalesce } from './request';
 
 export const patchConstraint = (id: string, patch: Partial<Constraint>): Promise<boolean> =>
   attempt(
@@ -25,7 +25,7 @@ async function valueFixes(
       (s) => s.status === 'solved',
       () => false,
     );
-  const values = await valuesThatHold({ ...c, ...patch }, conflict, holds);
+  const values = await feasibleValues({ ...c, ...patch }, conflict, holds);
   return values.map((value) => ({
     label: `Make it ${mm(value)}`,
     run: () => void patchConstraint(id, { ...patch, value }),
@@ -53,7 +53,7 @@ export const chooseBranch = (object: string, branch: string): Promise<boolean> =
 
 // Moves along freedoms.
 const move = (object: string, body: { parameters: number[] } | { near: Pose }): Promise<boolean> =>
-  latest(`move ${object}`, () => attempt(() => call('PATCH', `/solutions/${enc(object)}`, body)));
+  coalesce(`move ${object}`, () => attempt(() => call('PATCH', `/solutions/${enc(object)}`, body)));
 
 export const moveAlong = (object: string, parameters: number[]): Promise<boolean> => move(object, { parameters });
 

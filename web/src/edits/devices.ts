@@ -5,8 +5,8 @@ import { IDENTITY } from '../state/maths';
 import { linkName } from '../state/mechanisms';
 import { call, enc } from '../state/rest';
 import * as store from '../state/store';
-import { freshName } from './objects';
-import { attempt, latest } from './request';
+import { unusedId } from './objects';
+import { attempt, coalesce } from './request';
 
 export async function hold(object: string, device?: string): Promise<void> {
   await attempt(async () => {
@@ -19,7 +19,7 @@ export async function hold(object: string, device?: string): Promise<void> {
   });
 }
 
-export const letGo = (): Promise<boolean> => attempt(() => call('DELETE', '/tool'));
+export const releaseTool = (): Promise<boolean> => attempt(() => call('DELETE', '/tool'));
 
 export const patchTool = (patch: Record<string, unknown>): Promise<boolean> =>
   attempt(() => call('PATCH', '/tool', patch));
@@ -36,7 +36,7 @@ export const setOperator = (id: string, operator: unknown): Promise<boolean> =>
 async function impedanceDevice(): Promise<string> {
   const known = store.devices.value.find((d) => store.impedanceDevice(d.id));
   if (known) return known.id;
-  const id = freshName('sim-impedance');
+  const id = unusedId('sim-impedance');
   await call('POST', '/devices', { id, driver: 'sim-impedance' });
   return id;
 }
@@ -62,7 +62,7 @@ export function chooseDriver(id: string, driver: string): Promise<boolean> {
     const { settings: _, profile: __, ...kept } = d;
     return { ...kept, driver };
   });
-  const impedance = store.classOf(driver) === 'impedance';
+  const impedance = store.driverClass(driver) === 'impedance';
   const fitting = (t: Tool): Tool => {
     const fits = (t.control ?? 'admittance') === 'admittance' ? !impedance : impedance;
     return t.device !== id || fits ? t : { ...t, control: impedance ? 'penalty' : 'admittance' };
@@ -73,7 +73,7 @@ export function chooseDriver(id: string, driver: string): Promise<boolean> {
 }
 
 export const patchSetting = (id: string, name: string, value: number | string | null): Promise<boolean> =>
-  latest(`setting ${id} ${name}`, () =>
+  coalesce(`setting ${id} ${name}`, () =>
     attempt(() => call('PATCH', `/devices/${enc(id)}`, { settings: { [name]: value } })),
   );
 
@@ -86,7 +86,7 @@ export const setControl = (control: Control): Promise<boolean> =>
   });
 
 export const patchRendering = (rendering: Rendering): Promise<boolean> =>
-  latest(`rendering ${JSON.stringify(Object.keys(rendering))}`, () =>
+  coalesce(`rendering ${JSON.stringify(Object.keys(rendering))}`, () =>
     attempt(() => call('PATCH', '/tool', { rendering })),
   );
 

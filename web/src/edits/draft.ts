@@ -2,12 +2,12 @@
 
 import { effect, signal } from '@preact/signals';
 import type { Bound, Conflict, Constraint, ConstraintType, Sense, Solution } from '../protocol';
-import { isWall, offers } from '../state/constraints';
+import { isOneSided, offers } from '../state/constraints';
 import { call, enc, Refused } from '../state/rest';
 import * as store from '../state/store';
 import { mm } from '../state/words';
 import { deleteConstraint, patchConstraint } from './constraints';
-import { tidy, valuesThatHold } from './feasible';
+import { feasibleValues, toMicrometre } from './feasible';
 import { attempt } from './request';
 
 export interface Draft {
@@ -51,9 +51,9 @@ function body(d: Draft): Record<string, unknown> {
   if (d.id) return changes(d);
   const out: Record<string, unknown> = { type: d.type, a: d.a, b: d.b };
   if (measures(d.type)) out.value = d.value;
-  if (isWall(d)) out.bound = d.bound;
+  if (isOneSided(d)) out.bound = d.bound;
   const offer = offers(d.a, d.b).find((o) => o.type === d.type);
-  if (offer?.sense && !isWall(d)) out.sense = d.sense;
+  if (offer?.sense && !isOneSided(d)) out.sense = d.sense;
   return out;
 }
 
@@ -79,7 +79,16 @@ export function propose(type: ConstraintType, change: Partial<Draft> = {}): void
   const same = was && !was.id && was.type === type && was.a === a && was.b === b;
   if (same && Object.keys(change).length === 0) return;
   const value = offer.signed ? offer.value : Math.abs(offer.value);
-  const fresh: Draft = { id: '', type, a, b, value: tidy(value), sense: 'either', bound: 'equal', enabled: true };
+  const fresh: Draft = {
+    id: '',
+    type,
+    a,
+    b,
+    value: toMicrometre(value),
+    sense: 'either',
+    bound: 'equal',
+    enabled: true,
+  };
   begin({ ...(same ? was : fresh), ...change });
 }
 
@@ -166,7 +175,7 @@ async function tryOut(): Promise<void> {
   show(result);
   if (!result.refusal) return;
   const holds = async (value: number): Promise<boolean> => !(await dryRun({ ...now, type: 'distance', value })).refusal;
-  const values = isWall(now) ? [] : await valuesThatHold(now, result.conflict, holds);
+  const values = isOneSided(now) ? [] : await feasibleValues(now, result.conflict, holds);
   if (mine === asked && values.length) preview.value = { ...result, values };
 }
 
@@ -207,7 +216,7 @@ export function stepBranch(by: number): boolean {
   return true;
 }
 
-function settle(made: string): void {
+function closeDraft(made: string): void {
   dropDraft();
   wanted.value = '';
   store.picked.value = [];
@@ -222,7 +231,7 @@ export async function commitDraft(): Promise<void> {
     const made = (await ask(now, '')) as Constraint;
     const branch = chosen && chosen.branch > 0 ? chosen.solution?.branches[chosen.branch] : undefined;
     const object = chosen?.solution?.object;
-    if (draft.peek() === now) settle(made.id); // else somebody let go of it, or went on, while it was under way
+    if (draft.peek() === now) closeDraft(made.id); // else somebody let go of it, or went on, while it was under way
     if (branch && object) await attempt(() => call('PATCH', `/solutions/${enc(object)}`, { branch: branch.id }));
   } catch (e) {
     show(refused(e));
@@ -230,7 +239,7 @@ export async function commitDraft(): Promise<void> {
 }
 
 // Kind first, then features: the draft appears with the second feature. Other features end a draft.
-export function watchPicks(): void {
+export function watchSelection(): void {
   effect(() => {
     const [a, b] = store.picked.value;
     const now = draft.peek();

@@ -8,17 +8,17 @@ const MOST_TRIED = 8;
 const MOST_OFFERED = 2;
 
 // To a micrometre, so that it reads well.
-export const tidy = (value: number): number => Math.round(value * 1e6) / 1e6;
+export const toMicrometre = (value: number): number => Math.round(value * 1e6) / 1e6;
 
-export interface Asked {
+export interface Candidate {
   type: ConstraintType;
   a: string;
   b: string;
   value?: number;
 }
 
-export async function valuesThatHold(
-  asked: Asked,
+export async function feasibleValues(
+  asked: Candidate,
   conflict: Conflict | null | undefined,
   holds: (value: number) => Promise<boolean>,
 ): Promise<number[]> {
@@ -28,7 +28,7 @@ export async function valuesThatHold(
   const signed = a.kind === 'plane' || b.kind === 'plane';
   const spoken = Object.values(conflict?.values ?? {}).flatMap((v) => (signed ? [v, -v] : [Math.abs(v)]));
   const candidates = [distanceNow(a, b), ...spoken]
-    .map(tidy)
+    .map(toMicrometre)
     .filter((v, i, all) => all.indexOf(v) === i && Math.abs(v - wanted) > 1e-6);
   const tried = await Promise.all(
     candidates.slice(0, MOST_TRIED).map(async (value) => ({ value, good: await holds(value) })),

@@ -4,11 +4,11 @@ import type { MeshAbout, Vec3 } from '../protocol';
 import { meshFiles, sendMesh } from '../state/meshes';
 import { call, Refused } from '../state/rest';
 import * as store from '../state/store';
-import { sizeForNew } from '../state/viewer';
+import { placeForNew } from '../state/viewer';
 import { listed, mm } from '../state/words';
 import { importUrdf } from './mechanisms';
 import { scaledMesh } from './meshscale';
-import { freshName } from './objects';
+import { unusedId } from './objects';
 import { attempt } from './request';
 import { openFile } from './scene';
 
@@ -45,7 +45,7 @@ export async function importFiles(files: readonly File[]): Promise<boolean> {
 // ---- meshes ---------------------------------------------------------------------------------------------
 
 // One that the scene uses stands as it is: it cannot be replaced.
-async function keep(name: string, data: ArrayBuffer): Promise<void> {
+async function uploadUnlessUsed(name: string, data: ArrayBuffer): Promise<void> {
   try {
     await sendMesh(name, data);
   } catch (e) {
@@ -71,8 +71,8 @@ async function importMesh(file: File): Promise<void> {
   let info = await sendMesh(name, data);
   const small = widest(info) > LARGEST_M;
   if (small) info = await sendMesh(name, scaledMesh(name, data, [1e-3, 1e-3, 1e-3]));
-  const { at } = sizeForNew();
-  const id = freshName(plainId(file.name.replace(/\.[^.]*$/, '')) || 'mesh');
+  const { at } = placeForNew();
+  const id = unusedId(plainId(file.name.replace(/\.[^.]*$/, '')) || 'mesh');
   const geometry = info.closed ? { type: 'mesh', file: name } : { type: 'mesh', file: name, convex: true };
   await call('POST', '/objects', {
     id,
@@ -101,7 +101,7 @@ const numbers = (text: string | null): Vec3 => {
 
 // Sends the meshes that the description names and that came with it, their scale worked in, and names
 // them as they are called there. Answers with those that did not come.
-async function settle(robot: Document, id: string, files: readonly File[]): Promise<string[]> {
+async function uploadMeshes(robot: Document, id: string, files: readonly File[]): Promise<string[]> {
   const missing = new Set<string>();
   const sent = new Map<string, string>(); // names by file and scale
   for (const mesh of robot.querySelectorAll('mesh')) {
@@ -115,7 +115,7 @@ async function settle(robot: Document, id: string, files: readonly File[]): Prom
     const key = `${file.name} ${scale}`;
     const before = [...sent.keys()].filter((k) => k.startsWith(`${file.name} `)).length;
     const name = sent.get(key) ?? plain(`${id}-${before ? `${before + 1}-` : ''}${file.name}`);
-    if (!sent.has(key)) await keep(name, scaledMesh(name, await file.arrayBuffer(), scale));
+    if (!sent.has(key)) await uploadUnlessUsed(name, scaledMesh(name, await file.arrayBuffer(), scale));
     sent.set(key, name);
     mesh.setAttribute('filename', name);
     mesh.removeAttribute('scale');
@@ -131,9 +131,9 @@ async function importRobot(file: File, meshes: readonly File[]): Promise<boolean
   }
   const robot = new DOMParser().parseFromString(text, 'application/xml');
   const broken = robot.querySelector('parsererror') !== null; // the server says where
-  const id = freshName(plainId(robot.documentElement.getAttribute('name') ?? stem(file.name)) || 'robot');
+  const id = unusedId(plainId(robot.documentElement.getAttribute('name') ?? stem(file.name)) || 'robot');
   let missing: string[] = [];
-  if (!broken && !(await attempt(async () => (missing = await settle(robot, id, meshes))))) return false;
+  if (!broken && !(await attempt(async () => (missing = await uploadMeshes(robot, id, meshes))))) return false;
   const made = await importUrdf(id, broken ? text : new XMLSerializer().serializeToString(robot));
   if (made && missing.length)
     store.inform(

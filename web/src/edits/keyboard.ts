@@ -103,12 +103,12 @@ function nudge(key: string, fine: boolean): void {
   const object = store.shownObject.value;
   const solution = store.solutions.value.get(object);
   const branch = solution?.branches.find((b) => b.id === solution.branch);
-  const parameter = branch?.parameters[store.freedom.value];
+  const parameter = branch?.parameters[store.selectedFreedom.value];
   if (!solution?.parameters || !parameter) return;
   const by = sign * (parameter.unit === 'm' ? NUDGE_M : NUDGE_RAD) * (fine ? 0.1 : 1);
   void moveAlong(
     object,
-    solution.parameters.map((v, i) => (i === store.freedom.value ? v + by : v)),
+    solution.parameters.map((v, i) => (i === store.selectedFreedom.value ? v + by : v)),
   );
 }
 

@@ -1,17 +1,19 @@
 // Edits of mechanisms, their links, joints and motors.
 import type { Joint, Mechanism, Motor, Vec3 } from '../protocol';
-import { builtLink, linkId, linkName, linkPoses, type Stated } from '../state/mechanisms';
+import { type LinkDraft, linkFromDraft, linkId, linkName, linkPoses } from '../state/mechanisms';
 import { poses } from '../state/poses';
 import { call, enc } from '../state/rest';
 import * as store from '../state/store';
 import { refuse } from '../state/store';
 import { posesChanged } from '../state/stream';
-import { attempt, latest } from './request';
+import { attempt, coalesce } from './request';
 
 const at = (id: string): string => `/mechanisms/${enc(id)}`;
 
-export async function addMechanism(id: string, links: readonly Stated[], base: Vec3): Promise<boolean> {
-  const made = await attempt(() => call('POST', '/mechanisms', { id, base: { p: base }, links: links.map(builtLink) }));
+export async function addMechanism(id: string, links: readonly LinkDraft[], base: Vec3): Promise<boolean> {
+  const made = await attempt(() =>
+    call('POST', '/mechanisms', { id, base: { p: base }, links: links.map(linkFromDraft) }),
+  );
   if (made) store.selectObject(id);
   return made;
 }
@@ -27,7 +29,7 @@ export async function importUrdf(id: string, urdf: string): Promise<boolean> {
 }
 
 export const patchMechanism = (id: string, patch: Record<string, unknown>): Promise<boolean> =>
-  latest(`mechanism ${id}`, () => attempt(() => call('PATCH', at(id), patch)));
+  coalesce(`mechanism ${id}`, () => attempt(() => call('PATCH', at(id), patch)));
 
 export async function renameMechanism(id: string, to: string): Promise<void> {
   if (await attempt(() => call('PATCH', at(id), { id: to }))) store.selectObject(to);
@@ -35,7 +37,7 @@ export async function renameMechanism(id: string, to: string): Promise<void> {
 
 // One link by its number; members that are null go.
 export const patchLink = (m: Mechanism, i: number, patch: Record<string, unknown>): Promise<boolean> =>
-  latest(`link ${m.id} ${i} ${JSON.stringify(patch, (_, v: unknown) => (typeof v === 'number' ? 0 : v))}`, () =>
+  coalesce(`link ${m.id} ${i} ${JSON.stringify(patch, (_, v: unknown) => (typeof v === 'number' ? 0 : v))}`, () =>
     attempt(() => call('PATCH', `${at(m.id)}/links/${i}`, patch)),
   );
 
@@ -50,7 +52,7 @@ export const setPositions = (m: Mechanism, q: readonly number[]): Promise<boolea
   patchMechanism(m.id, { links: m.links.map((l, i) => ({ ...l, joint: { ...l.joint, position: q[i]! } })) });
 
 // Bends it on the screen alone, while a hand is still at it.
-export function showBent(m: Mechanism, q: readonly number[]): void {
+export function showPositions(m: Mechanism, q: readonly number[]): void {
   linkPoses(m, q).forEach((pose, i) => poses.show(linkId(m.id, i), pose));
   posesChanged();
 }
@@ -68,11 +70,11 @@ export function setMotor(m: Mechanism, i: number, patch: Motor | null): Promise<
   if (motor) typed.set(key, { motor, timer: window.setTimeout(() => typed.delete(key), ECHO_MS) });
   else typed.delete(key);
   const path = `${at(m.id)}/joints/${i}/motor`;
-  return latest(key, () => attempt(() => (motor ? call('PUT', path, motor) : call('DELETE', path))));
+  return coalesce(key, () => attempt(() => (motor ? call('PUT', path, motor) : call('DELETE', path))));
 }
 
-export const addLink = (m: Mechanism, stated: Stated): Promise<boolean> =>
-  attempt(() => call('POST', `${at(m.id)}/links`, builtLink(stated)));
+export const addLink = (m: Mechanism, stated: LinkDraft): Promise<boolean> =>
+  attempt(() => call('POST', `${at(m.id)}/links`, linkFromDraft(stated)));
 
 export const dropLastLink = (m: Mechanism): Promise<boolean> =>
   m.links.length < 2 ? deleteMechanism(m.id) : attempt(() => call('DELETE', `${at(m.id)}/links/${m.links.length - 1}`));

@@ -3,9 +3,9 @@ import type { Constraint, Element, Feature, Geometry, Pose, Primitive, SceneObje
 import type { ElementKind } from '../state/maths';
 import { call, enc, featurePath } from '../state/rest';
 import * as store from '../state/store';
-import { attempt, latest } from './request';
+import { attempt, coalesce } from './request';
 
-export function freshName(stem: string): string {
+export function unusedId(stem: string): string {
   const taken = new Set(
     [...store.mechanisms.value, ...store.objects.value, ...store.materials.value, ...store.devices.value].map(
       (x) => x.id,
@@ -27,13 +27,15 @@ function primitive(type: Primitive, size: number): Geometry {
 
 // A new object beside what is there, free to move.
 export async function addObject(type: Primitive, size: number, at: Vec3): Promise<void> {
-  const id = freshName(type);
+  const id = unusedId(type);
   const object: SceneObject = { id, geometry: primitive(type, size), pose: { p: at, q: [1, 0, 0, 0] } };
   if (await attempt(() => call('POST', '/objects', object))) store.selectObject(id);
 }
 
 export const patchObject = (id: string, patch: Record<string, unknown>): Promise<boolean> =>
-  latest(`object ${id} ${Object.keys(patch).join()}`, () => attempt(() => call('PATCH', `/objects/${enc(id)}`, patch)));
+  coalesce(`object ${id} ${Object.keys(patch).join()}`, () =>
+    attempt(() => call('PATCH', `/objects/${enc(id)}`, patch)),
+  );
 
 export async function renameObject(id: string, to: string): Promise<boolean> {
   const done = await patchObject(id, { id: to });
@@ -93,7 +95,7 @@ function heightOf(object: string): number {
 }
 
 export const putFeature = (ref: string, element: Element): Promise<boolean> =>
-  latest(`feature ${ref}`, () => attempt(() => call('PATCH', `/features/${featurePath(ref)}`, element)));
+  coalesce(`feature ${ref}`, () => attempt(() => call('PATCH', `/features/${featurePath(ref)}`, element)));
 
 // By a copy under the new name; refused where something refers to the old one.
 export const renameFeature = (f: Feature, to: string): Promise<boolean> =>

@@ -30,7 +30,7 @@ export async function attempt(edit: () => Promise<unknown>, fixes: Fixes = () =>
 const underWay = new Map<string, Promise<boolean>>();
 const newest = new Map<string, () => Promise<boolean>>();
 
-export function latest(key: string, edit: () => Promise<boolean>): Promise<boolean> {
+export function coalesce(key: string, edit: () => Promise<boolean>): Promise<boolean> {
   newest.set(key, edit);
   const now = underWay.get(key) ?? drain(key);
   underWay.set(key, now);

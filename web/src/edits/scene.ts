@@ -5,10 +5,10 @@ import { call, enc, Refused } from '../state/rest';
 import * as store from '../state/store';
 import { inform, refuse } from '../state/store';
 import { refreshScenes } from '../state/stream';
-import { attempt, latest } from './request';
+import { attempt, coalesce } from './request';
 
 // Nothing to undo is no error, only nothing.
-async function travel(way: 'undo' | 'redo'): Promise<boolean> {
+async function stepHistory(way: 'undo' | 'redo'): Promise<boolean> {
   try {
     await call('POST', `/scene/${way}`);
     return true;
@@ -19,8 +19,8 @@ async function travel(way: 'undo' | 'redo'): Promise<boolean> {
   }
 }
 
-export const undo = (): Promise<boolean> => travel('undo');
-export const redo = (): Promise<boolean> => travel('redo');
+export const undo = (): Promise<boolean> => stepHistory('undo');
+export const redo = (): Promise<boolean> => stepHistory('redo');
 
 export const openScene = (file: string): Promise<boolean> =>
   attempt(async () => {
@@ -68,4 +68,4 @@ export async function openFile(file: File): Promise<boolean> {
 }
 
 export const patchScene = (patch: Partial<Scene>): Promise<boolean> =>
-  latest(`scene ${Object.keys(patch)}`, () => attempt(() => call('PATCH', '/scene', patch)));
+  coalesce(`scene ${Object.keys(patch)}`, () => attempt(() => call('PATCH', '/scene', patch)));

@@ -2,7 +2,7 @@
 
 import type { Branch, ConstrainStep, MoveStep, Parameter, Step, StepProgress, Task, TaskProgress } from '../protocol';
 import { basisOf } from '../state/freedoms';
-import { call, enc, part } from '../state/rest';
+import { call, callWithRevision, enc } from '../state/rest';
 import * as store from '../state/store';
 import { fixed, listed, measure, newtons } from '../state/words';
 import { attempt } from './request';
@@ -147,7 +147,9 @@ const stepsNow = (id: string): Step[] => {
 export function editSteps(id: string, change: (steps: readonly Step[]) => Step[]): void {
   edits = edits.then(() =>
     attempt(async () => {
-      const { value, revision } = await part<Task>(`/tasks/${enc(id)}`, 'PATCH', { steps: change(stepsNow(id)) });
+      const { value, revision } = await callWithRevision<Task>(`/tasks/${enc(id)}`, 'PATCH', {
+        steps: change(stepsNow(id)),
+      });
       ahead.set(id, { steps: value.steps, revision });
     }),
   );

@@ -6,7 +6,7 @@ import { useRef } from 'preact/hooks';
 import { deleteConstraint, patchConstraint } from '../edits/constraints';
 import { draft, dropChange, proposeChange } from '../edits/draft';
 import type { Constraint } from '../protocol';
-import { constraintWords, isWall } from '../state/constraints';
+import { constraintWords, isOneSided } from '../state/constraints';
 import * as store from '../state/store';
 import { Icon } from '../ui/icons';
 import { Redundancy } from '../ui/redundancy';
@@ -67,7 +67,7 @@ const touched = (id: string): boolean =>
 function Item({ c }: { c: Constraint }): JSX.Element {
   const state = stateOf(c);
   const chosen = store.selectedConstraint.value === c.id;
-  const related = store.related.value.includes(c.id);
+  const related = store.highlighted.value.includes(c.id);
   return (
     <li class={`joint joint-${state.word} ${chosen ? 'chosen' : ''} ${related ? 'related' : ''}`}>
       <button
@@ -83,7 +83,7 @@ function Item({ c }: { c: Constraint }): JSX.Element {
           <span class={`joint-state tone-${state.tone}`} title={state.note}>
             <Icon name={state.icon} />
             {state.word}
-            {isWall(c) && (
+            {isOneSided(c) && (
               <>
                 <Icon name="wall" />
                 wall{touched(c.id) ? ', touched' : ''}

@@ -113,7 +113,7 @@ const leaveOut = (p: Pairing): void => {
 
 const SHOWN = 12;
 
-function Touching(): JSX.Element {
+function ContactMarks(): JSX.Element {
   const sim = store.figures.value;
   const list = pairs(sim?.contacts ?? [], sim?.hits ?? []);
   const f = sim?.contact;
@@ -416,7 +416,7 @@ export function Contacts(): JSX.Element {
   );
   return (
     <Section id="contacts" title="Contacts" extra={switch_}>
-      {on ? <Touching /> : <p class="quiet">Bodies pass through one another.</p>}
+      {on ? <ContactMarks /> : <p class="quiet">Bodies pass through one another.</p>}
       {on && <Rules c={c} />}
       {(on || store.materials.value.length > 0) && <Materials />}
     </Section>

@@ -5,8 +5,8 @@ import type { ComponentChildren, JSX } from 'preact';
 import { compareAll } from '../edits/compare';
 import { patchRendering, patchStart, setControl } from '../edits/devices';
 import type { Control, Rendering, Spring, Tool, ToolState } from '../protocol';
-import { CONTROLS, controlWords, renderedTool } from '../state/control';
-import { heldBy } from '../state/mechanisms';
+import { CONTROLS, controlWords, impedanceTool } from '../state/control';
+import { heldId } from '../state/mechanisms';
 import { compare, keepRun } from '../state/runs';
 import * as store from '../state/store';
 import { degrees, fixed, joules, listed, MM, mm, newtonSeconds, newtons } from '../state/words';
@@ -325,14 +325,14 @@ function Start({ tool }: { tool: Tool }): JSX.Element {
 }
 
 export function ControlPanel(): JSX.Element | null {
-  const tool = renderedTool();
+  const tool = impedanceTool();
   if (!tool) return null;
   const control = tool.control ?? 'impedance';
-  const state = store.figures.value?.tools.find((t) => heldBy(t) === heldBy(tool));
+  const state = store.figures.value?.tools.find((t) => heldId(t) === heldId(tool));
   return (
     <Section id="control" title="Control">
       <p class="quiet">
-        {tool.device} holds {heldBy(tool)}.
+        {tool.device} holds {heldId(tool)}.
       </p>
       <div class="kinds" role="group" aria-label="Control">
         {CONTROLS.map((c) => (

@@ -4,7 +4,7 @@ import type { JSX } from 'preact';
 import { chooseDriver, patchSetting, patchTool, setOperator } from '../edits/devices';
 import { clutch } from '../edits/simulation';
 import type { Device, DeviceInfo, Driver, DriverSetting, Limits, Tool, ToolState } from '../protocol';
-import { heldBy } from '../state/mechanisms';
+import { heldId } from '../state/mechanisms';
 import * as store from '../state/store';
 import { degrees, fixed, mm, newtons } from '../state/words';
 import { Badge, NumberField, Row, Section } from '../ui/widgets';
@@ -185,7 +185,7 @@ function One({ device, info }: { device: Device; info: DeviceInfo | undefined })
   const index = store.tools.value.findIndex((t) => t.device === device.id);
   const known = store.drivers.value;
   const driver = known.find((d) => d.name === device.driver);
-  const state = tool && store.figures.value?.tools.find((t) => heldBy(t) === heldBy(tool));
+  const state = tool && store.figures.value?.tools.find((t) => heldId(t) === heldId(tool));
   return (
     <>
       <Row label="driver">
@@ -220,7 +220,7 @@ function One({ device, info }: { device: Device; info: DeviceInfo | undefined })
       <OperatorRow device={device} />
       {tool && (
         <Row label="holds">
-          {heldBy(tool)}, {tool.control ?? 'admittance'}
+          {heldId(tool)}, {tool.control ?? 'admittance'}
         </Row>
       )}
       {state && <Hand state={state} />}

@@ -87,7 +87,7 @@ function Values({ f }: { f: Feature }): JSX.Element {
   return <Place name={name} value={f.point ?? [0, 0, 0]} onPut={(point) => put({ point })} />;
 }
 
-function Stated({ f }: { f: Feature }): JSX.Element {
+function StatedFeature({ f }: { f: Feature }): JSX.Element {
   const kind = f.plane ? 'plane' : f.line ? 'line' : 'point';
   const name = store.splitRef(f.id)[1];
   const point = (on: boolean): void => {
@@ -138,7 +138,7 @@ export function FeaturesPanel(): JSX.Element | null {
       {stated.length > 0 && (
         <ul class="stated-list">
           {stated.map((f) => (
-            <Stated key={f.id} f={f} />
+            <StatedFeature key={f.id} f={f} />
           ))}
         </ul>
       )}

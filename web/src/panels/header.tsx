@@ -65,7 +65,7 @@ function Files(): JSX.Element {
 
 function Transport(): JSX.Element {
   const state = store.runState.value;
-  const off = store.halted.value || store.link.value !== 'open';
+  const off = store.halted.value || store.connection.value !== 'open';
   const runs = state === 'running';
   return (
     <div class="group transport" role="group" aria-label="Simulation">

@@ -2,11 +2,11 @@
 
 import type { JSX } from 'preact';
 import { deleteConstraint } from '../edits/constraints';
-import { hold, letGo } from '../edits/devices';
+import { hold, releaseTool } from '../edits/devices';
 import { commitDraft, draft, proposeChange } from '../edits/draft';
 import { deleteObject, patchObject, renameObject, setPose } from '../edits/objects';
 import type { Constraint, Pose, SceneObject, Sense, Vec3 } from '../protocol';
-import { canBeWall, constraintHasSense, constraintWords, isWall, senseWords } from '../state/constraints';
+import { canBeOneSided, constraintHasSense, constraintWords, isOneSided, senseWords } from '../state/constraints';
 import { fromYawPitchRoll, yawPitchRoll } from '../state/maths';
 import { poses } from '../state/poses';
 import * as store from '../state/store';
@@ -166,7 +166,7 @@ function Borne({ o }: { o: SceneObject }): JSX.Element | null {
 function HoldButton({ o }: { o: SceneObject }): JSX.Element | null {
   if (o.fixed || o.free) return null;
   return store.toolIndex(o.id) >= 0 ? (
-    <button type="button" class="chip" onClick={() => void letGo()}>
+    <button type="button" class="chip" onClick={() => void releaseTool()}>
       <Icon name="hand" />
       Let go of it
     </button>
@@ -179,7 +179,7 @@ function HoldButton({ o }: { o: SceneObject }): JSX.Element | null {
 }
 
 function ObjectPanel({ o }: { o: SceneObject }): JSX.Element {
-  const standing = store.standings.value.get(o.id);
+  const standing = store.summaries.value.get(o.id);
   const now = store.stateOf(o.id);
   const state = now ? stateWords[now] : undefined;
   // while it moves, the numbers follow
@@ -311,12 +311,12 @@ function ConstraintPanel({ c }: { c: Constraint }): JSX.Element {
           />
         </Row>
       )}
-      {canBeWall(c) && (
+      {canBeOneSided(c) && (
         <Row label="holds">
           <BoundChoice value={now?.bound ?? c.bound ?? 'equal'} onChange={(bound) => proposeChange(c.id, { bound })} />
         </Row>
       )}
-      {constraintHasSense(c) && !isWall(c) && (
+      {constraintHasSense(c) && !isOneSided(c) && (
         <Row label="sense">
           <select
             aria-label="Sense of the constraint"

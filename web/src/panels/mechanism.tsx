@@ -3,7 +3,7 @@
 
 import type { JSX } from 'preact';
 import { useRef } from 'preact/hooks';
-import { holdLink, letGo } from '../edits/devices';
+import { holdLink, releaseTool } from '../edits/devices';
 import {
   addLink,
   deleteMechanism,
@@ -13,11 +13,11 @@ import {
   patchMechanism,
   renameMechanism,
   setMotor,
-  showBent,
+  showPositions,
 } from '../edits/mechanisms';
 import type { Joint, Mechanism, Motor, Vec3 } from '../protocol';
 import { fromYawPitchRoll, yawPitchRoll } from '../state/maths';
-import { type LinkRef, linkId, linkName, linkPoses, whole } from '../state/mechanisms';
+import { fullPose, type LinkRef, linkId, linkName, linkPoses } from '../state/mechanisms';
 import * as store from '../state/store';
 import { DEG, fixed, MM } from '../state/words';
 import { Icon } from '../ui/icons';
@@ -62,7 +62,7 @@ function JointRow({ m, i, q }: { m: Mechanism; i: number; q: number }): JSX.Elem
   const shown = performance.now() < hand.current.until ? hand.current.value : q;
   const slide = (value: number): void => {
     hand.current = { value, until: performance.now() + ECHO_MS };
-    showBent(m, bent(m, i, value));
+    showPositions(m, bent(m, i, value));
   };
   const put = (position: number): void => void patchJoint(m, i, { position });
   const point = (on: boolean): void => {
@@ -105,7 +105,7 @@ function JointRow({ m, i, q }: { m: Mechanism; i: number; q: number }): JSX.Elem
 
 function MechanismFields({ m }: { m: Mechanism }): JSX.Element {
   const { q } = now(m);
-  const base = whole(m.base);
+  const base = fullPose(m.base);
   const locked = store.runState.value === 'running';
   const put = (p: Vec3, ypr: Vec3): void => void patchMechanism(m.id, { base: { p, q: fromYawPitchRoll(...ypr) } });
   const angles = yawPitchRoll(base.q);
@@ -273,9 +273,9 @@ function Hold({ m, i }: { m: Mechanism; i: number }): JSX.Element {
   const id = linkId(m.id, i);
   const index = store.toolIndex(id);
   const held = store.tools.value[index];
-  const clicked = store.pointed.value?.id === id ? store.pointed.value.at : undefined;
-  const place: Vec3 = clicked ?? (held ? whole(held.at).p : (m.links[i]!.com ?? [0, 0, 0]));
-  const same = held && Math.hypot(...whole(held.at).p.map((x, k) => x - place[k]!)) < 1e-7;
+  const clicked = store.clickedPoint.value?.id === id ? store.clickedPoint.value.at : undefined;
+  const place: Vec3 = clicked ?? (held ? fullPose(held.at).p : (m.links[i]!.com ?? [0, 0, 0]));
+  const same = held && Math.hypot(...fullPose(held.at).p.map((x, k) => x - place[k]!)) < 1e-7;
   return (
     <>
       <h3>{held ? 'Held at' : 'Hold it at'}</h3>
@@ -286,7 +286,7 @@ function Hold({ m, i }: { m: Mechanism; i: number }): JSX.Element {
         digits={2}
         value={place}
         scale={MM}
-        onPut={(at) => (store.pointed.value = { id, at })}
+        onPut={(at) => (store.clickedPoint.value = { id, at })}
       />
       <div class="buttons">
         {!same && (
@@ -296,7 +296,7 @@ function Hold({ m, i }: { m: Mechanism; i: number }): JSX.Element {
           </button>
         )}
         {held && (
-          <button type="button" class="chip" onClick={() => void letGo()}>
+          <button type="button" class="chip" onClick={() => void releaseTool()}>
             <Icon name="hand" />
             Let go
           </button>
@@ -382,9 +382,9 @@ function LinkFields({ found }: { found: LinkRef }): JSX.Element {
           names={XYZ}
           unit="mm"
           digits={2}
-          value={whole(joint.origin).p}
+          value={fullPose(joint.origin).p}
           scale={MM}
-          onPut={(p) => void patchJoint(m, i, { origin: { p, q: whole(joint.origin).q } })}
+          onPut={(p) => void patchJoint(m, i, { origin: { p, q: fullPose(joint.origin).q } })}
         />
         <p class="field-head">axis</p>
         <Triple

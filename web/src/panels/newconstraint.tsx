@@ -178,7 +178,7 @@ function KindFirst(): JSX.Element {
   );
 }
 
-export function Join(): JSX.Element {
+export function NewConstraint(): JSX.Element {
   const [a, b] = store.picked.value;
   store.features.value;
   const list = a && b ? offers(a, b) : [];

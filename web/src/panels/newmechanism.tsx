@@ -4,11 +4,11 @@ import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { importFiles } from '../edits/imports';
 import { addMechanism } from '../edits/mechanisms';
-import { freshName } from '../edits/objects';
+import { unusedId } from '../edits/objects';
 import type { Joint, Mechanism, Vec3 } from '../protocol';
-import { AXES, type Axis, builtLink, firstLink, nextLink, reachOf, type Stated } from '../state/mechanisms';
+import { AXES, type Axis, firstLink, type LinkDraft, linkFromDraft, maxReach, nextLink } from '../state/mechanisms';
 import * as store from '../state/store';
-import { sizeForNew } from '../state/viewer';
+import { placeForNew } from '../state/viewer';
 import { MM, mm } from '../state/words';
 import { Icon } from '../ui/icons';
 import { closeDialog, Modal } from '../ui/modal';
@@ -18,14 +18,14 @@ import { NumberField, Tool } from '../ui/widgets';
 const MOST = 64;
 
 function Row(p: {
-  stated: Stated;
+  stated: LinkDraft;
   i: number;
   only: boolean;
-  onPut: (s: Stated) => void;
+  onPut: (s: LinkDraft) => void;
   onDrop: () => void;
 }): JSX.Element {
   const { stated: s, i } = p;
-  const put = (patch: Partial<Stated>): void => p.onPut({ ...s, ...patch });
+  const put = (patch: Partial<LinkDraft>): void => p.onPut({ ...s, ...patch });
   const offset = (k: number, v: number): void => put({ offset: s.offset.map((x, j) => (j === k ? v : x)) as Vec3 });
   return (
     <li class="chain-row">
@@ -120,16 +120,16 @@ function Urdf(): JSX.Element {
   );
 }
 
-export function ChainDialog(): JSX.Element {
-  const [name, setName] = useState(() => freshName('arm'));
-  const [links, setLinks] = useState<readonly Stated[]>(() => [firstLink(), nextLink(firstLink())]);
+export function NewMechanism(): JSX.Element {
+  const [name, setName] = useState(() => unusedId('arm'));
+  const [links, setLinks] = useState<readonly LinkDraft[]>(() => [firstLink(), nextLink(firstLink())]);
   const [base] = useState<Vec3>(() =>
-    store.objects.value.length || store.mechanisms.value.length ? sizeForNew().at : [0, 0, 0],
+    store.objects.value.length || store.mechanisms.value.length ? placeForNew().at : [0, 0, 0],
   );
   const drawn: Mechanism = {
     id: name,
     links: links.map((s, i) => {
-      const link = builtLink(s);
+      const link = linkFromDraft(s);
       return { ...link, joint: { ...link.joint, position: s.type === 'revolute' && i > 0 ? 0.35 : 0 } };
     }),
   };
@@ -153,8 +153,8 @@ export function ChainDialog(): JSX.Element {
           </label>
           <Sketch scene={{ format: '', name: '', objects: [], mechanisms: [drawn] }} />
           <p class="quiet">
-            {links.length} {links.length === 1 ? 'joint' : 'joints'} in series, reaching {mm(reachOf(links))}. Each link
-            is a bar along its own x; its joint stands at the offset in the link before.
+            {links.length} {links.length === 1 ? 'joint' : 'joints'} in series, reaching {mm(maxReach(links))}. Each
+            link is a bar along its own x; its joint stands at the offset in the link before.
           </p>
         </div>
         <ol class="chain" aria-label="Links, from the base">

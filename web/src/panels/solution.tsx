@@ -4,11 +4,11 @@
 import type { JSX } from 'preact';
 import { chooseBranch, moveAlong } from '../edits/constraints';
 import type { Branch, Parameter, Solution } from '../protocol';
-import { motionOf } from '../state/freedoms';
+import { firstMotion } from '../state/freedoms';
 import { norm, qconj, qmul, sub } from '../state/maths';
 import { poses } from '../state/poses';
 import * as store from '../state/store';
-import { suitingSize } from '../state/viewer';
+import { newObjectSize } from '../state/viewer';
 import { DEG, fixed, freedomName, MM, mm, stateWords } from '../state/words';
 import { Follows } from '../ui/cluster';
 import { Badge, NumberField, Section } from '../ui/widgets';
@@ -17,7 +17,7 @@ function rangeOf(p: Parameter, value: number): [number, number] {
   const [low, high] = p.range ?? [null, null];
   if (low !== null && high !== null) return [low, high];
   if (p.unit === 'rad') return [-Math.PI, Math.PI];
-  const reach = suitingSize() * 4;
+  const reach = newObjectSize() * 4;
   const middle = Math.round(value / reach) * reach;
   return [middle - reach, middle + reach];
 }
@@ -34,7 +34,7 @@ const point = (i: number): void => {
 
 // The row of a freedom: pointing at it, or at anything in it by the keyboard, shows what it does.
 function FreedomRow(p: { i: number; name: string; children: JSX.Element | JSX.Element[] }): JSX.Element {
-  const chosen = store.freedom.value === p.i;
+  const chosen = store.selectedFreedom.value === p.i;
   return (
     <li
       class={`freedom ${chosen ? 'chosen' : ''} ${store.hoverFreedom.value === p.i ? 'hot' : ''}`}
@@ -45,7 +45,7 @@ function FreedomRow(p: { i: number; name: string; children: JSX.Element | JSX.El
       onBlurCapture={() => point(-1)}
     >
       <label class="freedom-name">
-        <input type="radio" name="freedom" checked={chosen} onChange={() => (store.freedom.value = p.i)} />
+        <input type="radio" name="freedom" checked={chosen} onChange={() => (store.selectedFreedom.value = p.i)} />
         {p.name}
       </label>
       {p.children}
@@ -77,7 +77,7 @@ function Freedom({ solution, branch, i }: FreedomProps): JSX.Element {
         value={value}
         disabled={locked}
         aria-label={`Freedom: ${name}`}
-        onFocus={() => (store.freedom.value = i)}
+        onFocus={() => (store.selectedFreedom.value = i)}
         onInput={(e) => set(Number(e.currentTarget.value))}
       />
       <NumberField
@@ -97,11 +97,11 @@ const LOCAL_STEP_M = 0.005;
 // Freedoms that do not separate have no lasting zero: they are gone along step by step.
 function LocalFreedom({ solution, i }: FreedomProps): JSX.Element {
   const strand = solution.strands?.[i];
-  const motion = strand && motionOf(strand, suitingSize());
+  const motion = strand && firstMotion(strand, newObjectSize());
   const name = `${i + 1}. ${motion ? (motion.turns ? 'turn' : 'slide') : 'freedom'}`;
   const locked = store.runState.value === 'running';
   const by = (sign: number): void => {
-    store.freedom.value = i;
+    store.selectedFreedom.value = i;
     void moveAlong(
       solution.object,
       solution.parameters!.map((v, j) => v + (j === i ? sign * LOCAL_STEP_M : 0)),

@@ -30,7 +30,7 @@ const FIRST_SCENE = 'cone-on-cylinder'; // the bundled scene that the hints are 
 function Hints(): JSX.Element | null {
   const [shut, setShut] = useState(store.recall('hints') === 'shut');
   const first = store.scenes.value.find((s) => s.file === FIRST_SCENE)?.name;
-  if (shut || store.halted.value || store.link.value !== 'open' || store.scene.value.name !== first) return null;
+  if (shut || store.halted.value || store.connection.value !== 'open' || store.scene.value.name !== first) return null;
   const dismiss = (): void => {
     store.remember('hints', 'shut');
     setShut(true);
@@ -63,11 +63,11 @@ function Hints(): JSX.Element | null {
 }
 
 function Banner(): JSX.Element | null {
-  if (store.link.value === 'lost' || store.link.value === 'connecting')
+  if (store.connection.value === 'lost' || store.connection.value === 'connecting')
     return (
       <div class="banner lost" role="status">
         <Icon name="conflict" />
-        {store.link.value === 'lost'
+        {store.connection.value === 'lost'
           ? 'The appliance does not answer. Trying again by itself\u2026'
           : 'Connecting\u2026'}
       </div>
@@ -163,7 +163,7 @@ function StatusLine(): JSX.Element {
 
 function Empty(): JSX.Element | null {
   if (
-    store.link.value === 'connecting' ||
+    store.connection.value === 'connecting' ||
     !store.scene.value.format ||
     store.objects.value.length > 0 ||
     store.mechanisms.value.length > 0
@@ -199,7 +199,7 @@ export function Stage(): JSX.Element {
     return () => setView(null);
   }, []);
   return (
-    <main class={`stage ${store.link.value === 'lost' ? 'away-now' : ''}`} aria-label="Scene">
+    <main class={`stage ${store.connection.value === 'lost' ? 'away-now' : ''}`} aria-label="Scene">
       <div ref={host} class="stage-view">
         <canvas
           ref={canvas}
@@ -221,7 +221,7 @@ export function Stage(): JSX.Element {
       <Empty />
       <Hints />
       <StatusLine />
-      {store.link.value === 'open' &&
+      {store.connection.value === 'open' &&
         store.runState.value === 'stopped' &&
         (store.constraints.value.length > 0 || store.mechanisms.value.length > 0) &&
         store.tools.value.length > 0 &&

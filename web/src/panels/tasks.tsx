@@ -41,10 +41,10 @@ function Steps({ task, progress }: { task: Task; progress: TaskProgress | undefi
 }
 
 function Item({ task }: { task: Task }): JSX.Element {
-  const progress = store.progress.value.get(task.id);
+  const progress = store.taskProgress.value.get(task.id);
   const runs = progress?.state === 'running';
   const chosen = store.selectedTask.value === task.id;
-  const another = [...store.progress.value].some(([id, p]) => id !== task.id && p.state === 'running');
+  const another = [...store.taskProgress.value].some(([id, p]) => id !== task.id && p.state === 'running');
   return (
     <li class={`joint task ${chosen ? 'chosen' : ''}`} data-task={task.id}>
       <button

@@ -9,7 +9,7 @@ import type { Feature, Mechanism } from '../protocol';
 import { type LinkRef, linkId, linkName } from '../state/mechanisms';
 import * as store from '../state/store';
 import { needFeatures } from '../state/stream';
-import { sizeForNew } from '../state/viewer';
+import { placeForNew } from '../state/viewer';
 import { geometryWords, stateWords } from '../state/words';
 import { followWords } from '../ui/cluster';
 import { Icon } from '../ui/icons';
@@ -49,7 +49,7 @@ const kindOf = (f: Feature): string => (f.plane ? 'plane' : f.line ? 'line' : 'p
 
 function ObjectLabel({ id }: { id: string }): JSX.Element {
   const object = store.objectOf(id)!;
-  const standing = store.standings.value.get(id);
+  const standing = store.summaries.value.get(id);
   const now = store.stateOf(id);
   const state = now ? stateWords[now] : undefined;
   const loose = object.free && now === 'free'; // nothing guides it
@@ -193,12 +193,12 @@ export function Tree(): JSX.Element {
           icon={type}
           label={`Add a ${type}`}
           onClick={() => {
-            const { size, at } = sizeForNew();
+            const { size, at } = placeForNew();
             void addObject(type, size, at);
           }}
         />
       ))}
-      <Tool icon="arm" label="Add a mechanism" onClick={() => (store.dialog.value = 'chain')} />
+      <Tool icon="arm" label="Add a mechanism" onClick={() => (store.dialog.value = 'mechanism')} />
     </div>
   );
   return (

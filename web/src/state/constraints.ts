@@ -2,7 +2,7 @@
 
 import type { Bound, ConstraintType, Sense } from '../protocol';
 import { exactPose } from './exact';
-import { cross, dot, type ElementKind, norm, type Placed, placed, sub } from './maths';
+import { cross, dot, type ElementKind, norm, placed, sub, type WorldElement } from './maths';
 import { poses } from './poses';
 import { featureOf, objectOf, splitRef } from './store';
 import { degrees, mm } from './words';
@@ -28,13 +28,13 @@ export interface Offer {
   value: number; // as the features are now
 }
 
-export function place(ref: string): Placed | null {
+export function place(ref: string): WorldElement | null {
   const feature = featureOf(ref);
   return feature ? placed(feature, poses.pose(splitRef(ref)[0])) : null;
 }
 
 // The same to the last digit: for values that become constraints.
-function placeExactly(ref: string): Placed | null {
+function exactElement(ref: string): WorldElement | null {
   const feature = featureOf(ref);
   return feature ? placed(feature, exactPose(splitRef(ref)[0])) : null;
 }
@@ -47,22 +47,22 @@ export interface Measured {
 
 // What lies between two features now, as the constraint that would keep it.
 export function measured(refA: string, refB: string): Measured[] {
-  const [a, b] = [placeExactly(refA), placeExactly(refB)];
+  const [a, b] = [exactElement(refA), exactElement(refB)];
   if (!a || !b) return [];
   const out: Measured[] = [{ type: 'distance', value: distanceNow(a, b), note: brings('distance', a, b) }];
   if (directed(a) && directed(b)) out.push({ type: 'angle', value: angleNow(a, b), note: '' });
   return out;
 }
 
-const directed = (e: Placed): boolean => e.kind !== 'point';
+const directed = (e: WorldElement): boolean => e.kind !== 'point';
 const clamp1 = (x: number): number => Math.max(-1, Math.min(1, x));
 
-function lineDistance(a: Placed, line: Placed): number {
+function lineDistance(a: WorldElement, line: WorldElement): number {
   return norm(cross(sub(a.p, line.p), line.d));
 }
 
 // The distance as the solver means it: signed along the plane's normal where one is involved.
-export function distanceNow(a: Placed, b: Placed): number {
+export function distanceNow(a: WorldElement, b: WorldElement): number {
   if (b.kind === 'plane') return dot(b.d, sub(a.p, b.p));
   if (a.kind === 'plane') return dot(a.d, sub(b.p, a.p));
   if (b.kind === 'line') return lineDistance(a, b);
@@ -70,7 +70,7 @@ export function distanceNow(a: Placed, b: Placed): number {
   return norm(sub(a.p, b.p));
 }
 
-export function angleNow(a: Placed, b: Placed): number {
+export function angleNow(a: WorldElement, b: WorldElement): number {
   const mixed = a.kind !== b.kind;
   return mixed ? Math.asin(clamp1(dot(a.d, b.d))) : Math.acos(clamp1(dot(a.d, b.d)));
 }
@@ -88,13 +88,13 @@ export function misfit(refA: string, refB: string): string {
   return '';
 }
 
-function reason(type: ConstraintType, a: Placed, b: Placed): string {
+function reason(type: ConstraintType, a: WorldElement, b: WorldElement): string {
   if (type === 'coincident' || type === 'distance') return '';
   if (directed(a) && directed(b)) return '';
   return 'a point has no direction';
 }
 
-function brings(type: ConstraintType, a: Placed, b: Placed): string {
+function brings(type: ConstraintType, a: WorldElement, b: WorldElement): string {
   if (type === 'distance' && a.kind !== 'point' && b.kind !== 'point') return 'parallel as well';
   if (type !== 'coincident') return '';
   if (a.kind === b.kind) return { point: 'one point on the other', line: 'one line', plane: 'in one plane' }[a.kind];
@@ -129,10 +129,10 @@ export const senseWords: Record<Sense, string> = {
   either: 'either way',
 };
 
-export const isWall = (c: { bound?: Bound | '' }): boolean => c.bound === 'at-least' || c.bound === 'at-most';
+export const isOneSided = (c: { bound?: Bound | '' }): boolean => c.bound === 'at-least' || c.bound === 'at-most';
 
 // Distances from a point may be one-sided.
-export function canBeWall(c: { type: ConstraintType; a: string; b: string }): boolean {
+export function canBeOneSided(c: { type: ConstraintType; a: string; b: string }): boolean {
   return c.type === 'distance' && [c.a, c.b].some((ref) => place(ref)?.kind === 'point');
 }
 
@@ -140,7 +140,7 @@ export const boundWords: Record<Bound, string> = { equal: 'exactly', 'at-least':
 
 // "20 mm apart", "parallel, same way", "at least 20 mm apart": a constraint in words.
 export function constraintWords(c: { type: ConstraintType; value?: number; sense?: Sense; bound?: Bound }): string {
-  if (c.bound && isWall(c)) return `${boundWords[c.bound]} ${mm(c.value ?? 0)} apart`;
+  if (c.bound && isOneSided(c)) return `${boundWords[c.bound]} ${mm(c.value ?? 0)} apart`;
   const sense = c.sense && c.sense !== 'either' ? `, ${senseWords[c.sense]}` : '';
   if (c.type === 'distance') return `${mm(c.value ?? 0)} apart${sense}`;
   if (c.type === 'angle') return `at ${degrees(c.value ?? 0)}${sense}`;

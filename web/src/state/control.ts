@@ -16,5 +16,5 @@ export const controlWords: Record<Control, [string, string]> = {
 export const CONTROLS: Control[] = ['impedance', 'penalty', 'coupling', 'four-channel'];
 
 // The tool at an impedance device, where there is one.
-export const renderedTool = (): Tool | undefined =>
+export const impedanceTool = (): Tool | undefined =>
   store.tools.value.find((t) => t.control !== undefined && t.control !== 'admittance');

@@ -2,7 +2,7 @@
 
 import type { Pose } from '../protocol';
 import { compose, inverse, norm, sub } from './maths';
-import { whole } from './mechanisms';
+import { fullPose } from './mechanisms';
 import { poses } from './poses';
 import * as store from './store';
 
@@ -16,9 +16,9 @@ export function exactPose(id: string): Pose {
   const solution = store.solutions.value.get(id);
   const branch = solution?.branches.find((b) => b.id === solution.branch);
   const known = [
-    object?.pose && whole(object.pose),
+    object?.pose && fullPose(object.pose),
     branch?.nearest.pose,
-    state && compose(state.pose, inverse(whole(held?.at))),
+    state && compose(state.pose, inverse(fullPose(held?.at))),
   ];
   return known.find((g) => g && same(g, rough)) ?? rough;
 }

@@ -36,7 +36,7 @@ export function basisOf(t: Translation): Basis {
   return { e1, e2: t.axes?.[1] ? unit(t.axes[1]) : cross(e3, e1), e3 };
 }
 
-function turned(q: Quat, branch: Branch, z: readonly number[]): Quat {
+function rotated(q: Quat, branch: Branch, z: readonly number[]): Quat {
   const { kind, axis = [0, 0, 1] as Vec3, axis_body: inner = [0, 0, 1] as Vec3 } = branch.rotation;
   if (kind === 'axis') return qmul(axisAngle(unit(axis), z[0]!), q);
   if (kind === 'angle') return qmul(qmul(axisAngle(unit(axis), z[0]!), q), axisAngle(unit(inner), z[1]!));
@@ -67,7 +67,7 @@ function onSphere(t: Translation, b: Basis, x: Vec3, z: readonly number[]): Vec3
 }
 
 // The locus's point x after its parameters changed by z.
-function moved(t: Translation, x: Vec3, z: readonly number[]): Vec3 {
+function alongLocus(t: Translation, x: Vec3, z: readonly number[]): Vec3 {
   const b = basisOf(t);
   const centre = t.point ?? [0, 0, 0];
   switch (t.kind) {
@@ -91,16 +91,16 @@ function moved(t: Translation, x: Vec3, z: readonly number[]): Vec3 {
 }
 
 // The pose after the branch's parameters changed by z (rotational ones first).
-export function shifted(branch: Branch, pose: Pose, z: readonly number[]): Pose {
+export function poseAfter(branch: Branch, pose: Pose, z: readonly number[]): Pose {
   const t = branch.translation;
   const of = t.of ?? [0, 0, 0];
-  const q = turned(pose.q, branch, z);
+  const q = rotated(pose.q, branch, z);
   const rest = z.slice(branch.rotation.dof);
   if (t.in === 'mobile') {
-    const x = moved(t, toLocal(pose, of), rest);
+    const x = alongLocus(t, toLocal(pose, of), rest);
     return { q, p: sub(of, rotate(q, x)) };
   }
-  const x = moved(t, add(rotate(pose.q, of), pose.p), rest);
+  const x = alongLocus(t, add(rotate(pose.q, of), pose.p), rest);
   return { q, p: sub(x, rotate(q, of)) };
 }
 
@@ -108,11 +108,17 @@ const EPS = 1e-6;
 
 // Changes of the chosen parameters that bring a point of the body nearest to the target: damped
 // Gauss-Newton, which stays where it is along directions that do not help.
-export function follow(branch: Branch, pose: Pose, point: Vec3, target: Vec3, which: readonly number[]): number[] {
+export function parametersToward(
+  branch: Branch,
+  pose: Pose,
+  point: Vec3,
+  target: Vec3,
+  which: readonly number[],
+): number[] {
   const n = branch.parameters.length;
   const z = new Array<number>(n).fill(0);
   const at = (v: readonly number[]): Vec3 => {
-    const g = shifted(branch, pose, v);
+    const g = poseAfter(branch, pose, v);
     return add(rotate(g.q, point), g.p);
   };
   for (let turn = 0; turn < 8; turn++) {
@@ -122,7 +128,7 @@ export function follow(branch: Branch, pose: Pose, point: Vec3, target: Vec3, wh
       step[k]! += EPS;
       return scale(sub(at(step), here), 1 / EPS);
     });
-    const change = damped(columns, sub(target, here));
+    const change = dampedLeastSquares(columns, sub(target, here));
     which.forEach((k, i) => (z[k]! += change[i]!));
     if (Math.max(...change.map(Math.abs), 0) < 1e-7) break;
   }
@@ -130,7 +136,7 @@ export function follow(branch: Branch, pose: Pose, point: Vec3, target: Vec3, wh
 }
 
 // (J^T J + mu I) x = J^T r by Gauss-Seidel, enough for at most three columns
-function damped(columns: readonly Vec3[], r: Vec3): number[] {
+function dampedLeastSquares(columns: readonly Vec3[], r: Vec3): number[] {
   const size = Math.max(...columns.map((c) => dot(c, c)), 1e-12);
   const x = columns.map(() => 0);
   for (let sweep = 0; sweep < 40; sweep++)
@@ -162,7 +168,7 @@ export interface Motion {
 }
 
 // What a freedom does first, where the body is: a turn about an axis or a slide along one.
-export function motionOf(strand: Strand, size: number): Motion | null {
+export function firstMotion(strand: Strand, size: number): Motion | null {
   const [a, b] = [
     strand.poses[Math.max(strand.here - 1, 0)],
     strand.poses[Math.min(strand.here + 1, strand.poses.length - 1)],
@@ -177,13 +183,13 @@ export function motionOf(strand: Strand, size: number): Motion | null {
 }
 
 // The pose of the strand whose grabbed point is nearest to the target.
-export function followStrand(strand: Strand, point: Vec3, target: Vec3): Pose {
+export function nearestOnPath(strand: Strand, point: Vec3, target: Vec3): Pose {
   let best = strand.poses[strand.here]!;
   let least = Infinity;
   for (let i = 1; i < strand.poses.length; i++)
     for (let f = 0; f <= 1; f += 0.1) {
       const [a, b] = [strand.poses[i - 1]!, strand.poses[i]!];
-      const g = between(a, b, f);
+      const g = interpolated(a, b, f);
       const off = norm(sub(add(rotate(g.q, point), g.p), target));
       if (off < least) [least, best] = [off, g];
     }
@@ -191,7 +197,7 @@ export function followStrand(strand: Strand, point: Vec3, target: Vec3): Pose {
 }
 
 // Between two poses that are close to one another.
-function between(a: Pose, b: Pose, f: number): Pose {
+function interpolated(a: Pose, b: Pose, f: number): Pose {
   const sign = a.q[0] * b.q[0] + a.q[1] * b.q[1] + a.q[2] * b.q[2] + a.q[3] * b.q[3] < 0 ? -1 : 1;
   const q = a.q.map((v, i) => v + f * (sign * b.q[i]! - v)) as Quat;
   const size = Math.hypot(...q);
@@ -231,7 +237,7 @@ export function swing(solution: Solution, branch: Branch, k: number, pose: Pose,
         : SWING_PART * size;
   return Array.from({ length: 2 * SWING_STEPS + 1 }, (_, i) => {
     const to = within(parameter.range, parameter.periodic, at + (reach * (i - SWING_STEPS)) / SWING_STEPS);
-    return shifted(
+    return poseAfter(
       branch,
       pose,
       branch.parameters.map((_p, j) => (j === k ? to - at : 0)),

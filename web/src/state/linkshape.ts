@@ -3,7 +3,7 @@
 
 import type { Geometry, Link, Mechanism, Pose, Primitive, Quat, Vec3 } from '../protocol';
 import { IDENTITY, norm, scale, unit } from './maths';
-import { axisOf, whole } from './mechanisms';
+import { axisOf, fullPose } from './mechanisms';
 import { meshFiles } from './meshes';
 
 const BAR = 0.16; // of a bar's width to the mean length of the links
@@ -25,9 +25,9 @@ function thickness(g: Geometry | undefined): number {
 // A body that does not reach its joint hangs on a rod.
 const ROD = 0.12; // of its radius to a bar's width
 
-function rod(link: Link, width: number): Placed[] {
+function rod(link: Link, width: number): WorldElement[] {
   const g = link.geometry;
-  const { p } = whole(link.geometry_at);
+  const { p } = fullPose(link.geometry_at);
   const length = norm(p);
   if (!g || g.type === 'mesh' || g.type === 'compound') return [];
   const reach = g.type === 'box' || g.type === 'sphere' ? thickness(g) : Math.hypot(g.radius, g.height); // at most
@@ -53,13 +53,13 @@ export function alongZ(d: Vec3): Quat {
   return q.map((v) => v / n) as Quat;
 }
 
-interface Placed {
+interface WorldElement {
   geometry: Geometry;
   pose: Pose;
 }
 
 // From the joint to the next one; none where both stand in one place.
-function barOf(m: Mechanism, i: number, width: number): Placed | undefined {
+function barOf(m: Mechanism, i: number, width: number): WorldElement | undefined {
   const end = tip(m, i);
   const length = norm(end);
   return length > 1e-9
@@ -83,10 +83,10 @@ export function linkShape(m: Mechanism, i: number): LinkShape {
   const g = link.geometry;
   const round = g && 'radius' in g ? g.radius : Infinity;
   const width = Math.min(BAR * meanLength(m), round); // no joint is thicker than what it carries
-  const parts: Placed[] = [];
+  const parts: WorldElement[] = [];
   const mesh = shownMesh(link);
-  if (g) parts.push({ geometry: g, pose: whole(link.geometry_at) });
-  else if (mesh) parts.push({ geometry: { type: 'mesh', file: mesh }, pose: whole(link.geometry_at) });
+  if (g) parts.push({ geometry: g, pose: fullPose(link.geometry_at) });
+  else if (mesh) parts.push({ geometry: { type: 'mesh', file: mesh }, pose: fullPose(link.geometry_at) });
   else {
     const bar = barOf(m, i, width);
     if (bar) parts.push(bar);

@@ -69,13 +69,13 @@ export function yawPitchRoll(q: Quat): Vec3 {
 export type ElementKind = 'point' | 'line' | 'plane';
 
 // A point, line or plane with what is common to all: a point p of it and its direction d.
-export interface Placed {
+export interface WorldElement {
   kind: ElementKind;
   p: Vec3;
   d: Vec3;
 }
 
-export function placed(e: Element, g: Pose): Placed {
+export function placed(e: Element, g: Pose): WorldElement {
   if (e.line) return { kind: 'line', p: toWorld(g, e.line.point), d: rotate(g.q, unit(e.line.direction)) };
   if (e.plane) return { kind: 'plane', p: toWorld(g, e.plane.point), d: rotate(g.q, unit(e.plane.normal)) };
   return { kind: 'point', p: toWorld(g, e.point ?? [0, 0, 0]), d: [0, 0, 0] };

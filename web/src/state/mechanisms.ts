@@ -13,7 +13,7 @@ export function linkId(mechanism: string, link: number): string {
 }
 
 // What a tool holds, by the name that pose frames use.
-export const heldBy = (t: Tool | ToolState): string =>
+export const heldId = (t: Tool | ToolState): string =>
   t.mechanism ? linkId(t.mechanism, t.link ?? 0) : (t.object ?? '');
 
 export interface LinkRef {
@@ -34,7 +34,7 @@ export function linkOf(mechanisms: readonly Mechanism[], id: string): LinkRef | 
 export const linkName = (m: Mechanism, index: number): string => m.links[index]?.id || `link ${index}`;
 
 // A scene file may leave parts of a pose out.
-export const whole = (pose: Partial<Pose> | undefined): Pose => ({
+export const fullPose = (pose: Partial<Pose> | undefined): Pose => ({
   p: pose?.p ?? IDENTITY.p,
   q: pose?.q ?? IDENTITY.q,
 });
@@ -46,18 +46,18 @@ function jointPose(joint: Joint, q: number): Pose {
   const axis = axisOf(joint);
   const moved: Pose =
     joint.type === 'revolute' ? { p: [0, 0, 0], q: axisAngle(axis, q) } : { p: scale(axis, q), q: IDENTITY.q };
-  return compose(whole(joint.origin), moved);
+  return compose(fullPose(joint.origin), moved);
 }
 
 // World poses of all links; at the start's positions unless others are given.
 export function linkPoses(m: Mechanism, q?: readonly number[]): Pose[] {
-  let at = whole(m.base);
+  let at = fullPose(m.base);
   return m.links.map((link, i) => (at = compose(at, jointPose(link.joint, q?.[i] ?? link.joint.position ?? 0))));
 }
 
 // The joint's position out of its two links' poses; turns within half a turn either way.
 export function jointPosition(joint: Joint, parent: Pose, child: Pose): number {
-  const between = compose(inverse(compose(parent, whole(joint.origin))), child);
+  const between = compose(inverse(compose(parent, fullPose(joint.origin))), child);
   const axis = axisOf(joint);
   if (joint.type === 'prismatic') return axis[0] * between.p[0] + axis[1] * between.p[1] + axis[2] * between.p[2];
   const [w, x, y, z] = between.q;
@@ -71,7 +71,7 @@ export type Axis = 'x' | 'y' | 'z';
 export const AXES: Record<Axis, Vec3> = { x: [1, 0, 0], y: [0, 1, 0], z: [0, 0, 1] };
 
 // A link as it is stated in the dialog: lengths in m, along the link's x axis.
-export interface Stated {
+export interface LinkDraft {
   type: Joint['type'];
   axis: Axis;
   offset: Vec3;
@@ -79,27 +79,27 @@ export interface Stated {
   length: number;
 }
 
-export const firstLink = (): Stated => ({ type: 'revolute', axis: 'z', offset: [0, 0, 0], mass: 1, length: 0.2 });
+export const firstLink = (): LinkDraft => ({ type: 'revolute', axis: 'z', offset: [0, 0, 0], mass: 1, length: 0.2 });
 
 // The next one begins where the last one ends.
-export const nextLink = (last: Stated): Stated => ({ ...last, offset: [last.length, 0, 0] });
+export const nextLink = (last: LinkDraft): LinkDraft => ({ ...last, offset: [last.length, 0, 0] });
 
-export function builtLink(s: Stated): Link {
+export function linkFromDraft(s: LinkDraft): Link {
   const joint: Joint = { type: s.type, origin: { p: s.offset }, axis: AXES[s.axis] };
   const thick = Math.max(0.12 * s.length, 1e-3);
-  if (!(s.length > 0)) return { joint, mass: s.mass, com: [0, 0, 0], inertia: ball(s.mass) };
+  if (!(s.length > 0)) return { joint, mass: s.mass, com: [0, 0, 0], inertia: ballInertia(s.mass) };
   const geometry: Geometry = { type: 'box', size: [s.length, thick, thick] };
   return { joint, mass: s.mass, geometry, geometry_at: { p: [s.length / 2, 0, 0] } };
 }
 
 // A link without a length is as heavy as a ball of 50 mm.
-function ball(mass: number): NonNullable<Link['inertia']> {
+function ballInertia(mass: number): NonNullable<Link['inertia']> {
   const i = 0.4 * mass * 0.025 ** 2;
   return [i, i, i, 0, 0, 0];
 }
 
 // How far it reaches at most.
-export const reachOf = (links: readonly Stated[]): number =>
+export const maxReach = (links: readonly LinkDraft[]): number =>
   links.reduce((sum, l) => sum + norm(l.offset), 0) + (links[links.length - 1]?.length ?? 0);
 
 // ---- following a pulled point while stopped ------------------------------------------------------------
@@ -109,15 +109,21 @@ const DAMPING = 1e-4;
 
 // Joint positions that bring a point of a link nearest to a target: damped, link by link Jacobian
 // transpose with the exact step along it; limits are kept.
-export function reachFor(m: Mechanism, index: number, q0: readonly number[], local: Vec3, target: Vec3): number[] {
+export function inverseKinematics(
+  m: Mechanism,
+  index: number,
+  q0: readonly number[],
+  local: Vec3,
+  target: Vec3,
+): number[] {
   const q = [...q0];
   for (let n = 0; n < STEPS; n++) {
     const at = linkPoses(m, q);
     const p = toWorld(at[index]!, local);
     const e: Vec3 = [target[0] - p[0], target[1] - p[1], target[2] - p[2]];
     if (norm(e) < 1e-7) break;
-    const columns = m.links.slice(0, index + 1).map((l, i) => column(l.joint, at[i]!, p));
-    solveDamped(columns, e).forEach((dq, i) => (q[i] = clamp(m.links[i]!.joint, q[i]! + dq)));
+    const columns = m.links.slice(0, index + 1).map((l, i) => jacobianColumn(l.joint, at[i]!, p));
+    dampedLeastSquares(columns, e).forEach((dq, i) => (q[i] = clamp(m.links[i]!.joint, q[i]! + dq)));
   }
   return q;
 }
@@ -126,7 +132,7 @@ function clamp(joint: Joint, q: number): number {
   return joint.limits ? Math.max(joint.limits.lower, Math.min(joint.limits.upper, q)) : q;
 }
 
-function column(joint: Joint, link: Pose, p: Vec3): Vec3 {
+function jacobianColumn(joint: Joint, link: Pose, p: Vec3): Vec3 {
   const a = qmul(qmul(link.q, [0, ...axisOf(joint)]), qconj(link.q));
   const d: Vec3 = [a[1], a[2], a[3]];
   if (joint.type === 'prismatic') return d;
@@ -135,7 +141,7 @@ function column(joint: Joint, link: Pose, p: Vec3): Vec3 {
 }
 
 // J^T (J J^T + damping)^-1 e
-function solveDamped(columns: readonly Vec3[], e: Vec3): number[] {
+function dampedLeastSquares(columns: readonly Vec3[], e: Vec3): number[] {
   const a = [
     [0, 0, 0],
     [0, 0, 0],

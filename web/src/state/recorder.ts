@@ -47,7 +47,7 @@ export const sampled = signal(0); // raised a few times a second while samples c
 
 // ---- ten times a second ----------------------------------------------------------------------------------
 
-function takeState(): void {
+function receiveState(): void {
   const sim = store.simulation.value;
   const tool = sim?.tools[0];
   if (!sim) return;
@@ -123,11 +123,11 @@ function forget(): void {
 // Samples are asked for only while what they are for is on the screen.
 export function keepRecording(): void {
   whenSamplesCome(takeColumns, takeSamples);
-  effect(takeState);
+  effect(receiveState);
   effect(forget);
   effect(() => {
-    const wanted = store.plotShown.value !== 'force' && store.link.value === 'open';
-    if (store.link.value !== 'open') subscribed = false;
+    const wanted = store.plotShown.value !== 'force' && store.connection.value === 'open';
+    if (store.connection.value !== 'open') subscribed = false;
     if (wanted === subscribed) return;
     subscribed = wanted;
     send({ op: wanted ? 'subscribe' : 'unsubscribe', stream: 'samples' });

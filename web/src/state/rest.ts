@@ -67,26 +67,30 @@ async function send(method: string, path: string, body?: unknown): Promise<Respo
 // What changes the scene goes out in the order in which it was asked for, one at a time: a browser
 // sends over several connections, and what Undo takes back must be the last edit. What only asks, and
 // HALT, wait for nobody.
-let before: Promise<unknown> = Promise.resolve();
+let queue: Promise<unknown> = Promise.resolve();
 
-const waits = (method: string, path: string): boolean =>
+const isQueued = (method: string, path: string): boolean =>
   method !== 'GET' && path !== '/simulation/halt' && !path.includes('dryRun');
 
-function reach(method: string, path: string, body?: unknown): Promise<Response> {
-  if (!waits(method, path)) return send(method, path, body);
-  const turn = before.then(() => send(method, path, body));
-  before = turn.catch(() => undefined);
+function request(method: string, path: string, body?: unknown): Promise<Response> {
+  if (!isQueued(method, path)) return send(method, path, body);
+  const turn = queue.then(() => send(method, path, body));
+  queue = turn.catch(() => undefined);
   return turn;
 }
 
 export async function call<T>(method: string, path: string, body?: unknown): Promise<T> {
-  const reply = await reach(method, path, body);
+  const reply = await request(method, path, body);
   return (reply.status === 204 ? undefined : await reply.json()) as T;
 }
 
 // A part of the document with the revision that it is of.
-export async function part<T>(path: string, method = 'GET', body?: unknown): Promise<{ value: T; revision: number }> {
-  const reply = await reach(method, path, body);
+export async function callWithRevision<T>(
+  path: string,
+  method = 'GET',
+  body?: unknown,
+): Promise<{ value: T; revision: number }> {
+  const reply = await request(method, path, body);
   return { value: (await reply.json()) as T, revision: Number(reply.headers.get('ETag')?.replace(/"/g, '')) };
 }
 

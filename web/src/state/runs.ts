@@ -2,7 +2,7 @@
 // of the simulation. The run under way is recorded; kept ones stay until they are dropped.
 import { effect, signal } from '@preact/signals';
 import type { Control } from '../protocol';
-import { controlWords, renderedTool } from './control';
+import { controlWords, impedanceTool } from './control';
 import * as store from './store';
 
 const CAP = 4096; // of one run; beyond, every second sample goes
@@ -48,7 +48,7 @@ function thin(run: Run): void {
 // One sample of the run under way; time that went back begins another.
 export function record(time: number, error: number): void {
   const { now } = compare.peek();
-  const tool = renderedTool();
+  const tool = impedanceTool();
   if (!tool) return;
   const control = tool.control ?? 'impedance';
   if (time < last || now.count === 0) begin(control);
@@ -99,7 +99,7 @@ export const dropRun = (run: Run): void => {
 };
 
 // A comparison is of one scene.
-export function keepComparing(): void {
+export function forgetRunsOfOtherScenes(): void {
   let epoch = store.sceneEpoch.peek();
   effect(() => {
     if (store.sceneEpoch.value === epoch) return;

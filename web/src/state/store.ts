@@ -24,13 +24,13 @@ import type {
   ToolState,
   Vec3,
 } from '../protocol';
-import { heldBy, type LinkRef, linkOf } from './mechanisms';
+import { heldId, type LinkRef, linkOf } from './mechanisms';
 
 // ---- from the server --------------------------------------------------------------------------
 
-export type Link = 'connecting' | 'open' | 'lost' | 'token';
+export type Connection = 'connecting' | 'open' | 'lost' | 'token';
 
-export const link = signal<Link>('connecting');
+export const connection = signal<Connection>('connecting');
 export const retryIn = signal(0); // seconds until the next try
 export const version = signal('');
 export const scene = signal<Scene>({ format: '', name: '', objects: [] });
@@ -55,7 +55,7 @@ export const contactSettings = computed<ContactSettings>(() => scene.value.conta
 export const contacts = computed<readonly ContactPoint[]>(() => simulation.value?.contacts ?? []);
 
 export const tasks = computed<readonly Task[]>(() => scene.value.tasks ?? []);
-export const progress = signal<ReadonlyMap<string, TaskProgress>>(new Map()); // of each task, as last heard
+export const taskProgress = signal<ReadonlyMap<string, TaskProgress>>(new Map()); // of each task, as last heard
 
 export const runState = computed(() => simulation.value?.state ?? 'stopped');
 export const halted = computed(() => simulation.value?.halted ?? false);
@@ -70,10 +70,10 @@ export const linkRef = (id: string): LinkRef | undefined => linkOf(mechanisms.va
 export const mechanismOf = (id: string): Mechanism | undefined => mechanisms.value.find((m) => m.id === id);
 
 // Of an object or a link.
-export const toolIndex = (held: string): number => tools.value.findIndex((t) => heldBy(t) === held);
+export const toolIndex = (held: string): number => tools.value.findIndex((t) => heldId(t) === held);
 
 export function toolState(held: string): ToolState | undefined {
-  return simulation.value?.tools.find((t) => heldBy(t) === held);
+  return simulation.value?.tools.find((t) => heldId(t) === held);
 }
 
 // A person's force on what is held, or on a free object.
@@ -82,9 +82,9 @@ export const handForce = (id: string): Vec3 | undefined =>
 
 // Tools whose device is pushed back by force: their control can be chosen.
 export const impedanceDevice = (id: string): boolean =>
-  classOf(devices.value.find((d) => d.id === id)?.driver ?? '') === 'impedance';
+  driverClass(devices.value.find((d) => d.id === id)?.driver ?? '') === 'impedance';
 
-export const classOf = (driver: string): string | undefined => drivers.value.find((d) => d.name === driver)?.class;
+export const driverClass = (driver: string): string | undefined => drivers.value.find((d) => d.name === driver)?.class;
 
 // ---- features by object, as the server lists them ---------------------------------------------
 
@@ -105,14 +105,14 @@ export const picked = signal<readonly string[]>([]); // up to two features, in t
 export const selectedObject = signal(''); // or a mechanism, or a link as "arm.1"
 export const selectedConstraint = signal('');
 export const selectedTask = signal('');
-export const pointed = signal<{ id: string; at: Vec3 } | null>(null); // on a link that was clicked, in its frame
+export const clickedPoint = signal<{ id: string; at: Vec3 } | null>(null); // on a link that was clicked, in its frame
 export const hovered = signal<readonly string[]>([]); // features under the cursor, the best first
 export const hoverIndex = signal(0); // Tab steps through them
 export const hoverObject = signal('');
-export const related = signal<readonly string[]>([]); // what a redundant constraint follows from, while shown
+export const highlighted = signal<readonly string[]>([]); // what a redundant constraint follows from, while shown
 export const hoverBranch = signal(-1); // a branch of the shown object that is pointed at
 export const culprits = signal<readonly string[]>([]); // constraints in a conflict
-export const freedom = signal(0); // the selected freedom of the selected object
+export const selectedFreedom = signal(0); // the selected freedom of the selected object
 export const hoverFreedom = signal(-1); // the freedom of the shown object that is pointed at: a ghost swings along it
 
 export const hoverRef = computed(() => hovered.value[hoverIndex.value] ?? '');
@@ -122,7 +122,7 @@ export const shownObject = computed(() => {
   const s = selectedObject.value;
   if (s && solutions.value.has(s)) return s;
   for (const ref of picked.value) if (solutions.value.has(splitRef(ref)[0])) return splitRef(ref)[0];
-  return tools.value[0] ? heldBy(tools.value[0]) : '';
+  return tools.value[0] ? heldId(tools.value[0]) : '';
 });
 
 // How an object stands: in conflict while constraints of it clash, else as its solution says.
@@ -131,18 +131,21 @@ export function stateOf(id: string): SolutionState | undefined {
     const k = constraints.value.find((x) => x.id === c);
     return !!k && [k.a, k.b].some((ref) => splitRef(ref)[0] === id);
   });
-  return clash ? 'conflict' : standings.value.get(id)?.state;
+  return clash ? 'conflict' : summaries.value.get(id)?.state;
 }
 
 // What lists tell of solutions. It stays the same while bodies move, though their poses and parameters
 // come anew several times a second: who reads this alone is not drawn again.
-export type Standing = Pick<Solution, 'object' | 'state' | 'dof' | 'follows' | 'cluster' | 'cluster_dof' | 'redundant'>;
+export type SolutionSummary = Pick<
+  Solution,
+  'object' | 'state' | 'dof' | 'follows' | 'cluster' | 'cluster_dof' | 'redundant'
+>;
 
-let told: ReadonlyMap<string, Standing> = new Map();
+let told: ReadonlyMap<string, SolutionSummary> = new Map();
 let toldAs = '';
 
-export const standings = computed<ReadonlyMap<string, Standing>>(() => {
-  const now = [...solutions.value].map(([id, s]): [string, Standing] => [
+export const summaries = computed<ReadonlyMap<string, SolutionSummary>>(() => {
+  const now = [...solutions.value].map(([id, s]): [string, SolutionSummary] => [
     id,
     {
       object: s.object,
@@ -162,7 +165,7 @@ export const standings = computed<ReadonlyMap<string, Standing>>(() => {
 
 // What a redundant constraint follows from; undefined where it does not.
 export function redundancyOf(id: string): { because: string[]; rule: string } | undefined {
-  for (const s of standings.value.values()) {
+  for (const s of summaries.value.values()) {
     const found = s.redundant?.find((r) => r.id === id);
     if (found) return found;
   }
@@ -171,12 +174,12 @@ export function redundancyOf(id: string): { because: string[]; rule: string } | 
 
 // ---- the page itself ------------------------------------------------------------------------------
 
-export type Dialog = '' | 'gallery' | 'save' | 'keys' | 'palette' | 'arm' | 'token' | 'chain';
+export type Dialog = '' | 'gallery' | 'save' | 'keys' | 'palette' | 'arm' | 'token' | 'mechanism';
 export type Theme = 'auto' | 'light' | 'dark';
 
 export const dialog = signal<Dialog>('');
 export const theme = signal<Theme>('auto');
-export const said = signal(''); // read out by screen readers
+export const announced = signal(''); // read out by screen readers
 export const narrowTab = signal<'view' | 'scene' | 'inspect' | 'plots'>('inspect');
 export const plotShown = signal<'force' | 'energy' | 'compare'>('force');
 export const folded = signal<Readonly<Record<string, boolean>>>({});
@@ -190,7 +193,7 @@ export interface Notice {
 export const notice = signal<Notice | null>(null);
 
 export function announce(text: string): void {
-  said.value = said.value === text ? `${text}\u00a0` : text;
+  announced.value = announced.value === text ? `${text}\u00a0` : text;
 }
 
 export function refuse(text: string, fixes: Notice['fixes'] = []): void {
@@ -235,14 +238,14 @@ export function selectObject(id: string): void {
   selectedConstraint.value = '';
   selectedTask.value = '';
   selectedObject.value = id;
-  freedom.value = 0;
-  pointed.value = null;
+  selectedFreedom.value = 0;
+  clickedPoint.value = null;
 }
 
 // A link, by a click on it: the place is where it would be held.
 export function selectLink(id: string, at: Vec3): void {
   selectObject(id);
-  pointed.value = { id, at };
+  clickedPoint.value = { id, at };
 }
 
 export function selectTask(id: string): void {

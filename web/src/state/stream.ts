@@ -18,7 +18,7 @@ import type {
 } from '../protocol';
 import { refreshMeshes } from './meshes';
 import { poses } from './poses';
-import { call, currentToken, enc, part } from './rest';
+import { call, callWithRevision, currentToken, enc } from './rest';
 import * as store from './store';
 
 const BACKOFF_S = [0.5, 1, 2, 4, 5];
@@ -52,7 +52,7 @@ export function send(message: ClientMessage): boolean {
 // ---- documents ----------------------------------------------------------------------------------
 
 // What a person must hear when freedoms change: the words of what is held.
-function sayChange(before: ReadonlyMap<string, Solution>, after: ReadonlyMap<string, Solution>): void {
+function announceChanges(before: ReadonlyMap<string, Solution>, after: ReadonlyMap<string, Solution>): void {
   for (const [id, solution] of after) {
     const words = solution.words;
     if (words && before.has(id) && before.get(id)!.words !== words) store.announce(`${id}: ${words}`);
@@ -71,7 +71,7 @@ function dropStale(): void {
 }
 
 // The ways that were walked stay until they are walked anew.
-function keepStrands(now: Solution): Solution {
+function keepPaths(now: Solution): Solution {
   const was = store.solutions.peek().get(now.object);
   return was?.strands && was.branch === now.branch && was.dof === now.dof ? { ...now, strands: was.strands } : now;
 }
@@ -84,21 +84,21 @@ function isAnother(was: Scene, now: Scene): boolean {
   return was.format === '' || was.name !== now.name || (before.size > 0 && ids(now).length > 0 && !kept);
 }
 
-function takeDocument(document: SceneDocument): void {
-  const solutions = new Map(document.solutions.map((s) => [s.object, keepStrands(s)]));
+function receiveDocument(document: SceneDocument): void {
+  const solutions = new Map(document.solutions.map((s) => [s.object, keepPaths(s)]));
   const another = isAnother(store.scene.value, document.scene);
   batch(() => {
-    sayChange(store.solutions.value, solutions);
+    announceChanges(store.solutions.value, solutions);
     poses.layout(document.scene, document.index, document.simulation?.state !== 'stopped');
     store.scene.value = document.scene;
     store.solutions.value = solutions;
     store.revision.value = document.revision;
     store.canUndo.value = document.undo;
     store.canRedo.value = document.redo;
-    if (document.simulation) takeState(document.simulation);
+    if (document.simulation) receiveState(document.simulation);
     if (another) {
       store.sceneEpoch.value++;
-      store.progress.value = new Map();
+      store.taskProgress.value = new Map();
       store.plotShown.value = store.tools.value.length ? 'force' : 'energy';
     }
     dropStale();
@@ -110,9 +110,9 @@ const FIGURES_MS = 250;
 let figuresAt = 0;
 
 // Figures change too fast to be read, and every change of text is laid out and painted again.
-function takeState(now: Simulation): void {
+function receiveState(now: Simulation): void {
   const shown = store.figures.peek();
-  if (now.task) store.progress.value = new Map(store.progress.peek()).set(now.task.id, now.task.progress);
+  if (now.task) store.taskProgress.value = new Map(store.taskProgress.peek()).set(now.task.id, now.task.progress);
   store.simulation.value = now;
   const due = performance.now() - figuresAt > FIGURES_MS;
   if (!due && shown?.state === now.state && shown.halted === now.halted) return;
@@ -120,45 +120,45 @@ function takeState(now: Simulation): void {
   store.figures.value = now;
 }
 
-function takeEvent(event: LogEvent): void {
-  if (event.kind === 'task') void hearTasks();
+function receiveEvent(event: LogEvent): void {
+  if (event.kind === 'task') void refreshTasks();
   const known = store.events.value;
   if (known.some((e) => e.seq === event.seq)) return;
   store.events.value = [...known, event].slice(-MAX_EVENTS);
 }
 
 // A hand that is refused says so many times a second.
-function takeError(detail: string): void {
+function receiveError(detail: string): void {
   if (store.notice.peek()?.text !== detail) store.announce(detail);
   store.notice.value = { tone: 'error', text: detail, fixes: [], passing: true };
 }
 
-function takeMessage(message: ServerMessage): void {
+function receiveMessage(message: ServerMessage): void {
   if (message.op === 'hello') {
     store.version.value = message.version;
-    takeDocument(message);
+    receiveDocument(message);
     opened();
-  } else if (message.op === 'scene') takeDocument(message);
-  else if (message.op === 'state') takeState({ ...message.simulation, task: message.task });
-  else if (message.op === 'event') takeEvent(message.event);
+  } else if (message.op === 'scene') receiveDocument(message);
+  else if (message.op === 'state') receiveState({ ...message.simulation, task: message.task });
+  else if (message.op === 'event') receiveEvent(message.event);
   else if (message.op === 'subscribed' && message.columns) onColumns(message.columns);
-  else if (message.op === 'error') takeError(message.detail);
+  else if (message.op === 'error') receiveError(message.detail);
 }
 
 let lostAt = 0; // 0: not lost
 
 function opened(): void {
   tries = 0;
-  store.link.value = 'open';
+  store.connection.value = 'open';
   send({ op: 'subscribe', stream: 'poses', hz: 60 });
   const away = lostAt && (performance.now() - lostAt) / 1000;
   const heard = store.events.peek();
   lostAt = 0;
-  void catchUp().then(() => away && sayMissed(away, heard));
+  void refreshAfterLoss().then(() => away && announceMissed(away, heard));
 }
 
 // What happened while nothing was heard. An appliance that no longer knows what it said was started anew.
-function sayMissed(away: number, heard: readonly LogEvent[]): void {
+function announceMissed(away: number, heard: readonly LogEvent[]): void {
   const now = store.events.peek();
   const same = (a: LogEvent, b: LogEvent): boolean => a.seq === b.seq && a.tick === b.tick && a.message === b.message;
   const anew = heard.some((e) => !(e.seq < (now[0]?.seq ?? 0)) && !now.some((n) => same(n, e)));
@@ -172,27 +172,27 @@ function sayMissed(away: number, heard: readonly LogEvent[]): void {
 }
 
 // Events missed while away, and the gallery.
-async function catchUp(): Promise<void> {
+async function refreshAfterLoss(): Promise<void> {
   try {
     const list = await call<LogEvent[]>('GET', '/events');
     store.events.value = list.slice(-MAX_EVENTS);
     store.scenes.value = await call<SceneEntry[]>('GET', '/scenes');
     store.drivers.value = await call<Driver[]>('GET', '/drivers');
     await refreshMeshes();
-    void hearTasks();
+    void refreshTasks();
   } catch {
     // the stream tells when the server is away
   }
 }
 
 // How far each task came: the stream tells of the one that runs, this of all.
-async function hearTasks(): Promise<void> {
+async function refreshTasks(): Promise<void> {
   if (!store.tasks.peek().length) return;
   try {
     const list = await call<TaskRead[]>('GET', '/tasks');
-    const known = store.progress.peek();
+    const known = store.taskProgress.peek();
     // the server knows of the last one that ran; what was heard of the others stays
-    store.progress.value = new Map(
+    store.taskProgress.value = new Map(
       list.flatMap((t): [string, TaskProgress][] => {
         const now = t.progress?.state === 'idle' ? (known.get(t.id) ?? t.progress) : t.progress;
         return now ? [[t.id, now]] : [];
@@ -223,29 +223,29 @@ export function connect(): void {
     if (typeof e.data !== 'string') {
       if (poses.apply(e.data)) onPoses();
       else onSamples(e.data);
-    } else takeMessage(JSON.parse(e.data) as ServerMessage);
+    } else receiveMessage(JSON.parse(e.data) as ServerMessage);
   };
   here.onclose = () => void lost();
 }
 
 async function lost(): Promise<void> {
   socket = null;
-  if (store.link.peek() === 'open') lostAt = performance.now();
-  store.link.value = 'lost';
+  if (store.connection.peek() === 'open') lostAt = performance.now();
+  store.connection.value = 'lost';
   if (tries % 4 === 0 && (await tokenWanted())) askForToken();
   else waitThenConnect(BACKOFF_S[Math.min(tries++, BACKOFF_S.length - 1)]!);
 }
 
 // A server that wants a token says nothing before it has one.
 async function askIfSilent(here: WebSocket): Promise<void> {
-  if (socket !== here || store.link.value === 'open' || !(await tokenWanted())) return;
+  if (socket !== here || store.connection.value === 'open' || !(await tokenWanted())) return;
   here.onclose = null;
   here.close();
   askForToken();
 }
 
 function askForToken(): void {
-  store.link.value = 'token';
+  store.connection.value = 'token';
   store.dialog.value = 'token';
 }
 
@@ -269,7 +269,7 @@ const REFRESH_MS = 400;
 const STRANDS = 14;
 
 // Freedoms that do not separate can be drawn only by their ways, which the server walks.
-function wantsStrands(object: string): boolean {
+function needsPaths(object: string): boolean {
   const solution = store.solutions.peek().get(object);
   return solution?.branches.find((b) => b.id === solution.branch)?.kind === 'general';
 }
@@ -277,8 +277,8 @@ function wantsStrands(object: string): boolean {
 async function refreshSolution(object: string): Promise<void> {
   if (!store.solutions.peek().has(object)) return;
   try {
-    const query = wantsStrands(object) ? `?strands=${STRANDS}` : '';
-    const { value, revision } = await part<Solution>(`/solutions/${enc(object)}${query}`);
+    const query = needsPaths(object) ? `?strands=${STRANDS}` : '';
+    const { value, revision } = await callWithRevision<Solution>(`/solutions/${enc(object)}${query}`);
     // an answer of another revision does not fit the rest: the stream brings what does
     if (revision === store.revision.peek()) store.solutions.value = new Map(store.solutions.peek()).set(object, value);
   } catch {
@@ -292,13 +292,13 @@ export function keepSolutions(): void {
     const object = store.shownObject.value;
     const running = store.runState.value === 'running';
     clearInterval(timer);
-    if (!object || store.link.value !== 'open') return;
+    if (!object || store.connection.value !== 'open') return;
     void refreshSolution(object);
     if (running) timer = window.setInterval(() => void refreshSolution(object), REFRESH_MS);
   });
   effect(() => {
     store.revision.value;
-    if (wantsStrands(store.shownObject.value)) void refreshSolution(store.shownObject.peek());
+    if (needsPaths(store.shownObject.value)) void refreshSolution(store.shownObject.peek());
   });
 }
 
@@ -352,7 +352,7 @@ export function keepDevices(): void {
   let known = '';
   effect(() => {
     const key = JSON.stringify(store.devices.value.map((d) => [d.id, d.driver, d.settings]));
-    if (key === known || store.link.value !== 'open') return;
+    if (key === known || store.connection.value !== 'open') return;
     known = key;
     void call<(Device & { info: DeviceInfo })[]>('GET', '/devices').then(
       (list) => {

@@ -28,9 +28,9 @@ export function setView(v: Viewer | null): void {
 export const currentView = (): Viewer | null => view;
 
 // The size of a new primitive, to suit what is there (m).
-export const suitingSize = (): number => (view?.sceneSize() ?? 0.4) / 4;
+export const newObjectSize = (): number => (view?.sceneSize() ?? 0.4) / 4;
 
-export function sizeForNew(): { size: number; at: Vec3 } {
-  const size = suitingSize();
+export function placeForNew(): { size: number; at: Vec3 } {
+  const size = newObjectSize();
   return { size, at: view?.freePlace(size) ?? [0, 0, 0] };
 }

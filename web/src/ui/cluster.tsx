@@ -1,6 +1,6 @@
 // What an object goes with: the objects that it is joined to, or the cycle that was solved as a whole.
 import type { JSX } from 'preact';
-import type { Standing } from '../state/store';
+import type { SolutionSummary } from '../state/store';
 import { listed } from '../state/words';
 
 // Freedoms of a cycle are those that it has while all around it stands.
@@ -11,7 +11,7 @@ function together(dof: number | undefined): string {
     : `: ${dof} ${dof === 1 ? 'freedom' : 'freedoms'} while the rest stands`;
 }
 
-export function followWords(s: Standing | undefined): string {
+export function followWords(s: SolutionSummary | undefined): string {
   const parts: string[] = [];
   if (s?.follows?.length) parts.push(`follows ${listed(s.follows)}`);
   const others = s?.cluster?.filter((id) => id !== s.object) ?? [];
@@ -19,7 +19,7 @@ export function followWords(s: Standing | undefined): string {
   return parts.join('; ');
 }
 
-export function Follows({ standing }: { standing: Standing | undefined }): JSX.Element | null {
+export function Follows({ standing }: { standing: SolutionSummary | undefined }): JSX.Element | null {
   const words = followWords(standing);
   return words ? (
     <p class="quiet follows">

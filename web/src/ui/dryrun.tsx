@@ -3,7 +3,7 @@
 import type { JSX } from 'preact';
 import { commitDraft, draft, draftFixes, preview, stepBranch } from '../edits/draft';
 import type { Conflict } from '../protocol';
-import { isWall } from '../state/constraints';
+import { isOneSided } from '../state/constraints';
 import * as store from '../state/store';
 import { mm } from '../state/words';
 import { Icon } from './icons';
@@ -80,7 +80,7 @@ export function Outcome(): JSX.Element | null {
     <div class="outcome">
       <p>
         <span class="quiet">It would leave</span> <strong class="motion">{branch?.words ?? now.solution?.words}</strong>
-        {isWall(draft.value) && <span class="quiet"> and a wall that pushes back where it is reached</span>}
+        {isOneSided(draft.value) && <span class="quiet"> and a wall that pushes back where it is reached</span>}
       </p>
       {extra.map((r) => (
         <p key={r.id} class="tone-over">

@@ -5,7 +5,7 @@ import { patchLink } from '../edits/mechanisms';
 import type { Geometry, Mechanism } from '../protocol';
 import { PRIMITIVES, shapeFor, shownMesh } from '../state/linkshape';
 import { fromYawPitchRoll, yawPitchRoll } from '../state/maths';
-import { whole } from '../state/mechanisms';
+import { fullPose } from '../state/mechanisms';
 import { meshFiles } from '../state/meshes';
 import * as store from '../state/store';
 import { DEG, geometryWords, MM } from '../state/words';
@@ -31,7 +31,7 @@ export function ShapeFields({ m, i }: { m: Mechanism; i: number }): JSX.Element 
   const now = choiceOf(g);
   const put = (patch: Record<string, unknown> | null): void => void (patch && patchLink(m, i, patch));
   const files = new Set([...meshFiles.value, ...(g?.type === 'mesh' ? [g.file] : [])]);
-  const { p, q } = whole(link.geometry_at);
+  const { p, q } = fullPose(link.geometry_at);
   const angles = yawPitchRoll(q);
   return (
     <>

@@ -10,10 +10,10 @@ export function Redundancy({ id }: { id: string }): JSX.Element {
   const found = store.redundancyOf(id);
   const because = found?.because ?? [];
   const light = (): void => {
-    store.related.value = because;
+    store.highlighted.value = because;
   };
   const unlight = (): void => {
-    store.related.value = [];
+    store.highlighted.value = [];
   };
   return (
     <div class="redundancy" onMouseEnter={light} onMouseLeave={unlight} onFocusCapture={light} onBlurCapture={unlight}>

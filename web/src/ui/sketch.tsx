@@ -3,7 +3,7 @@ import type { JSX } from 'preact';
 import type { Geometry, Mechanism, Pose, Scene, Vec3 } from '../protocol';
 import { linkShape } from '../state/linkshape';
 import { add, compose, cross, dot, IDENTITY, perpendicular, rotate, scale, sub, toWorld, unit } from '../state/maths';
-import { linkPoses, whole } from '../state/mechanisms';
+import { fullPose, linkPoses } from '../state/mechanisms';
 
 const EYE = unit([0.8, -1.25, 0.62]);
 const RIGHT = unit(cross([0, 0, 1], EYE));
@@ -97,7 +97,7 @@ function faces(geometry: Geometry, g: Pose, fixed: boolean): Face[] {
     case 'mesh':
       return ballFaces(0.02, g, fixed);
     case 'compound':
-      return geometry.parts.flatMap((p) => faces(p.geometry, compose(g, whole(p.pose)), fixed));
+      return geometry.parts.flatMap((p) => faces(p.geometry, compose(g, fullPose(p.pose)), fixed));
   }
 }
 
@@ -112,7 +112,7 @@ function linkFaces(m: Mechanism): Face[] {
 export function Sketch({ scene }: { scene: Scene | undefined }): JSX.Element {
   const all = (scene?.objects ?? [])
     .slice(0, 60)
-    .flatMap((o) => faces(o.geometry, whole(o.pose), o.fixed ?? false))
+    .flatMap((o) => faces(o.geometry, fullPose(o.pose), o.fixed ?? false))
     .concat((scene?.mechanisms ?? []).flatMap(linkFaces))
     .sort((a, b) => a.depth - b.depth);
   const flat = all.map((f) => f.points.map((p): [number, number] => [dot(p, RIGHT), -dot(p, UP)]));

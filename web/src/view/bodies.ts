@@ -2,13 +2,13 @@
 import { Group, type Material, Mesh, type MeshLambertMaterial, type Object3D } from 'three';
 import type { Geometry, Scene } from '../protocol';
 import { linkShape } from '../state/linkshape';
-import { linkId, whole } from '../state/mechanisms';
+import { fullPose, linkId } from '../state/mechanisms';
 import { meshKey } from '../state/meshes';
 import { poses } from '../state/poses';
-import { Batches } from './instances';
+import { Instances } from './instances';
 import { type Bounds, boundsOf, sizeOf } from './outline';
 import type { Palette } from './palette';
-import { meshOf, skin } from './shapes';
+import { geometryOf, skin } from './shapes';
 
 export interface Body {
   id: string;
@@ -37,14 +37,14 @@ export type Look = 'fixed' | 'mobile' | 'fixed-selected' | 'mobile-selected' | '
 // One mesh, or one for every part of a compound.
 export function buildNode(geometry: Geometry, material: Material, into: Mesh[]): Object3D {
   if (geometry.type !== 'compound') {
-    const mesh = new Mesh(meshOf(geometry), material);
+    const mesh = new Mesh(geometryOf(geometry), material);
     into.push(mesh);
     return mesh;
   }
   const group = new Group();
   for (const part of geometry.parts) {
     const child = buildNode(part.geometry, material, into);
-    const pose = whole(part.pose);
+    const pose = fullPose(part.pose);
     const [w, x, y, z] = pose.q;
     child.position.set(...pose.p);
     child.quaternion.set(x, y, z, w);
@@ -67,7 +67,7 @@ function things(scene: Scene): Thing[] {
 
 export class Bodies {
   readonly root = new Group(); // what the cursor meets
-  readonly drawn = new Batches(); // what is on the stage
+  readonly drawn = new Instances(); // what is on the stage
   readonly list: Body[] = [];
   private readonly byId = new Map<string, Body>();
   private readonly skins: Record<Look, MeshLambertMaterial>;

@@ -15,7 +15,7 @@ import {
   Vector3,
 } from 'three';
 import type { Constraint, Feature, Vec3 } from '../protocol';
-import { isWall } from '../state/constraints';
+import { isOneSided } from '../state/constraints';
 import { cross, norm, perpendicular, sub, unit } from '../state/maths';
 import * as store from '../state/store';
 import type { Bodies, Body } from './bodies';
@@ -47,7 +47,7 @@ interface Wall {
 
 const foot = new Vector3();
 
-export class Walls {
+export class BoundSurfaces {
   readonly root = new Group();
   private list: Wall[] = [];
   private key = '';
@@ -78,7 +78,7 @@ export class Walls {
   // The walls in force, and `trial`, which is tried.
   show(list: readonly Constraint[], trial: Constraint | null): void {
     const walls = [...list.filter((c) => c.enabled !== false && c.id !== trial?.id), ...(trial ? [trial] : [])].filter(
-      isWall,
+      isOneSided,
     );
     const pairs = walls.map((c) => [c, store.featureOf(c.a), store.featureOf(c.b)] as const);
     const key = JSON.stringify(pairs);

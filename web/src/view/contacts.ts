@@ -22,7 +22,7 @@ interface Flash {
   until: number;
 }
 
-export class Touching {
+export class ContactMarks {
   private readonly flashes: Flash[] = [];
   private last = -1; // tick of the newest collision that was taken
 

@@ -4,12 +4,12 @@
 
 import { type Camera, Plane, Vector3 } from 'three';
 import { moveAlong, moveNear } from '../edits/constraints';
-import { setPositions, showBent } from '../edits/mechanisms';
+import { setPositions, showPositions } from '../edits/mechanisms';
 import { drag, release } from '../edits/simulation';
 import type { Branch, HandTarget, Pose, Solution, Vec3 } from '../protocol';
-import { dragParameters, follow, followStrand } from '../state/freedoms';
+import { dragParameters, nearestOnPath, parametersToward } from '../state/freedoms';
 import { add, sub, toLocal, toWorld } from '../state/maths';
-import { reachFor } from '../state/mechanisms';
+import { inverseKinematics } from '../state/mechanisms';
 import { poses } from '../state/poses';
 import * as store from '../state/store';
 import { newtons } from '../state/words';
@@ -22,7 +22,7 @@ export type DragKind = 'pull' | 'slide' | 'reach' | ''; // reach: a link, its jo
 
 // What a press on this body would do.
 export function dragKind(object: string): DragKind {
-  if (store.link.value !== 'open') return '';
+  if (store.connection.value !== 'open') return '';
   if (store.runState.value === 'running')
     return store.toolIndex(object) >= 0 || store.objectOf(object)?.free ? 'pull' : '';
   if (store.linkRef(object)) return store.runState.value === 'stopped' ? 'reach' : '';
@@ -90,7 +90,7 @@ export class Drag {
     this.start = poses.pose(object);
     this.local.fromArray(toLocal(this.start, toArray(at)));
     this.parameters = [...(store.solutions.value.get(object)?.parameters ?? [])];
-    store.freedom.value = freedom;
+    store.selectedFreedom.value = freedom;
   }
 
   private facePlane(through: Vector3): void {
@@ -139,8 +139,8 @@ export class Drag {
   private reach(): void {
     const link = store.linkRef(this.object);
     if (!link) return;
-    this.joints = reachFor(link.mechanism, link.index, this.joints, toArray(this.local), toArray(this.target));
-    showBent(link.mechanism, this.joints);
+    this.joints = inverseKinematics(link.mechanism, link.index, this.joints, toArray(this.local), toArray(this.target));
+    showPositions(link.mechanism, this.joints);
   }
 
   private place(): void {
@@ -167,7 +167,7 @@ export class Drag {
     if (branch.kind === 'general') this.slideLocal(solution);
     else if (branch.parameters.length === this.parameters.length) {
       const which = this.only >= 0 ? [this.only] : dragParameters(branch, this.turn);
-      const change = follow(branch, this.start, toArray(this.local), toArray(this.target), which);
+      const change = parametersToward(branch, this.start, toArray(this.local), toArray(this.target), which);
       void moveAlong(
         this.object,
         this.parameters.map((value, i) => value + change[i]!),
@@ -182,7 +182,7 @@ export class Drag {
     const strand = this.only >= 0 ? solution.strands?.[this.only] : undefined;
     const [grabbed, target] = [toArray(this.local), toArray(this.target)];
     const wanted = strand
-      ? followStrand(strand, grabbed, target)
+      ? nearestOnPath(strand, grabbed, target)
       : { p: add(here.p, sub(target, toWorld(here, grabbed))), q: here.q };
     void moveNear(this.object, wanted);
   }

@@ -3,7 +3,7 @@
 import { Group, type Mesh, type MeshLambertMaterial, Quaternion, Vector3 } from 'three';
 import type { Branch, Geometry, Pose } from '../protocol';
 import { compose, IDENTITY, inverse } from '../state/maths';
-import { heldBy, whole } from '../state/mechanisms';
+import { fullPose, heldId } from '../state/mechanisms';
 import { toolState, tools } from '../state/store';
 import { type Bodies, buildNode } from './bodies';
 import type { Label } from './overlay';
@@ -66,8 +66,8 @@ export class Ghosts {
   // The device's pose is of the tool's frame; the outline is of the object it holds.
   showDevice(): void {
     const tool = tools.peek()[0];
-    const state = tool && toolState(heldBy(tool));
-    const body = tool && this.bodies.get(heldBy(tool));
+    const state = tool && toolState(heldId(tool));
+    const body = tool && this.bodies.get(heldId(tool));
     const apart = !!state && (state.error_p > 5e-4 || state.error_r > 0.01);
     this.device.visible = apart;
     if (!apart || !tool || !body) return;
@@ -76,7 +76,7 @@ export class Ghosts {
       this.put(body.geometry, IDENTITY, this.wire, this.device);
       this.deviceOf = body.key;
     }
-    const pose = compose(state.device, inverse(whole(tool.at)));
+    const pose = compose(state.device, inverse(fullPose(tool.at)));
     this.device.position.set(...pose.p);
     this.device.quaternion.set(pose.q[1], pose.q[2], pose.q[3], pose.q[0]);
   }

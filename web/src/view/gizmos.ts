@@ -15,7 +15,7 @@ import {
   Vector3,
 } from 'three';
 import type { Branch, Strand, Translation, Vec3 } from '../protocol';
-import { type Basis, basisOf, motionOf } from '../state/freedoms';
+import { type Basis, basisOf, firstMotion } from '../state/freedoms';
 
 const V = (v: Vec3): Vector3 => new Vector3(...v);
 const X = new Vector3(1, 0, 0);
@@ -34,7 +34,7 @@ interface Mark {
   withBody: boolean; // a direction of the body: turned with it
 }
 
-export class Marks {
+export class Gizmos {
   readonly root = new Group();
   live = true; // of the object itself, not of a ghost: they can be pulled
   private list: Mark[] = [];
@@ -67,7 +67,7 @@ export class Marks {
   // Freedoms that do not separate: what each does first, where the body is.
   private local(strands: readonly Strand[], size: number): void {
     strands.forEach((strand, i) => {
-      const motion = motionOf(strand, size);
+      const motion = firstMotion(strand, size);
       if (motion)
         this.add(i, motion.turns ? this.ring(0.42 + 0.09 * i) : this.arrow(), motion.turns ? Z : Y, V(motion.axis));
     });

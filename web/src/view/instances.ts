@@ -7,7 +7,7 @@ interface Batch {
   room: number;
 }
 
-export class Batches {
+export class Instances {
   readonly root = new Group();
   private readonly known = new Map<string, Batch>();
 

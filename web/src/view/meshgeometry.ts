@@ -9,7 +9,7 @@ const MOST_SMOOTH = 1 << 17; // triangles; larger meshes are drawn flat
 const known = new WeakMap<Mesh, BufferGeometry>();
 
 // Nothing until its triangles have come.
-export function facetsOf(file: string): BufferGeometry {
+export function meshGeometryOf(file: string): BufferGeometry {
   const mesh = trianglesOf(file);
   if (!mesh) return new BufferGeometry();
   const found = known.get(mesh) ?? build(mesh);

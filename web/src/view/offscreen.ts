@@ -1,6 +1,6 @@
 // Where what is held, or selected, has gone when it is out of the picture: its name at the border on that side.
 import { Vector3 } from 'three';
-import { heldBy } from '../state/mechanisms';
+import { heldId } from '../state/mechanisms';
 import { poses } from '../state/poses';
 import * as store from '../state/store';
 import type { Overlay } from './overlay';
@@ -11,10 +11,10 @@ const HALF_PX = 6; // of the triangle
 
 const at = new Vector3();
 
-export class Astray {
+export class OffscreenMarks {
   // Anything out of the picture?
   busy(o: Overlay): boolean {
-    for (const tool of store.tools.value) if (this.lost(o, heldBy(tool))) return true;
+    for (const tool of store.tools.value) if (this.lost(o, heldId(tool))) return true;
     return this.lost(o, store.selectedObject.value);
   }
 
@@ -33,7 +33,7 @@ export class Astray {
 
   draw(o: Overlay): void {
     const selected = store.selectedObject.value;
-    for (const tool of store.tools.value) if (heldBy(tool) !== selected) this.mark(o, heldBy(tool), 'mobile-edge');
+    for (const tool of store.tools.value) if (heldId(tool) !== selected) this.mark(o, heldId(tool), 'mobile-edge');
     this.mark(o, selected, 'selected');
   }
 

@@ -3,7 +3,7 @@
 
 import type { Feature, Geometry, Pose, Vec3 } from '../protocol';
 import { along, cross, dot, IDENTITY, perpendicular, rotate, sub, toLocal, toWorld, unit } from '../state/maths';
-import { whole } from '../state/mechanisms';
+import { fullPose } from '../state/mechanisms';
 import { trianglesOf } from '../state/meshes';
 
 export interface Outline {
@@ -40,7 +40,7 @@ export function boundsOf(g: Geometry): Bounds {
     case 'cone':
       return { low: [-g.radius, -g.radius, 0], high: [g.radius, g.radius, g.height] };
     case 'compound':
-      return union(g.parts.map((p) => movedBounds(boundsOf(p.geometry), whole(p.pose))));
+      return union(g.parts.map((p) => movedBounds(boundsOf(p.geometry), fullPose(p.pose))));
   }
 }
 
@@ -88,7 +88,7 @@ export function partOf(g: Geometry, name: string): { geometry: Geometry; pose: P
   if (g.type !== 'compound' || !match) return { geometry: g, pose: IDENTITY, name };
   const part = g.parts[Number(match[1])];
   return part
-    ? { geometry: part.geometry, pose: whole(part.pose), name: match[2]! }
+    ? { geometry: part.geometry, pose: fullPose(part.pose), name: match[2]! }
     : { geometry: g, pose: IDENTITY, name };
 }
 

@@ -3,13 +3,13 @@
 import { type Camera, Quaternion, Vector3 } from 'three';
 import type { Tool, Vec3 } from '../protocol';
 import { place } from '../state/constraints';
-import { heldBy, whole } from '../state/mechanisms';
+import { fullPose, heldId } from '../state/mechanisms';
 import { poses } from '../state/poses';
 import * as store from '../state/store';
 import { newtons } from '../state/words';
 import type { Bodies, Body } from './bodies';
-import { Touching } from './contacts';
-import { Astray } from './offscreen';
+import { ContactMarks } from './contacts';
+import { OffscreenMarks } from './offscreen';
 import type { ColourName, Palette } from './palette';
 import { outline } from './picking';
 
@@ -38,8 +38,8 @@ const origin: Vec3 = [0, 0, 0];
 export class Overlay {
   spring: Spring | null = null;
   labels: Label[] = [];
-  readonly touching = new Touching();
-  private readonly astray = new Astray();
+  readonly touching = new ContactMarks();
+  private readonly astray = new OffscreenMarks();
   private readonly pen: CanvasRenderingContext2D;
   width = 1; // in CSS pixels
   height = 1;
@@ -75,7 +75,7 @@ export class Overlay {
       store.selectedConstraint.value ||
       store.selectedObject.value ||
       store.culprits.value.length ||
-      store.related.value.length ||
+      store.highlighted.value.length ||
       this.pushed() ||
       this.touching.busy(performance.now()) ||
       store.tools.value.some((t) => t.mechanism) ||
@@ -105,7 +105,7 @@ export class Overlay {
     this.taken = 0;
     this.handles(store.hoverObject.value);
     this.constraint(store.selectedConstraint.value, this.palette.css('selected'));
-    for (const id of store.related.value) this.constraint(id, this.palette.css('hover'));
+    for (const id of store.highlighted.value) this.constraint(id, this.palette.css('hover'));
     for (const id of store.culprits.value) this.constraint(id, this.palette.css('conflict'), true);
     for (const ref of store.picked.value) this.feature(ref, this.palette.css('selected'), true);
     if (store.hoverRef.value) this.feature(store.hoverRef.value, this.palette.css('hover'), false);
@@ -373,11 +373,11 @@ export class Overlay {
 
   // The tool's origin in the world, as it is drawn; false where nothing is held.
   private origin(tool: Tool): boolean {
-    const o = poses.slot(heldBy(tool)) * 7;
+    const o = poses.slot(heldId(tool)) * 7;
     if (o < 0) return false;
     const v = poses.values;
     turn.set(v[o + 4]!, v[o + 5]!, v[o + 6]!, v[o + 3]!);
-    b.fromArray(whole(tool.at).p).applyQuaternion(turn);
+    b.fromArray(fullPose(tool.at).p).applyQuaternion(turn);
     origin[0] = v[o]! + b.x;
     origin[1] = v[o + 1]! + b.y;
     origin[2] = v[o + 2]! + b.z;
@@ -386,7 +386,7 @@ export class Overlay {
 
   private force(tool: Tool, f: Vec3 | undefined, colour: string, width: number, word = ''): void {
     const size = f ? Math.hypot(f[0], f[1], f[2]) : 0;
-    const body = this.bodies.get(heldBy(tool));
+    const body = this.bodies.get(heldId(tool));
     if (!f || size < FORCE_SHOWN_N || !body || !this.origin(tool)) return;
     const longest = body.pins.length ? this.pixel(origin) * 170 : body.size * 1.4;
     this.forceAt(origin, f, size, word + newtons(size), colour, width, longest);
@@ -426,7 +426,7 @@ export class Overlay {
       a.fromArray(origin);
       if (this.toScreen(a)) this.dot(a.x, a.y, 4.5, this.palette.css('force'), true);
     }
-    const pointed = store.pointed.value;
+    const pointed = store.clickedPoint.value;
     const body = pointed && this.bodies.get(pointed.id);
     if (!body) return;
     a.fromArray(pointed.at).applyMatrix4(body.node.matrixWorld);

@@ -4,7 +4,7 @@ import { Vector3 } from 'three';
 import type { OrbitControls } from 'three/examples/jsm/controls/OrbitControls.js';
 import * as store from '../state/store';
 import { type Drag, type DragKind, dragKind } from './drag';
-import type { Marks } from './gizmos';
+import type { Gizmos } from './gizmos';
 import type { Hit, Picker } from './picking';
 
 const CLICK_PX = 4;
@@ -26,7 +26,7 @@ export class Pointer {
     private readonly picker: Picker,
     private readonly drag: Drag,
     private readonly controls: OrbitControls,
-    private readonly marks: Marks,
+    private readonly marks: Gizmos,
     private readonly redraw: () => void,
   ) {
     canvas.addEventListener('pointerdown', (e) => this.down(e), true);

@@ -14,7 +14,7 @@ import {
   Vector3,
 } from 'three';
 import type { Tool, ToolState } from '../protocol';
-import { heldBy, whole } from '../state/mechanisms';
+import { fullPose, heldId } from '../state/mechanisms';
 import { poses } from '../state/poses';
 import { type Principal, shifts, turns } from '../state/principal';
 
@@ -67,8 +67,8 @@ export class ResistedMarks {
     const resisted = state?.resisted;
     this.root.visible = !!tool && !!resisted && resisted.directions.length > 0;
     if (!this.root.visible) return;
-    this.slot = poses.slot(heldBy(tool!));
-    this.at.fromArray(whole(tool!.at).p);
+    this.slot = poses.slot(heldId(tool!));
+    this.at.fromArray(fullPose(tool!.at).p);
     shifts(resisted!).forEach((p, i) => put(this.arrows[i]!, p, Y));
     turns(resisted!).forEach((p, i) => put(this.rings[i]!, p, Z));
   }

@@ -2,7 +2,7 @@
 // 1 or -1 an edge is drawn by the material, so that a body and its edges are a single draw call.
 import { BufferGeometry, type Color, Float32BufferAttribute, FrontSide, MeshLambertMaterial } from 'three';
 import type { Geometry } from '../protocol';
-import { facetsOf } from './meshgeometry';
+import { meshGeometryOf } from './meshgeometry';
 
 const AROUND = 64; // facets of a full turn
 
@@ -138,8 +138,8 @@ function capsule(radius: number, height: number): BufferGeometry {
 const cache = new Map<string, BufferGeometry>();
 
 // The mesh of a primitive; equal ones share one buffer.
-export function meshOf(g: Exclude<Geometry, { type: 'compound' }>): BufferGeometry {
-  if (g.type === 'mesh') return facetsOf(g.file);
+export function geometryOf(g: Exclude<Geometry, { type: 'compound' }>): BufferGeometry {
+  if (g.type === 'mesh') return meshGeometryOf(g.file);
   const key = JSON.stringify(g);
   let found = cache.get(key);
   if (!found) {

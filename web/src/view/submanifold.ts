@@ -24,7 +24,7 @@ import type { Branch, Pose, Strand, Translation, Vec3 } from '../protocol';
 import { type Basis, basisOf, radiusOf } from '../state/freedoms';
 import { cross, perpendicular, sub, toWorld, unit } from '../state/maths';
 import { poses } from '../state/poses';
-import { Marks } from './gizmos';
+import { Gizmos } from './gizmos';
 
 const FADE_VERTEX = `
   varying vec2 vUv; varying vec3 vAt;
@@ -118,9 +118,9 @@ export interface Shown {
   strands: readonly Strand[] | undefined;
 }
 
-export class Locus {
+export class SubmanifoldView {
   readonly root = new Group();
-  readonly marks: Marks;
+  readonly marks: Gizmos;
   private readonly still = new Group(); // the locus itself, where it stands
   private shown: Shown | null = null;
   private follows = false; // the patch's middle goes with the point
@@ -135,7 +135,7 @@ export class Locus {
     private readonly colour: Color,
     bright: Color,
   ) {
-    this.marks = new Marks(colour, bright);
+    this.marks = new Gizmos(colour, bright);
     this.root.add(this.still, this.marks.root);
     this.root.visible = false;
   }
