@@ -4,9 +4,11 @@
 // guideway_detectors_built_total, empty where the binary does not tell it).
 //
 //   GUIDEWAY=build/guideway node tests/bench/edit.mjs [EDITS]
-import { start, stream, request, sleep } from '../api/server.mjs';
+import { request, sleep, start, stream } from '../api/server.mjs';
 
-const EDITS = Number(process.argv[2] ?? 40), BOXES = 1000, PAUSE_MS = 60;
+const EDITS = Number(process.argv[2] ?? 40),
+  BOXES = 1000,
+  PAUSE_MS = 60;
 const at = (p) => ({ p, q: [1, 0, 0, 0] });
 const box = (id, p, more = {}) => ({ id, geometry: { type: 'box', size: [0.1, 0.1, 0.1] }, pose: at(p), ...more });
 const place = (i) => [0.3 * (i % 32), 0.3 * Math.floor(i / 32), 0.05];
@@ -14,9 +16,14 @@ const objects = [{ id: 'floor', geometry: { type: 'box', size: [20, 20, 0.1] }, 
 for (let i = 1; i < BOXES; i++)
   objects.push(box(`b${i}`, place(i), i < 40 ? { free: true, material: 'wood' } : i < 900 ? { fixed: true } : {}));
 const scene = {
-  format: 'guideway-scene/1', name: 'many boxes', gravity: [0, 0, -9.81], objects,
-  materials: [{ id: 'wood', friction: 0.4 }], contact: { enabled: true },
-  tool: { object: 'b999', device: 'sim', control: 'admittance' }, devices: [{ id: 'sim', driver: 'sim' }],
+  format: 'guideway-scene/1',
+  name: 'many boxes',
+  gravity: [0, 0, -9.81],
+  objects,
+  materials: [{ id: 'wood', friction: 0.4 }],
+  contact: { enabled: true },
+  tool: { object: 'b999', device: 'sim', control: 'admittance' },
+  devices: [{ id: 'sim', driver: 'sim' }],
 };
 
 // each gives another value every time; `run` says in which state it is a value at all
@@ -36,14 +43,17 @@ const ask = async (method, path, body) => {
   if (reply.status >= 300) throw new Error(`${method} ${path}: ${reply.status} ${reply.text.slice(0, 300)}`);
   return reply;
 };
-const built = async () => Number(/^guideway_detectors_built_total (\S+)$/m.exec((await ask('GET', '/metrics')).text)?.[1]);
+const built = async () =>
+  Number(/^guideway_detectors_built_total (\S+)$/m.exec((await ask('GET', '/metrics')).text)?.[1]);
 const quantile = (sorted, q) => sorted[Math.min(sorted.length - 1, Math.floor(q * sorted.length))];
 const live = stream(server);
 await live.opened;
 await ask('PUT', '/scene', scene);
 
 async function measure(state, name, edit) {
-  const event_ms = [], reply_ms = [], before = await built();
+  const event_ms = [],
+    reply_ms = [],
+    before = await built();
   for (let k = 1; k <= EDITS; k++) {
     const [path, body] = edit(k);
     await sleep(PAUSE_MS);
@@ -58,8 +68,18 @@ async function measure(state, name, edit) {
   for (const list of [event_ms, reply_ms]) list.sort((a, b) => a - b);
   const ms = (list, q) => quantile(list, q).toFixed(2);
   const detectors = (await built()) - before;
-  console.log([name, state, EDITS, ms(event_ms, 0.5), ms(event_ms, 0.99), ms(reply_ms, 0.5), ms(reply_ms, 0.99),
-    Number.isNaN(detectors) ? '' : detectors].join(','));
+  console.log(
+    [
+      name,
+      state,
+      EDITS,
+      ms(event_ms, 0.5),
+      ms(event_ms, 0.99),
+      ms(reply_ms, 0.5),
+      ms(reply_ms, 0.99),
+      Number.isNaN(detectors) ? '' : detectors,
+    ].join(','),
+  );
 }
 
 console.log('value,state,edits,event_ms_p50,event_ms_p99,reply_ms_p50,reply_ms_p99,detectors');

@@ -51,7 +51,7 @@ suite('joining', () => {
   test('a typed value shows its ghost before it is taken; Esc leaves all as it was', async () => {
     await make(onPlane);
     await make({ id: 'c2', type: 'distance', a: 'cone/axis', b: 'cylinder/axis', value: 0.06 });
-    await page.click('.joint-main:has-text("c2")');
+    await page.click('.entry-main:has-text("c2")');
     const field = page.locator('.right input[aria-label^="Value"]');
     await page.mouse.move(20, 500);
     await sleep(300);
@@ -76,7 +76,7 @@ suite('joining', () => {
 
   test('a sense is tried first and committed by the button; pointing at a switch tries it', async () => {
     await make(onPlane);
-    await page.click('.joint-main:has-text("c1")');
+    await page.click('.entry-main:has-text("c1")');
     await page.selectOption('select[aria-label="Sense of the constraint"]', 'same');
     await until(async () => /3 freedoms/.test(await person.text('.outcome')), 'tried');
     assert.equal((await constraints())[0].sense, 'either');
@@ -94,7 +94,7 @@ suite('joining', () => {
 
   test('the ghosts of a change have their branches, and the chosen one is kept', async () => {
     await make({ ...onPlane, sense: 'opposite' });
-    await page.click('.joint-main:has-text("c1")');
+    await page.click('.entry-main:has-text("c1")');
     await page.selectOption('select[aria-label="Sense of the constraint"]', 'either');
     await until(async () => /ghost 1 of 2/.test(await person.text('.branch-step')), 'two ghosts');
     await page.getByRole('button', { name: 'Next branch' }).click();
@@ -117,7 +117,7 @@ suite('joining', () => {
       /over-constrained/,
     );
     await page.hover('.redundancy');
-    await page.waitForSelector('.joint.related:has-text("c1")');
+    await page.waitForSelector('.entry.related:has-text("c1")');
     await page.getByRole('button', { name: 'Disable c2' }).first().click();
     await until(async () => (await constraints())[1].enabled === false, 'disabled');
     await page.waitForSelector('.redundancy', { state: 'detached' });
@@ -135,7 +135,7 @@ suite('joining', () => {
     await page.locator('.offer.active input').fill('150');
     await page.waitForSelector('.refused');
     assert.match(await person.text('.refused'), /150 mm|50 mm/);
-    await until(async () => /conflict/.test(await person.text('.joint')), 'the culprit is lit');
+    await until(async () => /conflict/.test(await person.text('.entry')), 'the culprit is lit');
     await page.waitForSelector('[data-key="cone"] [aria-label="in conflict"]');
     assert.ok((await page.getByRole('button', { name: 'Delete c1' }).count()) >= 1);
     const fix = page.locator('.refused button', { hasText: /^Make it .?200 mm/ });
@@ -241,17 +241,17 @@ suite('joining', () => {
     await field.press('Enter');
     const [, c] = await until(async () => (await constraints()).length === 2 && constraints(), 'it is made');
     assert.equal(c.bound, 'at-most');
-    assert.match(await page.locator('.joint').nth(1).innerText(), /at most 90 mm apart[\s\S]*wall/);
+    assert.match(await page.locator('.entry').nth(1).innerText(), /at most 90 mm apart[\s\S]*wall/);
     await page.keyboard.press('Escape');
     await page.mouse.move(20, 500);
     await sleep(300);
     const drawn = await person.screenshot();
     const side = await person.at([0.09, 0, 0.15]);
     await appliance.api('PATCH', `/constraints/${c.id}`, { enabled: false });
-    await until(async () => /disabled/.test(await page.locator('.joint').nth(1).innerText()), 'disabled');
+    await until(async () => /disabled/.test(await page.locator('.entry').nth(1).innerText()), 'disabled');
     await sleep(400);
     await until(async () => changed(drawn, await person.screenshot(), side, 25, 10) > 60, 'the wall was drawn');
-    await page.click('.joint-main:has-text("c2")');
+    await page.click('.entry-main:has-text("c2")');
     await page.selectOption('select[aria-label="Bound"]', 'at-least');
     await page.locator('.right input[aria-label^="Value"]').fill('20');
     await page.locator('.right input[aria-label^="Value"]').press('Enter');

@@ -171,7 +171,7 @@ suite('the page', () => {
     await page.waitForSelector('.refused');
     assert.match(await person.text('.refused'), /Cannot hold\./);
     assert.ok((await person.text('.refused p')).length > 25, 'a sentence');
-    await until(async () => /conflict/.test(await person.text('.joint')), 'the culprit is marked in the list');
+    await until(async () => /conflict/.test(await person.text('.entry')), 'the culprit is marked in the list');
     assert.equal((await constraints()).length, 1, 'nothing was changed');
     await page.click('.fixes button:has-text("Disable c1")');
     await until(async () => (await page.locator('.outcome:not(.refused)').count()) === 1, 'now it can hold');
@@ -189,7 +189,7 @@ suite('the page', () => {
       value: -0.2,
       enabled: false,
     });
-    await page.click('.joint-main:has-text("c2")');
+    await page.click('.entry-main:has-text("c2")');
     const value = page.locator('.right input[aria-label^="Value"]');
     await value.fill('-150');
     await value.press('Enter');
@@ -496,7 +496,7 @@ suite('the page', () => {
     test(`axe finds nothing serious, ${name}`, async () => {
       await visit('cone-on-cylinder', { ...options, bypassCSP: true });
       await appliance.api('POST', '/constraints', { type: 'coincident', a: 'cone/base', b: 'cylinder/top' });
-      await page.waitForSelector('.joint', { state: 'attached' });
+      await page.waitForSelector('.entry', { state: 'attached' });
       const serious = await audit(page);
       await serious('at rest');
       assert.ok(
@@ -506,7 +506,7 @@ suite('the page', () => {
       if (name === 'light' || name === 'dark') {
         await page.click('.tree [data-key="cone"]');
         await serious('with an object');
-        await page.click('.joint-main');
+        await page.click('.entry-main');
         await page.selectOption('select[aria-label="Sense of the constraint"]', 'same');
         await page.waitForSelector('.outcome .primary');
         await serious('with a changed constraint');

@@ -70,7 +70,7 @@ suite(
         async () => /3 freedoms: slides in the plane \(2\), turns about its normal \(1\)/.test(await person.words()),
         'the words',
       );
-      assert.match(await person.text('.joints'), /coincident[\s\S]*ok/);
+      assert.match(await person.text('.entries'), /coincident[\s\S]*ok/);
       const { p } = await conePose();
       assert.ok(Math.abs(p[2] - 0.1) < 1e-9, `the cone stands on the top, z = ${p[2]}`);
     });
@@ -166,8 +166,8 @@ suite(
     });
 
     test('while it runs, a constraint is edited, disabled, enabled and deleted', async () => {
-      const joint = page.locator('.joint').nth(1);
-      await joint.locator('.joint-main').click();
+      const entry = page.locator('.entry').nth(1);
+      await entry.locator('.entry-main').click();
       const value = page.locator('.right input[aria-label^="Value"]');
       await value.fill('45');
       await value.press('Enter');
@@ -179,10 +179,10 @@ suite(
         const { p } = await conePose();
         return Math.abs(Math.hypot(p[0], p[1]) - 0.045) < 1e-6;
       }, 'it travelled to the smaller circle');
-      await joint.locator('input[type=checkbox]').click();
+      await entry.locator('input[type=checkbox]').click();
       await until(async () => /3 freedoms/.test(await person.words()), 'three freedoms again');
-      assert.match(await joint.innerText(), /disabled/);
-      await joint.locator('input[type=checkbox]').click();
+      assert.match(await entry.innerText(), /disabled/);
+      await entry.locator('input[type=checkbox]').click();
       await until(async () => /2 freedoms/.test(await person.words()), 'two freedoms again');
       await joint.getByRole('button', { name: /^Delete/ }).click();
       await until(async () => (await appliance.get('/constraints')).length === 1, 'it is gone');

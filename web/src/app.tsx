@@ -46,9 +46,6 @@ function Tabs(): JSX.Element {
   );
 }
 
-// A scene of mechanisms alone has no features to join.
-const joins = (): boolean => store.objects.value.length > 0 || store.mechanisms.value.length === 0;
-
 // Files that are dropped anywhere are opened.
 const dropped = (e: DragEvent): void => {
   if (!e.dataTransfer?.files.length) return;
@@ -71,7 +68,7 @@ export function App(): JSX.Element {
       <Stage />
       <Tabs />
       <aside key={`right ${epoch}`} class="right" aria-label="Inspector">
-        {joins() && <NewConstraint />}
+        <NewConstraint />
         <Inspector />
         <MechanismPanel />
         <FeaturesPanel />
@@ -85,7 +82,7 @@ export function App(): JSX.Element {
         <Events />
       </section>
       <Dialogs />
-      {store.dialog.value === 'mechanism' && <NewMechanism />}
+      <NewMechanism />
       <div class="away" role="status" aria-live="polite" data-said>
         {store.announced.value}
       </div>

@@ -2,7 +2,7 @@
 
 import { effect, signal } from '@preact/signals';
 import type { Bound, Conflict, Constraint, ConstraintType, Sense, Solution } from '../protocol';
-import { isOneSided, offers } from '../state/constraints';
+import { isOneSided, kindOf, offers } from '../state/constraints';
 import { call, enc, Refused } from '../state/rest';
 import * as store from '../state/store';
 import { mm } from '../state/words';
@@ -44,7 +44,7 @@ let asked = 0;
 const mobileFirst = (a: string, b: string): [string, string] =>
   store.objectOf(store.splitRef(a)[0])?.fixed ? [b, a] : [a, b];
 
-const measures = (type: ConstraintType): boolean => type === 'distance' || type === 'angle';
+const measures = (type: ConstraintType): boolean => kindOf(type).unit !== '';
 
 // What goes over the wire: members that the kind does not have are left out.
 function body(d: Draft): Record<string, unknown> {
@@ -52,7 +52,7 @@ function body(d: Draft): Record<string, unknown> {
   const out: Record<string, unknown> = { type: d.type, a: d.a, b: d.b };
   if (measures(d.type)) out.value = d.value;
   if (isOneSided(d)) out.bound = d.bound;
-  const offer = offers(d.a, d.b).find((o) => o.type === d.type);
+  const offer = offers(d.a, d.b).find((o) => o.kind.type === d.type);
   if (offer?.sense && !isOneSided(d)) out.sense = d.sense;
   return out;
 }
@@ -73,7 +73,7 @@ export function propose(type: ConstraintType, change: Partial<Draft> = {}): void
   const [first, second] = store.picked.value;
   if (!first || !second) return;
   const [a, b] = mobileFirst(first, second);
-  const offer = offers(a, b).find((o) => o.type === type);
+  const offer = offers(a, b).find((o) => o.kind.type === type);
   if (!offer?.fits) return;
   const was = draft.peek();
   const same = was && !was.id && was.type === type && was.a === a && was.b === b;

@@ -2,7 +2,7 @@
 // speak of; each is tried by a dry run, the nearest to what was asked comes first.
 
 import type { Conflict, ConstraintType } from '../protocol';
-import { distanceNow, place } from '../state/constraints';
+import { distanceNow, elementOf } from '../state/constraints';
 
 const MOST_TRIED = 8;
 const MOST_OFFERED = 2;
@@ -22,7 +22,7 @@ export async function feasibleValues(
   conflict: Conflict | null | undefined,
   holds: (value: number) => Promise<boolean>,
 ): Promise<number[]> {
-  const [a, b] = [place(asked.a), place(asked.b)];
+  const [a, b] = [elementOf(asked.a), elementOf(asked.b)];
   if (!a || !b || !(asked.type === 'distance' || asked.type === 'coincident')) return [];
   const wanted = asked.type === 'distance' ? (asked.value ?? 0) : 0;
   const signed = a.kind === 'plane' || b.kind === 'plane';

@@ -1,6 +1,7 @@
 // The keyboard: commands by their keys, Tab among overlapping features, arrows that push or nudge.
 
 import type { HandTarget, Vec3 } from '../protocol';
+import { jointKind } from '../state/joints';
 import { massOf } from '../state/mass';
 import * as store from '../state/store';
 import { currentView } from '../state/viewer';
@@ -9,8 +10,7 @@ import { moveAlong } from './constraints';
 import { patchJoint } from './mechanisms';
 import { push } from './simulation';
 
-const NUDGE_M = 0.001;
-const NUDGE_RAD = Math.PI / 180;
+const NUDGE = { m: 0.001, rad: Math.PI / 180 };
 const PUSH_N = 4;
 const PUSH_A = 3; // m/s^2
 
@@ -92,7 +92,7 @@ function nudgeJoint(sign: number, fine: boolean): boolean {
   const found = store.linkRef(store.selectedObject.value);
   if (!found || store.runState.value !== 'stopped') return !!found;
   const { joint } = found.link;
-  const by = sign * (joint.type === 'prismatic' ? NUDGE_M : NUDGE_RAD) * (fine ? 0.1 : 1);
+  const by = sign * NUDGE[jointKind(joint.type).unit] * (fine ? 0.1 : 1);
   void patchJoint(found.mechanism, found.index, { position: (joint.position ?? 0) + by });
   return true;
 }
@@ -105,7 +105,7 @@ function nudge(key: string, fine: boolean): void {
   const branch = solution?.branches.find((b) => b.id === solution.branch);
   const parameter = branch?.parameters[store.selectedFreedom.value];
   if (!solution?.parameters || !parameter) return;
-  const by = sign * (parameter.unit === 'm' ? NUDGE_M : NUDGE_RAD) * (fine ? 0.1 : 1);
+  const by = sign * NUDGE[parameter.unit] * (fine ? 0.1 : 1);
   void moveAlong(
     object,
     solution.parameters.map((v, i) => (i === store.selectedFreedom.value ? v + by : v)),

@@ -69,18 +69,18 @@ function Item({ c }: { c: Constraint }): JSX.Element {
   const chosen = store.selectedConstraint.value === c.id;
   const related = store.highlighted.value.includes(c.id);
   return (
-    <li class={`joint joint-${state.word} ${chosen ? 'chosen' : ''} ${related ? 'related' : ''}`}>
+    <li class={`entry entry-${state.word} ${chosen ? 'chosen' : ''} ${related ? 'related' : ''}`}>
       <button
         type="button"
-        class="joint-main"
+        class="entry-main"
         aria-pressed={chosen}
         onClick={() => store.selectConstraint(chosen ? '' : c.id)}
       >
-        <span class="joint-top">
-          <span class="joint-id">{c.id}</span> <span class="joint-words">{constraintWords(c)}</span>
+        <span class="entry-top">
+          <span class="entry-id">{c.id}</span> <span class="entry-words">{constraintWords(c)}</span>
         </span>
-        <span class="joint-under">
-          <span class={`joint-state tone-${state.tone}`} title={state.note}>
+        <span class="entry-under">
+          <span class={`entry-state tone-${state.tone}`} title={state.note}>
             <Icon name={state.icon} />
             {state.word}
             {isOneSided(c) && (
@@ -90,7 +90,7 @@ function Item({ c }: { c: Constraint }): JSX.Element {
               </>
             )}
           </span>
-          <span class="joint-refs">
+          <span class="entry-refs">
             {c.a} {'\u2013'} {c.b}
           </span>
         </span>
@@ -117,7 +117,7 @@ export function Constraints(): JSX.Element {
       {list.length === 0 ? (
         <p class="quiet">None. Pick a feature of one object and one of another.</p>
       ) : (
-        <ul class="joints">
+        <ul class="entries">
           {list.map((c) => (
             <Item key={c.id} c={c} />
           ))}

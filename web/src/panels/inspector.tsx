@@ -6,11 +6,11 @@ import { hold, releaseTool } from '../edits/devices';
 import { commitDraft, draft, proposeChange } from '../edits/draft';
 import { deleteObject, patchObject, renameObject, setPose } from '../edits/objects';
 import type { Constraint, Pose, SceneObject, Sense, Vec3 } from '../protocol';
-import { canBeOneSided, constraintHasSense, constraintWords, isOneSided, senseWords } from '../state/constraints';
+import { canBeOneSided, constraintWords, hasSense, isOneSided, kindOf, senseWords } from '../state/constraints';
 import { fromYawPitchRoll, yawPitchRoll } from '../state/maths';
 import { poses } from '../state/poses';
 import * as store from '../state/store';
-import { DEG, fixed, geometryWords, MM, newtons, stateWords } from '../state/words';
+import { DEG, DISPLAY, fixed, geometryWords, MM, newtons, stateWords } from '../state/words';
 import { Follows } from '../ui/cluster';
 import { Outcome } from '../ui/dryrun';
 import { Icon } from '../ui/icons';
@@ -273,11 +273,12 @@ function ObjectPanel({ o }: { o: SceneObject }): JSX.Element {
 
 // A change is tried first, its ghosts drawn; Enter or Commit takes it.
 function ConstraintPanel({ c }: { c: Constraint }): JSX.Element {
-  const k = c.type === 'angle' ? DEG : MM;
+  const { unit } = kindOf(c.type);
+  const display = unit && DISPLAY[unit];
   const now = draft.value?.id === c.id ? draft.value : null;
   const sense = now?.sense ?? c.sense ?? 'either';
   const take = (value: number): void => {
-    proposeChange(c.id, { value: value / k });
+    if (display) proposeChange(c.id, { value: value / display.scale });
     void commitDraft();
   };
   return (
@@ -299,14 +300,14 @@ function ConstraintPanel({ c }: { c: Constraint }): JSX.Element {
       </div>
       <Row label="a">{c.a}</Row>
       <Row label="b">{c.b}</Row>
-      {(c.type === 'distance' || c.type === 'angle') && (
+      {display && (
         <Row label="value">
           <NumberField
             label="Value"
-            unit={c.type === 'angle' ? '\u00b0' : 'mm'}
-            value={(now?.value ?? c.value ?? 0) * k}
+            unit={display.unit}
+            value={(now?.value ?? c.value ?? 0) * display.scale}
             trial
-            onInput={(v) => proposeChange(c.id, { value: v / k })}
+            onInput={(v) => proposeChange(c.id, { value: v / display.scale })}
             onCommit={take}
           />
         </Row>
@@ -316,7 +317,7 @@ function ConstraintPanel({ c }: { c: Constraint }): JSX.Element {
           <BoundChoice value={now?.bound ?? c.bound ?? 'equal'} onChange={(bound) => proposeChange(c.id, { bound })} />
         </Row>
       )}
-      {constraintHasSense(c) && !isOneSided(c) && (
+      {hasSense(c) && !isOneSided(c) && (
         <Row label="sense">
           <select
             aria-label="Sense of the constraint"

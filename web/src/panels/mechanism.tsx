@@ -16,18 +16,18 @@ import {
   showPositions,
 } from '../edits/mechanisms';
 import type { Joint, Mechanism, Motor, Vec3 } from '../protocol';
+import { JOINTS, jointKind } from '../state/joints';
 import { fromYawPitchRoll, yawPitchRoll } from '../state/maths';
 import { fullPose, type LinkRef, linkId, linkName, linkPoses } from '../state/mechanisms';
 import * as store from '../state/store';
-import { DEG, fixed, MM } from '../state/words';
+import { DEG, DISPLAY, fixed, MM } from '../state/words';
 import { Icon } from '../ui/icons';
 import { MassFields, ShapeFields } from '../ui/linkshape';
 import { Triple, XYZ, YPR } from '../ui/triple';
 import { NameField, NumberField, Row, Section } from '../ui/widgets';
 
-const turns = (j: Joint): boolean => j.type === 'revolute';
-const unitOf = (j: Joint): string => (turns(j) ? '\u00b0' : 'mm');
-const factor = (j: Joint): number => (turns(j) ? DEG : MM);
+const unitOf = (j: Joint): string => DISPLAY[jointKind(j.type).unit].unit;
+const factor = (j: Joint): number => DISPLAY[jointKind(j.type).unit].scale;
 
 // Positions and velocities now; those of the start while the server said nothing else.
 function now(m: Mechanism): { q: number[]; v: number[] } {
@@ -41,12 +41,7 @@ function now(m: Mechanism): { q: number[]; v: number[] } {
 
 // ---- the mechanism ------------------------------------------------------------------------------------
 
-const SLIDE_M = 0.5;
-
-function range(j: Joint): [number, number] {
-  if (j.limits) return [j.limits.lower, j.limits.upper];
-  return turns(j) ? [-Math.PI, Math.PI] : [-SLIDE_M, SLIDE_M];
-}
+const range = (j: Joint): [number, number] => (j.limits ? [j.limits.lower, j.limits.upper] : jointKind(j.type).range);
 
 const ECHO_MS = 1200;
 const bent = (m: Mechanism, i: number, q: number): number[] =>
@@ -77,7 +72,7 @@ function JointRow({ m, i, q }: { m: Mechanism; i: number; q: number }): JSX.Elem
       onBlurCapture={() => point(false)}
     >
       <button type="button" class="joint-name" title={`Select ${name}`} onClick={() => store.selectObject(id)}>
-        <Icon name={turns(joint) ? 'turn' : 'slide'} />
+        <Icon name={jointKind(joint.type).icon} />
         {name}
       </button>
       <input
@@ -185,15 +180,23 @@ function MechanismFields({ m }: { m: Mechanism }): JSX.Element {
 
 // ---- a link ---------------------------------------------------------------------------------------------
 
-const MOTOR: [keyof Motor, string, (turning: boolean) => string, (turning: boolean) => number][] = [
-  ['torque', 'torque', (t) => (t ? 'N m' : 'N'), () => 1],
-  ['target', 'target', (t) => (t ? '\u00b0' : 'mm'), (t) => (t ? DEG : MM)],
-  ['stiffness', 'stiffness', (t) => (t ? 'N m/rad' : 'N/m'), () => 1],
-  ['rate', 'rate', (t) => (t ? '\u00b0/s' : 'mm/s'), (t) => (t ? DEG : MM)],
-  ['damping', 'damping', (t) => (t ? 'N m s' : 'N s/m'), () => 1],
-  ['max', 'at most', (t) => (t ? 'N m' : 'N'), () => 1],
-  ['speed', 'no faster than', (t) => (t ? '\u00b0/s' : 'mm/s'), (t) => (t ? DEG : MM)],
+// Members in their units; of those without one, in the coordinate's own as it is shown, a second for rates.
+const MOTOR: [keyof Motor, string, 'effort' | 'stiffness' | 'damping' | 'coordinate' | 'rate'][] = [
+  ['torque', 'torque', 'effort'],
+  ['target', 'target', 'coordinate'],
+  ['stiffness', 'stiffness', 'stiffness'],
+  ['rate', 'rate', 'rate'],
+  ['damping', 'damping', 'damping'],
+  ['max', 'at most', 'effort'],
+  ['speed', 'no faster than', 'rate'],
 ];
+
+function motorUnit(joint: Joint, of: (typeof MOTOR)[number][2]): { unit: string; scale: number } {
+  const kind = jointKind(joint.type);
+  const { unit, scale } = DISPLAY[kind.unit];
+  if (of === 'coordinate') return { unit, scale };
+  return of === 'rate' ? { unit: `${unit}/s`, scale } : { unit: kind[of], scale: 1 };
+}
 
 function MotorFields({ m, i }: { m: Mechanism; i: number }): JSX.Element {
   const joint = m.links[i]!.joint;
@@ -202,17 +205,20 @@ function MotorFields({ m, i }: { m: Mechanism; i: number }): JSX.Element {
     <details class="group-of" open={!!joint.motor}>
       <summary>Motor{!joint.motor && <span class="quiet"> none</span>}</summary>
       <div class="triple">
-        {MOTOR.map(([key, word, unit, scale]) => (
-          <NumberField
-            key={key}
-            shown={word}
-            label={`Motor ${word}`}
-            unit={unit(turns(joint))}
-            step={key === 'torque' ? 0.1 : 1}
-            value={(motor[key] ?? 0) * scale(turns(joint))}
-            onCommit={(v) => void setMotor(m, i, { [key]: v / scale(turns(joint)) })}
-          />
-        ))}
+        {MOTOR.map(([key, word, of]) => {
+          const { unit, scale } = motorUnit(joint, of);
+          return (
+            <NumberField
+              key={key}
+              shown={word}
+              label={`Motor ${word}`}
+              unit={unit}
+              step={key === 'torque' ? 0.1 : 1}
+              value={(motor[key] ?? 0) * scale}
+              onCommit={(v) => void setMotor(m, i, { [key]: v / scale })}
+            />
+          );
+        })}
       </div>
       <p class="quiet">
         Torque + stiffness (target {'\u2212'} position) + damping (rate {'\u2212'} velocity), at most as said, driving
@@ -316,7 +322,7 @@ function LinkFields({ found }: { found: LinkRef }): JSX.Element {
   return (
     <>
       <div class="title-row">
-        <Icon name={turns(joint) ? 'turn' : 'slide'} />
+        <Icon name={jointKind(joint.type).icon} />
         <NameField value={linkName(m, i)} label="Name of the link" onCommit={(id) => void patchLink(m, i, { id })} />
         <button type="button" class="chip" onClick={() => store.selectObject(m.id)}>
           <Icon name="arm" />
@@ -331,8 +337,11 @@ function LinkFields({ found }: { found: LinkRef }): JSX.Element {
           value={joint.type}
           onChange={(e) => void patchJoint(m, i, { type: e.currentTarget.value as Joint['type'] })}
         >
-          <option value="revolute">revolute: turns</option>
-          <option value="prismatic">prismatic: slides</option>
+          {JOINTS.map(({ type, verb }) => (
+            <option key={type} value={type}>
+              {type}: {verb}
+            </option>
+          ))}
         </select>
       </Row>
       <div class="triple">
@@ -357,7 +366,7 @@ function LinkFields({ found }: { found: LinkRef }): JSX.Element {
         <NumberField
           shown="damping"
           label="Joint damping"
-          unit={turns(joint) ? 'N m s' : 'N s/m'}
+          unit={jointKind(joint.type).damping}
           step={0.01}
           digits={4}
           value={joint.damping ?? 0}
@@ -366,7 +375,7 @@ function LinkFields({ found }: { found: LinkRef }): JSX.Element {
         <NumberField
           shown="friction"
           label="Joint friction"
-          unit={turns(joint) ? 'N m' : 'N'}
+          unit={jointKind(joint.type).effort}
           step={0.01}
           digits={4}
           value={joint.friction ?? 0}

@@ -2,9 +2,9 @@
 import type { JSX } from 'preact';
 import { commitDraft, draft, propose, wanted } from '../edits/draft';
 import type { Bound, ConstraintType, Sense } from '../protocol';
-import { boundWords, KINDS, kindNames, measured, misfit, type Offer, offers, senseWords } from '../state/constraints';
+import { boundWords, KINDS, measured, misfit, type Offer, offers, senseWords } from '../state/constraints';
 import * as store from '../state/store';
-import { DEG, degrees, MM, mm } from '../state/words';
+import { DISPLAY, measure } from '../state/words';
 import { Outcome } from '../ui/dryrun';
 import { Icon } from '../ui/icons';
 import { BoundChoice, NumberField, Section } from '../ui/widgets';
@@ -34,24 +34,23 @@ function Picked(): JSX.Element {
 
 // "coincident", "20 mm apart", "at least 20 mm apart", "at 90 degrees"
 function offerWords(o: Offer, value: number, bound: Bound): string {
-  if (o.unit === 'm' && bound !== 'equal') return `keep ${boundWords[bound]} ${mm(value)} apart`;
-  if (o.unit === 'm') return `${mm(o.signed ? value : Math.abs(value))} apart`;
-  if (o.unit === 'rad') return `at ${degrees(value)}`;
-  return kindNames[o.type];
+  if (bound !== 'equal') return `keep ${boundWords[bound]} ${o.kind.words(value)}`;
+  return o.kind.words(o.signed || o.kind.unit !== 'm' ? value : Math.abs(value));
 }
 
 function Value({ o }: { o: Offer }): JSX.Element | null {
   const now = draft.value;
-  if (!now || now.id || now.type !== o.type || !o.unit) return null;
-  const k = o.unit === 'm' ? MM : DEG;
+  if (!now || now.id || now.type !== o.kind.type || !o.kind.unit) return null;
+  const { type, quantity, unit } = o.kind;
+  const display = DISPLAY[unit];
   return (
     <NumberField
-      label={o.unit === 'm' ? 'Distance' : 'Angle'}
-      value={now.value * k}
-      unit={o.unit === 'm' ? 'mm' : '\u00b0'}
+      label={quantity}
+      value={now.value * display.scale}
+      unit={display.unit}
       digits={3}
-      onInput={(v) => propose(o.type, { value: v / k })}
-      onCommit={(v) => propose(o.type, { value: v / k })}
+      onInput={(v) => propose(type, { value: v / display.scale })}
+      onCommit={(v) => propose(type, { value: v / display.scale })}
       onEnter={() => void commitDraft()}
     />
   );
@@ -59,13 +58,13 @@ function Value({ o }: { o: Offer }): JSX.Element | null {
 
 function SenseChoice({ o }: { o: Offer }): JSX.Element | null {
   const now = draft.value;
-  if (!now || now.id || now.type !== o.type || !o.sense) return null;
+  if (!now || now.id || now.type !== o.kind.type || !o.sense) return null;
   return (
     <select
       class="sense"
       aria-label="Sense"
       value={now.sense}
-      onChange={(e) => propose(o.type, { sense: e.currentTarget.value as Sense })}
+      onChange={(e) => propose(o.kind.type, { sense: e.currentTarget.value as Sense })}
     >
       {(['either', 'same', 'opposite'] as const).map((s) => (
         <option key={s} value={s}>
@@ -88,13 +87,13 @@ const moved = (e: MouseEvent): boolean => e.clientX !== last.x || e.clientY !== 
 let touched = false;
 
 function OfferRow({ o }: { o: Offer }): JSX.Element {
-  const active = draft.value?.type === o.type && !draft.value.id;
+  const active = draft.value?.type === o.kind.type && !draft.value.id;
   const value = active ? draft.value!.value : o.value;
   if (!o.fits)
     return (
       <li class="offer misfit">
         <button type="button" class="offer-main" aria-disabled="true">
-          <span>{kindNames[o.type]}</span>
+          <span>{o.kind.name}</span>
           <span class="offer-note">{o.why}</span>
         </button>
       </li>
@@ -104,13 +103,13 @@ function OfferRow({ o }: { o: Offer }): JSX.Element {
       <button
         type="button"
         class="offer-main"
-        data-kind={o.type}
+        data-kind={o.kind.type}
         aria-pressed={active}
-        onMouseMove={(e) => moved(e) && propose(o.type)}
-        onFocus={() => propose(o.type)}
+        onMouseMove={(e) => moved(e) && propose(o.kind.type)}
+        onFocus={() => propose(o.kind.type)}
         onPointerDown={(e) => (touched = e.pointerType !== 'mouse' && !active)}
         onClick={() => {
-          propose(o.type);
+          propose(o.kind.type);
           if (!touched) void commitDraft();
           touched = false;
         }}
@@ -118,10 +117,12 @@ function OfferRow({ o }: { o: Offer }): JSX.Element {
         <span>{offerWords(o, value, active ? draft.value!.bound : 'equal')}</span>
         <span class="offer-note">{o.why}</span>
       </button>
-      {active && (o.unit || o.sense || o.wall) && (
+      {active && (o.kind.unit || o.sense || o.oneSided) && (
         <div class="offer-more">
           <Value o={o} />
-          {o.wall && <BoundChoice value={draft.value!.bound} onChange={(bound) => propose(o.type, { bound })} />}
+          {o.oneSided && (
+            <BoundChoice value={draft.value!.bound} onChange={(bound) => propose(o.kind.type, { bound })} />
+          )}
           <SenseChoice o={o} />
         </div>
       )}
@@ -135,25 +136,24 @@ function Measured({ a, b }: { a: string; b: string }): JSX.Element | null {
   if (misfit(a, b)) return null;
   return (
     <ul class="measured" aria-label="Between the two now">
-      {measured(a, b).map((m) => {
-        const word = m.type === 'distance' ? 'Distance' : 'Angle';
-        const keep = { value: m.value, sense: 'either' as Sense, bound: 'equal' as const };
+      {measured(a, b).map(({ kind: { type, quantity, unit }, value, note }) => {
+        const keep = { value, sense: 'either' as Sense, bound: 'equal' as const };
         return (
-          <li key={m.type}>
-            <span class="quiet">{word}</span>
-            <output>{m.type === 'distance' ? mm(m.value) : degrees(m.value)}</output>
+          <li key={type}>
+            <span class="quiet">{quantity}</span>
+            <output>{unit && measure(unit, value)}</output>
             <button
               type="button"
               class="chip"
-              title={m.note}
-              onMouseMove={(e) => moved(e) && propose(m.type, draft.value?.type === m.type ? {} : keep)}
-              onFocus={() => propose(m.type, keep)}
+              title={note}
+              onMouseMove={(e) => moved(e) && propose(type, draft.value?.type === type ? {} : keep)}
+              onFocus={() => propose(type, keep)}
               onClick={() => {
-                propose(m.type, keep);
+                propose(type, keep);
                 void commitDraft();
               }}
             >
-              Keep this {m.type}
+              Keep this {type}
             </button>
           </li>
         );
@@ -169,7 +169,7 @@ function KindFirst(): JSX.Element {
   };
   return (
     <div class="kinds" role="group" aria-label="Kind of constraint, chosen before its features">
-      {KINDS.map((type) => (
+      {KINDS.map(({ type }) => (
         <button key={type} type="button" class="chip" aria-pressed={wanted.value === type} onClick={() => choose(type)}>
           {type}
         </button>
@@ -178,8 +178,12 @@ function KindFirst(): JSX.Element {
   );
 }
 
-export function NewConstraint(): JSX.Element {
+// A scene of mechanisms alone has no features to join.
+const joins = (): boolean => store.objects.value.length > 0 || store.mechanisms.value.length === 0;
+
+export function NewConstraint(): JSX.Element | null {
   const [a, b] = store.picked.value;
+  if (!joins()) return null;
   store.features.value;
   const list = a && b ? offers(a, b) : [];
   return (
@@ -190,7 +194,7 @@ export function NewConstraint(): JSX.Element {
           <Measured a={a} b={b} />
           <ul class="offers" aria-label="Kinds that join the two">
             {list.map((o) => (
-              <OfferRow key={o.type} o={o} />
+              <OfferRow key={o.kind.type} o={o} />
             ))}
           </ul>
           <Outcome />

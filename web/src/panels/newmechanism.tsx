@@ -6,6 +6,7 @@ import { importFiles } from '../edits/imports';
 import { addMechanism } from '../edits/mechanisms';
 import { unusedId } from '../edits/objects';
 import type { Joint, Mechanism, Vec3 } from '../protocol';
+import { JOINTS, jointKind } from '../state/joints';
 import { AXES, type Axis, firstLink, type LinkDraft, linkFromDraft, maxReach, nextLink } from '../state/mechanisms';
 import * as store from '../state/store';
 import { placeForNew } from '../state/viewer';
@@ -35,8 +36,11 @@ function Row(p: {
         value={s.type}
         onChange={(e) => put({ type: e.currentTarget.value as Joint['type'] })}
       >
-        <option value="revolute">turns</option>
-        <option value="prismatic">slides</option>
+        {JOINTS.map(({ type, verb }) => (
+          <option key={type} value={type}>
+            {verb}
+          </option>
+        ))}
       </select>
       <select
         aria-label={`Axis of link ${i}`}
@@ -45,7 +49,7 @@ function Row(p: {
       >
         {Object.keys(AXES).map((a) => (
           <option key={a} value={a}>
-            {s.type === 'revolute' ? 'about' : 'along'} {a}
+            {jointKind(s.type).axis} {a}
           </option>
         ))}
       </select>
@@ -120,7 +124,7 @@ function Urdf(): JSX.Element {
   );
 }
 
-export function NewMechanism(): JSX.Element {
+function MechanismDialog(): JSX.Element {
   const [name, setName] = useState(() => unusedId('arm'));
   const [links, setLinks] = useState<readonly LinkDraft[]>(() => [firstLink(), nextLink(firstLink())]);
   const [base] = useState<Vec3>(() =>
@@ -130,7 +134,7 @@ export function NewMechanism(): JSX.Element {
     id: name,
     links: links.map((s, i) => {
       const link = linkFromDraft(s);
-      return { ...link, joint: { ...link.joint, position: s.type === 'revolute' && i > 0 ? 0.35 : 0 } };
+      return { ...link, joint: { ...link.joint, position: i > 0 ? jointKind(s.type).sample : 0 } };
     }),
   };
   const make = (): void => {
@@ -200,4 +204,8 @@ export function NewMechanism(): JSX.Element {
       <Urdf />
     </Modal>
   );
+}
+
+export function NewMechanism(): JSX.Element | null {
+  return store.dialog.value === 'mechanism' ? <MechanismDialog /> : null;
 }

@@ -9,7 +9,7 @@ import { norm, qconj, qmul, sub } from '../state/maths';
 import { poses } from '../state/poses';
 import * as store from '../state/store';
 import { newObjectSize } from '../state/viewer';
-import { DEG, fixed, freedomName, MM, mm, stateWords } from '../state/words';
+import { DEG, DISPLAY, fixed, freedomName, MM, mm, stateWords } from '../state/words';
 import { Follows } from '../ui/cluster';
 import { Badge, NumberField, Section } from '../ui/widgets';
 
@@ -57,7 +57,7 @@ function Freedom({ solution, branch, i }: FreedomProps): JSX.Element {
   const parameter = branch.parameters[i]!;
   const value = solution.parameters?.[i] ?? 0;
   const [low, high] = rangeOf(parameter, value);
-  const k = parameter.unit === 'm' ? MM : DEG;
+  const display = DISPLAY[parameter.unit];
   const name = freedomName(parameter, branch.translation);
   const locked = store.runState.value === 'running';
   const set = (x: number): void => {
@@ -82,11 +82,11 @@ function Freedom({ solution, branch, i }: FreedomProps): JSX.Element {
       />
       <NumberField
         label={`Freedom ${name}`}
-        unit={parameter.unit === 'm' ? 'mm' : '\u00b0'}
+        unit={display.unit}
         digits={2}
         disabled={locked}
-        value={value * k}
-        onCommit={(v) => set(v / k)}
+        value={value * display.scale}
+        onCommit={(v) => set(v / display.scale)}
       />
     </FreedomRow>
   );

@@ -6,14 +6,14 @@ import { useState } from 'preact/hooks';
 import { editSteps, patchTask, presentConstraints, presentPose, stepWords, turnsOnly, unitOf } from '../edits/tasks';
 import type { MoveStep, Step, Task } from '../protocol';
 import * as store from '../state/store';
-import { DEG, MM } from '../state/words';
+import { DEG, DISPLAY, MM } from '../state/words';
 import { Icon } from '../ui/icons';
 import { NameField, NumberField, Section } from '../ui/widgets';
 
 type Put = (step: Step) => void;
 
-const factor = (name: string): number => (unitOf(name) === 'm' ? MM : DEG);
-const unitShown = (name: string): string => (unitOf(name) === 'm' ? 'mm' : '\u00b0');
+const factor = (name: string): number => DISPLAY[unitOf(name)].scale;
+const unitShown = (name: string): string => DISPLAY[unitOf(name)].unit;
 
 // `to` a place or `by` an amount, for each parameter that the move names.
 function Targets({ object, n, step, put }: { object: string; n: number; step: MoveStep; put: Put }): JSX.Element {

@@ -46,15 +46,15 @@ function Item({ task }: { task: Task }): JSX.Element {
   const chosen = store.selectedTask.value === task.id;
   const another = [...store.taskProgress.value].some(([id, p]) => id !== task.id && p.state === 'running');
   return (
-    <li class={`joint task ${chosen ? 'chosen' : ''}`} data-task={task.id}>
+    <li class={`entry task ${chosen ? 'chosen' : ''}`} data-task={task.id}>
       <button
         type="button"
-        class="joint-main"
+        class="entry-main"
         aria-pressed={chosen}
         onClick={() => store.selectTask(chosen ? '' : task.id)}
       >
-        <span class="joint-top">{task.name || task.id}</span>
-        <span class="joint-refs">
+        <span class="entry-top">{task.name || task.id}</span>
+        <span class="entry-refs">
           {task.object}, {task.steps.length} {task.steps.length === 1 ? 'step' : 'steps'}
         </span>
       </button>
@@ -99,7 +99,7 @@ export function Tasks(): JSX.Element | null {
       {list.length === 0 ? (
         <p class="quiet">None. A task moves the held object along its freedoms by itself, step by step.</p>
       ) : (
-        <ul class="joints">
+        <ul class="entries">
           {list.map((t) => (
             <Item key={t.id} task={t} />
           ))}

@@ -6,6 +6,7 @@ import { useRef, useState } from 'preact/hooks';
 import { deleteMechanism } from '../edits/mechanisms';
 import { addObject, deleteObject } from '../edits/objects';
 import type { Feature, Mechanism } from '../protocol';
+import { jointKind } from '../state/joints';
 import { type LinkRef, linkId, linkName } from '../state/mechanisms';
 import * as store from '../state/store';
 import { needFeatures } from '../state/stream';
@@ -107,7 +108,7 @@ function LinkLabel({ link }: { link: LinkRef }): JSX.Element {
   const type = link.link.joint.type;
   return (
     <>
-      <Icon name={type === 'revolute' ? 'turn' : 'slide'} />
+      <Icon name={jointKind(type).icon} />
       <span class="tree-name">{linkName(mechanism, index)}</span>
       {store.toolIndex(linkId(mechanism.id, index)) >= 0 && <Icon name="hand" title="held by the device" />}
       <span class="tree-note">{type}</span>

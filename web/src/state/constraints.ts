@@ -1,60 +1,27 @@
-// Which constraint kinds join two features, what they are called, and what they measure now.
-
+// Constraint kinds as the page knows them, one row each: which features they join, what they are called, what they
+// measure. A kind that the server knows and that has no row here is shown by its name and is not offered.
 import type { Bound, ConstraintType, Sense } from '../protocol';
-import { exactPose } from './exact';
 import { cross, dot, type ElementKind, norm, placed, sub, type WorldElement } from './maths';
-import { poses } from './poses';
+import { exactPose, poses } from './poses';
 import { featureOf, objectOf, splitRef } from './store';
 import { degrees, mm } from './words';
 
-export const KINDS: ConstraintType[] = ['coincident', 'distance', 'parallel', 'perpendicular', 'angle'];
-
-export const kindNames: Record<ConstraintType, string> = {
-  coincident: 'coincident',
-  distance: 'apart',
-  parallel: 'parallel',
-  perpendicular: 'perpendicular',
-  angle: 'at an angle',
-};
-
-export interface Offer {
+interface Kind {
   type: ConstraintType;
-  fits: boolean;
-  why: string; // why it does not fit, or a word on what it brings along
+  name: string;
+  quantity: string; // of its value; '' where it has none
   unit: 'm' | 'rad' | '';
-  signed: boolean;
-  wall: boolean; // may be stated one-sided: at least, at most
-  sense: boolean; // two directed elements end up along one another
-  value: number; // as the features are now
+  words: (value: number) => string; // "20 mm apart"
+  misfit: (a: WorldElement, b: WorldElement) => string; // why it cannot join the two; '' where it can
+  note: (a: ElementKind, b: ElementKind) => string; // what it brings along
+  now: (a: WorldElement, b: WorldElement) => number; // its value as the features are
+  sense: (a: ElementKind, b: ElementKind) => boolean; // two directed elements end up along one another
+  oneSided: (a: ElementKind, b: ElementKind) => boolean; // may be stated as at least, at most
 }
 
-export function place(ref: string): WorldElement | null {
-  const feature = featureOf(ref);
-  return feature ? placed(feature, poses.pose(splitRef(ref)[0])) : null;
-}
+// ---- what features measure --------------------------------------------------------------------------
 
-// The same to the last digit: for values that become constraints.
-function exactElement(ref: string): WorldElement | null {
-  const feature = featureOf(ref);
-  return feature ? placed(feature, exactPose(splitRef(ref)[0])) : null;
-}
-
-export interface Measured {
-  type: 'distance' | 'angle';
-  value: number;
-  note: string;
-}
-
-// What lies between two features now, as the constraint that would keep it.
-export function measured(refA: string, refB: string): Measured[] {
-  const [a, b] = [exactElement(refA), exactElement(refB)];
-  if (!a || !b) return [];
-  const out: Measured[] = [{ type: 'distance', value: distanceNow(a, b), note: brings('distance', a, b) }];
-  if (directed(a) && directed(b)) out.push({ type: 'angle', value: angleNow(a, b), note: '' });
-  return out;
-}
-
-const directed = (e: WorldElement): boolean => e.kind !== 'point';
+const directed = (kind: ElementKind): boolean => kind !== 'point';
 const clamp1 = (x: number): number => Math.max(-1, Math.min(1, x));
 
 function lineDistance(a: WorldElement, line: WorldElement): number {
@@ -70,14 +37,98 @@ export function distanceNow(a: WorldElement, b: WorldElement): number {
   return norm(sub(a.p, b.p));
 }
 
-export function angleNow(a: WorldElement, b: WorldElement): number {
+function angleNow(a: WorldElement, b: WorldElement): number {
   const mixed = a.kind !== b.kind;
   return mixed ? Math.asin(clamp1(dot(a.d, b.d))) : Math.acos(clamp1(dot(a.d, b.d)));
 }
 
-function hasSense(type: ConstraintType, a: ElementKind, b: ElementKind): boolean {
-  if (type === 'angle' || a === 'point' || b === 'point') return false;
-  return type === 'perpendicular' ? a !== b : a === b;
+// ---- the table ----------------------------------------------------------------------------------------
+
+const needsDirections = (a: WorldElement, b: WorldElement): string =>
+  directed(a.kind) && directed(b.kind) ? '' : 'a point has no direction';
+
+const alike = (a: ElementKind, b: ElementKind): boolean => directed(a) && a === b;
+
+function coincidence(a: ElementKind, b: ElementKind): string {
+  if (a === b) return { point: 'one point on the other', line: 'one line', plane: 'in one plane' }[a];
+  return a === 'plane' || b === 'plane' ? 'lies in the plane' : 'lies on the line';
+}
+
+const plain = (type: ConstraintType): Kind => ({
+  type,
+  name: type.replace(/-/g, ' '),
+  quantity: '',
+  unit: '',
+  words: () => type.replace(/-/g, ' '),
+  misfit: () => '',
+  note: () => '',
+  now: () => 0,
+  sense: alike,
+  oneSided: () => false,
+});
+
+// In the order in which they are offered.
+export const KINDS: readonly Kind[] = [
+  { ...plain('coincident'), note: coincidence },
+  {
+    ...plain('distance'),
+    name: 'apart',
+    quantity: 'Distance',
+    unit: 'm',
+    words: (value) => `${mm(value)} apart`,
+    note: (a, b) => (directed(a) && directed(b) ? 'parallel as well' : ''),
+    now: distanceNow,
+    oneSided: (a, b) => !(directed(a) && directed(b)),
+  },
+  { ...plain('parallel'), misfit: needsDirections },
+  {
+    ...plain('perpendicular'),
+    misfit: needsDirections,
+    sense: (a, b) => directed(a) && directed(b) && a !== b,
+  },
+  {
+    ...plain('angle'),
+    name: 'at an angle',
+    quantity: 'Angle',
+    unit: 'rad',
+    words: (value) => `at ${degrees(value)}`,
+    misfit: needsDirections,
+    now: angleNow,
+    sense: () => false,
+  },
+];
+
+export const kindOf = (type: ConstraintType): Kind =>
+  KINDS.find((k) => k.type === type) ?? { ...plain(type), sense: () => false };
+
+// ---- features of the scene ------------------------------------------------------------------------------
+
+export function elementOf(ref: string): WorldElement | null {
+  const feature = featureOf(ref);
+  return feature ? placed(feature, poses.pose(splitRef(ref)[0])) : null;
+}
+
+// The same in double precision: for values that become constraints.
+function exactElement(ref: string): WorldElement | null {
+  const feature = featureOf(ref);
+  return feature ? placed(feature, exactPose(splitRef(ref)[0])) : null;
+}
+
+export interface Measured {
+  kind: Kind;
+  value: number;
+  note: string;
+}
+
+// What lies between two features now, as the constraints that would keep it.
+export function measured(refA: string, refB: string): Measured[] {
+  const [a, b] = [exactElement(refA), exactElement(refB)];
+  if (!a || !b) return [];
+  return KINDS.filter((kind) => kind.unit && !kind.misfit(a, b)).map((kind) => ({
+    kind,
+    value: kind.now(a, b),
+    note: kind.note(a.kind, b.kind),
+  }));
 }
 
 // A sentence when no kind at all can join the two.
@@ -88,40 +139,52 @@ export function misfit(refA: string, refB: string): string {
   return '';
 }
 
-function reason(type: ConstraintType, a: WorldElement, b: WorldElement): string {
-  if (type === 'coincident' || type === 'distance') return '';
-  if (directed(a) && directed(b)) return '';
-  return 'a point has no direction';
-}
-
-function brings(type: ConstraintType, a: WorldElement, b: WorldElement): string {
-  if (type === 'distance' && a.kind !== 'point' && b.kind !== 'point') return 'parallel as well';
-  if (type !== 'coincident') return '';
-  if (a.kind === b.kind) return { point: 'one point on the other', line: 'one line', plane: 'in one plane' }[a.kind];
-  return a.kind === 'plane' || b.kind === 'plane' ? 'lies in the plane' : 'lies on the line';
+export interface Offer {
+  kind: Kind;
+  fits: boolean;
+  why: string; // why it does not fit, or a word on what it brings along
+  signed: boolean;
+  oneSided: boolean;
+  sense: boolean;
+  value: number; // as the features are now
 }
 
 export function offers(refA: string, refB: string): Offer[] {
-  const a = place(refA);
-  const b = place(refB);
+  const [a, b] = [elementOf(refA), elementOf(refB)];
   if (!a || !b) return [];
   const none = misfit(refA, refB);
-  return KINDS.map((type) => {
-    const why = none || reason(type, a, b);
-    const unit = type === 'distance' ? 'm' : type === 'angle' ? 'rad' : '';
-    const value = type === 'distance' ? distanceNow(a, b) : type === 'angle' && !why ? angleNow(a, b) : 0;
+  return KINDS.map((kind) => {
+    const why = none || kind.misfit(a, b);
     return {
-      type,
+      kind,
       fits: !why,
-      why: why || brings(type, a, b),
-      unit,
-      value,
-      wall: type === 'distance' && !(directed(a) && directed(b)),
+      why: why || kind.note(a.kind, b.kind),
       signed: a.kind === 'plane' || b.kind === 'plane',
-      sense: hasSense(type, a.kind, b.kind),
+      oneSided: kind.oneSided(a.kind, b.kind),
+      sense: kind.sense(a.kind, b.kind),
+      value: kind.misfit(a, b) ? 0 : kind.now(a, b),
     };
   });
 }
+
+// ---- constraints in words ---------------------------------------------------------------------------------
+
+interface Joined {
+  type: ConstraintType;
+  a: string;
+  b: string;
+}
+
+// Whether its kind's row says so of the features that it joins.
+function asks(c: Joined, what: 'sense' | 'oneSided'): boolean {
+  const [a, b] = [elementOf(c.a), elementOf(c.b)];
+  return !!a && !!b && kindOf(c.type)[what](a.kind, b.kind);
+}
+
+export const hasSense = (c: Joined): boolean => asks(c, 'sense');
+export const canBeOneSided = (c: Joined): boolean => asks(c, 'oneSided');
+
+export const isOneSided = (c: { bound?: Bound | '' }): boolean => c.bound === 'at-least' || c.bound === 'at-most';
 
 export const senseWords: Record<Sense, string> = {
   same: 'same way',
@@ -129,26 +192,11 @@ export const senseWords: Record<Sense, string> = {
   either: 'either way',
 };
 
-export const isOneSided = (c: { bound?: Bound | '' }): boolean => c.bound === 'at-least' || c.bound === 'at-most';
-
-// Distances from a point may be one-sided.
-export function canBeOneSided(c: { type: ConstraintType; a: string; b: string }): boolean {
-  return c.type === 'distance' && [c.a, c.b].some((ref) => place(ref)?.kind === 'point');
-}
-
 export const boundWords: Record<Bound, string> = { equal: 'exactly', 'at-least': 'at least', 'at-most': 'at most' };
 
-// "20 mm apart", "parallel, same way", "at least 20 mm apart": a constraint in words.
+// "20 mm apart", "parallel, same way", "at least 20 mm apart".
 export function constraintWords(c: { type: ConstraintType; value?: number; sense?: Sense; bound?: Bound }): string {
-  if (c.bound && isOneSided(c)) return `${boundWords[c.bound]} ${mm(c.value ?? 0)} apart`;
-  const sense = c.sense && c.sense !== 'either' ? `, ${senseWords[c.sense]}` : '';
-  if (c.type === 'distance') return `${mm(c.value ?? 0)} apart${sense}`;
-  if (c.type === 'angle') return `at ${degrees(c.value ?? 0)}${sense}`;
-  return `${kindNames[c.type]}${sense}`;
-}
-
-export function constraintHasSense(c: { type: ConstraintType; a: string; b: string }): boolean {
-  const a = place(c.a);
-  const b = place(c.b);
-  return !!a && !!b && hasSense(c.type, a.kind, b.kind);
+  const words = kindOf(c.type).words(c.value ?? 0);
+  if (c.bound && isOneSided(c)) return `${boundWords[c.bound]} ${words}`;
+  return c.sense && c.sense !== 'either' ? `${words}, ${senseWords[c.sense]}` : words;
 }

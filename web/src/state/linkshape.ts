@@ -1,7 +1,8 @@
-// What is drawn of a link: its geometry, else the mesh that an import named, else a bar; the pin of its
-// joint; and the shapes that it can be given.
+// The drawing of a link: its geometry, else the mesh that an import named, else a bar; the pin of its joint; and the
+// shapes that it can be given.
 
 import type { Geometry, Link, Mechanism, Pose, Primitive, Quat, Vec3 } from '../protocol';
+import { jointKind } from './joints';
 import { IDENTITY, norm, scale, unit } from './maths';
 import { axisOf, fullPose } from './mechanisms';
 import { meshFiles } from './meshes';
@@ -94,10 +95,7 @@ export function linkShape(m: Mechanism, i: number): LinkShape {
       parts.push({ geometry: { type: 'sphere', radius: 0.6 * width }, pose: IDENTITY });
     // else a link that only carries the next one's joint: its pin is enough
   }
-  const turns = link.joint.type === 'revolute';
-  const pin: Geometry = turns
-    ? { type: 'cylinder', radius: 0.42 * width, height: 1.9 * width }
-    : { type: 'box', size: [0.5 * width, 0.5 * width, 4 * width] };
+  const pin = jointKind(link.joint.type).pin(width);
   return {
     body: { type: 'compound', parts },
     joint: {

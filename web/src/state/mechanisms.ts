@@ -2,7 +2,8 @@
 // is being built.
 
 import type { Geometry, Joint, Link, Mechanism, Pose, Tool, ToolState, Vec3 } from '../protocol';
-import { axisAngle, compose, IDENTITY, inverse, norm, qconj, qmul, scale, toWorld, unit } from './maths';
+import { jointKind } from './joints';
+import { compose, IDENTITY, norm, rotate, sub, toWorld, unit } from './maths';
 
 const named = new Map<string, string[]>(); // every frame asks for some: made once
 
@@ -43,26 +44,13 @@ export const axisOf = (joint: Joint): Vec3 => unit(joint.axis ?? [0, 0, 1]);
 
 // parent_from_link at a joint position.
 function jointPose(joint: Joint, q: number): Pose {
-  const axis = axisOf(joint);
-  const moved: Pose =
-    joint.type === 'revolute' ? { p: [0, 0, 0], q: axisAngle(axis, q) } : { p: scale(axis, q), q: IDENTITY.q };
-  return compose(fullPose(joint.origin), moved);
+  return compose(fullPose(joint.origin), jointKind(joint.type).motion(axisOf(joint), q));
 }
 
 // World poses of all links; at the start's positions unless others are given.
 export function linkPoses(m: Mechanism, q?: readonly number[]): Pose[] {
   let at = fullPose(m.base);
   return m.links.map((link, i) => (at = compose(at, jointPose(link.joint, q?.[i] ?? link.joint.position ?? 0))));
-}
-
-// The joint's position out of its two links' poses; turns within half a turn either way.
-export function jointPosition(joint: Joint, parent: Pose, child: Pose): number {
-  const between = compose(inverse(compose(parent, fullPose(joint.origin))), child);
-  const axis = axisOf(joint);
-  if (joint.type === 'prismatic') return axis[0] * between.p[0] + axis[1] * between.p[1] + axis[2] * between.p[2];
-  const [w, x, y, z] = between.q;
-  const half = Math.atan2(x * axis[0] + y * axis[1] + z * axis[2], w);
-  return 2 * (half > Math.PI / 2 ? half - Math.PI : half < -Math.PI / 2 ? half + Math.PI : half);
 }
 
 // ---- building -----------------------------------------------------------------------------------------
@@ -133,11 +121,7 @@ function clamp(joint: Joint, q: number): number {
 }
 
 function jacobianColumn(joint: Joint, link: Pose, p: Vec3): Vec3 {
-  const a = qmul(qmul(link.q, [0, ...axisOf(joint)]), qconj(link.q));
-  const d: Vec3 = [a[1], a[2], a[3]];
-  if (joint.type === 'prismatic') return d;
-  const r: Vec3 = [p[0] - link.p[0], p[1] - link.p[1], p[2] - link.p[2]];
-  return [d[1] * r[2] - d[2] * r[1], d[2] * r[0] - d[0] * r[2], d[0] * r[1] - d[1] * r[0]];
+  return jointKind(joint.type).column(rotate(link.q, axisOf(joint)), sub(p, link.p));
 }
 
 // J^T (J J^T + damping)^-1 e

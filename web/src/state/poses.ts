@@ -3,7 +3,9 @@
 // straight into it, the newest when somebody looks.
 
 import type { Pose, PoseGiven, Scene } from '../protocol';
-import { linkId, linkPoses } from './mechanisms';
+import { compose, inverse, norm, sub } from './maths';
+import { fullPose, linkId, linkPoses } from './mechanisms';
+import * as store from './store';
 
 const OBJECTS = 4096;
 const LINKS = 512;
@@ -98,3 +100,28 @@ export class PoseTable {
 }
 
 export const poses = new PoseTable();
+
+// ---- in double precision ---------------------------------------------------------------------------------
+
+const SAME = 1e-6; // a pose in single precision is the same as its double (m, and of the quaternion)
+
+export function exactPose(id: string): Pose {
+  const rough = poses.pose(id);
+  const object = store.objectOf(id);
+  const held = store.tools.value[store.toolIndex(id)];
+  const state = store.toolState(id);
+  const solution = store.solutions.value.get(id);
+  const branch = solution?.branches.find((b) => b.id === solution.branch);
+  const known = [
+    object?.pose && fullPose(object.pose),
+    branch?.nearest.pose,
+    state && compose(state.pose, inverse(fullPose(held?.at))),
+  ];
+  return known.find((g) => g && same(g, rough)) ?? rough;
+}
+
+function same(a: Pose, b: Pose): boolean {
+  const sign = a.q.reduce((sum, v, i) => sum + v * b.q[i]!, 0) < 0 ? -1 : 1;
+  const turn = Math.hypot(...a.q.map((v, i) => v - sign * b.q[i]!));
+  return norm(sub(a.p, b.p)) < SAME && turn < SAME;
+}

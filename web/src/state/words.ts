@@ -68,6 +68,9 @@ export function freedomName(parameter: Parameter, translation: Translation): str
   return names[name] ?? name;
 }
 
+// How a length or an angle is shown: its unit, and how many of them 1 m or 1 rad is.
+export const DISPLAY = { m: { unit: 'mm', scale: MM }, rad: { unit: '\u00b0', scale: DEG } } as const;
+
 export function measure(unit: 'm' | 'rad', value: number): string {
   return unit === 'm' ? mm(value) : degrees(value);
 }

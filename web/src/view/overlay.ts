@@ -2,7 +2,7 @@
 // constraints, force arrows with their values, contacts, the spring of a drag, numbers of ghosts.
 import { type Camera, Quaternion, Vector3 } from 'three';
 import type { Tool, Vec3 } from '../protocol';
-import { place } from '../state/constraints';
+import { elementOf } from '../state/constraints';
 import { fullPose, heldId } from '../state/mechanisms';
 import { poses } from '../state/poses';
 import * as store from '../state/store';
@@ -263,7 +263,7 @@ export class Overlay {
     if (!c) return;
     this.feature(c.a, colour, true);
     this.feature(c.b, colour, true);
-    const [p, q] = [place(c.a), place(c.b)];
+    const [p, q] = [elementOf(c.a), elementOf(c.b)];
     if (!p || !q) return;
     a.set(...p.p);
     b.set(...q.p);
