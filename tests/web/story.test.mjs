@@ -184,7 +184,7 @@ suite(
       assert.match(await entry.innerText(), /disabled/);
       await entry.locator('input[type=checkbox]').click();
       await until(async () => /2 freedoms/.test(await person.words()), 'two freedoms again');
-      await joint.getByRole('button', { name: /^Delete/ }).click();
+      await entry.getByRole('button', { name: /^Delete/ }).click();
       await until(async () => (await appliance.get('/constraints')).length === 1, 'it is gone');
       assert.equal((await appliance.get('/simulation')).state, 'running');
     });
