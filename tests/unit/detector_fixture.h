@@ -1,9 +1,19 @@
-/* Solids for the detector's tests, and what they are by definitions of their own: where they end in
- * a direction, and whether a point belongs to them. */
+/* Solids for the detector's tests, with definitions of their own: support functions, and whether a
+ * point belongs to a solid. */
 #ifndef GW_TESTS_UNIT_DETECTOR_FIXTURE_H
 #define GW_TESTS_UNIT_DETECTOR_FIXTURE_H
 
 #include "rt/collision/detector.h"
+
+static inline gw_pose at(double x, double y, double z)
+{
+    return (gw_pose){{x, y, z}, {1, 0, 0, 0}};
+}
+
+static inline gw_pose at_turned(double x, double y, double z, gw_vec3 rotation)
+{
+    return (gw_pose){{x, y, z}, gw_quat_exp(rotation)};
+}
 
 static inline gw_shape box_shape(double x, double y, double z)
 {
@@ -72,7 +82,7 @@ static inline double outside(const gw_shape *s, gw_vec3 x)
     }
 }
 
-/* s(n) = min n . x_a - max n . x_b: what any direction proves the gap to be at least */
+/* s(n) = min n . x_a - max n . x_b: a lower bound of the gap for any direction n */
 static inline double proven(const gw_shape *a, const gw_pose *pa, const gw_shape *b,
                             const gw_pose *pb, gw_vec3 n)
 {
@@ -105,7 +115,7 @@ static inline gw_contact_material plain_surface(const void *context, int a, int 
     return (gw_contact_material){.restitution = 0.1 * a, .friction = 0.1 * b};
 }
 
-/* A detector of one shape a body, the bodies above `moving` standing. */
+/* A detector of one shape a body; bodies from `moving` on are static. */
 typedef struct stage {
     int count, moving;
     gw_shape shapes[80];
@@ -114,7 +124,7 @@ typedef struct stage {
     gw_detector *detector;
 } stage;
 
-static inline bool stands_here(const void *context, int body)
+static inline bool static_here(const void *context, int body)
 {
     return body >= ((const stage *)context)->moving;
 }
@@ -128,13 +138,22 @@ static inline void stage_open(stage *s)
     gw_detector_def def = {.body_count = s->count,
                            .collider_count = s->count,
                            .colliders = colliders,
-                           .is_static = stands_here,
+                           .is_static = static_here,
                            .surface = plain_surface,
                            .context = s};
     gw_error error = {0};
     s->detector = gw_detector_create(&def, &error);
 }
 
+/* The detector and the shapes that own meshes. */
+static inline void stage_close(stage *s)
+{
+    gw_detector_destroy(s->detector);
+    for (int i = 0; i < s->count; i++)
+        gw_shape_finish(&s->shapes[i]);
+}
+
+/* The candidates with points; returns how many. */
 static inline int stage_detect(stage *s, double margin, gw_contact_candidate *near, int capacity)
 {
     int lost, told = 0;
@@ -145,7 +164,8 @@ static inline int stage_detect(stage *s, double margin, gw_contact_candidate *ne
     return told;
 }
 
-/* The pair's points, normal and gap in the world, as the loop follows them. */
+/* A candidate's points, normal and gap in world coordinates with its bodies at these poses, as
+ * contact dynamics follows them. */
 typedef struct followed {
     gw_vec3 a, b, n;
     double gap;

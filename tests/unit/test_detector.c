@@ -48,16 +48,6 @@ static void expect(gw_shape a, gw_pose pa, gw_shape b, gw_pose pb, double gap, g
                gw_rotate(moved.q, normal), tolerance);
 }
 
-static gw_pose at(double x, double y, double z)
-{
-    return (gw_pose){{x, y, z}, {1, 0, 0, 0}};
-}
-
-static gw_pose at_turned(double x, double y, double z, gw_vec3 rotation)
-{
-    return (gw_pose){{x, y, z}, gw_quat_exp(rotation)};
-}
-
 static void balls(void **state)
 {
     (void)state;
@@ -212,7 +202,7 @@ static void prove(stage *s, unsigned *seed, worst *w)
     }
 }
 
-static void every_pair_of_primitives_is_proven(void **state)
+static void every_pair_of_primitives_has_a_proven_distance(void **state)
 {
     (void)state;
     unsigned seed = 7;
@@ -318,7 +308,7 @@ static void round_solids_rest_on_ends_sides_and_rims(void **state)
 
 /* ---- between two detections ---------------------------------------------------------------- */
 
-static void a_pair_follows_a_ball_wherever_it_goes(void **state)
+static void a_candidate_follows_a_ball_wherever_it_goes(void **state)
 {
     (void)state;
     stage s = {
@@ -355,7 +345,7 @@ static void a_pair_follows_a_ball_wherever_it_goes(void **state)
 }
 
 /* A box that slides and tips a little, detected at 200 Hz: each pair keeps its name. */
-static void names_stay_while_a_box_slides(void **state)
+static void keys_stay_while_a_box_slides(void **state)
 {
     (void)state;
     stage s = {.count = 2, .moving = 1, .shapes = {box_shape(0.2, 0.2, 0.2), box_shape(9, 9, 0.1)}};
@@ -421,7 +411,7 @@ static void spin_brings_far_corners_near(void **state)
 
 /* ---- many ---------------------------------------------------------------------------------- */
 
-static void the_nearest_are_told_and_the_rest_counted(void **state)
+static void the_nearest_candidates_are_told_and_the_rest_counted(void **state)
 {
     (void)state;
     stage s = {.count = 60, .moving = 59};
@@ -447,7 +437,7 @@ static void the_nearest_are_told_and_the_rest_counted(void **state)
 }
 
 /* A ball before one of the slabs of an enclosure, or in it: always told. */
-static void nobody_near_is_lost(void **state)
+static void no_pair_within_reach_is_missed(void **state)
 {
     (void)state;
     unsigned seed = 5;
@@ -511,7 +501,38 @@ static bool neighbours(const void *context, int a, int b)
     return a == b + 1 || b == a + 1;
 }
 
-static void what_is_ignored_never_touches(void **state)
+/* The same poses after others, which moved the boxes of the tree, and as the first ones. */
+static void candidates_do_not_depend_on_earlier_detections(void **state)
+{
+    (void)state;
+    unsigned seed = 23;
+    int found = 0;
+    static stage used = {.count = 60, .moving = 55}, fresh;
+    for (int i = 0; i < used.count; i++)
+        used.shapes[i] = some_shape(i % KINDS);
+    stage_open(&used);
+    for (int k = 0; k < 40; k++) {
+        for (int i = 0; i < used.count; i++)
+            used.poses[i] = (gw_pose){some_vector(&seed, k % 4 ? 0.4 : 3), some_turn(&seed)};
+        fresh = used;
+        stage_open(&fresh);
+        gw_contact_candidate a[ROOM] = {0}, b[ROOM] = {0};
+        int count = stage_detect(&used, 0.01, a, ROOM);
+        assert_int_equal(stage_detect(&fresh, 0.01, b, ROOM), count);
+        found += count;
+        for (int i = 0; i < count; i++) {
+            assert_true(a[i].key == b[i].key && a[i].gap == b[i].gap);
+            assert_true(a[i].geom_a == b[i].geom_a && a[i].geom_b == b[i].geom_b);
+            assert_memory_equal(&a[i].point_a, &b[i].point_a, sizeof a[i].point_a);
+            assert_memory_equal(&a[i].normal, &b[i].normal, sizeof a[i].normal);
+        }
+        gw_detector_destroy(fresh.detector);
+    }
+    assert_true(found > 2000);
+    gw_detector_destroy(used.detector);
+}
+
+static void ignored_pairs_give_no_candidates(void **state)
 {
     (void)state;
     gw_shape ball = round_shape(GW_SHAPE_SPHERE, 0.1, 0);
@@ -544,17 +565,18 @@ int main(void)
         cmocka_unit_test(boxes),
         cmocka_unit_test(capsules),
         cmocka_unit_test(cylinders_and_cones),
-        cmocka_unit_test(every_pair_of_primitives_is_proven),
+        cmocka_unit_test(every_pair_of_primitives_has_a_proven_distance),
         cmocka_unit_test(faces_rest_on_their_corners),
         cmocka_unit_test(round_solids_rest_on_ends_sides_and_rims),
-        cmocka_unit_test(a_pair_follows_a_ball_wherever_it_goes),
-        cmocka_unit_test(names_stay_while_a_box_slides),
+        cmocka_unit_test(a_candidate_follows_a_ball_wherever_it_goes),
+        cmocka_unit_test(keys_stay_while_a_box_slides),
         cmocka_unit_test(a_fast_ball_sees_a_thin_wall_and_its_side),
         cmocka_unit_test(spin_brings_far_corners_near),
-        cmocka_unit_test(the_nearest_are_told_and_the_rest_counted),
-        cmocka_unit_test(nobody_near_is_lost),
+        cmocka_unit_test(the_nearest_candidates_are_told_and_the_rest_counted),
+        cmocka_unit_test(no_pair_within_reach_is_missed),
         cmocka_unit_test(detectors_live_on_threads_of_their_own),
-        cmocka_unit_test(what_is_ignored_never_touches),
+        cmocka_unit_test(candidates_do_not_depend_on_earlier_detections),
+        cmocka_unit_test(ignored_pairs_give_no_candidates),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -42,7 +42,7 @@ static double aside(const stage *s, const gw_contact_candidate *near)
     return fmax(0, least);
 }
 
-static void what_pushes_goes_through_what_is_shared(void **state)
+static void normals_of_deep_overlaps_go_through_the_intersection(void **state)
 {
     (void)state;
     const double shallow = 5e-4, deep = 0.012;
@@ -79,7 +79,7 @@ static void what_pushes_goes_through_what_is_shared(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_pushes_goes_through_what_is_shared),
+        cmocka_unit_test(normals_of_deep_overlaps_go_through_the_intersection),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

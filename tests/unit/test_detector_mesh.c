@@ -51,18 +51,6 @@ static gw_shape block(gw_vec3 size, int n, bool convex)
     return (gw_shape){.kind = GW_SHAPE_MESH, .mesh = mesh};
 }
 
-static gw_pose at(double x, double y, double z)
-{
-    return (gw_pose){{x, y, z}, {1, 0, 0, 0}};
-}
-
-static void stage_close(stage *s)
-{
-    gw_detector_destroy(s->detector);
-    for (int i = 0; i < s->count; i++)
-        gw_shape_finish(&s->shapes[i]);
-}
-
 /* Against a box and against the same box in triangles: the same nearest gap and normal. */
 static void compare(int kind, int cuts, bool convex, double near_by, double deepest)
 {
@@ -134,7 +122,7 @@ static void rest(gw_shape what, double height, gw_shape on, int expected)
     stage_close(&s);
 }
 
-static void things_rest_on_floors_of_triangles(void **state)
+static void solids_rest_on_floors_of_triangles(void **state)
 {
     (void)state;
     gw_vec3 floor = {1, 1, 0.1}, cube = {0.2, 0.2, 0.2};
@@ -246,8 +234,8 @@ int main(void)
         cmocka_unit_test(a_hull_is_as_good_as_a_box),
         cmocka_unit_test_setup(triangles_are_as_good_as_a_box, by_triangles),
         cmocka_unit_test_setup(triangles_are_as_good_as_a_box, by_cells),
-        cmocka_unit_test_setup(things_rest_on_floors_of_triangles, by_triangles),
-        cmocka_unit_test_setup(things_rest_on_floors_of_triangles, by_cells),
+        cmocka_unit_test_setup(solids_rest_on_floors_of_triangles, by_triangles),
+        cmocka_unit_test_setup(solids_rest_on_floors_of_triangles, by_cells),
         cmocka_unit_test_setup(a_ball_rolls_smoothly_over_flat_borders, by_triangles),
         cmocka_unit_test_setup(a_ball_rolls_smoothly_over_flat_borders, by_cells),
         cmocka_unit_test_setup(a_box_slides_smoothly_over_flat_borders, by_triangles),

@@ -9,18 +9,8 @@
 
 enum { ROOM = 256 };
 
-static gw_pose at(double x, double y, double z)
-{
-    return (gw_pose){{x, y, z}, {1, 0, 0, 0}};
-}
-
-static gw_pose at_turned(double x, double y, double z, gw_vec3 rotation)
-{
-    return (gw_pose){{x, y, z}, gw_quat_exp(rotation)};
-}
-
 /* Tiles as parts of one floor: what slides over their borders meets no edges. */
-static void borders_of_parts_do_not_exist(void **state)
+static void internal_faces_of_parts_give_no_contact(void **state)
 {
     (void)state;
     gw_part tiles[16];
@@ -124,7 +114,7 @@ static void slide_into(stage *s, gw_vec3 size, gw_quat turn, double down, double
     }
 }
 
-static void a_box_in_a_corner_loses_none_of_its_own(void **state)
+static void a_box_in_a_corner_keeps_all_its_vertices(void **state)
 {
     (void)state;
     const joint joints[] = {{0, -0.1}, {-0.1, 0}, {-0.1, -0.05}, {0, 0}};
@@ -151,9 +141,9 @@ static void a_box_in_a_corner_loses_none_of_its_own(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(borders_of_parts_do_not_exist),
+        cmocka_unit_test(internal_faces_of_parts_give_no_contact),
         cmocka_unit_test(a_corner_between_parts_touches_both),
-        cmocka_unit_test(a_box_in_a_corner_loses_none_of_its_own),
+        cmocka_unit_test(a_box_in_a_corner_keeps_all_its_vertices),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,124 @@
+/* The AABB tree against all pairs of boxes, as they move. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <string.h>
+
+#include "rt/collision/aabb_tree.h"
+#include "tests/unit/detector_fixture.h"
+
+enum { ITEMS = 150 };
+
+static gw_aabb boxes[ITEMS];
+
+static void put_boxes(unsigned *seed, double spread, double size)
+{
+    for (int i = 0; i < ITEMS; i++) {
+        gw_vec3 at = some_vector(seed, spread), half = some_vector(seed, size);
+        half = gw_v3(fabs(half.x), fabs(half.y), fabs(half.z));
+        boxes[i] = (gw_aabb){gw_sub(at, half), gw_add(at, half)};
+    }
+}
+
+static bool overlapping(const gw_aabb *a, const gw_aabb *b)
+{
+    return a->low.x <= b->high.x && b->low.x <= a->high.x && a->low.y <= b->high.y &&
+           b->low.y <= a->high.y && a->low.z <= b->high.z && b->low.z <= a->high.z;
+}
+
+static void count_pair(void *context, int a, int b)
+{
+    int(*times)[ITEMS] = context;
+    times[a < b ? a : b][a < b ? b : a]++;
+}
+
+static int check_pairs(const gw_aabb_tree *tree)
+{
+    static int times[ITEMS][ITEMS];
+    int pairs = 0;
+    memset(times, 0, sizeof times);
+    gw_aabb_tree_pairs(tree, count_pair, times);
+    for (int a = 0; a < ITEMS; a++)
+        for (int b = 0; b < ITEMS; b++) {
+            bool expected = a < b && overlapping(&boxes[a], &boxes[b]);
+            assert_int_equal(times[a][b], expected);
+            pairs += expected;
+        }
+    return pairs;
+}
+
+/* Small steps refit the tree, jumps to other places rebuild it. */
+static void each_overlapping_pair_is_found_once(void **state)
+{
+    (void)state;
+    unsigned seed = 3;
+    int pairs = 0;
+    put_boxes(&seed, 1, 0.2);
+    gw_aabb_tree *tree = gw_aabb_tree_create(boxes, ITEMS);
+    for (int k = 0; k < 60; k++) {
+        pairs += check_pairs(tree);
+        for (int i = 0; i < ITEMS; i++) {
+            gw_vec3 step = some_vector(&seed, 0.05);
+            boxes[i] = (gw_aabb){gw_add(boxes[i].low, step), gw_add(boxes[i].high, step)};
+        }
+        if (k % 10 == 9)
+            put_boxes(&seed, k % 20 == 9 ? 0.1 : 2, 0.2);
+        gw_aabb_tree_update(tree, boxes);
+    }
+    assert_true(pairs > 10000);
+    gw_aabb_tree_destroy(tree);
+}
+
+static void a_query_finds_what_overlaps_the_probe(void **state)
+{
+    (void)state;
+    unsigned seed = 5;
+    int items[ITEMS], found = 0;
+    put_boxes(&seed, 1, 0.2);
+    gw_aabb_tree *tree = gw_aabb_tree_create(boxes, ITEMS);
+    for (int k = 0; k < 200; k++) {
+        gw_vec3 at = some_vector(&seed, 1);
+        gw_aabb probe = {at, gw_add(at, gw_v3(0.3, 0.2, 0.1))};
+        bool told[ITEMS] = {false};
+        int count = gw_aabb_tree_query(tree, &probe, items, ITEMS);
+        for (int i = 0; i < count; i++)
+            told[items[i]] = true;
+        for (int i = 0; i < ITEMS; i++)
+            assert_true(told[i] == overlapping(&boxes[i], &probe));
+        if (count > 1)
+            assert_int_equal(gw_aabb_tree_query(tree, &probe, items, count - 1), count);
+        found += count;
+    }
+    assert_true(found > 100);
+    gw_aabb_tree_destroy(tree);
+}
+
+static void a_tree_may_have_no_items_or_one(void **state)
+{
+    (void)state;
+    int item = -1, times[ITEMS][ITEMS] = {{0}};
+    gw_aabb box = {{0, 0, 0}, {1, 1, 1}};
+    gw_aabb_tree *none = gw_aabb_tree_create(NULL, 0), *one = gw_aabb_tree_create(&box, 1);
+    gw_aabb_tree_update(none, NULL);
+    gw_aabb_tree_update(one, &box);
+    assert_int_equal(gw_aabb_tree_query(none, &box, &item, 1), 0);
+    assert_int_equal(gw_aabb_tree_query(one, &box, &item, 1), 1);
+    assert_int_equal(item, 0);
+    gw_aabb_tree_pairs(none, count_pair, times);
+    gw_aabb_tree_pairs(one, count_pair, times);
+    assert_int_equal(times[0][0], 0);
+    gw_aabb_tree_destroy(none);
+    gw_aabb_tree_destroy(one);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_overlapping_pair_is_found_once),
+        cmocka_unit_test(a_query_finds_what_overlaps_the_probe),
+        cmocka_unit_test(a_tree_may_have_no_items_or_one),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
