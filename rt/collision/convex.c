@@ -39,7 +39,7 @@ static double cone_sine(const gw_convex *s)
     return s->radius / hypot(s->radius, s->high - s->low);
 }
 
-/* ---- support ------------------------------------------------------------------------------- */
+/* ---- support --------------------------------------------------------------------------------- */
 
 /* The index of the vertex farthest along the local direction. */
 static int support_vertex(const gw_polytope *p, gw_vec3 local)
@@ -79,7 +79,7 @@ void gw_convex_project(const gw_convex *s, gw_vec3 n, double *low, double *high)
     *low = p->box ? -*high : gw_dot(p->vertices[support_vertex(p, gw_neg(local))], local);
 }
 
-/* ---- faces --------------------------------------------------------------------------------- */
+/* ---- faces ----------------------------------------------------------------------------------- */
 
 /* The index of the face whose normal is nearest to the local direction; -1 where there is none. */
 static int nearest_face(const gw_polytope *p, gw_vec3 local, double cosine)
@@ -186,7 +186,7 @@ bool gw_reference_face_contains(const gw_reference_face *face, gw_vec3 p, double
     return true;
 }
 
-/* ---- normal circles ------------------------------------------------------------------------ */
+/* ---- normal circles -------------------------------------------------------------------------- */
 
 static bool has_circle(const gw_normal_circle *circles, int count, gw_vec3 d)
 {
@@ -230,7 +230,7 @@ int gw_convex_normal_circles(const gw_convex *s, gw_vec3 d, double slack, gw_nor
     return 1;
 }
 
-/* ---- features: points that contact may be at ------------------------------------------------ */
+/* ---- features: points that contact may be at ------------------------------------------------- */
 
 static void add_point(gw_support_feature *f, gw_vec3 p, double radius, int id)
 {

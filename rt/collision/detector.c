@@ -12,7 +12,7 @@
 #include "rt/collision/manifold.h"
 #include "rt/geometry/convex_decomposition.h"
 
-/* What candidates are sorted by: small, and the candidates stay in place. */
+/* A candidate's rank: it is sorted instead of the candidates, which are larger. */
 typedef struct ranked {
     double gap;
     uint64_t key;
@@ -35,7 +35,7 @@ struct gw_detector {
     bool short_of_memory;
 };
 
-/* ---- creation ------------------------------------------------------------------------------ */
+/* ---- creation -------------------------------------------------------------------------------- */
 
 static bool reserve_geom(gw_detector *d, gw_error *error)
 {
@@ -150,7 +150,7 @@ void gw_detector_destroy(gw_detector *d)
     free(d);
 }
 
-/* ---- candidates ---------------------------------------------------------------------------- */
+/* ---- candidates ------------------------------------------------------------------------------ */
 
 /* Two geoms, and where their bodies are. */
 typedef struct geom_pair {
@@ -200,7 +200,7 @@ static gw_contact_candidate candidate_of(const gw_detector *d, const geom_pair *
     return c;
 }
 
-/* ---- internal faces: of a body's geoms against one another ---------------------------------- */
+/* ---- internal faces: of a body's geoms against one another ----------------------------------- */
 
 /*
  * Whether the face of `geom` at the point `on` is bare beside another geom of the body, which is
@@ -260,7 +260,7 @@ static bool is_internal(const void *context, const gw_manifold_point *m)
            leads_inside(d, p->a, &p->world_from_a, on_a, gw_neg(m->normal), face_a);
 }
 
-/* ---- narrow phase -------------------------------------------------------------------------- */
+/* ---- narrow phase ---------------------------------------------------------------------------- */
 
 /* Two convex geoms whose distance is known. Where they overlap and all points of the manifold are
  * internal, the next best separating axis is taken, down to half of the smaller geom's radius. */
@@ -366,7 +366,7 @@ static void collide(gw_detector *d, int a, int b)
     d->found_count += count;
 }
 
-/* ---- broad phase --------------------------------------------------------------------------- */
+/* ---- broad phase ----------------------------------------------------------------------------- */
 
 /* Puts the geoms where their bodies are, and their boxes around all that they can reach. */
 static void update_boxes(gw_detector *d, const gw_twist *twists)
@@ -435,7 +435,7 @@ int gw_detect(gw_detector *d, const gw_pose *world_from_body, const gw_twist *tw
     return count;
 }
 
-/* ---- one pair, within a tick --------------------------------------------------------------- */
+/* ---- one pair, within a tick ----------------------------------------------------------------- */
 
 static const gw_geom *geom_of(const gw_detector *d, int geom)
 {

@@ -17,7 +17,7 @@
 #include <assert.h>
 #include <string.h>
 
-/* ---- the Minkowski difference A - B -------------------------------------------------------- */
+/* ---- the Minkowski difference A - B ---------------------------------------------------------- */
 
 /* Its farthest point along d. */
 static gw_vec3 minkowski_support(const gw_convex *a, const gw_convex *b, gw_vec3 d)
@@ -75,11 +75,11 @@ static bool project_into_triangle(const gw_vec3 w[3], gw_vec3 *foot)
         if (gw_dot(n, gw_cross(w[i], w[(i + 1) % 3])) < 0)
             return false;
     /* the vertex nearest to the origin gives the smallest rounding error */
-    const gw_vec3 *near = &w[0];
+    const gw_vec3 *closest = &w[0];
     for (int i = 1; i < 3; i++)
-        if (gw_norm2(w[i]) < gw_norm2(*near))
-            near = &w[i];
-    *foot = gw_scale(gw_dot(n, *near) / area, n);
+        if (gw_norm2(w[i]) < gw_norm2(*closest))
+            closest = &w[i];
+    *foot = gw_scale(gw_dot(n, *closest) / area, n);
     return true;
 }
 
@@ -104,14 +104,14 @@ static gw_vec3 closest_on_triangle(const gw_vec3 w[3], simplex *keep)
 /* The origin itself where it is inside: all four vertices are kept then. */
 static gw_vec3 closest_on_tetrahedron(const gw_vec3 w[4], simplex *keep)
 {
-    static const int corner[4][4] = {{0, 1, 2, 3}, {0, 1, 3, 2}, {0, 2, 3, 1}, {1, 2, 3, 0}};
+    static const int index[4][4] = {{0, 1, 2, 3}, {0, 1, 3, 2}, {0, 2, 3, 1}, {1, 2, 3, 0}};
     gw_vec3 best = {0, 0, 0};
     bool outside = false;
     for (int i = 0; i < 4; i++) {
         /* the origin is beyond this face unless it is on the fourth vertex's side */
-        gw_vec3 face[3] = {w[corner[i][0]], w[corner[i][1]], w[corner[i][2]]};
+        gw_vec3 face[3] = {w[index[i][0]], w[index[i][1]], w[index[i][2]]};
         gw_vec3 n = gw_cross(gw_sub(face[1], face[0]), gw_sub(face[2], face[0]));
-        double fourth = gw_dot(n, gw_sub(w[corner[i][3]], face[0])), origin = -gw_dot(n, face[0]);
+        double fourth = gw_dot(n, gw_sub(w[index[i][3]], face[0])), origin = -gw_dot(n, face[0]);
         if (fourth != 0 && fourth * origin > 0)
             continue;
         simplex part;
@@ -206,10 +206,10 @@ static gjk_result gjk(const gw_convex *a, const gw_convex *b, double reach,
 static void try_both_senses(const gw_convex *a, const gw_convex *b, gw_vec3 n,
                             gw_signed_distance *best)
 {
-    double low_a, high_a, low_b, high_b, apart = gw_dot(n, gw_sub(a->origin, b->origin));
+    double low_a, high_a, low_b, high_b, offset = gw_dot(n, gw_sub(a->origin, b->origin));
     gw_convex_project(a, n, &low_a, &high_a);
     gw_convex_project(b, n, &low_b, &high_b);
-    double along = apart + low_a - high_b, against = low_b - high_a - apart;
+    double along = offset + low_a - high_b, against = low_b - high_a - offset;
     if (along > best->distance)
         *best = (gw_signed_distance){along, n};
     if (against > best->distance)
@@ -312,10 +312,10 @@ static void try_box_edges(box_axes *x, double lead)
             double up = x->r[p][k], uq = x->r[q][k], length = sqrt(up * up + uq * uq);
             if (length < PARALLEL)
                 continue;
-            double apart = fabs(x->t[q] * up - x->t[p] * uq);
+            double t = fabs(x->t[q] * up - x->t[p] * uq);
             double a = x->half_a[p] * fabs(uq) + x->half_a[q] * fabs(up);
             double b = x->half_b[m] * fabs(x->r[i][n]) + x->half_b[n] * fabs(x->r[i][m]);
-            consider_axis(x, (apart - a - b) / length - lead, i, k);
+            consider_axis(x, (t - a - b) / length - lead, i, k);
         }
 }
 
@@ -333,11 +333,11 @@ static void put(double *to, gw_vec3 v)
 
 static void sat_boxes(const gw_convex *a, const gw_convex *b, gw_signed_distance *best)
 {
-    gw_vec3 apart = gw_sub(a->origin, b->origin);
+    gw_vec3 b_to_a = gw_sub(a->origin, b->origin);
     box_axes x = {.best = -INFINITY};
     put(x.half_a, a->polytope->vertices[7]); /* the vertex whose coordinates are all positive */
     put(x.half_b, b->polytope->vertices[7]);
-    put(x.t, gw_neg(gw_mat3_tmul(&a->rotation, apart)));
+    put(x.t, gw_neg(gw_mat3_tmul(&a->rotation, b_to_a)));
     for (int i = 0; i < 3; i++)
         put(x.r[i], gw_mat3_tmul(&b->rotation, box_axis(a, i)));
     try_box_faces(&x);
@@ -345,7 +345,7 @@ static void sat_boxes(const gw_convex *a, const gw_convex *b, gw_signed_distance
     gw_vec3 n = x.k < 0   ? box_axis(a, x.i)
                 : x.i < 0 ? box_axis(b, x.k)
                           : gw_unit(gw_cross(box_axis(a, x.i), box_axis(b, x.k)));
-    n = gw_dot(n, apart) < 0 ? gw_neg(n) : n;
+    n = gw_dot(n, b_to_a) < 0 ? gw_neg(n) : n;
     *best = (gw_signed_distance){gw_separation_along(a, b, n), n};
 }
 
@@ -495,10 +495,10 @@ static void epa(const gw_convex *a, const gw_convex *b, gw_signed_distance *best
 
 enum { CIRCLES = 6 };
 
-static const double snap = 0.02; /* rad: directions so near are tried */
+static const double snap = 0.02; /* rad: directions within this angle are tried */
 
-/* True where a face is the answer: no direction nearby is better by more than rounding, and what
- * comes down on it comes down inside. (Of polytopes the first says it all.) */
+/* True where a face is the answer: no direction tried before is better by more than rounding, and,
+ * of curved solids, the other one's support point is above the face. */
 static bool refine_to_face(const gw_convex *a, const gw_convex *b, gw_signed_distance *best)
 {
     double size = a->size + b->size, lead = 1e-14 * size;
@@ -551,8 +551,8 @@ static gw_vec3 on_arc(const arc *c, double angle)
 /* ds / d angle = (x_a - x_b) . dn / d angle */
 static double slope_on_arc(const arc *c, double angle)
 {
-    gw_vec3 n = on_arc(c, angle), apart = minkowski_support(c->a, c->b, gw_neg(n));
-    return gw_dot(apart, gw_mul_add(gw_scale(-sin(angle), c->x), cos(angle), c->y));
+    gw_vec3 n = on_arc(c, angle), b_to_a = minkowski_support(c->a, c->b, gw_neg(n));
+    return gw_dot(b_to_a, gw_mul_add(gw_scale(-sin(angle), c->x), cos(angle), c->y));
 }
 
 /* The angle near zero where the slope falls through zero, by false position with the Illinois rule
@@ -603,9 +603,9 @@ static void refine_on_circle(const gw_convex *a, const gw_convex *b, const gw_no
 static void tangential_gap(const gw_convex *a, const gw_convex *b, gw_vec3 n, const gw_vec3 e[2],
                            double out[2])
 {
-    gw_vec3 apart = minkowski_support(a, b, gw_neg(n));
+    gw_vec3 b_to_a = minkowski_support(a, b, gw_neg(n));
     for (int i = 0; i < 2; i++)
-        out[i] = gw_dot(apart, e[i]);
+        out[i] = gw_dot(b_to_a, e[i]);
 }
 
 /* A step of Newton's method on the unit sphere, derivatives by central differences; false where the
@@ -697,7 +697,7 @@ static bool core_distance(const gw_convex *a, const gw_convex *b, double reach,
     gjk_result result = gjk(a, b, reach, best);
     if (result == GJK_BEYOND_REACH)
         return false;
-    /* polytopes that all but touch: their faces and edges say it exactly */
+    /* polytopes that all but touch: SAT is exact where GJK rounds */
     if (result == GJK_OVERLAP || best->distance < 1e-7 * (a->size + b->size)) {
         gw_signed_distance other;
         bool flat = !gw_convex_is_curved(a) && !gw_convex_is_curved(b);

@@ -37,13 +37,13 @@ static gw_manifold_point *add_found(builder *m)
 
 /* ---- an incident feature over a reference face ----------------------------------------------- */
 
-/* Whether a point of that normal is at that place of a already. */
-static bool known(const builder *m, gw_vec3 place, gw_vec3 normal)
+/* Whether a point with that normal has been found at that position on a. */
+static bool is_found(const builder *m, gw_vec3 position, gw_vec3 normal)
 {
     for (int i = 0; i < m->count; i++) {
         const gw_manifold_point *t = &m->found[i];
         gw_vec3 at = gw_mul_add(t->a, -t->radius_a, t->normal);
-        if (gw_dot(t->normal, normal) > 0.999 && gw_distance(at, place) < 1e-7)
+        if (gw_dot(t->normal, normal) > 0.999 && gw_distance(at, position) < 1e-7)
             return true;
     }
     return false;
@@ -54,12 +54,12 @@ static void add_above_face(builder *m, const gw_reference_face *face, bool on_b,
                            double radius, uint32_t feature, uint32_t face_feature)
 {
     double height = gw_dot(face->normal, p) - face->offset, gap = height - radius;
-    /* overlapping: what is deeper than the distance belongs to a face that does not push */
+    /* overlapping: a point deeper than the distance is under a face that does not separate */
     double least = m->nearest.distance - same_place;
     gw_vec3 normal = on_b ? face->normal : gw_neg(face->normal);
     gw_vec3 foot = gw_mul_add(p, -height, face->normal);
     gw_vec3 low = gw_mul_add(p, -radius, face->normal);
-    if (gap > m->reach || gap < least || known(m, on_b ? low : foot, normal))
+    if (gap > m->reach || gap < least || is_found(m, on_b ? low : foot, normal))
         return;
     gw_manifold_point *t = add_found(m);
     if (on_b)
@@ -180,8 +180,7 @@ static void add_faces(builder *m)
     }
 }
 
-/* ---- the nearest pair of points ---------------------------------------------------------------
- */
+/* ---- the nearest pair of points -------------------------------------------------------------- */
 
 /* The point of the segment nearest to p, as a fraction of its length. */
 static double nearest_fraction(const gw_support_feature *s, gw_vec3 p)
@@ -210,7 +209,7 @@ static bool parallel(const gw_support_feature *a, const gw_support_feature *b)
 }
 
 /* The fractions x, y of two segments where they are nearest: once, or, where they are parallel, at
- * both ends of what they share. Returns how many. */
+ * both ends of their common part. Returns how many. */
 static int nearest_fractions(const gw_support_feature *a, const gw_support_feature *b, double x[2],
                              double y[2])
 {
@@ -246,19 +245,19 @@ static void add_nearest(builder *m, const gw_support_feature *a, double x,
     gw_vec3 p = a->count > 1 ? on_segment(a, x) : a->p[0];
     gw_vec3 q = b->count > 1 ? on_segment(b, y) : b->p[0];
     double ra = a->radius[0] + m->a->rounding, rb = b->radius[0] + m->b->rounding;
-    gw_vec3 apart = gw_sub(p, q), n = m->nearest.normal;
-    double distance = gw_norm(apart);
+    gw_vec3 q_to_p = gw_sub(p, q), n = m->nearest.normal;
+    double distance = gw_norm(q_to_p);
     gw_normal_kind kind = GW_NORMAL_IN_WORLD;
-    bool balls = ra + rb > 0 && distance > 1e-6 * (ra + rb) && gw_dot(apart, n) > 0;
+    bool balls = ra + rb > 0 && distance > 1e-6 * (ra + rb) && gw_dot(q_to_p, n) > 0;
     bool crossing = a->count > 1 && x > 0 && x < 1 && b->count > 1 && y > 0 && y < 1;
     if (balls && (!crossing || parallel(a, b))) {
         const gw_support_feature *edge = a->count > 1 ? a : b->count > 1 ? b : NULL;
         gw_vec3 d = edge ? gw_unit(gw_sub(edge->p[1], edge->p[0])) : gw_v3(0, 0, 0);
         bool along = edge && fabs(gw_dot(d, slide)) > gw_norm(gw_reject(slide, d));
-        n = gw_scale(1 / distance, apart);
+        n = gw_scale(1 / distance, q_to_p);
         kind = !along ? GW_NORMAL_BETWEEN : edge == a ? GW_NORMAL_IN_A : GW_NORMAL_IN_B;
     }
-    double gap = gw_dot(n, apart) - ra - rb;
+    double gap = gw_dot(n, q_to_p) - ra - rb;
     if (gap <= m->reach)
         *add_found(m) = (gw_manifold_point){
             p, q, ra, rb, kind, n, false, gap, feature_of(a, x), feature_of(b, y)};
@@ -268,13 +267,13 @@ static void add_nearest(builder *m, const gw_support_feature *a, double x,
 static void add_support_point(builder *m, const gw_support_feature *a, const gw_support_feature *b)
 {
     gw_vec3 n = m->nearest.normal, p, q;
-    double apart = m->nearest.distance + m->a->rounding + m->b->rounding;
+    double separation = m->nearest.distance + m->a->rounding + m->b->rounding;
     if (a->count <= b->count) {
         p = gw_convex_support(m->a, gw_neg(n));
-        q = gw_mul_add(p, -apart, n);
+        q = gw_mul_add(p, -separation, n);
     } else {
         q = gw_convex_support(m->b, n);
-        p = gw_mul_add(q, apart, n);
+        p = gw_mul_add(q, separation, n);
     }
     *add_found(m) = (gw_manifold_point){p,
                                         q,

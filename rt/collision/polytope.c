@@ -27,11 +27,11 @@ typedef struct owner {
     int *loop;
 } owner;
 
-static owner *allocate(int vertices, int edges, int faces, int corners)
+static owner *allocate(int vertices, int edges, int faces, int loop)
 {
     size_t v = (size_t)vertices * sizeof(gw_vec3), d = (size_t)edges * sizeof(gw_vec3);
     size_t f = (size_t)faces * sizeof(gw_polytope_face), e = (size_t)edges * 2 * sizeof(int);
-    size_t c = (size_t)corners * sizeof(int);
+    size_t c = (size_t)loop * sizeof(int);
     owner *o = calloc(1, sizeof *o + v + d + f + e + c);
     if (!o)
         return NULL;
@@ -97,15 +97,15 @@ static void set_directions(owner *o)
 static gw_polytope *create(const polytope_def *def)
 {
     assert(def->vertex_count > 0 && def->face_count >= 0 && def->edge_count >= 0);
-    int corners = 0;
+    int loop = 0;
     for (int i = 0; i < def->face_count; i++)
-        corners += def->counts[i];
-    owner *o = allocate(def->vertex_count, corners + def->edge_count, def->face_count, corners);
+        loop += def->counts[i];
+    owner *o = allocate(def->vertex_count, loop + def->edge_count, def->face_count, loop);
     if (!o)
         return NULL;
     memcpy(o->vertices, def->vertices, (size_t)def->vertex_count * sizeof *o->vertices);
-    if (corners > 0)
-        memcpy(o->loop, def->loop, (size_t)corners * sizeof *o->loop);
+    if (loop > 0)
+        memcpy(o->loop, def->loop, (size_t)loop * sizeof *o->loop);
     for (int i = 0; i < def->edge_count; i++)
         add_edge(o, def->edges[i][0], def->edges[i][1]);
     set_faces(o, def);
@@ -144,18 +144,18 @@ gw_polytope *gw_polytope_box(gw_vec3 size)
     static const int counts[6] = {4, 4, 4, 4, 4, 4};
     static const int loop[24] = {1, 3, 7, 5, 0, 4, 6, 2, 2, 6, 7, 3,
                                  0, 1, 5, 4, 4, 5, 7, 6, 0, 2, 3, 1};
-    gw_vec3 corners[8];
+    gw_vec3 vertices[8];
     for (int i = 0; i < 8; i++)
-        corners[i] = gw_v3(i & 1 ? size.x / 2 : -size.x / 2, i & 2 ? size.y / 2 : -size.y / 2,
-                           i & 4 ? size.z / 2 : -size.z / 2);
+        vertices[i] = gw_v3(i & 1 ? size.x / 2 : -size.x / 2, i & 2 ? size.y / 2 : -size.y / 2,
+                            i & 4 ? size.z / 2 : -size.z / 2);
     gw_polytope *box = create(&(polytope_def){
-        .vertex_count = 8, .face_count = 6, .vertices = corners, .counts = counts, .loop = loop});
+        .vertex_count = 8, .face_count = 6, .vertices = vertices, .counts = counts, .loop = loop});
     if (box)
         box->box = true;
     return box;
 }
 
-/* ---- hulls --------------------------------------------------------------------------------- */
+/* ---- hulls ----------------------------------------------------------------------------------- */
 
 /* A hull's coplanar triangles are merged, face by face. */
 typedef struct merging {

@@ -1,11 +1,11 @@
 /*
  * Triangle meshes in contact. Making one takes memory; queries are RT safe.
  *
- * A triangle of a closed surface is not a solid: what comes to it from inside is no contact, and an
- * internal edge, between two coplanar triangles, is none. A direction n at a vertex or an edge
- * belongs to the whole surface where all neighbours lie lower along n. Otherwise only the
- * triangle's own normal counts, for what is above the triangle itself. An open surface has no
- * inside: each side of it is outside for what is there.
+ * A triangle of a closed surface is not a solid: a solid that reaches it from inside is no contact,
+ * and an internal edge, between two coplanar triangles, is none. A direction n at a vertex or an
+ * edge belongs to the whole surface where all neighbours lie lower along n. Otherwise only the
+ * triangle's own normal counts, for a solid above the triangle itself. An open surface has no
+ * inside: each side of it is outside for a solid on that side.
  *
  * An AABB tree finds the triangles near the other solid; each is tested by gw_convex_distance() and
  * gw_manifold_build(); the points of all triangles are reduced to four for each normal.
@@ -24,7 +24,7 @@ enum {
     FOUND_MAX = 256
 };
 
-static const double nearest_margin = 1e-3; /* as near as the nearest, by so much (m) */
+static const double nearest_margin = 1e-3; /* m beyond the nearest */
 
 struct gw_trimesh {
     gw_mesh *mesh;   /* shared */
@@ -50,7 +50,7 @@ static const int front_loop[3] = {0, 1, 2}, back_loop[3] = {0, 2, 1};
 
 /* ---- creation -------------------------------------------------------------------------------- */
 
-static gw_vec3 corner(const gw_trimesh *f, int t, int k)
+static gw_vec3 vertex_of(const gw_trimesh *f, int t, int k)
 {
     return f->mesh->vertices[f->mesh->triangles[t][k]];
 }
@@ -137,7 +137,7 @@ static bool make_tree(gw_trimesh *f)
     int count = f->mesh->triangle_count;
     gw_aabb *boxes = malloc(((size_t)count + 1) * sizeof *boxes);
     for (int t = 0; boxes && t < count; t++) {
-        const gw_vec3 p[3] = {corner(f, t, 0), corner(f, t, 1), corner(f, t, 2)};
+        const gw_vec3 p[3] = {vertex_of(f, t, 0), vertex_of(f, t, 1), vertex_of(f, t, 2)};
         boxes[t] = box_of(p);
         assert(gw_finite3(boxes[t].low) && gw_finite3(boxes[t].high));
     }
@@ -155,8 +155,9 @@ gw_trimesh *gw_trimesh_create(gw_mesh *mesh, gw_error *error)
         f->normals = malloc(((size_t)mesh->triangle_count + 1) * sizeof *f->normals);
     }
     for (int t = 0; f && f->normals && t < mesh->triangle_count; t++) {
-        gw_vec3 a = corner(f, t, 0);
-        f->normals[t] = gw_unit(gw_cross(gw_sub(corner(f, t, 1), a), gw_sub(corner(f, t, 2), a)));
+        gw_vec3 a = vertex_of(f, t, 0);
+        f->normals[t] =
+            gw_unit(gw_cross(gw_sub(vertex_of(f, t, 1), a), gw_sub(vertex_of(f, t, 2), a)));
     }
     if (f && f->normals && find_neighbours(f) && find_faces(f) && make_tree(f))
         return f;
@@ -189,11 +190,11 @@ static void make_triangle(triangle *t, const gw_trimesh *f, int index, gw_vec3 o
     t->index = index;
     for (int k = 0; k < 3; k++) {
         t->vertex[k] = f->mesh->triangles[index][k];
-        middle = gw_mul_add(middle, 1.0 / 3, corner(f, index, k));
+        middle = gw_mul_add(middle, 1.0 / 3, vertex_of(f, index, k));
     }
     double size = 0;
     for (int k = 0; k < 3; k++) {
-        t->vertices[k] = gw_sub(corner(f, index, k), middle);
+        t->vertices[k] = gw_sub(vertex_of(f, index, k), middle);
         size = fmax(size, gw_norm(t->vertices[k]));
     }
     for (int k = 0; k < 3; k++)
@@ -223,8 +224,7 @@ static gw_vec3 normal_of(const triangle *t)
     return gw_mat3_mul(&t->convex.rotation, t->face.normal);
 }
 
-/* ---- which normals belong to the whole surface ------------------------------------------------
- */
+/* ---- which normals belong to the whole surface ----------------------------------------------- */
 
 static bool is_neighbour(const gw_trimesh *f, int v, int other)
 {
@@ -293,14 +293,14 @@ static bool normal_counts(const gw_trimesh *f, const triangle *t, const other_so
 
 /*
  * Where the normal of least overlap belongs to no surface (it leads out across an internal edge,
- * say): the best of the face normals. The triangle's own counts only for what is above the
- * triangle, not for what has its centre behind it: that is beyond some other part of the surface.
+ * say): the best of the face normals. The triangle's own counts only for a solid whose
+ * centre is above the triangle: another is beyond some other part of the surface.
  * False where it would be deeper than a quarter of the other solid's size.
  */
 static bool best_face_normal(const gw_trimesh *f, const triangle *t, const other_solid *o,
                              gw_signed_distance *best)
 {
-    bool cut = best->distance < 0; /* else nothing overlaps, and what is nearest is elsewhere */
+    bool cut = best->distance < 0; /* else nothing overlaps, and the nearest point is elsewhere */
     const gw_convex *c = o->convex;
     gw_vec3 own = normal_of(t), centre = centre_of(o), n;
     *best = (gw_signed_distance){-INFINITY, own};
@@ -315,8 +315,7 @@ static bool best_face_normal(const gw_trimesh *f, const triangle *t, const other
     return best->distance > -0.25 * (c->size + c->rounding);
 }
 
-/* ---- one triangle against the other solid -----------------------------------------------------
- */
+/* ---- one triangle against the other solid ---------------------------------------------------- */
 
 typedef struct collector {
     const gw_trimesh_query *query;
@@ -326,7 +325,7 @@ typedef struct collector {
     gw_manifold_point found[FOUND_MAX];
 } collector;
 
-static bool known(const collector *c, const gw_manifold_point *p)
+static bool is_found(const collector *c, const gw_manifold_point *p)
 {
     for (int i = 0; i < c->count; i++) {
         const gw_manifold_point *o = &c->found[i];
@@ -374,13 +373,12 @@ static void collide_triangle(collector *c, const gw_trimesh *f, const triangle *
         p->feature_b = mesh_feature(f, t, p->feature_b);
         if (o->trimesh)
             p->feature_a = mesh_feature(o->trimesh, o->triangle, p->feature_a);
-        if (c->count < FOUND_MAX && !known(c, p))
+        if (c->count < FOUND_MAX && !is_found(c, p))
             c->found[c->count++] = *p;
     }
 }
 
-/* ---- all triangles that are near --------------------------------------------------------------
- */
+/* ---- all triangles that are near ------------------------------------------------------------- */
 
 /* The triangles of `f`, at its pose, near a box (of `s`: centre and half lengths in its frame). */
 static int triangles_near(const gw_trimesh *f, gw_vec3 origin, const gw_mat3 *rotation,
@@ -432,16 +430,17 @@ static int keep_nearest(collector *c, const other_solid *o, int *triangles, int 
 static bool collide_solid(collector *c, const other_solid *o)
 {
     const gw_trimesh_query *q = c->query;
-    int near[TRIANGLES_MAX], capacity = q->nearest_only ? TRIANGLES_MAX_NEAREST : TRIANGLES_MAX;
+    int triangles[TRIANGLES_MAX],
+        capacity = q->nearest_only ? TRIANGLES_MAX_NEAREST : TRIANGLES_MAX;
     int count = triangles_near(q->trimesh, q->origin, &q->rotation, o->convex, o->centre, o->half,
-                               q->reach + o->convex->rounding, near, capacity);
+                               q->reach + o->convex->rounding, triangles, capacity);
     bool all = count <= capacity;
     count = all ? count : capacity;
     if (q->nearest_only)
-        count = keep_nearest(c, o, near, count);
+        count = keep_nearest(c, o, triangles, count);
     for (int i = 0; i < count; i++) {
         triangle t;
-        make_triangle(&t, q->trimesh, near[i], q->origin, &q->rotation, centre_of(o));
+        make_triangle(&t, q->trimesh, triangles[i], q->origin, &q->rotation, centre_of(o));
         collide_triangle(c, q->trimesh, &t, o);
     }
     return all;
@@ -454,14 +453,14 @@ static void collide_trimesh(collector *c)
     const gw_trimesh *f = q->other;
     gw_aabb box = q->trimesh->mesh->bounds;
     gw_convex frame = {.origin = q->origin, .rotation = q->rotation};
-    int near[TRIANGLES_MAX];
-    int count =
-        triangles_near(f, q->convex->origin, &q->convex->rotation, &frame,
-                       gw_scale(0.5, gw_add(box.low, box.high)),
-                       gw_scale(0.5, gw_sub(box.high, box.low)), q->reach, near, TRIANGLES_MAX);
+    int triangles[TRIANGLES_MAX];
+    int count = triangles_near(f, q->convex->origin, &q->convex->rotation, &frame,
+                               gw_scale(0.5, gw_add(box.low, box.high)),
+                               gw_scale(0.5, gw_sub(box.high, box.low)), q->reach, triangles,
+                               TRIANGLES_MAX);
     for (int i = 0; i < count && i < TRIANGLES_MAX; i++) {
         triangle t;
-        make_triangle(&t, f, near[i], q->convex->origin, &q->convex->rotation, q->origin);
+        make_triangle(&t, f, triangles[i], q->convex->origin, &q->convex->rotation, q->origin);
         gw_aabb its = box_of(t.vertices);
         other_solid o = {&t.convex, gw_scale(0.5, gw_add(its.low, its.high)),
                          gw_scale(0.5, gw_sub(its.high, its.low)), f, &t};
@@ -469,8 +468,7 @@ static void collide_trimesh(collector *c)
     }
 }
 
-/* ---- reduction --------------------------------------------------------------------------------
- */
+/* ---- reduction ------------------------------------------------------------------------------- */
 
 static int by_gap(const void *a, const void *b)
 {
@@ -496,8 +494,8 @@ static int farthest_found(const collector *c, const bool *in_group, const gw_man
     return best;
 }
 
-/* Of those with about the same normal the nearest, then what is farthest from those taken: four at
- * most. */
+/* Of points with about the same normal the nearest, then those farthest from the ones taken: four
+ * at most. */
 static int reduce(const collector *c, gw_manifold_point *points, int capacity)
 {
     bool done[FOUND_MAX] = {false}, in_group[FOUND_MAX];
