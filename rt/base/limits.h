@@ -1,6 +1,6 @@
 /*
- * Every cap of the appliance, with its unit and its reason. A request beyond one is refused by
- * name; nothing grows past its cap.
+ * Every capacity limit of the appliance, with its unit and reason. A request beyond a limit is
+ * refused by name.
  */
 #ifndef GW_BASE_LIMITS_H
 #define GW_BASE_LIMITS_H
@@ -16,30 +16,29 @@
 #define GW_MAX_MESH_TRIANGLES (1 << 19)
 #define GW_MAX_MESH_BYTES     (16u << 20) /* of a file: a finely scanned part; a route of its own */
 #define GW_MAX_MESH_FILES     64          /* of the data folder: a gigabyte at most */
-#define GW_MAX_HULL           512 /* corners of a convex hull: every look at it goes through them */
-#define GW_MAX_TOOLS          2   /* held objects: two hands */
-#define GW_MAX_DEVICES        8   /* devices of a scene */
+#define GW_MAX_HULL           512  /* corners of a convex hull: support functions search them */
+#define GW_MAX_TOOLS          2    /* held objects: two hands */
+#define GW_MAX_DEVICES        8    /* devices of a scene */
 #define GW_MAX_SAMPLES        4096 /* samples of a scripted wrench, or knots of a hand's path */
-#define GW_MAX_UNILATERALS    64   /* one-sided distances of one held object: a bit each in u64 */
+#define GW_MAX_UNILATERALS    64   /* unilateral constraints of one object: a bit each in u64 */
 #define GW_MAX_TASKS          32   /* tasks of a scene */
 #define GW_MAX_STEPS          64   /* steps of a task */
 #define GW_MAX_STEP_IDS       16 /* constraints that one step enables, and as many that it disables */
 
 /* Mechanisms, contacts */
-#define GW_MAX_MECHANISMS 8 /* serial chains of a scene */
-#define GW_MAX_LINKS      64 /* links of a chain: a snake; what is held through a tick grows with it */
-#define GW_MAX_JOINTS     128  /* joints of a scene: every snapshot carries them */
-#define GW_MAX_MATERIALS  64   /* materials of a scene */
-#define GW_MAX_IGNORED    1024 /* pairs of a scene that never touch */
-#define GW_MAX_FREE       64 /* free bodies of a scene: each has a step of its own in every tick */
-#define GW_MAX_MODELS     (GW_MAX_TOOLS + GW_MAX_MECHANISMS + GW_MAX_FREE) /* models of a scene */
-#define GW_MAX_CONTACT_CANDIDATES                                                                  \
-    512 /* pairs of points that may meet soon: a heap of 64 has up to 350 */
+#define GW_MAX_MECHANISMS         8 /* serial chains of a scene */
+#define GW_MAX_LINKS              64 /* links of a chain: a snake; scratch memory of a tick grows with it */
+#define GW_MAX_JOINTS             128  /* joints of a scene: every snapshot carries them */
+#define GW_MAX_MATERIALS          64   /* materials of a scene */
+#define GW_MAX_IGNORED            1024 /* pairs of a scene without collisions */
+#define GW_MAX_FREE               64   /* free bodies of a scene: each is stepped in every tick */
+#define GW_MAX_MODELS             (GW_MAX_TOOLS + GW_MAX_MECHANISMS + GW_MAX_FREE) /* models of a scene */
+#define GW_MAX_CONTACT_CANDIDATES 512 /* contact candidates: a heap of 64 bodies has up to 350 */
 #define GW_MAX_SIMULTANEOUS_CONTACTS                                                               \
-    64 /* contacts resolved in one collision: a 64 x 64 matrix at most */
+    64                             /* contacts resolved by one impulse: a 64 x 64 matrix at most */
 #define GW_MAX_SUBSTEPS         32 /* of control within a tick: 8 kHz of them at 250 Hz */
-#define GW_MAX_SHOWN_COLLISIONS 16 /* collisions that a snapshot remembers: the newest ones */
-#define GW_MAX_SHOWN_CONTACTS   64 /* contacts that a snapshot tells of */
+#define GW_MAX_SHOWN_COLLISIONS 16 /* collisions in a snapshot: the newest ones */
+#define GW_MAX_SHOWN_CONTACTS   64 /* contacts in a snapshot */
 
 /* Solver */
 #define GW_MAX_PROBLEM  64  /* constraints between one mobile object and its surroundings */
@@ -47,7 +46,7 @@
 #define GW_MAX_ROWS     24  /* scalar rows of a submanifold's algebraic side */
 #define GW_MAX_SAMPLED  256 /* sampled or evaluated poses of one branch of an answer */
 #define GW_MAX_TRACE    256 /* steps of one answer's trace */
-#define GW_MAX_CLUSTER  16  /* objects of a cycle that are solved together */
+#define GW_MAX_CLUSTER  16  /* objects of a loop that are solved together */
 #define GW_MAX_MOTION   12  /* freedoms of all hands together: two free bodies */
 
 #define GW_MAX_COORDINATE 1e75 /* m, of points and distances: products of four are numbers yet */

@@ -6,9 +6,10 @@
  */
 #include "rt/base/small.h"
 
-#include "rt/base/limits.h"
-
+#include <assert.h>
 #include <math.h>
+
+#include "rt/base/limits.h"
 
 #define SWEEPS 24 /* converges in about six; the cap bounds the time */
 
@@ -132,7 +133,7 @@ static double tail2(const double a[6], int k)
     return sum;
 }
 
-/* x less twice its part along the mirror's normal u, which is zero before column k. */
+/* Reflects x by the unit Householder vector u, which is zero before column k. */
 static void reflect(const double u[6], int k, double x[6])
 {
     double dot = 0;
@@ -142,8 +143,8 @@ static void reflect(const double u[6], int k, double x[6])
         x[j] -= 2 * dot * u[j];
 }
 
-/* The mirror that takes a row's columns k.. onto column k: its normal is along a + sign(a_k)|a|. */
-static void mirror_of(const double a[6], int k, double norm, double u[6])
+/* The Householder vector that takes a row's columns k.. onto column k: along a + sign(a_k)|a|. */
+static void householder_vector(const double a[6], int k, double norm, double u[6])
 {
     for (int j = 0; j < 6; j++)
         u[j] = j < k ? 0 : a[j];
@@ -186,7 +187,7 @@ static void reduce(int rows, double (*a)[6], double tolerance, int most_rank, in
         if (!(norm > tolerance * first) || norm == 0)
             return;
         swap_rows(a, order, best, k);
-        mirror_of(a[k], k, norm, q->mirror[k]);
+        householder_vector(a[k], k, norm, q->mirror[k]);
         for (int i = k; i < rows; i++)
             reflect(q->mirror[k], k, a[i]);
     }
@@ -253,6 +254,7 @@ int gw_small_least_squares(int rows, double (*a)[6], double tolerance, int most,
     int order[GW_MAX_ROWS + 6];
     double sorted[GW_MAX_ROWS + 6];
     gw_small_lq q;
+    assert(rows >= 0 && rows <= GW_MAX_ROWS + 6);
     reduce(rows, a, tolerance, most, order, &q);
     for (int i = 0; i < rows; i++)
         sorted[i] = b[order[i]];
@@ -270,6 +272,7 @@ int gw_small_least_squares(int rows, double (*a)[6], double tolerance, int most,
 int gw_small_cholesky_solve(int n, const double (*m)[6], double raise, const double *g, double *x)
 {
     double l[6][6];
+    assert(n >= 0 && n <= 6);
     for (int j = 0; j < n; j++) {
         double pivot = m[j][j] + raise;
         for (int k = 0; k < j; k++)

@@ -1,6 +1,6 @@
 /*
- * Dense linear algebra of the solver's size: matrices of at most GW_MAX_ROWS rows and six
- * columns, in caller's memory. Any thread, RT safe.
+ * Small dense linear algebra: matrices of at most GW_MAX_ROWS rows and six columns, in the caller's
+ * memory. Any thread, RT safe.
  */
 #ifndef GW_BASE_SMALL_H
 #define GW_BASE_SMALL_H
@@ -22,10 +22,10 @@ int gw_small_rank(const double s[6], double tolerance);
 void gw_small_solve(int rows, const double (*us)[6], const double s[6], const double v[6][6],
                     int rank, const double *b, double x[6]);
 
-/* A = L Q^T by Householder's reflections of the rows, the longest row that is left first. */
+/* A = L Q^T by Householder reflections of the rows, with row pivoting. */
 typedef struct gw_small_lq {
-    int rank;            /* rows that are longer than the tolerance times the first one */
-    double mirror[6][6]; /* normals of the reflections, unit vectors; Q = H_0 H_1 ... */
+    int rank;            /* rows longer than the tolerance times the first */
+    double mirror[6][6]; /* unit Householder vectors; Q = H_0 H_1 ... */
 } gw_small_lq;
 
 /* `a` (rows x 6) becomes L, lower triangular in its first `rank` rows once they are put in the

@@ -203,7 +203,7 @@ static inline gw_mat3 gw_quat_to_mat3(gw_quat q)
 gw_quat gw_quat_exp(gw_vec3 rotation);
 gw_vec3 gw_quat_log(gw_quat q);
 
-/* Angular velocity of exp(r) while r changes by r_dot a second, and the other way round. */
+/* The left Jacobian of SO(3), angular velocity of exp(r) by the rate r_dot, and its inverse. */
 gw_vec3 gw_so3_left_jacobian(gw_vec3 r, gw_vec3 r_dot);
 gw_vec3 gw_so3_left_jacobian_inverse(gw_vec3 r, gw_vec3 spin);
 
@@ -266,8 +266,8 @@ gw_pose gw_pose_add(const gw_pose *pose, const gw_twist *displacement);
 /* The displacement that gw_pose_add() needs to go from a to b. */
 gw_twist gw_pose_sub(const gw_pose *b, const gw_pose *a);
 
-/* The motion of a rigid body that turns and slides steadily: where a second of the twist (of the
- * point at the world's origin) takes what was at rest at the origin; and the twist that does it. */
+/* The exponential of se(3), the displacement by one second of a constant twist of the world's
+ * origin, and its inverse. */
 gw_pose gw_screw_exp(const gw_twist *screw);
 gw_twist gw_screw_log(const gw_pose *motion);
 

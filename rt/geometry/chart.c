@@ -5,11 +5,11 @@
  *
  * Coordinates are ordered rotation first. Pure functions: any thread, RT safe.
  */
-#include <string.h>
+#include <assert.h>
 
 #include "rt/geometry/submanifold.h"
 
-/* What every stage of a step goes through. */
+/* For functions that every stage of a step calls. */
 #define STEP_INLINE static inline __attribute__((always_inline))
 
 /* sin x and cos x; the series is exact to rounding below 1/16. */
@@ -47,7 +47,7 @@ static gw_quat rotation_on_set(const gw_rotation_set *set, gw_quat q)
         b = gw_rotate(q, set->axis_body);
         return gw_quat_unit(gw_quat_mul(gw_quat_between(b, set->axis), q));
     case GW_ROTATION_ANGLE:
-        /* turn R b about axis x R b by what its angle to the axis lacks */
+        /* rotate R b about axis x R b by the error of its angle to the axis */
         b = gw_rotate(q, set->axis_body);
         n = gw_cross(set->axis, b);
         s = gw_norm(n);
@@ -57,9 +57,11 @@ static gw_quat rotation_on_set(const gw_rotation_set *set, gw_quat q)
         double lack = atan2(sin(set->angle) * c - cos(set->angle) * s,
                             cos(set->angle) * c + sin(set->angle) * s);
         return gw_quat_unit(gw_quat_mul(turn_about(gw_scale(1 / s, n), lack), q));
-    default:
-        return gw_quat_unit(q);
+    case GW_ROTATION_FREE:
+    case GW_ROTATION_GENERAL:
+        break;
     }
+    return gw_quat_unit(q);
 }
 
 /* Cosine and sine of the angle of (x, y), its direction e1 where there is none. */
@@ -293,6 +295,7 @@ STEP_INLINE void put(double *row, gw_vec3 v, gw_vec3 w)
 
 void gw_chart_at(const gw_submanifold *set, const gw_pose *world_from_body, gw_chart *chart)
 {
+    assert(set->dof >= 0 && set->dof <= 6);
     chart->set = set;
     chart->centre = *world_from_body;
     if (set->general) {

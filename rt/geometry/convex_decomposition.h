@@ -1,6 +1,6 @@
 /*
- * A solid of triangles as convex cells that fill it: what touches it touches one of them. Any
- * thread; not for use inside a tick.
+ * Convex decomposition: a solid of triangles as convex pieces that fill it, for collision
+ * detection. Any thread; not for use inside a tick.
  */
 #ifndef GW_GEOMETRY_CONVEX_DECOMPOSITION_H
 #define GW_GEOMETRY_CONVEX_DECOMPOSITION_H
@@ -10,10 +10,10 @@
 #define GW_MAX_CONVEX_PIECES 128 /* of a mesh, at most */
 
 /*
- * Convex meshes with one reference each, which share faces and together are the mesh; returns how
- * many. 0 where the mesh is open, where more than GW_MAX_CONVEX_PIECES or too many triangles make
- * it up (round holes do), or memory is short.
+ * Fills `pieces` with convex meshes that together are the mesh, with one reference each; returns
+ * their number. 0 where the mesh is open, where more than GW_MAX_CONVEX_PIECES or too many
+ * triangles make it up (round holes do), or memory is short.
  */
-int gw_mesh_convex_decomposition(const gw_mesh *mesh, gw_mesh *cells[GW_MAX_CONVEX_PIECES]);
+int gw_mesh_convex_decomposition(const gw_mesh *mesh, gw_mesh *pieces[GW_MAX_CONVEX_PIECES]);
 
 #endif

@@ -6,6 +6,7 @@
  */
 #include "rt/geometry/feature.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -170,6 +171,7 @@ static void compound_feature(const gw_shape *shape, int i, char *name, gw_elemen
 
 void gw_feature_at(const gw_shape *shape, int i, char *name, gw_element *element)
 {
+    assert(i >= 0 && i < gw_feature_count(shape));
     switch (shape->kind) {
     case GW_SHAPE_BOX:
         box_feature(shape, i, name, element);
@@ -199,6 +201,7 @@ void gw_feature_at(const gw_shape *shape, int i, char *name, gw_element *element
 
 bool gw_feature_find(const gw_shape *shape, const char *name, gw_element *element)
 {
+    assert(shape && name && element);
     int count = gw_feature_count(shape);
     for (int i = 0; i < count; i++) {
         char candidate[GW_FEATURE_NAME];

@@ -1,6 +1,7 @@
 /*
- * Strands: a set with factors is followed along its parameter, a general one along the tangent that
- * turns least from step to step, each step brought back onto the rows. Any thread, RT safe.
+ * Freedom paths: a set with factors is followed along its parameter, a general one along the
+ * tangent that turns least from step to step, each step projected onto the rows. Any thread, RT
+ * safe.
  */
 #include "rt/geometry/freedom_path.h"
 
@@ -42,7 +43,7 @@ static int parameter_side(const gw_submanifold *set, const double *at, int k, do
     return most;
 }
 
-/* ---- general sets: a walk ------------------------------------------------------------------- */
+/* ---- general sets: steps along the tangent -------------------------------------------------- */
 
 /* In weighed coordinates [v; length w]. */
 static void tangent_at(const gw_submanifold *set, const gw_pose *x, double length,
@@ -63,7 +64,8 @@ static double dot6(const double *a, const double *b)
 }
 
 /* The tangent at x that is nearest to d, d <- Z Z^T d / |Z Z^T d|; the cosine between the two. */
-static double turn_to_tangent(const gw_submanifold *set, const gw_pose *x, double length, double *d)
+static double rotate_to_tangent(const gw_submanifold *set, const gw_pose *x, double length,
+                                double *d)
 {
     double basis[6][6], to[6] = {0};
     tangent_at(set, x, length, basis);
@@ -78,8 +80,8 @@ static double turn_to_tangent(const gw_submanifold *set, const gw_pose *x, doubl
     return size;
 }
 
-static int walk_side(const gw_submanifold *set, const gw_pose *from, const double *first,
-                     double length, double step, int most, gw_pose *out, bool *closed)
+static int general_side(const gw_submanifold *set, const gw_pose *from, const double *first,
+                        double length, double step, int most, gw_pose *out, bool *closed)
 {
     gw_pose x = *from;
     double d[6];
@@ -92,7 +94,7 @@ static int walk_side(const gw_submanifold *set, const gw_pose *from, const doubl
         double off = gw_rows_project(set->rows, set->row_count, 6 - set->dof, length, 20, &next);
         double gone = gw_pose_distance(&x, &next, length);
         if (off > 1e-9 * length || gone > 2 * step || gone < 0.3 * step ||
-            !gw_submanifold_contains(set, &next) || turn_to_tangent(set, &next, length, d) < 0.5)
+            !gw_submanifold_contains(set, &next) || rotate_to_tangent(set, &next, length, d) < 0.5)
             return n;
         x = next;
         if (n > 2 && gw_pose_distance(&x, from, length) < 0.6 * step) {
@@ -120,25 +122,24 @@ static int side(const gw_submanifold *set, const gw_pose *from, int k, double le
     tangent_at(set, from, length, basis);
     for (int i = 0; i < 6; i++)
         first[i] = way * basis[k][i];
-    return walk_side(set, from, first, length, step, most, out, closed);
+    return general_side(set, from, first, length, step, most, out, closed);
 }
 
 void gw_freedom_path_along(const gw_submanifold *set, const gw_pose *from, int freedom,
-                           double length, double step, int most, gw_freedom_path *strand)
+                           double length, double step, int most, gw_freedom_path *path)
 {
     gw_pose ahead[GW_FREEDOM_PATH_MAX], behind[GW_FREEDOM_PATH_MAX];
     most = most < GW_FREEDOM_PATH_MAX ? most : GW_FREEDOM_PATH_MAX;
-    strand->closed = false;
-    int after = side(set, from, freedom, length, step, 1, most, ahead, &strand->closed);
-    int before = strand->closed
-                     ? 0
-                     : side(set, from, freedom, length, step, -1, most, behind, &strand->closed);
-    strand->closed = strand->closed && before == 0;
+    path->closed = false;
+    int after = side(set, from, freedom, length, step, 1, most, ahead, &path->closed);
+    int before =
+        path->closed ? 0 : side(set, from, freedom, length, step, -1, most, behind, &path->closed);
+    path->closed = path->closed && before == 0;
     for (int i = 0; i < before; i++)
-        strand->poses[i] = behind[before - 1 - i];
-    strand->poses[before] = *from;
+        path->poses[i] = behind[before - 1 - i];
+    path->poses[before] = *from;
     for (int i = 0; i < after; i++)
-        strand->poses[before + 1 + i] = ahead[i];
-    strand->here = before;
-    strand->count = before + 1 + after;
+        path->poses[before + 1 + i] = ahead[i];
+    path->here = before;
+    path->count = before + 1 + after;
 }

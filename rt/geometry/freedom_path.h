@@ -1,27 +1,27 @@
 /*
- * Strands: the way of a body along one freedom of a set, as poses in order, to draw and to show
- * what the freedom is. Any thread, RT safe.
+ * Freedom paths: the motion of a body along one freedom of a set, as a sequence of poses, for
+ * display. Any thread, RT safe.
  */
 #ifndef GW_GEOMETRY_FREEDOM_PATH_H
 #define GW_GEOMETRY_FREEDOM_PATH_H
 
 #include "rt/geometry/submanifold.h"
 
-#define GW_FREEDOM_PATH_MAX 48 /* poses to each side of where it begins */
+#define GW_FREEDOM_PATH_MAX 48 /* poses to each side of the start */
 
 typedef struct gw_freedom_path {
     int count;   /* of poses, in order; at least 1 */
-    int here;    /* index of the pose where it begins */
+    int here;    /* index of the start */
     bool closed; /* the last pose is one step before the first */
     gw_pose poses[2 * GW_FREEDOM_PATH_MAX + 1];
 } gw_freedom_path;
 
 /*
- * The strand of a freedom (0 .. dof - 1, in the order of the parameters) through a pose on the set,
+ * The path of a freedom (0 .. dof - 1, in the order of the parameters) through a pose on the set,
  * at most `most` poses to each side, `step` (m) apart by gw_pose_distance(.., length). It ends
- * where a parameter's range does, or where the set lets it go no further.
+ * where the range of the parameter does, or where the set ends.
  */
 void gw_freedom_path_along(const gw_submanifold *set, const gw_pose *from, int freedom,
-                           double length, double step, int most, gw_freedom_path *strand);
+                           double length, double step, int most, gw_freedom_path *path);
 
 #endif

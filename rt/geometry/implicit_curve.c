@@ -1,7 +1,7 @@
 /*
- * Walking along a general set of one freedom: a step along the curve as it bent so far, then back
- * onto the rows. The step follows the bend; where two arcs cross, the walk goes straight on. Any
- * thread, RT safe.
+ * Implicit curves traced by a predictor-corrector method: a step along tangent and bend, then
+ * Newton's method onto the rows. The step size follows the bend; where two arcs cross, the trace
+ * goes straight on. Any thread, RT safe.
  */
 #include "rt/geometry/implicit_curve.h"
 
@@ -9,17 +9,17 @@
 
 #include "rt/base/small.h"
 
-/* Steps and ways in units. */
-#define LONGEST  0.2  /* small beside a loop, most are a turn or more */
-#define TURNED   0.3  /* rad a step, at the most */
-#define FIRST    0.03 /* when nothing is known of the bend */
-#define SHORTEST 1e-5
-#define RESOLVED 2e-5 /* arcs that pass each other closer than this cross */
-#define FAR      300  /* a curve that goes this far does not come back */
-#define PASSED   1e-5 /* a pose this close to the curve is on it */
-/* What the fifth row tells of the tangent, of what the first does: at a crossing nothing. */
-#define CROSSING 1e-6 /* with less, the tangent is anything */
-#define PLAIN    1e-4 /* with less, the crossing may itself be meant */
+/* Steps and arc lengths in units. */
+#define MAX_STEP   0.2  /* small beside a loop, most are a turn or more */
+#define MAX_TURN   0.3  /* rad a step, at most */
+#define FIRST_STEP 0.03 /* while the bend is unknown */
+#define MIN_STEP   1e-5
+#define RESOLUTION 2e-5 /* arcs that pass each other closer than this cross */
+#define FAR        300  /* a curve that goes this far does not come back */
+#define ON_CURVE   1e-5 /* a pose this close to the curve is on it */
+/* Size of the fifth pivot of the rows relative to the first: zero at a crossing. */
+#define CROSSING 1e-6 /* below, the tangent is undefined */
+#define REGULAR  1e-4 /* below, the pose may be the crossing itself */
 
 static double dot6(const double *a, const double *b)
 {
@@ -29,8 +29,7 @@ static double dot6(const double *a, const double *b)
     return sum;
 }
 
-/* The direction that the rows ask least of; how much the five that count do ask, the least of them
- * over the most. */
+/* The direction of smallest change of the rows; returns the fifth pivot over the first. */
 static double tangent_at(const gw_submanifold *set, double unit, const gw_pose *x, double t[6])
 {
     double a[GW_MAX_ROWS][6], basis[1][6];
@@ -51,10 +50,10 @@ static double tangent_at(const gw_submanifold *set, double unit, const gw_pose *
 bool gw_implicit_curve_is_regular(const gw_submanifold *set, double size, const gw_pose *pose)
 {
     double t[6], far = gw_norm(pose->p) / size;
-    return tangent_at(set, size, pose, t) * (1 + far * far) > PLAIN;
+    return tangent_at(set, size, pose, t) * (1 + far * far) > REGULAR;
 }
 
-/* What a way is measured by at a pose: turns there move the rows' points as far as that. */
+/* The unit of arc length at a pose: rotations there move the rows' points as far as that. */
 static double unit_at(double size, const gw_pose *x)
 {
     return fmax(size, 0.5 * gw_norm(x->p));
@@ -62,7 +61,8 @@ static double unit_at(double size, const gw_pose *x)
 
 gw_curve_trace gw_curve_trace_from_seed(const gw_submanifold *set, double size, bool backward)
 {
-    gw_curve_trace w = {.set = set, .size = size, .x = set->seed, .step = FIRST, .came = FIRST};
+    gw_curve_trace w = {
+        .set = set, .size = size, .x = set->seed, .step = FIRST_STEP, .came = FIRST_STEP};
     w.unit = unit_at(size, &w.x);
     w.clear = tangent_at(set, w.unit, &w.x, w.tangent);
     w.least = fmin(CROSSING, 1e-3 * w.clear);
@@ -78,8 +78,8 @@ static gw_pose shifted(double unit, const gw_pose *x, const double d[6])
     return gw_pose_add(x, &move);
 }
 
-/* The place the way s ahead, along a tangent that turns. */
-static gw_pose ahead(const gw_curve_trace *w, double s)
+/* Predictor: the pose at arc length s ahead, by tangent and bend. */
+static gw_pose predicted(const gw_curve_trace *w, double s)
 {
     double d[6];
     for (int i = 0; i < 6; i++)
@@ -96,9 +96,9 @@ static void between(double unit, const gw_pose *x, const gw_pose *y, double d[6]
     d[3] = t.w.x, d[4] = t.w.y, d[5] = t.w.z;
 }
 
-/* Goes along the curve from the walk's place until beside the pose: it is there if it is on this
- * curve. Each time along the tangent there, since what is off is put right across it: that
- * converges as Newton's method does, also where the curve bends within a step. */
+/* Follows the curve from the present point until beside the pose, which is there if it is on this
+ * curve. Each correction is along the tangent at the new point, since projection acts across it:
+ * that converges like Newton's method, also where the curve bends within a step. */
 bool gw_curve_trace_passes(const gw_curve_trace *w, const gw_pose *y)
 {
     double d[6], t[6], reach = fmax(w->step, w->came), far = reach * w->unit;
@@ -120,10 +120,10 @@ bool gw_curve_trace_passes(const gw_curve_trace *w, const gw_pose *y)
         between(w->unit, &x, y, d);
         along = dot6(d, t);
     }
-    return dot6(d, d) < PASSED * PASSED;
+    return dot6(d, d) < ON_CURVE * ON_CURVE;
 }
 
-static gw_curve_trace_status arrived(gw_curve_trace *w)
+static gw_curve_trace_status status_at(gw_curve_trace *w)
 {
     bool home = gw_curve_trace_passes(w, &w->set->seed);
     if (home && w->away)
@@ -133,26 +133,26 @@ static gw_curve_trace_status arrived(gw_curve_trace *w)
                                                                : GW_TRACE_CONTINUES;
 }
 
-/* Halves the way to a crossing ahead, or to where two arcs turn away from each other: which of them
- * it is shows close by. */
-static void heed_crossing(const gw_curve_trace *w, double moved, gw_curve_trace *next)
+/* Halves the distance to a crossing ahead, or to where two arcs pass closely: nearby it shows which
+ * of the two it is. */
+static void shorten_before_crossing(const gw_curve_trace *w, double moved, gw_curve_trace *next)
 {
     double fallen = w->clear - next->clear;
     if (fallen > 0)
-        next->step = fmin(next->step, fmax(RESOLVED, 0.5 * moved * next->clear / fallen));
+        next->step = fmin(next->step, fmax(RESOLUTION, 0.5 * moved * next->clear / fallen));
 }
 
-/* A step as the curve bends. */
-static double step_on(const gw_curve_trace *w, double s, double straight)
+/* The next step size, by the bend of the last one. */
+static double next_step(const gw_curve_trace *w, double s, double straight)
 {
     const double *t = w->tangent;
     double turn = sqrt(t[3] * t[3] + t[4] * t[4] + t[5] * t[5]);
-    double most = fmin(LONGEST, TURNED / fmax(turn, 1e-3));
+    double most = fmin(MAX_STEP, MAX_TURN / fmax(turn, 1e-3));
     return fmin(most, s * (straight > 0.98 ? 1.6 : straight > 0.94 ? 1 : 0.7));
 }
 
-/* The walk in the unit of where it is. */
-static void measure_anew(gw_curve_trace *w)
+/* Changes to the unit of arc length at the present point. */
+static void update_unit(gw_curve_trace *w)
 {
     double unit = unit_at(w->size, &w->x), k = w->unit / unit;
     if (k == 1)
@@ -167,12 +167,12 @@ static void measure_anew(gw_curve_trace *w)
     w->unit = unit;
 }
 
-/* One step of the length s; false where it does not end on this curve for sure. */
+/* One step of length s; false where it may not end on this curve. */
 static bool try_step(const gw_curve_trace *w, double s, gw_curve_trace *next)
 {
     double d[6], off[6];
     *next = *w;
-    gw_pose guess = ahead(w, s);
+    gw_pose guess = predicted(w, s);
     next->x = guess;
     if (gw_rows_project(w->set->rows, w->set->row_count, 5, w->unit, 12, &next->x) >
         1e-10 * w->size)
@@ -192,35 +192,35 @@ static bool try_step(const gw_curve_trace *w, double s, gw_curve_trace *next)
     }
     straight = fabs(straight);
     next->came = moved;
-    next->step = step_on(next, s, straight);
-    heed_crossing(w, moved, next);
-    measure_anew(next);
+    next->step = next_step(next, s, straight);
+    shorten_before_crossing(w, moved, next);
+    update_unit(next);
     return moved > 0.5 * s && moved < 1.5 * s && straight > 0.9;
 }
 
-gw_curve_trace_status gw_curve_trace_step(gw_curve_trace *walk)
+gw_curve_trace_status gw_curve_trace_step(gw_curve_trace *trace)
 {
-    gw_curve_trace from = *walk;
+    gw_curve_trace from = *trace;
     from.tries = 0;
-    for (double s = from.step; s >= SHORTEST; s *= 0.5, from.tries++)
-        if (try_step(&from, s, walk))
-            return arrived(walk);
-    for (double s = 4 * SHORTEST; s <= LONGEST; s *= 2, from.tries++) /* over a crossing ahead */
-        if (try_step(&from, s, walk))
-            return arrived(walk);
-    *walk = from;
+    for (double s = from.step; s >= MIN_STEP; s *= 0.5, from.tries++)
+        if (try_step(&from, s, trace))
+            return status_at(trace);
+    for (double s = 4 * MIN_STEP; s <= MAX_STEP; s *= 2, from.tries++) /* across a crossing ahead */
+        if (try_step(&from, s, trace))
+            return status_at(trace);
+    *trace = from;
     return GW_TRACE_STUCK;
 }
 
 /* ---- the nearest pose ----------------------------------------------------------------------- */
 
-/* The pose of the curve beside the walk's place, s along, and half the slope of the
- * squared distance there. */
+/* The pose of the curve at arc length s from the present point, and half the slope of the squared
+ * distance there. */
 static double slope_at(const gw_curve_trace *w, double s, const gw_pose *near, double length,
                        gw_pose *x)
 {
     double t[6], l = length / w->unit;
-    *x = ahead(w, s);
+    *x = predicted(w, s);
     gw_rows_project(w->set->rows, w->set->row_count, 5, w->unit, 20, x);
     if (tangent_at(w->set, w->unit, x, t) < w->least)
         for (int i = 0; i < 6; i++)
@@ -230,7 +230,7 @@ static double slope_at(const gw_curve_trace *w, double s, const gw_pose *near, d
     return dot6(g, t) * (dot6(t, w->tangent) < 0 ? -1 : 1);
 }
 
-/* The slope's zero between a step back and a step on, by false position (Illinois). */
+/* The zero of the slope between one step back and one step on, by false position (Illinois). */
 double gw_curve_trace_nearest(const gw_curve_trace *w, const gw_pose *near, double length,
                               gw_pose *nearest)
 {
@@ -266,7 +266,7 @@ void gw_curve_minima_begin(gw_curve_minima *v, const gw_pose *near, double lengt
     v->count = 0;
 }
 
-static void note(gw_curve_minima *v, const gw_curve_trace *at, double depth)
+static void insert_minimum(gw_curve_minima *v, const gw_curve_trace *at, double depth)
 {
     int k = v->count < GW_CURVE_MINIMA ? v->count++ : GW_CURVE_MINIMA;
     for (; k > 0 && v->depth[k - 1] > depth; k--)
@@ -280,7 +280,7 @@ void gw_curve_minima_visit(gw_curve_minima *v, const gw_curve_trace *w, bool fir
 {
     double d = gw_pose_distance(&w->x, v->near, v->length);
     if (!first && v->last <= v->before && v->last <= d)
-        note(v, &v->at, v->last);
+        insert_minimum(v, &v->at, v->last);
     v->before = first ? HUGE_VAL : v->last;
     v->last = d;
     v->at = *w;
@@ -289,7 +289,7 @@ void gw_curve_minima_visit(gw_curve_minima *v, const gw_curve_trace *w, bool fir
 void gw_curve_minima_end(gw_curve_minima *v)
 {
     if (v->last <= v->before)
-        note(v, &v->at, v->last);
+        insert_minimum(v, &v->at, v->last);
 }
 
 double gw_curve_minima_nearest(const gw_curve_minima *v, gw_pose *nearest)

@@ -21,8 +21,8 @@ gw_vec3 gw_locus_nearest(const gw_locus *locus, gw_vec3 point);
 int gw_locus_tangent(const gw_locus *locus, gw_vec3 point, gw_vec3 out[3]);
 
 /*
- * How far Y, the locus's point nearest to X, follows a step of X along the last tangent:
- * 1 / (1 - kappa delta), kappa the curvature of that way and delta the part of d = X - Y towards
+ * The derivative of Y, the point of the locus nearest to X, by X along the last tangent: 1 / (1 -
+ * kappa delta), kappa being the curvature in that direction and delta the part of d = X - Y towards
  * its centre.
  */
 double gw_locus_nearest_derivative(const gw_locus *locus, gw_vec3 y, gw_vec3 d);
@@ -30,14 +30,15 @@ double gw_locus_nearest_derivative(const gw_locus *locus, gw_vec3 y, gw_vec3 d);
 /* The dimension of a locus of this kind; -1 for a general one. */
 int gw_locus_dof(gw_locus_kind kind);
 
-/* gw_submanifold_nearest() of a general set: from its seed and from where the rows take `near`. */
+/* gw_submanifold_nearest() of a general set: from its seed, and from the projection of `near` onto
+ * the rows. */
 double gw_submanifold_nearest_general(const gw_submanifold *set, const gw_pose *near, double length,
                                       gw_pose *nearest);
 
 /*
- * A point on a ring, X(psi) = c + cos psi a + sin psi b, while its body turns. theta is the angle
- * to the wanted rotation: |psi| where `straight`, else by cos(theta/2)^2 = k0 + k1 cos psi + k2 sin
- * psi.
+ * The problem of a point on a circle, X(psi) = c + cos psi a + sin psi b, while its body rotates.
+ * theta is the angle to the wanted rotation: |psi| where `straight`, else given by cos(theta/2)^2 =
+ * k0 + k1 cos psi + k2 sin psi.
  */
 typedef struct gw_circle_distance {
     gw_vec3 c, a, b;
@@ -49,10 +50,10 @@ typedef struct gw_circle_distance {
 
 /* The psi of the smallest f = |X - locus|^2 + (length theta)^2. */
 double gw_circle_distance_minimum(const gw_circle_distance *ring);
-/* The same to a few digits: a start for other searches. */
+/* The same to a few digits, as a start for other searches. */
 double gw_circle_distance_start(const gw_circle_distance *ring);
 
-/* A point on a ball, X(u) = c + r u; theta is the angle between u and u0. */
+/* The problem of a point on a sphere, X(u) = c + r u; theta is the angle between u and u0. */
 typedef struct gw_sphere_distance {
     gw_vec3 c;
     double r;

@@ -1,5 +1,5 @@
 /*
- * Meshes: welded, checked, weighed. Not for use inside a tick.
+ * Triangle meshes: welding, closedness, mass properties. Not for use inside a tick.
  */
 #include "rt/geometry/mesh.h"
 
@@ -137,7 +137,8 @@ static int by_ends(const void *a, const void *b)
     return low ? low : (x[1] > y[1]) - (x[1] < y[1]);
 }
 
-/* Each edge of a triangle has its other direction in exactly one other. */
+/* A mesh is closed where each edge of a triangle occurs in the other direction in exactly one
+ * other. */
 static bool find_closed(gw_mesh *m, gw_error *error)
 {
     size_t count = 3 * (size_t)m->triangle_count;
@@ -193,8 +194,9 @@ static void add_tetrahedron(gw_vec3 a, gw_vec3 b, gw_vec3 c, double *volume, gw_
                 second[i][j] += v / 20 * p[k][i] * p[k][j];
 }
 
-/* Mass about the mesh's own middle at 1 kg/m^3; negative where it is inside out. */
-static gw_mass weigh(const gw_mesh *m)
+/* Mass properties at 1 kg/m^3, summed about the middle of the bounds; negative where it is inside
+ * out. */
+static gw_mass mass_of(const gw_mesh *m)
 {
     gw_vec3 o = gw_scale(0.5, gw_add(m->bounds.low, m->bounds.high)), first = {0, 0, 0};
     double volume = 0, second[3][3] = {{0}};
@@ -218,7 +220,7 @@ static gw_mass weigh(const gw_mesh *m)
     return mass;
 }
 
-static void turn_out(gw_mesh *m)
+static void flip_triangles(gw_mesh *m)
 {
     for (int i = 0; i < m->triangle_count; i++) {
         int swap = m->triangles[i][1];
@@ -246,10 +248,10 @@ gw_mesh *gw_mesh_create(const gw_mesh_def *def, gw_error *error)
     m->bounds = bounds_of(m);
     if (!m->closed)
         return m;
-    m->mass = weigh(m);
+    m->mass = mass_of(m);
     if (m->mass.mass < 0) {
-        turn_out(m);
-        m->mass = weigh(m);
+        flip_triangles(m);
+        m->mass = mass_of(m);
     }
     double size = gw_distance(m->bounds.low, m->bounds.high);
     m->closed = m->mass.mass > 1e-12 * size * size * size;

@@ -3,19 +3,21 @@
  * safe.
  *
  * Given the rotation R, the translation follows in closed form: the point that the locus is for
- * stands at X(R) when the body turns about its origin where it is, and has to move by the shortest
- * way to the locus, |dp| = |X - Y|. What is left is a search over the rotational factor:
+ * is at X(R) when the body rotates about its origin, and has to move to the nearest point Y of the
+ * locus, |dp| = |X - Y|. A search over the rotational factor remains:
  *
- *   - none, where turning does not change that distance: the nearest rotation is the answer;
- *   - one angle, where X runs on a ring: axis sets, and free rotations whose locus is alike
- *     around one direction (plane, sphere, point), which turn towards it and no other way;
- *   - a ball, for other free rotations;
+ *   - none, where rotation does not change that distance: the nearest rotation is the answer;
+ *   - one angle, where X moves on a circle: axis sets, and free rotations whose locus is symmetric
+ *     about one direction (plane, sphere, point), which rotate towards it;
+ *   - a sphere, for other free rotations;
  *   - one angle again for an angle set whose plane is normal to one of its axes (a line in a
  * plane);
  *   - both angles of other angle sets: Levenberg's method from a grid of starts, the best of them.
  *
  * The gradient of |X - Y|^2 is 2 (X - Y), whatever the locus.
  */
+#include <assert.h>
+
 #include "rt/geometry/locus.h"
 
 typedef struct search {
@@ -39,7 +41,7 @@ static gw_vec3 point_at(const search *s, gw_quat q)
 }
 
 /* The best pose with rotation q, and its f. */
-static candidate best_with(const search *s, gw_quat q)
+static candidate best_at_rotation(const search *s, gw_quat q)
 {
     const gw_translation_set *t = &s->set->translation;
     gw_vec3 x = point_at(s, q), y = gw_locus_nearest(&t->locus, x);
@@ -81,10 +83,10 @@ static gw_quat nearest_rotation(const gw_rotation_set *r, gw_quat q)
     return gw_quat_unit(gw_quat_mul(gw_quat_axis(about, r->angle - now), q));
 }
 
-/* ---- one point on a ring or a ball ---------------------------------------------------------- */
+/* ---- searches on a circle or a sphere ------------------------------------------------------- */
 
-/* X's ring as R(axis, psi) q1 turns. */
-static gw_circle_distance ring_about(const search *s, gw_vec3 axis, gw_quat q1)
+/* The circle of X under the rotations R(axis, psi) q1. */
+static gw_circle_distance circle_about(const search *s, gw_vec3 axis, gw_quat q1)
 {
     const gw_translation_set *t = &s->set->translation;
     gw_circle_distance r = {.length = s->length, .locus = &t->locus};
@@ -105,13 +107,13 @@ static gw_circle_distance ring_about(const search *s, gw_vec3 axis, gw_quat q1)
 
 static candidate at_turn(const search *s, gw_vec3 axis, double psi, gw_quat q1)
 {
-    return best_with(s, gw_quat_unit(gw_quat_mul(gw_quat_axis(axis, psi), q1)));
+    return best_at_rotation(s, gw_quat_unit(gw_quat_mul(gw_quat_axis(axis, psi), q1)));
 }
 
 /* Searches q(psi) = R(axis, psi) q1, q1 the nearest: cos(theta/2) = c0 cos(psi/2). */
-static candidate along_ring(const search *s, gw_vec3 axis, gw_quat q1)
+static candidate over_circle(const search *s, gw_vec3 axis, gw_quat q1)
 {
-    gw_circle_distance r = ring_about(s, axis, q1);
+    gw_circle_distance r = circle_about(s, axis, q1);
     double c0 = fabs(gw_quat_dot(q1, s->near->q));
     r.straight = c0 > 1 - 1e-15;
     r.k0 = r.k1 = 0.5 * c0 * c0;
@@ -142,31 +144,32 @@ static candidate over_plane(const search *s, gw_quat q1)
     gw_quat back = gw_quat_conj(s->near->q);
     if (s->set->translation.in_mobile) {
         gw_quat k = {0, r->axis.x, r->axis.y, r->axis.z};
-        gw_circle_distance ring = ring_about(s, r->axis, q1);
+        gw_circle_distance circle = circle_about(s, r->axis, q1);
         half_angles(gw_quat_mul(back, q1), gw_quat_mul(gw_quat_mul(back, k), q1), r->axis_body,
-                    &ring);
-        gw_quat q = gw_quat_mul(gw_quat_axis(r->axis, gw_circle_distance_minimum(&ring)), q1);
-        return best_with(s, gw_quat_unit(nearest_about(gw_rotate(q, r->axis_body), q, s->near->q)));
+                    &circle);
+        gw_quat q = gw_quat_mul(gw_quat_axis(r->axis, gw_circle_distance_minimum(&circle)), q1);
+        return best_at_rotation(
+            s, gw_quat_unit(nearest_about(gw_rotate(q, r->axis_body), q, s->near->q)));
     }
     gw_vec3 axis = gw_rotate(q1, r->axis_body);
     gw_quat k = {0, axis.x, axis.y, axis.z};
-    gw_circle_distance ring = ring_about(s, axis, q1);
-    half_angles(gw_quat_mul(q1, back), gw_quat_mul(gw_quat_mul(k, q1), back), r->axis, &ring);
-    gw_quat q = gw_quat_mul(gw_quat_axis(axis, gw_circle_distance_minimum(&ring)), q1);
-    return best_with(s, gw_quat_unit(nearest_about(r->axis, q, s->near->q)));
+    gw_circle_distance circle = circle_about(s, axis, q1);
+    half_angles(gw_quat_mul(q1, back), gw_quat_mul(gw_quat_mul(k, q1), back), r->axis, &circle);
+    gw_quat q = gw_quat_mul(gw_quat_axis(axis, gw_circle_distance_minimum(&circle)), q1);
+    return best_at_rotation(s, gw_quat_unit(nearest_about(r->axis, q, s->near->q)));
 }
 
-/* Free rotations: the point may be anywhere on a ball about its pivot, at the turn that takes it
- * there by the shortest way. */
-static candidate over_ball(const search *s)
+/* Free rotations: the point may be anywhere on a sphere about its pivot, by the smallest rotation
+ * that takes it there. */
+static candidate over_sphere(const search *s)
 {
     const gw_translation_set *t = &s->set->translation;
     gw_quat q = s->near->q;
     gw_vec3 pivot = t->in_mobile ? gw_v3(0, 0, 0) : s->near->p;
     gw_vec3 arm = gw_sub(point_at(s, q), pivot);
-    gw_sphere_distance ball = {pivot, gw_norm(arm), gw_unit(arm), s->length, &t->locus};
-    gw_quat turn = gw_quat_between(ball.u0, gw_sphere_distance_minimum(&ball));
-    return best_with(
+    gw_sphere_distance sphere = {pivot, gw_norm(arm), gw_unit(arm), s->length, &t->locus};
+    gw_quat turn = gw_quat_between(sphere.u0, gw_sphere_distance_minimum(&sphere));
+    return best_at_rotation(
         s, gw_quat_unit(t->in_mobile ? gw_quat_mul(q, gw_quat_conj(turn)) : gw_quat_mul(turn, q)));
 }
 
@@ -243,8 +246,8 @@ static void curvature(const search *s, gw_quat q, double g[2], double m[2][2])
 }
 
 /* Levenberg's method with either matrix. */
-static candidate descend_by(const search *s, candidate from, int steps,
-                            void (*matrix)(const search *, gw_quat, double[2], double[2][2]))
+static candidate levenberg(const search *s, candidate from, int steps,
+                           void (*matrix)(const search *, gw_quat, double[2], double[2][2]))
 {
     double damping = 1e-6;
     for (int i = 0; i < steps; i++) {
@@ -255,7 +258,7 @@ static candidate descend_by(const search *s, candidate from, int steps,
             solve2(m, damping, g, step);
             step[0] = -step[0];
             step[1] = -step[1];
-            next = best_with(s, turned(&s->set->rotation, from.pose.q, step));
+            next = best_at_rotation(s, turned(&s->set->rotation, from.pose.q, step));
             damping *= next.f < from.f ? 0.1 : 5;
         }
         if (!(next.f < from.f))
@@ -271,36 +274,36 @@ static candidate descend_by(const search *s, candidate from, int steps,
 
 static candidate descend(const search *s, candidate from)
 {
-    from = descend_by(s, from, 12, normal_equations);
-    return descend_by(s, from, 20, curvature);
+    from = levenberg(s, from, 12, normal_equations);
+    return levenberg(s, from, 20, curvature);
 }
 
-#define STARTS 5
+#define MAX_STARTS 5
 
-/* Keeps the STARTS best, best first. */
+/* Keeps the MAX_STARTS best, best first. */
 static int keep_best(candidate *list, int count, const candidate *c)
 {
-    int at = count < STARTS ? count : STARTS;
-    if (at == STARTS && c->f >= list[STARTS - 1].f)
+    int at = count < MAX_STARTS ? count : MAX_STARTS;
+    if (at == MAX_STARTS && c->f >= list[MAX_STARTS - 1].f)
         return count;
-    if (at == STARTS)
-        at = STARTS - 1;
+    if (at == MAX_STARTS)
+        at = MAX_STARTS - 1;
     while (at > 0 && list[at - 1].f > c->f) {
         list[at] = list[at - 1];
         at--;
     }
     list[at] = *c;
-    return count < STARTS ? count + 1 : STARTS;
+    return count < MAX_STARTS ? count + 1 : MAX_STARTS;
 }
 
 /* Angle sets: a grid of both angles, and descents from its best. */
 static candidate over_turns(const search *s, gw_quat q1, const candidate *first)
 {
-    candidate best = descend(s, *first), list[STARTS];
+    candidate best = descend(s, *first), list[MAX_STARTS];
     int count = 0;
     for (int i = 0; i < 144; i++) {
         double by[2] = {2 * GW_PI * (i % 12) / 12, 2 * GW_PI * (i / 12) / 12};
-        candidate c = best_with(s, turned(&s->set->rotation, q1, by));
+        candidate c = best_at_rotation(s, turned(&s->set->rotation, q1, by));
         count = keep_best(list, count, &c);
     }
     for (int i = 0; i < count; i++) {
@@ -313,8 +316,8 @@ static candidate over_turns(const search *s, gw_quat q1, const candidate *first)
 
 /* ---- which search --------------------------------------------------------------------------- */
 
-/* True where turning within the factor does not change |X - Y|. */
-static bool decoupled(const search *s)
+/* True where rotations within the factor do not change |X - Y|. */
+static bool rotation_is_decoupled(const search *s)
 {
     const gw_rotation_set *r = &s->set->rotation;
     const gw_translation_set *t = &s->set->translation;
@@ -333,7 +336,7 @@ static bool decoupled(const search *s)
     return t->locus.kind == GW_LOCUS_PLANE && gw_norm(gw_cross(t->locus.e3, normal_axis)) < 1e-14;
 }
 
-/* A free rotation about a locus that is alike around one direction: the axis to turn about. */
+/* A free rotation with a locus symmetric about one direction: the axis to rotate about. */
 static bool turning_axis(const search *s, gw_vec3 *axis)
 {
     const gw_translation_set *t = &s->set->translation;
@@ -362,19 +365,19 @@ static bool plane_across(const search *s)
 static candidate closed_nearest(const search *s)
 {
     gw_quat q1 = nearest_rotation(&s->set->rotation, s->near->q);
-    candidate first = best_with(s, q1);
-    if (decoupled(s))
+    candidate first = best_at_rotation(s, q1);
+    if (rotation_is_decoupled(s))
         return first;
     if (first.f <= first.turn * first.turn)
         return first; /* neither part can be smaller */
     gw_vec3 axis = s->set->rotation.axis;
     candidate c;
     if (s->set->rotation.kind == GW_ROTATION_AXIS)
-        c = along_ring(s, axis, q1);
+        c = over_circle(s, axis, q1);
     else if (s->set->rotation.kind == GW_ROTATION_FREE && turning_axis(s, &axis))
-        c = along_ring(s, axis, q1);
+        c = over_circle(s, axis, q1);
     else if (s->set->rotation.kind == GW_ROTATION_FREE)
-        c = over_ball(s);
+        c = over_sphere(s);
     else if (plane_across(s))
         c = over_plane(s, q1);
     else
@@ -385,6 +388,7 @@ static candidate closed_nearest(const search *s)
 double gw_submanifold_nearest(const gw_submanifold *set, const gw_pose *near, double length,
                               gw_pose *nearest)
 {
+    assert(length > 0 && nearest);
     if (set->general)
         return gw_submanifold_nearest_general(set, near, length, nearest);
     search s = {set, near, length};

@@ -10,17 +10,17 @@
 #include "rt/geometry/implicit_curve.h"
 #include "rt/geometry/locus.h"
 
-typedef struct slope {
+typedef struct stationarity {
     double z[6][6];             /* rows: the tangent basis */
     double lambda[GW_MAX_ROWS]; /* of all rows; of those that follow from others 0 */
     double along[6];            /* Z^T g */
-} slope;
+} stationarity;
 
-typedef struct goal {
+typedef struct problem {
     const gw_submanifold *set;
     const gw_pose *near;
     double length;
-} goal;
+} problem;
 
 static double dot6(const double *a, const double *b)
 {
@@ -30,7 +30,7 @@ static double dot6(const double *a, const double *b)
     return sum;
 }
 
-static gw_pose moved(const goal *s, const gw_pose *x, const double d[6])
+static gw_pose moved(const problem *s, const gw_pose *x, const double d[6])
 {
     double l = s->length;
     gw_twist t = {{d[0], d[1], d[2]}, {d[3] / l, d[4] / l, d[5] / l}};
@@ -38,7 +38,7 @@ static gw_pose moved(const goal *s, const gw_pose *x, const double d[6])
 }
 
 /* The half gradient of f. */
-static void gradient(const goal *s, const gw_pose *x, double g[6])
+static void gradient(const problem *s, const gw_pose *x, double g[6])
 {
     gw_twist d = gw_pose_sub(x, s->near);
     double l = s->length;
@@ -46,7 +46,7 @@ static void gradient(const goal *s, const gw_pose *x, double g[6])
     g[3] = l * d.w.x, g[4] = l * d.w.y, g[5] = l * d.w.z;
 }
 
-static void weighed_jacobian(const goal *s, const gw_pose *x, double (*a)[6])
+static void weighed_jacobian(const problem *s, const gw_pose *x, double (*a)[6])
 {
     gw_rows_jacobian(s->set->rows, s->set->row_count, x, a);
     for (int i = 0; i < s->set->row_count; i++)
@@ -55,7 +55,7 @@ static void weighed_jacobian(const goal *s, const gw_pose *x, double (*a)[6])
 }
 
 /* Z, lambda and Z^T g at x: A P = L Q^T, so that L^T lambda = the first entries of Q^T g. */
-static void slope_at(const goal *s, const gw_pose *x, slope *at)
+static void stationarity_at(const problem *s, const gw_pose *x, stationarity *at)
 {
     double a[GW_MAX_ROWS][6], g[6], q[6][6], c[6];
     int order[GW_MAX_ROWS], n = 6 - s->set->dof;
@@ -81,7 +81,7 @@ static void slope_at(const goal *s, const gw_pose *x, slope *at)
 }
 
 /* g - A^T lambda at y. */
-static void lagrangian(const goal *s, const slope *at, const gw_pose *y, double g[6])
+static void lagrangian(const problem *s, const stationarity *at, const gw_pose *y, double g[6])
 {
     double a[GW_MAX_ROWS][6];
     gradient(s, y, g);
@@ -92,7 +92,7 @@ static void lagrangian(const goal *s, const slope *at, const gw_pose *y, double 
 }
 
 /* Half the second derivative of f along the set, of the size dof. */
-static void curvature(const goal *s, const slope *at, const gw_pose *x, double h[6][6])
+static void curvature(const problem *s, const stationarity *at, const gw_pose *x, double h[6][6])
 {
     const int n = s->set->dof;
     const double e = 1e-6 * s->length;
@@ -111,9 +111,10 @@ static void curvature(const goal *s, const slope *at, const gw_pose *x, double h
             h[k][j] = h[j][k] = 0.5 * (h[k][j] + h[j][k]);
 }
 
-/* The step [v; L w] down from x, with (H + raise) made positive by raising it; at most `reach`. */
-static double down(const goal *s, const slope *at, double h[6][6], double *raise, double reach,
-                   double step[6])
+/* The descent step [v; L w] from x by (H + raise)^-1, raised until it is positive definite; at most
+ * `reach` long. */
+static double newton_direction(const problem *s, const stationarity *at, double h[6][6],
+                               double *raise, double reach, double step[6])
 {
     const int n = s->set->dof;
     double c[6] = {0}, size = 0;
@@ -133,18 +134,18 @@ static double down(const goal *s, const slope *at, double h[6][6], double *raise
 }
 
 /* From a pose on the set; returns the distance. */
-static double approach(const goal *s, gw_pose *x)
+static double descend(const problem *s, gw_pose *x)
 {
     double best = gw_pose_distance(x, s->near, s->length), raise = 0;
-    slope at;
+    stationarity at;
     double h[6][6], step[6];
     bool fresh = false;
     for (int i = 0; i < 40; i++) {
         if (!fresh) {
-            slope_at(s, x, &at);
+            stationarity_at(s, x, &at);
             curvature(s, &at, x, h);
         }
-        double size = down(s, &at, h, &raise, fmax(0.5 * best, 1e-3 * s->length), step);
+        double size = newton_direction(s, &at, h, &raise, fmax(0.5 * best, 1e-3 * s->length), step);
         gw_pose next = moved(s, x, step);
         double off =
             gw_rows_project(s->set->rows, s->set->row_count, 6 - s->set->dof, s->length, 12, &next);
@@ -164,9 +165,8 @@ static double approach(const goal *s, gw_pose *x)
     return best;
 }
 
-/* The farthest that the set's points are from the body's origin: what steps of a walk are parts
- * of. */
-static double reach_of(const gw_submanifold *set, double length)
+/* The largest distance of the set's points from the origin, the size for curve tracing. */
+static double problem_size(const gw_submanifold *set, double length)
 {
     double most = 0;
     for (int i = 0; i < set->row_count; i++)
@@ -178,23 +178,23 @@ static double reach_of(const gw_submanifold *set, double length)
 double gw_submanifold_nearest_local(const gw_submanifold *set, const gw_pose *near, double length,
                                     gw_pose *nearest)
 {
-    const goal s = {set, near, length};
+    const problem s = {set, near, length};
     *nearest = set->seed;
-    return approach(&s, nearest);
+    return descend(&s, nearest);
 }
 
 double gw_submanifold_nearest_general(const gw_submanifold *set, const gw_pose *near, double length,
                                       gw_pose *nearest)
 {
-    const goal s = {set, near, length};
+    const problem s = {set, near, length};
     gw_pose a = set->seed, b = *near;
     if (set->dof == 1) /* the rows of one curve may be those of others too */
-        return gw_implicit_curve_nearest(set, reach_of(set, length), near, length, nearest);
-    double from_seed = approach(&s, &a), from_near = HUGE_VAL;
+        return gw_implicit_curve_nearest(set, problem_size(set, length), near, length, nearest);
+    double from_seed = descend(&s, &a), from_near = HUGE_VAL;
     *nearest = a;
     if (gw_rows_project(set->rows, set->row_count, 6 - set->dof, length, 40, &b) < 1e-10 * length &&
         gw_submanifold_contains(set, &b))
-        from_near = approach(&s, &b);
+        from_near = descend(&s, &b);
     if (!(from_near < from_seed))
         return from_seed;
     *nearest = b;

@@ -1,5 +1,5 @@
 /*
- * The algebraic side of a submanifold: H, its Jacobian A and the drift A-dot [v; w], row by row
+ * The algebraic side of a submanifold: H, its Jacobian A and the bias A-dot [v; w], row by row
  * (framework eqs. 7, 8, 14, 20, 22). Any thread, RT safe.
  *
  * Writing X = R m + t and X-dot = v + w x R m, every row is of one of two shapes:
@@ -8,14 +8,16 @@
  *   radial   h = |g| - value      u = g / |g|:  h-dot = u . s,
  *                                 h-dotdot = u . a + (|s|^2 - (u . s)^2) / |g|
  *
- * with v, w held constant for the drift. For rows whose line or plane belongs to the body, g, s
+ * with v, w held constant for the bias. For rows whose line or plane belongs to the body, g, s
  * and a are taken in the body's frame and turned into world axes.
  */
+#include <assert.h>
+
 #include "rt/base/small.h"
 #include "rt/geometry/element.h"
 #include "rt/geometry/submanifold.h"
 
-/* The turned vectors that every row needs. */
+/* Vectors of a row in world axes. */
 typedef struct arm {
     gw_vec3 m; /* R m */
     gw_vec3 n; /* n in world axes */
@@ -116,7 +118,7 @@ void gw_rows_value_and_jacobian(const gw_row *rows, int count, const gw_pose *x,
  *   world's element   s = v + w x R m,      a = w x (w x R m)
  *   body's element    s = -v - w x (f - t), a = 2 w x v + w x (w x (f - t))
  */
-static double row_drift(const gw_row *row, const gw_pose *x, const gw_twist *twist)
+static double row_bias(const gw_row *row, const gw_pose *x, const gw_twist *twist)
 {
     arm b = arm_of(row, x);
     gw_vec3 w = twist->w, s, a;
@@ -142,10 +144,10 @@ static double row_drift(const gw_row *row, const gw_pose *x, const gw_twist *twi
 }
 
 void gw_rows_bias(const gw_row *rows, int count, const gw_pose *x, const gw_twist *twist,
-                  double *drift)
+                  double *bias)
 {
     for (int i = 0; i < count; i++)
-        drift[i] = row_drift(&rows[i], x, twist);
+        bias[i] = row_bias(&rows[i], x, twist);
 }
 
 /* Rows in metres: an angle's row times `length`. Returns the largest entry. */
@@ -175,6 +177,7 @@ static void scaled_jacobian(const gw_row *rows, int count, double length, const 
 double gw_rows_project(const gw_row *rows, int count, int rank, double length, int iterations,
                        gw_pose *x)
 {
+    assert(count >= 0 && count <= GW_MAX_ROWS && length > 0);
     double h[GW_MAX_ROWS], a[GW_MAX_ROWS][6], step[6];
     double worst = scaled_residual(rows, count, length, x, h);
     for (int k = 0; k < iterations && worst > 1e-15 * length; k++) {
@@ -185,7 +188,7 @@ double gw_rows_project(const gw_row *rows, int count, int rank, double length, i
         gw_pose next = gw_pose_add(x, &d);
         double now = scaled_residual(rows, count, length, &next, h);
         if (!(now < worst) && worst < 1e-12 * length)
-            break; /* round-off's floor */
+            break; /* rounding level */
         *x = next;
         worst = now;
     }

@@ -1,5 +1,5 @@
 /*
- * The set of poses that a body may take: a submanifold of SE(3), as a value.
+ * The set of poses that a body may take, a submanifold of SE(3), as a value.
  *
  * It is written two ways. Parametrically, psi(z), as the product of a rotational and a
  * translational factor (framework eq. 15, Table II; relational-positioning Tables III to V), the
@@ -113,14 +113,14 @@ void gw_rows_jacobian(const gw_row *rows, int count, const gw_pose *world_from_b
 void gw_rows_value_and_jacobian(const gw_row *rows, int count, const gw_pose *world_from_body,
                                 double *h, double (*a)[6]);
 
-/* The drift A-dot [v; w] of each row at that twist (framework eq. 8). */
+/* The bias A-dot [v; w] of each row at that twist (framework eq. 8). */
 void gw_rows_bias(const gw_row *rows, int count, const gw_pose *world_from_body,
-                  const gw_twist *twist, double *drift);
+                  const gw_twist *twist, double *bias);
 
-/* Newton's method from the pose to H = 0 by least-norm steps in the metric with `length` (m),
- * rank-revealing. `rank`: of the rows on the set, 6 less its freedoms; beside it, rows that are
- * redundant on it are not, and would move the pose along it. Returns the residual's largest entry
- * (m) after at most `iterations`. */
+/* Newton's method from the pose to H = 0 by rank-revealing least-norm steps in the metric with
+ * `length` (m). `rank`: of the rows on the set, 6 less its freedoms; rows that are redundant on the
+ * set are not redundant beside it, and would move the pose along it. Returns the residual's largest
+ * entry (m) after at most `iterations`. */
 double gw_rows_project(const gw_row *rows, int count, int rank, double length, int iterations,
                        gw_pose *world_from_body);
 
@@ -145,12 +145,12 @@ int gw_submanifold_parameters(const gw_submanifold *set, gw_submanifold_paramete
 
 /*
  * The pose at the given parameters (dof values). Those of a general set are coordinates in the
- * tangent space of its seed: they reach as far as the set does not fold over it, seen straight from
- * the seed. False where they reach no farther than `pose`.
+ * tangent space of its seed, valid up to the first fold of the set over it. False where the
+ * parameters lie beyond that; `pose` is then the last one on the way.
  */
 bool gw_submanifold_try_pose(const gw_submanifold *set, const double *parameters, gw_pose *pose);
 
-/* The same, where there is no such pose the last one on the way. */
+/* The same without the verdict. */
 gw_pose gw_submanifold_pose(const gw_submanifold *set, const double *parameters);
 
 /* The same at a rotation of its factor, and translational parameters. Not for general sets. */
@@ -165,8 +165,8 @@ void gw_submanifold_parameters_at(const gw_submanifold *set, const gw_pose *worl
 double gw_submanifold_nearest(const gw_submanifold *set, const gw_pose *near, double length,
                               gw_pose *nearest);
 
-/* The same of a general set by going down from its seed alone: another part of the set may have a
- * nearer one. For sets that are followed while they move. */
+/* The same for a general set by local descent from its seed: another part of the set may have a
+ * nearer pose. For sets that are followed while they move. */
 double gw_submanifold_nearest_local(const gw_submanifold *set, const gw_pose *near, double length,
                                     gw_pose *nearest);
 
