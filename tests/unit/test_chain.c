@@ -137,7 +137,7 @@ static void three_links_keep_their_energy(void **state)
     assert_true(swing(&rods) <= 1e-10);
 }
 
-static void whips_keep_their_energy_in_finer_pieces(void **state)
+static void whips_keep_their_energy_in_substeps(void **state)
 {
     (void)state;
     gw_chain_def whip = fixture_rods(20, 1, 1, 1. / 12, 9.81);
@@ -172,7 +172,7 @@ static gw_wrench counted(const void *context, double t, const gw_pose *held, con
     return (gw_wrench){{0, 0, 0}, {0, 0, 0}};
 }
 
-static void a_step_costs_a_bounded_number_of_pieces(void **state)
+static void a_step_takes_a_bounded_number_of_substeps(void **state)
 {
     (void)state;
     gw_chain_def def = fixture_rods(20, 0.01, 0.001, 1e-9, 9.81);
@@ -191,7 +191,7 @@ static void a_step_costs_a_bounded_number_of_pieces(void **state)
 
 /* ---- dynamics ------------------------------------------------------------------------------- */
 
-static void free_acceleration_is_what_a_step_does(void **state)
+static void free_acceleration_is_the_steps_derivative(void **state)
 {
     (void)state;
     gw_chain_def def = fixture_skew(7);
@@ -346,7 +346,7 @@ static void planar_chain_moves_as_a_general_one(void **state)
     near(work[0], work[1], 1e-9);
 }
 
-static void the_hands_work_is_the_energy_gained(void **state)
+static void energy_gained_is_the_hands_work(void **state)
 {
     (void)state;
     gw_chain_def def = fixture_skew(5);
@@ -368,7 +368,7 @@ static void the_hands_work_is_the_energy_gained(void **state)
 
 /* ---- the table's other parts ---------------------------------------------------------------- */
 
-static void kick_adds_and_slowing_takes_energy(void **state)
+static void velocity_changes_change_the_kinetic_energy(void **state)
 {
     (void)state;
     gw_chain_def def = fixture_skew(5);
@@ -388,7 +388,7 @@ static void kick_adds_and_slowing_takes_energy(void **state)
     near(chain.kinetic, 0.25 * before, 1e-14 * before);
 }
 
-static void a_copy_put_back_moves_on_as_if_nothing_had_happened(void **state)
+static void a_restored_copy_continues_bit_for_bit(void **state)
 {
     (void)state;
     const int counts[] = {3, 5, 17, 64};
@@ -412,7 +412,7 @@ static void a_copy_put_back_moves_on_as_if_nothing_had_happened(void **state)
     }
 }
 
-static void a_step_that_fails_leaves_it_at_rest_where_it_was(void **state)
+static void a_failed_step_leaves_the_chain_at_rest_in_place(void **state)
 {
     (void)state;
     gw_chain_def def = fixture_skew(4);
@@ -442,17 +442,17 @@ int main(void)
         cmocka_unit_test(planar_chain_held_at_its_last_link_moves_as_computed_elsewhere),
         cmocka_unit_test(three_links_keep_their_energy),
         cmocka_unit_test(three_links_keep_their_energy_at_any_rate),
-        cmocka_unit_test(whips_keep_their_energy_in_finer_pieces),
+        cmocka_unit_test(whips_keep_their_energy_in_substeps),
         cmocka_unit_test(skew_chain_with_slides_keeps_its_energy),
-        cmocka_unit_test(a_step_costs_a_bounded_number_of_pieces),
-        cmocka_unit_test(free_acceleration_is_what_a_step_does),
+        cmocka_unit_test(a_step_takes_a_bounded_number_of_substeps),
+        cmocka_unit_test(free_acceleration_is_the_steps_derivative),
         cmocka_unit_test(body_on_slides_flies_as_a_free_one),
         cmocka_unit_test(wrenches_on_links_act_as_pulled_back_and_as_held),
         cmocka_unit_test(planar_chain_moves_as_a_general_one),
-        cmocka_unit_test(the_hands_work_is_the_energy_gained),
-        cmocka_unit_test(kick_adds_and_slowing_takes_energy),
-        cmocka_unit_test(a_copy_put_back_moves_on_as_if_nothing_had_happened),
-        cmocka_unit_test(a_step_that_fails_leaves_it_at_rest_where_it_was),
+        cmocka_unit_test(energy_gained_is_the_hands_work),
+        cmocka_unit_test(velocity_changes_change_the_kinetic_energy),
+        cmocka_unit_test(a_restored_copy_continues_bit_for_bit),
+        cmocka_unit_test(a_failed_step_leaves_the_chain_at_rest_in_place),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

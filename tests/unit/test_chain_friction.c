@@ -35,7 +35,7 @@ static double run(gw_chain *chain, int steps)
     return lost;
 }
 
-static void what_slides_loses_friction_times_its_way(void **state)
+static void sliding_dissipates_friction_times_the_way(void **state)
 {
     (void)state;
     for (int kind = 0; kind < 2; kind++) {
@@ -54,7 +54,7 @@ static void what_slides_loses_friction_times_its_way(void **state)
 }
 
 /* I v^2 / (2 F), then it stands for good. */
-static void it_stops_where_coulomb_says(void **state)
+static void a_sliding_joint_stops_as_coulomb_friction_predicts(void **state)
 {
     (void)state;
     gw_chain_def def = wheel(GW_JOINT_REVOLUTE);
@@ -72,7 +72,7 @@ static void it_stops_where_coulomb_says(void **state)
     near(chain.q[0], before, 1e-13);
 }
 
-static void less_than_it_bears_does_not_even_creep(void **state)
+static void a_joint_below_friction_does_not_creep(void **state)
 {
     (void)state;
     gw_chain_def def = wheel(GW_JOINT_REVOLUTE);
@@ -86,7 +86,7 @@ static void less_than_it_bears_does_not_even_creep(void **state)
     near(chain.q[0], before, 1e-13);
 }
 
-static void more_than_it_bears_speeds_up_by_the_rest(void **state)
+static void a_joint_above_friction_accelerates_by_the_excess(void **state)
 {
     (void)state;
     gw_chain_def def = wheel(GW_JOINT_REVOLUTE);
@@ -100,7 +100,7 @@ static void more_than_it_bears_speeds_up_by_the_rest(void **state)
 }
 
 /* A joint whose velocity is what it is: no more than F either way, and no jump. */
-static void it_is_bounded_and_continuous(void **state)
+static void friction_is_bounded_and_continuous(void **state)
 {
     (void)state;
     gw_chain_def def = wheel(GW_JOINT_REVOLUTE);
@@ -128,7 +128,7 @@ static gw_wrench counted(const void *context, double t, const gw_pose *held, con
 }
 
 /* An arm that stands against its weight by friction alone, and costs no more than one without. */
-static void an_arm_stands_at_the_usual_cost(void **state)
+static void an_arm_at_rest_needs_no_refinement(void **state)
 {
     (void)state;
     gw_chain_def def = fixture_table_one(9.81);
@@ -154,7 +154,7 @@ static void an_arm_stands_at_the_usual_cost(void **state)
 }
 
 /* An edit of something else makes the chain anew: it must not sag again. */
-static void one_that_goes_on_from_another_stands_as_it_stood(void **state)
+static void friction_state_is_copied(void **state)
 {
     (void)state;
     gw_chain_def def = fixture_table_one(9.81);
@@ -180,7 +180,7 @@ static double chance(unsigned *state)
 }
 
 /* Pushed about at random; a copy that is put back moves on as if nothing had happened. */
-static void it_never_drives(void **state)
+static void friction_never_adds_energy(void **state)
 {
     (void)state;
     gw_chain_def def = fixture_skew(6);
@@ -213,14 +213,14 @@ static void it_never_drives(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_slides_loses_friction_times_its_way),
-        cmocka_unit_test(it_stops_where_coulomb_says),
-        cmocka_unit_test(less_than_it_bears_does_not_even_creep),
-        cmocka_unit_test(more_than_it_bears_speeds_up_by_the_rest),
-        cmocka_unit_test(it_is_bounded_and_continuous),
-        cmocka_unit_test(an_arm_stands_at_the_usual_cost),
-        cmocka_unit_test(one_that_goes_on_from_another_stands_as_it_stood),
-        cmocka_unit_test(it_never_drives),
+        cmocka_unit_test(sliding_dissipates_friction_times_the_way),
+        cmocka_unit_test(a_sliding_joint_stops_as_coulomb_friction_predicts),
+        cmocka_unit_test(a_joint_below_friction_does_not_creep),
+        cmocka_unit_test(a_joint_above_friction_accelerates_by_the_excess),
+        cmocka_unit_test(friction_is_bounded_and_continuous),
+        cmocka_unit_test(an_arm_at_rest_needs_no_refinement),
+        cmocka_unit_test(friction_state_is_copied),
+        cmocka_unit_test(friction_never_adds_energy),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

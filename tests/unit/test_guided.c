@@ -67,7 +67,7 @@ static double circle_angle(double force_over_mr, double seconds)
     return (double)a;
 }
 
-static void circle_under_a_fixed_force_keeps_its_motion_for_a_minute(void **state)
+static void motion_on_a_circle_keeps_its_closed_form_for_a_minute(void **state)
 {
     (void)state;
     gw_guided_def def = fixture_body(fixture_turning(GW_LOCUS_CIRCLE));
@@ -276,7 +276,7 @@ static void damping_acts_at_the_held_frame(void **state)
 }
 
 /* However strong it is: no motion is left that it should have taken, and it took what was there. */
-static void damping_never_drives(void **state)
+static void damping_never_adds_energy(void **state)
 {
     (void)state;
     const gw_submanifold sets[] = {gw_submanifold_free(), fixture_turning(GW_LOCUS_PLANE),
@@ -334,7 +334,7 @@ static void general_set_moves_as_its_closed_form(void **state)
     assert_true(gw_guided_residual(&b, &b.pose) < 1e-13);
 }
 
-static void a_force_without_value_leaves_the_body_at_rest_where_it_was(void **state)
+static void a_force_that_is_not_finite_leaves_the_body_at_rest_in_place(void **state)
 {
     (void)state;
     gw_guided_def def = fixture_body(fixture_turning(GW_LOCUS_CIRCLE));
@@ -366,7 +366,7 @@ static void inverse_inertia_undoes_the_inertia(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(circle_under_a_fixed_force_keeps_its_motion_for_a_minute),
+        cmocka_unit_test(motion_on_a_circle_keeps_its_closed_form_for_a_minute),
         cmocka_unit_test(circle_under_a_tangential_force_speeds_up_evenly),
         cmocka_unit_test(simple_pendulum_matches_the_library_of_problems),
         cmocka_unit_test(spinning_body_tumbles_as_published),
@@ -376,9 +376,9 @@ int main(void)
         cmocka_unit_test(constraint_wrench_is_taken_at_the_held_frame),
         cmocka_unit_test(twist_is_projected_in_the_mass_metric),
         cmocka_unit_test(damping_acts_at_the_held_frame),
-        cmocka_unit_test(damping_never_drives),
+        cmocka_unit_test(damping_never_adds_energy),
         cmocka_unit_test(general_set_moves_as_its_closed_form),
-        cmocka_unit_test(a_force_without_value_leaves_the_body_at_rest_where_it_was),
+        cmocka_unit_test(a_force_that_is_not_finite_leaves_the_body_at_rest_in_place),
         cmocka_unit_test(inverse_inertia_undoes_the_inertia),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -24,7 +24,7 @@ static const gw_placement *of(const gw_layout *l, const gw_scene *s, const char 
 }
 
 /* base (fixed) <- lid lies on it, held <- knob lies on the lid <- bead on the knob */
-static void what_lies_on_a_held_object_is_carried(void **state)
+static void an_object_on_a_held_object_is_carried(void **state)
 {
     (void)state;
     gw_scene *s = new_scene();
@@ -49,7 +49,7 @@ static void what_lies_on_a_held_object_is_carried(void **state)
 }
 
 /* The same without a hand: nobody follows anybody. */
-static void without_a_hand_all_stays(void **state)
+static void without_a_hand_all_objects_are_static(void **state)
 {
     (void)state;
     gw_scene *s = four_bar();
@@ -77,7 +77,7 @@ static void a_rod_follows_crank_and_rail(void **state)
     gw_scene_destroy(s);
 }
 
-static void a_cycle_is_solved_as_a_whole(void **state)
+static void a_loop_is_solved_as_one_cluster(void **state)
 {
     (void)state;
     gw_scene *s = four_bar();
@@ -95,7 +95,7 @@ static void a_cycle_is_solved_as_a_whole(void **state)
 }
 
 /* A cycle of points 0.3, 0.3 and 0.9 m apart. */
-static void a_cycle_without_a_pose_is_not_proven_impossible(void **state)
+static void a_loop_without_a_pose_is_unhandled(void **state)
 {
     (void)state;
     gw_scene *s = new_scene();
@@ -119,7 +119,7 @@ static void a_cycle_without_a_pose_is_not_proven_impossible(void **state)
 }
 
 /* A block that its constraints to the ground leave no freedom cannot follow: the hand is bound. */
-static void what_cannot_follow_binds_the_hand(void **state)
+static void an_object_that_cannot_follow_constrains_the_held_one(void **state)
 {
     (void)state;
     gw_scene *s = new_scene();
@@ -141,7 +141,7 @@ static void what_cannot_follow_binds_the_hand(void **state)
 }
 
 /* Nothing is fixed: what all constraints have as b stands, or else what no hand holds. */
-static void something_has_to_stand(void **state)
+static void a_group_without_fixed_objects_gets_a_ground(void **state)
 {
     (void)state;
     gw_scene *s = new_scene();
@@ -164,13 +164,13 @@ static void something_has_to_stand(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_lies_on_a_held_object_is_carried),
-        cmocka_unit_test(without_a_hand_all_stays),
+        cmocka_unit_test(an_object_on_a_held_object_is_carried),
+        cmocka_unit_test(without_a_hand_all_objects_are_static),
         cmocka_unit_test(a_rod_follows_crank_and_rail),
-        cmocka_unit_test(a_cycle_is_solved_as_a_whole),
-        cmocka_unit_test(a_cycle_without_a_pose_is_not_proven_impossible),
-        cmocka_unit_test(what_cannot_follow_binds_the_hand),
-        cmocka_unit_test(something_has_to_stand),
+        cmocka_unit_test(a_loop_is_solved_as_one_cluster),
+        cmocka_unit_test(a_loop_without_a_pose_is_unhandled),
+        cmocka_unit_test(an_object_that_cannot_follow_constrains_the_held_one),
+        cmocka_unit_test(a_group_without_fixed_objects_gets_a_ground),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

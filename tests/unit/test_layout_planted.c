@@ -97,7 +97,7 @@ static double moved_about(const gw_scene *scene, const gw_layout *l)
     return worst;
 }
 
-static void what_is_solved_holds_and_goes_on_holding(void **state)
+static void solved_layouts_hold_while_hands_move(void **state)
 {
     (void)state;
     int solved = 0, moved = 0, refused = 0;
@@ -139,7 +139,7 @@ static void what_is_solved_holds_and_goes_on_holding(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_solved_holds_and_goes_on_holding),
+        cmocka_unit_test(solved_layouts_hold_while_hands_move),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

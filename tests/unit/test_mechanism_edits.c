@@ -81,7 +81,7 @@ static void move_base(bool local)
     running_close(&still);
 }
 
-static void a_base_elsewhere_is_gone_to(void **state)
+static void a_moved_base_is_reached_by_transition(void **state)
 {
     (void)state;
     move_base(false);
@@ -115,7 +115,7 @@ static void change_joints(bool local)
     running_close(&r);
 }
 
-static void a_joint_comes_and_goes(void **state)
+static void joints_can_be_added_and_removed(void **state)
 {
     (void)state;
     change_joints(false);
@@ -125,8 +125,8 @@ static void a_joint_comes_and_goes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_base_elsewhere_is_gone_to),
-        cmocka_unit_test(a_joint_comes_and_goes),
+        cmocka_unit_test(a_moved_base_is_reached_by_transition),
+        cmocka_unit_test(joints_can_be_added_and_removed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

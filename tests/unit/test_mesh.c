@@ -30,7 +30,7 @@ static void assert_same(const gw_mass *a, const gw_mass *b, double tolerance)
                     tolerance * b->inertia.m[0][0]);
 }
 
-static void a_box_of_triangles_weighs_as_a_box(void **state)
+static void a_box_of_triangles_has_a_boxs_mass_properties(void **state)
 {
     (void)state;
     gw_part part = {{.kind = GW_SHAPE_BOX, .size = {0.2, 0.3, 0.5}},
@@ -58,7 +58,7 @@ static void a_box_of_triangles_weighs_as_a_box(void **state)
     gw_mesh_put(mesh);
 }
 
-static void a_corner_weighs_as_its_two_blocks(void **state)
+static void a_corner_has_the_mass_properties_of_its_two_blocks(void **state)
 {
     (void)state;
     gw_part parts[2] = {
@@ -75,7 +75,7 @@ static void a_corner_weighs_as_its_two_blocks(void **state)
     gw_mesh_put(mesh);
 }
 
-static void open_ones_are_no_solids_but_have_hulls(void **state)
+static void open_meshes_are_not_solid_but_have_hulls(void **state)
 {
     (void)state;
     gw_error error = {0};
@@ -143,7 +143,7 @@ static double some(unsigned *seed)
     return (double)(*seed >> 8) / (1u << 23) - 1;
 }
 
-static void hulls_hold_their_points_and_no_more(void **state)
+static void hulls_contain_their_points_and_are_minimal(void **state)
 {
     (void)state;
     static gw_vec3 points[400];
@@ -220,12 +220,12 @@ static void shapes_share_their_mesh(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_box_of_triangles_weighs_as_a_box),
-        cmocka_unit_test(a_corner_weighs_as_its_two_blocks),
-        cmocka_unit_test(open_ones_are_no_solids_but_have_hulls),
+        cmocka_unit_test(a_box_of_triangles_has_a_boxs_mass_properties),
+        cmocka_unit_test(a_corner_has_the_mass_properties_of_its_two_blocks),
+        cmocka_unit_test(open_meshes_are_not_solid_but_have_hulls),
         cmocka_unit_test(two_blocks_on_one_edge_are_refused),
         cmocka_unit_test(bad_meshes_are_named),
-        cmocka_unit_test(hulls_hold_their_points_and_no_more),
+        cmocka_unit_test(hulls_contain_their_points_and_are_minimal),
         cmocka_unit_test(too_many_corners_are_refused),
         cmocka_unit_test(shapes_share_their_mesh),
     };

@@ -63,7 +63,7 @@ static void jacobian_is_the_derivative_of_the_rows(void **unused)
     }
 }
 
-static void drift_is_the_second_derivative_at_constant_twist(void **unused)
+static void bias_is_the_second_derivative_at_constant_twist(void **unused)
 {
     (void)unused;
     for (int trial = 0; trial < 50; trial++) {
@@ -120,7 +120,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(jacobian_is_the_derivative_of_the_rows),
-        cmocka_unit_test(drift_is_the_second_derivative_at_constant_twist),
+        cmocka_unit_test(bias_is_the_second_derivative_at_constant_twist),
         cmocka_unit_test(values_are_the_distances_they_name),
         cmocka_unit_test(projection_reaches_the_rows_at_every_scale),
     };

@@ -67,7 +67,7 @@ static void sphere_has_two_fifths(void **state)
     assert_true(close_to(m.inertia.m[1][1], 0.4 * m.mass * 0.25, 1e-14));
 }
 
-static void a_box_of_turned_parts_weighs_as_the_whole(void **state)
+static void a_box_of_rotated_parts_has_the_mass_of_the_whole(void **state)
 {
     (void)state;
     gw_quat turn = gw_quat_exp(gw_v3(0, 0, GW_PI / 2)); /* the parts' sizes are given turned */
@@ -180,7 +180,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(round_solids_match_their_discs),
         cmocka_unit_test(sphere_has_two_fifths),
-        cmocka_unit_test(a_box_of_turned_parts_weighs_as_the_whole),
+        cmocka_unit_test(a_box_of_rotated_parts_has_the_mass_of_the_whole),
         cmocka_unit_test(a_box_names_every_face_edge_and_corner),
         cmocka_unit_test(round_solids_name_theirs),
         cmocka_unit_test(a_compound_s_features_carry_their_part),

@@ -40,7 +40,7 @@ static gw_device_sample sample(gw_driver_device *d)
     return s;
 }
 
-static void it_is_found_and_tells_what_control_needs(void **state)
+static void the_driver_is_found_and_its_info_is_complete(void **state)
 {
     (void)state;
     assert_ptr_equal(gw_driver_simulated(GW_DEVICE_IMPEDANCE), &SIM);
@@ -143,7 +143,7 @@ static void commands_come_late_by_the_delay(void **state)
     }
 }
 
-static void motors_have_limits_and_let_go_at_once(void **state)
+static void motors_have_limits_and_disengage_at_once(void **state)
 {
     (void)state;
     const gw_named_value set[] = {{"force_max", 5}, {"torque_max", 1}, {"delay", 3}};
@@ -168,7 +168,7 @@ static void the_workspace_ends(void **state)
     SIM.close(d);
 }
 
-static void velocity_is_differenced_from_what_encoders_tell(void **state)
+static void velocity_is_differenced_from_measured_positions(void **state)
 {
     (void)state;
     const gw_named_value set[] = {
@@ -214,16 +214,16 @@ static void two_runs_give_the_same_bits(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(it_is_found_and_tells_what_control_needs),
+        cmocka_unit_test(the_driver_is_found_and_its_info_is_complete),
         cmocka_unit_test(bad_settings_are_refused_in_words),
         cmocka_unit_test(hand_and_motors_push_a_mass),
         cmocka_unit_test(viscous_friction_is_exact),
         cmocka_unit_test(coulomb_friction_stops_and_holds),
         cmocka_unit_test(a_planar_device_stays_in_its_plane),
         cmocka_unit_test(commands_come_late_by_the_delay),
-        cmocka_unit_test(motors_have_limits_and_let_go_at_once),
+        cmocka_unit_test(motors_have_limits_and_disengage_at_once),
         cmocka_unit_test(the_workspace_ends),
-        cmocka_unit_test(velocity_is_differenced_from_what_encoders_tell),
+        cmocka_unit_test(velocity_is_differenced_from_measured_positions),
         cmocka_unit_test(two_runs_give_the_same_bits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

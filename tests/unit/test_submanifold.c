@@ -268,7 +268,7 @@ static void check_strand(const gw_submanifold *set, const gw_pose *from, const g
     }
 }
 
-static void strands_of_a_general_set_stay_on_it(void **unused)
+static void freedom_paths_of_a_general_set_stay_on_it(void **unused)
 {
     (void)unused;
     gw_submanifold set = on_a_plane_and_a_sphere();
@@ -279,7 +279,7 @@ static void strands_of_a_general_set_stay_on_it(void **unused)
     }
 }
 
-static void the_strand_of_a_turn_goes_half_round_each_way(void **unused)
+static void the_freedom_path_of_a_rotation_covers_the_circle(void **unused)
 {
     (void)unused;
     gw_submanifold set = random_set(GW_ROTATION_AXIS, GW_LOCUS_POINT, false);
@@ -305,8 +305,8 @@ int main(void)
         cmocka_unit_test(nearest_holds_for_planes_across_an_axis),
         cmocka_unit_test(a_general_set_is_parameterised_about_its_seed),
         cmocka_unit_test(a_general_sets_parameters_lead_onto_it_or_nowhere),
-        cmocka_unit_test(strands_of_a_general_set_stay_on_it),
-        cmocka_unit_test(the_strand_of_a_turn_goes_half_round_each_way),
+        cmocka_unit_test(freedom_paths_of_a_general_set_stay_on_it),
+        cmocka_unit_test(the_freedom_path_of_a_rotation_covers_the_circle),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -43,7 +43,7 @@ static void agrees_where_it_was_looked_at(int count)
         near(b[i], a[i] + f[i], 1e-10 * fmax(1, fabs(a[i])));
 }
 
-static void a_look_has_the_exact_inertia_and_weight(void **state)
+static void a_local_model_has_the_exact_inertia_and_weight(void **state)
 {
     (void)state;
     agrees_where_it_was_looked_at(1);
@@ -51,7 +51,7 @@ static void a_look_has_the_exact_inertia_and_weight(void **state)
     agrees_where_it_was_looked_at(64);
 }
 
-static void kinematics_are_of_where_it_is(void **state)
+static void kinematics_are_those_of_the_present_configuration(void **state)
 {
     (void)state;
     gw_chain_def def = fixture_skew(7);
@@ -157,7 +157,7 @@ static error by_hand(double newtons, int ticks)
     return run(&def, q, newtons, ticks, 3000);
 }
 
-static void between_looks_and_with_what_they_bring_books_close(void **state)
+static void energy_balances_close_between_and_across_models(void **state)
 {
     (void)state;
     gw_chain_def def = fixture_skew(6);
@@ -169,7 +169,7 @@ static void between_looks_and_with_what_they_bring_books_close(void **state)
     assert_true(by_hand(4, 20).books <= 1e-11);
 }
 
-static void under_a_hand_the_error_is_small_at_any_rate(void **state)
+static void errors_are_small_under_a_hand_at_any_rate(void **state)
 {
     (void)state;
     const int ticks[3] = {1, 5, 20};
@@ -202,7 +202,7 @@ static void a_swinging_chain_does_not_keep_its_energy(void **state)
 }
 
 /* 1/2 v . (D - D^) v + V - V^ - G^ (q - q^) */
-static void a_look_brings_what_the_measures_differ_by(void **state)
+static void a_new_model_changes_energy_by_the_difference_of_measures(void **state)
 {
     (void)state;
     gw_chain_def def = fixture_skew(6);
@@ -227,7 +227,7 @@ static void a_look_brings_what_the_measures_differ_by(void **state)
 
 /* ---- how far it serves ---------------------------------------------------------------------- */
 
-static void two_periods_stay_within_reach_more_do_not(void **state)
+static void two_periods_stay_within_reach(void **state)
 {
     (void)state;
     for (int count = 1; count <= 16; count *= 2) {
@@ -254,7 +254,7 @@ static void two_periods_stay_within_reach_more_do_not(void **state)
     }
 }
 
-static void what_a_chain_uses_is_all_there_is_of_it(void **state)
+static void a_model_is_copied_by_its_bytes(void **state)
 {
     (void)state;
     gw_chain_def def = fixture_skew(9);
@@ -279,7 +279,7 @@ static void what_a_chain_uses_is_all_there_is_of_it(void **state)
     assert_true(chain.kinetic > 0);
 }
 
-static void limits_hold_it_and_slowing_takes_energy(void **state)
+static void limits_and_velocity_scaling_act_on_a_local_model(void **state)
 {
     (void)state;
     gw_chain_def def = fixture_table_one(0);
@@ -314,15 +314,15 @@ static void limits_hold_it_and_slowing_takes_energy(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_look_has_the_exact_inertia_and_weight),
-        cmocka_unit_test(kinematics_are_of_where_it_is),
-        cmocka_unit_test(between_looks_and_with_what_they_bring_books_close),
-        cmocka_unit_test(under_a_hand_the_error_is_small_at_any_rate),
+        cmocka_unit_test(a_local_model_has_the_exact_inertia_and_weight),
+        cmocka_unit_test(kinematics_are_those_of_the_present_configuration),
+        cmocka_unit_test(energy_balances_close_between_and_across_models),
+        cmocka_unit_test(errors_are_small_under_a_hand_at_any_rate),
         cmocka_unit_test(a_swinging_chain_does_not_keep_its_energy),
-        cmocka_unit_test(a_look_brings_what_the_measures_differ_by),
-        cmocka_unit_test(two_periods_stay_within_reach_more_do_not),
-        cmocka_unit_test(what_a_chain_uses_is_all_there_is_of_it),
-        cmocka_unit_test(limits_hold_it_and_slowing_takes_energy),
+        cmocka_unit_test(a_new_model_changes_energy_by_the_difference_of_measures),
+        cmocka_unit_test(two_periods_stay_within_reach),
+        cmocka_unit_test(a_model_is_copied_by_its_bytes),
+        cmocka_unit_test(limits_and_velocity_scaling_act_on_a_local_model),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

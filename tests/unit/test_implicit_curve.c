@@ -182,7 +182,7 @@ static void sets_far_away_are_found_in_either_sense(void **unused)
 }
 
 /* The walk's own account of where it has been. */
-static void a_walk_passes_what_is_on_its_curve_alone(void **unused)
+static void a_trace_passes_poses_of_its_own_curve_alone(void **unused)
 {
     (void)unused;
     gw_constraint c[4];
@@ -207,7 +207,7 @@ int main(void)
         cmocka_unit_test(a_curve_that_comes_back_from_far_away_is_one_branch),
         cmocka_unit_test(curves_far_away_are_found),
         cmocka_unit_test(sets_far_away_are_found_in_either_sense),
-        cmocka_unit_test(a_walk_passes_what_is_on_its_curve_alone),
+        cmocka_unit_test(a_trace_passes_poses_of_its_own_curve_alone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -41,7 +41,7 @@ static void bad_settings_are_refused_in_words(void **state)
     assert_null(opened("", &(gw_named_value){"bandwidth", NAN}, 1));
 }
 
-static void the_ideal_device_goes_where_it_is_told_and_feels_exactly(void **state)
+static void the_ideal_device_follows_and_measures_exactly(void **state)
 {
     (void)state;
     gw_driver_device *d = opened("", NULL, 0);
@@ -73,7 +73,7 @@ static void the_servo_follows_with_its_bandwidth(void **state)
     SIM.close(d);
 }
 
-static void load_bends_the_structure_and_drives_it_back(void **state)
+static void load_bends_the_structure_and_makes_it_creep(void **state)
 {
     (void)state;
     gw_named_value values[2] = {{"stiffness", 1e5}, {"creep", 1e-4}};
@@ -92,7 +92,7 @@ static void load_bends_the_structure_and_drives_it_back(void **state)
     SIM.close(d);
 }
 
-static void a_disengaged_device_stands(void **state)
+static void a_disengaged_device_stops(void **state)
 {
     (void)state;
     gw_driver_device *d = opened("cobotic-hand-controller", NULL, 0);
@@ -151,10 +151,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(drivers_are_found_by_name),
         cmocka_unit_test(bad_settings_are_refused_in_words),
-        cmocka_unit_test(the_ideal_device_goes_where_it_is_told_and_feels_exactly),
+        cmocka_unit_test(the_ideal_device_follows_and_measures_exactly),
         cmocka_unit_test(the_servo_follows_with_its_bandwidth),
-        cmocka_unit_test(load_bends_the_structure_and_drives_it_back),
-        cmocka_unit_test(a_disengaged_device_stands),
+        cmocka_unit_test(load_bends_the_structure_and_makes_it_creep),
+        cmocka_unit_test(a_disengaged_device_stops),
         cmocka_unit_test(sensors_have_their_quantum_and_the_same_noise_each_time),
         cmocka_unit_test(it_stays_within_its_workspace),
     };

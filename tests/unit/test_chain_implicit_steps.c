@@ -125,7 +125,7 @@ static void stiff_motors_hold_an_arm_against_its_weight(void **state)
 }
 
 /* No motor gives more than its spring held, however far beyond what a step resolves it swings. */
-static void springs_that_no_step_resolves_give_no_more_than_they_held(void **state)
+static void unresolved_springs_give_no_more_than_their_energy(void **state)
 {
     (void)state;
     gw_chain_def def = arm(1000);
@@ -145,7 +145,7 @@ static void springs_that_no_step_resolves_give_no_more_than_they_held(void **sta
 }
 
 /* Gives way where its most is less than the weight, as if that most were all it ever gave. */
-static void a_stiff_motor_gives_no_more_than_its_most(void **state)
+static void a_stiff_motors_force_is_clamped(void **state)
 {
     (void)state;
     for (size_t r = 0; r < 3; r++) {
@@ -166,7 +166,7 @@ static void a_stiff_motor_gives_no_more_than_its_most(void **state)
 }
 
 /* A servo of hundreds of N m at a light link travels at its speed, loaded or not, and arrives. */
-static void a_stiff_motor_travels_at_its_speed(void **state)
+static void a_stiff_motor_moves_at_its_speed(void **state)
 {
     (void)state;
     for (size_t r = 0; r < 3; r++)
@@ -188,7 +188,7 @@ static void a_stiff_motor_travels_at_its_speed(void **state)
 }
 
 /* Control adds D^-1 J^T F: both together are what the coming step brings, nothing of 1/(c dt). */
-static void what_is_foreseen_is_what_the_step_brings(void **state)
+static void the_implicit_acceleration_is_the_steps_mean(void **state)
 {
     (void)state;
     gw_chain_def def = arm(1000);
@@ -220,7 +220,7 @@ static void what_is_foreseen_is_what_the_step_brings(void **state)
 
 /* Speeds that no step follows fail it, and leave the chain at rest; they are no source of energy.
  */
-static void a_step_that_its_motion_cannot_pay_for_fails(void **state)
+static void a_step_with_unpayable_energy_fails(void **state)
 {
     (void)state;
     for (double speed = 1e4; speed <= 1e12; speed *= 1e2) {
@@ -249,11 +249,11 @@ int main(void)
         cmocka_unit_test(a_damper_of_any_strength_creeps_by_weight_over_damping),
         cmocka_unit_test(a_decay_is_that_of_the_closed_form_at_any_strength),
         cmocka_unit_test(stiff_motors_hold_an_arm_against_its_weight),
-        cmocka_unit_test(springs_that_no_step_resolves_give_no_more_than_they_held),
-        cmocka_unit_test(a_stiff_motor_gives_no_more_than_its_most),
-        cmocka_unit_test(a_stiff_motor_travels_at_its_speed),
-        cmocka_unit_test(a_step_that_its_motion_cannot_pay_for_fails),
-        cmocka_unit_test(what_is_foreseen_is_what_the_step_brings),
+        cmocka_unit_test(unresolved_springs_give_no_more_than_their_energy),
+        cmocka_unit_test(a_stiff_motors_force_is_clamped),
+        cmocka_unit_test(a_stiff_motor_moves_at_its_speed),
+        cmocka_unit_test(a_step_with_unpayable_energy_fails),
+        cmocka_unit_test(the_implicit_acceleration_is_the_steps_mean),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -15,7 +15,7 @@ static gw_wrench constraint(gw_chain *chain, const gw_forces *forces)
     return step.constraint;
 }
 
-static void a_push_across_the_plane_is_borne_by_the_joints(void **state)
+static void a_push_across_the_plane_is_carried_by_the_joints(void **state)
 {
     (void)state;
     gw_chain_def def = fixture_table_one(0);
@@ -33,7 +33,7 @@ static void a_push_across_the_plane_is_borne_by_the_joints(void **state)
     }
 }
 
-static void what_the_held_link_can_follow_is_not_borne(void **state)
+static void a_push_along_a_freedom_is_not_carried(void **state)
 {
     (void)state;
     gw_chain_def def = fixture_rods(1, 0, 2, 0.01, 0);
@@ -50,7 +50,7 @@ static void what_the_held_link_can_follow_is_not_borne(void **state)
 }
 
 /* m g cos(a) + m l w^2 towards the pivot, a from hanging; nothing across a massless rod. */
-static void a_pendulums_rod_pulls_as_its_closed_form_says(void **state)
+static void a_pendulums_rod_pulls_as_in_closed_form(void **state)
 {
     (void)state;
     gw_chain_def def = fixture_rods(1, 4, 1.5, 0, 9.81);
@@ -68,7 +68,7 @@ static void a_pendulums_rod_pulls_as_its_closed_form_says(void **state)
     }
 }
 
-static void a_hinge_bears_as_much_as_that_of_a_guided_body(void **state)
+static void a_hinge_carries_as_much_as_that_of_a_guided_body(void **state)
 {
     (void)state;
     gw_guided_def guided = fixture_body(fixture_set(GW_ROTATION_AXIS, GW_LOCUS_POINT, false));
@@ -194,13 +194,13 @@ static void it_is_the_momentums_rate_less_what_acts(gw_chain_def def)
     }
 }
 
-static void any_link_of_a_skew_chain_tells_what_its_neighbours_do(void **state)
+static void constraint_wrench_of_skew_chains_matches_momentum_differences(void **state)
 {
     (void)state;
     it_is_the_momentums_rate_less_what_acts(fixture_skew(7));
 }
 
-static void any_link_of_a_planar_chain_tells_what_its_neighbours_do(void **state)
+static void constraint_wrench_of_planar_chains_matches_momentum_differences(void **state)
 {
     (void)state;
     gw_chain_def def = fixture_rods(5, 0.3, 1, 0.01, 0);
@@ -214,7 +214,7 @@ static void any_link_of_a_planar_chain_tells_what_its_neighbours_do(void **state
 }
 
 /* An arm that comes through being outstretched, pushed along itself. */
-static void it_is_continuous_through_a_singular_posture(void **state)
+static void constraint_wrench_is_continuous_through_a_singular_posture(void **state)
 {
     (void)state;
     gw_chain_def def = fixture_table_one(0);
@@ -237,13 +237,13 @@ static void it_is_continuous_through_a_singular_posture(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_push_across_the_plane_is_borne_by_the_joints),
-        cmocka_unit_test(what_the_held_link_can_follow_is_not_borne),
-        cmocka_unit_test(a_pendulums_rod_pulls_as_its_closed_form_says),
-        cmocka_unit_test(a_hinge_bears_as_much_as_that_of_a_guided_body),
-        cmocka_unit_test(any_link_of_a_skew_chain_tells_what_its_neighbours_do),
-        cmocka_unit_test(any_link_of_a_planar_chain_tells_what_its_neighbours_do),
-        cmocka_unit_test(it_is_continuous_through_a_singular_posture),
+        cmocka_unit_test(a_push_across_the_plane_is_carried_by_the_joints),
+        cmocka_unit_test(a_push_along_a_freedom_is_not_carried),
+        cmocka_unit_test(a_pendulums_rod_pulls_as_in_closed_form),
+        cmocka_unit_test(a_hinge_carries_as_much_as_that_of_a_guided_body),
+        cmocka_unit_test(constraint_wrench_of_skew_chains_matches_momentum_differences),
+        cmocka_unit_test(constraint_wrench_of_planar_chains_matches_momentum_differences),
+        cmocka_unit_test(constraint_wrench_is_continuous_through_a_singular_posture),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -31,7 +31,7 @@ static gw_chain_def wheel(gw_joint_kind kind)
     return def;
 }
 
-static void damping_slows_exponentially_and_is_booked(void **state)
+static void damping_decays_exponentially_and_dissipates(void **state)
 {
     (void)state;
     for (int kind = GW_JOINT_REVOLUTE; kind <= GW_JOINT_PRISMATIC; kind++) {
@@ -60,7 +60,7 @@ static void constant_torque_speeds_up_evenly(void **state)
     near(sum.motors, chain.kinetic, 1e-12);
 }
 
-static void a_motors_spring_and_damper_settle_as_an_oscillator(void **state)
+static void a_servo_motor_settles_as_a_damped_oscillator(void **state)
 {
     (void)state;
     gw_chain_def def = wheel(GW_JOINT_REVOLUTE);
@@ -75,7 +75,7 @@ static void a_motors_spring_and_damper_settle_as_an_oscillator(void **state)
     near(sum.motors, chain.kinetic, 1e-9);
 }
 
-static void a_motor_gives_no_more_than_its_most(void **state)
+static void a_motors_force_is_clamped(void **state)
 {
     (void)state;
     gw_chain_def def = wheel(GW_JOINT_PRISMATIC);
@@ -147,7 +147,7 @@ static void springs_and_dampers_of_any_strength_hold_the_joint(void **state)
 
 /* ---- limits --------------------------------------------------------------------------------- */
 
-static void a_joint_bounces_off_its_limit_and_the_books_close(void **state)
+static void a_joint_bounces_off_its_limit_with_closed_energy_balance(void **state)
 {
     (void)state;
     gw_chain_def def = wheel(GW_JOINT_REVOLUTE);
@@ -246,7 +246,7 @@ static gw_vec3 anywhere(unsigned *state)
     return gw_v3(x, y, z);
 }
 
-static void no_tick_gains_energy_that_nobody_gave(void **state)
+static void no_tick_gains_energy_without_work(void **state)
 {
     (void)state;
     gw_chain_def def = fixture_skew(6);
@@ -278,16 +278,16 @@ static void no_tick_gains_energy_that_nobody_gave(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(damping_slows_exponentially_and_is_booked),
+        cmocka_unit_test(damping_decays_exponentially_and_dissipates),
         cmocka_unit_test(constant_torque_speeds_up_evenly),
-        cmocka_unit_test(a_motors_spring_and_damper_settle_as_an_oscillator),
-        cmocka_unit_test(a_motor_gives_no_more_than_its_most),
+        cmocka_unit_test(a_servo_motor_settles_as_a_damped_oscillator),
+        cmocka_unit_test(a_motors_force_is_clamped),
         cmocka_unit_test(a_motor_drives_no_faster_than_its_speed),
         cmocka_unit_test(a_motor_may_change_between_steps),
         cmocka_unit_test(springs_and_dampers_of_any_strength_hold_the_joint),
-        cmocka_unit_test(a_joint_bounces_off_its_limit_and_the_books_close),
+        cmocka_unit_test(a_joint_bounces_off_its_limit_with_closed_energy_balance),
         cmocka_unit_test(every_joint_stays_at_its_limits_under_weight),
-        cmocka_unit_test(no_tick_gains_energy_that_nobody_gave),
+        cmocka_unit_test(no_tick_gains_energy_without_work),
         cmocka_unit_test(limits_are_as_stiff_as_a_step_bears_at_any_rate),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -21,7 +21,7 @@ static gw_pose link_by_composition(const gw_chain_def *def, const double *q, int
     return pose;
 }
 
-static void links_are_where_composed_poses_are(void **state)
+static void link_poses_are_composed_joint_poses(void **state)
 {
     (void)state;
     gw_chain_def def = fixture_skew(9);
@@ -56,7 +56,7 @@ static gw_twist held_twist(const gw_chain_def *def, const double *q, const doubl
     return twist;
 }
 
-static void jacobian_and_drift_match_finite_differences(void **state)
+static void jacobian_and_bias_match_finite_differences(void **state)
 {
     (void)state;
     gw_chain_def def = fixture_skew(7);
@@ -128,7 +128,7 @@ static void inverse_by_recursion_undoes_composite_bodies(int count)
     near(kinetic, chain.kinetic, 1e-12 * kinetic);
 }
 
-static void inverse_inertia_undoes_composite_bodies(void **state)
+static void inverse_inertia_undoes_the_composite_body_matrix(void **state)
 {
     (void)state;
     inverse_by_recursion_undoes_composite_bodies(1);
@@ -139,9 +139,9 @@ static void inverse_inertia_undoes_composite_bodies(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(links_are_where_composed_poses_are),
-        cmocka_unit_test(jacobian_and_drift_match_finite_differences),
-        cmocka_unit_test(inverse_inertia_undoes_composite_bodies),
+        cmocka_unit_test(link_poses_are_composed_joint_poses),
+        cmocka_unit_test(jacobian_and_bias_match_finite_differences),
+        cmocka_unit_test(inverse_inertia_undoes_the_composite_body_matrix),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -32,7 +32,7 @@ static void check(int expected)
     gw_mesh_put(mesh);
 }
 
-static void a_block_is_one_cell(void **state)
+static void a_block_is_one_piece(void **state)
 {
     (void)state;
     for (int n = 1; n < 6; n++) {
@@ -42,7 +42,7 @@ static void a_block_is_one_cell(void **state)
     }
 }
 
-static void an_ell_is_two(void **state)
+static void an_ell_is_two_pieces(void **state)
 {
     (void)state;
     begin();
@@ -70,7 +70,7 @@ static void add_ring(int n)
     }
 }
 
-static void a_ring_is_one_for_each_side_of_its_hole(void **state)
+static void a_ring_has_a_piece_for_each_side_of_its_hole(void **state)
 {
     (void)state;
     for (int n = 3; n <= 40; n += 9) {
@@ -81,7 +81,7 @@ static void a_ring_is_one_for_each_side_of_its_hole(void **state)
 }
 
 /* Numbers of seven digits, as a file has them, turned so that no plane is exact. */
-static void what_a_file_rounds_does_not_matter(void **state)
+static void rounding_of_files_does_not_matter(void **state)
 {
     (void)state;
     begin();
@@ -98,7 +98,7 @@ static void what_a_file_rounds_does_not_matter(void **state)
     gw_mesh_put(mesh);
 }
 
-static void what_takes_too_many_is_given_up(void **state)
+static void too_many_pieces_are_given_up(void **state)
 {
     (void)state;
     begin();
@@ -113,11 +113,11 @@ static void what_takes_too_many_is_given_up(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_block_is_one_cell),
-        cmocka_unit_test(an_ell_is_two),
-        cmocka_unit_test(a_ring_is_one_for_each_side_of_its_hole),
-        cmocka_unit_test(what_a_file_rounds_does_not_matter),
-        cmocka_unit_test(what_takes_too_many_is_given_up),
+        cmocka_unit_test(a_block_is_one_piece),
+        cmocka_unit_test(an_ell_is_two_pieces),
+        cmocka_unit_test(a_ring_has_a_piece_for_each_side_of_its_hole),
+        cmocka_unit_test(rounding_of_files_does_not_matter),
+        cmocka_unit_test(too_many_pieces_are_given_up),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
