@@ -34,12 +34,12 @@ gw_base_motion gw_base_motion_between(const gw_pose *from, const gw_pose *to, do
     return gw_base_motion_from_twist(from, &screw);
 }
 
-gw_pose gw_base_motion_frame(const gw_base_motion *ride, double t)
+gw_pose gw_base_motion_frame(const gw_base_motion *base, double t)
 {
-    double s = ride->time + t;
-    gw_twist screw = {gw_scale(s, ride->twist.v), gw_scale(s, ride->twist.w)};
+    double s = base->time + t;
+    gw_twist screw = {gw_scale(s, base->twist.v), gw_scale(s, base->twist.w)};
     gw_pose motion = gw_screw_exp(&screw);
-    return gw_pose_mul(&motion, &ride->from);
+    return gw_pose_mul(&motion, &base->from);
 }
 
 /* Velocity of a point that moves with the twist. */
@@ -48,52 +48,54 @@ static gw_vec3 velocity_at(const gw_twist *twist, gw_vec3 point)
     return gw_add(twist->v, gw_cross(twist->w, point));
 }
 
-gw_pose gw_base_from_world_pose(const gw_base_motion *ride, const gw_pose *world_from_body)
+gw_pose gw_base_from_world_pose(const gw_base_motion *base, const gw_pose *world_from_body)
 {
-    gw_pose frame = gw_base_motion_frame(ride, 0), back = gw_pose_inverse(&frame);
+    gw_pose world_from_base = gw_base_motion_frame(base, 0),
+            back = gw_pose_inverse(&world_from_base);
     return gw_pose_mul(&back, world_from_body);
 }
 
-gw_pose gw_base_to_world_pose(const gw_base_motion *ride, double t, const gw_pose *frame_from_body)
+gw_pose gw_base_to_world_pose(const gw_base_motion *base, double t, const gw_pose *base_from_body)
 {
-    gw_pose frame = gw_base_motion_frame(ride, t), out = gw_pose_mul(&frame, frame_from_body);
+    gw_pose world_from_base = gw_base_motion_frame(base, t),
+            out = gw_pose_mul(&world_from_base, base_from_body);
     return (gw_pose){out.p, gw_quat_unit(out.q)};
 }
 
-gw_twist gw_base_from_world_twist(const gw_base_motion *ride, const gw_pose *world_from_body,
+gw_twist gw_base_from_world_twist(const gw_base_motion *base, const gw_pose *world_from_body,
                                   const gw_twist *twist)
 {
-    gw_quat q = gw_base_motion_frame(ride, 0).q;
-    gw_vec3 v = gw_sub(twist->v, velocity_at(&ride->twist, world_from_body->p));
-    return (gw_twist){gw_unrotate(q, v), gw_unrotate(q, gw_sub(twist->w, ride->twist.w))};
+    gw_quat q = gw_base_motion_frame(base, 0).q;
+    gw_vec3 v = gw_sub(twist->v, velocity_at(&base->twist, world_from_body->p));
+    return (gw_twist){gw_unrotate(q, v), gw_unrotate(q, gw_sub(twist->w, base->twist.w))};
 }
 
-gw_twist gw_base_to_world_twist(const gw_base_motion *ride, double t,
+gw_twist gw_base_to_world_twist(const gw_base_motion *base, double t,
                                 const gw_pose *world_from_body, const gw_twist *twist)
 {
-    gw_quat q = gw_base_motion_frame(ride, t).q;
-    return (gw_twist){gw_add(gw_rotate(q, twist->v), velocity_at(&ride->twist, world_from_body->p)),
-                      gw_add(gw_rotate(q, twist->w), ride->twist.w)};
+    gw_quat q = gw_base_motion_frame(base, t).q;
+    return (gw_twist){gw_add(gw_rotate(q, twist->v), velocity_at(&base->twist, world_from_body->p)),
+                      gw_add(gw_rotate(q, twist->w), base->twist.w)};
 }
 
-gw_twist gw_base_motion_twist_at(const gw_base_motion *ride, const gw_pose *frame_from_body)
+gw_twist gw_base_motion_twist_at(const gw_base_motion *base, const gw_pose *base_from_body)
 {
-    return (gw_twist){velocity_at(&ride->inner, frame_from_body->p), ride->inner.w};
+    return (gw_twist){velocity_at(&base->inner, base_from_body->p), base->inner.w};
 }
 
-gw_twist gw_base_motion_bias(const gw_base_motion *ride, gw_vec3 point, const gw_twist *twist)
+gw_twist gw_base_motion_bias(const gw_base_motion *base, gw_vec3 point, const gw_twist *twist)
 {
-    gw_vec3 w = ride->inner.w, whole = gw_mul_add(velocity_at(&ride->inner, point), 2, twist->v);
+    gw_vec3 w = base->inner.w, whole = gw_mul_add(velocity_at(&base->inner, point), 2, twist->v);
     return (gw_twist){gw_cross(w, whole), gw_cross(w, twist->w)};
 }
 
 /* The inertial force f' and torque t'. */
-static gw_wrench inertial_wrench(const gw_base_motion *ride, double mass, const gw_rigid_body *r,
+static gw_wrench inertial_wrench(const gw_base_motion *base, double mass, const gw_rigid_body *r,
                                  const gw_pose *pose, const gw_twist *twist)
 {
-    gw_vec3 w = ride->inner.w, spin = twist->w;
+    gw_vec3 w = base->inner.w, spin = twist->w;
     gw_vec3 at_com = gw_add(twist->v, gw_cross(spin, r->com));
-    gw_twist bias = gw_base_motion_bias(ride, gw_add(pose->p, r->com), &(gw_twist){at_com, spin});
+    gw_twist bias = gw_base_motion_bias(base, gw_add(pose->p, r->com), &(gw_twist){at_com, spin});
     gw_vec3 whole = gw_mat3_mul(&r->inertia, gw_add(spin, w));
     gw_vec3 t = gw_mat3_mul(&r->inertia, gw_cross(spin, w));
     t = gw_sub(t, gw_cross(spin, gw_mat3_mul(&r->inertia, w)));
@@ -103,23 +105,23 @@ static gw_wrench inertial_wrench(const gw_base_motion *ride, double mass, const 
 gw_load gw_base_motion_load(const gw_guided *body, const gw_rigid_body *r, const gw_pose *pose,
                             const gw_twist *twist, const gw_forces *forces, double t)
 {
-    const gw_base_motion *ride = &body->ride;
-    gw_quat q = gw_base_motion_frame(ride, t).q;
-    gw_pose out = gw_base_to_world_pose(ride, t, pose);
-    gw_twist moving = gw_base_to_world_twist(ride, t, &out, twist);
+    const gw_base_motion *base = &body->ride;
+    gw_quat q = gw_base_motion_frame(base, t).q;
+    gw_pose out = gw_base_to_world_pose(base, t, pose);
+    gw_twist moving = gw_base_to_world_twist(base, t, &out, twist);
     gw_rigid_body seen = {.com = gw_rotate(q, r->com),
                           .held = gw_rotate(q, r->held),
                           .held_q = gw_quat_mul(q, r->held_q)};
     gw_load load = gw_rigid_body_load(&body->def, &seen, &out, &moving, forces, t);
     gw_wrench in = {gw_unrotate(q, load.about_com.f), gw_unrotate(q, load.about_com.t)};
-    gw_wrench inertia = inertial_wrench(ride, body->def.mass.mass, r, pose, twist);
+    gw_wrench inertia = inertial_wrench(base, body->def.mass.mass, r, pose, twist);
     load.about_com = gw_wrench_add(in, inertia);
     return load;
 }
 
-double gw_base_motion_power(const gw_base_motion *ride, const gw_rigid_body *r, const gw_pose *pose,
+double gw_base_motion_power(const gw_base_motion *base, const gw_rigid_body *r, const gw_pose *pose,
                             const gw_wrench *constraint)
 {
-    gw_vec3 v = velocity_at(&ride->inner, gw_add(pose->p, r->held));
-    return gw_dot(constraint->f, v) + gw_dot(constraint->t, ride->inner.w);
+    gw_vec3 v = velocity_at(&base->inner, gw_add(pose->p, r->held));
+    return gw_dot(constraint->f, v) + gw_dot(constraint->t, base->inner.w);
 }

@@ -34,7 +34,7 @@ typedef struct gw_chain_link {
     double damping;            /* N m s/rad, N s/m */
     double friction;           /* Coulomb's, holding and sliding alike (N m, N) */
     bool limited;
-    double lower, upper; /* rad, m; springs with damping beyond, as stiff as the step bears */
+    double lower, upper; /* rad, m; springs with damping beyond, as stiff as the step allows */
     gw_motor motor;
     gw_mass mass; /* in the link's axes */
 } gw_chain_link;

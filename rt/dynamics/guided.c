@@ -148,7 +148,7 @@ static gw_wrench constraint_of(const gw_guided_def *def, stage *s, const gw_load
     return gw_rigid_body_constraint_wrench(&s->rigid, &rate, &load->about_com);
 }
 
-static double ride_power(const gw_guided *body, stage *s, const gw_load *load, const double *z_ddot)
+static double base_power(const gw_guided *body, stage *s, const gw_load *load, const double *z_ddot)
 {
     gw_wrench constraint = constraint_of(&body->def, s, load, z_ddot);
     return gw_base_motion_power(&body->ride, &s->rigid, &s->pose, &constraint);
@@ -212,7 +212,7 @@ GW_STEP_INLINE bool stages(const gw_guided *body, const gw_chart *chart, const g
         if (i == 0)
             step->constraint = constraint_of(def, &s, &load, a[0]);
         if (__builtin_expect(body->ride.moves, 0))
-            step->ride += rk->b[i] * h * ride_power(body, &s, &load, a[i]);
+            step->ride += rk->b[i] * h * base_power(body, &s, &load, a[i]);
         step->work += rk->b[i] * h * load.power;
         step->dissipated += rk->b[i] * h * load.dissipation;
     }
@@ -685,12 +685,12 @@ void gw_guided_set_twist(gw_guided *body, const gw_twist *twist)
 }
 
 /* A body without constraints has no base. */
-void gw_guided_set_base_motion(gw_guided *body, const gw_base_motion *ride)
+void gw_guided_set_base_motion(gw_guided *body, const gw_base_motion *base)
 {
     gw_twist twist = body->twist;
     if (gw_is_floating(&body->def.set))
         return;
-    body->ride = *ride;
+    body->ride = *base;
     gw_guided_set_twist(body, &twist);
 }
 

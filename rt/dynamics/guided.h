@@ -59,7 +59,7 @@ void gw_guided_set_twist(gw_guided *body, const gw_twist *twist);
 
 /* Sets the base motion from now on. The body keeps what the set allows of its motion, as above; its
  * pose must be on the set where that is now. */
-void gw_guided_set_base_motion(gw_guided *body, const gw_base_motion *ride);
+void gw_guided_set_base_motion(gw_guided *body, const gw_base_motion *base);
 
 /* The twist of the base at a point of the world; zero with a fixed base. */
 gw_twist gw_guided_base_velocity(const gw_guided *body, gw_vec3 point);

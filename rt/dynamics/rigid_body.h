@@ -101,35 +101,35 @@ GW_STEP_INLINE gw_wrench gw_rigid_body_momentum_rate(double mass, const gw_rigid
 gw_wrench gw_rigid_body_constraint_wrench(const gw_rigid_body *r, const gw_wrench *rate,
                                           const gw_wrench *load);
 
-/* ---- base motion (base_motion.c): where ride.moves ------------------------------------------ */
+/* ---- base motion (base_motion.c): where base.moves ------------------------------------------ */
 
 /* world_from_base, `t` seconds from now. */
-gw_pose gw_base_motion_frame(const gw_base_motion *ride, double t);
+gw_pose gw_base_motion_frame(const gw_base_motion *base, double t);
 
 /* A body's pose, and the twist of its origin, from the world into the base frame as it is now, and
  * from the base frame as it is in t seconds to the world. */
-gw_pose gw_base_from_world_pose(const gw_base_motion *ride, const gw_pose *world_from_body);
-gw_pose gw_base_to_world_pose(const gw_base_motion *ride, double t, const gw_pose *frame_from_body);
-gw_twist gw_base_from_world_twist(const gw_base_motion *ride, const gw_pose *world_from_body,
+gw_pose gw_base_from_world_pose(const gw_base_motion *base, const gw_pose *world_from_body);
+gw_pose gw_base_to_world_pose(const gw_base_motion *base, double t, const gw_pose *base_from_body);
+gw_twist gw_base_from_world_twist(const gw_base_motion *base, const gw_pose *world_from_body,
                                   const gw_twist *twist);
-gw_twist gw_base_to_world_twist(const gw_base_motion *ride, double t,
+gw_twist gw_base_to_world_twist(const gw_base_motion *base, double t,
                                 const gw_pose *world_from_body, const gw_twist *twist);
 
 /* The twist in the world, in base axes, of a body that is at rest in the base frame. */
-gw_twist gw_base_motion_twist_at(const gw_base_motion *ride, const gw_pose *frame_from_body);
+gw_twist gw_base_motion_twist_at(const gw_base_motion *base, const gw_pose *base_from_body);
 
 /* The acceleration that the base adds to that of a point moving in the base frame, in base axes. */
-gw_twist gw_base_motion_bias(const gw_base_motion *ride, gw_vec3 point, const gw_twist *twist);
+gw_twist gw_base_motion_bias(const gw_base_motion *base, gw_vec3 point, const gw_twist *twist);
 
 /* The load in the base frame, with inertial forces; power and dissipation are those in the world.
  */
 gw_load gw_base_motion_load(const gw_guided *body, const gw_rigid_body *r,
-                            const gw_pose *frame_from_body, const gw_twist *twist,
+                            const gw_pose *base_from_body, const gw_twist *twist,
                             const gw_forces *forces, double t);
 
 /* Power (W) that moves the base, from the constraint wrench at the held frame in base axes. */
-double gw_base_motion_power(const gw_base_motion *ride, const gw_rigid_body *r,
-                            const gw_pose *frame_from_body, const gw_wrench *constraint);
+double gw_base_motion_power(const gw_base_motion *base, const gw_rigid_body *r,
+                            const gw_pose *base_from_body, const gw_wrench *constraint);
 
 /* The body's pose and twist relative to its set: in the world, or in a moving base's frame. */
 GW_STEP_INLINE gw_pose gw_guided_pose(const gw_guided *body)

@@ -15,11 +15,11 @@ enum {
     MAX_TRIANGLES = 1024, /* that are worth trying: time grows as their square */
     MAX_BOUNDS = 1024,    /* of a region */
     MAX_CORNERS = 64,     /* of a polygon */
-    MAX_POINTS = 1024     /* of a piece, those of each wall by themselves */
+    MAX_POINTS = 1024     /* vertices of a piece, those of each bound counted apart */
 };
 
 static const double flat = 1e-6;   /* of the size: files keep seven digits */
-static const double filled = 1e-5; /* of the volume: pieces that miss more are wrong */
+static const double filled = 1e-5; /* of the volume: tolerance of the sum of the pieces */
 
 /* Solid is where n . x <= o. */
 typedef struct plane {

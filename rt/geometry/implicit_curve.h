@@ -7,7 +7,7 @@
 
 #include "rt/geometry/submanifold.h"
 
-#define GW_CURVE_TRACE_MAX_STEPS 4000 /* of a walk, at the most: some ten milliseconds */
+#define GW_CURVE_TRACE_MAX_STEPS 4000 /* of one trace: some ten milliseconds */
 
 /* A trace: its present point, the unit tangent in its direction, and its step. Arc lengths are in
  * units of the problem's size, or of the distance from it where that is larger. */

@@ -49,9 +49,9 @@ typedef struct gw_circle_distance {
 } gw_circle_distance;
 
 /* The psi of the smallest f = |X - locus|^2 + (length theta)^2. */
-double gw_circle_distance_minimum(const gw_circle_distance *ring);
+double gw_circle_distance_minimum(const gw_circle_distance *circle);
 /* The same to a few digits, as a start for other searches. */
-double gw_circle_distance_start(const gw_circle_distance *ring);
+double gw_circle_distance_start(const gw_circle_distance *circle);
 
 /* The problem of a point on a sphere, X(u) = c + r u; theta is the angle between u and u0. */
 typedef struct gw_sphere_distance {
@@ -63,6 +63,6 @@ typedef struct gw_sphere_distance {
 } gw_sphere_distance;
 
 /* The u of the smallest f = |X - locus|^2 + (length theta)^2. */
-gw_vec3 gw_sphere_distance_minimum(const gw_sphere_distance *ball);
+gw_vec3 gw_sphere_distance_minimum(const gw_sphere_distance *sphere);
 
 #endif

@@ -121,7 +121,7 @@ static candidate over_circle(const search *s, gw_vec3 axis, gw_quat q1)
     return at_turn(s, axis, gw_circle_distance_minimum(&r), q1);
 }
 
-/* cos(theta/2)^2, the best of turns about `free` (a vector part's direction), for the half turn
+/* cos(theta/2)^2, the best of rotations about `free` (a vector part's direction), for the half turn
  * cos(psi/2) d0 + sin(psi/2) d1 from the wanted rotation. */
 static void half_angles(gw_quat d0, gw_quat d1, gw_vec3 free, gw_circle_distance *r)
 {
@@ -175,7 +175,7 @@ static candidate over_sphere(const search *s)
 
 /* ---- more angles ---------------------------------------------------------------------------- */
 
-/* World axes that an angle set turns about at q. */
+/* World axes of an angle set's rotations at q. */
 static void turns_at(const gw_rotation_set *r, gw_quat q, gw_vec3 out[2])
 {
     out[0] = r->axis;

@@ -15,9 +15,10 @@
 
 /* ---- circle --------------------------------------------------------------------------------- */
 
-#define CIRCLE_SAMPLES                                                                             \
-    32          /* of a circle: psi_i = (i + 1/2) 2 pi / CIRCLE_SAMPLES - pi, neither 0 nor pi */
-#define HALF 16 /* those with even i; all that there are where the locus is flat or a sphere */
+/* psi_i = (i + 1/2) 2 pi / CIRCLE_SAMPLES - pi, neither 0 nor pi; HALF of them, with even i, are
+ * enough where the locus is flat or a sphere. */
+#define CIRCLE_SAMPLES 32
+#define HALF           16
 
 /* Of psi_i: those with even i, then those with odd i. */
 static const double cosines[2][HALF] = {
@@ -53,12 +54,12 @@ typedef struct fourier {
  * |X - Y|^2 = T + (sqrt S - radius)^2 on the circle, with trigonometric polynomials T (flat) and S
  * (round); S is unused where the radius is 0. An ellipse has no such form.
  */
-typedef struct circle_wave {
+typedef struct circle_distance_terms {
     const gw_circle_distance *circle;
     fourier flat, round;
     double radius;
     bool has_wave;
-} circle_wave;
+} circle_distance_terms;
 
 /* Adds weight (k + c cos psi + s sin psi)^2. */
 static void add_square(fourier *to, double weight, double k, double c, double s)
@@ -85,10 +86,10 @@ static fourier whole_square(const gw_circle_distance *r, gw_vec3 off)
                      0.5 * (aa - bb), gw_dot(r->a, r->b)};
 }
 
-static circle_wave circle_fourier(const gw_circle_distance *r)
+static circle_distance_terms circle_fourier(const gw_circle_distance *r)
 {
     const gw_locus *l = r->locus;
-    circle_wave w = {.circle = r, .has_wave = l->kind != GW_LOCUS_ELLIPSE};
+    circle_distance_terms w = {.circle = r, .has_wave = l->kind != GW_LOCUS_ELLIPSE};
     gw_vec3 off = gw_sub(r->c, l->origin);
     fourier all = whole_square(r, off), across = all;
     add_along(&across, -1, r, off, l->e3);
@@ -132,7 +133,7 @@ static void add_fourier(const fourier *w, double c, double s, derivatives *to)
 }
 
 /* (rho - a)^2 / 2, rho^2 = S:  (1 - a / rho) S'/2,  (1 - a / rho) S''/2 + a S'^2 / 4 rho^3 */
-static void add_radial(const circle_wave *w, double c, double s, derivatives *to)
+static void add_radial(const circle_distance_terms *w, double c, double s, derivatives *to)
 {
     derivatives half = {0, 0, 0};
     add_fourier(&w->round, c, s, &half);
@@ -142,7 +143,7 @@ static void add_radial(const circle_wave *w, double c, double s, derivatives *to
     to->d2 += share * half.d2 + w->radius * half.d1 * half.d1 / (rho * rho * rho);
 }
 
-/* Of any locus: d . d / 2,  d . X',  |X'|^2 - what Y follows of it + d . X''. */
+/* Of any locus: d . d / 2,  d . X',  |X'|^2 - X' . Y' + d . X''. */
 static void add_locus_distance(const gw_circle_distance *r, double c, double s, derivatives *to)
 {
     gw_vec3 arm = gw_add(gw_scale(c, r->a), gw_scale(s, r->b)), way[3];
@@ -187,7 +188,7 @@ static void add_rotation(const gw_circle_distance *r, double psi, double c, doub
     }
 }
 
-static derivatives circle_derivatives(const circle_wave *w, double psi)
+static derivatives circle_derivatives(const circle_distance_terms *w, double psi)
 {
     derivatives b = {0, 0, 0};
     double c = cos(psi), s = sin(psi);
@@ -225,7 +226,7 @@ static double approximate_rotation_slope(const gw_circle_distance *r, double c, 
 
 /* Slopes at the samples with even or odd numbers, nearly. Loops that a compiler makes vectors of.
  */
-static void sample_slopes(const circle_wave *w, int odd, double slope[HALF])
+static void sample_slopes(const circle_distance_terms *w, int odd, double slope[HALF])
 {
     const gw_circle_distance r = *w->circle; /* copies: the slopes are none of theirs */
     const fourier flat = w->flat, round = w->round;
@@ -255,10 +256,11 @@ static void sample_slopes(const circle_wave *w, int odd, double slope[HALF])
 }
 
 /* The minimum between two angles where the slope turns from - to +: Newton's method, halving where
- * it leaves them; `f` is half the value there. Given up where that is sure to stay above `least`.
+ * it leaves them; `f` is half the value there. It gives up where that is sure to stay above
+ * `least`.
  */
-static double circle_minimum(const circle_wave *w, double low, double high, double psi, int steps,
-                             double least, double *f)
+static double circle_minimum(const circle_distance_terms *w, double low, double high, double psi,
+                             int steps, double least, double *f)
 {
     low -= 0.01, high += 0.01; /* the slopes there are rough */
     for (int i = 0; i < steps; i++) {
@@ -319,7 +321,7 @@ static int nearest_bit(unsigned set, int middle)
 /* Among all samples or every other one, the small angles first; each minimum by so many steps. */
 static double minimise_on_circle(const gw_circle_distance *r, bool fine, int steps)
 {
-    const circle_wave w = circle_fourier(r);
+    const circle_distance_terms w = circle_fourier(r);
     const int blocks = fine ? 2 : 1, stride = 2 / blocks, middle = blocks * HALF / 2 - 1;
     double slope[2][HALF], best = 0, best_f = HUGE_VAL;
     for (int odd = 0; odd < blocks; odd++)
@@ -358,7 +360,7 @@ double gw_circle_distance_start(const gw_circle_distance *r)
 #define CLOSE        0.998 /* cosine: 4 degrees */
 #define APART        0.9   /* cosine: starts within 26 degrees of one another are one */
 #define EDGE         0.03  /* sine: nearer to a plane of symmetry one start is not enough */
-#define SMALL_RADIUS 8     /* radius, in lengths, of balls where those starts found every minimum */
+#define SMALL_RADIUS 8 /* radius, in lengths, of spheres where those starts found every minimum */
 
 static double sphere_value(const gw_sphere_distance *b, gw_vec3 u, double theta)
 {
@@ -376,7 +378,7 @@ static gw_vec3 moved_along(gw_vec3 u, gw_vec3 t, double angle)
  * Half gradient and half the second derivative of f on the sphere at u, in the tangents e_1, e_2:
  *   g = r d + L^2 theta theta',    theta' = -t, t the unit tangent towards u0
  *   H = r^2 N - (r d . u) I + L^2 (t t^T + theta cot theta (I - t t^T))
- * N being what is left of a step of X when Y has followed it.
+ * N being the derivative of X - Y by X.
  */
 static void sphere_model(const gw_sphere_distance *b, gw_vec3 u, double theta, const gw_vec3 e[2],
                          double g[2], double h[2][2])
@@ -404,7 +406,7 @@ static void sphere_model(const gw_sphere_distance *b, gw_vec3 u, double theta, c
     }
 }
 
-/* The step descent_step: -(H + raise I)^-1 g with H made positive by its smaller eigenvalue. */
+/* The descent step -(H + raise I)^-1 g, with H made positive definite by its smaller eigenvalue. */
 static void descent_step(double h[2][2], double raise, const double g[2], double step[2])
 {
     double mean = 0.5 * (h[0][0] + h[1][1]), half = 0.5 * (h[0][0] - h[1][1]);
@@ -480,7 +482,7 @@ static void sphere_grid(const gw_sphere_distance *b, int count, double best, gw_
 
 /* ---- sphere, locus with an axis: a line or a cylinder --------------------------------------- */
 
-/* A place on the ball: f, half its gradient and half its second derivative along the tangents
+/* A point on the sphere: f, half its gradient and half its second derivative along the tangents
  * towards u0 and across that. */
 typedef struct axis_state {
     gw_vec3 u, toward, across;
@@ -490,7 +492,7 @@ typedef struct axis_state {
 /*
  * With q = the part of X - O across the axis k, rho = |q| and share = 1 - a / rho:
  *   g = r share q,   H = r^2 (share (I - k k^T) + a / rho^3 q q^T) - (r share q . u) I
- * and of the turn -L^2 theta towards u0, L^2 along that and L^2 theta cot theta across.
+ * and of the rotation -L^2 theta towards u0, L^2 along that and L^2 theta cot theta across.
  */
 static axis_state axis_state_at(const gw_sphere_distance *b, gw_vec3 u)
 {
@@ -548,16 +550,16 @@ static axis_state axis_descend(const gw_sphere_distance *b, gw_vec3 u, const axi
     return at;
 }
 
-/* Down from u0 along the great circle through it and t, unless to what is known. */
+/* Descent from u0 along the great circle through it and t; given up near the known minimum. */
 static axis_state along_circle(const gw_sphere_distance *b, gw_vec3 t, const axis_state *known)
 {
-    gw_circle_distance ring = {.c = b->c,
-                               .a = gw_scale(b->r, b->u0),
-                               .b = gw_scale(b->r, t),
-                               .straight = true,
-                               .length = b->length,
-                               .locus = b->locus};
-    return axis_descend(b, moved_along(b->u0, t, gw_circle_distance_start(&ring)), known);
+    gw_circle_distance circle = {.c = b->c,
+                                 .a = gw_scale(b->r, b->u0),
+                                 .b = gw_scale(b->r, t),
+                                 .straight = true,
+                                 .length = b->length,
+                                 .locus = b->locus};
+    return axis_descend(b, moved_along(b->u0, t, gw_circle_distance_start(&circle)), known);
 }
 
 /* Mirrored where it is on the other side of the plane through c normal to `n` than u0. */

@@ -323,29 +323,32 @@ static bool check_ref(const gw_scene *s, const gw_feature_ref *ref, int index, c
                             ref->object, ref->feature);
 }
 
+/* The value within the range of its kind (constraint_kinds.h). */
 static bool check_value(const gw_scene_constraint *c, const gw_element *a, const gw_element *b,
                         int index, gw_error *error)
 {
-    bool plane = a->kind == GW_PLANE || b->kind == GW_PLANE;
-    bool mixed = plane && a->kind != b->kind;
+    double low, high;
     if (!isfinite(c->value))
         return gw_scene_invalid(error, "constraints", index, "/value", "a value must be finite");
-    if (!gw_constraint_has_value(c->kind) && c->value != 0)
+    if (!gw_constraint_has_value(c->kind)) {
+        if (c->value == 0)
+            return true;
         return gw_scene_invalid(
             error, "constraints", index, "/value",
             "the value is %g, but only a distance (m) and an angle (rad) have one: "
             "leave it out, or make the type one of these",
             c->value);
-    if (c->kind == GW_DISTANCE && !plane && c->value < 0)
+    }
+    gw_constraint_value_range(c->kind, a->kind, b->kind, &low, &high);
+    if (c->value >= low && c->value <= high)
+        return true;
+    if (gw_constraint_has_length(c->kind))
         return gw_scene_invalid(error, "constraints", index, "/value",
                                 "a distance between points and lines must be 0 or more (m)");
-    double low = mixed ? -GW_PI / 2 : 0, high = mixed ? GW_PI / 2 : GW_PI;
-    if (c->kind == GW_ANGLE && (c->value < low || c->value > high))
-        return gw_scene_invalid(
-            error, "constraints", index, "/value",
-            mixed ? "an angle between a line and a plane must be within -pi/2 and pi/2 (rad)"
-                  : "an angle must be within 0 and pi (rad)");
-    return true;
+    return gw_scene_invalid(
+        error, "constraints", index, "/value",
+        low < 0 ? "an angle between a line and a plane must be within -pi/2 and pi/2 (rad)"
+                : "an angle must be within 0 and pi (rad)");
 }
 
 static bool check_bound(const gw_scene_constraint *c, const gw_element *a, const gw_element *b,
@@ -353,7 +356,7 @@ static bool check_bound(const gw_scene_constraint *c, const gw_element *a, const
 {
     if (c->bound == GW_BOUND_EQUAL)
         return true;
-    if (c->kind != GW_DISTANCE)
+    if (!gw_constraint_kind_info_of(c->kind)->one_sided)
         return gw_scene_invalid(error, "constraints", index, "/bound",
                                 "only a distance can be one-sided: type must be \"distance\"");
     if (a->kind == GW_POINT || b->kind == GW_POINT)
