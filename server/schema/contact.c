@@ -8,10 +8,7 @@
 
 /* ---- materials ----------------------------------------------------------------------------- */
 
-static void default_material(void *material)
-{
-    *(gw_material *)material = (gw_material){.surface = gw_contact_material_default()};
-}
+INITIAL(default_material, gw_material, (gw_material){.surface = gw_contact_material_default()})
 
 static const wire_field of_material[] = {
     {"id", ID, AT(gw_material, id), REQUIRED},
@@ -19,34 +16,22 @@ static const wire_field of_material[] = {
     {"friction", NUMBER, AT(gw_material, surface.friction), LOW(0)},
     {"stiffness", NUMBER, AT(gw_material, surface.stiffness), EXCLUSIVE, LOW(0), .unit = "N/m"},
     {"damping", NUMBER, AT(gw_material, surface.damping), LOW(0), .unit = "N s/m"},
-    {0},
-};
+    {0}};
 const wire_table wire_table_material = {
     .name = "Material",
     .about = "What a surface is like; the default material's values unless given.",
     .patch = {"MaterialPatch", "Merge patch of a material. Another id renames it."},
     .fields = of_material,
     .size = sizeof(gw_material),
-    .initial = default_material,
-};
+    .initial = default_material};
 
-bool wire_get_material(const json_t *value, const char *at, gw_material *m, gw_error *error)
-{
-    return wire_decode(&wire_table_material, value, at, m, error);
-}
-
-json_t *wire_material(const gw_material *m)
-{
-    return wire_encode(&wire_table_material, m, NULL);
-}
+CODEC(material, gw_material)
 
 /* ---- pairs that never touch ---------------------------------------------------------------- */
 
-static bool decode_pair(const wire_field *f, const json_t *value, const wire_path *at, void *owner,
-                        gw_error *error)
+DECODE(decode_pair)
 {
     gw_pair_name *pair = owner;
-    (void)f;
     if (!json_is_array(value) || json_array_size(value) != 2)
         return wire_refuse(at, error,
                            "must be two names, of objects or of links as mechanism.link");
@@ -60,16 +45,14 @@ static bool decode_pair(const wire_field *f, const json_t *value, const wire_pat
     return true;
 }
 
-static json_t *encode_pair(const wire_field *f, const void *owner, const wire_context *context)
+ENCODE(encode_pair)
 {
     const gw_pair_name *pair = owner;
-    (void)f, (void)context;
     return json_pack("[ss]", pair->a, pair->b);
 }
 
-static json_t *schema_pair(const wire_field *f)
+SCHEMA(schema_pair)
 {
-    (void)f;
     return json_pack("{ss s{ss} si si}", "type", "array", "items", "type", "string", "minItems", 2,
                      "maxItems", 2);
 }
@@ -87,22 +70,19 @@ static const char *const impact_frictions[] = {"none", "coulomb", NULL};
 static const char *const selves[] = {"relative", "each-link", NULL};
 
 /* 0 in the struct is the default: it is told as the number that it stands for. */
-static bool decode_or_default(const wire_field *f, const json_t *value, const wire_path *at,
-                              void *owner, gw_error *error)
+DECODE(decode_or_default)
 {
     return NUMBER->decode(f, value, at, owner, error);
 }
 
-static json_t *encode_or_default(const wire_field *f, const void *owner,
-                                 const wire_context *context)
+ENCODE(encode_or_default)
 {
     double x = *(const double *)(const void *)((const char *)owner + f->offset);
     bool rate = f->offset == offsetof(gw_scene_contact, rate);
-    (void)context;
     return json_real(x > 0 ? x : rate ? GW_CONTACT_RATE : GW_CONTACT_SPEED);
 }
 
-static json_t *schema_or_default(const wire_field *f)
+SCHEMA(schema_or_default)
 {
     json_t *schema = NUMBER->schema(f);
     const gw_scene_contact none = {0};
@@ -113,10 +93,7 @@ static json_t *schema_or_default(const wire_field *f)
 static const wire_type number_or_default = {decode_or_default, encode_or_default,
                                             schema_or_default};
 
-static void enabled_contact(void *contact)
-{
-    *(gw_scene_contact *)contact = (gw_scene_contact){.enabled = true};
-}
+INITIAL(enabled_contact, gw_scene_contact, (gw_scene_contact){.enabled = true})
 
 static void finish_contact(void *contact)
 {
@@ -145,8 +122,7 @@ static const wire_field of_contact[] = {
     {"ignore", LIST, AT(gw_scene_contact, ignore), .item = &pair,
      COUNTED(gw_scene_contact, ignore_count, gw_pair_name), .most = GW_MAX_IGNORED,
      .about = "pairs that never touch: objects, or links as mechanism.number"},
-    {0},
-};
+    {0}};
 const wire_table wire_table_contact = {
     .name = "Contact",
     .about = "How contacts are resolved; enabled unless it says not.",
@@ -154,8 +130,7 @@ const wire_table wire_table_contact = {
     .fields = of_contact,
     .size = sizeof(gw_scene_contact),
     .initial = enabled_contact,
-    .finish = finish_contact,
-};
+    .finish = finish_contact};
 
 bool wire_get_contact(const json_t *value, const char *at, gw_scene_contact *c, gw_error *error)
 {

@@ -12,27 +12,17 @@ static const wire_field of_sample[] = {
     {"t", NUMBER, AT(gw_wrench_sample, t), REQUIRED, .unit = "s since the operator took effect"},
     {"force", VEC3, AT(gw_wrench_sample, wrench.f), .unit = "N"},
     {"torque", VEC3, AT(gw_wrench_sample, wrench.t), .unit = "N m"},
-    {0},
-};
+    {0}};
 const wire_table wire_table_wrench_sample = {.name = "WrenchSample", .fields = of_sample};
 
-static void no_knot(void *knot)
-{
-    *(gw_hand_knot *)knot = (gw_hand_knot){.pose = gw_pose_identity()};
-}
+INITIAL(no_knot, gw_hand_knot, (gw_hand_knot){.pose = gw_pose_identity()})
 
-static const wire_field of_knot[] = {
-    {"t", NUMBER, AT(gw_hand_knot, t), REQUIRED, .unit = "s"},
-    {"p", VEC3, AT(gw_hand_knot, pose.p), REQUIRED, .unit = "m"},
-    {"q", QUAT, AT(gw_hand_knot, pose.q)},
-    {0},
-};
+static const wire_field of_knot[] = {{"t", NUMBER, AT(gw_hand_knot, t), REQUIRED, .unit = "s"},
+                                     {"p", VEC3, AT(gw_hand_knot, pose.p), REQUIRED, .unit = "m"},
+                                     {"q", QUAT, AT(gw_hand_knot, pose.q)},
+                                     {0}};
 const wire_table wire_table_hand_knot = {
-    .name = "HandKnot",
-    .fields = of_knot,
-    .size = sizeof(gw_hand_knot),
-    .initial = no_knot,
-};
+    .name = "HandKnot", .fields = of_knot, .size = sizeof(gw_hand_knot), .initial = no_knot};
 
 static bool check_time(const wire_path *at, const char *list, int index, double t, double before,
                        gw_error *error)
@@ -44,20 +34,18 @@ static bool check_time(const wire_path *at, const char *list, int index, double 
 }
 
 /* Times from 0 on, none before the one before it. */
-static bool check_samples(const json_t *value, const wire_path *at, void *owner, gw_error *error)
+HOOK(check_samples)
 {
     const gw_operator *o = owner;
-    (void)value;
     for (int i = 0; i < o->count; i++)
         if (!check_time(at, "samples", i, o->samples[i].t, i ? o->samples[i - 1].t : 0, error))
             return false;
     return true;
 }
 
-static bool check_path(const json_t *value, const wire_path *at, void *owner, gw_error *error)
+HOOK(check_path)
 {
     const gw_operator *o = owner;
-    (void)value;
     for (int i = 0; i < o->count; i++)
         if (!check_time(at, "path", i, o->path[i].t, i ? o->path[i - 1].t : 0, error))
             return false;
@@ -70,12 +58,8 @@ static const wire_table no_operator = {.fields = of_none};
 static const wire_field of_wrench_operator[] = {
     {"samples", LIST, AT(gw_operator, samples), REQUIRED, .table = &wire_table_wrench_sample,
      COUNTED(gw_operator, count, gw_wrench_sample), .most = GW_MAX_SAMPLES},
-    {0},
-};
-static const wire_table wrench_operator = {
-    .fields = of_wrench_operator,
-    .after = check_samples,
-};
+    {0}};
+static const wire_table wrench_operator = {.fields = of_wrench_operator, .after = check_samples};
 
 #define FIGURE(member_, unit_)                                                                     \
     NUMBER, AT(gw_operator, member_), TELLS_VALUE, LOW(0), .must = "must be 0 (default) or more",  \
@@ -89,14 +73,10 @@ static const wire_field of_hand[] = {
     {"damping_angular", FIGURE(damping_angular, "N m s/rad")},
     {"path", LIST, AT(gw_operator, path), REQUIRED, .table = &wire_table_hand_knot,
      COUNTED(gw_operator, count, gw_hand_knot), .most = GW_MAX_SAMPLES},
-    {0},
-};
+    {0}};
 static const wire_table hand_operator = {.fields = of_hand, .after = check_path};
 
-static void nobody(void *operator)
-{
-    *(gw_operator *)operator=(gw_operator){0};
-}
+INITIAL(nobody, gw_operator, (gw_operator){0})
 
 static void finish_operator(void *operator)
 {
@@ -105,9 +85,7 @@ static void finish_operator(void *operator)
 
 static const char *const operator_types[] = {"none", "wrench", "hand", NULL};
 static const wire_field of_operator[] = {
-    {"type", CHOICE, AT(gw_operator, kind), REQUIRED, .choices = operator_types},
-    {0},
-};
+    {"type", CHOICE, AT(gw_operator, kind), REQUIRED, .choices = operator_types}, {0}};
 static const wire_table *const operators[] = {
     [GW_OPERATOR_NONE] = &no_operator,
     [GW_OPERATOR_WRENCH] = &wrench_operator,
@@ -122,29 +100,18 @@ const wire_table wire_table_operator = {
     .size = sizeof(gw_operator),
     .initial = nobody,
     .finish = finish_operator,
-    .of_kind = operators,
-};
+    .of_kind = operators};
 
-bool wire_get_operator(const json_t *value, const char *at, gw_operator *o, gw_error *error)
-{
-    return wire_decode(&wire_table_operator, value, at, o, error);
-}
-
-json_t *wire_operator(const gw_operator *o)
-{
-    return wire_encode(&wire_table_operator, o, NULL);
-}
+CODEC(operator, gw_operator)
 
 /* ---- settings: rows of the drivers' own tables --------------------------------------------- */
 
 /* Numbers by name, and "profile". What the driver makes of them is checked with the scene. */
-static bool decode_settings(const wire_field *f, const json_t *value, const wire_path *at,
-                            void *owner, gw_error *error)
+DECODE(decode_settings)
 {
     gw_device *d = owner;
     const char *name;
     json_t *setting;
-    (void)f;
     if (!json_is_object(value))
         return wire_refuse(at, error, "must be an object");
     json_object_foreach((json_t *)value, name, setting)
@@ -172,11 +139,10 @@ static bool decode_settings(const wire_field *f, const json_t *value, const wire
     return true;
 }
 
-static json_t *encode_settings(const wire_field *f, const void *owner, const wire_context *context)
+ENCODE(encode_settings)
 {
     const gw_device *d = owner;
     json_t *settings = json_object();
-    (void)f, (void)context;
     if (d->profile[0])
         json_object_set_new(settings, "profile", json_string(d->profile));
     for (int i = 0; i < d->setting_count; i++)
@@ -184,9 +150,8 @@ static json_t *encode_settings(const wire_field *f, const void *owner, const wir
     return settings;
 }
 
-static json_t *schema_settings(const wire_field *f)
+SCHEMA(schema_settings)
 {
-    (void)f;
     return wire_schema_ref("Settings");
 }
 
@@ -267,24 +232,19 @@ static const wire_field of_info[] = {
      .about = "by which the velocity that it tells is old"},
     {"planar", BOOLEAN, AT(gw_device_info, planar),
      .about = "moves in x, y and turns about z only"},
-    {0},
-};
+    {0}};
 const wire_table wire_table_device_info = {
     .name = "DeviceInfo",
     .about = "What the driver tells of the device, SI; 0: unlimited, exact or unknown.",
     .fields = of_info,
-    .answered = true,
-};
+    .answered = true};
 
 static void finish_device(void *device)
 {
     gw_operator_finish(&((gw_device *)device)->operator);
 }
 
-static void no_device(void *device)
-{
-    *(gw_device *)device = (gw_device){0};
-}
+INITIAL(no_device, gw_device, (gw_device){0})
 
 static const wire_field of_device[] = {
     {"id", ID, AT(gw_device, id), REQUIRED},
@@ -293,27 +253,16 @@ static const wire_field of_device[] = {
     {"settings", &settings, .table = &patched_settings},
     {"operator", OBJECT, AT(gw_device, operator), .table = &wire_table_operator},
     {"info", OBJECT, .flags = READ_ONLY | SOMETIMES, .table = &wire_table_device_info},
-    {0},
-};
-const wire_table wire_table_device = {
-    .name = "Device",
-    .read = {"DeviceRead", NULL},
-    .patch = {"DevicePatch", "Merge patch of a device."},
-    .fields = of_device,
-    .size = sizeof(gw_device),
-    .initial = no_device,
-    .finish = finish_device,
-};
+    {0}};
+const wire_table wire_table_device = {.name = "Device",
+                                      .read = {"DeviceRead", NULL},
+                                      .patch = {"DevicePatch", "Merge patch of a device."},
+                                      .fields = of_device,
+                                      .size = sizeof(gw_device),
+                                      .initial = no_device,
+                                      .finish = finish_device};
 
-bool wire_get_device(const json_t *value, const char *at, gw_device *d, gw_error *error)
-{
-    return wire_decode(&wire_table_device, value, at, d, error);
-}
-
-json_t *wire_device(const gw_device *d)
-{
-    return wire_encode(&wire_table_device, d, NULL);
-}
+CODEC(device, gw_device)
 
 json_t *wire_device_info(const gw_device_info *info)
 {
@@ -329,14 +278,12 @@ static const wire_field of_setting[] = {
     {"ideal", NUMBER, AT(gw_driver_setting, ideal), .about = "the value without a profile"},
     {"low", NUMBER, AT(gw_driver_setting, low)},
     {"high", NUMBER, AT(gw_driver_setting, high)},
-    {0},
-};
+    {0}};
 static const wire_table setting = {.fields = of_setting, .answered = true};
 
-static json_t *encode_profiles(const wire_field *f, const void *owner, const wire_context *context)
+ENCODE(encode_profiles)
 {
     json_t *list = json_array();
-    (void)f, (void)context;
     add_profiles(list, owner);
     return list;
 }
@@ -344,14 +291,13 @@ static json_t *encode_profiles(const wire_field *f, const void *owner, const wir
 static const wire_field a_text = {"text", TEXT};
 static const wire_type profiles = {NULL, encode_profiles, wire_schema_list};
 
-static const wire_field of_driver[] = {
-    {"name", TEXT, AT(gw_driver, name)},
-    {"class", CHOICE, AT(gw_driver, class), .choices = classes},
-    {"profiles", &profiles, .item = &a_text},
-    {"settings", LIST, AT(gw_driver, settings), .table = &setting,
-     COUNTED(gw_driver, setting_count, gw_driver_setting)},
-    {0},
-};
+static const wire_field of_driver[] = {{"name", TEXT, AT(gw_driver, name)},
+                                       {"class", CHOICE, AT(gw_driver, class), .choices = classes},
+                                       {"profiles", &profiles, .item = &a_text},
+                                       {"settings", LIST, AT(gw_driver, settings),
+                                        .table = &setting,
+                                        COUNTED(gw_driver, setting_count, gw_driver_setting)},
+                                       {0}};
 const wire_table wire_table_driver = {.name = "Driver", .fields = of_driver, .answered = true};
 
 json_t *wire_driver(const gw_driver *driver)

@@ -139,6 +139,42 @@ extern const wire_type wire_type_number, wire_type_whole, wire_type_boolean, wir
     wire_type_quat, wire_type_numbers, wire_type_object, wire_type_list, wire_type_list_within,
     wire_type_feature_id, wire_type_map;
 
+/* Heads of the functions that rows and tables name, parameters called as in wire_type and
+ * wire_hook: what one of them does not need may stay unused. */
+#define UNUSED __attribute__((unused))
+#define DECODE(name)                                                                               \
+    static bool name(const wire_field *f UNUSED, const json_t *value UNUSED,                       \
+                     const wire_path *at UNUSED, void *owner UNUSED, gw_error *error UNUSED)
+#define ENCODE(name)                                                                               \
+    static json_t *name(const wire_field *f UNUSED, const void *owner UNUSED,                      \
+                        const wire_context *context UNUSED)
+#define SCHEMA(name) static json_t *name(const wire_field *f UNUSED)
+#define HOOK(name)                                                                                 \
+    static bool name(const json_t *value UNUSED, const wire_path *at UNUSED, void *owner UNUSED,   \
+                     gw_error *error UNUSED)
+/* `it` is the struct. */
+#define WHEN(name, type, expression)                                                               \
+    static bool name(const void *owner UNUSED, const wire_context *context UNUSED)                 \
+    {                                                                                              \
+        const type *it UNUSED = owner;                                                             \
+        return expression;                                                                         \
+    }
+#define INITIAL(name, type, ...)                                                                   \
+    static void name(void *owner)                                                                  \
+    {                                                                                              \
+        *(type *)owner = __VA_ARGS__;                                                              \
+    }
+/* wire_get_X() and wire_X() of a table. */
+#define CODEC(name, type)                                                                          \
+    bool wire_get_##name(const json_t *value, const char *at, type *out, gw_error *error)          \
+    {                                                                                              \
+        return wire_decode(&wire_table_##name, value, at, out, error);                             \
+    }                                                                                              \
+    json_t *wire_##name(const type *in)                                                            \
+    {                                                                                              \
+        return wire_encode(&wire_table_##name, in, NULL);                                          \
+    }
+
 /* ---- decoding and encoding ----------------------------------------------------------------- */
 
 /* Decodes an object into a struct. The second begins at a pointer that the caller gives. */
@@ -153,6 +189,16 @@ json_t *wire_encode(const wire_table *table, const void *owner, const wire_conte
 /* Finds fault with the value at `at`: GW_BAD_INPUT with a sentence. Returns false. */
 bool wire_refuse(const wire_path *at, gw_error *error, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+
+/* The struct where nothing is said, at most WIRE_TABLE_BYTES long. */
+#define WIRE_TABLE_BYTES 4096
+void wire_say_nothing(const wire_table *table, void *owner);
+
+/* Name `i` of a CHOICE, NULL behind the last one; which one a struct has; what a LIST consists of.
+ */
+const char *wire_choice_name(const wire_field *field, int i);
+int wire_chosen(const wire_field *field, const void *owner);
+wire_field wire_item_of(const wire_field *field);
 
 /* The path as a JSON pointer, cut to what an error holds. */
 #define WIRE_POINTER 192

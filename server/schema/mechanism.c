@@ -18,10 +18,7 @@ typedef struct link_row {
 
 /* ---- joints -------------------------------------------------------------------------------- */
 
-static void no_motor(void *motor)
-{
-    *(gw_motor *)motor = (gw_motor){0};
-}
+INITIAL(no_motor, gw_motor, (gw_motor){0})
 
 static const wire_field of_motor[] = {
     {"torque", NUMBER, AT(gw_motor, torque), .unit = "N m or N"},
@@ -33,8 +30,7 @@ static const wire_field of_motor[] = {
     {"speed", NUMBER, AT(gw_motor, speed),
      .unit = "rad/s or m/s that it drives at, at most; what moves faster is not held back; 0: "
              "unlimited"},
-    {0},
-};
+    {0}};
 const wire_table wire_table_motor = {
     .name = "Motor",
     .about = "torque + stiffness (target - q) + damping (rate - v), at most max either way; what "
@@ -42,40 +38,25 @@ const wire_table wire_table_motor = {
     .patch = {NULL, "Members of the motor."},
     .fields = of_motor,
     .size = sizeof(gw_motor),
-    .initial = no_motor,
-};
+    .initial = no_motor};
 
-bool wire_get_motor(const json_t *value, const char *at, gw_motor *m, gw_error *error)
-{
-    return wire_decode(&wire_table_motor, value, at, m, error);
-}
-
-json_t *wire_motor(const gw_motor *m)
-{
-    return wire_encode(&wire_table_motor, m, NULL);
-}
+CODEC(motor, gw_motor)
 
 static const wire_field of_limits[] = {
     {"lower", NUMBER, AT(gw_chain_link, lower), REQUIRED, .unit = "rad or m"},
     {"upper", NUMBER, AT(gw_chain_link, upper), REQUIRED, .unit = "rad or m"},
-    {0},
-};
+    {0}};
 const wire_table wire_table_joint_limits = {
-    .name = "JointLimits",
-    .patch = {NULL, "Members of the limits."},
-    .fields = of_limits,
-};
+    .name = "JointLimits", .patch = {NULL, "Members of the limits."}, .fields = of_limits};
 
 static const char *const joint_types[] = {
     [GW_JOINT_REVOLUTE] = "revolute", [GW_JOINT_PRISMATIC] = "prismatic", NULL};
 
-static void no_link(void *row)
-{
-    *(link_row *)row = (link_row){
-        .link = {.parent_from_joint = gw_pose_identity(), .axis = {0, 0, 1}},
-        .look = {.pose = gw_pose_identity()},
-    };
-}
+INITIAL(no_link, link_row,
+        (link_row){
+            .link = {.parent_from_joint = gw_pose_identity(), .axis = {0, 0, 1}},
+            .look = {.pose = gw_pose_identity()},
+        })
 
 static const wire_field of_joint[] = {
     {"type", CHOICE, AT(link_row, link.kind), REQUIRED, .choices = joint_types},
@@ -90,33 +71,25 @@ static const wire_field of_joint[] = {
     {"limits", OBJECT, AT(link_row, link), HAS(link_row, link.limited),
      .table = &wire_table_joint_limits},
     {"motor", OBJECT, AT(link_row, link.motor), OMITTED, .table = &wire_table_motor},
-    {0},
-};
+    {0}};
 const wire_table wire_table_joint = {
-    .name = "Joint",
-    .patch = {"JointPatch", NULL},
-    .fields = of_joint,
-    .size = sizeof(link_row),
-};
+    .name = "Joint", .patch = {"JointPatch", NULL}, .fields = of_joint, .size = sizeof(link_row)};
 
 /* ---- links --------------------------------------------------------------------------------- */
 
-static bool decode_tensor(const wire_field *f, const json_t *value, const wire_path *at,
-                          void *owner, gw_error *error)
+DECODE(decode_tensor)
 {
     double t[6];
     gw_mass *m = &((link_row *)owner)->link.mass;
-    (void)f;
     if (!wire_get_numbers(value, at, 6, t, error))
         return false;
     m->inertia = (gw_mat3){{{t[0], t[3], t[4]}, {t[3], t[1], t[5]}, {t[4], t[5], t[2]}}};
     return true;
 }
 
-static json_t *encode_tensor(const wire_field *f, const void *owner, const wire_context *context)
+ENCODE(encode_tensor)
 {
     const double(*t)[3] = ((const link_row *)owner)->link.mass.inertia.m;
-    (void)f;
     return wire_numbers((const double[]){t[0][0], t[1][1], t[2][2], t[0][1], t[0][2], t[1][2]}, 6,
                         context);
 }
@@ -140,7 +113,7 @@ static bool missing(const json_t *value, const wire_path *at, const char *name, 
 
 /* An inertia that is not stated is the geometry's, as heavy as the link; a centre of mass that is
  * not stated is then the geometry's too, and else the link's origin. */
-static bool complete_mass(const json_t *value, const wire_path *at, void *owner, gw_error *error)
+HOOK(complete_mass)
 {
     link_row *row = owner;
     gw_mass *m = &row->link.mass, stated = *m;
@@ -163,18 +136,8 @@ static bool complete_mass(const json_t *value, const wire_path *at, void *owner,
     return true;
 }
 
-static bool has_look(const void *row, const wire_context *context)
-{
-    const gw_link_geometry *look = &((const link_row *)row)->look;
-    (void)context;
-    return look->has_geometry || look->mesh[0];
-}
-
-static bool has_geometry(const void *row, const wire_context *context)
-{
-    (void)context;
-    return ((const link_row *)row)->look.has_geometry;
-}
+WHEN(has_look, link_row, it->look.has_geometry || it->look.mesh[0])
+WHEN(has_geometry, link_row, it->look.has_geometry)
 
 static void finish_row(void *row)
 {
@@ -198,8 +161,7 @@ static const wire_field of_link[] = {
     {"mesh", STRING, AT(link_row, look.mesh), OMITTED,
      .about = "name of a mesh file that the page shows"},
     {"material", ID, AT(link_row, look.material), OMITTED},
-    {0},
-};
+    {0}};
 const wire_table wire_table_link = {
     .name = "Link",
     .about = "A link and the joint that moves it against the one before.",
@@ -208,8 +170,7 @@ const wire_table wire_table_link = {
     .size = sizeof(link_row),
     .initial = no_link,
     .after = complete_mass,
-    .finish = finish_row,
-};
+    .finish = finish_row};
 
 static bool get_link(const json_t *value, const wire_path *at, gw_mechanism *m, int index,
                      gw_error *error)
@@ -239,8 +200,7 @@ json_t *wire_link(const gw_mechanism *m, int index)
 
 /* ---- mechanisms ---------------------------------------------------------------------------- */
 
-static bool decode_links(const wire_field *f, const json_t *value, const wire_path *at, void *owner,
-                         gw_error *error)
+DECODE(decode_links)
 {
     gw_mechanism *m = owner;
     size_t count = json_array_size(value);
@@ -260,11 +220,10 @@ static bool decode_links(const wire_field *f, const json_t *value, const wire_pa
     return true;
 }
 
-static json_t *encode_links(const wire_field *f, const void *owner, const wire_context *context)
+ENCODE(encode_links)
 {
     const gw_mechanism *m = owner;
     json_t *links = json_array();
-    (void)f, (void)context;
     for (int i = 0; links && i < m->link_count; i++)
         links = wire_append(links, wire_link(m, i));
     return links;
@@ -276,19 +235,13 @@ static const wire_field a_number = {"number", NUMBER};
 static const wire_field of_joints[] = {
     {"positions", LIST, .item = &a_number, .most = GW_MAX_LINKS, .unit = "rad or m"},
     {"velocities", LIST, .item = &a_number, .most = GW_MAX_LINKS, .unit = "rad/s or m/s"},
-    {0},
-};
-const wire_table wire_table_joints = {
-    .name = "JointsState",
-    .about = "The joints now; read only.",
-    .fields = of_joints,
-    .answered = true,
-};
+    {0}};
+const wire_table wire_table_joints = {.name = "JointsState",
+                                      .about = "The joints now; read only.",
+                                      .fields = of_joints,
+                                      .answered = true};
 
-static void no_mechanism(void *mechanism)
-{
-    *(gw_mechanism *)mechanism = (gw_mechanism){.base = gw_pose_identity()};
-}
+INITIAL(no_mechanism, gw_mechanism, (gw_mechanism){.base = gw_pose_identity()})
 
 static void finish_mechanism(void *mechanism)
 {
@@ -301,8 +254,7 @@ static const wire_field of_mechanism[] = {
     {"links", &links, .flags = REQUIRED, .table = &wire_table_link, .least = 1,
      .most = GW_MAX_LINKS},
     {"state", OBJECT, .flags = READ_ONLY | SENT_BACK, .table = &wire_table_joints},
-    {0},
-};
+    {0}};
 const wire_table wire_table_mechanism = {
     .name = "Mechanism",
     .about = "A serial chain of links, fixed to the world at its base.",
@@ -313,15 +265,6 @@ const wire_table wire_table_mechanism = {
     .fields = of_mechanism,
     .size = sizeof(gw_mechanism),
     .initial = no_mechanism,
-    .finish = finish_mechanism,
-};
+    .finish = finish_mechanism};
 
-bool wire_get_mechanism(const json_t *value, const char *at, gw_mechanism *m, gw_error *error)
-{
-    return wire_decode(&wire_table_mechanism, value, at, m, error);
-}
-
-json_t *wire_mechanism(const gw_mechanism *m)
-{
-    return wire_encode(&wire_table_mechanism, m, NULL);
-}
+CODEC(mechanism, gw_mechanism)

@@ -7,63 +7,41 @@
 
 /* ---- poses --------------------------------------------------------------------------------- */
 
-static void identity(void *pose)
-{
-    *(gw_pose *)pose = gw_pose_identity();
-}
+INITIAL(identity, gw_pose, gw_pose_identity())
 
-static const wire_field of_pose[] = {
-    {"p", VEC3, AT(gw_pose, p)},
-    {"q", QUAT, AT(gw_pose, q)},
-    {0},
-};
-const wire_table wire_table_pose = {
-    .name = "PoseGiven",
-    .about = "A pose; a member left out is that of the identity.",
-    .fields = of_pose,
-    .size = sizeof(gw_pose),
-    .initial = identity,
-};
-const wire_table wire_table_pose_read = {
-    .name = "Pose",
-    .about = "Position (m) and orientation of a frame.",
-    .fields = of_pose,
-    .answered = true,
-};
+static const wire_field of_pose[] = {{"p", VEC3, AT(gw_pose, p)}, {"q", QUAT, AT(gw_pose, q)}, {0}};
+const wire_table wire_table_pose = {.name = "PoseGiven",
+                                    .about = "A pose; a member left out is that of the identity.",
+                                    .fields = of_pose,
+                                    .size = sizeof(gw_pose),
+                                    .initial = identity};
+const wire_table wire_table_pose_read = {.name = "Pose",
+                                         .about = "Position (m) and orientation of a frame.",
+                                         .fields = of_pose,
+                                         .answered = true};
 
 static const wire_field of_twist[] = {
-    {"v", VEC3, AT(gw_twist, v)},
-    {"w", VEC3, AT(gw_twist, w)},
-    {0},
-};
+    {"v", VEC3, AT(gw_twist, v)}, {"w", VEC3, AT(gw_twist, w)}, {0}};
 const wire_table wire_table_twist = {
     .name = "Twist",
     .about = "Velocity of a point (m/s) and angular velocity (rad/s), world axes.",
     .fields = of_twist,
-    .answered = true,
-};
+    .answered = true};
 
 static const wire_field of_wrench[] = {
-    {"force", VEC3, AT(gw_wrench, f)},
-    {"torque", VEC3, AT(gw_wrench, t)},
-    {0},
-};
+    {"force", VEC3, AT(gw_wrench, f)}, {"torque", VEC3, AT(gw_wrench, t)}, {0}};
 const wire_table wire_table_wrench = {
     .name = "Wrench",
     .about = "Force (N) and torque (N m) at the tool frame's origin, world axes.",
     .fields = of_wrench,
-    .answered = true,
-};
+    .answered = true};
 
 json_t *wire_vec3(gw_vec3 v)
 {
     return wire_numbers((const double[]){v.x, v.y, v.z}, 3, NULL);
 }
 
-json_t *wire_pose(const gw_pose *pose)
-{
-    return wire_encode(&wire_table_pose, pose, NULL);
-}
+CODEC(pose, gw_pose)
 
 bool wire_get_vec3(const json_t *value, const char *at, gw_vec3 *v, gw_error *error)
 {
@@ -74,17 +52,9 @@ bool wire_get_vec3(const json_t *value, const char *at, gw_vec3 *v, gw_error *er
     return true;
 }
 
-bool wire_get_pose(const json_t *value, const char *at, gw_pose *pose, gw_error *error)
-{
-    return wire_decode(&wire_table_pose, value, at, pose, error);
-}
-
 /* ---- geometry ------------------------------------------------------------------------------ */
 
-static void no_shape(void *shape)
-{
-    *(gw_shape *)shape = (gw_shape){0};
-}
+INITIAL(no_shape, gw_shape, (gw_shape){0})
 
 static void finish_shape(void *shape)
 {
@@ -93,51 +63,39 @@ static void finish_shape(void *shape)
 
 static const wire_field of_box[] = {
     {"size", VEC3, AT(gw_shape, size), REQUIRED, .about = "full lengths of the edges", .unit = "m"},
-    {0},
-};
-static const wire_field of_round[] = {
-    {"radius", NUMBER, AT(gw_shape, radius), REQUIRED},
-    {"height", NUMBER, AT(gw_shape, height), REQUIRED},
-    {0},
-};
-static const wire_field of_sphere[] = {
-    {"radius", NUMBER, AT(gw_shape, radius), REQUIRED},
-    {0},
-};
+    {0}};
+static const wire_field of_round[] = {{"radius", NUMBER, AT(gw_shape, radius), REQUIRED},
+                                      {"height", NUMBER, AT(gw_shape, height), REQUIRED},
+                                      {0}};
+static const wire_field of_sphere[] = {{"radius", NUMBER, AT(gw_shape, radius), REQUIRED}, {0}};
 
 /* A mesh is named by a file and whether it is its hull; both together find it, when both are known
  * to be what they should. */
-static bool check_file(const wire_field *f, const json_t *value, const wire_path *at, void *owner,
-                       gw_error *error)
+DECODE(check_file)
 {
     char file[GW_MAX_ID + 1];
     const wire_field name = {.name = f->name, .size = sizeof file};
-    (void)owner;
     return STRING->decode(&name, value, at, file, error);
 }
 
-static json_t *encode_file(const wire_field *f, const void *owner, const wire_context *context)
+ENCODE(encode_file)
 {
-    (void)f, (void)context;
     return json_string(((const gw_shape *)owner)->mesh->file);
 }
 
-static bool check_convex(const wire_field *f, const json_t *value, const wire_path *at, void *owner,
-                         gw_error *error)
+DECODE(check_convex)
 {
     bool convex;
     const wire_field plain = {.name = f->name};
-    (void)owner;
     return BOOLEAN->decode(&plain, value, at, &convex, error);
 }
 
-static json_t *encode_convex(const wire_field *f, const void *owner, const wire_context *context)
+ENCODE(encode_convex)
 {
-    (void)f, (void)context;
     return json_boolean(((const gw_shape *)owner)->mesh->convex);
 }
 
-static bool find_mesh(const json_t *value, const wire_path *at, void *owner, gw_error *error)
+HOOK(find_mesh)
 {
     gw_shape *shape = owner;
     gw_error inner = {0};
@@ -153,10 +111,7 @@ static const wire_type mesh_file = {check_file, encode_file, wire_schema_string}
 static const wire_type mesh_convex = {check_convex, encode_convex, wire_schema_boolean};
 
 static const wire_field of_mesh[] = {
-    {"file", &mesh_file, .flags = REQUIRED},
-    {"convex", &mesh_convex},
-    {0},
-};
+    {"file", &mesh_file, .flags = REQUIRED}, {"convex", &mesh_convex}, {0}};
 
 static const char *const shape_types[] = {
     [GW_SHAPE_BOX] = "box",           [GW_SHAPE_CYLINDER] = "cylinder",
@@ -170,55 +125,41 @@ static const wire_table mesh = {
     .about = "The triangles of a file beside the scene file or under /meshes, in metres. With "
              "convex its hull, which touches more quickly; without, the surface must be closed.",
     .fields = of_mesh,
-    .after = find_mesh,
-};
+    .after = find_mesh};
 
 static const wire_field of_shape[] = {
-    {"type", CHOICE, AT(gw_shape, kind), REQUIRED, .choices = shape_types},
-    {0},
-};
+    {"type", CHOICE, AT(gw_shape, kind), REQUIRED, .choices = shape_types}, {0}};
 static const wire_table *const primitives[] = {
     [GW_SHAPE_BOX] = &box,          [GW_SHAPE_CYLINDER] = &round_solid,
     [GW_SHAPE_CONE] = &round_solid, [GW_SHAPE_SPHERE] = &sphere,
     [GW_SHAPE_COMPOUND] = NULL,     [GW_SHAPE_CAPSULE] = &round_solid,
     [GW_SHAPE_MESH] = &mesh};
-const wire_table wire_table_primitive = {
-    .name = "Primitive",
-    .fields = of_shape,
-    .size = sizeof(gw_shape),
-    .initial = no_shape,
-    .of_kind = primitives,
-    .excluded = "a compound's part must be a primitive",
-};
+const wire_table wire_table_primitive = {.name = "Primitive",
+                                         .fields = of_shape,
+                                         .size = sizeof(gw_shape),
+                                         .initial = no_shape,
+                                         .of_kind = primitives,
+                                         .excluded = "a compound's part must be a primitive"};
 
 static const wire_field of_part[] = {
     {"geometry", OBJECT, AT(gw_part, shape), REQUIRED, .table = &wire_table_primitive},
     {"pose", OBJECT, AT(gw_part, pose), .table = &wire_table_pose},
-    {0},
-};
-static void no_part(void *part)
-{
-    *(gw_part *)part = (gw_part){.pose = gw_pose_identity()};
-}
+    {0}};
+INITIAL(no_part, gw_part, (gw_part){.pose = gw_pose_identity()})
+
 const wire_table wire_table_part = {
-    .name = "Part",
-    .fields = of_part,
-    .size = sizeof(gw_part),
-    .initial = no_part,
-};
+    .name = "Part", .fields = of_part, .size = sizeof(gw_part), .initial = no_part};
 static const wire_field of_compound[] = {
     {"parts", LIST, AT(gw_shape, parts), REQUIRED, .table = &wire_table_part,
      COUNTED(gw_shape, part_count, gw_part), .most = GW_MAX_PARTS},
-    {0},
-};
+    {0}};
 static const wire_table compound = {.fields = of_compound};
 
 /* The finished solid: lengths above zero, parts within limits. */
-static bool check_shape(const json_t *value, const wire_path *at, void *owner, gw_error *error)
+HOOK(check_shape)
 {
     gw_error inner = {0};
     char here[WIRE_POINTER], where[WIRE_POINTER * 2];
-    (void)value;
     if (gw_shape_check(owner, &inner))
         return true;
     wire_path_text(at, here);
@@ -242,39 +183,28 @@ const wire_table wire_table_shape = {
     .initial = no_shape,
     .after = check_shape,
     .finish = finish_shape,
-    .of_kind = shapes,
-};
+    .of_kind = shapes};
 
 /* ---- body ---------------------------------------------------------------------------------- */
 
 static const wire_field of_velocity[] = {
-    {"v", VEC3, AT(gw_object, velocity)},
-    {"w", VEC3, AT(gw_object, spin)},
-    {0},
-};
+    {"v", VEC3, AT(gw_object, velocity)}, {"w", VEC3, AT(gw_object, spin)}, {0}};
 const wire_table wire_table_velocity = {
     .name = "Velocity",
     .about = "Initial velocity of the frame's origin (m/s) and angular velocity (rad/s), world "
              "axes.",
-    .fields = of_velocity,
-};
+    .fields = of_velocity};
 
 static const wire_field of_damping[] = {
     {"linear", NUMBER, AT(gw_object, body.damping_linear), .unit = "N s/m"},
     {"angular", NUMBER, AT(gw_object, body.damping_angular), .unit = "N m s/rad"},
-    {0},
-};
+    {0}};
 const wire_table wire_table_damping = {
-    .name = "Damping",
-    .about = "At the tool frame.",
-    .fields = of_damping,
-};
+    .name = "Damping", .about = "At the tool frame.", .fields = of_damping};
 
-static bool decode_inertia(const wire_field *f, const json_t *value, const wire_path *at,
-                           void *owner, gw_error *error)
+DECODE(decode_inertia)
 {
     double *inertia = ((gw_object *)owner)->body.inertia;
-    (void)f;
     if (!json_is_array(value) || json_array_size(value) != 6)
         return wire_refuse(at, error, "must be six numbers [ixx,iyy,izz,ixy,ixz,iyz] (kg m2)");
     for (size_t i = 0; i < 6; i++) {
@@ -286,23 +216,15 @@ static bool decode_inertia(const wire_field *f, const json_t *value, const wire_
     return true;
 }
 
-static json_t *encode_inertia(const wire_field *f, const void *owner, const wire_context *context)
+ENCODE(encode_inertia)
 {
     return NUMBERS->encode(f, owner, context);
 }
 
 static const wire_type body_inertia = {decode_inertia, encode_inertia, wire_schema_numbers};
 
-static bool by_mass(const void *object, const wire_context *context)
-{
-    (void)context;
-    return ((const gw_object *)object)->body.source == GW_MASS_GIVEN;
-}
-
-static bool by_density(const void *object, const wire_context *context)
-{
-    return !by_mass(object, context);
-}
+WHEN(by_mass, gw_object, it->body.source == GW_MASS_GIVEN)
+WHEN(by_density, void, !by_mass(owner, context))
 
 static bool never(const void *object, const wire_context *context)
 {
@@ -310,7 +232,7 @@ static bool never(const void *object, const wire_context *context)
     return false;
 }
 
-static bool choose_mass(const json_t *value, const wire_path *at, void *owner, gw_error *error)
+HOOK(choose_mass)
 {
     bool mass = json_object_get(value, "mass"), density = json_object_get(value, "density");
     if (mass && density)
@@ -331,23 +253,18 @@ static const wire_field of_body[] = {
     {"damping", OBJECT, .table = &wire_table_damping},
     {"velocity", OBJECT, .table = &wire_table_velocity,
      .when = never}, /* an object's own member tells it */
-    {0},
-};
+    {0}};
 const wire_table wire_table_body = {
     .name = "Body",
     .patch = {"BodyPatch", "Members of the body; a mass takes the place of a density and the other "
                            "way round."},
     .fields = of_body,
     .before = choose_mass,
-    .in_order = true,
-};
+    .in_order = true};
 
 /* ---- objects ------------------------------------------------------------------------------- */
 
-static void no_object(void *object)
-{
-    *(gw_object *)object = (gw_object){.pose = gw_pose_identity(), .body = {.density = 1000}};
-}
+INITIAL(no_object, gw_object, (gw_object){.pose = gw_pose_identity(), .body = {.density = 1000}})
 
 static void finish_object(void *object)
 {
@@ -355,7 +272,7 @@ static void finish_object(void *object)
 }
 
 /* A velocity that the body states counts more than the object's own. */
-static bool take_velocity(const json_t *value, const wire_path *at, void *owner, gw_error *error)
+HOOK(take_velocity)
 {
     const json_t *stated = json_object_get(json_object_get(value, "body"), "velocity");
     return !stated || wire_decode_at(&wire_table_velocity, stated, at, owner, error);
@@ -372,8 +289,7 @@ static const wire_field of_object[] = {
     {"body", OBJECT, .table = &wire_table_body},
     {"velocity", OBJECT, .flags = OMITTED, .table = &wire_table_velocity},
     {"material", ID, AT(gw_object, material), OMITTED | LAST},
-    {0},
-};
+    {0}};
 const wire_table wire_table_object = {
     .name = "Object",
     .about = "A solid of the scene.",
@@ -383,18 +299,9 @@ const wire_table wire_table_object = {
     .size = sizeof(gw_object),
     .initial = no_object,
     .after = take_velocity,
-    .finish = finish_object,
-};
+    .finish = finish_object};
 
-bool wire_get_object(const json_t *value, const char *at, gw_object *object, gw_error *error)
-{
-    return wire_decode(&wire_table_object, value, at, object, error);
-}
-
-json_t *wire_object(const gw_object *object)
-{
-    return wire_encode(&wire_table_object, object, NULL);
-}
+CODEC(object, gw_object)
 
 /* ---- meshes -------------------------------------------------------------------------------- */
 
@@ -416,18 +323,16 @@ gw_mesh *wire_find_mesh(const char *file, bool convex, gw_error *error)
 }
 
 /* All coordinates, and all corners of triangles, one after the other. */
-static json_t *encode_vertices(const wire_field *f, const void *owner, const wire_context *context)
+ENCODE(encode_vertices)
 {
     const gw_mesh *m = owner;
-    (void)f;
     return wire_numbers(&m->vertices->x, 3 * m->vertex_count, context);
 }
 
-static json_t *encode_triangles(const wire_field *f, const void *owner, const wire_context *context)
+ENCODE(encode_triangles)
 {
     const gw_mesh *m = owner;
     json_t *list = json_array();
-    (void)f, (void)context;
     for (int i = 0; list && i < 3 * m->triangle_count; i++)
         list = wire_append(list, json_integer(m->triangles[i / 3][i % 3]));
     return list;
@@ -442,8 +347,7 @@ static const wire_field of_triangles[] = {
     {"vertices", &mesh_vertices, .item = &a_number, .about = "x, y, z of each", .unit = "m"},
     {"triangles", &mesh_triangles, .item = &an_index,
      .about = "three vertices of each, from 0, counter-clockwise from outside"},
-    {0},
-};
+    {0}};
 const wire_table wire_table_mesh = {.name = "Mesh", .fields = of_triangles, .answered = true};
 
 static const wire_field of_mesh_about[] = {
@@ -454,14 +358,12 @@ static const wire_field of_mesh_about[] = {
     {"low", VEC3, AT(gw_mesh, bounds.low)},
     {"high", VEC3, AT(gw_mesh, bounds.high)},
     {"volume", NUMBER, AT(gw_mesh, mass.mass), .about = "0 where it is not closed", .unit = "m3"},
-    {0},
-};
+    {0}};
 const wire_table wire_table_mesh_about = {
     .name = "MeshAbout",
     .about = "What a mesh file holds. One that is not closed is no solid, only its hull is.",
     .fields = of_mesh_about,
-    .answered = true,
-};
+    .answered = true};
 
 json_t *wire_mesh(const gw_mesh *m)
 {

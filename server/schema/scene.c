@@ -23,13 +23,11 @@ static const char *const bounds[] = {[GW_BOUND_EQUAL] = "equal",
 static const wire_field of_line[] = {
     {"point", VEC3, AT(gw_element, p), REQUIRED},
     {"direction", DIRECTION, AT(gw_element, d), REQUIRED, .about = "of any length but zero"},
-    {0},
-};
+    {0}};
 static const wire_field of_plane[] = {
     {"point", VEC3, AT(gw_element, p), REQUIRED},
     {"normal", DIRECTION, AT(gw_element, d), REQUIRED, .about = "of any length but zero"},
-    {0},
-};
+    {0}};
 const wire_table wire_table_line = {.name = "Line", .fields = of_line};
 const wire_table wire_table_plane = {.name = "Plane", .fields = of_plane};
 
@@ -46,24 +44,19 @@ const wire_table wire_table_plane = {.name = "Plane", .fields = of_plane};
                                                         .table = &wire_table_plane                 \
     }
 
-static void no_element(void *element)
-{
-    *(gw_element *)element = (gw_element){0};
-}
+INITIAL(no_element, gw_element, (gw_element){0})
 
 typedef struct one_element {
     gw_element element;
 } one_element;
 
 static const wire_field of_element[] = {ELEMENT(one_element, element), {0}};
-const wire_table wire_table_element = {
-    .name = "Element",
-    .about = "A point, a line or a plane.",
-    .fields = of_element,
-    .size = sizeof(gw_element),
-    .initial = no_element,
-    .kind = offsetof(gw_element, kind),
-};
+const wire_table wire_table_element = {.name = "Element",
+                                       .about = "A point, a line or a plane.",
+                                       .fields = of_element,
+                                       .size = sizeof(gw_element),
+                                       .initial = no_element,
+                                       .kind = offsetof(gw_element, kind)};
 
 json_t *wire_element(const gw_element *element)
 {
@@ -76,17 +69,13 @@ _Static_assert(offsetof(gw_feature, name) == offsetof(gw_feature_ref, feature) &
                    offsetof(gw_feature, object) == offsetof(gw_feature_ref, object),
                "a feature begins with its id");
 
-static void no_feature(void *feature)
-{
-    *(gw_feature *)feature = (gw_feature){0};
-}
+INITIAL(no_feature, gw_feature, (gw_feature){0})
 
 static const wire_field of_feature[] = {
     {"id", FEATURE_ID, AT(gw_feature, object), REQUIRED | IN_ADDRESS},
     {"derived", BOOLEAN, .flags = READ_ONLY},
     ELEMENT(gw_feature, element),
-    {0},
-};
+    {0}};
 const wire_table wire_table_feature = {
     .name = "Feature",
     .about = "A feature that the scene states, in its object's frame.",
@@ -97,25 +86,13 @@ const wire_table wire_table_feature = {
     .fields = of_feature,
     .size = sizeof(gw_feature),
     .initial = no_feature,
-    .kind = offsetof(gw_feature, element.kind),
-};
+    .kind = offsetof(gw_feature, element.kind)};
 
-bool wire_get_feature(const json_t *value, const char *at, gw_feature *f, gw_error *error)
-{
-    return wire_decode(&wire_table_feature, value, at, f, error);
-}
-
-json_t *wire_feature(const gw_feature *f)
-{
-    return wire_encode(&wire_table_feature, f, NULL);
-}
+CODEC(feature, gw_feature)
 
 /* ---- constraints --------------------------------------------------------------------------- */
 
-static void no_constraint(void *constraint)
-{
-    *(gw_scene_constraint *)constraint = (gw_scene_constraint){.enabled = true};
-}
+INITIAL(no_constraint, gw_scene_constraint, (gw_scene_constraint){.enabled = true})
 
 /* Whether the solver used it: found by whoever answers, in the layout. */
 static const char *const constraint_states[] = {"ok", "redundant", "disabled", NULL};
@@ -133,8 +110,7 @@ static const wire_field of_constraint[] = {
     {"sense", CHOICE, AT(gw_scene_constraint, sense), .choices = wire_senses},
     {"enabled", BOOLEAN, AT(gw_scene_constraint, enabled)},
     {"state", CHOICE, .flags = READ_ONLY, .choices = constraint_states},
-    {0},
-};
+    {0}};
 const wire_table wire_table_constraint = {
     .name = "Constraint",
     .about = "Joins features of two objects; for signs b plays the fixed part. An id left out is "
@@ -143,19 +119,9 @@ const wire_table wire_table_constraint = {
     .patch = {"ConstraintPatch", "Merge patch of a constraint."},
     .fields = of_constraint,
     .size = sizeof(gw_scene_constraint),
-    .initial = no_constraint,
-};
+    .initial = no_constraint};
 
-bool wire_get_constraint(const json_t *value, const char *at, gw_scene_constraint *c,
-                         gw_error *error)
-{
-    return wire_decode(&wire_table_constraint, value, at, c, error);
-}
-
-json_t *wire_constraint(const gw_scene_constraint *c)
-{
-    return wire_encode(&wire_table_constraint, c, NULL);
-}
+CODEC(constraint, gw_scene_constraint)
 
 /* The first free one of c1, c2 .. from *n on, which moves past it. */
 static void next_constraint_id(const gw_scene *scene, int *n, char id[GW_MAX_ID + 1])
@@ -173,10 +139,7 @@ void wire_make_constraint_id(const gw_scene *scene, char id[GW_MAX_ID + 1])
 
 /* ---- the scene ----------------------------------------------------------------------------- */
 
-static void default_scene(void *scene)
-{
-    *(gw_scene *)scene = gw_scene_default();
-}
+INITIAL(default_scene, gw_scene, gw_scene_default())
 
 /* Room for one more in an array of the scene. */
 #define ADD(what)                                                                                  \
@@ -194,20 +157,10 @@ ADD(mechanism)
 ADD(material)
 
 /* One tool is written as "tool", two as "tools". */
-static bool one_tool(const void *scene, const wire_context *context)
-{
-    (void)context;
-    return ((const gw_scene *)scene)->tool_count == 1;
-}
+WHEN(one_tool, gw_scene, it->tool_count == 1)
+WHEN(more_tools, gw_scene, it->tool_count > 1)
 
-static bool more_tools(const void *scene, const wire_context *context)
-{
-    (void)context;
-    return ((const gw_scene *)scene)->tool_count > 1;
-}
-
-static bool decode_tool(const wire_field *f, const json_t *value, const wire_path *at, void *owner,
-                        gw_error *error)
+DECODE(decode_tool)
 {
     if (json_is_null(value))
         return true;
@@ -215,16 +168,15 @@ static bool decode_tool(const wire_field *f, const json_t *value, const wire_pat
     return tool && wire_decode_at(f->table, value, at, tool, error);
 }
 
-static json_t *encode_tool(const wire_field *f, const void *owner, const wire_context *context)
+ENCODE(encode_tool)
 {
     return wire_encode(f->table, &((const gw_scene *)owner)->tools[0], context);
 }
 
 static const wire_type single_tool = {decode_tool, encode_tool, wire_schema_object};
 
-static bool not_both_tools(const json_t *value, const wire_path *at, void *owner, gw_error *error)
+HOOK(not_both_tools)
 {
-    (void)owner;
     return !json_object_get(value, "tool") || !json_object_get(value, "tools") ||
            wire_refuse(&(wire_path){.parent = at, .name = "tools"}, error,
                        "takes \"tool\" or \"tools\", not both");
@@ -232,24 +184,20 @@ static bool not_both_tools(const json_t *value, const wire_path *at, void *owner
 
 static const char *const formats[] = {"guideway-scene/1", NULL};
 
-static json_t *encode_format(const wire_field *f, const void *owner, const wire_context *context)
+ENCODE(encode_format)
 {
-    (void)f, (void)owner, (void)context;
     return json_string(formats[0]);
 }
 
-static bool decode_format(const wire_field *f, const json_t *value, const wire_path *at,
-                          void *owner, gw_error *error)
+DECODE(decode_format)
 {
     int format;
     const wire_field plain = {.name = f->name, .size = sizeof format, .choices = formats};
-    (void)owner;
     return CHOICE->decode(&plain, value, at, &format, error);
 }
 
-static json_t *schema_format(const wire_field *f)
+SCHEMA(schema_format)
 {
-    (void)f;
     return json_pack("{ss}", "const", formats[0]);
 }
 
@@ -268,10 +216,9 @@ static json_t *contact_or_null(const gw_scene_contact *contact)
     return now;
 }
 
-static bool has_contact(const void *scene, const wire_context *context)
+static bool has_contact(const void *scene, const wire_context *context UNUSED)
 {
     json_t *contact = contact_or_null(&((const gw_scene *)scene)->contact);
-    (void)context;
     json_decref(contact);
     return contact != NULL;
 }
@@ -309,8 +256,7 @@ static const wire_field of_scene[] = {
      .flags = OMITTED | LAST},
     {"contact", OBJECT, AT(gw_scene, contact), LAST, .when = has_contact,
      .table = &wire_table_contact},
-    {0},
-};
+    {0}};
 const wire_table wire_table_scene = {
     .name = "Scene",
     .about = "A scene file.",
@@ -318,8 +264,7 @@ const wire_table wire_table_scene = {
     .fields = of_scene,
     .size = sizeof(gw_scene),
     .initial = default_scene,
-    .before = not_both_tools,
-};
+    .before = not_both_tools};
 
 /* What a stored scene may lack, and what it may have too much: ids of constraints are made (aside,
  * for the scene is searched meanwhile); the value that a constraint had before its type was changed

@@ -24,7 +24,7 @@ static json_t *walls_json(const gw_scene *scene, int object, uint64_t touching)
 }
 
 /* An object's id, or a link's name. */
-static json_t *encode_toucher(const wire_field *f, const void *owner, const wire_context *context)
+ENCODE(encode_toucher)
 {
     const gw_scene *scene = context->scene;
     gw_contact_body who = *(const gw_contact_body *)(const void *)((const char *)owner + f->offset);
@@ -49,8 +49,7 @@ static const wire_field an_id = {"id", ID}, a_number = {"number", NUMBER};
 /* ---- tools --------------------------------------------------------------------------------- */
 
 /* Directions that the model holds back, as unit vectors of scaled coordinates. */
-static json_t *encode_directions(const wire_field *f, const void *owner,
-                                 const wire_context *context)
+ENCODE(encode_directions)
 {
     const gw_resisted_directions *r = owner;
     const wire_field weight = {.name = f->name};
@@ -65,11 +64,7 @@ static json_t *encode_directions(const wire_field *f, const void *owner,
 
 static const wire_type directions = {NULL, encode_directions, wire_schema_list};
 static const wire_field of_direction[] = {
-    {"v", VEC3},
-    {"w", VEC3},
-    {"weight", NUMBER, RANGE(0, 1)},
-    {0},
-};
+    {"v", VEC3}, {"w", VEC3}, {"weight", NUMBER, RANGE(0, 1)}, {0}};
 static const wire_table direction = {.fields = of_direction, .answered = true};
 
 static const wire_field of_resisted[] = {
@@ -77,53 +72,34 @@ static const wire_field of_resisted[] = {
     {"singular", NUMBERS, AT(gw_resisted_directions, singular), .most = 6},
     {"directions", &directions, .table = &direction, .most = 6,
      .about = "unit vectors, lengths divided by L"},
-    {0},
-};
-const wire_table wire_table_resisted = {
-    .name = "Resisted",
-    .about = "Directions in which the model holds the hand back.",
-    .fields = of_resisted,
-    .answered = true,
-};
+    {0}};
+const wire_table wire_table_resisted = {.name = "Resisted",
+                                        .about =
+                                            "Directions in which the model holds the hand back.",
+                                        .fields = of_resisted,
+                                        .answered = true};
 
-static json_t *schema_whole(const wire_field *f)
+SCHEMA(schema_whole)
 {
-    (void)f;
     return json_pack("{ss}", "type", "integer");
 }
 
-static json_t *encode_held(const wire_field *f, const void *owner, const wire_context *context)
+ENCODE(encode_held)
 {
-    (void)owner;
     if (strcmp(f->name, "link") == 0)
         return json_integer(context->tool->link);
     return json_string(f->name[0] == 'm' ? context->tool->mechanism : context->tool->object);
 }
 
-static json_t *encode_tool_walls(const wire_field *f, const void *owner,
-                                 const wire_context *context)
+ENCODE(encode_tool_walls)
 {
     const gw_tool_state *t = owner;
-    (void)f;
     return walls_json(context->scene, t->object, t->walls);
 }
 
-static bool holds_link(const void *owner, const wire_context *context)
-{
-    (void)owner;
-    return context->tool->mechanism[0] != 0;
-}
-
-static bool holds_object(const void *owner, const wire_context *context)
-{
-    return !holds_link(owner, context);
-}
-
-static bool is_impedance(const void *owner, const wire_context *context)
-{
-    (void)owner;
-    return context->tool->control != GW_CONTROL_ADMITTANCE;
-}
+WHEN(holds_link, void, context->tool->mechanism[0] != 0)
+WHEN(holds_object, void, !holds_link(owner, context))
+WHEN(is_impedance, void, context->tool->control != GW_CONTROL_ADMITTANCE)
 
 static const wire_type held_id = {NULL, encode_held, wire_schema_id};
 static const wire_type held_link = {NULL, encode_held, schema_whole};
@@ -175,14 +151,11 @@ static const wire_field of_tool_state[] = {
      .about = "of it by the passivity controller"},
     {"withheld", NUMBER, TOOL(withheld), .when = is_impedance, .unit = "N s",
      .about = "impulse that the device's limits dropped so far"},
-    {0},
-};
-const wire_table wire_table_tool_state = {
-    .name = "ToolState",
-    .about = "From command on: at impedance devices.",
-    .fields = of_tool_state,
-    .answered = true,
-};
+    {0}};
+const wire_table wire_table_tool_state = {.name = "ToolState",
+                                          .about = "From command on: at impedance devices.",
+                                          .fields = of_tool_state,
+                                          .answered = true};
 
 json_t *wire_tool_state(const gw_scene *scene, int index, const gw_tool_state *t)
 {
@@ -212,14 +185,12 @@ static const wire_field of_contact_point[] = {
     {"impulse", NUMBER, CONTACT(at.impulse), .about = "along the normal in the last tick",
      .unit = "N s"},
     {"gap", NUMBER, CONTACT(at.gap), .unit = "m; below zero a penetration"},
-    {0},
-};
-const wire_table wire_table_contact_point = {
-    .name = "ContactPoint",
-    .about = "A contact that touches, or hit in the last tick.",
-    .fields = of_contact_point,
-    .answered = true,
-};
+    {0}};
+const wire_table wire_table_contact_point = {.name = "ContactPoint",
+                                             .about =
+                                                 "A contact that touches, or hit in the last tick.",
+                                             .fields = of_contact_point,
+                                             .answered = true};
 
 json_t *wire_contacts(const gw_scene *scene, const gw_snapshot *s)
 {
@@ -239,23 +210,19 @@ static const wire_field of_hit[] = {
     {"point", VEC3, HIT(contact.at.point), .unit = "m"},
     {"normal", VEC3, HIT(contact.at.normal), .about = "from b towards a"},
     {"impulse", NUMBER, HIT(contact.at.impulse), .about = "along the normal", .unit = "N s"},
-    {0},
-};
-const wire_table wire_table_hit = {
-    .name = "Hit",
-    .about = "A collision of the last half second.",
-    .fields = of_hit,
-    .answered = true,
-};
+    {0}};
+const wire_table wire_table_hit = {.name = "Hit",
+                                   .about = "A collision of the last half second.",
+                                   .fields = of_hit,
+                                   .answered = true};
 
 /* Collisions of the last moment, the oldest first. */
-static json_t *encode_hits(const wire_field *f, const void *owner, const wire_context *context)
+ENCODE(encode_hits)
 {
     const gw_snapshot *s = owner;
     json_t *list = json_array();
     uint64_t first =
         s->hit_count > GW_MAX_SHOWN_COLLISIONS ? s->hit_count - GW_MAX_SHOWN_COLLISIONS : 0;
-    (void)f;
     for (uint64_t i = first; list && i < s->hit_count; i++) {
         const gw_snapshot_collision *hit = &s->hits[i % GW_MAX_SHOWN_COLLISIONS];
         if (hit->tick + (uint64_t)context->rate / 2 >= s->tick)
@@ -274,14 +241,11 @@ static const wire_field of_contact_figures[] = {
     {"spring", NUMBER, AT(gw_contact_statistics, spring), .unit = "J, now"},
     {"impulse", NUMBER, AT(gw_contact_statistics, impulse),
      .about = "of all that hit in the last tick", .unit = "N s"},
-    {0},
-};
-const wire_table wire_table_contact_figures = {
-    .name = "ContactFigures",
-    .about = "Sums since tick 0 and newest numbers.",
-    .fields = of_contact_figures,
-    .answered = true,
-};
+    {0}};
+const wire_table wire_table_contact_figures = {.name = "ContactFigures",
+                                               .about = "Sums since tick 0 and newest numbers.",
+                                               .fields = of_contact_figures,
+                                               .answered = true};
 
 json_t *wire_contact_figures(const gw_contact_statistics *figures)
 {
@@ -302,12 +266,10 @@ json_t *wire_joints(const gw_scene *scene, int index, const gw_snapshot *s)
                      wire_numbers(live ? s->v + first : m->velocity, m->link_count, &context));
 }
 
-static json_t *encode_mechanisms(const wire_field *f, const void *owner,
-                                 const wire_context *context)
+ENCODE(encode_mechanisms)
 {
     const gw_scene *scene = context->scene;
     json_t *list = json_array();
-    (void)f;
     for (int i = 0; list && i < scene->mechanism_count; i++) {
         json_t *mechanism = wire_joints(scene, i, owner);
         json_object_set_new(mechanism, "id", json_string(scene->mechanisms[i].id));
@@ -320,21 +282,17 @@ static const wire_field of_moving[] = {
     {"id", ID},
     {"positions", LIST, .item = &a_number, .most = GW_MAX_LINKS, .unit = "rad or m"},
     {"velocities", LIST, .item = &a_number, .most = GW_MAX_LINKS, .unit = "rad/s or m/s"},
-    {0},
-};
+    {0}};
 static const wire_table moving_mechanism = {.fields = of_moving, .answered = true};
 
-static json_t *encode_body_id(const wire_field *f, const void *owner, const wire_context *context)
+ENCODE(encode_body_id)
 {
-    (void)f;
     return json_string(context->scene->objects[((const gw_free_body *)owner)->object].id);
 }
 
-static json_t *encode_body_walls(const wire_field *f, const void *owner,
-                                 const wire_context *context)
+ENCODE(encode_body_walls)
 {
     const gw_free_body *b = owner;
-    (void)f;
     return walls_json(context->scene, b->object, b->walls);
 }
 
@@ -354,16 +312,14 @@ static const wire_field of_free_body[] = {
      .about = "on its way onto the set that an edit gave it"},
     {"walls", &body_walls, .item = &an_id, .most = GW_MAX_UNILATERALS,
      .about = "one-sided distances that touch"},
-    {0},
-};
+    {0}};
 static const wire_table free_body = {.fields = of_free_body, .answered = true};
 
 /* Free objects, where they are. */
-static json_t *encode_bodies(const wire_field *f, const void *owner, const wire_context *context)
+ENCODE(encode_bodies)
 {
     const gw_snapshot *s = owner;
     json_t *list = json_array();
-    (void)f;
     for (int i = 0; list && i < s->free_count; i++)
         if (s->free[i].object < context->scene->object_count)
             list = wire_append(list, wire_encode(&free_body, &s->free[i], context));
@@ -374,24 +330,19 @@ static json_t *encode_bodies(const wire_field *f, const void *owner, const wire_
 
 #define SNAPSHOT(member) AT(gw_snapshot, member)
 
-static const wire_field of_tick_time[] = {
-    {"p50", NUMBER, SNAPSHOT(tick_us_p50)},
-    {"p99", NUMBER, SNAPSHOT(tick_us_p99)},
-    {"max", NUMBER, SNAPSHOT(tick_us_max)},
-    {0},
-};
-static const wire_field of_lateness[] = {
-    {"p50", NUMBER, SNAPSHOT(late_us_p50)},
-    {"p99", NUMBER, SNAPSHOT(late_us_p99)},
-    {"max", NUMBER, SNAPSHOT(late_us_max)},
-    {0},
-};
+static const wire_field of_tick_time[] = {{"p50", NUMBER, SNAPSHOT(tick_us_p50)},
+                                          {"p99", NUMBER, SNAPSHOT(tick_us_p99)},
+                                          {"max", NUMBER, SNAPSHOT(tick_us_max)},
+                                          {0}};
+static const wire_field of_lateness[] = {{"p50", NUMBER, SNAPSHOT(late_us_p50)},
+                                         {"p99", NUMBER, SNAPSHOT(late_us_p99)},
+                                         {"max", NUMBER, SNAPSHOT(late_us_max)},
+                                         {0}};
 const wire_table wire_table_spread = {.name = "Spread", .fields = of_tick_time, .answered = true};
 static const wire_table lateness = {.name = "Spread", .fields = of_lateness, .answered = true};
 
-static json_t *encode_rate(const wire_field *f, const void *owner, const wire_context *context)
+ENCODE(encode_rate)
 {
-    (void)f, (void)owner;
     return json_integer(context->rate);
 }
 
@@ -404,8 +355,7 @@ static const wire_field of_loop[] = {
     {"overruns", WHOLE, SNAPSHOT(overruns)},
     {"limited_ticks", WHOLE, SNAPSHOT(limited_ticks)},
     {"real_time", BOOLEAN, SNAPSHOT(real_time)},
-    {0},
-};
+    {0}};
 const wire_table wire_table_loop = {.name = "Loop", .fields = of_loop, .answered = true};
 
 static const wire_field of_energy[] = {
@@ -418,28 +368,21 @@ static const wire_field of_energy[] = {
      .about = "what edits, geometry that moves and other control brought or took"},
     {"initial", NUMBER, SNAPSHOT(energy.initial),
      .about = "at tick 0: kinetic + potential = initial + work_in + motors + edits - dissipated"},
-    {0},
-};
+    {0}};
 const wire_table wire_table_energy = {
-    .name = "Energy",
-    .about = "J",
-    .fields = of_energy,
-    .answered = true,
-};
+    .name = "Energy", .about = "J", .fields = of_energy, .answered = true};
 
-static json_t *encode_tools(const wire_field *f, const void *owner, const wire_context *context)
+ENCODE(encode_tools)
 {
     const gw_snapshot *s = owner;
     json_t *list = json_array();
-    (void)f;
     for (int i = 0; list && i < s->tool_count; i++)
         list = wire_append(list, wire_tool_state(context->scene, i, &s->tools[i]));
     return list;
 }
 
-static json_t *encode_contacts(const wire_field *f, const void *owner, const wire_context *context)
+ENCODE(encode_contacts)
 {
-    (void)f;
     return wire_contacts(context->scene, owner);
 }
 
@@ -467,13 +410,9 @@ static const wire_field of_simulation[] = {
     {"contacts", &contacts, .table = &wire_table_contact_point, .most = GW_MAX_SHOWN_CONTACTS},
     {"contact", OBJECT, SNAPSHOT(contact), .table = &wire_table_contact_figures},
     {"hits", &hits, .table = &wire_table_hit, .most = GW_MAX_SHOWN_COLLISIONS},
-    {0},
-};
+    {0}};
 const wire_table wire_table_simulation = {
-    .name = "Simulation",
-    .fields = of_simulation,
-    .answered = true,
-};
+    .name = "Simulation", .fields = of_simulation, .answered = true};
 
 json_t *wire_simulation(const gw_scene *scene, const gw_snapshot *s, int rate)
 {

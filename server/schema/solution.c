@@ -24,15 +24,12 @@ static const wire_field of_rotation[] = {
     {"angle", NUMBER, AT(gw_rotation_set, angle), .kinds = ROTATION(ANGLE), .unit = "rad"},
     {"zero", QUAT, AT(gw_rotation_set, zero), .kinds = ~ROTATION(GENERAL),
      .about = "orientation where the parameters are 0"},
-    {0},
-};
-const wire_table wire_table_rotation = {
-    .name = "Rotation",
-    .about = "Rotational factor.",
-    .fields = of_rotation,
-    .answered = true,
-    .kind = offsetof(gw_rotation_set, kind),
-};
+    {0}};
+const wire_table wire_table_rotation = {.name = "Rotation",
+                                        .about = "Rotational factor.",
+                                        .fields = of_rotation,
+                                        .answered = true,
+                                        .kind = offsetof(gw_rotation_set, kind)};
 
 static const char *locus_kind(int kind)
 {
@@ -45,17 +42,15 @@ enum {
     ROUND = LOCUS(SPHERE) | LOCUS(CYLINDER) | LOCUS(CIRCLE),
 };
 
-static json_t *encode_axes(const wire_field *f, const void *owner, const wire_context *context)
+ENCODE(encode_axes)
 {
     const gw_locus *l = &((const gw_translation_set *)owner)->locus;
-    (void)f, (void)context;
     return json_pack("[oo]", wire_vec3(l->e1), wire_vec3(l->e2));
 }
 
-static json_t *encode_radii(const wire_field *f, const void *owner, const wire_context *context)
+ENCODE(encode_radii)
 {
     const gw_locus *l = &((const gw_translation_set *)owner)->locus;
-    (void)f;
     return wire_numbers((const double[]){l->a, l->kind == GW_LOCUS_CIRCLE ? l->a : l->b}, 2,
                         context);
 }
@@ -82,28 +77,25 @@ static const wire_field of_translation[] = {
      .kinds = FLAT | LOCUS(CYLINDER)},
     {"radius", NUMBER, AT(gw_translation_set, locus.a), .kinds = ROUND, .unit = "m"},
     {"radii", &locus_radii, .most = 2, .kinds = LOCUS(ELLIPSE) | LOCUS(CIRCLE), .unit = "m"},
-    {0},
-};
+    {0}};
 const wire_table wire_table_translation = {
     .name = "Translation",
     .about = "Translational factor: the locus of a point and what is needed to draw it.",
     .fields = of_translation,
     .answered = true,
-    .kind = offsetof(gw_translation_set, locus.kind),
-};
+    .kind = offsetof(gw_translation_set, locus.kind)};
 
 /* ---- parameters ---------------------------------------------------------------------------- */
 
-static json_t *encode_range(const wire_field *f, const void *owner, const wire_context *context)
+ENCODE(encode_range)
 {
     const gw_submanifold_parameter *p = owner;
-    (void)f;
     if (!isfinite(p->low) || !isfinite(p->high))
         return json_null();
     return wire_numbers((const double[]){p->low, p->high}, 2, context);
 }
 
-static json_t *schema_range(const wire_field *f)
+SCHEMA(schema_range)
 {
     return json_pack("{s[o{ss}]}", "anyOf", wire_schema_numbers(f), "type", "null");
 }
@@ -118,21 +110,15 @@ static const wire_field of_parameter[] = {
     {"unit", TEXT, AT(gw_submanifold_parameter, unit), .choices = units},
     {"range", &parameter_range, .most = 2, .about = "null: unbounded"},
     {"periodic", BOOLEAN, AT(gw_submanifold_parameter, periodic)},
-    {0},
-};
+    {0}};
 const wire_table wire_table_parameter = {
-    .name = "Parameter",
-    .fields = of_parameter,
-    .answered = true,
-};
+    .name = "Parameter", .fields = of_parameter, .answered = true};
 
-static json_t *encode_parameters(const wire_field *f, const void *owner,
-                                 const wire_context *context)
+ENCODE(encode_parameters)
 {
     gw_submanifold_parameter p[6];
     int count = gw_submanifold_parameters(&((const gw_branch *)owner)->set, p);
     json_t *list = json_array();
-    (void)f;
     for (int i = 0; list && i < count; i++)
         list = wire_append(list, wire_encode(&wire_table_parameter, &p[i], context));
     return list;
@@ -145,10 +131,9 @@ json_t *wire_parameters_at(const gw_submanifold *set, const gw_pose *pose)
     return wire_numbers(values, set->dof, NULL);
 }
 
-static json_t *encode_nearest(const wire_field *f, const void *owner, const wire_context *context)
+ENCODE(encode_nearest)
 {
     const gw_branch *b = owner;
-    (void)f, (void)context;
     return wire_parameters_at(&b->set, &b->nearest);
 }
 
@@ -157,19 +142,17 @@ static const wire_type nearest_parameters = {NULL, encode_nearest, wire_schema_l
 
 /* ---- branches ------------------------------------------------------------------------------ */
 
-static json_t *encode_words(const wire_field *f, const void *owner, const wire_context *context)
+ENCODE(encode_words)
 {
     char words[160];
-    (void)f, (void)context;
     gw_submanifold_description(&((const gw_branch *)owner)->set, words, sizeof words);
     return json_string(words);
 }
 
-static json_t *encode_zero(const wire_field *f, const void *owner, const wire_context *context)
+ENCODE(encode_zero)
 {
     const double zeros[6] = {0};
     gw_pose zero = gw_submanifold_pose(&((const gw_branch *)owner)->set, zeros);
-    (void)f, (void)context;
     return wire_pose(&zero);
 }
 
@@ -181,13 +164,8 @@ static const wire_field of_nearest[] = {
     {"parameters", &nearest_parameters, .item = &a_number, .most = 6},
     {"distance", NUMBER, AT(gw_branch, distance), .about = "rotations weighed with the length",
      .unit = "m"},
-    {0},
-};
-const wire_table wire_table_nearest = {
-    .name = "Nearest",
-    .fields = of_nearest,
-    .answered = true,
-};
+    {0}};
+const wire_table wire_table_nearest = {.name = "Nearest", .fields = of_nearest, .answered = true};
 
 /* Put together by wire_solve(). */
 static const wire_field of_sample[] = {
@@ -197,8 +175,7 @@ static const wire_field of_sample[] = {
      .about =
          "True, or left out. The parameters do not lead here: the set, a general one, folds "
          "over the tangent space of its zero in between, and `at` finds another pose or none."},
-    {0},
-};
+    {0}};
 const wire_table wire_table_sample = {.name = "Sample", .fields = of_sample, .answered = true};
 
 static const char *const set_kinds[] = {"separable", "general", NULL};
@@ -215,18 +192,15 @@ static const wire_field of_branch[] = {
     {"nearest", OBJECT, .table = &wire_table_nearest},
     {"samples", LIST, .flags = SOMETIMES | ELSEWHERE, .table = &wire_table_sample,
      .most = GW_MAX_SAMPLED},
-    {0},
-};
-const wire_table wire_table_branch = {
-    .name = "Branch",
-    .about = "One connected set of allowed poses.",
-    .fields = of_branch,
-    .answered = true,
-};
+    {0}};
+const wire_table wire_table_branch = {.name = "Branch",
+                                      .about = "One connected set of allowed poses.",
+                                      .fields = of_branch,
+                                      .answered = true};
 
 /* ---- bits of constraints to ids ------------------------------------------------------------ */
 
-static json_t *encode_ids(const wire_field *f, const void *owner, const wire_context *context)
+ENCODE(encode_ids)
 {
     unsigned long bits = *(const unsigned long *)(const void *)((const char *)owner + f->offset);
     json_t *list = json_array();
@@ -236,30 +210,26 @@ static json_t *encode_ids(const wire_field *f, const void *owner, const wire_con
     return list;
 }
 
-static json_t *schema_ids(const wire_field *f)
+SCHEMA(schema_ids)
 {
-    (void)f;
     return json_pack("{ss so}", "type", "array", "items", wire_schema_ref("Id"));
 }
 
 static const wire_type wire_ids = {NULL, encode_ids, schema_ids};
 #define IDS &wire_ids
 
-static json_t *encode_condition_values(const wire_field *f, const void *owner,
-                                       const wire_context *context)
+ENCODE(encode_condition_values)
 {
     const gw_conflict *c = owner;
     json_t *object = json_object();
-    (void)f, (void)context;
     for (int i = 0; i < c->value_count; i++)
         json_object_set_new(object, c->values[i].name, json_real(c->values[i].value));
     return object;
 }
 
-static json_t *encode_message(const wire_field *f, const void *owner, const wire_context *context)
+ENCODE(encode_message)
 {
     char message[384];
-    (void)f;
     gw_conflict_description(owner, context->ids, message, sizeof message);
     return json_string(message);
 }
@@ -267,65 +237,47 @@ static json_t *encode_message(const wire_field *f, const void *owner, const wire
 static const wire_type condition_values = {NULL, encode_condition_values, wire_schema_map};
 static const wire_type conflict_message = {NULL, encode_message, wire_schema_string};
 
-static const wire_field of_conflict[] = {
-    {"constraints", IDS, AT(gw_conflict, constraints)},
-    {"condition", TEXT, AT(gw_conflict, condition)},
-    {"values", &condition_values, .item = &a_number},
-    {"message", &conflict_message},
-    {0},
-};
+static const wire_field of_conflict[] = {{"constraints", IDS, AT(gw_conflict, constraints)},
+                                         {"condition", TEXT, AT(gw_conflict, condition)},
+                                         {"values", &condition_values, .item = &a_number},
+                                         {"message", &conflict_message},
+                                         {0}};
 const wire_table wire_table_conflict = {
     .name = "Conflict",
     .about = "Why no pose satisfies the constraints: the condition that fails, with its numbers.",
     .fields = of_conflict,
-    .answered = true,
-};
+    .answered = true};
 
 json_t *wire_conflict(const gw_conflict *conflict, const char *const *ids)
 {
     return wire_encode(&wire_table_conflict, conflict, &(wire_context){.ids = ids});
 }
 
-static json_t *encode_constraint_id(const wire_field *f, const void *owner,
-                                    const wire_context *context)
+ENCODE(encode_constraint_id)
 {
-    (void)f;
     return json_string(context->ids[((const gw_redundant *)owner)->index]);
 }
 
 static const wire_type constraint_id = {NULL, encode_constraint_id, wire_schema_id};
 
-static const wire_field of_redundant[] = {
-    {"id", &constraint_id},
-    {"because", IDS, AT(gw_redundant, because)},
-    {"rule", TEXT, AT(gw_redundant, rule)},
-    {0},
-};
+static const wire_field of_redundant[] = {{"id", &constraint_id},
+                                          {"because", IDS, AT(gw_redundant, because)},
+                                          {"rule", TEXT, AT(gw_redundant, rule)},
+                                          {0}};
 const wire_table wire_table_redundant = {
-    .name = "Redundant",
-    .fields = of_redundant,
-    .answered = true,
-};
+    .name = "Redundant", .fields = of_redundant, .answered = true};
 
 static const wire_field of_implied[] = {
-    {"kind", TEXT, AT(gw_implied, kind)},
-    {"from", IDS, AT(gw_implied, from)},
-    {0},
-};
-const wire_table wire_table_implied = {
-    .name = "Implied",
-    .fields = of_implied,
-    .answered = true,
-};
+    {"kind", TEXT, AT(gw_implied, kind)}, {"from", IDS, AT(gw_implied, from)}, {0}};
+const wire_table wire_table_implied = {.name = "Implied", .fields = of_implied, .answered = true};
 
 /* A step of the trace as "rule (c1, c3)". */
-static json_t *encode_step(const wire_field *f, const void *owner, const wire_context *context)
+ENCODE(encode_step)
 {
     const gw_trace_step *step = owner;
     char text[512];
     size_t n = (size_t)snprintf(text, sizeof text, "%.300s", step->rule);
     const char *before = " (";
-    (void)f;
     for (int k = 0; k < GW_MAX_PROBLEM && n + GW_MAX_ID + 4 < sizeof text; k++) {
         if (step->from >> k & 1) {
             n += (size_t)snprintf(text + n, sizeof text - n, "%s%s", before, context->ids[k]);
@@ -342,32 +294,19 @@ static const wire_field a_step = {"step", &trace_step};
 
 /* ---- solutions ----------------------------------------------------------------------------- */
 
-static const wire_field of_roots[] = {
-    {"complex", WHOLE, AT(gw_solution, complex_roots), LOW(1)},
-    {"real", WHOLE, AT(gw_solution, real_roots), LOW(1)},
-    {0},
-};
+static const wire_field of_roots[] = {{"complex", WHOLE, AT(gw_solution, complex_roots), LOW(1)},
+                                      {"real", WHOLE, AT(gw_solution, real_roots), LOW(1)},
+                                      {0}};
 const wire_table wire_table_roots = {
     .name = "Roots",
     .about = "Where isolated poses were found numerically by a method that finds all of them: the "
              "roots of the constraints as polynomials, with multiplicity, and the poses among "
              "them. Left out where that is not known.",
     .fields = of_roots,
-    .answered = true,
-};
+    .answered = true};
 
-static bool has_roots(const void *solution, const wire_context *context)
-{
-    (void)context;
-    return ((const gw_solution *)solution)->complex_roots > 0;
-}
-
-static bool has_residual(const void *solution, const wire_context *context)
-{
-    const gw_solution *s = solution;
-    (void)context;
-    return s->status == GW_STATUS_UNHANDLED && isfinite(s->best_residual);
-}
+WHEN(has_roots, gw_solution, it->complex_roots > 0)
+WHEN(has_residual, gw_solution, it->status == GW_STATUS_UNHANDLED && isfinite(it->best_residual))
 
 static const char *const statuses[] = {[GW_SOLVED] = "solved",
                                        [GW_STATUS_INCOMPATIBLE] = "incompatible",
@@ -404,15 +343,12 @@ static const char *const methods[] = {
 static const wire_field of_answer[] = {
     SOLUTION_FIELDS,
     {"time_us", NUMBER, .flags = ELSEWHERE, .about = "median of repeats", .unit = "us"},
-    {0},
-};
-const wire_table wire_table_answer = {
-    .name = "Answer",
-    .about = "Of a positioning problem, nearest branch first.",
-    .fields = of_answer,
-    .answered = true,
-    .kind = offsetof(gw_solution, status),
-};
+    {0}};
+const wire_table wire_table_answer = {.name = "Answer",
+                                      .about = "Of a positioning problem, nearest branch first.",
+                                      .fields = of_answer,
+                                      .answered = true,
+                                      .kind = offsetof(gw_solution, status)};
 
 static const char *const states[] = {"free", "under", "well", "over", "conflict", NULL};
 static const wire_field of_strand[] = {

@@ -39,19 +39,14 @@ static const wire_field of_mobile[] = {
     {"pose", OBJECT, AT(problem_request, pose), .table = &wire_table_pose},
     {"length", NUMBER, AT(problem_request, length), EXCLUSIVE | TELLS_VALUE, LOW(0),
      .must = "must be greater than 0 (m)", .about = "of the metric; 1 unless given", .unit = "m"},
-    {0},
-};
+    {0}};
 static const wire_table mobile = {.fields = of_mobile};
 
-static void no_constraint(void *stated)
-{
-    *(stated_constraint *)stated = (stated_constraint){0};
-}
+INITIAL(no_constraint, stated_constraint, (stated_constraint){0})
 
-static bool check_value(const json_t *value, const wire_path *at, void *owner, gw_error *error)
+HOOK(check_value)
 {
     const gw_constraint *c = &((const stated_constraint *)owner)->constraint;
-    (void)value;
     return gw_constraint_has_value(c->kind) || c->value == 0 ||
            wire_refuse(&(wire_path){.parent = at, .name = "value"}, error,
                        "The value is %g, but only a distance (m) and an angle (rad) have one: "
@@ -73,19 +68,15 @@ static const wire_field of_constraint[] = {
     {"sense", CHOICE, AT(stated_constraint, constraint.sense), .choices = wire_senses,
      .about = "of two lines or normals that come to lie along one another; elsewhere it is not "
               "used, and the trace says so"},
-    {0},
-};
-const wire_table wire_table_problem_constraint = {
-    .name = "ProblemConstraint",
-    .fields = of_constraint,
-    .size = sizeof(stated_constraint),
-    .initial = no_constraint,
-    .after = check_value,
-};
+    {0}};
+const wire_table wire_table_problem_constraint = {.name = "ProblemConstraint",
+                                                  .fields = of_constraint,
+                                                  .size = sizeof(stated_constraint),
+                                                  .initial = no_constraint,
+                                                  .after = check_value};
 
 /* The rows of "at" are read when the branch is known. */
-static bool keep_rows(const wire_field *f, const json_t *value, const wire_path *at, void *owner,
-                      gw_error *error)
+DECODE(keep_rows)
 {
     char where[WIRE_POINTER];
     if (!json_is_array(value))
@@ -98,27 +89,21 @@ static bool keep_rows(const wire_field *f, const json_t *value, const wire_path 
     return true;
 }
 
-static json_t *schema_rows(const wire_field *f)
+SCHEMA(schema_rows)
 {
-    (void)f;
     return json_pack("{ss s{ss s{ss} si} si}", "type", "array", "items", "type", "array", "items",
                      "type", "number", "maxItems", 6, "maxItems", GW_MAX_SAMPLED);
 }
 
 static const wire_type rows = {keep_rows, NULL, schema_rows};
 
-static const wire_field of_at[] = {
-    {"branch", STRING, AT(problem_request, at_branch), REQUIRED},
-    {"parameters", &rows, .flags = REQUIRED},
-    {0},
-};
+static const wire_field of_at[] = {{"branch", STRING, AT(problem_request, at_branch), REQUIRED},
+                                   {"parameters", &rows, .flags = REQUIRED},
+                                   {0}};
 static const wire_table at_parameters = {.fields = of_at};
 
-static void no_problem(void *problem)
-{
-    *(problem_request *)problem =
-        (problem_request){.pose = gw_pose_identity(), .length = 1, .seed = 1};
-}
+INITIAL(no_problem, problem_request,
+        (problem_request){.pose = gw_pose_identity(), .length = 1, .seed = 1})
 
 static const wire_field of_problem[] = {
     {"mobile", OBJECT, .table = &mobile},
@@ -128,14 +113,11 @@ static const wire_field of_problem[] = {
     {"samples", WHOLE, AT(problem_request, samples), RANGE(0, GW_MAX_SAMPLED)},
     {"seed", WHOLE, AT(problem_request, seed), RANGE(0, 1LL << 53)},
     {"at", OBJECT, .table = &at_parameters},
-    {0},
-};
-const wire_table wire_table_problem = {
-    .name = "PositioningProblem",
-    .fields = of_problem,
-    .size = sizeof(problem_request),
-    .initial = no_problem,
-};
+    {0}};
+const wire_table wire_table_problem = {.name = "PositioningProblem",
+                                       .fields = of_problem,
+                                       .size = sizeof(problem_request),
+                                       .initial = no_problem};
 
 static bool is_taken(const problem_request *p, const char *id)
 {

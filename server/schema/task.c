@@ -7,20 +7,17 @@
 
 /* ---- steps --------------------------------------------------------------------------------- */
 
-static bool decode_id(const wire_field *f, const json_t *value, const wire_path *at, void *owner,
-                      gw_error *error)
+DECODE(decode_id)
 {
     const char *id = json_string_value(value);
-    (void)f;
     if (!id || !gw_id_valid(id))
         return wire_refuse(at, error, "must be the id of a constraint");
     strcpy(owner, id);
     return true;
 }
 
-static json_t *encode_id(const wire_field *f, const void *owner, const wire_context *context)
+ENCODE(encode_id)
 {
-    (void)f, (void)context;
     return json_string(owner);
 }
 
@@ -33,18 +30,14 @@ static const wire_field of_constrain[] = {
     {"disable", LIST_WITHIN, AT(gw_task_step, disable), .item = &an_id,
      COUNTED(gw_task_step, disable_count, char[GW_MAX_ID + 1]), .most = GW_MAX_STEP_IDS},
     {"branch", STRING, AT(gw_task_step, branch), OMITTED},
-    {0},
-};
-static const wire_table constrain = {
-    .name = "ConstrainStep",
-    .about = "Which constraints hold from here on: an edit.",
-    .fields = of_constrain,
-    .size = sizeof(gw_task_step),
-};
+    {0}};
+static const wire_table constrain = {.name = "ConstrainStep",
+                                     .about = "Which constraints hold from here on: an edit.",
+                                     .fields = of_constrain,
+                                     .size = sizeof(gw_task_step)};
 
 /* "to" or "by": a number for each of the named parameters. */
-static bool decode_targets(const wire_field *f, const json_t *value, const wire_path *at,
-                           void *owner, gw_error *error)
+DECODE(decode_targets)
 {
     gw_task_step *step = owner;
     const char *parameter;
@@ -69,11 +62,10 @@ static bool decode_targets(const wire_field *f, const json_t *value, const wire_
     return true;
 }
 
-static json_t *encode_targets(const wire_field *f, const void *owner, const wire_context *context)
+ENCODE(encode_targets)
 {
     const gw_task_step *step = owner;
     json_t *targets = json_object();
-    (void)context;
     for (int i = 0; i < step->target_count; i++)
         if (step->targets[i].relative == (strcmp(f->name, "by") == 0))
             json_object_set_new(targets, step->targets[i].name, json_real(step->targets[i].value));
@@ -83,11 +75,7 @@ static json_t *encode_targets(const wire_field *f, const void *owner, const wire
 static const wire_field a_number = {"number", NUMBER};
 static const wire_type targets = {decode_targets, encode_targets, wire_schema_map};
 
-static bool is_guarded(const void *step, const wire_context *context)
-{
-    (void)context;
-    return ((const gw_task_step *)step)->guarded;
-}
+WHEN(is_guarded, gw_task_step, it->guarded)
 
 static const wire_field of_guard[] = {
     {"reaction", NUMBER, AT(gw_task_step, reaction), OMITTED | EXCLUSIVE, LOW(0),
@@ -95,13 +83,9 @@ static const wire_field of_guard[] = {
      .unit = "N along a slide, N m about a turn"},
     {"contact", BOOLEAN, AT(gw_task_step, contact),
      .about = "a wall touches that did not when the move began"},
-    {0},
-};
+    {0}};
 const wire_table wire_table_guard = {
-    .name = "Guard",
-    .fields = of_guard,
-    .size = sizeof(gw_task_step),
-};
+    .name = "Guard", .fields = of_guard, .size = sizeof(gw_task_step)};
 
 static void still_move(void *step)
 {
@@ -110,10 +94,9 @@ static void still_move(void *step)
 }
 
 /* A guard must fire unless the step says otherwise. */
-static bool guard(const json_t *value, const wire_path *at, void *owner, gw_error *error)
+HOOK(guard)
 {
     gw_task_step *step = owner;
-    (void)at, (void)error;
     step->required = json_object_get(value, "until") != NULL;
     return true;
 }
@@ -127,42 +110,31 @@ static const wire_field of_move[] = {
     {"until", OBJECT, HAS(gw_task_step, guarded), .table = &wire_table_guard},
     {"required", BOOLEAN, AT(gw_task_step, required), .when = is_guarded,
      .about = "the guard must fire; true unless told otherwise where there is one"},
-    {0},
-};
+    {0}};
 static const wire_table move = {
     .name = "MoveStep",
     .about = "Along the freedoms: to a value, by an amount, until something pushes back.",
     .fields = of_move,
     .size = sizeof(gw_task_step),
     .initial = still_move,
-    .before = guard,
-};
+    .before = guard};
 
 static const wire_field of_wait[] = {
-    {"seconds", NUMBER, AT(gw_task_step, seconds), REQUIRED, RANGE(0, 3600), .unit = "s"},
-    {0},
-};
+    {"seconds", NUMBER, AT(gw_task_step, seconds), REQUIRED, RANGE(0, 3600), .unit = "s"}, {0}};
 static const wire_table pause = {
-    .name = "WaitStep",
-    .fields = of_wait,
-    .size = sizeof(gw_task_step),
-};
+    .name = "WaitStep", .fields = of_wait, .size = sizeof(gw_task_step)};
 
 static const char *const step_types[] = {
     [GW_STEP_CONSTRAIN] = "constrain", [GW_STEP_MOVE] = "move", [GW_STEP_WAIT] = "wait", NULL};
 static const wire_table *const steps[] = {
     [GW_STEP_CONSTRAIN] = &constrain, [GW_STEP_MOVE] = &move, [GW_STEP_WAIT] = &pause};
 static const wire_field of_step[] = {
-    {"type", CHOICE, AT(gw_task_step, kind), REQUIRED, .choices = step_types},
-    {0},
-};
-const wire_table wire_table_step = {
-    .name = "Step",
-    .fields = of_step,
-    .size = sizeof(gw_task_step),
-    .no_object = "a step is an object with a type",
-    .of_kind = steps,
-};
+    {"type", CHOICE, AT(gw_task_step, kind), REQUIRED, .choices = step_types}, {0}};
+const wire_table wire_table_step = {.name = "Step",
+                                    .fields = of_step,
+                                    .size = sizeof(gw_task_step),
+                                    .no_object = "a step is an object with a type",
+                                    .of_kind = steps};
 
 /* ---- progress ------------------------------------------------------------------------------ */
 
@@ -182,12 +154,10 @@ static const char *step_reason(int reason)
     return reason <= GW_STEP_STOPPED ? gw_step_reason_name((gw_step_reason)reason) : NULL;
 }
 
-static json_t *encode_parameters(const wire_field *f, const void *owner,
-                                 const wire_context *context)
+ENCODE(encode_parameters)
 {
     const gw_step_progress *p = owner;
     json_t *parameters = json_object();
-    (void)context;
     for (int i = 0; i < p->parameter_count; i++) {
         const wire_field number = {.name = f->name, .offset = 0};
         json_object_set_new(parameters, p->names[i],
@@ -206,13 +176,9 @@ static const wire_field of_step_progress[] = {
     {"reaction", NUMBER, AT(gw_step_progress, reaction), .about = "along the motion at its end",
      .unit = "N, N m"},
     {"seconds", NUMBER, AT(gw_step_progress, seconds), .unit = "s"},
-    {0},
-};
+    {0}};
 const wire_table wire_table_step_progress = {
-    .name = "StepProgress",
-    .fields = of_step_progress,
-    .answered = true,
-};
+    .name = "StepProgress", .fields = of_step_progress, .answered = true};
 
 static const wire_field of_task_progress[] = {
     {"state", CHOICE, AT(gw_task_progress, state), .name_of = task_state},
@@ -220,14 +186,12 @@ static const wire_field of_task_progress[] = {
     {"steps", LIST_WITHIN, AT(gw_task_progress, steps), .table = &wire_table_step_progress,
      COUNTED(gw_task_progress, step_count, gw_step_progress)},
     {"message", STRING, AT(gw_task_progress, message), .about = "how it ended"},
-    {0},
-};
+    {0}};
 const wire_table wire_table_task_progress = {
     .name = "TaskProgress",
     .about = "Of the task that runs or ran last; any other is idle.",
     .fields = of_task_progress,
-    .answered = true,
-};
+    .answered = true};
 
 json_t *wire_task_progress(const gw_task_progress *progress)
 {
@@ -236,10 +200,7 @@ json_t *wire_task_progress(const gw_task_progress *progress)
 
 /* ---- tasks --------------------------------------------------------------------------------- */
 
-static void no_task(void *task)
-{
-    *(gw_task *)task = (gw_task){0};
-}
+INITIAL(no_task, gw_task, (gw_task){0})
 
 static void finish_task(void *task)
 {
@@ -254,8 +215,7 @@ static const wire_field of_task[] = {
      COUNTED(gw_task, step_count, gw_task_step), .least = 1, .most = GW_MAX_STEPS,
      .must = "a task has 1 to 64 steps"},
     {"progress", OBJECT, .flags = READ_ONLY, .table = &wire_table_task_progress},
-    {0},
-};
+    {0}};
 _Static_assert(GW_MAX_STEPS == 64, "as `must` says");
 
 const wire_table wire_table_task = {
@@ -267,15 +227,6 @@ const wire_table wire_table_task = {
     .fields = of_task,
     .size = sizeof(gw_task),
     .initial = no_task,
-    .finish = finish_task,
-};
+    .finish = finish_task};
 
-bool wire_get_task(const json_t *value, const char *at, gw_task *task, gw_error *error)
-{
-    return wire_decode(&wire_table_task, value, at, task, error);
-}
-
-json_t *wire_task(const gw_task *task)
-{
-    return wire_encode(&wire_table_task, task, NULL);
-}
+CODEC(task, gw_task)

@@ -18,8 +18,7 @@ static const wire_field of_spring[] = {
     {"angular", NUMBER, AT(gw_spring_damper, angular), LOW(0), .unit = "N m/rad"},
     {"linear_damping", NUMBER, AT(gw_spring_damper, linear_damping), LOW(0), .unit = "N s/m"},
     {"angular_damping", NUMBER, AT(gw_spring_damper, angular_damping), LOW(0), .unit = "N m s/rad"},
-    {0},
-};
+    {0}};
 const wire_table wire_table_spring = {.name = "Spring", .fields = of_spring};
 
 #define RENDERING(member) AT(gw_impedance_def, member)
@@ -28,14 +27,10 @@ static const wire_field of_penalty[] = {
     {"stiffness", NUMBER, RENDERING(penalty), LOW(0), .unit = "1/s2"},
     {"damping", NUMBER, RENDERING(penalty_damping), LOW(0), .unit = "1/s"},
     {"by_mass", BOOLEAN, RENDERING(penalty_by_mass)},
-    {0},
-};
+    {0}};
 static const wire_table penalty = {.fields = of_penalty};
 
-static void default_rendering(void *rendering)
-{
-    *(gw_impedance_def *)rendering = gw_tool_default().rendering;
-}
+INITIAL(default_rendering, gw_impedance_def, gw_tool_default().rendering)
 
 static const wire_field of_rendering[] = {
     {"jdot", CHOICE, RENDERING(jdot), .choices = jdots},
@@ -57,71 +52,49 @@ static const wire_field of_rendering[] = {
     {"slew", NUMBER, RENDERING(slew), LOW(0), .about = "of the command after a switch",
      .unit = "N/s; 0: 100"},
     {"impulse_budget", NUMBER, RENDERING(impulse_budget), LOW(0), .unit = "N s in a second; 0: 20"},
-    {0},
-};
-const wire_table wire_table_rendering = {
-    .name = "Rendering",
-    .about = "Control of an impedance device.",
-    .fields = of_rendering,
-    .size = sizeof(gw_impedance_def),
-    .initial = default_rendering,
-};
+    {0}};
+const wire_table wire_table_rendering = {.name = "Rendering",
+                                         .about = "Control of an impedance device.",
+                                         .fields = of_rendering,
+                                         .size = sizeof(gw_impedance_def),
+                                         .initial = default_rendering};
 
 /* ---- what a tool has ----------------------------------------------------------------------- */
 
-static const wire_field of_gains[] = {
-    {"p", NUMBER, AT(gw_gains, p), REQUIRED},
-    {"i", NUMBER, AT(gw_gains, i), REQUIRED},
-    {"d", NUMBER, AT(gw_gains, d), REQUIRED},
-    {0},
-};
+static const wire_field of_gains[] = {{"p", NUMBER, AT(gw_gains, p), REQUIRED},
+                                      {"i", NUMBER, AT(gw_gains, i), REQUIRED},
+                                      {"d", NUMBER, AT(gw_gains, d), REQUIRED},
+                                      {0}};
 const wire_table wire_table_gains = {
-    .name = "Gains",
-    .about = "Of the PID in device coordinates.",
-    .fields = of_gains,
-};
+    .name = "Gains", .about = "Of the PID in device coordinates.", .fields = of_gains};
 
 static const wire_field of_workspace[] = {
     {"scale", NUMBER, AT(gw_workspace, scale), EXCLUSIVE, HAS(gw_workspace, has_scale), LOW(0),
      .must = "must be greater than 0", .about = "device metres per metre of the task"},
     {"centre", VEC3, AT(gw_workspace, centre), HAS(gw_workspace, has_centre), .unit = "m"},
-    {0},
-};
+    {0}};
 const wire_table wire_table_workspace = {
-    .name = "Workspace",
-    .about = "Map between task and device.",
-    .fields = of_workspace,
-};
+    .name = "Workspace", .about = "Map between task and device.", .fields = of_workspace};
 
 #define LIMIT(member, unit_)                                                                       \
     NUMBER, AT(gw_tool, member), LOW(0), .must = "must be 0 (no limit) or more", .unit = unit_
 
-static const wire_field of_limits[] = {
-    {"force", LIMIT(force_max, "N")},
-    {"torque", LIMIT(torque_max, "N m")},
-    {"speed", LIMIT(speed_max, "m/s")},
-    {"spin", LIMIT(spin_max, "rad/s")},
-    {0},
-};
-const wire_table wire_table_limits = {
-    .name = "Limits",
-    .about = "0: none.",
-    .fields = of_limits,
-};
+static const wire_field of_limits[] = {{"force", LIMIT(force_max, "N")},
+                                       {"torque", LIMIT(torque_max, "N m")},
+                                       {"speed", LIMIT(speed_max, "m/s")},
+                                       {"spin", LIMIT(spin_max, "rad/s")},
+                                       {0}};
+const wire_table wire_table_limits = {.name = "Limits", .about = "0: none.", .fields = of_limits};
 
 /* ---- tools --------------------------------------------------------------------------------- */
 
-static void default_tool(void *tool)
-{
-    *(gw_tool *)tool = gw_tool_default();
-}
+INITIAL(default_tool, gw_tool, gw_tool_default())
 
 /* "object", or "mechanism" with "link". */
-static bool check_held(const json_t *value, const wire_path *at, void *owner, gw_error *error)
+HOOK(check_held)
 {
     bool chain = json_object_get(value, "mechanism"), object = json_object_get(value, "object");
     const wire_path mechanism = {.parent = at, .name = "mechanism"};
-    (void)owner;
     if (chain && object)
         return wire_refuse(&mechanism, error,
                            "takes \"object\" or \"mechanism\" with \"link\", not both");
@@ -136,31 +109,17 @@ static bool check_held(const json_t *value, const wire_path *at, void *owner, gw
     return true;
 }
 
-static bool set_rendering(const json_t *value, const wire_path *at, void *owner, gw_error *error)
+HOOK(set_rendering)
 {
     gw_tool *t = owner;
-    (void)value, (void)at, (void)error;
     if (t->control != GW_CONTROL_ADMITTANCE)
         t->rendering.kind = (gw_control_law)(t->control - GW_CONTROL_IMPEDANCE);
     return true;
 }
 
-static bool holds_link(const void *tool, const wire_context *context)
-{
-    (void)context;
-    return ((const gw_tool *)tool)->mechanism[0] != 0;
-}
-
-static bool holds_object(const void *tool, const wire_context *context)
-{
-    return !holds_link(tool, context);
-}
-
-static bool is_impedance(const void *tool, const wire_context *context)
-{
-    (void)context;
-    return ((const gw_tool *)tool)->control != GW_CONTROL_ADMITTANCE;
-}
+WHEN(holds_link, gw_tool, it->mechanism[0] != 0)
+WHEN(holds_object, void, !holds_link(owner, context))
+WHEN(is_impedance, gw_tool, it->control != GW_CONTROL_ADMITTANCE)
 
 static const char *const controls[] = {
     [GW_CONTROL_ADMITTANCE] = "admittance",     [GW_CONTROL_IMPEDANCE] = "impedance",
@@ -187,8 +146,7 @@ static const wire_field of_tool[] = {
     {"branch", STRING, AT(gw_tool, branch), OMITTED},
     {"limits", OBJECT, .flags = OMITTED, .table = &wire_table_limits},
     {"state", OBJECT, .flags = READ_ONLY | SENT_BACK | SOMETIMES, .table = &wire_table_tool_state},
-    {0},
-};
+    {0}};
 const wire_table wire_table_tool = {
     .name = "Tool",
     .about = "Which object, or link of a mechanism, a hand holds, where, and with which device.",
@@ -200,15 +158,6 @@ const wire_table wire_table_tool = {
     .size = sizeof(gw_tool),
     .initial = default_tool,
     .before = check_held,
-    .after = set_rendering,
-};
+    .after = set_rendering};
 
-bool wire_get_tool(const json_t *value, const char *at, gw_tool *t, gw_error *error)
-{
-    return wire_decode(&wire_table_tool, value, at, t, error);
-}
-
-json_t *wire_tool(const gw_tool *t)
-{
-    return wire_encode(&wire_table_tool, t, NULL);
-}
+CODEC(tool, gw_tool)
