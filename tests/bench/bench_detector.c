@@ -1,5 +1,5 @@
 /*
- * Rows of the benchmark table about looking for contacts: one call of the detector.
+ * Rows of the benchmark table about collision detection: one call of gw_detect().
  */
 #include <stdlib.h>
 
@@ -14,7 +14,7 @@ typedef struct ground {
     gw_shape shapes[BODIES];
     gw_pose poses[BODIES];
     gw_twist twists[BODIES];
-    gw_contact_candidate near[GW_MAX_CONTACT_CANDIDATES];
+    gw_contact_candidate candidates[GW_MAX_CONTACT_CANDIDATES];
 } ground;
 
 static double some(unsigned *seed)
@@ -23,7 +23,7 @@ static double some(unsigned *seed)
     return (double)(*seed >> 8) / (1u << 23) - 1;
 }
 
-static bool stands(const void *context, int body)
+static bool is_static(const void *context, int body)
 {
     return body >= ((const ground *)context)->moving;
 }
@@ -106,7 +106,7 @@ static gw_detector *start(ground *g)
                            .collider_count = count,
                            .colliders = colliders,
                            .ignore = neighbours,
-                           .is_static = stands,
+                           .is_static = is_static,
                            .context = g};
     return gw_detector_create(&def, NULL);
 }
@@ -134,8 +134,8 @@ static bool bench_detector(bench_row *r, int which)
             stir(g, &seed);
         }
         double before = command_now_us();
-        gw_detect(detector, g->poses, g->twists, 0.005, 0.002, g->near, GW_MAX_CONTACT_CANDIDATES,
-                  &lost);
+        gw_detect(detector, g->poses, g->twists, 0.005, 0.002, g->candidates,
+                  GW_MAX_CONTACT_CANDIDATES, &lost);
         times[i] = command_now_us() - before;
     }
     bool done = detector != NULL;
