@@ -1,8 +1,18 @@
 /*
- * Who may meet whom within a step: movers joined by near pairs, each group stepped by itself. RT
- * safe.
+ * Islands and contact groups. Systems joined by collision pairs are an island (union-find); islands
+ * cannot meet within a step. Systems of an island that exchange contact forces are a group, which
+ * has substeps of its own; groups that meet within the step are merged.
+ *
+ * w->island is the island that is stepped, w->active the groups of it that are integrated now, and
+ * w->boundary what these share with other groups. RT safe.
  */
+#include <assert.h>
+
 #include "rt/contact/world_private.h"
+
+#define TOUCHING_GAP 1e-7 /* gap up to which two systems are of one group (m) */
+
+/* ---- islands -------------------------------------------------------------------------------- */
 
 static int root(gw_world *w, int m)
 {
@@ -11,126 +21,210 @@ static int root(gw_world *w, int m)
     return m;
 }
 
-static int mover_of(const gw_world *w, int body)
+/* The system that moves a body; -1: static, moved from outside, or of a system that is still. */
+static int system_of(const gw_world *w, int body)
 {
-    int m = w->places[body].model;
-    return m >= 0 && !w->movers[m].still ? m : -1;
+    int m = w->bodies[body].model;
+    return m >= 0 && !w->systems[m].still ? m : -1;
 }
 
-static int any_mover(const gw_contact *c)
+static void join_pairs(gw_world *w)
 {
-    return c->mover_a >= 0 ? c->mover_a : c->mover_b;
-}
-
-/* Who is near another; each couple to its island. */
-static void join(gw_world *w)
-{
-    for (int i = 0; i < w->couple_count; i++) {
-        gw_collision_pair *p = &w->couples[i];
-        p->mover_a = mover_of(w, p->a);
-        p->mover_b = mover_of(w, p->b);
-        if (p->mover_a >= 0 && p->mover_b >= 0)
-            w->parent[root(w, p->mover_a)] = root(w, p->mover_b);
-    }
-    for (int i = w->couple_count - 1; i >= 0; i--) {
-        gw_collision_pair *p = &w->couples[i];
-        int m = p->mover_a >= 0 ? p->mover_a : p->mover_b;
-        if (m < 0)
-            continue;
-        p->next = w->first_couple[root(w, m)];
-        w->first_couple[root(w, m)] = i;
+    for (int i = 0; i < w->pair_count; i++) {
+        gw_collision_pair *p = &w->pairs[i];
+        p->system_a = system_of(w, p->a);
+        p->system_b = system_of(w, p->b);
+        if (p->system_a >= 0 && p->system_b >= 0)
+            w->parent[root(w, p->system_a)] = root(w, p->system_b);
     }
 }
 
 void gw_islands_find(gw_world *w)
 {
-    for (int m = 0; m < w->mover_count; m++) {
+    for (int m = 0; m < w->system_count; m++) {
         w->parent[m] = m;
-        w->first[m] = w->first_couple[m] = -1;
-        w->crowd[m] = 0;
+        w->first_contact[m] = w->first_pair[m] = -1;
+        w->continuous_count[m] = 0;
     }
-    for (int i = 0; i < w->touch_count; i++) {
-        gw_contact *c = &w->touches[i];
-        c->mover_a = mover_of(w, c->near.a);
-        c->mover_b = mover_of(w, c->near.b);
-        c->continuous = c->continuous && any_mover(c) >= 0;
+    /* systems of the contacts; continuous ones are counted at each */
+    for (int i = 0; i < w->contact_count; i++) {
+        gw_contact *c = &w->contacts[i];
+        c->system_a = system_of(w, c->candidate.a);
+        c->system_b = system_of(w, c->candidate.b);
+        c->continuous = c->continuous && gw_contact_any_system(c) >= 0;
         for (int k = 0; c->continuous && k < 2; k++) {
-            int m = k == 0 ? c->mover_a : c->mover_b;
-            if (m >= 0 && (k == 0 || c->mover_b != c->mover_a))
-                w->crowd[m]++;
+            int m = k == 0 ? c->system_a : c->system_b;
+            if (m >= 0 && (k == 0 || c->system_b != c->system_a))
+                w->continuous_count[m]++;
         }
     }
-    join(w);
-    for (int i = w->touch_count - 1; i >= 0; i--) {
-        gw_contact *c = &w->touches[i];
-        if (any_mover(c) < 0)
+    join_pairs(w);
+    /* lists of each island, in the order of the cache */
+    for (int i = w->pair_count - 1; i >= 0; i--) {
+        gw_collision_pair *p = &w->pairs[i];
+        int m = p->system_a >= 0 ? p->system_a : p->system_b;
+        if (m < 0)
             continue;
-        int r = root(w, any_mover(c));
-        c->next = w->first[r];
-        w->first[r] = i;
+        p->next_in_island = w->first_pair[root(w, m)];
+        w->first_pair[root(w, m)] = i;
+    }
+    for (int i = w->contact_count - 1; i >= 0; i--) {
+        gw_contact *c = &w->contacts[i];
+        if (gw_contact_any_system(c) < 0)
+            continue;
+        int r = root(w, gw_contact_any_system(c));
+        c->next_in_island = w->first_contact[r];
+        w->first_contact[r] = i;
     }
 }
 
-/* One more that its movers have. */
-static void list(gw_incidence *l, int which, int mover_a, int mover_b)
+/* Enters an element into the lists of its one or two systems. */
+static void add_incidence(gw_incidence *l, int element, int system_a, int system_b)
 {
-    int mover[2] = {mover_a, mover_b == mover_a ? -1 : mover_b};
+    int system[2] = {system_a, system_b == system_a ? -1 : system_b};
     for (int k = 0; k < 2; k++) {
-        if (mover[k] < 0)
+        if (system[k] < 0)
             continue;
-        l->of[l->count] = which;
-        l->next[l->count] = l->first[mover[k]];
-        l->first[mover[k]] = l->count++;
+        l->of[l->count] = element;
+        l->next[l->count] = l->first[system[k]];
+        l->first[system[k]] = l->count++;
     }
 }
 
-static void list_touch(gw_world *w, int touch)
+static void add_contact_incidence(gw_world *w, int contact)
 {
-    list(&w->touches_of, touch, w->touches[touch].mover_a, w->touches[touch].mover_b);
-}
-
-static void list_all(gw_world *w)
-{
-    const gw_island *island = &w->whole;
-    w->touches_of.count = w->couples_of.count = 0;
-    for (int i = 0; i < island->mover_count; i++)
-        w->touches_of.first[island->movers[i]] = w->couples_of.first[island->movers[i]] = -1;
-    for (int i = island->touch_count - 1; i >= 0; i--)
-        list_touch(w, island->touches[i]);
-    for (int i = island->couple_count - 1; i >= 0; i--) {
-        const gw_collision_pair *p = &w->couples[island->couples[i]];
-        list(&w->couples_of, island->couples[i], p->mover_a, p->mover_b);
-    }
+    const gw_contact *c = &w->contacts[contact];
+    add_incidence(&w->contacts_of, contact, c->system_a, c->system_b);
 }
 
 bool gw_island_select(gw_world *w, int m)
 {
-    gw_island *island = &w->whole;
-    island->mover_count = island->touch_count = island->couple_count = 0;
-    if (w->movers[m].still || root(w, m) != m)
+    assert(m >= 0 && m < w->system_count);
+    gw_island *island = &w->island;
+    island->system_count = island->contact_count = island->pair_count = 0;
+    if (w->systems[m].still || root(w, m) != m)
         return false;
-    for (int k = 0; k < w->mover_count; k++)
-        if (!w->movers[k].still && root(w, k) == m)
-            island->movers[island->mover_count++] = k;
-    for (int i = w->first[m]; i >= 0; i = w->touches[i].next)
-        island->touches[island->touch_count++] = i;
-    for (int i = w->first_couple[m]; i >= 0; i = w->couples[i].next)
-        island->couples[island->couple_count++] = i;
-    list_all(w);
+    for (int k = 0; k < w->system_count; k++)
+        if (!w->systems[k].still && root(w, k) == m)
+            island->systems[island->system_count++] = k;
+    for (int i = w->first_contact[m]; i >= 0; i = w->contacts[i].next_in_island)
+        island->contacts[island->contact_count++] = i;
+    for (int i = w->first_pair[m]; i >= 0; i = w->pairs[i].next_in_island)
+        island->pairs[island->pair_count++] = i;
+    /* contacts and pairs of each of its systems */
+    w->contacts_of.count = w->pairs_of.count = 0;
+    for (int i = 0; i < island->system_count; i++)
+        w->contacts_of.first[island->systems[i]] = w->pairs_of.first[island->systems[i]] = -1;
+    for (int i = island->contact_count - 1; i >= 0; i--)
+        add_contact_incidence(w, island->contacts[i]);
+    for (int i = island->pair_count - 1; i >= 0; i--) {
+        const gw_collision_pair *p = &w->pairs[island->pairs[i]];
+        add_incidence(&w->pairs_of, island->pairs[i], p->system_a, p->system_b);
+    }
     return true;
 }
 
 gw_contact *gw_island_add_contact(gw_world *w, const gw_collision_pair *p,
-                                  const gw_contact_candidate *near)
+                                  const gw_contact_candidate *candidate)
 {
-    gw_contact *c = gw_pair_add_contact(w, (int)(p - w->couples), near);
+    assert(p >= w->pairs && p < w->pairs + w->pair_count);
+    gw_contact *c = gw_pair_add_contact(w, (int)(p - w->pairs), candidate);
     if (!c)
         return NULL;
-    c->mover_a = mover_of(w, near->a);
-    c->mover_b = mover_of(w, near->b);
-    c->meets = INFINITY;
-    w->whole.touches[w->whole.touch_count++] = (int)(c - w->touches);
-    w->island.touches[w->island.touch_count++] = (int)(c - w->touches);
-    list_touch(w, (int)(c - w->touches));
+    int contact = (int)(c - w->contacts);
+    c->system_a = system_of(w, candidate->a);
+    c->system_b = system_of(w, candidate->b);
+    c->toi = INFINITY;
+    w->island.contacts[w->island.contact_count++] = contact;
+    w->active.contacts[w->active.contact_count++] = contact;
+    add_contact_incidence(w, contact);
     return c;
+}
+
+/* ---- groups --------------------------------------------------------------------------------- */
+
+/* The system whose number the group has, while groups are made. */
+static int group_root(const gw_world *w, int m)
+{
+    while (w->group[m] != m)
+        m = w->group[m];
+    return m;
+}
+
+void gw_groups_find(gw_world *w)
+{
+    const gw_island *island = &w->island;
+    for (int i = 0; i < island->system_count; i++) {
+        int m = island->systems[i];
+        w->group[m] = island->system_count <= GW_ISLAND_SMALL ? island->systems[0] : m;
+        w->collisions[m] = 0;
+        w->frozen[m] = false;
+        w->substep_start[m] = 0;
+    }
+    for (int i = 0; i < island->contact_count; i++) {
+        const gw_contact *c = &w->contacts[island->contacts[i]];
+        if (gw_contact_both_dynamic(c) && (c->continuous || c->now.gap <= TOUCHING_GAP))
+            w->group[group_root(w, c->system_b)] = group_root(w, c->system_a);
+    }
+    for (int i = 0; i < island->system_count; i++)
+        w->group[island->systems[i]] = group_root(w, island->systems[i]);
+}
+
+void gw_groups_merge(gw_world *w, int into, int other)
+{
+    if (into == other)
+        return;
+    for (int i = 0; i < w->island.system_count; i++)
+        if (w->group[w->island.systems[i]] == other)
+            w->group[w->island.systems[i]] = into;
+    w->collisions[into] =
+        w->collisions[into] > w->collisions[other] ? w->collisions[into] : w->collisions[other];
+    w->frozen[into] = w->frozen[into] || w->frozen[other];
+}
+
+static bool in_groups(const gw_world *w, int system, int a, int b)
+{
+    return w->group[system] == a || w->group[system] == b;
+}
+
+/* Adds a system of groups a and b with its contacts and pairs. Those that two active systems share
+ * are added with system_a. */
+static void activate_system(gw_world *w, int m, int a, int b)
+{
+    gw_island *in = &w->active, *out = &w->boundary;
+    const gw_incidence *contacts = &w->contacts_of, *pairs = &w->pairs_of;
+    in->systems[in->system_count++] = m;
+    for (int i = contacts->first[m]; i >= 0; i = contacts->next[i]) {
+        const gw_contact *c = &w->contacts[contacts->of[i]];
+        int other = gw_other_system(m, c->system_a, c->system_b);
+        if (other >= 0 && !in_groups(w, other, a, b))
+            out->contacts[out->contact_count++] = contacts->of[i];
+        else if (other < 0 || m == c->system_a)
+            in->contacts[in->contact_count++] = contacts->of[i];
+    }
+    for (int i = pairs->first[m]; i >= 0; i = pairs->next[i]) {
+        const gw_collision_pair *p = &w->pairs[pairs->of[i]];
+        int other = gw_other_system(m, p->system_a, p->system_b);
+        if (other >= 0 && !in_groups(w, other, a, b))
+            out->pairs[out->pair_count++] = pairs->of[i];
+        else if (other < 0 || m == p->system_a)
+            in->pairs[in->pair_count++] = pairs->of[i];
+    }
+}
+
+void gw_groups_activate(gw_world *w, int a, int b)
+{
+    const gw_island *island = &w->island;
+    gw_island *in = &w->active, *out = &w->boundary;
+    in->system_count = in->contact_count = in->pair_count = 0;
+    out->system_count = out->contact_count = out->pair_count = 0;
+    for (int i = 0; i < island->system_count; i++)
+        if (in_groups(w, island->systems[i], a, b))
+            activate_system(w, island->systems[i], a, b);
+}
+
+void gw_groups_activate_all(gw_world *w)
+{
+    w->active = w->island;
+    w->boundary.system_count = w->boundary.contact_count = w->boundary.pair_count = 0;
 }

@@ -1,6 +1,6 @@
 /*
- * A near pair with its bodies in given places: the gap, its normal, and where it would touch. Pure
- * functions: any thread, RT safe.
+ * Contact kinematics: gap, normal and contact points of a candidate with its bodies in given poses.
+ * Pure functions: any thread, RT safe.
  */
 #ifndef GW_CONTACT_KINEMATICS_H
 #define GW_CONTACT_KINEMATICS_H
@@ -8,17 +8,18 @@
 #include "rt/collision/candidate.h"
 
 /*
- * A force F n on a at at_a, and -F n on b at at_b, works -F d(gap)/dt: both are where the normal's
- * owner says, so that turning is counted right. They are one point but for a normal that is fixed
- * in the world.
+ * A force F n on a at at_a and -F n on b at at_b has the power -F d(gap)/dt: both act at the
+ * contact point of the body that the normal is fixed to, so that the normal's rotation is accounted
+ * for. at_a and at_b are one point but for a normal that is fixed in the world.
  */
 typedef struct gw_gap {
-    double gap;     /* m, < 0: they overlap */
-    gw_vec3 normal; /* unit, world, from b towards a */
-    gw_vec3 at_a, at_b;
+    double gap;         /* m, < 0: penetration */
+    gw_vec3 normal;     /* unit, world, from b towards a */
+    gw_vec3 at_a, at_b; /* world */
 } gw_gap;
 
-gw_gap gw_gap_at(const gw_contact_candidate *near, const gw_pose *a, const gw_pose *b);
+/* `a` and `b` are world_from_body of the candidate's bodies. */
+gw_gap gw_gap_at(const gw_contact_candidate *candidate, const gw_pose *a, const gw_pose *b);
 
 /* Velocity of the material point of a body at `point` (world). */
 static inline gw_vec3 gw_velocity_at(const gw_pose *body, const gw_twist *twist, gw_vec3 point)
@@ -26,7 +27,7 @@ static inline gw_vec3 gw_velocity_at(const gw_pose *body, const gw_twist *twist,
     return gw_add(twist->v, gw_cross(twist->w, gw_sub(point, body->p)));
 }
 
-/* A force at `point` as a wrench at the body's origin. */
+/* Wrench at the body's origin of a force that acts at `point` (world). */
 static inline gw_wrench gw_wrench_at(const gw_pose *body, gw_vec3 point, gw_vec3 force)
 {
     return (gw_wrench){force, gw_cross(gw_sub(point, body->p), force)};

@@ -1,407 +1,412 @@
+/*
+ * Data shared by the files of the contact world, and the functions that they call of one another.
+ *
+ *   island    systems joined by collision pairs, directly or through others; islands cannot meet
+ *             within a step and are stepped one after the other
+ *   group     systems of an island that exchange contact forces; it has its own substeps, groups
+ *             that meet are merged for the rest of the step
+ *   substep   the part of a step between two collisions of a group
+ *   trial     a substep that is integrated from saved models and may be repeated with a shorter one
+ *
+ * Everything here belongs to the thread that steps the world; all functions are RT safe.
+ */
 #ifndef GW_CONTACT_WORLD_PRIVATE_H
 #define GW_CONTACT_WORLD_PRIVATE_H
 
-/*
- * What the files of the world share: its bodies, its contacts, and the island that is stepped.
- *
- * Movers that may meet within a step make an island; islands do not disturb one another and are
- * stepped one after the other. Those of them that exchange forces make a group, which is cut at its
- * own collisions; groups that meet are one from then on. A piece is what lies between two cuts.
- */
-
-#include "rt/contact/penalty_contact.h"
-#include "rt/contact/kinematics.h"
 #include "rt/contact/impulse.h"
+#include "rt/contact/kinematics.h"
+#include "rt/contact/penalty_contact.h"
 #include "rt/contact/world.h"
 
-#define GW_CONTACT_CLOSED_GAP 1e-9 /* gap at which a pair has met (m) */
-#define GW_CONTACT_MATCH_DISTANCE                                                                  \
-    0.01                   /* contacts of two bodies so near one another may be the same (m) */
-#define GW_ISLAND_SMALL 16 /* an island of so many movers is one group */
+#define GW_CONTACT_CLOSED_GAP     1e-9 /* a contact is closed where its gap is at most this (m) */
+#define GW_CONTACT_MATCH_DISTANCE 0.01 /* contacts of two bodies this near may be the same (m) */
+#define GW_ISLAND_SMALL           16   /* an island of at most so many systems is one group */
 #define GW_WORLD_MAX_DOF                                                                           \
-    (GW_MAX_JOINTS + 6 * (GW_MAX_TOOLS + GW_MAX_FREE)) /* of all movers of a scene */
+    (GW_MAX_JOINTS + 6 * (GW_MAX_TOOLS + GW_MAX_FREE)) /* of all systems of a scene */
+#define GW_WORLD_REDETECTIONS_MAX 64                   /* narrow-phase queries in a step */
+#define GW_PAIR_HASH_SLOTS        2048 /* a power of two, twice the number of pairs */
+#define GW_TOI_TARGET_GAP         1e-5 /* conservative advancement ends at this gap (m) */
 
+/* Poses are world_from_body, twists of the body's origin in world axes. */
 typedef struct gw_body_state {
-    int model, index;
-    bool moves;   /* during a piece; one that stands needs no extrapolation */
-    gw_pose home; /* as the step begins, of one that belongs to no model */
-    gw_pose start, pose;
-    gw_twist start_twist, twist; /* at the piece's start, and now */
-    gw_twist rate;               /* of the twist, in the last piece */
-    unsigned seen;               /* the step that the rate is of */
+    int model, index;  /* its system, -1: static or moved from outside; which of its bodies */
+    bool moving;       /* during a substep; others need no extrapolation */
+    gw_pose step_pose; /* at the start of the step, of one that belongs to no model */
+    gw_pose start_pose, pose;
+    gw_twist start_twist, twist; /* at the start of the substep, and now */
+    gw_twist acceleration;       /* mean of the last substep */
+    unsigned acceleration_step;  /* the step that it is of */
 } gw_body_state;
 
-/* Two pieces that may meet: their near pairs belong to it, and are found again as they move. */
+/* Two geoms that may collide: an entry of the pair cache. Its contacts are detected again as the
+ * geoms move against one another. */
 typedef struct gw_collision_pair {
-    int geom_a, geom_b, a, b;   /* pieces and bodies */
-    int mover_a, mover_b;       /* -1: stands, or is moved from outside */
-    int first;                  /* of its touches, -1: none */
-    int next;                   /* of its island, -1: the last */
-    bool kept;                  /* while lists are made: it goes on */
-    bool watched;               /* it can be looked at in a step, */
-    int cost;                   /* of a look, in steps of a free body */
-    double left_out;            /* should have been, but there were none left, for so long (s) */
-    bool looked;                /* was so, */
-    gw_pose at_a, at_b;         /* with its bodies there, */
-    double gap;                 /* and was so far apart, at least (m) */
-    bool sharp;                 /* only corners and edges were found */
-    double holds;               /* what was found is all that touches while moved by less (m) */
-    int found_count, found;     /* pairs then found: in `looked`; -1: none since the last step */
-    gw_vec3 centre_a, centre_b; /* of balls about the pieces, in the bodies' frames (m) */
+    int geom_a, geom_b, a, b;          /* geoms of the detector, and their bodies */
+    int system_a, system_b;            /* -1: static or moved from outside */
+    int first_contact, next_in_island; /* -1: none, the last */
+    bool kept;                         /* by the update of the cache that is under way */
+    bool can_redetect;                 /* the narrow phase may query it inside a step */
+    int query_cost;                    /* in steps of a free body */
+    double time_skipped;               /* since a query that was due was left out first (s) */
+    bool has_detection;                /* the rest is of its last query: */
+    gw_pose detected_pose_a, detected_pose_b;
+    double gap;                   /* lower bound of the geoms' distance then (m) */
+    bool only_sharp_features;     /* all candidates are of corners and edges */
+    double breaking_distance;     /* the geoms touch nowhere else until they moved so far (m) */
+    int detected, detected_count; /* in gw_world.detected; -1: not queried since the last step */
+    gw_vec3 centre_a, centre_b;   /* bounding spheres in the bodies' frames (m) */
     double radius_a, radius_b;
 } gw_collision_pair;
 
-/* A near pair through its life; first what every pass over an island's touches asks. */
+/* A contact candidate through its life. First the members that loops over an island's contacts
+ * read. */
 typedef struct gw_contact {
-    int mover_a, mover_b; /* -1: stands, or is moved from outside */
-    double rate;          /* of the gap (m/s) */
-    double meets;         /* when it will collide, by a guess; INFINITY: not in this step */
-    double slack;         /* depth from which the spring acts (m) */
-    bool aside;           /* the solids do not touch where it says: no contact */
-    bool continuous;      /* penalty and friction */
-    bool damps;           /* it touched when the piece began */
-    bool deferred;        /* there was no room for its collision in this step */
-    bool slow;            /* it meets in this piece, too slowly to count as a collision */
-    bool struck;          /* it hits although it is continuous: an impulse elsewhere drove it */
-    /* It was pressed too deep when the step began: no damping, which would let it creep. */
-    bool stopped;
-    int stops;           /* how often, since it holds */
-    bool immovable;      /* its movers cannot move along the normal */
-    bool bottomed;       /* it was pressed through a soft surface: hence its slack */
-    bool hit, again;     /* in this step; in the one before, and deep in since: no more bounce */
-    bool awaited;        /* its collision is foreseen */
-    bool kept, fresh;    /* while lists are made: it goes on; it is new */
-    int next;            /* of its island, -1: the last */
-    int couple, sibling; /* the next of its couple, -1: the last */
-    gw_gap now, start;
-    double start_rate;
-    double from;  /* when `start` was (s into the step) */
-    double level; /* it meets at this gap: below zero where it was so deep already (m) */
-    gw_contact_candidate near;
-    gw_vec3 mark_a, mark_b;    /* material points that touch, in the bodies' frames, at the start */
-    gw_vec3 mark_from;         /* their distance then */
-    double depth_last;         /* when the last step ended */
-    double owes;               /* what its spring has that the motion is to pay (J) */
-    double stiffness, damping; /* N/m, N s/m, as far as a step bears them */
-    gw_friction_spring grip;
-    double power;   /* of what is moved from outside (W), at the piece's start */
-    double impulse; /* in this step (N s) */
+    int system_a, system_b;  /* -1: static or moved from outside */
+    double gap_rate;         /* d(gap)/dt now (m/s) */
+    double toi;              /* estimated time of impact (s into the step); INFINITY: none */
+    double rest_penetration; /* penetration at which the spring has no force (m) */
+    bool spurious;           /* the geoms do not touch where the candidate says */
+    bool continuous;         /* state: penalty force and friction act */
+    bool damping_active;     /* it was closed at the start of the substep: damping and friction */
+    bool deferred;           /* its collision was left to the next step */
+    bool slow_impact;        /* its gap closes in this substep more slowly than rest_speed */
+    bool reimpact;           /* continuous, but driven to approach by an impulse elsewhere */
+    bool overcompressed;     /* at the start of the step: its damping is off, else it would creep */
+    bool immovable;          /* closed, and no system can move along the normal */
+    bool bottomed_out;       /* it passed a soft surface's range: hence its rest penetration */
+    bool collided;           /* in this step */
+    bool no_rebound;         /* collided in the step before and is still deep */
+    bool queued;             /* in the queue of estimated times of impact */
+    bool kept, fresh;        /* by the update of the cache that is under way; new in it */
+    int pair, next_in_pair, next_in_island; /* -1: the last */
+    gw_gap now, start;                      /* gap now, and at start_time */
+    double start_gap_rate;
+    double start_time; /* start of the interval in which its impact is sought (s into the step) */
+    double impact_gap; /* gap at which it collides: below zero where it overlapped at start (m) */
+    gw_contact_candidate candidate;
+    gw_vec3 anchor_a,
+        anchor_b;           /* material points that touched at the substep's start, body frames */
+    gw_vec3 anchor_offset;  /* x_a - x_b of them then, world axes */
+    double last_depth;      /* penetration at the end of the last step (m) */
+    double energy_to_repay; /* put into its spring by redetection, to be taken from motion (J) */
+    double stiffness, damping; /* N/m, N s/m, within the step's stability limit */
+    gw_friction_spring friction_spring;
+    double external_power; /* of bodies moved from outside, at the start of the substep (W) */
+    double impulse;        /* along the normal in this step (N s) */
 } gw_contact;
 
-#define GW_WORLD_REDETECTIONS_MAX 64   /* at pieces in a step */
-#define GW_PAIR_HASH_SLOTS        2048 /* a power of two, twice the couples */
-
-/* J of one contact along one direction: its two blocks. */
+/* One row of a contact Jacobian, as the blocks of its two systems. */
 typedef struct gw_contact_jacobian_row {
-    int mover[2]; /* -1: none; both the same for two links of a chain, which the first then holds */
+    int system[2]; /* -1: none. Of two links of one system the first block has the sum. */
     double entry[2][GW_MODEL_MAX_DOF];
-    double offset; /* what bodies moved from outside add to the speed (m/s) */
-    bool carried;  /* a mover's own, by what carries it */
+    double offset; /* speed along the row of bodies that are moved from outside (m/s) */
+    bool carried;  /* a part of it is the base motion of a system */
 } gw_contact_jacobian_row;
 
 typedef struct gw_island {
-    int mover_count, touch_count, couple_count;
-    int movers[GW_MAX_MODELS], touches[GW_MAX_CONTACT_CANDIDATES],
-        couples[GW_MAX_CONTACT_CANDIDATES];
+    int system_count, contact_count, pair_count;
+    int systems[GW_MAX_MODELS], contacts[GW_MAX_CONTACT_CANDIDATES],
+        pairs[GW_MAX_CONTACT_CANDIDATES];
 } gw_island;
 
-/* What each mover has: of[i], then next[i] from first[mover] on, -1: no more. */
+/* Linked lists by system: elements of[i] for i = first[system], next[i], ... until -1. */
 typedef struct gw_incidence {
     int count, first[GW_MAX_MODELS];
     int of[4 * GW_MAX_CONTACT_CANDIDATES], next[4 * GW_MAX_CONTACT_CANDIDATES];
 } gw_incidence;
 
-/* Where a body of another mover will be at moments of a step, as its piece began: each of those
- * that it touches asks for the same few. */
+/* Cache of a body's extrapolated motion at the stage times of an integrator: all systems that it
+ * touches ask for the same few. */
 #define GW_PREDICTED_TIMES 4
 typedef struct gw_predicted_motion {
-    unsigned era; /* of the piece that it is of: world's */
+    unsigned motion_epoch; /* gw_world.motion_epoch that it is valid for */
     int count, next;
     double t[GW_PREDICTED_TIMES];
-    gw_body_motion sight[GW_PREDICTED_TIMES];
+    gw_body_motion motion[GW_PREDICTED_TIMES];
 } gw_predicted_motion;
 
-/* What a model's step asks for its contacts' forces with. */
+/* Context of the contact forces that a model's step asks for at every stage. */
 typedef struct gw_contact_force_query {
     struct gw_world *world;
-    int mover;
-    int count; /* of world->pressing */
-    double t;  /* bodies of others were last seen then; NAN: not yet */
+    int system;
+    int count; /* of world->penalty_batches */
+    double t;  /* time that the other bodies' motions are of; NAN: none yet */
 } gw_contact_force_query;
 
 struct gw_world {
-    int mover_count, body_count;
+    int system_count, body_count;
     gw_contact_rules rules;
     double dt; /* of the step (s) */
-    gw_body_state *places;
+    gw_body_state *bodies;
+    gw_world_system *systems; /* during a step */
 
-    int touch_count;
-    gw_contact *touches; /* GW_MAX_CONTACT_CANDIDATES */
-    int couple_count;
-    gw_collision_pair *couples; /* 2 GW_MAX_CONTACT_CANDIDATES: new ones come before old ones go */
-    int slot[GW_PAIR_HASH_SLOTS]; /* hash table of couples: index + 1 */
-    int arrived_count;            /* -1: none since the last step */
-    gw_contact_candidate *arrived;
-    gw_narrow_phase looker;
-    int looks_left, found_count; /* in this step, by their cost; of what was found in it */
-    unsigned look_from;          /* the couple that was left out first */
-    gw_contact_candidate found[GW_WORLD_REDETECTIONS_MAX * GW_PAIR_CANDIDATES];
+    /* pair cache: collision_pair.c */
+    int contact_count;
+    gw_contact *contacts; /* 2 GW_MAX_CONTACT_CANDIDATES: new ones come before old ones go */
+    int pair_count;
+    gw_collision_pair *pairs;          /* as many */
+    int pair_hash[GW_PAIR_HASH_SLOTS]; /* index + 1 */
+    int candidate_count;               /* set by the detector; -1: none since the last step */
+    gw_contact_candidate *candidates;
 
-    size_t stride;                     /* bytes of a model, rounded up */
-    unsigned char *saved, *scratch[2]; /* models at the piece's start; for a pair's trials */
-    gw_world_system *movers;           /* during a step */
+    /* narrow phase inside the step: time_of_impact.c */
+    gw_narrow_phase narrow_phase;
+    int redetections_left;  /* in this step, by cost */
+    unsigned redetect_from; /* the first pair that was skipped in the last step */
+    int detected_count;
+    gw_contact_candidate detected[GW_WORLD_REDETECTIONS_MAX * GW_PAIR_CANDIDATES];
+
+    /* islands and groups: islands.c */
+    int parent[GW_MAX_MODELS];        /* union-find */
+    int first_contact[GW_MAX_MODELS]; /* of the island with that root, -1: none */
+    int first_pair[GW_MAX_MODELS];
+    gw_incidence contacts_of, pairs_of; /* each system of the island */
+    gw_island island;
+    gw_island active;              /* the part of it that is stepped now: a group, two, or all */
+    gw_island boundary;            /* contacts and pairs of the active part with other groups */
+    int group[GW_MAX_MODELS];      /* of a system: a number for each group */
+    int collisions[GW_MAX_MODELS]; /* of that group in this step */
+    bool frozen[GW_MAX_MODELS];    /* that group does not move until the end of the step */
+
+    /* substeps: substep.c */
+    size_t model_stride;              /* bytes of a model, rounded up */
+    unsigned char *saved_models;      /* at the start of their substeps */
+    unsigned char *scratch_models[2]; /* for trials of two systems alone */
     gw_step trial[GW_MAX_MODELS];
-    int crowd[GW_MAX_MODELS];   /* continuous contacts of a mover */
-    gw_penalty_batch *pressing; /* of the mover that steps */
-    gw_predicted_motion *ahead; /* of each body */
-    unsigned era;               /* grows as pieces begin */
-    bool tried[GW_MAX_MODELS];  /* its model went on from what is saved */
-    bool felt[GW_MAX_MODELS];   /* it had a contact in this step */
-    int parent[GW_MAX_MODELS];  /* union-find */
-    int first[GW_MAX_MODELS];   /* touch of the island with that root, -1: none */
-    int first_couple[GW_MAX_MODELS];
-    gw_incidence touches_of, couples_of; /* each mover of the island */
-    gw_island whole;                     /* movers that may meet, and their books: */
-    double moved;                        /* work of bodies moved from outside (J) */
-    bool touched;                        /* there was a contact */
-    gw_island island; /* those of them that are stepped now: a group, two, or all */
-    gw_island outer;  /* its touches and couples with movers of other groups */
-    double since[GW_MAX_MODELS], until[GW_MAX_MODELS]; /* a mover's piece (s into the step) */
-    int group[GW_MAX_MODELS];      /* whom it exchanges forces with: a number for each group */
-    int collisions[GW_MAX_MODELS]; /* collisions of that group in this step */
-    int awaited_count;             /* touches of the island that are foreseen to collide */
-    int awaited[GW_MAX_CONTACT_CANDIDATES];
-    bool stands[GW_MAX_MODELS]; /* there were too many: it waits for the step's end */
+    bool advanced[GW_MAX_MODELS]; /* the model differs from the saved one */
+    double substep_start[GW_MAX_MODELS], substep_end[GW_MAX_MODELS]; /* s into the step */
+    int toi_queue_count;
+    int toi_queue[GW_MAX_CONTACT_CANDIDATES]; /* contacts with an estimated time of impact */
 
-    gw_impulse_work work;
-    double *rows, *v, *dv, *generalised; /* of a collision */
-    gw_contact_jacobian_row row[GW_MAX_SIMULTANEOUS_CONTACTS];
-    double owed;                 /* generated, too little to be taken out (J) */
-    double drift[GW_MAX_MODELS]; /* of a mover without contact (J) */
-    double spring_last;          /* held when the last step ended (J) */
-    int looking;                 /* what looks of this step cost */
-    int effort, budget, deferred, redetections_skipped; /* of this step, see gw_world_step_result */
-    unsigned turn;                                      /* whose stiffness is looked at again */
+    /* penalty forces: penalty_contact.c */
+    int continuous_count[GW_MAX_MODELS]; /* continuous contacts of a system */
+    gw_penalty_batch *penalty_batches;   /* of the system that is stepped */
+    gw_predicted_motion *predicted;      /* of each body */
+    unsigned motion_epoch;               /* grows as substeps begin and end */
+
+    /* collisions: collision_response.c */
+    gw_impulse_work impulse_workspace;
+    double *jacobian, *v, *dv, *generalised;
+    gw_contact_jacobian_row rows[GW_MAX_SIMULTANEOUS_CONTACTS];
+
+    /* energy audit: energy_audit.c */
+    bool in_contact[GW_MAX_MODELS];     /* in this step */
+    bool any_contact;                   /* in this step of the island */
+    double external_work;               /* of bodies moved from outside, on the island (J) */
+    double unremoved_energy;            /* generated, too little to be removed yet (J) */
+    double energy_drift[GW_MAX_MODELS]; /* of a system without contact (J) */
+    double last_spring_energy;          /* at the end of the last step (J) */
+
+    int effort, budget, redetection_cost; /* of this step, in steps of a free body */
+    int deferred, redetections_skipped;   /* see gw_world_step_result */
+    unsigned step_count;                  /* also chooses the contact to be softened */
 };
 
-/* Both its bodies move by themselves. */
+static inline gw_model *gw_world_model(const gw_world *w, int system)
+{
+    return w->systems[system].model;
+}
+
+/* Both bodies belong to systems that are stepped. */
 static inline bool gw_contact_both_dynamic(const gw_contact *c)
 {
-    return c->mover_a >= 0 && c->mover_b >= 0;
+    return c->system_a >= 0 && c->system_b >= 0;
 }
 
-/* The other mover of a touch or a couple of `mover`: -1 where it has none. */
-static inline int gw_other_system(int mover, int a, int b)
+static inline int gw_contact_any_system(const gw_contact *c)
 {
-    return a == mover ? b : a;
+    return c->system_a >= 0 ? c->system_a : c->system_b;
 }
 
-/* So deep that it must not go on; what a spring was found in at its beginning does not count. */
+/* The other of a contact's or a pair's systems; -1: none. */
+static inline int gw_other_system(int system, int a, int b)
+{
+    return a == system ? b : a;
+}
+
+/* Deeper than what may be deferred, not counting the spring's rest penetration. */
 static inline bool gw_contact_too_deep(const gw_contact *c)
 {
-    return c->now.gap + (c->continuous ? c->slack : 0) < -GW_WORLD_DEFERRED_DEPTH;
+    return c->now.gap + (c->continuous ? c->rest_penetration : 0) < -GW_WORLD_DEFERRED_DEPTH;
 }
 
-/* Where it comes to without its collision: too deep, or through. */
+/* Without its collision it ends too deep, or passed through. */
 static inline bool gw_contact_overshot(const gw_contact *c)
 {
     return gw_contact_too_deep(c) || c->now.gap > -GW_CONTACT_CLOSED_GAP;
 }
 
-static inline gw_model *gw_world_model(const gw_world *w, int mover)
-{
-    return w->movers[mover].model;
-}
-
-/* ---- couples: what is near, from step to step -------------------------------------------------
- */
+/* ---- pair cache: collision_pair.c ------------------------------------------------------------ */
 
 void gw_pairs_clear(gw_world *w);
 
-/* The couple of a near pair's pieces, made where there is none. */
-int gw_pair_of_candidate(gw_world *w, const gw_contact_candidate *near);
+/* Index of the pair of a candidate's geoms; it is added where there is none. */
+int gw_pair_of_candidate(gw_world *w, const gw_contact_candidate *candidate);
 
-/* The couple's touch that follows these features; NULL: none. */
+/* The pair's contact of the same features (key); NULL: none. */
 gw_contact *gw_pair_find_contact(gw_world *w, const gw_collision_pair *p,
-                                 const gw_contact_candidate *near);
+                                 const gw_contact_candidate *candidate);
 
-/* A touch more, in no state; NULL where there is no room. */
-gw_contact *gw_pair_add_contact(gw_world *w, int couple, const gw_contact_candidate *near);
+/* Adds a contact in state none; NULL where there is no room. */
+gw_contact *gw_pair_add_contact(gw_world *w, int pair, const gw_contact_candidate *candidate);
 
-/* What looks found, and what arrived, instead of what was near; true where there was anything. */
+/* Replaces the contacts of pairs by those that queries inside the last step detected, or all by
+ * the detector's candidates; true where there were any. */
 bool gw_pairs_apply_redetected(gw_world *w);
 bool gw_pairs_apply_candidates(gw_world *w);
 
-/* ---- looks at couples in a step ---------------------------------------------------------------
- */
+/* ---- kinematics: kinematics.c ---------------------------------------------------------------- */
 
-/* As a step begins, with bodies in their places: all that may meet in it and moved since. */
-void gw_toi_redetect_before_step(gw_world *w);
+/* Pose and twist `t` seconds after the start of the substep, by its start twist and by the
+ * acceleration of the substep before. */
+gw_pose gw_body_state_extrapolate(const gw_body_state *state, double t, gw_twist *twist);
 
-/* As a trial ends: features that have come to touch on the way are followed as well, what is said
- * to collide where nothing touches is no contact. True where a gap closed that nobody followed. */
-bool gw_toi_redetect_after_trial(gw_world *w);
-
-/* ---- places: where bodies are --------------------------------------------------------------- */
-
-/* The body `t` seconds into the piece, as it was moving when the piece began and as it gained speed
- * in the one before. */
-gw_pose gw_body_state_extrapolate(const gw_body_state *place, double t, gw_twist *twist);
-
-/* Bodies of the island's contacts from their models (those moved from outside: at t seconds into
- * the step), gaps and rates with them. */
-void gw_world_update_gaps(gw_world *w, double t);
-
-/* Where a body is on its way, t seconds into the step. */
+/* State at `t` seconds into the step, by the cubic through both ends of the body's substep. */
 gw_body_state gw_body_state_interpolate(const gw_world *w, int body, double t);
 
-/* Gap and rate with the bodies there; and where the pair's later piece began, or at `from` after
- * that (s into the step). */
-gw_gap gw_gap_of_states(const gw_contact_candidate *near, const gw_body_state *a,
+/* Gap of a candidate with its bodies there; *rate: d(gap)/dt (m/s). */
+gw_gap gw_gap_of_states(const gw_contact_candidate *candidate, const gw_body_state *a,
                         const gw_body_state *b, double *rate);
-void gw_contact_set_start(const gw_world *w, gw_contact *c, double from);
 
-/* Gap and rate of a contact with its bodies as they are now. */
+/* Gap and rate with the bodies as they are now. */
 void gw_contact_update_gap(const gw_world *w, gw_contact *c);
 
-/* ---- continuous contacts -------------------------------------------------------------------- */
+/* Gap and rate at the start of both bodies' substeps, or at `from` where that is later (s into the
+ * step). */
+void gw_contact_set_start(const gw_world *w, gw_contact *c, double from);
+
+/* Bodies of the active systems, and of those they may touch, from their models (bodies moved from
+ * outside: at t seconds into the step), then gaps and rates. */
+void gw_world_update_gaps(gw_world *w, double t);
+
+/* ---- islands and groups: islands.c ----------------------------------------------------------- */
+
+/* At the start of a step: which systems may meet; continuous contacts of each system. */
+void gw_islands_find(gw_world *w);
+
+/* Makes the island whose root is system m w->island; false where m is no root. */
+bool gw_island_select(gw_world *w, int m);
+
+/* Adds a contact to the island and its active part; NULL where there is no room. */
+gw_contact *gw_island_add_contact(gw_world *w, const gw_collision_pair *p,
+                                  const gw_contact_candidate *candidate);
+
+/* At the start of the island's step: joins systems that touch to groups. */
+void gw_groups_find(gw_world *w);
+
+/* Group `other` becomes part of `into`. */
+void gw_groups_merge(gw_world *w, int into, int other);
+
+/* Makes groups a and b (which may be the same), or all groups, the active part. */
+void gw_groups_activate(gw_world *w, int a, int b);
+void gw_groups_activate_all(gw_world *w);
+
+/* ---- substeps: substep.c --------------------------------------------------------------------- */
+
+/* A step of the island, collisions at their times of impact. */
+void gw_island_step(gw_world *w, gw_world_step_result *out);
+
+/* Integrates the active systems from the starts of their substeps to t seconds into the step. */
+void gw_substep_trial(gw_world *w, double t);
+
+/* Integrates copies of one contact's systems only; gap (above impact_gap) and its rate there. */
+void gw_substep_trial_of_pair(gw_world *w, const gw_contact *c, double t, double *gap,
+                              double *rate);
+
+/* Steps the island's only system, which has no pairs, by the whole step. */
+void gw_substep_without_contacts(gw_world *w);
+
+/* ---- time of impact: time_of_impact.c -------------------------------------------------------- */
+
+/* At the start of a step, with bodies in their places: queries pairs that moved since and may
+ * touch in it. */
+void gw_toi_redetect_before_step(gw_world *w);
+
+/* At the end of a trial: queries the active pairs again, follows features that came to touch and
+ * marks contacts as spurious. True where a gap closed that was not followed so far. */
+bool gw_toi_redetect_after_trial(gw_world *w);
+
+/* Both bodies having been moved to t: estimated time of impact until then, INFINITY: none. */
+double gw_toi_estimate(gw_world *w, gw_contact *c, double t);
+
+/* The active part having been tried to t, in which contact c closes: tries it again to the earliest
+ * time of impact of its contacts, which is returned; INFINITY where they close too slowly. */
+double gw_toi_rewind(gw_world *w, gw_contact *c, double t);
+
+/* ---- penalty forces: penalty_contact.c ------------------------------------------------------- */
 
 /* Force on a (N): penalty and friction with the bodies there. */
 gw_vec3 gw_contact_force(const gw_world *w, const gw_contact *c, const gw_pose *a,
                          const gw_twist *twist_a, const gw_pose *b, const gw_twist *twist_b);
-
-/* With its bodies as the last look found them. */
 gw_vec3 gw_contact_force_now(const gw_world *w, const gw_contact *c);
 
-/* What the mover's step will ask for: its continuous contacts, side by side. */
-void gw_contact_gather_forces(gw_world *w, int mover, gw_contact_force_query *ask);
+/* Collects the system's continuous contacts for the stages of its integrator. */
+void gw_contact_gather_forces(gw_world *w, int system, gw_contact_force_query *query);
 
-/* The touch function of gw_forces. */
-void gw_contact_stage_forces(const void *asking, double t, const gw_pose *pose,
+/* Contact wrenches on the system's bodies at a stage: the callback of gw_forces. */
+void gw_contact_stage_forces(const void *query, double t, const gw_pose *pose,
                              const gw_twist *twist, gw_wrench *on);
 
-/* A contact begins to be continuous: stiffness, slack as deep as it is; or it is jammed. */
+/* Enters the state continuous, or immovable: stiffness and damping as the step bears them now, the
+ * present penetration as rest penetration. */
 void gw_contact_make_continuous(gw_world *w, gw_contact *c);
 
-/* Where it meets slowly it is continuous from now on. */
+/* The same where it is closed and approaches more slowly than rest_speed. */
 void gw_contact_rest_if_slow(gw_world *w, gw_contact *c);
 
-/* As a piece begins and ends. */
 void gw_contact_begin_substep(gw_world *w, gw_contact *c);
 void gw_contact_end_substep(gw_world *w, gw_contact *c, double h);
 
-/* What its springs hold (J). */
+/* Potential energy of its normal and tangential spring (J). */
 double gw_contact_spring_energy(const gw_contact *c);
 
-/* How far its spring is pressed before it bottoms out, or stops what presses it (m). */
+/* Compression at which its spring bottoms out, or at which it is overcompressed (m). */
 double gw_contact_max_compression(const gw_contact *c);
 
-/* Stiffness again, never more than before. */
+/* Lowers stiffness and damping to what the step bears now. */
 void gw_contact_soften(gw_world *w, gw_contact *c);
 
-/* ---- rows, collisions ----------------------------------------------------------------------- */
+/* ---- collisions: collision_response.c -------------------------------------------------------- */
 
-/* Along `direction` at the touching points: of a only, of b only, or of both. */
+/* Row of the contact Jacobian along `direction` (world, unit) for a only, b only, or both. */
 void gw_contact_jacobian(const gw_world *w, const gw_contact *c, gw_vec3 direction, bool a, bool b,
                          gw_contact_jacobian_row *row);
 
-/* Largest entry: 0 where nothing moves along it. */
+/* Largest absolute entry: 0 where no system moves along it. */
 double gw_jacobian_row_max(const gw_world *w, const gw_contact_jacobian_row *row);
 
-/* J D^-1 J^T of one row (1/kg). */
+/* J D^-1 J^T of one row: a diagonal entry of the Delassus operator (1/kg). */
 double gw_jacobian_row_inverse_mass(const gw_world *w, const gw_contact_jacobian_row *row);
 
 typedef enum gw_collision_kind {
     GW_COLLISION_RESTITUTION,
-    GW_COLLISION_PLASTIC,       /* nothing bounces */
-    GW_COLLISION_OVERCOMPRESSED /* springs that are pressed too deep yield no more */
+    GW_COLLISION_PLASTIC,       /* all restitution is zero */
+    GW_COLLISION_OVERCOMPRESSED /* bodies that compress springs too far are returned elastically */
 } gw_collision_kind;
 
-/* Whether it collides now; whether something is pressed too deep. */
+/* The contact collides now. */
 bool gw_contact_collides(const gw_world *w, const gw_contact *c);
+
+/* A contact of the active part is overcompressed and approaches. */
 bool gw_island_overcompressed(const gw_world *w);
 
-/* Resolves it. */
+/* Resolves the collision of the active part. */
 void gw_resolve_collision(gw_world *w, gw_collision_kind kind);
 
-/* ---- pieces --------------------------------------------------------------------------------- */
+/* ---- energy audit: energy_audit.c ------------------------------------------------------------ */
 
-/* Steps a mover that nothing is near by the whole step. */
-void gw_substep_without_contacts(gw_world *w);
-
-/* Steps the island's models from their pieces' starts to t seconds into the step. */
-void gw_substep_trial(gw_world *w, double t);
-
-/* Steps a pair's models alone; the contact's gap and rate there. */
-void gw_substep_trial_of_pair(gw_world *w, const gw_contact *c, double t, double *gap,
-                              double *rate);
-
-/* With both its bodies where they are at t: when it collides until then, by a guess. */
-double gw_toi_estimate(gw_world *w, gw_contact *c, double t);
-
-/* The island has been tried to t, and this contact of it collides until then: puts it back to the
- * moment of its first collision, which is returned; INFINITY where it meets too slowly. */
-double gw_toi_rewind(gw_world *w, gw_contact *c, double t);
-
-/* A step of the whole island, collisions at their own times. */
-void gw_island_step(gw_world *w, gw_world_step_result *out);
-
-/* ---- energy --------------------------------------------------------------------------------- */
-
-/* Before the step (J). */
+/* Energies of the island before its step (J). */
 typedef struct gw_energy_audit {
-    double mover[GW_MAX_MODELS]; /* of those of the island */
+    double system[GW_MAX_MODELS]; /* kinetic and potential */
     double spring;
 } gw_energy_audit;
 
 void gw_energy_audit_open(const gw_world *w, gw_energy_audit *open);
 
-/* Steps the island's only mover, that nothing is near, with its books. */
-void gw_energy_audit_without_contacts(gw_world *w, gw_world_step_result *out);
-
-/* Books what contacts took; takes out what they brought. */
+/* Adds what contacts dissipated to *out; energy that they generated is removed. */
 void gw_energy_audit_close(gw_world *w, const gw_energy_audit *open, gw_world_step_result *out);
 
-/*
- * What looks at couples within a step share. RT safe.
- */
-
-#define GW_TOI_TARGET_GAP 1e-5 /* so much before they touch, a look tells what will (m) */
-
-/* What its pieces may come nearer by in a second, as their bodies move there (m/s). */
-double gw_pair_approach_bound(const gw_collision_pair *p, const gw_body_state *a,
-                              const gw_body_state *b);
-
-/* Looks at it with its bodies there; false where no more looks are to be had. */
-bool gw_pair_redetect_at(gw_world *w, gw_collision_pair *p, const gw_body_state *a,
-                         const gw_body_state *b);
-
-/* When the piece of both its bodies began, and ends (s into the step). */
-double gw_pair_substep_start(const gw_world *w, const gw_collision_pair *p);
-double gw_pair_substep_end(const gw_world *w, const gw_collision_pair *p);
-
-/* What the last look found, which was of `from`, is followed from then on; true where it meets. */
-bool gw_pair_follow_redetected(gw_world *w, gw_collision_pair *p, double from);
-
-/* How far its pieces may have come nearer in the piece of both (m); 0: its end says it all. */
-double gw_pair_motion_bound(const gw_world *w, const gw_collision_pair *p);
-
-/* What was found as the piece ends tells of no meeting, but `way` may be: it may have met and
- * parted, or met elsewhere. True where it has: what meets is followed. */
-bool gw_pair_conservative_advancement(gw_world *w, gw_collision_pair *p, double way);
-
-/*
- * Groups of movers that may meet within a step. RT safe.
- */
-
-/* As a step begins: who moves, whose contacts they are, how many each mover has. */
-void gw_islands_find(gw_world *w);
-
-/* Makes the island whose root is mover m the one to be stepped; false where m is no root. */
-bool gw_island_select(gw_world *w, int m);
-
-/* A touch more of the island that is stepped; NULL where there is no room. */
-gw_contact *gw_island_add_contact(gw_world *w, const gw_collision_pair *p,
-                                  const gw_contact_candidate *near);
+/* Steps the island's only system, which has no pairs, and audits it. */
+void gw_energy_audit_without_contacts(gw_world *w, gw_world_step_result *out);
 
 #endif

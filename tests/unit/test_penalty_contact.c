@@ -1,5 +1,5 @@
 /*
- * Contacts side by side press as each does by itself, and as the law says.
+ * Penalty and friction forces of a batch of contacts against the law, contact by contact.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -19,8 +19,8 @@ static gw_pose some_pose(unsigned *seed)
     return (gw_pose){some_vector(seed, 1), gw_quat_exp(some_vector(seed, 1))};
 }
 
-/* A contact of random features, more or less deep, one in two sticking. */
-static gw_contact_candidate some_near(unsigned *seed, int i)
+/* A candidate of random points, with more or less penetration. */
+static gw_contact_candidate some_candidate(unsigned *seed, int i)
 {
     return (gw_contact_candidate){.point_a = some_vector(seed, 0.1),
                                   .point_b = some_vector(seed, 0.1),
@@ -30,34 +30,36 @@ static gw_contact_candidate some_near(unsigned *seed, int i)
                                   .normal = gw_unit(some_vector(seed, 1))};
 }
 
-static gw_penalty_contact some_press(unsigned *seed, const gw_contact_candidate *near, bool sticks)
+static gw_penalty_contact some_contact(unsigned *seed, const gw_contact_candidate *candidate,
+                                       bool sticks)
 {
-    return (gw_penalty_contact){.near = near,
+    return (gw_penalty_contact){.candidate = candidate,
                                 .is_a = true,
                                 .stiffness = 100,
                                 .damping = 1,
-                                .slack = 0.01,
+                                .rest_penetration = 0.01,
                                 .friction = 0.4,
                                 .viscous = 5,
-                                .hold = sticks ? 50 : 0,
-                                .hold_damping = sticks ? 1 : 0,
+                                .tangential_stiffness = sticks ? 50 : 0,
+                                .tangential_damping = sticks ? 1 : 0,
                                 .slip = sticks ? some_vector(seed, 0.1) : gw_v3(0, 0, 0),
-                                .mark_a = near->point_a,
-                                .mark_b = near->point_b};
+                                .anchor_a = candidate->point_a,
+                                .anchor_b = candidate->point_b};
 }
 
-/* The law, a contact by itself: force on a. */
+/* The law for one contact: force on a. */
 static gw_vec3 by_law(const gw_penalty_contact *c, const gw_gap *g, const gw_pose *a,
                       const gw_twist *va, const gw_pose *b, const gw_twist *vb)
 {
     gw_vec3 u = gw_sub(gw_velocity_at(a, va, g->at_a), gw_velocity_at(b, vb, g->at_b));
-    double depth = -g->gap - c->slack, rate = gw_dot(g->normal, u);
+    double depth = -g->gap - c->rest_penetration, rate = gw_dot(g->normal, u);
     double push = depth > 0 ? fmax(0, c->stiffness * depth - c->damping * rate) : 0;
     gw_vec3 across = gw_reject(u, g->normal), drag;
-    if (c->hold > 0) {
-        gw_vec3 apart = gw_sub(gw_pose_point(a, c->mark_a), gw_pose_point(b, c->mark_b));
+    if (c->tangential_stiffness > 0) {
+        gw_vec3 apart = gw_sub(gw_pose_point(a, c->anchor_a), gw_pose_point(b, c->anchor_b));
         gw_vec3 x = gw_add(c->slip, gw_reject(apart, g->normal));
-        drag = gw_add(gw_scale(-c->hold, x), gw_scale(-c->hold_damping, across));
+        drag =
+            gw_add(gw_scale(-c->tangential_stiffness, x), gw_scale(-c->tangential_damping, across));
         drag = gw_scale(fmin(1, c->friction * push / gw_norm(drag)), drag);
     } else {
         double slow = fmin(c->viscous, c->friction * push / fmax(gw_norm(across), 1e-3));
@@ -66,11 +68,11 @@ static gw_vec3 by_law(const gw_penalty_contact *c, const gw_gap *g, const gw_pos
     return gw_add(gw_scale(push, g->normal), drag);
 }
 
-static void side_by_side_is_each_by_itself(void **state)
+static void a_batch_gives_the_sum_of_the_contacts_forces(void **state)
 {
     (void)state;
     unsigned seed = 1;
-    int pressed = 0;
+    int loaded = 0;
     for (int k = 0; k < TRIES; k++) {
         gw_pose a = some_pose(&seed), b = some_pose(&seed);
         gw_twist va = {some_vector(&seed, 1), some_vector(&seed, 1)}, vb = va;
@@ -78,17 +80,17 @@ static void side_by_side_is_each_by_itself(void **state)
         gw_body_motion on_a = gw_body_motion_of(&a, &va), on_b = gw_body_motion_of(&b, &vb);
         gw_wrench law = {{0, 0, 0}, {0, 0, 0}}, all = law, back = law;
         gw_penalty_batch f, g;
-        gw_contact_candidate near[CONTACTS];
+        gw_contact_candidate candidates[CONTACTS];
         gw_penalty_batch_init(&f, 0);
         gw_penalty_batch_init(&g, 0);
         for (int i = 0; i < CONTACTS; i++) {
-            near[i] = some_near(&seed, i + k);
-            gw_penalty_contact c = some_press(&seed, &near[i], k % 2), other = c;
-            gw_gap gap = gw_gap_at(&near[i], &a, &b);
+            candidates[i] = some_candidate(&seed, i + k);
+            gw_penalty_contact c = some_contact(&seed, &candidates[i], k % 2), other = c;
+            gw_gap gap = gw_gap_at(&candidates[i], &a, &b);
             gw_vec3 force = by_law(&c, &gap, &a, &va, &b, &vb);
             gw_wrench on = gw_wrench_at(&a, gap.at_a, force);
             law = gw_wrench_add(law, on);
-            pressed += gw_norm(force) > 0;
+            loaded += gw_norm(force) > 0;
             other.is_a = false;
             gw_penalty_batch_add(&f, &c, 0);
             gw_penalty_batch_set_other(&f, f.count - 1, &on_b);
@@ -106,12 +108,13 @@ static void side_by_side_is_each_by_itself(void **state)
         assert_true(gw_distance(all.t, law.t) <= 1e-12 * size);
         assert_true(gw_norm(gw_add(all.f, back.f)) <= 1e-12 * size);
     }
-    print_message("%d of %d contacts pressed\n", pressed, TRIES * CONTACTS);
-    assert_true(pressed > TRIES);
+    print_message("%d of %d contacts loaded\n", loaded, TRIES * CONTACTS);
+    assert_true(loaded > TRIES);
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(side_by_side_is_each_by_itself)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_batch_gives_the_sum_of_the_contacts_forces)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,474 @@
+/*
+ * The collision of a contact group: which contacts take part, the rows of their Jacobian over the
+ * systems, the simultaneous impulses (impulse.c) and what they do to the systems.
+ *
+ *   u = J v + offset,   offset: speed of what is moved from outside
+ *
+ * Contacts that collide start it; contacts that these reach through closed ones take part where
+ * they do not separate. RT safe.
+ */
+#include <assert.h>
+#include <string.h>
+
+#include "rt/contact/world_private.h"
+
+#define CLOSED_GAP        1e-7 /* gap up to which a contact takes part in a collision (m) */
+#define LARGE_ROWS        16   /* rows of a collision in a large island: the rest collides next */
+#define LARGE_REST        10   /* times rest_speed: slower reimpacts there are left to the spring */
+#define LARGE_BASIS_ROWS  4    /* rows up to which an orthonormal basis is worth it there */
+#define ROWS_PER_EFFORT   160  /* rows squared of a collision that cost a step of a body */
+#define SWEEPS_PER_EFFORT 8    /* friction updates of a contact that do */
+#define IMMOVABLE_ROW     1e-9 /* a row whose entries are all smaller moves nothing */
+
+/* ---- rows of the contact Jacobian --------------------------------------------------------------
+ */
+
+/* entries += J_body^T of a force at a point */
+static void add_force(const gw_world *w, int body, gw_vec3 point, gw_vec3 force, double *entries)
+{
+    const gw_body_state *state = &w->bodies[body];
+    gw_wrench wrench = gw_wrench_at(&state->pose, point, force);
+    gw_model_pull_back(gw_world_model(w, state->model), state->index, &wrench, entries);
+}
+
+/* Speed of a body's point along a direction because the body, or the base of its system, is moved
+ * from outside (m/s). */
+static double prescribed_speed(const gw_world *w, int body, gw_vec3 point, gw_vec3 direction,
+                               gw_contact_jacobian_row *row)
+{
+    const gw_body_state *state = &w->bodies[body];
+    gw_twist twist = state->twist;
+    bool moves = state->model < 0 ? state->moving
+                                  : gw_model_base_velocity(gw_world_model(w, state->model),
+                                                           state->index, &twist);
+    row->carried = row->carried || (moves && state->model >= 0);
+    return moves ? gw_dot(direction, gw_velocity_at(&state->pose, &twist, point)) : 0;
+}
+
+void gw_contact_jacobian(const gw_world *w, const gw_contact *c, gw_vec3 direction, bool a, bool b,
+                         gw_contact_jacobian_row *row)
+{
+    assert(a || b);
+    row->system[0] = a ? c->system_a : -1;
+    row->system[1] = b ? c->system_b : -1;
+    if (row->system[0] == row->system[1])
+        row->system[1] = -1;
+    row->offset = 0;
+    row->carried = false;
+    for (int k = 0; k < 2; k++)
+        if (row->system[k] >= 0)
+            memset(row->entry[k], 0,
+                   sizeof(double) * (size_t)gw_model_dof(gw_world_model(w, row->system[k])));
+    if (a && c->system_a >= 0)
+        add_force(w, c->candidate.a, c->now.at_a, direction, row->entry[0]);
+    if (b && c->system_b >= 0)
+        add_force(w, c->candidate.b, c->now.at_b, gw_neg(direction),
+                  row->entry[a && c->system_a == c->system_b ? 0 : 1]);
+    if (a)
+        row->offset += prescribed_speed(w, c->candidate.a, c->now.at_a, direction, row);
+    if (b)
+        row->offset -= prescribed_speed(w, c->candidate.b, c->now.at_b, direction, row);
+}
+
+double gw_jacobian_row_max(const gw_world *w, const gw_contact_jacobian_row *row)
+{
+    double most = 0;
+    for (int k = 0; k < 2; k++)
+        for (int i = 0; row->system[k] >= 0 && i < gw_model_dof(gw_world_model(w, row->system[k]));
+             i++)
+            most = fmax(most, fabs(row->entry[k][i]));
+    return most;
+}
+
+double gw_jacobian_row_inverse_mass(const gw_world *w, const gw_contact_jacobian_row *row)
+{
+    double answer[GW_MODEL_MAX_DOF], sum = 0;
+    for (int k = 0; k < 2; k++) {
+        if (row->system[k] < 0)
+            continue;
+        const gw_model *model = gw_world_model(w, row->system[k]);
+        gw_model_apply_inverse(model, row->entry[k], answer);
+        for (int i = 0; i < gw_model_dof(model); i++)
+            sum += row->entry[k][i] * answer[i];
+    }
+    return sum;
+}
+
+/* No impulse separates the contact: no system moves along the row, or it is wedged. */
+static bool row_is_immovable(const gw_world *w, const gw_contact_jacobian_row *row)
+{
+    double kinetic, potential, sum = 0;
+    if (gw_jacobian_row_max(w, row) <= IMMOVABLE_ROW)
+        return true;
+    for (int k = 0; k < 2 && row->carried; k++) {
+        if (row->system[k] < 0)
+            continue;
+        gw_model_energy(gw_world_model(w, row->system[k]), &kinetic, &potential);
+        sum += kinetic;
+    }
+    return row->carried && gw_row_wedged(row->offset, gw_jacobian_row_inverse_mass(w, row), sum);
+}
+
+/* ---- contacts that take part --------------------------------------------------------------------
+ */
+
+bool gw_contact_collides(const gw_world *w, const gw_contact *c)
+{
+    bool closed = c->now.gap <= GW_CONTACT_CLOSED_GAP && !c->immovable && !c->spurious;
+    return closed && !c->deferred && (c->reimpact || !c->continuous) &&
+           c->gap_rate < -w->rules.rest_speed;
+}
+
+/* A step bears little stiffness where the body is light. So that nothing passes through its spring,
+ * a body that approaches beyond a compression is returned elastically, once a step. */
+static bool is_overcompressed(const gw_contact *c)
+{
+    return c->continuous && !c->immovable && c->gap_rate < 0 &&
+           -c->now.gap - c->rest_penetration > gw_contact_max_compression(c);
+}
+
+bool gw_island_overcompressed(const gw_world *w)
+{
+    for (int i = 0; i < w->active.contact_count; i++)
+        if (is_overcompressed(&w->contacts[w->active.contacts[i]]))
+            return true;
+    return false;
+}
+
+static bool takes_part(const gw_world *w, const gw_contact *c, gw_collision_kind kind)
+{
+    double rest = w->rules.rest_speed;
+    if (c->immovable || c->spurious || c->now.gap > CLOSED_GAP)
+        return false;
+    if (kind == GW_COLLISION_OVERCOMPRESSED)
+        return c->gap_rate < 0;
+    return w->rules.colliding == GW_COLLIDING_TOUCHING ? c->gap_rate < rest : c->gap_rate < -rest;
+}
+
+/* ---- assembly
+ * ------------------------------------------------------------------------------------ */
+
+/* The problem that is assembled: its systems are blocks of the generalised velocity. */
+typedef struct impact {
+    gw_world *world;
+    gw_collision_kind kind;
+    int rows, max_rows, block_count;
+    int systems[GW_MAX_MODELS];  /* of each block */
+    int from[GW_MAX_MODELS + 1]; /* its first entry, and the end */
+    int block[GW_MAX_MODELS];    /* by system; -1: takes no part */
+    int contact[GW_MAX_SIMULTANEOUS_CONTACTS], of[GW_MAX_SIMULTANEOUS_CONTACTS][2]; /* by row */
+    double e[GW_MAX_SIMULTANEOUS_CONTACTS], offset[GW_MAX_SIMULTANEOUS_CONTACTS],
+        p[GW_MAX_SIMULTANEOUS_CONTACTS];
+} impact;
+
+/* D^-1 of a block */
+static void apply_inverse(const void *context, int block, const double *force, double *answer)
+{
+    const impact *x = context;
+    gw_model_apply_inverse(gw_world_model(x->world, x->systems[block]), force, answer);
+}
+
+/* Adds the row's systems as blocks; false where there is no room. */
+static bool add_blocks(impact *x, const gw_contact_jacobian_row *row)
+{
+    int count = x->block_count;
+    for (int k = 0; k < 2; k++) {
+        int m = row->system[k];
+        if (m < 0 || x->block[m] >= 0)
+            continue;
+        int end = x->from[x->block_count] + gw_model_dof(gw_world_model(x->world, m));
+        if (end > GW_WORLD_MAX_DOF) {
+            while (x->block_count > count)
+                x->block[x->systems[--x->block_count]] = -1;
+            return false;
+        }
+        x->block[m] = x->block_count;
+        x->systems[x->block_count++] = m;
+        x->from[x->block_count] = end;
+    }
+    return true;
+}
+
+static double restitution(const impact *x, const gw_contact *c)
+{
+    if (x->kind == GW_COLLISION_OVERCOMPRESSED)
+        return c->overcompressed ? 1 : 0;
+    return x->kind == GW_COLLISION_PLASTIC || c->no_rebound ? 0 : c->candidate.surface.restitution;
+}
+
+static void add_row(impact *x, int contact, bool a, bool b)
+{
+    gw_world *w = x->world;
+    gw_contact *c = &w->contacts[contact];
+    if (x->rows == x->max_rows)
+        return;
+    gw_contact_jacobian_row *row = &w->rows[x->rows];
+    gw_contact_jacobian(w, c, c->now.normal, a, b, row);
+    if (row_is_immovable(w, row)) {
+        c->immovable = c->immovable || (a && b);
+        return;
+    }
+    if (!add_blocks(x, row))
+        return;
+    x->contact[x->rows] = contact;
+    for (int k = 0; k < 2; k++)
+        x->of[x->rows][k] = row->system[k] >= 0 ? x->block[row->system[k]] : -1;
+    x->offset[x->rows] = row->offset;
+    x->e[x->rows++] = restitution(x, c);
+}
+
+/* eq. 11, or (12) and (13) for two links of one system */
+static void add_contact(impact *x, int contact)
+{
+    const gw_world *w = x->world;
+    const gw_contact *c = &w->contacts[contact];
+    bool each = w->rules.self_each_link && c->system_a == c->system_b && c->system_a >= 0;
+    add_row(x, contact, true, !each);
+    if (each)
+        add_row(x, contact, false, true);
+}
+
+/* Systems that the collision reaches, breadth first. */
+typedef struct reached {
+    int count, systems[GW_MAX_MODELS];
+    bool known[GW_MAX_MODELS];                   /* by system */
+    bool visited[2 * GW_MAX_CONTACT_CANDIDATES]; /* by contact */
+} reached;
+
+static void reach(reached *r, const gw_contact *c)
+{
+    int system[2] = {c->system_a, c->system_b};
+    for (int k = 0; k < 2; k++)
+        if (system[k] >= 0 && !r->known[system[k]]) {
+            r->known[system[k]] = true;
+            r->systems[r->count++] = system[k];
+        }
+}
+
+/* Contacts that collide. */
+static void add_colliding(impact *x, reached *r)
+{
+    gw_world *w = x->world;
+    bool overcompressed = x->kind == GW_COLLISION_OVERCOMPRESSED;
+    for (int i = 0; i < w->active.contact_count; i++) {
+        int contact = w->active.contacts[i];
+        gw_contact *c = &w->contacts[contact];
+        c->overcompressed = c->overcompressed || (overcompressed && is_overcompressed(c));
+        bool starts = overcompressed ? c->overcompressed : gw_contact_collides(w, c);
+        if (!starts || !takes_part(w, c, x->kind))
+            continue;
+        r->visited[contact] = true;
+        add_contact(x, contact);
+        reach(r, c);
+    }
+}
+
+/* Closed contacts of a system within its group. */
+static void add_contacts_of(impact *x, reached *r, int system)
+{
+    gw_world *w = x->world;
+    for (int i = w->contacts_of.first[system]; i >= 0; i = w->contacts_of.next[i]) {
+        int contact = w->contacts_of.of[i];
+        const gw_contact *c = &w->contacts[contact];
+        bool inside = !gw_contact_both_dynamic(c) || w->group[c->system_a] == w->group[c->system_b];
+        if (r->visited[contact] || c->spurious || c->now.gap > CLOSED_GAP || !inside)
+            continue;
+        r->visited[contact] = true;
+        if (takes_part(w, c, x->kind))
+            add_contact(x, contact);
+        reach(r, c);
+    }
+}
+
+/* Contacts that collide and all that these reach; where there are too many rows the farthest are
+ * left to the next collision. In a small island every closed contact takes part. */
+static void add_contacts(impact *x)
+{
+    gw_world *w = x->world;
+    reached r = {.count = 0};
+    add_colliding(x, &r);
+    for (int i = 0; i < r.count && x->rows < x->max_rows; i++)
+        add_contacts_of(x, &r, r.systems[i]);
+    for (int i = 0; w->island.system_count <= GW_ISLAND_SMALL && i < w->active.contact_count; i++) {
+        int contact = w->active.contacts[i];
+        if (!r.visited[contact] && takes_part(w, &w->contacts[contact], x->kind))
+            add_contact(x, contact);
+    }
+}
+
+/* Writes a row's blocks into a dense row; *offset and the row's blocks are told. */
+static void put_row(const impact *x, const gw_contact_jacobian_row *row, double *entries, int of[2],
+                    double *offset)
+{
+    for (int k = 0; k < 2; k++) {
+        int m = row->system[k];
+        of[k] = m >= 0 ? x->block[m] : -1;
+        if (m >= 0)
+            memcpy(entries + x->from[of[k]], row->entry[k],
+                   sizeof(double) * (size_t)gw_model_dof(gw_world_model(x->world, m)));
+    }
+    *offset = row->offset;
+}
+
+/* J and v over the blocks. */
+static void fill(impact *x)
+{
+    gw_world *w = x->world;
+    size_t n = (size_t)x->from[x->block_count];
+    for (int i = 0; i < x->rows; i++)
+        put_row(x, &w->rows[i], w->jacobian + (size_t)i * n, x->of[i], &x->offset[i]);
+    for (int k = 0; k < x->block_count; k++)
+        gw_model_velocity(gw_world_model(w, x->systems[k]), w->v + x->from[k]);
+}
+
+/* ---- friction of the collision
+ * ------------------------------------------------------------------- */
+
+/* Tangential impulses of contacts that push, within mu p_n: Coulomb's law of impulses. The two rows
+ * of a self-contact (eq. 12, 13) have none. */
+static void add_friction(const impact *x)
+{
+    gw_world *w = x->world;
+    size_t n = (size_t)x->from[x->block_count];
+    int count = 0, of[2 * GW_MAX_SIMULTANEOUS_CONTACTS][2];
+    double limit[GW_MAX_SIMULTANEOUS_CONTACTS], offset[2 * GW_MAX_SIMULTANEOUS_CONTACTS],
+        p[2 * GW_MAX_SIMULTANEOUS_CONTACTS];
+    for (int i = 0; i < x->rows; i++) {
+        const gw_contact *c = &w->contacts[x->contact[i]];
+        limit[count] = c->candidate.surface.friction * x->p[i];
+        if (!(limit[count] > 0) || (w->rules.self_each_link && c->system_a == c->system_b))
+            continue;
+        gw_vec3 t[2] = {gw_any_normal(c->now.normal)};
+        t[1] = gw_cross(c->now.normal, t[0]);
+        for (int k = 0; k < 2; k++) {
+            int at = 2 * count + k;
+            gw_contact_jacobian(w, c, t[k], true, true, &w->rows[0]);
+            put_row(x, &w->rows[0], w->jacobian + (size_t)at * n, of[at], &offset[at]);
+        }
+        count++;
+    }
+    gw_impulse_problem problem = {.rows = 2 * count,
+                                  .dof = (int)n,
+                                  .blocks = x->block_count,
+                                  .from = x->from,
+                                  .of = (const int(*)[2])of,
+                                  .j = w->jacobian,
+                                  .v = w->v,
+                                  .offset = offset,
+                                  .inverse = apply_inverse,
+                                  .context = x};
+    int sweeps =
+        gw_impulse_friction(&problem, limit, w->impulse_workspace.memory, w->dv, w->generalised, p);
+    for (int i = 0; i < 2 * count; i++)
+        w->external_work -= p[i] * offset[i];
+    w->effort += sweeps * count / SWEEPS_PER_EFFORT;
+}
+
+/* ---- effect
+ * ---------------------------------------------------------------------------------------- */
+
+/* Gives the systems their change of velocity. */
+static void apply_impulses(const impact *x)
+{
+    gw_world *w = x->world;
+    for (int k = 0; k < x->block_count; k++) {
+        int m = x->systems[k], at = x->from[k];
+        gw_world_system *system = &w->systems[m];
+        int n = gw_model_dof(system->model);
+        w->in_contact[m] = true;
+        gw_model_kick(system->model, w->dv + at);
+        for (int i = 0; i < n; i++) {
+            system->impulse[i] += w->generalised[at + i];
+            system->collided = system->collided || w->generalised[at + i] != 0;
+        }
+    }
+    for (int i = 0; i < x->rows; i++) {
+        gw_contact *c = &w->contacts[x->contact[i]];
+        c->impulse += x->p[i];
+        c->collided = c->collided || (x->p[i] != 0 && x->kind != GW_COLLISION_OVERCOMPRESSED);
+        w->external_work -= x->p[i] * x->offset[i];
+    }
+}
+
+/* Twists of a system's bodies after the collision. */
+static void update_bodies(gw_world *w, int system)
+{
+    const gw_model *model = gw_world_model(w, system);
+    bool one = gw_model_bodies(model) == 1, more = true;
+    for (int i = w->pairs_of.first[system]; i >= 0 && more; i = w->pairs_of.next[i]) {
+        const gw_collision_pair *pair = &w->pairs[w->pairs_of.of[i]];
+        for (int k = 0; k < 2; k++) {
+            gw_body_state *p = &w->bodies[k == 0 ? pair->a : pair->b];
+            if ((k == 0 ? pair->system_a : pair->system_b) == system)
+                gw_model_body(model, p->index, &p->pose, &p->twist);
+        }
+        more = !one;
+    }
+}
+
+/* State of a contact after the collision: whether it approaches again, or rests. In a large island
+ * slow reimpacts are left to the springs. */
+static void update_contact(gw_world *w, gw_contact *c)
+{
+    double before = c->gap_rate, rest = w->rules.rest_speed;
+    bool large = w->island.system_count > GW_ISLAND_SMALL;
+    gw_contact_update_gap(w, c);
+    c->reimpact = c->gap_rate < (large ? -LARGE_REST : -1) * rest && c->gap_rate < before - 1e-9;
+    if (c->now.gap <= GW_CONTACT_CLOSED_GAP && c->collided && !c->continuous &&
+        fabs(c->gap_rate) < rest)
+        gw_contact_make_continuous(w, c);
+}
+
+/* Bodies of the systems that collided, and their contacts within the group. */
+static void update_states(const impact *x)
+{
+    gw_world *w = x->world;
+    for (int k = 0; k < x->block_count; k++)
+        update_bodies(w, x->systems[k]);
+    for (int k = 0; k < x->block_count; k++) {
+        int m = x->systems[k];
+        for (int i = w->contacts_of.first[m]; i >= 0; i = w->contacts_of.next[i]) {
+            gw_contact *c = &w->contacts[w->contacts_of.of[i]];
+            int other = gw_other_system(m, c->system_a, c->system_b);
+            bool inside = other < 0 || w->group[other] == w->group[m];
+            bool done = other >= 0 && other != m && x->block[other] >= 0 && m != c->system_a;
+            if (inside && !done)
+                update_contact(w, c);
+        }
+    }
+}
+
+void gw_resolve_collision(gw_world *w, gw_collision_kind kind)
+{
+    bool large = w->island.system_count > GW_ISLAND_SMALL;
+    impact x = {
+        .world = w, .kind = kind, .max_rows = large ? LARGE_ROWS : GW_MAX_SIMULTANEOUS_CONTACTS};
+    for (int i = 0; i < w->system_count; i++)
+        x.block[i] = -1;
+    add_contacts(&x);
+    if (x.rows == 0)
+        return;
+    fill(&x);
+    bool only_push =
+        kind == GW_COLLISION_OVERCOMPRESSED || w->rules.impulse == GW_IMPULSE_NON_ADHESIVE;
+    gw_impulse_problem problem = {.rows = x.rows,
+                                  .dof = x.from[x.block_count],
+                                  .blocks = x.block_count,
+                                  .from = x.from,
+                                  .of = (const int(*)[2])x.of,
+                                  .j = w->jacobian,
+                                  .v = w->v,
+                                  .e = x.e,
+                                  .offset = x.offset,
+                                  .max_basis_rows = large ? LARGE_BASIS_ROWS : 0,
+                                  .only_push = only_push,
+                                  .inverse = apply_inverse,
+                                  .context = &x};
+    gw_impulse_solve(&problem, &w->impulse_workspace, w->dv, w->generalised, x.p);
+    if (w->rules.impact_friction && kind != GW_COLLISION_OVERCOMPRESSED)
+        add_friction(&x);
+    apply_impulses(&x);
+    w->any_contact = true;
+    w->effort += 1 + (large ? x.rows : x.rows * x.rows / ROWS_PER_EFFORT);
+    update_states(&x);
+}

@@ -1,0 +1,144 @@
+/*
+ * Where the bodies are within a substep, and gaps and gap rates of contacts there. RT safe.
+ */
+#include "rt/contact/kinematics.h"
+
+#include <assert.h>
+
+#include "rt/contact/world_private.h"
+
+/* ---- gap ------------------------------------------------------------------------------------ */
+
+/* Unit vector from b to a; any where they coincide. */
+static gw_vec3 direction_between(gw_vec3 a, gw_vec3 b)
+{
+    gw_vec3 d = gw_sub(a, b);
+    return gw_norm2(d) > 0 ? gw_unit(d) : gw_v3(0, 0, 1);
+}
+
+/* gap = n . (x_a - x_b) - r_a - r_b */
+gw_gap gw_gap_at(const gw_contact_candidate *candidate, const gw_pose *a, const gw_pose *b)
+{
+    gw_gap g;
+    gw_vec3 xa = gw_pose_point(a, candidate->point_a), xb = gw_pose_point(b, candidate->point_b);
+    switch (candidate->kind) {
+    case GW_NORMAL_IN_A:
+        g.normal = gw_rotate(a->q, candidate->normal);
+        break;
+    case GW_NORMAL_IN_B:
+        g.normal = gw_rotate(b->q, candidate->normal);
+        break;
+    case GW_NORMAL_BETWEEN:
+        g.normal = direction_between(xa, xb);
+        break;
+    case GW_NORMAL_IN_WORLD:
+        g.normal = candidate->normal;
+        break;
+    }
+    g.gap = gw_dot(g.normal, gw_sub(xa, xb)) - candidate->radius_a - candidate->radius_b;
+    g.at_a = gw_mul_add(xa, -candidate->radius_a, g.normal);
+    g.at_b = gw_mul_add(xb, candidate->radius_b, g.normal);
+    if (candidate->kind == GW_NORMAL_IN_A)
+        g.at_a = g.at_b;
+    else if (candidate->kind != GW_NORMAL_IN_WORLD)
+        g.at_b = g.at_a;
+    return g;
+}
+
+gw_gap gw_gap_of_states(const gw_contact_candidate *candidate, const gw_body_state *a,
+                        const gw_body_state *b, double *rate)
+{
+    gw_gap g = gw_gap_at(candidate, &a->pose, &b->pose);
+    gw_vec3 v = gw_sub(gw_velocity_at(&a->pose, &a->twist, g.at_a),
+                       gw_velocity_at(&b->pose, &b->twist, g.at_b));
+    *rate = gw_dot(g.normal, v);
+    return g;
+}
+
+/* ---- bodies --------------------------------------------------------------------------------- */
+
+/* With the acceleration, because two bodies that fall together must not see one another stay
+ * behind. */
+gw_pose gw_body_state_extrapolate(const gw_body_state *state, double t, gw_twist *twist)
+{
+    *twist = state->start_twist;
+    if (!state->moving || t == 0)
+        return state->start_pose;
+    const gw_twist *v = &state->start_twist, *a = &state->acceleration;
+    gw_twist d = {gw_mul_add(gw_scale(t, v->v), 0.5 * t * t, a->v),
+                  gw_mul_add(gw_scale(t, v->w), 0.5 * t * t, a->w)};
+    *twist = (gw_twist){gw_mul_add(v->v, t, a->v), gw_mul_add(v->w, t, a->w)};
+    return gw_pose_add(&state->start_pose, &d);
+}
+
+/* Hermite cubic of poses, in the exponential chart at the start pose; twists are interpolated
+ * linearly. */
+gw_body_state gw_body_state_interpolate(const gw_world *w, int body, double t)
+{
+    assert(body >= 0 && body < w->body_count);
+    gw_body_state state = w->bodies[body];
+    int m = state.model;
+    if (m < 0)
+        state.pose = gw_body_state_extrapolate(&state, t, &state.twist);
+    bool at_rest = m < 0 || w->systems[m].still || w->frozen[w->group[m]];
+    double h = at_rest ? 0 : w->substep_end[m] - w->substep_start[m];
+    if (!(h > 0))
+        return state;
+    double s = (t - w->substep_start[m]) / h;
+    double b = s * s * (3 - 2 * s), c = s * (1 - s) * (1 - s) * h, d = s * s * (s - 1) * h;
+    gw_twist all = gw_pose_sub(&state.pose, &state.start_pose), part;
+    part.v = gw_mul_add(gw_mul_add(gw_scale(b, all.v), c, state.start_twist.v), d, state.twist.v);
+    part.w = gw_mul_add(gw_mul_add(gw_scale(b, all.w), c, state.start_twist.w), d, state.twist.w);
+    state.pose = gw_pose_add(&state.start_pose, &part);
+    state.twist.v = gw_mul_add(gw_scale(1 - s, state.start_twist.v), s, state.twist.v);
+    state.twist.w = gw_mul_add(gw_scale(1 - s, state.start_twist.w), s, state.twist.w);
+    return state;
+}
+
+/* State of a body after a trial to t. */
+static void update_body(gw_world *w, gw_body_state *state, double t)
+{
+    if (state->model < 0) {
+        state->pose = gw_body_state_extrapolate(state, t, &state->twist);
+        return;
+    }
+    gw_model_body(gw_world_model(w, state->model), state->index, &state->pose, &state->twist);
+    if (w->systems[state->model].still)
+        state->twist = (gw_twist){{0, 0, 0}, {0, 0, 0}};
+}
+
+static void update_bodies(gw_world *w, const gw_island *of, double t)
+{
+    for (int i = 0; i < of->pair_count; i++) {
+        const gw_collision_pair *p = &w->pairs[of->pairs[i]];
+        update_body(w, &w->bodies[p->a], t);
+        update_body(w, &w->bodies[p->b], t);
+    }
+}
+
+/* ---- contacts ------------------------------------------------------------------------------- */
+
+void gw_contact_update_gap(const gw_world *w, gw_contact *c)
+{
+    c->now = gw_gap_of_states(&c->candidate, &w->bodies[c->candidate.a], &w->bodies[c->candidate.b],
+                              &c->gap_rate);
+}
+
+void gw_contact_set_start(const gw_world *w, gw_contact *c, double from)
+{
+    double a_start = c->system_a >= 0 ? w->substep_start[c->system_a] : 0;
+    double b_start = c->system_b >= 0 ? w->substep_start[c->system_b] : 0;
+    c->start_time = fmax(from, fmax(a_start, b_start));
+    gw_body_state a = gw_body_state_interpolate(w, c->candidate.a, c->start_time);
+    gw_body_state b = gw_body_state_interpolate(w, c->candidate.b, c->start_time);
+    c->start = gw_gap_of_states(&c->candidate, &a, &b, &c->start_gap_rate);
+    c->impact_gap = c->continuous ? 0 : fmin(0, c->start.gap);
+}
+
+void gw_world_update_gaps(gw_world *w, double t)
+{
+    update_bodies(w, &w->active, t);
+    update_bodies(w, &w->boundary, t);
+    for (int i = 0; i < w->active.contact_count; i++)
+        gw_contact_update_gap(w, &w->contacts[w->active.contacts[i]]);
+}

@@ -1,0 +1,675 @@
+/*
+ * Continuous contacts: a spring with damping that never pulls, and friction (impulsive-forces eq. 2
+ * to 4 as corrected):
+ *
+ *   F_n = max(0, K p - B d(gap)/dt) n,   p = -gap - rest penetration
+ *
+ * First the law for a batch of contacts in SIMD lanes, then stiffness and damping, which follow
+ * from the effective mass and the step, then a system's forces at the stages of its integrator, and
+ * what changes with each substep. RT safe.
+ */
+#include "rt/contact/penalty_contact.h"
+
+#include <assert.h>
+#include <float.h>
+#include <string.h>
+
+#include "rt/contact/world_private.h"
+
+/* A spring at the effective mass m is stable in a Runge-Kutta step far beyond k dt^2 / m = 0.4. */
+#define STIFFNESS_SHARE 0.4
+#define DAMPING_RATIO   0.5
+#define VISCOUS_SHARE   2.0 /* d dt / m of friction, of all contacts of a system */
+/* Number of contacts at a system from which on they share stiffness, and damping. */
+#define SHARED_STIFFNESS 8.0
+#define SHARED_DAMPING   4.0
+#define RELEASE_GAP      1e-6 /* gap at which the state continuous ends (m) */
+#define MAX_COMPRESSION  2e-3 /* of a spring (m), */
+#define RADIUS_SHARE     0.5  /* or this part of the radii of balls that touch */
+#define BOTTOMING_RATIO  30.0 /* a surface bottoms out that is softer by this than a step bears */
+#define TANGENTIAL_MASS                                                                            \
+    4.0 /* bound of the mass along the normal, in tangential ones: a body may                      \
+           turn as it touches */
+
+/* ---- the law, in lanes ------------------------------------------------------------------------
+ */
+
+gw_body_motion gw_body_motion_of(const gw_pose *pose, const gw_twist *twist)
+{
+    return (gw_body_motion){gw_quat_to_mat3(pose->q), pose->p, *twist};
+}
+
+void gw_penalty_batch_init(gw_penalty_batch *f, int body)
+{
+    memset(f, 0, sizeof *f);
+    f->body = body;
+}
+
+static void put(gw_lanes3 *to, int lane, gw_vec3 a)
+{
+    to->x[lane] = a.x;
+    to->y[lane] = a.y;
+    to->z[lane] = a.z;
+}
+
+/* A normal fixed to mine is kept in its frame; else it is set with the other's motion. */
+static void add_normal(gw_penalty_batch *f, int lane, const gw_contact_candidate *candidate,
+                       bool is_a)
+{
+    gw_vec3 n = is_a ? candidate->normal : gw_neg(candidate->normal);
+    bool in_mine = candidate->kind == (is_a ? GW_NORMAL_IN_A : GW_NORMAL_IN_B);
+    f->normal_in_other[lane] = candidate->kind == (is_a ? GW_NORMAL_IN_B : GW_NORMAL_IN_A);
+    f->between[lane] = candidate->kind == GW_NORMAL_BETWEEN;
+    f->any_between = f->any_between || candidate->kind == GW_NORMAL_BETWEEN;
+    if (in_mine)
+        put(&f->normal, lane, n);
+    else if (!f->between[lane])
+        f->other_normal[lane] = n;
+}
+
+void gw_penalty_batch_add(gw_penalty_batch *f, const gw_penalty_contact *c, int other)
+{
+    assert(f->count < GW_LANES);
+    const gw_contact_candidate *candidate = c->candidate;
+    int lane = f->count++;
+    bool is_a = c->is_a, at_b = candidate->kind == GW_NORMAL_IN_A;
+    bool apart = candidate->kind == GW_NORMAL_IN_WORLD;
+    f->other[lane] = other;
+    put(&f->point, lane, is_a ? candidate->point_a : candidate->point_b);
+    f->other_point[lane] = is_a ? candidate->point_b : candidate->point_a;
+    f->radius[lane] = is_a ? candidate->radius_a : candidate->radius_b;
+    f->other_radius[lane] = is_a ? candidate->radius_b : candidate->radius_a;
+    add_normal(f, lane, candidate, is_a);
+    /* the force acts at the contact point of the body that the normal is fixed to (kinematics.h) */
+    f->mine_at_other[lane] = !apart && is_a == at_b;
+    f->other_at_mine[lane] = !apart && is_a != at_b;
+    f->stiffness[lane] = c->stiffness;
+    f->damping[lane] = c->damping;
+    f->rest_penetration[lane] = c->rest_penetration;
+    f->friction[lane] = c->friction;
+    f->viscous[lane] = c->viscous;
+    f->tangential_stiffness[lane] = c->tangential_stiffness;
+    f->sticks = f->sticks || c->tangential_stiffness > 0;
+    f->tangential_damping[lane] = c->tangential_damping;
+    put(&f->slip, lane, is_a ? c->slip : gw_neg(c->slip));
+    put(&f->anchor, lane, is_a ? c->anchor_a : c->anchor_b);
+    f->other_anchor[lane] = is_a ? c->anchor_b : c->anchor_a;
+    put(&f->anchor_offset, lane, is_a ? c->anchor_offset : gw_neg(c->anchor_offset));
+}
+
+void gw_penalty_batch_set_other(gw_penalty_batch *f, int lane, const gw_body_motion *other)
+{
+    assert(lane >= 0 && lane < f->count);
+    gw_vec3 n = f->other_normal[lane];
+    put(&f->other_x, lane, gw_add(other->p, gw_mat3_mul(&other->rotation, f->other_point[lane])));
+    put(&f->other_n, lane, f->normal_in_other[lane] ? gw_mat3_mul(&other->rotation, n) : n);
+    put(&f->other_p, lane, other->p);
+    put(&f->other_v, lane, other->twist.v);
+    put(&f->other_w, lane, other->twist.w);
+    if (f->sticks)
+        put(&f->other_anchor_x, lane,
+            gw_add(other->p, gw_mat3_mul(&other->rotation, f->other_anchor[lane])));
+}
+
+GW_LANE_INLINE void dot(const gw_lanes3 *a, const gw_lanes3 *b, gw_lanes *out)
+{
+    *out = a->x * b->x + a->y * b->y + a->z * b->z;
+}
+
+/* out = v + w x (x - p) */
+GW_LANE_INLINE void velocity(const gw_lanes3 *v, const gw_lanes3 *w, const gw_lanes3 *x,
+                             const gw_lanes3 *p, gw_lanes3 *out)
+{
+    gw_lanes ax = x->x - p->x, ay = x->y - p->y, az = x->z - p->z;
+    out->x = v->x + (w->y * az - w->z * ay);
+    out->y = v->y + (w->z * ax - w->x * az);
+    out->z = v->z + (w->x * ay - w->y * ax);
+}
+
+/* out = a - n (n . a) */
+GW_LANE_INLINE void reject(const gw_lanes3 *a, const gw_lanes3 *n, gw_lanes3 *out)
+{
+    gw_lanes along;
+    dot(a, n, &along);
+    out->x = a->x - along * n->x;
+    out->y = a->y - along * n->y;
+    out->z = a->z - along * n->z;
+}
+
+/* out = p + R a */
+GW_LANE_INLINE void transform(const gw_mat3 *r, const gw_lanes3 *a, gw_vec3 p, gw_lanes3 *out)
+{
+    out->x = p.x + (r->m[0][0] * a->x + r->m[0][1] * a->y + r->m[0][2] * a->z);
+    out->y = p.y + (r->m[1][0] * a->x + r->m[1][1] * a->y + r->m[1][2] * a->z);
+    out->z = p.z + (r->m[2][0] * a->x + r->m[2][1] * a->y + r->m[2][2] * a->z);
+}
+
+/* out = a > b ? a : b, lane by lane */
+GW_LANE_INLINE void larger(const gw_lanes *a, const gw_lanes *b, gw_lanes *out)
+{
+    gw_mask m = *a > *b;
+    *out = (gw_lanes)(((gw_mask)*a & m) | ((gw_mask)*b & ~m));
+}
+
+GW_LANE_INLINE void root(const gw_lanes *a, gw_lanes *out)
+{
+    for (int k = 0; k < GW_LANES; k++)
+        (*out)[k] = sqrt((*a)[k]);
+}
+
+/* |a|, never zero */
+GW_LANE_INLINE void length(const gw_lanes3 *a, gw_lanes *out)
+{
+    gw_lanes a2, least = (gw_lanes){0} + DBL_MIN;
+    dot(a, a, &a2);
+    larger(&a2, &least, &a2);
+    root(&a2, out);
+}
+
+/* The normal: fixed to a body or the world, or from point to point (d). */
+GW_LANE_INLINE void normal_of(const gw_penalty_batch *f, const gw_body_motion *mine,
+                              const gw_lanes3 *d, gw_lanes3 *n)
+{
+    gw_lanes distance, part;
+    transform(&mine->rotation, &f->normal, gw_v3(0, 0, 0), n);
+    n->x += f->other_n.x;
+    n->y += f->other_n.y;
+    n->z += f->other_n.z;
+    if (!f->any_between)
+        return;
+    length(d, &distance);
+    part = f->between / distance;
+    n->x += part * d->x;
+    n->y += part * d->y;
+    n->z += part * d->z;
+}
+
+/* t = s x + (1 - s) y */
+GW_LANE_INLINE void mix(const gw_lanes *s, const gw_lanes3 *x, const gw_lanes3 *y, gw_lanes3 *t)
+{
+    t->x = y->x + *s * (x->x - y->x);
+    t->y = y->y + *s * (x->y - y->y);
+    t->z = y->z + *s * (x->z - y->z);
+}
+
+/* F_t = -c v_t with c = limit / max(|v_t|, v_th), at most `viscous` */
+GW_LANE_INLINE void creep(const gw_penalty_batch *f, const gw_lanes *limit, double slip_speed,
+                          const gw_lanes3 *v, gw_lanes3 *force)
+{
+    gw_lanes speed, least = (gw_lanes){0} + slip_speed, c;
+    length(v, &speed);
+    larger(&speed, &least, &speed);
+    c = -(*limit / speed);
+    gw_lanes most = -f->viscous;
+    larger(&c, &most, &c);
+    force->x = c * v->x;
+    force->y = c * v->y;
+    force->z = c * v->z;
+}
+
+/* F_t = -(k x + d v_t), scaled down to `limit` */
+GW_LANE_INLINE void stick(const gw_penalty_batch *f, const gw_body_motion *mine,
+                          const gw_lanes *limit, const gw_lanes3 *n, const gw_lanes3 *v,
+                          gw_lanes3 *force)
+{
+    gw_lanes3 moved, slid;
+    gw_lanes size, part;
+    transform(&mine->rotation, &f->anchor, mine->p, &moved);
+    moved.x -= f->other_anchor_x.x + f->anchor_offset.x;
+    moved.y -= f->other_anchor_x.y + f->anchor_offset.y;
+    moved.z -= f->other_anchor_x.z + f->anchor_offset.z;
+    reject(&moved, n, &slid);
+    const gw_lanes *k = &f->tangential_stiffness, *d = &f->tangential_damping;
+    force->x = -(*k * (f->slip.x + slid.x) + *d * v->x);
+    force->y = -(*k * (f->slip.y + slid.y) + *d * v->y);
+    force->z = -(*k * (f->slip.z + slid.z) + *d * v->z);
+    length(force, &size);
+    larger(&size, limit, &size);
+    part = *limit / size;
+    force->x *= part;
+    force->y *= part;
+    force->z *= part;
+}
+
+GW_LANE_INLINE double sum_of(const gw_lanes *a)
+{
+    double sum = 0;
+    for (int k = 0; k < GW_LANES; k++)
+        sum += (*a)[k];
+    return sum;
+}
+
+GW_LANE_INLINE gw_vec3 sum3(const gw_lanes3 *a)
+{
+    return gw_v3(sum_of(&a->x), sum_of(&a->y), sum_of(&a->z));
+}
+
+/* Everything about mine's origin, so that no digits are lost far from the world's. */
+GW_TARGET_CLONES
+static void apply(const gw_penalty_batch *f, const gw_body_motion *mine, double slip_speed,
+                  gw_wrench *on)
+{
+    const gw_lanes zero = {0};
+    gw_lanes3 own, d, n, here, there, at, at_other, va, vb, u, across, drag = {zero, zero, zero};
+    gw_lanes3 p = {zero + mine->p.x, zero + mine->p.y, zero + mine->p.z};
+    gw_lanes3 v = {zero + mine->twist.v.x, zero + mine->twist.v.y, zero + mine->twist.v.z};
+    gw_lanes3 w = {zero + mine->twist.w.x, zero + mine->twist.w.y, zero + mine->twist.w.z};
+    /* contact points of both bodies, and where the force acts */
+    transform(&mine->rotation, &f->point, mine->p, &own);
+    d = (gw_lanes3){own.x - f->other_x.x, own.y - f->other_x.y, own.z - f->other_x.z};
+    normal_of(f, mine, &d, &n);
+    here = (gw_lanes3){own.x - f->radius * n.x, own.y - f->radius * n.y, own.z - f->radius * n.z};
+    there = (gw_lanes3){f->other_x.x + f->other_radius * n.x, f->other_x.y + f->other_radius * n.y,
+                        f->other_x.z + f->other_radius * n.z};
+    mix(&f->mine_at_other, &there, &here, &at);
+    mix(&f->other_at_mine, &here, &there, &at_other);
+    /* gap, its rate, and the normal force */
+    velocity(&v, &w, &at, &p, &va);
+    velocity(&f->other_v, &f->other_w, &at_other, &f->other_p, &vb);
+    u = (gw_lanes3){va.x - vb.x, va.y - vb.y, va.z - vb.z};
+    gw_lanes gap, rate, push, limit;
+    dot(&n, &d, &gap);
+    dot(&n, &u, &rate);
+    gw_lanes depth = f->radius + f->other_radius - gap - f->rest_penetration;
+    push = f->stiffness * depth - f->damping * rate;
+    larger(&push, &zero, &push);
+    push = (gw_lanes)((gw_mask)push & (depth > zero));
+    /* friction */
+    limit = f->friction * push;
+    reject(&u, &n, &across);
+    if (f->sticks)
+        stick(f, mine, &limit, &n, &across, &drag);
+    else
+        creep(f, &limit, slip_speed, &across, &drag);
+    /* wrench at mine's origin */
+    gw_lanes3 force = {push * n.x + drag.x, push * n.y + drag.y, push * n.z + drag.z};
+    gw_lanes ax = at.x - p.x, ay = at.y - p.y, az = at.z - p.z;
+    gw_lanes3 torque = {ay * force.z - az * force.y, az * force.x - ax * force.z,
+                        ax * force.y - ay * force.x};
+    on->f = gw_add(on->f, sum3(&force));
+    on->t = gw_add(on->t, sum3(&torque));
+}
+
+void gw_penalty_batch_apply(const gw_penalty_batch *f, const gw_body_motion *mine,
+                            double slip_speed, gw_wrench *on)
+{
+    apply(f, mine, slip_speed, on);
+}
+
+/* ---- stiffness and damping --------------------------------------------------------------------
+ */
+
+/* Effective mass of the contact along a direction, 1 / (J D^-1 J^T) (kg). */
+static double effective_mass(const gw_world *w, const gw_contact *c, gw_vec3 direction)
+{
+    gw_contact_jacobian_row row;
+    gw_contact_jacobian(w, c, direction, true, true, &row);
+    double inverse =
+        gw_jacobian_row_max(w, &row) > 1e-9 ? gw_jacobian_row_inverse_mass(w, &row) : 0;
+    return inverse > 0 ? 1 / inverse : INFINITY;
+}
+
+/* The least effective mass in the plane of t1 and t2, along which it is m1 and m2: of the corners
+ * of a body that turns on its face. */
+static double least_tangential_mass(const gw_world *w, const gw_contact *c, gw_vec3 t1, gw_vec3 t2,
+                                    double m1, double m2)
+{
+    double mean = 0.5 * (1 / m1 + 1 / m2), apart = 0.5 * (1 / m1 - 1 / m2);
+    double diagonal = 1 / effective_mass(w, c, gw_scale(sqrt(0.5), gw_add(t1, t2)));
+    return 1 / (mean + hypot(apart, diagonal - mean));
+}
+
+/* Number of continuous contacts at the one of its systems that has more. */
+static double contacts_at_system(const gw_world *w, const gw_contact *c)
+{
+    int most = 0;
+    if (c->system_a >= 0)
+        most = w->continuous_count[c->system_a];
+    if (c->system_b >= 0 && w->continuous_count[c->system_b] > most)
+        most = w->continuous_count[c->system_b];
+    return most;
+}
+
+/* Stiffness and damping that the step bears at the contact's effective masses now; zero where no
+ * system moves along the normal. */
+static void stable_stiffness(const gw_world *w, const gw_contact *c, double *stiffness,
+                             double *damping, gw_friction_spring *spring)
+{
+    gw_vec3 n = c->now.normal, t1 = gw_any_normal(n), t2 = gw_cross(n, t1);
+    double m1 = effective_mass(w, c, t1), m2 = effective_mass(w, c, t2), across = fmin(m1, m2);
+    double along = effective_mass(w, c, n), mass = fmin(along, TANGENTIAL_MASS * across);
+    double contacts = contacts_at_system(w, c), dt = w->dt;
+    double stiff = STIFFNESS_SHARE / fmax(1, contacts / SHARED_STIFFNESS) / (dt * dt);
+    double share = fmax(1, contacts / SHARED_DAMPING);
+    *stiffness = *damping = 0;
+    spring->stiffness = spring->damping = spring->viscous = 0;
+    if (!isfinite(along))
+        return;
+    *stiffness = stiff * mass;
+    *damping = 2 * DAMPING_RATIO * sqrt(stiff) * mass / share;
+    if (isfinite(across)) {
+        double least = least_tangential_mass(w, c, t1, t2, m1, m2);
+        spring->stiffness = stiff * least;
+        spring->damping = 2 * DAMPING_RATIO * sqrt(stiff) * least / share;
+        spring->viscous = VISCOUS_SHARE * across / dt / fmax(1, contacts);
+    }
+}
+
+/* The surface's own value where it has one that the step bears. */
+static double stated_or(double value, double most)
+{
+    return value > 0 ? fmin(value, most) : most;
+}
+
+/* ---- entering and leaving the state continuous -------------------------------------------------
+ */
+
+static void count_continuous(gw_world *w, const gw_contact *c, int change)
+{
+    if (c->system_a >= 0)
+        w->continuous_count[c->system_a] += change;
+    if (c->system_b >= 0 && c->system_b != c->system_a)
+        w->continuous_count[c->system_b] += change;
+}
+
+void gw_contact_make_continuous(gw_world *w, gw_contact *c)
+{
+    assert(!c->continuous);
+    count_continuous(w, c, 1);
+    stable_stiffness(w, c, &c->stiffness, &c->damping, &c->friction_spring);
+    if (c->stiffness == 0) {
+        count_continuous(w, c, -1);
+        c->immovable = true;
+        return;
+    }
+    c->continuous = true;
+    c->stiffness = stated_or(c->candidate.surface.stiffness, c->stiffness);
+    c->damping = stated_or(c->candidate.surface.damping, c->damping);
+    c->friction_spring.slip = gw_v3(0, 0, 0);
+    c->rest_penetration = fmax(0, -c->now.gap);
+    c->bottomed_out = false;
+}
+
+static void release(gw_world *w, gw_contact *c)
+{
+    c->continuous = false;
+    c->rest_penetration = 0;
+    c->friction_spring.slip = gw_v3(0, 0, 0);
+    count_continuous(w, c, -1);
+}
+
+void gw_contact_rest_if_slow(gw_world *w, gw_contact *c)
+{
+    if (c->continuous || c->immovable || c->spurious)
+        return;
+    if (c->now.gap <= GW_CONTACT_CLOSED_GAP && fabs(c->gap_rate) < w->rules.rest_speed)
+        gw_contact_make_continuous(w, c);
+}
+
+double gw_contact_max_compression(const gw_contact *c)
+{
+    double size = RADIUS_SHARE * (c->candidate.radius_a + c->candidate.radius_b);
+    return size > 0 ? fmin(size, MAX_COMPRESSION) : MAX_COMPRESSION;
+}
+
+/* A soft surface under a heavy body bottoms out: from there on it is as stiff as a step bears. The
+ * force stays, K' (p - s) = K p, and the energy that the spring loses is dissipated. Only once:
+ * that a step bears less later does not make the surface softer. */
+static void bottom_out(const gw_world *w, gw_contact *c)
+{
+    double depth = -c->now.gap - c->rest_penetration, most, damping;
+    gw_friction_spring unused;
+    if (c->bottomed_out || !(depth > gw_contact_max_compression(c)))
+        return;
+    stable_stiffness(w, c, &most, &damping, &unused);
+    if (!(most > BOTTOMING_RATIO * c->stiffness))
+        return;
+    c->rest_penetration += depth * (1 - c->stiffness / most);
+    c->stiffness = most;
+    c->damping = damping;
+    c->bottomed_out = true;
+}
+
+void gw_contact_soften(gw_world *w, gw_contact *c)
+{
+    gw_friction_spring *own = &c->friction_spring, spring;
+    double stiffness, damping;
+    stable_stiffness(w, c, &stiffness, &damping, &spring);
+    c->stiffness = fmin(c->stiffness, stiffness);
+    c->damping = fmin(c->damping, damping);
+    own->stiffness = fmin(own->stiffness, spring.stiffness);
+    own->damping = fmin(own->damping, spring.damping);
+    own->viscous = spring.viscous;
+}
+
+double gw_contact_spring_energy(const gw_contact *c)
+{
+    double depth = fmax(0, -c->now.gap - c->rest_penetration);
+    const gw_friction_spring *t = &c->friction_spring;
+    if (!c->continuous)
+        return 0;
+    return 0.5 * (c->stiffness * depth * depth + t->stiffness * gw_norm2(t->slip));
+}
+
+/* ---- forces at the stages of an integrator ------------------------------------------------------
+ */
+
+static bool is_damped(const gw_contact *c)
+{
+    return c->damping_active && !c->overcompressed;
+}
+
+/* Parameters as body a (or b) of the pair asks for them. */
+static gw_penalty_contact parameters(const gw_world *w, const gw_contact *c, bool is_a)
+{
+    bool sticks = w->rules.friction == GW_FRICTION_STICK;
+    const gw_friction_spring *t = &c->friction_spring;
+    return (gw_penalty_contact){.candidate = &c->candidate,
+                                .is_a = is_a,
+                                .stiffness = c->stiffness,
+                                .damping = is_damped(c) ? c->damping : 0,
+                                .rest_penetration = c->rest_penetration,
+                                .friction = c->damping_active ? c->candidate.surface.friction : 0,
+                                .viscous = t->viscous,
+                                .tangential_stiffness = sticks ? t->stiffness : 0,
+                                .tangential_damping = sticks ? t->damping : 0,
+                                .slip = t->slip,
+                                .anchor_a = c->anchor_a,
+                                .anchor_b = c->anchor_b,
+                                .anchor_offset = c->anchor_offset};
+}
+
+gw_vec3 gw_contact_force(const gw_world *w, const gw_contact *c, const gw_pose *a,
+                         const gw_twist *twist_a, const gw_pose *b, const gw_twist *twist_b)
+{
+    gw_penalty_batch f;
+    gw_penalty_contact contact = parameters(w, c, true);
+    gw_body_motion motion_a = gw_body_motion_of(a, twist_a);
+    gw_body_motion motion_b = gw_body_motion_of(b, twist_b);
+    gw_wrench on = {{0, 0, 0}, {0, 0, 0}};
+    if (!c->continuous)
+        return on.f;
+    gw_penalty_batch_init(&f, 0);
+    gw_penalty_batch_add(&f, &contact, 0);
+    gw_penalty_batch_set_other(&f, 0, &motion_b);
+    gw_penalty_batch_apply(&f, &motion_a, w->rules.slip_speed, &on);
+    return on.f;
+}
+
+gw_vec3 gw_contact_force_now(const gw_world *w, const gw_contact *c)
+{
+    const gw_body_state *a = &w->bodies[c->candidate.a], *b = &w->bodies[c->candidate.b];
+    return gw_contact_force(w, c, &a->pose, &a->twist, &b->pose, &b->twist);
+}
+
+/* A batch of that body with a free lane. */
+static gw_penalty_batch *batch_of(gw_world *w, gw_contact_force_query *query, int body)
+{
+    for (int i = query->count - 1; i >= 0; i--)
+        if (w->penalty_batches[i].body == body && w->penalty_batches[i].count < GW_LANES)
+            return &w->penalty_batches[i];
+    gw_penalty_batch_init(&w->penalty_batches[query->count], body);
+    return &w->penalty_batches[query->count++];
+}
+
+void gw_contact_gather_forces(gw_world *w, int system, gw_contact_force_query *query)
+{
+    query->count = 0;
+    query->t = NAN;
+    for (int i = w->contacts_of.first[system]; i >= 0; i = w->contacts_of.next[i]) {
+        const gw_contact *c = &w->contacts[w->contacts_of.of[i]];
+        for (int side = 0; c->continuous && side < 2; side++) {
+            if ((side == 0 ? c->system_a : c->system_b) != system)
+                continue;
+            int mine = side == 0 ? c->candidate.a : c->candidate.b;
+            int other = side == 0 ? c->candidate.b : c->candidate.a;
+            gw_penalty_contact contact = parameters(w, c, side == 0);
+            gw_penalty_batch_add(batch_of(w, query, w->bodies[mine].index), &contact, other);
+        }
+    }
+}
+
+/* Motion of a body of another system, extrapolated to t (s after the start of its substep). */
+static const gw_body_motion *predicted_motion(gw_world *w, int body, double t)
+{
+    const gw_body_state *state = &w->bodies[body];
+    gw_predicted_motion *a = &w->predicted[body];
+    if (a->motion_epoch != w->motion_epoch)
+        *a = (gw_predicted_motion){.motion_epoch = w->motion_epoch};
+    for (int i = 0; i < a->count; i++)
+        if (a->t[i] == t)
+            return &a->motion[i];
+    int at = a->next;
+    gw_twist twist;
+    gw_pose pose = gw_body_state_extrapolate(state, t, &twist);
+    a->t[at] = t;
+    a->motion[at] = gw_body_motion_of(&pose, &twist);
+    a->next = (at + 1) % GW_PREDICTED_TIMES;
+    a->count = a->count < GW_PREDICTED_TIMES ? a->count + 1 : GW_PREDICTED_TIMES;
+    return &a->motion[at];
+}
+
+/* Sets the other bodies' motions: of the system's own bodies as the stage has them. */
+static void set_others(gw_contact_force_query *query, gw_penalty_batch *f, double t,
+                       const gw_pose *pose, const gw_twist *twist)
+{
+    gw_world *w = query->world;
+    for (int lane = 0; lane < f->count; lane++) {
+        const gw_body_state *state = &w->bodies[f->other[lane]];
+        if (state->model == query->system) {
+            gw_body_motion own = gw_body_motion_of(&pose[state->index], &twist[state->index]);
+            gw_penalty_batch_set_other(f, lane, &own);
+        } else if (t != query->t && (state->moving || isnan(query->t))) {
+            double start = state->model < 0 ? w->substep_start[query->system] : 0;
+            gw_penalty_batch_set_other(f, lane, predicted_motion(w, f->other[lane], start + t));
+        }
+    }
+}
+
+void gw_contact_stage_forces(const void *context, double t, const gw_pose *pose,
+                             const gw_twist *twist, gw_wrench *on)
+{
+    gw_contact_force_query *query = (gw_contact_force_query *)context;
+    gw_world *w = query->world;
+    int bodies = gw_model_bodies(gw_world_model(w, query->system)), body = -1;
+    gw_body_motion mine;
+    memset(on, 0, (size_t)bodies * sizeof *on);
+    for (int i = 0; i < query->count; i++) {
+        gw_penalty_batch *f = &w->penalty_batches[i];
+        if (f->body != body)
+            mine = gw_body_motion_of(&pose[f->body], &twist[f->body]);
+        body = f->body;
+        set_others(query, f, t, pose, twist);
+        gw_penalty_batch_apply(f, &mine, w->rules.slip_speed, &on[f->body]);
+    }
+    query->t = t;
+}
+
+/* ---- substeps -----------------------------------------------------------------------------------
+ */
+
+/* Power of bodies moved from outside through the contact (W). */
+static double external_power(const gw_world *w, const gw_contact *c)
+{
+    const gw_body_state *a = &w->bodies[c->candidate.a], *b = &w->bodies[c->candidate.b];
+    bool by_a = a->model < 0 && a->moving, by_b = b->model < 0 && b->moving;
+    double power = 0;
+    if (!by_a && !by_b)
+        return 0;
+    gw_vec3 force = gw_contact_force_now(w, c);
+    if (by_a)
+        power -= gw_dot(force, gw_velocity_at(&a->pose, &a->twist, c->now.at_a));
+    if (by_b)
+        power += gw_dot(force, gw_velocity_at(&b->pose, &b->twist, c->now.at_b));
+    return power;
+}
+
+/* Anchors friction at the material points that touch now. */
+static void set_anchors(const gw_world *w, gw_contact *c)
+{
+    const gw_body_state *a = &w->bodies[c->candidate.a], *b = &w->bodies[c->candidate.b];
+    c->anchor_a = gw_unrotate(a->pose.q, gw_sub(c->now.at_a, a->pose.p));
+    c->anchor_b = gw_unrotate(b->pose.q, gw_sub(c->now.at_b, b->pose.p));
+    c->anchor_offset = gw_sub(c->now.at_a, c->now.at_b);
+    c->friction_spring.slip = gw_reject(c->friction_spring.slip, c->now.normal);
+}
+
+/* Motion of the anchor points against one another since they were set. */
+static gw_vec3 anchor_motion(const gw_world *w, const gw_contact *c)
+{
+    const gw_pose *a = &w->bodies[c->candidate.a].pose, *b = &w->bodies[c->candidate.b].pose;
+    gw_vec3 apart = gw_sub(gw_pose_point(a, c->anchor_a), gw_pose_point(b, c->anchor_b));
+    return gw_sub(apart, c->anchor_offset);
+}
+
+/* F_n now (N). */
+static double normal_force(const gw_contact *c)
+{
+    double depth = -c->now.gap - c->rest_penetration;
+    if (!c->continuous || !(depth > 0))
+        return 0;
+    return fmax(0, c->stiffness * depth - (is_damped(c) ? c->damping * c->gap_rate : 0));
+}
+
+/* The slip x after a tangential motion: it slides beyond mu F_n / k. `limit`: mu F_n (N). */
+static gw_vec3 slip_after(const gw_friction_spring *spring, double limit, gw_vec3 motion)
+{
+    gw_vec3 x = gw_add(spring->slip, motion);
+    double pull = spring->stiffness * gw_norm(x);
+    if (!(limit > 0))
+        return gw_v3(0, 0, 0);
+    return pull > limit ? gw_scale(limit / pull, x) : x;
+}
+
+void gw_contact_begin_substep(gw_world *w, gw_contact *c)
+{
+    c->slow_impact = false;
+    gw_contact_rest_if_slow(w, c);
+    c->start = c->now;
+    c->start_gap_rate = c->gap_rate;
+    c->impact_gap = c->continuous ? 0 : fmin(0, c->start.gap);
+    c->start_time = w->substep_start[gw_contact_any_system(c)];
+    c->damping_active = c->continuous && -c->now.gap > c->rest_penetration;
+    c->external_power = 0;
+    if (!c->continuous)
+        return;
+    bottom_out(w, c);
+    set_anchors(w, c);
+    c->external_power = external_power(w, c);
+}
+
+void gw_contact_end_substep(gw_world *w, gw_contact *c, double h)
+{
+    if (!c->continuous)
+        return;
+    double limit = c->candidate.surface.friction * normal_force(c);
+    gw_vec3 motion = gw_reject(anchor_motion(w, c), c->now.normal);
+    w->external_work += 0.5 * h * (c->external_power + external_power(w, c));
+    w->any_contact = true;
+    if (w->rules.friction == GW_FRICTION_STICK)
+        c->friction_spring.slip = slip_after(&c->friction_spring, limit, motion);
+    c->rest_penetration = fmax(0, fmin(c->rest_penetration, -c->now.gap));
+    set_anchors(w, c);
+    if (c->now.gap > RELEASE_GAP || (c->now.gap > 0 && c->gap_rate > w->rules.rest_speed))
+        release(w, c);
+}

@@ -1,0 +1,445 @@
+/*
+ * One island through a step. Each contact group is integrated on trial to the end of the step; the
+ * collision with the earliest time of impact is then resolved: its groups are tried again to that
+ * time, merged, given the impulse, and tried to the end of the step from there. Other groups of the
+ * island are not integrated again.
+ *
+ *   gw_island_step
+ *     start_step         groups, collisions at t = 0, trial of all
+ *     next_impact        earliest contact of the queue of estimated times of impact
+ *       resolve_impact   trial to its time of impact (time_of_impact.c), collision
+ *                        (collision_response.c), trial to the end of the step
+ *       defer_impact     where the step's effort is spent
+ *     missed_impact      pairs that were not followed (time_of_impact.c)
+ *
+ * RT safe.
+ */
+#include <assert.h>
+#include <string.h>
+
+#include "rt/contact/world_private.h"
+
+#define MERGE_GAP 1e-7 /* gap up to which a collision takes other groups in (m) */
+
+/* ---- trials --------------------------------------------------------------------------------- */
+
+/* The hand's force: its callback counts time from the start of the step. */
+static gw_wrench hand_at(const void *context, double t, const gw_pose *held, const gw_twist *twist)
+{
+    const gw_contact_force_query *query = context;
+    const gw_forces *hand = &query->world->systems[query->system].hand;
+    return hand->at(hand->context, query->world->substep_start[query->system] + t, held, twist);
+}
+
+/* Integrates a model (the system's own, or scratch memory) from the start of the system's substep
+ * to t seconds into the step. */
+static void integrate(gw_world *w, int m, gw_model *model, double t, gw_step *step)
+{
+    double h = t - w->substep_start[m];
+    bool own = model == gw_world_model(w, m);
+    if (!own || w->advanced[m])
+        memcpy((void *)model, w->saved_models + (size_t)m * w->model_stride,
+               gw_world_model(w, m)->ops->size);
+    w->advanced[m] = w->advanced[m] || own;
+    *step = (gw_step){.finite = true, .margin = 1};
+    if (!(h > 0) || w->frozen[w->group[m]])
+        return;
+    gw_contact_force_query query = {.world = w, .system = m};
+    if (w->continuous_count[m] > 0)
+        gw_contact_gather_forces(w, m, &query);
+    gw_forces forces = {.at = w->systems[m].hand.at ? hand_at : NULL,
+                        .context = &query,
+                        .touch = w->continuous_count[m] > 0 ? gw_contact_stage_forces : NULL,
+                        .touching = &query};
+    gw_model_step(model, &forces, h, step);
+    w->effort += 1 + gw_model_dof(model) / 8;
+}
+
+void gw_substep_without_contacts(gw_world *w)
+{
+    assert(w->island.system_count == 1);
+    gw_world_system *system = &w->systems[w->island.systems[0]];
+    gw_forces hand = {.at = system->hand.at, .context = system->hand.context};
+    gw_model_step(system->model, &hand, w->dt, &system->step);
+}
+
+void gw_substep_trial(gw_world *w, double t)
+{
+    assert(t >= 0 && t <= w->dt);
+    for (int i = 0; i < w->active.system_count; i++) {
+        int m = w->active.systems[i];
+        integrate(w, m, gw_world_model(w, m), t, &w->trial[m]);
+        w->substep_end[m] = t;
+    }
+    gw_world_update_gaps(w, t);
+}
+
+/* State of a body in a trial of one contact's systems; model NULL: not of a stepped system. */
+static gw_body_state trial_state(const gw_world *w, int body, gw_model *model, double t)
+{
+    gw_body_state state = w->bodies[body];
+    if (model) {
+        gw_model_body(model, state.index, &state.pose, &state.twist);
+        return state;
+    }
+    state.pose = state.start_pose;
+    if (state.model < 0)
+        state.pose = gw_body_state_extrapolate(&w->bodies[body], t, &state.twist);
+    return state;
+}
+
+void gw_substep_trial_of_pair(gw_world *w, const gw_contact *c, double t, double *gap, double *rate)
+{
+    gw_model *model[2] = {NULL, NULL};
+    int system[2] = {c->system_a, c->system_b};
+    for (int k = 0; k < 2; k++) {
+        gw_step step;
+        if (system[k] < 0)
+            continue;
+        model[k] = (gw_model *)(void *)w->scratch_models[k];
+        if (k == 1 && system[1] == system[0]) {
+            model[1] = model[0];
+            break;
+        }
+        integrate(w, system[k], model[k], t, &step);
+    }
+    gw_body_state a = trial_state(w, c->candidate.a, model[0], t);
+    gw_body_state b = trial_state(w, c->candidate.b, model[1], t);
+    *gap = gw_gap_of_states(&c->candidate, &a, &b, rate).gap - c->impact_gap;
+}
+
+/* ---- substeps ------------------------------------------------------------------------------- */
+
+/* Bodies of the active group start their substep; those of other groups go on with theirs. */
+static void set_start_states(gw_world *w, const gw_island *of)
+{
+    int group = w->group[w->active.systems[0]];
+    for (int i = 0; i < of->pair_count; i++) {
+        const gw_collision_pair *p = &w->pairs[of->pairs[i]];
+        gw_body_state *state[2] = {&w->bodies[p->a], &w->bodies[p->b]};
+        for (int k = 0; k < 2; k++) {
+            if (state[k]->model < 0 || w->group[state[k]->model] != group)
+                continue;
+            state[k]->start_pose = state[k]->pose;
+            state[k]->start_twist = state[k]->twist;
+        }
+    }
+}
+
+static void begin_substep(gw_world *w)
+{
+    w->motion_epoch++;
+    set_start_states(w, &w->active);
+    set_start_states(w, &w->boundary);
+    for (int i = 0; i < w->active.contact_count; i++)
+        gw_contact_begin_substep(w, &w->contacts[w->active.contacts[i]]);
+    for (int i = 0; i < w->active.system_count; i++) {
+        int m = w->active.systems[i];
+        const gw_model *model = gw_world_model(w, m);
+        w->in_contact[m] = w->in_contact[m] || w->continuous_count[m] > 0;
+        memcpy(w->saved_models + (size_t)m * w->model_stride, (const void *)model,
+               model->ops->size);
+        w->advanced[m] = false;
+    }
+}
+
+/* Mean acceleration of a system's body in the substep that ends at t; not of very short ones. */
+static void note_acceleration(gw_world *w, int body, double t)
+{
+    gw_body_state *p = &w->bodies[body];
+    double h = p->model >= 0 ? t - w->substep_start[p->model] : 0;
+    if (h < 1e-3 * w->dt)
+        return;
+    p->acceleration.v = gw_scale(1 / h, gw_sub(p->twist.v, p->start_twist.v));
+    p->acceleration.w = gw_scale(1 / h, gw_sub(p->twist.w, p->start_twist.w));
+}
+
+/* The active systems' trials to t are accepted. */
+static void end_substep(gw_world *w, double t)
+{
+    w->motion_epoch++;
+    for (int i = 0; i < w->active.pair_count; i++) {
+        note_acceleration(w, w->pairs[w->active.pairs[i]].a, t);
+        note_acceleration(w, w->pairs[w->active.pairs[i]].b, t);
+    }
+    for (int i = 0; i < w->active.contact_count; i++) {
+        gw_contact *c = &w->contacts[w->active.contacts[i]];
+        gw_contact_end_substep(w, c, t - w->substep_start[gw_contact_any_system(c)]);
+    }
+    for (int i = 0; i < w->active.system_count; i++) {
+        int m = w->active.systems[i];
+        if (t > w->substep_start[m] && !w->frozen[w->group[m]])
+            gw_step_add(&w->systems[m].step, &w->trial[m], w->substep_start[m] == 0);
+        w->substep_start[m] = t;
+    }
+}
+
+/* ---- estimated times of impact --------------------------------------------------------------- */
+
+/* Enters contacts that close until the end of the step into the queue; all bodies are there. */
+static void estimate_impacts(gw_world *w, const gw_island *of)
+{
+    for (int i = 0; i < of->contact_count; i++) {
+        gw_contact *c = &w->contacts[of->contacts[i]];
+        c->toi = gw_toi_estimate(w, c, w->dt);
+        if (c->queued || !isfinite(c->toi))
+            continue;
+        c->queued = true;
+        w->toi_queue[w->toi_queue_count++] = of->contacts[i];
+    }
+}
+
+/* Tries the active part to the end of the step. */
+static void try_to_end(gw_world *w)
+{
+    gw_substep_trial(w, w->dt);
+    estimate_impacts(w, &w->active);
+    for (int i = 0; i < w->boundary.contact_count; i++) {
+        gw_contact *c = &w->contacts[w->boundary.contacts[i]];
+        c->slow_impact = false;
+        gw_contact_set_start(w, c, 0);
+        gw_contact_update_gap(w, c);
+    }
+    estimate_impacts(w, &w->boundary);
+}
+
+/* The contact of the queue that collides first; NULL: none does. */
+static gw_contact *next_impact(gw_world *w)
+{
+    gw_contact *first = NULL;
+    int count = 0;
+    for (int i = 0; i < w->toi_queue_count; i++) {
+        gw_contact *c = &w->contacts[w->toi_queue[i]];
+        c->queued = isfinite(c->toi);
+        if (!c->queued)
+            continue;
+        w->toi_queue[count++] = w->toi_queue[i];
+        if (!first || c->toi < first->toi)
+            first = c;
+    }
+    w->toi_queue_count = count;
+    return first;
+}
+
+/* ---- deferring collisions for lack of effort ------------------------------------------------- */
+
+/* The step's effort does not bear a collision and `reserve` more, which is needed to go on. */
+static bool effort_is_spent(const gw_world *w, int reserve)
+{
+    return w->effort + reserve >= w->budget;
+}
+
+static void defer(gw_world *w, gw_contact *c)
+{
+    c->deferred = true;
+    c->toi = INFINITY;
+    w->deferred++;
+}
+
+/* Defers the collision of the active group, which is frozen where it is too deep already. */
+static void defer_collision(gw_world *w)
+{
+    for (int i = 0; i < w->active.contact_count; i++) {
+        gw_contact *c = &w->contacts[w->active.contacts[i]];
+        if (!gw_contact_collides(w, c))
+            continue;
+        defer(w, c);
+        if (gw_contact_too_deep(c))
+            w->frozen[w->group[w->active.systems[0]]] = true;
+    }
+}
+
+/* Whether an impact must be deferred: resolving it takes two trials of its groups. One that ends
+ * open has passed through, and is resolved as long as there is any effort left. */
+static bool must_defer(const gw_world *w, const gw_contact *c)
+{
+    int trials = 0;
+    for (int i = 0; i < w->island.system_count; i++) {
+        int g = w->group[w->island.systems[i]];
+        trials += (c->system_a >= 0 && g == w->group[c->system_a]) ||
+                  (c->system_b >= 0 && g == w->group[c->system_b]);
+    }
+    return effort_is_spent(w, c->now.gap > -GW_CONTACT_CLOSED_GAP ? 0 : 2 * trials);
+}
+
+/* Groups that would overlap too much, or pass through, are frozen where their substep began. */
+static void defer_impact(gw_world *w, gw_contact *c)
+{
+    int system[2] = {c->system_a, c->system_b};
+    bool freeze = gw_contact_overshot(c) && effort_is_spent(w, 0);
+    defer(w, c);
+    for (int k = 0; freeze && k < 2; k++) {
+        int group = system[k] >= 0 ? w->group[system[k]] : -1;
+        if (group < 0 || w->frozen[group])
+            continue;
+        gw_groups_activate(w, group, group);
+        w->frozen[group] = true;
+        try_to_end(w);
+    }
+}
+
+/* ---- collisions ------------------------------------------------------------------------------ */
+
+/* Whether a contact of the active part collides now; slow ones come to rest. */
+static bool any_collides(gw_world *w)
+{
+    bool any = false;
+    for (int i = 0; i < w->active.contact_count; i++) {
+        gw_contact *c = &w->contacts[w->active.contacts[i]];
+        gw_contact_rest_if_slow(w, c);
+        any = any || gw_contact_collides(w, c);
+    }
+    return any;
+}
+
+/* Resolves collisions of the active group until nothing collides. After GW_WORLD_MAX_TOI_EVENTS of
+ * them in a step they are plastic; after as many again the group is frozen, so that it passes
+ * through nothing. */
+static void resolve_collisions(gw_world *w, int reserve, gw_world_step_result *out)
+{
+    int group = w->group[w->active.systems[0]];
+    while (any_collides(w)) {
+        if (w->collisions[group] >= 2 * GW_WORLD_MAX_TOI_EVENTS) {
+            w->frozen[group] = true;
+            return;
+        }
+        if (effort_is_spent(w, reserve)) {
+            defer_collision(w);
+            return;
+        }
+        bool rebounds = w->collisions[group]++ < GW_WORLD_MAX_TOI_EVENTS;
+        gw_resolve_collision(w, rebounds ? GW_COLLISION_RESTITUTION : GW_COLLISION_PLASTIC);
+        out->collisions++;
+    }
+}
+
+/* The active group is at t: groups that touch it there are tried to t and merged with it. */
+static void merge_touching_groups(gw_world *w, double t)
+{
+    int group = w->group[w->active.systems[0]];
+    for (int i = 0; i < w->boundary.contact_count; i++) {
+        const gw_contact *c = &w->contacts[w->boundary.contacts[i]];
+        bool a_is_active = w->group[c->system_a] == group;
+        int other = a_is_active ? c->system_b : c->system_a, other_group = w->group[other];
+        gw_body_state a = w->bodies[c->candidate.a], b = w->bodies[c->candidate.b];
+        if (a_is_active)
+            b = gw_body_state_interpolate(w, c->candidate.b, t);
+        else
+            a = gw_body_state_interpolate(w, c->candidate.a, t);
+        gw_gap gap = gw_gap_at(&c->candidate, &a.pose, &b.pose);
+        if (gap.gap > MERGE_GAP || c->immovable || w->substep_start[other] > t)
+            continue;
+        gw_groups_activate(w, other_group, other_group);
+        gw_substep_trial(w, t);
+        end_substep(w, t);
+        gw_groups_merge(w, group, other_group);
+        gw_groups_activate(w, group, group);
+        gw_world_update_gaps(w, t);
+        i = -1; /* the boundary is another one */
+    }
+}
+
+/* The impact of contact c, the earliest of the queue. */
+static void resolve_impact(gw_world *w, gw_contact *c, gw_world_step_result *out)
+{
+    int a = w->group[gw_contact_any_system(c)];
+    int b = gw_contact_both_dynamic(c) ? w->group[c->system_b] : a;
+    gw_groups_activate(w, a, b);
+    double t = gw_toi_rewind(w, c, w->dt);
+    c->toi = INFINITY;
+    if (!(t < w->dt))
+        return;
+    end_substep(w, t);
+    gw_groups_merge(w, a, b);
+    gw_groups_activate(w, a, a);
+    merge_touching_groups(w, t);
+    resolve_collisions(w, w->active.system_count, out);
+    begin_substep(w);
+    try_to_end(w);
+}
+
+/* Whether an impact of the trials was missed because its features were not followed. */
+static bool missed_impact(gw_world *w)
+{
+    gw_groups_activate_all(w);
+    if (!gw_toi_redetect_after_trial(w))
+        return false;
+    estimate_impacts(w, &w->active);
+    return true;
+}
+
+/* ---- the island's step ----------------------------------------------------------------------- */
+
+/* Bodies moved from outside start anew with each island; one contact in turn is softened. */
+static void reset_island(gw_world *w, gw_world_step_result *out)
+{
+    const gw_island *island = &w->island;
+    w->motion_epoch++;
+    w->external_work = 0;
+    w->any_contact = false;
+    w->toi_queue_count = 0;
+    for (int i = 0; i < island->pair_count; i++) {
+        const gw_collision_pair *p = &w->pairs[island->pairs[i]];
+        gw_body_state *state[2] = {&w->bodies[p->a], &w->bodies[p->b]};
+        for (int k = 0; k < 2; k++)
+            if (state[k]->model < 0)
+                state[k]->pose = state[k]->start_pose = state[k]->step_pose;
+    }
+    if (island->contact_count == 0)
+        return;
+    gw_contact *c = &w->contacts[island->contacts[w->step_count % (unsigned)island->contact_count]];
+    double before = gw_contact_spring_energy(c);
+    if (c->continuous)
+        gw_contact_soften(w, c);
+    out->dissipated += before - gw_contact_spring_energy(c);
+}
+
+/* Collisions at the start of the step, group by group; then all groups are tried to its end. */
+static void start_step(gw_world *w, gw_world_step_result *out)
+{
+    gw_groups_find(w);
+    for (int i = 0; i < w->island.system_count; i++) {
+        int m = w->island.systems[i];
+        if (w->group[m] != m)
+            continue;
+        gw_groups_activate(w, m, m);
+        if (gw_island_overcompressed(w))
+            gw_resolve_collision(w, GW_COLLISION_OVERCOMPRESSED);
+        resolve_collisions(w, w->island.system_count, out);
+        begin_substep(w);
+    }
+    gw_groups_activate_all(w);
+    for (int i = 0; i < w->active.contact_count; i++) {
+        gw_contact *c = &w->contacts[w->active.contacts[i]];
+        if (!gw_contact_both_dynamic(c) || w->group[c->system_a] == w->group[c->system_b])
+            continue;
+        /* between groups: neither of them began a substep for it */
+        c->slow_impact = false;
+        c->start = c->now;
+        c->start_gap_rate = c->gap_rate;
+        c->impact_gap = c->continuous ? 0 : fmin(0, c->start.gap);
+        c->start_time = 0;
+    }
+    try_to_end(w);
+}
+
+void gw_island_step(gw_world *w, gw_world_step_result *out)
+{
+    gw_energy_audit audit;
+    if (w->island.pair_count == 0) {
+        gw_energy_audit_without_contacts(w, out);
+        return;
+    }
+    reset_island(w, out);
+    gw_energy_audit_open(w, &audit);
+    start_step(w, out);
+    do
+        for (gw_contact *c; (c = next_impact(w));)
+            if (must_defer(w, c))
+                defer_impact(w, c);
+            else
+                resolve_impact(w, c, out);
+    while (missed_impact(w));
+    end_substep(w, w->dt);
+    gw_energy_audit_close(w, &audit, out);
+}
