@@ -479,27 +479,21 @@ static gw_penalty_contact parameters(const gw_world *w, const gw_contact *c, boo
                                 .anchor_offset = c->anchor_offset};
 }
 
-gw_vec3 gw_contact_force(const gw_world *w, const gw_contact *c, const gw_pose *a,
-                         const gw_twist *twist_a, const gw_pose *b, const gw_twist *twist_b)
+gw_vec3 gw_contact_force(const gw_world *w, const gw_contact *c)
 {
-    gw_penalty_batch f;
-    gw_penalty_contact contact = parameters(w, c, true);
-    gw_body_motion motion_a = gw_body_motion_of(a, twist_a);
-    gw_body_motion motion_b = gw_body_motion_of(b, twist_b);
+    const gw_body_state *a = &w->bodies[c->candidate.a], *b = &w->bodies[c->candidate.b];
     gw_wrench on = {{0, 0, 0}, {0, 0, 0}};
     if (!c->continuous)
         return on.f;
+    gw_penalty_batch f;
+    gw_penalty_contact contact = parameters(w, c, true);
+    gw_body_motion motion_a = gw_body_motion_of(&a->pose, &a->twist);
+    gw_body_motion motion_b = gw_body_motion_of(&b->pose, &b->twist);
     gw_penalty_batch_init(&f, 0);
     gw_penalty_batch_add(&f, &contact, 0);
     gw_penalty_batch_set_other(&f, 0, &motion_b);
     gw_penalty_batch_apply(&f, &motion_a, w->rules.slip_speed, &on);
     return on.f;
-}
-
-gw_vec3 gw_contact_force_now(const gw_world *w, const gw_contact *c)
-{
-    const gw_body_state *a = &w->bodies[c->candidate.a], *b = &w->bodies[c->candidate.b];
-    return gw_contact_force(w, c, &a->pose, &a->twist, &b->pose, &b->twist);
 }
 
 /* A batch of that body with a free lane. */
@@ -596,7 +590,7 @@ static double external_power(const gw_world *w, const gw_contact *c)
     double power = 0;
     if (!by_a && !by_b)
         return 0;
-    gw_vec3 force = gw_contact_force_now(w, c);
+    gw_vec3 force = gw_contact_force(w, c);
     if (by_a)
         power -= gw_dot(force, gw_velocity_at(&a->pose, &a->twist, c->now.at_a));
     if (by_b)

@@ -273,41 +273,6 @@ void gw_world_step_all(gw_world *w, gw_world_system *systems, double dt, gw_worl
 
 /* ---- results -------------------------------------------------------------------------------- */
 
-static void body_now(const gw_world *w, const gw_world_system *systems, int body, gw_pose *pose,
-                     gw_twist *twist)
-{
-    const gw_body_state *p = &w->bodies[body];
-    *pose = p->step_pose;
-    *twist = p->twist;
-    if (p->model >= 0)
-        gw_model_body(systems[p->model].model, p->index, pose, twist);
-}
-
-void gw_world_contact_force(const gw_world *w, const gw_world_system *systems, int m, double *force)
-{
-    gw_model *model = systems[m].model;
-    assert(m >= 0 && m < w->system_count);
-    memset(force, 0, (size_t)gw_model_dof(model) * sizeof *force);
-    for (int i = 0; i < w->contact_count; i++) {
-        const gw_contact *c = &w->contacts[i];
-        int of_a = w->bodies[c->candidate.a].model, of_b = w->bodies[c->candidate.b].model;
-        if (!c->continuous || (of_a != m && of_b != m))
-            continue;
-        gw_pose a, b;
-        gw_twist twist_a, twist_b;
-        body_now(w, systems, c->candidate.a, &a, &twist_a);
-        body_now(w, systems, c->candidate.b, &b, &twist_b);
-        gw_gap gap = gw_gap_at(&c->candidate, &a, &b);
-        gw_vec3 f = gw_contact_force(w, c, &a, &twist_a, &b, &twist_b);
-        gw_wrench on_a = gw_wrench_at(&a, gap.at_a, f),
-                  on_b = gw_wrench_at(&b, gap.at_b, gw_neg(f));
-        if (of_a == m)
-            gw_model_pull_back(model, w->bodies[c->candidate.a].index, &on_a, force);
-        if (of_b == m)
-            gw_model_pull_back(model, w->bodies[c->candidate.b].index, &on_b, force);
-    }
-}
-
 static gw_contact_state state_of(const gw_contact *c)
 {
     if (c->immovable)
@@ -330,7 +295,7 @@ int gw_world_contacts(const gw_world *w, gw_contact_point *points, int capacity)
                                              .state = state,
                                              .point = c->now.at_a,
                                              .normal = c->now.normal,
-                                             .force = gw_contact_force_now(w, c),
+                                             .force = gw_contact_force(w, c),
                                              .impulse = c->impulse,
                                              .gap = c->now.gap};
     }

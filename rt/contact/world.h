@@ -163,11 +163,6 @@ void gw_world_reset(gw_world *world);
 void gw_world_step_all(gw_world *world, gw_world_system *systems, double dt,
                        gw_world_step_result *out);
 
-/* J^T F of all contacts on one system now, generalised: the contact part of the feed-forward (tau
- * of mechanisms eq. 12). RT safe. */
-void gw_world_contact_force(const gw_world *world, const gw_world_system *systems, int system,
-                            double *force);
-
 /* The contacts that are closed now or collided in the last step; returns how many, at most
  * `capacity`. RT safe. */
 int gw_world_contacts(const gw_world *world, gw_contact_point *points, int capacity);

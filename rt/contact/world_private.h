@@ -335,10 +335,8 @@ double gw_toi_rewind(gw_world *w, gw_contact *c, double t);
 
 /* ---- penalty forces: penalty_contact.c ------------------------------------------------------- */
 
-/* Force on a (N): penalty and friction with the bodies there. */
-gw_vec3 gw_contact_force(const gw_world *w, const gw_contact *c, const gw_pose *a,
-                         const gw_twist *twist_a, const gw_pose *b, const gw_twist *twist_b);
-gw_vec3 gw_contact_force_now(const gw_world *w, const gw_contact *c);
+/* Penalty and friction force on a now (N, world axes). */
+gw_vec3 gw_contact_force(const gw_world *w, const gw_contact *c);
 
 /* Collects the system's continuous contacts for the stages of its integrator. */
 void gw_contact_gather_forces(gw_world *w, int system, gw_contact_force_query *query);

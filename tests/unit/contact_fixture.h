@@ -1,5 +1,5 @@
 /*
- * A world of free bodies among planes, for tests of contact: near pairs are made by hand.
+ * A contact world of free bodies among planes; its contact candidates are made by hand.
  */
 #ifndef GW_TESTS_UNIT_CONTACT_FIXTURE_H
 #define GW_TESTS_UNIT_CONTACT_FIXTURE_H
@@ -8,21 +8,21 @@
 #include "rt/dynamics/guided.h"
 #include "tests/unit/scenario_fixture.h"
 
-enum { SOME_MOVERS = 64, SOME_NEAR = 512 };
+enum { SOME_SYSTEMS = 64, SOME_CANDIDATES = 512 };
 
-/* Body m belongs to mover m; body `ground()` stands, at the origin. */
+/* Body m belongs to system m; body `ground()` is static, at the origin. */
 typedef struct arena {
-    int count, near_count;
-    gw_guided body[SOME_MOVERS];
-    gw_world_system mover[SOME_MOVERS];
-    gw_contact_candidate near[SOME_NEAR];
+    int count, candidate_count;
+    gw_guided body[SOME_SYSTEMS];
+    gw_world_system system[SOME_SYSTEMS];
+    gw_contact_candidate candidates[SOME_CANDIDATES];
     gw_world *world;
     gw_contact_rules rules;
     gw_vec3 gravity;
     double dt;
     gw_world_step_result last;
-    double start, work, generated, dissipated, moved; /* energy books */
-    double worst;                                     /* rise of the books in one step */
+    double start, work, generated, dissipated, external_work; /* energy (J) */
+    double worst; /* largest rise of energy that nobody gave, in one step (J) */
 } arena;
 
 static inline int ground(const arena *a)
@@ -53,7 +53,7 @@ static inline int arena_add(arena *a, const gw_guided_def *def, gw_vec3 at, gw_v
     gw_twist twist = {velocity, {0, 0, 0}};
     gw_guided_init(&a->body[m], def, &pose);
     gw_guided_set_twist(&a->body[m], &twist);
-    a->mover[m].model = &a->body[m].model;
+    a->system[m].model = &a->body[m].model;
     return m;
 }
 
@@ -75,10 +75,10 @@ static inline int arena_box(arena *a, double mass, gw_vec3 h, gw_vec3 at)
     return arena_add(a, &def, at, gw_v3(0, 0, 0));
 }
 
-static inline gw_contact_candidate *arena_near(arena *a, gw_contact_material surface)
+static inline gw_contact_candidate *arena_candidate(arena *a, gw_contact_material surface)
 {
-    gw_contact_candidate *n = &a->near[a->near_count++];
-    *n = (gw_contact_candidate){.key = (uint64_t)a->near_count, .surface = surface};
+    gw_contact_candidate *n = &a->candidates[a->candidate_count++];
+    *n = (gw_contact_candidate){.key = (uint64_t)a->candidate_count, .surface = surface};
     return n;
 }
 
@@ -86,7 +86,7 @@ static inline gw_contact_candidate *arena_near(arena *a, gw_contact_material sur
 static inline void arena_over_plane(arena *a, int m, gw_vec3 point, double radius, gw_vec3 at,
                                     gw_vec3 normal, gw_contact_material surface)
 {
-    gw_contact_candidate *n = arena_near(a, surface);
+    gw_contact_candidate *n = arena_candidate(a, surface);
     n->a = m;
     n->b = -1; /* the ground's index is known when all bodies are */
     n->point_a = point;
@@ -99,7 +99,7 @@ static inline void arena_over_plane(arena *a, int m, gw_vec3 point, double radiu
 static inline void arena_balls(arena *a, int m, double radius_m, int k, double radius_k,
                                gw_contact_material surface)
 {
-    gw_contact_candidate *n = arena_near(a, surface);
+    gw_contact_candidate *n = arena_candidate(a, surface);
     n->a = m;
     n->b = k;
     n->radius_a = radius_m;
@@ -112,7 +112,7 @@ static inline double arena_energy(const arena *a)
     double sum = a->last.spring;
     for (int i = 0; i < a->count; i++) {
         double kinetic, potential;
-        gw_model_energy(a->mover[i].model, &kinetic, &potential);
+        gw_model_energy(a->system[i].model, &kinetic, &potential);
         sum += kinetic + potential;
     }
     return sum;
@@ -120,7 +120,7 @@ static inline double arena_energy(const arena *a)
 
 static inline void arena_start(arena *a)
 {
-    gw_world_body bodies[SOME_MOVERS + 1];
+    gw_world_body bodies[SOME_SYSTEMS + 1];
     gw_world_def def = {.system_count = a->count,
                         .model_bytes = sizeof(gw_guided),
                         .body_count = a->count + 1,
@@ -128,25 +128,25 @@ static inline void arena_start(arena *a)
                         .rules = a->rules};
     for (int i = 0; i <= a->count; i++)
         bodies[i] = (gw_world_body){.model = i < a->count ? i : -1, .pose = gw_pose_identity()};
-    for (int i = 0; i < a->near_count; i++)
-        if (a->near[i].b < 0)
-            a->near[i].b = ground(a);
+    for (int i = 0; i < a->candidate_count; i++)
+        if (a->candidates[i].b < 0)
+            a->candidates[i].b = ground(a);
     a->world = gw_world_create(&def, NULL);
-    gw_world_set_candidates(a->world, a->near, a->near_count);
+    gw_world_set_candidates(a->world, a->candidates, a->candidate_count);
     a->start = arena_energy(a);
 }
 
-/* A step, and the energy books. */
+/* A step, and its energies. */
 static inline void arena_step(arena *a)
 {
     double before = arena_energy(a), given = 0;
-    gw_world_step_all(a->world, a->mover, a->dt, &a->last);
+    gw_world_step_all(a->world, a->system, a->dt, &a->last);
     for (int i = 0; i < a->count; i++) {
-        assert_true(a->mover[i].step.finite);
-        given += a->mover[i].step.work;
+        assert_true(a->system[i].step.finite);
+        given += a->system[i].step.work;
     }
     a->work += given;
-    a->moved += a->last.external_work;
+    a->external_work += a->last.external_work;
     a->generated += a->last.generated;
     a->dissipated += a->last.dissipated;
     a->worst = fmax(a->worst, arena_energy(a) - before - given - a->last.external_work);

@@ -1,5 +1,5 @@
 /*
- * Chains in the world: five pendulums as a cradle, links that hit one another.
+ * Contacts of chains: five pendulums as a cradle, links that collide with one another.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -21,8 +21,8 @@ static const double radius = 0.05, length = 0.5;
 typedef struct row {
     gw_chain_def def[BALLS];
     gw_chain chain[BALLS];
-    gw_world_system mover[BALLS];
-    gw_contact_candidate near[BALLS];
+    gw_world_system system[BALLS];
+    gw_contact_candidate candidates[BALLS];
     gw_world *world;
     gw_world_step_result last;
     double generated, dissipated;
@@ -35,18 +35,18 @@ static gw_mass ball_mass(double mass, gw_vec3 at)
     return (gw_mass){.mass = mass, .com = at, .inertia = {{{i, 0, 0}, {0, i, 0}, {0, 0, i}}}};
 }
 
-static void open_world(row *r, int movers, int bodies_each, int near, gw_contact_rules rules)
+static void open_world(row *r, int systems, int bodies_each, int candidates, gw_contact_rules rules)
 {
     gw_world_body bodies[2 * BALLS];
-    gw_world_def def = {.system_count = movers,
+    gw_world_def def = {.system_count = systems,
                         .model_bytes = sizeof(gw_chain),
-                        .body_count = movers * bodies_each,
+                        .body_count = systems * bodies_each,
                         .bodies = bodies,
                         .rules = rules};
     for (int i = 0; i < def.body_count; i++)
         bodies[i] = (gw_world_body){.model = i / bodies_each, .index = i % bodies_each};
     r->world = gw_world_create(&def, NULL);
-    gw_world_set_candidates(r->world, r->near, near);
+    gw_world_set_candidates(r->world, r->candidates, candidates);
 }
 
 /* Balls that hang side by side; the first is drawn aside by `angle`. */
@@ -64,27 +64,27 @@ static void hang(row *r, double angle, gw_contact_rules rules)
                                       .mass = ball_mass(1, gw_v3(0, 0, -length))};
         double q = i == 0 ? angle : 0;
         gw_chain_init(&r->chain[i], d, &q, NULL);
-        r->mover[i].model = &r->chain[i].model;
+        r->system[i].model = &r->chain[i].model;
     }
     for (int i = 0; i + 1 < BALLS; i++)
-        r->near[i] = (gw_contact_candidate){.key = (uint64_t)i + 1,
-                                            .a = i + 1,
-                                            .b = i,
-                                            .point_a = {0, 0, -length},
-                                            .point_b = {0, 0, -length},
-                                            .radius_a = radius,
-                                            .radius_b = radius,
-                                            .kind = GW_NORMAL_BETWEEN,
-                                            .surface = {.restitution = 1}};
+        r->candidates[i] = (gw_contact_candidate){.key = (uint64_t)i + 1,
+                                                  .a = i + 1,
+                                                  .b = i,
+                                                  .point_a = {0, 0, -length},
+                                                  .point_b = {0, 0, -length},
+                                                  .radius_a = radius,
+                                                  .radius_b = radius,
+                                                  .kind = GW_NORMAL_BETWEEN,
+                                                  .surface = {.restitution = 1}};
     open_world(r, BALLS, 1, BALLS - 1, rules);
 }
 
-static double energy(const row *r, int movers)
+static double energy(const row *r, int systems)
 {
     double sum = r->last.spring;
-    for (int i = 0; i < movers; i++) {
+    for (int i = 0; i < systems; i++) {
         double kinetic, potential;
-        gw_model_energy(r->mover[i].model, &kinetic, &potential);
+        gw_model_energy(r->system[i].model, &kinetic, &potential);
         sum += kinetic + potential;
     }
     return sum;
@@ -96,8 +96,8 @@ static double narrowest(const row *r)
     for (int i = 0; i + 1 < BALLS; i++) {
         gw_pose a, b;
         gw_twist t;
-        gw_model_body(r->mover[i].model, 0, &a, &t);
-        gw_model_body(r->mover[i + 1].model, 0, &b, &t);
+        gw_model_body(r->system[i].model, 0, &a, &t);
+        gw_model_body(r->system[i + 1].model, 0, &b, &t);
         gw_vec3 hang_at = {0, 0, -length};
         gw_vec3 d = gw_sub(gw_pose_point(&b, hang_at), gw_pose_point(&a, hang_at));
         least = fmin(least, d.x < 0 ? -gw_norm(d) : gw_norm(d) - 2 * radius);
@@ -115,14 +115,14 @@ static void pendulums_swing_ten_times(void **state)
             .impulse = rule == 2 ? GW_IMPULSE_NON_ADHESIVE : GW_IMPULSE_PSEUDO_INVERSE};
         hang(&r, 0.4, rules);
         double hung = -BALLS * 9.81 * length; /* at rest, all down */
-        double start = energy(&r, BALLS), gap = 0, rise = 0, books = start;
+        double start = energy(&r, BALLS), gap = 0, rise = 0, lowest = start;
         for (int k = 0; k < 15000; k++) { /* a swing takes 1.43 s */
-            gw_world_step_all(r.world, r.mover, 1e-3, &r.last);
+            gw_world_step_all(r.world, r.system, 1e-3, &r.last);
             gap = fmin(gap, narrowest(&r));
             r.collisions += r.last.collisions;
             r.generated += r.last.generated;
-            rise = fmax(rise, energy(&r, BALLS) - books);
-            books = energy(&r, BALLS);
+            rise = fmax(rise, energy(&r, BALLS) - lowest);
+            lowest = energy(&r, BALLS);
         }
         double lost = (start - energy(&r, BALLS)) / (start - hung);
         print_message(
@@ -154,14 +154,14 @@ static void rail(row *r, double v0, double v1, double m1, double e, bool each)
                                       .mass = ball_mass(i ? m1 : 1, gw_v3(0, 0, 0))};
     double q[2] = {0, 2 * radius + 0.0005}, v[2] = {v0, v1 - v0};
     gw_chain_init(&r->chain[0], d, q, v);
-    r->mover[0].model = &r->chain[0].model;
-    r->near[0] = (gw_contact_candidate){.key = 1,
-                                        .a = 1,
-                                        .b = 0,
-                                        .radius_a = radius,
-                                        .radius_b = radius,
-                                        .kind = GW_NORMAL_BETWEEN,
-                                        .surface = {.restitution = e}};
+    r->system[0].model = &r->chain[0].model;
+    r->candidates[0] = (gw_contact_candidate){.key = 1,
+                                              .a = 1,
+                                              .b = 0,
+                                              .radius_a = radius,
+                                              .radius_b = radius,
+                                              .kind = GW_NORMAL_BETWEEN,
+                                              .surface = {.restitution = e}};
     open_world(r, 1, 2, 1, (gw_contact_rules){.self_each_link = each});
 }
 
@@ -176,7 +176,7 @@ static void links_that_hit_one_another_follow_their_rule(void **state)
             rail(&r, v0, v1, m1, e, each);
             double before = energy(&r, 1);
             for (int k = 0; k < 3; k++)
-                gw_world_step_all(r.world, r.mover, 1e-3, &r.last);
+                gw_world_step_all(r.world, r.system, 1e-3, &r.last);
             double a = r.chain[0].v[0], b = a + r.chain[0].v[1];
             double momentum = a + m1 * b - (v0 + m1 * v1);
             if (e == 0.5)

@@ -1,6 +1,6 @@
 /*
  * Many bodies: impulses of many rows, and a heap of 64 boxes and balls in an enclosure, with its
- * books of energy, its bound of work, and the same bits twice.
+ * energy audit, its bound of effort, and the same bits twice.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -118,7 +118,7 @@ static double resolve(crowd *c, bool only_push, double *miss)
     return (kinetic(c) - was) / was;
 }
 
-static void many_rows_are_passive(void **state)
+static void impulses_of_many_rows_are_passive(void **state)
 {
     (void)state;
     static crowd c;
@@ -190,10 +190,11 @@ static void look(arena *a, gw_detector *detector)
     gw_twist twists[HEAP + 1] = {[HEAP] = {{0, 0, 0}, {0, 0, 0}}};
     int lost;
     for (int m = 0; m < HEAP; m++)
-        gw_model_body(a->mover[m].model, 0, &poses[m], &twists[m]);
-    int count = gw_detect(detector, poses, twists, 0.01, 0.002, a->near, SOME_NEAR, &lost);
+        gw_model_body(a->system[m].model, 0, &poses[m], &twists[m]);
+    int count =
+        gw_detect(detector, poses, twists, 0.01, 0.002, a->candidates, SOME_CANDIDATES, &lost);
     assert_int_equal(lost, 0);
-    gw_world_set_candidates(a->world, a->near, count);
+    gw_world_set_candidates(a->world, a->candidates, count);
 }
 
 typedef struct outcome {
@@ -212,15 +213,15 @@ static void run(outcome *o, int ticks)
     gw_detector *detector = watch(&a, shapes);
     assert_non_null(detector);
     arena_start(&a);
-    double books = arena_energy(&a);
+    double lowest = arena_energy(&a);
     for (int k = 0; k < ticks; k++) {
         gw_contact_point at[GW_MAX_SHOWN_CONTACTS];
         if (k % 5 == 0)
             look(&a, detector);
         arena_step(&a);
-        double now = arena_energy(&a) - a.work - a.moved;
-        o->rise = fmax(o->rise, now - books);
-        books = fmin(books, now);
+        double now = arena_energy(&a) - a.work - a.external_work;
+        o->rise = fmax(o->rise, now - lowest);
+        lowest = fmin(lowest, now);
         o->collisions += a.last.collisions;
         o->deferred += a.last.deferred;
         o->work = a.last.effort > o->work ? a.last.effort : o->work;
@@ -236,7 +237,7 @@ static void run(outcome *o, int ticks)
 
 /* The work of a step is bounded, what was put off is told, nothing is won, and it is the same each
  * time. */
-static void a_heap_falls_within_its_bound_of_work(void **state)
+static void a_falling_heap_stays_within_the_steps_effort(void **state)
 {
     (void)state;
     static outcome one, other;
@@ -258,8 +259,8 @@ static void a_heap_falls_within_its_bound_of_work(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(many_rows_are_passive),
-        cmocka_unit_test(a_heap_falls_within_its_bound_of_work),
+        cmocka_unit_test(impulses_of_many_rows_are_passive),
+        cmocka_unit_test(a_falling_heap_stays_within_the_steps_effort),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

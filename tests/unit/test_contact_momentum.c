@@ -1,5 +1,5 @@
 /*
- * Hits of free bodies at one another: momentum and its moment stay, and with e = 1 the energy.
+ * Collisions of free bodies conserve linear and angular momentum, and with e = 1 energy.
  */
 // clang-format off
 #include <setjmp.h>
@@ -57,7 +57,7 @@ static motion motion_of(const play *p)
     return sum;
 }
 
-static void hits_keep_momentum_and_its_moment(void **state)
+static void collisions_conserve_linear_and_angular_momentum(void **state)
 {
     (void)state;
     unsigned seed = 7;
@@ -90,7 +90,7 @@ static void hits_keep_momentum_and_its_moment(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(hits_keep_momentum_and_its_moment),
+        cmocka_unit_test(collisions_conserve_linear_and_angular_momentum),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

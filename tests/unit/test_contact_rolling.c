@@ -1,5 +1,5 @@
 /*
- * What rolls on a rim is followed by points that it leaves.
+ * A rolling cone: its contact points leave the rim's features by which they are followed.
  */
 // clang-format off
 #include <setjmp.h>
@@ -45,7 +45,7 @@ static void run_for(play *p, double seconds)
 }
 
 /* It rolls about its apex, for ever: no deeper, no faster. */
-static void a_cone_that_rolls_stays_at_its_height(void **state)
+static void a_rolling_cone_stays_at_its_height(void **state)
 {
     (void)state;
     play p;
@@ -66,7 +66,7 @@ static void a_cone_that_rolls_stays_at_its_height(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_cone_that_rolls_stays_at_its_height),
+        cmocka_unit_test(a_rolling_cone_stays_at_its_height),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
 /*
- * Things thrown at surfaces of triangles: open sheets from either side, and closed ones of too many
- * triangles to be filled with cells. Looked at 200 times a second, late as by a thread.
+ * Bodies thrown at triangle meshes: open sheets from either side, and closed ones of too many
+ * triangles to be filled with cells. Detected 200 times a second, late as by a thread.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "tests/unit/thrown.h"
+#include "tests/unit/enclosure_fixture.h"
 
 /* A square of 0.4 m, in the plane z = 0, and up and down by `wave` (m). */
 static gw_mesh *sheet(int n, double wave)
@@ -86,7 +86,7 @@ static int pass(gw_mesh *mesh, bool both_sides, double rate, const char *name)
     return passed;
 }
 
-/* At 250 Hz 15 m/s are 6 cm in a step: there may not be looks enough for what turns as well. */
+/* At 250 Hz 15 m/s are 6 cm in a step: queries may not suffice for a body that also turns. */
 static void nothing_passes(gw_mesh *mesh, bool both_sides, const char *name)
 {
     assert_int_equal(pass(mesh, both_sides, 1000, name), 0);
@@ -94,7 +94,7 @@ static void nothing_passes(gw_mesh *mesh, bool both_sides, const char *name)
     gw_mesh_put(mesh);
 }
 
-static void a_thin_sheet_holds_what_is_thrown_at_either_side(void **state)
+static void nothing_passes_a_thin_sheet_from_either_side(void **state)
 {
     (void)state;
     gw_mesh *waved = sheet(20, 0.004);
@@ -104,7 +104,7 @@ static void a_thin_sheet_holds_what_is_thrown_at_either_side(void **state)
     nothing_passes(waved, true, "a waved sheet");
 }
 
-static void a_block_of_many_triangles_holds_it_too(void **state)
+static void nothing_passes_a_block_of_many_triangles(void **state)
 {
     (void)state;
     gw_mesh *block = dented();
@@ -115,8 +115,8 @@ static void a_block_of_many_triangles_holds_it_too(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_thin_sheet_holds_what_is_thrown_at_either_side),
-        cmocka_unit_test(a_block_of_many_triangles_holds_it_too),
+        cmocka_unit_test(nothing_passes_a_thin_sheet_from_either_side),
+        cmocka_unit_test(nothing_passes_a_block_of_many_triangles),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

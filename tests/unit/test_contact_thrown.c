@@ -1,7 +1,7 @@
 /*
- * What is thrown about, spins and is pressed at every rate of the loop, seen by a detector that is
- * slow and late: how deep it goes, by a detector of its own; edges that are just passed by;
- * contacts that a new world takes over.
+ * Bodies that are thrown about, spin and are pressed, at every rate of the loop, with a detector
+ * that is slow and late: their penetration by a detector of its own; edges that are just passed;
+ * contacts carried over to another world.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "tests/unit/thrown.h"
+#include "tests/unit/enclosure_fixture.h"
 
 /* ---- thrown about --------------------------------------------------------------------------- */
 
@@ -59,7 +59,7 @@ static outcome play_often(int kind, double rate, double look, double seconds)
         all.rise = fmax(all.rise, o.rise);
         all.typical += o.typical / OFTEN;
     }
-    print_message("%s at %.0f Hz, looked at %.0f times a second: %.2f mm deep at most, 99 %% below "
+    print_message("%s at %.0f Hz, detected %.0f times a second: %.2f mm deep at most, 99 %% below "
                   "%.2f mm; a step adds %.1e J at most\n",
                   thrown_name(kind), rate, look, 1e3 * all.deep, 1e3 * all.typical, all.rise);
     return all;
@@ -68,9 +68,9 @@ static outcome play_often(int kind, double rate, double look, double seconds)
 /*
  * The deepest of what tumbles tells little, and changes with any bit. What 99 of 100 ticks stay
  * below, and its mean over all kinds, is 4.9, 0.9 and 0.1 mm at 250 Hz, 1 kHz and 4 kHz: springs
- * give as the square of the step. Without looks within a step it is 27, 16 and 6 mm.
+ * give as the square of the step. Without queries inside the step it is 27, 16 and 6 mm.
  */
-static void what_is_thrown_about_stays_outside_at_every_rate(void **state)
+static void thrown_bodies_stay_in_the_enclosure_at_every_rate(void **state)
 {
     (void)state;
     static const double rates[] = {250, 1000, 4000}, seconds[] = {2, 2, 0.5};
@@ -87,7 +87,7 @@ static void what_is_thrown_about_stays_outside_at_every_rate(void **state)
     }
 }
 
-static void a_slow_detector_is_made_up_for(void **state)
+static void queries_inside_the_step_make_up_for_a_slow_detector(void **state)
 {
     (void)state;
     for (int kind = 0; kind <= THROWN_ELLS; kind++)
@@ -130,7 +130,7 @@ static double throw_once(int kind, bool two, double rate, unsigned *seed)
 /* Impulses are in time: nothing that comes down goes deeper than a rim rolls in a step. Of two that
  * turn, one pair in thirty goes deeper than 0.1 mm: what presses itself in as it turns, by
  * what its springs bear. Followed from one end of a step to the other it was one in fourteen. */
-static void what_is_thrown_stops_at_the_surface(void **state)
+static void a_thrown_body_collides_at_the_surface(void **state)
 {
     (void)state;
     int pairs = 0, pressed = 0;
@@ -261,7 +261,7 @@ static int same_body(const void *context, int old)
 }
 
 /* A box rests; the scene is loaded again with fewer solids, whose pieces have other numbers. */
-static void contacts_go_on_in_a_world_of_other_pieces(void **state)
+static void contacts_are_carried_over_to_another_world(void **state)
 {
     (void)state;
     static thrown t, other;
@@ -285,12 +285,12 @@ static void contacts_go_on_in_a_world_of_other_pieces(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_thrown_about_stays_outside_at_every_rate),
-        cmocka_unit_test(a_slow_detector_is_made_up_for),
-        cmocka_unit_test(what_is_thrown_stops_at_the_surface),
+        cmocka_unit_test(thrown_bodies_stay_in_the_enclosure_at_every_rate),
+        cmocka_unit_test(queries_inside_the_step_make_up_for_a_slow_detector),
+        cmocka_unit_test(a_thrown_body_collides_at_the_surface),
         cmocka_unit_test(a_corner_passes_an_edge_untouched),
         cmocka_unit_test(a_box_tips_as_its_middle_passes_the_edge),
-        cmocka_unit_test(contacts_go_on_in_a_world_of_other_pieces),
+        cmocka_unit_test(contacts_are_carried_over_to_another_world),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -41,10 +41,10 @@ static void bouncing_ball_rises_as_often_as_it_should(void **state)
             static arena b;
             b = a;
             gw_world_reset(a.world);
-            gw_world_set_candidates(a.world, a.near, a.near_count);
+            gw_world_set_candidates(a.world, a.candidates, a.candidate_count);
             int steps = (int)ceil(t / 1e-3);
             b.dt = t / steps;
-            b.mover[m].model = &b.body[m].model;
+            b.system[m].model = &b.body[m].model;
             for (int k = 0; k < steps; k++)
                 arena_step(&b);
             double height = b.body[m].pose.p.z - 0.02, apex = h * pow(e, 2 * n);
@@ -127,7 +127,7 @@ static void cradles_end_by_their_rule(void **state)
 
 /* ---- flat and fast -------------------------------------------------------------------------- */
 
-static void a_flat_bar_does_not_mind_how_many_points(void **state)
+static void a_flat_bar_rebounds_the_same_on_any_number_of_points(void **state)
 {
     (void)state;
     static arena a;
@@ -195,7 +195,7 @@ static void balls_do_not_pass_through_one_another(void **state)
 
 /* A body that its set holds on the plane z = 0 slides on a floor that it cannot leave, and bounces
  * off a wall: the floor is carried by the set. */
-static void what_a_set_carries_is_jammed_and_not_hit(void **state)
+static void a_contact_of_a_moving_base_is_immovable(void **state)
 {
     (void)state;
     static arena a;
@@ -214,10 +214,10 @@ static void what_a_set_carries_is_jammed_and_not_hit(void **state)
         for (int k = 0; k < 300; k++) {
             arena_step(&a);
             assert_true(a.last.immovable);
-            if (a.mover[m].collided) {
+            if (a.system[m].collided) {
                 hit = true;
                 /* coordinates: a turn, two slides */
-                assert_true(fabs(a.mover[m].impulse[1] + 2 * 1.5) < 1e-9);
+                assert_true(fabs(a.system[m].impulse[1] + 2 * 1.5) < 1e-9);
             }
         }
         assert_true(hit);
@@ -256,10 +256,10 @@ int main(void)
         cmocka_unit_test(bouncing_ball_rises_as_often_as_it_should),
         cmocka_unit_test(a_dropped_ball_comes_to_rest),
         cmocka_unit_test(cradles_end_by_their_rule),
-        cmocka_unit_test(a_flat_bar_does_not_mind_how_many_points),
+        cmocka_unit_test(a_flat_bar_rebounds_the_same_on_any_number_of_points),
         cmocka_unit_test(nothing_passes_a_thin_wall),
         cmocka_unit_test(balls_do_not_pass_through_one_another),
-        cmocka_unit_test(what_a_set_carries_is_jammed_and_not_hit),
+        cmocka_unit_test(a_contact_of_a_moving_base_is_immovable),
         cmocka_unit_test(a_body_on_a_circle_bounces_along_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

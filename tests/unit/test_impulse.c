@@ -212,7 +212,7 @@ static void elastic_collisions_keep_the_energy(void **state)
     assert_true(redundant > 10000);
 }
 
-static void elastic_pushes_keep_the_energy(void **state)
+static void elastic_non_adhesive_impulses_keep_the_energy(void **state)
 {
     (void)state;
     static collision c;
@@ -256,7 +256,7 @@ static void rows_that_differ_in_restitution_stay_passive(void **state)
 }
 
 /* p >= 0, A p + (1+e) u >= 0, and one of both is zero: conditions of the minimum. */
-static void pushing_meets_the_conditions_of_the_minimum(void **state)
+static void non_adhesive_impulses_meet_the_conditions_of_the_minimum(void **state)
 {
     (void)state;
     static collision c;
@@ -366,7 +366,7 @@ static void approaching_pairs_pass_the_motion_on(void **state)
 }
 
 /* A bar of 1 kg, half-length 0.1, falls flat on points in line, turning. */
-static void a_flat_bar_does_not_mind_how_many_points(void **state)
+static void a_flat_bar_rebounds_the_same_on_any_number_of_points(void **state)
 {
     (void)state;
     static const double at[3][4] = {{-0.1, 0.1}, {-0.1, 0, 0.1}, {-0.1, -0.1 / 3, 0.1 / 3, 0.1}};
@@ -389,7 +389,7 @@ static void a_flat_bar_does_not_mind_how_many_points(void **state)
 }
 
 /* A table that comes up at 1 m/s under a ball at rest throws it at 1 + e. */
-static void what_moves_by_itself_gives_its_speed(void **state)
+static void an_offset_is_added_to_the_systems_speed(void **state)
 {
     (void)state;
     static collision c;
@@ -411,15 +411,15 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(plastic_collisions_never_raise_the_energy),
         cmocka_unit_test(elastic_collisions_keep_the_energy),
-        cmocka_unit_test(elastic_pushes_keep_the_energy),
+        cmocka_unit_test(elastic_non_adhesive_impulses_keep_the_energy),
         cmocka_unit_test(rows_rebound_by_newtons_law),
         cmocka_unit_test(rows_that_differ_in_restitution_stay_passive),
-        cmocka_unit_test(pushing_meets_the_conditions_of_the_minimum),
+        cmocka_unit_test(non_adhesive_impulses_meet_the_conditions_of_the_minimum),
         cmocka_unit_test(impulses_of_rows_add_up_to_the_change),
         cmocka_unit_test(cradles_end_as_documented),
         cmocka_unit_test(approaching_pairs_pass_the_motion_on),
-        cmocka_unit_test(a_flat_bar_does_not_mind_how_many_points),
-        cmocka_unit_test(what_moves_by_itself_gives_its_speed),
+        cmocka_unit_test(a_flat_bar_rebounds_the_same_on_any_number_of_points),
+        cmocka_unit_test(an_offset_is_added_to_the_systems_speed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
 /*
- * Looks within a step: what a look says to hold holds, what holds is not looked at again and is
- * felt the same, and what looks cost is bounded and told.
+ * Queries inside a step: within a query's breaking distance nothing else touches, a pair is not
+ * queried again there and moves the same, and the cost of queries is bounded and counted.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,7 +12,7 @@
 #include "tests/unit/contact_fixture.h"
 #include "tests/unit/detector_fixture.h"
 
-/* ---- what a look says to hold -----------------------------------------------------------------
+/* ---- breaking distance ------------------------------------------------------------------------
  */
 
 /* A ball against a box, a cylinder, a cone or a ball, either of them first. */
@@ -26,7 +26,7 @@ static void open_pair(stage *s, int kind, bool ball_first)
     stage_open(s);
 }
 
-/* Somewhere near one another: by the gap along the line between their middles. */
+/* Random poses with a small gap along the line between their centres. */
 static void place_pair(stage *s, unsigned *seed)
 {
     gw_vec3 way = gw_unit(some_vector(seed, 1));
@@ -41,20 +41,21 @@ static void place_pair(stage *s, unsigned *seed)
     }
 }
 
-static int look(const stage *s, gw_contact_candidate near[GW_PAIR_CANDIDATES], double *gap,
-                double *holds)
+static int query_geoms(const stage *s, gw_contact_candidate candidates[GW_PAIR_CANDIDATES],
+                       double *gap, double *breaking_distance)
 {
-    gw_pair_query again = {.geom_a = 0,
+    gw_pair_query query = {.geom_a = 0,
                            .geom_b = 1,
                            .world_from_a = s->poses[0],
                            .world_from_b = s->poses[1],
                            .reach = 0.02};
-    int count = gw_detect_pair(s->detector, &again, near, gap);
-    *holds = count == 1 ? gw_detector_breaking_distance(s->detector, &again, near) : 0;
+    int count = gw_detect_pair(s->detector, &query, candidates, gap);
+    *breaking_distance =
+        count == 1 ? gw_detector_breaking_distance(s->detector, &query, candidates) : 0;
     return count;
 }
 
-/* Both go off by no more than `far`, as the world measures it. */
+/* Moves both by no more than `far`, as the world bounds their motion. */
 static void move_pair(stage *s, double far, unsigned *seed)
 {
     gw_vec3 unused;
@@ -73,8 +74,8 @@ static void move_pair(stage *s, double far, unsigned *seed)
     }
 }
 
-/* As long as they moved by less, the pair that was found says the gap, however they turned. */
-static void what_holds_is_all_that_touches(void **state)
+/* Within the breaking distance the only candidate has the gap, however the geoms turned. */
+static void geoms_touch_nowhere_else_within_the_breaking_distance(void **state)
 {
     (void)state;
     unsigned seed = 5;
@@ -84,21 +85,21 @@ static void what_holds_is_all_that_touches(void **state)
         double off = 0, longest = 0;
         open_pair(&s, kind, kind % 2);
         for (int i = 0; i < 4000; i++) {
-            gw_contact_candidate near[GW_PAIR_CANDIDATES], then[GW_PAIR_CANDIDATES];
-            double gap, holds, unused;
+            gw_contact_candidate candidates[GW_PAIR_CANDIDATES], then[GW_PAIR_CANDIDATES];
+            double gap, breaking_distance, unused;
             place_pair(&s, &seed);
-            look(&s, near, &gap, &holds);
-            if (!(holds > 1e-3))
+            query_geoms(&s, candidates, &gap, &breaking_distance);
+            if (!(breaking_distance > 1e-3))
                 continue;
             held++;
-            longest = fmax(longest, fmin(holds, 1));
-            move_pair(&s, 0.999 * fmin(holds, 0.01), &seed);
-            if (look(&s, then, &gap, &unused) == 0)
+            longest = fmax(longest, fmin(breaking_distance, 1));
+            move_pair(&s, 0.999 * fmin(breaking_distance, 0.01), &seed);
+            if (query_geoms(&s, then, &gap, &unused) == 0)
                 continue;
-            off = fmax(off, fabs(follow(&near[0], s.poses).gap - gap));
+            off = fmax(off, fabs(follow(&candidates[0], s.poses).gap - gap));
         }
-        print_message("kind %d: %d hold, for up to %.3f m, off by %.1e m\n", kind, held, longest,
-                      off);
+        print_message("kind %d: %d breaking distances, up to %.3f m, gap off by %.1e m\n", kind,
+                      held, longest, off);
         assert_true(held > 50);
         assert_true(off <= 1e-13);
         gw_detector_destroy(s.detector);
@@ -108,13 +109,13 @@ static void what_holds_is_all_that_touches(void **state)
 /* ---- a ball on a floor ------------------------------------------------------------------------
  */
 
-static int looks_taken;
+static int queries_made;
 
-static int look_and_count(const void *detector, const gw_pair_query *again,
-                          gw_contact_candidate near[GW_PAIR_CANDIDATES], double *gap)
+static int query_and_count(const void *detector, const gw_pair_query *query,
+                           gw_contact_candidate candidates[GW_PAIR_CANDIDATES], double *gap)
 {
-    looks_taken++;
-    return gw_detect_pair(detector, again, near, gap);
+    queries_made++;
+    return gw_detect_pair(detector, query, candidates, gap);
 }
 
 static gw_contact_material rough(const void *context, int a, int b)
@@ -126,7 +127,7 @@ static gw_contact_material rough(const void *context, int a, int b)
 static gw_detector *floor_and(const arena *a, const gw_shape *shapes)
 {
     static gw_shape floor = {.kind = GW_SHAPE_BOX, .size = {2, 2, 1}};
-    gw_collider colliders[SOME_MOVERS + 1];
+    gw_collider colliders[SOME_SYSTEMS + 1];
     for (int m = 0; m < a->count; m++)
         colliders[m] = (gw_collider){m, &shapes[m], gw_pose_identity(), 0};
     colliders[a->count] = (gw_collider){ground(a), &floor, {{0, 0, -0.5}, {1, 0, 0, 0}}, 0};
@@ -139,18 +140,19 @@ static gw_detector *floor_and(const arena *a, const gw_shape *shapes)
 
 static void detect(arena *a, gw_detector *detector)
 {
-    gw_pose poses[SOME_MOVERS + 1];
-    gw_twist twists[SOME_MOVERS + 1];
+    gw_pose poses[SOME_SYSTEMS + 1];
+    gw_twist twists[SOME_SYSTEMS + 1];
     poses[a->count] = gw_pose_identity();
     memset(&twists[a->count], 0, sizeof *twists);
     for (int m = 0; m < a->count; m++)
-        gw_model_body(a->mover[m].model, 0, &poses[m], &twists[m]);
-    int count = gw_detect(detector, poses, twists, 0.01, 0.002, a->near, SOME_NEAR, NULL);
-    gw_world_set_candidates(a->world, a->near, count);
+        gw_model_body(a->system[m].model, 0, &poses[m], &twists[m]);
+    int count =
+        gw_detect(detector, poses, twists, 0.01, 0.002, a->candidates, SOME_CANDIDATES, NULL);
+    gw_world_set_candidates(a->world, a->candidates, count);
 }
 
 /* Bounces, slides, rolls; where it is after a second. */
-static gw_pose roll(bool told, int *looks)
+static gw_pose roll(bool with_breaking_distance, int *queries)
 {
     static arena a;
     static const gw_shape ball = {.kind = GW_SHAPE_SPHERE, .radius = 0.05};
@@ -160,17 +162,17 @@ static gw_pose roll(bool told, int *looks)
     gw_detector *detector = floor_and(&a, &ball);
     assert_non_null(detector);
     arena_start(&a);
-    gw_world_set_narrow_phase(a.world,
-                              &(gw_narrow_phase){detector, gw_detector_bounding_sphere,
-                                                 look_and_count, gw_detector_query_cost,
-                                                 told ? gw_detector_breaking_distance : NULL});
-    looks_taken = 0;
+    gw_world_set_narrow_phase(
+        a.world, &(gw_narrow_phase){detector, gw_detector_bounding_sphere, query_and_count,
+                                    gw_detector_query_cost,
+                                    with_breaking_distance ? gw_detector_breaking_distance : NULL});
+    queries_made = 0;
     for (int i = 0; i < 1000; i++) {
         if (i % 5 == 0)
             detect(&a, detector);
         arena_step(&a);
     }
-    *looks = looks_taken;
+    *queries = queries_made;
     gw_pose at = a.body[0].pose;
     assert_true(a.last.touching == 1);
     arena_close(&a);
@@ -178,21 +180,22 @@ static gw_pose roll(bool told, int *looks)
     return at;
 }
 
-static void a_ball_on_a_floor_is_looked_at_once_and_goes_the_same_way(void **state)
+static void a_ball_on_a_floor_is_queried_once_and_moves_the_same(void **state)
 {
     (void)state;
-    int looks, without;
-    gw_pose at = roll(true, &looks), other = roll(false, &without);
+    int queries, without;
+    gw_pose at = roll(true, &queries), other = roll(false, &without);
     double off = gw_pose_distance(&at, &other, 0.05);
-    print_message("%d looks in a second, %d where nothing is told to hold; %.1e m off\n", looks,
-                  without, off);
-    assert_true(looks <= 20);
+    print_message(
+        "%d queries in a second, %d without breaking distances; %.1e m off\n",
+        queries, without, off);
+    assert_true(queries <= 20);
     assert_true(without > 400);
     assert_true(off <= 1e-12);
     assert_true(at.p.x > -0.2);
 }
 
-/* ---- what looks cost --------------------------------------------------------------------------
+/* ---- cost of queries --------------------------------------------------------------------------
  */
 
 enum { MANY = 36 };
@@ -203,8 +206,8 @@ static int expensive(const void *context, int piece)
     return 4;
 }
 
-/* Boxes that tumble down side by side and on one another: each look costs nine steps. */
-static void costly_looks_stay_within_a_step(void **state)
+/* Boxes that tumble down side by side and on one another; a query costs nine steps. */
+static void costly_queries_stay_within_the_steps_effort(void **state)
 {
     (void)state;
     static arena a;
@@ -212,7 +215,7 @@ static void costly_looks_stay_within_a_step(void **state)
     unsigned seed = 2;
     int most = 0;
     long redetections_skipped = 0;
-    double books, rise = 0;
+    double lowest, rise = 0;
     arena_open(&a, (gw_contact_rules){0});
     a.gravity = gw_v3(0, 0, -9.81);
     for (int i = 0; i < MANY; i++) {
@@ -226,23 +229,23 @@ static void costly_looks_stay_within_a_step(void **state)
     assert_non_null(detector);
     arena_start(&a);
     gw_world_set_narrow_phase(a.world, &(gw_narrow_phase){detector, gw_detector_bounding_sphere,
-                                                          look_and_count, expensive,
+                                                          query_and_count, expensive,
                                                           gw_detector_breaking_distance});
-    books = arena_energy(&a);
+    lowest = arena_energy(&a);
     for (int i = 0; i < 600; i++) {
         if (i % 5 == 0)
             detect(&a, detector);
-        looks_taken = 0;
+        queries_made = 0;
         arena_step(&a);
-        assert_true(9 * looks_taken <=
+        assert_true(9 * queries_made <=
                     GW_WORLD_REDETECTIONS_MIN + GW_WORLD_REDETECTIONS_PER_SECOND * 1e-3);
         most = a.last.effort > most ? a.last.effort : most;
         redetections_skipped += a.last.redetections_skipped;
-        double now = arena_energy(&a) - a.work - a.moved;
-        rise = fmax(rise, now - books);
-        books = fmin(books, now);
+        double now = arena_energy(&a) - a.work - a.external_work;
+        rise = fmax(rise, now - lowest);
+        lowest = fmin(lowest, now);
     }
-    print_message("%ld looks left out, at most %d steps' work, books rise by %.1e J\n",
+    print_message("%ld queries skipped, at most %d steps' effort, energy rises by %.1e J\n",
                   redetections_skipped, most, rise);
     assert_true(redetections_skipped > 1000);
     assert_true(most <= (GW_WORLD_EFFORT_PER_SECOND + GW_WORLD_REDETECTIONS_PER_SECOND) * 1e-3 +
@@ -255,9 +258,9 @@ static void costly_looks_stay_within_a_step(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_holds_is_all_that_touches),
-        cmocka_unit_test(a_ball_on_a_floor_is_looked_at_once_and_goes_the_same_way),
-        cmocka_unit_test(costly_looks_stay_within_a_step),
+        cmocka_unit_test(geoms_touch_nowhere_else_within_the_breaking_distance),
+        cmocka_unit_test(a_ball_on_a_floor_is_queried_once_and_moves_the_same),
+        cmocka_unit_test(costly_queries_stay_within_the_steps_effort),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

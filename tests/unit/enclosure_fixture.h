@@ -1,9 +1,9 @@
 /*
- * Solids in an enclosure that are thrown about, with the detector looking as the world's thread
- * would: at its own rate, told of where things were a tick ago.
+ * Solids in an enclosure that are thrown about. The detector runs as on the world's thread: at its
+ * own rate, with the poses of a tick ago.
  */
-#ifndef GW_TESTS_UNIT_THROWN_H
-#define GW_TESTS_UNIT_THROWN_H
+#ifndef GW_TESTS_UNIT_ENCLOSURE_FIXTURE_H
+#define GW_TESTS_UNIT_ENCLOSURE_FIXTURE_H
 
 #include "rt/sim/detection.h"
 #include "tests/unit/contact_fixture.h"
@@ -12,28 +12,28 @@
 
 enum { THROWN = 9, ENCLOSURE = 6, QUEUE = 8 };
 
-/* What a look found, and the tick that takes it up. */
-typedef struct thrown_look {
+/* A detection's candidates, and the tick that takes them over. */
+typedef struct thrown_detection {
     long due; /* 0: none */
     int count;
-    gw_contact_candidate near[GW_MAX_CONTACT_CANDIDATES];
-} thrown_look;
+    gw_contact_candidate candidates[GW_MAX_CONTACT_CANDIDATES];
+} thrown_detection;
 
 typedef struct thrown {
     arena a;
     int count;
     unsigned seed;
     long tick;
-    double half, next_look, period;
+    double half, next_detection, period;
     double force, speed, spin; /* of hands (N), of a throw (m/s, rad/s) */
     gw_contact_material surface;
     gw_shape shapes[THROWN], wall;
-    gw_shape parts[THROWN]; /* of one that is not convex: what it is made of, for the truth */
+    gw_shape parts[THROWN]; /* convex parts of one that is not convex, for `truth` */
     gw_mass mass[THROWN];
     gw_wrench push[THROWN], hurl[THROWN];
     gw_detection *detection;
     gw_detector *truth;
-    thrown_look queue[QUEUE];
+    thrown_detection queue[QUEUE];
 } thrown;
 
 typedef struct thrown_hand {
@@ -139,7 +139,7 @@ static inline void thrown_body(thrown *t, int m, const gw_shape *shape, gw_vec3 
     t->mass[m] = def.mass = gw_shape_mass(shape, 1500);
     arena_add(&t->a, &def, at, gw_v3(0, 0, 0));
     thrown_hands[m] = (thrown_hand){t, m};
-    t->a.mover[m].hand = (gw_forces){.at = thrown_pushed, .context = &thrown_hands[m]};
+    t->a.system[m].hand = (gw_forces){.at = thrown_pushed, .context = &thrown_hands[m]};
 }
 
 /* Bodies are there; `walls` are boxes of the ground. The world begins. */
@@ -147,7 +147,7 @@ static inline void thrown_start(thrown *t, const gw_collider *walls, int wall_co
 {
     gw_collider colliders[THROWN + ENCLOSURE];
     gw_pose poses[THROWN + 1];
-    int near_count;
+    int candidate_count;
     for (int m = 0; m < t->count; m++) {
         colliders[m] = (gw_collider){m, &t->shapes[m], gw_pose_identity(), 0};
         poses[m] = t->a.body[m].pose;
@@ -160,24 +160,25 @@ static inline void thrown_start(thrown *t, const gw_collider *walls, int wall_co
                            .is_static = thrown_stands,
                            .surface = thrown_surface,
                            .context = t};
-    gw_detection_def looks = {.detector = def,
-                              .poses = poses,
-                              .moving = t->count,
-                              .period = period,
-                              .tick = t->a.dt,
-                              .margin = 1e-3};
+    gw_detection_def queries = {.detector = def,
+                                .poses = poses,
+                                .moving = t->count,
+                                .period = period,
+                                .tick = t->a.dt,
+                                .margin = 1e-3};
     t->period = period;
-    t->next_look = 0.37 * period;
-    t->detection = gw_detection_create(&looks, NULL);
+    t->next_detection = 0.37 * period;
+    t->detection = gw_detection_create(&queries, NULL);
     for (int m = 0; m < t->count; m++)
         if (t->parts[m].parts)
             colliders[m].shape = &t->parts[m];
     t->truth = gw_detector_create(&def, NULL);
     arena_start(&t->a);
-    gw_narrow_phase looker = gw_detection_looker(t->detection);
-    gw_world_set_narrow_phase(t->a.world, &looker);
-    const gw_contact_candidate *near = gw_detection_start_candidates(t->detection, &near_count);
-    gw_world_set_candidates(t->a.world, near, near_count);
+    gw_narrow_phase narrow_phase = gw_detection_looker(t->detection);
+    gw_world_set_narrow_phase(t->a.world, &narrow_phase);
+    const gw_contact_candidate *candidates =
+        gw_detection_start_candidates(t->detection, &candidate_count);
+    gw_world_set_candidates(t->a.world, candidates, candidate_count);
 }
 
 /* Nine of a kind (THROWN_KINDS: of each in turn) in a cube of 0.52 m. */
@@ -240,29 +241,30 @@ static inline void thrown_push(thrown *t)
     }
 }
 
-static inline void thrown_tell(thrown *t)
+static inline void thrown_publish(thrown *t)
 {
     gw_detection_body told[THROWN];
     for (int m = 0; m < t->count; m++) {
         told[m].body = m;
-        gw_model_body(t->a.mover[m].model, 0, &told[m].pose, &told[m].twist);
+        gw_model_body(t->a.system[m].model, 0, &told[m].pose, &told[m].twist);
     }
     gw_detection_publish(t->detection, told, t->count);
 }
 
-/* Looks that begin in this tick, which take 0.4 ms and are taken up as the next one begins. */
-static inline void thrown_look_around(thrown *t)
+/* Detections that start in this tick, take 0.4 ms, and are taken over at the start of a tick. */
+static inline void thrown_detect(thrown *t)
 {
     double dt = t->a.dt;
-    for (; t->next_look < (double)(t->tick + 1) * dt; t->next_look += t->period) {
-        thrown_look *free_one = NULL;
+    for (; t->next_detection < (double)(t->tick + 1) * dt; t->next_detection += t->period) {
+        thrown_detection *free_one = NULL;
         for (int i = 0; i < QUEUE && !free_one; i++)
             free_one = t->queue[i].due == 0 ? &t->queue[i] : NULL;
         assert_non_null(free_one);
         gw_detection_run(t->detection);
-        const gw_contact_candidate *near = gw_detection_candidates(t->detection, &free_one->count);
-        memcpy(free_one->near, near, (size_t)free_one->count * sizeof *near);
-        long due = (long)ceil((t->next_look + 4e-4) / dt);
+        const gw_contact_candidate *candidates =
+            gw_detection_candidates(t->detection, &free_one->count);
+        memcpy(free_one->candidates, candidates, (size_t)free_one->count * sizeof *candidates);
+        long due = (long)ceil((t->next_detection + 4e-4) / dt);
         free_one->due = due > t->tick ? due : t->tick + 1;
     }
 }
@@ -271,11 +273,11 @@ static inline void thrown_tick(thrown *t)
 {
     for (int i = 0; i < QUEUE; i++)
         if (t->queue[i].due == t->tick && t->tick > 0) {
-            gw_world_set_candidates(t->a.world, t->queue[i].near, t->queue[i].count);
+            gw_world_set_candidates(t->a.world, t->queue[i].candidates, t->queue[i].count);
             t->queue[i].due = 0;
         }
-    thrown_tell(t);
-    thrown_look_around(t);
+    thrown_publish(t);
+    thrown_detect(t);
     arena_step(&t->a);
     t->tick++;
 }
@@ -284,7 +286,7 @@ static inline void thrown_tick(thrown *t)
  * to go. A pair of points that was told may lead farther, out of an inner corner. */
 static inline double thrown_gap(thrown *t)
 {
-    static gw_contact_candidate near[1024];
+    static gw_contact_candidate candidates[1024];
     gw_pose poses[THROWN + 1];
     gw_twist twists[THROWN + 1] = {0};
     double least = INFINITY;
@@ -292,15 +294,15 @@ static inline double thrown_gap(thrown *t)
     for (int m = 0; m < t->count; m++)
         poses[m] = t->a.body[m].pose;
     poses[t->count] = gw_pose_identity();
-    int count = gw_detect(t->truth, poses, twists, 0, 1e-5, near, 1024, &lost);
+    int count = gw_detect(t->truth, poses, twists, 0, 1e-5, candidates, 1024, &lost);
     for (int i = 0; i < count; i++) {
         gw_contact_candidate found[GW_PAIR_CANDIDATES];
-        gw_pair_query again = {.geom_a = near[i].geom_a,
-                               .geom_b = near[i].geom_b,
-                               .world_from_a = poses[near[i].a],
-                               .world_from_b = poses[near[i].b]};
+        gw_pair_query query = {.geom_a = candidates[i].geom_a,
+                               .geom_b = candidates[i].geom_b,
+                               .world_from_a = poses[candidates[i].a],
+                               .world_from_b = poses[candidates[i].b]};
         double gap;
-        gw_detect_pair(t->truth, &again, found, &gap);
+        gw_detect_pair(t->truth, &query, found, &gap);
         least = fmin(least, gap);
     }
     return least;

@@ -1,4 +1,5 @@
-/* Friction of collisions: Coulomb's law of impulses, its known outcomes, and that it takes energy.
+/*
+ * Impact friction: Coulomb's law of impulses, its closed forms, and that it never adds energy.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -8,7 +9,7 @@
 #include <cmocka.h>
 
 #include "rt/contact/impulse.h"
-#include "tests/unit/thrown.h"
+#include "tests/unit/enclosure_fixture.h"
 
 /* ---- matrices ------------------------------------------------------------------------------- */
 
@@ -212,7 +213,7 @@ static void a_ball_bounces_as_coulomb_says(void **unused)
 }
 
 /* Without the rule nothing is held back, whatever the surfaces say. */
-static void friction_is_asked_for(void **unused)
+static void impact_friction_is_off_by_default(void **unused)
 {
     (void)unused;
     static arena a;
@@ -229,7 +230,7 @@ static void friction_is_asked_for(void **unused)
 
 /* ---- what is thrown about ------------------------------------------------------------------- */
 
-static void what_is_thrown_with_friction_keeps_its_books(void **unused)
+static void thrown_bodies_with_friction_pass_the_energy_audit(void **unused)
 {
     (void)unused;
     for (int kind = 0; kind <= THROWN_ELLS; kind++) {
@@ -253,8 +254,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(no_state_gains_energy),
         cmocka_unit_test(a_ball_bounces_as_coulomb_says),
-        cmocka_unit_test(friction_is_asked_for),
-        cmocka_unit_test(what_is_thrown_with_friction_keeps_its_books),
+        cmocka_unit_test(impact_friction_is_off_by_default),
+        cmocka_unit_test(thrown_bodies_with_friction_pass_the_energy_audit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
