@@ -35,7 +35,7 @@ gw_twist gw_pid_command(gw_pid *pid, const gw_twist *forward, const gw_twist *er
                   combine(forward->w, pid->p, error->w, pid->i, sum.w, pid->d, rate_w)};
     bool cut_v = gw_clamp_norm(&u.v, limits->speed);
     bool cut_w = gw_clamp_norm(&u.w, limits->spin);
-    /* a saturated axis group would only wind up */
+    /* anti-windup: a saturated vector is not integrated */
     if (!cut_v)
         pid->integral.v = sum.v;
     if (!cut_w)

@@ -157,7 +157,7 @@ static gw_wrench hand_wrench(const gw_impedance_control *c, const gw_impedance_d
 static gw_twist velocity_after_impulses(const gw_impedance_control *c, const gw_impedance_device *d,
                                         double dt)
 {
-    gw_wrench sum = gw_wrench_add(c->impulses.owed, c->pending_impulse);
+    gw_wrench sum = gw_wrench_add(c->impulses.pending, c->pending_impulse);
     for (int i = 0; i < delay_ticks(d, dt); i++) {
         gw_wrench w = c->impulsive[history_at(c, i)];
         sum = (gw_wrench){gw_mul_add(sum.f, dt, w.f), gw_mul_add(sum.t, dt, w.t)};

@@ -1,9 +1,10 @@
 /*
- * Impulses on their way to the hand: M_d J_h D^-1 J_c^T p, given within one tick where the
- * device's limits let it, else spread over 20 ms at most; what is then left is dropped and told.
+ * Rendering of collision impulses, M_d J_h D^-1 J_c^T p: given within one tick where the limits of
+ * the device allow it, else spread over 20 ms at most; the rest is dropped and reported.
  *
- * They do not count against the command's slew limit; a budget of their own (N s in any second)
- * keeps a chattering contact from hammering the hand. On the loop's thread, RT safe.
+ * Impulses do not count against the command's slew limit; a budget of their own (N s in any second)
+ * bounds what a chattering contact can do to the hand. One state per tool, on the loop's thread, RT
+ * safe.
  */
 #ifndef GW_HAPTICS_IMPULSE_RENDERING_H
 #define GW_HAPTICS_IMPULSE_RENDERING_H
@@ -11,13 +12,13 @@
 #include "rt/base/space.h"
 
 #define GW_IMPULSE_RENDERING_SPREAD 0.020 /* s */
-#define GW_IMPULSE_RENDERING_BUDGET 50.0  /* N s in a second, where nothing is said */
-#define GW_IMPULSE_RENDERING_ARM    0.05  /* m: a turn's impulse counts as its N m s over this */
+#define GW_IMPULSE_RENDERING_BUDGET 50.0  /* N s in a second, unless stated */
+#define GW_IMPULSE_RENDERING_ARM    0.05  /* m: an angular impulse counts as its N m s over this */
 
 typedef struct gw_impulse_rendering {
-    gw_wrench owed;  /* still to come (N s, N m s) */
-    double owed_for; /* s since that began */
-    double spent;    /* of the budget: falls by the budget every second (N s) */
+    gw_wrench pending;  /* still to be given (N s, N m s) */
+    double pending_for; /* s since the oldest of it */
+    double spent;       /* of the budget (N s); decays by the budget in a second */
 } gw_impulse_rendering;
 
 typedef struct gw_impulse_rendered {
@@ -26,10 +27,10 @@ typedef struct gw_impulse_rendered {
     bool limited;       /* the device's limits cut it in this tick */
 } gw_impulse_rendered;
 
-/* `hit`: the new impulse (N s, N m s); `quiet`: the rest of the command, within the limits
- * (0: none). */
-gw_impulse_rendered gw_impulse_rendering_tick(gw_impulse_rendering *s, const gw_wrench *hit,
-                                              const gw_wrench *quiet, double force_max,
+/* One tick. `impulse`: the new one (N s, N m s); `steady`: the rest of the command, within the
+ * limits; `budget`: N s in a second, 0: the default. Limits of 0: none. */
+gw_impulse_rendered gw_impulse_rendering_tick(gw_impulse_rendering *s, const gw_wrench *impulse,
+                                              const gw_wrench *steady, double force_max,
                                               double torque_max, double budget, double dt);
 
 #endif

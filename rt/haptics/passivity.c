@@ -3,10 +3,14 @@
  */
 #include "rt/haptics/passivity.h"
 
-#define IMMOVABLE  1e-9 /* 1/kg, 1/(kg m^2): what resists like this is not damped */
-#define REPAY_TIME 0.1  /* s, in which what came since the last second's least is taken back */
-#define MARGIN     2.5  /* 1/s: of what flows, taken at this rate against what foresight misses */
-#define DOUBT      0.1  /* of what flows in a tick: so much a second is to have lost before it */
+#include <assert.h>
+
+#define IMMOVABLE                                                                                  \
+    1e-9 /* 1/kg, 1/(kg m^2): below, a direction counts as immovable and is not damped */
+#define REPAY_TIME                                                                                 \
+    0.1            /* s, in which energy gained since the least of the last second is taken back */
+#define MARGIN 2.5 /* 1/s: of the power flow, dissipated besides for what a prediction misses */
+#define DOUBT  0.1 /* of the energy flow of a tick: a second has to have lost so much before it */
 
 static double work(const gw_wrench *w, const gw_twist *way)
 {
@@ -16,6 +20,7 @@ static double work(const gw_wrench *w, const gw_twist *way)
 void gw_passivity_observe(gw_passivity_observer *p, const gw_pose *device, const gw_pose *model,
                           double stored, double booked, int delay)
 {
+    assert(delay >= 0 && delay < GW_PASSIVITY_HISTORY);
     if (p->started) {
         gw_twist way = gw_pose_sub(device, &p->device), of_model = gw_pose_sub(model, &p->model);
         const gw_wrench *acted = &p->on_device[(p->at - delay) & (GW_PASSIVITY_HISTORY - 1)];
@@ -46,14 +51,15 @@ void gw_passivity_hold(gw_passivity_observer *p, const gw_wrench *on_device,
 /* ---- the last second ------------------------------------------------------------------------ */
 
 /* Ticks of a 64th of a second, rounded up. */
-static int64_t part_of(double dt)
+static int64_t part_ticks(double dt)
 {
     return (int64_t)ceil(1 / (64 * dt) - 1e-9);
 }
 
 void gw_passivity_end_tick(gw_passivity_observer *p, double dt)
 {
-    int64_t part = part_of(dt);
+    assert(dt > 0);
+    int64_t part = part_ticks(dt);
     double *least = &p->least[p->ticks / part % GW_PASSIVITY_WINDOW_PARTS];
     *least = p->ticks % part ? fmin(*least, p->excess) : p->excess;
     p->ticks++;
@@ -61,7 +67,7 @@ void gw_passivity_end_tick(gw_passivity_observer *p, double dt)
 
 double gw_passivity_reserve(const gw_passivity_observer *p, int ahead, double dt)
 {
-    int64_t part = part_of(dt), began = p->ticks - (int64_t)(1 / dt + 0.5);
+    int64_t part = part_ticks(dt), began = p->ticks - (int64_t)(1 / dt + 0.5);
     int64_t first = began / part, last = (began + 1) / part + ahead, newest = (p->ticks - 1) / part;
     double least =
         began < 0 ? 0
@@ -71,15 +77,16 @@ double gw_passivity_reserve(const gw_passivity_observer *p, int ahead, double dt
     return least - p->excess;
 }
 
-/* What came since the last second's least (J). */
-static double since_least(const gw_passivity_observer *p, double dt)
+/* Energy gained since the least of the last second (J). */
+static double gained_since_least(const gw_passivity_observer *p, double dt)
 {
     return -gw_passivity_reserve(p, GW_PASSIVITY_WINDOW_PARTS, dt);
 }
 
 double gw_passivity_deficit(const gw_passivity_observer *p, double dt)
 {
-    return fmax(-gw_passivity_reserve(p, 0, dt), fmin(dt / REPAY_TIME, 1) * since_least(p, dt));
+    return fmax(-gw_passivity_reserve(p, 0, dt),
+                fmin(dt / REPAY_TIME, 1) * gained_since_least(p, dt));
 }
 
 /* ---- the coming tick ------------------------------------------------------------------------ */
@@ -89,8 +96,8 @@ gw_wrench gw_passivity_acting(const gw_passivity_observer *p, const gw_wrench *n
     return delay > 0 ? p->on_device[(p->at + 1 - delay) & (GW_PASSIVITY_HISTORY - 1)] : *newest;
 }
 
-/* What the tick brings by itself (J). */
-static double rise(const gw_passivity_prediction *ahead)
+/* The rise of the excess in the tick (J). */
+static double tick_energy(const gw_passivity_prediction *ahead)
 {
     return work(&ahead->on_device, &ahead->device) - work(&ahead->fed, &ahead->device) +
            work(&ahead->on_model, &ahead->model) + ahead->springs;
@@ -99,7 +106,7 @@ static double rise(const gw_passivity_prediction *ahead)
 double gw_passivity_known_excess(const gw_passivity_observer *p,
                                  const gw_passivity_prediction *ahead, double dt)
 {
-    return rise(ahead) + fmax(since_least(p, dt), 0);
+    return tick_energy(ahead) + fmax(gained_since_least(p, dt), 0);
 }
 
 double gw_passivity_predicted_excess(const gw_passivity_observer *p,
@@ -109,21 +116,23 @@ double gw_passivity_predicted_excess(const gw_passivity_observer *p,
     const gw_twist *way = &ahead->model;
     double flow = gw_norm(push->f) * gw_norm(way->v) + gw_norm(push->t) * gw_norm(way->w);
     double lacking = DOUBT * flow - gw_passivity_reserve(p, 0, dt);
-    return rise(ahead) + fmax(gw_passivity_deficit(p, dt), lacking) + MARGIN * dt * flow;
+    return tick_energy(ahead) + fmax(gw_passivity_deficit(p, dt), lacking) + MARGIN * dt * flow;
 }
 
-/* What so moves (kg, kg m^2): nothing where nothing does. */
-static double weight(double mobility)
+/* The mass that damping acts on (kg, kg m^2); 0 for an immovable direction. */
+static double damped_mass(double mobility)
 {
     return mobility > IMMOVABLE ? 1 / mobility : 0;
 }
 
 double gw_passivity_unit_dissipation(gw_inverse_mass m, const gw_twist *way, double dt)
 {
-    return (weight(m.linear) * gw_norm2(way->v) + weight(m.angular) * gw_norm2(way->w)) / dt;
+    return (damped_mass(m.linear) * gw_norm2(way->v) + damped_mass(m.angular) * gw_norm2(way->w)) /
+           dt;
 }
 
-/* What is slowed by a part r goes less far in the tick already: energy = r (1 - r/2) taken / dt. */
+/* A body that is slowed by the share r moves less in the same tick: energy = r (1 - r/2) taken /
+ * dt. */
 double gw_passivity_damping_rate(double energy, double taken, double most, double dt)
 {
     if (!(energy > 0) || !(taken > 0))
@@ -135,6 +144,6 @@ double gw_passivity_damping_rate(double energy, double taken, double most, doubl
 gw_wrench gw_passivity_damping_wrench(double rate, gw_inverse_mass m, const gw_twist *way,
                                       double dt)
 {
-    return (gw_wrench){gw_scale(-rate * weight(m.linear) / dt, way->v),
-                       gw_scale(-rate * weight(m.angular) / dt, way->w)};
+    return (gw_wrench){gw_scale(-rate * damped_mass(m.linear) / dt, way->v),
+                       gw_scale(-rate * damped_mass(m.angular) / dt, way->w)};
 }

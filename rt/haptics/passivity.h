@@ -1,14 +1,15 @@
 /*
- * What control itself gives to hand and model: an observer of that energy, and the damping that
- * keeps it from ever being owed (time-domain passivity control that looks ahead).
+ * Time-domain passivity observer and controller: the observer adds up the energy that control
+ * itself gives to hand and model, the controller finds the damping that keeps it from coming out,
+ * by a prediction of the coming tick.
  *
  *   excess = work of the springs on device and on model + change of what they store - booked
- *            + F_h . (way of the model - way of the device), where F_h is fed forward
+ *            + F_h . (motion of the model - motion of the device), where F_h is fed forward
  *
- * The first line is what a network of springs and dampers makes of sampling and delay; the second
- * what the model gets beyond what the hand gave, being a copy of what the hand moves. All from the
- * ways that both really went and the wrenches that acted meanwhile. A passive controller's excess
- * never rises over any second. README.md says more. RT safe.
+ * The first line is the energy that springs and dampers generate by sampling and delay; the second
+ * the energy that the model, a copy of what the hand moves, gets beyond what the hand gave. All
+ * from the motions that both really made and the wrenches that acted meanwhile. A passive
+ * controller's excess never rises over any second. README.md has the theory. RT safe.
  */
 #ifndef GW_HAPTICS_PASSIVITY_H
 #define GW_HAPTICS_PASSIVITY_H
@@ -19,7 +20,7 @@
 
 #define GW_PASSIVITY_HISTORY 16 /* ticks of wrench kept; a power of two, beyond any delay */
 #define GW_PASSIVITY_WINDOW_PARTS                                                                  \
-    66 /* a second in 64 parts, the one before it and the one that fills */
+    66 /* a second in 64 parts, the part before it and the one being filled */
 
 typedef struct gw_passivity_observer {
     bool started;
@@ -34,51 +35,54 @@ typedef struct gw_passivity_observer {
     int64_t ticks;                        /* that were passed */
 } gw_passivity_observer;
 
-/* Books the tick that ended: both are there now, springs store so much, `booked` joules were put
- * into them; commands act `delay` ticks late. */
+/* Accounts for the tick that ended: device and model are at these poses now, springs store `stored`
+ * (J), of which `booked` was put in by other causes (J); commands act `delay` ticks late,
+ * 0 <= delay < GW_PASSIVITY_HISTORY. Task space. */
 void gw_passivity_observe(gw_passivity_observer *p, const gw_pose *device, const gw_pose *model,
                           double stored, double booked, int delay);
 
 /* Control put `energy` into its springs, or took it out of them, on its own account. */
 void gw_passivity_charge(gw_passivity_observer *p, double energy);
 
-/* What is held until the next tick. */
+/* The wrenches that are held until the next tick; `fed`: the part on the model that is F_h. */
 void gw_passivity_hold(gw_passivity_observer *p, const gw_wrench *on_device,
                        const gw_wrench *on_model, const gw_wrench *fed);
 
-/* The tick is over, with control or without. */
+/* At the end of every tick, with control or without. */
 void gw_passivity_end_tick(gw_passivity_observer *p, double dt);
 
-/* What the coming tick may bring so that nothing comes out in the second that it ends, nor in the
- * one that ends now: what was lost since they began (J); or since any 64th of it up to `ahead`
- * later. Below zero: owed. */
+/* The energy that the coming tick may bring so that nothing comes out in the second that it ends,
+ * nor in the one that ends now: what was lost since they began, or since any 64th of a second up to
+ * `ahead` later (J). Below zero: a deficit. */
 double gw_passivity_reserve(const gw_passivity_observer *p, int ahead, double dt);
 
-/* What is to be taken back in this tick (J); below zero: nothing. */
+/* The energy to be taken back in this tick (J); below zero: nothing. */
 double gw_passivity_deficit(const gw_passivity_observer *p, double dt);
 
-/* A tick that is to come, or whose model has stepped already. */
+/* The coming tick, predicted, or with a model that has stepped already. */
 typedef struct gw_passivity_prediction {
-    gw_twist device, model;             /* their ways (m, rad) */
-    gw_wrench on_device, on_model, fed; /* what acts on them in it; fed: the part that is F_h */
-    double springs;                     /* what they will store more (J) */
+    gw_twist device, model;             /* their motions (m, rad) */
+    gw_wrench on_device, on_model, fed; /* acting in it; fed: the part that is F_h */
+    double springs;                     /* change of what springs store (J) */
 } gw_passivity_prediction;
 
-/* What is to act on the device in the coming tick, if `newest` is commanded now. */
+/* The wrench on the device in the coming tick, if `newest` is commanded now. */
 gw_wrench gw_passivity_acting(const gw_passivity_observer *p, const gw_wrench *newest, int delay);
 
-/* What is to be taken in the tick (J), none where that is not above zero: what it brings, with
- * all that came since the last second's least; and where that is foreseen only, with what is owed
- * and something against what foresight misses. */
+/* The energy to be dissipated in the tick (J; none where it is not above zero): what the tick
+ * brings, with all that came since the least of the last second; and for a prediction, with the
+ * deficit and a margin for what it misses. */
 double gw_passivity_known_excess(const gw_passivity_observer *p,
                                  const gw_passivity_prediction *ahead, double dt);
 double gw_passivity_predicted_excess(const gw_passivity_observer *p,
                                      const gw_passivity_prediction *ahead, double dt);
 
-/* What damping -M (v, w) (1/s) takes in a tick of what moves so lightly on such a way (J s). */
+/* Energy that damping -M (v, w) at the rate 1/s dissipates in a tick, of a body of this inverse
+ * mass that moves by `way` (J s). */
 double gw_passivity_unit_dissipation(gw_inverse_mass m, const gw_twist *way, double dt);
 
-/* The rate (1/s) at which that takes so much energy; a part `most` of the speed a tick at most. */
+/* The rate (1/s) at which `energy` is dissipated, where `taken` is gw_passivity_unit_dissipation();
+ * at most the share `most` of the speed in a tick. */
 double gw_passivity_damping_rate(double energy, double taken, double most, double dt);
 
 /* -rate M (v, w) */

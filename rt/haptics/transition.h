@@ -1,7 +1,8 @@
 /*
- * Bumpless change of set: at a switch the model jumps to its new set at once; what the hand is
- * shown is the model displaced by an offset that starts as the jump and dies out smoothly, so that
- * pose and twist are continuous, speed stays bounded, and along the new set the hand keeps its say.
+ * Bumpless transition to a new set: at a switch the model is put on its new set at once; the hand
+ * is shown the model displaced by an offset that starts as the jump and dies out smoothly, so that
+ * pose and twist are continuous, speed stays bounded, and the model goes on moving along the new
+ * set.
  *
  *   shown = model + offset(t),   offset(t) = s(t) offset0 + g(t) rate0
  *
@@ -13,8 +14,8 @@
 
 #include "rt/base/space.h"
 
-/* What bounds a travel: speeds, and where a hand with stiffness, damping and mass is known to hold
- * the tool, the rate at which its force may change. 0: not bounded by it. */
+/* Bounds of a transition: speeds, and where a hand with stiffness, damping and mass is known to
+ * hold the tool, the rate at which its force may change. 0: no such bound. */
 typedef struct gw_transition_limits {
     double speed, spin;     /* m/s, rad/s */
     double acceleration;    /* m/s^2 in the ramps; a turn counts as 0.1 m a radian */
@@ -31,19 +32,19 @@ typedef struct gw_transition {
     double time;      /* since the start, slowed by pace (s) */
     double pace;      /* of the last advance, 0 .. 1 */
     double duration, ramp;
-    double settle; /* duration of g (s) */
+    double fading; /* duration of g (s) */
 } gw_transition;
 
 /* Starts one: the tool is shown at `from` moving with `twist`, its model is at `to` with
  * `to_twist`. Not active where both agree. */
-void gw_transition_start(gw_transition *travel, const gw_pose *from, const gw_twist *twist,
+void gw_transition_start(gw_transition *transition, const gw_pose *from, const gw_twist *twist,
                          const gw_pose *to, const gw_twist *to_twist,
                          const gw_transition_limits *limits);
 
 /* Time goes on by dt, slowed by `pace` (0 .. 1, where the operator resists). True when it ends. */
-bool gw_transition_advance(gw_transition *travel, double dt, double pace);
+bool gw_transition_advance(gw_transition *transition, double dt, double pace);
 
 /* The shown pose and twist of a model at `pose` with `twist`. */
-void gw_transition_apply(const gw_transition *travel, gw_pose *pose, gw_twist *twist);
+void gw_transition_apply(const gw_transition *transition, gw_pose *pose, gw_twist *twist);
 
 #endif

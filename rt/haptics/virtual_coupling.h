@@ -1,6 +1,7 @@
 /*
- * Springs with dampers between device and model: coordination and virtual coupling, what a step
- * bears of them, and how they come in after a switch. Pure functions and a small state. RT safe.
+ * Springs with dampers between device and model: coordination and virtual coupling, the stiffness
+ * and damping that are stable at a period, and how they come in after a switch. Pure functions and
+ * a small state. RT safe.
  */
 #ifndef GW_HAPTICS_VIRTUAL_COUPLING_H
 #define GW_HAPTICS_VIRTUAL_COUPLING_H
@@ -18,54 +19,56 @@ typedef struct gw_spring_damper {
 /* False where all is zero: nothing was stated. */
 bool gw_spring_is_stated(const gw_spring_damper *k);
 
-/* k e + b e': what pulls the device towards a model that is `error` away. */
+/* k e + b e': the wrench on the device towards a model that is `error` away (model less device). */
 gw_wrench gw_spring_wrench(const gw_spring_damper *k, const gw_twist *error, const gw_twist *rate);
 
 /* 1/2 k e^2 (J) */
 double gw_spring_energy(const gw_spring_damper *k, const gw_twist *error);
 
-/* How lightly something moves at the hand (1/kg, 1/(kg m^2)). */
+/* Largest inverse mass and inverse inertia at the held frame (1/kg, 1/(kg m^2)). */
 typedef struct gw_inverse_mass {
     double linear, angular;
 } gw_inverse_mass;
 
-/* A bound of the eigenvalues of Lambda^-1's blocks. */
+/* An upper bound of the eigenvalues of Lambda^-1's diagonal blocks. */
 gw_inverse_mass gw_inverse_mass_bound(const double inverse_inertia[6][6]);
 
-/* The spring, scaled down until its dampers take a quarter at most of a difference of velocity in a
- * step of dt, between two that move so lightly. */
+/* The spring, scaled down until its dampers take at most a quarter of a difference of velocity in a
+ * step of dt, between two bodies of these inverse masses. */
 gw_spring_damper gw_spring_within_step_limit(const gw_spring_damper *k, gw_inverse_mass a,
                                              gw_inverse_mass b, double dt);
 
-/* The stiffest virtual coupling that a device of mass m and a model of mass m_model stand at the
- * period dt with `delay` more: N/m for a damping ratio of one, a quarter of what is stable. Theory
- * in README.md. */
+/* The stiffest virtual coupling between device and model at the period dt with `delay` (s) besides:
+ * damping ratio one, a quarter of the stiffness that is stable. Theory in README.md. */
 gw_spring_damper gw_virtual_coupling_bound(double device_mass, double device_inertia,
                                            double model_mass, double model_inertia, double dt,
                                            double delay);
 
-/* The springs' rest: after a switch it goes from where the device is to the model, while their
- * stiffness goes from none to what it is; and it gives way where energy is owed. */
+/* The rest position of the springs: after a switch it goes from the device's position to the
+ * model's, while their stiffness rises from zero; and it gives way (slack) to pay for an energy
+ * deficit. */
 typedef struct gw_easing {
     gw_twist rest;      /* model less device at the switch (m, rad) */
     double time, lasts; /* s */
-    gw_twist slack;     /* of the rest: what the spring gave away and has not got back */
+    gw_twist slack;     /* of the rest: stretch that was given away and has not recovered */
 } gw_easing;
 
 void gw_easing_start(gw_easing *easing, const gw_twist *error);
 
-/* Device and model went so far apart where the spring is not to follow. */
+/* Device and model moved apart by `way` in directions that the spring does not follow. */
 void gw_easing_shift(gw_easing *easing, const gw_twist *way);
 
-/* The spring's stretch in this tick, `k` softened. *booked: the energy that easing brings (J). */
+/* The spring's stretch in this tick, with `k` softened. *booked: the energy that easing puts in
+ * (J). */
 gw_twist gw_easing_tick(gw_easing *easing, gw_spring_damper *k, const gw_twist *error, double dt,
                         double *booked);
 
-/* The spring, stretched so, grows slack by `energy`; returns what it had to give (J). */
+/* The spring grows slack and gives up to `energy` away; returns what it gave (J). */
 double gw_easing_release_energy(gw_easing *easing, const gw_spring_damper *k, gw_twist *stretch,
                                 double energy);
 
-/* Slack dies out as quickly as `energy` and its time constant allow; returns what it took (J). */
+/* Slack recovers as quickly as `energy` and its time constant allow; returns the energy used (J).
+ */
 double gw_easing_recover(gw_easing *easing, const gw_spring_damper *k, gw_twist *stretch,
                          double energy, double dt);
 

@@ -3,6 +3,7 @@
  */
 #include "rt/sim/detection.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -55,6 +56,7 @@ static bool take_memory(gw_detection *d)
 
 gw_detection *gw_detection_create(const gw_detection_def *def, gw_error *error)
 {
+    assert(def->period > 0 && def->moving >= 0);
     gw_detection *d = aligned_alloc(64, (sizeof *d + 63) & ~(size_t)63);
     if (!d) {
         gw_fail(error, GW_FAILED, "", "no memory for detection");

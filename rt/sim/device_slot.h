@@ -1,6 +1,6 @@
 /*
- * A device slot from the inside, and the device's arrays as poses, twists and wrenches. On the
- * loop's thread, RT safe, but for open and close (scenario.h).
+ * An open device: its driver, its operator, and its arrays as poses, twists and wrenches in device
+ * space. On the loop's thread, RT safe, but for open and close (scenario.h).
  */
 #ifndef GW_SIM_DEVICE_SLOT_H
 #define GW_SIM_DEVICE_SLOT_H
@@ -15,7 +15,7 @@ struct gw_device_slot {
     uint64_t start;               /* tick in which the program took effect */
 };
 
-/* What the device says, in device space. */
+/* A sample of the device, device space. */
 typedef struct gw_device_reading {
     gw_pose pose;
     gw_twist twist;

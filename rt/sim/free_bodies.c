@@ -233,6 +233,7 @@ static void look_at_walls(gw_scene_dynamics *m, gw_dynamic_free_body *b, double 
 
 void gw_free_bodies_pre_step(gw_scene_dynamics *m, double dt)
 {
+    assert(dt > 0);
     for (int i = 0; i < m->free_count; i++) {
         gw_dynamic_free_body *b = &m->bodies[i];
         look_at_walls(m, b, dt);

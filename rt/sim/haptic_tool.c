@@ -353,19 +353,19 @@ static void control_post_step(gw_haptic_tool *tool)
 static gw_wrench motion_wrench(gw_haptic_tool *tool, double dt)
 {
     const gw_guided_def *def = &tool->body.def;
-    gw_motion_input view = {.set = &def->set,
-                            .mass = &def->mass,
-                            .gravity = def->gravity,
-                            .body_from_tool = def->body_from_held,
-                            .body = tool->body.pose,
-                            .contact = tool->unilateral_wrench,
-                            .touching = tool->unilaterals.touching,
-                            .length = def->length,
-                            .dt = dt};
-    gw_model_held(&tool->body.model, &view.tool, &view.twist);
-    gw_twist carried = gw_guided_base_velocity(&tool->body, view.tool.p);
-    view.twist = (gw_twist){gw_sub(view.twist.v, carried.v), gw_sub(view.twist.w, carried.w)};
-    return gw_motion_tick(&tool->motion, &view);
+    gw_motion_input in = {.set = &def->set,
+                          .mass = &def->mass,
+                          .gravity = def->gravity,
+                          .body_from_tool = def->body_from_held,
+                          .body = tool->body.pose,
+                          .contact = tool->unilateral_wrench,
+                          .touching = tool->unilaterals.touching,
+                          .length = def->length,
+                          .dt = dt};
+    gw_model_held(&tool->body.model, &in.tool, &in.twist);
+    gw_twist carried = gw_guided_base_velocity(&tool->body, in.tool.p);
+    in.twist = (gw_twist){gw_sub(in.twist.v, carried.v), gw_sub(in.twist.w, carried.w)};
+    return gw_motion_tick(&tool->motion, &in);
 }
 
 /* All operators of the task space, at the tool frame: program, drag, push, guided motion. */
@@ -376,10 +376,10 @@ static gw_wrench operator_wrench(gw_haptic_tool *tool, const gw_tick *tick)
     gw_pose hand, object = gw_haptic_tool_object_pose(tool);
     hand = gw_device_slot_true_pose(slot, &hand) ? gw_workspace_to_task(&tool->map, &hand)
                                                  : tool->pose;
-    gw_operator_input grip = {hand, tool->twist, mass.mass, gw_inertia_lower_bound(&mass.inertia),
-                              tick->dt};
+    gw_operator_input in = {hand, tool->twist, mass.mass, gw_inertia_lower_bound(&mass.inertia),
+                            tick->dt};
     double t = (double)(tick->tick - slot->start) / tick->rate + tick->within;
-    gw_wrench program = gw_operator_wrench(slot->program, t, &grip);
+    gw_wrench program = gw_operator_wrench(slot->program, t, &in);
     gw_wrench drag = gw_drag_wrench(&tool->drag, &object, mass.com, &tool->pose, &tool->twist);
     gw_wrench robot = tool->chain ? no_wrench : motion_wrench(tool, tick->dt);
     return gw_wrench_add(gw_wrench_add(program, drag), gw_wrench_add(tool->push, robot));

@@ -46,6 +46,7 @@ static void take_body(gw_haptic_tool *tool, const gw_scenario_tool *def)
 void gw_haptic_tool_reset(gw_haptic_tool *tool, const gw_scenario_tool *def, gw_chain *chain,
                           double dt)
 {
+    assert(def && def->slot && dt > 0);
     memset(tool, 0, sizeof *tool);
     tool->map = def->map;
     tool->chain = chain;

@@ -57,6 +57,7 @@ struct gw_kinematics {
 
 void gw_kinematics_set_held(gw_kinematics *n, int object, const gw_pose *world_from_object)
 {
+    assert(object >= 0 && object < n->object_count);
     n->poses[object] = *world_from_object;
 }
 
@@ -304,6 +305,7 @@ gw_element gw_kinematics_element(const gw_kinematics *n, const gw_geometry_featu
 
 gw_pose gw_kinematics_pose(const gw_kinematics *n, int object)
 {
+    assert(object >= 0 && object < n->object_count);
     for (int i = 0; i < n->unit_count; i++) {
         const gw_kinematic_group *u = &n->units[i];
         for (int k = 0; k < u->cluster.count && u->follow != GW_OBJECT_STATIC; k++)
@@ -358,6 +360,8 @@ static void measure(const gw_moved_geometry *from, const gw_moved_geometry *to, 
 
 void gw_kinematics_move(gw_kinematics *n, const gw_moved_geometry *m, uint64_t tick, int rate)
 {
+    assert(m->feature < n->feature_count && (m->feature >= 0 || m->object >= 0) &&
+           m->object < n->object_count && rate > 0);
     const double stream_s = 0.1, speed = 0.25, spin = 1.0; /* s, m/s, rad/s */
     double way, turn;
     gw_geometry_motion *w = way_of(n, m);

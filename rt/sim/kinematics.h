@@ -1,6 +1,6 @@
 /*
- * What moves besides the held objects: those that follow them, and geometry that is moved from
- * outside. Part of a scenario: built with it on a server thread, then the loop's alone.
+ * Kinematics of a scene: objects that follow what a hand moves, without mass, and geometry that is
+ * moved from outside. Part of a scenario: built with it on a server thread, then the loop's alone.
  *
  * A tick calls gw_kinematics_advance() before the tools step, which moves geometry and puts what
  * stands on it in place, and gw_kinematics_follow() after, which makes the rest follow the hands.

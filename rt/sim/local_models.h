@@ -1,7 +1,8 @@
 /*
- * Looks at mechanisms beside the loop, for those that run on a local model
+ * Local models of mechanisms, computed beside the loop for those that run on one
  * (rt/dynamics/chain_local_model.h, mechanisms VII): where joints are goes out, D^, G^ and U^ come
- * back, each by a latest-value mailbox. A part of what detection.h has the world's thread do.
+ * back, each by a latest-value mailbox. Computed on the world's thread, with collision detection
+ * (detection.h).
  */
 #ifndef GW_SIM_LOCAL_MODELS_H
 #define GW_SIM_LOCAL_MODELS_H
@@ -15,36 +16,37 @@ typedef struct gw_local_models gw_local_models;
 typedef struct gw_local_models_def {
     int count;                                     /* mechanisms, at most GW_MAX_MECHANISMS */
     const gw_chain_def *chains[GW_MAX_MECHANISMS]; /* copied */
-    double period;                                 /* between two looks (s) */
-    double dt;                                     /* between two tells (s) */
+    double period;                                 /* between two updates (s) */
+    double dt;                                     /* between two publications of joints (s) */
 } gw_local_models_def;
 
 gw_local_models *gw_local_models_create(const gw_local_models_def *def, gw_error *error);
-void gw_local_models_destroy(gw_local_models *locals); /* NULL is fine; nobody looks any more */
+void gw_local_models_destroy(gw_local_models *locals); /* NULL is fine; not while it is updated */
 
-/* The world's side: looks at all mechanisms as they were told last. Any thread but the loop's, one
- * at a time. */
+/* The world's side: models of all mechanisms at their newest positions. Any thread but the loop's,
+ * one at a time. */
 void gw_local_models_update(gw_local_models *locals);
 
 /* ---- the loop's side, RT safe ------------------------------------------------------------------
  */
 
-/* A chain that is exact begins to run on a look at where it is; looks from before are forgotten. */
+/* A chain that runs exactly goes over to a model made here, at its present position; older models
+ * are discarded. */
 void gw_local_models_start(gw_local_models *locals, int index, gw_chain *chain,
                            const gw_resisted_def *def);
 
-/* Where it is now, and which directions are wanted: once a tick. */
+/* Its present position, and which resisted directions are wanted: once a tick. */
 void gw_local_models_publish(gw_local_models *locals, int index, const gw_chain *chain,
                              const gw_resisted_def *def);
 
-/* Goes over to the newest look, where there is one; energy that it brought (J). */
+/* Goes over to the newest model, where there is one; returns the energy that it brought (J). */
 double gw_local_models_adopt(gw_local_models *locals, int index, gw_chain *chain);
 
-/* How far beyond what its look serves for: of the farthest reach, or of the longest time, whichever
- * is more. Good up to 1. */
+/* Distance or age of its model relative to the largest that it serves for, whichever is more: valid
+ * up to 1. */
 double gw_local_models_strain(const gw_local_models *locals, int index, const gw_chain *chain);
 
-/* U^ of the look that it runs on. */
+/* U^ of the model that it runs on. */
 const gw_resisted_directions *gw_local_models_resisted(const gw_local_models *locals, int index);
 
 #endif

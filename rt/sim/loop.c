@@ -5,6 +5,7 @@
  */
 #include "rt/sim/loop.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -323,6 +324,7 @@ void gw_loop_destroy(gw_loop *loop)
 
 bool gw_loop_send(gw_loop *loop, const gw_command *command)
 {
+    assert(loop && command);
     gw_loop_collect(loop);
     return gw_ring_push(&loop->commands, command);
 }

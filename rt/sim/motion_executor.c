@@ -1,5 +1,6 @@
 /*
- * The simulated robot: its way, its guards, its pull. On the loop's thread, RT safe.
+ * Guided motion: reference, guards, the spring that pulls the tool after it. On the loop's thread,
+ * RT safe.
  */
 #include "rt/sim/motion_executor.h"
 
@@ -25,41 +26,41 @@
 
 static const gw_twist still = {{0, 0, 0}, {0, 0, 0}};
 
-static void end_way(gw_motion_executor *robot, gw_motion_outcome outcome)
+static void end_motion(gw_motion_executor *motion, gw_motion_outcome outcome)
 {
-    robot->moving = robot->fresh = false;
-    robot->rate = 0;
-    robot->slide = robot->turn = robot->reference_twist = robot->acceleration = still;
-    robot->outcome = outcome;
-    robot->ended = true;
+    motion->moving = motion->fresh = false;
+    motion->rate = 0;
+    motion->slide = motion->turn = motion->reference_twist = motion->acceleration = still;
+    motion->outcome = outcome;
+    motion->ended = true;
 }
 
-void gw_motion_start(gw_motion_executor *robot, const gw_command *command)
+void gw_motion_start(gw_motion_executor *motion, const gw_command *command)
 {
-    if (robot->moving)
-        end_way(robot, GW_MOTION_LOST);
-    robot->guide = command->guide;
-    robot->tag = command->tag;
-    robot->outcome = GW_MOTION_NONE;
-    robot->fresh = robot->guide.on;
-    if (!robot->guide.on)
-        gw_motion_release(robot);
+    if (motion->moving)
+        end_motion(motion, GW_MOTION_LOST);
+    motion->guide = command->guide;
+    motion->tag = command->tag;
+    motion->outcome = GW_MOTION_NONE;
+    motion->fresh = motion->guide.on;
+    if (!motion->guide.on)
+        gw_motion_release(motion);
     else
-        robot->moving = true;
+        motion->moving = true;
 }
 
-void gw_motion_release(gw_motion_executor *robot)
+void gw_motion_release(gw_motion_executor *motion)
 {
-    if (robot->moving)
-        end_way(robot, GW_MOTION_LOST);
-    robot->active = robot->fresh = false;
+    if (motion->moving)
+        end_motion(motion, GW_MOTION_LOST);
+    motion->active = motion->fresh = false;
 }
 
-void gw_motion_hold(gw_motion_executor *robot)
+void gw_motion_hold(gw_motion_executor *motion)
 {
-    if (robot->moving)
-        end_way(robot, GW_MOTION_LOST);
-    robot->loose = true;
+    if (motion->moving)
+        end_motion(motion, GW_MOTION_LOST);
+    motion->loose = true;
 }
 
 /* ---- the way ------------------------------------------------------------------------------- */
@@ -71,29 +72,29 @@ static gw_pose tool_at(const gw_submanifold *set, const double *z, const gw_pose
 }
 
 /* The reference takes hold of the body where it is. */
-static void take_hold(gw_motion_executor *robot, const gw_submanifold *set, const gw_pose *body,
-                      const gw_pose *body_from_tool)
+static void start_holding(gw_motion_executor *motion, const gw_submanifold *set,
+                          const gw_pose *body, const gw_pose *body_from_tool)
 {
-    robot->count = set->dof;
-    gw_submanifold_parameters_at(set, body, robot->now);
-    robot->reference = tool_at(set, robot->now, body_from_tool);
-    robot->reference_twist = still;
-    robot->loose = false;
+    motion->count = set->dof;
+    gw_submanifold_parameters_at(set, body, motion->now);
+    motion->reference = tool_at(set, motion->now, body_from_tool);
+    motion->reference_twist = still;
+    motion->loose = false;
 }
 
 /* A guard ended the way: what moved stays where it is, the rest where it was told to be. */
-static void hold_here(gw_motion_executor *robot, const gw_motion_input *view)
+static void hold_where_stopped(gw_motion_executor *motion, const gw_motion_input *in)
 {
     double here[6];
-    gw_submanifold_parameters_at(view->set, &view->body, here);
-    for (int i = 0; i < robot->count; i++)
-        if (robot->way[i] != 0)
-            robot->now[i] = here[i];
-    robot->reference = tool_at(view->set, robot->now, &view->body_from_tool);
+    gw_submanifold_parameters_at(in->set, &in->body, here);
+    for (int i = 0; i < motion->count; i++)
+        if (motion->way[i] != 0)
+            motion->now[i] = here[i];
+    motion->reference = tool_at(in->set, motion->now, &in->body_from_tool);
 }
 
 /* Where a parameter goes, from where it is. */
-static double way_of(const gw_submanifold_parameter *is, double now, double to, double by)
+static double travel_of(const gw_submanifold_parameter *is, double now, double to, double by)
 {
     double way = isnan(by) ? 0 : by;
     if (!isnan(to))
@@ -109,15 +110,15 @@ static bool same_kind(const gw_submanifold *a, const gw_submanifold *b)
 
 /* Both sets have the same poses at the reference and at the way's end. */
 static bool same_set(const gw_submanifold *a, const gw_submanifold *b,
-                     const gw_motion_executor *robot)
+                     const gw_motion_executor *motion)
 {
     double there[6];
     if (!same_kind(a, b))
         return false;
     for (int i = 0; i < a->dof; i++)
-        there[i] = robot->from[i] + robot->way[i];
-    gw_pose here_a = gw_submanifold_pose(a, robot->now);
-    gw_pose here_b = gw_submanifold_pose(b, robot->now);
+        there[i] = motion->from[i] + motion->way[i];
+    gw_pose here_a = gw_submanifold_pose(a, motion->now);
+    gw_pose here_b = gw_submanifold_pose(b, motion->now);
     gw_pose there_a = gw_submanifold_pose(a, there), there_b = gw_submanifold_pose(b, there);
     return gw_pose_distance(&here_a, &here_b, 1) < 1e-12 &&
            gw_pose_distance(&there_a, &there_b, 1) < 1e-12;
@@ -125,98 +126,98 @@ static bool same_set(const gw_submanifold *a, const gw_submanifold *b,
 
 /* The way goes on from where the body came to be on the set: to the same parameters, or by what is
  * left. */
-static void go_on(gw_motion_executor *robot, const gw_submanifold *set, const gw_pose *body,
+static void go_on(gw_motion_executor *motion, const gw_submanifold *set, const gw_pose *body,
                   const gw_pose *body_from_tool)
 {
     gw_submanifold_parameter parameters[6];
-    double left = 1 - robot->gone;
+    double left = 1 - motion->gone;
     gw_submanifold_parameters(set, parameters);
-    take_hold(robot, set, body, body_from_tool);
-    for (int i = 0; i < robot->count; i++) {
-        robot->from[i] = robot->now[i];
-        robot->way[i] = way_of(&parameters[i], robot->now[i], robot->guide.to[i],
-                               isnan(robot->guide.by[i]) ? NAN : left * robot->way[i]);
+    start_holding(motion, set, body, body_from_tool);
+    for (int i = 0; i < motion->count; i++) {
+        motion->from[i] = motion->now[i];
+        motion->way[i] = travel_of(&parameters[i], motion->now[i], motion->guide.to[i],
+                                   isnan(motion->guide.by[i]) ? NAN : left * motion->way[i]);
     }
-    robot->gone = robot->rate = robot->stuck = 0;
+    motion->gone = motion->rate = motion->stuck = 0;
 }
 
-void gw_motion_switch_set(gw_motion_executor *robot, const gw_submanifold *old,
+void gw_motion_switch_set(gw_motion_executor *motion, const gw_submanifold *old,
                           const gw_submanifold *set, const gw_pose *body,
                           const gw_pose *body_from_tool)
 {
-    if (!robot->active || robot->fresh)
+    if (!motion->active || motion->fresh)
         return;
-    if (same_set(old, set, robot)) {
-        robot->reference = tool_at(set, robot->now, body_from_tool);
-        return;
-    }
-    if (robot->moving && same_kind(old, set)) {
-        go_on(robot, set, body, body_from_tool);
+    if (same_set(old, set, motion)) {
+        motion->reference = tool_at(set, motion->now, body_from_tool);
         return;
     }
-    if (robot->moving)
-        end_way(robot, GW_MOTION_LOST);
-    take_hold(robot, set, body, body_from_tool);
+    if (motion->moving && same_kind(old, set)) {
+        go_on(motion, set, body, body_from_tool);
+        return;
+    }
+    if (motion->moving)
+        end_motion(motion, GW_MOTION_LOST);
+    start_holding(motion, set, body, body_from_tool);
 }
 
-static void begin(gw_motion_executor *robot, const gw_motion_input *view)
+static void begin(gw_motion_executor *motion, const gw_motion_input *in)
 {
     gw_submanifold_parameter parameters[6];
     bool anywhere = false;
-    if (!robot->active || robot->loose)
-        take_hold(robot, view->set, &view->body, &view->body_from_tool);
-    robot->active = true;
-    robot->fresh = false;
-    gw_submanifold_parameters(view->set, parameters);
-    for (int i = 0; i < robot->count; i++) {
-        const gw_motion_target *g = &robot->guide;
+    if (!motion->active || motion->loose)
+        start_holding(motion, in->set, &in->body, &in->body_from_tool);
+    motion->active = true;
+    motion->fresh = false;
+    gw_submanifold_parameters(in->set, parameters);
+    for (int i = 0; i < motion->count; i++) {
+        const gw_motion_target *g = &motion->guide;
         anywhere = anywhere || !isnan(g->to[i]) || !isnan(g->by[i]);
-        robot->from[i] = robot->now[i];
-        robot->way[i] = way_of(&parameters[i], robot->now[i], g->to[i], g->by[i]);
+        motion->from[i] = motion->now[i];
+        motion->way[i] = travel_of(&parameters[i], motion->now[i], g->to[i], g->by[i]);
     }
-    robot->gone = robot->rate = robot->stuck = 0;
-    robot->touched = view->touching;
+    motion->gone = motion->rate = motion->stuck = 0;
+    motion->touched = in->touching;
     if (anywhere)
         return;
-    robot->moving = false; /* it holds: no way, no end */
-    take_hold(robot, view->set, &view->body, &view->body_from_tool);
+    motion->moving = false; /* it holds: no way, no end */
+    start_holding(motion, in->set, &in->body, &in->body_from_tool);
 }
 
 /* d(tool frame) / d(way) of the parameters that `which` picks, about the reference. */
-static gw_twist direction(const gw_motion_executor *robot, const gw_motion_input *view,
+static gw_twist direction(const gw_motion_executor *motion, const gw_motion_input *in,
                           const bool *which)
 {
     double low[6], high[6];
     bool any = false;
-    for (int i = 0; i < robot->count; i++) {
-        double step = which[i] ? DIFFERENCE * robot->way[i] : 0;
-        low[i] = robot->now[i] - step;
-        high[i] = robot->now[i] + step;
+    for (int i = 0; i < motion->count; i++) {
+        double step = which[i] ? DIFFERENCE * motion->way[i] : 0;
+        low[i] = motion->now[i] - step;
+        high[i] = motion->now[i] + step;
         any = any || step != 0;
     }
     if (!any)
         return still;
-    gw_pose a = tool_at(view->set, low, &view->body_from_tool);
-    gw_pose b = tool_at(view->set, high, &view->body_from_tool);
+    gw_pose a = tool_at(in->set, low, &in->body_from_tool);
+    gw_pose b = tool_at(in->set, high, &in->body_from_tool);
     gw_twist d = gw_pose_sub(&b, &a);
     return (gw_twist){gw_scale(0.5 / DIFFERENCE, d.v), gw_scale(0.5 / DIFFERENCE, d.w)};
 }
 
-static void find_directions(gw_motion_executor *robot, const gw_motion_input *view)
+static void find_directions(gw_motion_executor *motion, const gw_motion_input *in)
 {
     gw_submanifold_parameter parameters[6];
     bool turns[6], slides[6];
-    gw_submanifold_parameters(view->set, parameters);
-    for (int i = 0; i < robot->count; i++) {
+    gw_submanifold_parameters(in->set, parameters);
+    for (int i = 0; i < motion->count; i++) {
         turns[i] = strcmp(parameters[i].part, "rotation") == 0;
         slides[i] = !turns[i];
     }
-    robot->slide = direction(robot, view, slides);
-    robot->turn = direction(robot, view, turns);
+    motion->slide = direction(motion, in, slides);
+    motion->turn = direction(motion, in, turns);
     /* a general set's parameters do both: what is more of it counts */
-    if (view->set->general && gw_norm(robot->slide.v) < view->length * gw_norm(robot->slide.w)) {
-        robot->turn = robot->slide;
-        robot->slide = still;
+    if (in->set->general && gw_norm(motion->slide.v) < in->length * gw_norm(motion->slide.w)) {
+        motion->turn = motion->slide;
+        motion->slide = still;
     }
 }
 
@@ -227,28 +228,28 @@ static double against(const gw_wrench *contact, const gw_twist *way, double size
     return size > 0 ? -(gw_dot(contact->f, way->v) + gw_dot(contact->t, way->w)) / size : 0;
 }
 
-static bool arrived(const gw_motion_executor *robot, const gw_motion_input *view)
+static bool arrived(const gw_motion_executor *motion, const gw_motion_input *in)
 {
-    gw_twist left = gw_pose_sub(&robot->reference, &view->tool);
-    return robot->gone >= 1 && gw_norm(left.v) < REACHED_M && gw_norm(left.w) < REACHED_RAD &&
-           gw_norm(view->twist.v) < REACHED_MPS && gw_norm(view->twist.w) < REACHED_RADPS;
+    gw_twist left = gw_pose_sub(&motion->reference, &in->tool);
+    return motion->gone >= 1 && gw_norm(left.v) < REACHED_M && gw_norm(left.w) < REACHED_RAD &&
+           gw_norm(in->twist.v) < REACHED_MPS && gw_norm(in->twist.w) < REACHED_RADPS;
 }
 
-static gw_motion_outcome look(gw_motion_executor *robot, const gw_motion_input *view)
+static gw_motion_outcome look(gw_motion_executor *motion, const gw_motion_input *in)
 {
-    const gw_motion_target *g = &robot->guide;
-    double force = against(&view->contact, &robot->slide, gw_norm(robot->slide.v));
-    double torque = against(&view->contact, &robot->turn, gw_norm(robot->turn.w));
-    robot->reaction = gw_norm(robot->slide.v) > 0 ? force : torque;
+    const gw_motion_target *g = &motion->guide;
+    double force = against(&in->contact, &motion->slide, gw_norm(motion->slide.v));
+    double torque = against(&in->contact, &motion->turn, gw_norm(motion->turn.w));
+    motion->reaction = gw_norm(motion->slide.v) > 0 ? force : torque;
     if (g->torque > 0 && torque >= g->torque)
-        robot->reaction = torque;
+        motion->reaction = torque;
     if ((g->force > 0 && force >= g->force) || (g->torque > 0 && torque >= g->torque))
         return GW_MOTION_REACTION;
-    if (g->contact && (view->touching & ~robot->touched))
+    if (g->contact && (in->touching & ~motion->touched))
         return GW_MOTION_CONTACT;
-    if (arrived(robot, view))
+    if (arrived(motion, in))
         return GW_MOTION_REACHED;
-    return robot->stuck > BLOCKED_S ? GW_MOTION_BLOCKED : GW_MOTION_NONE;
+    return motion->stuck > BLOCKED_S ? GW_MOTION_BLOCKED : GW_MOTION_NONE;
 }
 
 /* ---- motion -------------------------------------------------------------------------------- */
@@ -260,30 +261,32 @@ static double at_most(double limit, double size)
 
 /* One period on: up to speed, and down from it so that it stands at the end; where the pull is at
  * its bound (`held`) it waits. */
-static void advance(gw_motion_executor *robot, const gw_motion_input *view, bool held)
+static void advance(gw_motion_executor *motion, const gw_motion_input *in, bool held)
 {
-    const gw_mass *mass = view->mass;
+    const gw_mass *mass = in->mass;
     double inertia = mass->inertia.m[0][0] + mass->inertia.m[1][1] + mass->inertia.m[2][2];
-    double v = gw_norm(gw_add(robot->slide.v, robot->turn.v));
-    double w = gw_norm(gw_add(robot->slide.w, robot->turn.w));
+    double v = gw_norm(gw_add(motion->slide.v, motion->turn.v));
+    double w = gw_norm(gw_add(motion->slide.w, motion->turn.w));
     double a = fmin(at_most(fmin(ACCELERATION, EFFORT_SHARE * FORCE / mass->mass), v),
                     at_most(fmin(ACCELERATION_TURN, EFFORT_SHARE * TORQUE / inertia), w));
-    double most = fmin(at_most(robot->guide.speed, v), at_most(robot->guide.spin, w));
-    double left = 1 - robot->gone, dt = view->dt;
-    double rate = held ? robot->rate - a * dt : robot->rate + a * dt;
-    robot->rate = fmax(fmin(fmin(rate, most), sqrt(2 * a * left)), 0);
-    robot->stuck = held || left <= 0 ? robot->stuck + dt : fmax(robot->stuck - dt, 0);
-    bool end = !(v > 0 || w > 0) || (!held && robot->rate * dt >= left);
-    robot->gone = end ? 1 : robot->gone + robot->rate * dt;
-    for (int i = 0; i < robot->count; i++)
-        robot->now[i] = robot->from[i] + robot->gone * robot->way[i];
-    robot->reference = tool_at(view->set, robot->now, &view->body_from_tool);
-    gw_twist before = robot->reference_twist;
-    double rate_now = end ? 0 : robot->rate;
-    robot->reference_twist = (gw_twist){gw_scale(rate_now, gw_add(robot->slide.v, robot->turn.v)),
-                                        gw_scale(rate_now, gw_add(robot->slide.w, robot->turn.w))};
-    robot->acceleration = (gw_twist){gw_scale(1 / dt, gw_sub(robot->reference_twist.v, before.v)),
-                                     gw_scale(1 / dt, gw_sub(robot->reference_twist.w, before.w))};
+    double most = fmin(at_most(motion->guide.speed, v), at_most(motion->guide.spin, w));
+    double left = 1 - motion->gone, dt = in->dt;
+    double rate = held ? motion->rate - a * dt : motion->rate + a * dt;
+    motion->rate = fmax(fmin(fmin(rate, most), sqrt(2 * a * left)), 0);
+    motion->stuck = held || left <= 0 ? motion->stuck + dt : fmax(motion->stuck - dt, 0);
+    bool end = !(v > 0 || w > 0) || (!held && motion->rate * dt >= left);
+    motion->gone = end ? 1 : motion->gone + motion->rate * dt;
+    for (int i = 0; i < motion->count; i++)
+        motion->now[i] = motion->from[i] + motion->gone * motion->way[i];
+    motion->reference = tool_at(in->set, motion->now, &in->body_from_tool);
+    gw_twist before = motion->reference_twist;
+    double rate_now = end ? 0 : motion->rate;
+    motion->reference_twist =
+        (gw_twist){gw_scale(rate_now, gw_add(motion->slide.v, motion->turn.v)),
+                   gw_scale(rate_now, gw_add(motion->slide.w, motion->turn.w))};
+    motion->acceleration =
+        (gw_twist){gw_scale(1 / dt, gw_sub(motion->reference_twist.v, before.v)),
+                   gw_scale(1 / dt, gw_sub(motion->reference_twist.w, before.w))};
 }
 
 /* ---- the pull ------------------------------------------------------------------------------ */
@@ -298,21 +301,21 @@ static bool bound(gw_vec3 *a, double most)
 }
 
 /* What carries the body's weight and gives it the reference's acceleration, at the tool frame. */
-static gw_wrench carry(const gw_motion_executor *robot, const gw_motion_input *view)
+static gw_wrench carry(const gw_motion_executor *motion, const gw_motion_input *in)
 {
-    gw_vec3 arm = gw_sub(gw_pose_point(&view->body, view->mass->com), view->tool.p);
-    gw_vec3 a = robot->acceleration.v, alpha = robot->acceleration.w;
-    gw_vec3 f = gw_scale(view->mass->mass, gw_sub(gw_add(a, gw_cross(alpha, arm)), view->gravity));
-    gw_vec3 turned = gw_mat3_mul(&view->mass->inertia, gw_unrotate(view->body.q, alpha));
-    return (gw_wrench){f, gw_add(gw_rotate(view->body.q, turned), gw_cross(arm, f))};
+    gw_vec3 arm = gw_sub(gw_pose_point(&in->body, in->mass->com), in->tool.p);
+    gw_vec3 a = motion->acceleration.v, alpha = motion->acceleration.w;
+    gw_vec3 f = gw_scale(in->mass->mass, gw_sub(gw_add(a, gw_cross(alpha, arm)), in->gravity));
+    gw_vec3 turned = gw_mat3_mul(&in->mass->inertia, gw_unrotate(in->body.q, alpha));
+    return (gw_wrench){f, gw_add(gw_rotate(in->body.q, turned), gw_cross(arm, f))};
 }
 
 /* The spring from tool to reference; true where it is at its bound. */
-static bool pull(const gw_motion_executor *robot, const gw_motion_input *view, gw_wrench *out)
+static bool pull(const gw_motion_executor *motion, const gw_motion_input *in, gw_wrench *out)
 {
-    const gw_mass *mass = view->mass;
-    gw_vec3 com = gw_pose_point(&view->body, mass->com);
-    double arm2 = gw_norm2(gw_sub(com, view->tool.p)), dt = view->dt;
+    const gw_mass *mass = in->mass;
+    gw_vec3 com = gw_pose_point(&in->body, mass->com);
+    double arm2 = gw_norm2(gw_sub(com, in->tool.p)), dt = in->dt;
     double floor = fmax(gw_inertia_lower_bound(&mass->inertia), 1e-12);
     double felt = 1 / (1 / mass->mass + arm2 / floor); /* least mass at the tool frame */
     double k = fmin(STIFF * STIFF * mass->mass, STIFFNESS_SHARE * felt / (dt * dt));
@@ -320,41 +323,41 @@ static bool pull(const gw_motion_executor *robot, const gw_motion_input *view, g
     double inertia = floor + mass->mass * arm2;
     double kt = fmin(STIFF * STIFF * inertia, STIFFNESS_SHARE * floor / (dt * dt));
     double d_turn = fmin(2 * sqrt(kt * inertia), DAMPING_SHARE * floor / dt);
-    gw_twist apart = gw_pose_sub(&robot->reference, &view->tool);
-    gw_twist rate = {gw_sub(robot->reference_twist.v, view->twist.v),
-                     gw_sub(robot->reference_twist.w, view->twist.w)};
+    gw_twist apart = gw_pose_sub(&motion->reference, &in->tool);
+    gw_twist rate = {gw_sub(motion->reference_twist.v, in->twist.v),
+                     gw_sub(motion->reference_twist.w, in->twist.w)};
     out->f = gw_mul_add(gw_scale(k, apart.v), d, rate.v);
     out->t = gw_mul_add(gw_scale(kt, apart.w), d_turn, rate.w);
-    bool held = bound(&out->f, fmax(FORCE, 2 * robot->guide.force));
-    return bound(&out->t, fmax(TORQUE, 2 * robot->guide.torque)) || held;
+    bool held = bound(&out->f, fmax(FORCE, 2 * motion->guide.force));
+    return bound(&out->t, fmax(TORQUE, 2 * motion->guide.torque)) || held;
 }
 
-gw_wrench gw_motion_tick(gw_motion_executor *robot, const gw_motion_input *view)
+gw_wrench gw_motion_tick(gw_motion_executor *motion, const gw_motion_input *in)
 {
     gw_wrench out = {{0, 0, 0}, {0, 0, 0}};
-    if (robot->fresh)
-        begin(robot, view);
-    if (!robot->active)
+    if (motion->fresh)
+        begin(motion, in);
+    if (!motion->active)
         return out;
-    if (robot->count != view->set->dof)
-        gw_motion_hold(robot);
-    if (robot->loose)
-        take_hold(robot, view->set, &view->body, &view->body_from_tool);
+    if (motion->count != in->set->dof)
+        gw_motion_hold(motion);
+    if (motion->loose)
+        start_holding(motion, in->set, &in->body, &in->body_from_tool);
     else /* the set itself may move */
-        robot->reference = tool_at(view->set, robot->now, &view->body_from_tool);
-    bool held = pull(robot, view, &out);
-    if (robot->moving) {
-        find_directions(robot, view);
-        gw_motion_outcome outcome = look(robot, view);
+        motion->reference = tool_at(in->set, motion->now, &in->body_from_tool);
+    bool held = pull(motion, in, &out);
+    if (motion->moving) {
+        find_directions(motion, in);
+        gw_motion_outcome outcome = look(motion, in);
         if (outcome == GW_MOTION_NONE) {
-            advance(robot, view, held);
+            advance(motion, in, held);
         } else {
-            end_way(robot, outcome);
+            end_motion(motion, outcome);
             if (outcome != GW_MOTION_REACHED)
-                hold_here(robot, view);
-            pull(robot, view, &out);
+                hold_where_stopped(motion, in);
+            pull(motion, in, &out);
         }
     }
-    gw_wrench weight = carry(robot, view);
+    gw_wrench weight = carry(motion, in);
     return (gw_wrench){gw_add(out.f, weight.f), gw_add(out.t, weight.t)};
 }

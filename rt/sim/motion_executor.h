@@ -1,6 +1,7 @@
 /*
- * The simulated robot: an operator inside the loop that moves the held object along its freedoms,
- * position and force guarded (relational-positioning VI-B.1).
+ * The executor of guided motion (on the wire: the robot): an operator inside the loop that moves
+ * the held object along its freedoms, guarded by position and force (relational-positioning
+ * VI-B.1).
  *
  * A reference runs along the parameters of the branch, straight from where they are to where they
  * shall be, with bounded speed and acceleration; a spring with damping draws the tool after it, at
@@ -38,7 +39,7 @@ typedef struct gw_motion_executor {
     double reaction;           /* N or N m, whichever moves; of the last look */
 } gw_motion_executor;
 
-/* What the robot works with in a tick. */
+/* Inputs of a tick. */
 typedef struct gw_motion_input {
     const gw_submanifold *set;
     const gw_mass *mass;
@@ -53,23 +54,23 @@ typedef struct gw_motion_input {
 } gw_motion_input;
 
 /* Takes a command; a way under way ends as lost. */
-void gw_motion_start(gw_motion_executor *robot, const gw_command *command);
+void gw_motion_start(gw_motion_executor *motion, const gw_command *command);
 
 /* Lets go; a way under way ends as lost. */
-void gw_motion_release(gw_motion_executor *robot);
+void gw_motion_release(gw_motion_executor *motion);
 
 /* Holds the object where it is; a way under way ends as lost. Nothing where it does not hold. */
-void gw_motion_hold(gw_motion_executor *robot);
+void gw_motion_hold(gw_motion_executor *motion);
 
 /* The object goes on another set, the body standing at `body` on it. Where the sets are the same
  * nothing changes; where they are of one kind (geometry moved) a way under way goes on from there
  * to the same parameters, or by what is left; else it is lost, and the hold goes on from there. */
-void gw_motion_switch_set(gw_motion_executor *robot, const gw_submanifold *old,
+void gw_motion_switch_set(gw_motion_executor *motion, const gw_submanifold *old,
                           const gw_submanifold *set, const gw_pose *body,
                           const gw_pose *body_from_tool);
 
 /* One tick: looks at guards and progress, moves the reference, gives the wrench at the tool frame,
  * world axes. */
-gw_wrench gw_motion_tick(gw_motion_executor *robot, const gw_motion_input *view);
+gw_wrench gw_motion_tick(gw_motion_executor *motion, const gw_motion_input *in);
 
 #endif

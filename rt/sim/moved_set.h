@@ -14,12 +14,12 @@ typedef enum gw_moved_set_status {
     GW_MOVED_SET_GONE /* the branch is no longer there: the body stays on the former set */
 } gw_moved_set_status;
 
-/* The set as geometry is at a change of scenario, where that is not as the layout has it: the same
- * branch, next to a pose. */
+/* At a change of scenario while geometry is not as the layout has it: the set as it is now, the
+ * same branch, next to a pose. */
 void gw_moved_set_at_switch(gw_kinematics *kinematics, int object, const char *branch,
                             gw_guided_def *def, const gw_pose *near);
 
-/* How it moves there, with geometry that stays on its way: as that of the body that it was. */
+/* The motion of that set with its geometry: that of the body's former set. */
 gw_twist gw_moved_set_twist(const gw_kinematics *kinematics, const gw_guided *was);
 
 /* Goes over to the same branch (by its id) of the constraints of `object` as they are now: the body

@@ -136,53 +136,53 @@ static gw_pose path_at(gw_operator_program *p, double t, gw_vec3 *velocity)
  * is stepped implicitly, so any mass will do.
  */
 static gw_vec3 hand_force(gw_operator_program *p, gw_vec3 target, gw_vec3 target_velocity,
-                          const gw_operator_input *grip)
+                          const gw_operator_input *in)
 {
     gw_hand_model own = character(&p->what);
-    double k = own.stiffness, d = own.damping, m = own.mass, dt = grip->dt;
-    double fingers = fmax(fmin(GRIP_RATIO * k, STIFFNESS_SHARE * grip->mass / (dt * dt)), 1.5 * k);
+    double k = own.stiffness, d = own.damping, m = own.mass, dt = in->dt;
+    double fingers = fmax(fmin(GRIP_RATIO * k, STIFFNESS_SHARE * in->mass / (dt * dt)), 1.5 * k);
     double arm = k * fingers / (fingers - k);
-    double squeeze = fmin(2 * sqrt(fingers * m), DAMPING_SHARE * grip->mass / dt);
+    double squeeze = fmin(2 * sqrt(fingers * m), DAMPING_SHARE * in->mass / dt);
     gw_vec3 x = p->hand, v = p->hand_velocity;
     gw_vec3 force =
-        gw_mul_add(gw_scale(fingers, gw_sub(x, grip->tool.p)), squeeze, gw_sub(v, grip->twist.v));
+        gw_mul_add(gw_scale(fingers, gw_sub(x, in->tool.p)), squeeze, gw_sub(v, in->twist.v));
     gw_vec3 pull = gw_scale(arm, gw_sub(target, x));
     pull = gw_mul_add(pull, d, target_velocity);
-    pull = gw_mul_add(pull, fingers, gw_sub(grip->tool.p, x));
-    pull = gw_mul_add(pull, squeeze, grip->twist.v);
+    pull = gw_mul_add(pull, fingers, gw_sub(in->tool.p, x));
+    pull = gw_mul_add(pull, squeeze, in->twist.v);
     double heavy = m + dt * (d + squeeze) + dt * dt * (arm + fingers);
     p->hand_velocity = gw_scale(1 / heavy, gw_mul_add(gw_scale(m, v), dt, pull));
     p->hand = gw_mul_add(x, dt, p->hand_velocity);
     return force;
 }
 
-static gw_wrench hand_wrench(gw_operator_program *p, double t, const gw_operator_input *grip)
+static gw_wrench hand_wrench(gw_operator_program *p, double t, const gw_operator_input *in)
 {
     gw_vec3 velocity;
     if (!p->started) {
         p->started = true;
-        p->home = grip->tool;
+        p->home = in->tool;
         p->hand = path_at(p, t, &velocity).p;
         p->hand_velocity = gw_v3(0, 0, 0);
     }
     gw_pose target = path_at(p, t, &velocity);
-    double dt = grip->dt;
+    double dt = in->dt;
     double k = fmin(or_else(p->what.stiffness_angular, HAND_STIFFNESS_ANGULAR),
-                    STIFFNESS_SHARE * grip->inertia / (dt * dt));
+                    STIFFNESS_SHARE * in->inertia / (dt * dt));
     double d =
-        fmin(or_else(p->what.damping_angular, 2 * HAND_DAMPING_RATIO * sqrt(k * grip->inertia)),
-             DAMPING_SHARE * grip->inertia / dt);
-    gw_vec3 turn = gw_pose_sub(&target, &grip->tool).w;
-    return (gw_wrench){hand_force(p, target.p, velocity, grip),
-                       gw_mul_add(gw_scale(k, turn), -d, grip->twist.w)};
+        fmin(or_else(p->what.damping_angular, 2 * HAND_DAMPING_RATIO * sqrt(k * in->inertia)),
+             DAMPING_SHARE * in->inertia / dt);
+    gw_vec3 turn = gw_pose_sub(&target, &in->tool).w;
+    return (gw_wrench){hand_force(p, target.p, velocity, in),
+                       gw_mul_add(gw_scale(k, turn), -d, in->twist.w)};
 }
 
-gw_wrench gw_operator_wrench(gw_operator_program *program, double t, const gw_operator_input *grip)
+gw_wrench gw_operator_wrench(gw_operator_program *program, double t, const gw_operator_input *in)
 {
     if (program && program->what.kind == GW_OPERATOR_WRENCH)
         return scripted(program, t);
     if (program && program->what.kind == GW_OPERATOR_HAND)
-        return hand_wrench(program, t, grip);
+        return hand_wrench(program, t, in);
     return (gw_wrench){{0, 0, 0}, {0, 0, 0}};
 }
 

@@ -1,5 +1,5 @@
 /*
- * Who moves the tool: scripted wrenches, a simulated hand, a drag, a push. Each gives a wrench at
+ * Operators: scripted wrenches, a simulated hand, a drag, a push. Each gives a wrench at
  * the tool frame's origin, world axes, task space. On the loop's thread, RT safe, but for the
  * program's create and destroy (scenario.h).
  */
@@ -16,7 +16,7 @@ struct gw_operator_program {
     gw_vec3 hand, hand_velocity;
 };
 
-/* What an operator feels of the tool, in task space. */
+/* Inputs of an operator, task space. */
 typedef struct gw_operator_input {
     gw_pose tool; /* where the hand has it: the device's true pose */
     gw_twist twist;
@@ -29,9 +29,9 @@ typedef struct gw_operator_input {
 void gw_operator_rewind(gw_operator_program *program);
 
 /* The wrench at t seconds since the operator took effect; called once a tick, t ascending. */
-gw_wrench gw_operator_wrench(gw_operator_program *program, double t, const gw_operator_input *grip);
+gw_wrench gw_operator_wrench(gw_operator_program *program, double t, const gw_operator_input *in);
 
-/* What a hand is like: N/m, N s/m, kg. */
+/* Stiffness, damping and mass of a hand: N/m, N s/m, kg. */
 typedef struct gw_hand_model {
     double stiffness, damping, mass;
 } gw_hand_model;

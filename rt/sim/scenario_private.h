@@ -1,6 +1,6 @@
 /*
- * A scenario from the inside: what a tick needs of a scene, as values. Written when it is built,
- * read by the loop's thread.
+ * A scenario from the inside: everything that a tick needs of a scene, as values. Written when it
+ * is built, read by the loop's thread.
  */
 #ifndef GW_SIM_SCENARIO_PRIVATE_H
 #define GW_SIM_SCENARIO_PRIVATE_H

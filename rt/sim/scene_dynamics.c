@@ -175,6 +175,7 @@ void gw_scene_dynamics_motor(gw_scene_dynamics *m, int mechanism, int joint, con
 
 gw_world_system *gw_scene_dynamics_tool_mover(gw_scene_dynamics *m, int index)
 {
+    assert(index >= 0 && index < m->tool_count);
     return &m->mover[m->tool_mover[index]];
 }
 
@@ -188,6 +189,7 @@ gw_detection *gw_scene_dynamics_detection(gw_scene_dynamics *m)
 void gw_scene_dynamics_place_kinematic(gw_scene_dynamics *m, int object, const gw_pose *pose,
                                        double dt)
 {
+    assert(object >= 0 && object < m->object_count);
     gw_twist twist = {{0, 0, 0}, {0, 0, 0}};
     if (!m->world || m->moved_count >= m->moved_most)
         return;
@@ -323,6 +325,7 @@ static void brake(gw_scene_dynamics *m, double dt)
 
 void gw_scene_dynamics_step(gw_scene_dynamics *m, double dt)
 {
+    assert(dt > 0);
     brake(m, dt);
     gw_free_bodies_pre_step(m, dt);
     if (m->world)

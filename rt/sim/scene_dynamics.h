@@ -1,8 +1,9 @@
 /*
- * All that steps in a tick: held objects, mechanisms, free bodies, and the contacts between them.
+ * The dynamics step of a scene: held objects, mechanisms, free bodies, and the contacts between
+ * them.
  *
  * Part of a scenario: built with it on a server thread, then the loop's alone. A tick fills in the
- * movers of the tools (gw_scene_dynamics_tool_mover()), calls gw_scene_dynamics_step(), and reads
+ * systems of the tools (gw_scene_dynamics_tool_mover()), calls gw_scene_dynamics_step(), and reads
  * what came of it. Functions are RT safe unless they say otherwise.
  */
 #ifndef GW_SIM_SCENE_DYNAMICS_H

@@ -1,5 +1,6 @@
 /*
- * Movers from the inside: what movers_build.c makes and movers.c steps.
+ * The dynamics of a scene from the inside, shared by scene_dynamics.c, scene_dynamics_build.c and
+ * free_bodies.c.
  */
 #ifndef GW_SIM_SCENE_DYNAMICS_PRIVATE_H
 #define GW_SIM_SCENE_DYNAMICS_PRIVATE_H

@@ -2,6 +2,7 @@
  * The simulation's tick and what it tells: events, energies, figures, snapshot. On the loop's
  * thread or in `run`; RT safe but for creation, which takes all memory.
  */
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -313,6 +314,7 @@ void gw_simulation_timing(gw_simulation *s, double tick_us, double late_us, bool
 
 gw_simulation *gw_simulation_create(gw_scenario *scenario, gw_error *error)
 {
+    assert(scenario && scenario->dt > 0 && scenario->substeps > 0);
     gw_simulation *s = calloc(1, sizeof *s);
     if (!s) {
         gw_scenario_destroy(scenario);

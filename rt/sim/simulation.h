@@ -40,24 +40,25 @@ typedef enum gw_command_kind {
     GW_COMMAND_ARM
 } gw_command_kind;
 
-/* A way of the simulated robot along the parameters of the present branch (submanifold.h). All
- * entries NAN: it holds the tool where it is. */
+/* A target of guided motion along the parameters of the present branch (submanifold.h). All entries
+ * NAN: it holds the tool where it is. */
 typedef struct gw_motion_target {
-    bool on;              /* false: it lets go */
-    double to[6];         /* parameter value, NAN: leave; periodic ones take the short way */
-    double by[6];         /* to be added, NAN: leave; may be more than a turn */
-    double speed, spin;   /* at most, of the tool frame (m/s, rad/s) */
-    double force, torque; /* ends when the reaction along a slide, about a turn reaches it; 0: no */
-    bool contact;         /* ends when a wall touches that did not at the start */
+    bool on;            /* false: it lets go */
+    double to[6];       /* parameter value, NAN: leave; periodic ones take the short way */
+    double by[6];       /* to be added, NAN: leave; may be more than a turn */
+    double speed, spin; /* at most, of the tool frame (m/s, rad/s) */
+    double force,
+        torque;   /* ends when the reaction along a slide, about a turn reaches it; 0: never */
+    bool contact; /* ends when a wall touches that did not at the start */
 } gw_motion_target;
 
-/* How a way ended. */
+/* How a guided motion ended. */
 typedef enum gw_motion_outcome {
     GW_MOTION_NONE,
     GW_MOTION_REACHED,  /* the end, to 5e-5 m and 5e-4 rad */
     GW_MOTION_REACTION, /* the environment pushed back as asked */
     GW_MOTION_CONTACT,  /* a wall touched */
-    GW_MOTION_BLOCKED,  /* it did not come on for half a second */
+    GW_MOTION_BLOCKED,  /* no progress for half a second */
     GW_MOTION_LOST      /* released, halted, another command or another set */
 } gw_motion_outcome;
 
@@ -98,7 +99,7 @@ typedef struct gw_command {
 
 /* ---- state out ----------------------------------------------------------------------------- */
 
-/* The simulated robot at a tool. */
+/* Guided motion at a tool. */
 typedef struct gw_motion_state {
     bool active, moving;       /* holds the tool; is on its way */
     uint64_t tag;              /* of the newest GW_COMMAND_MOTION */
@@ -138,16 +139,17 @@ typedef struct gw_tool_state {
     double withheld;                 /* impulse dropped by the device's limits so far (N s) */
 } gw_tool_state;
 
-/* Who touches: an object's index, or -1 - n for link n of all mechanisms' links in scene order. */
+/* One of two bodies in contact: an object's index, or -1 - n for link n of all mechanisms' links in
+ * scene order. */
 typedef int gw_contact_body;
 
-/* A contact that touches or hit in the last tick; b may be fixed. */
+/* A contact that touched or collided in the last tick; b may be fixed. */
 typedef struct gw_snapshot_contact {
     gw_contact_body a, b;
     gw_contact_point at;
 } gw_snapshot_contact;
 
-/* A collision that was: clients look now and then, and it lasts one tick. */
+/* A collision of the last ticks: it lasts one tick, and clients read less often. */
 typedef struct gw_snapshot_collision {
     gw_snapshot_contact contact;
     uint64_t tick;

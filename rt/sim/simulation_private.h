@@ -1,5 +1,5 @@
 /*
- * What a simulation is made of, shared by its tick (simulation.c) and its commands (commands.c).
+ * The simulation from the inside, shared by its tick (simulation.c) and its commands (commands.c).
  * Both run on the thread that owns the simulation.
  */
 #ifndef GW_SIM_SIMULATION_PRIVATE_H

@@ -1,6 +1,6 @@
 /*
- * The walls' springs: how stiff, when they begin to act, what they do. On the loop's thread, RT
- * safe, but for gw_unilaterals_build().
+ * Unilateral constraints: stiffness of their springs, when they begin to act, their wrench and
+ * energy. On the loop's thread, RT safe, but for gw_unilaterals_build().
  */
 #include "rt/sim/unilateral.h"
 
@@ -40,7 +40,7 @@ static gw_geometry_feature end_of(const gw_scene *scene, const gw_feature_ref *r
 }
 
 int gw_unilaterals_build(const gw_scene *scene, const gw_pose *poses, int object,
-                         gw_unilateral *walls)
+                         gw_unilateral *out)
 {
     int count = 0;
     for (int i; count < GW_MAX_UNILATERALS && (i = gw_scene_unilateral(scene, object, count)) >= 0;
@@ -48,7 +48,7 @@ int gw_unilaterals_build(const gw_scene *scene, const gw_pose *poses, int object
         const gw_scene_constraint *c = &scene->constraints[i];
         bool own_a = gw_scene_object(scene, c->a.object) == object;
         const gw_feature_ref *own = own_a ? &c->a : &c->b, *other = own_a ? &c->b : &c->a;
-        gw_unilateral *wall = &walls[count];
+        gw_unilateral *wall = &out[count];
         *wall = (gw_unilateral){.sign = c->bound == GW_BOUND_AT_MOST ? 1 : -1,
                                 .own = end_of(scene, own),
                                 .other = end_of(scene, other)};
@@ -78,50 +78,50 @@ static bool same_vector(gw_vec3 a, gw_vec3 b)
 }
 
 /* Both are where they are now. */
-static bool same_wall(const gw_unilaterals *a, int i, const gw_unilaterals *b, int k)
+static bool same_constraint(const gw_unilaterals *a, int i, const gw_unilaterals *b, int k)
 {
     const gw_row *x = &a->row[i], *y = &b->row[k];
     return x->kind == y->kind && a->wall[i].sign == b->wall[k].sign && x->value == y->value &&
            same_vector(x->m, y->m) && same_vector(x->f, y->f) && same_vector(x->n, y->n);
 }
 
-uint64_t gw_unilaterals_switch(gw_unilaterals *walls, const gw_unilateral *wall, int count,
+uint64_t gw_unilaterals_switch(gw_unilaterals *set, const gw_unilateral *wall, int count,
                                const gw_kinematics *kinematics, uint64_t mask)
 {
-    const gw_unilaterals old = *walls;
+    const gw_unilaterals old = *set;
     uint64_t carried = 0;
-    *walls = (gw_unilaterals){.count = count, .wall = wall};
+    *set = (gw_unilaterals){.count = count, .wall = wall};
     for (int i = 0; i < count; i++) {
-        walls->row[i] = kinematics ? row_now(&wall[i], kinematics) : wall[i].row;
+        set->row[i] = kinematics ? row_now(&wall[i], kinematics) : wall[i].row;
         for (int k = 0; k < old.count; k++) {
-            if (!same_wall(walls, i, &old, k))
+            if (!same_constraint(set, i, &old, k))
                 continue;
             carried |= (mask >> k & 1) << i;
-            walls->coming[i] = old.coming[k];
-            walls->moving = old.moving;
-            walls->stiffness[i] = old.stiffness[k];
-            walls->damping[i] = old.damping[k];
-            walls->slack[i] = old.slack[k];
-            walls->near |= (old.near >> k & 1) << i;
+            set->coming[i] = old.coming[k];
+            set->moving = old.moving;
+            set->stiffness[i] = old.stiffness[k];
+            set->damping[i] = old.damping[k];
+            set->slack[i] = old.slack[k];
+            set->near |= (old.near >> k & 1) << i;
             break;
         }
     }
     return carried;
 }
 
-void gw_unilaterals_move(gw_unilaterals *walls, const gw_kinematics *kinematics,
-                         const gw_pose *pose, double dt)
+void gw_unilaterals_move(gw_unilaterals *set, const gw_kinematics *kinematics, const gw_pose *pose,
+                         double dt)
 {
-    if (!kinematics && !walls->moving)
+    if (!kinematics && !set->moving)
         return;
-    walls->moving = kinematics != NULL;
-    for (int i = 0; i < walls->count; i++) {
+    set->moving = kinematics != NULL;
+    for (int i = 0; i < set->count; i++) {
         double before, after;
-        gw_rows_value(&walls->row[i], 1, pose, &before);
+        gw_rows_value(&set->row[i], 1, pose, &before);
         if (kinematics)
-            walls->row[i] = row_now(&walls->wall[i], kinematics);
-        gw_rows_value(&walls->row[i], 1, pose, &after);
-        walls->coming[i] = walls->wall[i].sign * (after - before) / dt;
+            set->row[i] = row_now(&set->wall[i], kinematics);
+        gw_rows_value(&set->row[i], 1, pose, &after);
+        set->coming[i] = set->wall[i].sign * (after - before) / dt;
     }
 }
 
@@ -162,109 +162,109 @@ static int bits(uint64_t mask)
 }
 
 /* Stiffness and damping of a wall that comes near, for as long as it touches. */
-static void set_stiffness(gw_unilaterals *walls, int i, double mass, double dt)
+static void set_stiffness(gw_unilaterals *set, int i, double mass, double dt)
 {
-    double share = fmax(1, (bits(walls->near) + 1) / SHARED_FROM);
-    walls->stiffness[i] = STIFFNESS_SHARE * mass / (dt * dt) / (share * share);
-    walls->damping[i] = 2 * DAMPING_RATIO * sqrt(walls->stiffness[i] * mass) / share;
-    walls->near = walls->stiffness[i] > 0 ? walls->near | 1ull << i : walls->near & ~(1ull << i);
+    double share = fmax(1, (bits(set->near) + 1) / SHARED_FROM);
+    set->stiffness[i] = STIFFNESS_SHARE * mass / (dt * dt) / (share * share);
+    set->damping[i] = 2 * DAMPING_RATIO * sqrt(set->stiffness[i] * mass) / share;
+    set->near = set->stiffness[i] > 0 ? set->near | 1ull << i : set->near & ~(1ull << i);
 }
 
-void gw_unilaterals_detect(gw_unilaterals *walls, const gw_model *model, double mass,
+void gw_unilaterals_detect(gw_unilaterals *set, const gw_model *model, double mass,
                            const gw_pose *body_from_held, const gw_pose *pose,
                            const gw_twist *twist, double dt)
 {
-    walls->touching = 0;
-    walls->depth = 0;
+    set->touching = 0;
+    set->depth = 0;
     gw_vec3 arm = gw_rotate(pose->q, body_from_held->p);
-    for (int i = 0; i < walls->count; i++) {
-        const gw_unilateral *wall = &walls->wall[i];
+    for (int i = 0; i < set->count; i++) {
+        const gw_unilateral *wall = &set->wall[i];
         double h, a[1][6];
-        gw_rows_value_and_jacobian(&walls->row[i], 1, pose, &h, a);
+        gw_rows_value_and_jacobian(&set->row[i], 1, pose, &h, a);
         double depth = wall->sign * h;
-        double rate = wall->sign * along(a[0], twist) + walls->coming[i];
-        bool near = walls->near >> i & 1;
-        walls->depth = fmax(walls->depth, depth);
-        walls->slack[i] = fmax(0, fmin(walls->slack[i], depth));
-        if (depth > walls->slack[i] && near) {
-            walls->touching |= 1ull << i;
+        double rate = wall->sign * along(a[0], twist) + set->coming[i];
+        bool near = set->near >> i & 1;
+        set->depth = fmax(set->depth, depth);
+        set->slack[i] = fmax(0, fmin(set->slack[i], depth));
+        if (depth > set->slack[i] && near) {
+            set->touching |= 1ull << i;
         } else if (depth > 0 && !near) {
-            walls->slack[i] = depth; /* found beyond: it may come back, not go further */
-            set_stiffness(walls, i, fmin(mass_along(model, a[0], arm), mass), dt);
-        } else if (depth - walls->slack[i] + AHEAD_TICKS * dt * rate > 0) {
+            set->slack[i] = depth; /* found beyond: it may come back, not go further */
+            set_stiffness(set, i, fmin(mass_along(model, a[0], arm), mass), dt);
+        } else if (depth - set->slack[i] + AHEAD_TICKS * dt * rate > 0) {
             if (!near)
-                set_stiffness(walls, i, fmin(mass_along(model, a[0], arm), mass), dt);
+                set_stiffness(set, i, fmin(mass_along(model, a[0], arm), mass), dt);
         } else if (depth <= 0) {
-            walls->stiffness[i] = 0;
-            walls->near &= ~(1ull << i);
+            set->stiffness[i] = 0;
+            set->near &= ~(1ull << i);
         }
     }
 }
 
-void gw_unilaterals_yield(gw_unilaterals *walls, const gw_pose *from, const gw_pose *to)
+void gw_unilaterals_yield(gw_unilaterals *set, const gw_pose *from, const gw_pose *to)
 {
-    for (int i = 0; i < walls->count; i++) {
+    for (int i = 0; i < set->count; i++) {
         double before, after;
-        gw_rows_value(&walls->row[i], 1, from, &before);
-        gw_rows_value(&walls->row[i], 1, to, &after);
-        double pressed = fmax(walls->wall[i].sign * before - walls->slack[i], 0);
-        walls->slack[i] = fmax(walls->slack[i], walls->wall[i].sign * after - pressed);
+        gw_rows_value(&set->row[i], 1, from, &before);
+        gw_rows_value(&set->row[i], 1, to, &after);
+        double pressed = fmax(set->wall[i].sign * before - set->slack[i], 0);
+        set->slack[i] = fmax(set->slack[i], set->wall[i].sign * after - pressed);
     }
 }
 
 /* Its spring's force, and what damping adds to it (N), with the row there; 0: it does not touch. */
-static double force_of(const gw_unilaterals *walls, int i, const gw_pose *pose,
-                       const gw_twist *twist, double a[1][6], double *damping)
+static double force_of(const gw_unilaterals *set, int i, const gw_pose *pose, const gw_twist *twist,
+                       double a[1][6], double *damping)
 {
-    double h, sign = walls->wall[i].sign;
+    double h, sign = set->wall[i].sign;
     *damping = 0;
-    if (!(walls->near >> i & 1))
+    if (!(set->near >> i & 1))
         return 0;
-    gw_rows_value_and_jacobian(&walls->row[i], 1, pose, &h, a);
-    double depth = sign * h - walls->slack[i];
+    gw_rows_value_and_jacobian(&set->row[i], 1, pose, &h, a);
+    double depth = sign * h - set->slack[i];
     if (!(depth > 0))
         return 0;
-    double force = walls->stiffness[i] * depth;
-    if (walls->touching >> i & 1)
-        *damping = walls->damping[i] * (sign * along(a[0], twist) + walls->coming[i]);
+    double force = set->stiffness[i] * depth;
+    if (set->touching >> i & 1)
+        *damping = set->damping[i] * (sign * along(a[0], twist) + set->coming[i]);
     *damping = fmax(*damping, -force);
     return force;
 }
 
-gw_wrench gw_unilaterals_wrench(const gw_unilaterals *walls, const gw_pose *pose,
+gw_wrench gw_unilaterals_wrench(const gw_unilaterals *set, const gw_pose *pose,
                                 const gw_twist *twist)
 {
     gw_wrench sum = {{0, 0, 0}, {0, 0, 0}};
-    for (int i = 0; i < walls->count; i++) {
-        double a[1][6] = {{0}}, damping, spring = force_of(walls, i, pose, twist, a, &damping);
-        double force = -walls->wall[i].sign * (spring + damping);
+    for (int i = 0; i < set->count; i++) {
+        double a[1][6] = {{0}}, damping, spring = force_of(set, i, pose, twist, a, &damping);
+        double force = -set->wall[i].sign * (spring + damping);
         sum.f = gw_mul_add(sum.f, force, gw_v3(a[0][0], a[0][1], a[0][2]));
         sum.t = gw_mul_add(sum.t, force, gw_v3(a[0][3], a[0][4], a[0][5]));
     }
     return sum;
 }
 
-double gw_unilaterals_power(const gw_unilaterals *walls, const gw_pose *pose, const gw_twist *twist)
+double gw_unilaterals_power(const gw_unilaterals *set, const gw_pose *pose, const gw_twist *twist)
 {
     double sum = 0;
-    for (int i = 0; walls->moving && i < walls->count; i++) {
+    for (int i = 0; set->moving && i < set->count; i++) {
         double a[1][6], damping;
-        force_of(walls, i, pose, twist, a, &damping);
-        sum += damping * walls->coming[i];
+        force_of(set, i, pose, twist, a, &damping);
+        sum += damping * set->coming[i];
     }
     return sum;
 }
 
-double gw_unilaterals_energy(const gw_unilaterals *walls, const gw_pose *pose)
+double gw_unilaterals_energy(const gw_unilaterals *set, const gw_pose *pose)
 {
     double sum = 0;
-    for (int i = 0; i < walls->count; i++) {
+    for (int i = 0; i < set->count; i++) {
         double h;
-        if (!(walls->near >> i & 1))
+        if (!(set->near >> i & 1))
             continue;
-        gw_rows_value(&walls->row[i], 1, pose, &h);
-        double depth = fmax(walls->wall[i].sign * h - walls->slack[i], 0);
-        sum += 0.5 * walls->stiffness[i] * depth * depth;
+        gw_rows_value(&set->row[i], 1, pose, &h);
+        double depth = fmax(set->wall[i].sign * h - set->slack[i], 0);
+        sum += 0.5 * set->stiffness[i] * depth * depth;
     }
     return sum;
 }
