@@ -258,7 +258,7 @@ extern const wire_table wire_table_answer, wire_table_body, wire_table_branch, w
     wire_table_task_progress, wire_table_tool, wire_table_tool_state, wire_table_translation,
     wire_table_twist, wire_table_velocity, wire_table_workspace, wire_table_wrench,
     wire_table_wrench_sample;
-extern const char *const wire_senses[], *const wire_constraint_types[], *const wire_run_states[];
+extern const char *const wire_senses[], *const wire_run_states[];
 
 /* The mesh of that name, or its hull, from where this thread's come (wire_use_meshes()). */
 gw_mesh *wire_find_mesh(const char *file, bool convex, gw_error *error);

@@ -49,9 +49,6 @@ static const wire_field of_limits[] = {
 const wire_table wire_table_joint_limits = {
     .name = "JointLimits", .patch = {NULL, "Members of the limits."}, .fields = of_limits};
 
-static const char *const joint_types[] = {
-    [GW_JOINT_REVOLUTE] = "revolute", [GW_JOINT_PRISMATIC] = "prismatic", NULL};
-
 INITIAL(no_link, link_row,
         (link_row){
             .link = {.parent_from_joint = gw_pose_identity(), .axis = {0, 0, 1}},
@@ -59,7 +56,7 @@ INITIAL(no_link, link_row,
         })
 
 static const wire_field of_joint[] = {
-    {"type", CHOICE, AT(link_row, link.kind), REQUIRED, .choices = joint_types},
+    {"type", CHOICE, AT(link_row, link.kind), REQUIRED, .choices = gw_joint_kind_names},
     {"origin", OBJECT, AT(link_row, link.parent_from_joint), .table = &wire_table_pose,
      .about = "of the link's frame at position 0, in its parent's"},
     {"axis", DIRECTION, AT(link_row, link.axis), .about = "in the link's frame; z unless given"},

@@ -9,10 +9,6 @@
 
 const char *const wire_senses[] = {
     [GW_EITHER] = "either", [GW_SAME] = "same", [GW_OPPOSITE] = "opposite", NULL};
-const char *const wire_constraint_types[] = {
-    [GW_DISTANCE] = "distance",           [GW_ANGLE] = "angle",
-    [GW_COINCIDENT] = "coincident",       [GW_PARALLEL] = "parallel",
-    [GW_PERPENDICULAR] = "perpendicular", NULL};
 static const char *const bounds[] = {[GW_BOUND_EQUAL] = "equal",
                                      [GW_BOUND_AT_LEAST] = "at-least",
                                      [GW_BOUND_AT_MOST] = "at-most",
@@ -100,7 +96,7 @@ static const char *const constraint_states[] = {"ok", "redundant", "disabled", N
 static const wire_field of_constraint[] = {
     {"id", ID, AT(gw_scene_constraint, id),
      .must = "id: must match [A-Za-z0-9_.:+-]{1,64}, or be left out"},
-    {"type", CHOICE, AT(gw_scene_constraint, kind), REQUIRED, .choices = wire_constraint_types},
+    {"type", CHOICE, AT(gw_scene_constraint, kind), REQUIRED, .choices = gw_constraint_kind_names},
     {"a", FEATURE_ID, AT(gw_scene_constraint, a), REQUIRED},
     {"b", FEATURE_ID, AT(gw_scene_constraint, b), REQUIRED},
     {"value", NUMBER, AT(gw_scene_constraint, value),

@@ -58,7 +58,7 @@ static const wire_field of_constraint[] = {
     {"id", ID, AT(stated_constraint, id),
      .must = "id: must match [A-Za-z0-9_.:+-]{1,64}, or be left out"},
     {"type", CHOICE, AT(stated_constraint, constraint.kind), REQUIRED,
-     .choices = wire_constraint_types},
+     .choices = gw_constraint_kind_names},
     {"mobile", OBJECT, AT(stated_constraint, constraint.mobile), REQUIRED,
      .table = &wire_table_element, .about = "in the body's frame"},
     {"fixed", OBJECT, AT(stated_constraint, constraint.fixed), REQUIRED,
@@ -194,7 +194,7 @@ static double problem_size(const gw_problem *p)
     for (int i = 0; i < p->count; i++) {
         size = fmax(size, gw_norm(p->constraints[i].mobile.p));
         size = fmax(size, gw_distance(p->constraints[i].fixed.p, p->pose.p));
-        if (p->constraints[i].kind == GW_DISTANCE)
+        if (gw_constraint_has_length(p->constraints[i].kind))
             size = fmax(size, fabs(p->constraints[i].value));
     }
     return size;
