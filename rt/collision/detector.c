@@ -5,6 +5,8 @@
 #include "rt/collision/detector.h"
 
 #include <assert.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 
 #include "rt/collision/aabb_tree.h"
@@ -19,14 +21,23 @@ typedef struct ranked {
     int found; /* index */
 } ranked;
 
+/* What detectors with the same solids have in common besides them: the last one frees them. */
+typedef struct sharing {
+    atomic_int detectors;
+    pthread_mutex_t
+        detecting; /* the geoms' poses, boxes and tree are of one gw_detect() at a time */
+} sharing;
+
 struct gw_detector {
     gw_detector_def def; /* its colliders are not kept */
+    sharing *sharing;
+    /* shared */
     int geom_count, geom_capacity;
     gw_geom *geoms;
     bool *is_static;    /* by body */
     gw_aabb *boxes;     /* by geom, enlarged by its reach */
     gw_aabb_tree *tree; /* of the boxes */
-    /* while it detects */
+    /* its own, while it detects */
     const gw_pose *poses;
     double horizon, margin;
     int found_count, found_capacity;
@@ -103,11 +114,24 @@ static bool add_collider(gw_detector *d, const gw_collider *c, gw_error *error)
     return true;
 }
 
+/* Whoever detects while the world thread waits does it at that one's priority. */
+static void init_sharing(sharing *s)
+{
+    pthread_mutexattr_t attr;
+    atomic_init(&s->detectors, 1);
+    pthread_mutexattr_init(&attr);
+    pthread_mutexattr_setprotocol(&attr, PTHREAD_PRIO_INHERIT);
+    pthread_mutex_init(&s->detecting, &attr);
+    pthread_mutexattr_destroy(&attr);
+}
+
 static bool init(gw_detector *d, const gw_detector_def *def, gw_error *error)
 {
+    d->sharing = calloc(1, sizeof *d->sharing);
     d->is_static = calloc((size_t)def->body_count + 1, sizeof *d->is_static);
-    if (!d->is_static)
+    if (!d->sharing || !d->is_static)
         return gw_fail(error, GW_FAILED, "", "no memory for a detector");
+    init_sharing(d->sharing);
     for (int i = 0; def->is_static && i < def->body_count; i++)
         d->is_static[i] = def->is_static(def->context, i);
     for (int i = 0; i < def->collider_count; i++)
@@ -135,16 +159,48 @@ gw_detector *gw_detector_create(const gw_detector_def *def, gw_error *error)
     return NULL;
 }
 
-void gw_detector_destroy(gw_detector *d)
+gw_detector *gw_detector_share(const gw_detector *like, const gw_detector_def *def, gw_error *error)
 {
-    if (!d)
-        return;
+    assert(like);
+    assert(!def || (def->body_count == like->def.body_count &&
+                    def->collider_count == like->def.collider_count));
+    gw_detector *d = malloc(sizeof *d);
+    if (!d) {
+        gw_fail(error, GW_FAILED, "", "no memory for a detector");
+        return NULL;
+    }
+    *d = (gw_detector){.def = def ? *def : like->def,
+                       .sharing = like->sharing,
+                       .geom_count = like->geom_count,
+                       .geom_capacity = like->geom_capacity,
+                       .geoms = like->geoms,
+                       .is_static = like->is_static,
+                       .boxes = like->boxes,
+                       .tree = like->tree};
+    d->def.colliders = NULL;
+    atomic_fetch_add(&d->sharing->detectors, 1);
+    return d;
+}
+
+static void free_solids(gw_detector *d)
+{
     for (int i = 0; i < d->geom_count; i++)
         gw_geom_finish(&d->geoms[i]);
     gw_aabb_tree_destroy(d->tree);
     free(d->boxes);
     free(d->geoms);
     free(d->is_static);
+    if (d->sharing)
+        pthread_mutex_destroy(&d->sharing->detecting);
+    free(d->sharing);
+}
+
+void gw_detector_destroy(gw_detector *d)
+{
+    if (!d)
+        return;
+    if (!d->sharing || atomic_fetch_sub(&d->sharing->detectors, 1) == 1)
+        free_solids(d);
     free(d->found);
     free(d->ranking);
     free(d);
@@ -426,9 +482,11 @@ int gw_detect(gw_detector *d, const gw_pose *world_from_body, const gw_twist *tw
     d->margin = margin;
     d->found_count = 0;
     d->short_of_memory = false;
+    pthread_mutex_lock(&d->sharing->detecting);
     update_boxes(d, twists);
     gw_aabb_tree_update(d->tree, d->boxes);
     gw_aabb_tree_pairs(d->tree, on_overlap, d);
+    pthread_mutex_unlock(&d->sharing->detecting);
     int count = take_nearest(d, candidates, capacity);
     if (lost)
         *lost = d->found_count - count + d->short_of_memory;

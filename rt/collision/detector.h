@@ -4,8 +4,8 @@
  * SAT and EPA on the solids as they are, then contact manifolds.
  *
  * gw_detect() runs on the world thread, or between two ticks; it takes and frees memory and is
- * never called inside a tick. A detector belongs to one thread at a time. The functions that take a
- * `const void *detector` are the narrow phase alone: any thread, RT safe.
+ * never called inside a tick. A detector belongs to one thread at a time; several may share solids.
+ * The functions that take a `const void *detector` are the narrow phase alone: any thread, RT safe.
  */
 #ifndef GW_COLLISION_DETECTOR_H
 #define GW_COLLISION_DETECTOR_H
@@ -43,6 +43,13 @@ typedef struct gw_detector gw_detector;
 /* NULL with an error: GW_FAILED where memory is short. */
 gw_detector *gw_detector_create(const gw_detector_def *def, gw_error *error);
 void gw_detector_destroy(gw_detector *detector); /* NULL is fine */
+
+/* A detector of the same solids as `like`, which is not changed: bodies, colliders and who is
+ * static have to be the same, the functions and the context are those of `def` (NULL: it keeps the
+ * solids and never detects). Nothing is built again. The two may detect on two threads, one of
+ * which waits; either may be destroyed first. NULL where memory is short. */
+gw_detector *gw_detector_share(const gw_detector *like, const gw_detector_def *def,
+                               gw_error *error);
 
 /*
  * Finds all candidates with a gap of at most the distance that the bodies can come together within

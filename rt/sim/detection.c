@@ -75,7 +75,8 @@ gw_detection *gw_detection_create(const gw_detection_def *def, gw_error *error)
     }
     if (d->body_count == 0)
         return d;
-    d->detector = gw_detector_create(&def->detector, error);
+    d->detector = def->like ? gw_detector_share(def->like, &def->detector, error)
+                            : gw_detector_create(&def->detector, error);
     if (!d->detector)
         goto fail;
     memcpy(d->poses, def->poses, (size_t)d->body_count * sizeof *d->poses);
@@ -109,6 +110,11 @@ gw_narrow_phase gw_detection_looker(const gw_detection *d)
 {
     return (gw_narrow_phase){d->detector, gw_detector_bounding_sphere, gw_detect_pair,
                              gw_detector_query_cost, gw_detector_breaking_distance};
+}
+
+const gw_detector *gw_detection_detector(const gw_detection *d)
+{
+    return d->detector;
 }
 
 double gw_detection_period(const gw_detection *d)

@@ -21,6 +21,7 @@ typedef struct gw_detection gw_detection;
 
 typedef struct gw_detection_def {
     gw_detector_def detector; /* no bodies: nothing touches, there is none */
+    const gw_detector *like;  /* a detector of the same solids to share them with; NULL: none */
     gw_local_models *locals;  /* updated as well, outlive it; NULL: none */
     const gw_pose *poses;     /* of all bodies at tick 0; copied */
     const gw_twist *twists;   /* of their frames then; copied; NULL: all at rest */
@@ -35,6 +36,9 @@ void gw_detection_destroy(gw_detection *detection); /* NULL is fine; not while i
 
 /* What looks at pieces within a step. */
 gw_narrow_phase gw_detection_looker(const gw_detection *detection);
+
+/* Its detector, NULL where nothing touches. */
+const gw_detector *gw_detection_detector(const gw_detection *detection);
 
 double gw_detection_period(const gw_detection *detection);
 

@@ -172,6 +172,7 @@ static bool build_dynamics(const gw_scenario_def *def, gw_scenario *s, gw_error 
                                       .objects = objects,
                                       .mechanisms = mechanisms,
                                       .placed = def->placed,
+                                      .detector = def->detector,
                                       .rate = s->rate * s->substeps};
     s->dynamics = gw_scene_dynamics_create(&dynamics, error);
     return s->dynamics;
@@ -238,4 +239,16 @@ void gw_scenario_destroy(gw_scenario *scenario)
     gw_scene_dynamics_destroy(scenario->dynamics);
     gw_kinematics_destroy(scenario->kinematics);
     free(scenario);
+}
+
+struct gw_detector *gw_scenario_share_detector(const gw_scenario *scenario)
+{
+    const gw_detection *detection = gw_scene_dynamics_detection(scenario->dynamics);
+    const gw_detector *detector = detection ? gw_detection_detector(detection) : NULL;
+    return detector ? gw_detector_share(detector, NULL, NULL) : NULL;
+}
+
+void gw_scenario_release_detector(struct gw_detector *detector)
+{
+    gw_detector_destroy(detector);
 }

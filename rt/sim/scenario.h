@@ -41,6 +41,10 @@ typedef struct gw_scenario_def {
     /* By object: an edit says where it is now. A free one goes on from there, with the scene's
      * velocity; NULL: none. */
     const bool *placed;
+    /* Of a scenario whose scene has the same solids: objects and links of the same shapes and
+     * materials in the same order, the same ones fixed, held and free. They are not built again.
+     * NULL: none. */
+    const struct gw_detector *detector;
     /* Bounds of a travel; 0: 0.25 m/s and 1 rad/s. */
     double travel_speed, travel_spin;
 } gw_scenario_def;
@@ -48,5 +52,11 @@ typedef struct gw_scenario_def {
 /* NULL with an error: memory, or a tool whose device is not open. */
 gw_scenario *gw_scenario_create(const gw_scenario_def *def, gw_error *error);
 void gw_scenario_destroy(gw_scenario *scenario); /* NULL is fine */
+
+/* What collisions are detected with, for the next scenario: it outlives this one, and is to be
+ * given back. NULL where nothing touches, or memory is short. Before the scenario is handed over.
+ */
+struct gw_detector *gw_scenario_share_detector(const gw_scenario *scenario);
+void gw_scenario_release_detector(struct gw_detector *detector); /* NULL is fine */
 
 #endif

@@ -19,10 +19,11 @@ typedef struct gw_scene_dynamics_def {
     const gw_scene *scene;
     const gw_layout *layout;
     int tool_count;
-    const int *objects;    /* held by each tool, or -1 */
-    const int *mechanisms; /* or held by it, or -1 */
-    const bool *placed;    /* by object: an edit says where it is; NULL: none */
-    int rate;              /* steps a second */
+    const int *objects;          /* held by each tool, or -1 */
+    const int *mechanisms;       /* or held by it, or -1 */
+    const bool *placed;          /* by object: an edit says where it is; NULL: none */
+    int rate;                    /* steps a second */
+    const gw_detector *detector; /* of the same solids, to share them; NULL: none */
 } gw_scene_dynamics_def;
 
 /* Not RT safe: takes all memory. NULL with an error. */

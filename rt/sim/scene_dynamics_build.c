@@ -323,6 +323,7 @@ static bool make_detection(gw_scene_dynamics *m, const gw_scene_dynamics_def *de
                           .moving = m->moved_most + m->body_count - m->object_count +
                                     m->first_chain + m->free_count,
                           .locals = m->locals,
+                          .like = def->detector,
                           .period = detection_period(def),
                           .tick = 1.0 / def->rate,
                           .margin = MARGIN};

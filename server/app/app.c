@@ -165,6 +165,7 @@ void app_destroy(gw_app *app)
         gw_device_slot_close(app->slots.slot[i]);
     for (int i = 0; i < app->retired_count; i++)
         gw_device_slot_close(app->retired[i].slot);
+    gw_scenario_release_detector(app->detector);
     app_history_clear(&app->undo);
     app_history_clear(&app->redo);
     app_document_put(app->document);

@@ -141,6 +141,10 @@ int app_records(gw_app *app, gw_snapshot *records, int capacity, uint64_t *lost)
 
 int app_rt_thread(gw_app *app);
 
+/* How many collision detectors were built: an edit that leaves all solids as they are builds none.
+ */
+uint64_t app_detectors_built(gw_app *app);
+
 /* Copies what a driver tells of the device; false where no such device is open. */
 bool app_device_info(gw_app *app, const char *id, gw_device_info *info);
 

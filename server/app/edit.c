@@ -121,9 +121,10 @@ static bool open_slots(const app_slots *old, const gw_scene *base, const gw_scen
     return true;
 }
 
-/* `edit`: whose document it is, NULL for a fresh start. */
+/* `edit`: whose document it is, NULL for a fresh start; `like`: a detector of the same solids, or
+ * NULL. */
 static gw_scenario *build(const app_document *document, const app_slots *slots,
-                          const app_edit *edit, gw_error *error)
+                          const app_edit *edit, const struct gw_detector *like, gw_error *error)
 {
     gw_scenario_def def = {.scene = document->scene,
                            .layout = document->layout,
@@ -131,8 +132,23 @@ static gw_scenario *build(const app_document *document, const app_slots *slots,
                            .slot_count = slots->count,
                            .revision = document->revision,
                            .go_to_layout = edit && edit->go_to_layout,
-                           .placed = edit ? edit->placed : NULL};
+                           .placed = edit ? edit->placed : NULL,
+                           .detector = like};
     return gw_scenario_create(&def, error);
+}
+
+/* The loop runs a scenario with this detector now; taken over. */
+static void keep_detector(gw_app *app, struct gw_detector *detector)
+{
+    gw_scenario_release_detector(app->detector);
+    app->detector = detector;
+    if (detector)
+        atomic_fetch_add(&app->detectors_built, 1);
+}
+
+uint64_t app_detectors_built(gw_app *app)
+{
+    return atomic_load(&app->detectors_built);
 }
 
 bool app_start_loop(gw_app *app, app_document *document, gw_error *error)
@@ -140,7 +156,8 @@ bool app_start_loop(gw_app *app, app_document *document, gw_error *error)
     app_slots slots, none = {0};
     if (!open_slots(&none, NULL, document->scene, &slots, error))
         return false;
-    gw_scenario *scenario = build(document, &slots, NULL, error);
+    gw_scenario *scenario = build(document, &slots, NULL, NULL, error);
+    struct gw_detector *detector = scenario ? gw_scenario_share_detector(scenario) : NULL;
     gw_loop *loop = NULL;
     if (scenario) {
         gw_loop_def def = gw_loop_def_default();
@@ -150,9 +167,11 @@ bool app_start_loop(gw_app *app, app_document *document, gw_error *error)
         loop = gw_loop_create(&def, error);
     }
     if (!loop) {
+        gw_scenario_release_detector(detector);
         close_new(&slots, &none);
         return false;
     }
+    keep_detector(app, detector);
     document->scenario = document->revision;
     pthread_mutex_lock(&app->loop_lock);
     gw_loop *old = app->loop;
@@ -237,21 +256,26 @@ static bool send_programs(app_edit *edit, programs *made, gw_error *error)
 }
 
 /* A scenario of the document is made and sent, the devices change with it. */
-static bool send_scenario(app_edit *edit, gw_error *error)
+static bool send_scenario(app_edit *edit, const app_diff *diff, gw_error *error)
 {
     gw_app *app = edit->app;
     app_document *document = edit->document;
     app_slots slots;
     if (!open_slots(&app->slots, edit->base->scene, document->scene, &slots, error))
         return false;
-    gw_scenario *scenario = build(document, &slots, edit, error);
+    const struct gw_detector *like = diff->solids ? NULL : app->detector;
+    gw_scenario *scenario = build(document, &slots, edit, like, error);
+    struct gw_detector *detector = scenario && !like ? gw_scenario_share_detector(scenario) : NULL;
     gw_command command = {
         .kind = GW_COMMAND_SCENARIO, .tag = document->revision, .scenario = scenario};
     if (!scenario || !app_send_command(app, &command, error)) {
+        gw_scenario_release_detector(detector);
         gw_scenario_destroy(scenario);
         close_new(&slots, &app->slots);
         return false;
     }
+    if (!like)
+        keep_detector(app, detector);
     document->scenario = document->revision;
     atomic_store(&app->left_behind, false);
     pthread_mutex_lock(&app->loop_lock);
@@ -330,7 +354,7 @@ static bool hand_over(app_edit *edit, const app_diff *diff, gw_error *error)
         return false;
     if (only_values(edit, diff))
         return hand_over_values(edit, diff, &made, error);
-    if (!send_scenario(edit, error)) {
+    if (!send_scenario(edit, diff, error)) {
         drop_programs(&made);
         return false;
     }

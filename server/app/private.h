@@ -70,7 +70,9 @@ struct gw_app {
     app_history undo, redo; /* edit */
     char group[96];         /* edit: of the newest edit, and when it was made (s) */
     double group_s;
-    app_slots slots; /* edit, for the running document */
+    app_slots slots;               /* edit, for the running document */
+    struct gw_detector *detector;  /* edit: of the newest scenario */
+    atomic_ullong detectors_built; /* since the start */
 
     gw_loop *loop;          /* loop */
     uint64_t revision_sent; /* loop: of the newest scenario sent */
