@@ -29,7 +29,7 @@ gw_branch_label gw_rotation_label(gw_quat q)
     return label;
 }
 
-/* The elements' points tell where the body is: their mean on either side. */
+/* The body's position is that of the elements' points: their mean on either side. */
 gw_branch_label gw_pose_label(const gw_solver *solver, const gw_pose *x)
 {
     gw_branch_label label = gw_rotation_label(x->q);

@@ -22,12 +22,12 @@ typedef struct gw_constraint_edge {
 } gw_constraint_edge;
 
 /* Fills in the rows of `stated`; a sense that is open becomes the one of these poses. */
-void gw_constraint_edge_resolve(gw_constraint_edge *link, const gw_pose *world_from_a,
+void gw_constraint_edge_resolve(gw_constraint_edge *edge, const gw_pose *world_from_a,
                                 const gw_pose *world_from_b);
 
 /* The edge as a constraint on body `mobile`, one of its ends, with the other one fixed at `pose`.
  */
-gw_constraint gw_constraint_of_edge(const gw_constraint_edge *link, int mobile,
+gw_constraint gw_constraint_of_edge(const gw_constraint_edge *edge, int mobile,
                                     const gw_pose *pose);
 
 /* Bodies that move together. */
@@ -61,8 +61,9 @@ int gw_cluster_dof(const gw_cluster *cluster, const gw_pose *poses, gw_cluster_w
  * twist a column, of the body's origin in world axes. */
 typedef double gw_body_jacobian[GW_MAX_MOTION][6];
 
-/* Fills the motions of the cluster's bodies from those of the others, so that the links go on
- * holding; returns what is left of the worst, 0 .. 1: far from 0, these bodies cannot follow. */
+/* Fills in the Jacobians of the cluster's bodies from those of the others, so that the edges remain
+ * satisfied; returns the largest rate of a row that is left, over what was asked, 0 .. 1: far from
+ * 0, these bodies cannot follow. */
 double gw_cluster_jacobian(const gw_cluster *cluster, const gw_pose *poses, int columns,
                            gw_body_jacobian *motions, gw_cluster_work *work);
 

@@ -263,8 +263,7 @@ static void add_implied(const gw_solver *solver, unsigned long from)
         s->implied[s->implied_count++] = (gw_implied){from, "angle"};
 }
 
-/* What a step did to a branch's state. ENDED: the branch ended, or its alternatives were explored.
- */
+/* The effect of a step on a branch. ENDED: the branch ended, or its alternatives were explored. */
 typedef enum progress { UNCHANGED, CHANGED, ENDED } progress;
 
 static void explore(gw_solver *solver, gw_solver_state *state);
@@ -284,7 +283,7 @@ static progress branch_on(gw_solver *solver, gw_solver_state *state, int at, uns
             add_choice(state, label ? label : (char)('0' + k));
         return CHANGED;
     }
-    gw_alternative choices[GW_MAX_ALTERNATIVES]; /* the result is overwritten on the way */
+    gw_alternative choices[GW_MAX_ALTERNATIVES]; /* exploring overwrites the result */
     memcpy(choices, solver->result.alternatives, sizeof choices[0] * (size_t)count);
     for (int k = 0; k < count && !solver->stop; k++) {
         gw_solver_state next;

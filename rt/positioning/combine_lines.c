@@ -68,14 +68,15 @@ static void parallel_one_point(gw_solver *solver, const gw_distance_constraint *
         return;
     }
     double h = ((p - q) * (p + q) / d_b + d_b) / 2;
-    bool touch = gw_equal_lengths(solver, d_b, p + q) || gw_equal_lengths(solver, d_b, fabs(p - q));
-    double s = touch ? 0 : gw_leg(p, h);
-    if (touch) {
+    bool tangent =
+        gw_equal_lengths(solver, d_b, p + q) || gw_equal_lengths(solver, d_b, fabs(p - q));
+    double s = tangent ? 0 : gw_leg(p, h);
+    if (tangent) {
         h = copysign(p, h);
         gw_tangency_slack(solver, p, 0, 1 + (p + q) / d_b);
     }
     gw_vec3 side = gw_cross(t->l, t->w);
-    for (int sign = 1; sign >= (touch ? 1 : -1); sign -= 2)
+    for (int sign = 1; sign >= (tangent ? 1 : -1); sign -= 2)
         gw_put_distance(gw_add_alternative(solver, "parallel cylinders meet in lines"), x, GW_LINE,
                         x->a, gw_mul_add(gw_mul_add(x->b, h, t->w), sign * s, side), t->l, 0);
 }

@@ -29,8 +29,9 @@ static void two_spheres(gw_solver *solver, const gw_distance_constraint *x,
         return;
     }
     double h = ((p - q) * (p + q) / d_b + d_b) / 2;
-    bool touch = gw_equal_lengths(solver, d_b, p + q) || gw_equal_lengths(solver, d_b, fabs(p - q));
-    if (touch) {
+    bool tangent =
+        gw_equal_lengths(solver, d_b, p + q) || gw_equal_lengths(solver, d_b, fabs(p - q));
+    if (tangent) {
         gw_tangency_slack(solver, p, 0, 1 + (p + q) / d_b);
         gw_alternative *e = gw_add_alternative(solver, "two spheres touch: their common point");
         gw_put_distance(e, x, GW_POINT, x->a, gw_mul_add(x->b, copysign(p, h), w), w, 0);

@@ -235,7 +235,8 @@ static void try_rotation(gw_solver *solver, triple *t, double phi, double theta)
     solver->result.alternatives[solver->result.count - 1].nearly_double = nearly_double;
 }
 
-/* Refines nearly double roots where they are exactly double, or where more angles determine them. */
+/* Refines nearly double roots where they are exactly double, or where more angles determine them.
+ */
 static void refine_double_roots(gw_solver *solver, const triple *t)
 {
     for (int i = 0; i < solver->result.count; i++) {

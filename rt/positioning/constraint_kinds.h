@@ -1,7 +1,7 @@
 /*
  * The kinds of constraints between two elements (points, lines, planes), one row of a table each:
- * what a kind is called, which elements it joins, what its value means, and what it asks of
- * distances and of directions. Decomposition, rows and verification all follow from the row.
+ * the name of a kind, the elements that it joins, the meaning of its value, and its demands on
+ * distances and directions. Decomposition, rows and verification all follow from the row.
  *
  * A new kind is a line of the enumeration below and a row of the table in constraint_kinds.c.
  * Constant data: any thread, RT safe.
@@ -22,20 +22,20 @@ typedef enum gw_constraint_kind {
     GW_CONSTRAINT_KIND_COUNT
 } gw_constraint_kind;
 
-/* Which way two directed elements run where they end up along one another. */
+/* The sense of two directed elements that end up along one another. */
 typedef enum gw_sense { GW_EITHER, GW_SAME, GW_OPPOSITE } gw_sense;
 
-/* What the value of a constraint is. */
+/* The meaning of a constraint's value. */
 typedef enum gw_value_meaning { GW_NO_VALUE, GW_LENGTH_VALUE, GW_ANGLE_VALUE } gw_value_meaning;
 
-/* What a kind asks of the distance between its elements. */
+/* The demand of a kind on the distance between its elements. */
 typedef enum gw_distance_demand {
     GW_ANY_DISTANCE,
     GW_ZERO_DISTANCE,
     GW_VALUE_DISTANCE /* the constraint's value */
 } gw_distance_demand;
 
-/* What a kind asks of the angle between its elements' directions (lines' directions, planes'
+/* The demand of a kind on the angle between its elements' directions (lines' directions, planes'
  * normals), where both have one. */
 typedef enum gw_angle_demand {
     GW_ALONG,            /* 0 or pi, by the sense */
@@ -82,7 +82,7 @@ void gw_constraint_value_range(gw_constraint_kind kind, gw_element_kind a, gw_el
 /* True where the constraint has a sense to choose (two directed elements along one another). */
 bool gw_constraint_has_sense(gw_constraint_kind kind, gw_element_kind a, gw_element_kind b);
 
-/* What the kind asks of the directions of two elements that both have one. */
+/* The demand of a kind on the directions of two elements that both have one. */
 gw_angle_demand gw_constraint_angle_demand(gw_constraint_kind kind, gw_element_kind a,
                                            gw_element_kind b);
 

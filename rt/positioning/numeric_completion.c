@@ -291,8 +291,8 @@ gw_root_summary gw_completion_homotopy(gw_completion *c)
     return found;
 }
 
-/* Fills c->found. Isolated poses by an eigenproblem, where that finds all; else some starts tell
- * what kind of answer it is, and then homotopy, restarts or more starts complete it. */
+/* Fills c->found. Isolated poses by an eigenproblem, where that finds all; else some starts decide
+ * whether there are freedoms, and then homotopy, restarts or more starts complete the answer. */
 static void search(gw_completion *c)
 {
     gw_root_summary roots = gw_roots_by_eigenvalues(&c->system);

@@ -1,6 +1,6 @@
 /*
  * Redundancy by its definition: a constraint follows from others when every branch that they leave
- * satisfies it. One pass, an exploration of a set of constraints, tells all the others that follow
+ * satisfies it. One pass, an exploration of a set of constraints, gives all the others that follow
  * from it. Any thread, RT safe; leaves without closed form are bounded by the solver's `work`.
  *
  * Forward, the sets that say all that the first i constraints say grow to one of a dozen or so;
@@ -10,7 +10,7 @@
  *
  * At a leaf without closed form, a constraint whose rows are linear combinations of the leaf's, in
  * the 17 coordinates of a pose, follows from it: that is a proof. One whose gradients are no
- * combinations of the leaf's at a pose of the answer does not. What is left is tried: the leaf is
+ * combinations of the leaf's at a pose of the answer does not. The others are tried: the leaf is
  * solved, and every pose of it must satisfy the constraint; where poses are isolated, all of them
  * must be known.
  */
@@ -92,8 +92,8 @@ static unsigned long held_by_all_poses(gw_completion *c, unsigned long asked)
     return roots.exact ? asked : 0;
 }
 
-/* True where the constraint holds one way only, which its rows do not tell: a sense, or an angle of
- * 0 or pi. */
+/* True where the constraint holds one way only, which its rows do not express: a sense, or an angle
+ * of 0 or pi. */
 static bool is_one_way(const gw_constraint *c, int row_count)
 {
     if (c->sense != GW_EITHER && gw_constraint_has_sense(c->kind, c->mobile.kind, c->fixed.kind))
@@ -102,7 +102,7 @@ static bool is_one_way(const gw_constraint *c, int row_count)
 }
 
 /* Those of `asked` that follow from a leaf without closed form. A pose of the answer to all
- * constraints tells at once which do not. */
+ * constraints shows at once which do not. */
 static unsigned long dependent_on_leaf(gw_solver *solver, const gw_solver_state *leaf,
                                        const gw_solution *answer, unsigned long asked)
 {
@@ -210,8 +210,9 @@ static unsigned long leading(passes *all)
     return use;
 }
 
-/* What is left of `use` when those that are not needed are taken out, later ones first: needed for
- * constraint `one`, or for themselves where that is -1. `asked`: what to ask for along with it. */
+/* `use` without the constraints that are not needed, later ones removed first: needed for
+ * constraint `one`, or for themselves where that is -1. `asked`: further constraints for the same
+ * passes. */
 static unsigned long reduced(passes *all, unsigned long use, int one, unsigned long asked)
 {
     for (int i = GW_MAX_PROBLEM - 1; i >= 0; i--) {

@@ -189,7 +189,7 @@ static gw_pose random_within(gw_completion *c, double distance)
     return gw_pose_add(&p->pose, &move);
 }
 
-/* Moves the seed to where the set is nearest to the problem's pose, as far as descents tell: from
+/* Moves the seed to where the set is nearest to the problem's pose, as far as descents find: from
  * found poses, then from others that are no farther than the best of these. */
 static void move_seed_to_nearest(gw_completion *c, gw_submanifold *set, bool *taken)
 {
@@ -206,7 +206,7 @@ static void move_seed_to_nearest(gw_completion *c, gw_submanifold *set, bool *ta
     }
 }
 
-/* ---- curves: starts and walks ---------------------------------------------------------------- */
+/* ---- curves: starts and traces --------------------------------------------------------------- */
 
 static void add_curve_pose(gw_completion *c, const gw_pose *x)
 {

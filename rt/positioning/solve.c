@@ -9,7 +9,7 @@
 #include "rt/geometry/implicit_curve.h"
 #include "rt/positioning/solver.h"
 
-/* How far a pose is from a branch (m); at least that far, where places tell. */
+/* How far a pose is from a branch (m); a lower bound where positions suffice. */
 static double off_branch(const gw_solver *solver, const gw_branch *b, const gw_pose *x)
 {
     gw_pose on;
@@ -230,7 +230,8 @@ static void confirm_conflict(gw_solver *solver)
                        certainty == GW_CONFLICT_UNCERTAIN;
 }
 
-/* True where a pose is off a set's rows: on none of its curves, and quicker to say than by a walk.
+/* True where a pose is off a set's rows: on none of its curves, and quicker to find than by a
+ * trace.
  */
 static bool off_rows(const gw_solver *solver, const gw_submanifold *set, const gw_pose *x)
 {

@@ -24,7 +24,8 @@ typedef struct gw_constraint {
     gw_sense sense;
     double value;
     /* The signed distance of two planes runs along the fixed one's normal, n_f . (p_m - p_f); when
-     * set, along the mobile one's, n_m . (p_f - p_m): the constraint was stated the other way. */
+     * set, along the mobile one's, n_m . (p_f - p_m): the constraint was stated from the other
+     * side. */
     bool reversed;
     gw_element mobile; /* in the body's frame */
     gw_element fixed;  /* in the world's frame */
@@ -42,7 +43,7 @@ typedef enum gw_method { GW_CLOSED_FORM, GW_NUMERIC } gw_method;
 
 /* A choice among alternatives, made at one step: signs, senses, roots. The vector of choices, not
  * the order of the answer, names a branch: "b" and the choices as text, "b0" where there was but
- * one way; poses found numerically are named by where they are. Stable while geometry moves. */
+ * one; poses found numerically are named by where they are. Stable while geometry moves. */
 typedef struct gw_branch {
     char id[16];
     gw_submanifold set;
@@ -116,7 +117,7 @@ void gw_solve(const gw_problem *problem, gw_solution *solution);
 /*
  * Solves again a problem that had `before` among its branches, its elements or values having moved
  * since: only that branch, by its id, nearest to problem->pose; where it has no closed form, by
- * continuity from there (one settling, no search). The id stays, also where gw_solve() would by now
+ * continuity from there (one descent, no search). The id stays, also where gw_solve() would by now
  * name the poses by another side. Bounded (some microseconds; tens where the nearest pose of an
  * angle set is searched for, at singular poses 0.2 ms): RT safe, some 50 kB of stack. False where
  * that branch is no longer there (then `after` is untouched); `after` may be `before`.
@@ -133,7 +134,7 @@ double gw_constraint_residual(const gw_constraint *constraint, const gw_pose *wo
  * unbounded directions within one `size` (m) of the nearest pose. */
 gw_pose gw_branch_sample(const gw_branch *branch, double size, unsigned long long *random);
 
-/* Up to GW_MAX_SAMPLED of them: a curve is walked once for all. */
+/* Up to GW_MAX_SAMPLED of them: a curve is traced once for all. */
 void gw_branch_samples(const gw_branch *branch, double size, unsigned long long *random, int count,
                        gw_pose *poses);
 

@@ -344,14 +344,14 @@ bool gw_solve_branch(const gw_problem *problem, const gw_branch *before, gw_bran
     gw_solver solver;
     tracking f;
     gw_solver_init(&solver, problem, track_leaf, &f);
-    gw_tracked_branch guide = {before, false, reach_of(&solver, before)};
-    solver.tracked = &guide;
+    gw_tracked_branch tracked = {before, false, reach_of(&solver, before)};
+    solver.tracked = &tracked;
     f.before = before;
     f.found = false;
     bool stated = before->id[1] == 'n';
     if (!stated)
         gw_solver_explore(&solver);
-    guide.by_pose = true;
+    tracked.by_pose = true;
     if (!stated && !f.found)
         gw_solver_explore(&solver);
     if (!f.found && (before->set.general || before->set.dof == 0))

@@ -48,7 +48,7 @@ typedef struct gw_solver_state {
     unsigned char open_senses[GW_MAX_PROBLEM]; /* input constraints whose sense is still open */
 } gw_solver_state;
 
-/* What replaces the constraints that a rule matched: one alternative of one or several. */
+/* The constraints that replace those that a rule matched: one alternative of one or several. */
 typedef struct gw_alternative {
     int distance_count, angle_count;
     gw_distance_constraint distances[2];
@@ -59,7 +59,7 @@ typedef struct gw_alternative {
     gw_quat rotation;
 } gw_alternative;
 
-/* What a rule says of the constraints that it was given. */
+/* The result of a rule on the constraints that it was given. */
 typedef struct gw_rule_result {
     enum { GW_RULE_NONE, GW_RULE_REWRITES, GW_RULE_CONFLICT, GW_RULE_NO_ROOT } outcome;
     const char *rule;

@@ -1,7 +1,7 @@
 /*
- * What goes in is checked, and what comes out is verified against the constraints as they were
- * stated, independent of the decomposition, the rules and the rows. Any thread, RT safe;
- * gw_problem_check() formats text.
+ * The check of a problem before it is solved, and the verification of poses and sets against the
+ * constraints as they were stated: independent of the decomposition, the rules and the rows. Any
+ * thread, RT safe; gw_problem_check() formats text.
  */
 #include <assert.h>
 #include <float.h>
@@ -96,8 +96,8 @@ bool gw_problem_check(const gw_problem *p, gw_error *error)
 
 /* ---- residuals ------------------------------------------------------------------------------- */
 
-/* Rounding of coordinates that far from the origin, and of the way from the present pose, is no
- * residual. */
+/* Rounding of coordinates that far from the origin, and of the displacement from the present pose,
+ * is no residual. */
 double gw_problem_residual(const gw_problem *problem, unsigned long use, double size,
                            const gw_pose *x)
 {

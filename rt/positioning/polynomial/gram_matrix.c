@@ -32,7 +32,7 @@ typedef struct fit {
     linear m[2], f[2], at;
 } fit;
 
-/* What a leaf is made of, as seen from one side. */
+/* The constraints of a system, as seen from one side. */
 typedef struct parts {
     int points, lines, planes; /* points on lines, lines through points, points on planes */
     gw_distance_constraint point[2], line, plane;

@@ -2,7 +2,7 @@
  * Isolated poses: which polynomial system a leaf is, all roots of it, and which of these are poses.
  * The roots come of an eigenproblem (three_quadrics.c) or by homotopy continuation: a start system
  * with known roots, every path of it tracked to the target (path_tracking.c), lost ones again with
- * more care or another way. Any thread, RT safe; bounded by the system's `work`.
+ * more care or by another homotopy. Any thread, RT safe; bounded by the system's `work`.
  */
 #include <assert.h>
 #include <string.h>
@@ -17,7 +17,7 @@
 #define ATTEMPTS    2    /* homotopies with other factors gamma */
 #define REPEATS     3    /* times that single paths are tracked again, */
 #define MORE_CARE   5    /* each with so much more of it */
-#define SAMPLE      16   /* paths that tell whether a curve passes through their ends */
+#define SAMPLE      16   /* paths that show whether a curve passes through their ends */
 
 /* ---- the root set ---------------------------------------------------------------------------- */
 
@@ -70,7 +70,7 @@ static double modulus2(gw_complex z)
 }
 
 /* True where a root is the same as another, or as its conjugate; the largest entries of e are
- * one. Most are told apart by the first number, and every one is compared with every other. */
+ * one. Most differ in the first number, and every one is compared with every other. */
 static bool same(const gw_complex_pose *a, const gw_complex_pose *b, bool conjugate)
 {
     double size = 1;
@@ -409,7 +409,7 @@ static bool solve_three_quadrics(root_set *h, const unknowns *u, const gw_three_
         if (h->count == before && !at_infinity(&x) && satisfies_forms(h, &x, 1e-5))
             h->multiple++;
     }
-    h->singular += h->crossed; /* eight there are: two at one place are one of them twice */
+    h->singular += h->crossed; /* there are eight: two equal ones are a double root */
     h->crossed = 0;
     return true;
 }

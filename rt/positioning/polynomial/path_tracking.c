@@ -120,13 +120,13 @@ GW_LANE_INLINE void fill(int n, bool tangents, const affine_patch *patch,
 }
 
 /* Column j of the solutions, with zero where a lane's unknown is held. */
-GW_LANE_INLINE void place(int n, const affine_patch *patch, matrix a, int j, gw_complex_lanes *d)
+GW_LANE_INLINE void scatter(int n, const affine_patch *patch, matrix a, int j, gw_complex_lanes *d)
 {
     const gw_complex_lanes none = {{0}, {0}};
     for (int k = 0; k < 4; k++) {
         gw_mask held = k > 0 ? ~patch->before[k - 1] : ~(gw_mask){0};
         held = k < 3 ? held & patch->before[k] : held;
-        gw_complex_lanes x = k < 3 ? a[k][j] : none; /* what stands before the one held */
+        gw_complex_lanes x = k < 3 ? a[k][j] : none; /* the entries before the held one */
         if (k > 0)
             gw_complex_select(&patch->before[k - 1], &a[k - 1][j], &x, &x);
         gw_complex_select(&held, &none, &x, &d[k]);
@@ -185,9 +185,9 @@ GW_LANE_INLINE void step(int n, bool tangents, const affine_patch *patch,
         fine = fine && growth[lane] < MAX_GROWTH;
     if (!fine)
         solve_again(n, tangents, patch, now, &growth, a);
-    place(n, patch, a, n, d);
+    scatter(n, patch, a, n, d);
     if (tangents)
-        place(n, patch, a, n + 1, v);
+        scatter(n, patch, a, n + 1, v);
     measure(n, x, d, length2);
     for (int k = 0; k <= n; k++)
         x[k].re += d[k].re, x[k].im += d[k].im;
@@ -220,7 +220,7 @@ typedef struct path_point {
     gw_complex_lanes x[GW_PATH_UNKNOWNS], v[GW_PATH_UNKNOWNS];
 } path_point;
 
-/* What a lane does: towards its first tangent, on the way, or at tau = 1 down to round-off. */
+/* The phase of a lane: towards its first tangent, tracking, or at tau = 1 down to round-off. */
 typedef enum phase { STARTING, MOVING, FINISHING } phase;
 
 typedef struct lane_path {

@@ -4,7 +4,7 @@
  *
  * A leaf of the exploration that no rule reaches is a system of rows. Where its poses are isolated,
  * all of them are found: by an eigenproblem where the system comes down to three quadrics, else by
- * homotopy continuation from a start system with known roots. README.md tells which system is
+ * homotopy continuation from a start system with known roots. README.md states which system is
  * solved when.
  *
  * No allocation, no global state: any thread, RT safe; bounded by `work`.

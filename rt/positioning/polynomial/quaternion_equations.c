@@ -443,15 +443,15 @@ void gw_quaternion_evaluate(const void *system, const gw_complex_lanes *e, const
 }
 
 void gw_quaternion_homotopy_of(const gw_three_equations *s, int attempt,
-                               gw_quaternion_homotopy *ways)
+                               gw_quaternion_homotopy *homotopy)
 {
     for (int i = 0; i < 3; i++) {
         double angle = 0.7 + 2.3 * i + 1.9 * attempt;
-        ways->gamma[i] = cos(angle) + I * sin(angle);
-        ways->degree[i] = s->degree[i];
+        homotopy->gamma[i] = cos(angle) + I * sin(angle);
+        homotopy->degree[i] = s->degree[i];
     }
-    memcpy(ways->linear, s->quadric, sizeof ways->linear);
-    memcpy(ways->square, s->quartic, sizeof ways->square);
+    memcpy(homotopy->linear, s->quadric, sizeof homotopy->linear);
+    memcpy(homotopy->square, s->quartic, sizeof homotopy->square);
 }
 
 /* ---- roots as poses -------------------------------------------------------------------------- */

@@ -18,7 +18,7 @@ typedef struct gw_four_planes {
     double c[4][GW_MONOMIALS];
 } gw_four_planes;
 
-/* What a system asks of the rotation alone, t eliminated. */
+/* The conditions of a system on the rotation alone, t eliminated. */
 typedef struct gw_rotation_conditions {
     bool four; /* t follows from four planes, else N t is linear in w */
     gw_four_planes planes;
