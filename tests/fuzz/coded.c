@@ -7,6 +7,7 @@
 
 #include "tests/oracle/making.h"
 #include "tests/oracle/oracle.h"
+#include "tests/random.h"
 
 /* ---- numbers --------------------------------------------------------------------------------- */
 
@@ -78,7 +79,7 @@ static double palette(uint8_t byte)
     if (byte < sizeof values / sizeof *values)
         return values[byte];
     unsigned long long state = 77ull * byte;
-    return oracle_uniform(&state, -1, 1);
+    return random_uniform(&state, -1, 1);
 }
 
 static gw_vec3 vector(const uint8_t *b)
@@ -94,11 +95,6 @@ static gw_vec3 direction(const uint8_t *b)
 }
 
 /* ---- a problem ------------------------------------------------------------------------------- */
-
-static bool directed(gw_constraint_kind kind)
-{
-    return kind != GW_DISTANCE && kind != GW_COINCIDENT;
-}
 
 /* In the range that its kind allows. */
 static double fitting_value(const gw_constraint *c, double v)
@@ -130,7 +126,7 @@ static void read_constraint(const uint8_t *b, const coded_problem *p, gw_constra
 {
     int earlier = p->problem.count ? b[2] % p->problem.count : 0;
     const gw_constraint *was = p->problem.count ? &p->constraints[earlier] : NULL;
-    c->kind = (gw_constraint_kind)((b[0] & 7) % 5);
+    c->kind = (gw_constraint_kind)((b[0] & 7) % GW_CONSTRAINT_KIND_COUNT);
     c->sense = (gw_sense)((b[0] >> 3 & 3) % 3);
     c->mobile = (gw_element){(gw_element_kind)((b[1] & 3) % 3), vector(b + 3), direction(b + 6)};
     c->fixed =
@@ -139,7 +135,7 @@ static void read_constraint(const uint8_t *b, const coded_problem *p, gw_constra
         share(&c->mobile, &was->mobile, b[1] & 0x40);
     if (was && b[1] & 0x20)
         share(&c->fixed, &was->fixed, b[1] & 0x40);
-    if (directed(c->kind) && (c->mobile.kind == GW_POINT || c->fixed.kind == GW_POINT))
+    if (!gw_constraint_fits(c->kind, c->mobile.kind, c->fixed.kind, NULL))
         c->kind = b[0] & 1 ? GW_DISTANCE : GW_COINCIDENT;
     c->value = fitting_value(c, palette(b[15]));
     c->reversed = c->kind == GW_DISTANCE && c->mobile.kind == GW_PLANE &&
@@ -149,7 +145,7 @@ static void read_constraint(const uint8_t *b, const coded_problem *p, gw_constra
 /* Off by a palette's length or turn. */
 static void nudge(gw_constraint *c, double by)
 {
-    if (c->kind == GW_DISTANCE || c->kind == GW_ANGLE)
+    if (gw_constraint_has_value(c->kind))
         c->value = fitting_value(c, c->value + by);
     else if (c->kind == GW_COINCIDENT)
         c->fixed.p.x += by;

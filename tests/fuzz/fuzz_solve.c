@@ -19,9 +19,10 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t most, unsigned
 size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t most);
 
 #define SAMPLES 4
-/* An answer's work is bounded to some 20 ms (solve README), ten times that with sanitizers. What
- * takes longer is measured again beside six distances, which take 30 000 of the 400 000 units of
- * work: what else the machine does is no fault of the solver's. Twice the bound is too much. */
+/* An answer's work is bounded to some 20 ms (rt/positioning README), ten times that with
+ * sanitizers. What takes longer is measured again beside six distances, which take 30 000 of the
+ * 400 000 units of work: what else the machine does is no fault of the solver's. Twice the bound is
+ * too much. */
 #define MOST_SECONDS    0.5
 #define MOST_REFERENCES 27
 

@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "tests/oracle/oracle.h"
+#include "tests/random.h"
 
 #define MOST 8
 
@@ -34,8 +35,8 @@ static void add_true(problem_made *m, const statement *s, numbers from, unsigned
 /* The size and the present pose: at the hidden one, or anywhere. */
 static void finish(problem_made *m, unsigned long long *random)
 {
-    double k = pow(10, 2 * (making_below(random, 7) - 3));
-    m->problem.pose = making_below(random, 3) ? making_pose(GENERAL, random) : m->hidden;
+    double k = pow(10, 2 * (random_below(random, 7) - 3));
+    m->problem.pose = random_below(random, 3) ? making_pose(GENERAL, random) : m->hidden;
     making_scale(&m->problem, m->c, k);
     m->hidden.p = gw_scale(k, m->hidden.p);
 }
@@ -58,22 +59,22 @@ static void make_pair(problem_made *m, long number, unsigned long long *random)
 
 static void make_true(problem_made *m, unsigned long long *random)
 {
-    int n, count = 2 + making_below(random, 5);
+    int n, count = 2 + random_below(random, 5);
     const statement *list = statements(&n);
-    numbers from = (numbers)making_below(random, 3);
+    numbers from = (numbers)random_below(random, 3);
     start(m, from, random);
     while (m->problem.count < count)
-        add_true(m, &list[making_below(random, n)], from, random);
+        add_true(m, &list[random_below(random, n)], from, random);
 }
 
 static void make_beside(problem_made *m, unsigned long long *random)
 {
-    int n, count = 2 + making_below(random, 6);
+    int n, count = 2 + random_below(random, 6);
     const statement *list = statements(&n);
-    numbers from = (numbers)making_below(random, 3);
+    numbers from = (numbers)random_below(random, 3);
     start(m, from, random);
     for (; m->problem.count < count; m->problem.count++)
-        m->c[m->problem.count] = making_beside(&list[making_below(random, n)], from, &m->hidden,
+        m->c[m->problem.count] = making_beside(&list[random_below(random, n)], from, &m->hidden,
                                                m->c, m->problem.count, random);
 }
 
@@ -81,11 +82,11 @@ static void make_beside(problem_made *m, unsigned long long *random)
 static void nudge(gw_constraint *c, double by, unsigned long long *random)
 {
     bool alike = c->mobile.kind == c->fixed.kind;
-    gw_vec3 off = {oracle_uniform(random, -1, 1), oracle_uniform(random, -1, 1),
-                   oracle_uniform(random, -1, 1)};
-    if (c->kind == GW_DISTANCE && making_below(random, 2)) {
+    gw_vec3 off = {random_uniform(random, -1, 1), random_uniform(random, -1, 1),
+                   random_uniform(random, -1, 1)};
+    if (c->kind == GW_DISTANCE && random_below(random, 2)) {
         c->value = c->value < 0 ? c->value - by : c->value + by;
-    } else if (c->kind == GW_ANGLE && making_below(random, 2)) {
+    } else if (c->kind == GW_ANGLE && random_below(random, 2)) {
         double high = alike ? GW_PI : GW_PI / 2, low = alike ? 0 : -GW_PI / 2;
         c->value = c->value + by < high ? c->value + by : fmax(low, c->value - by);
     } else if (c->kind == GW_DISTANCE || c->kind == GW_COINCIDENT) {
@@ -99,13 +100,13 @@ static void nudge(gw_constraint *c, double by, unsigned long long *random)
 static void contradict(problem_made *m, unsigned long long *random)
 {
     gw_constraint *c = &m->c[m->problem.count];
-    *c = m->c[making_below(random, m->problem.count)];
+    *c = m->c[random_below(random, m->problem.count)];
     m->problem.count++;
     if (gw_constraint_has_sense(c->kind, c->mobile.kind, c->fixed.kind) && c->sense &&
-        making_below(random, 2))
+        random_below(random, 2))
         c->sense = c->sense == GW_SAME ? GW_OPPOSITE : GW_SAME;
     else
-        nudge(c, 0.05 + oracle_uniform(random, 0, 0.5), random);
+        nudge(c, 0.05 + random_uniform(random, 0, 0.5), random);
 }
 
 int campaign_step(series which, long number, const searches *how, unsigned long long *random,
@@ -122,8 +123,8 @@ int campaign_step(series which, long number, const searches *how, unsigned long 
         make_true(&m, random);
     double by = 0;
     if (which == SERIES_NUDGED) {
-        by = pow(10, oracle_uniform(random, -13, -0.5));
-        nudge(&m.c[making_below(random, m.problem.count)], by, random);
+        by = pow(10, random_uniform(random, -13, -0.5));
+        nudge(&m.c[random_below(random, m.problem.count)], by, random);
     } else if (which == SERIES_CONTRARY) {
         by = 1;
         contradict(&m, random);

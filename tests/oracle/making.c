@@ -5,17 +5,12 @@
 #include "tests/oracle/making.h"
 
 #include "tests/oracle/oracle.h"
-
-int making_below(unsigned long long *random, int n)
-{
-    int i = (int)oracle_uniform(random, 0, n);
-    return i < n ? i : n - 1;
-}
+#include "tests/random.h"
 
 int making_statements(statement list[MOST_STATEMENTS])
 {
     int n = 0;
-    for (int kind = GW_DISTANCE; kind <= GW_PERPENDICULAR; kind++)
+    for (int kind = 0; kind < GW_CONSTRAINT_KIND_COUNT; kind++)
         for (int m = GW_POINT; m <= GW_PLANE; m++)
             for (int f = GW_POINT; f <= GW_PLANE; f++)
                 for (int sense = GW_EITHER; sense <= GW_OPPOSITE; sense++)
@@ -36,16 +31,16 @@ int making_statements(statement list[MOST_STATEMENTS])
 
 static bool lattice(numbers from, unsigned long long *random)
 {
-    return from == LATTICE || (from == MIXED && making_below(random, 2));
+    return from == LATTICE || (from == MIXED && random_below(random, 2));
 }
 
 static gw_vec3 some_point(numbers from, unsigned long long *random)
 {
     if (lattice(from, random))
-        return gw_v3(making_below(random, 3) - 1, making_below(random, 3) - 1,
-                     making_below(random, 3) - 1);
-    return gw_v3(oracle_uniform(random, -1, 1), oracle_uniform(random, -1, 1),
-                 oracle_uniform(random, -1, 1));
+        return gw_v3(random_below(random, 3) - 1, random_below(random, 3) - 1,
+                     random_below(random, 3) - 1);
+    return gw_v3(random_uniform(random, -1, 1), random_uniform(random, -1, 1),
+                 random_uniform(random, -1, 1));
 }
 
 static gw_vec3 some_direction(numbers from, unsigned long long *random)
@@ -64,7 +59,7 @@ gw_pose making_pose(numbers from, unsigned long long *random)
     bool cube = lattice(from, random);
     for (int i = 0; i < 3; i++) {
         double turn =
-            cube ? making_below(random, 4) * GW_PI / 2 : oracle_uniform(random, -GW_PI, GW_PI);
+            cube ? random_below(random, 4) * GW_PI / 2 : random_uniform(random, -GW_PI, GW_PI);
         x.q = gw_quat_mul(gw_quat_axis(axes[i], turn), x.q);
     }
     x.q = gw_quat_unit(x.q);
@@ -84,7 +79,7 @@ static void align(gw_constraint *c, const gw_element *m, unsigned long long *ran
         double between = gw_angle_between(m->d, *d);
         c->value = alike ? between : GW_PI / 2 - between;
     } else if (gw_constraint_has_sense(c->kind, m->kind, c->fixed.kind)) {
-        bool same = c->sense == GW_SAME || (c->sense == GW_EITHER && making_below(random, 2));
+        bool same = c->sense == GW_SAME || (c->sense == GW_EITHER && random_below(random, 2));
         *d = same ? m->d : gw_neg(m->d);
     } else {
         gw_vec3 out = gw_reject(*d, m->d);
@@ -120,7 +115,7 @@ void making_hold(gw_constraint *c, const gw_pose *x, unsigned long long *random)
 {
     gw_element m = gw_element_moved(x, &c->mobile);
     align(c, &m, random);
-    if (c->kind == GW_DISTANCE || c->kind == GW_COINCIDENT)
+    if (gw_constraint_has_distance(c->kind))
         place(c, &m);
 }
 
@@ -128,13 +123,13 @@ void making_hold(gw_constraint *c, const gw_pose *x, unsigned long long *random)
 static bool share(const gw_constraint *earlier, int count, bool mobile, gw_element *e,
                   unsigned long long *random)
 {
-    if (count == 0 || making_below(random, 3))
+    if (count == 0 || random_below(random, 3))
         return false;
-    const gw_constraint *c = &earlier[making_below(random, count)];
+    const gw_constraint *c = &earlier[random_below(random, count)];
     const gw_element *was = mobile ? &c->mobile : &c->fixed;
     if (was->kind == e->kind)
         *e = *was;
-    else if (was->kind != GW_POINT && e->kind != GW_POINT && making_below(random, 2))
+    else if (was->kind != GW_POINT && e->kind != GW_POINT && random_below(random, 2))
         e->d = was->d;
     else
         e->p = was->p;
@@ -145,17 +140,17 @@ static bool share(const gw_constraint *earlier, int count, bool mobile, gw_eleme
 static void beside(const gw_constraint *earlier, int count, bool mobile, gw_element *e,
                    unsigned long long *random)
 {
-    if (count == 0 || making_below(random, 4) == 0)
+    if (count == 0 || random_below(random, 4) == 0)
         return;
-    const gw_constraint *c = &earlier[making_below(random, count)];
+    const gw_constraint *c = &earlier[random_below(random, count)];
     const gw_element *was = mobile ? &c->mobile : &c->fixed;
-    int what = making_below(random, 3);
+    int what = random_below(random, 3);
     if (what != 1)
-        e->p = gw_mul_add(was->p, pow(10, oracle_uniform(random, -12, -3)),
+        e->p = gw_mul_add(was->p, pow(10, random_uniform(random, -12, -3)),
                           some_direction(GENERAL, random));
     if (what != 0 && was->kind != GW_POINT)
-        e->d = gw_unit(gw_mul_add(making_below(random, 2) ? was->d : gw_neg(was->d),
-                                  pow(10, oracle_uniform(random, -12, -3)),
+        e->d = gw_unit(gw_mul_add(random_below(random, 2) ? was->d : gw_neg(was->d),
+                                  pow(10, random_uniform(random, -12, -3)),
                                   some_direction(GENERAL, random)));
 }
 
@@ -217,17 +212,15 @@ static void print_element(FILE *to, const char *name, const gw_element *e)
 
 static void print_constraint(FILE *to, const gw_constraint *c)
 {
-    static const char *const kinds[] = {"distance", "angle", "coincident", "parallel",
-                                        "perpendicular"};
     static const char *const senses[] = {"either", "same", "opposite"};
     /* the distance along the mobile normal has no JSON, but it is one along the fixed normal where
      * the sense is known: n_m = +-n_f */
     bool known = c->reversed && c->sense != GW_EITHER;
     double value = known && c->sense == GW_SAME ? -c->value : c->value;
-    fprintf(to, "{\"type\":\"%s\"", kinds[c->kind]);
+    fprintf(to, "{\"type\":\"%s\"", gw_constraint_kind_names[c->kind]);
     if (gw_constraint_has_sense(c->kind, c->mobile.kind, c->fixed.kind))
         fprintf(to, ",\"sense\":\"%s\"", senses[c->sense]);
-    if (c->kind == GW_DISTANCE || c->kind == GW_ANGLE)
+    if (gw_constraint_has_value(c->kind))
         fprintf(to, ",\"value\":%.17g", value);
     if (c->reversed && !known)
         fprintf(to, ",\"reversed\":true");

@@ -49,7 +49,4 @@ void making_scale(gw_problem *problem, gw_constraint *c, double k);
 /* The problem as JSON for `guideway solve`, on one line. */
 void making_print(FILE *to, const gw_problem *problem);
 
-/* One of 0 .. n - 1. */
-int making_below(unsigned long long *random, int n);
-
 #endif

@@ -5,20 +5,12 @@
  * Single-threaded; no allocation.
  */
 #include "tests/oracle/oracle.h"
+#include "tests/random.h"
 
 #include <string.h>
 
 #define MOST_EQUATIONS (6 * GW_MAX_PROBLEM)
-#define ALONG          6e-8 /* angles so near 0 or pi are meant as these (solve README) */
-
-double oracle_uniform(unsigned long long *s, double low, double high)
-{
-    unsigned long long z = (*s += 0x9e3779b97f4a7c15ull);
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
-    z ^= z >> 31;
-    return low + (high - low) * (double)(z >> 11) / 9007199254740992.0;
-}
+#define ALONG          6e-8 /* angles so near 0 or pi are meant as these (rt/positioning README) */
 
 /* ---- poses --------------------------------------------------------------------------------- */
 
@@ -371,7 +363,7 @@ int oracle_dimension(const gw_problem *p, double size, double reach, const gw_po
     for (int k = 0; k < AROUND; k++) {
         double s[6];
         for (int i = 0; i < 6; i++)
-            s[i] = oracle_uniform(random, -reach, reach) * size;
+            s[i] = random_uniform(random, -reach, reach) * size;
         gw_pose y = moved(x, s, size);
         if (oracle_settle(p, ~0ul, size, &y) > good ||
             oracle_distance(x, &y, size) > 6 * reach * size)
@@ -397,8 +389,8 @@ int oracle_dimension(const gw_problem *p, double size, double reach, const gw_po
 
 static gw_quat random_turn(unsigned long long *random)
 {
-    double a = oracle_uniform(random, 0, 1), b = oracle_uniform(random, 0, 2 * GW_PI),
-           d = oracle_uniform(random, 0, 2 * GW_PI);
+    double a = random_uniform(random, 0, 1), b = random_uniform(random, 0, 2 * GW_PI),
+           d = random_uniform(random, 0, 2 * GW_PI);
     return (gw_quat){sqrt(1 - a) * cos(b), sqrt(1 - a) * sin(b), sqrt(a) * cos(d),
                      sqrt(a) * sin(d)};
 }
@@ -407,9 +399,9 @@ static gw_quat random_turn(unsigned long long *random)
 static gw_pose random_start(const gw_problem *p, double size, unsigned long long *random)
 {
     gw_pose x = {{0, 0, 0}, random_turn(random)};
-    int i = p->count ? (int)oracle_uniform(random, 0, p->count) : 0;
-    gw_vec3 off = {oracle_uniform(random, -size, size), oracle_uniform(random, -size, size),
-                   oracle_uniform(random, -size, size)};
+    int i = p->count ? (int)random_uniform(random, 0, p->count) : 0;
+    gw_vec3 off = {random_uniform(random, -size, size), random_uniform(random, -size, size),
+                   random_uniform(random, -size, size)};
     if (p->count) {
         const gw_constraint *c = &p->constraints[i];
         off = gw_add(off, gw_sub(c->fixed.p, turned(x.q, c->mobile.p)));

@@ -45,7 +45,4 @@ int oracle_roots(const gw_problem *problem, unsigned long use, double size, int 
  * interest: its value, as oracle_worst. */
 double oracle_distance(const gw_pose *a, const gw_pose *b, double length);
 
-/* Uniform in low .. high out of splitmix64's state. */
-double oracle_uniform(unsigned long long *random, double low, double high);
-
 #endif

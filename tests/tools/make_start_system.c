@@ -14,16 +14,13 @@
 #include <string.h>
 
 #include "rt/positioning/polynomial/study_equations.h"
+#include "tests/random.h"
 
 static unsigned long long state = 7;
 
 static double uniform(void)
 {
-    unsigned long long z = (state += 0x9e3779b97f4a7c15ull);
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
-    z ^= z >> 31;
-    return (double)(z >> 11) / 9007199254740992.0 * 2 - 1;
+    return random_uniform(&state, -1, 1);
 }
 
 static gw_complex number(void)

@@ -40,7 +40,7 @@ static void scale(gw_constraint *c, double k)
 
 static void fail_with(const gw_problem *p, int trial, const char *what, double number)
 {
-    describe(p->constraints, p->count);
+    print_problem(p->constraints, p->count);
     fail_msg("trial %d: %s (%g)", trial, what, number);
 }
 

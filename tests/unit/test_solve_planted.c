@@ -17,7 +17,7 @@ static void check_planted(const gw_constraint *c, int count, const gw_pose *x)
     numeric_count += solution.method == GW_NUMERIC;
     double near = 1e-3; /* multiple roots hold to the cube root of round-off */
     if (solution.status != GW_SOLVED || !(solution.branches[0].distance < near)) {
-        describe(c, count);
+        print_problem(c, count);
         for (int i = 0; i < solution.trace_count; i++)
             printf("  trace: %s\n", solution.trace[i].rule);
         fail_msg("status %d, distance %g, method %d, %d branches, condition %s, trial seed %llu",

@@ -119,7 +119,7 @@ static double off(const gw_solution *s, int dof, const gw_pose *x, double size)
 
 static void tell(const char *what, const restated *r, const gw_constraint *c, int count)
 {
-    describe(c, count);
+    print_problem(c, count);
     for (int k = 0; k < 2; k++) {
         const gw_solution *s = k ? &other : &solution;
         printf("%s: status %d, %s, %d branches:", k ? r->name : "given", s->status,

@@ -21,10 +21,8 @@ static gw_constraint around(const gw_pose *x, gw_constraint_kind kind, gw_elemen
     gw_constraint c = {.kind = kind, .sense = GW_SAME};
     c.mobile = (gw_element){m, vector(), direction()};
     c.fixed = (gw_element){f, vector(), direction()};
-    gw_element moved = gw_element_moved(x, &c.mobile);
-    align(&c, &moved, false);
-    if (kind == GW_DISTANCE || kind == GW_COINCIDENT)
-        place(&c, &moved);
+    unsigned long long unused = 0;
+    making_hold(&c, x, &unused);
     return c;
 }
 
@@ -128,7 +126,7 @@ static void check_family(const family *f)
                        solution.real_roots == solution.branch_count;
         counted = counted || solution.method == GW_CLOSED_FORM; /* rules count no roots */
         if (!listed(&x) || lost > 0 || !counted) {
-            describe(c, p.count);
+            print_problem(c, p.count);
             fail_msg(
                 "%s, trial %d: %d roots of %d, %d real, %d branches; %d starts end elsewhere%s",
                 f->name, trial, solution.complex_roots, f->roots, solution.real_roots,

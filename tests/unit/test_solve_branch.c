@@ -1,5 +1,5 @@
 /*
- * A branch followed while its elements move.
+ * One branch tracked while its elements move (solve_branch.c).
  */
 #include "planting.h"
 
@@ -71,7 +71,7 @@ static void assert_on_all(const gw_problem *p, const gw_branch *b)
         gw_pose x = k == 0 ? b->nearest : gw_branch_sample(b, size, &random);
         for (int i = 0; i < p->count; i++)
             if (!(gw_constraint_residual(&p->constraints[i], &x, size) < 1e-9 * size)) {
-                describe(p->constraints, p->count);
+                print_problem(p->constraints, p->count);
                 fail_msg("branch %s: constraint %d is off", b->id, i);
             }
     }
@@ -110,7 +110,7 @@ static void follow_rigidly(const gw_constraint *c, int count)
         char id[16];
         strcpy(id, b.id);
         if (!gw_solve_branch(&p, &b, &b)) {
-            describe(now, count);
+            print_problem(now, count);
             fail_msg("branch %s of %d freedoms lost at step %d", b.id, b.set.dof, i);
         }
         assert_string_equal(b.id, id);
@@ -123,7 +123,7 @@ static void follow_rigidly(const gw_constraint *c, int count)
             continue; /* the start may be far along the set */
         double off = gw_submanifold_nearest(&b.set, &there, size, &on) / size;
         if (!(off < 1e-5)) {
-            describe(now, count);
+            print_problem(now, count);
             fail_msg("branch %s of %d freedoms is off by %g at step %d", b.id, b.set.dof, off, i);
         }
     }
@@ -163,7 +163,7 @@ static void compare(const gw_problem *p, const gw_branch *b, bool kept, tally *s
     const gw_branch *same = branch_with_id(b->id);
     sum->lost += !kept;
     if (!kept && same && same->set.dof == b->set.dof && solution.method == GW_CLOSED_FORM) {
-        describe(p->constraints, p->count);
+        print_problem(p->constraints, p->count);
         fail_msg("branch %s is there and was not followed", b->id);
     }
     if (!kept)
@@ -171,7 +171,7 @@ static void compare(const gw_problem *p, const gw_branch *b, bool kept, tally *s
     assert_on_all(p, b);
     double off = off_answer(b->set.dof, &b->nearest, size);
     if (!(off < 1e-5) && solution.method == GW_CLOSED_FORM) {
-        describe(p->constraints, p->count);
+        print_problem(p->constraints, p->count);
         fail_msg("branch %s of %d freedoms is off the answer by %g", b->id, b->set.dof, off);
     }
     sum->compared++;
@@ -180,7 +180,7 @@ static void compare(const gw_problem *p, const gw_branch *b, bool kept, tally *s
     bool other = !same || fabs(same->distance - b->distance) > 1e-6 * size;
     bool by_signs = !b->set.general && b->set.rotation.kind != GW_ROTATION_FIXED;
     if (by_signs && other) {
-        describe(p->constraints, p->count);
+        print_problem(p->constraints, p->count);
         fail_msg("branch %s is another one in the answer", b->id);
     }
     sum->named_otherwise += other;
@@ -211,7 +211,7 @@ static void assert_as_by_fine_steps(const gw_constraint *c, int count, double t,
     double size = size_of(&(gw_problem){.count = count, .constraints = now, .length = 1});
     double off = gw_submanifold_nearest(&b.set, &after->nearest, size, &on) / size;
     if (!(off < 1e-5)) {
-        describe(now, count);
+        print_problem(now, count);
         fail_msg("branch %s of %d freedoms jumps: by fine steps it is %g off", b.id, b.set.dof,
                  off);
     }
@@ -320,7 +320,7 @@ static gw_problem three_angles(double tilt, gw_constraint c[4])
 
 /* Eight rotations, the world turned once round: the names by the view change hands, the branches
  * do not. */
-static void a_branch_keeps_its_name_where_the_view_gives_it_another(void **state)
+static void a_branch_keeps_its_id_where_its_label_changes(void **state)
 {
     (void)state;
     gw_constraint c[4];
@@ -418,7 +418,7 @@ int main(void)
         cmocka_unit_test(a_set_that_moves_rigidly_is_followed_for_good),
         cmocka_unit_test(elements_that_move_are_followed_as_the_solver_would),
         cmocka_unit_test(a_branch_ends_where_two_meet),
-        cmocka_unit_test(a_branch_keeps_its_name_where_the_view_gives_it_another),
+        cmocka_unit_test(a_branch_keeps_its_id_where_its_label_changes),
         cmocka_unit_test(a_branch_without_closed_form_is_continued),
         cmocka_unit_test(a_branch_whose_freedoms_change_is_not_followed),
     };
