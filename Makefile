@@ -196,9 +196,9 @@ api: $(BUILD)/guideway $(NODE_MODULES)
 page: $(BUILD)/guideway $(NODE_MODULES)
 	GUIDEWAY=$(abspath $<) node --test tests/web/all.mjs
 
-check: $(NODE_MODULES)
+check: $(NODE_MODULES) $(BUILD)/openapi.json
 	@sh tests/check.sh
-	cd web && npm run --silent check
+	cd web && OPENAPI=$(abspath $(BUILD)/openapi.json) npm run --silent check
 
 bench: $(BUILD)/guideway $(NODE_MODULES)
 	$(BUILD)/guideway bench --csv $(BUILD)/bench.csv

@@ -1,4 +1,4 @@
-// The constraint being made or changed: tried by a dry run before it is committed.
+// The constraint that is being made or changed. A dry run tries it at every change before it is committed.
 
 import { effect, signal } from '@preact/signals';
 import type { Bound, Conflict, Constraint, ConstraintType, Sense, Solution } from '../protocol';

@@ -1,5 +1,5 @@
-// Distances that would hold in place of one that cannot: as it is now, and what the conflict's numbers
-// speak of; each is tried by a dry run, the nearest to what was asked comes first.
+// Distances that would hold in place of one that cannot: the present one and those that the conflict's numbers name.
+// Each is tried by a dry run; the nearest to the wanted one comes first.
 
 import type { Conflict, ConstraintType } from '../protocol';
 import { distanceNow, elementOf } from '../state/constraints';

@@ -1,4 +1,4 @@
-// A mesh file with other lengths: the same file, its coordinates multiplied; a mirrored binary one is turned
+// A mesh file scaled: the same file with its coordinates multiplied. The triangles of a mirrored binary one are turned
 // inside out again.
 import type { Vec3 } from '../protocol';
 

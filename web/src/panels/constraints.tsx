@@ -1,5 +1,5 @@
-// The constraints and how each of them stands: ok, redundant (with what it follows from), disabled,
-// in conflict. A shape and a word for each, not colour alone; what is wrong has its ways out beside it.
+// The list of constraints with the state of each: ok, redundant, disabled, in conflict, told by a shape and a word and
+// not by colour alone, with the fixes beside it.
 
 import type { JSX } from 'preact';
 import { useRef } from 'preact/hooks';

@@ -1,4 +1,4 @@
-// Who touches whom, how hard, and by which rules; the materials of what touches.
+// Contacts: the pairs that touch now, the rules of contact, materials.
 
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';

@@ -1,5 +1,4 @@
-// How an impedance device is made to feel like what it holds: the control, chosen at run time, and its
-// settings, each with its unit.
+// The control of an impedance device, chosen at run time, and its settings, each with its unit.
 
 import type { ComponentChildren, JSX } from 'preact';
 import { compareAll } from '../edits/compare';

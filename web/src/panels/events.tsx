@@ -1,4 +1,4 @@
-// What happened, newest first.
+// Events, newest first.
 import type { JSX } from 'preact';
 import type { LogEvent } from '../protocol';
 import * as store from '../state/store';

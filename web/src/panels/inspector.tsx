@@ -1,4 +1,4 @@
-// What is selected, as numbers: an object with its shape, pose and mass, or a constraint.
+// The selected object (shape, pose, mass) or constraint, as numbers.
 
 import type { JSX } from 'preact';
 import { deleteConstraint } from '../edits/constraints';

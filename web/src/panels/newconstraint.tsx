@@ -1,4 +1,5 @@
-// Joining two features: the kinds that fit, in words; hovering or focusing one tries it, Enter commits.
+// A new constraint: the kinds that fit the two picked features, in words. Hovering or focusing one tries it by a dry
+// run, Enter commits.
 import type { JSX } from 'preact';
 import { commitDraft, draft, propose, wanted } from '../edits/draft';
 import type { Bound, ConstraintType, Sense } from '../protocol';

@@ -1,5 +1,5 @@
-// What happened in the last ten seconds, drawn as it comes: the hand's force and errors, energy and
-// impulses; or runs of different controls, laid over one another.
+// Plots: the last ten seconds of the hand's force and errors, of energy and impulses; or runs of several controls over
+// one another.
 
 import { effect } from '@preact/signals';
 import type { JSX } from 'preact';

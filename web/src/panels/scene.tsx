@@ -1,4 +1,4 @@
-// What holds for the whole scene: its weight, the rate of its loop, what it is about.
+// Settings of the scene as a whole: gravity, the rate of the loop, its description.
 
 import type { JSX } from 'preact';
 import { patchScene } from '../edits/scene';

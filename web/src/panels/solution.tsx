@@ -1,5 +1,5 @@
-// What the shown object may still do: in words, its branches, and a slider for each freedom. Pointing
-// at a freedom makes a ghost swing along it in the view.
+// Freedoms of the shown object: in words, its branches, a slider for each. Pointing at a freedom makes a ghost move
+// along it in the view.
 
 import type { JSX } from 'preact';
 import { chooseBranch, moveAlong } from '../edits/constraints';

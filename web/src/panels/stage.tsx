@@ -1,4 +1,4 @@
-// The middle of the page: the canvas, the cube, and what must be said over the scene.
+// The middle of the page: the canvas, the view cube, and banners, hints and notices over the scene.
 
 import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';

@@ -1,5 +1,4 @@
-// The selected task, to be made and changed: its name, its steps with their values, new steps out of
-// what is there now.
+// Editor of the selected task: its name, its steps with their values, new steps made of the present state.
 
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';

@@ -1,5 +1,5 @@
-// Motion of a body along the freedoms of its branch, told from where it is now: what a drag of a
-// stopped object needs. z holds changes of the branch's parameters.
+// Motion of a body along the freedoms of its branch, from its present pose. z holds changes of the branch's parameters,
+// rotational ones first. A drag of a stopped object needs it.
 
 import type { Branch, Pose, Quat, Solution, Strand, Translation, Vec3 } from '../protocol';
 import {

@@ -1,4 +1,4 @@
-// What an object weighs, as far as the scene says it.
+// Mass of an object, as far as the scene says it.
 import type { Geometry, SceneObject } from '../protocol';
 
 function volumeOf(g: Geometry): number {

@@ -1,5 +1,5 @@
-// Serial chains as the page knows them: names of links, where links are, and the links of a chain that
-// is being built.
+// Serial chains: names of links, forward kinematics, damped least squares for a pulled point, and the links of a chain
+// that is being built.
 
 import type { Geometry, Joint, Link, Mechanism, Pose, Tool, ToolState, Vec3 } from '../protocol';
 import { jointKind } from './joints';

@@ -1,5 +1,4 @@
-// Mesh files: which of them the appliance has, their triangles, fetched when something of the scene first
-// asks for them, and new ones that are sent there.
+// Mesh files: which of them the appliance has; their triangles, fetched when the scene first asks for them; uploading.
 import { signal } from '@preact/signals';
 import type { Geometry, Mesh, MeshAbout } from '../protocol';
 import { call, enc } from './rest';

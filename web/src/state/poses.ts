@@ -1,6 +1,6 @@
-// Poses of all objects and links in one preallocated array, seven numbers each (p, then q as w x y z),
-// in the order of the scene's objects, then of its mechanisms' links. Frames of the stream are written
-// straight into it, the newest when somebody looks.
+// Poses of all objects and links in one preallocated array, seven numbers each (p, then q as w x y z), in the order of
+// the scene's objects, then of its mechanisms' links. The newest frame of the stream is written into it when it is
+// read.
 
 import type { Pose, PoseGiven, Scene } from '../protocol';
 import { compose, inverse, norm, sub } from './maths';

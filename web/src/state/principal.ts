@@ -1,5 +1,5 @@
-// Directions that the joints hold back, apart for shifts and turns: principal axes of P = sum w n n^T's
-// two blocks. Where several directions are held back, their single vectors are arbitrary; P is not.
+// Principal axes of the resisted directions, apart for translations and rotations: of the two 3 x 3 blocks of P = sum w
+// n n^T. Single vectors of several directions are arbitrary; P is not.
 import type { Resisted, Vec3 } from '../protocol';
 
 export interface Principal {

@@ -1,5 +1,5 @@
-// The last ten seconds for the plots: from the state ten times a second, and, while they are looked at,
-// kinetic energy, impulses and the device's error from every tick (the stream's samples). Fixed arrays.
+// The last ten seconds for the plots: from the state ten times a second and, while such a plot is shown, kinetic
+// energy, impulses and the device's error from every tick (the stream's samples). Fixed arrays.
 
 import { effect, signal } from '@preact/signals';
 import { record } from './runs';

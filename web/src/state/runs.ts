@@ -1,5 +1,5 @@
-// Runs of different controls, laid over one another: how far the device is from the tool, over the time
-// of the simulation. The run under way is recorded; kept ones stay until they are dropped.
+// Runs with different controls for comparison: the distance from device to tool over the time of the simulation. The
+// present run is recorded; kept ones stay until they are dropped.
 import { effect, signal } from '@preact/signals';
 import type { Control } from '../protocol';
 import { controlWords, impedanceTool } from './control';

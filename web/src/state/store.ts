@@ -1,5 +1,4 @@
-// The one store: what the server last said, and what the person is doing. Panels and the viewport
-// read it and subscribe; they do not import each other.
+// The one store: the server's last word, and what the person is doing. Panels and the view read it and subscribe.
 import { computed, signal } from '@preact/signals';
 import type {
   Constraint,

@@ -1,4 +1,4 @@
-// The stream: keeps the store and the pose table in step with the server, comes back by itself.
+// The stream: keeps the store and the pose table in step with the server, and connects again by itself.
 import { batch, effect } from '@preact/signals';
 import type {
   ClientMessage,

@@ -1,4 +1,4 @@
-// What an object goes with: the objects that it is joined to, or the cycle that was solved as a whole.
+// The objects that an object follows, or the cycle of objects that was solved as a whole, in words.
 import type { JSX } from 'preact';
 import type { SolutionSummary } from '../state/store';
 import { listed } from '../state/words';

@@ -1,5 +1,5 @@
-// What a draft would bring: the freedoms that would be left with the branches to step through, or
-// why it cannot hold, and the ways out.
+// The result of a draft's dry run: the freedoms that would be left, with the branches to step through, or the conflict
+// and its fixes.
 import type { JSX } from 'preact';
 import { commitDraft, draft, draftFixes, preview, stepBranch } from '../edits/draft';
 import type { Conflict } from '../protocol';

@@ -1,5 +1,5 @@
-// Walls: one-sided distances, drawn as hatched surfaces where they would push back: a plane beside a
-// plane, a tube about a line, a ball about a point.
+// Surfaces of one-sided distances, hatched where they push back: a plane beside a plane, a tube about a line, a ball
+// about a point.
 import {
   type BufferGeometry,
   CylinderGeometry,

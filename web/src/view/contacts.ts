@@ -1,5 +1,5 @@
-// Contacts over the scene: a point, its normal and its force; a dot while it lasts, a burst where
-// something hit, a crossed square where it is jammed. A burst stays for a moment to be seen.
+// Contacts over the scene: contact point, normal and force; a dot while it lasts, a burst where bodies collided, a
+// crossed square where it is jammed. A burst stays for a moment to be seen.
 import { Vector3 } from 'three';
 import type { ContactPoint, Vec3 } from '../protocol';
 import * as store from '../state/store';

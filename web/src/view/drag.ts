@@ -1,6 +1,6 @@
-// Moving an object by the pointer. While the simulation runs, a held or a free object is pulled by a spring
-// from the grabbed point to the cursor: a force, never a jump. While stopped, an object goes along its
-// freedoms only, a link by the joints that carry it.
+// Moving an object by the pointer. While the simulation runs, a held or a free object is pulled by a spring from the
+// grabbed point to the cursor. While stopped, an object moves along its freedoms only, a link by the joints that carry
+// it.
 
 import { type Camera, Plane, Vector3 } from 'three';
 import { moveAlong, moveNear } from '../edits/constraints';

@@ -1,5 +1,5 @@
-// A mark for each freedom: an arrow for a slide, a ring for a turn, at the point of the locus and of
-// one size on the screen. The cursor finds them (`freedomAt`), and the one that it is on is lit.
+// Gizmos of the freedoms: an arrow for a translation, a ring for a rotation, at the point of the locus and of one size
+// on the screen. The cursor finds them (`freedomAt`), and the one under it is lit.
 import {
   type BufferGeometry,
   type Color,

@@ -1,5 +1,5 @@
-// Bodies are drawn many at a time: one draw call for all meshes of one shape and one look. The meshes
-// themselves stay out of the stage: they are what the cursor meets and what carries a body's place.
+// Instanced drawing: one draw call for all meshes of one shape and one look. The meshes themselves are not in the
+// stage: they are for picking, and carry the place of a body.
 import { DynamicDrawUsage, Group, InstancedMesh, type Material, type Mesh } from 'three';
 
 interface Batch {

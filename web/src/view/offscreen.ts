@@ -1,4 +1,5 @@
-// Where what is held, or selected, has gone when it is out of the picture: its name at the border on that side.
+// Marks at the border of the picture for the held and the selected object while they are outside of it: the name, on
+// the side where the object is.
 import { Vector3 } from 'three';
 import { heldId } from '../state/mechanisms';
 import { poses } from '../state/poses';

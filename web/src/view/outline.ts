@@ -1,5 +1,4 @@
-// What a feature looks like: a dot, a segment or a closed curve, in its object's frame; and how big
-// its object is.
+// Outlines of features: a dot, a segment or a closed curve in the object's frame; bounds of geometries.
 
 import type { Feature, Geometry, Pose, Vec3 } from '../protocol';
 import { along, cross, dot, IDENTITY, perpendicular, rotate, sub, toLocal, toWorld, unit } from '../state/maths';

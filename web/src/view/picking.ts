@@ -1,5 +1,5 @@
-// From the cursor to features: vertices within 10 px go before edges within 6 px before faces; what
-// is hidden, or inside a body, comes last and is reached by Tab.
+// From the cursor to features: vertices within 10 px before edges within 6 px before faces. Hidden features and those
+// inside a body come last and are reached by Tab.
 import { type Camera, type Intersection, type Mesh, Raycaster, Vector2, Vector3 } from 'three';
 import type { Feature, Vec3 } from '../protocol';
 import { dot, sub } from '../state/maths';

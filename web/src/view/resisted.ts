@@ -1,5 +1,5 @@
-// Directions that the joints hold back at the held point: for shifts an arrow from either side that
-// points in, for turns a ring whose two heads meet; the fainter, the less they are held back.
+// Resisted directions at the held point: for translations an arrow from either side, for rotations a ring whose two
+// heads meet; the lower the weight, the fainter.
 import {
   type BufferGeometry,
   type Camera,

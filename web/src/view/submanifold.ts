@@ -1,5 +1,5 @@
-// What a body may still do, drawn: the locus of its point (a patch, a curve, a surface), or where
-// freedoms do not separate the way along each of them; and a mark for each freedom. Teal.
+// The submanifold of the shown object: the locus of its point (a patch, a curve, a surface) or, where freedoms do not
+// separate, the motion along each of them; and a gizmo for each freedom. Teal.
 import {
   BufferGeometry,
   type Camera,

@@ -1,5 +1,5 @@
-// A ghost that swings along the freedom that is pointed at, a little to and fro; nothing else moves.
-// For people who want less motion: two ghosts that stand still at the ends.
+// A ghost that moves to and fro along the freedom that is pointed at; the object itself stays. With reduced motion two
+// ghosts stand at the ends.
 import { Group, type Mesh, type MeshLambertMaterial, type Object3D, Quaternion } from 'three';
 import type { Pose } from '../protocol';
 import { type Bodies, buildNode } from './bodies';

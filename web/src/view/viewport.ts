@@ -1,5 +1,5 @@
-// The view of the scene: camera, lights, what is drawn and when. It draws only after something
-// changed, and allocates nothing while it only follows poses.
+// The view of the scene: camera, lights, the order of drawing. A frame is drawn only after something changed, and
+// nothing is allocated while it only follows poses.
 import { effect } from '@preact/signals';
 import {
   Box3,
