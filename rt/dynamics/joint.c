@@ -5,25 +5,16 @@
 
 #include <assert.h>
 #include <stddef.h>
-#include <string.h>
 
-const gw_joint_type gw_joint_types[GW_JOINT_KIND_COUNT + 1] = {
-    [GW_JOINT_REVOLUTE] = {"revolute", "rad", "rad/s", "N m", "N m s/rad", true},
-    [GW_JOINT_PRISMATIC] = {"prismatic", "m", "m/s", "N", "N s/m", false},
+const gw_joint_type gw_joint_types[GW_JOINT_KIND_COUNT] = {
+    [GW_JOINT_REVOLUTE] = {"rad", "rad/s", "N m", "N m s/rad", true},
+    [GW_JOINT_PRISMATIC] = {"m", "m/s", "N", "N s/m", false},
 };
 
 const char *const gw_joint_kind_names[GW_JOINT_KIND_COUNT + 1] = {
     [GW_JOINT_REVOLUTE] = "revolute",
     [GW_JOINT_PRISMATIC] = "prismatic",
 };
-
-int gw_joint_kind_find(const char *name)
-{
-    for (int i = 0; gw_joint_types[i].name; i++)
-        if (strcmp(gw_joint_types[i].name, name) == 0)
-            return i;
-    return -1;
-}
 
 gw_pose gw_joint_motion(gw_joint_kind kind, gw_vec3 axis, double q)
 {

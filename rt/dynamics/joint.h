@@ -1,8 +1,8 @@
 /*
  * Joint types: one table. A joint holds a link to its parent and has one coordinate.
  *
- * A new type is a member of the enum, a row of the table (joint.c), its motion in gw_joint_motion()
- * and, for its columns, the recursion in articulated_body.c. Any thread, RT safe.
+ * A new type is a member of the enum, a row of the table and a name (joint.c), its motion in
+ * gw_joint_motion() and, for its columns, the recursion in articulated_body.c. Any thread, RT safe.
  */
 #ifndef GW_DYNAMICS_JOINT_H
 #define GW_DYNAMICS_JOINT_H
@@ -16,7 +16,6 @@ typedef enum gw_joint_kind {
 } gw_joint_kind;
 
 typedef struct gw_joint_type {
-    const char *name;         /* on the wire */
     const char *unit;         /* of the coordinate */
     const char *rate_unit;    /* of its velocity */
     const char *force_unit;   /* of its generalised force */
@@ -24,14 +23,11 @@ typedef struct gw_joint_type {
     bool turns; /* the coordinate is an angle about the axis, else a length along it */
 } gw_joint_type;
 
-/* By gw_joint_kind; a row with the name NULL ends the table. */
-extern const gw_joint_type gw_joint_types[GW_JOINT_KIND_COUNT + 1];
+/* By gw_joint_kind. */
+extern const gw_joint_type gw_joint_types[GW_JOINT_KIND_COUNT];
 
-/* The names alone, NULL-terminated, in the order of gw_joint_kind. */
+/* The names on the wire, NULL-terminated, in the same order. */
 extern const char *const gw_joint_kind_names[GW_JOINT_KIND_COUNT + 1];
-
-/* The kind of that name, -1 where there is none. */
-int gw_joint_kind_find(const char *name);
 
 /* joint_from_link: the motion of the joint at coordinate q (rad, m) about or along the unit vector
  * `axis`. */
