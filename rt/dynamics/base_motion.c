@@ -105,7 +105,7 @@ static gw_wrench inertial_wrench(const gw_base_motion *base, double mass, const 
 gw_load gw_base_motion_load(const gw_guided *body, const gw_rigid_body *r, const gw_pose *pose,
                             const gw_twist *twist, const gw_forces *forces, double t)
 {
-    const gw_base_motion *base = &body->ride;
+    const gw_base_motion *base = &body->base;
     gw_quat q = gw_base_motion_frame(base, t).q;
     gw_pose out = gw_base_to_world_pose(base, t, pose);
     gw_twist moving = gw_base_to_world_twist(base, t, &out, twist);

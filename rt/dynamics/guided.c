@@ -151,7 +151,7 @@ static gw_wrench constraint_of(const gw_guided_def *def, stage *s, const gw_load
 static double base_power(const gw_guided *body, stage *s, const gw_load *load, const double *z_ddot)
 {
     gw_wrench constraint = constraint_of(&body->def, s, load, z_ddot);
-    return gw_base_motion_power(&body->ride, &s->rigid, &s->pose, &constraint);
+    return gw_base_motion_power(&body->base, &s->rigid, &s->pose, &constraint);
 }
 
 /* ---- the step ------------------------------------------------------------------------------- */
@@ -170,7 +170,7 @@ static const gw_tableau *tableau_for(const gw_guided *body)
     bool tumbles = set->rotation.dof > 1 || set->translation.in_mobile ||
                    set->translation.locus.kind == GW_LOCUS_SPHERE;
     bool damped = body->decay[0] + body->decay[1] > STRONG_DAMPING;
-    return tumbles || damped || gw_norm2(def->gravity) > 0 || body->ride.moves ? &gw_butcher6
+    return tumbles || damped || gw_norm2(def->gravity) > 0 || body->base.moves ? &gw_butcher6
                                                                                : &gw_fehlberg4;
 }
 
@@ -211,8 +211,8 @@ GW_STEP_INLINE bool stages(const gw_guided *body, const gw_chart *chart, const g
         accelerate(def->mass.mass, &s, &load, turns, n, a[i]);
         if (i == 0)
             step->constraint = constraint_of(def, &s, &load, a[0]);
-        if (__builtin_expect(body->ride.moves, 0))
-            step->ride += rk->b[i] * h * base_power(body, &s, &load, a[i]);
+        if (__builtin_expect(body->base.moves, 0))
+            step->base_work += rk->b[i] * h * base_power(body, &s, &load, a[i]);
         step->work += rk->b[i] * h * load.power;
         step->dissipated += rk->b[i] * h * load.dissipation;
     }
@@ -257,7 +257,7 @@ static void chart_step(gw_guided *body, const gw_forces *forces, double dt, gw_s
 /* lambda of the step's start, from the base frame into world axes. */
 static void rotate_wrench(const gw_guided *body, gw_wrench *w, double dt)
 {
-    gw_quat q = gw_base_motion_frame(&body->ride, -dt).q;
+    gw_quat q = gw_base_motion_frame(&body->base, -dt).q;
     *w = (gw_wrench){gw_rotate(q, w->f), gw_rotate(q, w->t)};
 }
 
@@ -270,7 +270,7 @@ static void substep(gw_guided *body, const gw_forces *forces, double dt, gw_step
         gw_floating_step(body, forces, dt, step);
     else
         chart_step(body, forces, dt, step);
-    if (body->ride.moves)
+    if (body->base.moves)
         rotate_wrench(body, &step->constraint, dt);
     step->finite = step->finite && isfinite(step->work) && isfinite(step->dissipated);
 }
@@ -320,7 +320,7 @@ static int substep_count(const gw_guided *body, double dt)
     const gw_submanifold *set = &body->def.set;
     bool tumbles = set->general || set->rotation.dof > 1;
     double count = (body->decay[0] + body->decay[1]) * dt / SUBSTEP_DECAY;
-    if (tumbles || body->ride.moves) {
+    if (tumbles || body->base.moves) {
         double turn = gw_norm(body->twist.w) * dt;
         count = fmax(count, turn / (gw_is_floating(set) ? SUBSTEP_ANGLE_FLOATING : SUBSTEP_ANGLE));
     }
@@ -424,10 +424,10 @@ static void present_stage(const gw_guided *body, stage *s)
 static void rotate_columns(const gw_guided *body, const stage *s, double (*columns)[6],
                            double *drift)
 {
-    gw_quat q = gw_base_motion_frame(&body->ride, 0).q;
+    gw_quat q = gw_base_motion_frame(&body->base, 0).q;
     gw_twist twist = gw_guided_twist(body);
     twist.v = gw_add(twist.v, gw_cross(twist.w, s->rigid.held));
-    gw_twist more = gw_base_motion_bias(&body->ride, gw_add(s->pose.p, s->rigid.held), &twist);
+    gw_twist more = gw_base_motion_bias(&body->base, gw_add(s->pose.p, s->rigid.held), &twist);
     for (int k = 0; k < body->def.set.dof; k++)
         gw_column_set(columns[k], gw_rotate(q, gw_column_linear(columns[k])),
                       gw_rotate(q, gw_column_angular(columns[k])));
@@ -449,7 +449,7 @@ static void guided_jacobian(const gw_model *model, double (*columns)[6], double 
     gw_vec3 b = gw_add(gw_column_linear(s.bias), gw_cross(gw_column_angular(s.bias), arm));
     b = gw_add(b, gw_cross(w, gw_cross(w, arm)));
     gw_column_set(drift, b, gw_column_angular(s.bias));
-    if (body->ride.moves)
+    if (body->base.moves)
         rotate_columns(body, &s, columns, drift);
 }
 
@@ -522,10 +522,10 @@ static void guided_velocity(const gw_model *model, double *v)
     stage s;
     double dz[6];
     relative_velocity(body, v);
-    if (!body->ride.moves)
+    if (!body->base.moves)
         return;
     gw_pose pose = gw_guided_pose(body);
-    gw_twist base = gw_base_motion_twist_at(&body->ride, &pose);
+    gw_twist base = gw_base_motion_twist_at(&body->base, &pose);
     nearest_velocity(body, &base, &s, dz);
     for (int k = 0; k < body->def.set.dof; k++)
         v[k] += dz[k];
@@ -537,15 +537,15 @@ static bool guided_base_velocity(const gw_model *model, int index, gw_twist *twi
     stage s;
     double dz[6];
     (void)index;
-    if (!body->ride.moves)
+    if (!body->base.moves)
         return false;
     gw_pose pose = gw_guided_pose(body);
-    gw_twist base = gw_base_motion_twist_at(&body->ride, &pose);
+    gw_twist base = gw_base_motion_twist_at(&body->base, &pose);
     nearest_velocity(body, &base, &s, dz);
     gw_twist along =
         twist_of(s.jacobian, dz, rotational_columns(&body->def.set), body->def.set.dof);
     along = (gw_twist){gw_neg(along.v), gw_neg(along.w)};
-    *twist = gw_base_to_world_twist(&body->ride, 0, &body->pose, &along);
+    *twist = gw_base_to_world_twist(&body->base, 0, &body->pose, &along);
     return true;
 }
 
@@ -604,8 +604,8 @@ static void guided_pull_back(const gw_model *model, int index, const gw_wrench *
         gw_floating_jacobian(body, s.jacobian);
     else
         present_stage(body, &s);
-    if (body->ride.moves) {
-        gw_quat q = gw_base_motion_frame(&body->ride, 0).q;
+    if (body->base.moves) {
+        gw_quat q = gw_base_motion_frame(&body->base, 0).q;
         w = (gw_wrench){gw_unrotate(q, w.f), gw_unrotate(q, w.t)};
     }
     for (int k = 0; k < body->def.set.dof; k++)
@@ -660,7 +660,7 @@ void gw_guided_init(gw_guided *body, const gw_guided_def *def, const gw_pose *wo
         body->def.length = 0.05;
     gw_chart_at(&body->def.set, world_from_body, &chart);
     body->pose = chart.centre;
-    body->ride = (gw_base_motion){0};
+    body->base = (gw_base_motion){0};
     put_at_rest(body);
 }
 
@@ -672,7 +672,7 @@ void gw_guided_set_twist(gw_guided *body, const gw_twist *twist)
         return;
     }
     gw_twist own =
-        body->ride.moves ? gw_base_from_world_twist(&body->ride, &body->pose, twist) : *twist;
+        body->base.moves ? gw_base_from_world_twist(&body->base, &body->pose, twist) : *twist;
     if (body->def.set.general) {
         own = gw_guided_general_project(body, &own);
     } else {
@@ -690,14 +690,14 @@ void gw_guided_set_base_motion(gw_guided *body, const gw_base_motion *base)
     gw_twist twist = body->twist;
     if (gw_is_floating(&body->def.set))
         return;
-    body->ride = *base;
+    body->base = *base;
     gw_guided_set_twist(body, &twist);
 }
 
 gw_twist gw_guided_base_velocity(const gw_guided *body, gw_vec3 point)
 {
-    const gw_twist *t = &body->ride.twist;
-    if (!body->ride.moves)
+    const gw_twist *t = &body->base.twist;
+    if (!body->base.moves)
         return (gw_twist){{0, 0, 0}, {0, 0, 0}};
     return (gw_twist){gw_add(t->v, gw_cross(t->w, point)), t->w};
 }
@@ -711,10 +711,10 @@ void gw_guided_stop(gw_guided *body)
 void gw_guided_revert_step(gw_guided *body, const gw_pose *pose, double dt)
 {
     body->pose = *pose;
-    if (body->ride.moves) {
-        gw_pose then = gw_base_motion_frame(&body->ride, -dt), back = gw_pose_inverse(&then);
+    if (body->base.moves) {
+        gw_pose then = gw_base_motion_frame(&body->base, -dt), back = gw_pose_inverse(&then);
         back = gw_pose_mul(&back, pose);
-        body->pose = gw_base_to_world_pose(&body->ride, 0, &back);
+        body->pose = gw_base_to_world_pose(&body->base, 0, &back);
     }
     gw_guided_stop(body);
 }
@@ -722,7 +722,7 @@ void gw_guided_revert_step(gw_guided *body, const gw_pose *pose, double dt)
 void gw_guided_move_with_base(gw_guided *body, double dt)
 {
     gw_pose pose = body->pose;
-    body->ride.time += dt;
+    body->base.time += dt;
     gw_guided_revert_step(body, &pose, dt);
 }
 
@@ -744,7 +744,7 @@ double gw_guided_residual(const gw_guided *body, const gw_pose *world_from_body)
     double h[GW_MAX_ROWS], worst = 0;
     const gw_submanifold *set = &body->def.set;
     gw_pose pose =
-        body->ride.moves ? gw_base_from_world_pose(&body->ride, world_from_body) : *world_from_body;
+        body->base.moves ? gw_base_from_world_pose(&body->base, world_from_body) : *world_from_body;
     gw_rows_value(set->rows, set->row_count, &pose, h);
     for (int i = 0; i < set->row_count; i++)
         worst = fmax(worst, fabs(h[i]));

@@ -46,7 +46,7 @@ typedef struct gw_guided {
                         centre of mass, and spin in body axes; unused for a general set */
     double decay[2]; /* bounds of the decay rates by linear and angular damping (1/s) */
     gw_mat3 inverse; /* of the inertia about the centre of mass, in the body's axes */
-    gw_base_motion ride;
+    gw_base_motion base;
 } gw_guided;
 
 /* At rest, with a fixed base, at the pose of the set nearest to `world_from_body`, which must be on

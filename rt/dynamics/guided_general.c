@@ -203,9 +203,10 @@ static bool runge_kutta(const gw_guided *body, const gw_pose *start, const gw_fo
             return false;
         if (i == 0)
             step->constraint = constraint;
-        if (body->ride.moves) {
+        if (body->base.moves) {
             gw_rigid_body r = gw_rigid_body_at(&body->def, &pose);
-            step->ride += rk->b[i] * h * gw_base_motion_power(&body->ride, &r, &pose, &constraint);
+            step->base_work +=
+                rk->b[i] * h * gw_base_motion_power(&body->base, &r, &pose, &constraint);
         }
         step->work += rk->b[i] * h * load.power;
         step->dissipated += rk->b[i] * h * load.dissipation;

@@ -41,7 +41,7 @@ typedef struct gw_step {
     double work;          /* of the wrench at the held frame during the step (J) */
     double dissipated;    /* by the model's own damping (J) */
     double motors;        /* work of its own motors (J) */
-    double ride;          /* work of the moving base (J) */
+    double base_work;     /* work of the moving base (J) */
     double margin;        /* how far its rows are from dependent, 0 (at a singular point) to 1 */
     bool finite;          /* false: the step failed, the state is the one before it, at rest */
 } gw_step;
@@ -54,7 +54,7 @@ static inline void gw_step_add(gw_step *sum, const gw_step *piece, bool first)
     sum->work += piece->work;
     sum->dissipated += piece->dissipated;
     sum->motors += piece->motors;
-    sum->ride += piece->ride;
+    sum->base_work += piece->base_work;
     sum->margin = fmin(sum->margin, piece->margin);
     sum->finite = sum->finite && piece->finite;
 }

@@ -134,12 +134,12 @@ double gw_base_motion_power(const gw_base_motion *base, const gw_rigid_body *r,
 /* The body's pose and twist relative to its set: in the world, or in a moving base's frame. */
 GW_STEP_INLINE gw_pose gw_guided_pose(const gw_guided *body)
 {
-    return body->ride.moves ? gw_base_from_world_pose(&body->ride, &body->pose) : body->pose;
+    return body->base.moves ? gw_base_from_world_pose(&body->base, &body->pose) : body->pose;
 }
 
 GW_STEP_INLINE gw_twist gw_guided_twist(const gw_guided *body)
 {
-    return body->ride.moves ? gw_base_from_world_twist(&body->ride, &body->pose, &body->twist)
+    return body->base.moves ? gw_base_from_world_twist(&body->base, &body->pose, &body->twist)
                             : body->twist;
 }
 
@@ -147,15 +147,15 @@ GW_STEP_INLINE gw_twist gw_guided_twist(const gw_guided *body)
 GW_STEP_INLINE void gw_guided_store_twist(gw_guided *body, const gw_twist *twist)
 {
     body->twist =
-        body->ride.moves ? gw_base_to_world_twist(&body->ride, 0, &body->pose, twist) : *twist;
+        body->base.moves ? gw_base_to_world_twist(&body->base, 0, &body->pose, twist) : *twist;
 }
 
 /* Stores pose and twist, given relative to the set, as the state t seconds later. */
 GW_STEP_INLINE void gw_guided_store_state(gw_guided *body, double t, const gw_pose *pose,
                                           const gw_twist *twist)
 {
-    body->pose = body->ride.moves ? gw_base_to_world_pose(&body->ride, t, pose) : *pose;
-    body->ride.time += t;
+    body->pose = body->base.moves ? gw_base_to_world_pose(&body->base, t, pose) : *pose;
+    body->base.time += t;
     gw_guided_store_twist(body, twist);
 }
 
@@ -163,7 +163,7 @@ GW_STEP_INLINE gw_load gw_guided_load(const gw_guided *body, const gw_rigid_body
                                       const gw_pose *pose, const gw_twist *twist,
                                       const gw_forces *forces, double t)
 {
-    return __builtin_expect(body->ride.moves, 0)
+    return __builtin_expect(body->base.moves, 0)
                ? gw_base_motion_load(body, r, pose, twist, forces, t)
                : gw_rigid_body_load(&body->def, r, pose, twist, forces, t);
 }

@@ -56,7 +56,7 @@ typedef struct builder {
 /* The object at the other end of an edge of `object`. */
 static int other_end(const gw_layout_edge *e, int object)
 {
-    return e->link.a == object ? e->link.b : e->link.a;
+    return e->edge.a == object ? e->edge.b : e->edge.a;
 }
 
 /* Fills the lists of edges by object; false when memory is short. */
@@ -67,17 +67,17 @@ static bool list_edges(builder *w)
     int *next = calloc((size_t)objects + 1, sizeof *next);
     if (!next)
         return false;
-    for (int i = 0; i < l->joint_count; i++) {
-        w->first[l->joints[i].link.a + 1]++;
-        w->first[l->joints[i].link.b + 1]++;
+    for (int i = 0; i < l->edge_count; i++) {
+        w->first[l->edges[i].edge.a + 1]++;
+        w->first[l->edges[i].edge.b + 1]++;
     }
     for (int i = 0; i < objects; i++) {
         w->first[i + 1] += w->first[i];
         next[i] = w->first[i];
     }
-    for (int i = 0; i < l->joint_count; i++) {
-        w->edge_of[next[l->joints[i].link.a]++] = i;
-        w->edge_of[next[l->joints[i].link.b]++] = i;
+    for (int i = 0; i < l->edge_count; i++) {
+        w->edge_of[next[l->edges[i].edge.a]++] = i;
+        w->edge_of[next[l->edges[i].edge.b]++] = i;
     }
     free(next);
     return true;
@@ -97,7 +97,7 @@ static bool mark_with_hand(builder *w)
         }
     for (int k = 0; k < count; k++)
         for (int j = w->first[queue[k]]; j < w->first[queue[k] + 1]; j++) {
-            int other = other_end(&w->layout->joints[w->edge_of[j]], queue[k]);
+            int other = other_end(&w->layout->edges[w->edge_of[j]], queue[k]);
             if (w->with_hand[other] || w->scene->objects[other].fixed)
                 continue;
             w->with_hand[other] = true;
@@ -113,7 +113,7 @@ static bool mark_with_hand(builder *w)
 static bool has_placed_neighbour(const builder *w, int object)
 {
     for (int j = w->first[object]; j < w->first[object + 1]; j++)
-        if (w->placed[other_end(&w->layout->joints[w->edge_of[j]], object)])
+        if (w->placed[other_end(&w->layout->edges[w->edge_of[j]], object)])
             return true;
     return false;
 }
@@ -122,7 +122,7 @@ static bool has_placed_neighbour(const builder *w, int object)
 static bool always_b(const builder *w, int object)
 {
     for (int j = w->first[object]; j < w->first[object + 1]; j++)
-        if (w->layout->joints[w->edge_of[j]].link.b != object)
+        if (w->layout->edges[w->edge_of[j]].edge.b != object)
             return false;
     return w->first[object] < w->first[object + 1];
 }
@@ -174,7 +174,7 @@ static void resolve_edge(const builder *w, int constraint, gw_layout_edge *e)
 {
     const gw_scene *s = w->scene;
     const gw_scene_constraint *c = &s->constraints[constraint];
-    gw_constraint_edge *edge = &e->link;
+    gw_constraint_edge *edge = &e->edge;
     *e = (gw_layout_edge){.index = constraint};
     edge->stated = (gw_constraint){.kind = c->kind, .sense = c->sense, .value = c->value};
     edge->a = gw_scene_object(s, c->a.object);
@@ -193,9 +193,9 @@ static bool collect_constraints(builder *w, gw_error *error)
         const gw_scene_constraint *c = &w->scene->constraints[i];
         if (!c->enabled || c->bound != GW_BOUND_EQUAL)
             continue; /* unilateral ones are the loop's */
-        gw_layout_edge *e = &l->joints[l->joint_count++];
+        gw_layout_edge *e = &l->edges[l->edge_count++];
         resolve_edge(w, i, e);
-        if (w->tool[e->link.a] >= 0 && w->tool[e->link.b] >= 0)
+        if (w->tool[e->edge.a] >= 0 && w->tool[e->edge.b] >= 0)
             return refuse_two_hands(w, i, error);
     }
     return true;
@@ -214,12 +214,12 @@ static void collect_edges(const builder *w, const int *objects, int count, edge_
     out->count = 0;
     for (int i = 0; i < count; i++)
         for (int j = w->first[objects[i]]; j < w->first[objects[i] + 1]; j++) {
-            const gw_layout_edge *e = &w->layout->joints[w->edge_of[j]];
+            const gw_layout_edge *e = &w->layout->edges[w->edge_of[j]];
             bool seen = !w->placed[other_end(e, objects[i])];
             for (int k = 0; k < out->count && !seen; k++)
-                seen = out->of[k] == &e->link;
+                seen = out->of[k] == &e->edge;
             if (!seen && out->count < GW_MAX_CLUSTER * GW_MAX_PROBLEM)
-                out->of[out->count++] = &e->link;
+                out->of[out->count++] = &e->edge;
         }
 }
 
@@ -264,8 +264,8 @@ static void set_start(builder *w, const gw_cluster *c, const gw_pose *now, int k
 /* Works out the rows of the cluster's edges; an open sense becomes that of the poses. */
 static void resolve_edges(const builder *w, const gw_cluster *c)
 {
-    for (int i = 0; i < w->layout->joint_count; i++) {
-        gw_constraint_edge *link = &w->layout->joints[i].link;
+    for (int i = 0; i < w->layout->edge_count; i++) {
+        gw_constraint_edge *link = &w->layout->edges[i].edge;
         for (int k = 0; k < c->count; k++)
             if (link->a == c->bodies[k] || link->b == c->bodies[k]) {
                 gw_constraint_edge_resolve(link, &w->layout->poses[link->a],
@@ -327,7 +327,7 @@ static int moved_by(const builder *w, const gw_placement *const *p, int count)
     bool moves = false;
     for (int i = 0; i < count; i++)
         for (int j = w->first[p[i]->object]; j < w->first[p[i]->object + 1]; j++) {
-            int other = other_end(&w->layout->joints[w->edge_of[j]], p[i]->object);
+            int other = other_end(&w->layout->edges[w->edge_of[j]], p[i]->object);
             if (!w->placed[other] || contains(p, count, other))
                 continue;
             moves = moves || w->carrier[other] >= 0;
@@ -426,7 +426,7 @@ static bool grow_cluster(builder *w, int cluster, bool held_too)
     int objects[GW_MAX_CLUSTER], count = members_of(w, cluster, objects), more = 0;
     for (int i = 0; i < count; i++)
         for (int j = w->first[objects[i]]; j < w->first[objects[i] + 1]; j++) {
-            int other = other_end(&w->layout->joints[w->edge_of[j]], objects[i]);
+            int other = other_end(&w->layout->edges[w->edge_of[j]], objects[i]);
             if (w->cluster[other] == cluster || !w->placed[other] || !w->loose[other])
                 continue;
             if (w->tool[other] >= 0 && !held_too)
@@ -480,7 +480,7 @@ static bool learn(builder *w, const gw_placement *p)
 static bool gather(builder *w, int object, gw_placement *p, gw_error *error)
 {
     for (int i = w->first[object]; i < w->first[object + 1]; i++) {
-        const gw_layout_edge *e = &w->layout->joints[w->edge_of[i]];
+        const gw_layout_edge *e = &w->layout->edges[w->edge_of[i]];
         int other = other_end(e, object);
         if (!w->placed[other])
             continue;
@@ -489,7 +489,7 @@ static bool gather(builder *w, int object, gw_placement *p, gw_error *error)
                            "\"%s\" has more than %d constraints", w->scene->objects[object].id,
                            GW_MAX_PROBLEM);
         p->constraints[p->count] =
-            gw_constraint_of_edge(&e->link, object, &w->layout->poses[other]);
+            gw_constraint_of_edge(&e->edge, object, &w->layout->poses[other]);
         p->ids[p->count++] = e->index;
     }
     return true;
@@ -528,7 +528,7 @@ static bool is_loose(const builder *w, const gw_placement *p)
     if (p->branch >= 0 && (s->branch_count > 1 || s->branches[p->branch].set.dof > 0))
         return true;
     for (int i = w->first[p->object]; i < w->first[p->object + 1]; i++) {
-        int other = other_end(&w->layout->joints[w->edge_of[i]], p->object);
+        int other = other_end(&w->layout->edges[w->edge_of[i]], p->object);
         if (w->placed[other] && w->loose[other])
             return true;
     }
@@ -614,7 +614,7 @@ static void weaken_conflict(const builder *w, gw_placement *p)
 static bool moved_by_one_hand(const builder *w, int object, gw_error *error)
 {
     for (int i = w->first[object]; i < w->first[object + 1] && w->tool[object] >= 0; i++) {
-        const gw_layout_edge *e = &w->layout->joints[w->edge_of[i]];
+        const gw_layout_edge *e = &w->layout->edges[w->edge_of[i]];
         int other = other_end(e, object);
         if (w->placed[other] && w->carrier[other] >= 0)
             return refuse_two_hands(w, e->index, error);
@@ -708,7 +708,7 @@ static bool take_memory(builder *w, gw_error *error)
     gw_layout *l = w->layout;
     l->placements = calloc(n, sizeof(gw_placement *));
     l->poses = malloc(n * sizeof *l->poses);
-    l->joints = calloc((size_t)s->constraint_count + 1, sizeof *l->joints);
+    l->edges = calloc((size_t)s->constraint_count + 1, sizeof *l->edges);
     w->tool = malloc(n * sizeof *w->tool);
     w->with_hand = calloc(n, sizeof *w->with_hand);
     w->first = calloc(n, sizeof *w->first);
@@ -722,7 +722,7 @@ static bool take_memory(builder *w, gw_error *error)
     w->scratch = malloc(sizeof *w->scratch);
     w->draft = malloc(sizeof *w->draft);
     w->cluster_work = malloc(sizeof *w->cluster_work);
-    if (!l->placements || !l->poses || !l->joints || !w->tool || !w->with_hand || !w->first ||
+    if (!l->placements || !l->poses || !l->edges || !w->tool || !w->with_hand || !w->first ||
         !w->edge_of || !w->ahead || !w->cluster || !w->placed || !w->loose || !w->carrier ||
         (s->tool_count > 0 && !w->jacobians) || !w->scratch || !w->draft || !w->cluster_work)
         return gw_fail(error, GW_FAILED, "", "no memory to lay out the scene");
@@ -761,8 +761,8 @@ static bool lay_out(builder *w, gw_error *error)
         return gw_fail(error, GW_FAILED, "", "no memory to lay out the scene");
     if (!place_all(w, error))
         return false;
-    for (int i = 0; i < w->layout->joint_count; i++) {
-        gw_constraint_edge *link = &w->layout->joints[i].link;
+    for (int i = 0; i < w->layout->edge_count; i++) {
+        gw_constraint_edge *link = &w->layout->edges[i].edge;
         gw_constraint_edge_resolve(link, &w->layout->poses[link->a], &w->layout->poses[link->b]);
     }
     count_cluster_freedoms(w);
@@ -802,7 +802,7 @@ void gw_layout_destroy(gw_layout *layout)
         free(layout->placements[i]);
     free(layout->placements);
     free(layout->poses);
-    free(layout->joints);
+    free(layout->edges);
     free(layout);
 }
 
@@ -832,10 +832,10 @@ const gw_placement *gw_layout_placement(const gw_layout *layout, int object)
 double gw_layout_residual(const gw_layout *layout, const gw_pose *poses)
 {
     double worst = 0;
-    for (int i = 0; i < layout->joint_count; i++) {
-        const gw_layout_edge *e = &layout->joints[i];
-        gw_constraint c = gw_constraint_of_edge(&e->link, e->link.a, &poses[e->link.b]);
-        worst = fmax(worst, gw_constraint_residual(&c, &poses[e->link.a], e->length));
+    for (int i = 0; i < layout->edge_count; i++) {
+        const gw_layout_edge *e = &layout->edges[i];
+        gw_constraint c = gw_constraint_of_edge(&e->edge, e->edge.a, &poses[e->edge.b]);
+        worst = fmax(worst, gw_constraint_residual(&c, &poses[e->edge.a], e->length));
     }
     return worst;
 }

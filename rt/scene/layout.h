@@ -48,7 +48,7 @@ typedef struct gw_placement {
  * objects of the scene. */
 typedef struct gw_layout_edge {
     int index; /* in the scene's constraints */
-    gw_constraint_edge link;
+    gw_constraint_edge edge;
     double length;  /* of the one that moves (m) */
     int feature[2]; /* a's and b's stated feature in the scene, -1: derived from the shape */
 } gw_layout_edge;
@@ -57,8 +57,8 @@ typedef struct gw_layout {
     int count;
     gw_placement **placements; /* owned; one per object that is not fixed, scene order */
     gw_pose *poses;            /* owned; world_from_object of every object, placed */
-    int joint_count;           /* edges */
-    gw_layout_edge *joints;    /* owned; with the senses that the poses have */
+    int edge_count;            /* edges */
+    gw_layout_edge *edges;     /* owned; with the senses that the poses have */
 } gw_layout;
 
 /*

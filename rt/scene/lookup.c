@@ -236,5 +236,5 @@ void gw_scene_rename_material(gw_scene *s, const char *from, const char *to)
         rename_id(s->objects[i].material, old, to);
     for (int i = 0; i < s->mechanism_count; i++)
         for (int k = 0; k < s->mechanisms[i].link_count; k++)
-            rename_id(s->mechanisms[i].looks[k].material, old, to);
+            rename_id(s->mechanisms[i].geometries[k].material, old, to);
 }

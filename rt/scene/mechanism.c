@@ -14,14 +14,14 @@
 void gw_mechanism_finish(gw_mechanism *m)
 {
     for (int i = 0; i < m->link_count; i++)
-        gw_shape_finish(&m->looks[i].shape);
+        gw_shape_finish(&m->geometries[i].shape);
     free(m->links);
-    free(m->looks);
+    free(m->geometries);
     free(m->position);
     free(m->velocity);
     m->link_count = 0;
     m->links = NULL;
-    m->looks = NULL;
+    m->geometries = NULL;
     m->position = m->velocity = NULL;
 }
 
@@ -31,16 +31,16 @@ bool gw_mechanism_resize(gw_mechanism *m, int count)
     gw_mechanism_finish(m);
     size_t n = (size_t)count + 1; /* one too many: none is no lack of memory */
     m->links = calloc(n, sizeof *m->links);
-    m->looks = calloc(n, sizeof *m->looks);
+    m->geometries = calloc(n, sizeof *m->geometries);
     m->position = calloc(n, sizeof *m->position);
     m->velocity = calloc(n, sizeof *m->velocity);
-    if (!m->links || !m->looks || !m->position || !m->velocity) {
+    if (!m->links || !m->geometries || !m->position || !m->velocity) {
         gw_mechanism_finish(m);
         return false;
     }
     m->link_count = count;
     for (int i = 0; i < count; i++) {
-        m->links[i].parent_from_joint = m->looks[i].pose = gw_pose_identity();
+        m->links[i].parent_from_joint = m->geometries[i].pose = gw_pose_identity();
         m->links[i].axis = gw_v3(0, 0, 1);
     }
     return true;
@@ -58,10 +58,10 @@ bool gw_mechanism_copy(gw_mechanism *to, const gw_mechanism *from)
     memcpy(to->velocity, from->velocity, n * sizeof *to->velocity);
     bool ok = true;
     for (size_t i = 0; i < n; i++) {
-        to->looks[i] = from->looks[i];
-        to->looks[i].shape = (gw_shape){0};
-        if (from->looks[i].has_geometry)
-            ok &= gw_shape_copy(&to->looks[i].shape, &from->looks[i].shape, NULL);
+        to->geometries[i] = from->geometries[i];
+        to->geometries[i].shape = (gw_shape){0};
+        if (from->geometries[i].has_geometry)
+            ok &= gw_shape_copy(&to->geometries[i].shape, &from->geometries[i].shape, NULL);
     }
     return ok;
 }
@@ -220,7 +220,7 @@ static bool check_geometry(const link_context *p, const gw_link_geometry *g)
         return invalid_link(p, "/id", message);
     }
     for (int i = 0; g->id[0] && i < p->link; i++)
-        if (strcmp(p->mechanism->looks[i].id, g->id) == 0) {
+        if (strcmp(p->mechanism->geometries[i].id, g->id) == 0) {
             snprintf(message, sizeof message, "the id %s is taken by link %d", g->id, i);
             return invalid_link(p, "/id", message);
         }
@@ -264,7 +264,7 @@ bool gw_scene_check_mechanisms(const gw_scene *s, gw_error *error)
         for (int k = 0; k < m->link_count; k++) {
             link_context p = {s, m, i, k, error};
             if (!check_joint(&p, &m->links[k]) || !check_mass(&p, &m->links[k].mass) ||
-                !check_geometry(&p, &m->looks[k]))
+                !check_geometry(&p, &m->geometries[k]))
                 return false;
         }
         if (!check_moved_masses(s, i, error))

@@ -92,10 +92,10 @@ typedef struct gw_mechanism {
     char id[GW_MAX_ID + 1];
     gw_pose base; /* world_from_base */
     int link_count;
-    gw_chain_link *links;    /* owned */
-    gw_link_geometry *looks; /* owned */
-    double *position;        /* joints at tick 0; owned */
-    double *velocity;        /* owned */
+    gw_chain_link *links;         /* owned */
+    gw_link_geometry *geometries; /* owned */
+    double *position;             /* joints at tick 0; owned */
+    double *velocity;             /* owned */
 } gw_mechanism;
 
 /* Room for "mechanism.link": the id, a dot, a number. */

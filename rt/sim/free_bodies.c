@@ -251,8 +251,8 @@ void gw_free_bodies_pre_step(gw_scene_dynamics *m, double dt)
 static double close_walls(const gw_scene_dynamics *m, const gw_dynamic_free_body *b,
                           const gw_step *step, double work)
 {
-    double got =
-        m->world ? step->work : energy_of(b) - b->walls->before + step->dissipated - step->ride;
+    double got = m->world ? step->work
+                          : energy_of(b) - b->walls->before + step->dissipated - step->base_work;
     return b->walls->spring - spring_energy_of(b) - (got - work);
 }
 
@@ -499,7 +499,7 @@ static void go_on(gw_dynamic_free_body *b, double dt, gw_pose *before, gw_pose *
 static bool move_set(gw_dynamic_free_body *b, gw_kinematics *kinematics, double dt)
 {
     gw_pose before, after;
-    if (!b->branch[0] || !(kinematics || b->body.ride.moves))
+    if (!b->branch[0] || !(kinematics || b->body.base.moves))
         return true;
     go_on(b, dt, &before, &after);
     return gw_moved_set_advance(kinematics, b->object, b->branch, &b->body, &before, &after, dt) !=
@@ -513,7 +513,7 @@ int gw_scene_dynamics_move_sets(gw_scene_dynamics *m, gw_kinematics *kinematics,
     for (int i = 0; i < m->free_count; i++) {
         gw_dynamic_free_body *b = &m->bodies[i];
         b->settled = false;
-        if (!kinematics && !b->body.ride.moves && !(b->walls && b->walls->state.moving))
+        if (!kinematics && !b->body.base.moves && !(b->walls && b->walls->state.moving))
             continue;
         double energy = energy_of(b) + spring_energy_of(b);
         if (!move_set(b, kinematics, dt))

@@ -247,7 +247,7 @@ static void unilateral_post_step(gw_haptic_tool *tool, const gw_tool_unilateral_
     gw_model_held(&tool->body.model, &held, &twist);
     gw_twist d = gw_pose_sub(&held, &open->held);
     double work = gw_dot(tool->wrench.f, d.v) + gw_dot(tool->wrench.t, d.w);
-    double lost = work + given + step->ride - step->dissipated - limited -
+    double lost = work + given + step->base_work - step->dissipated - limited -
                   (kinetic + potential - open->before);
     tool->edits += given;
     tool->work += work - step->work - (open->in_transition ? lost : 0);
@@ -532,7 +532,7 @@ static void remember_impulse(gw_haptic_tool *tool, const gw_world_system *system
 /* A body at rest on a set that moves goes along. */
 static void ride_at_rest(gw_haptic_tool *tool, const gw_tick *tick)
 {
-    if (!tick->moving || tool->chain || !tool->body.ride.moves)
+    if (!tick->moving || tool->chain || !tool->body.base.moves)
         return;
     double before = total_energy(tool);
     gw_guided_move_with_base(&tool->body, tick->dt);
@@ -577,7 +577,7 @@ void gw_haptic_tool_undo_step(gw_haptic_tool *tool, double dt)
 bool gw_haptic_tool_move_set(gw_haptic_tool *tool, gw_kinematics *kinematics, double dt)
 {
     const gw_pose shown = gw_pose_identity();
-    if (tool->chain || !(kinematics || tool->body.ride.moves || tool->unilaterals.moving))
+    if (tool->chain || !(kinematics || tool->body.base.moves || tool->unilaterals.moving))
         return true;
     double before = total_energy(tool);
     gw_moved_set_status moved = gw_moved_set_advance(

@@ -596,7 +596,7 @@ void gw_kinematics_destroy(gw_kinematics *n)
 
 static bool take_memory(gw_kinematics *n, const gw_scene *scene, const gw_layout *layout)
 {
-    size_t objects = (size_t)scene->object_count + 1, links = (size_t)layout->joint_count + 1;
+    size_t objects = (size_t)scene->object_count + 1, links = (size_t)layout->edge_count + 1;
     size_t features = (size_t)scene->feature_count + 1;
     n->poses = malloc(objects * sizeof *n->poses);
     n->rest = malloc(objects * sizeof *n->rest);
@@ -682,11 +682,11 @@ static void make_units(gw_kinematics *n, const gw_placement **ordered, int count
 
 static void copy_links(gw_kinematics *n, const gw_layout *layout)
 {
-    for (int i = 0; i < layout->joint_count; i++) {
-        n->links[i] = layout->joints[i].link;
-        memcpy(n->feature[i], layout->joints[i].feature, sizeof n->feature[i]);
+    for (int i = 0; i < layout->edge_count; i++) {
+        n->links[i] = layout->edges[i].edge;
+        memcpy(n->feature[i], layout->edges[i].feature, sizeof n->feature[i]);
     }
-    n->link_count = layout->joint_count;
+    n->link_count = layout->edge_count;
 }
 
 static bool build(gw_kinematics *n, const gw_scene *scene, const gw_layout *layout, gw_error *error)

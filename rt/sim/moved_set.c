@@ -30,8 +30,8 @@ void gw_moved_set_at_switch(gw_kinematics *kinematics, int object, const char *b
 
 gw_twist gw_moved_set_twist(const gw_kinematics *kinematics, const gw_guided *was)
 {
-    bool moves = was->ride.moves && gw_kinematics_moved(kinematics);
-    return moves ? was->ride.twist : (gw_twist){{0, 0, 0}, {0, 0, 0}};
+    bool moves = was->base.moves && gw_kinematics_moved(kinematics);
+    return moves ? was->base.twist : (gw_twist){{0, 0, 0}, {0, 0, 0}};
 }
 
 static void put(gw_guided *body, const gw_pose *pose)
@@ -72,7 +72,7 @@ gw_moved_set_status gw_moved_set_advance(gw_kinematics *kinematics, int object, 
         back = gw_pose_inverse(&motion);
         from = gw_pose_mul(before, &back);
     } else if (gw_pose_distance(before, after, 1) == 0) {
-        if (body->ride.moves)
+        if (body->base.moves)
             put(body, &body->pose);
         return moved;
     }

@@ -307,7 +307,7 @@ static void book(gw_scene_dynamics *m)
         held[m->tool_mover[i]] = true;
     for (int i = 0; i < m->mover_count; i++) {
         m->motors += m->mover[i].step.motors;
-        m->edits += m->mover[i].step.ride;
+        m->edits += m->mover[i].step.base_work;
         if (!held[i])
             m->dissipated += m->mover[i].step.dissipated;
     }

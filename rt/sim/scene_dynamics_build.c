@@ -201,7 +201,7 @@ static int solids(const gw_scene_dynamics *m, const gw_scene *scene, gw_collider
                                        material_of(scene, scene->objects[i].material)};
     for (int i = 0; i < m->chain_count; i++)
         for (int k = 0; k < scene->mechanisms[i].link_count; k++) {
-            const gw_link_geometry *look = &scene->mechanisms[i].looks[k];
+            const gw_link_geometry *look = &scene->mechanisms[i].geometries[k];
             if (!look->has_geometry)
                 continue;
             if (out)

@@ -205,12 +205,13 @@ static void compare_links(const gw_scene *base, const gw_scene *scene, int index
     for (int i = 0; i < a->link_count; i++) {
         gw_chain_link driven = b->links[i];
         driven.motor = a->links[i].motor;
-        bool solid = same_look(&a->looks[i], &b->looks[i]);
+        bool solid = same_look(&a->geometries[i], &b->geometries[i]);
         d->solids |= !solid;
-        d->names |= !same_id(a->looks[i].id, b->looks[i].id);
+        d->names |= !same_id(a->geometries[i].id, b->geometries[i].id);
         if (!SAME(a->links[i], driven) || !solid || a->position[i] != b->position[i] ||
-            a->velocity[i] != b->velocity[i] || !same_id(a->looks[i].id, b->looks[i].id) ||
-            !same_id(a->looks[i].mesh, b->looks[i].mesh))
+            a->velocity[i] != b->velocity[i] ||
+            !same_id(a->geometries[i].id, b->geometries[i].id) ||
+            !same_id(a->geometries[i].mesh, b->geometries[i].mesh))
             d->scenario = true;
         if (SAME(a->links[i].motor, b->links[i].motor))
             continue;
@@ -299,7 +300,7 @@ app_diff app_diff_of(const gw_scene *base, const gw_scene *scene)
 bool app_same_branches(const gw_layout *a, const gw_layout *b)
 {
     assert(a && b);
-    bool same = a->count == b->count && a->joint_count == b->joint_count;
+    bool same = a->count == b->count && a->edge_count == b->edge_count;
     for (int i = 0; same && i < a->count; i++) {
         const gw_placement *x = a->placements[i], *y = b->placements[i];
         same = x->object == y->object && x->rank == y->rank && x->follow == y->follow &&

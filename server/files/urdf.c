@@ -263,7 +263,7 @@ static bool make_link(builder *b, int index, const urdf_joint *joint)
     open_group(b, joint->to);
     m->link_count = index + 1;
     m->links[index].mass = b->group->mass;
-    return check_mass(b, link, &b->group->mass) && make_look(b, link, &m->looks[index]);
+    return check_mass(b, link, &b->group->mass) && make_look(b, link, &m->geometries[index]);
 }
 
 static bool make_chain(builder *b, int root)
@@ -316,8 +316,8 @@ static void tell_apart(gw_mechanism *m)
 {
     for (int i = 0; i < m->link_count; i++)
         for (int k = 0; k < i; k++)
-            if (strcmp(m->looks[i].id, m->looks[k].id) == 0)
-                m->looks[i].id[0] = 0;
+            if (strcmp(m->geometries[i].id, m->geometries[k].id) == 0)
+                m->geometries[i].id[0] = 0;
 }
 
 static bool build(const urdf_tree *tree, const char *tip, gw_mechanism *out, gw_error *error)

@@ -138,8 +138,8 @@ static bool resized(const gw_mechanism *from, int count, gw_mechanism *to)
     }
     for (int i = 0; i < old.link_count; i++) {
         to->links[i] = old.links[i];
-        to->looks[i] = old.looks[i];
-        old.looks[i].shape = (gw_shape){0}; /* taken over */
+        to->geometries[i] = old.geometries[i];
+        old.geometries[i].shape = (gw_shape){0}; /* taken over */
         to->position[i] = old.position[i];
         to->velocity[i] = old.velocity[i];
     }

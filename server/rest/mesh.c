@@ -78,8 +78,8 @@ static bool used(api_call *call)
             api_name(users, sizeof users, "object", s->objects[i].id);
     for (int i = 0; i < s->mechanism_count; i++)
         for (int k = 0; k < s->mechanisms[i].link_count; k++)
-            if (s->mechanisms[i].looks[k].has_geometry &&
-                names(&s->mechanisms[i].looks[k].shape, call->part[0]))
+            if (s->mechanisms[i].geometries[k].has_geometry &&
+                names(&s->mechanisms[i].geometries[k].shape, call->part[0]))
                 api_name(users, sizeof users, "a link of", s->mechanisms[i].id);
     app_document_put(document);
     if (*users)

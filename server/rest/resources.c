@@ -317,7 +317,7 @@ static void users_of_material(const gw_scene *scene, int index, char *list, size
         for (int k = 0; k < scene->mechanisms[i].link_count; k++) {
             char name[GW_MAX_LINK_NAME + 1];
             gw_link_name(&scene->mechanisms[i], k, name);
-            if (is(scene->mechanisms[i].looks[k].material, id))
+            if (is(scene->mechanisms[i].geometries[k].material, id))
                 api_name(list, size, "link", name);
         }
 }

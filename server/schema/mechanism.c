@@ -173,12 +173,12 @@ static bool get_link(const json_t *value, const wire_path *at, gw_mechanism *m, 
                      gw_error *error)
 {
     link_row row;
-    gw_shape_finish(&m->looks[index].shape);
-    m->looks[index].shape = (gw_shape){0};
+    gw_shape_finish(&m->geometries[index].shape);
+    m->geometries[index].shape = (gw_shape){0};
     if (!wire_decode_at(&wire_table_link, value, at, &row, error))
         return false;
     m->links[index] = row.link;
-    m->looks[index] = row.look;
+    m->geometries[index] = row.look;
     m->position[index] = row.position;
     m->velocity[index] = row.velocity;
     return true;
@@ -191,7 +191,8 @@ bool wire_get_link(const json_t *value, const char *at, gw_mechanism *m, int ind
 
 json_t *wire_link(const gw_mechanism *m, int index)
 {
-    const link_row row = {m->links[index], m->looks[index], m->position[index], m->velocity[index]};
+    const link_row row = {m->links[index], m->geometries[index], m->position[index],
+                          m->velocity[index]};
     return wire_encode(&wire_table_link, &row, NULL);
 }
 

@@ -28,9 +28,9 @@ static gw_scene *slider_scene(int rate, double restitution, gw_control_kind cont
     m->links[0].axis = gw_v3(1, 0, 0);
     m->links[0].mass =
         (gw_mass){.mass = 2, .inertia = {{{1e-3, 0, 0}, {0, 1e-3, 0}, {0, 0, 1e-3}}}};
-    m->looks[0].has_geometry = true;
-    m->looks[0].shape = (gw_shape){.kind = GW_SHAPE_SPHERE, .radius = 0.05};
-    strcpy(m->looks[0].material, "stuff");
+    m->geometries[0].has_geometry = true;
+    m->geometries[0].shape = (gw_shape){.kind = GW_SHAPE_SPHERE, .radius = 0.05};
+    strcpy(m->geometries[0].material, "stuff");
     m->velocity[0] = 0.5;
     gw_tool *t = put_tool(s, "sim-impedance");
     strcpy(t->mechanism, "slider");

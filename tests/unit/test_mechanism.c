@@ -45,9 +45,9 @@ static gw_scene *workshop(void)
     add_box(s, "ball", gw_v3(0, 0, 1), false)->free = true;
     add_material(s, "rubber")->surface.friction = 0.9;
     gw_mechanism *arm = add_arm(s, "arm", 3);
-    strcpy(arm->looks[2].material, "rubber");
-    arm->looks[2].has_geometry = true;
-    arm->looks[2].shape = (gw_shape){.kind = GW_SHAPE_SPHERE, .radius = 0.05};
+    strcpy(arm->geometries[2].material, "rubber");
+    arm->geometries[2].has_geometry = true;
+    arm->geometries[2].shape = (gw_shape){.kind = GW_SHAPE_SPHERE, .radius = 0.05};
     ignore(s, "floor", "arm.0");
     gw_device *d = gw_scene_add_device(s, NULL);
     strcpy(d->id, "sim");
@@ -108,7 +108,7 @@ static void renaming_reaches_tools_and_pairs(void **state)
     gw_scene_rename_object(s, "floor", "ground");
     assert_string_equal(s->contact.ignore[0].a, "ground");
     gw_scene_rename_material(s, "rubber", "cork");
-    assert_string_equal(s->mechanisms[0].looks[2].material, "cork");
+    assert_string_equal(s->mechanisms[0].geometries[2].material, "cork");
     assert_true(gw_scene_check(s, NULL));
     assert_true(gw_scene_contact_material(s, "cork").friction == 0.9);
     assert_true(gw_scene_contact_material(s, "").friction ==
@@ -190,9 +190,10 @@ static void checks_name_the_links_member(void **state)
     REFUSED((arm->links[0].limited = true, arm->links[0].upper = 1, arm->position[0] = 2),
             "/mechanisms/0/links/0/joint/position", "within");
     REFUSED(arm->links[0].motor.max = -1, "/mechanisms/0/links/0/joint/motor/max", "unlimited");
-    REFUSED(strcpy(arm->looks[0].material, "glass"), "/mechanisms/0/links/0/material", "glass");
-    REFUSED(arm->looks[2].shape.radius = -1, "/mechanisms/0/links/2/geometry/radius", "-1");
-    REFUSED((strcpy(arm->looks[0].id, "x"), strcpy(arm->looks[1].id, "x")),
+    REFUSED(strcpy(arm->geometries[0].material, "glass"), "/mechanisms/0/links/0/material",
+            "glass");
+    REFUSED(arm->geometries[2].shape.radius = -1, "/mechanisms/0/links/2/geometry/radius", "-1");
+    REFUSED((strcpy(arm->geometries[0].id, "x"), strcpy(arm->geometries[1].id, "x")),
             "/mechanisms/0/links/1/id", "link 0");
     REFUSED(gw_mechanism_resize(arm, 0), "/mechanisms/0/links", "1 to 64");
     REFUSED((add_arm(s, "b", 64), add_arm(s, "c", 62)), "/mechanisms/2/links", "128");
