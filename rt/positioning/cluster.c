@@ -12,6 +12,7 @@
  */
 #include "rt/positioning/cluster.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "rt/positioning/solver.h"
@@ -220,6 +221,7 @@ static double largest_step(const gw_cluster *c, const gw_cluster_work *w)
 /* Levenberg and Marquardt's method, undamped at first: near a solution that converges. */
 double gw_cluster_project(const gw_cluster *c, int iterations, gw_pose *poses, gw_cluster_work *w)
 {
+    assert(c->count >= 0 && c->count <= GW_MAX_CLUSTER);
     double damping = 0, worst = normal_equations(c, poses, w);
     for (int k = 0; k < iterations && worst > CLOSE; k++) {
         double sum = w->sum;
@@ -263,6 +265,7 @@ static void swap_rows(gw_cluster_work *w, int n, int a, int b)
 
 int gw_cluster_dof(const gw_cluster *c, const gw_pose *poses, gw_cluster_work *w)
 {
+    assert(c->count >= 0 && c->count <= GW_MAX_CLUSTER);
     int n = 6 * c->count, rank = 0;
     double first = 0;
     normal_equations(c, poses, w);
@@ -328,6 +331,8 @@ static double edge_rates(const gw_cluster *c, const gw_pose *poses, int column,
 double gw_cluster_jacobian(const gw_cluster *c, const gw_pose *poses, int columns,
                            gw_body_jacobian *motions, gw_cluster_work *w)
 {
+    assert(c->count >= 0 && c->count <= GW_MAX_CLUSTER);
+    assert(columns >= 0 && columns <= GW_MAX_MOTION);
     int n = 6 * c->count;
     double worst = 0;
     normal_equations(c, poses, w);

@@ -5,6 +5,7 @@
  * nothing, and the work is bounded: every evaluation is counted. Any thread, RT safe, but not
  * quick: a tenth of a millisecond to twenty.
  */
+#include <assert.h>
 #include <string.h>
 
 #include "rt/base/small.h"
@@ -435,6 +436,7 @@ int gw_count_roots(gw_solver *solver, const gw_solver_state *state)
 
 void gw_complete_numerically(gw_solver *solver, const gw_solver_state *state, bool any_sense)
 {
+    assert(solver->solution);
     gw_completion c;
     gw_completion_begin(&c, solver, state, any_sense);
     search(&c);

@@ -1,6 +1,7 @@
 /*
  * Random poses of a branch. Any thread, RT safe.
  */
+#include <assert.h>
 #include <string.h>
 
 #include "rt/geometry/implicit_curve.h"
@@ -144,6 +145,7 @@ static gw_pose sample_factors(const gw_branch *branch, double size, random_state
 void gw_branch_samples(const gw_branch *branch, double size, unsigned long long *random, int count,
                        gw_pose *poses)
 {
+    assert(count >= 0 && count <= GW_MAX_SAMPLED && size > 0);
     const gw_submanifold *set = &branch->set;
     if (set->general && set->dof == 1) {
         sample_curve(set, size, random, count, poses);

@@ -5,6 +5,7 @@
  * continued from the former pose: down to the moved rows, with as many freedoms as there were. Any
  * thread, RT safe.
  */
+#include <assert.h>
 #include <string.h>
 
 #include "rt/base/small.h"
@@ -341,6 +342,7 @@ static double reach_of(const gw_solver *solver, const gw_branch *before)
 
 bool gw_solve_branch(const gw_problem *problem, const gw_branch *before, gw_branch *after)
 {
+    assert(before->id[0] == 'b');
     gw_solver solver;
     tracking f;
     gw_solver_init(&solver, problem, track_leaf, &f);

@@ -5,6 +5,7 @@
  * sixth order, sets the step. Four paths are tracked side by side in the lanes of a vector, each at
  * its own pace; where one ends, the next one starts. Any thread, RT safe.
  */
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -549,6 +550,7 @@ static void step_all_lanes(tracker *c)
 
 static void track(const gw_homotopy *p, double care, bool finish, gw_homotopy_path *path, int count)
 {
+    assert((p->unknowns == 4 || p->unknowns == 8) && count <= GW_MAX_PATHS);
     tracker c;
     memset(&c, 0, sizeof c);
     c.p = p;

@@ -3,6 +3,7 @@
  * roots. The numbers are arbitrary; start_roots.c has the roots that
  * tests/tools/make_start_system.c found. Any thread, RT safe.
  */
+#include <assert.h>
 #include <string.h>
 
 #include "rt/positioning/polynomial/study_equations.h"
@@ -21,6 +22,7 @@ static gw_complex generic(unsigned long long index)
 
 int gw_start_root_count(int cylinders)
 {
+    assert(cylinders >= 0 && cylinders <= GW_MAX_START_CYLINDERS);
     return 40 << cylinders;
 }
 
@@ -75,6 +77,7 @@ static void find_translation(const gw_study_homotopy *s, gw_complex_pose *x)
 
 gw_complex_pose gw_start_root(int cylinders, const gw_study_homotopy *s, int i)
 {
+    assert(i >= 0 && i < gw_start_root_count(cylinders));
     const double *e = cylinders == 0   ? gw_start_roots_0[i]
                       : cylinders == 1 ? gw_start_roots_1[i]
                       : cylinders == 2 ? gw_start_roots_2[i]
