@@ -4,7 +4,6 @@
  * directions, so that the label depends neither on the order of finding nor on poses elsewhere. Any
  * thread, RT safe.
  */
-#include <assert.h>
 #include <string.h>
 
 #include "rt/positioning/numeric_completion.h"
@@ -18,7 +17,7 @@ static const gw_vec3 in_world[] = {
 static const gw_vec3 in_body[] = {
     {0.3677, 0.4707, 0.7756}, {-0.6076, 0.6699, 0.4962}, {0.7984, 0.2977, -0.5147}};
 
-gw_branch_label gw_rotation_label(gw_quat q)
+static gw_branch_label rotation_label(gw_quat q)
 {
     gw_branch_label label = {0, 0};
     for (int i = 0; i < 3; i++) {
@@ -32,7 +31,7 @@ gw_branch_label gw_rotation_label(gw_quat q)
 /* The body's position is that of the elements' points: their mean on either side. */
 gw_branch_label gw_pose_label(const gw_solver *solver, const gw_pose *x)
 {
-    gw_branch_label label = gw_rotation_label(x->q);
+    gw_branch_label label = rotation_label(x->q);
     gw_vec3 off = {0, 0, 0};
     for (int i = 0; i < solver->problem->count; i++) {
         const gw_constraint *c = &solver->problem->constraints[i];
@@ -52,9 +51,9 @@ static bool lower_on_same_side(const gw_branch_label *a, const gw_branch_label *
     return a->side == than->side && a->height < than->height;
 }
 
-char gw_label_digit(int number)
+/* Of 0 .. 61, in an id. */
+static char label_digit(int number)
 {
-    assert(number >= 0);
     return "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"[number % 62];
 }
 
@@ -65,10 +64,10 @@ void gw_label_rotations(gw_solver *solver)
     static const char labels[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmopqrstuvwxyz";
     gw_rule_result *r = &solver->result;
     for (int i = 0; i < r->count; i++) {
-        gw_branch_label here = gw_rotation_label(r->alternatives[i].rotation);
+        gw_branch_label here = rotation_label(r->alternatives[i].rotation);
         int below = 0;
         for (int k = 0; k < r->count; k++) {
-            gw_branch_label there = gw_rotation_label(r->alternatives[k].rotation);
+            gw_branch_label there = rotation_label(r->alternatives[k].rotation);
             below += k != i && lower_on_same_side(&there, &here);
         }
         r->alternatives[i].label = labels[7 * here.side + (below < 6 ? below : 6)];
@@ -84,7 +83,7 @@ void gw_label_isolated_pose(const gw_completion *c, int at, char name[3])
         below += i != at && c->dof[i] == 0 && lower_on_same_side(&there, &here);
     }
     name[0] = (char)('A' + here.side);
-    name[1] = gw_label_digit(below);
+    name[1] = label_digit(below);
     name[2] = 0;
 }
 
@@ -103,7 +102,7 @@ void gw_label_components(const gw_solution_component *components, int count, cha
         if (own->set.dof < components[0].set.dof)
             names[i][n++] = (char)('t' + own->set.dof);
         if (alike > 0)
-            names[i][n++] = gw_label_digit(below);
+            names[i][n++] = label_digit(below);
         names[i][n] = 0;
     }
 }
@@ -156,6 +155,6 @@ void gw_make_ids_unique(const gw_solver *solver, gw_solution *s)
         char *id = s->branches[i].id;
         size_t n = strlen(id) < UNIQUE_PART ? strlen(id) : UNIQUE_PART;
         if (rank[i] > 0)
-            id[n] = ':', id[n + 1] = gw_label_digit(rank[i]), id[n + 2] = 0;
+            id[n] = ':', id[n + 1] = label_digit(rank[i]), id[n + 2] = 0;
     }
 }

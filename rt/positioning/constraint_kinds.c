@@ -134,14 +134,15 @@ void gw_constraint_value_range(gw_constraint_kind kind, gw_element_kind a, gw_el
 
 /* ---- decomposition --------------------------------------------------------------------------- */
 
-double gw_snapped_angle(double angle)
+/* The angle, or 0 or pi where it is meant so. */
+static double snapped_angle(double angle)
 {
     return angle <= GW_SNAP_ALONG ? 0 : angle >= GW_PI - GW_SNAP_ALONG ? GW_PI : angle;
 }
 
 gw_angle_constraint gw_angle_constraint_of(gw_vec3 u, gw_vec3 f, double angle, unsigned long from)
 {
-    angle = gw_snapped_angle(angle);
+    angle = snapped_angle(angle);
     if (angle == GW_PI)
         return (gw_angle_constraint){gw_neg(u), f, 0, 1, from};
     if (angle == 0)
@@ -272,7 +273,7 @@ static double angle_error(const gw_constraint *c, const gw_element *m)
     case GW_COMPLEMENT_ANGLE:
         break;
     }
-    double wanted = gw_snapped_angle(angle_asked(demand, 0, c->value));
+    double wanted = snapped_angle(angle_asked(demand, 0, c->value));
     return fabs(gw_angle_between(m->d, f->d) - wanted);
 }
 

@@ -115,8 +115,6 @@ int gw_constraint_rows(const gw_solver *solver, int i, gw_row *rows);
 int gw_constraint_codimension(const gw_constraint *constraint);
 /* The sense that the rotations known so far leave to constraint i; GW_EITHER when open. */
 gw_sense gw_implied_sense(const gw_solver *solver, const gw_solver_state *state, int i);
-/* The angle, or 0 or pi where it is meant so. */
-double gw_snapped_angle(double angle);
 /* u . f = cos(angle), brought to angles below pi and snapped at 0 and pi. */
 gw_angle_constraint gw_angle_constraint_of(gw_vec3 u, gw_vec3 f, double angle, unsigned long from);
 
@@ -294,11 +292,9 @@ typedef struct gw_branch_label {
     double height;
 } gw_branch_label;
 
-gw_branch_label gw_rotation_label(gw_quat q);
 gw_branch_label gw_pose_label(const gw_solver *solver, const gw_pose *x);
 /* Labels the result's rotations by where they are. */
 void gw_label_rotations(gw_solver *solver);
-char gw_label_digit(int number); /* of 0 .. 61, in an id */
 /* "b", the choices of the state, and the name of a numeric set. */
 void gw_write_branch_id(const gw_solver_state *state, const char *name, char id[16]);
 /* Appends a colon and a digit to the ids that are not one branch's alone. */
