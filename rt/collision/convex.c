@@ -285,7 +285,8 @@ static void polytope_incident_feature(const gw_convex *s, gw_vec3 d, gw_support_
             f->radius[i] = 0;
         return;
     }
-    for (int i = 0; i < p->vertex_count; i++)
+    /* a point, a segment; or a pose that is not finite */
+    for (int i = 0; i < p->vertex_count && i < GW_FEATURE_POINTS; i++)
         add_point(f, to_world(s, p->vertices[i]), 0, i);
 }
 

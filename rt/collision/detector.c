@@ -513,7 +513,7 @@ static int collide_trimesh_growing(const gw_detector *d, const geom_pair *p,
     q.nearest_only = true;
     for (;; q.reach = fmin(query->reach, factor * q.reach)) {
         int count = collide_trimesh(d, p, &q, candidates, GW_PAIR_CANDIDATES, gap);
-        if (*gap < q.reach || q.reach >= query->reach)
+        if (!(*gap >= q.reach && q.reach < query->reach)) /* ends if one is not a number, too */
             return count;
     }
 }

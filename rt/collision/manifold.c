@@ -401,7 +401,7 @@ int gw_manifold_build(const gw_convex *a, const gw_convex *b, const gw_signed_di
                       double reach, gw_vec3 slide, const gw_manifold_filter *filter,
                       gw_manifold_point points[GW_MANIFOLD_POINTS])
 {
-    assert(a->size >= 0 && b->size >= 0 && !isnan(reach));
+    assert(a->size >= 0 && b->size >= 0);
     builder m; /* 25 kB: not cleared */
     m.a = a;
     m.b = b;

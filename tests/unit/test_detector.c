@@ -532,6 +532,31 @@ static void candidates_do_not_depend_on_earlier_detections(void **state)
     gw_detector_destroy(used.detector);
 }
 
+/* A diverging simulation may ask with poses that are not finite: no answer is of use, none is
+ * fatal. */
+static void poses_that_are_not_finite_do_no_harm(void **state)
+{
+    (void)state;
+    for (int k = 0; k < KINDS * KINDS; k++) {
+        stage s = {
+            .count = 2, .moving = 1, .shapes = {some_shape(k / KINDS), some_shape(k % KINDS)}};
+        stage_open(&s);
+        for (int i = 0; i < 3; i++) {
+            double bad = i == 0 ? NAN : i == 1 ? INFINITY : 1e200;
+            gw_contact_candidate near[ROOM];
+            double gap;
+            s.poses[0] = at(bad, 0, 0);
+            s.poses[1] = at(0, 0, 0);
+            assert_in_range(stage_detect(&s, 1, near, ROOM), 0, 4);
+            gw_pair_query query = {
+                .geom_b = 1, .world_from_a = s.poses[0], .world_from_b = s.poses[1], .reach = 1};
+            query.world_from_a.q.w = bad;
+            assert_in_range(gw_detect_pair(s.detector, &query, near, &gap), 0, 4);
+        }
+        gw_detector_destroy(s.detector);
+    }
+}
+
 static void ignored_pairs_give_no_candidates(void **state)
 {
     (void)state;
@@ -576,6 +601,7 @@ int main(void)
         cmocka_unit_test(no_pair_within_reach_is_missed),
         cmocka_unit_test(detectors_live_on_threads_of_their_own),
         cmocka_unit_test(candidates_do_not_depend_on_earlier_detections),
+        cmocka_unit_test(poses_that_are_not_finite_do_no_harm),
         cmocka_unit_test(ignored_pairs_give_no_candidates),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
