@@ -22,7 +22,7 @@ ORACLE_SRC := tests/oracle/oracle.c tests/oracle/making.c tests/oracle/judge.c t
 
 obj = $(patsubst %.c,$(BUILD)/obj/%.o,$(1))
 
-.PHONY: deps deps-test build lib run test unit api page check bench verify fuzz fuzz-keep tools asan tsan format clean
+.PHONY: deps deps-test build lib run test unit api page check bench verify fuzz fuzz-keep tools asan tsan format clean install
 
 build: $(BUILD)/guideway
 
@@ -33,6 +33,31 @@ $(BUILD)/guideway.pc:
 	@printf '%s\n' 'Name: guideway' 'Description: rigid-body positioning and guided motion' \
 	    'Version: 0.1.0' 'Cflags: -I$(CURDIR)' \
 	    'Libs: -L$(abspath $(BUILD)) -lguideway $(LDLIBS_RT) -pthread' > $@
+
+# ---- installed: make install PREFIX=/usr DESTDIR=/tmp/package ----------------------------------
+
+PREFIX ?= /usr/local
+BINDIR ?= $(PREFIX)/bin
+LIBDIR ?= $(PREFIX)/lib
+INCLUDEDIR ?= $(PREFIX)/include
+DATADIR ?= $(PREFIX)/share
+MANDIR ?= $(DATADIR)/man
+COMMANDS := serve solve run import bench
+# what a program that includes rt/guideway.h sees, and the contract of drivers
+PUBLIC = $(shell $(CC) -MM -I. rt/guideway.h 2>/dev/null | tr ' \\' '\n\n' | grep '\.h$$' | sort -u)
+
+# the page and the bundled scenes are inside the binary; the scenes' files are for reading and editing
+install: $(BUILD)/guideway $(BUILD)/libguideway.a
+	install -d $(DESTDIR)$(BINDIR) $(DESTDIR)$(LIBDIR)/pkgconfig $(DESTDIR)$(MANDIR)/man1 $(DESTDIR)$(DATADIR)/guideway/scenes
+	install -m 755 $(BUILD)/guideway $(DESTDIR)$(BINDIR)/guideway
+	install -m 644 $(BUILD)/libguideway.a $(DESTDIR)$(LIBDIR)/libguideway.a
+	install -m 644 $(SCENES) $(DESTDIR)$(DATADIR)/guideway/scenes
+	for h in $(PUBLIC); do install -D -m 644 $$h $(DESTDIR)$(INCLUDEDIR)/guideway/$$h || exit 1; done
+	printf '%s\n' 'Name: guideway' 'Description: rigid-body positioning and guided motion' \
+	    'Version: 0.1.0' 'Cflags: -I$(INCLUDEDIR)/guideway' \
+	    'Libs: -L$(LIBDIR) -lguideway $(LDLIBS_RT) -pthread' > $(DESTDIR)$(LIBDIR)/pkgconfig/guideway.pc
+	$(BUILD)/guideway man > $(DESTDIR)$(MANDIR)/man1/guideway.1
+	for c in $(COMMANDS); do $(BUILD)/guideway man $$c > $(DESTDIR)$(MANDIR)/man1/guideway-$$c.1 || exit 1; done
 
 # ---- what a machine must have: commands and headers, whatever package they came from -----------
 
@@ -136,8 +161,12 @@ $(BUILD)/headers.o: $(RT_HEADERS)
 	done
 	@{ printf '#include "%s"\n' $(RT_HEADERS); echo 'extern int unit;'; } | $(CC) $(CFLAGS) -MF /dev/null -x c -c -o $@ -
 
-unit: $(UNIT_BIN) $(BUILD)/headers.o $(BUILD)/example-solve $(BUILD)/fuzz-replay
+$(BUILD)/example-steps: examples/steps.c $(BUILD)/libguideway.a
+	@$(CC) $(CFLAGS) -o $@ $< $(BUILD)/libguideway.a $(LDFLAGS) $(LDLIBS_RT)
+
+unit: $(UNIT_BIN) $(BUILD)/headers.o $(BUILD)/example-solve $(BUILD)/example-steps $(BUILD)/fuzz-replay
 	@$(BUILD)/example-solve
+	@$(BUILD)/example-steps
 	@echo "== $(BUILD)/fuzz-replay"; $(BUILD)/fuzz-replay tests/fuzz/corpus
 	@set -e; for t in $(UNIT_BIN); do echo "== $$t"; $$t; done
 
@@ -192,6 +221,7 @@ fuzz-keep: $(BUILD)/fuzz-solve
 # GUIDEWAY names the binary that the tests start
 api: $(BUILD)/guideway $(NODE_MODULES)
 	GUIDEWAY=$(abspath $<) node --test tests/api/
+	sh tests/install.sh $(BUILD)
 
 page: $(BUILD)/guideway $(NODE_MODULES)
 	GUIDEWAY=$(abspath $<) node --test tests/web/all.mjs

@@ -7,7 +7,7 @@
  */
 #include <stdio.h>
 
-#include "rt/rt.h"
+#include "rt/guideway.h"
 
 static gw_solution solution; /* large: not for the stack */
 

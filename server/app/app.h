@@ -13,7 +13,7 @@
 #include <jansson.h>
 #include <stdint.h>
 
-#include "rt/rt.h"
+#include "rt/guideway.h"
 #include "server/schema/text.h"
 
 typedef struct gw_app gw_app;

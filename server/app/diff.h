@@ -5,7 +5,7 @@
 #ifndef GW_SERVER_APP_DIFF_H
 #define GW_SERVER_APP_DIFF_H
 
-#include "rt/rt.h"
+#include "rt/guideway.h"
 
 #define DIFF_GEOMETRY 16 /* moved features and fixed objects of one edit; more are no values */
 

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "rt/guideway.h"
 #include "server/cli/command.h"
 #include "server/schema/wire.h"
 
@@ -23,60 +24,14 @@ typedef struct options {
 /* Everything of a run that must be given back. */
 typedef struct run {
     gw_scene *scene;
-    gw_layout *layout;
-    gw_device_slot *slots[GW_MAX_DEVICES];
-    int slot_count;
-    gw_simulation *simulation;
-    gw_pose *poses; /* of every object, for the residual */
+    gw_sim *sim;
     FILE *csv;
     double wall_us, residual_max, depth_max;
     double gap_min, impulse_max; /* of contacts: the deepest one, the hardest tick */
-    unsigned long long revision;
-    gw_task_run task; /* where there is one to run */
+    gw_task_run task;            /* where there is one to run */
 } run;
 
 /* ---- start and end ------------------------------------------------------------------------- */
-
-static bool open_devices(run *r, gw_error *error)
-{
-    for (int i = 0; i < r->scene->device_count; i++) {
-        r->slots[i] =
-            gw_device_slot_open(&r->scene->devices[i], gw_scene_step_rate(r->scene), error);
-        if (!r->slots[i])
-            return false;
-        r->slot_count++;
-    }
-    return true;
-}
-
-/* A placement without a solution, as an error with its conflict in words. */
-static bool laid_out(const run *r, gw_error *error)
-{
-    const gw_placement *p = gw_layout_unsolved(r->layout);
-    if (!p)
-        return true;
-    const char *ids[GW_MAX_PROBLEM];
-    char words[300];
-    for (int i = 0; i < p->count; i++)
-        ids[i] = r->scene->constraints[p->ids[i]].id;
-    bool incompatible = p->solution.status == GW_STATUS_INCOMPATIBLE;
-    if (incompatible)
-        gw_conflict_description(&p->solution.conflict, ids, words, sizeof words);
-    else
-        snprintf(words, sizeof words, "%s", p->solution.reason ? p->solution.reason : "unhandled");
-    return gw_fail(error, incompatible ? GW_INCOMPATIBLE : GW_UNHANDLED, "/constraints",
-                   "\"%s\" cannot be placed: %s", r->scene->objects[p->object].id, words);
-}
-
-static gw_scenario *scenario_of(const run *r, gw_error *error)
-{
-    gw_scenario_def def = {.scene = r->scene,
-                           .layout = r->layout,
-                           .slots = r->slots,
-                           .slot_count = r->slot_count,
-                           .revision = r->revision};
-    return gw_scenario_create(&def, error);
-}
 
 /* The task by its id, and the tool that holds its object. */
 static bool find_task(run *r, const char *id, gw_error *error)
@@ -97,20 +52,12 @@ static bool find_task(run *r, const char *id, gw_error *error)
 
 static bool start(run *r, const options *o, gw_error *error)
 {
-    r->revision = 1;
     r->scene = command_scene(o->scene, error);
-    if (r->scene && o->task && !find_task(r, o->task, error))
+    if (!r->scene || (o->task && !find_task(r, o->task, error)))
         return false;
-    r->layout = r->scene ? gw_layout_create(r->scene, NULL, error) : NULL;
-    if (!r->layout || !laid_out(r, error) || !open_devices(r, error))
+    r->sim = gw_sim_create(r->scene, error);
+    if (!r->sim)
         return false;
-    gw_scenario *scenario = scenario_of(r, error);
-    r->simulation = scenario ? gw_simulation_create(scenario, error) : NULL;
-    size_t bytes = (size_t)(r->scene->object_count + 1) * sizeof *r->poses;
-    r->poses = malloc(bytes);
-    if (!r->simulation || !r->poses)
-        return error->code ? false : gw_fail(error, GW_FAILED, "", "no memory to run the scene");
-    memcpy(r->poses, r->layout->poses, (size_t)r->scene->object_count * sizeof *r->poses);
     if (o->csv && !(r->csv = fopen(o->csv, "w")))
         return gw_fail(error, GW_FAILED, "", "%s cannot be written: %s", o->csv, strerror(errno));
     return true;
@@ -118,23 +65,13 @@ static bool start(run *r, const options *o, gw_error *error)
 
 static void finish(run *r)
 {
-    gw_simulation_destroy(r->simulation);
-    for (int i = 0; i < r->slot_count; i++)
-        gw_device_slot_close(r->slots[i]);
-    gw_layout_destroy(r->layout);
+    gw_sim_destroy(r->sim);
     gw_scene_destroy(r->scene);
-    free(r->poses);
     if (r->csv)
         fclose(r->csv);
 }
 
 /* ---- ticks --------------------------------------------------------------------------------- */
-
-static void set_state(run *r, gw_run_state state)
-{
-    gw_command retired, command = {.kind = GW_COMMAND_STATE, .state = state};
-    gw_simulation_apply(r->simulation, &command, &retired);
-}
 
 static void write_header(const run *r)
 {
@@ -163,21 +100,16 @@ static void watch_residual(run *r, const gw_snapshot *s)
 {
     bool travelling = false;
     for (int i = 0; i < s->tool_count; i++) {
-        if (s->tools[i].object >= 0)
-            r->poses[s->tools[i].object] = s->tools[i].world_from_object;
         r->depth_max = fmax(r->depth_max, s->tools[i].depth);
         travelling = travelling || s->tools[i].travelling;
     }
     for (int i = 0; i < s->contact_count; i++)
         r->gap_min = fmin(r->gap_min, s->contacts[i].at.gap);
     r->impulse_max = fmax(r->impulse_max, s->contact.impulse);
-    for (int i = 0; i < s->follower_count; i++)
-        r->poses[s->followers[i].object] = s->followers[i].world_from_object;
-    for (int i = 0; i < s->free_count; i++)
-        r->poses[s->free[i].object] = s->free[i].pose;
-    if (travelling || s->revision != r->revision)
+    const gw_pose *poses = gw_sim_poses(r->sim);
+    if (travelling || s->revision != gw_sim_revision(r->sim))
         return;
-    double residual = gw_layout_residual(r->layout, r->poses);
+    double residual = gw_layout_residual(gw_sim_layout(r->sim), poses);
     if (residual > r->residual_max)
         r->residual_max = residual;
 }
@@ -193,62 +125,29 @@ static void sleep_until(double us)
 
 /* ---- the task ------------------------------------------------------------------------------ */
 
-/* Lays the changed scene out from where everything is, and hands it over; the layout that was is
- * back where that fails. */
-static bool go_over(run *r, gw_error *error)
-{
-    gw_command retired, command = {.kind = GW_COMMAND_SCENARIO};
-    gw_layout *old = r->layout;
-    r->revision++;
-    r->layout = gw_layout_create(r->scene, r->poses, error);
-    command.scenario = r->layout && laid_out(r, error) ? scenario_of(r, error) : NULL;
-    if (!command.scenario) {
-        gw_layout_destroy(r->layout);
-        r->layout = old;
-        r->revision--;
-        return false;
-    }
-    gw_simulation_apply(r->simulation, &command, &retired);
-    gw_scenario_destroy(retired.scenario);
-    gw_layout_destroy(old);
-    return true;
-}
-
 static void carry_out(run *r, const gw_task_action *action)
 {
     gw_error error = {0};
-    gw_command retired;
     if (action->kind == GW_TASK_COMMAND)
-        gw_simulation_apply(r->simulation, &action->command, &retired);
+        gw_sim_command(r->sim, &action->command);
     if (action->kind != GW_TASK_EDIT)
         return;
     bool changed = gw_task_edit(r->scene, r->task.tool, action->step);
-    bool done = !changed || go_over(r, &error);
-    gw_task_edited(&r->task, done, r->revision, error.message);
+    bool done = !changed || gw_sim_change(r->sim, r->scene, &error);
+    gw_task_edited(&r->task, done, gw_sim_revision(r->sim), error.message);
 }
 
 /* Between two ticks. True when the task is over. */
 static bool attend_task(run *r)
 {
-    const gw_snapshot *s = gw_simulation_snapshot(r->simulation);
+    const gw_snapshot *s = gw_sim_snapshot(r->sim);
     int object = s->tools[r->task.tool].object;
-    const gw_placement *p = gw_layout_placement(r->layout, object);
-    bool match = s->revision == r->revision && p && p->branch >= 0;
+    const gw_placement *p = gw_layout_placement(gw_sim_layout(r->sim), object);
+    bool match = s->revision == gw_sim_revision(r->sim) && p && p->branch >= 0;
     gw_task_view view = {s, match ? &p->solution.branches[p->branch].set : NULL};
     gw_task_action action = gw_task_poll(&r->task, &view);
     carry_out(r, &action);
     return r->task.progress.state != GW_TASK_RUNNING;
-}
-
-/* Looks for contacts as often as the world's thread would, between two ticks. */
-static void look(run *r, unsigned long long tick)
-{
-    gw_detection *detection = gw_simulation_detection(r->simulation);
-    if (!detection)
-        return;
-    double every = fmax(gw_detection_period(detection) * r->scene->rate, 1);
-    if (fmod((double)tick, floor(every)) < 0.5)
-        gw_detection_run(detection);
 }
 
 static unsigned long long run_ticks(run *r, const options *o, unsigned long long ticks)
@@ -258,14 +157,9 @@ static unsigned long long run_ticks(run *r, const options *o, unsigned long long
     for (; k < ticks && !command_interrupted(); k++) {
         if (o->real_time)
             sleep_until(begin + (double)k * period_us);
-        look(r, k);
-        double t0 = command_now_us();
-        gw_simulation_tick(r->simulation);
-        double t1 = command_now_us();
-        double late = o->real_time ? t0 - (begin + (double)k * period_us) : 0;
-        r->wall_us += t1 - t0;
-        gw_simulation_timing(r->simulation, t1 - t0, late, t1 - t0 > period_us, false);
-        const gw_snapshot *s = gw_simulation_snapshot(r->simulation);
+        gw_sim_step(r->sim, 1);
+        const gw_snapshot *s = gw_sim_snapshot(r->sim);
+        r->wall_us += s->tick_us;
         watch_residual(r, s);
         if (r->csv)
             write_row(r, s);
@@ -274,10 +168,8 @@ static unsigned long long run_ticks(run *r, const options *o, unsigned long long
             break;
         }
     }
-    /* one more, paused: it moves nothing and shows the state that the last step led to */
-    set_state(r, GW_PAUSED);
-    gw_simulation_tick(r->simulation);
-    watch_residual(r, gw_simulation_snapshot(r->simulation));
+    gw_sim_finish(r->sim);
+    watch_residual(r, gw_sim_snapshot(r->sim));
     return k;
 }
 
@@ -317,7 +209,7 @@ static void add_contacts(json_t *figures, const run *r, const gw_snapshot *s)
 
 static json_t *summary(const run *r, unsigned long long ticks)
 {
-    const gw_snapshot *s = gw_simulation_snapshot(r->simulation);
+    const gw_snapshot *s = gw_sim_snapshot(r->sim);
     const gw_energy *e = &s->energy;
     json_t *figures = json_pack(
         "{ss sI sf sf s{sf sf sf} sI sI s{sf sf sf sf} sf sf so}", "scene", r->scene->name, "ticks",
@@ -397,7 +289,7 @@ int command_run(const command_line *line)
     unsigned long long ticks = (unsigned long long)(o.seconds * r.scene->rate + 0.5);
     if (r.csv)
         write_header(&r);
-    set_state(&r, GW_RUNNING);
+    gw_sim_set_state(r.sim, GW_RUNNING);
     int code = report(&r, &o, run_ticks(&r, &o, ticks), ticks);
     finish(&r);
     return code;

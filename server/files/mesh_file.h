@@ -5,7 +5,7 @@
 #ifndef GW_SERVER_FILES_MESH_FILE_H
 #define GW_SERVER_FILES_MESH_FILE_H
 
-#include "rt/rt.h"
+#include "rt/guideway.h"
 
 /* True for a name that ends in .stl or .obj, in letters of either size. */
 bool mesh_file_known(const char *name);

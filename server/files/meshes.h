@@ -7,7 +7,7 @@
 
 #include <pthread.h>
 
-#include "rt/rt.h"
+#include "rt/guideway.h"
 
 #define MESHES_KEPT GW_MAX_MESH_FILES /* meshes, and hulls, that are kept read */
 

@@ -8,7 +8,7 @@
 #include "server/schema/wire.h"
 #include <stdbool.h>
 
-#include "rt/rt.h"
+#include "rt/guideway.h"
 
 #define STORE_NAME 64   /* longest name of a saved scene's file, without ".json" */
 #define STORE_LIST 1000 /* saved scenes that are listed */

@@ -15,7 +15,7 @@
 
 #include <stddef.h>
 
-#include "rt/rt.h"
+#include "rt/guideway.h"
 
 /* The chain from the root to link `tip` (NULL: to the end, which asks that no link has two joints
  * that move); what branches off with a joint of its own is left out. The mechanism's id is the

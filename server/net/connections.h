@@ -9,7 +9,7 @@
 #include <pthread.h>
 #include <stdbool.h>
 
-#include "rt/rt.h"
+#include "rt/guideway.h"
 
 typedef struct gw_connections {
     pthread_mutex_t lock;

@@ -12,7 +12,7 @@
 #include <jansson.h>
 #include <stddef.h>
 
-#include "rt/rt.h"
+#include "rt/guideway.h"
 
 typedef struct wire_field wire_field; /* field.h */
 

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "tests/bench/bench.h"
+#include "rt/rt.h"
 #include "server/cli/command.h"
 #include "server/schema/wire.h"
 
