@@ -11,7 +11,7 @@
 
 #include "rt/haptics/limits.h"
 #include "rt/sim/device_slot.h"
-#include "tests/oracle/oracle.h"
+#include "tests/random.h"
 #include "tests/unit/scenario_fixture.h"
 
 #define TICKS 400
@@ -21,15 +21,15 @@
 /* From ordinary sizes to jumps of 1e300, now and then zero, infinite or no number. */
 static double any_number(unsigned long long *state)
 {
-    double sign = oracle_uniform(state, 0, 1) < 0.5 ? -1 : 1, kind = oracle_uniform(state, 0, 1);
+    double sign = random_uniform(state, 0, 1) < 0.5 ? -1 : 1, kind = random_uniform(state, 0, 1);
     if (kind < 0.01)
         return NAN;
     if (kind < 0.02)
         return sign * INFINITY;
     if (kind < 0.1)
         return 0;
-    return sign * pow(10, kind < 0.7 ? 6 * oracle_uniform(state, 0, 1) - 3
-                                     : 616 * oracle_uniform(state, 0, 1) - 308);
+    return sign * pow(10, kind < 0.7 ? 6 * random_uniform(state, 0, 1) - 3
+                                     : 616 * random_uniform(state, 0, 1) - 308);
 }
 
 static gw_vec3 any_vector(unsigned long long *state)
@@ -70,12 +70,12 @@ static void commands_are_finite_within_limits_and_keep_their_direction(void **st
     (void)state;
     for (int i = 0; i < 200000; i++) {
         gw_vec3 a = any_vector(&random), b = any_vector(&random);
-        double most_a = oracle_uniform(&random, 0, 1) < 0.2
+        double most_a = random_uniform(&random, 0, 1) < 0.2
                             ? 0
-                            : pow(10, 8 * oracle_uniform(&random, 0, 1) - 4);
-        double most_b = oracle_uniform(&random, 0, 1) < 0.2
+                            : pow(10, 8 * random_uniform(&random, 0, 1) - 4);
+        double most_b = random_uniform(&random, 0, 1) < 0.2
                             ? 0
-                            : pow(10, 8 * oracle_uniform(&random, 0, 1) - 4);
+                            : pow(10, 8 * random_uniform(&random, 0, 1) - 4);
         bool by_force = i % 2, finite = gw_finite3(a) && gw_finite3(b), cut = false;
         gw_command_limits limits = by_force ? (gw_command_limits){.force = most_a, .torque = most_b}
                                             : (gw_command_limits){.speed = most_a, .spin = most_b};
@@ -164,9 +164,9 @@ static played play(gw_device_slot *slot, const gw_impedance_def *def, gw_command
     for (int k = 0; k < TICKS; k++) {
         gw_command retired, push = {.kind = GW_COMMAND_PUSH};
         double size = k == 200 ? 1e200 : k == 300 ? NAN : 40;
-        push.push.f = gw_v3(size * (oracle_uniform(&random, 0, 1) - 0.3),
-                            size * oracle_uniform(&random, 0, 1), 5);
-        push.push.t.z = oracle_uniform(&random, 0, 1) - 0.5;
+        push.push.f = gw_v3(size * (random_uniform(&random, 0, 1) - 0.3),
+                            size * random_uniform(&random, 0, 1), 5);
+        push.push.t.z = random_uniform(&random, 0, 1) - 0.5;
         gw_simulation_apply(s, &push, &retired);
         gw_simulation_tick(s);
         for (int i = 0; i < 3; i++)

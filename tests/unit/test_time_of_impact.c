@@ -186,9 +186,8 @@ static void a_ball_on_a_floor_is_queried_once_and_moves_the_same(void **state)
     int queries, without;
     gw_pose at = roll(true, &queries), other = roll(false, &without);
     double off = gw_pose_distance(&at, &other, 0.05);
-    print_message(
-        "%d queries in a second, %d without breaking distances; %.1e m off\n",
-        queries, without, off);
+    print_message("%d queries in a second, %d without breaking distances; %.1e m off\n", queries,
+                  without, off);
     assert_true(queries <= 20);
     assert_true(without > 400);
     assert_true(off <= 1e-12);
