@@ -72,9 +72,6 @@ json_t *api_merge(const api_call *call, json_t *now);
 
 /* ---- parts of resources that other handlers share ------------------------------------------- */
 
-/* What a driver tells of an open device. */
-json_t *api_device_info(const gw_device_info *info);
-
 /* Adds what refers to links of mechanism `index` from number `first` on to a list. */
 void api_users_of_links(const gw_scene *scene, int index, int first, char *list, size_t size);
 

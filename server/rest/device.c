@@ -6,55 +6,11 @@
 
 #include "server/rest/resource.h"
 
-json_t *api_device_info(const gw_device_info *info)
-{
-    json_t *v = json_pack("{s:s, s:b, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f}", "class",
-                          info->class == GW_DEVICE_ADMITTANCE ? "admittance" : "impedance",
-                          "measures_wrench", info->measures_wrench, "workspace_radius",
-                          info->workspace_radius, "force_max", info->force_max, "torque_max",
-                          info->torque_max, "speed_max", info->speed_max, "spin_max",
-                          info->spin_max, "quantum", info->quantum, "quantum_angular",
-                          info->quantum_angular, "stiffness", info->stiffness, "stiffness_angular",
-                          info->stiffness_angular, "bandwidth", info->bandwidth);
-    json_t *inertial = json_pack("{s:f, s:f, s:f, s:f, s:f, s:f, s:b}", "mass", info->mass,
-                                 "inertia", info->inertia, "damping", info->damping,
-                                 "damping_angular", info->damping_angular, "delay", info->delay,
-                                 "velocity_delay", info->velocity_delay, "planar", info->planar);
-    if (v && inertial)
-        json_object_update(v, inertial);
-    json_decref(inertial);
-    return v;
-}
-
-/* ---- drivers ------------------------------------------------------------------------------- */
-
-static json_t *driver_settings(const gw_driver *driver)
-{
-    json_t *list = json_array();
-    for (int i = 0; i < driver->setting_count; i++) {
-        const gw_driver_setting *s = &driver->settings[i];
-        json_array_append_new(list, json_pack("{ss ss ss sf sf sf}", "name", s->name, "unit",
-                                              s->unit, "meaning", s->meaning, "ideal", s->ideal,
-                                              "low", s->low, "high", s->high));
-    }
-    return list;
-}
-
-static json_t *driver_json(const gw_driver *driver)
-{
-    json_t *profiles = json_array();
-    for (const char *const *profile = driver->profiles; *profile; profile++)
-        json_array_append_new(profiles, json_string(*profile));
-    return json_pack("{ss ss so so}", "name", driver->name, "class",
-                     driver->class == GW_DEVICE_ADMITTANCE ? "admittance" : "impedance", "profiles",
-                     profiles, "settings", driver_settings(driver));
-}
-
 void api_drivers_get(api_call *call)
 {
     json_t *list = json_array();
     for (const gw_driver *const *driver = gw_drivers; *driver; driver++)
-        json_array_append_new(list, driver_json(*driver));
+        json_array_append_new(list, wire_driver(*driver));
     api_json(call, 200, list);
 }
 

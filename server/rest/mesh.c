@@ -5,14 +5,6 @@
 
 #include "server/rest/call.h"
 
-static json_t *about(const gw_mesh *m)
-{
-    return json_pack("{ss si si sb so so sf}", "name", m->file, "vertices", m->vertex_count,
-                     "triangles", m->triangle_count, "closed", m->closed, "low",
-                     wire_vec3(m->bounds.low), "high", wire_vec3(m->bounds.high), "volume",
-                     m->mass.mass);
-}
-
 static void list_one(void *context, const char *name, long long bytes)
 {
     json_array_append_new(context, json_pack("{ss sI}", "name", name, "bytes", (json_int_t)bytes));
@@ -30,26 +22,12 @@ void api_meshes_get(api_call *call)
     api_error(call, &error);
 }
 
-/* All coordinates, and all corners of triangles, one after the other. */
-static json_t *whole(const gw_mesh *m)
-{
-    json_t *vertices = json_array(), *triangles = json_array();
-    for (int i = 0; i < m->vertex_count; i++) {
-        json_array_append_new(vertices, json_real(m->vertices[i].x));
-        json_array_append_new(vertices, json_real(m->vertices[i].y));
-        json_array_append_new(vertices, json_real(m->vertices[i].z));
-    }
-    for (int i = 0; i < 3 * m->triangle_count; i++)
-        json_array_append_new(triangles, json_integer(m->triangles[i / 3][i % 3]));
-    return json_pack("{ss so so}", "name", m->file, "vertices", vertices, "triangles", triangles);
-}
-
 void api_mesh_get(api_call *call)
 {
     gw_error error = {0};
     gw_mesh *mesh = meshes_find(call->meshes, call->part[0], false, &error);
     if (mesh)
-        api_json(call, 200, whole(mesh));
+        api_json(call, 200, wire_mesh(mesh));
     else
         api_refuse(call, error.code == GW_FAILED ? 500 : 404, "", "%s", error.message);
     gw_mesh_put(mesh);
@@ -107,7 +85,7 @@ void api_mesh_put(api_call *call)
     }
     if (!known)
         api_location(call, "meshes", call->part[0]);
-    api_json(call, known ? 200 : 201, about(mesh));
+    api_json(call, known ? 200 : 201, wire_mesh_about(mesh));
     gw_mesh_put(mesh);
 }
 

@@ -287,7 +287,7 @@ static json_t *show_device(const resource_view *view, int index)
     const gw_device *device = &view->document->scene->devices[index];
     json_t *json = wire_device(device);
     if (app_device_info(view->app, device->id, &info))
-        json_object_set_new(json, "info", api_device_info(&info));
+        json_object_set_new(json, "info", wire_device_info(&info));
     return json;
 }
 

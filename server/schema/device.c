@@ -205,11 +205,13 @@ json_t *wire_settings_schema(bool patch)
 
 /* ---- devices ------------------------------------------------------------------------------- */
 
-static const char *const classes[] = {
-    [GW_DEVICE_ADMITTANCE] = "admittance", [GW_DEVICE_IMPEDANCE] = "impedance", NULL};
+static const char *device_class(int kind)
+{
+    return kind <= GW_DEVICE_IMPEDANCE ? gw_device_class_name((gw_device_class)kind) : NULL;
+}
 
 static const wire_field of_info[] = {
-    {"class", CHOICE, AT(gw_device_info, class), .choices = classes},
+    {"class", CHOICE, AT(gw_device_info, class), .name_of = device_class},
     {"measures_wrench", BOOLEAN, AT(gw_device_info, measures_wrench)},
     {"workspace_radius", NUMBER, AT(gw_device_info, workspace_radius), .unit = "m"},
     {"force_max", NUMBER, AT(gw_device_info, force_max), .unit = "N"},
@@ -291,13 +293,13 @@ ENCODE(encode_profiles)
 static const wire_field a_text = {"text", TEXT};
 static const wire_type profiles = {NULL, encode_profiles, wire_schema_list};
 
-static const wire_field of_driver[] = {{"name", TEXT, AT(gw_driver, name)},
-                                       {"class", CHOICE, AT(gw_driver, class), .choices = classes},
-                                       {"profiles", &profiles, .item = &a_text},
-                                       {"settings", LIST, AT(gw_driver, settings),
-                                        .table = &setting,
-                                        COUNTED(gw_driver, setting_count, gw_driver_setting)},
-                                       {0}};
+static const wire_field of_driver[] = {
+    {"name", TEXT, AT(gw_driver, name)},
+    {"class", CHOICE, AT(gw_driver, class), .name_of = device_class},
+    {"profiles", &profiles, .item = &a_text},
+    {"settings", LIST, AT(gw_driver, settings), .table = &setting,
+     COUNTED(gw_driver, setting_count, gw_driver_setting)},
+    {0}};
 const wire_table wire_table_driver = {.name = "Driver", .fields = of_driver, .answered = true};
 
 json_t *wire_driver(const gw_driver *driver)
