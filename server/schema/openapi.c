@@ -187,14 +187,10 @@ static const char primitives[] =
     "\"WouldBe\":{\"description\":\"A dry run's answer: the solution of the object that the edit "
     "concerns, or all of them.\",\"oneOf\":[{\"$ref\":\"#/components/schemas/Solution\"},"
     "{\"type\":\"array\",\"items\":{\"$ref\":\"#/components/schemas/Solution\"}}]},"
-    "\"JsonValue\":{\"description\":\"Any JSON.\",\"anyOf\":[{\"type\":\"string\"},"
-    "{\"type\":\"number\"},{\"type\":\"boolean\"},{\"type\":\"array\",\"items\":"
-    "{\"$ref\":\"#/components/schemas/JsonValue\"}},{\"type\":\"object\","
-    "\"additionalProperties\":{\"$ref\":\"#/components/schemas/JsonValue\"}}]},"
-    "\"OpenApi\":{\"type\":\"object\",\"description\":\"This document.\","
+    "\"OpenApi\":{\"type\":\"object\",\"description\":\"This document: OpenAPI 3.1.\","
     "\"properties\":{\"openapi\":{\"const\":\"3.1.0\"}},"
     "\"required\":[\"openapi\",\"info\",\"servers\",\"security\",\"paths\",\"components\"],"
-    "\"additionalProperties\":{\"$ref\":\"#/components/schemas/JsonValue\"}}}";
+    "\"additionalProperties\":{\"type\":[\"array\",\"object\"]}}}";
 
 static json_t *schemas(void)
 {
