@@ -37,8 +37,10 @@ static json_t *number_json(double x, const wire_context *context)
 /* Sizes that come in stay below GW_MAX_NUMBER: products of a few of them are numbers yet. */
 static bool too_large(double x, char message[96])
 {
+    if (fabs(x) <= GW_MAX_NUMBER)
+        return false;
     snprintf(message, 96, "is %g, must be from %g to %g", x, -GW_MAX_NUMBER, GW_MAX_NUMBER);
-    return fabs(x) > GW_MAX_NUMBER;
+    return true;
 }
 
 static bool out_of_range(const wire_field *f, double x)
