@@ -192,15 +192,15 @@ void gw_decompose(const gw_solver *solver, gw_solver_state *state, int i, gw_sen
 {
     assert(i >= 0 && i < solver->problem->count);
     const gw_constraint *c = &solver->problem->constraints[i];
-    const gw_constraint_kind_info *info = gw_constraint_kind_info_of(c->kind);
+    const gw_constraint_kind_info *info = &kinds[c->kind];
     gw_element_kind m = c->mobile.kind, f = c->fixed.kind;
     unsigned long from = 1ul << i;
     if (info->distance != GW_ANY_DISTANCE)
         add_distance(solver, state, c, info->distance == GW_ZERO_DISTANCE ? 0 : c->value, from);
     if (m == GW_POINT || f == GW_POINT)
         return;
-    double angle = angle_asked(gw_constraint_angle_demand(c->kind, m, f),
-                               sense == GW_OPPOSITE ? GW_PI : 0, c->value);
+    double angle =
+        angle_asked(m == f ? info->alike : info->mixed, sense == GW_OPPOSITE ? GW_PI : 0, c->value);
     gw_angle_constraint d = gw_angle_constraint_of(c->mobile.d, c->fixed.d, angle, from);
     gw_add_angle(state, &d);
 }
@@ -263,7 +263,8 @@ static double along_error(gw_vec3 a, gw_vec3 b, gw_sense sense)
 static double angle_error(const gw_constraint *c, const gw_element *m)
 {
     const gw_element *f = &c->fixed;
-    gw_angle_demand demand = gw_constraint_angle_demand(c->kind, m->kind, f->kind);
+    const gw_constraint_kind_info *info = &kinds[c->kind];
+    gw_angle_demand demand = m->kind == f->kind ? info->alike : info->mixed;
     switch (demand) {
     case GW_ALONG:
         return along_error(m->d, f->d, c->sense);
@@ -307,8 +308,9 @@ static double distance_error(const gw_constraint *c, const gw_element *m, double
 
 double gw_constraint_residual(const gw_constraint *c, const gw_pose *x, double length)
 {
+    assert((unsigned)c->kind < GW_CONSTRAINT_KIND_COUNT);
     gw_element m = gw_element_moved(x, &c->mobile);
-    const gw_constraint_kind_info *info = gw_constraint_kind_info_of(c->kind);
+    const gw_constraint_kind_info *info = &kinds[c->kind];
     bool directed = m.kind != GW_POINT && c->fixed.kind != GW_POINT;
     double turn = directed ? length * angle_error(c, &m) : 0;
     if (info->distance == GW_ANY_DISTANCE)
