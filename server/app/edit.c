@@ -11,6 +11,8 @@
 #include "server/app/diff.h"
 #include "server/app/private.h"
 
+#define SEND_TRIES 50 /* a millisecond apart: many ticks of the slowest loop */
+
 /* ---- history ------------------------------------------------------------------------------- */
 
 static size_t scene_bytes(const gw_scene *scene)
@@ -285,6 +287,27 @@ static bool send_scenario(app_edit *edit, const app_diff *diff, gw_error *error)
 }
 
 /* ---- handing over to the loop -------------------------------------------------------------- */
+
+static bool try_send(gw_app *app, const gw_command *command)
+{
+    pthread_mutex_lock(&app->loop_lock);
+    bool sent = gw_loop_send(app->loop, command);
+    pthread_mutex_unlock(&app->loop_lock);
+    return sent;
+}
+
+bool app_send_command(gw_app *app, const gw_command *command, gw_error *error)
+{
+    bool fleeting = command->kind == GW_COMMAND_DRAG || command->kind == GW_COMMAND_PUSH;
+    for (int tries = fleeting ? 1 : SEND_TRIES; tries > 0; tries--) {
+        if (try_send(app, command))
+            return true;
+        if (tries > 1)
+            nanosleep(&(struct timespec){0, 1000000}, NULL);
+    }
+    return gw_fail(error, GW_FAILED, "", "the loop takes no more commands: %d are waiting",
+                   GW_COMMAND_RING);
+}
 
 /* What the edit changed, each value as a command of its own. */
 static bool send_values(app_edit *edit, const app_diff *diff, gw_error *error)

@@ -7,7 +7,6 @@
 
 #include "server/app/private.h"
 
-#define SEND_TRIES     50   /* a millisecond apart: many ticks of the slowest loop */
 #define ANSWER_WAIT_MS 500  /* for the loop to report a new run state */
 #define STEP_WAIT_MS   5000 /* for a request of many steps; then it answers what is reached */
 #define STEP_MAX       1000000
@@ -52,27 +51,6 @@ bool app_dragged(gw_app *app, const app_document *document, int tool, int object
         dragged = dragged || (s->free[i].object == object && s->free[i].dragging);
     pthread_mutex_unlock(&app->loop_lock);
     return dragged;
-}
-
-static bool try_send(gw_app *app, const gw_command *command)
-{
-    pthread_mutex_lock(&app->loop_lock);
-    bool sent = gw_loop_send(app->loop, command);
-    pthread_mutex_unlock(&app->loop_lock);
-    return sent;
-}
-
-bool app_send_command(gw_app *app, const gw_command *command, gw_error *error)
-{
-    bool fleeting = command->kind == GW_COMMAND_DRAG || command->kind == GW_COMMAND_PUSH;
-    for (int tries = fleeting ? 1 : SEND_TRIES; tries > 0; tries--) {
-        if (try_send(app, command))
-            return true;
-        if (tries > 1)
-            sleep_ms(1);
-    }
-    return gw_fail(error, GW_FAILED, "", "the loop takes no more commands: %d are waiting",
-                   GW_COMMAND_RING);
 }
 
 bool app_send(gw_app *app, const gw_command *command, gw_error *error)
