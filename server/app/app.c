@@ -1,6 +1,7 @@
 /*
  * The app's life, its documents and its history. Any thread; see private.h for the locks.
  */
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -13,6 +14,7 @@
 
 app_document *app_document_get(gw_app *app)
 {
+    assert(app);
     pthread_mutex_lock(&app->view);
     app_document *document = app->document;
     atomic_fetch_add(&document->refs, 1);
@@ -22,6 +24,7 @@ app_document *app_document_get(gw_app *app)
 
 void app_publish(gw_app *app, app_document *document)
 {
+    assert(app && document);
     pthread_mutex_lock(&app->view);
     app_document *old = app->document;
     document->version = old ? old->version + 1 : 1;
@@ -34,6 +37,7 @@ void app_publish(gw_app *app, app_document *document)
 
 bool app_peek(gw_app *app, app_document **document, gw_snapshot *snapshot)
 {
+    assert(app && document && snapshot);
     *document = app_document_get(app);
     app_snapshot(app, snapshot);
     if (snapshot->scenario == (*document)->scenario)
@@ -46,6 +50,7 @@ bool app_peek(gw_app *app, app_document **document, gw_snapshot *snapshot)
 
 app_document *app_view(gw_app *app, gw_snapshot *snapshot)
 {
+    assert(app && snapshot);
     for (int waited_ms = 0;; waited_ms++) {
         app_document *document;
         if (app_peek(app, &document, snapshot) || waited_ms >= VIEW_WAIT_MS)
@@ -57,6 +62,7 @@ app_document *app_view(gw_app *app, gw_snapshot *snapshot)
 
 gw_pose *app_poses(const app_document *document, const gw_snapshot *snapshot)
 {
+    assert(document && snapshot);
     size_t count = (size_t)document->scene->object_count;
     gw_pose *poses = malloc((count + 1) * sizeof *poses);
     if (!poses)
@@ -79,6 +85,7 @@ gw_pose *app_poses(const app_document *document, const gw_snapshot *snapshot)
 
 gw_pose *app_links(const app_document *document, const gw_snapshot *snapshot)
 {
+    assert(document && snapshot);
     const gw_scene *scene = document->scene;
     size_t count = (size_t)document->link_count;
     gw_pose *poses = malloc((count + 1) * sizeof *poses);
@@ -97,6 +104,7 @@ gw_pose *app_links(const app_document *document, const gw_snapshot *snapshot)
 
 void app_on_change(gw_app *app, void (*wake)(void *context), void *context)
 {
+    assert(app);
     app->wake = wake;
     app->wake_context = context;
 }
@@ -132,6 +140,7 @@ static app_document *first_document(gw_scene *scene, gw_error *error)
 
 gw_app *app_create(const app_def *def, gw_error *error)
 {
+    assert(def && def->scene && error);
     app_document *document = first_document(def->scene, error);
     if (!document)
         return NULL;

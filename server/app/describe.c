@@ -3,6 +3,7 @@
  */
 #include "server/app/describe.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -84,6 +85,7 @@ static void add_company(json_t *json, const gw_scene *scene, const gw_layout *la
 json_t *describe_solution(const gw_scene *scene, const gw_layout *layout,
                           const gw_placement *placement, const gw_pose *pose)
 {
+    assert(scene && layout && placement && pose);
     const char *ids[GW_MAX_PROBLEM];
     const gw_solution *solution = &placement->solution;
     constraint_ids(scene, placement, ids);
@@ -113,6 +115,7 @@ static json_t *strand_json(const gw_freedom_path *strand, const char *parameter)
 void describe_strands(json_t *solution, const gw_placement *placement, const gw_pose *pose,
                       int most)
 {
+    assert(solution && placement && most > 0);
     if (placement->branch < 0 || placement->branch >= placement->solution.branch_count)
         return;
     const gw_submanifold *set = &placement->solution.branches[placement->branch].set;
@@ -152,6 +155,7 @@ static bool redundant_in(const gw_placement *placement, int constraint)
 
 json_t *describe_constraint(const gw_scene *scene, const gw_layout *layout, int index)
 {
+    assert(index >= 0 && index < scene->constraint_count);
     const gw_scene_constraint *constraint = &scene->constraints[index];
     const char *state = constraint->enabled ? "ok" : "disabled";
     for (int i = 0; constraint->enabled && i < layout->count; i++)
@@ -164,6 +168,7 @@ json_t *describe_constraint(const gw_scene *scene, const gw_layout *layout, int 
 
 void describe_refusal(json_t *problem, const gw_scene *scene, const gw_placement *placement)
 {
+    assert(problem && placement);
     const char *ids[GW_MAX_PROBLEM];
     const gw_solution *solution = &placement->solution;
     bool clash = solution->status == GW_STATUS_INCOMPATIBLE;
@@ -202,6 +207,7 @@ json_t *describe_task(gw_app *app, const app_document *document)
 
 json_t *describe_text(const char *text)
 {
+    assert(text);
     char plain[600];
     json_t *value = json_string(text);
     if (value)

@@ -81,6 +81,7 @@ static bool list_moving(app_document *document)
 
 app_document *app_document_new(gw_scene *scene, gw_layout *layout, gw_error *error)
 {
+    assert(scene && layout);
     app_document *document = calloc(1, sizeof *document);
     if (!document) {
         gw_layout_destroy(layout);
@@ -222,6 +223,7 @@ static gw_text *write_whole(const app_document *document)
 
 gw_text *app_document_text(const app_document *document)
 {
+    assert(document && document->texts);
     app_texts *t = document->texts;
     pthread_mutex_lock(&t->lock);
     if (!t->whole)
@@ -244,6 +246,7 @@ static bool same_solution(const app_document *a, const app_document *b, int i)
 
 void app_document_inherit(app_document *document, app_document *base, const app_diff *diff)
 {
+    assert(document && base && diff);
     const gw_scene *a = base->scene, *b = document->scene;
     app_texts *from = base->texts, *to = document->texts;
     bool solutions = !diff->names && base->layout->count == document->layout->count;

@@ -81,6 +81,7 @@ static gw_device_slot *slot_of(const app_slots *slots, const char *id)
 
 bool app_device_info(gw_app *app, const char *id, gw_device_info *info)
 {
+    assert(app && id && info);
     pthread_mutex_lock(&app->edit);
     const gw_device_slot *slot = slot_of(&app->slots, id);
     if (slot)
@@ -298,6 +299,7 @@ static bool try_send(gw_app *app, const gw_command *command)
 
 bool app_send_command(gw_app *app, const gw_command *command, gw_error *error)
 {
+    assert(app && command);
     bool fleeting = command->kind == GW_COMMAND_DRAG || command->kind == GW_COMMAND_PUSH;
     for (int tries = fleeting ? 1 : SEND_TRIES; tries > 0; tries--) {
         if (try_send(app, command))
@@ -391,6 +393,7 @@ static bool hand_over(app_edit *edit, const app_diff *diff, gw_error *error)
 
 bool app_edit_begin(gw_app *app, app_edit *edit, gw_error *error)
 {
+    assert(app && edit);
     pthread_mutex_lock(&app->edit);
     *edit = (app_edit){.app = app, .base = app_document_get(app)};
     edit->scene = gw_scene_copy(edit->base->scene);
@@ -402,6 +405,7 @@ bool app_edit_begin(gw_app *app, app_edit *edit, gw_error *error)
 
 void app_edit_end(app_edit *edit)
 {
+    assert(edit && edit->app);
     gw_scene_destroy(edit->scene);
     app_document_put(edit->base);
     app_document_put(edit->document);
@@ -412,6 +416,7 @@ void app_edit_end(app_edit *edit)
 
 void app_edit_replace(app_edit *edit, gw_scene *scene)
 {
+    assert(edit && scene);
     gw_scene_destroy(edit->scene);
     edit->scene = scene;
 }
@@ -524,6 +529,7 @@ static void remember(app_edit *edit, gw_scene *past)
 
 bool app_edit_commit(app_edit *edit, gw_error *error)
 {
+    assert(edit && edit->scene && edit->base);
     gw_app *app = edit->app;
     bool from_current;
     if (!gw_scene_check(edit->scene, error))

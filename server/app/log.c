@@ -2,6 +2,7 @@
  * The event log: what happened, in sentences, numbered; the newest thousand are kept. What the
  * loop reports many times a second is written down a few times a second, with a count.
  */
+#include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -49,6 +50,7 @@ static json_t *event_new(uint64_t tick, double time, const char *kind, const cha
 
 void app_log(gw_app *app, const char *kind, const char *severity, const char *format, ...)
 {
+    assert(app && kind && severity && format);
     char message[512];
     va_list list;
     va_start(list, format);
@@ -229,6 +231,7 @@ void app_log_floods(gw_app *app, const app_document *document)
 
 void app_log_loop(gw_app *app, const gw_event *event, const app_document *document)
 {
+    assert(event && event->kind < sizeof words_of / sizeof words_of[0]);
     if (event->kind == GW_EVENT_MOTION_ENDED)
         return; /* the task that moves the robot tells of its steps */
     int kind = flood_of(event->kind);
@@ -264,6 +267,7 @@ uint64_t app_log_first(gw_app *app)
 
 gw_text *app_log_get(gw_app *app, uint64_t seq)
 {
+    assert(app);
     gw_text *shared = NULL;
     pthread_mutex_lock(&app->log);
     if (seq >= 1 && seq <= app->seq && seq + APP_LOG_EVENTS > app->seq)

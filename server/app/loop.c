@@ -2,6 +2,7 @@
  * The app's side of the loop: commands in, snapshots and events out. Everything here holds the
  * loop lock only for a copy, so that no reader of snapshots waits for an edit.
  */
+#include <assert.h>
 #include <string.h>
 #include <time.h>
 
@@ -20,6 +21,7 @@ static void sleep_ms(long ms)
 
 void app_snapshot(gw_app *app, gw_snapshot *snapshot)
 {
+    assert(app && snapshot);
     pthread_mutex_lock(&app->loop_lock);
     gw_loop_snapshot(app->loop, snapshot);
     pthread_mutex_unlock(&app->loop_lock);
@@ -41,6 +43,7 @@ app_loop_state app_loop_now(gw_app *app)
 
 bool app_dragged(gw_app *app, const app_document *document, int tool, int object)
 {
+    assert(document && object < document->scene->object_count);
     bool dragged = false;
     pthread_mutex_lock(&app->loop_lock);
     const gw_snapshot *s = gw_loop_latest(app->loop);
@@ -55,6 +58,7 @@ bool app_dragged(gw_app *app, const app_document *document, int tool, int object
 
 bool app_send(gw_app *app, const gw_command *command, gw_error *error)
 {
+    assert(app && command);
     int tools = app_loop_now(app).tool_count;
     bool about_tool =
         command->kind != GW_COMMAND_HALT && command->kind != GW_COMMAND_ARM && !command->object[0];
@@ -94,6 +98,7 @@ bool app_set_state(gw_app *app, gw_run_state state, gw_error *error)
 
 bool app_step(gw_app *app, uint64_t ticks, gw_error *error)
 {
+    assert(app);
     if (ticks < 1 || ticks > STEP_MAX)
         return gw_fail(error, GW_BAD_INPUT, "/ticks", "1 to %d ticks at once", STEP_MAX);
     app_loop_state now = app_loop_now(app);
@@ -146,6 +151,7 @@ static void close_retired(gw_app *app)
 
 void app_pump(gw_app *app)
 {
+    assert(app);
     gw_event events[32];
     int count = 0;
     pthread_mutex_lock(&app->loop_lock);
@@ -173,6 +179,7 @@ void app_record(gw_app *app, bool on)
 
 int app_records(gw_app *app, gw_snapshot *records, int capacity, uint64_t *lost)
 {
+    assert(records && capacity > 0 && lost);
     pthread_mutex_lock(&app->loop_lock);
     int count = gw_loop_records(app->loop, records, capacity, lost);
     pthread_mutex_unlock(&app->loop_lock);

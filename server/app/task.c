@@ -3,6 +3,7 @@
  * and commands like anybody else's. Every other thread sees a copy of the progress. Besides, it
  * brings tools that moving geometry left behind onto their constraints again.
  */
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -231,6 +232,7 @@ static void give_up(app_task *t)
 
 bool app_task_start(gw_app *app, const char *id, gw_error *error)
 {
+    assert(app && id);
     app_task *t = &app->task;
     gw_task copy = {0};
     int tool;
@@ -270,6 +272,7 @@ bool app_task_runs(gw_app *app, const char *id)
 
 void app_task_stop(gw_app *app, const char *id)
 {
+    assert(app && id);
     app_task *t = &app->task;
     pthread_mutex_lock(&t->lock);
     t->stop = t->ready && strcmp(t->task.id, id) == 0;
@@ -290,6 +293,7 @@ void app_task_forget(gw_app *app)
 
 bool app_task_last(gw_app *app, char id[GW_MAX_ID + 1], gw_task_progress *progress)
 {
+    assert(app && id && progress);
     app_task *t = &app->task;
     pthread_mutex_lock(&t->lock);
     memcpy(id, t->task.id, GW_MAX_ID + 1);

@@ -1,6 +1,7 @@
 /*
  * What the commands share: messages, files, scenes by name, signals, time.
  */
+#include <assert.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -15,6 +16,7 @@
 
 int command_error(const char *file, const gw_error *error)
 {
+    assert(file && error);
     fprintf(stderr, "guideway: %s: %s%s%s\n", file, error->where, error->where[0] ? ": " : "",
             error->message);
     return error->code == GW_FAILED ? EXIT_WORK_FAILED : EXIT_BAD_INPUT;
@@ -74,6 +76,7 @@ static gw_scene *read_scene(const char *file, gw_error *error)
 
 gw_scene *command_scene(const char *file, gw_error *error)
 {
+    assert(file);
     gw_meshes meshes; /* the scene keeps those that it has */
     meshes_init(&meshes, NULL);
     meshes_beside(&meshes, file);

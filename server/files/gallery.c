@@ -3,6 +3,7 @@
  */
 #include "server/files/gallery.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -28,6 +29,7 @@ bool gallery_has(const char *file)
 
 json_t *gallery_load(const gw_store *store, const char *file, gw_error *error)
 {
+    assert(store && file);
     const asset *bundled = find(file);
     if (bundled)
         return wire_parse(bundled->start, asset_size(bundled), error);

@@ -4,6 +4,7 @@
  */
 #include "server/files/mesh_file.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -231,6 +232,7 @@ static bool read_obj(reading *r, const char *data)
 
 gw_mesh *mesh_file_parse(const char *name, const char *data, size_t size, gw_error *error)
 {
+    assert(name && data && data[size] == 0);
     reading r = {.name = name, .line = 1, .error = error};
     bool stl = ends_with(name, ".stl");
     bool read = stl ? read_stl(&r, data, size) : read_obj(&r, data);

@@ -3,6 +3,7 @@
  */
 #include "server/files/meshes.h"
 
+#include <assert.h>
 #include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
@@ -128,6 +129,7 @@ static gw_mesh *take(gw_meshes *m, const char *path, const struct stat *status, 
 
 gw_mesh *meshes_find(gw_meshes *m, const char *name, bool convex, gw_error *error)
 {
+    assert(m && name);
     if (!check_name(name, error))
         return NULL;
     const char *folders[] = {m->beside, m->data};
@@ -175,6 +177,7 @@ bool meshes_saved(const gw_meshes *m, const char *name)
 
 gw_mesh *meshes_save(gw_meshes *m, const char *name, const char *data, size_t size, gw_error *error)
 {
+    assert(m && name && data);
     int count = 0;
     if (!check_name(name, error))
         return NULL;

@@ -3,6 +3,7 @@
  */
 #include "server/files/store.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
@@ -86,6 +87,7 @@ bool store_open(gw_store *store, const char *data, gw_error *error)
 
 bool store_slug(const char *name, char slug[STORE_NAME + 1])
 {
+    assert(name && slug);
     size_t size = 0;
     for (const char *c = name; *c && size < STORE_NAME; c++) {
         bool plain = isascii((unsigned char)*c) && (isalnum((unsigned char)*c) || *c == '_');
@@ -139,6 +141,7 @@ static char *read_whole(const char *path, size_t *size)
 
 json_t *store_load(const gw_store *store, const char *file, gw_error *error)
 {
+    assert(store && file);
     char path[STORE_PATH];
     size_t size;
     if (!check_name(file, error))
@@ -201,6 +204,7 @@ bool store_write(const char *folder, const char *file, const char *data, size_t 
 
 bool store_save(const gw_store *store, const char *file, const json_t *document, gw_error *error)
 {
+    assert(store && file);
     char name[STORE_NAME + sizeof ".json"];
     if (!check_name(file, error))
         return false;

@@ -3,6 +3,7 @@
  */
 #include "server/net/connections.h"
 
+#include <assert.h>
 #include <sys/socket.h>
 #include <time.h>
 
@@ -37,6 +38,7 @@ void connections_finish(gw_connections *connections)
 
 bool connections_add(gw_connections *connections, int fd, long from_now_ms)
 {
+    assert(fd >= 0);
     pthread_mutex_lock(&connections->lock);
     int i = find(connections, -1);
     if (i >= 0) {

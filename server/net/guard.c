@@ -3,6 +3,7 @@
  */
 #include "server/net/guard.h"
 
+#include <assert.h>
 #include <arpa/inet.h>
 #include <ctype.h>
 #include <errno.h>
@@ -13,6 +14,7 @@
 
 void guard_init(gw_guard *guard, const char *host, bool loopback)
 {
+    assert(guard && host);
     *guard = (gw_guard){.loopback = loopback};
     snprintf(guard->host, sizeof guard->host, "%s", host);
     if (gethostname(guard->machine, sizeof guard->machine - 1) != 0)
@@ -88,6 +90,7 @@ bool guard_host(const gw_guard *guard, const char *host)
 
 bool guard_origin(const gw_guard *guard, const char *origin, const char *host)
 {
+    assert(guard);
     static const char scheme[] = "http://";
     if (!origin)
         return true;

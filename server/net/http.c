@@ -5,6 +5,7 @@
  */
 #include "server/net/http.h"
 
+#include <assert.h>
 #include <microhttpd.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -61,6 +62,7 @@ static void set_deadline(gw_http *http, struct MHD_Connection *mhd, long from_no
 
 bool http_adopt(gw_http *http, int fd, const struct sockaddr *address, socklen_t size)
 {
+    assert(http && fd >= 0);
     if (!connections_add(&http->connections, fd, GW_HEADER_TIMEOUT_MS))
         return false;
     /* On failure libmicrohttpd has closed the socket, without a word to on_connection(). */

@@ -4,6 +4,7 @@
  */
 #include "server/net/listen.h"
 
+#include <assert.h>
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netdb.h>
@@ -235,6 +236,7 @@ static bool open_socket(gw_listener *listener, const struct addrinfo *at, const 
 
 gw_listener *listener_bind(const char *address, gw_error *error)
 {
+    assert(address);
     char host[128], port[8];
     struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE}, *found = NULL;
     if (!split(address, host, port) || getaddrinfo(host, port, &hints, &found) != 0) {
@@ -279,6 +281,7 @@ const char *listener_host(const gw_listener *listener)
 
 bool listener_start(gw_listener *listener, gw_http *http, gw_stream *stream, gw_error *error)
 {
+    assert(listener && http && stream && !listener->started);
     listener->http = http;
     listener->stream = stream;
     listener->epoll = epoll_create1(EPOLL_CLOEXEC);

@@ -3,6 +3,7 @@
  */
 #include "server/net/metrics.h"
 
+#include <assert.h>
 #include <stdio.h>
 
 typedef struct metric {
@@ -12,6 +13,7 @@ typedef struct metric {
 
 gw_text *metrics_text(gw_app *app, int connections, int streams)
 {
+    assert(app && connections >= 0 && streams >= 0);
     gw_snapshot now;
     app_document *document = app_view(app, &now);
     const metric metrics[] = {

@@ -532,6 +532,7 @@ static void adopt_waiting(gw_stream *stream)
 
 bool stream_adopt(gw_stream *stream, int fd)
 {
+    assert(stream && fd >= 0);
     int unread = SENT_UNREAD_BYTES;
     bool room = false;
     if (atomic_fetch_add(&stream->open, 1) < GW_MAX_STREAMS) {
@@ -648,6 +649,7 @@ static bool start(gw_stream *stream)
 
 gw_stream *stream_create(gw_app *app, const gw_guard *guard, gw_error *error)
 {
+    assert(app && guard);
     gw_stream *stream = calloc(1, sizeof *stream);
     if (stream) {
         stream->app = app;

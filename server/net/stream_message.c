@@ -3,6 +3,7 @@
  * free objects, who holds what, and what is let go when a client goes. Every message is checked
  * whole before it does anything; what is wrong is answered with an `error`. On the stream's thread.
  */
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -408,6 +409,7 @@ static bool dispatch(stream_request *now)
 
 void stream_message(gw_stream *stream, stream_client *client, const char *data, size_t size)
 {
+    assert(stream && client && data);
     stream_request now = {.stream = stream, .client = client};
     wire_memory_clear();
     json_t *json = wire_parse(data, size, &now.error);

@@ -2,6 +2,7 @@
  * Replies of the API, and the part of an edit that every handler shares: If-Match, the commit, the
  * dry run's answer, the refusal.
  */
+#include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -74,6 +75,7 @@ static void write_json(api_reply *reply, int status, const char *mime, json_t *v
 
 void api_problem(api_reply *reply, int status, const char *detail)
 {
+    assert(reply && status >= 400 && detail);
     write_json(reply, status, "application/problem+json", problem(status, detail));
 }
 
@@ -84,6 +86,7 @@ void api_json(api_call *call, int status, json_t *value)
 
 void api_part(api_call *call, int status, const app_document *document, json_t *value)
 {
+    assert(call && document);
     snprintf(call->reply->etag, sizeof call->reply->etag, "\"%llu\"",
              (unsigned long long)document->revision);
     api_json(call, status, value);
@@ -137,6 +140,7 @@ static const gw_error *blame(const gw_error *error)
 
 void api_error(api_call *call, const gw_error *error)
 {
+    assert(call && error);
     error = blame(error);
     int status = status_of(error->code);
     write_json(call->reply, status, "application/problem+json", problem_of(error, status));
@@ -173,6 +177,7 @@ static bool matches(const char *if_match, uint64_t revision)
 
 bool api_begin(api_call *call, app_edit *edit)
 {
+    assert(call && edit);
     gw_error error = {0};
     if (!app_edit_begin(call->app, edit, &error)) {
         api_error(call, &error);
@@ -196,6 +201,7 @@ void api_abandon(api_call *call, app_edit *edit, const gw_error *error)
 
 void api_name(char *list, size_t size, const char *what, const char *id)
 {
+    assert(strlen(list) < size);
     size_t used = strlen(list);
     snprintf(list + used, size - used, "%s%s %s", used ? ", " : "", what, id);
 }
@@ -238,6 +244,7 @@ static void answer_dry_run(api_call *call, const app_edit *edit, const char *obj
 
 bool api_commit(api_call *call, app_edit *edit, const char *item, const char *object)
 {
+    assert(call && edit && edit->scene);
     gw_error error = {0};
     bool done = app_edit_commit(edit, &error);
     if (done && !call->dry_run) {

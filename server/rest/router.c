@@ -5,6 +5,7 @@
  */
 #include "server/rest/api.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -209,6 +210,7 @@ size_t api_body_most(const char *method, const char *path)
 
 void api_handle(const gw_api *api, const api_request *request, api_reply *reply)
 {
+    assert(api && request && request->method && request->path && reply);
     api_call call = {.app = api->app,
                      .store = api->store,
                      .meshes = api->meshes,
