@@ -28,7 +28,7 @@ void app_publish(gw_app *app, app_document *document)
     pthread_mutex_lock(&app->view);
     app_document *old = app->document;
     document->version = old ? old->version + 1 : 1;
-    document->shape = old && document->moved ? old->shape : document->version;
+    document->shape = old && document->same_index ? old->shape : document->version;
     app->document = document;
     pthread_mutex_unlock(&app->view);
     app_document_put(old);

@@ -25,8 +25,8 @@ typedef struct app_document {
     atomic_int refs;
     uint64_t revision; /* of the scene, raised by every edit */
     uint64_t version;  /* raised by everything that changes this struct */
-    uint64_t shape;    /* the newest version in which more changed than where geometry is */
-    bool moved;        /* only geometry moved since the document before this one */
+    uint64_t shape;    /* the newest version that has another index than the one before */
+    bool same_index;   /* as the document before: the same objects move, under the same names */
     uint64_t scenario; /* what snapshots report once the loop runs this document's scenario */
     bool from_current; /* laid out from where the objects were, not from the scene's own poses */
     gw_scene *scene;

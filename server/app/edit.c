@@ -356,7 +356,6 @@ static bool only_values(const app_edit *edit, const app_diff *diff)
 static bool hand_over_values(app_edit *edit, const app_diff *diff, programs *made, gw_error *error)
 {
     bool others = diff->control_count + diff->motor_count > 0 || diff->operators || diff->tasks;
-    edit->document->moved = diff->geometry_count > 0 && !others && !diff->text;
     if (!send_values(edit, diff, error)) {
         drop_programs(made);
         return false;
@@ -556,6 +555,7 @@ bool app_edit_commit(app_edit *edit, gw_error *error)
         gw_scene_destroy(past);
         return false;
     }
+    edit->document->same_index = !edit->restart && !diff.restart && !diff.names && !diff.solids;
     app_document_inherit(edit->document, edit->base, &diff);
     remember(edit, past);
     if (edit->restart)
@@ -628,6 +628,7 @@ void app_lay_out_again(gw_app *app)
         edit.document->revision = now->revision;
         edit.document->undo = now->undo;
         edit.document->redo = now->redo;
+        edit.document->same_index = true;
         app_document_inherit(edit.document, now, &none);
         if (hand_over(&edit, &none, &error))
             app_publish(app, edit.document);

@@ -297,24 +297,32 @@ static bool has_event(gw_stream *stream, const stream_client *client)
     return client->event_next <= app_log_last(stream->app);
 }
 
-/* The newest document's versions. */
+/* The newest document's versions, and since when the stream knows of it. */
 typedef struct versions {
-    uint64_t version, shape;
+    uint64_t version, shape, since_us;
 } versions;
 
 static versions versions_now(gw_stream *stream)
 {
     app_document *document = app_document_get(stream->app);
-    versions now = {document->version, document->shape};
+    if (stream->newest_version != document->version) {
+        stream->newest_version = document->version;
+        stream->newest_since_us = stream_now_us();
+    }
+    versions now = {document->version, document->shape, stream->newest_since_us};
     app_document_put(document);
     return now;
 }
 
-/* A newer document is sent at once, geometry that goes on moving some twenty times a second. */
+/* A document with another index is sent at once. One with the same index lets the event go first
+ * that says it is in effect, and comes some twenty times a second where edits follow one another.
+ */
 static bool scene_due(const stream_client *client, versions newest)
 {
+    uint64_t now_us = stream_now_us();
     return client->version_seen < newest.shape ||
-           (client->version_seen != newest.version && stream_now_us() >= client->scene_next_us);
+           (client->version_seen != newest.version && now_us >= client->scene_next_us &&
+            now_us >= newest.since_us + STREAM_EVENT_US);
 }
 
 /* Sends what is most due, one thing at a time. False: the connection ends. */

@@ -13,7 +13,8 @@
 
 #define STREAM_TICK_US    4000 /* of the timer: the fastest poses, and far below 50 ms for events */
 #define STREAM_STATE_US   100000
-#define STREAM_SCENE_US   50000  /* between two documents in which geometry has moved on */
+#define STREAM_SCENE_US   50000  /* between two documents of one index */
+#define STREAM_EVENT_US   10000  /* a document of the same index waits so long for its event */
 #define STREAM_PUSH_US    250000 /* a push that is not repeated ends */
 #define STREAM_AUTH_US    5000000
 #define STREAM_MESSAGE    65536 /* bytes of one message from a client */
@@ -38,8 +39,8 @@ typedef struct stream_client {
     stream_close close;
     uint64_t auth_until_us;
     uint64_t version_seen, shape_seen; /* of the document that it was sent */
-    uint64_t scene_next_us; /* until then, geometry that moves is no reason for another one */
-    uint64_t event_next;    /* sequence number of the next event that it gets */
+    uint64_t scene_next_us;            /* until then, one of the same index waits */
+    uint64_t event_next;               /* sequence number of the next event that it gets */
     bool state_due;
     bool poses, pose_due;
     uint64_t pose_period_us, pose_next_us;
@@ -76,7 +77,8 @@ struct gw_stream {
     atomic_int open;                            /* sockets here, handshakes included */
 
     stream_client *clients;
-    gw_text *scene; /* message `scene` of scene_version */
+    uint64_t newest_version, newest_since_us; /* of the document, and since when it is known */
+    gw_text *scene;                           /* message `scene` of scene_version */
     uint64_t scene_version;
     gw_text *state; /* newest message `state` */
     uint64_t state_next_us, state_event, state_version;
