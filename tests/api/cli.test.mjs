@@ -124,6 +124,14 @@ test("bad usage exits 2, help and version exit 0", () => {
     assert.equal(help.code, 0, command);
     assert.match(help.out, new RegExp(`guideway ${command} `));
   }
+  for (const page of [[], ["run"]]) {
+    const manual = guideway(["man", ...page]);
+    assert.equal(manual.code, 0);
+    assert.match(manual.out, /^\.TH GUIDEWAY/);
+    assert.match(manual.out, /seconds/);
+  }
+  assert.equal(guideway(["man", "fly"]).code, 2);
+  assert.equal(guideway(["run", "free-body", "--seconds=0.01"]).code, 0);
   assert.match(guideway(["--version"]).out, /^guideway \d+\.\d+\.\d+\n$/);
 });
 
