@@ -31,8 +31,7 @@ function objectType(s, indent, absent = []) {
   });
   const others = absent.map((name) => `${inner}${key(name)}?: undefined;\n`);
   const rest = s.additionalProperties;
-  if (!members.length)
-    return `Record<string, ${rest === undefined || typeof rest === 'boolean' ? 'unknown' : typeOf(rest, indent)}>`;
+  if (!members.length) return `{ [name: string]: ${typeof rest === 'object' ? typeOf(rest, indent) : 'unknown'} }`;
   return `{\n${members.join('')}${others.join('')}${indent}}`;
 }
 
