@@ -3,13 +3,14 @@
 import type { ComponentChildren, JSX } from 'preact';
 import { compareAll } from '../edits/compare';
 import { patchRendering, patchStart, setControl } from '../edits/devices';
-import type { Control, Rendering, Spring, Tool, ToolState } from '../protocol';
+import type { Control, Rendering, Spring, Tool, ToolState, Vec3 } from '../protocol';
 import { CONTROLS, controlWords, impedanceTool } from '../state/control';
 import { heldId } from '../state/mechanisms';
 import { compare, keepRun } from '../state/runs';
 import * as store from '../state/store';
 import { degrees, fixed, joules, listed, MM, mm, newtonSeconds, newtons } from '../state/words';
 import { Icon } from '../ui/icons';
+import { Triple, XYZ } from '../ui/triple';
 import { NumberField, Row, Section } from '../ui/widgets';
 
 function Group(p: { title: string; note?: string; open?: boolean; children: ComponentChildren }): JSX.Element {
@@ -301,24 +302,18 @@ function Comparison(): JSX.Element {
 }
 
 function Start({ tool }: { tool: Tool }): JSX.Element {
-  const p = tool.start?.p ?? [0, 0, 0];
+  const p: Vec3 = tool.start?.p ?? [0, 0, 0];
   return (
     <Group title="Start of the device" note={Math.hypot(...p) > 0 ? 'apart from the tool' : 'with the tool'}>
-      <div class="triple">
-        {['x', 'y', 'z'].map((axis, i) => (
-          <NumberField
-            key={axis}
-            shown={axis}
-            label={`Start of the device ${axis}`}
-            unit="mm"
-            digits={2}
-            value={p[i]! * MM}
-            onCommit={(v) =>
-              void patchStart({ p: p.map((x, k) => (k === i ? v / MM : x)) as [number, number, number] })
-            }
-          />
-        ))}
-      </div>
+      <Triple
+        label="Start of the device"
+        names={XYZ}
+        unit="mm"
+        digits={2}
+        value={p}
+        scale={MM}
+        onPut={(to) => void patchStart({ p: to })}
+      />
     </Group>
   );
 }

@@ -7,27 +7,14 @@ import type { Element, Feature, Vec3 } from '../protocol';
 import * as store from '../state/store';
 import { MM } from '../state/words';
 import { Icon } from '../ui/icons';
-import { replaced } from '../ui/triple';
+import { replaced, Triple } from '../ui/triple';
 import { NameField, NumberField, Section } from '../ui/widgets';
 
 const KINDS = ['point', 'line', 'plane'] as const;
 const AXES = ['x', 'y', 'z'];
 
 function Place(p: { name: string; value: Vec3; onPut: (v: Vec3) => void }): JSX.Element {
-  return (
-    <div class="triple">
-      {AXES.map((axis, i) => (
-        <NumberField
-          key={axis}
-          shown={axis}
-          label={`${p.name}, ${axis}`}
-          unit="mm"
-          value={p.value[i]! * MM}
-          onCommit={(v) => p.onPut(replaced(p.value, i, v / MM))}
-        />
-      ))}
-    </div>
-  );
+  return <Triple label={`${p.name},`} names={AXES} unit="mm" value={p.value} scale={MM} onPut={p.onPut} />;
 }
 
 function Direction(p: { name: string; word: string; value: Vec3; onPut: (v: Vec3) => void }): JSX.Element {

@@ -16,7 +16,7 @@ import { Outcome } from '../ui/dryrun';
 import { Icon } from '../ui/icons';
 import { Redundancy } from '../ui/redundancy';
 import { SizeFields } from '../ui/size';
-import { replaced } from '../ui/triple';
+import { replaced, Triple, XYZ, YPR } from '../ui/triple';
 import { Badge, BoundChoice, NameField, NumberField, Row, Section } from '../ui/widgets';
 
 function PoseFields({ o, pose }: { o: SceneObject; pose: Pose }): JSX.Element {
@@ -26,35 +26,27 @@ function PoseFields({ o, pose }: { o: SceneObject; pose: Pose }): JSX.Element {
   return (
     <>
       <h3>Position</h3>
-      <div class="triple">
-        {['x', 'y', 'z'].map((axis, i) => (
-          <NumberField
-            key={axis}
-            shown={axis}
-            label={`Position ${axis}`}
-            unit="mm"
-            digits={2}
-            disabled={locked}
-            value={pose.p[i]! * MM}
-            onCommit={(v) => put(replaced(pose.p, i, v / MM), angles)}
-          />
-        ))}
-      </div>
+      <Triple
+        label="Position"
+        names={XYZ}
+        unit="mm"
+        digits={2}
+        disabled={locked}
+        value={pose.p}
+        scale={MM}
+        onPut={(p) => put(p, angles)}
+      />
       <h3>Orientation</h3>
-      <div class="triple">
-        {['yaw', 'pitch', 'roll'].map((name, i) => (
-          <NumberField
-            key={name}
-            shown={name}
-            label={`Orientation ${name}`}
-            unit={'\u00b0'}
-            digits={2}
-            disabled={locked}
-            value={angles[i]! * DEG}
-            onCommit={(v) => put(pose.p, replaced(angles, i, v / DEG))}
-          />
-        ))}
-      </div>
+      <Triple
+        label="Orientation"
+        names={YPR}
+        unit={'\u00b0'}
+        digits={2}
+        disabled={locked}
+        value={angles}
+        scale={DEG}
+        onPut={(ypr) => put(pose.p, ypr)}
+      />
     </>
   );
 }

@@ -54,12 +54,12 @@ function coincidence(a: ElementKind, b: ElementKind): string {
   return a === 'plane' || b === 'plane' ? 'lies in the plane' : 'lies on the line';
 }
 
-const plain = (type: ConstraintType): Kind => ({
+const plain = (type: ConstraintType, name = type.replace(/-/g, ' ')): Kind => ({
   type,
-  name: type.replace(/-/g, ' '),
+  name,
   quantity: '',
   unit: '',
-  words: () => type.replace(/-/g, ' '),
+  words: () => name,
   misfit: () => '',
   note: () => '',
   now: () => 0,
@@ -71,8 +71,7 @@ const plain = (type: ConstraintType): Kind => ({
 export const KINDS: readonly Kind[] = [
   { ...plain('coincident'), note: coincidence },
   {
-    ...plain('distance'),
-    name: 'apart',
+    ...plain('distance', 'apart'),
     quantity: 'Distance',
     unit: 'm',
     words: (value) => `${mm(value)} apart`,
@@ -87,8 +86,7 @@ export const KINDS: readonly Kind[] = [
     sense: (a, b) => directed(a) && directed(b) && a !== b,
   },
   {
-    ...plain('angle'),
-    name: 'at an angle',
+    ...plain('angle', 'at an angle'),
     quantity: 'Angle',
     unit: 'rad',
     words: (value) => `at ${degrees(value)}`,
@@ -98,8 +96,7 @@ export const KINDS: readonly Kind[] = [
   },
 ];
 
-export const kindOf = (type: ConstraintType): Kind =>
-  KINDS.find((k) => k.type === type) ?? { ...plain(type), sense: () => false };
+export const kindOf = (type: ConstraintType): Kind => KINDS.find((k) => k.type === type) ?? plain(type);
 
 // ---- features of the scene ------------------------------------------------------------------------------
 

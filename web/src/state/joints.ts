@@ -51,13 +51,6 @@ export const JOINTS: readonly JointKind[] = [
   },
 ];
 
-const FIXED: JointKind = {
-  ...JOINTS[1]!,
-  verb: 'stays',
-  range: [0, 0],
-  motion: () => IDENTITY,
-  column: () => [0, 0, 0],
-};
-
-// A type that has no row here is drawn where it is at position 0.
-export const jointKind = (type: JointType): JointKind => JOINTS.find((j) => j.type === type) ?? { ...FIXED, type };
+// A type that has no row here is drawn as a slider at position 0.
+export const jointKind = (type: JointType): JointKind =>
+  JOINTS.find((j) => j.type === type) ?? { ...JOINTS[1]!, type, motion: () => IDENTITY };

@@ -2,7 +2,7 @@
 import type { JSX } from 'preact';
 import type { Geometry } from '../protocol';
 import { MM } from '../state/words';
-import { replaced } from './triple';
+import { Triple, XYZ } from './triple';
 import { NumberField, Row } from './widgets';
 
 export function SizeFields({ g, onPut }: { g: Geometry; onPut: (g: Geometry) => void }): JSX.Element {
@@ -16,18 +16,14 @@ export function SizeFields({ g, onPut }: { g: Geometry; onPut: (g: Geometry) => 
     );
   if (g.type === 'box')
     return (
-      <div class="triple">
-        {['x', 'y', 'z'].map((axis, i) => (
-          <NumberField
-            key={axis}
-            shown={axis}
-            label={`Size along ${axis}`}
-            unit="mm"
-            value={g.size[i]! * MM}
-            onCommit={(v) => onPut({ type: 'box', size: replaced(g.size, i, v / MM) })}
-          />
-        ))}
-      </div>
+      <Triple
+        label="Size along"
+        names={XYZ}
+        unit="mm"
+        value={g.size}
+        scale={MM}
+        onPut={(size) => onPut({ type: 'box', size })}
+      />
     );
   return (
     <div class="triple">
