@@ -7,14 +7,13 @@ import type { Element, Feature, Vec3 } from '../protocol';
 import * as store from '../state/store';
 import { MM } from '../state/words';
 import { Icon } from '../ui/icons';
-import { replaced, Triple } from '../ui/triple';
-import { NameField, NumberField, Section } from '../ui/widgets';
+import { Triple, XYZ } from '../ui/triple';
+import { NameField, Section } from '../ui/widgets';
 
 const KINDS = ['point', 'line', 'plane'] as const;
-const AXES = ['x', 'y', 'z'];
 
 function Place(p: { name: string; value: Vec3; onPut: (v: Vec3) => void }): JSX.Element {
-  return <Triple label={`${p.name},`} names={AXES} unit="mm" value={p.value} scale={MM} onPut={p.onPut} />;
+  return <Triple label={`${p.name},`} names={XYZ} unit="mm" value={p.value} scale={MM} onPut={p.onPut} />;
 }
 
 function Direction(p: { name: string; word: string; value: Vec3; onPut: (v: Vec3) => void }): JSX.Element {
@@ -23,20 +22,17 @@ function Direction(p: { name: string; word: string; value: Vec3; onPut: (v: Vec3
     else store.refuse(`The ${p.word} of ${p.name} needs a length: not all of its parts can be 0.`);
   };
   return (
-    <div class="triple">
-      {AXES.map((axis, i) => (
-        <NumberField
-          key={axis}
-          shown={`${p.word} ${axis}`}
-          label={`${p.name}, ${p.word} ${axis}`}
-          unit=""
-          step={0.1}
-          digits={4}
-          value={p.value[i]!}
-          onCommit={(v) => put(replaced(p.value, i, v))}
-        />
-      ))}
-    </div>
+    <Triple
+      label={`${p.name}, ${p.word}`}
+      shown={p.word}
+      names={XYZ}
+      unit=""
+      step={0.1}
+      digits={4}
+      value={p.value}
+      scale={1}
+      onPut={put}
+    />
   );
 }
 

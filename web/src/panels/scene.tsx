@@ -4,7 +4,8 @@ import type { JSX } from 'preact';
 import { patchScene } from '../edits/scene';
 import type { Vec3 } from '../protocol';
 import * as store from '../state/store';
-import { NumberField, Row, Section } from '../ui/widgets';
+import { Triple, XYZ } from '../ui/triple';
+import { Row, Section } from '../ui/widgets';
 
 const EARTH: Vec3 = [0, 0, -9.81];
 const NONE: Vec3 = [0, 0, 0];
@@ -29,20 +30,17 @@ function Gravity(): JSX.Element {
           </button>
         ))}
       </div>
-      <div class="triple">
-        {['x', 'y', 'z'].map((axis, i) => (
-          <NumberField
-            key={axis}
-            shown={`gravity ${axis}`}
-            label={`Gravity ${axis}`}
-            unit={'m/s\u00b2'}
-            step={0.1}
-            digits={4}
-            value={g[i]!}
-            onCommit={(v) => put(g.map((x, k) => (k === i ? v : x)) as Vec3)}
-          />
-        ))}
-      </div>
+      <Triple
+        label="Gravity"
+        shown="gravity"
+        names={XYZ}
+        unit={'m/s\u00b2'}
+        step={0.1}
+        digits={4}
+        value={g}
+        scale={1}
+        onPut={put}
+      />
     </>
   );
 }

@@ -7,6 +7,7 @@ export const replaced = (v: Vec3, i: number, x: number): Vec3 => v.map((old, k) 
 
 export function Triple(p: {
   label: string;
+  shown?: string; // before each name
   names: readonly string[];
   unit: string;
   value: Vec3;
@@ -21,7 +22,7 @@ export function Triple(p: {
       {p.names.map((name, i) => (
         <NumberField
           key={name}
-          shown={name}
+          shown={p.shown ? `${p.shown} ${name}` : name}
           label={`${p.label} ${name}`}
           unit={p.unit}
           digits={p.digits}
