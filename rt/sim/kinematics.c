@@ -57,7 +57,7 @@ struct gw_kinematics {
 
 void gw_kinematics_set_held(gw_kinematics *n, int object, const gw_pose *world_from_object)
 {
-    assert(object >= 0 && object < n->object_count);
+    assert(object >= 0);
     n->poses[object] = *world_from_object;
 }
 
@@ -305,7 +305,7 @@ gw_element gw_kinematics_element(const gw_kinematics *n, const gw_geometry_featu
 
 gw_pose gw_kinematics_pose(const gw_kinematics *n, int object)
 {
-    assert(object >= 0 && object < n->object_count);
+    assert(object >= 0);
     for (int i = 0; i < n->unit_count; i++) {
         const gw_kinematic_group *u = &n->units[i];
         for (int k = 0; k < u->cluster.count && u->follow != GW_OBJECT_STATIC; k++)
