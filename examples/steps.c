@@ -2,8 +2,7 @@
  * A simulation from another C program: a ball that falls onto a plate, told ten times a second.
  *
  *     make install PREFIX=$HOME/.local
- *     cc $(pkg-config --cflags guideway) examples/steps.c $(pkg-config --libs guideway) -o
- * /tmp/steps
+ *     cc -o steps examples/steps.c $(pkg-config --cflags --libs guideway)
  */
 #include <stdio.h>
 #include <string.h>

@@ -42,10 +42,10 @@ static bool init_core(gw_geom *g, const gw_shape *s, gw_error *error)
             return set_polytope(g, gw_polytope_hull(s->mesh), error);
         g->trimesh = gw_trimesh_create(s->mesh, error);
         return g->trimesh != NULL;
-    default:
-        return gw_fail(error, GW_BAD_INPUT, "", "a %s is no primitive",
-                       gw_shape_kind_name(s->kind));
+    case GW_SHAPE_COMPOUND:
+        break;
     }
+    return gw_fail(error, GW_BAD_INPUT, "", "a %s is no primitive", gw_shape_kind_name(s->kind));
 }
 
 bool gw_geom_init(gw_geom *g, const gw_shape *shape, const gw_pose *body_from_geom, gw_error *error)

@@ -113,7 +113,9 @@ static circle_distance_terms circle_fourier(const gw_circle_distance *r)
     case GW_LOCUS_CYLINDER:
         w.round = across, w.radius = l->a;
         break;
-    default:
+    case GW_LOCUS_FREE:
+    case GW_LOCUS_ELLIPSE:
+    case GW_LOCUS_GENERAL:
         break;
     }
     return w;

@@ -14,9 +14,15 @@ static double locus_reach(const gw_locus *locus)
     case GW_LOCUS_CIRCLE:
     case GW_LOCUS_ELLIPSE:
         return locus->a;
-    default:
-        return 0;
+    case GW_LOCUS_FREE:
+    case GW_LOCUS_PLANE:
+    case GW_LOCUS_CYLINDER:
+    case GW_LOCUS_LINE:
+    case GW_LOCUS_POINT:
+    case GW_LOCUS_GENERAL:
+        break;
     }
+    return 0;
 }
 
 /* Where the tool would be if the point on the locus were at the locus's centre. */

@@ -36,9 +36,11 @@ static const char *describe_rotation(const gw_submanifold *set)
         if (l->kind == GW_LOCUS_LINE && fabs(gw_dot(l->e3, axis)) > 1 - 1e-9)
             return "turns about it (1)";
         return "turns about its axis (1)";
-    default:
-        return NULL;
+    case GW_ROTATION_FIXED:
+    case GW_ROTATION_GENERAL:
+        break;
     }
+    return NULL;
 }
 
 static void join(char *text, size_t size, const char *a, const char *b)

@@ -49,7 +49,11 @@ static void random_point(const gw_locus *l, double size, random_state *s, const 
     case GW_LOCUS_ELLIPSE:
         z[0] = random_ellipse(l, s);
         break;
-    default:
+    case GW_LOCUS_FREE:
+    case GW_LOCUS_PLANE:
+    case GW_LOCUS_LINE:
+    case GW_LOCUS_POINT:
+    case GW_LOCUS_GENERAL:
         for (int i = 0; i < gw_locus_dof(l->kind); i++)
             z[i] = about[i] + gw_random_uniform(s, -size, size);
         break;

@@ -271,7 +271,8 @@ static void look_at_move(gw_task_run *run, const gw_task_view *view)
     case GW_MOTION_BLOCKED:
         fail(run, view, GW_STEP_BLOCKED, "something holds it up, it does not come on.");
         return;
-    default:
+    case GW_MOTION_NONE:
+    case GW_MOTION_LOST:
         fail(run, view, GW_STEP_LOST, "the robot lost the object, or its way changed under it.");
     }
 }

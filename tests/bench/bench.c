@@ -208,8 +208,8 @@ static void print_row(const bench_row *r, FILE *csv)
            figure, within(r) ? "" : "  MISSED");
     fflush(stdout);
     if (csv)
-        fprintf(csv, "%s,%s,%.6g,%.6g,%s,%s\n", r->name, r->unit, r->median, r->p99, figure,
-                result);
+        fprintf(csv, "%s,%s,%.6g,%.6g,%s,%s,\"%s\"\n", r->name, r->unit, r->median, r->p99, figure,
+                result, r->what);
 }
 
 /* Measures a row whose name begins with `name`; adds to the number of rows, and of those beyond
@@ -252,7 +252,7 @@ int command_bench(const command_line *line)
         return EXIT_WORK_FAILED;
     }
     if (csv)
-        fputs("name,unit,median,p99,figure,result\n", csv);
+        fputs("name,unit,median,p99,figure,result,what\n", csv);
     int missed = 0, count = measure_all(name, csv, &missed);
     if (csv)
         fclose(csv);
