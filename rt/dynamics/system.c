@@ -1,0 +1,1182 @@
+/*
+ * Systems of bodies: the articulated-body algorithm over trees, multipliers for closures, a
+ * fourth-order Runge-Kutta step, and the projection that keeps closures closed. Making takes
+ * memory; the rest is RT safe.
+ *
+ * Everything is in world axes, each body about its own origin, spatial vectors ordered [v; w] and
+ * [f; t]. With r from the parent's origin to the body's:
+ *
+ *   v = v_p + w_p x r + S_v u,   w = w_p + S_w u
+ *   a = a_p + alpha_p x r + c_v + S_v u-dot,     c_v = w_p x (w_p x r) + 2 w_p x S_v u + S_v-dot u
+ *   alpha = alpha_p + c_w + S_w u-dot,           c_w = w_p x S_w u + S_w-dot u
+ *
+ * S-dot u is what the columns change by as the joint itself moves.
+ */
+#include "rt/dynamics/system.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "rt/dynamics/runge_kutta.h"
+
+#define STAGES         4
+#define SAME_ROW       1e-11 /* of a row's share that is left beside others: less follows from them */
+#define NO_ROW         1e-13 /* of the largest J D^-1 J^T: less is moved by nothing */
+#define PROJECTIONS    4     /* of positions after a step, at most */
+#define ASSEMBLE_STEPS 100   /* of them at creation */
+#define CLOSED         1e-15 /* of the length: no more to project */
+#define FLOOR          1e-12 /* of the length: below it, projection goes on while it halves what is left */
+#define HELD           1e-9 /* of the length: closures are met at creation */
+
+/* A joint's coordinates: z of slides and turns about one axis, `turn` of rotations about any. */
+typedef struct joint_state {
+    double z[6], u[6];
+    gw_quat turn;
+} joint_state;
+
+/* The state as a model: what a copy of it has to have. */
+typedef struct system_model {
+    gw_model model;
+    gw_system *system;
+    uint64_t stamp; /* names the state: the system's, where it is the one that is worked out */
+    joint_state joints[];
+} system_model;
+
+/* Rates of a joint's coordinates and velocities at one stage. */
+typedef struct stage_rates {
+    double z[6], u[6];
+} stage_rates;
+
+typedef struct body {
+    gw_system_body_def def;
+    gw_pose m_from_body;
+    int dof, first; /* coordinates; of them in the system's vectors */
+    joint_state joint;
+    /* of positions */
+    gw_pose pose;
+    gw_vec3 r, com, arm; /* from the parent's origin; to the centre of mass; from M's origin */
+    gw_mat3 inertia_com; /* about it */
+    double columns[6][6];
+    double inertia[6][6]; /* articulated */
+    double pulled[6][6];  /* U = I^A S, one row a coordinate */
+    double chol[6][6];    /* L of S^T I^A S = L L^T */
+    /* of velocities too */
+    gw_twist twist;
+    double bias[6];
+    double gyroscopic[6]; /* p: rate of momentum at zero acceleration */
+    /* scratch of the passes */
+    double force[6], acceleration[6], rest[6];
+} body;
+
+/* One row of a closure at a configuration: as wrenches on its bodies, and its right sides. */
+typedef struct row {
+    int a, b;
+    double on_a[6], on_b[6];
+    double value, rate, bias; /* g, J v, J-dot v */
+    double scale;             /* to metres */
+} row;
+
+struct gw_system {
+    int body_count, closure_count, dof, row_count, rank;
+    body *bodies;
+    gw_closure_def *closures;
+    gw_vec3 gravity;
+    double length;
+    int held;
+    gw_pose body_from_held;
+    row *rows;
+    double *delassus, *factor, *multiplier, *right; /* row_count^2 twice, row_count twice */
+    int *order;
+    joint_state *home;  /* where a step begins */
+    stage_rates *rates; /* STAGES of each body */
+    gw_pose *poses;     /* of bodies, as forces are asked with them */
+    gw_twist *twists;
+    gw_wrench *on, *joint_wrench;
+    double *generalised;  /* forces at the coordinates, besides what acts on the bodies */
+    gw_wrench constraint; /* at the held body, in the last step's first stage */
+    double projected;
+    gw_model_ops ops;
+    system_model *model;
+    joint_state *start;
+    uint64_t stamp, last_stamp; /* of what bodies, rows and factors are of; given last */
+};
+
+int gw_mobilizer_dof(gw_mobilizer type)
+{
+    switch (type) {
+    case GW_MOBILIZER_FIXED:
+        return 0;
+    case GW_MOBILIZER_REVOLUTE:
+    case GW_MOBILIZER_PRISMATIC:
+    case GW_MOBILIZER_SCREW:
+        return 1;
+    case GW_MOBILIZER_CYLINDRICAL:
+    case GW_MOBILIZER_UNIVERSAL:
+        return 2;
+    case GW_MOBILIZER_PLANAR:
+    case GW_MOBILIZER_SPHERICAL:
+        return 3;
+    case GW_MOBILIZER_FREE:
+        return 6;
+    }
+    return 0;
+}
+
+/* ---- spatial vectors ------------------------------------------------------------------------ */
+
+static inline gw_vec3 upper(const double x[6])
+{
+    return gw_v3(x[0], x[1], x[2]);
+}
+
+static inline gw_vec3 lower(const double x[6])
+{
+    return gw_v3(x[3], x[4], x[5]);
+}
+
+static inline void put(double x[6], gw_vec3 a, gw_vec3 b)
+{
+    x[0] = a.x, x[1] = a.y, x[2] = a.z;
+    x[3] = b.x, x[4] = b.y, x[5] = b.z;
+}
+
+static inline double dot6(const double a[6], const double b[6])
+{
+    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2] + a[3] * b[3] + a[4] * b[4] + a[5] * b[5];
+}
+
+/* ---- joints --------------------------------------------------------------------------------- */
+
+/* Where in its coordinates a joint's free rotation begins; 6: it has none. */
+static int rotation_at(gw_mobilizer type)
+{
+    return type == GW_MOBILIZER_SPHERICAL ? 0 : type == GW_MOBILIZER_FREE ? 3 : 6;
+}
+
+/* Pose of M in F, and columns of M's twist in F (of M's origin). */
+static gw_pose joint_motion(const gw_system_body_def *def, const joint_state *s, gw_vec3 v[6],
+                            gw_vec3 w[6])
+{
+    static const gw_vec3 ex = {1, 0, 0}, ey = {0, 1, 0}, ez = {0, 0, 1}, zero = {0, 0, 0};
+    const double *z = s->z;
+    for (int i = 0; i < 6; i++)
+        v[i] = w[i] = zero;
+    switch (def->joint) {
+    case GW_MOBILIZER_FIXED:
+        break;
+    case GW_MOBILIZER_REVOLUTE:
+        w[0] = ez;
+        return (gw_pose){zero, gw_quat_axis(ez, z[0])};
+    case GW_MOBILIZER_PRISMATIC:
+        v[0] = ez;
+        return (gw_pose){gw_v3(0, 0, z[0]), gw_quat_identity()};
+    case GW_MOBILIZER_CYLINDRICAL:
+        v[0] = ez, w[1] = ez;
+        return (gw_pose){gw_v3(0, 0, z[0]), gw_quat_axis(ez, z[1])};
+    case GW_MOBILIZER_SCREW:
+        v[0] = gw_v3(0, 0, def->pitch), w[0] = ez;
+        return (gw_pose){gw_v3(0, 0, def->pitch * z[0]), gw_quat_axis(ez, z[0])};
+    case GW_MOBILIZER_UNIVERSAL: {
+        gw_quat first = gw_quat_axis(ey, z[0]);
+        w[0] = ey, w[1] = gw_rotate(first, ex);
+        return (gw_pose){zero, gw_quat_mul(first, gw_quat_axis(ex, z[1]))};
+    }
+    case GW_MOBILIZER_PLANAR:
+        v[0] = ex, v[1] = ey, w[2] = ez;
+        return (gw_pose){gw_v3(z[0], z[1], 0), gw_quat_axis(ez, z[2])};
+    case GW_MOBILIZER_SPHERICAL:
+        w[0] = ex, w[1] = ey, w[2] = ez;
+        return (gw_pose){zero, s->turn};
+    case GW_MOBILIZER_FREE:
+        v[0] = ex, v[1] = ey, v[2] = ez, w[3] = ex, w[4] = ey, w[5] = ez;
+        return (gw_pose){gw_v3(z[0], z[1], z[2]), s->turn};
+    }
+    return gw_pose_identity();
+}
+
+/* Moves a joint from `home` by h times the rates, which are in the home's coordinates. */
+static void joint_move(gw_mobilizer type, int dof, const joint_state *home, const double *by,
+                       joint_state *to)
+{
+    int at = rotation_at(type);
+    for (int i = 0; i < dof; i++)
+        to->z[i] = home->z[i] + by[i];
+    if (at < 6)
+        to->turn = gw_quat_unit(
+            gw_quat_mul(gw_quat_exp(gw_v3(by[at], by[at + 1], by[at + 2])), home->turn));
+}
+
+/* The rates of the home's coordinates where the joint is, moved by `by` from there. */
+static void joint_rates(gw_mobilizer type, int dof, const double *by, const double *u,
+                        double *rates)
+{
+    int at = rotation_at(type);
+    memcpy(rates, u, (size_t)dof * sizeof *u);
+    if (at == 6)
+        return;
+    gw_vec3 r = gw_so3_left_jacobian_inverse(gw_v3(by[at], by[at + 1], by[at + 2]),
+                                             gw_v3(u[at], u[at + 1], u[at + 2]));
+    rates[at] = r.x, rates[at + 1] = r.y, rates[at + 2] = r.z;
+}
+
+/* ---- kinematics ------------------------------------------------------------------------------ */
+
+/* Poses, columns and inertias about the centres of mass, from the joints' positions. */
+static void update_positions(gw_system *s)
+{
+    for (int i = 0; i < s->body_count; i++) {
+        body *k = &s->bodies[i];
+        const body *p = k->def.parent >= 0 ? &s->bodies[k->def.parent] : NULL;
+        gw_vec3 v[6], w[6];
+        gw_pose world_from_f =
+            p ? gw_pose_mul(&p->pose, &k->def.parent_from_f) : k->def.parent_from_f;
+        gw_pose f_from_m = joint_motion(&k->def, &k->joint, v, w);
+        gw_pose f_from_body = gw_pose_mul(&f_from_m, &k->m_from_body);
+        k->pose = gw_pose_mul(&world_from_f, &f_from_body);
+        k->pose.q = gw_quat_unit(k->pose.q);
+        k->r = p ? gw_sub(k->pose.p, p->pose.p) : k->pose.p;
+        /* of M's origin, seen at the body's */
+        gw_vec3 d = gw_sub(f_from_body.p, f_from_m.p);
+        k->arm = gw_rotate(world_from_f.q, d);
+        for (int j = 0; j < k->dof; j++)
+            put(k->columns[j], gw_rotate(world_from_f.q, gw_add(v[j], gw_cross(w[j], d))),
+                gw_rotate(world_from_f.q, w[j]));
+        const gw_mass *m = &k->def.mass;
+        gw_mat3 turn = gw_quat_to_mat3(k->pose.q);
+        k->com = gw_mat3_mul(&turn, m->com);
+        double t[3][3];
+        for (int a = 0; a < 3; a++)
+            for (int b = 0; b < 3; b++)
+                t[a][b] = turn.m[a][0] * m->inertia.m[0][b] + turn.m[a][1] * m->inertia.m[1][b] +
+                          turn.m[a][2] * m->inertia.m[2][b];
+        for (int a = 0; a < 3; a++)
+            for (int b = 0; b < 3; b++)
+                k->inertia_com.m[a][b] =
+                    t[a][0] * turn.m[b][0] + t[a][1] * turn.m[b][1] + t[a][2] * turn.m[b][2];
+    }
+}
+
+/*
+ * Twists, bias accelerations and p, from the joints' velocities; positions are up to date:
+ *
+ *   f = m (a - c x alpha + w x (w x c)),   t = I_c alpha + w x I_c w + c x f
+ */
+static void update_velocities(gw_system *s)
+{
+    for (int i = 0; i < s->body_count; i++) {
+        body *k = &s->bodies[i];
+        const body *p = k->def.parent >= 0 ? &s->bodies[k->def.parent] : NULL;
+        gw_vec3 rel_v = {0, 0, 0}, rel_w = {0, 0, 0}, c_w = {0, 0, 0};
+        for (int j = 0; j < k->dof; j++) {
+            rel_v = gw_mul_add(rel_v, k->joint.u[j], upper(k->columns[j]));
+            rel_w = gw_mul_add(rel_w, k->joint.u[j], lower(k->columns[j]));
+        }
+        /* the second axis of a universal joint turns with the first */
+        if (k->def.joint == GW_MOBILIZER_UNIVERSAL)
+            c_w = gw_scale(k->joint.u[0] * k->joint.u[1],
+                           gw_cross(lower(k->columns[0]), lower(k->columns[1])));
+        gw_vec3 c_v = gw_add(gw_cross(c_w, k->arm), gw_cross(rel_w, gw_cross(rel_w, k->arm)));
+        k->twist = (gw_twist){rel_v, rel_w};
+        if (p) {
+            gw_vec3 w_p = p->twist.w, carried = gw_cross(w_p, k->r);
+            k->twist.v = gw_add(rel_v, gw_add(p->twist.v, carried));
+            k->twist.w = gw_add(rel_w, w_p);
+            c_v = gw_add(c_v, gw_add(gw_cross(w_p, carried), gw_scale(2, gw_cross(w_p, rel_v))));
+            c_w = gw_add(c_w, gw_cross(w_p, rel_w));
+        }
+        put(k->bias, c_v, c_w);
+        gw_vec3 w = k->twist.w;
+        gw_vec3 f = gw_scale(k->def.mass.mass, gw_cross(w, gw_cross(w, k->com)));
+        put(k->gyroscopic, f,
+            gw_add(gw_cross(w, gw_mat3_mul(&k->inertia_com, w)), gw_cross(k->com, f)));
+    }
+}
+
+/* [f; t] = inertia [a; alpha] of the body alone, about its origin. */
+static void rigid_inertia(body *k)
+{
+    double m = k->def.mass.mass, c[3] = {k->com.x, k->com.y, k->com.z}, c2 = gw_norm2(k->com);
+    double cross[3][3] = {{0, -c[2], c[1]}, {c[2], 0, -c[0]}, {-c[1], c[0], 0}};
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < 3; j++) {
+            k->inertia[i][j] = i == j ? m : 0;
+            k->inertia[i][3 + j] = -m * cross[i][j];
+            k->inertia[3 + i][j] = m * cross[i][j];
+            k->inertia[3 + i][3 + j] =
+                k->inertia_com.m[i][j] + m * ((i == j ? c2 : 0) - c[i] * c[j]);
+        }
+}
+
+/* ---- the articulated-body algorithm --------------------------------------------------------- */
+
+/* to += T^T m T with T = [1, -[r]; 0, 1]: what a body's inertia is at its parent's origin. */
+static void add_shifted(double m[6][6], gw_vec3 r, double to[6][6])
+{
+    double t[6][6];
+    for (int i = 0; i < 6; i++) {
+        for (int j = 0; j < 3; j++)
+            t[i][j] = m[i][j];
+        t[i][3] = m[i][3] - (m[i][1] * r.z - m[i][2] * r.y);
+        t[i][4] = m[i][4] - (m[i][2] * r.x - m[i][0] * r.z);
+        t[i][5] = m[i][5] - (m[i][0] * r.y - m[i][1] * r.x);
+    }
+    for (int j = 0; j < 6; j++) {
+        for (int i = 0; i < 3; i++)
+            to[i][j] += t[i][j];
+        to[3][j] += t[3][j] - (t[1][j] * r.z - t[2][j] * r.y);
+        to[4][j] += t[4][j] - (t[2][j] * r.x - t[0][j] * r.z);
+        to[5][j] += t[5][j] - (t[0][j] * r.y - t[1][j] * r.x);
+    }
+}
+
+/* L of D = S^T I^A S; a coordinate that moves no inertia gets none and stands still. */
+static void factor_joint(body *k)
+{
+    double largest = 0;
+    for (int i = 0; i < k->dof; i++) {
+        for (int j = 0; j < 6; j++)
+            k->pulled[i][j] = dot6(k->inertia[j], k->columns[i]);
+        largest = fmax(largest, dot6(k->columns[i], k->pulled[i]));
+    }
+    for (int i = 0; i < k->dof; i++)
+        for (int j = 0; j <= i; j++) {
+            double sum = dot6(k->columns[i], k->pulled[j]);
+            for (int l = 0; l < j; l++)
+                sum -= k->chol[i][l] * k->chol[j][l];
+            if (i > j)
+                k->chol[i][j] = k->chol[j][j] > 0 ? sum / k->chol[j][j] : 0;
+            else
+                k->chol[i][i] = sum > 1e-14 * largest ? sqrt(sum) : 0;
+        }
+}
+
+/* x := D^-1 x */
+static void solve_joint(const body *k, double *x)
+{
+    for (int i = 0; i < k->dof; i++) {
+        for (int l = 0; l < i; l++)
+            x[i] -= k->chol[i][l] * x[l];
+        x[i] = k->chol[i][i] > 0 ? x[i] / k->chol[i][i] : 0;
+    }
+    for (int i = k->dof - 1; i >= 0; i--) {
+        for (int l = i + 1; l < k->dof; l++)
+            x[i] -= k->chol[l][i] * x[l];
+        x[i] = k->chol[i][i] > 0 ? x[i] / k->chol[i][i] : 0;
+    }
+}
+
+/* Articulated inertias of all bodies, from the tips to the roots:
+ * I^a = I^A - U D^-1 U^T, shifted to the parent and added there. */
+static void factor_trees(gw_system *s)
+{
+    for (int k = 0; k < s->body_count; k++)
+        rigid_inertia(&s->bodies[k]);
+    for (int k = s->body_count - 1; k >= 0; k--) {
+        body *b = &s->bodies[k];
+        factor_joint(b);
+        if (b->def.parent < 0)
+            continue;
+        double reduced[6][6], x[6];
+        memcpy(reduced, b->inertia, sizeof reduced);
+        for (int j = 0; j < 6; j++) {
+            for (int i = 0; i < b->dof; i++)
+                x[i] = b->pulled[i][j];
+            solve_joint(b, x);
+            for (int l = 0; l < 6; l++)
+                for (int i = 0; i < b->dof; i++)
+                    reduced[l][j] -= b->pulled[i][l] * x[i];
+        }
+        add_shifted(reduced, b->r, s->bodies[b->def.parent].inertia);
+    }
+}
+
+/*
+ * The tree's answer to `force` (of each body: what acts on it, less what its motion asks) and the
+ * joints' generalised `rest` forces, with the bias accelerations or without:
+ *
+ *   D u-dot = rest + S^T f - U^T (a' + c)       a' the parent's acceleration, shifted
+ */
+static void propagate(gw_system *s, bool biased)
+{
+    for (int i = s->body_count - 1; i >= 0; i--) {
+        body *k = &s->bodies[i];
+        double on_parent[6];
+        memcpy(on_parent, k->force, sizeof on_parent);
+        for (int j = 0; j < k->dof; j++)
+            k->rest[j] +=
+                dot6(k->columns[j], k->force) - (biased ? dot6(k->pulled[j], k->bias) : 0);
+        if (k->def.parent < 0)
+            continue;
+        if (biased)
+            for (int j = 0; j < 6; j++)
+                on_parent[j] -= dot6(k->inertia[j], k->bias);
+        double x[6];
+        memcpy(x, k->rest, (size_t)k->dof * sizeof *x);
+        solve_joint(k, x);
+        for (int j = 0; j < k->dof; j++)
+            for (int l = 0; l < 6; l++)
+                on_parent[l] -= k->pulled[j][l] * x[j];
+        body *p = &s->bodies[k->def.parent];
+        gw_vec3 f = upper(on_parent), t = gw_add(lower(on_parent), gw_cross(k->r, f));
+        p->force[0] += f.x, p->force[1] += f.y, p->force[2] += f.z;
+        p->force[3] += t.x, p->force[4] += t.y, p->force[5] += t.z;
+    }
+    for (int i = 0; i < s->body_count; i++) {
+        body *k = &s->bodies[i];
+        double *a = k->acceleration;
+        if (k->def.parent >= 0) {
+            const double *p = s->bodies[k->def.parent].acceleration;
+            put(a, gw_add(upper(p), gw_cross(lower(p), k->r)), lower(p));
+        } else {
+            memset(a, 0, 6 * sizeof *a);
+        }
+        for (int j = 0; j < k->dof; j++)
+            k->rest[j] -= dot6(k->pulled[j], a);
+        solve_joint(k, k->rest);
+        for (int l = 0; l < 6; l++) {
+            a[l] += biased ? k->bias[l] : 0;
+            for (int j = 0; j < k->dof; j++)
+                a[l] += k->columns[j][l] * k->rest[j];
+        }
+    }
+}
+
+static void clear_forces(gw_system *s)
+{
+    for (int i = 0; i < s->body_count; i++) {
+        memset(s->bodies[i].force, 0, sizeof s->bodies[i].force);
+        memset(s->bodies[i].rest, 0, sizeof s->bodies[i].rest);
+    }
+}
+
+/* ---- closures ------------------------------------------------------------------------------- */
+
+/* All rows where the bodies are: with b's axes R, d = p_a - p_b, and what
+ * a does as b sees it [v; w] = [v_a - v_b - w_b x d; w_a - w_b], a row (f, t) on a is
+ * (-f, -t - d x f) on b, and
+ *   J-dot v = drift - f . (w_b x (w_b x d) + 2 w_b x v) - t . (w_b x w) */
+static void closure_rows(gw_system *s)
+{
+    int n = 0;
+    for (int i = 0; i < s->closure_count; i++) {
+        const gw_closure_def *c = &s->closures[i];
+        const body *a = &s->bodies[c->a], *b = c->b >= 0 ? &s->bodies[c->b] : NULL;
+        gw_pose world_from_b = b ? b->pose : gw_pose_identity();
+        gw_twist moves = b ? b->twist : (gw_twist){0};
+        gw_pose b_from_world = gw_pose_inverse(&world_from_b);
+        gw_pose b_from_a = gw_pose_mul(&b_from_world, &a->pose);
+        gw_vec3 d = gw_sub(a->pose.p, world_from_b.p);
+        gw_vec3 v = gw_sub(gw_sub(a->twist.v, moves.v), gw_cross(moves.w, d));
+        gw_vec3 w = gw_sub(a->twist.w, moves.w);
+        gw_twist seen = {gw_unrotate(world_from_b.q, v), gw_unrotate(world_from_b.q, w)};
+        double h[GW_MAX_ROWS], j[GW_MAX_ROWS][6], drift[GW_MAX_ROWS];
+        gw_rows_value_and_jacobian(c->rows, c->row_count, &b_from_a, h, j);
+        gw_rows_bias(c->rows, c->row_count, &b_from_a, &seen, drift);
+        gw_vec3 turning =
+            gw_add(gw_cross(moves.w, gw_cross(moves.w, d)), gw_scale(2, gw_cross(moves.w, v)));
+        for (int k = 0; k < c->row_count; k++, n++) {
+            row *r = &s->rows[n];
+            gw_vec3 f = gw_rotate(world_from_b.q, upper(j[k]));
+            gw_vec3 t = gw_rotate(world_from_b.q, lower(j[k]));
+            r->a = c->a, r->b = c->b;
+            put(r->on_a, f, t);
+            put(r->on_b, gw_neg(f), gw_neg(gw_add(t, gw_cross(d, f))));
+            r->value = h[k];
+            r->rate = gw_dot(f, v) + gw_dot(t, w);
+            r->bias = drift[k] - gw_dot(f, turning) - gw_dot(t, gw_cross(moves.w, w));
+            r->scale = c->rows[k].kind == GW_ROW_ANGLE ? s->length : 1;
+        }
+    }
+}
+
+static void push(gw_system *s, const row *r, double by)
+{
+    for (int l = 0; l < 6; l++) {
+        s->bodies[r->a].force[l] += by * r->on_a[l];
+        if (r->b >= 0)
+            s->bodies[r->b].force[l] += by * r->on_b[l];
+    }
+}
+
+static double row_of(const gw_system *s, const row *r)
+{
+    return dot6(r->on_a, s->bodies[r->a].acceleration) +
+           (r->b >= 0 ? dot6(r->on_b, s->bodies[r->b].acceleration) : 0);
+}
+
+/* The Delassus operator J D^-1 J^T in metres, factored with the row that has most left first; rows
+ * of which nothing is left beside those before them are out of it. */
+static void factor_closures(gw_system *s)
+{
+    int m = s->row_count;
+    double *k = s->delassus, *l = s->factor, most = 0;
+    for (int i = 0; i < m; i++) {
+        clear_forces(s);
+        push(s, &s->rows[i], s->rows[i].scale);
+        propagate(s, false);
+        for (int j = 0; j < m; j++)
+            k[i * m + j] = s->rows[j].scale * row_of(s, &s->rows[j]);
+        most = fmax(most, k[i * m + i]);
+        s->order[i] = i;
+    }
+    s->rank = 0;
+    for (int at = 0; at < m; at++) {
+        /* pivot: the largest share of its own diagonal that is left */
+        int best = -1;
+        double left = SAME_ROW;
+        for (int i = at; i < m; i++) {
+            int r = s->order[i];
+            double d = k[r * m + r], rest = d;
+            if (d <= NO_ROW * most)
+                continue;
+            for (int j = 0; j < at; j++)
+                rest -= l[r * m + j] * l[r * m + j];
+            if (rest / d > left)
+                left = rest / d, best = i;
+        }
+        if (best < 0)
+            break;
+        int r = s->order[best];
+        s->order[best] = s->order[at];
+        s->order[at] = r;
+        double pivot = sqrt(left * k[r * m + r]);
+        l[r * m + at] = pivot;
+        for (int i = at + 1; i < m; i++) {
+            int q = s->order[i];
+            double sum = k[q * m + r];
+            for (int j = 0; j < at; j++)
+                sum -= l[q * m + j] * l[r * m + j];
+            l[q * m + at] = sum / pivot;
+        }
+        s->rank = at + 1;
+    }
+}
+
+/* multiplier := (J D^-1 J^T)^+ right, both of rows in metres. */
+static void solve_closures(gw_system *s)
+{
+    int m = s->row_count;
+    const double *l = s->factor;
+    double *x = s->multiplier;
+    memset(x, 0, (size_t)m * sizeof *x);
+    for (int i = 0; i < s->rank; i++) {
+        int r = s->order[i];
+        x[r] = s->right[r];
+        for (int j = 0; j < i; j++)
+            x[r] -= l[r * m + j] * x[s->order[j]];
+        x[r] /= l[r * m + i];
+    }
+    for (int i = s->rank - 1; i >= 0; i--) {
+        int r = s->order[i];
+        for (int j = i + 1; j < s->rank; j++)
+            x[r] -= l[s->order[j] * m + i] * x[s->order[j]];
+        x[r] /= l[r * m + i];
+    }
+}
+
+/* ---- acceleration --------------------------------------------------------------------------- */
+
+/* What acts on bodies and joints besides closures, ready for propagate(). */
+static void load(gw_system *s)
+{
+    for (int i = 0; i < s->body_count; i++) {
+        body *k = &s->bodies[i];
+        gw_vec3 weight = gw_scale(k->def.mass.mass, s->gravity);
+        put(k->force, gw_add(s->on[i].f, weight), gw_add(s->on[i].t, gw_cross(k->com, weight)));
+        for (int l = 0; l < 6; l++)
+            k->force[l] -= k->gyroscopic[l];
+        for (int j = 0; j < k->dof; j++)
+            k->rest[j] = -k->def.damping[j] * k->joint.u[j] -
+                         k->def.stiffness[j] * (k->joint.z[j] - k->def.rest[j]);
+    }
+}
+
+static void push_multipliers(gw_system *s)
+{
+    for (int i = 0; i < s->row_count; i++)
+        push(s, &s->rows[i], s->rows[i].scale * s->multiplier[i]);
+}
+
+/* u-dot of every joint, in its `rest`, under s->on; positions, velocities and factors are there. */
+static void accelerate(gw_system *s)
+{
+    load(s);
+    propagate(s, true);
+    if (s->row_count == 0)
+        return;
+    for (int i = 0; i < s->row_count; i++)
+        s->right[i] = -s->rows[i].scale * (s->rows[i].bias + row_of(s, &s->rows[i]));
+    solve_closures(s);
+    load(s);
+    push_multipliers(s);
+    propagate(s, true);
+}
+
+/* Everything that depends on the joints' states alone. */
+static void update(gw_system *s)
+{
+    update_positions(s);
+    update_velocities(s);
+    factor_trees(s);
+    if (s->row_count == 0)
+        return;
+    closure_rows(s);
+    factor_closures(s);
+}
+
+/* ---- projection ----------------------------------------------------------------------------- */
+
+static double largest_value(const gw_system *s)
+{
+    double worst = 0;
+    for (int i = 0; i < s->row_count; i++)
+        worst = fmax(worst, fabs(s->rows[i].scale * s->rows[i].value));
+    return worst;
+}
+
+/* The answer of the joints, in their `rest`, to what the rows ask for in s->right. */
+static void answer_rows(gw_system *s)
+{
+    solve_closures(s);
+    clear_forces(s);
+    push_multipliers(s);
+    propagate(s, false);
+}
+
+/* dq = -D^-1 J^T (J D^-1 J^T)^+ g, at most `steps` times; then velocities onto the rows in the same
+ * way. Leaves everything up to date where it ends. Returns what is left of g. */
+static double project(gw_system *s, int steps)
+{
+    double before = INFINITY, now = 0;
+    update(s);
+    if (s->row_count == 0)
+        return 0;
+    for (int n = 0; n < steps; n++, before = now) {
+        now = largest_value(s);
+        if (now <= CLOSED * s->length || !(now < 0.5 * before || now > FLOOR * s->length))
+            break;
+        for (int i = 0; i < s->row_count; i++)
+            s->right[i] = -s->rows[i].scale * s->rows[i].value;
+        answer_rows(s);
+        for (int i = 0; i < s->body_count; i++) {
+            body *k = &s->bodies[i];
+            joint_state from = k->joint;
+            joint_move(k->def.joint, k->dof, &from, k->rest, &k->joint);
+        }
+        update(s);
+    }
+    for (int i = 0; i < s->row_count; i++)
+        s->right[i] = -s->rows[i].scale * s->rows[i].rate;
+    answer_rows(s);
+    for (int i = 0; i < s->body_count; i++)
+        for (int j = 0; j < s->bodies[i].dof; j++)
+            s->bodies[i].joint.u[j] += s->bodies[i].rest[j];
+    update_velocities(s);
+    closure_rows(s);
+    return largest_value(s);
+}
+
+/* ---- the state as a model ------------------------------------------------------------------- */
+
+static void take_state(gw_system *s, system_model *m)
+{
+    for (int i = 0; i < s->body_count; i++)
+        m->joints[i] = s->bodies[i].joint;
+    m->stamp = s->stamp = ++s->last_stamp;
+}
+
+/* The system of a model, with everything up to date for its state. */
+static gw_system *system_of(const gw_model *model)
+{
+    const system_model *m = (const system_model *)model;
+    gw_system *s = m->system;
+    if (s->stamp == m->stamp)
+        return s;
+    for (int i = 0; i < s->body_count; i++)
+        s->bodies[i].joint = m->joints[i];
+    update(s);
+    s->stamp = m->stamp;
+    return s;
+}
+
+static int model_dof(const gw_model *model)
+{
+    return ((const system_model *)model)->system->dof;
+}
+
+static void held_frame(const gw_system *s, gw_pose *pose, gw_twist *twist)
+{
+    const body *k = &s->bodies[s->held];
+    gw_vec3 arm = gw_rotate(k->pose.q, s->body_from_held.p);
+    *pose = gw_pose_mul(&k->pose, &s->body_from_held);
+    *twist = (gw_twist){gw_add(k->twist.v, gw_cross(k->twist.w, arm)), k->twist.w};
+}
+
+static void model_held(const gw_model *model, gw_pose *world_from_held, gw_twist *twist)
+{
+    held_frame(system_of(model), world_from_held, twist);
+}
+
+/* Columns by the path to the root; the drift by the bias accelerations along it. */
+static void model_jacobian(const gw_model *model, double (*columns)[6], double *drift)
+{
+    gw_system *s = system_of(model);
+    const body *held = &s->bodies[s->held];
+    gw_vec3 arm = gw_rotate(held->pose.q, s->body_from_held.p), at = gw_add(held->pose.p, arm);
+    memset(columns, 0, (size_t)s->dof * sizeof *columns);
+    gw_vec3 a = gw_cross(held->twist.w, gw_cross(held->twist.w, arm)), alpha = {0, 0, 0};
+    for (int i = s->held; i >= 0; i = s->bodies[i].def.parent) {
+        const body *k = &s->bodies[i];
+        gw_vec3 to = gw_sub(at, k->pose.p);
+        for (int j = 0; j < k->dof; j++) {
+            gw_vec3 w = lower(k->columns[j]);
+            put(columns[k->first + j], gw_add(upper(k->columns[j]), gw_cross(w, to)), w);
+        }
+        a = gw_add(a, gw_add(upper(k->bias), gw_cross(lower(k->bias), to)));
+        alpha = gw_add(alpha, lower(k->bias));
+    }
+    put(drift, a, alpha);
+}
+
+/* The joints' answer, closures included, to what is in the bodies' `force` and s->generalised: the
+ * loads are put there by `put_load`, as they are needed twice. */
+static void answer_load(gw_system *s)
+{
+    for (int pass = 0; pass < 2; pass++) {
+        clear_forces(s);
+        for (int i = 0; i < s->body_count; i++)
+            for (int j = 0; j < s->bodies[i].dof; j++)
+                s->bodies[i].rest[j] = s->generalised[s->bodies[i].first + j];
+        if (pass == 1)
+            push_multipliers(s);
+        propagate(s, false);
+        if (s->row_count == 0)
+            return;
+        if (pass == 1)
+            return;
+        for (int i = 0; i < s->row_count; i++)
+            s->right[i] = -s->rows[i].scale * row_of(s, &s->rows[i]);
+        solve_closures(s);
+    }
+}
+
+static void gather(const gw_system *s, double *out)
+{
+    for (int i = 0; i < s->body_count; i++)
+        memcpy(out + s->bodies[i].first, s->bodies[i].rest, (size_t)s->bodies[i].dof * sizeof *out);
+}
+
+static void model_apply_inverse(const gw_model *model, const double *force, double *acceleration)
+{
+    gw_system *s = system_of(model);
+    memcpy(s->generalised, force, (size_t)s->dof * sizeof *force);
+    answer_load(s);
+    gather(s, acceleration);
+}
+
+static void energy_now(const gw_system *s, double *kinetic, double *potential)
+{
+    *kinetic = *potential = 0;
+    for (int i = 0; i < s->body_count; i++) {
+        const body *k = &s->bodies[i];
+        gw_vec3 at_com = gw_add(k->twist.v, gw_cross(k->twist.w, k->com)), w = k->twist.w;
+        double m = k->def.mass.mass;
+        *kinetic += 0.5 * m * gw_norm2(at_com) + 0.5 * gw_dot(w, gw_mat3_mul(&k->inertia_com, w));
+        *potential -= m * gw_dot(s->gravity, gw_add(k->pose.p, k->com));
+        for (int j = 0; j < k->dof; j++) {
+            double stretch = k->joint.z[j] - k->def.rest[j];
+            *potential += 0.5 * k->def.stiffness[j] * stretch * stretch;
+        }
+    }
+}
+
+static void model_energy(const gw_model *model, double *kinetic, double *potential)
+{
+    energy_now(system_of(model), kinetic, potential);
+}
+
+static void model_velocity(const gw_model *model, double *v)
+{
+    const system_model *m = (const system_model *)model;
+    const gw_system *s = m->system;
+    for (int i = 0; i < s->body_count; i++)
+        memcpy(v + s->bodies[i].first, m->joints[i].u, (size_t)s->bodies[i].dof * sizeof *v);
+}
+
+static void model_kick(gw_model *model, const double *dv)
+{
+    gw_system *s = system_of(model);
+    for (int i = 0; i < s->body_count; i++)
+        for (int j = 0; j < s->bodies[i].dof; j++)
+            s->bodies[i].joint.u[j] += dv[s->bodies[i].first + j];
+    update_velocities(s);
+    if (s->row_count > 0)
+        closure_rows(s);
+    take_state(s, (system_model *)model);
+}
+
+static void model_free_acceleration(const gw_model *model, double *a)
+{
+    gw_system *s = system_of(model);
+    memset(s->on, 0, (size_t)s->body_count * sizeof *s->on);
+    accelerate(s);
+    gather(s, a);
+}
+
+static int model_bodies(const gw_model *model)
+{
+    return ((const system_model *)model)->system->body_count;
+}
+
+static void model_body(const gw_model *model, int index, gw_pose *world_from_body, gw_twist *twist)
+{
+    const gw_system *s = system_of(model);
+    assert(index >= 0 && index < s->body_count);
+    *world_from_body = s->bodies[index].pose;
+    *twist = s->bodies[index].twist;
+}
+
+static void model_pull_back(const gw_model *model, int index, const gw_wrench *wrench,
+                            double *force)
+{
+    const gw_system *s = system_of(model);
+    gw_vec3 at = s->bodies[index].pose.p;
+    for (int i = index; i >= 0; i = s->bodies[i].def.parent) {
+        const body *k = &s->bodies[i];
+        gw_vec3 t = gw_add(wrench->t, gw_cross(gw_sub(at, k->pose.p), wrench->f));
+        for (int j = 0; j < k->dof; j++)
+            force[k->first + j] +=
+                gw_dot(upper(k->columns[j]), wrench->f) + gw_dot(lower(k->columns[j]), t);
+    }
+}
+
+/* ---- a step --------------------------------------------------------------------------------- */
+
+/* Everything that acts from outside, into s->on; returns the power of what acts at the held frame
+ * (W). */
+static double ask_forces(gw_system *s, const gw_forces *forces, double t)
+{
+    memset(s->on, 0, (size_t)s->body_count * sizeof *s->on);
+    if (forces && forces->touch) {
+        for (int i = 0; i < s->body_count; i++) {
+            s->poses[i] = s->bodies[i].pose;
+            s->twists[i] = s->bodies[i].twist;
+        }
+        forces->touch(forces->touching, t, s->poses, s->twists, s->on);
+    }
+    if (!forces || !forces->at)
+        return 0;
+    gw_pose pose;
+    gw_twist twist;
+    held_frame(s, &pose, &twist);
+    gw_wrench w = forces->at(forces->context, t, &pose, &twist), *on = &s->on[s->held];
+    on->f = gw_add(on->f, w.f);
+    on->t = gw_add(on->t, gw_add(w.t, gw_cross(gw_sub(pose.p, s->bodies[s->held].pose.p), w.f)));
+    return gw_dot(w.f, twist.v) + gw_dot(w.t, twist.w);
+}
+
+/* Of the joints' damping (W). */
+static double damping_power(const gw_system *s)
+{
+    double power = 0;
+    for (int i = 0; i < s->body_count; i++)
+        for (int j = 0; j < s->bodies[i].dof; j++)
+            power +=
+                s->bodies[i].def.damping[j] * s->bodies[i].joint.u[j] * s->bodies[i].joint.u[j];
+    return power;
+}
+
+/* The body's rate of momentum less its weight and what acts on it from outside (at its origin). */
+static gw_wrench borne(const gw_system *s, int index)
+{
+    const body *k = &s->bodies[index];
+    gw_vec3 alpha = lower(k->acceleration), c = k->com;
+    gw_vec3 a = gw_add(gw_sub(upper(k->acceleration), s->gravity), gw_cross(alpha, c));
+    gw_vec3 f = gw_scale(k->def.mass.mass, a);
+    gw_vec3 t = gw_add(gw_mat3_mul(&k->inertia_com, alpha), gw_cross(c, f));
+    return (gw_wrench){gw_sub(gw_add(f, upper(k->gyroscopic)), s->on[index].f),
+                       gw_sub(gw_add(t, lower(k->gyroscopic)), s->on[index].t)};
+}
+
+/* What each joint exerts on its body: what the body and all that hangs on it bear, less closures.
+ */
+static void keep_joint_wrenches(gw_system *s)
+{
+    for (int i = 0; i < s->body_count; i++)
+        s->joint_wrench[i] = borne(s, i);
+    for (int n = 0; n < s->row_count; n++) {
+        const row *r = &s->rows[n];
+        double by = -r->scale * s->multiplier[n];
+        gw_wrench *a = &s->joint_wrench[r->a], *b = r->b >= 0 ? &s->joint_wrench[r->b] : NULL;
+        a->f = gw_mul_add(a->f, by, upper(r->on_a)), a->t = gw_mul_add(a->t, by, lower(r->on_a));
+        if (b)
+            b->f = gw_mul_add(b->f, by, upper(r->on_b)),
+            b->t = gw_mul_add(b->t, by, lower(r->on_b));
+    }
+    for (int i = s->body_count - 1; i >= 0; i--) {
+        const gw_wrench *w = &s->joint_wrench[i];
+        if (s->bodies[i].def.parent < 0)
+            continue;
+        gw_wrench *p = &s->joint_wrench[s->bodies[i].def.parent];
+        p->f = gw_add(p->f, w->f);
+        p->t = gw_add(p->t, gw_add(w->t, gw_cross(s->bodies[i].r, w->f)));
+    }
+}
+
+static bool all_finite(const gw_system *s)
+{
+    for (int i = 0; i < s->body_count; i++) {
+        const body *k = &s->bodies[i];
+        if (!gw_finite_pose(&k->pose) || !gw_finite3(k->twist.v) || !gw_finite3(k->twist.w))
+            return false;
+    }
+    return true;
+}
+
+/* Puts the joints where a stage asks: by the weights `a` of the stages before it. */
+static void go_to_stage(gw_system *s, int stage, const double *a, double dt)
+{
+    for (int i = 0; i < s->body_count; i++) {
+        body *k = &s->bodies[i];
+        stage_rates *rates = &s->rates[i * STAGES];
+        double by[6];
+        for (int j = 0; j < k->dof; j++) {
+            by[j] = 0;
+            k->joint.u[j] = s->home[i].u[j];
+            for (int l = 0; l < stage; l++) {
+                by[j] += dt * a[l] * rates[l].z[j];
+                k->joint.u[j] += dt * a[l] * rates[l].u[j];
+            }
+        }
+        joint_move(k->def.joint, k->dof, &s->home[i], by, &k->joint);
+        if (stage < STAGES)
+            joint_rates(k->def.joint, k->dof, by, k->joint.u, rates[stage].z);
+    }
+}
+
+static void model_step(gw_model *model, const gw_forces *forces, double dt, gw_step *step)
+{
+    const gw_tableau *rk = &gw_kutta4;
+    gw_system *s = system_of(model);
+    double kinetic, potential, before;
+    *step = (gw_step){.margin = 1, .finite = true};
+    for (int i = 0; i < s->body_count; i++)
+        s->home[i] = s->bodies[i].joint;
+    for (int stage = 0; stage < STAGES; stage++) {
+        go_to_stage(s, stage, rk->a[stage], dt);
+        if (stage > 0)
+            update(s);
+        step->work += rk->b[stage] * dt * ask_forces(s, forces, rk->c[stage] * dt);
+        step->dissipated += rk->b[stage] * dt * damping_power(s);
+        accelerate(s);
+        for (int i = 0; i < s->body_count; i++)
+            memcpy(s->rates[i * STAGES + stage].u, s->bodies[i].rest,
+                   (size_t)s->bodies[i].dof * sizeof(double));
+        if (stage > 0)
+            continue;
+        step->constraint = borne(s, s->held);
+        keep_joint_wrenches(s);
+    }
+    go_to_stage(s, STAGES, rk->b, dt);
+    /* back onto the closures; what that takes or brings is told */
+    update_positions(s);
+    update_velocities(s);
+    energy_now(s, &kinetic, &potential);
+    before = kinetic + potential;
+    project(s, PROJECTIONS);
+    energy_now(s, &kinetic, &potential);
+    s->projected = kinetic + potential - before;
+    if (!all_finite(s)) {
+        *step = (gw_step){.finite = false};
+        for (int i = 0; i < s->body_count; i++) {
+            s->bodies[i].joint = s->home[i];
+            memset(s->bodies[i].joint.u, 0, sizeof s->bodies[i].joint.u);
+        }
+        update(s);
+    }
+    take_state(s, (system_model *)model);
+}
+
+/* ---- what a system tells -------------------------------------------------------------------- */
+
+gw_model *gw_system_model(gw_system *s)
+{
+    return &s->model->model;
+}
+
+void gw_system_hold(gw_system *s, int index, const gw_pose *body_from_held)
+{
+    assert(index >= 0 && index < s->body_count);
+    s->held = index;
+    s->body_from_held = *body_from_held;
+}
+
+void gw_system_reset(gw_system *s)
+{
+    for (int i = 0; i < s->body_count; i++)
+        s->bodies[i].joint = s->start[i];
+    update(s);
+    take_state(s, s->model);
+}
+
+int gw_system_mobility(gw_system *s)
+{
+    system_of(&s->model->model);
+    return s->dof - s->rank;
+}
+
+double gw_system_residual(gw_system *s)
+{
+    return largest_value(system_of(&s->model->model));
+}
+
+double gw_system_projected(const gw_system *s)
+{
+    return s->projected;
+}
+
+int gw_system_joint(gw_system *s, int index, double position[6], double velocity[6])
+{
+    assert(index >= 0 && index < s->body_count);
+    const body *k = &system_of(&s->model->model)->bodies[index];
+    int at = rotation_at(k->def.joint);
+    for (int j = 0; j < k->dof; j++) {
+        position[j] = k->joint.z[j];
+        velocity[j] = k->joint.u[j];
+    }
+    if (at < 6) {
+        gw_vec3 r = gw_quat_log(k->joint.turn);
+        position[at] = r.x, position[at + 1] = r.y, position[at + 2] = r.z;
+    }
+    return k->dof;
+}
+
+gw_wrench gw_system_joint_wrench(const gw_system *s, int index)
+{
+    assert(index >= 0 && index < s->body_count);
+    return s->joint_wrench[index];
+}
+
+/* ---- making --------------------------------------------------------------------------------- */
+
+static void init_body(body *k, const gw_system_body_def *def, int first)
+{
+    int at = rotation_at(def->joint);
+    *k = (body){.def = *def,
+                .m_from_body = gw_pose_inverse(&def->body_from_m),
+                .dof = gw_mobilizer_dof(def->joint),
+                .first = first};
+    memcpy(k->joint.z, def->position, sizeof k->joint.z);
+    memcpy(k->joint.u, def->velocity, sizeof k->joint.u);
+    k->joint.turn =
+        at == 6
+            ? gw_quat_identity()
+            : gw_quat_exp(gw_v3(def->position[at], def->position[at + 1], def->position[at + 2]));
+}
+
+static bool take_memory(gw_system *s)
+{
+    size_t n = (size_t)s->body_count, m = (size_t)s->row_count;
+    s->bodies = calloc(n + 1, sizeof *s->bodies);
+    s->closures = calloc((size_t)s->closure_count + 1, sizeof *s->closures);
+    s->rows = calloc(m + 1, sizeof *s->rows);
+    s->delassus = calloc(2 * m * m + 2 * m + 6 * n + 1, sizeof *s->delassus);
+    s->order = calloc(m + 1, sizeof *s->order);
+    s->home = calloc(2 * n + 1, sizeof *s->home);
+    s->rates = calloc(n * STAGES + 1, sizeof *s->rates);
+    s->poses = calloc(n + 1, sizeof *s->poses);
+    s->twists = calloc(n + 1, sizeof *s->twists);
+    s->on = calloc(2 * n + 1, sizeof *s->on);
+    s->model = calloc(1, sizeof *s->model + n * sizeof s->model->joints[0]);
+    if (!s->bodies || !s->closures || !s->rows || !s->delassus || !s->order || !s->home ||
+        !s->rates || !s->poses || !s->twists || !s->on || !s->model)
+        return false;
+    s->factor = s->delassus + m * m;
+    s->multiplier = s->factor + m * m;
+    s->right = s->multiplier + m;
+    s->generalised = s->right + m;
+    s->joint_wrench = s->on + n;
+    s->start = s->home + n;
+    return true;
+}
+
+static void init_model(gw_system *s)
+{
+    s->ops = (gw_model_ops){.dof = model_dof,
+                            .held = model_held,
+                            .jacobian = model_jacobian,
+                            .apply_inverse = model_apply_inverse,
+                            .energy = model_energy,
+                            .step = model_step,
+                            .velocity = model_velocity,
+                            .kick = model_kick,
+                            .free_acceleration = model_free_acceleration,
+                            .bodies = model_bodies,
+                            .body = model_body,
+                            .pull_back = model_pull_back,
+                            .size = sizeof *s->model +
+                                    (size_t)s->body_count * sizeof s->model->joints[0]};
+    s->model->model.ops = &s->ops;
+    s->model->system = s;
+}
+
+gw_system *gw_system_create(const gw_system_def *def, gw_error *error)
+{
+    gw_system *s = calloc(1, sizeof *s);
+    if (s) {
+        s->body_count = def->body_count;
+        s->closure_count = def->closure_count;
+        s->gravity = def->gravity;
+        s->length = def->length > 0 ? def->length : 1;
+        s->body_from_held = gw_pose_identity();
+        for (int i = 0; i < def->closure_count; i++)
+            s->row_count += def->closures[i].row_count;
+    }
+    if (!s || !take_memory(s)) {
+        gw_fail(error, GW_FAILED, "", "no memory for a system of bodies");
+        gw_system_destroy(s);
+        return NULL;
+    }
+    for (int i = 0; i < def->body_count; i++) {
+        assert(def->bodies[i].parent < i && def->bodies[i].parent >= GW_GROUND);
+        init_body(&s->bodies[i], &def->bodies[i], s->dof);
+        s->dof += s->bodies[i].dof;
+    }
+    for (int i = 0; i < def->closure_count; i++) {
+        assert(def->closures[i].a >= 0 && def->closures[i].a < def->body_count);
+        assert(def->closures[i].b >= GW_GROUND && def->closures[i].b < def->body_count);
+        s->closures[i] = def->closures[i];
+    }
+    init_model(s);
+    double left = project(s, ASSEMBLE_STEPS);
+    if (!(left <= HELD * s->length)) {
+        gw_fail(error, GW_BAD_INPUT, "", "closures stay %g m open from where the bodies are", left);
+        gw_system_destroy(s);
+        return NULL;
+    }
+    for (int i = 0; i < s->body_count; i++)
+        s->start[i] = s->bodies[i].joint;
+    take_state(s, s->model);
+    return s;
+}
+
+void gw_system_destroy(gw_system *s)
+{
+    if (!s)
+        return;
+    free(s->bodies);
+    free(s->closures);
+    free(s->rows);
+    free(s->delassus);
+    free(s->order);
+    free(s->home);
+    free(s->rates);
+    free(s->poses);
+    free(s->twists);
+    free(s->on);
+    free(s->model);
+    free(s);
+}

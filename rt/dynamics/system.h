@@ -1,0 +1,116 @@
+/*
+ * A system of rigid bodies: trees of joints, closed by constraint rows.
+ *
+ *   tree       every body hangs on its parent (another body, or the ground) by a joint of 0 to 6
+ *              coordinates; forward dynamics by the articulated-body algorithm, O(n) (Featherstone)
+ *   closure    rows g = 0 between any two bodies, with multipliers:
+ *
+ *      (J D^-1 J^T) lambda = -J-dot v - J a_0,     a = a_0 + D^-1 J^T lambda
+ *
+ *              D the tree's inertia, a_0 its acceleration without closures (surface-constraints 4,
+ *              8). Redundant rows are found by rank and carry no force of their own.
+ *
+ * After each step positions and velocities are put back on the rows in the mass metric, so no loop
+ * drifts open. Joints have no singular coordinates: rotations of several axes are integrated in
+ * exponential coordinates about where the joint is.
+ *
+ * A system is made by a thread that may allocate; everything else is RT safe, one thread at a time.
+ */
+#ifndef GW_DYNAMICS_SYSTEM_H
+#define GW_DYNAMICS_SYSTEM_H
+
+#include "rt/base/error.h"
+#include "rt/dynamics/model.h"
+#include "rt/geometry/shape.h"
+#include "rt/geometry/submanifold.h"
+
+#define GW_GROUND (-1) /* as a parent, or a closure's body: the world */
+
+/*
+ * The joint between frame F of the parent and frame M of the body; F and M coincide where all
+ * coordinates are zero, and z is the axis. Positions z and velocities u:
+ */
+typedef enum gw_mobilizer {
+    GW_MOBILIZER_FIXED,       /* none */
+    GW_MOBILIZER_REVOLUTE,    /* [turn about z] (revolute) */
+    GW_MOBILIZER_PRISMATIC,   /* [slide along z] (prismatic) */
+    GW_MOBILIZER_CYLINDRICAL, /* [slide along z, turn about z] */
+    GW_MOBILIZER_SCREW,       /* [turn]: slides by pitch times that */
+    GW_MOBILIZER_UNIVERSAL,   /* [turn about F's y, turn about M's x] */
+    GW_MOBILIZER_PLANAR,      /* [x, y of M's origin in F, turn about z] */
+    GW_MOBILIZER_SPHERICAL,   /* rotation vector from F to M; u: angular velocity in F's axes */
+    GW_MOBILIZER_FREE /* M's origin in F, rotation vector; u: its velocity, angular velocity */
+} gw_mobilizer;
+
+/* How many coordinates a joint of this type has. */
+int gw_mobilizer_dof(gw_mobilizer type);
+
+typedef struct gw_system_body_def {
+    gw_mass mass; /* in the body's frame */
+    int parent;   /* a body before this one, or GW_GROUND */
+    gw_mobilizer joint;
+    gw_pose parent_from_f; /* in the parent's frame, or the world's */
+    gw_pose body_from_m;
+    double pitch;       /* m/rad, of a screw */
+    double position[6]; /* at the start; spherical and free: a rotation vector */
+    double velocity[6];
+    double damping[6];   /* N s/m or N m s/rad, of each coordinate */
+    double stiffness[6]; /* N/m or N m/rad, towards `rest`; of joints but spherical and free */
+    double rest[6];
+} gw_system_body_def;
+
+/* Rows that hold between two bodies: each is a function of b_from_a, as if b were the world and a
+ * the body (submanifold.h). */
+typedef struct gw_closure_def {
+    int a, b; /* bodies; b may be GW_GROUND */
+    int row_count;
+    gw_row rows[GW_MAX_ROWS];
+} gw_closure_def;
+
+typedef struct gw_system_def {
+    int body_count, closure_count;
+    const gw_system_body_def *bodies; /* parents before their children */
+    const gw_closure_def *closures;
+    gw_vec3 gravity; /* m/s^2 */
+    double length;   /* m: angles of rows times this are compared with metres; 0: 1 */
+} gw_system_def;
+
+typedef struct gw_system gw_system;
+
+/* Copies the definition, takes all memory, and puts the start onto the closures: positions by the
+ * nearest ones in the mass metric, velocities by what the rows allow of them. NULL with an error:
+ * memory, a parent that is not before its child, closures that cannot be reached (GW_BAD_INPUT,
+ * with the closure's number as pointer). */
+gw_system *gw_system_create(const gw_system_def *def, gw_error *error);
+void gw_system_destroy(gw_system *system);
+
+/* The system as a model (rt/dynamics/model.h): tree coordinates in the order of the bodies, bodies
+ * as numbered in the definition. The model is a value that may be copied and put back; it belongs
+ * to the system, whose memory every copy works in, so one thread at a time uses all of them. */
+gw_model *gw_system_model(gw_system *system);
+
+/* The frame that gw_model's hand holds: of `body`, at `body_from_held`; the first body's origin
+ * until it is said. */
+void gw_system_hold(gw_system *system, int body, const gw_pose *body_from_held);
+
+/* Back to where it was created. */
+void gw_system_reset(gw_system *system);
+
+/* Coordinates of the trees less independent rows, where the system is. */
+int gw_system_mobility(gw_system *system);
+
+/* The largest row now (m; angles times the length). */
+double gw_system_residual(gw_system *system);
+
+/* Energy that putting positions and velocities back onto the closures brought in the last step (J).
+ */
+double gw_system_projected(const gw_system *system);
+
+/* Position and velocity of a body's joint; turns count on beyond pi. Returns their number. */
+int gw_system_joint(gw_system *system, int body, double position[6], double velocity[6]);
+
+/* The wrench that a body's joint exerts on it in the last step's first stage (world axes, at the
+ * body's origin), springs and damping included; what closures exert comes on top. */
+gw_wrench gw_system_joint_wrench(const gw_system *system, int body);
+
+#endif
