@@ -231,19 +231,23 @@ static void update_positions(gw_system *s)
         body *k = &s->bodies[i];
         const body *p = k->def.parent >= 0 ? &s->bodies[k->def.parent] : NULL;
         gw_vec3 v[6], w[6];
-        gw_pose world_from_f =
-            p ? gw_pose_mul(&p->pose, &k->def.parent_from_f) : k->def.parent_from_f;
+        gw_pose on_parent = p ? gw_pose_mul(&p->pose, &k->def.parent_from_f) : k->def.parent_from_f;
         gw_pose f_from_m = joint_motion(&k->def, &k->joint, v, w);
-        gw_pose f_from_body = gw_pose_mul(&f_from_m, &k->m_from_body);
-        k->pose = gw_pose_mul(&world_from_f, &f_from_body);
+        gw_pose moved = k->def.reversed ? gw_pose_inverse(&f_from_m) : f_from_m;
+        gw_pose joint_from_body = gw_pose_mul(&moved, &k->m_from_body);
+        k->pose = gw_pose_mul(&on_parent, &joint_from_body);
         k->pose.q = gw_quat_unit(k->pose.q);
         k->r = p ? gw_sub(k->pose.p, p->pose.p) : k->pose.p;
-        /* of M's origin, seen at the body's */
-        gw_vec3 d = gw_sub(f_from_body.p, f_from_m.p);
-        k->arm = gw_rotate(world_from_f.q, d);
-        for (int j = 0; j < k->dof; j++)
-            put(k->columns[j], gw_rotate(world_from_f.q, gw_add(v[j], gw_cross(w[j], d))),
-                gw_rotate(world_from_f.q, w[j]));
+        /* F's axes in the world; from M's origin to the body's, where the columns are of */
+        gw_quat f = k->def.reversed ? gw_quat_mul(on_parent.q, moved.q) : on_parent.q;
+        gw_vec3 m_at = k->def.reversed ? on_parent.p : gw_pose_point(&on_parent, f_from_m.p);
+        k->arm = gw_sub(k->pose.p, m_at);
+        double sign = k->def.reversed ? -1 : 1;
+        for (int j = 0; j < k->dof; j++) {
+            gw_vec3 cw = gw_scale(sign, gw_rotate(f, w[j]));
+            gw_vec3 cv = gw_scale(sign, gw_rotate(f, v[j]));
+            put(k->columns[j], gw_add(cv, gw_cross(cw, k->arm)), cw);
+        }
         const gw_mass *m = &k->def.mass;
         gw_mat3 turn = gw_quat_to_mat3(k->pose.q);
         k->com = gw_mat3_mul(&turn, m->com);
@@ -276,9 +280,13 @@ static void update_velocities(gw_system *s)
         }
         /* the second axis of a universal joint turns with the first */
         if (k->def.joint == GW_MOBILIZER_UNIVERSAL)
-            c_w = gw_scale(k->joint.u[0] * k->joint.u[1],
+            c_w = gw_scale((k->def.reversed ? -1 : 1) * k->joint.u[0] * k->joint.u[1],
                            gw_cross(lower(k->columns[0]), lower(k->columns[1])));
-        gw_vec3 c_v = gw_add(gw_cross(c_w, k->arm), gw_cross(rel_w, gw_cross(rel_w, k->arm)));
+        gw_vec3 c_v = gw_cross(c_w, k->arm), turning = gw_cross(rel_w, gw_cross(rel_w, k->arm));
+        c_v = gw_add(c_v, turning);
+        /* columns are at rest in F: where that is the body's own frame they turn with it */
+        if (k->def.reversed)
+            c_v = gw_add(c_v, gw_scale(2, gw_cross(rel_w, gw_sub(rel_v, gw_cross(rel_w, k->arm)))));
         k->twist = (gw_twist){rel_v, rel_w};
         if (p) {
             gw_vec3 w_p = p->twist.w, carried = gw_cross(w_p, k->r);

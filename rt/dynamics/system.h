@@ -51,7 +51,9 @@ typedef struct gw_system_body_def {
     gw_mobilizer joint;
     gw_pose parent_from_f; /* in the parent's frame, or the world's */
     gw_pose body_from_m;
-    double pitch;       /* m/rad, of a screw */
+    bool reversed; /* F is the body's and M the parent's: `parent_from_f` says where M is in the
+                      parent, `body_from_m` where F is in the body; coordinates stay M's in F */
+    double pitch;  /* m/rad, of a screw */
     double position[6]; /* at the start; spherical and free: a rotation vector */
     double velocity[6];
     double damping[6];   /* N s/m or N m s/rad, of each coordinate */

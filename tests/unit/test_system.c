@@ -252,7 +252,7 @@ static void random_trees_keep_their_energy(void **state)
 {
     (void)state;
     srand(3);
-    for (int trial = 0; trial < 40; trial++) {
+    for (int trial = 0; trial < 80; trial++) {
         gw_system_body_def bodies[12];
         gw_error error = {0};
         int n = 1 + trial % 12;
@@ -270,6 +270,7 @@ static void random_trees_keep_their_energy(void **state)
                                         gw_unit(gw_v3(r[6], r[7], 1)), r[8]),
                 .body_from_m = turned(gw_v3(0.1 * r[9], 0.05, 0), gw_v3(0, 1, 0), r[10]),
                 .pitch = 0.05,
+                .reversed = trial >= 40 && rand() % 2,
                 .velocity = {r[1], r[2], r[3], r[4], r[5], r[6]},
                 .position = {0.3 * r[7], 0.3 * r[8]}};
         }
