@@ -31,18 +31,12 @@
 #define FLOOR          1e-12 /* of the length: below it, projection goes on while it halves what is left */
 #define HELD           1e-9 /* of the length: closures are met at creation */
 
-/* A joint's coordinates: z of slides and turns about one axis, `turn` of rotations about any. */
-typedef struct joint_state {
-    double z[6], u[6];
-    gw_quat turn;
-} joint_state;
-
 /* The state as a model: what a copy of it has to have. */
 typedef struct system_model {
     gw_model model;
     gw_system *system;
     uint64_t stamp; /* names the state: the system's, where it is the one that is worked out */
-    joint_state joints[];
+    gw_mobilizer_state joints[];
 } system_model;
 
 /* Rates of a joint's coordinates and velocities at one stage. */
@@ -54,7 +48,7 @@ typedef struct body {
     gw_system_body_def def;
     gw_pose m_from_body;
     int dof, first; /* coordinates; of them in the system's vectors */
-    joint_state joint;
+    gw_mobilizer_state joint;
     /* of positions */
     gw_pose pose;
     gw_vec3 r, com, arm; /* from the parent's origin; to the centre of mass; from M's origin */
@@ -90,9 +84,9 @@ struct gw_system {
     row *rows;
     double *delassus, *factor, *multiplier, *right; /* row_count^2 twice, row_count twice */
     int *order;
-    joint_state *home;  /* where a step begins */
-    stage_rates *rates; /* STAGES of each body */
-    gw_pose *poses;     /* of bodies, as forces are asked with them */
+    gw_mobilizer_state *home; /* where a step begins */
+    stage_rates *rates;       /* STAGES of each body */
+    gw_pose *poses;           /* of bodies, as forces are asked with them */
     gw_twist *twists;
     gw_wrench *on, *joint_wrench;
     double *generalised;  /* forces at the coordinates, besides what acts on the bodies */
@@ -100,30 +94,9 @@ struct gw_system {
     double projected;
     gw_model_ops ops;
     system_model *model;
-    joint_state *start;
+    gw_mobilizer_state *start;
     uint64_t stamp, last_stamp; /* of what bodies, rows and factors are of; given last */
 };
-
-int gw_mobilizer_dof(gw_mobilizer type)
-{
-    switch (type) {
-    case GW_MOBILIZER_FIXED:
-        return 0;
-    case GW_MOBILIZER_REVOLUTE:
-    case GW_MOBILIZER_PRISMATIC:
-    case GW_MOBILIZER_SCREW:
-        return 1;
-    case GW_MOBILIZER_CYLINDRICAL:
-    case GW_MOBILIZER_UNIVERSAL:
-        return 2;
-    case GW_MOBILIZER_PLANAR:
-    case GW_MOBILIZER_SPHERICAL:
-        return 3;
-    case GW_MOBILIZER_FREE:
-        return 6;
-    }
-    return 0;
-}
 
 /* ---- spatial vectors ------------------------------------------------------------------------ */
 
@@ -148,80 +121,6 @@ static inline double dot6(const double a[6], const double b[6])
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2] + a[3] * b[3] + a[4] * b[4] + a[5] * b[5];
 }
 
-/* ---- joints --------------------------------------------------------------------------------- */
-
-/* Where in its coordinates a joint's free rotation begins; 6: it has none. */
-static int rotation_at(gw_mobilizer type)
-{
-    return type == GW_MOBILIZER_SPHERICAL ? 0 : type == GW_MOBILIZER_FREE ? 3 : 6;
-}
-
-/* Pose of M in F, and columns of M's twist in F (of M's origin). */
-static gw_pose joint_motion(const gw_system_body_def *def, const joint_state *s, gw_vec3 v[6],
-                            gw_vec3 w[6])
-{
-    static const gw_vec3 ex = {1, 0, 0}, ey = {0, 1, 0}, ez = {0, 0, 1}, zero = {0, 0, 0};
-    const double *z = s->z;
-    for (int i = 0; i < 6; i++)
-        v[i] = w[i] = zero;
-    switch (def->joint) {
-    case GW_MOBILIZER_FIXED:
-        break;
-    case GW_MOBILIZER_REVOLUTE:
-        w[0] = ez;
-        return (gw_pose){zero, gw_quat_axis(ez, z[0])};
-    case GW_MOBILIZER_PRISMATIC:
-        v[0] = ez;
-        return (gw_pose){gw_v3(0, 0, z[0]), gw_quat_identity()};
-    case GW_MOBILIZER_CYLINDRICAL:
-        v[0] = ez, w[1] = ez;
-        return (gw_pose){gw_v3(0, 0, z[0]), gw_quat_axis(ez, z[1])};
-    case GW_MOBILIZER_SCREW:
-        v[0] = gw_v3(0, 0, def->pitch), w[0] = ez;
-        return (gw_pose){gw_v3(0, 0, def->pitch * z[0]), gw_quat_axis(ez, z[0])};
-    case GW_MOBILIZER_UNIVERSAL: {
-        gw_quat first = gw_quat_axis(ey, z[0]);
-        w[0] = ey, w[1] = gw_rotate(first, ex);
-        return (gw_pose){zero, gw_quat_mul(first, gw_quat_axis(ex, z[1]))};
-    }
-    case GW_MOBILIZER_PLANAR:
-        v[0] = ex, v[1] = ey, w[2] = ez;
-        return (gw_pose){gw_v3(z[0], z[1], 0), gw_quat_axis(ez, z[2])};
-    case GW_MOBILIZER_SPHERICAL:
-        w[0] = ex, w[1] = ey, w[2] = ez;
-        return (gw_pose){zero, s->turn};
-    case GW_MOBILIZER_FREE:
-        v[0] = ex, v[1] = ey, v[2] = ez, w[3] = ex, w[4] = ey, w[5] = ez;
-        return (gw_pose){gw_v3(z[0], z[1], z[2]), s->turn};
-    }
-    return gw_pose_identity();
-}
-
-/* Moves a joint from `home` by h times the rates, which are in the home's coordinates. */
-static void joint_move(gw_mobilizer type, int dof, const joint_state *home, const double *by,
-                       joint_state *to)
-{
-    int at = rotation_at(type);
-    for (int i = 0; i < dof; i++)
-        to->z[i] = home->z[i] + by[i];
-    if (at < 6)
-        to->turn = gw_quat_unit(
-            gw_quat_mul(gw_quat_exp(gw_v3(by[at], by[at + 1], by[at + 2])), home->turn));
-}
-
-/* The rates of the home's coordinates where the joint is, moved by `by` from there. */
-static void joint_rates(gw_mobilizer type, int dof, const double *by, const double *u,
-                        double *rates)
-{
-    int at = rotation_at(type);
-    memcpy(rates, u, (size_t)dof * sizeof *u);
-    if (at == 6)
-        return;
-    gw_vec3 r = gw_so3_left_jacobian_inverse(gw_v3(by[at], by[at + 1], by[at + 2]),
-                                             gw_v3(u[at], u[at + 1], u[at + 2]));
-    rates[at] = r.x, rates[at + 1] = r.y, rates[at + 2] = r.z;
-}
-
 /* ---- kinematics ------------------------------------------------------------------------------ */
 
 /* Poses, columns and inertias about the centres of mass, from the joints' positions. */
@@ -232,7 +131,7 @@ static void update_positions(gw_system *s)
         const body *p = k->def.parent >= 0 ? &s->bodies[k->def.parent] : NULL;
         gw_vec3 v[6], w[6];
         gw_pose on_parent = p ? gw_pose_mul(&p->pose, &k->def.parent_from_f) : k->def.parent_from_f;
-        gw_pose f_from_m = joint_motion(&k->def, &k->joint, v, w);
+        gw_pose f_from_m = gw_mobilizer_pose(k->def.joint, k->def.pitch, &k->joint, v, w);
         gw_pose moved = k->def.reversed ? gw_pose_inverse(&f_from_m) : f_from_m;
         gw_pose joint_from_body = gw_pose_mul(&moved, &k->m_from_body);
         k->pose = gw_pose_mul(&on_parent, &joint_from_body);
@@ -594,6 +493,8 @@ static void load(gw_system *s)
         body *k = &s->bodies[i];
         gw_vec3 weight = gw_scale(k->def.mass.mass, s->gravity);
         put(k->force, gw_add(s->on[i].f, weight), gw_add(s->on[i].t, gw_cross(k->com, weight)));
+        put(k->force, gw_mul_add(upper(k->force), -k->def.damping_linear, k->twist.v),
+            gw_mul_add(lower(k->force), -k->def.damping_angular, k->twist.w));
         for (int l = 0; l < 6; l++)
             k->force[l] -= k->gyroscopic[l];
         for (int j = 0; j < k->dof; j++)
@@ -671,8 +572,8 @@ static double project(gw_system *s, int steps)
         answer_rows(s);
         for (int i = 0; i < s->body_count; i++) {
             body *k = &s->bodies[i];
-            joint_state from = k->joint;
-            joint_move(k->def.joint, k->dof, &from, k->rest, &k->joint);
+            gw_mobilizer_state from = k->joint;
+            gw_mobilizer_move(k->def.joint, &from, k->rest, &k->joint);
         }
         update(s);
     }
@@ -886,14 +787,17 @@ static double ask_forces(gw_system *s, const gw_forces *forces, double t)
     return gw_dot(w.f, twist.v) + gw_dot(w.t, twist.w);
 }
 
-/* Of the joints' damping (W). */
+/* Of the damping of joints and bodies (W). */
 static double damping_power(const gw_system *s)
 {
     double power = 0;
-    for (int i = 0; i < s->body_count; i++)
-        for (int j = 0; j < s->bodies[i].dof; j++)
-            power +=
-                s->bodies[i].def.damping[j] * s->bodies[i].joint.u[j] * s->bodies[i].joint.u[j];
+    for (int i = 0; i < s->body_count; i++) {
+        const body *k = &s->bodies[i];
+        power += k->def.damping_linear * gw_norm2(k->twist.v) +
+                 k->def.damping_angular * gw_norm2(k->twist.w);
+        for (int j = 0; j < k->dof; j++)
+            power += k->def.damping[j] * k->joint.u[j] * k->joint.u[j];
+    }
     return power;
 }
 
@@ -959,9 +863,9 @@ static void go_to_stage(gw_system *s, int stage, const double *a, double dt)
                 k->joint.u[j] += dt * a[l] * rates[l].u[j];
             }
         }
-        joint_move(k->def.joint, k->dof, &s->home[i], by, &k->joint);
+        gw_mobilizer_move(k->def.joint, &s->home[i], by, &k->joint);
         if (stage < STAGES)
-            joint_rates(k->def.joint, k->dof, by, k->joint.u, rates[stage].z);
+            gw_mobilizer_rates(k->def.joint, by, k->joint.u, rates[stage].z);
     }
 }
 
@@ -1050,7 +954,7 @@ int gw_system_joint(gw_system *s, int index, double position[6], double velocity
 {
     assert(index >= 0 && index < s->body_count);
     const body *k = &system_of(&s->model->model)->bodies[index];
-    int at = rotation_at(k->def.joint);
+    int at = gw_mobilizer_rotation(k->def.joint);
     for (int j = 0; j < k->dof; j++) {
         position[j] = k->joint.z[j];
         velocity[j] = k->joint.u[j];
@@ -1072,10 +976,10 @@ gw_wrench gw_system_joint_wrench(const gw_system *s, int index)
 
 static void init_body(body *k, const gw_system_body_def *def, int first)
 {
-    int at = rotation_at(def->joint);
+    int at = gw_mobilizer_rotation(def->joint);
     *k = (body){.def = *def,
                 .m_from_body = gw_pose_inverse(&def->body_from_m),
-                .dof = gw_mobilizer_dof(def->joint),
+                .dof = gw_mobilizers[def->joint].dof,
                 .first = first};
     memcpy(k->joint.z, def->position, sizeof k->joint.z);
     memcpy(k->joint.u, def->velocity, sizeof k->joint.u);

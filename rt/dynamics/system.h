@@ -20,30 +20,12 @@
 #define GW_DYNAMICS_SYSTEM_H
 
 #include "rt/base/error.h"
+#include "rt/dynamics/mobilizer.h"
 #include "rt/dynamics/model.h"
 #include "rt/geometry/shape.h"
 #include "rt/geometry/submanifold.h"
 
 #define GW_GROUND (-1) /* as a parent, or a closure's body: the world */
-
-/*
- * The joint between frame F of the parent and frame M of the body; F and M coincide where all
- * coordinates are zero, and z is the axis. Positions z and velocities u:
- */
-typedef enum gw_mobilizer {
-    GW_MOBILIZER_FIXED,       /* none */
-    GW_MOBILIZER_REVOLUTE,    /* [turn about z] (revolute) */
-    GW_MOBILIZER_PRISMATIC,   /* [slide along z] (prismatic) */
-    GW_MOBILIZER_CYLINDRICAL, /* [slide along z, turn about z] */
-    GW_MOBILIZER_SCREW,       /* [turn]: slides by pitch times that */
-    GW_MOBILIZER_UNIVERSAL,   /* [turn about F's y, turn about M's x] */
-    GW_MOBILIZER_PLANAR,      /* [x, y of M's origin in F, turn about z] */
-    GW_MOBILIZER_SPHERICAL,   /* rotation vector from F to M; u: angular velocity in F's axes */
-    GW_MOBILIZER_FREE /* M's origin in F, rotation vector; u: its velocity, angular velocity */
-} gw_mobilizer;
-
-/* How many coordinates a joint of this type has. */
-int gw_mobilizer_dof(gw_mobilizer type);
 
 typedef struct gw_system_body_def {
     gw_mass mass; /* in the body's frame */
@@ -59,6 +41,7 @@ typedef struct gw_system_body_def {
     double damping[6];   /* N s/m or N m s/rad, of each coordinate */
     double stiffness[6]; /* N/m or N m/rad, towards `rest`; of joints but spherical and free */
     double rest[6];
+    double damping_linear, damping_angular; /* of the body, at its origin (N s/m, N m s/rad) */
 } gw_system_body_def;
 
 /* Rows that hold between two bodies: each is a function of b_from_a, as if b were the world and a

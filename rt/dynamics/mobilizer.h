@@ -1,0 +1,74 @@
+/*
+ * Mobilizers: the joints of a system's trees. A mobilizer stands between a frame F and a frame M
+ * that coincide where all its coordinates are zero; z is the axis. Its coordinates say where M is
+ * in F, its velocities how M moves in F.
+ *
+ * Rotations about more than one axis have no good coordinates: the state keeps them as a
+ * quaternion, velocities are angular velocities in F's axes, and an integrator works in exponential
+ * coordinates about the state that it begins at (Munthe-Kaas):
+ *
+ *   turn(by) = exp(by) turn,    by-dot = J_l(by)^-1 w        J_l the left Jacobian of SO(3)
+ *
+ * Pure functions of their arguments: any thread, RT safe.
+ */
+#ifndef GW_DYNAMICS_MOBILIZER_H
+#define GW_DYNAMICS_MOBILIZER_H
+
+#include "rt/geometry/submanifold.h"
+
+/* The comment gives the coordinates (m, rad) and, where they differ, the velocities. */
+typedef enum gw_mobilizer {
+    GW_MOBILIZER_FIXED,       /* none */
+    GW_MOBILIZER_REVOLUTE,    /* [turn about z] */
+    GW_MOBILIZER_PRISMATIC,   /* [slide along z] */
+    GW_MOBILIZER_CYLINDRICAL, /* [slide along z, turn about z] */
+    GW_MOBILIZER_SCREW,       /* [turn]: slides by the pitch times that */
+    GW_MOBILIZER_UNIVERSAL,   /* [turn about F's y, turn about M's x] */
+    GW_MOBILIZER_PLANAR,      /* [x, y of M's origin in F, turn about z] */
+    GW_MOBILIZER_SPHERICAL,   /* rotation vector from F to M; angular velocity in F's axes */
+    GW_MOBILIZER_FREE,        /* M's origin in F, rotation vector; its velocity, angular velocity */
+    GW_MOBILIZER_COUNT
+} gw_mobilizer;
+
+typedef struct gw_mobilizer_info {
+    const char *name; /* on the wire */
+    int dof;
+    unsigned turns; /* bit i: coordinate i is an angle (rad), else a length (m) */
+} gw_mobilizer_info;
+
+extern const gw_mobilizer_info gw_mobilizers[GW_MOBILIZER_COUNT];
+
+/* Coordinates z (turns about one axis count on beyond pi), velocities u, and the quaternion of
+ * rotations about more than one axis. */
+typedef struct gw_mobilizer_state {
+    double z[6], u[6];
+    gw_quat turn;
+} gw_mobilizer_state;
+
+/* Index of the first of three coordinates that are a rotation vector; 6: there is none. */
+int gw_mobilizer_rotation(gw_mobilizer type);
+
+/* The pose of M in F, and for each coordinate the velocity of M's origin (v) and the angular
+ * velocity (w) that a unit of its velocity gives, in F's axes. `pitch` in m/rad. */
+gw_pose gw_mobilizer_pose(gw_mobilizer type, double pitch, const gw_mobilizer_state *state,
+                          gw_vec3 v[6], gw_vec3 w[6]);
+
+/* From `from`, by so much of each coordinate; velocities stay. */
+void gw_mobilizer_move(gw_mobilizer type, const gw_mobilizer_state *from, const double *by,
+                       gw_mobilizer_state *to);
+
+/* The rates of `by` (as above) where the velocities are u. */
+void gw_mobilizer_rates(gw_mobilizer type, const double *by, const double *u, double *rates);
+
+/* The coordinates of the pose that the mobilizer has nearest to that of M in F, turns within -pi ..
+ * pi, and the velocities nearest to a twist of M's origin in F's axes there. */
+void gw_mobilizer_position(gw_mobilizer type, const gw_pose *f_from_m, double position[6]);
+void gw_mobilizer_velocity(gw_mobilizer type, const gw_pose *f_from_m, const gw_twist *twist,
+                           double velocity[6]);
+
+/* The rows that hold M (in a's frame) to F (in b's) where such a joint closes a loop: of a's pose
+ * in b, at most 6. None for a screw. */
+int gw_mobilizer_rows(gw_mobilizer type, const gw_pose *b_from_f, const gw_pose *a_from_m,
+                      gw_row rows[6]);
+
+#endif
