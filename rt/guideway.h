@@ -33,6 +33,7 @@
 #include "rt/base/error.h"
 #include "rt/base/limits.h"
 #include "rt/base/space.h"
+#include "rt/dynamics/system.h"
 #include "rt/geometry/freedom_path.h"
 #include "rt/geometry/mesh.h"
 #include "rt/positioning/solve.h"

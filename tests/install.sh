@@ -22,9 +22,9 @@ done
 (cd "$into" && ./usr/bin/guideway run free-body --seconds 0.01 >/dev/null) || fail "the installed binary does not run"
 
 # neither does a program that is built against the library
-cp examples/steps.c examples/solve.c "$into"
+cp examples/steps.c examples/solve.c examples/four_bar.c "$into"
 export PKG_CONFIG_PATH="$into/usr/lib/pkgconfig"
-for program in steps solve; do
+for program in steps solve four_bar; do
     (cd "$into" && ${CC:-cc} -std=c17 -Wall -Wextra -Werror $(pkg-config --cflags guideway) "$program.c" \
         $(pkg-config --libs guideway) -o "$program") || fail "examples/$program.c does not compile outside the tree"
     (cd "$into" && "./$program" >/dev/null) || fail "examples/$program.c does not run"

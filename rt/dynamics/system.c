@@ -1,28 +1,17 @@
 /*
- * Systems of bodies: the articulated-body algorithm over trees, multipliers for closures, a
- * fourth-order Runge-Kutta step, and the projection that keeps closures closed. Making takes
- * memory; the rest is RT safe.
- *
- * Everything is in world axes, each body about its own origin, spatial vectors ordered [v; w] and
- * [f; t]. With r from the parent's origin to the body's:
- *
- *   v = v_p + w_p x r + S_v u,   w = w_p + S_w u
- *   a = a_p + alpha_p x r + c_v + S_v u-dot,     c_v = w_p x (w_p x r) + 2 w_p x S_v u + S_v-dot u
- *   alpha = alpha_p + c_w + S_w u-dot,           c_w = w_p x S_w u + S_w-dot u
- *
- * S-dot u is what the columns change by as the joint itself moves.
+ * Systems of bodies: multipliers for closures, a fourth-order Runge-Kutta step, the projection that
+ * keeps closures closed, and the system as a model. Making takes memory; the rest is RT safe.
  */
 #include "rt/dynamics/system.h"
 
 #include <assert.h>
 #include <math.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "rt/dynamics/runge_kutta.h"
+#include "rt/dynamics/system_private.h"
 
-#define STAGES         4
 #define SAME_ROW       1e-11 /* of a row's share that is left beside others: less follows from them */
 #define NO_ROW         1e-13 /* of the largest J D^-1 J^T: less is moved by nothing */
 #define PROJECTIONS    4     /* of positions after a step, at most */
@@ -30,334 +19,6 @@
 #define CLOSED         1e-15 /* of the length: no more to project */
 #define FLOOR          1e-12 /* of the length: below it, projection goes on while it halves what is left */
 #define HELD           1e-9 /* of the length: closures are met at creation */
-
-/* The state as a model: what a copy of it has to have. */
-typedef struct system_model {
-    gw_model model;
-    gw_system *system;
-    uint64_t stamp; /* names the state: the system's, where it is the one that is worked out */
-    gw_mobilizer_state joints[];
-} system_model;
-
-/* Rates of a joint's coordinates and velocities at one stage. */
-typedef struct stage_rates {
-    double z[6], u[6];
-} stage_rates;
-
-typedef struct body {
-    gw_system_body_def def;
-    gw_pose m_from_body;
-    int dof, first; /* coordinates; of them in the system's vectors */
-    gw_mobilizer_state joint;
-    /* of positions */
-    gw_pose pose;
-    gw_vec3 r, com, arm; /* from the parent's origin; to the centre of mass; from M's origin */
-    gw_mat3 inertia_com; /* about it */
-    double columns[6][6];
-    double inertia[6][6]; /* articulated */
-    double pulled[6][6];  /* U = I^A S, one row a coordinate */
-    double chol[6][6];    /* L of S^T I^A S = L L^T */
-    /* of velocities too */
-    gw_twist twist;
-    double bias[6];
-    double gyroscopic[6]; /* p: rate of momentum at zero acceleration */
-    /* scratch of the passes */
-    double force[6], acceleration[6], rest[6];
-} body;
-
-/* One row of a closure at a configuration: as wrenches on its bodies, and its right sides. */
-typedef struct row {
-    int a, b;
-    double on_a[6], on_b[6];
-    double value, rate, bias; /* g, J v, J-dot v */
-    double scale;             /* to metres */
-} row;
-
-struct gw_system {
-    int body_count, closure_count, dof, row_count, rank;
-    body *bodies;
-    gw_closure_def *closures;
-    gw_vec3 gravity;
-    double length;
-    int held;
-    gw_pose body_from_held;
-    row *rows;
-    double *delassus, *factor, *multiplier, *right; /* row_count^2 twice, row_count twice */
-    int *order;
-    gw_mobilizer_state *home; /* where a step begins */
-    stage_rates *rates;       /* STAGES of each body */
-    gw_pose *poses;           /* of bodies, as forces are asked with them */
-    gw_twist *twists;
-    gw_wrench *on, *joint_wrench;
-    double *generalised;  /* forces at the coordinates, besides what acts on the bodies */
-    gw_wrench constraint; /* at the held body, in the last step's first stage */
-    double projected;
-    gw_model_ops ops;
-    system_model *model;
-    gw_mobilizer_state *start;
-    uint64_t stamp, last_stamp; /* of what bodies, rows and factors are of; given last */
-};
-
-/* ---- spatial vectors ------------------------------------------------------------------------ */
-
-static inline gw_vec3 upper(const double x[6])
-{
-    return gw_v3(x[0], x[1], x[2]);
-}
-
-static inline gw_vec3 lower(const double x[6])
-{
-    return gw_v3(x[3], x[4], x[5]);
-}
-
-static inline void put(double x[6], gw_vec3 a, gw_vec3 b)
-{
-    x[0] = a.x, x[1] = a.y, x[2] = a.z;
-    x[3] = b.x, x[4] = b.y, x[5] = b.z;
-}
-
-static inline double dot6(const double a[6], const double b[6])
-{
-    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2] + a[3] * b[3] + a[4] * b[4] + a[5] * b[5];
-}
-
-/* ---- kinematics ------------------------------------------------------------------------------ */
-
-/* Poses, columns and inertias about the centres of mass, from the joints' positions. */
-static void update_positions(gw_system *s)
-{
-    for (int i = 0; i < s->body_count; i++) {
-        body *k = &s->bodies[i];
-        const body *p = k->def.parent >= 0 ? &s->bodies[k->def.parent] : NULL;
-        gw_vec3 v[6], w[6];
-        gw_pose on_parent = p ? gw_pose_mul(&p->pose, &k->def.parent_from_f) : k->def.parent_from_f;
-        gw_pose f_from_m = gw_mobilizer_pose(k->def.joint, k->def.pitch, &k->joint, v, w);
-        gw_pose moved = k->def.reversed ? gw_pose_inverse(&f_from_m) : f_from_m;
-        gw_pose joint_from_body = gw_pose_mul(&moved, &k->m_from_body);
-        k->pose = gw_pose_mul(&on_parent, &joint_from_body);
-        k->pose.q = gw_quat_unit(k->pose.q);
-        k->r = p ? gw_sub(k->pose.p, p->pose.p) : k->pose.p;
-        /* F's axes in the world; from M's origin to the body's, where the columns are of */
-        gw_quat f = k->def.reversed ? gw_quat_mul(on_parent.q, moved.q) : on_parent.q;
-        gw_vec3 m_at = k->def.reversed ? on_parent.p : gw_pose_point(&on_parent, f_from_m.p);
-        k->arm = gw_sub(k->pose.p, m_at);
-        double sign = k->def.reversed ? -1 : 1;
-        for (int j = 0; j < k->dof; j++) {
-            gw_vec3 cw = gw_scale(sign, gw_rotate(f, w[j]));
-            gw_vec3 cv = gw_scale(sign, gw_rotate(f, v[j]));
-            put(k->columns[j], gw_add(cv, gw_cross(cw, k->arm)), cw);
-        }
-        const gw_mass *m = &k->def.mass;
-        gw_mat3 turn = gw_quat_to_mat3(k->pose.q);
-        k->com = gw_mat3_mul(&turn, m->com);
-        double t[3][3];
-        for (int a = 0; a < 3; a++)
-            for (int b = 0; b < 3; b++)
-                t[a][b] = turn.m[a][0] * m->inertia.m[0][b] + turn.m[a][1] * m->inertia.m[1][b] +
-                          turn.m[a][2] * m->inertia.m[2][b];
-        for (int a = 0; a < 3; a++)
-            for (int b = 0; b < 3; b++)
-                k->inertia_com.m[a][b] =
-                    t[a][0] * turn.m[b][0] + t[a][1] * turn.m[b][1] + t[a][2] * turn.m[b][2];
-    }
-}
-
-/*
- * Twists, bias accelerations and p, from the joints' velocities; positions are up to date:
- *
- *   f = m (a - c x alpha + w x (w x c)),   t = I_c alpha + w x I_c w + c x f
- */
-static void update_velocities(gw_system *s)
-{
-    for (int i = 0; i < s->body_count; i++) {
-        body *k = &s->bodies[i];
-        const body *p = k->def.parent >= 0 ? &s->bodies[k->def.parent] : NULL;
-        gw_vec3 rel_v = {0, 0, 0}, rel_w = {0, 0, 0}, c_w = {0, 0, 0};
-        for (int j = 0; j < k->dof; j++) {
-            rel_v = gw_mul_add(rel_v, k->joint.u[j], upper(k->columns[j]));
-            rel_w = gw_mul_add(rel_w, k->joint.u[j], lower(k->columns[j]));
-        }
-        /* the second axis of a universal joint turns with the first */
-        if (k->def.joint == GW_MOBILIZER_UNIVERSAL)
-            c_w = gw_scale((k->def.reversed ? -1 : 1) * k->joint.u[0] * k->joint.u[1],
-                           gw_cross(lower(k->columns[0]), lower(k->columns[1])));
-        gw_vec3 c_v = gw_cross(c_w, k->arm), turning = gw_cross(rel_w, gw_cross(rel_w, k->arm));
-        c_v = gw_add(c_v, turning);
-        /* columns are at rest in F: where that is the body's own frame they turn with it */
-        if (k->def.reversed)
-            c_v = gw_add(c_v, gw_scale(2, gw_cross(rel_w, gw_sub(rel_v, gw_cross(rel_w, k->arm)))));
-        k->twist = (gw_twist){rel_v, rel_w};
-        if (p) {
-            gw_vec3 w_p = p->twist.w, carried = gw_cross(w_p, k->r);
-            k->twist.v = gw_add(rel_v, gw_add(p->twist.v, carried));
-            k->twist.w = gw_add(rel_w, w_p);
-            c_v = gw_add(c_v, gw_add(gw_cross(w_p, carried), gw_scale(2, gw_cross(w_p, rel_v))));
-            c_w = gw_add(c_w, gw_cross(w_p, rel_w));
-        }
-        put(k->bias, c_v, c_w);
-        gw_vec3 w = k->twist.w;
-        gw_vec3 f = gw_scale(k->def.mass.mass, gw_cross(w, gw_cross(w, k->com)));
-        put(k->gyroscopic, f,
-            gw_add(gw_cross(w, gw_mat3_mul(&k->inertia_com, w)), gw_cross(k->com, f)));
-    }
-}
-
-/* [f; t] = inertia [a; alpha] of the body alone, about its origin. */
-static void rigid_inertia(body *k)
-{
-    double m = k->def.mass.mass, c[3] = {k->com.x, k->com.y, k->com.z}, c2 = gw_norm2(k->com);
-    double cross[3][3] = {{0, -c[2], c[1]}, {c[2], 0, -c[0]}, {-c[1], c[0], 0}};
-    for (int i = 0; i < 3; i++)
-        for (int j = 0; j < 3; j++) {
-            k->inertia[i][j] = i == j ? m : 0;
-            k->inertia[i][3 + j] = -m * cross[i][j];
-            k->inertia[3 + i][j] = m * cross[i][j];
-            k->inertia[3 + i][3 + j] =
-                k->inertia_com.m[i][j] + m * ((i == j ? c2 : 0) - c[i] * c[j]);
-        }
-}
-
-/* ---- the articulated-body algorithm --------------------------------------------------------- */
-
-/* to += T^T m T with T = [1, -[r]; 0, 1]: what a body's inertia is at its parent's origin. */
-static void add_shifted(double m[6][6], gw_vec3 r, double to[6][6])
-{
-    double t[6][6];
-    for (int i = 0; i < 6; i++) {
-        for (int j = 0; j < 3; j++)
-            t[i][j] = m[i][j];
-        t[i][3] = m[i][3] - (m[i][1] * r.z - m[i][2] * r.y);
-        t[i][4] = m[i][4] - (m[i][2] * r.x - m[i][0] * r.z);
-        t[i][5] = m[i][5] - (m[i][0] * r.y - m[i][1] * r.x);
-    }
-    for (int j = 0; j < 6; j++) {
-        for (int i = 0; i < 3; i++)
-            to[i][j] += t[i][j];
-        to[3][j] += t[3][j] - (t[1][j] * r.z - t[2][j] * r.y);
-        to[4][j] += t[4][j] - (t[2][j] * r.x - t[0][j] * r.z);
-        to[5][j] += t[5][j] - (t[0][j] * r.y - t[1][j] * r.x);
-    }
-}
-
-/* L of D = S^T I^A S; a coordinate that moves no inertia gets none and stands still. */
-static void factor_joint(body *k)
-{
-    double largest = 0;
-    for (int i = 0; i < k->dof; i++) {
-        for (int j = 0; j < 6; j++)
-            k->pulled[i][j] = dot6(k->inertia[j], k->columns[i]);
-        largest = fmax(largest, dot6(k->columns[i], k->pulled[i]));
-    }
-    for (int i = 0; i < k->dof; i++)
-        for (int j = 0; j <= i; j++) {
-            double sum = dot6(k->columns[i], k->pulled[j]);
-            for (int l = 0; l < j; l++)
-                sum -= k->chol[i][l] * k->chol[j][l];
-            if (i > j)
-                k->chol[i][j] = k->chol[j][j] > 0 ? sum / k->chol[j][j] : 0;
-            else
-                k->chol[i][i] = sum > 1e-14 * largest ? sqrt(sum) : 0;
-        }
-}
-
-/* x := D^-1 x */
-static void solve_joint(const body *k, double *x)
-{
-    for (int i = 0; i < k->dof; i++) {
-        for (int l = 0; l < i; l++)
-            x[i] -= k->chol[i][l] * x[l];
-        x[i] = k->chol[i][i] > 0 ? x[i] / k->chol[i][i] : 0;
-    }
-    for (int i = k->dof - 1; i >= 0; i--) {
-        for (int l = i + 1; l < k->dof; l++)
-            x[i] -= k->chol[l][i] * x[l];
-        x[i] = k->chol[i][i] > 0 ? x[i] / k->chol[i][i] : 0;
-    }
-}
-
-/* Articulated inertias of all bodies, from the tips to the roots:
- * I^a = I^A - U D^-1 U^T, shifted to the parent and added there. */
-static void factor_trees(gw_system *s)
-{
-    for (int k = 0; k < s->body_count; k++)
-        rigid_inertia(&s->bodies[k]);
-    for (int k = s->body_count - 1; k >= 0; k--) {
-        body *b = &s->bodies[k];
-        factor_joint(b);
-        if (b->def.parent < 0)
-            continue;
-        double reduced[6][6], x[6];
-        memcpy(reduced, b->inertia, sizeof reduced);
-        for (int j = 0; j < 6; j++) {
-            for (int i = 0; i < b->dof; i++)
-                x[i] = b->pulled[i][j];
-            solve_joint(b, x);
-            for (int l = 0; l < 6; l++)
-                for (int i = 0; i < b->dof; i++)
-                    reduced[l][j] -= b->pulled[i][l] * x[i];
-        }
-        add_shifted(reduced, b->r, s->bodies[b->def.parent].inertia);
-    }
-}
-
-/*
- * The tree's answer to `force` (of each body: what acts on it, less what its motion asks) and the
- * joints' generalised `rest` forces, with the bias accelerations or without:
- *
- *   D u-dot = rest + S^T f - U^T (a' + c)       a' the parent's acceleration, shifted
- */
-static void propagate(gw_system *s, bool biased)
-{
-    for (int i = s->body_count - 1; i >= 0; i--) {
-        body *k = &s->bodies[i];
-        double on_parent[6];
-        memcpy(on_parent, k->force, sizeof on_parent);
-        for (int j = 0; j < k->dof; j++)
-            k->rest[j] +=
-                dot6(k->columns[j], k->force) - (biased ? dot6(k->pulled[j], k->bias) : 0);
-        if (k->def.parent < 0)
-            continue;
-        if (biased)
-            for (int j = 0; j < 6; j++)
-                on_parent[j] -= dot6(k->inertia[j], k->bias);
-        double x[6];
-        memcpy(x, k->rest, (size_t)k->dof * sizeof *x);
-        solve_joint(k, x);
-        for (int j = 0; j < k->dof; j++)
-            for (int l = 0; l < 6; l++)
-                on_parent[l] -= k->pulled[j][l] * x[j];
-        body *p = &s->bodies[k->def.parent];
-        gw_vec3 f = upper(on_parent), t = gw_add(lower(on_parent), gw_cross(k->r, f));
-        p->force[0] += f.x, p->force[1] += f.y, p->force[2] += f.z;
-        p->force[3] += t.x, p->force[4] += t.y, p->force[5] += t.z;
-    }
-    for (int i = 0; i < s->body_count; i++) {
-        body *k = &s->bodies[i];
-        double *a = k->acceleration;
-        if (k->def.parent >= 0) {
-            const double *p = s->bodies[k->def.parent].acceleration;
-            put(a, gw_add(upper(p), gw_cross(lower(p), k->r)), lower(p));
-        } else {
-            memset(a, 0, 6 * sizeof *a);
-        }
-        for (int j = 0; j < k->dof; j++)
-            k->rest[j] -= dot6(k->pulled[j], a);
-        solve_joint(k, k->rest);
-        for (int l = 0; l < 6; l++) {
-            a[l] += biased ? k->bias[l] : 0;
-            for (int j = 0; j < k->dof; j++)
-                a[l] += k->columns[j][l] * k->rest[j];
-        }
-    }
-}
-
-static void clear_forces(gw_system *s)
-{
-    for (int i = 0; i < s->body_count; i++) {
-        memset(s->bodies[i].force, 0, sizeof s->bodies[i].force);
-        memset(s->bodies[i].rest, 0, sizeof s->bodies[i].rest);
-    }
-}
 
 /* ---- closures ------------------------------------------------------------------------------- */
 
@@ -370,7 +31,7 @@ static void closure_rows(gw_system *s)
     int n = 0;
     for (int i = 0; i < s->closure_count; i++) {
         const gw_closure_def *c = &s->closures[i];
-        const body *a = &s->bodies[c->a], *b = c->b >= 0 ? &s->bodies[c->b] : NULL;
+        const gw_system_body *a = &s->bodies[c->a], *b = c->b >= 0 ? &s->bodies[c->b] : NULL;
         gw_pose world_from_b = b ? b->pose : gw_pose_identity();
         gw_twist moves = b ? b->twist : (gw_twist){0};
         gw_pose b_from_world = gw_pose_inverse(&world_from_b);
@@ -385,12 +46,12 @@ static void closure_rows(gw_system *s)
         gw_vec3 turning =
             gw_add(gw_cross(moves.w, gw_cross(moves.w, d)), gw_scale(2, gw_cross(moves.w, v)));
         for (int k = 0; k < c->row_count; k++, n++) {
-            row *r = &s->rows[n];
-            gw_vec3 f = gw_rotate(world_from_b.q, upper(j[k]));
-            gw_vec3 t = gw_rotate(world_from_b.q, lower(j[k]));
+            gw_closure_row *r = &s->rows[n];
+            gw_vec3 f = gw_rotate(world_from_b.q, gw_linear_part(j[k]));
+            gw_vec3 t = gw_rotate(world_from_b.q, gw_angular_part(j[k]));
             r->a = c->a, r->b = c->b;
-            put(r->on_a, f, t);
-            put(r->on_b, gw_neg(f), gw_neg(gw_add(t, gw_cross(d, f))));
+            gw_spatial_set(r->on_a, f, t);
+            gw_spatial_set(r->on_b, gw_neg(f), gw_neg(gw_add(t, gw_cross(d, f))));
             r->value = h[k];
             r->rate = gw_dot(f, v) + gw_dot(t, w);
             r->bias = drift[k] - gw_dot(f, turning) - gw_dot(t, gw_cross(moves.w, w));
@@ -399,7 +60,7 @@ static void closure_rows(gw_system *s)
     }
 }
 
-static void push(gw_system *s, const row *r, double by)
+static void push(gw_system *s, const gw_closure_row *r, double by)
 {
     for (int l = 0; l < 6; l++) {
         s->bodies[r->a].force[l] += by * r->on_a[l];
@@ -408,10 +69,10 @@ static void push(gw_system *s, const row *r, double by)
     }
 }
 
-static double row_of(const gw_system *s, const row *r)
+static double row_of(const gw_system *s, const gw_closure_row *r)
 {
-    return dot6(r->on_a, s->bodies[r->a].acceleration) +
-           (r->b >= 0 ? dot6(r->on_b, s->bodies[r->b].acceleration) : 0);
+    return gw_dot6(r->on_a, s->bodies[r->a].acceleration) +
+           (r->b >= 0 ? gw_dot6(r->on_b, s->bodies[r->b].acceleration) : 0);
 }
 
 /* The Delassus operator J D^-1 J^T in metres, factored with the row that has most left first; rows
@@ -421,9 +82,9 @@ static void factor_closures(gw_system *s)
     int m = s->row_count;
     double *k = s->delassus, *l = s->factor, most = 0;
     for (int i = 0; i < m; i++) {
-        clear_forces(s);
+        gw_tree_clear_forces(s);
         push(s, &s->rows[i], s->rows[i].scale);
-        propagate(s, false);
+        gw_tree_accelerations(s, false);
         for (int j = 0; j < m; j++)
             k[i * m + j] = s->rows[j].scale * row_of(s, &s->rows[j]);
         most = fmax(most, k[i * m + i]);
@@ -486,15 +147,17 @@ static void solve_closures(gw_system *s)
 
 /* ---- acceleration --------------------------------------------------------------------------- */
 
-/* What acts on bodies and joints besides closures, ready for propagate(). */
+/* What acts on bodies and joints besides closures, ready for gw_tree_accelerations(). */
 static void load(gw_system *s)
 {
     for (int i = 0; i < s->body_count; i++) {
-        body *k = &s->bodies[i];
+        gw_system_body *k = &s->bodies[i];
         gw_vec3 weight = gw_scale(k->def.mass.mass, s->gravity);
-        put(k->force, gw_add(s->on[i].f, weight), gw_add(s->on[i].t, gw_cross(k->com, weight)));
-        put(k->force, gw_mul_add(upper(k->force), -k->def.damping_linear, k->twist.v),
-            gw_mul_add(lower(k->force), -k->def.damping_angular, k->twist.w));
+        gw_spatial_set(k->force, gw_add(s->on[i].f, weight),
+                       gw_add(s->on[i].t, gw_cross(k->com, weight)));
+        gw_spatial_set(k->force,
+                       gw_mul_add(gw_linear_part(k->force), -k->def.damping_linear, k->twist.v),
+                       gw_mul_add(gw_angular_part(k->force), -k->def.damping_angular, k->twist.w));
         for (int l = 0; l < 6; l++)
             k->force[l] -= k->gyroscopic[l];
         for (int j = 0; j < k->dof; j++)
@@ -513,7 +176,7 @@ static void push_multipliers(gw_system *s)
 static void accelerate(gw_system *s)
 {
     load(s);
-    propagate(s, true);
+    gw_tree_accelerations(s, true);
     if (s->row_count == 0)
         return;
     for (int i = 0; i < s->row_count; i++)
@@ -521,15 +184,15 @@ static void accelerate(gw_system *s)
     solve_closures(s);
     load(s);
     push_multipliers(s);
-    propagate(s, true);
+    gw_tree_accelerations(s, true);
 }
 
 /* Everything that depends on the joints' states alone. */
 static void update(gw_system *s)
 {
-    update_positions(s);
-    update_velocities(s);
-    factor_trees(s);
+    gw_tree_update_positions(s);
+    gw_tree_update_velocities(s);
+    gw_tree_articulate(s);
     if (s->row_count == 0)
         return;
     closure_rows(s);
@@ -550,9 +213,9 @@ static double largest_value(const gw_system *s)
 static void answer_rows(gw_system *s)
 {
     solve_closures(s);
-    clear_forces(s);
+    gw_tree_clear_forces(s);
     push_multipliers(s);
-    propagate(s, false);
+    gw_tree_accelerations(s, false);
 }
 
 /* dq = -D^-1 J^T (J D^-1 J^T)^+ g, at most `steps` times; then velocities onto the rows in the same
@@ -571,7 +234,7 @@ static double project(gw_system *s, int steps)
             s->right[i] = -s->rows[i].scale * s->rows[i].value;
         answer_rows(s);
         for (int i = 0; i < s->body_count; i++) {
-            body *k = &s->bodies[i];
+            gw_system_body *k = &s->bodies[i];
             gw_mobilizer_state from = k->joint;
             gw_mobilizer_move(k->def.joint, &from, k->rest, &k->joint);
         }
@@ -583,14 +246,14 @@ static double project(gw_system *s, int steps)
     for (int i = 0; i < s->body_count; i++)
         for (int j = 0; j < s->bodies[i].dof; j++)
             s->bodies[i].joint.u[j] += s->bodies[i].rest[j];
-    update_velocities(s);
+    gw_tree_update_velocities(s);
     closure_rows(s);
     return largest_value(s);
 }
 
 /* ---- the state as a model ------------------------------------------------------------------- */
 
-static void take_state(gw_system *s, system_model *m)
+static void take_state(gw_system *s, gw_system_state *m)
 {
     for (int i = 0; i < s->body_count; i++)
         m->joints[i] = s->bodies[i].joint;
@@ -600,7 +263,7 @@ static void take_state(gw_system *s, system_model *m)
 /* The system of a model, with everything up to date for its state. */
 static gw_system *system_of(const gw_model *model)
 {
-    const system_model *m = (const system_model *)model;
+    const gw_system_state *m = (const gw_system_state *)model;
     gw_system *s = m->system;
     if (s->stamp == m->stamp)
         return s;
@@ -613,12 +276,12 @@ static gw_system *system_of(const gw_model *model)
 
 static int model_dof(const gw_model *model)
 {
-    return ((const system_model *)model)->system->dof;
+    return ((const gw_system_state *)model)->system->dof;
 }
 
 static void held_frame(const gw_system *s, gw_pose *pose, gw_twist *twist)
 {
-    const body *k = &s->bodies[s->held];
+    const gw_system_body *k = &s->bodies[s->held];
     gw_vec3 arm = gw_rotate(k->pose.q, s->body_from_held.p);
     *pose = gw_pose_mul(&k->pose, &s->body_from_held);
     *twist = (gw_twist){gw_add(k->twist.v, gw_cross(k->twist.w, arm)), k->twist.w};
@@ -633,21 +296,22 @@ static void model_held(const gw_model *model, gw_pose *world_from_held, gw_twist
 static void model_jacobian(const gw_model *model, double (*columns)[6], double *drift)
 {
     gw_system *s = system_of(model);
-    const body *held = &s->bodies[s->held];
+    const gw_system_body *held = &s->bodies[s->held];
     gw_vec3 arm = gw_rotate(held->pose.q, s->body_from_held.p), at = gw_add(held->pose.p, arm);
     memset(columns, 0, (size_t)s->dof * sizeof *columns);
     gw_vec3 a = gw_cross(held->twist.w, gw_cross(held->twist.w, arm)), alpha = {0, 0, 0};
     for (int i = s->held; i >= 0; i = s->bodies[i].def.parent) {
-        const body *k = &s->bodies[i];
+        const gw_system_body *k = &s->bodies[i];
         gw_vec3 to = gw_sub(at, k->pose.p);
         for (int j = 0; j < k->dof; j++) {
-            gw_vec3 w = lower(k->columns[j]);
-            put(columns[k->first + j], gw_add(upper(k->columns[j]), gw_cross(w, to)), w);
+            gw_vec3 w = gw_angular_part(k->columns[j]);
+            gw_spatial_set(columns[k->first + j],
+                           gw_add(gw_linear_part(k->columns[j]), gw_cross(w, to)), w);
         }
-        a = gw_add(a, gw_add(upper(k->bias), gw_cross(lower(k->bias), to)));
-        alpha = gw_add(alpha, lower(k->bias));
+        a = gw_add(a, gw_add(gw_linear_part(k->bias), gw_cross(gw_angular_part(k->bias), to)));
+        alpha = gw_add(alpha, gw_angular_part(k->bias));
     }
-    put(drift, a, alpha);
+    gw_spatial_set(drift, a, alpha);
 }
 
 /* The joints' answer, closures included, to what is in the bodies' `force` and s->generalised: the
@@ -655,13 +319,13 @@ static void model_jacobian(const gw_model *model, double (*columns)[6], double *
 static void answer_load(gw_system *s)
 {
     for (int pass = 0; pass < 2; pass++) {
-        clear_forces(s);
+        gw_tree_clear_forces(s);
         for (int i = 0; i < s->body_count; i++)
             for (int j = 0; j < s->bodies[i].dof; j++)
                 s->bodies[i].rest[j] = s->generalised[s->bodies[i].first + j];
         if (pass == 1)
             push_multipliers(s);
-        propagate(s, false);
+        gw_tree_accelerations(s, false);
         if (s->row_count == 0)
             return;
         if (pass == 1)
@@ -690,7 +354,7 @@ static void energy_now(const gw_system *s, double *kinetic, double *potential)
 {
     *kinetic = *potential = 0;
     for (int i = 0; i < s->body_count; i++) {
-        const body *k = &s->bodies[i];
+        const gw_system_body *k = &s->bodies[i];
         gw_vec3 at_com = gw_add(k->twist.v, gw_cross(k->twist.w, k->com)), w = k->twist.w;
         double m = k->def.mass.mass;
         *kinetic += 0.5 * m * gw_norm2(at_com) + 0.5 * gw_dot(w, gw_mat3_mul(&k->inertia_com, w));
@@ -709,7 +373,7 @@ static void model_energy(const gw_model *model, double *kinetic, double *potenti
 
 static void model_velocity(const gw_model *model, double *v)
 {
-    const system_model *m = (const system_model *)model;
+    const gw_system_state *m = (const gw_system_state *)model;
     const gw_system *s = m->system;
     for (int i = 0; i < s->body_count; i++)
         memcpy(v + s->bodies[i].first, m->joints[i].u, (size_t)s->bodies[i].dof * sizeof *v);
@@ -721,10 +385,10 @@ static void model_kick(gw_model *model, const double *dv)
     for (int i = 0; i < s->body_count; i++)
         for (int j = 0; j < s->bodies[i].dof; j++)
             s->bodies[i].joint.u[j] += dv[s->bodies[i].first + j];
-    update_velocities(s);
+    gw_tree_update_velocities(s);
     if (s->row_count > 0)
         closure_rows(s);
-    take_state(s, (system_model *)model);
+    take_state(s, (gw_system_state *)model);
 }
 
 static void model_free_acceleration(const gw_model *model, double *a)
@@ -737,7 +401,7 @@ static void model_free_acceleration(const gw_model *model, double *a)
 
 static int model_bodies(const gw_model *model)
 {
-    return ((const system_model *)model)->system->body_count;
+    return ((const gw_system_state *)model)->system->body_count;
 }
 
 static void model_body(const gw_model *model, int index, gw_pose *world_from_body, gw_twist *twist)
@@ -754,11 +418,11 @@ static void model_pull_back(const gw_model *model, int index, const gw_wrench *w
     const gw_system *s = system_of(model);
     gw_vec3 at = s->bodies[index].pose.p;
     for (int i = index; i >= 0; i = s->bodies[i].def.parent) {
-        const body *k = &s->bodies[i];
+        const gw_system_body *k = &s->bodies[i];
         gw_vec3 t = gw_add(wrench->t, gw_cross(gw_sub(at, k->pose.p), wrench->f));
         for (int j = 0; j < k->dof; j++)
-            force[k->first + j] +=
-                gw_dot(upper(k->columns[j]), wrench->f) + gw_dot(lower(k->columns[j]), t);
+            force[k->first + j] += gw_dot(gw_linear_part(k->columns[j]), wrench->f) +
+                                   gw_dot(gw_angular_part(k->columns[j]), t);
     }
 }
 
@@ -792,7 +456,7 @@ static double damping_power(const gw_system *s)
 {
     double power = 0;
     for (int i = 0; i < s->body_count; i++) {
-        const body *k = &s->bodies[i];
+        const gw_system_body *k = &s->bodies[i];
         power += k->def.damping_linear * gw_norm2(k->twist.v) +
                  k->def.damping_angular * gw_norm2(k->twist.w);
         for (int j = 0; j < k->dof; j++)
@@ -804,13 +468,13 @@ static double damping_power(const gw_system *s)
 /* The body's rate of momentum less its weight and what acts on it from outside (at its origin). */
 static gw_wrench borne(const gw_system *s, int index)
 {
-    const body *k = &s->bodies[index];
-    gw_vec3 alpha = lower(k->acceleration), c = k->com;
-    gw_vec3 a = gw_add(gw_sub(upper(k->acceleration), s->gravity), gw_cross(alpha, c));
+    const gw_system_body *k = &s->bodies[index];
+    gw_vec3 alpha = gw_angular_part(k->acceleration), c = k->com;
+    gw_vec3 a = gw_add(gw_sub(gw_linear_part(k->acceleration), s->gravity), gw_cross(alpha, c));
     gw_vec3 f = gw_scale(k->def.mass.mass, a);
     gw_vec3 t = gw_add(gw_mat3_mul(&k->inertia_com, alpha), gw_cross(c, f));
-    return (gw_wrench){gw_sub(gw_add(f, upper(k->gyroscopic)), s->on[index].f),
-                       gw_sub(gw_add(t, lower(k->gyroscopic)), s->on[index].t)};
+    return (gw_wrench){gw_sub(gw_add(f, gw_linear_part(k->gyroscopic)), s->on[index].f),
+                       gw_sub(gw_add(t, gw_angular_part(k->gyroscopic)), s->on[index].t)};
 }
 
 /* What each joint exerts on its body: what the body and all that hangs on it bear, less closures.
@@ -820,13 +484,14 @@ static void keep_joint_wrenches(gw_system *s)
     for (int i = 0; i < s->body_count; i++)
         s->joint_wrench[i] = borne(s, i);
     for (int n = 0; n < s->row_count; n++) {
-        const row *r = &s->rows[n];
+        const gw_closure_row *r = &s->rows[n];
         double by = -r->scale * s->multiplier[n];
         gw_wrench *a = &s->joint_wrench[r->a], *b = r->b >= 0 ? &s->joint_wrench[r->b] : NULL;
-        a->f = gw_mul_add(a->f, by, upper(r->on_a)), a->t = gw_mul_add(a->t, by, lower(r->on_a));
+        a->f = gw_mul_add(a->f, by, gw_linear_part(r->on_a)),
+        a->t = gw_mul_add(a->t, by, gw_angular_part(r->on_a));
         if (b)
-            b->f = gw_mul_add(b->f, by, upper(r->on_b)),
-            b->t = gw_mul_add(b->t, by, lower(r->on_b));
+            b->f = gw_mul_add(b->f, by, gw_linear_part(r->on_b)),
+            b->t = gw_mul_add(b->t, by, gw_angular_part(r->on_b));
     }
     for (int i = s->body_count - 1; i >= 0; i--) {
         const gw_wrench *w = &s->joint_wrench[i];
@@ -841,7 +506,7 @@ static void keep_joint_wrenches(gw_system *s)
 static bool all_finite(const gw_system *s)
 {
     for (int i = 0; i < s->body_count; i++) {
-        const body *k = &s->bodies[i];
+        const gw_system_body *k = &s->bodies[i];
         if (!gw_finite_pose(&k->pose) || !gw_finite3(k->twist.v) || !gw_finite3(k->twist.w))
             return false;
     }
@@ -852,8 +517,8 @@ static bool all_finite(const gw_system *s)
 static void go_to_stage(gw_system *s, int stage, const double *a, double dt)
 {
     for (int i = 0; i < s->body_count; i++) {
-        body *k = &s->bodies[i];
-        stage_rates *rates = &s->rates[i * STAGES];
+        gw_system_body *k = &s->bodies[i];
+        gw_stage_rates *rates = &s->rates[i * GW_SYSTEM_STAGES];
         double by[6];
         for (int j = 0; j < k->dof; j++) {
             by[j] = 0;
@@ -864,7 +529,7 @@ static void go_to_stage(gw_system *s, int stage, const double *a, double dt)
             }
         }
         gw_mobilizer_move(k->def.joint, &s->home[i], by, &k->joint);
-        if (stage < STAGES)
+        if (stage < GW_SYSTEM_STAGES)
             gw_mobilizer_rates(k->def.joint, by, k->joint.u, rates[stage].z);
     }
 }
@@ -877,7 +542,7 @@ static void model_step(gw_model *model, const gw_forces *forces, double dt, gw_s
     *step = (gw_step){.margin = 1, .finite = true};
     for (int i = 0; i < s->body_count; i++)
         s->home[i] = s->bodies[i].joint;
-    for (int stage = 0; stage < STAGES; stage++) {
+    for (int stage = 0; stage < GW_SYSTEM_STAGES; stage++) {
         go_to_stage(s, stage, rk->a[stage], dt);
         if (stage > 0)
             update(s);
@@ -885,17 +550,17 @@ static void model_step(gw_model *model, const gw_forces *forces, double dt, gw_s
         step->dissipated += rk->b[stage] * dt * damping_power(s);
         accelerate(s);
         for (int i = 0; i < s->body_count; i++)
-            memcpy(s->rates[i * STAGES + stage].u, s->bodies[i].rest,
+            memcpy(s->rates[i * GW_SYSTEM_STAGES + stage].u, s->bodies[i].rest,
                    (size_t)s->bodies[i].dof * sizeof(double));
         if (stage > 0)
             continue;
         step->constraint = borne(s, s->held);
         keep_joint_wrenches(s);
     }
-    go_to_stage(s, STAGES, rk->b, dt);
+    go_to_stage(s, GW_SYSTEM_STAGES, rk->b, dt);
     /* back onto the closures; what that takes or brings is told */
-    update_positions(s);
-    update_velocities(s);
+    gw_tree_update_positions(s);
+    gw_tree_update_velocities(s);
     energy_now(s, &kinetic, &potential);
     before = kinetic + potential;
     project(s, PROJECTIONS);
@@ -909,7 +574,7 @@ static void model_step(gw_model *model, const gw_forces *forces, double dt, gw_s
         }
         update(s);
     }
-    take_state(s, (system_model *)model);
+    take_state(s, (gw_system_state *)model);
 }
 
 /* ---- what a system tells -------------------------------------------------------------------- */
@@ -953,7 +618,7 @@ double gw_system_projected(const gw_system *s)
 int gw_system_joint(gw_system *s, int index, double position[6], double velocity[6])
 {
     assert(index >= 0 && index < s->body_count);
-    const body *k = &system_of(&s->model->model)->bodies[index];
+    const gw_system_body *k = &system_of(&s->model->model)->bodies[index];
     int at = gw_mobilizer_rotation(k->def.joint);
     for (int j = 0; j < k->dof; j++) {
         position[j] = k->joint.z[j];
@@ -974,13 +639,13 @@ gw_wrench gw_system_joint_wrench(const gw_system *s, int index)
 
 /* ---- making --------------------------------------------------------------------------------- */
 
-static void init_body(body *k, const gw_system_body_def *def, int first)
+static void init_body(gw_system_body *k, const gw_system_body_def *def, int first)
 {
     int at = gw_mobilizer_rotation(def->joint);
-    *k = (body){.def = *def,
-                .m_from_body = gw_pose_inverse(&def->body_from_m),
-                .dof = gw_mobilizers[def->joint].dof,
-                .first = first};
+    *k = (gw_system_body){.def = *def,
+                          .m_from_body = gw_pose_inverse(&def->body_from_m),
+                          .dof = gw_mobilizers[def->joint].dof,
+                          .first = first};
     memcpy(k->joint.z, def->position, sizeof k->joint.z);
     memcpy(k->joint.u, def->velocity, sizeof k->joint.u);
     k->joint.turn =
@@ -998,7 +663,7 @@ static bool take_memory(gw_system *s)
     s->delassus = calloc(2 * m * m + 2 * m + 6 * n + 1, sizeof *s->delassus);
     s->order = calloc(m + 1, sizeof *s->order);
     s->home = calloc(2 * n + 1, sizeof *s->home);
-    s->rates = calloc(n * STAGES + 1, sizeof *s->rates);
+    s->rates = calloc(n * GW_SYSTEM_STAGES + 1, sizeof *s->rates);
     s->poses = calloc(n + 1, sizeof *s->poses);
     s->twists = calloc(n + 1, sizeof *s->twists);
     s->on = calloc(2 * n + 1, sizeof *s->on);

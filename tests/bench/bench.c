@@ -233,6 +233,7 @@ static int measure_all(const char *name, FILE *csv, int *missed)
     int count = 0, rows = bench_solve_rows(others, ROOM);
     rows += bench_chain_rows(others + rows, ROOM - rows);
     rows += bench_local_rows(others + rows, ROOM - rows);
+    rows += bench_system_rows(others + rows, ROOM - rows);
     rows += bench_contact_rows(others + rows, ROOM - rows);
     rows += bench_heap_rows(others + rows, ROOM - rows);
     rows += bench_detector_rows(others + rows, ROOM - rows);

@@ -29,6 +29,7 @@ void bench_quantiles(bench_row *row, double *values, int count);
 int bench_solve_rows(bench *rows, int room);
 int bench_chain_rows(bench *rows, int room);
 int bench_local_rows(bench *rows, int room);
+int bench_system_rows(bench *rows, int room);
 int bench_contact_rows(bench *rows, int room);
 int bench_heap_rows(bench *rows, int room);
 int bench_detector_rows(bench *rows, int room);

@@ -1,0 +1,110 @@
+/*
+ * Rows of systems of bodies: steps of 1 ms of chains, a tree, and the N four-bar (IFToMM A02; its
+ * hinges are spatial, three of five rows redundant).
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "rt/dynamics/system.h"
+#include "server/cli/command.h"
+#include "tests/bench/bench.h"
+
+static gw_pose at(double x, double y)
+{
+    return (gw_pose){{x, y, 0}, {1, 0, 0, 0}};
+}
+
+/* A uniform bar of 1 m and 1 kg along x that turns about its parent's z there. */
+static gw_system_body_def bar(int parent, gw_pose parent_from_f, double angle, double rate)
+{
+    double i = 1.0 / 12;
+    return (gw_system_body_def){.mass = {1, {0.5, 0, 0}, {{{0, 0, 0}, {0, i, 0}, {0, 0, i}}}},
+                                .parent = parent,
+                                .joint = GW_MOBILIZER_REVOLUTE,
+                                .parent_from_f = parent_from_f,
+                                .body_from_m = gw_pose_identity(),
+                                .position = {angle},
+                                .velocity = {rate}};
+}
+
+/* A chain of `count` bars, or a binary tree of them. */
+static gw_system *open_tree(int count, bool binary)
+{
+    gw_system_body_def *bodies = calloc((size_t)count, sizeof *bodies);
+    gw_system_def def = {.body_count = count, .bodies = bodies, .gravity = {0, -9.81, 0}};
+    for (int i = 0; bodies && i < count; i++)
+        bodies[i] = bar(i == 0 ? GW_GROUND : binary ? (i - 1) / 2 : i - 1, at(i > 0, 0), 0, 0);
+    gw_system *system = bodies ? gw_system_create(&def, NULL) : NULL;
+    free(bodies);
+    return system;
+}
+
+static gw_system *n_four_bar(int n)
+{
+    size_t bars = (size_t)(2 * n + 1);
+    gw_system_body_def *bodies = calloc(bars, sizeof *bodies);
+    gw_closure_def *closures = calloc((size_t)n, sizeof *closures);
+    gw_system *system = NULL;
+    gw_pose tip = at(1, 0);
+    for (int i = 0; bodies && i <= n; i++)
+        bodies[i] = bar(GW_GROUND, at(i, 0), GW_PI / 2, -1);
+    for (int i = 0; bodies && closures && i < n; i++) {
+        bodies[n + 1 + i] = bar(i, tip, -GW_PI / 2, 1);
+        closures[i] = (gw_closure_def){.a = n + 1 + i, .b = i + 1};
+        closures[i].row_count =
+            gw_mobilizer_rows(GW_MOBILIZER_REVOLUTE, &tip, &tip, closures[i].rows);
+    }
+    gw_system_def def = {.body_count = (int)bars,
+                         .closure_count = n,
+                         .bodies = bodies,
+                         .closures = closures,
+                         .gravity = {0, -9.81, 0}};
+    if (bodies && closures)
+        system = gw_system_create(&def, NULL);
+    free(bodies);
+    free(closures);
+    return system;
+}
+
+static bool measure_system(bench_row *r, int which)
+{
+    enum { BATCHES = 200 };
+    double times[BATCHES];
+    gw_system *s = which >= 1000 ? n_four_bar(which - 1000)
+                   : which < 0   ? open_tree(-which, true)
+                                 : open_tree(which, false);
+    int steps = which > 1010 ? 1 : 20;
+    gw_step step;
+    for (int i = 0; s && i < BATCHES; i++) {
+        double start = command_now_us();
+        for (int k = 0; k < steps; k++)
+            gw_model_step(gw_system_model(s), NULL, 1e-3, &step);
+        times[i] = (command_now_us() - start) / steps;
+    }
+    if (s)
+        bench_quantiles(r, times, BATCHES);
+    gw_system_destroy(s);
+    return s != NULL;
+}
+
+int bench_system_rows(bench *rows, int room)
+{
+    static const struct {
+        const char *name, *what;
+        int which;
+    } table[] = {{"system-chain-3", "system of bodies, chain of 3, a step", 3},
+                 {"system-chain-20", "chain of 20", 20},
+                 {"system-chain-500", "chain of 500", 500},
+                 {"system-tree-50", "binary tree of 50", -50},
+                 {"system-four-bar", "four-bar, one spatial loop", 1001},
+                 {"system-four-bar-2", "N four-bar, N = 2", 1002},
+                 {"system-four-bar-40", "N four-bar, N = 40", 1040}};
+    int count = 0;
+    for (size_t i = 0; i < sizeof table / sizeof *table && count < room; i++) {
+        bench *b = &rows[count++];
+        *b = (bench){.row = {.unit = "us"}, .measure = measure_system, .which = table[i].which};
+        snprintf(b->row.name, sizeof b->row.name, "%s", table[i].name);
+        snprintf(b->row.what, sizeof b->row.what, "%s", table[i].what);
+    }
+    return count;
+}
