@@ -447,7 +447,8 @@ static gw_pose *poses_now(app_edit *edit, const gw_snapshot *snapshot)
     bool memory = before && poses && edit->placed;
     for (int i = 0; memory && i < scene->object_count; i++) {
         const gw_object *object = &scene->objects[i];
-        int old = gw_scene_object(base, object->id);
+        bool in_place = i < base->object_count && strcmp(base->objects[i].id, object->id) == 0;
+        int old = in_place ? i : gw_scene_object(base, object->id);
         if (old < 0 && base->object_count == scene->object_count)
             old = i;
         poses[i] = object->pose;

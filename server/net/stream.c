@@ -10,6 +10,7 @@
 #include <assert.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -40,16 +41,31 @@ static char *simulation_text(const app_document *document, const gw_snapshot *sn
     return written;
 }
 
+static char *put(char *at, const void *value, size_t size)
+{
+    memcpy(at, value, size);
+    return at + size;
+}
+
 static gw_text *scene_text(const char *op, const app_document *document,
                            const gw_snapshot *snapshot)
 {
     char *simulation = simulation_text(document, snapshot);
     gw_text *members = simulation ? app_document_text(document) : NULL;
+    char head[96];
+    static const char between[] = ",\"simulation\":";
+    int begun = snprintf(head, sizeof head,
+                         "{\"op\":\"%s\",\"protocol\":\"guideway.v1\",\"version\":\"%s\",", op,
+                         GUIDEWAY_VERSION);
+    size_t size = simulation ? strlen(simulation) : 0;
     gw_text *text =
-        members ? text_format("{\"op\":\"%s\",\"protocol\":\"guideway.v1\",\"version\":\"%s\","
-                              "%s,\"simulation\":%s}",
-                              op, GUIDEWAY_VERSION, members->data, simulation)
-                : NULL;
+        members ? text_new((size_t)begun + members->size + sizeof between - 1 + size + 1) : NULL;
+    if (text) {
+        char *at = put(text->data, head, (size_t)begun);
+        at = put(at, members->data, members->size);
+        at = put(put(at, between, sizeof between - 1), simulation, size);
+        *at = '}';
+    }
     text_unref(members);
     free(simulation);
     return text;
@@ -76,12 +92,6 @@ static gw_text *event_text(const gw_text *event)
 }
 
 /* ---- binary: little-endian, as every machine that this runs on ------------------------------ */
-
-static char *put(char *at, const void *value, size_t size)
-{
-    memcpy(at, value, size);
-    return at + size;
-}
 
 static char *put_u32(char *at, uint32_t value)
 {
@@ -570,11 +580,20 @@ int stream_count(gw_stream *stream)
 
 /* ---- libwebsockets ------------------------------------------------------------------------- */
 
+static void on_timer(lws_sorted_usec_list_t *timer);
+
+/* Serves, and again after a tick; sooner while the event of a new document is on its way. */
+static void serve_on(gw_stream *stream)
+{
+    serve(stream);
+    bool fresh = stream_now_us() < stream->newest_since_us + STREAM_EVENT_US;
+    lws_sul_schedule(stream->context, 0, &stream->timer, on_timer,
+                     fresh ? STREAM_FRESH_US : STREAM_TICK_US);
+}
+
 static void on_timer(lws_sorted_usec_list_t *timer)
 {
-    gw_stream *stream = lws_container_of(timer, gw_stream, timer);
-    serve(stream);
-    lws_sul_schedule(stream->context, 0, timer, on_timer, STREAM_TICK_US);
+    serve_on(lws_container_of(timer, gw_stream, timer));
 }
 
 static int on_event(struct lws *wsi, enum lws_callback_reasons reason, void *user, void *data,
@@ -606,7 +625,7 @@ static int on_event(struct lws *wsi, enum lws_callback_reasons reason, void *use
         return 0;
     case LWS_CALLBACK_EVENT_WAIT_CANCELLED:
         adopt_waiting(stream);
-        serve(stream);
+        serve_on(stream);
         return 0;
     default:
         return 0;

@@ -14,6 +14,7 @@
 #define STREAM_TICK_US    4000 /* of the timer: the fastest poses, and far below 50 ms for events */
 #define STREAM_STATE_US   100000
 #define STREAM_SCENE_US   50000  /* between two documents of one index */
+#define STREAM_FRESH_US   1000   /* of the timer, while an event is awaited */
 #define STREAM_EVENT_US   10000  /* a document of the same index waits so long for its event */
 #define STREAM_PUSH_US    250000 /* a push that is not repeated ends */
 #define STREAM_AUTH_US    5000000
