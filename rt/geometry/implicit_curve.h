@@ -60,13 +60,13 @@ typedef struct gw_curve_minima {
     gw_curve_trace place[GW_CURVE_MINIMA];
 } gw_curve_minima;
 
-void gw_curve_minima_begin(gw_curve_minima *vales, const gw_pose *near, double length);
+void gw_curve_minima_begin(gw_curve_minima *minima, const gw_pose *near, double length);
 /* At the beginning of a trace, and after each step. */
-void gw_curve_minima_visit(gw_curve_minima *vales, const gw_curve_trace *trace, bool first);
+void gw_curve_minima_visit(gw_curve_minima *minima, const gw_curve_trace *trace, bool first);
 /* At its end. */
-void gw_curve_minima_end(gw_curve_minima *vales);
+void gw_curve_minima_end(gw_curve_minima *minima);
 /* The nearest pose; its distance (m). */
-double gw_curve_minima_nearest(const gw_curve_minima *vales, gw_pose *nearest);
+double gw_curve_minima_nearest(const gw_curve_minima *minima, gw_pose *nearest);
 
 /* The pose of the curve nearest to `near` within a step of the present point; its distance (m). */
 double gw_curve_trace_nearest(const gw_curve_trace *trace, const gw_pose *near, double length,

@@ -106,7 +106,7 @@ void gw_detection_destroy(gw_detection *d)
     free(d);
 }
 
-gw_narrow_phase gw_detection_looker(const gw_detection *d)
+gw_narrow_phase gw_detection_narrow_phase(const gw_detection *d)
 {
     return (gw_narrow_phase){d->detector, gw_detector_bounding_sphere, gw_detect_pair,
                              gw_detector_query_cost, gw_detector_breaking_distance};

@@ -34,8 +34,8 @@ typedef struct gw_detection_def {
 gw_detection *gw_detection_create(const gw_detection_def *def, gw_error *error);
 void gw_detection_destroy(gw_detection *detection); /* NULL is fine; not while it runs */
 
-/* What looks at pieces within a step. */
-gw_narrow_phase gw_detection_looker(const gw_detection *detection);
+/* The narrow phase for queries within a step. */
+gw_narrow_phase gw_detection_narrow_phase(const gw_detection *detection);
 
 /* Its detector, NULL where nothing touches. */
 const gw_detector *gw_detection_detector(const gw_detection *detection);

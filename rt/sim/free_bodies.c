@@ -434,19 +434,20 @@ static void travel_from(gw_dynamic_free_body *b, const gw_guided *was, const gw_
 {
     gw_pose back = gw_pose_inverse(&b->body.pose), at = gw_pose_mul(&was->pose, &back);
     gw_twist rate;
-    gw_base_motion ride = gw_base_motion_from_twist(&at, base);
+    gw_base_motion base_motion = gw_base_motion_from_twist(&at, base);
     b->landing = b->body.pose;
     b->body.pose = was->pose;
     b->body.twist = was->twist;
-    gw_guided_set_base_motion(&b->body, &ride); /* what the displaced set leaves of its motion */
+    gw_guided_set_base_motion(&b->body,
+                              &base_motion); /* what the displaced set leaves of its motion */
     gw_twist allowed = {b->body.twist.v, gw_unrotate(at.q, b->body.twist.w)};
     gw_transition_start(&b->travel, &was->pose, &was->twist, &b->landing, &allowed, limits);
     at = displaced(b, &rate);
     rate = (gw_twist){gw_add(rate.v, base->v), gw_add(rate.w, base->w)};
-    ride = gw_base_motion_from_twist(&at, &rate);
-    ride.moves = b->travel.active || gw_norm2(base->v) + gw_norm2(base->w) > 0;
+    base_motion = gw_base_motion_from_twist(&at, &rate);
+    base_motion.moves = b->travel.active || gw_norm2(base->v) + gw_norm2(base->w) > 0;
     b->body.twist = was->twist;
-    gw_guided_set_base_motion(&b->body, &ride);
+    gw_guided_set_base_motion(&b->body, &base_motion);
 }
 
 static void carry_body(gw_dynamic_free_body *b, const gw_dynamic_free_body *was,

@@ -144,9 +144,9 @@ static void keep_riding(gw_guided *body, const gw_guided *was, const gw_kinemati
 {
     const gw_pose here = gw_pose_identity();
     gw_twist motion = gw_moved_set_twist(kinematics, was);
-    gw_base_motion ride = gw_base_motion_from_twist(&here, &motion);
+    gw_base_motion base_motion = gw_base_motion_from_twist(&here, &motion);
     if (gw_norm2(motion.v) + gw_norm2(motion.w) > 0)
-        gw_guided_set_base_motion(body, &ride);
+        gw_guided_set_base_motion(body, &base_motion);
 }
 
 void gw_haptic_tool_switch(gw_haptic_tool *tool, const gw_haptic_tool *old,

@@ -76,9 +76,9 @@ gw_moved_set_status gw_moved_set_advance(gw_kinematics *kinematics, int object, 
             put(body, &body->pose);
         return moved;
     }
-    gw_base_motion ride = gw_base_motion_between(&from, after, dt);
+    gw_base_motion base_motion = gw_base_motion_between(&from, after, dt);
     body->pose = gw_pose_mul(&from, &own);
     body->pose.q = gw_quat_unit(body->pose.q);
-    gw_guided_set_base_motion(body, &ride);
+    gw_guided_set_base_motion(body, &base_motion);
     return moved;
 }

@@ -330,8 +330,8 @@ static bool make_detection(gw_scene_dynamics *m, const gw_scene_dynamics_def *de
     m->detection = gw_detection_create(&d, error);
     if (!m->detection)
         return false;
-    gw_narrow_phase looker = gw_detection_looker(m->detection);
-    gw_world_set_narrow_phase(m->world, &looker);
+    gw_narrow_phase narrow_phase = gw_detection_narrow_phase(m->detection);
+    gw_world_set_narrow_phase(m->world, &narrow_phase);
     return true;
 }
 

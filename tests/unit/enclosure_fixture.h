@@ -174,7 +174,7 @@ static inline void thrown_start(thrown *t, const gw_collider *walls, int wall_co
             colliders[m].shape = &t->parts[m];
     t->truth = gw_detector_create(&def, NULL);
     arena_start(&t->a);
-    gw_narrow_phase narrow_phase = gw_detection_looker(t->detection);
+    gw_narrow_phase narrow_phase = gw_detection_narrow_phase(t->detection);
     gw_world_set_narrow_phase(t->a.world, &narrow_phase);
     const gw_contact_candidate *candidates =
         gw_detection_start_candidates(t->detection, &candidate_count);
