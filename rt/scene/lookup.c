@@ -58,6 +58,22 @@ int gw_scene_material(const gw_scene *s, const char *id)
     return -1;
 }
 
+int gw_scene_joint_index(const gw_scene *s, const char *id)
+{
+    for (int i = 0; i < s->joint_count; i++)
+        if (strcmp(s->joints[i].id, id) == 0)
+            return i;
+    return -1;
+}
+
+int gw_scene_spring_index(const gw_scene *s, const char *id)
+{
+    for (int i = 0; i < s->spring_count; i++)
+        if (strcmp(s->springs[i].id, id) == 0)
+            return i;
+    return -1;
+}
+
 /* A link's number without sign, spaces or leading zeros; -1 where it is none. */
 static int link_number(const char *text)
 {

@@ -113,6 +113,8 @@ static void free_arrays(gw_scene *scene)
     free(scene->tasks);
     free(scene->mechanisms);
     free(scene->materials);
+    free(scene->joints);
+    free(scene->springs);
     free(scene->contact.ignore);
     free(scene);
 }
@@ -135,6 +137,8 @@ gw_scene *gw_scene_copy(const gw_scene *from)
     to->mechanisms =
         copy_array(from->mechanisms, from->mechanism_count, sizeof *to->mechanisms, &ok);
     to->materials = copy_array(from->materials, from->material_count, sizeof *to->materials, &ok);
+    to->joints = copy_array(from->joints, from->joint_count, sizeof *to->joints, &ok);
+    to->springs = copy_array(from->springs, from->spring_count, sizeof *to->springs, &ok);
     to->contact.ignore =
         copy_array(contact->ignore, contact->ignore_count, sizeof *contact->ignore, &ok);
     if (!ok) {
@@ -249,6 +253,27 @@ gw_material *gw_scene_add_material(gw_scene *s, gw_error *error)
     return m;
 }
 
+gw_scene_joint *gw_scene_add_joint(gw_scene *s, gw_error *error)
+{
+    gw_scene_joint *j =
+        grow((void **)&s->joints, &s->joint_count, sizeof *j, GW_MAX_SCENE_JOINTS, "joints", error);
+    if (j) {
+        j->a.at = j->b.at = gw_pose_identity();
+        j->coordinates[0] = j->coordinates[1] = -1;
+        j->enabled = true;
+    }
+    return j;
+}
+
+gw_scene_spring *gw_scene_add_spring(gw_scene *s, gw_error *error)
+{
+    gw_scene_spring *k = grow((void **)&s->springs, &s->spring_count, sizeof *k,
+                              GW_MAX_SCENE_SPRINGS, "springs", error);
+    if (k)
+        k->enabled = true;
+    return k;
+}
+
 gw_pair_name *gw_scene_add_ignored(gw_scene *s, gw_error *error)
 {
     return grow((void **)&s->contact.ignore, &s->contact.ignore_count, sizeof(gw_pair_name),
@@ -311,4 +336,14 @@ void gw_scene_remove_mechanism(gw_scene *s, int index)
 void gw_scene_remove_material(gw_scene *s, int index)
 {
     cut(s->materials, &s->material_count, sizeof *s->materials, index);
+}
+
+void gw_scene_remove_joint(gw_scene *s, int index)
+{
+    cut(s->joints, &s->joint_count, sizeof *s->joints, index);
+}
+
+void gw_scene_remove_spring(gw_scene *s, int index)
+{
+    cut(s->springs, &s->spring_count, sizeof *s->springs, index);
 }

@@ -14,6 +14,7 @@
 #include "rt/geometry/feature.h"
 #include "rt/geometry/shape.h"
 #include "rt/dynamics/chain.h"
+#include "rt/scene/joint.h"
 #include "rt/scene/task.h"
 #include "rt/positioning/solve.h"
 
@@ -36,7 +37,8 @@ typedef struct gw_object {
     gw_shape shape;
     gw_pose pose; /* world_from_object as the scene says it */
     bool fixed;
-    bool free;                    /* a dynamic body, constrained by fixed objects at most */
+    bool free;                    /* a dynamic body */
+    bool massless;                /* what it is joined to carries it along and feels nothing */
     char material[GW_MAX_ID + 1]; /* empty: the default one */
     gw_body body;
     gw_vec3 velocity, spin; /* initial twist of the frame's origin, world axes (m/s, rad/s) */
@@ -97,9 +99,6 @@ typedef struct gw_mechanism {
     double *position;             /* joints at tick 0; owned */
     double *velocity;             /* owned */
 } gw_mechanism;
-
-/* Room for "mechanism.link": the id, a dot, a number. */
-#define GW_MAX_LINK_NAME (GW_MAX_ID + 12)
 
 /* A pair without collisions, each an object or a link. */
 typedef struct gw_pair_name {
@@ -210,7 +209,7 @@ typedef struct gw_scene {
     gw_vec3 gravity;       /* m/s^2 */
     int rate;              /* Hz */
     int object_count, feature_count, constraint_count, tool_count, device_count, task_count;
-    int mechanism_count, material_count;
+    int mechanism_count, material_count, joint_count, spring_count;
     gw_object *objects;
     gw_feature *features;
     gw_scene_constraint *constraints;
@@ -219,6 +218,8 @@ typedef struct gw_scene {
     gw_task *tasks;
     gw_mechanism *mechanisms;
     gw_material *materials;
+    gw_scene_joint *joints;
+    gw_scene_spring *springs;
     gw_scene_contact contact;
 } gw_scene;
 
@@ -241,6 +242,8 @@ gw_device *gw_scene_add_device(gw_scene *scene, gw_error *error);
 gw_task *gw_scene_add_task(gw_scene *scene, gw_error *error);
 gw_mechanism *gw_scene_add_mechanism(gw_scene *scene, gw_error *error); /* without links */
 gw_material *gw_scene_add_material(gw_scene *scene, gw_error *error);   /* like the default one */
+gw_scene_joint *gw_scene_add_joint(gw_scene *scene, gw_error *error);
+gw_scene_spring *gw_scene_add_spring(gw_scene *scene, gw_error *error);
 gw_pair_name *gw_scene_add_ignored(gw_scene *scene, gw_error *error);
 
 /* Remove the entry at `index`, the others keep their order. What it owns is freed. */
@@ -252,6 +255,8 @@ void gw_scene_remove_device(gw_scene *scene, int index);
 void gw_scene_remove_task(gw_scene *scene, int index);
 void gw_scene_remove_mechanism(gw_scene *scene, int index);
 void gw_scene_remove_material(gw_scene *scene, int index);
+void gw_scene_remove_joint(gw_scene *scene, int index);
+void gw_scene_remove_spring(gw_scene *scene, int index);
 
 /* Makes room for `count` links: identity poses, axes along z, no mass; former links are freed.
  * False when memory is short. */
@@ -267,6 +272,8 @@ int gw_scene_device(const gw_scene *scene, const char *id);
 int gw_scene_task(const gw_scene *scene, const char *id);
 int gw_scene_mechanism(const gw_scene *scene, const char *id);
 int gw_scene_material(const gw_scene *scene, const char *id);
+int gw_scene_joint_index(const gw_scene *scene, const char *id);
+int gw_scene_spring_index(const gw_scene *scene, const char *id);
 int gw_scene_feature(const gw_scene *scene, const char *object, const char *name);
 
 /* Hash of a name, to recognise it in another scene where strings are not available; names of

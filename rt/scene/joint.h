@@ -1,0 +1,73 @@
+/*
+ * Joints and springs as a scene states them: relations with coordinates between two objects, links
+ * of mechanisms or the world.
+ *
+ * Plain values without memory of their own; a part of the scene document (scene.h).
+ */
+#ifndef GW_SCENE_JOINT_H
+#define GW_SCENE_JOINT_H
+
+#include "rt/base/limits.h"
+#include "rt/dynamics/chain.h"
+#include "rt/dynamics/mobilizer.h"
+
+/* What a joint or a spring stands on: an object, a link ("mechanism.number"), or the fixed world
+ * frame, called "world" where no object is. */
+#define GW_WORLD_FRAME "world"
+
+/* Room for "mechanism.link": the id, a dot, a number. */
+#define GW_MAX_LINK_NAME (GW_MAX_ID + 12)
+
+/* One side of a joint: a frame whose z is the axis, or the frame of a feature (a line: z along it;
+ * a plane: z along its normal; a point: the object's axes). */
+typedef struct gw_joint_end {
+    char object[GW_MAX_LINK_NAME + 1];
+    char feature[GW_MAX_ID + 1]; /* empty: `at` is the frame */
+    gw_pose at;                  /* object_from_frame */
+} gw_joint_end;
+
+/* `a` is placed relative to `b`: M of the mobilizer is a's frame, F is b's. Coordinates in the
+ * mobilizer's order (m, rad). */
+typedef struct gw_scene_joint {
+    char id[GW_MAX_ID + 1];
+    bool gear;         /* joins two other joints, `type`, a and b mean nothing */
+    gw_mobilizer type; /* all but GW_MOBILIZER_FREE */
+    gw_joint_end a, b;
+    double pitch;       /* m/rad, of a screw */
+    bool has_position;  /* else: where the objects' poses have it */
+    double position[6]; /* at the start */
+    bool has_velocity;  /* else: what the objects' velocities are */
+    double velocity[6];
+    bool limited[6]; /* lower .. upper bound each coordinate */
+    double lower[6], upper[6];
+    double damping[6];   /* N s/m, N m s/rad */
+    double friction[6];  /* Coulomb's (N, N m) */
+    double stiffness[6]; /* of its spring towards `rest` (N/m, N m/rad) */
+    double rest[6];
+    bool has_motor; /* of its first coordinate */
+    gw_motor motor;
+    bool collide; /* what it joins may collide */
+    bool enabled;
+    /* of a gear: position of joints[0] = ratio times that of joints[1] plus a constant */
+    char joints[2][GW_MAX_ID + 1];
+    double ratio;
+    int coordinates[2]; /* of each; -1: the turn, or the only one */
+} gw_scene_joint;
+
+/* A point in the frame of an object, a link or the world. */
+typedef struct gw_spring_end {
+    char object[GW_MAX_LINK_NAME + 1];
+    gw_vec3 p;
+} gw_spring_end;
+
+/* A spring along the line between two points. */
+typedef struct gw_scene_spring {
+    char id[GW_MAX_ID + 1];
+    gw_spring_end a, b;
+    double stiffness; /* N/m */
+    double damping;   /* N s/m */
+    double length;    /* m, at rest */
+    bool enabled;
+} gw_scene_spring;
+
+#endif
