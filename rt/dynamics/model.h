@@ -42,6 +42,7 @@ typedef struct gw_step {
     double dissipated;    /* by the model's own damping (J) */
     double motors;        /* work of its own motors (J) */
     double base_work;     /* work of the moving base (J) */
+    double pushed;        /* work of what pushes its bodies beside the held frame (J) */
     double margin;        /* how far its rows are from dependent, 0 (at a singular point) to 1 */
     bool finite;          /* false: the step failed, the state is the one before it, at rest */
 } gw_step;
@@ -55,6 +56,7 @@ static inline void gw_step_add(gw_step *sum, const gw_step *piece, bool first)
     sum->dissipated += piece->dissipated;
     sum->motors += piece->motors;
     sum->base_work += piece->base_work;
+    sum->pushed += piece->pushed;
     sum->margin = fmin(sum->margin, piece->margin);
     sum->finite = sum->finite && piece->finite;
 }

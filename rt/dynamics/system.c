@@ -15,6 +15,7 @@
 #define SAME_ROW       1e-11 /* of a row's share that is left beside others: less follows from them */
 #define NO_ROW         1e-13 /* of the largest J D^-1 J^T: less is moved by nothing */
 #define PROJECTIONS    4     /* of positions after a step, at most */
+#define PLACE_STEPS    20    /* of them where bodies are put */
 #define ASSEMBLE_STEPS 100   /* of them at creation */
 #define CLOSED         1e-15 /* of the length: no more to project */
 #define FLOOR          1e-12 /* of the length: below it, projection goes on while it halves what is left */
@@ -292,28 +293,6 @@ static void model_held(const gw_model *model, gw_pose *world_from_held, gw_twist
     held_frame(system_of(model), world_from_held, twist);
 }
 
-/* Columns by the path to the root; the drift by the bias accelerations along it. */
-static void model_jacobian(const gw_model *model, double (*columns)[6], double *drift)
-{
-    gw_system *s = system_of(model);
-    const gw_system_body *held = &s->bodies[s->held];
-    gw_vec3 arm = gw_rotate(held->pose.q, s->body_from_held.p), at = gw_add(held->pose.p, arm);
-    memset(columns, 0, (size_t)s->dof * sizeof *columns);
-    gw_vec3 a = gw_cross(held->twist.w, gw_cross(held->twist.w, arm)), alpha = {0, 0, 0};
-    for (int i = s->held; i >= 0; i = s->bodies[i].def.parent) {
-        const gw_system_body *k = &s->bodies[i];
-        gw_vec3 to = gw_sub(at, k->pose.p);
-        for (int j = 0; j < k->dof; j++) {
-            gw_vec3 w = gw_angular_part(k->columns[j]);
-            gw_spatial_set(columns[k->first + j],
-                           gw_add(gw_linear_part(k->columns[j]), gw_cross(w, to)), w);
-        }
-        a = gw_add(a, gw_add(gw_linear_part(k->bias), gw_cross(gw_angular_part(k->bias), to)));
-        alpha = gw_add(alpha, gw_angular_part(k->bias));
-    }
-    gw_spatial_set(drift, a, alpha);
-}
-
 /* The joints' answer, closures included, to what is in the bodies' `force` and s->generalised: the
  * loads are put there by `put_load`, as they are needed twice. */
 static void answer_load(gw_system *s)
@@ -334,6 +313,70 @@ static void answer_load(gw_system *s)
             s->right[i] = -s->rows[i].scale * row_of(s, &s->rows[i]);
         solve_closures(s);
     }
+}
+
+/* Columns of what the rows allow, J Q with Q = 1 - D^-1 A^T (A D^-1 A^T)^+ A: a motion of the
+ * held frame that no generalised velocity gives is orthogonal to them. Six answers of the system,
+ * Q^T j = j + A^T lambda for each row j of J. */
+static void project_columns(gw_system *s, double (*columns)[6])
+{
+    for (int l = 0; l < 6; l++) {
+        for (int i = 0; i < s->dof; i++)
+            s->generalised[i] = columns[i][l];
+        answer_load(s);
+        for (int i = 0; i < s->body_count; i++)
+            memset(s->bodies[i].force, 0, sizeof s->bodies[i].force);
+        push_multipliers(s);
+        /* J_c^T of what the multipliers push, from the tips to the roots */
+        for (int i = s->body_count - 1; i >= 0; i--) {
+            gw_system_body *k = &s->bodies[i];
+            for (int j = 0; j < k->dof; j++)
+                columns[k->first + j][l] += gw_dot6(k->columns[j], k->force);
+            if (k->def.parent < 0)
+                continue;
+            double *p = s->bodies[k->def.parent].force;
+            gw_vec3 f = gw_linear_part(k->force);
+            gw_vec3 t = gw_add(gw_angular_part(k->force), gw_cross(k->r, f));
+            p[0] += f.x, p[1] += f.y, p[2] += f.z, p[3] += t.x, p[4] += t.y, p[5] += t.z;
+        }
+    }
+}
+
+/* The accelerations that the rows' own bias asks for: (1 - Q) v-dot. */
+static void answer_bias(gw_system *s)
+{
+    for (int i = 0; i < s->row_count; i++)
+        s->right[i] = -s->rows[i].scale * s->rows[i].bias;
+    answer_rows(s);
+}
+
+/* Columns by the path to the root; the drift by the bias accelerations along it. */
+static void model_jacobian(const gw_model *model, double (*columns)[6], double *drift)
+{
+    gw_system *s = system_of(model);
+    const gw_system_body *held = &s->bodies[s->held];
+    gw_vec3 arm = gw_rotate(held->pose.q, s->body_from_held.p), at = gw_add(held->pose.p, arm);
+    memset(columns, 0, (size_t)s->dof * sizeof *columns);
+    gw_vec3 a = gw_cross(held->twist.w, gw_cross(held->twist.w, arm)), alpha = {0, 0, 0};
+    for (int i = s->held; i >= 0; i = s->bodies[i].def.parent) {
+        const gw_system_body *k = &s->bodies[i];
+        gw_vec3 to = gw_sub(at, k->pose.p);
+        for (int j = 0; j < k->dof; j++) {
+            gw_vec3 w = gw_angular_part(k->columns[j]);
+            gw_spatial_set(columns[k->first + j],
+                           gw_add(gw_linear_part(k->columns[j]), gw_cross(w, to)), w);
+        }
+        a = gw_add(a, gw_add(gw_linear_part(k->bias), gw_cross(gw_angular_part(k->bias), to)));
+        alpha = gw_add(alpha, gw_angular_part(k->bias));
+    }
+    if (s->row_count > 0) {
+        project_columns(s, columns);
+        answer_bias(s);
+        gw_vec3 turn = gw_angular_part(held->acceleration);
+        a = gw_add(a, gw_add(gw_linear_part(held->acceleration), gw_cross(turn, arm)));
+        alpha = gw_add(alpha, turn);
+    }
+    gw_spatial_set(drift, a, alpha);
 }
 
 static void gather(const gw_system *s, double *out)
@@ -440,6 +483,8 @@ static double ask_forces(gw_system *s, const gw_forces *forces, double t)
         }
         forces->touch(forces->touching, t, s->poses, s->twists, s->on);
     }
+    for (int i = 0; i < s->body_count; i++)
+        s->on[i] = gw_wrench_add(s->on[i], s->pushed[i]);
     if (!forces || !forces->at)
         return 0;
     gw_pose pose;
@@ -449,6 +494,16 @@ static double ask_forces(gw_system *s, const gw_forces *forces, double t)
     on->f = gw_add(on->f, w.f);
     on->t = gw_add(on->t, gw_add(w.t, gw_cross(gw_sub(pose.p, s->bodies[s->held].pose.p), w.f)));
     return gw_dot(w.f, twist.v) + gw_dot(w.t, twist.w);
+}
+
+/* Of what pushes the bodies (W). */
+static double pushing_power(const gw_system *s)
+{
+    double power = 0;
+    for (int i = 0; i < s->body_count; i++)
+        power += gw_dot(s->pushed[i].f, s->bodies[i].twist.v) +
+                 gw_dot(s->pushed[i].t, s->bodies[i].twist.w);
+    return power;
 }
 
 /* Of the damping of joints and bodies (W). */
@@ -548,6 +603,7 @@ static void model_step(gw_model *model, const gw_forces *forces, double dt, gw_s
             update(s);
         step->work += rk->b[stage] * dt * ask_forces(s, forces, rk->c[stage] * dt);
         step->dissipated += rk->b[stage] * dt * damping_power(s);
+        step->pushed += rk->b[stage] * dt * pushing_power(s);
         accelerate(s);
         for (int i = 0; i < s->body_count; i++)
             memcpy(s->rates[i * GW_SYSTEM_STAGES + stage].u, s->bodies[i].rest,
@@ -589,6 +645,55 @@ void gw_system_hold(gw_system *s, int index, const gw_pose *body_from_held)
     assert(index >= 0 && index < s->body_count);
     s->held = index;
     s->body_from_held = *body_from_held;
+}
+
+void gw_system_push(gw_system *s, int index, const gw_wrench *wrench)
+{
+    assert(index >= 0 && index < s->body_count);
+    s->pushed[index] = *wrench;
+}
+
+/* The joint of a body where `pose` and `twist` have it; its parent is in place. */
+static void place_joint(gw_system *s, int index, const gw_pose *pose, const gw_twist *twist)
+{
+    gw_system_body *k = &s->bodies[index];
+    const gw_system_body *p = k->def.parent >= 0 ? &s->bodies[k->def.parent] : NULL;
+    gw_pose on_body = gw_pose_mul(pose, &k->def.body_from_m);
+    gw_pose on_parent = p ? gw_pose_mul(&p->pose, &k->def.parent_from_f) : k->def.parent_from_f;
+    const gw_pose *m = k->def.reversed ? &on_parent : &on_body,
+                  *f = k->def.reversed ? &on_body : &on_parent;
+    gw_pose f_from_world = gw_pose_inverse(f), f_from_m = gw_pose_mul(&f_from_world, m);
+    double was[6], now[6];
+    memcpy(was, k->joint.z, sizeof was);
+    gw_mobilizer_position(k->def.joint, &f_from_m, now);
+    for (int j = 0; j < k->dof && gw_mobilizer_rotation(k->def.joint) == 6; j++)
+        if (gw_mobilizers[k->def.joint].turns >> j & 1)
+            now[j] = was[j] + remainder(now[j] - was[j], 2 * GW_PI);
+    memcpy(k->joint.z, now, sizeof now);
+    int at = gw_mobilizer_rotation(k->def.joint);
+    if (at < 6)
+        k->joint.turn = gw_quat_exp(gw_v3(now[at], now[at + 1], now[at + 2]));
+    gw_twist of_parent = p ? p->twist : (gw_twist){{0, 0, 0}, {0, 0, 0}};
+    gw_vec3 from_parent = p ? gw_sub(m->p, p->pose.p) : m->p;
+    gw_vec3 v = gw_sub(gw_add(twist->v, gw_cross(twist->w, gw_sub(m->p, pose->p))),
+                       gw_add(of_parent.v, gw_cross(of_parent.w, from_parent)));
+    gw_vec3 w = gw_sub(twist->w, of_parent.w);
+    double sign = k->def.reversed ? -1 : 1;
+    gw_twist relative = {gw_scale(sign, gw_unrotate(f->q, v)),
+                         gw_scale(sign, gw_unrotate(f->q, w))};
+    gw_mobilizer_velocity(k->def.joint, &f_from_m, &relative, k->joint.u);
+}
+
+double gw_system_place(gw_system *s, const gw_pose *poses, const gw_twist *twists)
+{
+    for (int i = 0; i < s->body_count; i++) {
+        place_joint(s, i, &poses[i], &twists[i]);
+        gw_tree_update_positions(s);
+        gw_tree_update_velocities(s);
+    }
+    double left = project(s, PLACE_STEPS);
+    take_state(s, s->model);
+    return left;
 }
 
 void gw_system_reset(gw_system *s)
@@ -666,7 +771,7 @@ static bool take_memory(gw_system *s)
     s->rates = calloc(n * GW_SYSTEM_STAGES + 1, sizeof *s->rates);
     s->poses = calloc(n + 1, sizeof *s->poses);
     s->twists = calloc(n + 1, sizeof *s->twists);
-    s->on = calloc(2 * n + 1, sizeof *s->on);
+    s->on = calloc(3 * n + 1, sizeof *s->on);
     s->model = calloc(1, sizeof *s->model + n * sizeof s->model->joints[0]);
     if (!s->bodies || !s->closures || !s->rows || !s->delassus || !s->order || !s->home ||
         !s->rates || !s->poses || !s->twists || !s->on || !s->model)
@@ -676,6 +781,7 @@ static bool take_memory(gw_system *s)
     s->right = s->multiplier + m;
     s->generalised = s->right + m;
     s->joint_wrench = s->on + n;
+    s->pushed = s->joint_wrench + n;
     s->start = s->home + n;
     return true;
 }

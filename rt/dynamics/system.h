@@ -78,6 +78,15 @@ gw_model *gw_system_model(gw_system *system);
  * until it is said. */
 void gw_system_hold(gw_system *system, int body, const gw_pose *body_from_held);
 
+/* A wrench at the origin of `body`, in world axes, that acts beside what the held frame feels until
+ * it is another one; its work is gw_step.pushed. */
+void gw_system_push(gw_system *system, int body, const gw_wrench *wrench);
+
+/* Puts the bodies where these poses and twists (one per body, of the origins, world axes) have
+ * them, as near as joints and closures allow; turns go on from where they are. What is left of the
+ * closures (m). */
+double gw_system_place(gw_system *system, const gw_pose *poses, const gw_twist *twists);
+
 /* Back to where it was created. */
 void gw_system_reset(gw_system *system);
 

@@ -68,7 +68,7 @@ struct gw_system {
     gw_stage_rates *rates;    /* GW_SYSTEM_STAGES of each body */
     gw_pose *poses;           /* of bodies, as forces are asked with them */
     gw_twist *twists;
-    gw_wrench *on, *joint_wrench;
+    gw_wrench *on, *joint_wrench, *pushed; /* from outside in all; of joints; gw_system_push() */
     double *generalised; /* forces at the coordinates, besides what acts on the bodies */
     double projected;
     gw_model_ops ops;

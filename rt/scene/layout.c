@@ -28,7 +28,8 @@ typedef struct builder {
     const gw_layout *known; /* a layout that was solved before, NULL: none */
 
     /* per object */
-    int *tool;       /* the tool that holds it, -1 */
+    int *asked;      /* the tool that holds it, whose branch it takes, -1 */
+    int *tool;       /* the same of objects that are in no system of bodies */
     bool *with_hand; /* connected to a held object through objects that may move */
     int *first;      /* of its edges in `edge_of`; one more entry closes the list */
     int *edge_of;    /* indices of edges, object by object */
@@ -42,7 +43,7 @@ typedef struct builder {
     bool *placed;
     bool *loose;                 /* has freedoms or branches, or depends on an object that has */
     int *carrier;                /* the object that it moves rigidly with, -1: it does not move */
-    gw_body_jacobian *jacobians; /* by the freedoms of the held objects; NULL without tools */
+    gw_body_jacobian *jacobians; /* by the freedoms of the held objects */
     int columns;
     bool again; /* something was learnt: start a new round */
 
@@ -340,7 +341,7 @@ static int moved_by(const builder *w, const gw_placement *const *p, int count)
 static void move_with_carrier(builder *w, int object, int carrier)
 {
     gw_vec3 arm = gw_sub(w->layout->poses[object].p, w->layout->poses[carrier].p);
-    for (int k = 0; w->jacobians && k < w->columns; k++) {
+    for (int k = 0; k < w->columns; k++) {
         const double *m = w->jacobians[carrier][k];
         double *to = w->jacobians[object][k];
         gw_vec3 turn = {m[3], m[4], m[5]}, v = gw_cross(turn, arm);
@@ -388,10 +389,15 @@ static bool enter_motion(builder *w, gw_placement *const *p, int count)
     gw_placement *free_ones[GW_MAX_CLUSTER];
     int free_count = 0;
     for (int i = 0; i < count; i++)
-        if (p[i]->tool >= 0)
+        if (w->layout->system_of[p[i]->object] >= 0) {
+            p[i]->follow = GW_OBJECT_FREE;
+            w->carrier[p[i]->object] = p[i]->object;
+        } else if (p[i]->tool >= 0)
             add_held_freedoms(w, p[i]);
         else
             free_ones[free_count++] = p[i];
+    if (free_count == 0)
+        return true;
     int by = moved_by(w, (const gw_placement *const *)free_ones, free_count);
     if (by == -2)
         return solve_motion(w, free_ones, free_count);
@@ -501,7 +507,8 @@ static int choose(const builder *w, const gw_placement *p)
     const gw_solution *s = w->scratch;
     if (s->status != GW_SOLVED || s->branch_count == 0)
         return -1;
-    const char *wanted = p->tool >= 0 ? w->scene->tools[p->tool].branch : "";
+    int tool = w->asked[p->object];
+    const char *wanted = tool >= 0 ? w->scene->tools[tool].branch : "";
     for (int i = 0; wanted[0] && i < s->branch_count; i++)
         if (strcmp(s->branches[i].id, wanted) == 0)
             return i;
@@ -667,8 +674,7 @@ static void begin_round(builder *w)
         w->loose[i] = false;
         w->carrier[i] = -1;
     }
-    if (w->jacobians)
-        memset(w->jacobians, 0, (size_t)s->object_count * sizeof *w->jacobians);
+    memset(w->jacobians, 0, (size_t)s->object_count * sizeof *w->jacobians);
 }
 
 static bool place_all(builder *w, gw_error *error)
@@ -709,6 +715,8 @@ static bool take_memory(builder *w, gw_error *error)
     l->placements = calloc(n, sizeof(gw_placement *));
     l->poses = malloc(n * sizeof *l->poses);
     l->edges = calloc((size_t)s->constraint_count + 1, sizeof *l->edges);
+    l->system_of = malloc(n * sizeof *l->system_of);
+    w->asked = malloc(n * sizeof *w->asked);
     w->tool = malloc(n * sizeof *w->tool);
     w->with_hand = calloc(n, sizeof *w->with_hand);
     w->first = calloc(n, sizeof *w->first);
@@ -718,26 +726,35 @@ static bool take_memory(builder *w, gw_error *error)
     w->placed = calloc(n, sizeof *w->placed);
     w->loose = calloc(n, sizeof *w->loose);
     w->carrier = malloc(n * sizeof *w->carrier);
-    w->jacobians = s->tool_count > 0 ? malloc(n * sizeof *w->jacobians) : NULL;
+    w->jacobians = malloc(n * sizeof *w->jacobians);
     w->scratch = malloc(sizeof *w->scratch);
     w->draft = malloc(sizeof *w->draft);
     w->cluster_work = malloc(sizeof *w->cluster_work);
     if (!l->placements || !l->poses || !l->edges || !w->tool || !w->with_hand || !w->first ||
         !w->edge_of || !w->ahead || !w->cluster || !w->placed || !w->loose || !w->carrier ||
-        (s->tool_count > 0 && !w->jacobians) || !w->scratch || !w->draft || !w->cluster_work)
+        !w->jacobians || !l->system_of || !w->asked || !w->scratch || !w->draft || !w->cluster_work)
         return gw_fail(error, GW_FAILED, "", "no memory to lay out the scene");
     for (int i = 0; i < s->object_count; i++)
-        w->tool[i] = w->cluster[i] = -1;
+        w->asked[i] = w->tool[i] = w->cluster[i] = -1;
+    l->system_count = gw_scene_number_systems(s, l->system_of);
+    l->systems = l->system_count >= 0
+                     ? calloc((size_t)l->system_count + 1, sizeof(gw_scene_system *))
+                     : NULL;
+    if (!l->systems)
+        return gw_fail(error, GW_FAILED, "", "no memory to lay out the scene");
     for (int i = 0; i < s->tool_count; i++) {
         int object = gw_scene_object(s, s->tools[i].object);
-        if (object >= 0) /* else it holds a mechanism, which is none of the layout's */
-            w->tool[object] = i;
+        if (object < 0) /* it holds a mechanism, which is none of the layout's */
+            continue;
+        w->asked[object] = i;
+        w->tool[object] = l->system_of[object] < 0 ? i : -1;
     }
     return true;
 }
 
 static void give_back(builder *w)
 {
+    free(w->asked);
     free(w->tool);
     free(w->with_hand);
     free(w->first);
@@ -753,13 +770,35 @@ static void give_back(builder *w)
     free(w->cluster_work);
 }
 
+/* Puts the objects of every system where their joints and constraints hold together. Where an
+ * object has no solution there is none to assemble. */
+static bool assemble_systems(builder *w, gw_error *error)
+{
+    gw_layout *l = w->layout;
+    const gw_constraint_edge **edges = malloc(((size_t)l->edge_count + 1) * sizeof *edges);
+    if (!edges)
+        return gw_fail(error, GW_FAILED, "", "no memory to lay out the scene");
+    for (int i = 0; i < l->edge_count; i++)
+        edges[i] = &l->edges[i].edge;
+    bool made = true;
+    for (int i = 0; i < l->system_count && made && !gw_layout_unsolved(l); i++) {
+        l->systems[i] = gw_scene_system_create(w->scene, l->system_of, i, edges, l->edge_count,
+                                               l->poses, error);
+        made = l->systems[i];
+    }
+    free((void *)edges);
+    for (int i = 0; i < l->count; i++)
+        l->placements[i]->tool = w->asked[l->placements[i]->object];
+    return made;
+}
+
 static bool lay_out(builder *w, gw_error *error)
 {
     if (!take_memory(w, error) || !collect_constraints(w, error))
         return false;
     if (!list_edges(w) || !mark_with_hand(w))
         return gw_fail(error, GW_FAILED, "", "no memory to lay out the scene");
-    if (!place_all(w, error))
+    if (!place_all(w, error) || !assemble_systems(w, error))
         return false;
     for (int i = 0; i < w->layout->edge_count; i++) {
         gw_constraint_edge *link = &w->layout->edges[i].edge;
@@ -803,6 +842,10 @@ void gw_layout_destroy(gw_layout *layout)
     free(layout->placements);
     free(layout->poses);
     free(layout->edges);
+    for (int i = 0; i < layout->system_count && layout->systems; i++)
+        gw_scene_system_destroy(layout->systems[i]);
+    free(layout->systems);
+    free(layout->system_of);
     free(layout);
 }
 
@@ -838,4 +881,14 @@ double gw_layout_residual(const gw_layout *layout, const gw_pose *poses)
         worst = fmax(worst, gw_constraint_residual(&c, &poses[e->edge.a], e->length));
     }
     return worst;
+}
+
+const gw_scene_system *gw_layout_system(const gw_layout *layout, int object, int *body)
+{
+    assert(object >= 0);
+    const gw_scene_system *s =
+        layout->system_of[object] >= 0 ? layout->systems[layout->system_of[object]] : NULL;
+    if (s)
+        *body = gw_scene_system_body(s, object);
+    return s;
 }

@@ -12,8 +12,7 @@
 #ifndef GW_SCENE_LAYOUT_H
 #define GW_SCENE_LAYOUT_H
 
-#include "rt/scene/scene.h"
-#include "rt/positioning/cluster.h"
+#include "rt/scene/scene_system.h"
 
 /* How an object moves while hands move. */
 typedef enum gw_object_motion {
@@ -21,7 +20,7 @@ typedef enum gw_object_motion {
     GW_OBJECT_HELD,    /* a tool moves it */
     GW_OBJECT_CARRIED, /* all its neighbours move as one rigid body: it moves with them */
     GW_OBJECT_SOLVED,  /* its constraints are solved again every tick */
-    GW_OBJECT_FREE     /* a dynamic body */
+    GW_OBJECT_FREE     /* a dynamic body, or a member of a system of bodies */
 } gw_object_motion;
 
 /* The solved positioning problem of one moving object. Allocated only as far as its last branch:
@@ -59,6 +58,9 @@ typedef struct gw_layout {
     gw_pose *poses;            /* owned; world_from_object of every object, placed */
     int edge_count;            /* edges */
     gw_layout_edge *edges;     /* owned; with the senses that the poses have */
+    int system_count;          /* systems of bodies, assembled */
+    gw_scene_system **systems; /* owned */
+    int *system_of;            /* owned; of every object, -1: it is in none */
 } gw_layout;
 
 /*
@@ -81,6 +83,9 @@ const gw_placement *gw_layout_unsolved(const gw_layout *layout);
 
 /* The placement of an object, NULL where it is fixed. */
 const gw_placement *gw_layout_placement(const gw_layout *layout, int object);
+
+/* The system of an object and its body there; NULL: it is in none, or the layout is unsolved. */
+const gw_scene_system *gw_layout_system(const gw_layout *layout, int object, int *body);
 
 /* The largest residual of the scene's enabled constraints at these poses, one per object (m; angles
  * times the moving body's length): recomputed from the features, not from the branches. */

@@ -1,0 +1,795 @@
+/*
+ * Builds the systems of a scene: groups of objects that move together, for each a spanning tree of
+ * joints and closures for what is left. Not for use inside a tick.
+ *
+ * Candidates for the tree are the stated joints, and every two bodies whose constraints leave what
+ * a joint would: the solver's answer for the pair (a line on a line and a point on a plane are a
+ * revolute joint). Candidates with the fewest freedoms go first; before them those that have no
+ * closure rows (screws), that forces act on (springs, limits, motors), or whose position the scene
+ * states. A body that no candidate reaches floats, and its constraints are closures.
+ */
+#include "rt/scene/scene_system.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NO_OBJECT   (-2)
+#define ON_ITS_SET  1e-7 /* of the length: bodies are where their constraints have them */
+#define SAME_MOTION 1e-9 /* of the largest of J D^-1 J^T: less is no freedom */
+#define ALONG       1e-9 /* of a unit vector's parts across another: they are along one another */
+
+/* ---- which objects move together ------------------------------------------------------------ */
+
+int gw_scene_end_object(const gw_scene *scene, const char *name)
+{
+    int object = gw_scene_object(scene, name);
+    if (object < 0)
+        return strcmp(name, GW_WORLD_FRAME) == 0 ? GW_GROUND : NO_OBJECT;
+    return object;
+}
+
+static bool has_body(const gw_scene *s, int object)
+{
+    return object >= 0 && !s->objects[object].fixed && !s->objects[object].massless;
+}
+
+static int root_of(int *parent, int i)
+{
+    while (parent[i] != i)
+        i = parent[i] = parent[parent[i]];
+    return i;
+}
+
+/* Groups by union-find; whether anything but constraints to what is fixed holds a group. */
+typedef struct grouping {
+    const gw_scene *scene;
+    int *parent;
+    bool *related;
+} grouping;
+
+/* A relation between two objects; alone: it makes a system even with what is fixed. */
+static void relate(grouping *g, int a, int b, bool alone)
+{
+    bool has_a = has_body(g->scene, a), has_b = has_body(g->scene, b);
+    if (has_a && has_b && a != b) {
+        int x = root_of(g->parent, a), y = root_of(g->parent, b);
+        bool related = g->related[x] || g->related[y];
+        g->parent[x] = y;
+        g->related[y] = related || true;
+    } else if (alone && (has_a || has_b)) {
+        g->related[root_of(g->parent, has_a ? a : b)] = true;
+    }
+}
+
+static void relate_all(grouping *g)
+{
+    const gw_scene *s = g->scene;
+    for (int i = 0; i < s->constraint_count; i++) {
+        const gw_scene_constraint *c = &s->constraints[i];
+        if (c->enabled && c->bound == GW_BOUND_EQUAL)
+            relate(g, gw_scene_object(s, c->a.object), gw_scene_object(s, c->b.object), false);
+    }
+    for (int i = 0; i < s->joint_count; i++) {
+        const gw_scene_joint *j = &s->joints[i];
+        if (j->enabled && !j->gear)
+            relate(g, gw_scene_end_object(s, j->a.object), gw_scene_end_object(s, j->b.object),
+                   true);
+    }
+    for (int i = 0; i < s->spring_count; i++) {
+        const gw_scene_spring *k = &s->springs[i];
+        if (k->enabled)
+            relate(g, gw_scene_end_object(s, k->a.object), gw_scene_end_object(s, k->b.object),
+                   true);
+    }
+}
+
+int gw_scene_number_systems(const gw_scene *s, int *of_object)
+{
+    size_t n = (size_t)s->object_count + 1;
+    grouping g = {s, malloc(n * sizeof *g.parent), calloc(n, sizeof *g.related)};
+    bool *moves = calloc(n, sizeof *moves);
+    int *number = malloc(n * sizeof *number), count = 0;
+    if (!g.parent || !g.related || !moves || !number)
+        count = -1;
+    for (int i = 0; count == 0 && i < s->object_count; i++)
+        g.parent[i] = i, number[i] = -1;
+    if (count == 0)
+        relate_all(&g);
+    for (int i = 0; count == 0 && i < s->object_count; i++)
+        moves[root_of(g.parent, i)] |= s->objects[i].free && has_body(s, i);
+    for (int i = 0; count == 0 && i < s->tool_count; i++) {
+        int held = gw_scene_object(s, s->tools[i].object);
+        if (has_body(s, held))
+            moves[root_of(g.parent, held)] = true;
+    }
+    for (int i = 0; count >= 0 && i < s->object_count; i++) {
+        int root = root_of(g.parent, i);
+        of_object[i] = -1;
+        if (!has_body(s, i) || !moves[root] || !g.related[root])
+            continue;
+        if (number[root] < 0)
+            number[root] = count++;
+        of_object[i] = number[root];
+    }
+    free(g.parent);
+    free(g.related);
+    free(moves);
+    free(number);
+    return count;
+}
+
+/* ---- a system while it is built ------------------------------------------------------------- */
+
+/* What may be a joint of the tree: a stated joint, or the answer for two bodies' constraints. */
+typedef struct candidate {
+    int a, b;  /* objects, or GW_GROUND; M is a's, F is b's */
+    int joint; /* of the scene, or -1 */
+    gw_mobilizer type;
+    double pitch;
+    gw_pose a_from_m, b_from_f;
+    int rank;   /* smaller goes into the tree first */
+    int bundle; /* of the constraints that it stands for, or -1 */
+    bool used;
+} candidate;
+
+/* All constraints between two bodies. */
+typedef struct bundle {
+    int a, b; /* objects; b may be GW_GROUND */
+    bool in_tree;
+} bundle;
+
+typedef struct builder {
+    const gw_scene *scene;
+    const int *of_object;
+    int number;
+    gw_pose *poses; /* of objects */
+    int *body;      /* of each object, -1: not in the tree yet */
+    gw_scene_system *out;
+    int candidate_count, bundle_count, edge_count;
+    candidate *candidates;
+    bundle *bundles;
+    const gw_constraint_edge **edges; /* of this system */
+    int *bundle_of;                   /* of each of them */
+    gw_solution *solution;
+} builder;
+
+static bool is_member(const builder *w, int object)
+{
+    return object >= 0 && w->of_object[object] == w->number;
+}
+
+/* Members keep their index, all else is the ground. */
+static int end_of(const builder *w, int object)
+{
+    return is_member(w, object) ? object : GW_GROUND;
+}
+
+/* ---- frames of joints ----------------------------------------------------------------------- */
+
+/* A joint's frame on one side, in the file's poses; `turns`: the direction of its x is open. */
+typedef struct joint_frame {
+    gw_pose world_from_end, end_from_frame;
+    bool turns;
+} joint_frame;
+
+static joint_frame frame_of(const gw_scene *s, const gw_joint_end *end)
+{
+    int object = gw_scene_end_object(s, end->object);
+    joint_frame f = {object >= 0 ? s->objects[object].pose : gw_pose_identity(), end->at, false};
+    gw_element e;
+    gw_feature_ref ref = {{0}, {0}};
+    snprintf(ref.object, sizeof ref.object, "%.*s", GW_MAX_ID, end->object);
+    snprintf(ref.feature, sizeof ref.feature, "%s", end->feature);
+    if (!end->feature[0] || !gw_scene_element(s, &ref, &e))
+        return f;
+    f.end_from_frame = (gw_pose){e.p, gw_quat_identity()};
+    f.turns = e.kind != GW_POINT;
+    if (f.turns) {
+        gw_vec3 x = gw_any_normal(e.d);
+        f.end_from_frame.q = gw_quat_from_axes(x, gw_cross(e.d, x), e.d);
+    }
+    return f;
+}
+
+/* The frame turned about its z so that x comes as near as it can to that of `other`, were their z
+ * along one another: the joint's position is zero at the file's poses. */
+static void turn_towards(joint_frame *f, const joint_frame *other)
+{
+    gw_quat mine = gw_quat_mul(f->world_from_end.q, f->end_from_frame.q);
+    gw_quat theirs = gw_quat_mul(other->world_from_end.q, other->end_from_frame.q);
+    gw_vec3 z = gw_rotate(mine, gw_v3(0, 0, 1)), z_other = gw_rotate(theirs, gw_v3(0, 0, 1));
+    gw_vec3 x = gw_rotate(gw_quat_between(z_other, z), gw_rotate(theirs, gw_v3(1, 0, 0)));
+    x = gw_unit(gw_reject(x, z));
+    gw_quat turned = gw_quat_from_axes(x, gw_cross(z, x), z);
+    f->end_from_frame.q = gw_quat_mul(gw_quat_conj(f->world_from_end.q), turned);
+}
+
+/* In the body, or in the world where the end is fixed. */
+static gw_pose placed_frame(const builder *w, int object, const joint_frame *f)
+{
+    if (is_member(w, object))
+        return f->end_from_frame;
+    gw_pose end = object >= 0 ? w->poses[object] : gw_pose_identity();
+    return gw_pose_mul(&end, &f->end_from_frame);
+}
+
+static bool has_forces(const gw_scene_joint *j)
+{
+    bool forces = j->has_motor;
+    for (int i = 0; i < gw_mobilizers[j->type].dof; i++)
+        forces = forces || j->limited[i] || j->damping[i] != 0 || j->friction[i] != 0 ||
+                 j->stiffness[i] != 0;
+    return forces;
+}
+
+/* Candidates of the scene's joints of this system. */
+static void collect_joints(builder *w)
+{
+    const gw_scene *s = w->scene;
+    for (int i = 0; i < s->joint_count; i++) {
+        const gw_scene_joint *j = &s->joints[i];
+        if (!j->enabled || j->gear)
+            continue;
+        int a = gw_scene_end_object(s, j->a.object), b = gw_scene_end_object(s, j->b.object);
+        if (!is_member(w, a) && !is_member(w, b))
+            continue;
+        joint_frame m = frame_of(s, &j->a), f = frame_of(s, &j->b);
+        if (m.turns)
+            turn_towards(&m, &f);
+        else if (f.turns)
+            turn_towards(&f, &m);
+        candidate *c = &w->candidates[w->candidate_count++];
+        *c = (candidate){.a = end_of(w, a),
+                         .b = end_of(w, b),
+                         .joint = i,
+                         .type = j->type,
+                         .pitch = j->pitch,
+                         .a_from_m = placed_frame(w, a, &m),
+                         .b_from_f = placed_frame(w, b, &f),
+                         .rank = gw_mobilizers[j->type].dof,
+                         .bundle = -1};
+        c->rank -= j->type == GW_MOBILIZER_SCREW ? 1000 : 0;
+        c->rank -= has_forces(j) ? 100 : 0;
+        c->rank -= j->has_position || j->has_velocity ? 10 : 0;
+    }
+}
+
+/* ---- pairs of bodies whose constraints are a joint ------------------------------------------ */
+
+/* The joint that moves as the set does; GW_MOBILIZER_FREE where none is it. */
+static gw_mobilizer joint_of_set(const gw_submanifold *set)
+{
+    const gw_rotation_set *r = &set->rotation;
+    const gw_locus *l = &set->translation.locus;
+    if (set->general)
+        return GW_MOBILIZER_FREE;
+    gw_vec3 axis = r->kind != GW_ROTATION_AXIS  ? gw_v3(0, 0, 0)
+                   : set->translation.in_mobile ? r->axis_body
+                                                : r->axis;
+    bool along = gw_norm(gw_cross(axis, l->e3)) < ALONG;
+    if (r->kind == GW_ROTATION_FIXED && l->kind == GW_LOCUS_POINT)
+        return GW_MOBILIZER_FIXED;
+    if (r->kind == GW_ROTATION_FIXED && l->kind == GW_LOCUS_LINE)
+        return GW_MOBILIZER_PRISMATIC;
+    if (r->kind == GW_ROTATION_AXIS && l->kind == GW_LOCUS_POINT)
+        return GW_MOBILIZER_REVOLUTE;
+    if (r->kind == GW_ROTATION_AXIS && l->kind == GW_LOCUS_LINE && along)
+        return GW_MOBILIZER_CYLINDRICAL;
+    if (r->kind == GW_ROTATION_AXIS && l->kind == GW_LOCUS_PLANE && along)
+        return GW_MOBILIZER_PLANAR;
+    if (r->kind == GW_ROTATION_FREE && l->kind == GW_LOCUS_POINT)
+        return GW_MOBILIZER_SPHERICAL;
+    return GW_MOBILIZER_FREE;
+}
+
+/* A frame at `p` whose z is along `z`. */
+static gw_pose frame_along(gw_vec3 p, gw_vec3 z)
+{
+    gw_vec3 x = gw_any_normal(z);
+    return (gw_pose){p, gw_quat_from_axes(x, gw_cross(z, x), z)};
+}
+
+/* Frames of the joint that a set is, at the pose b_from_a. The point that moves on the locus is M's
+ * origin and the locus F's, or the other way round where the locus is the body's. */
+static void frames_of_set(const gw_submanifold *set, gw_mobilizer type, const gw_pose *b_from_a,
+                          candidate *c)
+{
+    const gw_translation_set *t = &set->translation;
+    gw_vec3 in_b = t->in_mobile ? t->of : t->locus.origin;
+    gw_vec3 in_a = t->in_mobile ? t->locus.origin : t->of;
+    gw_vec3 axis = set->rotation.axis; /* in b */
+    if (type == GW_MOBILIZER_PRISMATIC)
+        axis = t->in_mobile ? gw_rotate(b_from_a->q, t->locus.e3) : t->locus.e3;
+    if (type == GW_MOBILIZER_FIXED || type == GW_MOBILIZER_SPHERICAL)
+        axis = gw_v3(0, 0, 1);
+    c->b_from_f = frame_along(in_b, gw_unit(axis));
+    c->a_from_m = (gw_pose){in_a, gw_quat_mul(gw_quat_conj(b_from_a->q), c->b_from_f.q)};
+}
+
+static int bundle_between(builder *w, int a, int b)
+{
+    for (int i = 0; i < w->bundle_count; i++)
+        if ((w->bundles[i].a == a && w->bundles[i].b == b) ||
+            (w->bundles[i].a == b && w->bundles[i].b == a))
+            return i;
+    w->bundles[w->bundle_count] = (bundle){a, b, false};
+    return w->bundle_count++;
+}
+
+/* The system's constraints, by pairs of bodies. */
+static void collect_edges(builder *w, const gw_constraint_edge *const *edges, int count)
+{
+    for (int i = 0; i < count; i++) {
+        int a = end_of(w, edges[i]->a), b = end_of(w, edges[i]->b);
+        bool follower = (a == GW_GROUND && w->scene->objects[edges[i]->a].massless) ||
+                        (b == GW_GROUND && w->scene->objects[edges[i]->b].massless);
+        if ((a == GW_GROUND && b == GW_GROUND) || follower)
+            continue;
+        w->bundle_of[w->edge_count] =
+            a == GW_GROUND ? bundle_between(w, b, a) : bundle_between(w, a, b);
+        w->edges[w->edge_count++] = edges[i];
+    }
+}
+
+static gw_pose pose_of(const builder *w, int end)
+{
+    return end >= 0 ? w->poses[end] : gw_pose_identity();
+}
+
+/* An edge as a constraint of body a in the frame of b. */
+static gw_constraint seen_from(const builder *w, const gw_constraint_edge *e, const bundle *k)
+{
+    int other = e->a == k->a ? e->b : e->a;
+    gw_pose in_b = gw_pose_identity();
+    if (k->b == GW_GROUND)
+        in_b = w->poses[other];
+    return gw_constraint_of_edge(e, k->a, &in_b);
+}
+
+/* The joint that the constraints between two bodies are, if they are one. */
+static void classify(builder *w, int number)
+{
+    const bundle *k = &w->bundles[number];
+    gw_constraint constraints[GW_MAX_PROBLEM];
+    gw_pose world_from_a = pose_of(w, k->a), world_from_b = pose_of(w, k->b);
+    gw_pose b_from_world = gw_pose_inverse(&world_from_b);
+    gw_problem problem = {.pose = gw_pose_mul(&b_from_world, &world_from_a),
+                          .length = gw_object_length(&w->scene->objects[k->a]),
+                          .constraints = constraints};
+    for (int i = 0; i < w->edge_count; i++) {
+        if (w->bundle_of[i] != number)
+            continue;
+        if (problem.count == GW_MAX_PROBLEM)
+            return;
+        constraints[problem.count++] = seen_from(w, w->edges[i], k);
+    }
+    gw_solve(&problem, w->solution);
+    if (w->solution->status != GW_SOLVED || w->solution->branch_count == 0)
+        return;
+    const gw_branch *branch = &w->solution->branches[0];
+    gw_mobilizer type = joint_of_set(&branch->set);
+    if (type == GW_MOBILIZER_FREE || branch->distance > ON_ITS_SET * w->out->length)
+        return;
+    candidate *c = &w->candidates[w->candidate_count++];
+    *c = (candidate){.a = k->a,
+                     .b = k->b,
+                     .joint = -1,
+                     .type = type,
+                     .rank = gw_mobilizers[type].dof,
+                     .bundle = number};
+    frames_of_set(&branch->set, type, &branch->nearest, c);
+}
+
+/* ---- the tree ------------------------------------------------------------------------------- */
+
+static bool in_tree(const builder *w, int end)
+{
+    return end == GW_GROUND || w->body[end] >= 0;
+}
+
+static int parent_body(const builder *w, int end)
+{
+    return end == GW_GROUND ? GW_GROUND : w->body[end];
+}
+
+static gw_twist twist_of(const builder *w, int end)
+{
+    const gw_object *o = end >= 0 ? &w->scene->objects[end] : NULL;
+    return o ? (gw_twist){o->velocity, o->spin} : (gw_twist){{0, 0, 0}, {0, 0, 0}};
+}
+
+/* Where the mobilizer begins: as stated, else nearest to where the bodies are. */
+static void start_joint(builder *w, const candidate *c, gw_system_body_def *d)
+{
+    const gw_scene_joint *j = c->joint >= 0 ? &w->scene->joints[c->joint] : NULL;
+    gw_pose a = pose_of(w, c->a), b = pose_of(w, c->b);
+    gw_pose world_from_m = gw_pose_mul(&a, &c->a_from_m);
+    gw_pose world_from_f = gw_pose_mul(&b, &c->b_from_f);
+    gw_pose f_from_world = gw_pose_inverse(&world_from_f);
+    gw_pose f_from_m = gw_pose_mul(&f_from_world, &world_from_m);
+    if (j && j->has_position)
+        memcpy(d->position, j->position, sizeof d->position);
+    else
+        gw_mobilizer_position(c->type, &f_from_m, d->position);
+    gw_twist of_a = twist_of(w, c->a), of_b = twist_of(w, c->b);
+    gw_vec3 at_m = gw_sub(world_from_m.p, a.p), at_f = gw_sub(world_from_m.p, b.p);
+    gw_vec3 v =
+        gw_sub(gw_add(of_a.v, gw_cross(of_a.w, at_m)), gw_add(of_b.v, gw_cross(of_b.w, at_f)));
+    gw_twist relative = {gw_unrotate(world_from_f.q, v),
+                         gw_unrotate(world_from_f.q, gw_sub(of_a.w, of_b.w))};
+    if (j && j->has_velocity)
+        memcpy(d->velocity, j->velocity, sizeof d->velocity);
+    else
+        gw_mobilizer_velocity(c->type, &f_from_m, &relative, d->velocity);
+}
+
+static void take_joint_forces(const gw_scene_joint *j, gw_system_body_def *d)
+{
+    memcpy(d->damping, j->damping, sizeof d->damping);
+    memcpy(d->stiffness, j->stiffness, sizeof d->stiffness);
+    memcpy(d->rest, j->rest, sizeof d->rest);
+}
+
+/* The child's pose where its joint puts it. */
+static void place_child(builder *w, int object, const gw_system_body_def *d, int parent_end)
+{
+    gw_mobilizer_state state = {.turn = gw_quat_identity()};
+    gw_vec3 v[6], u[6];
+    int at = gw_mobilizer_rotation(d->joint);
+    memcpy(state.z, d->position, sizeof state.z);
+    if (at < 6)
+        state.turn = gw_quat_exp(gw_v3(state.z[at], state.z[at + 1], state.z[at + 2]));
+    gw_pose f_from_m = gw_mobilizer_pose(d->joint, d->pitch, &state, v, u);
+    gw_pose moved = d->reversed ? gw_pose_inverse(&f_from_m) : f_from_m;
+    gw_pose parent = pose_of(w, parent_end), m_from_body = gw_pose_inverse(&d->body_from_m);
+    gw_pose on_parent = gw_pose_mul(&parent, &d->parent_from_f);
+    gw_pose joint_from_body = gw_pose_mul(&moved, &m_from_body);
+    w->poses[object] = gw_pose_mul(&on_parent, &joint_from_body);
+    w->poses[object].q = gw_quat_unit(w->poses[object].q);
+}
+
+/* One more body, which has its mass and damping already. */
+static gw_system_body_def *add_body(builder *w, int object, int joint)
+{
+    gw_scene_system *s = w->out;
+    const gw_object *o = &w->scene->objects[object];
+    gw_system_body_def *d = &s->bodies[s->body_count];
+    *d = (gw_system_body_def){.mass = gw_object_mass(o),
+                              .damping_linear = o->body.damping_linear,
+                              .damping_angular = o->body.damping_angular,
+                              .parent_from_f = gw_pose_identity(),
+                              .body_from_m = gw_pose_identity()};
+    s->members[s->body_count] = (gw_system_member){.object = object, .joint = joint};
+    w->body[object] = s->body_count++;
+    return d;
+}
+
+/* Hangs the end of a candidate that is not in the tree yet on the other one. */
+static void hang(builder *w, candidate *c)
+{
+    bool a_is_child = !in_tree(w, c->a);
+    int child = a_is_child ? c->a : c->b, parent = a_is_child ? c->b : c->a;
+    int parent_at = parent_body(w, parent);
+    gw_system_body_def *d = add_body(w, child, c->joint);
+    c->used = true;
+    d->parent = parent_at;
+    d->joint = c->type;
+    d->pitch = c->pitch;
+    d->reversed = !a_is_child;
+    d->parent_from_f = a_is_child ? c->b_from_f : c->a_from_m;
+    d->body_from_m = a_is_child ? c->a_from_m : c->b_from_f;
+    start_joint(w, c, d);
+    if (c->joint >= 0)
+        take_joint_forces(&w->scene->joints[c->joint], d);
+    if (c->bundle >= 0)
+        w->bundles[c->bundle].in_tree = true;
+    place_child(w, child, d, parent);
+}
+
+/* A body that floats. */
+static void float_body(builder *w, int object)
+{
+    gw_system_body_def *d = add_body(w, object, -1);
+    gw_twist twist = twist_of(w, object);
+    d->parent = GW_GROUND;
+    d->joint = GW_MOBILIZER_FREE;
+    gw_mobilizer_position(d->joint, &w->poses[object], d->position);
+    gw_mobilizer_velocity(d->joint, &w->poses[object], &twist, d->velocity);
+}
+
+/* The candidate that leads on from the tree with the smallest rank; NULL: none does. */
+static candidate *next_candidate(builder *w)
+{
+    candidate *best = NULL;
+    for (int i = 0; i < w->candidate_count; i++) {
+        candidate *c = &w->candidates[i];
+        if (in_tree(w, c->a) == in_tree(w, c->b))
+            continue;
+        if (!best || c->rank < best->rank)
+            best = c;
+    }
+    return best;
+}
+
+static void grow_tree(builder *w)
+{
+    const gw_scene *s = w->scene;
+    for (;;) {
+        candidate *c = next_candidate(w);
+        if (c) {
+            hang(w, c);
+            continue;
+        }
+        int next = -1;
+        for (int i = 0; i < s->object_count && next < 0; i++)
+            if (is_member(w, i) && w->body[i] < 0)
+                next = i;
+        if (next < 0)
+            return;
+        float_body(w, next);
+    }
+}
+
+/* ---- closures ------------------------------------------------------------------------------- */
+
+/* A frame with its x and y given other names: the relation of a universal joint seen from the other
+ * side. */
+static gw_pose turned_about_z(const gw_pose *frame, double angle)
+{
+    return (gw_pose){frame->p, gw_quat_mul(frame->q, gw_quat_axis(gw_v3(0, 0, 1), angle))};
+}
+
+/* A joint that is left over, as rows on one of its bodies. */
+static bool close_joint(builder *w, const candidate *c, gw_error *error)
+{
+    gw_closure_def *k = &w->out->closures[w->out->closure_count++];
+    gw_pose f = c->b_from_f, m = c->a_from_m;
+    int a = c->a, b = c->b;
+    if (c->type == GW_MOBILIZER_SCREW || has_forces(&w->scene->joints[c->joint])) {
+        char where[48];
+        snprintf(where, sizeof where, "/joints/%d", c->joint);
+        return gw_fail(error, GW_NOT_YET, where,
+                       "%s closes a loop of joints that all are screws or have limits, springs, "
+                       "damping, friction or motors: at least one of a loop has to be without",
+                       w->scene->joints[c->joint].id);
+    }
+    if (a == GW_GROUND) { /* rows are of a body in the ground's frame */
+        a = c->b, b = GW_GROUND;
+        f = c->a_from_m, m = c->b_from_f;
+        if (c->type == GW_MOBILIZER_UNIVERSAL)
+            f = turned_about_z(&f, -0.5 * GW_PI), m = turned_about_z(&m, 0.5 * GW_PI);
+    }
+    k->a = parent_body(w, a);
+    k->b = parent_body(w, b);
+    k->row_count = gw_mobilizer_rows(c->type, &f, &m, k->rows);
+    return true;
+}
+
+/* A constraint that is left over. */
+static void close_edge(builder *w, const gw_constraint_edge *e, const bundle *k)
+{
+    gw_constraint_edge seen = {.a = 0, .b = 1, .stated = seen_from(w, e, k)};
+    gw_pose a = pose_of(w, k->a), b = pose_of(w, k->b);
+    gw_closure_def *closure = &w->out->closures[w->out->closure_count++];
+    gw_constraint_edge_resolve(&seen, &a, &b);
+    closure->a = parent_body(w, k->a);
+    closure->b = parent_body(w, k->b);
+    closure->row_count = seen.row_count;
+    memcpy(closure->rows, seen.rows, (size_t)seen.row_count * sizeof *seen.rows);
+}
+
+static bool add_closures(builder *w, gw_error *error)
+{
+    for (int i = 0; i < w->candidate_count; i++)
+        if (!w->candidates[i].used && w->candidates[i].joint >= 0 &&
+            !close_joint(w, &w->candidates[i], error))
+            return false;
+    for (int i = 0; i < w->edge_count; i++)
+        if (!w->bundles[w->bundle_of[i]].in_tree)
+            close_edge(w, w->edges[i], &w->bundles[w->bundle_of[i]]);
+    for (int i = 0; i < w->candidate_count; i++) {
+        const candidate *c = &w->candidates[i];
+        if (c->joint < 0)
+            continue;
+        int child = !c->used ? -1 : c->b == GW_GROUND ? w->body[c->a] : w->body[c->b];
+        if (c->used && c->a != GW_GROUND && w->out->members[w->body[c->a]].joint == c->joint)
+            child = w->body[c->a];
+        w->out->joints[w->out->joint_count++] = (gw_placed_joint){.joint = c->joint,
+                                                                  .a = parent_body(w, c->a),
+                                                                  .b = parent_body(w, c->b),
+                                                                  .body = child,
+                                                                  .a_from_m = c->a_from_m,
+                                                                  .b_from_f = c->b_from_f};
+    }
+    return true;
+}
+
+/* ---- the whole ------------------------------------------------------------------------------ */
+
+static int count_members(const gw_scene *s, const int *of_object, int number)
+{
+    int count = 0;
+    for (int i = 0; i < s->object_count; i++)
+        count += of_object[i] == number;
+    return count;
+}
+
+static bool take_memory(builder *w, int members, int edges)
+{
+    gw_scene_system *s = w->out;
+    size_t n = (size_t)members, e = (size_t)edges, j = (size_t)w->scene->joint_count;
+    s->members = calloc(n + 1, sizeof *s->members);
+    s->bodies = calloc(n + 1, sizeof *s->bodies);
+    s->closures = calloc(e + j + 1, sizeof *s->closures);
+    s->joints = calloc(j + 1, sizeof *s->joints);
+    w->candidates = calloc(e + j + 1, sizeof *w->candidates);
+    w->bundles = calloc(e + 1, sizeof *w->bundles);
+    w->edges = calloc(e + 1, sizeof *w->edges);
+    w->bundle_of = calloc(e + 1, sizeof *w->bundle_of);
+    w->body = malloc(((size_t)w->scene->object_count + 1) * sizeof *w->body);
+    w->solution = calloc(1, sizeof *w->solution);
+    for (int i = 0; w->body && i < w->scene->object_count; i++)
+        w->body[i] = -1;
+    return s->members && s->bodies && s->closures && s->joints && w->candidates && w->bundles &&
+           w->edges && w->bundle_of && w->body && w->solution;
+}
+
+static void give_back(builder *w)
+{
+    free(w->candidates);
+    free(w->bundles);
+    free((void *)w->edges);
+    free(w->bundle_of);
+    free(w->body);
+    free(w->solution);
+}
+
+/* Scales angles of rows: how far the bodies reach about their middle. */
+static double length_of(const builder *w)
+{
+    gw_vec3 middle = {0, 0, 0};
+    double length = 0;
+    int count = 0;
+    for (int i = 0; i < w->scene->object_count; i++)
+        if (is_member(w, i))
+            middle = gw_add(middle, w->poses[i].p), count++;
+    middle = gw_scale(1.0 / count, middle);
+    for (int i = 0; i < w->scene->object_count; i++)
+        if (is_member(w, i))
+            length = fmax(length, gw_distance(w->poses[i].p, middle) +
+                                      gw_object_length(&w->scene->objects[i]));
+    return length;
+}
+
+gw_system_def gw_scene_system_def(const gw_scene_system *s)
+{
+    return (gw_system_def){.body_count = s->body_count,
+                           .closure_count = s->closure_count,
+                           .bodies = s->bodies,
+                           .closures = s->closures,
+                           .gravity = s->gravity,
+                           .length = s->length};
+}
+
+/* The rank of a symmetric positive semidefinite 6 x 6 matrix, by Cholesky with pivots. */
+static int rank_of(double m[6][6])
+{
+    double largest = 0;
+    for (int i = 0; i < 6; i++)
+        largest = fmax(largest, m[i][i]);
+    for (int rank = 0; rank < 6; rank++) {
+        int best = 0;
+        for (int i = 1; i < 6; i++)
+            best = m[i][i] > m[best][best] ? i : best;
+        double pivot = m[best][best];
+        if (!(pivot > SAME_MOTION * largest))
+            return rank;
+        double row[6];
+        memcpy(row, m[best], sizeof row);
+        for (int i = 0; i < 6; i++)
+            for (int k = 0; k < 6; k++)
+                m[i][k] -= row[i] * row[k] / pivot;
+    }
+    return 6;
+}
+
+/* The rank of J_b D^-1 P J_b^T of a body: in how many directions the rows let it move. `work`: 7
+ * dof entries. */
+static int freedoms_of(const gw_model *model, int body, double length, double *work)
+{
+    size_t dof = (size_t)gw_model_dof(model);
+    double inverse[6][6], *answer = work + 6 * dof;
+    memset(work, 0, 6 * dof * sizeof *work);
+    for (int i = 0; i < 6; i++) {
+        double unit[6] = {0};
+        unit[i] = i < 3 ? 1 : length;
+        gw_wrench w = {{unit[0], unit[1], unit[2]}, {unit[3], unit[4], unit[5]}};
+        gw_model_pull_back(model, body, &w, work + (size_t)i * dof);
+    }
+    for (int i = 0; i < 6; i++) {
+        gw_model_apply_inverse(model, work + (size_t)i * dof, answer);
+        for (int k = 0; k < 6; k++) {
+            inverse[i][k] = 0;
+            for (size_t j = 0; j < dof; j++)
+                inverse[i][k] += work[(size_t)k * dof + j] * answer[j];
+        }
+    }
+    return rank_of(inverse);
+}
+
+/* Assembles it, and keeps where that leads. */
+static bool assemble(builder *w, gw_error *error)
+{
+    gw_scene_system *s = w->out;
+    gw_system_def def = gw_scene_system_def(s);
+    gw_system *system = gw_system_create(&def, error);
+    if (!system)
+        return false;
+    const gw_model *model = gw_system_model(system);
+    s->mobility = gw_system_mobility(system);
+    double *work = calloc(7 * (size_t)gw_model_dof(model) + 1, sizeof *work);
+    if (!work) {
+        gw_system_destroy(system);
+        return gw_fail(error, GW_FAILED, "", "no memory for a system of bodies");
+    }
+    for (int i = 0; i < s->body_count; i++) {
+        gw_twist twist;
+        gw_model_body(model, i, &w->poses[s->members[i].object], &twist);
+        gw_system_joint(system, i, s->bodies[i].position, s->bodies[i].velocity);
+        s->members[i].freedoms = freedoms_of(model, i, s->length, work);
+    }
+    free(work);
+    gw_system_destroy(system);
+    return true;
+}
+
+gw_scene_system *gw_scene_system_create(const gw_scene *scene, const int *of_object, int number,
+                                        const gw_constraint_edge *const *edges, int edge_count,
+                                        gw_pose *poses, gw_error *error)
+{
+    builder w = {.scene = scene, .of_object = of_object, .number = number, .poses = poses};
+    int members = count_members(scene, of_object, number);
+    assert(members > 0);
+    w.out = calloc(1, sizeof *w.out);
+    if (!w.out || !take_memory(&w, members, edge_count)) {
+        gw_fail(error, GW_FAILED, "", "no memory for a system of bodies");
+        give_back(&w);
+        gw_scene_system_destroy(w.out);
+        return NULL;
+    }
+    w.out->gravity = scene->gravity;
+    w.out->length = length_of(&w);
+    collect_joints(&w);
+    collect_edges(&w, edges, edge_count);
+    for (int i = 0; i < w.bundle_count; i++)
+        classify(&w, i);
+    grow_tree(&w);
+    bool made = add_closures(&w, error) && assemble(&w, error);
+    give_back(&w);
+    if (made)
+        return w.out;
+    gw_scene_system_destroy(w.out);
+    return NULL;
+}
+
+void gw_scene_system_destroy(gw_scene_system *s)
+{
+    if (!s)
+        return;
+    free(s->members);
+    free(s->bodies);
+    free(s->closures);
+    free(s->joints);
+    free(s);
+}
+
+int gw_scene_system_body(const gw_scene_system *s, int object)
+{
+    for (int i = 0; i < s->body_count; i++)
+        if (s->members[i].object == object)
+            return i;
+    return -1;
+}

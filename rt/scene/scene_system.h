@@ -1,0 +1,72 @@
+/*
+ * Systems of bodies in a scene: which objects move together as one mechanical system, and the trees
+ * and closures that make it one (rt/dynamics/system.h).
+ *
+ * Held objects, free objects, and everything that enabled constraints, joints or springs join to
+ * one of them, directly or through others, have mass; massless objects only follow. A held or free
+ * object that is joined to fixed ones by constraints alone is no system of this kind: it is a
+ * guided body on its own submanifold (rt/dynamics/guided.h).
+ *
+ * Built by the server's threads, then read only. Not for use inside a tick.
+ */
+#ifndef GW_SCENE_SCENE_SYSTEM_H
+#define GW_SCENE_SCENE_SYSTEM_H
+
+#include "rt/dynamics/system.h"
+#include "rt/positioning/cluster.h"
+#include "rt/scene/scene.h"
+
+/* One body of a system. */
+typedef struct gw_system_member {
+    int object;   /* index in the scene */
+    int joint;    /* of the scene that is its mobilizer; -1: none is */
+    int freedoms; /* of its motion, where the system is assembled: the rank of J_b on the rows */
+} gw_system_member;
+
+/* Where a joint of the scene stands in a system. */
+typedef struct gw_placed_joint {
+    int joint;        /* index in the scene */
+    int a, b;         /* bodies, or GW_GROUND */
+    int body;         /* whose mobilizer it is; -1: a closure */
+    gw_pose a_from_m; /* frames in the bodies, or in the world */
+    gw_pose b_from_f;
+} gw_placed_joint;
+
+typedef struct gw_scene_system {
+    int body_count, closure_count, joint_count;
+    gw_system_member *members;  /* owned; by body */
+    gw_system_body_def *bodies; /* owned; where the system is assembled */
+    gw_closure_def *closures;   /* owned */
+    gw_placed_joint *joints;    /* owned */
+    gw_vec3 gravity;
+    double length; /* m: scales angles of rows */
+    int mobility;  /* velocity freedoms, where it is assembled */
+} gw_scene_system;
+
+/* Numbers the systems of a scene: of_object[i] is the system of object i, -1 where it is in none.
+ * Returns their number, or -1 when memory is short. */
+int gw_scene_number_systems(const gw_scene *scene, int *of_object);
+
+/*
+ * The system `number` of a scene, assembled: stated joint positions first, then where `poses` (one
+ * per object) have the bodies, then the nearest place in the mass metric where all closures hold.
+ * `poses` of its objects become those of the assembled system. `edges` are the scene's enabled
+ * two-sided constraints. NULL with an error: memory, too many bodies, relations that cannot be held
+ * from there (GW_BAD_INPUT).
+ */
+gw_scene_system *gw_scene_system_create(const gw_scene *scene, const int *of_object, int number,
+                                        const gw_constraint_edge *const *edges, int edge_count,
+                                        gw_pose *poses, gw_error *error);
+void gw_scene_system_destroy(gw_scene_system *system); /* NULL is fine */
+
+/* Its definition, for gw_system_create(). */
+gw_system_def gw_scene_system_def(const gw_scene_system *system);
+
+/* The body of an object, -1 where it has none. */
+int gw_scene_system_body(const gw_scene_system *system, int object);
+
+/* The object that a joint's or a spring's end stands on: its index, GW_GROUND for the world frame,
+ * -2 where there is none of that name. */
+int gw_scene_end_object(const gw_scene *scene, const char *name);
+
+#endif
