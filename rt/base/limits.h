@@ -34,7 +34,10 @@
 #define GW_MAX_MATERIALS          64   /* materials of a scene */
 #define GW_MAX_IGNORED            1024 /* pairs of a scene without collisions */
 #define GW_MAX_FREE               64   /* free bodies of a scene: each is stepped in every tick */
-#define GW_MAX_MODELS             (GW_MAX_TOOLS + GW_MAX_MECHANISMS + GW_MAX_FREE) /* models of a scene */
+#define GW_MAX_SYSTEMS            64 /* systems of bodies of a scene: each is stepped in every tick */
+#define GW_MAX_SYSTEM_BODIES      512 /* of all of them: a snapshot carries them */
+#define GW_MAX_MOVING             (GW_MAX_FREE + GW_MAX_SYSTEM_BODIES)
+#define GW_MAX_MODELS             (GW_MAX_TOOLS + GW_MAX_MECHANISMS + GW_MAX_FREE + GW_MAX_SYSTEMS)
 #define GW_MAX_CONTACT_CANDIDATES 512 /* contact candidates: a heap of 64 bodies has up to 350 */
 #define GW_MAX_SIMULTANEOUS_CONTACTS                                                               \
     64                             /* contacts resolved by one impulse: a 64 x 64 matrix at most */

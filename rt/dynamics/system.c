@@ -696,6 +696,22 @@ double gw_system_place(gw_system *s, const gw_pose *poses, const gw_twist *twist
     return left;
 }
 
+double gw_system_scale_velocity(gw_system *s, double factor)
+{
+    double before, after, potential;
+    system_of(&s->model->model);
+    energy_now(s, &before, &potential);
+    for (int i = 0; i < s->body_count; i++)
+        for (int j = 0; j < s->bodies[i].dof; j++)
+            s->bodies[i].joint.u[j] *= factor;
+    gw_tree_update_velocities(s);
+    if (s->row_count > 0)
+        closure_rows(s);
+    take_state(s, s->model);
+    energy_now(s, &after, &potential);
+    return before - after;
+}
+
 void gw_system_reset(gw_system *s)
 {
     for (int i = 0; i < s->body_count; i++)

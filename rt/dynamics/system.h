@@ -87,6 +87,9 @@ void gw_system_push(gw_system *system, int body, const gw_wrench *wrench);
  * closures (m). */
 double gw_system_place(gw_system *system, const gw_pose *poses, const gw_twist *twists);
 
+/* Scales all velocities; the kinetic energy that goes (J). */
+double gw_system_scale_velocity(gw_system *system, double factor);
+
 /* Back to where it was created. */
 void gw_system_reset(gw_system *system);
 

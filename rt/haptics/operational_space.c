@@ -164,6 +164,28 @@ static void add_at_held_frame(int dof, const double (*jacobian)[6], const double
             out[i] += jacobian[k][i] * a[k];
 }
 
+void gw_operational_body_inverse_inertia(const gw_model *model, int body, double *work,
+                                         double out[6][6])
+{
+    size_t dof = (size_t)gw_model_dof(model);
+    double *answer = work + 6 * dof;
+    memset(work, 0, 6 * dof * sizeof *work);
+    for (int i = 0; i < 6; i++) {
+        double unit[6] = {0};
+        unit[i] = 1;
+        gw_wrench w = {{unit[0], unit[1], unit[2]}, {unit[3], unit[4], unit[5]}};
+        gw_model_pull_back(model, body, &w, work + (size_t)i * dof);
+    }
+    for (int i = 0; i < 6; i++) {
+        gw_model_apply_inverse(model, work + (size_t)i * dof, answer);
+        for (int k = 0; k < 6; k++) {
+            out[i][k] = 0;
+            for (size_t j = 0; j < dof; j++)
+                out[i][k] += work[(size_t)k * dof + j] * answer[j];
+        }
+    }
+}
+
 void gw_operational_state_of(const gw_model *model, double (*jacobian)[6],
                              gw_operational_state *out)
 {

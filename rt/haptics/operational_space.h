@@ -57,6 +57,10 @@ gw_wrench gw_resisted_free_part_of_wrench(const gw_resisted_directions *directio
 void gw_operational_inverse_inertia(const gw_model *model, int dof, const double (*jacobian)[6],
                                     double out[6][6]);
 
+/* J_b D^-1 P J_b^T at the origin of a body of the model. `work`: 7 entries a degree of freedom. */
+void gw_operational_body_inverse_inertia(const gw_model *model, int body, double *work,
+                                         double out[6][6]);
+
 /* The held frame as a tick begins. */
 typedef struct gw_operational_state {
     int dof;

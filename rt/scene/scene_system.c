@@ -10,6 +10,8 @@
  */
 #include "rt/scene/scene_system.h"
 
+#include "rt/haptics/operational_space.h"
+
 #include <assert.h>
 #include <math.h>
 #include <stdio.h>
@@ -696,27 +698,15 @@ static int rank_of(double m[6][6])
     return 6;
 }
 
-/* The rank of J_b D^-1 P J_b^T of a body: in how many directions the rows let it move. `work`: 7
- * dof entries. */
+/* In how many directions the rows let a body move: the rank of J_b D^-1 P J_b^T. `work`: 7 dof
+ * entries. */
 static int freedoms_of(const gw_model *model, int body, double length, double *work)
 {
-    size_t dof = (size_t)gw_model_dof(model);
-    double inverse[6][6], *answer = work + 6 * dof;
-    memset(work, 0, 6 * dof * sizeof *work);
-    for (int i = 0; i < 6; i++) {
-        double unit[6] = {0};
-        unit[i] = i < 3 ? 1 : length;
-        gw_wrench w = {{unit[0], unit[1], unit[2]}, {unit[3], unit[4], unit[5]}};
-        gw_model_pull_back(model, body, &w, work + (size_t)i * dof);
-    }
-    for (int i = 0; i < 6; i++) {
-        gw_model_apply_inverse(model, work + (size_t)i * dof, answer);
-        for (int k = 0; k < 6; k++) {
-            inverse[i][k] = 0;
-            for (size_t j = 0; j < dof; j++)
-                inverse[i][k] += work[(size_t)k * dof + j] * answer[j];
-        }
-    }
+    double inverse[6][6];
+    gw_operational_body_inverse_inertia(model, body, work, inverse);
+    for (int i = 0; i < 6; i++)
+        for (int k = 0; k < 6; k++)
+            inverse[i][k] *= (i < 3 ? 1 : length) * (k < 3 ? 1 : length);
     return rank_of(inverse);
 }
 

@@ -27,7 +27,7 @@ static void switch_scenario(gw_simulation *s, gw_scenario *next)
     gw_scene_dynamics_carry_over(next->dynamics, s->scenario->dynamics, next->kinematics, &limits);
     for (int i = 0; i < next->tool_count; i++)
         gw_haptic_tool_switch(&s->switched[i], predecessor(s, &next->tools[i]), &next->tools[i],
-                              gw_simulation_held_chain(next, i), next);
+                              gw_scene_dynamics_held_model(next->dynamics, i), next);
     s->scenario = next;
     memcpy(s->tools, s->switched, sizeof s->tools);
     /* energy that came or went with the switch, bodies taken up or let go included */
@@ -46,9 +46,10 @@ static void follow_now(gw_simulation *s)
 {
     for (int i = 0; i < s->scenario->tool_count; i++) {
         gw_pose object = gw_haptic_tool_object_pose(&s->tools[i]);
-        if (!s->tools[i].chain)
+        if (!s->tools[i].shared)
             gw_kinematics_set_held(s->scenario->kinematics, s->tools[i].def->object, &object);
     }
+    gw_scene_dynamics_show_systems(s->scenario->dynamics, s->scenario->kinematics);
     gw_kinematics_follow(s->scenario->kinematics, true);
 }
 
@@ -151,7 +152,7 @@ static void apply_release(gw_simulation *s, int tool)
 static void apply_guide(gw_simulation *s, const gw_command *command)
 {
     gw_motion_executor *motion = &s->tools[command->tool].motion;
-    if (s->tools[command->tool].chain) {
+    if (s->tools[command->tool].shared) {
         gw_motion_executor refused = {
             .tag = command->tag, .outcome = GW_MOTION_LOST, .ended = true};
         *motion = refused;

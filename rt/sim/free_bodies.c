@@ -157,15 +157,26 @@ static void resolve_impacts(gw_scene_dynamics *m, gw_dynamic_free_body *b, uint6
 /* ---- hands ----------------------------------------------------------------------------------- */
 
 /* The drag's own defaults are those of a hand at a device. */
-static void start_drag(gw_dynamic_free_body *b, const gw_command *command, double dt)
+static void start_drag(gw_free_body_hand *hand, const gw_command *command, const gw_mass *mass,
+                       gw_vec3 gravity, double dt)
 {
     gw_command bounded = *command;
-    double mass = b->def.mass.mass;
     if (!(bounded.drag.stiffness > 0))
-        bounded.drag.stiffness = HAND_STIFFNESS * fmax(mass, 1);
+        bounded.drag.stiffness = HAND_STIFFNESS * fmax(mass->mass, 1);
     if (!(bounded.drag.force_max > 0))
-        bounded.drag.force_max = HAND_FORCE_MAX + HAND_WEIGHTS * mass * gw_norm(b->def.gravity);
-    gw_drag_start(&b->hand.drag, &bounded, &b->def.mass, dt);
+        bounded.drag.force_max = HAND_FORCE_MAX + HAND_WEIGHTS * mass->mass * gw_norm(gravity);
+    gw_drag_start(&hand->drag, &bounded, mass, dt);
+}
+
+void gw_free_body_hand_take(gw_free_body_hand *hand, const gw_command *command, const gw_mass *mass,
+                            gw_vec3 gravity, double dt)
+{
+    if (command->kind == GW_COMMAND_DRAG)
+        start_drag(hand, command, mass, gravity, dt);
+    else if (command->kind == GW_COMMAND_RELEASE)
+        hand->drag.active = false;
+    else
+        hand->push = command->push;
 }
 
 void gw_scene_dynamics_hand(gw_scene_dynamics *m, const gw_command *command, double dt)
@@ -174,14 +185,10 @@ void gw_scene_dynamics_hand(gw_scene_dynamics *m, const gw_command *command, dou
         gw_dynamic_free_body *b = &m->bodies[i];
         if (strcmp(b->id, command->object) != 0)
             continue;
-        if (command->kind == GW_COMMAND_DRAG)
-            start_drag(b, command, dt);
-        else if (command->kind == GW_COMMAND_RELEASE)
-            b->hand.drag.active = false;
-        else
-            b->hand.push = command->push;
+        gw_free_body_hand_take(&b->hand, command, &b->def.mass, b->def.gravity, dt);
         return;
     }
+    gw_body_systems_hand(m, command, dt);
 }
 
 /* Held over the step, as at a device. */
@@ -296,7 +303,7 @@ static bool moves_freely(const gw_scene_dynamics_def *def, int object)
     for (int t = 0; t < def->tool_count; t++)
         if (def->objects[t] == object)
             return false;
-    return def->scene->objects[object].free;
+    return def->scene->objects[object].free && def->layout->system_of[object] < 0;
 }
 
 static gw_submanifold guide(const gw_scene_dynamics_def *def, gw_dynamic_free_body *b)
@@ -472,13 +479,34 @@ static void carry_body(gw_dynamic_free_body *b, const gw_dynamic_free_body *was,
     gw_unilaterals_switch(&b->walls->state, b->walls->wall, b->walls->count, kinematics, 0);
 }
 
+/* It was part of a system, or a tool held it: on its set, as near as may be to where it was. */
+static void let_go(const gw_scene_dynamics *old, gw_dynamic_free_body *b)
+{
+    gw_pose was, to;
+    gw_twist twist;
+    if (!gw_scene_dynamics_find_body(old, gw_name_hash(b->id, 0), &was, &twist, &b->hand))
+        return;
+    gw_submanifold_nearest(&b->def.set, &was, b->def.length, &to);
+    gw_guided_init(&b->body, &b->def, &to);
+    gw_guided_set_twist(&b->body, &twist);
+}
+
 void gw_free_bodies_carry_over(gw_scene_dynamics *m, const gw_scene_dynamics *old,
                                gw_kinematics *kinematics, const gw_transition_limits *limits)
 {
-    for (int i = 0; i < m->free_count; i++)
-        for (int k = 0; k < old->free_count && !m->bodies[i].placed; k++)
-            if (strcmp(old->bodies[k].id, m->bodies[i].id) == 0)
-                carry_body(&m->bodies[i], &old->bodies[k], kinematics, limits);
+    for (int i = 0; i < m->free_count; i++) {
+        gw_dynamic_free_body *b = &m->bodies[i];
+        const gw_dynamic_free_body *was = NULL;
+        for (int k = 0; k < old->free_count; k++)
+            if (strcmp(old->bodies[k].id, b->id) == 0)
+                was = &old->bodies[k];
+        if (b->placed)
+            continue;
+        if (was)
+            carry_body(b, was, kinematics, limits);
+        else if (old->system_count > 0)
+            let_go(old, b);
+    }
 }
 
 /* The set goes on its way by a tick; walls yield to that, as to an edit. */

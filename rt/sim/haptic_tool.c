@@ -31,12 +31,12 @@ static const gw_wrench no_wrench = {{0, 0, 0}, {0, 0, 0}};
 
 static gw_model *model_of(gw_haptic_tool *tool)
 {
-    return tool->chain ? &tool->chain->model : &tool->body.model;
+    return tool->shared ? tool->shared : &tool->body.model;
 }
 
 static const gw_model *const_model_of(const gw_haptic_tool *tool)
 {
-    return tool->chain ? &tool->chain->model : &tool->body.model;
+    return tool->shared ? tool->shared : &tool->body.model;
 }
 
 void gw_haptic_tool_update_pose(gw_haptic_tool *tool)
@@ -47,10 +47,10 @@ void gw_haptic_tool_update_pose(gw_haptic_tool *tool)
 
 gw_pose gw_haptic_tool_object_pose(const gw_haptic_tool *tool)
 {
-    if (tool->chain) {
+    if (tool->shared) {
         gw_pose held;
         gw_twist twist;
-        gw_model_body(&tool->chain->model, tool->def->link, &held, &twist);
+        gw_model_body(tool->shared, tool->def->body, &held, &twist);
         return held;
     }
     gw_pose tool_from_body = gw_pose_inverse(&tool->body.def.body_from_held);
@@ -64,9 +64,9 @@ gw_pose gw_haptic_tool_object_pose(const gw_haptic_tool *tool)
 gw_mass gw_haptic_tool_mass(const gw_haptic_tool *tool)
 {
     double columns[GW_MODEL_MAX_DOF][6], drift[6], inverse[6][6];
-    if (!tool->chain)
+    if (!tool->shared)
         return tool->body.def.mass;
-    const gw_model *model = &tool->chain->model;
+    const gw_model *model = tool->shared;
     int dof = gw_model_dof(model);
     gw_model_jacobian(model, columns, drift);
     gw_operational_inverse_inertia(model, dof, (const double(*)[6])columns, inverse);
@@ -85,7 +85,7 @@ static double slow_down(gw_haptic_tool *tool, double factor)
     double v[GW_MODEL_MAX_DOF], before, after, potential;
     gw_model *model = model_of(tool);
     int dof = gw_model_dof(model);
-    if (!tool->chain)
+    if (!tool->shared)
         return gw_guided_scale_velocity(&tool->body, factor);
     gw_model_energy(model, &before, &potential);
     gw_model_velocity(model, v);
@@ -160,7 +160,7 @@ static double unilateral_energy(const gw_haptic_tool *tool)
 void gw_haptic_tool_energy(const gw_haptic_tool *tool, double *kinetic, double *potential)
 {
     *kinetic = *potential = 0;
-    if (tool->chain)
+    if (tool->shared)
         return;
     gw_model_energy(&tool->body.model, kinetic, potential);
     *potential += unilateral_energy(tool);
@@ -182,7 +182,7 @@ static void book_loss(gw_haptic_tool *tool, double lost)
 
 void gw_haptic_tool_stop(gw_haptic_tool *tool)
 {
-    if (tool->chain) {
+    if (tool->shared) {
         book_loss(tool, slow_down(tool, 0));
     } else {
         double before = total_energy(tool);
@@ -381,7 +381,7 @@ static gw_wrench operator_wrench(gw_haptic_tool *tool, const gw_tick *tick)
     double t = (double)(tick->tick - slot->start) / tick->rate + tick->within;
     gw_wrench program = gw_operator_wrench(slot->program, t, &in);
     gw_wrench drag = gw_drag_wrench(&tool->drag, &object, mass.com, &tool->pose, &tool->twist);
-    gw_wrench robot = tool->chain ? no_wrench : motion_wrench(tool, tick->dt);
+    gw_wrench robot = tool->shared ? no_wrench : motion_wrench(tool, tick->dt);
     return gw_wrench_add(gw_wrench_add(program, drag), gw_wrench_add(tool->push, robot));
 }
 
@@ -431,7 +431,7 @@ void gw_haptic_tool_sense(gw_haptic_tool *tool, const gw_tick *tick,
     assert(tick->dt > 0);
     tool->limited = tool->motion.ended = false;
     gw_haptic_tool_update_pose(tool);
-    if (!tool->chain)
+    if (!tool->shared)
         detect_unilaterals(tool, tick->dt);
     if (waits(tool, tick)) { /* sensors are not asked: their noise goes on in the run */
         gw_device_slot_true_pose(slot, &tool->reading.pose);
@@ -532,7 +532,7 @@ static void remember_impulse(gw_haptic_tool *tool, const gw_world_system *system
 /* A body at rest on a set that moves goes along. */
 static void ride_at_rest(gw_haptic_tool *tool, const gw_tick *tick)
 {
-    if (!tick->moving || tool->chain || !tool->body.base.moves)
+    if (!tick->moving || tool->shared || !tool->body.base.moves)
         return;
     double before = total_energy(tool);
     gw_guided_move_with_base(&tool->body, tick->dt);
@@ -552,7 +552,7 @@ void gw_haptic_tool_post_step(gw_haptic_tool *tool, const gw_tick *tick,
     tool->step_failed = !step->finite;
     tool->singular = step->margin < (tool->singular ? 2 * SINGULAR : SINGULAR);
     tool->work += step->work;
-    /* of a failed step a chain tells the energy itself, a body does not */
+    /* of a failed step a shared model tells the energy itself, a body does not */
     tool->dissipated += step->dissipated;
     if (!step->finite && isfinite(tool->kinetic_before))
         tool->dissipated += tool->kinetic_before;
@@ -567,7 +567,7 @@ void gw_haptic_tool_post_step(gw_haptic_tool *tool, const gw_tick *tick,
 
 void gw_haptic_tool_undo_step(gw_haptic_tool *tool, double dt)
 {
-    if (tool->chain)
+    if (tool->shared)
         return;
     double before = total_energy(tool);
     gw_guided_revert_step(&tool->body, &tool->start, dt);
@@ -577,7 +577,7 @@ void gw_haptic_tool_undo_step(gw_haptic_tool *tool, double dt)
 bool gw_haptic_tool_move_set(gw_haptic_tool *tool, gw_kinematics *kinematics, double dt)
 {
     const gw_pose shown = gw_pose_identity();
-    if (tool->chain || !(kinematics || tool->body.base.moves || tool->unilaterals.moving))
+    if (tool->shared || !(kinematics || tool->body.base.moves || tool->unilaterals.moving))
         return true;
     double before = total_energy(tool);
     gw_moved_set_status moved = gw_moved_set_advance(
@@ -743,14 +743,14 @@ void gw_haptic_tool_publish_state(const gw_haptic_tool *tool, gw_tool_state *s)
     gw_twist error = gw_pose_sub(&s->device, &s->world_from_tool);
     s->error_p = gw_norm(error.v);
     s->error_r = gw_norm(error.w);
-    s->residual = tool->chain ? 0 : gw_guided_residual(&tool->body, &s->world_from_object);
+    s->residual = tool->shared ? 0 : gw_guided_residual(&tool->body, &s->world_from_object);
     s->travelling = tool->transition.active;
     s->clutched = tool->clutched;
     s->dragging = tool->drag.active;
     s->contact = tool->unilateral_wrench;
     s->walls = tool->unilaterals.touching;
     s->depth = tool->unilaterals.depth;
-    if (!tool->chain)
+    if (!tool->shared)
         publish_motion(tool, &s->guide);
     if (tool->def->renders)
         publish_control(tool, s);

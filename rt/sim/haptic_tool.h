@@ -36,8 +36,9 @@ typedef struct gw_tool_unilateral_step {
 
 typedef struct gw_haptic_tool {
     const gw_scenario_tool *def;
-    gw_guided body;  /* the held object; unused where a mechanism is held */
-    gw_chain *chain; /* the held mechanism, of the scene's dynamics; NULL: an object is held */
+    gw_guided body;   /* the held object; unused where `shared` is there */
+    gw_model *shared; /* the mechanism or system of bodies that is held, of the scene's dynamics;
+                         NULL: an object that moves on its own */
     gw_workspace_map map;
     gw_pid pid;                   /* admittance device */
     gw_virtual_coupling coupling; /* admittance device */
@@ -94,8 +95,8 @@ typedef struct gw_tick {
 /* ---- taking hold ---------------------------------------------------------------------------- */
 
 /* At the layout's pose with the scene's initial twist (a mechanism: where it is), device placed
- * there; sums at zero. `chain`: the held mechanism, NULL for an object. */
-void gw_haptic_tool_reset(gw_haptic_tool *tool, const gw_scenario_tool *def, gw_chain *chain,
+ * there; sums at zero. `shared`: the held mechanism or system, NULL for an object on its own. */
+void gw_haptic_tool_reset(gw_haptic_tool *tool, const gw_scenario_tool *def, gw_model *shared,
                           double dt);
 
 /* The same as tick 0 begins, keeping drags, pushes, guided motion and clutch. */
@@ -104,7 +105,7 @@ void gw_haptic_tool_restart(gw_haptic_tool *tool, double dt);
 /* Goes over to another scenario's tool without a bump. `old` is the tool that held the same object
  * or mechanism, NULL where none did. Sums begin at zero. */
 void gw_haptic_tool_switch(gw_haptic_tool *tool, const gw_haptic_tool *old,
-                           const gw_scenario_tool *def, gw_chain *chain,
+                           const gw_scenario_tool *def, gw_model *shared,
                            const gw_scenario *scenario);
 
 /* The virtual tool (`pose`, `twist`) from the model: its held frame, displaced while a transition

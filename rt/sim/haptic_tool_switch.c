@@ -43,14 +43,14 @@ static void take_body(gw_haptic_tool *tool, const gw_scenario_tool *def)
     gw_unilaterals_switch(&tool->unilaterals, def->walls, def->wall_count, NULL, 0);
 }
 
-void gw_haptic_tool_reset(gw_haptic_tool *tool, const gw_scenario_tool *def, gw_chain *chain,
+void gw_haptic_tool_reset(gw_haptic_tool *tool, const gw_scenario_tool *def, gw_model *shared,
                           double dt)
 {
     assert(def && def->slot && dt > 0);
     memset(tool, 0, sizeof *tool);
     tool->map = def->map;
-    tool->chain = chain;
-    if (!chain) {
+    tool->shared = shared;
+    if (!shared) {
         take_body(tool, def);
         gw_guided_set_twist(&tool->body, &def->twist);
     }
@@ -64,7 +64,7 @@ void gw_haptic_tool_reset(gw_haptic_tool *tool, const gw_scenario_tool *def, gw_
 void gw_haptic_tool_restart(gw_haptic_tool *tool, double dt)
 {
     const gw_haptic_tool was = *tool;
-    gw_haptic_tool_reset(tool, was.def, was.chain, dt);
+    gw_haptic_tool_reset(tool, was.def, was.shared, dt);
     tool->drag = was.drag;
     tool->motion = was.motion;
     tool->push = was.push;
@@ -110,13 +110,19 @@ static void keep_device(gw_haptic_tool *tool, const gw_haptic_tool *old, const g
     }
 }
 
-/* An object or mechanism that was not held before. */
-static void hold_new(gw_haptic_tool *tool, const gw_scenario_tool *def, gw_chain *chain, double dt)
+/* An object or mechanism that was not held before, or one whose model is of another kind now:
+ * joined to others, or no more. A hand that has it keeps it. */
+static void hold_new(gw_haptic_tool *tool, const gw_haptic_tool *old, const gw_scenario_tool *def,
+                     gw_model *shared, double dt)
 {
+    const gw_haptic_tool none = {0}, was = old ? *old : none;
     memset(tool, 0, sizeof *tool);
     tool->def = def;
-    tool->chain = chain;
-    if (!chain)
+    tool->shared = shared;
+    tool->drag = was.drag;
+    tool->push = was.push;
+    tool->clutch_wanted = was.clutch_wanted;
+    if (!shared)
         take_body(tool, def);
     gw_haptic_tool_update_pose(tool);
     keep_device(tool, NULL, &tool->pose);
@@ -124,14 +130,14 @@ static void hold_new(gw_haptic_tool *tool, const gw_scenario_tool *def, gw_chain
     gw_impedance_init(&tool->control, &def->rendering);
 }
 
-/* A mechanism goes on as it is; only the point where it is held may be another one. */
+/* A mechanism or system goes on as it is; only the point where it is held may be another one. */
 static void switch_mechanism(gw_haptic_tool *tool, const gw_haptic_tool *old,
-                             const gw_scenario_tool *def, gw_chain *chain, double dt)
+                             const gw_scenario_tool *def, gw_model *shared, double dt)
 {
     *tool = *old;
     gw_impedance_reset_prediction(&tool->control);
     tool->def = def;
-    tool->chain = chain;
+    tool->shared = shared;
     tool->work = tool->dissipated = tool->edits = 0;
     gw_haptic_tool_update_pose(tool);
     keep_device(tool, old, &tool->pose);
@@ -150,15 +156,15 @@ static void keep_riding(gw_guided *body, const gw_guided *was, const gw_kinemati
 }
 
 void gw_haptic_tool_switch(gw_haptic_tool *tool, const gw_haptic_tool *old,
-                           const gw_scenario_tool *def, gw_chain *chain,
+                           const gw_scenario_tool *def, gw_model *shared,
                            const gw_scenario *scenario)
 {
-    if (!old) {
-        hold_new(tool, def, chain, scenario->dt);
+    if (!old || (old->shared != NULL) != (shared != NULL)) {
+        hold_new(tool, old, def, shared, scenario->dt);
         return;
     }
-    if (chain) {
-        switch_mechanism(tool, old, def, chain, scenario->dt);
+    if (shared) {
+        switch_mechanism(tool, old, def, shared, scenario->dt);
         return;
     }
     gw_pose from = gw_haptic_tool_object_pose(old), at, to = def->pose;

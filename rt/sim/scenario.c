@@ -73,7 +73,6 @@ static void tool_settings(gw_scenario_tool *t, const gw_tool *tool)
 static bool build_held_object(const gw_scenario_def *def, const gw_tool *tool, const char *where,
                               gw_scenario_tool *t, gw_error *error)
 {
-    t->object = gw_scene_object(def->scene, tool->object);
     const gw_placement *placement =
         t->object >= 0 ? gw_layout_placement(def->layout, t->object) : NULL;
     if (!placement || placement->branch < 0)
@@ -95,6 +94,21 @@ static bool build_held_object(const gw_scenario_def *def, const gw_tool *tool, c
     return true;
 }
 
+/* A body of a system: like a mechanism's link, the frame in hand is free as far as the map goes. */
+static bool build_held_member(const gw_scenario_def *def, const gw_tool *tool, const char *where,
+                              gw_scenario_tool *t, gw_error *error)
+{
+    const gw_scene_system *system = gw_layout_system(def->layout, t->object, &t->body);
+    if (!system)
+        return gw_fail(error, GW_BAD_INPUT, where, "%s has no solution to be held on",
+                       tool->object);
+    t->system = def->layout->system_of[t->object];
+    memcpy(t->object_id, def->scene->objects[t->object].id, sizeof t->object_id);
+    t->pose = def->layout->poses[t->object];
+    t->guided = (gw_guided_def){.set = gw_submanifold_free(), .body_from_held = tool->at};
+    return true;
+}
+
 /* A held mechanism: the point where it is held, for the map, as a free frame there. */
 static void build_held_mechanism(const gw_scenario_def *def, const gw_tool *tool,
                                  gw_scenario_tool *t)
@@ -107,7 +121,7 @@ static void build_held_mechanism(const gw_scenario_def *def, const gw_tool *tool
     gw_chain_init(&at_start, &chain, m->position, NULL);
     gw_chain_link_poses(&at_start, links, NULL);
     memcpy(t->object_id, m->id, sizeof t->object_id);
-    t->link = tool->link;
+    t->link = t->body = tool->link;
     t->pose = links[tool->link];
     t->guided = (gw_guided_def){.set = gw_submanifold_free(), .body_from_held = tool->at};
 }
@@ -135,11 +149,15 @@ static bool build_tool(const gw_scenario_def *def, int index, gw_scenario_tool *
 {
     const gw_tool *tool = &def->scene->tools[index];
     char where[48];
-    t->object = t->mechanism = -1;
+    t->object = t->mechanism = t->system = -1;
     snprintf(where, sizeof where, "/tools/%d/%s", index,
              tool->mechanism[0] ? "mechanism" : "object");
-    if (!tool->mechanism[0] && !build_held_object(def, tool, where, t, error))
-        return false;
+    if (!tool->mechanism[0]) {
+        t->object = gw_scene_object(def->scene, tool->object);
+        bool member = t->object >= 0 && def->layout->system_of[t->object] >= 0;
+        if (!(member ? build_held_member : build_held_object)(def, tool, where, t, error))
+            return false;
+    }
     if (tool->mechanism[0]) {
         t->mechanism = gw_scene_mechanism(def->scene, tool->mechanism);
         if (t->mechanism < 0)
@@ -161,16 +179,31 @@ static bool build_tool(const gw_scenario_def *def, int index, gw_scenario_tool *
 
 static bool build_dynamics(const gw_scenario_def *def, gw_scenario *s, gw_error *error)
 {
-    int objects[GW_MAX_TOOLS], mechanisms[GW_MAX_TOOLS];
+    int objects[GW_MAX_TOOLS], mechanisms[GW_MAX_TOOLS], systems[GW_MAX_TOOLS];
+    int bodies[GW_MAX_TOOLS];
     for (int i = 0; i < s->tool_count; i++) {
-        objects[i] = s->tools[i].object;
-        mechanisms[i] = s->tools[i].mechanism;
+        const gw_scenario_tool *t = &s->tools[i];
+        systems[i] = t->system;
+        bodies[i] = t->body;
+        mechanisms[i] = t->mechanism;
+        objects[i] = t->system < 0 ? t->object : -1;
+        for (int k = 0; k < i && t->system >= 0; k++)
+            if (systems[k] == t->system) {
+                char where[48];
+                snprintf(where, sizeof where, "/tools/%d", i);
+                return gw_fail(error, GW_NOT_YET, where,
+                               "%s and %s belong to one system of bodies: two hands at one system "
+                               "come with a later version; hold one of them only",
+                               s->tools[k].object_id, t->object_id);
+            }
     }
     gw_scene_dynamics_def dynamics = {.scene = def->scene,
                                       .layout = def->layout,
                                       .tool_count = s->tool_count,
                                       .objects = objects,
                                       .mechanisms = mechanisms,
+                                      .systems = systems,
+                                      .bodies = bodies,
                                       .placed = def->placed,
                                       .detector = def->detector,
                                       .rate = s->rate * s->substeps};
@@ -187,7 +220,7 @@ static double rest_potential(const gw_scenario_def *def, const gw_scenario *s)
         bool held = false;
         for (int k = 0; k < s->tool_count; k++)
             held = held || s->tools[k].object == i;
-        if (object->fixed || object->free || held)
+        if (object->fixed || object->free || held || def->layout->system_of[i] >= 0)
             continue;
         gw_mass mass = gw_object_mass(object);
         gw_vec3 com = gw_pose_point(&def->layout->poses[i], mass.com);

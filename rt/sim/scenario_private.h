@@ -20,6 +20,7 @@ typedef struct gw_scenario_tool {
     char object_id[GW_MAX_ID + 1]; /* of the held object or mechanism */
     int object;                    /* index in the scene, -1 where a mechanism is held */
     int mechanism, link;           /* index in the scene, or -1 */
+    int system, body;              /* of the layout, or -1; body of the mechanism or the system */
     bool renders;                  /* an impedance device: `rendering` is its control */
     gw_impedance_def rendering;
     gw_pose start;        /* of the device at tick 0 beside the tool */

@@ -119,6 +119,7 @@ void gw_scene_dynamics_reset(gw_scene_dynamics *m)
 {
     reset_mechanisms(m);
     gw_free_bodies_reset(m);
+    gw_body_systems_reset(m);
     m->work = m->dissipated = m->motors = m->edits = 0;
     m->contact = (gw_contact_statistics){0};
     m->last = (gw_world_step_result){0};
@@ -150,6 +151,7 @@ void gw_scene_dynamics_carry_over(gw_scene_dynamics *m, const gw_scene_dynamics 
 {
     carry_over_mechanisms(m, old, limits);
     gw_free_bodies_carry_over(m, old, kinematics, limits);
+    gw_body_systems_carry_over(m, old);
     m->contact = old->contact;
     m->contact.spring = 0;
     m->contact.touching = 0;
@@ -161,16 +163,17 @@ void gw_scene_dynamics_carry_over(gw_scene_dynamics *m, const gw_scene_dynamics 
         gw_scene_dynamics_exchange(m);
 }
 
-gw_chain *gw_scene_dynamics_chain(gw_scene_dynamics *m, int index)
-{
-    return index < m->chain_count ? &m->chains[index].chain : NULL;
-}
-
 void gw_scene_dynamics_motor(gw_scene_dynamics *m, int mechanism, int joint, const gw_motor *motor)
 {
     if (mechanism >= 0 && mechanism < m->chain_count && joint >= 0 &&
         joint < m->chains[mechanism].def.count)
         m->chains[mechanism].def.links[joint].motor = *motor;
+}
+
+gw_model *gw_scene_dynamics_held_model(gw_scene_dynamics *m, int index)
+{
+    assert(index >= 0 && index < m->tool_count);
+    return m->tool_mover[index] >= m->first_chain ? m->mover[m->tool_mover[index]].model : NULL;
 }
 
 gw_world_system *gw_scene_dynamics_tool_mover(gw_scene_dynamics *m, int index)
@@ -261,6 +264,13 @@ void gw_scene_dynamics_exchange(gw_scene_dynamics *m)
         count += tell_model(&m->chains[i].chain.model, m->chains[i].body, m->told + count);
     for (int i = 0; i < m->free_count; i++)
         count += tell_model(&m->bodies[i].body.model, m->bodies[i].object, m->told + count);
+    for (int i = 0; i < m->system_count; i++) {
+        const gw_dynamic_system *d = &m->systems[i];
+        int first = count;
+        count += tell_model(gw_system_model(d->system), 0, m->told + count);
+        for (int k = first; k < count; k++)
+            m->told[k].body = d->objects[k - first];
+    }
     memcpy(m->told + count, m->moved, (size_t)m->moved_count * sizeof *m->told);
     gw_detection_publish(m->detection, m->told, count + m->moved_count);
     m->moved_count = 0;
@@ -328,19 +338,21 @@ void gw_scene_dynamics_step(gw_scene_dynamics *m, double dt)
     assert(dt > 0);
     brake(m, dt);
     gw_free_bodies_pre_step(m, dt);
+    gw_body_systems_pre_step(m);
     if (m->world)
         step_together(m, dt);
     else
         step_apart(m, dt);
     book(m);
     gw_free_bodies_post_step(m, dt);
+    gw_body_systems_post_step(m);
 }
 
 /* The chain that a tool holds, or NULL. */
 static gw_dynamic_mechanism *held_chain(const gw_scene_dynamics *m, int tool)
 {
     int chain = m->tool_mover[tool] - m->first_chain;
-    return chain >= 0 ? &m->chains[chain] : NULL;
+    return chain >= 0 && chain < m->chain_count ? &m->chains[chain] : NULL;
 }
 
 void gw_scene_dynamics_set_resisted(gw_scene_dynamics *m, int tool, const gw_resisted_def *def)
@@ -438,6 +450,7 @@ void gw_scene_dynamics_publish(const gw_scene_dynamics *m, gw_snapshot *s)
 {
     show_chains(m, s);
     gw_free_bodies_publish(m, s);
+    gw_body_systems_publish(m, s);
     show_contacts(m, s);
     remember_hits(s);
 }

@@ -21,6 +21,8 @@ typedef struct gw_scene_dynamics_def {
     int tool_count;
     const int *objects;          /* held by each tool, or -1 */
     const int *mechanisms;       /* or held by it, or -1 */
+    const int *systems;          /* or held by it at a body of that system, or -1 */
+    const int *bodies;           /* which */
     const bool *placed;          /* by object: an edit says where it is; NULL: none */
     int rate;                    /* steps a second */
     const gw_detector *detector; /* of the same solids, to share them; NULL: none */
@@ -38,10 +40,15 @@ void gw_scene_dynamics_reset(gw_scene_dynamics *dynamics);
 void gw_scene_dynamics_carry_over(gw_scene_dynamics *dynamics, const gw_scene_dynamics *old,
                                   gw_kinematics *kinematics, const gw_transition_limits *limits);
 
-/* The mechanism `index` of the scene. */
-gw_chain *gw_scene_dynamics_chain(gw_scene_dynamics *dynamics, int index);
+/* A new motor at a joint of the mechanism `mechanism` of the scene. */
 void gw_scene_dynamics_motor(gw_scene_dynamics *dynamics, int mechanism, int joint,
                              const gw_motor *motor);
+
+/* The model that tool `index` holds a body of; NULL where its object moves on its own. */
+gw_model *gw_scene_dynamics_held_model(gw_scene_dynamics *dynamics, int index);
+
+/* Tells kinematics where the objects of systems of bodies are, for what follows them. */
+void gw_scene_dynamics_show_systems(const gw_scene_dynamics *dynamics, gw_kinematics *kinematics);
 
 /* The mover of tool `index`: the caller sets model (of an object; a chain's is there), hand, still
  * before the step and reads the rest after it. */

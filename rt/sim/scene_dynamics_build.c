@@ -41,34 +41,43 @@ static void build_chain(const gw_scene_dynamics_def *def, int index, gw_dynamic_
 
 /* ---- who is whose mover --------------------------------------------------------------------- */
 
-/* Held objects first, then mechanisms, then free bodies. */
+/* Held objects first, then mechanisms, free bodies, systems of bodies. */
 static void number_movers(gw_scene_dynamics *m, const gw_scene_dynamics_def *def)
 {
     int held = 0;
     for (int t = 0; t < def->tool_count; t++)
         if (def->objects[t] >= 0) {
             m->held[held] = def->objects[t];
+            m->held_names[held] = gw_name_hash(def->scene->objects[def->objects[t]].id, 0);
             m->tool_mover[t] = held++;
         }
     m->first_chain = held;
     m->first_free = held + m->chain_count;
-    m->mover_count = m->first_free + m->free_count;
-    for (int t = 0; t < def->tool_count; t++)
-        if (def->objects[t] < 0)
+    m->first_system = m->first_free + m->free_count;
+    m->mover_count = m->first_system + m->system_count;
+    for (int t = 0; t < def->tool_count; t++) {
+        if (def->mechanisms[t] >= 0)
             m->tool_mover[t] = m->first_chain + def->mechanisms[t];
+        if (def->systems[t] >= 0)
+            m->tool_mover[t] = m->first_system + def->systems[t];
+    }
     for (int i = 0; i < m->chain_count; i++)
         m->mover[m->first_chain + i].model = &m->chains[i].chain.model;
     for (int i = 0; i < m->free_count; i++)
         m->mover[m->first_free + i].model = &m->bodies[i].body.model;
+    for (int i = 0; i < m->system_count; i++)
+        m->mover[m->first_system + i].model = gw_system_model(m->systems[i].system);
 }
 
-static bool fill(gw_scene_dynamics *m, const gw_scene_dynamics_def *def)
+static bool fill(gw_scene_dynamics *m, const gw_scene_dynamics_def *def, gw_error *error)
 {
     m->tool_count = def->tool_count;
     m->object_count = def->scene->object_count;
     m->chain_count = def->scene->mechanism_count;
     m->chains = calloc((size_t)m->chain_count + 1, sizeof *m->chains);
     if (!m->chains || !gw_free_bodies_create(m, def))
+        return gw_fail(error, GW_FAILED, "", "no memory for what moves");
+    if (!gw_body_systems_create(m, def, error))
         return false;
     m->body_count = m->object_count;
     for (int i = 0; i < m->chain_count; i++) {
@@ -161,6 +170,17 @@ static void spare_followers(const gw_scene_dynamics *m, const gw_scene *scene, t
     }
 }
 
+/* What a joint joins meets there, unless the joint says that it collides. */
+static void spare_joined(const gw_scene_dynamics *m, const gw_scene *scene, touching *t)
+{
+    for (int i = 0; i < scene->joint_count; i++) {
+        const gw_scene_joint *j = &scene->joints[i];
+        int a = body_named(m, scene, j->a.object), b = body_named(m, scene, j->b.object);
+        if (j->enabled && !j->gear && !j->collide && a >= 0 && b >= 0)
+            never(t, a, b);
+    }
+}
+
 static void spare_listed(const gw_scene_dynamics *m, const gw_scene *scene, touching *t)
 {
     for (int i = 0; i < scene->contact.ignore_count; i++) {
@@ -179,6 +199,9 @@ static void mark_standing(const gw_scene_dynamics *m, const gw_scene *scene, tou
         t->stands[m->held[i]] = false;
     for (int i = 0; i < m->free_count; i++)
         t->stands[m->bodies[i].object] = false;
+    for (int i = 0; i < m->system_count; i++)
+        for (int k = 0; k < m->systems[i].body_count; k++)
+            t->stands[m->systems[i].objects[k]] = false;
 }
 
 /* ---- surfaces and solids -------------------------------------------------------------------- */
@@ -242,6 +265,7 @@ static touching *touching_create(const gw_scene_dynamics *m, const gw_scene *sce
     t->surface[scene->material_count] = gw_contact_material_default();
     spare_neighbours(m, t);
     spare_followers(m, scene, t);
+    spare_joined(m, scene, t);
     spare_listed(m, scene, t);
     mark_standing(m, scene, t);
     return t;
@@ -251,8 +275,14 @@ static touching *touching_create(const gw_scene_dynamics *m, const gw_scene *sce
 
 static size_t largest_model(const gw_scene_dynamics *m)
 {
-    return m->chain_count > 0 && sizeof(gw_chain) > sizeof(gw_guided) ? sizeof(gw_chain)
-                                                                      : sizeof(gw_guided);
+    size_t most = sizeof(gw_guided);
+    if (m->chain_count > 0 && sizeof(gw_chain) > most)
+        most = sizeof(gw_chain);
+    for (int i = 0; i < m->system_count; i++) {
+        size_t size = gw_system_model(m->systems[i].system)->ops->size;
+        most = size > most ? size : most;
+    }
+    return most;
 }
 
 /* Bodies of objects and links, with poses and twists of tick 0; whose model they are of. */
@@ -268,6 +298,12 @@ static void name_bodies(const gw_scene_dynamics *m, const gw_scene_dynamics_def 
         bodies[m->held[i]].model = i;
     for (int i = 0; i < m->free_count; i++)
         bodies[m->bodies[i].object].model = m->first_free + i;
+    for (int i = 0; i < m->system_count; i++)
+        for (int k = 0; k < m->systems[i].body_count; k++) {
+            gw_world_body *b = &bodies[m->systems[i].objects[k]];
+            b->model = m->first_system + i;
+            b->index = k;
+        }
     for (int i = 0; i < m->chain_count; i++) {
         gw_pose links[GW_MAX_LINKS];
         gw_chain_link_poses(&m->chains[i].chain, links, twists + m->chains[i].body);
@@ -291,6 +327,14 @@ static double detection_period(const gw_scene_dynamics_def *def)
 {
     double rate = def->scene->contact.rate;
     return 1 / (rate > 0 ? rate : GW_CONTACT_RATE);
+}
+
+static int system_bodies(const gw_scene_dynamics *m)
+{
+    int count = 0;
+    for (int i = 0; i < m->system_count; i++)
+        count += m->systems[i].body_count;
+    return count;
 }
 
 static bool make_world(gw_scene_dynamics *m, const gw_scene_dynamics_def *def,
@@ -321,7 +365,7 @@ static bool make_detection(gw_scene_dynamics *m, const gw_scene_dynamics_def *de
                           .poses = poses,
                           .twists = twists,
                           .moving = m->moved_most + m->body_count - m->object_count +
-                                    m->first_chain + m->free_count,
+                                    m->first_chain + m->free_count + system_bodies(m),
                           .locals = m->locals,
                           .like = def->detector,
                           .period = detection_period(def),
@@ -409,8 +453,11 @@ static bool build_looks(gw_scene_dynamics *m, const gw_scene_dynamics_def *def, 
 gw_scene_dynamics *gw_scene_dynamics_create(const gw_scene_dynamics_def *def, gw_error *error)
 {
     gw_scene_dynamics *m = calloc(1, sizeof *m);
-    if (!m || !fill(m, def)) {
+    if (!m) {
         gw_fail(error, GW_FAILED, "", "no memory for what moves");
+        return NULL;
+    }
+    if (!fill(m, def, error)) {
         gw_scene_dynamics_destroy(m);
         return NULL;
     }
@@ -431,6 +478,7 @@ void gw_scene_dynamics_destroy(gw_scene_dynamics *m)
     drop_contacts(m);
     gw_local_models_destroy(m->locals);
     gw_free_bodies_destroy(m);
+    gw_body_systems_destroy(m);
     free(m->chains);
     free(m);
 }

@@ -59,22 +59,39 @@ typedef struct gw_dynamic_free_body {
     gw_guided body;
 } gw_dynamic_free_body;
 
+/* A system of bodies. Its memory is owned. */
+typedef struct gw_dynamic_system {
+    const gw_scene_system *from; /* while it is made */
+    gw_system *system;
+    int body_count;
+    int *objects;    /* of each body */
+    uint64_t *names; /* hashes of their ids */
+    gw_vec3 *coms;   /* in the bodies' frames (m) */
+    gw_free_body_hand *hands;
+    gw_pose *poses; /* scratch of bodies */
+    gw_twist *twists;
+    double *work; /* 7 entries a degree of freedom */
+} gw_dynamic_system;
+
 typedef struct gw_bound_impacts gw_bound_impacts;
 
 /* Bodies of the world: the scene's objects, then the links of all mechanisms. */
 struct gw_scene_dynamics {
-    int tool_count, chain_count, free_count;
+    int tool_count, chain_count, free_count, system_count;
+    gw_vec3 gravity;              /* m/s^2 */
     int tool_mover[GW_MAX_TOOLS]; /* index of each tool's mover */
-    int mover_count;              /* of held objects, then of chains, then of free bodies */
-    int first_chain, first_free;
+    int mover_count; /* of held objects, then of chains, free bodies, systems of bodies */
+    int first_chain, first_free, first_system;
     gw_world_system mover[GW_MAX_MODELS];
     gw_dynamic_mechanism *chains;
     gw_dynamic_free_body *bodies;
+    gw_dynamic_system *systems;
     gw_bound_impacts *stops; /* owned; NULL where no body has walls */
 
     int object_count, body_count;
-    int held[GW_MAX_TOOLS]; /* object of mover i, i < first_chain */
-    gw_world *world;        /* NULL: nothing touches */
+    int held[GW_MAX_TOOLS];            /* object of mover i, i < first_chain */
+    uint64_t held_names[GW_MAX_TOOLS]; /* hashes of their ids */
+    gw_world *world;                   /* NULL: nothing touches */
     gw_detection *detection;
     gw_local_models *locals;   /* NULL: mechanisms run exactly */
     struct touching *touching; /* who may touch, and how: what the detector asks */
@@ -99,6 +116,30 @@ struct gw_scene_dynamics {
 /* Bases of mechanisms that an edit put elsewhere go there. */
 void gw_mechanisms_move_bases(gw_scene_dynamics *dynamics, double dt);
 
+/* ---- body_systems.c ------------------------------------------------------------------------- */
+
+/* One for each system of the layout. Not RT safe. */
+bool gw_body_systems_create(gw_scene_dynamics *dynamics, const gw_scene_dynamics_def *def,
+                            gw_error *error);
+void gw_body_systems_destroy(gw_scene_dynamics *dynamics);
+
+void gw_body_systems_reset(gw_scene_dynamics *dynamics);
+void gw_body_systems_carry_over(gw_scene_dynamics *dynamics, const gw_scene_dynamics *old);
+
+/* Where the object of that name (a hash) is that a system, a free body or a tool moves on its own,
+ * and the hand at it; false: none does. */
+bool gw_scene_dynamics_find_body(const gw_scene_dynamics *dynamics, uint64_t name, gw_pose *pose,
+                                 gw_twist *twist, gw_free_body_hand *hand);
+
+/* As gw_scene_dynamics_hand(); false where no system has that object. */
+bool gw_body_systems_hand(gw_scene_dynamics *dynamics, const gw_command *command, double dt);
+
+/* Before and after a step: hands. */
+void gw_body_systems_pre_step(gw_scene_dynamics *dynamics);
+void gw_body_systems_post_step(gw_scene_dynamics *dynamics);
+
+void gw_body_systems_publish(const gw_scene_dynamics *dynamics, gw_snapshot *snapshot);
+
 /* ---- free_bodies.c -------------------------------------------------------------------------- */
 
 /* One for each object that is free and not held; false: memory. Not RT safe. */
@@ -112,6 +153,10 @@ void gw_free_bodies_carry_over(gw_scene_dynamics *dynamics, const gw_scene_dynam
 /* Before and after a step: hands and unilateral constraints, with impacts. */
 void gw_free_bodies_pre_step(gw_scene_dynamics *dynamics, double dt);
 void gw_free_bodies_post_step(gw_scene_dynamics *dynamics, double dt);
+
+/* A hand at a body of that mass takes a command: drag, release or push. */
+void gw_free_body_hand_take(gw_free_body_hand *hand, const gw_command *command, const gw_mass *mass,
+                            gw_vec3 gravity, double dt);
 
 /* Energy of their constraints' springs (J). */
 double gw_free_bodies_spring_energy(const gw_scene_dynamics *dynamics);

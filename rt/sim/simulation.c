@@ -62,12 +62,6 @@ void gw_simulation_energy(const gw_simulation *s, gw_energy *e)
 
 /* ---- the tick ------------------------------------------------------------------------------- */
 
-gw_chain *gw_simulation_held_chain(gw_scenario *scenario, int tool)
-{
-    int mechanism = scenario->tools[tool].mechanism;
-    return mechanism >= 0 ? gw_scene_dynamics_chain(scenario->dynamics, mechanism) : NULL;
-}
-
 void gw_simulation_place_kinematic(gw_simulation *s, double dt)
 {
     if (!gw_scene_dynamics_detection(s->scenario->dynamics))
@@ -94,7 +88,7 @@ void gw_simulation_restart(gw_simulation *s)
     gw_simulation_place_kinematic(s, 0);
     for (int i = 0; i < s->scenario->tool_count; i++)
         gw_haptic_tool_reset(&s->tools[i], &s->scenario->tools[i],
-                             gw_simulation_held_chain(s->scenario, i),
+                             gw_scene_dynamics_held_model(s->scenario->dynamics, i),
                              s->scenario->dt / s->scenario->substeps);
     for (int i = 0; i < s->scenario->slot_count; i++) {
         gw_device_slot *slot = s->scenario->slots[i];
@@ -185,14 +179,15 @@ static void follow(gw_simulation *s, double dt)
     bool travelling = false;
     for (int i = 0; i < s->scenario->tool_count; i++) {
         gw_pose object = gw_haptic_tool_object_pose(&s->tools[i]);
-        if (!s->tools[i].chain)
+        if (!s->tools[i].shared)
             gw_kinematics_set_held(kinematics, s->tools[i].def->object, &object);
         travelling = travelling || s->tools[i].transition.active;
     }
+    gw_scene_dynamics_show_systems(s->scenario->dynamics, kinematics);
     bool bound = !gw_kinematics_follow(kinematics, travelling) && !travelling;
     for (int i = 0; i < s->scenario->tool_count && bound; i++) {
         gw_haptic_tool_undo_step(&s->tools[i], dt);
-        if (!s->tools[i].chain)
+        if (!s->tools[i].shared)
             gw_kinematics_set_held(kinematics, s->tools[i].def->object, &s->tools[i].body.pose);
     }
     if (bound && s->bound == 0)

@@ -208,7 +208,7 @@ typedef struct gw_snapshot {
     gw_follower followers[GW_MAX_FOLLOWERS]; /* records of every tick end before it */
     gw_pose links[GW_MAX_JOINTS];            /* world_from_link, joint_count of them */
     int free_count, contact_count;
-    gw_free_body free[GW_MAX_FREE];
+    gw_free_body free[GW_MAX_MOVING];
     gw_snapshot_contact contacts[GW_MAX_SHOWN_CONTACTS];
     uint64_t
         hit_count;    /* collisions remembered so far: entry n is at n % GW_MAX_SHOWN_COLLISIONS */

@@ -405,7 +405,7 @@ static const wire_field of_simulation[] = {
     {"energy", OBJECT, .table = &wire_table_energy},
     {"tools", &tools, .table = &wire_table_tool_state, .most = GW_MAX_TOOLS},
     {"mechanisms", &mechanisms, .table = &moving_mechanism, .most = GW_MAX_MECHANISMS},
-    {"bodies", &bodies, .table = &free_body, .most = GW_MAX_FREE,
+    {"bodies", &bodies, .table = &free_body, .most = GW_MAX_MOVING,
      .about = "free objects; what constraints to fixed ones and a hand do to them"},
     {"contacts", &contacts, .table = &wire_table_contact_point, .most = GW_MAX_SHOWN_CONTACTS},
     {"contact", OBJECT, SNAPSHOT(contact), .table = &wire_table_contact_figures},

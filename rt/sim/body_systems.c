@@ -1,0 +1,252 @@
+/*
+ * Systems of bodies in a scene's dynamics: everything that joints and constraints join to a held or
+ * a free object (rt/scene/scene_system.h), with hands that drag or push any of its bodies. On the
+ * loop's thread, RT safe, but for create and destroy.
+ */
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "rt/haptics/operational_space.h"
+#include "rt/sim/scene_dynamics_private.h"
+
+#define REACHED 1e-9 /* of the length: closures hold where bodies are put */
+
+/* ---- making --------------------------------------------------------------------------------- */
+
+static bool take_bodies(const gw_scene_dynamics_def *def, gw_dynamic_system *d)
+{
+    size_t n = (size_t)d->from->body_count;
+    d->objects = calloc(n + 1, sizeof *d->objects);
+    d->names = calloc(n + 1, sizeof *d->names);
+    d->hands = calloc(n + 1, sizeof *d->hands);
+    d->poses = calloc(n + 1, sizeof *d->poses);
+    d->twists = calloc(n + 1, sizeof *d->twists);
+    d->coms = calloc(n + 1, sizeof *d->coms);
+    if (!d->objects || !d->names || !d->hands || !d->poses || !d->twists || !d->coms)
+        return false;
+    for (size_t i = 0; i < n; i++) {
+        d->objects[i] = d->from->members[i].object;
+        d->coms[i] = d->from->bodies[i].mass.com;
+        d->names[i] = gw_name_hash(def->scene->objects[d->objects[i]].id, 0);
+    }
+    return true;
+}
+
+static bool build_system(const gw_scene_dynamics_def *def, int index, gw_dynamic_system *d,
+                         gw_error *error)
+{
+    d->from = def->layout->systems[index];
+    if (!d->from)
+        return gw_fail(error, GW_BAD_INPUT, "", "the scene has no solution to move on");
+    d->body_count = d->from->body_count;
+    if (!take_bodies(def, d))
+        return gw_fail(error, GW_FAILED, "", "no memory for systems of bodies");
+    gw_system_def system = gw_scene_system_def(d->from);
+    d->system = gw_system_create(&system, error);
+    d->from = NULL; /* the layout's */
+    if (!d->system)
+        return false;
+    int dof = gw_model_dof(gw_system_model(d->system));
+    if (dof > GW_MODEL_MAX_DOF && (def->scene->contact.enabled || def->scene->tool_count > 0))
+        return gw_fail(error, GW_TOO_LARGE, "",
+                       "a system of bodies that is held or collides has at most %d coordinates of "
+                       "its joints; this one has %d",
+                       GW_MODEL_MAX_DOF, dof);
+    d->work = calloc(7 * (size_t)dof + 1, sizeof *d->work);
+    return d->work || gw_fail(error, GW_FAILED, "", "no memory for systems of bodies");
+}
+
+bool gw_body_systems_create(gw_scene_dynamics *m, const gw_scene_dynamics_def *def, gw_error *error)
+{
+    int count = def->layout->system_count;
+    if (count > GW_MAX_SYSTEMS)
+        return gw_fail(error, GW_TOO_LARGE, "", "a scene has at most %d systems of bodies",
+                       GW_MAX_SYSTEMS);
+    m->systems = calloc((size_t)count + 1, sizeof *m->systems);
+    m->gravity = def->scene->gravity;
+    if (!m->systems)
+        return gw_fail(error, GW_FAILED, "", "no memory for systems of bodies");
+    for (int i = 0; i < count; i++) {
+        m->system_count = i + 1;
+        if (!build_system(def, i, &m->systems[i], error))
+            return false;
+    }
+    for (int t = 0; t < def->tool_count; t++)
+        if (def->systems[t] >= 0)
+            gw_system_hold(m->systems[def->systems[t]].system, def->bodies[t],
+                           &def->scene->tools[t].at);
+    return true;
+}
+
+void gw_body_systems_destroy(gw_scene_dynamics *m)
+{
+    for (int i = 0; i < m->system_count; i++) {
+        gw_dynamic_system *d = &m->systems[i];
+        gw_system_destroy(d->system);
+        free(d->objects);
+        free(d->names);
+        free(d->hands);
+        free(d->poses);
+        free(d->twists);
+        free(d->coms);
+        free(d->work);
+    }
+    free(m->systems);
+}
+
+/* ---- where they are ------------------------------------------------------------------------- */
+
+void gw_body_systems_reset(gw_scene_dynamics *m)
+{
+    const gw_wrench none = {{0, 0, 0}, {0, 0, 0}};
+    for (int i = 0; i < m->system_count; i++) {
+        gw_dynamic_system *d = &m->systems[i];
+        gw_system_reset(d->system);
+        for (int k = 0; k < d->body_count; k++) {
+            gw_system_push(d->system, k, &none);
+            d->hands[k] = (gw_free_body_hand){0};
+        }
+        m->mover[m->first_system + i].step = (gw_step){.finite = true, .margin = 1};
+    }
+}
+
+bool gw_scene_dynamics_find_body(const gw_scene_dynamics *old, uint64_t name, gw_pose *pose,
+                                 gw_twist *twist, gw_free_body_hand *hand)
+{
+    for (int i = 0; i < old->system_count; i++) {
+        const gw_dynamic_system *d = &old->systems[i];
+        for (int k = 0; k < d->body_count; k++) {
+            if (d->names[k] != name)
+                continue;
+            gw_model_body(gw_system_model(d->system), k, pose, twist);
+            *hand = d->hands[k];
+            return true;
+        }
+    }
+    for (int i = 0; i < old->free_count; i++) {
+        const gw_dynamic_free_body *b = &old->bodies[i];
+        if (gw_name_hash(b->id, 0) != name)
+            continue;
+        *pose = b->body.pose;
+        *twist = b->body.twist;
+        *hand = b->hand;
+        return true;
+    }
+    for (int i = 0; i < old->first_chain; i++) {
+        if (old->held_names[i] != name || !old->mover[i].model)
+            continue;
+        gw_model_body(old->mover[i].model, 0, pose, twist);
+        *hand = (gw_free_body_hand){0};
+        return true;
+    }
+    return false;
+}
+
+/* Bodies of the same name go on where they are, as near as the relations let them. Where they hold
+ * nowhere near, the system begins where the layout has it, at rest. */
+static void carry_system(gw_dynamic_system *d, const gw_scene_dynamics *old)
+{
+    const gw_model *model = gw_system_model(d->system);
+    for (int k = 0; k < d->body_count; k++) {
+        gw_model_body(model, k, &d->poses[k], &d->twists[k]);
+        gw_scene_dynamics_find_body(old, d->names[k], &d->poses[k], &d->twists[k], &d->hands[k]);
+    }
+    if (!(gw_system_place(d->system, d->poses, d->twists) <= REACHED))
+        gw_system_reset(d->system);
+}
+
+void gw_body_systems_carry_over(gw_scene_dynamics *m, const gw_scene_dynamics *old)
+{
+    for (int i = 0; i < m->system_count; i++)
+        carry_system(&m->systems[i], old);
+}
+
+/* ---- hands ---------------------------------------------------------------------------------- */
+
+/* A lower bound of the mass and inertia that a hand feels at a body along any direction. */
+static gw_mass felt_mass(const gw_dynamic_system *d, int body)
+{
+    double inverse[6][6];
+    gw_operational_body_inverse_inertia(gw_system_model(d->system), body, d->work, inverse);
+    double light = inverse[0][0] + inverse[1][1] + inverse[2][2];
+    double nimble = inverse[3][3] + inverse[4][4] + inverse[5][5];
+    gw_mass out = {.mass = light > 1e-6 ? 1 / light : 1e6, .com = d->coms[body]};
+    for (int i = 0; i < 3; i++)
+        out.inertia.m[i][i] = nimble > 1e-6 ? 1 / nimble : 1e6;
+    return out;
+}
+
+bool gw_body_systems_hand(gw_scene_dynamics *m, const gw_command *command, double dt)
+{
+    uint64_t name = gw_name_hash(command->object, 0);
+    for (int i = 0; i < m->system_count; i++) {
+        gw_dynamic_system *d = &m->systems[i];
+        for (int k = 0; k < d->body_count; k++) {
+            if (d->names[k] != name)
+                continue;
+            gw_mass mass = felt_mass(d, k);
+            gw_free_body_hand_take(&d->hands[k], command, &mass, m->gravity, dt);
+            return true;
+        }
+    }
+    return false;
+}
+
+void gw_body_systems_pre_step(gw_scene_dynamics *m)
+{
+    for (int i = 0; i < m->system_count; i++) {
+        gw_dynamic_system *d = &m->systems[i];
+        const gw_model *model = gw_system_model(d->system);
+        for (int k = 0; k < d->body_count; k++) {
+            gw_free_body_hand *hand = &d->hands[k];
+            gw_pose pose;
+            gw_twist twist;
+            bool acted = gw_norm2(hand->acting.f) + gw_norm2(hand->acting.t) > 0;
+            if (!hand->drag.active && !acted && gw_norm2(hand->push.f) == 0 &&
+                gw_norm2(hand->push.t) == 0)
+                continue;
+            gw_model_body(model, k, &pose, &twist);
+            gw_wrench drag = gw_drag_wrench(&hand->drag, &pose, d->coms[k], &pose, &twist);
+            hand->acting = gw_wrench_add(drag, hand->push);
+            gw_system_push(d->system, k, &hand->acting);
+        }
+    }
+}
+
+void gw_body_systems_post_step(gw_scene_dynamics *m)
+{
+    for (int i = 0; i < m->system_count; i++)
+        m->work += m->mover[m->first_system + i].step.pushed;
+}
+
+/* ---- what they tell ------------------------------------------------------------------------- */
+
+void gw_scene_dynamics_show_systems(const gw_scene_dynamics *m, gw_kinematics *kinematics)
+{
+    for (int i = 0; i < m->system_count; i++) {
+        const gw_dynamic_system *d = &m->systems[i];
+        gw_twist twist;
+        gw_pose pose;
+        for (int k = 0; k < d->body_count; k++) {
+            gw_model_body(gw_system_model(d->system), k, &pose, &twist);
+            gw_kinematics_set_held(kinematics, d->objects[k], &pose);
+        }
+    }
+}
+
+void gw_body_systems_publish(const gw_scene_dynamics *m, gw_snapshot *s)
+{
+    for (int i = 0; i < m->system_count; i++) {
+        const gw_dynamic_system *d = &m->systems[i];
+        const gw_model *model = gw_system_model(d->system);
+        for (int k = 0; k < d->body_count && s->free_count < GW_MAX_MOVING; k++) {
+            gw_free_body *b = &s->free[s->free_count++];
+            *b = (gw_free_body){.object = d->objects[k],
+                                .constraint = gw_system_joint_wrench(d->system, k),
+                                .operator= d->hands[k].acting,
+                                .dragging = d->hands[k].drag.active};
+            gw_model_body(model, k, &b->pose, &b->twist);
+        }
+    }
+}
