@@ -1,6 +1,7 @@
 /*
  * The checks of a scene beyond the types of its members: ids, references, ranges, which kinds fit.
- * Those of mechanisms are in mechanism.c, those of tasks in task.c. Not for use inside a tick.
+ * Those of mechanisms are in mechanism.c, of joints and springs in joint.c, of tasks in task.c. Not
+ * for use inside a tick.
  */
 #include <assert.h>
 #include <stdarg.h>
@@ -25,6 +26,39 @@ bool gw_scene_invalid(gw_error *error, const char *collection, int index, const 
     va_end(list);
     snprintf(where, sizeof where, "/%s/%d%s", collection, index, member);
     return gw_fail(error, GW_BAD_INPUT, where, "%s", message);
+}
+
+bool gw_scene_not_negative(gw_error *error, const char *collection, int index, const char *member,
+                           double x, const char *unit)
+{
+    const char *name = strrchr(member, '/') + 1;
+    bool unlimited = strcmp(name, "max") == 0 || strcmp(name, "speed") == 0;
+    if (isfinite(x) && x >= 0)
+        return true;
+    return gw_scene_invalid(error, collection, index, member, "%s is %g, must be 0%s or more (%s)",
+                            name, x, unlimited ? " (unlimited)" : "", unit);
+}
+
+bool gw_scene_check_motor(gw_error *error, const char *collection, int index, const char *member,
+                          const gw_motor *m)
+{
+    const struct {
+        const char *name, *unit;
+        double value;
+    } all[] = {{"stiffness", "N m/rad, N/m", m->stiffness},
+               {"damping", "N m s/rad, N s/m", m->damping},
+               {"max", "N m, N", m->max},
+               {"speed", "rad/s, m/s", m->speed}};
+    if (!isfinite(m->torque) || !isfinite(m->target) || !isfinite(m->rate))
+        return gw_scene_invalid(error, collection, index, member,
+                                "a motor's numbers must be finite");
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        char at[128];
+        snprintf(at, sizeof at, "%s/%s", member, all[i].name);
+        if (!gw_scene_not_negative(error, collection, index, at, all[i].value, all[i].unit))
+            return false;
+    }
+    return true;
 }
 
 bool gw_id_valid(const char *id)
@@ -129,36 +163,57 @@ static bool check_material_ids(const gw_scene *s, gw_error *error)
     return true;
 }
 
-static bool check_ids(const gw_scene *s, gw_error *error)
+/* The ids of a collection whose entries begin with them. */
+static bool check_collection(entry *entries, const void *array, int count, size_t size,
+                             const char *collection, gw_error *error)
 {
-    int most = s->object_count > s->feature_count ? s->object_count : s->feature_count;
-    most = most > s->constraint_count ? most : s->constraint_count;
-    entry *entries = calloc((size_t)most + GW_MAX_DEVICES, sizeof *entries);
-    if (!entries)
-        return gw_fail(error, GW_FAILED, "", "no memory to check the scene");
-    bool ok = true;
-    for (int i = 0; ok && i < s->object_count; i++) {
-        ok = check_id(s->objects[i].id, "objects", i, error);
-        entries[i] = (entry){s->objects[i].id, NULL, i};
+    for (int i = 0; i < count; i++) {
+        const char *id = (const char *)array + (size_t)i * size;
+        if (!check_id(id, collection, i, error))
+            return false;
+        entries[i] = (entry){id, NULL, i};
     }
-    ok = ok && check_unique(entries, s->object_count, "objects", error);
-    for (int i = 0; ok && i < s->feature_count; i++) {
-        ok = check_id(s->features[i].name, "features", i, error);
+    return check_unique(entries, count, collection, error);
+}
+
+static bool check_feature_ids(const gw_scene *s, entry *entries, gw_error *error)
+{
+    for (int i = 0; i < s->feature_count; i++) {
+        if (!check_id(s->features[i].name, "features", i, error))
+            return false;
         entries[i] = (entry){s->features[i].object, s->features[i].name, i};
     }
-    ok = ok && check_unique(entries, s->feature_count, "features", error);
-    for (int i = 0; ok && i < s->constraint_count; i++) {
-        ok = check_id(s->constraints[i].id, "constraints", i, error);
-        entries[i] = (entry){s->constraints[i].id, NULL, i};
-    }
-    ok = ok && check_unique(entries, s->constraint_count, "constraints", error);
-    for (int i = 0; ok && i < s->device_count; i++) {
-        ok = check_id(s->devices[i].id, "devices", i, error);
-        entries[i] = (entry){s->devices[i].id, NULL, i};
-    }
-    ok = ok && check_unique(entries, s->device_count, "devices", error);
+    return check_unique(entries, s->feature_count, "features", error);
+}
+
+/* A joint must not be taken for that of a link, which gears and columns name by the link. */
+static bool check_joint_names(const gw_scene *s, gw_error *error)
+{
+    for (int i = 0; i < s->joint_count && s->mechanism_count > 0; i++)
+        if (!check_not_link(s, s->joints[i].id, "joints", i, error))
+            return false;
+    return true;
+}
+
+#define COLLECTION(name, counter)                                                                  \
+    check_collection(entries, s->name, s->counter, sizeof *s->name, #name, error)
+
+static bool check_ids(const gw_scene *s, gw_error *error)
+{
+    const int counts[] = {s->object_count, s->feature_count, s->constraint_count,
+                          s->device_count, s->joint_count,   s->spring_count};
+    int most = 1;
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
+        most = counts[i] > most ? counts[i] : most;
+    entry *entries = calloc((size_t)most, sizeof *entries);
+    if (!entries)
+        return gw_fail(error, GW_FAILED, "", "no memory to check the scene");
+    bool ok = COLLECTION(objects, object_count) && check_feature_ids(s, entries, error) &&
+              COLLECTION(constraints, constraint_count) && COLLECTION(devices, device_count) &&
+              COLLECTION(joints, joint_count) && COLLECTION(springs, spring_count);
     free(entries);
-    return ok && check_mechanism_ids(s, error) && check_material_ids(s, error);
+    return ok && check_mechanism_ids(s, error) && check_joint_names(s, error) &&
+           check_material_ids(s, error);
 }
 
 /* ---- objects and features ------------------------------------------------------------------- */
@@ -251,6 +306,10 @@ static bool check_free(const gw_scene *s, int index, gw_error *error)
     const gw_object *o = &s->objects[index];
     if (!o->free)
         return true;
+    if (o->massless)
+        return gw_scene_invalid(
+            error, "objects", index, "/massless",
+            "\"%s\" is free: a free object moves by its mass, a massless one only follows", o->id);
     if (o->fixed)
         return gw_scene_invalid(
             error, "objects", index, "/free",
@@ -694,6 +753,6 @@ bool gw_scene_check(const gw_scene *s, gw_error *error)
     for (int i = 0; i < s->device_count; i++)
         if (!check_device(&s->devices[i], i, error))
             return false;
-    return gw_scene_check_mechanisms(s, error) && check_contact(s, error) &&
-           check_tools(s, error) && gw_scene_check_tasks(s, error);
+    return gw_scene_check_mechanisms(s, error) && gw_scene_check_joints(s, error) &&
+           check_contact(s, error) && check_tools(s, error) && gw_scene_check_tasks(s, error);
 }

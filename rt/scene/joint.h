@@ -30,8 +30,8 @@ typedef struct gw_joint_end {
  * mobilizer's order (m, rad). */
 typedef struct gw_scene_joint {
     char id[GW_MAX_ID + 1];
-    bool gear;         /* joins two other joints, `type`, a and b mean nothing */
-    gw_mobilizer type; /* all but GW_MOBILIZER_FREE */
+    bool gear;         /* joins two other joints: a, b and the coordinates mean nothing */
+    gw_mobilizer type; /* all but GW_MOBILIZER_FREE, which stands in a gear */
     gw_joint_end a, b;
     double pitch;       /* m/rad, of a screw */
     bool has_position;  /* else: where the objects' poses have it */
@@ -48,11 +48,25 @@ typedef struct gw_scene_joint {
     gw_motor motor;
     bool collide; /* what it joins may collide */
     bool enabled;
-    /* of a gear: position of joints[0] = ratio times that of joints[1] plus a constant */
-    char joints[2][GW_MAX_ID + 1];
+    /* of a gear: position of joints[0] = ratio times that of joints[1] plus a constant; each the id
+     * of a joint, or the name of a link for the joint that moves it */
+    char joints[2][GW_MAX_LINK_NAME + 1];
     double ratio;
-    int coordinates[2]; /* of each; -1: the turn, or the only one */
+    int coordinates[2]; /* of each; -1: the only one, or the only turn */
 } gw_scene_joint;
+
+/* What the name of an end stands for; all -1: the world frame. */
+typedef struct gw_body_ref {
+    int object;
+    int mechanism, link;
+} gw_body_ref;
+
+/* What a gear turns: joint `joint` of the scene, or the joint of a link where that is -1. */
+typedef struct gw_geared {
+    int joint;
+    int mechanism, link;
+    int coordinate;
+} gw_geared;
 
 /* A point in the frame of an object, a link or the world. */
 typedef struct gw_spring_end {

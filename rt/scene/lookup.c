@@ -105,6 +105,14 @@ void gw_link_name(const gw_mechanism *m, int link, char name[GW_MAX_LINK_NAME + 
     snprintf(name, GW_MAX_LINK_NAME + 1, "%s.%d", m->id, link);
 }
 
+bool gw_scene_body(const gw_scene *s, const char *name, gw_body_ref *body)
+{
+    *body = (gw_body_ref){.object = gw_scene_object(s, name), .mechanism = -1, .link = -1};
+    if (body->object < 0)
+        body->mechanism = gw_scene_link(s, name, &body->link);
+    return body->object >= 0 || body->mechanism >= 0 || strcmp(name, GW_WORLD_FRAME) == 0;
+}
+
 int gw_scene_first_joint(const gw_scene *s, int index)
 {
     assert(index >= 0 && index <= s->mechanism_count);
@@ -203,6 +211,14 @@ void gw_scene_rename_object(gw_scene *s, const char *from, const char *to)
         rename_id(s->contact.ignore[i].a, old, to);
         rename_id(s->contact.ignore[i].b, old, to);
     }
+    for (int i = 0; i < s->joint_count; i++) {
+        rename_id(s->joints[i].a.object, old, to);
+        rename_id(s->joints[i].b.object, old, to);
+    }
+    for (int i = 0; i < s->spring_count; i++) {
+        rename_id(s->springs[i].a.object, old, to);
+        rename_id(s->springs[i].b.object, old, to);
+    }
 }
 
 void gw_scene_rename_constraint(gw_scene *s, const char *from, const char *to)
@@ -239,6 +255,27 @@ void gw_scene_rename_mechanism(gw_scene *s, const char *from, const char *to)
     for (int i = 0; i < s->contact.ignore_count; i++) {
         rename_link(s->contact.ignore[i].a, old, to);
         rename_link(s->contact.ignore[i].b, old, to);
+    }
+    for (int i = 0; i < s->joint_count; i++) {
+        rename_link(s->joints[i].a.object, old, to);
+        rename_link(s->joints[i].b.object, old, to);
+        rename_link(s->joints[i].joints[0], old, to);
+        rename_link(s->joints[i].joints[1], old, to);
+    }
+    for (int i = 0; i < s->spring_count; i++) {
+        rename_link(s->springs[i].a.object, old, to);
+        rename_link(s->springs[i].b.object, old, to);
+    }
+}
+
+void gw_scene_rename_joint(gw_scene *s, const char *from, const char *to)
+{
+    char old[GW_MAX_ID + 1] = "";
+    strncpy(old, from, GW_MAX_ID);
+    for (int i = 0; i < s->joint_count; i++) {
+        rename_id(s->joints[i].id, old, to);
+        rename_id(s->joints[i].joints[0], old, to);
+        rename_id(s->joints[i].joints[1], old, to);
     }
 }
 

@@ -103,26 +103,18 @@ static bool invalid_link(const link_context *p, const char *member, const char *
     return gw_scene_invalid(p->error, "mechanisms", p->index, at, "%s", message);
 }
 
-/* Refuses a number below 0: "stiffness is -1, must be 0 or more (..)". */
 static bool not_negative(const link_context *p, const char *member, double x, const char *unit)
 {
-    char message[160];
-    const char *name = strrchr(member, '/') + 1;
-    if (isfinite(x) && x >= 0)
-        return true;
-    snprintf(message, sizeof message, "%s is %g, must be 0%s or more (%s)", name, x,
-             strcmp(name, "max") == 0 || strcmp(name, "speed") == 0 ? " (unlimited)" : "", unit);
-    return invalid_link(p, member, message);
+    char at[256];
+    snprintf(at, sizeof at, "/links/%d%s", p->link, member);
+    return gw_scene_not_negative(p->error, "mechanisms", p->index, at, x, unit);
 }
 
 static bool check_motor(const link_context *p, const gw_motor *m)
 {
-    if (!isfinite(m->torque) || !isfinite(m->target) || !isfinite(m->rate))
-        return invalid_link(p, "/joint/motor", "a motor's numbers must be finite");
-    return not_negative(p, "/joint/motor/stiffness", m->stiffness, "N m/rad, N/m") &&
-           not_negative(p, "/joint/motor/damping", m->damping, "N m s/rad, N s/m") &&
-           not_negative(p, "/joint/motor/max", m->max, "N m, N") &&
-           not_negative(p, "/joint/motor/speed", m->speed, "rad/s, m/s");
+    char at[64];
+    snprintf(at, sizeof at, "/links/%d/joint/motor", p->link);
+    return gw_scene_check_motor(p->error, "mechanisms", p->index, at, m);
 }
 
 static bool check_limits(const link_context *p, const gw_chain_link *l, double q)

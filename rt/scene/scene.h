@@ -46,14 +46,14 @@ typedef struct gw_object {
 
 /* A feature that the scene states, beside those derived from the shape. */
 typedef struct gw_feature {
-    char object[GW_MAX_ID + 1];
+    char object[GW_MAX_LINK_NAME + 1]; /* an object, or a link */
     char name[GW_MAX_ID + 1];
     gw_element element; /* in the object's frame */
 } gw_feature;
 
 /* "object/feature" */
 typedef struct gw_feature_ref {
-    char object[GW_MAX_ID + 1];
+    char object[GW_MAX_LINK_NAME + 1]; /* an object, or a link */
     char feature[GW_MAX_ID + 1];
 } gw_feature_ref;
 
@@ -276,6 +276,15 @@ int gw_scene_joint_index(const gw_scene *scene, const char *id);
 int gw_scene_spring_index(const gw_scene *scene, const char *id);
 int gw_scene_feature(const gw_scene *scene, const char *object, const char *name);
 
+/* What an end of a joint or a spring names; false where there is neither an object nor a link of
+ * that name, and it is not the world frame's. */
+bool gw_scene_body(const gw_scene *scene, const char *name, gw_body_ref *body);
+
+/* Side 0 or 1 of a gear; false with an error at /joints/../joints/side or /coordinates where it
+ * names no joint, or not clearly one coordinate of it. `index` is the gear's. */
+bool gw_scene_geared(const gw_scene *scene, int index, int side, gw_geared *geared,
+                     gw_error *error);
+
 /* Hash of a name, to recognise it in another scene where strings are not available; names of
  * different things take different values of `of`. */
 uint64_t gw_name_hash(const char *name, uint64_t of);
@@ -305,22 +314,32 @@ int gw_scene_unilateral(const gw_scene *scene, int object, int n);
  * ones. False when the object or the feature is unknown. */
 bool gw_scene_element(const gw_scene *scene, const gw_feature_ref *ref, gw_element *element);
 
-/* Gives every reference to object, constraint, mechanism or material `from` the name `to`. */
+/* Gives every reference to object, constraint, mechanism, material or joint `from` the name `to`.
+ */
 void gw_scene_rename_object(gw_scene *scene, const char *from, const char *to);
 void gw_scene_rename_constraint(gw_scene *scene, const char *from, const char *to);
 void gw_scene_rename_mechanism(gw_scene *scene, const char *from, const char *to);
 void gw_scene_rename_material(gw_scene *scene, const char *from, const char *to);
+void gw_scene_rename_joint(gw_scene *scene, const char *from, const char *to);
 
 /* The first task with a step that names the constraint, NULL where there is none. */
 const gw_task *gw_scene_task_using(const gw_scene *scene, const char *constraint);
 
-/* Parts of gw_scene_check(), in mechanism.c and task.c. */
+/* Parts of gw_scene_check(), in mechanism.c, joint.c and task.c. */
 bool gw_scene_check_mechanisms(const gw_scene *scene, gw_error *error);
+bool gw_scene_check_joints(const gw_scene *scene, gw_error *error); /* springs too */
 bool gw_scene_check_tasks(const gw_scene *scene, gw_error *error);
 
 /* Fails with GW_BAD_INPUT at /collection/index/member; `member` begins with a slash or is empty. */
 bool gw_scene_invalid(gw_error *error, const char *collection, int index, const char *member,
                       const char *format, ...) __attribute__((format(printf, 5, 6)));
+
+/* Fails likewise where x, the last name of `member`, is not finite or below 0 (`unit`); and where a
+ * motor at `member` has such a number. */
+bool gw_scene_not_negative(gw_error *error, const char *collection, int index, const char *member,
+                           double x, const char *unit);
+bool gw_scene_check_motor(gw_error *error, const char *collection, int index, const char *member,
+                          const gw_motor *motor);
 
 /* Whether [ixx,iyy,izz,ixy,ixz,iyz] is the inertia of a real solid: positive definite, and no
  * principal moment above the sum of the other two; and whether it is that or the limit of a point

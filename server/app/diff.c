@@ -41,8 +41,8 @@ static bool held(const gw_scene *scene, const char *object)
 bool app_same_object(const gw_object *a, const gw_object *b)
 {
     return same_shape(&a->shape, &b->shape) && SAME(a->pose, b->pose) && a->fixed == b->fixed &&
-           a->free == b->free && same_id(a->material, b->material) && SAME(a->body, b->body) &&
-           SAME(a->velocity, b->velocity) && SAME(a->spin, b->spin);
+           a->free == b->free && a->massless == b->massless && same_id(a->material, b->material) &&
+           SAME(a->body, b->body) && SAME(a->velocity, b->velocity) && SAME(a->spin, b->spin);
 }
 
 static void add_geometry(app_diff *d, const gw_moved_geometry *moved)
@@ -116,6 +116,38 @@ static void compare_constraints(const gw_scene *base, const gw_scene *scene, app
                a->value == b->value && a->sense == b->sense && a->enabled == b->enabled;
     }
     d->names |= names;
+    d->scenario |= !same;
+}
+
+/* ---- joints and springs -------------------------------------------------------------------- */
+
+/* The same name on the same things, which collide or do not. */
+static bool same_joint_place(const gw_scene_joint *a, const gw_scene_joint *b)
+{
+    return same_id(a->id, b->id) && same_id(a->a.object, b->a.object) &&
+           same_id(a->b.object, b->b.object) && a->gear == b->gear && a->collide == b->collide &&
+           a->enabled == b->enabled;
+}
+
+/* What a joint joins does not collide. */
+static void compare_joints(const gw_scene *base, const gw_scene *scene, app_diff *d)
+{
+    bool placed = base->joint_count == scene->joint_count, same = placed;
+    for (int i = 0; placed && i < base->joint_count; i++) {
+        const gw_scene_joint *a = &base->joints[i], *b = &scene->joints[i];
+        placed = same_joint_place(a, b);
+        same = same && SAME(*a, *b);
+    }
+    d->names |= !placed;
+    d->solids |= !placed;
+    d->scenario |= !placed || !same;
+}
+
+static void compare_springs(const gw_scene *base, const gw_scene *scene, app_diff *d)
+{
+    bool same = base->spring_count == scene->spring_count;
+    for (int i = 0; same && i < base->spring_count; i++)
+        same = SAME(base->springs[i], scene->springs[i]);
     d->scenario |= !same;
 }
 
@@ -287,6 +319,8 @@ app_diff app_diff_of(const gw_scene *base, const gw_scene *scene)
     compare_objects(base, scene, &d);
     compare_features(base, scene, &d);
     compare_constraints(base, scene, &d);
+    compare_joints(base, scene, &d);
+    compare_springs(base, scene, &d);
     compare_tools(base, scene, &d);
     compare_devices(base, scene, &d);
     compare_mechanisms(base, scene, &d);

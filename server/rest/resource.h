@@ -10,8 +10,9 @@
 
 #include "server/rest/call.h"
 
-#define RESOURCE_ID    (2 * GW_MAX_ID + 2) /* "object/feature", the longest, with its zero */
-#define RESOURCE_BYTES 8192                /* of the largest entry */
+/* "object/feature", the longest, with its zero */
+#define RESOURCE_ID    (GW_MAX_LINK_NAME + GW_MAX_ID + 2)
+#define RESOURCE_BYTES 8192 /* of the largest entry */
 
 /* What an answer is read from. */
 typedef struct resource_view {

@@ -246,18 +246,18 @@ extern const wire_table wire_table_answer, wire_table_body, wire_table_branch, w
     wire_table_damping, wire_table_device, wire_table_device_info, wire_table_driver,
     wire_table_element, wire_table_energy, wire_table_feature, wire_table_gains, wire_table_guard,
     wire_table_hand_knot, wire_table_hit, wire_table_implied, wire_table_joint,
-    wire_table_joint_limits, wire_table_joints, wire_table_limits, wire_table_line, wire_table_link,
-    wire_table_loop, wire_table_material, wire_table_mechanism, wire_table_mesh,
-    wire_table_mesh_about, wire_table_motor, wire_table_nearest, wire_table_object,
+    wire_table_joint_frame, wire_table_joint_limits, wire_table_joints, wire_table_limits,
+    wire_table_line, wire_table_link, wire_table_loop, wire_table_material, wire_table_mechanism,
+    wire_table_mesh, wire_table_mesh_about, wire_table_motor, wire_table_nearest, wire_table_object,
     wire_table_operator, wire_table_parameter, wire_table_part, wire_table_plane, wire_table_pose,
     wire_table_pose_read, wire_table_primitive, wire_table_problem, wire_table_problem_constraint,
     wire_table_redundant, wire_table_rendering, wire_table_resisted, wire_table_roots,
-    wire_table_rotation, wire_table_sample, wire_table_scene, wire_table_shape,
-    wire_table_simulation, wire_table_solution, wire_table_spread, wire_table_spring,
-    wire_table_step, wire_table_step_progress, wire_table_strand, wire_table_task,
-    wire_table_task_progress, wire_table_tool, wire_table_tool_state, wire_table_translation,
-    wire_table_twist, wire_table_velocity, wire_table_workspace, wire_table_wrench,
-    wire_table_wrench_sample;
+    wire_table_rotation, wire_table_sample, wire_table_scene, wire_table_scene_joint,
+    wire_table_scene_spring, wire_table_shape, wire_table_simulation, wire_table_solution,
+    wire_table_spread, wire_table_spring, wire_table_spring_end, wire_table_step,
+    wire_table_step_progress, wire_table_strand, wire_table_task, wire_table_task_progress,
+    wire_table_tool, wire_table_tool_state, wire_table_translation, wire_table_twist,
+    wire_table_velocity, wire_table_workspace, wire_table_wrench, wire_table_wrench_sample;
 extern const char *const wire_senses[], *const wire_run_states[];
 
 /* The mesh of that name, or its hull, from where this thread's come (wire_use_meshes()). */

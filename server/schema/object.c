@@ -286,6 +286,8 @@ static const wire_field of_object[] = {
     {"free", BOOLEAN, AT(gw_object, free), OMITTED | LAST,
      .about = "a rigid body of the world, moved by its weight and what touches it along what its "
               "constraints to fixed objects leave; with other objects it has none"},
+    {"massless", BOOLEAN, AT(gw_object, massless), OMITTED | LAST,
+     .about = "what it is joined to carries it along and feels nothing of it"},
     {"body", OBJECT, .table = &wire_table_body},
     {"velocity", OBJECT, .flags = OMITTED, .table = &wire_table_velocity},
     {"material", ID, AT(gw_object, material), OMITTED | LAST},

@@ -119,18 +119,47 @@ const wire_table wire_table_constraint = {
 
 CODEC(constraint, gw_scene_constraint)
 
+/* ---- ids that are made ---------------------------------------------------------------------- */
+
+typedef int finder(const gw_scene *scene, const char *id);
+
 /* The first free one of c1, c2 .. from *n on, which moves past it. */
-static void next_constraint_id(const gw_scene *scene, int *n, char id[GW_MAX_ID + 1])
+static void next_id(const gw_scene *scene, finder *find, char letter, int *n,
+                    char id[GW_MAX_ID + 1])
 {
     do
-        snprintf(id, GW_MAX_ID + 1, "c%d", (*n)++);
-    while (gw_scene_constraint_index(scene, id) >= 0);
+        snprintf(id, GW_MAX_ID + 1, "%c%d", letter, (*n)++);
+    while (find(scene, id) >= 0);
 }
 
 void wire_make_constraint_id(const gw_scene *scene, char id[GW_MAX_ID + 1])
 {
+    next_id(scene, gw_scene_constraint_index, 'c', &(int){1}, id);
+}
+
+void wire_make_joint_id(const gw_scene *scene, char id[GW_MAX_ID + 1])
+{
+    next_id(scene, gw_scene_joint_index, 'j', &(int){1}, id);
+}
+
+void wire_make_spring_id(const gw_scene *scene, char id[GW_MAX_ID + 1])
+{
+    next_id(scene, gw_scene_spring_index, 's', &(int){1}, id);
+}
+
+/* Gives ids to the entries of a collection that have none; an entry begins with its id. It is made
+ * aside, for the scene is searched meanwhile. */
+static void make_ids(const gw_scene *scene, finder *find, char letter, void *array, int count,
+                     size_t size)
+{
     int n = 1;
-    next_constraint_id(scene, &n, id);
+    for (int i = 0; i < count; i++) {
+        char *id = (char *)array + (size_t)i * size, made[GW_MAX_ID + 1];
+        if (id[0])
+            continue;
+        next_id(scene, find, letter, &n, made);
+        memcpy(id, made, sizeof made);
+    }
 }
 
 /* ---- the scene ----------------------------------------------------------------------------- */
@@ -151,6 +180,8 @@ ADD(device)
 ADD(task)
 ADD(mechanism)
 ADD(material)
+ADD(joint)
+ADD(spring)
 
 /* One tool is written as "tool", two as "tools". */
 WHEN(one_tool, gw_scene, it->tool_count == 1)
@@ -244,6 +275,14 @@ static const wire_field of_scene[] = {
      ALL(mechanisms, mechanism_count, gw_mechanism, wire_table_mechanism, GW_MAX_MECHANISMS,
          add_mechanism),
      .flags = OMITTED | LAST},
+    {"joints",
+     ALL(joints, joint_count, gw_scene_joint, wire_table_scene_joint, GW_MAX_SCENE_JOINTS,
+         add_joint),
+     .flags = OMITTED | LAST},
+    {"springs",
+     ALL(springs, spring_count, gw_scene_spring, wire_table_scene_spring, GW_MAX_SCENE_SPRINGS,
+         add_spring),
+     .flags = OMITTED | LAST},
     {"tasks", ALL(tasks, task_count, gw_task, wire_table_task, GW_MAX_TASKS, add_task),
      .flags = OMITTED},
     {"materials",
@@ -262,22 +301,17 @@ const wire_table wire_table_scene = {
     .initial = default_scene,
     .before = not_both_tools};
 
-/* What a stored scene may lack, and what it may have too much: ids of constraints are made (aside,
- * for the scene is searched meanwhile); the value that a constraint had before its type was changed
- * is no reason not to open it. */
-static void settle(gw_scene *scene)
+/* What a stored scene may lack, and what it may have too much: ids of relations are made; the value
+ * that a constraint had before its type was changed is no reason not to open it. */
+static void settle(gw_scene *s)
 {
-    char id[GW_MAX_ID + 1];
-    int n = 1;
-    for (int i = 0; i < scene->constraint_count; i++) {
-        gw_scene_constraint *c = &scene->constraints[i];
-        if (!gw_constraint_has_value(c->kind))
-            c->value = 0;
-        if (c->id[0])
-            continue;
-        next_constraint_id(scene, &n, id);
-        memcpy(c->id, id, sizeof id);
-    }
+    for (int i = 0; i < s->constraint_count; i++)
+        if (!gw_constraint_has_value(s->constraints[i].kind))
+            s->constraints[i].value = 0;
+    make_ids(s, gw_scene_constraint_index, 'c', s->constraints, s->constraint_count,
+             sizeof *s->constraints);
+    make_ids(s, gw_scene_joint_index, 'j', s->joints, s->joint_count, sizeof *s->joints);
+    make_ids(s, gw_scene_spring_index, 's', s->springs, s->spring_count, sizeof *s->springs);
 }
 
 /* A scene's check counts tools; a file that states one as "tool" is answered in its own words. */

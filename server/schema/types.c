@@ -315,7 +315,7 @@ const wire_type wire_type_text = {NULL, encode_text, wire_schema_string};
 /* "object/feature" in two. */
 DECODE(decode_feature_id)
 {
-    char text[2 * GW_MAX_ID + 2];
+    char text[GW_MAX_LINK_NAME + GW_MAX_ID + 2];
     const wire_field whole = {.name = f->name, .size = sizeof text};
     gw_feature_ref *ref = member(f, owner);
     if (!decode_string(&whole, value, at, text, error))

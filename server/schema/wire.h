@@ -70,6 +70,10 @@ bool wire_get_mechanism(const json_t *value, const char *at, gw_mechanism *mecha
 /* Link `index` of a mechanism that has room for it; what it was is finished. */
 bool wire_get_link(const json_t *value, const char *at, gw_mechanism *mechanism, int index,
                    gw_error *error);
+bool wire_get_scene_joint(const json_t *value, const char *at, gw_scene_joint *joint,
+                          gw_error *error);
+bool wire_get_scene_spring(const json_t *value, const char *at, gw_scene_spring *spring,
+                           gw_error *error);
 bool wire_get_motor(const json_t *value, const char *at, gw_motor *motor, gw_error *error);
 bool wire_get_material(const json_t *value, const char *at, gw_material *material, gw_error *error);
 /* Its pairs are finished first, and again where something is wrong. */
@@ -86,6 +90,8 @@ json_t *wire_tool(const gw_tool *tool);
 json_t *wire_device(const gw_device *device);
 json_t *wire_mechanism(const gw_mechanism *mechanism);
 json_t *wire_link(const gw_mechanism *mechanism, int index);
+json_t *wire_scene_joint(const gw_scene_joint *joint);
+json_t *wire_scene_spring(const gw_scene_spring *spring);
 json_t *wire_motor(const gw_motor *motor);
 json_t *wire_material(const gw_material *material);
 json_t *wire_contact(const gw_scene_contact *contact);
@@ -101,8 +107,10 @@ json_t *wire_mesh_about(const gw_mesh *mesh); /* how many, whether closed, how l
 gw_scene *wire_get_scene(const json_t *value, gw_error *error);
 json_t *wire_scene(const gw_scene *scene);
 
-/* Scene with ids of constraints or devices left out gets them made here: c1, c2 ... */
+/* Ids that were left out get made here, the first free one of c1, c2 .. (j1, j2 .., s1, s2 ..). */
 void wire_make_constraint_id(const gw_scene *scene, char id[GW_MAX_ID + 1]);
+void wire_make_joint_id(const gw_scene *scene, char id[GW_MAX_ID + 1]);
+void wire_make_spring_id(const gw_scene *scene, char id[GW_MAX_ID + 1]);
 
 /* ---- solve --------------------------------------------------------------------------------- */
 

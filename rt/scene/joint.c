@@ -1,0 +1,246 @@
+/*
+ * Joints and springs of the document: what they stand on, what a gear turns, their checks. Not for
+ * use inside a tick.
+ */
+#include "rt/scene/joint.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "rt/scene/scene.h"
+
+/* ---- ends ----------------------------------------------------------------------------------- */
+
+static bool is_fixed(const gw_scene *s, const gw_body_ref *body)
+{
+    return body->object >= 0 ? s->objects[body->object].fixed : body->mechanism < 0;
+}
+
+/* The object, the link or the world that a name stands for. */
+static bool check_body(const gw_scene *s, const char *name, const char *collection, int index,
+                       const char *member, gw_body_ref *body, gw_error *error)
+{
+    return gw_scene_body(s, name, body) ||
+           gw_scene_invalid(error, collection, index, member,
+                            "there is no object \"%s\", nor a link of that name", name);
+}
+
+/* Two ends of which one can move against the other. */
+static bool check_apart(const gw_scene *s, const char *a, const char *b,
+                        const gw_body_ref bodies[2], const char *collection, int index,
+                        gw_error *error)
+{
+    if (strcmp(a, b) == 0)
+        return gw_scene_invalid(error, collection, index, "/b",
+                                "a and b are both \"%s\": they must be two", a);
+    if (is_fixed(s, &bodies[0]) && is_fixed(s, &bodies[1]))
+        return gw_scene_invalid(error, collection, index, "/a",
+                                "\"%s\" and \"%s\" are both fixed: one must move", a, b);
+    return true;
+}
+
+static bool check_joint_end(const gw_scene *s, const gw_joint_end *end, int index, bool second,
+                            gw_body_ref *body, gw_error *error)
+{
+    gw_element element;
+    const char *member = second ? "/b" : "/a";
+    if (!end->feature[0])
+        return check_body(s, end->object, "joints", index, second ? "/b/object" : "/a/object", body,
+                          error) &&
+               (gw_finite_pose(&end->at) ||
+                gw_scene_invalid(error, "joints", index, second ? "/b/at" : "/a/at",
+                                 "a pose must be finite"));
+    if (!check_body(s, end->object, "joints", index, member, body, error))
+        return false;
+    gw_feature_ref ref = {0};
+    snprintf(ref.object, sizeof ref.object, "%s", end->object);
+    snprintf(ref.feature, sizeof ref.feature, "%s", end->feature);
+    return gw_scene_element(s, &ref, &element) ||
+           gw_scene_invalid(error, "joints", index, member, "\"%s\" has no feature \"%s\"",
+                            end->object, end->feature);
+}
+
+/* ---- coordinates ---------------------------------------------------------------------------- */
+
+static bool check_limits(const gw_scene_joint *j, int index, int i, gw_error *error)
+{
+    char at[32];
+    snprintf(at, sizeof at, "/limits/%d", i);
+    if (!j->limited[i])
+        return true;
+    if (!isfinite(j->lower[i]) || !isfinite(j->upper[i]))
+        return gw_scene_invalid(error, "joints", index, at, "limits must be finite (rad, m)");
+    return j->lower[i] <= j->upper[i] ||
+           gw_scene_invalid(error, "joints", index, at, "lower is %g, must be at most upper, %g",
+                            j->lower[i], j->upper[i]);
+}
+
+/* Numbers of coordinate `i`. */
+static bool check_coordinate(const gw_scene_joint *j, int index, int i, gw_error *error)
+{
+    const struct {
+        const char *name;
+        double value;
+        bool any; /* of any sign */
+    } all[] = {{"position", j->has_position ? j->position[i] : 0, true},
+               {"velocity", j->has_velocity ? j->velocity[i] : 0, true},
+               {"damping", j->damping[i], false},
+               {"friction", j->friction[i], false},
+               {"spring/stiffness", j->stiffness[i], false},
+               {"spring/rest", j->rest[i], true}};
+    for (size_t k = 0; k < sizeof all / sizeof *all; k++) {
+        char at[48];
+        snprintf(at, sizeof at, "/%s/%d", all[k].name, i);
+        if (!isfinite(all[k].value))
+            return gw_scene_invalid(error, "joints", index, at, "must be finite");
+        if (!all[k].any && all[k].value < 0)
+            return gw_scene_invalid(error, "joints", index, at, "is %g, must be 0 or more",
+                                    all[k].value);
+    }
+    return check_limits(j, index, i, error);
+}
+
+static bool check_pitch(const gw_scene_joint *j, int index, gw_error *error)
+{
+    bool screw = j->type == GW_MOBILIZER_SCREW;
+    if (screw ? isfinite(j->pitch) && j->pitch != 0 : j->pitch == 0)
+        return true;
+    return gw_scene_invalid(error, "joints", index, "/pitch",
+                            screw ? "pitch is %g, must not be 0 (m/rad)"
+                                  : "pitch is %g, but only a screw has one",
+                            j->pitch);
+}
+
+static bool check_joint(const gw_scene *s, int index, gw_error *error)
+{
+    const gw_scene_joint *j = &s->joints[index];
+    gw_body_ref bodies[2];
+    if (j->type < 0 || j->type >= GW_MOBILIZER_FREE)
+        return gw_scene_invalid(error, "joints", index, "/type",
+                                "must be the type of a joint that holds something");
+    if (!check_joint_end(s, &j->a, index, false, &bodies[0], error) ||
+        !check_joint_end(s, &j->b, index, true, &bodies[1], error) ||
+        !check_apart(s, j->a.object, j->b.object, bodies, "joints", index, error) ||
+        !check_pitch(j, index, error))
+        return false;
+    int dof = gw_mobilizers[j->type].dof;
+    for (int i = 0; i < dof; i++)
+        if (!check_coordinate(j, index, i, error))
+            return false;
+    if (j->has_motor && dof == 0)
+        return gw_scene_invalid(error, "joints", index, "/motor",
+                                "a %s joint has no coordinate that a motor could drive",
+                                gw_mobilizers[j->type].name);
+    return !j->has_motor || gw_scene_check_motor(error, "joints", index, "/motor", &j->motor);
+}
+
+/* ---- gears ---------------------------------------------------------------------------------- */
+
+/* The joint that a gear names; NULL with an error where there is none, else what kind it is. */
+static const gw_mobilizer_info *find_geared(const gw_scene *s, int index, int side, gw_geared *g,
+                                            gw_error *error)
+{
+    const char *name = s->joints[index].joints[side];
+    char at[32];
+    *g = (gw_geared){.joint = gw_scene_joint_index(s, name), .mechanism = -1, .link = -1};
+    snprintf(at, sizeof at, "/joints/%d", side);
+    if (g->joint >= 0 && s->joints[g->joint].gear) {
+        gw_scene_invalid(error, "joints", index, at, "\"%s\" is a gear: name two other joints",
+                         name);
+        return NULL;
+    }
+    if (g->joint >= 0)
+        return &gw_mobilizers[s->joints[g->joint].type];
+    g->mechanism = gw_scene_link(s, name, &g->link);
+    if (g->mechanism < 0) {
+        gw_scene_invalid(error, "joints", index, at,
+                         "there is no joint \"%s\", nor a link of that name", name);
+        return NULL;
+    }
+    bool slides = s->mechanisms[g->mechanism].links[g->link].kind == GW_JOINT_PRISMATIC;
+    return &gw_mobilizers[slides ? GW_MOBILIZER_PRISMATIC : GW_MOBILIZER_REVOLUTE];
+}
+
+/* The only coordinate, or the only turn; -1 where neither is. */
+static int natural_coordinate(const gw_mobilizer_info *kind)
+{
+    if (kind->dof == 1)
+        return 0;
+    return __builtin_popcount(kind->turns) == 1 ? __builtin_ctz(kind->turns) : -1;
+}
+
+bool gw_scene_geared(const gw_scene *s, int index, int side, gw_geared *g, gw_error *error)
+{
+    assert(index >= 0 && index < s->joint_count && s->joints[index].gear &&
+           (side == 0 || side == 1));
+    const gw_scene_joint *gear = &s->joints[index];
+    const char *name = gear->joints[side];
+    int stated = gear->coordinates[side];
+    char at[32];
+    const gw_mobilizer_info *kind = find_geared(s, index, side, g, error);
+    if (!kind)
+        return false;
+    snprintf(at, sizeof at, "/joints/%d", side);
+    if (kind->dof == 0)
+        return gw_scene_invalid(error, "joints", index, at, "\"%s\" is %s: it has no coordinate",
+                                name, kind->name);
+    if (g->joint >= 0 && gw_mobilizer_rotation(s->joints[g->joint].type) < 6)
+        return gw_scene_invalid(error, "joints", index, at,
+                                "\"%s\" is %s: its turns are about no fixed axes", name,
+                                kind->name);
+    g->coordinate = stated < 0 ? natural_coordinate(kind) : stated;
+    if (g->coordinate < 0)
+        return gw_scene_invalid(error, "joints", index, "/coordinates",
+                                "\"%s\" is %s: say which of its coordinates, 0 to %d", name,
+                                kind->name, kind->dof - 1);
+    snprintf(at, sizeof at, "/coordinates/%d", side);
+    return g->coordinate < kind->dof ||
+           gw_scene_invalid(error, "joints", index, at, "is %d, \"%s\" is %s and has 0 to %d",
+                            g->coordinate, name, kind->name, kind->dof - 1);
+}
+
+static bool check_gear(const gw_scene *s, int index, gw_error *error)
+{
+    const gw_scene_joint *j = &s->joints[index];
+    gw_geared sides[2];
+    if (!gw_scene_geared(s, index, 0, &sides[0], error) ||
+        !gw_scene_geared(s, index, 1, &sides[1], error))
+        return false;
+    if (strcmp(j->joints[0], j->joints[1]) == 0)
+        return gw_scene_invalid(error, "joints", index, "/joints/1",
+                                "both are \"%s\": a gear joins two joints", j->joints[0]);
+    return (isfinite(j->ratio) && j->ratio != 0) ||
+           gw_scene_invalid(error, "joints", index, "/ratio", "ratio is %g, must not be 0",
+                            j->ratio);
+}
+
+/* ---- springs -------------------------------------------------------------------------------- */
+
+static bool check_spring(const gw_scene *s, int index, gw_error *error)
+{
+    const gw_scene_spring *k = &s->springs[index];
+    gw_body_ref bodies[2];
+    if (!check_body(s, k->a.object, "springs", index, "/a/object", &bodies[0], error) ||
+        !check_body(s, k->b.object, "springs", index, "/b/object", &bodies[1], error) ||
+        !check_apart(s, k->a.object, k->b.object, bodies, "springs", index, error))
+        return false;
+    if (!gw_finite3(k->a.p) || !gw_finite3(k->b.p))
+        return gw_scene_invalid(error, "springs", index, gw_finite3(k->a.p) ? "/b/p" : "/a/p",
+                                "a point must be finite (m)");
+    return gw_scene_not_negative(error, "springs", index, "/stiffness", k->stiffness, "N/m") &&
+           gw_scene_not_negative(error, "springs", index, "/damping", k->damping, "N s/m") &&
+           gw_scene_not_negative(error, "springs", index, "/length", k->length, "m");
+}
+
+bool gw_scene_check_joints(const gw_scene *s, gw_error *error)
+{
+    for (int i = 0; i < s->joint_count; i++)
+        if (s->joints[i].gear ? !check_gear(s, i, error) : !check_joint(s, i, error))
+            return false;
+    for (int i = 0; i < s->spring_count; i++)
+        if (!check_spring(s, i, error))
+            return false;
+    return true;
+}

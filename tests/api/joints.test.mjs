@@ -1,0 +1,137 @@
+// Joints and springs in the scene: what a file says comes back as it was, what is wrong is refused by name.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { box, expect, serve, server } from './running.mjs';
+import { request } from './server.mjs';
+
+serve({ watched: false });
+
+const inertia = [0.01, 0.01, 0.01, 0, 0, 0];
+const link = (origin) => ({ joint: { type: 'revolute', origin: { p: origin } }, mass: 1, com: [0.1, 0, 0], inertia });
+const parts = {
+  format: 'guideway-scene/1', name: 'Parts',
+  objects: [box('ground', [0, 0, 0], { fixed: true }), box('crank', [0.1, 0, 0.3]), box('rod', [0.3, 0, 0.3], { massless: true })],
+  features: [{ id: 'crank/pin', line: { point: [0.05, 0, 0], direction: [0, 0, 1] } }],
+  mechanisms: [{ id: 'arm', links: [link([0, 1, 0]), link([0.2, 0, 0])] }],
+};
+const identity = { p: [0, 0, 0], q: [1, 0, 0, 0] };
+const frame = (object, at = identity) => ({ object, at });
+const hinge = { id: 'hinge', type: 'revolute', a: frame('crank'), b: frame('ground'), enabled: true };
+const put = (change) => expect(200, 'PUT', '/scene', { ...parts, ...change });
+
+const whole = [
+  { ...hinge, position: [0.3], velocity: [-1], limits: [[-1, 1]], damping: [0.1], friction: [0.2], spring: { stiffness: [3], rest: [0.5] },
+    motor: { torque: 1, target: 0.5, stiffness: 2, rate: 0, damping: 0.3, max: 4, speed: 5 }, collide: true },
+  { id: 'rail', type: 'prismatic', a: frame('rod', { p: [0, 0.1, 0], q: [0, 1, 0, 0] }), b: 'ground/+z', limits: [[0, 0]], enabled: true },
+  { id: 'sleeve', type: 'cylindrical', a: 'crank/pin', b: frame('rod'), limits: [null, [-1, 2]], damping: [0, 0.5], enabled: false },
+  { id: 'thread', type: 'screw', a: frame('rod'), b: frame('world'), pitch: -0.002, enabled: true },
+  { id: 'cardan', type: 'universal', a: frame('arm.1'), b: frame('rod'), position: [0.1, 0.2], enabled: true },
+  { id: 'table', type: 'planar', a: frame('rod'), b: 'ground/+z', position: [1, 2, 3], friction: [0, 0, 1], enabled: true },
+  { id: 'ball', type: 'spherical', a: frame('crank'), b: frame('arm.0'), velocity: [0, 0, 1], enabled: true },
+  { id: 'weld', type: 'fixed', a: frame('crank'), b: frame('rod'), enabled: true },
+  { id: 'belt', type: 'gear', joints: ['hinge', 'sleeve'], ratio: -2.5, enabled: true },
+  { id: 'train', type: 'gear', joints: ['arm.1', 'table'], ratio: 1, coordinates: [0, 1], enabled: true },
+];
+
+test('every type of joint comes back as it was said', async () => {
+  await put({ joints: whole });
+  const { json } = await expect(200, 'GET', '/scene');
+  assert.deepEqual(Object.fromEntries(json.joints.map((j) => [j.id, j])), Object.fromEntries(whole.map((j) => [j.id, j])));
+  await expect(200, 'PUT', '/scene', json);
+  assert.deepEqual((await expect(200, 'GET', '/scene')).json, json);
+});
+
+test('only type, a and b are needed; ids are made', async () => {
+  await put({ joints: [{ type: 'revolute', a: { object: 'crank' }, b: { object: 'world' } }, { ...hinge, id: 'j2' },
+    { type: 'spherical', a: { object: 'rod' }, b: { object: 'crank' } }] });
+  const { joints } = (await expect(200, 'GET', '/scene')).json;
+  assert.deepEqual(joints.map((j) => j.id), ['j1', 'j2', 'j3']);
+  assert.deepEqual(joints[0], { id: 'j1', type: 'revolute', a: frame('crank'), b: frame('world'), enabled: true });
+});
+
+test('springs come back as they were said', async () => {
+  const springs = [{ id: 'k', a: { object: 'rod', p: [0.1, 0, 0] }, b: { object: 'world', p: [0, 0, 2] }, stiffness: 1000, damping: 3, length: 0.1, enabled: false }];
+  await put({ springs: [...springs, { a: { object: 'arm.1' }, b: { object: 'crank' } }] });
+  const made = { id: 's1', a: { object: 'arm.1', p: [0, 0, 0] }, b: { object: 'crank', p: [0, 0, 0] }, stiffness: 0, damping: 0, length: 0, enabled: true };
+  assert.deepEqual((await expect(200, 'GET', '/scene')).json.springs, [...springs, made]);
+});
+
+test('a massless object says so', async () => {
+  await put({});
+  const { objects } = (await expect(200, 'GET', '/scene')).json;
+  assert.deepEqual(objects.map((o) => o.massless), [undefined, undefined, true]);
+});
+
+test('an object called world is meant by its name', async () => {
+  const objects = [...parts.objects, box('world', [1, 1, 1])];
+  await put({ objects, joints: [{ type: 'revolute', a: { object: 'world' }, b: { object: 'ground' } }] });
+});
+
+const gear = { id: 'g', type: 'gear', joints: ['hinge', 'table'], ratio: 2 };
+const table = whole.find((j) => j.id === 'table');
+const spring = { id: 'k', a: { object: 'crank' }, b: { object: 'ground' } };
+
+// what, joints, status, pointer, words
+const wrong = [
+  ['an unknown type', [{ ...hinge, type: 'hinge' }], 400, '/joints/0/type', /"revolute".*"gear"/],
+  ['free is no joint', [{ ...hinge, type: 'free' }], 400, '/joints/0/type', /must be one of/],
+  ['no a', [{ type: 'revolute', b: frame('ground') }], 400, '/joints/0/a', /missing/],
+  ['an unknown member', [{ ...hinge, colour: 1 }], 400, '/joints/0/colour', /known are/],
+  ['a pitch of a hinge', [{ ...hinge, pitch: 1 }], 400, '/joints/0/pitch', /unknown member "pitch"/],
+  ['a screw without a pitch', [{ ...hinge, type: 'screw' }], 400, '/joints/0/pitch', /missing/],
+  ['a screw of pitch 0', [{ ...hinge, type: 'screw', pitch: 0 }], 400, '/joints/0/pitch', /must not be 0/],
+  ['a number for an end', [{ ...hinge, a: 1 }], 400, '/joints/0/a', /"object\/feature"/],
+  ['an unknown object', [{ ...hinge, a: frame('crankshaft') }], 400, '/joints/0/a/object', /no object "crankshaft"/],
+  ['an unknown link', [{ ...hinge, b: frame('arm.2') }], 400, '/joints/0/b/object', /no object "arm.2", nor a link/],
+  ['a whole mechanism', [{ ...hinge, a: frame('arm') }], 400, '/joints/0/a/object', /no object "arm"/],
+  ['an unknown feature', [{ ...hinge, a: 'crank/nose' }], 400, '/joints/0/a', /no feature "nose"/],
+  ['a feature of the world', [{ ...hinge, b: 'world/top' }], 400, '/joints/0/b', /no feature "top"/],
+  ['one object twice', [{ ...hinge, b: 'crank/+z' }], 400, '/joints/0/b', /both "crank"/],
+  ['two fixed things', [{ ...hinge, a: frame('world') }], 400, '/joints/0/a', /"world" and "ground" are both fixed/],
+  ['too many positions', [{ ...hinge, position: [0, 0] }], 400, '/joints/0/position', /array of 1 numbers: a revolute joint has 1 coordinate/],
+  ['too few dampings', [{ ...table, damping: [1] }], 400, '/joints/0/damping', /array of 3 numbers: a planar joint has 3/],
+  ['coordinates of a fixed joint', [{ ...hinge, type: 'fixed', velocity: [0] }], 400, '/joints/0/velocity', /a fixed joint has no coordinates/],
+  ['a motor of a fixed joint', [{ ...hinge, type: 'fixed', motor: { torque: 1 } }], 400, '/joints/0/motor', /no coordinate/],
+  ['limits that are no pair', [{ ...hinge, limits: [1] }], 400, '/joints/0/limits/0', /\[lower, upper\], or null/],
+  ['limits the wrong way round', [{ ...table, limits: [null, [1, 0.5], null] }], 400, '/joints/0/limits/1', /lower is 1, must be at most upper, 0.5/],
+  ['damping below 0', [{ ...table, damping: [0, 0, -1] }], 400, '/joints/0/damping/2', /-1, must be 0 or more/],
+  ['friction below 0', [{ ...hinge, friction: [-1] }], 400, '/joints/0/friction/0', /must be 0 or more/],
+  ['a spring below 0', [{ ...hinge, spring: { stiffness: [-1] } }], 400, '/joints/0/spring/stiffness/0', /must be 0 or more/],
+  ['a motor below 0', [{ ...hinge, motor: { stiffness: -1 } }], 400, '/joints/0/motor/stiffness', /must be 0 or more/],
+  ['two of one id', [hinge, { ...table, id: 'hinge' }], 409, '/joints/1/id', /taken by \/joints\/0/],
+  ['the name of a link', [{ ...hinge, id: 'arm.0' }], 400, '/joints/0/id', /link 0 of mechanism arm/],
+  ['a gear of nothing', [hinge, gear], 400, '/joints/1/joints/1', /no joint "table"/],
+  ['a gear of itself', [hinge, { ...gear, joints: ['hinge', 'g'] }], 400, '/joints/1/joints/1', /"g" is a gear/],
+  ['a gear of one joint', [hinge, { ...gear, joints: ['hinge', 'hinge'] }], 400, '/joints/1/joints/1', /both are "hinge"/],
+  ['a gear of a fixed joint', [hinge, { ...table, type: 'fixed', position: [], friction: [] }, gear], 400, '/joints/2/joints/1', /is fixed: it has no coordinate/],
+  ['a gear of a ball', [hinge, { ...hinge, id: 'ball', type: 'spherical' }, { ...gear, joints: ['ball', 'hinge'] }], 400, '/joints/2/joints/0', /no fixed axes/],
+  ['a gear of two turns', [hinge, { ...hinge, id: 'cardan', type: 'universal' }, { ...gear, joints: ['hinge', 'cardan'] }], 400, '/joints/2/coordinates', /say which/],
+  ['a coordinate out of range', [hinge, table, { ...gear, coordinates: [1, 0] }], 400, '/joints/2/coordinates/0', /has 0 to 0/],
+  ['a coordinate that is no number', [hinge, table, { ...gear, coordinates: [0, 0.5] }], 400, '/joints/2/coordinates/1', /number of a coordinate/],
+  ['a gear of ratio 0', [hinge, table, { ...gear, ratio: 0 }], 400, '/joints/2/ratio', /must not be 0/],
+  ['a gear with an end', [hinge, table, { ...gear, a: frame('crank') }], 400, '/joints/2/a', /unknown member/],
+];
+for (const [what, joints, status, pointer, words] of wrong)
+  test(`refused: ${what}`, () => refused({ joints }, status, pointer, words));
+
+// what, spring, pointer, words
+const slack = [
+  ['a spring without an end', { a: spring.a }, '/springs/0/b', /missing/],
+  ['a spring on nothing', { ...spring, a: { object: 'nobody' } }, '/springs/0/a/object', /no object "nobody"/],
+  ['a spring on one object', { ...spring, b: { object: 'crank', p: [1, 0, 0] } }, '/springs/0/b', /both "crank"/],
+  ['a spring between fixed things', { ...spring, a: { object: 'world' } }, '/springs/0/a', /both fixed/],
+  ['a length below 0', { ...spring, length: -1 }, '/springs/0/length', /must be 0 or more \(m\)/],
+  ['a stiffness below 0', { ...spring, stiffness: -1 }, '/springs/0/stiffness', /must be 0 or more \(N\/m\)/],
+];
+for (const [what, one, pointer, words] of slack)
+  test(`refused: ${what}`, () => refused({ springs: [one] }, 400, pointer, words));
+
+test('refused: a free object without mass', () =>
+  refused({ objects: [box('loose', [0, 0, 0], { free: true, massless: true })], features: [] }, 400, '/objects/0/massless', /only follows/));
+
+async function refused(change, status, pointer, words) {
+  const reply = await request(server, 'PUT', '/api/v1/scene', { ...parts, ...change });
+  assert.equal(reply.status, status, reply.text);
+  assert.equal(reply.json.errors[0].pointer, pointer, reply.text);
+  assert.match(reply.json.errors[0].detail, words);
+}
