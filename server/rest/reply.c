@@ -291,6 +291,25 @@ static bool other_type(const json_t *now, const json_t *patch)
     return old && new &&strcmp(old, new) != 0;
 }
 
+/* A joint of another type has other coordinates; a gear has no ends, and nothing else has what it
+ * joins. */
+static void drop_coordinates(json_t *now, const json_t *patch)
+{
+    static const char *const of_type[] = {"position", "velocity", "limits", "damping",
+                                          "friction", "spring",   "motor",  "pitch"};
+    static const char *const of_gear[] = {"a", "b", "collide", "joints", "ratio", "coordinates"};
+    const char *old = json_string_value(json_object_get(now, "type"));
+    const char *new = json_string_value(json_object_get(patch, "type"));
+    if (!other_type(now, patch))
+        return;
+    for (size_t i = 0; i < sizeof of_type / sizeof of_type[0]; i++)
+        json_object_del(now, of_type[i]);
+    if (strcmp(old, "gear") != 0 && strcmp(new, "gear") != 0)
+        return;
+    for (size_t i = 0; i < sizeof of_gear / sizeof of_gear[0]; i++)
+        json_object_del(now, of_gear[i]);
+}
+
 static void drop_alternatives(json_t *now, const json_t *patch)
 {
     static const char *const typed[] = {"geometry", "operator"};
@@ -303,6 +322,7 @@ static void drop_alternatives(json_t *now, const json_t *patch)
             json_object_del(now, typed[i]);
     if (gives(patch, "object"))
         json_object_del(now, "link");
+    drop_coordinates(now, patch);
     drop_alternatives(json_object_get(now, "body"), json_object_get(patch, "body"));
 }
 

@@ -12,14 +12,15 @@
 /* ---- what every row does alike ------------------------------------------------------------- */
 
 /* The functions of scene and schema as a row takes them, without the type of the entry. */
-#define ENTRY(name, type)                                                                          \
+#define ENTRY(name, type) ENTRY_AS(name, name, type)
+#define ENTRY_AS(name, wire, type)                                                                 \
     static json_t *encode_##name(const void *entry)                                                \
     {                                                                                              \
-        return wire_##name(entry);                                                                 \
+        return wire_##wire(entry);                                                                 \
     }                                                                                              \
     static bool decode_##name(const json_t *value, const char *at, void *entry, gw_error *error)   \
     {                                                                                              \
-        return wire_get_##name(value, at, entry, error);                                           \
+        return wire_get_##wire(value, at, entry, error);                                           \
     }                                                                                              \
     static void *add_##name(gw_scene *scene, gw_error *error)                                      \
     {                                                                                              \
@@ -36,6 +37,8 @@ ENTRY(device, gw_device);
 ENTRY(material, gw_material);
 ENTRY(mechanism, gw_mechanism);
 ENTRY(task, gw_task);
+ENTRY_AS(joint, scene_joint, gw_scene_joint);
+ENTRY_AS(spring, scene_spring, gw_scene_spring);
 
 /* All but features begin with their id. */
 static void id_at_head(const void *entry, char id[RESOURCE_ID])
@@ -45,12 +48,39 @@ static void id_at_head(const void *entry, char id[RESOURCE_ID])
 
 _Static_assert(offsetof(gw_object, id) == 0 && offsetof(gw_scene_constraint, id) == 0 &&
                    offsetof(gw_device, id) == 0 && offsetof(gw_material, id) == 0 &&
-                   offsetof(gw_mechanism, id) == 0 && offsetof(gw_task, id) == 0,
+                   offsetof(gw_mechanism, id) == 0 && offsetof(gw_task, id) == 0 &&
+                   offsetof(gw_scene_joint, id) == 0 && offsetof(gw_scene_spring, id) == 0,
                "id_at_head()");
 
 static bool is(const char *a, const char *b)
 {
     return strcmp(a, b) == 0;
+}
+
+/* ---- what stands on objects and links ------------------------------------------------------- */
+
+/* Whether a name means the object, or a link of the mechanism from `link` on. */
+static bool means(const gw_scene *scene, const char *name, const gw_body_ref *body)
+{
+    gw_body_ref named;
+    return gw_scene_body(scene, name, &named) && named.object == body->object &&
+           named.mechanism == body->mechanism && named.link >= body->link;
+}
+
+/* Adds the joints, the gears and the springs that name them. */
+static void users_of_body(const gw_scene *scene, const gw_body_ref *body, char *list, size_t size)
+{
+    for (int i = 0; i < scene->joint_count; i++) {
+        const gw_scene_joint *j = &scene->joints[i];
+        if (j->gear ? means(scene, j->joints[0], body) || means(scene, j->joints[1], body)
+                    : means(scene, j->a.object, body) || means(scene, j->b.object, body))
+            api_name(list, size, "joint", j->id);
+    }
+    for (int i = 0; i < scene->spring_count; i++) {
+        const gw_scene_spring *k = &scene->springs[i];
+        if (means(scene, k->a.object, body) || means(scene, k->b.object, body))
+            api_name(list, size, "spring", k->id);
+    }
 }
 
 /* ---- objects ------------------------------------------------------------------------------- */
@@ -86,6 +116,8 @@ static void users_of_object(const gw_scene *scene, int index, char *list, size_t
         if (a || is(pair->b, id))
             api_name(list, size, "contact ignore", a ? pair->b : pair->a);
     }
+    const gw_body_ref body = {.object = index, .mechanism = -1, .link = -1};
+    users_of_body(scene, &body, list, size);
 }
 
 /* ---- features: those that shapes have are read only, the others are the scene's -------------- */
@@ -149,19 +181,26 @@ static void object_of_feature(const gw_scene *scene, int index, char object[GW_M
     strcpy(object, scene->features[index].object);
 }
 
-static bool names_feature(const gw_feature_ref *ref, const gw_feature *feature)
+static bool names_feature(const char *object, const char *name, const gw_feature *feature)
 {
-    return is(ref->object, feature->object) && is(ref->feature, feature->name);
+    return is(object, feature->object) && is(name, feature->name);
 }
 
 static void users_of_feature(const gw_scene *scene, int index, char *list, size_t size)
 {
+    const gw_feature *feature = &scene->features[index];
     for (int i = 0; i < scene->constraint_count; i++) {
         const gw_scene_constraint *c = &scene->constraints[i];
         size_t used = strlen(list);
-        if (names_feature(&c->a, &scene->features[index]) ||
-            names_feature(&c->b, &scene->features[index]))
-            snprintf(list + used, size - used, "%s%s", used ? ", " : "", c->id);
+        if (names_feature(c->a.object, c->a.feature, feature) ||
+            names_feature(c->b.object, c->b.feature, feature))
+            snprintf(list + used, size - used, "%s%s", used ? ", " : "constraint ", c->id);
+    }
+    for (int i = 0; i < scene->joint_count; i++) {
+        const gw_scene_joint *j = &scene->joints[i];
+        if (names_feature(j->a.object, j->a.feature, feature) ||
+            names_feature(j->b.object, j->b.feature, feature))
+            api_name(list, size, "joint", j->id);
     }
 }
 
@@ -272,6 +311,42 @@ static void users_of_constraint(const gw_scene *scene, int index, char *list, si
     const gw_task *task = gw_scene_task_using(scene, scene->constraints[index].id);
     if (task)
         api_name(list, size, "task", task->id);
+}
+
+/* ---- joints and springs -------------------------------------------------------------------- */
+
+static bool complete_joint(const gw_scene *scene, void *entry, gw_error *error)
+{
+    gw_scene_joint *joint = entry;
+    (void)error;
+    if (!joint->id[0])
+        wire_make_joint_id(scene, joint->id);
+    return true;
+}
+
+static bool complete_spring(const gw_scene *scene, void *entry, gw_error *error)
+{
+    gw_scene_spring *spring = entry;
+    (void)error;
+    if (!spring->id[0])
+        wire_make_spring_id(scene, spring->id);
+    return true;
+}
+
+/* An id that a patch takes away stays: joints and springs begin with theirs. */
+static void keep_id(const json_t *patch, const void *now, void *entry)
+{
+    (void)patch;
+    if (!*(const char *)entry)
+        strcpy(entry, now);
+}
+
+static void users_of_joint(const gw_scene *scene, int index, char *list, size_t size)
+{
+    const char *id = scene->joints[index].id;
+    for (int i = 0; i < scene->joint_count; i++)
+        if (is(scene->joints[i].joints[0], id) || is(scene->joints[i].joints[1], id))
+            api_name(list, size, "gear", scene->joints[i].id);
 }
 
 /* ---- devices ------------------------------------------------------------------------------- */
@@ -387,6 +462,8 @@ void api_users_of_links(const gw_scene *scene, int index, int first, char *list,
         if (a || b)
             api_name(list, size, "contact ignore", a ? pair->b : pair->a);
     }
+    const gw_body_ref body = {.object = -1, .mechanism = index, .link = first};
+    users_of_body(scene, &body, list, size);
 }
 
 static void users_of_mechanism(const gw_scene *scene, int index, char *list, size_t size)
@@ -455,7 +532,7 @@ static void api_task_stop(api_call *call)
 
 /* ---- the rows ------------------------------------------------------------------------------ */
 
-enum { OBJECTS, FEATURES, CONSTRAINTS, DEVICES, MATERIALS, MECHANISMS, TASKS };
+enum { OBJECTS, FEATURES, CONSTRAINTS, JOINTS, SPRINGS, DEVICES, MATERIALS, MECHANISMS, TASKS };
 
 static const gw_resource resources[] = {
     [OBJECTS] = {"objects", "object", sizeof(gw_object), AT(objects, object_count), id_at_head,
@@ -478,7 +555,7 @@ static const gw_resource resources[] = {
                   .show = show_feature,
                   .object = object_of_feature,
                   .users = users_of_feature,
-                  .in_use = "%s is used by constraint %s: delete these first",
+                  .in_use = "%s is used by %s: delete these first",
                   .derived = derived_feature,
                   .two_parts = true,
                   .mismatch = "the address says %s",
@@ -490,6 +567,14 @@ static const gw_resource resources[] = {
                      .object = object_of_constraint, .users = users_of_constraint,
                      .in_use = "%s is referred to by %s: delete this first",
                      .complete = complete_constraint, .patched = patched_constraint},
+    [JOINTS] = {"joints", "joint", sizeof(gw_scene_joint), AT(joints, joint_count), id_at_head,
+                gw_scene_joint_index, add_joint, gw_scene_remove_joint, gw_scene_rename_joint, NULL,
+                encode_joint, decode_joint, .users = users_of_joint,
+                .in_use = "%s is referred to by %s: delete these first", .complete = complete_joint,
+                .patched = keep_id},
+    [SPRINGS] = {"springs", "spring", sizeof(gw_scene_spring), AT(springs, spring_count),
+                 id_at_head, gw_scene_spring_index, add_spring, gw_scene_remove_spring, NULL, NULL,
+                 encode_spring, decode_spring, .complete = complete_spring, .patched = keep_id},
     [DEVICES] = {"devices", "device", sizeof(gw_device), AT(devices, device_count), id_at_head,
                  gw_scene_device, add_device, gw_scene_remove_device, rename_device, finish_device,
                  encode_device, decode_device, .show = show_device, .users = users_of_device,
@@ -542,6 +627,16 @@ static const api_route routes[] = {
     {{"GET", "/constraints/{id}", "One constraint.", NULL, "ConstraintRead", OP_ETAG, NULL}, resource_get, &resources[CONSTRAINTS]},
     {{"PATCH", "/constraints/{id}", "Changes, enables or disables a constraint.", "ConstraintPatch", "ConstraintRead", OP_EDIT | OP_DRY_RUN | OP_STRANDS | OP_ETAG | OP_409 | OP_422, NULL}, resource_patch, &resources[CONSTRAINTS]},
     {{"DELETE", "/constraints/{id}", "Removes a constraint.", NULL, NULL, OP_EDIT | OP_DRY_RUN | OP_ETAG | OP_409, NULL}, resource_delete, &resources[CONSTRAINTS]},
+    {{"GET", "/joints", "All joints between objects, links and the world, and gears.", NULL, "SceneJoint[]", OP_ETAG, NULL}, resource_list, &resources[JOINTS]},
+    {{"POST", "/joints", "Adds a joint.", "SceneJoint", "SceneJoint", OP_EDIT | OP_DRY_RUN | OP_ETAG | OP_CREATES | OP_409, NULL}, resource_post, &resources[JOINTS]},
+    {{"GET", "/joints/{id}", "One joint.", NULL, "SceneJoint", OP_ETAG, NULL}, resource_get, &resources[JOINTS]},
+    {{"PATCH", "/joints/{id}", "Changes, enables, disables or renames a joint.", "SceneJointPatch", "SceneJoint", OP_EDIT | OP_DRY_RUN | OP_ETAG | OP_409, NULL}, resource_patch, &resources[JOINTS]},
+    {{"DELETE", "/joints/{id}", "Removes a joint that no gear refers to.", NULL, NULL, OP_EDIT | OP_DRY_RUN | OP_ETAG | OP_409, NULL}, resource_delete, &resources[JOINTS]},
+    {{"GET", "/springs", "All springs.", NULL, "SceneSpring[]", OP_ETAG, NULL}, resource_list, &resources[SPRINGS]},
+    {{"POST", "/springs", "Adds a spring.", "SceneSpring", "SceneSpring", OP_EDIT | OP_DRY_RUN | OP_ETAG | OP_CREATES | OP_409, NULL}, resource_post, &resources[SPRINGS]},
+    {{"GET", "/springs/{id}", "One spring.", NULL, "SceneSpring", OP_ETAG, NULL}, resource_get, &resources[SPRINGS]},
+    {{"PATCH", "/springs/{id}", "Changes, enables, disables or renames a spring.", "SceneSpringPatch", "SceneSpring", OP_EDIT | OP_DRY_RUN | OP_ETAG | OP_409, NULL}, resource_patch, &resources[SPRINGS]},
+    {{"DELETE", "/springs/{id}", "Removes a spring.", NULL, NULL, OP_EDIT | OP_DRY_RUN | OP_ETAG, NULL}, resource_delete, &resources[SPRINGS]},
     {{"GET", "/solutions", "What each object that is not fixed may still do.", NULL, "Solution[]", OP_ETAG, NULL}, api_solutions_get, NULL},
     {{"GET", "/solutions/{object}", "The same of one object.", NULL, "Solution", OP_STRANDS | OP_ETAG | OP_400, NULL}, api_solution_get, NULL},
     {{"PATCH", "/solutions/{object}", "Chooses a branch or moves the object along its freedoms.", "SolutionPatch", "Solution", OP_EDIT | OP_DRY_RUN | OP_STRANDS | OP_ETAG, NULL}, api_solution_patch, NULL},

@@ -329,8 +329,8 @@ const wire_table wire_table_scene_joint = {
     .about =
         "A relation with coordinates between two objects, links of mechanisms or the world, or "
         "a gear between two such. An id left out is made.",
-    .patch = {"SceneJointPatch", "Merge patch of a joint; what another type has no place for is "
-                                 "dropped. Another id renames it."},
+    .patch = {"SceneJointPatch", "Merge patch of a joint; another type drops the numbers of the "
+                                 "coordinates. Another id renames it."},
     .fields = of_scene_joint,
     .size = sizeof(gw_scene_joint),
     .initial = no_joint,

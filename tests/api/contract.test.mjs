@@ -249,6 +249,51 @@ test('solutions', async () => {
   assert.equal(would.json.strands.length, would.json.dof);
 });
 
+test('joints and springs', async () => {
+  const hinge = { id: 'hinge', type: 'revolute', a: { object: 'cone' }, b: { object: 'cylinder' } };
+  const spring = { id: 'coil', a: { object: 'cone' }, b: { object: 'world' }, stiffness: 10 };
+  const gear = { id: 'gear', type: 'gear', joints: ['hinge', 'j1'], ratio: 2 };
+  await expect(200, 'POST', '/joints?dryRun=true', hinge);
+  const made = await expect(201, 'POST', '/joints', hinge);
+  assert.equal(made.headers.location, '/api/v1/joints/hinge');
+  await expect(201, 'POST', '/joints', { ...hinge, id: undefined, type: 'prismatic', limits: [[0, 1]] });
+  await expect(409, 'POST', '/joints', hinge);
+  await expect(400, 'POST', '/joints', { ...hinge, id: 'odd', limits: [] });
+  await expect(201, 'POST', '/joints', gear);
+  await expect(200, 'GET', '/joints');
+  await expect(200, 'GET', '/joints/hinge');
+  await expect(404, 'GET', '/joints/none');
+  await expect(200, 'PATCH', '/joints/hinge', { damping: [0.1], motor: { torque: 1 } });
+  await expect(200, 'PATCH', '/joints/hinge?dryRun=true', { enabled: false });
+  await expect(400, 'PATCH', '/joints/hinge', { damping: [-1] });
+  await expect(404, 'PATCH', '/joints/none', {});
+  await expect(409, 'PATCH', '/joints/hinge', { id: 'j1' });
+  await expect(409, 'DELETE', '/joints/hinge');
+  await expect(200, 'DELETE', '/joints/gear?dryRun=true');
+  await expect(204, 'DELETE', '/joints/gear');
+  await expect(404, 'DELETE', '/joints/gear');
+  await expect(200, 'POST', '/springs?dryRun=true', spring);
+  assert.equal((await expect(201, 'POST', '/springs', spring)).headers.location, '/api/v1/springs/coil');
+  await expect(201, 'POST', '/springs', { ...spring, id: undefined });
+  await expect(409, 'POST', '/springs', spring);
+  await expect(400, 'POST', '/springs', { ...spring, id: 'odd', stiffness: -1 });
+  await expect(200, 'GET', '/springs');
+  await expect(200, 'GET', '/springs/coil');
+  await expect(404, 'GET', '/springs/none');
+  await expect(200, 'PATCH', '/springs/coil', { length: 0.1, a: { p: [0, 0, 0.1] } });
+  await expect(200, 'PATCH', '/springs/coil?dryRun=true', { enabled: false });
+  await expect(400, 'PATCH', '/springs/coil', { length: -1 });
+  await expect(404, 'PATCH', '/springs/none', {});
+  await expect(409, 'PATCH', '/springs/coil', { id: 's1' });
+  await expect(200, 'DELETE', '/springs/s1?dryRun=true');
+  await expect(204, 'DELETE', '/springs/s1');
+  await expect(404, 'DELETE', '/springs/s1');
+  const full = (await expect(200, 'GET', '/scene')).json;
+  assert.deepEqual([full.joints.map((j) => j.id), full.springs.map((s) => s.id)], [['hinge', 'j1'], ['coil']]);
+  await expect(200, 'PATCH', '/scene', { joints: full.joints, springs: full.springs });
+  assert.deepEqual((await expect(200, 'GET', '/scene')).json, full);
+});
+
 test('devices and operators', async () => {
   const wrench = { type: 'wrench', samples: [{ t: 0, force: [0, 0, 0], torque: [0, 0, 0] }, { t: 0.5, force: [1, 0, -5], torque: [0, 0, 0] }] };
   const { json: drivers } = await expect(200, 'GET', '/drivers');
@@ -479,7 +524,7 @@ test('events and solve', async () => {
 // An address for a path of the document: ids that exist where that matters.
 const address = (path) => path.replace('/api/v1', '').replace('{file}', 'paper-plane').replace('{name}', 'wedge.obj').replace('{object}/{feature}', 'cone/apex')
   .replace('{object}', 'cone').replace('/devices/{id}', '/devices/sim').replace('/objects/{id}', '/objects/cone').replace('/constraints/{id}', '/constraints/c1').replace('/tasks/{id}', '/tasks/lift')
-  .replace('/mechanisms/{id}', '/mechanisms/arm').replace('{link}', '1').replace('/materials/{id}', '/materials/rubber');
+  .replace('/joints/{id}', '/joints/hinge').replace('/springs/{id}', '/springs/coil').replace('/mechanisms/{id}', '/mechanisms/arm').replace('{link}', '1').replace('/materials/{id}', '/materials/rubber');
 const operations = () => Object.entries(contract.document.paths).flatMap(([path, item]) =>
   Object.entries(item).map(([method, operation]) => ({ method: method.toUpperCase(), path: address(path), operation })));
 
@@ -530,6 +575,8 @@ test('every edit heeds If-Match', async () => {
     'POST /objects': { id: 'o', geometry: { type: 'sphere', radius: 1 } }, 'PATCH /objects/cone': {},
     'POST /features': { id: 'cone/f', point: [0, 0, 0] }, 'PUT /features/cone/apex': { point: [0, 0, 0] }, 'PATCH /features/cone/apex': {},
     'POST /constraints': { type: 'parallel', a: 'cone/axis', b: 'cylinder/axis' }, 'PATCH /constraints/c1': {},
+    'POST /joints': { type: 'fixed', a: { object: 'cone' }, b: { object: 'cylinder' } }, 'PATCH /joints/hinge': {},
+    'POST /springs': { a: { object: 'cone' }, b: { object: 'cylinder' } }, 'PATCH /springs/coil': {},
     'PATCH /solutions/cone': {}, 'POST /devices': { id: 'd', driver: 'sim' }, 'PATCH /devices/sim': {},
     'PUT /devices/sim/operator': { type: 'none' }, 'PUT /tool': { object: 'cone' }, 'PATCH /tool': {},
     'POST /tasks': { id: 't', object: 'cone', steps: [{ type: 'wait', seconds: 1 }] }, 'PATCH /tasks/lift': {},

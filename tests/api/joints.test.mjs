@@ -67,6 +67,57 @@ test('an object called world is meant by its name', async () => {
   await put({ objects, joints: [{ type: 'revolute', a: { object: 'world' }, b: { object: 'ground' } }] });
 });
 
+const list = async (collection) => (await expect(200, 'GET', `/${collection}`)).json;
+const one = async (path) => (await expect(200, 'GET', path)).json;
+
+test('renaming goes through everything that stands on an object, a link or a joint', async () => {
+  await put({ joints: whole, springs: [{ id: 'k', a: { object: 'rod' }, b: { object: 'arm.1' } }] });
+  await expect(200, 'PATCH', '/objects/rod', { id: 'bar' });
+  await expect(200, 'PATCH', '/mechanisms/arm', { id: 'leg' });
+  await expect(200, 'PATCH', '/joints/hinge', { id: 'pin' });
+  assert.deepEqual((await list('joints')).map((j) => (j.joints ?? [j.a, j.b].map((end) => end.object ?? end)).join(' ')),
+    ['crank ground', 'bar ground/+z', 'crank/pin bar', 'bar world', 'leg.1 bar', 'bar ground/+z', 'crank leg.0', 'crank bar', 'pin sleeve', 'leg.1 table']);
+  const { a, b } = await one('/springs/k');
+  assert.deepEqual([a.object, b.object], ['bar', 'leg.1']);
+  await expect(200, 'POST', '/scene/undo');
+  await expect(200, 'GET', '/joints/hinge');
+});
+
+test('what others refer to is not removed, and they are named', async () => {
+  await put({ joints: whole, springs: [{ id: 'k', a: { object: 'rod' }, b: { object: 'arm.1' } }] });
+  const why = async (path) => (await expect(409, 'DELETE', path)).json.detail;
+  assert.match(await why('/objects/crank'), /joint hinge, joint sleeve, joint ball, joint weld: delete/);
+  assert.match(await why('/objects/rod'), /joint rail.*spring k: delete/);
+  assert.match(await why('/features/crank/pin'), /is used by joint sleeve: delete/);
+  assert.match(await why('/mechanisms/arm'), /joint cardan, joint ball, joint train, spring k: delete/);
+  assert.match(await why('/mechanisms/arm/links/1'), /joint cardan, joint train, spring k: delete/);
+  assert.match(await why('/joints/hinge'), /gear belt: delete/);
+  for (const id of ['belt', 'hinge']) await expect(204, 'DELETE', `/joints/${id}`);
+});
+
+test('another type drops the numbers of the coordinates', async () => {
+  await put({ joints: whole });
+  await expect(200, 'PATCH', '/joints/thread', { type: 'cylindrical', damping: [1, 2] });
+  assert.deepEqual(await one('/joints/thread'), { id: 'thread', type: 'cylindrical', a: frame('rod'), b: frame('world'), damping: [1, 2], enabled: true });
+  await expect(200, 'PATCH', '/joints/cardan', { type: 'gear', joints: ['table', 'hinge'], ratio: 3 });
+  assert.deepEqual(await one('/joints/cardan'), { id: 'cardan', type: 'gear', joints: ['table', 'hinge'], ratio: 3, enabled: true });
+  assert.match((await expect(400, 'PATCH', '/joints/cardan', { type: 'fixed' })).json.errors[0].detail, /a: is missing/);
+});
+
+test('a null takes members away, an id stays', async () => {
+  await put({ joints: whole });
+  await expect(200, 'PATCH', '/joints/hinge', { id: null, limits: null, spring: null, motor: null, position: null, velocity: null, damping: null, friction: null, collide: null });
+  assert.deepEqual(await one('/joints/hinge'), hinge);
+});
+
+test('undo and redo take a joint and a spring back and again', async () => {
+  await put({});
+  await expect(201, 'POST', '/joints', hinge);
+  await expect(201, 'POST', '/springs', spring);
+  for (const way of ['undo', 'undo', 'redo', 'redo']) await expect(200, 'POST', `/scene/${way}`);
+  assert.deepEqual([(await list('joints')).length, (await list('springs')).length], [1, 1]);
+});
+
 const gear = { id: 'g', type: 'gear', joints: ['hinge', 'table'], ratio: 2 };
 const table = whole.find((j) => j.id === 'table');
 const spring = { id: 'k', a: { object: 'crank' }, b: { object: 'ground' } };
