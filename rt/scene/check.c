@@ -345,24 +345,29 @@ static bool check_object(const gw_scene *s, int index, gw_error *error)
     return check_body(&o->body, index, error) && check_free(s, index, error);
 }
 
-/* Refuses a name that is not an object's; links cannot be constrained yet. */
+/* An object, or a link. */
+static bool is_there(const gw_scene *s, const char *name)
+{
+    int link;
+    return gw_scene_object(s, name) >= 0 || gw_scene_link(s, name, &link) >= 0;
+}
+
+/* Refuses a name that is neither an object's nor a link's. */
 static bool refuse_reference(const gw_scene *s, const char *name, const char *collection, int index,
                              const char *member, gw_error *error)
 {
-    int link;
-    bool is_link = gw_scene_link(s, name, &link) >= 0 || gw_scene_mechanism(s, name) >= 0;
-    gw_scene_invalid(error, collection, index, member,
-                     is_link ? "\"%s\" belongs to a mechanism: links cannot be constrained yet"
-                             : "there is no object \"%s\"",
-                     name);
-    if (error && is_link)
-        error->code = GW_NOT_YET;
-    return false;
+    int mechanism = gw_scene_mechanism(s, name);
+    if (mechanism < 0)
+        return gw_scene_invalid(error, collection, index, member, "there is no object \"%s\"",
+                                name);
+    return gw_scene_invalid(error, collection, index, member,
+                            "\"%s\" is a mechanism: name a link, \"%s.0\" to \"%s.%d\"", name, name,
+                            name, s->mechanisms[mechanism].link_count - 1);
 }
 
 static bool check_feature(const gw_scene *s, const gw_feature *f, int index, gw_error *error)
 {
-    if (gw_scene_object(s, f->object) < 0)
+    if (!is_there(s, f->object))
         return refuse_reference(s, f->object, "features", index, "/id", error);
     if (!gw_finite3(f->element.p) || !gw_finite3(f->element.d))
         return gw_scene_invalid(error, "features", index, "", "a feature's numbers must be finite");
@@ -376,7 +381,7 @@ static bool check_ref(const gw_scene *s, const gw_feature_ref *ref, int index, c
 {
     if (gw_scene_element(s, ref, element))
         return true;
-    if (gw_scene_object(s, ref->object) < 0)
+    if (!is_there(s, ref->object))
         return refuse_reference(s, ref->object, "constraints", index, member, error);
     return gw_scene_invalid(error, "constraints", index, member, "\"%s\" has no feature \"%s\"",
                             ref->object, ref->feature);
@@ -468,10 +473,11 @@ static bool check_constraint(const gw_scene *s, const gw_scene_constraint *c, in
     if (!gw_constraint_fits(c->kind, a.kind, b.kind, &why))
         return gw_scene_invalid(error, "constraints", index, "/type", "%s", why);
     int ia = gw_scene_object(s, c->a.object), ib = gw_scene_object(s, c->b.object);
-    if (s->objects[ia].fixed && s->objects[ib].fixed)
+    bool link = ia < 0 || ib < 0;
+    if (!link && s->objects[ia].fixed && s->objects[ib].fixed)
         return gw_scene_invalid(error, "constraints", index, "/a",
                                 "both objects are fixed: one must move");
-    if (!check_free_constraint(s, &s->objects[ia], &s->objects[ib], index, error))
+    if (!link && !check_free_constraint(s, &s->objects[ia], &s->objects[ib], index, error))
         return false;
     return check_value(c, &a, &b, index, error) && check_bound(c, &a, &b, index, error);
 }
@@ -546,12 +552,6 @@ static bool out_of_range(gw_error *error, const char *where, const char *what, d
                          const char *right)
 {
     return gw_fail(error, GW_BAD_INPUT, where, "%s is %g, must be %s", what, value, right);
-}
-
-static bool is_there(const gw_scene *s, const char *name)
-{
-    int link;
-    return gw_scene_object(s, name) >= 0 || gw_scene_link(s, name, &link) >= 0;
 }
 
 static bool check_ignored(const gw_scene *s, int index, gw_error *error)

@@ -172,8 +172,25 @@ bool gw_scene_element(const gw_scene *s, const gw_feature_ref *ref, gw_element *
         *element = s->features[stated].element;
         return true;
     }
-    int object = gw_scene_object(s, ref->object);
-    return object >= 0 && gw_feature_find(&s->objects[object].shape, ref->feature, element);
+    int object = gw_scene_object(s, ref->object), link;
+    if (object >= 0)
+        return gw_feature_find(&s->objects[object].shape, ref->feature, element);
+    int mechanism = gw_scene_link(s, ref->object, &link);
+    const gw_link_geometry *g = mechanism < 0 ? NULL : &s->mechanisms[mechanism].geometries[link];
+    if (!g || !g->has_geometry || !gw_feature_find(&g->shape, ref->feature, element))
+        return false;
+    *element = gw_element_moved(&g->pose, element);
+    return true;
+}
+
+void gw_scene_name_held_link(const gw_scene *s, gw_tool *tool)
+{
+    int link, mechanism = gw_scene_link(s, tool->object, &link);
+    if (mechanism < 0)
+        return;
+    memcpy(tool->mechanism, s->mechanisms[mechanism].id, sizeof tool->mechanism);
+    tool->link = link;
+    tool->object[0] = '\0';
 }
 
 /* ---- renaming ------------------------------------------------------------------------------- */
@@ -252,6 +269,12 @@ void gw_scene_rename_mechanism(gw_scene *s, const char *from, const char *to)
         rename_id(s->mechanisms[i].id, old, to);
     for (int i = 0; i < s->tool_count; i++)
         rename_id(s->tools[i].mechanism, old, to);
+    for (int i = 0; i < s->feature_count; i++)
+        rename_link(s->features[i].object, old, to);
+    for (int i = 0; i < s->constraint_count; i++) {
+        rename_link(s->constraints[i].a.object, old, to);
+        rename_link(s->constraints[i].b.object, old, to);
+    }
     for (int i = 0; i < s->contact.ignore_count; i++) {
         rename_link(s->contact.ignore[i].a, old, to);
         rename_link(s->contact.ignore[i].b, old, to);

@@ -310,9 +310,12 @@ void gw_mechanism_poses(const gw_mechanism *mechanism, const double *q, gw_pose 
  * -1 where there are no more. */
 int gw_scene_unilateral(const gw_scene *scene, int object, int n);
 
-/* The element that a reference names, in its object's frame; stated features go before derived
- * ones. False when the object or the feature is unknown. */
+/* The element that a reference names, in the frame of its object or link; stated features go before
+ * derived ones. False when the object, the link or the feature is unknown. */
 bool gw_scene_element(const gw_scene *scene, const gw_feature_ref *ref, gw_element *element);
+
+/* A tool that has the name of a link for its object holds that link. */
+void gw_scene_name_held_link(const gw_scene *scene, gw_tool *tool);
 
 /* Gives every reference to object, constraint, mechanism, material or joint `from` the name `to`.
  */

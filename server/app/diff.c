@@ -53,7 +53,24 @@ static void add_geometry(app_diff *d, const gw_moved_geometry *moved)
         d->geometry[d->geometry_count++] = *moved;
 }
 
-/* A fixed object's pose is a value; all else of objects is not. */
+/* Whether a joint or a spring stands on the object; on that feature of it where one is named. */
+static bool carries_joint(const gw_scene *scene, const char *object, const char *feature)
+{
+    for (int i = 0; i < scene->joint_count; i++) {
+        const gw_joint_end *ends[2] = {&scene->joints[i].a, &scene->joints[i].b};
+        for (int k = 0; k < 2; k++)
+            if (same_id(ends[k]->object, object) &&
+                (!feature || same_id(ends[k]->feature, feature)))
+                return true;
+    }
+    for (int i = 0; i < scene->spring_count && !feature; i++)
+        if (same_id(scene->springs[i].a.object, object) ||
+            same_id(scene->springs[i].b.object, object))
+            return true;
+    return false;
+}
+
+/* A fixed object's pose is a value where no joint stands on it; all else of objects is not. */
 static void compare_object(const gw_scene *base, const gw_scene *scene, int i, app_diff *d)
 {
     const gw_object *a = &base->objects[i], *b = &scene->objects[i];
@@ -68,7 +85,7 @@ static void compare_object(const gw_scene *base, const gw_scene *scene, int i, a
         d->scenario = true;
     else if (SAME(a->pose, b->pose))
         return;
-    else if (b->fixed)
+    else if (b->fixed && !carries_joint(scene, b->id, NULL))
         add_geometry(d, &(gw_moved_geometry){.feature = -1, .object = i, .pose = b->pose});
     else
         d->scenario = true;
@@ -82,7 +99,7 @@ static void compare_objects(const gw_scene *base, const gw_scene *scene, app_dif
         compare_object(base, scene, i, d);
 }
 
-/* A feature's numbers are values. */
+/* A feature's numbers are values, but not those of a joint's frame. */
 static void compare_features(const gw_scene *base, const gw_scene *scene, app_diff *d)
 {
     if (base->feature_count != scene->feature_count)
@@ -92,7 +109,11 @@ static void compare_features(const gw_scene *base, const gw_scene *scene, app_di
         const gw_element *x = &a->element, *y = &b->element;
         if (!same_id(a->object, b->object) || !same_id(a->name, b->name) || x->kind != y->kind)
             d->scenario = true;
-        else if (!SAME(x->p, y->p) || (x->kind != GW_POINT && !SAME(x->d, y->d)))
+        else if (SAME(x->p, y->p) && (x->kind == GW_POINT || SAME(x->d, y->d)))
+            continue;
+        else if (carries_joint(scene, b->object, b->name))
+            d->scenario = true;
+        else
             add_geometry(d, &(gw_moved_geometry){.feature = i, .object = -1, .element = *y});
     }
 }

@@ -128,12 +128,12 @@ static void id_of_feature(const void *entry, char id[RESOURCE_ID])
     snprintf(id, RESOURCE_ID, "%s/%s", feature->object, feature->name);
 }
 
-/* Takes "object/feature" apart; false where it is no such name. */
+/* Takes "object/feature" apart, or "mechanism.link/feature"; false where it is no such name. */
 static bool reference(const char *id, gw_feature_ref *ref)
 {
     const char *slash = strchr(id, '/');
     size_t size = slash ? (size_t)(slash - id) : 0;
-    if (!slash || size > GW_MAX_ID || strlen(slash + 1) > GW_MAX_ID)
+    if (!slash || size > GW_MAX_LINK_NAME || strlen(slash + 1) > GW_MAX_ID)
         return false;
     memcpy(ref->object, id, size);
     ref->object[size] = 0;
@@ -176,9 +176,11 @@ static json_t *show_feature(const resource_view *view, int index)
     return feature_json(feature->object, feature->name, false, &feature->element);
 }
 
+/* Empty for a feature of a link. */
 static void object_of_feature(const gw_scene *scene, int index, char object[GW_MAX_ID + 1])
 {
-    strcpy(object, scene->features[index].object);
+    int of = gw_scene_object(scene, scene->features[index].object);
+    strcpy(object, of < 0 ? "" : scene->objects[of].id);
 }
 
 static bool names_feature(const char *object, const char *name, const gw_feature *feature)
@@ -204,38 +206,55 @@ static void users_of_feature(const gw_scene *scene, int index, char *list, size_
     }
 }
 
-/* Derived features of an object, then those that the scene states for it. */
-static void list_features(const gw_scene *scene, const gw_object *object, json_t *list)
+/* Derived features of an object's or a link's shape (NULL: none) at its pose, then those that the
+ * scene states for it. */
+static void list_features(const gw_scene *scene, const char *id, const gw_shape *shape,
+                          const gw_pose *pose, json_t *list)
 {
-    int count = gw_feature_count(&object->shape);
+    int count = shape ? gw_feature_count(shape) : 0;
     for (int i = 0; i < count; i++) {
         char name[GW_FEATURE_NAME];
         gw_element element;
-        gw_feature_at(&object->shape, i, name, &element);
-        if (gw_scene_feature(scene, object->id, name) < 0)
-            json_array_append_new(list, feature_json(object->id, name, true, &element));
+        gw_feature_at(shape, i, name, &element);
+        element = gw_element_moved(pose, &element);
+        if (gw_scene_feature(scene, id, name) < 0)
+            json_array_append_new(list, feature_json(id, name, true, &element));
     }
     for (int i = 0; i < scene->feature_count; i++) {
         const gw_feature *stated = &scene->features[i];
-        if (is(stated->object, object->id))
+        if (is(stated->object, id))
             json_array_append_new(
                 list, feature_json(stated->object, stated->name, false, &stated->element));
     }
 }
 
+static void list_link_features(const gw_scene *scene, int mechanism, int link, json_t *list)
+{
+    char name[GW_MAX_LINK_NAME + 1];
+    const gw_link_geometry *g = &scene->mechanisms[mechanism].geometries[link];
+    gw_link_name(&scene->mechanisms[mechanism], link, name);
+    list_features(scene, name, g->has_geometry ? &g->shape : NULL, &g->pose, list);
+}
+
 static void api_features_get(api_call *call)
 {
-    char object[GW_MAX_ID + 1] = "";
+    char object[GW_MAX_LINK_NAME + 1] = "";
+    int link = 0;
     app_document *document = app_document_get(call->app);
     const gw_scene *scene = document->scene;
+    const gw_pose here = gw_pose_identity();
     bool one = api_query(call, "object", object, sizeof object);
-    if (one && gw_scene_object(scene, object) < 0)
+    if (one && gw_scene_object(scene, object) < 0 && gw_scene_link(scene, object, &link) < 0)
         api_refuse(call, 404, "", "there is no object %s", object);
     else {
         json_t *list = json_array();
         for (int i = 0; i < scene->object_count; i++)
             if (!one || is(scene->objects[i].id, object))
-                list_features(scene, &scene->objects[i], list);
+                list_features(scene, scene->objects[i].id, &scene->objects[i].shape, &here, list);
+        for (int i = 0; i < scene->mechanism_count; i++)
+            for (int k = 0; k < scene->mechanisms[i].link_count; k++)
+                if (!one || (gw_scene_link(scene, object, &link) == i && link == k))
+                    list_link_features(scene, i, k, list);
         api_part(call, 200, document, list);
     }
     app_document_put(document);
@@ -303,7 +322,8 @@ static void object_of_constraint(const gw_scene *scene, int index, char object[G
     if (a >= 0 && b >= 0 && scene->objects[a].fixed == scene->objects[b].fixed)
         second = is_held(scene, constraint->b.object) ||
                  (!is_held(scene, constraint->a.object) && b > a);
-    strcpy(object, second ? constraint->b.object : constraint->a.object);
+    int moved = second ? b : a;
+    strcpy(object, moved < 0 ? "" : scene->objects[moved].id);
 }
 
 static void users_of_constraint(const gw_scene *scene, int index, char *list, size_t size)
@@ -463,6 +483,13 @@ void api_users_of_links(const gw_scene *scene, int index, int first, char *list,
             api_name(list, size, "contact ignore", a ? pair->b : pair->a);
     }
     const gw_body_ref body = {.object = -1, .mechanism = index, .link = first};
+    for (int i = 0; i < scene->constraint_count; i++)
+        if (means(scene, scene->constraints[i].a.object, &body) ||
+            means(scene, scene->constraints[i].b.object, &body))
+            api_name(list, size, "constraint", scene->constraints[i].id);
+    for (int i = 0; i < scene->feature_count; i++)
+        if (means(scene, scene->features[i].object, &body))
+            api_name(list, size, "feature", scene->features[i].name);
     users_of_body(scene, &body, list, size);
 }
 

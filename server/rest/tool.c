@@ -101,6 +101,7 @@ void api_tool_put(api_call *call)
         api_abandon(call, &edit, &error);
         return;
     }
+    gw_scene_name_held_link(edit.scene, &tool);
     edit.scene->tools[0] = tool;
     finish(call, &edit, is_new ? 201 : 200);
 }
@@ -123,6 +124,7 @@ void api_tool_patch(api_call *call)
         api_abandon(call, &edit, &error);
         return;
     }
+    gw_scene_name_held_link(edit.scene, &tool);
     if (app_only_control(&edit.scene->tools[0], &tool))
         strcpy(edit.group, "rendering");
     edit.scene->tools[0] = tool;

@@ -183,7 +183,7 @@ static const char primitives[] =
     "{\"Id\":{\"type\":\"string\",\"pattern\":\"^[A-Za-z0-9_.:+-]{1,64}$\","
     "\"description\":\"Name of an object, constraint or device.\"},"
     "\"FeatureId\":{\"type\":\"string\",\"description\":\"object/feature\","
-    "\"pattern\":\"^[A-Za-z0-9_.:+-]{1,64}/[A-Za-z0-9_.:+-]{1,64}$\"},"
+    "\"pattern\":\"^[A-Za-z0-9_.:+-]{1,76}/[A-Za-z0-9_.:+-]{1,64}$\"},"
     "\"Vec3\":{\"type\":\"array\",\"items\":{\"type\":\"number\"},\"minItems\":3,\"maxItems\":3,"
     "\"description\":\"[x, y, z]\"},"
     "\"Quat\":{\"type\":\"array\",\"items\":{\"type\":\"number\"},\"minItems\":4,\"maxItems\":4,"

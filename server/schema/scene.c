@@ -301,13 +301,16 @@ const wire_table wire_table_scene = {
     .initial = default_scene,
     .before = not_both_tools};
 
-/* What a stored scene may lack, and what it may have too much: ids of relations are made; the value
- * that a constraint had before its type was changed is no reason not to open it. */
+/* What a stored scene may lack, and what it may have too much: ids of relations are made; a tool
+ * may name a link as an object; the value that a constraint had before its type was changed is no
+ * reason not to open it. */
 static void settle(gw_scene *s)
 {
     for (int i = 0; i < s->constraint_count; i++)
         if (!gw_constraint_has_value(s->constraints[i].kind))
             s->constraints[i].value = 0;
+    for (int i = 0; i < s->tool_count; i++)
+        gw_scene_name_held_link(s, &s->tools[i]);
     make_ids(s, gw_scene_constraint_index, 'c', s->constraints, s->constraint_count,
              sizeof *s->constraints);
     make_ids(s, gw_scene_joint_index, 'j', s->joints, s->joint_count, sizeof *s->joints);

@@ -118,6 +118,39 @@ test('undo and redo take a joint and a spring back and again', async () => {
   assert.deepEqual([(await list('joints')).length, (await list('springs')).length], [1, 1]);
 });
 
+test('features of links, stated or of their geometry, are features like others', async () => {
+  const tube = { ...link([0.2, 0, 0]), geometry: { type: 'cylinder', radius: 0.01, height: 0.2 }, geometry_at: { p: [0.1, 0, 0], q: [Math.SQRT1_2, 0, Math.SQRT1_2, 0] } };
+  const leg = { ...parts.mechanisms[0], links: [link([0, 1, 0]), tube] };
+  await put({ mechanisms: [leg], features: [...parts.features, { id: 'arm.0/eye', point: [0, 0, 0.1] }],
+    joints: [{ id: 'end', type: 'spherical', a: 'arm.1/top', b: 'crank/pin' }],
+    constraints: [{ id: 'c', type: 'coincident', a: 'arm.0/eye', b: 'arm.1/mid', enabled: false }] });
+  const top = (await one('/features/arm.1/top'));
+  assert.ok(top.derived);
+  [...top.plane.point, ...top.plane.normal].forEach((x, i) => assert.ok(Math.abs(x - [0.2, 0, 0, 1, 0, 0][i]) < 1e-12, JSON.stringify(top)));
+  assert.deepEqual((await list('features?object=arm.0')).map((f) => f.id), ['arm.0/eye']);
+  assert.ok((await list('features')).some((f) => f.id === 'arm.1/axis'));
+  await expect(200, 'PATCH', '/features/arm.0/eye', { point: [0, 0, 0.2] });
+  await expect(201, 'POST', '/features', { id: 'arm.1/tip', point: [0.2, 0, 0] });
+  await expect(409, 'POST', '/features', { id: 'arm.1/top', point: [0.2, 0, 0] });
+  assert.match((await expect(409, 'DELETE', '/mechanisms/arm')).json.detail, /constraint c, feature eye, feature tip, joint end: delete/);
+  await expect(200, 'PATCH', '/mechanisms/arm', { id: 'leg' });
+  assert.deepEqual((await list('constraints')).map((c) => [c.a, c.b]), [['leg.0/eye', 'leg.1/mid']]);
+  await expect(200, 'GET', '/features/leg.1/tip');
+  assert.equal((await one('/joints/end')).a, 'leg.1/top');
+});
+
+test('a tool may name a link as an object', async () => {
+  const devices = [{ id: 'touch', driver: 'sim-impedance' }];
+  await put({ devices, tool: { object: 'arm.1', device: 'touch', control: 'impedance' } });
+  const held = async () => (({ object, mechanism, link: number }) => [object, mechanism, number])(await one('/tool'));
+  assert.deepEqual(await held(), [undefined, 'arm', 1]);
+  await expect(200, 'PATCH', '/tool', { object: 'arm.0' });
+  assert.deepEqual(await held(), [undefined, 'arm', 0]);
+  await expect(200, 'PUT', '/tool', { object: 'arm.1', device: 'touch', control: 'impedance' });
+  assert.deepEqual(await held(), [undefined, 'arm', 1]);
+  await expect(400, 'PATCH', '/tool', { object: 'arm.2' });
+});
+
 const gear = { id: 'g', type: 'gear', joints: ['hinge', 'table'], ratio: 2 };
 const table = whole.find((j) => j.id === 'table');
 const spring = { id: 'k', a: { object: 'crank' }, b: { object: 'ground' } };

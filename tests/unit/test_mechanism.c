@@ -210,8 +210,8 @@ static void checks_keep_names_apart(void **state)
     REFUSED(strcpy(s->contact.ignore[0].a, "wall"), "/contact/ignore/0/0", "wall");
     REFUSED(strcpy(s->contact.ignore[0].b, "arm.3"), "/contact/ignore/0/1", "arm.3");
     REFUSED(strcpy(s->contact.ignore[0].b, "floor"), "/contact/ignore/0/1", "itself");
-    REFUSED(join(s, "c", GW_COINCIDENT, "floor", "+z", "arm.1", "axis"), "/constraints/0/b",
-            "links cannot be constrained yet");
+    REFUSED(join(s, "c", GW_COINCIDENT, "floor", "+z", "arm", "axis"), "/constraints/0/b",
+            "\"arm.0\" to \"arm.2\"");
 }
 
 static void checks_keep_free_objects_free(void **state)
