@@ -36,6 +36,7 @@
 #define GW_MAX_FREE               64   /* free bodies of a scene: each is stepped in every tick */
 #define GW_MAX_SYSTEMS            64 /* systems of bodies of a scene: each is stepped in every tick */
 #define GW_MAX_SYSTEM_BODIES      512 /* of all of them: a snapshot carries them */
+#define GW_MAX_SYSTEM_DOF         384 /* coordinates of one that is held or collides: rows are so long */
 #define GW_MAX_MOVING             (GW_MAX_FREE + GW_MAX_SYSTEM_BODIES)
 #define GW_MAX_MODELS             (GW_MAX_TOOLS + GW_MAX_MECHANISMS + GW_MAX_FREE + GW_MAX_SYSTEMS)
 #define GW_MAX_CONTACT_CANDIDATES 512 /* contact candidates: a heap of 64 bodies has up to 350 */

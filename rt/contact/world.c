@@ -217,7 +217,8 @@ static void pre_step(gw_world *w, gw_world_step_result *out)
         gw_world_system *system = &w->systems[m];
         system->step = (gw_step){.finite = true, .margin = 1};
         system->collided = w->in_contact[m] = false;
-        memset(system->impulse, 0, sizeof system->impulse);
+        memset(system->impulse, 0,
+               (size_t)gw_model_dof(gw_world_model(w, m)) * sizeof *system->impulse);
     }
     bool updated = update_pairs(w);
     update_contacts(w, updated);

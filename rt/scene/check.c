@@ -317,11 +317,11 @@ static bool check_free(const gw_scene *s, int index, gw_error *error)
     int before = 0;
     for (int i = 0; i < index; i++)
         before += s->objects[i].free;
-    if (before >= GW_MAX_FREE) {
+    if (before >= GW_MAX_SYSTEM_BODIES) {
         char where[64];
         snprintf(where, sizeof where, "/objects/%d/free", index);
         return gw_fail(error, GW_TOO_LARGE, where, "a scene has at most %d free objects",
-                       GW_MAX_FREE);
+                       GW_MAX_SYSTEM_BODIES);
     }
     return check_unilaterals(s, o->id, error);
 }

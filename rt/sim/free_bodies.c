@@ -370,18 +370,22 @@ static bool make_stops(gw_scene_dynamics *m)
     return true;
 }
 
-bool gw_free_bodies_create(gw_scene_dynamics *m, const gw_scene_dynamics_def *def)
+bool gw_free_bodies_create(gw_scene_dynamics *m, const gw_scene_dynamics_def *def, gw_error *error)
 {
     int count = 0;
     for (int i = 0; i < def->scene->object_count; i++)
         count += moves_freely(def, i);
+    if (count > GW_MAX_FREE)
+        return gw_fail(error, GW_TOO_LARGE, "/objects",
+                       "a scene has at most %d free objects that are not joined to others; this "
+                       "one has %d",
+                       GW_MAX_FREE, count);
     m->bodies = calloc((size_t)count + 1, sizeof *m->bodies);
-    if (!m->bodies)
-        return false;
-    for (int i = 0; i < def->scene->object_count && m->free_count < GW_MAX_FREE; i++)
-        if (moves_freely(def, i) && !build_body(def, i, &m->bodies[m->free_count++]))
-            return false;
-    return make_stops(m);
+    bool made = m->bodies;
+    for (int i = 0; i < def->scene->object_count && made; i++)
+        if (moves_freely(def, i))
+            made = build_body(def, i, &m->bodies[m->free_count++]);
+    return (made && make_stops(m)) || gw_fail(error, GW_FAILED, "", "no memory for free objects");
 }
 
 void gw_free_bodies_destroy(gw_scene_dynamics *m)

@@ -526,7 +526,8 @@ static void remember_impulse(gw_haptic_tool *tool, const gw_world_system *system
 {
     tool->had_impulse = system->collided;
     if (system->collided)
-        memcpy(tool->impulse, system->impulse, sizeof tool->impulse);
+        memcpy(tool->impulse, system->impulse,
+               (size_t)gw_model_dof(system->model) * sizeof *tool->impulse);
 }
 
 /* A body at rest on a set that moves goes along. */

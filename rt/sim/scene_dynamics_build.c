@@ -75,9 +75,9 @@ static bool fill(gw_scene_dynamics *m, const gw_scene_dynamics_def *def, gw_erro
     m->object_count = def->scene->object_count;
     m->chain_count = def->scene->mechanism_count;
     m->chains = calloc((size_t)m->chain_count + 1, sizeof *m->chains);
-    if (!m->chains || !gw_free_bodies_create(m, def))
-        return gw_fail(error, GW_FAILED, "", "no memory for what moves");
-    if (!gw_body_systems_create(m, def, error))
+    if (!m->chains)
+        return gw_fail(error, GW_FAILED, "", "no memory for mechanisms");
+    if (!gw_free_bodies_create(m, def, error) || !gw_body_systems_create(m, def, error))
         return false;
     m->body_count = m->object_count;
     for (int i = 0; i < m->chain_count; i++) {

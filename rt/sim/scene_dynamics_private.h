@@ -142,8 +142,9 @@ void gw_body_systems_publish(const gw_scene_dynamics *dynamics, gw_snapshot *sna
 
 /* ---- free_bodies.c -------------------------------------------------------------------------- */
 
-/* One for each object that is free and not held; false: memory. Not RT safe. */
-bool gw_free_bodies_create(gw_scene_dynamics *dynamics, const gw_scene_dynamics_def *def);
+/* One for each object that is free, not held and in no system of bodies. Not RT safe. */
+bool gw_free_bodies_create(gw_scene_dynamics *dynamics, const gw_scene_dynamics_def *def,
+                           gw_error *error);
 void gw_free_bodies_destroy(gw_scene_dynamics *dynamics);
 
 void gw_free_bodies_reset(gw_scene_dynamics *dynamics);
