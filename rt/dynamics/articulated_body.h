@@ -110,24 +110,9 @@ gw_wrench gw_chain_constraint_wrench(const gw_chain *chain, const double *a, con
 void gw_chain_joint_forces(const gw_chain *chain, const double *q, const double *v, double *force,
                            double *motors, double *dissipated);
 
-/* A motor's force about the present state, force - damping dv - stiffness dq, within -most .. most
- * and, where it drives, at most fade_slope (speed - |v|). */
-typedef struct gw_motor_force_model {
-    double force, damping, stiffness, most, speed, fade_slope;
-} gw_motor_force_model;
-
-/* Slope of a motor's force by the joint's speed where it fades out (N m s/rad, N s/m). */
-double gw_motor_fade_slope(const gw_motor *m, double q, double v);
-
-/* All joint forces linearised about q and v: dampers, friction and limits together, motors apart.
- */
-typedef struct gw_joint_force_model {
-    double force[GW_MAX_LINKS], damping[GW_MAX_LINKS], stiffness[GW_MAX_LINKS];
-    gw_motor_force_model motor[GW_MAX_LINKS];
-} gw_joint_force_model;
-
+/* All joint forces linearised about q and v, one a joint. */
 void gw_chain_linearise_joint_forces(const gw_chain *chain, const double *q, const double *v,
-                                     gw_joint_force_model *model);
+                                     gw_joint_force_model *models);
 
 /* Sets the stiffness and damping of the limits' springs and of friction's bristles, which are put
  * unbent at q. Leaves the link states at another q: update them afterwards. */

@@ -14,18 +14,9 @@
 #define GW_DYNAMICS_CHAIN_H
 
 #include "rt/dynamics/joint.h"
+#include "rt/dynamics/joint_forces.h"
 #include "rt/dynamics/model.h"
 #include "rt/geometry/shape.h"
-
-/* A motor at the joint: torque + stiffness (target - q) + damping (rate - v), at most `max` either
- * way, and what would speed the joint up fades out towards `speed`. All zero: none. */
-typedef struct gw_motor {
-    double torque;            /* N m, N */
-    double target, stiffness; /* rad, m; N m/rad, N/m */
-    double rate, damping;     /* rad/s, m/s; N m s/rad, N s/m */
-    double max;               /* N m, N; 0: unlimited */
-    double speed;             /* rad/s, m/s: beyond, it drives no faster; 0: unlimited */
-} gw_motor;
 
 typedef struct gw_chain_link {
     gw_joint_kind kind;

@@ -282,56 +282,9 @@ void gw_chain_detect_stiffness(gw_chain *chain, double dt)
  * stiffer than h decays: 1/2 R1 - 4 R2 + 9/2 R3 -> 0.
  */
 
-/* How a motor's force is bounded: not at all (linear law), by its maximum either way, by its speed,
- * beyond its speed. The first and third are also the sign of the maximum. */
-enum { MOTOR_AT_MIN = -1, MOTOR_LINEAR, MOTOR_AT_MAX, MOTOR_AT_SPEED, MOTOR_BEYOND_SPEED };
-
 /* Iterations of the search for the motors' states; from the second half on none becomes linear
  * again. */
 #define MOTOR_ITERATIONS 8
-
-/* The force of the motor's linear law where the joint accelerates by a. */
-static double motor_linear_force(const gw_motor_force_model *m, double h, double v, double a)
-{
-    return m->force - m->damping * h * a - m->stiffness * h * (v + h * a);
-}
-
-/* The most that a motor gives in its direction at speed v. */
-static double motor_speed_force(const gw_motor_force_model *m, double v)
-{
-    return m->fade_slope * (copysign(m->speed, m->force) - v);
-}
-
-static double motor_force_in(const gw_motor_force_model *m, int state, double h, double v, double a)
-{
-    switch (state) {
-    case MOTOR_LINEAR:
-        return motor_linear_force(m, h, v, a);
-    case MOTOR_AT_SPEED:
-        return motor_speed_force(m, v + h * a);
-    case MOTOR_BEYOND_SPEED:
-        return 0;
-    case MOTOR_AT_MIN:
-    case MOTOR_AT_MAX:
-    default:
-        assert(state == MOTOR_AT_MIN || state == MOTOR_AT_MAX);
-        return state * m->most;
-    }
-}
-
-/* The state that a motor belongs in at acceleration a. The speed's bound is tried before what lies
- * beyond it, which only comes from being driven there. */
-static int motor_state_at(const gw_motor_force_model *m, int state, double h, double v, double a)
-{
-    double force = motor_linear_force(m, h, v, a), to = v + h * a, ahead = copysign(1, m->force);
-    double most = ahead * motor_speed_force(m, to);
-    if (isfinite(m->speed) && ahead * force > 0 && most < fmin(fabs(force), m->most))
-        return most > 0 || state != MOTOR_AT_SPEED
-                   ? (state == MOTOR_BEYOND_SPEED && !(most > 0) ? MOTOR_BEYOND_SPEED
-                                                                 : MOTOR_AT_SPEED)
-                   : MOTOR_BEYOND_SPEED;
-    return force > m->most ? MOTOR_AT_MAX : force < -m->most ? MOTOR_AT_MIN : MOTOR_LINEAR;
-}
 
 /* Updates all motors' states; true where one changed. */
 static bool update_motor_states(const gw_chain *chain, const gw_joint_force_model *forces,
@@ -340,8 +293,9 @@ static bool update_motor_states(const gw_chain *chain, const gw_joint_force_mode
 {
     bool changed = false;
     for (int i = 0; i < chain->def->count; i++) {
-        signed char now = (signed char)motor_state_at(&forces->motor[i], states[i], h, v[i], a[i]);
-        if (now == states[i] || (now == MOTOR_LINEAR && !may_become_linear))
+        signed char now =
+            (signed char)gw_motor_state_at(&forces[i].motor, states[i], h, v[i], a[i]);
+        if (now == states[i] || (now == GW_MOTOR_LINEAR && !may_become_linear))
             continue;
         states[i] = now;
         changed = true;
@@ -354,17 +308,17 @@ static void implicit_system(const gw_chain *chain, const gw_joint_force_model *f
                             const double *v, const signed char *states, double *a, double *added)
 {
     for (int i = 0; i < chain->def->count; i++) {
-        const gw_motor_force_model *m = &forces->motor[i];
-        double damping = forces->damping[i], stiffness = forces->stiffness[i];
+        const gw_motor_force_model *m = &forces[i].motor;
+        double damping = forces[i].damping, stiffness = forces[i].stiffness;
         double force =
-            states[i] == MOTOR_LINEAR ? m->force : motor_force_in(m, states[i], h, v[i], 0);
-        if (states[i] == MOTOR_LINEAR) {
+            states[i] == GW_MOTOR_LINEAR ? m->force : gw_motor_force_in(m, states[i], h, v[i], 0);
+        if (states[i] == GW_MOTOR_LINEAR) {
             damping += m->damping;
             stiffness += m->stiffness;
         }
-        if (states[i] == MOTOR_AT_SPEED)
+        if (states[i] == GW_MOTOR_AT_SPEED)
             damping += m->fade_slope;
-        a[i] = forces->force[i] + force - h * stiffness * v[i];
+        a[i] = forces[i].force + force - h * stiffness * v[i];
         added[i] = h * (damping + h * stiffness);
     }
 }
@@ -427,7 +381,7 @@ static void euler_step(const gw_chain *chain, const gw_forces *forces, double t,
 {
     gw_chain_link_state at[GW_MAX_LINKS];
     gw_wrench bias[GW_MAX_LINKS], hand[GW_MAX_LINKS], touch[GW_MAX_LINKS];
-    gw_joint_force_model joint_forces;
+    gw_joint_force_model joint_forces[GW_MAX_LINKS];
     stage_load load = {0};
     double a[GW_MAX_LINKS];
     int n = chain->def->count;
@@ -449,10 +403,11 @@ static void euler_step(const gw_chain *chain, const gw_forces *forces, double t,
     add_wrenches(n, touch, bias);
 
     /* implicit joint forces, and the step */
-    gw_chain_linearise_joint_forces(chain, r->q, r->v, &joint_forces);
-    implicit_accelerations(chain, &joint_forces, bias, h, r->v, at, a, r->motor_states);
+    gw_chain_linearise_joint_forces(chain, r->q, r->v, joint_forces);
+    implicit_accelerations(chain, joint_forces, bias, h, r->v, at, a, r->motor_states);
     for (int i = 0; i < n; i++) {
-        double force = motor_force_in(&joint_forces.motor[i], r->motor_states[i], h, r->v[i], a[i]);
+        double force =
+            gw_motor_force_in(&joint_forces[i].motor, r->motor_states[i], h, r->v[i], a[i]);
         r->v[i] += h * a[i];
         r->q[i] += h * r->v[i];
         r->sum.motors += h * force * r->v[i];
@@ -541,16 +496,16 @@ void gw_chain_implicit_acceleration(const gw_chain *chain, double *a)
     gw_chain_link_state at[GW_MAX_LINKS];
     gw_wrench bias[GW_MAX_LINKS];
     double direct[GW_MAX_LINKS];
-    gw_joint_force_model forces;
+    gw_joint_force_model forces[GW_MAX_LINKS];
     signed char states[GW_MAX_LINKS] = {0};
     size_t n = (size_t)chain->def->count;
     memcpy(at, chain->states, n * sizeof *at);
     memcpy(direct, chain->hand_force, n * sizeof *direct);
     gw_chain_bias_forces(chain, chain->v, at, bias);
-    gw_chain_linearise_joint_forces(chain, chain->q, chain->v, &forces);
+    gw_chain_linearise_joint_forces(chain, chain->q, chain->v, forces);
     for (size_t i = 0; i < n; i++)
-        forces.force[i] += chain->hand_force[i];
-    implicit_accelerations(chain, &forces, bias, chain->implicit_dt, chain->v, at, a, states);
+        forces[i].force += chain->hand_force[i];
+    implicit_accelerations(chain, forces, bias, chain->implicit_dt, chain->v, at, a, states);
     gw_chain_accelerations(chain, chain->states, NULL, direct);
     for (size_t i = 0; i < n; i++)
         a[i] -= direct[i];
@@ -598,18 +553,12 @@ static bool close_energy_balance(gw_chain *chain, double kinetic, double potenti
     return !(owed > 10 * (kinetic + fabs(come) + fabs(potential)) + 1e-9);
 }
 
-/* The most work (J) that the motors can have done from q0 to q1: a spring gives what it held,
- * b (rate - v) no more than b rate, and a bounded one no more than its maximum times the way. */
+/* The most work (J) that the motors can have done from q0 to q1. */
 static double motor_work_max(const gw_chain *chain, const double *q0, const double *q1)
 {
     double sum = 0, size = 0;
-    for (int i = 0; i < chain->def->count; i++) {
-        const gw_motor *m = &chain->def->links[i].motor;
-        double way = q1[i] - q0[i], amid = m->target - 0.5 * (q0[i] + q1[i]);
-        double given = (m->torque + m->stiffness * amid + m->damping * m->rate) * way;
-        sum += m->max > 0 ? m->max * fabs(way) : given;
-        size += fabs(given);
-    }
+    for (int i = 0; i < chain->def->count; i++)
+        sum += gw_motor_work_max(&chain->def->links[i].motor, q0[i], q1[i], &size);
     return sum + MOTOR_ROUNDING * size;
 }
 

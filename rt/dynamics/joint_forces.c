@@ -1,7 +1,9 @@
 /*
- * Joint forces of a chain: motors, damping, friction by a bristle model, and springs at the limits.
- * On the loop's thread, RT safe.
+ * Joint forces: motors, damping, friction by a bristle model, and springs at the limits; of one
+ * coordinate, then of a chain. On the loop's thread, RT safe.
  */
+#include "rt/dynamics/joint_forces.h"
+
 #include <assert.h>
 
 #include "rt/dynamics/articulated_body.h"
@@ -16,11 +18,6 @@
 /* A motor's force fades out over the last tenth of its speed, or more where the step needs it. */
 #define FADE_SHARE 0.1
 
-static double period(const gw_chain *chain)
-{
-    return chain->def->dt > 0 ? chain->def->dt : 1e-3;
-}
-
 /* The motor's force by its law, clamped to `max`. */
 static double motor_force(const gw_motor *m, double q, double v)
 {
@@ -34,27 +31,27 @@ double gw_motor_fade_slope(const gw_motor *m, double q, double v)
 }
 
 /* The factor, 0 to 1, of a force that drives the joint towards the motor's speed. */
-static double motor_fade(const gw_motor *m, const gw_chain_link_state *joint, double force,
-                         double v)
+static double motor_fade(const gw_joint_law *law, double force, double v)
 {
-    if (!(m->speed > 0 && force * v > 0))
+    double speed = law->motor->speed;
+    if (!(speed > 0 && force * v > 0))
         return 1;
-    double width = fmax(FADE_SHARE * m->speed, fabs(force) / joint->limit_damping);
-    return fmax(0, fmin(1, (m->speed - fabs(v)) / width));
+    double width = fmax(FADE_SHARE * speed, fabs(force) / law->limit_damping);
+    return fmax(0, fmin(1, (speed - fabs(v)) / width));
 }
 
-static double past_limit(const gw_chain_link *link, double q)
+static double past_limit(const gw_joint_law *law, double q)
 {
-    if (!link->limited)
+    if (!law->limited)
         return 0;
-    return q > link->upper ? q - link->upper : q < link->lower ? q - link->lower : 0;
+    return q > law->upper ? q - law->upper : q < law->lower ? q - law->lower : 0;
 }
 
 /* The force of a limit's spring and damper; it pushes back and never pulls. */
-static double limit_force(const gw_chain_link_state *joint, double past, double v)
+static double limit_force(const gw_joint_law *law, double past, double v)
 {
-    double damping = joint->limit_damping * fmin(1, fabs(past) / LIMIT_RAMP);
-    double force = -joint->limit_stiffness * past - damping * v;
+    double damping = law->limit_damping * fmin(1, fabs(past) / LIMIT_RAMP);
+    double force = -law->limit_stiffness * past - damping * v;
     return force * past > 0 ? 0 : force;
 }
 
@@ -79,29 +76,183 @@ static double limit_force(const gw_chain_link_state *joint, double past, double 
 #define SPAN (15.0 / 8)
 #define FULL (11.0 / 16) /* U / (F span) at |w| = 1 */
 
-static double span_of(const gw_chain_link *link, const gw_chain_link_state *joint)
+static double span_of(const gw_joint_law *law)
 {
-    return SPAN * link->friction / joint->limit_stiffness;
+    return SPAN * law->friction / law->limit_stiffness;
 }
 
-static double friction_force(const gw_chain_link *link, const gw_chain_link_state *joint, double q,
-                             double v, double *dissipated)
+static double friction_force(const gw_joint_law *law, double q, double v, double *dissipated)
 {
-    double w = (q - joint->bristle_root) / span_of(link, joint), w2 = w * w;
+    double w = (q - law->bristle_root) / span_of(law), w2 = w * w;
     if (w2 >= 1)
-        return copysign(link->friction, -w);
+        return copysign(law->friction, -w);
     double s = w * (15 - w2 * (10 - 3 * w2)) / 8;
-    double c = joint->limit_damping, x = c * v / link->friction;
+    double c = law->limit_damping, x = c * v / law->friction;
     double damping = c * (1 - s * s) / (1 + x * x);
     *dissipated += damping * v * v;
-    return -link->friction * s - damping * v;
+    return -law->friction * s - damping * v;
 }
 
-static double friction_energy(const gw_chain_link *link, const gw_chain_link_state *joint, double q)
+static double friction_energy(const gw_joint_law *law, double q)
 {
-    double span = span_of(link, joint), w = fabs(q - joint->bristle_root) / span, w2 = w * w;
+    double span = span_of(law), w = fabs(q - law->bristle_root) / span, w2 = w * w;
     double share = w < 1 ? w2 * (7.5 - w2 * (2.5 - 0.5 * w2)) / 8 : FULL + (w - 1);
-    return link->friction * span * share;
+    return law->friction * span * share;
+}
+
+double gw_joint_slip(const gw_joint_law *law, double q, double *root)
+{
+    if (!(law->friction > 0))
+        return 0;
+    double bent = q - *root, beyond = fabs(bent) - span_of(law);
+    if (!(beyond > 0))
+        return 0;
+    *root += copysign(beyond, bent);
+    return law->friction * beyond;
+}
+
+/* ---- one coordinate ------------------------------------------------------------------------- */
+
+double gw_joint_force(const gw_joint_law *law, double q, double v, double *motor_power,
+                      double *dissipated_power)
+{
+    double motor = motor_force(law->motor, q, v), damping = law->damping;
+    motor *= motor_fade(law, motor, v);
+    double past = past_limit(law, q);
+    double force = motor - damping * v;
+    *motor_power += motor * v;
+    *dissipated_power += damping * v * v;
+    if (law->friction > 0)
+        force += friction_force(law, q, v, dissipated_power);
+    if (past != 0) {
+        double limit = limit_force(law, past, v);
+        force += limit;
+        *dissipated_power -= (limit + law->limit_stiffness * past) * v;
+    }
+    return force;
+}
+
+/* Damping, friction and limits: force, and its slopes by v and q. */
+static void passive_forces(const gw_joint_law *law, double q, double v, gw_joint_force_model *model)
+{
+    double past = past_limit(law, q), dissipated = 0;
+    model->force = -law->damping * v;
+    model->damping = law->damping;
+    model->stiffness = 0;
+    if (law->friction > 0) {
+        double w = (q - law->bristle_root) / span_of(law), still = fmax(0, 1 - w * w);
+        model->force += friction_force(law, q, v, &dissipated);
+        model->stiffness += law->limit_stiffness * still * still;
+    }
+    if (past != 0) {
+        double force = limit_force(law, past, v);
+        model->force += force;
+        model->stiffness += force != 0 ? law->limit_stiffness : 0;
+    }
+}
+
+void gw_joint_linearise(const gw_joint_law *law, double q, double v, gw_joint_force_model *model)
+{
+    const gw_motor *m = law->motor;
+    passive_forces(law, q, v, model);
+    model->motor = (gw_motor_force_model){.force = m->torque + m->stiffness * (m->target - q) +
+                                                   m->damping * (m->rate - v),
+                                          .damping = m->damping,
+                                          .stiffness = m->stiffness,
+                                          .most = m->max > 0 ? m->max : INFINITY,
+                                          .speed = m->speed > 0 ? m->speed : INFINITY,
+                                          .fade_slope = gw_motor_fade_slope(m, q, v)};
+}
+
+double gw_joint_energy(const gw_joint_law *law, double q)
+{
+    double past = past_limit(law, q);
+    double sum = 0.5 * law->limit_stiffness * past * past;
+    if (law->friction > 0)
+        sum += friction_energy(law, q);
+    return sum;
+}
+
+void gw_joint_limit_spring(double inertia, double dt, double *stiffness, double *damping)
+{
+    double limit = LIMIT_PHASE * (1 / dt);
+    *stiffness = limit * limit * inertia;
+    *damping = 2 * LIMIT_DAMPING * limit * inertia;
+}
+
+/* ---- motors in an implicit step -------------------------------------------------------------- */
+
+/* The force of the motor's linear law where the joint accelerates by a. */
+static double motor_linear_force(const gw_motor_force_model *m, double h, double v, double a)
+{
+    return m->force - m->damping * h * a - m->stiffness * h * (v + h * a);
+}
+
+/* The most that a motor gives in its direction at speed v. */
+static double motor_speed_force(const gw_motor_force_model *m, double v)
+{
+    return m->fade_slope * (copysign(m->speed, m->force) - v);
+}
+
+double gw_motor_force_in(const gw_motor_force_model *m, int state, double h, double v, double a)
+{
+    switch (state) {
+    case GW_MOTOR_LINEAR:
+        return motor_linear_force(m, h, v, a);
+    case GW_MOTOR_AT_SPEED:
+        return motor_speed_force(m, v + h * a);
+    case GW_MOTOR_BEYOND_SPEED:
+        return 0;
+    case GW_MOTOR_AT_MIN:
+    case GW_MOTOR_AT_MAX:
+    default:
+        assert(state == GW_MOTOR_AT_MIN || state == GW_MOTOR_AT_MAX);
+        return state * m->most;
+    }
+}
+
+/* The speed's bound is tried before what lies beyond it, which only comes from being driven there.
+ */
+int gw_motor_state_at(const gw_motor_force_model *m, int state, double h, double v, double a)
+{
+    double force = motor_linear_force(m, h, v, a), to = v + h * a, ahead = copysign(1, m->force);
+    double most = ahead * motor_speed_force(m, to);
+    if (isfinite(m->speed) && ahead * force > 0 && most < fmin(fabs(force), m->most))
+        return most > 0 || state != GW_MOTOR_AT_SPEED
+                   ? (state == GW_MOTOR_BEYOND_SPEED && !(most > 0) ? GW_MOTOR_BEYOND_SPEED
+                                                                    : GW_MOTOR_AT_SPEED)
+                   : GW_MOTOR_BEYOND_SPEED;
+    return force > m->most ? GW_MOTOR_AT_MAX : force < -m->most ? GW_MOTOR_AT_MIN : GW_MOTOR_LINEAR;
+}
+
+double gw_motor_work_max(const gw_motor *m, double q0, double q1, double *size)
+{
+    double way = q1 - q0, amid = m->target - 0.5 * (q0 + q1);
+    double given = (m->torque + m->stiffness * amid + m->damping * m->rate) * way;
+    *size += fabs(given);
+    return m->max > 0 ? m->max * fabs(way) : given;
+}
+
+/* ---- chains --------------------------------------------------------------------------------- */
+
+static double period(const gw_chain *chain)
+{
+    return chain->def->dt > 0 ? chain->def->dt : 1e-3;
+}
+
+static gw_joint_law law_of(const gw_chain *chain, int i)
+{
+    const gw_chain_link *link = &chain->def->links[i];
+    const gw_chain_link_state *joint = &chain->states[i];
+    return (gw_joint_law){.damping = link->damping,
+                          .friction = link->friction,
+                          .limited = link->limited,
+                          .lower = link->lower,
+                          .upper = link->upper,
+                          .limit_stiffness = joint->limit_stiffness,
+                          .limit_damping = joint->limit_damping,
+                          .bristle_root = joint->bristle_root,
+                          .motor = &link->motor};
 }
 
 void gw_chain_copy_friction(gw_chain *chain, const gw_chain *from)
@@ -116,82 +267,31 @@ double gw_chain_update_friction(gw_chain *chain)
 {
     double dissipated = 0;
     for (int i = 0; i < chain->def->count; i++) {
-        const gw_chain_link *link = &chain->def->links[i];
-        gw_chain_link_state *joint = &chain->states[i];
-        if (!(link->friction > 0))
-            continue;
-        double bent = chain->q[i] - joint->bristle_root, beyond = fabs(bent) - span_of(link, joint);
-        if (!(beyond > 0))
-            continue;
-        joint->bristle_root += copysign(beyond, bent);
-        dissipated += link->friction * beyond;
+        gw_joint_law law = law_of(chain, i);
+        dissipated += gw_joint_slip(&law, chain->q[i], &chain->states[i].bristle_root);
     }
     chain->potential -= dissipated;
     return dissipated;
 }
-
-/* ---- all joint forces ----------------------------------------------------------------------- */
 
 void gw_chain_joint_forces(const gw_chain *chain, const double *q, const double *v, double *force,
                            double *motors, double *dissipated)
 {
     double motor_power = 0, dissipated_power = 0;
     for (int i = 0; i < chain->def->count; i++) {
-        const gw_chain_link *link = &chain->def->links[i];
-        const gw_chain_link_state *joint = &chain->states[i];
-        double motor = motor_force(&link->motor, q[i], v[i]), damping = link->damping;
-        motor *= motor_fade(&link->motor, joint, motor, v[i]);
-        double past = past_limit(link, q[i]);
-        force[i] = motor - damping * v[i];
-        motor_power += motor * v[i];
-        dissipated_power += damping * v[i] * v[i];
-        if (link->friction > 0)
-            force[i] += friction_force(link, joint, q[i], v[i], &dissipated_power);
-        if (past != 0) {
-            double limit = limit_force(joint, past, v[i]);
-            force[i] += limit;
-            dissipated_power -= (limit + joint->limit_stiffness * past) * v[i];
-        }
+        gw_joint_law law = law_of(chain, i);
+        force[i] = gw_joint_force(&law, q[i], v[i], &motor_power, &dissipated_power);
     }
     *motors = motor_power;
     *dissipated = dissipated_power;
 }
 
-/* Damping, friction and limits of joint i: force, and its slopes by v and q. */
-static void passive_forces(const gw_chain *chain, int i, double q, double v,
-                           gw_joint_force_model *model)
-{
-    const gw_chain_link *link = &chain->def->links[i];
-    const gw_chain_link_state *joint = &chain->states[i];
-    double past = past_limit(link, q), dissipated = 0;
-    model->force[i] = -link->damping * v;
-    model->damping[i] = link->damping;
-    model->stiffness[i] = 0;
-    if (link->friction > 0) {
-        double w = (q - joint->bristle_root) / span_of(link, joint), still = fmax(0, 1 - w * w);
-        model->force[i] += friction_force(link, joint, q, v, &dissipated);
-        model->stiffness[i] += joint->limit_stiffness * still * still;
-    }
-    if (past != 0) {
-        double force = limit_force(joint, past, v);
-        model->force[i] += force;
-        model->stiffness[i] += force != 0 ? joint->limit_stiffness : 0;
-    }
-}
-
 void gw_chain_linearise_joint_forces(const gw_chain *chain, const double *q, const double *v,
-                                     gw_joint_force_model *model)
+                                     gw_joint_force_model *models)
 {
     for (int i = 0; i < chain->def->count; i++) {
-        const gw_motor *m = &chain->def->links[i].motor;
-        passive_forces(chain, i, q[i], v[i], model);
-        model->motor[i] = (gw_motor_force_model){
-            .force = m->torque + m->stiffness * (m->target - q[i]) + m->damping * (m->rate - v[i]),
-            .damping = m->damping,
-            .stiffness = m->stiffness,
-            .most = m->max > 0 ? m->max : INFINITY,
-            .speed = m->speed > 0 ? m->speed : INFINITY,
-            .fade_slope = gw_motor_fade_slope(m, q[i], v[i])};
+        gw_joint_law law = law_of(chain, i);
+        gw_joint_linearise(&law, q[i], v[i], &models[i]);
     }
 }
 
@@ -199,12 +299,8 @@ double gw_chain_joint_energy(const gw_chain *chain)
 {
     double sum = 0;
     for (int i = 0; i < chain->def->count; i++) {
-        const gw_chain_link *link = &chain->def->links[i];
-        const gw_chain_link_state *joint = &chain->states[i];
-        double past = past_limit(link, chain->q[i]);
-        sum += 0.5 * joint->limit_stiffness * past * past;
-        if (link->friction > 0)
-            sum += friction_energy(link, joint, chain->q[i]);
+        gw_joint_law law = law_of(chain, i);
+        sum += gw_joint_energy(&law, chain->q[i]);
     }
     return sum;
 }
@@ -236,15 +332,13 @@ static void mobilities(gw_chain *chain, double *largest)
 void gw_chain_set_limit_stiffness(gw_chain *chain)
 {
     double mobility[GW_MAX_LINKS] = {0};
-    double rate = 1 / period(chain);
     mobilities(chain, mobility);
     for (int i = 0; i < chain->def->count; i++) {
         gw_chain_link_state *joint = &chain->states[i];
         double inertia = mobility[i] > 0 ? 1 / mobility[i] : 0;
-        double limit = LIMIT_PHASE * rate;
         joint->effective_inertia = inertia;
-        joint->limit_stiffness = limit * limit * inertia;
-        joint->limit_damping = 2 * LIMIT_DAMPING * limit * inertia;
+        gw_joint_limit_spring(inertia, period(chain), &joint->limit_stiffness,
+                              &joint->limit_damping);
         joint->bristle_root = chain->q[i];
     }
 }

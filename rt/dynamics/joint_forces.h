@@ -1,0 +1,88 @@
+/*
+ * The forces of one joint coordinate: motor, damping, Coulomb friction by a bristle model (its
+ * equations are in joint_forces.c), springs with damping at the limits. Chains and systems of
+ * bodies share them. RT safe.
+ */
+#ifndef GW_DYNAMICS_JOINT_FORCES_H
+#define GW_DYNAMICS_JOINT_FORCES_H
+
+#include <stdbool.h>
+
+/* A motor at the joint: torque + stiffness (target - q) + damping (rate - v), at most `max` either
+ * way, and what would speed the joint up fades out towards `speed`. All zero: none. */
+typedef struct gw_motor {
+    double torque;            /* N m, N */
+    double target, stiffness; /* rad, m; N m/rad, N/m */
+    double rate, damping;     /* rad/s, m/s; N m s/rad, N s/m */
+    double max;               /* N m, N; 0: unlimited */
+    double speed;             /* rad/s, m/s: beyond, it drives no faster; 0: unlimited */
+} gw_motor;
+
+/* All that acts at one coordinate. The limits' spring and damper serve friction's bristle too. */
+typedef struct gw_joint_law {
+    double damping;  /* N m s/rad, N s/m */
+    double friction; /* Coulomb's, holding and sliding alike (N m, N) */
+    bool limited;
+    double lower, upper; /* rad, m */
+    double limit_stiffness, limit_damping;
+    double bristle_root; /* rad, m: where the bristle is unbent */
+    const gw_motor *motor;
+} gw_joint_law;
+
+/* The force at position q and velocity v; adds the power of the motor and the dissipated power (W).
+ */
+double gw_joint_force(const gw_joint_law *law, double q, double v, double *motor_power,
+                      double *dissipated_power);
+
+/* Energy of the limit's spring and of the bristle (J). */
+double gw_joint_energy(const gw_joint_law *law, double q);
+
+/* Moves the root of a bristle that is bent beyond its span; returns the energy that this dissipates
+ * (J). */
+double gw_joint_slip(const gw_joint_law *law, double q, double *root);
+
+/* The limit's spring and damper, as stiff as steps of dt bear: k = (phase / dt)^2 inertia. */
+void gw_joint_limit_spring(double inertia, double dt, double *stiffness, double *damping);
+
+/* ---- in an implicit step -------------------------------------------------------------------- */
+
+/* A motor's force about the present state, force - damping dv - stiffness dq, within -most .. most
+ * and, where it drives, at most fade_slope (speed - |v|). */
+typedef struct gw_motor_force_model {
+    double force, damping, stiffness, most, speed, fade_slope;
+} gw_motor_force_model;
+
+/* All forces of the coordinate linearised about q and v: damper, friction and limit together, the
+ * motor apart. */
+typedef struct gw_joint_force_model {
+    double force, damping, stiffness;
+    gw_motor_force_model motor;
+} gw_joint_force_model;
+
+void gw_joint_linearise(const gw_joint_law *law, double q, double v, gw_joint_force_model *model);
+
+/* Slope of a motor's force by the joint's speed where it fades out (N m s/rad, N s/m). */
+double gw_motor_fade_slope(const gw_motor *m, double q, double v);
+
+/* How a motor's force is bounded: not at all (linear law), by its maximum either way, by its speed,
+ * beyond its speed. The first and third are also the sign of the maximum. */
+enum {
+    GW_MOTOR_AT_MIN = -1,
+    GW_MOTOR_LINEAR,
+    GW_MOTOR_AT_MAX,
+    GW_MOTOR_AT_SPEED,
+    GW_MOTOR_BEYOND_SPEED
+};
+
+/* The motor's force in a state, over a step of h from velocity v with acceleration a. */
+double gw_motor_force_in(const gw_motor_force_model *m, int state, double h, double v, double a);
+
+/* The state that a motor belongs in there, where it has been in `state`. */
+int gw_motor_state_at(const gw_motor_force_model *m, int state, double h, double v, double a);
+
+/* The most work (J) that the motor can have done from q0 to q1: a spring gives what it held,
+ * b (rate - v) no more than b rate, and a bounded one no more than its maximum times the way. Adds
+ * the size of the terms to `size`. */
+double gw_motor_work_max(const gw_motor *m, double q0, double q1, double *size);
+
+#endif
