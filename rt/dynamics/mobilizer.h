@@ -38,11 +38,12 @@ typedef struct gw_mobilizer_info {
 
 extern const gw_mobilizer_info gw_mobilizers[GW_MOBILIZER_COUNT];
 
-/* Coordinates z (turns about one axis count on beyond pi), velocities u, and the quaternion of
- * rotations about more than one axis. */
+/* Coordinates z (turns about one axis count on beyond pi), velocities u, the quaternion of
+ * rotations about more than one axis, and where friction's bristles are unbent. */
 typedef struct gw_mobilizer_state {
     double z[6], u[6];
     gw_quat turn;
+    double bristle_root[6];
 } gw_mobilizer_state;
 
 /* Index of the first of three coordinates that are a rotation vector; 6: there is none. */

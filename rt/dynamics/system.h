@@ -20,6 +20,7 @@
 #define GW_DYNAMICS_SYSTEM_H
 
 #include "rt/base/error.h"
+#include "rt/dynamics/joint_forces.h"
 #include "rt/dynamics/mobilizer.h"
 #include "rt/dynamics/model.h"
 #include "rt/geometry/shape.h"
@@ -41,6 +42,12 @@ typedef struct gw_system_body_def {
     double damping[6];   /* N s/m or N m s/rad, of each coordinate */
     double stiffness[6]; /* N/m or N m/rad, towards `rest`; of joints but spherical and free */
     double rest[6];
+    /* of joints' coordinates but rotation vectors: */
+    double friction[6]; /* Coulomb's, holding and sliding alike (N, N m) */
+    bool limited[6];
+    double lower[6],
+        upper[6];      /* m, rad; springs with damping beyond, as stiff as steps of dt bear */
+    gw_motor motor[6]; /* of rotation vectors without stiffness */
     double damping_linear, damping_angular; /* of the body, at its origin (N s/m, N m s/rad) */
 } gw_system_body_def;
 
@@ -58,6 +65,7 @@ typedef struct gw_system_def {
     const gw_closure_def *closures;
     gw_vec3 gravity; /* m/s^2 */
     double length;   /* m: angles of rows times this are compared with metres; 0: 1 */
+    double dt;       /* period that limits' springs must be stable at (s); 0: 1e-3 */
 } gw_system_def;
 
 typedef struct gw_system gw_system;
@@ -92,6 +100,9 @@ double gw_system_scale_velocity(gw_system *system, double factor);
 
 /* Back to where it was created. */
 void gw_system_reset(gw_system *system);
+
+/* The motor at a coordinate of a body's joint, from now on. */
+void gw_system_set_motor(gw_system *system, int body, int coordinate, const gw_motor *motor);
 
 /* Coordinates of the trees less independent rows, where the system is. */
 int gw_system_mobility(gw_system *system);

@@ -1,33 +1,47 @@
 /*
- * What the two halves of a system share: trees (system_tree.c) and closures, steps, the model
- * (system.c). Spatial vectors are [v; w] and [f; t] in world axes, each body about its own origin.
+ * What the files of a system share: trees (system_tree.c), closures (system_closures.c), forces and
+ * accelerations (system_forces.c), steps (system_step.c), the model (system.c). Spatial vectors are
+ * [v; w] and [f; t] in world axes, each body about its own origin.
  */
 #ifndef GW_DYNAMICS_SYSTEM_PRIVATE_H
 #define GW_DYNAMICS_SYSTEM_PRIVATE_H
 
 #include <stdint.h>
 
+#include "rt/dynamics/runge_kutta.h"
 #include "rt/dynamics/system.h"
 
-#define GW_SYSTEM_STAGES 4 /* of the Runge-Kutta step */
+#define GW_SYSTEM_RUNS 4 /* of an implicit substep: of 1, 2, .. Euler steps */
+
+/* How the last step was made, which the next one begins with (system_step.c). */
+typedef struct gw_system_integrator {
+    int level, patience;
+    double implicit_dt;         /* its period where it was implicit, else 0 */
+    gw_wrench implicit_on_held; /* the hand's in it, at the held body's origin */
+} gw_system_integrator;
 
 /* The state as a model: what a copy of it has to have. */
 typedef struct gw_system_state {
     gw_model model;
     gw_system *system;
+    gw_system_integrator integrator;
     uint64_t stamp; /* names the state: the system's, where it is the one that is worked out */
     gw_mobilizer_state joints[];
 } gw_system_state;
 
-/* Rates of a joint's coordinates and velocities at one stage. */
-typedef struct gw_stage_rates {
-    double z[6], u[6];
-} gw_stage_rates;
+/* Powers (W), or their integrals (J): of the hand, contacts and motors, and what damping takes. */
+typedef struct gw_system_work {
+    double hand, contact, motors, dissipated;
+} gw_system_work;
 
 typedef struct gw_system_body {
     gw_system_body_def def;
     gw_pose m_from_body;
-    int dof, first; /* coordinates; of them in the system's vectors */
+    int dof, first;      /* coordinates; of them in the system's vectors */
+    bool only_springs;   /* and dampers act at its joint: no friction, limit or motor */
+    double damping_rate; /* of the body's own damping, at most (1/s) */
+    double mobility[6];  /* the largest (D^-1 P)_jj of a few postures; 0: not known */
+    double limit_stiffness[6], limit_damping[6];
     gw_mobilizer_state joint;
     /* of positions */
     gw_pose pose;
@@ -64,13 +78,22 @@ struct gw_system {
     gw_closure_row *rows;
     double *delassus, *factor, *multiplier, *right; /* row_count^2 twice, row_count twice */
     int *order;
-    gw_mobilizer_state *home; /* where a step begins */
-    gw_stage_rates *rates;    /* GW_SYSTEM_STAGES of each body */
-    gw_pose *poses;           /* of bodies, as forces are asked with them */
+    double *numbers;                  /* all arrays of numbers */
+    gw_joint_force_model *models;     /* of every coordinate, in an implicit step */
+    signed char *motor_states;        /* the same, of all runs, and of one step before */
+    gw_mobilizer_state *home, *begin; /* where a substep begins, and a step */
+    double *by;                       /* of the coordinates since then */
+    double *rates, *accelerations;    /* rates of `by` and u-dot of every stage */
+    double *run_by, *run_velocity;    /* of the runs of an implicit substep */
+    gw_pose *poses;                   /* of bodies, as forces are asked with them */
     gw_twist *twists;
-    gw_wrench *on, *joint_wrench, *pushed; /* from outside in all; of joints; gw_system_push() */
-    double *generalised; /* forces at the coordinates, besides what acts on the bodies */
-    double projected;
+    gw_wrench *on, *joint_wrench, on_held; /* at the bodies' origins */
+    double *generalised;     /* forces at the coordinates, besides what acts on the bodies */
+    double *joint_force;     /* by what belongs to the joints */
+    double *added, *scratch; /* to the joints' inertias in an implicit step; free for use */
+    double projected, kinetic, potential;
+    gw_system_integrator integrator;
+    double dt;
     gw_model_ops ops;
     gw_system_state *model;
     gw_mobilizer_state *start;
@@ -107,13 +130,79 @@ static inline double gw_dot6(const double a[6], const double b[6])
 void gw_tree_update_positions(gw_system *system);
 void gw_tree_update_velocities(gw_system *system);
 
-/* Articulated inertias of all bodies, and the factors of their joints' inertias. */
-void gw_tree_articulate(gw_system *system);
+/* Articulated inertias of all bodies, and the factors of their joints' inertias; with `added`
+ * (NULL: nothing) to the inertia at each coordinate, and h times their damping to the bodies'. */
+void gw_tree_articulate(gw_system *system, double h, const double *added);
 
 void gw_tree_clear_forces(gw_system *system);
 
 /* Accelerations of all bodies, and of the joints in `rest`, by what is in the bodies' `force` and
  * the joints' `rest`; with the bias accelerations or without. */
 void gw_tree_accelerations(gw_system *system, bool biased);
+
+/* ---- closures: system_closures.c ------------------------------------------------------------ */
+
+/* All rows where the bodies are, and J D^-1 J^T factored. */
+void gw_closures_update_rows(gw_system *system);
+void gw_closures_factor(gw_system *system);
+
+/* What row r says of the bodies' accelerations. */
+double gw_closures_row_of(const gw_system *system, const gw_closure_row *r);
+
+/* multiplier := (J D^-1 J^T)^+ right, both of rows in metres; then onto the bodies' forces. */
+void gw_closures_solve(gw_system *system);
+void gw_closures_push_multipliers(gw_system *system);
+
+/* The largest row (m). */
+double gw_closures_residual(const gw_system *system);
+
+/* dq = -D^-1 J^T (J D^-1 J^T)^+ g, at most `steps` times; then velocities onto the rows in the same
+ * way. Leaves everything up to date where it ends. Returns what is left of g. */
+double gw_closures_project(gw_system *system, int steps);
+
+/* ---- forces and accelerations: system_forces.c ---------------------------------------------- */
+
+gw_joint_law gw_system_law(const gw_system_body *k, int coordinate);
+
+/* Everything that depends on the joints' states alone. */
+void gw_system_update(gw_system *system);
+
+void gw_system_energy(const gw_system *system, double *kinetic, double *potential);
+
+/* Roots of bristles that are bent too far follow; returns what that dissipates (J). */
+double gw_system_slip(gw_system *system);
+
+/* What acts from outside, `t` seconds into a step, into `on` and `on_held`; and its power where the
+ * bodies' twists are. */
+void gw_system_ask_forces(gw_system *system, const gw_forces *forces, double t);
+void gw_system_outer_power(const gw_system *system, const gw_forces *forces, gw_system_work *power);
+void gw_system_held_frame(const gw_system *system, gw_pose *pose, gw_twist *twist);
+
+/* u-dot of all joints, in their `rest`, under what acts from outside; adds the powers of what
+ * belongs to the system. */
+void gw_system_accelerate(gw_system *system, gw_system_work *power);
+
+/* The joints' answer, closures included, to s->generalised and, with `bodies`, to s->on; in their
+ * `rest`, which gw_system_gather() puts into one array. */
+void gw_system_answer(gw_system *system, bool bodies);
+void gw_system_gather(const gw_system *system, double *out);
+
+/* Whether the largest eigenvalue of D^-1 P (h C + h^2 K) is more than `limit`. */
+bool gw_system_is_stiff(gw_system *system, double h, double limit);
+
+/* The same in a linearly implicit Euler step of h, for motors in these states, which are brought up
+ * to date; leaves its own factors behind. Then the work of the motors, and the most that they can
+ * have done since `home`. */
+void gw_system_accelerate_implicitly(gw_system *system, double h, signed char *motor_states);
+double gw_system_motor_work(const gw_system *system, double h, const signed char *motor_states);
+double gw_system_motor_work_max(const gw_system *system);
+
+/* ---- steps: system_step.c ------------------------------------------------------------------- */
+
+void gw_system_step(gw_system *system, const gw_forces *forces, double dt, gw_step *step);
+
+/* D^-1 P of all but the hand and contacts; of a system that steps implicitly the mean of the coming
+ * step. */
+void gw_system_free_acceleration(gw_system *system, double *a);
 
 #endif

@@ -97,8 +97,8 @@ void gw_tree_update_velocities(gw_system *s)
     }
 }
 
-/* [f; t] = inertia [a; alpha] of the body alone, about its origin. */
-static void rigid_inertia(gw_system_body *k)
+/* [f; t] = inertia [a; alpha] of the body alone, about its origin, and h times its damping. */
+static void rigid_inertia(gw_system_body *k, double h)
 {
     double m = k->def.mass.mass, c[3] = {k->com.x, k->com.y, k->com.z}, c2 = gw_norm2(k->com);
     double cross[3][3] = {{0, -c[2], c[1]}, {c[2], 0, -c[0]}, {-c[1], c[0], 0}};
@@ -110,6 +110,10 @@ static void rigid_inertia(gw_system_body *k)
             k->inertia[3 + i][3 + j] =
                 k->inertia_com.m[i][j] + m * ((i == j ? c2 : 0) - c[i] * c[j]);
         }
+    for (int i = 0; i < 3; i++) {
+        k->inertia[i][i] += h * k->def.damping_linear;
+        k->inertia[3 + i][3 + i] += h * k->def.damping_angular;
+    }
 }
 
 /* ---- the articulated-body algorithm --------------------------------------------------------- */
@@ -134,18 +138,20 @@ static void add_shifted(double m[6][6], gw_vec3 r, double to[6][6])
     }
 }
 
-/* L of D = S^T I^A S; a coordinate that moves no inertia gets none and stands still. */
-static void factor_joint(gw_system_body *k)
+/* L of D = S^T I^A S + added; a coordinate that moves no inertia gets none and stands still. */
+static void factor_joint(gw_system_body *k, const double *added)
 {
     double largest = 0;
     for (int i = 0; i < k->dof; i++) {
         for (int j = 0; j < 6; j++)
             k->pulled[i][j] = gw_dot6(k->inertia[j], k->columns[i]);
-        largest = fmax(largest, gw_dot6(k->columns[i], k->pulled[i]));
+        largest = fmax(largest, gw_dot6(k->columns[i], k->pulled[i]) + (added ? added[i] : 0));
     }
     for (int i = 0; i < k->dof; i++)
         for (int j = 0; j <= i; j++) {
             double sum = gw_dot6(k->columns[i], k->pulled[j]);
+            if (i == j && added)
+                sum += added[i];
             for (int l = 0; l < j; l++)
                 sum -= k->chol[i][l] * k->chol[j][l];
             if (i > j)
@@ -172,13 +178,13 @@ static void solve_joint(const gw_system_body *k, double *x)
 
 /* Articulated inertias of all bodies, from the tips to the roots:
  * I^a = I^A - U D^-1 U^T, shifted to the parent and added there. */
-void gw_tree_articulate(gw_system *s)
+void gw_tree_articulate(gw_system *s, double h, const double *added)
 {
     for (int k = 0; k < s->body_count; k++)
-        rigid_inertia(&s->bodies[k]);
+        rigid_inertia(&s->bodies[k], h);
     for (int k = s->body_count - 1; k >= 0; k--) {
         gw_system_body *b = &s->bodies[k];
-        factor_joint(b);
+        factor_joint(b, added ? added + b->first : NULL);
         if (b->def.parent < 0)
             continue;
         double reduced[6][6], x[6];

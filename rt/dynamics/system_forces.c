@@ -1,0 +1,396 @@
+/*
+ * What acts in a system: weight, damping, joint forces, and what comes from outside; and the
+ * accelerations that follow. RT safe.
+ */
+#include <assert.h>
+#include <math.h>
+#include <string.h>
+
+#include "rt/dynamics/system_private.h"
+
+/* A part of an implicit step in which motors look for their states, at most; from the second half
+ * on none becomes linear again. */
+#define MOTOR_ITERATIONS 8
+
+/* Of the sum of motors' work: its rounding. */
+#define MOTOR_ROUNDING 1e-12
+
+/* ---- joint forces --------------------------------------------------------------------------- */
+
+gw_joint_law gw_system_law(const gw_system_body *k, int j)
+{
+    const gw_system_body_def *def = &k->def;
+    return (gw_joint_law){.damping = def->damping[j],
+                          .friction = def->friction[j],
+                          .limited = def->limited[j],
+                          .lower = def->lower[j],
+                          .upper = def->upper[j],
+                          .limit_stiffness = k->limit_stiffness[j],
+                          .limit_damping = k->limit_damping[j],
+                          .bristle_root = k->joint.bristle_root[j],
+                          .motor = &def->motor[j]};
+}
+
+/* Into s->joint_force: by damping, springs, motors, friction and limits where the joints are; adds
+ * their powers. */
+static void joint_forces(gw_system *s, gw_system_work *power)
+{
+    for (int i = 0; i < s->body_count; i++) {
+        const gw_system_body *k = &s->bodies[i];
+        double *force = &s->joint_force[k->first];
+        for (int j = 0; j < k->dof; j++) {
+            double z = k->joint.z[j], u = k->joint.u[j];
+            force[j] = -k->def.stiffness[j] * (z - k->def.rest[j]);
+            if (k->only_springs) {
+                force[j] -= k->def.damping[j] * u;
+                power->dissipated += k->def.damping[j] * u * u;
+                continue;
+            }
+            gw_joint_law law = gw_system_law(k, j);
+            force[j] += gw_joint_force(&law, z, u, &power->motors, &power->dissipated);
+        }
+        power->dissipated += k->def.damping_linear * gw_norm2(k->twist.v) +
+                             k->def.damping_angular * gw_norm2(k->twist.w);
+    }
+}
+
+double gw_system_slip(gw_system *s)
+{
+    double dissipated = 0;
+    for (int i = 0; i < s->body_count; i++) {
+        gw_system_body *k = &s->bodies[i];
+        for (int j = 0; j < k->dof && !k->only_springs; j++) {
+            gw_joint_law law = gw_system_law(k, j);
+            dissipated += gw_joint_slip(&law, k->joint.z[j], &k->joint.bristle_root[j]);
+        }
+    }
+    return dissipated;
+}
+
+void gw_system_energy(const gw_system *s, double *kinetic, double *potential)
+{
+    *kinetic = *potential = 0;
+    for (int i = 0; i < s->body_count; i++) {
+        const gw_system_body *k = &s->bodies[i];
+        gw_vec3 at_com = gw_add(k->twist.v, gw_cross(k->twist.w, k->com)), w = k->twist.w;
+        double m = k->def.mass.mass;
+        *kinetic += 0.5 * m * gw_norm2(at_com) + 0.5 * gw_dot(w, gw_mat3_mul(&k->inertia_com, w));
+        *potential -= m * gw_dot(s->gravity, gw_add(k->pose.p, k->com));
+        for (int j = 0; j < k->dof; j++) {
+            double stretch = k->joint.z[j] - k->def.rest[j];
+            *potential += 0.5 * k->def.stiffness[j] * stretch * stretch;
+            if (k->only_springs)
+                continue;
+            gw_joint_law law = gw_system_law(k, j);
+            *potential += gw_joint_energy(&law, k->joint.z[j]);
+        }
+    }
+}
+
+/* ---- from outside --------------------------------------------------------------------------- */
+
+void gw_system_held_frame(const gw_system *s, gw_pose *pose, gw_twist *twist)
+{
+    const gw_system_body *k = &s->bodies[s->held];
+    gw_vec3 arm = gw_rotate(k->pose.q, s->body_from_held.p);
+    *pose = gw_pose_mul(&k->pose, &s->body_from_held);
+    *twist = (gw_twist){gw_add(k->twist.v, gw_cross(k->twist.w, arm)), k->twist.w};
+}
+
+void gw_system_ask_forces(gw_system *s, const gw_forces *forces, double t)
+{
+    memset(s->on, 0, (size_t)s->body_count * sizeof *s->on);
+    s->on_held = (gw_wrench){{0, 0, 0}, {0, 0, 0}};
+    if (forces && forces->touch) {
+        for (int i = 0; i < s->body_count; i++) {
+            s->poses[i] = s->bodies[i].pose;
+            s->twists[i] = s->bodies[i].twist;
+        }
+        forces->touch(forces->touching, t, s->poses, s->twists, s->on);
+    }
+    if (!forces || !forces->at)
+        return;
+    gw_pose pose;
+    gw_twist twist;
+    gw_system_held_frame(s, &pose, &twist);
+    gw_wrench w = forces->at(forces->context, t, &pose, &twist);
+    w.t = gw_add(w.t, gw_cross(gw_sub(pose.p, s->bodies[s->held].pose.p), w.f));
+    s->on_held = w;
+    s->on[s->held] = gw_wrench_add(s->on[s->held], w);
+}
+
+static double power_on(const gw_system_body *k, const gw_wrench *w)
+{
+    return gw_dot(w->f, k->twist.v) + gw_dot(w->t, k->twist.w);
+}
+
+void gw_system_outer_power(const gw_system *s, const gw_forces *forces, gw_system_work *power)
+{
+    double all = 0;
+    power->hand = power_on(&s->bodies[s->held], &s->on_held);
+    if (!forces || !forces->touch)
+        return;
+    for (int i = 0; i < s->body_count; i++)
+        all += power_on(&s->bodies[i], &s->on[i]);
+    power->contact = all - power->hand;
+}
+
+/* ---- acceleration --------------------------------------------------------------------------- */
+
+/* What acts on bodies and joints besides closures, ready for gw_tree_accelerations(). */
+static void load(gw_system *s)
+{
+    for (int i = 0; i < s->body_count; i++) {
+        gw_system_body *k = &s->bodies[i];
+        gw_vec3 weight = gw_scale(k->def.mass.mass, s->gravity);
+        gw_spatial_set(k->force, gw_add(s->on[i].f, weight),
+                       gw_add(s->on[i].t, gw_cross(k->com, weight)));
+        gw_spatial_set(k->force,
+                       gw_mul_add(gw_linear_part(k->force), -k->def.damping_linear, k->twist.v),
+                       gw_mul_add(gw_angular_part(k->force), -k->def.damping_angular, k->twist.w));
+        for (int l = 0; l < 6; l++)
+            k->force[l] -= k->gyroscopic[l];
+        memcpy(k->rest, &s->joint_force[k->first], (size_t)k->dof * sizeof *k->rest);
+    }
+}
+
+/* u-dot of every joint, in its `rest`, under s->on and s->joint_force; positions, velocities and
+ * factors are there. */
+static void accelerate(gw_system *s)
+{
+    load(s);
+    gw_tree_accelerations(s, true);
+    if (s->row_count == 0)
+        return;
+    for (int i = 0; i < s->row_count; i++)
+        s->right[i] = -s->rows[i].scale * (s->rows[i].bias + gw_closures_row_of(s, &s->rows[i]));
+    gw_closures_solve(s);
+    load(s);
+    gw_closures_push_multipliers(s);
+    gw_tree_accelerations(s, true);
+}
+
+void gw_system_accelerate(gw_system *s, gw_system_work *power)
+{
+    joint_forces(s, power);
+    accelerate(s);
+}
+
+void gw_system_answer(gw_system *s, bool bodies)
+{
+    for (int pass = 0; pass < 2; pass++) {
+        gw_tree_clear_forces(s);
+        for (int i = 0; i < s->body_count; i++) {
+            gw_system_body *k = &s->bodies[i];
+            memcpy(k->rest, &s->generalised[k->first], (size_t)k->dof * sizeof *k->rest);
+            if (bodies)
+                gw_spatial_set(k->force, s->on[i].f, s->on[i].t);
+        }
+        if (pass == 1)
+            gw_closures_push_multipliers(s);
+        gw_tree_accelerations(s, false);
+        if (s->row_count == 0 || pass == 1)
+            return;
+        for (int i = 0; i < s->row_count; i++)
+            s->right[i] = -s->rows[i].scale * gw_closures_row_of(s, &s->rows[i]);
+        gw_closures_solve(s);
+    }
+}
+
+void gw_system_gather(const gw_system *s, double *out)
+{
+    for (int i = 0; i < s->body_count; i++)
+        memcpy(out + s->bodies[i].first, s->bodies[i].rest, (size_t)s->bodies[i].dof * sizeof *out);
+}
+
+void gw_system_update(gw_system *s)
+{
+    gw_tree_update_positions(s);
+    gw_tree_update_velocities(s);
+    gw_tree_articulate(s, 0, NULL);
+    if (s->row_count == 0)
+        return;
+    gw_closures_update_rows(s);
+    gw_closures_factor(s);
+}
+
+/* ---- implicit ------------------------------------------------------------------------------- *
+ *
+ *   (D + h C + h^2 K) a = f(q, u) - h K u      C and K of joints; C of bodies with their inertia
+ */
+
+static void linearise(gw_system *s)
+{
+    for (int i = 0; i < s->body_count; i++) {
+        const gw_system_body *k = &s->bodies[i];
+        for (int j = 0; j < k->dof; j++) {
+            gw_joint_force_model *m = &s->models[k->first + j];
+            double stiffness = k->def.stiffness[j], z = k->joint.z[j];
+            gw_joint_law law = gw_system_law(k, j);
+            gw_joint_linearise(&law, z, k->joint.u[j], m);
+            m->force -= stiffness * (z - k->def.rest[j]);
+            m->stiffness += stiffness;
+        }
+    }
+}
+
+/* The right-hand side into s->joint_force, h C + h^2 K into s->added, for the motors' states. */
+static void implicit_joint_forces(gw_system *s, double h, const signed char *states)
+{
+    for (int i = 0; i < s->body_count; i++) {
+        const gw_system_body *k = &s->bodies[i];
+        for (int j = 0, n = k->first; j < k->dof; j++, n++) {
+            const gw_joint_force_model *f = &s->models[n];
+            const gw_motor_force_model *m = &f->motor;
+            double u = k->joint.u[j], damping = f->damping, stiffness = f->stiffness;
+            double force =
+                states[n] == GW_MOTOR_LINEAR ? m->force : gw_motor_force_in(m, states[n], h, u, 0);
+            if (states[n] == GW_MOTOR_LINEAR) {
+                damping += m->damping;
+                stiffness += m->stiffness;
+            }
+            if (states[n] == GW_MOTOR_AT_SPEED)
+                damping += m->fade_slope;
+            s->joint_force[n] = f->force + force - h * stiffness * u;
+            s->added[n] = h * (damping + h * stiffness);
+        }
+    }
+}
+
+/* By the accelerations in the joints' `rest`; true where a state changed. */
+static bool update_motor_states(const gw_system *s, bool may_become_linear, double h,
+                                signed char *states)
+{
+    bool changed = false;
+    for (int i = 0; i < s->body_count; i++) {
+        const gw_system_body *k = &s->bodies[i];
+        for (int j = 0, n = k->first; j < k->dof; j++, n++) {
+            signed char now = (signed char)gw_motor_state_at(&s->models[n].motor, states[n], h,
+                                                             k->joint.u[j], k->rest[j]);
+            if (now == states[n] || (now == GW_MOTOR_LINEAR && !may_become_linear))
+                continue;
+            states[n] = now;
+            changed = true;
+        }
+    }
+    return changed;
+}
+
+void gw_system_accelerate_implicitly(gw_system *s, double h, signed char *states)
+{
+    linearise(s);
+    for (int n = 0; n < MOTOR_ITERATIONS; n++) {
+        implicit_joint_forces(s, h, states);
+        gw_tree_articulate(s, h, s->added);
+        if (s->row_count > 0)
+            gw_closures_factor(s);
+        accelerate(s);
+        if (!update_motor_states(s, n < MOTOR_ITERATIONS / 2, h, states))
+            return;
+    }
+}
+
+double gw_system_motor_work(const gw_system *s, double h, const signed char *states)
+{
+    double sum = 0;
+    for (int i = 0; i < s->body_count; i++) {
+        const gw_system_body *k = &s->bodies[i];
+        for (int j = 0, n = k->first; j < k->dof; j++, n++) {
+            double u = k->joint.u[j], a = k->rest[j];
+            sum += h * gw_motor_force_in(&s->models[n].motor, states[n], h, u, a) * (u + h * a);
+        }
+    }
+    return sum;
+}
+
+double gw_system_motor_work_max(const gw_system *s)
+{
+    double sum = 0, size = 0;
+    for (int i = 0; i < s->body_count; i++) {
+        const gw_system_body *k = &s->bodies[i];
+        for (int j = 0; j < k->dof && !k->only_springs; j++)
+            sum += gw_motor_work_max(&k->def.motor[j], s->home[i].z[j], k->joint.z[j], &size);
+    }
+    return sum + MOTOR_ROUNDING * size;
+}
+
+/* ---- stiffness ------------------------------------------------------------------------------ */
+
+/* Iterations that find the largest eigenvalue: a lower bound within a tenth. */
+#define POWER_ITERATIONS 6
+
+/* h C + h^2 K of every coordinate into s->added; returns an upper bound of the eigenvalues of
+ * D^-1 (h C + h^2 K), bodies' damping included. */
+static double added_inertias(gw_system *s, double h)
+{
+    double sum = 0, body = 0;
+    for (int i = 0; i < s->body_count; i++) {
+        const gw_system_body *k = &s->bodies[i];
+        body = fmax(body, h * k->damping_rate);
+        for (int j = 0, n = k->first; j < k->dof; j++, n++) {
+            const gw_motor *m = &k->def.motor[j];
+            double damping = k->def.damping[j], stiffness = k->def.stiffness[j];
+            if (!k->only_springs) {
+                damping += m->damping;
+                stiffness += m->stiffness;
+                damping = fmax(damping, gw_motor_fade_slope(m, k->joint.z[j], k->joint.u[j]));
+            }
+            s->added[n] = h * (damping + h * stiffness);
+            if (s->added[n] > 0)
+                sum += s->added[n] * k->mobility[j];
+        }
+    }
+    return sum + body;
+}
+
+/* (h C + h^2 K) x of the velocities x, as forces on joints and bodies: into s->generalised and
+ * s->on. Returns x . (h C + h^2 K) x. */
+static double resist(gw_system *s, double h, const double *x)
+{
+    double power = 0;
+    for (int i = 0; i < s->body_count; i++) {
+        gw_system_body *k = &s->bodies[i];
+        gw_twist t = {{0, 0, 0}, {0, 0, 0}};
+        if (k->def.parent >= 0) {
+            const double *p = s->bodies[k->def.parent].acceleration;
+            t.w = gw_angular_part(p);
+            t.v = gw_add(gw_linear_part(p), gw_cross(t.w, k->r));
+        }
+        for (int j = 0, n = k->first; j < k->dof; j++, n++) {
+            t.v = gw_mul_add(t.v, x[n], gw_linear_part(k->columns[j]));
+            t.w = gw_mul_add(t.w, x[n], gw_angular_part(k->columns[j]));
+            s->generalised[n] = s->added[n] * x[n];
+            power += s->generalised[n] * x[n];
+        }
+        gw_spatial_set(k->acceleration, t.v, t.w);
+        s->on[i] = (gw_wrench){gw_scale(h * k->def.damping_linear, t.v),
+                               gw_scale(h * k->def.damping_angular, t.w)};
+        power += gw_dot(s->on[i].f, t.v) + gw_dot(s->on[i].t, t.w);
+    }
+    return power;
+}
+
+/* The largest eigenvalue of D^-1 P (h C + h^2 K) by power iteration: by how much the operator makes
+ * x longer in the norm of h C + h^2 K, in which it is symmetric. */
+static double largest_eigenvalue(gw_system *s, double h)
+{
+    double *x = s->scratch, found = 0;
+    for (int n = 0; n < s->dof; n++)
+        x[n] = n % 2 ? -1 : 1;
+    for (int k = 0; k <= POWER_ITERATIONS; k++) {
+        double length = sqrt(resist(s, h, x));
+        if (!(length > 0))
+            return found;
+        found = k > 0 ? length : 0;
+        gw_system_answer(s, true);
+        gw_system_gather(s, x);
+        for (int n = 0; n < s->dof; n++)
+            x[n] /= length;
+    }
+    return found;
+}
+
+bool gw_system_is_stiff(gw_system *s, double h, double limit)
+{
+    return added_inertias(s, h) > limit / 2 && largest_eigenvalue(s, h) > limit;
+}

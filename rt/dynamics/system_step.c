@@ -1,0 +1,441 @@
+/*
+ * One step of a system. RT safe.
+ *
+ * Ordinary systems take explicit Runge-Kutta substeps, with work and dissipation as further states;
+ * the energy balance of each substep decides the order of the formula and the number of substeps.
+ * Where dampers, springs and motors are too stiff for that, substeps are linearly implicit Euler
+ * steps, extrapolated to fourth order. Joints move in exponential coordinates `by` about where the
+ * substep begins. After each substep positions and velocities are put back on the closures.
+ */
+#include <assert.h>
+#include <math.h>
+#include <string.h>
+
+#include "rt/dynamics/system_private.h"
+
+#define PROJECTIONS 4 /* of positions after a substep, at most */
+
+static void add_work(gw_system_work *sum, double weight, const gw_system_work *power)
+{
+    sum->hand += weight * power->hand;
+    sum->contact += weight * power->contact;
+    sum->motors += weight * power->motors;
+    sum->dissipated += weight * power->dissipated;
+}
+
+/* ---- what is borne -------------------------------------------------------------------------- */
+
+/* The body's rate of momentum less its weight and what acts on it from outside (at its origin). */
+static gw_wrench borne(const gw_system *s, int index)
+{
+    const gw_system_body *k = &s->bodies[index];
+    gw_vec3 alpha = gw_angular_part(k->acceleration), c = k->com;
+    gw_vec3 a = gw_add(gw_sub(gw_linear_part(k->acceleration), s->gravity), gw_cross(alpha, c));
+    gw_vec3 f = gw_scale(k->def.mass.mass, a);
+    gw_vec3 t = gw_add(gw_mat3_mul(&k->inertia_com, alpha), gw_cross(c, f));
+    return (gw_wrench){gw_sub(gw_add(f, gw_linear_part(k->gyroscopic)), s->on[index].f),
+                       gw_sub(gw_add(t, gw_angular_part(k->gyroscopic)), s->on[index].t)};
+}
+
+/* What each joint exerts on its body: what the body and all that hangs on it bear, less closures;
+ * and what the held body bears, at the held frame. */
+static void keep_wrenches(gw_system *s, gw_wrench *constraint)
+{
+    for (int i = 0; i < s->body_count; i++)
+        s->joint_wrench[i] = borne(s, i);
+    *constraint = s->joint_wrench[s->held];
+    gw_vec3 arm = gw_rotate(s->bodies[s->held].pose.q, s->body_from_held.p);
+    constraint->t = gw_sub(constraint->t, gw_cross(arm, constraint->f));
+    for (int n = 0; n < s->row_count; n++) {
+        const gw_closure_row *r = &s->rows[n];
+        double by = -r->scale * s->multiplier[n];
+        gw_wrench *a = &s->joint_wrench[r->a], *b = r->b >= 0 ? &s->joint_wrench[r->b] : NULL;
+        a->f = gw_mul_add(a->f, by, gw_linear_part(r->on_a));
+        a->t = gw_mul_add(a->t, by, gw_angular_part(r->on_a));
+        if (b) {
+            b->f = gw_mul_add(b->f, by, gw_linear_part(r->on_b));
+            b->t = gw_mul_add(b->t, by, gw_angular_part(r->on_b));
+        }
+    }
+    for (int i = s->body_count - 1; i >= 0; i--) {
+        const gw_wrench *w = &s->joint_wrench[i];
+        if (s->bodies[i].def.parent < 0)
+            continue;
+        gw_wrench *p = &s->joint_wrench[s->bodies[i].def.parent];
+        p->f = gw_add(p->f, w->f);
+        p->t = gw_add(p->t, gw_add(w->t, gw_cross(s->bodies[i].r, w->f)));
+    }
+}
+
+/* ---- states --------------------------------------------------------------------------------- */
+
+static void keep_home(gw_system *s)
+{
+    for (int i = 0; i < s->body_count; i++)
+        s->home[i] = s->bodies[i].joint;
+}
+
+static void return_to(gw_system *s, const gw_mobilizer_state *states)
+{
+    for (int i = 0; i < s->body_count; i++)
+        s->bodies[i].joint = states[i];
+    gw_system_update(s);
+}
+
+/* Puts every joint by s->by from home, with velocities u; positions alone where u is NULL. */
+static void go_to(gw_system *s, const double *u)
+{
+    for (int i = 0; i < s->body_count; i++) {
+        gw_system_body *k = &s->bodies[i];
+        gw_mobilizer_move(k->def.joint, &s->home[i], s->by + k->first, &k->joint);
+        memcpy(k->joint.u, u + k->first, (size_t)k->dof * sizeof *u);
+    }
+}
+
+static void rates_of(const gw_system *s, const double *by, double *rates)
+{
+    for (int i = 0; i < s->body_count; i++) {
+        const gw_system_body *k = &s->bodies[i];
+        gw_mobilizer_rates(k->def.joint, by + k->first, k->joint.u, rates + k->first);
+    }
+}
+
+/* y += weight x */
+static void add_scaled(int n, double weight, const double *x, double *y)
+{
+    for (int i = 0; i < n; i++)
+        y[i] += weight * x[i];
+}
+
+/* ---- explicit integration: Runge-Kutta ------------------------------------------------------ */
+
+/*
+ * Levels of accuracy: one substep by a formula of fourth order, of sixth, of eighth, then two and
+ * four substeps of eighth order.
+ */
+#define MAX_LEVEL    4
+#define MAX_SUBSTEPS 4
+#define WHOLE        4 /* a step, in quarters */
+
+static const gw_tableau *const tableaus[] = {&gw_kutta4, &gw_butcher6, &gw_cooper8, &gw_cooper8,
+                                             &gw_cooper8};
+static const int substep_widths[] = {WHOLE, WHOLE, WHOLE, WHOLE / 2, WHOLE / MAX_SUBSTEPS};
+
+/* Where stage i of the formula is, or its end (i = rk->stages), by the stages before. */
+static void go_to_stage(gw_system *s, const gw_tableau *rk, int i, double h)
+{
+    double *u = s->scratch;
+    int n = s->dof;
+    memset(s->by, 0, (size_t)n * sizeof *s->by);
+    for (int k = 0; k < s->body_count; k++)
+        memcpy(u + s->bodies[k].first, s->home[k].u, (size_t)s->bodies[k].dof * sizeof *u);
+    for (int l = 0; l < i; l++) {
+        double weight = h * rk->a[i][l];
+        if (weight == 0)
+            continue;
+        add_scaled(n, weight, s->rates + l * n, s->by);
+        add_scaled(n, weight, s->accelerations + l * n, u);
+    }
+    go_to(s, u);
+}
+
+/* From home, h on; the wrenches at the step's start (t = 0). */
+static void integrate_explicitly(gw_system *s, const gw_forces *forces, double t, double h,
+                                 gw_system_work *sum, gw_wrench *constraint)
+{
+    const gw_tableau *rk = tableaus[s->integrator.level];
+    for (int i = 0; i < rk->stages; i++) {
+        gw_system_work power = {0};
+        if (i > 0) {
+            go_to_stage(s, rk, i, h);
+            gw_system_update(s);
+        } else {
+            memset(s->by, 0, (size_t)s->dof * sizeof *s->by);
+        }
+        rates_of(s, s->by, s->rates + i * s->dof);
+        gw_system_ask_forces(s, forces, t + rk->c[i] * h);
+        gw_system_outer_power(s, forces, &power);
+        gw_system_accelerate(s, &power);
+        gw_system_gather(s, s->accelerations + i * s->dof);
+        add_work(sum, rk->b[i] * h, &power);
+        if (i == 0 && t == 0)
+            keep_wrenches(s, constraint);
+    }
+    go_to_stage(s, rk, rk->stages, h);
+}
+
+/* ---- implicit integration: linearly implicit Euler, extrapolated -------------------------------
+ *
+ *   (D + h C + h^2 K) a = f(q, u) - h K u,   u += h a,   by += h rates(by, u)
+ *
+ * In 1, 2, 3 and 4 Euler steps, T = -1/6 T1 + 4 T2 - 27/2 T3 + 32/3 T4 is of fourth order whatever
+ * C and K are (Deuflhard 1985), and what is stiffer than h decays.
+ */
+
+#define IMPLICIT_SUBSTEPS 2
+
+/* Decay and squared phase of the finest explicit substep, h C + h^2 K over D, that it bears. */
+#define EXPLICIT_LIMIT 2.0
+
+static const double fourth_order[GW_SYSTEM_RUNS] = {-1. / 6, 4, -27. / 2, 32. / 3};
+static const double finest_run[GW_SYSTEM_RUNS] = {0, 0, 0, 1};
+
+/* One Euler step of run `run`, from its by and velocities. */
+static void euler_step(gw_system *s, const gw_forces *forces, double t, double h, int run,
+                       signed char *motor_states, gw_system_work *sum)
+{
+    double *by = s->run_by + run * s->dof, *u = s->run_velocity + run * s->dof;
+    gw_system_work power = {0};
+    memcpy(s->by, by, (size_t)s->dof * sizeof *by);
+    go_to(s, u);
+    gw_tree_update_positions(s);
+    gw_tree_update_velocities(s);
+    if (s->row_count > 0)
+        gw_closures_update_rows(s);
+    gw_system_ask_forces(s, forces, t);
+    gw_system_accelerate_implicitly(s, h, motor_states);
+    sum->motors += gw_system_motor_work(s, h, motor_states);
+    gw_system_gather(s, s->scratch);
+    add_scaled(s->dof, h, s->scratch, u);
+    for (int i = 0; i < s->body_count; i++)
+        memcpy(s->bodies[i].joint.u, u + s->bodies[i].first, (size_t)s->bodies[i].dof * sizeof *u);
+    rates_of(s, by, s->scratch);
+    add_scaled(s->dof, h, s->scratch, by);
+    /* work, at the new velocities */
+    gw_tree_update_velocities(s);
+    gw_system_outer_power(s, forces, &power);
+    add_work(sum, h, &power);
+}
+
+/* From home, h on. A motor that reaches its maximum on the way makes a kink, which must not be
+ * extrapolated over: then the finest run alone counts. */
+static void integrate_implicitly(gw_system *s, const gw_forces *forces, double t, double h,
+                                 gw_system_work *sum, gw_wrench *constraint)
+{
+    gw_system_work works[GW_SYSTEM_RUNS] = {{0}};
+    size_t n = (size_t)s->dof;
+    signed char *before = s->motor_states + GW_SYSTEM_RUNS * n;
+    bool kink = false;
+    memset(s->motor_states, 0, GW_SYSTEM_RUNS * n);
+    memset(s->run_by, 0, GW_SYSTEM_RUNS * n * sizeof *s->run_by);
+    for (int run = 0; run < GW_SYSTEM_RUNS; run++) {
+        signed char *states = s->motor_states + (size_t)run * n;
+        for (int i = 0; i < s->body_count; i++)
+            memcpy(s->run_velocity + run * s->dof + s->bodies[i].first, s->home[i].u,
+                   (size_t)s->bodies[i].dof * sizeof *s->run_velocity);
+        for (int i = 0; i <= run; i++) {
+            memcpy(before, states, n);
+            euler_step(s, forces, t + i * h / (run + 1), h / (run + 1), run, states, &works[run]);
+            kink = kink || (i > 0 && memcmp(before, states, n) != 0);
+            if (i == 0 && t == 0 && run == 0)
+                keep_wrenches(s, constraint);
+        }
+        kink = kink || memcmp(states, s->motor_states, n) != 0;
+    }
+    const double *w = kink ? finest_run : fourth_order;
+    memset(s->by, 0, n * sizeof *s->by);
+    memset(s->scratch, 0, n * sizeof *s->scratch);
+    for (int run = 0; run < GW_SYSTEM_RUNS; run++) {
+        add_scaled(s->dof, w[run], s->run_by + run * s->dof, s->by);
+        add_scaled(s->dof, w[run], s->run_velocity + run * s->dof, s->scratch);
+        add_work(sum, w[run], &works[run]);
+    }
+    s->integrator.implicit_on_held = s->on_held;
+    go_to(s, s->scratch);
+}
+
+void gw_system_free_acceleration(gw_system *s, double *a)
+{
+    gw_system_work power = {0};
+    memset(s->on, 0, (size_t)s->body_count * sizeof *s->on);
+    if (!(s->integrator.implicit_dt > 0)) {
+        gw_system_accelerate(s, &power);
+        gw_system_gather(s, a);
+        return;
+    }
+    /* D^-1 (f - C u) does not last: the effect of stiff joints is over within the step. Control
+     * adds D^-1 J^T F of the hand; both together are to be the coming step's mean, F as it was. */
+    memset(s->motor_states, 0, (size_t)s->dof);
+    s->on[s->held] = s->integrator.implicit_on_held;
+    gw_system_accelerate_implicitly(s, s->integrator.implicit_dt, s->motor_states);
+    gw_system_gather(s, a);
+    gw_system_update(s);
+    memset(s->generalised, 0, (size_t)s->dof * sizeof *s->generalised);
+    gw_system_answer(s, true);
+    gw_system_gather(s, s->scratch);
+    add_scaled(s->dof, -1, s->scratch, a);
+}
+
+/* ---- energy balance of a substep ------------------------------------------------------------ */
+
+/* A substep's balance may be out by this much of the kinetic energy, and by rounding. */
+#define BALANCE  1e-11
+#define ROUNDING 1e-14
+
+/* After fourth order has failed, sixth order stays for so many steps. */
+#define PATIENCE 32
+
+typedef enum accuracy { TOO_COARSE, GOOD, VERY_GOOD } accuracy;
+
+/* Compares the change of energy since `kinetic` and `potential` with the work done. */
+static accuracy judge_energy(const gw_system *s, double kinetic, double potential,
+                             const gw_system_work *sum)
+{
+    double come = sum->hand + sum->contact + sum->motors - sum->dissipated;
+    double out = fabs((s->kinetic - kinetic) + (s->potential - potential) - come);
+    double scale =
+        BALANCE * (s->kinetic + kinetic) + ROUNDING * (fabs(s->potential) + fabs(potential));
+    if (!(out <= scale))
+        return TOO_COARSE;
+    return out <= scale / 512 ? VERY_GOOD : GOOD;
+}
+
+/* Closes the balance of a substep that cannot be refined further: missing energy is counted as
+ * dissipated, surplus energy is taken out of the motion. */
+static void close_energy_balance(gw_system *s, double kinetic, double potential,
+                                 gw_system_work *sum)
+{
+    double come = sum->hand + sum->contact + sum->motors;
+    double lost = come - (s->kinetic - kinetic) - (s->potential - potential);
+    sum->dissipated = fmax(0, lost);
+    if (!(lost < 0 && s->kinetic > 0))
+        return;
+    double factor = sqrt(fmax(0, 1 + lost / s->kinetic));
+    for (int i = 0; i < s->body_count; i++)
+        for (int j = 0; j < s->bodies[i].dof; j++)
+            s->bodies[i].joint.u[j] *= factor;
+    gw_system_update(s);
+    gw_system_energy(s, &s->kinetic, &s->potential);
+}
+
+/* ---- substeps ------------------------------------------------------------------------------- */
+
+/* Back onto the closures; what that takes or brings is told. */
+static void finish_substep(gw_system *s)
+{
+    double kinetic, potential;
+    gw_tree_update_positions(s);
+    gw_tree_update_velocities(s);
+    gw_system_energy(s, &kinetic, &potential);
+    gw_closures_project(s, PROJECTIONS);
+    gw_system_energy(s, &s->kinetic, &s->potential);
+    s->projected += s->kinetic + s->potential - kinetic - potential;
+}
+
+static bool all_finite(const gw_system *s)
+{
+    for (int i = 0; i < s->body_count; i++) {
+        const gw_system_body *k = &s->bodies[i];
+        if (!gw_finite_pose(&k->pose) || !gw_finite3(k->twist.v) || !gw_finite3(k->twist.w))
+            return false;
+    }
+    return true;
+}
+
+static void slip(gw_system *s, gw_system_work *sum)
+{
+    double dissipated = gw_system_slip(s);
+    s->potential -= dissipated;
+    sum->dissipated += dissipated;
+}
+
+static void refine(gw_system *s)
+{
+    if (s->integrator.level == 0)
+        s->integrator.patience = PATIENCE;
+    s->integrator.level++;
+}
+
+/* Where the step's end was more accurate than asked, the next step begins one level lower. */
+static void coarsen(gw_system *s, accuracy last)
+{
+    if (s->integrator.patience > 0)
+        s->integrator.patience--;
+    if (last == VERY_GOOD && s->integrator.level > 0 &&
+        (s->integrator.level > 1 || s->integrator.patience == 0))
+        s->integrator.level--;
+}
+
+/* A step starts at the level at which the last one ended, and repeats a substep one level higher
+ * where its energy balance is out. False where the step failed. */
+static bool step_explicitly(gw_system *s, const gw_forces *forces, double dt, gw_system_work *sum,
+                            gw_wrench *constraint)
+{
+    accuracy last = GOOD;
+    for (int done = 0; done < WHOLE;) {
+        int wide = substep_widths[s->integrator.level];
+        double kinetic = s->kinetic, potential = s->potential, projected = s->projected;
+        gw_system_work own = {0};
+        keep_home(s);
+        integrate_explicitly(s, forces, dt * done / WHOLE, dt * wide / WHOLE, &own, constraint);
+        finish_substep(s);
+        last = judge_energy(s, kinetic, potential, &own);
+        if (last == TOO_COARSE && s->integrator.level < MAX_LEVEL) {
+            return_to(s, s->home);
+            s->kinetic = kinetic, s->potential = potential, s->projected = projected;
+            refine(s);
+            continue;
+        }
+        if (last == TOO_COARSE)
+            close_energy_balance(s, kinetic, potential, &own);
+        slip(s, &own);
+        add_work(sum, 1, &own);
+        if (!all_finite(s))
+            return false;
+        done += wide;
+    }
+    coarsen(s, last);
+    return true;
+}
+
+/* Stiff motors are credited with the work that is missing, up to what they can have done. */
+static bool step_implicitly(gw_system *s, const gw_forces *forces, double dt, gw_system_work *sum,
+                            gw_wrench *constraint)
+{
+    double h = dt / IMPLICIT_SUBSTEPS;
+    for (int i = 0; i < IMPLICIT_SUBSTEPS; i++) {
+        double kinetic = s->kinetic, potential = s->potential;
+        gw_system_work own = {0};
+        keep_home(s);
+        integrate_implicitly(s, forces, i * h, h, &own, constraint);
+        finish_substep(s);
+        double kept = (s->kinetic - kinetic) + (s->potential - potential);
+        double needed = kept - own.hand - own.contact, most = gw_system_motor_work_max(s);
+        own.motors = fmin(fmax(own.motors, needed), most);
+        close_energy_balance(s, kinetic, potential, &own);
+        slip(s, &own);
+        add_work(sum, 1, &own);
+        if (!all_finite(s))
+            return false;
+    }
+    return true;
+}
+
+void gw_system_step(gw_system *s, const gw_forces *forces, double dt, gw_step *step)
+{
+    gw_system_work sum = {0};
+    gw_wrench constraint = {{0, 0, 0}, {0, 0, 0}};
+    double kinetic = s->kinetic;
+    assert(isfinite(dt));
+    for (int i = 0; i < s->body_count; i++)
+        s->begin[i] = s->bodies[i].joint;
+    s->projected = 0;
+    bool stiff = gw_system_is_stiff(s, dt / MAX_SUBSTEPS, EXPLICIT_LIMIT);
+    s->integrator.implicit_dt = stiff ? dt : 0;
+    bool done = stiff ? step_implicitly(s, forces, dt, &sum, &constraint)
+                      : step_explicitly(s, forces, dt, &sum, &constraint);
+    if (!done) { /* back to the start, at rest */
+        for (int i = 0; i < s->body_count; i++)
+            memset(s->begin[i].u, 0, sizeof s->begin[i].u);
+        return_to(s, s->begin);
+        s->integrator.level = 0;
+        *step = (gw_step){.dissipated = isfinite(kinetic) ? kinetic : 0, .finite = false};
+        return;
+    }
+    *step = (gw_step){.constraint = constraint,
+                      .work = sum.hand,
+                      .dissipated = sum.dissipated,
+                      .motors = sum.motors,
+                      .margin = 1,
+                      .finite = true};
+}

@@ -1,0 +1,352 @@
+/*
+ * What acts at the joints of systems of bodies, against closed forms: springs and dampers of any
+ * size, limits, friction, motors; and the energy audit.
+ */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <cmocka.h>
+
+#include "rt/dynamics/system.h"
+
+#define G  9.81
+#define DT 1e-3
+
+static gw_mass ball(double mass, double inertia)
+{
+    return (gw_mass){mass, {0, 0, 0}, {{{inertia, 0, 0}, {0, inertia, 0}, {0, 0, inertia}}}};
+}
+
+static gw_mass rod_mass(double length, double mass)
+{
+    double i = mass * length * length / 12;
+    return (gw_mass){mass, {length / 2, 0, 0}, {{{i / 100, 0, 0}, {0, i, 0}, {0, 0, i}}}};
+}
+
+/* 1 kg that slides along the world's z, which points up. */
+static gw_system_body_def slider(double mass)
+{
+    return (gw_system_body_def){.mass = ball(mass, 1),
+                                .parent = GW_GROUND,
+                                .joint = GW_MOBILIZER_PRISMATIC,
+                                .parent_from_f = gw_pose_identity(),
+                                .body_from_m = gw_pose_identity()};
+}
+
+static gw_system_body_def arm(int parent, double at)
+{
+    return (gw_system_body_def){.mass = rod_mass(1, 1),
+                                .parent = parent,
+                                .joint = GW_MOBILIZER_REVOLUTE,
+                                .parent_from_f = {{at, 0, 0}, {1, 0, 0, 0}},
+                                .body_from_m = gw_pose_identity()};
+}
+
+static gw_system *make(const gw_system_body_def *bodies, int count, gw_vec3 gravity)
+{
+    gw_error error = {0};
+    gw_system_def def = {.body_count = count, .bodies = bodies, .gravity = gravity};
+    gw_system *s = gw_system_create(&def, &error);
+    assert_non_null(s);
+    return s;
+}
+
+static double total(gw_system *s)
+{
+    double kinetic, potential;
+    gw_model_energy(gw_system_model(s), &kinetic, &potential);
+    return kinetic + potential;
+}
+
+/* Work, motors and dissipation of `seconds`; the final energy is what they say within `within`. */
+static gw_step run(gw_system *s, const gw_forces *forces, double seconds, double within)
+{
+    gw_step sum = {.finite = true}, step;
+    double before = total(s);
+    int n = (int)lround(seconds / DT);
+    for (int i = 0; i < n; i++) {
+        gw_model_step(gw_system_model(s), forces, DT, &step);
+        assert_true(step.finite);
+        gw_step_add(&sum, &step, i == 0);
+    }
+    double out = total(s) - before - sum.work - sum.motors + sum.dissipated;
+    if (!(fabs(out) <= within))
+        print_message("energy out by %.3e of %.3e\n", out, total(s));
+    assert_true(fabs(out) <= within);
+    return sum;
+}
+
+static double position(gw_system *s, int body)
+{
+    double q[6], u[6];
+    gw_system_joint(s, body, q, u);
+    return q[0];
+}
+
+static double velocity(gw_system *s, int body)
+{
+    double q[6], u[6];
+    gw_system_joint(s, body, q, u);
+    return u[0];
+}
+
+static gw_wrench constant(const void *context, double t, const gw_pose *pose, const gw_twist *twist)
+{
+    (void)t, (void)pose, (void)twist;
+    return *(const gw_wrench *)context;
+}
+
+static void a_damper_of_any_size_ends_at_force_over_damping(void **state)
+{
+    (void)state;
+    const double sizes[] = {0.1, 10, 900, 5e3, 1e4, 1e6, 1e9};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        for (int own = 0; own < 2; own++) {
+            double c = sizes[i], f = 3, m = 1.0, t = 0.5;
+            gw_system_body_def body = slider(m);
+            if (own)
+                body.damping_linear = c;
+            else
+                body.damping[0] = c;
+            gw_system *s = make(&body, 1, gw_v3(0, 0, 0));
+            gw_wrench pushed = {{0, 0, f}, {0, 0, 0}};
+            gw_forces forces = {.at = constant, .context = &pushed};
+            gw_step sum = run(s, &forces, t, 1e-9 * f);
+            double expected = f / c * -expm1(-c * t / m);
+            assert_true(fabs(velocity(s, 0) - expected) < 1e-8 * expected);
+            /* its way, and what it loses */
+            double way = f / c * (t - m / c * -expm1(-c * t / m));
+            assert_true(fabs(position(s, 0) - way) < 2e-4 * way + 1e-15);
+            assert_true(fabs(sum.dissipated - (f * way - m / 2 * expected * expected)) <
+                        2e-4 * f * way);
+            gw_system_destroy(s);
+        }
+}
+
+/* A spinning body with its own angular damping: w = w0 exp(-c t / I). */
+static void spin_decays_as_its_damping_says(void **state)
+{
+    (void)state;
+    const double sizes[] = {0.2, 30, 1e5};
+    for (size_t i = 0; i < 3; i++) {
+        gw_system_body_def body = {.mass = ball(1, 0.1),
+                                   .parent = GW_GROUND,
+                                   .joint = GW_MOBILIZER_FREE,
+                                   .parent_from_f = gw_pose_identity(),
+                                   .body_from_m = gw_pose_identity(),
+                                   .velocity = {0, 0, 0, 1, 2, 3},
+                                   .damping_angular = sizes[i]};
+        gw_system *s = make(&body, 1, gw_v3(0, 0, 0));
+        run(s, NULL, 0.1, 1e-10);
+        double q[6], u[6], factor = exp(-sizes[i]);
+        gw_system_joint(s, 0, q, u);
+        for (int k = 0; k < 3; k++)
+            assert_true(fabs(u[3 + k] - (k + 1) * factor) < 1e-8);
+        gw_system_destroy(s);
+    }
+}
+
+/* Mass on a spring, beside a joint that is much stiffer: x = cos(w t). */
+static double spring_error(double dt, bool stiff)
+{
+    gw_system_body_def bodies[2] = {slider(1), slider(1)};
+    gw_step step;
+    bodies[0].stiffness[0] = 40;
+    bodies[0].position[0] = 1;
+    bodies[0].damping[0] = 0.3;
+    bodies[1].damping[0] = stiff ? 1e7 : 0;
+    gw_system *s = make(bodies, 2, gw_v3(0, 0, 0));
+    int n = (int)lround(1 / dt);
+    for (int i = 0; i < n; i++)
+        gw_model_step(gw_system_model(s), NULL, dt, &step);
+    double d = 0.15, w = sqrt(40 - d * d), expected = exp(-d) * (cos(w) + d / w * sin(w));
+    double error = fabs(position(s, 0) - expected);
+    gw_system_destroy(s);
+    return error;
+}
+
+static void springs_keep_fourth_order_beside_stiff_joints(void **state)
+{
+    (void)state;
+    for (int stiff = 0; stiff < 2; stiff++) {
+        double coarse = spring_error(8e-3, stiff), fine = spring_error(4e-3, stiff);
+        print_message("stiff %d: %.2e %.2e order %.2f\n", stiff, coarse, fine, log2(coarse / fine));
+        assert_true(fine < 1e-7);
+        assert_true(!stiff || log2(coarse / fine) > 3.8);
+    }
+}
+
+/* A spring far too stiff for the step holds its weight where it should, and is still. */
+static void a_stiff_spring_bears_its_load(void **state)
+{
+    (void)state;
+    const double sizes[] = {1e3, 1e6, 1e9, 1e12};
+    for (size_t i = 0; i < 4; i++) {
+        gw_system_body_def body = slider(1);
+        body.stiffness[0] = sizes[i];
+        body.damping[0] = 2 * sqrt(sizes[i]);
+        body.rest[0] = 0.2;
+        body.position[0] = 0.2;
+        gw_system *s = make(&body, 1, gw_v3(0, 0, -G));
+        run(s, NULL, 1, 1e-9);
+        assert_true(fabs(position(s, 0) - 0.2 + G / sizes[i]) < 1e-9 * (G / sizes[i]) + 1e-15);
+        gw_system_destroy(s);
+    }
+}
+
+/* Two arms fall against their limits again and again: no energy comes, and they stay near. */
+static void limits_never_give_energy(void **state)
+{
+    (void)state;
+    for (int closed = 0; closed < 2; closed++) {
+        gw_system_body_def bodies[2] = {arm(GW_GROUND, 0), arm(0, 1)};
+        gw_closure_def closure = {.a = 1, .b = GW_GROUND, .row_count = 1};
+        gw_error error = {0};
+        closure.rows[0] = (gw_row){GW_ROW_PLANE, {1, 0, 0}, {1, 1, 0}, {1, 0, 0}, 0};
+        bodies[0].limited[0] = bodies[1].limited[0] = true;
+        bodies[0].lower[0] = -1, bodies[0].upper[0] = 1;
+        bodies[1].lower[0] = -0.5, bodies[1].upper[0] = 2;
+        bodies[1].position[0] = closed ? GW_PI / 2 : 0;
+        gw_system_def def = {.body_count = 2,
+                             .closure_count = closed,
+                             .bodies = bodies,
+                             .closures = &closure,
+                             .gravity = {0, -G, 0}};
+        gw_system *s = gw_system_create(&def, &error);
+        assert_non_null(s);
+        double most = total(s), deepest = 0;
+        for (int i = 0; i < 3000; i++) {
+            run(s, NULL, DT, 1e-8);
+            assert_true(total(s) <= most + 1e-9);
+            most = fmin(most, total(s) + 1e-9);
+            for (int k = 0; k < 2; k++) {
+                double q = position(s, k);
+                deepest = fmax(deepest, fmax(q - bodies[k].upper[0], bodies[k].lower[0] - q));
+            }
+        }
+        print_message("deepest %.3g rad\n", deepest);
+        assert_true(deepest > 0 && deepest < 0.02);
+        gw_system_destroy(s);
+    }
+}
+
+/* A slider on Coulomb friction: holds below mu, slides and stops as the formula says above it. */
+static void friction_holds_and_brakes(void **state)
+{
+    (void)state;
+    gw_system_body_def body = slider(2);
+    body.friction[0] = 5;
+    body.velocity[0] = 1;
+    gw_system *s = make(&body, 1, gw_v3(0, 0, 0));
+    gw_step sum = run(s, NULL, 1, 1e-9);
+    /* v^2 m / (2 F) = 0.2 m, in 0.4 s, less what the bristle stores */
+    assert_true(fabs(position(s, 0) - 0.2) < 1e-4);
+    assert_true(fabs(velocity(s, 0)) < 1e-6);
+    assert_true(fabs(sum.dissipated - 1) < 1e-3);
+    gw_wrench pushed = {{0, 0, 4.9}, {0, 0, 0}};
+    gw_forces forces = {.at = constant, .context = &pushed};
+    run(s, &forces, 0.5, 1e-8);
+    double held = position(s, 0);
+    run(s, &forces, 5, 1e-8);
+    assert_true(fabs(position(s, 0) - held) < 1e-8);
+    pushed.f.z = 7;
+    run(s, &forces, 1, 1e-8);
+    assert_true(fabs(velocity(s, 0) - 1) < 1e-3);
+    gw_system_destroy(s);
+}
+
+/* A servo motor holds an arm at its target with the sag that its stiffness says, whatever it is;
+ * torque, maximum and speed bound it; its work is told. */
+static void motors_do_what_their_law_says(void **state)
+{
+    (void)state;
+    const double stiffness[] = {100, 1e5, 1e8};
+    for (size_t i = 0; i < 3; i++) {
+        gw_system_body_def body = arm(GW_GROUND, 0);
+        double k = stiffness[i], inertia = 1. / 3;
+        body.motor[0] = (gw_motor){.target = 0.3, .stiffness = k, .damping = 2 * sqrt(k * inertia)};
+        gw_system *s = make(&body, 1, gw_v3(0, -G, 0));
+        gw_step sum = run(s, NULL, 3, 1e-8 * k);
+        double sag = 0.3 - position(s, 0);
+        assert_true(fabs(k * sag - 0.5 * G * cos(position(s, 0))) < 1e-6 * k * 1e-4 + 1e-6);
+        /* k (q - target)^2 / 2 from start to end, less what the damper took, raised the arm */
+        assert_true(sum.motors > 0);
+        gw_system_destroy(s);
+    }
+    gw_system_body_def body = slider(1);
+    gw_system *s = make(&body, 1, gw_v3(0, 0, 0));
+    gw_system_set_motor(s, 0, 0, &(gw_motor){.rate = 2, .damping = 1e6, .max = 5});
+    gw_step sum = run(s, NULL, 0.2, 1e-9);
+    assert_true(fabs(velocity(s, 0) - 1) < 1e-6);
+    assert_true(fabs(sum.motors - 0.5) < 1e-6);
+    sum = run(s, NULL, 1, 1e-9);
+    assert_true(fabs(velocity(s, 0) - 2) < 1e-6);
+    assert_true(fabs(sum.motors - 1.5) < 1e-5);
+    gw_system_set_motor(s, 0, 0, &(gw_motor){.torque = 3, .speed = 2.5});
+    run(s, NULL, 2, 1e-6);
+    assert_true(fabs(velocity(s, 0) - 2.5) < 0.05);
+    gw_system_set_motor(s, 0, 0, &(gw_motor){0});
+    double v = velocity(s, 0);
+    run(s, NULL, 1, 1e-9);
+    assert_true(velocity(s, 0) == v);
+    gw_system_destroy(s);
+}
+
+/* Random trees with springs, dampers and motors at all their joints: the books close. */
+static void smooth_joint_forces_close_their_books(void **state)
+{
+    (void)state;
+    srand(5);
+    for (int trial = 0; trial < 40; trial++) {
+        gw_system_body_def bodies[8];
+        int n = 1 + trial % 8;
+        for (int i = 0; i < n; i++) {
+            double r[8];
+            for (int k = 0; k < 8; k++)
+                r[k] = 2.0 * rand() / RAND_MAX - 1;
+            bodies[i] = (gw_system_body_def){
+                .mass = {0.5 + 0.4 * r[0],
+                         {0.1 * r[1], 0.1, 0.1 * r[2]},
+                         {{{0.02, 0.001, 0}, {0.001, 0.03, 0.002}, {0, 0.002, 0.025}}}},
+                .parent = i == 0 ? GW_GROUND : rand() % i,
+                .joint = (gw_mobilizer)(1 + rand() % 8),
+                .parent_from_f = {{0.2 * r[3], 0.2 * r[4], 0.2 * r[5]}, {1, 0, 0, 0}},
+                .body_from_m = {{0.1, 0.05, 0}, gw_quat_axis(gw_v3(0, 1, 0), r[6])},
+                .pitch = 0.05,
+                .reversed = rand() % 2,
+                .velocity = {r[1], r[2], r[3], r[4], r[5], r[6]},
+                .damping_linear = 0.2,
+                .damping_angular = 0.01};
+            int turn = gw_mobilizer_rotation(bodies[i].joint);
+            for (int j = 0; j < gw_mobilizers[bodies[i].joint].dof; j++) {
+                bodies[i].damping[j] = 0.05;
+                if (j >= turn)
+                    continue;
+                bodies[i].stiffness[j] = 3;
+                bodies[i].rest[j] = 0.1;
+                bodies[i].motor[j] = (gw_motor){.torque = 0.1, .stiffness = 1, .target = -0.2};
+            }
+        }
+        gw_system *s = make(bodies, n, gw_v3(0.1, -0.2, -1));
+        run(s, NULL, 1, 1e-9 * (1 + fabs(total(s))));
+        gw_system_destroy(s);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_damper_of_any_size_ends_at_force_over_damping),
+        cmocka_unit_test(spin_decays_as_its_damping_says),
+        cmocka_unit_test(springs_keep_fourth_order_beside_stiff_joints),
+        cmocka_unit_test(a_stiff_spring_bears_its_load),
+        cmocka_unit_test(limits_never_give_energy),
+        cmocka_unit_test(friction_holds_and_brakes),
+        cmocka_unit_test(motors_do_what_their_law_says),
+        cmocka_unit_test(smooth_joint_forces_close_their_books),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
