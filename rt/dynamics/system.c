@@ -338,18 +338,22 @@ gw_wrench gw_system_joint_wrench(const gw_system *s, int index)
 
 /* ---- making --------------------------------------------------------------------------------- */
 
-/* No motion of the body loses more of its energy a second by its own damping (1/s). */
-static double damping_rate(const gw_system_body_def *def)
+/* About any axis through the centre of mass, at least (kg m^2). */
+static double least_inertia(const gw_mass *m)
 {
-    const gw_mass *m = &def->mass;
-    double linear = def->damping_linear, c2 = gw_norm2(m->com), least = 0, norm2 = 0;
-    if (!(linear > 0 || def->damping_angular > 0))
-        return 0;
+    double norm2 = 0;
     gw_mat3 inverse = gw_inertia_inverse(&m->inertia);
     for (int i = 0; i < 3; i++)
         for (int j = 0; j < 3; j++)
             norm2 += inverse.m[i][j] * inverse.m[i][j];
-    least = isfinite(norm2) ? 1 / sqrt(norm2) : 0;
+    return isfinite(norm2) && norm2 > 0 ? 1 / sqrt(norm2) : 0;
+}
+
+/* No motion of the body loses more of its energy a second by its own damping (1/s). */
+static double damping_rate(const gw_system_body_def *def, double least)
+{
+    const gw_mass *m = &def->mass;
+    double linear = def->damping_linear, c2 = gw_norm2(m->com);
     /* |v|^2 <= 2 |v_c|^2 + 2 |c|^2 |w|^2 */
     double twice = c2 > 0 ? 2 : 1, angular = twice * linear * c2 + def->damping_angular;
     return fmax(linear > 0 ? twice * linear / m->mass : 0, angular > 0 ? angular / least : 0);
@@ -363,7 +367,8 @@ static void init_body(gw_system_body *k, const gw_system_body_def *def, int firs
                           .dof = gw_mobilizers[def->joint].dof,
                           .first = first,
                           .only_springs = true,
-                          .damping_rate = damping_rate(def)};
+                          .least_inertia = least_inertia(&def->mass)};
+    k->damping_rate = damping_rate(def, k->least_inertia);
     for (int j = 0; j < k->dof; j++) {
         assert(j < at || (def->stiffness[j] == 0 && def->friction[j] == 0 && !def->limited[j] &&
                           def->motor[j].stiffness == 0));
@@ -388,10 +393,12 @@ static double *part_of(double **free_numbers, size_t count)
 
 static bool take_memory(gw_system *s)
 {
-    size_t n = (size_t)s->body_count, m = (size_t)s->row_count, d = (size_t)s->dof;
+    size_t n = (size_t)s->body_count, springs = (size_t)s->spring_count;
+    size_t m = (size_t)s->row_count + 3 * springs, d = (size_t)s->dof;
     size_t stages = 2 * GW_RK_MAX_STAGES + 2 * GW_SYSTEM_RUNS + 5;
     double *numbers = s->numbers = calloc(2 * m * m + 2 * m + stages * d + 1, sizeof *numbers);
     s->closures = calloc((size_t)s->closure_count + 1, sizeof *s->closures);
+    s->springs = calloc(springs + 1, sizeof *s->springs);
     s->rows = calloc(m + 1, sizeof *s->rows);
     s->order = calloc(m + 1, sizeof *s->order);
     s->models = calloc(d + 1, sizeof *s->models);
@@ -401,8 +408,8 @@ static bool take_memory(gw_system *s)
     s->twists = calloc(n + 1, sizeof *s->twists);
     s->on = calloc(3 * n + 1, sizeof *s->on);
     s->model = calloc(1, sizeof *s->model + n * sizeof s->model->joints[0]);
-    if (!s->numbers || !s->closures || !s->rows || !s->order || !s->models || !s->motor_states ||
-        !s->home || !s->poses || !s->twists || !s->on || !s->model)
+    if (!s->numbers || !s->closures || !s->springs || !s->rows || !s->order || !s->models ||
+        !s->motor_states || !s->home || !s->poses || !s->twists || !s->on || !s->model)
         return false;
     s->delassus = part_of(&numbers, m * m);
     s->factor = part_of(&numbers, m * m);
@@ -417,7 +424,8 @@ static bool take_memory(gw_system *s)
     s->accelerations = part_of(&numbers, GW_RK_MAX_STAGES * d);
     s->run_by = part_of(&numbers, GW_SYSTEM_RUNS * d);
     s->run_velocity = part_of(&numbers, GW_SYSTEM_RUNS * d);
-    s->joint_wrench = s->on + n;
+    s->by_springs = s->on + n;
+    s->joint_wrench = s->by_springs + n;
     s->begin = s->home + n;
     s->start = s->begin + n;
     return true;
@@ -456,6 +464,7 @@ gw_system *gw_system_create(const gw_system_def *def, gw_error *error)
     if (s) {
         s->body_count = def->body_count;
         s->closure_count = def->closure_count;
+        s->spring_count = def->spring_count;
         s->gravity = def->gravity;
         s->length = def->length > 0 ? def->length : 1;
         s->dt = def->dt > 0 ? def->dt : 1e-3;
@@ -479,6 +488,11 @@ gw_system *gw_system_create(const gw_system_def *def, gw_error *error)
         assert(def->closures[i].a >= 0 && def->closures[i].a < def->body_count);
         assert(def->closures[i].b >= GW_GROUND && def->closures[i].b < def->body_count);
         s->closures[i] = def->closures[i];
+    }
+    for (int i = 0; i < def->spring_count; i++) {
+        assert(def->springs[i].a >= 0 && def->springs[i].a < def->body_count);
+        assert(def->springs[i].b >= GW_GROUND && def->springs[i].b < def->body_count);
+        s->springs[i] = def->springs[i];
     }
     init_model(s);
     double left = gw_closures_project(s, ASSEMBLE_STEPS);
@@ -504,6 +518,7 @@ void gw_system_destroy(gw_system *s)
     free(s->bodies);
     free(s->numbers);
     free(s->closures);
+    free(s->springs);
     free(s->rows);
     free(s->order);
     free(s->models);

@@ -59,6 +59,15 @@ typedef struct gw_closure_def {
     gw_row rows[GW_MAX_ROWS];
 } gw_closure_def;
 
+/* A spring with a damper between two points, along the line between them. */
+typedef struct gw_system_spring_def {
+    int a, b;           /* bodies; b may be GW_GROUND */
+    gw_vec3 on_a, on_b; /* in the bodies' frames, or the world's */
+    double stiffness;   /* N/m */
+    double damping;     /* N s/m */
+    double length;      /* at rest (m) */
+} gw_system_spring_def;
+
 typedef struct gw_system_def {
     int body_count, closure_count;
     const gw_system_body_def *bodies; /* parents before their children */
@@ -66,6 +75,8 @@ typedef struct gw_system_def {
     gw_vec3 gravity; /* m/s^2 */
     double length;   /* m: angles of rows times this are compared with metres; 0: 1 */
     double dt;       /* period that limits' springs must be stable at (s); 0: 1e-3 */
+    int spring_count;
+    const gw_system_spring_def *springs;
 } gw_system_def;
 
 typedef struct gw_system gw_system;

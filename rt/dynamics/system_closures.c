@@ -71,7 +71,7 @@ double gw_closures_row_of(const gw_system *s, const gw_closure_row *r)
  * of which nothing is left beside those before them are out of it. */
 void gw_closures_factor(gw_system *s)
 {
-    int m = s->row_count;
+    int m = s->active_rows;
     double *k = s->delassus, *l = s->factor, most = 0;
     for (int i = 0; i < m; i++) {
         gw_tree_clear_forces(s);
@@ -79,7 +79,10 @@ void gw_closures_factor(gw_system *s)
         gw_tree_accelerations(s, false);
         for (int j = 0; j < m; j++)
             k[i * m + j] = s->rows[j].scale * gw_closures_row_of(s, &s->rows[j]);
-        most = fmax(most, k[i * m + i]);
+        if (s->rows[i].compliant)
+            k[i * m + i] += 1;
+        else
+            most = fmax(most, k[i * m + i]);
         s->order[i] = i;
     }
     s->rank = 0;
@@ -90,7 +93,7 @@ void gw_closures_factor(gw_system *s)
         for (int i = at; i < m; i++) {
             int r = s->order[i];
             double d = k[r * m + r], rest = d;
-            if (d <= NO_ROW * most)
+            if (!s->rows[r].compliant && d <= NO_ROW * most)
                 continue;
             for (int j = 0; j < at; j++)
                 rest -= l[r * m + j] * l[r * m + j];
@@ -118,7 +121,7 @@ void gw_closures_factor(gw_system *s)
 /* multiplier := (J D^-1 J^T)^+ right, both of rows in metres. */
 void gw_closures_solve(gw_system *s)
 {
-    int m = s->row_count;
+    int m = s->active_rows;
     const double *l = s->factor;
     double *x = s->multiplier;
     memset(x, 0, (size_t)m * sizeof *x);
@@ -139,7 +142,7 @@ void gw_closures_solve(gw_system *s)
 
 void gw_closures_push_multipliers(gw_system *s)
 {
-    for (int i = 0; i < s->row_count; i++)
+    for (int i = 0; i < s->active_rows; i++)
         push(s, &s->rows[i], s->rows[i].scale * s->multiplier[i]);
 }
 

@@ -85,6 +85,7 @@ void gw_system_energy(const gw_system *s, double *kinetic, double *potential)
             *potential += gw_joint_energy(&law, k->joint.z[j]);
         }
     }
+    *potential += gw_springs_energy(s);
 }
 
 /* ---- from outside --------------------------------------------------------------------------- */
@@ -143,8 +144,10 @@ static void load(gw_system *s)
     for (int i = 0; i < s->body_count; i++) {
         gw_system_body *k = &s->bodies[i];
         gw_vec3 weight = gw_scale(k->def.mass.mass, s->gravity);
-        gw_spatial_set(k->force, gw_add(s->on[i].f, weight),
-                       gw_add(s->on[i].t, gw_cross(k->com, weight)));
+        gw_wrench on = s->on[i];
+        if (s->spring_count > 0)
+            on = gw_wrench_add(on, s->by_springs[i]);
+        gw_spatial_set(k->force, gw_add(on.f, weight), gw_add(on.t, gw_cross(k->com, weight)));
         gw_spatial_set(k->force,
                        gw_mul_add(gw_linear_part(k->force), -k->def.damping_linear, k->twist.v),
                        gw_mul_add(gw_angular_part(k->force), -k->def.damping_angular, k->twist.w));
@@ -160,9 +163,9 @@ static void accelerate(gw_system *s)
 {
     load(s);
     gw_tree_accelerations(s, true);
-    if (s->row_count == 0)
+    if (s->active_rows == 0)
         return;
-    for (int i = 0; i < s->row_count; i++)
+    for (int i = 0; i < s->active_rows; i++)
         s->right[i] = -s->rows[i].scale * (s->rows[i].bias + gw_closures_row_of(s, &s->rows[i]));
     gw_closures_solve(s);
     load(s);
@@ -173,6 +176,8 @@ static void accelerate(gw_system *s)
 void gw_system_accelerate(gw_system *s, gw_system_work *power)
 {
     joint_forces(s, power);
+    if (s->spring_count > 0)
+        gw_springs_load(s, power);
     accelerate(s);
 }
 
@@ -189,9 +194,9 @@ void gw_system_answer(gw_system *s, bool bodies)
         if (pass == 1)
             gw_closures_push_multipliers(s);
         gw_tree_accelerations(s, false);
-        if (s->row_count == 0 || pass == 1)
+        if (s->active_rows == 0 || pass == 1)
             return;
-        for (int i = 0; i < s->row_count; i++)
+        for (int i = 0; i < s->active_rows; i++)
             s->right[i] = -s->rows[i].scale * gw_closures_row_of(s, &s->rows[i]);
         gw_closures_solve(s);
     }
@@ -208,6 +213,7 @@ void gw_system_update(gw_system *s)
     gw_tree_update_positions(s);
     gw_tree_update_velocities(s);
     gw_tree_articulate(s, 0, NULL);
+    s->active_rows = s->row_count;
     if (s->row_count == 0)
         return;
     gw_closures_update_rows(s);
@@ -278,11 +284,17 @@ static bool update_motor_states(const gw_system *s, bool may_become_linear, doub
 
 void gw_system_accelerate_implicitly(gw_system *s, double h, signed char *states)
 {
+    gw_system_work power = {0};
     linearise(s);
+    s->active_rows = s->row_count;
+    if (s->spring_count > 0) {
+        gw_springs_load(s, &power);
+        gw_springs_add_rows(s, h);
+    }
     for (int n = 0; n < MOTOR_ITERATIONS; n++) {
         implicit_joint_forces(s, h, states);
         gw_tree_articulate(s, h, s->added);
-        if (s->row_count > 0)
+        if (s->active_rows > 0)
             gw_closures_factor(s);
         accelerate(s);
         if (!update_motor_states(s, n < MOTOR_ITERATIONS / 2, h, states))
@@ -340,7 +352,7 @@ static double added_inertias(gw_system *s, double h)
                 sum += s->added[n] * k->mobility[j];
         }
     }
-    return sum + body;
+    return sum + body + gw_springs_bound(s, h);
 }
 
 /* (h C + h^2 K) x of the velocities x, as forces on joints and bodies: into s->generalised and
@@ -367,7 +379,7 @@ static double resist(gw_system *s, double h, const double *x)
                                gw_scale(h * k->def.damping_angular, t.w)};
         power += gw_dot(s->on[i].f, t.v) + gw_dot(s->on[i].t, t.w);
     }
-    return power;
+    return power + gw_springs_resist(s, h);
 }
 
 /* The largest eigenvalue of D^-1 P (h C + h^2 K) by power iteration: by how much the operator makes

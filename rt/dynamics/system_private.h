@@ -37,10 +37,11 @@ typedef struct gw_system_work {
 typedef struct gw_system_body {
     gw_system_body_def def;
     gw_pose m_from_body;
-    int dof, first;      /* coordinates; of them in the system's vectors */
-    bool only_springs;   /* and dampers act at its joint: no friction, limit or motor */
-    double damping_rate; /* of the body's own damping, at most (1/s) */
-    double mobility[6];  /* the largest (D^-1 P)_jj of a few postures; 0: not known */
+    int dof, first;       /* coordinates; of them in the system's vectors */
+    bool only_springs;    /* and dampers act at its joint: no friction, limit or motor */
+    double least_inertia; /* no axis through its centre of mass has less (kg m^2) */
+    double damping_rate;  /* of the body's own damping, at most (1/s) */
+    double mobility[6];   /* the largest (D^-1 P)_jj of a few postures; 0: not known */
     double limit_stiffness[6], limit_damping[6];
     gw_mobilizer_state joint;
     /* of positions */
@@ -65,12 +66,16 @@ typedef struct gw_closure_row {
     double on_a[6], on_b[6];
     double value, rate, bias; /* g, J v, J-dot v */
     double scale;             /* to metres */
+    bool compliant;           /* its operator has 1 added: a spring's, in an implicit step */
 } gw_closure_row;
 
 struct gw_system {
-    int body_count, closure_count, dof, row_count, rank;
+    int body_count, closure_count, spring_count, dof, row_count, rank;
+    int active_rows; /* those that the factors are of: the closures', in an implicit step the
+                        springs' too */
     gw_system_body *bodies;
     gw_closure_def *closures;
+    gw_system_spring_def *springs;
     gw_vec3 gravity;
     double length;
     int held;
@@ -87,7 +92,7 @@ struct gw_system {
     double *run_by, *run_velocity;    /* of the runs of an implicit substep */
     gw_pose *poses;                   /* of bodies, as forces are asked with them */
     gw_twist *twists;
-    gw_wrench *on, *joint_wrench, on_held; /* at the bodies' origins */
+    gw_wrench *on, *by_springs, *joint_wrench, on_held; /* at the bodies' origins */
     double *generalised;     /* forces at the coordinates, besides what acts on the bodies */
     double *joint_force;     /* by what belongs to the joints */
     double *added, *scratch; /* to the joints' inertias in an implicit step; free for use */
@@ -159,6 +164,22 @@ double gw_closures_residual(const gw_system *system);
 /* dq = -D^-1 J^T (J D^-1 J^T)^+ g, at most `steps` times; then velocities onto the rows in the same
  * way. Leaves everything up to date where it ends. Returns what is left of g. */
 double gw_closures_project(gw_system *system, int steps);
+
+/* ---- springs: system_springs.c --------------------------------------------------------------- */
+
+/* Their wrenches on the bodies into `by_springs`; adds the power of their dampers. */
+void gw_springs_load(gw_system *system, gw_system_work *power);
+
+/* Their energy (J). */
+double gw_springs_energy(const gw_system *system);
+
+/* Adds their rows of an implicit step of h, and what that adds to `by_springs`. */
+void gw_springs_add_rows(gw_system *system, double h);
+
+/* Adds h C + h^2 K of them, of the twists in the bodies' `acceleration`, to `on`; returns its
+ * power. And an upper bound of the eigenvalues of D^-1 P (h C + h^2 K). */
+double gw_springs_resist(gw_system *system, double h);
+double gw_springs_bound(const gw_system *system, double h);
 
 /* ---- forces and accelerations: system_forces.c ---------------------------------------------- */
 

@@ -44,9 +44,13 @@ static void keep_wrenches(gw_system *s, gw_wrench *constraint)
     for (int i = 0; i < s->body_count; i++)
         s->joint_wrench[i] = borne(s, i);
     *constraint = s->joint_wrench[s->held];
+    for (int i = 0; i < s->body_count && s->spring_count > 0; i++) {
+        gw_wrench *w = &s->joint_wrench[i];
+        *w = (gw_wrench){gw_sub(w->f, s->by_springs[i].f), gw_sub(w->t, s->by_springs[i].t)};
+    }
     gw_vec3 arm = gw_rotate(s->bodies[s->held].pose.q, s->body_from_held.p);
     constraint->t = gw_sub(constraint->t, gw_cross(arm, constraint->f));
-    for (int n = 0; n < s->row_count; n++) {
+    for (int n = 0; n < s->active_rows; n++) {
         const gw_closure_row *r = &s->rows[n];
         double by = -r->scale * s->multiplier[n];
         gw_wrench *a = &s->joint_wrench[r->a], *b = r->b >= 0 ? &s->joint_wrench[r->b] : NULL;

@@ -336,6 +336,103 @@ static void smooth_joint_forces_close_their_books(void **state)
     }
 }
 
+static gw_system_body_def free_ball(double mass, double x)
+{
+    return (gw_system_body_def){.mass = ball(mass, 0.4),
+                                .parent = GW_GROUND,
+                                .joint = GW_MOBILIZER_FREE,
+                                .parent_from_f = {{x, 0, 0}, {1, 0, 0, 0}},
+                                .body_from_m = gw_pose_identity()};
+}
+
+static gw_system *make_sprung(const gw_system_body_def *bodies, int count,
+                              const gw_system_spring_def *springs, int spring_count,
+                              gw_vec3 gravity)
+{
+    gw_error error = {0};
+    gw_system_def def = {.body_count = count,
+                         .bodies = bodies,
+                         .gravity = gravity,
+                         .springs = springs,
+                         .spring_count = spring_count};
+    gw_system *s = gw_system_create(&def, &error);
+    assert_non_null(s);
+    return s;
+}
+
+/* Two free bodies of 1 and 3 kg on a spring: x = cos(w t), w^2 = k / (3/4 kg), momentum kept. */
+static void two_bodies_swing_on_their_spring(void **state)
+{
+    (void)state;
+    gw_system_body_def bodies[2] = {free_ball(1, 0), free_ball(3, 1)};
+    gw_system_spring_def spring = {0, 1, {0, 0, 0}, {0, 0, 0}, 30, 0, 0.9};
+    gw_system *s = make_sprung(bodies, 2, &spring, 1, gw_v3(0, 0, 0));
+    assert_true(fabs(total(s) - 0.5 * 30 * 0.01) < 1e-12);
+    run(s, NULL, 3, 1e-9);
+    double q[2][6], u[2][6], stretch = 0.1 * cos(sqrt(40) * 3);
+    for (int i = 0; i < 2; i++)
+        gw_system_joint(s, i, q[i], u[i]);
+    assert_true(fabs(1 + q[1][0] - q[0][0] - 0.9 - stretch) < 1e-9);
+    assert_true(fabs(u[0][0] + 3 * u[1][0]) < 1e-12);
+    gw_system_destroy(s);
+}
+
+/* A ball hangs on a spring and swings, the spring stiff, stiffer, or without length: it is a
+ * pendulum about the spring's length, and hangs as deep as its weight pulls. */
+static void springs_of_any_stiffness_hold_their_weight(void **state)
+{
+    (void)state;
+    const double sizes[] = {1e2, 1e5, 1e8, 1e11};
+    for (size_t i = 0; i < 4; i++)
+        for (int long_one = 0; long_one < 2; long_one++) {
+            double k = sizes[i], length = long_one ? 0.5 : 0;
+            gw_system_body_def body = free_ball(1, 0);
+            body.position[2] = -length;
+            body.damping_linear = 20;
+            body.damping_angular = 20;
+            gw_system_spring_def spring = {0, GW_GROUND, {0, 0, 0}, {0, 0, 0}, k, 10, length};
+            gw_system *s = make_sprung(&body, 1, &spring, 1, gw_v3(0.5, 0, -G));
+            run(s, NULL, 12, 1e-7);
+            double q[6], u[6];
+            gw_system_joint(s, 0, q, u);
+            double stretch = hypot(q[0], q[2]) - length, weight = hypot(0.5, G);
+            assert_true(fabs(k * stretch - weight) < 1e-4 * weight + 1e-15 * k);
+            assert_true(fabs(q[0] / q[2] + 0.5 / G) < 1e-4 || k * 1e-12 > 1e-3);
+            gw_system_destroy(s);
+        }
+}
+
+/* Off the centres of mass, of links of two trees, damped: the books close, and momentum is kept. */
+static void springs_close_their_books(void **state)
+{
+    (void)state;
+    gw_system_body_def bodies[4] = {free_ball(1, 0), arm(0, 0.2), free_ball(2, 1), arm(2, -0.3)};
+    gw_system_spring_def springs[2] = {{1, 3, {0.7, 0.1, 0}, {0.4, 0, 0.2}, 50, 0.3, 0.4},
+                                       {0, 3, {0.1, 0.2, 0}, {0.9, 0, 0.1}, 20, 0.1, 0}};
+    bodies[0].velocity[4] = 2;
+    bodies[3].velocity[0] = 3;
+    for (int stiff = 0; stiff < 2; stiff++) {
+        springs[0].damping = stiff ? 1e4 : 0.3;
+        gw_system *s = make_sprung(bodies, 4, springs, 2, gw_v3(0, 0, 0));
+        gw_vec3 before = {0, 0, 0}, after = {0, 0, 0};
+        gw_pose pose;
+        gw_twist twist;
+        for (int time = 0; time < 2; time++) {
+            for (int i = 0; i < 4; i++) {
+                gw_model_body(gw_system_model(s), i, &pose, &twist);
+                gw_vec3 com = gw_rotate(pose.q, bodies[i].mass.com);
+                gw_vec3 v = gw_add(twist.v, gw_cross(twist.w, com));
+                gw_vec3 *sum = time ? &after : &before;
+                *sum = gw_mul_add(*sum, bodies[i].mass.mass, v);
+            }
+            if (time == 0)
+                run(s, NULL, 1, 1e-9);
+        }
+        assert_true(gw_distance(before, after) < (stiff ? 1e-5 : 1e-9));
+        gw_system_destroy(s);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -347,6 +444,9 @@ int main(void)
         cmocka_unit_test(friction_holds_and_brakes),
         cmocka_unit_test(motors_do_what_their_law_says),
         cmocka_unit_test(smooth_joint_forces_close_their_books),
+        cmocka_unit_test(two_bodies_swing_on_their_spring),
+        cmocka_unit_test(springs_of_any_stiffness_hold_their_weight),
+        cmocka_unit_test(springs_close_their_books),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
