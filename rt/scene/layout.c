@@ -171,17 +171,6 @@ static bool refuse_two_hands(const builder *w, int constraint, gw_error *error)
                    c->id, c->a.object, c->b.object);
 }
 
-static bool refuse_link(const builder *w, int constraint, gw_error *error)
-{
-    const gw_scene_constraint *c = &w->scene->constraints[constraint];
-    bool a = gw_scene_object(w->scene, c->a.object) < 0;
-    char where[64];
-    snprintf(where, sizeof where, "/constraints/%d/%c", constraint, a ? 'a' : 'b');
-    return gw_fail(error, GW_NOT_YET, where,
-                   "\"%s\" belongs to a mechanism: links cannot be constrained yet",
-                   a ? c->a.object : c->b.object);
-}
-
 static void resolve_edge(const builder *w, int constraint, gw_layout_edge *e)
 {
     const gw_scene *s = w->scene;
@@ -203,9 +192,6 @@ static bool collect_constraints(builder *w, gw_error *error)
     gw_layout *l = w->layout;
     for (int i = 0; i < w->scene->constraint_count; i++) {
         const gw_scene_constraint *c = &w->scene->constraints[i];
-        if (c->enabled && (gw_scene_object(w->scene, c->a.object) < 0 ||
-                           gw_scene_object(w->scene, c->b.object) < 0))
-            return refuse_link(w, i, error);
         if (!c->enabled || c->bound != GW_BOUND_EQUAL)
             continue; /* unilateral ones are the loop's */
         gw_layout_edge *e = &l->edges[l->edge_count++];

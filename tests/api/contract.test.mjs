@@ -250,8 +250,9 @@ test('solutions', async () => {
 });
 
 test('joints and springs', async () => {
-  const hinge = { id: 'hinge', type: 'revolute', a: { object: 'cone' }, b: { object: 'cylinder' } };
-  const spring = { id: 'coil', a: { object: 'cone' }, b: { object: 'world' }, stiffness: 10 };
+  for (const id of ['hub', 'wheel']) await expect(201, 'POST', '/objects', { id, geometry: { type: 'sphere', radius: 0.1 } });
+  const hinge = { id: 'hinge', type: 'revolute', a: { object: 'wheel' }, b: { object: 'hub' } };
+  const spring = { id: 'coil', a: { object: 'wheel' }, b: { object: 'world' }, stiffness: 10 };
   const gear = { id: 'gear', type: 'gear', joints: ['hinge', 'j1'], ratio: 2 };
   await expect(200, 'POST', '/joints?dryRun=true', hinge);
   const made = await expect(201, 'POST', '/joints', hinge);
@@ -575,7 +576,7 @@ test('every edit heeds If-Match', async () => {
     'POST /objects': { id: 'o', geometry: { type: 'sphere', radius: 1 } }, 'PATCH /objects/cone': {},
     'POST /features': { id: 'cone/f', point: [0, 0, 0] }, 'PUT /features/cone/apex': { point: [0, 0, 0] }, 'PATCH /features/cone/apex': {},
     'POST /constraints': { type: 'parallel', a: 'cone/axis', b: 'cylinder/axis' }, 'PATCH /constraints/c1': {},
-    'POST /joints': { type: 'fixed', a: { object: 'cone' }, b: { object: 'cylinder' } }, 'PATCH /joints/hinge': {},
+    'POST /joints': { type: 'fixed', a: { object: 'wheel' }, b: { object: 'hub' } }, 'PATCH /joints/hinge': {},
     'POST /springs': { a: { object: 'cone' }, b: { object: 'cylinder' } }, 'PATCH /springs/coil': {},
     'PATCH /solutions/cone': {}, 'POST /devices': { id: 'd', driver: 'sim' }, 'PATCH /devices/sim': {},
     'PUT /devices/sim/operator': { type: 'none' }, 'PUT /tool': { object: 'cone' }, 'PATCH /tool': {},
