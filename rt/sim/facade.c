@@ -175,7 +175,8 @@ void gw_sim_step(gw_sim *sim, uint64_t ticks)
         double begin = now_us();
         gw_simulation_tick(sim->simulation);
         double cost = now_us() - begin;
-        gw_simulation_timing(sim->simulation, cost, 0, cost > 1e6 / sim->rate, false);
+        gw_simulation_timing(sim->simulation,
+                             &(gw_tick_timing){.tick_us = cost, .overrun = cost > 1e6 / sim->rate});
         sim->ticks++;
     }
 }

@@ -33,7 +33,9 @@ struct gw_loop {
     gw_simulation *simulation;
     int rate, priority;
     bool best_effort, real_time;
-    int latency_fd; /* holds the processors' sleep states off; -1: not granted */
+    gw_halt_latch *halt, own_halt;
+    gw_halt_word heeded; /* the latch as the simulation has it; of the loop's thread */
+    int latency_fd;      /* holds the processors' sleep states off; -1: not granted */
     pthread_t thread, world;
     pthread_mutex_t looking; /* the world thread looks, or a scenario is destroyed */
     _Atomic(gw_detection *) detection;
@@ -65,6 +67,18 @@ static void sleep_until(int64_t ns)
     struct timespec t = {.tv_sec = ns / 1000000000, .tv_nsec = ns % 1000000000};
     while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL) == EINTR)
         ;
+}
+
+/* Brings the simulation to where the latch is; the latch as this tick heeds it. */
+static gw_halt_word heed_halt(gw_loop *loop)
+{
+    gw_command retired, command = {.kind = GW_COMMAND_HALT};
+    gw_halt_word now = gw_halt_latch_now(loop->halt);
+    if (!gw_halt_word_halted(now))
+        command.kind = GW_COMMAND_ARM;
+    if (gw_halt_word_halted(now) != gw_halt_word_halted(loop->heeded))
+        gw_simulation_apply(loop->simulation, &command, &retired);
+    return loop->heeded = now;
 }
 
 /* Commands wait while there is no room for what they would hand back. */
@@ -137,17 +151,21 @@ static void *run(void *arg)
     while (!atomic_load_explicit(&loop->stop, memory_order_acquire)) {
         sleep_until(deadline);
         int64_t begin = now_ns();
+        gw_halt_word halt = heed_halt(loop);
         take_commands(loop);
         gw_simulation_tick(loop->simulation);
         publish(loop);
+        gw_halt_latch_took_effect(loop->halt, halt);
         int64_t end = now_ns();
-        bool overrun = end - begin > period || begin - deadline > period;
-        gw_simulation_timing(loop->simulation, 1e-3 * (double)(end - begin),
-                             1e-3 * (double)(begin - deadline), overrun, loop->real_time);
-        deadline += period;
-        /* late by more than a tick: begin anew from here, do not chase what is gone */
-        if (end > deadline)
-            deadline = end + period - (end - deadline) % period;
+        /* what was due meanwhile is skipped and counted, never made up for */
+        int64_t missed = end > deadline + period ? (end - deadline) / period : 0;
+        gw_tick_timing timing = {.tick_us = 1e-3 * (double)(end - begin),
+                                 .late_us = 1e-3 * (double)(begin - deadline),
+                                 .missed = (uint64_t)missed,
+                                 .overrun = end - begin > period || begin - deadline > period,
+                                 .real_time = loop->real_time};
+        gw_simulation_timing(loop->simulation, &timing);
+        deadline += period * (1 + missed);
     }
     return NULL;
 }
@@ -249,6 +267,14 @@ static bool start_threads(gw_loop *loop)
     return !failed;
 }
 
+/* A loop that is created while halted begins so; that was told when it happened. */
+static void keep_halted(gw_loop *loop)
+{
+    gw_event events[GW_MAX_TOOLS + 1];
+    heed_halt(loop);
+    gw_simulation_events(loop->simulation, events, GW_MAX_TOOLS + 1);
+}
+
 gw_loop *gw_loop_create(const gw_loop_def *def, gw_error *error)
 {
     gw_loop *loop = aligned_alloc(64, rounded(sizeof *loop));
@@ -262,6 +288,7 @@ gw_loop *gw_loop_create(const gw_loop_def *def, gw_error *error)
     loop->rate = def->rate > 0 ? def->rate : DEFAULT_RATE;
     loop->priority = def->priority > 0 ? def->priority : DEFAULT_PRIORITY;
     loop->best_effort = def->best_effort;
+    loop->halt = def->halt ? def->halt : &loop->own_halt;
     loop->simulation = gw_simulation_create(def->scenario, error);
     if (!loop->simulation)
         goto fail;
@@ -269,6 +296,7 @@ gw_loop *gw_loop_create(const gw_loop_def *def, gw_error *error)
         gw_fail(error, GW_FAILED, "", "no memory for a loop's rings");
         goto fail_simulation;
     }
+    keep_halted(loop);
     calm_machine(loop);
     init_looking(loop);
     atomic_store(&loop->detection, gw_simulation_detection(loop->simulation));
@@ -326,6 +354,12 @@ bool gw_loop_send(gw_loop *loop, const gw_command *command)
 {
     assert(loop && command);
     gw_loop_collect(loop);
+    if (command->kind == GW_COMMAND_HALT) {
+        gw_halt_latch_halt(loop->halt, GW_HALT_SOFTWARE, "program");
+        return true;
+    }
+    if (command->kind == GW_COMMAND_ARM)
+        return gw_halt_latch_arm(loop->halt, gw_halt_latch_now(loop->halt));
     return gw_ring_push(&loop->commands, command);
 }
 
@@ -339,6 +373,7 @@ void gw_loop_collect(gw_loop *loop)
 void gw_loop_snapshot(gw_loop *loop, gw_snapshot *snapshot)
 {
     copy_snapshot(snapshot, gw_mailbox_take(&loop->snapshots));
+    snapshot->halted = gw_halt_latch_read(loop->halt, &snapshot->halt) || snapshot->halted;
 }
 
 const gw_snapshot *gw_loop_latest(gw_loop *loop)

@@ -1,7 +1,8 @@
 /*
  * The loop: a simulation on a thread of its own at its rate, SCHED_FIFO where granted, absolute
- * deadlines. It shares three things with the rest and waits for nobody: a ring of commands in, a
- * mailbox with the newest snapshot out, rings of per-tick records, events and retired memory out.
+ * deadlines. It shares four things with the rest and waits for nobody: a ring of commands in, the
+ * halt latch, a mailbox with the newest snapshot out, rings of per-tick records, events and retired
+ * memory out.
  * A second thread looks for what is near (detection.h) at the rate of the scene's contacts.
  *
  * One thread (or one lock) sends commands and collects retired memory and events; one thread (or
@@ -10,6 +11,7 @@
 #ifndef GW_SIM_LOOP_H
 #define GW_SIM_LOOP_H
 
+#include "rt/sim/halt_latch.h"
 #include "rt/sim/simulation.h"
 
 typedef struct gw_loop gw_loop;
@@ -18,6 +20,7 @@ typedef struct gw_loop_def {
     int rate;              /* Hz, GW_RATE_MIN_HZ .. GW_RATE_MAX_HZ; 0: 1000 */
     int priority;          /* of SCHED_FIFO; 0: 80 */
     bool best_effort;      /* do not ask for SCHED_FIFO */
+    gw_halt_latch *halt;   /* outlives the loop; NULL: one of its own */
     gw_scenario *scenario; /* ownership passes */
 } gw_loop_def;
 
@@ -29,14 +32,15 @@ gw_loop *gw_loop_create(const gw_loop_def *def, gw_error *error);
 /* Stops the thread, devices to their safe state, frees everything but the device slots. */
 void gw_loop_destroy(gw_loop *loop);
 
-/* Queues a command; false when the ring is full (the caller keeps ownership). Never blocks. */
+/* Queues a command; false when the ring is full (the caller keeps ownership). Never blocks. Halting
+ * and arming go to the latch, past the ring: gw_halt_latch_halt() may be called from any thread. */
 bool gw_loop_send(gw_loop *loop, const gw_command *command);
 
 /* Frees what the loop has handed back. Call now and then from the sending thread. */
 void gw_loop_collect(gw_loop *loop);
 
 /* Copies the newest snapshot: of its arrays as many entries as they have. Never blocks, never torn.
- */
+ * Whether and why it is halted is as the latch has it now. */
 void gw_loop_snapshot(gw_loop *loop, gw_snapshot *snapshot);
 
 /* The newest snapshot in place, until the next call of this or of gw_loop_snapshot(): for a few

@@ -148,6 +148,7 @@ static void tick_figures(gw_simulation *s)
     out->tool_count = s->scenario->tool_count;
     out->limited_ticks = s->limited_ticks;
     out->overruns = s->overruns;
+    out->missed = s->missed;
     out->follower_count =
         gw_kinematics_followers(s->scenario->kinematics, out->followers, GW_MAX_FOLLOWERS);
     gw_scene_dynamics_publish(s->scenario->dynamics, out);
@@ -283,25 +284,28 @@ const gw_snapshot *gw_simulation_snapshot(const gw_simulation *s)
     return &s->snapshot;
 }
 
-void gw_simulation_timing(gw_simulation *s, double tick_us, double late_us, bool overrun,
-                          bool real_time)
+void gw_simulation_timing(gw_simulation *s, const gw_tick_timing *timing)
 {
     gw_snapshot *out = &s->snapshot;
-    gw_histogram_add(&s->cost, tick_us);
-    gw_histogram_add(&s->lateness, late_us);
-    s->overruns += overrun;
-    out->tick_us = tick_us;
+    bool waits = timing->late_us > 0;
+    gw_histogram_add(&s->cost, timing->tick_us);
+    gw_histogram_add(&s->lateness, timing->late_us);
+    s->overruns += timing->overrun;
+    s->missed += timing->missed;
+    out->tick_us = timing->tick_us;
     out->tick_us_max = s->cost.max;
-    out->late_us_max = late_us > 0 ? s->lateness.max : out->late_us_max;
-    out->real_time = real_time;
+    out->late_us_max = waits ? s->lateness.max : out->late_us_max;
+    out->real_time = timing->real_time;
     out->overruns = s->overruns;
-    if (overrun)
-        gw_simulation_emit(s, (gw_event){.kind = GW_EVENT_OVERRUN,
-                                         .value = fmax(tick_us, late_us) - 1e6 * s->scenario->dt});
+    out->missed = s->missed;
+    if (timing->overrun)
+        gw_simulation_emit(
+            s, (gw_event){.kind = GW_EVENT_OVERRUN,
+                          .value = fmax(timing->tick_us, timing->late_us) - 1e6 * s->scenario->dt});
     if (s->cost.count % PERCENTILE_PERIOD != 0)
         return;
     gw_histogram_percentiles(&s->cost, 0.5, 0.99, &out->tick_us_p50, &out->tick_us_p99);
-    if (late_us > 0)
+    if (waits)
         gw_histogram_percentiles(&s->lateness, 0.5, 0.99, &out->late_us_p50, &out->late_us_p99);
 }
 

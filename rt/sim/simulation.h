@@ -13,6 +13,7 @@
 
 #include "rt/contact/world.h"
 #include "rt/haptics/impedance.h"
+#include "rt/sim/halt_latch.h"
 #include "rt/sim/kinematics.h"
 #include "rt/sim/scenario.h"
 
@@ -192,12 +193,14 @@ typedef struct gw_snapshot {
     uint64_t revision; /* of the scene as it is now: geometry that moved raises it */
     gw_run_state state;
     bool halted;
-    bool moving; /* this tick steps: time does not stand still */
+    gw_halt_record halt; /* while halted: why; filled in by gw_loop_snapshot() */
+    bool moving;         /* this tick steps: time does not stand still */
     int tool_count;
     gw_tool_state tools[GW_MAX_TOOLS];
     gw_energy energy;
     uint64_t limited_ticks;
     uint64_t overruns; /* ticks that took longer than the period, or began one late */
+    uint64_t missed;   /* ticks that were due and not made */
     double tick_us, tick_us_p50, tick_us_p99, tick_us_max; /* cost of a tick (us) */
     double late_us_p50, late_us_p99, late_us_max;          /* lateness of waking (us), 0 in `run` */
     bool real_time;                                        /* SCHED_FIFO was granted */
@@ -277,9 +280,17 @@ struct gw_detection *gw_simulation_detection(gw_simulation *simulation);
 /* The state of the last tick, valid until the next one. */
 const gw_snapshot *gw_simulation_snapshot(const gw_simulation *simulation);
 
+/* How a tick was made. */
+typedef struct gw_tick_timing {
+    double tick_us;  /* what it cost (us) */
+    double late_us;  /* lateness of waking (us); 0 where nothing waits */
+    uint64_t missed; /* ticks that became due before it ended */
+    bool overrun;    /* took longer than the period, or began one late */
+    bool real_time;  /* SCHED_FIFO */
+} gw_tick_timing;
+
 /* For the owner of the clock: figures that go into the snapshot. */
-void gw_simulation_timing(gw_simulation *simulation, double tick_us, double late_us, bool overrun,
-                          bool real_time);
+void gw_simulation_timing(gw_simulation *simulation, const gw_tick_timing *timing);
 
 /* Moves at most `capacity` events that happened since the last call to `events`. RT safe. */
 int gw_simulation_events(gw_simulation *simulation, gw_event *events, int capacity);

@@ -25,7 +25,7 @@ struct gw_simulation {
     double initial;                        /* energy at tick 0 (J) */
     int bound;         /* ticks for which it is no news that what follows goes no farther */
     gw_energy carried; /* work, dissipation and edits up to the last switch (J) */
-    uint64_t limited_ticks, overruns;
+    uint64_t limited_ticks, overruns, missed;
     gw_histogram cost, lateness;
     gw_snapshot snapshot;
     gw_event events[GW_EVENTS_KEPT];

@@ -1,0 +1,108 @@
+/*
+ * The halt latch: a record is written before the word that names it, so whoever sees the word sees
+ * the record. Any thread, RT safe.
+ */
+#include "rt/sim/halt_latch.h"
+
+#include <assert.h>
+#include <stddef.h>
+#include <string.h>
+#include <time.h>
+
+#define HALTS(word)  ((uint32_t)(word))
+#define HOLDER(word) ((uint32_t)((word) >> 32))
+
+const char *const gw_halt_cause_names[] = {[GW_HALT_SOFTWARE] = "software",
+                                           [GW_HALT_BUTTON] = "button",
+                                           [GW_HALT_VELOCITY] = "velocity",
+                                           [GW_HALT_WATCHDOG] = "watchdog",
+                                           [GW_HALT_OVERRUN] = "overrun",
+                                           [GW_HALT_DISCONNECT] = "disconnect",
+                                           [GW_HALT_DEAD_MAN] = "dead-man",
+                                           [GW_HALT_FAULT] = "fault",
+                                           NULL};
+
+static gw_halt_word word_of(uint32_t holder, uint32_t halts)
+{
+    return (gw_halt_word)holder << 32 | halts;
+}
+
+void gw_halt_latch_init(gw_halt_latch *latch)
+{
+    memset(latch, 0, sizeof *latch);
+}
+
+gw_halt_word gw_halt_latch_now(const gw_halt_latch *latch)
+{
+    return atomic_load(&latch->word);
+}
+
+static int64_t clock_ns(clockid_t clock)
+{
+    struct timespec t;
+    clock_gettime(clock, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+/* Its number, from 1. */
+static uint32_t write_record(gw_halt_latch *latch, gw_halt_cause cause, const char *by)
+{
+    uint32_t number;
+    do
+        number = atomic_fetch_add(&latch->records_begun, 1) + 1;
+    while (number == 0);
+    gw_halt_record *record = &latch->records[number % GW_HALT_RECORDS];
+    record->cause = cause;
+    record->since_ns = clock_ns(CLOCK_REALTIME);
+    record->steady_ns = clock_ns(CLOCK_MONOTONIC);
+    size_t size = strnlen(by, GW_HALT_BY - 1);
+    memcpy(record->by, by, size);
+    record->by[size] = 0;
+    return number;
+}
+
+void gw_halt_latch_halt(gw_halt_latch *latch, gw_halt_cause cause, const char *by)
+{
+    assert(latch && by);
+    uint32_t mine = 0;
+    gw_halt_word before = atomic_load(&latch->word), after;
+    do {
+        if (!gw_halt_word_halted(before) && !mine)
+            mine = write_record(latch, cause, by);
+        uint32_t holder = gw_halt_word_halted(before) ? HOLDER(before) : mine;
+        after = word_of(holder, HALTS(before) + 1);
+    } while (!atomic_compare_exchange_weak(&latch->word, &before, after));
+}
+
+bool gw_halt_latch_arm(gw_halt_latch *latch, gw_halt_word seen)
+{
+    assert(latch);
+    gw_halt_word armed = word_of(0, HALTS(seen)), before = seen;
+    return atomic_compare_exchange_strong(&latch->word, &before, armed) || before == armed;
+}
+
+bool gw_halt_latch_read(const gw_halt_latch *latch, gw_halt_record *record)
+{
+    gw_halt_word word = atomic_load(&latch->word);
+    if (!record)
+        return gw_halt_word_halted(word);
+    for (;;) {
+        uint32_t number = HOLDER(word) ? HOLDER(word) : atomic_load(&latch->records_begun);
+        *record = latch->records[number % GW_HALT_RECORDS];
+        gw_halt_word again = atomic_load(&latch->word);
+        if (HOLDER(again) == HOLDER(word))
+            return gw_halt_word_halted(word);
+        word = again;
+    }
+}
+
+void gw_halt_latch_took_effect(gw_halt_latch *latch, gw_halt_word word)
+{
+    atomic_store(&latch->in_effect, word);
+}
+
+bool gw_halt_latch_in_effect(const gw_halt_latch *latch)
+{
+    gw_halt_word word = atomic_load(&latch->word);
+    return gw_halt_word_halted(word) && HOLDER(atomic_load(&latch->in_effect)) == HOLDER(word);
+}
