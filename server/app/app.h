@@ -122,9 +122,21 @@ bool app_set_state(gw_app *app, gw_run_state state, gw_error *error);
 /* So many ticks while paused, waiting for them within bounds. GW_CONFLICT where not paused. */
 bool app_step(gw_app *app, uint64_t ticks, gw_error *error);
 
-bool app_halt(gw_app *app, bool on, gw_error *error);
+/* Devices off, at once: the latch is set without a lock and the loop heeds it in its next tick,
+ * whatever else it is asked for; it stays through edits, loads and restarts until somebody arms.
+ * `by`: who. Waits for that tick, APP_HALT_WAIT_MS at most: the latch is set in any case. */
+#define APP_HALT_WAIT_MS 15
+void app_halt(gw_app *app, const char *by);
 
-/* Sends a command of a person's hand: drag, release, push, clutch, halt. False: the loop is not
+/* The latch as it is now: what a request to arm has seen when it arrived. */
+gw_halt_word app_halt_seen(const gw_app *app);
+
+/* Arms and waits until the loop has taken it. A halt stands for APP_HALT_STANDS_MS at least.
+ * GW_CONFLICT where somebody halted since `seen`, or while somebody else's arming waits. */
+#define APP_HALT_STANDS_MS 100
+bool app_arm(gw_app *app, gw_halt_word seen, const char *by, gw_error *error);
+
+/* Sends a command of a person's hand: drag, release, push, clutch. False: the loop is not
  * taking commands, or has no such tool. A free object that is gone hears nothing. */
 bool app_send(gw_app *app, const gw_command *command, gw_error *error);
 

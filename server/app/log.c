@@ -119,6 +119,26 @@ static bool about_tool(gw_event_kind kind)
            kind == GW_EVENT_LEFT_BEHIND || kind == GW_EVENT_WITHHELD;
 }
 
+/* Who halted and why, who armed. */
+static void tell_halt(gw_app *app, const gw_event *event, json_t *json)
+{
+    gw_halt_record record;
+    char by[GW_HALT_BY];
+    gw_halt_latch_read(&app->halt, &record);
+    pthread_mutex_lock(&app->log);
+    memcpy(by, app->armed_by, sizeof by);
+    pthread_mutex_unlock(&app->log);
+    bool halted = event->kind == GW_EVENT_HALTED;
+    const char *cause = gw_halt_cause_names[record.cause];
+    json_object_set_new(json, "by", json_string(halted ? record.by : by));
+    json_object_set_new(
+        json, "message",
+        halted ? json_sprintf("Halted (%s) by %s: nothing moves until armed.", cause, record.by)
+               : json_sprintf("Armed again by %s.", by));
+    if (halted)
+        json_object_set_new(json, "cause", json_string(cause));
+}
+
 static const char *object_of(const gw_event *event, const gw_scene *scene)
 {
     if (event->tool >= 0 && event->tool < scene->tool_count)
@@ -160,6 +180,8 @@ static void log_event(gw_app *app, const gw_event *event, unsigned counted,
         json_object_set_new(json, "over_us", json_real(event->value));
     if (event->kind == GW_EVENT_WITHHELD)
         json_object_set_new(json, "withheld", json_real(event->value));
+    if (event->kind == GW_EVENT_HALTED || event->kind == GW_EVENT_ARMED)
+        tell_halt(app, event, json);
     if (counted > 1)
         json_object_set_new(json, "count", json_integer(counted));
     append(app, json);

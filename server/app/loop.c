@@ -3,6 +3,7 @@
  * loop lock only for a copy, so that no reader of snapshots waits for an edit.
  */
 #include <assert.h>
+#include <stdio.h>
 #include <string.h>
 #include <time.h>
 
@@ -35,7 +36,7 @@ app_loop_state app_loop_now(gw_app *app)
                           .scenario = s->scenario,
                           .time = s->time,
                           .state = s->state,
-                          .halted = s->halted,
+                          .halted = s->halted || gw_halt_latch_read(&app->halt, NULL),
                           .tool_count = s->tool_count};
     pthread_mutex_unlock(&app->loop_lock);
     return now;
@@ -60,9 +61,7 @@ bool app_send(gw_app *app, const gw_command *command, gw_error *error)
 {
     assert(app && command);
     int tools = app_loop_now(app).tool_count;
-    bool about_tool =
-        command->kind != GW_COMMAND_HALT && command->kind != GW_COMMAND_ARM && !command->object[0];
-    if (about_tool && (command->tool < 0 || command->tool >= tools))
+    if (!command->object[0] && (command->tool < 0 || command->tool >= tools))
         return gw_fail(error, GW_NOT_FOUND, "/tool", "there is no tool %d: the scene has %d",
                        command->tool, tools);
     return app_send_command(app, command, error);
@@ -118,17 +117,69 @@ bool app_step(gw_app *app, uint64_t ticks, gw_error *error)
     return true;
 }
 
-bool app_halt(gw_app *app, bool on, gw_error *error)
+/* ---- halting and arming -------------------------------------------------------------------- */
+
+void app_halt(gw_app *app, const char *by)
 {
-    gw_command command = {.kind = on ? GW_COMMAND_HALT : GW_COMMAND_ARM};
-    if (!app_send_command(app, &command, error))
-        return false;
+    assert(app && by);
+    gw_halt_latch_halt(&app->halt, GW_HALT_SOFTWARE, by);
+    for (int tries = 0; tries < 5 * APP_HALT_WAIT_MS; tries++) {
+        if (gw_halt_latch_in_effect(&app->halt))
+            return;
+        nanosleep(&(struct timespec){0, 200000}, NULL);
+    }
+}
+
+gw_halt_word app_halt_seen(const gw_app *app)
+{
+    return gw_halt_latch_now(&app->halt);
+}
+
+static int64_t steady_ms(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+/* A halt stands for a while before it is armed away, so that everybody's devices were off. */
+static void let_stand(gw_app *app)
+{
+    gw_halt_record record;
+    while (gw_halt_latch_read(&app->halt, &record)) {
+        int64_t left_ms = record.steady_ns / 1000000 + APP_HALT_STANDS_MS - steady_ms();
+        if (left_ms <= 0)
+            return;
+        sleep_ms((long)left_ms);
+    }
+}
+
+static bool arm(gw_app *app, gw_halt_word seen, const char *by, gw_error *error)
+{
+    let_stand(app);
+    pthread_mutex_lock(&app->log);
+    snprintf(app->armed_by, sizeof app->armed_by, "%s", by);
+    pthread_mutex_unlock(&app->log);
+    if (!gw_halt_latch_arm(&app->halt, seen))
+        return gw_fail(error, GW_CONFLICT, "", "somebody halted at the same time: it stays halted");
     for (int waited_ms = 0; waited_ms < ANSWER_WAIT_MS; waited_ms++) {
-        if (app_loop_now(app).halted == on)
+        if (!app_loop_now(app).halted)
             return true;
         sleep_ms(1);
     }
     return gw_fail(error, GW_FAILED, "", "the loop did not answer within %d ms", ANSWER_WAIT_MS);
+}
+
+bool app_arm(gw_app *app, gw_halt_word seen, const char *by, gw_error *error)
+{
+    assert(app && by);
+    if (!app_loop_now(app).halted)
+        return true;
+    if (atomic_exchange(&app->arming, true))
+        return gw_fail(error, GW_CONFLICT, "", "somebody else is arming at this moment");
+    bool armed = arm(app, seen, by, error);
+    atomic_store(&app->arming, false);
+    return armed;
 }
 
 /* ---- what the loop says -------------------------------------------------------------------- */

@@ -73,6 +73,10 @@ struct gw_app {
     app_slots slots;               /* edit, for the running document */
     struct gw_detector *detector;  /* edit: of the newest scenario */
     atomic_ullong detectors_built; /* since the start */
+    atomic_bool arming;            /* somebody's arming waits */
+
+    gw_halt_latch halt;        /* no lock: any thread, and every loop */
+    char armed_by[GW_HALT_BY]; /* log: who armed last */
 
     gw_loop *loop;          /* loop */
     uint64_t revision_sent; /* loop: of the newest scenario sent */
@@ -116,8 +120,8 @@ void app_catch_up(gw_app *app);
 /* A fresh loop with fresh devices for the document; the old ones end. Under the edit lock. */
 bool app_start_loop(gw_app *app, app_document *document, gw_error *error);
 
-/* Sends a command. A hand's moves are sent again anyway; everything else, a halt above all, waits
- * for the ring, which the loop empties every tick. */
+/* Sends a command. A hand's moves are sent again anyway; everything else waits for the ring, which
+ * the loop empties every tick. */
 bool app_send_command(gw_app *app, const gw_command *command, gw_error *error);
 
 /* A few numbers of the newest snapshot, which is 100 kB. */

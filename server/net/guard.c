@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 void guard_init(gw_guard *guard, const char *host, bool loopback)
@@ -117,4 +118,23 @@ bool guard_authorization(const gw_guard *guard, const char *header)
     static const char scheme[] = "Bearer ";
     bool bearer = header && strncasecmp(header, scheme, sizeof scheme - 1) == 0;
     return guard_token(guard, bearer ? header + sizeof scheme - 1 : NULL);
+}
+
+/* ---- who it is ----------------------------------------------------------------------------- */
+
+void peer_name(int fd, const char *way, char out[PEER_NAME])
+{
+    struct sockaddr_storage peer;
+    socklen_t size = sizeof peer;
+    char address[INET6_ADDRSTRLEN] = "";
+    snprintf(out, PEER_NAME, "%s", way);
+    if (getpeername(fd, (struct sockaddr *)&peer, &size) != 0)
+        return;
+    const struct sockaddr_in *v4 = (const void *)&peer;
+    const struct sockaddr_in6 *v6 = (const void *)&peer;
+    bool six = peer.ss_family == AF_INET6;
+    if (inet_ntop(peer.ss_family, six ? (const void *)&v6->sin6_addr : &v4->sin_addr, address,
+                  sizeof address))
+        snprintf(out, PEER_NAME, six ? "%.8s [%s]:%d" : "%.8s %s:%d", way, address,
+                 ntohs(six ? v6->sin6_port : v4->sin_port));
 }

@@ -38,4 +38,9 @@ bool guard_token(const gw_guard *guard, const char *token);
 /* The same for an Authorization header (NULL: missing). */
 bool guard_authorization(const gw_guard *guard, const char *header);
 
+/* "WAY ADDRESS:PORT" of who is at the other end of a socket, for people; "WAY" where that is not
+ * known. `out`: PEER_NAME bytes. */
+#define PEER_NAME 64
+void peer_name(int fd, const char *way, char out[PEER_NAME]);
+
 #endif

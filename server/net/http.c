@@ -34,6 +34,7 @@ typedef struct exchange {
     size_t size, room;
     size_t most; /* of the body, by its address */
     size_t discarded;
+    gw_halt_word halt_seen; /* when the headers came */
     api_reply reply;
 } exchange;
 
@@ -237,12 +238,16 @@ static enum MHD_Result add_query(void *context, enum MHD_ValueKind kind, const c
 static enum MHD_Result serve_api(gw_http *http, struct MHD_Connection *mhd, const char *path,
                                  const char *method, exchange *now)
 {
+    char by[PEER_NAME];
+    peer_name(fd_of(mhd), header_of(mhd, "Origin") ? "page" : "rest", by);
     api_request request = {.method = method,
                            .path = path,
                            .content_type = header_of(mhd, "Content-Type"),
                            .if_match = header_of(mhd, "If-Match"),
                            .body = now->body,
-                           .size = now->size};
+                           .size = now->size,
+                           .by = by,
+                           .halt_seen = now->halt_seen};
     MHD_get_connection_values(mhd, MHD_GET_ARGUMENT_KIND, add_query, &request);
     if (strlen(path) > API_MAX_PATH)
         return refuse(mhd, 404, "the address is too long");
@@ -366,8 +371,10 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *mhd, con
     if (!now) {
         *request_context = now = calloc(1, sizeof *now);
         set_deadline(http, mhd, GW_BODY_TIMEOUT_MS);
-        if (now)
+        if (now) {
             now->most = api_body_most(method, path);
+            now->halt_seen = app_halt_seen(http->def.api.app);
+        }
         if (now && ambiguous(mhd))
             return refuse(mhd, 400,
                           "the length of its body must be told once, as a number or as chunks");

@@ -24,6 +24,8 @@ gw_text *metrics_text(gw_app *app, int connections, int streams)
         {"guideway_rate_hertz", "gauge", "Rate of the loop", document->scene->rate},
         {"guideway_real_time", "gauge", "1 where real-time scheduling was granted", now.real_time},
         {"guideway_overruns_total", "counter", "Ticks late or too long", (double)now.overruns},
+        {"guideway_missed_ticks_total", "counter", "Ticks that were due and not made",
+         (double)now.missed},
         {"guideway_limited_ticks_total", "counter", "Ticks in which a clamp acted",
          (double)now.limited_ticks},
         {"guideway_tick_seconds_p50", "gauge", "Cost of a tick, median", 1e-6 * now.tick_us_p50},

@@ -350,7 +350,12 @@ static bool on_clutch(stream_request *now)
 static bool on_halt(stream_request *now)
 {
     static const char *const allowed[] = {"op", "id", NULL};
-    return only(now, allowed) && send_hand(now, &(gw_command){.kind = GW_COMMAND_HALT});
+    char by[GW_HALT_BY];
+    if (!only(now, allowed))
+        return false;
+    peer_name(lws_get_socket_fd(now->client->wsi), "stream", by);
+    app_halt(now->stream->app, by);
+    return true;
 }
 
 /* ---- letting go ------------------------------------------------------------------------------ */

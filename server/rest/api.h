@@ -26,6 +26,8 @@ typedef struct api_request {
     const char *if_match;     /* NULL: none */
     const char *body;         /* with a zero behind it; NULL where there is none */
     size_t size;
+    const char *by;         /* who asks: "rest 127.0.0.1:4711" */
+    gw_halt_word halt_seen; /* the halt latch when the request came */
 } api_request;
 
 typedef struct api_reply {

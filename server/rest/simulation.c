@@ -66,14 +66,15 @@ void api_simulation_step(api_call *call)
 
 void api_simulation_halt(api_call *call)
 {
-    gw_error error = {0};
-    answer_when(call, app_halt(call->app, true, &error), &error);
+    app_halt(call->app, call->request->by);
+    answer(call);
 }
 
 void api_simulation_arm(api_call *call)
 {
     gw_error error = {0};
-    answer_when(call, app_halt(call->app, false, &error), &error);
+    const api_request *request = call->request;
+    answer_when(call, app_arm(call->app, request->halt_seen, request->by, &error), &error);
 }
 
 /* ---- events -------------------------------------------------------------------------------- */

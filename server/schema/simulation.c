@@ -5,6 +5,7 @@
  * shown as the largest one, and what is no number as 0 (wire_context.clamp).
  */
 #include <string.h>
+#include <time.h>
 
 #include "server/schema/field.h"
 
@@ -395,12 +396,46 @@ static const wire_type hits = {NULL, encode_hits, wire_schema_list};
 const char *const wire_run_states[] = {
     [GW_STOPPED] = "stopped", [GW_RUNNING] = "running", [GW_PAUSED] = "paused", NULL};
 
+/* UTC, to the millisecond: 2026-03-01T12:00:00.000Z */
+ENCODE(encode_utc)
+{
+    const gw_halt_record *record = owner;
+    time_t seconds = (time_t)(record->since_ns / 1000000000);
+    struct tm utc;
+    char text[32];
+    gmtime_r(&seconds, &utc);
+    strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", &utc);
+    return json_sprintf("%s.%03dZ", text, (int)(record->since_ns / 1000000 % 1000));
+}
+
+static const char *cause_name(int cause)
+{
+    return gw_halt_cause_names[cause];
+}
+
+static const wire_type utc = {NULL, encode_utc, wire_schema_string};
+
+static const wire_field of_halt[] = {
+    {"cause", CHOICE, AT(gw_halt_record, cause), .name_of = cause_name},
+    {"by", STRING, AT(gw_halt_record, by), .about = "who halted: a client, or the loop itself"},
+    {"since", &utc, .about = "UTC, ISO 8601"},
+    {0}};
+const wire_table wire_table_halt = {
+    .name = "Halt", .about = "Why nothing moves until armed.", .fields = of_halt, .answered = true};
+
+WHEN(is_halted, gw_snapshot, it->halted)
+
 static const wire_field of_simulation[] = {
     {"state", CHOICE, SNAPSHOT(state), .choices = wire_run_states},
-    {"halted", BOOLEAN, SNAPSHOT(halted)},
+    {"halted", BOOLEAN, SNAPSHOT(halted),
+     .about = "from a halt or a force-off until armed, whatever is loaded, edited or undone"},
+    {"halt", OBJECT, SNAPSHOT(halt), .flags = SOMETIMES, .table = &wire_table_halt,
+     .when = is_halted},
     {"tick", WHOLE, SNAPSHOT(tick)},
     {"time", NUMBER, SNAPSHOT(time), .unit = "s"},
     {"revision", WHOLE, SNAPSHOT(revision)},
+    {"missed", WHOLE, SNAPSHOT(missed),
+     .about = "ticks that were due and not made, since the loop began"},
     {"loop", OBJECT, .table = &wire_table_loop},
     {"energy", OBJECT, .table = &wire_table_energy},
     {"tools", &tools, .table = &wire_table_tool_state, .most = GW_MAX_TOOLS},

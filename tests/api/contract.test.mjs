@@ -364,6 +364,11 @@ test('the simulation', async () => {
   await expect(409, 'PUT', '/simulation', { state: 'running' });
   await expect(409, 'POST', '/simulation/step', { ticks: 1 });
   assert.equal((await expect(200, 'PUT', '/simulation', { state: 'stopped' })).json.state, 'stopped');
+  await expect(200, 'POST', '/simulation/halt');
+  const arming = expect(409, 'POST', '/simulation/arm'); // a halt comes meanwhile
+  await sleep(20);
+  await expect(200, 'POST', '/simulation/halt');
+  await arming;
   assert.equal((await expect(200, 'POST', '/simulation/arm')).json.halted, false);
   const stopped = await expect(200, 'PUT', '/simulation', { state: 'stopped' });
   assert.deepEqual([stopped.json.state, stopped.json.tick], ['stopped', 0]);

@@ -73,14 +73,12 @@ function Banner(): JSX.Element | null {
       </div>
     );
   if (store.halted.value) {
-    const cause = [...store.events.value].reverse().find((e) => /halt|fault/.test(e.kind));
-    const rate = store.simulation.value?.loop.rate ?? 1000;
+    const halt = store.simulation.value?.halt;
     return (
       <div class="banner halted" role="alert">
         <Icon name="halt" />
         <span>
-          <strong>Halted{cause ? ` at ${(cause.tick / rate).toFixed(2)} s` : ''}.</strong>{' '}
-          {cause && /fault/.test(cause.kind) ? `${cause.message} ` : ''}Nothing moves until it is armed again.
+          <strong>Halted{halt ? ` (${halt.cause}) by ${halt.by}` : ''}.</strong> Nothing moves until it is armed again.
         </span>
         <button type="button" onClick={() => (store.dialog.value = 'arm')}>
           Arm{'\u2026'}

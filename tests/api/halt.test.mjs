@@ -1,0 +1,78 @@
+// A halt stays until somebody arms: whatever is loaded, edited, undone or restarted meanwhile.
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { client, sleep, start, stream, until } from './server.mjs';
+
+let server, expect, call;
+before(async () => {
+  server = await start({ args: ['--scene', 'cone-on-cylinder'] });
+  ({ expect, call } = await client(server));
+});
+after(() => server?.stop());
+
+const now = async () => (await expect(200, 'GET', '/simulation')).json;
+
+test('a halt tells its cause, who and since when; nothing runs or steps', async () => {
+  await expect(200, 'PUT', '/simulation', { state: 'running' });
+  assert.equal((await now()).halt, undefined);
+  const asked = Date.now();
+  assert.equal((await expect(200, 'POST', '/simulation/halt')).json.halted, true);
+  const { halted, halt, state, tick } = await now();
+  assert.deepEqual([halted, state, halt.cause], [true, 'paused', 'software']);
+  assert.match(halt.by, /^rest 127\.0\.0\.1:\d+$/);
+  assert.match(halt.since, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+  assert.ok(Math.abs(Date.parse(halt.since) - asked) < 2000, halt.since);
+  await expect(409, 'PUT', '/simulation', { state: 'running' });
+  await expect(409, 'POST', '/simulation/step', { ticks: 1 });
+  await sleep(50);
+  assert.equal((await now()).tick, tick);
+  await expect(200, 'POST', '/simulation/halt'); // the first cause stays
+  assert.deepEqual((await now()).halt, halt);
+});
+
+test('it outlives loads, new scenes, another rate, undo and stops', async () => {
+  const { halt } = await now();
+  const scene = (await expect(200, 'GET', '/scene')).json;
+  const steps = [
+    ['POST', '/scene/open', { scene: 'sphere' }], ['PUT', '/scene', scene], ['PATCH', '/scene', { rate: 500 }],
+    ['POST', '/scene/undo'], ['POST', '/scene/redo'], ['POST', '/scene/undo'], ['PUT', '/simulation', { state: 'stopped' }],
+    ['PATCH', '/tool', { limits: { force: 9 } }], ['PUT', '/simulation', { state: 'paused' }]];
+  for (const [method, path, body] of steps) {
+    const answered = await call(method, path, body);
+    assert.ok(answered.status < 300, `${method} ${path}: ${answered.text}`);
+    const then = await now();
+    assert.deepEqual([then.halted, then.halt], [true, halt], `${method} ${path}`);
+    await expect(409, 'PUT', '/simulation', { state: 'running' });
+    assert.equal((await now()).tick, 0, 'no tick is made');
+  }
+});
+
+test('arming ends it, says who, and what comes after it runs', async () => {
+  const live = stream(server);
+  await live.wait('hello', (m) => m.simulation.halted && m.simulation.halt.cause === 'software');
+  assert.equal((await expect(200, 'POST', '/simulation/arm')).json.halted, false);
+  const told = await live.wait('event', (m) => m.event.kind === 'armed');
+  assert.match(told.event.by, /^rest 127/);
+  await expect(200, 'POST', '/simulation/arm'); // what is armed may be armed
+  assert.equal((await expect(200, 'PUT', '/simulation', { state: 'running' })).json.state, 'running');
+  live.send({ op: 'halt' });
+  const halted = await live.wait('event', (m) => m.event.kind === 'halted');
+  assert.deepEqual([halted.event.cause, /^stream 127/.test(halted.event.by)], ['software', true], halted.event.by);
+  assert.match((await now()).halt.by, /^stream 127/);
+  await live.close();
+});
+
+test('arming loses against a halt that comes while it waits', async () => {
+  await expect(200, 'POST', '/simulation/arm');
+  await expect(200, 'PUT', '/simulation', { state: 'running' });
+  await expect(200, 'POST', '/simulation/halt');
+  const arming = call('POST', '/simulation/arm'); // a halt stands for a tenth of a second
+  await sleep(30);
+  await expect(200, 'POST', '/simulation/halt');
+  const lost = await arming;
+  assert.equal(lost.status, 409, lost.text);
+  assert.match(lost.json.detail, /same time/);
+  assert.equal((await now()).halted, true);
+  await expect(200, 'POST', '/simulation/arm');
+  await until('armed', async () => !(await now()).halted);
+});
