@@ -99,6 +99,53 @@ bool guard_origin(const gw_guard *guard, const char *origin, const char *host)
            strcasecmp(origin + sizeof scheme - 1, host) == 0;
 }
 
+/* ---- heads --------------------------------------------------------------------------------- */
+
+static bool is_token(const char *name)
+{
+    size_t size = strlen(name);
+    for (size_t i = 0; i < size; i++)
+        if (!isalnum((unsigned char)name[i]) && !strchr("!#$%&'*+-.^_`|~", name[i]))
+            return false;
+    return size > 0;
+}
+
+void guard_head_add(guard_head *head, const char *name, const char *value)
+{
+    assert(head && name);
+    bool length = strcasecmp(name, "Content-Length") == 0;
+    bool encoding = strcasecmp(name, "Transfer-Encoding") == 0;
+    if (strcasecmp(name, "Host") == 0 && head->hosts++ == 0)
+        head->host = value;
+    if (strcasecmp(name, "Origin") == 0 && head->origins++ == 0)
+        head->origin = value ? value : "";
+    head->lengths += length || encoding;
+    head->odd |= !is_token(name);
+    head->odd |= length && (!value || !*value || value[strspn(value, "0123456789")]);
+    head->odd |= encoding && (!value || strcasecmp(value, "chunked") != 0);
+}
+
+int guard_head_ambiguous(const guard_head *head, const char **detail)
+{
+    assert(head && detail);
+    *detail = "the length of its body must be told once, as a number or as chunks, and the name of "
+              "a field has no spaces";
+    if (head->lengths > 1 || head->odd)
+        return 400;
+    *detail = "the Origin must be told once";
+    return head->origins > 1 ? 400 : 0;
+}
+
+int guard_head_sender(const gw_guard *guard, const guard_head *head, const char **detail)
+{
+    assert(guard && head && detail);
+    *detail = "the Host header names another server";
+    if (head->hosts != 1 || !guard_host(guard, head->host))
+        return 421;
+    *detail = "the Origin header names another site: only the appliance's own page may ask";
+    return guard_origin(guard, head->origin, head->host) ? 0 : 403;
+}
+
 /* ---- token --------------------------------------------------------------------------------- */
 
 bool guard_token(const gw_guard *guard, const char *token)

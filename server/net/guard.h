@@ -32,6 +32,21 @@ bool guard_host(const gw_guard *guard, const char *host);
  * from the appliance's own page. */
 bool guard_origin(const gw_guard *guard, const char *origin, const char *host);
 
+/* Fields of a request's head of which two readers of it must not take different ones. */
+typedef struct guard_head {
+    int hosts, origins, lengths;
+    bool odd; /* a name that is no token; a length that is no number; an unknown encoding */
+    const char *host, *origin;
+} guard_head;
+
+/* Takes one field in; `value` may be NULL. */
+void guard_head_add(guard_head *head, const char *name, const char *value);
+
+/* Where a request ends, and who sent it, must be told once: 400; 421 and 403 as above; 0 where
+ * nothing is wrong. `detail` is the sentence. */
+int guard_head_ambiguous(const guard_head *head, const char **detail);
+int guard_head_sender(const gw_guard *guard, const guard_head *head, const char **detail);
+
 /* True where no token is asked for, or this is it. Takes the same time for every wrong token. */
 bool guard_token(const gw_guard *guard, const char *token);
 

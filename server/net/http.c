@@ -262,31 +262,19 @@ static bool is_api(const char *path)
     return strncmp(path, "/api/", 5) == 0;
 }
 
-/* Headers of which two readers of one request must not take different ones. */
-typedef struct head_count {
-    int hosts, lengths;
-    bool odd; /* a length that is no number, an encoding other than chunked */
-} head_count;
-
-static enum MHD_Result count_head(void *context, enum MHD_ValueKind kind, const char *name,
-                                  const char *value)
+static enum MHD_Result add_head(void *context, enum MHD_ValueKind kind, const char *name,
+                                const char *value)
 {
-    head_count *count = context;
-    bool length = strcasecmp(name, "Content-Length") == 0;
-    bool encoding = strcasecmp(name, "Transfer-Encoding") == 0;
     (void)kind;
-    count->hosts += strcasecmp(name, "Host") == 0;
-    count->lengths += length || encoding;
-    count->odd |= length && (!value || !*value || value[strspn(value, "0123456789")]);
-    count->odd |= encoding && (!value || strcasecmp(value, "chunked") != 0);
+    guard_head_add(context, name, value);
     return MHD_YES;
 }
 
-static head_count count_heads(struct MHD_Connection *mhd)
+static guard_head head_of(struct MHD_Connection *mhd)
 {
-    head_count count = {0};
-    MHD_get_connection_values(mhd, MHD_HEADER_KIND, count_head, &count);
-    return count;
+    guard_head head = {0};
+    MHD_get_connection_values(mhd, MHD_HEADER_KIND, add_head, &head);
+    return head;
 }
 
 /* What is wrong with who sends the request: a status, or 0. */
@@ -294,17 +282,12 @@ static int check_sender(gw_http *http, struct MHD_Connection *mhd, const char *p
                         const char **detail)
 {
     const gw_guard *guard = http->def.guard;
-    const char *host = header_of(mhd, "Host");
-    *detail = "the Host header names another server";
-    if (count_heads(mhd).hosts != 1 || !guard_host(guard, host))
-        return 421;
-    *detail = "the Origin header names another site: only the appliance's own page may ask";
-    if (!guard_origin(guard, header_of(mhd, "Origin"), host))
-        return 403;
+    guard_head head = head_of(mhd);
+    int status = guard_head_sender(guard, &head, detail);
+    if (status)
+        return status;
     *detail = "a bearer token is needed: Authorization: Bearer TOKEN";
-    if (is_api(path) && !guard_authorization(guard, header_of(mhd, "Authorization")))
-        return 401;
-    return 0;
+    return is_api(path) && !guard_authorization(guard, header_of(mhd, "Authorization")) ? 401 : 0;
 }
 
 /* Keeps what fits the cap, counts what does not. False: too much even to throw away. */
@@ -328,14 +311,6 @@ static bool collect(exchange *now, const char *data, size_t size)
     now->size += size;
     now->body[now->size] = 0;
     return true;
-}
-
-/* Where a request ends must be told once: what stands between may see another one behind it. What
- * is refused before its body is read takes the connection with it. */
-static bool ambiguous(struct MHD_Connection *mhd)
-{
-    head_count count = count_heads(mhd);
-    return count.lengths > 1 || count.odd;
 }
 
 /* Bodies that say that they are too large to be read at all are not waited for. */
@@ -375,9 +350,12 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *mhd, con
             now->most = api_body_most(method, path);
             now->halt_seen = app_halt_seen(http->def.api.app);
         }
-        if (now && ambiguous(mhd))
-            return refuse(mhd, 400,
-                          "the length of its body must be told once, as a number or as chunks");
+        /* what is refused before its body is read takes the connection with it */
+        guard_head head = head_of(mhd);
+        const char *detail;
+        int status = guard_head_ambiguous(&head, &detail);
+        if (now && status)
+            return refuse(mhd, status, detail);
         if (now && hopeless(mhd))
             return refuse(mhd, 413, "a body has at most 1 MiB, a mesh 16 MiB");
         return now ? MHD_YES : MHD_NO;
