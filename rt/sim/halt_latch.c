@@ -96,13 +96,25 @@ bool gw_halt_latch_read(const gw_halt_latch *latch, gw_halt_record *record)
     }
 }
 
-void gw_halt_latch_took_effect(gw_halt_latch *latch, gw_halt_word word)
+void gw_halt_latch_heeded(gw_halt_latch *latch, gw_halt_word word, uint64_t tick, int run_state)
 {
-    atomic_store(&latch->in_effect, word);
+    atomic_store_explicit(&latch->tick, tick, memory_order_relaxed);
+    atomic_store_explicit(&latch->run_state, run_state, memory_order_relaxed);
+    atomic_store(&latch->heeded, word);
 }
 
 bool gw_halt_latch_in_effect(const gw_halt_latch *latch)
 {
     gw_halt_word word = atomic_load(&latch->word);
-    return gw_halt_word_halted(word) && HOLDER(atomic_load(&latch->in_effect)) == HOLDER(word);
+    return gw_halt_word_halted(word) && HOLDER(atomic_load(&latch->heeded)) == HOLDER(word);
+}
+
+gw_halt_state gw_halt_latch_state(const gw_halt_latch *latch)
+{
+    assert(latch);
+    gw_halt_state state = {.in_effect = gw_halt_latch_in_effect(latch)};
+    state.halted = gw_halt_latch_read(latch, &state.record);
+    state.tick = atomic_load_explicit(&latch->tick, memory_order_relaxed);
+    state.run_state = atomic_load_explicit(&latch->run_state, memory_order_relaxed);
+    return state;
 }

@@ -41,7 +41,10 @@ typedef uint64_t gw_halt_word;
 
 typedef struct gw_halt_latch {
     _Atomic gw_halt_word word;
-    _Atomic gw_halt_word in_effect; /* of the newest tick that heeded the latch */
+    /* Of the newest tick that heeded the latch: the latch then, its number, its run state. */
+    _Atomic gw_halt_word heeded;
+    atomic_ullong tick;
+    atomic_int run_state;
     atomic_uint records_begun;
     gw_halt_record records[GW_HALT_RECORDS]; /* number n is at n % GW_HALT_RECORDS */
 } gw_halt_latch;
@@ -65,11 +68,22 @@ bool gw_halt_latch_arm(gw_halt_latch *latch, gw_halt_word seen);
 /* True while halted; `record` (NULL: not wanted) is of the halt that holds, or held last. */
 bool gw_halt_latch_read(const gw_halt_latch *latch, gw_halt_record *record);
 
-/* The loop made a tick that heeded this word: its devices are off where that is halted. */
-void gw_halt_latch_took_effect(gw_halt_latch *latch, gw_halt_word word);
+/* The loop made tick `tick` in `run_state` (gw_run_state), which heeded this word: its devices are
+ * off where that is halted. */
+void gw_halt_latch_heeded(gw_halt_latch *latch, gw_halt_word word, uint64_t tick, int run_state);
 
 /* True where the devices are off: the halt that holds has reached a tick. */
 bool gw_halt_latch_in_effect(const gw_halt_latch *latch);
+
+/* The whole of it, for an answer. */
+typedef struct gw_halt_state {
+    bool halted, in_effect;
+    gw_halt_record record;
+    uint64_t tick;
+    int run_state; /* gw_run_state of the newest tick */
+} gw_halt_state;
+
+gw_halt_state gw_halt_latch_state(const gw_halt_latch *latch);
 
 /* "software", "button", .. */
 extern const char *const gw_halt_cause_names[];

@@ -155,7 +155,8 @@ static void *run(void *arg)
         take_commands(loop);
         gw_simulation_tick(loop->simulation);
         publish(loop);
-        gw_halt_latch_took_effect(loop->halt, halt);
+        const gw_snapshot *made = gw_simulation_snapshot(loop->simulation);
+        gw_halt_latch_heeded(loop->halt, halt, made->tick, (int)made->state);
         int64_t end = now_ns();
         /* what was due meanwhile is skipped and counted, never made up for */
         int64_t missed = end > deadline + period ? (end - deadline) / period : 0;

@@ -128,6 +128,12 @@ bool app_step(gw_app *app, uint64_t ticks, gw_error *error);
 #define APP_HALT_WAIT_MS 15
 void app_halt(gw_app *app, const char *by);
 
+/* Only sets the latch. */
+void app_halt_latch(gw_app *app, const char *by);
+
+/* How it is halted, without a lock. */
+gw_halt_state app_halt_state(const gw_app *app);
+
 /* The latch as it is now: what a request to arm has seen when it arrived. */
 gw_halt_word app_halt_seen(const gw_app *app);
 

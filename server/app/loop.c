@@ -119,10 +119,20 @@ bool app_step(gw_app *app, uint64_t ticks, gw_error *error)
 
 /* ---- halting and arming -------------------------------------------------------------------- */
 
-void app_halt(gw_app *app, const char *by)
+void app_halt_latch(gw_app *app, const char *by)
 {
     assert(app && by);
     gw_halt_latch_halt(&app->halt, GW_HALT_SOFTWARE, by);
+}
+
+gw_halt_state app_halt_state(const gw_app *app)
+{
+    return gw_halt_latch_state(&app->halt);
+}
+
+void app_halt(gw_app *app, const char *by)
+{
+    app_halt_latch(app, by);
     for (int tries = 0; tries < 5 * APP_HALT_WAIT_MS; tries++) {
         if (gw_halt_latch_in_effect(&app->halt))
             return;

@@ -120,7 +120,8 @@ static bool start_servers(appliance *a, gw_error *error)
                     .streams = streams_open,
                     .context = a->stream};
     a->http = http_create(&def, error);
-    return a->http && listener_start(a->listener, a->http, a->stream, error);
+    listener_def listens = {a->app, &a->guard, a->http, a->stream};
+    return a->http && listener_start(a->listener, &listens, error);
 }
 
 static void stop(appliance *a)

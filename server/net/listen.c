@@ -17,8 +17,12 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
+#include <strings.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "server/net/halt_reply.h"
+#include "server/net/request_head.h"
 
 #define MAX_WAITING 1024 /* connections that have not said yet what they want */
 #define EXPIRE_MS   250
@@ -37,8 +41,8 @@ struct gw_listener {
     int port;
     bool loopback, started;
     char host[128];
-    gw_http *http;
-    gw_stream *stream;
+    listener_def def;
+    gw_halt_replies *halts;
     pthread_t thread;
     waiting waiting[MAX_WAITING];
 };
@@ -50,68 +54,185 @@ static long now_ms(void)
     return now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-/* ---- handing over -------------------------------------------------------------------------- */
+/* ---- refusing ------------------------------------------------------------------------------ */
 
-static void turn_away(int fd)
+/* Closes a connection with an answer. What it sent is read first: at close it would be answered
+ * with a reset that eats the reply. */
+static void turn_away(int fd, const char *status, const char *fields, const char *detail)
 {
-    static const char answer[] = "HTTP/1.1 503 Service Unavailable\r\n"
-                                 "Content-Type: application/problem+json\r\n"
-                                 "Content-Length: 92\r\nRetry-After: 1\r\nConnection: close\r\n\r\n"
-                                 "{\"type\":\"about:blank\",\"title\":\"Service Unavailable\","
-                                 "\"status\":503,\"detail\":\"too busy now\"}  ";
-    char scratch[4096];
-    ssize_t got = send(fd, answer, sizeof answer - 1, MSG_DONTWAIT | MSG_NOSIGNAL);
+    char body[512], answer[1024], scratch[4096];
+    int size = snprintf(body, sizeof body,
+                        "{\"type\":\"about:blank\",\"title\":\"%s\",\"status\":%.3s,"
+                        "\"detail\":\"%s\"}",
+                        status + 4, status, detail);
+    size = snprintf(answer, sizeof answer,
+                    "HTTP/1.1 %s\r\nContent-Type: application/problem+json\r\n"
+                    "Content-Length: %d\r\n%sConnection: close\r\n\r\n%s",
+                    status, size, fields, body);
+    ssize_t got = send(fd, answer, (size_t)size, MSG_DONTWAIT | MSG_NOSIGNAL);
     shutdown(fd, SHUT_WR);
-    /* What is unread at close would be answered with a reset that eats the reply. */
     while (got > 0)
         got = recv(fd, scratch, sizeof scratch, MSG_DONTWAIT);
     close(fd);
 }
 
-typedef enum wish { WISH_UNKNOWN, WISH_HTTP, WISH_STREAM, WISH_GONE } wish;
-
-static wish peek(int fd)
+static void turn_busy(int fd)
 {
-    static const char stream[] = "GET /ws";
-    char start[sizeof stream];
-    ssize_t size = recv(fd, start, sizeof start, MSG_PEEK | MSG_DONTWAIT);
-    if (size == 0 || (size < 0 && errno != EAGAIN && errno != EINTR))
-        return WISH_GONE;
-    if (size < 0)
-        return WISH_UNKNOWN;
-    size_t known = (size_t)size < sizeof stream - 1 ? (size_t)size : sizeof stream - 1;
-    if (memcmp(start, stream, known) != 0)
-        return WISH_HTTP;
-    if ((size_t)size < sizeof start)
-        return WISH_UNKNOWN;
-    char next = start[sizeof stream - 1];
-    return next == ' ' || next == '?' ? WISH_STREAM : WISH_HTTP;
+    turn_away(fd, "503 Service Unavailable", "Retry-After: 1\r\n", "too busy now");
 }
 
-static void release(gw_listener *listener, waiting *entry, wish wanted)
+/* ---- what a request wants ------------------------------------------------------------------ */
+
+typedef enum wish { WISH_UNKNOWN, WISH_HTTP, WISH_STREAM, WISH_HALT, WISH_GONE } wish;
+
+/* What was read of a request without taking it. */
+typedef struct peeked {
+    char data[HEAD_BYTES + 1];
+    size_t size;
+    request_head head;
+    bool whole;   /* the head is, and reads as one */
+    size_t taken; /* head and body of a halt */
+} peeked;
+
+static guard_head heads_of(const request_head *head)
+{
+    guard_head out = {0};
+    for (int i = 0; i < head->field_count; i++)
+        guard_head_add(&out, head->field[i].name, head->field[i].value);
+    return out;
+}
+
+static bool is_json(const char *type)
+{
+    size_t size = type ? strcspn(type, "; \t") : 0;
+    return size == 16 && strncasecmp(type, "application/json", size) == 0;
+}
+
+/* A halt that nothing is wrong with is carried out by the listener; one that is to be refused is
+ * refused by HTTP, in the same words as everything else. */
+static wish halt_wish(const gw_guard *guard, peeked *p)
+{
+    const request_head *head = &p->head;
+    guard_head fields = heads_of(head);
+    const char *length = head_find(head, "Content-Length"), *detail;
+    size_t body = length ? strtoul(length, NULL, 10) : 0;
+    if (guard_head_ambiguous(&fields, &detail) || guard_head_sender(guard, &fields, &detail) ||
+        !guard_authorization(guard, head_find(head, "Authorization")) ||
+        head_find(head, "Transfer-Encoding") || head_find(head, "Expect") ||
+        body > HEAD_BYTES - head->size)
+        return WISH_HTTP;
+    p->taken = head->size + body;
+    if (p->size < p->taken)
+        return WISH_UNKNOWN;
+    char first[2] = "", second[2] = "", more[2] = "";
+    p->data[p->taken] = 0;
+    bool empty = body == 0 || (is_json(head_find(head, "Content-Type")) &&
+                               sscanf(head->body, " %1[{] %1[}] %1s", first, second, more) == 2);
+    return empty ? WISH_HALT : WISH_HTTP;
+}
+
+static bool starts(const peeked *p, const char *with, bool *undecided)
+{
+    size_t size = strlen(with), known = p->size < size ? p->size : size;
+    bool same = memcmp(p->data, with, known) == 0;
+    *undecided = same && p->size <= size;
+    return same && p->size > size;
+}
+
+static wish look(const gw_listener *listener, int fd, peeked *p)
+{
+    bool stream_later, halt_later;
+    ssize_t size = recv(fd, p->data, HEAD_BYTES, MSG_PEEK | MSG_DONTWAIT);
+    if (size == 0 || (size < 0 && errno != EAGAIN && errno != EINTR))
+        return WISH_GONE;
+    p->size = size > 0 ? (size_t)size : 0;
+    p->data[p->size] = 0;
+    bool stream = starts(p, "GET /ws", &stream_later) && strchr(" ?", p->data[7]);
+    bool halt = starts(p, "POST /api/v1/simulation/halt ", &halt_later);
+    if (stream_later || halt_later)
+        return WISH_UNKNOWN;
+    if (!stream && !halt)
+        return WISH_HTTP;
+    head_status read = head_parse(p->data, p->size, &p->head);
+    p->whole = read == HEAD_WHOLE;
+    if (read == HEAD_PARTIAL && p->size < HEAD_BYTES)
+        return WISH_UNKNOWN;
+    if (stream)
+        return WISH_STREAM;
+    return p->whole ? halt_wish(listener->def.guard, p) : WISH_HTTP;
+}
+
+/* ---- handing over -------------------------------------------------------------------------- */
+
+static bool lists(const char *value, const char *word)
+{
+    size_t size = strlen(word);
+    for (; value && *value; value += strcspn(value, ","), value += *value == ',') {
+        value += strspn(value, " \t");
+        if (strncasecmp(value, word, size) == 0 && strchr(" \t,", value[size]))
+            return true;
+    }
+    return false;
+}
+
+/* A handshake is looked at whole before libwebsockets sees a byte of it: only WebSocket comes
+ * through, and only from who may. */
+static void admit(gw_listener *listener, int fd, const peeked *p)
+{
+    const request_head *head = &p->head;
+    guard_head fields = heads_of(head);
+    const char *detail, *shape, *upgrade = head_find(head, "Upgrade");
+    const char *version = head_find(head, "Sec-WebSocket-Version");
+    int status = guard_head_sender(listener->def.guard, &fields, &detail);
+    if (!p->whole || guard_head_ambiguous(&fields, &shape) || fields.lengths > 0)
+        turn_away(fd, "400 Bad Request", "", "this is no head of an HTTP/1.1 handshake");
+    else if (status)
+        turn_away(fd, status == 421 ? "421 Misdirected Request" : "403 Forbidden", "", detail);
+    else if (head_count(head, "Upgrade") != 1 || strcasecmp(upgrade, "websocket") != 0 ||
+             !lists(head_find(head, "Connection"), "upgrade"))
+        turn_away(fd, "426 Upgrade Required", "Upgrade: websocket\r\n",
+                  "a WebSocket handshake is wanted here");
+    else if (!version || strcmp(version, "13") != 0)
+        turn_away(fd, "426 Upgrade Required", "Sec-WebSocket-Version: 13\r\n",
+                  "version 13 of WebSocket is spoken here");
+    else if (!stream_adopt(listener->def.stream, fd))
+        turn_busy(fd);
+}
+
+/* Takes the request from the socket and halts; the answer comes from a thread of its own. */
+static void carry_out_halt(gw_listener *listener, int fd, peeked *p)
+{
+    char by[PEER_NAME];
+    peer_name(fd, head_find(&p->head, "Origin") ? "page" : "rest", by);
+    app_halt_latch(listener->def.app, by);
+    recv(fd, p->data, p->taken, MSG_DONTWAIT);
+    halt_replies_adopt(listener->halts, fd);
+}
+
+static void release(gw_listener *listener, waiting *entry, wish wanted, peeked *p)
 {
     int fd = entry->fd;
-    bool taken = true;
     epoll_ctl(listener->epoll, EPOLL_CTL_DEL, fd, NULL);
     entry->fd = -1;
     if (wanted == WISH_GONE)
         close(fd);
+    else if (wanted == WISH_HALT)
+        carry_out_halt(listener, fd, p);
     else if (wanted == WISH_STREAM)
-        taken = stream_adopt(listener->stream, fd);
-    else
-        taken =
-            http_adopt(listener->http, fd, (const struct sockaddr *)&entry->peer, entry->peer_size);
-    if (!taken)
-        turn_away(fd);
+        admit(listener, fd, p);
+    else if (!http_adopt(listener->def.http, fd, (const struct sockaddr *)&entry->peer,
+                         entry->peer_size))
+        turn_busy(fd);
 }
 
 static void look_at(gw_listener *listener, waiting *entry)
 {
+    peeked p;
     if (entry->fd < 0)
         return;
-    wish wanted = peek(entry->fd);
+    wish wanted = look(listener, entry->fd, &p);
     if (wanted != WISH_UNKNOWN)
-        release(listener, entry, wanted);
+        release(listener, entry, wanted, &p);
 }
 
 /* ---- accepting ----------------------------------------------------------------------------- */
@@ -138,7 +259,7 @@ static void accept_one(gw_listener *listener)
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
     waiting *entry = free_place(listener);
     if (!entry) {
-        turn_away(fd);
+        turn_busy(fd);
         return;
     }
     *entry = (waiting){fd, now_ms() + GW_HEADER_TIMEOUT_MS, peer, size};
@@ -155,8 +276,8 @@ static void expire(gw_listener *listener)
     long now = now_ms();
     for (int i = 0; i < MAX_WAITING; i++)
         if (listener->waiting[i].fd >= 0 && now > listener->waiting[i].deadline_ms)
-            release(listener, &listener->waiting[i], WISH_GONE);
-    http_expire(listener->http);
+            release(listener, &listener->waiting[i], WISH_GONE, NULL);
+    http_expire(listener->def.http);
 }
 
 static void *run(void *context)
@@ -279,11 +400,13 @@ const char *listener_host(const gw_listener *listener)
     return listener->host;
 }
 
-bool listener_start(gw_listener *listener, gw_http *http, gw_stream *stream, gw_error *error)
+bool listener_start(gw_listener *listener, const listener_def *def, gw_error *error)
 {
-    assert(listener && http && stream && !listener->started);
-    listener->http = http;
-    listener->stream = stream;
+    assert(listener && def && def->http && def->stream && !listener->started);
+    listener->def = *def;
+    listener->halts = halt_replies_create(def->app, error);
+    if (!listener->halts)
+        return false;
     listener->epoll = epoll_create1(EPOLL_CLOEXEC);
     listener->stop = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     struct epoll_event accepts = {.events = EPOLLIN, .data.u32 = ID_LISTEN};
@@ -309,6 +432,7 @@ void listener_destroy(gw_listener *listener)
             ;
         pthread_join(listener->thread, NULL);
     }
+    halt_replies_destroy(listener->halts);
     for (int i = 0; i < MAX_WAITING; i++)
         if (listener->waiting[i].fd >= 0)
             close(listener->waiting[i].fd);

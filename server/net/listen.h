@@ -1,6 +1,7 @@
 /*
- * The one listening socket. The first bytes of every connection are peeked: `GET /ws` goes to the
- * stream, everything else to HTTP. A thread of its own.
+ * The one listening socket. The first bytes of every connection are peeked: a halt sets the latch
+ * here and now, a handshake of the stream that passes the guard goes to the stream, everything else
+ * to HTTP. A thread of its own.
  */
 #ifndef GW_SERVER_NET_LISTEN_H
 #define GW_SERVER_NET_LISTEN_H
@@ -19,8 +20,16 @@ int listener_port(const gw_listener *listener);
 /* The address as it is written in a URL, without the port. */
 const char *listener_host(const gw_listener *listener);
 
+/* Whom connections are handed over to. */
+typedef struct listener_def {
+    gw_app *app;
+    const gw_guard *guard;
+    gw_http *http;
+    gw_stream *stream;
+} listener_def;
+
 /* Starts to accept. */
-bool listener_start(gw_listener *listener, gw_http *http, gw_stream *stream, gw_error *error);
+bool listener_start(gw_listener *listener, const listener_def *def, gw_error *error);
 
 /* Stops accepting and closes; the connections that were handed over live on. NULL is fine. */
 void listener_destroy(gw_listener *listener);

@@ -354,7 +354,7 @@ static bool on_halt(stream_request *now)
     if (!only(now, allowed))
         return false;
     peer_name(lws_get_socket_fd(now->client->wsi), "stream", by);
-    app_halt(now->stream->app, by);
+    app_halt_latch(now->stream->app, by);
     return true;
 }
 

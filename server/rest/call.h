@@ -32,6 +32,9 @@ bool api_query(const api_call *call, const char *name, char *out, size_t size);
 /* Takes the value over. NULL, or a number that is not finite, becomes a 500. */
 void api_json(api_call *call, int status, json_t *value);
 
+/* JSON that is text already. */
+void api_text(api_call *call, int status, const char *text);
+
 /* The same, with the document's revision as ETag. */
 void api_part(api_call *call, int status, const app_document *document, json_t *value);
 

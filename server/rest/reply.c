@@ -56,21 +56,27 @@ static json_t *problem(int status, const char *detail)
                      "status", status, "detail", describe_text(detail));
 }
 
-static void write_json(api_reply *reply, int status, const char *mime, json_t *value)
+/* `written`: NULL where memory is short. */
+static void write_text(api_reply *reply, int status, const char *mime, const char *written)
 {
-    char *written = value ? wire_text(value) : NULL;
-    json_decref(value);
     text_unref(reply->body);
     reply->body = written ? text_format("%s", written) : NULL;
     reply->status = status;
     reply->mime = mime;
-    free(written);
     if (reply->body)
         return;
     reply->status = 500;
     reply->mime = "application/problem+json";
     reply->body = text_format("{\"type\":\"about:blank\",\"title\":\"Internal Server Error\","
                               "\"status\":500,\"detail\":\"the answer could not be written\"}");
+}
+
+static void write_json(api_reply *reply, int status, const char *mime, json_t *value)
+{
+    char *written = value ? wire_text(value) : NULL;
+    json_decref(value);
+    write_text(reply, status, mime, written);
+    free(written);
 }
 
 void api_problem(api_reply *reply, int status, const char *detail)
@@ -82,6 +88,12 @@ void api_problem(api_reply *reply, int status, const char *detail)
 void api_json(api_call *call, int status, json_t *value)
 {
     write_json(call->reply, status, "application/json", value);
+}
+
+void api_text(api_call *call, int status, const char *text)
+{
+    assert(text);
+    write_text(call->reply, status, "application/json", text);
 }
 
 void api_part(api_call *call, int status, const app_document *document, json_t *value)

@@ -66,8 +66,11 @@ void api_simulation_step(api_call *call)
 
 void api_simulation_halt(api_call *call)
 {
+    char text[WIRE_HALTED_BYTES];
     app_halt(call->app, call->request->by);
-    answer(call);
+    gw_halt_state state = app_halt_state(call->app);
+    wire_halted_text(&state, text);
+    api_text(call, 200, text);
 }
 
 void api_simulation_arm(api_call *call)

@@ -245,8 +245,9 @@ extern const wire_table wire_table_answer, wire_table_body, wire_table_branch, w
     wire_table_constraint, wire_table_contact, wire_table_contact_figures, wire_table_contact_point,
     wire_table_damping, wire_table_device, wire_table_device_info, wire_table_driver,
     wire_table_element, wire_table_energy, wire_table_feature, wire_table_gains, wire_table_guard,
-    wire_table_halt, wire_table_hand_knot, wire_table_hit, wire_table_implied, wire_table_joint,
-    wire_table_joint_frame, wire_table_joint_limits, wire_table_joints, wire_table_limits,
+    wire_table_halt, wire_table_halted, wire_table_hand_knot, wire_table_hit, wire_table_implied,
+    wire_table_joint, wire_table_joint_frame, wire_table_joint_limits, wire_table_joints,
+    wire_table_limits; handshakes are read whole)
     wire_table_line, wire_table_link, wire_table_loop, wire_table_material, wire_table_mechanism,
     wire_table_mesh, wire_table_mesh_about, wire_table_motor, wire_table_nearest, wire_table_object,
     wire_table_operator, wire_table_parameter, wire_table_part, wire_table_plane, wire_table_pose,

@@ -4,6 +4,7 @@
  * JSON has no infinity: a figure beyond all numbers, of bodies that were put absurdly far away, is
  * shown as the largest one, and what is no number as 0 (wire_context.clamp).
  */
+#include <stdio.h>
 #include <string.h>
 #include <time.h>
 
@@ -397,15 +398,21 @@ const char *const wire_run_states[] = {
     [GW_STOPPED] = "stopped", [GW_RUNNING] = "running", [GW_PAUSED] = "paused", NULL};
 
 /* UTC, to the millisecond: 2026-03-01T12:00:00.000Z */
+#define UTC_BYTES 40
+static void utc_text(int64_t ns, char out[UTC_BYTES])
+{
+    time_t seconds = (time_t)(ns / 1000000000);
+    struct tm utc;
+    gmtime_r(&seconds, &utc);
+    size_t used = strftime(out, UTC_BYTES, "%Y-%m-%dT%H:%M:%S", &utc);
+    snprintf(out + used, UTC_BYTES - used, ".%03dZ", (int)(ns / 1000000 % 1000));
+}
+
 ENCODE(encode_utc)
 {
-    const gw_halt_record *record = owner;
-    time_t seconds = (time_t)(record->since_ns / 1000000000);
-    struct tm utc;
-    char text[32];
-    gmtime_r(&seconds, &utc);
-    strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", &utc);
-    return json_sprintf("%s.%03dZ", text, (int)(record->since_ns / 1000000 % 1000));
+    char text[UTC_BYTES];
+    utc_text(((const gw_halt_record *)owner)->since_ns, text);
+    return json_string(text);
 }
 
 static const char *cause_name(int cause)
@@ -422,6 +429,30 @@ static const wire_field of_halt[] = {
     {0}};
 const wire_table wire_table_halt = {
     .name = "Halt", .about = "Why nothing moves until armed.", .fields = of_halt, .answered = true};
+
+static const wire_field of_halted[] = {{"halted", BOOLEAN, .about = "true, until armed"},
+                                       {"state", CHOICE, .choices = wire_run_states},
+                                       {"tick", WHOLE},
+                                       {"halt", OBJECT, .table = &wire_table_halt},
+                                       {0}};
+const wire_table wire_table_halted = {
+    .name = "Halted",
+    .about = "Answered before everything else, so no more than this: the rest is at /simulation.",
+    .fields = of_halted,
+    .answered = true};
+
+void wire_halted_text(const gw_halt_state *state, char out[WIRE_HALTED_BYTES])
+{
+    char since[UTC_BYTES];
+    int run_state = state->run_state == GW_RUNNING ? GW_PAUSED : state->run_state; /* by now */
+    utc_text(state->record.since_ns, since);
+    snprintf(out, WIRE_HALTED_BYTES,
+             "{\"halted\":%s,\"state\":\"%s\",\"tick\":%llu,"
+             "\"halt\":{\"cause\":\"%s\",\"by\":\"%s\",\"since\":\"%s\"}}",
+             state->halted ? "true" : "false", wire_run_states[run_state],
+             (unsigned long long)state->tick, gw_halt_cause_names[state->record.cause],
+             state->record.by, since);
+}
 
 WHEN(is_halted, gw_snapshot, it->halted)
 

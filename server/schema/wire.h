@@ -142,6 +142,10 @@ json_t *wire_conflict(const gw_conflict *conflict, const char *const *ids);
 /* The member "simulation" of the protocol's `state`. `scene` names the objects. */
 json_t *wire_simulation(const gw_scene *scene, const gw_snapshot *snapshot, int rate);
 
+/* The answer to a halt, as text: without memory, for whoever may not wait. */
+#define WIRE_HALTED_BYTES 320
+void wire_halted_text(const gw_halt_state *state, char out[WIRE_HALTED_BYTES]);
+
 /* Tool `index` of the scene in the snapshot: what /simulation and the stream tell of it. */
 json_t *wire_tool_state(const gw_scene *scene, int index, const gw_tool_state *state);
 

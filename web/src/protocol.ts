@@ -81,6 +81,7 @@ export type Scene = Omit<api.Scene, 'format' | 'objects' | 'constraints' | 'mate
   materials?: Material[];
 };
 
+export type Halted = api.Halted;
 export type Simulation = api.Simulation & { task?: TaskNow | null };
 
 // A problem, or a refusal by the solver.

@@ -1,5 +1,5 @@
 // Run, pause, step, stop, halt, arm; and the hand of the person at the page: drag, push, clutch (over the stream).
-import type { HandTarget, RunState, Simulation, Vec3 } from '../protocol';
+import type { Halted, HandTarget, RunState, Simulation, Vec3 } from '../protocol';
 import { call } from '../state/rest';
 import * as store from '../state/store';
 import { send } from '../state/stream';
@@ -21,7 +21,9 @@ export const step = (): Promise<boolean> =>
 export function halt(): void {
   send({ op: 'halt' });
   void attempt(async () => {
-    store.simulation.value = await call<Simulation>('POST', '/simulation/halt');
+    const halted = await call<Halted>('POST', '/simulation/halt');
+    const now = store.simulation.peek();
+    if (now) store.simulation.value = { ...now, ...halted };
   });
   store.announce('Halted. Nothing moves until it is armed.');
 }

@@ -1,0 +1,160 @@
+/*
+ * Sockets come in through a pipe and wait, a tick as a rule, until the halt is in effect. The
+ * thread runs before everything but the loop where real-time scheduling is granted.
+ */
+#include "server/net/halt_reply.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "server/schema/wire.h"
+
+#define WAITING  64 /* sockets; beyond, the oldest is answered at once */
+#define PRIORITY 10 /* of SCHED_FIFO: far below the loop, before all that is not real-time */
+#define STOP     -1 /* comes through the pipe instead of a socket */
+
+typedef struct waiting {
+    int fd;
+    int64_t until_ms;
+} waiting;
+
+struct gw_halt_replies {
+    gw_app *app;
+    int in, out; /* of the pipe */
+    pthread_t thread;
+    bool started;
+    int count;
+    waiting waiting[WAITING]; /* oldest first */
+};
+
+static int64_t now_ms(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+/* What is unread at close would be answered with a reset that eats the reply. */
+static void send_and_close(int fd, const char *text, size_t size)
+{
+    char scratch[1024];
+    ssize_t got = send(fd, text, size, MSG_DONTWAIT | MSG_NOSIGNAL);
+    shutdown(fd, SHUT_WR);
+    while (got > 0)
+        got = recv(fd, scratch, sizeof scratch, MSG_DONTWAIT);
+    close(fd);
+}
+
+static void answer(gw_halt_replies *replies, int fd)
+{
+    char body[WIRE_HALTED_BYTES], text[WIRE_HALTED_BYTES + 512];
+    gw_halt_state state = app_halt_state(replies->app);
+    wire_halted_text(&state, body);
+    int size = snprintf(text, sizeof text,
+                        "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
+                        "Content-Length: %zu\r\nCache-Control: no-store\r\n"
+                        "X-Content-Type-Options: nosniff\r\nReferrer-Policy: no-referrer\r\n"
+                        "Cross-Origin-Resource-Policy: same-origin\r\nX-Frame-Options: DENY\r\n"
+                        "Connection: close\r\n\r\n%s",
+                        strlen(body), body);
+    send_and_close(fd, text, (size_t)size);
+}
+
+/* Answers all whose halt is in effect, or who have waited long enough. */
+static void answer_due(gw_halt_replies *replies, bool all)
+{
+    int64_t now = now_ms();
+    bool in_effect = app_halt_state(replies->app).in_effect;
+    int kept = 0;
+    for (int i = 0; i < replies->count; i++) {
+        waiting *each = &replies->waiting[i];
+        if (all || in_effect || now >= each->until_ms)
+            answer(replies, each->fd);
+        else
+            replies->waiting[kept++] = *each;
+    }
+    replies->count = kept;
+}
+
+/* False: the end. */
+static bool take(gw_halt_replies *replies)
+{
+    int fd;
+    while (read(replies->in, &fd, sizeof fd) == sizeof fd) {
+        if (fd == STOP)
+            return false;
+        if (replies->count == WAITING)
+            answer_due(replies, true);
+        replies->waiting[replies->count++] = (waiting){fd, now_ms() + APP_HALT_WAIT_MS};
+    }
+    return true;
+}
+
+static void *run(void *context)
+{
+    gw_halt_replies *replies = context;
+    struct pollfd ready = {.fd = replies->in, .events = POLLIN};
+    struct sched_param priority = {.sched_priority = PRIORITY};
+    (void)pthread_setschedparam(pthread_self(), SCHED_FIFO, &priority);
+    do {
+        answer_due(replies, false);
+        poll(&ready, 1, replies->count > 0 ? 1 : -1);
+    } while (take(replies));
+    answer_due(replies, true);
+    return NULL;
+}
+
+void halt_replies_adopt(gw_halt_replies *replies, int fd)
+{
+    assert(replies && fd >= 0);
+    if (write(replies->out, &fd, sizeof fd) != sizeof fd)
+        answer(replies, fd); /* thousands wait: it is halted all the same */
+}
+
+/* ---- life ---------------------------------------------------------------------------------- */
+
+gw_halt_replies *halt_replies_create(gw_app *app, gw_error *error)
+{
+    assert(app);
+    int ends[2] = {-1, -1};
+    gw_halt_replies *replies = calloc(1, sizeof *replies);
+    if (!replies || pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0) {
+        free(replies);
+        gw_fail(error, GW_FAILED, "", "answers to halts could not be started: %s", strerror(errno));
+        return NULL;
+    }
+    *replies = (gw_halt_replies){.app = app, .in = ends[0], .out = ends[1]};
+    if (pthread_create(&replies->thread, NULL, run, replies) != 0) {
+        gw_fail(error, GW_FAILED, "", "answers to halts could not be started");
+        halt_replies_destroy(replies);
+        return NULL;
+    }
+    pthread_setname_np(replies->thread, "gw-halt");
+    replies->started = true;
+    return replies;
+}
+
+void halt_replies_destroy(gw_halt_replies *replies)
+{
+    if (!replies)
+        return;
+    const int stop = STOP;
+    if (replies->started) {
+        while (write(replies->out, &stop, sizeof stop) < 0 && (errno == EINTR || errno == EAGAIN))
+            nanosleep(&(struct timespec){0, 1000000}, NULL);
+        pthread_join(replies->thread, NULL);
+    }
+    close(replies->in);
+    close(replies->out);
+    free(replies);
+}

@@ -1,0 +1,84 @@
+/*
+ * The head of a request, by RFC 9112: one line end, no folded lines, names that are tokens.
+ */
+#include "server/net/request_head.h"
+
+#include <assert.h>
+#include <string.h>
+#include <strings.h>
+
+#define TOKEN                                                                                      \
+    "!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyz"                                          \
+    "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+/* "METHOD TARGET HTTP/1.1" */
+static head_status parse_request_line(char *line, request_head *head)
+{
+    size_t method = strspn(line, TOKEN);
+    if (method == 0 || line[method] != ' ')
+        return HEAD_BAD;
+    char *target = line + method + 1, *space = strchr(target, ' ');
+    if (!space || space == target || strcmp(space + 1, "HTTP/1.1") != 0)
+        return HEAD_BAD;
+    line[method] = *space = 0;
+    head->method = line;
+    head->target = target;
+    return HEAD_WHOLE;
+}
+
+/* "Name: value", spaces around the value alone. */
+static head_status parse_field(char *line, request_head *head)
+{
+    size_t name = strspn(line, TOKEN);
+    if (name == 0 || line[name] != ':' || head->field_count == HEAD_FIELDS)
+        return HEAD_BAD;
+    char *value = line + name + 1;
+    line[name] = 0;
+    value += strspn(value, " \t");
+    size_t size = strlen(value);
+    while (size > 0 && (value[size - 1] == ' ' || value[size - 1] == '\t'))
+        value[--size] = 0;
+    head->field[head->field_count].name = line;
+    head->field[head->field_count++].value = value;
+    return HEAD_WHOLE;
+}
+
+head_status head_parse(char *data, size_t size, request_head *head)
+{
+    assert(data && head && data[size] == 0);
+    *head = (request_head){0};
+    const char *end = memmem(data, size, "\r\n\r\n", 4);
+    if (!end)
+        return HEAD_PARTIAL;
+    head->size = (size_t)(end - data) + 4;
+    head->body = data + head->size;
+    if (strlen(data) < head->size) /* a zero within */
+        return HEAD_BAD;
+    for (char *line = data; line < end;) {
+        char *next = strstr(line, "\r\n");
+        *next = 0;
+        if (line[strcspn(line, "\r\n")])
+            return HEAD_BAD;
+        head_status read = line == data ? parse_request_line(line, head) : parse_field(line, head);
+        if (read != HEAD_WHOLE)
+            return read;
+        line = next + 2;
+    }
+    return head->method ? HEAD_WHOLE : HEAD_BAD;
+}
+
+const char *head_find(const request_head *head, const char *name)
+{
+    for (int i = 0; i < head->field_count; i++)
+        if (strcasecmp(head->field[i].name, name) == 0)
+            return head->field[i].value;
+    return NULL;
+}
+
+int head_count(const request_head *head, const char *name)
+{
+    int count = 0;
+    for (int i = 0; i < head->field_count; i++)
+        count += strcasecmp(head->field[i].name, name) == 0;
+    return count;
+}

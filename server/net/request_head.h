@@ -1,0 +1,37 @@
+/*
+ * The head of an HTTP/1.1 request, read strictly out of what a socket has so far: for the few
+ * requests that the listener decides about by itself. Pure functions.
+ */
+#ifndef GW_SERVER_NET_REQUEST_HEAD_H
+#define GW_SERVER_NET_REQUEST_HEAD_H
+
+#include <stddef.h>
+
+#define HEAD_BYTES  8192 /* of a head, with a small body behind it */
+#define HEAD_FIELDS 64
+
+typedef enum head_status {
+    HEAD_WHOLE,
+    HEAD_PARTIAL, /* more is to come */
+    HEAD_BAD      /* no HTTP/1.1, a field without a colon, a space before one, too many of them */
+} head_status;
+
+typedef struct request_head {
+    const char *method, *target;
+    int field_count;
+    struct {
+        const char *name, *value;
+    } field[HEAD_FIELDS];
+    const char *body; /* what there is behind the head */
+    size_t size;      /* of the head alone */
+} request_head;
+
+/* Cuts `data` (`size` bytes, a zero behind them) into zero-terminated pieces that `head` names. A
+ * partial one is left as it is. */
+head_status head_parse(char *data, size_t size, request_head *head);
+
+/* The value of the first field of that name, NULL where there is none; how many there are. */
+const char *head_find(const request_head *head, const char *name);
+int head_count(const request_head *head, const char *name);
+
+#endif
