@@ -14,10 +14,12 @@ static long now_ms(void)
     return now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
+#define PLACES (2 * GW_MAX_HTTP)
+
 /* Index of the socket's place, or of a free one for -1; -1 where there is none. */
 static int find(const gw_connections *connections, int fd)
 {
-    for (int i = 0; i < GW_MAX_HTTP; i++)
+    for (int i = 0; i < PLACES; i++)
         if (connections->place[i].fd == fd)
             return i;
     return -1;
@@ -27,7 +29,7 @@ void connections_init(gw_connections *connections)
 {
     pthread_mutex_init(&connections->lock, NULL);
     connections->count = 0;
-    for (int i = 0; i < GW_MAX_HTTP; i++)
+    for (int i = 0; i < PLACES; i++)
         connections->place[i].fd = -1;
 }
 
@@ -36,14 +38,42 @@ void connections_finish(gw_connections *connections)
     pthread_mutex_destroy(&connections->lock);
 }
 
+static void shut(gw_connections *connections, int i)
+{
+    shutdown(connections->place[i].fd, SHUT_RDWR);
+    if (!connections->place[i].gone)
+        connections->count--;
+    connections->place[i].gone = true;
+}
+
+/* The one that has rested longest, and long enough, makes room. */
+static void make_room(gw_connections *connections, long now)
+{
+    int oldest = -1;
+    for (int i = 0; i < PLACES; i++) {
+        bool rests = connections->place[i].fd >= 0 && !connections->place[i].at_work &&
+                     !connections->place[i].gone;
+        if (rests && (oldest < 0 || connections->place[i].rests_since_ms <
+                                        connections->place[oldest].rests_since_ms))
+            oldest = i;
+    }
+    if (oldest >= 0 && now - connections->place[oldest].rests_since_ms >= CONNECTIONS_IDLE_MS)
+        shut(connections, oldest);
+}
+
 bool connections_add(gw_connections *connections, int fd, long from_now_ms)
 {
     assert(fd >= 0);
+    long now = now_ms();
     pthread_mutex_lock(&connections->lock);
-    int i = find(connections, -1);
+    if (connections->count >= GW_MAX_HTTP)
+        make_room(connections, now);
+    int i = connections->count < GW_MAX_HTTP ? find(connections, -1) : -1;
     if (i >= 0) {
         connections->place[i].fd = fd;
-        connections->place[i].deadline_ms = now_ms() + from_now_ms;
+        connections->place[i].at_work = connections->place[i].gone = false;
+        connections->place[i].deadline_ms = now + from_now_ms;
+        connections->place[i].rests_since_ms = now;
         connections->count++;
     }
     pthread_mutex_unlock(&connections->lock);
@@ -56,27 +86,41 @@ void connections_remove(gw_connections *connections, int fd)
     int i = fd >= 0 ? find(connections, fd) : -1;
     if (i >= 0) {
         connections->place[i].fd = -1;
-        connections->count--;
+        connections->count -= !connections->place[i].gone;
     }
     pthread_mutex_unlock(&connections->lock);
 }
 
-void connections_deadline(gw_connections *connections, int fd, long from_now_ms)
+static void note(gw_connections *connections, int fd, long from_now_ms, bool at_work)
 {
+    long now = now_ms();
     pthread_mutex_lock(&connections->lock);
     int i = fd >= 0 ? find(connections, fd) : -1;
-    if (i >= 0)
-        connections->place[i].deadline_ms = now_ms() + from_now_ms;
+    if (i >= 0) {
+        connections->place[i].deadline_ms = now + from_now_ms;
+        connections->place[i].at_work = at_work;
+        connections->place[i].rests_since_ms = now;
+    }
     pthread_mutex_unlock(&connections->lock);
+}
+
+void connections_work(gw_connections *connections, int fd, long from_now_ms)
+{
+    note(connections, fd, from_now_ms, true);
+}
+
+void connections_rest(gw_connections *connections, int fd, long from_now_ms)
+{
+    note(connections, fd, from_now_ms, false);
 }
 
 void connections_expire(gw_connections *connections)
 {
     long now = now_ms();
     pthread_mutex_lock(&connections->lock);
-    for (int i = 0; i < GW_MAX_HTTP; i++)
+    for (int i = 0; i < PLACES; i++)
         if (connections->place[i].fd >= 0 && now > connections->place[i].deadline_ms)
-            shutdown(connections->place[i].fd, SHUT_RDWR);
+            shut(connections, i);
     pthread_mutex_unlock(&connections->lock);
 }
 

@@ -15,8 +15,10 @@
 #include "server/files/assets.h"
 #include "server/net/connections.h"
 #include "server/net/metrics.h"
+#include "server/net/workers.h"
 
-#define WORKERS          4 /* a request that waits for the loop holds one of them */
+#define IO_THREADS       4 /* of libmicrohttpd: sockets, files, and what is answered at once */
+#define WORKERS          8 /* a request that waits for the loop holds one of them */
 #define IDLE_TIMEOUT_S   30
 #define REPLY_TIMEOUT_MS 60000 /* to read an answer */
 #define KEPT_TIMEOUT_MS  60000 /* between requests, the next one's headers included */
@@ -24,12 +26,19 @@
 
 struct gw_http {
     struct MHD_Daemon *daemon;
+    gw_workers *workers;
     http_def def;
     gw_connections connections;
 };
 
-/* One request in the making. */
+/* One request in the making. While a worker has it, its connection is suspended, and everything
+ * here is that worker's. */
 typedef struct exchange {
+    worker_job job; /* first */
+    gw_http *http;
+    struct MHD_Connection *mhd;
+    const char *path, *method;
+    bool answered; /* the reply is ready */
     char *body;
     size_t size, room;
     size_t most; /* of the body, by its address */
@@ -58,7 +67,7 @@ static void on_connection(void *context, struct MHD_Connection *mhd, void **sock
 
 static void set_deadline(gw_http *http, struct MHD_Connection *mhd, long from_now_ms)
 {
-    connections_deadline(&http->connections, fd_of(mhd), from_now_ms);
+    connections_work(&http->connections, fd_of(mhd), from_now_ms);
 }
 
 bool http_adopt(gw_http *http, int fd, const struct sockaddr *address, socklen_t size)
@@ -235,13 +244,14 @@ static enum MHD_Result add_query(void *context, enum MHD_ValueKind kind, const c
     return MHD_YES;
 }
 
-static enum MHD_Result serve_api(gw_http *http, struct MHD_Connection *mhd, const char *path,
-                                 const char *method, exchange *now)
+/* Fills the reply. */
+static void handle_api(exchange *now)
 {
     char by[PEER_NAME];
+    struct MHD_Connection *mhd = now->mhd;
     peer_name(fd_of(mhd), header_of(mhd, "Origin") ? "page" : "rest", by);
-    api_request request = {.method = method,
-                           .path = path,
+    api_request request = {.method = now->method,
+                           .path = now->path,
                            .content_type = header_of(mhd, "Content-Type"),
                            .if_match = header_of(mhd, "If-Match"),
                            .body = now->body,
@@ -249,10 +259,41 @@ static enum MHD_Result serve_api(gw_http *http, struct MHD_Connection *mhd, cons
                            .by = by,
                            .halt_seen = now->halt_seen};
     MHD_get_connection_values(mhd, MHD_GET_ARGUMENT_KIND, add_query, &request);
+    api_handle(&now->http->def.api, &request, &now->reply);
+    now->answered = true;
+}
+
+static void run_job(worker_job *job)
+{
+    exchange *now = (exchange *)job;
+    struct MHD_Connection *mhd = now->mhd;
+    handle_api(now);
+    MHD_resume_connection(mhd); /* on_request() is called again */
+}
+
+/* Answers at once where that is a matter of microseconds; anything else goes to a worker, so that
+ * the threads that read sockets, and with them halts, never wait. */
+static enum MHD_Result serve_api(gw_http *http, struct MHD_Connection *mhd, const char *path,
+                                 const char *method, exchange *now)
+{
     if (strlen(path) > API_MAX_PATH)
         return refuse(mhd, 404, "the address is too long");
-    api_handle(&http->def.api, &request, &now->reply);
-    return send_reply(mhd, &now->reply);
+    now->http = http;
+    now->mhd = mhd;
+    now->path = path;
+    now->method = method;
+    now->job.run = run_job;
+    if (api_is_quick(method, path)) {
+        handle_api(now);
+        return send_reply(mhd, &now->reply);
+    }
+    MHD_suspend_connection(mhd);
+    if (workers_do(http->workers, &now->job))
+        return MHD_YES;
+    api_problem(&now->reply, 503, "the server is stopping");
+    now->answered = true;
+    MHD_resume_connection(mhd);
+    return MHD_YES;
 }
 
 /* ---- one request --------------------------------------------------------------------------- */
@@ -360,6 +401,8 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *mhd, con
             return refuse(mhd, 413, "a body has at most 1 MiB, a mesh 16 MiB");
         return now ? MHD_YES : MHD_NO;
     }
+    if (now->answered)
+        return send_reply(mhd, &now->reply);
     if (*size == 0)
         return answer(http, mhd, path, method, now);
     bool taken = collect(now, data, *size);
@@ -372,7 +415,7 @@ static void on_completed(void *context, struct MHD_Connection *mhd, void **reque
 {
     exchange *now = *request_context;
     (void)code;
-    set_deadline(context, mhd, KEPT_TIMEOUT_MS);
+    connections_rest(&((gw_http *)context)->connections, fd_of(mhd), KEPT_TIMEOUT_MS);
     if (!now)
         return;
     text_unref(now->reply.body);
@@ -399,11 +442,16 @@ gw_http *http_create(const http_def *def, gw_error *error)
     }
     http->def = *def;
     connections_init(&http->connections);
+    http->workers = workers_create(WORKERS, error);
+    if (!http->workers) {
+        http_destroy(http);
+        return NULL;
+    }
     http->daemon = MHD_start_daemon(
-        MHD_USE_NO_LISTEN_SOCKET | MHD_USE_ITC | MHD_USE_POLL_INTERNAL_THREAD, 0, NULL, NULL,
-        on_request, http, MHD_OPTION_CONNECTION_LIMIT, 4u * WORKERS * GW_MAX_HTTP,
+        MHD_USE_NO_LISTEN_SOCKET | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_POLL_INTERNAL_THREAD, 0, NULL,
+        NULL, on_request, http, MHD_OPTION_CONNECTION_LIMIT, 4u * IO_THREADS * GW_MAX_HTTP,
         MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)IDLE_TIMEOUT_S, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
-        (size_t)HEADER_MEMORY, MHD_OPTION_THREAD_POOL_SIZE, (unsigned)WORKERS,
+        (size_t)HEADER_MEMORY, MHD_OPTION_THREAD_POOL_SIZE, (unsigned)IO_THREADS,
         MHD_OPTION_NOTIFY_CONNECTION, on_connection, http, MHD_OPTION_NOTIFY_COMPLETED,
         on_completed, http, MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_UNESCAPE_CALLBACK, as_sent,
         NULL, MHD_OPTION_END);
@@ -418,8 +466,11 @@ void http_destroy(gw_http *http)
 {
     if (!http)
         return;
+    if (http->workers)
+        workers_finish(http->workers); /* no connection is suspended any more */
     if (http->daemon)
         MHD_stop_daemon(http->daemon);
+    workers_destroy(http->workers);
     connections_finish(&http->connections);
     free(http);
 }

@@ -237,12 +237,18 @@ static void look_at(gw_listener *listener, waiting *entry)
 
 /* ---- accepting ----------------------------------------------------------------------------- */
 
+/* Where there is none, the one that has said nothing for longest makes room. */
 static waiting *free_place(gw_listener *listener)
 {
-    for (int i = 0; i < MAX_WAITING; i++)
+    waiting *oldest = &listener->waiting[0];
+    for (int i = 0; i < MAX_WAITING; i++) {
         if (listener->waiting[i].fd < 0)
             return &listener->waiting[i];
-    return NULL;
+        if (listener->waiting[i].deadline_ms < oldest->deadline_ms)
+            oldest = &listener->waiting[i];
+    }
+    release(listener, oldest, WISH_GONE, NULL);
+    return oldest;
 }
 
 static void accept_one(gw_listener *listener)
@@ -258,10 +264,6 @@ static void accept_one(gw_listener *listener)
     }
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
     waiting *entry = free_place(listener);
-    if (!entry) {
-        turn_busy(fd);
-        return;
-    }
     *entry = (waiting){fd, now_ms() + GW_HEADER_TIMEOUT_MS, peer, size};
     struct epoll_event event = {.events = EPOLLIN | EPOLLRDHUP | EPOLLET,
                                 .data.u32 = (uint32_t)(entry - listener->waiting)};

@@ -208,6 +208,12 @@ size_t api_body_most(const char *method, const char *path)
     return file ? GW_MAX_MESH_BYTES : GW_MAX_BODY_BYTES;
 }
 
+bool api_is_quick(const char *method, const char *path)
+{
+    return (strcmp(method, "GET") == 0 && strcmp(path, API_PREFIX "/simulation") == 0) ||
+           (strcmp(method, "POST") == 0 && strcmp(path, API_PREFIX "/simulation/halt") == 0);
+}
+
 void api_handle(const gw_api *api, const api_request *request, api_reply *reply)
 {
     assert(api && request && request->method && request->path && reply);

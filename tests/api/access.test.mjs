@@ -245,6 +245,29 @@ test('beyond 512 connections: 503, and well again afterwards', { timeout: 60000 
   await until('room', async () => (await request(server, 'GET', '/healthz').catch(() => ({}))).status === 200, 10000);
 });
 
+test('512 connections that rest give way to who asks; a 503 is as long as it says', { timeout: 60000 }, async () => {
+  const many = Array.from({ length: 512 }, () => raw(`GET /healthz HTTP/1.1\r\nHost: ${server.address}\r\n\r\n`));
+  await until('answers', () => many.every((c) => c.got || c.ended), 20000);
+  const late = Array.from({ length: 4 }, () => raw(`GET /healthz HTTP/1.1\r\nHost: ${server.address}\r\n\r\n`));
+  await until('their answers', () => late.every((c) => c.ended || c.got.startsWith('HTTP/1.1 200')), 20000);
+  for (const { got } of [...many, ...late].filter((c) => c.got.startsWith('HTTP/1.1 503')))
+    assert.equal(got.length - got.indexOf('\r\n\r\n') - 4, Number(/Content-Length: (\d+)/.exec(got)[1]));
+  await sleep(1200);
+  for (let i = 0; i < 20; i++) {
+    const fresh = raw(`GET /api/v1/scene HTTP/1.1\r\nHost: ${server.address}\r\n\r\n`);
+    await until('an answer', () => fresh.got || fresh.ended);
+    assert.match(fresh.got, /^HTTP\/1.1 200/);
+    many.push(fresh);
+  }
+  const silent = Array.from({ length: 1100 }, () => raw('')); // more than may wait to be peeked
+  await until('connections', () => silent.every((c) => c.ended || !c.socket.connecting), 20000);
+  const after = raw(`GET /healthz HTTP/1.1\r\nHost: ${server.address}\r\n\r\n`);
+  await until('an answer', () => after.got || after.ended);
+  assert.match(after.got, /^HTTP\/1.1 200/);
+  [...many, ...late, ...silent, after].forEach((c) => c.socket.destroy());
+  await until('room', async () => (await request(server, 'GET', '/healthz').catch(() => ({}))).status === 200, 10000);
+});
+
 test('raw WebSocket frames against the rules end that connection only', async () => {
   const upgrade = `GET /ws HTTP/1.1\r\nHost: ${server.address}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n`;
   const bad = [[0x81, 0x05, 1, 2, 3], [0x83, 0x80, 0, 0, 0, 0], [0xf1, 0x80, 0, 0, 0, 0], [0x89, 0xfe, 0xff, 0xff, 0, 0, 0, 0], [0x80, 0x80, 0, 0, 0, 0], [0x81, 0x82, 0, 0, 0, 0, 0xc3, 0x28], [0x88, 0x81, 0, 0, 0, 0, 1], [0x81, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0]];

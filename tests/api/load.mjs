@@ -1,0 +1,50 @@
+// Load for a server, from a process of its own: node load.mjs ADDRESS KIND. It goes on until it is
+// ended, and reads answers without looking at them.
+import net from 'node:net';
+
+const [address, kind] = process.argv.slice(2);
+const [host, port] = address.split(/:(?=\d+$)/);
+const sleep = (ms) => new Promise((done) => setTimeout(done, ms));
+const connect = () => {
+  const socket = net.connect({ host, port: Number(port) });
+  socket.on('error', () => {});
+  return socket;
+};
+const text = (method, path, body) => {
+  const data = body ? JSON.stringify(body) : '';
+  return `${method} /api/v1${path} HTTP/1.1\r\nHost: ${address}\r\n${body ? 'Content-Type: application/json\r\n' : ''}Content-Length: ${data.length}\r\n\r\n${data}`;
+};
+
+// Asks the same again and again on one connection: when an answer is there, as its length says.
+function again(next) {
+  const socket = connect();
+  let left = -1, head = '';
+  const ask = () => { left = -1; head = ''; socket.write(next()); };
+  socket.on('connect', ask);
+  socket.on('close', () => setTimeout(() => again(next), 20));
+  socket.on('data', (data) => {
+    if (left < 0) {
+      head += data.toString('latin1');
+      const end = head.indexOf('\r\n\r\n');
+      if (end < 0) return;
+      left = Number(/content-length: (\d+)/i.exec(head)?.[1] ?? 0) - (head.length - end - 4);
+    } else left -= data.length;
+    if (left <= 0) ask();
+  });
+}
+
+const scenes = ['sphere', 'cone-on-cylinder', 'paper-plane'];
+let turn = 0;
+const kinds = {
+  readers: () => { for (let i = 0; i < 24; i++) again(() => text('GET', '/features')); },
+  idle: async () => {
+    for (;; await sleep(1000))
+      for (let i = 0; i < 256; i++) { connect(); connect().write(`GET /healthz HTTP/1.1\r\nHost: ${address}\r\n\r\n`); }
+  },
+  loads: () => { for (let i = 0; i < 3; i++) again(() => text('POST', '/scene/open', { scene: scenes[turn++ % 3] })); },
+  edits: () => { for (let i = 0; i < 16; i++) again(() => text('PATCH', '/tool', { limits: { force: 10 + (turn++ % 5) } })); },
+  steps: () => { for (let i = 0; i < 4; i++) again(() => text('POST', '/simulation/step', { ticks: 100000 })); },
+  none: () => setInterval(() => {}, 1000),
+  arms: () => { for (let i = 0; i < 4; i++) again(() => text('POST', '/simulation/arm')); },
+};
+kinds[kind]();
