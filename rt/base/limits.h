@@ -68,6 +68,8 @@
 
 /* Server */
 #define GW_MAX_BODY_BYTES (1u << 20) /* a request's body, before it is parsed */
+#define GW_MAX_DOCUMENT_BYTES                                                                      \
+    (32u << 20) /* of a scene as text: 4096 plain objects have 2 MiB, full operators 5 MiB */
 #define GW_MAX_DISCARD_BYTES                                                                       \
     (32u << 20) /* read and thrown away before a 413, for the client's sake */
 #define GW_MAX_JSON_DEPTH    32

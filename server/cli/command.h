@@ -61,9 +61,9 @@ int command_error(const char *file, const gw_error *error);
 /* A line on standard output; EXIT_WORK_FAILED, with a message, where it could not be written. */
 int command_print(const char *text);
 
-/* The bytes of a file ("-": standard input), at most GW_MAX_BODY_BYTES; NULL with an error. To be
- * freed by the caller. */
-char *command_read(const char *file, size_t *size, gw_error *error);
+/* The bytes of a file ("-": standard input), at most `most`; NULL with an error. To be freed by the
+ * caller. */
+char *command_read(const char *file, size_t most, size_t *size, gw_error *error);
 
 /* The scene of a file, or of a bundled scene by its name; NULL with an error. */
 gw_scene *command_scene(const char *file, gw_error *error);

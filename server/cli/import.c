@@ -30,7 +30,7 @@ int command_import(const command_line *line)
 {
     gw_error error = {0};
     size_t size;
-    char *text = command_read(line->argument, &size, &error);
+    char *text = command_read(line->argument, GW_MAX_BODY_BYTES, &size, &error);
     if (!text)
         return command_error(line->argument, &error);
     int code = print(line->argument, text, size, command_value(line, "tip"));

@@ -43,15 +43,14 @@ static int complain(const gw_error *error)
 
 /* ---- the first scene ----------------------------------------------------------------------- */
 
+/* NULL without an error where there is no such file. */
 static json_t *read_file(const char *path, gw_error *error)
 {
-    FILE *file = fopen(path, "rb");
-    if (!file)
+    size_t size;
+    if (access(path, R_OK) != 0)
         return NULL;
-    char *data = malloc(GW_MAX_BODY_BYTES + 1);
-    size_t size = data ? fread(data, 1, GW_MAX_BODY_BYTES + 1, file) : 0;
-    fclose(file);
-    json_t *value = data ? wire_parse(data, size, error) : NULL;
+    char *data = command_read(path, GW_MAX_DOCUMENT_BYTES, &size, error);
+    json_t *value = data ? wire_parse_document(data, size, error) : NULL;
     free(data);
     return value;
 }

@@ -33,7 +33,7 @@ int command_solve(const command_line *line)
 {
     gw_error error = {0};
     size_t size;
-    char *text = command_read(line->argument, &size, &error);
+    char *text = command_read(line->argument, GW_MAX_BODY_BYTES, &size, &error);
     if (!text)
         return command_error(line->argument, &error);
     int code = solve_text(line->argument, text, size);

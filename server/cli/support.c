@@ -30,31 +30,31 @@ int command_print(const char *text)
     return EXIT_WORK_FAILED;
 }
 
-char *command_read(const char *file, size_t *size, gw_error *error)
+char *command_read(const char *file, size_t most, size_t *size, gw_error *error)
 {
     FILE *in = strcmp(file, "-") == 0 ? stdin : fopen(file, "rb");
     if (!in) {
         gw_fail(error, GW_NOT_FOUND, "", "cannot be opened: %s", strerror(errno));
         return NULL;
     }
-    char *text = malloc(GW_MAX_BODY_BYTES + 1);
-    *size = text ? fread(text, 1, GW_MAX_BODY_BYTES + 1, in) : 0;
+    char *text = malloc(most + 1);
+    *size = text ? fread(text, 1, most + 1, in) : 0;
     bool failed = !text || ferror(in);
     if (in != stdin)
         fclose(in);
-    if (!failed && *size <= GW_MAX_BODY_BYTES)
+    if (!failed && *size <= most)
         return text;
     free(text);
     if (failed)
         gw_fail(error, GW_FAILED, "", "cannot be read");
     else
-        gw_fail(error, GW_TOO_LARGE, "", "is larger than %u bytes", GW_MAX_BODY_BYTES);
+        gw_fail(error, GW_TOO_LARGE, "", "is larger than %zu bytes", most);
     return NULL;
 }
 
 static gw_scene *parse_scene(const char *text, size_t size, gw_error *error)
 {
-    json_t *value = wire_parse(text, size, error);
+    json_t *value = wire_parse_document(text, size, error);
     gw_scene *scene = value ? wire_get_scene(value, error) : NULL;
     json_decref(value);
     return scene;
@@ -68,7 +68,7 @@ static gw_scene *read_scene(const char *file, gw_error *error)
     const asset *bundled = strchr(file, '/') ? NULL : asset_find(path);
     if (bundled)
         return parse_scene(bundled->start, asset_size(bundled), error);
-    char *text = command_read(file, &size, error);
+    char *text = command_read(file, GW_MAX_DOCUMENT_BYTES, &size, error);
     gw_scene *scene = text ? parse_scene(text, size, error) : NULL;
     free(text);
     return scene;

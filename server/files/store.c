@@ -126,10 +126,10 @@ static char *read_whole(const char *path, size_t *size)
     FILE *stream = fopen(path, "rb");
     if (!stream)
         return NULL;
-    char *data = malloc(GW_MAX_BODY_BYTES + 1);
+    char *data = malloc(GW_MAX_DOCUMENT_BYTES + 1);
     if (!data)
         wire_memory_missed();
-    *size = data ? fread(data, 1, GW_MAX_BODY_BYTES + 1, stream) : 0;
+    *size = data ? fread(data, 1, GW_MAX_DOCUMENT_BYTES + 1, stream) : 0;
     if (ferror(stream)) {
         free(data);
         data = NULL;
@@ -153,7 +153,7 @@ json_t *store_load(const gw_store *store, const char *file, gw_error *error)
         gw_fail(error, missing ? GW_NOT_FOUND : GW_FAILED, "", "%s: %s", path, strerror(errno));
         return NULL;
     }
-    json_t *document = wire_parse(data, size, error);
+    json_t *document = wire_parse_document(data, size, error);
     free(data);
     return document;
 }
@@ -214,7 +214,12 @@ bool store_save(const gw_store *store, const char *file, const json_t *document,
         return gw_fail(error, GW_FAILED, "", "the scene could not be written as text");
     }
     snprintf(name, sizeof name, "%s.json", file);
-    bool done = store_write(store->folder, name, data, strlen(data), error);
+    size_t size = strlen(data);
+    bool done = size <= GW_MAX_DOCUMENT_BYTES ? store_write(store->folder, name, data, size, error)
+                                              : gw_fail(error, GW_TOO_LARGE, "",
+                                                        "the scene has %zu bytes as text, at most "
+                                                        "%u can be saved",
+                                                        size, GW_MAX_DOCUMENT_BYTES);
     free(data);
     return done;
 }

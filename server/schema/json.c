@@ -67,11 +67,10 @@ static int depth_of(const char *text, size_t size)
     return deepest;
 }
 
-json_t *wire_parse(const char *text, size_t size, gw_error *error)
+static json_t *parse(const char *text, size_t size, size_t most, gw_error *error)
 {
-    if (size > GW_MAX_BODY_BYTES) {
-        gw_fail(error, GW_TOO_LARGE, "", "%zu bytes of JSON, at most %u are taken", size,
-                GW_MAX_BODY_BYTES);
+    if (size > most) {
+        gw_fail(error, GW_TOO_LARGE, "", "%zu bytes of JSON, at most %zu are taken", size, most);
         return NULL;
     }
     if (depth_of(text, size) > GW_MAX_JSON_DEPTH) {
@@ -89,6 +88,16 @@ json_t *wire_parse(const char *text, size_t size, gw_error *error)
         gw_fail(error, GW_BAD_INPUT, "", "not JSON, line %d column %d: %s", bad.line, bad.column,
                 bad.text);
     return value;
+}
+
+json_t *wire_parse(const char *text, size_t size, gw_error *error)
+{
+    return parse(text, size, GW_MAX_BODY_BYTES, error);
+}
+
+json_t *wire_parse_document(const char *text, size_t size, gw_error *error)
+{
+    return parse(text, size, GW_MAX_DOCUMENT_BYTES, error);
 }
 
 char *wire_text(const json_t *value)

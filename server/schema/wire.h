@@ -22,6 +22,9 @@ typedef struct wire_field wire_field; /* field.h */
  * error that names line and column. */
 json_t *wire_parse(const char *text, size_t size, gw_error *error);
 
+/* The same of a whole scene, which may be larger than a request's body: GW_MAX_DOCUMENT_BYTES. */
+json_t *wire_parse_document(const char *text, size_t size, gw_error *error);
+
 /* Compact text, numbers with 17 significant digits; NULL when a number is not finite or memory is
  * short, or was when `value` was built. To be freed by the caller. */
 char *wire_text(const json_t *value);

@@ -48,6 +48,36 @@ test('names cannot lead out of the folder', async () => {
   await server.stop();
 });
 
+test('a scene of as many objects as there can be is saved, opened, run and started with', { timeout: 120000 }, async () => {
+  const data = folder(), server = await start({ data });
+  const { expect } = await client(server);
+  const pose = (i) => ({ p: [(i % 64) / 7, Math.floor(i / 64) / 7, i / 3], q: [1, 0, 0, 0] });
+  const objects = Array.from({ length: 4096 }, (_, i) => ({ id: `a-box-with-a-name-of-its-own-${i}`, geometry: { type: 'box', size: [0.1 / 3, 0.2 / 3, 0.1] }, pose: pose(i), fixed: true }));
+  await expect(200, 'PUT', '/scene', { format: 'guideway-scene/1', name: 'Large', objects: objects.slice(0, 2048) });
+  for (let at = 2048; at < 4096; at += 512) { // a body has at most 1 MiB
+    const { json } = await request(server, 'GET', '/api/v1/scene');
+    const short = [...json.objects, ...objects.slice(at, at + 512)].map(({ id, geometry, pose, fixed }) => ({ id, geometry, pose: { p: pose.p }, fixed }));
+    await expect(200, 'PUT', '/scene', { ...json, objects: short });
+  }
+  const before = await request(server, 'GET', '/api/v1/scene');
+  assert.equal(before.json.objects.length, 4096);
+  assert.ok(before.text.length > 1 << 20, `${before.text.length} bytes`);
+  assert.equal((await request(server, 'POST', '/api/v1/scene/save', { name: 'large' })).status, 201);
+  assert.equal((await request(server, 'POST', '/api/v1/scene/open', { scene: 'paper-plane' })).status, 200);
+  assert.equal((await request(server, 'POST', '/api/v1/scene/open', { scene: 'large' })).status, 200);
+  assert.deepEqual((await request(server, 'GET', '/api/v1/scene')).json, before.json);
+  const file = (await request(server, 'GET', '/api/v1/scenes/large')).text;
+  assert.deepEqual(JSON.parse(file), before.json);
+  await server.stop();
+  writeFileSync(join(data, 'large.json'), file);
+  const run = spawnSync(guideway, ['run', join(data, 'large.json'), '--seconds', '0.002'], { encoding: 'utf8' });
+  assert.equal(run.status, 0, run.stderr);
+  const again = await start({ args: ['--scene', join(data, 'large.json')] });
+  assert.equal((await request(again, 'GET', '/api/v1/scene')).json.objects.length, 4096);
+  await again.stop();
+  rmSync(data, { recursive: true });
+});
+
 test('a value left behind by a change of type is no reason not to open a scene', async () => {
   const data = folder();
   const scene = JSON.parse(readFileSync(join(root, 'scenes/cone-on-cylinder.json')));
@@ -139,7 +169,7 @@ const damaged = {
   'another program\'s': ['{"version":3,"nodes":[]}', /version|format/],
   'a list': ['[1, 2]', /object/],
   'deeper than anyone writes': ['['.repeat(100000), /deeper/],
-  'larger than any scene': [`{"name":"${'x'.repeat(2 << 20)}"}`, /at most/],
+  'larger than any scene': [`{"name":"${'x'.repeat(33 << 20)}"}`, /at most/],
   'a constraint on nothing': ['{"format":"guideway-scene/1","objects":[],"constraints":[{"type":"coincident","a":"x/y","b":"z/w"}]}', /constraints/],
 };
 
