@@ -133,6 +133,7 @@ static void stop(appliance *a)
     app_destroy(a->app);
     meshes_use(NULL);
     meshes_finish(&a->meshes);
+    store_close(&a->store);
 }
 
 static bool check_access(appliance *a, const serve_options *options, gw_error *error)

@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -72,17 +73,45 @@ bool store_folder(const char *data, const char *name, char *folder, size_t room)
     return size >= 0 && (size_t)size < room;
 }
 
+/* The lock is the process's: it ends with it, however it ends. */
+static bool lock_folder(gw_store *store, const char *data, gw_error *error)
+{
+    char path[sizeof store->folder], folder[sizeof path];
+    bool fits = store_folder(data, "lock", path, sizeof path) &&
+                store_folder(data, "", folder, sizeof folder);
+    folder[strlen(folder) - 1] = 0;
+    int fd = fits ? open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0644) : -1;
+    if (fd < 0)
+        return gw_fail(error, GW_FAILED, "",
+                       "cannot write in the data folder %s: %s; --data names another one", folder,
+                       strerror(errno));
+    store->lock = fd;
+    if (flock(fd, LOCK_EX | LOCK_NB) == 0)
+        return true;
+    return gw_fail(error, GW_BAD_INPUT, "",
+                   "another server uses the data folder %s: end it, or name another folder by "
+                   "--data",
+                   folder);
+}
+
 bool store_open(gw_store *store, const char *data, gw_error *error)
 {
     char meshes[sizeof store->folder];
     if (!store_folder(data, "scenes", store->folder, sizeof store->folder))
         return gw_fail(error, GW_BAD_INPUT, "", "the data folder's path is too long");
-    if (!store_make_folder(store->folder, error))
+    if (!store_make_folder(store->folder, error) || !lock_folder(store, data, error))
         return false;
     sweep(store->folder);
     if (store_folder(data, "meshes", meshes, sizeof meshes))
         sweep(meshes);
     return true;
+}
+
+void store_close(gw_store *store)
+{
+    if (store->lock > 0)
+        close(store->lock);
+    store->lock = 0;
 }
 
 bool store_slug(const char *name, char slug[STORE_NAME + 1])

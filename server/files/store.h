@@ -15,11 +15,13 @@
 
 typedef struct gw_store {
     char folder[1024]; /* of the scenes */
+    int lock;          /* descriptor of the locked file; 0: none */
 } gw_store;
 
-/* Makes the folder where it is missing; false with an error. `data` NULL: the user's own data
- * folder. */
+/* Makes the folder where it is missing and locks it: one process at a time has a data folder, and
+ * another one gets GW_BAD_INPUT. `data` NULL: the user's own data folder. */
 bool store_open(gw_store *store, const char *data, gw_error *error);
+void store_close(gw_store *store);
 
 /* The path of a folder of the data folder (NULL: the user's own); false where it is too long. */
 bool store_folder(const char *data, const char *name, char *folder, size_t size);

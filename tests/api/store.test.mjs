@@ -93,6 +93,26 @@ test('a value left behind by a change of type is no reason not to open a scene',
   rmSync(data, { recursive: true });
 });
 
+test('a data folder has one server', async () => {
+  const data = folder(), server = await start({ data });
+  const second = () => spawnSync(guideway, ['serve', '--listen', '127.0.0.1:0', '--data', data], { encoding: 'utf8', timeout: 20000 });
+  const { status, stderr } = second();
+  assert.equal(status, 2, stderr);
+  assert.ok(stderr.includes(`another server uses the data folder ${data}`), stderr);
+  await request(server, 'POST', '/api/v1/scene/save', { name: 'still here' });
+  assert.equal((await request(server, 'GET', '/api/v1/scenes/still-here')).status, 200);
+  await server.stop('SIGKILL'); // the lock ends with the process
+  const again = await start({ data });
+  await again.stop();
+  rmSync(data, { recursive: true });
+});
+
+test('a data folder that cannot be written in is refused by name', () => {
+  const { status, stderr } = spawnSync(guideway, ['serve', '--listen', '127.0.0.1:0', '--data', '/proc/guideway'], { encoding: 'utf8', timeout: 20000 });
+  assert.equal(status, 1, stderr);
+  assert.match(stderr, /\/proc\/guideway/);
+});
+
 test('a damaged file is listed as such, refused by name, and no reason not to start', async () => {
   const data = folder();
   mkdirSync(join(data, 'scenes'));
