@@ -17,8 +17,9 @@
 #include "rt/base/limits.h"
 #include "rt/base/space.h"
 
-#define GW_MODEL_MAX_DOF GW_MAX_SYSTEM_DOF /* a chain has GW_MAX_LINKS, a guided body six at most  \
-                                            */
+#define GW_MODEL_MAX_DOF                                                                           \
+    GW_MAX_SYSTEM_DOF /* a chain has GW_MAX_LINKS, a guided body six at most                       \
+                       */
 
 typedef struct gw_model gw_model;
 

@@ -13,6 +13,7 @@
 #include "rt/dynamics/system_private.h"
 
 #define ASSEMBLE_STEPS 100  /* of the projection, at creation */
+#define PLACE_STEPS    20   /* of it, where bodies are put */
 #define HELD           1e-9 /* of the length: closures are met at creation */
 
 /* ---- the state as a model ------------------------------------------------------------------- */
@@ -52,6 +53,41 @@ static void model_held(const gw_model *model, gw_pose *world_from_held, gw_twist
     gw_system_held_frame(system_of(model), world_from_held, twist);
 }
 
+/* Columns of what the rows allow, J Q with Q = 1 - D^-1 A^T (A D^-1 A^T)^+ A: a motion of the
+ * held frame that no generalised velocity gives is orthogonal to them. Six answers of the system,
+ * Q^T j = j + A^T lambda for each row j of J. */
+static void project_columns(gw_system *s, double (*columns)[6])
+{
+    for (int l = 0; l < 6; l++) {
+        for (int i = 0; i < s->dof; i++)
+            s->generalised[i] = columns[i][l];
+        gw_system_answer(s, false);
+        for (int i = 0; i < s->body_count; i++)
+            memset(s->bodies[i].force, 0, sizeof s->bodies[i].force);
+        gw_closures_push_multipliers(s);
+        /* J_c^T of what the multipliers push, from the tips to the roots */
+        for (int i = s->body_count - 1; i >= 0; i--) {
+            gw_system_body *k = &s->bodies[i];
+            for (int j = 0; j < k->dof; j++)
+                columns[k->first + j][l] += gw_dot6(k->columns[j], k->force);
+            if (k->def.parent < 0)
+                continue;
+            double *p = s->bodies[k->def.parent].force;
+            gw_vec3 f = gw_linear_part(k->force);
+            gw_vec3 t = gw_add(gw_angular_part(k->force), gw_cross(k->r, f));
+            p[0] += f.x, p[1] += f.y, p[2] += f.z, p[3] += t.x, p[4] += t.y, p[5] += t.z;
+        }
+    }
+}
+
+/* The accelerations that the rows' own bias asks for: (1 - Q) v-dot. */
+static void answer_bias(gw_system *s)
+{
+    for (int i = 0; i < s->active_rows; i++)
+        s->right[i] = -s->rows[i].scale * s->rows[i].bias;
+    gw_closures_answer(s);
+}
+
 /* Columns by the path to the root; the drift by the bias accelerations along it. */
 static void model_jacobian(const gw_model *model, double (*columns)[6], double *drift)
 {
@@ -70,6 +106,13 @@ static void model_jacobian(const gw_model *model, double (*columns)[6], double *
         }
         a = gw_add(a, gw_add(gw_linear_part(k->bias), gw_cross(gw_angular_part(k->bias), to)));
         alpha = gw_add(alpha, gw_angular_part(k->bias));
+    }
+    if (s->row_count > 0) {
+        project_columns(s, columns);
+        answer_bias(s);
+        gw_vec3 turn = gw_angular_part(held->acceleration);
+        a = gw_add(a, gw_add(gw_linear_part(held->acceleration), gw_cross(turn, arm)));
+        alpha = gw_add(alpha, turn);
     }
     gw_spatial_set(drift, a, alpha);
 }
@@ -217,6 +260,9 @@ void gw_system_push(gw_system *s, int index, const gw_wrench *wrench)
 {
     assert(index >= 0 && index < s->body_count);
     s->pushed[index] = *wrench;
+    s->is_pushed = false;
+    for (int i = 0; i < s->body_count; i++)
+        s->is_pushed = s->is_pushed || gw_norm2(s->pushed[i].f) + gw_norm2(s->pushed[i].t) > 0;
 }
 
 /* The joint of a body where `pose` and `twist` have it; its parent is in place. */
@@ -257,25 +303,23 @@ double gw_system_place(gw_system *s, const gw_pose *poses, const gw_twist *twist
         gw_tree_update_positions(s);
         gw_tree_update_velocities(s);
     }
-    double left = project(s, PLACE_STEPS);
+    double left = gw_closures_project(s, PLACE_STEPS);
     take_state(s, s->model);
     return left;
 }
 
 double gw_system_scale_velocity(gw_system *s, double factor)
 {
-    double before, after, potential;
     system_of(&s->model->model);
-    energy_now(s, &before, &potential);
+    double before = s->kinetic;
     for (int i = 0; i < s->body_count; i++)
         for (int j = 0; j < s->bodies[i].dof; j++)
             s->bodies[i].joint.u[j] *= factor;
     gw_tree_update_velocities(s);
     if (s->row_count > 0)
-        closure_rows(s);
+        gw_closures_update_rows(s);
     take_state(s, s->model);
-    energy_now(s, &after, &potential);
-    return before - after;
+    return before - s->kinetic;
 }
 
 void gw_system_reset(gw_system *s)
@@ -406,7 +450,7 @@ static bool take_memory(gw_system *s)
     s->home = calloc(3 * n + 1, sizeof *s->home);
     s->poses = calloc(n + 1, sizeof *s->poses);
     s->twists = calloc(n + 1, sizeof *s->twists);
-    s->on = calloc(3 * n + 1, sizeof *s->on);
+    s->on = calloc(4 * n + 1, sizeof *s->on);
     s->model = calloc(1, sizeof *s->model + n * sizeof s->model->joints[0]);
     if (!s->numbers || !s->closures || !s->springs || !s->rows || !s->order || !s->models ||
         !s->motor_states || !s->home || !s->poses || !s->twists || !s->on || !s->model)
@@ -425,6 +469,7 @@ static bool take_memory(gw_system *s)
     s->run_by = part_of(&numbers, GW_SYSTEM_RUNS * d);
     s->run_velocity = part_of(&numbers, GW_SYSTEM_RUNS * d);
     s->by_springs = s->on + n;
+    s->pushed = s->on + 3 * n;
     s->joint_wrench = s->by_springs + n;
     s->begin = s->home + n;
     s->start = s->begin + n;

@@ -156,8 +156,7 @@ double gw_closures_residual(const gw_system *s)
     return worst;
 }
 
-/* The answer of the joints, in their `rest`, to what the rows ask for in s->right. */
-static void answer_rows(gw_system *s)
+void gw_closures_answer(gw_system *s)
 {
     gw_closures_solve(s);
     gw_tree_clear_forces(s);
@@ -165,8 +164,6 @@ static void answer_rows(gw_system *s)
     gw_tree_accelerations(s, false);
 }
 
-/* dq = -D^-1 J^T (J D^-1 J^T)^+ g, at most `steps` times; then velocities onto the rows in the same
- * way. Leaves everything up to date where it ends. Returns what is left of g. */
 double gw_closures_project(gw_system *s, int steps)
 {
     double before = INFINITY, now = 0;
@@ -179,7 +176,7 @@ double gw_closures_project(gw_system *s, int steps)
             break;
         for (int i = 0; i < s->row_count; i++)
             s->right[i] = -s->rows[i].scale * s->rows[i].value;
-        answer_rows(s);
+        gw_closures_answer(s);
         for (int i = 0; i < s->body_count; i++) {
             gw_system_body *k = &s->bodies[i];
             gw_mobilizer_state from = k->joint;
@@ -189,7 +186,7 @@ double gw_closures_project(gw_system *s, int steps)
     }
     for (int i = 0; i < s->row_count; i++)
         s->right[i] = -s->rows[i].scale * s->rows[i].rate;
-    answer_rows(s);
+    gw_closures_answer(s);
     for (int i = 0; i < s->body_count; i++)
         for (int j = 0; j < s->bodies[i].dof; j++)
             s->bodies[i].joint.u[j] += s->bodies[i].rest[j];

@@ -109,6 +109,8 @@ void gw_system_ask_forces(gw_system *s, const gw_forces *forces, double t)
         }
         forces->touch(forces->touching, t, s->poses, s->twists, s->on);
     }
+    for (int i = 0; i < s->body_count && s->is_pushed; i++)
+        s->on[i] = gw_wrench_add(s->on[i], s->pushed[i]);
     if (!forces || !forces->at)
         return;
     gw_pose pose;
@@ -129,7 +131,9 @@ void gw_system_outer_power(const gw_system *s, const gw_forces *forces, gw_syste
 {
     double all = 0;
     power->hand = power_on(&s->bodies[s->held], &s->on_held);
-    if (!forces || !forces->touch)
+    for (int i = 0; i < s->body_count && s->is_pushed; i++)
+        power->pushed += power_on(&s->bodies[i], &s->pushed[i]);
+    if (!s->is_pushed && (!forces || !forces->touch))
         return;
     for (int i = 0; i < s->body_count; i++)
         all += power_on(&s->bodies[i], &s->on[i]);

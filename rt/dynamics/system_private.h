@@ -29,9 +29,10 @@ typedef struct gw_system_state {
     gw_mobilizer_state joints[];
 } gw_system_state;
 
-/* Powers (W), or their integrals (J): of the hand, contacts and motors, and what damping takes. */
+/* Powers (W), or their integrals (J): of the hand, contacts and motors, and what damping takes;
+ * `contact` is of all that acts on bodies beside the hand, `pushed` what of it pushes them. */
 typedef struct gw_system_work {
-    double hand, contact, motors, dissipated;
+    double hand, contact, pushed, motors, dissipated;
 } gw_system_work;
 
 typedef struct gw_system_body {
@@ -93,6 +94,8 @@ struct gw_system {
     gw_pose *poses;                   /* of bodies, as forces are asked with them */
     gw_twist *twists;
     gw_wrench *on, *by_springs, *joint_wrench, on_held; /* at the bodies' origins */
+    gw_wrench *pushed;                                  /* gw_system_push() */
+    bool is_pushed;                                     /* any of them is not zero */
     double *generalised;     /* forces at the coordinates, besides what acts on the bodies */
     double *joint_force;     /* by what belongs to the joints */
     double *added, *scratch; /* to the joints' inertias in an implicit step; free for use */
@@ -157,6 +160,9 @@ double gw_closures_row_of(const gw_system *system, const gw_closure_row *r);
 /* multiplier := (J D^-1 J^T)^+ right, both of rows in metres; then onto the bodies' forces. */
 void gw_closures_solve(gw_system *system);
 void gw_closures_push_multipliers(gw_system *system);
+
+/* The joints' answer, in their `rest`, to accelerations of the rows in s->right. */
+void gw_closures_answer(gw_system *system);
 
 /* The largest row (m). */
 double gw_closures_residual(const gw_system *system);

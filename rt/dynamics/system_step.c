@@ -19,6 +19,7 @@ static void add_work(gw_system_work *sum, double weight, const gw_system_work *p
 {
     sum->hand += weight * power->hand;
     sum->contact += weight * power->contact;
+    sum->pushed += weight * power->pushed;
     sum->motors += weight * power->motors;
     sum->dissipated += weight * power->dissipated;
 }
@@ -440,6 +441,7 @@ void gw_system_step(gw_system *s, const gw_forces *forces, double dt, gw_step *s
                       .work = sum.hand,
                       .dissipated = sum.dissipated,
                       .motors = sum.motors,
+                      .pushed = sum.pushed,
                       .margin = 1,
                       .finite = true};
 }

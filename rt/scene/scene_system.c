@@ -433,6 +433,12 @@ static void take_joint_forces(const gw_scene_joint *j, gw_system_body_def *d)
     memcpy(d->damping, j->damping, sizeof d->damping);
     memcpy(d->stiffness, j->stiffness, sizeof d->stiffness);
     memcpy(d->rest, j->rest, sizeof d->rest);
+    memcpy(d->friction, j->friction, sizeof d->friction);
+    memcpy(d->limited, j->limited, sizeof d->limited);
+    memcpy(d->lower, j->lower, sizeof d->lower);
+    memcpy(d->upper, j->upper, sizeof d->upper);
+    if (j->has_motor)
+        d->motor[0] = j->motor;
 }
 
 /* The child's pose where its joint puts it. */

@@ -241,24 +241,81 @@ void wire_add_components(json_t *schemas, const wire_table *table);
 
 /* ---- shapes that several files use --------------------------------------------------------- */
 
-extern const wire_table wire_table_answer, wire_table_body, wire_table_branch, wire_table_conflict,
-    wire_table_constraint, wire_table_contact, wire_table_contact_figures, wire_table_contact_point,
-    wire_table_damping, wire_table_device, wire_table_device_info, wire_table_driver,
-    wire_table_element, wire_table_energy, wire_table_feature, wire_table_gains, wire_table_guard,
-    wire_table_halt, wire_table_halted, wire_table_hand_knot, wire_table_hit, wire_table_implied,
-    wire_table_joint, wire_table_joint_frame, wire_table_joint_limits, wire_table_joints,
-    wire_table_limits; handshakes are read whole)
-    wire_table_line, wire_table_link, wire_table_loop, wire_table_material, wire_table_mechanism,
-    wire_table_mesh, wire_table_mesh_about, wire_table_motor, wire_table_nearest, wire_table_object,
-    wire_table_operator, wire_table_parameter, wire_table_part, wire_table_plane, wire_table_pose,
-    wire_table_pose_read, wire_table_primitive, wire_table_problem, wire_table_problem_constraint,
-    wire_table_redundant, wire_table_rendering, wire_table_resisted, wire_table_roots,
-    wire_table_rotation, wire_table_sample, wire_table_scene, wire_table_scene_joint,
-    wire_table_scene_spring, wire_table_shape, wire_table_simulation, wire_table_solution,
-    wire_table_spread, wire_table_spring, wire_table_spring_end, wire_table_step,
-    wire_table_step_progress, wire_table_strand, wire_table_task, wire_table_task_progress,
-    wire_table_tool, wire_table_tool_state, wire_table_translation, wire_table_twist,
-    wire_table_velocity, wire_table_workspace, wire_table_wrench, wire_table_wrench_sample;
+/* One a line: a list in paragraphs conflicts whenever two tables are added. */
+extern const wire_table wire_table_answer;
+extern const wire_table wire_table_body;
+extern const wire_table wire_table_branch;
+extern const wire_table wire_table_conflict;
+extern const wire_table wire_table_constraint;
+extern const wire_table wire_table_contact;
+extern const wire_table wire_table_contact_figures;
+extern const wire_table wire_table_contact_point;
+extern const wire_table wire_table_damping;
+extern const wire_table wire_table_device;
+extern const wire_table wire_table_device_info;
+extern const wire_table wire_table_driver;
+extern const wire_table wire_table_element;
+extern const wire_table wire_table_energy;
+extern const wire_table wire_table_feature;
+extern const wire_table wire_table_gains;
+extern const wire_table wire_table_guard;
+extern const wire_table wire_table_halt;
+extern const wire_table wire_table_halted;
+extern const wire_table wire_table_hand_knot;
+extern const wire_table wire_table_hit;
+extern const wire_table wire_table_implied;
+extern const wire_table wire_table_joint;
+extern const wire_table wire_table_joint_frame;
+extern const wire_table wire_table_joint_limits;
+extern const wire_table wire_table_joints;
+extern const wire_table wire_table_limits;
+extern const wire_table wire_table_line;
+extern const wire_table wire_table_link;
+extern const wire_table wire_table_loop;
+extern const wire_table wire_table_material;
+extern const wire_table wire_table_mechanism;
+extern const wire_table wire_table_mesh;
+extern const wire_table wire_table_mesh_about;
+extern const wire_table wire_table_motor;
+extern const wire_table wire_table_nearest;
+extern const wire_table wire_table_object;
+extern const wire_table wire_table_operator;
+extern const wire_table wire_table_parameter;
+extern const wire_table wire_table_part;
+extern const wire_table wire_table_plane;
+extern const wire_table wire_table_pose;
+extern const wire_table wire_table_pose_read;
+extern const wire_table wire_table_primitive;
+extern const wire_table wire_table_problem;
+extern const wire_table wire_table_problem_constraint;
+extern const wire_table wire_table_redundant;
+extern const wire_table wire_table_rendering;
+extern const wire_table wire_table_resisted;
+extern const wire_table wire_table_roots;
+extern const wire_table wire_table_rotation;
+extern const wire_table wire_table_sample;
+extern const wire_table wire_table_scene;
+extern const wire_table wire_table_scene_joint;
+extern const wire_table wire_table_scene_spring;
+extern const wire_table wire_table_shape;
+extern const wire_table wire_table_simulation;
+extern const wire_table wire_table_solution;
+extern const wire_table wire_table_spread;
+extern const wire_table wire_table_spring;
+extern const wire_table wire_table_spring_end;
+extern const wire_table wire_table_step;
+extern const wire_table wire_table_step_progress;
+extern const wire_table wire_table_strand;
+extern const wire_table wire_table_task;
+extern const wire_table wire_table_task_progress;
+extern const wire_table wire_table_tool;
+extern const wire_table wire_table_tool_state;
+extern const wire_table wire_table_translation;
+extern const wire_table wire_table_twist;
+extern const wire_table wire_table_velocity;
+extern const wire_table wire_table_workspace;
+extern const wire_table wire_table_wrench;
+extern const wire_table wire_table_wrench_sample;
 extern const char *const wire_senses[], *const wire_run_states[];
 
 /* The mesh of that name, or its hull, from where this thread's come (wire_use_meshes()). */
