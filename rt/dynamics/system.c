@@ -6,6 +6,7 @@
 
 #include <assert.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -337,6 +338,24 @@ int gw_system_mobility(gw_system *s)
     return s->dof - s->rank;
 }
 
+int gw_system_position_dof(gw_system *s)
+{
+    system_of(&s->model->model);
+    gw_closures_factor(s, s->position_rows);
+    int rank = s->rank;
+    gw_closures_factor(s, s->row_count);
+    return s->dof - rank;
+}
+
+double gw_system_slip_velocity(gw_system *s)
+{
+    double worst = 0;
+    system_of(&s->model->model);
+    for (int i = 0; i < s->row_count; i++)
+        worst = fmax(worst, fabs(s->rows[i].scale * s->rows[i].rate));
+    return worst;
+}
+
 double gw_system_residual(gw_system *s)
 {
     return gw_closures_residual(system_of(&s->model->model));
@@ -503,6 +522,29 @@ static void init_model(gw_system *s)
     s->model->system = s;
 }
 
+static void count_rows(gw_system *s, const gw_closure_def *closure)
+{
+    int positions, velocities;
+    gw_closure_row_counts(closure, &positions, &velocities);
+    s->position_rows += positions;
+    s->row_count += positions + velocities;
+}
+
+/* Programmers' errors assert; surfaces that cannot touch are told. */
+static bool check_closure(const gw_system_def *def, int index, gw_error *error)
+{
+    const gw_closure_def *c = &def->closures[index];
+    char pointer[16];
+    gw_error own = {0};
+    assert(c->a >= 0 && c->a < def->body_count);
+    assert(c->b >= (c->kind == GW_CLOSURE_GEAR ? 0 : GW_GROUND) && c->b < def->body_count);
+    if (gw_closure_check(c, &own))
+        return true;
+    snprintf(pointer, sizeof pointer, "/%d", index);
+    gw_fail(error, GW_BAD_INPUT, pointer, "%s", own.message);
+    return false;
+}
+
 gw_system *gw_system_create(const gw_system_def *def, gw_error *error)
 {
     gw_system *s = calloc(1, sizeof *s);
@@ -515,7 +557,7 @@ gw_system *gw_system_create(const gw_system_def *def, gw_error *error)
         s->dt = def->dt > 0 ? def->dt : 1e-3;
         s->body_from_held = gw_pose_identity();
         for (int i = 0; i < def->closure_count; i++)
-            s->row_count += def->closures[i].row_count;
+            count_rows(s, &def->closures[i]);
     }
     if (s)
         s->bodies = calloc((size_t)def->body_count + 1, sizeof *s->bodies);
@@ -530,8 +572,10 @@ gw_system *gw_system_create(const gw_system_def *def, gw_error *error)
         return NULL;
     }
     for (int i = 0; i < def->closure_count; i++) {
-        assert(def->closures[i].a >= 0 && def->closures[i].a < def->body_count);
-        assert(def->closures[i].b >= GW_GROUND && def->closures[i].b < def->body_count);
+        if (!check_closure(def, i, error)) {
+            gw_system_destroy(s);
+            return NULL;
+        }
         s->closures[i] = def->closures[i];
     }
     for (int i = 0; i < def->spring_count; i++) {

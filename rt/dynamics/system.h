@@ -3,7 +3,7 @@
  *
  *   tree       every body hangs on its parent (another body, or the ground) by a joint of 0 to 6
  *              coordinates; forward dynamics by the articulated-body algorithm, O(n) (Featherstone)
- *   closure    rows g = 0 between any two bodies, with multipliers:
+ *   closure    rows g = 0 or A v = 0 between any two bodies, with multipliers:
  *
  *      (J D^-1 J^T) lambda = -J-dot v - J a_0,     a = a_0 + D^-1 J^T lambda
  *
@@ -51,12 +51,59 @@ typedef struct gw_system_body_def {
     double damping_linear, damping_angular; /* of the body, at its origin (N s/m, N m s/rad) */
 } gw_system_body_def;
 
-/* Rows that hold between two bodies: each is a function of b_from_a, as if b were the world and a
- * the body (submanifold.h). */
+/* A surface of a body, in its frame. A contact takes a plane from the side that its normal points
+ * to, a rim as a circle's line. */
+typedef enum gw_surface_kind {
+    GW_SURFACE_PLANE,    /* point, axis: the normal */
+    GW_SURFACE_SPHERE,   /* point: the centre, radius */
+    GW_SURFACE_CYLINDER, /* point and axis, radius */
+    GW_SURFACE_RIM       /* point: the centre, axis: across the circle, radius */
+} gw_surface_kind;
+
+typedef struct gw_surface {
+    gw_surface_kind kind;
+    gw_vec3 point, axis; /* axis: a unit vector */
+    double radius;       /* m */
+} gw_surface;
+
+/* What two surfaces that stay in touch may do; a cylinder on a plane touches along a line, so that
+ * rolling leaves it no spin about the normal either way. */
+typedef enum gw_contact_motion {
+    GW_CONTACT_SLIDES,
+    GW_CONTACT_ROLLS,       /* without slip where they touch */
+    GW_CONTACT_ROLLS_PURELY /* nor spin about the normal */
+} gw_contact_motion;
+
+/* a: a sphere, on b: a plane, a sphere or a cylinder; or a: a cylinder or a rim on b: a plane. */
+typedef struct gw_closure_contact {
+    gw_surface on_a, on_b;
+    bool inside; /* within b's sphere or cylinder */
+    gw_contact_motion motion;
+} gw_closure_contact;
+
+typedef enum gw_closure_kind {
+    GW_CLOSURE_ROWS,
+    GW_CLOSURE_GEAR,      /* between coordinates of the joints of a and b */
+    GW_CLOSURE_CONTACT,   /* two surfaces stay in touch: a position row or two, velocity rows */
+    GW_CLOSURE_KNIFE_EDGE /* a velocity row */
+} gw_closure_kind;
+
+/* What holds between two bodies. */
 typedef struct gw_closure_def {
-    int a, b; /* bodies; b may be GW_GROUND */
+    int a, b; /* bodies; b may be GW_GROUND, but of a gear */
+    /* each a function of b_from_a, as if b were the world and a the body (submanifold.h) */
     int row_count;
     gw_row rows[GW_MAX_ROWS];
+    gw_closure_kind kind; /* one of these instead of `rows`: */
+    struct {
+        int coordinate_a, coordinate_b; /* not of a rotation vector */
+        double ratio, offset;           /* position of a's = ratio times that of b's + offset */
+    } gear;
+    gw_closure_contact contact;
+    struct {
+        gw_vec3 point, direction; /* of a, in its frame: the point has no velocity along the unit
+                                     vector, relative to b */
+    } knife_edge;
 } gw_closure_def;
 
 /* A spring with a damper between two points, along the line between them. */
@@ -83,8 +130,8 @@ typedef struct gw_system gw_system;
 
 /* Copies the definition, takes all memory, and puts the start onto the closures: positions by the
  * nearest ones in the mass metric, velocities by what the rows allow of them. NULL with an error:
- * memory, a parent that is not before its child, closures that cannot be reached (GW_BAD_INPUT,
- * with the closure's number as pointer). */
+ * memory; surfaces that cannot touch (GW_BAD_INPUT, with the closure's number as pointer); closures
+ * that cannot be reached (GW_BAD_INPUT). */
 gw_system *gw_system_create(const gw_system_def *def, gw_error *error);
 void gw_system_destroy(gw_system *system);
 
@@ -115,11 +162,16 @@ void gw_system_reset(gw_system *system);
 /* The motor at a coordinate of a body's joint, from now on. */
 void gw_system_set_motor(gw_system *system, int body, int coordinate, const gw_motor *motor);
 
-/* Coordinates of the trees less independent rows, where the system is. */
+/* Coordinates of the trees less independent rows, where the system is: of velocities, and of
+ * positions, which rolling and knife edges do not restrict. */
 int gw_system_mobility(gw_system *system);
+int gw_system_position_dof(gw_system *system);
 
 /* The largest row now (m; angles times the length). */
 double gw_system_residual(gw_system *system);
+
+/* The largest velocity along a row now (m/s; angles times the length): slip, of rolling. */
+double gw_system_slip_velocity(gw_system *system);
 
 /* Energy that putting positions and velocities back onto the closures brought in the last step (J).
  */

@@ -14,46 +14,60 @@
 
 /* ---- closures ------------------------------------------------------------------------------- */
 
-/* All rows where the bodies are: with b's axes R, d = p_a - p_b, and what
+/* Rows of positions as functions of b_from_a: with b's axes R, d = p_a - p_b, and what
  * a does as b sees it [v; w] = [v_a - v_b - w_b x d; w_a - w_b], a row (f, t) on a is
  * (-f, -t - d x f) on b, and
  *   J-dot v = drift - f . (w_b x (w_b x d) + 2 w_b x v) - t . (w_b x w) */
+static void pose_rows(const gw_system *s, const gw_closure_def *c, gw_closure_row *r)
+{
+    const gw_system_body *a = &s->bodies[c->a], *b = c->b >= 0 ? &s->bodies[c->b] : NULL;
+    gw_pose world_from_b = b ? b->pose : gw_pose_identity();
+    gw_twist moves = b ? b->twist : (gw_twist){0};
+    gw_pose b_from_world = gw_pose_inverse(&world_from_b);
+    gw_pose b_from_a = gw_pose_mul(&b_from_world, &a->pose);
+    gw_vec3 d = gw_sub(a->pose.p, world_from_b.p);
+    gw_vec3 v = gw_sub(gw_sub(a->twist.v, moves.v), gw_cross(moves.w, d));
+    gw_vec3 w = gw_sub(a->twist.w, moves.w);
+    gw_twist seen = {gw_unrotate(world_from_b.q, v), gw_unrotate(world_from_b.q, w)};
+    double h[GW_MAX_ROWS], j[GW_MAX_ROWS][6], drift[GW_MAX_ROWS];
+    gw_rows_value_and_jacobian(c->rows, c->row_count, &b_from_a, h, j);
+    gw_rows_bias(c->rows, c->row_count, &b_from_a, &seen, drift);
+    gw_vec3 turning =
+        gw_add(gw_cross(moves.w, gw_cross(moves.w, d)), gw_scale(2, gw_cross(moves.w, v)));
+    for (int k = 0; k < c->row_count; k++, r++) {
+        gw_vec3 f = gw_rotate(world_from_b.q, gw_linear_part(j[k]));
+        gw_vec3 t = gw_rotate(world_from_b.q, gw_angular_part(j[k]));
+        *r = (gw_closure_row){.a = c->a, .b = c->b};
+        gw_spatial_set(r->on_a, f, t);
+        gw_spatial_set(r->on_b, gw_neg(f), gw_neg(gw_add(t, gw_cross(d, f))));
+        r->value = h[k];
+        r->rate = gw_dot(f, v) + gw_dot(t, w);
+        r->bias = drift[k] - gw_dot(f, turning) - gw_dot(t, gw_cross(moves.w, w));
+        r->scale = c->rows[k].kind == GW_ROW_ANGLE ? s->length : 1;
+    }
+}
+
 void gw_closures_update_rows(gw_system *s)
 {
-    int n = 0;
+    gw_closure_row *positions = s->rows, *velocities = s->rows + s->position_rows;
     for (int i = 0; i < s->closure_count; i++) {
         const gw_closure_def *c = &s->closures[i];
-        const gw_system_body *a = &s->bodies[c->a], *b = c->b >= 0 ? &s->bodies[c->b] : NULL;
-        gw_pose world_from_b = b ? b->pose : gw_pose_identity();
-        gw_twist moves = b ? b->twist : (gw_twist){0};
-        gw_pose b_from_world = gw_pose_inverse(&world_from_b);
-        gw_pose b_from_a = gw_pose_mul(&b_from_world, &a->pose);
-        gw_vec3 d = gw_sub(a->pose.p, world_from_b.p);
-        gw_vec3 v = gw_sub(gw_sub(a->twist.v, moves.v), gw_cross(moves.w, d));
-        gw_vec3 w = gw_sub(a->twist.w, moves.w);
-        gw_twist seen = {gw_unrotate(world_from_b.q, v), gw_unrotate(world_from_b.q, w)};
-        double h[GW_MAX_ROWS], j[GW_MAX_ROWS][6], drift[GW_MAX_ROWS];
-        gw_rows_value_and_jacobian(c->rows, c->row_count, &b_from_a, h, j);
-        gw_rows_bias(c->rows, c->row_count, &b_from_a, &seen, drift);
-        gw_vec3 turning =
-            gw_add(gw_cross(moves.w, gw_cross(moves.w, d)), gw_scale(2, gw_cross(moves.w, v)));
-        for (int k = 0; k < c->row_count; k++, n++) {
-            gw_closure_row *r = &s->rows[n];
-            gw_vec3 f = gw_rotate(world_from_b.q, gw_linear_part(j[k]));
-            gw_vec3 t = gw_rotate(world_from_b.q, gw_angular_part(j[k]));
-            r->a = c->a, r->b = c->b;
-            gw_spatial_set(r->on_a, f, t);
-            gw_spatial_set(r->on_b, gw_neg(f), gw_neg(gw_add(t, gw_cross(d, f))));
-            r->value = h[k];
-            r->rate = gw_dot(f, v) + gw_dot(t, w);
-            r->bias = drift[k] - gw_dot(f, turning) - gw_dot(t, gw_cross(moves.w, w));
-            r->scale = c->rows[k].kind == GW_ROW_ANGLE ? s->length : 1;
-        }
+        int position_count, velocity_count;
+        gw_closure_row_counts(c, &position_count, &velocity_count);
+        if (c->kind == GW_CLOSURE_ROWS)
+            pose_rows(s, c, positions);
+        else
+            gw_contact_rows(s, c, positions, velocities);
+        positions += position_count;
+        velocities += velocity_count;
     }
 }
 
 static void push(gw_system *s, const gw_closure_row *r, double by)
 {
+    s->bodies[r->a].rest[r->coordinate_a] += by * r->on_coordinate_a;
+    if (r->b >= 0)
+        s->bodies[r->b].rest[r->coordinate_b] += by * r->on_coordinate_b;
     for (int l = 0; l < 6; l++) {
         s->bodies[r->a].force[l] += by * r->on_a[l];
         if (r->b >= 0)
@@ -63,15 +77,18 @@ static void push(gw_system *s, const gw_closure_row *r, double by)
 
 double gw_closures_row_of(const gw_system *s, const gw_closure_row *r)
 {
-    return gw_dot6(r->on_a, s->bodies[r->a].acceleration) +
-           (r->b >= 0 ? gw_dot6(r->on_b, s->bodies[r->b].acceleration) : 0);
+    const gw_system_body *a = &s->bodies[r->a], *b = r->b >= 0 ? &s->bodies[r->b] : NULL;
+    double sum = gw_dot6(r->on_a, a->acceleration) + r->on_coordinate_a * a->rest[r->coordinate_a];
+    if (b)
+        sum += gw_dot6(r->on_b, b->acceleration) + r->on_coordinate_b * b->rest[r->coordinate_b];
+    return sum;
 }
 
 /* The Delassus operator J D^-1 J^T in metres, factored with the row that has most left first; rows
  * of which nothing is left beside those before them are out of it. */
-void gw_closures_factor(gw_system *s)
+void gw_closures_factor(gw_system *s, int count)
 {
-    int m = s->active_rows;
+    int m = s->active_rows = count;
     double *k = s->delassus, *l = s->factor, most = 0;
     for (int i = 0; i < m; i++) {
         gw_tree_clear_forces(s);
@@ -151,7 +168,7 @@ void gw_closures_push_multipliers(gw_system *s)
 double gw_closures_residual(const gw_system *s)
 {
     double worst = 0;
-    for (int i = 0; i < s->row_count; i++)
+    for (int i = 0; i < s->position_rows; i++)
         worst = fmax(worst, fabs(s->rows[i].scale * s->rows[i].value));
     return worst;
 }
@@ -174,7 +191,9 @@ double gw_closures_project(gw_system *s, int steps)
         now = gw_closures_residual(s);
         if (now <= CLOSED * s->length || !(now < 0.5 * before || now > FLOOR * s->length))
             break;
-        for (int i = 0; i < s->row_count; i++)
+        if (s->position_rows < s->row_count)
+            gw_closures_factor(s, s->position_rows);
+        for (int i = 0; i < s->position_rows; i++)
             s->right[i] = -s->rows[i].scale * s->rows[i].value;
         gw_closures_answer(s);
         for (int i = 0; i < s->body_count; i++) {

@@ -217,11 +217,11 @@ void gw_system_update(gw_system *s)
     gw_tree_update_positions(s);
     gw_tree_update_velocities(s);
     gw_tree_articulate(s, 0, NULL);
-    s->active_rows = s->row_count;
+    s->active_rows = 0;
     if (s->row_count == 0)
         return;
     gw_closures_update_rows(s);
-    gw_closures_factor(s);
+    gw_closures_factor(s, s->row_count);
 }
 
 /* ---- implicit ------------------------------------------------------------------------------- *
@@ -299,7 +299,7 @@ void gw_system_accelerate_implicitly(gw_system *s, double h, signed char *states
         implicit_joint_forces(s, h, states);
         gw_tree_articulate(s, h, s->added);
         if (s->active_rows > 0)
-            gw_closures_factor(s);
+            gw_closures_factor(s, s->active_rows);
         accelerate(s);
         if (!update_motor_states(s, n < MOTOR_ITERATIONS / 2, h, states))
             return;

@@ -65,13 +65,16 @@ typedef struct gw_system_body {
 typedef struct gw_closure_row {
     int a, b;
     double on_a[6], on_b[6];
-    double value, rate, bias; /* g, J v, J-dot v */
+    int coordinate_a, coordinate_b; /* of their joints, that these act on */
+    double on_coordinate_a, on_coordinate_b;
+    double value, rate, bias; /* g (of velocity rows 0), J v, J-dot v */
     double scale;             /* to metres */
     bool compliant;           /* its operator has 1 added: a spring's, in an implicit step */
 } gw_closure_row;
 
 struct gw_system {
-    int body_count, closure_count, spring_count, dof, row_count, rank;
+    int body_count, closure_count, spring_count, dof, rank;
+    int row_count, position_rows; /* of closures; of them those of positions, which come first */
     int active_rows; /* those that the factors are of: the closures', in an implicit step the
                         springs' too */
     gw_system_body *bodies;
@@ -150,9 +153,9 @@ void gw_tree_accelerations(gw_system *system, bool biased);
 
 /* ---- closures: system_closures.c ------------------------------------------------------------ */
 
-/* All rows where the bodies are, and J D^-1 J^T factored. */
+/* All rows where the bodies are, and J D^-1 J^T of the first `count` factored. */
 void gw_closures_update_rows(gw_system *system);
-void gw_closures_factor(gw_system *system);
+void gw_closures_factor(gw_system *system, int count);
 
 /* What row r says of the bodies' accelerations. */
 double gw_closures_row_of(const gw_system *system, const gw_closure_row *r);
@@ -170,6 +173,18 @@ double gw_closures_residual(const gw_system *system);
 /* dq = -D^-1 J^T (J D^-1 J^T)^+ g, at most `steps` times; then velocities onto the rows in the same
  * way. Leaves everything up to date where it ends. Returns what is left of g. */
 double gw_closures_project(gw_system *system, int steps);
+
+/* ---- contacts, knife edges, gears: system_contacts.c ----------------------------------------- */
+
+/* Rows of positions and of velocities that a closure takes. */
+void gw_closure_row_counts(const gw_closure_def *def, int *positions, int *velocities);
+
+/* The rows of a closure that is not GW_CLOSURE_ROWS, where the bodies are. */
+void gw_contact_rows(const gw_system *system, const gw_closure_def *def, gw_closure_row *positions,
+                     gw_closure_row *velocities);
+
+/* Whether there are rows for its surfaces. */
+bool gw_closure_check(const gw_closure_def *def, gw_error *error);
 
 /* ---- springs: system_springs.c --------------------------------------------------------------- */
 

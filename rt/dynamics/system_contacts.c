@@ -1,0 +1,290 @@
+/*
+ * Closures of two surfaces that touch and slide or roll, knife edges and gears. RT safe.
+ *
+ * All rows of a contact act along a direction d at the contact point c, which moves over both
+ * bodies. With r from a body's origin to c:
+ *
+ *   rate   = d . (v_a + w_a x r_a - v_b - w_b x r_b)
+ *   bias   = d-dot . (the same) + d . (w_a x (c-dot - v_a) - w_b x (c-dot - v_b))
+ *
+ * along the normal n of b's surface (from b to a) that is the rate of the gap, as c lies on the
+ * common normal; along two tangents it is the slip.
+ */
+#include <math.h>
+
+#include "rt/dynamics/system_private.h"
+
+#define FLAT 1e-7 /* sine of the angle at which a rim lies on its plane, and the like: no smaller  \
+                   */
+
+/* A body as the rows see it. */
+typedef struct frame {
+    gw_pose pose;
+    gw_twist twist;
+} frame;
+
+/* Where two surfaces touch, and how that moves. */
+typedef struct contact_state {
+    double gap;
+    gw_vec3 c, c_dot, n, n_dot;
+    gw_vec3 axis, axis_dot; /* of a cylinder that lies on a plane */
+} contact_state;
+
+static frame frame_of(const gw_system *s, int body)
+{
+    if (body < 0)
+        return (frame){gw_pose_identity(), {{0, 0, 0}, {0, 0, 0}}};
+    return (frame){s->bodies[body].pose, s->bodies[body].twist};
+}
+
+/* The velocity of the body's point that is at x. */
+static gw_vec3 velocity_at(const frame *f, gw_vec3 x)
+{
+    return gw_add(f->twist.v, gw_cross(f->twist.w, gw_sub(x, f->pose.p)));
+}
+
+/* e / |e| and its rate. */
+static gw_vec3 unit_and_rate(gw_vec3 e, gw_vec3 e_dot, double least, double *length, gw_vec3 *rate)
+{
+    *length = gw_norm(e);
+    double inverse = 1 / fmax(*length, least);
+    gw_vec3 n = gw_scale(inverse, e);
+    *rate = gw_scale(inverse, gw_mul_add(e_dot, -gw_dot(n, e_dot), n));
+    return n;
+}
+
+/* The part of x across the unit vector u, and its rate. */
+static gw_vec3 across(gw_vec3 x, gw_vec3 x_dot, gw_vec3 u, gw_vec3 u_dot, gw_vec3 *rate)
+{
+    double along = gw_dot(x, u);
+    *rate = gw_mul_add(gw_mul_add(x_dot, -along, u_dot), -(gw_dot(x_dot, u) + gw_dot(x, u_dot)), u);
+    return gw_mul_add(x, -along, u);
+}
+
+/* A sphere at o on a plane, on a sphere or a cylinder, or within one of these. */
+static void sphere_contact(const gw_closure_contact *k, gw_vec3 o, gw_vec3 o_dot, const frame *b,
+                           contact_state *x)
+{
+    gw_vec3 f = gw_pose_point(&b->pose, k->on_b.point), u = gw_rotate(b->pose.q, k->on_b.axis);
+    gw_vec3 u_dot = gw_cross(b->twist.w, u), d = gw_sub(o, f), e = d, e_dot;
+    gw_vec3 d_dot = gw_sub(o_dot, velocity_at(b, f));
+    double radius = k->on_a.radius, length;
+    if (k->on_b.kind == GW_SURFACE_PLANE) {
+        x->n = u, x->n_dot = u_dot;
+        x->gap = gw_dot(u, d) - radius;
+    } else {
+        e_dot = d_dot;
+        if (k->on_b.kind == GW_SURFACE_CYLINDER)
+            e = across(d, d_dot, u, u_dot, &e_dot);
+        x->n = unit_and_rate(e, e_dot, FLAT * k->on_b.radius, &length, &x->n_dot);
+        x->gap = length - k->on_b.radius - radius;
+        if (k->inside) {
+            x->n = gw_neg(x->n), x->n_dot = gw_neg(x->n_dot);
+            x->gap = k->on_b.radius - radius - length;
+        }
+    }
+    x->c = gw_mul_add(o, -radius, x->n);
+    x->c_dot = gw_mul_add(o_dot, -radius, x->n_dot);
+}
+
+/* The rim of radius R about o on a plane: c = o + R m, m the lowest direction across the axis. */
+static void rim_contact(const gw_closure_contact *k, gw_vec3 o, gw_vec3 o_dot, const frame *a,
+                        const frame *b, contact_state *x)
+{
+    gw_vec3 f = gw_pose_point(&b->pose, k->on_b.point), n = gw_rotate(b->pose.q, k->on_b.axis);
+    gw_vec3 u = gw_rotate(a->pose.q, k->on_a.axis), u_dot = gw_cross(a->twist.w, u), e_dot, up_dot;
+    x->n = n, x->n_dot = gw_cross(b->twist.w, n);
+    gw_vec3 e = across(n, x->n_dot, u, u_dot, &e_dot);
+    double length, radius = k->on_a.radius;
+    gw_vec3 up = unit_and_rate(e, e_dot, FLAT, &length, &up_dot);
+    x->c = gw_mul_add(o, -radius, up);
+    x->c_dot = gw_mul_add(o_dot, -radius, up_dot);
+    x->gap = gw_dot(n, gw_sub(o, f)) - radius * length;
+}
+
+/* A cylinder on a plane touches along a line; c is the foot of the stated point of its axis. */
+static void line_contact(const gw_closure_contact *k, gw_vec3 o, gw_vec3 o_dot, const frame *a,
+                         const frame *b, contact_state *x)
+{
+    sphere_contact(k, o, o_dot, b, x);
+    x->axis = gw_rotate(a->pose.q, k->on_a.axis);
+    x->axis_dot = gw_cross(a->twist.w, x->axis);
+}
+
+static bool is_line_contact(const gw_closure_contact *k)
+{
+    return k->on_a.kind == GW_SURFACE_CYLINDER;
+}
+
+static contact_state contact_of(const gw_closure_contact *k, const frame *a, const frame *b)
+{
+    contact_state x = {0};
+    gw_vec3 o = gw_pose_point(&a->pose, k->on_a.point), o_dot = velocity_at(a, o);
+    if (is_line_contact(k))
+        line_contact(k, o, o_dot, a, b, &x);
+    else if (k->on_a.kind == GW_SURFACE_RIM)
+        rim_contact(k, o, o_dot, a, b, &x);
+    else
+        sphere_contact(k, o, o_dot, b, &x);
+    return x;
+}
+
+/* ---- rows ----------------------------------------------------------------------------------- */
+
+/* A row along d at c. */
+static void put_point_row(gw_closure_row *r, const frame *a, const frame *b, const contact_state *x,
+                          gw_vec3 d, gw_vec3 d_dot)
+{
+    gw_vec3 slip = gw_sub(velocity_at(a, x->c), velocity_at(b, x->c));
+    gw_vec3 over_a = gw_cross(a->twist.w, gw_sub(x->c_dot, a->twist.v));
+    gw_vec3 over_b = gw_cross(b->twist.w, gw_sub(x->c_dot, b->twist.v));
+    gw_spatial_set(r->on_a, d, gw_cross(gw_sub(x->c, a->pose.p), d));
+    gw_spatial_set(r->on_b, gw_neg(d), gw_cross(d, gw_sub(x->c, b->pose.p)));
+    r->rate = gw_dot(d, slip);
+    r->bias = gw_dot(d_dot, slip) + gw_dot(d, gw_sub(over_a, over_b));
+    r->scale = 1;
+}
+
+/* A row of the relative angular velocity along d. */
+static void put_spin_row(gw_closure_row *r, const frame *a, const frame *b, double length,
+                         gw_vec3 d, gw_vec3 d_dot)
+{
+    gw_vec3 spin = gw_sub(a->twist.w, b->twist.w), zero = {0, 0, 0};
+    gw_spatial_set(r->on_a, zero, d);
+    gw_spatial_set(r->on_b, zero, gw_neg(d));
+    r->rate = gw_dot(d, spin);
+    r->bias = gw_dot(d_dot, spin);
+    r->scale = length;
+}
+
+/* Two unit vectors across n, and their rates. */
+static void tangents(const contact_state *x, gw_vec3 t[2], gw_vec3 t_dot[2])
+{
+    gw_vec3 n = x->n, zero = {0, 0, 0}, e_dot, axis;
+    double length;
+    axis = fabs(n.x) < 0.6 ? gw_v3(1, 0, 0) : fabs(n.y) < 0.6 ? gw_v3(0, 1, 0) : gw_v3(0, 0, 1);
+    gw_vec3 e = across(axis, zero, n, x->n_dot, &e_dot);
+    t[0] = unit_and_rate(e, e_dot, FLAT, &length, &t_dot[0]);
+    t[1] = gw_cross(n, t[0]);
+    t_dot[1] = gw_add(gw_cross(x->n_dot, t[0]), gw_cross(n, t_dot[0]));
+}
+
+static void contact_rows(const gw_system *s, const gw_closure_def *def, gw_closure_row *positions,
+                         gw_closure_row *velocities)
+{
+    const gw_closure_contact *k = &def->contact;
+    frame a = frame_of(s, def->a), b = frame_of(s, def->b);
+    contact_state x = contact_of(k, &a, &b);
+    gw_vec3 t[2], t_dot[2];
+    positions->value = x.gap;
+    put_point_row(positions++, &a, &b, &x, x.n, x.n_dot);
+    if (is_line_contact(k)) {
+        positions->value = gw_dot(x.axis, x.n);
+        put_spin_row(positions, &a, &b, s->length, gw_cross(x.axis, x.n),
+                     gw_add(gw_cross(x.axis_dot, x.n), gw_cross(x.axis, x.n_dot)));
+    }
+    if (k->motion == GW_CONTACT_SLIDES)
+        return;
+    tangents(&x, t, t_dot);
+    for (int i = 0; i < 2; i++)
+        put_point_row(velocities++, &a, &b, &x, t[i], t_dot[i]);
+    if (k->motion == GW_CONTACT_ROLLS_PURELY || is_line_contact(k))
+        put_spin_row(velocities, &a, &b, s->length, x.n, x.n_dot);
+}
+
+static void knife_edge_row(const gw_system *s, const gw_closure_def *def, gw_closure_row *r)
+{
+    frame a = frame_of(s, def->a), b = frame_of(s, def->b);
+    gw_vec3 d = gw_rotate(a.pose.q, def->knife_edge.direction);
+    contact_state x = {.c = gw_pose_point(&a.pose, def->knife_edge.point)};
+    x.c_dot = velocity_at(&a, x.c);
+    put_point_row(r, &a, &b, &x, d, gw_cross(a.twist.w, d));
+}
+
+static void gear_row(const gw_system *s, const gw_closure_def *def, gw_closure_row *r)
+{
+    const gw_system_body *a = &s->bodies[def->a], *b = &s->bodies[def->b];
+    int i = def->gear.coordinate_a, j = def->gear.coordinate_b;
+    double ratio = def->gear.ratio;
+    r->coordinate_a = i, r->coordinate_b = j;
+    r->on_coordinate_a = 1, r->on_coordinate_b = -ratio;
+    r->value = a->joint.z[i] - ratio * b->joint.z[j] - def->gear.offset;
+    r->rate = a->joint.u[i] - ratio * b->joint.u[j];
+    r->scale = gw_mobilizers[a->def.joint].turns >> i & 1 ? s->length : 1;
+}
+
+void gw_contact_rows(const gw_system *s, const gw_closure_def *def, gw_closure_row *positions,
+                     gw_closure_row *velocities)
+{
+    int position_count, velocity_count;
+    gw_closure_row blank = {.a = def->a, .b = def->b};
+    gw_closure_row_counts(def, &position_count, &velocity_count);
+    for (int i = 0; i < position_count; i++)
+        positions[i] = blank;
+    for (int i = 0; i < velocity_count; i++)
+        velocities[i] = blank;
+    switch (def->kind) {
+    case GW_CLOSURE_CONTACT:
+        contact_rows(s, def, positions, velocities);
+        break;
+    case GW_CLOSURE_KNIFE_EDGE:
+        knife_edge_row(s, def, velocities);
+        break;
+    case GW_CLOSURE_GEAR:
+        gear_row(s, def, positions);
+        break;
+    case GW_CLOSURE_ROWS:
+        break;
+    }
+}
+
+void gw_closure_row_counts(const gw_closure_def *def, int *positions, int *velocities)
+{
+    const gw_closure_contact *k = &def->contact;
+    bool line = is_line_contact(k);
+    *positions = *velocities = 0;
+    switch (def->kind) {
+    case GW_CLOSURE_ROWS:
+        *positions = def->row_count;
+        break;
+    case GW_CLOSURE_GEAR:
+        *positions = 1;
+        break;
+    case GW_CLOSURE_KNIFE_EDGE:
+        *velocities = 1;
+        break;
+    case GW_CLOSURE_CONTACT:
+        *positions = line ? 2 : 1;
+        *velocities = k->motion == GW_CONTACT_SLIDES                 ? 0
+                      : k->motion == GW_CONTACT_ROLLS_PURELY || line ? 3
+                                                                     : 2;
+        break;
+    }
+}
+
+bool gw_closure_check(const gw_closure_def *def, gw_error *error)
+{
+    static const char *const names[] = {"plane", "sphere", "cylinder", "rim"};
+    const gw_surface *a = &def->contact.on_a, *b = &def->contact.on_b;
+    if (def->kind != GW_CLOSURE_CONTACT)
+        return true;
+    bool known = a->kind == GW_SURFACE_SPHERE
+                     ? b->kind != GW_SURFACE_RIM
+                     : a->kind != GW_SURFACE_PLANE && b->kind == GW_SURFACE_PLANE;
+    if (!known || (def->contact.inside && b->kind == GW_SURFACE_PLANE)) {
+        gw_fail(
+            error, GW_BAD_INPUT, "",
+            "a %s cannot touch %s %s: a sphere can touch a plane, a sphere or a cylinder, these "
+            "also from within, a cylinder or a rim a plane",
+            names[a->kind], def->contact.inside ? "the inside of a" : "a", names[b->kind]);
+        return false;
+    }
+    if (def->contact.inside && !(a->radius < b->radius)) {
+        gw_fail(
+            error, GW_BAD_INPUT, "",
+            "a sphere of radius %g m cannot roll within a %s of radius %g m: it must be smaller",
+            a->radius, names[b->kind], b->radius);
+        return false;
+    }
+    return true;
+}

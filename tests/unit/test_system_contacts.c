@@ -1,0 +1,492 @@
+/*
+ * Velocity constraints and gears of systems of bodies: rows against central differences, motions
+ * against closed forms.
+ */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "rt/dynamics/system_private.h"
+
+#define G  9.81
+#define DT 1e-3
+
+static const gw_vec3 zero = {0, 0, 0}, ex = {1, 0, 0}, ez = {0, 0, 1};
+
+static gw_mass diagonal(double mass, double x, double y, double z)
+{
+    return (gw_mass){mass, {0, 0, 0}, {{{x, 0, 0}, {0, y, 0}, {0, 0, z}}}};
+}
+
+static gw_system_body_def joined(gw_mobilizer joint, gw_mass mass)
+{
+    return (gw_system_body_def){.mass = mass,
+                                .parent = GW_GROUND,
+                                .joint = joint,
+                                .parent_from_f = gw_pose_identity(),
+                                .body_from_m = gw_pose_identity()};
+}
+
+/* A solid ball of 1 kg. */
+static gw_system_body_def solid_ball(double radius)
+{
+    double i = 0.4 * radius * radius;
+    return joined(GW_MOBILIZER_FREE, diagonal(1, i, i, i));
+}
+
+static gw_system *make(const gw_system_body_def *bodies, int body_count,
+                       const gw_closure_def *closures, int closure_count, gw_vec3 gravity)
+{
+    gw_error error = {0};
+    gw_system_def def = {.body_count = body_count,
+                         .closure_count = closure_count,
+                         .bodies = bodies,
+                         .closures = closures,
+                         .gravity = gravity};
+    gw_system *s = gw_system_create(&def, &error);
+    if (!s)
+        print_message("%s\n", error.message);
+    assert_non_null(s);
+    return s;
+}
+
+static gw_closure_def contact(int a, gw_surface on_a, int b, gw_surface on_b,
+                              gw_contact_motion motion)
+{
+    return (gw_closure_def){.a = a,
+                            .b = b,
+                            .kind = GW_CLOSURE_CONTACT,
+                            .contact = {.on_a = on_a, .on_b = on_b, .motion = motion}};
+}
+
+static gw_surface sphere(double radius)
+{
+    return (gw_surface){.kind = GW_SURFACE_SPHERE, .radius = radius};
+}
+
+static gw_surface plane(gw_vec3 normal)
+{
+    return (gw_surface){.kind = GW_SURFACE_PLANE, .axis = normal};
+}
+
+static gw_surface around(gw_surface_kind kind, gw_vec3 axis, double radius)
+{
+    return (gw_surface){.kind = kind, .axis = axis, .radius = radius};
+}
+
+static double total(gw_system *s)
+{
+    double kinetic, potential;
+    gw_model_energy(gw_system_model(s), &kinetic, &potential);
+    return kinetic + potential;
+}
+
+static void run(gw_system *s, double seconds)
+{
+    gw_step step;
+    int n = (int)lround(seconds / DT);
+    for (int i = 0; i < n; i++) {
+        gw_model_step(gw_system_model(s), NULL, DT, &step);
+        assert_true(step.finite);
+    }
+}
+
+static double slip_after(gw_system *s, double seconds)
+{
+    double before = total(s), worst = 0;
+    for (double t = 0; t < seconds - DT / 2; t += 0.1) {
+        run(s, 0.1);
+        worst = fmax(worst, gw_system_slip_velocity(s));
+    }
+    assert_true(fabs(total(s) - before) < 1e-8 * (1 + fabs(before)));
+    assert_true(gw_system_residual(s) < 1e-12);
+    return worst;
+}
+
+static double noise(void)
+{
+    return 2.0 * rand() / RAND_MAX - 1;
+}
+
+static gw_vec3 some_vector(double size)
+{
+    double x = noise(), y = noise();
+    return gw_v3(size * x, size * y, size * noise());
+}
+
+/* ---- rows ----------------------------------------------------------------------------------- */
+
+/* Puts the bodies where they are after moving for t with constant velocity of their origins and
+ * constant spin, and works the rows out. */
+static void move_to(gw_system *s, const gw_pose *poses, const gw_twist *twists, double t)
+{
+    for (int i = 0; i < s->body_count; i++) {
+        gw_system_body *k = &s->bodies[i];
+        k->pose.p = gw_mul_add(poses[i].p, t, twists[i].v);
+        k->pose.q = gw_quat_mul(gw_quat_exp(gw_scale(t, twists[i].w)), poses[i].q);
+        k->twist = twists[i];
+    }
+    gw_closures_update_rows(s);
+}
+
+static void rows_are_derivatives(gw_closure_def closure)
+{
+    gw_system_body_def bodies[2] = {solid_ball(0.1), solid_ball(0.1)};
+    gw_error error = {0};
+    enum { MOST = 8 };
+    const double h = 1e-4;
+    /* made with a closure that any place meets; the rows under test take its place */
+    gw_closure_def free_row = {.a = 0, .b = 1, .row_count = MOST};
+    for (int i = 0; i < MOST; i++)
+        free_row.rows[i] = (gw_row){GW_ROW_PLANE, zero, zero, ez, 0};
+    gw_system_def def = {
+        .body_count = 2, .closure_count = 1, .bodies = bodies, .closures = &free_row};
+    gw_system *s = gw_system_create(&def, &error);
+    assert_non_null(s);
+    int velocities;
+    gw_closure_row_counts(&closure, &s->position_rows, &velocities);
+    s->closures[0] = closure;
+    s->row_count = s->position_rows + velocities;
+    for (int trial = 0; trial < 20; trial++) {
+        gw_closure_row at[5][MOST];
+        gw_pose poses[2];
+        gw_twist twists[2];
+        for (int i = 0; i < 2; i++) {
+            poses[i] = (gw_pose){some_vector(1), gw_quat_exp(some_vector(2))};
+            twists[i] = (gw_twist){some_vector(1), some_vector(1)};
+        }
+        if (closure.contact.inside)
+            poses[0].p = gw_add(poses[1].p, some_vector(0.5));
+        for (int k = 0; k < 5; k++) {
+            move_to(s, poses, twists, (k - 2) * h);
+            memcpy(at[k], s->rows, (size_t)s->row_count * sizeof *s->rows);
+        }
+        for (int n = 0; n < s->row_count; n++) {
+            const gw_closure_row *r = &at[2][n];
+            const double v[2][6] = {{twists[0].v.x, twists[0].v.y, twists[0].v.z, twists[0].w.x,
+                                     twists[0].w.y, twists[0].w.z},
+                                    {twists[1].v.x, twists[1].v.y, twists[1].v.z, twists[1].w.x,
+                                     twists[1].w.y, twists[1].w.z}};
+            double jv = gw_dot6(r->on_a, v[0]) + gw_dot6(r->on_b, v[1]);
+            double value_rate =
+                (8 * (at[3][n].value - at[1][n].value) - (at[4][n].value - at[0][n].value)) /
+                (12 * h);
+            double rate_rate =
+                (8 * (at[3][n].rate - at[1][n].rate) - (at[4][n].rate - at[0][n].rate)) / (12 * h);
+            assert_true(fabs(jv - r->rate) < 1e-12 * (1 + fabs(jv)));
+            if (n < s->position_rows && fabs(value_rate - r->rate) > 1e-8 * (1 + fabs(r->rate)))
+                print_message("row %d: rate %.9g, differences %.9g\n", n, r->rate, value_rate);
+            assert_true(n >= s->position_rows ||
+                        fabs(value_rate - r->rate) < 1e-7 * (1 + fabs(r->rate)));
+            /* J-dot v: the rate's, as origins do not accelerate */
+            if (fabs(rate_rate - r->bias) > 1e-8 * (1 + fabs(r->bias)))
+                print_message("row %d: bias %.9g, differences %.9g\n", n, r->bias, rate_rate);
+            assert_true(fabs(rate_rate - r->bias) < 1e-7 * (1 + fabs(r->bias)));
+        }
+    }
+    gw_system_destroy(s);
+}
+
+static void rows_of_contacts_are_derivatives(void **state)
+{
+    (void)state;
+    srand(1);
+    gw_vec3 u = gw_unit(gw_v3(0.3, -0.5, 0.7)), p = {0.1, -0.2, 0.3};
+    for (int motion = 0; motion < 3; motion++) {
+        gw_contact_motion m = (gw_contact_motion)motion;
+        gw_surface ball = {GW_SURFACE_SPHERE, p, zero, 0.2}, flat = {GW_SURFACE_PLANE, p, u, 0};
+        gw_surface other = {GW_SURFACE_SPHERE, p, zero, 0.7};
+        gw_surface tube = {GW_SURFACE_CYLINDER, p, u, 0.6}, rim = {GW_SURFACE_RIM, p, u, 0.4};
+        rows_are_derivatives(contact(0, ball, 1, flat, m));
+        rows_are_derivatives(contact(0, ball, 1, other, m));
+        rows_are_derivatives(contact(0, ball, 1, tube, m));
+        rows_are_derivatives(contact(0, tube, 1, flat, m));
+        rows_are_derivatives(contact(0, rim, 1, flat, m));
+        gw_closure_def inside = contact(0, ball, 1, tube, m);
+        inside.contact.inside = true;
+        rows_are_derivatives(inside);
+        inside.contact.on_b = other;
+        rows_are_derivatives(inside);
+    }
+    gw_closure_def knife = {.a = 0, .b = 1, .kind = GW_CLOSURE_KNIFE_EDGE, .knife_edge = {p, u}};
+    rows_are_derivatives(knife);
+}
+
+static void freedoms_of_positions_and_velocities_are_counted(void **state)
+{
+    (void)state;
+    static const struct {
+        gw_contact_motion motion;
+        int positions, velocities;
+    } expected[] = {
+        {GW_CONTACT_SLIDES, 5, 5}, {GW_CONTACT_ROLLS, 5, 3}, {GW_CONTACT_ROLLS_PURELY, 5, 2}};
+    gw_system_body_def ball = solid_ball(0.1);
+    ball.position[2] = 0.1;
+    for (int i = 0; i < 3; i++) {
+        gw_closure_def c = contact(0, sphere(0.1), GW_GROUND, plane(ez), expected[i].motion);
+        gw_system *s = make(&ball, 1, &c, 1, zero);
+        assert_int_equal(gw_system_position_dof(s), expected[i].positions);
+        assert_int_equal(gw_system_mobility(s), expected[i].velocities);
+        gw_system_destroy(s);
+        c = contact(0, around(GW_SURFACE_CYLINDER, ex, 0.1), GW_GROUND, plane(ez),
+                    expected[i].motion);
+        s = make(&ball, 1, &c, 1, zero);
+        assert_int_equal(gw_system_position_dof(s), 4);
+        assert_int_equal(gw_system_mobility(s), i == 0 ? 4 : 1);
+        gw_system_destroy(s);
+    }
+}
+
+static void surfaces_that_cannot_touch_are_named(void **state)
+{
+    (void)state;
+    gw_system_body_def ball = solid_ball(0.1);
+    gw_closure_def closures[2] = {
+        contact(0, sphere(0.1), GW_GROUND, plane(ez), GW_CONTACT_ROLLS),
+        contact(0, sphere(0.1), GW_GROUND, around(GW_SURFACE_CYLINDER, ex, 0.1), GW_CONTACT_ROLLS)};
+    gw_error error = {0};
+    gw_system_def def = {
+        .body_count = 1, .closure_count = 2, .bodies = &ball, .closures = closures};
+    closures[1].contact.inside = true;
+    assert_null(gw_system_create(&def, &error));
+    assert_int_equal(error.code, GW_BAD_INPUT);
+    assert_string_equal(error.where, "/1");
+    assert_non_null(strstr(error.message, "must be smaller"));
+    closures[1].contact.inside = false;
+    closures[1].contact.on_a = plane(ez);
+    assert_null(gw_system_create(&def, &error));
+    assert_non_null(strstr(error.message, "a plane cannot touch a cylinder"));
+}
+
+/* ---- motions -------------------------------------------------------------------------------- */
+
+/* On a table that turns at W a solid ball's centre goes round at 2/7 W: v' = 2/7 W x v. */
+static void a_ball_on_a_turntable_goes_round_at_two_sevenths(void **state)
+{
+    (void)state;
+    double rate = 3, r = 0.05;
+    gw_system_body_def bodies[2] = {joined(GW_MOBILIZER_REVOLUTE, diagonal(1e9, 1e9, 1e9, 1e9)),
+                                    solid_ball(r)};
+    bodies[0].velocity[0] = rate;
+    bodies[1].position[0] = 0.4, bodies[1].position[2] = r;
+    /* the centre at 0.3 m/s along y, without slip on a table that goes at W x there */
+    bodies[1].velocity[1] = 0.3;
+    bodies[1].velocity[3] = (rate * 0.4 - 0.3) / r;
+    gw_closure_def c = contact(1, sphere(r), 0, plane(ez), GW_CONTACT_ROLLS);
+    gw_system *s = make(bodies, 2, &c, 1, gw_v3(0, 0, -G));
+    assert_int_equal(gw_system_mobility(s), 4);
+    double q[6], v[6];
+    gw_system_joint(s, 1, q, v);
+    gw_vec3 start = gw_v3(v[0], v[1], 0);
+    for (int k = 1; k <= 10; k++) {
+        run(s, 1);
+        gw_system_joint(s, 1, q, v);
+        gw_vec3 expected = gw_rotate(gw_quat_axis(ez, 2. / 7 * rate * k), start);
+        assert_true(gw_distance(gw_v3(v[0], v[1], 0), expected) < 1e-8);
+        assert_true(fabs(q[2] - r) < 1e-12);
+    }
+    gw_system_joint(s, 1, q, v);
+    print_message("slip %.1e m/s\n", gw_system_slip_velocity(s));
+    assert_true(gw_system_slip_velocity(s) < 1e-10);
+    gw_system_destroy(s);
+}
+
+/* A thin disc of radius R rolls in a circle, its axis at `tilt` from the vertical, precessing at W.
+ * With w its spin about the axis, A and C = 2 A its inertias,
+ *
+ *   W sin((C + m R^2) w - A W cos) + m g R cos = 0,     the centre goes round at R w / W
+ */
+static void a_rolling_disc_goes_round_steadily(void **state)
+{
+    (void)state;
+    double tilt = 1.1, w_z = 2.5, radius = 0.3, m = 1, a = m * radius * radius / 4;
+    double spin = (a * w_z * cos(tilt) - m * G * radius * cos(tilt) / (w_z * sin(tilt))) /
+                  (2 * a + m * radius * radius);
+    double away = -radius * spin / w_z;
+    gw_system_body_def disc = joined(GW_MOBILIZER_FREE, diagonal(m, a, a, 2 * a));
+    gw_vec3 axis = {sin(tilt), 0, cos(tilt)};
+    /* w = W z + (spin - W cos) axis */
+    gw_vec3 w = gw_mul_add(gw_v3(0, 0, w_z), spin - w_z * cos(tilt), axis);
+    double start[6] = {away, 0, radius * sin(tilt), 0, tilt, 0};
+    double velocity[6] = {0, w_z * away, 0, w.x, w.y, w.z};
+    memcpy(disc.position, start, sizeof start);
+    memcpy(disc.velocity, velocity, sizeof velocity);
+    gw_closure_def c =
+        contact(0, around(GW_SURFACE_RIM, ez, radius), GW_GROUND, plane(ez), GW_CONTACT_ROLLS);
+    gw_system *s = make(&disc, 1, &c, 1, gw_v3(0, 0, -G));
+    assert_int_equal(gw_system_mobility(s), 3);
+    double worst = 0, q[6], v[6], before = total(s);
+    for (int k = 1; k <= 10; k++) {
+        run(s, 1);
+        gw_system_joint(s, 0, q, v);
+        gw_vec3 expected = {away * cos(w_z * k), away * sin(w_z * k), radius * sin(tilt)};
+        worst = fmax(worst, gw_distance(gw_v3(q[0], q[1], q[2]), expected));
+    }
+    print_message("disc off %.2e m after 10 s, slip %.1e, energy %.1e\n", worst,
+                  gw_system_slip_velocity(s), total(s) - before);
+    assert_true(worst < 1e-7);
+    assert_true(gw_system_slip_velocity(s) < 1e-10);
+    assert_true(fabs(total(s) - before) < 1e-9);
+    gw_system_destroy(s);
+}
+
+/* Chaplygin's sleigh: mass centre a ahead of the blade, thrown into a spin:
+ * v = w_0 sqrt(J/m) tanh(k t), w = w_0 sech(k t), J = I + m a^2, k = a w_0 sqrt(m/J). */
+static void a_sleigh_ends_along_its_edge(void **state)
+{
+    (void)state;
+    double a = 0.2, m = 1.5, i = 0.04, w_0 = 2, j = i + m * a * a, k = a * w_0 * sqrt(m / j);
+    gw_system_body_def sleigh = joined(GW_MOBILIZER_PLANAR, diagonal(m, i, i, i));
+    sleigh.mass.com = gw_v3(a, 0, 0);
+    sleigh.velocity[2] = w_0;
+    gw_closure_def blade = {.a = 0,
+                            .b = GW_GROUND,
+                            .kind = GW_CLOSURE_KNIFE_EDGE,
+                            .knife_edge = {.direction = {0, 1, 0}}};
+    gw_system *s = make(&sleigh, 1, &blade, 1, zero);
+    assert_int_equal(gw_system_mobility(s), 2);
+    assert_int_equal(gw_system_position_dof(s), 3);
+    for (int t = 1; t <= 5; t++) {
+        double q[6], v[6];
+        run(s, 1);
+        gw_system_joint(s, 0, q, v);
+        double along = v[0] * cos(q[2]) + v[1] * sin(q[2]);
+        assert_true(fabs(v[2] - w_0 / cosh(k * t)) < 1e-9);
+        assert_true(fabs(along - w_0 * sqrt(j / m) * tanh(k * t)) < 1e-9);
+        assert_true(fabs(v[1] * cos(q[2]) - v[0] * sin(q[2])) < 1e-10);
+    }
+    gw_system_destroy(s);
+}
+
+/* A ball that rolls round within an upright tube goes up and down at sqrt(2/7) of the rate at which
+ * its centre goes round: z = -(5 g / 7) (1 - cos(n t)) / n^2. */
+static void a_ball_in_a_tube_goes_up_and_down(void **state)
+{
+    (void)state;
+    double tube = 0.5, r = 0.1, round = 4, n = sqrt(2. / 7) * round, away = tube - r;
+    gw_system_body_def ball = solid_ball(r);
+    ball.position[0] = away;
+    ball.velocity[1] = round * away;
+    /* the contact, r outwards, is at rest: round away + w_z r = 0 */
+    ball.velocity[5] = -round * away / r;
+    gw_closure_def c =
+        contact(0, sphere(r), GW_GROUND, around(GW_SURFACE_CYLINDER, ez, tube), GW_CONTACT_ROLLS);
+    c.contact.inside = true;
+    gw_system *s = make(&ball, 1, &c, 1, gw_v3(0, 0, -G));
+    double worst = 0, before = total(s);
+    for (int k = 1; k <= 10; k++) {
+        double q[6], v[6];
+        run(s, 1);
+        gw_system_joint(s, 0, q, v);
+        double z = -5 * G / 7 * (1 - cos(n * k)) / (n * n);
+        worst = fmax(worst, gw_distance(gw_v3(q[0], q[1], q[2]),
+                                        gw_v3(away * cos(round * k), away * sin(round * k), z)));
+    }
+    print_message("ball in a tube off %.2e m after 10 s\n", worst);
+    assert_true(worst < 1e-7);
+    assert_true(fabs(total(s) - before) < 1e-8);
+    assert_true(gw_system_slip_velocity(s) < 1e-10);
+    gw_system_destroy(s);
+}
+
+/* Down a slope of 0.3 rad: a = g sin / (1 + I / m r^2), of a ball and of a cylinder; without
+ * rolling g sin. */
+static void balls_and_cylinders_roll_down_a_slope(void **state)
+{
+    (void)state;
+    double r = 0.1, slope = 0.3;
+    gw_vec3 gravity = {G * sin(slope), 0, -G * cos(slope)};
+    for (int which = 0; which < 4; which++) {
+        bool ball = which % 2 == 0, slides = which >= 2;
+        double share = ball ? 0.4 : 0.5, i = share * r * r;
+        gw_system_body_def body = joined(GW_MOBILIZER_FREE, diagonal(1, i, i, i));
+        body.position[2] = r;
+        gw_surface on_a = ball ? sphere(r) : around(GW_SURFACE_CYLINDER, gw_v3(0, 1, 0), r);
+        gw_closure_def c =
+            contact(0, on_a, GW_GROUND, plane(ez), slides ? GW_CONTACT_SLIDES : GW_CONTACT_ROLLS);
+        gw_system *s = make(&body, 1, &c, 1, gravity);
+        double q[6], v[6];
+        run(s, 1);
+        gw_system_joint(s, 0, q, v);
+        assert_true(fabs(v[0] - G * sin(slope) / (1 + (slides ? 0 : share))) < 1e-10);
+        assert_true(fabs(v[4] - (slides ? 0 : v[0] / r)) < 1e-9);
+        gw_system_destroy(s);
+    }
+}
+
+/* Balls on balls: the lower one held by a ball joint, all of them rolling; and on the outside of a
+ * cylinder: energy is kept and nothing slips. */
+static void balls_roll_on_balls_and_cylinders(void **state)
+{
+    (void)state;
+    for (int on_cylinder = 0; on_cylinder < 2; on_cylinder++) {
+        gw_system_body_def bodies[2] = {joined(GW_MOBILIZER_SPHERICAL, diagonal(3, 0.2, 0.3, 0.4)),
+                                        solid_ball(0.1)};
+        bodies[0].velocity[1] = 0.4;
+        bodies[1].position[0] = 0.2, bodies[1].position[2] = sqrt(0.36 - 0.04);
+        bodies[1].velocity[1] = 0.3;
+        gw_closure_def c = contact(1, sphere(0.1), 0,
+                                   on_cylinder ? around(GW_SURFACE_CYLINDER, ex, 0.5) : sphere(0.5),
+                                   GW_CONTACT_ROLLS_PURELY);
+        gw_system *s = make(bodies, 2, &c, 1, gw_v3(0, 0, -G));
+        double slip = slip_after(s, 1);
+        assert_true(slip < 1e-10);
+        gw_system_destroy(s);
+    }
+}
+
+/* Three wheels in mesh, driven by a motor's torque: each turns by its ratio, and the first
+ * accelerates as if the others' inertias were on its shaft. */
+static void a_gear_train_turns_by_its_ratios(void **state)
+{
+    (void)state;
+    const double inertia[3] = {0.2, 0.5, 0.1};
+    gw_system_body_def bodies[3];
+    gw_closure_def gears[2];
+    for (int i = 0; i < 3; i++)
+        bodies[i] = joined(GW_MOBILIZER_REVOLUTE, diagonal(1, inertia[i], inertia[i], inertia[i]));
+    bodies[0].motor[0] = (gw_motor){.torque = 2};
+    bodies[0].position[0] = 0.3;
+    for (int i = 0; i < 2; i++)
+        gears[i] = (gw_closure_def){.a = i + 1, .b = i, .kind = GW_CLOSURE_GEAR};
+    gears[0].gear.ratio = -0.5, gears[0].gear.offset = 0.15;
+    gears[1].gear.ratio = -3;
+    gw_system *s = make(bodies, 3, gears, 2, zero);
+    assert_int_equal(gw_system_mobility(s), 1);
+    double q[3][6], v[3][6], start[3];
+    for (int i = 0; i < 3; i++) {
+        gw_system_joint(s, i, q[i], v[i]);
+        start[i] = q[i][0];
+    }
+    run(s, 2);
+    for (int i = 0; i < 3; i++)
+        gw_system_joint(s, i, q[i], v[i]);
+    double together = inertia[0] + 0.25 * inertia[1] + 2.25 * inertia[2];
+    assert_true(fabs(v[0][0] - 2 * 2 / together) < 1e-9);
+    assert_true(fabs(q[0][0] - start[0] - 2 * 2 / together) < 1e-9);
+    assert_true(fabs(q[1][0] + 0.5 * q[0][0] - 0.15) < 1e-12);
+    assert_true(fabs(q[2][0] + 3 * q[1][0]) < 1e-12);
+    gw_system_destroy(s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(rows_of_contacts_are_derivatives),
+        cmocka_unit_test(freedoms_of_positions_and_velocities_are_counted),
+        cmocka_unit_test(surfaces_that_cannot_touch_are_named),
+        cmocka_unit_test(a_ball_on_a_turntable_goes_round_at_two_sevenths),
+        cmocka_unit_test(a_rolling_disc_goes_round_steadily),
+        cmocka_unit_test(a_sleigh_ends_along_its_edge),
+        cmocka_unit_test(a_ball_in_a_tube_goes_up_and_down),
+        cmocka_unit_test(balls_and_cylinders_roll_down_a_slope),
+        cmocka_unit_test(balls_roll_on_balls_and_cylinders),
+        cmocka_unit_test(a_gear_train_turns_by_its_ratios),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
