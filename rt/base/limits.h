@@ -30,8 +30,9 @@
 #define GW_MAX_LINKS              64 /* links of a chain: a snake; scratch memory of a tick grows with it */
 #define GW_MAX_JOINTS             128  /* joints of a scene: every snapshot carries them */
 #define GW_MAX_SCENE_JOINTS       1024 /* joints between objects of a scene */
-#define GW_MAX_SCENE_SPRINGS      1024 /* springs of a scene */
-#define GW_MAX_MATERIALS          64   /* materials of a scene */
+#define GW_MAX_COORDINATES        (3 * GW_MAX_SCENE_JOINTS) /* of them; a snapshot carries them */
+#define GW_MAX_SCENE_SPRINGS      1024                      /* springs of a scene */
+#define GW_MAX_MATERIALS          64                        /* materials of a scene */
 #define GW_MAX_IGNORED            1024 /* pairs of a scene without collisions */
 #define GW_MAX_FREE               64   /* free bodies of a scene: each is stepped in every tick */
 #define GW_MAX_SYSTEMS            64 /* systems of bodies of a scene: each is stepped in every tick */

@@ -14,8 +14,9 @@
 
 #include "rt/dynamics/system_private.h"
 
-#define FLAT 1e-7 /* sine of the angle at which a rim lies on its plane, and the like: no smaller  \
-                   */
+#define FLAT                                                                                       \
+    1e-7 /* sine of the angle at which a rim lies on its plane, and the like: no smaller           \
+          */
 
 /* A body as the rows see it. */
 typedef struct frame {

@@ -872,9 +872,27 @@ const gw_placement *gw_layout_placement(const gw_layout *layout, int object)
     return found ? layout->placements[low] : NULL;
 }
 
+int gw_layout_mobility(const gw_scene *scene, const gw_layout *layout)
+{
+    int sum = 0;
+    for (int i = 0; i < layout->system_count; i++)
+        sum += layout->systems[i] ? layout->systems[i]->mobility : 0;
+    for (int i = 0; i < layout->count; i++) {
+        const gw_placement *p = layout->placements[i];
+        bool moves = p->follow == GW_OBJECT_HELD || p->follow == GW_OBJECT_FREE;
+        if (!moves || layout->system_of[p->object] >= 0 || p->branch < 0)
+            continue;
+        sum += p->solution.branches[p->branch].set.dof;
+    }
+    return sum + gw_scene_joints(scene);
+}
+
 double gw_layout_residual(const gw_layout *layout, const gw_pose *poses)
 {
     double worst = 0;
+    for (int i = 0; i < layout->system_count; i++)
+        if (layout->systems[i])
+            worst = fmax(worst, gw_scene_system_residual(layout->systems[i], poses));
     for (int i = 0; i < layout->edge_count; i++) {
         const gw_layout_edge *e = &layout->edges[i];
         gw_constraint c = gw_constraint_of_edge(&e->edge, e->edge.a, &poses[e->edge.b]);

@@ -87,6 +87,20 @@ const gw_placement *gw_layout_placement(const gw_layout *layout, int object);
 /* The system of an object and its body there; NULL: it is in none, or the layout is unsolved. */
 const gw_scene_system *gw_layout_system(const gw_layout *layout, int object, int *body);
 
+/* Velocity freedoms of all that moves, where it is laid out: systems, held and free objects on
+ * their own, mechanisms; massless followers do not count. */
+int gw_layout_mobility(const gw_scene *scene, const gw_layout *layout);
+
+/* Flags of the scene's constraints and joints, in the caller's arrays, all false at first. */
+typedef struct gw_redundant_relations {
+    bool *constraints, *joints;
+} gw_redundant_relations;
+
+/* Marks those that could go together without changing what can move, later ones of the file first;
+ * systems of more than 120 bodies are left out. False when memory is short. */
+bool gw_layout_redundant(const gw_scene *scene, const gw_layout *layout,
+                         gw_redundant_relations *out);
+
 /* The largest residual of the scene's enabled constraints at these poses, one per object (m; angles
  * times the moving body's length): recomputed from the features, not from the branches. */
 double gw_layout_residual(const gw_layout *layout, const gw_pose *poses);

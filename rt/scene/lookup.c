@@ -127,6 +127,15 @@ int gw_scene_joints(const gw_scene *s)
     return gw_scene_first_joint(s, s->mechanism_count);
 }
 
+int gw_scene_first_coordinate(const gw_scene *s, int index)
+{
+    int sum = 0;
+    assert(index >= 0 && index <= s->joint_count);
+    for (int i = 0; i < index; i++)
+        sum += s->joints[i].gear ? 0 : gw_mobilizers[s->joints[i].type].dof;
+    return sum;
+}
+
 gw_contact_material gw_scene_contact_material(const gw_scene *s, const char *material)
 {
     int index = gw_scene_material(s, material);

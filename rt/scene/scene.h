@@ -297,6 +297,10 @@ void gw_link_name(const gw_mechanism *mechanism, int link, char name[GW_MAX_LINK
 int gw_scene_joints(const gw_scene *scene);
 int gw_scene_first_joint(const gw_scene *scene, int index);
 
+/* Coordinates of the scene's joints before joint `index`, in the order of the scene; of all of them
+ * where it is their number. Gears have none. */
+int gw_scene_first_coordinate(const gw_scene *scene, int index);
+
 /* The contact material of that id; an empty id: the default one. */
 gw_contact_material gw_scene_contact_material(const gw_scene *scene, const char *material);
 gw_contact_material gw_contact_material_default(void);

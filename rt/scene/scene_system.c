@@ -38,6 +38,11 @@ static bool has_body(const gw_scene *s, int object)
     return object >= 0 && !s->objects[object].fixed && !s->objects[object].massless;
 }
 
+static bool is_massless(const gw_scene *s, int object)
+{
+    return object >= 0 && s->objects[object].massless;
+}
+
 static int root_of(int *parent, int i)
 {
     while (parent[i] != i)
@@ -66,6 +71,14 @@ static void relate(grouping *g, int a, int b, bool alone)
     }
 }
 
+/* An end of a joint that has a body, -1: none has. */
+static int moving_end(const gw_scene *s, int joint)
+{
+    int a = gw_scene_end_object(s, s->joints[joint].a.object);
+    int b = gw_scene_end_object(s, s->joints[joint].b.object);
+    return has_body(s, a) ? a : has_body(s, b) ? b : -1;
+}
+
 static void relate_all(grouping *g)
 {
     const gw_scene *s = g->scene;
@@ -79,6 +92,16 @@ static void relate_all(grouping *g)
         if (j->enabled && !j->gear)
             relate(g, gw_scene_end_object(s, j->a.object), gw_scene_end_object(s, j->b.object),
                    true);
+    }
+    for (int i = 0; i < s->joint_count; i++) { /* a gear joins what its joints join */
+        gw_geared side[2];
+        if (!s->joints[i].gear || !s->joints[i].enabled ||
+            !gw_scene_geared(s, i, 0, &side[0], NULL) ||
+            !gw_scene_geared(s, i, 1, &side[1], NULL) || side[0].joint < 0 || side[1].joint < 0)
+            continue;
+        int a = moving_end(s, side[0].joint), b = moving_end(s, side[1].joint);
+        if (a >= 0 && b >= 0)
+            relate(g, a, b, true);
     }
     for (int i = 0; i < s->spring_count; i++) {
         const gw_scene_spring *k = &s->springs[i];
@@ -227,6 +250,17 @@ static bool has_forces(const gw_scene_joint *j)
     return forces;
 }
 
+/* Whether a gear turns the joint. */
+static bool is_geared(const gw_scene *s, int joint)
+{
+    gw_geared side;
+    for (int i = 0; i < s->joint_count; i++)
+        for (int k = 0; k < 2 && s->joints[i].gear && s->joints[i].enabled; k++)
+            if (gw_scene_geared(s, i, k, &side, NULL) && side.joint == joint)
+                return true;
+    return false;
+}
+
 /* Candidates of the scene's joints of this system. */
 static void collect_joints(builder *w)
 {
@@ -236,7 +270,7 @@ static void collect_joints(builder *w)
         if (!j->enabled || j->gear)
             continue;
         int a = gw_scene_end_object(s, j->a.object), b = gw_scene_end_object(s, j->b.object);
-        if (!is_member(w, a) && !is_member(w, b))
+        if ((!is_member(w, a) && !is_member(w, b)) || is_massless(s, a) || is_massless(s, b))
             continue;
         joint_frame m = frame_of(s, &j->a), f = frame_of(s, &j->b);
         if (m.turns)
@@ -254,6 +288,7 @@ static void collect_joints(builder *w)
                          .rank = gw_mobilizers[j->type].dof,
                          .bundle = -1};
         c->rank -= j->type == GW_MOBILIZER_SCREW ? 1000 : 0;
+        c->rank -= is_geared(s, i) ? 500 : 0;
         c->rank -= has_forces(j) ? 100 : 0;
         c->rank -= j->has_position || j->has_velocity ? 10 : 0;
     }
@@ -610,7 +645,85 @@ static bool add_closures(builder *w, gw_error *error)
                                                                   .b = parent_body(w, c->b),
                                                                   .body = child,
                                                                   .a_from_m = c->a_from_m,
-                                                                  .b_from_f = c->b_from_f};
+                                                                  .b_from_f = c->b_from_f,
+                                                                  .type = c->type,
+                                                                  .pitch = c->pitch};
+    }
+    return true;
+}
+
+/* ---- springs and gears ---------------------------------------------------------------------- */
+
+static gw_vec3 spring_point(const builder *w, int object, gw_vec3 p)
+{
+    return object < 0 || is_member(w, object) ? p : gw_pose_point(&w->poses[object], p);
+}
+
+static void add_springs(builder *w)
+{
+    const gw_scene *s = w->scene;
+    for (int i = 0; i < s->spring_count; i++) {
+        const gw_scene_spring *k = &s->springs[i];
+        int a = gw_scene_end_object(s, k->a.object), b = gw_scene_end_object(s, k->b.object);
+        bool has_a = is_member(w, a), has_b = is_member(w, b);
+        if (!k->enabled || (!has_a && !has_b) || is_massless(s, a) || is_massless(s, b))
+            continue;
+        gw_system_spring_def d = {.a = has_a ? w->body[a] : GW_GROUND,
+                                  .b = has_b ? w->body[b] : GW_GROUND,
+                                  .on_a = spring_point(w, a, k->a.p),
+                                  .on_b = spring_point(w, b, k->b.p),
+                                  .stiffness = k->stiffness,
+                                  .damping = k->damping,
+                                  .length = k->length};
+        if (!has_a) { /* a is the body */
+            d.a = d.b, d.b = GW_GROUND;
+            gw_vec3 swap = d.on_a;
+            d.on_a = d.on_b, d.on_b = swap;
+        }
+        w->out->springs[w->out->spring_count++] = d;
+    }
+}
+
+/* The body whose mobilizer a joint of the scene is, -1: it is none's here. */
+static int mobilized(const builder *w, int joint)
+{
+    for (int i = 0; i < w->out->body_count; i++)
+        if (w->out->members[i].joint == joint)
+            return i;
+    return -1;
+}
+
+static bool add_gears(builder *w, gw_error *error)
+{
+    const gw_scene *s = w->scene;
+    for (int i = 0; i < s->joint_count; i++) {
+        gw_geared side[2];
+        int body[2] = {-1, -1};
+        if (!s->joints[i].gear || !s->joints[i].enabled)
+            continue;
+        for (int k = 0; k < 2; k++)
+            if (gw_scene_geared(s, i, k, &side[k], NULL) && side[k].joint >= 0)
+                body[k] = mobilized(w, side[k].joint);
+        if (body[0] < 0 && body[1] < 0)
+            continue;
+        if (body[0] < 0 || body[1] < 0) {
+            char where[48];
+            snprintf(where, sizeof where, "/joints/%d/joints/%d", i, body[0] < 0 ? 0 : 1);
+            return gw_fail(
+                error, GW_NOT_YET, where,
+                "%s closes a loop, is disabled or stands still: a gear turns joints that "
+                "carry their bodies",
+                s->joints[i].joints[body[0] < 0 ? 0 : 1]);
+        }
+        double ratio = s->joints[i].ratio;
+        gw_closure_def *c = &w->out->closures[w->out->closure_count++];
+        c->kind = GW_CLOSURE_GEAR;
+        c->a = body[0], c->b = body[1];
+        c->gear.coordinate_a = side[0].coordinate;
+        c->gear.coordinate_b = side[1].coordinate;
+        c->gear.ratio = ratio;
+        c->gear.offset = w->out->bodies[body[0]].position[side[0].coordinate] -
+                         ratio * w->out->bodies[body[1]].position[side[1].coordinate];
     }
     return true;
 }
@@ -633,6 +746,7 @@ static bool take_memory(builder *w, int members, int edges)
     s->bodies = calloc(n + 1, sizeof *s->bodies);
     s->closures = calloc(e + j + 1, sizeof *s->closures);
     s->joints = calloc(j + 1, sizeof *s->joints);
+    s->springs = calloc((size_t)w->scene->spring_count + 1, sizeof *s->springs);
     w->candidates = calloc(e + j + 1, sizeof *w->candidates);
     w->bundles = calloc(e + 1, sizeof *w->bundles);
     w->edges = calloc(e + 1, sizeof *w->edges);
@@ -641,8 +755,8 @@ static bool take_memory(builder *w, int members, int edges)
     w->solution = calloc(1, sizeof *w->solution);
     for (int i = 0; w->body && i < w->scene->object_count; i++)
         w->body[i] = -1;
-    return s->members && s->bodies && s->closures && s->joints && w->candidates && w->bundles &&
-           w->edges && w->bundle_of && w->body && w->solution;
+    return s->members && s->bodies && s->closures && s->joints && s->springs && w->candidates &&
+           w->bundles && w->edges && w->bundle_of && w->body && w->solution;
 }
 
 static void give_back(builder *w)
@@ -679,7 +793,10 @@ gw_system_def gw_scene_system_def(const gw_scene_system *s)
                            .bodies = s->bodies,
                            .closures = s->closures,
                            .gravity = s->gravity,
-                           .length = s->length};
+                           .length = s->length,
+                           .dt = s->dt,
+                           .spring_count = s->spring_count,
+                           .springs = s->springs};
 }
 
 /* The rank of a symmetric positive semidefinite 6 x 6 matrix, by Cholesky with pivots. */
@@ -757,13 +874,15 @@ gw_scene_system *gw_scene_system_create(const gw_scene *scene, const int *of_obj
         return NULL;
     }
     w.out->gravity = scene->gravity;
+    w.out->dt = 1.0 / gw_scene_step_rate(scene);
     w.out->length = length_of(&w);
     collect_joints(&w);
     collect_edges(&w, edges, edge_count);
     for (int i = 0; i < w.bundle_count; i++)
         classify(&w, i);
     grow_tree(&w);
-    bool made = add_closures(&w, error) && assemble(&w, error);
+    add_springs(&w);
+    bool made = add_closures(&w, error) && add_gears(&w, error) && assemble(&w, error);
     give_back(&w);
     if (made)
         return w.out;
@@ -779,7 +898,31 @@ void gw_scene_system_destroy(gw_scene_system *s)
     free(s->bodies);
     free(s->closures);
     free(s->joints);
+    free(s->springs);
     free(s);
+}
+
+double gw_scene_system_residual(const gw_scene_system *s, const gw_pose *poses)
+{
+    double worst = 0;
+    for (int i = 0; i < s->joint_count; i++) {
+        const gw_placed_joint *j = &s->joints[i];
+        gw_pose a = j->a >= 0 ? poses[s->members[j->a].object] : gw_pose_identity();
+        gw_pose b = j->b >= 0 ? poses[s->members[j->b].object] : gw_pose_identity();
+        gw_pose m = gw_pose_mul(&a, &j->a_from_m), f = gw_pose_mul(&b, &j->b_from_f);
+        gw_pose back = gw_pose_inverse(&f), f_from_m = gw_pose_mul(&back, &m), nearest;
+        gw_mobilizer_state state = {.turn = gw_quat_identity()};
+        gw_vec3 v[6], w[6];
+        gw_mobilizer_position(j->type, &f_from_m, state.z);
+        int at = gw_mobilizer_rotation(j->type);
+        if (at < 6)
+            state.turn = gw_quat_exp(gw_v3(state.z[at], state.z[at + 1], state.z[at + 2]));
+        if (j->type == GW_MOBILIZER_SCREW) /* turns are known but for whole ones, slides are not */
+            state.z[0] = f_from_m.p.z / j->pitch;
+        nearest = gw_mobilizer_pose(j->type, j->pitch, &state, v, w);
+        worst = fmax(worst, gw_pose_distance(&f_from_m, &nearest, s->length));
+    }
+    return worst;
 }
 
 int gw_scene_system_body(const gw_scene_system *s, int object)

@@ -25,7 +25,9 @@ typedef struct gw_system_member {
 
 /* Where a joint of the scene stands in a system. */
 typedef struct gw_placed_joint {
-    int joint;        /* index in the scene */
+    int joint; /* index in the scene */
+    gw_mobilizer type;
+    double pitch;
     int a, b;         /* bodies, or GW_GROUND */
     int body;         /* whose mobilizer it is; -1: a closure */
     gw_pose a_from_m; /* frames in the bodies, or in the world */
@@ -33,13 +35,15 @@ typedef struct gw_placed_joint {
 } gw_placed_joint;
 
 typedef struct gw_scene_system {
-    int body_count, closure_count, joint_count;
-    gw_system_member *members;  /* owned; by body */
-    gw_system_body_def *bodies; /* owned; where the system is assembled */
-    gw_closure_def *closures;   /* owned */
-    gw_placed_joint *joints;    /* owned */
+    int body_count, closure_count, joint_count, spring_count;
+    gw_system_member *members;     /* owned; by body */
+    gw_system_body_def *bodies;    /* owned; where the system is assembled */
+    gw_closure_def *closures;      /* owned */
+    gw_placed_joint *joints;       /* owned */
+    gw_system_spring_def *springs; /* owned */
     gw_vec3 gravity;
     double length; /* m: scales angles of rows */
+    double dt;     /* of a step (s) */
     int mobility;  /* velocity freedoms, where it is assembled */
 } gw_scene_system;
 
@@ -61,6 +65,10 @@ void gw_scene_system_destroy(gw_scene_system *system); /* NULL is fine */
 
 /* Its definition, for gw_system_create(). */
 gw_system_def gw_scene_system_def(const gw_scene_system *system);
+
+/* By how much its joints are out where the objects are at `poses` (m; angles times the length): the
+ * distance of each from the nearest place that its type has. */
+double gw_scene_system_residual(const gw_scene_system *system, const gw_pose *poses);
 
 /* The body of an object, -1 where it has none. */
 int gw_scene_system_body(const gw_scene_system *system, int object);

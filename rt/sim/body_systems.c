@@ -23,8 +23,16 @@ static bool take_bodies(const gw_scene_dynamics_def *def, gw_dynamic_system *d)
     d->poses = calloc(n + 1, sizeof *d->poses);
     d->twists = calloc(n + 1, sizeof *d->twists);
     d->coms = calloc(n + 1, sizeof *d->coms);
-    if (!d->objects || !d->names || !d->hands || !d->poses || !d->twists || !d->coms)
+    d->joint_count = d->from->joint_count;
+    d->joints = calloc((size_t)d->joint_count + 1, sizeof *d->joints);
+    d->coordinates = calloc((size_t)d->joint_count + 1, sizeof *d->coordinates);
+    if (!d->objects || !d->names || !d->hands || !d->poses || !d->twists || !d->coms ||
+        !d->joints || !d->coordinates)
         return false;
+    for (int i = 0; i < d->joint_count; i++) {
+        d->joints[i] = d->from->joints[i];
+        d->coordinates[i] = gw_scene_first_coordinate(def->scene, d->joints[i].joint);
+    }
     for (size_t i = 0; i < n; i++) {
         d->objects[i] = d->from->members[i].object;
         d->coms[i] = d->from->bodies[i].mass.com;
@@ -65,8 +73,16 @@ bool gw_body_systems_create(gw_scene_dynamics *m, const gw_scene_dynamics_def *d
                        GW_MAX_SYSTEMS);
     m->systems = calloc((size_t)count + 1, sizeof *m->systems);
     m->gravity = def->scene->gravity;
-    if (!m->systems)
+    m->coordinate_count = gw_scene_first_coordinate(def->scene, def->scene->joint_count);
+    m->still = calloc((size_t)m->coordinate_count + 1, sizeof *m->still);
+    if (!m->systems || !m->still)
         return gw_fail(error, GW_FAILED, "", "no memory for systems of bodies");
+    for (int i = 0; i < def->scene->joint_count; i++) {
+        const gw_scene_joint *j = &def->scene->joints[i];
+        double *to = m->still + gw_scene_first_coordinate(def->scene, i);
+        for (int k = 0; !j->gear && j->has_position && k < gw_mobilizers[j->type].dof; k++)
+            to[k] = j->position[k];
+    }
     for (int i = 0; i < count; i++) {
         m->system_count = i + 1;
         if (!build_system(def, i, &m->systems[i], error))
@@ -91,8 +107,11 @@ void gw_body_systems_destroy(gw_scene_dynamics *m)
         free(d->twists);
         free(d->coms);
         free(d->work);
+        free(d->joints);
+        free(d->coordinates);
     }
     free(m->systems);
+    free(m->still);
 }
 
 /* ---- where they are ------------------------------------------------------------------------- */
@@ -235,8 +254,61 @@ void gw_scene_dynamics_show_systems(const gw_scene_dynamics *m, gw_kinematics *k
     }
 }
 
+/* Position and velocity of a joint that closes a loop, from where its bodies are; turns go on from
+ * where they were. */
+static void tell_closure(const gw_dynamic_system *d, const gw_placed_joint *j, double *q, double *v)
+{
+    const gw_model *model = gw_system_model(d->system);
+    gw_pose a = gw_pose_identity(), b = a;
+    gw_twist of_a = {{0, 0, 0}, {0, 0, 0}}, of_b = of_a;
+    double now[6], rate[6];
+    if (j->a >= 0)
+        gw_model_body(model, j->a, &a, &of_a);
+    if (j->b >= 0)
+        gw_model_body(model, j->b, &b, &of_b);
+    gw_pose m = gw_pose_mul(&a, &j->a_from_m), f = gw_pose_mul(&b, &j->b_from_f);
+    gw_pose f_from_world = gw_pose_inverse(&f), f_from_m = gw_pose_mul(&f_from_world, &m);
+    gw_vec3 at_a = gw_add(of_a.v, gw_cross(of_a.w, gw_sub(m.p, a.p)));
+    gw_vec3 at_b = gw_add(of_b.v, gw_cross(of_b.w, gw_sub(m.p, b.p)));
+    gw_twist seen = {gw_unrotate(f.q, gw_sub(at_a, at_b)),
+                     gw_unrotate(f.q, gw_sub(of_a.w, of_b.w))};
+    gw_mobilizer_position(j->type, &f_from_m, now);
+    gw_mobilizer_velocity(j->type, &f_from_m, &seen, rate);
+    for (int i = 0; i < gw_mobilizers[j->type].dof; i++) {
+        bool turns = gw_mobilizer_rotation(j->type) == 6 && (gw_mobilizers[j->type].turns >> i & 1);
+        q[i] = turns ? q[i] + remainder(now[i] - q[i], 2 * GW_PI) : now[i];
+        v[i] = rate[i];
+    }
+}
+
+static void publish_joints(const gw_scene_dynamics *m, const gw_dynamic_system *d, gw_snapshot *s)
+{
+    for (int i = 0; i < d->joint_count; i++) {
+        const gw_placed_joint *j = &d->joints[i];
+        double q[6], v[6], *to = s->coordinates + d->coordinates[i];
+        double *rates = s->rates + d->coordinates[i];
+        size_t bytes = (size_t)gw_mobilizers[j->type].dof * sizeof *q;
+        if (j->body >= 0) {
+            gw_system_joint(d->system, j->body, q, v);
+            memcpy(to, q, bytes);
+            memcpy(rates, v, bytes);
+            continue;
+        }
+        if (s->tick == 0)
+            memcpy(to, m->still + d->coordinates[i], bytes);
+        tell_closure(d, j, to, rates);
+    }
+}
+
 void gw_body_systems_publish(const gw_scene_dynamics *m, gw_snapshot *s)
 {
+    if (s->coordinate_count != m->coordinate_count || s->tick == 0) {
+        s->coordinate_count = m->coordinate_count;
+        memcpy(s->coordinates, m->still, (size_t)m->coordinate_count * sizeof *s->coordinates);
+        memset(s->rates, 0, (size_t)m->coordinate_count * sizeof *s->rates);
+    }
+    for (int i = 0; i < m->system_count; i++)
+        publish_joints(m, &m->systems[i], s);
     for (int i = 0; i < m->system_count; i++) {
         const gw_dynamic_system *d = &m->systems[i];
         const gw_model *model = gw_system_model(d->system);

@@ -104,6 +104,10 @@ static void copy_snapshot(gw_snapshot *to, const gw_snapshot *s)
     to->contact_count = s->contact_count;
     memcpy(to->followers, s->followers, (size_t)s->follower_count * sizeof *s->followers);
     memcpy(to->links, s->links, (size_t)s->joint_count * sizeof *s->links);
+    memcpy(to->link_twists, s->link_twists, (size_t)s->joint_count * sizeof *s->link_twists);
+    to->coordinate_count = s->coordinate_count;
+    memcpy(to->coordinates, s->coordinates, (size_t)s->coordinate_count * sizeof *s->coordinates);
+    memcpy(to->rates, s->rates, (size_t)s->coordinate_count * sizeof *s->rates);
     memcpy(to->free, s->free, (size_t)s->free_count * sizeof *s->free);
     memcpy(to->contacts, s->contacts, (size_t)s->contact_count * sizeof *s->contacts);
     to->hit_count = s->hit_count;

@@ -408,7 +408,7 @@ static void show_chains(const gw_scene_dynamics *m, gw_snapshot *s)
         int n = c->def->count;
         memcpy(s->q + s->joint_count, c->q, (size_t)n * sizeof *s->q);
         memcpy(s->v + s->joint_count, c->v, (size_t)n * sizeof *s->v);
-        gw_chain_link_poses(c, s->links + s->joint_count, NULL);
+        gw_chain_link_poses(c, s->links + s->joint_count, s->link_twists + s->joint_count);
         s->joint_count += n;
     }
 }

@@ -210,6 +210,10 @@ typedef struct gw_snapshot {
     int follower_count;
     gw_follower followers[GW_MAX_FOLLOWERS]; /* records of every tick end before it */
     gw_pose links[GW_MAX_JOINTS];            /* world_from_link, joint_count of them */
+    gw_twist link_twists[GW_MAX_JOINTS];     /* of their origins */
+    int coordinate_count;                    /* of the scene's joints, in scene order */
+    double coordinates[GW_MAX_COORDINATES];  /* m, rad; turns count on beyond pi */
+    double rates[GW_MAX_COORDINATES];
     int free_count, contact_count;
     gw_free_body free[GW_MAX_MOVING];
     gw_snapshot_contact contacts[GW_MAX_SHOWN_CONTACTS];

@@ -36,6 +36,8 @@ static const cli_command commands[] = {
      .options = {{"seconds", "S", "10, or until the task ends", .words = "How long.", .high = 1e6},
                  {"task", "ID", .words = "Runs a task of the scene, until it ends."},
                  {"csv", "FILE", .words = "Writes a row a tick."},
+                 {"bodies", "FILE",
+                  .words = "Writes where everything that can move is, a row a tick."},
                  {"real-time", .words = "A tick a period, not as fast as it can."},
                  {"record", "FILE", .later = "recordings come with a later version"}},
      .run = command_run},

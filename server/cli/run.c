@@ -10,13 +10,14 @@
 #include <time.h>
 
 #include "rt/guideway.h"
+#include "server/cli/bodies_csv.h"
 #include "server/cli/command.h"
 #include "server/schema/wire.h"
 
 #define TASK_SECONDS 600 /* a task that takes longer is stopped, unless told otherwise */
 
 typedef struct options {
-    const char *scene, *csv, *task;
+    const char *scene, *csv, *bodies, *task;
     double seconds;
     bool real_time;
 } options;
@@ -25,7 +26,8 @@ typedef struct options {
 typedef struct run {
     gw_scene *scene;
     gw_sim *sim;
-    FILE *csv;
+    FILE *csv, *bodies_file;
+    bodies_csv *bodies;
     double wall_us, residual_max, depth_max;
     double gap_min, impulse_max; /* of contacts: the deepest one, the hardest tick */
     gw_task_run task;            /* where there is one to run */
@@ -60,6 +62,12 @@ static bool start(run *r, const options *o, gw_error *error)
         return false;
     if (o->csv && !(r->csv = fopen(o->csv, "w")))
         return gw_fail(error, GW_FAILED, "", "%s cannot be written: %s", o->csv, strerror(errno));
+    if (o->bodies && !(r->bodies_file = fopen(o->bodies, "w")))
+        return gw_fail(error, GW_FAILED, "", "%s cannot be written: %s", o->bodies,
+                       strerror(errno));
+    if (r->bodies_file &&
+        !(r->bodies = bodies_csv_create(r->bodies_file, r->scene, gw_sim_layout(r->sim))))
+        return gw_fail(error, GW_FAILED, "", "no memory for the table of bodies");
     return true;
 }
 
@@ -67,8 +75,11 @@ static void finish(run *r)
 {
     gw_sim_destroy(r->sim);
     gw_scene_destroy(r->scene);
+    bodies_csv_destroy(r->bodies);
     if (r->csv)
         fclose(r->csv);
+    if (r->bodies_file)
+        fclose(r->bodies_file);
 }
 
 /* ---- ticks --------------------------------------------------------------------------------- */
@@ -163,6 +174,8 @@ static unsigned long long run_ticks(run *r, const options *o, unsigned long long
         watch_residual(r, s);
         if (r->csv)
             write_row(r, s);
+        if (r->bodies)
+            bodies_csv_row(r->bodies, s, gw_sim_poses(r->sim));
         if (r->task.task && attend_task(r)) {
             k++;
             break;
@@ -187,10 +200,8 @@ static json_t *final_json(const gw_snapshot *s)
 static void add_contacts(json_t *figures, const run *r, const gw_snapshot *s)
 {
     json_t *energy = json_object_get(figures, "energy");
-    if (r->scene->mechanism_count > 0)
-        wire_add(energy, "motors", json_real(s->energy.motors));
-    if (r->scene->contact.local)
-        wire_add(energy, "edits", json_real(s->energy.edits));
+    wire_add(energy, "motors", json_real(s->energy.motors));
+    wire_add(energy, "edits", json_real(s->energy.edits));
     double withheld = 0;
     bool rendered = false;
     for (int i = 0; i < s->tool_count && i < r->scene->tool_count; i++) {
@@ -207,6 +218,32 @@ static void add_contacts(json_t *figures, const run *r, const gw_snapshot *s)
     wire_add(figures, "contact", contact);
 }
 
+/* What can move, and what could go without changing that, as the run began. */
+static bool add_freedoms(json_t *figures, const run *r)
+{
+    const gw_scene *s = r->scene;
+    const gw_layout *layout = gw_sim_layout(r->sim);
+    gw_redundant_relations out = {calloc((size_t)s->constraint_count + 1, sizeof(bool)),
+                                  calloc((size_t)s->joint_count + 1, sizeof(bool))};
+    json_t *ids = json_array();
+    bool made = out.constraints && out.joints && ids && gw_layout_redundant(s, layout, &out);
+    for (int i = 0; made && i < s->constraint_count; i++)
+        if (out.constraints[i])
+            made = json_array_append_new(ids, json_string(s->constraints[i].id)) == 0;
+    for (int i = 0; made && i < s->joint_count; i++)
+        if (out.joints[i])
+            made = json_array_append_new(ids, json_string(s->joints[i].id)) == 0;
+    free(out.constraints);
+    free(out.joints);
+    if (!made) {
+        json_decref(ids);
+        return false;
+    }
+    wire_add(figures, "mobility", json_integer(gw_layout_mobility(s, layout)));
+    wire_add(figures, "redundant", ids);
+    return true;
+}
+
 static json_t *summary(const run *r, unsigned long long ticks)
 {
     const gw_snapshot *s = gw_sim_snapshot(r->sim);
@@ -219,6 +256,10 @@ static json_t *summary(const run *r, unsigned long long ticks)
         e->initial, "final", e->kinetic + e->potential, "work_in", e->work_in, "dissipated",
         e->dissipated, "constraint_residual_max", r->residual_max, "penetration_max", r->depth_max,
         "final", final_json(s));
+    if (figures && !add_freedoms(figures, r)) {
+        json_decref(figures);
+        return NULL;
+    }
     if (figures)
         add_contacts(figures, r, s);
     if (r->task.task)
@@ -260,6 +301,10 @@ static int report(run *r, const options *o, unsigned long long ticks, unsigned l
         fprintf(stderr, "guideway: %s could not be written whole\n", o->csv);
         return EXIT_WORK_FAILED;
     }
+    if (r->bodies_file && (fflush(r->bodies_file) || ferror(r->bodies_file))) {
+        fprintf(stderr, "guideway: %s could not be written whole\n", o->bodies);
+        return EXIT_WORK_FAILED;
+    }
     if (r->task.task)
         return command_interrupted() ? EXIT_WORK_FAILED : report_task(r);
     if (ticks < wanted) {
@@ -276,6 +321,7 @@ int command_run(const command_line *line)
     const char *task = command_value(line, "task");
     options o = {.scene = line->argument,
                  .csv = command_value(line, "csv"),
+                 .bodies = command_value(line, "bodies"),
                  .task = task,
                  .seconds = command_number(line, "seconds", task ? TASK_SECONDS : 10),
                  .real_time = command_value(line, "real-time")};
