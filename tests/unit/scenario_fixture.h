@@ -87,12 +87,16 @@ static inline gw_scene_dynamics *fixture_movers(int rate, int tools)
 {
     gw_scene scene = gw_scene_default();
     gw_layout layout = {0};
+    gw_object held[GW_MAX_TOOLS] = {{.id = "cone"}, {.id = "second"}}; /* named, but not built */
+    scene.objects = held;
     int objects[GW_MAX_TOOLS] = {0, 1}, none[GW_MAX_TOOLS] = {-1, -1};
     return gw_scene_dynamics_create(&(gw_scene_dynamics_def){.scene = &scene,
                                                              .layout = &layout,
                                                              .tool_count = tools,
                                                              .objects = objects,
                                                              .mechanisms = none,
+                                                             .systems = none,
+                                                             .bodies = none,
                                                              .rate = rate},
                                     NULL);
 }
@@ -115,7 +119,7 @@ static inline gw_scenario *fixture_scenario(const gw_guided_def *body, gw_device
     s->dynamics = fixture_movers(rate, 1);
     s->slots[0] = slot;
     strcpy(t->object_id, "cone");
-    t->mechanism = -1;
+    t->mechanism = t->system = -1;
     t->start = gw_pose_identity();
     t->guided = *body;
     t->pose = (gw_pose){{0.1, 0, 0}, body->set.rotation.zero};
