@@ -6,6 +6,10 @@
  * All quantities are in device space (the device's own workspace, metres, its frame at the middle),
  * world-aligned axes.
  *
+ * A watchdog above the loop calls attenuate() while the loop may hang in any other operation: what
+ * the loop wrote last is held for two ticks, brought down to nothing within 20 ms, and is worth the
+ * whole again from the next write() on.
+ *
  * To add a driver, write its file with its table, and enter the table in registry.c.
  *
  * Admittance devices are commanded in pose and twist and measure the operator's wrench; impedance
@@ -101,6 +105,11 @@ typedef struct gw_driver {
     const gw_device_info *(*info)(const gw_driver_device *device);
     void (*read)(gw_driver_device *device, gw_device_sample *sample);
     void (*write)(gw_driver_device *device, const gw_device_command *command);
+    /* Scales the last command from now until the next write(): from 1, as written, to 0, no wrench
+     * and standing still. On the watchdog's thread, at any time, also while another operation runs
+     * or hangs: it waits for none of them, and locks and allocates nothing. NULL where the command
+     * has no life of its own between two ticks: simulated devices. */
+    void (*attenuate)(gw_driver_device *device, double factor);
     /* Put the device at rest at a pose (device space); only where the driver can, else NULL. */
     void (*place)(gw_driver_device *device, const double p[3], const double q[4]);
     /* Simulated devices only: the wrench that the operator exerts from now on (device space), and

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "drivers/driver.h"
+
 gw_scene gw_scene_default(void)
 {
     return (gw_scene){.rate = 1000};
@@ -29,6 +31,14 @@ gw_contact_material gw_contact_material_default(void)
     /* dry wood or plastic; as stiff as a tick of a millisecond bears with a kilogram in hand */
     return (gw_contact_material){
         .restitution = 0.5, .friction = 0.3, .stiffness = 2e4, .damping = 50};
+}
+
+bool gw_device_latched(const gw_device *device)
+{
+    if (device->safety != GW_SAFETY_BY_DRIVER)
+        return device->safety == GW_SAFETY_LATCHED;
+    const gw_driver *driver = gw_driver_find(device->driver);
+    return driver && !gw_driver_is_simulated(driver);
 }
 
 const char *gw_tool_held_id(const gw_tool *tool)

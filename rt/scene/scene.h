@@ -194,6 +194,14 @@ typedef struct gw_setting {
     double value;
 } gw_setting;
 
+/* Whether a device stays off until somebody arms, once the loop stalls or the device falls silent;
+ * a lenient one is told of and goes on. */
+typedef enum gw_safety {
+    GW_SAFETY_BY_DRIVER, /* latched where it moves something, lenient where it is simulated */
+    GW_SAFETY_LATCHED,
+    GW_SAFETY_LENIENT
+} gw_safety;
+
 typedef struct gw_device {
     char id[GW_MAX_ID + 1];
     char driver[32];  /* "sim" */
@@ -201,6 +209,7 @@ typedef struct gw_device {
     int setting_count;
     gw_setting settings[GW_MAX_SETTINGS];
     gw_operator operator;
+    gw_safety safety;
 } gw_device;
 
 typedef struct gw_scene {
@@ -222,6 +231,9 @@ typedef struct gw_scene {
     gw_scene_spring *springs;
     gw_scene_contact contact;
 } gw_scene;
+
+/* What the device's safety comes to: false where it is lenient. */
+bool gw_device_latched(const gw_device *device);
 
 gw_scene gw_scene_default(void); /* empty, gravity 0, rate 1000 */
 

@@ -105,7 +105,7 @@ static void apply_operator(gw_simulation *s, const gw_command *command, gw_comma
 }
 
 /* Said once: a halt that comes by two ways is one event. */
-static void apply_halt(gw_simulation *s, const gw_command *command)
+void gw_simulation_halt(gw_simulation *s, uint64_t tag)
 {
     if (s->halted)
         return;
@@ -118,12 +118,12 @@ static void apply_halt(gw_simulation *s, const gw_command *command)
         gw_motion_hold(&s->tools[i].motion);
         gw_simulation_emit_motion_end(s, i);
     }
-    gw_simulation_emit(s, (gw_event){.kind = GW_EVENT_HALTED, .tag = command->tag});
+    gw_simulation_emit(s, (gw_event){.kind = GW_EVENT_HALTED, .tag = tag});
 }
 
 static void apply_arm(gw_simulation *s, const gw_command *command)
 {
-    s->halted = false;
+    s->halted = s->forced_off = false;
     for (int i = 0; i < s->scenario->tool_count; i++)
         gw_pid_reset(&s->tools[i].pid);
     gw_simulation_emit(s, (gw_event){.kind = GW_EVENT_ARMED, .tag = command->tag});
@@ -240,7 +240,7 @@ void gw_simulation_apply(gw_simulation *s, const gw_command *command, gw_command
         note_value(s, command->tag);
         return;
     case GW_COMMAND_HALT:
-        apply_halt(s, command);
+        gw_simulation_halt(s, command->tag);
         return;
     case GW_COMMAND_ARM:
         apply_arm(s, command);

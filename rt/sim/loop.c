@@ -20,11 +20,15 @@
 #include "rt/base/mailbox.h"
 #include "rt/base/ring.h"
 #include "rt/sim/detection.h"
+#include "rt/sim/scenario_private.h"
 
 #define DEFAULT_RATE      1000
 #define DEFAULT_PRIORITY  80
-#define COMMANDS_PER_TICK 32            /* the rest waits for the next tick: bounded time */
-#define WORLD_PERIOD      0.005         /* s, while there is nothing to look at */
+#define COMMANDS_PER_TICK 32      /* the rest waits for the next tick: bounded time */
+#define WORLD_PERIOD      0.005   /* s, while there is nothing to look at */
+#define WATCH_NS          1000000 /* of the watchdog, while a device is to be watched */
+#define WATCH_IDLE_NS     20000000
+#define RAMP_MIN_NS       4000000       /* even at the slowest rate a force does not end at once */
 #define STACK_BYTES       (2048 * 1024) /* sanitizers keep their own part in it */
 #define STACK_TOUCHED     (512 * 1024)  /* what a solve in a tick comes to, and more */
 #define RECORD_BYTES      offsetof(gw_snapshot, followers)
@@ -36,8 +40,11 @@ struct gw_loop {
     gw_halt_latch *halt, own_halt;
     gw_halt_word heeded; /* the latch as the simulation has it; of the loop's thread */
     int latency_fd;      /* holds the processors' sleep states off; -1: not granted */
-    pthread_t thread, world;
-    pthread_mutex_t looking; /* the world thread looks, or a scenario is destroyed */
+    pthread_t thread, world, watchdog;
+    pthread_mutex_t looking;               /* the world thread looks, or a scenario is destroyed */
+    pthread_mutex_t watching;              /* the watchdog has its hand on devices */
+    _Atomic(const gw_scenario *) scenario; /* that the watchdog looks after */
+    atomic_llong heart; /* when the devices got their last command (ns); 0: none */
     _Atomic(gw_detection *) detection;
     atomic_bool stop, recording;
     atomic_int thread_id;
@@ -81,6 +88,15 @@ static gw_halt_word heed_halt(gw_loop *loop)
     return loop->heeded = now;
 }
 
+/* What the other two threads work on. */
+static void show_scenario(gw_loop *loop)
+{
+    atomic_store_explicit(&loop->detection, gw_simulation_detection(loop->simulation),
+                          memory_order_release);
+    atomic_store_explicit(&loop->scenario, gw_simulation_scenario(loop->simulation),
+                          memory_order_release);
+}
+
 /* Commands wait while there is no room for what they would hand back. */
 static void take_commands(gw_loop *loop)
 {
@@ -89,8 +105,7 @@ static void take_commands(gw_loop *loop)
                     gw_ring_pop(&loop->commands, &command);
          i++) {
         gw_simulation_apply(loop->simulation, &command, &retired);
-        atomic_store_explicit(&loop->detection, gw_simulation_detection(loop->simulation),
-                              memory_order_release); /* before the old one may be destroyed */
+        show_scenario(loop); /* before the old one may be destroyed */
         if (retired.kind != GW_COMMAND_STATE)
             gw_ring_push(&loop->retired, &retired);
     }
@@ -144,6 +159,23 @@ static void touch_stack(void)
         page[i] = 0;
 }
 
+/* The devices had no command for too long. */
+static void stalled(gw_loop *loop)
+{
+    if (gw_simulation_scenario(loop->simulation)->latched)
+        gw_halt_latch_halt(loop->halt, GW_HALT_OVERRUN, "loop");
+}
+
+/* Tells the latch what the tick did: it heeded this word, or found a reason to halt by itself. */
+static void tell_latch(gw_loop *loop, gw_halt_word heeded)
+{
+    gw_halt_cause cause;
+    const gw_snapshot *made = gw_simulation_snapshot(loop->simulation);
+    if (!gw_halt_word_halted(heeded) && gw_simulation_forced_off(loop->simulation, &cause))
+        gw_halt_latch_halt(loop->halt, cause, "loop");
+    gw_halt_latch_heeded(loop->halt, heeded, made->tick, (int)made->state);
+}
+
 static void *run(void *arg)
 {
     gw_loop *loop = arg;
@@ -155,12 +187,17 @@ static void *run(void *arg)
     while (!atomic_load_explicit(&loop->stop, memory_order_acquire)) {
         sleep_until(deadline);
         int64_t begin = now_ns();
+        if (begin - deadline > GW_STALL_NS)
+            stalled(loop);
         gw_halt_word halt = heed_halt(loop);
         take_commands(loop);
         gw_simulation_tick(loop->simulation);
+        int64_t written = now_ns();
+        atomic_store_explicit(&loop->heart, written, memory_order_release);
+        if (written - begin > GW_STALL_NS)
+            stalled(loop); /* what it has just written is the last */
         publish(loop);
-        const gw_snapshot *made = gw_simulation_snapshot(loop->simulation);
-        gw_halt_latch_heeded(loop->halt, halt, made->tick, (int)made->state);
+        tell_latch(loop, halt);
         int64_t end = now_ns();
         /* what was due meanwhile is skipped and counted, never made up for */
         int64_t missed = end > deadline + period ? (end - deadline) / period : 0;
@@ -172,6 +209,53 @@ static void *run(void *arg)
         gw_simulation_timing(loop->simulation, &timing);
         deadline += period * (1 + missed);
     }
+    return NULL;
+}
+
+/* ---- the watchdog ---------------------------------------------------------------------------- */
+
+/* The share of its last command that a device still exerts, `still_ns` after it was written: all of
+ * it for two ticks, nothing from GW_STALL_NS on, seen in time, and straight down between them. */
+static double share_of_command(int64_t still_ns, int64_t period_ns)
+{
+    int64_t held = 2 * period_ns, ramp = GW_STALL_NS - 2 * WATCH_NS - held;
+    ramp = ramp > RAMP_MIN_NS ? ramp : RAMP_MIN_NS;
+    double share = 1 - (double)(still_ns - held) / (double)ramp;
+    return share > 1 ? 1 : share > 0 ? share : 0;
+}
+
+/* Looks at the loop's heart once; how long until it is to be looked at again (ns). */
+static int64_t look_after_devices(gw_loop *loop)
+{
+    int64_t period = 1000000000 / loop->rate;
+    bool watched = false;
+    pthread_mutex_lock(&loop->watching);
+    const gw_scenario *s = atomic_load_explicit(&loop->scenario, memory_order_acquire);
+    int64_t heart = atomic_load_explicit(&loop->heart, memory_order_acquire);
+    int64_t still = heart ? now_ns() - heart : 0;
+    double share = share_of_command(still, period);
+    for (int i = 0; i < s->slot_count; i++) {
+        const gw_driver *driver = s->slots[i]->driver;
+        watched = watched || driver->attenuate;
+        if (driver->attenuate && share < 1)
+            driver->attenuate(s->slots[i]->device, share);
+    }
+    bool latched = s->latched;
+    pthread_mutex_unlock(&loop->watching);
+    if (latched && still > GW_STALL_NS + period)
+        gw_halt_latch_halt(loop->halt, GW_HALT_WATCHDOG, "watchdog");
+    return watched || latched ? WATCH_NS : WATCH_IDLE_NS;
+}
+
+/* One above the loop, so that a loop that takes its processor for itself does not stop it. */
+static void *watch_heart(void *arg)
+{
+    gw_loop *loop = arg;
+    struct sched_param p = {.sched_priority = loop->priority + 1};
+    if (!loop->best_effort)
+        (void)pthread_setschedparam(pthread_self(), SCHED_FIFO, &p);
+    while (!atomic_load_explicit(&loop->stop, memory_order_acquire))
+        sleep_until(now_ns() + look_after_devices(loop));
     return NULL;
 }
 
@@ -206,14 +290,21 @@ static void *watch(void *arg)
     return NULL;
 }
 
-/* Whoever destroys a scenario while the world's thread waits does it at that one's priority. */
-static void init_looking(gw_loop *loop)
+/* Whoever destroys a scenario while one of the threads waits does it at that one's priority. */
+static void init_locks(gw_loop *loop)
 {
     pthread_mutexattr_t attr;
     pthread_mutexattr_init(&attr);
     pthread_mutexattr_setprotocol(&attr, PTHREAD_PRIO_INHERIT);
     pthread_mutex_init(&loop->looking, &attr);
+    pthread_mutex_init(&loop->watching, &attr);
     pthread_mutexattr_destroy(&attr);
+}
+
+static void finish_locks(gw_loop *loop)
+{
+    pthread_mutex_destroy(&loop->looking);
+    pthread_mutex_destroy(&loop->watching);
 }
 
 /* ---- creation and destruction --------------------------------------------------------------- */
@@ -259,17 +350,21 @@ static void calm_machine(gw_loop *loop)
 
 static bool start_threads(gw_loop *loop)
 {
+    void *(*const runs[])(void *) = {watch, watch_heart, run};
+    pthread_t *const threads[] = {&loop->world, &loop->watchdog, &loop->thread};
     pthread_attr_t attr;
+    int started = 0;
     pthread_attr_init(&attr);
     pthread_attr_setstacksize(&attr, STACK_BYTES);
-    int failed = pthread_create(&loop->world, &attr, watch, loop);
-    if (!failed && pthread_create(&loop->thread, &attr, run, loop) != 0) {
-        atomic_store_explicit(&loop->stop, true, memory_order_release);
-        pthread_join(loop->world, NULL);
-        failed = true;
-    }
+    while (started < 3 && pthread_create(threads[started], &attr, runs[started], loop) == 0)
+        started++;
     pthread_attr_destroy(&attr);
-    return !failed;
+    if (started == 3)
+        return true;
+    atomic_store_explicit(&loop->stop, true, memory_order_release);
+    while (started > 0)
+        pthread_join(*threads[--started], NULL);
+    return false;
 }
 
 /* A loop that is created while halted begins so; that was told when it happened. */
@@ -303,15 +398,15 @@ gw_loop *gw_loop_create(const gw_loop_def *def, gw_error *error)
     }
     keep_halted(loop);
     calm_machine(loop);
-    init_looking(loop);
-    atomic_store(&loop->detection, gw_simulation_detection(loop->simulation));
+    init_locks(loop);
+    show_scenario(loop);
     if (!start_threads(loop)) {
         gw_fail(error, GW_FAILED, "", "the system refuses a thread for the loop");
         goto fail_memory;
     }
     return loop;
 fail_memory:
-    pthread_mutex_destroy(&loop->looking);
+    finish_locks(loop);
     if (loop->latency_fd >= 0)
         close(loop->latency_fd);
     free(loop->memory);
@@ -322,8 +417,16 @@ fail:
     return NULL;
 }
 
+void gw_loop_let_go(gw_loop *loop)
+{
+    pthread_mutex_lock(&loop->watching);
+    pthread_mutex_unlock(&loop->watching);
+}
+
 static void destroy_retired(gw_loop *loop, const gw_command *command)
 {
+    if (command->kind == GW_COMMAND_SCENARIO)
+        gw_loop_let_go(loop);
     pthread_mutex_lock(&loop->looking);
     if (command->kind == GW_COMMAND_SCENARIO)
         gw_scenario_destroy(command->scenario);
@@ -340,13 +443,14 @@ void gw_loop_destroy(gw_loop *loop)
     atomic_store_explicit(&loop->stop, true, memory_order_release);
     pthread_join(loop->thread, NULL);
     pthread_join(loop->world, NULL);
+    pthread_join(loop->watchdog, NULL);
     gw_simulation_apply(loop->simulation, &halt, &command);
     gw_simulation_tick(loop->simulation);
     while (gw_ring_pop(&loop->commands, &command))
         destroy_retired(loop, &command);
     gw_loop_collect(loop);
     gw_simulation_destroy(loop->simulation);
-    pthread_mutex_destroy(&loop->looking);
+    finish_locks(loop);
     if (loop->latency_fd >= 0)
         close(loop->latency_fd);
     free(loop->memory);

@@ -3,7 +3,9 @@
  * deadlines. It shares four things with the rest and waits for nobody: a ring of commands in, the
  * halt latch, a mailbox with the newest snapshot out, rings of per-tick records, events and retired
  * memory out.
- * A second thread looks for what is near (detection.h) at the rate of the scene's contacts.
+ * A second thread looks for what is near (detection.h) at the rate of the scene's contacts. A
+ * third, the watchdog, runs above the loop and brings the devices' last commands down to nothing
+ * when the loop's heart stops.
  *
  * One thread (or one lock) sends commands and collects retired memory and events; one thread (or
  * one lock) reads snapshots; one thread reads records.
@@ -29,6 +31,10 @@ gw_loop_def gw_loop_def_default(void);
 /* Takes all memory, starts the thread stopped at tick 0. NULL with an error. */
 gw_loop *gw_loop_create(const gw_loop_def *def, gw_error *error);
 
+/* A loop that stands for longer is a force-off where a device is latched; by then devices exert
+ * nothing any more. */
+#define GW_STALL_NS 20000000
+
 /* Stops the thread, devices to their safe state, frees everything but the device slots. */
 void gw_loop_destroy(gw_loop *loop);
 
@@ -38,6 +44,10 @@ bool gw_loop_send(gw_loop *loop, const gw_command *command);
 
 /* Frees what the loop has handed back. Call now and then from the sending thread. */
 void gw_loop_collect(gw_loop *loop);
+
+/* Returns once no thread of the loop uses a device that the newest snapshot's scenario does not
+ * have: before such a device is closed. */
+void gw_loop_let_go(gw_loop *loop);
 
 /* Copies the newest snapshot: of its arrays as many entries as they have. Never blocks, never torn.
  * Whether and why it is halted is as the latch has it now. */

@@ -165,6 +165,8 @@ static bool build_tool(const gw_scenario_def *def, int index, gw_scenario_tool *
         build_held_mechanism(def, tool, t);
     }
     t->slot = find_slot(def, tool->device);
+    int device = gw_scene_device(def->scene, tool->device);
+    t->latched = device >= 0 && gw_device_latched(&def->scene->devices[device]);
     snprintf(where, sizeof where, "/tools/%d/device", index);
     if (!t->slot)
         return gw_fail(error, GW_NOT_FOUND, where, "device %s is not open", tool->device);
@@ -250,6 +252,8 @@ gw_scenario *gw_scenario_create(const gw_scenario_def *def, gw_error *error)
     s->travel_spin = def->travel_spin > 0 ? def->travel_spin : TRAVEL_SPIN;
     for (int i = 0; i < def->slot_count && i < GW_MAX_DEVICES; i++)
         s->slots[s->slot_count++] = def->slots[i];
+    for (int i = 0; i < def->scene->device_count; i++)
+        s->latched = s->latched || gw_device_latched(&def->scene->devices[i]);
     for (int i = 0; i < def->scene->tool_count && i < GW_MAX_TOOLS; i++) {
         if (!build_tool(def, i, &s->tools[i], error)) {
             gw_scenario_destroy(s);

@@ -29,6 +29,7 @@ typedef struct gw_scenario_tool {
     gw_pose pose;         /* world_from_object of the layout */
     gw_twist twist;       /* initial, of the object's origin */
     gw_device_slot *slot;
+    bool latched; /* the device: off until armed, once it is lost or its command is not finite */
     gw_workspace_map map;
     bool scale_stated; /* by the scene: taken over while it runs as well */
     double gain_p, gain_i, gain_d;
@@ -48,6 +49,7 @@ struct gw_scenario {
     double travel_speed, travel_spin;
     int slot_count;
     gw_device_slot *slots[GW_MAX_DEVICES];
+    bool latched;                /* one of the devices */
     gw_kinematics *kinematics;   /* owned */
     gw_scene_dynamics *dynamics; /* owned */
     int tool_count;

@@ -136,6 +136,31 @@ static void report(gw_simulation *s, int tool, state_before was)
     held->was_limited = held->limited;
 }
 
+/* A latched device that fell silent, or whose step or command was not finite, is off until armed.
+ * In this tick it got no command already. */
+static void force_off(gw_simulation *s, int tool, state_before was)
+{
+    const gw_haptic_tool *held = &s->tools[tool];
+    bool lost = held->lost && !was.lost;
+    bool fault = held->command_failed || (held->step_failed && !was.still);
+    if (!held->def->latched || s->halted || !(lost || fault))
+        return;
+    s->forced_off = true;
+    s->cause = lost ? GW_HALT_DISCONNECT : GW_HALT_FAULT;
+    gw_simulation_halt(s, 0);
+}
+
+bool gw_simulation_forced_off(const gw_simulation *s, gw_halt_cause *cause)
+{
+    *cause = s->cause;
+    return s->forced_off;
+}
+
+const gw_scenario *gw_simulation_scenario(const gw_simulation *s)
+{
+    return s->scenario;
+}
+
 static void tick_figures(gw_simulation *s)
 {
     gw_snapshot *out = &s->snapshot;
@@ -255,6 +280,7 @@ void gw_simulation_tick(gw_simulation *s)
     for (int i = 0; i < s->scenario->tool_count; i++) {
         gw_haptic_tool_publish_step(&s->tools[i], &s->snapshot.tools[i]);
         report(s, i, was[i]);
+        force_off(s, i, was[i]);
         limited = limited || s->tools[i].limited;
     }
     if (moving && gw_scene_dynamics_jammed(s->scenario->dynamics))
@@ -298,7 +324,7 @@ void gw_simulation_timing(gw_simulation *s, const gw_tick_timing *timing)
     out->real_time = timing->real_time;
     out->overruns = s->overruns;
     out->missed = s->missed;
-    if (timing->overrun)
+    if (timing->overrun && out->moving)
         gw_simulation_emit(
             s, (gw_event){.kind = GW_EVENT_OVERRUN,
                           .value = fmax(timing->tick_us, timing->late_us) - 1e6 * s->scenario->dt});

@@ -277,6 +277,13 @@ void gw_simulation_apply(gw_simulation *simulation, const gw_command *command, g
  * serviced also when stopped or paused. RT safe. */
 void gw_simulation_tick(gw_simulation *simulation);
 
+/* True where a tick found a reason to halt by itself, a latched device silent or a command that is
+ * not finite, and nothing has armed since. */
+bool gw_simulation_forced_off(const gw_simulation *simulation, gw_halt_cause *cause);
+
+/* The scenario that it runs: until the next command. */
+const gw_scenario *gw_simulation_scenario(const gw_simulation *simulation);
+
 /* Detection of what is near, NULL where nothing touches: whoever owns the clock has it looked at
  * its own period, never inside a tick (detection.h). It lives as long as the scenario. */
 struct gw_detection *gw_simulation_detection(gw_simulation *simulation);

@@ -15,6 +15,8 @@ struct gw_simulation {
     gw_scenario *scenario;
     gw_run_state state;
     bool halted;
+    bool forced_off; /* by a tick, for `cause` */
+    gw_halt_cause cause;
     uint64_t tick;
     uint64_t now;    /* ticks since creation, moving or not */
     int moved_count; /* values not yet told (see note_value), the newest's tag, when they may be */
@@ -32,6 +34,9 @@ struct gw_simulation {
     int event_count;
     gw_follower moved[GW_MAX_FOLLOWERS]; /* room for what contacts are told of */
 };
+
+/* Everything to rest, devices off from the next command to them on. Said once. RT safe. */
+void gw_simulation_halt(gw_simulation *s, uint64_t tag);
 
 /* Keeps an event of this tick; the oldest stay where there is no room. RT safe. */
 void gw_simulation_emit(gw_simulation *s, gw_event event);

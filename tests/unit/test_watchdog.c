@@ -1,0 +1,256 @@
+/*
+ * A loop that stalls: the watchdog brings the device's command down, a latched device stays off
+ * with the cause told, a lenient one goes on, and every missed tick is counted. The device is one
+ * that hangs, falls silent or tells garbage on demand.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <math.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <time.h>
+
+#include "rt/sim/device_slot.h"
+#include "rt/sim/loop.h"
+#include "tests/unit/scenario_fixture.h"
+
+static int64_t now_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+static void nap(long ms)
+{
+    nanosleep(&(struct timespec){ms / 1000, ms % 1000 * 1000000}, NULL);
+}
+
+/* ---- a device to inject faults ----------------------------------------------------------------
+ */
+
+#define SHARES 4096
+
+static struct {
+    gw_device_info info;
+    atomic_int hang_ms;  /* the next read takes so long */
+    atomic_bool silent;  /* no samples */
+    atomic_bool garbage; /* a sample that is not finite */
+    atomic_bool engaged; /* as the last command says */
+    atomic_llong written_ns;
+    atomic_int shares;
+    struct {
+        double share;
+        int64_t after_ns; /* the last write */
+    } share[SHARES];
+} device;
+
+static const gw_device_info *fault_info(const gw_driver_device *d)
+{
+    (void)d;
+    return &device.info;
+}
+
+static void fault_read(gw_driver_device *d, gw_device_sample *s)
+{
+    (void)d;
+    int hang = atomic_exchange(&device.hang_ms, 0);
+    if (hang)
+        nap(hang);
+    *s = (gw_device_sample){.q = {1}, .f = {0, 0.1, 0}, .valid = !atomic_load(&device.silent)};
+    if (atomic_load(&device.garbage))
+        s->p[0] = NAN;
+}
+
+static void fault_write(gw_driver_device *d, const gw_device_command *c)
+{
+    (void)d;
+    atomic_store(&device.written_ns, now_ns());
+    atomic_store(&device.engaged, c->engaged);
+}
+
+static void fault_attenuate(gw_driver_device *d, double share)
+{
+    (void)d;
+    int i = atomic_load(&device.shares);
+    if (i == SHARES)
+        return;
+    device.share[i].share = share;
+    device.share[i].after_ns = now_ns() - atomic_load(&device.written_ns);
+    atomic_store(&device.shares, i + 1);
+}
+
+static void fault_close(gw_driver_device *d)
+{
+    (void)d;
+}
+
+static const gw_driver faults = {.name = "faults",
+                                 .close = fault_close,
+                                 .info = fault_info,
+                                 .read = fault_read,
+                                 .write = fault_write,
+                                 .attenuate = fault_attenuate};
+
+/* ---- a loop with it ---------------------------------------------------------------------------
+ */
+
+typedef struct rig {
+    gw_device_slot *slot;
+    gw_halt_latch halt;
+    gw_loop *loop;
+} rig;
+
+static rig *start(bool latched)
+{
+    static rig r;
+    const gw_operator nobody = {0};
+    memset(&device, 0, sizeof device);
+    device.info = (gw_device_info){.class = GW_DEVICE_ADMITTANCE, .measures_wrench = true};
+    r.slot = calloc(1, sizeof *r.slot);
+    strcpy(r.slot->id, "faults");
+    r.slot->driver = &faults;
+    r.slot->device = (gw_driver_device *)&device;
+    r.slot->program = gw_operator_program_create(&nobody);
+    gw_guided_def body = fixture_body(fixture_turning(GW_LOCUS_PLANE));
+    gw_loop_def def = gw_loop_def_default();
+    def.scenario = fixture_scenario(&body, r.slot, 1000);
+    def.scenario->latched = def.scenario->tools[0].latched = latched;
+    gw_halt_latch_init(&r.halt);
+    def.halt = &r.halt;
+    r.loop = gw_loop_create(&def, NULL);
+    assert_non_null(r.loop);
+    assert_true(gw_loop_send(r.loop, &(gw_command){.kind = GW_COMMAND_STATE, .state = GW_RUNNING}));
+    nap(50);
+    return &r;
+}
+
+static void stop(rig *r)
+{
+    gw_loop_destroy(r->loop);
+    gw_device_slot_close(r->slot);
+}
+
+static uint64_t missed(rig *r)
+{
+    gw_snapshot s;
+    gw_loop_snapshot(r->loop, &s);
+    return s.missed;
+}
+
+/* ---- tests ------------------------------------------------------------------------------------
+ */
+
+static void the_command_comes_down_while_the_loop_hangs(void **state)
+{
+    (void)state;
+    rig *r = start(true);
+    gw_halt_record record;
+    int before = atomic_load(&device.shares);
+    atomic_store(&device.hang_ms, 100);
+    nap(200);
+    int after = atomic_load(&device.shares);
+    double last = 1;
+    int64_t zero_ns = 0;
+    assert_true(after > before + 10);
+    for (int i = before; i < after; i++) {
+        assert_true(device.share[i].after_ns > 1900000);
+        if (device.share[i].after_ns > 25000000) /* nobody else had the processors for so long */
+            assert_true(device.share[i].share == 0);
+        if (device.share[i].share == 0 && zero_ns == 0 && last > 0)
+            zero_ns = device.share[i].after_ns;
+        last = device.share[i].share;
+    }
+    print_message("zero after %.1f ms\n", 1e-6 * (double)zero_ns);
+    assert_true(zero_ns > 0 && zero_ns < 60000000);
+    assert_true(gw_halt_latch_read(&r->halt, &record));
+    assert_true(record.cause == GW_HALT_WATCHDOG || record.cause == GW_HALT_OVERRUN);
+    assert_false(atomic_load(&device.engaged));
+    stop(r);
+}
+
+static void a_latched_device_stays_off_until_armed(void **state)
+{
+    (void)state;
+    rig *r = start(true);
+    gw_snapshot s;
+    assert_true(atomic_load(&device.engaged));
+    atomic_store(&device.hang_ms, 60);
+    nap(150);
+    gw_loop_snapshot(r->loop, &s);
+    assert_true(s.halted && s.state == GW_PAUSED && !atomic_load(&device.engaged));
+    uint64_t tick = s.tick;
+    nap(50);
+    gw_loop_snapshot(r->loop, &s);
+    assert_true(s.tick == tick && !atomic_load(&device.engaged));
+    assert_true(gw_halt_latch_arm(&r->halt, gw_halt_latch_now(&r->halt)));
+    nap(20);
+    assert_true(atomic_load(&device.engaged));
+    stop(r);
+}
+
+static void a_lenient_device_goes_on_and_missed_ticks_are_counted(void **state)
+{
+    (void)state;
+    rig *r = start(false);
+    gw_snapshot s, t;
+    gw_loop_snapshot(r->loop, &s);
+    uint64_t before = missed(r);
+    atomic_store(&device.hang_ms, 300);
+    nap(500);
+    gw_loop_snapshot(r->loop, &t);
+    assert_false(t.halted);
+    assert_true(atomic_load(&device.engaged) && t.tick > s.tick);
+    assert_true(t.missed >= before + 299 && t.missed < before + 490);
+    /* none of them was made up for */
+    assert_true(t.tick - s.tick < 500 - 290);
+    stop(r);
+}
+
+static void a_latched_device_that_falls_silent_is_off_within_two_ticks(void **state)
+{
+    (void)state;
+    gw_halt_record record;
+    for (int garbage = 0; garbage < 2; garbage++) {
+        rig *r = start(true);
+        atomic_store(garbage ? &device.garbage : &device.silent, true);
+        nap(30);
+        assert_false(atomic_load(&device.engaged));
+        assert_true(gw_halt_latch_read(&r->halt, &record) && record.cause == GW_HALT_DISCONNECT);
+        atomic_store(&device.silent, false);
+        atomic_store(&device.garbage, false);
+        nap(30);
+        assert_false(atomic_load(&device.engaged));
+        stop(r);
+    }
+}
+
+static void a_lenient_device_that_falls_silent_comes_back(void **state)
+{
+    (void)state;
+    rig *r = start(false);
+    atomic_store(&device.silent, true);
+    nap(30);
+    assert_false(gw_halt_latch_read(&r->halt, NULL));
+    atomic_store(&device.silent, false);
+    nap(30);
+    assert_true(atomic_load(&device.engaged));
+    stop(r);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_command_comes_down_while_the_loop_hangs),
+        cmocka_unit_test(a_latched_device_stays_off_until_armed),
+        cmocka_unit_test(a_lenient_device_goes_on_and_missed_ticks_are_counted),
+        cmocka_unit_test(a_latched_device_that_falls_silent_is_off_within_two_ticks),
+        cmocka_unit_test(a_lenient_device_that_falls_silent_comes_back),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
