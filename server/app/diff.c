@@ -238,7 +238,7 @@ static void compare_devices(const gw_scene *base, const gw_scene *scene, app_dif
         d->scenario = true;
     for (int i = 0; i < base->device_count && i < scene->device_count; i++) {
         const gw_device *a = &base->devices[i], *b = &scene->devices[i];
-        d->scenario |= !same_id(a->id, b->id) || !app_same_device(a, b);
+        d->scenario |= !same_id(a->id, b->id) || !app_same_device(a, b) || a->safety != b->safety;
         d->operators |= !app_same_operator(&a->operator, & b->operator);
     }
 }

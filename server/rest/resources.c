@@ -381,6 +381,7 @@ static json_t *show_device(const resource_view *view, int index)
     gw_device_info info;
     const gw_device *device = &view->document->scene->devices[index];
     json_t *json = wire_device(device);
+    json_object_set_new(json, "safety", wire_safety(device));
     if (app_device_info(view->app, device->id, &info))
         json_object_set_new(json, "info", wire_device_info(&info));
     return json;

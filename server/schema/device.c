@@ -248,12 +248,48 @@ static void finish_device(void *device)
 
 INITIAL(no_device, gw_device, (gw_device){0})
 
+/* Two words; where none is said the driver decides. */
+static const char *const safeties[] = {"latched", "lenient", NULL};
+static const wire_field safety_word = {.name = "safety", .choices = safeties, .size = sizeof(int)};
+
+DECODE(decode_safety)
+{
+    int word = 0;
+    if (!CHOICE->decode(&safety_word, value, at, &word, error))
+        return false;
+    ((gw_device *)owner)->safety = word == 0 ? GW_SAFETY_LATCHED : GW_SAFETY_LENIENT;
+    return true;
+}
+
+ENCODE(encode_safety)
+{
+    return wire_safety(owner);
+}
+
+json_t *wire_safety(const gw_device *device)
+{
+    return json_string(safeties[gw_device_latched(device) ? 0 : 1]);
+}
+
+SCHEMA(schema_safety)
+{
+    return wire_schema_choice(&safety_word);
+}
+
+WHEN(states_safety, gw_device, it->safety != GW_SAFETY_BY_DRIVER)
+
+static const wire_type safety = {decode_safety, encode_safety, schema_safety};
+
 static const wire_field of_device[] = {
     {"id", ID, AT(gw_device, id), REQUIRED},
     {"driver", STRING, AT(gw_device, driver), REQUIRED},
     {"profile", STRING, AT(gw_device, profile), WRITE_ONLY}, /* told among the settings */
     {"settings", &settings, .table = &patched_settings},
     {"operator", OBJECT, AT(gw_device, operator), .table = &wire_table_operator},
+    {"safety", &safety, .when = states_safety,
+     .about = "latched: once the loop stalls or the device falls silent it is off until armed; "
+              "lenient: that is told, and it goes on. Without a word latched where the device "
+              "moves, lenient where it is simulated; answers of /devices tell which"},
     {"info", OBJECT, .flags = READ_ONLY | SOMETIMES, .table = &wire_table_device_info},
     {0}};
 const wire_table wire_table_device = {.name = "Device",

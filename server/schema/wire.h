@@ -102,6 +102,7 @@ json_t *wire_operator(const gw_operator *operator);
 json_t *wire_task(const gw_task *task);
 json_t *wire_task_progress(const gw_task_progress *progress);
 json_t *wire_driver(const gw_driver *driver);
+json_t *wire_safety(const gw_device *device); /* in effect, stated or not */
 json_t *wire_device_info(const gw_device_info *info);
 json_t *wire_mesh(const gw_mesh *mesh);       /* its triangles */
 json_t *wire_mesh_about(const gw_mesh *mesh); /* how many, whether closed, how large */

@@ -1,0 +1,69 @@
+// The process is stopped while it runs: a device that is latched stays off until armed, a lenient one
+// goes on, and no tick that was missed is made up for or forgotten.
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { client, sleep, start, stream, until } from './server.mjs';
+
+let server, expect;
+before(async () => {
+  server = await start({ args: ['--scene', 'cone-on-cylinder'] });
+  ({ expect } = await client(server));
+});
+after(() => server?.stop());
+
+const now = async () => (await expect(200, 'GET', '/simulation')).json;
+
+async function stopped(ms) {
+  process.kill(server.pid, 'SIGSTOP');
+  const began = performance.now();
+  await sleep(ms);
+  process.kill(server.pid, 'SIGCONT');
+  return performance.now() - began;
+}
+
+test('a device says whether it is latched; a simulated one is lenient unless told otherwise', async () => {
+  assert.equal((await expect(200, 'GET', '/devices/sim')).json.safety, 'lenient');
+  assert.equal((await expect(200, 'GET', '/scene')).json.devices[0].safety, undefined);
+  assert.equal((await expect(200, 'PATCH', '/devices/sim', { safety: 'latched' })).json.safety, 'latched');
+  assert.equal((await expect(200, 'GET', '/scene')).json.devices[0].safety, 'latched');
+  assert.match((await expect(400, 'PATCH', '/devices/sim', { safety: 'brave' })).json.detail, /latched/);
+  await expect(200, 'PATCH', '/devices/sim', { safety: null });
+  assert.equal((await expect(200, 'GET', '/devices/sim')).json.safety, 'lenient');
+});
+
+test('a lenient device goes on; every missed tick is counted', { timeout: 60000 }, async () => {
+  await expect(200, 'PUT', '/simulation', { state: 'running' });
+  await sleep(100);
+  const from = await now(), asked = performance.now();
+  const lost = await stopped(1000);
+  const to = await until('ticks after it', async () => {
+    const s = await now();
+    return s.tick > from.tick + 100 && s;
+  });
+  const due = performance.now() - asked;
+  assert.equal(to.halted, false);
+  assert.ok(to.missed - from.missed >= lost - 20, `${to.missed - from.missed} missed of ${lost} ms`);
+  assert.ok(to.tick - from.tick + to.missed - from.missed <= due + 20, 'none is counted twice or made up for');
+  assert.ok(to.tick - from.tick >= due - (to.missed - from.missed) - 30, 'none is forgotten');
+});
+
+for (const ms of [40, 300])
+  test(`a latched device that was stopped for ${ms} ms stays off`, { timeout: 60000 }, async () => {
+    await expect(200, 'PATCH', '/devices/sim', { safety: 'latched' });
+    await expect(200, 'PUT', '/simulation', { state: 'running' });
+    const live = stream(server);
+    await live.wait('hello');
+    await sleep(100);
+    assert.equal((await now()).halted, false);
+    await stopped(ms);
+    const told = await live.wait('event', (m) => m.event.kind === 'halted');
+    assert.ok(['overrun', 'watchdog'].includes(told.event.cause), told.event.message);
+    const then = await now();
+    assert.deepEqual([then.halted, then.state, then.halt.cause], [true, 'paused', told.event.cause]);
+    await expect(409, 'PUT', '/simulation', { state: 'running' });
+    await sleep(50);
+    assert.equal((await now()).tick, then.tick);
+    await expect(200, 'POST', '/simulation/arm');
+    assert.equal((await expect(200, 'PUT', '/simulation', { state: 'running' })).json.state, 'running');
+    await live.close();
+  });
