@@ -135,6 +135,9 @@ typedef struct gw_system gw_system;
 gw_system *gw_system_create(const gw_system_def *def, gw_error *error);
 void gw_system_destroy(gw_system *system);
 
+/* Whether the surfaces of a closure can touch; GW_BAD_INPUT that says which can. */
+bool gw_closure_check(const gw_closure_def *closure, gw_error *error);
+
 /* The system as a model (rt/dynamics/model.h): tree coordinates in the order of the bodies, bodies
  * as numbered in the definition. The model is a value that may be copied and put back; it belongs
  * to the system, whose memory every copy works in, so one thread at a time uses all of them. */

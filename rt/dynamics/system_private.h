@@ -183,9 +183,6 @@ void gw_closure_row_counts(const gw_closure_def *def, int *positions, int *veloc
 void gw_contact_rows(const gw_system *system, const gw_closure_def *def, gw_closure_row *positions,
                      gw_closure_row *velocities);
 
-/* Whether there are rows for its surfaces. */
-bool gw_closure_check(const gw_closure_def *def, gw_error *error);
-
 /* ---- springs: system_springs.c --------------------------------------------------------------- */
 
 /* Their wrenches on the bodies into `by_springs`; adds the power of their dampers. */

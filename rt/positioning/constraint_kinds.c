@@ -94,7 +94,8 @@ bool gw_constraint_fits(gw_constraint_kind kind, gw_element_kind a, gw_element_k
 
 bool gw_constraint_has_value(gw_constraint_kind kind)
 {
-    return gw_constraint_kind_info_of(kind)->value != GW_NO_VALUE;
+    return gw_constraint_is_positional(kind) &&
+           gw_constraint_kind_info_of(kind)->value != GW_NO_VALUE;
 }
 
 bool gw_constraint_has_length(gw_constraint_kind kind)

@@ -19,8 +19,20 @@ typedef enum gw_constraint_kind {
     GW_COINCIDENT, /* contained: distance 0 */
     GW_PARALLEL,
     GW_PERPENDICULAR,
-    GW_CONSTRAINT_KIND_COUNT
+    GW_CONSTRAINT_KIND_COUNT,
+    /* Between surfaces of two objects of a scene, and of velocities: no rows of the table, the
+     * solver has nothing to say of them (rt/scene/surface.h). */
+    GW_SLIDING = GW_CONSTRAINT_KIND_COUNT, /* contact kept */
+    GW_ROLLING,                            /* and no slip where they touch */
+    GW_PURE_ROLLING,                       /* nor spin about the normal */
+    GW_KNIFE_EDGE, /* a's point has no velocity along a's direction, relative to b */
+    GW_ANY_CONSTRAINT_COUNT
 } gw_constraint_kind;
+
+static inline bool gw_constraint_is_positional(gw_constraint_kind kind)
+{
+    return kind < GW_CONSTRAINT_KIND_COUNT;
+}
 
 /* The sense of two directed elements that end up along one another. */
 typedef enum gw_sense { GW_EITHER, GW_SAME, GW_OPPOSITE } gw_sense;

@@ -11,6 +11,7 @@
 
 #include "drivers/driver.h"
 #include "rt/scene/scene.h"
+#include "rt/scene/surface.h"
 
 #define CONTACT_RATE_MIN 10   /* Hz of the world thread: slower, and candidates have been passed */
 #define CONTACT_RATE_MAX 1000 /* and faster than most ticks there is nothing to gain */
@@ -432,32 +433,6 @@ static bool check_bound(const gw_scene_constraint *c, const gw_element *a, const
         gw_element_kind_name(a->kind), gw_element_kind_name(b->kind));
 }
 
-/* A free object may be joined to fixed objects only: with others it would form a mechanism with
- * closed loops. */
-static bool check_free_constraint(const gw_scene *s, const gw_object *a, const gw_object *b,
-                                  int index, gw_error *error)
-{
-    const gw_object *free = a->free ? a : b, *other = a->free ? b : a;
-    bool held = false;
-    char where[64];
-    if (!free->free || other->fixed)
-        return true;
-    for (int i = 0; i < s->tool_count; i++)
-        held = held || strcmp(s->tools[i].object, other->id) == 0;
-    snprintf(where, sizeof where, "/constraints/%d/%c", index, other == a ? 'a' : 'b');
-    if (other->free)
-        return gw_fail(error, GW_NOT_YET, where,
-                       "\"%s\" and \"%s\" are both free: a free object is joined to fixed ones "
-                       "only, bodies joined to one another are a mechanism's links",
-                       free->id, other->id);
-    return gw_fail(error, GW_NOT_YET, where,
-                   held ? "a tool holds \"%s\" and \"%s\" is free: a free object is joined to "
-                          "fixed ones only; without \"free\" it follows the hand"
-                        : "\"%s\" may move and \"%s\" is free: a free object is joined to fixed "
-                          "ones only; make the first fixed, or the second not free",
-                   other->id, free->id);
-}
-
 /* The layout does not place links. */
 static bool refuse_enabled(const gw_scene *s, const gw_scene_constraint *c, int index,
                            gw_error *error)
@@ -470,11 +445,52 @@ static bool refuse_enabled(const gw_scene *s, const gw_scene_constraint *c, int 
                    a ? c->a.object : c->b.object);
 }
 
+/* Sliding, rolling, knife edges: surfaces that can touch, of two objects of which one can move. */
+static bool check_velocity_constraint(const gw_scene *s, const gw_scene_constraint *c, int index,
+                                      gw_error *error)
+{
+    gw_closure_def closure;
+    bool swapped;
+    int a = gw_scene_object(s, c->a.object), b = gw_scene_object(s, c->b.object);
+    if (a < 0)
+        return refuse_reference(s, c->a.object, "constraints", index, "/a", error);
+    if (b < 0)
+        return refuse_reference(s, c->b.object, "constraints", index, "/b", error);
+    if (a == b)
+        return gw_scene_invalid(
+            error, "constraints", index, "/b",
+            "a and b are features of one object: a constraint joins two objects");
+    if (s->objects[a].fixed && s->objects[b].fixed)
+        return gw_scene_invalid(error, "constraints", index, "/a",
+                                "both objects are fixed: one must move");
+    if (s->objects[a].massless || s->objects[b].massless)
+        return gw_scene_invalid(error, "constraints", index, "/type",
+                                "what rolls or slides has mass: one of the objects is massless");
+    if (c->value != 0)
+        return gw_scene_invalid(error, "constraints", index, "/value",
+                                "the value is %g, but this type has none: leave it out", c->value);
+    if (c->bound != GW_BOUND_EQUAL)
+        return gw_scene_invalid(error, "constraints", index, "/bound",
+                                "only a distance can be one-sided: type must be \"distance\"");
+    if (c->unilateral == GW_CONTACT_UNILATERAL) {
+        char where[64];
+        snprintf(where, sizeof where, "/constraints/%d/contact", index);
+        return gw_fail(error, GW_NOT_YET, where,
+                       "contacts that may part come with a later version: \"bilateral\"");
+    }
+    return gw_scene_velocity_closure(s, index, &closure, &swapped, error);
+}
+
 static bool check_constraint(const gw_scene *s, const gw_scene_constraint *c, int index,
                              gw_error *error)
 {
     gw_element a, b;
     const char *why = "";
+    if (!gw_constraint_is_positional(c->kind))
+        return check_velocity_constraint(s, c, index, error);
+    if (c->inside)
+        return gw_scene_invalid(error, "constraints", index, "/inside",
+                                "only what rolls or slides can be inside a surface");
     if (!check_ref(s, &c->a, index, "/a", &a, error) ||
         !check_ref(s, &c->b, index, "/b", &b, error))
         return false;
@@ -491,8 +507,6 @@ static bool check_constraint(const gw_scene *s, const gw_scene_constraint *c, in
                                 "both objects are fixed: one must move");
     if (link && c->enabled)
         return refuse_enabled(s, c, index, error);
-    if (!link && !check_free_constraint(s, &s->objects[ia], &s->objects[ib], index, error))
-        return false;
     return check_value(c, &a, &b, index, error) && check_bound(c, &a, &b, index, error);
 }
 

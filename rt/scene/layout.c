@@ -192,8 +192,8 @@ static bool collect_constraints(builder *w, gw_error *error)
     gw_layout *l = w->layout;
     for (int i = 0; i < w->scene->constraint_count; i++) {
         const gw_scene_constraint *c = &w->scene->constraints[i];
-        if (!c->enabled || c->bound != GW_BOUND_EQUAL)
-            continue; /* unilateral ones are the loop's */
+        if (!c->enabled || c->bound != GW_BOUND_EQUAL || !gw_constraint_is_positional(c->kind))
+            continue; /* unilateral ones are the loop's, velocity constraints the systems' */
         gw_layout_edge *e = &l->edges[l->edge_count++];
         resolve_edge(w, i, e);
         if (w->tool[e->edge.a] >= 0 && w->tool[e->edge.b] >= 0)

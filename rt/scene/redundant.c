@@ -281,10 +281,10 @@ static bool solve_object(const gw_scene *scene, const gw_layout *layout, int obj
 static bool solve_system(const gw_scene *scene, const gw_layout *layout,
                          const gw_scene_system *system, int *of, gw_redundant_relations *out)
 {
-    for (int i = 0; i < system->body_count; i++)
+    for (int i = 0; i < system->member_count; i++)
         of[system->members[i].object] = i;
-    bool made = solve(scene, layout, system->length, of, system->body_count, false, out);
-    for (int i = 0; i < system->body_count; i++)
+    bool made = solve(scene, layout, system->length, of, system->member_count, false, out);
+    for (int i = 0; i < system->member_count; i++)
         of[system->members[i].object] = -1;
     return made;
 }
@@ -303,7 +303,7 @@ bool gw_layout_redundant(const gw_scene *scene, const gw_layout *layout,
             made = solve_object(scene, layout, p->object, of, out);
     }
     for (int i = 0; made && i < layout->system_count; i++)
-        if (layout->systems[i] && layout->systems[i]->body_count <= MOST_BODIES)
+        if (layout->systems[i] && layout->systems[i]->member_count <= MOST_BODIES)
             made = solve_system(scene, layout, layout->systems[i], of, out);
     free(of);
     return made;

@@ -61,6 +61,9 @@ typedef struct gw_feature_ref {
  * object: the loop pushes objects back from them (rt/sim/unilateral.h). */
 typedef enum gw_bound { GW_BOUND_EQUAL, GW_BOUND_AT_LEAST, GW_BOUND_AT_MOST } gw_bound;
 
+/* Whether what rolls or slides is held to the surface or may part from it. */
+typedef enum gw_contact_side { GW_CONTACT_BILATERAL, GW_CONTACT_UNILATERAL } gw_contact_side;
+
 typedef struct gw_scene_constraint {
     char id[GW_MAX_ID + 1];
     gw_constraint_kind kind;
@@ -69,6 +72,8 @@ typedef struct gw_scene_constraint {
     double value;
     gw_sense sense;
     bool enabled;
+    bool inside; /* of rolling and sliding: within b's surface */
+    gw_contact_side unilateral;
 } gw_scene_constraint;
 
 /* A contact material; a pair takes the geometric mean of frictions, the smaller restitution, and

@@ -11,6 +11,7 @@
 #include "rt/scene/scene_system.h"
 
 #include "rt/haptics/operational_space.h"
+#include "rt/scene/surface.h"
 
 #include <assert.h>
 #include <math.h>
@@ -85,7 +86,8 @@ static void relate_all(grouping *g)
     for (int i = 0; i < s->constraint_count; i++) {
         const gw_scene_constraint *c = &s->constraints[i];
         if (c->enabled && c->bound == GW_BOUND_EQUAL)
-            relate(g, gw_scene_object(s, c->a.object), gw_scene_object(s, c->b.object), false);
+            relate(g, gw_scene_object(s, c->a.object), gw_scene_object(s, c->b.object),
+                   !gw_constraint_is_positional(c->kind));
     }
     for (int i = 0; i < s->joint_count; i++) {
         const gw_scene_joint *j = &s->joints[i];
@@ -506,6 +508,7 @@ static gw_system_body_def *add_body(builder *w, int object, int joint)
                               .parent_from_f = gw_pose_identity(),
                               .body_from_m = gw_pose_identity()};
     s->members[s->body_count] = (gw_system_member){.object = object, .joint = joint};
+    s->member_count = s->body_count + 1;
     w->body[object] = s->body_count++;
     return d;
 }
@@ -652,6 +655,56 @@ static bool add_closures(builder *w, gw_error *error)
     return true;
 }
 
+/* ---- velocity constraints ------------------------------------------------------------------- */
+
+/* A fixed object as a body, for closures whose first body it is. */
+static int fixed_body(builder *w, int object)
+{
+    gw_scene_system *s = w->out;
+    for (int i = s->member_count; i < s->body_count; i++)
+        if (s->members[i].object == object)
+            return i;
+    s->members[s->body_count] = (gw_system_member){.object = object, .joint = -1};
+    s->bodies[s->body_count] =
+        (gw_system_body_def){.mass = gw_object_mass(&w->scene->objects[object]),
+                             .parent = GW_GROUND,
+                             .joint = GW_MOBILIZER_FIXED,
+                             .parent_from_f = w->poses[object],
+                             .body_from_m = gw_pose_identity()};
+    return s->body_count++;
+}
+
+/* A surface or a line of a fixed object, in the world. */
+static void move_to_world(const gw_pose *world_from_object, gw_surface *surface)
+{
+    surface->point = gw_pose_point(world_from_object, surface->point);
+    surface->axis = gw_rotate(world_from_object->q, surface->axis);
+}
+
+static bool add_velocity_constraints(builder *w, gw_error *error)
+{
+    const gw_scene *s = w->scene;
+    for (int i = 0; i < s->constraint_count; i++) {
+        const gw_scene_constraint *k = &s->constraints[i];
+        bool swapped;
+        if (!k->enabled || gw_constraint_is_positional(k->kind))
+            continue;
+        int a = gw_scene_object(s, k->a.object), b = gw_scene_object(s, k->b.object);
+        if (!is_member(w, a) && !is_member(w, b))
+            continue;
+        gw_closure_def *c = &w->out->closures[w->out->closure_count];
+        if (!gw_scene_velocity_closure(s, i, c, &swapped, error))
+            return false;
+        int left = swapped ? b : a, right = swapped ? a : b;
+        c->a = is_member(w, left) ? w->body[left] : fixed_body(w, left);
+        c->b = is_member(w, right) ? w->body[right] : GW_GROUND;
+        if (c->b == GW_GROUND && c->kind == GW_CLOSURE_CONTACT)
+            move_to_world(&w->poses[right], &c->contact.on_b);
+        w->out->closure_count++;
+    }
+    return true;
+}
+
 /* ---- springs and gears ---------------------------------------------------------------------- */
 
 static gw_vec3 spring_point(const builder *w, int object, gw_vec3 p)
@@ -742,9 +795,10 @@ static bool take_memory(builder *w, int members, int edges)
 {
     gw_scene_system *s = w->out;
     size_t n = (size_t)members, e = (size_t)edges, j = (size_t)w->scene->joint_count;
-    s->members = calloc(n + 1, sizeof *s->members);
-    s->bodies = calloc(n + 1, sizeof *s->bodies);
-    s->closures = calloc(e + j + 1, sizeof *s->closures);
+    size_t v = (size_t)w->scene->constraint_count; /* velocity constraints at most */
+    s->members = calloc(n + v + 1, sizeof *s->members);
+    s->bodies = calloc(n + v + 1, sizeof *s->bodies);
+    s->closures = calloc(e + j + v + 1, sizeof *s->closures);
     s->joints = calloc(j + 1, sizeof *s->joints);
     s->springs = calloc((size_t)w->scene->spring_count + 1, sizeof *s->springs);
     w->candidates = calloc(e + j + 1, sizeof *w->candidates);
@@ -848,7 +902,7 @@ static bool assemble(builder *w, gw_error *error)
         gw_system_destroy(system);
         return gw_fail(error, GW_FAILED, "", "no memory for a system of bodies");
     }
-    for (int i = 0; i < s->body_count; i++) {
+    for (int i = 0; i < s->member_count; i++) {
         gw_twist twist;
         gw_model_body(model, i, &w->poses[s->members[i].object], &twist);
         gw_system_joint(system, i, s->bodies[i].position, s->bodies[i].velocity);
@@ -882,7 +936,8 @@ gw_scene_system *gw_scene_system_create(const gw_scene *scene, const int *of_obj
         classify(&w, i);
     grow_tree(&w);
     add_springs(&w);
-    bool made = add_closures(&w, error) && add_gears(&w, error) && assemble(&w, error);
+    bool made = add_closures(&w, error) && add_gears(&w, error) &&
+                add_velocity_constraints(&w, error) && assemble(&w, error);
     give_back(&w);
     if (made)
         return w.out;
@@ -927,7 +982,7 @@ double gw_scene_system_residual(const gw_scene_system *s, const gw_pose *poses)
 
 int gw_scene_system_body(const gw_scene_system *s, int object)
 {
-    for (int i = 0; i < s->body_count; i++)
+    for (int i = 0; i < s->member_count; i++)
         if (s->members[i].object == object)
             return i;
     return -1;

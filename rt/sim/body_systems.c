@@ -33,7 +33,7 @@ static bool take_bodies(const gw_scene_dynamics_def *def, gw_dynamic_system *d)
         d->joints[i] = d->from->joints[i];
         d->coordinates[i] = gw_scene_first_coordinate(def->scene, d->joints[i].joint);
     }
-    for (size_t i = 0; i < n; i++) {
+    for (int i = 0; i < d->body_count; i++) {
         d->objects[i] = d->from->members[i].object;
         d->coms[i] = d->from->bodies[i].mass.com;
         d->names[i] = gw_name_hash(def->scene->objects[d->objects[i]].id, 0);
@@ -47,7 +47,7 @@ static bool build_system(const gw_scene_dynamics_def *def, int index, gw_dynamic
     d->from = def->layout->systems[index];
     if (!d->from)
         return gw_fail(error, GW_BAD_INPUT, "", "the scene has no solution to move on");
-    d->body_count = d->from->body_count;
+    d->body_count = d->from->member_count;
     if (!take_bodies(def, d))
         return gw_fail(error, GW_FAILED, "", "no memory for systems of bodies");
     gw_system_def system = gw_scene_system_def(d->from);
@@ -167,8 +167,9 @@ bool gw_scene_dynamics_find_body(const gw_scene_dynamics *old, uint64_t name, gw
 static void carry_system(gw_dynamic_system *d, const gw_scene_dynamics *old)
 {
     const gw_model *model = gw_system_model(d->system);
-    for (int k = 0; k < d->body_count; k++) {
+    for (int k = 0; k < gw_model_bodies(model); k++)
         gw_model_body(model, k, &d->poses[k], &d->twists[k]);
+    for (int k = 0; k < d->body_count; k++) {
         gw_scene_dynamics_find_body(old, d->names[k], &d->poses[k], &d->twists[k], &d->hands[k]);
     }
     if (!(gw_system_place(d->system, d->poses, d->twists) <= REACHED))

@@ -266,10 +266,11 @@ void gw_scene_dynamics_exchange(gw_scene_dynamics *m)
         count += tell_model(&m->bodies[i].body.model, m->bodies[i].object, m->told + count);
     for (int i = 0; i < m->system_count; i++) {
         const gw_dynamic_system *d = &m->systems[i];
-        int first = count;
-        count += tell_model(gw_system_model(d->system), 0, m->told + count);
-        for (int k = first; k < count; k++)
-            m->told[k].body = d->objects[k - first];
+        for (int k = 0; k < d->body_count; k++) {
+            gw_detection_body *told = &m->told[count++];
+            told->body = d->objects[k];
+            gw_model_body(gw_system_model(d->system), k, &told->pose, &told->twist);
+        }
     }
     memcpy(m->told + count, m->moved, (size_t)m->moved_count * sizeof *m->told);
     gw_detection_publish(m->detection, m->told, count + m->moved_count);

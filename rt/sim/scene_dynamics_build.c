@@ -159,7 +159,8 @@ static void spare_followers(const gw_scene_dynamics *m, const gw_scene *scene, t
         int a = gw_scene_object(scene, c->a.object), b = gw_scene_object(scene, c->b.object);
         if (!c->enabled || c->bound != GW_BOUND_EQUAL || a < 0 || b < 0)
             continue;
-        bool fixed = scene->objects[a].fixed || scene->objects[b].fixed;
+        bool fixed = (scene->objects[a].fixed || scene->objects[b].fixed) &&
+                     gw_constraint_is_positional(c->kind); /* what rolls touches by its rows */
         bool held_a = false, held_b = false;
         for (int k = 0; k < m->first_chain; k++) {
             held_a = held_a || m->held[k] == a;

@@ -81,9 +81,9 @@ typedef struct gw_bound_impacts gw_bound_impacts;
 /* Bodies of the world: the scene's objects, then the links of all mechanisms. */
 struct gw_scene_dynamics {
     int tool_count, chain_count, free_count, system_count;
-    gw_vec3 gravity;      /* m/s^2 */
-    int coordinate_count; /* of the scene's joints */
-    double *still;        /* as the scene states them; owned */
+    gw_vec3 gravity;              /* m/s^2 */
+    int coordinate_count;         /* of the scene's joints */
+    double *still;                /* as the scene states them; owned */
     int tool_mover[GW_MAX_TOOLS]; /* index of each tool's mover */
     int mover_count; /* of held objects, then of chains, free bodies, systems of bodies */
     int first_chain, first_free, first_system;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "rt/scene/surface.h"
 #include "server/schema/field.h"
 
 const char *const wire_senses[] = {
@@ -13,6 +14,8 @@ static const char *const bounds[] = {[GW_BOUND_EQUAL] = "equal",
                                      [GW_BOUND_AT_LEAST] = "at-least",
                                      [GW_BOUND_AT_MOST] = "at-most",
                                      NULL};
+
+static const char *const contacts[] = {"bilateral", "unilateral", NULL};
 
 /* ---- elements ------------------------------------------------------------------------------ */
 
@@ -96,7 +99,7 @@ static const char *const constraint_states[] = {"ok", "redundant", "disabled", N
 static const wire_field of_constraint[] = {
     {"id", ID, AT(gw_scene_constraint, id),
      .must = "id: must match [A-Za-z0-9_.:+-]{1,64}, or be left out"},
-    {"type", CHOICE, AT(gw_scene_constraint, kind), REQUIRED, .choices = gw_constraint_kind_names},
+    {"type", CHOICE, AT(gw_scene_constraint, kind), REQUIRED, .choices = gw_any_constraint_names},
     {"a", FEATURE_ID, AT(gw_scene_constraint, a), REQUIRED},
     {"b", FEATURE_ID, AT(gw_scene_constraint, b), REQUIRED},
     {"value", NUMBER, AT(gw_scene_constraint, value),
@@ -104,6 +107,11 @@ static const wire_field of_constraint[] = {
     {"bound", CHOICE, AT(gw_scene_constraint, bound), OMITTED, .choices = bounds,
      .about = "a distance: one-sided ones are walls"},
     {"sense", CHOICE, AT(gw_scene_constraint, sense), .choices = wire_senses},
+    {"inside", BOOLEAN, AT(gw_scene_constraint, inside), OMITTED,
+     .about = "what rolls or slides does so within b's surface, as a ball in a tube"},
+    {"contact", CHOICE, AT(gw_scene_constraint, unilateral), OMITTED, .choices = contacts,
+     .about = "what rolls or slides is held to the surface both ways; unilateral contacts come "
+              "with a later version"},
     {"enabled", BOOLEAN, AT(gw_scene_constraint, enabled)},
     {"state", CHOICE, .flags = READ_ONLY, .choices = constraint_states},
     {0}};

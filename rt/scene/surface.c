@@ -1,0 +1,137 @@
+#include "rt/scene/surface.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *const gw_any_constraint_names[GW_ANY_CONSTRAINT_COUNT + 1] = {
+    [GW_DISTANCE] = "distance",
+    [GW_ANGLE] = "angle",
+    [GW_COINCIDENT] = "coincident",
+    [GW_PARALLEL] = "parallel",
+    [GW_PERPENDICULAR] = "perpendicular",
+    [GW_SLIDING] = "sliding",
+    [GW_ROLLING] = "rolling",
+    [GW_PURE_ROLLING] = "pure-rolling",
+    [GW_KNIFE_EDGE] = "knife-edge",
+};
+
+/* ---- surfaces ------------------------------------------------------------------------------- */
+
+/* Of a shape that is no compound. */
+static bool surface_of_shape(const gw_shape *shape, const char *name, gw_surface *s)
+{
+    bool side = strcmp(name, "surface") == 0;
+    bool top = strcmp(name, "top-rim") == 0, bottom = strcmp(name, "bottom-rim") == 0;
+    *s = (gw_surface){.axis = {0, 0, 1}, .radius = shape->radius};
+    switch (shape->kind) {
+    case GW_SHAPE_SPHERE:
+        s->kind = GW_SURFACE_SPHERE;
+        return side;
+    case GW_SHAPE_CAPSULE:
+        s->kind = GW_SURFACE_CYLINDER;
+        return side;
+    case GW_SHAPE_CYLINDER:
+        s->kind = side ? GW_SURFACE_CYLINDER : GW_SURFACE_RIM;
+        s->point.z = top ? shape->height / 2 : bottom ? -shape->height / 2 : 0;
+        return side || top || bottom;
+    case GW_SHAPE_CONE:
+        s->kind = GW_SURFACE_RIM;
+        return strcmp(name, "base-rim") == 0;
+    case GW_SHAPE_BOX:
+    case GW_SHAPE_MESH:
+    case GW_SHAPE_COMPOUND:
+        break;
+    }
+    return false;
+}
+
+static bool surface_of(const gw_shape *shape, const char *name, gw_surface *s)
+{
+    char *rest;
+    if (shape->kind != GW_SHAPE_COMPOUND)
+        return surface_of_shape(shape, name, s);
+    if (strncmp(name, "part", 4) != 0)
+        return false;
+    long part = strtol(name + 4, &rest, 10);
+    if (rest == name + 4 || *rest != '.' || part < 0 || part >= shape->part_count)
+        return false;
+    const gw_part *p = &shape->parts[part];
+    if (!surface_of_shape(&p->shape, rest + 1, s))
+        return false;
+    s->point = gw_pose_point(&p->pose, s->point);
+    s->axis = gw_rotate(p->pose.q, s->axis);
+    return true;
+}
+
+bool gw_scene_surface(const gw_scene *scene, const gw_feature_ref *ref, gw_surface *surface)
+{
+    gw_element e;
+    int object = gw_scene_object(scene, ref->object);
+    if (gw_scene_element(scene, ref, &e)) {
+        *surface = (gw_surface){GW_SURFACE_PLANE, e.p, e.d, 0};
+        return e.kind == GW_PLANE;
+    }
+    return object >= 0 && surface_of(&scene->objects[object].shape, ref->feature, surface);
+}
+
+/* ---- velocity constraints -------------------------------------------------------------------- */
+
+static bool find_surface(const gw_scene *s, const gw_feature_ref *ref, int index,
+                         const char *member, gw_surface *surface, gw_error *error)
+{
+    return gw_scene_surface(s, ref, surface) ||
+           gw_scene_invalid(error, "constraints", index, member,
+                            "\"%s/%s\" is no surface: a sphere, a cylinder and a capsule have "
+                            "\"surface\", a cylinder \"top-rim\" and \"bottom-rim\", a cone "
+                            "\"base-rim\"; any plane is one",
+                            ref->object, ref->feature);
+}
+
+static bool knife_edge(const gw_scene *s, int index, gw_closure_def *c, gw_error *error)
+{
+    gw_element e;
+    const gw_scene_constraint *k = &s->constraints[index];
+    if (!gw_scene_element(s, &k->a, &e) || e.kind != GW_LINE)
+        return gw_scene_invalid(error, "constraints", index, "/a",
+                                "a knife edge is a line of the object: \"%s/%s\" is none",
+                                k->a.object, k->a.feature);
+    c->kind = GW_CLOSURE_KNIFE_EDGE;
+    c->knife_edge.point = e.p;
+    c->knife_edge.direction = e.d;
+    return true;
+}
+
+/* Spheres, cylinders and rims stand on the left, planes on the right. */
+static bool stands_right(const gw_surface *a, const gw_surface *b)
+{
+    if (a->kind == GW_SURFACE_SPHERE)
+        return true;
+    return b->kind == GW_SURFACE_PLANE;
+}
+
+bool gw_scene_velocity_closure(const gw_scene *s, int index, gw_closure_def *c, bool *swapped,
+                               gw_error *error)
+{
+    gw_surface a, b;
+    gw_error own = {0};
+    const gw_scene_constraint *k = &s->constraints[index];
+    assert(!gw_constraint_is_positional(k->kind));
+    *c = (gw_closure_def){.a = 0, .b = 1};
+    *swapped = false;
+    if (k->kind == GW_KNIFE_EDGE)
+        return knife_edge(s, index, c, error);
+    if (!find_surface(s, &k->a, index, "/a", &a, error) ||
+        !find_surface(s, &k->b, index, "/b", &b, error))
+        return false;
+    *swapped = !stands_right(&a, &b) && !k->inside;
+    c->kind = GW_CLOSURE_CONTACT;
+    c->contact = (gw_closure_contact){.on_a = *swapped ? b : a,
+                                      .on_b = *swapped ? a : b,
+                                      .inside = k->inside,
+                                      .motion = k->kind == GW_SLIDING   ? GW_CONTACT_SLIDES
+                                                : k->kind == GW_ROLLING ? GW_CONTACT_ROLLS
+                                                                        : GW_CONTACT_ROLLS_PURELY};
+    return gw_closure_check(c, &own) ||
+           gw_scene_invalid(error, "constraints", index, "/a", "%s", own.message);
+}

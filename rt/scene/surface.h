@@ -1,0 +1,25 @@
+/*
+ * Surfaces and rims of a scene's objects, and the velocity constraints between them: sliding,
+ * rolling, pure rolling, knife edges. Not for use inside a tick.
+ */
+#ifndef GW_SCENE_SURFACE_H
+#define GW_SCENE_SURFACE_H
+
+#include "rt/dynamics/system.h"
+#include "rt/scene/scene.h"
+
+/* Names on the wire of all kinds of constraints, with NULL behind the last. */
+extern const char *const gw_any_constraint_names[GW_ANY_CONSTRAINT_COUNT + 1];
+
+/* The surface that "object/feature" names, in the object's frame: `surface` of a sphere, a cylinder
+ * or a capsule (its side), `top-rim` and `bottom-rim` of a cylinder, `base-rim` of a cone, any
+ * plane; of a compound's part with partN. before it. False where it names none. */
+bool gw_scene_surface(const gw_scene *scene, const gw_feature_ref *ref, gw_surface *surface);
+
+/* The closure of an enabled velocity constraint, with a and b as its bodies 0 and 1 whatever they
+ * are: surfaces in the objects' frames, exchanged where only the other order is possible
+ * (*swapped). False with an error at /constraints/index. */
+bool gw_scene_velocity_closure(const gw_scene *scene, int index, gw_closure_def *closure,
+                               bool *swapped, gw_error *error);
+
+#endif
