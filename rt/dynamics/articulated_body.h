@@ -14,12 +14,6 @@
 
 #define GW_CHAIN_INLINE static inline __attribute__((always_inline))
 
-GW_CHAIN_INLINE gw_vec3 gw_sym3_mul(const gw_sym3 *s, gw_vec3 a)
-{
-    return gw_v3(s->xx * a.x + s->yx * a.y + s->zx * a.z, s->yx * a.x + s->yy * a.y + s->zy * a.z,
-                 s->zx * a.x + s->zy * a.y + s->zz * a.z);
-}
-
 GW_CHAIN_INLINE gw_mat3 gw_mat3_product(const gw_mat3 *a, const gw_mat3 *b)
 {
     gw_mat3 out;
@@ -28,20 +22,6 @@ GW_CHAIN_INLINE gw_mat3 gw_mat3_product(const gw_mat3 *a, const gw_mat3 *b)
             out.m[i][j] =
                 a->m[i][0] * b->m[0][j] + a->m[i][1] * b->m[1][j] + a->m[i][2] * b->m[2][j];
     return out;
-}
-
-/* R I R^T */
-GW_CHAIN_INLINE gw_sym3 gw_sym3_turned(const gw_mat3 *r, const gw_sym3 *s)
-{
-    gw_vec3 x = gw_sym3_mul(s, gw_v3(r->m[0][0], r->m[0][1], r->m[0][2]));
-    gw_vec3 y = gw_sym3_mul(s, gw_v3(r->m[1][0], r->m[1][1], r->m[1][2]));
-    gw_vec3 z = gw_sym3_mul(s, gw_v3(r->m[2][0], r->m[2][1], r->m[2][2]));
-    return (gw_sym3){r->m[0][0] * x.x + r->m[0][1] * x.y + r->m[0][2] * x.z,
-                     r->m[0][0] * y.x + r->m[0][1] * y.y + r->m[0][2] * y.z,
-                     r->m[1][0] * y.x + r->m[1][1] * y.y + r->m[1][2] * y.z,
-                     r->m[0][0] * z.x + r->m[0][1] * z.y + r->m[0][2] * z.z,
-                     r->m[1][0] * z.x + r->m[1][1] * z.y + r->m[1][2] * z.z,
-                     r->m[2][0] * z.x + r->m[2][1] * z.y + r->m[2][2] * z.z};
 }
 
 /* Column 2: the joint's axis in world axes. */

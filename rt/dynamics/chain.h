@@ -16,6 +16,7 @@
 #include "rt/dynamics/joint.h"
 #include "rt/dynamics/joint_forces.h"
 #include "rt/dynamics/model.h"
+#include "rt/dynamics/sym3.h"
 #include "rt/geometry/shape.h"
 
 typedef struct gw_chain_link {
@@ -39,11 +40,6 @@ typedef struct gw_chain_def {
     gw_pose link_from_held;
     double dt; /* period that limits' springs must be stable at (s); 0: 1e-3 */
 } gw_chain_def;
-
-/* Lower triangle of a symmetric matrix. */
-typedef struct gw_sym3 {
-    double xx, yx, yy, zx, zy, zz;
-} gw_sym3;
 
 /* One link's state for the recursion: constants of the definition, then what depends on q and v.
  * Its axes are the link's frame turned so that z is the joint's axis. World vectors are from the

@@ -63,14 +63,16 @@ static void project_columns(gw_system *s, double (*columns)[6])
         for (int i = 0; i < s->dof; i++)
             s->generalised[i] = columns[i][l];
         gw_system_answer(s, false);
-        for (int i = 0; i < s->body_count; i++)
+        for (int i = 0; i < s->body_count; i++) {
             memset(s->bodies[i].force, 0, sizeof s->bodies[i].force);
+            memset(s->bodies[i].rest, 0, sizeof s->bodies[i].rest);
+        }
         gw_closures_push_multipliers(s);
         /* J_c^T of what the multipliers push, from the tips to the roots */
         for (int i = s->body_count - 1; i >= 0; i--) {
             gw_system_body *k = &s->bodies[i];
             for (int j = 0; j < k->dof; j++)
-                columns[k->first + j][l] += gw_dot6(k->columns[j], k->force);
+                columns[k->first + j][l] += k->rest[j] + gw_dot6(k->columns[j], k->force);
             if (k->def.parent < 0)
                 continue;
             double *p = s->bodies[k->def.parent].force;
@@ -84,19 +86,21 @@ static void project_columns(gw_system *s, double (*columns)[6])
 /* The accelerations that the rows' own bias asks for: (1 - Q) v-dot. */
 static void answer_bias(gw_system *s)
 {
-    for (int i = 0; i < s->active_rows; i++)
-        s->right[i] = -s->rows[i].scale * s->rows[i].bias;
+    for (int i = 0; i < s->row_count; i++)
+        s->right[i] = -s->rows[i].scale * gw_closures_bias(s, &s->rows[i]);
     gw_closures_answer(s);
 }
 
-/* Columns by the path to the root; the drift by the bias accelerations along it. */
+/* Columns by the path to the root. */
 static void model_jacobian(const gw_model *model, double (*columns)[6], double *drift)
 {
     gw_system *s = system_of(model);
     const gw_system_body *held = &s->bodies[s->held];
     gw_vec3 arm = gw_rotate(held->pose.q, s->body_from_held.p), at = gw_add(held->pose.p, arm);
     memset(columns, 0, (size_t)s->dof * sizeof *columns);
-    gw_vec3 a = gw_cross(held->twist.w, gw_cross(held->twist.w, arm)), alpha = {0, 0, 0};
+    gw_vec3 alpha = gw_angular_part(held->coasting);
+    gw_vec3 a = gw_add(gw_linear_part(held->coasting), gw_cross(alpha, arm));
+    a = gw_add(a, gw_cross(held->twist.w, gw_cross(held->twist.w, arm)));
     for (int i = s->held; i >= 0; i = s->bodies[i].def.parent) {
         const gw_system_body *k = &s->bodies[i];
         gw_vec3 to = gw_sub(at, k->pose.p);
@@ -105,8 +109,6 @@ static void model_jacobian(const gw_model *model, double (*columns)[6], double *
             gw_spatial_set(columns[k->first + j],
                            gw_add(gw_linear_part(k->columns[j]), gw_cross(w, to)), w);
         }
-        a = gw_add(a, gw_add(gw_linear_part(k->bias), gw_cross(gw_angular_part(k->bias), to)));
-        alpha = gw_add(alpha, gw_angular_part(k->bias));
     }
     if (s->row_count > 0) {
         project_columns(s, columns);
@@ -341,9 +343,9 @@ int gw_system_mobility(gw_system *s)
 int gw_system_position_dof(gw_system *s)
 {
     system_of(&s->model->model);
-    gw_closures_factor(s, s->position_rows);
+    gw_closures_factor(s, GW_ROWS_OF_POSITIONS);
     int rank = s->rank;
-    gw_closures_factor(s, s->row_count);
+    gw_closures_factor(s, GW_ROWS_OF_CLOSURES);
     return s->dof - rank;
 }
 
@@ -401,6 +403,16 @@ gw_wrench gw_system_joint_wrench(const gw_system *s, int index)
 
 /* ---- making --------------------------------------------------------------------------------- */
 
+static bool is_identity(const gw_pose *x)
+{
+    return gw_norm2(x->p) == 0 && fabs(x->q.w) == 1 && x->q.x == 0 && x->q.y == 0 && x->q.z == 0;
+}
+
+static gw_sym3 lower_of(const gw_mat3 *m)
+{
+    return (gw_sym3){m->m[0][0], m->m[1][0], m->m[1][1], m->m[2][0], m->m[2][1], m->m[2][2]};
+}
+
 /* About any axis through the centre of mass, at least (kg m^2). */
 static double least_inertia(const gw_mass *m)
 {
@@ -429,6 +441,8 @@ static void init_body(gw_system_body *k, const gw_system_body_def *def, int firs
                           .m_from_body = gw_pose_inverse(&def->body_from_m),
                           .dof = gw_mobilizers[def->joint].dof,
                           .first = first,
+                          .is_at_joint = is_identity(&def->body_from_m),
+                          .inertia_in_body = lower_of(&def->mass.inertia),
                           .only_springs = true,
                           .least_inertia = least_inertia(&def->mass)};
     k->damping_rate = damping_rate(def, k->least_inertia);
@@ -459,11 +473,10 @@ static bool take_memory(gw_system *s)
     size_t n = (size_t)s->body_count, springs = (size_t)s->spring_count;
     size_t m = (size_t)s->row_count + 3 * springs, d = (size_t)s->dof;
     size_t stages = 2 * GW_RK_MAX_STAGES + 2 * GW_SYSTEM_RUNS + 5;
-    double *numbers = s->numbers = calloc(2 * m * m + 2 * m + stages * d + 1, sizeof *numbers);
+    double *numbers = s->numbers = calloc(stages * d + 1, sizeof *numbers);
     s->closures = calloc((size_t)s->closure_count + 1, sizeof *s->closures);
     s->springs = calloc(springs + 1, sizeof *s->springs);
     s->rows = calloc(m + 1, sizeof *s->rows);
-    s->order = calloc(m + 1, sizeof *s->order);
     s->models = calloc(d + 1, sizeof *s->models);
     s->motor_states = calloc(d * (GW_SYSTEM_RUNS + 1) + 1, sizeof *s->motor_states);
     s->home = calloc(3 * n + 1, sizeof *s->home);
@@ -471,13 +484,9 @@ static bool take_memory(gw_system *s)
     s->twists = calloc(n + 1, sizeof *s->twists);
     s->on = calloc(4 * n + 1, sizeof *s->on);
     s->model = calloc(1, sizeof *s->model + n * sizeof s->model->joints[0]);
-    if (!s->numbers || !s->closures || !s->springs || !s->rows || !s->order || !s->models ||
-        !s->motor_states || !s->home || !s->poses || !s->twists || !s->on || !s->model)
+    if (!s->numbers || !s->closures || !s->springs || !s->rows || !s->models || !s->motor_states ||
+        !s->home || !s->poses || !s->twists || !s->on || !s->model)
         return false;
-    s->delassus = part_of(&numbers, m * m);
-    s->factor = part_of(&numbers, m * m);
-    s->multiplier = part_of(&numbers, m);
-    s->right = part_of(&numbers, m);
     s->generalised = part_of(&numbers, d);
     s->joint_force = part_of(&numbers, d);
     s->added = part_of(&numbers, d);
@@ -583,6 +592,11 @@ gw_system *gw_system_create(const gw_system_def *def, gw_error *error)
         assert(def->springs[i].b >= GW_GROUND && def->springs[i].b < def->body_count);
         s->springs[i] = def->springs[i];
     }
+    if (!gw_closures_init(s)) {
+        gw_fail(error, GW_FAILED, "", "no memory for a system's closures");
+        gw_system_destroy(s);
+        return NULL;
+    }
     init_model(s);
     double left = gw_closures_project(s, ASSEMBLE_STEPS);
     if (!(left <= HELD * s->length)) {
@@ -609,7 +623,7 @@ void gw_system_destroy(gw_system *s)
     free(s->closures);
     free(s->springs);
     free(s->rows);
-    free(s->order);
+    gw_closures_free(s);
     free(s->models);
     free(s->motor_states);
     free(s->home);

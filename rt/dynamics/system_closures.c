@@ -1,16 +1,15 @@
 /*
- * Closures of a system: their rows, the Delassus operator and its factors, and the projection that
- * keeps them closed. RT safe.
+ * Closures of a system: their rows, multipliers, and the projection that keeps them closed. RT
+ * safe.
  */
 #include <math.h>
 #include <string.h>
 
 #include "rt/dynamics/system_private.h"
 
-#define SAME_ROW 1e-11 /* of a row's share that is left beside others: less follows from them */
-#define NO_ROW   1e-13 /* of the largest J D^-1 J^T: less is moved by nothing */
-#define CLOSED   1e-15 /* of the length: no more to project */
-#define FLOOR    1e-12 /* of the length: below it, projection goes on while it halves what is left */
+#define CLOSED  1e-15 /* of the length: no more to project */
+#define FLOOR   1e-12 /* of the length: below it, projection goes on while it halves what is left */
+#define SETTLES 4     /* projections of positions after a substep, at most */
 
 /* ---- closures ------------------------------------------------------------------------------- */
 
@@ -49,118 +48,82 @@ static void pose_rows(const gw_system *s, const gw_closure_def *c, gw_closure_ro
 
 void gw_closures_update_rows(gw_system *s)
 {
-    gw_closure_row *positions = s->rows, *velocities = s->rows + s->position_rows;
     for (int i = 0; i < s->closure_count; i++) {
         const gw_closure_def *c = &s->closures[i];
-        int position_count, velocity_count;
-        gw_closure_row_counts(c, &position_count, &velocity_count);
+        gw_closure_row *rows = s->rows + s->blocks[i].first;
         if (c->kind == GW_CLOSURE_ROWS)
-            pose_rows(s, c, positions);
+            pose_rows(s, c, rows);
         else
-            gw_contact_rows(s, c, positions, velocities);
-        positions += position_count;
-        velocities += velocity_count;
+            gw_contact_rows(s, c, rows, rows + s->blocks[i].position_rows);
     }
 }
 
-static void push(gw_system *s, const gw_closure_row *r, double by)
+/* ---- multipliers ---------------------------------------------------------------------------- */
+
+/* e = L^-1 u of a joint. */
+static void solve_joint(const gw_system_body *k, double *e)
 {
-    s->bodies[r->a].rest[r->coordinate_a] += by * r->on_coordinate_a;
-    if (r->b >= 0)
-        s->bodies[r->b].rest[r->coordinate_b] += by * r->on_coordinate_b;
-    for (int l = 0; l < 6; l++) {
-        s->bodies[r->a].force[l] += by * r->on_a[l];
-        if (r->b >= 0)
-            s->bodies[r->b].force[l] += by * r->on_b[l];
-    }
+    memcpy(e, k->rest, (size_t)k->dof * sizeof *e);
+    gw_tree_solve_lower(k, e);
 }
 
-double gw_closures_row_of(const gw_system *s, const gw_closure_row *r)
+void gw_closures_respond(gw_system *s)
 {
-    const gw_system_body *a = &s->bodies[r->a], *b = r->b >= 0 ? &s->bodies[r->b] : NULL;
-    double sum = gw_dot6(r->on_a, a->acceleration) + r->on_coordinate_a * a->rest[r->coordinate_a];
-    if (b)
-        sum += gw_dot6(r->on_b, b->acceleration) + r->on_coordinate_b * b->rest[r->coordinate_b];
-    return sum;
-}
-
-/* The Delassus operator J D^-1 J^T in metres, factored with the row that has most left first; rows
- * of which nothing is left beside those before them are out of it. */
-void gw_closures_factor(gw_system *s, int count)
-{
-    int m = s->active_rows = count;
-    double *k = s->delassus, *l = s->factor, most = 0;
-    for (int i = 0; i < m; i++) {
-        gw_tree_clear_forces(s);
-        push(s, &s->rows[i], s->rows[i].scale);
-        gw_tree_accelerations(s, false);
-        for (int j = 0; j < m; j++)
-            k[i * m + j] = s->rows[j].scale * gw_closures_row_of(s, &s->rows[j]);
-        if (s->rows[i].compliant)
-            k[i * m + i] += 1;
-        else
-            most = fmax(most, k[i * m + i]);
-        s->order[i] = i;
-    }
-    s->rank = 0;
-    for (int at = 0; at < m; at++) {
-        /* pivot: the largest share of its own diagonal that is left */
-        int best = -1;
-        double left = SAME_ROW;
-        for (int i = at; i < m; i++) {
-            int r = s->order[i];
-            double d = k[r * m + r], rest = d;
-            if (!s->rows[r].compliant && d <= NO_ROW * most)
-                continue;
-            for (int j = 0; j < at; j++)
-                rest -= l[r * m + j] * l[r * m + j];
-            if (rest / d > left)
-                left = rest / d, best = i;
+    /* what the joints' forces do to the rows */
+    for (int i = 0; i < s->block_count; i++) {
+        const gw_closure_block *c = &s->blocks[i];
+        for (int l = 0; l < c->path_count && c->active > 0; l++) {
+            const gw_path_body *at = &s->path[c->path + l];
+            const gw_system_body *k = &s->bodies[at->body];
+            double e[6];
+            solve_joint(k, e);
+            for (int r = 0; r < c->active; r++)
+                for (int j = 0; j < k->dof; j++)
+                    s->right[c->first + r] -= s->answers[at->answers + r * k->dof + j] * e[j];
         }
-        if (best < 0)
-            break;
-        int r = s->order[best];
-        s->order[best] = s->order[at];
-        s->order[at] = r;
-        double pivot = sqrt(left * k[r * m + r]);
-        l[r * m + at] = pivot;
-        for (int i = at + 1; i < m; i++) {
-            int q = s->order[i];
-            double sum = k[q * m + r];
-            for (int j = 0; j < at; j++)
-                sum -= l[q * m + j] * l[r * m + j];
-            l[q * m + at] = sum / pivot;
+    }
+    gw_closures_solve(s);
+    /* u += L x lambda */
+    for (int i = 0; i < s->block_count; i++) {
+        const gw_closure_block *c = &s->blocks[i];
+        for (int l = 0; l < c->path_count && c->active > 0; l++) {
+            const gw_path_body *at = &s->path[c->path + l];
+            gw_system_body *k = &s->bodies[at->body];
+            double e[6] = {0};
+            for (int r = 0; r < c->active; r++)
+                for (int j = 0; j < k->dof; j++)
+                    e[j] += s->answers[at->answers + r * k->dof + j] * s->multiplier[c->first + r];
+            for (int j = 0; j < k->dof; j++)
+                for (int n = 0; n <= j; n++)
+                    k->rest[j] += k->chol[j][n] * e[n];
         }
-        s->rank = at + 1;
     }
 }
 
-/* multiplier := (J D^-1 J^T)^+ right, both of rows in metres. */
-void gw_closures_solve(gw_system *s)
+void gw_closures_answer(gw_system *s)
 {
-    int m = s->active_rows;
-    const double *l = s->factor;
-    double *x = s->multiplier;
-    memset(x, 0, (size_t)m * sizeof *x);
-    for (int i = 0; i < s->rank; i++) {
-        int r = s->order[i];
-        x[r] = s->right[r];
-        for (int j = 0; j < i; j++)
-            x[r] -= l[r * m + j] * x[s->order[j]];
-        x[r] /= l[r * m + i];
-    }
-    for (int i = s->rank - 1; i >= 0; i--) {
-        int r = s->order[i];
-        for (int j = i + 1; j < s->rank; j++)
-            x[r] -= l[s->order[j] * m + i] * x[s->order[j]];
-        x[r] /= l[r * m + i];
-    }
+    for (int i = 0; i < s->body_count; i++)
+        memset(s->bodies[i].rest, 0, sizeof s->bodies[i].rest);
+    gw_closures_respond(s);
+    gw_tree_accelerate(s);
 }
 
 void gw_closures_push_multipliers(gw_system *s)
 {
-    for (int i = 0; i < s->active_rows; i++)
-        push(s, &s->rows[i], s->rows[i].scale * s->multiplier[i]);
+    for (int i = 0; i < s->block_count; i++)
+        for (int n = 0; n < s->blocks[i].active; n++) {
+            const gw_closure_row *r = &s->rows[s->blocks[i].first + n];
+            double by = r->scale * s->multiplier[s->blocks[i].first + n];
+            gw_system_body *a = &s->bodies[r->a], *b = r->b >= 0 ? &s->bodies[r->b] : NULL;
+            a->rest[r->coordinate_a] += by * r->on_coordinate_a;
+            if (b)
+                b->rest[r->coordinate_b] += by * r->on_coordinate_b;
+            for (int l = 0; l < 6; l++) {
+                a->force[l] += by * r->on_a[l];
+                if (b)
+                    b->force[l] += by * r->on_b[l];
+            }
+        }
 }
 
 /* ---- projection ----------------------------------------------------------------------------- */
@@ -168,17 +131,53 @@ void gw_closures_push_multipliers(gw_system *s)
 double gw_closures_residual(const gw_system *s)
 {
     double worst = 0;
-    for (int i = 0; i < s->position_rows; i++)
-        worst = fmax(worst, fabs(s->rows[i].scale * s->rows[i].value));
+    for (int i = 0; i < s->closure_count; i++)
+        for (int n = 0; n < s->blocks[i].position_rows; n++) {
+            const gw_closure_row *r = &s->rows[s->blocks[i].first + n];
+            worst = fmax(worst, fabs(r->scale * r->value));
+        }
     return worst;
 }
 
-void gw_closures_answer(gw_system *s)
+/* Positions by what the active rows ask for; velocity rows ask for none. */
+static void move_onto_rows(gw_system *s)
 {
-    gw_closures_solve(s);
-    gw_tree_clear_forces(s);
-    gw_closures_push_multipliers(s);
-    gw_tree_accelerations(s, false);
+    for (int i = 0; i < s->block_count; i++)
+        for (int n = 0; n < s->blocks[i].active; n++) {
+            const gw_closure_row *r = &s->rows[s->blocks[i].first + n];
+            bool closes = i < s->closure_count && n < s->blocks[i].position_rows;
+            s->right[s->blocks[i].first + n] = closes ? -r->scale * r->value : 0;
+        }
+    gw_closures_answer(s);
+    for (int i = 0; i < s->body_count; i++) {
+        gw_system_body *k = &s->bodies[i];
+        gw_mobilizer_state from = k->joint;
+        gw_mobilizer_move(k->def.joint, &from, k->rest, &k->joint);
+    }
+}
+
+/* Velocities by J v = 0; everything else is up to date. Returns the kinetic energy that it brings.
+ */
+static double project_velocities(gw_system *s)
+{
+    double energy = 0;
+    for (int i = 0; i < s->row_count; i++)
+        s->right[i] = -s->rows[i].scale * s->rows[i].rate;
+    gw_closures_answer(s);
+    for (int i = 0; i < s->row_count; i++)
+        energy += 0.5 * s->multiplier[i] * s->rows[i].scale * s->rows[i].rate;
+    for (int i = 0; i < s->body_count; i++)
+        for (int j = 0; j < s->bodies[i].dof; j++)
+            s->bodies[i].joint.u[j] += s->bodies[i].rest[j];
+    gw_tree_update_velocities(s);
+    gw_closures_update_rows(s);
+    return energy;
+}
+
+/* Whether `now` of the rows is worth a further projection, after `before`. */
+static bool is_open(const gw_system *s, double now, double before)
+{
+    return now > CLOSED * s->length && (now < 0.5 * before || now > FLOOR * s->length);
 }
 
 double gw_closures_project(gw_system *s, int steps)
@@ -189,27 +188,38 @@ double gw_closures_project(gw_system *s, int steps)
         return 0;
     for (int n = 0; n < steps; n++, before = now) {
         now = gw_closures_residual(s);
-        if (now <= CLOSED * s->length || !(now < 0.5 * before || now > FLOOR * s->length))
+        if (!is_open(s, now, before))
             break;
-        if (s->position_rows < s->row_count)
-            gw_closures_factor(s, s->position_rows);
-        for (int i = 0; i < s->position_rows; i++)
-            s->right[i] = -s->rows[i].scale * s->rows[i].value;
-        gw_closures_answer(s);
-        for (int i = 0; i < s->body_count; i++) {
-            gw_system_body *k = &s->bodies[i];
-            gw_mobilizer_state from = k->joint;
-            gw_mobilizer_move(k->def.joint, &from, k->rest, &k->joint);
-        }
+        gw_closures_factor(s, GW_ROWS_OF_POSITIONS);
+        move_onto_rows(s);
         gw_system_update(s);
     }
-    for (int i = 0; i < s->row_count; i++)
-        s->right[i] = -s->rows[i].scale * s->rows[i].rate;
-    gw_closures_answer(s);
-    for (int i = 0; i < s->body_count; i++)
-        for (int j = 0; j < s->bodies[i].dof; j++)
-            s->bodies[i].joint.u[j] += s->bodies[i].rest[j];
-    gw_tree_update_velocities(s);
-    gw_closures_update_rows(s);
+    project_velocities(s);
     return gw_closures_residual(s);
+}
+
+void gw_closures_settle(gw_system *s)
+{
+    double before = INFINITY, now = INFINITY, weight = 0;
+    gw_tree_update_positions(s);
+    if (s->row_count == 0) {
+        gw_system_update_velocities(s);
+        return;
+    }
+    gw_closures_update_rows(s);
+    weight = gw_system_potential(s);
+    for (int n = 0; n <= SETTLES; n++, before = now) {
+        now = gw_closures_residual(s);
+        if (n == SETTLES || !is_open(s, now, before))
+            break;
+        move_onto_rows(s);
+        gw_tree_update_positions(s);
+        gw_closures_update_rows(s);
+    }
+    if (now > FLOOR * s->length) {
+        gw_closures_project(s, SETTLES);
+        return;
+    }
+    gw_system_update_velocities(s);
+    s->projected += project_velocities(s) + gw_system_potential(s) - weight;
 }

@@ -67,25 +67,34 @@ double gw_system_slip(gw_system *s)
     return dissipated;
 }
 
-void gw_system_energy(const gw_system *s, double *kinetic, double *potential)
+double gw_system_potential(const gw_system *s)
 {
-    *kinetic = *potential = 0;
+    double sum = gw_springs_energy(s);
     for (int i = 0; i < s->body_count; i++) {
         const gw_system_body *k = &s->bodies[i];
-        gw_vec3 at_com = gw_add(k->twist.v, gw_cross(k->twist.w, k->com)), w = k->twist.w;
-        double m = k->def.mass.mass;
-        *kinetic += 0.5 * m * gw_norm2(at_com) + 0.5 * gw_dot(w, gw_mat3_mul(&k->inertia_com, w));
-        *potential -= m * gw_dot(s->gravity, gw_add(k->pose.p, k->com));
+        sum -= k->def.mass.mass * gw_dot(s->gravity, gw_add(k->pose.p, k->com));
         for (int j = 0; j < k->dof; j++) {
             double stretch = k->joint.z[j] - k->def.rest[j];
-            *potential += 0.5 * k->def.stiffness[j] * stretch * stretch;
+            sum += 0.5 * k->def.stiffness[j] * stretch * stretch;
             if (k->only_springs)
                 continue;
             gw_joint_law law = gw_system_law(k, j);
-            *potential += gw_joint_energy(&law, k->joint.z[j]);
+            sum += gw_joint_energy(&law, k->joint.z[j]);
         }
     }
-    *potential += gw_springs_energy(s);
+    return sum;
+}
+
+void gw_system_energy(const gw_system *s, double *kinetic, double *potential)
+{
+    *kinetic = 0;
+    *potential = gw_system_potential(s);
+    for (int i = 0; i < s->body_count; i++) {
+        const gw_system_body *k = &s->bodies[i];
+        gw_vec3 at_com = gw_add(k->twist.v, gw_cross(k->twist.w, k->com)), w = k->twist.w;
+        *kinetic += 0.5 * k->def.mass.mass * gw_norm2(at_com) +
+                    0.5 * gw_dot(w, gw_sym3_mul(&k->inertia_com, w));
+    }
 }
 
 /* ---- from outside --------------------------------------------------------------------------- */
@@ -142,23 +151,28 @@ void gw_system_outer_power(const gw_system *s, const gw_forces *forces, gw_syste
 
 /* ---- acceleration --------------------------------------------------------------------------- */
 
-/* What acts on bodies and joints besides closures, ready for gw_tree_accelerations(). */
+/* What acts on bodies and joints besides closures, less the momentum rates at u-dot = 0. */
 static void load(gw_system *s)
 {
     for (int i = 0; i < s->body_count; i++) {
         gw_system_body *k = &s->bodies[i];
         gw_vec3 weight = gw_scale(k->def.mass.mass, s->gravity);
-        gw_wrench on = s->on[i];
-        if (s->spring_count > 0)
-            on = gw_wrench_add(on, s->by_springs[i]);
-        gw_spatial_set(k->force, gw_add(on.f, weight), gw_add(on.t, gw_cross(k->com, weight)));
-        gw_spatial_set(k->force,
-                       gw_mul_add(gw_linear_part(k->force), -k->def.damping_linear, k->twist.v),
-                       gw_mul_add(gw_angular_part(k->force), -k->def.damping_angular, k->twist.w));
-        for (int l = 0; l < 6; l++)
-            k->force[l] -= k->gyroscopic[l];
+        gw_vec3 f = gw_add(s->on[i].f, gw_sub(weight, k->needed.f));
+        gw_vec3 t = gw_add(s->on[i].t, gw_sub(gw_cross(k->com, weight), k->needed.t));
+        if (s->spring_count > 0) {
+            f = gw_add(f, s->by_springs[i].f);
+            t = gw_add(t, s->by_springs[i].t);
+        }
+        gw_spatial_set(k->force, gw_mul_add(f, -k->def.damping_linear, k->twist.v),
+                       gw_mul_add(t, -k->def.damping_angular, k->twist.w));
         memcpy(k->rest, &s->joint_force[k->first], (size_t)k->dof * sizeof *k->rest);
     }
+}
+
+double gw_closures_bias(const gw_system *s, const gw_closure_row *r)
+{
+    return r->bias + gw_dot6(r->on_a, s->bodies[r->a].coasting) +
+           (r->b >= 0 ? gw_dot6(r->on_b, s->bodies[r->b].coasting) : 0);
 }
 
 /* u-dot of every joint, in its `rest`, under s->on and s->joint_force; positions, velocities and
@@ -166,15 +180,15 @@ static void load(gw_system *s)
 static void accelerate(gw_system *s)
 {
     load(s);
-    gw_tree_accelerations(s, true);
-    if (s->active_rows == 0)
-        return;
-    for (int i = 0; i < s->active_rows; i++)
-        s->right[i] = -s->rows[i].scale * (s->rows[i].bias + gw_closures_row_of(s, &s->rows[i]));
-    gw_closures_solve(s);
-    load(s);
-    gw_closures_push_multipliers(s);
-    gw_tree_accelerations(s, true);
+    gw_tree_reduce(s);
+    for (int i = 0; i < s->block_count; i++)
+        for (int n = 0; n < s->blocks[i].active; n++) {
+            const gw_closure_row *r = &s->rows[s->blocks[i].first + n];
+            s->right[s->blocks[i].first + n] = -r->scale * gw_closures_bias(s, r);
+        }
+    if (s->active_rows > 0)
+        gw_closures_respond(s);
+    gw_tree_accelerate(s);
 }
 
 void gw_system_accelerate(gw_system *s, gw_system_work *power)
@@ -187,23 +201,18 @@ void gw_system_accelerate(gw_system *s, gw_system_work *power)
 
 void gw_system_answer(gw_system *s, bool bodies)
 {
-    for (int pass = 0; pass < 2; pass++) {
-        gw_tree_clear_forces(s);
-        for (int i = 0; i < s->body_count; i++) {
-            gw_system_body *k = &s->bodies[i];
-            memcpy(k->rest, &s->generalised[k->first], (size_t)k->dof * sizeof *k->rest);
-            if (bodies)
-                gw_spatial_set(k->force, s->on[i].f, s->on[i].t);
-        }
-        if (pass == 1)
-            gw_closures_push_multipliers(s);
-        gw_tree_accelerations(s, false);
-        if (s->active_rows == 0 || pass == 1)
-            return;
-        for (int i = 0; i < s->active_rows; i++)
-            s->right[i] = -s->rows[i].scale * gw_closures_row_of(s, &s->rows[i]);
-        gw_closures_solve(s);
+    gw_vec3 zero = {0, 0, 0};
+    for (int i = 0; i < s->body_count; i++) {
+        gw_system_body *k = &s->bodies[i];
+        memcpy(k->rest, &s->generalised[k->first], (size_t)k->dof * sizeof *k->rest);
+        gw_spatial_set(k->force, bodies ? s->on[i].f : zero, bodies ? s->on[i].t : zero);
     }
+    gw_tree_reduce(s);
+    if (s->active_rows > 0) {
+        memset(s->right, 0, (size_t)(s->share - s->right) * sizeof *s->right);
+        gw_closures_respond(s);
+    }
+    gw_tree_accelerate(s);
 }
 
 void gw_system_gather(const gw_system *s, double *out)
@@ -212,16 +221,19 @@ void gw_system_gather(const gw_system *s, double *out)
         memcpy(out + s->bodies[i].first, s->bodies[i].rest, (size_t)s->bodies[i].dof * sizeof *out);
 }
 
+void gw_system_update_velocities(gw_system *s)
+{
+    gw_tree_update_velocities(s);
+    gw_tree_articulate(s, 0, NULL);
+    if (s->row_count > 0)
+        gw_closures_update_rows(s);
+    gw_closures_factor(s, GW_ROWS_OF_CLOSURES);
+}
+
 void gw_system_update(gw_system *s)
 {
     gw_tree_update_positions(s);
-    gw_tree_update_velocities(s);
-    gw_tree_articulate(s, 0, NULL);
-    s->active_rows = 0;
-    if (s->row_count == 0)
-        return;
-    gw_closures_update_rows(s);
-    gw_closures_factor(s, s->row_count);
+    gw_system_update_velocities(s);
 }
 
 /* ---- implicit ------------------------------------------------------------------------------- *
@@ -290,16 +302,14 @@ void gw_system_accelerate_implicitly(gw_system *s, double h, signed char *states
 {
     gw_system_work power = {0};
     linearise(s);
-    s->active_rows = s->row_count;
     if (s->spring_count > 0) {
         gw_springs_load(s, &power);
-        gw_springs_add_rows(s, h);
+        gw_springs_update_rows(s, h);
     }
     for (int n = 0; n < MOTOR_ITERATIONS; n++) {
         implicit_joint_forces(s, h, states);
         gw_tree_articulate(s, h, s->added);
-        if (s->active_rows > 0)
-            gw_closures_factor(s, s->active_rows);
+        gw_closures_factor(s, GW_ROWS_WITH_SPRINGS);
         accelerate(s);
         if (!update_motor_states(s, n < MOTOR_ITERATIONS / 2, h, states))
             return;

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "rt/dynamics/runge_kutta.h"
+#include "rt/dynamics/sym3.h"
 #include "rt/dynamics/system.h"
 
 #define GW_SYSTEM_RUNS 4 /* of an implicit substep: of 1, 2, .. Euler steps */
@@ -35,30 +36,43 @@ typedef struct gw_system_work {
     double hand, contact, pushed, motors, dissipated;
 } gw_system_work;
 
+/* f = M a + B alpha, t = B^T a + I alpha. */
+typedef struct gw_articulated {
+    gw_sym3 m;
+    gw_mat3 b;
+    gw_sym3 i;
+} gw_articulated;
+
 typedef struct gw_system_body {
-    gw_system_body_def def;
     gw_pose m_from_body;
-    int dof, first;       /* coordinates; of them in the system's vectors */
-    bool only_springs;    /* and dampers act at its joint: no friction, limit or motor */
+    bool is_at_joint;        /* that is the identity */
+    bool only_springs;       /* and dampers act at its joint: no friction, limit or motor */
+    int dof, first;          /* coordinates; of them in the system's vectors */
+    gw_sym3 inertia_in_body; /* about the centre of mass, in its axes */
+    gw_mobilizer_state joint;
+    /* of positions */
+    gw_pose pose;
+    gw_mat3 turn;        /* world_from_body */
+    gw_vec3 r, com, arm; /* from the parent's origin; to the centre of mass; from M's origin */
+    gw_sym3 inertia_com; /* about the centre of mass, world axes */
+    double columns[6][6];
+    gw_articulated inertia; /* less what the joint yields, I^a, where there is a parent */
+    double pulled[6][6];    /* U = I^A S, one row a coordinate */
+    double chol[6][6];      /* L of D = S^T I^A S = L L^T */
+    double inverse[6];      /* 1 / L_ii, 0 where nothing moves */
+    double inverse_d;       /* 1 / D of a single coordinate */
+    /* of velocities too */
+    gw_twist twist;
+    double coasting[6]; /* acceleration at u-dot = 0 */
+    gw_wrench needed;   /* the rate of momentum there */
+    /* scratch of the passes */
+    double force[6], acceleration[6], rest[6];
+    /* what steps do not look at */
     double least_inertia; /* no axis through its centre of mass has less (kg m^2) */
     double damping_rate;  /* of the body's own damping, at most (1/s) */
     double mobility[6];   /* the largest (D^-1 P)_jj of a few postures; 0: not known */
     double limit_stiffness[6], limit_damping[6];
-    gw_mobilizer_state joint;
-    /* of positions */
-    gw_pose pose;
-    gw_vec3 r, com, arm; /* from the parent's origin; to the centre of mass; from M's origin */
-    gw_mat3 inertia_com; /* about it */
-    double columns[6][6];
-    double inertia[6][6]; /* articulated */
-    double pulled[6][6];  /* U = I^A S, one row a coordinate */
-    double chol[6][6];    /* L of S^T I^A S = L L^T */
-    /* of velocities too */
-    gw_twist twist;
-    double bias[6];
-    double gyroscopic[6]; /* p: rate of momentum at zero acceleration */
-    /* scratch of the passes */
-    double force[6], acceleration[6], rest[6];
+    gw_system_body_def def;
 } gw_system_body;
 
 /* One row of a closure at a configuration: as wrenches on its bodies, and its right sides. */
@@ -69,14 +83,42 @@ typedef struct gw_closure_row {
     double on_coordinate_a, on_coordinate_b;
     double value, rate, bias; /* g (of velocity rows 0), J v, J-dot v */
     double scale;             /* to metres */
-    bool compliant;           /* its operator has 1 added: a spring's, in an implicit step */
 } gw_closure_row;
+
+/* The bodies on the ways from a closure's two bodies to their roots, each once, children first. */
+typedef struct gw_path_body {
+    int body, parent_at; /* the parent's place on the path; -1: none */
+    int answers;         /* L^-1 S^T p of the rows in s->answers, `dof` of each */
+} gw_path_body;
+
+/* The rows of a closure, or of a spring, as a block of the Delassus operator. */
+typedef struct gw_closure_block {
+    int a, b;
+    int first, rows, position_rows;   /* rows; the first of them are of positions */
+    int active, rank;                 /* those that the factors are of; independent ones of them */
+    int path, path_count, a_at, b_at; /* bodies of the path, and where a and b are; -1: ground */
+    int turn;                         /* in the elimination */
+    int diagonal;                     /* the block in s->delassus and s->factor */
+    int below, below_count;           /* blocks under it, by their turns */
+} gw_closure_block;
+
+/* A block of the operator off its diagonal. */
+typedef struct gw_block_below {
+    int block; /* of its rows; its columns are those of the block that it is below */
+    int at;
+} gw_block_below;
+
+/* Which rows are factored. */
+typedef enum gw_active_rows {
+    GW_ROWS_OF_POSITIONS,
+    GW_ROWS_OF_CLOSURES,
+    GW_ROWS_WITH_SPRINGS /* of an implicit step */
+} gw_active_rows;
 
 struct gw_system {
     int body_count, closure_count, spring_count, dof, rank;
-    int row_count, position_rows; /* of closures; of them those of positions, which come first */
-    int active_rows; /* those that the factors are of: the closures', in an implicit step the
-                        springs' too */
+    int row_count, position_rows; /* of closures; of them those of positions */
+    int active_rows;              /* those that the factors are of */
     gw_system_body *bodies;
     gw_closure_def *closures;
     gw_system_spring_def *springs;
@@ -85,9 +127,22 @@ struct gw_system {
     int held;
     gw_pose body_from_held;
     gw_closure_row *rows;
-    double *delassus, *factor, *multiplier, *right; /* row_count^2 twice, row_count twice */
-    int *order;
-    double *numbers;                  /* all arrays of numbers */
+    int block_count; /* of closures, then of springs */
+    gw_closure_block *blocks;
+    gw_path_body *path;
+    gw_block_below *below;
+    int *elimination;             /* blocks by their turns */
+    int *through, *through_at;    /* of each body, in through_at[body] .. [body + 1]: blocks whose
+                                     paths go through it by their turns, and where on the path */
+    int *pivots;                  /* of each row's block: rows in the order of elimination */
+    double *answers, *path_force; /* of rows along the paths */
+    double *delassus, *factor;    /* blocks on the diagonal and below it */
+    double *multiplier, *right, *share; /* of every row; share: of K_ii at first */
+    double *dense;                      /* two matrices; NULL: too many rows for them */
+    int *dense_order, *dense_rows, dense_count;
+    bool is_dense;   /* the factors are those of the dense operator */
+    double margin;   /* the least share of its K_ii that a row had left in the factors */
+    double *numbers; /* all arrays of numbers */
     gw_joint_force_model *models;     /* of every coordinate, in an implicit step */
     signed char *motor_states;        /* the same, of all runs, and of one step before */
     gw_mobilizer_state *home, *begin; /* where a substep begins, and a step */
@@ -134,34 +189,61 @@ static inline double gw_dot6(const double a[6], const double b[6])
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2] + a[3] * b[3] + a[4] * b[4] + a[5] * b[5];
 }
 
+/* to += [f; t] at the parent's origin, r from there. */
+static inline void gw_spatial_add_shifted(const double x[6], gw_vec3 r, double to[6])
+{
+    to[0] += x[0], to[1] += x[1], to[2] += x[2];
+    to[3] += x[3] + (r.y * x[2] - r.z * x[1]);
+    to[4] += x[4] + (r.z * x[0] - r.x * x[2]);
+    to[5] += x[5] + (r.x * x[1] - r.y * x[0]);
+}
+
 /* ---- trees: system_tree.c -------------------------------------------------------------------- */
 
 /* Poses, columns and inertias about the centres of mass, from the joints' positions; then twists,
- * bias accelerations and gyroscopic forces, from their velocities. */
+ * accelerations at u-dot = 0 and the momentum rates there, from their velocities. */
 void gw_tree_update_positions(gw_system *system);
 void gw_tree_update_velocities(gw_system *system);
+
+/* The rate of momentum about a body's origin where it accelerates by [a; alpha]. */
+gw_wrench gw_tree_momentum_rate(const gw_system_body *k, gw_vec3 a, gw_vec3 alpha);
 
 /* Articulated inertias of all bodies, and the factors of their joints' inertias; with `added`
  * (NULL: nothing) to the inertia at each coordinate, and h times their damping to the bodies'. */
 void gw_tree_articulate(gw_system *system, double h, const double *added);
 
-void gw_tree_clear_forces(gw_system *system);
+/* What is in the bodies' `force` and the joints' `rest`, all into the joints'; then the joints'
+ * accelerations by that into `rest`, and the bodies', less `coasting`. */
+void gw_tree_reduce(gw_system *system);
+void gw_tree_accelerate(gw_system *system);
 
-/* Accelerations of all bodies, and of the joints in `rest`, by what is in the bodies' `force` and
- * the joints' `rest`; with the bias accelerations or without. */
-void gw_tree_accelerations(gw_system *system, bool biased);
+/* x := L^-1 x and L^-T x of a joint's inertia. */
+void gw_tree_solve_lower(const gw_system_body *k, double *x);
+void gw_tree_solve_upper(const gw_system_body *k, double *x);
 
-/* ---- closures: system_closures.c ------------------------------------------------------------ */
+/* ---- closures: system_closures.c and system_elimination.c ----------------------------------- */
 
-/* All rows where the bodies are, and J D^-1 J^T of the first `count` factored. */
+/* Their blocks: paths, the order of elimination, memory. False: no memory. */
+bool gw_closures_init(gw_system *system);
+void gw_closures_free(gw_system *system);
+
+/* All rows where the bodies are. */
 void gw_closures_update_rows(gw_system *system);
-void gw_closures_factor(gw_system *system, int count);
 
-/* What row r says of the bodies' accelerations. */
-double gw_closures_row_of(const gw_system *system, const gw_closure_row *r);
+/* J D^-1 J^T of these rows, by the trees' factors, and its factors. */
+void gw_closures_factor(gw_system *system, gw_active_rows which);
 
-/* multiplier := (J D^-1 J^T)^+ right, both of rows in metres; then onto the bodies' forces. */
+/* A row's rate at u-dot = 0. */
+double gw_closures_bias(const gw_system *system, const gw_closure_row *r);
+
+/* multiplier := (J D^-1 J^T)^+ right, of rows in metres. */
 void gw_closures_solve(gw_system *system);
+
+/* The joints' `rest` are what gw_tree_reduce() leaves there: adds the multipliers that give the
+ * rows the accelerations in s->right. */
+void gw_closures_respond(gw_system *system);
+
+/* J^T of the multipliers, onto the bodies' `force` and the joints' `rest`. */
 void gw_closures_push_multipliers(gw_system *system);
 
 /* The joints' answer, in their `rest`, to accelerations of the rows in s->right. */
@@ -173,6 +255,10 @@ double gw_closures_residual(const gw_system *system);
 /* dq = -D^-1 J^T (J D^-1 J^T)^+ g, at most `steps` times; then velocities onto the rows in the same
  * way. Leaves everything up to date where it ends. Returns what is left of g. */
 double gw_closures_project(gw_system *system, int steps);
+
+/* The same after a step, which leaves the closures all but closed: positions with the factors that
+ * are there. */
+void gw_closures_settle(gw_system *system);
 
 /* ---- contacts, knife edges, gears: system_contacts.c ----------------------------------------- */
 
@@ -191,8 +277,8 @@ void gw_springs_load(gw_system *system, gw_system_work *power);
 /* Their energy (J). */
 double gw_springs_energy(const gw_system *system);
 
-/* Adds their rows of an implicit step of h, and what that adds to `by_springs`. */
-void gw_springs_add_rows(gw_system *system, double h);
+/* Their rows in an implicit step of h, and what that adds to `by_springs`. */
+void gw_springs_update_rows(gw_system *system, double h);
 
 /* Adds h C + h^2 K of them, of the twists in the bodies' `acceleration`, to `on`; returns its
  * power. And an upper bound of the eigenvalues of D^-1 P (h C + h^2 K). */
@@ -203,9 +289,11 @@ double gw_springs_bound(const gw_system *system, double h);
 
 gw_joint_law gw_system_law(const gw_system_body *k, int coordinate);
 
-/* Everything that depends on the joints' states alone. */
+/* Everything that depends on the joints' states alone; the same where positions are up to date. */
 void gw_system_update(gw_system *system);
+void gw_system_update_velocities(gw_system *system);
 
+double gw_system_potential(const gw_system *system);
 void gw_system_energy(const gw_system *system, double *kinetic, double *potential);
 
 /* Roots of bristles that are bent too far follow; returns what that dissipates (J). */

@@ -90,7 +90,7 @@ static void across(gw_vec3 n, gw_vec3 t[2])
     t[1] = gw_cross(n, t[0]);
 }
 
-void gw_springs_add_rows(gw_system *s, double h)
+void gw_springs_update_rows(gw_system *s, double h)
 {
     for (int i = 0; i < s->spring_count; i++) {
         const gw_system_spring_def *def = &s->springs[i];
@@ -101,9 +101,9 @@ void gw_springs_add_rows(gw_system *s, double h)
             gw_sub(gw_cross(wa, gw_cross(wa, x.arm[0])), gw_cross(wb, gw_cross(wb, x.arm[1])));
         gw_vec3 sideways = gw_mul_add(x.apart, -x.rate, x.along);
         for (int k = 0; k < 3; k++) {
-            gw_closure_row *r = &s->rows[s->active_rows++];
+            gw_closure_row *r = &s->rows[s->blocks[s->closure_count + i].first + k];
             double stiffness = k == 0 ? x.stiffness : x.across;
-            *r = (gw_closure_row){.a = def->a, .b = def->b, .compliant = true};
+            *r = (gw_closure_row){.a = def->a, .b = def->b};
             gw_spatial_set(r->on_a, axes[k], gw_cross(x.arm[0], axes[k]));
             gw_spatial_set(r->on_b, gw_neg(axes[k]), gw_cross(gw_neg(x.arm[1]), axes[k]));
             r->scale = sqrt(h * ((k == 0 ? def->damping : 0) + h * stiffness));

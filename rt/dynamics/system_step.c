@@ -13,8 +13,6 @@
 
 #include "rt/dynamics/system_private.h"
 
-#define PROJECTIONS 4 /* of positions after a substep, at most */
-
 static void add_work(gw_system_work *sum, double weight, const gw_system_work *power)
 {
     sum->hand += weight * power->hand;
@@ -30,12 +28,10 @@ static void add_work(gw_system_work *sum, double weight, const gw_system_work *p
 static gw_wrench borne(const gw_system *s, int index)
 {
     const gw_system_body *k = &s->bodies[index];
-    gw_vec3 alpha = gw_angular_part(k->acceleration), c = k->com;
-    gw_vec3 a = gw_add(gw_sub(gw_linear_part(k->acceleration), s->gravity), gw_cross(alpha, c));
-    gw_vec3 f = gw_scale(k->def.mass.mass, a);
-    gw_vec3 t = gw_add(gw_mat3_mul(&k->inertia_com, alpha), gw_cross(c, f));
-    return (gw_wrench){gw_sub(gw_add(f, gw_linear_part(k->gyroscopic)), s->on[index].f),
-                       gw_sub(gw_add(t, gw_angular_part(k->gyroscopic)), s->on[index].t)};
+    gw_vec3 a = gw_add(gw_linear_part(k->acceleration), gw_linear_part(k->coasting));
+    gw_vec3 alpha = gw_add(gw_angular_part(k->acceleration), gw_angular_part(k->coasting));
+    gw_wrench rate = gw_tree_momentum_rate(k, gw_sub(a, s->gravity), alpha);
+    return (gw_wrench){gw_sub(rate.f, s->on[index].f), gw_sub(rate.t, s->on[index].t)};
 }
 
 /* What each joint exerts on its body: what the body and all that hangs on it bear, less closures;
@@ -51,9 +47,12 @@ static void keep_wrenches(gw_system *s, gw_wrench *constraint)
     }
     gw_vec3 arm = gw_rotate(s->bodies[s->held].pose.q, s->body_from_held.p);
     constraint->t = gw_sub(constraint->t, gw_cross(arm, constraint->f));
-    for (int n = 0; n < s->active_rows; n++) {
+    /* a row that is not active has no multiplier */
+    for (int n = 0; n < s->row_count + 3 * s->spring_count; n++) {
         const gw_closure_row *r = &s->rows[n];
-        double by = -r->scale * s->multiplier[n];
+        double by = s->active_rows > 0 ? -r->scale * s->multiplier[n] : 0;
+        if (by == 0)
+            continue;
         gw_wrench *a = &s->joint_wrench[r->a], *b = r->b >= 0 ? &s->joint_wrench[r->b] : NULL;
         a->f = gw_mul_add(a->f, by, gw_linear_part(r->on_a));
         a->t = gw_mul_add(a->t, by, gw_angular_part(r->on_a));
@@ -87,11 +86,16 @@ static void return_to(gw_system *s, const gw_mobilizer_state *states)
     gw_system_update(s);
 }
 
-/* Puts every joint by s->by from home, with velocities u; positions alone where u is NULL. */
+/* Puts every joint by s->by from home, with velocities u. */
 static void go_to(gw_system *s, const double *u)
 {
     for (int i = 0; i < s->body_count; i++) {
         gw_system_body *k = &s->bodies[i];
+        if (k->dof == 1) {
+            k->joint.z[0] = s->home[i].z[0] + s->by[k->first];
+            k->joint.u[0] = u[k->first];
+            continue;
+        }
         gw_mobilizer_move(k->def.joint, &s->home[i], s->by + k->first, &k->joint);
         memcpy(k->joint.u, u + k->first, (size_t)k->dof * sizeof *u);
     }
@@ -101,6 +105,10 @@ static void rates_of(const gw_system *s, const double *by, double *rates)
 {
     for (int i = 0; i < s->body_count; i++) {
         const gw_system_body *k = &s->bodies[i];
+        if (k->dof == 1) {
+            rates[k->first] = k->joint.u[0];
+            continue;
+        }
         gw_mobilizer_rates(k->def.joint, by + k->first, k->joint.u, rates + k->first);
     }
 }
@@ -315,16 +323,11 @@ static void close_energy_balance(gw_system *s, double kinetic, double potential,
 
 /* ---- substeps ------------------------------------------------------------------------------- */
 
-/* Back onto the closures; what that takes or brings is told. */
+/* Back onto the closures. */
 static void finish_substep(gw_system *s)
 {
-    double kinetic, potential;
-    gw_tree_update_positions(s);
-    gw_tree_update_velocities(s);
-    gw_system_energy(s, &kinetic, &potential);
-    gw_closures_project(s, PROJECTIONS);
+    gw_closures_settle(s);
     gw_system_energy(s, &s->kinetic, &s->potential);
-    s->projected += s->kinetic + s->potential - kinetic - potential;
 }
 
 static bool all_finite(const gw_system *s)

@@ -8,7 +8,9 @@
  *   a = a_p + alpha_p x r + c_v + S_v u-dot,     c_v = w_p x (w_p x r) + 2 w_p x S_v u + S_v-dot u
  *   alpha = alpha_p + c_w + S_w u-dot,           c_w = w_p x S_w u + S_w-dot u
  *
- * S-dot u is what the columns change by as the joint itself moves.
+ * S-dot u is what the columns change by as the joint itself moves. The accelerations at u-dot = 0,
+ * `coasting`, are summed up first, with the momentum rates that they ask for, so that the passes of
+ * the articulated-body algorithm are linear: u-dot by forces.
  */
 #include <math.h>
 #include <string.h>
@@ -17,136 +19,219 @@
 
 /* ---- kinematics ------------------------------------------------------------------------------ */
 
-/* Poses, columns and inertias about the centres of mass, from the joints' positions. */
+/* Near 1 the reciprocal root of the squared norm is 1.5 less half of it. */
+static gw_quat renormalised(gw_quat q)
+{
+    double by = 1.5 - 0.5 * (q.w * q.w + q.x * q.x + q.y * q.y + q.z * q.z);
+    return (gw_quat){by * q.w, by * q.x, by * q.y, by * q.z};
+}
+
+static gw_vec3 z_axis(gw_quat q)
+{
+    return gw_v3(2 * (q.x * q.z + q.w * q.y), 2 * (q.y * q.z - q.w * q.x),
+                 1 - 2 * (q.x * q.x + q.y * q.y));
+}
+
+/* q times a turn about z. */
+static gw_quat turned_about_z(gw_quat q, double angle)
+{
+    double c = cos(0.5 * angle), s = sin(0.5 * angle);
+    return (gw_quat){q.w * c - q.z * s, q.x * c + q.y * s, q.y * c - q.x * s, q.z * c + q.w * s};
+}
+
+/* The pose that M has in the world, from that of F; and the columns about M's origin. */
+static gw_pose move_m(gw_system_body *k, const gw_pose *f)
+{
+    gw_vec3 v[6], w[6], zero = {0, 0, 0};
+    if (k->def.joint == GW_MOBILIZER_REVOLUTE) {
+        gw_spatial_set(k->columns[0], zero, z_axis(f->q));
+        return (gw_pose){f->p, turned_about_z(f->q, k->joint.z[0])};
+    }
+    if (k->def.joint == GW_MOBILIZER_PRISMATIC) {
+        gw_vec3 axis = z_axis(f->q);
+        gw_spatial_set(k->columns[0], axis, zero);
+        return (gw_pose){gw_mul_add(f->p, k->joint.z[0], axis), f->q};
+    }
+    gw_pose f_from_m = gw_mobilizer_pose(k->def.joint, k->def.pitch, &k->joint, v, w);
+    for (int j = 0; j < k->dof; j++)
+        gw_spatial_set(k->columns[j], gw_rotate(f->q, v[j]), gw_rotate(f->q, w[j]));
+    return gw_pose_mul(f, &f_from_m);
+}
+
+/* The same where F is the body's: the pose of F, from that of M; columns about M's origin. */
+static gw_pose move_f(gw_system_body *k, const gw_pose *m)
+{
+    gw_vec3 v[6], w[6];
+    gw_pose f_from_m = gw_mobilizer_pose(k->def.joint, k->def.pitch, &k->joint, v, w);
+    gw_pose m_from_f = gw_pose_inverse(&f_from_m), f = gw_pose_mul(m, &m_from_f);
+    for (int j = 0; j < k->dof; j++)
+        gw_spatial_set(k->columns[j], gw_neg(gw_rotate(f.q, v[j])), gw_neg(gw_rotate(f.q, w[j])));
+    return f;
+}
+
+static void update_position(gw_system_body *k, const gw_system_body *p)
+{
+    gw_pose joint = k->def.parent_from_f;
+    if (p) {
+        joint.p = gw_add(p->pose.p, gw_mat3_mul(&p->turn, joint.p));
+        joint.q = gw_quat_mul(p->pose.q, joint.q);
+    }
+    gw_pose moved = k->def.reversed ? move_f(k, &joint) : move_m(k, &joint);
+    /* columns about the body's origin */
+    gw_vec3 m_at = k->def.reversed ? joint.p : moved.p;
+    k->pose = k->is_at_joint ? moved : gw_pose_mul(&moved, &k->m_from_body);
+    k->pose.q = renormalised(k->pose.q);
+    k->arm = gw_sub(k->pose.p, m_at);
+    if (!k->is_at_joint || k->def.reversed)
+        for (int j = 0; j < k->dof; j++) {
+            double *column = k->columns[j];
+            gw_vec3 w = gw_angular_part(column);
+            gw_spatial_set(column, gw_add(gw_linear_part(column), gw_cross(w, k->arm)), w);
+        }
+    k->r = p ? gw_sub(k->pose.p, p->pose.p) : k->pose.p;
+    k->turn = gw_quat_to_mat3(k->pose.q);
+    k->com = gw_mat3_mul(&k->turn, k->def.mass.com);
+    k->inertia_com = gw_sym3_turned(&k->turn, &k->inertia_in_body);
+}
+
 void gw_tree_update_positions(gw_system *s)
 {
     for (int i = 0; i < s->body_count; i++) {
         gw_system_body *k = &s->bodies[i];
-        const gw_system_body *p = k->def.parent >= 0 ? &s->bodies[k->def.parent] : NULL;
-        gw_vec3 v[6], w[6];
-        gw_pose on_parent = p ? gw_pose_mul(&p->pose, &k->def.parent_from_f) : k->def.parent_from_f;
-        gw_pose f_from_m = gw_mobilizer_pose(k->def.joint, k->def.pitch, &k->joint, v, w);
-        gw_pose moved = k->def.reversed ? gw_pose_inverse(&f_from_m) : f_from_m;
-        gw_pose joint_from_body = gw_pose_mul(&moved, &k->m_from_body);
-        k->pose = gw_pose_mul(&on_parent, &joint_from_body);
-        k->pose.q = gw_quat_unit(k->pose.q);
-        k->r = p ? gw_sub(k->pose.p, p->pose.p) : k->pose.p;
-        /* F's axes in the world; from M's origin to the body's, where the columns are of */
-        gw_quat f = k->def.reversed ? gw_quat_mul(on_parent.q, moved.q) : on_parent.q;
-        gw_vec3 m_at = k->def.reversed ? on_parent.p : gw_pose_point(&on_parent, f_from_m.p);
-        k->arm = gw_sub(k->pose.p, m_at);
-        double sign = k->def.reversed ? -1 : 1;
-        for (int j = 0; j < k->dof; j++) {
-            gw_vec3 cw = gw_scale(sign, gw_rotate(f, w[j]));
-            gw_vec3 cv = gw_scale(sign, gw_rotate(f, v[j]));
-            gw_spatial_set(k->columns[j], gw_add(cv, gw_cross(cw, k->arm)), cw);
-        }
-        const gw_mass *m = &k->def.mass;
-        gw_mat3 turn = gw_quat_to_mat3(k->pose.q);
-        k->com = gw_mat3_mul(&turn, m->com);
-        double t[3][3];
-        for (int a = 0; a < 3; a++)
-            for (int b = 0; b < 3; b++)
-                t[a][b] = turn.m[a][0] * m->inertia.m[0][b] + turn.m[a][1] * m->inertia.m[1][b] +
-                          turn.m[a][2] * m->inertia.m[2][b];
-        for (int a = 0; a < 3; a++)
-            for (int b = 0; b < 3; b++)
-                k->inertia_com.m[a][b] =
-                    t[a][0] * turn.m[b][0] + t[a][1] * turn.m[b][1] + t[a][2] * turn.m[b][2];
+        update_position(k, k->def.parent >= 0 ? &s->bodies[k->def.parent] : NULL);
     }
 }
 
 /*
- * Twists, bias accelerations and p, from the joints' velocities; positions are up to date:
+ * The rate of momentum [f; t] about the body's origin where its acceleration is [a; alpha]:
  *
- *   f = m (a - c x alpha + w x (w x c)),   t = I_c alpha + w x I_c w + c x f
+ *   f = m (a + alpha x c + w x (w x c)),   t = I_c alpha + w x I_c w + c x f
  */
+gw_wrench gw_tree_momentum_rate(const gw_system_body *k, gw_vec3 a, gw_vec3 alpha)
+{
+    gw_vec3 w = k->twist.w;
+    gw_vec3 at_com = gw_add(a, gw_add(gw_cross(alpha, k->com), gw_cross(w, gw_cross(w, k->com))));
+    gw_vec3 f = gw_scale(k->def.mass.mass, at_com);
+    gw_vec3 spin = gw_cross(w, gw_sym3_mul(&k->inertia_com, w));
+    gw_vec3 t = gw_add(gw_add(gw_sym3_mul(&k->inertia_com, alpha), spin), gw_cross(k->com, f));
+    return (gw_wrench){f, t};
+}
+
+static void update_velocity(gw_system_body *k, const gw_system_body *p)
+{
+    gw_vec3 rel_v = {0, 0, 0}, rel_w = {0, 0, 0}, c_w = {0, 0, 0};
+    for (int j = 0; j < k->dof; j++) {
+        rel_v = gw_mul_add(rel_v, k->joint.u[j], gw_linear_part(k->columns[j]));
+        rel_w = gw_mul_add(rel_w, k->joint.u[j], gw_angular_part(k->columns[j]));
+    }
+    /* the second axis of a universal joint turns with the first */
+    if (k->def.joint == GW_MOBILIZER_UNIVERSAL)
+        c_w = gw_scale((k->def.reversed ? -1 : 1) * k->joint.u[0] * k->joint.u[1],
+                       gw_cross(gw_angular_part(k->columns[0]), gw_angular_part(k->columns[1])));
+    gw_vec3 c_v = gw_cross(c_w, k->arm);
+    c_v = gw_add(c_v, gw_cross(rel_w, gw_cross(rel_w, k->arm)));
+    /* columns are at rest in F: where that is the body's own frame they turn with it */
+    if (k->def.reversed)
+        c_v = gw_add(c_v, gw_scale(2, gw_cross(rel_w, gw_sub(rel_v, gw_cross(rel_w, k->arm)))));
+    k->twist = (gw_twist){rel_v, rel_w};
+    if (p) {
+        gw_vec3 w_p = p->twist.w, carried = gw_cross(w_p, k->r);
+        gw_vec3 a = gw_linear_part(p->coasting), alpha = gw_angular_part(p->coasting);
+        k->twist.v = gw_add(rel_v, gw_add(p->twist.v, carried));
+        k->twist.w = gw_add(rel_w, w_p);
+        c_v = gw_add(c_v, gw_cross(w_p, gw_mul_add(carried, 2, rel_v)));
+        c_v = gw_add(c_v, gw_add(a, gw_cross(alpha, k->r)));
+        c_w = gw_add(gw_add(c_w, gw_cross(w_p, rel_w)), alpha);
+    }
+    gw_spatial_set(k->coasting, c_v, c_w);
+    k->needed = gw_tree_momentum_rate(k, c_v, c_w);
+}
+
 void gw_tree_update_velocities(gw_system *s)
 {
     for (int i = 0; i < s->body_count; i++) {
         gw_system_body *k = &s->bodies[i];
-        const gw_system_body *p = k->def.parent >= 0 ? &s->bodies[k->def.parent] : NULL;
-        gw_vec3 rel_v = {0, 0, 0}, rel_w = {0, 0, 0}, c_w = {0, 0, 0};
-        for (int j = 0; j < k->dof; j++) {
-            rel_v = gw_mul_add(rel_v, k->joint.u[j], gw_linear_part(k->columns[j]));
-            rel_w = gw_mul_add(rel_w, k->joint.u[j], gw_angular_part(k->columns[j]));
-        }
-        /* the second axis of a universal joint turns with the first */
-        if (k->def.joint == GW_MOBILIZER_UNIVERSAL)
-            c_w =
-                gw_scale((k->def.reversed ? -1 : 1) * k->joint.u[0] * k->joint.u[1],
-                         gw_cross(gw_angular_part(k->columns[0]), gw_angular_part(k->columns[1])));
-        gw_vec3 c_v = gw_cross(c_w, k->arm), turning = gw_cross(rel_w, gw_cross(rel_w, k->arm));
-        c_v = gw_add(c_v, turning);
-        /* columns are at rest in F: where that is the body's own frame they turn with it */
-        if (k->def.reversed)
-            c_v = gw_add(c_v, gw_scale(2, gw_cross(rel_w, gw_sub(rel_v, gw_cross(rel_w, k->arm)))));
-        k->twist = (gw_twist){rel_v, rel_w};
-        if (p) {
-            gw_vec3 w_p = p->twist.w, carried = gw_cross(w_p, k->r);
-            k->twist.v = gw_add(rel_v, gw_add(p->twist.v, carried));
-            k->twist.w = gw_add(rel_w, w_p);
-            c_v = gw_add(c_v, gw_add(gw_cross(w_p, carried), gw_scale(2, gw_cross(w_p, rel_v))));
-            c_w = gw_add(c_w, gw_cross(w_p, rel_w));
-        }
-        gw_spatial_set(k->bias, c_v, c_w);
-        gw_vec3 w = k->twist.w;
-        gw_vec3 f = gw_scale(k->def.mass.mass, gw_cross(w, gw_cross(w, k->com)));
-        gw_spatial_set(k->gyroscopic, f,
-                       gw_add(gw_cross(w, gw_mat3_mul(&k->inertia_com, w)), gw_cross(k->com, f)));
-    }
-}
-
-/* [f; t] = inertia [a; alpha] of the body alone, about its origin, and h times its damping. */
-static void rigid_inertia(gw_system_body *k, double h)
-{
-    double m = k->def.mass.mass, c[3] = {k->com.x, k->com.y, k->com.z}, c2 = gw_norm2(k->com);
-    double cross[3][3] = {{0, -c[2], c[1]}, {c[2], 0, -c[0]}, {-c[1], c[0], 0}};
-    for (int i = 0; i < 3; i++)
-        for (int j = 0; j < 3; j++) {
-            k->inertia[i][j] = i == j ? m : 0;
-            k->inertia[i][3 + j] = -m * cross[i][j];
-            k->inertia[3 + i][j] = m * cross[i][j];
-            k->inertia[3 + i][3 + j] =
-                k->inertia_com.m[i][j] + m * ((i == j ? c2 : 0) - c[i] * c[j]);
-        }
-    for (int i = 0; i < 3; i++) {
-        k->inertia[i][i] += h * k->def.damping_linear;
-        k->inertia[3 + i][3 + i] += h * k->def.damping_angular;
+        update_velocity(k, k->def.parent >= 0 ? &s->bodies[k->def.parent] : NULL);
     }
 }
 
 /* ---- the articulated-body algorithm --------------------------------------------------------- */
 
-/* to += T^T m T with T = [1, -[r]; 0, 1]: what a body's inertia is at its parent's origin. */
-static void add_shifted(double m[6][6], gw_vec3 r, double to[6][6])
+/* The body's own inertia about its origin, and h times its damping; c is its centre of mass. */
+static gw_articulated rigid_inertia(const gw_system_body *k, double h)
 {
-    double t[6][6];
-    for (int i = 0; i < 6; i++) {
+    double m = k->def.mass.mass, x = k->com.x, y = k->com.y, z = k->com.z;
+    double linear = m + h * k->def.damping_linear, turn = h * k->def.damping_angular;
+    const gw_sym3 *c = &k->inertia_com;
+    return (gw_articulated){.m = {linear, 0, linear, 0, 0, linear},
+                            .b = {{{0, m * z, -m * y}, {-m * z, 0, m * x}, {m * y, -m * x, 0}}},
+                            .i = {c->xx + m * (y * y + z * z) + turn, c->yx - m * x * y,
+                                  c->yy + m * (x * x + z * z) + turn, c->zx - m * x * z,
+                                  c->zy - m * y * z, c->zz + m * (x * x + y * y) + turn}};
+}
+
+/* B^T a */
+static gw_vec3 transposed_mul(const gw_mat3 *b, gw_vec3 a)
+{
+    return gw_v3(b->m[0][0] * a.x + b->m[1][0] * a.y + b->m[2][0] * a.z,
+                 b->m[0][1] * a.x + b->m[1][1] * a.y + b->m[2][1] * a.z,
+                 b->m[0][2] * a.x + b->m[1][2] * a.y + b->m[2][2] * a.z);
+}
+
+/* U = I^A S of one column. */
+static void pull_column(const gw_articulated *x, const double column[6], double pulled[6])
+{
+    gw_vec3 v = gw_linear_part(column), w = gw_angular_part(column);
+    gw_spatial_set(pulled, gw_add(gw_sym3_mul(&x->m, v), gw_mat3_mul(&x->b, w)),
+                   gw_add(transposed_mul(&x->b, v), gw_sym3_mul(&x->i, w)));
+}
+
+/* x -= u u^T by */
+static void subtract_square(gw_articulated *x, const double u[6], double by)
+{
+    double g[6];
+    for (int i = 0; i < 6; i++)
+        g[i] = by * u[i];
+    x->m.xx -= g[0] * u[0], x->m.yx -= g[1] * u[0], x->m.yy -= g[1] * u[1];
+    x->m.zx -= g[2] * u[0], x->m.zy -= g[2] * u[1], x->m.zz -= g[2] * u[2];
+    for (int i = 0; i < 3; i++)
         for (int j = 0; j < 3; j++)
-            t[i][j] = m[i][j];
-        t[i][3] = m[i][3] - (m[i][1] * r.z - m[i][2] * r.y);
-        t[i][4] = m[i][4] - (m[i][2] * r.x - m[i][0] * r.z);
-        t[i][5] = m[i][5] - (m[i][0] * r.y - m[i][1] * r.x);
-    }
-    for (int j = 0; j < 6; j++) {
-        for (int i = 0; i < 3; i++)
-            to[i][j] += t[i][j];
-        to[3][j] += t[3][j] - (t[1][j] * r.z - t[2][j] * r.y);
-        to[4][j] += t[4][j] - (t[2][j] * r.x - t[0][j] * r.z);
-        to[5][j] += t[5][j] - (t[0][j] * r.y - t[1][j] * r.x);
-    }
+            x->b.m[i][j] -= g[i] * u[3 + j];
+    x->i.xx -= g[3] * u[3], x->i.yx -= g[4] * u[3], x->i.yy -= g[4] * u[4];
+    x->i.zx -= g[5] * u[3], x->i.zy -= g[5] * u[4], x->i.zz -= g[5] * u[5];
+}
+
+/* to += x as it is at the parent's origin, r from there: M, B' = B - M [r], I + [r] B' + ([r] B)^T
+ */
+static void add_shifted(const gw_articulated *x, gw_vec3 r, gw_articulated *to)
+{
+    const gw_sym3 *m = &x->m;
+    const double(*b)[3] = x->b.m;
+    double c[3][3] = {{b[0][0] - (m->yx * r.z - m->zx * r.y), b[0][1] - (m->zx * r.x - m->xx * r.z),
+                       b[0][2] - (m->xx * r.y - m->yx * r.x)},
+                      {b[1][0] - (m->yy * r.z - m->zy * r.y), b[1][1] - (m->zy * r.x - m->yx * r.z),
+                       b[1][2] - (m->yx * r.y - m->yy * r.x)},
+                      {b[2][0] - (m->zy * r.z - m->zz * r.y), b[2][1] - (m->zz * r.x - m->zx * r.z),
+                       b[2][2] - (m->zx * r.y - m->zy * r.x)}};
+    to->m.xx += m->xx, to->m.yx += m->yx, to->m.yy += m->yy;
+    to->m.zx += m->zx, to->m.zy += m->zy, to->m.zz += m->zz;
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < 3; j++)
+            to->b.m[i][j] += c[i][j];
+    to->i.xx += x->i.xx + (r.y * (c[2][0] + b[2][0]) - r.z * (c[1][0] + b[1][0]));
+    to->i.yy += x->i.yy + (r.z * (c[0][1] + b[0][1]) - r.x * (c[2][1] + b[2][1]));
+    to->i.zz += x->i.zz + (r.x * (c[1][2] + b[1][2]) - r.y * (c[0][2] + b[0][2]));
+    to->i.yx += x->i.yx + (r.z * c[0][0] - r.x * c[2][0]) + (r.y * b[2][1] - r.z * b[1][1]);
+    to->i.zx += x->i.zx + (r.x * c[1][0] - r.y * c[0][0]) + (r.y * b[2][2] - r.z * b[1][2]);
+    to->i.zy += x->i.zy + (r.x * c[1][1] - r.y * c[0][1]) + (r.z * b[0][2] - r.x * b[2][2]);
 }
 
 /* L of D = S^T I^A S + added; a coordinate that moves no inertia gets none and stands still. */
 static void factor_joint(gw_system_body *k, const double *added)
 {
     double largest = 0;
-    for (int i = 0; i < k->dof; i++) {
-        for (int j = 0; j < 6; j++)
-            k->pulled[i][j] = gw_dot6(k->inertia[j], k->columns[i]);
+    for (int i = 0; i < k->dof; i++)
         largest = fmax(largest, gw_dot6(k->columns[i], k->pulled[i]) + (added ? added[i] : 0));
-    }
     for (int i = 0; i < k->dof; i++)
         for (int j = 0; j <= i; j++) {
             double sum = gw_dot6(k->columns[i], k->pulled[j]);
@@ -154,25 +239,46 @@ static void factor_joint(gw_system_body *k, const double *added)
                 sum += added[i];
             for (int l = 0; l < j; l++)
                 sum -= k->chol[i][l] * k->chol[j][l];
-            if (i > j)
-                k->chol[i][j] = k->chol[j][j] > 0 ? sum / k->chol[j][j] : 0;
-            else
-                k->chol[i][i] = sum > 1e-14 * largest ? sqrt(sum) : 0;
+            if (i > j) {
+                k->chol[i][j] = sum * k->inverse[j];
+            } else {
+                bool moves = sum > 1e-14 * largest;
+                k->chol[i][i] = moves ? sqrt(sum) : 0;
+                k->inverse[i] = moves ? 1 / k->chol[i][i] : 0;
+            }
         }
 }
 
-/* x := D^-1 x */
-static void solve_joint(const gw_system_body *k, double *x)
+void gw_tree_solve_lower(const gw_system_body *k, double *x)
 {
     for (int i = 0; i < k->dof; i++) {
         for (int l = 0; l < i; l++)
             x[i] -= k->chol[i][l] * x[l];
-        x[i] = k->chol[i][i] > 0 ? x[i] / k->chol[i][i] : 0;
+        x[i] *= k->inverse[i];
     }
+}
+
+void gw_tree_solve_upper(const gw_system_body *k, double *x)
+{
     for (int i = k->dof - 1; i >= 0; i--) {
         for (int l = i + 1; l < k->dof; l++)
             x[i] -= k->chol[l][i] * x[l];
-        x[i] = k->chol[i][i] > 0 ? x[i] / k->chol[i][i] : 0;
+        x[i] *= k->inverse[i];
+    }
+}
+
+/* I^a = I^A - U D^-1 U^T of a joint of several coordinates: the columns of U L^-T one by one. */
+static void reduce_inertia(const gw_system_body *k, gw_articulated *x)
+{
+    double g[6][6];
+    for (int i = 0; i < k->dof; i++) {
+        memcpy(g[i], k->pulled[i], sizeof g[i]);
+        for (int l = 0; l < i; l++)
+            for (int n = 0; n < 6; n++)
+                g[i][n] -= k->chol[i][l] * g[l][n];
+        for (int n = 0; n < 6; n++)
+            g[i][n] *= k->inverse[i];
+        subtract_square(x, g[i], 1);
     }
 }
 
@@ -180,59 +286,59 @@ static void solve_joint(const gw_system_body *k, double *x)
  * I^a = I^A - U D^-1 U^T, shifted to the parent and added there. */
 void gw_tree_articulate(gw_system *s, double h, const double *added)
 {
-    for (int k = 0; k < s->body_count; k++)
-        rigid_inertia(&s->bodies[k], h);
-    for (int k = s->body_count - 1; k >= 0; k--) {
-        gw_system_body *b = &s->bodies[k];
-        factor_joint(b, added ? added + b->first : NULL);
-        if (b->def.parent < 0)
-            continue;
-        double reduced[6][6], x[6];
-        memcpy(reduced, b->inertia, sizeof reduced);
-        for (int j = 0; j < 6; j++) {
-            for (int i = 0; i < b->dof; i++)
-                x[i] = b->pulled[i][j];
-            solve_joint(b, x);
-            for (int l = 0; l < 6; l++)
-                for (int i = 0; i < b->dof; i++)
-                    reduced[l][j] -= b->pulled[i][l] * x[i];
+    for (int i = 0; i < s->body_count; i++)
+        s->bodies[i].inertia = rigid_inertia(&s->bodies[i], h);
+    for (int i = s->body_count - 1; i >= 0; i--) {
+        gw_system_body *k = &s->bodies[i];
+        gw_articulated *x = &k->inertia;
+        for (int j = 0; j < k->dof; j++)
+            pull_column(x, k->columns[j], k->pulled[j]);
+        if (k->dof == 1) {
+            double d = gw_dot6(k->columns[0], k->pulled[0]) + (added ? added[k->first] : 0);
+            k->inverse_d = d > 0 ? 1 / d : 0;
+            k->chol[0][0] = sqrt(d);
+            k->inverse[0] = sqrt(k->inverse_d);
+        } else {
+            factor_joint(k, added ? added + k->first : NULL);
         }
-        add_shifted(reduced, b->r, s->bodies[b->def.parent].inertia);
+        if (k->def.parent < 0)
+            continue;
+        if (k->dof == 1)
+            subtract_square(x, k->pulled[0], k->inverse_d);
+        else
+            reduce_inertia(k, x);
+        add_shifted(x, k->r, &s->bodies[k->def.parent].inertia);
     }
 }
 
-/*
- * The tree's answer to `force` (of each body: what acts on it, less what its motion asks) and the
- * joints' generalised `rest` forces, with the bias accelerations or without:
- *
- *   D u-dot = rest + S^T f - U^T (a' + c)       a' the parent's acceleration, shifted
- */
-void gw_tree_accelerations(gw_system *s, bool biased)
+/* u = rest + S^T f, and on to the parent f - U D^-1 u. */
+void gw_tree_reduce(gw_system *s)
 {
     for (int i = s->body_count - 1; i >= 0; i--) {
         gw_system_body *k = &s->bodies[i];
-        double on_parent[6];
-        memcpy(on_parent, k->force, sizeof on_parent);
+        double x[6], f[6];
         for (int j = 0; j < k->dof; j++)
-            k->rest[j] +=
-                gw_dot6(k->columns[j], k->force) - (biased ? gw_dot6(k->pulled[j], k->bias) : 0);
+            k->rest[j] += gw_dot6(k->columns[j], k->force);
         if (k->def.parent < 0)
             continue;
-        if (biased)
-            for (int j = 0; j < 6; j++)
-                on_parent[j] -= gw_dot6(k->inertia[j], k->bias);
-        double x[6];
-        memcpy(x, k->rest, (size_t)k->dof * sizeof *x);
-        solve_joint(k, x);
+        memcpy(f, k->force, sizeof f);
+        if (k->dof == 1) {
+            x[0] = k->rest[0] * k->inverse_d;
+        } else {
+            memcpy(x, k->rest, sizeof x);
+            gw_tree_solve_lower(k, x);
+            gw_tree_solve_upper(k, x);
+        }
         for (int j = 0; j < k->dof; j++)
             for (int l = 0; l < 6; l++)
-                on_parent[l] -= k->pulled[j][l] * x[j];
-        gw_system_body *p = &s->bodies[k->def.parent];
-        gw_vec3 f = gw_linear_part(on_parent),
-                t = gw_add(gw_angular_part(on_parent), gw_cross(k->r, f));
-        p->force[0] += f.x, p->force[1] += f.y, p->force[2] += f.z;
-        p->force[3] += t.x, p->force[4] += t.y, p->force[5] += t.z;
+                f[l] -= k->pulled[j][l] * x[j];
+        gw_spatial_add_shifted(f, k->r, s->bodies[k->def.parent].force);
     }
+}
+
+/* D u-dot = u - U^T a', a' the parent's acceleration, shifted. */
+void gw_tree_accelerate(gw_system *s)
+{
     for (int i = 0; i < s->body_count; i++) {
         gw_system_body *k = &s->bodies[i];
         double *a = k->acceleration;
@@ -240,24 +346,19 @@ void gw_tree_accelerations(gw_system *s, bool biased)
             const double *p = s->bodies[k->def.parent].acceleration;
             gw_spatial_set(a, gw_add(gw_linear_part(p), gw_cross(gw_angular_part(p), k->r)),
                            gw_angular_part(p));
+            for (int j = 0; j < k->dof; j++)
+                k->rest[j] -= gw_dot6(k->pulled[j], a);
         } else {
             memset(a, 0, 6 * sizeof *a);
         }
-        for (int j = 0; j < k->dof; j++)
-            k->rest[j] -= gw_dot6(k->pulled[j], a);
-        solve_joint(k, k->rest);
-        for (int l = 0; l < 6; l++) {
-            a[l] += biased ? k->bias[l] : 0;
-            for (int j = 0; j < k->dof; j++)
-                a[l] += k->columns[j][l] * k->rest[j];
+        if (k->dof == 1) {
+            k->rest[0] *= k->inverse_d;
+        } else {
+            gw_tree_solve_lower(k, k->rest);
+            gw_tree_solve_upper(k, k->rest);
         }
-    }
-}
-
-void gw_tree_clear_forces(gw_system *s)
-{
-    for (int i = 0; i < s->body_count; i++) {
-        memset(s->bodies[i].force, 0, sizeof s->bodies[i].force);
-        memset(s->bodies[i].rest, 0, sizeof s->bodies[i].rest);
+        for (int j = 0; j < k->dof; j++)
+            for (int l = 0; l < 6; l++)
+                a[l] += k->columns[j][l] * k->rest[j];
     }
 }

@@ -1,0 +1,616 @@
+/*
+ * The Delassus operator of a system's closures, J D^-1 J^T, in blocks of one closure each, and its
+ * factors. gw_closures_init() takes memory; the rest is RT safe.
+ *
+ * D^-1 = sum over joints of (what a row's wrench pulls there)^2: with p the wrench at a body, from
+ * the row's bodies towards the root,
+ *
+ *   x_k = L_k^-1 S_k^T p,   p_parent = X^T (p - U_k L_k^-T x_k),    K_ij = sum over k of x_ki .
+ * x_kj
+ *
+ * so two closures share a block where their paths to the root share a joint. Blocks are eliminated
+ * in an order of least fill (minimum degree), each by Cholesky with the row that has the largest
+ * share of its K_ii left first; rows of which nothing is left beside those before them are out.
+ * Where a row has so little left that the order of the blocks would cost digits, the whole operator
+ * is factored as a dense one, with pivots among all rows.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "rt/dynamics/system_private.h"
+
+#define SAME_ROW   1e-11 /* of a row's share that is left beside others: less follows from them */
+#define SURE       1e-6  /* of it: less asks for pivots among all rows */
+#define NO_ROW     1e-13 /* of the largest K_ii: less is moved by nothing */
+#define DENSE_MOST 600   /* rows of which a dense operator is kept */
+
+/* ---- making --------------------------------------------------------------------------------- */
+
+/* The path of a block, children first. Returns its length; `path` may be NULL. */
+static int find_path(const gw_system *s, gw_closure_block *block, gw_path_body *path)
+{
+    int a = block->a, b = block->b, count = 0;
+    block->a_at = block->b_at = -1;
+    while (a >= 0 || b >= 0) {
+        int body = a > b ? a : b;
+        if (body == block->a)
+            block->a_at = count;
+        if (body == block->b)
+            block->b_at = count;
+        if (path)
+            path[count] = (gw_path_body){.body = body, .parent_at = -1};
+        count++;
+        a = a == body ? s->bodies[a].def.parent : a;
+        b = b == body ? s->bodies[b].def.parent : b;
+    }
+    for (int i = 0; path && i < count; i++)
+        for (int j = i + 1; j < count; j++)
+            if (path[j].body == s->bodies[path[i].body].def.parent)
+                path[i].parent_at = j;
+    return count;
+}
+
+/* Closures, then springs, as blocks; their rows follow one another in the same order. */
+static bool make_blocks(gw_system *s)
+{
+    int rows = 0, path = 0, answers = 0, longest = 0;
+    s->block_count = s->closure_count + s->spring_count;
+    s->blocks = calloc((size_t)s->block_count + 1, sizeof *s->blocks);
+    if (!s->blocks)
+        return false;
+    for (int i = 0; i < s->block_count; i++) {
+        gw_closure_block *k = &s->blocks[i];
+        if (i < s->closure_count) {
+            int velocities;
+            k->a = s->closures[i].a, k->b = s->closures[i].b;
+            gw_closure_row_counts(&s->closures[i], &k->position_rows, &velocities);
+            k->rows = k->position_rows + velocities;
+        } else {
+            k->a = s->springs[i - s->closure_count].a, k->b = s->springs[i - s->closure_count].b;
+            k->rows = 3;
+        }
+        k->first = rows, k->path = path;
+        k->path_count = find_path(s, k, NULL);
+        rows += k->rows, path += k->path_count;
+        if (k->path_count * k->rows > longest)
+            longest = k->path_count * k->rows;
+    }
+    s->path = calloc((size_t)path + 1, sizeof *s->path);
+    s->path_force = calloc((size_t)longest * 6 + 1, sizeof *s->path_force);
+    for (int i = 0; s->path && i < s->block_count; i++) {
+        gw_closure_block *k = &s->blocks[i];
+        find_path(s, k, s->path + k->path);
+        for (int l = 0; l < k->path_count; l++) {
+            gw_path_body *at = &s->path[k->path + l];
+            at->answers = answers;
+            answers += k->rows * s->bodies[at->body].dof;
+        }
+    }
+    s->answers = calloc((size_t)answers + 1, sizeof *s->answers);
+    return s->path && s->path_force && s->answers;
+}
+
+/* joined[i * n + j]: the paths of blocks i and j share a joint. */
+static void join_blocks(const gw_system *s, char *joined)
+{
+    int n = s->block_count;
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < i; j++) {
+            const gw_path_body *x = &s->path[s->blocks[i].path], *y = &s->path[s->blocks[j].path];
+            const gw_path_body *x_end = x + s->blocks[i].path_count;
+            const gw_path_body *y_end = y + s->blocks[j].path_count;
+            while (x < x_end && y < y_end) {
+                if (x->body == y->body && s->bodies[x->body].dof > 0) {
+                    joined[i * n + j] = joined[j * n + i] = 1;
+                    break;
+                }
+                int body = x->body;
+                x += x->body >= y->body;
+                y += y->body >= body;
+            }
+        }
+}
+
+/* Rows of the blocks that block i is joined to and that have no turn yet. */
+static int degree_of(const gw_system *s, const char *joined, int i)
+{
+    int degree = 0;
+    for (int j = 0; j < s->block_count; j++)
+        degree += joined[i * s->block_count + j] && s->blocks[j].turn < 0 ? s->blocks[j].rows : 0;
+    return degree;
+}
+
+/* Turns by minimum degree; `joined` gains what fills in. `degree`: scratch, one a block. */
+static void choose_turns(gw_system *s, char *joined, int *degree)
+{
+    int n = s->block_count;
+    for (int i = 0; i < n; i++)
+        s->blocks[i].turn = -1;
+    for (int i = 0; i < n; i++)
+        degree[i] = degree_of(s, joined, i);
+    for (int turn = 0; turn < n; turn++) {
+        int best = -1;
+        for (int i = 0; i < n; i++)
+            if (s->blocks[i].turn < 0 && (best < 0 || degree[i] < degree[best]))
+                best = i;
+        s->blocks[best].turn = turn;
+        s->elimination[turn] = best;
+        const char *beside = joined + best * n;
+        for (int i = 0; i < n; i++) {
+            if (!beside[i] || s->blocks[i].turn >= 0)
+                continue;
+            for (int j = 0; j < n; j++)
+                if (beside[j] && s->blocks[j].turn < 0 && i != j)
+                    joined[i * n + j] = 1;
+            degree[i] = degree_of(s, joined, i);
+        }
+    }
+}
+
+/* Where the blocks of the factors lie. Returns the numbers that they take. */
+static size_t lay_blocks(gw_system *s, const char *joined)
+{
+    int n = s->block_count, count = 0;
+    size_t at = 0;
+    for (int turn = 0; turn < n; turn++) {
+        gw_closure_block *k = &s->blocks[s->elimination[turn]];
+        k->diagonal = (int)at;
+        at += (size_t)(k->rows * k->rows);
+        k->below = count;
+        for (int later = turn + 1; later < n; later++) {
+            int j = s->elimination[later];
+            if (!joined[s->elimination[turn] * n + j])
+                continue;
+            s->below[count++] = (gw_block_below){.block = j, .at = (int)at};
+            at += (size_t)(k->rows * s->blocks[j].rows);
+        }
+        k->below_count = count - k->below;
+    }
+    return at;
+}
+
+/* Of every body, the blocks whose paths go through it, by their turns. */
+static void list_blocks_through(gw_system *s)
+{
+    int count = 0;
+    for (int body = 0; body < s->body_count; body++) {
+        s->through_at[body] = count;
+        for (int turn = 0; turn < s->block_count; turn++) {
+            const gw_closure_block *k = &s->blocks[s->elimination[turn]];
+            for (int l = 0; l < k->path_count; l++)
+                if (s->path[k->path + l].body == body) {
+                    s->through[2 * count] = s->elimination[turn];
+                    s->through[2 * count++ + 1] = k->path + l;
+                }
+        }
+    }
+    s->through_at[s->body_count] = count;
+}
+
+static bool take_factors(gw_system *s, size_t numbers)
+{
+    const gw_closure_block *last = &s->blocks[s->block_count - 1];
+    size_t rows = (size_t)(last->first + last->rows);
+    size_t path = (size_t)(last->path + last->path_count), bodies = (size_t)s->body_count;
+    bool dense = rows <= DENSE_MOST;
+    s->through = calloc(2 * path + 1, sizeof *s->through);
+    s->through_at = calloc(bodies + 1, sizeof *s->through_at);
+    s->pivots = calloc(3 * rows + 1, sizeof *s->pivots);
+    s->delassus = calloc(2 * numbers + 3 * rows + 1, sizeof *s->delassus);
+    s->dense = dense ? calloc(2 * rows * rows + 1, sizeof *s->dense) : NULL;
+    if (!s->through || !s->through_at || !s->pivots || !s->delassus || (dense && !s->dense))
+        return false;
+    s->dense_order = s->pivots + rows;
+    s->dense_rows = s->dense_order + rows;
+    s->factor = s->delassus + numbers;
+    s->multiplier = s->factor + numbers;
+    s->right = s->multiplier + rows;
+    s->share = s->right + rows;
+    return true;
+}
+
+bool gw_closures_init(gw_system *s)
+{
+    size_t n = (size_t)(s->closure_count + s->spring_count);
+    char *joined = calloc(n * n + 1, 1);
+    s->elimination = calloc(2 * n + 1, sizeof *s->elimination);
+    bool done = joined && s->elimination && make_blocks(s);
+    if (done && n > 0) {
+        size_t pairs = 0;
+        join_blocks(s, joined);
+        choose_turns(s, joined, s->elimination + n);
+        for (size_t i = 0; i < n * n; i++)
+            pairs += (size_t)joined[i];
+        s->below = calloc(pairs / 2 + 1, sizeof *s->below);
+        done = s->below && take_factors(s, lay_blocks(s, joined));
+        if (done)
+            list_blocks_through(s);
+    }
+    free(joined);
+    return done;
+}
+
+void gw_closures_free(gw_system *s)
+{
+    free(s->blocks);
+    free(s->path);
+    free(s->path_force);
+    free(s->answers);
+    free(s->below);
+    free(s->elimination);
+    free(s->through);
+    free(s->through_at);
+    free(s->pivots);
+    free(s->delassus);
+    free(s->dense);
+}
+
+/* ---- the operator --------------------------------------------------------------------------- */
+
+/* x_k of all rows of a block along its path. */
+static void pull_rows(gw_system *s, const gw_closure_block *block)
+{
+    int m = block->active;
+    double(*p)[6] = (double(*)[6])s->path_force;
+    const gw_closure_row *rows = s->rows + block->first;
+    memset(p, 0, (size_t)(block->path_count * m) * sizeof *p);
+    for (int r = 0; r < m; r++)
+        for (int l = 0; l < 6; l++) {
+            p[block->a_at * m + r][l] += rows[r].scale * rows[r].on_a[l];
+            if (block->b_at >= 0)
+                p[block->b_at * m + r][l] += rows[r].scale * rows[r].on_b[l];
+        }
+    for (int at = 0; at < block->path_count; at++) {
+        const gw_path_body *path = &s->path[block->path + at];
+        const gw_system_body *k = &s->bodies[path->body];
+        for (int r = 0; r < m; r++) {
+            double *x = s->answers + path->answers + r * k->dof, y[6], f[6];
+            const double *pull = p[at * m + r];
+            for (int j = 0; j < k->dof; j++)
+                x[j] = gw_dot6(k->columns[j], pull);
+            if (at == block->a_at && rows[r].on_coordinate_a != 0)
+                x[rows[r].coordinate_a] += rows[r].scale * rows[r].on_coordinate_a;
+            if (at == block->b_at && rows[r].on_coordinate_b != 0)
+                x[rows[r].coordinate_b] += rows[r].scale * rows[r].on_coordinate_b;
+            gw_tree_solve_lower(k, x);
+            if (path->parent_at < 0)
+                continue;
+            memcpy(f, pull, sizeof f);
+            memcpy(y, x, (size_t)k->dof * sizeof *y);
+            gw_tree_solve_upper(k, y);
+            for (int j = 0; j < k->dof; j++)
+                for (int l = 0; l < 6; l++)
+                    f[l] -= k->pulled[j][l] * y[j];
+            gw_spatial_add_shifted(f, k->r, p[path->parent_at * m + r]);
+        }
+    }
+}
+
+/* to (rows of d, columns of c) += X_d X_c^T of one joint. */
+static void add_products(const gw_system *s, const gw_closure_block *c, const gw_path_body *c_at,
+                         const gw_closure_block *d, const gw_path_body *d_at, double *to)
+{
+    int dof = s->bodies[c_at->body].dof;
+    for (int i = 0; i < d->active; i++)
+        for (int j = 0; j < c->active; j++) {
+            const double *x = s->answers + d_at->answers + i * dof;
+            const double *y = s->answers + c_at->answers + j * dof;
+            double sum = 0;
+            for (int l = 0; l < dof; l++)
+                sum += x[l] * y[l];
+            to[i * c->rows + j] += sum;
+        }
+}
+
+/* All blocks, joint by joint; springs' rows have 1 added. */
+static void assemble(gw_system *s)
+{
+    memset(s->delassus, 0, (size_t)(s->factor - s->delassus) * sizeof *s->delassus);
+    for (int body = 0; body < s->body_count; body++) {
+        const int *list = s->through + 2 * s->through_at[body];
+        int count = s->through_at[body + 1] - s->through_at[body];
+        for (int i = 0; i < count; i++) {
+            const gw_closure_block *c = &s->blocks[list[2 * i]];
+            const gw_path_body *c_at = &s->path[list[2 * i + 1]];
+            const gw_block_below *below = s->below + c->below;
+            if (s->bodies[body].dof == 0)
+                break;
+            add_products(s, c, c_at, c, c_at, s->delassus + c->diagonal);
+            for (int j = i + 1; j < count; j++) {
+                while (below->block != list[2 * j])
+                    below++;
+                add_products(s, c, c_at, &s->blocks[list[2 * j]], &s->path[list[2 * j + 1]],
+                             s->delassus + below->at);
+            }
+        }
+    }
+    for (int i = s->closure_count; i < s->block_count; i++)
+        for (int r = 0; r < s->blocks[i].active; r++)
+            s->delassus[s->blocks[i].diagonal + r * (s->blocks[i].rows + 1)] += 1;
+}
+
+/* K_ii of all rows into s->share; returns the largest of closures. */
+static double keep_shares(gw_system *s)
+{
+    double most = 0;
+    for (int i = 0; i < s->block_count; i++) {
+        const gw_closure_block *k = &s->blocks[i];
+        for (int r = 0; r < k->active; r++) {
+            double d = s->delassus[k->diagonal + r * (k->rows + 1)];
+            s->share[k->first + r] = d;
+            if (i < s->closure_count)
+                most = fmax(most, d);
+        }
+    }
+    return most;
+}
+
+/* Pivoted Cholesky of a block on the diagonal. False where a row has more left than nothing, but
+ * too little to be sure of. */
+static bool factor_diagonal(gw_system *s, gw_closure_block *k, double least)
+{
+    const double *block = s->delassus + k->diagonal, *share = s->share + k->first;
+    double *l = s->factor + k->diagonal;
+    int *pivots = s->pivots + k->first, m = k->rows;
+    k->rank = 0;
+    for (int r = 0; r < k->active; r++)
+        pivots[r] = r;
+    for (int at = 0; at < k->active; at++) {
+        double left = SAME_ROW;
+        int best = -1;
+        for (int i = at; i < k->active; i++) {
+            int r = pivots[i];
+            double rest = block[r * (m + 1)];
+            if (!(share[r] > least))
+                continue;
+            for (int j = 0; j < at; j++)
+                rest -= l[r * m + j] * l[r * m + j];
+            if (rest > left * share[r])
+                left = rest / share[r], best = i;
+        }
+        if (best < 0)
+            return true;
+        if (left < SURE && s->dense)
+            return false;
+        s->margin = fmin(s->margin, left);
+        int r = pivots[best];
+        pivots[best] = pivots[at];
+        pivots[at] = r;
+        double pivot = sqrt(left * share[r]), inverse = 1 / pivot;
+        l[r * m + at] = pivot;
+        for (int i = at + 1; i < k->active; i++) {
+            int q = pivots[i];
+            double sum = block[q > r ? q * m + r : r * m + q];
+            for (int j = 0; j < at; j++)
+                sum -= l[q * m + j] * l[r * m + j];
+            l[q * m + at] = sum * inverse;
+        }
+        k->rank = at + 1;
+    }
+    return true;
+}
+
+/* L of the blocks below a block on the diagonal, and what they take from those after it. */
+static void eliminate(gw_system *s, const gw_closure_block *k)
+{
+    const double *diagonal = s->factor + k->diagonal;
+    const int *pivots = s->pivots + k->first;
+    int m = k->rows;
+    for (int n = 0; n < k->below_count; n++) {
+        const gw_block_below *below = &s->below[k->below + n];
+        const gw_closure_block *d = &s->blocks[below->block];
+        for (int i = 0; i < d->active; i++) {
+            const double *block = s->delassus + below->at + i * m;
+            double *l = s->factor + below->at + i * m;
+            for (int at = 0; at < k->rank; at++) {
+                const double *row = diagonal + pivots[at] * m;
+                double sum = block[pivots[at]];
+                for (int j = 0; j < at; j++)
+                    sum -= l[j] * row[j];
+                l[at] = sum / row[at];
+            }
+        }
+    }
+    for (int n = 0; n < k->below_count; n++) {
+        const gw_block_below *e = &s->below[k->below + n];
+        const gw_closure_block *column = &s->blocks[e->block];
+        const gw_block_below *to = s->below + column->below;
+        for (int o = n; o < k->below_count; o++) {
+            const gw_block_below *d = &s->below[k->below + o];
+            const gw_closure_block *row = &s->blocks[d->block];
+            double *block = s->delassus + column->diagonal;
+            if (o > n) {
+                while (to->block != d->block)
+                    to++;
+                block = s->delassus + to->at;
+            }
+            for (int i = 0; i < row->active; i++)
+                for (int j = 0; j < (o > n ? column->active : i + 1); j++) {
+                    const double *x = s->factor + d->at + i * m, *y = s->factor + e->at + j * m;
+                    double sum = 0;
+                    for (int at = 0; at < k->rank; at++)
+                        sum += x[at] * y[at];
+                    block[i * column->rows + j] -= sum;
+                }
+        }
+    }
+}
+
+/* ---- the dense operator --------------------------------------------------------------------- */
+
+static void assemble_dense(gw_system *s)
+{
+    int m = 0;
+    assemble(s);
+    for (int i = 0; i < s->block_count; i++)
+        for (int r = 0; r < s->blocks[i].active; r++)
+            s->dense_rows[m++] = s->blocks[i].first + r;
+    s->dense_count = m;
+    memset(s->dense, 0, (size_t)(m * m) * sizeof *s->dense);
+    /* where a block's rows are among the active ones */
+    int *at = s->dense_order;
+    for (int i = 0; i < m; i++)
+        at[s->dense_rows[i]] = i;
+    for (int i = 0; i < s->block_count; i++) {
+        const gw_closure_block *c = &s->blocks[i];
+        for (int n = -1; n < c->below_count; n++) {
+            const gw_block_below *below = n < 0 ? NULL : &s->below[c->below + n];
+            const gw_closure_block *d = below ? &s->blocks[below->block] : c;
+            const double *block = s->delassus + (below ? below->at : c->diagonal);
+            for (int r = 0; r < d->active; r++)
+                for (int q = 0; q < c->active; q++) {
+                    int row = at[d->first] + r, column = at[c->first] + q;
+                    s->dense[row * m + column] = block[r * c->rows + q];
+                    s->dense[column * m + row] = block[r * c->rows + q];
+                }
+        }
+    }
+}
+
+/* With the row that has most left first, among all. */
+static void factor_dense(gw_system *s, double least)
+{
+    assemble_dense(s);
+    int m = s->dense_count, *order = s->dense_order;
+    const double *k = s->dense;
+    double *l = s->dense + m * m;
+    s->rank = 0;
+    for (int i = 0; i < m; i++)
+        order[i] = i;
+    for (int at = 0; at < m; at++) {
+        int best = -1;
+        double left = SAME_ROW;
+        for (int i = at; i < m; i++) {
+            int r = order[i];
+            double d = k[r * m + r], rest = d;
+            if (!(d > least))
+                continue;
+            for (int j = 0; j < at; j++)
+                rest -= l[r * m + j] * l[r * m + j];
+            if (rest / d > left)
+                left = rest / d, best = i;
+        }
+        if (best < 0)
+            break;
+        int r = order[best];
+        order[best] = order[at];
+        order[at] = r;
+        s->margin = fmin(s->margin, left);
+        double pivot = sqrt(left * k[r * m + r]);
+        l[r * m + at] = pivot;
+        for (int i = at + 1; i < m; i++) {
+            int q = order[i];
+            double sum = k[q * m + r];
+            for (int j = 0; j < at; j++)
+                sum -= l[q * m + j] * l[r * m + j];
+            l[q * m + at] = sum / pivot;
+        }
+        s->rank = at + 1;
+    }
+}
+
+static void solve_dense(gw_system *s)
+{
+    int m = s->dense_count;
+    const double *l = s->dense + m * m;
+    double *x = s->multiplier;
+    const int *rows = s->dense_rows, *order = s->dense_order;
+    for (int i = 0; i < s->rank; i++) {
+        int r = order[i];
+        double sum = s->right[rows[r]];
+        for (int j = 0; j < i; j++)
+            sum -= l[r * m + j] * x[rows[order[j]]];
+        x[rows[r]] = sum / l[r * m + i];
+    }
+    for (int i = s->rank - 1; i >= 0; i--) {
+        int r = order[i];
+        double sum = x[rows[r]];
+        for (int j = i + 1; j < s->rank; j++)
+            sum -= l[order[j] * m + i] * x[rows[order[j]]];
+        x[rows[r]] = sum / l[r * m + i];
+    }
+}
+
+/* ---- factors and solution ------------------------------------------------------------------- */
+
+void gw_closures_factor(gw_system *s, gw_active_rows which)
+{
+    s->active_rows = s->rank = 0;
+    s->is_dense = false;
+    s->margin = 1;
+    for (int i = 0; i < s->block_count; i++) {
+        gw_closure_block *k = &s->blocks[i];
+        bool spring = i >= s->closure_count;
+        k->active = spring                          ? (which == GW_ROWS_WITH_SPRINGS ? k->rows : 0)
+                    : which == GW_ROWS_OF_POSITIONS ? k->position_rows
+                                                    : k->rows;
+        s->active_rows += k->active;
+        if (k->active > 0)
+            pull_rows(s, k);
+    }
+    if (s->active_rows == 0)
+        return;
+    assemble(s);
+    double least = NO_ROW * keep_shares(s);
+    for (int turn = 0; turn < s->block_count; turn++) {
+        gw_closure_block *k = &s->blocks[s->elimination[turn]];
+        if (!factor_diagonal(s, k, least)) {
+            s->is_dense = true;
+            s->margin = 1;
+            factor_dense(s, least);
+            return;
+        }
+        eliminate(s, k);
+        s->rank += k->rank;
+    }
+}
+
+void gw_closures_solve(gw_system *s)
+{
+    double *x = s->multiplier;
+    memset(x, 0, (size_t)(s->right - s->multiplier) * sizeof *x);
+    if (s->is_dense) {
+        solve_dense(s);
+        return;
+    }
+    /* forward: s->right loses what earlier rows carry; the solution by pivots, in x by rows */
+    for (int turn = 0; turn < s->block_count; turn++) {
+        const gw_closure_block *k = &s->blocks[s->elimination[turn]];
+        const double *l = s->factor + k->diagonal;
+        const int *pivots = s->pivots + k->first;
+        int m = k->rows;
+        for (int at = 0; at < k->rank; at++) {
+            double sum = s->right[k->first + pivots[at]];
+            for (int j = 0; j < at; j++)
+                sum -= l[pivots[at] * m + j] * x[k->first + pivots[j]];
+            x[k->first + pivots[at]] = sum / l[pivots[at] * m + at];
+        }
+        for (int n = 0; n < k->below_count; n++) {
+            const gw_block_below *below = &s->below[k->below + n];
+            const gw_closure_block *d = &s->blocks[below->block];
+            for (int i = 0; i < d->active; i++)
+                for (int at = 0; at < k->rank; at++)
+                    s->right[d->first + i] -=
+                        s->factor[below->at + i * m + at] * x[k->first + pivots[at]];
+        }
+    }
+    for (int turn = s->block_count - 1; turn >= 0; turn--) {
+        const gw_closure_block *k = &s->blocks[s->elimination[turn]];
+        const double *l = s->factor + k->diagonal;
+        const int *pivots = s->pivots + k->first;
+        int m = k->rows;
+        for (int at = k->rank - 1; at >= 0; at--) {
+            double sum = x[k->first + pivots[at]];
+            for (int n = 0; n < k->below_count; n++) {
+                const gw_block_below *below = &s->below[k->below + n];
+                const gw_closure_block *d = &s->blocks[below->block];
+                for (int i = 0; i < d->active; i++)
+                    sum -= s->factor[below->at + i * m + at] * x[d->first + i];
+            }
+            for (int j = at + 1; j < k->rank; j++)
+                sum -= l[pivots[j] * m + at] * x[k->first + pivots[j]];
+            x[k->first + pivots[at]] = sum / l[pivots[at] * m + at];
+        }
+    }
+}
