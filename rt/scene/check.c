@@ -642,6 +642,9 @@ static bool check_held_link(const gw_scene *s, const gw_tool *t, int index, gw_e
         return gw_scene_invalid(error, "tools", index, "/mechanism", "there is no mechanism \"%s\"",
                                 t->mechanism);
     int count = s->mechanisms[mechanism].link_count;
+    if (t->link == GW_LINK_TIP)
+        return gw_scene_invalid(error, "tools", index, "/link",
+                                "link: is missing, and the mechanism states no tip");
     if (t->link < 0 || t->link >= count)
         return gw_scene_invalid(error, "tools", index, "/link",
                                 "link is %d, \"%s\" has links 0 to %d", t->link, t->mechanism,

@@ -194,7 +194,13 @@ bool gw_scene_element(const gw_scene *s, const gw_feature_ref *ref, gw_element *
 
 void gw_scene_name_held_link(const gw_scene *s, gw_tool *tool)
 {
-    int link, mechanism = gw_scene_link(s, tool->object, &link);
+    int link, mechanism = gw_scene_mechanism(s, tool->mechanism);
+    if (mechanism >= 0 && tool->link == GW_LINK_TIP) {
+        if (s->mechanisms[mechanism].has_tip)
+            tool->link = s->mechanisms[mechanism].tip;
+        return;
+    }
+    mechanism = gw_scene_link(s, tool->object, &link);
     if (mechanism < 0)
         return;
     memcpy(tool->mechanism, s->mechanisms[mechanism].id, sizeof tool->mechanism);

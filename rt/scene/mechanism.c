@@ -19,10 +19,16 @@ void gw_mechanism_finish(gw_mechanism *m)
     free(m->geometries);
     free(m->position);
     free(m->velocity);
-    m->link_count = 0;
+    free(m->parent);
+    free(m->several);
+    free(m->gears);
+    m->link_count = m->gear_count = 0;
     m->links = NULL;
     m->geometries = NULL;
     m->position = m->velocity = NULL;
+    m->parent = NULL;
+    m->several = NULL;
+    m->gears = NULL;
 }
 
 bool gw_mechanism_resize(gw_mechanism *m, int count)
@@ -34,7 +40,9 @@ bool gw_mechanism_resize(gw_mechanism *m, int count)
     m->geometries = calloc(n, sizeof *m->geometries);
     m->position = calloc(n, sizeof *m->position);
     m->velocity = calloc(n, sizeof *m->velocity);
-    if (!m->links || !m->geometries || !m->position || !m->velocity) {
+    m->parent = calloc(n, sizeof *m->parent);
+    m->several = calloc(n, sizeof *m->several);
+    if (!m->links || !m->geometries || !m->position || !m->velocity || !m->parent || !m->several) {
         gw_mechanism_finish(m);
         return false;
     }
@@ -42,20 +50,23 @@ bool gw_mechanism_resize(gw_mechanism *m, int count)
     for (int i = 0; i < count; i++) {
         m->links[i].parent_from_joint = m->geometries[i].pose = gw_pose_identity();
         m->links[i].axis = gw_v3(0, 0, 1);
+        m->parent[i] = i - 1;
     }
     return true;
 }
 
 bool gw_mechanism_copy(gw_mechanism *to, const gw_mechanism *from)
 {
-    size_t n = (size_t)from->link_count;
-    *to = (gw_mechanism){.base = from->base};
+    size_t n = (size_t)from->link_count, gears = (size_t)from->gear_count;
+    *to = (gw_mechanism){.base = from->base, .has_tip = from->has_tip, .tip = from->tip};
     memcpy(to->id, from->id, sizeof to->id);
     if (!gw_mechanism_resize(to, from->link_count))
         return false;
     memcpy(to->links, from->links, n * sizeof *to->links);
     memcpy(to->position, from->position, n * sizeof *to->position);
     memcpy(to->velocity, from->velocity, n * sizeof *to->velocity);
+    memcpy(to->parent, from->parent, n * sizeof *to->parent);
+    memcpy(to->several, from->several, n * sizeof *to->several);
     bool ok = true;
     for (size_t i = 0; i < n; i++) {
         to->geometries[i] = from->geometries[i];
@@ -63,10 +74,34 @@ bool gw_mechanism_copy(gw_mechanism *to, const gw_mechanism *from)
         if (from->geometries[i].has_geometry)
             ok &= gw_shape_copy(&to->geometries[i].shape, &from->geometries[i].shape, NULL);
     }
+    if (gears > 0)
+        to->gears = malloc(gears * sizeof *to->gears);
+    if (gears > 0 && !to->gears)
+        return false;
+    for (size_t i = 0; i < gears; i++)
+        to->gears[i] = from->gears[i];
+    to->gear_count = from->gear_count;
     return ok;
 }
 
-/* ---- poses ---------------------------------------------------------------------------------- */
+/* ---- joints and poses ----------------------------------------------------------------------- */
+
+gw_mobilizer gw_mechanism_joint(const gw_mechanism *m, int link)
+{
+    assert(link >= 0 && link < m->link_count);
+    if (m->several[link] != GW_MOBILIZER_FIXED)
+        return m->several[link];
+    return gw_joint_types[m->links[link].kind].turns ? GW_MOBILIZER_REVOLUTE
+                                                     : GW_MOBILIZER_PRISMATIC;
+}
+
+bool gw_mechanism_is_chain(const gw_mechanism *m)
+{
+    for (int i = 0; i < m->link_count; i++)
+        if (m->parent[i] != i - 1 || m->several[i] != GW_MOBILIZER_FIXED)
+            return false;
+    return true;
+}
 
 gw_pose gw_joint_pose(const gw_chain_link *link, double q)
 {
@@ -77,12 +112,12 @@ gw_pose gw_joint_pose(const gw_chain_link *link, double q)
 void gw_mechanism_poses(const gw_mechanism *m, const double *q, gw_pose *world_from_link)
 {
     assert(m->link_count == 0 || m->links);
-    gw_pose parent = m->base;
     for (int i = 0; i < m->link_count; i++) {
-        gw_pose joint = gw_joint_pose(&m->links[i], q ? q[i] : m->position[i]);
-        world_from_link[i] = gw_pose_mul(&parent, &joint);
+        const gw_pose *parent = m->parent[i] < 0 ? &m->base : &world_from_link[m->parent[i]];
+        bool one = m->several[i] == GW_MOBILIZER_FIXED;
+        gw_pose joint = gw_joint_pose(&m->links[i], !one ? 0 : q ? q[i] : m->position[i]);
+        world_from_link[i] = gw_pose_mul(parent, &joint);
         world_from_link[i].q = gw_quat_unit(world_from_link[i].q);
-        parent = world_from_link[i];
     }
 }
 
@@ -124,14 +159,50 @@ static bool check_limits(const link_context *p, const gw_chain_link *l, double q
         return true;
     if (!isfinite(l->lower) || !isfinite(l->upper))
         return invalid_link(p, "/joint/limits", "limits must be finite (rad, m)");
-    if (!(l->lower < l->upper)) {
-        snprintf(message, sizeof message, "lower is %g, must be less than upper, %g", l->lower,
-                 l->upper);
+    if (!(l->lower <= l->upper)) {
+        snprintf(message, sizeof message, "lower is %g, must be less than upper, %g, or the same",
+                 l->lower, l->upper);
         return invalid_link(p, "/joint/limits", message);
     }
     snprintf(message, sizeof message,
              "the start position is %g, must be within the limits %g to %g", q, l->lower, l->upper);
     return (q >= l->lower && q <= l->upper) || invalid_link(p, "/joint/position", message);
+}
+
+/* A joint of several coordinates has an origin, and a plane its normal. */
+static bool check_several(const link_context *p, const gw_chain_link *l)
+{
+    const gw_motor none = {0};
+    const struct {
+        const char *member;
+        bool stated;
+    } all[] = {{"/joint/position", p->mechanism->position[p->link] != 0},
+               {"/joint/velocity", p->mechanism->velocity[p->link] != 0},
+               {"/joint/damping", l->damping != 0},
+               {"/joint/friction", l->friction != 0},
+               {"/joint/limits", l->limited},
+               {"/joint/motor", memcmp(&l->motor, &none, sizeof none) != 0}};
+    gw_mobilizer type = p->mechanism->several[p->link];
+    if (type != GW_MOBILIZER_FIXED && type != GW_MOBILIZER_PLANAR &&
+        type != GW_MOBILIZER_SPHERICAL && type != GW_MOBILIZER_FREE)
+        return invalid_link(p, "/joint/type", "must be planar, spherical or floating");
+    for (size_t i = 0; type != GW_MOBILIZER_FIXED && i < sizeof all / sizeof *all; i++)
+        if (all[i].stated)
+            return invalid_link(p, all[i].member,
+                                "only a revolute or prismatic joint has one: this one begins at "
+                                "its origin, at rest, and nothing drives or holds it");
+    return true;
+}
+
+static bool check_parent(const link_context *p)
+{
+    char message[96];
+    int parent = p->mechanism->parent[p->link];
+    if (parent >= -1 && parent < p->link)
+        return true;
+    snprintf(message, sizeof message, "is %d, must be -1 (the base) or a link before this one",
+             parent);
+    return invalid_link(p, "/parent", message);
 }
 
 static bool check_joint(const link_context *p, const gw_chain_link *l)
@@ -147,7 +218,7 @@ static bool check_joint(const link_context *p, const gw_chain_link *l)
         return invalid_link(p, "/joint/velocity", "a velocity must be finite (rad/s, m/s)");
     return not_negative(p, "/joint/damping", l->damping, "N m s/rad, N s/m") &&
            not_negative(p, "/joint/friction", l->friction, "N m, N") && check_limits(p, l, q) &&
-           check_motor(p, &l->motor);
+           check_motor(p, &l->motor) && check_several(p, l);
 }
 
 static bool check_mass(const link_context *p, const gw_mass *m)
@@ -171,18 +242,68 @@ static bool check_mass(const link_context *p, const gw_mass *m)
                "moment negative, each at most the sum of the other two");
 }
 
-/* A link may be a point or a rod, but the mass matrix D at the start must be positive definite, so
- * that every joint moves some inertia: a Cholesky factorisation finds the joint that does not. */
-static bool check_moved_masses(const gw_scene *s, int index, gw_error *error)
+/* The velocity of a link's frame that a unit of coordinate `c` of its joint gives, world axes. */
+static gw_twist unit_twist(const gw_mechanism *m, int link, int c, const gw_pose *world_from_link)
 {
-    const gw_mechanism *m = &s->mechanisms[index];
-    double d[GW_MAX_LINKS * GW_MAX_LINKS];
-    int n = m->link_count;
-    gw_chain_def def = {.count = n, .world_from_base = m->base, .held = -1};
-    gw_chain chain;
-    memcpy(def.links, m->links, (size_t)n * sizeof *m->links);
-    gw_chain_init(&chain, &def, m->position, NULL);
-    gw_chain_mass_matrix(&chain, d, n);
+    gw_mobilizer_state zero = {.turn = gw_quat_identity()};
+    gw_vec3 v[6], w[6], z = m->links[link].axis;
+    gw_mobilizer type = gw_mechanism_joint(m, link);
+    gw_mobilizer_pose(type, 0, &zero, v, w);
+    gw_quat frame = world_from_link->q;
+    if (type != GW_MOBILIZER_SPHERICAL && type != GW_MOBILIZER_FREE) {
+        gw_vec3 x = gw_any_normal(z);
+        frame = gw_quat_mul(frame, gw_quat_from_axes(x, gw_cross(z, x), z));
+    }
+    return (gw_twist){gw_rotate(frame, v[c]), gw_rotate(frame, w[c])};
+}
+
+/* Momentum and angular momentum about a link's origin, world axes, of all that hangs on it while it
+ * has that twist there. */
+static gw_wrench momentum_of(const gw_mechanism *m, const gw_pose *poses, int link,
+                             const gw_twist *t)
+{
+    gw_wrench sum = {{0, 0, 0}, {0, 0, 0}};
+    for (int k = link; k < m->link_count; k++) {
+        int up = k;
+        while (up > link)
+            up = m->parent[up];
+        if (up != link)
+            continue;
+        const gw_mass *mass = &m->links[k].mass;
+        gw_vec3 arm = gw_sub(gw_pose_point(&poses[k], mass->com), poses[link].p);
+        gw_vec3 p = gw_scale(mass->mass, gw_add(t->v, gw_cross(t->w, arm)));
+        gw_vec3 spin =
+            gw_rotate(poses[k].q, gw_mat3_mul(&mass->inertia, gw_unrotate(poses[k].q, t->w)));
+        sum.f = gw_add(sum.f, p);
+        sum.t = gw_add(sum.t, gw_add(spin, gw_cross(arm, p)));
+    }
+    return sum;
+}
+
+/* The lower triangle of the mass matrix D at the start, n x n, coordinates in the order of the
+ * links: D_ij = s_j . h_i, where h_i is the momentum that coordinate i gives to all that hangs on
+ * its link, and j is of a link that this one hangs on. */
+static void mass_matrix(const gw_mechanism *m, const int *first, int n, double *d)
+{
+    gw_pose poses[GW_MAX_LINKS];
+    gw_mechanism_poses(m, NULL, poses);
+    memset(d, 0, (size_t)n * (size_t)n * sizeof *d);
+    for (int link = 0; link < m->link_count; link++)
+        for (int i = first[link]; i < first[link + 1]; i++) {
+            gw_twist own = unit_twist(m, link, i - first[link], &poses[link]);
+            gw_wrench h = momentum_of(m, poses, link, &own);
+            for (int up = link; up >= 0; up = m->parent[up])
+                for (int j = first[up]; j < first[up + 1] && j <= i; j++) {
+                    gw_twist s = unit_twist(m, up, j - first[up], &poses[up]);
+                    gw_vec3 arm = gw_sub(poses[link].p, poses[up].p);
+                    d[i * n + j] = gw_dot(gw_add(s.v, gw_cross(s.w, arm)), h.f) + gw_dot(s.w, h.t);
+                }
+        }
+}
+
+/* Factorises D as L L^T in place; -1, or the coordinate that moves nothing of its own. */
+static int factorise(double *d, int n)
+{
     for (int i = 0; i < n; i++) {
         double whole = d[i * n + i], pivot = whole;
         for (int j = 0; j <= i; j++) {
@@ -191,13 +312,53 @@ static bool check_moved_masses(const gw_scene *s, int index, gw_error *error)
                 sum -= d[i * n + k] * d[j * n + k];
             d[i * n + j] = pivot = j < i ? sum / d[j * n + j] : sum;
         }
-        link_context p = {s, m, index, i, error};
         if (!(pivot > 1e-12 * whole))
-            return invalid_link(
-                &p, "/inertia",
-                "as it stands, this joint moves nothing that is not moved by others: give "
-                "the link an inertia, or a com off the joint's axis");
+            return i;
         d[i * n + i] = sqrt(pivot);
+    }
+    return -1;
+}
+
+/* A link may be a point or a rod, but the mass matrix D at the start must be positive definite, so
+ * that every joint moves some inertia: a Cholesky factorisation finds the joint that does not. */
+static bool check_moved_masses(const gw_scene *s, int index, gw_error *error)
+{
+    const gw_mechanism *m = &s->mechanisms[index];
+    int first[GW_MAX_LINKS + 1] = {0}, link = 0;
+    for (int i = 0; i < m->link_count; i++)
+        first[i + 1] = first[i] + gw_mobilizers[gw_mechanism_joint(m, i)].dof;
+    int n = first[m->link_count];
+    double *d = malloc((size_t)n * (size_t)n * sizeof *d);
+    if (!d)
+        return gw_fail(error, GW_FAILED, "", "no memory to check a mechanism");
+    mass_matrix(m, first, n, d);
+    int still = factorise(d, n);
+    free(d);
+    if (still < 0)
+        return true;
+    while (first[link + 1] <= still)
+        link++;
+    link_context p = {s, m, index, link, error};
+    return invalid_link(&p, "/inertia",
+                        "as it stands, this joint moves nothing that is not moved by others: give "
+                        "the link an inertia, or a com off the joint's axis");
+}
+
+/* The dynamics step chains. */
+static bool check_chain(const gw_scene *s, int index, gw_error *error)
+{
+    const gw_mechanism *m = &s->mechanisms[index];
+    for (int i = 0; i < m->link_count; i++) {
+        bool branch = m->parent[i] != i - 1;
+        char where[96];
+        snprintf(where, sizeof where, "/mechanisms/%d/links/%d/%s", index, i,
+                 branch ? "parent" : "joint/type");
+        if (branch || m->several[i] != GW_MOBILIZER_FIXED)
+            return gw_fail(error, GW_NOT_YET, where,
+                           branch ? "is %d: only chains are simulated yet, each link on the one "
+                                    "before it"
+                                  : "link %d: only revolute and prismatic joints are simulated yet",
+                           branch ? m->parent[i] : i);
     }
     return true;
 }
@@ -255,11 +416,14 @@ bool gw_scene_check_mechanisms(const gw_scene *s, gw_error *error)
             return gw_scene_invalid(error, "mechanisms", i, "/base", "a pose must be finite");
         for (int k = 0; k < m->link_count; k++) {
             link_context p = {s, m, i, k, error};
-            if (!check_joint(&p, &m->links[k]) || !check_mass(&p, &m->links[k].mass) ||
-                !check_geometry(&p, &m->geometries[k]))
+            if (!check_parent(&p) || !check_joint(&p, &m->links[k]) ||
+                !check_mass(&p, &m->links[k].mass) || !check_geometry(&p, &m->geometries[k]))
                 return false;
         }
-        if (!check_moved_masses(s, i, error))
+        if (m->has_tip && (m->tip < 0 || m->tip >= m->link_count))
+            return gw_scene_invalid(error, "mechanisms", i, "/tip", "is %d, must be 0 to %d",
+                                    m->tip, m->link_count - 1);
+        if (!check_moved_masses(s, i, error) || !check_chain(s, i, error))
             return false;
     }
     return true;

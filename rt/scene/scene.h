@@ -93,8 +93,15 @@ typedef struct gw_link_geometry {
     char material[GW_MAX_ID + 1];
 } gw_link_geometry;
 
-/* A serial mechanism. A link's frame in messages is the object `mechanism.link`, links counted from
- * 0. */
+/* Two joints of a mechanism: position of links[0] = ratio times that of links[1] plus a constant. A
+ * scene takes them over as gears among its own joints. */
+typedef struct gw_link_gear {
+    int links[2];
+    double ratio;
+} gw_link_gear;
+
+/* A mechanism: a tree of links whose root is fixed to the world. A link's frame in messages is the
+ * object `mechanism.link`, links counted from 0. */
 typedef struct gw_mechanism {
     char id[GW_MAX_ID + 1];
     gw_pose base; /* world_from_base */
@@ -103,6 +110,14 @@ typedef struct gw_mechanism {
     gw_link_geometry *geometries; /* owned */
     double *position;             /* joints at tick 0; owned */
     double *velocity;             /* owned */
+    int *parent; /* the link that it hangs on, one before it; -1: the base; owned */
+    /* The type of joints with several coordinates (planar about `axis`, spherical, free), which
+     * begin at their origin; GW_MOBILIZER_FIXED: it has one, and links[].kind says which; owned. */
+    gw_mobilizer *several;
+    bool has_tip;
+    int tip; /* the link that a tool holds which names none */
+    int gear_count;
+    gw_link_gear *gears; /* owned; none once a scene has them */
 } gw_mechanism;
 
 /* A pair without collisions, each an object or a link. */
@@ -143,12 +158,14 @@ typedef struct gw_workspace {
     gw_vec3 centre; /* task point at the device's origin (m) */
 } gw_workspace;
 
+#define GW_LINK_TIP (-1) /* the tip of the mechanism */
+
 typedef struct gw_tool {
     char object[GW_MAX_ID + 1];    /* the held object, or empty */
     char mechanism[GW_MAX_ID + 1]; /* the held mechanism, or empty */
-    int link;
-    gw_pose at;                 /* object_from_tool, link_from_tool */
-    char device[GW_MAX_ID + 1]; /* id of a device of the scene */
+    int link;                      /* or GW_LINK_TIP, until gw_scene_name_held_link() */
+    gw_pose at;                    /* object_from_tool, link_from_tool */
+    char device[GW_MAX_ID + 1];    /* id of a device of the scene */
     gw_control_kind control;
     gw_impedance_def rendering; /* of the other controls than admittance */
     gw_pose start;              /* of the device at tick 0: tool_from_device, world axes */
@@ -275,8 +292,13 @@ void gw_scene_remove_material(gw_scene *scene, int index);
 void gw_scene_remove_joint(gw_scene *scene, int index);
 void gw_scene_remove_spring(gw_scene *scene, int index);
 
-/* Makes room for `count` links: identity poses, axes along z, no mass; former links are freed.
- * False when memory is short. */
+/* The type of a link's joint, and whether all are revolute or prismatic and each link hangs on the
+ * one before it. */
+gw_mobilizer gw_mechanism_joint(const gw_mechanism *mechanism, int link);
+bool gw_mechanism_is_chain(const gw_mechanism *mechanism);
+
+/* Makes room for `count` links, one on the other: identity poses, axes along z, no mass; former
+ * links are freed. False when memory is short. */
 bool gw_mechanism_resize(gw_mechanism *mechanism, int count);
 /* A deep copy (false: memory is short, what was copied is to be finished), and its end. */
 bool gw_mechanism_copy(gw_mechanism *to, const gw_mechanism *from);
@@ -323,7 +345,7 @@ gw_contact_material gw_scene_contact_material(const gw_scene *scene, const char 
 gw_contact_material gw_contact_material_default(void);
 
 /* parent_from_link of one joint at q (rad, m), and world_from_link of all links at q (link_count
- * entries; NULL: the start). */
+ * entries; NULL: the start). Joints with several coordinates are at their origin. */
 gw_pose gw_joint_pose(const gw_chain_link *link, double q);
 void gw_mechanism_poses(const gw_mechanism *mechanism, const double *q, gw_pose *world_from_link);
 
@@ -335,7 +357,8 @@ int gw_scene_unilateral(const gw_scene *scene, int object, int n);
  * derived ones. False when the object, the link or the feature is unknown. */
 bool gw_scene_element(const gw_scene *scene, const gw_feature_ref *ref, gw_element *element);
 
-/* A tool that has the name of a link for its object holds that link. */
+/* A tool that has the name of a link for its object holds that link; one that names a mechanism and
+ * no link holds its tip. */
 void gw_scene_name_held_link(const gw_scene *scene, gw_tool *tool);
 
 /* Gives every reference to object, constraint, mechanism, material or joint `from` the name `to`.

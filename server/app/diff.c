@@ -262,8 +262,8 @@ static void compare_links(const gw_scene *base, const gw_scene *scene, int index
         d->solids |= !solid;
         d->names |= !same_id(a->geometries[i].id, b->geometries[i].id);
         if (!SAME(a->links[i], driven) || !solid || a->position[i] != b->position[i] ||
-            a->velocity[i] != b->velocity[i] ||
-            !same_id(a->geometries[i].id, b->geometries[i].id) ||
+            a->velocity[i] != b->velocity[i] || a->parent[i] != b->parent[i] ||
+            a->several[i] != b->several[i] || !same_id(a->geometries[i].id, b->geometries[i].id) ||
             !same_id(a->geometries[i].mesh, b->geometries[i].mesh))
             d->scenario = true;
         if (SAME(a->links[i].motor, b->links[i].motor))

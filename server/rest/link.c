@@ -130,7 +130,7 @@ static bool resized(const gw_mechanism *from, int count, gw_mechanism *to)
     if (part.link_count == count)
         return gw_mechanism_copy(to, &part);
     gw_mechanism old = {0};
-    *to = (gw_mechanism){.base = from->base};
+    *to = (gw_mechanism){.base = from->base, .has_tip = from->has_tip, .tip = from->tip};
     memcpy(to->id, from->id, sizeof to->id);
     if (!gw_mechanism_copy(&old, from) || !gw_mechanism_resize(to, count)) {
         gw_mechanism_finish(&old);
@@ -142,6 +142,8 @@ static bool resized(const gw_mechanism *from, int count, gw_mechanism *to)
         old.geometries[i].shape = (gw_shape){0}; /* taken over */
         to->position[i] = old.position[i];
         to->velocity[i] = old.velocity[i];
+        to->parent[i] = old.parent[i];
+        to->several[i] = old.several[i];
     }
     gw_mechanism_finish(&old);
     return true;

@@ -193,6 +193,10 @@ static void add(api_call *call, app_edit *edit, void *e)
         return;
     }
     memcpy(place, e, r->size);
+    if (r->settle && !r->settle(edit->scene, &error)) {
+        api_abandon(call, edit, &error);
+        return;
+    }
     finish(call, edit, resource_count(r, edit->scene) - 1, 201);
 }
 
@@ -215,6 +219,11 @@ static void replace(api_call *call, app_edit *edit, int index, void *e)
         snprintf(edit->group, sizeof edit->group, "%s %.80s", r->group, to);
     drop(r, now);
     memcpy(now, e, r->size);
+    gw_error error = {0};
+    if (r->settle && !r->settle(edit->scene, &error)) {
+        api_abandon(call, edit, &error);
+        return;
+    }
     finish(call, edit, index, 200);
 }
 

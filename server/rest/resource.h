@@ -61,7 +61,9 @@ typedef struct gw_resource {
     /* Completes a new entry: an id that was left out, or what it may not be. False with an error.
      */
     bool (*complete)(const gw_scene *scene, void *entry, gw_error *error);
-    /* The same of a patched entry; `now` is what it takes the place of. */
+    /* After a new or changed entry is in the scene. False with an error. */
+    bool (*settle)(gw_scene *scene, gw_error *error);
+    /* The same as `complete` of a patched entry; `now` is what it takes the place of. */
     void (*patched)(const json_t *patch, const void *now, void *entry);
     /* True where an id that is not in the scene is of something that can only be read: the error
      * says so. */

@@ -1,20 +1,49 @@
 /*
  * Mechanisms: links, joints and motors.
  *
- * A mechanism keeps what a link says in four arrays. The tables work on one row of them, which is
- * put together before encoding and taken apart after decoding.
+ * A mechanism keeps what a link says in arrays. The tables work on one row of them, which is put
+ * together before encoding and taken apart after decoding.
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include "server/schema/field.h"
 
 #define DENSITY 1000 /* kg/m^3, of a link with a geometry and nothing said about its mass */
 
+/* Types of a link's joint on the wire: those of one coordinate by their kind, then these. */
+enum { PLANAR = GW_JOINT_KIND_COUNT, SPHERICAL, FLOATING, JOINT_TYPES };
+
+#define BEFORE (-2) /* the link before it */
+
 typedef struct link_row {
     gw_chain_link link;
     gw_link_geometry look;
     double position, velocity;
+    int type, parent, index;
 } link_row;
+
+static const char *link_joint_type(int type)
+{
+    static const char *const several[] = {"planar", "spherical", "floating"};
+    if (type >= JOINT_TYPES)
+        return NULL;
+    return type < GW_JOINT_KIND_COUNT ? gw_joint_kind_names[type]
+                                      : several[type - GW_JOINT_KIND_COUNT];
+}
+
+static const gw_mobilizer several_of[JOINT_TYPES] = {
+    [PLANAR] = GW_MOBILIZER_PLANAR,
+    [SPHERICAL] = GW_MOBILIZER_SPHERICAL,
+    [FLOATING] = GW_MOBILIZER_FREE}; /* GW_MOBILIZER_FIXED, 0: one coordinate */
+
+static int type_of(const gw_mechanism *m, int link)
+{
+    for (int type = PLANAR; type < JOINT_TYPES; type++)
+        if (m->several[link] == several_of[type])
+            return type;
+    return (int)m->links[link].kind;
+}
 
 /* ---- joints -------------------------------------------------------------------------------- */
 
@@ -53,13 +82,16 @@ INITIAL(no_link, link_row,
         (link_row){
             .link = {.parent_from_joint = gw_pose_identity(), .axis = {0, 0, 1}},
             .look = {.pose = gw_pose_identity()},
+            .parent = BEFORE,
         })
 
 static const wire_field of_joint[] = {
-    {"type", CHOICE, AT(link_row, link.kind), REQUIRED, .choices = gw_joint_kind_names},
+    {"type", CHOICE, AT(link_row, type), REQUIRED, .name_of = link_joint_type,
+     .about = "planar, spherical and floating ones begin at their origin"},
     {"origin", OBJECT, AT(link_row, link.parent_from_joint), .table = &wire_table_pose,
      .about = "of the link's frame at position 0, in its parent's"},
-    {"axis", DIRECTION, AT(link_row, link.axis), .about = "in the link's frame; z unless given"},
+    {"axis", DIRECTION, AT(link_row, link.axis),
+     .about = "in the link's frame; z unless given; the normal of a planar one"},
     {"position", NUMBER, AT(link_row, position), .about = "at tick 0", .unit = "rad or m"},
     {"velocity", NUMBER, AT(link_row, velocity), .about = "at tick 0", .unit = "rad/s or m/s"},
     {"damping", NUMBER, AT(link_row, link.damping), .unit = "N m s/rad or N s/m"},
@@ -133,6 +165,7 @@ HOOK(complete_mass)
     return true;
 }
 
+WHEN(hangs_elsewhere, link_row, it->parent != it->index - 1)
 WHEN(has_look, link_row, it->look.has_geometry || it->look.mesh[0])
 WHEN(has_geometry, link_row, it->look.has_geometry)
 
@@ -144,6 +177,8 @@ static void finish_row(void *row)
 static const wire_field of_link[] = {
     {"id", ID, AT(link_row, look.id), OMITTED,
      .about = "a label; messages name a link mechanism.number"},
+    {"parent", WHOLE, AT(link_row, parent), RANGE(-1, GW_MAX_LINKS - 2), .when = hangs_elsewhere,
+     .about = "number of the link that it hangs on, -1 the base; the one before it unless given"},
     {"joint", OBJECT, .flags = REQUIRED, .table = &wire_table_joint},
     {"mass", NUMBER, AT(link_row, link.mass.mass), SOMETIMES,
      .unit = "kg; that of the geometry at 1000 kg/m3 unless given"},
@@ -161,7 +196,7 @@ static const wire_field of_link[] = {
     {0}};
 const wire_table wire_table_link = {
     .name = "Link",
-    .about = "A link and the joint that moves it against the one before.",
+    .about = "A link and the joint that moves it against the one that it hangs on.",
     .patch = {"LinkPatch", "Merge patch of a link."},
     .fields = of_link,
     .size = sizeof(link_row),
@@ -178,6 +213,10 @@ static bool get_link(const json_t *value, const wire_path *at, gw_mechanism *m, 
     if (!wire_decode_at(&wire_table_link, value, at, &row, error))
         return false;
     m->links[index] = row.link;
+    m->links[index].kind =
+        row.type < GW_JOINT_KIND_COUNT ? (gw_joint_kind)row.type : GW_JOINT_REVOLUTE;
+    m->several[index] = several_of[row.type];
+    m->parent[index] = row.parent == BEFORE ? index - 1 : row.parent;
     m->geometries[index] = row.look;
     m->position[index] = row.position;
     m->velocity[index] = row.velocity;
@@ -191,8 +230,13 @@ bool wire_get_link(const json_t *value, const char *at, gw_mechanism *m, int ind
 
 json_t *wire_link(const gw_mechanism *m, int index)
 {
-    const link_row row = {m->links[index], m->geometries[index], m->position[index],
-                          m->velocity[index]};
+    const link_row row = {.link = m->links[index],
+                          .look = m->geometries[index],
+                          .position = m->position[index],
+                          .velocity = m->velocity[index],
+                          .type = type_of(m, index),
+                          .parent = m->parent[index],
+                          .index = index};
     return wire_encode(&wire_table_link, &row, NULL);
 }
 
@@ -229,6 +273,86 @@ ENCODE(encode_links)
 
 static const wire_type links = {decode_links, encode_links, wire_schema_list};
 
+/* ---- gears --------------------------------------------------------------------------------- */
+
+DECODE(decode_geared)
+{
+    static const wire_field number = {
+        .name = "joints", .type = WHOLE, .size = sizeof(int), RANGE(0, GW_MAX_LINKS - 1)};
+    if (!json_is_array(value) || json_array_size(value) != 2)
+        return wire_refuse(at, error, "must be the numbers of two links, whose joints it joins");
+    for (size_t side = 0; side < 2; side++)
+        if (!WHOLE->decode(&number, json_array_get(value, side),
+                           &(wire_path){.parent = at, .index = side},
+                           &((gw_link_gear *)owner)->links[side], error))
+            return false;
+    return true;
+}
+
+ENCODE(encode_geared)
+{
+    const gw_link_gear *gear = owner;
+    return json_pack("[ii]", gear->links[0], gear->links[1]);
+}
+
+SCHEMA(schema_geared)
+{
+    return json_pack("{ss s{ss} si si}", "type", "array", "items", "type", "integer", "minItems", 2,
+                     "maxItems", 2);
+}
+
+static const wire_type geared = {decode_geared, encode_geared, schema_geared};
+
+static const wire_field of_gear[] = {
+    {"joints", &geared, .flags = REQUIRED, .about = "numbers of links"},
+    {"ratio", NUMBER, AT(gw_link_gear, ratio), REQUIRED,
+     .about = "position of the first = ratio times that of the second plus a constant; not 0"},
+    {0}};
+static const wire_table link_gear = {.fields = of_gear};
+
+/* A gear's links are there. */
+HOOK(check_gears)
+{
+    const gw_mechanism *m = owner;
+    const wire_path list = {.parent = at, .name = "gears"};
+    for (int i = 0; i < m->gear_count; i++)
+        for (size_t side = 0; side < 2; side++) {
+            const wire_path gear = {.parent = &list, .index = (size_t)i},
+                            joints = {.parent = &gear, .name = "joints"};
+            if (m->gears[i].links[side] >= m->link_count)
+                return wire_refuse(&(wire_path){.parent = &joints, .index = side}, error,
+                                   "is %d, there are links 0 to %d", m->gears[i].links[side],
+                                   m->link_count - 1);
+        }
+    return true;
+}
+
+bool wire_take_gears(gw_scene *scene, gw_error *error)
+{
+    for (int i = 0; i < scene->mechanism_count; i++) {
+        gw_mechanism *m = &scene->mechanisms[i];
+        for (int k = 0; k < m->gear_count; k++) {
+            char id[GW_MAX_ID + 1]; /* of none that is there yet */
+            wire_make_joint_id(scene, id);
+            gw_scene_joint *joint = gw_scene_add_joint(scene, error);
+            if (!joint)
+                return false;
+            memcpy(joint->id, id, sizeof id);
+            joint->gear = true;
+            joint->type = GW_MOBILIZER_FREE;
+            joint->ratio = m->gears[k].ratio;
+            gw_link_name(m, m->gears[k].links[0], joint->joints[0]);
+            gw_link_name(m, m->gears[k].links[1], joint->joints[1]);
+        }
+        free(m->gears);
+        m->gears = NULL;
+        m->gear_count = 0;
+    }
+    return true;
+}
+
+/* ---- state --------------------------------------------------------------------------------- */
+
 static const wire_field a_number = {"number", NUMBER};
 static const wire_field of_joints[] = {
     {"positions", LIST, .item = &a_number, .most = GW_MAX_LINKS, .unit = "rad or m"},
@@ -251,11 +375,16 @@ static const wire_field of_mechanism[] = {
     {"base", OBJECT, AT(gw_mechanism, base), .table = &wire_table_pose, .about = "in the world"},
     {"links", &links, .flags = REQUIRED, .table = &wire_table_link, .least = 1,
      .most = GW_MAX_LINKS},
+    {"tip", WHOLE, AT(gw_mechanism, tip), HAS(gw_mechanism, has_tip), RANGE(0, GW_MAX_LINKS - 1),
+     .about = "the link that a tool holds which names none"},
+    {"gears", LIST, AT(gw_mechanism, gears), OMITTED, .table = &link_gear,
+     COUNTED(gw_mechanism, gear_count, gw_link_gear), .most = GW_MAX_LINKS,
+     .about = "taken over by the scene, as gears among its joints"},
     {"state", OBJECT, .flags = READ_ONLY | SENT_BACK, .table = &wire_table_joints},
     {0}};
 const wire_table wire_table_mechanism = {
     .name = "Mechanism",
-    .about = "A serial chain of links, fixed to the world at its base.",
+    .about = "A tree of links, fixed to the world at its base.",
     .read = {"MechanismRead", NULL},
     .given = {"MechanismGiven", "A mechanism; the state is not looked at."},
     .patch = {"MechanismPatch", "Merge patch of a mechanism; links are replaced whole. Another id "
@@ -263,6 +392,7 @@ const wire_table wire_table_mechanism = {
     .fields = of_mechanism,
     .size = sizeof(gw_mechanism),
     .initial = no_mechanism,
+    .after = check_gears,
     .finish = finish_mechanism};
 
 CODEC(mechanism, gw_mechanism)

@@ -312,7 +312,7 @@ const wire_table wire_table_scene = {
 /* What a stored scene may lack, and what it may have too much: ids of relations are made; a tool
  * may name a link as an object; the value that a constraint had before its type was changed is no
  * reason not to open it. */
-static void settle(gw_scene *s)
+static bool settle(gw_scene *s, gw_error *error)
 {
     for (int i = 0; i < s->constraint_count; i++)
         if (!gw_constraint_has_value(s->constraints[i].kind))
@@ -323,6 +323,7 @@ static void settle(gw_scene *s)
              sizeof *s->constraints);
     make_ids(s, gw_scene_joint_index, 'j', s->joints, s->joint_count, sizeof *s->joints);
     make_ids(s, gw_scene_spring_index, 's', s->springs, s->spring_count, sizeof *s->springs);
+    return wire_take_gears(s, error);
 }
 
 /* A scene's check counts tools; a file that states one as "tool" is answered in its own words. */
@@ -343,11 +344,12 @@ gw_scene *wire_get_scene(const json_t *value, gw_error *error)
         gw_fail(error, GW_FAILED, "", "no memory for a scene");
         return NULL;
     }
-    if (wire_decode(&wire_table_scene, value, "", scene, error)) {
-        settle(scene);
-        if (gw_scene_check(scene, error))
-            return scene;
+    if (!wire_decode(&wire_table_scene, value, "", scene, error)) {
+        gw_scene_destroy(scene);
+        return NULL;
     }
+    if (settle(scene, error) && gw_scene_check(scene, error))
+        return scene;
     name_tool(value, error);
     gw_scene_destroy(scene);
     return NULL;

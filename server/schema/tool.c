@@ -105,7 +105,7 @@ HOOK(check_held)
         return wire_refuse(&(wire_path){.parent = at, .name = "object"}, error,
                            "object: is missing");
     if (chain && !json_object_get(value, "link"))
-        return wire_refuse(&(wire_path){.parent = at, .name = "link"}, error, "link: is missing");
+        ((gw_tool *)owner)->link = GW_LINK_TIP;
     return true;
 }
 
@@ -130,7 +130,8 @@ static const wire_field of_tool[] = {
     {"object", ID, AT(gw_tool, object), .when = holds_object},
     {"mechanism", ID, AT(gw_tool, mechanism), .when = holds_link, .about = "instead of an object",
      .must = "there is no mechanism \"\""},
-    {"link", WHOLE, AT(gw_tool, link), RANGE(0, GW_MAX_LINKS - 1), .when = holds_link},
+    {"link", WHOLE, AT(gw_tool, link), RANGE(0, GW_MAX_LINKS - 1), .when = holds_link,
+     .about = "number; may be left out where the mechanism states a tip"},
     {"at", OBJECT, AT(gw_tool, at), .table = &wire_table_pose},
     {"device", ID, AT(gw_tool, device), REQUIRED | IN_ADDRESS},
     {"control", CHOICE, AT(gw_tool, control), .choices = controls,

@@ -107,6 +107,9 @@ json_t *wire_device_info(const gw_device_info *info);
 json_t *wire_mesh(const gw_mesh *mesh);       /* its triangles */
 json_t *wire_mesh_about(const gw_mesh *mesh); /* how many, whether closed, how large */
 
+/* Gears that mechanisms state become joints of the scene. */
+bool wire_take_gears(gw_scene *scene, gw_error *error);
+
 /* A whole scene, decoded and checked (gw_scene_check); NULL with an error. */
 gw_scene *wire_get_scene(const json_t *value, gw_error *error);
 json_t *wire_scene(const gw_scene *scene);

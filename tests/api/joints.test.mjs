@@ -151,6 +151,21 @@ test('a tool may name a link as an object', async () => {
   await expect(400, 'PATCH', '/tool', { object: 'arm.2' });
 });
 
+test('branches, joints of several coordinates, gears and a tip of a mechanism', async () => {
+  const { mechanisms, ...rest } = parts;
+  const tree = { id: 'hand', tip: 0, gears: [{ joints: [0, 1], ratio: -2 }], links: [link([0, 1, 0]), link([0.2, 0, 0])] };
+  await expect(200, 'PUT', '/scene', { ...rest, mechanisms: [tree], joints: [{ ...hinge, id: 'j1' }],
+    devices: [{ id: 'touch', driver: 'sim-impedance' }], tool: { mechanism: 'hand', device: 'touch', control: 'impedance' } });
+  assert.equal((await one('/tool')).link, 0);
+  assert.deepEqual((await list('joints'))[1], { id: 'j2', type: 'gear', joints: ['hand.0', 'hand.1'], ratio: -2, enabled: true });
+  assert.deepEqual((({ tip, gears }) => [tip, gears])(await one('/mechanisms/hand')), [0, undefined]);
+  await expect(201, 'POST', '/mechanisms', { ...tree, id: 'foot' });
+  assert.deepEqual((await list('joints'))[2].joints, ['foot.0', 'foot.1']);
+  assert.match((await expect(400, 'PATCH', '/mechanisms/foot', { gears: [{ joints: [0, 2], ratio: 1 }] })).json.errors[0].detail, /links 0 to 1/);
+  await expect(201, 'POST', '/mechanisms/foot/links', { ...link([0, 0, 0]), parent: 1 });
+  assert.equal((await one('/mechanisms/foot/links/2')).parent, undefined);
+});
+
 const gear = { id: 'g', type: 'gear', joints: ['hinge', 'table'], ratio: 2 };
 const table = whole.find((j) => j.id === 'table');
 const spring = { id: 'k', a: { object: 'crank' }, b: { object: 'ground' } };

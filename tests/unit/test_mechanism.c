@@ -199,6 +199,50 @@ static void checks_name_the_links_member(void **state)
     REFUSED((add_arm(s, "b", 64), add_arm(s, "c", 62)), "/mechanisms/2/links", "128");
 }
 
+static void checks_know_trees(void **state)
+{
+    (void)state;
+    REFUSED(arm->parent[1] = 1, "/mechanisms/0/links/1/parent", "link before");
+    REFUSED(arm->parent[0] = -2, "/mechanisms/0/links/0/parent", "the base");
+    REFUSED((arm->has_tip = true, arm->tip = 3), "/mechanisms/0/tip", "0 to 2");
+    REFUSED((arm->several[2] = GW_MOBILIZER_SPHERICAL, arm->links[2].damping = 1),
+            "/mechanisms/0/links/2/joint/damping", "only a revolute");
+    REFUSED(arm->several[2] = GW_MOBILIZER_SCREW, "/mechanisms/0/links/2/joint/type", "floating");
+    REFUSED((arm->parent[2] = 0, arm->links[2].mass.com = gw_v3(0, 0, 1),
+             arm->links[2].mass.inertia = (gw_mat3){{{0.01, 0, 0}, {0, 0.01, 0}, {0, 0, 0}}}),
+            "/mechanisms/0/links/2/inertia", "moves nothing");
+    REFUSED((arm->several[2] = GW_MOBILIZER_FREE, arm->links[2].mass.inertia = (gw_mat3){{{0}}}),
+            "/mechanisms/0/links/2/inertia", "moves nothing");
+    REFUSED(strcpy(tool->mechanism, "arm"); tool->link = GW_LINK_TIP, "/tools/0/link", "missing");
+}
+
+/* The base, two links side by side on the first one, the second of which floats. */
+static void links_stand_on_their_parents(void **state)
+{
+    (void)state;
+    gw_scene *s = new_scene();
+    gw_mechanism *m = add_arm(s, "tree", 3);
+    gw_pose poses[3];
+    const double quarter = 0.5 * GW_PI, q[3] = {quarter, quarter, 1};
+    m->base.p = gw_v3(0, 0, 1);
+    m->parent[2] = 0;
+    m->links[2].parent_from_joint.p.z = 2;
+    m->several[2] = GW_MOBILIZER_FREE;
+    assert_false(gw_mechanism_is_chain(m));
+    assert_int_equal(gw_mechanism_joint(m, 1), GW_MOBILIZER_REVOLUTE);
+    assert_int_equal(gw_mechanism_joint(m, 2), GW_MOBILIZER_FREE);
+    gw_mechanism_poses(m, q, poses);
+    assert_true(gw_distance(poses[1].p, gw_v3(0, 0.5, 1)) < 1e-15);
+    assert_true(gw_distance(poses[2].p, gw_v3(0, 0.5, 3)) < 1e-15);
+    assert_true(gw_distance(gw_rotate(poses[1].q, gw_v3(1, 0, 0)), gw_v3(-1, 0, 0)) < 1e-15);
+    assert_true(gw_distance(gw_rotate(poses[2].q, gw_v3(1, 0, 0)), gw_v3(0, 1, 0)) < 1e-15);
+    gw_scene *copy = gw_scene_copy(s);
+    assert_int_equal(copy->mechanisms[0].parent[2], 0);
+    assert_int_equal(copy->mechanisms[0].several[2], GW_MOBILIZER_FREE);
+    gw_scene_destroy(copy);
+    gw_scene_destroy(s);
+}
+
 static void checks_keep_names_apart(void **state)
 {
     (void)state;
@@ -281,6 +325,8 @@ int main(void)
         cmocka_unit_test(links_are_where_the_joints_put_them),
         cmocka_unit_test(a_placed_mass_turns_with_its_shape),
         cmocka_unit_test(checks_name_the_links_member),
+        cmocka_unit_test(checks_know_trees),
+        cmocka_unit_test(links_stand_on_their_parents),
         cmocka_unit_test(checks_keep_names_apart),
         cmocka_unit_test(checks_keep_free_objects_free),
         cmocka_unit_test(checks_name_the_tools_member),
