@@ -129,6 +129,15 @@ static void apply_arm(gw_simulation *s, const gw_command *command)
     gw_simulation_emit(s, (gw_event){.kind = GW_EVENT_ARMED, .tag = command->tag});
 }
 
+static void apply_step(gw_simulation *s, const gw_command *command)
+{
+    s->step_tag = command->tag;
+    if (command->ticks == 0)
+        s->steps = 0;
+    else if (s->state == GW_PAUSED && !s->halted)
+        s->steps += command->ticks;
+}
+
 /* A hand that takes the tool has it from a robot that only holds it. */
 static void apply_drag(gw_simulation *s, const gw_command *command)
 {
@@ -225,8 +234,7 @@ void gw_simulation_apply(gw_simulation *s, const gw_command *command, gw_command
         apply_state(s, command);
         return;
     case GW_COMMAND_STEP:
-        if (s->state == GW_PAUSED && !s->halted)
-            s->steps += command->ticks;
+        apply_step(s, command);
         return;
     case GW_COMMAND_OPERATOR:
         apply_operator(s, command, retired);

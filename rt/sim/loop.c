@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
+#include <semaphore.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -25,6 +26,8 @@
 #define DEFAULT_RATE      1000
 #define DEFAULT_PRIORITY  80
 #define COMMANDS_PER_TICK 32      /* the rest waits for the next tick: bounded time */
+#define AHEAD_SHARE       0.6     /* of a period: steps leave the processor to others */
+#define AHEAD_WAIT_NS     20000   /* until the world's thread is asked again */
 #define WORLD_PERIOD      0.005   /* s, while there is nothing to look at */
 #define WATCH_NS          1000000 /* of the watchdog, while a device is to be watched */
 #define WATCH_IDLE_NS     20000000
@@ -41,6 +44,10 @@ struct gw_loop {
     gw_halt_word heeded; /* the latch as the simulation has it; of the loop's thread */
     int latency_fd;      /* holds the processors' sleep states off; -1: not granted */
     pthread_t thread, world, watchdog;
+    sem_t look_now;                        /* the loop steps ahead and waits for a look */
+    atomic_ullong looks_asked, looks_made; /* made: all that were asked for before it began */
+    uint64_t looks_waited;                 /* for this one, 0: for none; of the loop's thread */
+    double ahead;                          /* ticks stepped since the last one; likewise */
     pthread_mutex_t looking;               /* the world thread looks, or a scenario is destroyed */
     pthread_mutex_t watching;              /* the watchdog has its hand on devices */
     _Atomic(const gw_scenario *) scenario; /* that the watchdog looks after */
@@ -176,6 +183,41 @@ static void tell_latch(gw_loop *loop, gw_halt_word heeded)
     gw_halt_latch_heeded(loop->halt, heeded, made->tick, (int)made->state);
 }
 
+/* True where detection has seen what the coming tick needs: it looks as often, in ticks, as it
+ * would in real time. Asks for a look where it has not. */
+static bool has_looked(gw_loop *loop)
+{
+    gw_detection *detection = gw_simulation_detection(loop->simulation);
+    if (!detection || loop->ahead + 1 <= gw_detection_period(detection) * loop->rate)
+        return true;
+    if (loop->looks_waited) {
+        if (atomic_load(&loop->looks_made) < loop->looks_waited)
+            return false;
+        loop->looks_waited = 0;
+        loop->ahead = 0;
+        return true;
+    }
+    loop->looks_waited = atomic_fetch_add(&loop->looks_asked, 1) + 1;
+    sem_post(&loop->look_now);
+    return false;
+}
+
+/* Ticks of a paused simulation that were asked for, one after the other until `end`: no longer than
+ * a share of the period, so that commands, halts and other threads have their turn. */
+static void step_ahead(gw_loop *loop, int64_t end)
+{
+    while (gw_simulation_steps_ahead(loop->simulation) && now_ns() < end &&
+           gw_halt_latch_now(loop->halt) == loop->heeded) {
+        if (!has_looked(loop)) {
+            sleep_until(now_ns() + AHEAD_WAIT_NS);
+            continue;
+        }
+        gw_simulation_tick(loop->simulation);
+        publish(loop);
+        loop->ahead++;
+    }
+}
+
 static void *run(void *arg)
 {
     gw_loop *loop = arg;
@@ -207,6 +249,7 @@ static void *run(void *arg)
                                  .overrun = end - begin > period || begin - deadline > period,
                                  .real_time = loop->real_time};
         gw_simulation_timing(loop->simulation, &timing);
+        step_ahead(loop, begin + (int64_t)(AHEAD_SHARE * (double)period));
         deadline += period * (1 + missed);
     }
     return NULL;
@@ -261,6 +304,16 @@ static void *watch_heart(void *arg)
 
 /* ---- the world's thread --------------------------------------------------------------------- */
 
+/* True where the loop wants a look before that. */
+static bool rest_until(gw_loop *loop, int64_t ns)
+{
+    struct timespec t = {.tv_sec = ns / 1000000000, .tv_nsec = ns % 1000000000};
+    int woken;
+    while ((woken = sem_clockwait(&loop->look_now, CLOCK_MONOTONIC, &t)) != 0 && errno == EINTR)
+        ;
+    return woken == 0;
+}
+
 /* Looks for what is near at its own rate, before everything but the loop: late by tens of
  * milliseconds, as ordinary threads are on a busy machine, it would find bodies only once they
  * overlap. It rests at least as long as it looks, so that a scene too rich for its rate leaves the
@@ -275,6 +328,7 @@ static void *watch(void *arg)
     while (!atomic_load_explicit(&loop->stop, memory_order_acquire)) {
         double period = WORLD_PERIOD;
         int64_t begin = now_ns();
+        uint64_t asked = atomic_load(&loop->looks_asked);
         pthread_mutex_lock(&loop->looking);
         gw_detection *d = atomic_load_explicit(&loop->detection, memory_order_acquire);
         if (d) {
@@ -282,10 +336,12 @@ static void *watch(void *arg)
             period = gw_detection_period(d);
         }
         pthread_mutex_unlock(&loop->looking);
+        atomic_store(&loop->looks_made, asked);
         int64_t end = now_ns(), rested = end + (end - begin);
         due += (int64_t)(1e9 * period);
         due = due < rested ? rested : due;
-        sleep_until(due);
+        if (rest_until(loop, due))
+            due = now_ns();
     }
     return NULL;
 }
@@ -298,6 +354,7 @@ static void init_locks(gw_loop *loop)
     pthread_mutexattr_setprotocol(&attr, PTHREAD_PRIO_INHERIT);
     pthread_mutex_init(&loop->looking, &attr);
     pthread_mutex_init(&loop->watching, &attr);
+    sem_init(&loop->look_now, 0, 0);
     pthread_mutexattr_destroy(&attr);
 }
 
@@ -305,6 +362,7 @@ static void finish_locks(gw_loop *loop)
 {
     pthread_mutex_destroy(&loop->looking);
     pthread_mutex_destroy(&loop->watching);
+    sem_destroy(&loop->look_now);
 }
 
 /* ---- creation and destruction --------------------------------------------------------------- */

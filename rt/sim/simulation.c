@@ -156,6 +156,14 @@ bool gw_simulation_forced_off(const gw_simulation *s, gw_halt_cause *cause)
     return s->forced_off;
 }
 
+bool gw_simulation_steps_ahead(const gw_simulation *s)
+{
+    bool simulated = true;
+    for (int i = 0; i < s->scenario->slot_count; i++)
+        simulated = simulated && gw_driver_is_simulated(s->scenario->slots[i]->driver);
+    return simulated && !s->halted && s->state == GW_PAUSED && s->steps > 0;
+}
+
 const gw_scenario *gw_simulation_scenario(const gw_simulation *s)
 {
     return s->scenario;
@@ -171,6 +179,8 @@ static void tick_figures(gw_simulation *s)
     out->state = s->state;
     out->halted = s->halted;
     out->tool_count = s->scenario->tool_count;
+    out->steps_left = s->steps;
+    out->step_tag = s->step_tag;
     out->limited_ticks = s->limited_ticks;
     out->overruns = s->overruns;
     out->missed = s->missed;

@@ -26,7 +26,7 @@ typedef enum gw_run_state { GW_STOPPED, GW_RUNNING, GW_PAUSED } gw_run_state;
 typedef enum gw_command_kind {
     GW_COMMAND_SCENARIO, /* swap; the tool is brought onto its new set without a bump */
     GW_COMMAND_STATE,    /* run, pause, stop (tick 0 and the scenario's poses) */
-    GW_COMMAND_STEP,     /* `ticks` more, while paused */
+    GW_COMMAND_STEP,     /* `ticks` more, while paused; 0: none of those that are still to go */
     GW_COMMAND_OPERATOR, /* a new operator at a device; its t counts from this tick */
     GW_COMMAND_DRAG,     /* spring from a point of the held or a free object to a target */
     GW_COMMAND_RELEASE,  /* ends the drag; where there is none, the robot lets go */
@@ -198,6 +198,8 @@ typedef struct gw_snapshot {
     int tool_count;
     gw_tool_state tools[GW_MAX_TOOLS];
     gw_energy energy;
+    uint64_t steps_left; /* ticks that are to be made while paused */
+    uint64_t step_tag;   /* of the newest GW_COMMAND_STEP */
     uint64_t limited_ticks;
     uint64_t overruns; /* ticks that took longer than the period, or began one late */
     uint64_t missed;   /* ticks that were due and not made */
@@ -280,6 +282,10 @@ void gw_simulation_tick(gw_simulation *simulation);
 /* True where a tick found a reason to halt by itself, a latched device silent or a command that is
  * not finite, and nothing has armed since. */
 bool gw_simulation_forced_off(const gw_simulation *simulation, gw_halt_cause *cause);
+
+/* True where it is paused and has ticks to make, which nothing real waits for: all devices are
+ * simulated, so they may follow one another as fast as they are computed. */
+bool gw_simulation_steps_ahead(const gw_simulation *simulation);
 
 /* The scenario that it runs: until the next command. */
 const gw_scenario *gw_simulation_scenario(const gw_simulation *simulation);

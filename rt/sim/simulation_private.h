@@ -22,6 +22,7 @@ struct gw_simulation {
     int moved_count; /* values not yet told (see note_value), the newest's tag, when they may be */
     uint64_t moved_tag, moved_next;
     uint64_t steps; /* still to go while paused */
+    uint64_t step_tag;
     gw_haptic_tool tools[GW_MAX_TOOLS];
     gw_haptic_tool switched[GW_MAX_TOOLS]; /* room for a switch of scenario */
     double initial;                        /* energy at tick 0 (J) */

@@ -151,6 +151,7 @@ gw_app *app_create(const app_def *def, gw_error *error)
         gw_fail(error, GW_FAILED, "", "memory is short");
         return NULL;
     }
+    pthread_mutex_init(&app->stepping, NULL);
     pthread_mutex_init(&app->edit, NULL);
     pthread_mutex_init(&app->view, NULL);
     pthread_mutex_init(&app->loop_lock, NULL);
@@ -182,6 +183,7 @@ void app_destroy(gw_app *app)
     app_document_put(app->document);
     for (int i = 0; i < APP_LOG_EVENTS; i++)
         text_unref(app->events[i]);
+    pthread_mutex_destroy(&app->stepping);
     pthread_mutex_destroy(&app->edit);
     pthread_mutex_destroy(&app->view);
     pthread_mutex_destroy(&app->loop_lock);

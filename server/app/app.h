@@ -119,7 +119,9 @@ bool app_redo(gw_app *app, gw_error *error);
  * when the loop does not answer in time. */
 bool app_set_state(gw_app *app, gw_run_state state, gw_error *error);
 
-/* So many ticks while paused, waiting for them within bounds. GW_CONFLICT where not paused. */
+/* So many ticks while paused, as fast as they are computed, and waits for them. GW_CONFLICT where
+ * it is not paused, and where a halt, a stop or too long a time came between: what is left of them
+ * is not made then. */
 bool app_step(gw_app *app, uint64_t ticks, gw_error *error);
 
 /* Devices off, at once: the latch is set without a lock and the loop heeds it in its next tick,

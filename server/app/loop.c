@@ -9,9 +9,10 @@
 
 #include "server/app/private.h"
 
-#define ANSWER_WAIT_MS 500  /* for the loop to report a new run state */
-#define STEP_WAIT_MS   5000 /* for a request of many steps; then it answers what is reached */
+#define ANSWER_WAIT_MS 500   /* for the loop to report a new run state */
+#define STEP_WAIT_MS   30000 /* for the ticks of one request; what is left then is not made */
 #define STEP_MAX       1000000
+#define STEP_WAITING   4 /* requests of steps at once: each holds a worker */
 
 static void sleep_ms(long ms)
 {
@@ -37,7 +38,9 @@ app_loop_state app_loop_now(gw_app *app)
                           .time = s->time,
                           .state = s->state,
                           .halted = s->halted || gw_halt_latch_read(&app->halt, NULL),
-                          .tool_count = s->tool_count};
+                          .tool_count = s->tool_count,
+                          .steps_left = s->steps_left,
+                          .step_tag = s->step_tag};
     pthread_mutex_unlock(&app->loop_lock);
     return now;
 }
@@ -95,26 +98,55 @@ bool app_set_state(gw_app *app, gw_run_state state, gw_error *error)
                    ANSWER_WAIT_MS);
 }
 
+static bool may_step(const app_loop_state *now, gw_error *error)
+{
+    if (now->halted)
+        return gw_fail(error, GW_CONFLICT, "", "halted: nothing moves until armed");
+    if (now->state != GW_PAUSED)
+        return gw_fail(error, GW_CONFLICT, "", "steps are made while paused: pause first");
+    return true;
+}
+
+/* Makes the ticks; under the lock of steps. */
+static bool step(gw_app *app, uint64_t ticks, gw_error *error)
+{
+    app_loop_state before = app_loop_now(app), now = before;
+    gw_command command = {.kind = GW_COMMAND_STEP, .ticks = ticks, .tag = ++app->steps_asked};
+    if (!may_step(&before, error) || !app_send_command(app, &command, error))
+        return false;
+    for (int waited_ms = 0; waited_ms < STEP_WAIT_MS; waited_ms++) {
+        now = app_loop_now(app);
+        if (now.step_tag == command.tag && (now.steps_left == 0 || now.halted))
+            break;
+        sleep_ms(1);
+    }
+    uint64_t made = now.tick > before.tick ? now.tick - before.tick : 0;
+    if (made >= ticks)
+        return true;
+    bool slow = now.steps_left > 0 && !now.halted;
+    command.ticks = 0;
+    (void)app_send_command(app, &command, error);
+    return gw_fail(error, GW_CONFLICT, "", "%s after %llu of %llu ticks",
+                   slow         ? "30 s are over: ask for fewer, it was stopped"
+                   : now.halted ? "halted"
+                                : "stopped by somebody else",
+                   (unsigned long long)made, (unsigned long long)ticks);
+}
+
 bool app_step(gw_app *app, uint64_t ticks, gw_error *error)
 {
     assert(app);
     if (ticks < 1 || ticks > STEP_MAX)
         return gw_fail(error, GW_BAD_INPUT, "/ticks", "1 to %d ticks at once", STEP_MAX);
-    app_loop_state now = app_loop_now(app);
-    if (now.state != GW_PAUSED)
-        return gw_fail(error, GW_CONFLICT, "", "steps are made while paused: pause first");
-    if (now.halted)
-        return gw_fail(error, GW_CONFLICT, "", "halted: nothing moves until armed");
-    uint64_t target = now.tick + ticks;
-    if (!app_send_command(app, &(gw_command){.kind = GW_COMMAND_STEP, .ticks = ticks}, error))
-        return false;
-    for (int waited_ms = 0; waited_ms < STEP_WAIT_MS; waited_ms++) {
-        now = app_loop_now(app);
-        if (now.tick >= target || now.state != GW_PAUSED)
-            break;
-        sleep_ms(1);
+    if (atomic_fetch_add(&app->steps_waiting, 1) >= STEP_WAITING) {
+        atomic_fetch_sub(&app->steps_waiting, 1);
+        return gw_fail(error, GW_CONFLICT, "", "%d requests of steps wait already", STEP_WAITING);
     }
-    return true;
+    pthread_mutex_lock(&app->stepping);
+    bool made = step(app, ticks, error);
+    pthread_mutex_unlock(&app->stepping);
+    atomic_fetch_sub(&app->steps_waiting, 1);
+    return made;
 }
 
 /* ---- halting and arming -------------------------------------------------------------------- */

@@ -1,6 +1,7 @@
 /*
  * What the files of the app share. Locks, in the order in which they may be taken:
  *
+ *   stepping  one request of steps at a time, until its ticks are made
  *   edit   one edit at a time: undo stacks, slots, everything that builds; may be held for long
  *   task   which task runs and how far it is; held for a copy
  *   view   the pointer to the newest document; held for a few instructions
@@ -74,6 +75,9 @@ struct gw_app {
     struct gw_detector *detector;  /* edit: of the newest scenario */
     atomic_ullong detectors_built; /* since the start */
     atomic_bool arming;            /* somebody's arming waits */
+    pthread_mutex_t stepping;      /* before all others: steps, one request at a time */
+    atomic_int steps_waiting;      /* requests */
+    uint64_t steps_asked;          /* stepping: requests so far, tags of their commands */
 
     gw_halt_latch halt;        /* no lock: any thread, and every loop */
     char armed_by[GW_HALT_BY]; /* log: who armed last */
@@ -131,6 +135,7 @@ typedef struct app_loop_state {
     gw_run_state state;
     bool halted;
     int tool_count;
+    uint64_t steps_left, step_tag; /* see gw_snapshot */
 } app_loop_state;
 
 app_loop_state app_loop_now(gw_app *app);

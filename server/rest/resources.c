@@ -722,7 +722,7 @@ static const api_route routes[] = {
     {{"DELETE", "/meshes/{name}", "Deletes a mesh file that nothing of the scene uses.", NULL, NULL, OP_409, NULL}, api_mesh_delete, NULL},
     {{"GET", "/simulation", "How the simulation is.", NULL, "Simulation", 0, NULL}, api_simulation_get, NULL},
     {{"PUT", "/simulation", "Runs, pauses or stops; stopped is tick 0 and the scene's poses.", "StateRequest", "Simulation", OP_409, NULL}, api_simulation_put, NULL},
-    {{"POST", "/simulation/step", "Ticks while paused.", "StepRequest", "Simulation", OP_409, NULL}, api_simulation_step, NULL},
+    {{"POST", "/simulation/step", "Ticks while paused, as fast as they are computed; done when it answers.", "StepRequest", "Simulation", OP_409, NULL}, api_simulation_step, NULL},
     {{"POST", "/simulation/halt", "Devices to their safe state; nothing moves until armed.", NULL, "Halted", 0, NULL}, api_simulation_halt, NULL},
     {{"POST", "/simulation/arm", "Ends a halt that has stood for a tenth of a second; loses against one that comes meanwhile.", NULL, "Simulation", OP_409, NULL}, api_simulation_arm, NULL},
     {{"GET", "/tasks", "All tasks, with their progress.", NULL, "TaskRead[]", OP_ETAG, NULL}, resource_list, &resources[TASKS]},
