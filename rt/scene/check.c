@@ -433,18 +433,6 @@ static bool check_bound(const gw_scene_constraint *c, const gw_element *a, const
         gw_element_kind_name(a->kind), gw_element_kind_name(b->kind));
 }
 
-/* The layout does not place links. */
-static bool refuse_enabled(const gw_scene *s, const gw_scene_constraint *c, int index,
-                           gw_error *error)
-{
-    bool a = gw_scene_object(s, c->a.object) < 0;
-    char where[64];
-    snprintf(where, sizeof where, "/constraints/%d/%c", index, a ? 'a' : 'b');
-    return gw_fail(error, GW_NOT_YET, where,
-                   "\"%s\" belongs to a mechanism: links cannot be constrained yet",
-                   a ? c->a.object : c->b.object);
-}
-
 /* Sliding, rolling, knife edges: surfaces that can touch, of two objects of which one can move. */
 static bool check_velocity_constraint(const gw_scene *s, const gw_scene_constraint *c, int index,
                                       gw_error *error)
@@ -505,8 +493,6 @@ static bool check_constraint(const gw_scene *s, const gw_scene_constraint *c, in
     if (!link && s->objects[ia].fixed && s->objects[ib].fixed)
         return gw_scene_invalid(error, "constraints", index, "/a",
                                 "both objects are fixed: one must move");
-    if (link && c->enabled)
-        return refuse_enabled(s, c, index, error);
     return check_value(c, &a, &b, index, error) && check_bound(c, &a, &b, index, error);
 }
 

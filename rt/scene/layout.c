@@ -64,7 +64,7 @@ static int other_end(const gw_layout_edge *e, int object)
 static bool list_edges(builder *w)
 {
     const gw_layout *l = w->layout;
-    int objects = w->scene->object_count;
+    int objects = gw_scene_body_count(w->scene);
     int *next = calloc((size_t)objects + 1, sizeof *next);
     if (!next)
         return false;
@@ -99,7 +99,8 @@ static bool mark_with_hand(builder *w)
     for (int k = 0; k < count; k++)
         for (int j = w->first[queue[k]]; j < w->first[queue[k] + 1]; j++) {
             int other = other_end(&w->layout->edges[w->edge_of[j]], queue[k]);
-            if (w->with_hand[other] || w->scene->objects[other].fixed)
+            bool link = other >= objects;
+            if (w->with_hand[other] || link || w->scene->objects[other].fixed)
                 continue;
             w->with_hand[other] = true;
             queue[count++] = other;
@@ -178,13 +179,14 @@ static void resolve_edge(const builder *w, int constraint, gw_layout_edge *e)
     gw_constraint_edge *edge = &e->edge;
     *e = (gw_layout_edge){.index = constraint};
     edge->stated = (gw_constraint){.kind = c->kind, .sense = c->sense, .value = c->value};
-    edge->a = gw_scene_object(s, c->a.object);
-    edge->b = gw_scene_object(s, c->b.object);
+    edge->a = gw_scene_body_number(s, c->a.object);
+    edge->b = gw_scene_body_number(s, c->b.object);
     gw_scene_element(s, &c->a, &edge->stated.mobile);
     gw_scene_element(s, &c->b, &edge->stated.fixed);
     e->feature[0] = gw_scene_feature(s, c->a.object, c->a.feature);
     e->feature[1] = gw_scene_feature(s, c->b.object, c->b.feature);
-    e->length = gw_object_length(&s->objects[s->objects[edge->a].fixed ? edge->b : edge->a]);
+    bool a_moves = edge->a >= s->object_count || !s->objects[edge->a].fixed;
+    e->length = gw_scene_body_length(s, a_moves ? edge->a : edge->b);
 }
 
 static bool collect_constraints(builder *w, gw_error *error)
@@ -196,7 +198,7 @@ static bool collect_constraints(builder *w, gw_error *error)
             continue; /* unilateral ones are the loop's, velocity constraints the systems' */
         gw_layout_edge *e = &l->edges[l->edge_count++];
         resolve_edge(w, i, e);
-        if (w->tool[e->edge.a] >= 0 && w->tool[e->edge.b] >= 0)
+        if (w->tool[e->edge.a] >= 0 && w->tool[e->edge.b] >= 0) /* links have none here */
             return refuse_two_hands(w, i, error);
     }
     return true;
@@ -433,7 +435,8 @@ static bool grow_cluster(builder *w, int cluster, bool held_too)
     for (int i = 0; i < count; i++)
         for (int j = w->first[objects[i]]; j < w->first[objects[i] + 1]; j++) {
             int other = other_end(&w->layout->edges[w->edge_of[j]], objects[i]);
-            if (w->cluster[other] == cluster || !w->placed[other] || !w->loose[other])
+            if (w->cluster[other] == cluster || !w->placed[other] || !w->loose[other] ||
+                other >= w->scene->object_count)
                 continue;
             if (w->tool[other] >= 0 && !held_too)
                 continue;
@@ -598,9 +601,10 @@ static void weaken_conflict(const builder *w, gw_placement *p)
         return;
     for (int i = 0; i < p->count; i++) {
         const gw_scene_constraint *c = &w->scene->constraints[p->ids[i]];
-        int a = gw_scene_object(w->scene, c->a.object), b = gw_scene_object(w->scene, c->b.object);
-        int other = a == p->object ? b : a;
-        other = w->scene->objects[other].fixed ? -1 : other;
+        int a = gw_scene_body_number(w->scene, c->a.object);
+        int b = gw_scene_body_number(w->scene, c->b.object), other = a == p->object ? b : a;
+        bool fixed = other < w->scene->object_count && w->scene->objects[other].fixed;
+        other = fixed ? -1 : other;
         if (!(p->solution.conflict.constraints >> i & 1))
             continue;
         several = several || (frame != -2 && frame != other);
@@ -674,7 +678,14 @@ static void begin_round(builder *w)
         w->loose[i] = false;
         w->carrier[i] = -1;
     }
-    memset(w->jacobians, 0, (size_t)s->object_count * sizeof *w->jacobians);
+    for (int i = 0; i < s->mechanism_count; i++)
+        gw_mechanism_poses(&s->mechanisms[i], NULL,
+                           l->poses + s->object_count + gw_scene_first_joint(s, i));
+    for (int i = s->object_count; i < gw_scene_body_count(s); i++) {
+        w->placed[i] = w->loose[i] = true; /* links move, and are placed as the scene says */
+        w->carrier[i] = i;
+    }
+    memset(w->jacobians, 0, (size_t)gw_scene_body_count(s) * sizeof *w->jacobians);
 }
 
 static bool place_all(builder *w, gw_error *error)
@@ -710,7 +721,7 @@ static void count_cluster_freedoms(builder *w)
 static bool take_memory(builder *w, gw_error *error)
 {
     const gw_scene *s = w->scene;
-    size_t n = (size_t)s->object_count + 2;
+    size_t n = (size_t)gw_scene_body_count(s) + 2;
     gw_layout *l = w->layout;
     l->placements = calloc(n, sizeof(gw_placement *));
     l->poses = malloc(n * sizeof *l->poses);
@@ -734,7 +745,7 @@ static bool take_memory(builder *w, gw_error *error)
         !w->edge_of || !w->ahead || !w->cluster || !w->placed || !w->loose || !w->carrier ||
         !w->jacobians || !l->system_of || !w->asked || !w->scratch || !w->draft || !w->cluster_work)
         return gw_fail(error, GW_FAILED, "", "no memory to lay out the scene");
-    for (int i = 0; i < s->object_count; i++)
+    for (int i = 0; i < gw_scene_body_count(s); i++)
         w->asked[i] = w->tool[i] = w->cluster[i] = -1;
     l->system_count = gw_scene_number_systems(s, l->system_of);
     l->systems = l->system_count >= 0
@@ -884,7 +895,11 @@ int gw_layout_mobility(const gw_scene *scene, const gw_layout *layout)
             continue;
         sum += p->solution.branches[p->branch].set.dof;
     }
-    return sum + gw_scene_joints(scene);
+    for (int i = 0; i < scene->mechanism_count; i++) {
+        int first = scene->object_count + gw_scene_first_joint(scene, i);
+        sum += layout->system_of[first] < 0 ? scene->mechanisms[i].link_count : 0;
+    }
+    return sum;
 }
 
 double gw_layout_residual(const gw_layout *layout, const gw_pose *poses)
@@ -901,12 +916,12 @@ double gw_layout_residual(const gw_layout *layout, const gw_pose *poses)
     return worst;
 }
 
-const gw_scene_system *gw_layout_system(const gw_layout *layout, int object, int *body)
+const gw_scene_system *gw_layout_system(const gw_layout *layout, int number, int *body)
 {
-    assert(object >= 0);
+    assert(number >= 0);
     const gw_scene_system *s =
-        layout->system_of[object] >= 0 ? layout->systems[layout->system_of[object]] : NULL;
+        layout->system_of[number] >= 0 ? layout->systems[layout->system_of[number]] : NULL;
     if (s)
-        *body = gw_scene_system_body(s, object);
+        *body = gw_scene_system_body(s, number);
     return s;
 }

@@ -43,8 +43,8 @@ typedef struct gw_placement {
     gw_solution solution;
 } gw_placement;
 
-/* An edge of the constraint graph: an enabled constraint with its references resolved; bodies are
- * objects of the scene. */
+/* An edge of the constraint graph: an enabled constraint with its references resolved, between
+ * bodies of the scene. */
 typedef struct gw_layout_edge {
     int index; /* in the scene's constraints */
     gw_constraint_edge edge;
@@ -55,12 +55,12 @@ typedef struct gw_layout_edge {
 typedef struct gw_layout {
     int count;
     gw_placement **placements; /* owned; one per object that is not fixed, scene order */
-    gw_pose *poses;            /* owned; world_from_object of every object, placed */
-    int edge_count;            /* edges */
-    gw_layout_edge *edges;     /* owned; with the senses that the poses have */
-    int system_count;          /* systems of bodies, assembled */
+    gw_pose *poses;        /* owned; of the scene's bodies: objects as placed, links as stated */
+    int edge_count;        /* edges */
+    gw_layout_edge *edges; /* owned; with the senses that the poses have */
+    int system_count;      /* systems of bodies, assembled */
     gw_scene_system **systems; /* owned */
-    int *system_of;            /* owned; of every object, -1: it is in none */
+    int *system_of;            /* owned; of every body of the scene, -1: it is in none */
 } gw_layout;
 
 /*
@@ -84,8 +84,9 @@ const gw_placement *gw_layout_unsolved(const gw_layout *layout);
 /* The placement of an object, NULL where it is fixed. */
 const gw_placement *gw_layout_placement(const gw_layout *layout, int object);
 
-/* The system of an object and its body there; NULL: it is in none, or the layout is unsolved. */
-const gw_scene_system *gw_layout_system(const gw_layout *layout, int object, int *body);
+/* The system of a body of the scene, and its number there; NULL: it is in none, or the layout is
+ * unsolved. */
+const gw_scene_system *gw_layout_system(const gw_layout *layout, int number, int *body);
 
 /* Velocity freedoms of all that moves, where it is laid out: systems, held and free objects on
  * their own, mechanisms; massless followers do not count. */
@@ -101,8 +102,9 @@ typedef struct gw_redundant_relations {
 bool gw_layout_redundant(const gw_scene *scene, const gw_layout *layout,
                          gw_redundant_relations *out);
 
-/* The largest residual of the scene's enabled constraints at these poses, one per object (m; angles
- * times the moving body's length): recomputed from the features, not from the branches. */
+/* The largest residual of the scene's enabled constraints and joints at these poses, one per body
+ * of the scene (m; angles times the moving body's length): recomputed from the features, not from
+ * the branches. */
 double gw_layout_residual(const gw_layout *layout, const gw_pose *poses);
 
 #endif

@@ -127,6 +127,34 @@ int gw_scene_joints(const gw_scene *s)
     return gw_scene_first_joint(s, s->mechanism_count);
 }
 
+int gw_scene_body_count(const gw_scene *s)
+{
+    return s->object_count + gw_scene_joints(s);
+}
+
+int gw_scene_body_number(const gw_scene *s, const char *name)
+{
+    gw_body_ref ref;
+    if (!gw_scene_body(s, name, &ref))
+        return GW_NO_BODY;
+    if (ref.object >= 0)
+        return ref.object;
+    if (ref.mechanism < 0)
+        return GW_WORLD_BODY;
+    return s->object_count + gw_scene_first_joint(s, ref.mechanism) + ref.link;
+}
+
+int gw_scene_link_of_body(const gw_scene *s, int body, int *link)
+{
+    int at = body - s->object_count;
+    for (int i = 0; at >= 0 && i < s->mechanism_count; at -= s->mechanisms[i].link_count, i++)
+        if (at < s->mechanisms[i].link_count) {
+            *link = at;
+            return i;
+        }
+    return -1;
+}
+
 int gw_scene_first_coordinate(const gw_scene *s, int index)
 {
     int sum = 0;

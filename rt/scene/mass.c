@@ -23,6 +23,13 @@ gw_mass gw_object_mass(const gw_object *o)
     return m;
 }
 
+gw_mass gw_scene_body_mass(const gw_scene *s, int body)
+{
+    int link, mechanism = gw_scene_link_of_body(s, body, &link);
+    return mechanism < 0 ? gw_object_mass(&s->objects[body])
+                         : s->mechanisms[mechanism].links[link].mass;
+}
+
 gw_mass gw_placed_mass(const gw_shape *shape, const gw_pose *pose, double density)
 {
     gw_mass m = gw_shape_mass(shape, density);
@@ -43,6 +50,12 @@ gw_mass gw_placed_mass(const gw_shape *shape, const gw_pose *pose, double densit
 double gw_object_length(const gw_object *o)
 {
     gw_mass m = gw_object_mass(o);
+    return sqrt((m.inertia.m[0][0] + m.inertia.m[1][1] + m.inertia.m[2][2]) / (2 * m.mass));
+}
+
+double gw_scene_body_length(const gw_scene *s, int body)
+{
+    gw_mass m = gw_scene_body_mass(s, body);
     return sqrt((m.inertia.m[0][0] + m.inertia.m[1][1] + m.inertia.m[2][2]) / (2 * m.mass));
 }
 

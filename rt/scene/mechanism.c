@@ -344,25 +344,6 @@ static bool check_moved_masses(const gw_scene *s, int index, gw_error *error)
                         "the link an inertia, or a com off the joint's axis");
 }
 
-/* The dynamics step chains. */
-static bool check_chain(const gw_scene *s, int index, gw_error *error)
-{
-    const gw_mechanism *m = &s->mechanisms[index];
-    for (int i = 0; i < m->link_count; i++) {
-        bool branch = m->parent[i] != i - 1;
-        char where[96];
-        snprintf(where, sizeof where, "/mechanisms/%d/links/%d/%s", index, i,
-                 branch ? "parent" : "joint/type");
-        if (branch || m->several[i] != GW_MOBILIZER_FIXED)
-            return gw_fail(error, GW_NOT_YET, where,
-                           branch ? "is %d: only chains are simulated yet, each link on the one "
-                                    "before it"
-                                  : "link %d: only revolute and prismatic joints are simulated yet",
-                           branch ? m->parent[i] : i);
-    }
-    return true;
-}
-
 static bool check_geometry(const link_context *p, const gw_link_geometry *g)
 {
     char message[320], at[224];
@@ -423,7 +404,7 @@ bool gw_scene_check_mechanisms(const gw_scene *s, gw_error *error)
         if (m->has_tip && (m->tip < 0 || m->tip >= m->link_count))
             return gw_scene_invalid(error, "mechanisms", i, "/tip", "is %d, must be 0 to %d",
                                     m->tip, m->link_count - 1);
-        if (!check_moved_masses(s, i, error) || !check_chain(s, i, error))
+        if (!check_moved_masses(s, i, error))
             return false;
     }
     return true;

@@ -198,8 +198,13 @@ static void give_back(problem *p)
     free(p->null);
 }
 
-/* The relations between some bodies, `of` per object the number of its body or -1; with `pair` only
- * those between body 0 and body 1, or the ground where there is but one. */
+static bool is_massless(const gw_scene *s, int body)
+{
+    return body < s->object_count && s->objects[body].massless;
+}
+
+/* The relations between some bodies, `of` for every body of the scene its number in the problem or
+ * -1; with `pair` only those between body 0 and body 1, or the ground where there is but one. */
 static void add_relations(problem *p, const int *of, bool pair)
 {
     const gw_layout *l = p->layout;
@@ -209,8 +214,8 @@ static void add_relations(problem *p, const int *of, bool pair)
         const gw_layout_edge *e = &l->edges[i];
         relation r = {.index = e->index, .a = of[e->edge.a], .b = of[e->edge.b]};
         bool both = r.a >= 0 && r.b >= 0, any = r.a >= 0 || r.b >= 0;
-        if (!(pair && p->columns > 6 ? both : any) || s->objects[e->edge.a].massless ||
-            s->objects[e->edge.b].massless)
+        if (!(pair && p->columns > 6 ? both : any) || is_massless(s, e->edge.a) ||
+            is_massless(s, e->edge.b))
             continue;
         put_rows(p, &r, e->edge.rows, e->edge.row_count, &l->poses[e->edge.a],
                  &l->poses[e->edge.b]);
@@ -220,8 +225,8 @@ static void add_relations(problem *p, const int *of, bool pair)
         for (int k = 0; l->systems[i] && k < l->systems[i]->joint_count; k++) {
             const gw_scene_system *y = l->systems[i];
             const gw_placed_joint *j = &y->joints[k];
-            int a = j->a >= 0 ? y->members[j->a].object : -1;
-            int b = j->b >= 0 ? y->members[j->b].object : -1;
+            int a = j->a >= 0 ? y->members[j->a].number : -1;
+            int b = j->b >= 0 ? y->members[j->b].number : -1;
             relation r = {
                 .index = -1 - j->joint, .a = a >= 0 ? of[a] : -1, .b = b >= 0 ? of[b] : -1};
             bool both = r.a >= 0 && r.b >= 0, any = r.a >= 0 || r.b >= 0;
@@ -282,19 +287,20 @@ static bool solve_system(const gw_scene *scene, const gw_layout *layout,
                          const gw_scene_system *system, int *of, gw_redundant_relations *out)
 {
     for (int i = 0; i < system->member_count; i++)
-        of[system->members[i].object] = i;
+        of[system->members[i].number] = i;
     bool made = solve(scene, layout, system->length, of, system->member_count, false, out);
     for (int i = 0; i < system->member_count; i++)
-        of[system->members[i].object] = -1;
+        of[system->members[i].number] = -1;
     return made;
 }
 
 bool gw_layout_redundant(const gw_scene *scene, const gw_layout *layout,
                          gw_redundant_relations *out)
 {
-    int *of = malloc(((size_t)scene->object_count + 1) * sizeof *of);
+    int bodies = gw_scene_body_count(scene);
+    int *of = malloc(((size_t)bodies + 1) * sizeof *of);
     bool made = of;
-    for (int i = 0; made && i < scene->object_count; i++)
+    for (int i = 0; made && i < bodies; i++)
         of[i] = -1;
     for (int i = 0; made && i < layout->count; i++) {
         const gw_placement *p = layout->placements[i];

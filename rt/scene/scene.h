@@ -324,6 +324,19 @@ bool gw_scene_body(const gw_scene *scene, const char *name, gw_body_ref *body);
 bool gw_scene_geared(const gw_scene *scene, int index, int side, gw_geared *geared,
                      gw_error *error);
 
+/* Bodies of a scene are numbered: its objects, then the links of all mechanisms. Their count; the
+ * number of the body of that name, GW_WORLD_BODY for the world frame, GW_NO_BODY where there is
+ * none such; mass and radius of gyration (m) of one. */
+#define GW_WORLD_BODY (-1)
+#define GW_NO_BODY    (-2)
+int gw_scene_body_count(const gw_scene *scene);
+int gw_scene_body_number(const gw_scene *scene, const char *name);
+gw_mass gw_scene_body_mass(const gw_scene *scene, int body);
+double gw_scene_body_length(const gw_scene *scene, int body);
+
+/* The mechanism of a body that is a link, and which; -1 for an object. */
+int gw_scene_link_of_body(const gw_scene *scene, int body, int *link);
+
 /* Hash of a name, to recognise it in another scene where strings are not available; names of
  * different things take different values of `of`. */
 uint64_t gw_name_hash(const char *name, uint64_t of);

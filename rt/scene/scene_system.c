@@ -26,22 +26,27 @@
 
 /* ---- which objects move together ------------------------------------------------------------ */
 
-int gw_scene_end_object(const gw_scene *scene, const char *name)
+static bool is_object(const gw_scene *s, int body)
 {
-    int object = gw_scene_object(scene, name);
-    if (object < 0)
-        return strcmp(name, GW_WORLD_FRAME) == 0 ? GW_GROUND : NO_OBJECT;
-    return object;
+    return body >= 0 && body < s->object_count;
 }
 
-static bool has_body(const gw_scene *s, int object)
+static bool has_body(const gw_scene *s, int body)
 {
-    return object >= 0 && !s->objects[object].fixed && !s->objects[object].massless;
+    return body >= s->object_count ||
+           (body >= 0 && !s->objects[body].fixed && !s->objects[body].massless);
 }
 
-static bool is_massless(const gw_scene *s, int object)
+static bool is_massless(const gw_scene *s, int body)
 {
-    return object >= 0 && s->objects[object].massless;
+    return is_object(s, body) && s->objects[body].massless;
+}
+
+static gw_pose start_pose(const gw_scene *s, int body, const gw_pose *poses)
+{
+    return is_object(s, body) ? s->objects[body].pose
+           : body >= 0        ? poses[body]
+                              : gw_pose_identity();
 }
 
 static int root_of(int *parent, int i)
@@ -64,96 +69,112 @@ static void relate(grouping *g, int a, int b, bool alone)
     bool has_a = has_body(g->scene, a), has_b = has_body(g->scene, b);
     if (has_a && has_b && a != b) {
         int x = root_of(g->parent, a), y = root_of(g->parent, b);
-        bool related = g->related[x] || g->related[y];
         g->parent[x] = y;
-        g->related[y] = related || true;
+        g->related[y] = true;
     } else if (alone && (has_a || has_b)) {
         g->related[root_of(g->parent, has_a ? a : b)] = true;
     }
 }
 
-/* An end of a joint that has a body, -1: none has. */
-static int moving_end(const gw_scene *s, int joint)
+/* A body that moves by a geared joint, -1: none does. */
+static int moving_end(const gw_scene *s, const gw_geared *side)
 {
-    int a = gw_scene_end_object(s, s->joints[joint].a.object);
-    int b = gw_scene_end_object(s, s->joints[joint].b.object);
+    if (side->joint < 0)
+        return s->object_count + gw_scene_first_joint(s, side->mechanism) + side->link;
+    int a = gw_scene_body_number(s, s->joints[side->joint].a.object);
+    int b = gw_scene_body_number(s, s->joints[side->joint].b.object);
     return has_body(s, a) ? a : has_body(s, b) ? b : -1;
+}
+
+/* Links of one mechanism move together; one that is no chain is a system by itself. */
+static void relate_links(grouping *g)
+{
+    const gw_scene *s = g->scene;
+    for (int i = 0; i < s->mechanism_count; i++) {
+        int first = s->object_count + gw_scene_first_joint(s, i);
+        for (int k = 1; k < s->mechanisms[i].link_count; k++)
+            g->parent[root_of(g->parent, first + k)] = root_of(g->parent, first);
+        if (!gw_mechanism_is_chain(&s->mechanisms[i]))
+            g->related[root_of(g->parent, first)] = true;
+    }
 }
 
 static void relate_all(grouping *g)
 {
     const gw_scene *s = g->scene;
+    relate_links(g);
     for (int i = 0; i < s->constraint_count; i++) {
         const gw_scene_constraint *c = &s->constraints[i];
         if (c->enabled && c->bound == GW_BOUND_EQUAL)
-            relate(g, gw_scene_object(s, c->a.object), gw_scene_object(s, c->b.object),
+            relate(g, gw_scene_body_number(s, c->a.object), gw_scene_body_number(s, c->b.object),
                    !gw_constraint_is_positional(c->kind));
     }
     for (int i = 0; i < s->joint_count; i++) {
         const gw_scene_joint *j = &s->joints[i];
         if (j->enabled && !j->gear)
-            relate(g, gw_scene_end_object(s, j->a.object), gw_scene_end_object(s, j->b.object),
+            relate(g, gw_scene_body_number(s, j->a.object), gw_scene_body_number(s, j->b.object),
                    true);
     }
     for (int i = 0; i < s->joint_count; i++) { /* a gear joins what its joints join */
         gw_geared side[2];
         if (!s->joints[i].gear || !s->joints[i].enabled ||
-            !gw_scene_geared(s, i, 0, &side[0], NULL) ||
-            !gw_scene_geared(s, i, 1, &side[1], NULL) || side[0].joint < 0 || side[1].joint < 0)
+            !gw_scene_geared(s, i, 0, &side[0], NULL) || !gw_scene_geared(s, i, 1, &side[1], NULL))
             continue;
-        int a = moving_end(s, side[0].joint), b = moving_end(s, side[1].joint);
+        int a = moving_end(s, &side[0]), b = moving_end(s, &side[1]);
         if (a >= 0 && b >= 0)
             relate(g, a, b, true);
     }
     for (int i = 0; i < s->spring_count; i++) {
         const gw_scene_spring *k = &s->springs[i];
         if (k->enabled)
-            relate(g, gw_scene_end_object(s, k->a.object), gw_scene_end_object(s, k->b.object),
+            relate(g, gw_scene_body_number(s, k->a.object), gw_scene_body_number(s, k->b.object),
                    true);
     }
 }
 
-int gw_scene_number_systems(const gw_scene *s, int *of_object)
+int gw_scene_number_systems(const gw_scene *s, int *of_body)
 {
-    size_t n = (size_t)s->object_count + 1;
+    int bodies = gw_scene_body_count(s), count = 0;
+    size_t n = (size_t)bodies + 1;
     grouping g = {s, malloc(n * sizeof *g.parent), calloc(n, sizeof *g.related)};
     bool *moves = calloc(n, sizeof *moves);
-    int *number = malloc(n * sizeof *number), count = 0;
-    if (!g.parent || !g.related || !moves || !number)
-        count = -1;
-    for (int i = 0; count == 0 && i < s->object_count; i++)
+    int *number = malloc(n * sizeof *number);
+    bool memory = g.parent && g.related && moves && number;
+    for (int i = 0; memory && i < bodies; i++)
         g.parent[i] = i, number[i] = -1;
-    if (count == 0)
+    if (memory)
         relate_all(&g);
-    for (int i = 0; count == 0 && i < s->object_count; i++)
-        moves[root_of(g.parent, i)] |= s->objects[i].free && has_body(s, i);
-    for (int i = 0; count == 0 && i < s->tool_count; i++) {
+    for (int i = 0; memory && i < bodies; i++)
+        moves[root_of(g.parent, i)] |=
+            i >= s->object_count || (s->objects[i].free && has_body(s, i));
+    for (int i = 0; memory && i < s->tool_count; i++) {
         int held = gw_scene_object(s, s->tools[i].object);
         if (has_body(s, held))
             moves[root_of(g.parent, held)] = true;
     }
-    for (int i = 0; count >= 0 && i < s->object_count; i++) {
+    for (int i = 0; memory && i < bodies; i++) {
         int root = root_of(g.parent, i);
-        of_object[i] = -1;
+        of_body[i] = -1;
         if (!has_body(s, i) || !moves[root] || !g.related[root])
             continue;
         if (number[root] < 0)
             number[root] = count++;
-        of_object[i] = number[root];
+        of_body[i] = number[root];
     }
     free(g.parent);
     free(g.related);
     free(moves);
     free(number);
-    return count;
+    return memory ? count : -1;
 }
 
 /* ---- a system while it is built ------------------------------------------------------------- */
 
 /* What may be a joint of the tree: a stated joint, or the answer for two bodies' constraints. */
 typedef struct candidate {
-    int a, b;  /* objects, or GW_GROUND; M is a's, F is b's */
+    int a, b;  /* bodies of the scene, or GW_GROUND; M is a's, F is b's */
     int joint; /* of the scene, or -1 */
+    bool link; /* it is that of link a */
     gw_mobilizer type;
     double pitch;
     gw_pose a_from_m, b_from_f;
@@ -164,16 +185,16 @@ typedef struct candidate {
 
 /* All constraints between two bodies. */
 typedef struct bundle {
-    int a, b; /* objects; b may be GW_GROUND */
+    int a, b; /* bodies of the scene; b may be GW_GROUND */
     bool in_tree;
 } bundle;
 
 typedef struct builder {
     const gw_scene *scene;
-    const int *of_object;
+    const int *of_body;
     int number;
-    gw_pose *poses; /* of objects */
-    int *body;      /* of each object, -1: not in the tree yet */
+    gw_pose *poses; /* of the scene's bodies */
+    int *body;      /* of each in the system, -1: not in the tree yet */
     gw_scene_system *out;
     int candidate_count, bundle_count, edge_count;
     candidate *candidates;
@@ -185,7 +206,7 @@ typedef struct builder {
 
 static bool is_member(const builder *w, int object)
 {
-    return object >= 0 && w->of_object[object] == w->number;
+    return object >= 0 && w->of_body[object] == w->number;
 }
 
 /* Members keep their index, all else is the ground. */
@@ -202,13 +223,14 @@ typedef struct joint_frame {
     bool turns;
 } joint_frame;
 
-static joint_frame frame_of(const gw_scene *s, const gw_joint_end *end)
+static joint_frame frame_of(const builder *w, const gw_joint_end *end)
 {
-    int object = gw_scene_end_object(s, end->object);
-    joint_frame f = {object >= 0 ? s->objects[object].pose : gw_pose_identity(), end->at, false};
+    const gw_scene *s = w->scene;
+    int body = gw_scene_body_number(s, end->object);
+    joint_frame f = {start_pose(s, body, w->poses), end->at, false};
     gw_element e;
     gw_feature_ref ref = {{0}, {0}};
-    snprintf(ref.object, sizeof ref.object, "%.*s", GW_MAX_ID, end->object);
+    snprintf(ref.object, sizeof ref.object, "%s", end->object);
     snprintf(ref.feature, sizeof ref.feature, "%s", end->feature);
     if (!end->feature[0] || !gw_scene_element(s, &ref, &e))
         return f;
@@ -271,10 +293,10 @@ static void collect_joints(builder *w)
         const gw_scene_joint *j = &s->joints[i];
         if (!j->enabled || j->gear)
             continue;
-        int a = gw_scene_end_object(s, j->a.object), b = gw_scene_end_object(s, j->b.object);
+        int a = gw_scene_body_number(s, j->a.object), b = gw_scene_body_number(s, j->b.object);
         if ((!is_member(w, a) && !is_member(w, b)) || is_massless(s, a) || is_massless(s, b))
             continue;
-        joint_frame m = frame_of(s, &j->a), f = frame_of(s, &j->b);
+        joint_frame m = frame_of(w, &j->a), f = frame_of(w, &j->b);
         if (m.turns)
             turn_towards(&m, &f);
         else if (f.turns)
@@ -293,6 +315,37 @@ static void collect_joints(builder *w)
         c->rank -= is_geared(s, i) ? 500 : 0;
         c->rank -= has_forces(j) ? 100 : 0;
         c->rank -= j->has_position || j->has_velocity ? 10 : 0;
+    }
+}
+
+/* Candidates of the links of mechanisms: each hangs on its parent, whatever else there is. */
+static void collect_links(builder *w)
+{
+    const gw_scene *s = w->scene;
+    for (int i = 0; i < s->mechanism_count; i++) {
+        const gw_mechanism *m = &s->mechanisms[i];
+        int first = s->object_count + gw_scene_first_joint(s, i);
+        for (int k = 0; k < m->link_count && is_member(w, first); k++) {
+            gw_vec3 z = m->links[k].axis, x = gw_any_normal(z);
+            gw_mobilizer type = gw_mechanism_joint(m, k);
+            bool axis = gw_mobilizer_rotation(type) == 6;
+            gw_pose turned = gw_pose_identity(), f = m->links[k].parent_from_joint;
+            if (axis)
+                turned.q = gw_quat_from_axes(x, gw_cross(z, x), z);
+            f = gw_pose_mul(&f, &turned);
+            if (m->parent[k] < 0)
+                f = gw_pose_mul(&m->base, &f);
+            w->candidates[w->candidate_count++] =
+                (candidate){.a = first + k,
+                            .b = m->parent[k] < 0 ? GW_GROUND : first + m->parent[k],
+                            .joint = -1,
+                            .link = true,
+                            .type = type,
+                            .a_from_m = turned,
+                            .b_from_f = f,
+                            .rank = -2000,
+                            .bundle = -1};
+        }
     }
 }
 
@@ -363,8 +416,7 @@ static void collect_edges(builder *w, const gw_constraint_edge *const *edges, in
 {
     for (int i = 0; i < count; i++) {
         int a = end_of(w, edges[i]->a), b = end_of(w, edges[i]->b);
-        bool follower = (a == GW_GROUND && w->scene->objects[edges[i]->a].massless) ||
-                        (b == GW_GROUND && w->scene->objects[edges[i]->b].massless);
+        bool follower = is_massless(w->scene, edges[i]->a) || is_massless(w->scene, edges[i]->b);
         if ((a == GW_GROUND && b == GW_GROUND) || follower)
             continue;
         w->bundle_of[w->edge_count] =
@@ -396,7 +448,7 @@ static void classify(builder *w, int number)
     gw_pose world_from_a = pose_of(w, k->a), world_from_b = pose_of(w, k->b);
     gw_pose b_from_world = gw_pose_inverse(&world_from_b);
     gw_problem problem = {.pose = gw_pose_mul(&b_from_world, &world_from_a),
-                          .length = gw_object_length(&w->scene->objects[k->a]),
+                          .length = gw_scene_body_length(w->scene, k->a),
                           .constraints = constraints};
     for (int i = 0; i < w->edge_count; i++) {
         if (w->bundle_of[i] != number)
@@ -436,7 +488,7 @@ static int parent_body(const builder *w, int end)
 
 static gw_twist twist_of(const builder *w, int end)
 {
-    const gw_object *o = end >= 0 ? &w->scene->objects[end] : NULL;
+    const gw_object *o = is_object(w->scene, end) ? &w->scene->objects[end] : NULL;
     return o ? (gw_twist){o->velocity, o->spin} : (gw_twist){{0, 0, 0}, {0, 0, 0}};
 }
 
@@ -444,6 +496,12 @@ static gw_twist twist_of(const builder *w, int end)
 static void start_joint(builder *w, const candidate *c, gw_system_body_def *d)
 {
     const gw_scene_joint *j = c->joint >= 0 ? &w->scene->joints[c->joint] : NULL;
+    int link, mechanism = c->link ? gw_scene_link_of_body(w->scene, c->a, &link) : -1;
+    if (mechanism >= 0) {
+        d->position[0] = w->scene->mechanisms[mechanism].position[link];
+        d->velocity[0] = w->scene->mechanisms[mechanism].velocity[link];
+        return;
+    }
     gw_pose a = pose_of(w, c->a), b = pose_of(w, c->b);
     gw_pose world_from_m = gw_pose_mul(&a, &c->a_from_m);
     gw_pose world_from_f = gw_pose_mul(&b, &c->b_from_f);
@@ -478,6 +536,16 @@ static void take_joint_forces(const gw_scene_joint *j, gw_system_body_def *d)
         d->motor[0] = j->motor;
 }
 
+static void take_link_forces(const gw_chain_link *l, gw_system_body_def *d)
+{
+    d->damping[0] = l->damping;
+    d->friction[0] = l->friction;
+    d->limited[0] = l->limited;
+    d->lower[0] = l->lower;
+    d->upper[0] = l->upper;
+    d->motor[0] = l->motor;
+}
+
 /* The child's pose where its joint puts it. */
 static void place_child(builder *w, int object, const gw_system_body_def *d, int parent_end)
 {
@@ -500,14 +568,14 @@ static void place_child(builder *w, int object, const gw_system_body_def *d, int
 static gw_system_body_def *add_body(builder *w, int object, int joint)
 {
     gw_scene_system *s = w->out;
-    const gw_object *o = &w->scene->objects[object];
+    const gw_object *o = is_object(w->scene, object) ? &w->scene->objects[object] : NULL;
     gw_system_body_def *d = &s->bodies[s->body_count];
-    *d = (gw_system_body_def){.mass = gw_object_mass(o),
-                              .damping_linear = o->body.damping_linear,
-                              .damping_angular = o->body.damping_angular,
+    *d = (gw_system_body_def){.mass = gw_scene_body_mass(w->scene, object),
+                              .damping_linear = o ? o->body.damping_linear : 0,
+                              .damping_angular = o ? o->body.damping_angular : 0,
                               .parent_from_f = gw_pose_identity(),
                               .body_from_m = gw_pose_identity()};
-    s->members[s->body_count] = (gw_system_member){.object = object, .joint = joint};
+    s->members[s->body_count] = (gw_system_member){.number = object, .joint = joint};
     s->member_count = s->body_count + 1;
     w->body[object] = s->body_count++;
     return d;
@@ -528,6 +596,9 @@ static void hang(builder *w, candidate *c)
     d->parent_from_f = a_is_child ? c->b_from_f : c->a_from_m;
     d->body_from_m = a_is_child ? c->a_from_m : c->b_from_f;
     start_joint(w, c, d);
+    int link, mechanism = c->link ? gw_scene_link_of_body(w->scene, c->a, &link) : -1;
+    if (mechanism >= 0)
+        take_link_forces(&w->scene->mechanisms[mechanism].links[link], d);
     if (c->joint >= 0)
         take_joint_forces(&w->scene->joints[c->joint], d);
     if (c->bundle >= 0)
@@ -570,7 +641,7 @@ static void grow_tree(builder *w)
             continue;
         }
         int next = -1;
-        for (int i = 0; i < s->object_count && next < 0; i++)
+        for (int i = 0; i < gw_scene_body_count(s) && next < 0; i++)
             if (is_member(w, i) && w->body[i] < 0)
                 next = i;
         if (next < 0)
@@ -662,9 +733,9 @@ static int fixed_body(builder *w, int object)
 {
     gw_scene_system *s = w->out;
     for (int i = s->member_count; i < s->body_count; i++)
-        if (s->members[i].object == object)
+        if (s->members[i].number == object)
             return i;
-    s->members[s->body_count] = (gw_system_member){.object = object, .joint = -1};
+    s->members[s->body_count] = (gw_system_member){.number = object, .joint = -1};
     s->bodies[s->body_count] =
         (gw_system_body_def){.mass = gw_object_mass(&w->scene->objects[object]),
                              .parent = GW_GROUND,
@@ -717,7 +788,7 @@ static void add_springs(builder *w)
     const gw_scene *s = w->scene;
     for (int i = 0; i < s->spring_count; i++) {
         const gw_scene_spring *k = &s->springs[i];
-        int a = gw_scene_end_object(s, k->a.object), b = gw_scene_end_object(s, k->b.object);
+        int a = gw_scene_body_number(s, k->a.object), b = gw_scene_body_number(s, k->b.object);
         bool has_a = is_member(w, a), has_b = is_member(w, b);
         if (!k->enabled || (!has_a && !has_b) || is_massless(s, a) || is_massless(s, b))
             continue;
@@ -746,6 +817,15 @@ static int mobilized(const builder *w, int joint)
     return -1;
 }
 
+static int geared_body(const builder *w, const gw_geared *side)
+{
+    const gw_scene *s = w->scene;
+    if (side->joint >= 0)
+        return mobilized(w, side->joint);
+    int number = s->object_count + gw_scene_first_joint(s, side->mechanism) + side->link;
+    return is_member(w, number) ? w->body[number] : -1;
+}
+
 static bool add_gears(builder *w, gw_error *error)
 {
     const gw_scene *s = w->scene;
@@ -755,8 +835,8 @@ static bool add_gears(builder *w, gw_error *error)
         if (!s->joints[i].gear || !s->joints[i].enabled)
             continue;
         for (int k = 0; k < 2; k++)
-            if (gw_scene_geared(s, i, k, &side[k], NULL) && side[k].joint >= 0)
-                body[k] = mobilized(w, side[k].joint);
+            if (gw_scene_geared(s, i, k, &side[k], NULL))
+                body[k] = geared_body(w, &side[k]);
         if (body[0] < 0 && body[1] < 0)
             continue;
         if (body[0] < 0 || body[1] < 0) {
@@ -783,11 +863,11 @@ static bool add_gears(builder *w, gw_error *error)
 
 /* ---- the whole ------------------------------------------------------------------------------ */
 
-static int count_members(const gw_scene *s, const int *of_object, int number)
+static int count_members(const gw_scene *s, const int *of_body, int number)
 {
     int count = 0;
-    for (int i = 0; i < s->object_count; i++)
-        count += of_object[i] == number;
+    for (int i = 0; i < gw_scene_body_count(s); i++)
+        count += of_body[i] == number;
     return count;
 }
 
@@ -801,13 +881,13 @@ static bool take_memory(builder *w, int members, int edges)
     s->closures = calloc(e + j + v + 1, sizeof *s->closures);
     s->joints = calloc(j + 1, sizeof *s->joints);
     s->springs = calloc((size_t)w->scene->spring_count + 1, sizeof *s->springs);
-    w->candidates = calloc(e + j + 1, sizeof *w->candidates);
+    w->candidates = calloc(e + j + n + 1, sizeof *w->candidates);
     w->bundles = calloc(e + 1, sizeof *w->bundles);
     w->edges = calloc(e + 1, sizeof *w->edges);
     w->bundle_of = calloc(e + 1, sizeof *w->bundle_of);
-    w->body = malloc(((size_t)w->scene->object_count + 1) * sizeof *w->body);
+    w->body = malloc(((size_t)gw_scene_body_count(w->scene) + 1) * sizeof *w->body);
     w->solution = calloc(1, sizeof *w->solution);
-    for (int i = 0; w->body && i < w->scene->object_count; i++)
+    for (int i = 0; w->body && i < gw_scene_body_count(w->scene); i++)
         w->body[i] = -1;
     return s->members && s->bodies && s->closures && s->joints && s->springs && w->candidates &&
            w->bundles && w->edges && w->bundle_of && w->body && w->solution;
@@ -829,14 +909,14 @@ static double length_of(const builder *w)
     gw_vec3 middle = {0, 0, 0};
     double length = 0;
     int count = 0;
-    for (int i = 0; i < w->scene->object_count; i++)
+    for (int i = 0; i < gw_scene_body_count(w->scene); i++)
         if (is_member(w, i))
             middle = gw_add(middle, w->poses[i].p), count++;
     middle = gw_scale(1.0 / count, middle);
-    for (int i = 0; i < w->scene->object_count; i++)
+    for (int i = 0; i < gw_scene_body_count(w->scene); i++)
         if (is_member(w, i))
-            length = fmax(length, gw_distance(w->poses[i].p, middle) +
-                                      gw_object_length(&w->scene->objects[i]));
+            length = fmax(length,
+                          gw_distance(w->poses[i].p, middle) + gw_scene_body_length(w->scene, i));
     return length;
 }
 
@@ -904,7 +984,7 @@ static bool assemble(builder *w, gw_error *error)
     }
     for (int i = 0; i < s->member_count; i++) {
         gw_twist twist;
-        gw_model_body(model, i, &w->poses[s->members[i].object], &twist);
+        gw_model_body(model, i, &w->poses[s->members[i].number], &twist);
         gw_system_joint(system, i, s->bodies[i].position, s->bodies[i].velocity);
         s->members[i].freedoms = freedoms_of(model, i, s->length, work);
     }
@@ -913,12 +993,12 @@ static bool assemble(builder *w, gw_error *error)
     return true;
 }
 
-gw_scene_system *gw_scene_system_create(const gw_scene *scene, const int *of_object, int number,
+gw_scene_system *gw_scene_system_create(const gw_scene *scene, const int *of_body, int number,
                                         const gw_constraint_edge *const *edges, int edge_count,
                                         gw_pose *poses, gw_error *error)
 {
-    builder w = {.scene = scene, .of_object = of_object, .number = number, .poses = poses};
-    int members = count_members(scene, of_object, number);
+    builder w = {.scene = scene, .of_body = of_body, .number = number, .poses = poses};
+    int members = count_members(scene, of_body, number);
     assert(members > 0);
     w.out = calloc(1, sizeof *w.out);
     if (!w.out || !take_memory(&w, members, edge_count)) {
@@ -930,6 +1010,7 @@ gw_scene_system *gw_scene_system_create(const gw_scene *scene, const int *of_obj
     w.out->gravity = scene->gravity;
     w.out->dt = 1.0 / gw_scene_step_rate(scene);
     w.out->length = length_of(&w);
+    collect_links(&w);
     collect_joints(&w);
     collect_edges(&w, edges, edge_count);
     for (int i = 0; i < w.bundle_count; i++)
@@ -962,8 +1043,8 @@ double gw_scene_system_residual(const gw_scene_system *s, const gw_pose *poses)
     double worst = 0;
     for (int i = 0; i < s->joint_count; i++) {
         const gw_placed_joint *j = &s->joints[i];
-        gw_pose a = j->a >= 0 ? poses[s->members[j->a].object] : gw_pose_identity();
-        gw_pose b = j->b >= 0 ? poses[s->members[j->b].object] : gw_pose_identity();
+        gw_pose a = j->a >= 0 ? poses[s->members[j->a].number] : gw_pose_identity();
+        gw_pose b = j->b >= 0 ? poses[s->members[j->b].number] : gw_pose_identity();
         gw_pose m = gw_pose_mul(&a, &j->a_from_m), f = gw_pose_mul(&b, &j->b_from_f);
         gw_pose back = gw_pose_inverse(&f), f_from_m = gw_pose_mul(&back, &m), nearest;
         gw_mobilizer_state state = {.turn = gw_quat_identity()};
@@ -983,7 +1064,7 @@ double gw_scene_system_residual(const gw_scene_system *s, const gw_pose *poses)
 int gw_scene_system_body(const gw_scene_system *s, int object)
 {
     for (int i = 0; i < s->member_count; i++)
-        if (s->members[i].object == object)
+        if (s->members[i].number == object)
             return i;
     return -1;
 }

@@ -18,7 +18,7 @@
 
 /* One body of a system. */
 typedef struct gw_system_member {
-    int object;   /* index in the scene */
+    int number;   /* of the scene's bodies: objects, then links */
     int joint;    /* of the scene that is its mobilizer; -1: none is */
     int freedoms; /* of its motion, where the system is assembled: the rank of J_b on the rows */
 } gw_system_member;
@@ -48,18 +48,18 @@ typedef struct gw_scene_system {
     int mobility;  /* velocity freedoms, where it is assembled */
 } gw_scene_system;
 
-/* Numbers the systems of a scene: of_object[i] is the system of object i, -1 where it is in none.
- * Returns their number, or -1 when memory is short. */
-int gw_scene_number_systems(const gw_scene *scene, int *of_object);
+/* Numbers the systems of a scene: of_body[i] is the system of the scene's body i, -1 where it is in
+ * none. Returns their number, or -1 when memory is short. */
+int gw_scene_number_systems(const gw_scene *scene, int *of_body);
 
 /*
  * The system `number` of a scene, assembled: stated joint positions first, then where `poses` (one
- * per object) have the bodies, then the nearest place in the mass metric where all closures hold.
- * `poses` of its objects become those of the assembled system. `edges` are the scene's enabled
- * two-sided constraints. NULL with an error: memory, too many bodies, relations that cannot be held
- * from there (GW_BAD_INPUT).
+ * per body) have the bodies, then the nearest place in the mass metric where all closures hold.
+ * `poses` of its bodies become those of the assembled system. `edges` are the scene's enabled
+ * two-sided constraints, whose ends are numbers of the scene's bodies. NULL with an error: memory,
+ * too many bodies, relations that cannot be held from there (GW_BAD_INPUT).
  */
-gw_scene_system *gw_scene_system_create(const gw_scene *scene, const int *of_object, int number,
+gw_scene_system *gw_scene_system_create(const gw_scene *scene, const int *of_body, int number,
                                         const gw_constraint_edge *const *edges, int edge_count,
                                         gw_pose *poses, gw_error *error);
 void gw_scene_system_destroy(gw_scene_system *system); /* NULL is fine */
@@ -71,11 +71,7 @@ gw_system_def gw_scene_system_def(const gw_scene_system *system);
  * distance of each from the nearest place that its type has. */
 double gw_scene_system_residual(const gw_scene_system *system, const gw_pose *poses);
 
-/* The body of an object, -1 where it has none. */
-int gw_scene_system_body(const gw_scene_system *system, int object);
-
-/* The object that a joint's or a spring's end stands on: its index, GW_GROUND for the world frame,
- * -2 where there is none of that name. */
-int gw_scene_end_object(const gw_scene *scene, const char *name);
+/* The system's body of a body of the scene, -1 where it has none. */
+int gw_scene_system_body(const gw_scene_system *system, int number);
 
 #endif

@@ -14,10 +14,17 @@
 
 /* ---- making --------------------------------------------------------------------------------- */
 
+static uint64_t name_of(const gw_scene *scene, int number)
+{
+    int link, mechanism = gw_scene_link_of_body(scene, number, &link);
+    return mechanism < 0 ? gw_name_hash(scene->objects[number].id, 0)
+                         : gw_name_hash(scene->mechanisms[mechanism].id, (uint64_t)link + 1);
+}
+
 static bool take_bodies(const gw_scene_dynamics_def *def, gw_dynamic_system *d)
 {
     size_t n = (size_t)d->from->body_count;
-    d->objects = calloc(n + 1, sizeof *d->objects);
+    d->numbers = calloc(n + 1, sizeof *d->numbers);
     d->names = calloc(n + 1, sizeof *d->names);
     d->hands = calloc(n + 1, sizeof *d->hands);
     d->poses = calloc(n + 1, sizeof *d->poses);
@@ -26,7 +33,7 @@ static bool take_bodies(const gw_scene_dynamics_def *def, gw_dynamic_system *d)
     d->joint_count = d->from->joint_count;
     d->joints = calloc((size_t)d->joint_count + 1, sizeof *d->joints);
     d->coordinates = calloc((size_t)d->joint_count + 1, sizeof *d->coordinates);
-    if (!d->objects || !d->names || !d->hands || !d->poses || !d->twists || !d->coms ||
+    if (!d->numbers || !d->names || !d->hands || !d->poses || !d->twists || !d->coms ||
         !d->joints || !d->coordinates)
         return false;
     for (int i = 0; i < d->joint_count; i++) {
@@ -34,9 +41,9 @@ static bool take_bodies(const gw_scene_dynamics_def *def, gw_dynamic_system *d)
         d->coordinates[i] = gw_scene_first_coordinate(def->scene, d->joints[i].joint);
     }
     for (int i = 0; i < d->body_count; i++) {
-        d->objects[i] = d->from->members[i].object;
+        d->numbers[i] = d->from->members[i].number;
         d->coms[i] = d->from->bodies[i].mass.com;
-        d->names[i] = gw_name_hash(def->scene->objects[d->objects[i]].id, 0);
+        d->names[i] = name_of(def->scene, d->numbers[i]);
     }
     return true;
 }
@@ -100,7 +107,7 @@ void gw_body_systems_destroy(gw_scene_dynamics *m)
     for (int i = 0; i < m->system_count; i++) {
         gw_dynamic_system *d = &m->systems[i];
         gw_system_destroy(d->system);
-        free(d->objects);
+        free(d->numbers);
         free(d->names);
         free(d->hands);
         free(d->poses);
@@ -151,6 +158,15 @@ bool gw_scene_dynamics_find_body(const gw_scene_dynamics *old, uint64_t name, gw
         *twist = b->body.twist;
         *hand = b->hand;
         return true;
+    }
+    for (int i = 0; i < old->chain_count; i++) {
+        const gw_dynamic_mechanism *c = &old->chains[i];
+        for (int k = 0; k < c->def.count; k++)
+            if (gw_name_hash(c->id, (uint64_t)k + 1) == name) {
+                gw_model_body(&c->chain.model, k, pose, twist);
+                *hand = (gw_free_body_hand){0};
+                return true;
+            }
     }
     for (int i = 0; i < old->first_chain; i++) {
         if (old->held_names[i] != name || !old->mover[i].model)
@@ -250,9 +266,44 @@ void gw_scene_dynamics_show_systems(const gw_scene_dynamics *m, gw_kinematics *k
         gw_pose pose;
         for (int k = 0; k < d->body_count; k++) {
             gw_model_body(gw_system_model(d->system), k, &pose, &twist);
-            gw_kinematics_set_held(kinematics, d->objects[k], &pose);
+            gw_kinematics_set_held(kinematics, d->numbers[k], &pose);
         }
     }
+    for (int i = 0; i < m->chain_count; i++) {
+        const gw_dynamic_mechanism *c = &m->chains[i];
+        gw_twist twist;
+        gw_pose pose;
+        for (int k = 0; k < c->def.count; k++) {
+            gw_model_body(&c->chain.model, k, &pose, &twist);
+            gw_kinematics_set_held(kinematics, c->body + k, &pose);
+        }
+    }
+}
+
+bool gw_body_systems_find_link(const gw_scene_dynamics *m, int link, int *system, int *body)
+{
+    for (int i = 0; i < m->system_count; i++)
+        for (int k = 0; k < m->systems[i].body_count; k++)
+            if (m->systems[i].numbers[k] == m->object_count + link) {
+                *system = i;
+                *body = k;
+                return true;
+            }
+    return false;
+}
+
+bool gw_body_systems_joint_of_link(const gw_scene_dynamics *m, uint64_t name, double *q, double *v)
+{
+    double position[6] = {0}, velocity[6] = {0};
+    for (int i = 0; i < m->system_count; i++)
+        for (int k = 0; k < m->systems[i].body_count; k++)
+            if (m->systems[i].names[k] == name) {
+                gw_system_joint(m->systems[i].system, k, position, velocity);
+                *q = position[0];
+                *v = velocity[0];
+                return true;
+            }
+    return false;
 }
 
 /* Position and velocity of a joint that closes a loop, from where its bodies are; turns go on from
@@ -314,8 +365,10 @@ void gw_body_systems_publish(const gw_scene_dynamics *m, gw_snapshot *s)
         const gw_dynamic_system *d = &m->systems[i];
         const gw_model *model = gw_system_model(d->system);
         for (int k = 0; k < d->body_count && s->free_count < GW_MAX_MOVING; k++) {
+            if (d->numbers[k] >= m->object_count)
+                continue; /* links have a list of their own */
             gw_free_body *b = &s->free[s->free_count++];
-            *b = (gw_free_body){.object = d->objects[k],
+            *b = (gw_free_body){.object = d->numbers[k],
                                 .constraint = gw_system_joint_wrench(d->system, k),
                                 .operator= d->hands[k].acting,
                                 .dragging = d->hands[k].drag.active};

@@ -35,12 +35,12 @@ typedef struct gw_geometry_motion {
 } gw_geometry_motion;
 
 struct gw_kinematics {
-    int object_count, feature_count;
-    gw_pose *poses, *rest; /* per object: shown, and as laid out */
-    bool *moved;           /* per object: in this tick */
-    bool *displaced;       /* per object: ever, since the layout */
-    bool *fixed;           /* per object */
-    uint64_t *names;       /* per object, then per stated feature: hashes, to find them again */
+    int object_count, body_count, feature_count; /* bodies: objects, then links */
+    gw_pose *poses, *rest;                       /* per object: shown, and as laid out */
+    bool *moved;                                 /* per object: in this tick */
+    bool *displaced;                             /* per object: ever, since the layout */
+    bool *fixed;                                 /* per object */
+    uint64_t *names; /* per object, then per stated feature: hashes, to find them again */
     gw_element *features, *laid_out; /* per stated feature: now, and as laid out */
     int link_count;
     gw_constraint_edge *links;
@@ -220,7 +220,7 @@ static void take_element(gw_kinematics *n, int feature)
 
 void gw_kinematics_reset(gw_kinematics *n)
 {
-    size_t count = (size_t)n->object_count;
+    size_t count = (size_t)n->body_count;
     memcpy(n->poses, n->rest, count * sizeof *n->poses);
     memset(n->moved, 0, count * sizeof *n->moved);
     memset(n->displaced, 0, count * sizeof *n->displaced);
@@ -273,7 +273,7 @@ bool gw_kinematics_advance(gw_kinematics *n)
         if (n->ways[i].arrived)
             continue;
         if (!any) {
-            memset(n->moved, 0, (size_t)n->object_count * sizeof *n->moved);
+            memset(n->moved, 0, (size_t)n->body_count * sizeof *n->moved);
             memset(n->dirty, 0, (size_t)n->link_count * sizeof *n->dirty);
         }
         any = true;
@@ -558,7 +558,7 @@ static void carry_standing(gw_kinematics *n, const gw_kinematics *old)
 
 void gw_kinematics_carry_over(gw_kinematics *n, const gw_kinematics *old, uint64_t tick, int rate)
 {
-    memset(n->moved, 0, (size_t)n->object_count * sizeof *n->moved);
+    memset(n->moved, 0, (size_t)n->body_count * sizeof *n->moved);
     memset(n->dirty, 0, (size_t)n->link_count * sizeof *n->dirty);
     for (int i = 0; i < n->object_count && n->way_count < MAX_MOTIONS; i++)
         carry_object(n, old, i, tick, rate);
@@ -596,7 +596,7 @@ void gw_kinematics_destroy(gw_kinematics *n)
 
 static bool take_memory(gw_kinematics *n, const gw_scene *scene, const gw_layout *layout)
 {
-    size_t objects = (size_t)scene->object_count + 1, links = (size_t)layout->edge_count + 1;
+    size_t objects = (size_t)gw_scene_body_count(scene) + 1, links = (size_t)layout->edge_count + 1;
     size_t features = (size_t)scene->feature_count + 1;
     n->poses = malloc(objects * sizeof *n->poses);
     n->rest = malloc(objects * sizeof *n->rest);
@@ -689,15 +689,15 @@ static void copy_links(gw_kinematics *n, const gw_layout *layout)
     n->link_count = layout->edge_count;
 }
 
-static bool build(gw_kinematics *n, const gw_scene *scene, const gw_layout *layout, gw_error *error)
+static bool build(gw_kinematics *n, const gw_layout *layout, gw_error *error)
 {
     const gw_placement **ordered = malloc(((size_t)layout->count + 1) * sizeof *ordered);
-    int *rank = malloc(((size_t)scene->object_count + 1) * sizeof *rank);
+    int *rank = malloc(((size_t)n->body_count + 1) * sizeof *rank);
     int used = 0;
     bool ok = ordered && rank;
     if (ok) {
-        for (int i = 0; i < scene->object_count; i++)
-            rank[i] = -1; /* fixed: before all */
+        for (int i = 0; i < n->body_count; i++)
+            rank[i] = -1; /* fixed, or a link: before all */
         for (int i = 0; i < layout->count; i++)
             ordered[i] = layout->placements[i];
         make_units(n, ordered, layout->count);
@@ -733,16 +733,17 @@ gw_kinematics *gw_kinematics_create(const gw_scene *scene, const gw_layout *layo
         return NULL;
     }
     n->object_count = scene->object_count;
+    n->body_count = gw_scene_body_count(scene);
     n->feature_count = scene->feature_count;
-    if (scene->object_count)
-        memcpy(n->rest, layout->poses, (size_t)scene->object_count * sizeof *n->rest);
+    if (n->body_count)
+        memcpy(n->rest, layout->poses, (size_t)n->body_count * sizeof *n->rest);
     for (int i = 0; i < scene->feature_count; i++)
         n->features[i] = n->laid_out[i] = scene->features[i].element;
     for (int i = 0; i < scene->object_count; i++)
         n->fixed[i] = scene->objects[i].fixed;
     name_all(n, scene);
     copy_links(n, layout);
-    if (!build(n, scene, layout, error)) {
+    if (!build(n, layout, error)) {
         gw_kinematics_destroy(n);
         return NULL;
     }

@@ -114,12 +114,8 @@ static void build_held_mechanism(const gw_scenario_def *def, const gw_tool *tool
                                  gw_scenario_tool *t)
 {
     const gw_mechanism *m = &def->scene->mechanisms[t->mechanism];
-    gw_chain_def chain = {.count = m->link_count, .world_from_base = m->base, .held = -1};
-    gw_chain at_start;
     gw_pose links[GW_MAX_LINKS];
-    memcpy(chain.links, m->links, (size_t)m->link_count * sizeof *m->links);
-    gw_chain_init(&at_start, &chain, m->position, NULL);
-    gw_chain_link_poses(&at_start, links, NULL);
+    gw_mechanism_poses(m, NULL, links);
     memcpy(t->object_id, m->id, sizeof t->object_id);
     t->link = t->body = tool->link;
     t->pose = links[tool->link];
@@ -163,6 +159,14 @@ static bool build_tool(const gw_scenario_def *def, int index, gw_scenario_tool *
         if (t->mechanism < 0)
             return gw_fail(error, GW_BAD_INPUT, where, "there is no mechanism %s", tool->mechanism);
         build_held_mechanism(def, tool, t);
+        int number =
+            def->scene->object_count + gw_scene_first_joint(def->scene, t->mechanism) + t->link;
+        t->system = def->layout->system_of[number];
+        if (t->system >= 0 && !gw_layout_system(def->layout, number, &t->body))
+            return gw_fail(error, GW_BAD_INPUT, where, "%s has no solution to be held on",
+                           tool->mechanism);
+        if (t->system >= 0)
+            t->pose = def->layout->poses[number];
     }
     t->slot = find_slot(def, tool->device);
     int device = gw_scene_device(def->scene, tool->device);
@@ -187,7 +191,7 @@ static bool build_dynamics(const gw_scenario_def *def, gw_scenario *s, gw_error 
         const gw_scenario_tool *t = &s->tools[i];
         systems[i] = t->system;
         bodies[i] = t->body;
-        mechanisms[i] = t->mechanism;
+        mechanisms[i] = t->system < 0 ? t->mechanism : -1;
         objects[i] = t->system < 0 ? t->object : -1;
         for (int k = 0; k < i && t->system >= 0; k++)
             if (systems[k] == t->system) {

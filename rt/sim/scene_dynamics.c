@@ -70,6 +70,25 @@ static void carry_chain(gw_scene_dynamics *m, int index, const gw_dynamic_mechan
     look_first(m, index);
 }
 
+/* It was part of a system: its joints go on as they are. */
+static void leave_system(gw_scene_dynamics *m, int index, const gw_scene_dynamics *old)
+{
+    gw_dynamic_mechanism *c = &m->chains[index];
+    double q[GW_MAX_LINKS], v[GW_MAX_LINKS];
+    bool was = false;
+    for (int k = 0; k < c->def.count; k++) {
+        q[k] = c->q0[k];
+        v[k] = c->v0[k];
+        was = gw_body_systems_joint_of_link(old, gw_name_hash(c->id, (uint64_t)k + 1), &q[k],
+                                            &v[k]) ||
+              was;
+    }
+    if (!was)
+        return;
+    start_chain(m, index, q, v);
+    look_first(m, index);
+}
+
 static void carry_over_mechanisms(gw_scene_dynamics *m, const gw_scene_dynamics *old,
                                   const gw_transition_limits *limits)
 {
@@ -77,6 +96,8 @@ static void carry_over_mechanisms(gw_scene_dynamics *m, const gw_scene_dynamics 
         for (int k = 0; k < old->chain_count; k++)
             if (strcmp(old->chains[k].id, m->chains[i].id) == 0)
                 carry_chain(m, i, &old->chains[k], limits);
+    for (int i = 0; i < m->chain_count && old->system_count > 0; i++)
+        leave_system(m, i, old);
 }
 
 static double energy_of(const gw_chain *chain)
@@ -165,9 +186,15 @@ void gw_scene_dynamics_carry_over(gw_scene_dynamics *m, const gw_scene_dynamics 
 
 void gw_scene_dynamics_motor(gw_scene_dynamics *m, int mechanism, int joint, const gw_motor *motor)
 {
-    if (mechanism >= 0 && mechanism < m->chain_count && joint >= 0 &&
-        joint < m->chains[mechanism].def.count)
-        m->chains[mechanism].def.links[joint].motor = *motor;
+    int system, body;
+    if (mechanism < 0 || mechanism >= m->mechanism_count || joint < 0 ||
+        m->first_link[mechanism] + joint >= m->first_link[mechanism + 1])
+        return;
+    if (m->chain_of[mechanism] >= 0)
+        m->chains[m->chain_of[mechanism]].def.links[joint].motor = *motor;
+    else if (gw_body_systems_find_link(m, m->first_link[mechanism] + joint - m->object_count,
+                                       &system, &body))
+        gw_system_set_motor(m->systems[system].system, body, 0, motor);
 }
 
 gw_model *gw_scene_dynamics_held_model(gw_scene_dynamics *m, int index)
@@ -268,7 +295,7 @@ void gw_scene_dynamics_exchange(gw_scene_dynamics *m)
         const gw_dynamic_system *d = &m->systems[i];
         for (int k = 0; k < d->body_count; k++) {
             gw_detection_body *told = &m->told[count++];
-            told->body = d->objects[k];
+            told->body = d->numbers[k];
             gw_model_body(gw_system_model(d->system), k, &told->pose, &told->twist);
         }
     }
@@ -401,16 +428,29 @@ void gw_scene_dynamics_energy(const gw_scene_dynamics *m, gw_energy *e)
     e->edits += m->edits;
 }
 
-static void show_chains(const gw_scene_dynamics *m, gw_snapshot *s)
+static void show_links(const gw_scene_dynamics *m, gw_snapshot *s)
 {
-    s->joint_count = 0;
+    s->joint_count = m->first_link[m->mechanism_count] - m->object_count;
     for (int i = 0; i < m->chain_count; i++) {
         const gw_chain *c = &m->chains[i].chain;
-        int n = c->def->count;
-        memcpy(s->q + s->joint_count, c->q, (size_t)n * sizeof *s->q);
-        memcpy(s->v + s->joint_count, c->v, (size_t)n * sizeof *s->v);
-        gw_chain_link_poses(c, s->links + s->joint_count, s->link_twists + s->joint_count);
-        s->joint_count += n;
+        int first = m->chains[i].body - m->object_count;
+        size_t n = (size_t)c->def->count;
+        memcpy(s->q + first, c->q, n * sizeof *s->q);
+        memcpy(s->v + first, c->v, n * sizeof *s->v);
+        gw_chain_link_poses(c, s->links + first, s->link_twists + first);
+    }
+    for (int i = 0; i < m->system_count; i++) {
+        const gw_dynamic_system *d = &m->systems[i];
+        double q[6] = {0}, v[6] = {0};
+        for (int k = 0; k < d->body_count; k++) {
+            int link = d->numbers[k] - m->object_count;
+            if (link < 0)
+                continue;
+            gw_system_joint(d->system, k, q, v);
+            s->q[link] = q[0];
+            s->v[link] = v[0];
+            gw_model_body(gw_system_model(d->system), k, &s->links[link], &s->link_twists[link]);
+        }
     }
 }
 
@@ -449,7 +489,7 @@ static void remember_hits(gw_snapshot *s)
 
 void gw_scene_dynamics_publish(const gw_scene_dynamics *m, gw_snapshot *s)
 {
-    show_chains(m, s);
+    show_links(m, s);
     gw_free_bodies_publish(m, s);
     gw_body_systems_publish(m, s);
     show_contacts(m, s);

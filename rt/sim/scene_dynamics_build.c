@@ -57,7 +57,7 @@ static void number_movers(gw_scene_dynamics *m, const gw_scene_dynamics_def *def
     m->mover_count = m->first_system + m->system_count;
     for (int t = 0; t < def->tool_count; t++) {
         if (def->mechanisms[t] >= 0)
-            m->tool_mover[t] = m->first_chain + def->mechanisms[t];
+            m->tool_mover[t] = m->first_chain + m->chain_of[def->mechanisms[t]];
         if (def->systems[t] >= 0)
             m->tool_mover[t] = m->first_system + def->systems[t];
     }
@@ -73,17 +73,24 @@ static bool fill(gw_scene_dynamics *m, const gw_scene_dynamics_def *def, gw_erro
 {
     m->tool_count = def->tool_count;
     m->object_count = def->scene->object_count;
-    m->chain_count = def->scene->mechanism_count;
-    m->chains = calloc((size_t)m->chain_count + 1, sizeof *m->chains);
+    m->mechanism_count = def->scene->mechanism_count;
+    m->chains = calloc((size_t)m->mechanism_count + 1, sizeof *m->chains);
     if (!m->chains)
         return gw_fail(error, GW_FAILED, "", "no memory for mechanisms");
     if (!gw_free_bodies_create(m, def, error) || !gw_body_systems_create(m, def, error))
         return false;
-    m->body_count = m->object_count;
-    for (int i = 0; i < m->chain_count; i++) {
-        build_chain(def, i, &m->chains[i]);
-        m->chains[i].body = m->body_count;
-        m->body_count += m->chains[i].def.count;
+    m->body_count = gw_scene_body_count(def->scene);
+    for (int i = 0; i <= m->mechanism_count; i++)
+        m->first_link[i] = m->object_count + gw_scene_first_joint(def->scene, i);
+    for (int i = 0; i < m->mechanism_count; i++) {
+        m->chain_of[i] = -1;
+        if (def->layout->system_of[m->first_link[i]] >= 0)
+            continue;
+        m->chain_of[i] = m->chain_count;
+        gw_dynamic_mechanism *c = &m->chains[m->chain_count++];
+        build_chain(def, i, c);
+        c->mechanism = i;
+        c->body = m->first_link[i];
     }
     number_movers(m, def);
     return true;
@@ -140,15 +147,21 @@ static int body_named(const gw_scene_dynamics *m, const gw_scene *scene, const c
 {
     int link, object = gw_scene_object(scene, name);
     int mechanism = object >= 0 ? -1 : gw_scene_link(scene, name, &link);
-    return mechanism >= 0 ? m->chains[mechanism].body + link : object;
+    return mechanism >= 0 ? m->first_link[mechanism] + link : object;
 }
 
-/* Neighbours in a chain meet at their joint: it is not for contacts to keep them apart. */
-static void spare_neighbours(const gw_scene_dynamics *m, touching *t)
+/* Neighbours in a mechanism meet at their joint: it is not for contacts to keep them apart. */
+static void spare_neighbours(const gw_scene_dynamics *m, const gw_scene *scene, touching *t)
 {
-    for (int i = 0; i < m->chain_count; i++)
-        for (int k = 1; k < m->chains[i].def.count; k++)
-            never(t, m->chains[i].body + k - 1, m->chains[i].body + k);
+    for (int i = 0; i < scene->mechanism_count; i++)
+        for (int k = 0; k < scene->mechanisms[i].link_count; k++)
+            if (scene->mechanisms[i].parent[k] >= 0)
+                never(t, m->first_link[i] + scene->mechanisms[i].parent[k], m->first_link[i] + k);
+}
+
+static bool stands_fixed(const gw_scene *scene, int body)
+{
+    return body < scene->object_count && scene->objects[body].fixed;
 }
 
 /* What follows a hand is not moved by contacts: it would be held against what it hangs on. */
@@ -156,10 +169,11 @@ static void spare_followers(const gw_scene_dynamics *m, const gw_scene *scene, t
 {
     for (int i = 0; i < scene->constraint_count; i++) {
         const gw_scene_constraint *c = &scene->constraints[i];
-        int a = gw_scene_object(scene, c->a.object), b = gw_scene_object(scene, c->b.object);
+        int a = gw_scene_body_number(scene, c->a.object);
+        int b = gw_scene_body_number(scene, c->b.object);
         if (!c->enabled || c->bound != GW_BOUND_EQUAL || a < 0 || b < 0)
             continue;
-        bool fixed = (scene->objects[a].fixed || scene->objects[b].fixed) &&
+        bool fixed = (stands_fixed(scene, a) || stands_fixed(scene, b)) &&
                      gw_constraint_is_positional(c->kind); /* what rolls touches by its rows */
         bool held_a = false, held_b = false;
         for (int k = 0; k < m->first_chain; k++) {
@@ -202,7 +216,7 @@ static void mark_standing(const gw_scene_dynamics *m, const gw_scene *scene, tou
         t->stands[m->bodies[i].object] = false;
     for (int i = 0; i < m->system_count; i++)
         for (int k = 0; k < m->systems[i].body_count; k++)
-            t->stands[m->systems[i].objects[k]] = false;
+            t->stands[m->systems[i].numbers[k]] = false;
 }
 
 /* ---- surfaces and solids -------------------------------------------------------------------- */
@@ -223,13 +237,13 @@ static int solids(const gw_scene_dynamics *m, const gw_scene *scene, gw_collider
         if (out)
             out[count] = (gw_collider){i, &scene->objects[i].shape, gw_pose_identity(),
                                        material_of(scene, scene->objects[i].material)};
-    for (int i = 0; i < m->chain_count; i++)
+    for (int i = 0; i < scene->mechanism_count; i++)
         for (int k = 0; k < scene->mechanisms[i].link_count; k++) {
             const gw_link_geometry *look = &scene->mechanisms[i].geometries[k];
             if (!look->has_geometry)
                 continue;
             if (out)
-                out[count] = (gw_collider){m->chains[i].body + k, &look->shape, look->pose,
+                out[count] = (gw_collider){m->first_link[i] + k, &look->shape, look->pose,
                                            material_of(scene, look->material)};
             count++;
         }
@@ -264,7 +278,7 @@ static touching *touching_create(const gw_scene_dynamics *m, const gw_scene *sce
     for (int i = 0; i < scene->material_count; i++)
         t->surface[i] = scene->materials[i].surface;
     t->surface[scene->material_count] = gw_contact_material_default();
-    spare_neighbours(m, t);
+    spare_neighbours(m, scene, t);
     spare_followers(m, scene, t);
     spare_joined(m, scene, t);
     spare_listed(m, scene, t);
@@ -301,7 +315,9 @@ static void name_bodies(const gw_scene_dynamics *m, const gw_scene_dynamics_def 
         bodies[m->bodies[i].object].model = m->first_free + i;
     for (int i = 0; i < m->system_count; i++)
         for (int k = 0; k < m->systems[i].body_count; k++) {
-            gw_world_body *b = &bodies[m->systems[i].objects[k]];
+            gw_world_body *b = &bodies[m->systems[i].numbers[k]];
+            gw_model_body(gw_system_model(m->systems[i].system), k, &b->pose,
+                          &twists[m->systems[i].numbers[k]]);
             b->model = m->first_system + i;
             b->index = k;
         }
@@ -318,9 +334,9 @@ static void hash_names(const gw_scene_dynamics *m, const gw_scene *scene)
 {
     for (int i = 0; i < m->object_count; i++)
         m->names[i] = gw_name_hash(scene->objects[i].id, 0);
-    for (int i = 0; i < m->chain_count; i++)
-        for (int k = 0; k < m->chains[i].def.count; k++)
-            m->names[m->chains[i].body + k] = gw_name_hash(m->chains[i].id, (uint64_t)k + 1);
+    for (int i = 0; i < scene->mechanism_count; i++)
+        for (int k = 0; k < scene->mechanisms[i].link_count; k++)
+            m->names[m->first_link[i] + k] = gw_name_hash(scene->mechanisms[i].id, (uint64_t)k + 1);
 }
 
 /* Between two runs of detection (s). */

@@ -12,6 +12,7 @@
 
 typedef struct gw_dynamic_mechanism {
     char id[GW_MAX_ID + 1];
+    int mechanism;        /* index in the scene */
     gw_chain_def def;     /* its base: where that is shown */
     gw_pose base;         /* the scene's */
     gw_transition travel; /* of the base, that an edit put there */
@@ -64,7 +65,7 @@ typedef struct gw_dynamic_system {
     const gw_scene_system *from; /* while it is made */
     gw_system *system;
     int body_count;
-    int *objects;    /* of each body */
+    int *numbers;    /* of each body among the scene's: objects, then links */
     uint64_t *names; /* hashes of their ids */
     gw_vec3 *coms;   /* in the bodies' frames (m) */
     gw_free_body_hand *hands;
@@ -81,10 +82,13 @@ typedef struct gw_bound_impacts gw_bound_impacts;
 /* Bodies of the world: the scene's objects, then the links of all mechanisms. */
 struct gw_scene_dynamics {
     int tool_count, chain_count, free_count, system_count;
-    gw_vec3 gravity;              /* m/s^2 */
-    int coordinate_count;         /* of the scene's joints */
-    double *still;                /* as the scene states them; owned */
-    int tool_mover[GW_MAX_TOOLS]; /* index of each tool's mover */
+    int mechanism_count;
+    int chain_of[GW_MAX_MECHANISMS];       /* -1: it is part of a system */
+    int first_link[GW_MAX_MECHANISMS + 1]; /* body of its link 0 */
+    gw_vec3 gravity;                       /* m/s^2 */
+    int coordinate_count;                  /* of the scene's joints */
+    double *still;                         /* as the scene states them; owned */
+    int tool_mover[GW_MAX_TOOLS];          /* index of each tool's mover */
     int mover_count; /* of held objects, then of chains, free bodies, systems of bodies */
     int first_chain, first_free, first_system;
     gw_world_system mover[GW_MAX_MODELS];
@@ -135,6 +139,14 @@ void gw_body_systems_carry_over(gw_scene_dynamics *dynamics, const gw_scene_dyna
  * and the hand at it; false: none does. */
 bool gw_scene_dynamics_find_body(const gw_scene_dynamics *dynamics, uint64_t name, gw_pose *pose,
                                  gw_twist *twist, gw_free_body_hand *hand);
+
+/* The system and its body of a link, counted over all mechanisms; false where it is in none. */
+bool gw_body_systems_find_link(const gw_scene_dynamics *dynamics, int link, int *system, int *body);
+
+/* Position and velocity of the first coordinate of a link's joint, by the hash of its name; false:
+ * no system has it. */
+bool gw_body_systems_joint_of_link(const gw_scene_dynamics *dynamics, uint64_t name, double *q,
+                                   double *v);
 
 /* As gw_scene_dynamics_hand(); false where no system has that object. */
 bool gw_body_systems_hand(gw_scene_dynamics *dynamics, const gw_command *command, double dt);
