@@ -71,8 +71,12 @@ static void relate(grouping *g, int a, int b, bool alone)
         int x = root_of(g->parent, a), y = root_of(g->parent, b);
         g->parent[x] = y;
         g->related[y] = true;
-    } else if (alone && (has_a || has_b)) {
-        g->related[root_of(g->parent, has_a ? a : b)] = true;
+    } else if (has_a || has_b) {
+        int moves = has_a ? a : b;
+        bool link = moves >= g->scene->object_count;
+        bool follower = is_massless(g->scene, a) || is_massless(g->scene, b);
+        if ((alone || link) && !follower) /* a link has no submanifold of its own to move on */
+            g->related[root_of(g->parent, moves)] = true;
     }
 }
 

@@ -18,10 +18,10 @@ struct gw_sim {
     gw_device_slot *slots[GW_MAX_DEVICES];
     int slot_count;
     gw_simulation *simulation;
-    int rate, object_count;
+    int rate, object_count, body_count; /* bodies: objects, then links */
     uint64_t revision;
     uint64_t ticks; /* made so far, moving or not: the clock of detection */
-    gw_pose *poses; /* object_count of them, as the newest snapshot that was asked for has them */
+    gw_pose *poses; /* of bodies, as the newest snapshot that was asked for has them */
 };
 
 /* ---- create and destroy --------------------------------------------------------------------- */
@@ -74,9 +74,9 @@ static gw_scenario *scenario_of(const gw_sim *sim, const gw_scene *scene, const 
 gw_sim *gw_sim_create(const gw_scene *scene, gw_error *error)
 {
     assert(scene);
-    size_t objects = (size_t)scene->object_count;
+    size_t bodies = (size_t)gw_scene_body_count(scene);
     gw_sim *sim = calloc(1, sizeof *sim);
-    if (!sim || !(sim->poses = calloc(objects + 1, sizeof *sim->poses))) {
+    if (!sim || !(sim->poses = calloc(bodies + 1, sizeof *sim->poses))) {
         gw_fail(error, GW_FAILED, "", "no memory to run the scene");
         gw_sim_destroy(sim);
         return NULL;
@@ -84,6 +84,7 @@ gw_sim *gw_sim_create(const gw_scene *scene, gw_error *error)
     sim->revision = 1;
     sim->rate = scene->rate > 0 ? scene->rate : 1000;
     sim->object_count = scene->object_count;
+    sim->body_count = gw_scene_body_count(scene);
     sim->layout = solved_layout(scene, NULL, error);
     gw_scenario *scenario = sim->layout && open_devices(sim, scene, error)
                                 ? scenario_of(sim, scene, sim->layout, sim->revision, error)
@@ -93,8 +94,8 @@ gw_sim *gw_sim_create(const gw_scene *scene, gw_error *error)
         gw_sim_destroy(sim);
         return NULL;
     }
-    if (objects > 0)
-        memcpy(sim->poses, sim->layout->poses, objects * sizeof *sim->poses);
+    if (bodies > 0)
+        memcpy(sim->poses, sim->layout->poses, bodies * sizeof *sim->poses);
     return sim;
 }
 
@@ -130,9 +131,10 @@ bool gw_sim_change(gw_sim *sim, const gw_scene *scene, gw_error *error)
 {
     gw_command retired, command = {.kind = GW_COMMAND_SCENARIO};
     assert(sim && scene);
-    if (scene->object_count != sim->object_count)
-        return gw_fail(error, GW_BAD_INPUT, "/objects", "a change keeps the %d objects",
-                       sim->object_count);
+    if (scene->object_count != sim->object_count || gw_scene_body_count(scene) != sim->body_count)
+        return gw_fail(error, GW_BAD_INPUT, "/objects",
+                       "a change keeps the %d objects and %d links", sim->object_count,
+                       sim->body_count - sim->object_count);
     gw_layout *layout = solved_layout(scene, gw_sim_poses(sim), error);
     command.scenario = layout ? scenario_of(sim, scene, layout, sim->revision + 1, error) : NULL;
     if (!command.scenario) {
@@ -223,5 +225,6 @@ const gw_pose *gw_sim_poses(gw_sim *sim)
         sim->poses[s->followers[i].object] = s->followers[i].world_from_object;
     for (int i = 0; i < s->free_count; i++)
         sim->poses[s->free[i].object] = s->free[i].pose;
+    memcpy(sim->poses + sim->object_count, s->links, (size_t)s->joint_count * sizeof *s->links);
     return sim->poses;
 }
