@@ -13,11 +13,33 @@
 
 /* ---- closures ------------------------------------------------------------------------------- */
 
+/* A point of a stays in a plane of b: n . (X - f) - value. */
+static void plane_row(const gw_row *row, const gw_body_frame *a, const gw_body_frame *b,
+                      gw_closure_row *r)
+{
+    gw_vec3 arm = gw_mat3_mul(&a->turn, row->m), n = gw_mat3_mul(&b->turn, row->n);
+    gw_vec3 c = gw_add(a->p, arm), c_dot = gw_add(a->twist.v, gw_cross(a->twist.w, arm));
+    gw_vec3 f = gw_add(b->p, gw_mat3_mul(&b->turn, row->f));
+    gw_put_point_row(r, a, b, c, c_dot, n, gw_cross(b->twist.w, n));
+    r->value = gw_dot(n, gw_sub(c, f)) - row->value;
+}
+
+/* A direction u of a and one of b, n, keep their angle: n . u - value. */
+static void angle_row(const gw_row *row, const gw_body_frame *a, const gw_body_frame *b,
+                      double length, gw_closure_row *r)
+{
+    gw_vec3 u = gw_mat3_mul(&a->turn, row->m), n = gw_mat3_mul(&b->turn, row->n);
+    gw_vec3 u_dot = gw_cross(a->twist.w, u), n_dot = gw_cross(b->twist.w, n);
+    gw_put_spin_row(r, a, b, length, gw_cross(u, n),
+                    gw_add(gw_cross(u_dot, n), gw_cross(u, n_dot)));
+    r->value = gw_dot(n, u) - row->value;
+}
+
 /* Rows of positions as functions of b_from_a: with b's axes R, d = p_a - p_b, and what
  * a does as b sees it [v; w] = [v_a - v_b - w_b x d; w_a - w_b], a row (f, t) on a is
  * (-f, -t - d x f) on b, and
  *   J-dot v = drift - f . (w_b x (w_b x d) + 2 w_b x v) - t . (w_b x w) */
-static void pose_rows(const gw_system *s, const gw_closure_def *c, gw_closure_row *r)
+static void general_rows(const gw_system *s, const gw_closure_def *c, gw_closure_row *r)
 {
     const gw_system_body *a = &s->bodies[c->a], *b = c->b >= 0 ? &s->bodies[c->b] : NULL;
     gw_pose world_from_b = b ? b->pose : gw_pose_identity();
@@ -46,58 +68,118 @@ static void pose_rows(const gw_system *s, const gw_closure_def *c, gw_closure_ro
     }
 }
 
+static bool is_simple(const gw_row *row)
+{
+    return row->kind == GW_ROW_PLANE || row->kind == GW_ROW_ANGLE;
+}
+
+static void pose_rows(const gw_system *s, const gw_closure_def *c, gw_closure_row *rows)
+{
+    gw_body_frame a = gw_body_frame_of(s, c->a), b = gw_body_frame_of(s, c->b);
+    for (int k = 0; k < c->row_count; k++)
+        if (!is_simple(&c->rows[k])) {
+            general_rows(s, c, rows);
+            return;
+        }
+    for (int k = 0; k < c->row_count; k++) {
+        rows[k].a = c->a, rows[k].b = c->b;
+        if (c->rows[k].kind == GW_ROW_PLANE)
+            plane_row(&c->rows[k], &a, &b, &rows[k]);
+        else
+            angle_row(&c->rows[k], &a, &b, s->length, &rows[k]);
+    }
+}
+
+static void update_closure(const gw_system *s, int index)
+{
+    const gw_closure_def *c = &s->closures[index];
+    const gw_closure_block *k = &s->blocks[index];
+    gw_closure_row *rows = s->rows + k->first;
+    if (c->kind == GW_CLOSURE_ROWS)
+        pose_rows(s, c, rows);
+    else
+        gw_contact_rows(s, c, rows, rows + k->position_rows);
+}
+
 void gw_closures_update_rows(gw_system *s)
+{
+    for (int i = 0; i < s->closure_count; i++)
+        update_closure(s, i);
+}
+
+static double simple_value(const gw_row *row, const gw_body_frame *a, const gw_body_frame *b)
+{
+    gw_vec3 m = gw_mat3_mul(&a->turn, row->m), n = gw_mat3_mul(&b->turn, row->n);
+    if (row->kind == GW_ROW_PLANE)
+        m = gw_sub(gw_add(a->p, m), gw_add(b->p, gw_mat3_mul(&b->turn, row->f)));
+    return gw_dot(n, m) - row->value;
+}
+
+void gw_closures_update_values(gw_system *s)
 {
     for (int i = 0; i < s->closure_count; i++) {
         const gw_closure_def *c = &s->closures[i];
-        gw_closure_row *rows = s->rows + s->blocks[i].first;
-        if (c->kind == GW_CLOSURE_ROWS)
-            pose_rows(s, c, rows);
-        else
-            gw_contact_rows(s, c, rows, rows + s->blocks[i].position_rows);
+        gw_body_frame a = gw_body_frame_of(s, c->a), b = gw_body_frame_of(s, c->b);
+        bool simple = c->kind == GW_CLOSURE_ROWS;
+        for (int k = 0; k < c->row_count && simple; k++)
+            simple = is_simple(&c->rows[k]);
+        for (int k = 0; k < c->row_count && simple; k++)
+            s->rows[s->blocks[i].first + k].value = simple_value(&c->rows[k], &a, &b);
+        if (!simple)
+            update_closure(s, i);
     }
 }
 
 /* ---- multipliers ---------------------------------------------------------------------------- */
 
-/* e = L^-1 u of a joint. */
-static void solve_joint(const gw_system_body *k, double *e)
+/* s->right loses what the joints' forces do to a block's rows. */
+static void take_responses(gw_system *s, const gw_closure_block *c)
 {
-    memcpy(e, k->rest, (size_t)k->dof * sizeof *e);
-    gw_tree_solve_lower(k, e);
+    double *right = s->right + c->first;
+    const int *live = s->live + c->first;
+    for (int l = 0; l < c->path_count; l++) {
+        const gw_path_body *at = &s->path[c->path + l];
+        const gw_system_body *k = &s->bodies[at->body];
+        const double *x = s->answers + at->answers;
+        double e[6];
+        memcpy(e, k->rest, sizeof e);
+        if (k->dof == 1)
+            e[0] *= k->inverse[0];
+        else
+            gw_tree_solve_lower(k, e);
+        for (int r = 0; r < c->active; r++)
+            for (int j = 0; j < k->dof; j++)
+                right[live[r]] -= x[r * k->dof + j] * e[j];
+    }
+}
+
+/* u += L x lambda of a block's rows. */
+static void give_multipliers(gw_system *s, const gw_closure_block *c)
+{
+    const double *multiplier = s->solution + c->first;
+    for (int l = 0; l < c->path_count; l++) {
+        const gw_path_body *at = &s->path[c->path + l];
+        gw_system_body *k = &s->bodies[at->body];
+        const double *x = s->answers + at->answers;
+        double e[6] = {0};
+        for (int r = 0; r < c->active; r++)
+            for (int j = 0; j < k->dof; j++)
+                e[j] += x[r * k->dof + j] * multiplier[r];
+        for (int j = 0; j < k->dof; j++)
+            for (int n = 0; n <= j; n++)
+                k->rest[j] += k->chol[j][n] * e[n];
+    }
 }
 
 void gw_closures_respond(gw_system *s)
 {
-    /* what the joints' forces do to the rows */
-    for (int i = 0; i < s->block_count; i++) {
-        const gw_closure_block *c = &s->blocks[i];
-        for (int l = 0; l < c->path_count && c->active > 0; l++) {
-            const gw_path_body *at = &s->path[c->path + l];
-            const gw_system_body *k = &s->bodies[at->body];
-            double e[6];
-            solve_joint(k, e);
-            for (int r = 0; r < c->active; r++)
-                for (int j = 0; j < k->dof; j++)
-                    s->right[c->first + r] -= s->answers[at->answers + r * k->dof + j] * e[j];
-        }
-    }
+    for (int i = 0; i < s->block_count; i++)
+        if (s->blocks[i].active > 0)
+            take_responses(s, &s->blocks[i]);
     gw_closures_solve(s);
-    /* u += L x lambda */
-    for (int i = 0; i < s->block_count; i++) {
-        const gw_closure_block *c = &s->blocks[i];
-        for (int l = 0; l < c->path_count && c->active > 0; l++) {
-            const gw_path_body *at = &s->path[c->path + l];
-            gw_system_body *k = &s->bodies[at->body];
-            double e[6] = {0};
-            for (int r = 0; r < c->active; r++)
-                for (int j = 0; j < k->dof; j++)
-                    e[j] += s->answers[at->answers + r * k->dof + j] * s->multiplier[c->first + r];
-            for (int j = 0; j < k->dof; j++)
-                for (int n = 0; n <= j; n++)
-                    k->rest[j] += k->chol[j][n] * e[n];
-        }
-    }
+    for (int i = 0; i < s->block_count; i++)
+        if (s->blocks[i].active > 0)
+            give_multipliers(s, &s->blocks[i]);
 }
 
 void gw_closures_answer(gw_system *s)
@@ -111,7 +193,7 @@ void gw_closures_answer(gw_system *s)
 void gw_closures_push_multipliers(gw_system *s)
 {
     for (int i = 0; i < s->block_count; i++)
-        for (int n = 0; n < s->blocks[i].active; n++) {
+        for (int n = 0; n < s->blocks[i].asked; n++) {
             const gw_closure_row *r = &s->rows[s->blocks[i].first + n];
             double by = r->scale * s->multiplier[s->blocks[i].first + n];
             gw_system_body *a = &s->bodies[r->a], *b = r->b >= 0 ? &s->bodies[r->b] : NULL;
@@ -143,7 +225,7 @@ double gw_closures_residual(const gw_system *s)
 static void move_onto_rows(gw_system *s)
 {
     for (int i = 0; i < s->block_count; i++)
-        for (int n = 0; n < s->blocks[i].active; n++) {
+        for (int n = 0; n < s->blocks[i].asked; n++) {
             const gw_closure_row *r = &s->rows[s->blocks[i].first + n];
             bool closes = i < s->closure_count && n < s->blocks[i].position_rows;
             s->right[s->blocks[i].first + n] = closes ? -r->scale * r->value : 0;
@@ -206,7 +288,7 @@ void gw_closures_settle(gw_system *s)
         gw_system_update_velocities(s);
         return;
     }
-    gw_closures_update_rows(s);
+    gw_closures_update_values(s);
     weight = gw_system_potential(s);
     for (int n = 0; n <= SETTLES; n++, before = now) {
         now = gw_closures_residual(s);
@@ -214,7 +296,7 @@ void gw_closures_settle(gw_system *s)
             break;
         move_onto_rows(s);
         gw_tree_update_positions(s);
-        gw_closures_update_rows(s);
+        gw_closures_update_values(s);
     }
     if (now > FLOOR * s->length) {
         gw_closures_project(s, SETTLES);

@@ -18,12 +18,6 @@
     1e-7 /* sine of the angle at which a rim lies on its plane, and the like: no smaller           \
           */
 
-/* A body as the rows see it. */
-typedef struct frame {
-    gw_pose pose;
-    gw_twist twist;
-} frame;
-
 /* Where two surfaces touch, and how that moves. */
 typedef struct contact_state {
     double gap;
@@ -31,17 +25,15 @@ typedef struct contact_state {
     gw_vec3 axis, axis_dot; /* of a cylinder that lies on a plane */
 } contact_state;
 
-static frame frame_of(const gw_system *s, int body)
+/* The velocity of the body's point that is at x. */
+static gw_vec3 velocity_at(const gw_body_frame *f, gw_vec3 x)
 {
-    if (body < 0)
-        return (frame){gw_pose_identity(), {{0, 0, 0}, {0, 0, 0}}};
-    return (frame){s->bodies[body].pose, s->bodies[body].twist};
+    return gw_add(f->twist.v, gw_cross(f->twist.w, gw_sub(x, f->p)));
 }
 
-/* The velocity of the body's point that is at x. */
-static gw_vec3 velocity_at(const frame *f, gw_vec3 x)
+static gw_vec3 point_of(const gw_body_frame *f, gw_vec3 x)
 {
-    return gw_add(f->twist.v, gw_cross(f->twist.w, gw_sub(x, f->pose.p)));
+    return gw_add(f->p, gw_mat3_mul(&f->turn, x));
 }
 
 /* e / |e| and its rate. */
@@ -63,10 +55,10 @@ static gw_vec3 across(gw_vec3 x, gw_vec3 x_dot, gw_vec3 u, gw_vec3 u_dot, gw_vec
 }
 
 /* A sphere at o on a plane, on a sphere or a cylinder, or within one of these. */
-static void sphere_contact(const gw_closure_contact *k, gw_vec3 o, gw_vec3 o_dot, const frame *b,
-                           contact_state *x)
+static void sphere_contact(const gw_closure_contact *k, gw_vec3 o, gw_vec3 o_dot,
+                           const gw_body_frame *b, contact_state *x)
 {
-    gw_vec3 f = gw_pose_point(&b->pose, k->on_b.point), u = gw_rotate(b->pose.q, k->on_b.axis);
+    gw_vec3 f = point_of(b, k->on_b.point), u = gw_mat3_mul(&b->turn, k->on_b.axis);
     gw_vec3 u_dot = gw_cross(b->twist.w, u), d = gw_sub(o, f), e = d, e_dot;
     gw_vec3 d_dot = gw_sub(o_dot, velocity_at(b, f));
     double radius = k->on_a.radius, length;
@@ -89,11 +81,11 @@ static void sphere_contact(const gw_closure_contact *k, gw_vec3 o, gw_vec3 o_dot
 }
 
 /* The rim of radius R about o on a plane: c = o + R m, m the lowest direction across the axis. */
-static void rim_contact(const gw_closure_contact *k, gw_vec3 o, gw_vec3 o_dot, const frame *a,
-                        const frame *b, contact_state *x)
+static void rim_contact(const gw_closure_contact *k, gw_vec3 o, gw_vec3 o_dot,
+                        const gw_body_frame *a, const gw_body_frame *b, contact_state *x)
 {
-    gw_vec3 f = gw_pose_point(&b->pose, k->on_b.point), n = gw_rotate(b->pose.q, k->on_b.axis);
-    gw_vec3 u = gw_rotate(a->pose.q, k->on_a.axis), u_dot = gw_cross(a->twist.w, u), e_dot, up_dot;
+    gw_vec3 f = point_of(b, k->on_b.point), n = gw_mat3_mul(&b->turn, k->on_b.axis);
+    gw_vec3 u = gw_mat3_mul(&a->turn, k->on_a.axis), u_dot = gw_cross(a->twist.w, u), e_dot, up_dot;
     x->n = n, x->n_dot = gw_cross(b->twist.w, n);
     gw_vec3 e = across(n, x->n_dot, u, u_dot, &e_dot);
     double length, radius = k->on_a.radius;
@@ -104,11 +96,11 @@ static void rim_contact(const gw_closure_contact *k, gw_vec3 o, gw_vec3 o_dot, c
 }
 
 /* A cylinder on a plane touches along a line; c is the foot of the stated point of its axis. */
-static void line_contact(const gw_closure_contact *k, gw_vec3 o, gw_vec3 o_dot, const frame *a,
-                         const frame *b, contact_state *x)
+static void line_contact(const gw_closure_contact *k, gw_vec3 o, gw_vec3 o_dot,
+                         const gw_body_frame *a, const gw_body_frame *b, contact_state *x)
 {
     sphere_contact(k, o, o_dot, b, x);
-    x->axis = gw_rotate(a->pose.q, k->on_a.axis);
+    x->axis = gw_mat3_mul(&a->turn, k->on_a.axis);
     x->axis_dot = gw_cross(a->twist.w, x->axis);
 }
 
@@ -117,10 +109,11 @@ static bool is_line_contact(const gw_closure_contact *k)
     return k->on_a.kind == GW_SURFACE_CYLINDER;
 }
 
-static contact_state contact_of(const gw_closure_contact *k, const frame *a, const frame *b)
+static contact_state contact_of(const gw_closure_contact *k, const gw_body_frame *a,
+                                const gw_body_frame *b)
 {
     contact_state x = {0};
-    gw_vec3 o = gw_pose_point(&a->pose, k->on_a.point), o_dot = velocity_at(a, o);
+    gw_vec3 o = point_of(a, k->on_a.point), o_dot = velocity_at(a, o);
     if (is_line_contact(k))
         line_contact(k, o, o_dot, a, b, &x);
     else if (k->on_a.kind == GW_SURFACE_RIM)
@@ -131,32 +124,6 @@ static contact_state contact_of(const gw_closure_contact *k, const frame *a, con
 }
 
 /* ---- rows ----------------------------------------------------------------------------------- */
-
-/* A row along d at c. */
-static void put_point_row(gw_closure_row *r, const frame *a, const frame *b, const contact_state *x,
-                          gw_vec3 d, gw_vec3 d_dot)
-{
-    gw_vec3 slip = gw_sub(velocity_at(a, x->c), velocity_at(b, x->c));
-    gw_vec3 over_a = gw_cross(a->twist.w, gw_sub(x->c_dot, a->twist.v));
-    gw_vec3 over_b = gw_cross(b->twist.w, gw_sub(x->c_dot, b->twist.v));
-    gw_spatial_set(r->on_a, d, gw_cross(gw_sub(x->c, a->pose.p), d));
-    gw_spatial_set(r->on_b, gw_neg(d), gw_cross(d, gw_sub(x->c, b->pose.p)));
-    r->rate = gw_dot(d, slip);
-    r->bias = gw_dot(d_dot, slip) + gw_dot(d, gw_sub(over_a, over_b));
-    r->scale = 1;
-}
-
-/* A row of the relative angular velocity along d. */
-static void put_spin_row(gw_closure_row *r, const frame *a, const frame *b, double length,
-                         gw_vec3 d, gw_vec3 d_dot)
-{
-    gw_vec3 spin = gw_sub(a->twist.w, b->twist.w), zero = {0, 0, 0};
-    gw_spatial_set(r->on_a, zero, d);
-    gw_spatial_set(r->on_b, zero, gw_neg(d));
-    r->rate = gw_dot(d, spin);
-    r->bias = gw_dot(d_dot, spin);
-    r->scale = length;
-}
 
 /* Two unit vectors across n, and their rates. */
 static void tangents(const contact_state *x, gw_vec3 t[2], gw_vec3 t_dot[2])
@@ -174,32 +141,32 @@ static void contact_rows(const gw_system *s, const gw_closure_def *def, gw_closu
                          gw_closure_row *velocities)
 {
     const gw_closure_contact *k = &def->contact;
-    frame a = frame_of(s, def->a), b = frame_of(s, def->b);
+    gw_body_frame a = gw_body_frame_of(s, def->a), b = gw_body_frame_of(s, def->b);
     contact_state x = contact_of(k, &a, &b);
     gw_vec3 t[2], t_dot[2];
     positions->value = x.gap;
-    put_point_row(positions++, &a, &b, &x, x.n, x.n_dot);
+    gw_put_point_row(positions++, &a, &b, x.c, x.c_dot, x.n, x.n_dot);
     if (is_line_contact(k)) {
         positions->value = gw_dot(x.axis, x.n);
-        put_spin_row(positions, &a, &b, s->length, gw_cross(x.axis, x.n),
-                     gw_add(gw_cross(x.axis_dot, x.n), gw_cross(x.axis, x.n_dot)));
+        gw_put_spin_row(positions, &a, &b, s->length, gw_cross(x.axis, x.n),
+                        gw_add(gw_cross(x.axis_dot, x.n), gw_cross(x.axis, x.n_dot)));
     }
     if (k->motion == GW_CONTACT_SLIDES)
         return;
     tangents(&x, t, t_dot);
     for (int i = 0; i < 2; i++)
-        put_point_row(velocities++, &a, &b, &x, t[i], t_dot[i]);
+        gw_put_point_row(velocities++, &a, &b, x.c, x.c_dot, t[i], t_dot[i]);
     if (k->motion == GW_CONTACT_ROLLS_PURELY || is_line_contact(k))
-        put_spin_row(velocities, &a, &b, s->length, x.n, x.n_dot);
+        gw_put_spin_row(velocities, &a, &b, s->length, x.n, x.n_dot);
 }
 
 static void knife_edge_row(const gw_system *s, const gw_closure_def *def, gw_closure_row *r)
 {
-    frame a = frame_of(s, def->a), b = frame_of(s, def->b);
-    gw_vec3 d = gw_rotate(a.pose.q, def->knife_edge.direction);
-    contact_state x = {.c = gw_pose_point(&a.pose, def->knife_edge.point)};
+    gw_body_frame a = gw_body_frame_of(s, def->a), b = gw_body_frame_of(s, def->b);
+    gw_vec3 d = gw_mat3_mul(&a.turn, def->knife_edge.direction);
+    contact_state x = {.c = point_of(&a, def->knife_edge.point)};
     x.c_dot = velocity_at(&a, x.c);
-    put_point_row(r, &a, &b, &x, d, gw_cross(a.twist.w, d));
+    gw_put_point_row(r, &a, &b, x.c, x.c_dot, d, gw_cross(a.twist.w, d));
 }
 
 static void gear_row(const gw_system *s, const gw_closure_def *def, gw_closure_row *r)

@@ -10,7 +10,8 @@
  *
  * so two closures share a block where their paths to the root share a joint. Blocks are eliminated
  * in an order of least fill (minimum degree), each by Cholesky with the row that has the largest
- * share of its K_ii left first; rows of which nothing is left beside those before them are out.
+ * share of its K_ii left first; rows of which nothing is left beside those before them are out, and
+ * those that no joint feels (of a planar loop three of five) do not come in.
  * Where a row has so little left that the order of the blocks would cost digits, the whole operator
  * is factored as a dense one, with pivots among all rows.
  */
@@ -196,17 +197,20 @@ static bool take_factors(gw_system *s, size_t numbers)
     bool dense = rows <= DENSE_MOST;
     s->through = calloc(2 * path + 1, sizeof *s->through);
     s->through_at = calloc(bodies + 1, sizeof *s->through_at);
-    s->pivots = calloc(3 * rows + 1, sizeof *s->pivots);
-    s->delassus = calloc(2 * numbers + 3 * rows + 1, sizeof *s->delassus);
+    s->pivots = calloc(4 * rows + 1, sizeof *s->pivots);
+    s->delassus = calloc(2 * numbers + 5 * rows + 1, sizeof *s->delassus);
     s->dense = dense ? calloc(2 * rows * rows + 1, sizeof *s->dense) : NULL;
     if (!s->through || !s->through_at || !s->pivots || !s->delassus || (dense && !s->dense))
         return false;
     s->dense_order = s->pivots + rows;
     s->dense_rows = s->dense_order + rows;
+    s->live = s->dense_rows + rows;
     s->factor = s->delassus + numbers;
     s->multiplier = s->factor + numbers;
     s->right = s->multiplier + rows;
     s->share = s->right + rows;
+    s->reduced = s->share + rows;
+    s->solution = s->reduced + rows;
     return true;
 }
 
@@ -248,24 +252,46 @@ void gw_closures_free(gw_system *s)
 
 /* ---- the operator --------------------------------------------------------------------------- */
 
-/* x_k of all rows of a block along its path. */
+/* x_k of a row at a joint, from what pulls at its body; on to the parent, if there is one. */
+static void pull_joint(const gw_system_body *k, const double pull[6], double *x, double *parent)
+{
+    double y[6], f[6];
+    if (k->dof == 1) {
+        x[0] *= k->inverse[0];
+        y[0] = x[0] * k->inverse[0];
+    } else {
+        gw_tree_solve_lower(k, x);
+        memcpy(y, x, sizeof y);
+        gw_tree_solve_upper(k, y);
+    }
+    if (!parent)
+        return;
+    memcpy(f, pull, sizeof f);
+    for (int j = 0; j < k->dof; j++)
+        for (int l = 0; l < 6; l++)
+            f[l] -= k->pulled[j][l] * y[j];
+    gw_spatial_add_shifted(f, k->r, parent);
+}
+
+/* x_k of all rows of a block along its path, and its K_ii into s->share. */
 static void pull_rows(gw_system *s, const gw_closure_block *block)
 {
-    int m = block->active;
-    double(*p)[6] = (double(*)[6])s->path_force;
+    int m = block->asked;
+    double(*p)[6] = (double(*)[6])s->path_force, *share = s->share + block->first;
     const gw_closure_row *rows = s->rows + block->first;
     memset(p, 0, (size_t)(block->path_count * m) * sizeof *p);
-    for (int r = 0; r < m; r++)
-        for (int l = 0; l < 6; l++) {
-            p[block->a_at * m + r][l] += rows[r].scale * rows[r].on_a[l];
-            if (block->b_at >= 0)
-                p[block->b_at * m + r][l] += rows[r].scale * rows[r].on_b[l];
-        }
+    for (int r = 0; r < m; r++) {
+        share[r] = 0;
+        for (int l = 0; l < 6; l++)
+            p[block->a_at * m + r][l] = rows[r].scale * rows[r].on_a[l];
+        for (int l = 0; l < 6 && block->b_at >= 0; l++)
+            p[block->b_at * m + r][l] = rows[r].scale * rows[r].on_b[l];
+    }
     for (int at = 0; at < block->path_count; at++) {
         const gw_path_body *path = &s->path[block->path + at];
         const gw_system_body *k = &s->bodies[path->body];
         for (int r = 0; r < m; r++) {
-            double *x = s->answers + path->answers + r * k->dof, y[6], f[6];
+            double x[6];
             const double *pull = p[at * m + r];
             for (int j = 0; j < k->dof; j++)
                 x[j] = gw_dot6(k->columns[j], pull);
@@ -273,17 +299,35 @@ static void pull_rows(gw_system *s, const gw_closure_block *block)
                 x[rows[r].coordinate_a] += rows[r].scale * rows[r].on_coordinate_a;
             if (at == block->b_at && rows[r].on_coordinate_b != 0)
                 x[rows[r].coordinate_b] += rows[r].scale * rows[r].on_coordinate_b;
-            gw_tree_solve_lower(k, x);
-            if (path->parent_at < 0)
-                continue;
-            memcpy(f, pull, sizeof f);
-            memcpy(y, x, (size_t)k->dof * sizeof *y);
-            gw_tree_solve_upper(k, y);
-            for (int j = 0; j < k->dof; j++)
-                for (int l = 0; l < 6; l++)
-                    f[l] -= k->pulled[j][l] * y[j];
-            gw_spatial_add_shifted(f, k->r, p[path->parent_at * m + r]);
+            pull_joint(k, pull, x, path->parent_at < 0 ? NULL : p[path->parent_at * m + r]);
+            for (int j = 0; j < k->dof; j++) {
+                s->answers[path->answers + r * k->dof + j] = x[j];
+                share[r] += x[j] * x[j];
+            }
         }
+    }
+}
+
+/* Leaves rows of more than `least` in the block, in front; s->live says which they are. */
+static void keep_live_rows(gw_system *s, gw_closure_block *block, double least)
+{
+    int *live = s->live + block->first;
+    double *share = s->share + block->first;
+    block->active = 0;
+    for (int r = 0; r < block->asked; r++)
+        if (share[r] > least) {
+            live[block->active] = r;
+            share[block->active++] = share[r];
+        }
+    if (block->active == block->asked)
+        return;
+    for (int at = 0; at < block->path_count; at++) {
+        const gw_path_body *path = &s->path[block->path + at];
+        int dof = s->bodies[path->body].dof;
+        double *x = s->answers + path->answers;
+        for (int r = 0; r < block->active; r++)
+            for (int j = 0; j < dof; j++)
+                x[r * dof + j] = x[live[r] * dof + j];
     }
 }
 
@@ -292,21 +336,32 @@ static void add_products(const gw_system *s, const gw_closure_block *c, const gw
                          const gw_closure_block *d, const gw_path_body *d_at, double *to)
 {
     int dof = s->bodies[c_at->body].dof;
+    const double *x = s->answers + d_at->answers, *y = s->answers + c_at->answers;
     for (int i = 0; i < d->active; i++)
         for (int j = 0; j < c->active; j++) {
-            const double *x = s->answers + d_at->answers + i * dof;
-            const double *y = s->answers + c_at->answers + j * dof;
-            double sum = 0;
-            for (int l = 0; l < dof; l++)
-                sum += x[l] * y[l];
+            double sum = x[i * dof] * y[j * dof];
+            for (int l = 1; l < dof; l++)
+                sum += x[i * dof + l] * y[j * dof + l];
             to[i * c->rows + j] += sum;
         }
+}
+
+/* The block on the diagonal and those below it, as far as rows are active. */
+static void clear_blocks(gw_system *s, const gw_closure_block *c)
+{
+    for (int n = -1; n < c->below_count; n++) {
+        const gw_block_below *below = n < 0 ? NULL : &s->below[c->below + n];
+        const gw_closure_block *d = below ? &s->blocks[below->block] : c;
+        memset(s->delassus + (below ? below->at : c->diagonal), 0,
+               (size_t)(d->active * c->rows) * sizeof *s->delassus);
+    }
 }
 
 /* All blocks, joint by joint; springs' rows have 1 added. */
 static void assemble(gw_system *s)
 {
-    memset(s->delassus, 0, (size_t)(s->factor - s->delassus) * sizeof *s->delassus);
+    for (int i = 0; i < s->block_count; i++)
+        clear_blocks(s, &s->blocks[i]);
     for (int body = 0; body < s->body_count; body++) {
         const int *list = s->through + 2 * s->through_at[body];
         int count = s->through_at[body + 1] - s->through_at[body];
@@ -330,25 +385,9 @@ static void assemble(gw_system *s)
             s->delassus[s->blocks[i].diagonal + r * (s->blocks[i].rows + 1)] += 1;
 }
 
-/* K_ii of all rows into s->share; returns the largest of closures. */
-static double keep_shares(gw_system *s)
-{
-    double most = 0;
-    for (int i = 0; i < s->block_count; i++) {
-        const gw_closure_block *k = &s->blocks[i];
-        for (int r = 0; r < k->active; r++) {
-            double d = s->delassus[k->diagonal + r * (k->rows + 1)];
-            s->share[k->first + r] = d;
-            if (i < s->closure_count)
-                most = fmax(most, d);
-        }
-    }
-    return most;
-}
-
 /* Pivoted Cholesky of a block on the diagonal. False where a row has more left than nothing, but
  * too little to be sure of. */
-static bool factor_diagonal(gw_system *s, gw_closure_block *k, double least)
+static bool factor_diagonal(gw_system *s, gw_closure_block *k)
 {
     const double *block = s->delassus + k->diagonal, *share = s->share + k->first;
     double *l = s->factor + k->diagonal;
@@ -362,8 +401,6 @@ static bool factor_diagonal(gw_system *s, gw_closure_block *k, double least)
         for (int i = at; i < k->active; i++) {
             int r = pivots[i];
             double rest = block[r * (m + 1)];
-            if (!(share[r] > least))
-                continue;
             for (int j = 0; j < at; j++)
                 rest -= l[r * m + j] * l[r * m + j];
             if (rest > left * share[r])
@@ -469,7 +506,7 @@ static void assemble_dense(gw_system *s)
 }
 
 /* With the row that has most left first, among all. */
-static void factor_dense(gw_system *s, double least)
+static void factor_dense(gw_system *s)
 {
     assemble_dense(s);
     int m = s->dense_count, *order = s->dense_order;
@@ -484,8 +521,6 @@ static void factor_dense(gw_system *s, double least)
         for (int i = at; i < m; i++) {
             int r = order[i];
             double d = k[r * m + r], rest = d;
-            if (!(d > least))
-                continue;
             for (int j = 0; j < at; j++)
                 rest -= l[r * m + j] * l[r * m + j];
             if (rest / d > left)
@@ -514,11 +549,11 @@ static void solve_dense(gw_system *s)
 {
     int m = s->dense_count;
     const double *l = s->dense + m * m;
-    double *x = s->multiplier;
+    double *x = s->solution;
     const int *rows = s->dense_rows, *order = s->dense_order;
     for (int i = 0; i < s->rank; i++) {
         int r = order[i];
-        double sum = s->right[rows[r]];
+        double sum = s->reduced[rows[r]];
         for (int j = 0; j < i; j++)
             sum -= l[r * m + j] * x[rows[order[j]]];
         x[rows[r]] = sum / l[r * m + i];
@@ -534,31 +569,47 @@ static void solve_dense(gw_system *s)
 
 /* ---- factors and solution ------------------------------------------------------------------- */
 
-void gw_closures_factor(gw_system *s, gw_active_rows which)
+/* x_k and K_ii of the rows that are asked for; those that no joint feels are left out. */
+static void pull_all_rows(gw_system *s, gw_active_rows which)
 {
-    s->active_rows = s->rank = 0;
-    s->is_dense = false;
-    s->margin = 1;
+    double most = 0;
     for (int i = 0; i < s->block_count; i++) {
         gw_closure_block *k = &s->blocks[i];
         bool spring = i >= s->closure_count;
-        k->active = spring                          ? (which == GW_ROWS_WITH_SPRINGS ? k->rows : 0)
-                    : which == GW_ROWS_OF_POSITIONS ? k->position_rows
-                                                    : k->rows;
-        s->active_rows += k->active;
-        if (k->active > 0)
+        k->asked = spring                          ? (which == GW_ROWS_WITH_SPRINGS ? k->rows : 0)
+                   : which == GW_ROWS_OF_POSITIONS ? k->position_rows
+                                                   : k->rows;
+        if (k->asked > 0)
             pull_rows(s, k);
+        for (int r = 0; r < k->asked && !spring; r++)
+            most = fmax(most, s->share[k->first + r]);
     }
+    s->active_rows = 0;
+    for (int i = 0; i < s->block_count; i++) {
+        gw_closure_block *k = &s->blocks[i];
+        bool spring = i >= s->closure_count;
+        keep_live_rows(s, k, spring ? 0 : NO_ROW * most);
+        s->active_rows += k->active;
+        for (int r = 0; r < k->active && spring; r++)
+            s->share[k->first + r] += 1;
+    }
+}
+
+void gw_closures_factor(gw_system *s, gw_active_rows which)
+{
+    s->rank = 0;
+    s->is_dense = false;
+    s->margin = 1;
+    pull_all_rows(s, which);
     if (s->active_rows == 0)
         return;
     assemble(s);
-    double least = NO_ROW * keep_shares(s);
     for (int turn = 0; turn < s->block_count; turn++) {
         gw_closure_block *k = &s->blocks[s->elimination[turn]];
-        if (!factor_diagonal(s, k, least)) {
+        if (!factor_diagonal(s, k)) {
             s->is_dense = true;
             s->margin = 1;
-            factor_dense(s, least);
+            factor_dense(s);
             return;
         }
         eliminate(s, k);
@@ -566,22 +617,16 @@ void gw_closures_factor(gw_system *s, gw_active_rows which)
     }
 }
 
-void gw_closures_solve(gw_system *s)
+/* Of the sparse factors: z, of active rows in each block, in and out. */
+static void solve_blocks(const gw_system *s, double *z, double *x)
 {
-    double *x = s->multiplier;
-    memset(x, 0, (size_t)(s->right - s->multiplier) * sizeof *x);
-    if (s->is_dense) {
-        solve_dense(s);
-        return;
-    }
-    /* forward: s->right loses what earlier rows carry; the solution by pivots, in x by rows */
     for (int turn = 0; turn < s->block_count; turn++) {
         const gw_closure_block *k = &s->blocks[s->elimination[turn]];
         const double *l = s->factor + k->diagonal;
         const int *pivots = s->pivots + k->first;
         int m = k->rows;
         for (int at = 0; at < k->rank; at++) {
-            double sum = s->right[k->first + pivots[at]];
+            double sum = z[k->first + pivots[at]];
             for (int j = 0; j < at; j++)
                 sum -= l[pivots[at] * m + j] * x[k->first + pivots[j]];
             x[k->first + pivots[at]] = sum / l[pivots[at] * m + at];
@@ -591,8 +636,7 @@ void gw_closures_solve(gw_system *s)
             const gw_closure_block *d = &s->blocks[below->block];
             for (int i = 0; i < d->active; i++)
                 for (int at = 0; at < k->rank; at++)
-                    s->right[d->first + i] -=
-                        s->factor[below->at + i * m + at] * x[k->first + pivots[at]];
+                    z[d->first + i] -= s->factor[below->at + i * m + at] * x[k->first + pivots[at]];
         }
     }
     for (int turn = s->block_count - 1; turn >= 0; turn--) {
@@ -612,5 +656,26 @@ void gw_closures_solve(gw_system *s)
                 sum -= l[pivots[j] * m + at] * x[k->first + pivots[j]];
             x[k->first + pivots[at]] = sum / l[pivots[at] * m + at];
         }
+    }
+}
+
+void gw_closures_solve(gw_system *s)
+{
+    size_t bytes = (size_t)(s->right - s->multiplier) * sizeof *s->right;
+    memset(s->multiplier, 0, bytes);
+    memset(s->solution, 0, bytes);
+    for (int i = 0; i < s->block_count; i++) {
+        const gw_closure_block *k = &s->blocks[i];
+        for (int r = 0; r < k->active; r++)
+            s->reduced[k->first + r] = s->right[k->first + s->live[k->first + r]];
+    }
+    if (s->is_dense)
+        solve_dense(s);
+    else
+        solve_blocks(s, s->reduced, s->solution);
+    for (int i = 0; i < s->block_count; i++) {
+        const gw_closure_block *k = &s->blocks[i];
+        for (int r = 0; r < k->active; r++)
+            s->multiplier[k->first + s->live[k->first + r]] = s->solution[k->first + r];
     }
 }

@@ -182,7 +182,7 @@ static void accelerate(gw_system *s)
     load(s);
     gw_tree_reduce(s);
     for (int i = 0; i < s->block_count; i++)
-        for (int n = 0; n < s->blocks[i].active; n++) {
+        for (int n = 0; n < s->blocks[i].asked; n++) {
             const gw_closure_row *r = &s->rows[s->blocks[i].first + n];
             s->right[s->blocks[i].first + n] = -r->scale * gw_closures_bias(s, r);
         }
@@ -209,7 +209,7 @@ void gw_system_answer(gw_system *s, bool bodies)
     }
     gw_tree_reduce(s);
     if (s->active_rows > 0) {
-        memset(s->right, 0, (size_t)(s->share - s->right) * sizeof *s->right);
+        memset(s->right, 0, (size_t)(s->right - s->multiplier) * sizeof *s->right);
         gw_closures_respond(s);
     }
     gw_tree_accelerate(s);

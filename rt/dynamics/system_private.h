@@ -94,8 +94,9 @@ typedef struct gw_path_body {
 /* The rows of a closure, or of a spring, as a block of the Delassus operator. */
 typedef struct gw_closure_block {
     int a, b;
-    int first, rows, position_rows;   /* rows; the first of them are of positions */
-    int active, rank;                 /* those that the factors are of; independent ones of them */
+    int first, rows, position_rows; /* rows; the first of them are of positions */
+    int asked, active, rank; /* that are to be factored; of them those that joints feel, in the
+                                order of s->live; independent ones of these */
     int path, path_count, a_at, b_at; /* bodies of the path, and where a and b are; -1: ground */
     int turn;                         /* in the elimination */
     int diagonal;                     /* the block in s->delassus and s->factor */
@@ -134,10 +135,12 @@ struct gw_system {
     int *elimination;             /* blocks by their turns */
     int *through, *through_at;    /* of each body, in through_at[body] .. [body + 1]: blocks whose
                                      paths go through it by their turns, and where on the path */
-    int *pivots;                  /* of each row's block: rows in the order of elimination */
+    int *pivots;                  /* of each row's block: active rows in the order of elimination */
+    int *live;                    /* of each active row: which of its block's rows it is */
     double *answers, *path_force; /* of rows along the paths */
     double *delassus, *factor;    /* blocks on the diagonal and below it */
-    double *multiplier, *right, *share; /* of every row; share: of K_ii at first */
+    double *multiplier, *right;   /* of every row */
+    double *share, *reduced, *solution; /* of active rows: K_ii, right sides, multipliers */
     double *dense;                      /* two matrices; NULL: too many rows for them */
     int *dense_order, *dense_rows, dense_count;
     bool is_dense;   /* the factors are those of the dense operator */
@@ -198,6 +201,52 @@ static inline void gw_spatial_add_shifted(const double x[6], gw_vec3 r, double t
     to[5] += x[5] + (r.x * x[1] - r.y * x[0]);
 }
 
+/* ---- rows ----------------------------------------------------------------------------------- */
+
+/* A body as rows see it. */
+typedef struct gw_body_frame {
+    gw_mat3 turn; /* world_from_body */
+    gw_vec3 p;
+    gw_twist twist;
+} gw_body_frame;
+
+static inline gw_body_frame gw_body_frame_of(const gw_system *s, int body)
+{
+    if (body < 0)
+        return (gw_body_frame){.turn = {{{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}}};
+    const gw_system_body *k = &s->bodies[body];
+    return (gw_body_frame){k->turn, k->pose.p, k->twist};
+}
+
+/* A row along d at the point c, which moves by c_dot (system_contacts.c has the equations). */
+static inline void gw_put_point_row(gw_closure_row *r, const gw_body_frame *a,
+                                    const gw_body_frame *b, gw_vec3 c, gw_vec3 c_dot, gw_vec3 d,
+                                    gw_vec3 d_dot)
+{
+    gw_vec3 r_a = gw_sub(c, a->p), r_b = gw_sub(c, b->p);
+    gw_vec3 slip = gw_sub(gw_add(a->twist.v, gw_cross(a->twist.w, r_a)),
+                          gw_add(b->twist.v, gw_cross(b->twist.w, r_b)));
+    gw_vec3 over_a = gw_cross(a->twist.w, gw_sub(c_dot, a->twist.v));
+    gw_vec3 over_b = gw_cross(b->twist.w, gw_sub(c_dot, b->twist.v));
+    gw_spatial_set(r->on_a, d, gw_cross(r_a, d));
+    gw_spatial_set(r->on_b, gw_neg(d), gw_cross(d, r_b));
+    r->rate = gw_dot(d, slip);
+    r->bias = gw_dot(d_dot, slip) + gw_dot(d, gw_sub(over_a, over_b));
+    r->scale = 1;
+}
+
+/* A row of the relative angular velocity along d. */
+static inline void gw_put_spin_row(gw_closure_row *r, const gw_body_frame *a,
+                                   const gw_body_frame *b, double length, gw_vec3 d, gw_vec3 d_dot)
+{
+    gw_vec3 spin = gw_sub(a->twist.w, b->twist.w), zero = {0, 0, 0};
+    gw_spatial_set(r->on_a, zero, d);
+    gw_spatial_set(r->on_b, zero, gw_neg(d));
+    r->rate = gw_dot(d, spin);
+    r->bias = gw_dot(d_dot, spin);
+    r->scale = length;
+}
+
 /* ---- trees: system_tree.c -------------------------------------------------------------------- */
 
 /* Poses, columns and inertias about the centres of mass, from the joints' positions; then twists,
@@ -227,8 +276,9 @@ void gw_tree_solve_upper(const gw_system_body *k, double *x);
 bool gw_closures_init(gw_system *system);
 void gw_closures_free(gw_system *system);
 
-/* All rows where the bodies are. */
+/* All rows where the bodies are; the values of positions alone. */
 void gw_closures_update_rows(gw_system *system);
+void gw_closures_update_values(gw_system *system);
 
 /* J D^-1 J^T of these rows, by the trees' factors, and its factors. */
 void gw_closures_factor(gw_system *system, gw_active_rows which);

@@ -129,6 +129,7 @@ static void move_to(gw_system *s, const gw_pose *poses, const gw_twist *twists, 
         gw_system_body *k = &s->bodies[i];
         k->pose.p = gw_mul_add(poses[i].p, t, twists[i].v);
         k->pose.q = gw_quat_mul(gw_quat_exp(gw_scale(t, twists[i].w)), poses[i].q);
+        k->turn = gw_quat_to_mat3(k->pose.q);
         k->twist = twists[i];
     }
     gw_closures_update_rows(s);
@@ -216,6 +217,18 @@ static void rows_of_contacts_are_derivatives(void **state)
     }
     gw_closure_def knife = {.a = 0, .b = 1, .kind = GW_CLOSURE_KNIFE_EDGE, .knife_edge = {p, u}};
     rows_are_derivatives(knife);
+}
+
+static void rows_of_joints_and_constraints_are_derivatives(void **state)
+{
+    (void)state;
+    srand(2);
+    gw_vec3 u = gw_unit(gw_v3(0.3, -0.5, 0.7)), m = {0.1, -0.2, 0.3}, f = {-0.3, 0.2, 0.4};
+    for (int kind = GW_ROW_PLANE; kind <= GW_ROW_ANGLE; kind++) {
+        gw_closure_def c = {.a = 0, .b = 1, .row_count = 1};
+        c.rows[0] = (gw_row){(gw_row_kind)kind, kind == GW_ROW_ANGLE ? ex : m, f, u, 0.2};
+        rows_are_derivatives(c);
+    }
 }
 
 static void freedoms_of_positions_and_velocities_are_counted(void **state)
@@ -479,6 +492,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows_of_contacts_are_derivatives),
+        cmocka_unit_test(rows_of_joints_and_constraints_are_derivatives),
         cmocka_unit_test(freedoms_of_positions_and_velocities_are_counted),
         cmocka_unit_test(surfaces_that_cannot_touch_are_named),
         cmocka_unit_test(a_ball_on_a_turntable_goes_round_at_two_sevenths),
