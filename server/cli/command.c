@@ -42,9 +42,10 @@ static const cli_command commands[] = {
                  {"record", "FILE", .later = "recordings come with a later version"}},
      .run = command_run},
     {"import", "FILE", "-: standard input",
-     .words = "A robot description (URDF; -: standard input) to a mechanism (JSON).",
-     .options = {{"tip", "LINK",
-                  .words = "The link that the chain leads to, where the robot branches."}},
+     .words =
+         "A robot description (URDF; -: standard input) to a mechanism (JSON), or to an object "
+         "where nothing of it moves.",
+     .options = {{"tip", "LINK", .words = "The link that a hand is to hold: the mechanism's tip."}},
      .run = command_import},
     {"bench", "[NAME]", .words = "The benchmark table, or the rows whose name begins so.",
      .options = {{"csv", "FILE", .words = "Writes the table there as well."}},

@@ -1,5 +1,6 @@
 /*
- * `guideway import`: a robot description in, a mechanism as JSON out.
+ * `guideway import`: a robot description in, a mechanism as JSON out, or an object where nothing of
+ * it moves; notes about what was not taken as it is written on standard error.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,17 +13,27 @@
 static int print(const char *file, const char *text, size_t size, const char *tip)
 {
     gw_error error = {0};
-    gw_mechanism mechanism;
-    if (!urdf_read(text, size, tip, &mechanism, &error))
+    urdf_robot *robot = malloc(sizeof *robot);
+    if (!robot) {
+        gw_fail(&error, GW_FAILED, "", "no memory for a robot description");
         return command_error(file, &error);
-    json_t *value = wire_mechanism(&mechanism);
+    }
+    if (!urdf_read(text, size, tip, robot, &error)) {
+        free(robot);
+        return command_error(file, &error);
+    }
+    for (int i = 0; i < robot->note_count; i++)
+        fprintf(stderr, "guideway: %s: note: %s\n", file, robot->notes[i]);
+    json_t *value =
+        robot->one_body ? wire_object(&robot->object) : wire_mechanism(&robot->mechanism);
     char *out = wire_text(value);
     if (!out)
         gw_fail(&error, GW_FAILED, "", "the mechanism could not be written: memory is short");
     int code = out ? command_print(out) : command_error(file, &error);
     free(out);
     json_decref(value);
-    gw_mechanism_finish(&mechanism);
+    urdf_finish(robot);
+    free(robot);
     return code;
 }
 

@@ -1,32 +1,53 @@
 /*
- * A serial chain out of a robot description: links that fixed joints hold together become one, the
- * way from the root to the tip becomes the mechanism. Any server thread.
+ * A mechanism out of a robot description: links that fixed joints hold together become one, every
+ * joint that moves becomes a link's. Any server thread.
  */
 #include <assert.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "server/files/urdf_tree.h"
 
-/* What moves as one: the ground, or the link of the chain that is being made. */
+#define DENSITY      1000 /* kg/m^3, of a link that moves, has a geometry and no mass */
+#define HARDLY_ANY   1e-6 /* mass of a link without any, of what hangs on it */
+#define SMALL        0.1  /* m: radius of gyration of such a link */
+#define ON_THE_LIMIT 1e-9 /* rad, m: rounding of a start that a mimicked joint gives */
+#define LEAST_RADIUS 1e-3 /* m, of the sphere that stands for a body without a shape */
+
+/* What moves as one: the ground, or a link of the mechanism. */
 typedef struct group {
     gw_mass mass;
     int solid_count;
     int solids[URDF_MAX_SOLIDS];
     gw_pose placed[URDF_MAX_SOLIDS]; /* group_from_solid */
     int chosen[URDF_MAX_SOLIDS];     /* those whose primitives are the geometry */
-    int exit, second;                /* joints that move on from here, -1: none */
-    gw_pose exit_pose;               /* group_from_joint */
 } group;
 
 typedef struct builder {
     const urdf_tree *tree;
-    bool *on_way; /* links from the root to the tip; NULL: no tip is named */
+    bool *on_way;     /* links from the root to the tip */
+    int *body;        /* of each link: the mechanism's link that it belongs to, -1 the ground */
+    int *moved;       /* of each joint that moves: the mechanism's link that it moves */
+    gw_pose *placed;  /* of each joint: group_from_joint */
+    int *stack, deep; /* joints that are to be made yet */
     group *group;
-    gw_mechanism *out;
+    urdf_robot *out;
     gw_error *error;
 } builder;
+
+/* ---- notes ---------------------------------------------------------------------------------- */
+
+static __attribute__((format(printf, 2, 3))) void note(const builder *b, const char *format, ...)
+{
+    va_list list;
+    if (b->out->note_count == URDF_NOTES)
+        return;
+    va_start(list, format);
+    vsnprintf(b->out->notes[b->out->note_count++], sizeof b->out->notes[0], format, list);
+    va_end(list);
+}
 
 /* ---- mass ----------------------------------------------------------------------------------- */
 
@@ -66,12 +87,13 @@ static gw_mass together(const gw_mass *a, const gw_mass *b)
 
 /* ---- groups --------------------------------------------------------------------------------- */
 
-static void add_link(builder *b, int index, const gw_pose *pose)
+static void add_link(builder *b, int index, int body, const gw_pose *pose)
 {
     const urdf_tree *t = b->tree;
     group *g = b->group;
     const urdf_link *link = &t->links[index];
     gw_mass own = mass_of(link, pose);
+    b->body[index] = body;
     if (link->has_inertial && link->mass > 0)
         g->mass = together(&g->mass, &own);
     for (int i = 0; i < t->solid_count; i++) {
@@ -82,36 +104,34 @@ static void add_link(builder *b, int index, const gw_pose *pose)
     }
 }
 
-/* The link, what fixed joints hold to it, and where the chain goes on. */
-static void gather(builder *b, int index, const gw_pose *pose)
+/* The link, what fixed joints hold to it, and the joints that move on from there: on the stack the
+ * first one last, and below all others the one that leads to the tip. */
+static void gather(builder *b, int index, int body, const gw_pose *pose, int bottom)
 {
-    group *g = b->group;
-    add_link(b, index, pose);
-    for (int i = 0; i < b->tree->joint_count; i++) {
-        const urdf_joint *j = &b->tree->joints[i];
+    const urdf_tree *t = b->tree;
+    add_link(b, index, body, pose);
+    for (int i = t->joint_count - 1; i >= 0; i--) {
+        const urdf_joint *j = &t->joints[i];
         if (j->from != index)
             continue;
-        gw_pose at = gw_pose_mul(pose, &j->origin);
+        b->placed[i] = gw_pose_mul(pose, &j->origin);
         if (j->type == URDF_FIXED) {
-            gather(b, j->to, &at);
-        } else if (b->on_way && !b->on_way[j->to]) {
+            gather(b, j->to, body, &b->placed[i], bottom);
             continue;
-        } else if (g->exit >= 0) {
-            g->second = i;
-        } else {
-            g->exit = i;
-            g->exit_pose = at;
         }
+        int at = b->on_way[j->to] ? bottom : b->deep;
+        memmove(b->stack + at + 1, b->stack + at, (size_t)(b->deep - at) * sizeof *b->stack);
+        b->stack[at] = i;
+        b->deep++;
     }
 }
 
-static void open_group(builder *b, int link)
+static void open_group(builder *b, int link, int body)
 {
     gw_pose here = gw_pose_identity();
     b->group->mass = (gw_mass){0};
     b->group->solid_count = 0;
-    b->group->exit = b->group->second = -1;
-    gather(b, link, &here);
+    gather(b, link, body, &here, b->deep);
 }
 
 /* ---- looks ---------------------------------------------------------------------------------- */
@@ -159,10 +179,14 @@ static int primitives_of(const builder *b, int *list)
 }
 
 /* Several solids as one, each where it is seen from `from`. */
-static bool compound(const builder *b, const int *list, int count, const gw_pose *from,
-                     gw_shape *shape)
+static bool compound(const builder *b, const urdf_link *link, const int *list, int count,
+                     const gw_pose *from, gw_shape *shape)
 {
     gw_pose back = gw_pose_inverse(from);
+    if (count > GW_MAX_PARTS)
+        return gw_fail(b->error, GW_TOO_LARGE, "",
+                       "line %u: link \"%s\" has %d solids, a geometry has at most %d parts",
+                       link->line, link->name, count, GW_MAX_PARTS);
     *shape = (gw_shape){.kind = GW_SHAPE_COMPOUND, .part_count = count};
     shape->parts = calloc((size_t)count, sizeof *shape->parts);
     if (!shape->parts)
@@ -174,16 +198,13 @@ static bool compound(const builder *b, const int *list, int count, const gw_pose
     return true;
 }
 
+/* The geometry of a group, in its frame. */
 static bool make_look(const builder *b, const urdf_link *link, gw_link_geometry *look)
 {
     group *g = b->group;
     int *list = g->chosen;
     int mesh = mesh_of(b), count = primitives_of(b, list);
     make_id(link->name, look->id);
-    if (count > GW_MAX_PARTS)
-        return gw_fail(b->error, GW_TOO_LARGE, "",
-                       "line %u: link \"%s\" has %d solids, a geometry has at most %d parts",
-                       link->line, link->name, count, GW_MAX_PARTS);
     if (mesh >= 0)
         snprintf(look->mesh, sizeof look->mesh, "%s", b->tree->solids[g->solids[mesh]].mesh);
     look->pose = mesh >= 0 ? g->placed[mesh] : count > 0 ? g->placed[list[0]] : gw_pose_identity();
@@ -191,124 +212,228 @@ static bool make_look(const builder *b, const urdf_link *link, gw_link_geometry 
     if (count == 1 && mesh < 0)
         look->shape = b->tree->solids[g->solids[list[0]]].shape;
     else if (count > 0)
-        return compound(b, list, count, &look->pose, &look->shape);
+        return compound(b, link, list, count, &look->pose, &look->shape);
     return true;
 }
 
-/* ---- the chain ------------------------------------------------------------------------------ */
+/* ---- joints --------------------------------------------------------------------------------- */
 
-static bool make_joint(const builder *b, const urdf_joint *j, gw_chain_link *link, double *position)
+static bool refuse_joint(const builder *b, const urdf_joint *j, const char *why)
 {
-    bool limited = j->type != URDF_CONTINUOUS;
+    return gw_fail(b->error, GW_BAD_INPUT, "", "line %u: joint \"%s\" %s", j->line, j->name, why);
+}
+
+/* Of several coordinates: nothing but where it begins. */
+static gw_mobilizer several_of(const urdf_joint *j)
+{
+    return j->type == URDF_PLANAR     ? GW_MOBILIZER_PLANAR
+           : j->type == URDF_FLOATING ? GW_MOBILIZER_FREE
+                                      : GW_MOBILIZER_FIXED;
+}
+
+static bool make_joint(const builder *b, int joint, int index)
+{
+    const urdf_joint *j = &b->tree->joints[joint];
+    gw_mechanism *m = &b->out->mechanism;
+    gw_chain_link *link = &m->links[index];
+    bool one = several_of(j) == GW_MOBILIZER_FIXED, limited = one && j->type != URDF_CONTINUOUS;
     if (j->type == URDF_OTHER_JOINT)
-        return gw_fail(
-            b->error, GW_BAD_INPUT, "",
-            "line %u: <joint name=\"%s\" type=\"%s\">: a chain has revolute, continuous, "
-            "prismatic and fixed joints",
-            j->line, j->name, j->type_name);
-    if (j->mimics)
         return gw_fail(b->error, GW_BAD_INPUT, "",
-                       "line %u: joint \"%s\" has <mimic>: a chain's joints move on their own",
-                       j->line, j->name);
+                       "line %u: <joint name=\"%s\" type=\"%s\">: must be revolute, continuous, "
+                       "prismatic, planar, floating or fixed",
+                       j->line, j->name, j->type_name);
     if (limited && !j->has_limit)
-        return gw_fail(b->error, GW_BAD_INPUT, "",
-                       "line %u: joint \"%s\" needs <limit lower=\"..\" upper=\"..\">", j->line,
-                       j->name);
-    if (limited && !(j->lower < j->upper))
+        return refuse_joint(b, j, "needs <limit lower=\"..\" upper=\"..\">");
+    if (limited && !(j->lower <= j->upper))
         return gw_fail(b->error, GW_BAD_INPUT, "",
                        "line %u: <limit lower=\"%g\" upper=\"%g\"> of joint \"%s\": lower must be "
-                       "less than upper",
+                       "at most upper",
                        j->line, j->lower, j->upper, j->name);
+    if (limited && j->lower == j->upper)
+        note(b, "joint \"%s\" has limits without play, %g to %g: kept", j->name, j->lower,
+             j->upper);
+    m->several[index] = several_of(j);
     *link =
         (gw_chain_link){.kind = j->type == URDF_PRISMATIC ? GW_JOINT_PRISMATIC : GW_JOINT_REVOLUTE,
-                        .parent_from_joint = b->group->exit_pose,
+                        .parent_from_joint = b->placed[joint],
                         .axis = j->axis,
-                        .damping = j->damping,
-                        .friction = j->friction,
-                        .motor = {.max = j->effort, .speed = j->speed},
                         .limited = limited,
                         .lower = limited ? j->lower : 0,
                         .upper = limited ? j->upper : 0};
-    *position = limited ? fmax(j->lower, fmin(j->upper, 0)) : 0;
+    if (one) {
+        link->damping = j->damping;
+        link->friction = j->friction;
+        link->motor = (gw_motor){.max = j->effort, .speed = j->speed};
+    } else if (j->damping > 0 || j->friction > 0 || j->has_limit) {
+        note(b, "joint \"%s\" is %s: its limits, damping and friction are left out", j->name,
+             j->type_name);
+    }
+    m->position[index] = limited ? fmax(j->lower, fmin(j->upper, 0)) : 0;
     return true;
 }
 
-static bool check_mass(const builder *b, const urdf_link *link, const gw_mass *m)
+/* ---- mimic ---------------------------------------------------------------------------------- */
+
+static int joint_named(const urdf_tree *t, const char *name)
 {
-    const double(*t)[3] = m->inertia.m;
-    const double inertia[6] = {t[0][0], t[1][1], t[2][2], t[0][1], t[0][2], t[1][2]};
-    if (!(m->mass > 0))
-        return gw_fail(b->error, GW_BAD_INPUT, "",
-                       "line %u: link \"%s\" moves but has no mass: it needs <inertial> with "
-                       "<mass value=\"..\"> above 0",
-                       link->line, link->name);
-    return gw_inertia_is_possible(inertia) ||
-           gw_fail(b->error, GW_BAD_INPUT, "",
-                   "line %u: <inertia> of link \"%s\", with what is fixed to it, is not that of a "
-                   "real solid: positive definite, each principal moment at most the sum of the "
-                   "others",
-                   link->line, link->name);
+    for (int i = 0; i < t->joint_count; i++)
+        if (strcmp(t->joints[i].name, name) == 0)
+            return i;
+    return -1;
 }
 
-static bool make_link(builder *b, int index, const urdf_joint *joint)
+/* What a joint mimics; -1 with an error. */
+static int mimicked_by(const builder *b, const urdf_joint *j)
 {
-    gw_mechanism *m = b->out;
-    const urdf_link *link = &b->tree->links[joint->to];
+    char why[URDF_NAME + 96];
+    int of = joint_named(b->tree, j->mimicked);
+    const char *wrong =
+        of < 0 ? "there is no such joint"
+        : b->tree->joints[of].type == URDF_FLOATING || b->tree->joints[of].type == URDF_PLANAR
+            ? "that one has several coordinates"
+            : NULL;
+    if (!wrong)
+        return of;
+    snprintf(why, sizeof why, "has <mimic> of \"%s\": %s", j->mimicked, wrong);
+    refuse_joint(b, j, why);
+    return -1;
+}
+
+/* The joint stays where it is. */
+static void hold(const builder *b, int index, double position, const urdf_joint *j)
+{
+    gw_chain_link *link = &b->out->mechanism.links[index];
+    link->limited = true;
+    link->lower = link->upper = b->out->mechanism.position[index] = position;
+    note(b, "joint \"%s\" mimics what does not move: it is held at %g", j->name, position);
+}
+
+/* Where the mimicking joint begins; limits that are in the way of that are left out. */
+static void begin_at(const builder *b, int index, double position, const urdf_joint *j)
+{
+    gw_chain_link *link = &b->out->mechanism.links[index];
+    if (link->limited &&
+        (position < link->lower - ON_THE_LIMIT || position > link->upper + ON_THE_LIMIT)) {
+        note(b, "joint \"%s\" begins at %g, beyond its limits %g to %g: they are left out", j->name,
+             position, link->lower, link->upper);
+        link->limited = false;
+    }
+    b->out->mechanism.position[index] =
+        link->limited ? fmax(link->lower, fmin(link->upper, position)) : position;
+}
+
+/* A gear for one that mimics, after what it mimics was made to begin where it shall. `steps`: left
+ * to go up before it is a circle. */
+static bool make_gear(const builder *b, int joint, int steps, bool *made)
+{
+    const urdf_joint *j = &b->tree->joints[joint];
+    gw_mechanism *m = &b->out->mechanism;
+    int index = b->moved[joint];
+    if (made[joint] || !j->mimics || index < 0)
+        return true;
+    int of = mimicked_by(b, j);
+    if (of < 0)
+        return false;
+    if (steps == 0)
+        return refuse_joint(b, j, "has <mimic> of itself, through others");
+    if (!make_gear(b, of, steps - 1, made))
+        return false;
+    made[joint] = true;
+    if (b->tree->joints[of].type == URDF_FIXED || j->multiplier == 0) {
+        hold(b, index, j->offset, j);
+        return true;
+    }
+    m->gears[m->gear_count++] = (gw_link_gear){{index, b->moved[of]}, j->multiplier};
+    begin_at(b, index, j->multiplier * m->position[b->moved[of]] + j->offset, j);
+    return true;
+}
+
+static bool make_gears(const builder *b)
+{
+    const urdf_tree *t = b->tree;
+    size_t n = (size_t)t->joint_count + 1;
+    bool ok = true, *made = calloc(n, sizeof *made);
+    b->out->mechanism.gears = calloc(n, sizeof *b->out->mechanism.gears);
+    if (!made || !b->out->mechanism.gears)
+        ok = gw_fail(b->error, GW_FAILED, "", "no memory for a mechanism");
+    for (int i = 0; ok && i < t->joint_count; i++)
+        ok = make_gear(b, i, t->joint_count, made);
+    free(made);
+    return ok;
+}
+
+/* ---- the mechanism -------------------------------------------------------------------------- */
+
+/* A link that moves and says nothing of its mass has that of its geometry. */
+static void weigh_geometry(const builder *b, const urdf_link *link, const gw_link_geometry *look,
+                           gw_mass *mass)
+{
+    if (mass->mass > 0 || !look->has_geometry)
+        return;
+    *mass = gw_placed_mass(&look->shape, &look->pose, DENSITY);
+    note(b, "link \"%s\" has no mass: it gets that of its geometry at %d kg/m3", link->name,
+         DENSITY);
+}
+
+static bool make_link(builder *b, int joint)
+{
+    gw_mechanism *m = &b->out->mechanism;
+    const urdf_joint *j = &b->tree->joints[joint];
+    const urdf_link *link = &b->tree->links[j->to];
+    int index = m->link_count;
     if (index == GW_MAX_LINKS)
         return gw_fail(b->error, GW_TOO_LARGE, "",
                        "line %u: joint \"%s\": a mechanism has at most %d joints that move",
-                       joint->line, joint->name, GW_MAX_LINKS);
-    if (!make_joint(b, joint, &m->links[index], &m->position[index]))
+                       j->line, j->name, GW_MAX_LINKS);
+    if (!make_joint(b, joint, index))
         return false;
-    open_group(b, joint->to);
-    m->link_count = index + 1;
+    m->parent[index] = b->body[j->from];
+    m->link_count++;
+    b->moved[joint] = index;
+    open_group(b, j->to, index);
     m->links[index].mass = b->group->mass;
-    return check_mass(b, link, &b->group->mass) && make_look(b, link, &m->geometries[index]);
+    if (!make_look(b, link, &m->geometries[index]))
+        return false;
+    weigh_geometry(b, link, &m->geometries[index], &m->links[index].mass);
+    return true;
 }
 
-static bool make_chain(builder *b, int root)
+/* Links without mass that others hang on, as descriptions have them between two joints, get hardly
+ * any; the others must have some. */
+static bool check_masses(const builder *b)
 {
-    const urdf_tree *t = b->tree;
-    b->out->link_count = 0;
-    open_group(b, root);
-    for (int index = 0; b->group->exit >= 0; index++) {
-        const urdf_joint *joint = &t->joints[b->group->exit];
-        if (b->group->second >= 0)
+    gw_mechanism *m = &b->out->mechanism;
+    double hangs[GW_MAX_LINKS] = {0};
+    for (int i = m->link_count - 1; i >= 0; i--) {
+        gw_mass *mass = &m->links[i].mass;
+        const urdf_link *link = NULL;
+        for (int k = 0; k < b->tree->joint_count; k++)
+            if (b->moved[k] == i)
+                link = &b->tree->links[b->tree->joints[k].to];
+        if (!(mass->mass > 0) && hangs[i] > 0) {
+            double tiny = HARDLY_ANY * hangs[i], turns = tiny * SMALL * SMALL;
+            *mass = (gw_mass){tiny, {0, 0, 0}, {{{turns, 0, 0}, {0, turns, 0}, {0, 0, turns}}}};
+            note(b, "link \"%s\" has no mass: it gets a millionth of what hangs on it", link->name);
+        }
+        const gw_mat3 *t = &mass->inertia;
+        const double inertia[6] = {t->m[0][0], t->m[1][1], t->m[2][2],
+                                   t->m[0][1], t->m[0][2], t->m[1][2]};
+        if (!(mass->mass > 0))
             return gw_fail(b->error, GW_BAD_INPUT, "",
-                           "line %u: it branches into joint \"%s\" and joint \"%s\": name the tip "
-                           "link that the chain is to lead to",
-                           t->joints[b->group->second].line, joint->name,
-                           t->joints[b->group->second].name);
-        if (!make_link(b, index, joint))
-            return false;
+                           "line %u: link \"%s\" moves but has no mass: it needs <inertial> with "
+                           "<mass value=\"..\"> above 0",
+                           link->line, link->name);
+        if (!gw_inertia_is_possible(inertia))
+            return gw_fail(b->error, GW_BAD_INPUT, "",
+                           "line %u: <inertia> of link \"%s\", with what is fixed to it, is not "
+                           "that of a real solid: positive definite, each principal moment at most "
+                           "the sum of the others",
+                           link->line, link->name);
+        hangs[i] += mass->mass;
+        if (m->parent[i] >= 0)
+            hangs[m->parent[i]] += hangs[i];
     }
-    return b->out->link_count > 0 ||
-           gw_fail(b->error, GW_BAD_INPUT, "", "no joint of it moves: a chain has one or more");
-}
-
-/* Marks the way to the tip. */
-static bool mark_way(builder *b, const char *tip)
-{
-    const urdf_tree *t = b->tree;
-    int link = 0;
-    while (link < t->link_count && strcmp(t->links[link].name, tip) != 0)
-        link++;
-    if (link == t->link_count)
-        return gw_fail(b->error, GW_NOT_FOUND, "", "there is no link \"%s\" to be the tip", tip);
-    for (;;) {
-        b->on_way[link] = true;
-        if (t->links[link].parent_joint < 0)
-            return true;
-        link = t->joints[t->links[link].parent_joint].from;
-    }
-}
-
-static int root_of(const urdf_tree *t)
-{
-    int link = 0;
-    while (t->links[link].parent_joint >= 0)
-        link = t->joints[t->links[link].parent_joint].from;
-    return link;
+    return true;
 }
 
 /* Labels are unique in a mechanism; those that letters made alike go without. */
@@ -320,34 +445,153 @@ static void tell_apart(gw_mechanism *m)
                 m->geometries[i].id[0] = 0;
 }
 
-static bool build(const urdf_tree *tree, const char *tip, gw_mechanism *out, gw_error *error)
+/* Marks the way to the tip. */
+static bool mark_way(builder *b, const char *tip, int *link)
+{
+    const urdf_tree *t = b->tree;
+    *link = 0;
+    while (*link < t->link_count && strcmp(t->links[*link].name, tip) != 0)
+        ++*link;
+    if (*link == t->link_count)
+        return gw_fail(b->error, GW_NOT_FOUND, "", "there is no link \"%s\" to be the tip", tip);
+    for (int at = *link;; at = t->joints[t->links[at].parent_joint].from) {
+        b->on_way[at] = true;
+        if (t->links[at].parent_joint < 0)
+            return true;
+    }
+}
+
+static int root_of(const urdf_tree *t)
+{
+    int link = 0;
+    while (t->links[link].parent_joint >= 0)
+        link = t->joints[t->links[link].parent_joint].from;
+    return link;
+}
+
+static bool make_mechanism(builder *b, const char *tip)
+{
+    gw_mechanism *m = &b->out->mechanism;
+    int held = -1;
+    if (tip && !mark_way(b, tip, &held))
+        return false;
+    open_group(b, root_of(b->tree), -1);
+    while (b->deep > 0)
+        if (!make_link(b, b->stack[--b->deep]))
+            return false;
+    if (m->link_count == 0)
+        return true;
+    if (tip && b->body[held] < 0)
+        return gw_fail(b->error, GW_BAD_INPUT, "", "link \"%s\", the tip, does not move", tip);
+    m->has_tip = tip != NULL;
+    m->tip = tip ? b->body[held] : 0;
+    make_id(b->tree->name[0] ? b->tree->name : "robot", m->id);
+    tell_apart(m);
+    return check_masses(b) && make_gears(b);
+}
+
+/* ---- a description of which nothing moves --------------------------------------------------- */
+
+/* The sphere of the same moments of inertia, all in all. */
+static gw_shape sphere_of(const gw_mass *m)
+{
+    double trace = m->inertia.m[0][0] + m->inertia.m[1][1] + m->inertia.m[2][2];
+    double radius = sqrt(2.5 * (trace / 3) / m->mass);
+    return (gw_shape){.kind = GW_SHAPE_SPHERE, .radius = fmax(radius, LEAST_RADIUS)};
+}
+
+/* The group of the root as an object. */
+static bool make_body(builder *b)
+{
+    const urdf_link *root = &b->tree->links[root_of(b->tree)];
+    const gw_mass *m = &b->group->mass;
+    gw_object *o = &b->out->object;
+    const gw_pose here = gw_pose_identity();
+    bool weighs = m->mass > 0;
+    *o = (gw_object){.pose = here, .body = {.density = DENSITY}};
+    make_id(b->tree->name[0] ? b->tree->name : root->name, o->id);
+    int count = primitives_of(b, b->group->chosen);
+    if (count == 0 && !weighs)
+        return gw_fail(
+            b->error, GW_BAD_INPUT, "",
+            "no joint of it moves, and it has neither a mass nor a geometry to be a body");
+    int first = b->group->chosen[0];
+    if (count == 1 && memcmp(&b->group->placed[first], &here, sizeof here) == 0)
+        o->shape = b->tree->solids[b->group->solids[first]].shape;
+    else if (count > 0 && !compound(b, root, b->group->chosen, count, &here, &o->shape))
+        return false;
+    if (count == 0)
+        o->shape = sphere_of(m);
+    if (count == 0)
+        note(b, "link \"%s\" has no solid: a sphere of its moments of inertia stands for it",
+             root->name);
+    if (!weighs)
+        return true;
+    const double(*t)[3] = m->inertia.m;
+    const double inertia[6] = {t[0][0], t[1][1], t[2][2], t[0][1], t[0][2], t[1][2]};
+    o->body.source = GW_MASS_GIVEN;
+    o->body.mass = m->mass;
+    o->body.has_com = true;
+    o->body.com = m->com;
+    o->body.has_inertia = gw_inertia_is_real(inertia);
+    memcpy(o->body.inertia, inertia, sizeof inertia);
+    return true;
+}
+
+/* ---- the whole ------------------------------------------------------------------------------ */
+
+static bool take_memory(builder *b)
+{
+    size_t links = (size_t)b->tree->link_count + 1, joints = (size_t)b->tree->joint_count + 1;
+    b->on_way = calloc(links, sizeof *b->on_way);
+    b->body = calloc(links, sizeof *b->body);
+    b->moved = malloc(joints * sizeof *b->moved);
+    b->placed = calloc(joints, sizeof *b->placed);
+    b->stack = calloc(joints, sizeof *b->stack);
+    b->group = calloc(1, sizeof *b->group);
+    for (size_t i = 0; b->moved && i < joints; i++)
+        b->moved[i] = -1;
+    return b->on_way && b->body && b->moved && b->placed && b->stack && b->group &&
+           gw_mechanism_resize(&b->out->mechanism, GW_MAX_LINKS);
+}
+
+static void give_back(builder *b)
+{
+    free(b->on_way);
+    free(b->body);
+    free(b->moved);
+    free(b->placed);
+    free(b->stack);
+    free(b->group);
+}
+
+static bool build(const urdf_tree *tree, const char *tip, urdf_robot *out, gw_error *error)
 {
     builder b = {.tree = tree, .out = out, .error = error};
-    bool *on_way = calloc((size_t)tree->link_count, sizeof *on_way);
-    b.group = calloc(1, sizeof *b.group);
-    bool ok = on_way && b.group && gw_mechanism_resize(out, GW_MAX_LINKS);
-    if (!ok)
-        gw_fail(error, GW_FAILED, "", "no memory for a mechanism");
-    if (ok && tip) {
-        b.on_way = on_way;
-        ok = mark_way(&b, tip);
-    }
-    ok = ok && make_chain(&b, root_of(tree));
-    make_id(tree->name[0] ? tree->name : "robot", out->id);
-    tell_apart(out);
-    free(on_way);
-    free(b.group);
+    bool ok = take_memory(&b) || gw_fail(error, GW_FAILED, "", "no memory for a mechanism");
+    out->mechanism.link_count = 0; /* of those that there is room for */
+    ok = ok && make_mechanism(&b, tip);
+    out->one_body = ok && out->mechanism.link_count == 0;
+    if (out->one_body)
+        ok = make_body(&b);
+    give_back(&b);
     return ok;
 }
 
-bool urdf_read(const char *text, size_t length, const char *tip, gw_mechanism *out, gw_error *error)
+bool urdf_read(const char *text, size_t length, const char *tip, urdf_robot *out, gw_error *error)
 {
     assert(text && out);
-    *out = (gw_mechanism){.base = gw_pose_identity()};
+    *out = (urdf_robot){.mechanism = {.base = gw_pose_identity()}};
     urdf_tree *tree = urdf_tree_read(text, length, error);
     bool ok = tree && build(tree, tip, out, error);
     urdf_tree_destroy(tree);
     if (!ok)
-        gw_mechanism_finish(out);
+        urdf_finish(out);
     return ok;
+}
+
+void urdf_finish(urdf_robot *robot)
+{
+    gw_mechanism_finish(&robot->mechanism);
+    gw_shape_finish(&robot->object.shape);
 }

@@ -1,14 +1,15 @@
 /*
- * Serial chains out of URDF: the robot description of ROS, an XML text.
+ * Mechanisms out of URDF: the robot description of ROS, an XML text.
  *
- * Taken over: joints (revolute, continuous, prismatic; fixed ones join two links into one), their
- * origins, axes, limits of position, damping and friction, limits of effort and speed as those of a
- * motor that gives nothing yet; masses, centres of mass and inertias; boxes,
- * cylinders, spheres and capsules as geometry, collision ones first; the name of the first visual
- * mesh. Left out: colours, transmissions, whatever else.
+ * Taken over: the tree of joints (revolute, continuous, prismatic, planar, floating; fixed ones
+ * join two links into one, whatever they say of axes or limits), their origins, axes, limits of
+ * position, damping and friction, limits of effort and speed as those of a motor that gives nothing
+ * yet; mimic as gears; masses, centres of mass and inertias; boxes, cylinders, spheres and capsules
+ * as geometry, collision ones first; the name of the first visual mesh. Left out: colours,
+ * transmissions, whatever else.
  *
- * What does not move with a joint is the ground. Entities and document types are refused. Any
- * server thread; no state.
+ * What does not move with a joint is the ground. A description of which nothing moves is one body.
+ * Entities and document types are refused. Any server thread; no state.
  */
 #ifndef GW_SERVER_FILES_URDF_H
 #define GW_SERVER_FILES_URDF_H
@@ -17,11 +18,20 @@
 
 #include "rt/guideway.h"
 
-/* The chain from the root to link `tip` (NULL: to the end, which asks that no link has two joints
- * that move); what branches off with a joint of its own is left out. The mechanism's id is the
- * robot's name; joints start at 0, or at their limit next to it. Errors name element, attribute and
- * line. */
-bool urdf_read(const char *text, size_t length, const char *tip, gw_mechanism *out,
-               gw_error *error);
+#define URDF_NOTES 64 /* kept of those that a description gives rise to */
+
+typedef struct urdf_robot {
+    bool one_body; /* an object, and no mechanism */
+    gw_mechanism mechanism;
+    gw_object object;
+    int note_count; /* sentences about what was not taken as it is written */
+    char notes[URDF_NOTES][200];
+} urdf_robot;
+
+/* Reads a description. `tip` (or NULL) names the link that is the mechanism's tip. Ids are the
+ * robot's name; joints start at 0, or at their limit next to it, or where what they mimic has them.
+ * False with an error that names element, attribute and line; else urdf_finish() ends it. */
+bool urdf_read(const char *text, size_t length, const char *tip, urdf_robot *out, gw_error *error);
+void urdf_finish(urdf_robot *robot);
 
 #endif

@@ -188,7 +188,8 @@ static void begin_link(reading *xml)
 
 static void begin_joint(reading *xml)
 {
-    static const char *const types[] = {"revolute", "continuous", "prismatic", "fixed"};
+    static const char *const types[] = {"revolute", "continuous", "prismatic",
+                                        "fixed",    "planar",     "floating"};
     urdf_tree *t = xml->tree;
     urdf_joint *joint = one_more(xml, (void **)&t->joints, &t->joint_count, URDF_MAX_LINKS,
                                  sizeof *joint, "joints");
@@ -197,7 +198,7 @@ static void begin_joint(reading *xml)
         return;
     snprintf(joint->type_name, sizeof joint->type_name, "%.31s", type);
     joint->type = URDF_OTHER_JOINT;
-    for (int i = 0; i < 4; i++)
+    for (int i = 0; i < URDF_OTHER_JOINT; i++)
         if (strcmp(type, types[i]) == 0)
             joint->type = (urdf_joint_type)i;
     joint->origin = gw_pose_identity();
@@ -264,6 +265,24 @@ static void read_axis(reading *xml, urdf_joint *joint)
                attribute(xml, "xyz"), joint->name);
 }
 
+static void read_mimic(reading *xml, urdf_joint *joint)
+{
+    joint->mimics = true;
+    joint->multiplier = 1;
+    if (read_name(xml, "joint", joint->mimicked) &&
+        read_number(xml, "multiplier", false, &joint->multiplier))
+        read_number(xml, "offset", false, &joint->offset);
+}
+
+/* Whether what the element says of a joint's coordinates counts: a fixed joint has none, whatever
+ * stands there, and a floating one no axis. */
+static bool is_heeded(const urdf_joint *joint, urdf_element what)
+{
+    bool coordinates = what == ELEMENT_AXIS || what == ELEMENT_LIMIT || what == ELEMENT_DYNAMICS ||
+                       what == ELEMENT_MIMIC;
+    return !coordinates || (joint->type != URDF_FIXED && joint->type != URDF_FLOATING);
+}
+
 static bool read_size(reading *xml, const char *name, const urdf_joint *joint, double *out)
 {
     if (!read_number(xml, name, false, out))
@@ -289,6 +308,8 @@ static void begin_element(reading *xml, urdf_element what)
     urdf_link *link = t->link_count > 0 ? &t->links[t->link_count - 1] : NULL;
     urdf_joint *joint = t->joint_count > 0 ? &t->joints[t->joint_count - 1] : NULL;
     urdf_solid *solid = t->solid_count > 0 ? &t->solids[t->solid_count - 1] : NULL;
+    if (joint && !is_heeded(joint, what))
+        return;
     switch (what) {
     case ELEMENT_ROBOT:
         if (attribute(xml, "name"))
@@ -345,7 +366,7 @@ static void begin_element(reading *xml, urdf_element what)
             read_size(xml, "friction", joint, &joint->friction);
         break;
     case ELEMENT_MIMIC:
-        joint->mimics = true;
+        read_mimic(xml, joint);
         break;
     default:
         break;

@@ -1,6 +1,6 @@
 /*
- * A robot description as it is written, before a chain is made of it: urdf_parse.c reads it,
- * urdf.c makes the chain.
+ * A robot description as it is written, before a mechanism is made of it: urdf_parse.c reads it,
+ * urdf.c makes the mechanism.
  */
 #ifndef GW_SERVER_FILES_URDF_TREE_H
 #define GW_SERVER_FILES_URDF_TREE_H
@@ -17,6 +17,8 @@ typedef enum urdf_joint_type {
     URDF_CONTINUOUS,
     URDF_PRISMATIC,
     URDF_FIXED,
+    URDF_PLANAR,
+    URDF_FLOATING,
     URDF_OTHER_JOINT
 } urdf_joint_type;
 
@@ -45,6 +47,8 @@ typedef struct urdf_joint {
     gw_vec3 axis;
     double lower, upper, effort, speed, damping, friction;
     bool has_limit, mimics;
+    char mimicked[URDF_NAME]; /* position = multiplier times its position + offset */
+    double multiplier, offset;
     int from, to; /* links */
     unsigned line;
 } urdf_joint;

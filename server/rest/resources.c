@@ -5,6 +5,7 @@
 #include "server/rest/resource.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "server/files/urdf.h"
@@ -434,38 +435,78 @@ static json_t *show_mechanism(const resource_view *view, int index)
     return json;
 }
 
-/* {"id", "urdf", "tip", "base"}: a robot description; a member `urdf` tells it from a mechanism. */
-static bool decode_robot(const json_t *body, gw_mechanism *m, gw_error *error)
+/* ---- robot descriptions --------------------------------------------------------------------- */
+
+/* {"id", "urdf", "tip", "base"}; a member `urdf` tells it from a mechanism and from an object. The
+ * robot is the caller's to finish; NULL with an error. */
+static urdf_robot *decode_robot(const json_t *body, gw_pose *base, gw_error *error)
 {
     static const char *const allowed[] = {"id", "urdf", "tip", "base", NULL};
     const json_t *urdf = json_object_get(body, "urdf"), *tip = json_object_get(body, "tip");
-    const json_t *id = json_object_get(body, "id"), *base = json_object_get(body, "base");
-    gw_pose at = gw_pose_identity();
+    const json_t *id = json_object_get(body, "id"), *at = json_object_get(body, "base");
+    *base = gw_pose_identity();
     if (!wire_only(body, "", allowed, error))
-        return false;
+        return NULL;
     if (!json_is_string(urdf))
-        return gw_fail(error, GW_BAD_INPUT, "/urdf", "must be a string, the robot's URDF");
-    if (tip && !json_is_string(tip))
-        return gw_fail(error, GW_BAD_INPUT, "/tip", "must be a string, the name of a link");
-    if (id && (!json_is_string(id) || !gw_id_valid(json_string_value(id))))
-        return gw_fail(error, GW_BAD_INPUT, "/id",
-                       "an id is 1 to 64 of the characters A-Z a-z 0-9 _ . : + -");
-    if (base && !wire_get_pose(base, "/base", &at, error))
-        return false;
-    if (!urdf_read(json_string_value(urdf), json_string_length(urdf), json_string_value(tip), m,
-                   error)) {
-        snprintf(error->where, sizeof error->where, "/urdf");
-        return false;
+        gw_fail(error, GW_BAD_INPUT, "/urdf", "must be a string, the robot's URDF");
+    else if (tip && !json_is_string(tip))
+        gw_fail(error, GW_BAD_INPUT, "/tip", "must be a string, the name of a link");
+    else if (id && (!json_is_string(id) || !gw_id_valid(json_string_value(id))))
+        gw_fail(error, GW_BAD_INPUT, "/id",
+                "an id is 1 to 64 of the characters A-Z a-z 0-9 _ . : + -");
+    else if (!at || wire_get_pose(at, "/base", base, error)) {
+        urdf_robot *robot = malloc(sizeof *robot);
+        if (!robot)
+            gw_fail(error, GW_FAILED, "", "no memory for a robot description");
+        else if (urdf_read(json_string_value(urdf), json_string_length(urdf),
+                           json_string_value(tip), robot, error))
+            return robot;
+        else
+            snprintf(error->where, sizeof error->where, "/urdf");
+        free(robot);
     }
-    if (id)
-        snprintf(m->id, sizeof m->id, "%s", json_string_value(id));
-    m->base = at;
-    return true;
+    return NULL;
+}
+
+/* Takes the mechanism, or the object, out of a robot whose other half is empty. */
+static bool take_robot(const json_t *body, bool one_body, void *entry, gw_error *error)
+{
+    gw_pose base;
+    const char *id = json_string_value(json_object_get(body, "id"));
+    urdf_robot *robot = decode_robot(body, &base, error);
+    if (!robot)
+        return false;
+    robot->mechanism.base = robot->object.pose = base;
+    if (id) {
+        snprintf(robot->mechanism.id, sizeof robot->mechanism.id, "%s", id);
+        snprintf(robot->object.id, sizeof robot->object.id, "%s", id);
+    }
+    bool fits = robot->one_body == one_body;
+    if (!fits)
+        gw_fail(error, GW_BAD_INPUT, "/urdf",
+                one_body ? "joints of it move: POST it to /mechanisms"
+                         : "no joint of it moves, it is one body: POST it to /objects");
+    if (fits && one_body)
+        memcpy(entry, &robot->object, sizeof robot->object);
+    else if (fits)
+        memcpy(entry, &robot->mechanism, sizeof robot->mechanism);
+    if (!fits || one_body)
+        gw_mechanism_finish(&robot->mechanism);
+    if (!fits)
+        gw_shape_finish(&robot->object.shape);
+    free(robot);
+    return fits;
+}
+
+static bool decode_posted_object(const json_t *body, void *entry, gw_error *error)
+{
+    return json_object_get(body, "urdf") ? take_robot(body, true, entry, error)
+                                         : wire_get_object(body, "", entry, error);
 }
 
 static bool decode_posted_mechanism(const json_t *body, void *entry, gw_error *error)
 {
-    return json_object_get(body, "urdf") ? decode_robot(body, entry, error)
+    return json_object_get(body, "urdf") ? take_robot(body, false, entry, error)
                                          : wire_get_mechanism(body, "", entry, error);
 }
 
@@ -566,8 +607,8 @@ static const gw_resource resources[] = {
     [OBJECTS] = {"objects", "object", sizeof(gw_object), AT(objects, object_count), id_at_head,
                  gw_scene_object, add_object, gw_scene_remove_object, gw_scene_rename_object,
                  finish_object, encode_object, decode_object, .shares_ids = &resources[MECHANISMS],
-                 .object = object_itself, .users = users_of_object,
-                 .in_use = "%s is referred to by %s: delete these first"},
+                 .decode_posted = decode_posted_object, .object = object_itself,
+                 .users = users_of_object, .in_use = "%s is referred to by %s: delete these first"},
     [FEATURES] = {"features",
                   "feature",
                   sizeof(gw_feature),
@@ -653,7 +694,7 @@ static const api_route routes[] = {
     {{"GET", "/scenes/{file}", "A scene file.", NULL, "Scene", 0, NULL}, api_scenes_file_get, NULL},
     {{"DELETE", "/scenes/{file}", "Deletes a saved scene.", NULL, NULL, OP_409, NULL}, api_scenes_file_delete, NULL},
     {{"GET", "/objects", "All objects.", NULL, "Object[]", OP_ETAG, NULL}, resource_list, &resources[OBJECTS]},
-    {{"POST", "/objects", "Adds an object.", "Object", "Object", OP_EDIT | OP_DRY_RUN | OP_ETAG | OP_CREATES | OP_409, NULL}, resource_post, &resources[OBJECTS]},
+    {{"POST", "/objects", "Adds an object, or the body of a robot description without joints that move.", "Object|RobotDescription", "Object", OP_EDIT | OP_DRY_RUN | OP_ETAG | OP_CREATES | OP_409, NULL}, resource_post, &resources[OBJECTS]},
     {{"GET", "/objects/{id}", "One object.", NULL, "Object", OP_ETAG, NULL}, resource_get, &resources[OBJECTS]},
     {{"PATCH", "/objects/{id}", "Changes an object.", "ObjectPatch", "Object", OP_EDIT | OP_DRY_RUN | OP_ETAG | OP_409 | OP_422, NULL}, resource_patch, &resources[OBJECTS]},
     {{"DELETE", "/objects/{id}", "Removes an object that nothing refers to.", NULL, NULL, OP_EDIT | OP_DRY_RUN | OP_ETAG | OP_409, NULL}, resource_delete, &resources[OBJECTS]},
@@ -696,7 +737,7 @@ static const api_route routes[] = {
     {{"DELETE", "/tool", "The hand lets go.", NULL, NULL, OP_EDIT | OP_DRY_RUN | OP_ETAG | OP_404, NULL}, api_tool_delete, NULL},
     {{"GET", "/tools", "All tools.", NULL, "ToolRead[]", OP_ETAG, NULL}, api_tools_get, NULL},
     {{"GET", "/mechanisms", "All mechanisms, with their joints now.", NULL, "MechanismRead[]", OP_ETAG, NULL}, resource_list, &resources[MECHANISMS]},
-    {{"POST", "/mechanisms", "Adds a mechanism, or the serial chain of a robot description.", "MechanismGiven|RobotDescription", "MechanismRead", OP_EDIT | OP_DRY_RUN | OP_ETAG | OP_CREATES | OP_409, NULL}, resource_post, &resources[MECHANISMS]},
+    {{"POST", "/mechanisms", "Adds a mechanism, or that of a robot description.", "MechanismGiven|RobotDescription", "MechanismRead", OP_EDIT | OP_DRY_RUN | OP_ETAG | OP_CREATES | OP_409, NULL}, resource_post, &resources[MECHANISMS]},
     {{"GET", "/mechanisms/{id}", "One mechanism, with its joints now.", NULL, "MechanismRead", OP_ETAG, NULL}, resource_get, &resources[MECHANISMS]},
     {{"PATCH", "/mechanisms/{id}", "Changes or renames a mechanism.", "MechanismPatch", "MechanismRead", OP_EDIT | OP_DRY_RUN | OP_ETAG | OP_409, NULL}, resource_patch, &resources[MECHANISMS]},
     {{"DELETE", "/mechanisms/{id}", "Removes a mechanism that nothing refers to.", NULL, NULL, OP_EDIT | OP_DRY_RUN | OP_ETAG | OP_409, NULL}, resource_delete, &resources[MECHANISMS]},

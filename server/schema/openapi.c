@@ -32,16 +32,17 @@ REQUEST(open_request, "OpenRequest", NULL,
          .about = "file name of a scene of the gallery or a saved one"})
 ANSWER(history, "History", NULL, {"revision", WHOLE},
        {"undo", BOOLEAN, .about = "is there something to undo"}, {"redo", BOOLEAN})
-REQUEST(robot, "RobotDescription",
-        "A robot description (URDF) of which the chain to the link `tip` is taken, or to its end "
-        "where no link has two joints that move. Links that fixed joints hold together become one. "
-        "Boxes, cylinders, capsules and spheres are the geometry, collision ones first; the first "
-        "visual mesh is named.",
-        {"id", ID, .about = "the robot's name unless given"},
-        {"urdf", TEXT, .flags = REQUIRED,
-         .about = "the XML text; no document types, no entities, macros expanded"},
-        {"tip", TEXT},
-        {"base", OBJECT, .table = &wire_table_pose, .about = "of the root link in the world"})
+REQUEST(
+    robot, "RobotDescription",
+    "A robot description (URDF): a tree of revolute, continuous, prismatic, planar and floating "
+    "joints; mimic becomes a gear. Links that fixed joints hold together become one. "
+    "Boxes, cylinders, capsules and spheres are the geometry, collision ones first; the first "
+    "visual mesh is named.",
+    {"id", ID, .about = "the robot's name unless given"},
+    {"urdf", TEXT, .flags = REQUIRED,
+     .about = "the XML text; no document types, no entities, macros expanded"},
+    {"tip", TEXT, .about = "name of the link that a hand is to hold"},
+    {"base", OBJECT, .table = &wire_table_pose, .about = "of the root link in the world"})
 REQUEST(solution_patch, "SolutionPatch",
         "Chooses a branch, or moves the object along its freedoms.", {"branch", TEXT},
         {"parameters", LIST, .item = &a_number, .most = 6},

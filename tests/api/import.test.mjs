@@ -80,16 +80,83 @@ test("inertias are turned by rpy about the fixed axes x, y, z", () => {
 
 const two = (inner) => `<robot name="r"><link name="a"/><link name="b">${inertial(1, 1)}</link>${inner}</robot>`;
 
-test("a tree asks for its tip, and what branches off is left out", () => {
-  const tree = `<robot name="r"><link name="a"/>${["b", "c", "d"].map((n) => `<link name="${n}">${inertial(1, 1)}</link>`).join("")}
-    <link name="frame"/>${joint("f", "fixed", "b", "frame")}
-    ${joint("1", "continuous", "a", "b")}${joint("2", "continuous", "b", "c")}${joint("3", "continuous", "b", "d")}</robot>`;
-  const asked = convert(tree);
-  assert.equal(asked.code, 2);
-  assert.match(asked.err, /branches into joint "2" and joint "3": name the tip/);
-  assert.deepEqual(convert(tree, "--tip", "d").mechanism.links.map((l) => l.id), ["b", "d"]);
-  assert.deepEqual(convert(tree, "--tip", "frame").mechanism.links.map((l) => l.id), ["b"]);
-  assert.match(convert(tree, "--tip", "e").err, /no link "e"/);
+const links = (...names) => names.map((n) => `<link name="${n}">${inertial(1, 1)}</link>`).join("");
+const tree = `<robot name="r"><link name="a"/>${links("b", "c", "d", "e")}<link name="frame"/>${joint("f", "fixed", "b", "frame")}
+  ${joint("1", "continuous", "a", "b")}${joint("2", "continuous", "b", "c")}${joint("3", "continuous", "b", "d")}${joint("4", "continuous", "c", "e")}</robot>`;
+const hung = (m) => m.links.map((l, i) => [l.id, l.parent ?? i - 1]);
+
+test("a tree keeps its branches; the tip says what is held, and comes last", () => {
+  const { mechanism: m } = convert(tree);
+  assert.deepEqual(hung(m), [["b", -1], ["c", 0], ["e", 1], ["d", 0]]);
+  assert.equal(m.tip, undefined);
+  const held = convert(tree, "--tip", "c").mechanism;
+  assert.deepEqual(hung(held), [["b", -1], ["d", 0], ["c", 0], ["e", 2]]);
+  assert.equal(held.tip, 2);
+  assert.equal(convert(tree, "--tip", "frame").mechanism.tip, 0);
+  assert.match(convert(tree, "--tip", "z").err, /no link "z"/);
+  assert.match(convert(tree, "--tip", "a").err, /link "a", the tip, does not move/);
+});
+
+test("planar and floating joints begin at their origin, with a note of what they cannot keep", () => {
+  const { mechanism: m, err } = convert(`<robot name="r"><link name="a"/>${links("b", "c")}
+    ${joint("f", "floating", "a", "b", '<origin xyz="0 0 2"/><axis xyz="0 0 0"/>')}
+    ${joint("p", "planar", "b", "c", '<axis xyz="0 1 0"/><limit lower="-1" upper="1"/>')}</robot>`);
+  assert.deepEqual(m.links.map((l) => l.joint.type), ["floating", "planar"]);
+  all(m.links[0].joint.origin.p, [0, 0, 2], 0, "origin");
+  assert.deepEqual(m.links[1].joint.axis, [0, 1, 0]);
+  assert.equal(m.links[1].joint.limits, undefined);
+  assert.match(err, /note: joint "p" is planar: its limits, damping and friction are left out/);
+});
+
+test("what a fixed joint says of axis, limits, damping and mimicking is passed over", () => {
+  const { mechanism: m } = convert(`<robot name="r"><link name="a"/>${links("b", "c")}${joint("j", "continuous", "a", "b")}
+    ${joint("w", "fixed", "b", "c", '<axis xyz="0 0 0"/><limit lower="x"/><dynamics damping="-1"/><mimic joint="none"/>')}</robot>`);
+  assert.deepEqual([m.links.length, m.links[0].mass], [1, 2]);
+});
+
+test("limits without play are kept, with a note", () => {
+  const { mechanism: m, err } = convert(two(joint("j", "revolute", "a", "b", '<limit lower="0" upper="0" effort="1" velocity="1"/>')));
+  assert.deepEqual(m.links[0].joint.limits, { lower: 0, upper: 0 });
+  assert.match(err, /note: joint "j" has limits without play, 0 to 0: kept/);
+});
+
+test("joints that mimic become gears and begin where those they mimic have them", () => {
+  const finger = (mimic, limits = "") => `<robot name="r"><link name="a"/>${links("b", "c", "d")}
+    ${joint("third", "continuous", "a", "d", '<mimic joint="second" multiplier="3"/>')}
+    ${joint("first", "revolute", "a", "b", '<limit lower="0.5" upper="1" effort="1" velocity="1"/>')}
+    ${joint("second", limits ? "revolute" : "continuous", "a", "c", `${mimic}${limits}`)}</robot>`;
+  const { mechanism: m } = convert(finger('<mimic joint="first" multiplier="-2" offset="0.1"/>'));
+  assert.deepEqual(m.links.map((l) => l.id), ["d", "b", "c"]);
+  assert.deepEqual(m.gears, [{ joints: [2, 1], ratio: -2 }, { joints: [0, 2], ratio: 3 }]);
+  [-2.7, 0.5, -0.9].forEach((x, i) => close(m.links[i].joint.position, x, 1e-15));
+  const beyond = convert(finger('<mimic joint="first"/>', '<limit lower="-0.1" upper="0.1"/>'));
+  assert.equal(beyond.mechanism.links[2].joint.limits, undefined);
+  assert.match(beyond.err, /"second" begins at 0.5, beyond its limits -0.1 to 0.1: they are left out/);
+  const still = convert(finger('<mimic joint="first" multiplier="0" offset="0.2"/>'));
+  assert.deepEqual([still.mechanism.links[2].joint.limits, still.mechanism.gears.length], [{ lower: 0.2, upper: 0.2 }, 1]);
+  assert.match(convert(finger('<mimic joint="third"/>')).err, /has <mimic> of itself, through others/);
+});
+
+test("a description of which nothing moves is one body", () => {
+  const block = `<robot name="block"><link name="a">${inertial(2, 0.1)}<visual><geometry><box size="0.1 0.2 0.3"/></geometry></visual></link>
+    <link name="b">${inertial(1, 0.1)}<collision><geometry><sphere radius="0.1"/></geometry></collision></link>
+    ${joint("w", "fixed", "a", "b", '<origin xyz="0 0 3"/>')}</robot>`;
+  const { mechanism: o } = convert(block);
+  assert.deepEqual([o.id, o.body.mass, o.geometry.type, o.geometry.parts.length], ["block", 3, "compound", 1]);
+  all(o.body.com, [0, 0, 1], 1e-15, "com");
+  all(o.body.inertia, [0.2 + 2 * 1 / 3 * 9, 0.2 + 2 * 1 / 3 * 9, 0.2, 0, 0, 0], 1e-14, "inertia");
+  const bare = convert(`<robot name="dot"><link name="a">${inertial(2, 0.2)}</link></robot>`);
+  close(bare.mechanism.geometry.radius, 0.5, 1e-12);
+  assert.match(bare.err, /note: link "a" has no solid/);
+});
+
+test("links without mass that others hang on, or that have a geometry, move", () => {
+  const shape = '<collision><geometry><box size="0.1 0.1 0.1"/></geometry></collision>';
+  const { mechanism: m, err } = convert(`<robot name="r"><link name="a"/><link name="x"/><link name="y">${shape}</link>
+    ${joint("jx", "continuous", "a", "x")}${joint("jy", "continuous", "x", "y")}</robot>`);
+  close(m.links[1].mass, 1, 1e-12);
+  close(m.links[0].mass, 1e-6, 1e-18);
+  assert.match(err, /"y" has no mass: it gets that of its geometry.*\n.*"x" has no mass: it gets a millionth/);
 });
 
 const refused = [
@@ -109,7 +176,8 @@ const refused = [
   ["effort below nothing", two(joint("j", "continuous", "a", "b", '<limit effort="-2" velocity="1"/>')), /<limit effort="-2"> of joint "j": must be 0 or more/],
   ["no limits", two(joint("j", "revolute", "a", "b")), /joint "j" needs <limit/],
   ["a zero axis", two(joint("j", "continuous", "a", "b", '<axis xyz="0 0 0"/>')), /<axis xyz="0 0 0"> of joint "j": must not be zero/],
-  ["a floating joint", two(joint("j", "floating", "a", "b")), /<joint name="j" type="floating">/],
+  ["a joint of no known type", two(joint("j", "ball", "a", "b")), /<joint name="j" type="ball">/],
+  ["what mimics a floating joint", `<robot name="r"><link name="a"/>${links("b", "c")}${joint("j", "floating", "a", "b")}${joint("k", "continuous", "a", "c", '<mimic joint="j"/>')}</robot>`, /"k" has <mimic> of "j": that one has several coordinates/],
   ["a joint that mimics", two(joint("j", "continuous", "a", "b", '<mimic joint="k"/>')), /"j" has <mimic>/],
   ["a link that is not there", two(joint("j", "continuous", "a", "z")), /<child link="z"> of joint "j": there is no such link/],
   ["a loop", two(joint("j", "continuous", "a", "b") + joint("k", "continuous", "b", "a")), /its own ancestor/],
@@ -144,5 +212,13 @@ test("a description is posted, and becomes a mechanism of the scene", async () =
   assert.match(JSON.stringify(wrong.json), /\/urdf.*not a robot description/);
   assert.equal((await post({ id: "y", urdf: arm, tip: "nothing" })).status, 404);
   assert.equal((await post({ id: "y", urdf: arm, links: [] })).status, 400);
+  const block = `<robot name="block"><link name="a">${inertial(2, 0.1)}</link></robot>`;
+  assert.match((await post({ urdf: block })).json.errors[0].detail, /POST it to \/objects/);
+  const whole = await request(server, "POST", "/api/v1/objects", { urdf: block, base: { p: [0, 0, 3] } });
+  assert.deepEqual([whole.status, whole.json.id, whole.json.body.mass, whole.json.pose.p], [201, "block", 2, [0, 0, 3]]);
+  assert.match((await request(server, "POST", "/api/v1/objects", { urdf: arm })).json.errors[0].detail, /POST it to \/mechanisms/);
+  const geared = `<robot name="g"><link name="a"/>${links("b", "c")}${joint("j", "continuous", "a", "b")}${joint("k", "continuous", "b", "c", '<mimic joint="j"/>')}</robot>`;
+  assert.equal((await post({ urdf: geared })).status, 201);
+  assert.deepEqual((await request(server, "GET", "/api/v1/joints")).json, [{ id: "j1", type: "gear", joints: ["g.1", "g.0"], ratio: 1, enabled: true }]);
   await server.stop();
 });
