@@ -319,27 +319,33 @@ static int factorise(double *d, int n)
     return -1;
 }
 
-/* A link may be a point or a rod, but the mass matrix D at the start must be positive definite, so
- * that every joint moves some inertia: a Cholesky factorisation finds the joint that does not. */
-static bool check_moved_masses(const gw_scene *s, int index, gw_error *error)
+bool gw_mechanism_idle_link(const gw_mechanism *m, int *link)
 {
-    const gw_mechanism *m = &s->mechanisms[index];
-    int first[GW_MAX_LINKS + 1] = {0}, link = 0;
+    int first[GW_MAX_LINKS + 1] = {0};
     for (int i = 0; i < m->link_count; i++)
         first[i + 1] = first[i] + gw_mobilizers[gw_mechanism_joint(m, i)].dof;
     int n = first[m->link_count];
-    double *d = malloc((size_t)n * (size_t)n * sizeof *d);
+    double *d = malloc(((size_t)n * (size_t)n + 1) * sizeof *d);
+    *link = -1;
     if (!d)
-        return gw_fail(error, GW_FAILED, "", "no memory to check a mechanism");
+        return false;
     mass_matrix(m, first, n, d);
     int still = factorise(d, n);
     free(d);
-    if (still < 0)
-        return true;
-    while (first[link + 1] <= still)
-        link++;
-    link_context p = {s, m, index, link, error};
-    return invalid_link(&p, "/inertia",
+    while (still >= 0 && first[*link + 1] <= still)
+        ++*link;
+    return true;
+}
+
+/* A link may be a point or a rod, but every joint must move some inertia. */
+static bool check_moved_masses(const gw_scene *s, int index, gw_error *error)
+{
+    int link;
+    if (!gw_mechanism_idle_link(&s->mechanisms[index], &link))
+        return gw_fail(error, GW_FAILED, "", "no memory to check a mechanism");
+    link_context p = {s, &s->mechanisms[index], index, link, error};
+    return link < 0 ||
+           invalid_link(&p, "/inertia",
                         "as it stands, this joint moves nothing that is not moved by others: give "
                         "the link an inertia, or a com off the joint's axis");
 }

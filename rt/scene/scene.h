@@ -297,6 +297,11 @@ void gw_scene_remove_spring(gw_scene *scene, int index);
 gw_mobilizer gw_mechanism_joint(const gw_mechanism *mechanism, int link);
 bool gw_mechanism_is_chain(const gw_mechanism *mechanism);
 
+/* The first link whose joint moves no inertia that others do not move, at the start: the mass
+ * matrix D is not positive definite there, as a Cholesky factorisation finds. -1: there is none.
+ * False when memory is short. */
+bool gw_mechanism_idle_link(const gw_mechanism *mechanism, int *link);
+
 /* Makes room for `count` links, one on the other: identity poses, axes along z, no mass; former
  * links are freed. False when memory is short. */
 bool gw_mechanism_resize(gw_mechanism *mechanism, int count);

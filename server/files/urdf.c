@@ -11,8 +11,9 @@
 #include "server/files/urdf_tree.h"
 
 #define DENSITY      1000 /* kg/m^3, of a link that moves, has a geometry and no mass */
-#define HARDLY_ANY   1e-6 /* mass of a link without any, of what hangs on it */
+#define HARDLY_ANY   1e-6 /* mass of a link without any, of what hangs on it or moves */
 #define SMALL        0.1  /* m: radius of gyration of such a link */
+#define POINT        1e-2 /* m: radius of gyration of what turns nothing of its own */
 #define ON_THE_LIMIT 1e-9 /* rad, m: rounding of a start that a mimicked joint gives */
 #define LEAST_RADIUS 1e-3 /* m, of the sphere that stands for a body without a shape */
 
@@ -282,23 +283,6 @@ static int joint_named(const urdf_tree *t, const char *name)
     return -1;
 }
 
-/* What a joint mimics; -1 with an error. */
-static int mimicked_by(const builder *b, const urdf_joint *j)
-{
-    char why[URDF_NAME + 96];
-    int of = joint_named(b->tree, j->mimicked);
-    const char *wrong =
-        of < 0 ? "there is no such joint"
-        : b->tree->joints[of].type == URDF_FLOATING || b->tree->joints[of].type == URDF_PLANAR
-            ? "that one has several coordinates"
-            : NULL;
-    if (!wrong)
-        return of;
-    snprintf(why, sizeof why, "has <mimic> of \"%s\": %s", j->mimicked, wrong);
-    refuse_joint(b, j, why);
-    return -1;
-}
-
 /* The joint stays where it is. */
 static void hold(const builder *b, int index, double position, const urdf_joint *j)
 {
@@ -331,9 +315,15 @@ static bool make_gear(const builder *b, int joint, int steps, bool *made)
     int index = b->moved[joint];
     if (made[joint] || !j->mimics || index < 0)
         return true;
-    int of = mimicked_by(b, j);
-    if (of < 0)
-        return false;
+    int of = joint_named(b->tree, j->mimicked);
+    if (of < 0) {
+        note(b, "joint \"%s\" has <mimic> of \"%s\", which is not there: it moves on its own",
+             j->name, j->mimicked);
+        return true;
+    }
+    urdf_joint_type type = b->tree->joints[of].type;
+    if (type == URDF_FLOATING || type == URDF_PLANAR)
+        return refuse_joint(b, j, "has <mimic> of a joint with several coordinates");
     if (steps == 0)
         return refuse_joint(b, j, "has <mimic> of itself, through others");
     if (!make_gear(b, of, steps - 1, made))
@@ -398,40 +388,87 @@ static bool make_link(builder *b, int joint)
     return true;
 }
 
-/* Links without mass that others hang on, as descriptions have them between two joints, get hardly
- * any; the others must have some. */
-static bool check_masses(const builder *b)
+static bool is_possible(const gw_mat3 *t, double more)
+{
+    const double inertia[6] = {t->m[0][0] + more, t->m[1][1] + more, t->m[2][2] + more,
+                               t->m[0][1],        t->m[0][2],        t->m[1][2]};
+    return gw_inertia_is_possible(inertia);
+}
+
+/* Raises the principal moments, all by as much, until a solid could have them: by bisection, for
+ * that much more is enough once it is as large as the entries together. */
+static void make_possible(const builder *b, const urdf_link *link, gw_mat3 *t)
+{
+    double low = 0, high = 0;
+    if (is_possible(t, 0))
+        return;
+    for (int i = 0; i < 9; i++)
+        high += 2 * fabs(t->m[i / 3][i % 3]);
+    for (int i = 0; i < 60; i++) {
+        double middle = 0.5 * (low + high);
+        *(is_possible(t, middle) ? &high : &low) = middle;
+    }
+    for (int i = 0; i < 3; i++)
+        t->m[i][i] += high;
+    note(b,
+         "<inertia> of link \"%s\" is not that of a real solid: %g kg m2 were added to each moment",
+         link->name, high);
+}
+
+static const urdf_link *link_moved(const builder *b, int index)
+{
+    for (int i = 0; i < b->tree->joint_count; i++)
+        if (b->moved[i] == index)
+            return &b->tree->links[b->tree->joints[i].to];
+    return NULL;
+}
+
+/* Links without mass, as descriptions have them between two joints, get hardly any; something must
+ * have some. */
+static bool settle_masses(const builder *b)
 {
     gw_mechanism *m = &b->out->mechanism;
-    double hangs[GW_MAX_LINKS] = {0};
+    double whole = 0, hangs[GW_MAX_LINKS] = {0};
+    for (int i = 0; i < m->link_count; i++)
+        whole += m->links[i].mass.mass;
     for (int i = m->link_count - 1; i >= 0; i--) {
         gw_mass *mass = &m->links[i].mass;
-        const urdf_link *link = NULL;
-        for (int k = 0; k < b->tree->joint_count; k++)
-            if (b->moved[k] == i)
-                link = &b->tree->links[b->tree->joints[k].to];
-        if (!(mass->mass > 0) && hangs[i] > 0) {
-            double tiny = HARDLY_ANY * hangs[i], turns = tiny * SMALL * SMALL;
+        const urdf_link *link = link_moved(b, i);
+        if (!(mass->mass > 0) && whole > 0) {
+            double tiny = HARDLY_ANY * (hangs[i] > 0 ? hangs[i] : whole);
+            double turns = tiny * SMALL * SMALL;
             *mass = (gw_mass){tiny, {0, 0, 0}, {{{turns, 0, 0}, {0, turns, 0}, {0, 0, turns}}}};
-            note(b, "link \"%s\" has no mass: it gets a millionth of what hangs on it", link->name);
+            note(b, "link \"%s\" has no mass: it gets a millionth of what %s", link->name,
+                 hangs[i] > 0 ? "hangs on it" : "moves");
         }
-        const gw_mat3 *t = &mass->inertia;
-        const double inertia[6] = {t->m[0][0], t->m[1][1], t->m[2][2],
-                                   t->m[0][1], t->m[0][2], t->m[1][2]};
         if (!(mass->mass > 0))
             return gw_fail(b->error, GW_BAD_INPUT, "",
                            "line %u: link \"%s\" moves but has no mass: it needs <inertial> with "
                            "<mass value=\"..\"> above 0",
                            link->line, link->name);
-        if (!gw_inertia_is_possible(inertia))
-            return gw_fail(b->error, GW_BAD_INPUT, "",
-                           "line %u: <inertia> of link \"%s\", with what is fixed to it, is not "
-                           "that of a real solid: positive definite, each principal moment at most "
-                           "the sum of the others",
-                           link->line, link->name);
+        make_possible(b, link, &mass->inertia);
         hangs[i] += mass->mass;
         if (m->parent[i] >= 0)
             hangs[m->parent[i]] += hangs[i];
+    }
+    return true;
+}
+
+/* Points on the axis of their joint, or at the crossing of several, get a size. */
+static bool settle_points(const builder *b)
+{
+    gw_mechanism *m = &b->out->mechanism;
+    int link;
+    for (int tries = 0; tries <= m->link_count; tries++) {
+        if (!gw_mechanism_idle_link(m, &link))
+            return gw_fail(b->error, GW_FAILED, "", "no memory for a mechanism");
+        if (link < 0)
+            return true;
+        gw_mass *mass = &m->links[link].mass;
+        for (int i = 0; i < 3; i++)
+            mass->inertia.m[i][i] += mass->mass * POINT * POINT;
+        note(b, "link \"%s\" has no inertia about its joint: it gets a radius of gyration of %g m",
+             link_moved(b, link)->name, POINT);
     }
     return true;
 }
@@ -487,7 +524,7 @@ static bool make_mechanism(builder *b, const char *tip)
     m->tip = tip ? b->body[held] : 0;
     make_id(b->tree->name[0] ? b->tree->name : "robot", m->id);
     tell_apart(m);
-    return check_masses(b) && make_gears(b);
+    return settle_masses(b) && make_gears(b) && settle_points(b);
 }
 
 /* ---- a description of which nothing moves --------------------------------------------------- */

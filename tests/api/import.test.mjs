@@ -137,6 +137,25 @@ test("joints that mimic become gears and begin where those they mimic have them"
   assert.match(convert(finger('<mimic joint="third"/>')).err, /has <mimic> of itself, through others/);
 });
 
+test("an inertia of no solid becomes that of one, with a note", () => {
+  const { mechanism: m, err } = convert(two(joint("j", "continuous", "a", "b")).replace('izz="1"', 'izz="3"'));
+  all(m.links[0].inertia, [2, 2, 4, 0, 0, 0], 1e-8, "inertia"); // 2 + 2 = 4
+  assert.match(err, /note: <inertia> of link "b" is not that of a real solid: 1 kg m2/);
+});
+
+test("a point on its joint's axis gets a size", () => {
+  const ball = two(joint("j", "continuous", "a", "b")).replaceAll(/i(xx|yy|zz)="1"/g, 'i$1="0"');
+  const { mechanism: m, err } = convert(ball);
+  all(m.links[0].inertia, [1e-4, 1e-4, 1e-4, 0, 0, 0], 1e-18, "inertia");
+  assert.match(err, /"b" has no inertia about its joint/);
+});
+
+test("what mimics a joint that is not there moves on its own", () => {
+  const { mechanism: m, err } = convert(two(joint("j", "continuous", "a", "b", '<mimic joint="k"/>')));
+  assert.deepEqual([m.links.length, m.gears], [1, undefined]);
+  assert.match(err, /"j" has <mimic> of "k", which is not there/);
+});
+
 test("a description of which nothing moves is one body", () => {
   const block = `<robot name="block"><link name="a">${inertial(2, 0.1)}<visual><geometry><box size="0.1 0.2 0.3"/></geometry></visual></link>
     <link name="b">${inertial(1, 0.1)}<collision><geometry><sphere radius="0.1"/></geometry></collision></link>
@@ -177,14 +196,12 @@ const refused = [
   ["no limits", two(joint("j", "revolute", "a", "b")), /joint "j" needs <limit/],
   ["a zero axis", two(joint("j", "continuous", "a", "b", '<axis xyz="0 0 0"/>')), /<axis xyz="0 0 0"> of joint "j": must not be zero/],
   ["a joint of no known type", two(joint("j", "ball", "a", "b")), /<joint name="j" type="ball">/],
-  ["what mimics a floating joint", `<robot name="r"><link name="a"/>${links("b", "c")}${joint("j", "floating", "a", "b")}${joint("k", "continuous", "a", "c", '<mimic joint="j"/>')}</robot>`, /"k" has <mimic> of "j": that one has several coordinates/],
-  ["a joint that mimics", two(joint("j", "continuous", "a", "b", '<mimic joint="k"/>')), /"j" has <mimic>/],
+  ["what mimics a floating joint", `<robot name="r"><link name="a"/>${links("b", "c")}${joint("j", "floating", "a", "b")}${joint("k", "continuous", "a", "c", '<mimic joint="j"/>')}</robot>`, /"k" has <mimic> of a joint with several coordinates/],
   ["a link that is not there", two(joint("j", "continuous", "a", "z")), /<child link="z"> of joint "j": there is no such link/],
   ["a loop", two(joint("j", "continuous", "a", "b") + joint("k", "continuous", "b", "a")), /its own ancestor/],
   ["two parents", two(joint("j", "continuous", "a", "b") + joint("k", "continuous", "a", "b")), /child of joint "j" and of "k"/],
   ["two roots", two(""), /"a" and "b" both hang on no joint/],
   ["no mass", `<robot name="r"><link name="a"/><link name="b"/>${joint("j", "continuous", "a", "b")}</robot>`, /link "b" moves but has no mass/],
-  ["an inertia of no solid", two(joint("j", "continuous", "a", "b")).replace('izz="1"', 'izz="3"'), /<inertia> of link "b"/],
   ["macros", '<robot name="r"><xacro:macro name="m"/></robot>', /macros must be expanded/],
   ["entities", '<!DOCTYPE r [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;&a;">]><robot name="&b;"/>', /document types and entities/],
   ["depth", `<robot name="r">${"<x>".repeat(100)}${"</x>".repeat(100)}</robot>`, /more than 32 elements deep/],
