@@ -16,7 +16,9 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <strings.h>
 #include <time.h>
 #include <unistd.h>
@@ -26,6 +28,7 @@
 
 #define MAX_WAITING 1024 /* connections that have not said yet what they want */
 #define EXPIRE_MS   250
+#define NICENESS    -10
 #define ID_LISTEN   (MAX_WAITING + 1)
 #define ID_STOP     (MAX_WAITING + 2)
 
@@ -285,6 +288,8 @@ static void expire(gw_listener *listener)
 static void *run(void *context)
 {
     gw_listener *listener = context;
+    /* halts come in here: before all that is not real-time, where that may be asked for */
+    (void)setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), NICENESS);
     struct epoll_event events[64];
     long next = now_ms();
     for (;;) {
